@@ -1,0 +1,3 @@
+module github.com/slotsql/slotsql
+
+go 1.26

@@ -1,0 +1,119 @@
+package rewrite
+
+// Table is what the planner knows of one base table: what the database says
+// of it and, for a counter table, what the configuration says.
+type Table struct {
+	Schema  string // schema (PostgreSQL), database (MySQL), "main" (SQLite)
+	Name    string
+	Columns []Column // in table order
+
+	// Uniques holds the primary key and every UNIQUE key that holds for all
+	// rows (no partial or expression index), the primary key first.
+	Uniques []Unique
+
+	// Checked holds the columns that a CHECK constraint mentions; a
+	// constraint whose columns are unknown lists every column.
+	Checked []string
+
+	// UpdateTrigger says that a trigger fires on UPDATE of a row.
+	// DeleteTrigger: on DELETE. slotsql's own triggers do not count.
+	UpdateTrigger, DeleteTrigger bool
+
+	// Referencing says that a foreign key of another table references this
+	// one with ON UPDATE/ON DELETE actions; informational.
+	Referencing bool
+
+	// IsView says that the name is a view. Temporary: a temporary table.
+	IsView, Temporary bool
+
+	Counter *Counter // nil for a table that is not configured
+}
+
+// Column is one column of a base table.
+type Column struct {
+	Name     string
+	Type     string // the type as the dialect's DDL writes it, with collation and character set where a key column needs them
+	Nullable bool
+	// Identity says that the database fills the column: AUTO_INCREMENT,
+	// serial/identity, or SQLite's rowid alias.
+	Identity  bool
+	Generated bool     // GENERATED ALWAYS AS
+	DependsOn []string // the columns a generated column is computed from, or every column when unknown
+	OnUpdate  bool     // MySQL ON UPDATE CURRENT_TIMESTAMP
+
+	Numeric  Numeric
+	Unsigned bool
+	// Bits is the width of an Integer: 8, 16, 24, 32 or 64.
+	Bits int
+	// Precision and Scale are a Decimal's; Precision 0 means unconstrained.
+	Precision, Scale int
+}
+
+// Numeric says whether and how values of a column add up.
+type Numeric int
+
+// Only Integer and Decimal counters are ever slotted: their addition is exact
+// and commutes. Float addition is neither, so a Float counter stays on its
+// base row.
+const (
+	NotNumeric Numeric = iota
+	Integer
+	Decimal
+	Float
+)
+
+// Unique is a unique key: its name (of the index or constraint) and columns.
+type Unique struct {
+	Name    string
+	Primary bool
+	Columns []string
+}
+
+// Counter is the configuration of one counter table.
+type Counter struct {
+	Key      []string // key columns as stored in the database; empty for a single-row table
+	Counters []string // counter columns as stored in the database, in table order
+	Slots    int      // at most this many slot rows per key
+
+	SlotSchema string // where the slot table is
+	SlotTable  string
+	SlotColumn string // name of the slot-number column in the slot table, normally "slot"
+
+	OnDrain string // run | warn | error
+}
+
+// Column returns the column of that exact name, or nil.
+func (t *Table) Column(name string) *Column {
+	for i := range t.Columns {
+		if t.Columns[i].Name == name {
+			return &t.Columns[i]
+		}
+	}
+	return nil
+}
+
+// IsCounter says whether the named column is a configured counter.
+func (t *Table) IsCounter(column string) bool {
+	if t.Counter == nil {
+		return false
+	}
+	for _, c := range t.Counter.Counters {
+		if c == column {
+			return true
+		}
+	}
+	return false
+}
+
+// IsKey says whether the named column is part of the configured key.
+func (t *Table) IsKey(column string) bool {
+	if t.Counter == nil {
+		return false
+	}
+	for _, c := range t.Counter.Key {
+		if c == column {
+			return true
+		}
+	}
+	return false
+}

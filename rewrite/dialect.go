@@ -1,0 +1,91 @@
+package rewrite
+
+// Dialect is what the planner needs to know of one SQL dialect: how its text
+// is read, how its names compare, and how slotsql's own statements are
+// written in it. Implementations hold no state beside caches and are safe for
+// concurrent use.
+type Dialect interface {
+	// Lexis returns the lexical rules for Scan.
+	Lexis() *Lexis
+
+	// Parse translates exactly one statement (without a trailing semicolon;
+	// comments may surround it). An error means that the dialect's parser
+	// rejects the text or gave up; the planner then drains. Parse never
+	// panics and is bounded in time and memory for any input.
+	Parse(text string) (*Statement, error)
+
+	// SameTable and SameColumn say whether a name as written refers to a
+	// table or column of that stored name. DefaultSchema rules are the
+	// caller's.
+	SameTable(written Ident, stored string) bool
+	SameColumn(written Ident, stored string) bool
+
+	// Quote writes a stored name so that the dialect reads back exactly it.
+	Quote(name string) string
+
+	// Placeholder writes the n-th (from 1) placeholder of a statement.
+	Placeholder(n int) string
+
+	// Increment writes the slotted upsert. It adds each delta to the given
+	// slot of every row of ref that where selects, and holds a lock on that
+	// base row, until the transaction ends, which a drain's lock conflicts
+	// with. It affects no row when the base row is missing, when a touched
+	// counter is NULL, or when its base value or slot value leaves the range
+	// in which base and slots together cannot overflow (see docs/design).
+	Increment(t *Table, in IncrementText) string
+
+	// Total writes the exact total of a counter of the row that qualifier
+	// names: the base value itself (type, NULL and all) where no slot exists.
+	// comparable asks for an expression that also compares as the plain
+	// column would.
+	Total(t *Table, qualifier, column string, comparable bool) string
+
+	// Lock writes the statement that makes increments of the base rows that
+	// scope selects wait until the transaction ends, and that waits itself
+	// for the increments in flight. An empty text means that the first
+	// statement of Fold does that already. A returned result set is to be
+	// discarded.
+	Lock(t *Table, scope Scope) []string
+
+	// Fold writes the statements that move all slots of the base rows that
+	// scope selects into the base rows, and delete them.
+	Fold(t *Table, scope Scope) []string
+
+	// CreateSlots and DropSlots write the DDL of a slot table, idempotent
+	// where the dialect has IF [NOT] EXISTS.
+	CreateSlots(t *Table) []string
+	DropSlots(t *Table) []string
+}
+
+// IncrementText is the variable part of a slotted upsert. Where, Slot and each
+// Delta's Text are opaque markers that stand for pieces of the application's
+// own statement or for bound values. A dialect copies them into its text
+// verbatim, as often and in whatever order it likes; the planner replaces each
+// occurrence by the piece and appends that piece's arguments in the same
+// order.
+type IncrementText struct {
+	Ref       string  // the table reference as FROM takes it, e.g. `posts AS p`
+	Qualifier string  // how columns of Ref are qualified, quoted as needed, e.g. `p`
+	Where     string  // a predicate over Ref, to be parenthesised; never empty
+	Slot      string  // the slot number
+	Deltas    []Delta // at least one, distinct columns
+	// Clustered says that Where fixes every column of the primary key, so
+	// that the engine reads the base row itself.
+	Clustered bool
+}
+
+// Delta is what is added to one counter column: a marker for a signed literal
+// or a bound value, never NULL.
+type Delta struct {
+	Column string
+	Text   string
+}
+
+// Scope says which base rows a drain covers: every row (Where ""), or those
+// of Ref that Where selects. Where is a marker as in IncrementText; what it
+// stands for fixes every column of a unique key to constants.
+type Scope struct {
+	Ref       string
+	Qualifier string
+	Where     string
+}
