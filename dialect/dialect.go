@@ -1,0 +1,63 @@
+// Package dialect says what slotsql needs of a database engine: a
+// [rewrite.Dialect] for the pure part, and the few things that need a
+// connection. The engines are in the packages below; none of them imports a
+// driver.
+package dialect
+
+import (
+	"context"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// Session runs slotsql's own statements on one connection.
+type Session interface {
+	// Query runs a statement and returns all its rows. Values are as the
+	// parent driver gives them: text may come as string or []byte, integers
+	// as int64, string or []byte, booleans as bool or integers.
+	Query(ctx context.Context, sql string, args ...any) ([][]any, error)
+	Exec(ctx context.Context, sql string, args ...any) error
+}
+
+// Dialect is one database engine.
+type Dialect interface {
+	rewrite.Dialect
+
+	// Name is "mysql", "postgres" or "sqlite"; for messages only.
+	Name() string
+
+	// Namespace identifies how this session resolves unqualified table
+	// names: two sessions with equal namespaces see the same tables under
+	// the same names.
+	Namespace(ctx context.Context, s Session) (string, error)
+
+	// Table reads the facts of one table, resolved as the session would
+	// resolve it in a statement; schema may be "". It returns nil and no
+	// error when there is none. Counter is nil in the result.
+	Table(ctx context.Context, s Session, schema, name string) (*rewrite.Table, error)
+
+	// Drain says how a drain gets its own transaction.
+	Drain() DrainTx
+
+	// InTransaction asks the engine whether the session is in a transaction.
+	// It is only called where Drain().Nested is false and nothing better is
+	// known. It does not change the session.
+	InTransaction(ctx context.Context, s Session) (bool, error)
+
+	// SchemaChanged says that err may mean that a table or column known from
+	// earlier has changed or gone.
+	SchemaChanged(err error) bool
+
+	// OutOfRange says that err is the engine's numeric overflow or CHECK
+	// error of a slot row, after which the statement (and, in a transaction,
+	// only the statement) is undone and may be run another way.
+	OutOfRange(err error) bool
+}
+
+// DrainTx holds the statements that open and end a drain's own transaction.
+type DrainTx struct {
+	Begin, Commit, Rollback []string
+	// Nested says that these also work, and are to be used, inside a
+	// transaction of the application (a savepoint).
+	Nested bool
+}
