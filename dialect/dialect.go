@@ -43,15 +43,6 @@ type Dialect interface {
 	// It is only called where Drain().Nested is false and nothing better is
 	// known. It does not change the session.
 	InTransaction(ctx context.Context, s Session) (bool, error)
-
-	// SchemaChanged says that err may mean that a table or column known from
-	// earlier has changed or gone.
-	SchemaChanged(err error) bool
-
-	// OutOfRange says that err is the engine's numeric overflow or CHECK
-	// error of a slot row, after which the statement (and, in a transaction,
-	// only the statement) is undone and may be run another way.
-	OutOfRange(err error) bool
 }
 
 // DrainTx holds the statements that open and end a drain's own transaction.
