@@ -1,0 +1,125 @@
+// Package server gives tests real databases: a fresh, empty one per test on a
+// throwaway MariaDB or PostgreSQL instance, and a SQLite file.
+//
+// The instance is private: own data directory under the temporary directory,
+// own unix socket, no TCP port, no configuration file of the machine. It is
+// started on first use, shared by all tests of one process, and it ends with
+// that process, however that ends: a small shell holds the server and a pipe,
+// and stops the server and removes its files when the pipe breaks.
+//
+// [EnvMySQL] and [EnvPostgres], when set, name servers to use instead; on
+// these databases are created and dropped, and nothing else is touched. The
+// command cmd/testservers starts both servers once for a whole `go test ./...`
+// and hands them over in this way.
+//
+// A missing server fails the test; it never skips it.
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+)
+
+// The environment variables that name servers to use instead of throwaway
+// ones: a DSN of github.com/go-sql-driver/mysql, and a URL or keyword string
+// for github.com/jackc/pgx. The user must be allowed to create and drop
+// databases. The database in the DSN is replaced by each test's own.
+const (
+	EnvMySQL    = "SLOTSQL_TEST_MYSQL_DSN"
+	EnvPostgres = "SLOTSQL_TEST_POSTGRES_DSN"
+)
+
+// engine is one database server program.
+type engine struct {
+	name   string // for messages
+	env    string
+	driver string // of database/sql
+	find   func() (layout, error)
+
+	withDatabase func(dsn, database string) (string, error)
+	create       string // statement; %s is the database
+	drop         func(ctx context.Context, admin *sql.DB, database string) error
+
+	once  sync.Once
+	dsn   string
+	admin *sql.DB
+	err   error
+}
+
+// MariaDB returns the DSN of a new database, which lives as long as the test.
+// The DSN has no parameters of its own.
+func MariaDB(t testing.TB) string {
+	t.Helper()
+	return mariadb.fresh(t)
+}
+
+// Postgres returns the DSN of a new database, which lives as long as the test.
+func Postgres(t testing.TB) string {
+	t.Helper()
+	return postgres.fresh(t)
+}
+
+// SQLite returns the DSN, for modernc.org/sqlite, of a new file in the test's
+// temporary directory, with write-ahead logging and a busy timeout of 10 s.
+func SQLite(t testing.TB) string {
+	t.Helper()
+	return "file:" + filepath.Join(t.TempDir(), "test.db") +
+		"?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)"
+}
+
+func (e *engine) fresh(t testing.TB) string {
+	t.Helper()
+	e.once.Do(e.open)
+	if e.err != nil {
+		t.Fatal(e.err)
+	}
+	database := databaseName()
+	dsn, err := e.withDatabase(e.dsn, database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.admin.ExecContext(t.Context(), fmt.Sprintf(e.create, database)); err != nil {
+		t.Fatalf("%s: create database: %v", e.name, err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // the test's is over
+		defer cancel()
+		if err := e.drop(ctx, e.admin, database); err != nil {
+			t.Errorf("%s: drop database: %v", e.name, err)
+		}
+	})
+	return dsn
+}
+
+// open finds or starts the server. The instance is not kept: it ends with the
+// process.
+func (e *engine) open() {
+	e.dsn = os.Getenv(e.env)
+	if e.dsn == "" {
+		in, err := e.start()
+		if err != nil {
+			e.err = err
+			return
+		}
+		e.dsn = in.DSN
+	}
+	e.admin, e.err = sql.Open(e.driver, e.dsn)
+	if e.err == nil {
+		// Few idle connections: each test process has its own.
+		e.admin.SetMaxIdleConns(1)
+	}
+}
+
+func databaseName() string {
+	var b [8]byte
+	rand.Read(b[:])
+	return "slotsql_" + hex.EncodeToString(b[:])
+}
