@@ -13,6 +13,19 @@ import (
 var errMissing = errors.New("database servers are not installed: apt-get install mariadb-server postgresql " +
 	"(or name running ones in " + EnvMySQL + " and " + EnvPostgres + ")")
 
+// Installed says whether the servers can be started that the environment does
+// not name; its error is one line that says what to install.
+func Installed() error {
+	for _, e := range []*engine{mariadb, postgres} {
+		if os.Getenv(e.env) == "" {
+			if _, err := e.find(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // find returns the path of the first of the programs that is installed, looking
 // in PATH and then in the directories, which may be glob patterns; of several
 // directories that match one pattern the highest version counts.

@@ -4,7 +4,8 @@
 //
 //	go run ./integration/server/cmd/testservers -- go test ./...
 //
-// A server whose DSN is in the environment already is not started.
+// A server whose DSN is in the environment already is not started. With -check
+// it only says whether the server programs are installed.
 package main
 
 import (
@@ -20,11 +21,18 @@ import (
 
 func main() {
 	args := os.Args[1:]
+	if len(args) == 1 && args[0] == "-check" {
+		if err := server.Installed(); err != nil {
+			fmt.Fprintln(os.Stderr, "testservers:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if len(args) > 0 && args[0] == "--" {
 		args = args[1:]
 	}
 	if len(args) == 0 {
-		fmt.Fprintln(os.Stderr, "usage: testservers -- COMMAND [ARGUMENT...]")
+		fmt.Fprintln(os.Stderr, "usage: testservers -check | [--] COMMAND [ARGUMENT...]")
 		os.Exit(2)
 	}
 	code, err := run(args)

@@ -1,0 +1,119 @@
+package integration
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/slotsql/slotsql"
+
+// layer is a rule for the packages of this module that it matches, without
+// their tests.
+type layer struct {
+	name    string
+	matches func(path string) bool
+	// direct and all are what these packages may not import themselves, and
+	// not even through others: a path, or a tree that ends with "/...".
+	direct, all []string
+	allowed     []string // exceptions
+	why         string
+}
+
+var (
+	drivers = []string{
+		"github.com/go-sql-driver/mysql/...", "github.com/jackc/pgx/...",
+		"modernc.org/sqlite/...", "github.com/mattn/go-sqlite3/...",
+	}
+	parsers = []string{
+		"github.com/pingcap/...", "github.com/sqlc-dev/...",
+	}
+	layers = []layer{{
+		name:    "rewrite",
+		matches: func(p string) bool { return within(p, module+"/rewrite/...") },
+		direct: []string{
+			"os/...", "io/...", "net/...", "time", "context", "log/...", "math/rand/...", "crypto/rand",
+			"database/sql/...", "syscall", "bufio", "runtime/...",
+		},
+		all:     []string{module + "/..."},
+		allowed: []string{module + "/rewrite/..."},
+		why:     "rewrite is pure, and the lowest layer",
+	}, {
+		name:    "dialect",
+		matches: func(p string) bool { return within(p, module+"/dialect/...") },
+		all:     append([]string{module + "/..."}, drivers...),
+		allowed: []string{module + "/rewrite/...", module + "/dialect/..."},
+		why:     "dialects sit on rewrite, and need no driver",
+	}, {
+		name:    "root",
+		matches: func(p string) bool { return p == module },
+		direct:  []string{module + "/..."},
+		all:     append(append([]string{module + "/dialect/..."}, drivers...), parsers...),
+		allowed: []string{
+			module, module + "/rewrite/...", module + "/dialect", module + "/internal/...",
+		},
+		why: "an importer of the root package pays for no driver and no parser",
+	}, {
+		name: "leaves",
+		matches: func(p string) bool {
+			return within(p, module+"/...") && !within(p, module+"/cmd/...") &&
+				!within(p, module+"/examples/...") && !within(p, module+"/integration/...")
+		},
+		all: []string{module + "/cmd/...", module + "/examples/...", module + "/integration/..."},
+		why: "nothing imports commands, examples and integration tests",
+	}}
+)
+
+// TestImports holds the direction of imports.
+func TestImports(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", "-json=ImportPath,Imports,Deps", module+"/...").Output()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		t.Fatalf("go list: %s", exit.Stderr)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	matched := map[string]bool{}
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p struct {
+			ImportPath    string
+			Imports, Deps []string
+		}
+		if err := d.Decode(&p); err == io.EOF {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range layers {
+			if !l.matches(p.ImportPath) {
+				continue
+			}
+			matched[l.name] = true
+			check := func(imports, denied []string, how string) {
+				for _, i := range imports {
+					hit := func(tree string) bool { return within(i, tree) }
+					if slices.ContainsFunc(denied, hit) && !slices.ContainsFunc(l.allowed, hit) {
+						t.Errorf("%s imports %s%s: %s", p.ImportPath, i, how, l.why)
+					}
+				}
+			}
+			check(p.Imports, l.direct, "")
+			check(p.Deps, l.all, " (perhaps through another package)")
+		}
+	}
+	for _, l := range layers {
+		if !matched[l.name] {
+			t.Errorf("no package is of layer %q", l.name)
+		}
+	}
+}
+
+// within says whether the path is the pattern, or in its tree.
+func within(path, pattern string) bool {
+	tree, ok := strings.CutSuffix(pattern, "/...")
+	return path == tree || ok && strings.HasPrefix(path, tree+"/")
+}
