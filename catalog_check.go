@@ -1,0 +1,290 @@
+package slotsql
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// This file holds the configuration against what the database says of its
+// tables. It asks the database nothing itself.
+
+// checkTable holds one configured table against the facts of its base table,
+// which is nil when there is none. Without problems it returns the counter
+// configuration with names as the database stores them; with problems, nil.
+// Names in the configuration match a column exactly, or else the only one that
+// differs in letter case.
+func checkTable(cfg *TableConfig, t *rewrite.Table, dialectName string) (problems []Problem, counter *rewrite.Counter) {
+	report := func(path, format string, args ...any) {
+		problems = append(problems, cfg.problem(path, format, args...))
+	}
+	switch {
+	case t == nil:
+		report("", "does not exist in the database: create it, or correct the name")
+		return problems, nil
+	case t.IsView:
+		report("", "is a view: configure the table that it reads")
+		return problems, nil
+	case t.Temporary:
+		report("", "is a temporary table, which other sessions do not see: configure a permanent one")
+		return problems, nil
+	}
+	c := &rewrite.Counter{Slots: cfg.Slots, SlotSchema: t.Schema, SlotColumn: "slot", OnDrain: cfg.OnDrain}
+
+	key, why := resolveKey(cfg, t)
+	for _, w := range why {
+		report(w.path, "%s", w.message)
+	}
+	c.Key = key
+
+	for _, cc := range cfg.Counters {
+		path := "counters." + pathName(cc.Column)
+		col, why := findColumn(t, cc.Column)
+		if col == nil {
+			report(path, "counter %s", why)
+			continue
+		}
+		if slices.Contains(c.Counters, col.Name) {
+			report(path, "counter %s is the same column as another counter, %s: keep one", clip(cc.Column), clip(col.Name))
+			continue
+		}
+		c.Counters = append(c.Counters, col.Name)
+		if why := counterFault(t, col, key); why != "" {
+			report(path, "counter %s %s", clip(col.Name), why)
+		}
+	}
+	for _, cc := range cfg.Companions {
+		path := "companions." + pathName(cc.Column)
+		col, why := findColumn(t, cc.Column)
+		switch {
+		case col == nil:
+			report(path, "companion %s", why)
+		case slices.Contains(c.Counters, col.Name):
+			report(path, "column %s is both companion and counter: remove it from one", clip(col.Name))
+		case slices.Contains(key, col.Name):
+			report(path, "column %s is both companion and key: remove it from companions", clip(col.Name))
+		}
+	}
+	c.Counters = inTableOrder(t, c.Counters)
+	c.SlotColumn = slotColumn(c)
+
+	rules := nameRulesOf[dialectName]
+	c.SlotTable = rules.shorten(t.Name)
+	if cfg.SlotTable != "" {
+		c.SlotTable = cfg.SlotTable
+		if rules.tooLong(c.SlotTable) {
+			report("slot_table", "slot_table %s is longer than %s: choose a shorter name", clip(c.SlotTable), rules.limit())
+		}
+	}
+	if c.SlotTable == t.Name || rules.folds && strings.EqualFold(c.SlotTable, t.Name) {
+		report("slot_table", "slot_table is the table itself: choose another name")
+	}
+	if len(problems) > 0 {
+		return problems, nil
+	}
+	return nil, c
+}
+
+// fault is a Problem still without its table.
+type fault struct{ path, message string }
+
+// resolveKey returns the key columns by their stored names, in configured
+// order, or else in that of the primary key.
+func resolveKey(cfg *TableConfig, t *rewrite.Table) (key []string, faults []fault) {
+	if cfg.Key == nil {
+		for _, u := range t.Uniques {
+			if u.Primary {
+				return slices.Clone(u.Columns), nil
+			}
+		}
+		if len(t.Uniques) == 0 {
+			return nil, []fault{{"", "has neither a primary key nor another unique key: add one, or write key: [] if it only ever has one row"}}
+		}
+		return nil, []fault{{"", "has no primary key: name the columns of a unique key with key, here " + listUniques(t)}}
+	}
+	key = []string{}
+	for i, written := range cfg.Key {
+		path := fmt.Sprintf("key[%d]", i)
+		col, why := findColumn(t, written)
+		switch {
+		case col == nil:
+			faults = append(faults, fault{path, "key column " + why})
+		case slices.Contains(key, col.Name):
+			faults = append(faults, fault{path, fmt.Sprintf("key names column %s twice: keep one", clip(col.Name))})
+		default:
+			key = append(key, col.Name)
+		}
+	}
+	if len(faults) > 0 || len(key) == 0 {
+		return key, faults
+	}
+	for _, u := range t.Uniques {
+		if sameSet(u.Columns, key) {
+			return key, nil
+		}
+	}
+	if len(t.Uniques) == 0 {
+		return key, []fault{{"key", fmt.Sprintf("key [%s] is not unique: add a unique key on it to the table, or write key: [] if it only ever has one row", strings.Join(key, ", "))}}
+	}
+	return key, []fault{{"key", fmt.Sprintf("key [%s] is not a unique key of the table: use %s, or add a unique key on exactly these columns", strings.Join(key, ", "), listUniques(t))}}
+}
+
+// counterFault says why a column cannot be a counter, or "".
+func counterFault(t *rewrite.Table, col *rewrite.Column, key []string) string {
+	switch {
+	case slices.Contains(key, col.Name):
+		return "is part of the key, and a key must not be counted up: remove it from one"
+	case col.Generated:
+		return "is a generated column: name the columns it is computed from instead"
+	case col.Identity:
+		return "is numbered by the database: remove it from counters"
+	case col.Numeric == rewrite.NotNumeric:
+		return fmt.Sprintf("has type %s, which cannot be summed: a counter is an integer, decimal (numeric) or floating-point column", typeName(col))
+	}
+	for _, u := range t.Uniques {
+		if slices.Contains(u.Columns, col.Name) {
+			return fmt.Sprintf("is part of the unique key %s [%s], which would be judged by base values and not by totals: remove it from counters", clip(u.Name), strings.Join(u.Columns, ", "))
+		}
+	}
+	for i := range t.Columns {
+		if g := &t.Columns[i]; g.Generated && g.Name != col.Name && slices.Contains(g.DependsOn, col.Name) {
+			return fmt.Sprintf("is what the generated column %s is computed from, which would show the base value and not the total: remove it from counters", clip(g.Name))
+		}
+	}
+	return ""
+}
+
+func typeName(col *rewrite.Column) string {
+	if col.Type == "" {
+		return "none"
+	}
+	return col.Type
+}
+
+// findColumn returns the column that a configured name means, or nil and why.
+func findColumn(t *rewrite.Table, written string) (*rewrite.Column, string) {
+	if col := t.Column(written); col != nil {
+		return col, ""
+	}
+	var found *rewrite.Column
+	for i := range t.Columns {
+		col := &t.Columns[i]
+		if !strings.EqualFold(col.Name, written) {
+			continue
+		}
+		if found != nil {
+			return nil, fmt.Sprintf("%s could be %s or %s: write the name as the database stores it", clip(written), clip(found.Name), clip(col.Name))
+		}
+		found = col
+	}
+	if found == nil {
+		return nil, fmt.Sprintf("%s is not a column of the table: correct the name (columns are %s)", clip(written), listColumns(t))
+	}
+	return found, ""
+}
+
+// slotColumn returns a name for the slot-number column that no key or counter
+// column has, in whatever letter case.
+func slotColumn(c *rewrite.Counter) string {
+	name := "slot"
+	for i := 1; ; i++ {
+		same := func(column string) bool { return strings.EqualFold(column, name) }
+		if !slices.ContainsFunc(c.Key, same) && !slices.ContainsFunc(c.Counters, same) {
+			return name
+		}
+		name = "slotsql_slot"
+		if i > 1 {
+			name = fmt.Sprintf("slotsql_slot%d", i)
+		}
+	}
+}
+
+func inTableOrder(t *rewrite.Table, names []string) []string {
+	ordered := make([]string, 0, len(names))
+	for i := range t.Columns {
+		if slices.Contains(names, t.Columns[i].Name) {
+			ordered = append(ordered, t.Columns[i].Name)
+		}
+	}
+	return ordered
+}
+
+func listColumns(t *rewrite.Table) string {
+	const most = 20
+	names := make([]string, 0, most)
+	for i := range t.Columns {
+		if i == most {
+			return strings.Join(names, ", ") + ", ..."
+		}
+		names = append(names, t.Columns[i].Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+func listUniques(t *rewrite.Table) string {
+	keys := make([]string, len(t.Uniques))
+	for i, u := range t.Uniques {
+		keys[i] = "[" + strings.Join(u.Columns, ", ") + "]"
+	}
+	return strings.Join(keys, " or ")
+}
+
+func sameSet(a, b []string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	a, b = slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b))
+	return slices.Equal(a, b)
+}
+
+// checkedTable is a configured table that checkTable found right, with its
+// Counter set.
+type checkedTable struct {
+	config *TableConfig
+	table  *rewrite.Table
+}
+
+// checkTogether reports tables that are the same one to the database, and slot
+// tables that stand where another configured table or its slot table does.
+func checkTogether(tables []checkedTable, dialectName string) (problems []Problem) {
+	rules := nameRulesOf[dialectName]
+	id := func(schema, name string) [2]string {
+		if rules.folds {
+			schema, name = strings.ToLower(schema), strings.ToLower(name)
+		}
+		return [2]string{schema, name}
+	}
+	base := map[[2]string]*TableConfig{}
+	for _, c := range tables {
+		// Stored names: on MySQL with case-sensitive names two that differ in
+		// case are two tables.
+		at := [2]string{c.table.Schema, c.table.Name}
+		if other := base[at]; other != nil {
+			problems = append(problems, c.config.problem("", "is the same table of the database as %s: keep one", clip(other.Name)))
+			continue
+		}
+		base[at] = c.config
+	}
+	folded := map[[2]string]*TableConfig{}
+	for _, c := range tables {
+		folded[id(c.table.Schema, c.table.Name)] = c.config
+	}
+	slot := map[[2]string]*TableConfig{}
+	for _, c := range tables {
+		if base[[2]string{c.table.Schema, c.table.Name}] != c.config {
+			continue
+		}
+		name := c.table.Counter.SlotTable
+		at := id(c.table.Counter.SlotSchema, name)
+		if other := folded[at]; other != nil {
+			problems = append(problems, c.config.problem("slot_table", "slot table %s is the configured table %s: choose another name with slot_table", clip(name), clip(other.Name)))
+		}
+		if other := slot[at]; other != nil {
+			problems = append(problems, c.config.problem("slot_table", "slot table %s is already the slot table of %s: choose another name with slot_table", clip(name), clip(other.Name)))
+		}
+		slot[at] = c.config
+	}
+	return problems
+}

@@ -1,0 +1,162 @@
+package slotsql
+
+import (
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// This file names slot tables and holds the ones that exist against what their
+// base tables need.
+
+// nameRules says how an engine treats table names: the longest one, 0 for no
+// limit, and whether two that differ in letter case only may be the same
+// table.
+type nameRules struct {
+	chars, bytes int
+	folds        bool
+}
+
+var nameRulesOf = map[string]nameRules{
+	"mysql":    {chars: 64, folds: true},
+	"postgres": {bytes: 63},
+	"sqlite":   {folds: true},
+}
+
+func (r nameRules) tooLong(name string) bool {
+	return r.chars > 0 && utf8.RuneCountInString(name) > r.chars || r.bytes > 0 && len(name) > r.bytes
+}
+
+func (r nameRules) limit() string {
+	if r.chars > 0 {
+		return fmt.Sprintf("%d characters", r.chars)
+	}
+	return fmt.Sprintf("%d bytes", r.bytes)
+}
+
+// slotTableName is the slot table's name for a base table of that stored name,
+// whatever its length.
+func slotTableName(cfg *TableConfig, stored string) string {
+	if cfg.SlotTable != "" {
+		return cfg.SlotTable
+	}
+	return stored + "_slots"
+}
+
+// shorten makes a default slot table name fit: as much of the base table's
+// name as there is room for, a hash of all of it, and the usual ending. The
+// same name always gives the same result.
+func (r nameRules) shorten(stored string) string {
+	name := stored + "_slots"
+	if !r.tooLong(name) {
+		return name
+	}
+	h := fnv.New32a()
+	h.Write([]byte(stored))
+	ending := fmt.Sprintf("_%08x_slots", h.Sum32())
+	prefix := stored
+	for r.tooLong(prefix + ending) {
+		_, size := utf8.DecodeLastRuneInString(prefix)
+		prefix = prefix[:len(prefix)-size]
+	}
+	return prefix + ending
+}
+
+const migrateCommand = "slotsql migrate --driver DRIVER --dsn DSN --config FILE"
+
+// checkSlotTable holds the slot table that the database has, nil for none,
+// against what t, a base table with its Counter set, needs. The problems have
+// no place in a file; TableConfig.locate gives them the table's.
+func checkSlotTable(t, slot *rewrite.Table) (problems []Problem) {
+	c := t.Counter
+	report := func(format string, args ...any) {
+		problems = append(problems, Problem{
+			Message: fmt.Sprintf("table %s: slot table %s ", clip(t.Name), clip(c.SlotTable)) + fmt.Sprintf(format, args...),
+		})
+	}
+	switch {
+	case slot == nil:
+		report("is missing: run `%s`, or set auto_migrate: true", migrateCommand)
+		return problems
+	case slot.IsView || slot.Temporary:
+		report("is a view or a temporary table: choose another name with slot_table")
+		return problems
+	}
+	const repair = "drain the table, drop its slot table and run `" + migrateCommand + "`"
+	wanted := slices.Concat(c.Key, []string{c.SlotColumn}, c.Counters)
+	primary := slices.Concat(c.Key, []string{c.SlotColumn})
+	known := map[string]bool{}
+	missing := false
+	for i, name := range wanted {
+		col, _ := findColumn(slot, name)
+		if col == nil {
+			if base := t.Column(name); i > len(c.Key) && base != nil && base.Numeric == rewrite.Float {
+				continue // never slotted, so it need not be there
+			}
+			missing = true
+			report("has no column %s: %s; if another program owns it, choose another name with slot_table", clip(name), repair)
+			continue
+		}
+		known[col.Name] = true
+		switch {
+		case i == len(c.Key) && col.Numeric != rewrite.Integer:
+			report("has a slot column %s of type %s, which is no integer: %s", clip(col.Name), typeName(col), repair)
+		case i > len(c.Key) && col.Numeric == rewrite.NotNumeric:
+			report("has a column %s of type %s, which cannot be summed: %s", clip(col.Name), typeName(col), repair)
+		case col.Generated:
+			report("has a generated column %s: %s", clip(col.Name), repair)
+		}
+	}
+	for i := range slot.Columns {
+		// A counter that left the configuration may still have counts there.
+		if name := slot.Columns[i].Name; !known[name] {
+			report("has a column %s that is no configured counter and may hold counts: configure it, or %s", clip(name), repair)
+		}
+	}
+	if missing {
+		return problems // the primary key cannot be right either
+	}
+	hasPrimary := false
+	for _, u := range slot.Uniques {
+		same := sameFold(u.Columns, primary)
+		hasPrimary = hasPrimary || u.Primary && same
+		switch {
+		case u.Primary && !same:
+			report("has the primary key [%s], which must be [%s]: %s", strings.Join(u.Columns, ", "), strings.Join(primary, ", "), repair)
+			hasPrimary = true
+		case !u.Primary && !same:
+			report("has a further unique key %s [%s], which keeps rows from having several slots: drop it", clip(u.Name), strings.Join(u.Columns, ", "))
+		}
+	}
+	if !hasPrimary {
+		report("has no primary key, which must be [%s]: %s", strings.Join(primary, ", "), repair)
+	}
+	return problems
+}
+
+func sameFold(a, b []string) bool {
+	lower := func(s []string) []string {
+		out := make([]string, len(s))
+		for i := range s {
+			out[i] = strings.ToLower(s[i])
+		}
+		return out
+	}
+	return sameSet(lower(a), lower(b))
+}
+
+// locate gives problems that have no place in a file that of the table.
+func (t *TableConfig) locate(problems []Problem) []Problem {
+	for i := range problems {
+		if p := &problems[i]; p.Line == 0 {
+			at := t.at[""]
+			p.File, p.Line, p.Column = t.file, at.line, at.column
+			p.Path = joinPath("tables", pathName(t.Name))
+		}
+	}
+	return problems
+}

@@ -1,0 +1,225 @@
+package slotsql
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+)
+
+// This file decodes the tables of a configuration.
+
+func (d *decoder) tables(c *Config, e *entry, fallback TableConfig) {
+	entries, _ := d.mapping(e.value, e.valueAt(), e.path, "tables", "posts: {counters: {views: }}")
+	first := map[[2]string]*TableConfig{}
+	for i := range entries {
+		t := d.table(&entries[i], fallback)
+		id := [2]string{t.Schema, t.Table}
+		if other := first[id]; other != nil {
+			d.problems = append(d.problems, t.problem("", "is the same table as %s on line %d: keep one", clip(other.Name), other.at[""].line))
+			continue
+		}
+		first[id] = t
+		c.tables = append(c.tables, *t)
+	}
+	d.slotTables(c.tables)
+}
+
+// slotTables reports slot tables that stand where another table does. Tables
+// are compared as written; checkTogether compares what the database resolves.
+func (d *decoder) slotTables(tables []TableConfig) {
+	base := map[[2]string]*TableConfig{}
+	slot := map[[2]string]*TableConfig{}
+	for i := range tables {
+		base[[2]string{tables[i].Schema, tables[i].Table}] = &tables[i]
+	}
+	for i := range tables {
+		t := &tables[i]
+		name := slotTableName(t, t.Table)
+		id := [2]string{t.Schema, name}
+		if other := base[id]; other != nil {
+			d.problems = append(d.problems, t.problem("slot_table", "slot table %s is the configured table on line %d: choose another name with slot_table", clip(name), other.at[""].line))
+		}
+		if other := slot[id]; other != nil {
+			d.problems = append(d.problems, t.problem("slot_table", "slot table %s is already the slot table of %s: choose another name with slot_table", clip(name), clip(other.Name)))
+		}
+		slot[id] = t
+	}
+}
+
+func (d *decoder) table(e *entry, fallback TableConfig) *TableConfig {
+	t := fallback
+	t.Name, t.file = e.name, d.file
+	t.at = map[string]position{"": e.at}
+	report := func(at position, path, format string, args ...any) {
+		p := t.problem(path, format, args...)
+		p.Line, p.Column = at.line, at.column
+		d.problems = append(d.problems, p)
+	}
+	parts, why := splitName(e.name)
+	switch {
+	case why != "":
+		report(e.at, "", "%s", why)
+		t.Table = e.name
+	case len(parts) == 2:
+		t.Schema, t.Table = parts[0], parts[1]
+	default:
+		t.Table = parts[0]
+	}
+	subject := fmt.Sprintf("table %s: ", clip(e.name))
+	entries, ok := d.mapping(e.value, e.valueAt(), e.path, strings.TrimSuffix(subject, ": "), "counters: {views: }")
+	if !ok {
+		return &t
+	}
+	hasCounters := false
+	for i := range entries {
+		s := &entries[i]
+		t.at[s.name] = s.at
+		switch s.name {
+		case "key":
+			d.key(&t, s, subject)
+		case "counters":
+			hasCounters = true
+			d.counters(&t, s, subject)
+		case "companions":
+			d.companions(&t, s, subject)
+		case "slot_table":
+			d.slotTable(&t, s, subject)
+		default:
+			if !d.option(&t, s, subject) {
+				d.unknown(s, subject, tableKeys)
+			}
+		}
+	}
+	if !hasCounters {
+		report(e.at, "counters", "counters is missing: name at least one counter column, such as counters: {views: }")
+	}
+	d.overlaps(&t)
+	return &t
+}
+
+func (d *decoder) key(t *TableConfig, e *entry, subject string) {
+	t.Key = []string{}
+	list, ok := e.value.(*ast.SequenceNode)
+	if !ok {
+		switch e.value.(type) {
+		case nil, *ast.NullNode:
+			d.report(e.at, e.path, "%skey is empty: leave it out for the primary key, or write key: [] for a single-row table", subject)
+		case *ast.AliasNode:
+		default:
+			d.report(e.valueAt(), e.path, "%skey must be a list of columns, such as [id], got %s", subject, describe(e.value))
+		}
+		return
+	}
+	for i, n := range list.Values {
+		n = unwrap(n)
+		path := fmt.Sprintf("key[%d]", i)
+		at := e.at
+		if n != nil && n.Type() != ast.NullType {
+			at = nodeAt(n)
+		}
+		name, ok := text(n)
+		if !ok {
+			d.report(at, joinPath(strings.TrimSuffix(e.path, ".key"), path), "%skey must hold column names, got %s", subject, describe(n))
+			continue
+		}
+		t.at[path] = at
+		if why := nameFault(name); why != "" {
+			d.problems = append(d.problems, t.problem(path, "key column %s %s", clip(name), why))
+			continue
+		}
+		if slices.Contains(t.Key, name) {
+			d.problems = append(d.problems, t.problem(path, "key names column %s twice: keep one", clip(name)))
+			continue
+		}
+		t.Key = append(t.Key, name)
+	}
+}
+
+func (d *decoder) counters(t *TableConfig, e *entry, subject string) {
+	entries, ok := d.mapping(e.value, e.valueAt(), e.path, subject+"counters", "views: , one column per line")
+	if ok && len(entries) == 0 {
+		d.report(e.at, e.path, "%scounters is empty: name at least one counter column, such as counters: {views: }", subject)
+	}
+	for i := range entries {
+		s := &entries[i]
+		path := "counters." + pathName(s.name)
+		t.at[path] = s.at
+		if why := nameFault(s.name); why != "" {
+			d.problems = append(d.problems, t.problem(path, "counter %s %s", clip(s.name), why))
+			continue
+		}
+		counter := CounterConfig{Column: s.name}
+		about := fmt.Sprintf("%scounter %s", subject, clip(s.name))
+		options, _ := d.mapping(s.value, s.valueAt(), s.path, about, "{} or {min: 0}")
+		for j := range options {
+			o := &options[j]
+			if o.name != "min" {
+				d.unknown(o, about+": ", counterKeys)
+				continue
+			}
+			v, ok := whole(o.value)
+			if !ok {
+				d.report(o.valueAt(), o.path, "%s: min must be a whole number, got %s", about, describe(o.value))
+				continue
+			}
+			counter.Min = &v
+		}
+		t.Counters = append(t.Counters, counter)
+	}
+}
+
+func (d *decoder) companions(t *TableConfig, e *entry, subject string) {
+	entries, _ := d.mapping(e.value, e.valueAt(), e.path, subject+"companions", "updated_at: latest")
+	for i := range entries {
+		s := &entries[i]
+		path := "companions." + pathName(s.name)
+		t.at[path] = s.at
+		if why := nameFault(s.name); why != "" {
+			d.problems = append(d.problems, t.problem(path, "companion %s %s", clip(s.name), why))
+			continue
+		}
+		c := CompanionConfig{Column: s.name}
+		d.choice(&c.Merge, s, fmt.Sprintf("%scompanion %s", subject, clip(s.name)), merges)
+		t.Companions = append(t.Companions, c)
+	}
+}
+
+func (d *decoder) slotTable(t *TableConfig, e *entry, subject string) {
+	name, ok := text(e.value)
+	if !ok {
+		d.report(e.valueAt(), e.path, "%sslot_table must be a name, got %s", subject, describe(e.value))
+		return
+	}
+	parts, why := splitName(name)
+	switch {
+	case why != "":
+		d.report(e.valueAt(), e.path, "%sslot_table %s %s", subject, clip(name), why)
+	case len(parts) == 2:
+		d.report(e.valueAt(), e.path, "%sslot_table %s names a schema: leave it out, a slot table stands beside its base table", subject, clip(name))
+	case parts[0] == t.Table: // the collision check would name this table as another one
+		d.report(e.valueAt(), e.path, "%sslot_table is the table itself: choose another name", subject)
+	default:
+		t.SlotTable = parts[0]
+	}
+}
+
+// overlaps reports columns that have two parts to play.
+func (d *decoder) overlaps(t *TableConfig) {
+	for _, c := range t.Counters {
+		path := "counters." + pathName(c.Column)
+		if slices.Contains(t.Key, c.Column) {
+			d.problems = append(d.problems, t.problem(path, "column %s is both counter and key: a key must not be counted up, remove it from one", clip(c.Column)))
+		}
+	}
+	for _, c := range t.Companions {
+		path := "companions." + pathName(c.Column)
+		if slices.ContainsFunc(t.Counters, func(o CounterConfig) bool { return o.Column == c.Column }) {
+			d.problems = append(d.problems, t.problem(path, "column %s is both companion and counter: remove it from one", clip(c.Column)))
+		}
+		if slices.Contains(t.Key, c.Column) {
+			d.problems = append(d.problems, t.problem(path, "column %s is both companion and key: remove it from companions", clip(c.Column)))
+		}
+	}
+}

@@ -1,0 +1,178 @@
+package slotsql
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+)
+
+// This file knows the keys: their types, ranges and defaults, and what must
+// hold between them without a look at the database.
+
+const configVersion = 1
+
+// The range of slots.
+const (
+	minSlots = 1
+	maxSlots = 4096
+)
+
+// tableDefaults are the values a table has when neither it nor the file's
+// defaults say otherwise.
+func tableDefaults() TableConfig {
+	return TableConfig{Layout: "dedicated", Coalesce: true, Slots: 64, OnDrain: "run"}
+}
+
+var (
+	rootKeys    = []string{"version", "auto_migrate", "defaults", "tables", "rollup"}
+	defaultKeys = []string{"slots", "coalesce", "on_drain", "layout"}
+	tableKeys   = []string{"key", "counters", "companions", "layout", "coalesce", "slots", "on_drain", "slot_table"}
+	counterKeys = []string{"min"}
+	rollupKeys  = []string{"interval"}
+
+	layouts = []string{"dedicated", "shared", "journal"}
+	drains  = []string{"run", "warn", "error"}
+	merges  = []string{"latest", "max", "min"}
+)
+
+func (d *decoder) config(root ast.Node) *Config {
+	c := &Config{file: d.file}
+	start := position{1, 1}
+	entries, ok := d.mapping(root, start, "", "the file", "version: 1, tables: ...")
+	if !ok {
+		return c
+	}
+	fallback := tableDefaults()
+	var version, tables *entry
+	for i := range entries {
+		e := &entries[i]
+		switch e.name {
+		case "version":
+			version = e
+			d.version(c, e)
+		case "auto_migrate":
+			d.boolean(&c.autoMigrate, e, "auto_migrate")
+		case "defaults":
+			sub, _ := d.mapping(e.value, e.valueAt(), e.path, "defaults", "slots: 64")
+			for _, s := range sub {
+				if !d.option(&fallback, &s, "defaults: ") {
+					d.unknown(&s, "defaults: ", defaultKeys)
+				}
+			}
+		case "tables":
+			tables = e
+		case "rollup":
+			d.rollup(c, e)
+		default:
+			d.unknown(e, "", rootKeys)
+		}
+	}
+	if version == nil {
+		d.report(start, "version", "version is missing: start the file with version: %d", configVersion)
+	}
+	// Last, because it needs the defaults wherever they stand.
+	switch {
+	case tables == nil:
+		d.report(start, "tables", "tables is missing: name the counter tables, or write tables: {} for none")
+	case describe(tables.value) == "nothing":
+		d.report(tables.at, "tables", "tables is empty: name the counter tables, or write tables: {} for none")
+	default:
+		d.tables(c, tables, fallback)
+	}
+	return c
+}
+
+func (d *decoder) version(c *Config, e *entry) {
+	v, ok := whole(e.value)
+	switch {
+	case !ok:
+		d.report(e.valueAt(), e.path, "version must be the number %d, got %s", configVersion, describe(e.value))
+	case v != configVersion:
+		d.report(e.valueAt(), e.path, "version %d is not supported: this slotsql reads version %d", v, configVersion)
+	}
+	c.version = int(v)
+}
+
+func (d *decoder) rollup(c *Config, e *entry) {
+	entries, ok := d.mapping(e.value, e.valueAt(), e.path, "rollup", "interval: 5s")
+	if !ok {
+		return
+	}
+	found := false
+	for i := range entries {
+		s := &entries[i]
+		if s.name != "interval" {
+			d.unknown(s, "rollup: ", rollupKeys)
+			continue
+		}
+		found = true
+		written, isText := text(s.value)
+		v, err := time.ParseDuration(strings.TrimSpace(written))
+		switch {
+		case !isText || err != nil:
+			d.report(s.valueAt(), s.path, "rollup: interval must be a duration with a unit, such as 5s or 1m30s, got %s", describe(s.value))
+		case v <= 0:
+			d.report(s.valueAt(), s.path, "rollup: interval must be more than 0, got %s", clip(written))
+		default:
+			c.rollup = v
+		}
+	}
+	if !found {
+		d.report(e.at, e.path, "rollup: interval is missing: write rollup: {interval: 5s}, or leave rollup out")
+	}
+}
+
+// option decodes a key that tables and defaults share; false: it is not one.
+func (d *decoder) option(t *TableConfig, e *entry, subject string) bool {
+	switch e.name {
+	case "slots":
+		v, ok := whole(e.value)
+		if !ok {
+			d.report(e.valueAt(), e.path, "%sslots must be a whole number between %d and %d, got %s", subject, minSlots, maxSlots, describe(e.value))
+		} else if v < minSlots || v > maxSlots {
+			d.report(e.valueAt(), e.path, "%sslots must be between %d and %d, got %d", subject, minSlots, maxSlots, v)
+		}
+		t.Slots = int(v)
+	case "coalesce":
+		d.boolean(&t.Coalesce, e, subject+"coalesce")
+	case "on_drain":
+		d.choice(&t.OnDrain, e, subject+"on_drain", drains)
+	case "layout":
+		if d.choice(&t.Layout, e, subject+"layout", layouts) && t.Layout != "dedicated" {
+			d.report(e.valueAt(), e.path, "%slayout %s is not supported yet: use dedicated", subject, t.Layout)
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+func (d *decoder) boolean(v *bool, e *entry, subject string) {
+	b, ok := e.value.(*ast.BoolNode)
+	if !ok {
+		d.report(e.valueAt(), e.path, "%s must be true or false, got %s", subject, describe(e.value))
+		return
+	}
+	*v = b.Value
+}
+
+func (d *decoder) choice(v *string, e *entry, subject string, allowed []string) bool {
+	s, ok := e.value.(*ast.StringNode)
+	if !ok || !slices.Contains(allowed, s.Value) {
+		last := len(allowed) - 1
+		d.report(e.valueAt(), e.path, "%s must be %s or %s, got %s", subject, strings.Join(allowed[:last], ", "), allowed[last], describe(e.value))
+		return false
+	}
+	*v = s.Value
+	return true
+}
+
+func (d *decoder) unknown(e *entry, subject string, known []string) {
+	what := "known keys are " + strings.Join(known, ", ")
+	if len(known) == 1 {
+		what = "the only key here is " + known[0]
+	}
+	d.report(e.at, e.path, "%sunknown key %s: %s", subject, clip(e.name), what)
+}
