@@ -1,0 +1,186 @@
+package twin
+
+import (
+	"context"
+	"database/sql"
+	"reflect"
+	"regexp"
+	"strings"
+)
+
+// Mode is the method of database/sql that runs a statement.
+type Mode int
+
+const (
+	Auto  Mode = iota // Query when the statement looks like one that returns rows
+	Exec              // ExecContext
+	Query             // QueryContext
+)
+
+// Statement is what a program sends.
+type Statement struct {
+	SQL      string
+	Args     []any
+	Mode     Mode
+	Prepared bool // run through PrepareContext
+}
+
+var (
+	leading   = regexp.MustCompile(`^(?:\s+|--[^\n]*\n?|#[^\n]*\n?|/\*(?s:.*?)\*/|\()*`)
+	firstWord = regexp.MustCompile(`^[A-Za-z]+`)
+	returning = regexp.MustCompile(`(?i)\breturning\b`)
+	changes   = regexp.MustCompile(`(?i)\b(insert|update|delete|merge)\b`)
+	locks     = regexp.MustCompile(`(?i)\bfor\s+(no\s+key\s+)?update\b`)
+	orderBy   = regexp.MustCompile(`(?i)\border\s+by\b`)
+)
+
+// mode is a guess from the text, good enough for a test: both sides are run in
+// the same way whatever it is.
+func (s Statement) mode() Mode {
+	if s.Mode != Auto {
+		return s.Mode
+	}
+	text := leading.ReplaceAllString(s.SQL, "")
+	switch strings.ToUpper(firstWord.FindString(text)) {
+	case "SELECT", "VALUES", "TABLE", "SHOW", "EXPLAIN", "DESCRIBE", "DESC", "PRAGMA":
+		return Query
+	case "WITH":
+		if !changes.MatchString(locks.ReplaceAllString(text, "")) || returning.MatchString(text) {
+			return Query
+		}
+	case "INSERT", "UPDATE", "DELETE", "REPLACE", "MERGE":
+		if returning.MatchString(text) {
+			return Query
+		}
+	}
+	return Exec
+}
+
+// Outcome is all that a program sees of a statement.
+type Outcome struct {
+	Mode    Mode
+	Ordered bool // the text asks for an order
+	Sets    []ResultSet
+	// Of Exec.
+	RowsAffected, LastInsertID Number
+	Err                        error
+}
+
+// ResultSet is one set of rows.
+type ResultSet struct {
+	Columns []Column
+	Rows    [][]any // scanned into any
+}
+
+// Column is what sql.ColumnType says.
+type Column struct {
+	Name, DatabaseType   string
+	ScanType             string
+	Nullable, NullableOK bool
+	Length               int64
+	LengthOK             bool
+	Precision, Scale     int64
+	DecimalOK            bool
+}
+
+// Number is a result's number, or the error in its place.
+type Number struct {
+	Value int64
+	Err   error
+}
+
+// Session is a *sql.DB, *sql.Conn or *sql.Tx.
+type Session interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
+}
+
+// Run runs the statement on both sides.
+func (p *Pair) Run(ctx context.Context, s Statement) (plain, wrapped Outcome) {
+	return Run(ctx, p.Plain, s), Run(ctx, p.Wrapped, s)
+}
+
+// Run runs the statement in a session.
+func Run(ctx context.Context, db Session, s Statement) Outcome {
+	o := Outcome{Mode: s.mode(), Ordered: orderBy.MatchString(s.SQL)}
+	exec, query := db.ExecContext, db.QueryContext
+	if s.Prepared {
+		stmt, err := db.PrepareContext(ctx, s.SQL)
+		if err != nil {
+			o.Err = err
+			return o
+		}
+		defer stmt.Close()
+		exec = func(ctx context.Context, _ string, args ...any) (sql.Result, error) {
+			return stmt.ExecContext(ctx, args...)
+		}
+		query = func(ctx context.Context, _ string, args ...any) (*sql.Rows, error) {
+			return stmt.QueryContext(ctx, args...)
+		}
+	}
+	if o.Mode == Query {
+		o.Sets, o.Err = read(query(ctx, s.SQL, s.Args...))
+		return o
+	}
+	result, err := exec(ctx, s.SQL, s.Args...)
+	if err != nil {
+		o.Err = err
+		return o
+	}
+	o.RowsAffected.Value, o.RowsAffected.Err = result.RowsAffected()
+	o.LastInsertID.Value, o.LastInsertID.Err = result.LastInsertId()
+	return o
+}
+
+func read(rows *sql.Rows, err error) ([]ResultSet, error) {
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var sets []ResultSet
+	for {
+		set, err := readSet(rows)
+		if err != nil {
+			return sets, err
+		}
+		sets = append(sets, set)
+		if !rows.NextResultSet() {
+			return sets, rows.Err()
+		}
+	}
+}
+
+func readSet(rows *sql.Rows) (ResultSet, error) {
+	var set ResultSet
+	types, err := rows.ColumnTypes()
+	if err != nil {
+		return set, err
+	}
+	for _, t := range types {
+		c := Column{Name: t.Name(), DatabaseType: t.DatabaseTypeName(), ScanType: typeName(t.ScanType())}
+		c.Nullable, c.NullableOK = t.Nullable()
+		c.Length, c.LengthOK = t.Length()
+		c.Precision, c.Scale, c.DecimalOK = t.DecimalSize()
+		set.Columns = append(set.Columns, c)
+	}
+	for rows.Next() {
+		row := make([]any, len(types))
+		into := make([]any, len(types))
+		for i := range row {
+			into[i] = &row[i]
+		}
+		if err := rows.Scan(into...); err != nil {
+			return set, err
+		}
+		set.Rows = append(set.Rows, row)
+	}
+	return set, rows.Err()
+}
+
+func typeName(t reflect.Type) string {
+	if t == nil {
+		return "none"
+	}
+	return t.String()
+}
