@@ -23,6 +23,7 @@ const (
 	maxConfigNesting = 32
 	maxUnsupported   = 16 // anchors, tags and the like, before the parser is not even tried
 	maxNameBytes     = 256
+	maxValueBytes    = 4096 // of one key or value; the parser copies a key into all below it
 )
 
 // position is a place in a file, both from 1.
@@ -98,7 +99,7 @@ func (d *decoder) parseYAML(data []byte) (root ast.Node, ok bool) {
 			return doc.Body, true
 		}
 	}
-	return nil, true
+	return nil, len(d.problems) == 0 // an empty file lacks keys; one with a problem may not
 }
 
 // checkTokens reports the parts of YAML that a configuration has no use for.
@@ -108,13 +109,20 @@ func (d *decoder) checkTokens(tokens token.Tokens) bool {
 		d.report(position{}, "", "file has too many entries (%d YAML tokens, the limit is %d): configure fewer tables", len(tokens), maxConfigTokens)
 		return false
 	}
-	var flow, dashes, dashLine, unsupported int
+	var flow, dashes, dashLine, directiveLine, unsupported int
 	var content, ended, several bool
+	reported := map[token.Type]int{} // the line, to say it once for each
 	for _, tk := range tokens {
 		at := tokenAt(tk)
 		refuse := func(what, instead string) {
 			unsupported++
-			d.report(at, "", "%s is not supported here: %s", what, instead)
+			if reported[tk.Type] != at.line {
+				d.report(at, "", "%s is not supported here: %s", what, instead)
+			}
+			reported[tk.Type] = at.line
+		}
+		if at.line == directiveLine {
+			continue // the directive's own words
 		}
 		switch tk.Type {
 		case token.CommentType:
@@ -131,6 +139,8 @@ func (d *decoder) checkTokens(tokens token.Tokens) bool {
 			continue
 		case token.DirectiveType:
 			refuse("a YAML directive", "remove the line")
+			directiveLine = at.line
+			continue
 		case token.AnchorType:
 			refuse("a YAML anchor", "write the value out, or use defaults")
 		case token.AliasType:
@@ -154,6 +164,10 @@ func (d *decoder) checkTokens(tokens token.Tokens) bool {
 		content = true
 		if flow > maxConfigNesting || dashes > maxConfigNesting {
 			d.report(at, "", "values are nested too deeply: tables.<table>.counters.<column>.min is the deepest there is")
+			return false
+		}
+		if len(tk.Value) > maxValueBytes {
+			d.report(at, "", "a text of %d bytes is too long: no name or value may be longer than %d", len(tk.Value), maxValueBytes)
 			return false
 		}
 		if unsupported > maxUnsupported {
@@ -283,12 +297,11 @@ func describe(n ast.Node) string {
 		return "a list"
 	case *ast.StringNode:
 		return clip(n.Value)
+	case *ast.LiteralNode:
+		return clip(n.Value.Value)
 	}
 	if s, ok := text(n); ok {
-		if len(s) > 40 {
-			s = s[:40] + "..."
-		}
-		return strings.TrimSpace(s)
+		return strings.Trim(clip(s), `"`) // a number or boolean, as written
 	}
 	return "something else"
 }

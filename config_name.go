@@ -11,7 +11,7 @@ import (
 // empty.
 func splitName(s string) (parts []string, why string) {
 	if s == "" {
-		return nil, "has an empty name: write the table's name"
+		return nil, "has an empty name: write one"
 	}
 	for rest := s; ; {
 		part, after := "", ""
@@ -67,7 +67,7 @@ func splitName(s string) (parts []string, why string) {
 func nameFault(s string) string {
 	switch {
 	case s == "":
-		return "has an empty name part: write a name"
+		return "has an empty name: write one"
 	case strings.ContainsRune(s, 0):
 		return "has a NUL character in its name: no database allows it, remove it"
 	case len(s) > maxNameBytes:
