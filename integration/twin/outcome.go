@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"reflect"
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -151,6 +152,10 @@ func read(rows *sql.Rows, err error) ([]ResultSet, error) {
 	}
 }
 
+// firstUserOID is PostgreSQL's FirstNormalObjectId. pgx gives the number of a
+// type that it does not know in place of its name.
+const firstUserOID = 16384
+
 func readSet(rows *sql.Rows) (ResultSet, error) {
 	var set ResultSet
 	types, err := rows.ColumnTypes()
@@ -159,6 +164,9 @@ func readSet(rows *sql.Rows) (ResultSet, error) {
 	}
 	for _, t := range types {
 		c := Column{Name: t.Name(), DatabaseType: t.DatabaseTypeName(), ScanType: typeName(t.ScanType())}
+		if n, err := strconv.Atoi(c.DatabaseType); err == nil && n >= firstUserOID {
+			c.DatabaseType = "user-defined" // the number is another in each database
+		}
 		c.Nullable, c.NullableOK = t.Nullable()
 		c.Length, c.LengthOK = t.Length()
 		c.Precision, c.Scale, c.DecimalOK = t.DecimalSize()

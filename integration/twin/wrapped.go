@@ -3,11 +3,18 @@ package twin
 import (
 	"database/sql"
 	"os"
+	"sync"
 )
 
-// OpenWrapped opens the wrapped driver with the configuration file.
-var OpenWrapped Opener = func(driver, dsn, configPath string) (*sql.DB, error) {
+var environment sync.Mutex
+
+// OpenWrapped opens the wrapped driver as a program does that was not written
+// for it: by its name, with the configuration named in the environment. The
+// configuration is read by sql.Open, so pairs of parallel tests do not meet.
+func OpenWrapped(driver, dsn, configPath string) (*sql.DB, error) {
 	name := map[string]string{"mysql": "mysql-slotsql", "pgx": "postgres-slotsql", "sqlite": "sqlite3-slotsql"}[driver]
+	environment.Lock()
+	defer environment.Unlock()
 	if err := os.Setenv("SLOTSQL_CONFIG", configPath); err != nil {
 		return nil, err
 	}

@@ -1,0 +1,210 @@
+package integration
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/slotsql/slotsql/integration/twin"
+)
+
+// counterTable is one configured table of an application.
+type counterTable struct {
+	name     string
+	key      []string
+	counters []string
+}
+
+// unique is a unique key that holds for all rows.
+type unique struct {
+	primary bool
+	columns []string
+}
+
+// uniques lists index name, whether it is the primary key, and a column.
+var uniques = map[string]string{
+	"mysql": "SELECT index_name, index_name = 'PRIMARY', column_name FROM information_schema.statistics " +
+		"WHERE table_schema = DATABASE() AND table_name = ? AND non_unique = 0 ORDER BY 1, seq_in_index",
+	"postgres": "SELECT i.indexrelid::text, i.indisprimary, a.attname FROM pg_index i " +
+		"JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey) " +
+		"WHERE i.indrelid = quote_ident($1)::regclass AND i.indisunique AND i.indpred IS NULL AND i.indexprs IS NULL " +
+		"ORDER BY 1, array_position(i.indkey, a.attnum)",
+	"sqlite": "SELECT 'primary key', 1, name FROM pragma_table_info(?1) WHERE pk > 0 UNION ALL " +
+		`SELECT l.name, 0, c.name FROM pragma_index_list(?1) l, pragma_index_info(l.name) c WHERE l."unique" AND NOT l.partial`,
+}
+
+var (
+	numeric  = regexp.MustCompile(`(?i)int|serial|dec|num|float|double|real`)
+	integers = map[string]float64{
+		"TINYINT": 1<<7 - 1, "UNSIGNED TINYINT": 1<<8 - 1, "SMALLINT": 1<<15 - 1, "UNSIGNED SMALLINT": 1<<16 - 1,
+		"INT2": 1<<15 - 1, "INT": 1<<31 - 1, "INT4": 1<<31 - 1, "UNSIGNED INT": 1<<32 - 1,
+		"BIGINT": 1<<63 - 1, "INT8": 1<<63 - 1, "INTEGER": 1<<63 - 1, "UNSIGNED BIGINT": 1<<64 - 1,
+	}
+)
+
+// configure writes the configuration of an application, after a look at its
+// tables in a database of their own, and says in the log what it leaves out:
+// counters that are text, and tables without any key; a key that is not unique
+// gives way to the primary key.
+func (a application) configure(t *testing.T) (string, []counterTable) {
+	t.Helper()
+	p := twin.New(t, twin.Options{Dialect: a.Dialect, Schema: a.DDL, Open: twin.OpenPlain})
+	type option = map[string]any
+	config := option{}
+	var tables []counterTable
+	for _, c := range a.Counters {
+		if kind := columnType(t, p, c.Table, c.Column); !numeric.MatchString(kind) {
+			t.Logf("left out: %s.%s has type %q", c.Table, c.Column, kind)
+			continue
+		}
+		i := slices.IndexFunc(tables, func(o counterTable) bool { return o.name == c.Table })
+		if i < 0 {
+			key, ok := a.key(t, p, c)
+			if !ok {
+				t.Logf("left out: table %s has no unique key", c.Table)
+				continue
+			}
+			entry := option{"counters": option{}, "on_drain": "run"}
+			if slices.Equal(key, c.Key) {
+				entry["key"] = key
+			} else {
+				t.Logf("table %s: key %v is not unique, the primary key %v is used", c.Table, c.Key, key)
+			}
+			config[c.Table] = entry
+			i = len(tables)
+			tables = append(tables, counterTable{name: c.Table, key: key})
+		}
+		tables[i].counters = append(tables[i].counters, c.Column)
+		o := option{}
+		if c.Min != nil {
+			o["min"] = *c.Min
+		}
+		config[c.Table].(option)["counters"].(option)[c.Column] = o
+	}
+	text, err := yaml.Marshal(option{"version": 1, "auto_migrate": true, "tables": config})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text), tables
+}
+
+// key returns the configured key if it is unique, else the primary key, else
+// none.
+func (a application) key(t *testing.T, p *twin.Pair, c counter) ([]string, bool) {
+	t.Helper()
+	rows, err := p.Plain.QueryContext(t.Context(), uniques[a.Dialect], c.Table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	found := map[string]unique{}
+	for rows.Next() {
+		var (
+			name, column string
+			primary      bool
+		)
+		if err := rows.Scan(&name, &primary, &column); err != nil {
+			t.Fatal(err)
+		}
+		found[name] = unique{primary, append(found[name].columns, column)}
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	var fallback []string
+	for _, u := range found {
+		if len(u.columns) == len(c.Key) && !slices.ContainsFunc(u.columns, func(s string) bool { return !slices.Contains(c.Key, s) }) {
+			return c.Key, true
+		}
+		if u.primary {
+			fallback = u.columns
+		}
+	}
+	return fallback, fallback != nil
+}
+
+func columnType(t *testing.T, p *twin.Pair, table, column string) string {
+	t.Helper()
+	o := twin.Run(t.Context(), p.Plain, twin.Statement{
+		SQL: fmt.Sprintf("SELECT %s FROM %s WHERE 1 = 0", p.Quote(column), p.Quote(table)),
+	})
+	if o.Err != nil {
+		t.Fatal(o.Err)
+	}
+	return o.Sets[0].Columns[0].DatabaseType
+}
+
+// increment adds one to every counter of every row, by its key, on both sides.
+// It leaves out counters that are NULL or at their type's limit.
+func increment(t *testing.T, p *twin.Pair, tables []counterTable) (ds []twin.Difference) {
+	t.Helper()
+	for _, table := range tables {
+		columns := slices.Concat(table.key, table.counters)
+		for i := range columns {
+			columns[i] = p.Quote(columns[i])
+		}
+		where := make([]string, len(table.key))
+		for i := range where {
+			where[i] = columns[i] + " = ?"
+			if p.Dialect == "postgres" {
+				where[i] = fmt.Sprintf("%s = $%d", columns[i], i+1)
+			}
+		}
+		rows := twin.Run(t.Context(), p.Plain, twin.Statement{
+			SQL: fmt.Sprintf("SELECT %s FROM %s", strings.Join(columns, ", "), p.Quote(table.name)),
+		})
+		if rows.Err != nil {
+			t.Fatal(rows.Err)
+		}
+		for _, row := range rows.Sets[0].Rows {
+			key := row[:len(table.key)]
+			if slices.Contains(key, any(nil)) {
+				continue
+			}
+			for i := len(table.key); i < len(row); i++ {
+				if full(row[i], rows.Sets[0].Columns[i]) {
+					continue
+				}
+				s := twin.Statement{
+					SQL:  fmt.Sprintf("UPDATE %s SET %s = %[2]s + 1 WHERE %s", p.Quote(table.name), columns[i], strings.Join(where, " AND ")),
+					Args: key,
+				}
+				for _, d := range twin.Compare(p.Run(t.Context(), s)) {
+					d.What = fmt.Sprintf("increment before it (%s %v): %s", s.SQL, key, d.What)
+					ds = append(ds, d)
+				}
+			}
+		}
+	}
+	return ds
+}
+
+// full says whether a counter cannot be incremented.
+func full(v any, c twin.Column) bool {
+	if v == nil {
+		return true
+	}
+	text := fmt.Sprint(v)
+	if b, ok := v.([]byte); ok {
+		text = string(b)
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	limit, known := integers[strings.ToUpper(c.DatabaseType)]
+	if c.DecimalOK && !known && c.Precision < 30 {
+		limit, known = pow10(c.Precision-c.Scale), true
+	}
+	return err != nil || known && n >= limit-1
+}
+
+func pow10(n int64) float64 {
+	p := 1.0
+	for range n {
+		p *= 10
+	}
+	return p
+}

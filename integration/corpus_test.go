@@ -1,0 +1,228 @@
+package integration
+
+import (
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/slotsql/slotsql/integration/twin"
+)
+
+var (
+	corpusFlag = flag.String("corpus", os.Getenv("SLOTSQL_CORPUS"), "file of statements to run plain and wrapped, besides our own")
+	fullFlag   = flag.Bool("full", os.Getenv("SLOTSQL_FULL") != "", "run the corpus in all ways a driver can be configured")
+)
+
+// application is a program's tables, rows and statements.
+type application struct {
+	App        string      `yaml:"app"`
+	Dialect    string      `yaml:"dialect"`
+	DDL        []string    `yaml:"ddl"`
+	Counters   []counter   `yaml:"counters"`
+	SeedRows   []string    `yaml:"seed_rows"`
+	Statements []statement `yaml:"statements"`
+}
+
+type counter struct {
+	Table  string   `yaml:"table"`
+	Key    []string `yaml:"key"`
+	Column string   `yaml:"column"`
+	Min    *int64   `yaml:"min"`
+}
+
+type statement struct {
+	Kind string   `yaml:"kind"`
+	Tags []string `yaml:"tags"`
+	SQL  string   `yaml:"sql"`
+	Args []any    `yaml:"args"`
+}
+
+// variant is one way to use the drivers.
+type variant struct {
+	name, params string
+	prepared     bool
+}
+
+// variants of each dialect; without -full only the first runs.
+var variants = map[string][]variant{
+	"mysql": {
+		{name: "default"},
+		{name: "prepared", prepared: true},
+		{name: "interpolateParams", params: "interpolateParams=true"},
+		{name: "clientFoundRows", params: "clientFoundRows=true"},
+		{name: "parseTime", params: "parseTime=true&interpolateParams=true&clientFoundRows=true"},
+	},
+	"postgres": {
+		{name: "default"},
+		{name: "prepared", prepared: true},
+		{name: "exec", params: "default_query_exec_mode=exec"},
+		{name: "simple_protocol", params: "default_query_exec_mode=simple_protocol"},
+	},
+	"sqlite": {
+		{name: "default"},
+		{name: "prepared", prepared: true},
+	},
+}
+
+// TestCorpus runs the statements of programs, in order, plain and wrapped side
+// by side. Before each, every counter of every row is incremented, so that
+// slots are never empty. Everything must be the same, and so must the tables
+// be in the end.
+func TestCorpus(t *testing.T) {
+	for _, file := range corpora(t) {
+		testCorpus(t, file, nil)
+	}
+}
+
+// TestCorpusPlain holds the test above to its word: where both sides are plain
+// it must find nothing, so that whatever it finds is ours.
+func TestCorpusPlain(t *testing.T) {
+	for _, file := range corpora(t) {
+		testCorpus(t, file, twin.OpenPlain)
+	}
+}
+
+func corpora(t *testing.T) []string {
+	files := []string{"testdata/statements.yaml"}
+	if *corpusFlag == "" {
+		t.Log("no further corpus: neither -corpus nor SLOTSQL_CORPUS names one")
+		return files
+	}
+	return append(files, *corpusFlag)
+}
+
+func testCorpus(t *testing.T, file string, open twin.Opener) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var apps []application
+	if err := yaml.Unmarshal(text, &apps); err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	for _, app := range apps {
+		ways := variants[app.Dialect]
+		if len(ways) == 0 {
+			t.Fatalf("%s: no dialect %q", app.App, app.Dialect)
+		}
+		if !*fullFlag || open != nil {
+			ways = ways[:1]
+		}
+		t.Run(app.App, func(t *testing.T) {
+			t.Parallel()
+			config, tables := app.configure(t)
+			for _, v := range ways {
+				t.Run(v.name, func(t *testing.T) {
+					t.Parallel()
+					app.run(t, v, open, config, tables)
+				})
+			}
+		})
+	}
+}
+
+// mostErrors is where a run stops: after so many the sides have little in
+// common.
+const mostErrors = 20
+
+func (a application) run(t *testing.T, v variant, open twin.Opener, config string, tables []counterTable) {
+	p := twin.New(t, twin.Options{
+		Dialect: a.Dialect, Schema: slices.Concat(a.DDL, a.SeedRows), Config: config, Params: v.params, Open: open,
+	})
+	if err := p.Wrapped.PingContext(t.Context()); err != nil {
+		t.Fatalf("open wrapped: %v\n%s", err, config)
+	}
+
+	errs := 0
+	report := func(i int, s statement, ds []twin.Difference) {
+		for _, d := range ds {
+			t.Errorf("statement %d (%s): %s\n%s %v", i+1, s.Kind, d, strings.TrimSpace(s.SQL), s.Args)
+		}
+		if errs += len(ds); errs >= mostErrors {
+			t.Fatalf("%d differences, stopping at statement %d of %d\n%s", errs, i+1, len(a.Statements), config)
+		}
+	}
+	run := func(s statement) (plain, wrapped twin.Outcome) {
+		return p.Run(t.Context(), twin.Statement{
+			SQL: s.SQL, Args: s.args(), Prepared: v.prepared && !slices.Contains(s.Tags, "mstmt"),
+		})
+	}
+
+	var random []int // statements that make rows which differ
+	for i, s := range a.Statements {
+		if slices.Contains(s.Tags, "rand") {
+			random = append(random, i)
+			continue
+		}
+		report(i, s, increment(t, p, tables))
+		if i == 0 && open == nil {
+			slotted(t, p, tables)
+		}
+		plain, wrapped := run(s)
+		if plain.Err != nil {
+			t.Logf("statement %d (%s): the plain driver says %v", i+1, s.Kind, plain.Err)
+		}
+		report(i, s, twin.Compare(plain, wrapped))
+	}
+	ds, err := p.FinalTables(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range ds {
+		t.Errorf("in the end: %s", d)
+	}
+
+	// What the server's chance decides comes last, because tables are not the
+	// same from then on. Totals over all rows are.
+	for _, i := range random {
+		plain, wrapped := run(a.Statements[i])
+		if p, w := twin.Class(plain.Err), twin.Class(wrapped.Err); p != w {
+			t.Errorf("statement %d (rand): error %s, wrapped %s", i+1, p, w)
+		}
+		for _, table := range tables {
+			for _, c := range table.counters {
+				report(i, a.Statements[i], twin.Compare(p.Run(t.Context(), twin.Statement{
+					SQL: fmt.Sprintf("SELECT SUM(%s) FROM %s", p.Quote(c), p.Quote(table.name)),
+				})))
+			}
+		}
+	}
+}
+
+// slotted sees that increments were slotted at all: a wrapper that sends all of
+// them to the base rows would pass, and prove nothing.
+func slotted(t *testing.T, p *twin.Pair, tables []counterTable) {
+	t.Helper()
+	sum := 0
+	for _, table := range tables {
+		var n int
+		count := "SELECT COUNT(*) FROM " + p.Quote(table.name+"_slots")
+		if err := p.Under.QueryRowContext(t.Context(), count).Scan(&n); err != nil {
+			t.Errorf("slot table of %s: %v", table.name, err)
+		}
+		if n == 0 {
+			t.Logf("table %s: no increment was slotted", table.name)
+		}
+		sum += n
+	}
+	if sum == 0 && len(tables) > 0 {
+		t.Error("no increment of any table was slotted")
+	}
+}
+
+// args are the arguments as a program would pass them.
+func (s statement) args() []any {
+	args := slices.Clone(s.Args)
+	for i, a := range args {
+		if n, ok := a.(uint64); ok && n <= math.MaxInt64 {
+			args[i] = int64(n)
+		}
+	}
+	return args
+}
