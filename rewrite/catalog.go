@@ -36,10 +36,12 @@ type Column struct {
 	Nullable bool
 	// Identity says that the database fills the column: AUTO_INCREMENT,
 	// serial/identity, or SQLite's rowid alias.
-	Identity  bool
-	Generated bool     // GENERATED ALWAYS AS
-	DependsOn []string // the columns a generated column is computed from, or every column when unknown
-	OnUpdate  bool     // MySQL ON UPDATE CURRENT_TIMESTAMP
+	Identity bool
+	// HasDefault says that the column has a default other than NULL.
+	HasDefault bool
+	Generated  bool     // GENERATED ALWAYS AS
+	DependsOn  []string // the columns a generated column is computed from, or every column when unknown
+	OnUpdate   bool     // MySQL ON UPDATE CURRENT_TIMESTAMP
 
 	Numeric  Numeric
 	Unsigned bool

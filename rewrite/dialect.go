@@ -5,8 +5,11 @@ package rewrite
 // written in it. Implementations hold no state beside caches and are safe for
 // concurrent use.
 type Dialect interface {
-	// Lexis returns the lexical rules for Scan.
+	// Lexis returns the lexical rules for a Scanner.
 	Lexis() *Lexis
+
+	// Traits returns how the engine differs where the planner has to know.
+	Traits() Traits
 
 	// Parse translates exactly one statement (without a trailing semicolon;
 	// comments may surround it). An error means that the dialect's parser
@@ -55,6 +58,39 @@ type Dialect interface {
 	// where the dialect has IF [NOT] EXISTS.
 	CreateSlots(t *Table) []string
 	DropSlots(t *Table) []string
+
+	// Truncate says how TRUNCATE of a base table gets past its slot table's
+	// foreign key: also is written behind the table's name, before and after
+	// are run around the statement.
+	Truncate(t *Table) (also string, before, after []string)
+}
+
+// Traits are differences between the engines, as data.
+type Traits struct {
+	// ExprNames: a select item without an alias is named by its own text
+	// (MySQL, SQLite), not by rule (PostgreSQL).
+	ExprNames bool
+	// AliasInExpr: ORDER BY finds aliases inside expressions too.
+	AliasInExpr bool
+	// HavingAlias: HAVING may only name grouped columns, aggregates and
+	// aliases.
+	HavingAlias bool
+	// LooseEquality: a number compares equal to many strings.
+	LooseEquality bool
+	// UpsertSetsInsertID: an upsert of a table with an AUTO_INCREMENT column
+	// changes LAST_INSERT_ID().
+	UpsertSetsInsertID bool
+	// LockTables: LOCK TABLES limits the session to the tables it lists.
+	LockTables bool
+	// ReplaceCascades: REPLACE deletes a replaced row's slots through the
+	// foreign key.
+	ReplaceCascades bool
+	// UpsertCounts: RowsAffected of an upsert is 1 for a new and 2 for a
+	// changed row.
+	UpsertCounts bool
+	// ValueTypes: the parent reports a column's scan type from the value at
+	// hand, not from the column.
+	ValueTypes bool
 }
 
 // IncrementText is the variable part of a slotted upsert. Where, Slot and each

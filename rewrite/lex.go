@@ -8,22 +8,21 @@ import (
 // Lexis is the lexical part of a dialect: what quotes, comments and
 // placeholders look like. The zero value is standard SQL.
 type Lexis struct {
-	Backtick        bool // `name` is an identifier
-	Bracket         bool // [name] is an identifier
-	DoubleString    bool // "text" is a string (MySQL without ANSI_QUOTES)
-	Backslash       bool // \ escapes inside '...' (and inside "..." with DoubleString)
-	HashComment     bool // # starts a comment
-	DashSpace       bool // -- starts a comment only before white space or the end
-	NestedComment   bool // /* /* */ */ nests
-	ExecComment     bool // /*! ... */ and /*M! ... */ hold code
-	EString         bool // E'...', B'', X'', N'', U&'...', U&"..."
-	DollarString    bool // $tag$ ... $tag$
-	DollarParam     bool // $1
-	QuestionParam   bool // ?
-	QuestionNumber  bool // ?7
-	NamedParam      bool // :name, @name, $name
-	AtVariable      bool // @name and @@name are variables
-	HighByteIsIdent bool // bytes from 0x80 belong to identifiers (all three engines)
+	Backtick       bool // `name` is an identifier
+	Bracket        bool // [name] is an identifier
+	DoubleString   bool // "text" is a string (MySQL without ANSI_QUOTES)
+	Backslash      bool // \ escapes inside '...' (and inside "..." with DoubleString)
+	HashComment    bool // # starts a comment
+	DashSpace      bool // -- starts a comment only before white space or the end
+	NestedComment  bool // /* /* */ */ nests
+	ExecComment    bool // /*! ... */ and /*M! ... */ hold code
+	EString        bool // E'...', B'', X'', N'', U&'...', U&"..."
+	DollarString   bool // $tag$ ... $tag$
+	DollarParam    bool // $1
+	QuestionParam  bool // ?
+	QuestionNumber bool // ?7
+	NamedParam     bool // :name, @name, $name
+	AtVariable     bool // @name and @@name are variables
 }
 
 // TokenKind is the kind of a Token.

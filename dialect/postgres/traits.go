@@ -1,0 +1,13 @@
+package postgres
+
+import "github.com/slotsql/slotsql/rewrite"
+
+// Traits implements rewrite.Dialect: PostgreSQL is the case the others are
+// measured against.
+func (*Dialect) Traits() rewrite.Traits { return rewrite.Traits{} }
+
+// Truncate implements rewrite.Dialect. TRUNCATE refuses a table that a foreign
+// key references unless the referencing table is truncated with it.
+func (d *Dialect) Truncate(t *rewrite.Table) (also string, before, after []string) {
+	return ", " + d.Quote(t.Counter.SlotSchema) + "." + d.Quote(t.Counter.SlotTable), nil, nil
+}

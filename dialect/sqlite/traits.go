@@ -1,0 +1,11 @@
+package sqlite
+
+import "github.com/slotsql/slotsql/rewrite"
+
+// Traits implements rewrite.Dialect.
+func (*Dialect) Traits() rewrite.Traits {
+	return rewrite.Traits{ExprNames: true, AliasInExpr: true, ValueTypes: true}
+}
+
+// Truncate implements rewrite.Dialect. SQLite has no TRUNCATE.
+func (*Dialect) Truncate(*rewrite.Table) (also string, before, after []string) { return "", nil, nil }

@@ -1,0 +1,188 @@
+package rewrite
+
+import "strings"
+
+// An operand is what an increment adds to its counter.
+type operand struct {
+	expr     *Expr
+	negative bool
+}
+
+// additive recognises value as counter plus something: c + x, x + c, c - x,
+// COALESCE(c, 0) + x, in parentheses or not. The operands are the x. It is
+// exact for NULL too: a NULL counter has no slots, so the base value is all
+// there is to it.
+func (p *planning) additive(sc *scope, value *Expr, t *Table, column string) ([]operand, bool) {
+	if value == nil {
+		return nil, false
+	}
+	switch value.Kind {
+	case Paren:
+		return p.additive(sc, value.Args[0], t, column)
+	case ColumnRef:
+		return nil, p.isColumn(sc, value, t, column)
+	case Call:
+		if (value.Op == "coalesce" || value.Op == "ifnull") && len(value.Args) == 2 &&
+			p.isColumn(sc, value.Args[0], t, column) && constant(value.Args[1]) {
+			return nil, true
+		}
+	case Binary:
+		if len(value.Args) != 2 || value.Op != "+" && value.Op != "-" {
+			return nil, false
+		}
+		l, r := value.Args[0], value.Args[1]
+		if ops, ok := p.additive(sc, l, t, column); ok && p.counterFree(sc, r) {
+			return append(ops, operand{r, value.Op == "-"}), true
+		}
+		if ops, ok := p.additive(sc, r, t, column); ok && value.Op == "+" && p.counterFree(sc, l) {
+			return append(ops, operand{l, false}), true
+		}
+	}
+	return nil, false
+}
+
+// isColumn says whether e is a reference to that counter of the statement's
+// own target, which is the first binding of the scope.
+func (p *planning) isColumn(sc *scope, e *Expr, t *Table, column string) bool {
+	if e.Kind == Paren {
+		return p.isColumn(sc, e.Args[0], t, column)
+	}
+	if e.Kind != ColumnRef {
+		return false
+	}
+	tg, err := p.resolve(sc, e.Name)
+	return err == nil && tg != nil && tg.column != nil && tg.column.Name == column && tg.binding == sc.bindings[0] && tg.binding.table == t
+}
+
+// counterFree says that evaluating e reads no counter.
+func (p *planning) counterFree(sc *scope, exprs ...*Expr) bool {
+	r := &reader{planning: p}
+	for _, e := range exprs {
+		if err := (&blockReader{r, sc, nil}).expr(e, inPredicate); err != nil {
+			return false
+		}
+	}
+	return len(r.edits) == 0 && !r.locked && !r.writes
+}
+
+// constant says that e has one value for the whole statement, known before it
+// starts: literals, placeholders, and casts and signs of them.
+func constant(e *Expr) bool {
+	if e == nil {
+		return false
+	}
+	switch e.Kind {
+	case Number, String, Null, Param:
+		return true
+	case Paren:
+		return constant(e.Args[0])
+	case Unary:
+		return (e.Op == "-" || e.Op == "+") && constant(e.Args[0])
+	case Opaque:
+		return e.Op == "cast" && len(e.Args) == 1 && constant(e.Args[0])
+	}
+	return false
+}
+
+// A delta is the simple form of an increment's operand: a literal or a
+// placeholder.
+type delta struct {
+	literal string // signed number; "" for a placeholder
+	arg     Arg
+}
+
+func (p *planning) simpleDelta(ops []operand) (delta, bool) {
+	if len(ops) != 1 {
+		return delta{}, false
+	}
+	e, negative := ops[0].expr, ops[0].negative
+	if e == nil { // DEFAULT
+		return delta{}, false
+	}
+	for {
+		switch {
+		case e.Kind == Paren:
+			e = e.Args[0]
+			continue
+		case e.Kind == Unary && e.Op == "-":
+			e, negative = e.Args[0], !negative
+			continue
+		case e.Kind == Unary && e.Op == "+":
+			e = e.Args[0]
+			continue
+		}
+		break
+	}
+	switch e.Kind {
+	case Number:
+		s := p.src.text[e.Start:e.End]
+		if strings.HasPrefix(s, "-") {
+			s, negative = s[1:], !negative
+		}
+		if strings.Trim(s, "0123456789.") != "" || strings.Count(s, ".") > 1 || strings.Trim(s, ".") == "" {
+			return delta{}, false
+		}
+		if negative {
+			s = "-" + s
+		}
+		return delta{literal: s}, true
+	case Param:
+		a, ok := p.src.paramAt(e.Span)
+		a.Negate = negative
+		return delta{arg: a}, ok
+	}
+	return delta{}, false
+}
+
+// limit returns how large a slotted delta of a column may be, and how many
+// digits it may have behind the point.
+func limit(c *Column) (largest int64, scale int) {
+	if c.Numeric == Decimal {
+		digits := c.Precision - c.Scale - 2
+		if c.Precision == 0 || digits > 12 {
+			digits = 12
+		}
+		largest = 1
+		for ; digits > 0; digits-- {
+			largest *= 10
+		}
+		return largest, c.Scale
+	}
+	if c.Bits >= 64 {
+		return 1 << 40, 0
+	}
+	return 1 << 18, 0
+}
+
+// fits says whether a literal delta can be slotted: a number of at most so
+// many digits that the column stores as it is.
+func (d delta) fits(c *Column) (ok, zero, negative bool) {
+	largest, scale := limit(c)
+	s := d.literal
+	if negative = strings.HasPrefix(s, "-"); negative {
+		s = s[1:]
+	}
+	whole, frac, _ := strings.Cut(s, ".")
+	frac = strings.TrimRight(frac, "0")
+	whole = strings.TrimLeft(whole, "0")
+	if len(frac) > scale || len(whole) > 18 {
+		return false, false, negative
+	}
+	var n int64
+	for i := 0; i < len(whole); i++ {
+		n = n*10 + int64(whole[i]-'0')
+	}
+	return n <= largest, n == 0 && frac == "", negative
+}
+
+// text writes the literal so that it is read back without rounding.
+func (d delta) text(c *Column) string {
+	if _, scale := limit(c); scale == 0 {
+		whole, _, _ := strings.Cut(d.literal, ".")
+		if whole == "" || whole == "-" {
+			whole += "0"
+		}
+		return whole
+	}
+	return d.literal
+}

@@ -1,0 +1,60 @@
+package rewrite
+
+// planDDL plans statements that change tables as such.
+func (p *planning) planDDL(st *Statement) *Plan {
+	var tables []*Table
+	for _, n := range st.Tables {
+		if t := p.lookupCounter(n); t != nil {
+			tables = append(tables, t)
+		}
+	}
+	if len(tables) == 0 {
+		return &Plan{Class: PassThrough}
+	}
+	switch {
+	case st.Kind == KindTruncate:
+		return p.planTruncate(tables)
+	case st.Kind == KindDrop:
+		plan := p.drainAll(tables, "the statement drops a counter table")
+		for _, t := range tables {
+			for _, s := range p.d.DropSlots(t) {
+				plan.Before = append(plan.Before, Bound{SQL: s})
+			}
+		}
+		return plan
+	case p.src.is(0, "ALTER") || p.src.is(0, "RENAME"):
+		return p.drainAll(tables, "the statement changes a counter table's definition")
+	case p.src.is(0, "LOCK"):
+		return p.drainAll(tables, "the statement locks a counter table")
+	}
+	return &Plan{Class: PassThrough}
+}
+
+// planTruncate empties the slots as well: the slot table's foreign key would
+// otherwise forbid what the plain driver allows.
+func (p *planning) planTruncate(tables []*Table) *Plan {
+	plan := p.drainAll(tables, "TRUNCATE empties the slots as well")
+	var edits []edit
+	for _, t := range tables {
+		also, before, after := p.d.Truncate(t)
+		for _, s := range before {
+			plan.Before = append(plan.Before, Bound{SQL: s})
+		}
+		for _, s := range after {
+			plan.After = append(plan.After, Bound{SQL: s})
+		}
+		if also == "" {
+			continue
+		}
+		for _, tok := range p.src.tokens {
+			if (tok.Kind == Word || tok.Kind == QuotedIdent) && p.tokenNames(tok, t.Name) {
+				edits = append(edits, edit{Span{tok.End, tok.End}, also})
+				break
+			}
+		}
+	}
+	if len(edits) > 0 {
+		plan.Text = p.src.apply(edits)
+	}
+	return plan
+}

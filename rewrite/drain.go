@@ -1,0 +1,299 @@
+package rewrite
+
+// drainAll drains every row of the given tables.
+func (p *planning) drainAll(tables []*Table, reason string) *Plan {
+	plan := &Plan{Class: Drain, Reason: reason, Tables: names(tables)}
+	for _, t := range tables {
+		plan.Drains = append(plan.Drains, p.drainTable(t, nil))
+	}
+	return plan
+}
+
+// A rowset is a set of rows fixed by an equality over a unique key.
+type rowset struct {
+	binding *binding
+	where   fragment
+	single  bool // at most one row
+	primary bool // the key is the primary key
+	args    []keyArg
+}
+
+// keyArg is an argument compared with a key column.
+type keyArg struct {
+	arg    Arg
+	column *Column
+}
+
+func (p *planning) drainTable(t *Table, rows *rowset) DrainTable {
+	out := DrainTable{Table: t}
+	var tp template
+	scope := Scope{Ref: p.baseRef(t, nil), Qualifier: p.d.Quote(t.Name)}
+	if rows != nil {
+		out.Keyed = true
+		scope = Scope{Ref: p.baseRef(t, rows.binding), Qualifier: p.qualifier(rows.binding), Where: tp.mark(rows.where)}
+	}
+	out.Lock = tp.expandAll(p.d, p.d.Lock(t, scope))
+	out.Fold = tp.expandAll(p.d, p.d.Fold(t, scope))
+	return out
+}
+
+// baseRef writes a reference to a base table under the name that the
+// statement's own predicates use.
+func (p *planning) baseRef(t *Table, b *binding) string {
+	ref := p.d.Quote(t.Schema) + "." + p.d.Quote(t.Name)
+	if b != nil && b.source.Alias != nil {
+		ref += " AS " + p.qualifier(b)
+	}
+	return ref
+}
+
+// drainRows drains the rows that the statement's predicate fixes, or all rows
+// of its table when it fixes none, and all rows of every other counter table
+// of the statement.
+func (p *planning) drainRows(sc *scope, b *binding, where *Expr, once bool, reason string) *Plan {
+	tables := p.mentioned()
+	var rows *rowset
+	if once && b != nil && b.counts {
+		rows = p.fixedRows(sc, b, where)
+	}
+	plan := &Plan{Class: Drain, Reason: reason, Tables: names(tables)}
+	for _, t := range tables {
+		if rows != nil && t == b.table {
+			plan.Drains = append(plan.Drains, p.drainTable(t, rows))
+			continue
+		}
+		plan.Drains = append(plan.Drains, p.drainTable(t, nil))
+	}
+	return plan
+}
+
+// drainSelect drains for a query: the rows it fixes when it reads one counter
+// table once, at its top.
+func (p *planning) drainSelect(st *Statement, tables []*Table, reason string) *Plan {
+	q := st.Select
+	if q == nil || len(q.Operands) > 0 || len(q.From) != 1 || len(q.From[0].Name) == 0 || p.sources(st) != 1 {
+		return p.drainAll(tables, reason)
+	}
+	sc := p.newScope(p.withScope(nil, q.With), nil, q.From)
+	return p.drainRows(sc, sc.bindings[0], q.Where, true, reason)
+}
+
+// fixedRows finds a unique key that the top-level conjunction of where fixes to constants.
+// The predicate it returns consists of those conjuncts alone: the rows it
+// selects cannot change under the drain's lock, whatever else the statement asks.
+func (p *planning) fixedRows(sc *scope, b *binding, where *Expr) *rowset {
+	if where == nil || b == nil || b.table == nil {
+		return nil
+	}
+	type fixed struct {
+		span   Span
+		single bool
+		args   []Arg
+	}
+	eq := map[string]fixed{}
+	for _, c := range conjuncts(where, nil) {
+		e := c
+		for e.Kind == Paren {
+			e = e.Args[0]
+		}
+		var column *Expr
+		var values []*Expr
+		switch {
+		case e.Kind == Binary && e.Op == "=" && len(e.Args) == 2:
+			column, values = e.Args[0], e.Args[1:]
+			if column.Kind != ColumnRef {
+				column, values = e.Args[1], e.Args[:1]
+			}
+		case e.Kind == In && !e.Negated && len(e.Args) > 1:
+			column, values = e.Args[0], e.Args[1:]
+		default:
+			continue
+		}
+		if column.Kind != ColumnRef {
+			continue
+		}
+		name := p.targetColumn(sc, b, column.Name)
+		if name == "" || b.table.IsCounter(name) {
+			continue
+		}
+		f := fixed{span: c.Span, single: len(values) == 1}
+		ok := true
+		for _, v := range values {
+			ok = ok && constant(v) && v.Kind != Null
+			v.Walk(func(x *Expr) bool {
+				if a, found := p.src.paramAt(x.Span); found && x.Kind == Param {
+					f.args = append(f.args, a)
+				}
+				return true
+			})
+			if !numericColumn(b.table.Column(name)) && containsNumber(v) && p.d.Traits().LooseEquality {
+				ok = false // MySQL: a number matches many strings
+			}
+		}
+		if old, had := eq[name]; ok && (!had || f.single && !old.single) {
+			eq[name] = f
+		}
+	}
+	if len(b.table.Counter.Key) == 0 && len(b.table.Uniques) == 0 {
+		return nil
+	}
+	var best *rowset
+	for _, u := range b.table.Uniques {
+		rows := &rowset{binding: b, single: true, primary: u.Primary}
+		var parts []fragment
+		for _, col := range u.Columns {
+			f, ok := eq[col]
+			if !ok {
+				rows = nil
+				break
+			}
+			parts = append(parts, p.src.cut(f.span))
+			rows.single = rows.single && f.single
+			for _, a := range f.args {
+				rows.args = append(rows.args, keyArg{a, b.table.Column(col)})
+			}
+		}
+		if rows == nil || len(parts) == 0 {
+			continue
+		}
+		rows.where = join(parts, " AND ")
+		if best == nil || rows.single && !best.single || rows.primary && rows.single == best.single && !best.primary {
+			best = rows
+		}
+	}
+	return best
+}
+
+func numericColumn(c *Column) bool { return c != nil && c.Numeric != NotNumeric }
+
+func containsNumber(e *Expr) bool {
+	found := false
+	e.Walk(func(x *Expr) bool {
+		found = found || x.Kind == Number
+		return true
+	})
+	return found
+}
+
+func conjuncts(e *Expr, out []*Expr) []*Expr {
+	x := e
+	for x.Kind == Paren {
+		x = x.Args[0]
+	}
+	if x.Kind == Binary && x.Op == "AND" {
+		for _, a := range x.Args {
+			out = conjuncts(a, out)
+		}
+		return out
+	}
+	return append(out, e)
+}
+
+// targetColumn returns the stored name of a column of the binding's table that
+// the reference means, or "".
+func (p *planning) targetColumn(sc *scope, b *binding, name []Ident) string {
+	column := name[len(name)-1]
+	switch {
+	case len(name) == 1:
+		if len(sc.bindings) != 1 {
+			return ""
+		}
+	case !p.sameLabel(name[len(name)-2], b.label):
+		return ""
+	}
+	for i := range b.table.Columns {
+		if p.d.SameColumn(column, b.table.Columns[i].Name) {
+			return b.table.Columns[i].Name
+		}
+	}
+	return ""
+}
+
+// sources counts the FROM entries and targets of a statement, at every depth,
+// that name a counter table.
+func (p *planning) sources(st *Statement) int {
+	n := 0
+	eachSource(st, func(s *Source) {
+		if len(s.Name) > 0 && p.lookupCounter(s.Name) != nil {
+			n++
+		}
+	})
+	return n
+}
+
+func eachSource(st *Statement, f func(*Source)) {
+	if st == nil {
+		return
+	}
+	eachInCTEs(st.With, f)
+	eachInSelect(st.Select, f)
+	eachInSource(st.Target, f)
+	for _, s := range st.From {
+		eachInSource(s, f)
+	}
+	for _, a := range st.Set {
+		eachInExpr(a.Value, f)
+	}
+	eachInExprs(f, st.OrderBy, st.Limit, []*Expr{st.Where})
+	eachInExprs(f, st.Rows...)
+	for _, it := range st.Returning {
+		eachInExpr(it.Expr, f)
+	}
+	if c := st.Conflict; c != nil {
+		for _, a := range c.Set {
+			eachInExpr(a.Value, f)
+		}
+		eachInExprs(f, []*Expr{c.Where, c.Predicate})
+	}
+}
+
+func eachInCTEs(with []*CTE, f func(*Source)) {
+	for _, c := range with {
+		eachInSelect(c.Select, f)
+		eachSource(c.Statement, f)
+	}
+}
+
+func eachInSelect(q *Select, f func(*Source)) {
+	if q == nil {
+		return
+	}
+	eachInCTEs(q.With, f)
+	for _, o := range q.Operands {
+		eachInSelect(o, f)
+	}
+	for _, s := range q.From {
+		eachInSource(s, f)
+	}
+	for _, it := range q.Items {
+		eachInExpr(it.Expr, f)
+	}
+	eachInExprs(f, q.DistinctOn, q.GroupBy, q.Windows, q.OrderBy, q.Limit, []*Expr{q.Where, q.Having})
+	eachInExprs(f, q.Values...)
+}
+
+func eachInSource(s *Source, f func(*Source)) {
+	if s == nil {
+		return
+	}
+	f(s)
+	eachInSource(s.Left, f)
+	eachInSource(s.Right, f)
+	eachInSelect(s.Select, f)
+	eachInExprs(f, []*Expr{s.On, s.Func})
+}
+
+func eachInExprs(f func(*Source), lists ...[]*Expr) {
+	for _, l := range lists {
+		for _, e := range l {
+			eachInExpr(e, f)
+		}
+	}
+}
+
+func eachInExpr(e *Expr, f func(*Source)) {
+	e.Walk(func(x *Expr) bool {
+		eachInSelect(x.Query, f)
+		return true
+	})
+}

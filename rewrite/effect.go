@@ -1,0 +1,55 @@
+package rewrite
+
+import "strings"
+
+// effects finds what a text may do to its session by the first word of each
+// of its statements. It errs on the side of reporting too much: an effect
+// costs the session one look at the engine, nothing else.
+func effects(text string, tokens []Token) Effect {
+	var e Effect
+	first := true
+	for i, t := range tokens {
+		if t.Kind == Operator && text[t.Start] == ';' {
+			first = true
+			continue
+		}
+		if !first {
+			continue
+		}
+		first = false
+		if t.Kind != Word {
+			e |= TxControl // "(SELECT ...)", executable comments, garbage
+			continue
+		}
+		e |= effectOf(strings.ToUpper(text[t.Start:t.End]), text, tokens[i+1:])
+	}
+	if containsFold(text, "set_config") || containsFold(text, "search_path") {
+		e |= Namespace
+	}
+	return e
+}
+
+func effectOf(word, text string, rest []Token) Effect {
+	switch word {
+	case "SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH", "VALUES", "TABLE", "EXPLAIN", "SHOW", "DESCRIBE", "DESC", "MERGE", "COPY", "FETCH":
+		return 0
+	case "BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "SAVEPOINT", "RELEASE", "XA":
+		return TxControl
+	case "USE", "ATTACH", "DETACH", "PRAGMA":
+		return Namespace
+	case "SET", "RESET", "DISCARD":
+		return TxControl | Namespace
+	case "CREATE", "ALTER", "DROP", "RENAME", "TRUNCATE":
+		return TxControl | Namespace | SchemaChange
+	}
+	return TxControl | Namespace
+}
+
+func containsFold(s, sub string) bool {
+	for i := 0; i+len(sub) <= len(s); i++ {
+		if s[i]|0x20 == sub[0]|0x20 && strings.EqualFold(s[i:i+len(sub)], sub) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,156 @@
+package rewrite
+
+// Class says what the planner made of a statement.
+type Class string
+
+// The classes. Every class but Refused gives exactly what the plain driver
+// would give; they differ in cost.
+const (
+	// PassThrough: the text goes to the parent byte for byte.
+	PassThrough Class = "pass-through"
+	// Additive: an increment of one row by a unique key; a slotted upsert.
+	Additive Class = "additive"
+	// AdditiveBase: an increment that runs on the base table as it is.
+	// Deltas commute, so a total is right wherever its parts are.
+	AdditiveBase Class = "additive-base"
+	// Upsert: INSERT ... ON CONFLICT/DUPLICATE KEY that increments; a slotted
+	// upsert when the row exists, else the original text.
+	Upsert Class = "upsert"
+	// Read: counters are replaced by exact totals in the text.
+	Read Class = "read"
+	// Drain: slots are folded into the base rows under lock, then the
+	// original text runs, in one transaction.
+	Drain Class = "drain"
+	// Multi: a text of several statements, each with its own plan.
+	Multi Class = "multi"
+	// Refused: the statement cannot be run exactly; Reason says what to do.
+	Refused Class = "refused"
+)
+
+// Plan is what to do for one text. It is immutable, holds neither slot
+// numbers nor argument values, and may be used by many goroutines.
+type Plan struct {
+	Class  Class
+	Reason string   // why the statement is not faster than it is; "" when it is as fast as can be
+	Tables []string // the counter tables concerned
+
+	// Text is the statement to run: the original, or for Read the rewritten
+	// one. It takes the original arguments.
+	Text string
+
+	// Increment is the slotted upsert of Additive and Upsert.
+	Increment *Increment
+
+	// Drains are the tables to drain before Text runs. For Additive and
+	// AdditiveBase they are the fallback: what runs, with Text, when the
+	// increment affects no row or an argument breaks Require.
+	Drains []DrainTable
+
+	// Require is what an AdditiveBase demands of bound deltas.
+	Require []DeltaArg
+
+	// Before and After are run around Text of a drain: slot-table DDL.
+	Before, After []Bound
+
+	// Outputs says which result columns are counters whose reported type the
+	// rewrite may have changed.
+	Outputs []Output
+
+	// Effects of the text on the session.
+	Effects Effect
+
+	// Parts are the statements of a Multi.
+	Parts []Part
+}
+
+// baseExact says that the plan's text may run on the base table wherever it
+// stands, whatever its arguments.
+func (p *Plan) baseExact() bool {
+	return p.AsIs() && len(p.Require) == 0 || p.Increment != nil && p.Increment.plain
+}
+
+// Increment is a slotted upsert.
+type Increment struct {
+	Bound
+	Deltas []DeltaArg
+	// NonZero says that a literal delta is not zero already; otherwise one of
+	// the bound ones must not be.
+	NonZero bool
+	// NotNumber are arguments compared with key columns that are not numbers:
+	// MySQL lets a number match many of them.
+	NotNumber []Arg
+	// Upsert says that the plan's Text, not a drain, runs when no row is
+	// affected: it inserts the row.
+	Upsert bool
+
+	plain bool // the original text is exact on the base table, too
+}
+
+// DeltaArg is a bound delta and what must hold of it; otherwise the fallback
+// runs.
+type DeltaArg struct {
+	Arg         Arg
+	NonNegative bool  // after Arg.Negate has been applied
+	Max         int64 // largest magnitude
+	Scale       int   // digits allowed after the point; 0: integers only
+}
+
+// Bound is a text of ours with the arguments it takes.
+type Bound struct {
+	SQL  string
+	Args []Arg
+}
+
+// Arg is one argument of a Bound.
+type Arg struct {
+	Slot   bool   // the session's slot number
+	Index  int    // position in the application's arguments, from 0
+	Name   string // of a named argument; Index then counts it as well
+	Negate bool   // bind the negated number
+}
+
+// DrainTable is how one table is drained.
+type DrainTable struct {
+	Table *Table
+	// Keyed says that only the rows of one unique key value (or a list of
+	// them) are drained.
+	Keyed bool
+	Lock  []Bound
+	Fold  []Bound
+}
+
+// Output is a result column that shows a counter.
+type Output struct {
+	Index  int
+	Table  *Table
+	Column string
+}
+
+// Effect is what a text does to its session.
+type Effect uint8
+
+// The effects, found lexically: they may be reported where there are none.
+const (
+	// TxControl: the text may begin or end a transaction.
+	TxControl Effect = 1 << iota
+	// Namespace: the text may change what unqualified names mean.
+	Namespace
+	// SchemaChange: the text may change tables.
+	SchemaChange
+)
+
+// Part is one statement of a Multi.
+type Part struct {
+	Plan *Plan
+	// Args is the number of positional placeholders before this part.
+	ArgBase int
+	// Params is the number of placeholders in this part.
+	Params int
+	// TxBegin and TxEnd say that the part is BEGIN / COMMIT or the like.
+	TxBegin, TxEnd bool
+}
+
+// AsIs says that the plan runs the original text and nothing else.
+func (p *Plan) AsIs() bool {
+	return p.Class == PassThrough || p.Class == AdditiveBase && len(p.Require) == 0
+}

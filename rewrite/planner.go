@@ -1,0 +1,296 @@
+package rewrite
+
+import (
+	"sort"
+	"strings"
+)
+
+// Catalog is what the planner asks about tables.
+type Catalog interface {
+	// Lookup returns the table that a name in a statement means. A nil table
+	// with known true: there is none. Known false: nobody has looked yet; the
+	// plan comes back as a *MissingError.
+	Lookup(name []Ident) (t *Table, known bool)
+	// Counters returns the counter tables.
+	Counters() []*Table
+}
+
+// MissingError says which tables have to be looked up before a text can be
+// planned.
+type MissingError struct{ Names [][]Ident }
+
+func (e *MissingError) Error() string { return "tables not yet known to the catalog" }
+
+// Planner makes plans. It is safe for concurrent use when its catalog is.
+type Planner struct {
+	Dialect Dialect
+	Catalog Catalog
+}
+
+// maxPlanned bounds the texts that are looked into; a longer one that may
+// concern a counter table is drained for.
+const maxPlanned = 1 << 20
+
+// Plan decides what to do for one text. It returns an error only when the
+// catalog lacks tables (a *MissingError).
+func (pl *Planner) Plan(text string) (*Plan, error) {
+	if !pl.Mentions(text) {
+		return &Plan{Class: PassThrough, Text: text, Effects: pl.effects(text)}, nil
+	}
+	tokens := Tokens(pl.Dialect.Lexis(), text)
+	spans := split(text, tokens)
+	if len(spans) <= 1 {
+		return pl.single(text, tokens, spans)
+	}
+	return pl.multi(text, tokens, spans)
+}
+
+// Mentions says whether any counter table's name occurs in the text, in any
+// letter case and anywhere, also inside strings and comments: a name that is
+// not there cannot be meant. Identifiers written with escapes are taken as a
+// mention.
+func (pl *Planner) Mentions(text string) bool {
+	for _, t := range pl.Catalog.Counters() {
+		if containsFold(text, t.Name) {
+			return true
+		}
+	}
+	return pl.Dialect.Lexis().EString && (strings.Contains(text, `U&"`) || strings.Contains(text, `u&"`))
+}
+
+func (pl *Planner) effects(text string) Effect {
+	body := strings.TrimRight(text, "; \t\r\n")
+	if strings.IndexByte(body, ';') < 0 {
+		sc := NewScanner(pl.Dialect.Lexis(), text)
+		t := sc.Next()
+		if !sc.Exec && (t.Kind == Word || t.Kind == EOF) {
+			second := sc.Next()
+			return effects(text, []Token{t, second})
+		}
+		return TxControl | Namespace
+	}
+	if len(text) > maxPlanned {
+		return TxControl | Namespace | SchemaChange
+	}
+	return effects(text, Tokens(pl.Dialect.Lexis(), text))
+}
+
+// planning is the work on one statement.
+type planning struct {
+	*Planner
+	d       Dialect
+	src     *source
+	missing [][]Ident
+}
+
+func (pl *Planner) single(text string, tokens []Token, spans []Span) (*Plan, error) {
+	if len(spans) == 0 {
+		return &Plan{Class: PassThrough, Text: text}, nil
+	}
+	body := text[:spans[0].End]
+	p := &planning{Planner: pl, d: pl.Dialect, src: newSource(pl.Dialect.Lexis(), body)}
+	plan := p.plan()
+	if len(p.missing) > 0 {
+		return nil, &MissingError{p.missing}
+	}
+	if plan.Text == "" {
+		plan.Text = text
+	} else {
+		plan.Text += text[len(body):]
+	}
+	plan.Effects |= effects(text, tokens)
+	return plan, nil
+}
+
+// multi plans a text of several statements. When every one of them runs as it
+// is, so does the text; otherwise its parts are run one by one.
+func (pl *Planner) multi(text string, tokens []Token, spans []Span) (*Plan, error) {
+	out := &Plan{Class: Multi, Text: text, Effects: effects(text, tokens)}
+	asIs, base := true, 0
+	missing := &MissingError{}
+	for _, sp := range spans {
+		part := text[sp.Start:sp.End]
+		plan, err := pl.Plan(part)
+		if m, ok := err.(*MissingError); ok {
+			missing.Names = append(missing.Names, m.Names...)
+			continue
+		}
+		src := newSource(pl.Dialect.Lexis(), part)
+		first := ""
+		if len(src.tokens) > 0 {
+			first = strings.ToUpper(part[src.tokens[0].Start:src.tokens[0].End])
+		}
+		pt := Part{Plan: plan, ArgBase: base, Params: len(src.params)}
+		switch first {
+		case "BEGIN", "START":
+			pt.TxBegin = true
+		case "COMMIT", "END", "ROLLBACK", "ABORT":
+			pt.TxEnd = !src.is(1, "TO") && !src.is(2, "TO")
+		}
+		base += len(src.params)
+		asIs = asIs && plan.AsIs()
+		out.Parts = append(out.Parts, pt)
+		for _, t := range plan.Tables {
+			out.Tables = appendNew(out.Tables, t)
+		}
+		if plan.Reason != "" && out.Reason == "" {
+			out.Reason = plan.Reason
+		}
+	}
+	if len(missing.Names) > 0 {
+		return nil, missing
+	}
+	if asIs {
+		out.Class, out.Parts = AdditiveBase, nil
+		if len(out.Tables) == 0 {
+			out.Class = PassThrough
+		}
+	}
+	return out, nil
+}
+
+func appendNew(list []string, s string) []string {
+	for _, x := range list {
+		if x == s {
+			return list
+		}
+	}
+	return append(list, s)
+}
+
+func (p *planning) plan() *Plan {
+	src := p.src
+	mentioned := p.mentioned()
+	if len(mentioned) == 0 {
+		return &Plan{Class: PassThrough}
+	}
+	switch {
+	case len(src.text) > maxPlanned:
+		return p.drainAll(mentioned, "the text is longer than 1 MiB")
+	case src.bad:
+		return p.drainAll(mentioned, "the text holds an unterminated quote or comment, or a character outside SQL")
+	case src.exec:
+		return p.drainAll(mentioned, "the text holds an executable comment")
+	}
+	st, err := p.d.Parse(src.text)
+	if err != nil {
+		if pl := p.hidden(mentioned); pl != nil {
+			return pl
+		}
+		return p.drainAll(mentioned, "the parser rejects the text: "+err.Error())
+	}
+	switch st.Kind {
+	case KindSession:
+		return &Plan{Class: PassThrough}
+	case KindSelect, KindExplain:
+		return p.planSelect(st)
+	case KindInsert:
+		return p.planInsert(st)
+	case KindUpdate:
+		return p.planUpdate(st)
+	case KindDelete:
+		return p.planDelete(st)
+	case KindTruncate, KindDrop, KindDDL:
+		return p.planDDL(st)
+	}
+	if pl := p.hidden(mentioned); pl != nil {
+		return pl
+	}
+	return p.drainAll(mentioned, "the statement is of a kind that has no faster plan")
+}
+
+// hidden refuses what a drain cannot make right: SQL-level PREPARE, whose
+// EXECUTE names no table, and LOCK TABLES.
+func (p *planning) hidden(mentioned []*Table) *Plan {
+	if p.src.is(0, "PREPARE") && !p.src.is(1, "TRANSACTION") {
+		return &Plan{Class: Refused, Tables: names(mentioned),
+			Reason: "SQL-level PREPARE hides its statement from slotsql; prepare it through database/sql (db.Prepare)"}
+	}
+	if p.d.Traits().LockTables && p.src.is(0, "LOCK") && (p.src.is(1, "TABLES") || p.src.is(1, "TABLE")) {
+		return &Plan{Class: Refused, Tables: names(mentioned),
+			Reason: "LOCK TABLES shuts out the slot tables; use a transaction with SELECT ... FOR UPDATE"}
+	}
+	return nil
+}
+
+// mentioned returns the counter tables whose name occurs as an identifier, or
+// inside a string (dynamic SQL).
+func (p *planning) mentioned() []*Table {
+	var out []*Table
+	for _, t := range p.Catalog.Counters() {
+		for _, tok := range p.src.tokens {
+			if p.tokenNames(tok, t.Name) {
+				out = append(out, t)
+				break
+			}
+		}
+		if p.src.exec && (len(out) == 0 || out[len(out)-1] != t) && containsFold(p.src.text, t.Name) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+func (p *planning) tokenNames(tok Token, name string) bool {
+	s := p.src.text[tok.Start:tok.End]
+	switch tok.Kind {
+	case Word:
+		return strings.EqualFold(s, name)
+	case QuotedIdent, StringTok, Bad:
+		return containsFold(s, name) || len(s) > 2 && (s[0] == 'U' || s[0] == 'u') && s[1] == '&' ||
+			strings.ContainsAny(name, "\"`'") && len(s) > len(name)
+	}
+	return false
+}
+
+func names(tables []*Table) []string {
+	out := make([]string, len(tables))
+	for i, t := range tables {
+		out[i] = t.Name
+	}
+	return out
+}
+
+func (p *planning) lookup(name []Ident) (*Table, bool) {
+	t, known := p.Catalog.Lookup(name)
+	if !known {
+		p.missing = append(p.missing, name)
+	}
+	return t, known
+}
+
+// lookupCounter returns the counter table that a name means, or nil; it only
+// asks the catalog about names that could be one.
+func (p *planning) lookupCounter(name []Ident) *Table {
+	last := name[len(name)-1]
+	for _, c := range p.Catalog.Counters() {
+		if equalFold(last.Name, c.Name) {
+			if t, _ := p.lookup(name); t != nil && t.Counter != nil {
+				return t
+			}
+			return nil
+		}
+	}
+	return nil
+}
+
+func equalFold(a, b string) bool { return strings.EqualFold(a, b) }
+
+// An edit replaces a span of the statement.
+type edit struct {
+	Span
+	text string
+}
+
+func (s *source) apply(edits []edit) string {
+	sort.SliceStable(edits, func(i, j int) bool { return edits[i].Start < edits[j].Start })
+	var b strings.Builder
+	last := 0
+	for _, e := range edits {
+		b.WriteString(s.text[last:e.Start])
+		b.WriteString(e.text)
+		last = e.End
+	}
+	b.WriteString(s.text[last:])
+	return b.String()
+}

@@ -1,0 +1,590 @@
+package rewrite
+
+import "strings"
+
+// A reader walks a query and collects the edits that turn counters into
+// totals. The text between the edits stays as it is.
+type reader struct {
+	*planning
+	edits  []edit
+	tables []*Table // counter tables whose counters are read
+	seen   []*Table // counter tables that occur as a source
+	locked bool     // a block that reads a counter table locks rows
+	writes bool     // a data-modifying CTE writes a counter table's counters
+}
+
+// clause says where in a block an expression stands.
+type clause int
+
+const (
+	inItems clause = iota
+	inPredicate
+	inOrder
+	inGroup
+	inHaving
+)
+
+// planSelect plans a query: read as it is, with totals, or drained.
+func (p *planning) planSelect(st *Statement) *Plan {
+	tables := p.mentioned()
+	if st.Opaque != "" || st.Select == nil {
+		return p.drainAll(tables, opaqueReason(st))
+	}
+	r := &reader{planning: p}
+	err := r.query(nil, st.Select)
+	switch {
+	case err != nil:
+		return p.drainSelect(st, tables, reasonOf(err))
+	case r.locked:
+		return p.drainSelect(st, r.seen, "the query locks rows of a counter table")
+	case len(r.edits) == 0:
+		class := PassThrough
+		if r.writes {
+			class = AdditiveBase
+		}
+		return &Plan{Class: class}
+	case r.writes:
+		return p.drainAll(tables, "a WITH query increments a counter that the statement also reads")
+	}
+	plan := &Plan{Class: Read, Tables: names(r.tables), Text: p.src.apply(r.edits)}
+	if st.Kind == KindSelect {
+		plan.Outputs = p.outputColumns(st.Select)
+	}
+	return plan
+}
+
+func opaqueReason(st *Statement) string {
+	if st.Opaque != "" {
+		return st.Opaque
+	}
+	return "the statement has a form that slotsql does not look into"
+}
+
+// outputColumns finds which result columns are counters.
+func (p *planning) outputColumns(q *Select) []Output {
+	outs, known, err := p.outputs(nil, q)
+	if err != nil || !known {
+		return nil
+	}
+	var list []Output
+	for i, o := range outs {
+		if o.table != nil {
+			list = append(list, Output{i, o.table, o.column})
+		}
+	}
+	return list
+}
+
+func (r *reader) ctes(sc *scope, with []*CTE) error {
+	for _, c := range with {
+		if c.Statement != nil {
+			if err := r.cteStatement(sc, c.Statement); err != nil {
+				return err
+			}
+			continue
+		}
+		if c.Select == nil {
+			return opaque("a WITH query has a form that slotsql does not look into")
+		}
+		if err := r.query(sc, c.Select); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cteStatement looks into a data-modifying CTE. One that only increments runs
+// as it is; one that does anything else to a counter table cannot.
+func (r *reader) cteStatement(sc *scope, st *Statement) error {
+	if st.Opaque != "" {
+		return opaque(st.Opaque)
+	}
+	plan := r.planDML(st)
+	switch plan.Class {
+	case PassThrough:
+	case Additive, AdditiveBase, Upsert:
+		if !plan.baseExact() {
+			return opaque("a WITH query changes a counter whose range or CHECK has to be watched")
+		}
+		r.writes = true
+	default:
+		return opaque("a WITH query reads or sets a counter: " + plan.Reason)
+	}
+	return nil
+}
+
+func (r *reader) query(parent *scope, q *Select) error {
+	if q == nil {
+		return nil
+	}
+	sc := r.withScope(parent, q.With)
+	if err := r.ctes(sc, q.With); err != nil {
+		return err
+	}
+	if len(q.Operands) > 0 {
+		for _, op := range q.Operands {
+			if err := r.query(sc, op); err != nil {
+				return err
+			}
+		}
+		return r.setOrder(sc, q)
+	}
+	return r.block(sc, q)
+}
+
+// setOrder handles ORDER BY of a set operation: it can only name result
+// columns, which are totals already; a subquery in it is looked into.
+func (r *reader) setOrder(sc *scope, q *Select) error {
+	for _, list := range [][]*Expr{q.OrderBy, q.Limit} {
+		for _, e := range list {
+			if err := r.subqueries(sc, e); err != nil {
+				return err
+			}
+		}
+	}
+	if q.Lock && len(r.seen) > 0 {
+		r.locked = true
+	}
+	return nil
+}
+
+func (r *reader) block(parent *scope, q *Select) error {
+	sc := r.newScope(parent, nil, q.From)
+	for _, f := range q.From {
+		if err := r.source(sc, parent, f); err != nil {
+			return err
+		}
+	}
+	counts := false
+	for _, b := range sc.bindings {
+		if b.counts {
+			counts = true
+			r.addSeen(b.table)
+		}
+	}
+	if (q.Lock || q.Into) && (counts || len(r.seen) > 0) {
+		r.locked = true
+	}
+	b := blockReader{r, sc, q}
+	for _, it := range q.Items {
+		if err := b.item(it); err != nil {
+			return err
+		}
+	}
+	for _, row := range q.Values {
+		for _, e := range row {
+			if err := b.expr(e, inItems); err != nil {
+				return err
+			}
+		}
+	}
+	type list struct {
+		exprs []*Expr
+		in    clause
+	}
+	for _, l := range []list{
+		{q.DistinctOn, inOrder}, {[]*Expr{q.Where}, inPredicate}, {q.GroupBy, inGroup},
+		{[]*Expr{q.Having}, inHaving}, {q.Windows, inItems}, {q.OrderBy, inOrder}, {q.Limit, inItems},
+	} {
+		for _, e := range l.exprs {
+			if err := b.expr(e, l.in); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (r *reader) addSeen(t *Table) {
+	for _, s := range r.seen {
+		if s == t {
+			return
+		}
+	}
+	r.seen = append(r.seen, t)
+}
+
+// source looks into a FROM entry. A derived table sees the enclosing scope,
+// and its siblings only when LATERAL.
+func (r *reader) source(sc, parent *scope, s *Source) error {
+	switch {
+	case s == nil:
+		return nil
+	case s.Left != nil || s.Right != nil:
+		if err := r.source(sc, parent, s.Left); err != nil {
+			return err
+		}
+		if err := r.source(sc, parent, s.Right); err != nil {
+			return err
+		}
+		if s.Natural || len(s.Using) > 0 {
+			if err := r.merged(sc, s); err != nil {
+				return err
+			}
+		}
+		return (&blockReader{r, sc, nil}).expr(s.On, inPredicate)
+	case s.Select != nil:
+		if s.Lateral {
+			return r.query(sc, s.Select)
+		}
+		return r.query(parent, s.Select)
+	case s.Func != nil:
+		return (&blockReader{r, sc, nil}).expr(s.Func, inItems)
+	}
+	return nil
+}
+
+// merged refuses joins that compare counters without naming them in the text.
+func (r *reader) merged(sc *scope, s *Source) error {
+	for _, b := range sc.bindings {
+		if !b.counts && b.query == nil {
+			continue
+		}
+		if s.Natural {
+			return opaque("a NATURAL join may compare a counter")
+		}
+		for _, u := range s.Using {
+			t, err := r.columnOf(b, u)
+			if err != nil || t != nil {
+				return opaque("counter " + u.Name + " is a column of USING")
+			}
+		}
+	}
+	return nil
+}
+
+// A blockReader edits the expressions of one SELECT block.
+type blockReader struct {
+	*reader
+	sc *scope
+	q  *Select // nil outside a block (ON, DML)
+}
+
+func (b *blockReader) item(it Item) error {
+	if it.Expr == nil {
+		return nil
+	}
+	if it.Expr.Kind == Star {
+		return b.star(it)
+	}
+	before := len(b.edits)
+	if err := b.expr(it.Expr, inItems); err != nil {
+		return err
+	}
+	if len(b.edits) == before || it.Alias != nil {
+		return nil
+	}
+	name, ok := b.itemName(it)
+	if !ok {
+		return opaque("cannot tell the name of a result column that has no alias")
+	}
+	if name != "" {
+		b.edits = append(b.edits, edit{Span{it.Expr.End, it.Expr.End}, " AS " + b.d.Quote(name)})
+	}
+	return nil
+}
+
+// itemName returns the result column's name that the edits inside the item
+// would change, or "" when they do not change it.
+func (b *blockReader) itemName(it Item) (string, bool) {
+	e := it.Expr
+	for e.Kind == Paren && len(e.Args) == 1 {
+		e = e.Args[0]
+	}
+	if e.Kind == ColumnRef {
+		return b.columnName(e), true
+	}
+	if b.d.Traits().ExprNames {
+		return b.src.text[it.Expr.Start:it.Expr.End], true
+	}
+	return ruleName(b, e)
+}
+
+// columnName is how the engine reports a bare column: by its stored name.
+func (b *blockReader) columnName(e *Expr) string {
+	last := e.Name[len(e.Name)-1]
+	t, err := b.resolve(b.sc, e.Name)
+	if err == nil && t != nil && t.column != nil && !b.d.Traits().ExprNames {
+		return t.column.Name
+	}
+	return last.Name
+}
+
+// ruleName follows PostgreSQL's naming of result columns: operators have no
+// name of their own, calls the function's, casts their operand's.
+func ruleName(b *blockReader, e *Expr) (string, bool) {
+	switch e.Kind {
+	case Binary, Unary, Number, String, Null, Param, In:
+		return "", true
+	case Call:
+		return "", true
+	case Subquery:
+		return "", e.Query == nil || len(e.Query.Items) == 0 || len(e.Query.Operands) > 0 || e.Query.Items[0].Expr == nil ||
+			e.Query.Items[0].Expr.Kind != Opaque
+	case Opaque:
+		if e.Op == "cast" && len(e.Args) == 1 {
+			a := e.Args[0]
+			for a.Kind == Paren && len(a.Args) == 1 {
+				a = a.Args[0]
+			}
+			switch a.Kind {
+			case ColumnRef:
+				return b.columnName(a), true
+			case Opaque:
+				return ruleName(b, a)
+			}
+			return "", true
+		}
+	}
+	return "", false
+}
+
+func (b *blockReader) star(it Item) error {
+	touches := false
+	for _, s := range b.sc.bindings {
+		if len(it.Expr.Name) > 0 && !b.sameLabel(it.Expr.Name[len(it.Expr.Name)-1], s.label) {
+			continue
+		}
+		touches = touches || s.counts
+	}
+	if !touches {
+		return nil
+	}
+	if len(it.Expr.Name) == 0 && (b.sc.natural || len(b.sc.using) > 0) {
+		return opaque("* over a join with USING or NATURAL")
+	}
+	var parts []string
+	for _, s := range b.sc.bindings {
+		if len(it.Expr.Name) > 0 && !b.sameLabel(it.Expr.Name[len(it.Expr.Name)-1], s.label) {
+			continue
+		}
+		q := b.qualifier(s)
+		if !s.counts {
+			parts = append(parts, q+".*")
+			continue
+		}
+		if len(s.columns) > 0 {
+			return opaque("counter table " + s.table.Name + " has column aliases")
+		}
+		b.note(s.table)
+		for i := range s.table.Columns {
+			c := &s.table.Columns[i]
+			if s.table.IsCounter(c.Name) {
+				parts = append(parts, b.d.Total(s.table, q, c.Name, false)+" AS "+b.d.Quote(c.Name))
+			} else {
+				parts = append(parts, q+"."+b.d.Quote(c.Name))
+			}
+		}
+	}
+	b.edits = append(b.edits, edit{it.Expr.Span, strings.Join(parts, ", ")})
+	return nil
+}
+
+// qualifier writes the name by which a source's columns are referred to.
+func (p *planning) qualifier(b *binding) string {
+	if b.source.Alias == nil && b.table != nil {
+		return p.d.Quote(b.table.Name)
+	}
+	if b.label.Quoted {
+		return p.d.Quote(b.label.Name)
+	}
+	return b.label.Name
+}
+
+func (r *reader) note(t *Table) {
+	for _, s := range r.tables {
+		if s == t {
+			return
+		}
+	}
+	r.tables = append(r.tables, t)
+}
+
+// expr edits one expression.
+func (b *blockReader) expr(e *Expr, in clause) error {
+	if e == nil {
+		return nil
+	}
+	if skip, err := b.outputName(e, in, true); skip || err != nil {
+		return err
+	}
+	return b.walk(e, in, false)
+}
+
+func (b *blockReader) walk(e *Expr, in clause, aggregate bool) error {
+	switch e.Kind {
+	case ColumnRef:
+		return b.column(e, in, aggregate)
+	case Star:
+		return b.starArgument(e)
+	case Subquery:
+		if err := b.query(b.sc, e.Query); err != nil {
+			return err
+		}
+	}
+	for _, a := range e.Args {
+		if err := b.walk(a, in, aggregate || e.Aggregate); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// starArgument: count(*) names no column; count(p.*) and the like are
+// whole-row references.
+func (b *blockReader) starArgument(e *Expr) error {
+	if len(e.Name) == 0 {
+		return nil
+	}
+	for s := b.sc; s != nil; s = s.parent {
+		for _, x := range s.bindings {
+			if x.counts && b.sameLabel(e.Name[len(e.Name)-1], x.label) {
+				return opaque("whole-row reference to " + x.table.Name)
+			}
+		}
+	}
+	return nil
+}
+
+func (b *blockReader) column(e *Expr, in clause, aggregate bool) error {
+	t, err := b.resolve(b.sc, e.Name)
+	if err != nil || t == nil || t.column == nil {
+		return err
+	}
+	if skip, err := b.outputName(e, in, false); skip || err != nil {
+		return err
+	}
+	if in == inHaving && !aggregate && b.d.Traits().HavingAlias {
+		return opaque("HAVING names a counter that is neither aggregated nor selected")
+	}
+	b.note(t.binding.table)
+	comparable := in != inItems || !b.bareItem(e)
+	b.edits = append(b.edits, edit{e.Span, b.d.Total(t.binding.table, b.qualifier(t.binding), t.column.Name, comparable)})
+	return nil
+}
+
+// bareItem says whether e is a whole select item.
+func (b *blockReader) bareItem(e *Expr) bool {
+	if b.q == nil {
+		return false
+	}
+	for _, it := range b.q.Items {
+		x := it.Expr
+		for x != nil && x.Kind == Paren {
+			x = x.Args[0]
+		}
+		if x == e {
+			return true
+		}
+	}
+	return false
+}
+
+// outputName says whether an unqualified name in ORDER BY or HAVING means a
+// result column, which is a total already and stays as it is. whole says that
+// e is a whole ORDER BY entry, where every engine looks at result columns
+// first; inside an expression the engines differ.
+func (b *blockReader) outputName(e *Expr, in clause, whole bool) (bool, error) {
+	if b.q == nil || e.Kind != ColumnRef || len(e.Name) != 1 {
+		return false, nil
+	}
+	traits := b.d.Traits()
+	switch in {
+	case inOrder:
+		if !whole && !traits.AliasInExpr {
+			return false, nil
+		}
+	case inHaving:
+		if !traits.HavingAlias {
+			return false, nil
+		}
+	default:
+		return false, nil
+	}
+	t, err := b.resolve(b.sc, e.Name)
+	if err != nil {
+		return false, err
+	}
+	for _, it := range b.q.Items {
+		name, same, err := b.itemMeans(it, t)
+		if err != nil {
+			return false, err
+		}
+		if name == nil || !b.sameLabel(e.Name[0], *name) {
+			continue
+		}
+		if whole || same {
+			// Inside an expression the engine may take the base column; the
+			// explicit total is the same value either way.
+			return whole || in == inHaving, nil
+		}
+		if t != nil {
+			return false, opaque("alias " + name.Name + " hides the counter of that name in an expression")
+		}
+		return true, nil
+	}
+	if whole && b.starHas(e.Name[0]) {
+		return true, nil
+	}
+	return false, nil
+}
+
+// itemMeans returns the result name of an item, and whether the item is the
+// bare counter t.
+func (b *blockReader) itemMeans(it Item, t *target) (*Ident, bool, error) {
+	x := it.Expr
+	for x != nil && x.Kind == Paren {
+		x = x.Args[0]
+	}
+	if x == nil || x.Kind == Star {
+		return nil, false, nil
+	}
+	var same bool
+	if x.Kind == ColumnRef {
+		u, err := b.resolve(b.sc, x.Name)
+		if err != nil {
+			return nil, false, err
+		}
+		same = u != nil && t != nil && u.binding == t.binding && u.column == t.column
+	}
+	if it.Alias != nil {
+		return it.Alias, same, nil
+	}
+	if x.Kind == ColumnRef {
+		return &x.Name[len(x.Name)-1], same, nil
+	}
+	return nil, false, nil
+}
+
+// starHas says whether a * item has brought the counter into the result under
+// its own name, and unambiguously.
+func (b *blockReader) starHas(name Ident) bool {
+	n := 0
+	for _, it := range b.q.Items {
+		if it.Expr == nil || it.Expr.Kind != Star {
+			continue
+		}
+		outs, known, err := b.starOutputs(b.sc, it.Expr.Name)
+		if err != nil || !known {
+			return false
+		}
+		for _, o := range outs {
+			if b.sameLabel(name, o.name) {
+				n++
+			}
+		}
+	}
+	return n == 1
+}
+
+// subqueries looks only into the subqueries of an expression.
+func (r *reader) subqueries(sc *scope, e *Expr) error {
+	var err error
+	e.Walk(func(x *Expr) bool {
+		if err == nil && x.Kind == Subquery {
+			err = r.query(sc, x.Query)
+		}
+		return err == nil
+	})
+	return err
+}

@@ -1,0 +1,134 @@
+package rewrite
+
+import (
+	"strconv"
+	"strings"
+)
+
+// source is one statement's text with its tokens and placeholders.
+type source struct {
+	text   string
+	tokens []Token
+	params []param
+	exec   bool // holds an executable comment
+	bad    bool // holds something the scanner does not understand
+}
+
+type param struct {
+	Span
+	arg Arg
+}
+
+// newSource scans one statement. Placeholders are counted as the engine
+// counts them: each plain ? is the next position, ?N and $N name their
+// position, a name is looked up by name and takes the next position when new.
+func newSource(lx *Lexis, text string) *source {
+	s := &source{text: text}
+	sc := NewScanner(lx, text)
+	next := 0
+	named := map[string]int{}
+	for {
+		t := sc.Next()
+		if t.Kind == EOF {
+			break
+		}
+		s.tokens = append(s.tokens, t)
+		switch t.Kind {
+		case Bad:
+			s.bad = true
+		case ParamTok:
+			tok := text[t.Start:t.End]
+			a := Arg{Index: next}
+			switch {
+			case tok == "?":
+				next++
+			case isDigit(tok[1]):
+				n, err := strconv.Atoi(tok[1:])
+				if err != nil || n < 1 || n > 1<<20 {
+					s.bad = true
+					n = 1
+				}
+				a.Index = n - 1
+				next = max(next, n)
+			default:
+				a.Name = tok[1:]
+				if i, ok := named[tok]; ok {
+					a.Index = i
+				} else {
+					named[tok] = next
+					next++
+				}
+			}
+			s.params = append(s.params, param{t.Span, a})
+		}
+	}
+	s.exec = sc.Exec
+	return s
+}
+
+// paramAt returns the argument that the placeholder at that span takes.
+func (s *source) paramAt(sp Span) (Arg, bool) {
+	for _, p := range s.params {
+		if p.Span == sp {
+			return p.arg, true
+		}
+	}
+	return Arg{}, false
+}
+
+// is says whether token i is the given unquoted word or operator.
+func (s *source) is(i int, word string) bool {
+	if i < 0 || i >= len(s.tokens) {
+		return false
+	}
+	t := s.tokens[i]
+	return (t.Kind == Word || t.Kind == Operator) && strings.EqualFold(s.text[t.Start:t.End], word)
+}
+
+// split cuts a text at its top-level semicolons into spans of statements;
+// empty statements are left out. BEGIN ... END bodies (triggers, procedures,
+// anonymous blocks) hold semicolons, so a text that creates one is not cut.
+func split(text string, tokens []Token) []Span {
+	word := func(i int) string {
+		if i < len(tokens) && tokens[i].Kind == Word {
+			return strings.ToUpper(text[tokens[i].Start:tokens[i].End])
+		}
+		return ""
+	}
+	if word(0) == "CREATE" || word(0) == "ALTER" || word(0) == "DELIMITER" {
+		for i := 1; i < len(tokens) && i < 16; i++ {
+			switch word(i) {
+			case "TRIGGER", "PROCEDURE", "FUNCTION", "EVENT", "PACKAGE":
+				return []Span{{0, len(text)}}
+			}
+		}
+	}
+	if word(0) == "BEGIN" && word(1) == "NOT" {
+		return []Span{{0, len(text)}}
+	}
+	var out []Span
+	start, count, depth := 0, 0, 0
+	for _, t := range tokens {
+		if t.Kind == Operator && t.End == t.Start+1 {
+			switch text[t.Start] {
+			case '(':
+				depth++
+			case ')':
+				depth--
+			case ';':
+				if depth <= 0 {
+					if count > 0 {
+						out = append(out, Span{start, t.Start})
+					}
+					start, count, depth = t.End, 0, 0
+					continue
+				}
+			}
+		}
+		count++
+	}
+	if count > 0 {
+		out = append(out, Span{start, len(text)})
+	}
+	return out
+}

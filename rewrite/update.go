@@ -1,0 +1,404 @@
+package rewrite
+
+// planDML plans an INSERT, UPDATE or DELETE.
+func (p *planning) planDML(st *Statement) *Plan {
+	switch st.Kind {
+	case KindInsert:
+		return p.planInsert(st)
+	case KindUpdate:
+		return p.planUpdate(st)
+	case KindDelete:
+		return p.planDelete(st)
+	}
+	return p.drainAll(p.mentioned(), "the statement is of a kind that has no faster plan")
+}
+
+// dml is the common part of planning a statement that writes.
+type dml struct {
+	*planning
+	st     *Statement
+	sc     *scope
+	target *binding // nil when the target is no single table
+	table  *Table   // the target's counter table, or nil
+	once   bool     // no other source of the statement is a counter table
+}
+
+func (p *planning) newDML(st *Statement) *dml {
+	from := st.From
+	if st.Target != nil {
+		from = append([]*Source{st.Target}, from...)
+	}
+	m := &dml{planning: p, st: st, sc: p.newScope(nil, st.With, from)}
+	if st.Target != nil {
+		m.target = m.sc.bindings[0]
+		m.table = m.target.table
+	}
+	m.once = p.sources(st) == 1
+	return m
+}
+
+func (m *dml) drain(reason string) *Plan {
+	return m.drainRows(m.sc, m.target, m.st.Where, m.once && m.table != nil, reason)
+}
+
+// reads says whether any part of the statement reads a counter, the listed
+// expressions excepted.
+func (m *dml) reads(except map[*Expr]bool) (bool, string) {
+	r := &reader{planning: m.planning}
+	err := m.read(r, except)
+	switch {
+	case err != nil:
+		return true, reasonOf(err)
+	case len(r.edits) > 0:
+		return true, "the statement reads a counter"
+	case r.locked:
+		return true, "the statement locks rows of a counter table"
+	}
+	return false, ""
+}
+
+func (m *dml) read(r *reader, except map[*Expr]bool) error {
+	b := &blockReader{r, m.sc, nil}
+	if err := r.ctes(m.sc, m.st.With); err != nil {
+		return err
+	}
+	for _, s := range m.st.From {
+		if err := r.source(m.sc, m.sc.parent, s); err != nil {
+			return err
+		}
+	}
+	list := append([]*Expr{m.st.Where}, m.st.OrderBy...)
+	list = append(list, m.st.Limit...)
+	for _, a := range m.st.Set {
+		list = append(list, a.Value)
+	}
+	for _, e := range list {
+		if e == nil || except[e] {
+			continue
+		}
+		if err := b.expr(e, inPredicate); err != nil {
+			return err
+		}
+	}
+	return m.returning(b)
+}
+
+func (m *dml) returning(b *blockReader) error {
+	for _, it := range m.st.Returning {
+		if it.Expr != nil && it.Expr.Kind == Star {
+			for _, s := range m.sc.bindings {
+				if s.counts {
+					return opaque("RETURNING * returns a counter")
+				}
+			}
+			continue
+		}
+		before := len(b.edits)
+		if err := b.expr(it.Expr, inItems); err != nil {
+			return err
+		}
+		if len(b.edits) > before {
+			return opaque("RETURNING returns a counter")
+		}
+	}
+	return nil
+}
+
+func (p *planning) planUpdate(st *Statement) *Plan {
+	if st.Opaque != "" {
+		return p.drainAll(p.mentioned(), st.Opaque)
+	}
+	m := p.newDML(st)
+	if st.Target == nil {
+		return m.planMultiUpdate()
+	}
+	if m.table == nil {
+		return m.planOther()
+	}
+	return m.planTarget()
+}
+
+// planOther plans a write to a table without counters: its reads of counters
+// become totals where they stand in a subquery, else it is drained for.
+func (m *dml) planOther() *Plan {
+	r := &reader{planning: m.planning}
+	if err := m.read(r, nil); err != nil {
+		return m.drainAll(m.mentioned(), reasonOf(err))
+	}
+	switch {
+	case r.locked:
+		return m.drainAll(m.mentioned(), "the statement locks rows of a counter table")
+	case r.writes && len(r.edits) > 0:
+		return m.drainAll(m.mentioned(), "a WITH query increments a counter that the statement also reads")
+	case r.writes:
+		return &Plan{Class: AdditiveBase}
+	case len(r.edits) == 0:
+		return &Plan{Class: PassThrough}
+	}
+	return &Plan{Class: Read, Tables: names(r.tables), Text: m.src.apply(r.edits)}
+}
+
+// planMultiUpdate plans UPDATE a JOIN b: additive ones run as they are.
+func (m *dml) planMultiUpdate() *Plan {
+	except := map[*Expr]bool{}
+	var tables []*Table
+	for _, a := range m.st.Set {
+		var owner *binding
+		column := a.Column[len(a.Column)-1]
+		for _, b := range m.sc.bindings {
+			if !b.counts || len(a.Column) > 1 && !m.sameLabel(a.Column[len(a.Column)-2], b.label) {
+				continue
+			}
+			if _, has := columnNamed(m.planning, b.table, column); has {
+				if owner != nil {
+					return m.drain("cannot tell which table " + column.Name + " belongs to")
+				}
+				owner = b
+			}
+		}
+		if owner == nil {
+			continue
+		}
+		name, _ := columnNamed(m.planning, owner.table, column)
+		switch {
+		case owner.table.IsKey(name):
+			return m.drain("the statement changes a key")
+		case !owner.table.IsCounter(name):
+			continue
+		}
+		// additive looks at the first binding: give it a scope in which the
+		// owner is the first.
+		sc := &scope{parent: m.sc.parent, bindings: append([]*binding{owner}, without(m.sc.bindings, owner)...)}
+		ops, ok := m.additive(sc, a.Value, owner.table, name)
+		if !ok {
+			return m.drain("the statement sets a counter")
+		}
+		if owner.table.Column(name).Unsigned && !nonNegative(ops, m.planning) {
+			return m.drain("the statement may decrement an unsigned counter")
+		}
+		except[a.Value] = true
+		tables = append(tables, owner.table)
+	}
+	if reads, why := m.reads(except); reads {
+		return m.drain(why)
+	}
+	if len(tables) == 0 {
+		return &Plan{Class: PassThrough}
+	}
+	return &Plan{Class: AdditiveBase, Tables: names(tables), Reason: "an increment through a join runs on the base table"}
+}
+
+func without(list []*binding, b *binding) []*binding {
+	var out []*binding
+	for _, x := range list {
+		if x != b {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+func columnNamed(p *planning, t *Table, written Ident) (string, bool) {
+	for i := range t.Columns {
+		if p.d.SameColumn(written, t.Columns[i].Name) {
+			return t.Columns[i].Name, true
+		}
+	}
+	return "", false
+}
+
+func nonNegative(ops []operand, p *planning) bool {
+	d, ok := p.simpleDelta(ops)
+	if !ok || d.literal == "" {
+		return false
+	}
+	return d.literal[0] != '-'
+}
+
+// An increment is one counter = counter + something.
+type increment struct {
+	column *Column
+	ops    []operand
+}
+
+func (m *dml) planTarget() *Plan {
+	t := m.table
+	if m.st.Replace {
+		return m.drainAll(m.mentioned(), "the statement may replace rows")
+	}
+	incs, except, plain, why := m.assignments(m.st.Set)
+	if why != "" {
+		return m.drain(why)
+	}
+	if reads, why := m.reads(except); reads {
+		return m.drain(why)
+	}
+	if len(incs) == 0 {
+		return &Plan{Class: PassThrough}
+	}
+	plan := m.base(incs, t)
+	if plan.Class == Drain {
+		return plan
+	}
+	if why := m.notSlotted(plain); why != "" {
+		plan.Reason = why
+		return plan
+	}
+	rows := m.fixedRows(m.sc, m.target, m.st.Where)
+	if len(t.Counter.Key) == 0 && m.st.Where == nil {
+		rows = &rowset{binding: m.target, where: literal("1=1"), single: true}
+	}
+	if rows == nil || !rows.single {
+		plan.Reason = "WHERE does not fix one row by a unique key"
+		return plan
+	}
+	where := literal("1=1")
+	if m.st.Where != nil {
+		where = m.src.cut(m.st.Where.Span)
+	}
+	return m.slotted(plan, incs, rows, where)
+}
+
+// assignments sorts SET into increments of counters and the rest; why names
+// what makes the statement a drain.
+func (m *dml) assignments(set []Assignment) (incs []increment, except map[*Expr]bool, plain bool, why string) {
+	except = map[*Expr]bool{}
+	for _, a := range set {
+		name, has := columnNamed(m.planning, m.table, a.Column[len(a.Column)-1])
+		switch {
+		case !has:
+			return nil, nil, false, "cannot tell which column " + a.Column[len(a.Column)-1].Name + " is"
+		case m.table.IsKey(name):
+			return nil, nil, false, "the statement changes a key"
+		case !m.table.IsCounter(name):
+			plain = true
+			continue
+		}
+		ops, ok := m.additive(m.sc, a.Value, m.table, name)
+		if !ok || len(ops) == 0 {
+			return nil, nil, false, "the statement sets counter " + name
+		}
+		for _, i := range incs {
+			if i.column.Name == name {
+				return nil, nil, false, "the statement assigns counter " + name + " twice"
+			}
+		}
+		incs = append(incs, increment{m.table.Column(name), ops})
+		except[a.Value] = true
+	}
+	return incs, except, plain, ""
+}
+
+// base plans increments that run on the base row as they are. An UNSIGNED
+// counter's base value alone may not be decremented: it would underflow where
+// the total does not.
+func (m *dml) base(incs []increment, t *Table) *Plan {
+	plan := &Plan{Class: AdditiveBase, Tables: []string{t.Name}}
+	for _, inc := range incs {
+		if !inc.column.Unsigned || nonNegative(inc.ops, m.planning) {
+			continue
+		}
+		d, ok := m.simpleDelta(inc.ops)
+		if !ok || d.literal != "" {
+			return m.drain("the statement may decrement unsigned counter " + inc.column.Name)
+		}
+		largest, _ := limit(inc.column)
+		plan.Require = append(plan.Require, DeltaArg{Arg: d.arg, NonNegative: true, Max: largest})
+	}
+	if len(plan.Require) > 0 {
+		plan.Drains = m.drain("").Drains
+	}
+	return plan
+}
+
+// notSlotted says why a statement of increments only cannot be a slotted
+// upsert, or "".
+func (m *dml) notSlotted(plain bool) string {
+	st := m.st
+	switch {
+	case plain:
+		return "the statement also sets ordinary columns"
+	case len(st.Returning) > 0:
+		return "RETURNING needs the base row"
+	case len(st.From) > 0 || len(st.With) > 0:
+		return "an increment through a join runs on the base table"
+	case len(st.OrderBy) > 0 || len(st.Limit) > 0:
+		return "ORDER BY or LIMIT needs the base row"
+	case st.Modifier:
+		return "a modifier or index hint needs the base row"
+	}
+	sub := false
+	st.Where.Walk(func(e *Expr) bool {
+		sub = sub || e.Kind == Subquery
+		return true
+	})
+	if sub {
+		return "WHERE has a subquery"
+	}
+	return ""
+}
+
+// slotted turns a base plan into a slotted upsert, with a drain of the same
+// row as its fallback.
+func (m *dml) slotted(base *Plan, incs []increment, rows *rowset, where fragment) *Plan {
+	t := m.table
+	var tp template
+	in := IncrementText{
+		Ref: m.baseRef(t, rows.binding), Qualifier: m.qualifier(rows.binding), Where: tp.mark(where),
+		Slot: tp.mark(bound(Arg{Slot: true})), Clustered: rows.primary,
+	}
+	out := &Increment{plain: len(base.Require) == 0}
+	for _, inc := range incs {
+		d, ok := m.simpleDelta(inc.ops)
+		if !ok {
+			base.Reason = "the delta is not a literal or a placeholder"
+			return base
+		}
+		largest, scale := limit(inc.column)
+		if d.literal == "" {
+			out.Deltas = append(out.Deltas, DeltaArg{Arg: d.arg, NonNegative: inc.column.Unsigned, Max: largest, Scale: scale})
+			in.Deltas = append(in.Deltas, Delta{inc.column.Name, tp.mark(bound(d.arg))})
+			continue
+		}
+		fits, zero, negative := d.fits(inc.column)
+		switch {
+		case !fits:
+			base.Reason = "the delta is too large or has too many digits"
+			return base
+		case negative && inc.column.Unsigned:
+			return m.drain("the statement decrements unsigned counter " + inc.column.Name)
+		}
+		out.NonZero = out.NonZero || !zero
+		in.Deltas = append(in.Deltas, Delta{inc.column.Name, tp.mark(literal(d.text(inc.column)))})
+	}
+	for _, k := range rows.args {
+		if !numericColumn(k.column) {
+			out.NotNumber = append(out.NotNumber, k.arg)
+		}
+	}
+	out.Bound = tp.expand(m.d, m.d.Increment(t, in))
+	return &Plan{Class: Additive, Tables: []string{t.Name}, Increment: out, Drains: []DrainTable{m.drainTable(t, rowsOrAll(t, rows))}}
+}
+
+// rowsOrAll: a single-row table is drained whole.
+func rowsOrAll(t *Table, rows *rowset) *rowset {
+	if len(t.Counter.Key) == 0 {
+		return nil
+	}
+	return rows
+}
+
+func (p *planning) planDelete(st *Statement) *Plan {
+	if st.Opaque != "" {
+		return p.drainAll(p.mentioned(), st.Opaque)
+	}
+	m := p.newDML(st)
+	if m.target != nil && m.table == nil {
+		return m.planOther()
+	}
+	if reads, why := m.reads(nil); reads {
+		return m.drain(why)
+	}
+	// The slot rows go with the base row: the engine's own cascade deletes them.
+	return &Plan{Class: PassThrough}
+}
