@@ -1,0 +1,112 @@
+package sqlite
+
+import (
+	"context"
+	"strings"
+
+	"github.com/sqlc-dev/meyer/ast"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// foreignCollation ends the type of a column that a unique index compares by
+// another collation than the column's own BINARY. No foreign key can refer to
+// such a column through that index.
+const foreignCollation = " COLLATE BINARY"
+
+func readColumns(ctx context.Context, s dialect.Session, o *object, t *rewrite.Table, def definition, strict bool) error {
+	rows, err := s.Query(ctx, `SELECT name, type, "notnull", dflt_value, hidden FROM pragma_table_xinfo(?, ?) ORDER BY cid`, o.name, o.schema)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		hidden := number(r[4])
+		if hidden == 1 { // a virtual table's hidden column
+			continue
+		}
+		name, declared := text(r[0]), text(r[1])
+		dflt := text(r[3])
+		c := rewrite.Column{
+			Name:       name,
+			Type:       columnType(declared, strict),
+			Nullable:   number(r[2]) == 0, // SQLite takes NULLs in a PRIMARY KEY that does not say NOT NULL
+			HasDefault: dflt != "" && !sameName(dflt, "NULL"),
+			Generated:  hidden == 2 || hidden == 3,
+		}
+		collation, known := def.collation(name)
+		if !sameName(collation, "BINARY") {
+			c.Type = strings.TrimSpace(c.Type + " COLLATE " + quote(collation))
+		}
+		if known && sameName(collation, "BINARY") && !sameName(name, "true") && !sameName(name, "false") {
+			c.Numeric, c.Bits = numeric(declared, strict)
+		}
+		t.Columns = append(t.Columns, c)
+	}
+	for i := range t.Columns {
+		if c := &t.Columns[i]; c.Generated {
+			c.DependsOn = def.dependsOn(c.Name, t)
+		}
+	}
+	return nil
+}
+
+// affinity applies the rules of https://www.sqlite.org/datatype3.html#determination_of_column_affinity.
+func affinity(declared string) string {
+	d := strings.ToUpper(declared)
+	has := func(list ...string) bool {
+		for _, s := range list {
+			if strings.Contains(d, s) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case has("INT"):
+		return "INTEGER"
+	case has("CHAR", "CLOB", "TEXT"):
+		return "TEXT"
+	case d == "" || has("BLOB"):
+		return "BLOB"
+	case has("REAL", "FLOA", "DOUB"):
+		return "REAL"
+	}
+	return "NUMERIC"
+}
+
+// numeric classifies a column. NUMERIC affinity, which DECIMAL columns have,
+// holds floating-point numbers, whose addition is not exact.
+func numeric(declared string, strict bool) (n rewrite.Numeric, bits int) {
+	if isAny(declared, strict) {
+		return rewrite.NotNumeric, 0
+	}
+	switch affinity(declared) {
+	case "INTEGER":
+		return rewrite.Integer, 64
+	case "REAL", "NUMERIC":
+		return rewrite.Float, 0
+	}
+	return rewrite.NotNumeric, 0
+}
+
+func isAny(declared string, strict bool) bool { return strict && sameName(declared, "ANY") }
+
+// columnType returns the declared type as it can stand in DDL, or the name of
+// its affinity where the text as such would be read differently: a quoted type
+// whose words are keywords, or ANY, which means NUMERIC outside STRICT tables.
+func columnType(declared string, strict bool) string {
+	if declared == "" {
+		return ""
+	}
+	if isAny(declared, strict) {
+		return "BLOB"
+	}
+	n, err := parseOne("CREATE TABLE t (c " + declared + ")")
+	if create, ok := n.(*ast.CreateTableStmt); err == nil && ok && len(create.Columns) == 1 && len(create.Constraints) == 0 {
+		if c := create.Columns[0]; c.Type != nil && c.Type.Raw == declared && len(c.Constraints) == 0 {
+			return declared
+		}
+	}
+	return affinity(declared)
+}

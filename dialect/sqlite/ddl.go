@@ -1,0 +1,85 @@
+package sqlite
+
+import (
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// CreateSlots writes the slot table and the triggers that keep it in step with
+// the base table whoever writes that. The table is WITHOUT ROWID, so that no
+// increment changes last_insert_rowid(); SQLite restores that and changes()
+// after triggers by itself.
+//
+// The foreign key works only where foreign_keys is on; the triggers always do.
+// It cascades deletes alone: an ON UPDATE CASCADE would move slots before the
+// trigger that clears the way for them.
+func (*Dialect) CreateSlots(t *rewrite.Table) []string {
+	c := t.Counter
+	var defs []string
+	for _, k := range c.Key {
+		def := quote(k)
+		if col := t.Column(k); col != nil && col.Type != "" {
+			def += " " + col.Type
+		}
+		defs = append(defs, def+" NOT NULL")
+	}
+	defs = append(defs, quote(c.SlotColumn)+" INTEGER NOT NULL")
+	for _, name := range c.Counters {
+		defs = append(defs, quote(name)+" INTEGER NOT NULL DEFAULT 0")
+	}
+	key := list(columns("", c.Key...))
+	primary := list(columns("", append(append([]string(nil), c.Key...), c.SlotColumn)...))
+	defs = append(defs, "PRIMARY KEY ("+primary+")")
+	if referable(t) {
+		defs = append(defs, "FOREIGN KEY ("+key+") REFERENCES "+quote(t.Name)+" ("+key+") ON DELETE CASCADE")
+	}
+	create := "CREATE TABLE IF NOT EXISTS " + slotTable(t) + " (" + list(defs) + ") WITHOUT ROWID"
+	return append([]string{create}, triggers(t)...)
+}
+
+// DropSlots drops the triggers first, so that none is left that names a
+// missing table.
+func (*Dialect) DropSlots(t *rewrite.Table) []string {
+	var out []string
+	for _, event := range triggerEvents {
+		out = append(out, "DROP TRIGGER IF EXISTS "+triggerName(t, event))
+	}
+	return append(out, "DROP TABLE IF EXISTS "+slotTable(t))
+}
+
+// referable says whether the key can be a foreign key's parent: exactly the
+// columns of a unique key, in the same database, and with the columns' own
+// collations (introspection marks a column whose index has another one).
+// Otherwise every statement on the base table would fail with "foreign key
+// mismatch" where foreign_keys is on.
+func referable(t *rewrite.Table) bool {
+	c := t.Counter
+	if c.SlotSchema != "" && !sameName(c.SlotSchema, schemaOf(t)) || len(c.Key) == 0 {
+		return false
+	}
+	for _, k := range c.Key {
+		if col := t.Column(k); col == nil || strings.HasSuffix(col.Type, foreignCollation) {
+			return false
+		}
+	}
+	for _, u := range t.Uniques {
+		if len(u.Columns) == len(c.Key) && containsAll(u.Columns, c.Key) {
+			return true
+		}
+	}
+	return false
+}
+
+func containsAll(all, some []string) bool {
+	for _, s := range some {
+		found := false
+		for _, a := range all {
+			found = found || a == s
+		}
+		if !found {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,129 @@
+package sqlite
+
+import (
+	"strings"
+
+	"github.com/sqlc-dev/meyer/ast"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// definition is what only the text of CREATE TABLE tells: collations, the
+// columns of CHECK constraints and those of generated columns. Names are
+// folded to lower case.
+type definition struct {
+	understood bool
+	text       string
+	collations map[string]string
+	checked    map[string]bool
+	generated  map[string]map[string]bool
+}
+
+func readDefinition(sql string) definition {
+	def := definition{
+		text:       sql,
+		collations: map[string]string{},
+		checked:    map[string]bool{},
+		generated:  map[string]map[string]bool{},
+	}
+	n, err := parseOne(sql)
+	if err != nil {
+		return def
+	}
+	create, ok := n.(*ast.CreateTableStmt)
+	if !ok {
+		return def
+	}
+	for _, c := range create.Columns {
+		name := foldName(c.Name.Name)
+		for _, k := range c.Constraints {
+			switch k.Kind {
+			case ast.ColumnCollate:
+				def.collations[name] = k.Collation.Name
+			case ast.ColumnCheck:
+				namesIn(k.Expr, def.checked)
+			case ast.ColumnGenerated:
+				def.generated[name] = map[string]bool{}
+				namesIn(k.Expr, def.generated[name])
+			}
+		}
+	}
+	for _, k := range create.Constraints {
+		if k.Kind == ast.TableCheck {
+			namesIn(k.Expr, def.checked)
+		}
+	}
+	def.understood = true
+	return def
+}
+
+// namesIn adds every identifier of an expression: too many rather than too
+// few, functions and collations included.
+func namesIn(e ast.Expr, into map[string]bool) {
+	if e == nil {
+		return
+	}
+	each(e, func(n ast.Node) {
+		if id, ok := n.(*ast.Ident); ok {
+			into[foldName(id.Name)] = true
+		}
+	})
+}
+
+// collation returns a column's collation, and whether it is known.
+func (def definition) collation(column string) (name string, known bool) {
+	if !def.understood {
+		return "BINARY", false
+	}
+	if c, ok := def.collations[foldName(column)]; ok {
+		return c, true
+	}
+	return "BINARY", true
+}
+
+// dependsOn returns the columns that a generated column is computed from.
+func (def definition) dependsOn(column string, t *rewrite.Table) []string {
+	names, ok := def.generated[foldName(column)]
+	var out []string
+	for _, c := range t.Columns {
+		if !ok || names[foldName(c.Name)] {
+			out = append(out, c.Name)
+		}
+	}
+	return out
+}
+
+// checkedColumns returns the columns that CHECK constraints mention, through
+// generated columns too.
+func (def definition) checkedColumns(t *rewrite.Table) []string {
+	checked := map[string]bool{}
+	if def.understood {
+		for n := range def.checked {
+			checked[n] = true
+		}
+	} else if i := strings.Index(foldName(def.text), "check"); i >= 0 {
+		rest := foldName(def.text[i:])
+		for _, c := range t.Columns {
+			checked[foldName(c.Name)] = strings.Contains(rest, foldName(c.Name))
+		}
+	}
+	for changed := true; changed; {
+		changed = false
+		for _, c := range t.Columns {
+			if !checked[foldName(c.Name)] {
+				continue
+			}
+			for _, d := range c.DependsOn {
+				changed = changed || !checked[foldName(d)]
+				checked[foldName(d)] = true
+			}
+		}
+	}
+	var out []string
+	for _, c := range t.Columns {
+		if checked[foldName(c.Name)] {
+			out = append(out, c.Name)
+		}
+	}
+	return out
+}

@@ -1,0 +1,54 @@
+package sqlite
+
+import (
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// Lock writes nothing: an UPDATE takes SQLite's only write lock before it
+// looks for rows, whether or not it finds any, and the first statement of Fold
+// is one.
+func (*Dialect) Lock(*rewrite.Table, rewrite.Scope) []string { return nil }
+
+// Fold moves the slots of the selected base rows into these rows. The rows are
+// found by key through a subquery over the application's own reference, which
+// may be written in a way that UPDATE does not take (`posts p`). Slots without
+// a base row stay, except where the scope is every row.
+func (*Dialect) Fold(t *rewrite.Table, scope rewrite.Scope) []string {
+	key := t.Counter.Key
+	update := "UPDATE " + baseTable(t) + " AS " + baseAlias + " SET " + foldSet(t, slotsOf(t, baseAlias)) + " WHERE "
+	remove := "DELETE FROM " + slotTable(t)
+
+	if len(key) == 0 {
+		exists := "EXISTS (SELECT 1 FROM " + slotTable(t) + " AS " + slotAlias + " WHERE " + nonZero(t, slotAlias) + ")"
+		if scope.Where == "" {
+			return []string{update + exists, remove}
+		}
+		selected := "EXISTS (SELECT 1 FROM " + scope.Ref + " WHERE (" + scope.Where + "))"
+		return []string{update + exists + " AND " + selected, remove + " WHERE " + selected}
+	}
+
+	own := tuple(columns(baseAlias, key...))
+	if scope.Where == "" {
+		touched := "SELECT " + list(columns(slotAlias, key...)) + " FROM " + slotTable(t) + " AS " + slotAlias +
+			" WHERE " + nonZero(t, slotAlias)
+		return []string{update + own + " IN (" + touched + ")", remove}
+	}
+	selected := "(SELECT " + list(columns(scope.Qualifier, key...)) + " FROM " + scope.Ref + " WHERE (" + scope.Where + "))"
+	return []string{
+		update + own + " IN " + selected +
+			" AND EXISTS (SELECT 1 " + slotsOf(t, baseAlias) + " AND (" + nonZero(t, slotAlias) + "))",
+		remove + " WHERE " + tuple(columns("", key...)) + " IN " + selected,
+	}
+}
+
+// foldSet writes the assignments that add the slots to every counter.
+func foldSet(t *rewrite.Table, slots string) string {
+	var set []string
+	for _, c := range t.Counter.Counters {
+		name := quote(c)
+		set = append(set, name+" = "+name+" + COALESCE((SELECT SUM("+slotAlias+"."+name+") "+slots+"), 0)")
+	}
+	return strings.Join(set, ", ")
+}

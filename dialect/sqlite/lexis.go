@@ -1,0 +1,13 @@
+package sqlite
+
+import "github.com/slotsql/slotsql/rewrite"
+
+var lexis = rewrite.Lexis{
+	Backtick:       true,
+	Bracket:        true,
+	QuestionParam:  true,
+	QuestionNumber: true,
+	NamedParam:     true,
+	ExprNames:      true,
+	AliasInExpr:    true,
+}

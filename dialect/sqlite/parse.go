@@ -1,0 +1,205 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/sqlc-dev/meyer/ast"
+	"github.com/sqlc-dev/meyer/parser"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+const (
+	// maxText bounds what is parsed at all; SQLite's own limit is 1 GB.
+	maxText = 1 << 20
+	// maxDepth bounds the nesting that is translated. SQLite refuses
+	// expressions deeper than 1000 by default.
+	maxDepth = 2000
+)
+
+var (
+	errTooLong = fmt.Errorf("sqlite: statement is longer than %d bytes", maxText)
+	errTooDeep = fmt.Errorf("sqlite: statement nests deeper than %d levels", maxDepth)
+	errNUL     = errors.New("sqlite: statement contains a NUL byte")
+)
+
+// Parse translates one statement.
+func (*Dialect) Parse(text string) (st *rewrite.Statement, err error) {
+	node, err := parseOne(text)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			st, err = nil, fmt.Errorf("sqlite: translating the statement failed: %v", r)
+		}
+	}()
+	t := &translator{text: text, st: &rewrite.Statement{}}
+	t.statement(node)
+	if t.tooDeep {
+		return nil, errTooDeep
+	}
+	t.check(node)
+	return t.st, nil
+}
+
+// parseOne runs the parser within bounds. A NUL byte ends a text for SQLite,
+// and what stands behind it is ignored; such a text is refused.
+func parseOne(text string) (node ast.Stmt, err error) {
+	if len(text) > maxText {
+		return nil, errTooLong
+	}
+	if strings.IndexByte(text, 0) >= 0 {
+		return nil, errNUL
+	}
+	depth := 0
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '(':
+			if depth++; depth > maxDepth {
+				return nil, errTooDeep
+			}
+		case ')':
+			depth--
+		}
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			node, err = nil, fmt.Errorf("sqlite: the parser failed: %v", r)
+		}
+	}()
+	return parser.ParseStatement(text)
+}
+
+// A translator turns one parsed statement into the neutral form.
+type translator struct {
+	text    string
+	st      *rewrite.Statement
+	depth   int
+	tooDeep bool
+
+	// rules counts the COLLATE and CAST met so far: a comparison that
+	// contains one does not compare as its column does.
+	rules int
+	// upsert says that names are resolved in DO UPDATE, where excluded.c is
+	// the row proposed for insertion.
+	upsert bool
+}
+
+// opaque keeps the first reason.
+func (t *translator) opaque(reason string) {
+	if t.st.Opaque == "" {
+		t.st.Opaque = reason
+	}
+}
+
+func (t *translator) statement(n ast.Stmt) {
+	switch n := n.(type) {
+	case *ast.SelectStmt:
+		t.st.Kind = rewrite.KindSelect
+		t.st.Select = t.query(n)
+	case *ast.InsertStmt:
+		t.insert(n)
+	case *ast.UpdateStmt:
+		t.update(n)
+	case *ast.DeleteStmt:
+		t.remove(n)
+	case *ast.ExplainStmt:
+		if q, ok := n.Stmt.(*ast.SelectStmt); ok {
+			t.st.Kind = rewrite.KindExplain
+			t.st.Select = t.query(q)
+			return
+		}
+		t.st.Tables = tablesOf(n)
+	case *ast.CreateTableStmt:
+		t.createTable(n)
+	case *ast.DropTableStmt:
+		t.st.Kind = rewrite.KindDrop
+		t.st.Tables = [][]rewrite.Ident{qualified(n.Name)}
+	case *ast.PragmaStmt, *ast.AttachStmt, *ast.DetachStmt, *ast.BeginStmt, *ast.CommitStmt,
+		*ast.RollbackStmt, *ast.SavepointStmt, *ast.ReleaseStmt:
+		t.st.Kind = rewrite.KindSession
+	case *ast.CreateIndexStmt, *ast.CreateViewStmt, *ast.CreateTriggerStmt, *ast.CreateVirtualTableStmt,
+		*ast.AlterTableStmt, *ast.DropViewStmt, *ast.DropIndexStmt, *ast.DropTriggerStmt,
+		*ast.VacuumStmt, *ast.AnalyzeStmt, *ast.ReindexStmt:
+		t.st.Kind = rewrite.KindDDL
+		t.st.Tables = tablesOf(n)
+	default:
+		t.st.Tables = tablesOf(n)
+	}
+}
+
+func (t *translator) createTable(n *ast.CreateTableStmt) {
+	t.st.Tables = [][]rewrite.Ident{qualified(n.Name)}
+	if n.Select != nil {
+		t.st.Kind = rewrite.KindCreateSelect
+		t.st.Select = t.query(n.Select)
+		return
+	}
+	t.st.Kind = rewrite.KindDDL
+	t.st.Tables = tablesOf(n)
+}
+
+// tablesOf lists every name in n that may be a table's. Names of indexes and
+// triggers come along; they name no configured table.
+func tablesOf(n ast.Node) [][]rewrite.Ident {
+	var out [][]rewrite.Ident
+	each(n, func(n ast.Node) {
+		switch n := n.(type) {
+		case *ast.QualifiedName:
+			out = append(out, qualified(n))
+		case *ast.CreateIndexStmt:
+			name := []rewrite.Ident{ident(n.Table)}
+			if n.Name.Schema != nil {
+				name = []rewrite.Ident{ident(n.Name.Schema), ident(n.Table)}
+			}
+			out = append(out, name)
+		case *ast.ForeignKeyClause:
+			out = append(out, []rewrite.Ident{ident(n.Table)})
+		}
+	})
+	return out
+}
+
+// each visits n and all nodes below it, in no particular order and without
+// recursion, so that depth costs no stack.
+func each(n ast.Node, f func(ast.Node)) {
+	stack := []ast.Node{n}
+	for len(stack) > 0 {
+		n := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		f(n)
+		stack = append(stack, n.Children()...)
+	}
+}
+
+func span(n ast.Node) rewrite.Span { return rewrite.Span{Start: n.Pos(), End: n.End()} }
+
+func ident(n *ast.Ident) rewrite.Ident {
+	return rewrite.Ident{Name: n.Name, Quoted: n.Quote != ast.QuoteNone}
+}
+
+func identOrNil(n *ast.Ident) *rewrite.Ident {
+	if n == nil {
+		return nil
+	}
+	id := ident(n)
+	return &id
+}
+
+func idents(list []*ast.Ident) []rewrite.Ident {
+	var out []rewrite.Ident
+	for _, n := range list {
+		out = append(out, ident(n))
+	}
+	return out
+}
+
+func qualified(n *ast.QualifiedName) []rewrite.Ident {
+	if n.Schema != nil {
+		return []rewrite.Ident{ident(n.Schema), ident(n.Name)}
+	}
+	return []rewrite.Ident{ident(n.Name)}
+}

@@ -1,0 +1,85 @@
+package sqlite
+
+import (
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// Names that slotsql's own texts use for the slot table and the base table.
+const (
+	slotAlias = "slotsql_s"
+	baseAlias = "slotsql_b"
+)
+
+// maxSlots is the largest number of slots per key that a configuration allows.
+const maxSlots = 4096
+
+// slotTable writes the qualified name of t's slot table.
+func slotTable(t *rewrite.Table) string {
+	schema := t.Counter.SlotSchema
+	if schema == "" {
+		schema = schemaOf(t)
+	}
+	return quote(schema) + "." + quote(t.Counter.SlotTable)
+}
+
+// baseTable writes the qualified name of t.
+func baseTable(t *rewrite.Table) string { return quote(schemaOf(t)) + "." + quote(t.Name) }
+
+func schemaOf(t *rewrite.Table) string {
+	if t.Schema == "" {
+		return "main"
+	}
+	return t.Schema
+}
+
+// columns writes names qualified by q, or bare when q is empty.
+func columns(q string, names ...string) []string {
+	out := make([]string, len(names))
+	for i, n := range names {
+		out[i] = quote(n)
+		if q != "" {
+			out[i] = q + "." + out[i]
+		}
+	}
+	return out
+}
+
+func list(parts []string) string { return strings.Join(parts, ", ") }
+
+// tuple writes a row value, without parentheses around a single column.
+func tuple(parts []string) string {
+	if len(parts) == 1 {
+		return parts[0]
+	}
+	return "(" + list(parts) + ")"
+}
+
+// match writes the comparison of the key columns of two relations. The left
+// side's collation decides, and both sides have the base column's.
+func match(left, right string, key []string) string {
+	l, r := columns(left, key...), columns(right, key...)
+	for i := range l {
+		l[i] += " = " + r[i]
+	}
+	return strings.Join(l, " AND ")
+}
+
+// slotsOf writes `FROM slots AS slotsql_s WHERE <key of the row q>`.
+func slotsOf(t *rewrite.Table, q string) string {
+	from := "FROM " + slotTable(t) + " AS " + slotAlias
+	if len(t.Counter.Key) == 0 {
+		return from
+	}
+	return from + " WHERE " + match(slotAlias, q, t.Counter.Key)
+}
+
+// nonZero writes that some counter of the slot row q is not zero.
+func nonZero(t *rewrite.Table, q string) string {
+	parts := columns(q, t.Counter.Counters...)
+	for i := range parts {
+		parts[i] += " <> 0"
+	}
+	return strings.Join(parts, " OR ")
+}

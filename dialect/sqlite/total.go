@@ -1,0 +1,21 @@
+package sqlite
+
+import "github.com/slotsql/slotsql/rewrite"
+
+// Total writes a scalar subquery with two branches of which exactly one gives
+// a row: base value plus slots where there are slots, and the base column
+// itself where there are none.
+//
+// The second branch is not only there for its value. SQLite takes the affinity
+// and the declared type of a compound subquery from its last SELECT, which is
+// the plain column: `views > '5'`, IN lists, joins on text columns and
+// ColumnType.DatabaseTypeName come out as for the column, while a TEXT, REAL
+// or NULL that stands in the column comes out untouched. A CAST would keep the
+// affinity but change the former, and COALESCE would keep neither. So the form
+// is the same whether comparable is asked for or not.
+func (*Dialect) Total(t *rewrite.Table, qualifier, column string, comparable bool) string {
+	value := qualifier + "." + quote(column)
+	slots := slotsOf(t, qualifier)
+	return "(SELECT " + value + " + SUM(" + slotAlias + "." + quote(column) + ") " + slots + " HAVING COUNT(*) > 0" +
+		" UNION ALL SELECT " + value + " WHERE NOT EXISTS (SELECT 1 " + slots + "))"
+}

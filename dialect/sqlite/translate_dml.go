@@ -1,0 +1,118 @@
+package sqlite
+
+import (
+	"github.com/sqlc-dev/meyer/ast"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+func (t *translator) insert(n *ast.InsertStmt) {
+	st := t.st
+	st.Kind = rewrite.KindInsert
+	st.With = t.with(n.With)
+	st.Target = t.table(n.Table, n.Alias)
+	st.Columns = idents(n.Columns)
+	st.Replace = n.Replace
+	t.resolution(n.OrConflict)
+	switch rows := valuesOf(n.Select); {
+	case n.DefaultValues:
+		st.Modifier = true
+	case rows != nil:
+		for _, row := range rows {
+			st.Rows = append(st.Rows, t.exprs(row))
+		}
+	default:
+		st.Select = t.query(n.Select)
+	}
+	switch len(n.Upserts) {
+	case 0:
+	case 1:
+		st.Conflict = t.conflict(n.Upserts[0])
+	default:
+		t.opaque("several ON CONFLICT clauses")
+	}
+	st.Returning = t.items(n.Returning)
+}
+
+// valuesOf returns the rows of a plain VALUES list, else nil.
+func valuesOf(n *ast.SelectStmt) [][]ast.Expr {
+	if n == nil || n.With != nil || len(n.Cores) != 1 {
+		return nil
+	}
+	v, ok := n.Cores[0].(*ast.ValuesClause)
+	if !ok {
+		return nil
+	}
+	return v.Rows
+}
+
+// resolution notes OR REPLACE, OR IGNORE and the like.
+func (t *translator) resolution(a ast.ConflictAction) {
+	switch a {
+	case ast.ConflictDefault:
+	case ast.ConflictReplace:
+		t.st.Replace = true
+	default:
+		t.st.Modifier = true
+	}
+}
+
+func (t *translator) conflict(n *ast.Upsert) *rewrite.Conflict {
+	c := &rewrite.Conflict{Nothing: n.DoNothing}
+	for _, o := range n.Target {
+		name, ok := o.Expr.(*ast.Ident)
+		if !ok {
+			t.opaque("conflict target that is not a column")
+			continue
+		}
+		c.Columns = append(c.Columns, ident(name))
+	}
+	c.Predicate = t.expr(n.TargetWhere)
+	t.upsert = true
+	c.Set = t.assignments(n.Set)
+	c.Where = t.expr(n.Where)
+	t.upsert = false
+	return c
+}
+
+func (t *translator) assignments(list []*ast.SetPair) []rewrite.Assignment {
+	var out []rewrite.Assignment
+	for _, n := range list {
+		if !n.Paren && len(n.Columns) == 1 {
+			out = append(out, rewrite.Assignment{Column: idents(n.Columns), Value: t.expr(n.Value)})
+			continue
+		}
+		t.opaque("SET (a, b) = ...")
+		for _, c := range n.Columns {
+			out = append(out, rewrite.Assignment{Column: []rewrite.Ident{ident(c)}})
+		}
+	}
+	return out
+}
+
+func (t *translator) update(n *ast.UpdateStmt) {
+	st := t.st
+	st.Kind = rewrite.KindUpdate
+	st.With = t.with(n.With)
+	st.Target = t.table(n.Table, n.Alias)
+	t.resolution(n.OrConflict)
+	st.Modifier = st.Modifier || n.IndexedBy != nil || n.NotIndexed
+	st.Set = t.assignments(n.Set)
+	st.From = t.from(n.From)
+	st.Where = t.expr(n.Where)
+	st.Returning = t.items(n.Returning)
+	st.OrderBy = t.terms(n.OrderBy)
+	st.Limit = t.limit(n.Limit)
+}
+
+func (t *translator) remove(n *ast.DeleteStmt) {
+	st := t.st
+	st.Kind = rewrite.KindDelete
+	st.With = t.with(n.With)
+	st.Target = t.table(n.Table, n.Alias)
+	st.Modifier = st.Modifier || n.IndexedBy != nil || n.NotIndexed
+	st.Where = t.expr(n.Where)
+	st.Returning = t.items(n.Returning)
+	st.OrderBy = t.terms(n.OrderBy)
+	st.Limit = t.limit(n.Limit)
+}

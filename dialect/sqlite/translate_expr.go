@@ -1,0 +1,236 @@
+package sqlite
+
+import (
+	"strings"
+
+	"github.com/sqlc-dev/meyer/ast"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// aggregates are SQLite's own aggregate functions besides min and max, which
+// aggregate only when they have one argument.
+var aggregates = map[string]bool{
+	"count": true, "sum": true, "total": true, "avg": true,
+	"group_concat": true, "string_agg": true,
+	"json_group_array": true, "json_group_object": true,
+	"jsonb_group_array": true, "jsonb_group_object": true,
+	"median": true, "percentile": true, "percentile_cont": true, "percentile_disc": true,
+}
+
+func (t *translator) exprs(list []ast.Expr) []*rewrite.Expr {
+	var out []*rewrite.Expr
+	for _, n := range list {
+		out = append(out, t.expr(n))
+	}
+	return out
+}
+
+// expr translates n; nil stays nil.
+func (t *translator) expr(n ast.Expr) *rewrite.Expr {
+	if n == nil {
+		return nil
+	}
+	if t.depth++; t.depth > maxDepth || t.tooDeep {
+		t.depth--
+		t.tooDeep = true
+		return &rewrite.Expr{Span: span(n)}
+	}
+	defer func() { t.depth-- }()
+
+	e := &rewrite.Expr{Span: span(n)}
+	switch n := n.(type) {
+	case *ast.Ident:
+		t.column(e, n)
+	case *ast.QualifiedRef:
+		t.reference(e, n)
+	case *ast.Star:
+		e.Kind = rewrite.Star
+		if n.Table != nil {
+			e.Name = []rewrite.Ident{ident(n.Table)}
+		}
+	case *ast.Literal:
+		literal(e, n)
+	case *ast.BindParam:
+		e.Kind, e.Text = rewrite.Param, n.Raw
+	case *ast.BinaryExpr:
+		t.operation(e, n.Op.String(), n.X, n.Y, isComparison(n.Op))
+	case *ast.IsExpr:
+		t.operation(e, isOperator(n), n.X, n.Y, true)
+	case *ast.UnaryExpr:
+		e.Kind, e.Op, e.Args = rewrite.Unary, n.Op.String(), []*rewrite.Expr{t.expr(n.X)}
+	case *ast.ParenExpr:
+		e.Kind, e.Args = rewrite.Paren, []*rewrite.Expr{t.expr(n.X)}
+	case *ast.InExpr:
+		t.in(e, n)
+	case *ast.FuncCall:
+		t.call(e, n)
+	case *ast.SubqueryExpr:
+		e.Kind, e.Query = rewrite.Subquery, t.query(n.Select)
+	case *ast.ExistsExpr:
+		e.Kind, e.Op, e.Query = rewrite.Subquery, "EXISTS", t.query(n.Select)
+	case *ast.LikeExpr:
+		t.operands(e, strings.ToUpper(n.Op.Name), n.X, n.Y, n.Escape)
+	case *ast.NullCheckExpr:
+		t.operands(e, n.Test.String(), n.X)
+	case *ast.BetweenExpr:
+		t.operands(e, "BETWEEN", n.X, n.Lo, n.Hi)
+	case *ast.CaseExpr:
+		t.operands(e, "CASE", n.Operand)
+		for _, w := range n.Whens {
+			e.Args = append(e.Args, t.expr(w.When), t.expr(w.Then))
+		}
+		if n.Else != nil {
+			e.Args = append(e.Args, t.expr(n.Else))
+		}
+	case *ast.CastExpr:
+		t.rules++
+		t.operands(e, "CAST", n.X)
+	case *ast.CollateExpr:
+		t.rules++
+		t.operands(e, "COLLATE", n.X)
+	case *ast.VectorExpr:
+		e.Op, e.Args = "ROW", t.exprs(n.List)
+	default:
+		t.opaque("expression that is not understood")
+	}
+	return e
+}
+
+// operands fills an opaque expression.
+func (t *translator) operands(e *rewrite.Expr, op string, list ...ast.Expr) {
+	e.Op = op
+	for _, n := range list {
+		if n != nil {
+			e.Args = append(e.Args, t.expr(n))
+		}
+	}
+}
+
+// column translates a bare name. TRUE and FALSE are constants unless a column
+// has that name; introspection refuses counters of these names.
+func (t *translator) column(e *rewrite.Expr, n *ast.Ident) {
+	if isBoolean(n) {
+		return
+	}
+	e.Kind, e.Name = rewrite.ColumnRef, []rewrite.Ident{ident(n)}
+}
+
+func isBoolean(n *ast.Ident) bool {
+	return n.Quote == ast.QuoteNone && (sameName(n.Name, "true") || sameName(n.Name, "false"))
+}
+
+func (t *translator) reference(e *rewrite.Expr, n *ast.QualifiedRef) {
+	e.Kind, e.Name = rewrite.ColumnRef, idents(n.Parts)
+	if t.upsert && len(n.Parts) == 2 && sameName(n.Parts[0].Name, "excluded") {
+		e.Kind, e.Name = rewrite.Excluded, e.Name[1:]
+	}
+}
+
+func literal(e *rewrite.Expr, n *ast.Literal) {
+	switch n.Kind {
+	case ast.LitNull:
+		e.Kind = rewrite.Null
+	case ast.LitInteger, ast.LitFloat:
+		e.Kind, e.Text = rewrite.Number, n.Raw
+	case ast.LitString:
+		e.Kind, e.Text = rewrite.String, n.Value
+	}
+}
+
+func isComparison(op ast.Operator) bool {
+	switch op {
+	case ast.OpEq, ast.OpNe, ast.OpLt, ast.OpLe, ast.OpGt, ast.OpGe:
+		return true
+	}
+	return false
+}
+
+func isOperator(n *ast.IsExpr) string {
+	op := "IS"
+	if n.Not {
+		op += " NOT"
+	}
+	if n.Distinct {
+		op += " DISTINCT FROM"
+	}
+	return op
+}
+
+// operation translates x op y. `slug = ? COLLATE NOCASE` and
+// `slug = CAST(? AS INTEGER)` compare by other rules than the column's own, so
+// that they may hold for several rows of a unique key: they are no comparison
+// the planner may take a key from, and become opaque.
+func (t *translator) operation(e *rewrite.Expr, op string, x, y ast.Expr, comparison bool) {
+	before := t.rules
+	e.Kind, e.Op, e.Args = rewrite.Binary, op, []*rewrite.Expr{t.expr(x), t.expr(y)}
+	if comparison && t.rules > before {
+		e.Kind = rewrite.Opaque
+	}
+}
+
+func (t *translator) in(e *rewrite.Expr, n *ast.InExpr) {
+	before := t.rules
+	e.Kind, e.Op, e.Negated = rewrite.In, "IN", n.Not
+	e.Args = append(e.Args, t.expr(n.X))
+	switch {
+	case n.Select != nil:
+		e.Args = append(e.Args, &rewrite.Expr{
+			Span: t.parenAfter(n.X.End(), n.End()), Kind: rewrite.Subquery, Query: t.query(n.Select),
+		})
+	case n.Table != nil:
+		t.opaque("x IN table")
+		e.Args = append(e.Args, t.exprs(n.Args)...)
+	default:
+		e.Args = append(e.Args, t.exprs(n.List)...)
+	}
+	if t.rules > before {
+		e.Kind = rewrite.Opaque
+	}
+}
+
+// parenAfter finds the parenthesis that opens after start and closes at end.
+func (t *translator) parenAfter(start, end int) rewrite.Span {
+	s := rewrite.NewScanner(&lexis, t.text[start:end])
+	for {
+		switch k := s.Next(); {
+		case k.Kind == rewrite.EOF:
+			return rewrite.Span{Start: start, End: end}
+		case k.Kind == rewrite.Operator && t.text[start+k.Start] == '(':
+			return rewrite.Span{Start: start + k.Start, End: end}
+		}
+	}
+}
+
+func (t *translator) call(e *rewrite.Expr, n *ast.FuncCall) {
+	e.Kind, e.Op, e.Args = rewrite.Call, foldName(n.Name.Name), t.exprs(n.Args)
+	e.Aggregate = n.Distinct || n.Filter != nil || n.Over != nil || len(n.OrderBy) > 0 || n.Star ||
+		aggregates[e.Op] || (e.Op == "min" || e.Op == "max") && len(n.Args) == 1
+	e.Args = append(e.Args, t.terms(n.OrderBy)...)
+	if n.Filter != nil {
+		e.Args = append(e.Args, t.expr(n.Filter))
+	}
+	if n.Over != nil {
+		e.Args = append(e.Args, t.window(n.Over))
+	}
+}
+
+func (t *translator) terms(list []*ast.OrderingTerm) []*rewrite.Expr {
+	var out []*rewrite.Expr
+	for _, n := range list {
+		out = append(out, t.expr(n.Expr))
+	}
+	return out
+}
+
+func (t *translator) window(n *ast.WindowDef) *rewrite.Expr {
+	e := &rewrite.Expr{Span: span(n), Op: "WINDOW"}
+	e.Args = append(e.Args, t.exprs(n.Partition)...)
+	e.Args = append(e.Args, t.terms(n.OrderBy)...)
+	for _, b := range []*ast.FrameBound{n.StartBound, n.EndBound} {
+		if b != nil && b.Expr != nil {
+			e.Args = append(e.Args, t.expr(b.Expr))
+		}
+	}
+	return e
+}

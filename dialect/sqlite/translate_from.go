@@ -1,0 +1,135 @@
+package sqlite
+
+import (
+	"strings"
+
+	"github.com/sqlc-dev/meyer/ast"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// from translates a FROM clause. SQLite's list is flat: a comma binds no less
+// than JOIN, and an ON may refer to everything to its left. A list of commas
+// alone gives one source each; any other gives one left-deep join.
+func (t *translator) from(list []*ast.TableRef) []*rewrite.Source {
+	if len(list) == 0 {
+		return nil
+	}
+	if onlyCommas(list) {
+		var out []*rewrite.Source
+		for _, n := range list {
+			out = append(out, t.source(n))
+		}
+		return out
+	}
+	return []*rewrite.Source{t.join(list)}
+}
+
+func onlyCommas(list []*ast.TableRef) bool {
+	for _, n := range list {
+		if n.Join != nil && n.Join.Type&ast.JoinComma == 0 || n.On != nil || len(n.Using) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func (t *translator) join(list []*ast.TableRef) *rewrite.Source {
+	left := t.source(list[0])
+	if list[0].On != nil || len(list[0].Using) > 0 {
+		t.opaque("ON or USING without a join")
+		t.expr(list[0].On)
+	}
+	// A long list makes a deep tree, which whoever reads it walks down.
+	if t.depth+len(list) > maxDepth {
+		t.tooDeep = true
+	}
+	for _, n := range list[1:] {
+		j := &rewrite.Source{Left: left, Right: t.source(n), On: t.expr(n.On), Using: idents(n.Using)}
+		kind := n.Join.Type
+		j.Natural = kind&ast.JoinNatural != 0
+		j.LeftOuter = kind&ast.JoinLeft != 0
+		j.RightOuter = kind&ast.JoinRight != 0
+		if !soundJoin(n.Join) {
+			t.opaque("join " + strings.Join(n.Join.Words, " "))
+		}
+		left = j
+	}
+	return left
+}
+
+// soundJoin says whether SQLite accepts the join's words; its grammar takes
+// any names there.
+func soundJoin(op *ast.JoinOperator) bool {
+	for _, w := range op.Words {
+		switch strings.ToUpper(w) {
+		case "NATURAL", "LEFT", "RIGHT", "FULL", "OUTER", "INNER", "CROSS", "JOIN":
+		default:
+			return false
+		}
+	}
+	outer := op.Type & (ast.JoinOuter | ast.JoinLeft | ast.JoinRight)
+	return op.Type&ast.JoinInner == 0 && outer != ast.JoinOuter || outer == 0
+}
+
+func (t *translator) source(n *ast.TableRef) *rewrite.Source {
+	if t.depth++; t.depth > maxDepth || t.tooDeep {
+		t.depth--
+		t.tooDeep = true
+		return &rewrite.Source{}
+	}
+	defer func() { t.depth-- }()
+
+	if n.Alias != nil && sameName(n.Alias.Name, "excluded") {
+		t.namedExcluded()
+	}
+	switch {
+	case n.Select != nil:
+		return &rewrite.Source{Select: t.query(n.Select), Alias: identOrNil(n.Alias)}
+	case n.List != nil:
+		s := t.join(n.List)
+		if n.Alias != nil {
+			t.opaque("parenthesised join with an alias")
+		}
+		return s
+	case n.HasArgs:
+		return t.tableFunction(n)
+	}
+	// An index hint belongs to the table it names: nothing else may be put
+	// in its place.
+	if n.IndexedBy != nil || n.NotIndexed {
+		t.st.Modifier = true
+	}
+	return t.table(n.Name, n.Alias)
+}
+
+// table translates a table's name and alias.
+func (t *translator) table(name *ast.QualifiedName, alias *ast.Ident) *rewrite.Source {
+	s := &rewrite.Source{Span: span(name), Name: qualified(name), Alias: identOrNil(alias)}
+	if alias != nil {
+		s.End = alias.End()
+	}
+	if sameName(name.Name.Name, "excluded") || alias != nil && sameName(alias.Name, "excluded") {
+		t.namedExcluded()
+	}
+	return s
+}
+
+// namedExcluded gives up on a statement with a table called excluded, which
+// would come before the pseudo-table of DO UPDATE.
+func (t *translator) namedExcluded() { t.opaque("a table is called excluded") }
+
+// tableFunction translates f(args). Its columns are qualified by its alias or
+// else by the function's name, which becomes the alias here.
+func (t *translator) tableFunction(n *ast.TableRef) *rewrite.Source {
+	name := n.Name.Name
+	f := &rewrite.Expr{Span: span(n.Name), Kind: rewrite.Call, Op: foldName(name.Name), Args: t.exprs(n.Args)}
+	for _, a := range f.Args {
+		f.End = max(f.End, a.End)
+	}
+	alias := n.Alias
+	if alias == nil {
+		alias = name
+	}
+	return &rewrite.Source{Func: f, Alias: identOrNil(alias), Lateral: true}
+}

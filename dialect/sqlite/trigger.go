@@ -1,0 +1,105 @@
+package sqlite
+
+import (
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+const triggerPrefix = "slotsql_"
+
+var triggerEvents = []string{"insert", "delete", "update"}
+
+// triggerName names a trigger for its slot table, so that no second set can
+// come to exist beside the first, even after the base table was renamed.
+func triggerName(t *rewrite.Table, event string) string {
+	return quote(schemaOf(t)) + "." + quote(triggerPrefix+t.Counter.SlotTable+"_"+event)
+}
+
+// ownTrigger returns the slot table that a trigger name of slotsql's stands
+// for.
+func ownTrigger(name string) (slotTable string, ok bool) {
+	rest, ok := strings.CutPrefix(name, triggerPrefix)
+	if !ok {
+		return "", false
+	}
+	for _, e := range triggerEvents {
+		if s, ok := strings.CutSuffix(rest, "_"+e); ok {
+			return s, true
+		}
+	}
+	return "", false
+}
+
+// triggers writes the triggers of a slot table in the base table's database;
+// a slot table elsewhere cannot have any. Names inside a trigger are looked up
+// in the trigger's own database, and must not be qualified.
+func triggers(t *rewrite.Table) []string {
+	c := t.Counter
+	if c.SlotSchema != "" && !sameName(c.SlotSchema, schemaOf(t)) {
+		return nil
+	}
+	if len(c.Key) == 0 {
+		return singleRowTriggers(t)
+	}
+	slots := quote(c.SlotTable)
+	of := func(row string) string {
+		parts := columns("", c.Key...)
+		for i, p := range parts {
+			parts[i] = p + " = " + row + "." + p
+		}
+		return strings.Join(parts, " AND ")
+	}
+
+	var move, moved []string
+	for _, k := range columns("", c.Key...) {
+		move = append(move, k+" = NEW."+k)
+		moved = append(moved, "OLD."+k+" IS NOT NEW."+k)
+	}
+	return []string{
+		// REPLACE deletes a row without firing DELETE triggers (unless
+		// recursive_triggers is on): slots found at a new row's key are those
+		// of a row that is gone.
+		trigger(t, "insert", "AFTER INSERT", "", "DELETE FROM "+slots+" WHERE "+of("NEW")),
+		trigger(t, "delete", "AFTER DELETE", "", "DELETE FROM "+slots+" WHERE "+of("OLD")),
+		// Likewise for the key that a row moves to.
+		trigger(t, "update", "AFTER UPDATE OF "+updateNames(t), strings.Join(moved, " OR "),
+			"DELETE FROM "+slots+" WHERE "+of("NEW"),
+			"UPDATE "+slots+" SET "+list(move)+" WHERE "+of("OLD")),
+	}
+}
+
+// updateNames lists the names by which an UPDATE may set the key. SQLite
+// compares the names of UPDATE OF with the names that SET uses, so that a
+// rowid's other names have to be listed too.
+func updateNames(t *rewrite.Table) string {
+	names := columns("", t.Counter.Key...)
+	if len(names) == 1 {
+		if col := t.Column(t.Counter.Key[0]); col != nil && col.Identity {
+			names = append(names, "rowid", "_rowid_", "oid")
+		}
+	}
+	return list(names)
+}
+
+// singleRowTriggers keep a table without key right when it stops having one
+// row. Folding changes no total, so it is done before any INSERT: the row that
+// is there keeps what is its own, and a later row starts without slots.
+func singleRowTriggers(t *rewrite.Table) []string {
+	base, slots := quote(t.Name), quote(t.Counter.SlotTable)
+	return []string{
+		trigger(t, "insert", "BEFORE INSERT", "EXISTS (SELECT 1 FROM "+slots+")",
+			"UPDATE "+base+" SET "+foldSet(t, "FROM "+slots+" AS "+slotAlias),
+			"DELETE FROM "+slots),
+		trigger(t, "delete", "AFTER DELETE", "NOT EXISTS (SELECT 1 FROM "+base+")",
+			"DELETE FROM "+slots),
+	}
+}
+
+func trigger(t *rewrite.Table, event, when, condition string, statements ...string) string {
+	text := "CREATE TRIGGER IF NOT EXISTS " + triggerName(t, event) + " " + when + " ON " + quote(t.Name)
+	if condition != "" {
+		text += " WHEN " + condition
+	}
+	return text + " BEGIN " + strings.Join(statements, "; ") + "; END"
+}
