@@ -65,6 +65,9 @@ func (d *decoder) parseYAML(data []byte) (root ast.Node, ok bool) {
 		return nil, false
 	}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	// The lexer counts the line of a comment that ends in \r\n twice.
+	data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
+	data = bytes.ReplaceAll(data, []byte("\r"), []byte("\n"))
 	if !utf8.Valid(data) {
 		good := 0
 		for good < len(data) {

@@ -154,6 +154,7 @@ func TestConfigValid(t *testing.T) {
 func TestConfigBytes(t *testing.T) {
 	for _, tt := range []struct{ name, data, want string }{
 		{"byte order mark", "\ufeffversion: 2\ntables: {}", "f.yaml:1: version 2 is not supported: this slotsql reads version 1"},
+		{"lines that end in CR LF", "version: 1 # one\r\n# two\r\ntables: 3\r\n", "f.yaml:3: tables must be a mapping (posts: {counters: {views: }}), got 3"},
 		{"not UTF-8", "version: 1\ntables: {}\n# é \xff", "f.yaml:3: file is not valid UTF-8: save it as UTF-8"},
 		{"too large", strings.Repeat(" ", maxConfigBytes+1), "f.yaml: file is larger than 1 MiB: leave out what is not configuration"},
 		{"too many entries", strings.Repeat("a:\n", maxConfigTokens), "f.yaml: file has too many entries (100000 YAML tokens, the limit is 50000): configure fewer tables"},
