@@ -275,7 +275,7 @@ func TestSlotTableNameLength(t *testing.T) {
 }
 
 func TestCheckTogether(t *testing.T) {
-	make := func(yaml, dialect string, stored ...string) []string {
+	check := func(yaml, dialect string, stored ...string) []string {
 		c, err := Parse([]byte("version: 1\ntables:\n"+yaml), "slotsql.yaml")
 		if err != nil {
 			t.Fatal(err)
@@ -309,7 +309,7 @@ func TestCheckTogether(t *testing.T) {
 			[]string{`slotsql.yaml:4: table "POSTS": slot table "POSTS_slots" is already the slot table of "posts": choose another name with slot_table`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := make(tt.yaml, tt.dialect, tt.stored...); !reflect.DeepEqual(got, tt.want) {
+			if got := check(tt.yaml, tt.dialect, tt.stored...); !reflect.DeepEqual(got, tt.want) {
 				t.Errorf("got:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(tt.want, "\n"))
 			}
 		})
