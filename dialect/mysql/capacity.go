@@ -1,0 +1,126 @@
+package mysql
+
+import (
+	"fmt"
+	"math/big"
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// Why no total can overflow.
+//
+// Let the column hold the values low..high. An increment lands in a slot only
+// while, under the lock that it holds on the base row,
+//
+//	base value    within the middle half of low..high (the lower half when UNSIGNED)
+//	slot value    within -cap..cap after the addition (0..cap when UNSIGNED)
+//	slot number   at most Slots, so that there are at most Slots+1 of them
+//
+// The first is a guard of the increment, the others are CHECK constraints of
+// the slot table, so they hold whoever writes. cap is chosen such that
+// (Slots+1)*cap is at most a quarter of the range that the guard leaves free
+// on either side, rounded down. So after every increment
+//
+//	|total| <= |base value| + (Slots+1)*cap < high
+//
+// with as much again to spare for additive statements that reach the base row
+// past the guard. An increment that the guard turns away affects no row, one
+// that a CHECK turns away fails with an error that Overflow knows; both are
+// drained then, and the plain statement decides on the exact value whether
+// there is an overflow. Sums are DECIMAL(65), so summing never overflows.
+//
+// Narrow columns leave little room: with 64 slots a SMALLINT has a cap of 126
+// and a TINYINT one of 0, which means that it is never slotted.
+
+// limits are the values that the arithmetic above allows, as SQL literals.
+type limits struct {
+	baseLow, baseHigh string
+	slotLow, slotHigh string
+}
+
+func limit(c *rewrite.Column, slots int) limits {
+	var half, free *big.Int
+	scale := 0
+	one := big.NewInt(1)
+	switch c.Numeric {
+	case rewrite.Integer:
+		bits := c.Bits
+		if bits == 0 {
+			bits = 32
+		}
+		if !c.Unsigned {
+			bits--
+		}
+		half = new(big.Int).Lsh(one, uint(bits-1)) // of 2^bits values above zero
+		free = new(big.Int).Sub(half, one)
+	case rewrite.Decimal:
+		scale = c.Scale
+		p := c.Precision
+		if p == 0 {
+			p = 10
+		}
+		ten := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(p)), nil) // in units of the last digit
+		half = new(big.Int).Quo(ten, big.NewInt(2))
+		free = new(big.Int).Sub(half, one)
+	default:
+		return limits{"0", "0", "0", "0"}
+	}
+	slotCap := new(big.Int).Quo(free, big.NewInt(2*int64(slots+1)))
+	l := limits{slotHigh: decimal(slotCap, scale), baseHigh: decimal(half, scale), baseLow: "0", slotLow: "0"}
+	if !c.Unsigned {
+		l.slotLow = decimal(new(big.Int).Neg(slotCap), scale)
+		l.baseLow = decimal(new(big.Int).Neg(half), scale)
+	}
+	return l
+}
+
+// decimal writes n units of 10^-scale.
+func decimal(n *big.Int, scale int) string {
+	if scale == 0 {
+		return n.String()
+	}
+	digits := new(big.Int).Abs(n).String()
+	if len(digits) <= scale {
+		digits = strings.Repeat("0", scale-len(digits)+1) + digits
+	}
+	sign := ""
+	if n.Sign() < 0 {
+		sign = "-"
+	}
+	return sign + digits[:len(digits)-scale] + "." + digits[len(digits)-scale:]
+}
+
+// Cap is the largest value, and for a signed column the negated smallest one,
+// that one slot of the column may hold when there are that many slots. "0"
+// means that the column is too narrow to be slotted.
+func Cap(c *rewrite.Column, slots int) string { return limit(c, slots).slotHigh }
+
+// Overflow says whether an increment that failed with this server error has
+// met one of its limits, so that a drain must do it: a CHECK constraint
+// failed (4025 MariaDB, 3819 MySQL), a value or a sum out of range (1264,
+// 1690). Only the statement itself was rolled back.
+func Overflow(number uint16) bool {
+	switch number {
+	case 1264, 1690, 3819, 4025:
+		return true
+	}
+	return false
+}
+
+func slotType(c *rewrite.Column) string {
+	if c.Numeric == rewrite.Decimal && c.Precision > 0 {
+		return fmt.Sprintf("DECIMAL(%d,%d)", c.Precision, c.Scale)
+	}
+	return "BIGINT"
+}
+
+func totalType(c *rewrite.Column) string {
+	switch {
+	case c.Numeric == rewrite.Decimal:
+		return fmt.Sprintf("DECIMAL(%d,%d)", c.Precision, c.Scale)
+	case c.Unsigned:
+		return "UNSIGNED"
+	}
+	return "SIGNED"
+}

@@ -1,0 +1,98 @@
+package mysql
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// folding is what Fold adds to the number of a slot that it is about to move:
+// far above every slot that increments use.
+const folding = 32768
+
+// Lock writes the statement that takes the exclusive lock on the clustered
+// record of each covered base row. InnoDB always locks the clustered record
+// for FOR UPDATE, whatever index it reads; a sum, unlike COUNT(*), is never
+// answered without reading the rows.
+func (d *Dialect) Lock(t *rewrite.Table, s rewrite.Scope) []string {
+	if s.Where == "" {
+		hint := " USE INDEX ()"
+		if u := rowIndex(t); u != nil && u.Primary {
+			hint = " FORCE INDEX (PRIMARY)"
+		}
+		return []string{"SELECT SUM(1) FROM " + baseTable(t) + hint + " FOR UPDATE"}
+	}
+	return []string{"SELECT SUM(1) FROM " + s.Ref + " WHERE (" + s.Where + ") FOR UPDATE"}
+}
+
+// Fold moves the slots in three steps: renumber the covered slots into a
+// range that no increment uses, which also locks them; add their sums to the
+// base rows; delete them. Each later step names exactly the slots of the
+// first, so a slot that comes to be in between (of a base row that did not
+// exist when Lock ran) stays what it is and nothing is lost, without gap
+// locks, at every isolation level.
+func (d *Dialect) Fold(t *rewrite.Table, s rewrite.Scope) []string {
+	key := t.Counter.Key
+	slots, slot := slotTable(t), slotColumn(t)
+	covered := "" // the covered keys, joined ahead of the slots
+	if s.Where != "" && len(key) > 0 {
+		covered = coveredKeys(t, s) + " STRAIGHT_JOIN "
+	}
+	join := ""
+	if covered != "" {
+		join = " ON " + sameAs("slotsql_s", key, "slotsql_k")
+	}
+	source := covered + slots + " AS slotsql_s" + join
+	mark := "UPDATE " + source + fmt.Sprintf(" SET slotsql_s.%s = slotsql_s.%s + %d WHERE slotsql_s.%s < %d", slot, slot, folding, slot, folding)
+
+	var sums, set, nonzero []string
+	for i, c := range t.Counter.Counters {
+		sums = append(sums, fmt.Sprintf("SUM(slotsql_s.%s) AS c%d", quote(c), i+1))
+		set = append(set, fmt.Sprintf("slotsql_b.%s = slotsql_b.%s + slotsql_f.c%d", quote(c), quote(c), i+1))
+		nonzero = append(nonzero, fmt.Sprintf("slotsql_f.c%d <> 0", i+1))
+	}
+	for _, c := range t.Columns {
+		if c.OnUpdate { // would be set to the current time otherwise
+			set = append(set, "slotsql_b."+quote(c.Name)+" = slotsql_b."+quote(c.Name))
+		}
+	}
+	var keys, group []string
+	for i, k := range key {
+		keys = append(keys, fmt.Sprintf("slotsql_s.%s AS k%d", quote(k), i+1))
+		group = append(group, "slotsql_s."+quote(k))
+	}
+	marked := fmt.Sprintf(" WHERE slotsql_s.%s >= %d", slot, folding)
+	derived := "SELECT " + strings.Join(append(keys, sums...), ", ") + " FROM " + source + marked
+	if len(group) > 0 {
+		derived += " GROUP BY " + strings.Join(group, ", ")
+	}
+	base := baseTable(t) + " AS slotsql_b"
+	if len(key) > 0 {
+		base += " ON " + sameAs("slotsql_b", key, "slotsql_f")
+	}
+	add := "UPDATE (" + derived + ") AS slotsql_f STRAIGHT_JOIN " + base +
+		" SET " + strings.Join(set, ", ") + " WHERE " + strings.Join(nonzero, " OR ")
+
+	remove := "DELETE slotsql_s FROM " + source + marked
+	return []string{mark, add, remove}
+}
+
+// coveredKeys is a derived table of the keys that the scope selects, k1, k2,
+// ..., so that the application's predicate sees only its own table's names.
+func coveredKeys(t *rewrite.Table, s rewrite.Scope) string {
+	var cols []string
+	for i, k := range t.Counter.Key {
+		cols = append(cols, fmt.Sprintf("%s.%s AS k%d", s.Qualifier, quote(k), i+1))
+	}
+	return "(SELECT " + strings.Join(cols, ", ") + " FROM " + s.Ref + " WHERE (" + s.Where + ") FOR UPDATE) AS slotsql_k"
+}
+
+// sameAs writes a.key1 = b.k1 AND ... .
+func sameAs(a string, key []string, b string) string {
+	out := make([]string, len(key))
+	for i, k := range key {
+		out[i] = fmt.Sprintf("%s.%s = %s.k%d", a, quote(k), b, i+1)
+	}
+	return strings.Join(out, " AND ")
+}

@@ -1,0 +1,121 @@
+package mysql
+
+import (
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// Increment writes the slotted upsert.
+//
+// What makes it exact is the shared lock on the base row's clustered record,
+// which lasts until the transaction ends and which a drain's exclusive lock
+// conflicts with. LOCK IN SHARE MODE sets it at every isolation level, but a
+// secondary index that covers the statement would be locked in its place, so
+// the text names the index: the primary key where the predicate fixes it,
+// else a second access to the same row through it.
+func (d *Dialect) Increment(t *rewrite.Table, in rewrite.IncrementText) string {
+	key := t.Counter.Key
+	columns := quoteAll(key)
+	values := qualify(in.Qualifier, key)
+	columns = append(columns, slotColumn(t))
+	values = append(values, in.Slot)
+	var update, guards []string
+	for _, dl := range in.Deltas {
+		c := quote(dl.Column)
+		columns = append(columns, c)
+		values = append(values, dl.Text)
+		update = append(update, c+" = "+slotTable(t)+"."+c+" + VALUES("+c+")")
+		if col := t.Column(dl.Column); col != nil {
+			l := limit(col, t.Counter.Slots)
+			guards = append(guards, in.Qualifier+"."+c+" BETWEEN "+l.baseLow+" AND "+l.baseHigh)
+		}
+	}
+	hint, guard := rowLock(t, in)
+	if guard != "" {
+		guards = append(guards, guard)
+	}
+	var b strings.Builder
+	b.WriteString("INSERT INTO " + slotTable(t) + " (" + strings.Join(columns, ", ") + ")")
+	b.WriteString(" SELECT " + strings.Join(values, ", ") + " FROM " + in.Ref + hint)
+	b.WriteString(" WHERE (" + in.Where + ")")
+	for _, g := range guards {
+		b.WriteString(" AND " + g)
+	}
+	b.WriteString(" LOCK IN SHARE MODE ON DUPLICATE KEY UPDATE " + strings.Join(update, ", "))
+	return b.String()
+}
+
+// rowLock says how the statement comes to read the clustered record: by an
+// index hint on the reference, or by a predicate that reads the row again.
+func rowLock(t *rewrite.Table, in rewrite.IncrementText) (hint, guard string) {
+	u := rowIndex(t)
+	switch {
+	case u == nil:
+		return " USE INDEX ()", "" // a scan of the clustered index
+	case in.Clustered && u.Primary:
+		return " FORCE INDEX (PRIMARY)", ""
+	}
+	row := alias("slotsql_r", in.Qualifier)
+	// A counter column is in no index of the key, so reading it through that
+	// index reads the clustered record.
+	guard = "EXISTS (SELECT 1 FROM " + baseTable(t) + " AS " + row + " FORCE INDEX (" + indexName(u) + ")" +
+		" WHERE " + same(row, u.Columns, in.Qualifier, u.Columns)
+	for _, dl := range in.Deltas {
+		guard += " AND " + row + "." + quote(dl.Column) + " = " + in.Qualifier + "." + quote(dl.Column)
+	}
+	return "", guard + " LOCK IN SHARE MODE)"
+}
+
+// rowIndex is the index that leads to the clustered record: the primary key,
+// or else the unique key that the slots are keyed by.
+func rowIndex(t *rewrite.Table) *rewrite.Unique {
+	for i := range t.Uniques {
+		if t.Uniques[i].Primary {
+			return &t.Uniques[i]
+		}
+	}
+	for i := range t.Uniques {
+		if len(t.Uniques[i].Columns) == len(t.Counter.Key) && containsAll(t.Uniques[i].Columns, t.Counter.Key) {
+			return &t.Uniques[i]
+		}
+	}
+	return nil
+}
+
+func indexName(u *rewrite.Unique) string {
+	if u.Primary {
+		return "PRIMARY"
+	}
+	return quote(u.Name)
+}
+
+func containsAll(set, want []string) bool {
+	for _, w := range want {
+		found := false
+		for _, s := range set {
+			found = found || s == w
+		}
+		if !found {
+			return false
+		}
+	}
+	return true
+}
+
+// same writes a.k = b.l AND ... .
+func same(a string, ak []string, b string, bk []string) string {
+	out := make([]string, len(ak))
+	for i := range ak {
+		out[i] = a + "." + quote(ak[i]) + " = " + b + "." + quote(bk[i])
+	}
+	return strings.Join(out, " AND ")
+}
+
+// alias returns a name of ours that differs from the application's qualifier.
+func alias(name, qualifier string) string {
+	for strings.EqualFold(strings.Trim(qualifier, "`"), name) {
+		name += "_"
+	}
+	return name
+}

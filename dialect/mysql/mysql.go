@@ -1,0 +1,107 @@
+// Package mysql is the MySQL 8 and MariaDB 10.11+ dialect. It reads statements
+// into the neutral form and writes slotsql's own statements; it imports no
+// driver and keeps no state beside a pool of parsers.
+//
+// It assumes the default lexical sql_mode: a session with ANSI_QUOTES or
+// NO_BACKSLASH_ESCAPES reads the same text differently, so Namespace refuses
+// such a session with an error instead of guessing.
+package mysql
+
+import (
+	"strings"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+var _ dialect.Dialect = (*Dialect)(nil)
+
+// Dialect is safe for concurrent use. Make one with New.
+type Dialect struct {
+	// FoldTableNames makes table names compare without regard to letter
+	// case, as a server with lower_case_table_names other than 0 does. Set
+	// it before the first use; Folds asks a server.
+	FoldTableNames bool
+}
+
+// New returns the dialect with exact table names, the default on Linux.
+func New() *Dialect { return &Dialect{} }
+
+// Name is "mysql", for MariaDB too.
+func (*Dialect) Name() string { return "mysql" }
+
+var lexis = rewrite.Lexis{
+	Backtick:      true,
+	DoubleString:  true,
+	Backslash:     true,
+	HashComment:   true,
+	DashSpace:     true,
+	ExecComment:   true,
+	QuestionParam: true,
+	AtVariable:    true,
+}
+
+// Lexis returns the lexical rules of the default sql_mode.
+func (*Dialect) Lexis() *rewrite.Lexis { return &lexis }
+
+// SameTable compares exactly unless FoldTableNames is set.
+func (d *Dialect) SameTable(written rewrite.Ident, stored string) bool {
+	if d.FoldTableNames {
+		return strings.EqualFold(written.Name, stored)
+	}
+	return written.Name == stored
+}
+
+// SameColumn ignores letter case, as every server does.
+func (*Dialect) SameColumn(written rewrite.Ident, stored string) bool {
+	return strings.EqualFold(written.Name, stored)
+}
+
+// Quote puts a name between backticks and doubles those inside.
+func (*Dialect) Quote(name string) string { return quote(name) }
+
+// Placeholder is always a question mark.
+func (*Dialect) Placeholder(int) string { return "?" }
+
+func quote(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
+
+func quoteAll(names []string) []string {
+	out := make([]string, len(names))
+	for i, n := range names {
+		out[i] = quote(n)
+	}
+	return out
+}
+
+func qualify(qualifier string, names []string) []string {
+	out := make([]string, len(names))
+	for i, n := range names {
+		out[i] = qualifier + "." + quote(n)
+	}
+	return out
+}
+
+// fullName writes schema.name, or the name alone when the schema is unknown.
+func fullName(schema, name string) string {
+	if schema == "" {
+		return quote(name)
+	}
+	return quote(schema) + "." + quote(name)
+}
+
+func baseTable(t *rewrite.Table) string { return fullName(t.Schema, t.Name) }
+
+func slotTable(t *rewrite.Table) string {
+	schema := t.Counter.SlotSchema
+	if schema == "" {
+		schema = t.Schema
+	}
+	return fullName(schema, t.Counter.SlotTable)
+}
+
+func slotColumn(t *rewrite.Table) string {
+	if t.Counter.SlotColumn == "" {
+		return quote("slot")
+	}
+	return quote(t.Counter.SlotColumn)
+}

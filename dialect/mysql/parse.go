@@ -1,0 +1,144 @@
+package mysql
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/pingcap/tidb/pkg/parser"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// Bounds on what is parsed. Trees are walked recursively, so their depth is
+// what matters: maxNesting bounds parentheses, maxChain the tokens that stand
+// on one path of the tree (a + a + a ... is as deep as it is long).
+const (
+	maxText    = 1 << 20
+	maxNesting = 200
+	maxChain   = 20000
+)
+
+// Sentinels for text that is never given to the parser.
+var (
+	ErrTooLarge    = errors.New("statement is too large or too deeply nested to parse")
+	ErrExecComment = errors.New("executable comments (/*! ... */, /*M! ... */) hold code that depends on the server's version")
+	ErrLexical     = errors.New("statement has an unterminated quote or comment")
+)
+
+// A parser is not safe for concurrent use, and reuses its result slice.
+var parsers = sync.Pool{New: func() any { return parser.New() }}
+
+// Parse translates one statement. See [rewrite.Dialect].
+func (d *Dialect) Parse(text string) (st *rewrite.Statement, err error) {
+	if len(text) > maxText {
+		return nil, ErrTooLarge
+	}
+	toks, err := lex(text)
+	if err != nil {
+		return nil, err
+	}
+	if err := bounded(text, toks); err != nil {
+		return nil, err
+	}
+	// The grammar's semantic actions panic on some inputs; such a parser is
+	// not put back.
+	defer func() {
+		if r := recover(); r != nil {
+			st, err = nil, fmt.Errorf("parser failed: %v", r)
+		}
+	}()
+	p := parsers.Get().(*parser.Parser)
+	nodes, _, err := p.ParseSQL(text)
+	if err != nil {
+		parsers.Put(p)
+		return nil, err
+	}
+	if len(nodes) != 1 {
+		parsers.Put(p)
+		return nil, fmt.Errorf("want one statement, got %d", len(nodes))
+	}
+	node := nodes[0]
+	parsers.Put(p)
+	t := &translator{text: text, toks: toks}
+	return t.statement(node), nil
+}
+
+// lex cuts the text into tokens and runs of operator characters into
+// operators.
+func lex(text string) ([]rewrite.Token, error) {
+	s := rewrite.NewScanner(&lexis, text)
+	out := make([]rewrite.Token, 0, len(text)/5+4)
+	for {
+		t := s.Next()
+		switch t.Kind {
+		case rewrite.EOF:
+			if s.Exec {
+				return nil, ErrExecComment
+			}
+			if n := len(out); n > 0 && text[out[n-1].Start:out[n-1].End] == ";" {
+				out = out[:n-1]
+			}
+			return out, nil
+		case rewrite.Bad:
+			return nil, ErrLexical
+		case rewrite.Operator:
+			out = splitOperator(out, text, t)
+		default:
+			out = append(out, t)
+		}
+	}
+}
+
+var operators = [...]string{"<=>", "->>", "->", "<=", ">=", "<>", "!=", "<<", ">>", "||", "&&", ":="}
+
+func splitOperator(out []rewrite.Token, text string, t rewrite.Token) []rewrite.Token {
+	for pos := t.Start; pos < t.End; {
+		n := 1
+		for _, op := range operators {
+			if strings.HasPrefix(text[pos:t.End], op) {
+				n = len(op)
+				break
+			}
+		}
+		out = append(out, rewrite.Token{Kind: rewrite.Operator, Span: rewrite.Span{Start: pos, End: pos + n}})
+		pos += n
+	}
+	return out
+}
+
+// bounded estimates the depth of the tree from above.
+func bounded(text string, toks []rewrite.Token) error {
+	type level struct{ run, child, max int }
+	stack := make([]level, 1, 16)
+	for _, t := range toks {
+		l := &stack[len(stack)-1]
+		c := byte(0)
+		if t.Kind == rewrite.Operator {
+			c = text[t.Start]
+		}
+		switch c {
+		case '(':
+			if len(stack) > maxNesting {
+				return ErrTooLarge
+			}
+			stack = append(stack, level{})
+		case ')':
+			deep := max(l.max, l.run+l.child) + 1
+			if len(stack) > 1 {
+				stack = stack[:len(stack)-1]
+				l = &stack[len(stack)-1]
+				l.child = max(l.child, deep)
+			}
+		case ',':
+			l.max = max(l.max, l.run+l.child)
+			l.run, l.child = 0, 0
+		default:
+			l.run++
+		}
+		if l.run+l.child > maxChain {
+			return ErrTooLarge
+		}
+	}
+	return nil
+}

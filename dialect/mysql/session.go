@@ -1,0 +1,67 @@
+package mysql
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/slotsql/slotsql/dialect"
+)
+
+// Namespace is the current database. A session whose sql_mode changes how
+// text is cut into tokens is refused.
+func (d *Dialect) Namespace(ctx context.Context, s dialect.Session) (string, error) {
+	rows, err := s.Query(ctx, "SELECT COALESCE(DATABASE(), ''), @@sql_mode")
+	if err != nil {
+		return "", fmt.Errorf("reading the current database: %w", err)
+	}
+	if len(rows) != 1 || len(rows[0]) != 2 {
+		return "", fmt.Errorf("reading the current database: got %d rows", len(rows))
+	}
+	for _, m := range strings.Split(strings.ToUpper(text(rows[0][1])), ",") {
+		if m == "ANSI_QUOTES" || m == "NO_BACKSLASH_ESCAPES" {
+			return "", fmt.Errorf("sql_mode %s changes how statements are read and is not supported: remove it from the session's sql_mode", m)
+		}
+	}
+	return text(rows[0][0]), nil
+}
+
+// Folds asks the server whether table names compare without regard to letter
+// case; the answer belongs into FoldTableNames.
+func (d *Dialect) Folds(ctx context.Context, s dialect.Session) (bool, error) {
+	rows, err := s.Query(ctx, "SELECT @@lower_case_table_names")
+	if err != nil {
+		return false, fmt.Errorf("reading lower_case_table_names: %w", err)
+	}
+	return len(rows) == 1 && len(rows[0]) == 1 && text(rows[0][0]) != "0", nil
+}
+
+// Drain says that a drain outside a transaction opens one. START TRANSACTION
+// commits a transaction that is open, so it is not for use inside one.
+func (d *Dialect) Drain() dialect.DrainTx {
+	return dialect.DrainTx{
+		Begin:    []string{"START TRANSACTION"},
+		Commit:   []string{"COMMIT"},
+		Rollback: []string{"ROLLBACK"},
+	}
+}
+
+// InTransaction sets a savepoint and releases it. Outside a transaction (in
+// autocommit) the server forgets it at once, so that the release fails.
+func (d *Dialect) InTransaction(ctx context.Context, s dialect.Session) (bool, error) {
+	if err := s.Exec(ctx, "SAVEPOINT slotsql_probe"); err != nil {
+		return false, fmt.Errorf("asking for the transaction state: %w", err)
+	}
+	err := s.Exec(ctx, "RELEASE SAVEPOINT slotsql_probe")
+	switch {
+	case err == nil:
+		return true, nil
+	case noSavepoint(err):
+		return false, nil
+	}
+	return false, fmt.Errorf("asking for the transaction state: %w", err)
+}
+
+// noSavepoint recognises ER_SP_DOES_NOT_EXIST. The driver's error type cannot
+// be named here, but every driver puts the number into the message.
+func noSavepoint(err error) bool { return strings.Contains(err.Error(), "1305") }

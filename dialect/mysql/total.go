@@ -1,0 +1,23 @@
+package mysql
+
+import "github.com/slotsql/slotsql/rewrite"
+
+// Total writes the exact total of one row. A sum is a DECIMAL, so it is cast
+// back: an unsigned column must stay unsigned in the application's own
+// arithmetic and comparisons. A cast value compares as the plain column does,
+// so comparable changes nothing.
+func (d *Dialect) Total(t *rewrite.Table, qualifier, column string, comparable bool) string {
+	c := quote(column)
+	s := alias("slotsql_s", qualifier)
+	sum := "SELECT SUM(" + s + "." + c + ") FROM " + slotTable(t) + " AS " + s
+	if len(t.Counter.Key) > 0 {
+		sum += " WHERE " + same(s, t.Counter.Key, qualifier, t.Counter.Key)
+	}
+	base := qualifier + "." + c
+	expr := "COALESCE(" + base + " + (" + sum + "), " + base + ")"
+	col := t.Column(column)
+	if col == nil || col.Numeric == rewrite.Decimal && col.Precision == 0 {
+		return expr
+	}
+	return "CAST(" + expr + " AS " + totalType(col) + ")"
+}

@@ -1,0 +1,187 @@
+package mysql
+
+import (
+	"github.com/pingcap/tidb/pkg/parser/ast"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// statement translates one statement of any kind.
+func (t *translator) statement(n ast.StmtNode) *rewrite.Statement {
+	st := &rewrite.Statement{}
+	switch n := n.(type) {
+	case *ast.SelectStmt:
+		st.Kind = rewrite.KindSelect
+		st.Select = t.query(n)
+	case *ast.SetOprStmt:
+		st.Kind = rewrite.KindSelect
+		st.Select = t.query(n)
+	case *ast.InsertStmt:
+		t.insert(st, n)
+	case *ast.UpdateStmt:
+		t.update(st, n)
+	case *ast.DeleteStmt:
+		t.delete(st, n)
+	case *ast.ExplainStmt:
+		t.explain(st, n)
+		if st.Kind != rewrite.KindExplain {
+			return st
+		}
+	case *ast.CreateTableStmt:
+		t.createTable(st, n)
+		if st.Kind != rewrite.KindCreateSelect {
+			return st
+		}
+	case *ast.TruncateTableStmt:
+		st.Kind = rewrite.KindTruncate
+		st.Tables = tablesOf(n)
+		return st
+	case *ast.DropTableStmt:
+		st.Kind = rewrite.KindDrop
+		if n.IsView {
+			st.Kind = rewrite.KindDDL
+		}
+		st.Tables = tablesOf(n)
+		return st
+	default:
+		t.other(st, n)
+		return st
+	}
+	if t.pos < len(t.toks) {
+		t.mismatch("the end")
+	}
+	if t.opaque != "" {
+		st.Opaque = t.opaque
+		if st.Kind != rewrite.KindSelect {
+			st.Tables = tablesOf(n)
+		}
+	}
+	return st
+}
+
+// explain translates EXPLAIN of a SELECT; DESCRIBE table touches no rows, and
+// ANALYZE of a write runs it.
+func (t *translator) explain(st *rewrite.Statement, n *ast.ExplainStmt) {
+	switch inner := n.Stmt.(type) {
+	case *ast.ShowStmt, nil:
+		st.Kind = rewrite.KindSession
+		return
+	case *ast.SelectStmt, *ast.SetOprStmt:
+		st.Kind = rewrite.KindExplain
+		for t.pos < len(t.toks) && !t.isWord("SELECT", "WITH", "TABLE", "VALUES") && !t.isOp("(") {
+			t.next()
+		}
+		st.Select = t.query(inner)
+	default:
+		st.Kind = rewrite.Other
+		st.Opaque = "EXPLAIN of a statement that is no SELECT"
+		st.Tables = tablesOf(inner)
+	}
+}
+
+func (t *translator) createTable(st *rewrite.Statement, n *ast.CreateTableStmt) {
+	if n.Select == nil {
+		st.Kind = rewrite.KindDDL
+		st.Tables = tablesOf(n)
+		return
+	}
+	st.Kind = rewrite.KindCreateSelect
+	st.Tables = tablesOf(n)
+	depth := 0
+	for ; t.pos < len(t.toks); t.next() {
+		if depth == 0 && (t.isWord("SELECT", "WITH") || t.isWord("AS") && t.isOpAt(1, "(")) {
+			break
+		}
+		switch {
+		case t.isOp("("):
+			if t.isWordAt(1, "SELECT", "WITH") || t.isOpAt(1, "(") {
+				t.fail("CREATE TABLE ... (SELECT ...)")
+			}
+			depth++
+		case t.isOp(")"):
+			depth--
+		}
+	}
+	t.accept("AS")
+	st.Select = t.query(n.Select)
+}
+
+// other translates the statements whose rows the neutral form does not carry.
+func (t *translator) other(st *rewrite.Statement, n ast.StmtNode) {
+	switch n.(type) {
+	case *ast.BeginStmt, *ast.CommitStmt, *ast.RollbackStmt, *ast.SavepointStmt, *ast.ReleaseSavepointStmt,
+		*ast.UseStmt, *ast.KillStmt, *ast.DeallocateStmt, *ast.FlushStmt, *ast.ExplainForStmt,
+		*ast.SetPwdStmt, *ast.SetRoleStmt, *ast.SetDefaultRoleStmt:
+		st.Kind = rewrite.KindSession
+		return
+	case *ast.SetStmt, *ast.ShowStmt:
+		st.Kind = rewrite.KindSession
+		for ; t.pos < len(t.toks); t.next() {
+			if t.isWord("SELECT", "TABLE") && t.pos > 1 && !t.isWordAt(-1, "CREATE") {
+				st.Kind = rewrite.Other
+				st.Opaque = "SET or SHOW with a subquery"
+				st.Tables = t.everyName()
+				return
+			}
+		}
+		return
+	case ast.DDLNode, *ast.GrantStmt, *ast.RevokeStmt, *ast.GrantRoleStmt, *ast.RevokeRoleStmt,
+		*ast.CreateUserStmt, *ast.AlterUserStmt, *ast.DropUserStmt:
+		st.Kind = rewrite.KindDDL
+		st.Tables = append(tablesOf(n), t.everyName()...)
+		return
+	}
+	st.Kind = rewrite.Other
+	st.Opaque = "statement is neither a query nor a plain write"
+	st.Tables = t.everyName()
+}
+
+// tablesOf collects the tables that the tree names.
+func tablesOf(n ast.Node) [][]rewrite.Ident {
+	v := &tableVisitor{}
+	n.Accept(v)
+	return v.names
+}
+
+type tableVisitor struct{ names [][]rewrite.Ident }
+
+func (v *tableVisitor) Enter(n ast.Node) (ast.Node, bool) {
+	if tn, ok := n.(*ast.TableName); ok {
+		var name []rewrite.Ident
+		if tn.Schema.O != "" {
+			name = append(name, rewrite.Ident{Name: tn.Schema.O, Quoted: true})
+		}
+		v.names = append(v.names, append(name, rewrite.Ident{Name: tn.Name.O, Quoted: true}))
+	}
+	return n, false
+}
+
+func (v *tableVisitor) Leave(n ast.Node) (ast.Node, bool) { return n, true }
+
+// everyName returns every name in the text that could be a table, for
+// statements whose tree does not tell.
+func (t *translator) everyName() [][]rewrite.Ident {
+	var out [][]rewrite.Ident
+	for t.pos = 0; t.pos < len(t.toks); {
+		var name []rewrite.Ident
+		for {
+			switch t.kind() {
+			case rewrite.Word:
+				name = append(name, rewrite.Ident{Name: t.peek()})
+			case rewrite.QuotedIdent:
+				name = append(name, rewrite.Ident{Name: unquote(t.peek()), Quoted: true})
+			}
+			t.next()
+			if len(name) == 0 || !t.isOp(".") {
+				break
+			}
+			t.next()
+			if t.kind() != rewrite.Word && t.kind() != rewrite.QuotedIdent {
+				break
+			}
+		}
+		if len(name) > 0 {
+			out = append(out, name)
+		}
+	}
+	return out
+}

@@ -1,0 +1,347 @@
+package mysql
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pingcap/tidb/pkg/parser/ast"
+	"github.com/pingcap/tidb/pkg/parser/opcode"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// expr passes one expression.
+func (t *translator) expr(n ast.ExprNode) *rewrite.Expr {
+	start := t.start()
+	e := &rewrite.Expr{}
+	if t.failed() {
+		return e
+	}
+	switch n := n.(type) {
+	case nil:
+		t.fail("expression is missing from the parser's tree")
+	case *ast.ColumnNameExpr:
+		e.Kind = rewrite.ColumnRef
+		e.Name = t.dotted(n.Name.Schema.O, n.Name.Table.O, n.Name.Name.O)
+	case ast.ParamMarkerExpr:
+		e.Kind, e.Text = rewrite.Param, t.peek()
+		if t.kind() != rewrite.ParamTok {
+			t.mismatch("?")
+		}
+		t.next()
+	case ast.ValueExpr:
+		t.literal(e, n)
+	case *ast.PositionExpr:
+		e.Kind, e.Text = rewrite.Number, t.peek()
+		if n.P != nil || t.kind() != rewrite.NumberTok {
+			t.mismatch("a number")
+		}
+		t.next()
+	case *ast.BinaryOperationExpr:
+		t.binary(e, n)
+	case *ast.UnaryOperationExpr:
+		t.unary(e, n)
+	case *ast.ParenthesesExpr:
+		e.Kind = rewrite.Paren
+		t.wantOp("(")
+		e.Args = t.args(n.Expr)
+		t.wantOp(")")
+	case *ast.RowExpr:
+		if t.accept("ROW") {
+			e.Op = "ROW"
+		}
+		t.wantOp("(")
+		e.Args = t.list(n.Values)
+		t.wantOp(")")
+	case *ast.SubqueryExpr:
+		e.Kind = rewrite.Subquery
+		e.Query = t.subquery(n)
+	case *ast.ExistsSubqueryExpr:
+		e.Kind, e.Op = rewrite.Subquery, "EXISTS"
+		for t.accept("NOT") {
+			e.Negated = !e.Negated
+		}
+		if e.Negated != n.Not {
+			t.mismatch("EXISTS")
+		}
+		t.want("EXISTS")
+		if sub, ok := n.Sel.(*ast.SubqueryExpr); ok {
+			e.Query = t.subquery(sub)
+		} else {
+			t.fail("EXISTS without a subquery")
+		}
+	case *ast.CompareSubqueryExpr:
+		e.Args = t.args(n.L)
+		e.Op = t.compare(n.Op)
+		if !t.accept("ANY", "SOME", "ALL") {
+			t.mismatch("ANY")
+		}
+		e.Args = append(e.Args, t.expr(n.R))
+	case *ast.PatternInExpr:
+		t.in(e, n)
+	case *ast.BetweenExpr:
+		e.Args = t.args(n.Expr)
+		e.Op, e.Negated = "BETWEEN", t.negated(n.Not)
+		t.want("BETWEEN")
+		e.Args = append(e.Args, t.expr(n.Left))
+		t.want("AND")
+		e.Args = append(e.Args, t.expr(n.Right))
+	case *ast.IsNullExpr:
+		e.Args = t.args(n.Expr)
+		t.want("IS")
+		e.Op, e.Negated = "IS NULL", t.negated(n.Not)
+		t.want("NULL")
+	case *ast.IsTruthExpr:
+		e.Args = t.args(n.Expr)
+		t.want("IS")
+		e.Op, e.Negated = "IS TRUE", t.negated(n.Not)
+		if !t.accept("TRUE", "FALSE") {
+			t.mismatch("TRUE")
+		}
+	case *ast.PatternLikeOrIlikeExpr:
+		e.Args = t.args(n.Expr)
+		e.Op, e.Negated = "LIKE", t.negated(n.Not)
+		t.want("LIKE")
+		e.Args = append(e.Args, t.expr(n.Pattern))
+		if n.EscapeExplicit || t.isWord("ESCAPE") {
+			t.want("ESCAPE")
+			if t.kind() != rewrite.StringTok {
+				t.mismatch("a string")
+			}
+			t.next()
+		}
+	case *ast.PatternRegexpExpr:
+		e.Args = t.args(n.Expr)
+		e.Op, e.Negated = "REGEXP", t.negated(n.Not)
+		if !t.accept("REGEXP", "RLIKE") {
+			t.mismatch("REGEXP")
+		}
+		e.Args = append(e.Args, t.expr(n.Pattern))
+	case *ast.CaseExpr:
+		t.caseOf(e, n)
+	case *ast.SetCollationExpr:
+		e.Args, e.Op = t.args(n.Expr), "COLLATE"
+		t.want("COLLATE")
+		t.name()
+	case *ast.VariableExpr:
+		e.Op = "@"
+		if n.Value != nil {
+			t.fail("assignment to a user variable")
+		}
+		if t.kind() != rewrite.Variable {
+			t.mismatch("a variable")
+		}
+		t.next()
+	case *ast.ValuesExpr:
+		e.Kind = rewrite.Excluded
+		t.want("VALUES")
+		t.wantOp("(")
+		c := n.Column.Name
+		name := t.dotted(c.Schema.O, c.Table.O, c.Name.O)
+		e.Name = name[max(0, len(name)-1):]
+		t.wantOp(")")
+	case *ast.MatchAgainst:
+		t.match(e, n)
+	case *ast.FuncCallExpr:
+		t.call(e, n)
+	case *ast.FuncCastExpr:
+		t.cast(e, n)
+	case *ast.AggregateFuncExpr:
+		t.aggregate(e, n)
+	case *ast.WindowFuncExpr:
+		t.windowCall(e, n)
+	default:
+		t.fail(fmt.Sprintf("expression of type %T is not carried", n))
+	}
+	e.Span = t.span(start)
+	return e
+}
+
+func (t *translator) args(n ast.ExprNode) []*rewrite.Expr { return []*rewrite.Expr{t.expr(n)} }
+
+func (t *translator) list(ns []ast.ExprNode) []*rewrite.Expr {
+	out := make([]*rewrite.Expr, 0, len(ns))
+	for i, n := range ns {
+		if i > 0 {
+			t.wantOp(",")
+		}
+		out = append(out, t.expr(n))
+	}
+	return out
+}
+
+func (t *translator) negated(not bool) bool {
+	if not {
+		t.want("NOT")
+	}
+	return not
+}
+
+// name passes a word or string that is no reference: a collation, a character
+// set.
+func (t *translator) name() {
+	switch t.kind() {
+	case rewrite.Word, rewrite.StringTok, rewrite.QuotedIdent:
+		t.next()
+	default:
+		t.mismatch("a name")
+	}
+}
+
+// literal passes a literal. Adjacent strings are one literal.
+func (t *translator) literal(e *rewrite.Expr, n ast.ValueExpr) {
+	text := t.peek()
+	switch t.kind() {
+	case rewrite.NumberTok:
+		t.next()
+		if len(text) > 1 && text[0] == '0' && strings.IndexByte("xXbB", text[1]) >= 0 {
+			return
+		}
+		if t.kind() == rewrite.Word && t.start() == t.end() || strings.IndexByte(text, '_') >= 0 {
+			t.mismatch("an operator") // 1abc is a name
+			return
+		}
+		e.Kind, e.Text = rewrite.Number, text
+	case rewrite.StringTok:
+		for t.kind() == rewrite.StringTok {
+			t.next()
+		}
+		switch text[0] {
+		case 'x', 'X', 'b', 'B':
+			return
+		}
+		e.Kind, e.Text = rewrite.String, n.GetString()
+	case rewrite.Word:
+		switch {
+		case t.accept("NULL"):
+			e.Kind = rewrite.Null
+		case t.accept("TRUE"), t.accept("FALSE"):
+			e.Op = strings.ToUpper(text)
+		case text[0] == '_':
+			t.next()
+			if t.kind() != rewrite.StringTok && t.kind() != rewrite.NumberTok {
+				t.mismatch("a string")
+			}
+			t.next()
+		default:
+			t.mismatch("a literal")
+		}
+	default:
+		t.mismatch("a literal")
+	}
+}
+
+var binaryOperators = map[opcode.Op][]string{
+	opcode.LogicAnd: {"AND", "&&"}, opcode.LogicOr: {"OR", "||"}, opcode.LogicXor: {"XOR"},
+	opcode.LeftShift: {"<<"}, opcode.RightShift: {">>"},
+	opcode.GE: {">="}, opcode.LE: {"<="}, opcode.EQ: {"="}, opcode.NE: {"<>", "!="}, opcode.LT: {"<"}, opcode.GT: {">"},
+	opcode.NullEQ: {"<=>"}, opcode.Plus: {"+"}, opcode.Minus: {"-"}, opcode.Mul: {"*"}, opcode.Div: {"/"},
+	opcode.Mod: {"%", "MOD"}, opcode.IntDiv: {"DIV"},
+	opcode.And: {"&"}, opcode.Or: {"|"}, opcode.Xor: {"^"},
+}
+
+// compare passes the operator and returns it, AND and OR by their names.
+func (t *translator) compare(op opcode.Op) string {
+	spellings := binaryOperators[op]
+	for _, s := range spellings {
+		if t.kind() == rewrite.Word && t.accept(s) || t.kind() == rewrite.Operator && t.acceptOp(s) {
+			if op == opcode.LogicAnd || op == opcode.LogicOr {
+				return spellings[0]
+			}
+			return s
+		}
+	}
+	t.mismatch("an operator")
+	return ""
+}
+
+func (t *translator) binary(e *rewrite.Expr, n *ast.BinaryOperationExpr) {
+	if n.Op == opcode.Mod && t.isWord("MOD") && t.isOpAt(1, "(") {
+		e.Kind, e.Op = rewrite.Call, "mod"
+		t.next()
+		t.wantOp("(")
+		e.Args = t.list([]ast.ExprNode{n.L, n.R})
+		t.wantOp(")")
+		return
+	}
+	e.Kind = rewrite.Binary
+	e.Args = t.args(n.L)
+	e.Op = t.compare(n.Op)
+	e.Args = append(e.Args, t.expr(n.R))
+}
+
+func (t *translator) unary(e *rewrite.Expr, n *ast.UnaryOperationExpr) {
+	e.Kind = rewrite.Unary
+	switch n.Op {
+	case opcode.Not, opcode.Not2:
+		e.Op = "NOT"
+		if !t.accept("NOT") && !t.acceptOp("!") {
+			t.mismatch("NOT")
+		}
+	case opcode.Minus:
+		e.Op = "-"
+		t.wantOp("-")
+	case opcode.Plus:
+		e.Op = "+"
+		t.wantOp("+")
+	case opcode.BitNeg:
+		e.Op = "~"
+		t.wantOp("~")
+	default:
+		t.mismatch("an operator")
+	}
+	e.Args = t.args(n.V)
+}
+
+func (t *translator) in(e *rewrite.Expr, n *ast.PatternInExpr) {
+	e.Kind = rewrite.In
+	e.Args = t.args(n.Expr)
+	e.Negated = t.negated(n.Not)
+	t.want("IN")
+	if n.Sel != nil {
+		e.Args = append(e.Args, t.expr(n.Sel))
+		return
+	}
+	t.wantOp("(")
+	e.Args = append(e.Args, t.list(n.List)...)
+	t.wantOp(")")
+}
+
+func (t *translator) caseOf(e *rewrite.Expr, n *ast.CaseExpr) {
+	e.Op = "CASE"
+	t.want("CASE")
+	if n.Value != nil {
+		e.Args = append(e.Args, t.expr(n.Value))
+	}
+	for _, w := range n.WhenClauses {
+		t.want("WHEN")
+		e.Args = append(e.Args, t.expr(w.Expr))
+		t.want("THEN")
+		e.Args = append(e.Args, t.expr(w.Result))
+	}
+	if n.ElseClause != nil {
+		t.want("ELSE")
+		e.Args = append(e.Args, t.expr(n.ElseClause))
+	}
+	t.want("END")
+}
+
+func (t *translator) match(e *rewrite.Expr, n *ast.MatchAgainst) {
+	e.Op = "MATCH"
+	t.want("MATCH")
+	t.wantOp("(")
+	for i, c := range n.ColumnNames {
+		if i > 0 {
+			t.wantOp(",")
+		}
+		start := t.start()
+		name := t.dotted(c.Schema.O, c.Table.O, c.Name.O)
+		e.Args = append(e.Args, &rewrite.Expr{Kind: rewrite.ColumnRef, Name: name, Span: t.span(start)})
+	}
+	t.wantOp(")")
+	t.want("AGAINST")
+	end := t.close()
+	t.wantOp("(")
+	e.Args = append(e.Args, t.expr(n.Against))
+	t.skipPlain(end)
+	t.wantOp(")")
+}

@@ -1,0 +1,379 @@
+package mysql
+
+import (
+	"fmt"
+
+	"github.com/pingcap/tidb/pkg/parser/ast"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// subquery passes ( query ).
+func (t *translator) subquery(n *ast.SubqueryExpr) *rewrite.Select {
+	t.wantOp("(")
+	q := t.query(n.Query)
+	t.wantOp(")")
+	return q
+}
+
+// query passes a query without the parentheses around it.
+func (t *translator) query(n ast.Node) *rewrite.Select {
+	if t.failed() {
+		return &rewrite.Select{}
+	}
+	if t.redundantParens(n) {
+		t.wantOp("(")
+		q := t.query(n)
+		t.wantOp(")")
+		return q
+	}
+	start := t.start()
+	var q *rewrite.Select
+	switch n := n.(type) {
+	case *ast.SelectStmt:
+		with := t.with(n.With)
+		if n.With != nil && t.isOp("(") { // WITH ... (SELECT ...)
+			inner := *n
+			inner.With = nil
+			q = t.query(&inner)
+			if len(q.With) > 0 {
+				t.fail("nested WITH clauses")
+			}
+		} else {
+			q = t.selectCore(n)
+			t.selectEnd(q, n.OrderBy, n.Limit)
+			t.selectLock(q, n)
+		}
+		q.With = with
+	case *ast.SetOprStmt:
+		with := t.with(n.With)
+		if n.With != nil && t.redundantParens(&ast.SetOprStmt{SelectList: n.SelectList}) {
+			inner := *n
+			inner.With = nil
+			q = t.query(&inner)
+		} else {
+			q = t.setOperation(n.SelectList.Selects, n.OrderBy, n.Limit)
+		}
+		if len(q.With) > 0 && len(with) > 0 {
+			t.fail("nested WITH clauses")
+		}
+		if len(with) > 0 {
+			q.With = with
+		}
+	case *ast.SetOprSelectList:
+		with := t.with(n.With)
+		q = t.setOperation(n.Selects, n.OrderBy, n.Limit)
+		q.With = with
+	default:
+		t.fail(fmt.Sprintf("query of type %T is not carried", n))
+		return &rewrite.Select{}
+	}
+	q.Span = t.span(start)
+	return q
+}
+
+// redundantParens says that the parenthesis at hand encloses all of n, and
+// that n itself does not begin with one.
+func (t *translator) redundantParens(n ast.Node) bool {
+	end := t.close()
+	if end < 0 {
+		return false
+	}
+	switch n := n.(type) {
+	case *ast.SelectStmt: // begins with a word
+		return true
+	case *ast.SetOprStmt:
+		if len(n.SelectList.Selects) < 2 {
+			return false
+		}
+	case *ast.SetOprSelectList:
+		if len(n.Selects) < 2 {
+			return false
+		}
+	default:
+		return false
+	}
+	i := end + 1
+	return i >= len(t.toks) || t.text[t.toks[i].Start:t.toks[i].End] == ")" || t.isWordAt(i-t.pos, "ON")
+}
+
+// setOperation passes operand UNION operand ... ORDER BY ... LIMIT .... A
+// single operand is (SELECT ...) ORDER BY ... LIMIT ....
+func (t *translator) setOperation(ns []ast.Node, order *ast.OrderByClause, limit *ast.Limit) *rewrite.Select {
+	q := &rewrite.Select{}
+	var last *ast.SelectStmt
+	for i, n := range ns {
+		if i > 0 {
+			if !t.accept("UNION", "EXCEPT", "INTERSECT") {
+				t.mismatch("UNION")
+			}
+			t.accept("ALL", "DISTINCT")
+		}
+		last = nil
+		switch n := n.(type) {
+		case *ast.SelectStmt:
+			start := t.start()
+			if n.With != nil || t.isOp("(") {
+				q.Operands = append(q.Operands, t.query(n))
+				continue
+			}
+			op := t.selectCore(n)
+			if i < len(ns)-1 || n.OrderBy != nil || n.Limit != nil {
+				t.selectEnd(op, n.OrderBy, n.Limit)
+				t.selectLock(op, n)
+			} else {
+				last = n
+			}
+			op.Span = t.span(start)
+			q.Operands = append(q.Operands, op)
+		case *ast.SetOprSelectList:
+			t.wantOp("(")
+			var op *rewrite.Select
+			if len(n.Selects) == 1 && n.OrderBy == nil && n.Limit == nil {
+				op = t.query(n.Selects[0])
+			} else {
+				op = t.query(n)
+			}
+			t.wantOp(")")
+			q.Operands = append(q.Operands, op)
+		default:
+			t.fail(fmt.Sprintf("operand of type %T is not carried", n))
+		}
+	}
+	t.selectEnd(q, order, limit)
+	if last != nil {
+		t.selectLock(q, last)
+		op := q.Operands[len(q.Operands)-1]
+		op.Lock, op.Into = q.Lock, q.Into
+	}
+	return q
+}
+
+var selectOptions = []string{
+	"ALL", "DISTINCT", "DISTINCTROW", "HIGH_PRIORITY", "LOW_PRIORITY", "DELAYED", "STRAIGHT_JOIN", "SQL_SMALL_RESULT",
+	"SQL_BIG_RESULT", "SQL_BUFFER_RESULT", "SQL_CACHE", "SQL_NO_CACHE", "SQL_CALC_FOUND_ROWS",
+}
+
+// selectCore passes a SELECT, VALUES or TABLE up to its ORDER BY.
+func (t *translator) selectCore(n *ast.SelectStmt) *rewrite.Select {
+	q := &rewrite.Select{Distinct: n.Distinct}
+	switch n.Kind {
+	case ast.SelectStmtKindTable:
+		start := t.start()
+		t.want("TABLE")
+		q.From = []*rewrite.Source{t.source(n.From.TableRefs)}
+		q.Items = []rewrite.Item{{Expr: &rewrite.Expr{Kind: rewrite.Star, Span: t.span(start)}, Span: t.span(start)}}
+		t.fail("TABLE statement has no select list to rewrite")
+		return q
+	case ast.SelectStmtKindValues:
+		t.want("VALUES")
+		for i, row := range n.Lists {
+			if i > 0 {
+				t.wantOp(",")
+			}
+			t.want("ROW")
+			t.wantOp("(")
+			q.Values = append(q.Values, t.list(row.Values))
+			t.wantOp(")")
+		}
+		return q
+	}
+	t.want("SELECT")
+	for t.accept(selectOptions...) {
+	}
+	for i, f := range n.Fields.Fields {
+		if i > 0 {
+			t.wantOp(",")
+		}
+		q.Items = append(q.Items, t.item(f))
+	}
+	switch {
+	case n.From != nil:
+		t.want("FROM")
+		q.From = t.sources(n.From.TableRefs)
+	case t.accept("FROM"):
+		t.want("DUAL")
+	case n.Having != nil:
+		t.fail("HAVING without FROM")
+	}
+	if n.Where != nil {
+		t.want("WHERE")
+		q.Where = t.expr(n.Where)
+	}
+	if n.GroupBy != nil {
+		t.want("GROUP", "BY")
+		q.GroupBy = t.byItems(n.GroupBy.Items)
+		if n.GroupBy.Rollup {
+			t.want("WITH", "ROLLUP")
+		}
+	}
+	if n.Having != nil {
+		t.want("HAVING")
+		q.Having = t.expr(n.Having.Expr)
+	}
+	if len(n.WindowSpecs) > 0 {
+		t.want("WINDOW")
+		for i := range n.WindowSpecs {
+			if i > 0 {
+				t.wantOp(",")
+			}
+			t.ident(n.WindowSpecs[i].Name.O)
+			t.want("AS")
+			q.Windows = append(q.Windows, t.windowSpec(&n.WindowSpecs[i]))
+		}
+	}
+	return q
+}
+
+// item passes one entry of a select list.
+func (t *translator) item(f *ast.SelectField) rewrite.Item {
+	start := t.start()
+	it := rewrite.Item{}
+	if w := f.WildCard; w != nil {
+		it.Expr = &rewrite.Expr{Kind: rewrite.Star}
+		it.Expr.Name = t.dotted(w.Schema.O, w.Table.O)
+		if len(it.Expr.Name) > 0 {
+			t.wantOp(".")
+		}
+		t.wantOp("*")
+		it.Span = t.span(start)
+		it.Expr.Span = it.Span
+		return it
+	}
+	it.Expr = t.expr(f.Expr)
+	switch {
+	case f.AsName.O != "":
+		as := t.accept("AS")
+		if t.kind() == rewrite.StringTok && (as || it.Expr.Kind != rewrite.String) {
+			t.next()
+			it.Alias = &rewrite.Ident{Name: f.AsName.O, Quoted: true}
+		} else {
+			id := t.ident(f.AsName.O)
+			it.Alias = &id
+		}
+	case t.isWord("AS"): // AS ''
+		t.fail("empty alias")
+	}
+	it.Span = t.span(start)
+	return it
+}
+
+func (t *translator) byItems(items []*ast.ByItem) []*rewrite.Expr {
+	var out []*rewrite.Expr
+	for i, it := range items {
+		if i > 0 {
+			t.wantOp(",")
+		}
+		out = append(out, t.expr(it.Expr))
+		t.accept("ASC", "DESC")
+	}
+	return out
+}
+
+func (t *translator) orderBy(n *ast.OrderByClause) []*rewrite.Expr {
+	if n == nil {
+		return nil
+	}
+	t.want("ORDER", "BY")
+	return t.byItems(n.Items)
+}
+
+func (t *translator) limit(n *ast.Limit) []*rewrite.Expr {
+	if n == nil {
+		return nil
+	}
+	if t.isWord("FETCH") {
+		t.fail("FETCH FIRST")
+		return nil
+	}
+	t.want("LIMIT")
+	if n.Offset == nil {
+		return t.args(n.Count)
+	}
+	first, second := n.Offset, n.Count
+	if t.isWordAt(1, "OFFSET") {
+		first, second = n.Count, n.Offset
+	}
+	out := t.args(first)
+	if !t.acceptOp(",") {
+		t.want("OFFSET")
+	}
+	return append(out, t.expr(second))
+}
+
+func (t *translator) selectEnd(q *rewrite.Select, order *ast.OrderByClause, limit *ast.Limit) {
+	q.OrderBy = t.orderBy(order)
+	q.Limit = t.limit(limit)
+}
+
+// selectLock passes the locking and the INTO clause.
+func (t *translator) selectLock(q *rewrite.Select, n *ast.SelectStmt) {
+	if l := n.LockInfo; l != nil && l.LockType != ast.SelectLockNone {
+		q.Lock = true
+		if t.accept("LOCK") {
+			t.want("IN", "SHARE", "MODE")
+		} else {
+			t.want("FOR")
+			if !t.accept("UPDATE", "SHARE") {
+				t.mismatch("UPDATE")
+			}
+			if t.accept("OF") {
+				for i, tn := range l.Tables {
+					if i > 0 {
+						t.wantOp(",")
+					}
+					t.dotted(tn.Schema.O, tn.Name.O)
+				}
+			}
+			switch {
+			case t.accept("NOWAIT"):
+			case t.accept("SKIP"):
+				t.want("LOCKED")
+			case t.accept("WAIT"):
+				t.next()
+			}
+		}
+	}
+	if n.SelectIntoOpt != nil {
+		q.Into = true
+		t.fail("SELECT ... INTO OUTFILE")
+	}
+}
+
+// with passes a WITH clause.
+func (t *translator) with(n *ast.WithClause) []*rewrite.CTE {
+	if n == nil {
+		return nil
+	}
+	t.want("WITH")
+	if n.IsRecursive {
+		t.want("RECURSIVE")
+	}
+	var out []*rewrite.CTE
+	for i, c := range n.CTEs {
+		if i > 0 {
+			t.wantOp(",")
+		}
+		cte := &rewrite.CTE{Recursive: n.IsRecursive, Name: t.ident(c.Name.O)}
+		if len(c.ColNameList) > 0 {
+			cte.Columns = t.identList(c.ColNameList)
+		}
+		t.want("AS")
+		cte.Select = t.subquery(c.Query)
+		out = append(out, cte)
+	}
+	return out
+}
+
+// identList passes (a, b, c).
+func (t *translator) identList(names []ast.CIStr) []rewrite.Ident {
+	t.wantOp("(")
+	var out []rewrite.Ident
+	for i, n := range names {
+		if i > 0 {
+			t.wantOp(",")
+		}
+		out = append(out, t.ident(n.O))
+	}
+	t.wantOp(")")
+	return out
+}
