@@ -8,6 +8,4 @@ var lexis = rewrite.Lexis{
 	QuestionParam:  true,
 	QuestionNumber: true,
 	NamedParam:     true,
-	ExprNames:      true,
-	AliasInExpr:    true,
 }
