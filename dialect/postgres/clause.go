@@ -1,0 +1,131 @@
+package postgres
+
+import (
+	"github.com/sqlc-dev/oliphant/ast"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// clauses finds the clause keywords of one query block in r, outside
+// brackets, and returns the run of tokens that follows each up to the next.
+// A clause of the statement that holds the block ends it, too.
+func (t *translator) clauses(r rng, into map[ast.Token]rng) {
+	last := ast.Token(0)
+	lo := r.lo
+	for i := r.lo; i < r.hi; i = t.next(i) {
+		k := t.tok[i].kind
+		if !isClause(k) || !t.startsClause(i, r) {
+			continue
+		}
+		if last != 0 {
+			into[last] = rng{lo, i}
+		}
+		last, lo = k, i+1
+		if k == ast.Token_GROUP_P || k == ast.Token_ORDER {
+			lo++ // BY
+		}
+	}
+	if last != 0 {
+		into[last] = rng{lo, r.hi}
+	}
+}
+
+func isClause(k ast.Token) bool {
+	switch k {
+	case ast.Token_SELECT, ast.Token_INTO, ast.Token_FROM, ast.Token_WHERE, ast.Token_GROUP_P, ast.Token_HAVING,
+		ast.Token_WINDOW, ast.Token_ORDER, ast.Token_LIMIT, ast.Token_OFFSET, ast.Token_FETCH, ast.Token_FOR,
+		ast.Token_RETURNING, ast.Token_VALUES:
+		return true
+	}
+	return isSetOp(k)
+}
+
+func isSetOp(k ast.Token) bool {
+	return k == ast.Token_UNION || k == ast.Token_EXCEPT || k == ast.Token_INTERSECT
+}
+
+// startsClause says whether a keyword at i is one, and not a name or a part
+// of an expression. All but VALUES are reserved words.
+func (t *translator) startsClause(i int, r rng) bool {
+	if t.label(i) {
+		return false
+	}
+	switch t.tok[i].kind {
+	case ast.Token_FROM: // IS [NOT] DISTINCT FROM
+		return !t.is(i-1, ast.Token_DISTINCT) || !t.is(i-2, ast.Token_IS) && !t.is(i-2, ast.Token_NOT)
+	case ast.Token_GROUP_P, ast.Token_ORDER: // WITHIN GROUP (
+		return t.is(i+1, ast.Token_BY)
+	case ast.Token_VALUES, ast.Token_SELECT:
+		return i == r.lo
+	}
+	return true
+}
+
+// lastSetOp finds the operator of the outermost set operation in r: they are
+// left-associative, and INTERSECT binds tighter.
+func (t *translator) lastSetOp(r rng) int {
+	at := -1
+	for i := r.lo; i < r.hi; i = t.next(i) {
+		if k := t.tok[i].kind; isSetOp(k) && !t.label(i) {
+			if at < 0 || k != ast.Token_INTERSECT || t.is(at, ast.Token_INTERSECT) {
+				at = i
+			}
+		}
+	}
+	return at
+}
+
+// afterWith returns the token after a WITH clause.
+func (t *translator) afterWith(w *ast.WithClause, r rng) int {
+	if w == nil || len(w.Ctes) == 0 {
+		return r.lo
+	}
+	last := w.Ctes[len(w.Ctes)-1].GetCommonTableExpr()
+	in, ok := t.cteBody(last)
+	if !ok {
+		t.giveUp("a WITH clause is not where the parser says")
+		return r.lo
+	}
+	return in.hi + 1
+}
+
+// cteBody finds the statement in the parentheses of a CTE.
+func (t *translator) cteBody(c *ast.CommonTableExpr) (rng, bool) {
+	i := t.index(c.GetLocation())
+	if i < 0 {
+		return rng{}, false
+	}
+	for i++; i < len(t.tok) && !t.is(i, ast.Token_AS); i = t.next(i) {
+	}
+	for i++; i < len(t.tok) && !t.is(i, '('); i++ {
+	}
+	if i >= len(t.tok) || t.tok[i].match < 0 {
+		return rng{}, false
+	}
+	return rng{i + 1, t.tok[i].match}, true
+}
+
+func (t *translator) with(w *ast.WithClause) []*rewrite.CTE {
+	if w == nil {
+		return nil
+	}
+	var out []*rewrite.CTE
+	for _, n := range w.Ctes {
+		c := n.GetCommonTableExpr()
+		e := &rewrite.CTE{Name: name(c.Ctename), Columns: names(c.Aliascolnames), Recursive: w.Recursive}
+		in, ok := t.cteBody(c)
+		switch q := c.Ctequery.GetNode().(type) {
+		case *ast.Node_SelectStmt:
+			e.Select = t.query(q.SelectStmt, in)
+		case *ast.Node_InsertStmt, *ast.Node_UpdateStmt, *ast.Node_DeleteStmt:
+			e.Statement = t.statement(c.Ctequery, in)
+		default:
+			ok = false
+		}
+		if !ok || c.SearchClause != nil || c.CycleClause != nil {
+			t.giveUp("WITH ... " + c.Ctename)
+		}
+		out = append(out, e)
+	}
+	return out
+}

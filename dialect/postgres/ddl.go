@@ -1,0 +1,51 @@
+package postgres
+
+import (
+	"fmt"
+	"hash/fnv"
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// CreateSlots writes the DDL of a slot table. All statements must run in one
+// transaction: IF NOT EXISTS does not keep two sessions from creating one
+// table at the same time (the loser fails on a catalog's unique index), so the
+// first statement takes an advisory lock until the transaction ends.
+//
+// The key columns have the base key's types and collations. A counter is
+// bigint or numeric: see the bounds of Increment for why that is wide enough.
+// Only indexed columns are never updated, so updates are HOT while the page
+// has room: half of each page is left free. Slot tables are small and hot, and
+// vacuum should come for dead rows, not for a share of the table.
+func (d *Dialect) CreateSlots(t *rewrite.Table) []string {
+	name := slotTable(t)
+	var lines []string
+	for _, k := range t.Counter.Key {
+		lines = append(lines, quote(k)+" "+t.Column(k).Type+" NOT NULL")
+	}
+	slot := quote(t.Counter.SlotColumn)
+	lines = append(lines, slot+" smallint NOT NULL")
+	for _, c := range t.Counter.Counters {
+		lines = append(lines, quote(c)+" "+slotType(t.Column(c))+" NOT NULL DEFAULT 0")
+	}
+	if len(t.Counter.Key) == 0 {
+		lines = append(lines, "PRIMARY KEY ("+slot+")")
+	} else {
+		key := keyList(t, "")
+		lines = append(lines, "PRIMARY KEY ("+key+", "+slot+")",
+			fmt.Sprintf("FOREIGN KEY (%s) REFERENCES %s (%s) ON DELETE CASCADE ON UPDATE CASCADE", key, qualified(t.Schema, t.Name), key))
+	}
+	h := fnv.New64a()
+	h.Write([]byte("slotsql " + name))
+	return []string{
+		fmt.Sprintf("SELECT pg_catalog.pg_advisory_xact_lock(%d)", int64(h.Sum64())),
+		fmt.Sprintf("CREATE TABLE IF NOT EXISTS %s (%s) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000)",
+			name, strings.Join(lines, ", ")),
+	}
+}
+
+// DropSlots writes DROP TABLE IF EXISTS.
+func (d *Dialect) DropSlots(t *rewrite.Table) []string {
+	return []string{"DROP TABLE IF EXISTS " + slotTable(t)}
+}

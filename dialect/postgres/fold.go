@@ -1,0 +1,91 @@
+package postgres
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// Lock writes what keeps increments out.
+//
+// For chosen rows that is FOR UPDATE on the base rows, which conflicts with
+// the increments' FOR KEY SHARE. For all rows it is a lock on the slot table
+// that conflicts with writing it, not with reading it.
+//
+// Under READ COMMITTED the next statement sees what every increment before
+// the lock has left. Under REPEATABLE READ and SERIALIZABLE it sees the
+// transaction's snapshot: a slot that changed since makes the fold fail with
+// 40001, as the plain statement would, but a slot that is new since would go
+// unnoticed. The second statement notices: it inserts the slots that are not
+// there, and ON CONFLICT DO NOTHING fails with 40001 when it meets a row that
+// the snapshot does not see. Fold deletes what it inserted.
+func (d *Dialect) Lock(t *rewrite.Table, scope rewrite.Scope) []string {
+	var lock string
+	from := qualified(t.Schema, t.Name) + " AS " + baseAlias
+	prefix, where := baseAlias+".", ""
+	if scope.Where == "" {
+		lock = "LOCK TABLE " + slotTable(t) + " IN SHARE ROW EXCLUSIVE MODE"
+	} else {
+		from, prefix, where = scope.Ref, scope.Qualifier+".", "("+scope.Where+")"
+		lock = "SELECT 1 FROM " + from + " WHERE " + where
+		if len(t.Counter.Key) > 0 {
+			lock += " ORDER BY " + keyList(t, prefix)
+		}
+		lock += " FOR UPDATE"
+		where += " AND "
+	}
+	columns, values := quote(t.Counter.SlotColumn), "slotsql_g.slotsql_n"
+	if len(t.Counter.Key) > 0 {
+		columns, values = keyList(t, "")+", "+columns, keyList(t, prefix)+", "+values
+	}
+	return []string{lock, fmt.Sprintf(
+		"INSERT INTO %s (%s) SELECT %s FROM %s CROSS JOIN pg_catalog.generate_series(0, %d) AS slotsql_g(slotsql_n) WHERE %s"+
+			"pg_catalog.current_setting('transaction_isolation') IN ('repeatable read', 'serializable') ON CONFLICT DO NOTHING",
+		slotTable(t), columns, values, from, max(t.Counter.Slots, 1)-1, where)}
+}
+
+// Fold writes one statement that deletes slots, sums them per key and adds the
+// sums to the base rows. Lock comes first.
+func (d *Dialect) Fold(t *rewrite.Table, scope rewrite.Scope) []string {
+	key := t.Counter.Key
+	var columns, sums, set, some []string
+	all := false // a sum of zero matters, too
+	for _, k := range key {
+		columns = append(columns, slotAlias+"."+quote(k))
+		sums = append(sums, quote(k))
+	}
+	for _, name := range t.Counter.Counters {
+		c := quote(name)
+		columns = append(columns, slotAlias+"."+c)
+		sums = append(sums, "SUM("+c+") AS "+c)
+		set = append(set, c+" = "+baseAlias+"."+c+" + slotsql_t."+c)
+		some = append(some, "slotsql_t."+c+" <> 0")
+		if col := t.Column(name); col != nil && col.Numeric == rewrite.Decimal && col.Precision == 0 {
+			all = true // 5 + 0.00 is written 5.00
+		}
+	}
+	where, group := "", ""
+	if scope.Where != "" {
+		if len(key) == 0 {
+			where = fmt.Sprintf(" WHERE EXISTS (SELECT 1 FROM %s WHERE (%s))", scope.Ref, scope.Where)
+		} else {
+			where = fmt.Sprintf(" WHERE (%s) IN (SELECT %s FROM %s WHERE (%s))",
+				keyList(t, slotAlias+"."), keyList(t, scope.Qualifier+"."), scope.Ref, scope.Where)
+		}
+	}
+	var match []string
+	if len(key) > 0 {
+		group = " GROUP BY " + keyList(t, "")
+		match = append(match, keyEquals(t, baseAlias, "slotsql_t"))
+	}
+	if all {
+		some = []string{"slotsql_t." + quote(t.Counter.Counters[0]) + " IS NOT NULL"}
+	}
+	match = append(match, "("+strings.Join(some, " OR ")+")")
+	return []string{fmt.Sprintf(
+		"WITH slotsql_d AS (DELETE FROM %s AS %s%s RETURNING %s), slotsql_t AS (SELECT %s FROM slotsql_d%s) "+
+			"UPDATE %s AS %s SET %s FROM slotsql_t WHERE %s",
+		slotTable(t), slotAlias, where, strings.Join(columns, ", "), strings.Join(sums, ", "), group,
+		qualified(t.Schema, t.Name), baseAlias, strings.Join(set, ", "), strings.Join(match, " AND "))}
+}

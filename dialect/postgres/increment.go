@@ -1,0 +1,111 @@
+package postgres
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// Aliases of slotsql's own statements. A table reference of the application
+// only ever stands beside them in a scope of its own.
+const (
+	slotAlias = "slotsql_s"
+	baseAlias = "slotsql_b"
+)
+
+// Increment writes INSERT ... SELECT ... FOR KEY SHARE ... ON CONFLICT DO
+// UPDATE.
+//
+// FOR KEY SHARE is the weakest row lock. It lets other increments and
+// ordinary updates of the row pass, and conflicts with FOR UPDATE only, which
+// a drain takes, and with a DELETE or a change of the key: the increment that
+// got the lock counts before them, the one that waited for it sees what they
+// left, and affects no row where there is none.
+func (d *Dialect) Increment(t *rewrite.Table, in rewrite.IncrementText) string {
+	var into, values, guards, set, within []string
+	for _, k := range t.Counter.Key {
+		into = append(into, quote(k))
+		values = append(values, in.Qualifier+"."+quote(k))
+	}
+	into = append(into, quote(t.Counter.SlotColumn))
+	conflict := strings.Join(into, ", ")
+	values = append(values, "CAST("+in.Slot+" AS smallint)")
+	for _, dl := range in.Deltas {
+		col, c := t.Column(dl.Column), quote(dl.Column)
+		delta := "CAST(" + dl.Text + " AS " + col.Type + ")"
+		into = append(into, c)
+		values = append(values, delta)
+		sum := slotAlias + "." + c + " + excluded." + c
+		set = append(set, c+" = "+sum)
+
+		base := in.Qualifier + "." + c
+		baseBound, slotBound := bounds(col, t.Counter.Slots)
+		if baseBound == "" {
+			guards = append(guards, base+" IS NOT NULL")
+			continue
+		}
+		guards = append(guards, between(base, baseBound), between(delta, slotBound))
+		within = append(within, between(sum, slotBound))
+		if col.Numeric == rewrite.Decimal {
+			// The column rounds the sum, not the delta: the same only for a
+			// delta that needs no rounding.
+			guards = append(guards, "CAST("+dl.Text+" AS numeric) = "+delta)
+		}
+	}
+	s := fmt.Sprintf("INSERT INTO %s AS %s (%s) SELECT %s FROM %s WHERE (%s) AND %s FOR KEY SHARE ON CONFLICT (%s) DO UPDATE SET %s",
+		slotTable(t), slotAlias, strings.Join(into, ", "), strings.Join(values, ", "), in.Ref, in.Where,
+		strings.Join(guards, " AND "), conflict, strings.Join(set, ", "))
+	if len(within) > 0 {
+		s += " WHERE " + strings.Join(within, " AND ")
+	}
+	return s
+}
+
+func between(expr, bound string) string { return expr + " BETWEEN -" + bound + " AND " + bound }
+
+// Total writes base value + SUM(slots) in the column's own type.
+func (d *Dialect) Total(t *rewrite.Table, qualifier, column string, _ bool) string {
+	c := quote(column)
+	base := qualifier + "." + c
+	where := ""
+	if on := keyEquals(t, slotAlias, qualifier); on != "" {
+		where = " WHERE " + on
+	}
+	return fmt.Sprintf("CAST(COALESCE(%s + (SELECT SUM(%s.%s) FROM %s %s%s), %s) AS %s)",
+		base, slotAlias, c, slotTable(t), slotAlias, where, base, t.Column(column).Type)
+}
+
+// slotTable is the slot table's full name.
+func slotTable(t *rewrite.Table) string {
+	schema := t.Counter.SlotSchema
+	if schema == "" {
+		schema = t.Schema
+	}
+	return qualified(schema, t.Counter.SlotTable)
+}
+
+func qualified(schema, table string) string {
+	if schema == "" {
+		return quote(table)
+	}
+	return quote(schema) + "." + quote(table)
+}
+
+// keyEquals compares the keys of two rows; empty for a table without key.
+func keyEquals(t *rewrite.Table, left, right string) string {
+	var on []string
+	for _, k := range t.Counter.Key {
+		on = append(on, left+"."+quote(k)+" = "+right+"."+quote(k))
+	}
+	return strings.Join(on, " AND ")
+}
+
+// keyList is the key's columns, each behind the prefix.
+func keyList(t *rewrite.Table, prefix string) string {
+	var out []string
+	for _, k := range t.Counter.Key {
+		out = append(out, prefix+quote(k))
+	}
+	return strings.Join(out, ", ")
+}

@@ -1,0 +1,258 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// The catalog queries name everything by its schema, pass and return text
+// only, and take one parameter: the table, by name in the first one and by
+// number in the others.
+const (
+	tableQuery = `
+SELECT c.oid::text, n.nspname::text, c.relname::text, c.relkind::text, c.relpersistence::text,
+  (c.relrowsecurity OR EXISTS (SELECT 1 FROM pg_catalog.pg_rewrite r WHERE r.ev_class = c.oid AND r.ev_type = '2')
+    OR EXISTS (SELECT 1 FROM pg_catalog.pg_trigger g WHERE (g.tgrelid = c.oid OR g.tgrelid IN (SELECT p.relid FROM pg_catalog.pg_partition_tree(c.oid) p))
+      AND NOT g.tgisinternal AND g.tgenabled <> 'D' AND g.tgtype & 16 <> 0 AND g.tgname NOT LIKE 'slotsql\_%'))::text,
+  (c.relrowsecurity OR EXISTS (SELECT 1 FROM pg_catalog.pg_rewrite r WHERE r.ev_class = c.oid AND r.ev_type = '4')
+    OR EXISTS (SELECT 1 FROM pg_catalog.pg_trigger g WHERE (g.tgrelid = c.oid OR g.tgrelid IN (SELECT p.relid FROM pg_catalog.pg_partition_tree(c.oid) p))
+      AND NOT g.tgisinternal AND g.tgenabled <> 'D' AND g.tgtype & 8 <> 0 AND g.tgname NOT LIKE 'slotsql\_%'))::text,
+  (EXISTS (SELECT 1 FROM pg_catalog.pg_constraint k WHERE k.confrelid = c.oid AND k.contype = 'f' AND (k.confupdtype <> 'a' OR k.confdeltype <> 'a')))::text,
+  (c.relkind <> 'p' AND EXISTS (SELECT 1 FROM pg_catalog.pg_inherits h WHERE h.inhparent = c.oid))::text
+FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.oid = pg_catalog.to_regclass($1::text) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')`
+
+	columnQuery = `
+SELECT a.attname::text, pg_catalog.format_type(b.oid, b.typmod)::text,
+  CASE WHEN a.attcollation <> 0 AND a.attcollation <> y.typcollation THEN (SELECT pg_catalog.quote_ident(m.nspname) || '.' || pg_catalog.quote_ident(l.collname)
+    FROM pg_catalog.pg_collation l JOIN pg_catalog.pg_namespace m ON m.oid = l.collnamespace WHERE l.oid = a.attcollation) END::text,
+  (NOT a.attnotnull)::text, a.attidentity::text, a.attgenerated::text,
+  (a.attgenerated = '' AND COALESCE(pg_catalog.pg_get_expr(f.adbin, f.adrelid) LIKE 'nextval(%', false))::text,
+  CASE WHEN y.typnamespace = 'pg_catalog'::pg_catalog.regnamespace THEN y.typname ELSE '' END::text, b.typmod::text, b.checked::text, a.attnum::text
+FROM pg_catalog.pg_attribute a
+CROSS JOIN LATERAL (
+  WITH RECURSIVE d(oid, typmod, depth, checked) AS (
+    SELECT a.atttypid, a.atttypmod, 0, false
+    UNION ALL
+    SELECT t.typbasetype, CASE WHEN d.typmod >= 0 THEN d.typmod ELSE t.typtypmod END, d.depth + 1,
+      d.checked OR EXISTS (SELECT 1 FROM pg_catalog.pg_constraint k WHERE k.contypid = t.oid AND k.contype = 'c')
+    FROM d JOIN pg_catalog.pg_type t ON t.oid = d.oid WHERE t.typtype = 'd')
+  SELECT d.oid, d.typmod, d.checked FROM d ORDER BY d.depth DESC LIMIT 1) b
+JOIN pg_catalog.pg_type y ON y.oid = b.oid
+LEFT JOIN pg_catalog.pg_attrdef f ON f.adrelid = a.attrelid AND f.adnum = a.attnum
+WHERE a.attrelid = $1::text::pg_catalog.oid AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`
+
+	// A generated column's sources hang on the column up to version 14 and on
+	// its expression later.
+	dependQuery = `
+SELECT DISTINCT f.adnum::text, a.attname::text
+FROM pg_catalog.pg_attrdef f
+JOIN pg_catalog.pg_depend p ON p.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND p.refobjid = f.adrelid AND p.refobjsubid > 0 AND p.refobjsubid <> f.adnum
+  AND (p.classid = 'pg_catalog.pg_attrdef'::pg_catalog.regclass AND p.objid = f.oid
+    OR p.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND p.objid = f.adrelid AND p.objsubid = f.adnum)
+JOIN pg_catalog.pg_attribute a ON a.attrelid = f.adrelid AND a.attnum = p.refobjsubid
+WHERE f.adrelid = $1::text::pg_catalog.oid ORDER BY 1, 2`
+
+	uniqueQuery = `
+SELECT x.relname::text, i.indisprimary::text, a.attname::text
+FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class x ON x.oid = i.indexrelid
+CROSS JOIN LATERAL pg_catalog.unnest(i.indkey::pg_catalog.int2[]) WITH ORDINALITY AS u(attnum, ord)
+JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = u.attnum
+WHERE i.indrelid = $1::text::pg_catalog.oid AND i.indisunique AND i.indisvalid AND i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL
+  AND u.ord <= i.indnkeyatts
+ORDER BY i.indisprimary DESC, i.indexrelid, u.ord`
+
+	// What else can refuse a row for a column's value: CHECK and exclusion
+	// constraints, and the unique indexes that uniqueQuery leaves out. An
+	// empty name stands for every column.
+	checkQuery = `
+SELECT DISTINCT COALESCE(a.attname::text, '')
+FROM (
+  SELECT k.conrelid AS rel, COALESCE(u.attnum, 0) AS attnum
+  FROM pg_catalog.pg_constraint k LEFT JOIN LATERAL pg_catalog.unnest(k.conkey) AS u(attnum) ON true
+  WHERE k.conrelid = $1::text::pg_catalog.oid AND k.contype IN ('c', 'x')
+  UNION ALL
+  SELECT i.indrelid, u.attnum
+  FROM pg_catalog.pg_index i CROSS JOIN LATERAL pg_catalog.unnest(i.indkey::pg_catalog.int2[]) AS u(attnum)
+  WHERE i.indrelid = $1::text::pg_catalog.oid AND i.indisunique AND u.attnum <> 0 AND NOT (i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL)
+  UNION ALL
+  SELECT i.indrelid, p.refobjsubid
+  FROM pg_catalog.pg_index i JOIN pg_catalog.pg_depend p ON p.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND p.objid = i.indexrelid
+    AND p.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND p.refobjid = i.indrelid AND p.refobjsubid > 0
+  WHERE i.indrelid = $1::text::pg_catalog.oid AND i.indisunique AND NOT (i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL)
+) v LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = v.rel AND a.attnum = v.attnum AND a.attnum > 0
+ORDER BY 1`
+)
+
+// Table reads what the catalogs say of a table. Row security counts as
+// triggers, because it may change which rows a statement touches.
+func (d *Dialect) Table(ctx context.Context, s dialect.Session, schema, name string) (*rewrite.Table, error) {
+	rows, err := s.Query(ctx, tableQuery, qualified(schema, name))
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	r := rows[0]
+	oid, kind := str(r[0]), str(r[3])
+	t := &rewrite.Table{
+		Schema: str(r[1]), Name: str(r[2]),
+		IsView: kind == "v" || kind == "m" || kind == "f", Temporary: str(r[4]) == "t",
+		UpdateTrigger: yes(r[5]), DeleteTrigger: yes(r[6]), Referencing: yes(r[7]),
+	}
+	number, checked, err := d.columns(ctx, s, oid, t)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.depends(ctx, s, oid, t, number); err != nil {
+		return nil, err
+	}
+	// A unique index does not reach into the tables that inherit from this.
+	if inherited := yes(r[8]); !inherited {
+		if err := d.uniques(ctx, s, oid, t); err != nil {
+			return nil, err
+		}
+	}
+	return t, d.checks(ctx, s, oid, t, checked)
+}
+
+// columns fills t.Columns. It returns each column's place by its catalog
+// number, and which columns have a checked domain type.
+func (d *Dialect) columns(ctx context.Context, s dialect.Session, oid string, t *rewrite.Table) (map[string]int, map[string]bool, error) {
+	rows, err := s.Query(ctx, columnQuery, oid)
+	if err != nil {
+		return nil, nil, err
+	}
+	number, checked := map[string]int{}, map[string]bool{}
+	for i, r := range rows {
+		c := rewrite.Column{
+			Name: str(r[0]), Type: str(r[1]), Nullable: yes(r[3]),
+			Identity: str(r[4]) != "" || yes(r[6]), Generated: str(r[5]) != "",
+		}
+		if r[2] != nil {
+			c.Type += " COLLATE " + str(r[2])
+		}
+		if err := numeric(&c, str(r[7]), str(r[8])); err != nil {
+			return nil, nil, err
+		}
+		checked[c.Name] = yes(r[9])
+		number[str(r[10])] = i
+		t.Columns = append(t.Columns, c)
+	}
+	return number, checked, nil
+}
+
+// numeric sets what a column's type says of its numbers.
+func numeric(c *rewrite.Column, typname, typmod string) error {
+	switch typname {
+	case "int2":
+		c.Numeric, c.Bits = rewrite.Integer, 16
+	case "int4":
+		c.Numeric, c.Bits = rewrite.Integer, 32
+	case "int8":
+		c.Numeric, c.Bits = rewrite.Integer, 64
+	case "float4", "float8":
+		c.Numeric = rewrite.Float
+	case "numeric":
+		c.Numeric = rewrite.Decimal
+		mod, err := strconv.Atoi(typmod)
+		if err != nil {
+			return fmt.Errorf("column %q: type modifier: %w", c.Name, err)
+		}
+		if mod >= 0 {
+			// Eleven bits of signed scale below the precision, plus 4.
+			c.Precision = (mod - 4) >> 16 & 0xffff
+			c.Scale = ((mod-4)&0x7ff ^ 0x400) - 0x400
+		}
+	}
+	return nil
+}
+
+func (d *Dialect) depends(ctx context.Context, s dialect.Session, oid string, t *rewrite.Table, number map[string]int) error {
+	generated := false
+	for _, c := range t.Columns {
+		generated = generated || c.Generated
+	}
+	if !generated {
+		return nil
+	}
+	rows, err := s.Query(ctx, dependQuery, oid)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if i, ok := number[str(r[0])]; ok && t.Columns[i].Generated {
+			t.Columns[i].DependsOn = append(t.Columns[i].DependsOn, str(r[1]))
+		}
+	}
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		if c.Generated && len(c.DependsOn) == 0 {
+			c.DependsOn = columnNames(t, c.Name)
+		}
+	}
+	return nil
+}
+
+func (d *Dialect) uniques(ctx context.Context, s dialect.Session, oid string, t *rewrite.Table) error {
+	rows, err := s.Query(ctx, uniqueQuery, oid)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		n := len(t.Uniques)
+		if n == 0 || t.Uniques[n-1].Name != str(r[0]) {
+			t.Uniques = append(t.Uniques, rewrite.Unique{Name: str(r[0]), Primary: yes(r[1])})
+			n++
+		}
+		t.Uniques[n-1].Columns = append(t.Uniques[n-1].Columns, str(r[2]))
+	}
+	return nil
+}
+
+func (d *Dialect) checks(ctx context.Context, s dialect.Session, oid string, t *rewrite.Table, domain map[string]bool) error {
+	rows, err := s.Query(ctx, checkQuery, oid)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if str(r[0]) == "" {
+			t.Checked = columnNames(t, "")
+			return nil
+		}
+		domain[str(r[0])] = true
+	}
+	for _, c := range t.Columns {
+		if domain[c.Name] {
+			t.Checked = append(t.Checked, c.Name)
+		}
+	}
+	return nil
+}
+
+func columnNames(t *rewrite.Table, except string) []string {
+	var out []string
+	for _, c := range t.Columns {
+		if c.Name != except {
+			out = append(out, c.Name)
+		}
+	}
+	return out
+}
+
+// str reads a text value as the parent driver gives it.
+func str(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case []byte:
+		return string(v)
+	}
+	return fmt.Sprint(v)
+}
+
+func yes(v any) bool { return str(v) == "true" || str(v) == "t" }

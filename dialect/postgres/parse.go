@@ -1,0 +1,111 @@
+package postgres
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/sqlc-dev/oliphant/ast"
+	"github.com/sqlc-dev/oliphant/parser"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// Parse translates one statement. Names in the result are as the server
+// resolves them (folded, cut to 63 bytes, escapes replaced), so that two
+// names of one statement compare byte for byte.
+func (d *Dialect) Parse(text string) (st *rewrite.Statement, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			st, err = nil, fmt.Errorf("parser failed: %v", p)
+		}
+	}()
+	toks, err := scan(text)
+	if err != nil {
+		return nil, err
+	}
+	tree, err := parser.ParseToTree(text)
+	if err != nil {
+		return nil, err
+	}
+	if len(tree.Stmts) != 1 || tree.Stmts[0].Stmt == nil {
+		return nil, errors.New("not exactly one statement")
+	}
+	have, err := count(tree.Stmts[0].Stmt)
+	if err != nil {
+		return nil, err
+	}
+	t := &translator{text: text, tok: toks}
+	all := rng{0, len(toks)}
+	for all.hi > 0 && t.is(all.hi-1, ';') {
+		all.hi--
+	}
+	st = t.statement(tree.Stmts[0].Stmt, all)
+	t.verify(st, have)
+	if st.Opaque == "" {
+		st.Opaque = t.opaque
+	}
+	return st, nil
+}
+
+// translator carries one statement from the parser's tree to the neutral
+// form. The tree has start offsets only and drops parentheses, so the
+// translation goes down the tree with the run of tokens that each node is
+// written with: a node's own anchor (its operator, its keyword, its brackets)
+// cuts its run into those of its operands.
+type translator struct {
+	text string
+	tok  []token
+
+	// opaque is the first reason why the result is not faithful.
+	opaque string
+	// upsert says that the translation is inside ON CONFLICT DO UPDATE, where
+	// excluded is a table.
+	upsert bool
+}
+
+func (t *translator) giveUp(reason string) {
+	if t.opaque == "" {
+		t.opaque = reason
+	}
+}
+
+// statement translates a statement written in r.
+func (t *translator) statement(n *ast.Node, r rng) *rewrite.Statement {
+	switch v := n.Node.(type) {
+	case *ast.Node_SelectStmt:
+		kind := rewrite.KindSelect
+		if hasInto(v.SelectStmt) {
+			kind = rewrite.KindCreateSelect
+		}
+		return &rewrite.Statement{Kind: kind, Select: t.query(v.SelectStmt, r)}
+	case *ast.Node_InsertStmt:
+		return t.insert(v.InsertStmt, r)
+	case *ast.Node_UpdateStmt:
+		return t.update(v.UpdateStmt, r)
+	case *ast.Node_DeleteStmt:
+		return t.delete(v.DeleteStmt, r)
+	}
+	return t.utility(n, r)
+}
+
+func hasInto(s *ast.SelectStmt) bool {
+	for s != nil {
+		if s.IntoClause != nil {
+			return true
+		}
+		s = s.Larg
+	}
+	return false
+}
+
+// name is a name that the tree gives without its place in the text. Whether
+// it stood in quotes makes no difference unless it needs them.
+func name(s string) rewrite.Ident { return rewrite.Ident{Name: s, Quoted: s != fold(s)} }
+
+func names(nodes []*ast.Node) []rewrite.Ident {
+	var out []rewrite.Ident
+	for _, n := range nodes {
+		out = append(out, name(n.GetString_().GetSval()))
+	}
+	return out
+}

@@ -1,0 +1,46 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/slotsql/slotsql/dialect"
+)
+
+// Namespace is the database, the user (for "$user" and for what the search
+// path may see) and the schemas that are searched, a temporary one included.
+func (d *Dialect) Namespace(ctx context.Context, s dialect.Session) (string, error) {
+	rows, err := s.Query(ctx, `SELECT pg_catalog.current_database()::pg_catalog.text, current_user::pg_catalog.text, pg_catalog.current_schemas(true)::pg_catalog.text`)
+	if err != nil {
+		return "", err
+	}
+	if len(rows) != 1 || len(rows[0]) != 3 {
+		return "", errors.New("postgres: no answer to what the search path is")
+	}
+	return strings.Join([]string{str(rows[0][0]), str(rows[0][1]), str(rows[0][2])}, "\x00"), nil
+}
+
+// Drain opens a transaction of its own.
+func (d *Dialect) Drain() dialect.DrainTx {
+	return dialect.DrainTx{Begin: []string{"BEGIN"}, Commit: []string{"COMMIT"}, Rollback: []string{"ROLLBACK"}}
+}
+
+// InTransaction tries to set a savepoint, which only works in a transaction
+// block. The driver's own transaction status is cheaper where it is known.
+func (d *Dialect) InTransaction(ctx context.Context, s dialect.Session) (bool, error) {
+	err := s.Exec(ctx, "SAVEPOINT slotsql_probe")
+	if err == nil {
+		return true, s.Exec(ctx, "RELEASE SAVEPOINT slotsql_probe")
+	}
+	var state interface{ SQLState() string }
+	if errors.As(err, &state) {
+		switch state.SQLState() {
+		case "25P01": // no_active_sql_transaction
+			return false, nil
+		case "25P02": // in_failed_sql_transaction
+			return true, nil
+		}
+	}
+	return false, err
+}

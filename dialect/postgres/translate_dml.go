@@ -1,0 +1,253 @@
+package postgres
+
+import (
+	"github.com/sqlc-dev/oliphant/ast"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+func (t *translator) insert(s *ast.InsertStmt, r rng) *rewrite.Statement {
+	st := &rewrite.Statement{Kind: rewrite.KindInsert, With: t.with(s.WithClause)}
+	st.Target = t.table(s.Relation)
+	st.Modifier = s.Override != ast.OverridingKind_OVERRIDING_NOT_SET
+
+	at := t.afterSource(st.Target)
+	if len(s.Cols) > 0 {
+		st.Columns = t.targets(s.Cols)
+		if t.is(at, '(') {
+			at = t.next(at)
+		}
+	}
+	if t.is(at, ast.Token_OVERRIDING) {
+		at += 3
+	}
+	source, returning := rng{at, r.hi}, t.returningAt(s.ReturningClause, r)
+	if returning > 0 {
+		source.hi = returning
+	}
+	if c := s.OnConflictClause; c != nil {
+		on := t.index(c.Location)
+		if on < at {
+			t.giveUp("ON CONFLICT is not where the parser says")
+		} else {
+			st.Conflict = t.conflict(c, rng{on, source.hi})
+			source.hi = on
+		}
+	}
+	switch sel := s.SelectStmt.GetSelectStmt(); {
+	case sel == nil: // DEFAULT VALUES
+		st.Rows = [][]*rewrite.Expr{nil}
+	case isValues(sel) && t.is(source.lo, ast.Token_VALUES):
+		st.Rows = t.rows(sel.ValuesLists, rng{source.lo + 1, source.hi})
+	default:
+		st.Select = t.query(sel, source)
+	}
+	st.Returning = t.returning(s.ReturningClause, returning, r)
+	return st
+}
+
+// isValues says that a query is a bare VALUES list.
+func isValues(s *ast.SelectStmt) bool {
+	return s.ValuesLists != nil && s.WithClause == nil && s.SortClause == nil && s.LimitCount == nil &&
+		s.LimitOffset == nil && len(s.LockingClause) == 0
+}
+
+func (t *translator) update(s *ast.UpdateStmt, r rng) *rewrite.Statement {
+	st := &rewrite.Statement{Kind: rewrite.KindUpdate, With: t.with(s.WithClause)}
+	st.Target = t.table(s.Relation)
+	at := t.afterSource(st.Target)
+	st.Modifier = t.marked(s.Relation, at)
+	returning := t.returningAt(s.ReturningClause, r)
+	if !t.is(at, ast.Token_SET) {
+		t.giveUp("SET is not where the parser says")
+		return st
+	}
+	body := rng{at + 1, r.hi}
+	parts := map[ast.Token]rng{}
+	t.clauses(body, parts)
+	set := body
+	for _, k := range []ast.Token{ast.Token_FROM, ast.Token_WHERE, ast.Token_RETURNING} {
+		if p, ok := parts[k]; ok {
+			set.hi = min(set.hi, p.lo-1)
+		}
+	}
+	st.Set = t.assignments(s.TargetList, set)
+	st.From = t.from(s.FromClause, parts[ast.Token_FROM])
+	st.Where = t.where(s.WhereClause, parts[ast.Token_WHERE])
+	st.Returning = t.returning(s.ReturningClause, returning, r)
+	return st
+}
+
+func (t *translator) delete(s *ast.DeleteStmt, r rng) *rewrite.Statement {
+	st := &rewrite.Statement{Kind: rewrite.KindDelete, With: t.with(s.WithClause)}
+	st.Target = t.table(s.Relation)
+	at := t.afterSource(st.Target)
+	st.Modifier = t.marked(s.Relation, at)
+	returning := t.returningAt(s.ReturningClause, r)
+	body := rng{at, r.hi}
+	parts := map[ast.Token]rng{}
+	t.clauses(body, parts)
+	if len(s.UsingClause) > 0 {
+		using := rng{at + 1, body.hi}
+		for _, k := range []ast.Token{ast.Token_WHERE, ast.Token_RETURNING} {
+			if p, ok := parts[k]; ok {
+				using.hi = min(using.hi, p.lo-1)
+			}
+		}
+		st.From = t.from(s.UsingClause, using)
+	}
+	st.Where = t.where(s.WhereClause, parts[ast.Token_WHERE])
+	st.Returning = t.returning(s.ReturningClause, returning, r)
+	return st
+}
+
+// afterSource is the token after a target table.
+func (t *translator) afterSource(s *rewrite.Source) int {
+	for i := range t.tok {
+		if t.tok[i].start >= s.End {
+			if t.is(i, '*') || t.is(i, ')') { // inheritance marker, ONLY (name)
+				i++
+			}
+			return i
+		}
+	}
+	return len(t.tok)
+}
+
+// marked says that the target is written with ONLY or with *.
+func (t *translator) marked(v *ast.RangeVar, after int) bool {
+	if !v.Inh {
+		return true
+	}
+	for i := t.index(v.Location); i >= 0 && i < after; i++ {
+		if t.is(i, '*') {
+			return true
+		}
+	}
+	return false
+}
+
+func (t *translator) where(n *ast.Node, r rng) *rewrite.Expr {
+	if n.GetCurrentOfExpr() != nil {
+		t.giveUp("WHERE CURRENT OF")
+		return nil
+	}
+	return t.clause(n, r)
+}
+
+// targets translates a column list.
+func (t *translator) targets(nodes []*ast.Node) []rewrite.Ident {
+	var out []rewrite.Ident
+	for _, n := range nodes {
+		rt := n.GetResTarget()
+		id, ok := t.ident(max(t.index(rt.Location), 0), rt.Name)
+		if !ok {
+			t.giveUp("a column list is not where the parser says")
+		}
+		if len(rt.Indirection) > 0 {
+			t.giveUp("assignment to a part of a column")
+		}
+		out = append(out, id)
+	}
+	return out
+}
+
+// assignments translates SET, written with r.
+func (t *translator) assignments(nodes []*ast.Node, r rng) []rewrite.Assignment {
+	columns := t.targets(nodes)
+	runs := t.split(r)
+	out := make([]rewrite.Assignment, len(nodes))
+	for i, n := range nodes {
+		out[i].Column = columns[i : i+1]
+		val := n.GetResTarget().GetVal()
+		switch {
+		case val.GetMultiAssignRef() != nil:
+			t.giveUp("assignment to several columns at once")
+		case val.GetSetToDefault() != nil:
+		case len(runs) != len(nodes):
+			out[i].Value = t.loose(val)
+		default:
+			eq := t.find(runs[i], '=')
+			if eq < 0 || eq+1 >= runs[i].hi {
+				t.giveUp("an assignment is not where the parser says")
+				out[i].Value = t.loose(val)
+				continue
+			}
+			out[i].Value = t.expr(val, rng{eq + 1, runs[i].hi})
+		}
+	}
+	if len(runs) != len(nodes) {
+		t.giveUp("an assignment is not where the parser says")
+	}
+	return out
+}
+
+func (t *translator) conflict(c *ast.OnConflictClause, r rng) *rewrite.Conflict {
+	out := &rewrite.Conflict{Nothing: c.Action == ast.OnConflictAction_ONCONFLICT_NOTHING}
+	if inf := c.Infer; inf != nil {
+		if inf.Conname != "" {
+			id := name(inf.Conname)
+			out.Constraint = &id
+		}
+		for _, n := range inf.IndexElems {
+			e := n.GetIndexElem()
+			if e.Expr != nil || e.Collation != nil || e.Opclass != nil {
+				t.giveUp("ON CONFLICT on more than columns")
+			}
+			out.Columns = append(out.Columns, name(e.Name))
+		}
+		out.Predicate = t.loose(inf.WhereClause)
+	}
+	if out.Nothing {
+		return out
+	}
+	outer := t.upsert
+	t.upsert = true
+	defer func() { t.upsert = outer }()
+	do := t.find(r, ast.Token_DO)
+	if do < 0 || !t.is(do+2, ast.Token_SET) {
+		t.giveUp("DO UPDATE is not where the parser says")
+		return out
+	}
+	set := rng{do + 3, r.hi}
+	if at := t.find(set, ast.Token_WHERE); at > 0 {
+		out.Where = t.clause(c.WhereClause, rng{at + 1, r.hi})
+		set.hi = at
+	} else if c.WhereClause != nil {
+		t.giveUp("DO UPDATE ... WHERE is not where the parser says")
+	}
+	out.Set = t.assignments(c.TargetList, set)
+	return out
+}
+
+// returningAt finds the RETURNING of the statement in r, or -1.
+func (t *translator) returningAt(c *ast.ReturningClause, r rng) int {
+	if c == nil {
+		return -1
+	}
+	at := t.find(r, ast.Token_RETURNING)
+	if at < 0 {
+		t.giveUp("RETURNING is not where the parser says")
+	}
+	return at
+}
+
+func (t *translator) returning(c *ast.ReturningClause, at int, r rng) []rewrite.Item {
+	if c == nil || at < 0 {
+		return nil
+	}
+	if len(c.Options) > 0 {
+		t.giveUp("RETURNING WITH (...)")
+	}
+	items := t.items(c.Exprs, rng{at + 1, r.hi})
+	for _, it := range items {
+		it.Expr.Walk(func(e *rewrite.Expr) bool {
+			// From version 18 on these are the row before and after.
+			if n := len(e.Name); n > 0 && (e.Name[0].Name == "old" || e.Name[0].Name == "new") && (n > 1 || e.Kind == rewrite.Star) {
+				t.giveUp("RETURNING old or new")
+			}
+			return true
+		})
+	}
+	return items
+}

@@ -1,0 +1,232 @@
+package postgres
+
+import (
+	"strings"
+
+	"github.com/sqlc-dev/oliphant/ast"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// operator translates an operator expression, or returns nil when r is not
+// cut as expected.
+func (t *translator) operator(a *ast.A_Expr, r rng) *rewrite.Expr {
+	at := t.index(a.Location)
+	if at < r.lo || at >= r.hi {
+		return nil
+	}
+	right := rng{at + 1, r.hi}
+	op := t.word(at)
+	if t.is(at, ast.Token_OPERATOR) && t.is(at+1, '(') && t.tok[at+1].match > 0 {
+		right.lo = t.tok[at+1].match + 1
+		op = looseOp(&ast.Node{Node: &ast.Node_AExpr{AExpr: a}})
+	}
+	left := rng{r.lo, at}
+	switch a.Kind {
+	case ast.A_Expr_Kind_AEXPR_OP:
+		if right.lo >= right.hi {
+			return nil
+		}
+		if a.Lexpr == nil {
+			if at != r.lo {
+				return nil
+			}
+			return t.node(rewrite.Unary, r, op, t.expr(a.Rexpr, right))
+		}
+		if left.lo >= left.hi {
+			return nil
+		}
+		return t.node(rewrite.Binary, r, op, t.expr(a.Lexpr, left), t.expr(a.Rexpr, right))
+
+	case ast.A_Expr_Kind_AEXPR_OP_ANY, ast.A_Expr_Kind_AEXPR_OP_ALL:
+		open := t.find(right, '(')
+		if left.lo >= left.hi || open < 0 || t.tok[open].match != r.hi-1 {
+			return nil
+		}
+		return t.node(rewrite.Opaque, r, op+" "+strings.ToLower(t.word(right.lo)),
+			t.expr(a.Lexpr, left), t.expr(a.Rexpr, rng{open + 1, r.hi - 1}))
+
+	case ast.A_Expr_Kind_AEXPR_DISTINCT, ast.A_Expr_Kind_AEXPR_NOT_DISTINCT:
+		from := t.find(right, ast.Token_FROM)
+		if left.lo >= left.hi || from < 0 {
+			return nil
+		}
+		e := t.node(rewrite.Opaque, r, "is distinct from", t.expr(a.Lexpr, left), t.expr(a.Rexpr, rng{from + 1, r.hi}))
+		e.Negated = a.Kind == ast.A_Expr_Kind_AEXPR_NOT_DISTINCT
+		return e
+
+	case ast.A_Expr_Kind_AEXPR_IN:
+		l := a.Rexpr.GetList()
+		open := t.find(right, '(')
+		if l == nil || left.lo >= left.hi || open < 0 || t.tok[open].match != r.hi-1 {
+			return nil
+		}
+		e := t.node(rewrite.In, r, "", t.expr(a.Lexpr, left))
+		e.Args = append(e.Args, t.list(l.Items, t.split(rng{open + 1, r.hi - 1}))...)
+		e.Negated = t.is(at, ast.Token_NOT)
+		return e
+
+	case ast.A_Expr_Kind_AEXPR_BETWEEN, ast.A_Expr_Kind_AEXPR_NOT_BETWEEN,
+		ast.A_Expr_Kind_AEXPR_BETWEEN_SYM, ast.A_Expr_Kind_AEXPR_NOT_BETWEEN_SYM:
+		if left.lo >= left.hi {
+			return nil
+		}
+		e := t.node(rewrite.Opaque, r, "between", t.expr(a.Lexpr, left))
+		e.Args = append(e.Args, t.list(a.Rexpr.GetList().GetItems(), nil)...)
+		e.Negated = t.is(at, ast.Token_NOT)
+		return e
+
+	case ast.A_Expr_Kind_AEXPR_LIKE, ast.A_Expr_Kind_AEXPR_ILIKE, ast.A_Expr_Kind_AEXPR_SIMILAR:
+		if left.lo >= left.hi {
+			return nil
+		}
+		e := t.node(rewrite.Opaque, r, "like", t.expr(a.Lexpr, left), t.loose(a.Rexpr))
+		e.Negated = t.is(at, ast.Token_NOT)
+		return e
+	}
+	return nil
+}
+
+// boolean translates AND, OR and NOT, or returns nil. The parser flattens
+// chains of AND and of OR; they come out as binary operators, left to right.
+func (t *translator) boolean(b *ast.BoolExpr, r rng) *rewrite.Expr {
+	if b.Boolop == ast.BoolExprType_NOT_EXPR {
+		return t.not(b, r)
+	}
+	kind, op := ast.Token_AND, "AND"
+	if b.Boolop == ast.BoolExprType_OR_EXPR {
+		kind, op = ast.Token_OR, "OR"
+	}
+	runs := t.conjuncts(r, kind)
+	groups := t.assign(b.Args, runs)
+	if groups == nil {
+		t.giveUp("the operands of " + op + " are not where the parser says")
+		return nil
+	}
+	var out *rewrite.Expr
+	for i, g := range groups {
+		var e *rewrite.Expr
+		if len(g) == 1 {
+			e = t.expr(g[0], runs[i])
+		} else {
+			// (a AND b) AND c: the parser forgets the parentheses.
+			e = t.expr(&ast.Node{Node: &ast.Node_BoolExpr{BoolExpr: &ast.BoolExpr{Boolop: b.Boolop, Args: g, Location: -1}}}, runs[i])
+		}
+		if out == nil {
+			out = e
+			continue
+		}
+		out = t.node(rewrite.Binary, rng{r.lo, runs[i].hi}, op, out, e)
+	}
+	return out
+}
+
+// conjuncts cuts r at every AND (or OR) outside brackets that is not the AND
+// of a BETWEEN.
+func (t *translator) conjuncts(r rng, kind ast.Token) []rng {
+	var out []rng
+	lo, between := r.lo, 0
+	for i := r.lo; i < r.hi; i = t.next(i) {
+		switch {
+		case t.label(i):
+		case t.is(i, ast.Token_BETWEEN):
+			between++
+		case t.is(i, ast.Token_AND) && between > 0:
+			between--
+		case t.is(i, kind):
+			out = append(out, rng{lo, i})
+			lo = i + 1
+		}
+	}
+	return append(out, rng{lo, r.hi})
+}
+
+// assign gives each run the operands written in it, in order. It returns nil
+// unless there are several runs and each has some.
+func (t *translator) assign(args []*ast.Node, runs []rng) [][]*ast.Node {
+	if len(runs) < 2 || len(runs) > len(args) {
+		return nil
+	}
+	groups := make([][]*ast.Node, len(runs))
+	at := 0
+	for _, a := range args {
+		i := t.somewhere(a)
+		for at < len(runs) && i >= runs[at].hi {
+			at++
+		}
+		if i < 0 || at == len(runs) || i < runs[at].lo {
+			// A node without a place: fine where the numbers settle it.
+			if len(args) != len(runs) {
+				return nil
+			}
+			for j, a := range args {
+				groups[j] = []*ast.Node{a}
+			}
+			return groups
+		}
+		groups[at] = append(groups[at], a)
+	}
+	for _, g := range groups {
+		if len(g) == 0 {
+			return nil
+		}
+	}
+	return groups
+}
+
+// somewhere finds a token of n: its own anchor, or that of its first operand.
+func (t *translator) somewhere(n *ast.Node) int {
+	for n != nil && n.Node != nil {
+		m := inner(n)
+		if fd := m.Descriptor().Fields().ByName("location"); fd != nil {
+			if i := t.index(int32(m.Get(fd).Int())); i >= 0 {
+				return i
+			}
+		}
+		fd := m.Descriptor().Fields().ByName("arg")
+		if fd == nil || fd.Message() == nil {
+			return -1
+		}
+		n, _ = m.Get(fd).Message().Interface().(*ast.Node)
+	}
+	return -1
+}
+
+func (t *translator) not(b *ast.BoolExpr, r rng) *rewrite.Expr {
+	at := t.index(b.Location)
+	if len(b.Args) != 1 || at < r.lo || at >= r.hi || !t.is(at, ast.Token_NOT) {
+		return nil
+	}
+	if at == r.lo && r.hi-at > 1 {
+		return t.node(rewrite.Unary, r, "NOT", t.expr(b.Args[0], rng{at + 1, r.hi}))
+	}
+	if s := b.Args[0].GetSubLink(); s != nil {
+		if e := t.subquery(s, r); e != nil && e.Kind == rewrite.In {
+			e.Negated = true
+			return e
+		}
+	}
+	return nil
+}
+
+// postfix translates an expression whose operator follows its operand.
+func (t *translator) postfix(arg *ast.Node, location int32, r rng, op string) *rewrite.Expr {
+	at := t.index(location)
+	if at <= r.lo || at >= r.hi {
+		return t.node(rewrite.Opaque, r, op, t.loose(arg))
+	}
+	return t.node(rewrite.Opaque, r, op, t.expr(arg, rng{r.lo, at}))
+}
+
+func (t *translator) cast(c *ast.TypeCast, r rng) *rewrite.Expr {
+	at := t.index(c.Location)
+	switch {
+	case t.is(at, ast.Token_TYPECAST) && at > r.lo && at < r.hi:
+		return t.node(rewrite.Opaque, r, "cast", t.expr(c.Arg, rng{r.lo, at}))
+	case t.is(at, ast.Token_CAST) && at == r.lo && t.is(at+1, '(') && t.tok[at+1].match == r.hi-1:
+		if as := t.find(rng{at + 2, r.hi - 1}, ast.Token_AS); as > 0 {
+			return t.node(rewrite.Opaque, r, "cast", t.expr(c.Arg, rng{at + 2, as}))
+		}
+	}
+	return t.node(rewrite.Opaque, r, "cast", t.loose(c.Arg))
+}

@@ -1,0 +1,245 @@
+package postgres
+
+import (
+	"github.com/sqlc-dev/oliphant/ast"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// shape is where the parts of one FROM entry are written: a join with its two
+// sides and its condition, or anything else (left nil).
+type shape struct {
+	rng
+	left, right *shape
+	on          rng
+}
+
+// from translates a FROM list written with r.
+func (t *translator) from(nodes []*ast.Node, r rng) []*rewrite.Source {
+	if len(nodes) == 0 {
+		return nil
+	}
+	runs := t.split(r)
+	if len(runs) != len(nodes) {
+		t.giveUp("FROM is not where the parser says")
+		return nil
+	}
+	out := make([]*rewrite.Source, 0, len(nodes))
+	for i, n := range nodes {
+		sh, end := t.shape(runs[i].lo, runs[i].hi)
+		if end != runs[i].hi {
+			t.giveUp("a join is not where the parser says")
+		}
+		out = append(out, t.source(n, sh))
+	}
+	return out
+}
+
+// shape reads one table expression from token i on: a primary and the joins
+// that follow it.
+func (t *translator) shape(i, hi int) (*shape, int) {
+	s, i := t.primary(i, hi)
+	for {
+		j, next := t.join(s, i, hi)
+		if j == nil {
+			return s, i
+		}
+		s, i = j, next
+	}
+}
+
+func (t *translator) primary(i, hi int) (*shape, int) {
+	lo := i
+	for i < hi {
+		if _, ok := t.joinWord(i, hi); ok || t.joinEnd(i) {
+			break
+		}
+		i = t.next(i)
+	}
+	return &shape{rng: rng{lo, min(i, hi)}}, min(i, hi)
+}
+
+// join reads one join of left with what follows at i.
+func (t *translator) join(left *shape, i, hi int) (*shape, int) {
+	at, ok := t.joinWord(i, hi)
+	if !ok {
+		return nil, i
+	}
+	bare := t.is(i, ast.Token_CROSS) || t.is(i, ast.Token_NATURAL)
+	right, end := t.primary(at, hi)
+	s := &shape{left: left, right: right}
+	if !bare {
+		for end < hi && !t.joinEnd(end) {
+			r, next := t.join(s.right, end, hi)
+			if r == nil {
+				break
+			}
+			s.right, end = r, next
+		}
+		on := t.is(end, ast.Token_ON)
+		lo := end + 1
+		for end++; end < hi; end = t.next(end) {
+			if _, ok := t.joinWord(end, hi); ok || t.joinEnd(end) {
+				break
+			}
+		}
+		if end = min(end, hi); on {
+			s.on = rng{lo, end}
+		}
+	}
+	s.rng = rng{left.lo, end}
+	return s, end
+}
+
+// joinWord says whether a join's keywords start at i, and where they end.
+func (t *translator) joinWord(i, hi int) (int, bool) {
+	if t.label(i) {
+		return 0, false
+	}
+	for ; i < hi; i++ {
+		switch t.tok[i].kind {
+		case ast.Token_JOIN:
+			return i + 1, true
+		case ast.Token_CROSS, ast.Token_NATURAL, ast.Token_INNER_P, ast.Token_LEFT, ast.Token_RIGHT,
+			ast.Token_FULL, ast.Token_OUTER_P:
+		default:
+			return 0, false
+		}
+	}
+	return 0, false
+}
+
+func (t *translator) joinEnd(i int) bool {
+	return (t.is(i, ast.Token_ON) || t.is(i, ast.Token_USING)) && !t.label(i)
+}
+
+// source translates one FROM entry.
+func (t *translator) source(n *ast.Node, sh *shape) *rewrite.Source {
+	switch v := n.GetNode().(type) {
+	case *ast.Node_RangeVar:
+		return t.table(v.RangeVar)
+	case *ast.Node_RangeSubselect:
+		s := &rewrite.Source{Lateral: v.RangeSubselect.Lateral}
+		s.Alias, s.ColumnAliases = alias(v.RangeSubselect.Alias)
+		open := sh.lo
+		if t.is(open, ast.Token_LATERAL_P) {
+			open++
+		}
+		if !t.is(open, '(') || t.tok[open].match < 0 {
+			t.giveUp("a derived table is not where the parser says")
+			return s
+		}
+		s.Select = t.query(v.RangeSubselect.Subquery.GetSelectStmt(), rng{open + 1, t.tok[open].match})
+		return s
+	case *ast.Node_JoinExpr:
+		return t.joinSource(v.JoinExpr, sh)
+	case *ast.Node_RangeFunction:
+		s := &rewrite.Source{Lateral: true, Func: t.function(v.RangeFunction.Functions)}
+		s.Alias, s.ColumnAliases = alias(v.RangeFunction.Alias)
+		return s
+	case *ast.Node_RangeTableSample:
+		t.giveUp("TABLESAMPLE")
+		return t.source(v.RangeTableSample.Relation, sh)
+	}
+	// XMLTABLE, JSON_TABLE: functions with a syntax of their own.
+	return &rewrite.Source{Lateral: true, Func: &rewrite.Expr{Args: t.operands(n)}, Alias: aliasOf(n)}
+}
+
+// function translates the calls of a RangeFunction, each of which comes in a
+// list with its column definitions.
+func (t *translator) function(list []*ast.Node) *rewrite.Expr {
+	var calls []*rewrite.Expr
+	for _, l := range list {
+		if items := l.GetList().GetItems(); len(items) > 0 {
+			calls = append(calls, t.loose(items[0]))
+		}
+	}
+	if len(calls) == 1 {
+		return calls[0]
+	}
+	return &rewrite.Expr{Op: "rows from", Args: calls}
+}
+
+func (t *translator) joinSource(j *ast.JoinExpr, sh *shape) *rewrite.Source {
+	for sh.left == nil && t.is(sh.lo, '(') && t.tok[sh.lo].match > 0 {
+		sh, _ = t.shape(sh.lo+1, t.tok[sh.lo].match)
+	}
+	if sh.left == nil {
+		t.giveUp("a join is not where the parser says")
+		return &rewrite.Source{}
+	}
+	s := &rewrite.Source{
+		Left: t.source(j.Larg, sh.left), Right: t.source(j.Rarg, sh.right),
+		Using: names(j.UsingClause), Natural: j.IsNatural,
+		LeftOuter:  j.Jointype == ast.JoinType_JOIN_LEFT || j.Jointype == ast.JoinType_JOIN_FULL,
+		RightOuter: j.Jointype == ast.JoinType_JOIN_RIGHT || j.Jointype == ast.JoinType_JOIN_FULL,
+	}
+	if j.Quals != nil {
+		s.On = t.clause(j.Quals, sh.on)
+	}
+	if j.JoinUsingAlias != nil {
+		t.giveUp("JOIN ... USING ... AS")
+	}
+	s.Alias, s.ColumnAliases = alias(j.Alias)
+	return s
+}
+
+// table translates a table name with its alias. The Span is exact: from the
+// name to the alias.
+func (t *translator) table(v *ast.RangeVar) *rewrite.Source {
+	s := &rewrite.Source{}
+	s.Alias, s.ColumnAliases = alias(v.Alias)
+	i := t.index(v.Location)
+	for _, part := range []string{v.Catalogname, v.Schemaname, v.Relname} {
+		if part == "" {
+			continue
+		}
+		if len(s.Name) > 0 {
+			i += 2
+		}
+		id, ok := t.ident(i, part)
+		if i < 0 || !ok {
+			t.giveUp("a table is not where the parser says")
+			return &rewrite.Source{Name: append(s.Name, name(part))}
+		}
+		s.Name = append(s.Name, id)
+	}
+	end := i + 1
+	if v.Alias != nil {
+		if t.is(end, '*') {
+			end++
+		}
+		if t.is(end, ast.Token_AS) {
+			end++
+		}
+		if _, ok := t.ident(end, v.Alias.Aliasname); !ok {
+			t.giveUp("an alias is not where the parser says")
+		}
+		end++
+		if len(v.Alias.Colnames) > 0 && t.is(end, '(') {
+			end = t.next(end)
+		}
+	}
+	s.Span = t.span(rng{t.index(v.Location), min(end, len(t.tok))})
+	return s
+}
+
+func alias(a *ast.Alias) (*rewrite.Ident, []rewrite.Ident) {
+	if a == nil {
+		return nil, nil
+	}
+	id := name(a.Aliasname)
+	return &id, names(a.Colnames)
+}
+
+func aliasOf(n *ast.Node) *rewrite.Ident {
+	var a *ast.Alias
+	switch v := n.GetNode().(type) {
+	case *ast.Node_RangeTableFunc:
+		a = v.RangeTableFunc.Alias
+	case *ast.Node_JsonTable:
+		a = v.JsonTable.Alias
+	}
+	id, _ := alias(a)
+	return id
+}
