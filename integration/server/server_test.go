@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 	"time"
 
@@ -89,6 +90,35 @@ func TestDies(t *testing.T) {
 			case <-time.After(20 * time.Millisecond):
 			}
 		}
+	}
+}
+
+// TestStartFails sees that a server that does not start says why, and leaves
+// nothing.
+func TestStartFails(t *testing.T) {
+	shell := func(script string) func(string) []string {
+		return func(string) []string { return []string{"sh", "-c", script} }
+	}
+	for name, l := range map[string]layout{
+		"preparation": {prepare: shell("echo it is broken; exit 3"), serve: shell("exec sleep 60")},
+		"server":      {prepare: shell("mkdir data"), serve: shell("echo it is broken; exit 3")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var dir string
+			l.signal = "KILL"
+			l.dsn = func(d, _ string) string {
+				dir = d
+				return "root@unix(" + d + "/s)/"
+			}
+			e := &engine{name: "broken", driver: "mysql", find: func() (layout, error) { return l, nil }}
+			_, err := e.start()
+			if err == nil || !strings.Contains(err.Error(), "it is broken") {
+				t.Errorf("got error %v", err)
+			}
+			if _, err := os.Stat(dir); !os.IsNotExist(err) {
+				t.Errorf("%s is still there: %v", dir, err)
+			}
+		})
 	}
 }
 
