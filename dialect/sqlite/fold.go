@@ -43,12 +43,13 @@ func (*Dialect) Fold(t *rewrite.Table, scope rewrite.Scope) []string {
 	}
 }
 
-// foldSet writes the assignments that add the slots to every counter.
+// foldSet writes the assignments that add the slots to every counter. A counter
+// whose slots sum to zero keeps its value as it is, TEXT too.
 func foldSet(t *rewrite.Table, slots string) string {
 	var set []string
 	for _, c := range t.Counter.Counters {
 		name := quote(c)
-		set = append(set, name+" = "+name+" + COALESCE((SELECT SUM("+slotAlias+"."+name+") "+slots+"), 0)")
+		set = append(set, name+" = COALESCE("+name+" + NULLIF((SELECT SUM("+slotAlias+"."+name+") "+slots+"), 0), "+name+")")
 	}
 	return strings.Join(set, ", ")
 }

@@ -3,8 +3,9 @@ package sqlite
 import "github.com/slotsql/slotsql/rewrite"
 
 // Total writes a scalar subquery with two branches of which exactly one gives
-// a row: base value plus slots where there are slots, and the base column
-// itself where there are none.
+// a row: base value plus slots where these sum to something, and the base
+// column itself where they do not. (Adding a zero would turn a TEXT into a
+// number, in a counter whose slots exist for the sake of another one.)
 //
 // The second branch is not only there for its value. SQLite takes the affinity
 // and the declared type of a compound subquery from its last SELECT, which is
@@ -13,9 +14,13 @@ import "github.com/slotsql/slotsql/rewrite"
 // or NULL that stands in the column comes out untouched. A CAST would keep the
 // affinity but change the former, and COALESCE would keep neither. So the form
 // is the same whether comparable is asked for or not.
+//
+// One thing is not the column's: its collation, where a TEXT that stands in an
+// INTEGER column is compared with a column of another collation.
 func (*Dialect) Total(t *rewrite.Table, qualifier, column string, comparable bool) string {
 	value := qualifier + "." + quote(column)
+	sum := "SUM(" + slotAlias + "." + quote(column) + ")"
 	slots := slotsOf(t, qualifier)
-	return "(SELECT " + value + " + SUM(" + slotAlias + "." + quote(column) + ") " + slots + " HAVING COUNT(*) > 0" +
-		" UNION ALL SELECT " + value + " WHERE NOT EXISTS (SELECT 1 " + slots + "))"
+	return "(SELECT " + value + " + " + sum + " " + slots + " HAVING " + sum + " <> 0" +
+		" UNION ALL SELECT " + value + " WHERE COALESCE((SELECT " + sum + " " + slots + "), 0) = 0)"
 }

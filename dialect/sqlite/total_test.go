@@ -84,6 +84,20 @@ func TestTotalIsTheColumn(t *testing.T) {
 	})
 }
 
+// Slots of one counter leave the value of another as it is.
+func TestTotalBesideAnother(t *testing.T) {
+	e := open(t, true, "CREATE TABLE p (id INTEGER PRIMARY KEY, views INTEGER, likes INTEGER)",
+		"INSERT INTO p VALUES (1, 5, 'abc'), (2, 5, x'31'), (3, 5, NULL), (4, 5, 1.5), (5, 5, 'x')")
+	p := e.counters("p", []string{"id"}, "views", "likes")
+	for id := 1; id <= 4; id++ {
+		e.add(p, fmt.Sprintf("id = %d", id), 1, "2", "views")
+	}
+	e.total("7|abc; 7|[49]; 7|<nil>; 7|1.5; 5|x", p, "id")
+	e.fold(p, "id = 1")
+	e.fold(p, "")
+	e.want("7|abc; 7|[49]; 7|<nil>; 7|1.5; 5|x", "SELECT views, likes FROM p ORDER BY id")
+}
+
 // The drained and the point-read texts look rows up by key.
 func TestAccessPaths(t *testing.T) {
 	e := open(t, true, "CREATE TABLE p (a TEXT COLLATE NOCASE, b INTEGER, views INTEGER, PRIMARY KEY (a, b))")
