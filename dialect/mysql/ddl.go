@@ -29,8 +29,7 @@ func (d *Dialect) CreateSlots(t *rewrite.Table) []string {
 	key := quoteAll(ct.Key)
 	lines = append(lines, "PRIMARY KEY ("+strings.Join(append(append([]string{}, key...), slot), ", ")+")")
 	if len(key) > 0 {
-		list := strings.Join(key, ", ")
-		lines = append(lines, "CONSTRAINT "+constraint(t, "fk")+" FOREIGN KEY ("+list+") REFERENCES "+baseTable(t)+" ("+list+") ON DELETE CASCADE ON UPDATE CASCADE")
+		lines = append(lines, foreignKey(t))
 	}
 	lines = append(lines, fmt.Sprintf("CONSTRAINT %s CHECK (%s <= %d OR %s BETWEEN %d AND %d)",
 		constraint(t, "slot"), slot, ct.Slots, slot, folding, folding+ct.Slots))

@@ -59,7 +59,7 @@ func (d *Dialect) find(ctx context.Context, s dialect.Session, schema, name stri
 
 func columns(ctx context.Context, s dialect.Session, t *rewrite.Table) error {
 	rows, err := s.Query(ctx, "SELECT COLUMN_NAME, DATA_TYPE, COLUMN_TYPE, IS_NULLABLE, EXTRA, CHARACTER_SET_NAME, COLLATION_NAME,"+
-		" NUMERIC_PRECISION, NUMERIC_SCALE, GENERATION_EXPRESSION FROM information_schema.COLUMNS"+
+		" NUMERIC_PRECISION, NUMERIC_SCALE, GENERATION_EXPRESSION, COLUMN_DEFAULT FROM information_schema.COLUMNS"+
 		" WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? ORDER BY ORDINAL_POSITION", t.Schema, t.Name)
 	if err != nil {
 		return fmt.Errorf("reading columns: %w", err)
@@ -74,6 +74,8 @@ func columns(ctx context.Context, s dialect.Session, t *rewrite.Table) error {
 			Identity: strings.Contains(extra, "auto_increment"),
 			OnUpdate: strings.Contains(extra, "on update"),
 		}
+		// MariaDB writes a default of NULL out.
+		c.HasDefault = r[10] != nil && !strings.EqualFold(text(r[10]), "NULL")
 		if cs := text(r[5]); cs != "" {
 			c.Type += " CHARACTER SET " + cs + " COLLATE " + text(r[6])
 		}

@@ -110,7 +110,7 @@ func (t *translator) other(st *rewrite.Statement, n ast.StmtNode) {
 	switch n.(type) {
 	case *ast.BeginStmt, *ast.CommitStmt, *ast.RollbackStmt, *ast.SavepointStmt, *ast.ReleaseSavepointStmt,
 		*ast.UseStmt, *ast.KillStmt, *ast.DeallocateStmt, *ast.FlushStmt, *ast.ExplainForStmt,
-		*ast.SetPwdStmt, *ast.SetRoleStmt, *ast.SetDefaultRoleStmt:
+		*ast.SetPwdStmt, *ast.SetRoleStmt, *ast.SetDefaultRoleStmt, *ast.UnlockTablesStmt:
 		st.Kind = rewrite.KindSession
 		return
 	case *ast.SetStmt, *ast.ShowStmt:
@@ -124,6 +124,7 @@ func (t *translator) other(st *rewrite.Statement, n ast.StmtNode) {
 			}
 		}
 		return
+	case *ast.LockTablesStmt: // counted as DDL by the parser
 	case ast.DDLNode, *ast.GrantStmt, *ast.RevokeStmt, *ast.GrantRoleStmt, *ast.RevokeRoleStmt,
 		*ast.CreateUserStmt, *ast.AlterUserStmt, *ast.DropUserStmt:
 		st.Kind = rewrite.KindDDL
