@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/goccy/go-yaml"
@@ -38,14 +36,7 @@ var uniques = map[string]string{
 		`SELECT l.name, 0, c.name FROM pragma_index_list(?1) l, pragma_index_info(l.name) c WHERE l."unique" AND NOT l.partial`,
 }
 
-var (
-	numeric  = regexp.MustCompile(`(?i)int|serial|dec|num|float|double|real`)
-	integers = map[string]float64{
-		"TINYINT": 1<<7 - 1, "UNSIGNED TINYINT": 1<<8 - 1, "SMALLINT": 1<<15 - 1, "UNSIGNED SMALLINT": 1<<16 - 1,
-		"INT2": 1<<15 - 1, "INT": 1<<31 - 1, "INT4": 1<<31 - 1, "UNSIGNED INT": 1<<32 - 1,
-		"BIGINT": 1<<63 - 1, "INT8": 1<<63 - 1, "INTEGER": 1<<63 - 1, "UNSIGNED BIGINT": 1<<64 - 1,
-	}
-)
+var numeric = regexp.MustCompile(`(?i)int|serial|dec|num|float|double|real`)
 
 // configure writes the configuration of an application, after a look at its
 // tables in a database of their own, and says in the log what it leaves out:
@@ -137,74 +128,4 @@ func columnType(t *testing.T, p *twin.Pair, table, column string) string {
 		t.Fatal(o.Err)
 	}
 	return o.Sets[0].Columns[0].DatabaseType
-}
-
-// increment adds one to every counter of every row, by its key, on both sides.
-// It leaves out counters that are NULL or at their type's limit.
-func increment(t *testing.T, p *twin.Pair, tables []counterTable) (ds []twin.Difference) {
-	t.Helper()
-	for _, table := range tables {
-		columns := slices.Concat(table.key, table.counters)
-		for i := range columns {
-			columns[i] = p.Quote(columns[i])
-		}
-		where := make([]string, len(table.key))
-		for i := range where {
-			where[i] = columns[i] + " = ?"
-			if p.Dialect == "postgres" {
-				where[i] = fmt.Sprintf("%s = $%d", columns[i], i+1)
-			}
-		}
-		rows := twin.Run(t.Context(), p.Plain, twin.Statement{
-			SQL: fmt.Sprintf("SELECT %s FROM %s", strings.Join(columns, ", "), p.Quote(table.name)),
-		})
-		if rows.Err != nil {
-			t.Fatal(rows.Err)
-		}
-		for _, row := range rows.Sets[0].Rows {
-			key := row[:len(table.key)]
-			if slices.Contains(key, any(nil)) {
-				continue
-			}
-			for i := len(table.key); i < len(row); i++ {
-				if full(row[i], rows.Sets[0].Columns[i]) {
-					continue
-				}
-				s := twin.Statement{
-					SQL:  fmt.Sprintf("UPDATE %s SET %s = %[2]s + 1 WHERE %s", p.Quote(table.name), columns[i], strings.Join(where, " AND ")),
-					Args: key,
-				}
-				for _, d := range twin.Compare(p.Run(t.Context(), s)) {
-					d.What = fmt.Sprintf("increment before it (%s %v): %s", s.SQL, key, d.What)
-					ds = append(ds, d)
-				}
-			}
-		}
-	}
-	return ds
-}
-
-// full says whether a counter cannot be incremented.
-func full(v any, c twin.Column) bool {
-	if v == nil {
-		return true
-	}
-	text := fmt.Sprint(v)
-	if b, ok := v.([]byte); ok {
-		text = string(b)
-	}
-	n, err := strconv.ParseFloat(text, 64)
-	limit, known := integers[strings.ToUpper(c.DatabaseType)]
-	if c.DecimalOK && !known && c.Precision < 30 {
-		limit, known = pow10(c.Precision-c.Scale), true
-	}
-	return err != nil || known && n >= limit-1
-}
-
-func pow10(n int64) float64 {
-	p := 1.0
-	for range n {
-		p *= 10
-	}
-	return p
 }

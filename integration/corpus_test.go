@@ -47,6 +47,7 @@ type statement struct {
 type variant struct {
 	name, params string
 	prepared     bool
+	transaction  bool // each statement, with the increments before it
 }
 
 // variants of each dialect; without -full only the first runs.
@@ -54,6 +55,7 @@ var variants = map[string][]variant{
 	"mysql": {
 		{name: "default"},
 		{name: "prepared", prepared: true},
+		{name: "transaction", transaction: true},
 		{name: "interpolateParams", params: "interpolateParams=true"},
 		{name: "clientFoundRows", params: "clientFoundRows=true"},
 		{name: "parseTime", params: "parseTime=true&interpolateParams=true&clientFoundRows=true"},
@@ -61,12 +63,14 @@ var variants = map[string][]variant{
 	"postgres": {
 		{name: "default"},
 		{name: "prepared", prepared: true},
+		{name: "transaction", transaction: true},
 		{name: "exec", params: "default_query_exec_mode=exec"},
 		{name: "simple_protocol", params: "default_query_exec_mode=simple_protocol"},
 	},
 	"sqlite": {
 		{name: "default"},
 		{name: "prepared", prepared: true},
+		{name: "transaction", transaction: true},
 	},
 }
 
@@ -148,8 +152,8 @@ func (a application) run(t *testing.T, v variant, open twin.Opener, config strin
 			t.Fatalf("%d differences, stopping at statement %d of %d\n%s", errs, i+1, len(a.Statements), config)
 		}
 	}
-	run := func(s statement) (plain, wrapped twin.Outcome) {
-		return p.Run(t.Context(), twin.Statement{
+	run := func(on sides, s statement) (plain, wrapped twin.Outcome) {
+		return on.run(t, twin.Statement{
 			SQL: s.SQL, Args: s.args(), Prepared: v.prepared && !slices.Contains(s.Tags, "mstmt"),
 		})
 	}
@@ -160,11 +164,16 @@ func (a application) run(t *testing.T, v variant, open twin.Opener, config strin
 			random = append(random, i)
 			continue
 		}
-		report(i, s, increment(t, p, tables))
+		on, end := outside(p)
+		if v.transaction && !slices.Contains(s.Tags, "mstmt") { // such a text begins its own
+			on, end = inside(t, p)
+		}
+		report(i, s, on.increment(t, p, tables))
+		plain, wrapped := run(on, s)
+		report(i, s, end(plain.Err == nil))
 		if i == 0 && open == nil {
 			slotted(t, p, tables)
 		}
-		plain, wrapped := run(s)
 		if plain.Err != nil {
 			t.Logf("statement %d (%s): the plain driver says %v", i+1, s.Kind, plain.Err)
 		}
@@ -181,7 +190,8 @@ func (a application) run(t *testing.T, v variant, open twin.Opener, config strin
 	// What the server's chance decides comes last, because tables are not the
 	// same from then on. Totals over all rows are.
 	for _, i := range random {
-		plain, wrapped := run(a.Statements[i])
+		on, _ := outside(p)
+		plain, wrapped := run(on, a.Statements[i])
 		if p, w := twin.Class(plain.Err), twin.Class(wrapped.Err); p != w {
 			t.Errorf("statement %d (rand): error %s, wrapped %s", i+1, p, w)
 		}
