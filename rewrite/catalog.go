@@ -119,3 +119,38 @@ func (t *Table) IsKey(column string) bool {
 	}
 	return false
 }
+
+// Slottable says whether increments of a counter may go to slots; if not, why.
+// A counter that may not is an ordinary column to the planner: its base value
+// is its total.
+func (t *Table) Slottable(column string) (bool, string) {
+	c := t.Column(column)
+	if c == nil {
+		return false, "there is no such column"
+	}
+	switch {
+	case c.Numeric == Float:
+		return false, "sums of floating-point numbers depend on their order"
+	case c.Numeric != Integer && c.Numeric != Decimal:
+		return false, "the column cannot be summed"
+	case c.Numeric == Integer && c.Bits < 32:
+		return false, "the column is too narrow to share its range among slots"
+	case c.Numeric == Decimal && c.Precision > 0 && c.Precision-c.Scale < 6:
+		return false, "the column is too narrow to share its range among slots"
+	case t.Temporary:
+		return false, "the table is temporary"
+	case t.UpdateTrigger:
+		return false, "a trigger fires on UPDATE of the table"
+	}
+	for _, name := range t.Checked {
+		if name == column {
+			return false, "a CHECK constraint looks at the column's base value"
+		}
+	}
+	for i := range t.Columns {
+		if t.Columns[i].OnUpdate {
+			return false, "column " + t.Columns[i].Name + " changes ON UPDATE of the row"
+		}
+	}
+	return true, ""
+}

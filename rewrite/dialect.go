@@ -88,6 +88,14 @@ type Traits struct {
 	// UpsertCounts: RowsAffected of an upsert is 1 for a new and 2 for a
 	// changed row.
 	UpsertCounts bool
+	// MultiIsTx: a text of several statements is one transaction.
+	MultiIsTx bool
+	// ArgsRestart: each statement of such a text takes its arguments from the
+	// first one on.
+	ArgsRestart bool
+	// MultiProbe is a harmless text of two statements, to be run first where
+	// the parent may have such texts switched off.
+	MultiProbe string
 	// ValueTypes: the parent reports a column's scan type from the value at
 	// hand, not from the column.
 	ValueTypes bool

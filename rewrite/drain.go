@@ -24,6 +24,12 @@ type keyArg struct {
 	column *Column
 }
 
+// DrainAll drains every row of a table.
+func DrainAll(d Dialect, t *Table) DrainTable {
+	p := &planning{d: d}
+	return p.drainTable(t, nil)
+}
+
 func (p *planning) drainTable(t *Table, rows *rowset) DrainTable {
 	out := DrainTable{Table: t}
 	var tp template

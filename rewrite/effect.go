@@ -47,9 +47,22 @@ func effectOf(word, text string, rest []Token) Effect {
 
 func containsFold(s, sub string) bool {
 	for i := 0; i+len(sub) <= len(s); i++ {
-		if s[i]|0x20 == sub[0]|0x20 && strings.EqualFold(s[i:i+len(sub)], sub) {
+		if (sub[0] >= 0x80 || s[i]|0x20 == sub[0]|0x20) && strings.EqualFold(s[i:i+len(sub)], sub) {
 			return true
 		}
 	}
 	return false
 }
+
+// ContainsFold says whether sub occurs in s, ASCII letters compared without
+// case.
+func ContainsFold(s, sub string) bool { return containsFold(s, sub) }
+
+// EscapedNames says whether a text may hold identifiers written with escapes,
+// in which a table's name cannot be found by looking for it.
+func EscapedNames(lx *Lexis, text string) bool {
+	return lx.EString && (strings.Contains(text, `U&"`) || strings.Contains(text, `u&"`))
+}
+
+// Effects returns the effects of a text that concerns no counter table.
+func Effects(d Dialect, text string) Effect { return (&Planner{Dialect: d}).effects(text) }

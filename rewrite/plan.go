@@ -34,6 +34,9 @@ type Plan struct {
 	Reason string   // why the statement is not faster than it is; "" when it is as fast as can be
 	Tables []string // the counter tables concerned
 
+	// Touched are the counter tables that the text mentions.
+	Touched []*Table
+
 	// Text is the statement to run: the original, or for Read the rewritten
 	// one. It takes the original arguments.
 	Text string
@@ -72,6 +75,7 @@ func (p *Plan) baseExact() bool {
 // Increment is a slotted upsert.
 type Increment struct {
 	Bound
+	Table  *Table
 	Deltas []DeltaArg
 	// NonZero says that a literal delta is not zero already; otherwise one of
 	// the bound ones must not be.
@@ -154,3 +158,6 @@ type Part struct {
 func (p *Plan) AsIs() bool {
 	return p.Class == PassThrough || p.Class == AdditiveBase && len(p.Require) == 0
 }
+
+// BaseExact says that the original text is exact on the base table, too.
+func (i *Increment) BaseExact() bool { return i.plain }

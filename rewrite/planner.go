@@ -55,7 +55,7 @@ func (pl *Planner) Mentions(text string) bool {
 			return true
 		}
 	}
-	return pl.Dialect.Lexis().EString && (strings.Contains(text, `U&"`) || strings.Contains(text, `u&"`))
+	return EscapedNames(pl.Dialect.Lexis(), text)
 }
 
 func (pl *Planner) effects(text string) Effect {
@@ -99,6 +99,7 @@ func (pl *Planner) single(text string, tokens []Token, spans []Span) (*Plan, err
 		plan.Text += text[len(body):]
 	}
 	plan.Effects |= effects(text, tokens)
+	plan.Touched = p.mentioned()
 	return plan, nil
 }
 

@@ -347,7 +347,7 @@ func (m *dml) slotted(base *Plan, incs []increment, rows *rowset, where fragment
 		Ref: m.baseRef(t, rows.binding), Qualifier: m.qualifier(rows.binding), Where: tp.mark(where),
 		Slot: tp.mark(bound(Arg{Slot: true})), Clustered: rows.primary,
 	}
-	out := &Increment{plain: len(base.Require) == 0}
+	out := &Increment{Table: t, plain: len(base.Require) == 0}
 	for _, inc := range incs {
 		d, ok := m.simpleDelta(inc.ops)
 		if !ok {

@@ -1,0 +1,174 @@
+package slotsql
+
+import (
+	"database/sql/driver"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// value returns the application's argument that a plan's argument stands for.
+func (r *run) value(a rewrite.Arg) (driver.NamedValue, bool) {
+	if a.Name != "" {
+		for _, v := range r.call.args {
+			if v.Name == a.Name {
+				return v, true
+			}
+		}
+	}
+	if a.Index < 0 || a.Index >= len(r.call.args) {
+		return driver.NamedValue{}, false
+	}
+	return r.call.args[a.Index], true
+}
+
+// bind makes the argument list of one of the plan's own texts.
+func (r *run) bind(args []rewrite.Arg) ([]driver.NamedValue, error) {
+	out := make([]driver.NamedValue, len(args))
+	for i, a := range args {
+		v, ok := r.value(a)
+		if !ok {
+			return nil, fmt.Errorf("slotsql: the statement has a placeholder %s without an argument", placeholderName(a))
+		}
+		out[i] = driver.NamedValue{Ordinal: i + 1, Value: v.Value}
+	}
+	return out, nil
+}
+
+func placeholderName(a rewrite.Arg) string {
+	if a.Name != "" {
+		return a.Name
+	}
+	return fmt.Sprint(a.Index + 1)
+}
+
+// bindIncrement makes the argument list of the slotted upsert; ok is false
+// when an argument does not fit it.
+func (r *run) bindIncrement() (out []driver.NamedValue, ok bool) {
+	inc := r.plan.Increment
+	for _, a := range inc.NotNumber {
+		v, ok := r.value(a)
+		if !ok || isNumber(v.Value) {
+			return nil, false
+		}
+	}
+	if !r.fits(inc.Deltas, inc.NonZero) {
+		return nil, false
+	}
+	slots := inc.Table.Counter.Slots
+	out = make([]driver.NamedValue, len(inc.Args))
+	for i, a := range inc.Args {
+		out[i].Ordinal = i + 1
+		if a.Slot {
+			out[i].Value = int64((r.conn.shared.slotBase + r.conn.slot) % slots)
+			continue
+		}
+		v, ok := r.value(a)
+		if !ok {
+			return nil, false
+		}
+		out[i].Value = v.Value
+		if a.Negate {
+			out[i].Value = negated(v.Value)
+		}
+	}
+	return out, true
+}
+
+// fits holds bound deltas against what the plan demands of them. At least one
+// delta must not be zero: engines differ in what an increment by nothing
+// affects.
+func (r *run) fits(deltas []rewrite.DeltaArg, nonZero bool) bool {
+	for _, d := range deltas {
+		v, ok := r.value(d.Arg)
+		if !ok {
+			return false
+		}
+		zero, ok := checkDelta(d, v.Value)
+		if !ok {
+			return false
+		}
+		nonZero = nonZero || !zero
+	}
+	return nonZero
+}
+
+func checkDelta(d rewrite.DeltaArg, v any) (zero, ok bool) {
+	if _, custom := v.(driver.Valuer); custom || v == nil {
+		return false, false
+	}
+	switch rv := reflect.ValueOf(v); rv.Kind() {
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		n := rv.Int()
+		if n < -d.Max || n > d.Max {
+			return false, false
+		}
+		if d.Arg.Negate {
+			n = -n
+		}
+		return n == 0, n >= 0 || !d.NonNegative
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		n := rv.Uint()
+		return n == 0, n <= uint64(d.Max) && (n == 0 || !d.NonNegative || !d.Arg.Negate)
+	case reflect.String:
+		return checkDecimal(d, rv.String())
+	}
+	if b, isBytes := v.([]byte); isBytes {
+		return checkDecimal(d, string(b))
+	}
+	return false, false
+}
+
+// checkDecimal judges a delta given as text, for DECIMAL counters only.
+func checkDecimal(d rewrite.DeltaArg, s string) (zero, ok bool) {
+	if d.Scale <= 0 {
+		return false, false
+	}
+	negative := strings.HasPrefix(s, "-")
+	whole, frac, point := strings.Cut(strings.TrimPrefix(s, "-"), ".")
+	if whole == "" || point && frac == "" || len(whole) > 15 || len(frac) > d.Scale || strings.Trim(whole+frac, "0123456789") != "" {
+		return false, false
+	}
+	var n int64
+	for _, c := range []byte(whole) {
+		n = n*10 + int64(c-'0')
+	}
+	zero = strings.Trim(whole+frac, "0") == ""
+	if d.NonNegative && !zero && negative != d.Arg.Negate {
+		return false, false
+	}
+	return zero, n <= d.Max
+}
+
+func isNumber(v any) bool {
+	switch reflect.ValueOf(v).Kind() {
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64,
+		reflect.Float32, reflect.Float64, reflect.Bool:
+		return true
+	}
+	return false
+}
+
+// negated returns -v for a value that checkDelta has passed.
+func negated(v any) any {
+	switch rv := reflect.ValueOf(v); rv.Kind() {
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return -rv.Int()
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return -int64(rv.Uint())
+	case reflect.String:
+		return negatedText(rv.String())
+	}
+	b, _ := v.([]byte)
+	return negatedText(string(b))
+}
+
+func negatedText(s string) string {
+	if t, ok := strings.CutPrefix(s, "-"); ok {
+		return t
+	}
+	return "-" + s
+}

@@ -1,0 +1,331 @@
+package slotsql
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+var (
+	_ driver.Conn               = (*conn)(nil)
+	_ driver.ConnBeginTx        = (*conn)(nil)
+	_ driver.ConnPrepareContext = (*conn)(nil)
+	_ driver.ExecerContext      = (*conn)(nil)
+	_ driver.QueryerContext     = (*conn)(nil)
+	_ driver.Pinger             = (*conn)(nil)
+	_ driver.SessionResetter    = (*conn)(nil)
+	_ driver.Validator          = (*conn)(nil)
+	_ driver.NamedValueChecker  = (*conn)(nil)
+)
+
+// conn is one wrapped connection. Like every driver.Conn it is used by one
+// goroutine at a time.
+type conn struct {
+	shared  *shared
+	parent  driver.Conn
+	session session
+	engine  engine
+	slot    int
+
+	schema  *schema // facts of the session's namespace; nil until they are needed
+	moved   bool    // the namespace may have changed since schema was set
+	tx      txState
+	broken  bool // lost in the middle of a statement; not to be used again
+	closed  bool
+	inOwnTx bool // inside a transaction of slotsql's own
+}
+
+func newConn(ctx context.Context, s *shared, parent driver.Conn) (*conn, error) {
+	c := &conn{shared: s, parent: parent, engine: engineOf(s.dialect)}
+	c.session.conn = c
+	sc, err := s.open(ctx, &c.session)
+	if err != nil {
+		return nil, err
+	}
+	c.schema = sc
+	c.slot = s.takeSlot()
+	return c, nil
+}
+
+// Unwrap returns the parent driver's own connection, for sql.Conn.Raw.
+// Statements sent through it are not seen by slotsql.
+func (c *conn) Unwrap() driver.Conn { return c.parent }
+
+// Raw is Unwrap under the name that some tools look for.
+func (c *conn) Raw() driver.Conn { return c.parent }
+
+// Close implements driver.Conn.
+func (c *conn) Close() error {
+	if !c.closed {
+		c.closed = true
+		c.shared.freeSlot(c.slot)
+	}
+	return c.parent.Close()
+}
+
+// Ping implements driver.Pinger.
+func (c *conn) Ping(ctx context.Context) error {
+	if p, ok := c.parent.(driver.Pinger); ok {
+		return p.Ping(ctx)
+	}
+	return nil
+}
+
+// ResetSession implements driver.SessionResetter.
+func (c *conn) ResetSession(ctx context.Context) error {
+	if c.broken {
+		return driver.ErrBadConn
+	}
+	if r, ok := c.parent.(driver.SessionResetter); ok {
+		return r.ResetSession(ctx)
+	}
+	return nil
+}
+
+// IsValid implements driver.Validator.
+func (c *conn) IsValid() bool {
+	if c.broken {
+		return false
+	}
+	if v, ok := c.parent.(driver.Validator); ok {
+		return v.IsValid()
+	}
+	return true
+}
+
+// CheckNamedValue implements driver.NamedValueChecker.
+func (c *conn) CheckNamedValue(v *driver.NamedValue) error {
+	if n, ok := c.parent.(driver.NamedValueChecker); ok {
+		return n.CheckNamedValue(v)
+	}
+	return driver.ErrSkip
+}
+
+// Prepare implements driver.Conn.
+func (c *conn) Prepare(query string) (driver.Stmt, error) {
+	return c.PrepareContext(context.Background(), query)
+}
+
+// PrepareContext implements driver.ConnPrepareContext. The text is planned, so
+// that a statement that is refused fails here.
+func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
+	plan, err := c.plan(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.allowed(plan); err != nil {
+		return nil, err
+	}
+	parent, err := c.parentPrepare(ctx, plan.Text)
+	if err != nil {
+		c.learnFrom(err)
+		return nil, err
+	}
+	return &stmt{conn: c, query: query, plan: plan, parent: parent}, nil
+}
+
+// ExecContext implements driver.ExecerContext.
+func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	query, args, options, err := c.engine.rewriteArgs(ctx, c.parent, query, args)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := c.plan(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	if plan.Class == rewrite.PassThrough {
+		e, ok := c.parent.(driver.ExecerContext)
+		if !ok {
+			return c.legacyExec(ctx, query, args)
+		}
+		res, err := e.ExecContext(ctx, query, joinArgs(options, args))
+		c.after(plan, err)
+		return res, err
+	}
+	return c.run(plan, direct{c}, call{args: args, options: options}).exec(ctx)
+}
+
+// legacyExec serves a parent that has the old Execer only, or none.
+func (c *conn) legacyExec(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	plan, err := c.plan(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	e, ok := c.parent.(driver.Execer) //nolint:staticcheck // the parent's choice
+	if !ok {
+		return nil, driver.ErrSkip
+	}
+	values, err := unnamed(ctx, args)
+	if err != nil {
+		return nil, err
+	}
+	res, err := e.Exec(query, values)
+	c.after(plan, err)
+	return res, err
+}
+
+// QueryContext implements driver.QueryerContext.
+func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	query, args, options, err := c.engine.rewriteArgs(ctx, c.parent, query, args)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := c.plan(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	if plan.Class == rewrite.PassThrough {
+		q, ok := c.parent.(driver.QueryerContext)
+		if !ok {
+			return c.legacyQuery(ctx, plan, query, args)
+		}
+		rows, err := q.QueryContext(ctx, query, joinArgs(options, args))
+		c.after(plan, err)
+		return rows, err
+	}
+	return c.run(plan, direct{c}, call{args: args, options: options}).query(ctx)
+}
+
+func (c *conn) legacyQuery(ctx context.Context, plan *rewrite.Plan, query string, args []driver.NamedValue) (driver.Rows, error) {
+	q, ok := c.parent.(driver.Queryer) //nolint:staticcheck // the parent's choice
+	if !ok {
+		return nil, driver.ErrSkip
+	}
+	values, err := unnamed(ctx, args)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := q.Query(query, values)
+	c.after(plan, err)
+	return rows, err
+}
+
+// plan returns the plan of a text: from the cache, or made now with whatever
+// facts it needs read from the database.
+func (c *conn) plan(ctx context.Context, query string) (*rewrite.Plan, error) {
+	if p := c.shared.untouched.get(query); p != nil {
+		return p, nil
+	}
+	if !c.shared.mentions(query) {
+		p := &rewrite.Plan{Class: rewrite.PassThrough, Text: query, Effects: rewrite.Effects(c.shared.dialect, query)}
+		c.shared.untouched.put(query, p)
+		return p, nil
+	}
+	if err := c.refresh(ctx); err != nil {
+		return nil, err
+	}
+	sc := c.schema
+	if p := sc.plans.get(query); p != nil {
+		return p, nil
+	}
+	for tries := 0; ; tries++ {
+		p, err := sc.planner.Plan(query)
+		var missing *rewrite.MissingError
+		if err == nil {
+			sc.plans.put(query, p)
+			return p, nil
+		}
+		if !errors.As(err, &missing) || tries > 16 {
+			return nil, err
+		}
+		if err := sc.learn(ctx, &c.session, missing.Names); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// refresh makes c.schema the facts of the session's namespace as it is now.
+func (c *conn) refresh(ctx context.Context) error {
+	if c.schema != nil && !c.moved && !c.schema.stale.Load() {
+		return nil
+	}
+	sc, err := c.shared.load(ctx, &c.session, false)
+	if err != nil {
+		return err
+	}
+	c.schema, c.moved = sc, false
+	return nil
+}
+
+// after notes what a text that has been run may have done to the session.
+func (c *conn) after(plan *rewrite.Plan, err error) {
+	if plan.Effects != 0 {
+		if plan.Effects&rewrite.TxControl != 0 {
+			c.tx.known = false
+		}
+		if plan.Effects&rewrite.Namespace != 0 {
+			c.moved = true
+		}
+		if plan.Effects&rewrite.SchemaChange != 0 && len(plan.Tables) > 0 {
+			c.shared.expire()
+		} else if plan.Effects&rewrite.SchemaChange != 0 {
+			c.forget()
+		}
+	}
+	if err != nil && len(plan.Tables) > 0 {
+		c.learnFrom(err)
+	}
+}
+
+// forget drops what is known of tables that are no counter tables: a
+// statement that names none of those has changed some table.
+func (c *conn) forget() {
+	sc := c.schema
+	if sc == nil {
+		return
+	}
+	sc.mu.Lock()
+	clear(sc.known)
+	sc.mu.Unlock()
+	sc.plans.clear()
+}
+
+// learnFrom has the facts read again when an error says that they are wrong.
+func (c *conn) learnFrom(err error) {
+	if c.engine.schemaChanged(err) {
+		c.shared.expire()
+	}
+}
+
+// allowed refuses what the plan or the configuration refuses.
+func (c *conn) allowed(plan *rewrite.Plan) error {
+	if plan.Class == rewrite.Refused {
+		return &UnsupportedError{Reason: plan.Reason, Tables: plan.Tables}
+	}
+	if plan.Class != rewrite.Drain {
+		return nil
+	}
+	for _, d := range plan.Drains {
+		if d.Table.Counter.OnDrain == "error" {
+			return &DrainError{Reason: plan.Reason, Table: d.Table.Name}
+		}
+	}
+	return nil
+}
+
+func unnamed(ctx context.Context, args []driver.NamedValue) ([]driver.Value, error) {
+	out := make([]driver.Value, len(args))
+	for i, a := range args {
+		if a.Name != "" {
+			return nil, errors.New("slotsql: the parent driver does not support named arguments")
+		}
+		out[i] = a.Value
+	}
+	return out, ctx.Err()
+}
+
+func joinArgs(options, args []driver.NamedValue) []driver.NamedValue {
+	if len(options) == 0 {
+		return args
+	}
+	out := make([]driver.NamedValue, 0, len(options)+len(args))
+	out = append(out, options...)
+	for i, a := range args {
+		a.Ordinal = len(options) + i + 1
+		out = append(out, a)
+	}
+	return out
+}

@@ -1,0 +1,59 @@
+package slotsql
+
+import (
+	"context"
+	"database/sql/driver"
+
+	"github.com/slotsql/slotsql/dialect"
+)
+
+// The interfaces below may be implemented by a dialect that knows its parent
+// driver; the packages mysql, postgres and sqlite do. They are asked for
+// instead of imported, so that this package needs no driver.
+type (
+	// errorJudge reads the parent's error types.
+	errorJudge interface {
+		// SchemaChanged says that err may mean that a table or column has
+		// changed or gone.
+		SchemaChanged(err error) bool
+		// SlotFull says that err is the slot table's own CHECK constraint,
+		// raised by an increment of which nothing is left.
+		SlotFull(err error) bool
+	}
+	// txWatcher knows from the parent whether a connection is in a
+	// transaction.
+	txWatcher interface {
+		ConnInTransaction(driver.Conn) bool
+	}
+	// argRewriter separates arguments that are options of the parent driver,
+	// and resolves arguments that rewrite the query.
+	argRewriter interface {
+		RewriteArgs(ctx context.Context, c driver.Conn, query string, args []driver.NamedValue) (newQuery string, values, options []driver.NamedValue, err error)
+	}
+)
+
+// engine is a dialect with its optional knowledge of the parent.
+type engine struct {
+	dialect dialect.Dialect
+	judge   errorJudge
+	watcher txWatcher
+	args    argRewriter
+}
+
+func engineOf(d dialect.Dialect) engine {
+	e := engine{dialect: d}
+	e.judge, _ = d.(errorJudge)
+	e.watcher, _ = d.(txWatcher)
+	e.args, _ = d.(argRewriter)
+	return e
+}
+
+func (e *engine) schemaChanged(err error) bool { return e.judge != nil && e.judge.SchemaChanged(err) }
+func (e *engine) slotFull(err error) bool      { return e.judge != nil && e.judge.SlotFull(err) }
+
+func (e *engine) rewriteArgs(ctx context.Context, c driver.Conn, query string, args []driver.NamedValue) (string, []driver.NamedValue, []driver.NamedValue, error) {
+	if e.args == nil || len(args) == 0 {
+		return query, args, nil, nil
+	}
+	return e.args.RewriteArgs(ctx, c, query, args)
+}

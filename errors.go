@@ -1,0 +1,59 @@
+package slotsql
+
+import (
+	"database/sql/driver"
+	"errors"
+	"fmt"
+)
+
+// ErrUnsupported is matched by the error of a statement that cannot be run
+// exactly; the error is an *UnsupportedError.
+var ErrUnsupported = errors.New("slotsql: statement is not supported")
+
+// UnsupportedError says why a statement was refused, and what to do instead.
+// Nothing of the statement has been run.
+type UnsupportedError struct {
+	Reason string
+	Tables []string // the counter tables concerned
+}
+
+func (e *UnsupportedError) Error() string { return "slotsql: " + e.Reason }
+
+// Is matches ErrUnsupported.
+func (e *UnsupportedError) Is(target error) bool { return target == ErrUnsupported }
+
+// ErrDrain is matched by the error of a statement that would drain a table
+// whose configuration says on_drain: error; the error is a *DrainError.
+var ErrDrain = errors.New("slotsql: statement would drain a counter table")
+
+// DrainError says why a statement would have drained. Nothing of the statement
+// has been run.
+type DrainError struct {
+	Reason string
+	Table  string
+}
+
+func (e *DrainError) Error() string {
+	return fmt.Sprintf("slotsql: the statement would drain table %q, and its configuration says on_drain: error: %s", e.Table, e.Reason)
+}
+
+// Is matches ErrDrain.
+func (e *DrainError) Is(target error) bool { return target == ErrDrain }
+
+// settled makes an error safe to hand to database/sql after a side effect may
+// have happened: database/sql runs a statement again when its error is, or
+// wraps, driver.ErrBadConn.
+func settled(err error) error {
+	if err == nil || !errors.Is(err, driver.ErrBadConn) && !errors.Is(err, driver.ErrSkip) {
+		return err
+	}
+	return &lostError{err.Error()}
+}
+
+// lostError is a connection lost in the middle of a statement. It does not
+// wrap the parent's error, on purpose: see settled.
+type lostError struct{ text string }
+
+func (e *lostError) Error() string {
+	return "slotsql: connection lost in the middle of a statement, which may or may not have been applied: " + e.text
+}

@@ -1,0 +1,217 @@
+package slotsql
+
+import (
+	"context"
+	"database/sql/driver"
+	"log/slog"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// The life of a planned statement: bind its arguments, run its steps, adapt
+// its result. What a plan is, and how it comes about, is in package rewrite.
+
+// call holds the arguments of one execution. Options are arguments that are
+// meant for the parent driver and stand before the others.
+type call struct {
+	args    []driver.NamedValue
+	options []driver.NamedValue
+}
+
+// via is how the texts of a plan reach the parent: as they are, or through
+// statements prepared for them.
+type via interface {
+	execText(ctx context.Context, p *rewrite.Plan, c call) (driver.Result, error)
+	queryText(ctx context.Context, p *rewrite.Plan, c call) (driver.Rows, error)
+	increment(ctx context.Context, p *rewrite.Plan, args []driver.NamedValue) (driver.Result, error)
+}
+
+// direct is the via of db.Exec and db.Query.
+type direct struct{ conn *conn }
+
+func (t direct) execText(ctx context.Context, p *rewrite.Plan, c call) (driver.Result, error) {
+	return t.conn.parentExec(ctx, p.Text, joinArgs(c.options, c.args))
+}
+
+func (t direct) queryText(ctx context.Context, p *rewrite.Plan, c call) (driver.Rows, error) {
+	return t.conn.parentQuery(ctx, p.Text, joinArgs(c.options, c.args))
+}
+
+func (t direct) increment(ctx context.Context, p *rewrite.Plan, args []driver.NamedValue) (driver.Result, error) {
+	return t.conn.parentExec(ctx, p.Increment.SQL, args)
+}
+
+// run is one execution of a plan.
+type run struct {
+	conn *conn
+	plan *rewrite.Plan
+	via  via
+	call call
+}
+
+func (c *conn) run(p *rewrite.Plan, v via, a call) *run { return &run{c, p, v, a} }
+
+func (r *run) exec(ctx context.Context) (res driver.Result, err error) {
+	if err := r.conn.allowed(r.plan); err != nil {
+		return nil, err
+	}
+	defer func() { r.conn.after(r.plan, err) }()
+	switch r.plan.Class {
+	case rewrite.Additive, rewrite.Upsert:
+		return r.execIncrement(ctx)
+	case rewrite.Drain:
+		return r.execDrained(ctx)
+	case rewrite.Multi:
+		return r.execMulti(ctx)
+	case rewrite.AdditiveBase:
+		if !r.fits(r.plan.Require, true) {
+			return r.execDrained(ctx)
+		}
+	}
+	return r.via.execText(ctx, r.plan, r.call)
+}
+
+func (r *run) query(ctx context.Context) (rows driver.Rows, err error) {
+	if err := r.conn.allowed(r.plan); err != nil {
+		return nil, err
+	}
+	defer func() { r.conn.after(r.plan, err) }()
+	switch r.plan.Class {
+	case rewrite.Additive, rewrite.Upsert:
+		if !r.plan.Increment.BaseExact() {
+			return r.queryDrained(ctx)
+		}
+	case rewrite.Drain:
+		return r.queryDrained(ctx)
+	case rewrite.Multi:
+		return r.queryMulti(ctx)
+	case rewrite.AdditiveBase:
+		if !r.fits(r.plan.Require, true) {
+			return r.queryDrained(ctx)
+		}
+	}
+	rows, err = r.via.queryText(ctx, r.plan, r.call)
+	if err == nil && len(r.plan.Outputs) > 0 {
+		rows = r.conn.typed(rows, r.plan.Outputs)
+	}
+	return rows, err
+}
+
+// execIncrement runs the slotted upsert. When it affects no row, or cannot
+// take the arguments, the same statement runs in the form that is right for
+// everything: the row may be missing, its counter NULL or close to the end of
+// its range.
+func (r *run) execIncrement(ctx context.Context) (driver.Result, error) {
+	inc := r.plan.Increment
+	args, ok := r.bindIncrement()
+	if !ok {
+		return r.fallback(ctx)
+	}
+	res, err := r.via.increment(ctx, r.plan, args)
+	switch {
+	case err != nil && r.conn.engine.slotFull(err):
+		return r.fallback(ctx)
+	case err != nil:
+		return nil, err
+	}
+	n, err := res.RowsAffected()
+	switch {
+	case err != nil:
+		return nil, settled(err)
+	case n == 0:
+		return r.fallback(ctx)
+	}
+	if r.conn.shared.dialect.Traits().UpsertCounts {
+		n = 1
+		if inc.Upsert {
+			n = 2
+		}
+	}
+	return &result{res, n}, nil
+}
+
+func (r *run) fallback(ctx context.Context) (driver.Result, error) {
+	if r.plan.Increment.Upsert && r.fits(r.plan.Require, true) {
+		return r.via.execText(ctx, r.plan, r.call)
+	}
+	return r.execDrained(ctx)
+}
+
+func (r *run) execDrained(ctx context.Context) (res driver.Result, err error) {
+	err = r.conn.inTx(ctx, func() error {
+		if err := r.drain(ctx); err != nil {
+			return err
+		}
+		if res, err = r.via.execText(ctx, r.plan, r.call); err != nil {
+			return err
+		}
+		return r.steps(ctx, r.plan.After)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return res, nil
+}
+
+// queryDrained runs a query in its drain's transaction, which ends with the
+// rows. Where the transaction may be the application's own, the rows are read
+// at once: the application may go on while they are open.
+func (r *run) queryDrained(ctx context.Context) (driver.Rows, error) {
+	end, err := r.conn.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.drain(ctx); err != nil {
+		return nil, end(err)
+	}
+	rows, err := r.via.queryText(ctx, r.plan, r.call)
+	if err != nil {
+		return nil, end(err)
+	}
+	if r.conn.shared.dialect.Drain().Nested {
+		return bufferRows(rows, end)
+	}
+	return &finishingRows{rowsBase: rowsBase{rows}, finish: func(failed bool) error {
+		if failed {
+			// The statement failed while its rows were read; what the drain
+			// moved is moved either way.
+			return end(errRowsFailed)
+		}
+		return end(nil)
+	}}, nil
+}
+
+// drain locks and folds, and runs what has to come before the text.
+func (r *run) drain(ctx context.Context) error {
+	for _, d := range r.plan.Drains {
+		if d.Table.Counter.OnDrain == "warn" {
+			slog.WarnContext(ctx, "slotsql: a statement drains a counter table", "table", d.Table.Name, "class", string(r.plan.Class), "reason", r.plan.Reason, "keyed", d.Keyed)
+		}
+		if err := r.steps(ctx, d.Lock); err != nil {
+			return err
+		}
+		if err := r.steps(ctx, d.Fold); err != nil {
+			return err
+		}
+	}
+	return r.steps(ctx, r.plan.Before)
+}
+
+func (r *run) steps(ctx context.Context, list []rewrite.Bound) error {
+	for _, b := range list {
+		args, err := r.bind(b.Args)
+		if err != nil {
+			return err
+		}
+		if err := r.conn.discard(ctx, b.SQL, args); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// discard runs a statement whose rows, if it returns any, are of no interest.
+func (c *conn) discard(ctx context.Context, query string, args []driver.NamedValue) error {
+	_, err := c.parentExec(ctx, query, args)
+	return err
+}

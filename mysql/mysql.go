@@ -1,0 +1,60 @@
+// Package mysql registers the driver "mysql-slotsql", which wraps
+// github.com/go-sql-driver/mysql for MySQL and MariaDB:
+//
+//	import _ "github.com/slotsql/slotsql/mysql"
+//
+//	db, err := sql.Open("mysql-slotsql", "user:password@/dbname")
+//
+// The DSN is go-sql-driver/mysql's. The configuration is looked for as
+// slotsql.FindConfig says.
+package mysql
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/slotsql/slotsql"
+	dialect "github.com/slotsql/slotsql/dialect/mysql"
+)
+
+// DriverName is the name the driver is registered under.
+const DriverName = "mysql-slotsql"
+
+func init() { slotsql.Register(DriverName, &mysql.MySQLDriver{}, Dialect(), nil) }
+
+// Engine is the MySQL dialect with knowledge of go-sql-driver/mysql's errors.
+type Engine struct{ *dialect.Dialect }
+
+// Dialect returns the dialect for slotsql.Register, OpenDB and WrapConnector
+// with go-sql-driver/mysql as the parent.
+func Dialect() Engine { return Engine{dialect.New()} }
+
+// SchemaChanged recognises unknown tables and columns.
+func (Engine) SchemaChanged(err error) bool {
+	switch number(err) {
+	case 1054, // unknown column
+		1146, // no such table
+		1136, // column count does not match
+		1364, // field has no default
+		1305: // does not exist
+		return true
+	}
+	return false
+}
+
+// SlotFull recognises the CHECK constraint of a slot table: MariaDB's 4025 and
+// MySQL's 3819. Only the upsert's own slot table has one that it could break.
+func (Engine) SlotFull(err error) bool {
+	n := number(err)
+	return n == 4025 || n == 3819 || n == 1264 && strings.Contains(err.Error(), "slotsql")
+}
+
+func number(err error) uint16 {
+	var e *mysql.MySQLError
+	if errors.As(err, &e) {
+		return e.Number
+	}
+	return 0
+}

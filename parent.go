@@ -1,0 +1,90 @@
+package slotsql
+
+import (
+	"context"
+	"database/sql/driver"
+)
+
+// parentExec runs one statement on the parent, through Prepare where the
+// parent wants it so.
+func (c *conn) parentExec(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	if e, ok := c.parent.(driver.ExecerContext); ok {
+		if res, err := e.ExecContext(ctx, query, args); err != driver.ErrSkip {
+			return res, err
+		}
+	} else if e, ok := c.parent.(driver.Execer); ok { //nolint:staticcheck // the parent's choice
+		values, err := unnamed(ctx, args)
+		if err != nil {
+			return nil, err
+		}
+		if res, err := e.Exec(query, values); err != driver.ErrSkip {
+			return res, err
+		}
+	}
+	st, err := c.parentPrepare(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	defer st.Close()
+	return stmtExec(ctx, st, args)
+}
+
+// parentQuery runs one query on the parent, through Prepare where the parent
+// wants it so; the statement is then closed with its rows.
+func (c *conn) parentQuery(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	if q, ok := c.parent.(driver.QueryerContext); ok {
+		if rows, err := q.QueryContext(ctx, query, args); err != driver.ErrSkip {
+			return rows, err
+		}
+	} else if q, ok := c.parent.(driver.Queryer); ok { //nolint:staticcheck // the parent's choice
+		values, err := unnamed(ctx, args)
+		if err != nil {
+			return nil, err
+		}
+		if rows, err := q.Query(query, values); err != driver.ErrSkip {
+			return rows, err
+		}
+	}
+	st, err := c.parentPrepare(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := stmtQuery(ctx, st, args)
+	if err != nil {
+		_ = st.Close()
+		return nil, err
+	}
+	return &finishingRows{rowsBase: rowsBase{rows}, finish: func(bool) error { return st.Close() }}, nil
+}
+
+func (c *conn) parentPrepare(ctx context.Context, query string) (driver.Stmt, error) {
+	if p, ok := c.parent.(driver.ConnPrepareContext); ok {
+		return p.PrepareContext(ctx, query)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return c.parent.Prepare(query)
+}
+
+func stmtExec(ctx context.Context, st driver.Stmt, args []driver.NamedValue) (driver.Result, error) {
+	if s, ok := st.(driver.StmtExecContext); ok {
+		return s.ExecContext(ctx, args)
+	}
+	values, err := unnamed(ctx, args)
+	if err != nil {
+		return nil, err
+	}
+	return st.Exec(values) //nolint:staticcheck // the parent's choice
+}
+
+func stmtQuery(ctx context.Context, st driver.Stmt, args []driver.NamedValue) (driver.Rows, error) {
+	if s, ok := st.(driver.StmtQueryContext); ok {
+		return s.QueryContext(ctx, args)
+	}
+	values, err := unnamed(ctx, args)
+	if err != nil {
+		return nil, err
+	}
+	return st.Query(values) //nolint:staticcheck // the parent's choice
+}

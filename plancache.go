@@ -1,0 +1,51 @@
+package slotsql
+
+import (
+	"sync"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// planCache keeps plans by text. It is bounded in entries and in the size of a
+// text; when it is full an arbitrary entry makes room, which needs no clock
+// and costs a hot text at most one more planning.
+type planCache struct {
+	mu    sync.RWMutex
+	plans map[string]*rewrite.Plan
+}
+
+const (
+	maxCachedPlans = 4096
+	maxCachedText  = 16 << 10 // bytes; a longer text costs more to run than to plan
+)
+
+func (c *planCache) get(text string) *rewrite.Plan {
+	c.mu.RLock()
+	p := c.plans[text]
+	c.mu.RUnlock()
+	return p
+}
+
+func (c *planCache) put(text string, p *rewrite.Plan) {
+	if len(text) > maxCachedText {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.plans == nil {
+		c.plans = map[string]*rewrite.Plan{}
+	}
+	for k := range c.plans {
+		if len(c.plans) < maxCachedPlans {
+			break
+		}
+		delete(c.plans, k)
+	}
+	c.plans[text] = p
+}
+
+func (c *planCache) clear() {
+	c.mu.Lock()
+	c.plans = nil
+	c.mu.Unlock()
+}

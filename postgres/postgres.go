@@ -1,0 +1,94 @@
+// Package postgres registers the driver "postgres-slotsql", which wraps
+// github.com/jackc/pgx/v5/stdlib:
+//
+//	import _ "github.com/slotsql/slotsql/postgres"
+//
+//	db, err := sql.Open("postgres-slotsql", "postgres://user:password@host/dbname")
+//
+// The DSN is pgx's. The configuration is looked for as slotsql.FindConfig says.
+package postgres
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/slotsql/slotsql"
+	dialect "github.com/slotsql/slotsql/dialect/postgres"
+)
+
+// DriverName is the name the driver is registered under.
+const DriverName = "postgres-slotsql"
+
+func init() { slotsql.Register(DriverName, stdlib.GetDefaultDriver(), Dialect(), nil) }
+
+// Engine is the PostgreSQL dialect with knowledge of pgx: its errors, its
+// transaction status and the arguments that are options.
+type Engine struct{ *dialect.Dialect }
+
+// Dialect returns the dialect for slotsql.Register, OpenDB and WrapConnector
+// with pgx's stdlib as the parent.
+func Dialect() Engine { return Engine{dialect.New()} }
+
+// SchemaChanged recognises undefined tables and columns, and prepared
+// statements whose result type has changed.
+func (Engine) SchemaChanged(err error) bool {
+	var e *pgconn.PgError
+	if !errors.As(err, &e) {
+		return false
+	}
+	switch e.Code {
+	case "42P01", "42703", "42P10", "0A000", "42804":
+		return true
+	}
+	return false
+}
+
+// SlotFull is always false: the upsert affects no row instead.
+func (Engine) SlotFull(error) bool { return false }
+
+// ConnInTransaction reads the status that the server sends with every answer.
+func (Engine) ConnInTransaction(c driver.Conn) bool {
+	p, ok := c.(interface{ Conn() *pgx.Conn })
+	return ok && p.Conn().PgConn().TxStatus() != 'I'
+}
+
+// RewriteArgs separates pgx's leading option arguments and lets a query
+// rewriter, such as pgx.NamedArgs, do its work before the text is planned.
+func (Engine) RewriteArgs(ctx context.Context, c driver.Conn, query string, args []driver.NamedValue) (string, []driver.NamedValue, []driver.NamedValue, error) {
+	n := 0
+	for ; n < len(args); n++ {
+		switch v := args[n].Value.(type) {
+		case pgx.QueryExecMode, pgx.QueryResultFormats, pgx.QueryResultFormatsByOID:
+			continue
+		case pgx.QueryRewriter:
+			return rewriteQuery(ctx, c, v, query, args[:n], args[n+1:])
+		}
+		break
+	}
+	return query, args[n:], args[:n], nil
+}
+
+func rewriteQuery(ctx context.Context, c driver.Conn, r pgx.QueryRewriter, query string, options, args []driver.NamedValue) (string, []driver.NamedValue, []driver.NamedValue, error) {
+	p, ok := c.(interface{ Conn() *pgx.Conn })
+	if !ok {
+		return "", nil, nil, errors.New("slotsql: a query rewriter needs a pgx connection")
+	}
+	values := make([]any, len(args))
+	for i, a := range args {
+		values[i] = a.Value
+	}
+	query, values, err := r.RewriteQuery(ctx, p.Conn(), query, values)
+	if err != nil {
+		return "", nil, nil, err
+	}
+	out := make([]driver.NamedValue, len(values))
+	for i, v := range values {
+		out[i] = driver.NamedValue{Ordinal: i + 1, Value: v}
+	}
+	return query, out, options, nil
+}

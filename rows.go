@@ -1,0 +1,220 @@
+package slotsql
+
+import (
+	"database/sql/driver"
+	"errors"
+	"io"
+	"reflect"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+var (
+	_ driver.Rows                           = rowsBase{}
+	_ driver.RowsNextResultSet              = rowsBase{}
+	_ driver.RowsColumnTypeDatabaseTypeName = rowsBase{}
+	_ driver.RowsColumnTypeLength           = rowsBase{}
+	_ driver.RowsColumnTypeNullable         = rowsBase{}
+	_ driver.RowsColumnTypePrecisionScale   = rowsBase{}
+	_ driver.RowsColumnTypeScanType         = rowsBase{}
+)
+
+// rowsBase delegates everything that rows can do to the parent's rows. What
+// the parent does not offer answers as database/sql does in its absence, so
+// one type serves every parent.
+type rowsBase struct{ driver.Rows }
+
+// Unwrap returns the parent's rows.
+func (r rowsBase) Unwrap() driver.Rows { return r.Rows }
+
+func (r rowsBase) HasNextResultSet() bool {
+	n, ok := r.Rows.(driver.RowsNextResultSet)
+	return ok && n.HasNextResultSet()
+}
+
+func (r rowsBase) NextResultSet() error {
+	if n, ok := r.Rows.(driver.RowsNextResultSet); ok {
+		return n.NextResultSet()
+	}
+	return io.EOF
+}
+
+func (r rowsBase) ColumnTypeDatabaseTypeName(i int) string {
+	if t, ok := r.Rows.(driver.RowsColumnTypeDatabaseTypeName); ok {
+		return t.ColumnTypeDatabaseTypeName(i)
+	}
+	return ""
+}
+
+func (r rowsBase) ColumnTypeLength(i int) (int64, bool) {
+	if t, ok := r.Rows.(driver.RowsColumnTypeLength); ok {
+		return t.ColumnTypeLength(i)
+	}
+	return 0, false
+}
+
+func (r rowsBase) ColumnTypeNullable(i int) (nullable, ok bool) {
+	if t, ok := r.Rows.(driver.RowsColumnTypeNullable); ok {
+		return t.ColumnTypeNullable(i)
+	}
+	return false, false
+}
+
+func (r rowsBase) ColumnTypePrecisionScale(i int) (precision, scale int64, ok bool) {
+	if t, ok := r.Rows.(driver.RowsColumnTypePrecisionScale); ok {
+		return t.ColumnTypePrecisionScale(i)
+	}
+	return 0, 0, false
+}
+
+func (r rowsBase) ColumnTypeScanType(i int) reflect.Type {
+	if t, ok := r.Rows.(driver.RowsColumnTypeScanType); ok {
+		return t.ColumnTypeScanType(i)
+	}
+	return reflect.TypeFor[any]()
+}
+
+// finishingRows does something once, after the parent's rows are closed: at
+// the end of the last result set, so that its error is reported by Rows.Err,
+// or at Close.
+type finishingRows struct {
+	rowsBase
+	finish func(failed bool) error
+	done   bool
+	failed bool
+}
+
+var errRowsFailed = errors.New("slotsql: reading the rows failed")
+
+func (r *finishingRows) Next(dest []driver.Value) error {
+	err := r.Rows.Next(dest)
+	switch {
+	case err == nil:
+	case err != io.EOF:
+		r.failed = true
+	}
+	return err
+}
+
+func (r *finishingRows) Close() error {
+	if r.done {
+		return nil
+	}
+	r.done = true
+	err := r.Rows.Close()
+	if ferr := r.finish(r.failed || err != nil); err == nil && !(r.failed && errors.Is(ferr, errRowsFailed)) {
+		err = ferr
+	}
+	return err
+}
+
+// typedRows reports for counters the column types that the plain column has.
+type typedRows struct {
+	rowsBase
+	types  map[int]columnType
+	values bool // the parent takes scan types from the values
+}
+
+func (c *conn) typed(rows driver.Rows, outputs []rewrite.Output) driver.Rows {
+	t := &typedRows{rowsBase: rowsBase{rows}, types: make(map[int]columnType, len(outputs)), values: c.shared.dialect.Traits().ValueTypes}
+	for _, o := range outputs {
+		if ct, ok := c.schema.columns[o.Table][o.Column]; ok {
+			t.types[o.Index] = ct
+		}
+	}
+	return t
+}
+
+func (r *typedRows) ColumnTypeDatabaseTypeName(i int) string {
+	if t, ok := r.types[i]; ok {
+		return t.name
+	}
+	return r.rowsBase.ColumnTypeDatabaseTypeName(i)
+}
+
+func (r *typedRows) ColumnTypeLength(i int) (int64, bool) {
+	if t, ok := r.types[i]; ok && !r.values {
+		return t.length, t.hasLength
+	}
+	return r.rowsBase.ColumnTypeLength(i)
+}
+
+func (r *typedRows) ColumnTypeNullable(i int) (nullable, ok bool) {
+	if t, ok := r.types[i]; ok && !r.values {
+		return t.nullable, t.hasNul
+	}
+	return r.rowsBase.ColumnTypeNullable(i)
+}
+
+func (r *typedRows) ColumnTypePrecisionScale(i int) (precision, scale int64, ok bool) {
+	if t, ok := r.types[i]; ok && !r.values {
+		return t.precision, t.scale, t.hasPrecision
+	}
+	return r.rowsBase.ColumnTypePrecisionScale(i)
+}
+
+func (r *typedRows) ColumnTypeScanType(i int) reflect.Type {
+	if t, ok := r.types[i]; ok && !r.values {
+		return t.scan
+	}
+	return r.rowsBase.ColumnTypeScanType(i)
+}
+
+// bufferedRows are rows that have been read to the end.
+type bufferedRows struct {
+	columns []string
+	types   []columnType
+	rows    [][]driver.Value
+}
+
+// bufferRows reads all rows, closes them and ends the transaction they were
+// read in.
+func bufferRows(rows driver.Rows, end func(error) error) (driver.Rows, error) {
+	b := &bufferedRows{columns: rows.Columns()}
+	all, err := readAll(rows)
+	b.rows = all
+	for i := range b.columns {
+		b.types = append(b.types, typeOf(rows, i))
+	}
+	if cerr := rows.Close(); err == nil {
+		err = cerr
+	}
+	if err := end(err); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+func (b *bufferedRows) Columns() []string { return b.columns }
+
+func (b *bufferedRows) Close() error { return nil }
+
+func (b *bufferedRows) Next(dest []driver.Value) error {
+	if len(b.rows) == 0 {
+		return io.EOF
+	}
+	copy(dest, b.rows[0])
+	b.rows = b.rows[1:]
+	return nil
+}
+
+func (b *bufferedRows) ColumnTypeDatabaseTypeName(i int) string { return b.types[i].name }
+
+func (b *bufferedRows) ColumnTypeLength(i int) (int64, bool) {
+	return b.types[i].length, b.types[i].hasLength
+}
+
+func (b *bufferedRows) ColumnTypeNullable(i int) (nullable, ok bool) {
+	return b.types[i].nullable, b.types[i].hasNul
+}
+
+func (b *bufferedRows) ColumnTypePrecisionScale(i int) (precision, scale int64, ok bool) {
+	return b.types[i].precision, b.types[i].scale, b.types[i].hasPrecision
+}
+
+func (b *bufferedRows) ColumnTypeScanType(i int) reflect.Type {
+	if b.types[i].scan == nil {
+		return reflect.TypeFor[any]()
+	}
+	return b.types[i].scan
+}

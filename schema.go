@@ -1,0 +1,251 @@
+package slotsql
+
+import (
+	"context"
+	"database/sql/driver"
+	"reflect"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// schema is what is known of the tables of one namespace, and the plans made
+// with it. It implements rewrite.Catalog. Facts are only added; when one turns
+// out to be wrong the whole schema is marked stale and read again.
+type schema struct {
+	shared   *shared
+	counters []*rewrite.Table
+	columns  map[*rewrite.Table]map[string]columnType
+	planner  rewrite.Planner
+	plans    planCache
+	stale    atomic.Bool
+
+	mu    sync.RWMutex
+	known map[string]*rewrite.Table // by name as written, folded
+}
+
+// columnType is what the parent reports of a plain counter column.
+type columnType struct {
+	name             string
+	scan             reflect.Type
+	length           int64
+	hasLength        bool
+	nullable, hasNul bool
+	precision, scale int64
+	hasPrecision     bool
+}
+
+func loadSchema(ctx context.Context, s *shared, ss *session, namespace string, strict bool) (*schema, error) {
+	sc := &schema{shared: s, known: map[string]*rewrite.Table{}, columns: map[*rewrite.Table]map[string]columnType{}}
+	sc.planner = rewrite.Planner{Dialect: s.dialect, Catalog: sc}
+	var problems []Problem
+	var checked []checkedTable
+	for i := range s.tables {
+		cfg := &s.tables[i]
+		t, err := s.dialect.Table(ctx, ss, cfg.Schema, cfg.Table)
+		if err != nil {
+			return nil, err
+		}
+		if !strict && (t == nil || t.IsView || t.Temporary) {
+			continue
+		}
+		more, counter := checkTable(cfg, t, s.dialect.Name())
+		problems = append(problems, more...)
+		if len(more) > 0 {
+			continue
+		}
+		t.Counter = counter
+		checked = append(checked, checkedTable{cfg, t})
+	}
+	problems = append(problems, checkTogether(checked, s.dialect.Name())...)
+	if len(problems) > 0 {
+		return nil, asConfigError(problems)
+	}
+	for _, c := range checked {
+		more, err := sc.slotTable(ctx, ss, c)
+		if err != nil {
+			return nil, err
+		}
+		problems = append(problems, more...)
+	}
+	if len(problems) > 0 {
+		return nil, asConfigError(problems)
+	}
+	for _, c := range checked {
+		if err := sc.add(ctx, ss, c.table); err != nil {
+			return nil, err
+		}
+	}
+	return sc, nil
+}
+
+// slotTable holds a table's slot table against what it needs, and creates a
+// missing one when the configuration says so.
+func (sc *schema) slotTable(ctx context.Context, ss *session, c checkedTable) ([]Problem, error) {
+	d := sc.shared.dialect
+	slots, err := d.Table(ctx, ss, c.table.Counter.SlotSchema, c.table.Counter.SlotTable)
+	if err != nil {
+		return nil, err
+	}
+	if slots == nil && sc.shared.config.AutoMigrate() {
+		if err := ss.conn.migrate(ctx, d.CreateSlots(c.table)); err != nil {
+			return nil, err
+		}
+		if slots, err = d.Table(ctx, ss, c.table.Counter.SlotSchema, c.table.Counter.SlotTable); err != nil {
+			return nil, err
+		}
+	}
+	return c.config.locate(checkSlotTable(c.table, slots)), nil
+}
+
+// add takes a checked table into the schema. Counters that cannot be slotted
+// are taken off it: they then are ordinary columns, for which every statement
+// is right as it is, once no slot holds anything for them.
+func (sc *schema) add(ctx context.Context, ss *session, t *rewrite.Table) error {
+	var slotted, plain []string
+	for _, c := range t.Counter.Counters {
+		if ok, _ := t.Slottable(c); ok {
+			slotted = append(slotted, c)
+		} else {
+			plain = append(plain, c)
+		}
+	}
+	if len(plain) > 0 {
+		if err := sc.foldOnce(ctx, ss, t, plain); err != nil {
+			return err
+		}
+	}
+	t.Counter.Counters = slotted
+	if len(slotted) == 0 {
+		return nil
+	}
+	types, err := ss.columnTypes(ctx, sc.shared.dialect, t)
+	if err != nil {
+		return err
+	}
+	sc.counters = append(sc.counters, t)
+	sc.columns[t] = types
+	return nil
+}
+
+// foldOnce drains a table that has slots left of a time when more of its
+// counters could be slotted.
+func (sc *schema) foldOnce(ctx context.Context, ss *session, t *rewrite.Table, columns []string) error {
+	d := sc.shared.dialect
+	conds := make([]string, len(columns))
+	for i, c := range columns {
+		conds[i] = d.Quote(c) + " <> 0"
+	}
+	from := d.Quote(t.Counter.SlotSchema) + "." + d.Quote(t.Counter.SlotTable)
+	rows, err := ss.Query(ctx, "SELECT 1 FROM "+from+" WHERE "+strings.Join(conds, " OR ")+" LIMIT 1")
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	scope := rewrite.Scope{Ref: d.Quote(t.Schema) + "." + d.Quote(t.Name), Qualifier: d.Quote(t.Name)}
+	return ss.conn.inTx(ctx, func() error {
+		for _, q := range append(d.Lock(t, scope), d.Fold(t, scope)...) {
+			if err := ss.Exec(ctx, q); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Counters implements rewrite.Catalog.
+func (sc *schema) Counters() []*rewrite.Table { return sc.counters }
+
+// Lookup implements rewrite.Catalog.
+func (sc *schema) Lookup(name []rewrite.Ident) (*rewrite.Table, bool) {
+	sc.mu.RLock()
+	defer sc.mu.RUnlock()
+	t, ok := sc.known[sc.nameKey(name)]
+	return t, ok
+}
+
+func (sc *schema) nameKey(name []rewrite.Ident) string {
+	var b strings.Builder
+	for _, n := range name {
+		b.WriteString(sc.fold(n))
+		b.WriteByte(0)
+	}
+	return b.String()
+}
+
+// fold returns a name as written in the form the database stores it.
+func (sc *schema) fold(n rewrite.Ident) string {
+	if lower := strings.ToLower(n.Name); sc.shared.dialect.SameTable(n, lower) {
+		return lower
+	}
+	return n.Name
+}
+
+// learn looks tables up for the planner.
+func (sc *schema) learn(ctx context.Context, ss *session, names [][]rewrite.Ident) error {
+	for _, n := range names {
+		ns := ""
+		if len(n) > 1 {
+			ns = sc.fold(n[len(n)-2])
+		}
+		t, err := sc.shared.dialect.Table(ctx, ss, ns, sc.fold(n[len(n)-1]))
+		if err != nil {
+			return err
+		}
+		if t != nil && !t.Temporary {
+			for _, c := range sc.counters {
+				if c.Schema == t.Schema && c.Name == t.Name {
+					t = c
+				}
+			}
+		}
+		sc.mu.Lock()
+		if len(sc.known) > maxKnownTables {
+			clear(sc.known)
+		}
+		sc.known[sc.nameKey(n)] = t
+		sc.mu.Unlock()
+	}
+	return nil
+}
+
+// maxKnownTables bounds the facts kept of tables that are no counter tables.
+const maxKnownTables = 10000
+
+// columnTypes asks the parent what it reports of the plain counter columns.
+func (ss *session) columnTypes(ctx context.Context, d rewrite.Dialect, t *rewrite.Table) (map[string]columnType, error) {
+	var cols []string
+	for _, c := range t.Counter.Counters {
+		cols = append(cols, d.Quote(c))
+	}
+	rows, err := ss.conn.parentQuery(ctx, "SELECT "+strings.Join(cols, ", ")+" FROM "+d.Quote(t.Schema)+"."+d.Quote(t.Name)+" WHERE 1=0", nil)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]columnType{}
+	for i, c := range t.Counter.Counters {
+		out[c] = typeOf(rows, i)
+	}
+	return out, rows.Close()
+}
+
+func typeOf(rows driver.Rows, i int) columnType {
+	var t columnType
+	if r, ok := rows.(driver.RowsColumnTypeDatabaseTypeName); ok {
+		t.name = r.ColumnTypeDatabaseTypeName(i)
+	}
+	if r, ok := rows.(driver.RowsColumnTypeScanType); ok {
+		t.scan = r.ColumnTypeScanType(i)
+	}
+	if r, ok := rows.(driver.RowsColumnTypeLength); ok {
+		t.length, t.hasLength = r.ColumnTypeLength(i)
+	}
+	if r, ok := rows.(driver.RowsColumnTypeNullable); ok {
+		t.nullable, t.hasNul = r.ColumnTypeNullable(i)
+	}
+	if r, ok := rows.(driver.RowsColumnTypePrecisionScale); ok {
+		t.precision, t.scale, t.hasPrecision = r.ColumnTypePrecisionScale(i)
+	}
+	return t
+}

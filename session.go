@@ -1,0 +1,74 @@
+package slotsql
+
+import (
+	"context"
+	"database/sql/driver"
+	"io"
+
+	"github.com/slotsql/slotsql/dialect"
+)
+
+var _ dialect.Session = (*session)(nil)
+
+// session lets a dialect run slotsql's own statements on a connection.
+type session struct{ conn *conn }
+
+// Query implements dialect.Session.
+func (s *session) Query(ctx context.Context, sql string, args ...any) ([][]any, error) {
+	rows, err := s.conn.parentQuery(ctx, sql, namedValues(args))
+	if err != nil {
+		return nil, err
+	}
+	all, err := readAll(rows)
+	if cerr := rows.Close(); err == nil {
+		err = cerr
+	}
+	out := make([][]any, len(all))
+	for i, r := range all {
+		out[i] = make([]any, len(r))
+		for j, v := range r {
+			out[i][j] = v
+		}
+	}
+	return out, err
+}
+
+// Exec implements dialect.Session.
+func (s *session) Exec(ctx context.Context, sql string, args ...any) error {
+	_, err := s.conn.parentExec(ctx, sql, namedValues(args))
+	return err
+}
+
+func namedValues(args []any) []driver.NamedValue {
+	out := make([]driver.NamedValue, len(args))
+	for i, a := range args {
+		if n, ok := a.(int); ok {
+			a = int64(n)
+		}
+		out[i] = driver.NamedValue{Ordinal: i + 1, Value: a}
+	}
+	return out
+}
+
+// readAll reads the rows of one result set. Byte slices are copied: the parent
+// may reuse them.
+func readAll(rows driver.Rows) ([][]driver.Value, error) {
+	var out [][]driver.Value
+	n := len(rows.Columns())
+	for {
+		row := make([]driver.Value, n)
+		switch err := rows.Next(row); err {
+		case nil:
+		case io.EOF:
+			return out, nil
+		default:
+			return out, err
+		}
+		for i, v := range row {
+			if b, ok := v.([]byte); ok && b != nil {
+				row[i] = append([]byte{}, b...)
+			}
+		}
+		out = append(out, row)
+	}
+}

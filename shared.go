@@ -1,0 +1,128 @@
+package slotsql
+
+import (
+	"context"
+	"math/rand/v2"
+	"strings"
+	"sync"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// shared is what the connections of one connector share: the configuration,
+// the facts of the database per namespace, and the slot numbers in use.
+type shared struct {
+	dialect dialect.Dialect
+	config  *Config
+	tables  []TableConfig
+	folded  []string // lower-case names of the configured tables
+
+	untouched planCache // texts that name no configured table
+
+	mu       sync.Mutex
+	schemas  map[string]*schema // by namespace
+	first    *schema            // of a connection that has changed nothing
+	slots    []bool             // slot numbers in use by live connections
+	slotBase int                // random, so that processes seldom start at the same slot
+}
+
+func newShared(d dialect.Dialect, config *Config) *shared {
+	s := &shared{dialect: d, config: config, tables: config.Tables(), schemas: map[string]*schema{}}
+	for _, t := range s.tables {
+		s.folded = append(s.folded, strings.ToLower(t.Table))
+	}
+	s.slotBase = rand.IntN(1 << 16)
+	return s
+}
+
+// takeSlot returns the lowest number that no live connection of this connector
+// holds. Connections of one process so never share a slot while there are
+// enough; that is an optimisation, sharing is exact, too.
+func (s *shared) takeSlot() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, used := range s.slots {
+		if !used {
+			s.slots[i] = true
+			return i
+		}
+	}
+	s.slots = append(s.slots, true)
+	return len(s.slots) - 1
+}
+
+func (s *shared) freeSlot(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.slots[n] = false
+}
+
+// mentions says whether a text can concern a configured table at all.
+func (s *shared) mentions(text string) bool {
+	for _, name := range s.folded {
+		if rewrite.ContainsFold(text, name) {
+			return true
+		}
+	}
+	return rewrite.EscapedNames(s.dialect.Lexis(), text)
+}
+
+// open returns the facts for a connection that has not changed its namespace.
+// The first call reads them; when that fails the next connection tries again.
+func (s *shared) open(ctx context.Context, ss *session) (*schema, error) {
+	s.mu.Lock()
+	sc := s.first
+	s.mu.Unlock()
+	if sc != nil && !sc.stale.Load() {
+		return sc, nil
+	}
+	sc, err := s.load(ctx, ss, true)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	s.first = sc
+	s.mu.Unlock()
+	return sc, nil
+}
+
+// load reads the facts that hold in the session's namespace. In the namespace
+// the connector opens with (strict) every configured table must be there and
+// fit; in any other one a table that is missing is simply not a counter table.
+func (s *shared) load(ctx context.Context, ss *session, strict bool) (*schema, error) {
+	namespace, err := s.dialect.Namespace(ctx, ss)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	sc := s.schemas[namespace]
+	s.mu.Unlock()
+	if sc != nil && !sc.stale.Load() {
+		return sc, nil
+	}
+	if sc, err = loadSchema(ctx, s, ss, namespace, strict); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	s.schemas[namespace] = sc
+	s.mu.Unlock()
+	return sc, nil
+}
+
+// expire marks the facts of every namespace as out of date.
+func (s *shared) expire() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, sc := range s.schemas {
+		sc.stale.Store(true)
+	}
+	s.schemas = map[string]*schema{}
+}
+
+func asConfigError(problems []Problem) error {
+	if len(problems) == 0 {
+		return nil
+	}
+	return &ConfigError{Problems: problems}
+}

@@ -1,0 +1,146 @@
+package slotsql
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+var (
+	_ driver.Stmt              = (*stmt)(nil)
+	_ driver.StmtExecContext   = (*stmt)(nil)
+	_ driver.StmtQueryContext  = (*stmt)(nil)
+	_ driver.NamedValueChecker = (*stmt)(nil)
+	_ driver.ColumnConverter   = (*stmt)(nil) //nolint:staticcheck // delegated for old parents
+	_ via                      = (*stmt)(nil)
+)
+
+// stmt is a prepared statement: the plan's text prepared on the parent, and
+// the slotted upsert too once it is used. NumInput is the original text's, which
+// the plan's text shares.
+type stmt struct {
+	conn   *conn
+	query  string
+	plan   *rewrite.Plan
+	parent driver.Stmt
+
+	upsert driver.Stmt // prepared upsert of upsertPlan
+	upPlan *rewrite.Plan
+}
+
+// Unwrap returns the parent's statement for the plan's text.
+func (s *stmt) Unwrap() driver.Stmt { return s.parent }
+
+// Close implements driver.Stmt.
+func (s *stmt) Close() error {
+	err := s.parent.Close()
+	if s.upsert != nil {
+		err = errors.Join(err, s.upsert.Close())
+		s.upsert = nil
+	}
+	return err
+}
+
+// NumInput implements driver.Stmt.
+func (s *stmt) NumInput() int { return s.parent.NumInput() }
+
+// CheckNamedValue implements driver.NamedValueChecker: the parent's statement
+// first, then its connection, as database/sql asks them.
+func (s *stmt) CheckNamedValue(v *driver.NamedValue) error {
+	if n, ok := s.parent.(driver.NamedValueChecker); ok {
+		return n.CheckNamedValue(v)
+	}
+	return s.conn.CheckNamedValue(v)
+}
+
+// ColumnConverter implements driver.ColumnConverter.
+func (s *stmt) ColumnConverter(i int) driver.ValueConverter {
+	if c, ok := s.parent.(driver.ColumnConverter); ok { //nolint:staticcheck // the parent's choice
+		return c.ColumnConverter(i)
+	}
+	return driver.DefaultParameterConverter
+}
+
+// Exec implements driver.Stmt.
+func (s *stmt) Exec(args []driver.Value) (driver.Result, error) {
+	return s.ExecContext(context.Background(), named(args))
+}
+
+// Query implements driver.Stmt.
+func (s *stmt) Query(args []driver.Value) (driver.Rows, error) {
+	return s.QueryContext(context.Background(), named(args))
+}
+
+func named(args []driver.Value) []driver.NamedValue {
+	out := make([]driver.NamedValue, len(args))
+	for i, v := range args {
+		out[i] = driver.NamedValue{Ordinal: i + 1, Value: v}
+	}
+	return out
+}
+
+// ExecContext implements driver.StmtExecContext.
+func (s *stmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
+	r, err := s.ready(ctx, args)
+	if err != nil {
+		return nil, err
+	}
+	return r.exec(ctx)
+}
+
+// QueryContext implements driver.StmtQueryContext.
+func (s *stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
+	r, err := s.ready(ctx, args)
+	if err != nil {
+		return nil, err
+	}
+	return r.query(ctx)
+}
+
+// ready plans again: what was true when the statement was prepared may have
+// changed. The plan comes from the cache while it has not.
+func (s *stmt) ready(ctx context.Context, args []driver.NamedValue) (*run, error) {
+	_, values, options, err := s.conn.engine.rewriteArgs(ctx, s.conn.parent, s.query, args)
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.conn.plan(ctx, s.query)
+	if err != nil {
+		return nil, err
+	}
+	if p != s.plan && p.Text != s.plan.Text {
+		parent, err := s.conn.parentPrepare(ctx, p.Text)
+		if err != nil {
+			return nil, err
+		}
+		_ = s.parent.Close()
+		s.parent = parent
+	}
+	s.plan = p
+	return s.conn.run(p, s, call{args: values, options: options}), nil
+}
+
+func (s *stmt) execText(ctx context.Context, _ *rewrite.Plan, c call) (driver.Result, error) {
+	return stmtExec(ctx, s.parent, joinArgs(c.options, c.args))
+}
+
+func (s *stmt) queryText(ctx context.Context, _ *rewrite.Plan, c call) (driver.Rows, error) {
+	return stmtQuery(ctx, s.parent, joinArgs(c.options, c.args))
+}
+
+func (s *stmt) increment(ctx context.Context, p *rewrite.Plan, args []driver.NamedValue) (driver.Result, error) {
+	if s.upsert == nil || s.upPlan != p {
+		if s.upsert != nil {
+			_ = s.upsert.Close()
+			s.upsert = nil
+		}
+		up, err := s.conn.parentPrepare(ctx, p.Increment.SQL)
+		if err != nil {
+			return nil, err
+		}
+		s.upsert, s.upPlan = up, p
+	}
+	return stmtExec(ctx, s.upsert, args)
+}
