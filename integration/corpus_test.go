@@ -217,7 +217,7 @@ func slotted(t *testing.T, p *twin.Pair, tables []counterTable) {
 			t.Errorf("slot table of %s: %v", table.name, err)
 		}
 		if n == 0 {
-			t.Logf("table %s: no increment was slotted", table.name)
+			t.Logf("table %s: no slot rows after the first increments", table.name)
 		}
 		sum += n
 	}

@@ -4,6 +4,10 @@ import (
 	"database/sql"
 	"os"
 	"sync"
+
+	_ "github.com/slotsql/slotsql/mysql"
+	_ "github.com/slotsql/slotsql/postgres"
+	_ "github.com/slotsql/slotsql/sqlite"
 )
 
 var environment sync.Mutex
