@@ -14,7 +14,7 @@ func (t *translator) clauses(r rng, into map[ast.Token]rng) {
 	lo := r.lo
 	for i := r.lo; i < r.hi; i = t.next(i) {
 		k := t.tok[i].kind
-		if !isClause(k) || !t.startsClause(i, r) {
+		if !isClause(k) || !t.startsClause(i, r) || k == ast.Token_FROM && last == k { // FROM ROWS FROM (
 			continue
 		}
 		if last != 0 {
@@ -47,7 +47,10 @@ func isSetOp(k ast.Token) bool {
 // startsClause says whether a keyword at i is one, and not a name or a part
 // of an expression. All but VALUES are reserved words.
 func (t *translator) startsClause(i int, r rng) bool {
-	if t.label(i) {
+	switch k := t.tok[i].kind; {
+	case k == ast.Token_VALUES || k == ast.Token_SELECT: // CREATE TABLE t AS SELECT
+		return i == r.lo
+	case t.label(i):
 		return false
 	}
 	switch t.tok[i].kind {
@@ -55,8 +58,6 @@ func (t *translator) startsClause(i int, r rng) bool {
 		return !t.is(i-1, ast.Token_DISTINCT) || !t.is(i-2, ast.Token_IS) && !t.is(i-2, ast.Token_NOT)
 	case ast.Token_GROUP_P, ast.Token_ORDER: // WITHIN GROUP (
 		return t.is(i+1, ast.Token_BY)
-	case ast.Token_VALUES, ast.Token_SELECT:
-		return i == r.lo
 	}
 	return true
 }

@@ -2,9 +2,8 @@ package postgres
 
 import "github.com/slotsql/slotsql/rewrite"
 
-// Traits implements rewrite.Dialect: PostgreSQL is the case the others are
-// measured against.
-func (*Dialect) Traits() rewrite.Traits { return rewrite.Traits{} }
+// Traits implements rewrite.Dialect.
+func (*Dialect) Traits() rewrite.Traits { return rewrite.Traits{MultiIsTx: true} }
 
 // Truncate implements rewrite.Dialect. TRUNCATE refuses a table that a foreign
 // key references unless the referencing table is truncated with it.

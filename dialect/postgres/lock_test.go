@@ -1,0 +1,222 @@
+package postgres
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+var levels = []string{"READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"}
+
+// pair returns two sessions and a third one to watch them.
+func pair(t *testing.T) (a, b, watch *session, tb *rewrite.Table) {
+	open := database(t, posts, `INSERT INTO posts (id, title, likes) VALUES (1, 'one', 0), (2, 'two', 0)`)
+	a, b, watch = open(), open(), open()
+	tb = a.counter("posts", []string{"id"}, 4, "views", "likes")
+	a.migrate(tb)
+	return a, b, watch, tb
+}
+
+func eachLevel(t *testing.T, f func(t *testing.T, level string)) {
+	t.Parallel()
+	for _, level := range levels {
+		t.Run(level, func(t *testing.T) {
+			t.Parallel()
+			f(t, level)
+		})
+	}
+}
+
+func TestDrainBlocksIncrement(t *testing.T) {
+	eachLevel(t, func(t *testing.T, level string) {
+		for _, scope := range []rewrite.Scope{one("id = 1"), {}} {
+			a, b, watch, tb := pair(t)
+			a.exec("BEGIN ISOLATION LEVEL " + level)
+			a.run(drain(tb, scope)...)
+			a.exec("UPDATE posts SET views = 100 WHERE id = 1")
+			wait := b.blocks(watch, incr(tb, "id = 1", 2, "views", "1"))
+			a.exec("COMMIT")
+			if n, err := wait(); n != 1 || err != nil {
+				t.Errorf("increment after the drain: %d, %v", n, err)
+			}
+			watch.wants(total(tb, "views", "id = 1"), "101")
+		}
+	})
+}
+
+func TestIncrementBlocksDrain(t *testing.T) {
+	eachLevel(t, func(t *testing.T, level string) {
+		for _, scope := range []rewrite.Scope{one("id = 1"), {}} {
+			a, b, watch, tb := pair(t)
+			b.exec("BEGIN")
+			b.exec(incr(tb, "id = 1", 2, "views", "1"))
+			a.exec("BEGIN ISOLATION LEVEL " + level)
+			lock := New().Lock(tb, scope)
+			wait := a.blocks(watch, lock[0])
+			b.exec("COMMIT")
+			if _, err := wait(); err != nil {
+				t.Fatal(err)
+			}
+			// What the snapshot does not show must not go unnoticed.
+			var err error
+			for _, text := range append(lock[1:], New().Fold(tb, scope)...) {
+				if _, err = a.try(text); err != nil {
+					break
+				}
+			}
+			seen := level == "READ COMMITTED" || scope.Where == ""
+			if seen && err != nil || !seen && state(err) != "40001" {
+				t.Errorf("scope %q: %v", scope.Where, err)
+			}
+			if err == nil {
+				a.exec("UPDATE posts SET title = 'x' || views WHERE id = 1")
+				a.wants("SELECT title FROM posts WHERE id = 1", "x1")
+			}
+			a.exec("ROLLBACK")
+			watch.wants(total(tb, "views", "id = 1"), "1")
+		}
+	})
+}
+
+// A slot that is new or changed since the snapshot fails the drain as a
+// changed row fails the plain statement.
+func TestStaleSnapshot(t *testing.T) {
+	t.Parallel()
+	for _, level := range levels[1:] {
+		for _, scope := range []rewrite.Scope{one("id = 1"), {}} {
+			for _, before := range []bool{false, true} {
+				t.Run(fmt.Sprint(level, scope.Where, before), func(t *testing.T) {
+					t.Parallel()
+					a, b, _, tb := pair(t)
+					if before {
+						b.exec(incr(tb, "id = 1", 2, "views", "1"))
+					}
+					a.exec("BEGIN ISOLATION LEVEL " + level)
+					a.value("SELECT count(*) FROM posts")
+					b.exec(incr(tb, "id = 1", 2, "views", "1"))
+					var err error
+					for _, text := range drain(tb, scope) {
+						if _, err = a.try(text); err != nil {
+							break
+						}
+					}
+					if state(err) != "40001" {
+						t.Errorf("drain on a stale snapshot: %v", err)
+					}
+					a.exec("ROLLBACK")
+
+					// Another key's slots are no reason to fail.
+					a.exec("BEGIN ISOLATION LEVEL " + level)
+					a.value("SELECT count(*) FROM posts")
+					b.exec(incr(tb, "id = 2", 2, "views", "1"))
+					a.run(drain(tb, one("id = 1"))...)
+					a.exec("COMMIT")
+				})
+			}
+		}
+	}
+}
+
+// A drain in a transaction that has made increments of its own folds them.
+func TestDrainOfOwnIncrements(t *testing.T) {
+	eachLevel(t, func(t *testing.T, level string) {
+		for _, scope := range []rewrite.Scope{one("id = 1"), {}} {
+			a, _, _, tb := pair(t)
+			a.exec("BEGIN ISOLATION LEVEL " + level)
+			a.exec(incr(tb, "id = 1", 2, "views", "1"))
+			a.run(drain(tb, scope)...)
+			a.wants("SELECT views FROM posts WHERE id = 1", "1")
+			a.exec(incr(tb, "id = 1", 2, "views", "1"))
+			a.wants(total(tb, "views", "id = 1"), "2")
+			a.exec("COMMIT")
+			a.wants(total(tb, "views", "id = 1"), "2")
+		}
+	})
+}
+
+func TestOrdinaryUpdateDoesNotBlock(t *testing.T) {
+	t.Parallel()
+	a, b, _, tb := pair(t)
+	a.exec("BEGIN")
+	a.exec("UPDATE posts SET title = 'new', views = views + 1 WHERE id = 1")
+	b.exec("SET lock_timeout = '5s'")
+	if n := b.exec(incr(tb, "id = 1", 0, "views", "1")); n != 1 {
+		t.Errorf("%d rows", n)
+	}
+	a.exec("COMMIT")
+	a.wants(total(tb, "views", "id = 1"), "2")
+
+	a.exec("BEGIN")
+	a.exec(incr(tb, "id = 1", 1, "views", "1"))
+	if n := b.exec("UPDATE posts SET title = 'newer' WHERE id = 1"); n != 1 {
+		t.Errorf("%d rows", n)
+	}
+	if n := b.exec(incr(tb, "id = 1", 0, "views", "1")); n != 1 {
+		t.Errorf("another slot: %d rows", n)
+	}
+	a.exec("COMMIT")
+	a.wants(total(tb, "views", "id = 1"), "4")
+}
+
+// A racing DELETE decides how many rows an increment affects.
+func TestRacingDelete(t *testing.T) {
+	t.Parallel()
+	a, b, watch, tb := pair(t)
+	a.exec("BEGIN")
+	a.exec("DELETE FROM posts WHERE id = 1")
+	wait := b.blocks(watch, incr(tb, "id = 1", 0, "views", "1"))
+	a.exec("COMMIT")
+	if n, err := wait(); n != 0 || err != nil {
+		t.Errorf("increment of a deleted row: %d, %v", n, err)
+	}
+
+	b.exec("BEGIN")
+	b.exec(incr(tb, "id = 2", 0, "views", "1"))
+	wait = a.blocks(watch, "DELETE FROM posts WHERE id = 2")
+	b.exec("COMMIT")
+	if n, err := wait(); n != 1 || err != nil {
+		t.Errorf("delete of an incremented row: %d, %v", n, err)
+	}
+	watch.wants("SELECT count(*) FROM posts_slots", "0")
+}
+
+func TestCreateSlotsAtTheSameTime(t *testing.T) {
+	t.Parallel()
+	open := database(t, posts)
+	tb := open().counter("posts", []string{"id"}, 4, "views")
+	const n = 8
+	errs := make(chan error, n)
+	for range n {
+		s := open()
+		go func() {
+			errs <- func() error {
+				if _, err := s.try("BEGIN"); err != nil {
+					return err
+				}
+				for _, text := range New().CreateSlots(tb) {
+					if _, err := s.try(text); err != nil {
+						return err
+					}
+				}
+				_, err := s.try("COMMIT")
+				return err
+			}()
+		}()
+	}
+	for range n {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestForeignKeyFollowsTheBaseRow(t *testing.T) {
+	t.Parallel()
+	a, _, _, tb := pair(t)
+	a.exec(incr(tb, "id = 1", 0, "views", "1"))
+	a.exec("UPDATE posts SET id = 7 WHERE id = 1")
+	a.wants(total(tb, "views", "id = 7"), "1")
+	a.exec("DELETE FROM posts")
+	a.wants("SELECT count(*) FROM posts_slots", "0")
+}

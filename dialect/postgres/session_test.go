@@ -1,0 +1,188 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	_ "github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/slotsql/slotsql/integration/server"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// session is one connection to a test's own database.
+type session struct {
+	t    testing.TB
+	conn *sql.Conn
+	pid  string
+}
+
+// database opens a new database and returns a way to open sessions on it.
+func database(t testing.TB, setup ...string) func() *session {
+	t.Helper()
+	db, err := sql.Open("pgx", server.Postgres(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	open := func() *session {
+		t.Helper()
+		c, err := db.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &session{t: t, conn: c}
+		s.pid = s.value("SELECT pg_backend_pid()")
+		return s
+	}
+	s := open()
+	for _, text := range setup {
+		s.exec(text)
+	}
+	return open
+}
+
+func (s *session) Query(ctx context.Context, text string, args ...any) ([][]any, error) {
+	rows, err := s.conn.QueryContext(ctx, text, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	names, err := rows.Columns()
+	if err != nil {
+		return nil, err
+	}
+	var out [][]any
+	for rows.Next() {
+		row, at := make([]any, len(names)), make([]any, len(names))
+		for i := range row {
+			at[i] = &row[i]
+		}
+		if err := rows.Scan(at...); err != nil {
+			return nil, err
+		}
+		out = append(out, row)
+	}
+	return out, rows.Err()
+}
+
+func (s *session) Exec(ctx context.Context, text string, args ...any) error {
+	_, err := s.conn.ExecContext(ctx, text, args...)
+	return err
+}
+
+// try runs a statement and returns the rows affected.
+func (s *session) try(text string, args ...any) (int64, error) {
+	res, err := s.conn.ExecContext(context.Background(), text, args...)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
+}
+
+func (s *session) exec(text string, args ...any) int64 {
+	s.t.Helper()
+	n, err := s.try(text, args...)
+	if err != nil {
+		s.t.Fatalf("%s: %v", text, err)
+	}
+	return n
+}
+
+func (s *session) run(texts ...string) {
+	s.t.Helper()
+	for _, text := range texts {
+		s.exec(text)
+	}
+}
+
+func (s *session) value(text string) string {
+	s.t.Helper()
+	rows, err := s.Query(context.Background(), text)
+	if err != nil {
+		s.t.Fatalf("%s: %v", text, err)
+	}
+	if len(rows) != 1 || len(rows[0]) != 1 {
+		s.t.Fatalf("%s: %v", text, rows)
+	}
+	if rows[0][0] == nil {
+		return "NULL"
+	}
+	return fmt.Sprint(rows[0][0])
+}
+
+func (s *session) wants(text, want string) {
+	s.t.Helper()
+	if got := s.value(text); got != want {
+		s.t.Errorf("%s\n got %s\nwant %s", text, got, want)
+	}
+}
+
+// blocks starts a statement that must wait, and returns what waits for its
+// end. The server says when it waits.
+func (s *session) blocks(watch *session, text string) func() (int64, error) {
+	s.t.Helper()
+	type result struct {
+		n   int64
+		err error
+	}
+	done := make(chan result, 1)
+	go func() {
+		n, err := s.try(text)
+		done <- result{n, err}
+	}()
+	deadline := time.Now().Add(20 * time.Second)
+	for watch.value("SELECT cardinality(pg_blocking_pids("+s.pid+"))") == "0" {
+		select {
+		case r := <-done:
+			s.t.Fatalf("did not wait: %s: %d rows, %v", text, r.n, r.err)
+		default:
+		}
+		if time.Now().After(deadline) {
+			s.t.Fatalf("neither waits nor ends: %s", text)
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+	return func() (int64, error) {
+		r := <-done
+		return r.n, r.err
+	}
+}
+
+func state(err error) string {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		return pg.Code
+	}
+	return fmt.Sprint(err)
+}
+
+// counter reads a table's facts and configures it.
+func (s *session) counter(table string, key []string, slots int, counters ...string) *rewrite.Table {
+	s.t.Helper()
+	t, err := New().Table(context.Background(), s, "", table)
+	if err != nil || t == nil {
+		s.t.Fatalf("table %s: %v, %v", table, t, err)
+	}
+	t.Counter = &rewrite.Counter{
+		Key: key, Counters: counters, Slots: slots,
+		SlotSchema: t.Schema, SlotTable: table + "_slots", SlotColumn: "slot", OnDrain: "run",
+	}
+	return t
+}
+
+// migrate creates the slot table in one transaction.
+func (s *session) migrate(t *rewrite.Table) {
+	s.t.Helper()
+	s.exec("BEGIN")
+	s.run(New().CreateSlots(t)...)
+	s.exec("COMMIT")
+}
+
+var simple = []any{pgx.QueryExecModeSimpleProtocol}
