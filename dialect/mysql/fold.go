@@ -39,12 +39,14 @@ func (d *Dialect) Fold(t *rewrite.Table, s rewrite.Scope) []string {
 	if s.Where != "" && len(key) > 0 {
 		covered = coveredKeys(t, s) + " STRAIGHT_JOIN "
 	}
+	// slot + 0 keeps the condition out of the index range: a range would also
+	// lock the first slot of the next key.
 	join := ""
 	if covered != "" {
-		join = " ON " + sameAs("slotsql_s", key, "slotsql_k")
+		join = " FORCE INDEX (PRIMARY) ON " + sameAs("slotsql_s", key, "slotsql_k")
 	}
 	source := covered + slots + " AS slotsql_s" + join
-	mark := "UPDATE " + source + fmt.Sprintf(" SET slotsql_s.%s = slotsql_s.%s + %d WHERE slotsql_s.%s < %d", slot, slot, folding, slot, folding)
+	mark := "UPDATE " + source + fmt.Sprintf(" SET slotsql_s.%s = slotsql_s.%s + %d WHERE slotsql_s.%s + 0 < %d", slot, slot, folding, slot, folding)
 
 	var sums, set, nonzero []string
 	for i, c := range t.Counter.Counters {
@@ -62,13 +64,16 @@ func (d *Dialect) Fold(t *rewrite.Table, s rewrite.Scope) []string {
 		keys = append(keys, fmt.Sprintf("slotsql_s.%s AS k%d", quote(k), i+1))
 		group = append(group, "slotsql_s."+quote(k))
 	}
-	marked := fmt.Sprintf(" WHERE slotsql_s.%s >= %d", slot, folding)
+	marked := fmt.Sprintf(" WHERE slotsql_s.%s + 0 >= %d", slot, folding)
 	derived := "SELECT " + strings.Join(append(keys, sums...), ", ") + " FROM " + source + marked
 	if len(group) > 0 {
 		derived += " GROUP BY " + strings.Join(group, ", ")
 	}
 	base := baseTable(t) + " AS slotsql_b"
 	if len(key) > 0 {
+		if u := keyIndex(t); u != nil {
+			base += " FORCE INDEX (" + indexName(u) + ")"
+		}
 		base += " ON " + sameAs("slotsql_b", key, "slotsql_f")
 	}
 	add := "UPDATE (" + derived + ") AS slotsql_f STRAIGHT_JOIN " + base +

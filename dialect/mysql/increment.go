@@ -75,6 +75,11 @@ func rowIndex(t *rewrite.Table) *rewrite.Unique {
 			return &t.Uniques[i]
 		}
 	}
+	return keyIndex(t)
+}
+
+// keyIndex is the unique key that the slots are keyed by.
+func keyIndex(t *rewrite.Table) *rewrite.Unique {
 	for i := range t.Uniques {
 		if len(t.Uniques[i].Columns) == len(t.Counter.Key) && containsAll(t.Uniques[i].Columns, t.Counter.Key) {
 			return &t.Uniques[i]

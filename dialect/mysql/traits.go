@@ -13,6 +13,7 @@ func (*Dialect) Traits() rewrite.Traits {
 		LockTables:         true,
 		ReplaceCascades:    true,
 		UpsertCounts:       true,
+		ShapeQuery:         true,
 		MultiProbe:         "DO 0; DO 0",
 	}
 }
