@@ -1,0 +1,429 @@
+package postgres
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// shapes pins what Parse makes of a statement, written by sketch.
+var shapes = []struct{ text, want string }{
+	// Increments, as applications write them.
+	{`UPDATE posts SET views = views + 1 WHERE id = $1`,
+		`update [posts] set views={views + 1} where {id = $1}`},
+	{`update Public."Posts" AS p set "Views"=COALESCE(p."Views", 0)+-1 where p.id=1 AND (blog = $2) and x between 1 and 2 RETURNING p.*, id as "Id"`,
+		`update [Public."Posts" AS p] set Views={COALESCE(p."Views", 0)+-1} where {p.id=1} {(blog = $2)} {x between 1 and 2} returning <p.*> <id as "Id">`},
+	{`UPDATE posts p SET c=c+1,d = ((d)) - $1::int WHERE a AND (b AND (c OR d)) AND NOT e AND CASE WHEN a AND b THEN c END AND f::text = 'x'::text`,
+		`update [posts p] set c={c+1} d={((d)) - $1::int} where {a} {(b AND (c OR d))} {NOT e} {CASE WHEN a AND b THEN c END} {f::text = 'x'::text}`},
+	{`UPDATE ONLY posts SET c = DEFAULT, d = -(1) FROM x JOIN y USING (id) WHERE posts.id = x.id`,
+		`update only [posts] set c=default d={-(1)} from (x join y using id) where {posts.id = x.id}`},
+	{`UPDATE posts * SET c = 1`, `update only [posts] set c={1}`},
+	{`/* a */ UPDATE posts -- b
+		SET c = /* c */ c /* ; */ + 1 /* d */ WHERE /* e */ id = 1 /* f */ ;`,
+		`update [posts] set c={c /* ; */ + 1} where {id = 1}`},
+	{`WITH q AS MATERIALIZED (SELECT 1 AS id), r (a, b) AS (DELETE FROM x WHERE y RETURNING z) UPDATE posts SET c = c + 1 WHERE id IN (SELECT id FROM q)`,
+		`with q (select <1 AS id>) r(a,b) (delete [x] where {y} returning <z>) update [posts] set c={c + 1} where {id IN (select <id> from q)}`},
+	{`UPDATE t SET c = c OPERATOR(pg_catalog.+) 1 WHERE id = ANY($1) AND n IS NOT DISTINCT FROM m AND k NOT IN (1, 2) AND s NOT LIKE '%a' ESCAPE '!' AND z IS NULL`,
+		`update [t] set c={c OPERATOR(pg_catalog.+) 1} where {id = ANY($1)} {n IS NOT DISTINCT FROM m} {k NOT IN (1, 2)} {s NOT LIKE '%a' ESCAPE '!'} {z IS NULL}`},
+
+	// INSERT.
+	{`INSERT INTO posts AS p (id, "C") VALUES (1, DEFAULT), ($1, (SELECT max(c) FROM x)) ON CONFLICT (id) WHERE live DO UPDATE SET "C" = p."C" + EXCLUDED."C" WHERE p.id > excluded.id RETURNING "C"`,
+		`insert [posts AS p] (id,C) rows 2 conflict (id) where {live} set C={p."C" + EXCLUDED."C"} where {p.id > excluded.id} returning <"C">`},
+	{`INSERT INTO posts DEFAULT VALUES`, `insert [posts] rows 1`},
+	{`INSERT INTO posts (a) OVERRIDING USER VALUE SELECT a FROM b JOIN c ON b.x = c.x ON CONFLICT ON CONSTRAINT "K" DO NOTHING`,
+		`insert only [posts] (a) (select <a> from (b join c on {b.x = c.x})) conflict on K nothing`},
+	{`INSERT INTO t (VALUES (1) ORDER BY 1)`, `insert [t] (values 1 order by {1})`},
+	{`INSERT INTO t WITH w AS (SELECT 1) SELECT * FROM w`, `insert [t] (with w (select <1>) select <*> from w)`},
+
+	// DELETE and the rest.
+	{`DELETE FROM posts USING a, b WHERE posts.id = a.id RETURNING *`,
+		`delete [posts] from a b where {posts.id = a.id} returning <*>`},
+	{`TRUNCATE a, ONLY b.c CASCADE`, `truncate a b.c`},
+	{`DROP TABLE IF EXISTS a, "B".c`, `drop B.c a`},
+	{`COMMENT ON COLUMN a.b.c IS 'x'`, `ddl a.b`},
+	{`CREATE TABLE x (id int REFERENCES y)`, `ddl x y`},
+	{`CREATE TABLE x AS SELECT 1 AS a FROM y WITH NO DATA`, `create (select <1 AS a> from y)`},
+	{`SELECT a INTO x FROM y`, `create (select <a> from y into)`},
+	{`BEGIN`, `session`}, {`set local x = 1`, `session`}, {`SAVEPOINT a`, `session`}, {`DISCARD ALL`, `session`}, {`LISTEN a`, `session`}, {`show x`, `session`},
+	{`EXPLAIN (ANALYZE, COSTS off) SELECT c FROM posts`, `explain (select <c> from posts)`},
+	{`EXPLAIN ANALYZE VERBOSE (SELECT c FROM posts)`, `explain (select <c> from posts)`},
+	{`EXPLAIN UPDATE posts SET c = 1`, `other posts`},
+	{`DECLARE k CURSOR FOR SELECT c FROM posts`, `other (select <c> from posts) posts`},
+	{`MERGE INTO posts USING x ON true WHEN MATCHED THEN DELETE`, `other posts x`},
+	{`COPY posts (a) FROM STDIN`, `other posts`}, {`LOCK posts`, `other posts`}, {`VACUUM posts`, `ddl posts`},
+	{`DO $$ BEGIN END $$`, `other`}, {`CALL f(1)`, `other`}, {`PREPARE a AS SELECT * FROM posts`, `other posts`},
+
+	// SELECT.
+	{`SELECT DISTINCT ON (a) a, b + 1 x, (c) AS from, count(*) FILTER (WHERE d), 1::numeric(3, 2) n FROM t WHERE a IS DISTINCT FROM b GROUP BY a, (b) HAVING count(*) > 1 WINDOW w AS (PARTITION BY c) ORDER BY x DESC NULLS LAST, (a) LIMIT 3 OFFSET $1 FOR UPDATE OF t`,
+		`select on {a} <a> <b + 1 x> <(c) AS from> <count(*) FILTER (WHERE d)> <1::numeric(3, 2) n> from t where {a IS DISTINCT FROM b} group by {a} {b} having {count(*) > 1} windows 1 order by {x} {a} limit {3} {$1} lock`},
+	{`(SELECT a FROM t WHERE x) ORDER BY a LIMIT 1`, `select <a> from t where {x} order by {a} limit {1}`},
+	{`SELECT 1 UNION ALL (SELECT 2 LIMIT 1) EXCEPT SELECT 3 INTERSECT VALUES (4), (5) ORDER BY 1 FETCH FIRST ROW ONLY`,
+		`[[select <1>] [select <2> limit {1}]] [[select <3>] [values 2]] order by {1} limit {}`},
+	{`SELECT * FROM a CROSS JOIN b LEFT JOIN (c JOIN d ON c.x = d.x) ON a.y = c.y, LATERAL (SELECT a.z) q(v), f(a.w) WITH ORDINALITY g, t2 AS z (m, n)`,
+		`select <*> from ((a join b) left join (c join d on {c.x = d.x}) on {a.y = c.y}) lateral (select <a.z>) q f(...) g t2 z`},
+	{`SELECT * FROM a JOIN b JOIN c ON b.x = c.x ON a.x = b.x`, `select <*> from (a join (b join c on {b.x = c.x}) on {a.x = b.x})`},
+	{`SELECT (p).views, p.views[1], (SELECT sum(x) OVER w FROM y), EXISTS (SELECT 1), ARRAY(SELECT 2) FROM p`,
+		`select <(p).views> <p.views[1]> <(SELECT sum(x) OVER w FROM y)> <EXISTS (SELECT 1)> <ARRAY(SELECT 2)> from p`},
+	{`VALUES (1, 'a'), ($1, NULL)`, `values 2`},
+}
+
+// accepted are statements whose translation must be complete; what it is
+// judged by are the census and the spans.
+var accepted = []string{
+	`SELECT extract(epoch FROM a), substring(b FROM 1 FOR 2), trim(both 'x' from c), overlay(d placing e from 1), position('a' in f), a AT TIME ZONE 'UTC', (a, b) OVERLAPS (c, d) FROM t`,
+	`SELECT CAST(a AS text), interval '1' day, date '2020-01-01', 'a'::text COLLATE "C", (array[1, a])[2], row(a, b) = (c, d), a.b.c, -a, - 1, +1, 1e3, .5, 0x1F, b'1', x'f', e'\n', U&'a', $$x$$, $a$b$a$, 'a'
+ 'b' FROM a.b`,
+	`SELECT grouping(a), rank() WITHIN GROUP (ORDER BY b), sum(DISTINCT c ORDER BY d), f(VARIADIC e), g(x => y), nullif(a, b), greatest(a, b), least(a), coalesce(a, b) FROM t GROUP BY ROLLUP (a, (b, c)), GROUPING SETS ((), (d))`,
+	`SELECT a FROM t WHERE a > ALL (SELECT b FROM u) AND (c, d) IN (SELECT e, f FROM v) AND NOT EXISTS (SELECT 1) AND g = SOME (ARRAY[1]) AND (SELECT true)`,
+	`SELECT x.views FROM posts x WHERE ((x.id) = 1) AND (((x.a) AND x.b) AND (x.c))`,
+	`SELECT "é"."ü", ÜBER FROM "é"`,
+	`WITH RECURSIVE r AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT * FROM r`,
+	`SELECT * FROM ROWS FROM (f(1), g(2)) AS x, XMLTABLE('a' PASSING b COLUMNS c int) z, generate_series(1, 2) s(n)`,
+	`SELECT CASE a WHEN 1 THEN b ELSE c END AS end, a AS case FROM t WHERE a IS NOT TRUE AND b ISNULL AND c NOTNULL AND d IS NOT NORMALIZED`,
+	`SELECT json_object('a': b), json_arrayagg(c), json_object(d, e) FROM t`,
+	`SELECT a FROM t1 NATURAL FULL JOIN t2 RIGHT OUTER JOIN t3 USING (a, b) WHERE left(a, 1) = 'x'`,
+}
+
+// refused are statements that are not carried faithfully: the planner must
+// not rely on their trees.
+var refused = []string{
+	`TABLE t`, `UPDATE t SET (a, b) = (1, 2)`, `UPDATE t SET a[1] = 2`, `UPDATE t SET a.b = 2`, `UPDATE t SET a = 1 WHERE CURRENT OF c`,
+	`SELECT * FROM t TABLESAMPLE system (1)`, `INSERT INTO t VALUES (1) ON CONFLICT (lower(a)) DO NOTHING`,
+	`WITH m AS (MERGE INTO t USING s ON true WHEN MATCHED THEN DELETE) SELECT 1`, `SELECT U&"d!0061t" UESCAPE '!' FROM t`,
+	`UPDATE t SET a = 1 RETURNING old.a`, `SELECT * FROM a JOIN b USING (x) AS y`, `SELECT json_array(SELECT a FROM t)`,
+	`INSERT INTO t VALUES (1) ON CONFLICT (a) DO UPDATE SET b = excluded`,
+}
+
+func TestParse(t *testing.T) {
+	for _, c := range shapes {
+		st, err := New().Parse(c.text)
+		if err != nil {
+			t.Errorf("%s: %v", c.text, err)
+			continue
+		}
+		if st.Opaque != "" {
+			t.Errorf("%s: opaque: %s", c.text, st.Opaque)
+		}
+		k := sketcher{text: c.text}
+		k.statement(st)
+		if got := strings.Join(k.out, " "); got != c.want {
+			t.Errorf("%s\n got %s\nwant %s", c.text, got, c.want)
+		}
+		checkSpans(t, c.text, st)
+	}
+	for _, text := range accepted {
+		st, err := New().Parse(text)
+		if err != nil || st.Opaque != "" {
+			t.Errorf("%s: %v, %+v", text, err, st)
+			continue
+		}
+		checkSpans(t, text, st)
+	}
+	for _, text := range refused {
+		if st, err := New().Parse(text); err != nil || st.Opaque == "" {
+			t.Errorf("%s: not refused: %v", text, err)
+		}
+	}
+}
+
+func TestParseErrors(t *testing.T) {
+	for _, text := range []string{``, `;`, `SELECT 1; SELECT 2`, `SELEC 1`, "SELECT 1\x00", `SELECT '`,
+		`SELECT ` + strings.Repeat("(", 1000) + "1" + strings.Repeat(")", 1000),
+		`SELECT ` + strings.Repeat("NOT ", 10000) + "a", `SELECT ` + strings.Repeat("- ", 10000) + "a",
+		`SELECT ` + strings.Repeat("1+", 20000) + "1", strings.Repeat(" ", maxText) + "SELECT 1"} {
+		if _, err := New().Parse(text); err == nil {
+			t.Errorf("no error: %.60q", text)
+		}
+	}
+}
+
+func TestParseExpressions(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		kind rewrite.ExprKind
+		want string
+	}{
+		{"-1", rewrite.Unary, "-"}, {"1", rewrite.Number, ""}, {"'it''s'", rewrite.String, "it's"}, {"NULL", rewrite.Null, ""},
+		{"$12", rewrite.Param, "$12"}, {"a and b", rewrite.Binary, "AND"}, {"a<>b", rewrite.Binary, "<>"}, {"a=-1", rewrite.Binary, "="},
+		{"not a", rewrite.Unary, "NOT"}, {"(a)", rewrite.Paren, ""}, {"Lower(a)", rewrite.Call, "lower"}, {"pg_catalog.now()", rewrite.Call, "now"},
+		{"$1::int", rewrite.Opaque, "cast"}, {"cast('x' as uuid)", rewrite.Opaque, "cast"}, {"a in (1)", rewrite.In, ""},
+		{"a in (select 1)", rewrite.In, ""}, {"exists (select 1)", rewrite.Subquery, "exists"}, {"(select 1)", rewrite.Subquery, ""},
+		{"t.*", rewrite.Star, ""}, {"greatest(a, b)", rewrite.Call, "greatest"}, {"current_timestamp", rewrite.Opaque, "current_timestamp"},
+	} {
+		st, err := New().Parse("SELECT " + c.text + " FROM t")
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := st.Select.Items[0].Expr
+		if e.Kind != c.kind || c.want != "" && e.Op != c.want && e.Text != c.want {
+			t.Errorf("%s: %+v", c.text, e)
+		}
+	}
+	for text, want := range map[string]bool{"count(*)": true, "sum(a)": true, "f(a) OVER ()": true, "f(DISTINCT a)": true, "f(a) FILTER (WHERE b)": true,
+		"f(a)": false, "lower(a)": false, "coalesce(a, 0)": false, "mode() WITHIN GROUP (ORDER BY a)": true} {
+		st, err := New().Parse("SELECT " + text + " FROM t")
+		if err != nil || st.Select.Items[0].Expr.Aggregate != want {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	d := New()
+	long := strings.Repeat("x", 70)
+	for _, c := range []struct {
+		written rewrite.Ident
+		stored  string
+		want    bool
+	}{
+		{rewrite.Ident{Name: "Posts"}, "posts", true}, {rewrite.Ident{Name: "Posts", Quoted: true}, "posts", false},
+		{rewrite.Ident{Name: "Posts", Quoted: true}, "Posts", true}, {rewrite.Ident{Name: "posts"}, "Posts", false},
+		{rewrite.Ident{Name: long}, long[:63], true}, {rewrite.Ident{Name: strings.Repeat("é", 40)}, strings.Repeat("é", 31), true},
+	} {
+		if d.SameTable(c.written, c.stored) != c.want || d.SameColumn(c.written, c.stored) != c.want {
+			t.Errorf("%v %q", c.written, c.stored)
+		}
+	}
+	if got := d.Quote(`a"b`); got != `"a""b"` {
+		t.Error(got)
+	}
+	if got := d.Placeholder(12); got != "$12" {
+		t.Error(got)
+	}
+}
+
+// sketcher writes a statement as a line: source text of spans in [], {} and
+// <>, structure in words.
+type sketcher struct {
+	text string
+	out  []string
+}
+
+func (k *sketcher) add(parts ...string) {
+	for _, p := range parts {
+		if p != "" {
+			k.out = append(k.out, p)
+		}
+	}
+}
+
+func (k *sketcher) cut(s rewrite.Span) string { return k.text[s.Start:s.End] }
+
+func (k *sketcher) expr(e *rewrite.Expr) string { return "{" + k.cut(e.Span) + "}" }
+
+func (k *sketcher) list(word string, list []*rewrite.Expr) {
+	if len(list) > 0 {
+		k.add(word)
+	}
+	for _, e := range list {
+		k.add(k.expr(e))
+	}
+}
+
+// where writes the conjuncts; a subquery in IN is shown as a query.
+func (k *sketcher) where(e *rewrite.Expr) {
+	if e == nil {
+		return
+	}
+	k.add("where")
+	var conjuncts func(*rewrite.Expr)
+	conjuncts = func(e *rewrite.Expr) {
+		switch {
+		case e.Kind == rewrite.Binary && e.Op == "AND":
+			conjuncts(e.Args[0])
+			conjuncts(e.Args[1])
+		case e.Kind == rewrite.In && e.Args[1].Kind == rewrite.Subquery:
+			k.add("{" + k.cut(e.Args[0].Span) + " IN (" + k.nested(e.Args[1].Query) + ")}")
+		default:
+			k.add(k.expr(e))
+		}
+	}
+	conjuncts(e)
+}
+
+func (k *sketcher) items(list []rewrite.Item) {
+	for _, it := range list {
+		k.add("<" + k.cut(it.Span) + ">")
+	}
+}
+
+func dotted(list [][]rewrite.Ident) []string {
+	var out []string
+	for _, n := range list {
+		out = append(out, words(n, "."))
+	}
+	return out
+}
+
+func words(list []rewrite.Ident, sep string) string {
+	var out []string
+	for _, i := range list {
+		out = append(out, i.Name)
+	}
+	return strings.Join(out, sep)
+}
+
+func (k *sketcher) nested(q *rewrite.Select) string {
+	in := sketcher{text: k.text}
+	in.query(q)
+	return strings.Join(in.out, " ")
+}
+
+func (k *sketcher) with(list []*rewrite.CTE) {
+	for i, c := range list {
+		if i == 0 {
+			k.add("with")
+		}
+		head := c.Name.Name
+		if len(c.Columns) > 0 {
+			head += "(" + words(c.Columns, ",") + ")"
+		}
+		in := sketcher{text: k.text}
+		if c.Select != nil {
+			in.query(c.Select)
+		} else {
+			in.statement(c.Statement)
+		}
+		k.add(head, "("+strings.Join(in.out, " ")+")")
+	}
+}
+
+func (k *sketcher) source(s *rewrite.Source) string {
+	alias := ""
+	if s.Alias != nil {
+		alias = " " + s.Alias.Name
+	}
+	switch {
+	case s.Left != nil:
+		out := "(" + k.source(s.Left)
+		if s.LeftOuter {
+			out += " left"
+		}
+		out += " join " + k.source(s.Right)
+		if len(s.Using) > 0 {
+			out += " using " + words(s.Using, ",")
+		}
+		if s.On != nil {
+			out += " on " + k.expr(s.On)
+		}
+		return out + ")" + alias
+	case s.Select != nil:
+		out := "(" + k.nested(s.Select) + ")" + alias
+		if s.Lateral {
+			out = "lateral " + out
+		}
+		return out
+	case s.Func != nil:
+		return s.Func.Op + "(...)" + alias
+	}
+	return words(s.Name, ".") + alias
+}
+
+func (k *sketcher) sources(list []*rewrite.Source) {
+	for i, s := range list {
+		if i == 0 {
+			k.add("from")
+		}
+		k.add(k.source(s))
+	}
+}
+
+func (k *sketcher) query(q *rewrite.Select) {
+	k.with(q.With)
+	for _, o := range q.Operands {
+		k.add("[" + k.nested(o) + "]")
+	}
+	switch {
+	case q.Values != nil:
+		k.add(fmt.Sprint("values ", len(q.Values)))
+	case q.Operands == nil:
+		k.add("select")
+	}
+	k.list("on", q.DistinctOn)
+	k.items(q.Items)
+	k.sources(q.From)
+	k.where(q.Where)
+	k.list("group by", q.GroupBy)
+	if q.Having != nil {
+		k.add("having", k.expr(q.Having))
+	}
+	if len(q.Windows) > 0 {
+		k.add(fmt.Sprint("windows ", len(q.Windows)))
+	}
+	k.list("order by", q.OrderBy)
+	k.list("limit", q.Limit)
+	if q.Lock {
+		k.add("lock")
+	}
+	if q.Into {
+		k.add("into")
+	}
+}
+
+func (k *sketcher) set(list []rewrite.Assignment) {
+	k.add("set")
+	for _, a := range list {
+		v := "default"
+		if a.Value != nil {
+			v = k.expr(a.Value)
+		}
+		k.add(words(a.Column, ".") + "=" + v)
+	}
+}
+
+func (k *sketcher) statement(st *rewrite.Statement) {
+	k.with(st.With)
+	kind := []string{"other", "select", "insert", "update", "delete", "truncate", "drop", "ddl", "explain", "session", "create"}[st.Kind]
+	if st.Kind != rewrite.KindSelect {
+		k.add(kind)
+	}
+	if st.Modifier {
+		k.add("only")
+	}
+	if st.Target != nil {
+		k.add("[" + k.cut(st.Target.Span) + "]")
+	}
+	if len(st.Columns) > 0 {
+		k.add("(" + words(st.Columns, ",") + ")")
+	}
+	if st.Rows != nil {
+		k.add(fmt.Sprint("rows ", len(st.Rows)))
+	}
+	switch {
+	case st.Kind == rewrite.KindSelect:
+		k.query(st.Select)
+	case st.Select != nil:
+		k.add("(" + k.nested(st.Select) + ")")
+	}
+	if st.Set != nil {
+		k.set(st.Set)
+	}
+	k.sources(st.From)
+	k.where(st.Where)
+	if c := st.Conflict; c != nil {
+		k.add("conflict")
+		if len(c.Columns) > 0 {
+			k.add("(" + words(c.Columns, ",") + ")")
+		}
+		if c.Constraint != nil {
+			k.add("on " + c.Constraint.Name)
+		}
+		k.where(c.Predicate)
+		if c.Nothing {
+			k.add("nothing")
+		} else {
+			k.set(c.Set)
+		}
+		k.where(c.Where)
+	}
+	if st.Returning != nil {
+		k.add("returning")
+		k.items(st.Returning)
+	}
+	tables := dotted(st.Tables)
+	slices.Sort(tables)
+	k.add(tables...)
+}
