@@ -111,19 +111,19 @@ func (c *conn) Prepare(query string) (driver.Stmt, error) {
 // PrepareContext implements driver.ConnPrepareContext. The text is planned, so
 // that a statement that is refused fails here.
 func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
-	plan, err := c.plan(ctx, query)
+	p, err := c.plan(ctx, query)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.allowed(plan); err != nil {
+	if err := c.allowed(p.Plan); err != nil {
 		return nil, err
 	}
-	parent, err := c.parentPrepare(ctx, plan.Text)
+	parent, err := c.parentPrepare(ctx, p.Text)
 	if err != nil {
 		c.learnFrom(err)
 		return nil, err
 	}
-	return &stmt{conn: c, query: query, plan: plan, parent: parent}, nil
+	return &stmt{conn: c, query: query, plan: p, parent: parent}, nil
 }
 
 // ExecContext implements driver.ExecerContext.
@@ -132,28 +132,24 @@ func (c *conn) ExecContext(ctx context.Context, query string, args []driver.Name
 	if err != nil {
 		return nil, err
 	}
-	plan, err := c.plan(ctx, query)
+	p, err := c.plan(ctx, query)
 	if err != nil {
 		return nil, err
 	}
-	if plan.Class == rewrite.PassThrough {
+	if p.Class == rewrite.PassThrough {
 		e, ok := c.parent.(driver.ExecerContext)
 		if !ok {
-			return c.legacyExec(ctx, query, args)
+			return c.legacyExec(ctx, p, query, args)
 		}
 		res, err := e.ExecContext(ctx, query, joinArgs(options, args))
-		c.after(plan, err)
+		c.after(p.Plan, err)
 		return res, err
 	}
-	return c.run(plan, direct{c}, call{args: args, options: options}).exec(ctx)
+	return c.run(p, direct{c}, call{args: args, options: options}).exec(ctx)
 }
 
 // legacyExec serves a parent that has the old Execer only, or none.
-func (c *conn) legacyExec(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	plan, err := c.plan(ctx, query)
-	if err != nil {
-		return nil, err
-	}
+func (c *conn) legacyExec(ctx context.Context, p *plan, query string, args []driver.NamedValue) (driver.Result, error) {
 	e, ok := c.parent.(driver.Execer) //nolint:staticcheck // the parent's choice
 	if !ok {
 		return nil, driver.ErrSkip
@@ -163,7 +159,7 @@ func (c *conn) legacyExec(ctx context.Context, query string, args []driver.Named
 		return nil, err
 	}
 	res, err := e.Exec(query, values)
-	c.after(plan, err)
+	c.after(p.Plan, err)
 	return res, err
 }
 
@@ -173,23 +169,23 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 	if err != nil {
 		return nil, err
 	}
-	plan, err := c.plan(ctx, query)
+	p, err := c.plan(ctx, query)
 	if err != nil {
 		return nil, err
 	}
-	if plan.Class == rewrite.PassThrough {
+	if p.Class == rewrite.PassThrough {
 		q, ok := c.parent.(driver.QueryerContext)
 		if !ok {
-			return c.legacyQuery(ctx, plan, query, args)
+			return c.legacyQuery(ctx, p, query, args)
 		}
 		rows, err := q.QueryContext(ctx, query, joinArgs(options, args))
-		c.after(plan, err)
+		c.after(p.Plan, err)
 		return rows, err
 	}
-	return c.run(plan, direct{c}, call{args: args, options: options}).query(ctx)
+	return c.run(p, direct{c}, call{args: args, options: options}).query(ctx)
 }
 
-func (c *conn) legacyQuery(ctx context.Context, plan *rewrite.Plan, query string, args []driver.NamedValue) (driver.Rows, error) {
+func (c *conn) legacyQuery(ctx context.Context, p *plan, query string, args []driver.NamedValue) (driver.Rows, error) {
 	q, ok := c.parent.(driver.Queryer) //nolint:staticcheck // the parent's choice
 	if !ok {
 		return nil, driver.ErrSkip
@@ -199,18 +195,18 @@ func (c *conn) legacyQuery(ctx context.Context, plan *rewrite.Plan, query string
 		return nil, err
 	}
 	rows, err := q.Query(query, values)
-	c.after(plan, err)
+	c.after(p.Plan, err)
 	return rows, err
 }
 
 // plan returns the plan of a text: from the cache, or made now with whatever
 // facts it needs read from the database.
-func (c *conn) plan(ctx context.Context, query string) (*rewrite.Plan, error) {
+func (c *conn) plan(ctx context.Context, query string) (*plan, error) {
 	if p := c.shared.untouched.get(query); p != nil {
 		return p, nil
 	}
 	if !c.shared.mentions(query) {
-		p := &rewrite.Plan{Class: rewrite.PassThrough, Text: query, Effects: rewrite.Effects(c.shared.dialect, query)}
+		p := &plan{Plan: &rewrite.Plan{Class: rewrite.PassThrough, Text: query, Effects: rewrite.Effects(c.shared.dialect, query)}}
 		c.shared.untouched.put(query, p)
 		return p, nil
 	}
@@ -222,9 +218,10 @@ func (c *conn) plan(ctx context.Context, query string) (*rewrite.Plan, error) {
 		return p, nil
 	}
 	for tries := 0; ; tries++ {
-		p, err := sc.planner.Plan(query)
+		made, err := sc.planner.Plan(query)
 		var missing *rewrite.MissingError
 		if err == nil {
+			p := &plan{Plan: made}
 			sc.plans.put(query, p)
 			return p, nil
 		}

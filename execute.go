@@ -44,18 +44,18 @@ func (t direct) increment(ctx context.Context, p *rewrite.Plan, args []driver.Na
 // run is one execution of a plan.
 type run struct {
 	conn *conn
-	plan *rewrite.Plan
+	plan *plan
 	via  via
 	call call
 }
 
-func (c *conn) run(p *rewrite.Plan, v via, a call) *run { return &run{c, p, v, a} }
+func (c *conn) run(p *plan, v via, a call) *run { return &run{c, p, v, a} }
 
 func (r *run) exec(ctx context.Context) (res driver.Result, err error) {
-	if err := r.conn.allowed(r.plan); err != nil {
+	if err := r.conn.allowed(r.plan.Plan); err != nil {
 		return nil, err
 	}
-	defer func() { r.conn.after(r.plan, err) }()
+	defer func() { r.conn.after(r.plan.Plan, err) }()
 	switch r.plan.Class {
 	case rewrite.Additive, rewrite.Upsert:
 		return r.execIncrement(ctx)
@@ -68,14 +68,14 @@ func (r *run) exec(ctx context.Context) (res driver.Result, err error) {
 			return r.execDrained(ctx)
 		}
 	}
-	return r.via.execText(ctx, r.plan, r.call)
+	return r.via.execText(ctx, r.plan.Plan, r.call)
 }
 
 func (r *run) query(ctx context.Context) (rows driver.Rows, err error) {
-	if err := r.conn.allowed(r.plan); err != nil {
+	if err := r.conn.allowed(r.plan.Plan); err != nil {
 		return nil, err
 	}
-	defer func() { r.conn.after(r.plan, err) }()
+	defer func() { r.conn.after(r.plan.Plan, err) }()
 	switch r.plan.Class {
 	case rewrite.Additive, rewrite.Upsert:
 		if !r.plan.Increment.BaseExact() {
@@ -90,9 +90,13 @@ func (r *run) query(ctx context.Context) (rows driver.Rows, err error) {
 			return r.queryDrained(ctx)
 		}
 	}
-	rows, err = r.via.queryText(ctx, r.plan, r.call)
-	if err == nil && len(r.plan.Outputs) > 0 {
-		rows = r.conn.typed(rows, r.plan.Outputs)
+	var types []columnType
+	if r.plan.Shape != nil {
+		types = r.shape(ctx)
+	}
+	rows, err = r.via.queryText(ctx, r.plan.Plan, r.call)
+	if err == nil && types != nil {
+		rows = r.typed(rows, types)
 	}
 	return rows, err
 }
@@ -107,7 +111,7 @@ func (r *run) execIncrement(ctx context.Context) (driver.Result, error) {
 	if !ok {
 		return r.fallback(ctx)
 	}
-	res, err := r.via.increment(ctx, r.plan, args)
+	res, err := r.via.increment(ctx, r.plan.Plan, args)
 	switch {
 	case err != nil && r.conn.engine.slotFull(err):
 		return r.fallback(ctx)
@@ -132,7 +136,7 @@ func (r *run) execIncrement(ctx context.Context) (driver.Result, error) {
 
 func (r *run) fallback(ctx context.Context) (driver.Result, error) {
 	if r.plan.Increment.Upsert && r.fits(r.plan.Require, true) {
-		return r.via.execText(ctx, r.plan, r.call)
+		return r.via.execText(ctx, r.plan.Plan, r.call)
 	}
 	return r.execDrained(ctx)
 }
@@ -142,7 +146,7 @@ func (r *run) execDrained(ctx context.Context) (res driver.Result, err error) {
 		if err := r.drain(ctx); err != nil {
 			return err
 		}
-		if res, err = r.via.execText(ctx, r.plan, r.call); err != nil {
+		if res, err = r.via.execText(ctx, r.plan.Plan, r.call); err != nil {
 			return err
 		}
 		return r.steps(ctx, r.plan.After)
@@ -164,7 +168,7 @@ func (r *run) queryDrained(ctx context.Context) (driver.Rows, error) {
 	if err := r.drain(ctx); err != nil {
 		return nil, end(err)
 	}
-	rows, err := r.via.queryText(ctx, r.plan, r.call)
+	rows, err := r.via.queryText(ctx, r.plan.Plan, r.call)
 	if err != nil {
 		return nil, end(err)
 	}

@@ -54,7 +54,7 @@ func (r *run) execMulti(ctx context.Context) (driver.Result, error) {
 		if !traits.ArgsRestart && part.ArgBase <= len(args) {
 			args = args[part.ArgBase:min(len(args), part.ArgBase+part.Params)]
 		}
-		res, err := r.conn.run(part.Plan, direct{r.conn}, call{args: args, options: r.call.options}).exec(ctx)
+		res, err := r.conn.run(&plan{Plan: part.Plan}, direct{r.conn}, call{args: args, options: r.call.options}).exec(ctx)
 		if err != nil {
 			return nil, finish(err)
 		}
@@ -70,7 +70,7 @@ func (r *run) execMulti(ctx context.Context) (driver.Result, error) {
 // it drained before, in one transaction.
 func (r *run) queryMulti(ctx context.Context) (driver.Rows, error) {
 	drains := map[*rewrite.Table]bool{}
-	plan := &rewrite.Plan{Class: rewrite.Drain, Text: r.plan.Text, Tables: r.plan.Tables, Effects: r.plan.Effects,
+	whole := &rewrite.Plan{Class: rewrite.Drain, Text: r.plan.Text, Tables: r.plan.Tables, Effects: r.plan.Effects,
 		Reason: "a text of several statements returns rows"}
 	for _, part := range r.plan.Parts {
 		if part.TxBegin || part.TxEnd || part.Plan.Effects&rewrite.TxControl != 0 {
@@ -83,11 +83,11 @@ func (r *run) queryMulti(ctx context.Context) (driver.Rows, error) {
 		for _, t := range part.Plan.Touched {
 			if !drains[t] {
 				drains[t] = true
-				plan.Drains = append(plan.Drains, rewrite.DrainAll(r.conn.shared.dialect, t))
+				whole.Drains = append(whole.Drains, rewrite.DrainAll(r.conn.shared.dialect, t))
 			}
 		}
 	}
-	return (&run{r.conn, plan, r.via, r.call}).queryDrained(ctx)
+	return (&run{r.conn, &plan{Plan: whole}, r.via, r.call}).queryDrained(ctx)
 }
 
 // multiResult is the result of several statements: as a whole that of the

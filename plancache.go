@@ -2,16 +2,23 @@ package slotsql
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"github.com/slotsql/slotsql/rewrite"
 )
+
+// plan is a plan with what is learned when it first runs.
+type plan struct {
+	*rewrite.Plan
+	types atomic.Pointer[[]columnType] // see run.shape
+}
 
 // planCache keeps plans by text. It is bounded in entries and in the size of a
 // text; when it is full an arbitrary entry makes room, which needs no clock
 // and costs a hot text at most one more planning.
 type planCache struct {
 	mu    sync.RWMutex
-	plans map[string]*rewrite.Plan
+	plans map[string]*plan
 }
 
 const (
@@ -19,21 +26,21 @@ const (
 	maxCachedText  = 16 << 10 // bytes; a longer text costs more to run than to plan
 )
 
-func (c *planCache) get(text string) *rewrite.Plan {
+func (c *planCache) get(text string) *plan {
 	c.mu.RLock()
 	p := c.plans[text]
 	c.mu.RUnlock()
 	return p
 }
 
-func (c *planCache) put(text string, p *rewrite.Plan) {
+func (c *planCache) put(text string, p *plan) {
 	if len(text) > maxCachedText {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.plans == nil {
-		c.plans = map[string]*rewrite.Plan{}
+		c.plans = map[string]*plan{}
 	}
 	for k := range c.plans {
 		if len(c.plans) < maxCachedPlans {

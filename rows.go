@@ -5,8 +5,6 @@ import (
 	"errors"
 	"io"
 	"reflect"
-
-	"github.com/slotsql/slotsql/rewrite"
 )
 
 var (
@@ -108,74 +106,20 @@ func (r *finishingRows) Close() error {
 	return err
 }
 
-// typedRows reports for counters the column types that the plain column has.
-type typedRows struct {
-	rowsBase
-	types  map[int]columnType
-	values bool // the parent takes scan types from the values
-}
-
-func (c *conn) typed(rows driver.Rows, outputs []rewrite.Output) driver.Rows {
-	t := &typedRows{rowsBase: rowsBase{rows}, types: make(map[int]columnType, len(outputs)), values: c.shared.dialect.Traits().ValueTypes}
-	for _, o := range outputs {
-		if ct, ok := c.schema.columns[o.Table][o.Column]; ok {
-			t.types[o.Index] = ct
-		}
-	}
-	return t
-}
-
-func (r *typedRows) ColumnTypeDatabaseTypeName(i int) string {
-	if t, ok := r.types[i]; ok {
-		return t.name
-	}
-	return r.rowsBase.ColumnTypeDatabaseTypeName(i)
-}
-
-func (r *typedRows) ColumnTypeLength(i int) (int64, bool) {
-	if t, ok := r.types[i]; ok && !r.values {
-		return t.length, t.hasLength
-	}
-	return r.rowsBase.ColumnTypeLength(i)
-}
-
-func (r *typedRows) ColumnTypeNullable(i int) (nullable, ok bool) {
-	if t, ok := r.types[i]; ok && !r.values {
-		return t.nullable, t.hasNul
-	}
-	return r.rowsBase.ColumnTypeNullable(i)
-}
-
-func (r *typedRows) ColumnTypePrecisionScale(i int) (precision, scale int64, ok bool) {
-	if t, ok := r.types[i]; ok && !r.values {
-		return t.precision, t.scale, t.hasPrecision
-	}
-	return r.rowsBase.ColumnTypePrecisionScale(i)
-}
-
-func (r *typedRows) ColumnTypeScanType(i int) reflect.Type {
-	if t, ok := r.types[i]; ok && !r.values {
-		return t.scan
-	}
-	return r.rowsBase.ColumnTypeScanType(i)
-}
-
 // bufferedRows are rows that have been read to the end.
 type bufferedRows struct {
+	columnTypes
 	columns []string
-	types   []columnType
 	rows    [][]driver.Value
 }
 
 // bufferRows reads all rows, closes them and ends the transaction they were
 // read in.
 func bufferRows(rows driver.Rows, end func(error) error) (driver.Rows, error) {
-	b := &bufferedRows{columns: rows.Columns()}
-	all, err := readAll(rows)
-	b.rows = all
-	for i := range b.columns {
-		b.types = append(b.types, typeOf(rows, i))
-	}
+	// Some parents know types from the row at hand: ask before reading on.
+	b := &bufferedRows{columns: rows.Columns(), columnTypes: typesOf(rows)}
+	var err error
+	b.rows, err = readAll(rows)
 	if cerr := rows.Close(); err == nil {
 		err = cerr
 	}
@@ -196,25 +140,4 @@ func (b *bufferedRows) Next(dest []driver.Value) error {
 	copy(dest, b.rows[0])
 	b.rows = b.rows[1:]
 	return nil
-}
-
-func (b *bufferedRows) ColumnTypeDatabaseTypeName(i int) string { return b.types[i].name }
-
-func (b *bufferedRows) ColumnTypeLength(i int) (int64, bool) {
-	return b.types[i].length, b.types[i].hasLength
-}
-
-func (b *bufferedRows) ColumnTypeNullable(i int) (nullable, ok bool) {
-	return b.types[i].nullable, b.types[i].hasNul
-}
-
-func (b *bufferedRows) ColumnTypePrecisionScale(i int) (precision, scale int64, ok bool) {
-	return b.types[i].precision, b.types[i].scale, b.types[i].hasPrecision
-}
-
-func (b *bufferedRows) ColumnTypeScanType(i int) reflect.Type {
-	if b.types[i].scan == nil {
-		return reflect.TypeFor[any]()
-	}
-	return b.types[i].scan
 }

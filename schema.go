@@ -2,8 +2,6 @@ package slotsql
 
 import (
 	"context"
-	"database/sql/driver"
-	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,7 +15,6 @@ import (
 type schema struct {
 	shared   *shared
 	counters []*rewrite.Table
-	columns  map[*rewrite.Table]map[string]columnType
 	planner  rewrite.Planner
 	plans    planCache
 	stale    atomic.Bool
@@ -26,19 +23,8 @@ type schema struct {
 	known map[string]*rewrite.Table // by name as written, folded
 }
 
-// columnType is what the parent reports of a plain counter column.
-type columnType struct {
-	name             string
-	scan             reflect.Type
-	length           int64
-	hasLength        bool
-	nullable, hasNul bool
-	precision, scale int64
-	hasPrecision     bool
-}
-
 func loadSchema(ctx context.Context, s *shared, ss *session, namespace string, strict bool) (*schema, error) {
-	sc := &schema{shared: s, known: map[string]*rewrite.Table{}, columns: map[*rewrite.Table]map[string]columnType{}}
+	sc := &schema{shared: s, known: map[string]*rewrite.Table{}}
 	sc.planner = rewrite.Planner{Dialect: s.dialect, Catalog: sc}
 	var problems []Problem
 	var checked []checkedTable
@@ -121,12 +107,7 @@ func (sc *schema) add(ctx context.Context, ss *session, t *rewrite.Table) error 
 	if len(slotted) == 0 {
 		return nil
 	}
-	types, err := ss.columnTypes(ctx, sc.shared.dialect, t)
-	if err != nil {
-		return err
-	}
 	sc.counters = append(sc.counters, t)
-	sc.columns[t] = types
 	return nil
 }
 
@@ -212,40 +193,3 @@ func (sc *schema) learn(ctx context.Context, ss *session, names [][]rewrite.Iden
 
 // maxKnownTables bounds the facts kept of tables that are no counter tables.
 const maxKnownTables = 10000
-
-// columnTypes asks the parent what it reports of the plain counter columns.
-func (ss *session) columnTypes(ctx context.Context, d rewrite.Dialect, t *rewrite.Table) (map[string]columnType, error) {
-	var cols []string
-	for _, c := range t.Counter.Counters {
-		cols = append(cols, d.Quote(c))
-	}
-	rows, err := ss.conn.parentQuery(ctx, "SELECT "+strings.Join(cols, ", ")+" FROM "+d.Quote(t.Schema)+"."+d.Quote(t.Name)+" WHERE 1=0", nil)
-	if err != nil {
-		return nil, err
-	}
-	out := map[string]columnType{}
-	for i, c := range t.Counter.Counters {
-		out[c] = typeOf(rows, i)
-	}
-	return out, rows.Close()
-}
-
-func typeOf(rows driver.Rows, i int) columnType {
-	var t columnType
-	if r, ok := rows.(driver.RowsColumnTypeDatabaseTypeName); ok {
-		t.name = r.ColumnTypeDatabaseTypeName(i)
-	}
-	if r, ok := rows.(driver.RowsColumnTypeScanType); ok {
-		t.scan = r.ColumnTypeScanType(i)
-	}
-	if r, ok := rows.(driver.RowsColumnTypeLength); ok {
-		t.length, t.hasLength = r.ColumnTypeLength(i)
-	}
-	if r, ok := rows.(driver.RowsColumnTypeNullable); ok {
-		t.nullable, t.hasNul = r.ColumnTypeNullable(i)
-	}
-	if r, ok := rows.(driver.RowsColumnTypePrecisionScale); ok {
-		t.precision, t.scale, t.hasPrecision = r.ColumnTypePrecisionScale(i)
-	}
-	return t
-}

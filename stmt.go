@@ -23,7 +23,7 @@ var (
 type stmt struct {
 	conn   *conn
 	query  string
-	plan   *rewrite.Plan
+	plan   *plan
 	parent driver.Stmt
 
 	upsert driver.Stmt // prepared upsert of upsertPlan

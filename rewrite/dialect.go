@@ -96,9 +96,9 @@ type Traits struct {
 	// MultiProbe is a harmless text of two statements, to be run first where
 	// the parent may have such texts switched off.
 	MultiProbe string
-	// ValueTypes: the parent reports a column's scan type from the value at
-	// hand, not from the column.
-	ValueTypes bool
+	// ShapeQuery: an expression over a counter reports another type than the
+	// column, so the original text is asked for its column types.
+	ShapeQuery bool
 }
 
 // IncrementText is the variable part of a slotted upsert. Where, Slot and each

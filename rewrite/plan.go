@@ -55,9 +55,10 @@ type Plan struct {
 	// Before and After are run around Text of a drain: slot-table DDL.
 	Before, After []Bound
 
-	// Outputs says which result columns are counters whose reported type the
-	// rewrite may have changed.
-	Outputs []Output
+	// Shape is a query that returns no rows but the column types of the
+	// original text, for engines whose expressions report other types than
+	// the plain column; nil elsewhere. It takes the original arguments.
+	Shape *Bound
 
 	// Effects of the text on the session.
 	Effects Effect
@@ -121,13 +122,6 @@ type DrainTable struct {
 	Keyed bool
 	Lock  []Bound
 	Fold  []Bound
-}
-
-// Output is a result column that shows a counter.
-type Output struct {
-	Index  int
-	Table  *Table
-	Column string
 }
 
 // Effect is what a text does to its session.

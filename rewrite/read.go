@@ -47,8 +47,8 @@ func (p *planning) planSelect(st *Statement) *Plan {
 		return p.drainAll(tables, "a WITH query increments a counter that the statement also reads")
 	}
 	plan := &Plan{Class: Read, Tables: names(r.tables), Text: p.src.apply(r.edits)}
-	if st.Kind == KindSelect {
-		plan.Outputs = p.outputColumns(st.Select)
+	if st.Kind == KindSelect && p.d.Traits().ShapeQuery {
+		plan.Shape = p.shape(st.Select)
 	}
 	return plan
 }
@@ -58,21 +58,6 @@ func opaqueReason(st *Statement) string {
 		return st.Opaque
 	}
 	return "the statement has a form that slotsql does not look into"
-}
-
-// outputColumns finds which result columns are counters.
-func (p *planning) outputColumns(q *Select) []Output {
-	outs, known, err := p.outputs(nil, q)
-	if err != nil || !known {
-		return nil
-	}
-	var list []Output
-	for i, o := range outs {
-		if o.table != nil {
-			list = append(list, Output{i, o.table, o.column})
-		}
-	}
-	return list
 }
 
 func (r *reader) ctes(sc *scope, with []*CTE) error {

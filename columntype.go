@@ -1,0 +1,146 @@
+package slotsql
+
+import (
+	"context"
+	"database/sql/driver"
+	"reflect"
+)
+
+// columnType is what the parent reports of a result column.
+type columnType struct {
+	name             string
+	scan             reflect.Type
+	length           int64
+	hasLength        bool
+	nullable, hasNul bool
+	precision, scale int64
+	hasPrecision     bool
+}
+
+func typeOf(rows driver.Rows, i int) columnType {
+	var t columnType
+	if r, ok := rows.(driver.RowsColumnTypeDatabaseTypeName); ok {
+		t.name = r.ColumnTypeDatabaseTypeName(i)
+	}
+	if r, ok := rows.(driver.RowsColumnTypeScanType); ok {
+		t.scan = r.ColumnTypeScanType(i)
+	}
+	if r, ok := rows.(driver.RowsColumnTypeLength); ok {
+		t.length, t.hasLength = r.ColumnTypeLength(i)
+	}
+	if r, ok := rows.(driver.RowsColumnTypeNullable); ok {
+		t.nullable, t.hasNul = r.ColumnTypeNullable(i)
+	}
+	if r, ok := rows.(driver.RowsColumnTypePrecisionScale); ok {
+		t.precision, t.scale, t.hasPrecision = r.ColumnTypePrecisionScale(i)
+	}
+	return t
+}
+
+func typesOf(rows driver.Rows) []columnType {
+	out := make([]columnType, len(rows.Columns()))
+	for i := range out {
+		out[i] = typeOf(rows, i)
+	}
+	return out
+}
+
+var _ rowsTyper = (*typedRows)(nil)
+
+// rowsTyper is every interface of a result's column types.
+type rowsTyper interface {
+	driver.RowsColumnTypeDatabaseTypeName
+	driver.RowsColumnTypeLength
+	driver.RowsColumnTypeNullable
+	driver.RowsColumnTypePrecisionScale
+	driver.RowsColumnTypeScanType
+}
+
+// columnTypes answers for a list of types that is known.
+type columnTypes []columnType
+
+func (t columnTypes) ColumnTypeDatabaseTypeName(i int) string { return t[i].name }
+
+func (t columnTypes) ColumnTypeLength(i int) (int64, bool) { return t[i].length, t[i].hasLength }
+
+func (t columnTypes) ColumnTypeNullable(i int) (nullable, ok bool) { return t[i].nullable, t[i].hasNul }
+
+func (t columnTypes) ColumnTypePrecisionScale(i int) (precision, scale int64, ok bool) {
+	return t[i].precision, t[i].scale, t[i].hasPrecision
+}
+
+func (t columnTypes) ColumnTypeScanType(i int) reflect.Type {
+	if t[i].scan == nil {
+		return reflect.TypeFor[any]()
+	}
+	return t[i].scan
+}
+
+// typedRows reports the column types of the application's own text, for an
+// engine that types the rewritten text's expressions differently, and gives
+// integers in the Go type that goes with them.
+type typedRows struct {
+	columnTypes
+	driver.Rows
+	narrow []bool // columns whose plain type fits int64, though it is unsigned
+}
+
+// Unwrap returns the parent's rows.
+func (r *typedRows) Unwrap() driver.Rows { return r.Rows }
+
+// Next implements driver.Rows.
+func (r *typedRows) Next(dest []driver.Value) error {
+	if err := r.Rows.Next(dest); err != nil {
+		return err
+	}
+	for i, v := range dest {
+		if u, ok := v.(uint64); ok && r.narrow[i] {
+			dest[i] = int64(u)
+		}
+	}
+	return nil
+}
+
+// HasNextResultSet implements driver.RowsNextResultSet: the text is one query.
+func (r *typedRows) HasNextResultSet() bool { return false }
+
+// NextResultSet implements driver.RowsNextResultSet.
+func (r *typedRows) NextResultSet() error { return rowsBase{r.Rows}.NextResultSet() }
+
+// shape learns the column types of a query's own text: once per plan, by the
+// plan's Shape. When the engine refuses that query the rewritten text's types
+// have to do.
+func (r *run) shape(ctx context.Context) []columnType {
+	if t := r.plan.types.Load(); t != nil {
+		return *t
+	}
+	args, err := r.bind(r.plan.Shape.Args)
+	if err != nil {
+		return nil
+	}
+	rows, err := r.conn.parentQuery(ctx, r.plan.Shape.SQL, joinArgs(r.call.options, args))
+	if err != nil {
+		return nil
+	}
+	types := typesOf(rows)
+	if rows.Close() == nil {
+		r.plan.types.Store(&types)
+	}
+	return types
+}
+
+func (r *run) typed(rows driver.Rows, types []columnType) driver.Rows {
+	if len(types) != len(rows.Columns()) {
+		return rows
+	}
+	narrow := make([]bool, len(types))
+	for i, t := range types {
+		narrow[i] = narrowTypes[t.name]
+	}
+	return &typedRows{types, rows, narrow}
+}
+
+// narrowTypes are the unsigned types that go-sql-driver/mysql gives as int64.
+var narrowTypes = map[string]bool{
+	"UNSIGNED TINYINT": true, "UNSIGNED SMALLINT": true, "UNSIGNED MEDIUMINT": true, "UNSIGNED INT": true, "YEAR": true,
+}
