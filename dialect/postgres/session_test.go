@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -186,3 +187,10 @@ func (s *session) migrate(t *rewrite.Table) {
 }
 
 var simple = []any{pgx.QueryExecModeSimpleProtocol}
+
+// simpleSession sends everything by the simple protocol.
+type simpleSession struct{ *session }
+
+func (s simpleSession) Query(ctx context.Context, text string, args ...any) ([][]any, error) {
+	return s.session.Query(ctx, text, append(slices.Clone(simple), args...)...)
+}

@@ -8,5 +8,5 @@ func (*Dialect) Traits() rewrite.Traits { return rewrite.Traits{MultiIsTx: true}
 // Truncate implements rewrite.Dialect. TRUNCATE refuses a table that a foreign
 // key references unless the referencing table is truncated with it.
 func (d *Dialect) Truncate(t *rewrite.Table) (also string, before, after []string) {
-	return ", " + d.Quote(t.Counter.SlotSchema) + "." + d.Quote(t.Counter.SlotTable), nil, nil
+	return ", " + slotTable(t), nil, nil
 }

@@ -1,0 +1,178 @@
+package postgres
+
+import (
+	"context"
+	"reflect"
+	"testing"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+func TestTable(t *testing.T) {
+	t.Parallel()
+	open := database(t,
+		`CREATE DOMAIN positive AS integer CHECK (VALUE > 0)`,
+		`CREATE DOMAIN price AS numeric(8,2)`,
+		`CREATE TABLE "Odd Name" (
+			id bigserial PRIMARY KEY, other int GENERATED ALWAYS AS IDENTITY, slug varchar(20) COLLATE "C" UNIQUE,
+			a smallint NOT NULL, b numeric(12,2), c numeric, d real, e money, f positive, g price, h numeric(3,-2),
+			sum int GENERATED ALWAYS AS (a + 1) STORED, tags text[], CONSTRAINT range CHECK (a > 0 OR other > 5), UNIQUE (a, b) INCLUDE (c),
+			UNIQUE (d) DEFERRABLE)`,
+		`CREATE UNIQUE INDEX part ON "Odd Name" (c) WHERE h > 0`,
+		`CREATE UNIQUE INDEX lowered ON "Odd Name" (lower(slug))`,
+		`CREATE TABLE child (id bigint REFERENCES "Odd Name" ON DELETE CASCADE)`)
+	tb, err := New().Table(context.Background(), open(), "", "Odd Name")
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := New().Table(context.Background(), simpleSession{open()}, "public", "Odd Name")
+	if err != nil || !reflect.DeepEqual(tb, again) {
+		t.Errorf("simple protocol: %v\n got %+v\nwant %+v", err, again, tb)
+	}
+	want := []rewrite.Column{
+		{Name: "id", Type: "bigint", Identity: true, Numeric: rewrite.Integer, Bits: 64},
+		{Name: "other", Type: "integer", Identity: true, Numeric: rewrite.Integer, Bits: 32},
+		{Name: "slug", Type: `character varying(20) COLLATE pg_catalog."C"`, Nullable: true},
+		{Name: "a", Type: "smallint", Numeric: rewrite.Integer, Bits: 16},
+		{Name: "b", Type: "numeric(12,2)", Nullable: true, Numeric: rewrite.Decimal, Precision: 12, Scale: 2},
+		{Name: "c", Type: "numeric", Nullable: true, Numeric: rewrite.Decimal},
+		{Name: "d", Type: "real", Nullable: true, Numeric: rewrite.Float},
+		{Name: "e", Type: "money", Nullable: true},
+		{Name: "f", Type: "integer", Nullable: true, Numeric: rewrite.Integer, Bits: 32},
+		{Name: "g", Type: "numeric(8,2)", Nullable: true, Numeric: rewrite.Decimal, Precision: 8, Scale: 2},
+		{Name: "h", Type: "numeric(3,-2)", Nullable: true, Numeric: rewrite.Decimal, Precision: 3, Scale: -2},
+		{Name: "sum", Type: "integer", Nullable: true, Generated: true, DependsOn: []string{"a"}, Numeric: rewrite.Integer, Bits: 32},
+		{Name: "tags", Type: "text[]", Nullable: true},
+	}
+	for i, c := range want {
+		if i >= len(tb.Columns) || !reflect.DeepEqual(tb.Columns[i], c) {
+			t.Errorf("column %d\n got %+v\nwant %+v", i, tb.Columns[i], c)
+		}
+	}
+	uniques := []rewrite.Unique{
+		{Name: "Odd Name_pkey", Primary: true, Columns: []string{"id"}},
+		{Name: "Odd Name_slug_key", Columns: []string{"slug"}},
+		{Name: "Odd Name_a_b_c_key", Columns: []string{"a", "b"}},
+	}
+	if !reflect.DeepEqual(tb.Uniques, uniques) {
+		t.Errorf("uniques\n got %+v\nwant %+v", tb.Uniques, uniques)
+	}
+	// The partial, expression and deferrable unique keys count as checks.
+	if checked := []string{"other", "slug", "a", "c", "d", "f", "h"}; !reflect.DeepEqual(tb.Checked, checked) {
+		t.Errorf("checked %v, want %v", tb.Checked, checked)
+	}
+	if tb.Schema != "public" || tb.Name != "Odd Name" || tb.UpdateTrigger || tb.DeleteTrigger || !tb.Referencing || tb.IsView || tb.Temporary {
+		t.Errorf("%+v", tb)
+	}
+}
+
+func TestTableFacts(t *testing.T) {
+	t.Parallel()
+	s := database(t,
+		`CREATE FUNCTION nothing() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'`,
+		`CREATE TABLE plain (id int PRIMARY KEY, c int)`, `CREATE VIEW view AS SELECT * FROM plain`, `CREATE MATERIALIZED VIEW mat AS SELECT * FROM plain`,
+		`CREATE TABLE updated (id int PRIMARY KEY)`, `CREATE TRIGGER x BEFORE UPDATE ON updated FOR EACH ROW EXECUTE FUNCTION nothing()`,
+		`CREATE TABLE deleted (id int PRIMARY KEY)`, `CREATE TRIGGER x AFTER DELETE ON deleted EXECUTE FUNCTION nothing()`,
+		`CREATE TABLE disabled (id int PRIMARY KEY)`, `CREATE TRIGGER x BEFORE UPDATE ON disabled FOR EACH ROW EXECUTE FUNCTION nothing()`, `ALTER TABLE disabled DISABLE TRIGGER x`,
+		`CREATE TABLE ruled (id int PRIMARY KEY)`, `CREATE RULE x AS ON UPDATE TO ruled DO ALSO NOTIFY y`,
+		`CREATE TABLE secured (id int PRIMARY KEY)`, `ALTER TABLE secured ENABLE ROW LEVEL SECURITY`,
+		`CREATE TABLE parent (id int PRIMARY KEY)`, `CREATE TABLE heir () INHERITS (parent)`,
+		`CREATE TABLE parted (id int PRIMARY KEY, c int) PARTITION BY HASH (id)`, `CREATE TABLE part PARTITION OF parted FOR VALUES WITH (MODULUS 1, REMAINDER 0)`,
+		`CREATE TRIGGER x BEFORE UPDATE ON part FOR EACH ROW EXECUTE FUNCTION nothing()`,
+		`CREATE TABLE whole (id int PRIMARY KEY, c int, CHECK (whole IS NOT NULL))`, `CREATE SEQUENCE seq`)()
+	s.exec(`CREATE TEMP TABLE temporary (id int PRIMARY KEY)`)
+	s.exec(`CREATE TEMP TABLE plain (id int PRIMARY KEY, other int)`)
+	facts := func(schema, name string) *rewrite.Table {
+		t.Helper()
+		tb, err := New().Table(context.Background(), s, schema, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tb
+	}
+	for _, c := range []struct {
+		schema, name string
+		ok           bool
+		what         func(*rewrite.Table) bool
+	}{
+		{"public", "plain", true, func(tb *rewrite.Table) bool { return !tb.Temporary && !tb.UpdateTrigger && tb.Column("c") != nil }},
+		{"", "plain", true, func(tb *rewrite.Table) bool { return tb.Temporary && tb.Column("other") != nil }},
+		{"", "view", true, func(tb *rewrite.Table) bool { return tb.IsView }},
+		{"", "mat", true, func(tb *rewrite.Table) bool { return tb.IsView }},
+		{"", "updated", true, func(tb *rewrite.Table) bool { return tb.UpdateTrigger && !tb.DeleteTrigger }},
+		{"", "deleted", true, func(tb *rewrite.Table) bool { return !tb.UpdateTrigger && tb.DeleteTrigger }},
+		{"", "disabled", true, func(tb *rewrite.Table) bool { return !tb.UpdateTrigger }},
+		{"", "ruled", true, func(tb *rewrite.Table) bool { return tb.UpdateTrigger && !tb.DeleteTrigger }},
+		{"", "secured", true, func(tb *rewrite.Table) bool { return tb.UpdateTrigger && tb.DeleteTrigger }},
+		{"", "parent", true, func(tb *rewrite.Table) bool { return len(tb.Uniques) == 0 }},
+		{"", "parted", true, func(tb *rewrite.Table) bool { return len(tb.Uniques) == 1 && tb.UpdateTrigger }},
+		{"", "whole", true, func(tb *rewrite.Table) bool { return len(tb.Checked) == 2 }},
+		{"", "missing", false, nil}, {"missing", "plain", false, nil}, {"", "seq", false, nil}, {"", "Plain", false, nil},
+	} {
+		tb := facts(c.schema, c.name)
+		if (tb != nil) != c.ok || c.ok && !c.what(tb) {
+			t.Errorf("%s.%s: %+v", c.schema, c.name, tb)
+		}
+	}
+	// Without any schema in the search path, and one object per name of
+	// pg_catalog in its way.
+	s.run(`CREATE SCHEMA shadow`, `CREATE TABLE shadow.pg_class (x int)`, `CREATE TABLE shadow.pg_attribute (x int)`, `SET search_path TO shadow, pg_catalog`)
+	if tb := facts("public", "plain"); tb == nil || len(tb.Columns) != 2 {
+		t.Errorf("%+v", tb)
+	}
+}
+
+func TestNamespace(t *testing.T) {
+	t.Parallel()
+	open := database(t, `CREATE SCHEMA a`)
+	x, y := open(), open()
+	read := func(s *session) string {
+		n, err := New().Namespace(context.Background(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	if read(x) != read(y) {
+		t.Errorf("%q %q", read(x), read(y))
+	}
+	before := read(x)
+	x.exec("SET search_path TO a, public")
+	if read(x) == before {
+		t.Error("search_path makes no difference")
+	}
+	x.exec("RESET search_path")
+	x.exec("CREATE TEMP TABLE t (id int)")
+	if read(x) == before {
+		t.Error("a temporary schema makes no difference")
+	}
+}
+
+func TestInTransaction(t *testing.T) {
+	t.Parallel()
+	s := database(t)()
+	wants := func(want bool) {
+		t.Helper()
+		got, err := New().InTransaction(context.Background(), s)
+		if err != nil || got != want {
+			t.Errorf("got %v, %v", got, err)
+		}
+	}
+	wants(false)
+	s.exec("BEGIN")
+	wants(true)
+	if _, err := s.try("SELECT 1/0"); err == nil {
+		t.Error("no error")
+	}
+	wants(true)
+	s.exec("ROLLBACK")
+	wants(false)
+	for _, text := range New().Drain().Begin {
+		s.exec(text)
+	}
+	wants(true)
+	for _, text := range New().Drain().Commit {
+		s.exec(text)
+	}
+	wants(false)
+}

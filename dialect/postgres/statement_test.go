@@ -1,0 +1,58 @@
+package postgres
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// TestStatements pins the texts, one line per statement.
+func TestStatements(t *testing.T) {
+	tb := &rewrite.Table{
+		Schema: "public", Name: "posts",
+		Columns: []rewrite.Column{
+			{Name: "id", Type: "bigint", Numeric: rewrite.Integer, Bits: 64},
+			{Name: "views", Type: "integer", Numeric: rewrite.Integer, Bits: 32},
+			{Name: "score", Type: "numeric(12,2)", Numeric: rewrite.Decimal, Precision: 12, Scale: 2},
+		},
+		Counter: &rewrite.Counter{Key: []string{"id"}, Counters: []string{"views", "score"}, Slots: 64, SlotSchema: "public", SlotTable: "posts_slots", SlotColumn: "slot"},
+	}
+	d := New()
+	scope := rewrite.Scope{Ref: "posts AS p", Qualifier: "p", Where: "p.id = $1"}
+	in := rewrite.IncrementText{Ref: "posts AS p", Qualifier: "p", Where: "p.id = $2", Slot: "$1", Deltas: []rewrite.Delta{{Column: "views", Text: "$3"}}}
+	var got []string
+	got = append(got, d.Increment(tb, in))
+	in.Deltas[0] = rewrite.Delta{Column: "score", Text: "-0.5"}
+	got = append(got, d.Increment(tb, in), d.Total(tb, "p", "views", false))
+	got = append(got, d.Lock(tb, scope)...)
+	got = append(got, d.Fold(tb, scope)...)
+	got = append(got, d.Lock(tb, rewrite.Scope{})...)
+	got = append(got, d.Fold(tb, rewrite.Scope{})...)
+	got = append(got, d.CreateSlots(tb)...)
+	got = append(got, d.DropSlots(tb)...)
+	want := strings.Split(strings.TrimSpace(statements), "\n")
+	for i, g := range got {
+		if i >= len(want) || g != want[i] {
+			t.Errorf("statement %d is\n%s", i, g)
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("%d statements, want %d", len(got), len(want))
+	}
+}
+
+const statements = `
+INSERT INTO "public"."posts_slots" AS slotsql_s ("id", "slot", "views") SELECT p."id", CAST($1 AS smallint), CAST($3 AS integer) FROM posts AS p WHERE (p.id = $2) AND p."views" BETWEEN -1073741824 AND 1073741824 AND CAST($3 AS integer) BETWEEN -1864135 AND 1864135 FOR KEY SHARE ON CONFLICT ("id", "slot") DO UPDATE SET "views" = slotsql_s."views" + excluded."views" WHERE slotsql_s."views" + excluded."views" BETWEEN -1864135 AND 1864135
+INSERT INTO "public"."posts_slots" AS slotsql_s ("id", "slot", "score") SELECT p."id", CAST($1 AS smallint), CAST(-0.5 AS numeric(12,2)) FROM posts AS p WHERE (p.id = $2) AND p."score" BETWEEN -5e9 AND 5e9 AND CAST(-0.5 AS numeric(12,2)) BETWEEN -86805e2 AND 86805e2 AND CAST(-0.5 AS numeric) = CAST(-0.5 AS numeric(12,2)) FOR KEY SHARE ON CONFLICT ("id", "slot") DO UPDATE SET "score" = slotsql_s."score" + excluded."score" WHERE slotsql_s."score" + excluded."score" BETWEEN -86805e2 AND 86805e2
+CAST(COALESCE(p."views" + (SELECT SUM(slotsql_s."views") FROM "public"."posts_slots" slotsql_s WHERE slotsql_s."id" = p."id"), p."views") AS integer)
+SELECT 1 FROM posts AS p WHERE (p.id = $1) ORDER BY p."id" FOR UPDATE
+INSERT INTO "public"."posts_slots" ("id", "slot") SELECT p."id", slotsql_g.slotsql_n FROM posts AS p CROSS JOIN pg_catalog.generate_series(0, 63) AS slotsql_g(slotsql_n) WHERE (p.id = $1) AND pg_catalog.current_setting('transaction_isolation') IN ('repeatable read', 'serializable') ON CONFLICT DO NOTHING
+WITH slotsql_d AS (DELETE FROM "public"."posts_slots" AS slotsql_s WHERE (slotsql_s."id") IN (SELECT p."id" FROM posts AS p WHERE (p.id = $1)) RETURNING slotsql_s."id", slotsql_s."views", slotsql_s."score"), slotsql_t AS (SELECT "id", SUM("views") AS "views", SUM("score") AS "score" FROM slotsql_d GROUP BY "id") UPDATE "public"."posts" AS slotsql_b SET "views" = slotsql_b."views" + slotsql_t."views", "score" = slotsql_b."score" + slotsql_t."score" FROM slotsql_t WHERE slotsql_b."id" = slotsql_t."id" AND (slotsql_t."views" <> 0 OR slotsql_t."score" <> 0)
+LOCK TABLE "public"."posts_slots" IN SHARE ROW EXCLUSIVE MODE
+INSERT INTO "public"."posts_slots" ("id", "slot") SELECT slotsql_b."id", slotsql_g.slotsql_n FROM "public"."posts" AS slotsql_b CROSS JOIN pg_catalog.generate_series(0, 63) AS slotsql_g(slotsql_n) WHERE pg_catalog.current_setting('transaction_isolation') IN ('repeatable read', 'serializable') ON CONFLICT DO NOTHING
+WITH slotsql_d AS (DELETE FROM "public"."posts_slots" AS slotsql_s RETURNING slotsql_s."id", slotsql_s."views", slotsql_s."score"), slotsql_t AS (SELECT "id", SUM("views") AS "views", SUM("score") AS "score" FROM slotsql_d GROUP BY "id") UPDATE "public"."posts" AS slotsql_b SET "views" = slotsql_b."views" + slotsql_t."views", "score" = slotsql_b."score" + slotsql_t."score" FROM slotsql_t WHERE slotsql_b."id" = slotsql_t."id" AND (slotsql_t."views" <> 0 OR slotsql_t."score" <> 0)
+SELECT pg_catalog.pg_advisory_xact_lock(-7933443863410222437)
+CREATE TABLE IF NOT EXISTS "public"."posts_slots" ("id" bigint NOT NULL, "slot" smallint NOT NULL, "views" bigint NOT NULL DEFAULT 0, "score" numeric NOT NULL DEFAULT 0, PRIMARY KEY ("id", "slot"), FOREIGN KEY ("id") REFERENCES "public"."posts" ("id") ON DELETE CASCADE ON UPDATE CASCADE) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000)
+DROP TABLE IF EXISTS "public"."posts_slots"
+`
