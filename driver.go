@@ -73,6 +73,16 @@ var registry sync.Map // string -> *wrappedDriver
 // Open opens a database as sql.Open does, with options: driverName is a name
 // given to Register, such as "mysql-slotsql".
 func Open(driverName, dsn string, opts ...Option) (*sql.DB, error) {
+	c, err := OpenConnector(driverName, dsn, opts...)
+	if err != nil {
+		return nil, err
+	}
+	return sql.OpenDB(c), nil
+}
+
+// OpenConnector returns the connector that Open opens a database on; Check,
+// Migrate and DDL take it, too. Nothing is sent to the database yet.
+func OpenConnector(driverName, dsn string, opts ...Option) (driver.Connector, error) {
 	v, ok := registry.Load(driverName)
 	if !ok {
 		return nil, fmt.Errorf("slotsql: no wrapped driver is called %q: import the package of your engine, such as github.com/slotsql/slotsql/mysql", driverName)
@@ -82,11 +92,7 @@ func Open(driverName, dsn string, opts ...Option) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := (&wrappedDriver{parent: registered.parent, dialect: registered.dialect, options: *o}).OpenConnector(dsn)
-	if err != nil {
-		return nil, err
-	}
-	return sql.OpenDB(c), nil
+	return (&wrappedDriver{parent: registered.parent, dialect: registered.dialect, options: *o}).OpenConnector(dsn)
 }
 
 // OpenDB wraps a parent driver's connector and opens a database on it.

@@ -15,6 +15,7 @@ import (
 type schema struct {
 	shared   *shared
 	counters []*rewrite.Table
+	plain    []plainCounter
 	planner  rewrite.Planner
 	plans    planCache
 	stale    atomic.Bool
@@ -23,29 +24,20 @@ type schema struct {
 	known map[string]*rewrite.Table // by name as written, folded
 }
 
-func loadSchema(ctx context.Context, s *shared, ss *session, namespace string, strict bool) (*schema, error) {
+func newSchema(s *shared) *schema {
 	sc := &schema{shared: s, known: map[string]*rewrite.Table{}}
 	sc.planner = rewrite.Planner{Dialect: s.dialect, Catalog: sc}
-	var problems []Problem
-	var checked []checkedTable
-	for i := range s.tables {
-		cfg := &s.tables[i]
-		t, err := s.dialect.Table(ctx, ss, cfg.Schema, cfg.Table)
-		if err != nil {
-			return nil, err
-		}
-		if !strict && (t == nil || t.IsView || t.Temporary) {
-			continue
-		}
-		more, counter := checkTable(cfg, t, s.dialect.Name())
-		problems = append(problems, more...)
-		if len(more) > 0 {
-			continue
-		}
-		t.Counter = counter
-		checked = append(checked, checkedTable{cfg, t})
+	return sc
+}
+
+func loadSchema(ctx context.Context, s *shared, ss *session, namespace string, strict bool) (*schema, error) {
+	sc := newSchema(s)
+	checked, problems, err := s.checkTables(strict, func(schema, name string) (*rewrite.Table, error) {
+		return s.dialect.Table(ctx, ss, schema, name)
+	})
+	if err != nil {
+		return nil, err
 	}
-	problems = append(problems, checkTogether(checked, s.dialect.Name())...)
 	if len(problems) > 0 {
 		return nil, asConfigError(problems)
 	}
@@ -65,6 +57,31 @@ func loadSchema(ctx context.Context, s *shared, ss *session, namespace string, s
 		}
 	}
 	return sc, nil
+}
+
+// checkTables holds the configured tables against the facts that look finds.
+// Without strict a table that is not there is left out.
+func (s *shared) checkTables(strict bool, look func(schema, name string) (*rewrite.Table, error)) ([]checkedTable, []Problem, error) {
+	var problems []Problem
+	var checked []checkedTable
+	for i := range s.tables {
+		cfg := &s.tables[i]
+		t, err := look(cfg.Schema, cfg.Table)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !strict && (t == nil || t.IsView || t.Temporary) {
+			continue
+		}
+		more, counter := checkTable(cfg, t, s.dialect.Name())
+		problems = append(problems, more...)
+		if len(more) > 0 {
+			continue
+		}
+		t.Counter = counter
+		checked = append(checked, checkedTable{cfg, t})
+	}
+	return checked, append(problems, checkTogether(checked, s.dialect.Name())...), nil
 }
 
 // slotTable holds a table's slot table against what it needs, and creates a
@@ -90,25 +107,48 @@ func (sc *schema) slotTable(ctx context.Context, ss *session, c checkedTable) ([
 // are taken off it: they then are ordinary columns, for which every statement
 // is right as it is, once no slot holds anything for them.
 func (sc *schema) add(ctx context.Context, ss *session, t *rewrite.Table) error {
-	var slotted, plain []string
-	for _, c := range t.Counter.Counters {
-		if ok, _ := t.Slottable(c); ok {
-			slotted = append(slotted, c)
-		} else {
-			plain = append(plain, c)
-		}
-	}
-	if len(plain) > 0 {
+	if plain := unslotted(t); len(plain) > 0 {
 		if err := sc.foldOnce(ctx, ss, t, plain); err != nil {
 			return err
 		}
 	}
-	t.Counter.Counters = slotted
-	if len(slotted) == 0 {
-		return nil
-	}
-	sc.counters = append(sc.counters, t)
+	sc.adopt(t)
 	return nil
+}
+
+// unslotted returns the counters that cannot be slotted.
+func unslotted(t *rewrite.Table) []string {
+	var out []string
+	for _, c := range t.Counter.Counters {
+		if ok, _ := t.Slottable(c); !ok {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// adopt makes t a counter table of the schema, with the counters that can be
+// slotted, and notes why the others cannot.
+func (sc *schema) adopt(t *rewrite.Table) {
+	var slotted []string
+	for _, c := range t.Counter.Counters {
+		if ok, why := t.Slottable(c); ok {
+			slotted = append(slotted, c)
+		} else {
+			sc.plain = append(sc.plain, plainCounter{t, c, why})
+		}
+	}
+	t.Counter.Counters = slotted
+	if len(slotted) > 0 {
+		sc.counters = append(sc.counters, t)
+	}
+}
+
+// plainCounter is a counter that stays an ordinary column, and why.
+type plainCounter struct {
+	table  *rewrite.Table
+	column string
+	reason string
 }
 
 // foldOnce drains a table that has slots left of a time when more of its
@@ -174,21 +214,26 @@ func (sc *schema) learn(ctx context.Context, ss *session, names [][]rewrite.Iden
 		if err != nil {
 			return err
 		}
-		if t != nil && !t.Temporary {
-			for _, c := range sc.counters {
-				if c.Schema == t.Schema && c.Name == t.Name {
-					t = c
-				}
-			}
-		}
-		sc.mu.Lock()
-		if len(sc.known) > maxKnownTables {
-			clear(sc.known)
-		}
-		sc.known[sc.nameKey(n)] = t
-		sc.mu.Unlock()
+		sc.note(n, t)
 	}
 	return nil
+}
+
+// note remembers what a name means, nil for nothing.
+func (sc *schema) note(name []rewrite.Ident, t *rewrite.Table) {
+	if t != nil && !t.Temporary {
+		for _, c := range sc.counters {
+			if c.Schema == t.Schema && c.Name == t.Name {
+				t = c
+			}
+		}
+	}
+	sc.mu.Lock()
+	defer sc.mu.Unlock()
+	if len(sc.known) > maxKnownTables {
+		clear(sc.known)
+	}
+	sc.known[sc.nameKey(name)] = t
 }
 
 // maxKnownTables bounds the facts kept of tables that are no counter tables.

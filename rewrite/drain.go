@@ -46,7 +46,10 @@ func (p *planning) drainTable(t *Table, rows *rowset) DrainTable {
 // baseRef writes a reference to a base table under the name that the
 // statement's own predicates use.
 func (p *planning) baseRef(t *Table, b *binding) string {
-	ref := p.d.Quote(t.Schema) + "." + p.d.Quote(t.Name)
+	ref := p.d.Quote(t.Name)
+	if t.Schema != "" { // unknown where the facts come from a schema file
+		ref = p.d.Quote(t.Schema) + "." + ref
+	}
 	if b != nil && b.source.Alias != nil {
 		ref += " AS " + p.qualifier(b)
 	}
