@@ -1,0 +1,108 @@
+package main
+
+import (
+	"database/sql"
+	"fmt"
+	"strings"
+)
+
+// The legacy application: a blog that counts its page views, with plain
+// database/sql. Nothing in this file knows of slotsql, and nothing in it
+// changes: it is given another driver name.
+
+var db *sql.DB
+
+type page struct {
+	ID     int64
+	Title  string
+	Views  int64
+	Visits int64
+}
+
+// The application's statements.
+var (
+	countView  = `UPDATE slotsql_quickstart_pages SET views = views + 1 WHERE id = ?`
+	countVisit = `UPDATE slotsql_quickstart_pages SET visits = visits + 1 WHERE id = ?`
+	addVisit   = `INSERT INTO slotsql_quickstart_visits (page_id, visitor) VALUES (?, ?)`
+	selectPage = `SELECT id, title, views, visits FROM slotsql_quickstart_pages WHERE id = ?`
+	selectTop  = `SELECT id, title, views, visits FROM slotsql_quickstart_pages ORDER BY views DESC, id LIMIT 10`
+	logLength  = `SELECT COUNT(*) FROM slotsql_quickstart_visits WHERE page_id = ?`
+)
+
+func openBlog(driver, dsn string, connections int) (err error) {
+	if db, err = sql.Open(driver, dsn); err != nil {
+		return err
+	}
+	db.SetMaxOpenConns(connections)
+	db.SetMaxIdleConns(connections)
+	if strings.HasPrefix(driver, "pgx") || strings.HasPrefix(driver, "postgres") {
+		for _, q := range []*string{&countView, &countVisit, &addVisit, &selectPage, &selectTop, &logLength} {
+			*q = numbered(*q)
+		}
+	}
+	return db.Ping()
+}
+
+// numbered writes PostgreSQL's placeholders: $1, $2, ...
+func numbered(query string) string {
+	for n := 1; strings.Contains(query, "?"); n++ {
+		query = strings.Replace(query, "?", fmt.Sprintf("$%d", n), 1)
+	}
+	return query
+}
+
+// viewPage counts one view.
+func viewPage(id int64) error {
+	res, err := db.Exec(countView, id)
+	if err != nil {
+		return err
+	}
+	if n, err := res.RowsAffected(); err != nil || n == 0 {
+		return fmt.Errorf("no page %d (%w)", id, err)
+	}
+	return nil
+}
+
+// visitPage logs a visit and counts it, both or neither.
+func visitPage(id, visitor int64) error {
+	tx, err := db.Begin()
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	if _, err := tx.Exec(addVisit, id, visitor); err != nil {
+		return err
+	}
+	if _, err := tx.Exec(countVisit, id); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+func getPage(id int64) (p page, err error) {
+	err = db.QueryRow(selectPage, id).Scan(&p.ID, &p.Title, &p.Views, &p.Visits)
+	return p, err
+}
+
+func topPages() ([]page, error) {
+	rows, err := db.Query(selectTop)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var top []page
+	for rows.Next() {
+		var p page
+		if err := rows.Scan(&p.ID, &p.Title, &p.Views, &p.Visits); err != nil {
+			return nil, err
+		}
+		top = append(top, p)
+	}
+	return top, rows.Err()
+}
+
+// loggedVisits counts the rows of the visit log.
+func loggedVisits(id int64) (n int64, err error) {
+	err = db.QueryRow(logLength, id).Scan(&n)
+	return n, err
+}

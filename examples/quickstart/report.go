@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+)
+
+const width = 78
+
+// report prints for a terminal of 80 columns, without control characters.
+type report struct {
+	out     io.Writer
+	options options
+	engine  engine
+	plans   []string
+}
+
+func (r *report) printf(format string, args ...any) { fmt.Fprintf(r.out, format+"\n", args...) }
+
+func (r *report) intro() {
+	r.prose(fmt.Sprintf("One page-view application on %s, %d clients, one hot page, %v per run: first with the driver %q, then with %q. "+
+		"Nothing else differs.", r.engine.title, r.options.clients, r.options.duration, r.engine.plain, r.engine.wrapped))
+}
+
+// speed prints the two runs side by side. The ratio is slotsql to plain.
+func (r *report) speed(plain, wrapped *outcome) {
+	r.printf("%-34s %13s %16s %9s", "", plain.driver, wrapped.driver, "ratio")
+	for _, row := range []struct {
+		kind kind
+		what string
+	}{
+		{view, "views counted (UPDATE)"},
+		{visit, "visits (transaction)"},
+		{read, "page reads (SELECT)"},
+		{top, "top-10 lists (ORDER BY views)"},
+	} {
+		r.row(row.what+" /s", humanize.CommafWithDigits(plain.perSecond(row.kind), 0), humanize.CommafWithDigits(wrapped.perSecond(row.kind), 0),
+			wrapped.perSecond(row.kind)/plain.perSecond(row.kind))
+		for _, q := range []struct {
+			name string
+			q    float64
+		}{{"p50", .5}, {"p95", .95}, {"p99", .99}, {"max", 1}} {
+			a, b := plain.quantile(row.kind, q.q), wrapped.quantile(row.kind, q.q)
+			if row.kind == view || q.name == "p99" {
+				r.row("  "+q.name, short(a), short(b), b.Seconds()/a.Seconds())
+			}
+		}
+	}
+	r.printf("")
+	for _, o := range []*outcome{plain, wrapped} {
+		if o.failed > 0 {
+			r.printf("%s: %d requests failed and are not counted, the first with: %v\n", o.driver, o.failed, o.failure)
+		}
+	}
+	if r.options.driver == "sqlite" {
+		r.prose("SQLite has one writer at a time, so no number of slots lets two increments run at once, and the longer statements cost time: " +
+			"expect a ratio below 1 here. What this run shows is that every count is right. The gain is on servers, where increments " +
+			"queue for the row: try -driver mysql or postgres with a -dsn.")
+	} else {
+		r.prose("Ratios above 1 are better for /s, below 1 for latencies. The gain grows with the number of clients, with the time that a transaction " +
+			"holds the row (network, disk), and with the server's cores.")
+	}
+}
+
+func (r *report) row(what, plain, wrapped string, ratio float64) {
+	r.printf("%-34s %13s %16s %8.2fx", what, plain, wrapped, ratio)
+}
+
+func short(d time.Duration) string {
+	switch {
+	case d >= time.Second:
+		return fmt.Sprintf("%.2f s ", d.Seconds())
+	case d >= time.Millisecond:
+		return fmt.Sprintf("%.2f ms", d.Seconds()*1e3)
+	}
+	return fmt.Sprintf("%.0f µs", d.Seconds()*1e6)
+}
+
+// totals holds what the application reads against what it was told.
+func (r *report) totals(runs ...*outcome) (exact bool) {
+	exact = true
+	r.printf("%-34s %13s %16s", "exact totals", "acknowledged", "read back")
+	for _, o := range runs {
+		for _, c := range []struct {
+			what       string
+			want, have int64
+		}{
+			{"views", int64(len(o.took[view])), o.hot.Views},
+			{"visits", int64(len(o.took[visit])), o.hot.Visits},
+			{"rows in the log", int64(len(o.took[visit])), o.logged},
+		} {
+			verdict := "ok"
+			if c.want != c.have {
+				exact, verdict = false, "WRONG"
+			}
+			r.printf("%-34s %13s %16s %9s", "  "+o.driver+": "+c.what, humanize.Comma(c.want), humanize.Comma(c.have), verdict)
+		}
+	}
+	r.printf("")
+	return exact
+}
+
+func (r *report) storage(o *outcome) {
+	r.prose(fmt.Sprintf("Of the %s views through %s the page's own row holds %s and %d rows of %s hold %s.", humanize.Comma(o.hot.Views), o.driver,
+		humanize.Comma(o.base), o.slots, slots, humanize.Comma(o.inSlots)))
+}
+
+// explain asks slotsql what it made of three of the application's statements.
+func (r *report) explain() error {
+	for _, query := range []string{countView, selectPage, selectTop} {
+		text, err := explain(context.Background(), db, query)
+		if err != nil {
+			return err
+		}
+		r.plans = append(r.plans, text)
+	}
+	return nil
+}
+
+func (r *report) became() {
+	if len(r.plans) == 0 {
+		return
+	}
+	r.printf("What became of three of its statements:")
+	for _, p := range r.plans {
+		r.printf("")
+		for line := range strings.Lines(p) {
+			r.wrap("  ", "    ", strings.TrimRight(line, "\n"))
+		}
+	}
+}
+
+func (r *report) prose(text string) {
+	r.wrap("", "", text)
+	r.printf("")
+}
+
+// wrap prints words in lines that fit the terminal.
+func (r *report) wrap(first, next, text string) {
+	line, indent := first, first
+	for _, word := range strings.Fields(text) {
+		if len(line) > len(indent) && len(line)+1+len(word) > width {
+			r.printf("%s", line)
+			line, indent = next, next
+		}
+		if len(line) > len(indent) {
+			line += " "
+		}
+		line += word
+	}
+	r.printf("%s", line)
+}
+
+func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+
+// showProgress draws a bar until the function returned is called.
+func showProgress(w io.Writer, what string, d time.Duration) (stop func()) {
+	if w == nil {
+		return func() {}
+	}
+	bar := progressbar.NewOptions64(d.Milliseconds(),
+		progressbar.OptionSetWriter(w), progressbar.OptionSetDescription(fmt.Sprintf("%-16s", what)), progressbar.OptionSetWidth(40),
+		progressbar.OptionSetPredictTime(false), progressbar.OptionClearOnFinish())
+	start, done, ended := time.Now(), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(100 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				_ = bar.Set64(min(time.Since(start).Milliseconds(), d.Milliseconds()-1))
+			case <-done:
+				_ = bar.Finish()
+				return
+			}
+		}
+	}()
+	return func() {
+		close(done)
+		<-ended
+	}
+}
