@@ -1,0 +1,222 @@
+package dialect
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// SchemaStatement is one statement of a schema file.
+type SchemaStatement struct {
+	Text string
+	Line int // of its first word, from 1
+	// Words are the words and names it begins with, in upper case and without
+	// quotes: at most 16 of them.
+	Words []string
+}
+
+// Is says whether the statement begins with these words.
+func (s SchemaStatement) Is(words ...string) bool {
+	return len(s.Words) >= len(words) && strings.Join(s.Words[:len(words)], " ") == strings.Join(words, " ")
+}
+
+// SchemaError is a statement of a schema file that cannot be read.
+type SchemaError struct {
+	Line      int
+	Statement string // its beginning, on one line
+	Err       error
+}
+
+func (e *SchemaError) Error() string {
+	return fmt.Sprintf("line %d: %s: %v", e.Line, e.Statement, e.Err)
+}
+
+// Unwrap returns the reason.
+func (e *SchemaError) Unwrap() error { return e.Err }
+
+// EachStatement calls f for each statement of a schema file: of a dump, or of
+// migrations one after the other. Bodies of triggers and routines are not cut.
+// It skips the lines that are meant for the command-line clients and the data
+// of COPY, and obeys DELIMITER. An error of f comes back as a *SchemaError.
+func EachStatement(lexis *rewrite.Lexis, text string, f func(SchemaStatement) error) error {
+	each := func(st SchemaStatement) error {
+		if err := f(st); err != nil {
+			return &SchemaError{st.Line, summary(st.Text), err}
+		}
+		return nil
+	}
+	delimiter, start, line := ";", 0, 1
+	for start <= len(text) {
+		end, next, following := len(text), len(text)+1, ""
+		if m := delimiterLine.FindStringSubmatchIndex(text[start:]); m != nil {
+			end, next, following = start+m[0], start+m[1], text[start+m[2]:start+m[3]]
+		}
+		chunk := text[start:end]
+		if delimiter == ";" {
+			s := &schemaScanner{lexis: lexis, text: chunk, tokens: rewrite.Tokens(lexis, chunk), line: line}
+			for st, ok := s.next(); ok; st, ok = s.next() {
+				if err := each(st); err != nil {
+					return err
+				}
+			}
+		} else {
+			at := line
+			for _, piece := range strings.Split(chunk, delimiter) {
+				s := &schemaScanner{lexis: lexis, text: piece, tokens: rewrite.Tokens(lexis, piece), line: at}
+				if len(s.tokens) > 0 {
+					if err := each(s.make(0, s.tokens[0].Start, len(piece))); err != nil {
+						return err
+					}
+				}
+				at += strings.Count(piece, "\n")
+			}
+		}
+		if next > len(text) {
+			return nil
+		}
+		line += strings.Count(text[start:next], "\n")
+		start, delimiter = next, following
+	}
+	return nil
+}
+
+// delimiterLine is a command of the mysql client.
+var delimiterLine = regexp.MustCompile(`(?mi)^[ \t]*DELIMITER[ \t]+(\S+)[ \t]*\r?$`)
+
+// summary is the beginning of a statement on one line.
+func summary(text string) string {
+	const most = 60
+	short := strings.Join(strings.Fields(text[:min(len(text), 4*most)]), " ")
+	if r := []rune(short); len(r) > most {
+		short = string(r[:most]) + "..."
+	}
+	return strings.ToValidUTF8(short, "?")
+}
+
+type schemaScanner struct {
+	lexis  *rewrite.Lexis
+	text   string
+	tokens []rewrite.Token
+	at     int // next token
+	line   int // of the offset seen
+	seen   int
+}
+
+func (s *schemaScanner) lineOf(offset int) int {
+	s.line += strings.Count(s.text[s.seen:offset], "\n")
+	s.seen = offset
+	return s.line
+}
+
+func (s *schemaScanner) endOfLine(offset int) int {
+	if i := strings.IndexByte(s.text[offset:], '\n'); i >= 0 {
+		return offset + i + 1
+	}
+	return len(s.text)
+}
+
+func (s *schemaScanner) word(i int) string {
+	if i >= len(s.tokens) {
+		return ""
+	}
+	t := s.text[s.tokens[i].Start:s.tokens[i].End]
+	switch s.tokens[i].Kind {
+	case rewrite.Word:
+		return strings.ToUpper(t)
+	case rewrite.QuotedIdent:
+		return strings.ToUpper(t[1 : len(t)-1])
+	}
+	return ""
+}
+
+func (s *schemaScanner) next() (SchemaStatement, bool) {
+	for s.at < len(s.tokens) {
+		start := s.tokens[s.at].Start
+		switch s.text[start] {
+		case ';':
+			s.at++
+		case '\\': // psql
+			s.restart(s.endOfLine(start))
+		default:
+			return s.statement(), true
+		}
+	}
+	return SchemaStatement{}, false
+}
+
+// statement reads up to a semicolon outside brackets and bodies.
+func (s *schemaScanner) statement() SchemaStatement {
+	first := s.at
+	routine := false
+	if w := s.word(first); w == "CREATE" || w == "ALTER" {
+		for i := first + 1; i < first+16 && !routine; i++ {
+			switch s.word(i) {
+			case "TRIGGER", "PROCEDURE", "FUNCTION", "EVENT", "PACKAGE":
+				routine = s.tokens[i].Kind == rewrite.Word
+			case "TABLE", "INDEX", "VIEW":
+				i = first + 16
+			}
+		}
+	}
+	brackets, blocks := 0, 0
+	end := len(s.text)
+	for ; s.at < len(s.tokens); s.at++ {
+		t := s.tokens[s.at]
+		switch s.text[t.Start] {
+		case '(':
+			brackets++
+		case ')':
+			brackets--
+		}
+		if routine && t.Kind == rewrite.Word {
+			switch s.word(s.at) {
+			case "BEGIN", "CASE":
+				if s.word(max(0, s.at-1)) != "END" {
+					blocks++
+				}
+			case "END":
+				switch s.word(s.at + 1) {
+				case "IF", "LOOP", "WHILE", "REPEAT", "FOR":
+				default:
+					blocks--
+				}
+			}
+		}
+		if s.text[t.Start] == ';' && t.Kind == rewrite.Operator && brackets <= 0 && blocks <= 0 {
+			end = t.Start
+			s.at++
+			break
+		}
+	}
+	st := s.make(first, s.tokens[first].Start, end)
+	if st.Is("COPY") && strings.HasSuffix(strings.ToUpper(strings.TrimSpace(st.Text)), "STDIN") && end < len(s.text) {
+		data := s.endOfLine(end)
+		if i := strings.Index(s.text[data-1:], "\n\\.\n"); i >= 0 {
+			data += i + 3
+		} else {
+			data = len(s.text)
+		}
+		s.restart(data)
+	}
+	return st
+}
+
+// restart scans anew from an offset: what stands before it may hold a quote
+// that is none.
+func (s *schemaScanner) restart(offset int) {
+	s.lineOf(offset)
+	s.text, s.seen, s.at = s.text[offset:], 0, 0
+	s.tokens = rewrite.Tokens(s.lexis, s.text)
+}
+
+func (s *schemaScanner) make(first, start, end int) SchemaStatement {
+	st := SchemaStatement{Text: s.text[start:end], Line: s.lineOf(start)}
+	for i := first; i < len(s.tokens) && i < first+16 && s.tokens[i].Start < end; i++ {
+		if w := s.word(i); w != "" {
+			st.Words = append(st.Words, w)
+		}
+	}
+	return st
+}
