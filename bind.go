@@ -2,8 +2,11 @@ package slotsql
 
 import (
 	"database/sql/driver"
+	"errors"
 	"fmt"
+	"math"
 	"reflect"
+	"strconv"
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite"
@@ -11,6 +14,10 @@ import (
 
 // value returns the application's argument that a plan's argument stands for.
 func (r *run) value(a rewrite.Arg) (driver.NamedValue, bool) {
+	if a.Index < 0 && a.Number != "" {
+		n, err := strconv.ParseInt(a.Number, 10, 64)
+		return driver.NamedValue{Value: n}, err == nil
+	}
 	if a.Name != "" {
 		for _, v := range r.call.args {
 			if v.Name == a.Name {
@@ -32,9 +39,50 @@ func (r *run) bind(args []rewrite.Arg) ([]driver.NamedValue, error) {
 		if !ok {
 			return nil, fmt.Errorf("slotsql: the statement has a placeholder %s without an argument", placeholderName(a))
 		}
+		if a.Plus != nil {
+			if v.Value, ok = r.added(v.Value, *a.Plus); !ok {
+				return nil, errors.New("slotsql: LIMIT and OFFSET take whole numbers that are not negative")
+			}
+		}
 		out[i] = driver.NamedValue{Ordinal: i + 1, Value: v.Value}
 	}
 	return out, nil
+}
+
+// added returns the sum of a LIMIT and an OFFSET.
+func (r *run) added(v any, plus rewrite.Arg) (any, bool) {
+	other, ok := r.value(plus)
+	if !ok {
+		return nil, false
+	}
+	a, okA := wholeNumber(v)
+	b, okB := wholeNumber(other.Value)
+	if !okA || !okB || a > math.MaxInt64-b {
+		return nil, false
+	}
+	return a + b, true
+}
+
+func wholeNumber(v any) (int64, bool) {
+	switch rv := reflect.ValueOf(v); rv.Kind() {
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return rv.Int(), rv.Int() >= 0
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return int64(rv.Uint()), rv.Uint() <= math.MaxInt64
+	case reflect.String:
+		n, err := strconv.ParseInt(rv.String(), 10, 64)
+		return n, err == nil && n >= 0
+	}
+	return 0, false
+}
+
+// textCall returns the arguments of the plan's text.
+func (r *run) textCall() (call, error) {
+	if r.plan.TextArgs == nil {
+		return r.call, nil
+	}
+	args, err := r.bind(r.plan.TextArgs)
+	return call{args: args, options: r.call.options}, err
 }
 
 func placeholderName(a rewrite.Arg) string {

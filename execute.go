@@ -68,7 +68,7 @@ func (r *run) exec(ctx context.Context) (res driver.Result, err error) {
 			return r.execDrained(ctx)
 		}
 	}
-	return r.via.execText(ctx, r.plan.Plan, r.call)
+	return r.execText(ctx)
 }
 
 func (r *run) query(ctx context.Context) (rows driver.Rows, err error) {
@@ -94,11 +94,27 @@ func (r *run) query(ctx context.Context) (rows driver.Rows, err error) {
 	if r.plan.Shape != nil {
 		types = r.shape(ctx)
 	}
-	rows, err = r.via.queryText(ctx, r.plan.Plan, r.call)
+	rows, err = r.queryText(ctx)
 	if err == nil && types != nil {
 		rows = r.typed(rows, types)
 	}
 	return rows, err
+}
+
+func (r *run) execText(ctx context.Context) (driver.Result, error) {
+	c, err := r.textCall()
+	if err != nil {
+		return nil, err
+	}
+	return r.via.execText(ctx, r.plan.Plan, c)
+}
+
+func (r *run) queryText(ctx context.Context) (driver.Rows, error) {
+	c, err := r.textCall()
+	if err != nil {
+		return nil, err
+	}
+	return r.via.queryText(ctx, r.plan.Plan, c)
 }
 
 // execIncrement runs the slotted upsert. When it affects no row, or cannot
@@ -136,7 +152,7 @@ func (r *run) execIncrement(ctx context.Context) (driver.Result, error) {
 
 func (r *run) fallback(ctx context.Context) (driver.Result, error) {
 	if r.plan.Increment.Upsert && r.fits(r.plan.Require, true) {
-		return r.via.execText(ctx, r.plan.Plan, r.call)
+		return r.execText(ctx)
 	}
 	return r.execDrained(ctx)
 }
@@ -146,7 +162,7 @@ func (r *run) execDrained(ctx context.Context) (res driver.Result, err error) {
 		if err := r.drain(ctx); err != nil {
 			return err
 		}
-		if res, err = r.via.execText(ctx, r.plan.Plan, r.call); err != nil {
+		if res, err = r.execText(ctx); err != nil {
 			return err
 		}
 		return r.steps(ctx, r.plan.After)
@@ -168,7 +184,7 @@ func (r *run) queryDrained(ctx context.Context) (driver.Rows, error) {
 	if err := r.drain(ctx); err != nil {
 		return nil, end(err)
 	}
-	rows, err := r.via.queryText(ctx, r.plan.Plan, r.call)
+	rows, err := r.queryText(ctx)
 	if err != nil {
 		return nil, end(err)
 	}

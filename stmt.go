@@ -44,7 +44,13 @@ func (s *stmt) Close() error {
 }
 
 // NumInput implements driver.Stmt.
-func (s *stmt) NumInput() int { return s.parent.NumInput() }
+func (s *stmt) NumInput() int {
+	n := s.parent.NumInput()
+	if n >= 0 && s.plan.TextArgs != nil {
+		return s.plan.Inputs
+	}
+	return n
+}
 
 // CheckNamedValue implements driver.NamedValueChecker: the parent's statement
 // first, then its connection, as database/sql asks them.

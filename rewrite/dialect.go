@@ -96,6 +96,11 @@ type Traits struct {
 	// MultiProbe is a harmless text of two statements, to be run first where
 	// the parent may have such texts switched off.
 	MultiProbe string
+	// Split: queries that order or filter by a counter are split into rows
+	// with and without slots, see split.go.
+	Split bool
+	// Lateral: LATERAL subqueries, which the planner looks up row by row.
+	Lateral bool
 	// ShapeQuery: an expression over a counter reports another type than the
 	// column, so the original text is asked for its column types.
 	ShapeQuery bool

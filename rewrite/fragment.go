@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -29,6 +30,35 @@ func (s *source) cut(sp Span) fragment {
 		last = t.End
 	}
 	f.texts = append(f.texts, s.text[last:sp.End])
+	return f
+}
+
+// cutEdited makes a fragment of a span with the edits inside it applied.
+func (s *source) cutEdited(sp Span, edits []edit) fragment {
+	var f fragment
+	var b strings.Builder
+	sorted := slices.Clone(edits)
+	slices.SortStableFunc(sorted, func(a, b edit) int { return a.Start - b.Start })
+	last, params := sp.Start, s.params
+	for _, e := range append(sorted, edit{Span: Span{sp.End, sp.End}}) {
+		if e.Start < last || e.End > sp.End {
+			continue
+		}
+		for len(params) > 0 && params[0].Start < e.Start {
+			if params[0].Start >= last {
+				b.WriteString(s.text[last:params[0].Start])
+				f.texts = append(f.texts, b.String())
+				f.args = append(f.args, params[0].arg)
+				b.Reset()
+				last = params[0].End
+			}
+			params = params[1:]
+		}
+		b.WriteString(s.text[last:e.Start])
+		b.WriteString(e.text)
+		last = e.End
+	}
+	f.texts = append(f.texts, b.String())
 	return f
 }
 

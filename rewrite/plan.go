@@ -38,8 +38,12 @@ type Plan struct {
 	Touched []*Table
 
 	// Text is the statement to run: the original, or for Read the rewritten
-	// one. It takes the original arguments.
-	Text string
+	// one. It takes the original arguments, or TextArgs where that is set.
+	Text     string
+	TextArgs []Arg
+	// Inputs is the number of arguments of the original text, where TextArgs
+	// is set.
+	Inputs int
 
 	// Increment is the slotted upsert of Additive and Upsert.
 	Increment *Increment
@@ -112,6 +116,11 @@ type Arg struct {
 	Index  int    // position in the application's arguments, from 0
 	Name   string // of a named argument; Index then counts it as well
 	Negate bool   // bind the negated number
+
+	// Plus is added to the argument, for a LIMIT that covers an OFFSET; with
+	// Index -1 the argument is the literal Number.
+	Plus   *Arg
+	Number string
 }
 
 // DrainTable is how one table is drained.

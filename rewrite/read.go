@@ -6,11 +6,12 @@ import "strings"
 // totals. The text between the edits stays as it is.
 type reader struct {
 	*planning
-	edits  []edit
-	tables []*Table // counter tables whose counters are read
-	seen   []*Table // counter tables that occur as a source
-	locked bool     // a block that reads a counter table locks rows
-	writes bool     // a data-modifying CTE writes a counter table's counters
+	edits   []edit
+	tables  []*Table // counter tables whose counters are read
+	seen    []*Table // counter tables that occur as a source
+	locked  bool     // a block that reads a counter table locks rows
+	grouped bool     // GROUP BY names a counter
+	writes  bool     // a data-modifying CTE writes a counter table's counters
 }
 
 // clause says where in a block an expression stands.
@@ -37,6 +38,8 @@ func (p *planning) planSelect(st *Statement) *Plan {
 		return p.drainSelect(st, tables, reasonOf(err))
 	case r.locked:
 		return p.drainSelect(st, r.seen, "the query locks rows of a counter table")
+	case r.grouped && (p.src.hasWord("ROLLUP") || p.src.hasWord("CUBE") || p.src.hasWord("SETS")):
+		return p.drainSelect(st, tables, "grouping sets over a counter")
 	case len(r.edits) == 0:
 		class := PassThrough
 		if r.writes {
@@ -47,6 +50,12 @@ func (p *planning) planSelect(st *Statement) *Plan {
 		return p.drainAll(tables, "a WITH query increments a counter that the statement also reads")
 	}
 	plan := &Plan{Class: Read, Tables: names(r.tables), Text: p.src.apply(r.edits)}
+	if b, why, ok := p.split(st, r.edits); ok {
+		plan.Text, plan.TextArgs, plan.Inputs, plan.Reason = b.SQL, b.Args, len(p.src.params), why
+		if plan.TextArgs == nil {
+			plan.TextArgs = []Arg{}
+		}
+	}
 	if st.Kind == KindSelect && p.d.Traits().ShapeQuery {
 		plan.Shape = p.shape(st.Select)
 	}
@@ -443,6 +452,7 @@ func (b *blockReader) column(e *Expr, in clause, aggregate bool) error {
 		return opaque("HAVING names a counter that is neither aggregated nor selected")
 	}
 	b.note(t.binding.table)
+	b.grouped = b.grouped || in == inGroup
 	comparable := in != inItems || !b.bareItem(e)
 	b.edits = append(b.edits, edit{e.Span, b.d.Total(t.binding.table, b.qualifier(t.binding), t.column.Name, comparable)})
 	return nil

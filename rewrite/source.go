@@ -85,6 +85,16 @@ func (s *source) is(i int, word string) bool {
 	return (t.Kind == Word || t.Kind == Operator) && strings.EqualFold(s.text[t.Start:t.End], word)
 }
 
+// hasWord says whether an unquoted word occurs in the statement.
+func (s *source) hasWord(word string) bool {
+	for i := range s.tokens {
+		if s.tokens[i].Kind == Word && s.is(i, word) {
+			return true
+		}
+	}
+	return false
+}
+
 // split cuts a text at its top-level semicolons into spans of statements;
 // empty statements are left out. BEGIN ... END bodies (triggers, procedures,
 // anonymous blocks) hold semicolons, so a text that creates one is not cut.

@@ -14,6 +14,7 @@ func (*Dialect) Traits() rewrite.Traits {
 		ReplaceCascades:    true,
 		UpsertCounts:       true,
 		ShapeQuery:         true,
+		Split:              true,
 		MultiProbe:         "DO 0; DO 0",
 	}
 }

@@ -1,0 +1,449 @@
+package rewrite
+
+import "strings"
+
+// The hot/cold split.
+//
+// A query that orders or filters by a counter cannot use the counter's index
+// once the counter is an expression: the engine computes the total of every
+// row. But few rows have slots (they are hot); for all others (cold) the base
+// value is the total, and the base column's index holds. So the split finds
+// candidates for the result first:
+//
+//   - cold: rows without slots, in the query's own order and up to its limit,
+//     read from the base column and its index
+//   - hot: rows with slots, their sums taken per key
+//
+// and lets the query, rewritten as usual, run over the candidates alone. It is
+// exact: whatever the query would return is among the candidates, because the
+// first n of a set are among the first n of each of its parts, and the query
+// judges, orders and cuts the candidates itself.
+
+// split rewrites a query over one counter table that orders by a counter with
+// a limit, or compares one with a constant; nil when the query has another
+// form, for which substitution serves.
+func (p *planning) split(st *Statement, edits []edit) (Bound, string, bool) {
+	q := st.Select
+	if !p.d.Traits().Split || p.src.hasWord("SQL_CALC_FOUND_ROWS") {
+		return Bound{}, "", false
+	}
+	if len(q.Operands) > 0 || len(q.Values) > 0 || len(q.With) > 0 || q.Distinct || len(q.DistinctOn) > 0 ||
+		len(q.GroupBy) > 0 || q.Having != nil || len(q.Windows) > 0 || len(q.From) != 1 || len(q.From[0].Name) == 0 || len(q.Items) == 0 {
+		return Bound{}, "", false
+	}
+	s := splitter{planning: p, q: q, edits: edits, sc: p.newScope(nil, nil, q.From)}
+	s.b = s.sc.bindings[0]
+	if !s.b.counts || len(s.b.columns) > 0 || len(s.b.table.Counter.Key) == 0 || s.hasAggregate() || !s.places() {
+		return Bound{}, "", false
+	}
+	switch {
+	case s.ordered():
+		return s.build(true), "the first rows by a counter: hot/cold split", true
+	case s.filtered():
+		return s.build(false), "a range of a counter: hot/cold split", true
+	}
+	return Bound{}, "", false
+}
+
+type splitter struct {
+	*planning
+	q     *Select
+	edits []edit
+	sc    *scope
+	b     *binding
+
+	from  Span // the FROM clause's table, as written
+	where int  // where a WHERE clause stands or would stand
+	order []orderEntry
+	limit fragment // rows the arms have to give: limit plus offset
+}
+
+// An orderEntry is one ORDER BY entry as the arms have to write it.
+type orderEntry struct {
+	expr *Expr
+	tail string // ASC, DESC, NULLS FIRST ...
+}
+
+func (s *splitter) hasAggregate() bool {
+	found := false
+	look := func(e *Expr) {
+		e.Walk(func(x *Expr) bool {
+			found = found || x.Aggregate || x.Kind == Subquery
+			return true
+		})
+	}
+	for _, it := range s.q.Items {
+		look(it.Expr)
+	}
+	for _, e := range s.q.OrderBy {
+		look(e)
+	}
+	look(s.q.Where)
+	return found
+}
+
+// places finds the FROM clause and where WHERE stands. The clauses of one
+// block follow each other, so the token behind the last item is FROM.
+func (s *splitter) places() bool {
+	last := s.q.Items[len(s.q.Items)-1]
+	i := s.tokenAt(last.End)
+	if !s.src.is(i, "FROM") {
+		return false
+	}
+	start := i + 1
+	for i++; i < len(s.src.tokens); i++ {
+		t := s.src.tokens[i]
+		if t.Kind == Word && (s.src.is(i, "WHERE") || s.src.is(i, "ORDER") || s.src.is(i, "LIMIT") || s.src.is(i, "OFFSET")) {
+			break
+		}
+		if t.Kind == Operator && s.src.text[t.Start] != '.' {
+			return false
+		}
+		if t.Kind == Word && !s.isName(t) {
+			return false // an index hint, TABLESAMPLE, ...
+		}
+	}
+	if start >= i {
+		return false
+	}
+	s.from = Span{s.src.tokens[start].Start, s.src.tokens[i-1].End}
+	s.where = s.from.End
+	return s.q.Where == nil || s.src.is(i, "WHERE")
+}
+
+// isName says whether a word is part of the source's own name: schema, table,
+// AS, alias.
+func (s *splitter) isName(t Token) bool {
+	w := s.src.text[t.Start:t.End]
+	if strings.EqualFold(w, "AS") {
+		return true
+	}
+	for _, n := range s.b.source.Name {
+		if strings.EqualFold(w, n.Name) {
+			return true
+		}
+	}
+	return s.b.source.Alias != nil && strings.EqualFold(w, s.b.source.Alias.Name)
+}
+
+// tokenAt returns the first token that starts at or behind a position.
+func (s *splitter) tokenAt(pos int) int {
+	for i, t := range s.src.tokens {
+		if t.Start >= pos {
+			return i
+		}
+	}
+	return len(s.src.tokens)
+}
+
+// ordered says whether the query takes the first rows by a counter.
+func (s *splitter) ordered() bool {
+	if len(s.q.OrderBy) == 0 || len(s.q.Limit) == 0 {
+		return false
+	}
+	for i, e := range s.q.OrderBy {
+		x := s.meaning(e)
+		if x == nil {
+			return false
+		}
+		t, err := s.resolve(s.sc, x.Name)
+		if err != nil || i == 0 && (t == nil || t.column == nil) {
+			return false
+		}
+		tail, ok := s.tail(e)
+		if !ok {
+			return false
+		}
+		s.order = append(s.order, orderEntry{x, tail})
+	}
+	return s.limits()
+}
+
+// meaning returns the column that an ORDER BY entry means: itself, or the bare
+// column of the select list that its name or position stands for.
+func (s *splitter) meaning(e *Expr) *Expr {
+	if e.Kind != ColumnRef {
+		return nil
+	}
+	if len(e.Name) > 1 {
+		return e
+	}
+	for _, it := range s.q.Items {
+		if it.Expr == nil || it.Expr.Kind == Star {
+			continue
+		}
+		x := it.Expr
+		for x.Kind == Paren {
+			x = x.Args[0]
+		}
+		name := it.Alias
+		if name == nil && x.Kind == ColumnRef {
+			name = &x.Name[len(x.Name)-1]
+		}
+		if name != nil && s.sameLabel(e.Name[0], *name) {
+			if x.Kind != ColumnRef {
+				return nil
+			}
+			return x
+		}
+	}
+	return e
+}
+
+// tail returns what follows an ORDER BY entry up to the comma or the end of
+// the clause.
+func (s *splitter) tail(e *Expr) (string, bool) {
+	var words []string
+	for i := s.tokenAt(e.End); i < len(s.src.tokens); i++ {
+		w := strings.ToUpper(s.src.text[s.src.tokens[i].Start:s.src.tokens[i].End])
+		switch w {
+		case "ASC", "DESC", "NULLS", "FIRST", "LAST":
+			words = append(words, w)
+		case ",", "LIMIT", "OFFSET":
+			return strings.Join(words, " "), true
+		default:
+			return "", false
+		}
+	}
+	return "", false
+}
+
+// limits reads LIMIT n, LIMIT m, n and LIMIT n OFFSET m.
+func (s *splitter) limits() bool {
+	i := -1
+	for j := range s.src.tokens {
+		if s.src.is(j, "LIMIT") && s.src.tokens[j].Start >= s.q.OrderBy[len(s.q.OrderBy)-1].End {
+			i = j
+			break
+		}
+	}
+	if i < 0 {
+		return false
+	}
+	rest := s.src.tokens[i+1:]
+	if len(rest) != 1 && !(len(rest) == 3 && (s.src.is(i+2, ",") || s.src.is(i+2, "OFFSET"))) {
+		return false
+	}
+	var numbers []fragment
+	for k := 0; k < len(rest); k += 2 {
+		if rest[k].Kind != NumberTok && rest[k].Kind != ParamTok {
+			return false
+		}
+		numbers = append(numbers, s.src.cut(rest[k].Span))
+	}
+	s.limit = numbers[0]
+	if len(numbers) == 2 {
+		s.limit = sum(numbers[0], numbers[1])
+	}
+	return len(s.limit.texts) > 0
+}
+
+// sum adds two limits; engines that take no expression there get one argument
+// computed when it is bound.
+func sum(a, b fragment) fragment {
+	if len(a.args) == 0 && len(b.args) == 0 {
+		return literal(addDecimal(a.texts[0], b.texts[0]))
+	}
+	one := func(f fragment) Arg {
+		if len(f.args) > 0 {
+			return f.args[0]
+		}
+		return Arg{Number: f.texts[0], Index: -1}
+	}
+	x, y := one(a), one(b)
+	x.Plus = &y
+	return bound(x)
+}
+
+// addDecimal adds two non-negative whole numbers given as text; "" when they
+// are not.
+func addDecimal(a, b string) string {
+	var x, y uint64
+	for _, p := range []struct {
+		s string
+		n *uint64
+	}{{a, &x}, {b, &y}} {
+		for _, c := range []byte(p.s) {
+			if !isDigit(c) || *p.n > 1<<58 {
+				return ""
+			}
+			*p.n = *p.n*10 + uint64(c-'0')
+		}
+	}
+	return formatUint(x + y)
+}
+
+func formatUint(n uint64) string {
+	if n == 0 {
+		return "0"
+	}
+	var b []byte
+	for ; n > 0; n /= 10 {
+		b = append([]byte{byte('0' + n%10)}, b...)
+	}
+	return string(b)
+}
+
+// filtered says whether a top-level conjunct compares a counter with
+// constants.
+func (s *splitter) filtered() bool {
+	if s.q.Where == nil {
+		return false
+	}
+	for _, c := range conjuncts(s.q.Where, nil) {
+		e := c
+		for e.Kind == Paren {
+			e = e.Args[0]
+		}
+		if e.Kind != Binary && e.Kind != In || len(e.Args) < 2 {
+			continue
+		}
+		switch e.Op {
+		case "=", "<", ">", "<=", ">=", "":
+		default:
+			continue
+		}
+		counters, constants := 0, 0
+		for _, a := range e.Args {
+			switch {
+			case s.isCounter(a):
+				counters++
+			case constant(a):
+				constants++
+			}
+		}
+		if counters == 1 && counters+constants == len(e.Args) && !e.Negated {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *splitter) isCounter(e *Expr) bool {
+	if e.Kind != ColumnRef {
+		return false
+	}
+	t, err := s.resolve(s.sc, e.Name)
+	return err == nil && t != nil && t.column != nil
+}
+
+// build writes the split query.
+func (s *splitter) build(ordered bool) Bound {
+	var tp template
+	c := s.b.table.Counter
+	q := s.qualifier(s.b)
+	from := tp.mark(s.src.cut(s.from))
+	keys := make([]string, len(c.Key))
+	hotKeys := make([]string, len(c.Key))
+	group := make([]string, 0, len(c.Key)+len(c.Counters))
+	var groupBy, same, match []string
+	slots := s.d.Quote(c.SlotSchema) + "." + s.d.Quote(c.SlotTable)
+	for i, k := range c.Key {
+		n := formatUint(uint64(i))
+		keys[i] = q + "." + s.d.Quote(k)
+		hotKeys[i] = "slotsql_h.slotsql_k" + n
+		group = append(group, "slotsql_g."+s.d.Quote(k)+" AS slotsql_k"+n)
+		groupBy = append(groupBy, "slotsql_g."+s.d.Quote(k))
+		same = append(same, "slotsql_g."+s.d.Quote(k)+" = "+keys[i])
+		match = append(match, keys[i]+" = "+hotKeys[i])
+	}
+	for i, name := range c.Counters {
+		group = append(group, "SUM(slotsql_g."+s.d.Quote(name)+") AS slotsql_c"+formatUint(uint64(i)))
+	}
+
+	cold := "SELECT " + aliased(keys) + " FROM " + from
+	hot := "SELECT " + aliased(keys) + " FROM (SELECT " + strings.Join(group, ", ") + " FROM " + slots + " AS slotsql_g GROUP BY " + strings.Join(groupBy, ", ") + ") AS slotsql_h "
+	if s.d.Traits().Lateral {
+		// A correlated source is looked up by its key, whatever the planner
+		// thinks of reading the whole table.
+		hot += "CROSS JOIN LATERAL (SELECT * FROM " + from + " WHERE " + strings.Join(match, " AND ") + " LIMIT 1) AS " + q + " WHERE 1=1"
+	} else {
+		hot += "CROSS JOIN " + from + " WHERE " + strings.Join(match, " AND ")
+	}
+	var conds []string
+	if s.q.Where != nil {
+		conds = append(conds, "("+tp.mark(s.src.cut(s.q.Where.Span))+")")
+		hot += " AND (" + tp.mark(s.src.cutEdited(s.q.Where.Span, s.hotEdits(s.q.Where))) + ")"
+	}
+	if ordered {
+		// A scalar subquery is evaluated row by row in the index's order, and
+		// stops with the limit; an anti-join would read the whole table.
+		conds = append(conds, "(SELECT 1 FROM "+slots+" AS slotsql_g WHERE "+strings.Join(same, " AND ")+" LIMIT 1) IS NULL")
+	}
+	if len(conds) > 0 {
+		cold += " WHERE " + strings.Join(conds, " AND ")
+	}
+	if ordered {
+		limit := tp.mark(s.limit)
+		cold += " ORDER BY " + s.orderBy(&tp, false) + " LIMIT " + limit
+		hot += " ORDER BY " + s.orderBy(&tp, true) + " LIMIT " + limit
+	}
+	names := make([]string, len(keys))
+	for i := range keys {
+		names[i] = "slotsql_k" + formatUint(uint64(i))
+	}
+	list := strings.Join(names, ", ")
+	candidates := "SELECT " + list + " FROM (SELECT " + list + " FROM (" + cold + ") AS slotsql_cold UNION ALL SELECT " + list + " FROM (" + hot + ") AS slotsql_hot) AS slotsql_u"
+	in := "(" + strings.Join(keys, ", ") + ") IN (" + candidates + ")"
+
+	text := &s.src.text
+	end := len(*text)
+	if s.q.Where == nil {
+		return tp.expand(s.d, tp.mark(s.src.cutEdited(Span{0, s.where}, s.edits))+" WHERE "+in+tp.mark(s.src.cutEdited(Span{s.where, end}, s.edits)))
+	}
+	w := s.q.Where.Span
+	return tp.expand(s.d, tp.mark(s.src.cutEdited(Span{0, w.Start}, s.edits))+"("+tp.mark(s.src.cutEdited(w, s.edits))+") AND "+in+
+		tp.mark(s.src.cutEdited(Span{w.End, end}, s.edits)))
+}
+
+func aliased(keys []string) string {
+	out := make([]string, len(keys))
+	for i, k := range keys {
+		out[i] = k + " AS slotsql_k" + formatUint(uint64(i))
+	}
+	return strings.Join(out, ", ")
+}
+
+// hotEdits replaces counters by base value plus the grouped sum.
+func (s *splitter) hotEdits(e *Expr) []edit {
+	var out []edit
+	e.Walk(func(x *Expr) bool {
+		if s.isCounter(x) {
+			t, _ := s.resolve(s.sc, x.Name)
+			out = append(out, edit{x.Span, s.hotTotal(t.column.Name)})
+		}
+		return true
+	})
+	return out
+}
+
+func (s *splitter) hotTotal(column string) string {
+	base := s.qualifier(s.b) + "." + s.d.Quote(column)
+	for i, c := range s.b.table.Counter.Counters {
+		if c == column {
+			return "(" + base + " + slotsql_h.slotsql_c" + formatUint(uint64(i)) + ")"
+		}
+	}
+	return base
+}
+
+func (s *splitter) orderBy(tp *template, hot bool) string {
+	var out []string
+	for _, o := range s.order {
+		t, _ := s.resolve(s.sc, o.expr.Name)
+		var text string
+		switch {
+		case t == nil || t.column == nil:
+			text = tp.mark(s.src.cut(o.expr.Span))
+		case hot:
+			text = s.hotTotal(t.column.Name)
+		default:
+			text = s.qualifier(s.b) + "." + s.d.Quote(t.column.Name)
+		}
+		if o.tail != "" {
+			text += " " + o.tail
+		}
+		out = append(out, text)
+	}
+	return strings.Join(out, ", ")
+}
