@@ -1,0 +1,241 @@
+// Package random makes up small applications: a schema with counter tables,
+// rows, and statements as programs and ORMs write them. The same seed gives
+// the same application. It knows nothing of slotsql and runs nothing.
+package random
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+)
+
+// An Application is what one seed gives.
+type Application struct {
+	Dialect string
+	Schema  []string // DDL and rows
+	Config  string   // of slotsql
+	Params  string   // of the data source
+	Steps   []Step
+}
+
+// Kind says what a Step is.
+type Kind int
+
+// The kinds of step. Transactions may also be begun and ended by a Statement.
+const (
+	Statement Kind = iota
+	Begin          // database/sql's BeginTx
+	Commit
+	Rollback
+	Tables // compare all tables
+)
+
+// Step is one thing that a program does on one of its sessions.
+type Step struct {
+	Kind     Kind
+	Session  int
+	SQL      string
+	Args     []any
+	Prepared bool
+	// Ordered: the text gives its rows in one order only. Otherwise rows are
+	// a multiset.
+	Ordered bool
+}
+
+func (s Step) String() string {
+	switch s.Kind {
+	case Begin:
+		return fmt.Sprintf("session %d: BeginTx", s.Session)
+	case Commit:
+		return fmt.Sprintf("session %d: Commit", s.Session)
+	case Rollback:
+		return fmt.Sprintf("session %d: Rollback", s.Session)
+	case Tables:
+		return "compare all tables"
+	}
+	out := fmt.Sprintf("session %d: %s", s.Session, s.SQL)
+	if len(s.Args) > 0 {
+		out += fmt.Sprintf("  %#v", s.Args)
+	}
+	if s.Prepared {
+		out += "  (prepared)"
+	}
+	return out
+}
+
+// Sessions is how many sessions the steps are spread over.
+const Sessions = 3
+
+// New makes an application of about n steps.
+func New(dialect string, seed uint64, n int) *Application {
+	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0x510751)), dialect: dialect}
+	g.schema()
+	if dialect == "mysql" {
+		g.app.Params = g.pick("", "", "interpolateParams=true", "clientFoundRows=true", "interpolateParams=true&clientFoundRows=true")
+	}
+	if dialect == "postgres" && g.one(4) {
+		g.app.Params = g.pick("default_query_exec_mode=exec", "default_query_exec_mode=simple_protocol")
+	}
+	g.app.Dialect = dialect
+	for len(g.app.Steps) < n {
+		g.unit()
+		if len(g.app.Steps)/40 != g.compared {
+			g.compared = len(g.app.Steps) / 40
+			g.app.Steps = append(g.app.Steps, Step{Kind: Tables})
+		}
+	}
+	g.app.Steps = append(g.app.Steps, Step{Kind: Tables})
+	return &g.app
+}
+
+// unit is one statement in autocommit, or one transaction.
+func (g *generator) unit() {
+	session := g.IntN(Sessions)
+	add := func(s Step) {
+		s.Session = session
+		g.app.Steps = append(g.app.Steps, s)
+	}
+	if !g.one(8) {
+		add(g.statement())
+		return
+	}
+	text := g.one(3)
+	if text {
+		begin := g.pick("BEGIN", "begin", "/* tx */ BEGIN", "START TRANSACTION", "start transaction")
+		if g.dialect == "sqlite" {
+			begin = g.pick("BEGIN", "begin immediate", "/* tx */ BEGIN", "SAVEPOINT outermost")
+		}
+		add(Step{SQL: begin})
+	} else {
+		add(Step{Kind: Begin})
+	}
+	savepoint := false
+	for range 2 + g.IntN(5) {
+		switch {
+		case g.one(5) && !savepoint:
+			add(Step{SQL: g.pick("SAVEPOINT a", "savepoint a")})
+			savepoint = true
+		case savepoint && g.one(3):
+			add(Step{SQL: g.pick("ROLLBACK TO SAVEPOINT a", "ROLLBACK TO a")})
+			savepoint = g.one(2)
+		case savepoint && g.one(4):
+			add(Step{SQL: "RELEASE SAVEPOINT a"})
+			savepoint = false
+		default:
+			add(g.statement())
+		}
+	}
+	commit := !g.one(3)
+	switch {
+	case text && commit:
+		add(Step{SQL: g.pick("COMMIT", "commit", "COMMIT")})
+	case text:
+		add(Step{SQL: "ROLLBACK"})
+	case commit:
+		add(Step{Kind: Commit})
+	default:
+		add(Step{Kind: Rollback})
+	}
+}
+
+// generator holds the state of New.
+type generator struct {
+	*rand.Rand
+	dialect  string
+	app      Application
+	tables   []*table
+	compared int
+	values   []any // arguments that marks in a text stand for
+	literal  bool  // write values into the text
+	depth    int
+	fresh    int // of aliases
+}
+
+func (g *generator) one(in int) bool { return g.IntN(in) == 0 }
+
+func (g *generator) pick(s ...string) string { return s[g.IntN(len(s))] }
+
+func (g *generator) my() bool   { return g.dialect == "mysql" }
+func (g *generator) pg() bool   { return g.dialect == "postgres" }
+func (g *generator) lite() bool { return g.dialect == "sqlite" }
+
+func either[T any](g *generator, list []T) T { return list[g.IntN(len(list))] }
+
+// A mark stands for an argument until the text is complete, so that it does
+// not matter in which order the parts of a text are made.
+const markStart, markEnd = "\x01", "\x02"
+
+// value writes a value: a literal or an argument.
+func (g *generator) value(v any) string {
+	if g.literal {
+		return g.constant(v)
+	}
+	g.values = append(g.values, v)
+	return fmt.Sprintf("%s%d%s", markStart, len(g.values)-1, markEnd)
+}
+
+// constant writes a value as a literal.
+func (g *generator) constant(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "NULL"
+	case string:
+		return "'" + strings.ReplaceAll(v, "'", "''") + "'"
+	}
+	return fmt.Sprint(v)
+}
+
+// finish numbers the arguments of a text.
+func (g *generator) finish(text string) Step {
+	s := Step{}
+	var b strings.Builder
+	for {
+		before, rest, found := strings.Cut(text, markStart)
+		b.WriteString(before)
+		if !found {
+			break
+		}
+		number, after, _ := strings.Cut(rest, markEnd)
+		var i int
+		_, _ = fmt.Sscan(number, &i)
+		s.Args = append(s.Args, g.values[i])
+		if g.pg() {
+			fmt.Fprintf(&b, "$%d", len(s.Args))
+		} else {
+			b.WriteByte('?')
+		}
+		text = after
+	}
+	s.SQL = b.String()
+	g.values = nil
+	return s
+}
+
+// statement makes one statement.
+func (g *generator) statement() Step {
+	g.literal = g.one(3)
+	g.depth, g.fresh = 0, 0
+	var text string
+	ordered := false
+	switch n := g.IntN(100); {
+	case n < 34:
+		text = g.increment()
+	case n < 46:
+		text = g.update()
+	case n < 54:
+		text = g.upsert()
+	case n < 62:
+		text = g.insert()
+	case n < 66:
+		text = g.remove()
+	case n < 67:
+		text = g.several()
+		g.values = nil
+	default:
+		text, ordered = g.query()
+	}
+	s := g.finish(text)
+	s.Ordered = ordered
+	s.Prepared = g.one(4) && !strings.Contains(s.SQL, ";")
+	return s
+}

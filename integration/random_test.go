@@ -1,0 +1,208 @@
+package integration
+
+import (
+	"context"
+	"database/sql"
+	"flag"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/slotsql/slotsql/integration/random"
+	"github.com/slotsql/slotsql/integration/twin"
+)
+
+var (
+	randomSeed   = flag.Uint64("random.seed", 1, "first seed of the made-up applications")
+	randomN      = flag.Int("random.n", 1500, "statements per engine")
+	randomShrink = flag.Duration("random.shrink", 20*time.Second, "time to look for the fewest statements that show a difference")
+)
+
+// randomSteps is the size of one made-up application.
+const randomSteps = 250
+
+// TestRandom makes up applications and runs them plain and wrapped side by
+// side. A difference is reported with the fewest statements found that show
+// it; -random.seed with the seed it names and -random.n=1 runs it again.
+func TestRandom(t *testing.T) {
+	for _, dialect := range []string{"sqlite", "mysql", "postgres"} {
+		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
+			for seed, done := *randomSeed, 0; done < *randomN && !t.Failed(); seed++ {
+				app := random.New(dialect, seed, randomSteps)
+				done += len(app.Steps)
+				play(t, app, seed)
+			}
+		})
+	}
+}
+
+func play(t *testing.T, app *random.Application, seed uint64) {
+	failures := map[string]int{}
+	at, ds := runSteps(t, app, app.Steps, failures)
+	refused := 0
+	for class, n := range failures {
+		if class != "none" {
+			refused += n
+		}
+	}
+	t.Logf("seed %d: %d steps, %d errors on the plain side: %v", seed, len(app.Steps), refused, failures)
+	if len(ds) == 0 {
+		return
+	}
+	steps := shrink(t, app, app.Steps[:at+1])
+	_, ds = runSteps(t, app, steps, nil)
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, seed %d\n\n", app.Dialect, seed)
+	for _, s := range app.Schema {
+		b.WriteString(s + ";\n")
+	}
+	b.WriteString("\n" + app.Config + "\n")
+	if app.Params != "" {
+		b.WriteString("DSN: " + app.Params + "\n\n")
+	}
+	for _, s := range steps {
+		b.WriteString(s.String() + "\n")
+	}
+	for _, d := range ds {
+		b.WriteString("\n" + d.String())
+	}
+	t.Error(b.String())
+}
+
+// shrink looks for the fewest steps that still show a difference: it takes
+// out runs of steps, long ones first.
+func shrink(t *testing.T, app *random.Application, steps []random.Step) []random.Step {
+	end := time.Now().Add(*randomShrink)
+	for size := len(steps) / 2; size > 0; size /= 2 {
+		for from := 0; from < len(steps); {
+			if time.Now().After(end) {
+				return steps
+			}
+			try := slices.Concat(steps[:from], steps[min(from+size, len(steps)):])
+			if at, ds := runSteps(t, app, try, nil); len(ds) > 0 {
+				steps = try[:at+1]
+			} else {
+				from += size
+			}
+		}
+	}
+	return steps
+}
+
+// runNumber makes names of tests.
+var runNumber atomic.Int64
+
+// runSteps runs the steps on new databases until a difference shows, and
+// returns where.
+func runSteps(t *testing.T, app *random.Application, steps []random.Step, classes map[string]int) (at int, ds []twin.Difference) {
+	t.Helper()
+	done := t.Run(fmt.Sprintf("run-%d", runNumber.Add(1)), func(t *testing.T) { // a # in the name would end SQLite's URI
+		p := twin.New(t, twin.Options{Dialect: app.Dialect, Schema: app.Schema, Config: app.Config, Params: app.Params})
+		// A statement that blocks is a difference too.
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		r := &player{pair: p, classes: classes}
+		defer r.close()
+		for i := range random.Sessions {
+			r.plain[i].open(ctx, t, p.Plain)
+			r.wrapped[i].open(ctx, t, p.Wrapped)
+		}
+		for at = range steps {
+			if ds = r.step(ctx, t, steps[at]); len(ds) > 0 {
+				return
+			}
+		}
+	})
+	if !done && len(ds) == 0 {
+		t.FailNow()
+	}
+	return at, ds
+}
+
+// player runs steps on both sides.
+type player struct {
+	pair           *twin.Pair
+	plain, wrapped [random.Sessions]playerSession
+	classes        map[string]int
+}
+
+type playerSession struct {
+	conn *sql.Conn
+	tx   *sql.Tx
+}
+
+func (s *playerSession) open(ctx context.Context, t *testing.T, db *sql.DB) {
+	t.Helper()
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.conn = conn
+}
+
+func (s *playerSession) session() twin.Session {
+	if s.tx != nil {
+		return s.tx
+	}
+	return s.conn
+}
+
+func (r *player) close() {
+	for i := range r.plain {
+		for _, s := range []*playerSession{&r.plain[i], &r.wrapped[i]} {
+			if s.tx != nil {
+				_ = s.tx.Rollback()
+			}
+			if s.conn != nil {
+				_ = s.conn.Close()
+			}
+		}
+	}
+}
+
+func (r *player) step(ctx context.Context, t *testing.T, s random.Step) []twin.Difference {
+	t.Helper()
+	if s.Kind == random.Tables {
+		ds, err := r.pair.FinalTables(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ds
+	}
+	plain, wrapped := r.plain[s.Session].do(ctx, s), r.wrapped[s.Session].do(ctx, s)
+	plain.Ordered, wrapped.Ordered = s.Ordered, s.Ordered
+	if r.classes != nil && s.Kind == random.Statement {
+		r.classes[twin.Class(plain.Err)]++
+	}
+	return twin.Compare(plain, wrapped)
+}
+
+func (s *playerSession) do(ctx context.Context, step random.Step) twin.Outcome {
+	var o twin.Outcome
+	switch step.Kind {
+	case random.Begin:
+		if s.tx != nil {
+			return o // the step that ended it was taken out
+		}
+		if s.tx, o.Err = s.conn.BeginTx(ctx, nil); o.Err != nil {
+			s.tx = nil
+		}
+		return o
+	case random.Commit, random.Rollback:
+		if s.tx == nil {
+			return o
+		}
+		if step.Kind == random.Commit {
+			o.Err = s.tx.Commit()
+		} else {
+			o.Err = s.tx.Rollback()
+		}
+		s.tx = nil
+		return o
+	}
+	return twin.Run(ctx, s.session(), twin.Statement{SQL: step.SQL, Args: step.Args, Prepared: step.Prepared})
+}
