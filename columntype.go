@@ -22,9 +22,7 @@ func typeOf(rows driver.Rows, i int) columnType {
 	if r, ok := rows.(driver.RowsColumnTypeDatabaseTypeName); ok {
 		t.name = r.ColumnTypeDatabaseTypeName(i)
 	}
-	if r, ok := rows.(driver.RowsColumnTypeScanType); ok {
-		t.scan = r.ColumnTypeScanType(i)
-	}
+	t.scan = rowsBase{rows}.ColumnTypeScanType(i) // nil where the parent says so
 	if r, ok := rows.(driver.RowsColumnTypeLength); ok {
 		t.length, t.hasLength = r.ColumnTypeLength(i)
 	}
@@ -69,12 +67,7 @@ func (t columnTypes) ColumnTypePrecisionScale(i int) (precision, scale int64, ok
 	return t[i].precision, t[i].scale, t[i].hasPrecision
 }
 
-func (t columnTypes) ColumnTypeScanType(i int) reflect.Type {
-	if t[i].scan == nil {
-		return reflect.TypeFor[any]()
-	}
-	return t[i].scan
-}
+func (t columnTypes) ColumnTypeScanType(i int) reflect.Type { return t[i].scan }
 
 // typedRows reports the column types of the application's own text, for an
 // engine that types the rewritten text's expressions differently, and gives
