@@ -1,0 +1,84 @@
+package rewrite_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/slotsql/slotsql/dialect/mysql"
+	"github.com/slotsql/slotsql/dialect/postgres"
+	"github.com/slotsql/slotsql/dialect/sqlite"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// benchCatalog knows one counter table, posts.
+type benchCatalog struct{ posts *rewrite.Table }
+
+func (c benchCatalog) Counters() []*rewrite.Table { return []*rewrite.Table{c.posts} }
+func (c benchCatalog) Lookup(name []rewrite.Ident) (*rewrite.Table, bool) {
+	if name[len(name)-1].Name == "posts" {
+		return c.posts, true
+	}
+	return nil, true
+}
+
+var benchTexts = []struct{ name, text string }{
+	{"untouched", "SELECT id, name, email FROM users WHERE id = ? AND deleted_at IS NULL"},
+	{"increment", "UPDATE posts SET views = views + 1 WHERE id = ?"},
+	{"read", "SELECT id, title, views FROM posts WHERE id = ?"},
+	{"join", "SELECT u.name, p.title, p.views FROM users u JOIN posts p ON p.author_id = u.id WHERE u.id = ? ORDER BY p.views DESC LIMIT 10"},
+	{"drain", "UPDATE posts SET views = 0 WHERE id = ?"},
+}
+
+// BenchmarkPlan is what becomes of a text that no cache knows, and its parts:
+// cutting it into tokens, and the dialect's parser with the translation into
+// the neutral statement.
+func BenchmarkPlan(b *testing.B) {
+	posts := &rewrite.Table{
+		Schema: "main", Name: "posts",
+		Columns: []rewrite.Column{
+			{Name: "id", Type: "bigint", Numeric: rewrite.Integer, Bits: 64},
+			{Name: "author_id", Type: "bigint", Numeric: rewrite.Integer, Bits: 64},
+			{Name: "title", Type: "text"},
+			{Name: "views", Type: "bigint", Numeric: rewrite.Integer, Bits: 64},
+		},
+		Uniques: []rewrite.Unique{{Name: "posts_pkey", Primary: true, Columns: []string{"id"}}},
+		Counter: &rewrite.Counter{
+			Key: []string{"id"}, Counters: []string{"views"}, Slots: 64,
+			SlotSchema: "main", SlotTable: "posts_slots", SlotColumn: "slot", OnDrain: "run",
+		},
+	}
+	for _, d := range []struct {
+		name string
+		rewrite.Dialect
+	}{{"mysql", mysql.New()}, {"postgres", postgres.New()}, {"sqlite", sqlite.New()}} {
+		pl := rewrite.Planner{Dialect: d, Catalog: benchCatalog{posts}}
+		for _, t := range benchTexts {
+			text := t.text
+			if d.Lexis().DollarParam {
+				text = strings.Replace(text, "?", "$1", 1)
+			}
+			b.Run("scan/"+d.name+"/"+t.name, func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					rewrite.Tokens(d.Lexis(), text)
+				}
+			})
+			b.Run("parse/"+d.name+"/"+t.name, func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					if _, err := d.Parse(text); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+			b.Run("plan/"+d.name+"/"+t.name, func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					if _, err := pl.Plan(text); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
