@@ -19,13 +19,17 @@ type definition struct {
 	generated  map[string]map[string]bool
 }
 
-func readDefinition(sql string) definition {
-	def := definition{
-		text:       sql,
+func newDefinition() definition {
+	return definition{
 		collations: map[string]string{},
 		checked:    map[string]bool{},
 		generated:  map[string]map[string]bool{},
 	}
+}
+
+func readDefinition(sql string) definition {
+	def := newDefinition()
+	def.text = sql
 	n, err := parseOne(sql)
 	if err != nil {
 		return def
@@ -35,26 +39,36 @@ func readDefinition(sql string) definition {
 		return def
 	}
 	for _, c := range create.Columns {
-		name := foldName(c.Name.Name)
-		for _, k := range c.Constraints {
-			switch k.Kind {
-			case ast.ColumnCollate:
-				def.collations[name] = k.Collation.Name
-			case ast.ColumnCheck:
-				namesIn(k.Expr, def.checked)
-			case ast.ColumnGenerated:
-				def.generated[name] = map[string]bool{}
-				namesIn(k.Expr, def.generated[name])
-			}
+		def.column(c)
+	}
+	def.create(create)
+	return def
+}
+
+// column takes up what a column's definition says.
+func (def *definition) column(c *ast.ColumnDef) {
+	name := foldName(c.Name.Name)
+	for _, k := range c.Constraints {
+		switch k.Kind {
+		case ast.ColumnCollate:
+			def.collations[name] = k.Collation.Name
+		case ast.ColumnCheck:
+			namesIn(k.Expr, def.checked)
+		case ast.ColumnGenerated:
+			def.generated[name] = map[string]bool{}
+			namesIn(k.Expr, def.generated[name])
 		}
 	}
-	for _, k := range create.Constraints {
+}
+
+// create takes up what the table's own constraints say.
+func (def *definition) create(n *ast.CreateTableStmt) {
+	for _, k := range n.Constraints {
 		if k.Kind == ast.TableCheck {
 			namesIn(k.Expr, def.checked)
 		}
 	}
 	def.understood = true
-	return def
 }
 
 // namesIn adds every identifier of an expression: too many rather than too

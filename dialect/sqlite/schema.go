@@ -1,0 +1,428 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/sqlc-dev/meyer/ast"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// ParseSchema reads the facts of tables from CREATE TABLE, CREATE UNIQUE
+// INDEX, CREATE TRIGGER and ALTER TABLE statements, as Table reads them from a
+// database in which they were run. Statements that say nothing of tables are
+// skipped; an error is a *dialect.SchemaError. Views and virtual tables come
+// without columns, temporary tables not at all.
+func (*Dialect) ParseSchema(sql string) ([]*rewrite.Table, error) {
+	s := &schemaFile{}
+	if err := dialect.EachStatement(&lexis, sql, s.statement); err != nil {
+		return nil, err
+	}
+	s.references()
+	out := make([]*rewrite.Table, len(s.tables))
+	for i, t := range s.tables {
+		if t.def.understood {
+			addUniques(t.Table, t.plainIndexes(), t.def)
+			t.Checked = t.def.checkedColumns(t.Table)
+		}
+		out[i] = t.Table
+	}
+	return out, nil
+}
+
+// schemaFile collects the tables of a schema file, in order.
+type schemaFile struct {
+	tables   []*schemaTable
+	foreign  []foreignKey
+	triggers []string // names, folded
+}
+
+type foreignKey struct{ from, to string }
+
+type schemaTable struct {
+	*rewrite.Table
+	def     definition
+	strict  bool
+	indexes []schemaIndex // newest first, those that replace last
+	made    int           // indexes of constraints, for their names
+}
+
+type schemaIndex struct {
+	index
+	partial, expression, replace bool
+}
+
+func (t *schemaTable) plainIndexes() []index {
+	var out []index
+	for _, x := range t.indexes {
+		if !x.partial && !x.expression {
+			out = append(out, x.index)
+		}
+	}
+	return out
+}
+
+func (s *schemaFile) find(n *ast.QualifiedName) *schemaTable {
+	if n.Schema != nil && !sameName(n.Schema.Name, "main") {
+		return nil
+	}
+	return s.named(n.Name.Name)
+}
+
+func (s *schemaFile) named(name string) *schemaTable {
+	for _, t := range s.tables {
+		if sameName(t.Name, name) {
+			return t
+		}
+	}
+	return nil
+}
+
+func (s *schemaFile) statement(st dialect.SchemaStatement) error {
+	n, err := parseOne(st.Text)
+	if err != nil {
+		if st.Is("CREATE", "TABLE") || st.Is("ALTER", "TABLE") || st.Is("CREATE", "UNIQUE") || st.Is("CREATE", "TRIGGER") {
+			return err
+		}
+		return nil
+	}
+	switch n := n.(type) {
+	case *ast.CreateTableStmt:
+		return s.create(n)
+	case *ast.CreateViewStmt:
+		if !n.Temp {
+			s.add(n.Name, &schemaTable{Table: &rewrite.Table{IsView: true}})
+		}
+	case *ast.CreateVirtualTableStmt:
+		s.add(n.Name, &schemaTable{Table: &rewrite.Table{}})
+	case *ast.CreateIndexStmt:
+		return s.index(n)
+	case *ast.CreateTriggerStmt:
+		s.trigger(n, st.Text)
+	case *ast.AlterTableStmt:
+		return s.alter(n)
+	case *ast.DropTableStmt:
+		gone := s.find(n.Name)
+		s.tables = slices.DeleteFunc(s.tables, func(t *schemaTable) bool { return t == gone })
+	case *ast.DropIndexStmt:
+		for _, t := range s.tables {
+			t.indexes = slices.DeleteFunc(t.indexes, func(x schemaIndex) bool { return sameName(x.name, n.Name.Name.Name) })
+		}
+	}
+	return nil
+}
+
+// add adds a table, unless there is one of that name: the statement then says
+// IF NOT EXISTS, or would fail.
+func (s *schemaFile) add(name *ast.QualifiedName, t *schemaTable) bool {
+	t.Schema, t.Name = "main", name.Name.Name
+	if name.Schema != nil && !sameName(name.Schema.Name, "main") || s.named(t.Name) != nil {
+		return false
+	}
+	s.tables = append(s.tables, t)
+	return true
+}
+
+func (s *schemaFile) create(n *ast.CreateTableStmt) error {
+	if n.Temp || n.Name.Schema != nil && sameName(n.Name.Schema.Name, "temp") {
+		return nil
+	}
+	if n.Select != nil {
+		return errors.New("the columns of CREATE TABLE ... AS SELECT are not known without the database: write them out")
+	}
+	t := &schemaTable{Table: &rewrite.Table{}, def: newDefinition()}
+	t.def.understood = true
+	if !s.add(n.Name, t) {
+		return nil
+	}
+	withoutRowid := false
+	for _, o := range n.Options {
+		withoutRowid = withoutRowid || o.Without
+		t.strict = t.strict || sameName(o.Name.Name, "STRICT")
+	}
+	rowid := ""
+	var primary []string
+	for _, c := range n.Columns {
+		s.column(t, c)
+		name := c.Name.Name
+		for _, k := range c.Constraints {
+			switch k.Kind {
+			case ast.ColumnPrimaryKey:
+				primary = []string{name}
+				if k.Order != ast.SortDesc && sameName(declaredType(c), "INTEGER") {
+					rowid = name
+					continue
+				}
+				t.constraint(true, k.OnConflict, primary, nil)
+			case ast.ColumnUnique:
+				t.constraint(false, k.OnConflict, []string{name}, nil)
+			}
+		}
+	}
+	for _, k := range n.Constraints {
+		if k.References != nil {
+			s.reference(t, k.References)
+		}
+		if k.Kind != ast.TablePrimaryKey && k.Kind != ast.TableUnique {
+			continue
+		}
+		columns, collations, ok := t.terms(k.Columns)
+		if !ok {
+			return errors.New("a key of the table is on a column that it does not have")
+		}
+		if k.Kind == ast.TablePrimaryKey {
+			primary = columns
+			if len(columns) == 1 && sameName(declaredTypeOf(n, columns[0]), "INTEGER") {
+				rowid = columns[0]
+				continue
+			}
+		}
+		t.constraint(k.Kind == ast.TablePrimaryKey, k.OnConflict, columns, collations)
+	}
+	if withoutRowid && rowid != "" {
+		t.constraint(true, ast.ConflictDefault, []string{rowid}, nil)
+		rowid = ""
+	}
+	if withoutRowid || t.strict {
+		for _, name := range primary {
+			t.Column(name).Nullable = false
+		}
+	}
+	if rowid != "" {
+		c := t.Column(rowid)
+		c.Identity, c.Nullable = true, false
+		t.Uniques = append(t.Uniques, rewrite.Unique{Primary: true, Columns: []string{rowid}})
+	}
+	t.def.create(n)
+	t.finish()
+	return nil
+}
+
+func declaredTypeOf(n *ast.CreateTableStmt, column string) string {
+	for _, c := range n.Columns {
+		if sameName(c.Name.Name, column) {
+			return declaredType(c)
+		}
+	}
+	return ""
+}
+
+// generatedAlways ends a type for the parser, as it does for SQLite's own.
+var generatedAlways = regexp.MustCompile(`(?i)\s*\bgenerated\s+always$`)
+
+// declaredType is the type as the schema pragmas show it: SQLite keeps the
+// text, but for its own type names.
+func declaredType(c *ast.ColumnDef) string {
+	if c.Type == nil {
+		return ""
+	}
+	raw := generatedAlways.ReplaceAllString(strings.TrimSpace(c.Type.Raw), "")
+	for _, own := range []string{"ANY", "BLOB", "INT", "INTEGER", "REAL", "TEXT"} {
+		if sameName(raw, own) {
+			return own
+		}
+	}
+	if n := len(raw); n > 1 && strings.IndexByte("\"'`[", raw[0]) >= 0 && len(strings.Fields(raw)) == 1 {
+		return raw[1 : n-1]
+	}
+	return raw
+}
+
+// column adds a column, without what other clauses of its table say of it.
+func (s *schemaFile) column(t *schemaTable, c *ast.ColumnDef) {
+	declared := declaredType(c)
+	col := rewrite.Column{Name: c.Name.Name, Nullable: true, Type: columnType(declared, t.strict)}
+	collation := "BINARY"
+	for _, k := range c.Constraints {
+		switch k.Kind {
+		case ast.ColumnNotNull:
+			col.Nullable = false
+		case ast.ColumnDefault:
+			lit, ok := k.Expr.(*ast.Literal)
+			col.HasDefault = !ok || lit.Kind != ast.LitNull
+		case ast.ColumnGenerated:
+			col.Generated = true
+		case ast.ColumnCollate:
+			collation = k.Collation.Name
+		case ast.ColumnReferences:
+			s.reference(t, k.References)
+		}
+	}
+	if !sameName(collation, "BINARY") {
+		col.Type = strings.TrimSpace(col.Type + " COLLATE " + quote(collation))
+	} else if !sameName(col.Name, "true") && !sameName(col.Name, "false") {
+		col.Numeric, col.Bits = numeric(declared, t.strict)
+	}
+	t.Columns = append(t.Columns, col)
+	t.def.column(c)
+}
+
+// finish fills in what depends on all columns.
+func (t *schemaTable) finish() {
+	for i := range t.Columns {
+		if c := &t.Columns[i]; c.Generated {
+			c.DependsOn = t.def.dependsOn(c.Name, t.Table)
+		}
+	}
+}
+
+// terms returns the columns of a key by their names in the table, and their
+// collations. With an expression among them ok is false.
+func (t *schemaTable) terms(list []*ast.OrderingTerm) (columns, collations []string, ok bool) {
+	ok = true
+	for _, term := range list {
+		e, collation := term.Expr, ""
+		for {
+			if c, is := e.(*ast.CollateExpr); is {
+				if collation == "" {
+					collation = c.Name.Name
+				}
+				e = c.X
+				continue
+			}
+			break
+		}
+		name := ""
+		switch e := e.(type) {
+		case *ast.Ident:
+			name = e.Name
+		case *ast.Literal:
+			name = e.Value
+		}
+		found := ""
+		for _, c := range t.Columns {
+			if sameName(c.Name, name) {
+				found = c.Name
+			}
+		}
+		if collation == "" {
+			collation, _ = t.def.collation(found)
+		}
+		ok = ok && found != ""
+		columns, collations = append(columns, found), append(collations, collation)
+	}
+	return columns, collations, ok
+}
+
+// autoindex begins the names of the indexes of constraints.
+const autoindex = "sqlite_autoindex_"
+
+// constraint adds the index of a PRIMARY KEY or UNIQUE clause, unless another
+// clause has made it already. Without collations it has the columns' own.
+func (t *schemaTable) constraint(primary bool, on ast.ConflictAction, columns, collations []string) {
+	if collations == nil {
+		for _, c := range columns {
+			own, _ := t.def.collation(c)
+			collations = append(collations, own)
+		}
+	}
+	for i := range t.indexes {
+		x := &t.indexes[i]
+		if slices.Equal(x.columns, columns) && slices.EqualFunc(x.collations, collations, sameName) {
+			x.primary = x.primary || primary
+			return
+		}
+	}
+	t.made++
+	name := fmt.Sprintf("%s%s_%d", autoindex, t.Name, t.made)
+	t.addIndex(schemaIndex{index: index{name: name, primary: primary, columns: columns, collations: collations}, replace: on == ast.ConflictReplace})
+}
+
+// addIndex puts an index where SQLite's list has it.
+func (t *schemaTable) addIndex(x schemaIndex) {
+	at := 0
+	if x.replace {
+		at = len(t.indexes)
+	}
+	t.indexes = slices.Insert(t.indexes, at, x)
+}
+
+func (s *schemaFile) index(n *ast.CreateIndexStmt) error {
+	t := s.named(n.Table.Name)
+	if !n.Unique || t == nil || t.IsView {
+		return nil
+	}
+	for _, other := range s.tables {
+		for _, x := range other.indexes {
+			if sameName(x.name, n.Name.Name.Name) {
+				return nil // IF NOT EXISTS
+			}
+		}
+	}
+	columns, collations, ok := t.terms(n.Columns)
+	t.addIndex(schemaIndex{
+		index:   index{name: n.Name.Name.Name, columns: columns, collations: collations},
+		partial: n.Where != nil, expression: !ok,
+	})
+	return nil
+}
+
+func (s *schemaFile) reference(t *schemaTable, k *ast.ForeignKeyClause) {
+	for _, a := range k.Args {
+		if a.Match == nil && a.Event != "INSERT" && a.Action != ast.FKNoAction && a.Action != ast.FKRestrict {
+			s.foreign = append(s.foreign, foreignKey{t.Name, k.Table.Name})
+			return
+		}
+	}
+}
+
+// references notes which tables are referenced with actions, slotsql's own
+// slot tables left out.
+func (s *schemaFile) references() {
+	for _, k := range s.foreign {
+		to := s.named(k.to)
+		if to == nil || slices.Contains(s.triggers, foldName(triggerPrefix+k.from+"_delete")) {
+			continue
+		}
+		to.Referencing = to.Referencing || s.named(k.from) != nil
+	}
+}
+
+func (s *schemaFile) trigger(n *ast.CreateTriggerStmt, text string) {
+	if n.Temp {
+		return
+	}
+	s.triggers = append(s.triggers, foldName(n.Name.Name.Name))
+	if slots, ok := ownTrigger(n.Name.Name.Name); ok && s.named(slots) != nil && strings.Contains(text, quote(slots)) {
+		return
+	}
+	if t := s.find(n.Table); t != nil {
+		t.UpdateTrigger = t.UpdateTrigger || strings.EqualFold(n.Event, "UPDATE")
+		t.DeleteTrigger = t.DeleteTrigger || strings.EqualFold(n.Event, "DELETE")
+	}
+}
+
+func (s *schemaFile) alter(n *ast.AlterTableStmt) error {
+	t := s.find(n.Table)
+	if t == nil {
+		return errors.New("the table is not in the schema file before this statement")
+	}
+	switch n.Action {
+	case ast.AlterRenameTable:
+		for i, x := range t.indexes {
+			if rest, ok := strings.CutPrefix(x.name, autoindex+t.Name+"_"); ok {
+				t.indexes[i].name = autoindex + n.NewName.Name + "_" + rest
+			}
+		}
+		t.Name = n.NewName.Name
+	case ast.AlterAddColumn:
+		s.column(t, n.ColumnDef)
+		t.finish()
+	case ast.AlterSetNotNull, ast.AlterDropNotNull:
+		for i := range t.Columns {
+			if sameName(t.Columns[i].Name, n.Column.Name) {
+				t.Columns[i].Nullable = n.Action == ast.AlterDropNotNull
+			}
+		}
+	case ast.AlterAddConstraintCheck:
+		namesIn(n.Expr, t.def.checked)
+	default:
+		return errors.New("this form of ALTER TABLE is not read from a schema file: write the table as it is after it")
+	}
+	return nil
+}
