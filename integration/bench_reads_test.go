@@ -1,0 +1,194 @@
+package integration
+
+import (
+	"context"
+	"database/sql"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/integration/server"
+)
+
+var (
+	benchRows = flag.Int("reads.rows", 1_000_000, "rows of the base table in BenchmarkReads")
+	benchPlan = flag.Bool("reads.plans", false, "print EXPLAIN of each rewritten read in BenchmarkReads")
+)
+
+// reads are the queries of BenchmarkReads. The hot keys are spread over the
+// whole table, and over the top of its order as well.
+var reads = []struct{ name, mysql, postgres string }{
+	{"point", "SELECT id, title, views FROM posts WHERE id = ?", "SELECT id, title, views FROM posts WHERE id = $1"},
+	{"fifty", "SELECT id, title, views FROM posts WHERE author = ? LIMIT 50", "SELECT id, title, views FROM posts WHERE author = $1 LIMIT 50"},
+	{"top10", "SELECT id, title, views FROM posts ORDER BY views DESC LIMIT 10", ""},
+	{"top10 of author", "SELECT id, views FROM posts WHERE author = ? ORDER BY views DESC LIMIT 10", "SELECT id, views FROM posts WHERE author = $1 ORDER BY views DESC LIMIT 10"},
+	{"range", "SELECT id, views FROM posts WHERE views > 999000", ""},
+	{"join", "SELECT c.id, p.views FROM comments c JOIN posts p ON p.id = c.post_id WHERE c.batch = 7", ""},
+	{"sum", "SELECT SUM(views) FROM posts", ""},
+	{"group", "SELECT author % 10, SUM(views), MAX(views) FROM posts WHERE author < 100 GROUP BY author % 10", ""},
+}
+
+// BenchmarkReads measures reads of counters on a large table, plain beside
+// wrapped, interleaved, and reports the median of each and their ratio.
+func BenchmarkReads(b *testing.B) {
+	for _, e := range []struct {
+		name, plain, wrapped string
+		dsn                  func(testing.TB) string
+		fill                 []string
+	}{
+		{"postgres", "pgx", "postgres-slotsql", server.Postgres, []string{
+			"CREATE TABLE posts (id bigint PRIMARY KEY, author int NOT NULL, title varchar(80) NOT NULL, views int NOT NULL DEFAULT 0)",
+			"INSERT INTO posts SELECT g, g % 20000, 'title of post number ' || g, (g::bigint * 7919) % 1000000 FROM generate_series(1, {rows}) g",
+			"CREATE INDEX ON posts (views)", "CREATE INDEX ON posts (author)",
+			"CREATE TABLE comments (id bigint PRIMARY KEY, post_id bigint NOT NULL, batch int NOT NULL)",
+			"INSERT INTO comments SELECT g, (g::bigint * 104729) % {rows} + 1, g % 100 FROM generate_series(1, 100000) g",
+			"CREATE INDEX ON comments (batch)", "VACUUM ANALYZE",
+		}},
+		{"mysql", "mysql", "mysql-slotsql", server.MariaDB, []string{
+			"CREATE TABLE posts (id bigint PRIMARY KEY, author int NOT NULL, title varchar(80) NOT NULL, views int NOT NULL DEFAULT 0)",
+			"INSERT INTO posts SELECT seq, seq % 20000, CONCAT('title of post number ', seq), (seq * 7919) % 1000000 FROM seq_1_to_{rows}",
+			"CREATE INDEX v ON posts (views)", "CREATE INDEX a ON posts (author)",
+			"CREATE TABLE comments (id bigint PRIMARY KEY, post_id bigint NOT NULL, batch int NOT NULL)",
+			"INSERT INTO comments SELECT seq, (seq * 104729) % {rows} + 1, seq % 100 FROM seq_1_to_100000",
+			"CREATE INDEX b ON comments (batch)", "ANALYZE TABLE posts, comments",
+		}},
+	} {
+		b.Run(e.name, func(b *testing.B) {
+			dsn := e.dsn(b)
+			plain, err := sql.Open(e.plain, dsn)
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer plain.Close()
+			for _, q := range e.fill {
+				benchExec(b, plain, strings.ReplaceAll(q, "{rows}", fmt.Sprint(*benchRows)))
+			}
+			file := filepath.Join(b.TempDir(), "slotsql.yaml")
+			if err := os.WriteFile(file, []byte("version: 1\nauto_migrate: true\ntables:\n  posts:\n    counters: {views: {}}\n"), 0o644); err != nil {
+				b.Fatal(err)
+			}
+			cfg, err := slotsql.Load(file)
+			if err != nil {
+				b.Fatal(err)
+			}
+			db, err := slotsql.Open(e.wrapped, dsn, slotsql.WithConfig(cfg))
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer db.Close()
+			if err := db.Ping(); err != nil {
+				b.Fatal(err)
+			}
+			for _, hot := range []struct{ keys, slots int }{{1000, 8}, {20000, 1}} {
+				benchExec(b, plain, "DELETE FROM posts_slots")
+				fillSlots(b, plain, e.name, hot.keys, hot.slots)
+				for _, r := range reads {
+					q := r.mysql
+					if e.name == "postgres" && r.postgres != "" {
+						q = r.postgres
+					}
+					b.Run(fmt.Sprintf("%s/hot=%d", r.name, hot.keys), func(b *testing.B) { compareReads(b, plain, db, q) })
+				}
+			}
+		})
+	}
+}
+
+func benchExec(b *testing.B, db *sql.DB, q string) {
+	b.Helper()
+	if _, err := db.Exec(q); err != nil {
+		b.Fatalf("%s: %v", q, err)
+	}
+}
+
+// fillSlots gives keys keys slot rows: half of them spread, half at the top.
+func fillSlots(b *testing.B, db *sql.DB, engine string, keys, slots int) {
+	b.Helper()
+	gen, analyze := fmt.Sprintf("generate_series(0, %d) AS s(n)", slots-1), "VACUUM ANALYZE posts_slots"
+	if engine == "mysql" {
+		gen, analyze = fmt.Sprintf("(SELECT seq AS n FROM seq_0_to_%d) AS s", slots-1), "ANALYZE TABLE posts_slots"
+	}
+	for _, part := range []string{
+		fmt.Sprintf("(SELECT id FROM posts ORDER BY views DESC LIMIT %d) AS k", keys/2),
+		fmt.Sprintf("(SELECT id FROM posts WHERE id %% %d = 3 AND views < 900000 ORDER BY id LIMIT %d) AS k", max(1, *benchRows/keys), keys/2),
+	} {
+		benchExec(b, db, "INSERT INTO posts_slots (id, slot, views) SELECT k.id, s.n, 1 + k.id % 5 FROM "+part+", "+gen)
+	}
+	benchExec(b, db, analyze)
+}
+
+func compareReads(b *testing.B, plain, wrapped *sql.DB, q string) {
+	var args []any
+	if strings.ContainsAny(q, "?$") {
+		args = []any{4242}
+	}
+	read := func(db *sql.DB) (time.Duration, int) {
+		start := time.Now()
+		rows, err := db.QueryContext(context.Background(), q, args...)
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer rows.Close()
+		n := 0
+		for rows.Next() {
+			n++
+		}
+		if err := rows.Err(); err != nil {
+			b.Fatal(err)
+		}
+		return time.Since(start), n
+	}
+	_, np := read(plain)
+	_, nw := read(wrapped)
+	if np != nw && !strings.Contains(q, "views >") {
+		b.Fatalf("plain has %d rows, wrapped %d", np, nw)
+	}
+	if *benchPlan {
+		b.Log(explainRead(b, wrapped, q, args))
+	}
+	var p, w []time.Duration
+	b.ResetTimer()
+	for i := 0; i < max(b.N, 7); i++ {
+		d, _ := read(plain)
+		p = append(p, d)
+		d, _ = read(wrapped)
+		w = append(w, d)
+	}
+	slices.Sort(p)
+	slices.Sort(w)
+	pm, wm := p[len(p)/2], w[len(w)/2]
+	b.ReportMetric(float64(pm.Microseconds())/1000, "plain-ms")
+	b.ReportMetric(float64(wm.Microseconds())/1000, "wrapped-ms")
+	b.ReportMetric(float64(wm)/float64(pm), "ratio")
+	b.ReportMetric(0, "ns/op")
+}
+
+func explainRead(b *testing.B, db *sql.DB, q string, args []any) string {
+	rows, err := db.Query("EXPLAIN "+q, args...)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer rows.Close()
+	cols, _ := rows.Columns()
+	var out strings.Builder
+	for rows.Next() {
+		vals := make([]any, len(cols))
+		for i := range vals {
+			vals[i] = new(sql.NullString)
+		}
+		if err := rows.Scan(vals...); err != nil {
+			b.Fatal(err)
+		}
+		for _, v := range vals {
+			out.WriteString(v.(*sql.NullString).String + "  ")
+		}
+		out.WriteByte('\n')
+	}
+	return out.String()
+}
