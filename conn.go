@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"strings"
 
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -31,11 +32,19 @@ type conn struct {
 
 	schema  *schema // facts of the session's namespace; nil until they are needed
 	moved   bool    // the namespace may have changed since schema was set
+	private bool    // the facts are this session's own: see changed
+	temp    bool    // and stay so: it may have temporary tables
+	altered bool    // it has changed the schema in a transaction that may be open
+
 	tx      txState
-	broken  bool // lost in the middle of a statement; not to be used again
+	halfway bool // a fold has failed between two of its statements
+	broken  bool // not to be used again: see lost
 	closed  bool
-	inOwnTx bool // inside a transaction of slotsql's own
 }
+
+// errBroken is returned for what comes after the statement in which the
+// connection was lost, or in whose transaction half a fold is left.
+var errBroken error = &lostError{"the connection is out of use"}
 
 func newConn(ctx context.Context, s *shared, parent driver.Conn) (*conn, error) {
 	c := &conn{shared: s, parent: parent, engine: engineOf(s.dialect)}
@@ -120,10 +129,19 @@ func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, e
 	}
 	parent, err := c.parentPrepare(ctx, p.Text)
 	if err != nil {
-		c.learnFrom(err)
-		return nil, err
+		if len(p.Tables) > 0 {
+			c.learnFrom(err)
+		}
+		again := c.run(p, direct{c}, call{})
+		if !again.replan(ctx, err) {
+			return nil, err
+		}
+		p = again.plan
+		if parent, err = c.parentPrepare(ctx, p.Text); err != nil {
+			return nil, err
+		}
 	}
-	return &stmt{conn: c, query: query, plan: p, parent: parent}, nil
+	return newStmt(c, query, p, parent), nil
 }
 
 // ExecContext implements driver.ExecerContext.
@@ -173,6 +191,7 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 	if err != nil {
 		return nil, err
 	}
+	defer c.queried()
 	if p.Class == rewrite.PassThrough {
 		q, ok := c.parent.(driver.QueryerContext)
 		if !ok {
@@ -202,6 +221,9 @@ func (c *conn) legacyQuery(ctx context.Context, p *plan, query string, args []dr
 // plan returns the plan of a text: from the cache, or made now with whatever
 // facts it needs read from the database.
 func (c *conn) plan(ctx context.Context, query string) (*plan, error) {
+	if c.broken {
+		return nil, errBroken
+	}
 	if p := c.shared.untouched.get(query); p != nil {
 		return p, nil
 	}
@@ -221,7 +243,7 @@ func (c *conn) plan(ctx context.Context, query string) (*plan, error) {
 		made, err := sc.planner.Plan(query)
 		var missing *rewrite.MissingError
 		if err == nil {
-			p := &plan{Plan: made}
+			p := &plan{Plan: made, source: query}
 			sc.plans.put(query, p)
 			return p, nil
 		}
@@ -236,10 +258,10 @@ func (c *conn) plan(ctx context.Context, query string) (*plan, error) {
 
 // refresh makes c.schema the facts of the session's namespace as it is now.
 func (c *conn) refresh(ctx context.Context) error {
-	if c.schema != nil && !c.moved && !c.schema.stale.Load() {
+	if c.schema != nil && !c.moved && !c.schema.stale() {
 		return nil
 	}
-	sc, err := c.shared.load(ctx, &c.session, false)
+	sc, err := c.shared.load(ctx, &c.session, loading{private: c.private})
 	if err != nil {
 		return err
 	}
@@ -249,35 +271,87 @@ func (c *conn) refresh(ctx context.Context) error {
 
 // after notes what a text that has been run may have done to the session.
 func (c *conn) after(plan *rewrite.Plan, err error) {
-	if plan.Effects != 0 {
-		if plan.Effects&rewrite.TxControl != 0 {
-			c.tx.known = false
-		}
-		if plan.Effects&rewrite.Namespace != 0 {
-			c.moved = true
-		}
-		if plan.Effects&rewrite.SchemaChange != 0 && len(plan.Tables) > 0 {
-			c.shared.expire()
-		} else if plan.Effects&rewrite.SchemaChange != 0 {
-			c.forget()
-		}
+	if plan.Effects&rewrite.TxControl != 0 || err != nil {
+		c.tx.known = false
+	}
+	if plan.Effects&rewrite.Namespace != 0 {
+		c.moved = true
+	}
+	if plan.Effects&rewrite.SchemaChange != 0 {
+		c.changed(plan.Text)
+	} else if plan.Effects&rewrite.TxControl != 0 && (c.private || c.altered) {
+		c.settleFacts(endsTx(plan.Text))
 	}
 	if err != nil && len(plan.Tables) > 0 {
 		c.learnFrom(err)
 	}
 }
 
-// forget drops what is known of tables that are no counter tables: a
-// statement that names none of those has changed some table.
-func (c *conn) forget() {
-	sc := c.schema
-	if sc == nil {
+// queried notes that a query has been run: its error may come with its rows.
+func (c *conn) queried() { c.tx.known = false }
+
+// changed notes that a text may have changed the schema. Others must look
+// again, and must not take over what this session sees: not its temporary
+// tables, and not a change that is not committed.
+func (c *conn) changed(text string) {
+	c.private, c.moved = true, true
+	c.temp = c.temp || rewrite.ContainsFold(text, "temp")
+	if !ofTemporary(c.shared.dialect.Lexis(), text) {
+		c.altered = true
+		c.shared.expire()
+	}
+	if c.committed() {
+		c.altered, c.private = false, c.temp
+	}
+}
+
+// committed says that a change of the schema that has just been made holds for
+// everybody.
+func (c *conn) committed() bool {
+	return c.shared.dialect.Traits().DDLCommits || c.engine.watcher != nil && !c.engine.watcher.ConnInTransaction(c.parent)
+}
+
+// ofTemporary says that a text creates or drops a temporary table.
+func ofTemporary(lx *rewrite.Lexis, text string) bool {
+	if len(text) > maxCachedText {
+		return false
+	}
+	temporary := false
+	for i, t := range rewrite.Tokens(lx, text) {
+		switch word := strings.ToUpper(text[t.Start:t.End]); {
+		case i == 0 && word != "CREATE" && word != "DROP", word == ";":
+			return false
+		case i < 4 && (word == "TEMP" || word == "TEMPORARY"):
+			temporary = true
+		}
+	}
+	return temporary
+}
+
+// settleFacts notes that a transaction may have ended, or has: what it changed
+// in the schema now holds for everybody, or for nobody.
+func (c *conn) settleFacts(ended bool) {
+	if !c.private && !c.altered {
 		return
 	}
-	sc.mu.Lock()
-	clear(sc.known)
-	sc.mu.Unlock()
-	sc.plans.clear()
+	c.moved = true
+	if c.altered {
+		c.shared.expire()
+	}
+	if ended || c.committed() {
+		c.altered, c.private = false, c.temp
+	}
+}
+
+// endsTx says that a text ends a transaction for certain.
+func endsTx(text string) bool {
+	text = strings.ToUpper(strings.Trim(text, "; \t\r\n"))
+	word, rest, _ := strings.Cut(text, " ")
+	switch word {
+	case "COMMIT", "END", "ROLLBACK", "ABORT":
+		return !strings.Contains(rest, "TO") && !strings.Contains(rest, ";")
+	}
+	return false
 }
 
 // learnFrom has the facts read again when an error says that they are wrong.

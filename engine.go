@@ -20,6 +20,13 @@ type (
 		// raised by an increment of which nothing is left.
 		SlotFull(err error) bool
 	}
+	// savepointJudge is for an engine whose errors may roll back a drain's
+	// own transaction by themselves.
+	savepointJudge interface {
+		// SavepointGone says that err reports that a savepoint to be rolled
+		// back to or released does not exist.
+		SavepointGone(err error) bool
+	}
 	// txWatcher knows from the parent whether a connection is in a
 	// transaction.
 	txWatcher interface {
@@ -50,6 +57,11 @@ func engineOf(d dialect.Dialect) engine {
 
 func (e *engine) schemaChanged(err error) bool { return e.judge != nil && e.judge.SchemaChanged(err) }
 func (e *engine) slotFull(err error) bool      { return e.judge != nil && e.judge.SlotFull(err) }
+
+func (e *engine) savepointGone(err error) bool {
+	j, ok := e.dialect.(savepointJudge)
+	return ok && j.SavepointGone(err)
+}
 
 func (e *engine) rewriteArgs(ctx context.Context, c driver.Conn, query string, args []driver.NamedValue) (string, []driver.NamedValue, []driver.NamedValue, error) {
 	if e.args == nil || len(args) == 0 {

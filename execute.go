@@ -51,7 +51,43 @@ type run struct {
 
 func (c *conn) run(p *plan, v via, a call) *run { return &run{c, p, v, a} }
 
-func (r *run) exec(ctx context.Context) (res driver.Result, err error) {
+func (r *run) exec(ctx context.Context) (driver.Result, error) {
+	res, err := r.execOnce(ctx)
+	if err != nil && r.replan(ctx, err) {
+		return r.execOnce(ctx)
+	}
+	return res, err
+}
+
+func (r *run) query(ctx context.Context) (driver.Rows, error) {
+	rows, err := r.queryOnce(ctx)
+	if err != nil && r.replan(ctx, err) {
+		return r.queryOnce(ctx)
+	}
+	return rows, err
+}
+
+// replan says that the statement has failed because its plan was made with
+// facts that no longer hold, and gives it the plan that holds now. Nothing of
+// the statement is left: such errors come before any effect, and a drain has
+// been undone or changes no total.
+func (r *run) replan(ctx context.Context, err error) bool {
+	c := r.conn
+	if r.plan.source == "" || r.plan.AsIs() || r.plan.Class == rewrite.Multi || c.broken || !c.engine.schemaChanged(err) {
+		return false
+	}
+	if c.engine.watcher != nil && c.engine.watcher.ConnInTransaction(c.parent) {
+		return false // an error fails the transaction of such an engine
+	}
+	p, err := c.plan(ctx, r.plan.source)
+	if err != nil || p.same(r.plan) {
+		return false
+	}
+	r.plan = p
+	return true
+}
+
+func (r *run) execOnce(ctx context.Context) (res driver.Result, err error) {
 	if err := r.conn.allowed(r.plan.Plan); err != nil {
 		return nil, err
 	}
@@ -71,7 +107,7 @@ func (r *run) exec(ctx context.Context) (res driver.Result, err error) {
 	return r.execText(ctx)
 }
 
-func (r *run) query(ctx context.Context) (rows driver.Rows, err error) {
+func (r *run) queryOnce(ctx context.Context) (rows driver.Rows, err error) {
 	if err := r.conn.allowed(r.plan.Plan); err != nil {
 		return nil, err
 	}
@@ -188,16 +224,20 @@ func (r *run) queryDrained(ctx context.Context) (driver.Rows, error) {
 	if err != nil {
 		return nil, end(err)
 	}
+	finish := func(err error) error {
+		if err == nil {
+			err = r.steps(ctx, r.plan.After)
+		}
+		return end(err)
+	}
 	if r.conn.shared.dialect.Drain().Nested {
-		return bufferRows(rows, end)
+		return bufferRows(rows, finish)
 	}
 	return &finishingRows{rowsBase: rowsBase{rows}, finish: func(failed bool) error {
 		if failed {
-			// The statement failed while its rows were read; what the drain
-			// moved is moved either way.
-			return end(errRowsFailed)
+			return finish(errRowsFailed)
 		}
-		return end(nil)
+		return finish(nil)
 	}}, nil
 }
 
@@ -210,8 +250,11 @@ func (r *run) drain(ctx context.Context) error {
 		if err := r.steps(ctx, d.Lock); err != nil {
 			return err
 		}
-		if err := r.steps(ctx, d.Fold); err != nil {
-			return err
+		for i := range d.Fold {
+			if err := r.steps(ctx, d.Fold[i:i+1]); err != nil {
+				r.conn.halfway = i > 0
+				return err
+			}
 		}
 	}
 	return r.steps(ctx, r.plan.Before)

@@ -42,11 +42,11 @@ func (r *run) execMulti(ctx context.Context) (driver.Result, error) {
 		case traits.MultiIsTx && !part.TxBegin && end == nil:
 			open, err := r.conn.inTransaction(ctx)
 			if err != nil {
-				return nil, err
+				return nil, finish(err)
 			}
 			if !open {
 				if end, err = r.conn.begin(ctx); err != nil {
-					return nil, err
+					return nil, finish(err)
 				}
 			}
 		}

@@ -61,10 +61,12 @@ func (c *conn) parentPrepare(ctx context.Context, query string) (driver.Stmt, er
 	if p, ok := c.parent.(driver.ConnPrepareContext); ok {
 		return p.PrepareContext(ctx, query)
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
+	st, err := c.parent.Prepare(query)
+	if err == nil && ctx.Err() != nil {
+		_ = st.Close()
+		return nil, ctx.Err()
 	}
-	return c.parent.Prepare(query)
+	return st, err
 }
 
 func stmtExec(ctx context.Context, st driver.Stmt, args []driver.NamedValue) (driver.Result, error) {

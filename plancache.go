@@ -10,7 +10,26 @@ import (
 // plan is a plan with what is learned when it first runs.
 type plan struct {
 	*rewrite.Plan
-	types atomic.Pointer[[]columnType] // see run.shape
+	source string                       // the application's text, where it can be planned again
+	types  atomic.Pointer[[]columnType] // see run.shape
+}
+
+// same says that both plans run the same texts.
+func (p *plan) same(q *plan) bool {
+	if p.Class != q.Class || p.Text != q.Text || (p.Increment == nil) != (q.Increment == nil) || len(p.Drains) != len(q.Drains) {
+		return false
+	}
+	same := p.Increment == nil || p.Increment.SQL == q.Increment.SQL
+	text := func(b []rewrite.Bound) (s string) {
+		for i := range b {
+			s += b[i].SQL + "\x00"
+		}
+		return s
+	}
+	for i := range p.Drains {
+		same = same && text(p.Drains[i].Lock) == text(q.Drains[i].Lock) && text(p.Drains[i].Fold) == text(q.Drains[i].Fold)
+	}
+	return same && text(p.Before) == text(q.Before) && text(p.After) == text(q.After)
 }
 
 // planCache keeps plans by text. It is bounded in entries and in the size of a

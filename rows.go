@@ -90,8 +90,17 @@ func (r *finishingRows) Next(dest []driver.Value) error {
 	case err == nil:
 	case err != io.EOF:
 		r.failed = true
+	case !r.HasNextResultSet():
+		if cerr := r.Close(); cerr != nil {
+			return cerr
+		}
 	}
 	return err
+}
+
+// HasNextResultSet implements driver.RowsNextResultSet.
+func (r *finishingRows) HasNextResultSet() bool {
+	return !r.done && r.rowsBase.HasNextResultSet()
 }
 
 func (r *finishingRows) Close() error {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -18,19 +17,22 @@ type schema struct {
 	plain    []plainCounter
 	planner  rewrite.Planner
 	plans    planCache
-	stale    atomic.Bool
+	changes  int64 // shared.changes before the facts were read
 
 	mu    sync.RWMutex
 	known map[string]*rewrite.Table // by name as written, folded
 }
 
 func newSchema(s *shared) *schema {
-	sc := &schema{shared: s, known: map[string]*rewrite.Table{}}
+	sc := &schema{shared: s, known: map[string]*rewrite.Table{}, changes: s.changes.Load()}
 	sc.planner = rewrite.Planner{Dialect: s.dialect, Catalog: sc}
 	return sc
 }
 
-func loadSchema(ctx context.Context, s *shared, ss *session, namespace string, strict bool) (*schema, error) {
+// stale says that the facts are older than a change of the schema.
+func (sc *schema) stale() bool { return sc.changes != sc.shared.changes.Load() }
+
+func loadSchema(ctx context.Context, s *shared, ss *session, strict bool) (*schema, error) {
 	sc := newSchema(s)
 	checked, problems, err := s.checkTables(strict, func(schema, name string) (*rewrite.Table, error) {
 		return s.dialect.Table(ctx, ss, schema, name)

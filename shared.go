@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
@@ -19,6 +21,9 @@ type shared struct {
 	folded  []string // lower-case names of the configured tables
 
 	untouched planCache // texts that name no configured table
+	patience  time.Duration
+
+	changes atomic.Int64 // of the schema, as far as noticed
 
 	mu       sync.Mutex
 	schemas  map[string]*schema // by namespace
@@ -28,7 +33,7 @@ type shared struct {
 }
 
 func newShared(d dialect.Dialect, config *Config) *shared {
-	s := &shared{dialect: d, config: config, tables: config.Tables(), schemas: map[string]*schema{}}
+	s := &shared{dialect: d, config: config, tables: config.Tables(), schemas: map[string]*schema{}, patience: endPatience}
 	for _, t := range s.tables {
 		s.folded = append(s.folded, strings.ToLower(t.Table))
 	}
@@ -69,15 +74,17 @@ func (s *shared) mentions(text string) bool {
 }
 
 // open returns the facts for a connection that has not changed its namespace.
-// The first call reads them; when that fails the next connection tries again.
+// The first call reads them, and reports what does not fit; when that fails the
+// next connection tries again. Once it has succeeded a table may go: the
+// application that dropped it may be about to create it again.
 func (s *shared) open(ctx context.Context, ss *session) (*schema, error) {
 	s.mu.Lock()
 	sc := s.first
 	s.mu.Unlock()
-	if sc != nil && !sc.stale.Load() {
+	if sc != nil && !sc.stale() {
 		return sc, nil
 	}
-	sc, err := s.load(ctx, ss, true)
+	sc, err := s.load(ctx, ss, loading{strict: sc == nil})
 	if err != nil {
 		return nil, err
 	}
@@ -87,21 +94,28 @@ func (s *shared) open(ctx context.Context, ss *session) (*schema, error) {
 	return sc, nil
 }
 
-// load reads the facts that hold in the session's namespace. In the namespace
-// the connector opens with (strict) every configured table must be there and
-// fit; in any other one a table that is missing is simply not a counter table.
-func (s *shared) load(ctx context.Context, ss *session, strict bool) (*schema, error) {
+// loading says how facts are read. In the namespace the connector opens with
+// (strict) every configured table must be there and fit; in any other one a
+// table that is missing is simply not a counter table. Private facts are those
+// of one session: it may see tables that others do not.
+type loading struct{ strict, private bool }
+
+// load returns the facts that hold in the session's namespace.
+func (s *shared) load(ctx context.Context, ss *session, how loading) (*schema, error) {
 	namespace, err := s.dialect.Namespace(ctx, ss)
 	if err != nil {
 		return nil, err
 	}
+	if how.private {
+		return loadSchema(ctx, s, ss, how.strict)
+	}
 	s.mu.Lock()
 	sc := s.schemas[namespace]
 	s.mu.Unlock()
-	if sc != nil && !sc.stale.Load() {
+	if sc != nil && !sc.stale() {
 		return sc, nil
 	}
-	if sc, err = loadSchema(ctx, s, ss, namespace, strict); err != nil {
+	if sc, err = loadSchema(ctx, s, ss, how.strict); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
@@ -110,14 +124,12 @@ func (s *shared) load(ctx context.Context, ss *session, strict bool) (*schema, e
 	return sc, nil
 }
 
-// expire marks the facts of every namespace as out of date.
+// expire marks all facts as out of date.
 func (s *shared) expire() {
+	s.changes.Add(1)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, sc := range s.schemas {
-		sc.stale.Store(true)
-	}
-	s.schemas = map[string]*schema{}
+	clear(s.schemas)
 }
 
 func asConfigError(problems []Problem) error {

@@ -13,7 +13,7 @@ var (
 	_ driver.StmtExecContext   = (*stmt)(nil)
 	_ driver.StmtQueryContext  = (*stmt)(nil)
 	_ driver.NamedValueChecker = (*stmt)(nil)
-	_ driver.ColumnConverter   = (*stmt)(nil) //nolint:staticcheck // delegated for old parents
+	_ driver.ColumnConverter   = (*convertingStmt)(nil) //nolint:staticcheck // delegated for old parents
 	_ via                      = (*stmt)(nil)
 )
 
@@ -25,9 +25,31 @@ type stmt struct {
 	query  string
 	plan   *plan
 	parent driver.Stmt
+	text   string // of parent
 
 	upsert driver.Stmt // prepared upsert of upsertPlan
 	upPlan *rewrite.Plan
+}
+
+// convertingStmt is a stmt whose parent has column converters. They are not
+// offered for another: database/sql would no longer convert the arguments of a
+// statement that does not know their number.
+type convertingStmt struct {
+	*stmt
+	converter driver.ColumnConverter //nolint:staticcheck // the parent's choice
+}
+
+// ColumnConverter implements driver.ColumnConverter.
+func (s *convertingStmt) ColumnConverter(i int) driver.ValueConverter {
+	return s.converter.ColumnConverter(i)
+}
+
+func newStmt(c *conn, query string, p *plan, parent driver.Stmt) driver.Stmt {
+	s := &stmt{conn: c, query: query, plan: p, parent: parent, text: p.Text}
+	if cc, ok := parent.(driver.ColumnConverter); ok { //nolint:staticcheck // the parent's choice
+		return &convertingStmt{s, cc}
+	}
+	return s
 }
 
 // Unwrap returns the parent's statement for the plan's text.
@@ -59,14 +81,6 @@ func (s *stmt) CheckNamedValue(v *driver.NamedValue) error {
 		return n.CheckNamedValue(v)
 	}
 	return s.conn.CheckNamedValue(v)
-}
-
-// ColumnConverter implements driver.ColumnConverter.
-func (s *stmt) ColumnConverter(i int) driver.ValueConverter {
-	if c, ok := s.parent.(driver.ColumnConverter); ok { //nolint:staticcheck // the parent's choice
-		return c.ColumnConverter(i)
-	}
-	return driver.DefaultParameterConverter
 }
 
 // Exec implements driver.Stmt.
@@ -102,6 +116,7 @@ func (s *stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driv
 	if err != nil {
 		return nil, err
 	}
+	defer s.conn.queried()
 	return r.query(ctx)
 }
 
@@ -116,23 +131,35 @@ func (s *stmt) ready(ctx context.Context, args []driver.NamedValue) (*run, error
 	if err != nil {
 		return nil, err
 	}
-	if p != s.plan && p.Text != s.plan.Text {
-		parent, err := s.conn.parentPrepare(ctx, p.Text)
-		if err != nil {
-			return nil, err
-		}
-		_ = s.parent.Close()
-		s.parent = parent
-	}
 	s.plan = p
 	return s.conn.run(p, s, call{args: values, options: options}), nil
 }
 
-func (s *stmt) execText(ctx context.Context, _ *rewrite.Plan, c call) (driver.Result, error) {
+// reprepare makes the parent's statement one of the given text.
+func (s *stmt) reprepare(ctx context.Context, text string) error {
+	if s.text == text {
+		return nil
+	}
+	parent, err := s.conn.parentPrepare(ctx, text)
+	if err != nil {
+		return err
+	}
+	_ = s.parent.Close()
+	s.parent, s.text = parent, text
+	return nil
+}
+
+func (s *stmt) execText(ctx context.Context, p *rewrite.Plan, c call) (driver.Result, error) {
+	if err := s.reprepare(ctx, p.Text); err != nil {
+		return nil, err
+	}
 	return stmtExec(ctx, s.parent, joinArgs(c.options, c.args))
 }
 
-func (s *stmt) queryText(ctx context.Context, _ *rewrite.Plan, c call) (driver.Rows, error) {
+func (s *stmt) queryText(ctx context.Context, p *rewrite.Plan, c call) (driver.Rows, error) {
+	if err := s.reprepare(ctx, p.Text); err != nil {
+		return nil, err
+	}
 	return stmtQuery(ctx, s.parent, joinArgs(c.options, c.args))
 }
 

@@ -4,13 +4,16 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"time"
 )
 
 var _ driver.Tx = (*tx)(nil)
 
 // txState is what is known of a session's transaction. Known is false after
-// any text that may have begun or ended one; the engine is then asked when it
-// matters, which is when a drain has to know whether to begin its own.
+// any text that may have begun or ended one, after an error, with which an
+// engine may have rolled it back, and after a query, whose error may come with
+// its rows; the engine is then asked when it matters, which is when a drain has
+// to know whether to begin its own.
 type txState struct {
 	known bool
 	open  bool
@@ -41,10 +44,12 @@ func (c *conn) parentBegin(ctx context.Context, opts driver.TxOptions) (driver.T
 	if opts.ReadOnly {
 		return nil, errors.New("slotsql: the parent driver does not support read-only transactions")
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
+	t, err := c.parent.Begin() //nolint:staticcheck // the parent's choice
+	if err == nil && ctx.Err() != nil {
+		_ = t.Rollback()
+		return nil, ctx.Err()
 	}
-	return c.parent.Begin() //nolint:staticcheck // the parent's choice
+	return t, err
 }
 
 // tx is a transaction begun through BeginTx.
@@ -57,14 +62,22 @@ type tx struct {
 // failed commit may leave a transaction, and the session may have autocommit
 // off.
 func (t *tx) Commit() error {
+	if t.conn.broken {
+		_ = t.Rollback()
+		return errBroken
+	}
+	err := t.parent.Commit()
 	t.conn.tx = txState{}
-	return t.parent.Commit()
+	t.conn.settleFacts(true)
+	return err
 }
 
 // Rollback implements driver.Tx.
 func (t *tx) Rollback() error {
+	err := t.parent.Rollback()
 	t.conn.tx = txState{}
-	return t.parent.Rollback()
+	t.conn.settleFacts(true)
+	return err
 }
 
 // inTransaction says whether the session is in a transaction of the
@@ -96,9 +109,14 @@ func (c *conn) inTx(ctx context.Context, f func() error) error {
 	return end(nil)
 }
 
+// endPatience bounds how long a transaction of slotsql's own may take to end
+// once the statement's context is done; then the connection is given up.
+const endPatience = 10 * time.Second
+
 // begin opens a drain's own transaction where it needs one. The returned
 // function ends it: by a commit for a nil error, else by a rollback; it
-// returns the error to report.
+// returns the error to report. A transaction that cannot be ended ends with
+// its connection, which is not used again.
 func (c *conn) begin(ctx context.Context) (end func(error) error, err error) {
 	d := c.shared.dialect.Drain()
 	if !d.Nested {
@@ -107,48 +125,76 @@ func (c *conn) begin(ctx context.Context) (end func(error) error, err error) {
 			return nil, err
 		}
 		if open {
-			return func(err error) error { return c.lost(err) }, nil
+			return c.lost, nil
 		}
 	}
 	for i, q := range d.Begin {
-		if _, err := c.parentExec(ctx, q, nil); err != nil {
-			if i == 0 {
-				return nil, err // nothing has happened: database/sql may try again
+		_, err := c.parentExec(ctx, q, nil)
+		switch {
+		case err == nil:
+		case i == 0 && settled(err) != err:
+			return nil, err // nothing has happened: database/sql may try again
+		default:
+			// It may have been opened all the same, as when the context ended
+			// while the answer was on its way.
+			if !c.undo(ctx, d.Rollback) && !d.Nested {
+				c.broken = true
 			}
 			return nil, c.lost(err)
 		}
 	}
-	// A transaction must end whatever has become of the statement's context.
-	ctx = context.WithoutCancel(ctx)
 	return func(err error) error {
-		if err != nil {
-			for _, q := range d.Rollback {
-				if _, rerr := c.parentExec(ctx, q, nil); rerr != nil && !d.Nested {
-					c.broken = true // the server ends the transaction with the connection
-					break
-				}
-			}
-			return c.lost(err)
+		if err == nil {
+			err = c.commit(ctx, d.Commit, d.Nested)
 		}
-		for _, q := range d.Commit {
-			if _, err := c.parentExec(ctx, q, nil); err != nil {
-				for _, q := range d.Rollback {
-					if _, rerr := c.parentExec(ctx, q, nil); rerr != nil && !d.Nested {
-						c.broken = true
-					}
-				}
-				return c.lost(err)
-			}
+		if err == nil {
+			return nil
 		}
-		return nil
+		if !c.undo(ctx, d.Rollback) {
+			c.broken = true
+		}
+		c.halfway = false
+		return c.lost(err)
 	}, nil
 }
 
+// commit ends a transaction under the statement's context. When that is done
+// already, or may not interrupt, it gets a time of its own: the statement has
+// succeeded, and rows may be closed late.
+func (c *conn) commit(ctx context.Context, texts []string, nested bool) error {
+	if nested || ctx.Err() != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), c.shared.patience)
+		defer cancel()
+	}
+	for _, q := range texts {
+		if _, err := c.parentExec(ctx, q, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// undo rolls back, whatever has become of the statement's context. It says
+// whether no transaction is left.
+func (c *conn) undo(ctx context.Context, texts []string) bool {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.shared.patience)
+	defer cancel()
+	ok := true
+	for _, q := range texts {
+		if _, err := c.parentExec(ctx, q, nil); err != nil && !c.engine.savepointGone(err) {
+			ok = false
+		}
+	}
+	return ok
+}
+
 // lost makes an error safe to report after a side effect, and takes the
-// connection out of use when it is gone.
+// connection out of use when it is gone, or when the application's transaction
+// holds half a fold and must not be committed.
 func (c *conn) lost(err error) error {
 	s := settled(err)
-	if s != err {
+	if s != err || c.halfway {
 		c.broken = true
 	}
 	return s

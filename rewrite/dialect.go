@@ -101,6 +101,8 @@ type Traits struct {
 	Split bool
 	// Lateral: LATERAL subqueries, which the planner looks up row by row.
 	Lateral bool
+	// DDLCommits: a statement that changes the schema commits.
+	DDLCommits bool
 	// ShapeQuery: an expression over a counter reports another type than the
 	// column, so the original text is asked for its column types.
 	ShapeQuery bool

@@ -52,5 +52,12 @@ func (Engine) SchemaChanged(err error) bool {
 		(strings.Contains(e.Error(), "no such") || strings.Contains(e.Error(), "has no column"))
 }
 
+// SavepointGone recognises a savepoint that is not there: some errors, an
+// interrupted write among them, roll back everything.
+func (Engine) SavepointGone(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && e.Code()&0xff == 1 && strings.Contains(e.Error(), "no such savepoint")
+}
+
 // SlotFull is always false: the upsert affects no row instead.
 func (Engine) SlotFull(error) bool { return false }

@@ -11,6 +11,7 @@ func (*Dialect) Traits() rewrite.Traits {
 		LooseEquality:      true,
 		UpsertSetsInsertID: true,
 		LockTables:         true,
+		DDLCommits:         true,
 		ReplaceCascades:    true,
 		UpsertCounts:       true,
 		ShapeQuery:         true,
