@@ -1,0 +1,403 @@
+package mysql
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pingcap/tidb/pkg/parser"
+	"github.com/pingcap/tidb/pkg/parser/ast"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// ParseSchema reads the facts of tables from CREATE TABLE, CREATE UNIQUE
+// INDEX, CREATE TRIGGER and ALTER TABLE statements, as Table reads them from a
+// database in which they were run. Statements that say nothing of tables are
+// skipped; an error is a *dialect.SchemaError. Views come without columns,
+// temporary tables not at all.
+//
+// What the server adds is not known: a type has no display width, and no
+// character set or collation that the text does not give; and a JSON column
+// has no CHECK, as MariaDB's has. Schema is empty for a table that is created
+// without one before any USE.
+func (d *Dialect) ParseSchema(sql string) ([]*rewrite.Table, error) {
+	s := &schemaFile{d: d}
+	if err := dialect.EachStatement(&lexis, unwrapComments(sql), s.statement); err != nil {
+		return nil, err
+	}
+	out := make([]*rewrite.Table, len(s.tables))
+	for i, t := range s.tables {
+		t.finish()
+		out[i] = t.Table
+	}
+	for _, k := range s.foreign {
+		if t := s.find(k[0], k[1]); t != nil {
+			t.Referencing = true
+		}
+	}
+	return out, nil
+}
+
+// unwrapComments makes executable comments (/*!50003 ... */) what a server
+// makes of them. The result has the length of the text.
+func unwrapComments(text string) string {
+	out := []byte(text)
+	gap := func(start, end int) {
+		for at := start; ; {
+			i := strings.Index(text[at:end], "/*")
+			if i < 0 {
+				return
+			}
+			open := at + i
+			n := 2
+			if strings.HasPrefix(text[open:], "/*M!") {
+				n = 4
+			} else if strings.HasPrefix(text[open:], "/*!") {
+				n = 3
+			}
+			length := strings.Index(text[open+2:end], "*/")
+			if length < 0 {
+				return
+			}
+			closing := open + 2 + length
+			if n > 2 {
+				for n < 10 && open+n < closing && text[open+n] >= '0' && text[open+n] <= '9' {
+					n++
+				}
+				copy(out[open:], strings.Repeat(" ", n))
+				copy(out[closing:], "  ")
+			}
+			at = closing + 2
+		}
+	}
+	last := 0
+	for _, t := range rewrite.Tokens(&lexis, text) {
+		gap(last, t.Start)
+		last = t.End
+	}
+	gap(last, len(text))
+	return string(out)
+}
+
+// schemaFile collects the tables of a schema file, in order.
+type schemaFile struct {
+	d       *Dialect
+	current string // database
+	tables  []*schemaTable
+	foreign [][2]string // tables referenced with actions
+}
+
+func (s *schemaFile) schema(name string) string {
+	if name == "" {
+		return s.current
+	}
+	return name
+}
+
+func (s *schemaFile) find(schema, name string) *schemaTable {
+	for _, t := range s.tables {
+		if t.Schema == s.schema(schema) && s.d.SameTable(rewrite.Ident{Name: name}, t.Name) {
+			return t
+		}
+	}
+	return nil
+}
+
+// add adds a table, unless there is one of that name: the statement then says
+// IF NOT EXISTS, or would fail.
+func (s *schemaFile) add(name *ast.TableName, t *schemaTable) {
+	t.Schema, t.Name = s.schema(name.Schema.O), name.Name.O
+	if s.find(t.Schema, t.Name) == nil {
+		s.tables = append(s.tables, t)
+	}
+}
+
+func (s *schemaFile) drop(name *ast.TableName) {
+	gone := s.find(name.Schema.O, name.Name.O)
+	s.tables = slices.DeleteFunc(s.tables, func(t *schemaTable) bool { return t == gone })
+}
+
+func (s *schemaFile) statement(st dialect.SchemaStatement) error {
+	if len(st.Words) == 0 || !slices.Contains([]string{"CREATE", "ALTER", "DROP", "RENAME", "USE"}, st.Words[0]) {
+		return nil
+	}
+	if st.Words[0] == "CREATE" && slices.Contains(st.Words, "TRIGGER") {
+		return s.trigger(st.Text)
+	}
+	n, err := parseSchema(st.Text)
+	if err != nil {
+		kind := ""
+		if len(st.Words) > 1 {
+			kind = st.Words[1]
+		}
+		if kind == "TABLE" || kind == "UNIQUE" || kind == "OR" || st.Is("ALTER", "IGNORE") {
+			return err
+		}
+		return nil
+	}
+	switch n := n.(type) {
+	case *ast.UseStmt:
+		s.current = n.DBName
+	case *ast.CreateTableStmt:
+		return s.create(n)
+	case *ast.CreateViewStmt:
+		if n.OrReplace {
+			s.drop(n.ViewName)
+		}
+		s.add(n.ViewName, &schemaTable{Table: &rewrite.Table{IsView: true}})
+	case *ast.CreateIndexStmt:
+		if t := s.find(n.Table.Schema.O, n.Table.Name.O); t != nil {
+			return t.key(n.IndexName, false, n.KeyType == ast.IndexKeyTypeUnique, n.IndexPartSpecifications)
+		}
+	case *ast.DropTableStmt:
+		if n.TemporaryKeyword == ast.TemporaryNone {
+			for _, name := range n.Tables {
+				s.drop(name)
+			}
+		}
+	case *ast.DropIndexStmt:
+		if t := s.find(n.Table.Schema.O, n.Table.Name.O); t != nil {
+			t.dropKey(n.IndexName)
+		}
+	case *ast.RenameTableStmt:
+		for _, r := range n.TableToTables {
+			if t := s.find(r.OldTable.Schema.O, r.OldTable.Name.O); t != nil {
+				t.Schema, t.Name = s.schema(r.NewTable.Schema.O), r.NewTable.Name.O
+			}
+		}
+	case *ast.AlterTableStmt:
+		return s.alter(n)
+	}
+	return nil
+}
+
+// parseSchema runs the parser within the bounds of Parse.
+func parseSchema(text string) (node ast.StmtNode, err error) {
+	if len(text) > maxText {
+		return nil, ErrTooLarge
+	}
+	toks, err := lex(text)
+	if err != nil {
+		return nil, err
+	}
+	if err := bounded(text, toks); err != nil {
+		return nil, err
+	}
+	text = plainDefaults(text, toks)
+	defer func() {
+		if r := recover(); r != nil {
+			node, err = nil, fmt.Errorf("parser failed: %v", r)
+		}
+	}()
+	p := parsers.Get().(*parser.Parser)
+	nodes, _, err := p.ParseSQL(text)
+	if err == nil && len(nodes) != 1 {
+		err = fmt.Errorf("want one statement, got %d", len(nodes))
+	}
+	if err == nil {
+		node = nodes[0]
+	}
+	parsers.Put(p)
+	return node, err
+}
+
+// plainDefaults puts a number in the place of each DEFAULT (expression), which
+// the parser does not know: it only matters that there is a default.
+func plainDefaults(text string, toks []rewrite.Token) string {
+	out := []byte(text)
+	at := func(i int) string { return text[toks[i].Start:toks[i].End] }
+	for i := 0; i+1 < len(toks); i++ {
+		if toks[i].Kind != rewrite.Word || !strings.EqualFold(at(i), "DEFAULT") || at(i+1) != "(" {
+			continue
+		}
+		depth, end := 1, i+2
+		for ; end < len(toks) && depth > 0; end++ {
+			switch at(end) {
+			case "(":
+				depth++
+			case ")":
+				depth--
+			}
+		}
+		start, value := toks[i+1].Start, "0"
+		if end == i+4 && strings.EqualFold(at(i+2), "NULL") {
+			value = "NULL"
+		}
+		copy(out[start:toks[end-1].End], value+strings.Repeat(" ", toks[end-1].End-start))
+		i = end - 1
+	}
+	return string(out)
+}
+
+func (s *schemaFile) create(n *ast.CreateTableStmt) error {
+	if n.TemporaryKeyword != ast.TemporaryNone {
+		return nil
+	}
+	if n.Select != nil {
+		return errors.New("the columns of CREATE TABLE ... SELECT are not known without the database: write them out")
+	}
+	t := &schemaTable{Table: &rewrite.Table{}, generated: map[string]string{}}
+	if n.ReferTable != nil {
+		from := s.find(n.ReferTable.Schema.O, n.ReferTable.Name.O)
+		if from == nil {
+			return fmt.Errorf("table %q is not in the schema file before this statement", n.ReferTable.Name.O)
+		}
+		t = from.like()
+	}
+	t.options(n.Options)
+	for _, c := range n.Cols {
+		if err := s.column(t, c, len(t.Columns)); err != nil {
+			return err
+		}
+	}
+	for _, k := range n.Constraints {
+		if err := s.constraint(t, k); err != nil {
+			return err
+		}
+	}
+	s.add(n.Table, t)
+	return nil
+}
+
+func (s *schemaFile) constraint(t *schemaTable, k *ast.Constraint) error {
+	switch k.Tp {
+	case ast.ConstraintPrimaryKey:
+		return t.key("PRIMARY", true, true, k.Keys)
+	case ast.ConstraintUniq, ast.ConstraintUniqKey, ast.ConstraintUniqIndex:
+		return t.key(k.Name, false, true, k.Keys)
+	case ast.ConstraintKey, ast.ConstraintIndex, ast.ConstraintFulltext:
+		return t.key(k.Name, false, false, k.Keys)
+	case ast.ConstraintCheck:
+		t.checks = append(t.checks, columnsOf(k.Expr))
+	case ast.ConstraintForeignKey:
+		if !strings.HasPrefix(k.Name, constraintPrefix) {
+			s.reference(k.Refer)
+		}
+	}
+	return nil
+}
+
+func (s *schemaFile) reference(r *ast.ReferenceDef) {
+	acts := func(o ast.ReferOptionType) bool {
+		return o == ast.ReferOptionCascade || o == ast.ReferOptionSetNull || o == ast.ReferOptionSetDefault
+	}
+	if r != nil && (r.OnDelete != nil && acts(r.OnDelete.ReferOpt) || r.OnUpdate != nil && acts(r.OnUpdate.ReferOpt)) {
+		s.foreign = append(s.foreign, [2]string{s.schema(r.Table.Schema.O), r.Table.Name.O})
+	}
+}
+
+// trigger reads CREATE TRIGGER, which the parser does not know.
+func (s *schemaFile) trigger(text string) error {
+	toks := rewrite.Tokens(&lexis, text)
+	word := func(i int) string {
+		if i < len(toks) && toks[i].Kind == rewrite.Word {
+			return strings.ToUpper(text[toks[i].Start:toks[i].End])
+		}
+		return ""
+	}
+	i := 0
+	for i < len(toks) && word(i) != "TRIGGER" {
+		i++
+	}
+	for i < len(toks) && word(i) != "BEFORE" && word(i) != "AFTER" {
+		i++
+	}
+	update, remove := false, false
+	for i++; i < len(toks) && word(i) != "ON"; i++ {
+		update, remove = update || word(i) == "UPDATE", remove || word(i) == "DELETE"
+	}
+	name := ""
+	schema := ""
+	for i++; i < len(toks); i += 2 {
+		part := text[toks[i].Start:toks[i].End]
+		if toks[i].Kind == rewrite.QuotedIdent {
+			part = unquote(part)
+		}
+		schema, name = name, part
+		if i+1 >= len(toks) || text[toks[i+1].Start:toks[i+1].End] != "." {
+			break
+		}
+	}
+	t := s.find(schema, name)
+	if t == nil {
+		return fmt.Errorf("table %q is not in the schema file before this statement", name)
+	}
+	t.UpdateTrigger = t.UpdateTrigger || update
+	t.DeleteTrigger = t.DeleteTrigger || remove
+	return nil
+}
+
+// alter applies ALTER TABLE. What it does not know it refuses.
+func (s *schemaFile) alter(n *ast.AlterTableStmt) error {
+	t := s.find(n.Table.Schema.O, n.Table.Name.O)
+	if t == nil {
+		return fmt.Errorf("table %q is not in the schema file before this statement", n.Table.Name.O)
+	}
+	for _, a := range n.Specs {
+		if err := s.change(t, a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *schemaFile) change(t *schemaTable, a *ast.AlterTableSpec) error {
+	switch a.Tp {
+	case ast.AlterTableAddColumns:
+		for _, c := range a.NewColumns {
+			if t.named(c.Name.Name.O) >= 0 && a.IfNotExists {
+				continue
+			}
+			if err := s.column(t, c, t.position(a.Position, len(t.Columns))); err != nil {
+				return err
+			}
+		}
+		for _, k := range a.NewConstraints {
+			if err := s.constraint(t, k); err != nil {
+				return err
+			}
+		}
+	case ast.AlterTableAddConstraint:
+		return s.constraint(t, a.Constraint)
+	case ast.AlterTableModifyColumn, ast.AlterTableChangeColumn:
+		c := a.NewColumns[0]
+		old := c.Name.Name.O
+		if a.OldColumnName != nil {
+			old = a.OldColumnName.Name.O
+		}
+		at := t.named(old)
+		if at < 0 {
+			return fmt.Errorf("table %q has no column %q", t.Name, old)
+		}
+		if old = t.Columns[at].Name; !strings.EqualFold(old, c.Name.Name.O) && len(t.checks)+len(t.generated) > 0 {
+			return errors.New("renaming a column of a table with expressions is not read from a schema file: write the table as it is after it")
+		}
+		delete(t.generated, old)
+		t.Columns = slices.Delete(t.Columns, at, at+1)
+		for i := range t.keys {
+			for j := range t.keys[i].columns {
+				if t.keys[i].columns[j] == old {
+					t.keys[i].columns[j] = c.Name.Name.O
+				}
+			}
+		}
+		return s.column(t, c, t.position(a.Position, at))
+	case ast.AlterTableDropPrimaryKey:
+		t.dropKey("PRIMARY")
+	case ast.AlterTableDropIndex:
+		t.dropKey(a.Name)
+	case ast.AlterTableRenameTable:
+		t.Schema, t.Name = s.schema(a.NewTable.Schema.O), a.NewTable.Name.O
+	case ast.AlterTableOption:
+		t.options(a.Options)
+	case ast.AlterTableDropForeignKey, ast.AlterTableLock, ast.AlterTableAlgorithm, ast.AlterTableForce, ast.AlterTableEnableKeys,
+		ast.AlterTableDisableKeys, ast.AlterTableWithValidation, ast.AlterTableWithoutValidation, ast.AlterTableOrderByColumns,
+		ast.AlterTableAddPartitions, ast.AlterTablePartition, ast.AlterTableDropPartition, ast.AlterTableRemovePartitioning, ast.AlterTableIndexInvisible:
+	default:
+		return errors.New("this form of ALTER TABLE is not read from a schema file: write the table as it is after it")
+	}
+	return nil
+}

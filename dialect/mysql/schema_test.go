@@ -1,0 +1,117 @@
+package mysql
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// A schema file says the same of its tables as a database in which it was run.
+func TestParseSchema(t *testing.T) {
+	for _, c := range []struct{ name, sql string }{
+		{"posts", "CREATE TABLE posts (id INT UNSIGNED NOT NULL AUTO_INCREMENT, slug VARCHAR(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL, a INT, b SMALLINT NOT NULL DEFAULT 3," +
+			" views BIGINT NOT NULL DEFAULT 0, price DECIMAL(12,3), ratio DOUBLE, padded INT(5) ZEROFILL, twice BIGINT AS (views * 2) VIRTUAL, thrice INT GENERATED ALWAYS AS (a + b) STORED," +
+			" changed TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP, body TEXT, PRIMARY KEY (id), UNIQUE KEY z (slug), UNIQUE KEY ab (b, a), UNIQUE KEY pre (body(10)), KEY (a)," +
+			" CONSTRAINT c1 CHECK (`views` >= 0 AND price < 100))"},
+		{"types", "CREATE TABLE t (a TINYINT, b TINYINT(1), c BOOL, d MEDIUMINT UNSIGNED, e INTEGER(11), f BIGINT(20) UNSIGNED, g DEC, h NUMERIC(5), i FIXED(65,30), j REAL, k DOUBLE PRECISION, l FLOAT(7,2), m FLOAT," +
+			" n CHAR, o NCHAR(3), p BINARY(16), q VARBINARY(255), r BLOB, s LONGTEXT, u ENUM('A','b'), v SET('x','Y'), w YEAR, x BIT, y DATETIME(3), z TIME)"},
+		{"defaults", "CREATE TABLE t (a INT DEFAULT NULL, b INT DEFAULT 1, c INT NOT NULL, d VARCHAR(3) DEFAULT '', e DATETIME DEFAULT CURRENT_TIMESTAMP, f INT DEFAULT (1 + 1), g TIMESTAMP NULL DEFAULT NULL, h TIMESTAMP, i INT NOT NULL PRIMARY KEY AUTO_INCREMENT)"},
+		{"charsets", "CREATE TABLE t (a VARCHAR(5), b VARCHAR(5) COLLATE latin1_bin, c VARCHAR(5) CHARACTER SET ascii, d TEXT CHARACTER SET utf8 COLLATE utf8_bin, e INT) DEFAULT CHARSET=latin1 COLLATE=latin1_general_ci"},
+		{"table collation", "CREATE TABLE t (a VARCHAR(5), b CHAR(5) BINARY) COLLATE=utf8mb4_unicode_ci"},
+		{"keys", "CREATE TABLE t (a INT UNIQUE, B INT UNIQUE KEY, c INT, UNIQUE (a), UNIQUE (b, c), KEY (c), UNIQUE INDEX (c), UNIQUE Zz (C, a), UNIQUE aa (c, b)); CREATE UNIQUE INDEX m ON t (a, b, c); CREATE INDEX n ON t (a)"},
+		{"composite", "CREATE TABLE t (a INT, b VARCHAR(9) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin, c INT, PRIMARY KEY (b, a))"},
+		{"no key", "CREATE TABLE `o``dd name` (`a b` INT, `c;d` BIGINT)"},
+		{"checks", "CREATE TABLE t (a INT CHECK (a > 0), b INT, c INT, d INT CHECK (1 < 2)); CREATE TABLE u (a INT, b INT CHECK (b > 0), CHECK (B < `a`), c INT)"},
+		{"altered", "CREATE TABLE t (id INT NOT NULL, a INT, b INT); ALTER TABLE t ADD PRIMARY KEY (id), ADD UNIQUE KEY x (a), ADD KEY (b), ADD CONSTRAINT y UNIQUE (b);" +
+			"ALTER TABLE t MODIFY id INT NOT NULL AUTO_INCREMENT; ALTER TABLE t ADD COLUMN c INT NOT NULL DEFAULT 5 AFTER id, ADD d INT UNIQUE FIRST; ALTER TABLE t CHANGE b bb BIGINT UNSIGNED; ALTER TABLE t DROP KEY x; ALTER TABLE t ADD CHECK (a > 0); ALTER TABLE t RENAME TO u"},
+		{"like", "CREATE TABLE a (id INT PRIMARY KEY AUTO_INCREMENT, v INT NOT NULL DEFAULT 0 UNIQUE, g INT AS (v)); CREATE TABLE b LIKE a"},
+		{"triggers", "CREATE TABLE t (a INT); CREATE TABLE u (a INT); CREATE TRIGGER x BEFORE DELETE ON t FOR EACH ROW SET @x = 1; CREATE DEFINER=CURRENT_USER TRIGGER `y` AFTER UPDATE ON `u` FOR EACH ROW SET @x = 1"},
+		{"references", "CREATE TABLE p (id INT PRIMARY KEY); CREATE TABLE q (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES p (id) ON DELETE CASCADE, q INT, CONSTRAINT f FOREIGN KEY (q) REFERENCES q (id) ON DELETE RESTRICT)"},
+		{"dump", "/*!40101 SET NAMES utf8mb4 */;\nDROP TABLE IF EXISTS `posts`;\n/*!40101 SET @saved_cs_client     = @@character_set_client */;\nCREATE TABLE `posts` (\n  `id` int(11) NOT NULL AUTO_INCREMENT,\n" +
+			"  `views` bigint(20) NOT NULL DEFAULT 0 COMMENT 'it''s; counted',\n  `at` datetime DEFAULT current_timestamp(),\n  PRIMARY KEY (`id`)\n) ENGINE=InnoDB AUTO_INCREMENT=3 DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_general_ci;\n" +
+			"LOCK TABLES `posts` WRITE;\nINSERT INTO `posts` VALUES (1,2,NULL);\nUNLOCK TABLES;\n/*!50003 CREATE*/ /*!50017 DEFINER=CURRENT_USER*/ /*!50003 TRIGGER t BEFORE UPDATE ON posts FOR EACH ROW SET @x = 1 */;\nCREATE TEMPORARY TABLE tmp (a INT);"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := sessions(t, 1)[0]
+			if err := dialect.EachStatement(&lexis, c.sql, func(st dialect.SchemaStatement) error { return s.Exec(t.Context(), st.Text) }); err != nil {
+				t.Fatal(err)
+			}
+			// Executable comments by themselves are no statements to the scanner.
+			if strings.Contains(c.sql, "/*!50003") {
+				s.run("CREATE TRIGGER t BEFORE UPDATE ON posts FOR EACH ROW SET @x = 1")
+			}
+			d := New()
+			got, err := d.ParseSchema(c.sql)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := s.one("SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE <> 'TEMPORARY'"); n != text(len(got)) {
+				t.Errorf("%d tables, want %s", len(got), n)
+			}
+			for _, tb := range got {
+				want, err := d.Table(t.Context(), s, "", tb.Name)
+				if err != nil || want == nil {
+					t.Fatal(tb.Name, want, err)
+				}
+				tb.Schema = want.Schema
+				alike(tb, want)
+				if !reflect.DeepEqual(tb, want) {
+					got, want := strings.Split(fmt.Sprintf("%+v", *tb), " {"), strings.Split(fmt.Sprintf("%+v", *want), " {")
+					for i := range max(len(got), len(want)) {
+						if i >= len(got) || i >= len(want) || got[i] != want[i] {
+							t.Errorf("%s\n got %s\nwant %s", tb.Name, got[min(i, len(got)-1)], want[min(i, len(want)-1)])
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+// alike takes off what ParseSchema does not know: display widths, and the
+// character sets and collations that the server's defaults give.
+func alike(got, want *rewrite.Table) {
+	slices.Sort(got.Checked)
+	slices.Sort(want.Checked)
+	for i := range want.Columns {
+		if i >= len(got.Columns) {
+			return
+		}
+		w, g := &want.Columns[i].Type, got.Columns[i].Type
+		if !strings.Contains(*w, "zerofill") && *w != "tinyint(1)" {
+			*w = displayWidth.ReplaceAllString(*w, "$1")
+		}
+		for _, word := range []string{" COLLATE ", " CHARACTER SET "} {
+			if !strings.Contains(g, word) {
+				*w, _, _ = strings.Cut(*w, word)
+			}
+		}
+	}
+}
+
+func TestParseSchemaNames(t *testing.T) {
+	d := New()
+	all, err := d.ParseSchema("CREATE TABLE t (a INT); USE app; CREATE TABLE t (b INT); CREATE TABLE `Other`.t (c INT); \nDELIMITER $$\nCREATE TRIGGER x AFTER UPDATE ON app.t FOR EACH ROW BEGIN SET @a = 1; END $$\nDELIMITER ;\nDROP TABLE Other.t; CREATE VIEW v AS SELECT 1; SELECT nonsense from from")
+	if err != nil || len(all) != 3 || all[0].Schema != "" || all[1].Schema != "app" || all[0].UpdateTrigger || !all[1].UpdateTrigger || !all[2].IsView {
+		t.Errorf("%+v %v", all, err)
+	}
+	for sql, want := range map[string]string{
+		"\nCREATE TABLE t (a INT,,)":                          "line 2: CREATE TABLE t (a INT,,): ",
+		"CREATE TABLE t AS SELECT 1":                          "write them out",
+		"ALTER TABLE t ADD c INT":                             `table "t" is not in the schema file`,
+		"CREATE TABLE t (a INT); ALTER TABLE t DROP COLUMN a": "write the table as it is after it",
+		"CREATE TABLE t (a INT, PRIMARY KEY (b))":             `"b", which the table does not have`,
+		"CREATE TABLE t LIKE u":                               `table "u" is not`,
+		"CREATE TABLE t (a INT, A INT)":                       "there already",
+	} {
+		if _, err := d.ParseSchema(sql); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", sql, err)
+		}
+	}
+}
