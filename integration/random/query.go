@@ -161,7 +161,7 @@ func (g *generator) condition(f *from) string {
 		return g.number(f) + g.pick(" IN", " NOT IN") + " (SELECT " + g.number(sub) + " FROM " + sub.text + ")"
 	case 9:
 		if r, s := g.ref(f, number), g.ref(f, number); r != "" && s != "" {
-			return "(" + r + ", " + s + ")" + g.pick(" = ", " > ", " <= ", " IN (") + "(2, 1" + ")"
+			return "(" + r + ", " + s + ")" + g.pick(" = (2, 1)", " > (2, 1)", " <= (2, 1)", " IN ((2, 1), (0, 0))")
 		}
 	case 10:
 		if r := g.ref(f, words); r != "" {
@@ -343,8 +343,8 @@ func (g *generator) query() (string, bool) {
 		return with + text + lock + g.pick("", "", ";"), false
 	}
 	var order []string
-	if g.one(2) {
-		order = append(order, g.pick("views", "likes", "v", "1", "2", "views + 1", "n"))
+	if g.one(3) && (items > 2 || !setOperation(text)) { // names in set operations: engines accept different ones when they are ambiguous
+		order = append(order, g.pick("views", "likes", "1", "views + 1", "views", "v"))
 	}
 	for i := range items {
 		order = append(order, fmt.Sprint(i+1)+g.pick("", " DESC", " ASC"))
@@ -354,6 +354,10 @@ func (g *generator) query() (string, bool) {
 		text += g.pick(" LIMIT 3", " LIMIT 2 OFFSET 1", " LIMIT 1")
 	}
 	return with + text, total
+}
+
+func setOperation(text string) bool {
+	return strings.Contains(text, " UNION ") || strings.Contains(text, " EXCEPT ") || strings.Contains(text, " INTERSECT ")
 }
 
 func manyColumns(f *from) bool {

@@ -274,7 +274,7 @@ func qualifier2(t *table, qualifier string, g *generator) string {
 // subCounter is the inside of an aggregate over a counter, and its FROM.
 func (g *generator) subCounter() string {
 	t := g.counterTable()
-	return "s." + g.quote(either(g, t.counters()).name) + ") FROM " + g.tableName(t) + " s)"
+	return "s." + g.quote(either(g, t.counters()).name) + ") FROM " + g.tableName(t) + " s"
 }
 
 func (g *generator) greatest() string {
@@ -393,7 +393,7 @@ func (g *generator) insertSelect(*table) string {
 
 func (g *generator) skip() string {
 	if g.my() {
-		return g.pick("", " ON DUPLICATE KEY UPDATE "+"cap = cap")[:0]
+		return ""
 	}
 	return g.pick("", " ON CONFLICT DO NOTHING")
 }
@@ -414,10 +414,6 @@ func (g *generator) upsert() string {
 	if g.my() {
 		set := g.pick(n+" = "+n+" + 1", n+" = "+n+" + VALUES("+n+")", n+" = VALUES("+n+") + "+n, n+"="+n+"+"+g.delta(c),
 			n+" = VALUES("+n+")", n+" = COALESCE("+n+", 0) + 1", n+" = GREATEST("+n+", VALUES("+n+"))")
-		if strings.Contains(set, markStart) {
-			// The delta was registered whether it was chosen or not: only marks in the text count.
-			_ = set
-		}
 		if o := t.ordinary(); len(o) > 0 && g.one(4) {
 			oc := g.quote(either(g, o).name)
 			set += ", " + oc + " = VALUES(" + oc + ")"
