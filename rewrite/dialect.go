@@ -99,6 +99,9 @@ type Traits struct {
 	// Split: queries that order or filter by a counter are split into rows
 	// with and without slots, see split.go.
 	Split bool
+	// SumOfInt is the type of SUM over an integer column of up to 32 bits,
+	// where adding a slot sum to it would give another.
+	SumOfInt string
 	// Lateral: LATERAL subqueries, which the planner looks up row by row.
 	Lateral bool
 	// DDLCommits: a statement that changes the schema commits.

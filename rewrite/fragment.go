@@ -120,6 +120,28 @@ func (t *template) expand(d Dialect, sql string) Bound {
 	return out
 }
 
+// expandText replaces the outer markers of a text only: what they stand for
+// may hold markers itself.
+func (t *template) expandText(text string) string {
+	var b strings.Builder
+	pieces := strings.Split(text, markerByte)
+	for i, p := range pieces {
+		if i%2 == 0 {
+			b.WriteString(p)
+			continue
+		}
+		n, _ := strconv.Atoi(p)
+		f := t.fragments[n]
+		for j, part := range f.texts {
+			b.WriteString(part)
+			if j < len(f.args) {
+				b.WriteString(t.mark(bound(f.args[j])))
+			}
+		}
+	}
+	return b.String()
+}
+
 func (t *template) expandAll(d Dialect, sqls []string) []Bound {
 	var out []Bound
 	for _, s := range sqls {

@@ -50,7 +50,13 @@ func (p *planning) planSelect(st *Statement) *Plan {
 		return p.drainAll(tables, "a WITH query increments a counter that the statement also reads")
 	}
 	plan := &Plan{Class: Read, Tables: names(r.tables), Text: p.src.apply(r.edits)}
-	if b, why, ok := p.split(st, r.edits); ok {
+	b, why, ok := p.split(st, r.edits)
+	if !ok {
+		if b, ok = p.sums(st, r.edits); ok {
+			why = "a sum over the table: base values and slots are summed apart"
+		}
+	}
+	if ok {
 		plan.Text, plan.TextArgs, plan.Inputs, plan.Reason = b.SQL, b.Args, len(p.src.params), why
 		if plan.TextArgs == nil {
 			plan.TextArgs = []Arg{}

@@ -3,7 +3,7 @@ package postgres
 import "github.com/slotsql/slotsql/rewrite"
 
 // Traits implements rewrite.Dialect.
-func (*Dialect) Traits() rewrite.Traits { return rewrite.Traits{MultiIsTx: true, Split: true, Lateral: true} }
+func (*Dialect) Traits() rewrite.Traits { return rewrite.Traits{MultiIsTx: true, Split: true, Lateral: true, SumOfInt: "bigint"} }
 
 // Truncate implements rewrite.Dialect. TRUNCATE refuses a table that a foreign
 // key references unless the referencing table is truncated with it.
