@@ -3,7 +3,9 @@ package integration
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -111,7 +113,9 @@ func benchmark(b *testing.B, op operation, clients int) {
 			}{{"plain", plain}, {"wrapped", wrapped}} {
 				b.Run(part.name, func(b *testing.B) {
 					b.ReportAllocs()
-					drive(b, part.side, op, clients, b.N)
+					if err := parallel(b.Context(), part.side, op, clients, int64(b.N)); err != nil {
+						b.Fatal(err)
+					}
 				})
 			}
 			b.Run("ratio", func(b *testing.B) { ratio(b, plain, wrapped, op, clients) })
@@ -133,7 +137,6 @@ func BenchmarkClients(b *testing.B) {
 			for _, clients := range []int{1, 8, 32, 128} {
 				b.Run(fmt.Sprintf("%s/%s/clients=%d", e.name, mode.name, clients), func(b *testing.B) {
 					plain, wrapped := benchPair(b, e.dialect, e.id, clients, mode.net)
-					// Once per client, so that connecting is not measured.
 					b.Run("ratio", func(b *testing.B) { ratio(b, plain, wrapped, mode.op, clients) })
 					exact(b, plain, wrapped)
 				})
@@ -191,65 +194,87 @@ func connectAll(b *testing.B, db *sql.DB, n int) {
 	}
 }
 
-// drive runs the operation n times, by so many clients at once, and returns
-// how long that took.
-func drive(b *testing.B, s *side, op operation, clients, n int) time.Duration {
-	b.Helper()
-	ctx := b.Context()
-	start := time.Now()
-	if clients == 1 {
-		for range n {
-			if err := op(ctx, s); err != nil {
-				b.Fatal(err)
-			}
-		}
-		return time.Since(start)
-	}
+// parallel has clients run the operation n times in all, and returns the first
+// error, which ends its client's part.
+func parallel(ctx context.Context, s *side, op operation, clients int, n int64) error {
 	var left atomic.Int64
-	left.Store(int64(n))
-	var failed atomic.Pointer[error]
+	left.Store(n)
+	errs := make([]error, clients)
+	client := func(i int) {
+		for errs[i] == nil && left.Add(-1) >= 0 {
+			errs[i] = op(ctx, s)
+		}
+	}
 	var wg sync.WaitGroup
-	for range clients {
-		wg.Go(func() {
-			for left.Add(-1) >= 0 {
-				if err := op(ctx, s); err != nil {
-					failed.Store(&err)
-					return
-				}
-			}
-		})
+	for i := range clients - 1 {
+		wg.Go(func() { client(i) })
 	}
+	client(clients - 1) // a single client needs no goroutine
 	wg.Wait()
-	if err := failed.Load(); err != nil {
-		b.Fatal(*err)
+	for _, err := range errs {
+		if err != nil && err != errTurnOver {
+			return err
+		}
 	}
-	return time.Since(start)
+	return errs[0]
 }
 
-// turns is how often a ratio changes sides.
-const turns = 9
+// A ratio takes turns of this length. It takes at most so many, and no more
+// once it has taken long enough: where clients queue, a turn ends late.
+const (
+	turn     = 100 * time.Millisecond
+	maxTurns = 15
+	minTurns = 3
+	enough   = 4 * time.Second
+)
 
+// ratio measures once, whatever b.N: it is long enough.
 func ratio(b *testing.B, plain, wrapped *side, op operation, clients int) {
-	n := max(b.N/turns, clients)
+	b.Helper()
+	if b.N > 1 {
+		return // -benchtime asks for more than a ratio takes
+	}
+	for _, s := range []*side{plain, wrapped} {
+		driveFor(b, s, op, clients) // every connection prepares what it needs
+	}
 	var p, w, r []float64
-	for i := 0; i < min(turns, b.N); i++ {
-		first, second := plain, wrapped
-		if i%2 == 1 {
-			first, second = wrapped, plain
+	start := time.Now()
+	for i := 0; i < minTurns || i < maxTurns && time.Since(start) < enough; i++ {
+		var took [2]float64 // ns per operation
+		sides := [2]*side{plain, wrapped}
+		for k := range sides {
+			k ^= i % 2 // who goes first changes
+			took[k] = driveFor(b, sides[k], op, clients)
 		}
-		d := map[*side]time.Duration{}
-		for _, s := range []*side{first, second} {
-			d[s] = drive(b, s, op, clients, n)
-		}
-		p = append(p, float64(d[plain].Nanoseconds())/float64(n))
-		w = append(w, float64(d[wrapped].Nanoseconds())/float64(n))
-		r = append(r, d[plain].Seconds()/d[wrapped].Seconds())
+		p, w, r = append(p, took[0]), append(w, took[1]), append(r, took[0]/took[1])
 	}
 	b.ReportMetric(0, "ns/op") // of both together: says nothing
 	b.ReportMetric(median(p), "plain-ns/op")
 	b.ReportMetric(median(w), "wrapped-ns/op")
 	b.ReportMetric(median(r), "speedup")
 }
+
+// driveFor is drive for one turn instead of a number of operations, and
+// returns the nanoseconds per operation. What is under way when the turn ends
+// is waited for and counted.
+func driveFor(b *testing.B, s *side, op operation, clients int) float64 {
+	b.Helper()
+	start := time.Now()
+	var done atomic.Int64
+	inTime := func(ctx context.Context, s *side) error {
+		if time.Since(start) >= turn {
+			return errTurnOver
+		}
+		done.Add(1)
+		return op(ctx, s)
+	}
+	if err := parallel(b.Context(), s, inTime, clients, math.MaxInt64); err != errTurnOver {
+		b.Fatal(err)
+	}
+	return float64(time.Since(start).Nanoseconds()) / float64(done.Load())
+}
+
+var errTurnOver = errors.New("the turn is over")
 
 func median(v []float64) float64 {
 	slices.Sort(v)
