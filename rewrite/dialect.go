@@ -70,6 +70,9 @@ type Traits struct {
 	// ExprNames: a select item without an alias is named by its own text
 	// (MySQL, SQLite), not by rule (PostgreSQL).
 	ExprNames bool
+	// StoredNames: a bare column as a select item is named as its table has
+	// it, not as the text writes it.
+	StoredNames bool
 	// AliasInExpr: ORDER BY finds aliases inside expressions too.
 	AliasInExpr bool
 	// HavingAlias: HAVING may only name grouped columns, aggregates and

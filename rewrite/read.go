@@ -300,11 +300,11 @@ func (b *blockReader) itemName(it Item) (string, bool) {
 	return ruleName(b, e)
 }
 
-// columnName is how the engine reports a bare column: by its stored name.
+// columnName is how the engine reports a bare column.
 func (b *blockReader) columnName(e *Expr) string {
 	last := e.Name[len(e.Name)-1]
 	t, err := b.resolve(b.sc, e.Name)
-	if err == nil && t != nil && t.column != nil && !b.d.Traits().ExprNames {
+	if err == nil && t != nil && t.column != nil && b.d.Traits().StoredNames {
 		return t.column.Name
 	}
 	return last.Name

@@ -3,7 +3,9 @@ package postgres
 import "github.com/slotsql/slotsql/rewrite"
 
 // Traits implements rewrite.Dialect.
-func (*Dialect) Traits() rewrite.Traits { return rewrite.Traits{MultiIsTx: true, Split: true, Lateral: true, SumOfInt: "bigint"} }
+func (*Dialect) Traits() rewrite.Traits {
+	return rewrite.Traits{StoredNames: true, MultiIsTx: true, Split: true, Lateral: true, SumOfInt: "bigint"}
+}
 
 // Truncate implements rewrite.Dialect. TRUNCATE refuses a table that a foreign
 // key references unless the referencing table is truncated with it.
