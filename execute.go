@@ -252,7 +252,7 @@ func (r *run) drain(ctx context.Context) error {
 		}
 		for i := range d.Fold {
 			if err := r.steps(ctx, d.Fold[i:i+1]); err != nil {
-				r.conn.halfway = i > 0
+				r.conn.halfway = i > 0 || ctx.Err() != nil // it may have been run all the same
 				return err
 			}
 		}

@@ -137,7 +137,7 @@ func (c *conn) begin(ctx context.Context) (end func(error) error, err error) {
 		default:
 			// It may have been opened all the same, as when the context ended
 			// while the answer was on its way.
-			if !c.undo(ctx, d.Rollback) && !d.Nested {
+			if !c.undo(ctx, d.Rollback) {
 				c.broken = true
 			}
 			return nil, c.lost(err)

@@ -1,0 +1,404 @@
+package slotsql
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slotsql/slotsql/dialect"
+)
+
+// database/sql runs a statement again, up to three times, when its error is or
+// wraps driver.ErrBadConn. These tests let every single text of a statement
+// fail in every way and count what has come of it.
+
+var (
+	errOops = errors.New("oops")
+	errLost = errors.New("invalid connection")
+)
+
+// scenario is one statement of the application.
+type scenario struct {
+	affected func(text string) int64
+	run      func(ctx context.Context, db *sql.DB) error
+	effects  []string // prefixes of the texts that are the statement's own effect
+}
+
+const (
+	increment = "UPDATE posts SET views = views + 1 WHERE id = 1"
+	drained   = "UPDATE posts SET views = 5 WHERE id = 1"
+	upserted  = `INSERT INTO "main"."posts_slots"`
+)
+
+func exec(text string, args ...any) func(context.Context, *sql.DB) error {
+	return func(ctx context.Context, db *sql.DB) error {
+		_, err := db.ExecContext(ctx, text, args...)
+		return err
+	}
+}
+
+func query(text string, args ...any) func(context.Context, *sql.DB) error {
+	return func(ctx context.Context, db *sql.DB) error {
+		return readRows(db.QueryContext(ctx, text, args...))
+	}
+}
+
+func readRows(rows *sql.Rows, err error) error {
+	if err != nil {
+		return err
+	}
+	for rows.Next() {
+	}
+	return errors.Join(rows.Err(), rows.Close())
+}
+
+// no row takes the increment: the drain has to decide.
+func noneSlotted(text string) int64 {
+	if strings.HasPrefix(text, "INSERT") {
+		return 0
+	}
+	return 1
+}
+
+var scenarios = map[string]scenario{
+	"increment":      {run: exec(increment), effects: []string{upserted}},
+	"increment args": {run: exec("UPDATE posts SET views = views + ? WHERE id = ?", 2, 1), effects: []string{upserted}},
+	"fallback":       {run: exec(increment), affected: noneSlotted, effects: []string{increment}},
+	"drain":          {run: exec(drained), effects: []string{drained}},
+	"query drain":    {run: query(drained + " RETURNING views"), effects: []string{drained}},
+	"query closed early": {
+		run: func(ctx context.Context, db *sql.DB) error {
+			var n int
+			return db.QueryRowContext(ctx, drained+" RETURNING views").Scan(&n)
+		},
+		effects: []string{drained},
+	},
+	"prepared drain": {
+		run: func(ctx context.Context, db *sql.DB) error {
+			st, err := db.PrepareContext(ctx, drained)
+			if err != nil {
+				return err
+			}
+			defer st.Close()
+			_, err = st.ExecContext(ctx)
+			return err
+		},
+		effects: []string{drained},
+	},
+	"prepared increment": {
+		run: func(ctx context.Context, db *sql.DB) error {
+			st, err := db.PrepareContext(ctx, increment)
+			if err != nil {
+				return err
+			}
+			defer st.Close()
+			_, err = st.ExecContext(ctx)
+			return err
+		},
+		effects: []string{upserted},
+	},
+	"multi": {run: exec("INSERT INTO log VALUES (1); " + drained + "; INSERT INTO log VALUES (2)"),
+		effects: []string{"INSERT INTO log VALUES (1)", drained, "INSERT INTO log VALUES (2)"}},
+}
+
+// faults is what goes wrong at one step. cancel ends the statement's context.
+var faults = map[string]func(cancel func()) *misfortune{
+	"bad connection": func(func()) *misfortune { return &misfortune{err: driver.ErrBadConn, kill: true} },
+	"wrapped bad connection": func(func()) *misfortune {
+		return &misfortune{err: fmt.Errorf("net: %w", driver.ErrBadConn), kill: true}
+	},
+	"lost before":          func(func()) *misfortune { return &misfortune{err: errLost, kill: true} },
+	"lost after":           func(func()) *misfortune { return &misfortune{err: errLost, kill: true, after: true} },
+	"error":                func(func()) *misfortune { return &misfortune{err: errOops} },
+	"error after":          func(func()) *misfortune { return &misfortune{err: errOops, after: true} },
+	"skip":                 func(func()) *misfortune { return &misfortune{err: driver.ErrSkip} },
+	"hang":                 func(func()) *misfortune { return &misfortune{hang: true} },
+	"hang after":           func(func()) *misfortune { return &misfortune{hang: true, after: true} },
+	"hang and lost":        func(func()) *misfortune { return &misfortune{hang: true, kill: true} },
+	"cancelled":            func(cancel func()) *misfortune { cancel(); return nil },
+	"cancelled with error": func(cancel func()) *misfortune { cancel(); return &misfortune{err: context.Canceled, after: true} },
+	"cancelled and lost":   func(cancel func()) *misfortune { cancel(); return &misfortune{err: context.Canceled, kill: true} },
+}
+
+// broken opens a database whose own transactions give up soon.
+func openFaulty(t *testing.T, d dialect.Dialect, s *fakeServer) *sql.DB {
+	t.Helper()
+	db := openFake(t, d, fakeConnector{server: s})
+	err := withConn(t, db, func(c *conn) { c.shared.patience = 5 * time.Millisecond })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+func withConn(t *testing.T, db *sql.DB, f func(*conn)) error {
+	t.Helper()
+	one, err := db.Conn(t.Context())
+	if err != nil {
+		return err
+	}
+	defer one.Close()
+	return one.Raw(func(c any) error { f(c.(*conn)); return nil })
+}
+
+func TestFaultAtEveryStep(t *testing.T) {
+	t.Parallel()
+	for way, d := range ways {
+		for name, sc := range scenarios {
+			server := &fakeServer{affected: sc.affected}
+			db := openFaulty(t, d, server)
+			server.arm(nil)
+			if err := sc.run(t.Context(), db); err != nil {
+				t.Errorf("%s, %s: %v", way, name, err)
+				continue
+			}
+			steps := server.ran()
+			if len(steps) == 0 {
+				t.Errorf("%s, %s: nothing was run", way, name)
+			}
+			for kind, f := range faults {
+				for k := range steps {
+					for _, stuck := range []bool{false, true} {
+						t.Run(fmt.Sprintf("%s/%s/%s/%d/%v", way, name, kind, k, stuck), func(t *testing.T) {
+							t.Parallel()
+							faultAt(t, d, sc, f, k, stuck)
+						})
+					}
+				}
+			}
+		}
+	}
+}
+
+// faultAt lets step k fail, and every rollback hang when stuck says so.
+func faultAt(t *testing.T, d dialect.Dialect, sc scenario, f func(func()) *misfortune, k int, stuck bool) {
+	server := &fakeServer{affected: sc.affected}
+	db := openFaulty(t, d, server)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	server.arm(func(step int, text string) *misfortune {
+		if step == k {
+			return f(cancel)
+		}
+		if stuck && strings.HasPrefix(text, "ROLLBACK") {
+			return &misfortune{hang: true}
+		}
+		return nil
+	})
+	err := sc.run(ctx, db)
+	ran := server.ran()
+	server.arm(nil)
+
+	some := false
+	for _, effect := range sc.effects {
+		n := server.countPrefix(effect)
+		if n > 1 || err == nil && n != 1 {
+			t.Errorf("%s: applied %d times (error %v)", effect, n, err)
+		}
+		some = some || n > 0
+	}
+	if some && (errors.Is(err, driver.ErrBadConn) || errors.Is(err, driver.ErrSkip)) {
+		t.Errorf("an error that database/sql takes as leave to run the statement again, after an effect: %v", err)
+	}
+	if folded, deleted := server.countPrefix(`UPDATE "main"."posts"`), server.countPrefix(`DELETE FROM "main"."posts_slots"`); folded != deleted {
+		t.Errorf("half a fold is committed: %d base rows, %d slots", folded, deleted)
+	}
+	const next = "INSERT INTO log VALUES (99)"
+	if _, err := db.ExecContext(t.Context(), next); err != nil {
+		t.Errorf("the next statement: %v", err)
+	}
+	if n := server.count(next); n != 1 {
+		t.Errorf("the next statement is committed %d times", n)
+	}
+	if n := server.leftOpen(); n != 0 {
+		t.Errorf("%d transactions are left open", n)
+	}
+	if t.Failed() {
+		t.Logf("error %v, ran:\n%s", err, strings.Join(ran, "\n"))
+	}
+}
+
+func (s *fakeServer) countPrefix(prefix string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for _, t := range s.committed {
+		if strings.HasPrefix(t, prefix) {
+			n++
+		}
+	}
+	return n
+}
+
+// An application that commits although its statement has failed must not
+// commit half a fold.
+func TestFaultInApplicationTransaction(t *testing.T) {
+	t.Parallel()
+	for way, d := range ways {
+		for kind, f := range faults {
+			if kind == "error after" && way != "nesting" {
+				continue // only a context may end with an effect and a connection in use
+			}
+			for k := range 8 {
+				t.Run(fmt.Sprintf("%s/%s/%d", way, kind, k), func(t *testing.T) {
+					t.Parallel()
+					server := &fakeServer{}
+					db := openFaulty(t, d, server)
+					tx, err := db.BeginTx(t.Context(), nil)
+					if err != nil {
+						t.Fatal(err)
+					}
+					ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+					defer cancel()
+					server.arm(func(step int, _ string) *misfortune {
+						if step == k {
+							return f(cancel)
+						}
+						return nil
+					})
+					_, err = tx.ExecContext(ctx, drained)
+					server.arm(nil)
+					cerr := tx.Commit()
+					if n := server.count(drained); n > 1 || err == nil && cerr == nil && n != 1 {
+						t.Errorf("applied %d times: %v, %v", n, err, cerr)
+					}
+					folded, deleted := server.countPrefix(`UPDATE "main"."posts"`), server.countPrefix(`DELETE FROM "main"."posts_slots"`)
+					if folded != deleted {
+						t.Errorf("half a fold is committed: %d base rows, %d slots: %v, %v", folded, deleted, err, cerr)
+					}
+					if n := server.leftOpen(); n != 0 {
+						t.Errorf("%d transactions are left open", n)
+					}
+				})
+			}
+		}
+	}
+}
+
+// A connection that was lost in the middle is not used again, and what comes
+// after on it is refused.
+func TestLostConnectionIsNotUsedAgain(t *testing.T) {
+	t.Parallel()
+	server := &fakeServer{}
+	db := openFaulty(t, probing, server)
+	one, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.arm(func(_ int, text string) *misfortune {
+		if text == drained {
+			return &misfortune{err: driver.ErrBadConn}
+		}
+		return nil
+	})
+	if _, err := one.ExecContext(t.Context(), drained); err == nil || errors.Is(err, driver.ErrBadConn) {
+		t.Errorf("error %v", err)
+	}
+	if err := one.Raw(func(c any) error {
+		v, r := c.(driver.Validator), c.(driver.SessionResetter)
+		if v.IsValid() || r.ResetSession(t.Context()) != driver.ErrBadConn {
+			t.Error("the connection is still valid")
+		}
+		return nil
+	}); err != nil {
+		t.Error(err)
+	}
+	server.arm(nil)
+	if _, err := one.ExecContext(t.Context(), "INSERT INTO log VALUES (1)"); err == nil || errors.Is(err, driver.ErrBadConn) {
+		t.Errorf("what comes after: error %v", err)
+	}
+	if err := one.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := db.ExecContext(t.Context(), drained); err != nil {
+		t.Error(err)
+	}
+	if len(server.conns) != 2 {
+		t.Errorf("%d connections", len(server.conns))
+	}
+}
+
+// An error of the commit is an error of the rows, not only of Close.
+func TestCommitErrorOfRows(t *testing.T) {
+	t.Parallel()
+	server := &fakeServer{}
+	db := openFaulty(t, watching, server)
+	server.arm(func(_ int, text string) *misfortune {
+		if text == "COMMIT" {
+			return &misfortune{err: errOops}
+		}
+		return nil
+	})
+	rows, err := db.QueryContext(t.Context(), drained+" RETURNING views")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rows.Next() {
+	}
+	if !errors.Is(rows.Err(), errOops) {
+		t.Errorf("rows end with %v", rows.Err())
+	}
+	if n := server.leftOpen(); n != 0 {
+		t.Error("the transaction is left open")
+	}
+}
+
+// Rows that fail undo the drain that they belong to.
+func TestRowsFail(t *testing.T) {
+	t.Parallel()
+	for way, d := range ways {
+		server := &fakeServer{}
+		db := openFake(t, d, fakeConnector{server: server, make: func(b bareConn) driver.Conn {
+			b.rows = func(r *bareRows) driver.Rows { r.err = errOops; return r }
+			return &fakeConn{b}
+		}})
+		if err := query(drained+" RETURNING views")(t.Context(), db); !errors.Is(err, errOops) {
+			t.Errorf("%s: error %v", way, err)
+		}
+		if server.leftOpen() != 0 || server.countPrefix(drained) != 0 || server.countPrefix("DELETE") != 0 {
+			t.Errorf("%s: committed %v", way, server.committed)
+		}
+	}
+}
+
+// Facts that no longer hold cost one more run, and no application notices.
+func TestReplanned(t *testing.T) {
+	t.Parallel()
+	for way, d := range ways {
+		server := &fakeServer{}
+		db := openFaulty(t, d, server)
+		server.arm(func(step int, _ string) *misfortune {
+			if step == 0 {
+				return &misfortune{err: errChanged}
+			}
+			return nil
+		})
+		// The facts are what they were, so the error is the application's.
+		if err := exec(increment)(t.Context(), db); !errors.Is(err, errChanged) || len(server.ran()) != 1 {
+			t.Errorf("%s: error %v after %v", way, err, server.ran())
+		}
+	}
+}
+
+func TestStepsOfADrain(t *testing.T) {
+	t.Parallel()
+	server := &fakeServer{}
+	db := openFake(t, probing, fakeConnector{server: server})
+	server.arm(nil)
+	if err := exec(drained)(t.Context(), db); err != nil {
+		t.Fatal(err)
+	}
+	var words []string
+	for _, s := range server.ran() {
+		words = append(words, strings.Fields(s)[0])
+	}
+	if want := []string{"PROBE", "START", "UPDATE", "DELETE", "UPDATE", "COMMIT"}; !slices.Equal(words, want) {
+		t.Errorf("ran %v, want %v", words, want)
+	}
+}
