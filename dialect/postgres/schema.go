@@ -1,0 +1,374 @@
+package postgres
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/sqlc-dev/oliphant/ast"
+	"github.com/sqlc-dev/oliphant/parser"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// ParseSchema reads the facts of tables from CREATE TABLE, CREATE UNIQUE
+// INDEX, CREATE DOMAIN, CREATE TRIGGER and ALTER TABLE statements, as Table
+// reads them from a database in which they were run. Statements that say
+// nothing of tables are skipped; an error is a *dialect.SchemaError. Views
+// come without columns, temporary tables not at all. A table without a schema
+// is in that of the last SET search_path, at first in public; tables of public
+// come first.
+func (d *Dialect) ParseSchema(sql string) ([]*rewrite.Table, error) {
+	s := &schemaFile{current: "public", domains: map[string]*domain{}, names: map[string]bool{}, collations: map[string]string{}}
+	if err := dialect.EachStatement(d.Lexis(), sql, s.statement); err != nil {
+		return nil, err
+	}
+	for _, k := range s.foreign {
+		if t := s.find(k); t != nil {
+			t.Referencing = true
+		}
+	}
+	out := make([]*rewrite.Table, len(s.tables))
+	for i, t := range s.tables {
+		t.finish()
+		out[i] = t.Table
+	}
+	sort.SliceStable(out, func(i, j int) bool { return out[i].Schema == "public" && out[j].Schema != "public" })
+	return out, nil
+}
+
+// schemaFile collects the tables of a schema file, in order.
+type schemaFile struct {
+	current    string // schema
+	tables     []*schemaTable
+	domains    map[string]*domain
+	collations map[string]string // schema by name
+	names      map[string]bool   // schema.name of tables and indexes
+	foreign    []*ast.RangeVar   // tables referenced with actions
+}
+
+// domain is a type that CREATE DOMAIN makes.
+type domain struct {
+	base      *ast.TypeName
+	collation *ast.CollateClause
+	checked   bool
+}
+
+func (s *schemaFile) schema(name string) string {
+	if name == "" {
+		return s.current
+	}
+	return name
+}
+
+func (s *schemaFile) find(r *ast.RangeVar) *schemaTable {
+	for _, t := range s.tables {
+		if t.Name == r.GetRelname() && t.Schema == s.schema(r.GetSchemaname()) {
+			return t
+		}
+	}
+	return nil
+}
+
+func (s *schemaFile) table(r *ast.RangeVar) (*schemaTable, error) {
+	if t := s.find(r); t != nil {
+		return t, nil
+	}
+	return nil, fmt.Errorf("table %q is not in the schema file before this statement", r.GetRelname())
+}
+
+// add adds a table, unless there is one of that name: the statement then says
+// IF NOT EXISTS, or would fail.
+func (s *schemaFile) add(r *ast.RangeVar, t *schemaTable) bool {
+	t.Schema, t.Name = s.schema(r.Schemaname), r.Relname
+	if s.find(r) != nil {
+		return false
+	}
+	s.tables = append(s.tables, t)
+	s.names[t.Schema+"."+t.Name] = true
+	return true
+}
+
+func (s *schemaFile) statement(st dialect.SchemaStatement) error {
+	if len(st.Words) < 2 || !slices.Contains([]string{"CREATE", "ALTER", "DROP", "SET"}, st.Words[0]) {
+		return nil
+	}
+	node, err := parseSchema(st.Text)
+	if err != nil {
+		switch st.Words[1] {
+		case "TABLE", "UNLOGGED", "UNIQUE", "DOMAIN", "TRIGGER":
+			return err
+		}
+		return nil
+	}
+	switch n := node.GetNode().(type) {
+	case *ast.Node_VariableSetStmt:
+		s.set(n.VariableSetStmt)
+	case *ast.Node_CreateStmt:
+		return s.create(n.CreateStmt)
+	case *ast.Node_CreateForeignTableStmt:
+		s.add(n.CreateForeignTableStmt.BaseStmt.Relation, &schemaTable{Table: &rewrite.Table{IsView: true}})
+	case *ast.Node_ViewStmt:
+		if v := n.ViewStmt.View; v.Relpersistence != "t" {
+			s.add(v, &schemaTable{Table: &rewrite.Table{IsView: true}})
+		}
+	case *ast.Node_CreateTableAsStmt:
+		into := n.CreateTableAsStmt.Into.Rel
+		switch {
+		case n.CreateTableAsStmt.Objtype == ast.ObjectType_OBJECT_MATVIEW:
+			s.add(into, &schemaTable{Table: &rewrite.Table{IsView: true}})
+		case into.Relpersistence != "t":
+			return errors.New("the columns of CREATE TABLE ... AS are not known without the database: write them out")
+		}
+	case *ast.Node_CreateDomainStmt:
+		s.domain(n.CreateDomainStmt)
+	case *ast.Node_DefineStmt:
+		if n.DefineStmt.Kind == ast.ObjectType_OBJECT_COLLATION {
+			schema, name := lastTwo(n.DefineStmt.Defnames)
+			s.collations[name] = s.schema(schema)
+		}
+	case *ast.Node_IndexStmt:
+		return s.index(n.IndexStmt)
+	case *ast.Node_CreateTrigStmt:
+		return s.trigger(n.CreateTrigStmt)
+	case *ast.Node_RuleStmt:
+		if t := s.find(n.RuleStmt.Relation); t != nil {
+			t.UpdateTrigger = t.UpdateTrigger || n.RuleStmt.Event == ast.CmdType_CMD_UPDATE
+			t.DeleteTrigger = t.DeleteTrigger || n.RuleStmt.Event == ast.CmdType_CMD_DELETE
+		}
+	case *ast.Node_DropStmt:
+		s.drop(n.DropStmt)
+	case *ast.Node_RenameStmt:
+		return s.rename(n.RenameStmt)
+	case *ast.Node_AlterTableStmt:
+		if n.AlterTableStmt.Objtype == ast.ObjectType_OBJECT_TABLE {
+			return s.alter(n.AlterTableStmt)
+		}
+	}
+	return nil
+}
+
+// parseSchema runs the parser within the bounds of Parse.
+func parseSchema(text string) (node *ast.Node, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			node, err = nil, fmt.Errorf("parser failed: %v", p)
+		}
+	}()
+	if _, err := scan(text); err != nil {
+		return nil, err
+	}
+	tree, err := parser.ParseToTree(text)
+	if err != nil {
+		return nil, err
+	}
+	if len(tree.Stmts) != 1 || tree.Stmts[0].Stmt == nil {
+		return nil, errors.New("not exactly one statement")
+	}
+	_, err = count(tree.Stmts[0].Stmt)
+	return tree.Stmts[0].Stmt, err
+}
+
+// lastTwo returns the last two parts of a name.
+func lastTwo(parts []*ast.Node) (schema, name string) {
+	for _, p := range parts {
+		schema, name = name, p.GetString_().GetSval()
+	}
+	return schema, name
+}
+
+func (s *schemaFile) set(n *ast.VariableSetStmt) {
+	if n.Name != "search_path" {
+		return
+	}
+	s.current = "public"
+	for _, a := range n.Args {
+		if name := a.GetAConst().GetSval().GetSval(); name != "" && name != "$user" && name != "pg_catalog" {
+			s.current = name
+			return
+		}
+	}
+}
+
+func (s *schemaFile) domain(n *ast.CreateDomainStmt) {
+	d := &domain{base: n.TypeName, collation: n.CollClause}
+	for _, c := range n.Constraints {
+		d.checked = d.checked || c.GetConstraint().GetContype() == ast.ConstrType_CONSTR_CHECK
+	}
+	_, name := lastTwo(n.Domainname)
+	s.domains[name] = d
+}
+
+func (s *schemaFile) create(n *ast.CreateStmt) error {
+	if n.Relation.Relpersistence == "t" {
+		return nil
+	}
+	if n.OfTypename != nil {
+		return errors.New("a typed table is not read from a schema file: write its columns out")
+	}
+	t := &schemaTable{Table: &rewrite.Table{}}
+	if !s.add(n.Relation, t) {
+		return nil
+	}
+	for _, p := range n.InhRelations {
+		from, err := s.table(p.GetRangeVar())
+		if err != nil {
+			return err
+		}
+		t.inherit(from)
+		if n.Partbound == nil {
+			from.inherited = true
+			continue
+		}
+		for _, k := range from.keys {
+			k.name = ""
+			t.pending = append(t.pending, k)
+		}
+	}
+	for _, e := range n.TableElts {
+		switch {
+		case e.GetColumnDef() != nil:
+			if err := s.column(t, e.GetColumnDef()); err != nil {
+				return err
+			}
+		case e.GetConstraint() != nil:
+			if err := s.constraint(t, e.GetConstraint()); err != nil {
+				return err
+			}
+		default:
+			return errors.New("LIKE is not read from a schema file: write the columns out")
+		}
+	}
+	return s.flush(t)
+}
+
+func (s *schemaFile) trigger(n *ast.CreateTrigStmt) error {
+	t, err := s.table(n.Relation)
+	if err != nil || strings.HasPrefix(n.Trigname, "slotsql_") {
+		return err
+	}
+	const remove, update = 1 << 3, 1 << 4 // TRIGGER_TYPE_DELETE, _UPDATE
+	t.UpdateTrigger = t.UpdateTrigger || n.Events&update != 0
+	t.DeleteTrigger = t.DeleteTrigger || n.Events&remove != 0
+	return nil
+}
+
+func (s *schemaFile) drop(n *ast.DropStmt) {
+	for _, o := range n.Objects {
+		schema, name := lastTwo(o.GetList().GetItems())
+		schema = s.schema(schema)
+		switch n.RemoveType {
+		case ast.ObjectType_OBJECT_TABLE, ast.ObjectType_OBJECT_VIEW, ast.ObjectType_OBJECT_MATVIEW, ast.ObjectType_OBJECT_FOREIGN_TABLE:
+			delete(s.names, schema+"."+name)
+			s.tables = slices.DeleteFunc(s.tables, func(t *schemaTable) bool { return t.Schema == schema && t.Name == name })
+		case ast.ObjectType_OBJECT_INDEX:
+			for _, t := range s.tables {
+				t.keys = slices.DeleteFunc(t.keys, func(k schemaKey) bool { return t.Schema == schema && k.name == name })
+			}
+		}
+	}
+}
+
+func (s *schemaFile) rename(n *ast.RenameStmt) error {
+	switch n.RenameType {
+	case ast.ObjectType_OBJECT_TABLE:
+		t, err := s.table(n.Relation)
+		if err == nil {
+			t.Name = n.Newname
+			s.names[t.Schema+"."+t.Name] = true
+		}
+		return err
+	case ast.ObjectType_OBJECT_COLUMN:
+		t, err := s.table(n.Relation)
+		if err == nil && n.RelationType == ast.ObjectType_OBJECT_TABLE {
+			t.rename(n.Subname, n.Newname)
+		}
+		return err
+	case ast.ObjectType_OBJECT_INDEX, ast.ObjectType_OBJECT_TABCONSTRAINT:
+		old := n.Subname
+		if old == "" {
+			old = n.Relation.GetRelname()
+		}
+		for _, t := range s.tables {
+			for i := range t.keys {
+				if t.Schema == s.schema(n.Relation.GetSchemaname()) && t.keys[i].name == old {
+					t.keys[i].name = n.Newname
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// alter applies ALTER TABLE. What it does not know it refuses.
+func (s *schemaFile) alter(n *ast.AlterTableStmt) error {
+	t, err := s.table(n.Relation)
+	if err != nil {
+		return err
+	}
+	for _, c := range n.Cmds {
+		if err := s.change(t, c.GetAlterTableCmd()); err != nil {
+			return err
+		}
+	}
+	return s.flush(t)
+}
+
+func (s *schemaFile) change(t *schemaTable, c *ast.AlterTableCmd) error {
+	col := t.Column(c.Name)
+	needed := func() error {
+		if col == nil {
+			return fmt.Errorf("table %q has no column %q", t.Name, c.Name)
+		}
+		return nil
+	}
+	switch c.Subtype {
+	case ast.AlterTableType_AT_AddColumn:
+		def := c.Def.GetColumnDef()
+		if c.MissingOk && t.Column(def.Colname) != nil {
+			return nil
+		}
+		return s.column(t, def)
+	case ast.AlterTableType_AT_AddConstraint:
+		return s.constraint(t, c.Def.GetConstraint())
+	case ast.AlterTableType_AT_DropConstraint:
+		t.keys = slices.DeleteFunc(t.keys, func(k schemaKey) bool { return k.name == c.Name })
+		t.checks = slices.DeleteFunc(t.checks, func(k schemaCheck) bool { return k.name == c.Name })
+	case ast.AlterTableType_AT_ColumnDefault:
+		if err := needed(); err != nil {
+			return err
+		}
+		col.Identity = isNextval(c.Def)
+	case ast.AlterTableType_AT_SetNotNull, ast.AlterTableType_AT_DropNotNull:
+		if err := needed(); err != nil {
+			return err
+		}
+		col.Nullable = c.Subtype == ast.AlterTableType_AT_DropNotNull
+	case ast.AlterTableType_AT_AddIdentity, ast.AlterTableType_AT_SetIdentity, ast.AlterTableType_AT_DropIdentity:
+		if err := needed(); err != nil {
+			return err
+		}
+		col.Identity = c.Subtype != ast.AlterTableType_AT_DropIdentity
+	case ast.AlterTableType_AT_AlterColumnType:
+		if err := needed(); err != nil {
+			return err
+		}
+		def := c.Def.GetColumnDef()
+		return s.describe(t, col, def.TypeName, def.CollClause)
+	case ast.AlterTableType_AT_EnableRowSecurity:
+		t.secured = true
+	case ast.AlterTableType_AT_DisableRowSecurity:
+		t.secured = false
+	case ast.AlterTableType_AT_SetStatistics, ast.AlterTableType_AT_SetOptions, ast.AlterTableType_AT_ResetOptions, ast.AlterTableType_AT_SetStorage,
+		ast.AlterTableType_AT_SetCompression, ast.AlterTableType_AT_ValidateConstraint, ast.AlterTableType_AT_ChangeOwner, ast.AlterTableType_AT_ClusterOn,
+		ast.AlterTableType_AT_DropCluster, ast.AlterTableType_AT_SetLogged, ast.AlterTableType_AT_SetUnLogged, ast.AlterTableType_AT_SetAccessMethod,
+		ast.AlterTableType_AT_SetTableSpace, ast.AlterTableType_AT_SetRelOptions, ast.AlterTableType_AT_ResetRelOptions, ast.AlterTableType_AT_ReplicaIdentity,
+		ast.AlterTableType_AT_ForceRowSecurity, ast.AlterTableType_AT_NoForceRowSecurity, ast.AlterTableType_AT_AttachPartition, ast.AlterTableType_AT_EnableTrig:
+	default:
+		return errors.New("this form of ALTER TABLE is not read from a schema file: write the table as it is after it")
+	}
+	return nil
+}

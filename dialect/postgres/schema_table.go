@@ -1,0 +1,387 @@
+package postgres
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/sqlc-dev/oliphant/ast"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// schemaTable is a table of a schema file while that is read.
+type schemaTable struct {
+	*rewrite.Table
+	keys      []schemaKey // as created
+	pending   []schemaKey // of the statement at hand
+	checks    []schemaCheck
+	inherited bool // other tables inherit from it
+	secured   bool
+}
+
+// schemaKey is a unique index.
+type schemaKey struct {
+	name      string
+	label     string // the end of the name that the server chooses
+	primary   bool
+	columns   []string
+	named     []string // parts of that name
+	watched   []string // columns of a predicate or an expression
+	exact     bool     // over columns alone, for all rows, checked at once
+	exclusion bool
+}
+
+// schemaCheck is a CHECK, an exclusion or a checked domain: the columns it
+// looks at, "" for all.
+type schemaCheck struct {
+	name    string
+	columns []string
+}
+
+// inherit takes over a parent's columns and checks.
+func (t *schemaTable) inherit(from *schemaTable) {
+	for _, c := range from.Columns {
+		if t.Column(c.Name) == nil {
+			t.Columns = append(t.Columns, c)
+		}
+	}
+	t.checks = append(t.checks, from.checks...)
+}
+
+func (t *schemaTable) rename(from, to string) {
+	all := func(list []string) []string {
+		list = slices.Clone(list)
+		for i := range list {
+			if list[i] == from {
+				list[i] = to
+			}
+		}
+		return list
+	}
+	for i := range t.Columns {
+		if t.Columns[i].Name == from {
+			t.Columns[i].Name = to
+		}
+		t.Columns[i].DependsOn = all(t.Columns[i].DependsOn)
+	}
+	for i := range t.keys {
+		t.keys[i].columns, t.keys[i].watched = all(t.keys[i].columns), all(t.keys[i].watched)
+	}
+	for i := range t.checks {
+		t.checks[i].columns = all(t.checks[i].columns)
+	}
+}
+
+// column adds a column, or merges it with an inherited one.
+func (s *schemaFile) column(t *schemaTable, n *ast.ColumnDef) error {
+	c := t.Column(n.Colname)
+	if c == nil {
+		t.Columns = append(t.Columns, rewrite.Column{Name: n.Colname, Nullable: true})
+		c = &t.Columns[len(t.Columns)-1]
+	}
+	if n.TypeName != nil {
+		if err := s.describe(t, c, n.TypeName, n.CollClause); err != nil {
+			return err
+		}
+	}
+	last := -1
+	for _, node := range n.Constraints {
+		k := node.GetConstraint()
+		switch k.Contype {
+		case ast.ConstrType_CONSTR_NOTNULL:
+			c.Nullable = false
+		case ast.ConstrType_CONSTR_DEFAULT:
+			c.Identity = isNextval(k.RawExpr)
+		case ast.ConstrType_CONSTR_IDENTITY:
+			c.Identity, c.Nullable = true, false
+		case ast.ConstrType_CONSTR_GENERATED:
+			c.Generated = true
+			c.DependsOn = columnsIn(t, k.RawExpr)
+		case ast.ConstrType_CONSTR_PRIMARY, ast.ConstrType_CONSTR_UNIQUE:
+			key := *constraintKey(k)
+			key.columns = []string{n.Colname}
+			key.named = key.columns
+			last = len(t.pending)
+			t.pending = append(t.pending, key)
+		case ast.ConstrType_CONSTR_ATTR_DEFERRABLE:
+			if last >= 0 {
+				t.pending[last].exact = false
+			}
+		default:
+			if err := s.constraint(t, k); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func isNextval(e *ast.Node) bool {
+	_, name := lastTwo(e.GetFuncCall().GetFuncname())
+	return name == "nextval"
+}
+
+func constraintKey(k *ast.Constraint) *schemaKey {
+	key := &schemaKey{name: k.Conname, label: "key", exact: !k.Deferrable}
+	if k.Contype == ast.ConstrType_CONSTR_PRIMARY {
+		key.primary, key.label = true, "pkey"
+	}
+	return key
+}
+
+func (s *schemaFile) constraint(t *schemaTable, k *ast.Constraint) error {
+	switch k.Contype {
+	case ast.ConstrType_CONSTR_CHECK:
+		columns := columnsIn(t, k.RawExpr)
+		if len(columns) == 0 {
+			columns = []string{""}
+		}
+		t.checks = append(t.checks, schemaCheck{k.Conname, columns})
+	case ast.ConstrType_CONSTR_PRIMARY, ast.ConstrType_CONSTR_UNIQUE:
+		if k.Indexname != "" {
+			for i := range t.keys {
+				if t.keys[i].name == k.Indexname {
+					t.keys[i].primary = k.Contype == ast.ConstrType_CONSTR_PRIMARY
+					t.keys[i].exact = t.keys[i].exact && !k.Deferrable
+					if k.Conname != "" {
+						t.keys[i].name = k.Conname
+					}
+				}
+			}
+			return nil
+		}
+		key := constraintKey(k)
+		for _, n := range k.Keys {
+			key.columns = append(key.columns, n.GetString_().GetSval())
+		}
+		key.named = slices.Clone(key.columns)
+		for _, n := range k.Including {
+			key.named = append(key.named, n.GetString_().GetSval())
+		}
+		t.pending = append(t.pending, *key)
+	case ast.ConstrType_CONSTR_EXCLUSION:
+		check := schemaCheck{name: k.Conname}
+		for _, n := range k.Exclusions {
+			e := n.GetList().GetItems()[0].GetIndexElem()
+			check.columns = append(check.columns, e.GetName()) // "": an expression
+		}
+		t.checks = append(t.checks, check)
+	case ast.ConstrType_CONSTR_FOREIGN:
+		if k.FkUpdAction != "a" || k.FkDelAction != "a" {
+			s.foreign = append(s.foreign, k.Pktable)
+		}
+	case ast.ConstrType_CONSTR_NOTNULL: // table constraint, since version 18
+		for _, n := range k.Keys {
+			if c := t.Column(n.GetString_().GetSval()); c != nil {
+				c.Nullable = false
+			}
+		}
+	}
+	return nil
+}
+
+// index adds an index of CREATE INDEX; others than unique ones only for their
+// names.
+func (s *schemaFile) index(n *ast.IndexStmt) error {
+	t, err := s.table(n.Relation)
+	if err != nil {
+		return err
+	}
+	if n.IfNotExists && s.names[t.Schema+"."+n.Idxname] {
+		return nil
+	}
+	key := schemaKey{name: n.Idxname, label: "idx", exact: n.WhereClause == nil}
+	for i, p := range slices.Concat(n.IndexParams, n.IndexIncludingParams) {
+		e := p.GetIndexElem()
+		label := e.Name
+		if e.Name == "" {
+			label = "expr"
+			if f := e.Expr.GetFuncCall(); f != nil {
+				_, label = lastTwo(f.Funcname)
+			}
+			key.exact = false
+			key.watched = append(key.watched, columnsIn(t, e.Expr)...)
+		}
+		for j, base := 1, label; slices.Contains(key.named, label); j++ {
+			label = fmt.Sprintf("%s%d", base, j)
+		}
+		key.named = append(key.named, label)
+		if i < len(n.IndexParams) && e.Name != "" {
+			key.columns = append(key.columns, e.Name)
+		}
+	}
+	if n.WhereClause != nil {
+		key.watched = append(key.watched, columnsIn(t, n.WhereClause)...)
+	}
+	if !n.Unique {
+		s.name(t, &key)
+		return nil
+	}
+	t.pending = append(t.pending, key)
+	return s.flush(t)
+}
+
+// flush creates the indexes that a statement asks for, the primary key first
+// and each once, as the server does.
+func (s *schemaFile) flush(t *schemaTable) error {
+	list := t.pending
+	t.pending = nil
+	sort.SliceStable(list, func(i, j int) bool { return list[i].primary && !list[j].primary })
+	first := len(t.keys)
+	for _, k := range list {
+		for _, name := range k.columns {
+			c := t.Column(name)
+			if c == nil {
+				return fmt.Errorf("key on column %q, which table %q does not have", name, t.Name)
+			}
+			if k.primary {
+				c.Nullable = false
+			}
+		}
+		same := slices.IndexFunc(t.keys[first:], func(o schemaKey) bool {
+			return k.label != "idx" && slices.Equal(o.named, k.named) && slices.Equal(o.columns, k.columns) && o.exact == k.exact
+		})
+		if same >= 0 {
+			if o := &t.keys[first+same]; !o.chosen() && k.name != "" {
+				o.name = k.name
+			}
+			continue
+		}
+		t.keys = append(t.keys, k)
+	}
+	for i := first; i < len(t.keys); i++ {
+		s.name(t, &t.keys[i])
+	}
+	return nil
+}
+
+func (k *schemaKey) chosen() bool { return k.name != "" }
+
+// name gives an index the name that the server would choose for it.
+func (s *schemaFile) name(t *schemaTable, k *schemaKey) {
+	if k.name == "" {
+		columns := strings.Join(k.named, "_")
+		if k.primary {
+			columns = ""
+		}
+		for i := 0; ; i++ {
+			label := k.label
+			if i > 0 {
+				label += fmt.Sprint(i)
+			}
+			k.name = objectName(t.Name, columns, label)
+			if !s.names[t.Schema+"."+k.name] {
+				break
+			}
+		}
+	}
+	s.names[t.Schema+"."+k.name] = true
+}
+
+// objectName is makeObjectName of src/backend/commands/indexcmds.c: the longer
+// of the two names is cut until all fits into 63 bytes.
+func objectName(name1, name2, label string) string {
+	room := 63 - len(label) - 1
+	if name2 != "" {
+		room--
+	}
+	n1, n2 := len(name1), len(name2)
+	for n1+n2 > room {
+		if n1 > n2 {
+			n1--
+		} else {
+			n2--
+		}
+	}
+	out := clipBytes(name1, n1)
+	if name2 != "" {
+		out += "_" + clipBytes(name2, n2)
+	}
+	return out + "_" + label
+}
+
+// clipBytes cuts a name to at most n bytes, between characters.
+func clipBytes(s string, n int) string {
+	if n >= len(s) {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// finish fills in what depends on the whole of the table.
+func (t *schemaTable) finish() {
+	if t.secured {
+		t.UpdateTrigger, t.DeleteTrigger = true, true
+	}
+	sort.SliceStable(t.keys, func(i, j int) bool { return t.keys[i].primary && !t.keys[j].primary })
+	checked := map[string]bool{}
+	for _, k := range t.keys {
+		if !k.exact {
+			for _, c := range slices.Concat(k.columns, k.watched) {
+				checked[c] = true
+			}
+		} else if !t.inherited {
+			t.Uniques = append(t.Uniques, rewrite.Unique{Name: k.name, Primary: k.primary, Columns: k.columns})
+		}
+	}
+	for _, k := range t.checks {
+		for _, c := range k.columns {
+			checked[c] = true
+		}
+	}
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		if c.Generated && len(c.DependsOn) == 0 {
+			c.DependsOn = columnNames(t.Table, c.Name)
+		}
+		sort.Strings(c.DependsOn)
+		if checked[c.Name] || checked[""] {
+			t.Checked = append(t.Checked, c.Name)
+		}
+	}
+}
+
+// columnsIn lists the columns of t that an expression names, and "" when it
+// names the row as a whole.
+func columnsIn(t *schemaTable, e *ast.Node) []string {
+	var out []string
+	add := func(name string) {
+		if !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	var walk func(m protoreflect.Message)
+	walk = func(m protoreflect.Message) {
+		if ref, ok := m.Interface().(*ast.ColumnRef); ok {
+			_, name := lastTwo(ref.Fields)
+			if name == t.Name && t.Column(name) == nil {
+				name = "" // also of t.*, whose last part is no name
+			}
+			add(name)
+			return
+		}
+		m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+			switch {
+			case fd.Message() == nil || fd.IsMap():
+			case fd.IsList():
+				for i := 0; i < v.List().Len(); i++ {
+					walk(v.List().Get(i).Message())
+				}
+			default:
+				walk(v.Message())
+			}
+			return true
+		})
+	}
+	if e != nil {
+		walk(e.ProtoReflect())
+	}
+	return out
+}
