@@ -124,22 +124,23 @@ func (m *dml) conflict(c *Conflict, st *Statement) *Plan {
 	}
 	plan := &Plan{Class: AdditiveBase, Tables: []string{m.table.Name}}
 	for _, inc := range incs {
-		if !inc.column.Unsigned || nonNegative(inc.ops, m.planning) {
-			continue
-		}
 		ds, ok := m.insertedDeltas(inc)
 		if !ok {
-			return all("the statement may decrement unsigned counter " + inc.column.Name)
-		}
-		largest, _ := limit(inc.column)
-		for _, d := range ds {
-			if d.literal != "" {
-				if d.literal[0] == '-' {
-					return all("the statement decrements unsigned counter " + inc.column.Name)
-				}
-				continue
+			require, why := m.onBase(m.sc, m.target, false, inc.column, inc.ops)
+			if why != "" {
+				return all(why)
 			}
-			plan.Require = append(plan.Require, DeltaArg{Arg: d.arg, NonNegative: true, Max: largest})
+			plan.Require = append(plan.Require, require...)
+			continue
+		}
+		for _, d := range ds {
+			require, why := d.onBase(inc.column)
+			if why != "" {
+				return all(why)
+			}
+			if require != nil {
+				plan.Require = append(plan.Require, *require)
+			}
 		}
 	}
 	if len(plan.Require) > 0 {

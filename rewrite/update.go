@@ -142,6 +142,7 @@ func (m *dml) planOther() *Plan {
 func (m *dml) planMultiUpdate() *Plan {
 	except := map[*Expr]bool{}
 	var tables []*Table
+	var require []DeltaArg
 	for _, a := range m.st.Set {
 		var owner *binding
 		column := a.Column[len(a.Column)-1]
@@ -173,9 +174,11 @@ func (m *dml) planMultiUpdate() *Plan {
 		if !ok {
 			return m.drain("the statement sets a counter")
 		}
-		if owner.table.Column(name).Unsigned && !nonNegative(ops, m.planning) {
-			return m.drain("the statement may decrement an unsigned counter")
+		more, why := m.onBase(m.sc, owner, outerJoins(m.st.From), owner.table.Column(name), ops)
+		if why != "" {
+			return m.drain(why)
 		}
+		require = append(require, more...)
 		except[a.Value] = true
 		tables = append(tables, owner.table)
 	}
@@ -185,7 +188,11 @@ func (m *dml) planMultiUpdate() *Plan {
 	if len(tables) == 0 {
 		return &Plan{Class: PassThrough}
 	}
-	return &Plan{Class: AdditiveBase, Tables: names(tables), Reason: "an increment through a join runs on the base table"}
+	plan := &Plan{Class: AdditiveBase, Tables: names(tables), Require: require, Reason: "an increment through a join runs on the base table"}
+	if len(require) > 0 {
+		plan.Drains = m.drain("").Drains
+	}
+	return plan
 }
 
 func without(list []*binding, b *binding) []*binding {
@@ -205,14 +212,6 @@ func columnNamed(p *planning, t *Table, written Ident) (string, bool) {
 		}
 	}
 	return "", false
-}
-
-func nonNegative(ops []operand, p *planning) bool {
-	d, ok := p.simpleDelta(ops)
-	if !ok || d.literal == "" {
-		return false
-	}
-	return d.literal[0] != '-'
 }
 
 // An increment is one counter = counter + something.
@@ -289,21 +288,15 @@ func (m *dml) assignments(set []Assignment) (incs []increment, except map[*Expr]
 	return incs, except, plain, ""
 }
 
-// base plans increments that run on the base row as they are. An UNSIGNED
-// counter's base value alone may not be decremented: it would underflow where
-// the total does not.
+// base plans increments that run on the base row as they are.
 func (m *dml) base(incs []increment, t *Table) *Plan {
 	plan := &Plan{Class: AdditiveBase, Tables: []string{t.Name}}
 	for _, inc := range incs {
-		if !inc.column.Unsigned || nonNegative(inc.ops, m.planning) {
-			continue
+		require, why := m.onBase(m.sc, m.target, outerJoins(m.st.From), inc.column, inc.ops)
+		if why != "" {
+			return m.drain(why)
 		}
-		d, ok := m.simpleDelta(inc.ops)
-		if !ok || d.literal != "" {
-			return m.drain("the statement may decrement unsigned counter " + inc.column.Name)
-		}
-		largest, _ := limit(inc.column)
-		plan.Require = append(plan.Require, DeltaArg{Arg: d.arg, NonNegative: true, Max: largest})
+		plan.Require = append(plan.Require, require...)
 	}
 	if len(plan.Require) > 0 {
 		plan.Drains = m.drain("").Drains

@@ -1,0 +1,127 @@
+package rewrite
+
+import "strings"
+
+// An increment that runs on the base row is exact only when base value + x
+// differs from total + x by exactly what the slots hold: x must not be NULL
+// (the base value would be, and a later COALESCE(c, 0) + 1 would start from it
+// with the slots still there), and the sum must not be rounded, because
+// rounding does not commute with adding. So x is a literal or an argument that
+// the column stores as it is, or a column of that kind that is never NULL.
+
+// onBase says whether an increment by these operands is exact on the base row,
+// and what that demands of its arguments; why names what is in the way.
+func (p *planning) onBase(sc *scope, own *binding, outer bool, c *Column, ops []operand) (require []DeltaArg, why string) {
+	for _, op := range ops {
+		if op.expr == nil {
+			return nil, "the statement sets counter " + c.Name
+		}
+		if d, ok := p.simpleDelta([]operand{op}); ok {
+			r, why := d.onBase(c)
+			if why != "" {
+				return nil, why
+			}
+			if r != nil {
+				require = append(require, *r)
+			}
+			continue
+		}
+		if !p.wholeColumn(sc, own, outer, c, op) {
+			return nil, "what is added to counter " + c.Name + " may be NULL, negative or in need of rounding"
+		}
+	}
+	return require, ""
+}
+
+func (d delta) onBase(c *Column) (*DeltaArg, string) {
+	_, scale := limit(c)
+	if d.literal == "" {
+		return &DeltaArg{Arg: d.arg, NonNegative: c.Unsigned, Max: baseLimit(c), Scale: scale}, ""
+	}
+	whole, frac, _ := strings.Cut(strings.TrimPrefix(d.literal, "-"), ".")
+	switch frac = strings.TrimRight(frac, "0"); {
+	case len(frac) > scale && (c.Numeric != Decimal || c.Precision != 0):
+		return nil, "the delta of counter " + c.Name + " is rounded"
+	case len(strings.TrimLeft(whole, "0")) > len(decimal(baseLimit(c)))-1:
+		return nil, "the delta of counter " + c.Name + " is too large"
+	case c.Unsigned && strings.HasPrefix(d.literal, "-"):
+		return nil, "the statement decrements unsigned counter " + c.Name
+	}
+	return nil, ""
+}
+
+// baseLimit is how large a delta may be that goes to the base row: far enough
+// from the end of the range for slots to stay inside.
+func baseLimit(c *Column) int64 {
+	switch {
+	case c.Numeric == Decimal:
+		largest, _ := limit(c)
+		return largest
+	case c.Bits >= 64:
+		return 1 << 56
+	}
+	return 1 << 24
+}
+
+func decimal(n int64) string {
+	var b []byte
+	for ; n > 0; n /= 10 {
+		b = append(b, byte('0'+n%10))
+	}
+	return string(b)
+}
+
+// wholeColumn says whether an operand is a column, or what the INSERT gives
+// for one, that is never NULL and that c stores as it is. outer says that the
+// statement has outer joins, which make NULLs of other tables' columns.
+func (p *planning) wholeColumn(sc *scope, own *binding, outer bool, c *Column, op operand) bool {
+	e := op.expr
+	for e.Kind == Paren {
+		e = e.Args[0]
+	}
+	if op.negative && c.Unsigned || e.Kind != ColumnRef && e.Kind != Excluded {
+		return false
+	}
+	b := own
+	if e.Kind == ColumnRef && len(e.Name) > 1 {
+		b = nil
+		for _, x := range sc.bindings {
+			if p.sameLabel(e.Name[len(e.Name)-2], x.label) {
+				b = x
+			}
+		}
+	} else if e.Kind == ColumnRef && len(sc.bindings) != 1 {
+		return false
+	}
+	if b == nil || b.query != nil || b.opaque || len(b.columns) > 0 || outer && b != own {
+		return false
+	}
+	t := b.table
+	if t == nil {
+		if t, _ = p.lookup(b.source.Name); t == nil {
+			return false
+		}
+	}
+	name, ok := columnNamed(p, t, e.Name[len(e.Name)-1])
+	if !ok {
+		return false
+	}
+	o := t.Column(name)
+	switch {
+	case o.Nullable || o.Unsigned != c.Unsigned:
+		return false
+	case c.Numeric == Decimal:
+		return o.Numeric == Integer || o.Numeric == Decimal && (c.Precision == 0 || o.Precision > 0 && o.Scale <= c.Scale)
+	}
+	return o.Numeric == Integer
+}
+
+// outerJoins says whether any source is an outer join.
+func outerJoins(list []*Source) bool {
+	for _, s := range list {
+		if s != nil && (s.LeftOuter || s.RightOuter || outerJoins([]*Source{s.Left, s.Right})) {
+			return true
+		}
+	}
+	return false
+}
