@@ -31,7 +31,7 @@ func checkTable(cfg *TableConfig, t *rewrite.Table, dialectName string) (problem
 		report("", "is a temporary table, which other sessions do not see: configure a permanent one")
 		return problems, nil
 	}
-	c := &rewrite.Counter{Slots: cfg.Slots, SlotSchema: t.Schema, SlotColumn: "slot", OnDrain: cfg.OnDrain}
+	c := &rewrite.Counter{Slots: cfg.Slots, SlotSchema: t.Schema, SlotColumn: "slot", OnDrain: cfg.OnDrain, ReadsBase: cfg.Reads == "base"}
 
 	key, why := resolveKey(cfg, t)
 	for _, w := range why {

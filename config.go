@@ -117,6 +117,7 @@ type TableConfig struct {
 	Coalesce  bool
 	Slots     int    // at most this many slots per key, 1 to 4096
 	OnDrain   string // "run", "warn" or "error"
+	Reads     string // "exact" or "base"
 	SlotTable string // the slot table's name; empty for the default, <table>_slots
 
 	file string

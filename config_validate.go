@@ -22,18 +22,19 @@ const (
 // tableDefaults are the values a table has when neither it nor the file's
 // defaults say otherwise.
 func tableDefaults() TableConfig {
-	return TableConfig{Layout: "dedicated", Coalesce: true, Slots: 64, OnDrain: "run"}
+	return TableConfig{Layout: "dedicated", Coalesce: true, Slots: 64, OnDrain: "run", Reads: "exact"}
 }
 
 var (
 	rootKeys    = []string{"version", "auto_migrate", "defaults", "tables", "rollup"}
-	defaultKeys = []string{"slots", "coalesce", "on_drain", "layout"}
-	tableKeys   = []string{"key", "counters", "companions", "layout", "coalesce", "slots", "on_drain", "slot_table"}
+	defaultKeys = []string{"slots", "coalesce", "on_drain", "layout", "reads"}
+	tableKeys   = []string{"key", "counters", "companions", "layout", "coalesce", "slots", "on_drain", "reads", "slot_table"}
 	counterKeys = []string{"min"}
 	rollupKeys  = []string{"interval"}
 
 	layouts = []string{"dedicated", "shared", "journal"}
 	drains  = []string{"run", "warn", "error"}
+	readers = []string{"exact", "base"}
 	merges  = []string{"latest", "max", "min"}
 )
 
@@ -139,6 +140,8 @@ func (d *decoder) option(t *TableConfig, e *entry, subject string) bool {
 		d.boolean(&t.Coalesce, e, subject+"coalesce")
 	case "on_drain":
 		d.choice(&t.OnDrain, e, subject+"on_drain", drains)
+	case "reads":
+		d.choice(&t.Reads, e, subject+"reads", readers)
 	case "layout":
 		if d.choice(&t.Layout, e, subject+"layout", layouts) && t.Layout != "dedicated" {
 			d.report(e.valueAt(), e.path, "%slayout %s is not supported yet: use dedicated", subject, t.Layout)

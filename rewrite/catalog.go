@@ -82,6 +82,10 @@ type Counter struct {
 	SlotColumn string // name of the slot-number column in the slot table, normally "slot"
 
 	OnDrain string // run | warn | error
+
+	// ReadsBase says that queries see the base values, which lag behind the
+	// totals until a roll-up or a drain.
+	ReadsBase bool
 }
 
 // Column returns the column of that exact name, or nil.

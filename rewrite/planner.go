@@ -38,6 +38,9 @@ func (pl *Planner) Plan(text string) (*Plan, error) {
 		return &Plan{Class: PassThrough, Text: text, Effects: pl.effects(text)}, nil
 	}
 	tokens := Tokens(pl.Dialect.Lexis(), text)
+	if hintOf(text) == hintOff {
+		return &Plan{Class: PassThrough, Text: text, Effects: effects(text, tokens), Reason: "the text says slotsql: off"}, nil
+	}
 	spans := split(text, tokens)
 	if len(spans) <= 1 {
 		return pl.single(text, tokens, spans)
@@ -121,7 +124,7 @@ func (pl *Planner) multi(text string, tokens []Token, spans []Span) (*Plan, erro
 		if len(src.tokens) > 0 {
 			first = strings.ToUpper(part[src.tokens[0].Start:src.tokens[0].End])
 		}
-		pt := Part{Plan: plan, ArgBase: base, Params: len(src.params)}
+		pt := Part{Plan: plan, Text: part, ArgBase: base, Params: len(src.params)}
 		switch first {
 		case "BEGIN", "START":
 			pt.TxBegin = true

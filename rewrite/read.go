@@ -9,6 +9,8 @@ type reader struct {
 	edits   []edit
 	tables  []*Table // counter tables whose counters are read
 	seen    []*Table // counter tables that occur as a source
+	relaxed bool     // counters of tables with reads: base stay as they are
+	base    bool     // so do all counters: /* slotsql: base */
 	locked  bool     // a block that reads a counter table locks rows
 	grouped bool     // GROUP BY names a counter
 	writes  bool     // a data-modifying CTE writes a counter table's counters
@@ -31,7 +33,7 @@ func (p *planning) planSelect(st *Statement) *Plan {
 	if st.Opaque != "" || st.Select == nil {
 		return p.drainAll(tables, opaqueReason(st))
 	}
-	r := &reader{planning: p}
+	r := &reader{planning: p, relaxed: true, base: hintOf(p.src.text) == hintBase}
 	err := r.query(nil, st.Select)
 	switch {
 	case err != nil:
@@ -345,7 +347,7 @@ func (b *blockReader) star(it Item) error {
 		if len(it.Expr.Name) > 0 && !b.sameLabel(it.Expr.Name[len(it.Expr.Name)-1], s.label) {
 			continue
 		}
-		touches = touches || s.counts
+		touches = touches || s.counts && !b.readsBase(s.table)
 	}
 	if !touches {
 		return nil
@@ -365,6 +367,10 @@ func (b *blockReader) star(it Item) error {
 		}
 		if len(s.columns) > 0 {
 			return opaque("counter table " + s.table.Name + " has column aliases")
+		}
+		if b.readsBase(s.table) {
+			parts = append(parts, q+".*")
+			continue
 		}
 		b.note(s.table)
 		for i := range s.table.Columns {
@@ -389,6 +395,12 @@ func (p *planning) qualifier(b *binding) string {
 		return p.d.Quote(b.label.Name)
 	}
 	return b.label.Name
+}
+
+// readsBase says whether a table's counters are read as they stand in the base
+// table: the application asked for it, and the statement is a query.
+func (r *reader) readsBase(t *Table) bool {
+	return r.base || r.relaxed && t.Counter.ReadsBase
 }
 
 func (r *reader) note(t *Table) {
@@ -448,7 +460,7 @@ func (b *blockReader) starArgument(e *Expr) error {
 
 func (b *blockReader) column(e *Expr, in clause, aggregate bool) error {
 	t, err := b.resolve(b.sc, e.Name)
-	if err != nil || t == nil || t.column == nil {
+	if err != nil || t == nil || t.column == nil || b.readsBase(t.binding.table) {
 		return err
 	}
 	if skip, err := b.outputName(e, in, false); skip || err != nil {
