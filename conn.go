@@ -46,9 +46,15 @@ type conn struct {
 // connection was lost, or in whose transaction half a fold is left.
 var errBroken error = &lostError{"the connection is out of use"}
 
-func newConn(ctx context.Context, s *shared, parent driver.Conn) (*conn, error) {
+// wrapConn wraps a parent's connection without a look at the database.
+func wrapConn(s *shared, parent driver.Conn) *conn {
 	c := &conn{shared: s, parent: parent, engine: engineOf(s.dialect)}
 	c.session.conn = c
+	return c
+}
+
+func newConn(ctx context.Context, s *shared, parent driver.Conn) (*conn, error) {
+	c := wrapConn(s, parent)
 	sc, err := s.open(ctx, &c.session)
 	if err != nil {
 		return nil, err

@@ -34,9 +34,7 @@ func (sc *schema) stale() bool { return sc.changes != sc.shared.changes.Load() }
 
 func loadSchema(ctx context.Context, s *shared, ss *session, strict bool) (*schema, error) {
 	sc := newSchema(s)
-	checked, problems, err := s.checkTables(strict, func(schema, name string) (*rewrite.Table, error) {
-		return s.dialect.Table(ctx, ss, schema, name)
-	})
+	checked, problems, err := s.checkTables(strict, ss.conn.look(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -207,12 +205,16 @@ func (sc *schema) fold(n rewrite.Ident) string {
 
 // learn looks tables up for the planner.
 func (sc *schema) learn(ctx context.Context, ss *session, names [][]rewrite.Ident) error {
+	return sc.learnWith(ss.conn.look(ctx), names)
+}
+
+func (sc *schema) learnWith(look func(schema, name string) (*rewrite.Table, error), names [][]rewrite.Ident) error {
 	for _, n := range names {
 		ns := ""
 		if len(n) > 1 {
 			ns = sc.fold(n[len(n)-2])
 		}
-		t, err := sc.shared.dialect.Table(ctx, ss, ns, sc.fold(n[len(n)-1]))
+		t, err := look(ns, sc.fold(n[len(n)-1]))
 		if err != nil {
 			return err
 		}

@@ -149,6 +149,7 @@ const (
 // Part is one statement of a Multi.
 type Part struct {
 	Plan *Plan
+	Text string // as the application wrote it
 	// Args is the number of positional placeholders before this part.
 	ArgBase int
 	// Params is the number of placeholders in this part.

@@ -1,0 +1,184 @@
+package slotsql
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// This file holds what is done with a database before it is used: its slot
+// tables are created and checked. None of it needs slot tables to be there, so
+// it works where opening a wrapped database fails.
+
+// TableStatus is what Check found of one configured table.
+type TableStatus struct {
+	Table     string          `json:"table"`
+	Key       []string        `json:"key"`
+	SlotTable string          `json:"slot_table"`
+	Missing   bool            `json:"missing"` // the slot table is; auto_migrate will create it
+	Slots     int             `json:"slots"`
+	Counters  []CounterStatus `json:"counters"`
+}
+
+// CounterStatus is one counter of a table: increments of one that is not
+// slotted go to the base row as ever, for the reason given.
+type CounterStatus struct {
+	Column  string `json:"column"`
+	Slotted bool   `json:"slotted"`
+	Reason  string `json:"reason,omitempty"`
+}
+
+// Check holds the configuration of a connector of OpenConnector or
+// WrapConnector against its database and changes nothing. All problems come at
+// once, as a *ConfigError, beside the tables that have none.
+func Check(ctx context.Context, c driver.Connector) ([]TableStatus, error) {
+	cn, err := setup(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	defer cn.parent.Close()
+	checked, problems, err := cn.checkTables(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []TableStatus
+	for _, t := range checked {
+		slots, err := cn.slotTable(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		missing := slots == nil && cn.shared.config.AutoMigrate()
+		if !missing {
+			more := t.config.locate(checkSlotTable(t.table, slots))
+			problems = append(problems, more...)
+			if len(more) > 0 {
+				continue
+			}
+		}
+		out = append(out, statusOf(t, missing))
+	}
+	return out, asConfigError(problems)
+}
+
+func statusOf(t checkedTable, missing bool) TableStatus {
+	c := t.table.Counter
+	out := TableStatus{Table: t.config.Name, Key: c.Key, SlotTable: c.SlotTable, Missing: missing, Slots: c.Slots}
+	if out.Key == nil {
+		out.Key = []string{}
+	}
+	for _, column := range c.Counters {
+		ok, why := t.table.Slottable(column)
+		out.Counters = append(out.Counters, CounterStatus{column, ok, why})
+	}
+	return out
+}
+
+// Migrate creates the slot tables that are missing, whatever auto_migrate says,
+// and returns their names. It may be run again and by several processes at
+// once. Problems of the configuration and of slot tables that are there come as
+// a *ConfigError; with problems of the former kind nothing is created.
+func Migrate(ctx context.Context, c driver.Connector) (created []string, err error) {
+	cn, err := setup(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	defer cn.parent.Close()
+	checked, problems, err := cn.checkTables(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(problems) > 0 {
+		return nil, asConfigError(problems)
+	}
+	for _, t := range checked {
+		slots, err := cn.slotTable(ctx, t)
+		if err != nil {
+			return created, err
+		}
+		if slots == nil {
+			if err := cn.migrate(ctx, cn.shared.dialect.CreateSlots(t.table)); err != nil {
+				return created, fmt.Errorf("slotsql: create slot table %q: %w", t.table.Counter.SlotTable, err)
+			}
+			created = append(created, t.table.Counter.SlotTable)
+			if slots, err = cn.slotTable(ctx, t); err != nil {
+				return created, err
+			}
+		}
+		problems = append(problems, t.config.locate(checkSlotTable(t.table, slots))...)
+	}
+	return created, asConfigError(problems)
+}
+
+// DDL returns the statements that create the slot tables, whether they are
+// there or not. Run by other means than Migrate they belong into one
+// transaction where the engine has transactional DDL.
+func DDL(ctx context.Context, c driver.Connector) ([]string, error) {
+	cn, err := setup(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	defer cn.parent.Close()
+	checked, problems, err := cn.checkTables(ctx)
+	return ddlOf(cn.shared.dialect, checked, problems, err)
+}
+
+// SchemaDDL is DDL without a database: from a schema file as for
+// ExplainSchema.
+func SchemaDDL(d dialect.Dialect, config *Config, schema string) ([]string, error) {
+	f, err := parseSchemaFile(d, schema)
+	if err != nil {
+		return nil, err
+	}
+	checked, problems, err := newShared(d, config).checkTables(true, f.look)
+	return ddlOf(d, checked, problems, err)
+}
+
+func ddlOf(d dialect.Dialect, checked []checkedTable, problems []Problem, err error) ([]string, error) {
+	if err != nil {
+		return nil, err
+	}
+	if len(problems) > 0 {
+		return nil, asConfigError(problems)
+	}
+	var out []string
+	for _, t := range checked {
+		out = append(out, d.CreateSlots(t.table)...)
+	}
+	return out, nil
+}
+
+// setup opens a connection of the parent for slotsql's own statements.
+func setup(ctx context.Context, c driver.Connector) (*conn, error) {
+	w, ok := c.(*connector)
+	if !ok {
+		return nil, errors.New("slotsql: want a connector of OpenConnector or WrapConnector")
+	}
+	raw, err := w.parent.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	cn := wrapConn(w.shared, raw)
+	if _, err := w.shared.dialect.Namespace(ctx, &cn.session); err != nil { // refuses sessions it cannot serve
+		_ = raw.Close()
+		return nil, err
+	}
+	return cn, nil
+}
+
+func (c *conn) look(ctx context.Context) func(schema, name string) (*rewrite.Table, error) {
+	return func(schema, name string) (*rewrite.Table, error) {
+		return c.shared.dialect.Table(ctx, &c.session, schema, name)
+	}
+}
+
+func (c *conn) checkTables(ctx context.Context) ([]checkedTable, []Problem, error) {
+	return c.shared.checkTables(true, c.look(ctx))
+}
+
+func (c *conn) slotTable(ctx context.Context, t checkedTable) (*rewrite.Table, error) {
+	return c.look(ctx)(t.table.Counter.SlotSchema, t.table.Counter.SlotTable)
+}
