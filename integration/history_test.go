@@ -1,0 +1,489 @@
+package integration
+
+import (
+	"context"
+	"database/sql"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/slotsql/slotsql/integration/twin"
+)
+
+var (
+	historySeed = flag.Uint64("history.seed", 1, "seed of the concurrent histories")
+	historyTime = flag.Duration("history.time", 700*time.Millisecond, "how long each concurrent history runs")
+)
+
+const (
+	historyClients = 8
+	historyKeys    = 3
+)
+
+var historyLevels = []sql.IsolationLevel{sql.LevelReadCommitted, sql.LevelDefault}
+
+var historySchema = []string{
+	"CREATE TABLE posts (id INTEGER PRIMARY KEY, views BIGINT NOT NULL, likes BIGINT, title VARCHAR(20))",
+	"INSERT INTO posts VALUES (1, 0, 0, 'a'), (2, 0, 0, 'b'), (3, 0, 0, 'c')",
+}
+
+const historyConfig = "version: 1\nauto_migrate: true\ntables: {posts: {slots: 8, counters: {views: {}, likes: {}}}}\n"
+
+// history is one run of clients against one pair's wrapped side.
+type history struct {
+	*testing.T
+	pair    *twin.Pair
+	dialect string
+	level   sql.IsolationLevel
+	end     time.Time
+	retried atomic.Int64
+}
+
+// histories runs f on every engine and isolation level.
+func histories(t *testing.T, f func(h *history)) {
+	for _, dialect := range []string{"sqlite", "mysql", "postgres"} {
+		for _, level := range historyLevels {
+			if dialect == "sqlite" && level != sql.LevelDefault {
+				continue
+			}
+			t.Run(dialect+"-"+strings.ReplaceAll(level.String(), " ", ""), func(t *testing.T) {
+				p := twin.New(t, twin.Options{Dialect: dialect, Schema: historySchema, Config: historyConfig})
+				p.Wrapped.SetMaxOpenConns(2 * historyClients)
+				if err := p.Wrapped.PingContext(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				f(&history{T: t, pair: p, dialect: dialect, level: level, end: time.Now().Add(*historyTime)})
+				if !t.Failed() {
+					orphans(t, p)
+				}
+			})
+		}
+	}
+}
+
+// orphans looks for slots without a row.
+func orphans(t *testing.T, p *twin.Pair) {
+	t.Helper()
+	var n int
+	if err := p.Under.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM posts_slots WHERE id NOT IN (SELECT id FROM posts)").Scan(&n); err != nil || n > 0 {
+		t.Errorf("%d slots without a row, %v", n, err)
+	}
+}
+
+// text writes placeholders as the engine does.
+func (h *history) text(s string) string {
+	if h.dialect != "postgres" {
+		return s
+	}
+	for n := 1; strings.Contains(s, "?"); n++ {
+		s = strings.Replace(s, "?", fmt.Sprintf("$%d", n), 1)
+	}
+	return s
+}
+
+// retryable are the errors that the plain driver, too, gives to transactions
+// that meet. Anything else fails the test.
+func retryable(err error) bool {
+	switch c := twin.Class(err); c {
+	case "PostgreSQL 40001", "PostgreSQL 40P01", "MySQL 1213 (40001)", "MySQL 1205 (HY000)", "MySQL 1020 (HY000)":
+		return true
+	default:
+		return strings.HasPrefix(c, "SQLite 5") && len(c) <= len("SQLite 517") // SQLITE_BUSY and its extended codes
+	}
+}
+
+// transaction runs f in a transaction and reports whether it was committed:
+// false when the engine made it a victim. f returns an error of its own to roll
+// back.
+func (h *history) transaction(ctx context.Context, db *sql.DB, f func(tx *sql.Tx) error) bool {
+	level := h.level
+	tx, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: level})
+	if err != nil {
+		if !retryable(err) {
+			h.Errorf("begin: %v", err)
+		}
+		return false
+	}
+	err = f(tx)
+	if err == nil {
+		err = tx.Commit()
+	}
+	if err == nil {
+		return true
+	}
+	_ = tx.Rollback()
+	switch {
+	case err == errUndo:
+	case retryable(err):
+		h.retried.Add(1)
+	default:
+		h.Errorf("%v", err)
+	}
+	return false
+}
+
+var errUndo = fmt.Errorf("roll back on purpose")
+
+// clients runs f in several goroutines until the time is over.
+func (h *history) clients(n int, f func(ctx context.Context, client int, r *rand.Rand)) {
+	ctx, cancel := context.WithTimeout(h.Context(), *historyTime+time.Minute)
+	defer cancel()
+	var wg sync.WaitGroup
+	for i := range n {
+		r := rand.New(rand.NewPCG(*historySeed, uint64(i)))
+		wg.Go(func() {
+			for time.Now().Before(h.end) && !h.Failed() {
+				f(ctx, i, r)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// exec runs a statement and returns the rows affected.
+func (h *history) exec(ctx context.Context, s interface {
+	ExecContext(context.Context, string, ...any) (sql.Result, error)
+}, text string, args ...any) (int64, error) {
+	res, err := s.ExecContext(ctx, h.text(text), args...)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
+}
+
+// TestHistoryAdditive: increments in every spelling and place, rolled back or
+// not, beside drains that change nothing and plain clients: what was committed
+// is counted, once.
+func TestHistoryAdditive(t *testing.T) {
+	histories(t, func(h *history) {
+		var sums [historyKeys + 1]atomic.Int64
+		increments := []string{
+			"UPDATE posts SET views = views + ? WHERE id = ?",
+			"UPDATE posts SET views = ? + views WHERE id = ?",
+			"UPDATE posts SET views = COALESCE(views, 0) + ? WHERE id IN (?)",
+			"UPDATE posts SET views = views + ?, title = 'x' WHERE id = ?",
+		}
+		drains := []string{
+			"UPDATE posts SET views = views * 1 WHERE id = ?",
+			"UPDATE posts SET views = CASE WHEN views > -1000000 THEN views ELSE 0 END WHERE id = ?",
+			"UPDATE posts SET views = views * 1 WHERE id < 4 AND id <> 100 + ?",
+		}
+		h.clients(historyClients, func(ctx context.Context, client int, r *rand.Rand) {
+			db := h.pair.Wrapped
+			if client == 0 {
+				db = h.pair.Under // a program that does not know of slotsql
+			}
+			n, key := int64(1+r.IntN(5)), 1+r.IntN(historyKeys)
+			if r.IntN(3) == 0 {
+				n = -n
+			}
+			one := func(s interface {
+				ExecContext(context.Context, string, ...any) (sql.Result, error)
+			}) error {
+				affected, err := h.exec(ctx, s, increments[r.IntN(len(increments))], n, key)
+				if err == nil && affected != 1 {
+					h.Errorf("an increment affects %d rows", affected)
+				}
+				return err
+			}
+			switch r.IntN(8) {
+			case 0, 1, 2:
+				err := one(db)
+				if err == nil {
+					sums[key].Add(n)
+				} else if !retryable(err) {
+					h.Errorf("%v", err)
+				}
+			case 3:
+				if _, err := h.exec(ctx, db, drains[r.IntN(len(drains))], key); err != nil && !retryable(err) {
+					h.Errorf("%v", err)
+				}
+			case 4:
+				h.transaction(ctx, db, func(tx *sql.Tx) error {
+					if err := one(tx); err != nil {
+						return err
+					}
+					return errUndo
+				})
+			case 5:
+				if h.transaction(ctx, db, func(tx *sql.Tx) error {
+					if _, err := tx.ExecContext(ctx, "SAVEPOINT a"); err != nil {
+						return err
+					}
+					if err := one(tx); err != nil {
+						return err
+					}
+					if _, err := tx.ExecContext(ctx, "ROLLBACK TO SAVEPOINT a"); err != nil {
+						return err
+					}
+					return one(tx)
+				}) {
+					sums[key].Add(n)
+				}
+			default:
+				times := int64(0)
+				if h.transaction(ctx, db, func(tx *sql.Tx) error {
+					times = 0
+					for range 1 + r.IntN(3) {
+						if err := one(tx); err != nil {
+							return err
+						}
+						times++
+						if r.IntN(3) == 0 {
+							if _, err := h.exec(ctx, tx, drains[r.IntN(len(drains))], key); err != nil {
+								return err
+							}
+						}
+					}
+					return nil
+				}) {
+					sums[key].Add(n * times)
+				}
+			}
+		})
+		for key := 1; key <= historyKeys; key++ {
+			var views int64
+			if err := h.pair.Wrapped.QueryRowContext(h.Context(), h.text("SELECT views FROM posts WHERE id = ?"), key).Scan(&views); err != nil {
+				h.Fatal(err)
+			}
+			if want := sums[key].Load(); views != want {
+				h.Errorf("key %d: total %d, committed increments sum to %d", key, views, want)
+			}
+		}
+		h.Logf("%d transactions were victims", h.retried.Load())
+	})
+}
+
+// TestHistoryModel: transactions of sets, increments, clamps, deletes,
+// re-inserts and locked reads. Each holds its row by FOR UPDATE (on SQLite, by
+// a write), so a committed transaction is explained by what the row was when it
+// was locked: a model row beside it, kept under a mutex of its own, must agree.
+func TestHistoryModel(t *testing.T) {
+	histories(t, func(h *history) {
+		type row struct {
+			mu    sync.Mutex
+			there bool
+			views int64
+		}
+		var model [historyKeys + 1]row
+		for i := range model {
+			model[i].there = true
+		}
+		h.clients(historyClients, func(ctx context.Context, client int, r *rand.Rand) {
+			key := 1 + r.IntN(historyKeys)
+			if client < 2 {
+				// Increments by others, one at a time with the model. The mutex is
+				// taken first, so the order of commits is the order of the model.
+				m := &model[key]
+				m.mu.Lock()
+				defer m.mu.Unlock()
+				n, err := h.exec(ctx, h.pair.Wrapped, "UPDATE posts SET views = views + ? WHERE id = ?", 3, key)
+				switch {
+				case err != nil && !retryable(err):
+					h.Errorf("%v", err)
+				case err == nil && (n == 1) != m.there:
+					h.Errorf("an increment of key %d affects %d rows; the row is there: %v", key, n, m.there)
+				case err == nil && m.there:
+					m.views += 3
+				}
+				return
+			}
+			m := &model[key]
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			there, views := m.there, m.views
+			committed := h.transaction(ctx, h.pair.Wrapped, func(tx *sql.Tx) error {
+				for range 1 + r.IntN(4) {
+					var err error
+					var n int64
+					want := int64(0)
+					if there {
+						want = 1
+					}
+					switch r.IntN(7) {
+					case 0:
+						views = int64(r.IntN(10))
+						n, err = h.exec(ctx, tx, "UPDATE posts SET views = ?, title = CASE title WHEN 'p' THEN 'q' ELSE 'p' END WHERE id = ?", views, key)
+					case 1:
+						views++
+						n, err = h.exec(ctx, tx, "UPDATE posts SET views = views + 1 WHERE id = ?", key)
+					case 2:
+						views = max(views-5, 0)
+						greatest := "GREATEST"
+						if h.dialect == "sqlite" {
+							greatest = "MAX"
+						}
+						n, err = h.exec(ctx, tx, "UPDATE posts SET views = "+greatest+"(views - 5, 0), title = CASE title WHEN 'p' THEN 'q' ELSE 'p' END WHERE id = ?", key)
+					case 3:
+						n, err = h.exec(ctx, tx, "DELETE FROM posts WHERE id = ?", key)
+						there, views = false, 0
+					case 4:
+						if there {
+							continue
+						}
+						views, want = 2, 1
+						n, err = h.exec(ctx, tx, "INSERT INTO posts (id, views, likes, title) VALUES (?, 2, 0, 'n')", key)
+						there = true
+					case 5:
+						lock := " FOR UPDATE"
+						if h.dialect == "sqlite" {
+							lock = ""
+						}
+						var got int64
+						err = tx.QueryRowContext(ctx, h.text("SELECT views FROM posts WHERE id = ?"+lock), key).Scan(&got)
+						if err == sql.ErrNoRows {
+							err, n = nil, 0
+						} else if err == nil {
+							n = 1
+							if got != views && !h.Failed() {
+								h.Errorf("key %d: read %d, the model says %d", key, got, views)
+							}
+						}
+					default:
+						if _, err = tx.ExecContext(ctx, "SAVEPOINT b"); err != nil {
+							return err
+						}
+						if _, err = h.exec(ctx, tx, "UPDATE posts SET views = views + 7 WHERE id = ?", key); err != nil {
+							return err
+						}
+						_, err = tx.ExecContext(ctx, "ROLLBACK TO SAVEPOINT b")
+						n = want
+					}
+					if err != nil {
+						return err
+					}
+					if n != want {
+						h.Errorf("key %d: %d rows instead of %d", key, n, want)
+					}
+					if !there {
+						views = 0
+					}
+				}
+				if r.IntN(4) == 0 {
+					return errUndo
+				}
+				return nil
+			})
+			if committed {
+				m.there, m.views = there, views
+			}
+		})
+		for key := 1; key <= historyKeys; key++ {
+			var views int64
+			err := h.pair.Wrapped.QueryRowContext(h.Context(), h.text("SELECT views FROM posts WHERE id = ?"), key).Scan(&views)
+			if (err == nil) != model[key].there || err != nil && err != sql.ErrNoRows || views != model[key].views {
+				h.Errorf("key %d: %d, %v; the model says %d, %v", key, views, err, model[key].views, model[key].there)
+			}
+		}
+		h.Logf("%d transactions were victims", h.retried.Load())
+	})
+}
+
+// TestHistoryRaces: two statements that race for one row, again and again; the
+// outcome is one that a serial order gives.
+func TestHistoryRaces(t *testing.T) {
+	histories(t, func(h *history) {
+		ctx := h.Context()
+		r := rand.New(rand.NewPCG(*historySeed, 99))
+		for round := 0; time.Now().Before(h.end) && !h.Failed(); round++ {
+			for _, s := range []string{"DELETE FROM posts WHERE id = 1", "INSERT INTO posts VALUES (1, 1, 0, 'r')", "UPDATE posts SET views = views + 1 WHERE id = 1"} {
+				if _, err := h.pair.Wrapped.ExecContext(ctx, s); err != nil && !retryable(err) {
+					h.Fatal(err)
+				}
+			}
+			race := func(a, b func() (int64, error)) (na, nb int64, ok bool) {
+				var wg sync.WaitGroup
+				var ea, eb error
+				wg.Go(func() { na, ea = a() })
+				wg.Go(func() { nb, eb = b() })
+				wg.Wait()
+				for _, err := range []error{ea, eb} {
+					if err != nil && !retryable(err) {
+						h.Errorf("%v", err)
+					}
+				}
+				return na, nb, ea == nil && eb == nil
+			}
+			do := func(text string) func() (int64, error) {
+				return func() (int64, error) { return h.exec(ctx, h.pair.Wrapped, text) }
+			}
+			inc := do("UPDATE posts SET views = views + 1 WHERE id = 1")
+			other, outcomes := "", ""
+			switch r.IntN(4) {
+			case 0:
+				other, outcomes = "UPDATE posts SET views = 5 WHERE id = 1", "1 1: 5|1 1: 6"
+			case 1:
+				other, outcomes = "DELETE FROM posts WHERE id = 1", "1 1: gone|0 1: gone"
+			case 2:
+				other, outcomes = "UPDATE posts SET views = views * 10 WHERE id = 1", "1 1: 21|1 1: 30"
+			case 3:
+				other, outcomes = "UPDATE posts SET views = 7 WHERE id = 1 AND views = 2", "1 1: 8|1 0: 3"
+			}
+			n, m, ok := race(inc, do(other))
+			if !ok {
+				continue
+			}
+			got := "gone"
+			var views int64
+			switch err := h.pair.Wrapped.QueryRowContext(ctx, "SELECT views FROM posts WHERE id = 1").Scan(&views); {
+			case err == nil:
+				got = fmt.Sprint(views)
+			case err != sql.ErrNoRows:
+				h.Fatal(err)
+			}
+			got = fmt.Sprintf("%d %d: %s", n, m, got)
+			found := false
+			for _, o := range strings.Split(outcomes, "|") {
+				found = found || o == got
+			}
+			if !found {
+				h.Errorf("an increment races %q: rows affected and total %s, a serial order gives %s", other, got, outcomes)
+			}
+		}
+	})
+}
+
+// TestHistoryLockedRead: with FOR UPDATE held, what the transaction reads does
+// not change until it ends, whatever the others do.
+func TestHistoryLockedRead(t *testing.T) {
+	histories(t, func(h *history) {
+		if h.dialect == "sqlite" {
+			return // it has no such lock
+		}
+		h.clients(historyClients, func(ctx context.Context, client int, r *rand.Rand) {
+			key := 1 + r.IntN(historyKeys)
+			if client > 1 {
+				if _, err := h.exec(ctx, h.pair.Wrapped, "UPDATE posts SET views = views + 1 WHERE id = ?", key); err != nil && !retryable(err) {
+					h.Errorf("%v", err)
+				}
+				return
+			}
+			h.transaction(ctx, h.pair.Wrapped, func(tx *sql.Tx) error {
+				last := int64(-1)
+				for range 4 {
+					var views int64
+					text := "SELECT views FROM posts WHERE id = ?"
+					if last < 0 || r.IntN(2) == 0 {
+						text += " FOR UPDATE"
+					}
+					if err := tx.QueryRowContext(ctx, h.text(text), key).Scan(&views); err != nil {
+						return err
+					}
+					if last >= 0 && views != last {
+						h.Errorf("key %d: %d under FOR UPDATE, then %d", key, last, views)
+					}
+					last = views
+					time.Sleep(time.Millisecond)
+				}
+				// The plain read-modify-write that such locks are for.
+				_, err := h.exec(ctx, tx, "UPDATE posts SET views = ? WHERE id = ?", last+1, key)
+				return err
+			})
+		})
+	})
+}
