@@ -35,7 +35,7 @@ type shared struct {
 func newShared(d dialect.Dialect, config *Config) *shared {
 	s := &shared{dialect: d, config: config, tables: config.Tables(), schemas: map[string]*schema{}, patience: endPatience}
 	for _, t := range s.tables {
-		s.folded = append(s.folded, strings.ToLower(t.Table))
+		s.folded = append(s.folded, strings.ToLower(rewrite.Spelled(t.Table)))
 	}
 	s.slotBase = rand.IntN(1 << 16)
 	return s

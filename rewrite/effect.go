@@ -46,6 +46,9 @@ func effectOf(word, text string, rest []Token) Effect {
 }
 
 func containsFold(s, sub string) bool {
+	if sub == "" {
+		return true
+	}
 	for i := 0; i+len(sub) <= len(s); i++ {
 		if (sub[0] >= 0x80 || s[i]|0x20 == sub[0]|0x20) && strings.EqualFold(s[i:i+len(sub)], sub) {
 			return true

@@ -54,7 +54,7 @@ func (pl *Planner) Plan(text string) (*Plan, error) {
 // mention.
 func (pl *Planner) Mentions(text string) bool {
 	for _, t := range pl.Catalog.Counters() {
-		if containsFold(text, t.Name) {
+		if containsFold(text, Spelled(t.Name)) {
 			return true
 		}
 	}
@@ -228,7 +228,7 @@ func (p *planning) mentioned() []*Table {
 				break
 			}
 		}
-		if p.src.exec && (len(out) == 0 || out[len(out)-1] != t) && containsFold(p.src.text, t.Name) {
+		if p.src.exec && (len(out) == 0 || out[len(out)-1] != t) && containsFold(p.src.text, Spelled(t.Name)) {
 			out = append(out, t)
 		}
 	}
@@ -239,7 +239,7 @@ func (p *planning) tokenNames(tok Token, name string) bool {
 	s := p.src.text[tok.Start:tok.End]
 	switch tok.Kind {
 	case Word:
-		return strings.EqualFold(s, name)
+		return spells(s, name)
 	case QuotedIdent, StringTok, Bad:
 		return containsFold(s, name) || len(s) > 2 && (s[0] == 'U' || s[0] == 'u') && s[1] == '&' ||
 			strings.ContainsAny(name, "\"`'") && len(s) > len(name)

@@ -1,0 +1,301 @@
+package integration
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/dialect/mysql"
+	"github.com/slotsql/slotsql/dialect/postgres"
+	"github.com/slotsql/slotsql/dialect/sqlite"
+	"github.com/slotsql/slotsql/integration/twin"
+	"github.com/slotsql/slotsql/internal/golden"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// TestGolden runs the planner's golden cases on every engine they have a
+// section for, plain and wrapped side by side, after an increment of every
+// counter of every row. All that a program sees must be the same, and so must
+// the tables be afterwards. The plan made of the database's own facts must be
+// the one in the file, and what happens to the slot table must be what a plan
+// of that class does.
+//
+// A statement that an engine cannot run like the others says so with
+// skip-e2e; once it runs like the others, the test fails until it no longer
+// says so.
+func TestGolden(t *testing.T) {
+	cases, err := golden.Load("../rewrite/testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range cases {
+		for _, d := range c.Dialects {
+			t.Run(c.Class+"/"+c.Name+"/"+d, func(t *testing.T) {
+				t.Parallel()
+				testGolden(t, c, d)
+			})
+		}
+	}
+}
+
+func testGolden(t *testing.T, c *golden.Case, dialect string) {
+	s, err := c.Statement(dialect)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := twin.New(t, twin.Options{
+		Dialect: dialect, Schema: slices.Concat(c.Schema(dialect), c.Seed(dialect)), Config: c.Config(), Params: s.Params,
+	})
+	if err := p.Wrapped.PingContext(t.Context()); err != nil {
+		t.Fatalf("open wrapped: %v\n%s", err, c.Config())
+	}
+	catalog, class, printed := planOf(t, p, c, s)
+	if want := c.Plan(dialect); printed != want {
+		t.Errorf("with the facts of the database the plan is\n%s\nnot\n%s", printed, want)
+	}
+
+	var ds []twin.Difference
+	st := twin.Statement{SQL: s.SQL, Args: s.Args}
+	if s.Query {
+		st.Mode = twin.Query
+	}
+	several := strings.Contains(s.SQL, ";") // begins and ends transactions of its own
+
+	// As a program runs it: alone, prepared, in a transaction that it commits.
+	for _, way := range []string{"alone", "prepared", "in a transaction"} {
+		if way != "alone" && (class == rewrite.Refused || several) {
+			break
+		}
+		on, end := outside(p)
+		ds = append(ds, incrementAll(t, on, p, catalog)...)
+		before := rawTables(t, p, catalog)
+		st.Prepared = way == "prepared"
+		if way == "in a transaction" {
+			on, end = inside(t, p)
+		}
+		plain, wrapped := on.run(t, st)
+		ends := end(plain.Err == nil)
+		if class == rewrite.Refused {
+			var refused *slotsql.UnsupportedError
+			if !errors.As(wrapped.Err, &refused) {
+				t.Errorf("%s: not refused: %v", way, wrapped.Err)
+			}
+		} else {
+			for _, d := range append(twin.Compare(plain, wrapped), ends...) {
+				d.What = way + ": " + d.What
+				ds = append(ds, d)
+			}
+		}
+		if plain.Err != nil {
+			t.Logf("%s: the plain driver says %v", way, plain.Err)
+		}
+		final, err := p.FinalTables(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range final {
+			d.What = way + ": " + d.What
+			ds = append(ds, d)
+		}
+		if way == "alone" && plain.Err == nil {
+			observe(t, class, s, plain, before, rawTables(t, p, catalog))
+		}
+	}
+	switch {
+	case s.SkipE2E == "":
+		for _, d := range ds {
+			t.Error(d)
+		}
+	case len(ds) == 0:
+		t.Errorf("runs like the others: take away %q", "skip-e2e: "+s.SkipE2E)
+	default:
+		t.Logf("%s: %v", s.SkipE2E, ds)
+	}
+}
+
+var dialects = map[string]dialect.Dialect{"mysql": mysql.New(), "postgres": postgres.New(), "sqlite": sqlite.New()}
+
+// planOf plans the statement with the facts that the database gives of its
+// tables, and prints the plan as the case does.
+func planOf(t *testing.T, p *twin.Pair, c *golden.Case, s golden.Statement) (*golden.Catalog, rewrite.Class, string) {
+	t.Helper()
+	d := dialects[p.Dialect]
+	names, err := p.Tables(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tables []*rewrite.Table
+	database := ""
+	for _, quoted := range names {
+		schema, name := splitQuoted(quoted)
+		table, err := d.Table(t.Context(), session{p.Plain}, schema, name)
+		if err != nil || table == nil {
+			t.Fatalf("facts of %s: %v, %v", quoted, table, err)
+		}
+		if p.Dialect == "mysql" {
+			database, table.Schema = table.Schema, ""
+		}
+		tables = append(tables, table)
+	}
+	// Unqualified names mean the tables of the default schema: those first.
+	slices.SortStableFunc(tables, func(a, b *rewrite.Table) int {
+		return strings.Compare(inDefault(a), inDefault(b))
+	})
+	catalog, err := golden.NewCatalog(d, tables, c.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := (&rewrite.Planner{Dialect: d, Catalog: catalog}).Plan(s.SQL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range tables {
+		if database != "" {
+			table.Schema = database
+			if table.Counter != nil {
+				table.Counter.SlotSchema = database
+			}
+		}
+	}
+	return catalog, plan.Class, golden.Print(s.SQL, plan, s.AllSteps)
+}
+
+func inDefault(t *rewrite.Table) string {
+	if t.Schema == "public" || t.Schema == "main" || t.Schema == "" {
+		return "0"
+	}
+	return "1" + t.Schema
+}
+
+// splitQuoted takes apart what Pair.Tables returns.
+func splitQuoted(s string) (schema, name string) {
+	unquote := func(s string) string {
+		return strings.ReplaceAll(s[1:len(s)-1], s[:1]+s[:1], s[:1])
+	}
+	if i := strings.Index(s, `"."`); i > 0 {
+		return unquote(s[:i+1]), unquote(s[i+2:])
+	}
+	return "", unquote(s)
+}
+
+// session is a dialect.Session on a plain database.
+type session struct{ db *sql.DB }
+
+func (s session) Query(ctx context.Context, query string, args ...any) ([][]any, error) {
+	o := twin.Run(ctx, s.db, twin.Statement{SQL: query, Args: args, Mode: twin.Query})
+	if o.Err != nil || len(o.Sets) == 0 {
+		return nil, o.Err
+	}
+	return o.Sets[0].Rows, nil
+}
+
+func (s session) Exec(ctx context.Context, query string, args ...any) error {
+	_, err := s.db.ExecContext(ctx, query, args...)
+	return err
+}
+
+// incrementAll adds one to every counter of every row, by its key, through
+// each side's own driver. It leaves out what is NULL or at its type's limit.
+func incrementAll(t *testing.T, on sides, p *twin.Pair, catalog *golden.Catalog) (ds []twin.Difference) {
+	t.Helper()
+	for _, table := range catalog.Counters() {
+		name := p.Quote(table.Name)
+		if p.Dialect == "postgres" {
+			name = p.Quote(table.Schema) + "." + name
+		}
+		var columns, where []string
+		for i, k := range table.Counter.Key {
+			columns = append(columns, p.Quote(k))
+			mark := "?"
+			if p.Dialect == "postgres" {
+				mark = fmt.Sprintf("$%d", i+1)
+			}
+			where = append(where, p.Quote(k)+" = "+mark)
+		}
+		for _, c := range table.Counter.Counters {
+			columns = append(columns, p.Quote(c))
+		}
+		rows := twin.Run(t.Context(), on.plain, twin.Statement{SQL: "SELECT " + strings.Join(columns, ", ") + " FROM " + name})
+		if rows.Err != nil {
+			continue // the case has dropped it, or has left a transaction broken
+		}
+		for _, row := range rows.Sets[0].Rows {
+			key := row[:len(where)]
+			for i := len(where); i < len(row); i++ {
+				if full(row[i], rows.Sets[0].Columns[i]) {
+					continue
+				}
+				s := twin.Statement{SQL: fmt.Sprintf("UPDATE %s SET %s = %[2]s + 1", name, columns[i]), Args: key}
+				if len(where) > 0 {
+					s.SQL += " WHERE " + strings.Join(where, " AND ")
+				}
+				for _, d := range twin.Compare(on.run(t, s)) {
+					d.What = fmt.Sprintf("increment before it (%s %v): %s", s.SQL, key, d.What)
+					ds = append(ds, d)
+				}
+			}
+		}
+	}
+	return ds
+}
+
+// raw is what lies in a counter table and its slot table, not summed.
+type raw struct{ base, slots string }
+
+func rawTables(t *testing.T, p *twin.Pair, c *golden.Catalog) map[string]raw {
+	t.Helper()
+	out := map[string]raw{}
+	for _, table := range c.Counters() {
+		read := func(schema, name string) string {
+			o := twin.Run(t.Context(), p.Under, twin.Statement{SQL: "SELECT * FROM " + p.Quote(schema) + "." + p.Quote(name)})
+			if o.Err != nil {
+				return "gone"
+			}
+			var lines []string
+			for _, row := range o.Sets[0].Rows {
+				lines = append(lines, fmt.Sprint(row))
+			}
+			slices.Sort(lines)
+			return strings.Join(lines, "\n")
+		}
+		out[table.Name] = raw{read(table.Schema, table.Name), read(table.Counter.SlotSchema, table.Counter.SlotTable)}
+	}
+	return out
+}
+
+// observe sees that a plan of the class has run: where the statement's work
+// has gone tells them apart.
+func observe(t *testing.T, class rewrite.Class, s golden.Statement, plain twin.Outcome, before, after map[string]raw) {
+	t.Helper()
+	base, slots := false, false
+	for name := range before {
+		base = base || before[name].base != after[name].base
+		slots = slots || before[name].slots != after[name].slots
+	}
+	changed := plain.RowsAffected.Value > 0
+	switch class {
+	case rewrite.Additive, rewrite.Upsert:
+		fellBack := base || !slots
+		if changed && fellBack != (s.FallsBack != "") {
+			t.Errorf("base rows changed: %v, slots changed: %v, although \"falls back\" is %q", base, slots, s.FallsBack)
+		}
+	case rewrite.AdditiveBase:
+		if changed && !base {
+			t.Error("an increment of the base table did not change it")
+		}
+	case rewrite.Read:
+		if base || slots {
+			t.Errorf("a read changed tables: base %v, slots %v", base, slots)
+		}
+	case rewrite.Drain:
+		if !slots {
+			t.Error("a drain left all slots as they were")
+		}
+	}
+}

@@ -1,0 +1,256 @@
+// Package golden reads the golden cases under rewrite/testdata and prints
+// plans the way they are written there. The planner's own test and the
+// end-to-end test share it; see rewrite/testdata/README.md for the format.
+package golden
+
+import (
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"golang.org/x/tools/txtar"
+)
+
+// Dialects are the names that sections begin with.
+var Dialects = []string{"mysql", "postgres", "sqlite"}
+
+// Case is one file.
+type Case struct {
+	Class, Name string // directory and file name
+	Doc         string // the text above the first section
+	Dialects    []string
+
+	path    string
+	archive *txtar.Archive
+}
+
+// Statement is the text of one dialect, and what its header says.
+type Statement struct {
+	SQL       string
+	Args      []any
+	SkipE2E   string // why the engine cannot run it like the others
+	Params    string // added to the DSN
+	AllSteps  bool   // print every step of a drain
+	FallsBack string // why the increment is not slotted when it runs
+	Query     bool   // run by Query, whatever the text looks like
+}
+
+// Load reads every case under dir, in order of class and name.
+func Load(dir string) ([]*Case, error) {
+	paths, err := filepath.Glob(filepath.Join(dir, "*", "*.txtar"))
+	if err != nil {
+		return nil, err
+	}
+	sort.Strings(paths)
+	var cases []*Case
+	for _, p := range paths {
+		c, err := read(p)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", p, err)
+		}
+		cases = append(cases, c)
+	}
+	return cases, nil
+}
+
+func read(path string) (*Case, error) {
+	a, err := txtar.ParseFile(path)
+	if err != nil {
+		return nil, err
+	}
+	c := &Case{
+		Class: filepath.Base(filepath.Dir(path)), Name: strings.TrimSuffix(filepath.Base(path), ".txtar"),
+		Doc: strings.TrimSpace(string(a.Comment)), path: path, archive: a,
+	}
+	if c.Doc == "" {
+		return nil, fmt.Errorf("no text above the first section: say why the case is there")
+	}
+	known := []string{"config.yaml", "schema.sql", "seed.sql", "statement.sql"}
+	for _, d := range Dialects {
+		known = append(known, d+".sql", d+".plan", "schema."+d+".sql", "seed."+d+".sql")
+		if c.section(d+".sql") != nil || c.section("statement.sql") != nil {
+			c.Dialects = append(c.Dialects, d)
+		}
+	}
+	for i, f := range a.Files {
+		if !slices.Contains(known, f.Name) {
+			return nil, fmt.Errorf("unknown section %q", f.Name)
+		}
+		if slices.ContainsFunc(a.Files[:i], func(o txtar.File) bool { return o.Name == f.Name }) {
+			return nil, fmt.Errorf("section %q twice", f.Name)
+		}
+	}
+	if len(c.Dialects) == 0 {
+		return nil, fmt.Errorf("no statement")
+	}
+	for _, d := range c.Dialects {
+		if _, err := c.Statement(d); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+func (c *Case) section(name string) *txtar.File {
+	for i := range c.archive.Files {
+		if c.archive.Files[i].Name == name {
+			return &c.archive.Files[i]
+		}
+	}
+	return nil
+}
+
+// text returns the first of the sections that is there.
+func (c *Case) text(names ...string) string {
+	for _, n := range names {
+		if f := c.section(n); f != nil {
+			return string(f.Data)
+		}
+	}
+	return ""
+}
+
+// Config is the configuration file. A case may give its tables only.
+func (c *Case) Config() string {
+	text := c.text("config.yaml")
+	if strings.Contains(text, "version:") {
+		return text
+	}
+	return "version: 1\nauto_migrate: true\ntables:\n  " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n  ") + "\n"
+}
+
+// Schema returns the CREATE TABLE statements.
+func (c *Case) Schema(dialect string) []string {
+	return statements(c.text("schema."+dialect+".sql", "schema.sql"))
+}
+
+// Seed returns the statements that fill the tables.
+func (c *Case) Seed(dialect string) []string {
+	return statements(c.text("seed."+dialect+".sql", "seed.sql"))
+}
+
+// statements cuts where a line ends with a semicolon and the next one is not
+// indented.
+func statements(text string) []string {
+	var out []string
+	var b strings.Builder
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		b.WriteString(line + "\n")
+		next := ""
+		if i+1 < len(lines) {
+			next = lines[i+1]
+		}
+		if strings.HasSuffix(line, ";") && !strings.HasPrefix(next, " ") {
+			out = append(out, strings.TrimSuffix(strings.TrimSpace(b.String()), ";"))
+			b.Reset()
+		}
+	}
+	if s := strings.TrimSpace(b.String()); s != "" {
+		out = append(out, s)
+	}
+	return out
+}
+
+// Statement returns the statement of a dialect.
+func (c *Case) Statement(dialect string) (Statement, error) {
+	var s Statement
+	text := c.text(dialect+".sql", "statement.sql")
+	for {
+		line, rest, _ := strings.Cut(text, "\n")
+		key, value, ok := strings.Cut(line, ":")
+		if !ok {
+			break
+		}
+		value = strings.TrimSpace(value)
+		switch key {
+		case "-- args":
+			if err := yaml.Unmarshal([]byte("["+value+"]"), &s.Args); err != nil {
+				return s, fmt.Errorf("args: %w", err)
+			}
+			for i, a := range s.Args {
+				if named, ok := a.(map[string]any); ok {
+					for name, v := range named {
+						s.Args[i] = sql.Named(name, number(v))
+					}
+					continue
+				}
+				s.Args[i] = number(a)
+			}
+		case "-- skip-e2e":
+			s.SkipE2E = value
+		case "-- falls back":
+			s.FallsBack = value
+		case "-- params":
+			s.Params = value
+		case "-- show":
+			if value != "all steps" {
+				return s, fmt.Errorf("show: want all steps, got %q", value)
+			}
+			s.AllSteps = true
+		case "-- run by":
+			if value != "Query" {
+				return s, fmt.Errorf("run by: want Query, got %q", value)
+			}
+			s.Query = true
+		default:
+			ok = false
+		}
+		if !ok {
+			break
+		}
+		text = rest
+	}
+	s.SQL = strings.TrimSuffix(text, "\n")
+	if s.SQL == "" {
+		return s, fmt.Errorf("%s: no statement", dialect)
+	}
+	return s, nil
+}
+
+// number gives integers the type that programs use.
+func number(v any) any {
+	if n, ok := v.(uint64); ok {
+		return int64(n)
+	}
+	return v
+}
+
+// Plan is the plan that is written in the file.
+func (c *Case) Plan(dialect string) string { return c.text(dialect + ".plan") }
+
+// Update writes the plans into the file, each behind the last section that
+// its dialect has a part in.
+func (c *Case) Update(plans map[string]string) error {
+	var files []txtar.File
+	add := func(d string) {
+		if plan, ok := plans[d]; ok {
+			files = append(files, txtar.File{Name: d + ".plan", Data: []byte(plan)})
+		}
+	}
+	own := func(d string) bool { return c.section(d+".sql") != nil }
+	for _, f := range c.archive.Files {
+		if strings.HasSuffix(f.Name, ".plan") {
+			continue
+		}
+		files = append(files, f)
+		d, isSQL := strings.CutSuffix(f.Name, ".sql")
+		if isSQL && slices.Contains(Dialects, d) {
+			add(d)
+		}
+		if f.Name == "statement.sql" {
+			for _, d := range Dialects {
+				if !own(d) {
+					add(d)
+				}
+			}
+		}
+	}
+	c.archive.Files = files
+	return os.WriteFile(c.path, txtar.Format(c.archive), 0o644)
+}

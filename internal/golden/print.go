@@ -1,0 +1,197 @@
+package golden
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// Print writes a plan as the cases show it: one line for each thing that it
+// does, with the arguments that it binds behind an arrow. Of a drain of certain
+// keys it shows the lock, which has the application's own predicate in it; a
+// drain of all rows of a table has the same text for every statement, so it is
+// only named, and so is the drain that an increment falls back to. allSteps
+// shows every step of them.
+func Print(text string, p *rewrite.Plan, allSteps bool) string {
+	var b printer
+	b.plan("", text, p, allSteps)
+	return b.String()
+}
+
+type printer struct{ strings.Builder }
+
+func (b *printer) line(indent, key, value string) {
+	if strings.Contains(value, "\n") {
+		value = "|\n" + indent + "  " + strings.ReplaceAll(value, "\n", "\n"+indent+"  ")
+	}
+	b.WriteString(indent + key + ": " + value + "\n")
+}
+
+func (b *printer) plan(indent, text string, p *rewrite.Plan, allSteps bool) {
+	class := string(p.Class)
+	if len(p.Tables) > 0 {
+		class += " " + strings.Join(p.Tables, ", ")
+	}
+	b.line(indent, "class", class)
+	if p.Reason != "" {
+		b.line(indent, "reason", strings.Join(strings.Fields(p.Reason), " "))
+	}
+	if p.Text != text {
+		b.line(indent, "text", strings.TrimRight(p.Text, "\n")+arrow(p.TextArgs))
+	}
+	if p.Shape != nil {
+		shape := p.Shape.SQL
+		if shape == text+"\nLIMIT 0" {
+			shape = "asked of the original with LIMIT 0"
+		} else {
+			shape += arrow(p.Shape.Args)
+		}
+		b.line(indent, "types", shape)
+	}
+	if inc := p.Increment; inc != nil {
+		b.line(indent, "increment", bound(inc.Bound))
+		if len(inc.Deltas) > 0 {
+			b.line(indent, "deltas", deltas(inc.Deltas))
+		}
+		if len(inc.NotNumber) > 0 {
+			b.line(indent, "not numbers", args(inc.NotNumber))
+		}
+		if inc.Upsert {
+			b.line(indent, "else", "the original inserts the row")
+		}
+	}
+	if len(p.Require) > 0 {
+		b.line(indent, "runs as it is for", deltas(p.Require))
+	}
+	for _, d := range p.Drains {
+		b.drain(indent, p, d, allSteps)
+	}
+	for _, x := range p.Before {
+		b.line(indent, "before", bound(x))
+	}
+	for _, x := range p.After {
+		b.line(indent, "after", bound(x))
+	}
+	if e := effects(p.Effects); e != "" {
+		b.line(indent, "session", e)
+	}
+	for i, part := range p.Parts {
+		// The first part of a text begins where the text does.
+		own := strings.TrimSpace(part.Plan.Text)
+		if part.Plan.Class == rewrite.Read {
+			own = ""
+		}
+		head := fmt.Sprintf("part %d", i+1)
+		if part.Params > 0 {
+			head += fmt.Sprintf(", arguments from %d on", part.ArgBase+1)
+		}
+		if part.TxBegin {
+			head += ", begins a transaction"
+		}
+		if part.TxEnd {
+			head += ", ends it"
+		}
+		b.WriteString(indent + head + "\n")
+		if own != "" {
+			b.line(indent+"  ", "text", own)
+			own = part.Plan.Text
+		}
+		b.plan(indent+"  ", own, part.Plan, false)
+	}
+}
+
+func (b *printer) drain(indent string, p *rewrite.Plan, d rewrite.DrainTable, allSteps bool) {
+	scope := "all rows"
+	if d.Keyed {
+		scope = "these keys"
+	}
+	key := "drain"
+	if p.Class != rewrite.Drain {
+		key = "else drain"
+	}
+	b.line(indent, key, d.Table.Name+", "+scope)
+	if !allSteps && (!d.Keyed || p.Class != rewrite.Drain) {
+		return
+	}
+	for i, x := range d.Lock {
+		if i == 0 || allSteps {
+			b.line(indent+"  ", "lock", bound(x))
+		}
+	}
+	for _, x := range d.Fold {
+		if allSteps || len(d.Lock) == 0 {
+			b.line(indent+"  ", "fold", bound(x))
+		}
+	}
+}
+
+func bound(x rewrite.Bound) string { return x.SQL + arrow(x.Args) }
+
+func arrow(list []rewrite.Arg) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return "  <- " + args(list)
+}
+
+func args(list []rewrite.Arg) string {
+	out := make([]string, len(list))
+	for i, a := range list {
+		out[i] = arg(a)
+	}
+	return strings.Join(out, ", ")
+}
+
+func arg(a rewrite.Arg) string {
+	if a.Slot {
+		return "slot"
+	}
+	s := "#" + strconv.Itoa(a.Index+1)
+	if a.Index < 0 {
+		s = a.Number
+	}
+	if a.Name != "" {
+		s = ":" + a.Name + " or " + s
+	}
+	if a.Negate {
+		s = "-" + s
+	}
+	if a.Plus != nil {
+		s += " + " + arg(*a.Plus)
+	}
+	return s
+}
+
+func deltas(list []rewrite.DeltaArg) string {
+	out := make([]string, len(list))
+	for i, d := range list {
+		low := fmt.Sprintf("-%d", d.Max)
+		if d.NonNegative {
+			low = "0"
+		}
+		out[i] = fmt.Sprintf("%s within %s..%d", arg(d.Arg), low, d.Max)
+		if d.Scale > 0 {
+			out[i] += fmt.Sprintf(" to %d places", d.Scale)
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+func effects(e rewrite.Effect) string {
+	var out []string
+	if e&rewrite.TxControl != 0 {
+		out = append(out, "transaction")
+	}
+	if e&rewrite.Namespace != 0 {
+		out = append(out, "namespace")
+	}
+	if e&rewrite.SchemaChange != 0 {
+		out = append(out, "schema")
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return "may change its " + strings.Join(out, ", ")
+}
