@@ -25,7 +25,7 @@ var (
 	countVisit = `UPDATE slotsql_quickstart_pages SET visits = visits + 1 WHERE id = ?`
 	addVisit   = `INSERT INTO slotsql_quickstart_visits (page_id, visitor) VALUES (?, ?)`
 	selectPage = `SELECT id, title, views, visits FROM slotsql_quickstart_pages WHERE id = ?`
-	selectTop  = `SELECT id, title, views, visits FROM slotsql_quickstart_pages ORDER BY views DESC, id LIMIT 10`
+	selectTop  = `SELECT id, title, views FROM slotsql_quickstart_pages ORDER BY views DESC, id LIMIT 10`
 	logLength  = `SELECT COUNT(*) FROM slotsql_quickstart_visits WHERE page_id = ?`
 )
 
@@ -93,7 +93,7 @@ func topPages() ([]page, error) {
 	var top []page
 	for rows.Next() {
 		var p page
-		if err := rows.Scan(&p.ID, &p.Title, &p.Views, &p.Visits); err != nil {
+		if err := rows.Scan(&p.ID, &p.Title, &p.Views); err != nil {
 			return nil, err
 		}
 		top = append(top, p)

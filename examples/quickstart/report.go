@@ -115,7 +115,7 @@ func (r *report) storage(o *outcome) {
 
 // explain asks slotsql what it made of three of the application's statements.
 func (r *report) explain() error {
-	for _, query := range []string{countView, selectPage, selectTop} {
+	for _, query := range []string{countView, selectTop, addVisit} {
 		text, err := explain(context.Background(), db, query)
 		if err != nil {
 			return err
@@ -133,7 +133,7 @@ func (r *report) became() {
 	for _, p := range r.plans {
 		r.printf("")
 		for line := range strings.Lines(p) {
-			r.wrap("  ", "    ", strings.TrimRight(line, "\n"))
+			r.wrap("  ", "      ", strings.TrimRight(line, "\n"))
 		}
 	}
 }
@@ -145,6 +145,7 @@ func (r *report) prose(text string) {
 
 // wrap prints words in lines that fit the terminal.
 func (r *report) wrap(first, next, text string) {
+	first += text[:len(text)-len(strings.TrimLeft(text, " "))]
 	line, indent := first, first
 	for _, word := range strings.Fields(text) {
 		if len(line) > len(indent) && len(line)+1+len(word) > width {
