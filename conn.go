@@ -35,6 +35,7 @@ type conn struct {
 	private bool    // the facts are this session's own: see changed
 	temp    bool    // and stay so: it may have temporary tables
 	altered bool    // it has changed the schema in a transaction that may be open
+	adrift  bool    // or its namespace, which may change back with that one's end
 
 	tx      txState
 	halfway bool // a fold has failed between two of its statements
@@ -282,10 +283,11 @@ func (c *conn) after(plan *rewrite.Plan, err error) {
 	}
 	if plan.Effects&rewrite.Namespace != 0 {
 		c.moved = true
+		c.adrift = !c.committed()
 	}
 	if plan.Effects&rewrite.SchemaChange != 0 {
 		c.changed(plan.Text)
-	} else if plan.Effects&rewrite.TxControl != 0 && (c.private || c.altered) {
+	} else if plan.Effects&rewrite.TxControl != 0 && (c.private || c.altered || c.adrift) {
 		c.settleFacts(endsTx(plan.Text))
 	}
 	if err != nil && len(plan.Tables) > 0 {
@@ -337,7 +339,7 @@ func ofTemporary(lx *rewrite.Lexis, text string) bool {
 // settleFacts notes that a transaction may have ended, or has: what it changed
 // in the schema now holds for everybody, or for nobody.
 func (c *conn) settleFacts(ended bool) {
-	if !c.private && !c.altered {
+	if !c.private && !c.altered && !c.adrift {
 		return
 	}
 	c.moved = true
@@ -345,7 +347,7 @@ func (c *conn) settleFacts(ended bool) {
 		c.shared.expire()
 	}
 	if ended || c.committed() {
-		c.altered, c.private = false, c.temp
+		c.altered, c.adrift, c.private = false, false, c.temp
 	}
 }
 

@@ -56,11 +56,12 @@ func loadSchema(ctx context.Context, s *shared, ss *session, strict bool) (*sche
 			return nil, err
 		}
 	}
-	return sc, nil
+	return sc, sc.reachHome(ctx, ss)
 }
 
 // checkTables holds the configured tables against the facts that look finds.
-// Without strict a table that is not there is left out.
+// Without strict a table that is not there is left out, and one that does not
+// fit: where it has no slots every statement is right as it is.
 func (s *shared) checkTables(strict bool, look func(schema, name string) (*rewrite.Table, error)) ([]checkedTable, []Problem, error) {
 	var problems []Problem
 	var checked []checkedTable
@@ -74,6 +75,13 @@ func (s *shared) checkTables(strict bool, look func(schema, name string) (*rewri
 			continue
 		}
 		more, counter := checkTable(cfg, t, s.dialect.Name())
+		if len(more) > 0 && !strict {
+			if slots, err := look(t.Schema, s.slotTableOf(cfg, t)); err != nil {
+				return nil, nil, err
+			} else if slots == nil {
+				continue
+			}
+		}
 		problems = append(problems, more...)
 		if len(more) > 0 {
 			continue
@@ -96,6 +104,7 @@ func (sc *schema) slotTable(ctx context.Context, ss *session, c checkedTable) ([
 		if err := ss.conn.migrate(ctx, d.CreateSlots(c.table)); err != nil {
 			return nil, err
 		}
+		sc.shared.expire() // other namespaces may know the table as one without slots
 		if slots, err = d.Table(ctx, ss, c.table.Counter.SlotSchema, c.table.Counter.SlotTable); err != nil {
 			return nil, err
 		}
@@ -140,7 +149,9 @@ func (sc *schema) adopt(t *rewrite.Table) {
 	}
 	t.Counter.Counters = slotted
 	if len(slotted) > 0 {
+		sc.mu.Lock()
 		sc.counters = append(sc.counters, t)
+		sc.mu.Unlock()
 	}
 }
 
@@ -176,7 +187,11 @@ func (sc *schema) foldOnce(ctx context.Context, ss *session, t *rewrite.Table, c
 }
 
 // Counters implements rewrite.Catalog.
-func (sc *schema) Counters() []*rewrite.Table { return sc.counters }
+func (sc *schema) Counters() []*rewrite.Table {
+	sc.mu.RLock()
+	defer sc.mu.RUnlock()
+	return sc.counters
+}
 
 // Lookup implements rewrite.Catalog.
 func (sc *schema) Lookup(name []rewrite.Ident) (*rewrite.Table, bool) {
@@ -205,6 +220,13 @@ func (sc *schema) fold(n rewrite.Ident) string {
 
 // learn looks tables up for the planner.
 func (sc *schema) learn(ctx context.Context, ss *session, names [][]rewrite.Ident) error {
+	for _, n := range names {
+		if len(n) > 1 {
+			if err := sc.reach(ctx, ss, sc.fold(n[len(n)-2]), sc.fold(n[len(n)-1])); err != nil {
+				return err
+			}
+		}
+	}
 	return sc.learnWith(ss.conn.look(ctx), names)
 }
 
@@ -226,10 +248,8 @@ func (sc *schema) learnWith(look func(schema, name string) (*rewrite.Table, erro
 // note remembers what a name means, nil for nothing.
 func (sc *schema) note(name []rewrite.Ident, t *rewrite.Table) {
 	if t != nil && !t.Temporary {
-		for _, c := range sc.counters {
-			if c.Schema == t.Schema && c.Name == t.Name {
-				t = c
-			}
+		if c := sc.counter(t); c != nil {
+			t = c
 		}
 	}
 	sc.mu.Lock()

@@ -1,0 +1,77 @@
+package slotsql
+
+import (
+	"context"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// A statement may name a counter table of another namespace than its
+// session's: after USE, in another schema, behind a temporary table. A table
+// like a configured one whose slot table exists is a counter table wherever it
+// is.
+
+// reachHome takes the counter tables of the namespace that connections open
+// with into the facts of another one. The planner so looks every qualified
+// use of such a name up, too.
+func (sc *schema) reachHome(ctx context.Context, ss *session) error {
+	sc.shared.mu.Lock()
+	home := sc.shared.first
+	sc.shared.mu.Unlock()
+	if home == nil {
+		return nil
+	}
+	for _, t := range home.Counters() {
+		if err := sc.reach(ctx, ss, t.Schema, t.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reach takes the table of that name into the facts if it is a counter table.
+func (sc *schema) reach(ctx context.Context, ss *session, schema, name string) error {
+	look := ss.conn.look(ctx)
+	t, err := look(schema, name)
+	if err != nil || t == nil || t.IsView || t.Temporary || sc.counter(t) != nil {
+		return err
+	}
+	s := sc.shared
+	for i := range s.tables {
+		cfg := &s.tables[i]
+		if cfg.Table != t.Name && !s.dialect.SameTable(rewrite.Ident{Name: cfg.Table}, t.Name) || cfg.Schema != "" && cfg.Schema != t.Schema {
+			continue
+		}
+		problems, counter := checkTable(cfg, t, s.dialect.Name())
+		slots, err := look(t.Schema, s.slotTableOf(cfg, t))
+		if err != nil || slots == nil {
+			return err // without slots the plain table is exact
+		}
+		if len(problems) == 0 {
+			t.Counter = counter
+			problems = cfg.locate(checkSlotTable(t, slots))
+		}
+		if len(problems) > 0 {
+			return asConfigError(problems)
+		}
+		return sc.add(ctx, ss, t)
+	}
+	return nil
+}
+
+func (s *shared) slotTableOf(cfg *TableConfig, t *rewrite.Table) string {
+	if cfg.SlotTable != "" {
+		return cfg.SlotTable
+	}
+	return nameRulesOf[s.dialect.Name()].shorten(t.Name)
+}
+
+// counter returns the counter table of the schema that t is, or nil.
+func (sc *schema) counter(t *rewrite.Table) *rewrite.Table {
+	for _, c := range sc.Counters() {
+		if c.Schema == t.Schema && c.Name == t.Name {
+			return c
+		}
+	}
+	return nil
+}
