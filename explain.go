@@ -202,12 +202,14 @@ func explanation(p *rewrite.Plan, query string) *Explanation {
 		for _, a := range in.NotNumber {
 			e.Requires = append(e.Requires, explainArg(a)+" is no number")
 		}
-		e.Fallback = "when no row is affected, or an argument does not fit: drains, then runs the statement"
-		if in.Upsert {
+		e.Fallback = "when no row is affected: drains, then runs the statement"
+		switch {
+		case in.Upsert && len(p.Require) > 0:
 			e.Fallback = "when no row is affected: runs the statement; when an argument does not fit: drains, then runs the statement"
-			if len(p.Require) == 0 {
-				e.Fallback = "when no row is affected, or an argument does not fit: runs the statement"
-			}
+		case in.Upsert:
+			e.Fallback = "when no row is affected: runs the statement"
+		case len(require)+len(in.NotNumber) > 0:
+			e.Fallback = "when no row is affected, or an argument does not fit: drains, then runs the statement"
 		}
 	} else if len(require) > 0 {
 		e.Fallback = "when an argument does not fit: drains, then runs the statement"

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slotsql/slotsql"
+)
+
+func ddlCommand(o *options) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "ddl",
+		Short: "Print the statements that create the slot tables",
+		Long: `Print the statements that create the slot tables of the configuration, whether
+they are there or not, for those who create tables by other means than
+slotsql migrate. Run them in one transaction where the database allows it.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			e, config, err := o.target(cmd)
+			if err != nil {
+				return err
+			}
+			statements, err := o.ddl(cmd, e, config)
+			if err != nil {
+				return err
+			}
+			if o.json {
+				return printJSON(cmd.OutOrStdout(), map[string]any{"statements": orEmpty(statements)})
+			}
+			for _, s := range statements {
+				if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s;\n", s); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	o.database(cmd, true)
+	o.output(cmd)
+	return cmd
+}
+
+func (o *options) ddl(cmd *cobra.Command, e engine, config *slotsql.Config) ([]string, error) {
+	if o.schema != "" {
+		text, err := o.schemaText()
+		if err != nil {
+			return nil, err
+		}
+		out, err := slotsql.SchemaDDL(e.dialect, config, text)
+		return out, o.schemaError(err)
+	}
+	c, err := o.connector(e, config)
+	if err != nil {
+		return nil, err
+	}
+	return slotsql.DDL(cmd.Context(), c)
+}
+
+// orEmpty makes a list that JSON writes as [] and not as null.
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}

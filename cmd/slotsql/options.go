@@ -1,0 +1,143 @@
+package main
+
+import (
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/mysql"
+	"github.com/slotsql/slotsql/postgres"
+	"github.com/slotsql/slotsql/sqlite"
+)
+
+// engine is what a --driver stands for.
+type engine struct {
+	driver  string // the wrapped driver's name
+	dialect dialect.Dialect
+	file    bool // the DSN names a file, which the driver would create
+}
+
+var engines = map[string]engine{
+	"mysql":    {driver: mysql.DriverName, dialect: mysql.Dialect()},
+	"postgres": {driver: postgres.DriverName, dialect: postgres.Dialect()},
+	"sqlite":   {driver: sqlite.DriverName, dialect: sqlite.Dialect(), file: true},
+}
+
+var engineNames = []string{"mysql", "postgres", "sqlite"}
+
+// options are the flags that commands share.
+type options struct {
+	driver, dsn, schema, config string
+	json                        bool
+}
+
+// database adds the flags of a command that needs a database or, with schema,
+// can do without.
+func (o *options) database(cmd *cobra.Command, schema bool) {
+	f := cmd.Flags()
+	f.StringVar(&o.driver, "driver", "", "mysql, postgres or sqlite")
+	f.StringVar(&o.dsn, "dsn", "", "the database, as the driver takes it")
+	f.StringVar(&o.config, "config", "", "configuration `file` (default $SLOTSQL_CONFIG, else slotsql.yaml)")
+	if schema {
+		f.StringVar(&o.schema, "schema", "", "`file` of CREATE TABLE statements instead of a database")
+	}
+	_ = cmd.RegisterFlagCompletionFunc("driver", cobra.FixedCompletions(engineNames, cobra.ShellCompDirectiveNoFileComp))
+}
+
+func (o *options) output(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON")
+}
+
+func (o *options) engine() (engine, error) {
+	if o.driver == "" {
+		return engine{}, errors.New("--driver is missing: mysql, postgres or sqlite")
+	}
+	e, ok := engines[o.driver]
+	if !ok {
+		return engine{}, fmt.Errorf("--driver must be mysql, postgres or sqlite, got %q", o.driver)
+	}
+	return e, nil
+}
+
+func (o *options) load() (*slotsql.Config, error) {
+	if o.config == "" {
+		return slotsql.FindConfig()
+	}
+	return slotsql.Load(o.config)
+}
+
+// target checks the flags that say what to work on before anything is opened.
+func (o *options) target(cmd *cobra.Command) (engine, *slotsql.Config, error) {
+	e, err := o.engine()
+	if err != nil {
+		return e, nil, err
+	}
+	offline := cmd.Flags().Lookup("schema") != nil
+	switch {
+	case o.dsn == "" && o.schema == "" && offline:
+		return e, nil, errors.New("--dsn or --schema is missing: name a database or a file of CREATE TABLE statements")
+	case o.dsn == "" && !offline:
+		return e, nil, errors.New("--dsn is missing: name the database")
+	case o.dsn != "" && o.schema != "":
+		return e, nil, errors.New("--dsn and --schema are both given: leave one out")
+	}
+	config, err := o.load()
+	return e, config, err
+}
+
+func (o *options) connector(e engine, config *slotsql.Config) (driver.Connector, error) {
+	if e.file {
+		if err := fileExists(o.dsn); err != nil {
+			return nil, err
+		}
+	}
+	return slotsql.OpenConnector(e.driver, o.dsn, slotsql.WithConfig(config))
+}
+
+// fileExists keeps a mistyped name from becoming a new, empty database.
+func fileExists(dsn string) error {
+	name, query, _ := strings.Cut(dsn, "?")
+	name, isURI := strings.CutPrefix(name, "file:")
+	values, _ := url.ParseQuery(query)
+	if strings.HasPrefix(name, ":memory:") || values.Get("mode") == "memory" || values.Get("vfs") != "" || name == "" {
+		return nil
+	}
+	if isURI {
+		name = "/" + strings.TrimLeft(name, "/")
+		if !strings.HasPrefix(dsn, "file:/") {
+			name = name[1:]
+		}
+		if unescaped, err := url.PathUnescape(name); err == nil {
+			name = unescaped
+		}
+	}
+	_, err := os.Stat(name)
+	return err
+}
+
+// schemaText reads the schema file.
+func (o *options) schemaText() (string, error) {
+	b, err := os.ReadFile(o.schema)
+	return string(b), err
+}
+
+// schemaError puts the schema file's name before the line of an error.
+func (o *options) schemaError(err error) error {
+	var e *dialect.SchemaError
+	if errors.As(err, &e) {
+		return fmt.Errorf("%s:%d: %s: %w", o.schema, e.Line, e.Statement, e.Err)
+	}
+	return err
+}
+
+// trimName takes the library's own name off an error's text.
+func trimName(s string) string {
+	return strings.TrimPrefix(s, "slotsql: ")
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slotsql/slotsql"
+)
+
+// The exit codes.
+const (
+	exitOK       = 0
+	exitProblems = 1 // the configuration does not fit
+	exitError    = 2 // wrong usage, no connection, a file that cannot be read
+)
+
+// run executes one command line and returns its exit code.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	o := &options{}
+	root := rootCommand(o)
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	if !errors.Is(err, errReported) {
+		fmt.Fprintln(stderr, redact("slotsql: "+trimName(err.Error()), o.driver, o.dsn))
+	}
+	var problems *slotsql.ConfigError
+	if errors.As(err, &problems) {
+		return exitProblems
+	}
+	return exitError
+}
+
+// reportedError is an error whose text has been printed as data.
+type reportedError struct{ error }
+
+var errReported = errors.New("reported")
+
+func (reportedError) Is(target error) bool { return target == errReported }
+func (e reportedError) Unwrap() error      { return e.error }
+
+func rootCommand(o *options) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:           "slotsql",
+		Short:         "Explain statements, create and check slot tables",
+		Args:          cobra.NoArgs,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_ = cmd.Help()
+			return reportedError{errors.New("no command")}
+		},
+	}
+	cmd.AddCommand(explainCommand(o), ddlCommand(o), migrateCommand(o), checkCommand(o), versionCommand(o))
+	return cmd
+}
+
+// printJSON writes one JSON value.
+func printJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
