@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -102,6 +103,12 @@ func (r *run) bindIncrement() (out []driver.NamedValue, ok bool) {
 			return nil, false
 		}
 	}
+	for _, g := range inc.Given {
+		v, ok := r.value(g.Arg)
+		if !ok || !taken(g, v.Value) {
+			return nil, false
+		}
+	}
 	if !r.fits(inc.Deltas, inc.NonZero) {
 		return nil, false
 	}
@@ -188,6 +195,30 @@ func checkDecimal(d rewrite.DeltaArg, s string) (zero, ok bool) {
 		return false, false
 	}
 	return zero, n <= d.Max
+}
+
+// taken says whether a column certainly takes a value.
+func taken(g rewrite.GivenArg, v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return g.Nullable
+	case driver.Valuer:
+		return false
+	case time.Time:
+		return g.Time && v.Year() > 1970 && v.Year() < 2038 // MySQL's TIMESTAMP
+	case []byte:
+		return v != nil && g.Takes(string(v)) || v == nil && g.Nullable
+	}
+	switch rv := reflect.ValueOf(v); rv.Kind() {
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		n := rv.Int()
+		return g.Integer && n >= g.Low && (n < 0 || uint64(n) <= g.High)
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return g.Integer && rv.Uint() <= g.High
+	case reflect.String:
+		return g.Takes(rv.String())
+	}
+	return false
 }
 
 func isNumber(v any) bool {

@@ -219,9 +219,22 @@ func (m *dml) slottedUpsert(base *Plan, incs []increment) *Plan {
 	if key == nil {
 		return why("cannot tell which unique key the upsert meets")
 	}
+	if len(t.Checked) > 0 {
+		return why("a CHECK constraint looks at the row that the INSERT gives")
+	}
+	var givens []GivenArg
 	for i := range t.Columns {
 		c := &t.Columns[i]
 		given := m.insertIndex(Ident{Name: c.Name, Quoted: true})
+		if given >= 0 && given < len(st.Rows[0]) && !contains(key.Columns, c.Name) {
+			arg, no := m.given(c, st.Rows[0][given])
+			if no != "" {
+				return why(no)
+			}
+			if arg != nil {
+				givens = append(givens, *arg)
+			}
+		}
 		if given < 0 && !c.Nullable && !c.HasDefault && !c.Identity && !c.Generated {
 			return why("the INSERT leaves out a NOT NULL column")
 		}
@@ -272,6 +285,7 @@ func (m *dml) slottedUpsert(base *Plan, incs []increment) *Plan {
 	}
 	plan.Class = Upsert
 	plan.Increment.Upsert = true
+	plan.Increment.Given = givens
 	plan.Drains, plan.Require = base.Drains, base.Require
 	return plan
 }
@@ -326,4 +340,13 @@ func (m *dml) sameSet(written []Ident, stored []string) bool {
 		}
 	}
 	return true
+}
+
+func contains(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
 }

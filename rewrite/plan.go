@@ -88,6 +88,9 @@ type Increment struct {
 	// NotNumber are arguments compared with key columns that are not numbers:
 	// MySQL lets a number match many of them.
 	NotNumber []Arg
+	// Given are arguments that the INSERT of an Upsert gives for columns that
+	// the slotted upsert does not touch.
+	Given []GivenArg
 	// Upsert says that the plan's Text, not a drain, runs when no row is
 	// affected: it inserts the row.
 	Upsert bool

@@ -280,9 +280,19 @@ func (b *blockReader) item(it Item) error {
 	if !ok {
 		return opaque("cannot tell the name of a result column that has no alias")
 	}
-	if name != "" {
-		b.edits = append(b.edits, edit{Span{it.Expr.End, it.Expr.End}, " AS " + b.d.Quote(name)})
+	if name == "" {
+		return nil
 	}
+	// A name that was none of the query's own aliases becomes one, and ORDER
+	// BY, GROUP BY and HAVING look among those: it must not hide another.
+	if b.q != nil && len(b.q.OrderBy)+len(b.q.GroupBy) > 0 || b.q != nil && b.q.Having != nil {
+		for _, o := range b.q.Items {
+			if o.Alias != nil && b.sameLabel(*o.Alias, Ident{Name: name, Quoted: true}) {
+				return opaque("two result columns are called " + name)
+			}
+		}
+	}
+	b.edits = append(b.edits, edit{Span{it.Expr.End, it.Expr.End}, " AS " + b.d.Quote(name)})
 	return nil
 }
 
@@ -352,8 +362,13 @@ func (b *blockReader) star(it Item) error {
 	if !touches {
 		return nil
 	}
-	if len(it.Expr.Name) == 0 && (b.sc.natural || len(b.sc.using) > 0) {
-		return opaque("* over a join with USING or NATURAL")
+	if b.sc.natural || len(b.sc.using) > 0 {
+		// The columns are fewer than the tables', and those that are merged
+		// take their values from either side in an outer join, with SQLite
+		// for t.* too.
+		if len(it.Expr.Name) == 0 || b.q != nil && outerJoins(b.q.From) {
+			return opaque("* over a join with USING or NATURAL")
+		}
 	}
 	var parts []string
 	for _, s := range b.sc.bindings {

@@ -1,0 +1,115 @@
+package rewrite
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// A slotted upsert leaves the row that its INSERT offers unused. The engine
+// would have judged that row before it met the conflict: a value that does not
+// fit its column, a NULL where there must be none, or a CHECK fails the
+// statement although the row exists. So a slotted upsert is only made where
+// every given value certainly fits; for arguments that is seen when they are
+// bound.
+
+// GivenArg is an argument that an INSERT gives for a column, and what the
+// column takes.
+type GivenArg struct {
+	Arg      Arg
+	Nullable bool
+	Integer  bool // low..high
+	Low      int64
+	High     uint64
+	Length   int  // of a text, in characters; 0 means that the column takes none
+	ASCII    bool // its text may have to be of ASCII characters
+	Time     bool
+}
+
+// Takes says whether the column certainly takes a text.
+func (g GivenArg) Takes(s string) bool {
+	if g.Length == 0 || len(s) > g.Length && utf8.RuneCountInString(s) > g.Length || !utf8.ValidString(s) || strings.IndexByte(s, 0) >= 0 {
+		return false
+	}
+	for i := 0; g.ASCII && i < len(s); i++ {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+func takes(c *Column) GivenArg {
+	g := GivenArg{Nullable: c.Nullable}
+	typ := strings.ToLower(c.Type)
+	switch {
+	case c.Numeric == Integer && c.Bits <= 0:
+	case c.Numeric == Integer && c.Unsigned:
+		g.Integer, g.High = true, math.MaxUint64>>(64-uint(c.Bits))
+	case c.Numeric == Integer:
+		g.Integer, g.Low, g.High = true, -1<<(c.Bits-1), 1<<(c.Bits-1)-1
+	case strings.HasPrefix(typ, "timestamp"), strings.HasPrefix(typ, "datetime"):
+		g.Time = true
+	case strings.HasPrefix(typ, "varchar"), strings.HasPrefix(typ, "char("), strings.HasPrefix(typ, "character"):
+		g.Length = 16000
+		if _, rest, ok := strings.Cut(typ, "("); ok {
+			n, _, _ := strings.Cut(rest, ")")
+			g.Length, _ = strconv.Atoi(n)
+		}
+	case strings.HasPrefix(typ, "tinytext"):
+		g.Length = 63
+	case strings.HasPrefix(typ, "text"), strings.HasPrefix(typ, "mediumtext"), strings.HasPrefix(typ, "longtext"):
+		g.Length = 16000
+	}
+	g.ASCII = strings.Contains(typ, "character set") && !strings.Contains(typ, "utf8mb4")
+	return g
+}
+
+// given holds what the INSERT gives for a column against the column; why names
+// what may not fit.
+func (m *dml) given(c *Column, e *Expr) (arg *GivenArg, why string) {
+	g := takes(c)
+	no := "the value given for column " + c.Name + " may not fit it"
+	for e != nil && e.Kind == Paren {
+		e = e.Args[0]
+	}
+	switch {
+	case e == nil: // DEFAULT
+		if c.Nullable || c.HasDefault || c.Identity || c.Generated {
+			return nil, ""
+		}
+	case c.Generated:
+	case e.Kind == Null && c.Nullable:
+		return nil, ""
+	case e.Kind == String && g.Takes(e.Text):
+		return nil, ""
+	case e.Kind == Param && (g.Integer || g.Time || g.Length > 0):
+		a, ok := m.src.paramAt(e.Span)
+		g.Arg = a
+		if ok {
+			return &g, ""
+		}
+	case e.Kind == Call && g.Time && len(e.Args) == 0:
+		switch e.Op {
+		case "now", "current_timestamp", "localtimestamp", "utc_timestamp":
+			return nil, ""
+		}
+	default:
+		d, ok := m.simpleDelta([]operand{{expr: e}})
+		if !ok || d.literal == "" {
+			break
+		}
+		whole, frac, _ := strings.Cut(strings.TrimPrefix(d.literal, "-"), ".")
+		n, err := strconv.ParseUint("0"+whole, 10, 63)
+		negative := strings.HasPrefix(d.literal, "-")
+		switch {
+		case err != nil:
+		case g.Integer && frac == "" && (negative && -int64(n) >= g.Low || !negative && n <= g.High):
+			return nil, ""
+		case c.Numeric == Decimal && len(frac) <= c.Scale && len(strings.TrimLeft(whole, "0")) <= c.Precision-c.Scale && !(negative && c.Unsigned):
+			return nil, ""
+		}
+	}
+	return nil, no
+}
