@@ -12,6 +12,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -26,6 +27,8 @@ import (
 
 //go:embed slotsql.yaml
 var config []byte
+
+const warmUp = 500 * time.Millisecond
 
 type options struct {
 	driver, dsn string
@@ -104,6 +107,8 @@ func run(ctx context.Context, o options) (err error) {
 type outcome struct {
 	driver string
 	*result
+	acknowledged [kinds]int64 // warm-up included
+
 	hot    page  // as the application reads it
 	logged int64 // rows in its visit log
 
@@ -126,9 +131,16 @@ func once(ctx context.Context, o options, e engine, driver, dir string, then fun
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 
+	// Connecting and the first planning of each statement are not measured.
+	warm := load(ctx, o.clients, warmUp)
 	stop := showProgress(o.bar, driver, o.duration)
 	out = &outcome{driver: driver, result: load(ctx, o.clients, o.duration)}
 	stop()
+	for k := range out.acknowledged {
+		out.acknowledged[k] = int64(len(warm.took[k]) + len(out.took[k]))
+	}
+	out.failed += warm.failed
+	out.failure = cmp.Or(out.failure, warm.failure)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
