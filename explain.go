@@ -200,7 +200,7 @@ func explanation(p *rewrite.Plan, query string) *Explanation {
 			require = in.Deltas
 		}
 		for _, a := range in.NotNumber {
-			e.Requires = append(e.Requires, explainArg(a)+" is no number")
+			e.Requires = append(e.Requires, explainArg(a)+" is not a number")
 		}
 		e.Fallback = "when no row is affected: drains, then runs the statement"
 		switch {
