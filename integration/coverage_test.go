@@ -1,0 +1,147 @@
+package integration
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/integration/twin"
+)
+
+var updateCoverage = flag.Bool("update-coverage", false, "write docs/coverage.md from the corpus")
+
+// TestCoverage plans every statement of the corpus and holds how many run
+// natively against what the project promises. With -update-coverage it writes
+// docs/coverage.md.
+func TestCoverage(t *testing.T) {
+	if *corpusFlag == "" {
+		t.Log("no corpus to judge: neither -corpus nor SLOTSQL_CORPUS names one")
+		return
+	}
+	text, err := os.ReadFile(*corpusFlag)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var apps []application
+	if err := yaml.Unmarshal(text, &apps); err != nil {
+		t.Fatal(err)
+	}
+	c := coverage{classes: map[string]map[string]int{}}
+	for _, app := range apps {
+		config, _ := app.configure(t)
+		p := twin.New(t, twin.Options{Dialect: app.Dialect, Schema: slices.Concat(app.DDL, app.SeedRows), Config: config})
+		for _, s := range app.Statements {
+			e, err := slotsql.Explain(t.Context(), p.Wrapped, s.SQL)
+			if err != nil {
+				t.Fatalf("%s: %v\n%s", app.App, err, s.SQL)
+			}
+			c.add(app, s, e)
+		}
+	}
+	if native, all := c.reads(); float64(native) < 0.97*float64(all) {
+		t.Errorf("%d of %d reads are native, less than 97 %%", native, all)
+	}
+	if slotted, all := c.slotted, c.slottable; float64(slotted) < 0.9*float64(all) {
+		t.Errorf("%d of %d plain increments of one row are slotted, less than 90 %%", slotted, all)
+	}
+	if *updateCoverage {
+		if err := os.WriteFile("../docs/coverage.md", []byte(c.report()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+type coverage struct {
+	classes            map[string]map[string]int // kind -> class -> statements
+	reasons            map[string][]string       // reason -> statements, for drains and refusals
+	base               map[string]int            // reason -> increments that run on the base table
+	slotted, slottable int
+}
+
+func (c *coverage) add(app application, s statement, e *slotsql.Explanation) {
+	if c.classes[s.Kind] == nil {
+		c.classes[s.Kind] = map[string]int{}
+	}
+	c.classes[s.Kind][e.Class]++
+	if c.reasons == nil {
+		c.reasons, c.base = map[string][]string{}, map[string]int{}
+	}
+	// One heading for all counters, and for all places of a syntax error.
+	for _, prefix := range []string{"the statement sets counter", "the parser rejects the text", "the value given for column"} {
+		if strings.HasPrefix(e.Reason, prefix) {
+			e.Reason = prefix
+		}
+	}
+	switch e.Class {
+	case "drain", "refused":
+		line := strings.Join(strings.Fields(s.SQL), " ")
+		if len(line) > 150 {
+			line = line[:150] + " ..."
+		}
+		c.reasons[e.Reason] = append(c.reasons[e.Reason], fmt.Sprintf("%s, %s: `%s`", app.App, s.Kind, strings.ReplaceAll(line, "`", "")))
+	case "additive-base":
+		if e.Reason != "" {
+			c.base[e.Reason]++
+		}
+	}
+	// What a slotted upsert can take: one row by a key, counters alone.
+	has := func(tags ...string) bool {
+		return slices.ContainsFunc(tags, func(x string) bool { return slices.Contains(s.Tags, x) })
+	}
+	if (s.Kind == "increment" || s.Kind == "decrement") && has("k1") && !has("mc", "bw", "cl", "ret", "up", "sj", "mr", "val", "nokey", "case", "save", "trap") {
+		c.slottable++
+		if e.Class == "additive" {
+			c.slotted++
+		}
+	}
+}
+
+func (c *coverage) reads() (native, all int) {
+	for class, n := range c.classes["read"] {
+		all += n
+		if class != "drain" && class != "refused" {
+			native += n
+		}
+	}
+	return native, all
+}
+
+func (c *coverage) report() string {
+	var b strings.Builder
+	b.WriteString("# Coverage\n\nWhat becomes of the statements that real applications send against counter columns. Written by\n" +
+		"`go test ./integration -run TestCoverage -corpus FILE -update-coverage`; the test fails when less than 97 % of the reads are\nnative, or less than 90 % of the plain increments of one row are slotted.\n\n")
+	classes := []string{"pass-through", "read", "additive", "upsert", "additive-base", "multi", "drain", "refused"}
+	b.WriteString("| kind | " + strings.Join(classes, " | ") + " |\n|---" + strings.Repeat("|---", len(classes)) + "|\n")
+	for _, kind := range slices.Sorted(maps.Keys(c.classes)) {
+		b.WriteString("| " + kind)
+		for _, class := range classes {
+			n := ""
+			if v := c.classes[kind][class]; v > 0 {
+				n = fmt.Sprint(v)
+			}
+			b.WriteString(" | " + n)
+		}
+		b.WriteString(" |\n")
+	}
+	native, all := c.reads()
+	fmt.Fprintf(&b, "\n- reads that need no drain: %d of %d\n- plain increments and decrements of one row by a key that are slotted: %d of %d\n", native, all, c.slotted, c.slottable)
+	b.WriteString("\n## Increments that run on the base table as they are\n\nRight, and as contended as plain.\n\n| why | statements |\n|---|---|\n")
+	for _, why := range slices.Sorted(maps.Keys(c.base)) {
+		fmt.Fprintf(&b, "| %s | %d |\n", why, c.base[why])
+	}
+	b.WriteString("\n## Statements that drain, by reason\n")
+	for _, why := range slices.Sorted(maps.Keys(c.reasons)) {
+		b.WriteString("\n### " + why + "\n\n")
+		for _, s := range c.reasons[why] {
+			b.WriteString("- " + s + "\n")
+		}
+	}
+	return b.String()
+}
