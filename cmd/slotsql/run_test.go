@@ -1,0 +1,244 @@
+package main
+
+import (
+	"bytes"
+	"database/sql"
+	"encoding/json"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/slotsql/slotsql/integration/server"
+)
+
+// command runs one command line in this process.
+func command(t testing.TB, stdin string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = run(t.Context(), args, strings.NewReader(stdin), &out, &errs)
+	return out.String(), errs.String(), code
+}
+
+func write(t testing.TB, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+const config = "testdata/slotsql.yaml"
+
+func TestOffline(t *testing.T) {
+	t.Setenv("SLOTSQL_CONFIG", "")
+	offline := func(driver string, args ...string) []string {
+		return append(args, "--driver", driver, "--schema", "testdata/schema.sql", "--config", config)
+	}
+	for _, c := range []struct {
+		name   string
+		stdin  string
+		args   []string
+		code   int
+		stdout string // its beginning, or all when it ends with a line end
+		stderr string // all; a beginning when it ends with ...
+	}{
+		{"version", "", []string{"version"}, 0, "slotsql ", ""},
+		{"no command", "", nil, 2, "Explain statements, create and check slot tables\n\nUsage:", ""},
+		{"help", "", []string{"explain", "--help"}, 0, "Say what becomes of a statement: its class,", ""},
+		{"completion", "", []string{"completion", "bash"}, 0, "# bash completion", ""},
+		{"driver completion", "", []string{"__complete", "check", "--driver", ""}, 0, "mysql\npostgres\nsqlite\n:4\n", "..."},
+		{"unknown command", "", []string{"frobnicate"}, 2, "", "slotsql: unknown command \"frobnicate\" for \"slotsql\"\n"},
+		{"unknown flag", "", []string{"check", "--frobnicate"}, 2, "", "slotsql: unknown flag: --frobnicate\n"},
+		{"arguments", "", []string{"check", "all"}, 2, "", "slotsql: unknown command \"all\" for \"slotsql check\"\n"},
+
+		{"mysql", "", offline("mysql", "explain", "SELECT title FROM posts"), 0, "statement: SELECT title FROM posts\nclass:     pass-through\nnote:      counter posts.ratio is not slotted: sums of floating-point numbers depend on their order\n", ""},
+		{"postgres", "", offline("postgres", "explain", "UPDATE posts SET views = views + $1 WHERE id = $2"), 0, "statement: UPDATE posts SET views = views + $1 WHERE id = $2\nclass:     additive\ntables:    posts", ""},
+		{"sqlite", "", offline("sqlite", "explain", "DELETE FROM other"), 0, "statement: DELETE FROM other\nclass:     pass-through\n", ""},
+		{"stdin", "SELECT 1", offline("sqlite", "explain", "-"), 0, "statement: SELECT 1\nclass:     pass-through\n", ""},
+		{"json", "SELECT '<&>'", offline("sqlite", "explain", "-", "--json"), 0, "{\n  \"statement\": \"SELECT '<&>'\",\n  \"class\": \"pass-through\"\n}\n", ""},
+		{"no statement", "", offline("sqlite", "explain"), 2, "", "slotsql: explain takes one statement, in quotes, or - to read it from standard input; got 0 arguments\n"},
+		{"unquoted", "", offline("sqlite", "explain", "SELECT", "1"), 2, "", "slotsql: explain takes one statement, in quotes, or - to read it from standard input; got 2 arguments\n"},
+		{"ddl", "", offline("postgres", "ddl"), 0, "SELECT pg_catalog.pg_advisory_xact_lock(", ""},
+		{"ddl json", "", offline("mysql", "ddl", "--json"), 0, "{\n  \"statements\": [\n    \"CREATE TABLE IF NOT EXISTS `posts_slots` (", ""},
+
+		{"no driver", "", []string{"check", "--dsn", "x"}, 2, "", "slotsql: --driver is missing: mysql, postgres or sqlite\n"},
+		{"unknown driver", "", []string{"check", "--driver", "oracle"}, 2, "", "slotsql: --driver must be mysql, postgres or sqlite, got \"oracle\"\n"},
+		{"no database", "", []string{"migrate", "--driver", "mysql"}, 2, "", "slotsql: --dsn is missing: name the database\n"},
+		{"no tables", "", []string{"ddl", "--driver", "mysql"}, 2, "", "slotsql: --dsn or --schema is missing: name a database or a file of CREATE TABLE statements\n"},
+		{"both", "", offline("mysql", "ddl", "--dsn", "x"), 2, "", "slotsql: --dsn and --schema are both given: leave one out\n"},
+		{"no configuration", "", []string{"check", "--driver", "sqlite", "--dsn", "x"}, 2, "", "slotsql: config: no configuration found: set SLOTSQL_CONFIG..."},
+		{"absent configuration", "", []string{"check", "--driver", "sqlite", "--dsn", "x", "--config", "absent.yaml"}, 2, "", "slotsql: config: open absent.yaml: no such file or directory\n"},
+		{"absent schema", "", []string{"ddl", "--driver", "sqlite", "--schema", "absent.sql", "--config", config}, 2, "", "slotsql: open absent.sql: no such file or directory\n"},
+		{"absent database", "", []string{"migrate", "--driver", "sqlite", "--dsn", "absent.db", "--config", config}, 2, "", "slotsql: stat absent.db: no such file or directory\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			stdout, stderr, code := command(t, c.stdin, c.args...)
+			if code != c.code {
+				t.Errorf("exit code %d, want %d", code, c.code)
+			}
+			if !strings.HasPrefix(stdout, c.stdout) || c.stdout == "" && stdout != "" || strings.HasSuffix(c.stdout, "\n") && stdout != c.stdout {
+				t.Errorf("stdout\n%s\nwant\n%s", stdout, c.stdout)
+			}
+			if beginning, ok := strings.CutSuffix(c.stderr, "..."); ok && !strings.HasPrefix(stderr, beginning) || !ok && stderr != c.stderr {
+				t.Errorf("stderr\n%s\nwant\n%s", stderr, c.stderr)
+			}
+		})
+	}
+}
+
+// Problems of the configuration are told apart from other errors.
+func TestProblems(t *testing.T) {
+	invalid := write(t, "slotsql.yaml", "version: 1\ntables:\n  posts: {counters: {views: }, slots: 0}\n  other: {counters: {}}\n")
+	wrong := write(t, "slotsql.yaml", "version: 1\ntables:\n  posts: {counters: {seen: }}\n  absent: {counters: {n: }}\n")
+	schema := write(t, "schema.sql", "CREATE TABLE other (id INT);\n\nCREATE TABLE posts (id INT,,);\n")
+
+	_, stderr, code := command(t, "", "explain", "SELECT 1", "--driver", "mysql", "--schema", "testdata/schema.sql", "--config", invalid)
+	if code != exitProblems || strings.Count(stderr, "slotsql.yaml:") != 2 {
+		t.Errorf("%d %s", code, stderr)
+	}
+	_, stderr, code = command(t, "", "ddl", "--driver", "mysql", "--schema", "testdata/schema.sql", "--config", wrong)
+	if code != exitProblems || strings.Count(stderr, "slotsql.yaml:") != 2 || !strings.Contains(stderr, `counter "seen" is not a column`) {
+		t.Errorf("%d %s", code, stderr)
+	}
+	_, stderr, code = command(t, "", "ddl", "--driver", "postgres", "--schema", schema, "--config", config)
+	if code != exitError || !strings.HasPrefix(stderr, "slotsql: "+schema+":3: CREATE TABLE posts (id INT,,): ") {
+		t.Errorf("%d %s", code, stderr)
+	}
+	db := filepath.Join(t.TempDir(), "empty.db")
+	if err := os.WriteFile(db, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"check"}, {"check", "--json"}} {
+		stdout, stderr, code := command(t, "", append(args, "--driver", "sqlite", "--dsn", db, "--config", wrong)...)
+		if code != exitProblems || stderr != "" || strings.Count(stdout, "does not exist in the database") != 2 {
+			t.Errorf("%v: %d %s %s", args, code, stdout, stderr)
+		}
+		if len(args) > 1 {
+			var r report
+			if err := json.Unmarshal([]byte(stdout), &r); err != nil || len(r.Problems) != 2 || r.Problems[0].Line != 3 || r.Problems[0].Path != "tables.posts" || r.Tables == nil {
+				t.Errorf("%+v %v", r, err)
+			}
+		}
+	}
+}
+
+// From an application's database to a wrapped one.
+func TestDatabase(t *testing.T) {
+	for _, e := range []struct {
+		driver, parent string
+		dsn            func(testing.TB) string
+	}{{"mysql", "mysql", server.MariaDB}, {"postgres", "pgx", server.Postgres}, {"sqlite", "sqlite", server.SQLite}} {
+		t.Run(e.driver, func(t *testing.T) {
+			t.Parallel()
+			dsn := e.dsn(t)
+			db, err := sql.Open(e.parent, dsn)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer db.Close()
+			schema, err := os.ReadFile("testdata/schema.sql")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := db.ExecContext(t.Context(), string(schema)); err != nil {
+				t.Fatal(err)
+			}
+			with := func(args ...string) []string {
+				return append(args, "--driver", e.driver, "--dsn", dsn, "--config", config)
+			}
+			expect := func(code int, stdout, stderr string, args ...string) string {
+				t.Helper()
+				out, errs, got := command(t, "", with(args...)...)
+				if got != code || !strings.HasPrefix(out, stdout) || errs != stderr {
+					t.Errorf("%v: exit code %d, want %d\nstdout\n%s\nwant\n%s\nstderr\n%s\nwant\n%s", args, got, code, out, stdout, errs, stderr)
+				}
+				return out
+			}
+			const missing = config + `:3: table "posts": slot table "posts_slots" is missing: run ` + "`slotsql migrate --driver DRIVER --dsn DSN --config FILE`, or set auto_migrate: true\n"
+			expect(1, missing, "", "check")
+			before := expect(0, "statement: UPDATE posts SET views = views + 1 WHERE id = 1\nclass:     additive\n", "", "explain", "UPDATE posts SET views = views + 1 WHERE id = 1")
+			ddl := expect(0, "", "", "ddl")
+			if !strings.Contains(ddl, "posts_slots") {
+				t.Errorf("ddl: %s", ddl)
+			}
+			expect(1, missing, "", "check") // nothing has created it
+
+			var wait sync.WaitGroup
+			for range 4 { // as when a fleet is deployed
+				wait.Go(func() {
+					if _, errs, code := command(t, "", with("migrate")...); code != 0 {
+						t.Errorf("migrate: %d %s", code, errs)
+					}
+				})
+			}
+			wait.Wait()
+			if out := expect(0, "", "", "migrate"); out != "all slot tables are there\n" {
+				t.Errorf("migrate: %s", out)
+			}
+			const ok = "posts: key [id], 64 slots in posts_slots\n  views: slotted\n  ratio: not slotted: sums of floating-point numbers depend on their order\nno problems\n"
+			if out := expect(0, "", "", "check"); out != ok {
+				t.Errorf("check: %s", out)
+			}
+			if after := expect(0, "", "", "explain", "UPDATE posts SET views = views + 1 WHERE id = 1"); after != before {
+				t.Errorf("explain changes\n%s\n%s", before, after)
+			}
+			for _, args := range [][]string{{"check", "--json"}, {"migrate", "--json"}, {"ddl", "--json"}, {"explain", "SELECT views FROM posts", "--json"}} {
+				if out := expect(0, "{\n", "", args...); !json.Valid([]byte(out)) {
+					t.Errorf("%v: no JSON: %s", args, out)
+				}
+			}
+		})
+	}
+}
+
+func TestMigrateReports(t *testing.T) {
+	dsn := server.SQLite(t)
+	db, err := sql.Open("sqlite", dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(t.Context(), "CREATE TABLE posts (id INT NOT NULL PRIMARY KEY, views INT, ratio REAL)"); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"migrate", "--driver", "sqlite", "--dsn", dsn, "--config", config}
+	if out, errs, code := command(t, "", args...); out != "created posts_slots\n" || errs != "" || code != 0 {
+		t.Errorf("%d %s %s", code, out, errs)
+	}
+	if _, err := db.ExecContext(t.Context(), "DROP TABLE posts_slots; CREATE TABLE posts_slots (x INT)"); err != nil {
+		t.Fatal(err)
+	}
+	if out, errs, code := command(t, "", args...); out != "" || !strings.Contains(errs, `slot table "posts_slots" has no column "id"`) || code != 1 {
+		t.Errorf("%d %s %s", code, out, errs)
+	}
+}
+
+func TestRedact(t *testing.T) {
+	for _, c := range []struct{ driver, dsn, secret string }{
+		{"mysql", "root:s3cr:et@x@tcp(127.0.0.1:1)/app", "s3cr:et@x"},
+		{"mysql", "root:s3cret@tcp(127.0.0.1:1/app", "s3cret"},
+		{"postgres", "postgres://u:s3cr%40et@127.0.0.1:1/app?connect_timeout=1", "s3cr%40et"},
+		{"postgres", "postgres://u:s3cr et@127.0.0.1:1/app", "s3cr et"},
+		{"postgres", "host=127.0.0.1 port=1 user=u password='s3cr et' dbname=app", "s3cr et"},
+		{"postgres", "host=127.0.0.1 port=x user=u password=s3cret", "s3cret"},
+		{"sqlite", "file:absent.db?_pragma_key=s3cret", "s3cret"},
+		{"none", "root:s3cret@tcp(x)/y", "s3cret"},
+	} {
+		for _, text := range []string{c.secret, c.dsn, url.QueryEscape(c.secret)} {
+			if got := redact("cannot open "+text+": no", c.driver, c.dsn); strings.Contains(got, "s3cr") {
+				t.Errorf("%s: %s", c.dsn, got)
+			}
+		}
+		_, stderr, code := command(t, "", "check", "--driver", c.driver, "--dsn", c.dsn, "--config", config)
+		if code != exitError || stderr == "" || strings.Contains(stderr, "s3cr") {
+			t.Errorf("%s: %d %s", c.dsn, code, stderr)
+		}
+	}
+	if got := redact("as it is", "mysql", ""); got != "as it is" {
+		t.Error(got)
+	}
+}
