@@ -163,7 +163,9 @@ func (d delta) fits(c *Column) (ok, zero, negative bool) {
 		s = s[1:]
 	}
 	whole, frac, _ := strings.Cut(s, ".")
-	frac = strings.TrimRight(frac, "0")
+	if c.Numeric != Decimal || c.Precision > 0 { // PostgreSQL's plain numeric keeps them: 6 + 10.00 is 16.00
+		frac = strings.TrimRight(frac, "0")
+	}
 	whole = strings.TrimLeft(whole, "0")
 	if len(frac) > scale || len(whole) > 18 {
 		return false, false, negative
