@@ -48,6 +48,13 @@ func (d *Dialect) Parse(text string) (st *rewrite.Statement, err error) {
 			st, err = nil, fmt.Errorf("parser failed: %v", r)
 		}
 	}()
+	if i := returning(text, toks); i > 0 {
+		return d.parseReturning(text, toks, i)
+	}
+	return parseTokens(text, toks)
+}
+
+func parseTokens(text string, toks []rewrite.Token) (*rewrite.Statement, error) {
 	p := parsers.Get().(*parser.Parser)
 	nodes, _, err := p.ParseSQL(text)
 	if err != nil {

@@ -1,0 +1,69 @@
+package mysql
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// MariaDB's INSERT, REPLACE and DELETE take RETURNING, which the parser does
+// not know. The clause is the last one of its statement and a select list, so
+// it is cut off and read as one.
+
+// returning finds the RETURNING of a statement that may have one, or 0.
+func returning(text string, toks []rewrite.Token) int {
+	word := func(i int) string {
+		if toks[i].Kind != rewrite.Word {
+			return ""
+		}
+		return strings.ToUpper(text[toks[i].Start:toks[i].End])
+	}
+	if len(toks) == 0 {
+		return 0
+	}
+	switch word(0) {
+	case "INSERT", "REPLACE", "DELETE":
+	default:
+		return 0
+	}
+	depth, found := 0, 0
+	for i, t := range toks {
+		switch {
+		case t.Kind == rewrite.Operator && text[t.Start] == '(':
+			depth++
+		case t.Kind == rewrite.Operator && text[t.Start] == ')':
+			depth--
+		case depth == 0 && word(i) == "RETURNING":
+			found = i
+		}
+	}
+	return found
+}
+
+// parseReturning reads a statement in two parts, each at its own place in a
+// text of blanks, so that all offsets are the original text's.
+func (d *Dialect) parseReturning(text string, toks []rewrite.Token, i int) (*rewrite.Statement, error) {
+	at := toks[i]
+	st, err := parseTokens(text[:at.Start], toks[:i])
+	if err != nil {
+		return nil, err
+	}
+	list := strings.Repeat(" ", at.Start) + "SELECT" + strings.Repeat(" ", at.End-at.Start-len("SELECT")) + text[at.End:]
+	listToks, err := lex(list)
+	if err != nil {
+		return nil, err
+	}
+	sel, err := parseTokens(list, listToks)
+	switch {
+	case err != nil:
+		return nil, err
+	case sel.Opaque != "":
+		st.Opaque = sel.Opaque
+	case sel.Select == nil || len(sel.Select.From) > 0 || len(sel.Select.Items) == 0 || len(st.Returning) > 0:
+		return nil, fmt.Errorf("RETURNING is not followed by a select list")
+	default:
+		st.Returning = sel.Select.Items
+	}
+	return st, nil
+}
