@@ -25,6 +25,7 @@ func (r *run) value(a rewrite.Arg) (driver.NamedValue, bool) {
 				return v, true
 			}
 		}
+		return driver.NamedValue{}, false
 	}
 	if a.Index < 0 || a.Index >= len(r.call.args) {
 		return driver.NamedValue{}, false
@@ -38,7 +39,7 @@ func (r *run) bind(args []rewrite.Arg) ([]driver.NamedValue, error) {
 	for i, a := range args {
 		v, ok := r.value(a)
 		if !ok {
-			return nil, fmt.Errorf("slotsql: the statement has a placeholder %s without an argument", placeholderName(a))
+			return nil, fmt.Errorf("%w: %s", errNoArgument, placeholderName(a))
 		}
 		if a.Plus != nil {
 			if v.Value, ok = r.added(v.Value, *a.Plus); !ok {
@@ -83,7 +84,35 @@ func (r *run) textCall() (call, error) {
 		return r.call, nil
 	}
 	args, err := r.bind(r.plan.TextArgs)
+	if errors.Is(err, errNoArgument) {
+		return r.call, nil // the parent has its own word for that
+	}
+	if extra := r.plan.Inputs; extra < len(r.call.args) {
+		args = append(args, r.call.args[extra:]...)
+		for i := range args {
+			args[i].Ordinal = i + 1
+		}
+	}
 	return call{args: args, options: r.call.options}, err
+}
+
+var errNoArgument = errors.New("slotsql: the statement has a placeholder without an argument")
+
+// complete says that every placeholder of the drain has its argument. A text
+// that lacks one cannot run, so it needs no drain either.
+func (r *run) complete() bool {
+	for _, d := range r.plan.Drains {
+		for _, list := range [][]rewrite.Bound{d.Lock, d.Fold} {
+			for _, b := range list {
+				for _, a := range b.Args {
+					if _, ok := r.value(a); !ok {
+						return false
+					}
+				}
+			}
+		}
+	}
+	return true
 }
 
 func placeholderName(a rewrite.Arg) string {
@@ -97,6 +126,9 @@ func placeholderName(a rewrite.Arg) string {
 // when an argument does not fit it.
 func (r *run) bindIncrement() (out []driver.NamedValue, ok bool) {
 	inc := r.plan.Increment
+	if len(r.call.args) > r.plan.Inputs {
+		return nil, false // for the parent to refuse
+	}
 	for _, a := range inc.NotNumber {
 		v, ok := r.value(a)
 		if !ok || isNumber(v.Value) {

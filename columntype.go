@@ -8,6 +8,7 @@ import (
 
 // columnType is what the parent reports of a result column.
 type columnType struct {
+	column           string
 	name             string
 	scan             reflect.Type
 	length           int64
@@ -36,9 +37,11 @@ func typeOf(rows driver.Rows, i int) columnType {
 }
 
 func typesOf(rows driver.Rows) []columnType {
-	out := make([]columnType, len(rows.Columns()))
+	columns := rows.Columns()
+	out := make([]columnType, len(columns))
 	for i := range out {
 		out[i] = typeOf(rows, i)
+		out[i].column = columns[i]
 	}
 	return out
 }
@@ -75,11 +78,16 @@ func (t columnTypes) ColumnTypeScanType(i int) reflect.Type { return t[i].scan }
 type typedRows struct {
 	columnTypes
 	driver.Rows
-	narrow []bool // columns whose plain type fits int64, though it is unsigned
+	columns []string
+	narrow  []bool // columns whose plain type fits int64, though it is unsigned
 }
 
 // Unwrap returns the parent's rows.
 func (r *typedRows) Unwrap() driver.Rows { return r.Rows }
+
+// Columns implements driver.Rows. The parent may put a table's name before a
+// column's, which an expression has not.
+func (r *typedRows) Columns() []string { return r.columns }
 
 // Next implements driver.Rows.
 func (r *typedRows) Next(dest []driver.Value) error {
@@ -126,11 +134,11 @@ func (r *run) typed(rows driver.Rows, types []columnType) driver.Rows {
 	if len(types) != len(rows.Columns()) {
 		return rows
 	}
-	narrow := make([]bool, len(types))
+	columns, narrow := make([]string, len(types)), make([]bool, len(types))
 	for i, t := range types {
-		narrow[i] = narrowTypes[t.name]
+		columns[i], narrow[i] = t.column, narrowTypes[t.name]
 	}
-	return &typedRows{types, rows, narrow}
+	return &typedRows{types, rows, columns, narrow}
 }
 
 // narrowTypes are the unsigned types that go-sql-driver/mysql gives as int64.

@@ -47,9 +47,12 @@ type run struct {
 	plan *plan
 	via  via
 	call call
+	// apart says that the text is of several statements that stand or fail
+	// each by itself: the ones before an error stay.
+	apart bool
 }
 
-func (c *conn) run(p *plan, v via, a call) *run { return &run{c, p, v, a} }
+func (c *conn) run(p *plan, v via, a call) *run { return &run{conn: c, plan: p, via: v, call: a} }
 
 func (r *run) exec(ctx context.Context) (driver.Result, error) {
 	res, err := r.execOnce(ctx)
@@ -194,6 +197,9 @@ func (r *run) fallback(ctx context.Context) (driver.Result, error) {
 }
 
 func (r *run) execDrained(ctx context.Context) (res driver.Result, err error) {
+	if !r.complete() {
+		return r.execText(ctx)
+	}
 	err = r.conn.inTx(ctx, func() error {
 		if err := r.drain(ctx); err != nil {
 			return err
@@ -213,6 +219,9 @@ func (r *run) execDrained(ctx context.Context) (res driver.Result, err error) {
 // rows. Where the transaction may be the application's own, the rows are read
 // at once: the application may go on while they are open.
 func (r *run) queryDrained(ctx context.Context) (driver.Rows, error) {
+	if !r.complete() {
+		return r.queryText(ctx)
+	}
 	end, err := r.conn.begin(ctx)
 	if err != nil {
 		return nil, err
@@ -220,15 +229,21 @@ func (r *run) queryDrained(ctx context.Context) (driver.Rows, error) {
 	if err := r.drain(ctx); err != nil {
 		return nil, end(err)
 	}
-	rows, err := r.queryText(ctx)
-	if err != nil {
-		return nil, end(err)
-	}
 	finish := func(err error) error {
 		if err == nil {
 			err = r.steps(ctx, r.plan.After)
 		}
+		if err != nil && r.apart && settled(err) == err {
+			if cerr := end(nil); cerr != nil {
+				return cerr
+			}
+			return err
+		}
 		return end(err)
+	}
+	rows, err := r.queryText(ctx)
+	if err != nil {
+		return nil, finish(err)
 	}
 	if r.conn.shared.dialect.Drain().Nested {
 		return bufferRows(rows, finish)

@@ -87,7 +87,9 @@ func (r *run) queryMulti(ctx context.Context) (driver.Rows, error) {
 			}
 		}
 	}
-	return (&run{r.conn, &plan{Plan: whole}, r.via, r.call}).queryDrained(ctx)
+	one := r.conn.run(&plan{Plan: whole}, r.via, r.call)
+	one.apart = !r.conn.shared.dialect.Traits().MultiIsTx
+	return one.queryDrained(ctx)
 }
 
 // multiResult is the result of several statements: as a whole that of the

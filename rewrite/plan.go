@@ -41,8 +41,7 @@ type Plan struct {
 	// one. It takes the original arguments, or TextArgs where that is set.
 	Text     string
 	TextArgs []Arg
-	// Inputs is the number of arguments of the original text, where TextArgs
-	// is set.
+	// Inputs is the number of arguments that the original text takes.
 	Inputs int
 
 	// Increment is the slotted upsert of Additive and Upsert.

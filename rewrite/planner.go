@@ -58,6 +58,11 @@ func (pl *Planner) Mentions(text string) bool {
 			return true
 		}
 	}
+	for _, v := range pl.views() {
+		if containsFold(text, Spelled(v.Name)) {
+			return true
+		}
+	}
 	return EscapedNames(pl.Dialect.Lexis(), text)
 }
 
@@ -103,6 +108,7 @@ func (pl *Planner) single(text string, tokens []Token, spans []Span) (*Plan, err
 	}
 	plan.Effects |= effects(text, tokens)
 	plan.Touched = p.mentioned()
+	plan.Inputs = p.src.inputs()
 	return plan, nil
 }
 
@@ -176,6 +182,12 @@ func (p *planning) plan() *Plan {
 	case src.exec:
 		return p.drainAll(mentioned, "the text holds an executable comment")
 	}
+	if _, view := p.viewed(); view != "" && !p.sessionOnly() {
+		if pl := p.hidden(mentioned); pl != nil {
+			return pl
+		}
+		return p.drainAll(mentioned, "view "+view+" reads a counter table")
+	}
 	st, err := p.d.Parse(src.text)
 	if err != nil {
 		if pl := p.hidden(mentioned); pl != nil {
@@ -232,7 +244,33 @@ func (p *planning) mentioned() []*Table {
 			out = append(out, t)
 		}
 	}
+	viewed, _ := p.viewed()
+	for _, t := range viewed {
+		if !has(out, t) {
+			out = append(out, t)
+		}
+	}
 	return out
+}
+
+func has(tables []*Table, t *Table) bool {
+	for _, x := range tables {
+		if x == t {
+			return true
+		}
+	}
+	return false
+}
+
+// sessionOnly says that the statement is one that reads no table: a
+// transaction or a savepoint may be named like a view.
+func (p *planning) sessionOnly() bool {
+	for _, w := range []string{"SAVEPOINT", "RELEASE", "ROLLBACK", "COMMIT", "BEGIN", "SET", "USE"} {
+		if p.src.is(0, w) {
+			return true
+		}
+	}
+	return false
 }
 
 func (p *planning) tokenNames(tok Token, name string) bool {

@@ -59,7 +59,7 @@ func (p *planning) planSelect(st *Statement) *Plan {
 		}
 	}
 	if ok {
-		plan.Text, plan.TextArgs, plan.Inputs, plan.Reason = b.SQL, b.Args, len(p.src.params), why
+		plan.Text, plan.TextArgs, plan.Reason = b.SQL, b.Args, why
 		if plan.TextArgs == nil {
 			plan.TextArgs = []Arg{}
 		}
@@ -401,15 +401,14 @@ func (b *blockReader) star(it Item) error {
 	return nil
 }
 
-// qualifier writes the name by which a source's columns are referred to.
+// qualifier writes the name by which a source's columns are referred to. It is
+// always quoted: whether it was matters to no engine once its letter case is
+// what the dialect makes of it, and an alias may be a reserved word.
 func (p *planning) qualifier(b *binding) string {
 	if b.source.Alias == nil && b.table != nil {
 		return p.d.Quote(b.table.Name)
 	}
-	if b.label.Quoted {
-		return p.d.Quote(b.label.Name)
-	}
-	return b.label.Name
+	return p.d.Quote(b.label.Name)
 }
 
 // readsBase says whether a table's counters are read as they stand in the base

@@ -76,6 +76,15 @@ func (s *source) paramAt(sp Span) (Arg, bool) {
 	return Arg{}, false
 }
 
+// inputs is the number of arguments that the statement takes.
+func (s *source) inputs() int {
+	n := 0
+	for _, p := range s.params {
+		n = max(n, p.arg.Index+1)
+	}
+	return n
+}
+
 // is says whether token i is the given unquoted word or operator.
 func (s *source) is(i int, word string) bool {
 	if i < 0 || i >= len(s.tokens) {
