@@ -193,6 +193,7 @@ func parseSchema(text string) (node ast.StmtNode, err error) {
 		}
 	}()
 	p := parsers.Get().(*parser.Parser)
+	text, stands := knownCollations(text)
 	nodes, _, err := p.ParseSQL(text)
 	if err == nil && len(nodes) != 1 {
 		err = fmt.Errorf("want one statement, got %d", len(nodes))
@@ -201,6 +202,7 @@ func parseSchema(text string) (node ast.StmtNode, err error) {
 		node = nodes[0]
 	}
 	parsers.Put(p)
+	restoreCollations(node, stands)
 	return node, err
 }
 

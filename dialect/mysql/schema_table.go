@@ -46,7 +46,7 @@ func (t *schemaTable) options(list []*ast.TableOption) {
 			t.charset, t.collation = canonical(o.StrValue), ""
 		case ast.TableOptionCollate:
 			t.collation = canonical(o.StrValue)
-			t.charset, _, _ = strings.Cut(t.collation, "_")
+			t.charset, t.collation = ofCharset(t.charset, t.collation)
 		}
 	}
 }
@@ -61,6 +61,18 @@ func canonical(name string) string {
 		return "utf8mb3_" + rest
 	}
 	return name
+}
+
+// ofCharset completes a collation and its character set by each other.
+func ofCharset(charset, collation string) (string, string) {
+	if strings.HasPrefix(collation, "uca1400_") {
+		if charset == "" {
+			return "", collation
+		}
+		return charset, charset + "_" + collation
+	}
+	charset, _, _ = strings.Cut(collation, "_")
+	return charset, collation
 }
 
 func (t *schemaTable) named(column string) int {
@@ -156,8 +168,9 @@ func (t *schemaTable) describe(c *rewrite.Column, ft *types.FieldType, collation
 	switch {
 	case collation != "":
 		if charset == "" {
-			charset, _, _ = strings.Cut(collation, "_")
+			charset = t.charset
 		}
+		charset, collation = ofCharset(charset, collation)
 	case charset == "" && t.charset != "":
 		charset, collation = t.charset, t.collation
 	}

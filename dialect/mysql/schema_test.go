@@ -23,6 +23,7 @@ func TestParseSchema(t *testing.T) {
 		{"defaults", "CREATE TABLE t (a INT DEFAULT NULL, b INT DEFAULT 1, c INT NOT NULL, d VARCHAR(3) DEFAULT '', e DATETIME DEFAULT CURRENT_TIMESTAMP, f INT DEFAULT (1 + 1), g TIMESTAMP NULL DEFAULT NULL, h TIMESTAMP, i INT NOT NULL PRIMARY KEY AUTO_INCREMENT)"},
 		{"charsets", "CREATE TABLE t (a VARCHAR(5), b VARCHAR(5) COLLATE latin1_bin, c VARCHAR(5) CHARACTER SET ascii, d TEXT CHARACTER SET utf8 COLLATE utf8_bin, e INT) DEFAULT CHARSET=latin1 COLLATE=latin1_general_ci"},
 		{"table collation", "CREATE TABLE t (a VARCHAR(5), b CHAR(5) BINARY) COLLATE=utf8mb4_unicode_ci"},
+		{"MariaDB's collations", "CREATE TABLE t (a VARCHAR(5), b VARCHAR(5) COLLATE 'utf8mb4_uca1400_as_ci', c CHAR(9) CHARACTER SET utf8mb3 COLLATE uca1400_ai_ci DEFAULT 'uca1400_x') DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_uca1400_ai_ci; CREATE TABLE u (a TEXT) CHARSET utf8mb4 COLLATE uca1400_ai_ci"},
 		{"keys", "CREATE TABLE t (a INT UNIQUE, B INT UNIQUE KEY, c INT, UNIQUE (a), UNIQUE (b, c), KEY (c), UNIQUE INDEX (c), UNIQUE Zz (C, a), UNIQUE aa (c, b)); CREATE UNIQUE INDEX m ON t (a, b, c); CREATE INDEX n ON t (a)"},
 		{"composite", "CREATE TABLE t (a INT, b VARCHAR(9) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin, c INT, PRIMARY KEY (b, a))"},
 		{"no key", "CREATE TABLE `o``dd name` (`a b` INT, `c;d` BIGINT)"},
