@@ -231,6 +231,11 @@ func (c *conn) plan(ctx context.Context, query string) (*plan, error) {
 	if c.broken {
 		return nil, errBroken
 	}
+	if c.shared.viewDDL.Load() && c.schema != nil && c.schema.stale() {
+		// A view may have come to be over a counter table, and its name is yet
+		// unknown. In a transaction that has failed nothing can be read, nor run.
+		_ = c.refresh(ctx)
+	}
 	if p := c.shared.untouched.get(query); p != nil {
 		return p, nil
 	}
@@ -306,6 +311,9 @@ func (c *conn) changed(text string) {
 	c.temp = c.temp || rewrite.ContainsFold(text, "temp")
 	if !ofTemporary(c.shared.dialect.Lexis(), text) {
 		c.altered = true
+		if rewrite.ContainsFold(text, "view") {
+			c.shared.viewDDL.Store(true)
+		}
 		c.shared.expire()
 	}
 	if c.committed() {

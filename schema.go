@@ -17,6 +17,7 @@ type schema struct {
 	plain    []plainCounter
 	planner  rewrite.Planner
 	plans    planCache
+	views    []rewrite.View
 	changes  int64 // shared.changes before the facts were read
 
 	mu    sync.RWMutex
@@ -122,7 +123,7 @@ func (sc *schema) add(ctx context.Context, ss *session, t *rewrite.Table) error 
 		}
 	}
 	sc.adopt(t)
-	return nil
+	return sc.learnViews(ctx, ss, t)
 }
 
 // unslotted returns the counters that cannot be slotted.

@@ -20,7 +20,9 @@ type shared struct {
 	tables  []TableConfig
 	folded  []string // lower-case names of the configured tables
 
-	untouched planCache // texts that name no configured table
+	untouched planCache                // texts that name no configured table
+	viewDDL   atomic.Bool              // some text has created or changed a view
+	viewNames atomic.Pointer[[]string] // of views over configured tables, lower-case
 	patience  time.Duration
 
 	changes atomic.Int64 // of the schema, as far as noticed
@@ -68,6 +70,13 @@ func (s *shared) mentions(text string) bool {
 	for _, name := range s.folded {
 		if rewrite.ContainsFold(text, name) {
 			return true
+		}
+	}
+	if views := s.viewNames.Load(); views != nil {
+		for _, name := range *views {
+			if rewrite.ContainsFold(text, name) {
+				return true
+			}
 		}
 	}
 	return rewrite.EscapedNames(s.dialect.Lexis(), text)

@@ -1,0 +1,62 @@
+package slotsql
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// A view over a counter table reads base values inside the database, where no
+// text of ours reaches. Its name therefore counts as a mention of the tables
+// that it reads, and a statement that names it is drained for. A view that
+// another program creates while connections are open is known at the next
+// change of the schema that they see.
+
+// learnViews takes the views over a counter table into the facts.
+func (sc *schema) learnViews(ctx context.Context, ss *session, t *rewrite.Table) error {
+	d, ok := sc.shared.dialect.(dialect.Viewer)
+	if !ok || len(t.Counter.Counters) == 0 {
+		return nil
+	}
+	names, err := d.Views(ctx, ss, t)
+	if err != nil {
+		return err
+	}
+	sc.mu.Lock()
+	for _, name := range names {
+		sc.views = append(sc.views, rewrite.View{Name: name, Tables: []*rewrite.Table{t}})
+	}
+	sc.mu.Unlock()
+	sc.shared.viewed(names)
+	return nil
+}
+
+// Views tells the planner of the views over counter tables.
+func (sc *schema) Views() []rewrite.View {
+	sc.mu.RLock()
+	defer sc.mu.RUnlock()
+	return sc.views
+}
+
+// viewed adds names to those by which a text may concern a counter table.
+func (s *shared) viewed(names []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []string
+	if p := s.viewNames.Load(); p != nil {
+		all = slices.Clone(*p)
+	}
+	before := len(all)
+	for _, name := range names {
+		if name = strings.ToLower(rewrite.Spelled(name)); !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	if len(all) > before {
+		s.viewNames.Store(&all)
+		s.untouched.clear()
+	}
+}
