@@ -37,9 +37,16 @@ func (r *run) value(a rewrite.Arg) (driver.NamedValue, bool) {
 func (r *run) bind(args []rewrite.Arg) ([]driver.NamedValue, error) {
 	out := make([]driver.NamedValue, len(args))
 	for i, a := range args {
+		if a.Slot {
+			out[i] = driver.NamedValue{Ordinal: i + 1, Value: r.conn.slotOf(r.plan.Increment.Table)}
+			continue
+		}
 		v, ok := r.value(a)
 		if !ok {
 			return nil, fmt.Errorf("%w: %s", errNoArgument, placeholderName(a))
+		}
+		if a.Negate {
+			v.Value = negated(v.Value)
 		}
 		if a.Plus != nil {
 			if v.Value, ok = r.added(v.Value, *a.Plus); !ok {
@@ -122,46 +129,31 @@ func placeholderName(a rewrite.Arg) string {
 	return fmt.Sprint(a.Index + 1)
 }
 
-// bindIncrement makes the argument list of the slotted upsert; ok is false
-// when an argument does not fit it.
-func (r *run) bindIncrement() (out []driver.NamedValue, ok bool) {
+// incrementFits says that the arguments are such that the increment may be
+// slotted.
+func (r *run) incrementFits() bool {
 	inc := r.plan.Increment
 	if len(r.call.args) > r.plan.Inputs {
-		return nil, false // for the parent to refuse
+		return false // for the parent to refuse
 	}
 	for _, a := range inc.NotNumber {
 		v, ok := r.value(a)
 		if !ok || isNumber(v.Value) {
-			return nil, false
+			return false
 		}
 	}
 	for _, g := range inc.Given {
 		v, ok := r.value(g.Arg)
 		if !ok || !taken(g, v.Value) {
-			return nil, false
+			return false
 		}
 	}
-	if !r.fits(inc.Deltas, inc.NonZero) {
-		return nil, false
-	}
-	slots := inc.Table.Counter.Slots
-	out = make([]driver.NamedValue, len(inc.Args))
-	for i, a := range inc.Args {
-		out[i].Ordinal = i + 1
-		if a.Slot {
-			out[i].Value = int64((r.conn.shared.slotBase + r.conn.slot) % slots)
-			continue
-		}
-		v, ok := r.value(a)
-		if !ok {
-			return nil, false
-		}
-		out[i].Value = v.Value
-		if a.Negate {
-			out[i].Value = negated(v.Value)
+	for _, a := range inc.Args {
+		if _, ok := r.value(a); !ok && !a.Slot {
+			return false
 		}
 	}
-	return out, true
+	return r.fits(inc.Deltas, inc.NonZero)
 }
 
 // fits holds bound deltas against what the plan demands of them. At least one

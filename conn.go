@@ -24,11 +24,13 @@ var (
 // conn is one wrapped connection. Like every driver.Conn it is used by one
 // goroutine at a time.
 type conn struct {
-	shared  *shared
-	parent  driver.Conn
-	session session
-	engine  engine
-	slot    int
+	shared   *shared
+	parent   driver.Conn
+	session  session
+	engine   engine
+	slot     int
+	slots    slotMemory
+	prepared preparedTexts
 
 	schema  *schema // facts of the session's namespace; nil until they are needed
 	moved   bool    // the namespace may have changed since schema was set
@@ -77,6 +79,7 @@ func (c *conn) Close() error {
 	if !c.closed {
 		c.closed = true
 		c.shared.freeSlot(c.slot)
+		c.prepared.close()
 	}
 	return c.parent.Close()
 }

@@ -23,7 +23,7 @@ type call struct {
 type via interface {
 	execText(ctx context.Context, p *rewrite.Plan, c call) (driver.Result, error)
 	queryText(ctx context.Context, p *rewrite.Plan, c call) (driver.Rows, error)
-	increment(ctx context.Context, p *rewrite.Plan, args []driver.NamedValue) (driver.Result, error)
+	own(ctx context.Context, b *rewrite.Bound, args []driver.NamedValue) (driver.Result, error)
 }
 
 // direct is the via of db.Exec and db.Query.
@@ -37,8 +37,15 @@ func (t direct) queryText(ctx context.Context, p *rewrite.Plan, c call) (driver.
 	return t.conn.parentQuery(ctx, p.Text, joinArgs(c.options, c.args))
 }
 
-func (t direct) increment(ctx context.Context, p *rewrite.Plan, args []driver.NamedValue) (driver.Result, error) {
-	return t.conn.parentExec(ctx, p.Increment.SQL, args)
+func (t direct) own(ctx context.Context, b *rewrite.Bound, args []driver.NamedValue) (driver.Result, error) {
+	if t.conn.shared.dialect.Traits().SlowParse {
+		st, err := t.conn.prepared.get(ctx, t.conn, b)
+		if err != nil {
+			return nil, err
+		}
+		return stmtExec(ctx, st, args)
+	}
+	return t.conn.parentExec(ctx, b.SQL, args)
 }
 
 // run is one execution of a plan.
@@ -156,27 +163,36 @@ func (r *run) queryText(ctx context.Context) (driver.Rows, error) {
 	return r.via.queryText(ctx, r.plan.Plan, c)
 }
 
-// execIncrement runs the slotted upsert. When it affects no row, or cannot
-// take the arguments, the same statement runs in the form that is right for
-// everything: the row may be missing, its counter NULL or close to the end of
-// its range.
+// execIncrement adds to this connection's slot: by an update of the slot row
+// when the connection has written it before, else by the upsert. When that
+// affects no row, or cannot take the arguments, the same statement runs in the
+// form that is right for everything: the row may be missing, its counter NULL
+// or close to the end of its range.
 func (r *run) execIncrement(ctx context.Context) (driver.Result, error) {
 	inc := r.plan.Increment
-	args, ok := r.bindIncrement()
-	if !ok {
+	if !r.incrementFits() {
 		return r.fallback(ctx)
 	}
-	res, err := r.via.increment(ctx, r.plan.Plan, args)
+	var res driver.Result
+	var n int64
+	var err error
+	slot, keyed := r.slotKey()
+	if keyed && r.conn.slots.has(slot) {
+		res, n, err = r.addTo(ctx, inc.Add)
+		if n == 0 && err == nil {
+			r.conn.slots.forget(slot)
+		}
+	}
+	if n == 0 && err == nil {
+		if res, n, err = r.addTo(ctx, &inc.Bound); n > 0 && err == nil && keyed {
+			r.conn.slots.add(slot)
+		}
+	}
 	switch {
 	case err != nil && r.conn.engine.slotFull(err):
 		return r.fallback(ctx)
 	case err != nil:
 		return nil, err
-	}
-	n, err := res.RowsAffected()
-	switch {
-	case err != nil:
-		return nil, settled(err)
 	case n == 0:
 		return r.fallback(ctx)
 	}
@@ -187,6 +203,20 @@ func (r *run) execIncrement(ctx context.Context) (driver.Result, error) {
 		}
 	}
 	return &result{res, n}, nil
+}
+
+// addTo runs one of the two texts of an increment.
+func (r *run) addTo(ctx context.Context, b *rewrite.Bound) (driver.Result, int64, error) {
+	args, err := r.bind(b.Args)
+	if err != nil {
+		return nil, 0, err
+	}
+	res, err := r.via.own(ctx, b, args)
+	if err != nil {
+		return nil, 0, err
+	}
+	n, err := res.RowsAffected()
+	return res, n, settled(err)
 }
 
 func (r *run) fallback(ctx context.Context) (driver.Result, error) {

@@ -3,7 +3,6 @@ package slotsql
 import (
 	"context"
 	"database/sql/driver"
-	"errors"
 
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -18,7 +17,7 @@ var (
 )
 
 // stmt is a prepared statement: the plan's text prepared on the parent, and
-// the slotted upsert too once it is used. NumInput is the original text's, which
+// the increment's own texts once they are used. NumInput is the original text's, which
 // the plan's text shares.
 type stmt struct {
 	conn   *conn
@@ -27,8 +26,7 @@ type stmt struct {
 	parent driver.Stmt
 	text   string // of parent
 
-	upsert driver.Stmt // prepared upsert of upsertPlan
-	upPlan *rewrite.Plan
+	texts preparedTexts // of the plan's increment
 }
 
 // convertingStmt is a stmt whose parent has column converters. They are not
@@ -58,10 +56,7 @@ func (s *stmt) Unwrap() driver.Stmt { return s.parent }
 // Close implements driver.Stmt.
 func (s *stmt) Close() error {
 	err := s.parent.Close()
-	if s.upsert != nil {
-		err = errors.Join(err, s.upsert.Close())
-		s.upsert = nil
-	}
+	s.texts.close()
 	return err
 }
 
@@ -163,17 +158,10 @@ func (s *stmt) queryText(ctx context.Context, p *rewrite.Plan, c call) (driver.R
 	return stmtQuery(ctx, s.parent, joinArgs(c.options, c.args))
 }
 
-func (s *stmt) increment(ctx context.Context, p *rewrite.Plan, args []driver.NamedValue) (driver.Result, error) {
-	if s.upsert == nil || s.upPlan != p {
-		if s.upsert != nil {
-			_ = s.upsert.Close()
-			s.upsert = nil
-		}
-		up, err := s.conn.parentPrepare(ctx, p.Increment.SQL)
-		if err != nil {
-			return nil, err
-		}
-		s.upsert, s.upPlan = up, p
+func (s *stmt) own(ctx context.Context, b *rewrite.Bound, args []driver.NamedValue) (driver.Result, error) {
+	st, err := s.texts.get(ctx, s.conn, b)
+	if err != nil {
+		return nil, err
 	}
-	return stmtExec(ctx, s.upsert, args)
+	return stmtExec(ctx, st, args)
 }

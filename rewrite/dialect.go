@@ -37,6 +37,14 @@ type Dialect interface {
 	// in which base and slots together cannot overflow (see docs/design).
 	Increment(t *Table, in IncrementText) string
 
+	// Add writes the update of one slot row that is there already, by its key:
+	// what Increment comes down to for a connection that has written the row
+	// before. It takes no lock but the slot row's, and affects no row when the
+	// slot row is missing or would leave its range. It is exact without a look
+	// at the base row: a slot row references a base row, and a drain or a
+	// DELETE, which hold the base row, cannot get past the slot row either.
+	Add(t *Table, in AddText) string
+
 	// Total writes the exact total of a counter of the row that qualifier
 	// names: the base value itself (type, NULL and all) where no slot exists.
 	// comparable asks for an expression that also compares as the plain
@@ -99,6 +107,12 @@ type Traits struct {
 	// MultiProbe is a harmless text of two statements, to be run first where
 	// the parent may have such texts switched off.
 	MultiProbe string
+	// OneWriter: one connection writes at a time, so that more than one slot
+	// per key gains nothing.
+	OneWriter bool
+	// SlowParse: the parent parses a text each time it runs, so that slotsql
+	// prepares its own.
+	SlowParse bool
 	// Split: queries that order or filter by a counter are split into rows
 	// with and without slots, see split.go.
 	Split bool
@@ -129,6 +143,13 @@ type IncrementText struct {
 	// Clustered says that Where fixes every column of the primary key, so
 	// that the engine reads the base row itself.
 	Clustered bool
+}
+
+// AddText is the variable part of Add, of markers as in IncrementText.
+type AddText struct {
+	Key    []string // the values of the table's key columns, in their order
+	Slot   string
+	Deltas []Delta
 }
 
 // Delta is what is added to one counter column: a marker for a signed literal

@@ -16,6 +16,9 @@ type rowset struct {
 	single  bool // at most one row
 	primary bool // the key is the primary key
 	args    []keyArg
+	key     *Unique
+	values  map[string]fragment // of a single row: what each key column equals
+	only    bool                // the statement's predicate is this and nothing else
 }
 
 // keyArg is an argument compared with a key column.
@@ -98,9 +101,11 @@ func (p *planning) fixedRows(sc *scope, b *binding, where *Expr) *rowset {
 		span   Span
 		single bool
 		args   []Arg
+		value  Span // when single
 	}
 	eq := map[string]fixed{}
-	for _, c := range conjuncts(where, nil) {
+	all := conjuncts(where, nil)
+	for _, c := range all {
 		e := c
 		for e.Kind == Paren {
 			e = e.Args[0]
@@ -125,7 +130,7 @@ func (p *planning) fixedRows(sc *scope, b *binding, where *Expr) *rowset {
 		if name == "" || b.table.IsCounter(name) {
 			continue
 		}
-		f := fixed{span: c.Span, single: len(values) == 1}
+		f := fixed{span: c.Span, single: len(values) == 1, value: values[0].Span}
 		ok := true
 		for _, v := range values {
 			ok = ok && constant(v) && v.Kind != Null
@@ -148,7 +153,7 @@ func (p *planning) fixedRows(sc *scope, b *binding, where *Expr) *rowset {
 	}
 	var best *rowset
 	for _, u := range b.table.Uniques {
-		rows := &rowset{binding: b, single: true, primary: u.Primary}
+		rows := &rowset{binding: b, single: true, primary: u.Primary, key: &u, values: map[string]fragment{}, only: len(all) == len(u.Columns)}
 		var parts []fragment
 		for _, col := range u.Columns {
 			f, ok := eq[col]
@@ -157,6 +162,7 @@ func (p *planning) fixedRows(sc *scope, b *binding, where *Expr) *rowset {
 				break
 			}
 			parts = append(parts, p.src.cut(f.span))
+			rows.values[col] = p.src.cut(f.value)
 			rows.single = rows.single && f.single
 			for _, a := range f.args {
 				rows.args = append(rows.args, keyArg{a, b.table.Column(col)})

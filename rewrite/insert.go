@@ -244,6 +244,7 @@ func (m *dml) slottedUpsert(base *Plan, incs []increment) *Plan {
 	}
 	var parts []fragment
 	var args []keyArg
+	values := map[string]fragment{}
 	for _, name := range key.Columns {
 		i := m.insertIndex(Ident{Name: name, Quoted: true})
 		if i < 0 || i >= len(st.Rows[0]) {
@@ -257,6 +258,7 @@ func (m *dml) slottedUpsert(base *Plan, incs []increment) *Plan {
 			return why("a number is given for a key that is not one")
 		}
 		f := m.src.cut(v.Span)
+		values[name] = m.src.cut(v.Span)
 		f.texts[0] = m.d.Quote(t.Name) + "." + m.d.Quote(name) + " = " + f.texts[0]
 		parts = append(parts, f)
 		v.Walk(func(x *Expr) bool {
@@ -278,7 +280,7 @@ func (m *dml) slottedUpsert(base *Plan, incs []increment) *Plan {
 	}
 	where := join(parts, " AND ")
 	b := &binding{source: &Source{Name: []Ident{{Name: t.Name, Quoted: true}}}, label: Ident{Name: t.Name, Quoted: true}, table: t, counts: true}
-	rows := &rowset{binding: b, where: where, single: true, primary: key.Primary, args: args}
+	rows := &rowset{binding: b, where: where, single: true, primary: key.Primary, args: args, key: key, values: values, only: true}
 	plan := m.slotted(base, incs, rows, where)
 	if plan.Class != Additive {
 		return plan

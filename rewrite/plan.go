@@ -79,7 +79,13 @@ func (p *Plan) baseExact() bool {
 // Increment is a slotted upsert.
 type Increment struct {
 	Bound
-	Table  *Table
+	Table *Table
+	// Add, where it is set, is the update of the slot row itself. It may run
+	// instead of the upsert once the connection has written that row: Key
+	// holds the arguments that say which. When it affects no row the upsert
+	// runs.
+	Add    *Bound
+	Key    []Arg
 	Deltas []DeltaArg
 	// NonZero says that a literal delta is not zero already; otherwise one of
 	// the bound ones must not be.

@@ -370,7 +370,27 @@ func (m *dml) slotted(base *Plan, incs []increment, rows *rowset, where fragment
 		}
 	}
 	out.Bound = tp.expand(m.d, m.d.Increment(t, in))
+	m.add(out, &tp, in, rows)
 	return &Plan{Class: Additive, Tables: []string{t.Name}, Increment: out, Drains: []DrainTable{m.drainTable(t, rowsOrAll(t, rows))}}
+}
+
+// add gives an increment by the slots' own key its short form.
+func (m *dml) add(out *Increment, tp *template, in IncrementText, rows *rowset) {
+	key := m.table.Counter.Key
+	if len(key) == 0 || rows.key == nil || !rows.only || !rows.single || len(rows.key.Columns) != len(key) {
+		return
+	}
+	add := AddText{Slot: in.Slot, Deltas: in.Deltas}
+	for _, k := range key {
+		v, ok := rows.values[k]
+		if !ok {
+			return
+		}
+		add.Key = append(add.Key, tp.mark(v))
+		out.Key = append(out.Key, v.args...)
+	}
+	b := tp.expand(m.d, m.d.Add(m.table, add))
+	out.Add = &b
 }
 
 // rowsOrAll: a single-row table is drained whole.

@@ -1,0 +1,30 @@
+package mysql
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// Add writes the update of one slot row. A drain moves the slot rows of the
+// keys it covers out of the way and deletes them: one that this update holds
+// it waits for, and one that it has moved this update does not find. So nothing
+// slips past a drain, though no lock is taken on the base row. The slot table's
+// CHECK constraints keep the slot in its range.
+func (d *Dialect) Add(t *rewrite.Table, in rewrite.AddText) string {
+	var set, where []string
+	for i, k := range t.Counter.Key {
+		where = append(where, quote(k)+" = "+in.Key[i])
+	}
+	where = append(where, slotColumn(t)+" = "+in.Slot)
+	for _, dl := range in.Deltas {
+		c, delta := quote(dl.Column), dl.Text
+		if col := t.Column(dl.Column); col != nil && col.Numeric == rewrite.Decimal {
+			// A delta bound as text would make the sum a DOUBLE.
+			delta = fmt.Sprintf("CAST(%s AS DECIMAL(65, %d))", delta, col.Scale)
+		}
+		set = append(set, c+" = "+c+" + "+delta)
+	}
+	return "UPDATE " + slotTable(t) + " SET " + strings.Join(set, ", ") + " WHERE " + strings.Join(where, " AND ")
+}

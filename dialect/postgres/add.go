@@ -1,0 +1,31 @@
+package postgres
+
+import (
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// Add writes the update of one slot row. A drain deletes the slot rows of the
+// keys it covers: one that this update holds it waits for, and one that it has
+// deleted this update does not find. So nothing slips past a drain, though no
+// lock is taken on the base row; and no MultiXact is made for it either.
+func (d *Dialect) Add(t *rewrite.Table, in rewrite.AddText) string {
+	var set, where []string
+	for i, k := range t.Counter.Key {
+		where = append(where, quote(k)+" = "+in.Key[i])
+	}
+	where = append(where, quote(t.Counter.SlotColumn)+" = "+in.Slot)
+	for _, dl := range in.Deltas {
+		col, c := t.Column(dl.Column), quote(dl.Column)
+		delta := "CAST(" + dl.Text + " AS " + col.Type + ")"
+		set = append(set, c+" = "+c+" + "+delta)
+		if _, slotBound := bounds(col, t.Counter.Slots); slotBound != "" {
+			where = append(where, between(c+" + "+delta, slotBound))
+			if col.Numeric == rewrite.Decimal {
+				where = append(where, "CAST("+dl.Text+" AS numeric) = "+delta)
+			}
+		}
+	}
+	return "UPDATE " + slotTable(t) + " SET " + strings.Join(set, ", ") + " WHERE " + strings.Join(where, " AND ")
+}

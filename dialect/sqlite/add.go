@@ -1,0 +1,24 @@
+package sqlite
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// Add writes the update of one slot row. SQLite has one writer, so that a drain
+// has come and gone, slot row and all, or has not begun.
+func (*Dialect) Add(t *rewrite.Table, in rewrite.AddText) string {
+	var set, where []string
+	for i, k := range t.Counter.Key {
+		where = append(where, quote(k)+" = "+in.Key[i])
+	}
+	where = append(where, quote(t.Counter.SlotColumn)+" = "+in.Slot)
+	for _, dl := range in.Deltas {
+		c := quote(dl.Column)
+		set = append(set, c+" = "+c+" + "+dl.Text)
+		where = append(where, fmt.Sprintf("%s + %s BETWEEN %d AND %d", c, dl.Text, -slotLimit, slotLimit))
+	}
+	return "UPDATE " + slotTable(t) + " SET " + strings.Join(set, ", ") + " WHERE " + strings.Join(where, " AND ")
+}
