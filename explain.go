@@ -119,7 +119,9 @@ func ExplainConnector(ctx context.Context, c driver.Connector, query string) (*E
 		return nil, err
 	}
 	defer cn.parent.Close()
-	return explainWith(cn.shared, cn.look(ctx), query)
+	return explainWith(cn.shared, cn.look(ctx), query, func(sc *schema, t *rewrite.Table) error {
+		return sc.learnViews(ctx, &cn.session, t)
+	})
 }
 
 // ExplainSchema is Explain without a database: schema is the text of a schema
@@ -132,7 +134,7 @@ func ExplainSchema(d dialect.Dialect, config *Config, schema, query string) (*Ex
 	if err != nil {
 		return nil, err
 	}
-	e, err := explainWith(newShared(d, config), f.look, query)
+	e, err := explainWith(newShared(d, config), f.look, query, f.learnViews)
 	if err != nil {
 		return nil, err
 	}
@@ -142,8 +144,8 @@ func ExplainSchema(d dialect.Dialect, config *Config, schema, query string) (*Ex
 	return e, nil
 }
 
-// explainWith plans with the facts that look finds.
-func explainWith(s *shared, look func(schema, name string) (*rewrite.Table, error), query string) (*Explanation, error) {
+// explainWith plans with the facts that look and views find.
+func explainWith(s *shared, look func(schema, name string) (*rewrite.Table, error), query string, views func(*schema, *rewrite.Table) error) (*Explanation, error) {
 	checked, problems, err := s.checkTables(true, look)
 	if err != nil {
 		return nil, err
@@ -154,6 +156,9 @@ func explainWith(s *shared, look func(schema, name string) (*rewrite.Table, erro
 	sc := newSchema(s)
 	for _, t := range checked {
 		sc.adopt(t.table)
+		if err := views(sc, t.table); err != nil {
+			return nil, err
+		}
 	}
 	for tries := 0; ; tries++ {
 		p, err := sc.planner.Plan(query)

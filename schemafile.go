@@ -3,6 +3,7 @@ package slotsql
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
@@ -18,6 +19,7 @@ type schemaParser interface {
 type schemaFile struct {
 	dialect dialect.Dialect
 	tables  []*rewrite.Table
+	views   []dialect.ViewDefinition
 	missing []string // names looked for in vain
 }
 
@@ -30,7 +32,39 @@ func parseSchemaFile(d dialect.Dialect, sql string) (*schemaFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("slotsql: schema: %w", err)
 	}
-	return &schemaFile{dialect: d, tables: tables}, nil
+	f := &schemaFile{dialect: d, tables: tables}
+	return f, f.readViews(sql)
+}
+
+// readViews finds the texts of the views. One that it does not find may read
+// anything.
+func (f *schemaFile) readViews(sql string) error {
+	texts := map[string]string{}
+	err := dialect.EachStatement(f.dialect.Lexis(), sql, func(st dialect.SchemaStatement) error {
+		if !st.Is("CREATE") || !slices.Contains(st.Words, "VIEW") {
+			return nil
+		}
+		for _, t := range f.tables {
+			if t.IsView && slices.Contains(st.Words, strings.ToUpper(t.Name)) {
+				texts[t.Name] = st.Text
+			}
+		}
+		return nil
+	})
+	for _, t := range f.tables {
+		if t.IsView {
+			f.views = append(f.views, dialect.ViewDefinition{Name: t.Name, Text: texts[t.Name]})
+		}
+	}
+	return err
+}
+
+// learnViews takes the views over a counter table into the facts.
+func (f *schemaFile) learnViews(sc *schema, t *rewrite.Table) error {
+	for _, name := range dialect.ViewsOver(t.Name, f.views, rewrite.Spelled) {
+		sc.views = append(sc.views, rewrite.View{Name: name, Tables: []*rewrite.Table{t}})
+	}
+	return nil
 }
 
 // look finds a table as dialect.Table does. Without a schema it is the first
