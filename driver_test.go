@@ -94,6 +94,9 @@ func TestParents(t *testing.T) {
 		} else if !slices.Equal(ran, want) {
 			t.Errorf("%s ran\n%s\nwant\n%s", name, strings.Join(ran, "\n"), strings.Join(want, "\n"))
 		}
+		if err := db.Close(); err != nil { // slotsql's own statements end with their connection
+			t.Errorf("%s: close: %v", name, err)
+		}
 		prepares, closes := 0, 0
 		for _, l := range server.log {
 			if strings.HasPrefix(l, "prepare ") {

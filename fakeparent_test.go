@@ -447,6 +447,11 @@ func (fakeDialect) Table(_ context.Context, _ dialect.Session, _, name string) (
 	return nil, nil
 }
 
+// Views: there are none.
+func (fakeDialect) Views(context.Context, dialect.Session, *rewrite.Table) ([]string, error) {
+	return nil, nil
+}
+
 // The ways an engine may have with transactions.
 var (
 	nesting = fakeDialect{sqlite.New(), sqlite.New().Drain(), sqlite.New().Traits()}
