@@ -18,7 +18,11 @@ func (r *run) execMulti(ctx context.Context) (driver.Result, error) {
 	traits := r.conn.shared.dialect.Traits()
 	if traits.MultiProbe != "" {
 		// The parent may have several statements in one text switched off.
-		if _, err := r.conn.parentExec(ctx, traits.MultiProbe, nil); err != nil {
+		probe, args := traits.MultiProbe, r.call.args
+		if len(args) > 0 {
+			probe, args = traits.MultiProbeArg, args[:1]
+		}
+		if _, err := r.conn.parentExec(ctx, probe, args); err != nil {
 			return nil, err
 		}
 	}

@@ -46,8 +46,9 @@ func (p *planning) planTruncate(tables []*Table) *Plan {
 		if also == "" {
 			continue
 		}
-		for _, tok := range p.src.tokens {
-			if (tok.Kind == Word || tok.Kind == QuotedIdent) && p.tokenNames(tok, t.Name) {
+		for i, tok := range p.src.tokens {
+			// A schema may be called like its table.
+			if (tok.Kind == Word || tok.Kind == QuotedIdent) && p.tokenNames(tok, t.Name) && !p.src.is(i+1, ".") {
 				edits = append(edits, edit{Span{tok.End, tok.End}, also})
 				break
 			}

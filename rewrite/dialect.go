@@ -105,8 +105,10 @@ type Traits struct {
 	// first one on.
 	ArgsRestart bool
 	// MultiProbe is a harmless text of two statements, to be run first where
-	// the parent may have such texts switched off.
-	MultiProbe string
+	// the parent may have such texts switched off. MultiProbeArg is one that
+	// takes an argument: the parent may have them switched off for texts with
+	// arguments only.
+	MultiProbe, MultiProbeArg string
 	// OneWriter: one connection writes at a time, so that more than one slot
 	// per key gains nothing.
 	OneWriter bool

@@ -15,6 +15,8 @@ type Lexis struct {
 	HashComment    bool // # starts a comment
 	DashSpace      bool // -- starts a comment only before white space or the end
 	NestedComment  bool // /* /* */ */ nests
+	ReturnEndsLine bool // a carriage return ends a -- comment, too
+	MarkIsSpace    bool // a byte order mark is white space
 	ExecComment    bool // /*! ... */ and /*M! ... */ hold code
 	EString        bool // E'...', B'', X'', N'', U&'...', U&"..."
 	DollarString   bool // $tag$ ... $tag$
@@ -167,6 +169,8 @@ func (s *Scanner) skip() (Token, bool) {
 		switch {
 		case isSpace(c):
 			s.pos++
+		case s.lx.MarkIsSpace && strings.HasPrefix(rest, "\ufeff"):
+			s.pos += len("\ufeff")
 		case c == '#' && s.lx.HashComment:
 			s.line()
 		case strings.HasPrefix(rest, "--") && (!s.lx.DashSpace || len(rest) == 2 || isSpace(rest[2])):
@@ -188,7 +192,11 @@ func (s *Scanner) skip() (Token, bool) {
 }
 
 func (s *Scanner) line() {
-	if i := strings.IndexByte(s.text[s.pos:], '\n'); i >= 0 {
+	ends := "\n"
+	if s.lx.ReturnEndsLine {
+		ends = "\r\n"
+	}
+	if i := strings.IndexAny(s.text[s.pos:], ends); i >= 0 {
 		s.pos += i + 1
 		return
 	}

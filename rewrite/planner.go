@@ -240,7 +240,8 @@ func (p *planning) mentioned() []*Table {
 				break
 			}
 		}
-		if p.src.exec && (len(out) == 0 || out[len(out)-1] != t) && containsFold(p.src.text, Spelled(t.Name)) {
+		// MySQL takes 2fa for a name where the scanner sees a number first.
+		if (p.src.exec || isDigit(t.Name[0])) && (len(out) == 0 || out[len(out)-1] != t) && containsFold(p.src.text, Spelled(t.Name)) {
 			out = append(out, t)
 		}
 	}

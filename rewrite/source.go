@@ -106,7 +106,8 @@ func (s *source) hasWord(word string) bool {
 
 // split cuts a text at its top-level semicolons into spans of statements;
 // empty statements are left out. BEGIN ... END bodies (triggers, procedures,
-// anonymous blocks) hold semicolons, so a text that creates one is not cut.
+// anonymous blocks) hold semicolons, so a text is not cut from a statement on
+// that creates one.
 func split(text string, tokens []Token) []Span {
 	word := func(i int) string {
 		if i < len(tokens) && tokens[i].Kind == Word {
@@ -114,20 +115,29 @@ func split(text string, tokens []Token) []Span {
 		}
 		return ""
 	}
-	if word(0) == "CREATE" || word(0) == "ALTER" || word(0) == "DELIMITER" {
-		for i := 1; i < len(tokens) && i < 16; i++ {
-			switch word(i) {
+	// whole says that the statement that begins with token i holds semicolons.
+	whole := func(i int) bool {
+		switch word(i) {
+		case "BEGIN":
+			return word(i+1) == "NOT"
+		case "CREATE", "ALTER", "DELIMITER":
+		default:
+			return false
+		}
+		for j := i + 1; j < i+16; j++ {
+			switch word(j) {
 			case "TRIGGER", "PROCEDURE", "FUNCTION", "EVENT", "PACKAGE":
-				return []Span{{0, len(text)}}
+				return true
 			}
 		}
-	}
-	if word(0) == "BEGIN" && word(1) == "NOT" {
-		return []Span{{0, len(text)}}
+		return false
 	}
 	var out []Span
 	start, count, depth := 0, 0, 0
-	for _, t := range tokens {
+	for i, t := range tokens {
+		if count == 0 && whole(i) {
+			return append(out, Span{start, len(text)})
+		}
 		if t.Kind == Operator && t.End == t.Start+1 {
 			switch text[t.Start] {
 			case '(':

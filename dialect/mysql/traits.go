@@ -17,5 +17,6 @@ func (*Dialect) Traits() rewrite.Traits {
 		ShapeQuery:         true,
 		Split:              true,
 		MultiProbe:         "DO 0; DO 0",
+		MultiProbeArg:      "DO ?; DO 0",
 	}
 }

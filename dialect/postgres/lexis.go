@@ -25,10 +25,11 @@ func New() *Dialect { return &Dialect{} }
 func (*Dialect) Name() string { return "postgres" }
 
 var lexis = rewrite.Lexis{
-	NestedComment: true,
-	EString:       true,
-	DollarString:  true,
-	DollarParam:   true,
+	NestedComment:  true,
+	ReturnEndsLine: true,
+	EString:        true,
+	DollarString:   true,
+	DollarParam:    true,
 }
 
 // Lexis returns PostgreSQL's lexical rules, with standard_conforming_strings

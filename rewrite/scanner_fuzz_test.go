@@ -1,0 +1,113 @@
+package rewrite_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// FuzzScanner holds the scanner to these rules, in every dialect: it does not
+// panic; tokens are not empty, stand in order and inside the text; what stands
+// between them is white space and whole comments, read here with regular
+// expressions; a Bad token that is not a single byte runs to the end; quotes
+// are of the same kind at both ends of a token.
+func FuzzScanner(f *testing.F) {
+	for _, c := range cases(f) {
+		for _, d := range c.Dialects {
+			s, err := c.Statement(d)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(s.SQL)
+		}
+	}
+	for _, text := range hostile {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if len(text) > 1<<16 {
+			return
+		}
+		for name, d := range engines {
+			checkTokens(t, name, d.Lexis(), text)
+		}
+	})
+}
+
+// hostile texts: unfinished quotes and comments, quotes inside quotes, prefixes
+// of strings, and bytes that are in no SQL.
+var hostile = []string{
+	"", "'", "\"", "`", "[", "/*", "/*/", "--", "#", "$$", "$a$", "E'\\", "U&\"", "U&'", "/*!", "/*M!50000 */", "\x00", "\xff\xfe",
+	"'a''b' \"a\"\"b\" `a``b` [a]b]", "'\\'' '\\\\' \"\\\"\"", "/* /* */ */ x", "-- a\n# b\n x", "--x\n", "1e+5 .5 5. 0x1f 1_000", "$1$2 ?1? :a@b $c @@x @`y z`",
+	"a-- b", "a/* b */c", "1-#\n1", "x'ff' N'a' _utf8'a' b'1'", "$tag$ ' $tag$ $1", "posts\u00a0views \u2028", strings.Repeat("(", 300), "a=+-b<>c->>'d'",
+}
+
+// between is what may stand between tokens: white space and comments. Nested
+// comments are not regular: any text that begins and ends as they do passes.
+var (
+	between   = map[string]*regexp.Regexp{
+		"mysql":    regexp.MustCompile(`^(?s:[ \t\n\r\f\v]|#[^\n]*(?:\n|$)|--(?:[ \t\r\f\v][^\n]*)?(?:\n|$)|/\*.*?\*/)*$`),
+		"postgres": regexp.MustCompile(`^(?s:[ \t\n\r\f\v]|--[^\n\r]*(?:\n|\r|$)|/\*.*\*/)*$`),
+		"sqlite":   regexp.MustCompile(`^(?s:[ \t\n\r\f\v]|\x{FEFF}|--[^\n]*(?:\n|$)|/\*.*?\*/)*$`),
+	}
+)
+
+func checkTokens(t *testing.T, name string, lx *rewrite.Lexis, text string) {
+	t.Helper()
+	last := 0
+	for _, tok := range rewrite.Tokens(lx, text) {
+		if tok.Start < last || tok.End <= tok.Start || tok.End > len(text) {
+			t.Fatalf("%s: token %v behind %d of %q", name, tok, last, text)
+		}
+		if gap := text[last:tok.Start]; !between[name].MatchString(gap) {
+			t.Fatalf("%s: %q is between tokens of %q", name, gap, text)
+		}
+		s := text[tok.Start:tok.End]
+		switch tok.Kind {
+		case rewrite.Bad:
+			if len(s) > 1 && tok.End != len(text) {
+				t.Fatalf("%s: bad token %q in the middle of %q", name, s, text)
+			}
+		case rewrite.QuotedIdent, rewrite.StringTok:
+			open := strings.TrimLeft(s, "eEuUxXbBnN&")[0]
+			if end := s[len(s)-1]; end != open && !(open == '[' && end == ']') {
+				t.Fatalf("%s: token %q of %q", name, s, text)
+			}
+		case rewrite.Word:
+			if strings.ContainsAny(s, " '\"`;()") {
+				t.Fatalf("%s: word %q of %q", name, s, text)
+			}
+		}
+		last = tok.End
+	}
+	if gap := text[last:]; !between[name].MatchString(gap) {
+		t.Fatalf("%s: %q is behind the last token of %q", name, gap, text)
+	}
+}
+
+// TestScannerLinear scans texts of 4 MB that would be slow if any part of them
+// were looked at again and again.
+func TestScannerLinear(t *testing.T) {
+	const size = 4 << 20
+	for _, piece := range []string{
+		"(", "'", "''", "\"", "`", "[", "/*", "/* ", "*/", "/*/*", "--", "-- ", "#", "$", "$$", "$a", "$a$ ", "$a$b$c", "E'\\", "U&\"", "U&", "@", "@@", "@`",
+		":", ":a", "?", "\x00", "\xff", "e", "0x", "1e", "1e+", "..", "/", "*", "-", "-#", "x'", "/*!", "\n", "a b",
+	} {
+		text := strings.Repeat(piece, size/len(piece))
+		for name, d := range engines {
+			start := time.Now()
+			tokens := 0
+			for s := rewrite.NewScanner(d.Lexis(), text); s.Next().Kind != rewrite.EOF; {
+				if tokens++; tokens > len(text) {
+					t.Fatalf("%s: more tokens than bytes of %q", name, piece)
+				}
+			}
+			if took := time.Since(start); took > 5*time.Second {
+				t.Errorf("%s: %d bytes of %q took %v", name, len(text), piece, took)
+			}
+		}
+	}
+}
