@@ -213,8 +213,8 @@ func (r *player) step(ctx context.Context, t *testing.T, s random.Step) []twin.D
 const outOfRange = "MySQL 1690 (22003)"
 
 // forgive takes out what the engines themselves do not keep. On MariaDB
-// whether a result column may be NULL, and how many digits it has, depends on
-// the plan that the rows at hand lead to, and an expression that is a result column's name has the values in
+// whether a result column may be NULL, and how wide it is, depends on the
+// plan that the rows at hand lead to, and an expression that is a result column's name has the values in
 // it that interpolateParams puts there. On SQLite a column's scan type and
 // length are those of the row that happens to be the first.
 func forgive(plain, wrapped *twin.Outcome) {
@@ -228,7 +228,10 @@ func forgive(plain, wrapped *twin.Outcome) {
 			if p[j].DatabaseType == "TEXT" {
 				p[j].Length, p[j].LengthOK = w[j].Length, w[j].LengthOK
 			}
-			if strings.Contains(w[j].Name, "?") {
+			if p[j].DatabaseType == "INT" && w[j].DatabaseType == "BIGINT" {
+				p[j].DatabaseType = w[j].DatabaseType
+			}
+			if strings.Contains(p[j].Name+w[j].Name, "?") {
 				p[j].Name = w[j].Name
 			}
 		}

@@ -480,6 +480,11 @@ func (b *blockReader) column(e *Expr, in clause, aggregate bool) error {
 	if skip, err := b.outputName(e, in, false); skip || err != nil {
 		return err
 	}
+	if aggregate && !b.sc.holds(t.binding) {
+		// Such an aggregate is the outer query's; a subquery inside it could
+		// make it this one's.
+		return opaque("an aggregate over an outer query's counter")
+	}
 	if in == inHaving && !aggregate && b.d.Traits().HavingAlias {
 		return opaque("HAVING names a counter that is neither aggregated nor selected")
 	}

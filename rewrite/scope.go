@@ -35,6 +35,16 @@ type outColumn struct {
 	column string
 }
 
+// holds says whether b is a source of this very block.
+func (s *scope) holds(b *binding) bool {
+	for _, x := range s.bindings {
+		if x == b {
+			return true
+		}
+	}
+	return false
+}
+
 type cteBinding struct {
 	cte   *CTE
 	scope *scope
