@@ -337,7 +337,7 @@ func (s *splitter) build(ordered bool) Bound {
 	hotKeys := make([]string, len(c.Key))
 	group := make([]string, 0, len(c.Key)+len(c.Counters))
 	var groupBy, same, match []string
-	slots := s.d.Quote(c.SlotSchema) + "." + s.d.Quote(c.SlotTable)
+	slots := s.slotRef(s.b.table)
 	for i, k := range c.Key {
 		n := formatUint(uint64(i))
 		keys[i] = q + "." + s.d.Quote(k)

@@ -76,7 +76,7 @@ func (s *splitter) bareCall(e *Expr) bool {
 
 func (s *splitter) sumText(e *Expr, c *Column, tp *template) string {
 	t := s.b.table
-	slots := s.d.Quote(t.Counter.SlotSchema) + "." + s.d.Quote(t.Counter.SlotTable)
+	slots := s.slotRef(t)
 	sum := "SELECT SUM(slotsql_g." + s.d.Quote(c.Name) + ") FROM " + slots + " AS slotsql_g"
 	if s.q.Where != nil {
 		var group, groupBy, match []string
