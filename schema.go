@@ -56,6 +56,11 @@ func loadSchema(ctx context.Context, s *shared, ss *session, strict bool) (*sche
 		if err := sc.add(ctx, ss, c.table); err != nil {
 			return nil, err
 		}
+		if c.config.Schema == "" && len(c.table.Counter.Counters) > 0 {
+			// The configuration's name was looked up in this namespace: it
+			// need not be looked up again when a text has it.
+			sc.known[sc.nameKey([]rewrite.Ident{{Name: c.table.Name, Quoted: true}})] = c.table
+		}
 	}
 	return sc, sc.reachHome(ctx, ss)
 }

@@ -32,7 +32,8 @@ SELECT a.attname::text, pg_catalog.format_type(b.oid, b.typmod)::text,
     FROM pg_catalog.pg_collation l JOIN pg_catalog.pg_namespace m ON m.oid = l.collnamespace WHERE l.oid = a.attcollation) END::text,
   (NOT a.attnotnull)::text, a.attidentity::text, a.attgenerated::text,
   (a.attgenerated = '' AND COALESCE(pg_catalog.pg_get_expr(f.adbin, f.adrelid) LIKE 'nextval(%', false))::text,
-  CASE WHEN y.typnamespace = 'pg_catalog'::pg_catalog.regnamespace THEN y.typname ELSE '' END::text, b.typmod::text, b.checked::text, a.attnum::text
+  CASE WHEN y.typnamespace = 'pg_catalog'::pg_catalog.regnamespace THEN y.typname ELSE '' END::text, b.typmod::text, b.checked::text, a.attnum::text,
+  (a.attgenerated = '' AND COALESCE(pg_catalog.pg_get_expr(f.adbin, f.adrelid) NOT LIKE 'nextval(%' AND pg_catalog.pg_get_expr(f.adbin, f.adrelid) NOT LIKE 'NULL%', false))::text
 FROM pg_catalog.pg_attribute a
 CROSS JOIN LATERAL (
   WITH RECURSIVE d(oid, typmod, depth, checked) AS (
@@ -129,7 +130,7 @@ func (d *Dialect) columns(ctx context.Context, s dialect.Session, oid string, t 
 	for i, r := range rows {
 		c := rewrite.Column{
 			Name: str(r[0]), Type: str(r[1]), Nullable: yes(r[3]),
-			Identity: str(r[4]) != "" || yes(r[6]), Generated: str(r[5]) != "",
+			Identity: str(r[4]) != "" || yes(r[6]), Generated: str(r[5]) != "", HasDefault: yes(r[11]),
 		}
 		if r[2] != nil {
 			c.Type += " COLLATE " + str(r[2])

@@ -341,7 +341,7 @@ func (s *schemaFile) change(t *schemaTable, c *ast.AlterTableCmd) error {
 		if err := needed(); err != nil {
 			return err
 		}
-		col.Identity = isNextval(c.Def)
+		col.Identity, col.HasDefault = isNextval(c.Def), isValue(c.Def)
 	case ast.AlterTableType_AT_SetNotNull, ast.AlterTableType_AT_DropNotNull:
 		if err := needed(); err != nil {
 			return err

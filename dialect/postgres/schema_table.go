@@ -95,7 +95,7 @@ func (s *schemaFile) column(t *schemaTable, n *ast.ColumnDef) error {
 		case ast.ConstrType_CONSTR_NOTNULL:
 			c.Nullable = false
 		case ast.ConstrType_CONSTR_DEFAULT:
-			c.Identity = isNextval(k.RawExpr)
+			c.Identity, c.HasDefault = isNextval(k.RawExpr), isValue(k.RawExpr)
 		case ast.ConstrType_CONSTR_IDENTITY:
 			c.Identity, c.Nullable = true, false
 		case ast.ConstrType_CONSTR_GENERATED:
@@ -384,4 +384,16 @@ func columnsIn(t *schemaTable, e *ast.Node) []string {
 		walk(e.ProtoReflect())
 	}
 	return out
+}
+
+// isValue says whether a DEFAULT gives a value of its own: not NULL, and not a
+// sequence's next one.
+func isValue(n *ast.Node) bool {
+	if n == nil || isNextval(n) {
+		return false
+	}
+	for n.GetTypeCast() != nil {
+		n = n.GetTypeCast().Arg
+	}
+	return n.GetAConst() == nil || !n.GetAConst().Isnull
 }
