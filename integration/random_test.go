@@ -18,7 +18,7 @@ import (
 
 var (
 	randomSeed   = flag.Uint64("random.seed", 1, "first seed of the made-up applications")
-	randomN      = flag.Int("random.n", 1500, "statements per engine")
+	randomN      = flag.Int("random.n", 1000, "statements per engine")
 	randomShrink = flag.Duration("random.shrink", 20*time.Second, "time to look for the fewest statements that show a difference")
 )
 
@@ -194,9 +194,10 @@ func (r *player) step(ctx context.Context, t *testing.T, s random.Step) []twin.D
 	if r.classes != nil && s.Kind == random.Statement {
 		r.classes[twin.Class(plain.Err)]++
 	}
-	if plain.Err != nil && wrapped.Err == nil && strings.Contains(plain.Err.Error(), "ambiguous") {
+	if plain.Err != nil && wrapped.Err == nil && (strings.Contains(plain.Err.Error(), "ambiguous") || twin.Class(plain.Err) == "MySQL 1247 (42S22)") {
 		// A name that two result columns share is not ambiguous where one of
-		// them has become an expression.
+		// them has become an expression; likewise MariaDB refuses some names
+		// (1247) that it takes where they stand for an expression.
 		return nil
 	}
 	if p, w := twin.Class(plain.Err), twin.Class(wrapped.Err); plain.Mode == twin.Query && p != w && (p == outOfRange || w == outOfRange) {
