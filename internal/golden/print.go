@@ -52,11 +52,17 @@ func (b *printer) plan(indent, text string, p *rewrite.Plan, allSteps bool) {
 	}
 	if inc := p.Increment; inc != nil {
 		b.line(indent, "increment", bound(inc.Bound))
+		if inc.Add != nil {
+			b.line(indent, "again", bound(*inc.Add))
+		}
 		if len(inc.Deltas) > 0 {
 			b.line(indent, "deltas", deltas(inc.Deltas))
 		}
 		if len(inc.NotNumber) > 0 {
 			b.line(indent, "not numbers", args(inc.NotNumber))
+		}
+		for _, g := range inc.Given {
+			b.line(indent, "given", given(g))
 		}
 		if inc.Upsert {
 			b.line(indent, "else", "the original inserts the row")
@@ -177,6 +183,27 @@ func deltas(list []rewrite.DeltaArg) string {
 		}
 	}
 	return strings.Join(out, ", ")
+}
+
+// given says what an argument must be for its column to take it.
+func given(g rewrite.GivenArg) string {
+	s := arg(g.Arg) + " that fits:"
+	if g.Integer {
+		s += fmt.Sprintf(" %d..%d", g.Low, g.High)
+	}
+	if g.Length > 0 {
+		s += fmt.Sprintf(" text of %d", g.Length)
+	}
+	if g.ASCII {
+		s += " ASCII"
+	}
+	if g.Time {
+		s += " time"
+	}
+	if g.Nullable {
+		s += " or NULL"
+	}
+	return s
 }
 
 func effects(e rewrite.Effect) string {
