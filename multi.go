@@ -58,7 +58,15 @@ func (r *run) execMulti(ctx context.Context) (driver.Result, error) {
 		if !traits.ArgsRestart && part.ArgBase <= len(args) {
 			args = args[part.ArgBase:min(len(args), part.ArgBase+part.Params)]
 		}
-		res, err := r.conn.run(&plan{Plan: part.Plan}, direct{r.conn}, call{args: args, options: r.call.options}).exec(ctx)
+		p := &plan{Plan: part.Plan}
+		if r.conn.moved || r.conn.schema.stale() {
+			// A part before it has changed what its names mean.
+			var err error
+			if p, err = r.conn.plan(ctx, part.Text); err != nil {
+				return nil, finish(err)
+			}
+		}
+		res, err := r.conn.run(p, direct{r.conn}, call{args: args, options: r.call.options}).exec(ctx)
 		if err != nil {
 			return nil, finish(err)
 		}
@@ -76,7 +84,11 @@ func (r *run) queryMulti(ctx context.Context) (driver.Rows, error) {
 	drains := map[*rewrite.Table]bool{}
 	whole := &rewrite.Plan{Class: rewrite.Drain, Text: r.plan.Text, Tables: r.plan.Tables, Effects: r.plan.Effects,
 		Reason: "a text of several statements returns rows"}
-	for _, part := range r.plan.Parts {
+	for i, part := range r.plan.Parts {
+		if part.Plan.Effects&rewrite.Namespace != 0 && i+1 < len(r.plan.Parts) {
+			return nil, &UnsupportedError{Tables: r.plan.Tables,
+				Reason: "a text of several statements that returns rows, changes what names mean and touches counters cannot be run exactly; send its statements one by one"}
+		}
 		if part.TxBegin || part.TxEnd || part.Plan.Effects&rewrite.TxControl != 0 {
 			return nil, &UnsupportedError{Tables: r.plan.Tables,
 				Reason: "a text of several statements that returns rows, controls transactions and touches counters cannot be run exactly; send its statements one by one"}

@@ -37,10 +37,13 @@ func (pl *Planner) Plan(text string) (*Plan, error) {
 	if !pl.Mentions(text) {
 		return &Plan{Class: PassThrough, Text: text, Effects: pl.effects(text)}, nil
 	}
-	tokens := Tokens(pl.Dialect.Lexis(), text)
 	if hintOf(text) == hintOff {
-		return &Plan{Class: PassThrough, Text: text, Effects: effects(text, tokens), Reason: "the text says slotsql: off"}, nil
+		return &Plan{Class: PassThrough, Text: text, Effects: pl.effects(text), Reason: "the text says slotsql: off"}, nil
 	}
+	if len(text) > maxPlanned {
+		return pl.large(text)
+	}
+	tokens := Tokens(pl.Dialect.Lexis(), text)
 	spans := split(text, tokens)
 	if len(spans) <= 1 {
 		return pl.single(text, tokens, spans)
@@ -139,6 +142,10 @@ func (pl *Planner) multi(text string, tokens []Token, spans []Span) (*Plan, erro
 		}
 		base += len(src.params)
 		asIs = asIs && plan.AsIs()
+		if plan.Class == Refused {
+			// Before its first part has run.
+			return &Plan{Class: Refused, Text: text, Tables: plan.Tables, Reason: plan.Reason, Effects: out.Effects}, nil
+		}
 		out.Parts = append(out.Parts, pt)
 		for _, t := range plan.Tables {
 			out.Tables = appendNew(out.Tables, t)
@@ -175,8 +182,6 @@ func (p *planning) plan() *Plan {
 		return &Plan{Class: PassThrough}
 	}
 	switch {
-	case len(src.text) > maxPlanned:
-		return p.drainAll(mentioned, "the text is longer than 1 MiB")
 	case src.bad:
 		return p.drainAll(mentioned, "the text holds an unterminated quote or comment, or a character outside SQL")
 	case src.exec:
@@ -234,6 +239,12 @@ func (p *planning) hidden(mentioned []*Table) *Plan {
 func (p *planning) mentioned() []*Table {
 	var out []*Table
 	for _, t := range p.Catalog.Counters() {
+		if p.src.large {
+			if containsFold(p.src.text, Spelled(t.Name)) || EscapedNames(p.d.Lexis(), p.src.text) {
+				out = append(out, t)
+			}
+			continue
+		}
 		for _, tok := range p.src.tokens {
 			if p.tokenNames(tok, t.Name) {
 				out = append(out, t)

@@ -48,7 +48,7 @@ var hostile = []string{
 // between is what may stand between tokens: white space and comments. Nested
 // comments are not regular: any text that begins and ends as they do passes.
 var (
-	between   = map[string]*regexp.Regexp{
+	between = map[string]*regexp.Regexp{
 		"mysql":    regexp.MustCompile(`^(?s:[ \t\n\r\f\v]|#[^\n]*(?:\n|$)|--(?:[ \t\r\f\v][^\n]*)?(?:\n|$)|/\*.*?\*/)*$`),
 		"postgres": regexp.MustCompile(`^(?s:[ \t\n\r\f\v]|--[^\n\r]*(?:\n|\r|$)|/\*.*\*/)*$`),
 		"sqlite":   regexp.MustCompile(`^(?s:[ \t\n\r\f\v]|\x{FEFF}|--[^\n]*(?:\n|$)|/\*.*?\*/)*$`),

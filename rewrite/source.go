@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"sort"
 	"strconv"
 	"strings"
 )
@@ -12,6 +13,10 @@ type source struct {
 	params []param
 	exec   bool // holds an executable comment
 	bad    bool // holds something the scanner does not understand
+	count  int  // of arguments
+	// large says that tokens holds the first ones only, and params nothing;
+	// several, that more than one statement is in a large text.
+	large, several bool
 }
 
 type param struct {
@@ -25,8 +30,7 @@ type param struct {
 func newSource(lx *Lexis, text string) *source {
 	s := &source{text: text}
 	sc := NewScanner(lx, text)
-	next := 0
-	named := map[string]int{}
+	count := paramCount{}
 	for {
 		t := sc.Next()
 		if t.Kind == EOF {
@@ -37,53 +41,69 @@ func newSource(lx *Lexis, text string) *source {
 		case Bad:
 			s.bad = true
 		case ParamTok:
-			tok := text[t.Start:t.End]
-			a := Arg{Index: next}
-			switch {
-			case tok == "?":
-				next++
-			case isDigit(tok[1]):
-				n, err := strconv.Atoi(tok[1:])
-				if err != nil || n < 1 || n > 1<<20 {
-					s.bad = true
-					n = 1
-				}
-				a.Index = n - 1
-				next = max(next, n)
-			default:
-				a.Name = tok[1:]
-				if i, ok := named[tok]; ok {
-					a.Index = i
-				} else {
-					named[tok] = next
-					next++
-				}
-			}
+			a, ok := count.add(text[t.Start:t.End])
+			s.bad = s.bad || !ok
 			s.params = append(s.params, param{t.Span, a})
 		}
 	}
+	s.count = count.most
 	s.exec = sc.Exec
 	return s
 }
 
+// paramCount numbers placeholders in the order in which they are added.
+type paramCount struct {
+	next, most int
+	named      map[string]int
+}
+
+// maxNames is more than any engine takes of named placeholders.
+const maxNames = 1 << 16
+
+// add returns the argument that a placeholder takes; ok is false when no
+// engine takes it.
+func (c *paramCount) add(tok string) (a Arg, ok bool) {
+	a, ok = Arg{Index: c.next}, true
+	switch {
+	case tok == "?":
+		c.next++
+	case isDigit(tok[1]):
+		n, err := strconv.Atoi(tok[1:])
+		if ok = err == nil && n >= 1 && n <= 1<<20; !ok {
+			n = 1
+		}
+		a.Index = n - 1
+		c.next = max(c.next, n)
+	default:
+		a.Name = tok[1:]
+		if i, had := c.named[tok]; had {
+			a.Index = i
+			break
+		}
+		if ok = len(c.named) < maxNames; !ok {
+			break
+		}
+		if c.named == nil {
+			c.named = map[string]int{}
+		}
+		c.named[tok] = c.next
+		c.next++
+	}
+	c.most = max(c.most, a.Index+1)
+	return a, ok
+}
+
 // paramAt returns the argument that the placeholder at that span takes.
 func (s *source) paramAt(sp Span) (Arg, bool) {
-	for _, p := range s.params {
-		if p.Span == sp {
-			return p.arg, true
-		}
+	i := sort.Search(len(s.params), func(i int) bool { return s.params[i].Start >= sp.Start })
+	if i < len(s.params) && s.params[i].Span == sp {
+		return s.params[i].arg, true
 	}
 	return Arg{}, false
 }
 
 // inputs is the number of arguments that the statement takes.
-func (s *source) inputs() int {
-	n := 0
-	for _, p := range s.params {
-		n = max(n, p.arg.Index+1)
-	}
-	return n
-}
+func (s *source) inputs() int { return s.count }
 
 // is says whether token i is the given unquoted word or operator.
 func (s *source) is(i int, word string) bool {
@@ -109,33 +129,10 @@ func (s *source) hasWord(word string) bool {
 // anonymous blocks) hold semicolons, so a text is not cut from a statement on
 // that creates one.
 func split(text string, tokens []Token) []Span {
-	word := func(i int) string {
-		if i < len(tokens) && tokens[i].Kind == Word {
-			return strings.ToUpper(text[tokens[i].Start:tokens[i].End])
-		}
-		return ""
-	}
-	// whole says that the statement that begins with token i holds semicolons.
-	whole := func(i int) bool {
-		switch word(i) {
-		case "BEGIN":
-			return word(i+1) == "NOT"
-		case "CREATE", "ALTER", "DELIMITER":
-		default:
-			return false
-		}
-		for j := i + 1; j < i+16; j++ {
-			switch word(j) {
-			case "TRIGGER", "PROCEDURE", "FUNCTION", "EVENT", "PACKAGE":
-				return true
-			}
-		}
-		return false
-	}
 	var out []Span
 	start, count, depth := 0, 0, 0
 	for i, t := range tokens {
-		if count == 0 && whole(i) {
+		if count == 0 && wholeStatement(text, tokens, i) {
 			return append(out, Span{start, len(text)})
 		}
 		if t.Kind == Operator && t.End == t.Start+1 {

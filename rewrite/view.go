@@ -24,7 +24,7 @@ func (pl *Planner) views() []View {
 // statement, and one such view.
 func (p *planning) viewed() (tables []*Table, view string) {
 	for _, v := range p.views() {
-		named := p.src.exec && containsFold(p.src.text, Spelled(v.Name))
+		named := (p.src.exec || p.src.large) && containsFold(p.src.text, Spelled(v.Name))
 		for _, tok := range p.src.tokens {
 			named = named || p.tokenNames(tok, v.Name)
 		}

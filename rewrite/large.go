@@ -1,0 +1,92 @@
+package rewrite
+
+import "strings"
+
+// Texts longer than maxPlanned are not looked into: their tokens and trees
+// would cost a multiple of their size. They are scanned once, of which only
+// the beginning is kept.
+
+const (
+	// maxCut bounds the texts of several statements that are cut into them.
+	maxCut = 4 << 20
+	// keptTokens of a long text are kept: enough to tell its kind.
+	keptTokens = 16
+)
+
+// large plans a text that is longer than maxPlanned.
+func (pl *Planner) large(text string) (*Plan, error) {
+	p := &planning{Planner: pl, d: pl.Dialect, src: scanLarge(pl.Dialect.Lexis(), text)}
+	if p.src.several && len(text) <= maxCut {
+		tokens := Tokens(pl.Dialect.Lexis(), text)
+		if spans := split(text, tokens); len(spans) > 1 {
+			return pl.multi(text, tokens, spans)
+		}
+	}
+	mentioned := p.mentioned()
+	plan := p.hidden(mentioned)
+	switch {
+	case plan != nil:
+	case p.src.several && len(text) > maxCut:
+		plan = &Plan{Class: Refused, Tables: names(mentioned),
+			Reason: "a text of several statements that names a counter table is longer than 4 MiB; send its statements one by one"}
+	default:
+		plan = p.drainAll(mentioned, "the text is longer than 1 MiB")
+	}
+	plan.Text, plan.Touched, plan.Inputs = text, mentioned, p.src.inputs()
+	plan.Effects = TxControl | Namespace | SchemaChange
+	return plan, nil
+}
+
+// scanLarge scans a text without keeping more than its beginning.
+func scanLarge(lx *Lexis, text string) *source {
+	s := &source{text: text, large: true}
+	sc := NewScanner(lx, text)
+	ended := false
+	c := paramCount{}
+	for {
+		t := sc.Next()
+		if t.Kind == EOF {
+			break
+		}
+		semicolon := t.Kind == Operator && text[t.Start] == ';'
+		s.several = s.several || ended && !semicolon
+		ended = ended || semicolon
+		if len(s.tokens) < keptTokens {
+			s.tokens = append(s.tokens, t)
+		}
+		if t.Kind == ParamTok {
+			c.add(text[t.Start:t.End])
+		}
+	}
+	if len(s.tokens) > 0 && wholeStatement(text, s.tokens, 0) {
+		s.several = false
+	}
+	s.count = c.most
+	s.exec = sc.Exec
+	return s
+}
+
+// wholeStatement says that the statement that begins with token i holds
+// semicolons: BEGIN ... END bodies of triggers, procedures and blocks.
+func wholeStatement(text string, tokens []Token, i int) bool {
+	word := func(i int) string {
+		if i < len(tokens) && tokens[i].Kind == Word {
+			return strings.ToUpper(text[tokens[i].Start:tokens[i].End])
+		}
+		return ""
+	}
+	switch word(i) {
+	case "BEGIN":
+		return word(i+1) == "NOT"
+	case "CREATE", "ALTER", "DELIMITER":
+	default:
+		return false
+	}
+	for j := i + 1; j < i+16; j++ {
+		switch word(j) {
+		case "TRIGGER", "PROCEDURE", "FUNCTION", "EVENT", "PACKAGE":
+			return true
+		}
+	}
+	return false
+}
