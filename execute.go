@@ -34,12 +34,17 @@ func (t direct) execText(ctx context.Context, p *rewrite.Plan, c call) (driver.R
 }
 
 func (t direct) queryText(ctx context.Context, p *rewrite.Plan, c call) (driver.Rows, error) {
+	if p.Class == rewrite.Read && t.conn.shared.dialect.Traits().SlowParse {
+		if rows, err := t.conn.prepared.query(ctx, t.conn, p, p.Text, c.args); rows != nil || err != nil {
+			return rows, err
+		}
+	}
 	return t.conn.parentQuery(ctx, p.Text, joinArgs(c.options, c.args))
 }
 
 func (t direct) own(ctx context.Context, b *rewrite.Bound, args []driver.NamedValue) (driver.Result, error) {
 	if t.conn.shared.dialect.Traits().SlowParse {
-		st, err := t.conn.prepared.get(ctx, t.conn, b)
+		st, err := t.conn.prepared.get(ctx, t.conn, b, b.SQL)
 		if err != nil {
 			return nil, err
 		}

@@ -2,6 +2,7 @@ package slotsql
 
 import (
 	"context"
+	"database/sql/driver"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -27,6 +28,9 @@ type shared struct {
 
 	changes atomic.Int64 // of the schema, as far as noticed
 
+	meeting sync.Mutex // held while the first connection meets its server
+	met     bool
+
 	mu       sync.Mutex
 	schemas  map[string]*schema // by namespace
 	first    *schema            // of a connection that has changed nothing
@@ -41,6 +45,26 @@ func newShared(d dialect.Dialect, config *Config) *shared {
 	}
 	s.slotBase = rand.IntN(1 << 16)
 	return s
+}
+
+// meet lets the dialect learn what depends on the server, once, before any
+// connection uses it.
+func (s *shared) meet(ctx context.Context, parent driver.Conn) error {
+	s.meeting.Lock()
+	defer s.meeting.Unlock()
+	if s.met {
+		return nil
+	}
+	if d, ok := s.dialect.(dialect.ServerAware); ok {
+		c := wrapConn(s, parent)
+		adjusted, err := d.ForServer(ctx, &c.session)
+		if err != nil {
+			return err
+		}
+		s.dialect = adjusted
+	}
+	s.met = true
+	return nil
 }
 
 // takeSlot returns the lowest number that no live connection of this connector

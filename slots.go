@@ -1,8 +1,6 @@
 package slotsql
 
 import (
-	"context"
-	"database/sql/driver"
 	"strconv"
 
 	"github.com/slotsql/slotsql/rewrite"
@@ -77,35 +75,3 @@ func (m *slotMemory) add(k slotKey) {
 }
 
 func (m *slotMemory) forget(k slotKey) { delete(m.known, k) }
-
-// preparedTexts keeps slotsql's own statements prepared on one connection, for
-// a parent that parses a text each time it runs.
-type preparedTexts struct {
-	stmts map[*rewrite.Bound]driver.Stmt
-}
-
-// maxPreparedTexts bounds them; when there are more they are prepared anew.
-const maxPreparedTexts = 64
-
-func (p *preparedTexts) get(ctx context.Context, c *conn, b *rewrite.Bound) (driver.Stmt, error) {
-	if st := p.stmts[b]; st != nil {
-		return st, nil
-	}
-	st, err := c.parentPrepare(ctx, b.SQL)
-	if err != nil {
-		return nil, err
-	}
-	if p.stmts == nil || len(p.stmts) >= maxPreparedTexts {
-		p.close()
-		p.stmts = map[*rewrite.Bound]driver.Stmt{}
-	}
-	p.stmts[b] = st
-	return st, nil
-}
-
-func (p *preparedTexts) close() {
-	for _, st := range p.stmts {
-		_ = st.Close()
-	}
-	p.stmts = nil
-}

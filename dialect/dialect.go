@@ -45,6 +45,13 @@ type Dialect interface {
 	InTransaction(ctx context.Context, s Session) (bool, error)
 }
 
+// ServerAware is a Dialect that depends on the server it meets.
+type ServerAware interface {
+	// ForServer returns the dialect for the server that the session is on. It
+	// is called once per connector, before anything else.
+	ForServer(ctx context.Context, s Session) (Dialect, error)
+}
+
 // DrainTx holds the statements that open and end a drain's own transaction.
 type DrainTx struct {
 	Begin, Commit, Rollback []string

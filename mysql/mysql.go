@@ -10,12 +10,14 @@
 package mysql
 
 import (
+	"context"
 	"errors"
 	"strings"
 
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/slotsql/slotsql"
+	slotdialect "github.com/slotsql/slotsql/dialect"
 	dialect "github.com/slotsql/slotsql/dialect/mysql"
 )
 
@@ -30,6 +32,14 @@ type Engine struct{ *dialect.Dialect }
 // Dialect returns the dialect for slotsql.Register, OpenDB and WrapConnector
 // with go-sql-driver/mysql as the parent.
 func Dialect() Engine { return Engine{dialect.New()} }
+
+// ForServer learns whether the server folds the letter case of table names.
+func (Engine) ForServer(ctx context.Context, s slotdialect.Session) (slotdialect.Dialect, error) {
+	d := dialect.New()
+	var err error
+	d.FoldTableNames, err = d.Folds(ctx, s)
+	return Engine{d}, err
+}
 
 // SchemaChanged recognises unknown tables and columns.
 func (Engine) SchemaChanged(err error) bool {

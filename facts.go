@@ -1,0 +1,164 @@
+package slotsql
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// This file keeps what a connection knows of the database up to date: it finds
+// the plan of a text, and notes what a text that has run may have changed.
+
+// plan returns the plan of a text: from the cache, or made now with whatever
+// facts it needs read from the database.
+func (c *conn) plan(ctx context.Context, query string) (*plan, error) {
+	if c.broken {
+		return nil, errBroken
+	}
+	if c.shared.viewDDL.Load() && c.schema != nil && c.schema.stale() {
+		// A view may have come to be over a counter table, and its name is yet
+		// unknown. In a transaction that has failed nothing can be read, nor run.
+		_ = c.refresh(ctx)
+	}
+	if p := c.shared.untouched.get(query); p != nil {
+		return p, nil
+	}
+	if !c.shared.mentions(query) {
+		p := &plan{Plan: &rewrite.Plan{Class: rewrite.PassThrough, Text: query, Effects: rewrite.Effects(c.shared.dialect, query)}}
+		c.shared.untouched.put(query, p)
+		return p, nil
+	}
+	if err := c.refresh(ctx); err != nil {
+		return nil, err
+	}
+	sc := c.schema
+	if p := sc.plans.get(query); p != nil {
+		return p, nil
+	}
+	for tries := 0; ; tries++ {
+		made, err := sc.planner.Plan(query)
+		var missing *rewrite.MissingError
+		if err == nil {
+			p := &plan{Plan: made, source: query}
+			sc.plans.put(query, p)
+			return p, nil
+		}
+		if !errors.As(err, &missing) || tries > 16 {
+			return nil, err
+		}
+		if err := sc.learn(ctx, &c.session, missing.Names); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// refresh makes c.schema the facts of the session's namespace as it is now.
+func (c *conn) refresh(ctx context.Context) error {
+	if c.schema != nil && !c.moved && !c.schema.stale() {
+		return nil
+	}
+	sc, err := c.shared.load(ctx, &c.session, loading{private: c.private})
+	if err != nil {
+		return err
+	}
+	c.schema, c.moved = sc, false
+	return nil
+}
+
+// after notes what a text that has been run may have done to the session.
+func (c *conn) after(plan *rewrite.Plan, err error) {
+	if plan.Effects&rewrite.TxControl != 0 || err != nil {
+		c.tx.known = false
+	}
+	if plan.Effects&rewrite.Namespace != 0 {
+		c.moved = true
+		c.adrift = !c.committed()
+	}
+	if plan.Effects&rewrite.SchemaChange != 0 {
+		c.changed(plan.Text)
+	} else if plan.Effects&rewrite.TxControl != 0 && (c.private || c.altered || c.adrift) {
+		c.settleFacts(endsTx(plan.Text))
+	}
+	if err != nil && len(plan.Tables) > 0 {
+		c.learnFrom(err)
+	}
+}
+
+// queried notes that a query has been run: its error may come with its rows.
+func (c *conn) queried() { c.tx.known = false }
+
+// changed notes that a text may have changed the schema. Others must look
+// again, and must not take over what this session sees: not its temporary
+// tables, and not a change that is not committed.
+func (c *conn) changed(text string) {
+	c.private, c.moved = true, true
+	c.temp = c.temp || rewrite.ContainsFold(text, "temp")
+	if !ofTemporary(c.shared.dialect.Lexis(), text) {
+		c.altered = true
+		if rewrite.ContainsFold(text, "view") {
+			c.shared.viewDDL.Store(true)
+		}
+		c.shared.expire()
+	}
+	if c.committed() {
+		c.altered, c.private = false, c.temp
+	}
+}
+
+// committed says that a change of the schema that has just been made holds for
+// everybody.
+func (c *conn) committed() bool {
+	return c.shared.dialect.Traits().DDLCommits || c.engine.watcher != nil && !c.engine.watcher.ConnInTransaction(c.parent)
+}
+
+// ofTemporary says that a text creates or drops a temporary table.
+func ofTemporary(lx *rewrite.Lexis, text string) bool {
+	if len(text) > maxCachedText {
+		return false
+	}
+	temporary := false
+	for i, t := range rewrite.Tokens(lx, text) {
+		switch word := strings.ToUpper(text[t.Start:t.End]); {
+		case i == 0 && word != "CREATE" && word != "DROP", word == ";":
+			return false
+		case i < 4 && (word == "TEMP" || word == "TEMPORARY"):
+			temporary = true
+		}
+	}
+	return temporary
+}
+
+// settleFacts notes that a transaction may have ended, or has: what it changed
+// in the schema now holds for everybody, or for nobody.
+func (c *conn) settleFacts(ended bool) {
+	if !c.private && !c.altered && !c.adrift {
+		return
+	}
+	c.moved = true
+	if c.altered {
+		c.shared.expire()
+	}
+	if ended || c.committed() {
+		c.altered, c.adrift, c.private = false, false, c.temp
+	}
+}
+
+// endsTx says that a text ends a transaction for certain.
+func endsTx(text string) bool {
+	text = strings.ToUpper(strings.Trim(text, "; \t\r\n"))
+	word, rest, _ := strings.Cut(text, " ")
+	switch word {
+	case "COMMIT", "END", "ROLLBACK", "ABORT":
+		return !strings.Contains(rest, "TO") && !strings.Contains(rest, ";")
+	}
+	return false
+}
+
+// learnFrom has the facts read again when an error says that they are wrong.
+func (c *conn) learnFrom(err error) {
+	if c.engine.schemaChanged(err) {
+		c.shared.expire()
+	}
+}

@@ -1,0 +1,63 @@
+package slotsql
+
+import (
+	"context"
+	"database/sql/driver"
+)
+
+// preparedTexts keeps slotsql's own statements prepared on one connection, for
+// a parent that parses a text each time it runs.
+type preparedTexts struct {
+	stmts map[any]driver.Stmt // by the part of a plan that the text belongs to
+	busy  map[any]bool        // rows of it are open
+}
+
+// maxPreparedTexts bounds them; when there are more they are prepared anew.
+const maxPreparedTexts = 64
+
+func (p *preparedTexts) get(ctx context.Context, c *conn, key any, text string) (driver.Stmt, error) {
+	if st := p.stmts[key]; st != nil {
+		return st, nil
+	}
+	st, err := c.parentPrepare(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	if p.stmts == nil || len(p.stmts) >= maxPreparedTexts && len(p.busy) == 0 {
+		p.close()
+		p.stmts = map[any]driver.Stmt{}
+	}
+	p.stmts[key] = st
+	return st, nil
+}
+
+func (p *preparedTexts) close() {
+	for _, st := range p.stmts {
+		_ = st.Close()
+	}
+	p.stmts = nil
+}
+
+// query runs a query of slotsql's on a kept statement; nil when its rows of
+// another execution are still open.
+func (p *preparedTexts) query(ctx context.Context, c *conn, key any, text string, args []driver.NamedValue) (driver.Rows, error) {
+	if p.busy[key] {
+		return nil, nil
+	}
+	st, err := p.get(ctx, c, key, text)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := stmtQuery(ctx, st, args)
+	if err != nil {
+		return nil, err
+	}
+	if p.busy == nil {
+		p.busy = map[any]bool{}
+	}
+	p.busy[key] = true
+	return &finishingRows{rowsBase: rowsBase{rows}, finish: func(bool) error {
+		delete(p.busy, key)
+		return nil
+	}}, nil
+}
