@@ -125,6 +125,9 @@ type Traits struct {
 	Lateral bool
 	// DDLCommits: a statement that changes the schema commits.
 	DDLCommits bool
+	// WithSeesAll: WITH queries see each other, and themselves, without the
+	// word RECURSIVE, too.
+	WithSeesAll bool
 	// ShapeQuery: an expression over a counter reports another type than the
 	// column, so the original text is asked for its column types.
 	ShapeQuery bool

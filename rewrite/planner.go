@@ -92,7 +92,17 @@ type planning struct {
 	d       Dialect
 	src     *source
 	missing [][]Ident
+	outs    map[*Select]outColumns
+
+	work int // names compared so far, about
 }
+
+// maxWork bounds planning: what names mean takes time in the product of names
+// and sources. No statement that somebody wrote comes near.
+const (
+	maxWork     = 2_000_000
+	tooMuchWork = "the statement has too many names and sources to look through"
+)
 
 func (pl *Planner) single(text string, tokens []Token, spans []Span) (*Plan, error) {
 	if len(spans) == 0 {
@@ -101,6 +111,9 @@ func (pl *Planner) single(text string, tokens []Token, spans []Span) (*Plan, err
 	body := text[:spans[0].End]
 	p := &planning{Planner: pl, d: pl.Dialect, src: newSource(pl.Dialect.Lexis(), body)}
 	plan := p.plan()
+	if p.work > maxWork && plan.Class != Drain && plan.Class != Refused {
+		plan = p.drainAll(p.mentioned(), tooMuchWork)
+	}
 	if len(p.missing) > 0 {
 		return nil, &MissingError{p.missing}
 	}

@@ -88,7 +88,7 @@ func (r *reader) ctes(sc *scope, with []*CTE) error {
 		if c.Select == nil {
 			return opaque("a WITH query has a form that slotsql does not look into")
 		}
-		if err := r.query(sc, c.Select); err != nil {
+		if err := r.query(r.cteScope(sc, c), c.Select); err != nil {
 			return err
 		}
 	}
@@ -500,6 +500,7 @@ func (b *blockReader) bareItem(e *Expr) bool {
 	if b.q == nil {
 		return false
 	}
+	b.work += len(b.q.Items)
 	for _, it := range b.q.Items {
 		x := it.Expr
 		for x != nil && x.Kind == Paren {

@@ -21,10 +21,8 @@ type binding struct {
 	opaque bool   // columns cannot be known (functions)
 	scope  *scope // the scope that the source itself stands in
 
-	outs     []outColumn // of a derived table or CTE
-	outsDone bool
-	query    *Select
-	columns  []Ident // column aliases
+	query   *Select // of a derived table or CTE
+	columns []Ident // column aliases
 }
 
 // An outColumn is a result column of a query: its name and, when it is a bare
@@ -43,6 +41,13 @@ func (s *scope) holds(b *binding) bool {
 		}
 	}
 	return false
+}
+
+// outColumns are the result columns of a query; when not known, there may be
+// more.
+type outColumns struct {
+	columns []outColumn
+	known   bool
 }
 
 type cteBinding struct {
@@ -85,14 +90,35 @@ func (p *planning) newScope(parent *scope, with []*CTE, from []*Source) *scope {
 }
 
 // withScope opens a scope that knows the given CTEs. A CTE sees the ones
-// before it, and itself (all of them when recursive).
+// before it; WITH RECURSIVE, which every CTE of the clause carries, lets all
+// see all.
 func (p *planning) withScope(parent *scope, with []*CTE) *scope {
 	if len(with) == 0 {
 		return parent
 	}
-	sc := &scope{parent: parent}
+	if p.d.Traits().WithSeesAll || with[0].Recursive {
+		sc := &scope{parent: parent}
+		for _, c := range with {
+			sc.ctes = append(sc.ctes, &cteBinding{c, sc})
+		}
+		return sc
+	}
 	for _, c := range with {
-		sc.ctes = append(sc.ctes, &cteBinding{c, sc})
+		parent = &scope{parent: parent, ctes: []*cteBinding{{c, parent}}}
+	}
+	return parent
+}
+
+// cteScope is the scope that a CTE's own query stands in; sc is one that
+// withScope made of its clause.
+func (p *planning) cteScope(sc *scope, c *CTE) *scope {
+	for s := sc; s != nil; s = s.parent {
+		p.work++
+		for _, b := range s.ctes {
+			if b.cte == c {
+				return b.scope
+			}
+		}
 	}
 	return sc
 }
@@ -144,6 +170,7 @@ func (p *planning) findCTE(sc *scope, name []Ident) *cteBinding {
 		return nil
 	}
 	for s := sc; s != nil; s = s.parent {
+		p.work += 1 + len(s.ctes)
 		for _, c := range s.ctes {
 			if p.sameLabel(name[0], c.cte.Name) {
 				return c
@@ -164,6 +191,9 @@ type target struct {
 // counters: it returns nil for a reference that certainly is not a counter of
 // a counter table, and an error when that cannot be told.
 func (p *planning) resolve(sc *scope, name []Ident) (*target, error) {
+	if p.work++; p.work > maxWork {
+		return nil, opaque(tooMuchWork)
+	}
 	if !p.mayConcern(sc, name) {
 		return nil, nil
 	}
@@ -206,6 +236,7 @@ func (p *planning) resolve(sc *scope, name []Ident) (*target, error) {
 func (p *planning) mayConcern(sc *scope, name []Ident) bool {
 	last := name[len(name)-1]
 	for s := sc; s != nil; s = s.parent {
+		p.work += 1 + len(s.bindings)
 		for _, b := range s.bindings {
 			if b.counts && (p.counterOf(b.table, last) || p.sameLabel(name[0], b.label) && len(name) == 1) {
 				return true
@@ -396,16 +427,18 @@ func (p *planning) columnOf(b *binding, column Ident) (*target, error) {
 // outsOf returns the result columns of a derived table or CTE; known is false
 // when there may be more than are listed.
 func (p *planning) outsOf(b *binding) (outs []outColumn, known bool, err error) {
-	if b.outsDone {
-		return b.outs, b.outs != nil, nil
+	// A query stands in one place of the text, however many sources mean it:
+	// a CTE may have many, each of which may be one of a CTE again.
+	if done, ok := p.outs[b.query]; ok {
+		return done.columns, done.known, nil
 	}
-	b.outsDone = true // a recursive CTE asks for itself
+	if p.outs == nil {
+		p.outs = map[*Select]outColumns{}
+	}
+	p.outs[b.query] = outColumns{} // a recursive CTE asks for itself
 	outs, known, err = p.outputs(b.scope, b.query)
 	if known {
-		b.outs = outs
-		if b.outs == nil {
-			b.outs = []outColumn{}
-		}
+		p.outs[b.query] = outColumns{outs, true}
 	}
 	return outs, known, err
 }

@@ -1,6 +1,10 @@
 package rewrite
 
-import "strings"
+import (
+	"slices"
+	"sort"
+	"strings"
+)
 
 // The hot/cold split.
 //
@@ -128,12 +132,7 @@ func (s *splitter) isName(t Token) bool {
 
 // tokenAt returns the first token that starts at or behind a position.
 func (s *splitter) tokenAt(pos int) int {
-	for i, t := range s.src.tokens {
-		if t.Start >= pos {
-			return i
-		}
-	}
-	return len(s.src.tokens)
+	return sort.Search(len(s.src.tokens), func(i int) bool { return s.src.tokens[i].Start >= pos })
 }
 
 // ordered says whether the query takes the first rows by a counter.
@@ -168,7 +167,11 @@ func (s *splitter) meaning(e *Expr) *Expr {
 	if len(e.Name) > 1 {
 		return e
 	}
+	s.work += len(s.q.Items)
 	for _, it := range s.q.Items {
+		if s.work > maxWork {
+			return nil
+		}
 		if it.Expr == nil || it.Expr.Kind == Star {
 			continue
 		}
@@ -334,56 +337,82 @@ func (s *splitter) build(ordered bool) Bound {
 	q := s.qualifier(s.b)
 	from := tp.mark(s.src.cut(s.from))
 	keys := make([]string, len(c.Key))
-	hotKeys := make([]string, len(c.Key))
 	group := make([]string, 0, len(c.Key)+len(c.Counters))
 	var groupBy, same, match []string
 	slots := s.slotRef(s.b.table)
 	for i, k := range c.Key {
 		n := formatUint(uint64(i))
 		keys[i] = q + "." + s.d.Quote(k)
-		hotKeys[i] = "slotsql_h.slotsql_k" + n
 		group = append(group, "slotsql_g."+s.d.Quote(k)+" AS slotsql_k"+n)
 		groupBy = append(groupBy, "slotsql_g."+s.d.Quote(k))
 		same = append(same, "slotsql_g."+s.d.Quote(k)+" = "+keys[i])
-		match = append(match, keys[i]+" = "+hotKeys[i])
+		match = append(match, keys[i]+" = slotsql_h.slotsql_k"+n)
 	}
 	for i, name := range c.Counters {
 		group = append(group, "SUM(slotsql_g."+s.d.Quote(name)+") AS slotsql_c"+formatUint(uint64(i)))
 	}
 
-	cold := "SELECT " + aliased(keys) + " FROM " + from
-	hot := "SELECT " + aliased(keys) + " FROM (SELECT " + strings.Join(group, ", ") + " FROM " + slots + " AS slotsql_g GROUP BY " + strings.Join(groupBy, ", ") + ") AS slotsql_h "
-	if s.d.Traits().Lateral {
-		// A correlated source is looked up by its key, whatever the planner
-		// thinks of reading the whole table.
-		hot += "CROSS JOIN LATERAL (SELECT * FROM " + from + " WHERE " + strings.Join(match, " AND ") + " LIMIT 1) AS " + q + " WHERE 1=1"
-	} else {
-		hot += "CROSS JOIN " + from + " WHERE " + strings.Join(match, " AND ")
-	}
-	var conds []string
+	sums := "SELECT " + strings.Join(group, ", ") + " FROM " + slots + " AS slotsql_g GROUP BY " + strings.Join(groupBy, ", ")
+	band, pruned := s.bandOf(&tp, ordered)
+	var conds, hotConds []string
 	if s.q.Where != nil {
 		conds = append(conds, "("+tp.mark(s.src.cut(s.q.Where.Span))+")")
-		hot += " AND (" + tp.mark(s.src.cutEdited(s.q.Where.Span, s.hotEdits(s.q.Where))) + ")"
+		hotConds = append(hotConds, "("+tp.mark(s.src.cutEdited(s.q.Where.Span, s.hotEdits(s.q.Where)))+")")
 	}
+	tail, hotTail := "", ""
 	if ordered {
 		// A scalar subquery is evaluated row by row in the index's order, and
 		// stops with the limit; an anti-join would read the whole table.
 		conds = append(conds, "(SELECT 1 FROM "+slots+" AS slotsql_g WHERE "+strings.Join(same, " AND ")+" LIMIT 1) IS NULL")
+		if pruned {
+			conds = append(conds, "NOT (SELECT slotsql_few FROM slotsql_n)")
+		}
+		limit := tp.mark(s.limit)
+		tail = " ORDER BY " + s.orderBy(&tp, false) + " LIMIT " + limit
+		hotTail = " ORDER BY " + s.orderBy(&tp, true) + " LIMIT " + limit
 	}
+	cold := "SELECT " + aliased(keys) + " FROM " + from
 	if len(conds) > 0 {
 		cold += " WHERE " + strings.Join(conds, " AND ")
 	}
-	if ordered {
-		limit := tp.mark(s.limit)
-		cold += " ORDER BY " + s.orderBy(&tp, false) + " LIMIT " + limit
-		hot += " ORDER BY " + s.orderBy(&tp, true) + " LIMIT " + limit
+	cold += tail
+	hot := func(h, cond string) string {
+		list := hotConds
+		if cond != "" {
+			list = append([]string{cond}, list...)
+		}
+		text := "SELECT " + aliased(keys) + " FROM " + h + " "
+		switch {
+		case pruned:
+			// An array's length is unknown to the planner, which takes it for
+			// short: the rows are looked up by their key, not hashed.
+			text += "CROSS JOIN " + from
+			list = append([]string{match[0], keys[0] + " = ANY (ARRAY(SELECT slotsql_k0 FROM slotsql_h))"}, list...)
+		case s.d.Traits().Lateral:
+			// A correlated source is looked up by its key, whatever the
+			// planner thinks of reading the whole table.
+			text += "CROSS JOIN LATERAL (SELECT * FROM " + from + " WHERE " + strings.Join(match, " AND ") + " LIMIT 1) AS " + q
+		default:
+			text += "CROSS JOIN " + from
+			list = append(slices.Clone(match), list...)
+		}
+		if len(list) > 0 {
+			text += " WHERE " + strings.Join(list, " AND ")
+		}
+		return text + hotTail
 	}
 	names := make([]string, len(keys))
 	for i := range keys {
 		names[i] = "slotsql_k" + formatUint(uint64(i))
 	}
 	list := strings.Join(names, ", ")
-	candidates := "SELECT " + list + " FROM (SELECT " + list + " FROM (" + cold + ") AS slotsql_cold UNION ALL SELECT " + list + " FROM (" + hot + ") AS slotsql_hot) AS slotsql_u"
+	var candidates string
+	if pruned {
+		candidates = s.threshold(&tp, band, ordered, sums, cold, func(cond string) string { return hot("slotsql_h", cond) })
+	} else {
+		candidates = "SELECT " + list + " FROM (SELECT " + list + " FROM (" + cold + ") AS slotsql_cold UNION ALL SELECT " + list +
+			" FROM (" + hot("("+sums+") AS slotsql_h", "") + ") AS slotsql_hot) AS slotsql_u"
+	}
 	in := "(" + strings.Join(keys, ", ") + ") IN (" + candidates + ")"
 
 	text := &s.src.text
