@@ -17,8 +17,8 @@ const (
 func (pl *Planner) large(text string) (*Plan, error) {
 	p := &planning{Planner: pl, d: pl.Dialect, src: scanLarge(pl.Dialect.Lexis(), text)}
 	if p.src.several && len(text) <= maxCut {
-		tokens := Tokens(pl.Dialect.Lexis(), text)
-		if spans := split(text, tokens); len(spans) > 1 {
+		tokens, exec := scan(pl.Dialect.Lexis(), text)
+		if spans := split(text, tokens, exec); len(spans) > 1 {
 			return pl.multi(text, tokens, spans)
 		}
 	}

@@ -43,8 +43,8 @@ func (pl *Planner) Plan(text string) (*Plan, error) {
 	if len(text) > maxPlanned {
 		return pl.large(text)
 	}
-	tokens := Tokens(pl.Dialect.Lexis(), text)
-	spans := split(text, tokens)
+	tokens, exec := scan(pl.Dialect.Lexis(), text)
+	spans := split(text, tokens, exec)
 	if len(spans) <= 1 {
 		return pl.single(text, tokens, spans)
 	}
@@ -106,7 +106,7 @@ const (
 
 func (pl *Planner) single(text string, tokens []Token, spans []Span) (*Plan, error) {
 	if len(spans) == 0 {
-		return &Plan{Class: PassThrough, Text: text}, nil
+		return &Plan{Class: PassThrough, Text: text, Effects: pl.effects(text)}, nil
 	}
 	body := text[:spans[0].End]
 	p := &planning{Planner: pl, d: pl.Dialect, src: newSource(pl.Dialect.Lexis(), body)}

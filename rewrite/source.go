@@ -124,11 +124,29 @@ func (s *source) hasWord(word string) bool {
 	return false
 }
 
+// scan returns all tokens of a text, and whether it holds executable comments.
+func scan(lx *Lexis, text string) ([]Token, bool) {
+	sc := NewScanner(lx, text)
+	out := make([]Token, 0, len(text)/5+4)
+	for {
+		t := sc.Next()
+		if t.Kind == EOF {
+			return out, sc.Exec
+		}
+		out = append(out, t)
+	}
+}
+
 // split cuts a text at its top-level semicolons into spans of statements;
 // empty statements are left out. BEGIN ... END bodies (triggers, procedures,
 // anonymous blocks) hold semicolons, so a text is not cut from a statement on
 // that creates one.
-func split(text string, tokens []Token) []Span {
+//
+// With executable comments (exec) a statement may be a comment.
+func split(text string, tokens []Token, exec bool) []Span {
+	code := func(part string) bool {
+		return exec && (strings.Contains(part, "/*!") || strings.Contains(part, "/*M!"))
+	}
 	var out []Span
 	start, count, depth := 0, 0, 0
 	for i, t := range tokens {
@@ -143,7 +161,7 @@ func split(text string, tokens []Token) []Span {
 				depth--
 			case ';':
 				if depth <= 0 {
-					if count > 0 {
+					if count > 0 || code(text[start:t.Start]) {
 						out = append(out, Span{start, t.Start})
 					}
 					start, count, depth = t.End, 0, 0
@@ -153,7 +171,7 @@ func split(text string, tokens []Token) []Span {
 		}
 		count++
 	}
-	if count > 0 {
+	if count > 0 || code(text[start:]) {
 		out = append(out, Span{start, len(text)})
 	}
 	return out
