@@ -67,6 +67,9 @@ type run struct {
 func (c *conn) run(p *plan, v via, a call) *run { return &run{conn: c, plan: p, via: v, call: a} }
 
 func (r *run) exec(ctx context.Context) (driver.Result, error) {
+	if err := r.checkStars(ctx); err != nil {
+		return nil, err
+	}
 	res, err := r.execOnce(ctx)
 	if err != nil && r.replan(ctx, err) {
 		return r.execOnce(ctx)
@@ -75,6 +78,9 @@ func (r *run) exec(ctx context.Context) (driver.Result, error) {
 }
 
 func (r *run) query(ctx context.Context) (driver.Rows, error) {
+	if err := r.checkStars(ctx); err != nil {
+		return nil, err
+	}
 	rows, err := r.queryOnce(ctx)
 	if err != nil && r.replan(ctx, err) {
 		return r.queryOnce(ctx)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -22,10 +23,12 @@ type schema struct {
 
 	mu    sync.RWMutex
 	known map[string]*rewrite.Table // by name as written, folded
+
+	starred map[*rewrite.Table]time.Time // when the columns were last compared
 }
 
 func newSchema(s *shared) *schema {
-	sc := &schema{shared: s, known: map[string]*rewrite.Table{}, changes: s.changes.Load()}
+	sc := &schema{shared: s, known: map[string]*rewrite.Table{}, starred: map[*rewrite.Table]time.Time{}, changes: s.changes.Load()}
 	sc.planner = rewrite.Planner{Dialect: s.dialect, Catalog: sc}
 	return sc
 }

@@ -34,6 +34,8 @@ type Column struct {
 	Name     string
 	Type     string // the type as the dialect's DDL writes it, with collation and character set where a key column needs them
 	Nullable bool
+	// Hidden says that * leaves the column out.
+	Hidden bool
 	// Identity says that the database fills the column: AUTO_INCREMENT,
 	// serial/identity, or SQLite's rowid alias.
 	Identity bool

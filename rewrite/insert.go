@@ -34,7 +34,7 @@ func (m *dml) planSource() *Plan {
 	case len(r.edits) == 0:
 		return &Plan{Class: PassThrough}
 	}
-	return &Plan{Class: Read, Tables: names(r.tables), Text: m.src.apply(r.edits)}
+	return &Plan{Class: Read, Tables: names(r.tables), Text: m.src.apply(r.edits), Stars: r.stars}
 }
 
 // readSource edits what an INSERT reads. Its VALUES and query do not see the

@@ -34,6 +34,10 @@ type Plan struct {
 	Reason string   // why the statement is not faster than it is; "" when it is as fast as can be
 	Tables []string // the counter tables concerned
 
+	// Stars are the counter tables whose * is written out in Text: it is right
+	// only as long as they have the columns that the catalog has.
+	Stars []*Table
+
 	// Touched are the counter tables that the text mentions.
 	Touched []*Table
 

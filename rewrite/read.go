@@ -8,6 +8,7 @@ type reader struct {
 	*planning
 	edits   []edit
 	tables  []*Table // counter tables whose counters are read
+	stars   []*Table // counter tables whose * is written out
 	seen    []*Table // counter tables that occur as a source
 	relaxed bool     // counters of tables with reads: base stay as they are
 	base    bool     // so do all counters: /* slotsql: base */
@@ -51,7 +52,7 @@ func (p *planning) planSelect(st *Statement) *Plan {
 	case r.writes:
 		return p.drainAll(tables, "a WITH query increments a counter that the statement also reads")
 	}
-	plan := &Plan{Class: Read, Tables: names(r.tables), Text: p.src.apply(r.edits)}
+	plan := &Plan{Class: Read, Tables: names(r.tables), Text: p.src.apply(r.edits), Stars: r.stars}
 	b, why, ok := p.split(st, r.edits)
 	if !ok {
 		if b, ok = p.sums(st, r.edits); ok {
@@ -388,8 +389,12 @@ func (b *blockReader) star(it Item) error {
 			continue
 		}
 		b.note(s.table)
+		b.stars = append(b.stars, s.table)
 		for i := range s.table.Columns {
 			c := &s.table.Columns[i]
+			if c.Hidden {
+				continue
+			}
 			if s.table.IsCounter(c.Name) {
 				parts = append(parts, b.d.Total(s.table, q, c.Name, false)+" AS "+b.d.Quote(c.Name))
 			} else {

@@ -527,6 +527,9 @@ func (p *planning) starOutputs(sc *scope, qualifier []Ident) ([]outColumn, bool,
 				}
 			}
 			for i := range t.Columns {
+				if t.Columns[i].Hidden {
+					continue
+				}
 				o := outColumn{name: Ident{Name: t.Columns[i].Name, Quoted: true}}
 				if i < len(b.columns) {
 					o.name = b.columns[i]

@@ -135,7 +135,7 @@ func (m *dml) planOther() *Plan {
 	case len(r.edits) == 0:
 		return &Plan{Class: PassThrough}
 	}
-	return &Plan{Class: Read, Tables: names(r.tables), Text: m.src.apply(r.edits)}
+	return &Plan{Class: Read, Tables: names(r.tables), Text: m.src.apply(r.edits), Stars: r.stars}
 }
 
 // planMultiUpdate plans UPDATE a JOIN b: additive ones run as they are.

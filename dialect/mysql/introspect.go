@@ -73,6 +73,7 @@ func columns(ctx context.Context, s dialect.Session, t *rewrite.Table) error {
 			Nullable: strings.EqualFold(text(r[3]), "YES"),
 			Identity: strings.Contains(extra, "auto_increment"),
 			OnUpdate: strings.Contains(extra, "on update"),
+			Hidden:   strings.Contains(extra, "invisible"),
 		}
 		// MariaDB writes a default of NULL out.
 		c.HasDefault = r[10] != nil && !strings.EqualFold(text(r[10]), "NULL")

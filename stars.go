@@ -1,0 +1,71 @@
+package slotsql
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// A rewritten text has * written out, so a column that another program adds
+// would be missing from it without an error. Before such a text runs, the
+// columns of its tables are therefore compared with the database's, at most
+// once in starsTrusted for each table.
+const starsTrusted = 2 * time.Second
+
+// checkStars has the plan made again when the columns of a table whose * it
+// has written out have changed.
+func (r *run) checkStars(ctx context.Context) error {
+	sc := r.conn.schema
+	for _, t := range r.plan.Stars {
+		if sc == nil || !sc.dueStar(t) {
+			continue
+		}
+		same, err := r.conn.sameColumns(ctx, t)
+		if err != nil || same {
+			continue // an error is the statement's own to find
+		}
+		r.conn.shared.expire()
+		p, err := r.conn.plan(ctx, r.plan.source)
+		if err != nil {
+			return err
+		}
+		r.plan = p
+		return nil
+	}
+	return nil
+}
+
+// dueStar says that a table's columns have not been looked at for a while, and
+// that they are now.
+func (sc *schema) dueStar(t *rewrite.Table) bool {
+	now := time.Now()
+	sc.mu.Lock()
+	defer sc.mu.Unlock()
+	if now.Sub(sc.starred[t]) < starsTrusted {
+		return false
+	}
+	sc.starred[t] = now
+	return true
+}
+
+// sameColumns compares the columns of a table with what is known of it.
+func (c *conn) sameColumns(ctx context.Context, t *rewrite.Table) (bool, error) {
+	d := c.shared.dialect
+	rows, err := c.parentQuery(ctx, "SELECT * FROM "+d.Quote(t.Schema)+"."+d.Quote(t.Name)+" WHERE 1=0", nil)
+	if err != nil {
+		return false, err
+	}
+	got := slices.Clone(rows.Columns())
+	if err := rows.Close(); err != nil {
+		return false, err
+	}
+	var want []string
+	for i := range t.Columns {
+		if !t.Columns[i].Hidden {
+			want = append(want, t.Columns[i].Name)
+		}
+	}
+	return slices.Equal(got, want), nil
+}
