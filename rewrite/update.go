@@ -1,109 +1,5 @@
 package rewrite
 
-// planDML plans an INSERT, UPDATE or DELETE.
-func (p *planning) planDML(st *Statement) *Plan {
-	switch st.Kind {
-	case KindInsert:
-		return p.planInsert(st)
-	case KindUpdate:
-		return p.planUpdate(st)
-	case KindDelete:
-		return p.planDelete(st)
-	}
-	return p.drainAll(p.mentioned(), "the statement is of a kind that has no faster plan")
-}
-
-// dml is the common part of planning a statement that writes.
-type dml struct {
-	*planning
-	st     *Statement
-	sc     *scope
-	target *binding // nil when the target is no single table
-	table  *Table   // the target's counter table, or nil
-	once   bool     // no other source of the statement is a counter table
-}
-
-func (p *planning) newDML(st *Statement) *dml {
-	from := st.From
-	if st.Target != nil {
-		from = append([]*Source{st.Target}, from...)
-	}
-	m := &dml{planning: p, st: st, sc: p.newScope(nil, st.With, from)}
-	if st.Target != nil {
-		m.target = m.sc.bindings[0]
-		m.table = m.target.table
-	}
-	m.once = p.sources(st) == 1
-	return m
-}
-
-func (m *dml) drain(reason string) *Plan {
-	return m.drainRows(m.sc, m.target, m.st.Where, m.once && m.table != nil, reason)
-}
-
-// reads says whether any part of the statement reads a counter, the listed
-// expressions excepted.
-func (m *dml) reads(except map[*Expr]bool) (bool, string) {
-	r := &reader{planning: m.planning}
-	err := m.read(r, except)
-	switch {
-	case err != nil:
-		return true, reasonOf(err)
-	case len(r.edits) > 0:
-		return true, "the statement reads a counter"
-	case r.locked:
-		return true, "the statement locks rows of a counter table"
-	}
-	return false, ""
-}
-
-func (m *dml) read(r *reader, except map[*Expr]bool) error {
-	b := &blockReader{r, m.sc, nil}
-	if err := r.ctes(m.sc, m.st.With); err != nil {
-		return err
-	}
-	for _, s := range m.st.From {
-		if err := r.source(m.sc, m.sc.parent, s); err != nil {
-			return err
-		}
-	}
-	list := append([]*Expr{m.st.Where}, m.st.OrderBy...)
-	list = append(list, m.st.Limit...)
-	for _, a := range m.st.Set {
-		list = append(list, a.Value)
-	}
-	for _, e := range list {
-		if e == nil || except[e] {
-			continue
-		}
-		if err := b.expr(e, inPredicate); err != nil {
-			return err
-		}
-	}
-	return m.returning(b)
-}
-
-func (m *dml) returning(b *blockReader) error {
-	for _, it := range m.st.Returning {
-		if it.Expr != nil && it.Expr.Kind == Star {
-			for _, s := range m.sc.bindings {
-				if s.counts {
-					return opaque("RETURNING * returns a counter")
-				}
-			}
-			continue
-		}
-		before := len(b.edits)
-		if err := b.expr(it.Expr, inItems); err != nil {
-			return err
-		}
-		if len(b.edits) > before {
-			return opaque("RETURNING returns a counter")
-		}
-	}
-	return nil
-}
-
 func (p *planning) planUpdate(st *Statement) *Plan {
 	if st.Opaque != "" {
 		return p.drainAll(p.mentioned(), st.Opaque)
@@ -116,26 +12,6 @@ func (p *planning) planUpdate(st *Statement) *Plan {
 		return m.planOther()
 	}
 	return m.planTarget()
-}
-
-// planOther plans a write to a table without counters: its reads of counters
-// become totals where they stand in a subquery, else it is drained for.
-func (m *dml) planOther() *Plan {
-	r := &reader{planning: m.planning}
-	if err := m.read(r, nil); err != nil {
-		return m.drainAll(m.mentioned(), reasonOf(err))
-	}
-	switch {
-	case r.locked:
-		return m.drainAll(m.mentioned(), "the statement locks rows of a counter table")
-	case r.writes && len(r.edits) > 0:
-		return m.drainAll(m.mentioned(), "a WITH query increments a counter that the statement also reads")
-	case r.writes:
-		return &Plan{Class: AdditiveBase}
-	case len(r.edits) == 0:
-		return &Plan{Class: PassThrough}
-	}
-	return &Plan{Class: Read, Tables: names(r.tables), Text: m.src.apply(r.edits), Stars: r.stars}
 }
 
 // planMultiUpdate plans UPDATE a JOIN b: additive ones run as they are.
@@ -203,15 +79,6 @@ func without(list []*binding, b *binding) []*binding {
 		}
 	}
 	return out
-}
-
-func columnNamed(p *planning, t *Table, written Ident) (string, bool) {
-	for i := range t.Columns {
-		if p.d.SameColumn(written, t.Columns[i].Name) {
-			return t.Columns[i].Name, true
-		}
-	}
-	return "", false
 }
 
 // An increment is one counter = counter + something.
@@ -399,19 +266,4 @@ func rowsOrAll(t *Table, rows *rowset) *rowset {
 		return nil
 	}
 	return rows
-}
-
-func (p *planning) planDelete(st *Statement) *Plan {
-	if st.Opaque != "" {
-		return p.drainAll(p.mentioned(), st.Opaque)
-	}
-	m := p.newDML(st)
-	if m.target != nil && m.table == nil {
-		return m.planOther()
-	}
-	if reads, why := m.reads(nil); reads {
-		return m.drain(why)
-	}
-	// The slot rows go with the base row: the engine's own cascade deletes them.
-	return &Plan{Class: PassThrough}
 }

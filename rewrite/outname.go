@@ -1,0 +1,101 @@
+package rewrite
+
+// This file tells names of result columns, which are totals already, from names
+// of base columns.
+
+// outputName says whether an unqualified name in ORDER BY or HAVING means a
+// result column, which is a total already and stays as it is. whole says that
+// e is a whole ORDER BY entry, where every engine looks at result columns
+// first; inside an expression the engines differ.
+func (b *blockReader) outputName(e *Expr, in clause, whole bool) (bool, error) {
+	if b.q == nil || e.Kind != ColumnRef || len(e.Name) != 1 {
+		return false, nil
+	}
+	traits := b.d.Traits()
+	switch in {
+	case inOrder:
+		if !whole && !traits.AliasInExpr {
+			return false, nil
+		}
+	case inHaving:
+		if !traits.HavingAlias {
+			return false, nil
+		}
+	default:
+		return false, nil
+	}
+	t, err := b.resolve(b.sc, e.Name)
+	if err != nil {
+		return false, err
+	}
+	for _, it := range b.q.Items {
+		name, same, err := b.itemMeans(it, t)
+		if err != nil {
+			return false, err
+		}
+		if name == nil || !b.sameLabel(e.Name[0], *name) {
+			continue
+		}
+		if whole || same {
+			// Inside an expression the engine may take the base column; the
+			// explicit total is the same value either way.
+			return whole || in == inHaving, nil
+		}
+		if t != nil {
+			return false, opaque("alias " + name.Name + " hides the counter of that name in an expression")
+		}
+		return true, nil
+	}
+	if whole && b.starHas(e.Name[0]) {
+		return true, nil
+	}
+	return false, nil
+}
+
+// itemMeans returns the result name of an item, and whether the item is the
+// bare counter t.
+func (b *blockReader) itemMeans(it Item, t *target) (*Ident, bool, error) {
+	x := it.Expr
+	for x != nil && x.Kind == Paren {
+		x = x.Args[0]
+	}
+	if x == nil || x.Kind == Star {
+		return nil, false, nil
+	}
+	var same bool
+	if x.Kind == ColumnRef {
+		u, err := b.resolve(b.sc, x.Name)
+		if err != nil {
+			return nil, false, err
+		}
+		same = u != nil && t != nil && u.binding == t.binding && u.column == t.column
+	}
+	if it.Alias != nil {
+		return it.Alias, same, nil
+	}
+	if x.Kind == ColumnRef {
+		return &x.Name[len(x.Name)-1], same, nil
+	}
+	return nil, false, nil
+}
+
+// starHas says whether a * item has brought the counter into the result under
+// its own name, and unambiguously.
+func (b *blockReader) starHas(name Ident) bool {
+	n := 0
+	for _, it := range b.q.Items {
+		if it.Expr == nil || it.Expr.Kind != Star {
+			continue
+		}
+		outs, known, err := b.starOutputs(b.sc, it.Expr.Name)
+		if err != nil || !known {
+			return false
+		}
+		for _, o := range outs {
+			if b.sameLabel(name, o.name) {
+				n++
+			}
+		}
+	}
+	return n == 1
+}

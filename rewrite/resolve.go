@@ -1,0 +1,248 @@
+package rewrite
+
+// This file finds what a column reference means, as far as it concerns
+// counters.
+
+// A target is what a column reference means.
+type target struct {
+	binding *binding
+	column  *Column // of binding.table; nil for a derived column
+	out     *outColumn
+}
+
+// resolve finds what a column reference means, as far as it concerns
+// counters: it returns nil for a reference that certainly is not a counter of
+// a counter table, and an error when that cannot be told.
+func (p *planning) resolve(sc *scope, name []Ident) (*target, error) {
+	if p.work++; p.work > maxWork {
+		return nil, opaque(tooMuchWork)
+	}
+	if !p.mayConcern(sc, name) {
+		return nil, nil
+	}
+	if len(name) == 1 {
+		return p.resolveBare(sc, name[0])
+	}
+	qualifier, column := name[len(name)-2], name[len(name)-1]
+	for s := sc; s != nil; s = s.parent {
+		var found *binding
+		for _, b := range s.bindings {
+			if !p.sameLabel(qualifier, b.label) {
+				continue
+			}
+			if len(name) > 2 && b.table != nil && !p.d.SameTable(name[len(name)-3], b.table.Schema) {
+				continue
+			}
+			if found != nil {
+				return nil, opaque("two sources are called " + qualifier.Name)
+			}
+			found = b
+		}
+		if found != nil {
+			return p.columnOf(found, column)
+		}
+	}
+	// Not a source: schema-qualified, a composite value's field, or an error.
+	for s := sc; s != nil; s = s.parent {
+		for _, b := range s.bindings {
+			if b.counts && (p.counterOf(b.table, column) || p.sameLabel(qualifier, b.label)) {
+				return nil, opaque("cannot tell what " + qualifier.Name + "." + column.Name + " is")
+			}
+		}
+	}
+	return nil, nil
+}
+
+// mayConcern is false when no part of name can be a counter, the name of a
+// counter table's source (a whole-row reference), or a column of a query that
+// could carry one.
+func (p *planning) mayConcern(sc *scope, name []Ident) bool {
+	last := name[len(name)-1]
+	for s := sc; s != nil; s = s.parent {
+		p.work += 1 + len(s.bindings)
+		for _, b := range s.bindings {
+			if b.counts && (p.counterOf(b.table, last) || p.sameLabel(name[0], b.label) && len(name) == 1) {
+				return true
+			}
+			if b.counts && len(b.columns) > 0 {
+				return true
+			}
+			if b.query != nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (p *planning) counterOf(t *Table, written Ident) bool {
+	for _, c := range t.Counter.Counters {
+		if p.d.SameColumn(written, c) {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *planning) resolveBare(sc *scope, name Ident) (*target, error) {
+	for s := sc; s != nil; s = s.parent {
+		var found *target
+		unknown := false
+		for _, b := range s.bindings {
+			has, err := p.hasColumn(b, name)
+			if err != nil {
+				return nil, err
+			}
+			switch has {
+			case maybe:
+				unknown = true
+			case yes:
+				t, err := p.columnOf(b, name)
+				if err != nil {
+					return nil, err
+				}
+				if found != nil && (isCounterTarget(found) || isCounterTarget(t)) {
+					return nil, opaque("column " + name.Name + " is ambiguous")
+				}
+				if found == nil {
+					found = &target{}
+				}
+				if t != nil {
+					found = t
+				}
+			}
+		}
+		if found != nil {
+			if isCounterTarget(found) {
+				for _, u := range s.using {
+					if p.sameLabel(u, name) {
+						return nil, opaque("counter " + name.Name + " is a column of USING")
+					}
+				}
+				if s.natural {
+					return nil, opaque("a counter table takes part in a NATURAL join")
+				}
+				return found, nil
+			}
+			return nil, nil
+		}
+		if unknown && p.outerHas(s.parent, name) {
+			return nil, opaque("cannot tell which source " + name.Name + " belongs to")
+		}
+		for _, b := range s.bindings {
+			if b.counts && p.sameLabel(name, b.label) {
+				return nil, opaque("whole-row reference to " + b.table.Name)
+			}
+		}
+	}
+	return nil, nil
+}
+
+func isCounterTarget(t *target) bool {
+	return t != nil && (t.column != nil || t.out != nil && t.out.table != nil)
+}
+
+func (p *planning) outerHas(sc *scope, name Ident) bool {
+	for s := sc; s != nil; s = s.parent {
+		for _, b := range s.bindings {
+			if b.counts && p.counterOf(b.table, name) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+type tri int
+
+const (
+	no tri = iota
+	maybe
+	yes
+)
+
+func (p *planning) hasColumn(b *binding, name Ident) (tri, error) {
+	if len(b.columns) > 0 {
+		for _, c := range b.columns {
+			if p.sameLabel(name, c) {
+				return yes, nil
+			}
+		}
+		if b.query != nil {
+			return no, nil
+		}
+	}
+	switch {
+	case b.opaque:
+		return maybe, nil
+	case b.query != nil:
+		outs, known, err := p.outsOf(b)
+		if err != nil {
+			return no, err
+		}
+		for i := range outs {
+			if p.sameLabel(name, outs[i].name) {
+				return yes, nil
+			}
+		}
+		if !known {
+			return maybe, nil
+		}
+		return no, nil
+	}
+	t := b.table
+	if t == nil {
+		var known bool
+		if t, known = p.lookup(b.source.Name); t == nil {
+			if known {
+				return maybe, nil
+			}
+			return no, nil // reported missing; planned again
+		}
+	}
+	for i := range t.Columns {
+		if p.d.SameColumn(name, t.Columns[i].Name) {
+			return yes, nil
+		}
+	}
+	return no, nil
+}
+
+// columnOf returns what column means in b, nil when it is no counter.
+func (p *planning) columnOf(b *binding, column Ident) (*target, error) {
+	if b.counts {
+		if len(b.columns) > 0 {
+			return nil, opaque("counter table " + b.table.Name + " has column aliases")
+		}
+		for i := range b.table.Columns {
+			c := &b.table.Columns[i]
+			if p.d.SameColumn(column, c.Name) {
+				if b.table.IsCounter(c.Name) {
+					return &target{binding: b, column: c}, nil
+				}
+				return nil, nil
+			}
+		}
+		return nil, nil
+	}
+	if b.query == nil {
+		return nil, nil
+	}
+	outs, _, err := p.outsOf(b)
+	if err != nil {
+		return nil, err
+	}
+	for i := range outs {
+		name := outs[i].name
+		if i < len(b.columns) {
+			name = b.columns[i]
+		}
+		if p.sameLabel(column, name) {
+			if outs[i].table == nil {
+				return nil, nil
+			}
+			return &target{binding: b, out: &outs[i]}, nil
+		}
+	}
+	return nil, nil
+}
