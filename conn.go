@@ -39,6 +39,7 @@ type conn struct {
 	adrift  bool    // or its namespace, which may change back with that one's end
 
 	tx      txState
+	lasting bool // what a statement locks may stay locked after it: a transaction may be open
 	halfway bool // a fold has failed between two of its statements
 	broken  bool // not to be used again: see lost
 	closed  bool
@@ -99,6 +100,7 @@ func (c *conn) ResetSession(ctx context.Context) error {
 	if c.broken {
 		return driver.ErrBadConn
 	}
+	c.lasting = false
 	if r, ok := c.parent.(driver.SessionResetter); ok {
 		return r.ResetSession(ctx)
 	}

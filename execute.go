@@ -175,7 +175,9 @@ func (r *run) queryText(ctx context.Context) (driver.Rows, error) {
 }
 
 // execIncrement adds to this connection's slot: by an update of the slot row
-// when the connection has written it before, else by the upsert. When that
+// when the connection has written it before, else by the upsert; in a
+// transaction by the upsert alone, where an update that finds no row would keep
+// others from making theirs. When that
 // affects no row, or cannot take the arguments, the same statement runs in the
 // form that is right for everything: the row may be missing, its counter NULL
 // or close to the end of its range.
@@ -188,7 +190,7 @@ func (r *run) execIncrement(ctx context.Context) (driver.Result, error) {
 	var n int64
 	var err error
 	slot, keyed := r.slotKey()
-	if keyed && r.conn.slots.has(slot) {
+	if keyed && r.conn.slots.has(slot) && !(r.conn.lasting && r.conn.shared.dialect.Traits().MissLocks) {
 		res, n, err = r.addTo(ctx, inc.Add)
 		if n == 0 && err == nil {
 			r.conn.slots.forget(slot)

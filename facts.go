@@ -69,6 +69,7 @@ func (c *conn) refresh(ctx context.Context) error {
 
 // after notes what a text that has been run may have done to the session.
 func (c *conn) after(plan *rewrite.Plan, err error) {
+	c.lasting = c.lasting || plan.Effects&rewrite.TxControl != 0
 	if plan.Effects&rewrite.TxControl != 0 || err != nil {
 		c.tx.known = false
 	}

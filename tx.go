@@ -31,6 +31,7 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 		return nil, err
 	}
 	c.tx = txState{known: true, open: true}
+	c.lasting = true
 	return &tx{conn: c, parent: t}, nil
 }
 
@@ -67,7 +68,7 @@ func (t *tx) Commit() error {
 		return errBroken
 	}
 	err := t.parent.Commit()
-	t.conn.tx = txState{}
+	t.conn.tx, t.conn.lasting = txState{}, false
 	t.conn.settleFacts(true)
 	return err
 }
@@ -75,7 +76,7 @@ func (t *tx) Commit() error {
 // Rollback implements driver.Tx.
 func (t *tx) Rollback() error {
 	err := t.parent.Rollback()
-	t.conn.tx = txState{}
+	t.conn.tx, t.conn.lasting = txState{}, false
 	t.conn.settleFacts(true)
 	return err
 }

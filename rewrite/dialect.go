@@ -128,6 +128,9 @@ type Traits struct {
 	// WithSeesAll: WITH queries see each other, and themselves, without the
 	// word RECURSIVE, too.
 	WithSeesAll bool
+	// MissLocks: an update that finds no row keeps others from inserting next
+	// to it until its transaction ends (InnoDB's gap locks).
+	MissLocks bool
 	// ShapeQuery: an expression over a counter reports another type than the
 	// column, so the original text is asked for its column types.
 	ShapeQuery bool

@@ -14,6 +14,7 @@ func (*Dialect) Traits() rewrite.Traits {
 		DDLCommits:         true,
 		ReplaceCascades:    true,
 		UpsertCounts:       true,
+		MissLocks:          true,
 		ShapeQuery:         true,
 		Split:              true,
 		MultiProbe:         "DO 0; DO 0",
