@@ -28,6 +28,9 @@ type Explanation struct {
 
 	// Increment is the slotted upsert that runs instead of the statement.
 	Increment *ExplainedText `json:"increment,omitempty"`
+	// Again runs in its place on a connection that has written the same slot
+	// row before; when that is gone, Increment runs after all.
+	Again *ExplainedText `json:"again,omitempty"`
 	// Requires is what bound arguments must be for that, or for an
 	// additive-base statement to run as it is.
 	Requires []string `json:"requires,omitempty"`
@@ -201,6 +204,10 @@ func explanation(p *rewrite.Plan, query string) *Explanation {
 	if in := p.Increment; in != nil {
 		t := explainText(in.Bound)
 		e.Increment = &t
+		if in.Add != nil {
+			again := explainText(*in.Add)
+			e.Again = &again
+		}
 		if len(require) == 0 {
 			require = in.Deltas
 		}
@@ -319,6 +326,9 @@ func (e *Explanation) write(b *strings.Builder, indent string) {
 	line("tables", strings.Join(e.Tables, ", "))
 	if e.Increment != nil {
 		texts("increment", []ExplainedText{*e.Increment})
+	}
+	if e.Again != nil {
+		texts("again", []ExplainedText{*e.Again})
 	}
 	if e.Rewritten != nil {
 		texts("rewritten", []ExplainedText{*e.Rewritten})

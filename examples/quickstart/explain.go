@@ -21,6 +21,9 @@ func explain(ctx context.Context, db *sql.DB, query string) (string, error) {
 	switch {
 	case e.Increment != nil:
 		text += "\n  > " + e.Increment.SQL
+		if e.Again != nil {
+			text += "\n  and once the connection has its slot row:\n  > " + e.Again.SQL
+		}
 	case e.Rewritten != nil:
 		text += "\n  > " + e.Rewritten.SQL
 	default:

@@ -61,9 +61,9 @@ func (r *report) speed(plain, wrapped *outcome) {
 		}
 	}
 	if r.options.driver == "sqlite" {
-		r.prose("SQLite has one writer at a time, so no number of slots lets two increments run at once, and the longer statements cost time: " +
-			"expect a ratio below 1 here. What this run shows is that every count is right. The gain is on servers, where increments " +
-			"queue for the row: try -driver mysql or postgres with a -dsn.")
+		r.prose("SQLite has one writer at a time, so no number of slots lets two increments run at once: expect a ratio around 1 here. " +
+			"What this run shows is that every count is right. The gain is on servers, where increments queue for the row: try " +
+			"-driver mysql or postgres with a -dsn.")
 	} else {
 		r.prose("Ratios above 1 are better for /s, below 1 for latencies. The gain grows with the number of clients, with the time that a transaction " +
 			"holds the row (network, disk), and with the server's cores.")
