@@ -478,7 +478,7 @@ func TestHistoryLockedRead(t *testing.T) {
 						h.Errorf("key %d: %d under FOR UPDATE, then %d", key, last, views)
 					}
 					last = views
-					time.Sleep(time.Millisecond)
+					time.Sleep(time.Millisecond) // gives increments a chance to get in; nothing is judged by it
 				}
 				// The plain read-modify-write that such locks are for.
 				_, err := h.exec(ctx, tx, "UPDATE posts SET views = ? WHERE id = ?", last+1, key)

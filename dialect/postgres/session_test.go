@@ -148,7 +148,7 @@ func (s *session) blocks(watch *session, text string) func() (int64, error) {
 		if time.Now().After(deadline) {
 			s.t.Fatalf("neither waits nor ends: %s", text)
 		}
-		time.Sleep(2 * time.Millisecond)
+		time.Sleep(2 * time.Millisecond) // polls the server's view, not a guess at timing
 	}
 	return func() (int64, error) {
 		r := <-done
