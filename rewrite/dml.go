@@ -110,12 +110,17 @@ func (m *dml) returning(b *blockReader) error {
 // become totals where they stand in a subquery, else it is drained for.
 func (m *dml) planOther() *Plan {
 	r := &reader{planning: m.planning}
-	if err := m.read(r, nil); err != nil {
-		return m.drainAll(m.mentioned(), reasonOf(err))
-	}
+	return m.planReads(r, m.read(r, nil), "the statement locks rows of a counter table")
+}
+
+// planReads plans a statement that writes no counter itself by what a reader
+// has found in it, or by the error it ended with.
+func (m *dml) planReads(r *reader, err error, locked string) *Plan {
 	switch {
+	case err != nil:
+		return m.drainAll(m.mentioned(), reasonOf(err))
 	case r.locked:
-		return m.drainAll(m.mentioned(), "the statement locks rows of a counter table")
+		return m.drainAll(m.mentioned(), locked)
 	case r.writes && len(r.edits) > 0:
 		return m.drainAll(m.mentioned(), "a WITH query increments a counter that the statement also reads")
 	case r.writes:

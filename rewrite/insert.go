@@ -21,20 +21,7 @@ func (p *planning) planInsert(st *Statement) *Plan {
 // query or values read become totals.
 func (m *dml) planSource() *Plan {
 	r := &reader{planning: m.planning}
-	err := m.readSource(r)
-	switch {
-	case err != nil:
-		return m.drainAll(m.mentioned(), reasonOf(err))
-	case r.locked:
-		return m.drainAll(m.mentioned(), "the query locks rows of a counter table")
-	case r.writes && len(r.edits) > 0:
-		return m.drainAll(m.mentioned(), "a WITH query increments a counter that the statement also reads")
-	case r.writes:
-		return &Plan{Class: AdditiveBase}
-	case len(r.edits) == 0:
-		return &Plan{Class: PassThrough}
-	}
-	return &Plan{Class: Read, Tables: names(r.tables), Text: m.src.apply(r.edits), Stars: r.stars}
+	return m.planReads(r, m.readSource(r), "the query locks rows of a counter table")
 }
 
 // readSource edits what an INSERT reads. Its VALUES and query do not see the

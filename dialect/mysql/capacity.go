@@ -91,11 +91,6 @@ func decimal(n *big.Int, scale int) string {
 	return sign + digits[:len(digits)-scale] + "." + digits[len(digits)-scale:]
 }
 
-// Cap is the largest value, and for a signed column the negated smallest one,
-// that one slot of the column may hold when there are that many slots. "0"
-// means that the column is too narrow to be slotted.
-func Cap(c *rewrite.Column, slots int) string { return limit(c, slots).slotHigh }
-
 // Overflow says whether an increment that failed with this server error has
 // met one of its limits, so that a drain must do it: a CHECK constraint
 // failed (4025 MariaDB, 3819 MySQL), a value or a sum out of range (1264,

@@ -31,14 +31,6 @@ func dump(text string, e *rewrite.Expr) string {
 	return s
 }
 
-func dumpAll(text string, es []*rewrite.Expr) string {
-	var out []string
-	for _, e := range es {
-		out = append(out, dump(text, e))
-	}
-	return strings.Join(out, " ")
-}
-
 func dumpSelect(text string, q *rewrite.Select) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "{%s}", text[q.Start:q.End])

@@ -74,8 +74,6 @@ func (*Dialect) InTransaction(context.Context, dialect.Session) (bool, error) {
 
 func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-func quoteText(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
-
 // sameName folds ASCII only, as sqlite3StrICmp does.
 func sameName(a, b string) bool {
 	if len(a) != len(b) {
