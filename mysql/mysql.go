@@ -12,7 +12,6 @@ package mysql
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/go-sql-driver/mysql"
 
@@ -54,12 +53,9 @@ func (Engine) SchemaChanged(err error) bool {
 	return false
 }
 
-// SlotFull recognises the CHECK constraint of a slot table: MariaDB's 4025 and
-// MySQL's 3819. Only the upsert's own slot table has one that it could break.
-func (Engine) SlotFull(err error) bool {
-	n := number(err)
-	return n == 4025 || n == 3819 || n == 1264 && strings.Contains(err.Error(), "slotsql")
-}
+// SlotFull recognises what an increment meets at the limits of its slot. The
+// drain that follows is right whatever the reason was.
+func (Engine) SlotFull(err error) bool { return dialect.Overflow(number(err)) }
 
 func number(err error) uint16 {
 	var e *mysql.MySQLError
