@@ -110,24 +110,27 @@ func (r *typedRows) NextResultSet() error { return rowsBase{r.Rows}.NextResultSe
 
 // shape learns the column types of a query's own text: once per plan, by the
 // plan's Shape. When the engine refuses that query the rewritten text's types
-// have to do.
-func (r *run) shape(ctx context.Context) []columnType {
+// have to do, unless the refusal is the statement's own.
+func (r *run) shape(ctx context.Context) ([]columnType, error) {
 	if t := r.plan.types.Load(); t != nil {
-		return *t
+		return *t, nil
 	}
 	args, err := r.bind(r.plan.Shape.Args)
 	if err != nil {
-		return nil
+		return nil, nil // as it is for the statement's own text to find
 	}
 	rows, err := r.conn.parentQuery(ctx, r.plan.Shape.SQL, joinArgs(r.call.options, args))
-	if err != nil {
-		return nil
+	switch {
+	case err != nil && r.plan.Judged:
+		return nil, err
+	case err != nil:
+		return nil, nil
 	}
 	types := typesOf(rows)
 	if rows.Close() == nil {
 		r.plan.types.Store(&types)
 	}
-	return types
+	return types, nil
 }
 
 func (r *run) typed(rows driver.Rows, types []columnType) driver.Rows {

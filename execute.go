@@ -149,7 +149,9 @@ func (r *run) queryOnce(ctx context.Context) (rows driver.Rows, err error) {
 	}
 	var types []columnType
 	if r.plan.Shape != nil {
-		types = r.shape(ctx)
+		if types, err = r.shape(ctx); err != nil {
+			return nil, err
+		}
 	}
 	rows, err = r.queryText(ctx)
 	if err == nil && types != nil {

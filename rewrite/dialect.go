@@ -83,6 +83,17 @@ type Traits struct {
 	StoredNames bool
 	// AliasInExpr: ORDER BY finds aliases inside expressions too.
 	AliasInExpr bool
+	// WholeRow: a table's name stands for its row, of the type that has the
+	// table's name.
+	WholeRow bool
+	// GroupsByKey: a block grouped by a table's primary key may name its
+	// other columns; one over a query may not.
+	GroupsByKey bool
+	// SystemColumns are the columns that every table has and no query.
+	SystemColumns []string
+	// Apart ends a derived table that the engine is not to merge into the
+	// query around it when grouping sets stand over it.
+	Apart string
 	// HavingAlias: HAVING may only name grouped columns, aggregates and
 	// aliases.
 	HavingAlias bool

@@ -106,11 +106,18 @@ func (m *dml) returning(b *blockReader) error {
 	return nil
 }
 
+func (m *dml) reader() *reader { return &reader{planning: m.planning} }
+
 // planOther plans a write to a table without counters: its reads of counters
 // become totals where they stand in a subquery, else it is drained for.
 func (m *dml) planOther() *Plan {
-	r := &reader{planning: m.planning}
-	return m.planReads(r, m.read(r, nil), "the statement locks rows of a counter table")
+	r, err := m.reading(m.reader, func(r *reader) error {
+		// What is derived is no source of counters any more. The target is no
+		// counter table: nothing takes its place.
+		m.sc = m.newDML(m.st).sc
+		return m.read(r, nil)
+	})
+	return m.planReads(r, err, "the statement locks rows of a counter table")
 }
 
 // planReads plans a statement that writes no counter itself by what a reader
@@ -128,7 +135,7 @@ func (m *dml) planReads(r *reader, err error, locked string) *Plan {
 	case len(r.edits) == 0:
 		return &Plan{Class: PassThrough}
 	}
-	return &Plan{Class: Read, Tables: names(r.tables), Text: m.src.apply(r.edits), Stars: r.stars}
+	return &Plan{Class: Read, Reason: r.reason, Tables: names(r.tables), Text: m.src.apply(r.edits), Stars: r.stars}
 }
 
 func columnNamed(p *planning, t *Table, written Ident) (string, bool) {

@@ -20,8 +20,8 @@ func (p *planning) planInsert(st *Statement) *Plan {
 // planSource plans an INSERT that writes new rows only: counters that its
 // query or values read become totals.
 func (m *dml) planSource() *Plan {
-	r := &reader{planning: m.planning}
-	return m.planReads(r, m.readSource(r), "the query locks rows of a counter table")
+	r, err := m.reading(m.reader, m.readSource)
+	return m.planReads(r, err, "the query locks rows of a counter table")
 }
 
 // readSource edits what an INSERT reads. Its VALUES and query do not see the

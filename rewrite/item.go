@@ -21,7 +21,7 @@ func (b *blockReader) item(it Item) error {
 	}
 	name, ok := b.itemName(it)
 	if !ok {
-		return opaque("cannot tell the name of a result column that has no alias")
+		return derivable("cannot tell the name of a result column that has no alias", allOf(b.sc)...)
 	}
 	if name == "" {
 		return nil
@@ -31,7 +31,7 @@ func (b *blockReader) item(it Item) error {
 	if b.q != nil && len(b.q.OrderBy)+len(b.q.GroupBy) > 0 || b.q != nil && b.q.Having != nil {
 		for _, o := range b.q.Items {
 			if o.Alias != nil && b.sameLabel(*o.Alias, Ident{Name: name, Quoted: true}) {
-				return opaque("two result columns are called " + name)
+				return derivable("two result columns are called "+name, allOf(b.sc)...)
 			}
 		}
 	}
@@ -39,62 +39,13 @@ func (b *blockReader) item(it Item) error {
 	return nil
 }
 
-// itemName returns the result column's name that the edits inside the item
-// would change, or "" when they do not change it.
-func (b *blockReader) itemName(it Item) (string, bool) {
-	e := it.Expr
-	for e.Kind == Paren && len(e.Args) == 1 {
-		e = e.Args[0]
-	}
-	if e.Kind == ColumnRef {
-		return b.columnName(e), true
-	}
-	if b.d.Traits().ExprNames {
-		return b.src.text[it.Expr.Start:it.Expr.End], true
-	}
-	return ruleName(b, e)
-}
-
-// columnName is how the engine reports a bare column.
-func (b *blockReader) columnName(e *Expr) string {
-	last := e.Name[len(e.Name)-1]
-	t, err := b.resolve(b.sc, e.Name)
-	if err == nil && t != nil && t.column != nil && b.d.Traits().StoredNames {
-		return t.column.Name
-	}
-	return last.Name
-}
-
-// ruleName follows PostgreSQL's naming of result columns: operators have no
-// name of their own, calls the function's, casts their operand's.
-func ruleName(b *blockReader, e *Expr) (string, bool) {
-	switch e.Kind {
-	case Binary, Unary, Number, String, Null, Param, In:
-		return "", true
-	case Call:
-		return "", true
-	case Subquery:
-		return "", e.Query == nil || len(e.Query.Items) == 0 || len(e.Query.Operands) > 0 || e.Query.Items[0].Expr == nil ||
-			e.Query.Items[0].Expr.Kind != Opaque
-	case Opaque:
-		if e.Op == "cast" && len(e.Args) == 1 {
-			a := e.Args[0]
-			for a.Kind == Paren && len(a.Args) == 1 {
-				a = a.Args[0]
-			}
-			switch a.Kind {
-			case ColumnRef:
-				return b.columnName(a), true
-			case Opaque:
-				return ruleName(b, a)
-			}
-			return "", true
+func (b *blockReader) star(it Item) error {
+	if len(it.Expr.Name) > 1 {
+		if x := b.labelled(it.Expr.Name, false); x != nil && x.derived {
+			b.edits = append(b.edits, edit{it.Expr.Span, b.qualifier(x) + ".*"})
+			return nil
 		}
 	}
-	return "", false
-}
-
-func (b *blockReader) star(it Item) error {
 	touches := false
 	for _, s := range b.sc.bindings {
 		if len(it.Expr.Name) > 0 && !b.sameLabel(it.Expr.Name[len(it.Expr.Name)-1], s.label) {
@@ -110,7 +61,7 @@ func (b *blockReader) star(it Item) error {
 		// take their values from either side in an outer join, with SQLite
 		// for t.* too.
 		if len(it.Expr.Name) == 0 || b.q != nil && outerJoins(b.q.From) {
-			return opaque("* over a join with USING or NATURAL")
+			return derivable("* over a join with USING or NATURAL", b.sc.bindings...)
 		}
 	}
 	var parts []string
@@ -124,27 +75,22 @@ func (b *blockReader) star(it Item) error {
 			continue
 		}
 		if len(s.columns) > 0 {
-			return opaque("counter table " + s.table.Name + " has column aliases")
+			return derivable("counter table "+s.table.Name+" has column aliases", s)
 		}
 		if b.readsBase(s.table) {
 			parts = append(parts, q+".*")
 			continue
 		}
 		b.note(s.table)
-		b.stars = append(b.stars, s.table)
-		for i := range s.table.Columns {
-			c := &s.table.Columns[i]
-			if c.Hidden {
-				continue
-			}
-			if s.table.IsCounter(c.Name) {
-				parts = append(parts, b.d.Total(s.table, q, c.Name, false)+" AS "+b.d.Quote(c.Name))
-			} else {
-				parts = append(parts, q+"."+b.d.Quote(c.Name))
-			}
-		}
+		b.addStar(s.table)
+		parts = append(parts, b.totals(s.table, q)...)
 	}
-	b.edits = append(b.edits, edit{it.Expr.Span, strings.Join(parts, ", ")})
+	list := strings.Join(parts, ", ")
+	if b.q != nil && b.q.Table {
+		list = "SELECT " + list + " FROM"
+		b.tableWord = true
+	}
+	b.edits = append(b.edits, edit{it.Expr.Span, list})
 	return nil
 }
 

@@ -42,7 +42,7 @@ func (b *blockReader) outputName(e *Expr, in clause, whole bool) (bool, error) {
 			return whole || in == inHaving, nil
 		}
 		if t != nil {
-			return false, opaque("alias " + name.Name + " hides the counter of that name in an expression")
+			return false, derivable("alias "+name.Name+" hides the counter of that name in an expression", t.binding)
 		}
 		return true, nil
 	}

@@ -66,6 +66,9 @@ type Plan struct {
 	// original text, for engines whose expressions report other types than
 	// the plain column; nil elsewhere. It takes the original arguments.
 	Shape *Bound
+	// Judged says that the engine may refuse the original text where it takes
+	// Text: what it says of Shape is the statement's error.
+	Judged bool
 
 	// Effects of the text on the session.
 	Effects Effect

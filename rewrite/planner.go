@@ -89,10 +89,12 @@ func (pl *Planner) effects(text string) Effect {
 // planning is the work on one statement.
 type planning struct {
 	*Planner
-	d       Dialect
-	src     *source
-	missing [][]Ident
-	outs    map[*Select]outColumns
+	d         Dialect
+	src       *source
+	missing   [][]Ident
+	outs      map[*Select]outColumns
+	derived   map[*Source]string // by a query of totals, and why
+	tableWord bool               // TABLE name has become a SELECT
 
 	work int // names compared so far, about
 }

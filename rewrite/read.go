@@ -11,8 +11,9 @@ type reader struct {
 	relaxed bool     // counters of tables with reads: base stay as they are
 	base    bool     // so do all counters: /* slotsql: base */
 	locked  bool     // a block that reads a counter table locks rows
-	grouped bool     // GROUP BY names a counter
 	writes  bool     // a data-modifying CTE writes a counter table's counters
+	whole   bool     // a row as a whole is replaced
+	reason  string   // why a derived table stands for a counter table
 }
 
 // clause says where in a block an expression stands.
@@ -32,15 +33,14 @@ func (p *planning) planSelect(st *Statement) *Plan {
 	if st.Opaque != "" || st.Select == nil {
 		return p.drainAll(tables, opaqueReason(st))
 	}
-	r := &reader{planning: p, relaxed: true, base: hintOf(p.src.text) == hintBase}
-	err := r.query(nil, st.Select)
+	r, err := p.reading(
+		func() *reader { return &reader{planning: p, relaxed: true, base: hintOf(p.src.text) == hintBase} },
+		func(r *reader) error { return r.query(nil, st.Select) })
 	switch {
 	case err != nil:
 		return p.drainSelect(st, tables, reasonOf(err))
 	case r.locked:
 		return p.drainSelect(st, r.seen, "the query locks rows of a counter table")
-	case r.grouped && (p.src.hasWord("ROLLUP") || p.src.hasWord("CUBE") || p.src.hasWord("SETS")):
-		return p.drainSelect(st, tables, "grouping sets over a counter")
 	case len(r.edits) == 0:
 		class := PassThrough
 		if r.writes {
@@ -50,23 +50,34 @@ func (p *planning) planSelect(st *Statement) *Plan {
 	case r.writes:
 		return p.drainAll(tables, "a WITH query increments a counter that the statement also reads")
 	}
-	plan := &Plan{Class: Read, Tables: names(r.tables), Text: p.src.apply(r.edits), Stars: r.stars}
+	plan := &Plan{Class: Read, Reason: r.reason, Tables: names(r.tables), Text: p.src.apply(r.edits), Stars: r.stars}
+	p.faster(st, r, plan)
+	if st.Kind == KindSelect && p.d.Traits().ShapeQuery {
+		plan.Shape = p.shape(st.Select)
+		plan.Judged = r.reason != "" || p.tableWord
+	}
+	return plan
+}
+
+// faster has a query use the counter's index or sum the slots up once, where
+// it has the form for that.
+func (p *planning) faster(st *Statement, r *reader, plan *Plan) {
+	if r.whole || len(p.derived) > 0 || st.Select.Table {
+		return // these know of counters that are replaced in their place only
+	}
 	b, why, ok := p.split(st, r.edits)
 	if !ok {
 		if b, ok = p.sums(st, r.edits); ok {
 			why = "a sum over the table: base values and slots are summed apart"
 		}
 	}
-	if ok {
-		plan.Text, plan.TextArgs, plan.Reason = b.SQL, b.Args, why
-		if plan.TextArgs == nil {
-			plan.TextArgs = []Arg{}
-		}
+	if !ok {
+		return
 	}
-	if st.Kind == KindSelect && p.d.Traits().ShapeQuery {
-		plan.Shape = p.shape(st.Select)
+	plan.Text, plan.TextArgs, plan.Reason = b.SQL, b.Args, why
+	if plan.TextArgs == nil {
+		plan.TextArgs = []Arg{}
 	}
-	return plan
 }
 
 func opaqueReason(st *Statement) string {
@@ -158,7 +169,7 @@ func (r *reader) block(parent *scope, q *Select) error {
 	}
 	counts := false
 	for _, b := range sc.bindings {
-		if b.counts {
+		if b.counts || b.derived {
 			counts = true
 			r.addSeen(b.table)
 		}
@@ -174,7 +185,7 @@ func (r *reader) block(parent *scope, q *Select) error {
 	}
 	for _, row := range q.Values {
 		for _, e := range row {
-			if err := b.expr(e, inItems); err != nil {
+			if err := b.listed(e, inItems); err != nil {
 				return err
 			}
 		}
@@ -193,16 +204,13 @@ func (r *reader) block(parent *scope, q *Select) error {
 			}
 		}
 	}
-	return nil
+	return b.byKey()
 }
 
 func (r *reader) addSeen(t *Table) {
-	for _, s := range r.seen {
-		if s == t {
-			return
-		}
+	if !has(r.seen, t) {
+		r.seen = append(r.seen, t)
 	}
-	r.seen = append(r.seen, t)
 }
 
 // source looks into a FROM entry. A derived table sees the enclosing scope,
@@ -218,6 +226,12 @@ func (r *reader) source(sc, parent *scope, s *Source) error {
 		if err := r.source(sc, parent, s.Right); err != nil {
 			return err
 		}
+		if s.Alias != nil {
+			// Its columns are the join's: names do not say whose they are.
+			if err := derivable("a join that holds a counter table has an alias", sc.under(s)...); derives(err) {
+				return err
+			}
+		}
 		if s.Natural || len(s.Using) > 0 {
 			if err := r.merged(sc, s); err != nil {
 				return err
@@ -231,23 +245,30 @@ func (r *reader) source(sc, parent *scope, s *Source) error {
 		return r.query(parent, s.Select)
 	case s.Func != nil:
 		return (&blockReader{r, sc, nil}).expr(s.Func, inItems)
+	case len(s.Name) > 0:
+		r.derivedSource(sc, s)
 	}
 	return nil
 }
 
 // merged refuses joins that compare counters without naming them in the text.
+// A query's columns are totals already. What a NATURAL join compares is left
+// to the engine: another program may add a column of that name at any time.
 func (r *reader) merged(sc *scope, s *Source) error {
 	for _, b := range sc.bindings {
-		if !b.counts && b.query == nil {
+		if !b.counts {
 			continue
 		}
 		if s.Natural {
-			return opaque("a NATURAL join may compare a counter")
+			return derivable("a NATURAL join may compare a counter", sc.bindings...)
 		}
 		for _, u := range s.Using {
 			t, err := r.columnOf(b, u)
-			if err != nil || t != nil {
-				return opaque("counter " + u.Name + " is a column of USING")
+			if err != nil {
+				return err
+			}
+			if t != nil {
+				return derivable("counter "+u.Name+" is a column of USING", b)
 			}
 		}
 	}
@@ -268,12 +289,9 @@ func (r *reader) readsBase(t *Table) bool {
 }
 
 func (r *reader) note(t *Table) {
-	for _, s := range r.tables {
-		if s == t {
-			return
-		}
+	if !has(r.tables, t) {
+		r.tables = append(r.tables, t)
 	}
-	r.tables = append(r.tables, t)
 }
 
 // expr edits one expression.
@@ -299,6 +317,12 @@ func (b *blockReader) walk(e *Expr, in clause, aggregate bool) error {
 		}
 	}
 	for _, a := range e.Args {
+		if a != nil && a.Kind == Star && e.Op == "row" && e.Kind == Opaque {
+			if err := b.listed(a, in); err != nil {
+				return err
+			}
+			continue
+		}
 		if err := b.walk(a, in, aggregate || e.Aggregate); err != nil {
 			return err
 		}
@@ -306,43 +330,53 @@ func (b *blockReader) walk(e *Expr, in clause, aggregate bool) error {
 	return nil
 }
 
-// starArgument: count(*) names no column; count(p.*) and the like are
-// whole-row references.
-func (b *blockReader) starArgument(e *Expr) error {
-	if len(e.Name) == 0 {
-		return nil
-	}
-	for s := b.sc; s != nil; s = s.parent {
-		for _, x := range s.bindings {
-			if x.counts && b.sameLabel(e.Name[len(e.Name)-1], x.label) {
-				return opaque("whole-row reference to " + x.table.Name)
-			}
-		}
-	}
-	return nil
-}
-
 func (b *blockReader) column(e *Expr, in clause, aggregate bool) error {
-	t, err := b.resolve(b.sc, e.Name)
-	if err != nil || t == nil || t.column == nil || b.readsBase(t.binding.table) {
+	if done, err := b.throughDerived(e); done || err != nil {
 		return err
+	}
+	if done, err := b.field(e); done || err != nil {
+		return err
+	}
+	t, err := b.resolve(b.sc, e.Name)
+	if err != nil {
+		return err
+	}
+	if t == nil && len(e.Name) == 1 {
+		return b.systemColumn(e.Name[0])
+	}
+	if t != nil && t.whole {
+		if t.binding.counts && b.q != nil && len(b.q.GroupBy) > 0 && b.groupingSets() {
+			return derivable("grouping sets over a counter", t.binding)
+		}
+		return b.wholeRow(e, t.binding)
+	}
+	if t == nil || t.column == nil || b.readsBase(t.binding.table) {
+		return nil
 	}
 	if skip, err := b.outputName(e, in, false); skip || err != nil {
 		return err
 	}
-	if aggregate && !b.sc.holds(t.binding) {
+	switch {
+	case aggregate && !b.sc.holds(t.binding):
 		// Such an aggregate is the outer query's; a subquery inside it could
 		// make it this one's.
-		return opaque("an aggregate over an outer query's counter")
-	}
-	if in == inHaving && !aggregate && b.d.Traits().HavingAlias {
-		return opaque("HAVING names a counter that is neither aggregated nor selected")
+		return derivable("an aggregate over an outer query's counter", t.binding)
+	case in == inHaving && !aggregate && b.d.Traits().HavingAlias:
+		return derivable("HAVING names a counter that is neither aggregated nor selected", t.binding)
+	case !aggregate && b.q != nil && len(b.q.GroupBy) > 0 && b.groupingSets():
+		// Which of the expressions are the grouped one, and NULL in the rows
+		// that sum up, the engines decide in ways of their own.
+		return derivable("grouping sets over a counter", t.binding)
 	}
 	b.note(t.binding.table)
-	b.grouped = b.grouped || in == inGroup
 	comparable := in != inItems || !b.bareItem(e)
 	b.edits = append(b.edits, edit{e.Span, b.d.Total(t.binding.table, b.qualifier(t.binding), t.column.Name, comparable)})
 	return nil
+}
+
+// groupingSets says that the statement has ROLLUP, CUBE or GROUPING SETS.
+func (p *planning) groupingSets() bool {
+	return p.src.hasWord("ROLLUP") || p.src.hasWord("CUBE") || p.src.hasWord("SETS")
 }
 
 // subqueries looks only into the subqueries of an expression.

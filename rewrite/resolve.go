@@ -8,6 +8,7 @@ type target struct {
 	binding *binding
 	column  *Column // of binding.table; nil for a derived column
 	out     *outColumn
+	whole   bool // the row of binding
 }
 
 // resolve finds what a column reference means, as far as it concerns
@@ -46,7 +47,7 @@ func (p *planning) resolve(sc *scope, name []Ident) (*target, error) {
 	for s := sc; s != nil; s = s.parent {
 		for _, b := range s.bindings {
 			if b.counts && (p.counterOf(b.table, column) || p.sameLabel(qualifier, b.label)) {
-				return nil, opaque("cannot tell what " + qualifier.Name + "." + column.Name + " is")
+				return nil, derivable("cannot tell what "+qualifier.Name+"."+column.Name+" is", b)
 			}
 		}
 	}
@@ -61,7 +62,7 @@ func (p *planning) mayConcern(sc *scope, name []Ident) bool {
 	for s := sc; s != nil; s = s.parent {
 		p.work += 1 + len(s.bindings)
 		for _, b := range s.bindings {
-			if b.counts && (p.counterOf(b.table, last) || p.sameLabel(name[0], b.label) && len(name) == 1) {
+			if b.counts && p.counterOf(b.table, last) || (b.counts || b.derived) && len(name) == 1 && p.sameLabel(name[0], b.label) {
 				return true
 			}
 			if b.counts && len(b.columns) > 0 {
@@ -102,7 +103,7 @@ func (p *planning) resolveBare(sc *scope, name Ident) (*target, error) {
 					return nil, err
 				}
 				if found != nil && (isCounterTarget(found) || isCounterTarget(t)) {
-					return nil, opaque("column " + name.Name + " is ambiguous")
+					return nil, derivable("column "+name.Name+" is ambiguous", s.bindings...)
 				}
 				if found == nil {
 					found = &target{}
@@ -116,30 +117,39 @@ func (p *planning) resolveBare(sc *scope, name Ident) (*target, error) {
 			if isCounterTarget(found) {
 				for _, u := range s.using {
 					if p.sameLabel(u, name) {
-						return nil, opaque("counter " + name.Name + " is a column of USING")
+						return nil, derivable("counter "+name.Name+" is a column of USING", found.binding)
 					}
 				}
 				if s.natural {
-					return nil, opaque("a counter table takes part in a NATURAL join")
+					return nil, derivable("a counter table takes part in a NATURAL join", s.bindings...)
 				}
 				return found, nil
 			}
 			return nil, nil
 		}
 		if unknown && p.outerHas(s.parent, name) {
-			return nil, opaque("cannot tell which source " + name.Name + " belongs to")
+			return nil, derivable("cannot tell which source "+name.Name+" belongs to", allOf(s.parent)...)
 		}
 		for _, b := range s.bindings {
-			if b.counts && p.sameLabel(name, b.label) {
-				return nil, opaque("whole-row reference to " + b.table.Name)
+			if (b.counts || b.derived) && p.d.Traits().WholeRow && p.sameLabel(name, b.label) {
+				return &target{binding: b, whole: true}, nil
 			}
 		}
 	}
 	return nil, nil
 }
 
-func isCounterTarget(t *target) bool {
-	return t != nil && (t.column != nil || t.out != nil && t.out.table != nil)
+// isCounterTarget says that a reference to t is replaced. A column of a query
+// is not: it is a total already.
+func isCounterTarget(t *target) bool { return t != nil && t.column != nil }
+
+// allOf lists the sources of a scope and those around it.
+func allOf(sc *scope) []*binding {
+	var out []*binding
+	for s := sc; s != nil; s = s.parent {
+		out = append(out, s.bindings...)
+	}
+	return out
 }
 
 func (p *planning) outerHas(sc *scope, name Ident) bool {
@@ -212,7 +222,7 @@ func (p *planning) hasColumn(b *binding, name Ident) (tri, error) {
 func (p *planning) columnOf(b *binding, column Ident) (*target, error) {
 	if b.counts {
 		if len(b.columns) > 0 {
-			return nil, opaque("counter table " + b.table.Name + " has column aliases")
+			return nil, derivable("counter table "+b.table.Name+" has column aliases", b)
 		}
 		for i := range b.table.Columns {
 			c := &b.table.Columns[i]

@@ -8,18 +8,20 @@ type scope struct {
 	bindings []*binding
 	ctes     []*cteBinding
 	natural  bool    // a NATURAL join merges columns nobody names
+	outer    bool    // an outer join may make a source's row NULL
 	using    []Ident // columns merged by USING
 }
 
 // A binding is one source that columns may come from.
 type binding struct {
-	source *Source
-	label  Ident  // alias, or the table's name where there is none
-	schema *Ident // set when the source is named schema.table without alias
-	table  *Table // the base table; nil for derived tables, CTEs and functions
-	counts bool   // table is a counter table
-	opaque bool   // columns cannot be known (functions)
-	scope  *scope // the scope that the source itself stands in
+	source  *Source
+	label   Ident  // alias, or the table's name where there is none
+	schema  *Ident // set when the source is named schema.table without alias
+	table   *Table // the base table; nil for derived tables, CTEs and functions
+	counts  bool   // table is a counter table
+	derived bool   // table is a counter table whose source is written as a query of totals
+	opaque  bool   // columns cannot be known (functions)
+	scope   *scope // the scope that the source itself stands in
 
 	query   *Select // of a derived table or CTE
 	columns []Ident // column aliases
@@ -116,6 +118,7 @@ func (p *planning) bind(sc *scope, s *Source) {
 		p.bind(sc, s.Left)
 		p.bind(sc, s.Right)
 		sc.natural = sc.natural || s.Natural
+		sc.outer = sc.outer || s.LeftOuter || s.RightOuter
 		sc.using = append(sc.using, s.Using...)
 		return
 	}
@@ -138,7 +141,8 @@ func (p *planning) bind(sc *scope, s *Source) {
 			break
 		}
 		b.table = p.lookupCounter(s.Name)
-		b.counts = b.table != nil
+		_, b.derived = p.derived[s]
+		b.counts = b.table != nil && !b.derived
 	case s.Select != nil:
 		b.query = s.Select
 	default:

@@ -112,6 +112,10 @@ type Select struct {
 	OrderBy    []*Expr
 	Limit      []*Expr
 
+	// Table says that the block is written TABLE name; the span of its only
+	// item, a *, is that of the word.
+	Table bool
+
 	Lock bool // FOR UPDATE, FOR SHARE, LOCK IN SHARE MODE, ...
 	Into bool // SELECT ... INTO
 }
@@ -140,6 +144,11 @@ type Source struct {
 	// It is only exact for a table (Name set) that is the Target of an
 	// UPDATE, DELETE or INSERT; elsewhere it may be zero.
 	Span
+
+	// Ref covers everything that a query which takes the place of the table
+	// has to hold: ONLY, the name, alias, partitions and hints, but no column
+	// aliases. Zero where no query can stand in its place.
+	Ref Span
 
 	// Name is the table's name, schema first where written. Empty for
 	// anything that is not a table.

@@ -154,7 +154,6 @@ func TestOpaque(t *testing.T) {
 		"SELECT DEFAULT(c) FROM t",
 		"SELECT VALUE(c) FROM t",
 		"SELECT 1 INTO OUTFILE 'x'",
-		"TABLE t",
 		"SELECT 1a FROM (SELECT 1 AS 1a) x",
 	} {
 		if st, err := New().Parse(text); err == nil && st.Opaque == "" {
@@ -255,6 +254,9 @@ func checkSpans(t *testing.T, text string, st *rewrite.Statement) {
 		src := text[e.Start:e.End]
 		switch e.Kind {
 		case rewrite.ColumnRef, rewrite.Star:
+			if e.Kind == rewrite.Star && strings.EqualFold(src, "TABLE") { // TABLE t
+				return
+			}
 			var names []string
 			for _, tok := range rewrite.Tokens(&lexis, src) {
 				switch tok.Kind {

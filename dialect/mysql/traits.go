@@ -17,6 +17,7 @@ func (*Dialect) Traits() rewrite.Traits {
 		MissLocks:          true,
 		ShapeQuery:         true,
 		Split:              true,
+		Apart:              " LIMIT 18446744073709551615",
 		MultiProbe:         "DO 0; DO 0",
 		MultiProbeArg:      "DO ?; DO 0",
 	}

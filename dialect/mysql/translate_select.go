@@ -160,9 +160,10 @@ func (t *translator) selectCore(n *ast.SelectStmt) *rewrite.Select {
 	case ast.SelectStmtKindTable:
 		start := t.start()
 		t.want("TABLE")
+		q.Table = true
+		word := t.span(start)
+		q.Items = []rewrite.Item{{Expr: &rewrite.Expr{Kind: rewrite.Star, Span: word}, Span: word}}
 		q.From = []*rewrite.Source{t.source(n.From.TableRefs)}
-		q.Items = []rewrite.Item{{Expr: &rewrite.Expr{Kind: rewrite.Star, Span: t.span(start)}, Span: t.span(start)}}
-		t.fail("TABLE statement has no select list to rewrite")
 		return q
 	case ast.SelectStmtKindValues:
 		t.want("VALUES")

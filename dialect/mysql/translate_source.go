@@ -130,6 +130,7 @@ func (t *translator) tableSource(n *ast.TableSource) *rewrite.Source {
 		t.alias(s, n)
 		s.Span = t.span(start)
 		t.indexHints(len(src.IndexHints))
+		s.Ref = t.span(start)
 		return s
 	case *ast.Join:
 		return t.source(src)

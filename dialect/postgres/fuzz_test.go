@@ -60,6 +60,9 @@ func checkSpans(t *testing.T, text string, st *rewrite.Statement) {
 			if e.Kind == rewrite.Star {
 				want = append(append([]rewrite.Ident{}, want...), rewrite.Ident{Name: "*"})
 			}
+			if e.Kind == rewrite.Star && strings.EqualFold(part, "TABLE") { // TABLE t
+				want = []rewrite.Ident{{Name: "table"}}
+			}
 			if e.Kind == rewrite.Excluded {
 				want = append([]rewrite.Ident{{Name: "excluded"}}, want...)
 			}

@@ -68,6 +68,7 @@ var shapes = []struct{ text, want string }{
 	{`SELECT (p).views, p.views[1], (SELECT sum(x) OVER w FROM y), EXISTS (SELECT 1), ARRAY(SELECT 2) FROM p`,
 		`select <(p).views> <p.views[1]> <(SELECT sum(x) OVER w FROM y)> <EXISTS (SELECT 1)> <ARRAY(SELECT 2)> from p`},
 	{`VALUES (1, 'a'), ($1, NULL)`, `values 2`},
+	{`TABLE ONLY s.t ORDER BY a LIMIT 1`, `select <TABLE> from s.t order by {a} limit {1}`},
 }
 
 // accepted are statements whose translation must be complete; what it is
@@ -84,16 +85,17 @@ var accepted = []string{
 	`SELECT * FROM ROWS FROM (f(1), g(2)) AS x, XMLTABLE('a' PASSING b COLUMNS c int) z, generate_series(1, 2) s(n)`,
 	`SELECT CASE a WHEN 1 THEN b ELSE c END AS end, a AS case FROM t WHERE a IS NOT TRUE AND b ISNULL AND c NOTNULL AND d IS NOT NORMALIZED`,
 	`SELECT json_object('a': b), json_arrayagg(c), json_object(d, e) FROM t`,
+	`SELECT * FROM a JOIN b USING (x) AS y`,
 	`SELECT a FROM t1 NATURAL FULL JOIN t2 RIGHT OUTER JOIN t3 USING (a, b) WHERE left(a, 1) = 'x'`,
 }
 
 // refused are statements that are not carried faithfully: the planner must
 // not rely on their trees.
 var refused = []string{
-	`TABLE t`, `UPDATE t SET (a, b) = (1, 2)`, `UPDATE t SET a[1] = 2`, `UPDATE t SET a.b = 2`, `UPDATE t SET a = 1 WHERE CURRENT OF c`,
+	`UPDATE t SET (a, b) = (1, 2)`, `UPDATE t SET a[1] = 2`, `UPDATE t SET a.b = 2`, `UPDATE t SET a = 1 WHERE CURRENT OF c`,
 	`SELECT * FROM t TABLESAMPLE system (1)`, `INSERT INTO t VALUES (1) ON CONFLICT (lower(a)) DO NOTHING`,
 	`WITH m AS (MERGE INTO t USING s ON true WHEN MATCHED THEN DELETE) SELECT 1`, `SELECT U&"d!0061t" UESCAPE '!' FROM t`,
-	`UPDATE t SET a = 1 RETURNING old.a`, `SELECT * FROM a JOIN b USING (x) AS y`, `SELECT json_array(SELECT a FROM t)`,
+	`UPDATE t SET a = 1 RETURNING old.a`, `SELECT json_array(SELECT a FROM t)`,
 	`INSERT INTO t VALUES (1) ON CONFLICT (a) DO UPDATE SET b = excluded`,
 }
 

@@ -4,7 +4,10 @@ import "github.com/slotsql/slotsql/rewrite"
 
 // Traits implements rewrite.Dialect.
 func (*Dialect) Traits() rewrite.Traits {
-	return rewrite.Traits{StoredNames: true, MultiIsTx: true, Split: true, Lateral: true, SumOfInt: "bigint"}
+	return rewrite.Traits{
+		StoredNames: true, MultiIsTx: true, Split: true, Lateral: true, SumOfInt: "bigint", WholeRow: true, GroupsByKey: true,
+		SystemColumns: []string{"ctid", "xmin", "xmax", "cmin", "cmax", "tableoid"},
+	}
 }
 
 // Truncate implements rewrite.Dialect. TRUNCATE refuses a table that a foreign

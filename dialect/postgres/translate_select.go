@@ -74,8 +74,9 @@ func (t *translator) block(s *ast.SelectStmt, q *rewrite.Select, body rng, at ma
 		q.Values = t.rows(s.ValuesLists, at[ast.Token_VALUES])
 		return
 	case t.is(body.lo, ast.Token_TABLE):
-		t.giveUp("TABLE name instead of SELECT")
-		q.Items = []rewrite.Item{{Expr: &rewrite.Expr{Kind: rewrite.Star}}}
+		q.Table = true
+		word := t.span(rng{body.lo, body.lo + 1})
+		q.Items = []rewrite.Item{{Span: word, Expr: &rewrite.Expr{Span: word, Kind: rewrite.Star}}}
 		q.From = t.from(s.FromClause, rng{body.lo + 1, body.hi})
 		return
 	case !t.is(body.lo, ast.Token_SELECT):

@@ -177,9 +177,6 @@ func (t *translator) joinSource(j *ast.JoinExpr, sh *shape) *rewrite.Source {
 	if j.Quals != nil {
 		s.On = t.clause(j.Quals, sh.on)
 	}
-	if j.JoinUsingAlias != nil {
-		t.giveUp("JOIN ... USING ... AS")
-	}
 	s.Alias, s.ColumnAliases = alias(j.Alias)
 	return s
 }
@@ -204,7 +201,7 @@ func (t *translator) table(v *ast.RangeVar) *rewrite.Source {
 		}
 		s.Name = append(s.Name, id)
 	}
-	end := i + 1
+	start, end := t.index(v.Location), i+1
 	if v.Alias != nil {
 		if t.is(end, '*') {
 			end++
@@ -216,12 +213,28 @@ func (t *translator) table(v *ast.RangeVar) *rewrite.Source {
 			t.giveUp("an alias is not where the parser says")
 		}
 		end++
-		if len(v.Alias.Colnames) > 0 && t.is(end, '(') {
-			end = t.next(end)
-		}
 	}
-	s.Span = t.span(rng{t.index(v.Location), min(end, len(t.tok))})
+	s.Ref = t.reference(start, end)
+	if v.Alias == nil && t.is(end, '*') {
+		s.Ref = t.reference(start, end+1)
+	}
+	if v.Alias != nil && len(v.Alias.Colnames) > 0 && t.is(end, '(') {
+		end = t.next(end)
+	}
+	s.Span = t.span(rng{start, min(end, len(t.tok))})
 	return s
+}
+
+// reference is where a table reference stands, ONLY included; zero where it
+// is not plain.
+func (t *translator) reference(lo, hi int) rewrite.Span {
+	switch {
+	case t.is(lo-1, '(') && t.is(lo-2, ast.Token_ONLY):
+		return rewrite.Span{} // ONLY (t)
+	case t.is(lo-1, ast.Token_ONLY):
+		lo--
+	}
+	return t.span(rng{lo, min(hi, len(t.tok))})
 }
 
 func alias(a *ast.Alias) (*rewrite.Ident, []rewrite.Ident) {

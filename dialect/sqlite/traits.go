@@ -4,7 +4,10 @@ import "github.com/slotsql/slotsql/rewrite"
 
 // Traits implements rewrite.Dialect.
 func (*Dialect) Traits() rewrite.Traits {
-	return rewrite.Traits{StoredNames: true, ExprNames: true, OneWriter: true, SlowParse: true, AliasInExpr: true, WithSeesAll: true, ArgsRestart: true}
+	return rewrite.Traits{
+		StoredNames: true, ExprNames: true, OneWriter: true, SlowParse: true, AliasInExpr: true, WithSeesAll: true, ArgsRestart: true,
+		SystemColumns: []string{"rowid", "oid", "_rowid_"},
+	}
 }
 
 // Truncate implements rewrite.Dialect. SQLite has no TRUNCATE.

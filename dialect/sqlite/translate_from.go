@@ -88,8 +88,10 @@ func (t *translator) source(n *ast.TableRef) *rewrite.Source {
 		return &rewrite.Source{Select: t.query(n.Select), Alias: identOrNil(n.Alias)}
 	case n.List != nil:
 		s := t.join(n.List)
-		if n.Alias != nil {
-			t.opaque("parenthesised join with an alias")
+		if n.Alias != nil && s.Left == nil {
+			t.opaque("parenthesised table with an alias")
+		} else if n.Alias != nil {
+			s.Alias = identOrNil(n.Alias)
 		}
 		return s
 	case n.HasArgs:
@@ -100,7 +102,11 @@ func (t *translator) source(n *ast.TableRef) *rewrite.Source {
 	if n.IndexedBy != nil || n.NotIndexed {
 		t.st.Modifier = true
 	}
-	return t.table(n.Name, n.Alias)
+	s := t.table(n.Name, n.Alias)
+	if n.IndexedBy == nil && !n.NotIndexed {
+		s.Ref = s.Span // an index that a query cannot use is an error
+	}
+	return s
 }
 
 // table translates a table's name and alias.

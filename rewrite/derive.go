@@ -1,0 +1,266 @@
+package rewrite
+
+import (
+	"errors"
+	"strings"
+)
+
+// The derived form of a counter table.
+//
+// Where a reference cannot be replaced by a total in its place, the source
+// itself is replaced by a query that has the table's columns, the counters as
+// totals:
+//
+//	posts AS p   becomes   (SELECT p.id, p.title, <total of views> AS views FROM posts AS p) AS p
+//
+// It has the same rows, and columns of the same names, order, types and values
+// as the table would have without slots, under the same label. So whatever the
+// engine's rules make of a table with these columns (columns merged by USING
+// and NATURAL, aliases that hide columns, grouping sets, names of result
+// columns), they make of it too, and no expression of the statement is
+// touched. The application's own text of the source stays inside, hints and
+// partitions included.
+//
+// What a table has and a query has not (hidden and system columns, a key to
+// group by) is looked for in underivable, throughDerived, systemColumn and
+// byKey: a statement that needs it is drained for.
+
+// errDerive is an opaque reason that goes away once the counter tables of the
+// given sources are derived.
+type errDerive struct {
+	reason   string
+	bindings []*binding
+}
+
+func (e *errDerive) Error() string { return e.reason }
+
+// derivable returns an error for what stands in the way of substitution, one
+// that derived forms of the sources among bs that are counter tables cure.
+func derivable(reason string, bs ...*binding) error {
+	e := &errDerive{reason: reason}
+	for _, b := range bs {
+		if b.counts {
+			e.bindings = append(e.bindings, b)
+		}
+	}
+	if len(e.bindings) == 0 {
+		return opaque(reason)
+	}
+	return e
+}
+
+// derives says whether an error names a source to derive.
+func derives(err error) bool {
+	var d *errDerive
+	return errors.As(err, &d)
+}
+
+// under lists the sources of a join.
+func (s *scope) under(join *Source) []*binding {
+	if join == nil {
+		return nil
+	}
+	var out []*binding
+	for _, b := range s.bindings {
+		if b.source == join {
+			out = append(out, b)
+		}
+	}
+	return append(append(out, s.under(join.Left)...), s.under(join.Right)...)
+}
+
+// reading walks a statement with new readers until no further source needs to
+// be derived. It ends: each round derives one more.
+func (p *planning) reading(start func() *reader, walk func(*reader) error) (*reader, error) {
+	for {
+		r := start()
+		err := walk(r)
+		var d *errDerive
+		if !errors.As(err, &d) {
+			return r, err
+		}
+		if why := p.derive(d); why != "" {
+			return r, opaque(d.reason + ", and " + why)
+		}
+		p.outs = nil
+	}
+}
+
+// derive marks the sources that an error asks for; why says what a derived
+// form of one of them lacks.
+func (p *planning) derive(d *errDerive) (why string) {
+	for _, b := range d.bindings {
+		if why := p.underivable(b); why != "" {
+			return why
+		}
+	}
+	if p.derived == nil {
+		p.derived = map[*Source]string{}
+	}
+	for _, b := range d.bindings {
+		p.derived[b.source] = d.reason
+	}
+	return ""
+}
+
+// underivable says why no query can stand in the place of a source.
+func (p *planning) underivable(b *binding) string {
+	if b.source.Ref.End == 0 {
+		return "no derived table can stand for " + b.label.Name
+	}
+	for i := range b.table.Columns {
+		if b.table.Columns[i].Hidden {
+			return "a derived table has no hidden columns"
+		}
+	}
+	// Without an alias the label stays, but the schema goes that tells it
+	// from another table of that name.
+	for _, x := range b.scope.bindings {
+		if x != b && p.sameLabel(x.label, b.label) {
+			return "two sources are called " + b.label.Name
+		}
+	}
+	return ""
+}
+
+// derivedSource writes the derived form around a source.
+func (r *reader) derivedSource(sc *scope, s *Source) {
+	why, ok := r.derived[s]
+	if !ok {
+		return
+	}
+	for _, b := range sc.bindings {
+		if b.source != s {
+			continue
+		}
+		q := r.qualifier(b)
+		r.note(b.table)
+		r.addStar(b.table)
+		tail := ""
+		if r.groupingSets() {
+			tail = r.d.Traits().Apart
+		}
+		r.edits = append(r.edits,
+			edit{Span{s.Ref.Start, s.Ref.Start}, "(SELECT " + strings.Join(r.totals(b.table, q), ", ") + " FROM "},
+			edit{Span{s.Ref.End, s.Ref.End}, tail + ") AS " + q})
+		if r.reason == "" {
+			r.reason = "a derived table stands for " + b.table.Name + ": " + why
+		}
+	}
+}
+
+// totals writes the columns of a table, counters as totals.
+func (r *reader) totals(t *Table, q string) []string {
+	var out []string
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		switch {
+		case c.Hidden:
+		case t.IsCounter(c.Name) && !r.readsBase(t):
+			out = append(out, r.d.Total(t, q, c.Name, false)+" AS "+r.d.Quote(c.Name))
+		default:
+			out = append(out, q+"."+r.d.Quote(c.Name))
+		}
+	}
+	return out
+}
+
+func (r *reader) addStar(t *Table) {
+	if !has(r.stars, t) {
+		r.stars = append(r.stars, t)
+	}
+}
+
+// throughDerived looks at a name that may mean a derived source's column. One
+// that names the table's schema loses it, with the column's own name left as
+// it is; one that a query does not have cannot be kept.
+func (b *blockReader) throughDerived(e *Expr) (done bool, err error) {
+	if len(b.derived) == 0 {
+		return false, nil
+	}
+	x := b.labelled(e.Name, true)
+	if x == nil || !x.derived {
+		return false, nil
+	}
+	last := e.Name[len(e.Name)-1]
+	if len(e.Name) == 1 {
+		return false, nil
+	}
+	if !b.derivedHas(x, last) {
+		return false, opaque(b.lacks(x, last))
+	}
+	if len(e.Name) > 2 {
+		b.edits = append(b.edits, edit{e.Span, b.qualifier(x) + "." + b.d.Quote(last.Name)})
+	}
+	return true, nil
+}
+
+func (p *planning) lacks(x *binding, column Ident) string {
+	return p.derived[x.source] + ", and a derived table has no column " + column.Name
+}
+
+// systemColumn finds a bare name that an engine gives to every table.
+func (b *blockReader) systemColumn(name Ident) error {
+	if len(b.derived) == 0 {
+		return nil
+	}
+	for _, system := range b.d.Traits().SystemColumns {
+		if !b.sameLabel(name, Ident{Name: system}) {
+			continue
+		}
+		for s := b.sc; s != nil; s = s.parent {
+			for _, x := range s.bindings {
+				if x.derived && !b.derivedHas(x, name) {
+					return opaque(b.lacks(x, name))
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (p *planning) derivedHas(x *binding, column Ident) bool {
+	for _, c := range p.labels(x) {
+		if p.sameLabel(column, c) {
+			return true
+		}
+	}
+	return false
+}
+
+// labels lists the columns of a table's source by the names they have there.
+func (p *planning) labels(x *binding) []Ident {
+	var out []Ident
+	for i := range x.table.Columns {
+		if x.table.Columns[i].Hidden {
+			continue
+		}
+		out = append(out, Ident{Name: x.table.Columns[i].Name, Quoted: true})
+		if n := len(out); n <= len(x.columns) {
+			out[n-1] = x.columns[n-1]
+		}
+	}
+	return out
+}
+
+// labelled finds the source that qualifies a name, in the innermost block that
+// has one of that label; column says that the last part of the name is one.
+func (b *blockReader) labelled(name []Ident, column bool) *binding {
+	n := len(name)
+	if column {
+		n--
+	}
+	if n == 0 {
+		return nil
+	}
+	for s := b.sc; s != nil; s = s.parent {
+		b.work += 1 + len(s.bindings)
+		for _, x := range s.bindings {
+			if !b.sameLabel(name[n-1], x.label) || n > 1 && x.table != nil && !b.d.SameTable(name[n-2], x.table.Schema) {
+				continue
+			}
+			return x
+		}
+	}
+	return nil
+}

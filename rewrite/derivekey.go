@@ -1,0 +1,131 @@
+package rewrite
+
+import "strconv"
+
+// byKey finds a block that may rely on what PostgreSQL knows of a table and
+// not of a query: that columns which are not grouped have one value once the
+// primary key is grouped.
+func (b *blockReader) byKey() error {
+	if len(b.derived) == 0 || !b.d.Traits().GroupsByKey || len(b.q.GroupBy) == 0 {
+		return nil
+	}
+	for _, x := range b.sc.bindings {
+		if x.derived && b.keyGrouped(x) && !b.onlyGrouped(x) {
+			return opaque(b.derived[x.source] + ", and a derived table has no primary key to group by")
+		}
+	}
+	return nil
+}
+
+// groupedColumns lists the columns of x that GROUP BY names, by themselves; known is
+// false when there may be more.
+func (b *blockReader) groupedColumns(x *binding) (columns map[string]bool, known bool) {
+	columns, known = map[string]bool{}, true
+	var entry func(e *Expr)
+	entry = func(e *Expr) {
+		switch {
+		case e == nil:
+		case e.Kind == Paren || e.Kind == Opaque && (e.Op == "" || e.Op == "row"): // ROLLUP (...), (a, b)
+			for _, a := range e.Args {
+				entry(a)
+			}
+		case e.Kind == Number:
+			n, err := strconv.Atoi(b.src.text[e.Start:e.End])
+			if err != nil || n < 1 || n > len(b.q.Items) {
+				known = false
+				return
+			}
+			for _, it := range b.q.Items[:n] {
+				known = known && it.Expr != nil && it.Expr.Kind != Star
+			}
+			if c := b.bareColumn(x, b.q.Items[n-1].Expr); c != "" {
+				columns[c] = true
+			}
+		case e.Kind == ColumnRef:
+			if c := b.columnIn(x, e.Name); c != "" {
+				columns[c] = true
+				return
+			}
+			for _, it := range b.q.Items { // an alias
+				if c := b.bareColumn(x, it.Expr); c != "" && len(e.Name) == 1 && it.Alias != nil && b.sameLabel(e.Name[0], *it.Alias) {
+					columns[c] = true
+				}
+			}
+		}
+	}
+	for _, g := range b.q.GroupBy {
+		entry(g)
+	}
+	return columns, known
+}
+
+// bareColumn returns the column of x that an item is, or "".
+func (b *blockReader) bareColumn(x *binding, e *Expr) string {
+	if e == nil {
+		return ""
+	}
+	if e = unwrapped(e); e.Kind != ColumnRef {
+		return ""
+	}
+	return b.columnIn(x, e.Name)
+}
+
+// keyGrouped says that GROUP BY may name the whole primary key of x.
+func (b *blockReader) keyGrouped(x *binding) bool {
+	columns, known := b.groupedColumns(x)
+	for _, u := range x.table.Uniques {
+		if !u.Primary {
+			continue
+		}
+		for _, c := range u.Columns {
+			if known && !columns[c] {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// onlyGrouped says that every column of x which the block reads outside of
+// aggregates is itself one that GROUP BY names. It errs on the side of no.
+func (b *blockReader) onlyGrouped(x *binding) bool {
+	columns, ok := b.groupedColumns(x)
+	look := func(e *Expr) bool {
+		switch e.Kind {
+		case Subquery, Star:
+			ok = ok && e.Kind == Star && len(e.Name) == 0
+		case ColumnRef:
+			if c := b.columnIn(x, e.Name); c != "" && !columns[c] {
+				ok = false
+			}
+		}
+		return !e.Aggregate
+	}
+	for _, it := range b.q.Items {
+		if it.Expr != nil && it.Expr.Kind == Star {
+			return false
+		}
+		it.Expr.Walk(look)
+	}
+	for _, list := range [][]*Expr{{b.q.Having}, b.q.OrderBy, b.q.DistinctOn, b.q.Windows} {
+		for _, e := range list {
+			e.Walk(look)
+		}
+	}
+	return ok
+}
+
+// columnIn returns the stored name of x's column that a reference may mean, or
+// "".
+func (b *blockReader) columnIn(x *binding, name []Ident) string {
+	if len(name) > 1 && !b.sameLabel(name[len(name)-2], x.label) {
+		return ""
+	}
+	for i, l := range b.labels(x) {
+		if b.sameLabel(name[len(name)-1], l) {
+			return x.table.Columns[i].Name // none is hidden: underivable
+		}
+	}
+	return ""
+}

@@ -1,0 +1,88 @@
+package rewrite
+
+// This file finds the names that result columns have without an alias.
+
+// itemName returns the result column's name that the edits inside the item
+// would change, or "" when they do not change it.
+func (b *blockReader) itemName(it Item) (string, bool) {
+	e := unwrapped(it.Expr)
+	if e.Kind == ColumnRef {
+		return b.columnName(e), true
+	}
+	if b.d.Traits().ExprNames {
+		return b.src.text[it.Expr.Start:it.Expr.End], true
+	}
+	return ruleName(b, e)
+}
+
+// columnName is how the engine reports a bare column.
+func (b *blockReader) columnName(e *Expr) string {
+	last := e.Name[len(e.Name)-1]
+	t, err := b.resolve(b.sc, e.Name)
+	if err == nil && t != nil && t.column != nil && b.d.Traits().StoredNames {
+		return t.column.Name
+	}
+	return last.Name
+}
+
+// ruleName follows PostgreSQL's naming of result columns: operators have no
+// name of their own, calls the function's, casts, COLLATE and the ELSE of a
+// CASE their operand's. It returns "" for a name that does not come from a
+// column.
+func ruleName(b *blockReader, e *Expr) (string, bool) {
+	switch e.Kind {
+	case Binary, Unary, Number, String, Null, Param, In, Call:
+		return "", true
+	case Subquery:
+		return "", e.Query == nil || len(e.Query.Items) == 0 || len(e.Query.Operands) > 0 || e.Query.Items[0].Expr == nil ||
+			e.Query.Items[0].Expr.Kind != Opaque
+	case Opaque:
+		switch e.Op {
+		case "":
+			return "", false
+		case "cast", "collate":
+			if len(e.Args) != 1 {
+				return "", false
+			}
+			return operandName(b, e.Args[0])
+		case "indirection":
+			// The last field, or with subscripts alone what they stand behind;
+			// a row that is replaced has a field behind it.
+			if a := unwrapped(e.Args[0]); a.Kind != ColumnRef {
+				return ruleName(b, a)
+			}
+			return "", true
+		case "case":
+			if n := len(e.Args); n > 0 && b.behindElse(e.Args[n-1]) {
+				return operandName(b, e.Args[n-1])
+			}
+		}
+		return "", true
+	}
+	return "", false
+}
+
+func operandName(b *blockReader, e *Expr) (string, bool) {
+	if e = unwrapped(e); e.Kind == ColumnRef {
+		return b.columnName(e), true
+	}
+	return ruleName(b, e)
+}
+
+func unwrapped(e *Expr) *Expr {
+	for e.Kind == Paren && len(e.Args) == 1 {
+		e = e.Args[0]
+	}
+	return e
+}
+
+// behindElse says that an operand of CASE stands behind ELSE.
+func (b *blockReader) behindElse(e *Expr) bool {
+	i := 0
+	for i < len(b.src.tokens) && b.src.tokens[i].Start < e.Start {
+		i++
+	}
+	for i--; b.src.is(i, "("); i-- {
+	}
+	return b.src.is(i, "ELSE")
+}

@@ -1,0 +1,120 @@
+package rewrite
+
+import "strings"
+
+// PostgreSQL lets a table's name stand for its row: SELECT p, to_jsonb(p),
+// p IS NULL, (p).views, count(p.*), and p.f for a function f(posts). The row
+// that is read in its place is made of the columns, counters as totals, and
+// cast to the table's own row type: it has the same type, field names and
+// text. A cast row is never NULL as a whole, which the row of an outer join's
+// missing side is, so that is asked of the table's own row.
+
+// wholeRow replaces a reference to the row of x.
+func (b *blockReader) wholeRow(e *Expr, x *binding) error {
+	if b.readsBase(x.table) {
+		return nil
+	}
+	row, err := b.row(x)
+	if err == nil {
+		b.edits = append(b.edits, edit{e.Span, row})
+	}
+	return err
+}
+
+func (b *blockReader) row(x *binding) (string, error) {
+	values, err := b.fields(x)
+	if err != nil {
+		return "", err
+	}
+	q := b.qualifier(x)
+	row := "ROW(" + strings.Join(values, ", ") + ")::" + b.baseRef(x.table, nil)
+	if x.scope.outer {
+		row = "CASE WHEN " + q + ".* IS DISTINCT FROM NULL THEN " + row + " END"
+	}
+	return "(" + row + ")", nil
+}
+
+// fields lists the values of a row of x.
+func (b *blockReader) fields(x *binding) ([]string, error) {
+	if x.counts && len(x.columns) > 0 {
+		return nil, derivable("counter table "+x.table.Name+" has column aliases", x)
+	}
+	b.note(x.table)
+	b.addStar(x.table)
+	b.whole = true
+	q := b.qualifier(x)
+	var out []string
+	for i, l := range b.labels(x) {
+		if c := x.table.Columns[i].Name; x.counts && x.table.IsCounter(c) {
+			out = append(out, b.d.Total(x.table, q, c, false))
+		} else {
+			out = append(out, q+"."+b.d.Quote(l.Name))
+		}
+	}
+	return out, nil
+}
+
+// starArgument: count(*) names no column; count(p.*) and the like are
+// whole-row references.
+func (b *blockReader) starArgument(e *Expr) error {
+	x := b.rowOf(e)
+	if x == nil {
+		return nil
+	}
+	return b.wholeRow(e, x)
+}
+
+// listed edits an entry of ROW(...) or VALUES, where p.* stands for the
+// columns.
+func (b *blockReader) listed(e *Expr, in clause) error {
+	if e == nil || e.Kind != Star {
+		return b.expr(e, in)
+	}
+	x := b.rowOf(e)
+	if x == nil || !x.counts || b.readsBase(x.table) {
+		return nil
+	}
+	values, err := b.fields(x)
+	if err == nil {
+		b.edits = append(b.edits, edit{e.Span, strings.Join(values, ", ")})
+	}
+	return err
+}
+
+// rowOf returns the counter table that the qualifier of a * names, or nil.
+func (b *blockReader) rowOf(e *Expr) *binding {
+	if !b.d.Traits().WholeRow || len(e.Name) == 0 {
+		return nil
+	}
+	x := b.labelled(e.Name, false)
+	if x == nil || !x.counts && !x.derived {
+		return nil
+	}
+	return x
+}
+
+// field replaces p.f where the table has no column f: it is the function f of
+// the row. Columns that every table has are left to the engine.
+func (b *blockReader) field(e *Expr) (bool, error) {
+	if !b.d.Traits().WholeRow || len(e.Name) < 2 {
+		return false, nil
+	}
+	x := b.labelled(e.Name, true)
+	if x == nil || !x.counts || b.readsBase(x.table) {
+		return false, nil
+	}
+	last := e.Name[len(e.Name)-1]
+	if b.derivedHas(x, last) {
+		return false, nil
+	}
+	for _, system := range b.d.Traits().SystemColumns {
+		if b.sameLabel(last, Ident{Name: system}) {
+			return false, nil
+		}
+	}
+	row, err := b.row(x)
+	if err == nil {
+		b.edits = append(b.edits, edit{e.Span, "(" + row + ")." + b.d.Quote(last.Name)})
+	}
+	return true, err
+}
