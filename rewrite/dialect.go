@@ -136,6 +136,12 @@ type Traits struct {
 	Lateral bool
 	// DDLCommits: a statement that changes the schema commits.
 	DDLCommits bool
+	// CopiesColumns: CREATE TABLE ... SELECT copies NOT NULL and DEFAULT of
+	// plain columns.
+	CopiesColumns bool
+	// UpsertSeesQuery: the conflict clause of INSERT ... SELECT may name the
+	// columns of the query's tables.
+	UpsertSeesQuery bool
 	// WithSeesAll: WITH queries see each other, and themselves, without the
 	// word RECURSIVE, too.
 	WithSeesAll bool

@@ -30,7 +30,7 @@ func (p *planning) newDML(st *Statement) *dml {
 	if st.Target != nil {
 		from = append([]*Source{st.Target}, from...)
 	}
-	m := &dml{planning: p, st: st, sc: p.newScope(nil, st.With, from)}
+	m := &dml{planning: p, st: st, sc: p.newScope(p.outer, st.With, from)}
 	if st.Target != nil {
 		m.target = m.sc.bindings[0]
 		m.table = m.target.table
@@ -122,20 +122,20 @@ func (m *dml) planOther() *Plan {
 
 // planReads plans a statement that writes no counter itself by what a reader
 // has found in it, or by the error it ended with.
-func (m *dml) planReads(r *reader, err error, locked string) *Plan {
+func (p *planning) planReads(r *reader, err error, locked string) *Plan {
 	switch {
 	case err != nil:
-		return m.drainAll(m.mentioned(), reasonOf(err))
+		return p.drainAll(p.mentioned(), reasonOf(err))
 	case r.locked:
-		return m.drainAll(m.mentioned(), locked)
+		return p.drainAll(p.mentioned(), locked)
 	case r.writes && len(r.edits) > 0:
-		return m.drainAll(m.mentioned(), "a WITH query increments a counter that the statement also reads")
+		return p.drainAll(p.mentioned(), "a WITH query increments a counter that the statement also reads")
 	case r.writes:
 		return &Plan{Class: AdditiveBase}
 	case len(r.edits) == 0:
 		return &Plan{Class: PassThrough}
 	}
-	return &Plan{Class: Read, Reason: r.reason, Tables: names(r.tables), Text: m.src.apply(r.edits), Stars: r.stars}
+	return &Plan{Class: Read, Reason: r.reason, Tables: names(r.tables), Text: p.src.apply(r.edits), Stars: r.stars, reads: r}
 }
 
 func columnNamed(p *planning, t *Table, written Ident) (string, bool) {
@@ -147,12 +147,28 @@ func columnNamed(p *planning, t *Table, written Ident) (string, bool) {
 	return "", false
 }
 
+// deletes says whether a DELETE removes rows of a counter table. One of several
+// tables names those that lose rows; the others it only reads.
+func (m *dml) deletes() bool {
+	if m.target != nil {
+		return m.table != nil
+	}
+	for _, b := range m.sc.bindings {
+		for _, name := range m.st.DeleteFrom {
+			if b.counts && m.sameLabel(name[len(name)-1], b.label) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 func (p *planning) planDelete(st *Statement) *Plan {
 	if st.Opaque != "" {
 		return p.drainAll(p.mentioned(), st.Opaque)
 	}
 	m := p.newDML(st)
-	if m.target != nil && m.table == nil {
+	if !m.deletes() {
 		return m.planOther()
 	}
 	if reads, why := m.reads(nil); reads {

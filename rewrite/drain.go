@@ -249,6 +249,7 @@ func eachSource(st *Statement, f func(*Source)) {
 	if st == nil {
 		return
 	}
+	eachSource(st.Explained, f)
 	eachInCTEs(st.With, f)
 	eachInSelect(st.Select, f)
 	eachInSource(st.Target, f)

@@ -7,8 +7,12 @@ func (p *planning) planInsert(st *Statement) *Plan {
 		return p.drainAll(p.mentioned(), st.Opaque)
 	}
 	m := p.newDML(st)
-	if m.table == nil || st.Conflict == nil || st.Conflict.Nothing {
-		if m.table != nil && st.Replace && !p.d.Traits().ReplaceCascades {
+	if m.table == nil {
+		r, err := p.reading(m.reader, m.readInsert)
+		return m.planReads(r, err, "the query locks rows of a counter table")
+	}
+	if st.Conflict == nil || st.Conflict.Nothing {
+		if st.Replace && !p.d.Traits().ReplaceCascades {
 			// The rows it replaces may be found by any unique key.
 			return p.drainAll(p.mentioned(), "the statement may replace rows")
 		}
@@ -21,13 +25,34 @@ func (p *planning) planInsert(st *Statement) *Plan {
 // query or values read become totals.
 func (m *dml) planSource() *Plan {
 	r, err := m.reading(m.reader, m.readSource)
+	if err == nil && m.st.Conflict == nil {
+		err = m.returningQueries()
+	}
 	return m.planReads(r, err, "the query locks rows of a counter table")
+}
+
+// returningQueries: the counters of a new row are its base values, but a
+// subquery in RETURNING may read other rows.
+func (m *dml) returningQueries() error {
+	r := &reader{planning: m.planning}
+	for _, it := range m.st.Returning {
+		if it.Expr == nil {
+			continue
+		}
+		if err := r.subqueries(m.sc, it.Expr); err != nil {
+			return err
+		}
+	}
+	if len(r.edits) > 0 {
+		return opaque("RETURNING reads a counter in a subquery")
+	}
+	return nil
 }
 
 // readSource edits what an INSERT reads. Its VALUES and query do not see the
 // target's columns.
 func (m *dml) readSource(r *reader) error {
-	outer := m.withScope(nil, m.st.With)
+	outer := m.withScope(m.outer, m.st.With)
 	if err := r.ctes(outer, m.st.With); err != nil {
 		return err
 	}
@@ -48,6 +73,58 @@ func (m *dml) readSource(r *reader) error {
 		}
 	}
 	return nil
+}
+
+// readInsert edits what an INSERT into a table without counters reads: beside
+// its source, the conflict clause and RETURNING.
+func (m *dml) readInsert(r *reader) error {
+	if err := m.readSource(r); err != nil {
+		return err
+	}
+	before := len(r.edits)
+	if err := m.readConflict(&blockReader{r, m.sc, nil}); err != nil {
+		return err
+	}
+	if m.d.Traits().UpsertSeesQuery {
+		// A column of the query's own table is not within reach of a subquery
+		// there.
+		wide := &reader{planning: m.planning}
+		if err := m.readConflict(&blockReader{wide, m.conflictScope(), nil}); err != nil {
+			return err
+		}
+		if len(wide.edits) > len(r.edits)-before {
+			return opaque("the conflict clause reads a counter of the query's table")
+		}
+	}
+	return m.returning(&blockReader{r, m.sc, nil})
+}
+
+// readConflict reads the conflict clause.
+func (m *dml) readConflict(b *blockReader) error {
+	c := m.st.Conflict
+	if c == nil {
+		return nil
+	}
+	for _, a := range c.Set {
+		if err := b.expr(a.Value, inPredicate); err != nil {
+			return err
+		}
+	}
+	for _, e := range []*Expr{c.Where, c.Predicate} {
+		if err := b.expr(e, inPredicate); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// conflictScope is what names in the conflict clause may mean: the target, and
+// where the engine has it so the tables of the INSERT's query.
+func (m *dml) conflictScope() *scope {
+	if q := m.st.Select; q != nil && m.d.Traits().UpsertSeesQuery && len(q.Operands) == 0 {
+		return m.newScope(m.outer, m.st.With, append([]*Source{m.st.Target}, q.From...))
+	}
+	return m.sc
 }
 
 func (m *dml) planUpsert() *Plan {
@@ -86,7 +163,7 @@ func (m *dml) conflict(c *Conflict, st *Statement) *Plan {
 		return all(why)
 	}
 	r := &reader{planning: m.planning}
-	b := &blockReader{r, m.sc, nil}
+	b := &blockReader{r, m.conflictScope(), nil}
 	for _, a := range c.Set {
 		if a.Value == nil || except[a.Value] {
 			continue

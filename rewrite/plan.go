@@ -75,6 +75,8 @@ type Plan struct {
 
 	// Parts are the statements of a Multi.
 	Parts []Part
+
+	reads *reader // what a write of another table reads, for a statement around it
 }
 
 // baseExact says that the plan's text may run on the base table wherever it

@@ -95,6 +95,7 @@ type planning struct {
 	outs      map[*Select]outColumns
 	derived   map[*Source]string // by a query of totals, and why
 	tableWord bool               // TABLE name has become a SELECT
+	outer     *scope             // what a data-modifying CTE stands in
 
 	work int // names compared so far, about
 }
@@ -218,8 +219,14 @@ func (p *planning) plan() *Plan {
 	switch st.Kind {
 	case KindSession:
 		return &Plan{Class: PassThrough}
-	case KindSelect, KindExplain:
+	case KindSelect:
 		return p.planSelect(st)
+	case KindExplain:
+		return p.planExplain(st)
+	case KindReads:
+		return p.planReader(st)
+	case KindCreateSelect:
+		return p.planCreateSelect(st)
 	case KindInsert:
 		return p.planInsert(st)
 	case KindUpdate:
@@ -231,6 +238,12 @@ func (p *planning) plan() *Plan {
 	}
 	if pl := p.hidden(mentioned); pl != nil {
 		return pl
+	}
+	switch {
+	case p.src.is(0, "CREATE"):
+		return p.drainAll(mentioned, "a materialized view keeps its query as it is, and rows that have to be totals")
+	case p.src.is(0, "CALL"):
+		return p.drainAll(mentioned, "a procedure may do anything with the tables that its call names")
 	}
 	return p.drainAll(mentioned, "the statement is of a kind that has no faster plan")
 }

@@ -52,7 +52,7 @@ func (p *planning) planSelect(st *Statement) *Plan {
 	}
 	plan := &Plan{Class: Read, Reason: r.reason, Tables: names(r.tables), Text: p.src.apply(r.edits), Stars: r.stars}
 	p.faster(st, r, plan)
-	if st.Kind == KindSelect && p.d.Traits().ShapeQuery {
+	if st.Kind == KindSelect && !st.Select.Into && p.d.Traits().ShapeQuery {
 		plan.Shape = p.shape(st.Select)
 		plan.Judged = r.reason != "" || p.tableWord
 	}
@@ -62,6 +62,9 @@ func (p *planning) planSelect(st *Statement) *Plan {
 // faster has a query use the counter's index or sum the slots up once, where
 // it has the form for that.
 func (p *planning) faster(st *Statement, r *reader, plan *Plan) {
+	if st.Select.Into {
+		return // INTO stands where these have no place for it
+	}
 	if r.whole || len(p.derived) > 0 || st.Select.Table {
 		return // these know of counters that are replaced in their place only
 	}
@@ -111,9 +114,20 @@ func (r *reader) cteStatement(sc *scope, st *Statement) error {
 	if st.Opaque != "" {
 		return opaque(st.Opaque)
 	}
+	outer := r.outer
+	r.outer = sc
 	plan := r.planDML(st)
+	r.outer = outer
 	switch plan.Class {
 	case PassThrough:
+	case Read:
+		// It writes another table, and sees what the whole statement sees: its
+		// totals are spliced into its part of the text.
+		r.edits = append(r.edits, plan.reads.edits...)
+		r.stars = append(r.stars, plan.reads.stars...)
+		for _, t := range plan.reads.tables {
+			r.note(t)
+		}
 	case Additive, AdditiveBase, Upsert:
 		if !plan.baseExact() {
 			return opaque("a WITH query changes a counter whose range or CHECK has to be watched")
@@ -174,7 +188,7 @@ func (r *reader) block(parent *scope, q *Select) error {
 			r.addSeen(b.table)
 		}
 	}
-	if (q.Lock || q.Into) && (counts || len(r.seen) > 0) {
+	if q.Lock && (counts || len(r.seen) > 0) {
 		r.locked = true
 	}
 	b := blockReader{r, sc, q}

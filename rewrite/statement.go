@@ -56,8 +56,25 @@ type Statement struct {
 	Modifier bool
 
 	// Tables names every table that a statement of Kind DDL or Other
-	// mentions (also filled for TRUNCATE and DROP).
+	// mentions (also filled for TRUNCATE and DROP). The first one of
+	// KindCreateSelect is the table that it makes.
 	Tables [][]Ident
+
+	// Explained is the INSERT, UPDATE or DELETE that an EXPLAIN is about; Runs
+	// says that what is explained also runs.
+	Explained *Statement
+	Runs      bool
+
+	// Create is the column list of CREATE TABLE ... SELECT, where the engine
+	// takes one.
+	Create *Create
+}
+
+// Create says where CREATE TABLE ... SELECT defines columns.
+type Create struct {
+	Columns []Ident // those defined already
+	At      int     // where the text takes more definitions
+	List    bool    // there is a list already, and it is not empty
 }
 
 // Kind is the kind of a Statement.
@@ -74,9 +91,10 @@ const (
 	KindTruncate
 	KindDrop         // DROP TABLE only
 	KindDDL          // every other CREATE, ALTER, DROP, RENAME, COMMENT, GRANT ...
-	KindExplain      // EXPLAIN of a SELECT: Select is set. EXPLAIN of anything else: Other
+	KindExplain      // EXPLAIN of a query (Select is set) or of a plain write (Explained is set). EXPLAIN of anything else: Other
 	KindSession      // SET, USE, PRAGMA, SHOW, BEGIN, COMMIT, SAVEPOINT, ...: no table's rows
 	KindCreateSelect // CREATE TABLE ... AS SELECT, CREATE VIEW is DDL
+	KindReads        // reads Select and writes no table: DECLARE CURSOR, COPY (SELECT ...) TO; DO and SET with subqueries, in Select.Values
 )
 
 // Span is a byte range [Start, End) of the original text.

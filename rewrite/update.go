@@ -19,6 +19,7 @@ func (m *dml) planMultiUpdate() *Plan {
 	except := map[*Expr]bool{}
 	var tables []*Table
 	var require []DeltaArg
+	writes := false // any column of a counter table
 	for _, a := range m.st.Set {
 		var owner *binding
 		column := a.Column[len(a.Column)-1]
@@ -36,6 +37,7 @@ func (m *dml) planMultiUpdate() *Plan {
 		if owner == nil {
 			continue
 		}
+		writes = true
 		name, _ := columnNamed(m.planning, owner.table, column)
 		switch {
 		case owner.table.IsKey(name):
@@ -57,6 +59,9 @@ func (m *dml) planMultiUpdate() *Plan {
 		require = append(require, more...)
 		except[a.Value] = true
 		tables = append(tables, owner.table)
+	}
+	if !writes {
+		return m.planOther()
 	}
 	if reads, why := m.reads(except); reads {
 		return m.drain(why)

@@ -59,7 +59,7 @@ func (d *Dialect) find(ctx context.Context, s dialect.Session, schema, name stri
 
 func columns(ctx context.Context, s dialect.Session, t *rewrite.Table) error {
 	rows, err := s.Query(ctx, "SELECT COLUMN_NAME, DATA_TYPE, COLUMN_TYPE, IS_NULLABLE, EXTRA, CHARACTER_SET_NAME, COLLATION_NAME,"+
-		" NUMERIC_PRECISION, NUMERIC_SCALE, GENERATION_EXPRESSION, COLUMN_DEFAULT FROM information_schema.COLUMNS"+
+		" NUMERIC_PRECISION, NUMERIC_SCALE, GENERATION_EXPRESSION, COLUMN_DEFAULT, COLUMN_COMMENT FROM information_schema.COLUMNS"+
 		" WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? ORDER BY ORDINAL_POSITION", t.Schema, t.Name)
 	if err != nil {
 		return fmt.Errorf("reading columns: %w", err)
@@ -85,6 +85,7 @@ func columns(ctx context.Context, s dialect.Session, t *rewrite.Table) error {
 			generated[len(t.Columns)] = text(r[9])
 		}
 		numeric(&c, strings.ToLower(text(r[1])), strings.ToLower(text(r[2])), text(r[7]), text(r[8]))
+		copied(&c, text(r[10]), text(r[11]))
 		t.Columns = append(t.Columns, c)
 	}
 	for i, expr := range generated {

@@ -33,9 +33,9 @@ func TestTable(t *testing.T) {
 	for _, want := range []rewrite.Column{
 		{Name: "id", Type: "int(10) unsigned", Identity: true, Numeric: rewrite.Integer, Unsigned: true, Bits: 32},
 		{Name: "slug", Type: "varchar(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"},
-		{Name: "b", Type: "smallint(6)", HasDefault: true, Numeric: rewrite.Integer, Bits: 16},
-		{Name: "a", Type: "int(11)", Nullable: true, Numeric: rewrite.Integer, Bits: 32},
-		{Name: "price", Type: "decimal(12,3)", Nullable: true, Numeric: rewrite.Decimal, Precision: 12, Scale: 3},
+		{Name: "b", Type: "smallint(6)", HasDefault: true, Copied: "smallint NOT NULL DEFAULT 3", Numeric: rewrite.Integer, Bits: 16},
+		{Name: "a", Type: "int(11)", Nullable: true, Copied: "int", Numeric: rewrite.Integer, Bits: 32},
+		{Name: "price", Type: "decimal(12,3)", Nullable: true, Copied: "decimal(12,3)", Numeric: rewrite.Decimal, Precision: 12, Scale: 3},
 		{Name: "ratio", Type: "double", Nullable: true, Numeric: rewrite.Float},
 		{Name: "padded", Type: "int(5) unsigned zerofill", Nullable: true, Unsigned: true},
 		{Name: "twice", Type: "bigint(20)", Nullable: true, Generated: true, DependsOn: []string{"views"}, Numeric: rewrite.Integer, Bits: 64},

@@ -51,6 +51,12 @@ func (d *Dialect) Parse(text string) (st *rewrite.Statement, err error) {
 	if i := returning(text, toks); i > 0 {
 		return d.parseReturning(text, toks, i)
 	}
+	if st, err := parseAnalyze(text, toks); st != nil || err != nil {
+		return st, err
+	}
+	if st, err := parseInto(text, toks); st != nil || err != nil {
+		return st, err
+	}
 	return parseTokens(text, toks)
 }
 

@@ -101,7 +101,7 @@ func (s *schemaFile) column(t *schemaTable, n *ast.ColumnDef, at int) error {
 		return fmt.Errorf("column %q is there already", c.Name)
 	}
 	part := []*ast.IndexPartSpecification{{Column: n.Name, Length: types.UnspecifiedLength}}
-	collation := ""
+	collation, value, comment := "", "", ""
 	t.Columns = slices.Insert(t.Columns, at, c) // keys look for it
 	for _, o := range n.Options {
 		var err error
@@ -113,6 +113,11 @@ func (s *schemaFile) column(t *schemaTable, n *ast.ColumnDef, at int) error {
 		case ast.ColumnOptionDefaultValue:
 			v, ok := o.Expr.(ast.ValueExpr)
 			c.HasDefault = !ok || v.GetValue() != nil
+			value = literalDefault(o.Expr)
+		case ast.ColumnOptionComment:
+			if v, ok := o.Expr.(ast.ValueExpr); ok {
+				comment = v.GetString()
+			}
 		case ast.ColumnOptionOnUpdate:
 			c.OnUpdate = true
 		case ast.ColumnOptionGenerated:
@@ -134,6 +139,7 @@ func (s *schemaFile) column(t *schemaTable, n *ast.ColumnDef, at int) error {
 		}
 	}
 	t.describe(&c, n.Tp, collation)
+	copied(&c, value, comment)
 	t.Columns[t.named(c.Name)] = c
 	return nil
 }

@@ -12,6 +12,8 @@ func (*Dialect) Traits() rewrite.Traits {
 		UpsertSetsInsertID: true,
 		LockTables:         true,
 		DDLCommits:         true,
+		CopiesColumns:      true,
+		UpsertSeesQuery:    true,
 		ReplaceCascades:    true,
 		UpsertCounts:       true,
 		MissLocks:          true,

@@ -26,6 +26,13 @@ func (t *translator) statement(n ast.StmtNode) *rewrite.Statement {
 		if st.Kind != rewrite.KindExplain {
 			return st
 		}
+	case *ast.DoStmt:
+		t.do(st, n)
+	case *ast.SetStmt:
+		t.set(st, n)
+		if st.Kind == rewrite.KindSession {
+			return st
+		}
 	case *ast.CreateTableStmt:
 		t.createTable(st, n)
 		if st.Kind != rewrite.KindCreateSelect {
@@ -51,6 +58,9 @@ func (t *translator) statement(n ast.StmtNode) *rewrite.Statement {
 	}
 	if t.opaque != "" {
 		st.Opaque = t.opaque
+		if st.Explained != nil {
+			st.Explained.Opaque = t.opaque
+		}
 		if st.Kind != rewrite.KindSelect {
 			st.Tables = tablesOf(n)
 		}
@@ -58,13 +68,28 @@ func (t *translator) statement(n ast.StmtNode) *rewrite.Statement {
 	return st
 }
 
-// explain translates EXPLAIN of a SELECT; DESCRIBE table touches no rows, and
-// ANALYZE of a write runs it.
+// explain translates EXPLAIN of a query or a write; DESCRIBE table touches no
+// rows. MySQL's EXPLAIN ANALYZE runs queries.
 func (t *translator) explain(st *rewrite.Statement, n *ast.ExplainStmt) {
+	st.Runs = n.Analyze
 	switch inner := n.Stmt.(type) {
 	case *ast.ShowStmt, nil:
 		st.Kind = rewrite.KindSession
 		return
+	case *ast.InsertStmt, *ast.UpdateStmt, *ast.DeleteStmt:
+		st.Kind = rewrite.KindExplain
+		st.Explained = &rewrite.Statement{}
+		for t.pos < len(t.toks) && !t.isWord("INSERT", "REPLACE", "UPDATE", "DELETE", "WITH") {
+			t.next()
+		}
+		switch inner := inner.(type) {
+		case *ast.InsertStmt:
+			t.insert(st.Explained, inner)
+		case *ast.UpdateStmt:
+			t.update(st.Explained, inner)
+		case *ast.DeleteStmt:
+			t.delete(st.Explained, inner)
+		}
 	case *ast.SelectStmt, *ast.SetOprStmt:
 		st.Kind = rewrite.KindExplain
 		for t.pos < len(t.toks) && !t.isWord("SELECT", "WITH", "TABLE", "VALUES") && !t.isOp("(") {
@@ -78,33 +103,6 @@ func (t *translator) explain(st *rewrite.Statement, n *ast.ExplainStmt) {
 	}
 }
 
-func (t *translator) createTable(st *rewrite.Statement, n *ast.CreateTableStmt) {
-	if n.Select == nil {
-		st.Kind = rewrite.KindDDL
-		st.Tables = tablesOf(n)
-		return
-	}
-	st.Kind = rewrite.KindCreateSelect
-	st.Tables = tablesOf(n)
-	depth := 0
-	for ; t.pos < len(t.toks); t.next() {
-		if depth == 0 && (t.isWord("SELECT", "WITH") || t.isWord("AS") && t.isOpAt(1, "(")) {
-			break
-		}
-		switch {
-		case t.isOp("("):
-			if t.isWordAt(1, "SELECT", "WITH") || t.isOpAt(1, "(") {
-				t.fail("CREATE TABLE ... (SELECT ...)")
-			}
-			depth++
-		case t.isOp(")"):
-			depth--
-		}
-	}
-	t.accept("AS")
-	st.Select = t.query(n.Select)
-}
-
 // other translates the statements whose rows the neutral form does not carry.
 func (t *translator) other(st *rewrite.Statement, n ast.StmtNode) {
 	switch n.(type) {
@@ -113,12 +111,12 @@ func (t *translator) other(st *rewrite.Statement, n ast.StmtNode) {
 		*ast.SetPwdStmt, *ast.SetRoleStmt, *ast.SetDefaultRoleStmt, *ast.UnlockTablesStmt:
 		st.Kind = rewrite.KindSession
 		return
-	case *ast.SetStmt, *ast.ShowStmt:
+	case *ast.ShowStmt:
 		st.Kind = rewrite.KindSession
 		for ; t.pos < len(t.toks); t.next() {
 			if t.isWord("SELECT", "TABLE") && t.pos > 1 && !t.isWordAt(-1, "CREATE") {
 				st.Kind = rewrite.Other
-				st.Opaque = "SET or SHOW with a subquery"
+				st.Opaque = "SHOW with a subquery"
 				st.Tables = t.everyName()
 				return
 			}

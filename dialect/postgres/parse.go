@@ -44,6 +44,9 @@ func (d *Dialect) Parse(text string) (st *rewrite.Statement, err error) {
 	if st.Opaque == "" {
 		st.Opaque = t.opaque
 	}
+	if st.Explained != nil {
+		st.Explained.Opaque = st.Opaque
+	}
 	return st, nil
 }
 
@@ -73,11 +76,11 @@ func (t *translator) giveUp(reason string) {
 func (t *translator) statement(n *ast.Node, r rng) *rewrite.Statement {
 	switch v := n.Node.(type) {
 	case *ast.Node_SelectStmt:
-		kind := rewrite.KindSelect
-		if hasInto(v.SelectStmt) {
-			kind = rewrite.KindCreateSelect
+		st := &rewrite.Statement{Kind: rewrite.KindSelect, Select: t.query(v.SelectStmt, r)}
+		if rel := into(v.SelectStmt); rel != nil {
+			st.Kind, st.Tables = rewrite.KindCreateSelect, tableName(rel)
 		}
-		return &rewrite.Statement{Kind: kind, Select: t.query(v.SelectStmt, r)}
+		return st
 	case *ast.Node_InsertStmt:
 		return t.insert(v.InsertStmt, r)
 	case *ast.Node_UpdateStmt:
@@ -88,14 +91,25 @@ func (t *translator) statement(n *ast.Node, r rng) *rewrite.Statement {
 	return t.utility(n, r)
 }
 
-func hasInto(s *ast.SelectStmt) bool {
+// into is the table that SELECT ... INTO makes, or nil.
+func into(s *ast.SelectStmt) *ast.RangeVar {
 	for s != nil {
 		if s.IntoClause != nil {
-			return true
+			return s.IntoClause.Rel
 		}
 		s = s.Larg
 	}
-	return false
+	return nil
+}
+
+func tableName(v *ast.RangeVar) [][]rewrite.Ident {
+	var parts []rewrite.Ident
+	for _, p := range []string{v.GetCatalogname(), v.GetSchemaname(), v.GetRelname()} {
+		if p != "" {
+			parts = append(parts, name(p))
+		}
+	}
+	return [][]rewrite.Ident{parts}
 }
 
 // name is a name that the tree gives without its place in the text. Whether

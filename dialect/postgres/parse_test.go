@@ -45,13 +45,13 @@ var shapes = []struct{ text, want string }{
 	{`DROP TABLE IF EXISTS a, "B".c`, `drop B.c a`},
 	{`COMMENT ON COLUMN a.b.c IS 'x'`, `ddl a.b`},
 	{`CREATE TABLE x (id int REFERENCES y)`, `ddl x y`},
-	{`CREATE TABLE x AS SELECT 1 AS a FROM y WITH NO DATA`, `create (select <1 AS a> from y)`},
-	{`SELECT a INTO x FROM y`, `create (select <a> from y into)`},
+	{`CREATE TABLE x AS SELECT 1 AS a FROM y WITH NO DATA`, `create (select <1 AS a> from y) x`},
+	{`SELECT a INTO x FROM y`, `create (select <a> from y into) x`},
 	{`BEGIN`, `session`}, {`set local x = 1`, `session`}, {`SAVEPOINT a`, `session`}, {`DISCARD ALL`, `session`}, {`LISTEN a`, `session`}, {`show x`, `session`},
 	{`EXPLAIN (ANALYZE, COSTS off) SELECT c FROM posts`, `explain (select <c> from posts)`},
 	{`EXPLAIN ANALYZE VERBOSE (SELECT c FROM posts)`, `explain (select <c> from posts)`},
-	{`EXPLAIN UPDATE posts SET c = 1`, `other posts`},
-	{`DECLARE k CURSOR FOR SELECT c FROM posts`, `other (select <c> from posts) posts`},
+	{`EXPLAIN UPDATE posts SET c = 1`, `explain update [posts] set c={1}`},
+	{`DECLARE k CURSOR FOR SELECT c FROM posts`, `reads (select <c> from posts)`},
 	{`MERGE INTO posts USING x ON true WHEN MATCHED THEN DELETE`, `other posts x`},
 	{`COPY posts (a) FROM STDIN`, `other posts`}, {`LOCK posts`, `other posts`}, {`VACUUM posts`, `ddl posts`},
 	{`DO $$ BEGIN END $$`, `other`}, {`CALL f(1)`, `other`}, {`PREPARE a AS SELECT * FROM posts`, `other posts`},
@@ -378,9 +378,12 @@ func (k *sketcher) set(list []rewrite.Assignment) {
 
 func (k *sketcher) statement(st *rewrite.Statement) {
 	k.with(st.With)
-	kind := []string{"other", "select", "insert", "update", "delete", "truncate", "drop", "ddl", "explain", "session", "create"}[st.Kind]
+	kind := []string{"other", "select", "insert", "update", "delete", "truncate", "drop", "ddl", "explain", "session", "create", "reads"}[st.Kind]
 	if st.Kind != rewrite.KindSelect {
 		k.add(kind)
+	}
+	if st.Explained != nil {
+		k.statement(st.Explained)
 	}
 	if st.Modifier {
 		k.add("only")

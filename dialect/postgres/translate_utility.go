@@ -14,9 +14,18 @@ func (t *translator) utility(n *ast.Node, r rng) *rewrite.Statement {
 	st := &rewrite.Statement{Kind: utilityKind(n)}
 	switch v := n.Node.(type) {
 	case *ast.Node_ExplainStmt:
-		if q := v.ExplainStmt.Query.GetSelectStmt(); q != nil && !hasInto(q) {
+		in := rng{t.explained(r), r.hi}
+		st.Runs = runs(v.ExplainStmt)
+		switch q := v.ExplainStmt.Query.Node.(type) {
+		case *ast.Node_SelectStmt:
+			if into(q.SelectStmt) == nil {
+				st.Kind = rewrite.KindExplain
+				st.Select = t.query(q.SelectStmt, in)
+				return st
+			}
+		case *ast.Node_InsertStmt, *ast.Node_UpdateStmt, *ast.Node_DeleteStmt:
 			st.Kind = rewrite.KindExplain
-			st.Select = t.query(q, rng{t.explained(r), r.hi})
+			st.Explained = t.statement(v.ExplainStmt.Query, in)
 			return st
 		}
 	case *ast.Node_CreateTableAsStmt:
@@ -24,6 +33,7 @@ func (t *translator) utility(n *ast.Node, r rng) *rewrite.Statement {
 		if q != nil && v.CreateTableAsStmt.Objtype == ast.ObjectType_OBJECT_TABLE {
 			if at := t.find(r, ast.Token_AS); at > 0 {
 				st.Kind = rewrite.KindCreateSelect
+				st.Tables = tableName(v.CreateTableAsStmt.Into.GetRel())
 				st.Select = t.query(q, rng{at + 1, t.withData(r)})
 				return st
 			}
@@ -31,14 +41,32 @@ func (t *translator) utility(n *ast.Node, r rng) *rewrite.Statement {
 	case *ast.Node_DeclareCursorStmt:
 		if q := v.DeclareCursorStmt.Query.GetSelectStmt(); q != nil {
 			if at := t.find(r, ast.Token_FOR); at > 0 {
+				st.Kind = rewrite.KindReads
 				st.Select = t.query(q, rng{at + 1, r.hi})
+				return st
 			}
+		}
+	case *ast.Node_CopyStmt:
+		if q := v.CopyStmt.Query.GetSelectStmt(); q != nil && !v.CopyStmt.IsFrom && into(q) == nil && t.is(r.lo+1, '(') {
+			st.Kind = rewrite.KindReads
+			st.Select = t.query(q, rng{r.lo + 1, t.next(r.lo + 1)})
+			return st
 		}
 	}
 	if st.Kind != rewrite.KindSession {
 		st.Tables = tables(n)
 	}
 	return st
+}
+
+// runs says that an EXPLAIN runs what it explains.
+func runs(s *ast.ExplainStmt) bool {
+	for _, o := range s.Options {
+		if o.GetDefElem().GetDefname() == "analyze" {
+			return true // if only to say: analyze off
+		}
+	}
+	return false
 }
 
 // explained finds the statement that an EXPLAIN explains.

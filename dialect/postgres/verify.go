@@ -70,7 +70,7 @@ func count(n *ast.Node) (census, error) {
 func (t *translator) verify(st *rewrite.Statement, want census) {
 	switch st.Kind {
 	case rewrite.KindSelect, rewrite.KindInsert, rewrite.KindUpdate, rewrite.KindDelete,
-		rewrite.KindCreateSelect, rewrite.KindExplain:
+		rewrite.KindCreateSelect, rewrite.KindExplain, rewrite.KindReads:
 	default:
 		return
 	}
@@ -82,6 +82,9 @@ func (t *translator) verify(st *rewrite.Statement, want census) {
 }
 
 func (c *census) statement(st *rewrite.Statement) {
+	if st.Explained != nil {
+		c.statement(st.Explained)
+	}
 	c.query(st.Select)
 	c.ctes(st.With)
 	c.source(st.Target)

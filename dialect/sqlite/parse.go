@@ -112,6 +112,12 @@ func (t *translator) statement(n ast.Stmt) {
 			t.st.Select = t.query(q)
 			return
 		}
+		switch n.Stmt.(type) {
+		case *ast.InsertStmt, *ast.UpdateStmt, *ast.DeleteStmt:
+			t.st.Kind = rewrite.KindExplain
+			t.explained(n.Stmt)
+			return
+		}
 		t.st.Tables = tablesOf(n)
 	case *ast.CreateTableStmt:
 		t.createTable(n)
@@ -129,6 +135,16 @@ func (t *translator) statement(n ast.Stmt) {
 	default:
 		t.st.Tables = tablesOf(n)
 	}
+}
+
+// explained translates the write that an EXPLAIN is about. EXPLAIN runs
+// nothing.
+func (t *translator) explained(n ast.Stmt) {
+	outer := t.st
+	t.st = &rewrite.Statement{}
+	t.statement(n)
+	t.st, outer.Explained = outer, t.st
+	t.st.Opaque = t.st.Explained.Opaque
 }
 
 func (t *translator) createTable(n *ast.CreateTableStmt) {

@@ -138,7 +138,7 @@ func TestParseKind(t *testing.T) {
 		{"END", rewrite.KindSession, ""},
 		{"ROLLBACK TO x", rewrite.KindSession, ""},
 		{"RELEASE x", rewrite.KindSession, ""},
-		{"EXPLAIN UPDATE t SET a=1", rewrite.Other, "t"},
+		{"EXPLAIN UPDATE t SET a=1", rewrite.KindExplain, ""},
 		{"DROP TABLE IF EXISTS main.t", rewrite.KindDrop, "main.t"},
 		{"ALTER TABLE t ADD COLUMN x", rewrite.KindDDL, "t"},
 		{"CREATE UNIQUE INDEX i ON t (a)", rewrite.KindDDL, "i t"},

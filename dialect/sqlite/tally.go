@@ -99,6 +99,9 @@ func parsed(root ast.Node) tally {
 
 // statement counts the neutral form.
 func (c *tally) statement(st *rewrite.Statement) {
+	if st.Explained != nil {
+		c.statement(st.Explained)
+	}
 	c.query(st.Select)
 	c.with(st.With)
 	c.source(st.Target)

@@ -1,0 +1,63 @@
+package mysql
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/pingcap/tidb/pkg/parser/ast"
+	"github.com/pingcap/tidb/pkg/parser/opcode"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+var (
+	plainNumber = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?$`)
+	usualWidth  = regexp.MustCompile(`^(tinyint\((?:4|3)\)|smallint\((?:6|5)\)|mediumint\((?:9|8)\)|int\((?:11|10)\)|bigint\(20\))`)
+)
+
+// copied sets the definition that CREATE TABLE ... SELECT gives to a copy of a
+// numeric column: type, NOT NULL, DEFAULT and COMMENT, and nothing else. A
+// default that is an expression, or a comment that not every SQL mode reads the
+// same, is not written out.
+func copied(c *rewrite.Column, value, comment string) {
+	if c.Numeric != rewrite.Integer && c.Numeric != rewrite.Decimal || c.Identity || c.Generated {
+		return
+	}
+	def := c.Type
+	if w := usualWidth.FindString(def); w != "" && !strings.Contains(def, "zerofill") {
+		name, _, _ := strings.Cut(w, "(")
+		def = name + def[len(w):]
+	}
+	if !c.Nullable {
+		def += " NOT NULL"
+	}
+	if c.HasDefault {
+		if !plainNumber.MatchString(value) {
+			return
+		}
+		if strings.Contains(value, ".") {
+			value = strings.TrimRight(strings.TrimRight(value, "0"), ".")
+		}
+		def += " DEFAULT " + value
+	}
+	if comment != "" {
+		if strings.Contains(comment, "\\") {
+			return
+		}
+		def += " COMMENT '" + strings.ReplaceAll(comment, "'", "''") + "'"
+	}
+	c.Copied = def
+}
+
+// literalDefault is a DEFAULT as information_schema shows it, when it is a
+// literal.
+func literalDefault(e ast.ExprNode) string {
+	sign := ""
+	if u, ok := e.(*ast.UnaryOperationExpr); ok && u.Op == opcode.Minus {
+		sign, e = "-", u.V
+	}
+	if v, ok := e.(ast.ValueExpr); ok {
+		return sign + fmt.Sprint(v.GetValue())
+	}
+	return ""
+}

@@ -1,0 +1,86 @@
+package mysql
+
+import (
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// The parser knows no SELECT ... INTO @a and no INTO DUMPFILE, and INTO OUTFILE
+// in one place only. The clause names no column and no table, so it is blanked
+// out: all offsets stay the original text's.
+
+// parseInto reads a query with an INTO clause; nil when there is none.
+func parseInto(text string, toks []rewrite.Token) (*rewrite.Statement, error) {
+	first, last := intoClause(text, toks)
+	if last == 0 {
+		return nil, nil
+	}
+	from, to := toks[first].Start, toks[last-1].End
+	blanked := text[:from] + strings.Repeat(" ", to-from) + text[to:]
+	rest, err := lex(blanked)
+	if err != nil {
+		return nil, err
+	}
+	st, err := parseTokens(blanked, rest)
+	if err != nil || st.Select == nil || st.Kind != rewrite.KindSelect {
+		return nil, err
+	}
+	st.Select.Into = true
+	return st, nil
+}
+
+// intoClause finds the tokens of the INTO clause of a query; last is 0 when
+// there is none.
+func intoClause(text string, toks []rewrite.Token) (first, last int) {
+	if len(toks) == 0 || !word(text, toks, 0, "SELECT", "WITH") {
+		return 0, 0
+	}
+	depth := 0
+	for i, t := range toks {
+		switch {
+		case t.Kind == rewrite.Operator && text[t.Start] == '(':
+			depth++
+		case t.Kind == rewrite.Operator && text[t.Start] == ')':
+			depth--
+		case depth == 0 && i > 0 && word(text, toks, i, "INTO") && !is(text, toks, i-1, "."):
+			return i, intoEnd(text, toks, i+1)
+		}
+	}
+	return 0, 0
+}
+
+// intoEnd finds the end of a list of variables, or of a file with its options,
+// which has to stand at the end of the query.
+func intoEnd(text string, toks []rewrite.Token, i int) int {
+	if word(text, toks, i, "OUTFILE", "DUMPFILE") {
+		for j := i; j < len(toks); j++ {
+			if word(text, toks, j, "FROM", "FOR", "LOCK", "WHERE", "LIMIT", "UNION") {
+				return 0
+			}
+		}
+		return len(toks)
+	}
+	for ; i < len(toks) && toks[i].Kind == rewrite.Variable; i += 2 {
+		if !is(text, toks, i+1, ",") {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+func word(text string, toks []rewrite.Token, i int, words ...string) bool {
+	if i >= len(toks) || toks[i].Kind != rewrite.Word {
+		return false
+	}
+	for _, w := range words {
+		if strings.EqualFold(text[toks[i].Start:toks[i].End], w) {
+			return true
+		}
+	}
+	return false
+}
+
+func is(text string, toks []rewrite.Token, i int, op string) bool {
+	return i < len(toks) && toks[i].Kind == rewrite.Operator && text[toks[i].Start:toks[i].End] == op
+}

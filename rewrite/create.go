@@ -1,0 +1,124 @@
+package rewrite
+
+import "strings"
+
+// planCreateSelect plans CREATE TABLE ... AS SELECT and SELECT ... INTO. The
+// table that comes to be must be the one that the plain driver makes: its
+// columns have the types of the query's columns, which PostgreSQL takes from a
+// total's CAST, and SQLite from the plain column that a total's subquery ends
+// with. MySQL also copies NOT NULL, DEFAULT and COMMENT of a plain column, and
+// an expression has none of them: see define.
+func (p *planning) planCreateSelect(st *Statement) *Plan {
+	mentioned := p.mentioned()
+	switch {
+	case st.Opaque != "" || st.Select == nil || len(st.Tables) == 0:
+		return p.drainAll(mentioned, opaqueReason(st))
+	case p.lookupCounter(st.Tables[0]) != nil:
+		return p.drainAll(mentioned, "the statement makes a table called like a counter table")
+	}
+	r, err := p.reading(
+		func() *reader { return &reader{planning: p} },
+		func(r *reader) error { return r.query(nil, st.Select) })
+	if err == nil && !r.locked && len(r.edits) > 0 && p.d.Traits().CopiesColumns {
+		if why := p.define(st, r); why != "" {
+			return p.drainAll(mentioned, why)
+		}
+	}
+	return p.planReads(r, err, "the query locks rows of a counter table")
+}
+
+// define writes out the definitions of the columns that are totals, for an
+// engine that would copy them from the plain column. A column that is defined
+// and also selected keeps the place it has in the select list and has the
+// definition's attributes. A definition that the statement gives itself
+// stands already.
+//
+// Only whole columns of a plain block are dealt with. What an outer join, a
+// grouping, a derived table or an operator makes of a column's definition is
+// the engine's own affair.
+func (p *planning) define(st *Statement, r *reader) string {
+	q := st.Select
+	if st.Create == nil {
+		return "cannot tell where the new table's columns are defined"
+	}
+	simple := len(q.Operands) == 0 && len(q.With) == 0 && len(q.GroupBy) == 0 && q.Having == nil && !q.Distinct &&
+		len(q.Windows) == 0 && !outerJoins(q.From) && len(p.derived) == 0 && !r.whole
+	sc := p.newScope(nil, nil, q.From)
+	for _, b := range sc.bindings {
+		simple = simple && b.query == nil
+	}
+	if !simple {
+		return "the new table would not have the column definitions of the plain one"
+	}
+	var defs []string
+	add := func(t *Table, column string, name Ident) string {
+		for _, c := range st.Create.Columns {
+			if p.d.SameColumn(name, c.Name) {
+				return ""
+			}
+		}
+		c := t.Column(column)
+		if c.Copied == "" || c.Hidden {
+			return "the definition of column " + c.Name + " cannot be written out"
+		}
+		defs = append(defs, p.d.Quote(name.Name)+" "+c.Copied)
+		return ""
+	}
+	for _, it := range q.Items {
+		if why := p.defineItem(sc, it, r, add); why != "" {
+			return why
+		}
+	}
+	if len(defs) == 0 {
+		return ""
+	}
+	list := strings.Join(defs, ", ")
+	if st.Create.List {
+		list = ", " + list
+	} else {
+		list = " (" + list + ")"
+	}
+	r.edits = append(r.edits, edit{Span{st.Create.At, st.Create.At}, list})
+	return ""
+}
+
+// defineItem finds the totals that an item of the select list is or, for *,
+// stands for.
+func (p *planning) defineItem(sc *scope, it Item, r *reader, add func(t *Table, column string, name Ident) string) string {
+	e := it.Expr
+	for e.Kind == Paren && len(e.Args) == 1 {
+		e = e.Args[0]
+	}
+	switch {
+	case e.Kind == Star:
+		outs, known, err := p.starOutputs(sc, e.Name)
+		if err != nil || !known {
+			return "cannot tell the columns of *"
+		}
+		for _, o := range outs {
+			if o.table == nil {
+				continue
+			}
+			if why := add(o.table, o.column, o.name); why != "" {
+				return why
+			}
+		}
+	case e.Kind == ColumnRef:
+		t, err := p.resolve(sc, e.Name)
+		if err != nil || t == nil || t.column == nil {
+			return ""
+		}
+		name := e.Name[len(e.Name)-1]
+		if it.Alias != nil {
+			name = *it.Alias
+		}
+		return add(t.binding.table, t.column.Name, name)
+	default:
+		for _, x := range r.edits {
+			if x.Start >= it.Expr.Start && x.End <= it.Expr.End {
+				return "the new table's column would have another type than one made of the plain expression"
+			}
+		}
+	}
+	return ""
+}

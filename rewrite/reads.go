@@ -1,0 +1,44 @@
+package rewrite
+
+// This file plans statements around a query that are no query themselves:
+// EXPLAIN, DECLARE CURSOR, COPY (SELECT ...) TO, DO and SET with subqueries.
+
+// planExplain plans EXPLAIN: what it explains is what slotsql runs. A write
+// that only is explained changes nothing and returns no row of a table, so
+// there is nothing to drain for: its own text is explained.
+func (p *planning) planExplain(st *Statement) *Plan {
+	var plan *Plan
+	switch {
+	case st.Explained != nil:
+		plan = p.planDML(st.Explained)
+	default:
+		plan = p.planSelect(st)
+	}
+	if plan.Class == PassThrough || plan.Class == Read {
+		return plan
+	}
+	if !st.Runs {
+		return &Plan{Class: PassThrough, Reason: "what is explained does not run"}
+	}
+	switch plan.Class {
+	case Additive, Upsert:
+		if !plan.baseExact() {
+			return p.drainAll(p.mentioned(), "EXPLAIN runs an increment whose range has to be watched")
+		}
+		return &Plan{Class: AdditiveBase, Tables: plan.Tables, Reason: "what EXPLAIN runs is the text itself"}
+	}
+	return plan
+}
+
+// planReader plans a statement that reads its query and writes no table. A
+// cursor's query sees what is there when the cursor is declared, slots and base
+// rows of one moment.
+func (p *planning) planReader(st *Statement) *Plan {
+	if st.Opaque != "" || st.Select == nil {
+		return p.drainAll(p.mentioned(), opaqueReason(st))
+	}
+	r, err := p.reading(
+		func() *reader { return &reader{planning: p, relaxed: true, base: hintOf(p.src.text) == hintBase} },
+		func(r *reader) error { return r.query(nil, st.Select) })
+	return p.planReads(r, err, "the query locks rows of a counter table")
+}
