@@ -120,6 +120,9 @@ type TableConfig struct {
 	Reads     string // "exact" or "base"
 	SlotTable string // the slot table's name; empty for the default, <table>_slots
 
+	// Views are views over the table that are known of, as written.
+	Views []string
+
 	file string
 	at   map[string]position // where each key stands, by its path below the table; "" is the table
 }
@@ -140,6 +143,7 @@ type CompanionConfig struct {
 func (t *TableConfig) clone() TableConfig {
 	c := *t
 	c.Key = slices.Clone(t.Key)
+	c.Views = slices.Clone(t.Views)
 	c.Counters = slices.Clone(t.Counters)
 	for i, counter := range c.Counters {
 		if counter.Min != nil {

@@ -86,6 +86,8 @@ func (d *decoder) table(e *entry, fallback TableConfig) *TableConfig {
 			d.companions(&t, s, subject)
 		case "slot_table":
 			d.slotTable(&t, s, subject)
+		case "views":
+			d.views(&t, s, subject)
 		default:
 			if !d.option(&t, s, subject) {
 				d.unknown(s, subject, tableKeys)
@@ -134,6 +136,39 @@ func (d *decoder) key(t *TableConfig, e *entry, subject string) {
 			continue
 		}
 		t.Key = append(t.Key, name)
+	}
+}
+
+func (d *decoder) views(t *TableConfig, e *entry, subject string) {
+	list, ok := e.value.(*ast.SequenceNode)
+	if !ok {
+		if _, alias := e.value.(*ast.AliasNode); !alias {
+			d.report(e.valueAt(), e.path, "%sviews must be a list of views, such as [top_posts], got %s", subject, describe(e.value))
+		}
+		return
+	}
+	for i, n := range list.Values {
+		n = unwrap(n)
+		path := fmt.Sprintf("views[%d]", i)
+		at := e.at
+		if n != nil && n.Type() != ast.NullType {
+			at = nodeAt(n)
+		}
+		name, ok := text(n)
+		if !ok {
+			d.report(at, joinPath(strings.TrimSuffix(e.path, ".views"), path), "%sviews must hold names of views, got %s", subject, describe(n))
+			continue
+		}
+		t.at[path] = at
+		if _, why := splitName(name); why != "" {
+			d.problems = append(d.problems, t.problem(path, "view %s %s", clip(name), why))
+			continue
+		}
+		if slices.Contains(t.Views, name) {
+			d.problems = append(d.problems, t.problem(path, "views names %s twice: keep one", clip(name)))
+			continue
+		}
+		t.Views = append(t.Views, name)
 	}
 }
 

@@ -51,6 +51,15 @@ func loadSchema(ctx context.Context, s *shared, ss *session, strict bool) (*sche
 			return nil, err
 		}
 		problems = append(problems, more...)
+		if !strict {
+			continue // a view may have gone since
+		}
+		more, views, err := s.checkViews(ctx, ss, c)
+		if err != nil {
+			return nil, err
+		}
+		problems = append(problems, more...)
+		s.reportViews(ctx, c.config, c.table, views)
 	}
 	if len(problems) > 0 {
 		return nil, asConfigError(problems)

@@ -22,6 +22,10 @@ type TableStatus struct {
 	Missing   bool            `json:"missing"` // the slot table is; auto_migrate will create it
 	Slots     int             `json:"slots"`
 	Counters  []CounterStatus `json:"counters"`
+	Views     []ViewStatus    `json:"views,omitempty"`
+	// Unnamed says what happens to the views that the configuration does not
+	// name, and the line that names them.
+	Unnamed string `json:"unnamed_views,omitempty"`
 }
 
 // CounterStatus is one counter of a table: increments of one that is not
@@ -59,7 +63,14 @@ func Check(ctx context.Context, c driver.Connector) ([]TableStatus, error) {
 				continue
 			}
 		}
-		out = append(out, statusOf(t, missing))
+		more, views, err := cn.shared.checkViews(ctx, &cn.session, t)
+		if err != nil {
+			return nil, err
+		}
+		problems = append(problems, more...)
+		status := statusOf(t, missing)
+		status.Views, status.Unnamed = views, viewsUnnamed(t.config, views)
+		out = append(out, status)
 	}
 	return out, asConfigError(problems)
 }

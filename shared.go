@@ -31,6 +31,8 @@ type shared struct {
 	meeting sync.Mutex // held while the first connection meets its server
 	met     bool
 
+	reported map[string]bool // tables whose unnamed views have been reported
+
 	mu       sync.Mutex
 	schemas  map[string]*schema // by namespace
 	first    *schema            // of a connection that has changed nothing
@@ -39,7 +41,7 @@ type shared struct {
 }
 
 func newShared(d dialect.Dialect, config *Config) *shared {
-	s := &shared{dialect: d, config: config, tables: config.Tables(), schemas: map[string]*schema{}, patience: endPatience}
+	s := &shared{dialect: d, config: config, tables: config.Tables(), schemas: map[string]*schema{}, reported: map[string]bool{}, patience: endPatience}
 	for _, t := range s.tables {
 		s.folded = append(s.folded, strings.ToLower(rewrite.Spelled(t.Table)))
 	}

@@ -17,11 +17,10 @@ import (
 
 // learnViews takes the views over a counter table into the facts.
 func (sc *schema) learnViews(ctx context.Context, ss *session, t *rewrite.Table) error {
-	d, ok := sc.shared.dialect.(dialect.Viewer)
-	if !ok || len(t.Counter.Counters) == 0 {
+	if len(t.Counter.Counters) == 0 {
 		return nil
 	}
-	names, err := d.Views(ctx, ss, t)
+	names, err := sc.shared.viewsOver(ctx, ss, t)
 	if err != nil {
 		return err
 	}
@@ -32,6 +31,14 @@ func (sc *schema) learnViews(ctx context.Context, ss *session, t *rewrite.Table)
 	sc.mu.Unlock()
 	sc.shared.viewed(names)
 	return nil
+}
+
+func (s *shared) viewsOver(ctx context.Context, ss *session, t *rewrite.Table) ([]string, error) {
+	d, ok := s.dialect.(dialect.Viewer)
+	if !ok {
+		return nil, nil
+	}
+	return d.Views(ctx, ss, t)
 }
 
 // Views tells the planner of the views over counter tables.

@@ -77,6 +77,12 @@ func printTables(w io.Writer, tables []slotsql.TableStatus) {
 			}
 			fmt.Fprintf(w, "  %s: %s\n", c.Column, how)
 		}
+		for _, v := range t.Views {
+			fmt.Fprintf(w, "  view %s: drained for\n", v.View)
+		}
+		if t.Unnamed != "" {
+			fmt.Fprintf(w, "  warning: %s\n", t.Unnamed)
+		}
 	}
 }
 
