@@ -65,8 +65,19 @@ func checkTable(cfg *TableConfig, t *rewrite.Table, dialectName string) (problem
 			report(path, "column %s is both companion and counter: remove it from one", clip(col.Name))
 		case slices.Contains(key, col.Name):
 			report(path, "column %s is both companion and key: remove it from companions", clip(col.Name))
+		case slices.ContainsFunc(c.Companions, func(o rewrite.Companion) bool { return o.Column == col.Name }):
+			report(path, "companion %s is the same column as another companion, %s: keep one", clip(cc.Column), clip(col.Name))
+		default:
+			co := rewrite.Companion{Column: col.Name, Merge: rewrite.Merge(cc.Merge)}
+			if why := t.CompanionFault(col.Name, co.Merge); why != "" {
+				report(path, "companion %s %s: remove it from companions", clip(col.Name), why)
+			} else if nameRulesOf[dialectName].tooLong(co.Stamp()) {
+				report(path, "companion %s has a name too long for the slot table, where slotsql_at_ is put before it: remove it from companions", clip(col.Name))
+			}
+			c.Companions = append(c.Companions, co)
 		}
 	}
+	c.Companions = companionsInOrder(t, c.Companions)
 	c.Counters = inTableOrder(t, c.Counters)
 	c.SlotColumn = slotColumn(c)
 
@@ -191,7 +202,8 @@ func slotColumn(c *rewrite.Counter) string {
 	name := "slot"
 	for i := 1; ; i++ {
 		same := func(column string) bool { return strings.EqualFold(column, name) }
-		if !slices.ContainsFunc(c.Key, same) && !slices.ContainsFunc(c.Counters, same) {
+		if !slices.ContainsFunc(c.Key, same) && !slices.ContainsFunc(c.Counters, same) &&
+			!slices.ContainsFunc(c.Companions, func(co rewrite.Companion) bool { return same(co.Column) || same(co.Stamp()) }) {
 			return name
 		}
 		name = "slotsql_slot"
@@ -206,6 +218,18 @@ func inTableOrder(t *rewrite.Table, names []string) []string {
 	for i := range t.Columns {
 		if slices.Contains(names, t.Columns[i].Name) {
 			ordered = append(ordered, t.Columns[i].Name)
+		}
+	}
+	return ordered
+}
+
+func companionsInOrder(t *rewrite.Table, list []rewrite.Companion) []rewrite.Companion {
+	var ordered []rewrite.Companion
+	for i := range t.Columns {
+		for _, co := range list {
+			if co.Column == t.Columns[i].Name {
+				ordered = append(ordered, co)
+			}
 		}
 	}
 	return ordered

@@ -87,14 +87,20 @@ func checkSlotTable(t, slot *rewrite.Table) (problems []Problem) {
 		return problems
 	}
 	const repair = "drain the table, drop its slot table and run `" + migrateCommand + "`"
+	counters := len(c.Key) + 1 + len(c.Counters)
 	wanted := slices.Concat(c.Key, []string{c.SlotColumn}, c.Counters)
+	for _, co := range c.Companions {
+		if wanted = append(wanted, co.Column); co.Stamp() != "" {
+			wanted = append(wanted, co.Stamp())
+		}
+	}
 	primary := slices.Concat(c.Key, []string{c.SlotColumn})
 	known := map[string]bool{}
 	missing := false
 	for i, name := range wanted {
 		col, _ := findColumn(slot, name)
 		if col == nil {
-			if base := t.Column(name); i > len(c.Key) && base != nil && base.Numeric == rewrite.Float {
+			if base := t.Column(name); i > len(c.Key) && i < counters && base != nil && base.Numeric == rewrite.Float {
 				continue // never slotted, so it need not be there
 			}
 			missing = true
@@ -105,7 +111,7 @@ func checkSlotTable(t, slot *rewrite.Table) (problems []Problem) {
 		switch {
 		case i == len(c.Key) && col.Numeric != rewrite.Integer:
 			report("has a slot column %s of type %s, which is no integer: %s", clip(col.Name), typeName(col), repair)
-		case i > len(c.Key) && col.Numeric == rewrite.NotNumeric:
+		case i > len(c.Key) && i < counters && col.Numeric == rewrite.NotNumeric:
 			report("has a column %s of type %s, which cannot be summed: %s", clip(col.Name), typeName(col), repair)
 		case col.Generated:
 			report("has a generated column %s: %s", clip(col.Name), repair)
@@ -114,7 +120,7 @@ func checkSlotTable(t, slot *rewrite.Table) (problems []Problem) {
 	for i := range slot.Columns {
 		// A counter that left the configuration may still have counts there.
 		if name := slot.Columns[i].Name; !known[name] {
-			report("has a column %s that is no configured counter and may hold counts: configure it, or %s", clip(name), repair)
+			report("has a column %s that is no configured counter or companion and may hold counts: configure it, or %s", clip(name), repair)
 		}
 	}
 	if missing {

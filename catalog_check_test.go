@@ -347,7 +347,7 @@ func TestCheckSlotTable(t *testing.T) {
 		{"missing counter", func(s *rewrite.Table) *rewrite.Table { s.Columns = s.Columns[:3]; return s },
 			[]string{`has no column "likes": ` + repair + "; if another program owns it, choose another name with slot_table"}},
 		{"removed counter", func(s *rewrite.Table) *rewrite.Table { s.Columns = append(s.Columns, integer("shares")); return s },
-			[]string{`has a column "shares" that is no configured counter and may hold counts: configure it, or ` + repair}},
+			[]string{`has a column "shares" that is no configured counter or companion and may hold counts: configure it, or ` + repair}},
 		{"wrong types", func(s *rewrite.Table) *rewrite.Table {
 			s.Columns[1], s.Columns[2] = column("slot", nil), column("views", nil)
 			return s

@@ -235,7 +235,7 @@ func (r *run) addTo(ctx context.Context, b *rewrite.Bound) (driver.Result, int64
 }
 
 func (r *run) fallback(ctx context.Context) (driver.Result, error) {
-	if r.plan.Increment.Upsert && r.fits(r.plan.Require, true) {
+	if r.plan.Increment.Upsert && !r.plan.Increment.Companions && r.fits(r.plan.Require, true) {
 		return r.execText(ctx)
 	}
 	return r.execDrained(ctx)

@@ -216,6 +216,8 @@ func explanation(p *rewrite.Plan, query string) *Explanation {
 		}
 		e.Fallback = "when no row is affected: drains, then runs the statement"
 		switch {
+		case in.Upsert && in.Companions:
+			e.Fallback = "when no row is affected, or an argument does not fit: drains, then runs the statement"
 		case in.Upsert && len(p.Require) > 0:
 			e.Fallback = "when no row is affected: runs the statement; when an argument does not fit: drains, then runs the statement"
 		case in.Upsert:

@@ -19,6 +19,9 @@ type Table struct {
 	// DeleteTrigger: on DELETE. slotsql's own triggers do not count.
 	UpdateTrigger, DeleteTrigger bool
 
+	// Referring holds the columns of this table's own foreign keys.
+	Referring []string
+
 	// Referencing says that a foreign key of another table references this
 	// one with ON UPDATE/ON DELETE actions; informational.
 	Referencing bool
@@ -83,6 +86,8 @@ type Counter struct {
 	Counters []string // counter columns as stored in the database, in table order
 	Slots    int      // at most this many slot rows per key
 
+	Companions []Companion // in table order
+
 	SlotSchema string // where the slot table is
 	SlotTable  string
 	SlotColumn string // name of the slot-number column in the slot table, normally "slot"
@@ -92,6 +97,17 @@ type Counter struct {
 	// ReadsBase says that queries see the base values, which lag behind the
 	// totals until a roll-up or a drain.
 	ReadsBase bool
+}
+
+// Refer notes columns of one of the table's own foreign keys.
+func (t *Table) Refer(columns ...string) {
+	var all []string
+	for i := range t.Columns {
+		if name := t.Columns[i].Name; contains(columns, name) || contains(t.Referring, name) {
+			all = append(all, name)
+		}
+	}
+	t.Referring = all
 }
 
 // Column returns the column of that exact name, or nil.
@@ -158,8 +174,8 @@ func (t *Table) Slottable(column string) (bool, string) {
 		}
 	}
 	for i := range t.Columns {
-		if t.Columns[i].OnUpdate {
-			return false, "column " + t.Columns[i].Name + " changes ON UPDATE of the row"
+		if name := t.Columns[i].Name; t.Columns[i].OnUpdate && (t.Companion(name) == nil || t.Companion(name).Merge != Latest) {
+			return false, "column " + name + " changes ON UPDATE of the row, and is no companion (latest)"
 		}
 	}
 	return true, ""

@@ -45,8 +45,9 @@ type Dialect interface {
 	// DELETE, which hold the base row, cannot get past the slot row either.
 	Add(t *Table, in AddText) string
 
-	// Total writes the exact total of a counter of the row that qualifier
-	// names: the base value itself (type, NULL and all) where no slot exists.
+	// Total writes the exact total of a counter, or the merged value of a
+	// companion, of the row that qualifier names: the base value itself (type,
+	// NULL and all) where no slot exists.
 	// comparable asks for an expression that also compares as the plain
 	// column would.
 	Total(t *Table, qualifier, column string, comparable bool) string
@@ -148,6 +149,9 @@ type Traits struct {
 	// MissLocks: an update that finds no row keeps others from inserting next
 	// to it until its transaction ends (InnoDB's gap locks).
 	MissLocks bool
+	// ScalarMax: MAX and MIN of several arguments are what others call
+	// GREATEST and LEAST.
+	ScalarMax bool
 	// ShapeQuery: an expression over a counter reports another type than the
 	// column, so the original text is asked for its column types.
 	ShapeQuery bool
@@ -165,6 +169,10 @@ type IncrementText struct {
 	Where     string  // a predicate over Ref, to be parenthesised; never empty
 	Slot      string  // the slot number
 	Deltas    []Delta // at least one, distinct columns
+	// Companions are set in the slot row as well. One that is NotNull keeps
+	// the statement from affecting any row when its value is NULL, and one
+	// that is Max or Min when the base value is.
+	Companions []CompanionText
 	// Clustered says that Where fixes every column of the primary key, so
 	// that the engine reads the base row itself.
 	Clustered bool
@@ -175,6 +183,16 @@ type AddText struct {
 	Key    []string // the values of the table's key columns, in their order
 	Slot   string
 	Deltas []Delta
+
+	Companions []CompanionText // Latest only
+}
+
+// CompanionText is a companion and what it is set to: a marker, or a text of
+// the engine's own that takes no argument.
+type CompanionText struct {
+	Companion
+	Text    string
+	NotNull bool
 }
 
 // Delta is what is added to one counter column: a marker for a signed literal

@@ -136,7 +136,7 @@ func (p *planning) fixedRows(sc *scope, b *binding, where *Expr) *rowset {
 			continue
 		}
 		name := p.targetColumn(sc, b, column.Name)
-		if name == "" || b.table.IsCounter(name) {
+		if name == "" || b.table.IsSlotted(name) {
 			continue
 		}
 		f := fixed{span: c.Span, single: len(values) == 1, value: values[0].Span}

@@ -158,14 +158,24 @@ func (m *dml) upsertFromCounters(source *Plan) *Plan {
 
 func (m *dml) conflict(c *Conflict, st *Statement) *Plan {
 	all := func(reason string) *Plan { return m.drainAll(m.mentioned(), reason) }
-	incs, except, plain, why := m.assignments(c.Set)
+	assigned, why := m.assignments(c.Set)
 	if why != "" {
 		return all(why)
 	}
+	plan := m.planConflict(c, st, assigned)
+	if assigned.setsCompanion() && (plan.Class == AdditiveBase || plan.Class == PassThrough) {
+		return all("the upsert sets companion " + assigned.companionName() + because(assigned.held, plan.Reason))
+	}
+	return plan
+}
+
+// planConflict plans an upsert by the assignments of its conflict clause.
+func (m *dml) planConflict(c *Conflict, st *Statement, as assigned) *Plan {
+	all := func(reason string) *Plan { return m.drainAll(m.mentioned(), reason) }
 	r := &reader{planning: m.planning}
 	b := &blockReader{r, m.conflictScope(), nil}
 	for _, a := range c.Set {
-		if a.Value == nil || except[a.Value] {
+		if a.Value == nil || as.except[a.Value] {
 			continue
 		}
 		if err := b.expr(a.Value, inPredicate); err != nil {
@@ -183,11 +193,11 @@ func (m *dml) conflict(c *Conflict, st *Statement) *Plan {
 	if len(r.edits) > 0 || r.locked {
 		return all("the conflict clause reads a counter")
 	}
-	if len(incs) == 0 {
+	if len(as.increments) == 0 {
 		return &Plan{Class: PassThrough}
 	}
 	plan := &Plan{Class: AdditiveBase, Tables: []string{m.table.Name}}
-	for _, inc := range incs {
+	for _, inc := range as.increments {
 		ds, ok := m.insertedDeltas(inc)
 		if !ok {
 			require, why := m.onBase(m.sc, m.target, false, inc.column, inc.ops)
@@ -210,11 +220,11 @@ func (m *dml) conflict(c *Conflict, st *Statement) *Plan {
 	if len(plan.Require) > 0 {
 		plan.Drains = all("").Drains
 	}
-	if why := m.notSlotted(plain); why != "" {
+	if why := m.notSlotted(as); why != "" {
 		plan.Reason = why
 		return plan
 	}
-	return m.slottedUpsert(plan, incs)
+	return m.slottedUpsert(plan, as)
 }
 
 // insertedDeltas returns the deltas of an increment by a placeholder, or by
@@ -270,7 +280,7 @@ func (m *dml) insertIndex(written Ident) int {
 // inserts a missing one. Both are exact on their own, so it does not matter
 // what happens between them: deltas commute, and the original text is itself
 // an increment when the row has come to exist.
-func (m *dml) slottedUpsert(base *Plan, incs []increment) *Plan {
+func (m *dml) slottedUpsert(base *Plan, as assigned) *Plan {
 	why := func(s string) *Plan { base.Reason = s; return base }
 	st, t := m.st, m.table
 	if len(st.Rows) != 1 || len(st.Set) > 0 {
@@ -332,6 +342,7 @@ func (m *dml) slottedUpsert(base *Plan, incs []increment) *Plan {
 			return true
 		})
 	}
+	incs := as.increments
 	for i := range incs {
 		ds, ok := m.insertedDeltas(incs[i])
 		if !ok || len(ds) != 1 {
@@ -345,13 +356,16 @@ func (m *dml) slottedUpsert(base *Plan, incs []increment) *Plan {
 	where := join(parts, " AND ")
 	b := &binding{source: &Source{Name: []Ident{{Name: t.Name, Quoted: true}}}, label: Ident{Name: t.Name, Quoted: true}, table: t, counts: true}
 	rows := &rowset{binding: b, where: where, single: true, primary: key.Primary, args: args, key: key, values: values, only: true}
-	plan := m.slotted(base, incs, rows, where)
+	plan := m.slotted(base, as, rows, where)
 	if plan.Class != Additive {
 		return plan
 	}
 	plan.Class = Upsert
 	plan.Increment.Upsert = true
-	plan.Increment.Given = givens
+	plan.Increment.Given = append(plan.Increment.Given, givens...)
+	if plan.Increment.Companions {
+		return plan
+	}
 	plan.Drains, plan.Require = base.Drains, base.Require
 	return plan
 }

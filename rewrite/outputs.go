@@ -127,7 +127,7 @@ func (p *planning) starOutputs(sc *scope, qualifier []Ident) ([]outColumn, bool,
 				if i < len(b.columns) {
 					o.name = b.columns[i]
 				}
-				if !b.derived && t.IsCounter(t.Columns[i].Name) {
+				if !b.derived && t.IsSlotted(t.Columns[i].Name) {
 					o.table, o.column = t, t.Columns[i].Name
 				}
 				outs = append(outs, o)

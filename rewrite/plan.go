@@ -108,6 +108,9 @@ type Increment struct {
 	// Upsert says that the plan's Text, not a drain, runs when no row is
 	// affected: it inserts the row.
 	Upsert bool
+	// Companions says that the increment sets companions, so that its text is
+	// never run on the base row without a drain.
+	Companions bool
 
 	plain bool // the original text is exact on the base table, too
 }

@@ -82,6 +82,11 @@ func (p *planning) counterOf(t *Table, written Ident) bool {
 			return true
 		}
 	}
+	for _, c := range t.Counter.Companions {
+		if p.d.SameColumn(written, c.Column) {
+			return true
+		}
+	}
 	return false
 }
 
@@ -227,7 +232,7 @@ func (p *planning) columnOf(b *binding, column Ident) (*target, error) {
 		for i := range b.table.Columns {
 			c := &b.table.Columns[i]
 			if p.d.SameColumn(column, c.Name) {
-				if b.table.IsCounter(c.Name) {
+				if b.table.IsSlotted(c.Name) {
 					return &target{binding: b, column: c}, nil
 				}
 				return nil, nil

@@ -179,6 +179,9 @@ func (s *splitter) hotEdits(e *Expr) []edit {
 
 func (s *splitter) hotTotal(column string) string {
 	base := s.qualifier(s.b) + "." + s.d.Quote(column)
+	if s.b.table.Companion(column) != nil {
+		return s.d.Total(s.b.table, s.qualifier(s.b), column, true)
+	}
 	for i, c := range s.b.table.Counter.Counters {
 		if c == column {
 			return "(" + base + " + slotsql_h.slotsql_c" + formatUint(uint64(i)) + ")"

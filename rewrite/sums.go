@@ -55,6 +55,10 @@ func (s *splitter) sumItem(it Item, tp *template) bool {
 				return false
 			}
 			t, _ := s.resolve(s.sc, e.Args[0].Name)
+			if !s.b.table.IsCounter(t.column.Name) {
+				ok = false
+				return false
+			}
 			s.edits = append(s.edits, edit{e.Span, s.sumText(e, t.column, tp)})
 			if it.Expr == e && it.Alias == nil && !s.d.Traits().ExprNames {
 				s.edits = append(s.edits, edit{Span{e.End, e.End}, " AS " + s.d.Quote("sum")})

@@ -40,7 +40,7 @@ func (s *splitter) bandOf(tp *template, ordered bool) (band, bool) {
 			return band{}, false
 		}
 		t, _ := s.resolve(s.sc, s.order[0].expr.Name)
-		return band{column: t.column, down: strings.HasPrefix(s.order[0].tail, "DESC")}, !t.column.Nullable
+		return band{column: t.column, down: strings.HasPrefix(s.order[0].tail, "DESC")}, !t.column.Nullable && s.b.table.IsCounter(t.column.Name)
 	}
 	var b band
 	for _, c := range conjuncts(s.q.Where, nil) {
@@ -69,7 +69,7 @@ func (s *splitter) bandOf(tp *template, ordered bool) (band, bool) {
 			b.bound = "CAST(" + b.bound + " AS " + t.column.Type + ")"
 		}
 	}
-	return b, b.column != nil
+	return b, b.column != nil && s.b.table.IsCounter(b.column.Name)
 }
 
 // turned is each comparison with its operands exchanged.

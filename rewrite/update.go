@@ -42,6 +42,8 @@ func (m *dml) planMultiUpdate() *Plan {
 		switch {
 		case owner.table.IsKey(name):
 			return m.drain("the statement changes a key")
+		case owner.table.Companion(name) != nil:
+			return m.drain("the statement sets companion " + name + " through a join")
 		case !owner.table.IsCounter(name):
 			continue
 		}
@@ -65,6 +67,13 @@ func (m *dml) planMultiUpdate() *Plan {
 	}
 	if reads, why := m.reads(except); reads {
 		return m.drain(why)
+	}
+	for _, a := range m.st.Set {
+		for _, b := range m.sc.bindings {
+			if b.counts && b.table.touchesCompanion() && (len(a.Column) == 1 || m.sameLabel(a.Column[len(a.Column)-2], b.label)) {
+				return m.drain("an UPDATE of " + b.table.Name + " sets a companion")
+			}
+		}
 	}
 	if len(tables) == 0 {
 		return &Plan{Class: PassThrough}
@@ -93,25 +102,45 @@ type increment struct {
 }
 
 func (m *dml) planTarget() *Plan {
-	t := m.table
 	if m.st.Replace {
 		return m.drainAll(m.mentioned(), "the statement may replace rows")
 	}
-	incs, except, plain, why := m.assignments(m.st.Set)
+	a, why := m.assignments(m.st.Set)
 	if why != "" {
 		return m.drain(why)
 	}
-	if reads, why := m.reads(except); reads {
+	if reads, why := m.reads(a.except); reads {
 		return m.drain(why)
 	}
-	if len(incs) == 0 {
+	plan := m.planAssigned(a)
+	if a.setsCompanion() && (plan.Class == AdditiveBase || plan.Class == PassThrough) {
+		// On the base row its value would be older than the slots'.
+		return m.drain("the statement sets companion " + a.companionName() + because(a.held, plan.Reason))
+	}
+	return plan
+}
+
+// because joins the reasons why a companion's statement is not slotted.
+func because(reasons ...string) string {
+	for _, r := range reasons {
+		if r != "" {
+			return ": " + r
+		}
+	}
+	return ""
+}
+
+// planAssigned plans an UPDATE by its assignments.
+func (m *dml) planAssigned(a assigned) *Plan {
+	t := m.table
+	if len(a.increments) == 0 {
 		return &Plan{Class: PassThrough}
 	}
-	plan := m.base(incs, t)
+	plan := m.base(a.increments, t)
 	if plan.Class == Drain {
 		return plan
 	}
-	if why := m.notSlotted(plain); why != "" {
+	if why := m.notSlotted(a); why != "" {
 		plan.Reason = why
 		return plan
 	}
@@ -127,37 +156,78 @@ func (m *dml) planTarget() *Plan {
 	if m.st.Where != nil {
 		where = m.src.cut(m.st.Where.Span)
 	}
-	return m.slotted(plan, incs, rows, where)
+	return m.slotted(plan, a, rows, where)
+}
+
+// assigned is SET, sorted.
+type assigned struct {
+	increments []increment
+	companions []companionSet
+	except     map[*Expr]bool // values whose reading of a slotted column is taken care of
+	plain      bool           // an ordinary column is set
+	held       string         // why a companion cannot be set in a slot
+	heldName   string         // which
+}
+
+func (a *assigned) setsCompanion() bool { return a.heldName != "" || len(a.companions) > 0 }
+
+func (a *assigned) companionName() string {
+	if a.heldName != "" {
+		return a.heldName
+	}
+	return a.companions[0].column.Name
 }
 
 // assignments sorts SET into increments of counters and the rest; why names
 // what makes the statement a drain.
-func (m *dml) assignments(set []Assignment) (incs []increment, except map[*Expr]bool, plain bool, why string) {
-	except = map[*Expr]bool{}
+func (m *dml) assignments(set []Assignment) (out assigned, why string) {
+	out.except = map[*Expr]bool{}
 	for _, a := range set {
 		name, has := columnNamed(m.planning, m.table, a.Column[len(a.Column)-1])
 		switch {
 		case !has:
-			return nil, nil, false, "cannot tell which column " + a.Column[len(a.Column)-1].Name + " is"
+			return out, "cannot tell which column " + a.Column[len(a.Column)-1].Name + " is"
 		case m.table.IsKey(name):
-			return nil, nil, false, "the statement changes a key"
+			return out, "the statement changes a key"
+		case m.table.Companion(name) != nil:
+			if out.has(name) {
+				return out, "the statement assigns companion " + name + " twice"
+			}
+			s, why := m.companionSet(m.table.Companion(name), a.Value)
+			if why != "" {
+				out.held, out.heldName = why, name
+				continue
+			}
+			out.companions = append(out.companions, s)
+			out.except[a.Value] = true
+			continue
 		case !m.table.IsCounter(name):
-			plain = true
+			out.plain = true
 			continue
 		}
 		ops, ok := m.additive(m.sc, a.Value, m.table, name)
 		if !ok || len(ops) == 0 {
-			return nil, nil, false, "the statement sets counter " + name
+			return out, "the statement sets counter " + name
 		}
-		for _, i := range incs {
+		for _, i := range out.increments {
 			if i.column.Name == name {
-				return nil, nil, false, "the statement assigns counter " + name + " twice"
+				return out, "the statement assigns counter " + name + " twice"
 			}
 		}
-		incs = append(incs, increment{m.table.Column(name), ops})
-		except[a.Value] = true
+		out.increments = append(out.increments, increment{m.table.Column(name), ops})
+		out.except[a.Value] = true
 	}
-	return incs, except, plain, ""
+	m.implied(&out)
+	return out, ""
+}
+
+func (a *assigned) has(companion string) bool {
+	for _, s := range a.companions {
+		if s.column.Name == companion {
+			return true
+		}
+	}
+	return a.heldName == companion
 }
 
 // base plans increments that run on the base row as they are.
@@ -178,10 +248,12 @@ func (m *dml) base(incs []increment, t *Table) *Plan {
 
 // notSlotted says why a statement of increments only cannot be a slotted
 // upsert, or "".
-func (m *dml) notSlotted(plain bool) string {
+func (m *dml) notSlotted(a assigned) string {
 	st := m.st
 	switch {
-	case plain:
+	case a.held != "":
+		return a.held
+	case a.plain:
 		return "the statement also sets ordinary columns"
 	case len(st.Returning) > 0:
 		return "RETURNING needs the base row"
@@ -205,15 +277,21 @@ func (m *dml) notSlotted(plain bool) string {
 
 // slotted turns a base plan into a slotted upsert, with a drain of the same
 // row as its fallback.
-func (m *dml) slotted(base *Plan, incs []increment, rows *rowset, where fragment) *Plan {
+func (m *dml) slotted(base *Plan, a assigned, rows *rowset, where fragment) *Plan {
 	t := m.table
 	var tp template
 	in := IncrementText{
 		Ref: m.baseRef(t, rows.binding), Qualifier: m.qualifier(rows.binding), Where: tp.mark(where),
 		Slot: tp.mark(bound(Arg{Slot: true})), Clustered: rows.primary,
 	}
-	out := &Increment{Table: t, plain: len(base.Require) == 0}
-	for _, inc := range incs {
+	in.Companions = companionTexts(a.companions, &tp)
+	out := &Increment{Table: t, Companions: len(a.companions) > 0, plain: len(base.Require) == 0 && len(a.companions) == 0}
+	for _, s := range a.companions {
+		if s.given != nil {
+			out.Given = append(out.Given, *s.given)
+		}
+	}
+	for _, inc := range a.increments {
 		d, ok := m.simpleDelta(inc.ops)
 		if !ok {
 			base.Reason = "the delta is not a literal or a placeholder"
@@ -252,7 +330,12 @@ func (m *dml) add(out *Increment, tp *template, in IncrementText, rows *rowset) 
 	if len(key) == 0 || rows.key == nil || !rows.only || !rows.single || len(rows.key.Columns) != len(key) {
 		return
 	}
-	add := AddText{Slot: in.Slot, Deltas: in.Deltas}
+	for _, c := range in.Companions {
+		if c.Merge != Latest {
+			return
+		}
+	}
+	add := AddText{Slot: in.Slot, Deltas: in.Deltas, Companions: in.Companions}
 	for _, k := range key {
 		v, ok := rows.values[k]
 		if !ok {

@@ -26,5 +26,11 @@ func (d *Dialect) Add(t *rewrite.Table, in rewrite.AddText) string {
 		}
 		set = append(set, c+" = "+c+" + "+delta)
 	}
+	for _, co := range in.Companions {
+		set = append(set, quote(co.Column)+" = "+co.Text, quote(co.Stamp())+" = "+stampNow)
+		if co.NotNull {
+			where = append(where, "("+co.Text+") IS NOT NULL")
+		}
+	}
 	return "UPDATE " + slotTable(t) + " SET " + strings.Join(set, ", ") + " WHERE " + strings.Join(where, " AND ")
 }

@@ -26,6 +26,14 @@ func (d *Dialect) CreateSlots(t *rewrite.Table) []string {
 			lines = append(lines, quote(name)+" "+slotType(c)+" NOT NULL DEFAULT 0")
 		}
 	}
+	for _, co := range ct.Companions {
+		if c := t.Column(co.Column); c != nil {
+			lines = append(lines, quote(co.Column)+" "+c.Type+" NULL DEFAULT NULL")
+		}
+		if co.Stamp() != "" {
+			lines = append(lines, quote(co.Stamp())+" DATETIME(6) NULL DEFAULT NULL")
+		}
+	}
 	key := quoteAll(ct.Key)
 	lines = append(lines, "PRIMARY KEY ("+strings.Join(append(append([]string{}, key...), slot), ", ")+")")
 	if len(key) > 0 {

@@ -54,8 +54,26 @@ func (d *Dialect) Fold(t *rewrite.Table, s rewrite.Scope) []string {
 		set = append(set, fmt.Sprintf("slotsql_b.%s = slotsql_b.%s + slotsql_f.c%d", quote(c), quote(c), i+1))
 		nonzero = append(nonzero, fmt.Sprintf("slotsql_f.c%d <> 0", i+1))
 	}
+	for i := range t.Counter.Companions {
+		co := &t.Counter.Companions[i]
+		c, b := quote(co.Column), "slotsql_b."+quote(co.Column)
+		if co.Merge != rewrite.Latest {
+			sums = append(sums, fmt.Sprintf("%s(slotsql_s.%s) AS m%d", co.Merge, c, i+1))
+			set = append(set, fmt.Sprintf("%s = COALESCE(%s(%s, slotsql_f.m%d), %s)", b, extreme(co.Merge), b, i+1, b))
+			nonzero = append(nonzero, fmt.Sprintf("slotsql_f.m%d IS NOT NULL", i+1))
+			continue
+		}
+		sums = append(sums, fmt.Sprintf("MAX(slotsql_s.%s) AS m%d", quote(co.Stamp()), i+1))
+		latest := fmt.Sprintf("SELECT slotsql_l.%s FROM %s AS slotsql_l WHERE slotsql_l.%s + 0 >= %d AND slotsql_l.%s IS NOT NULL",
+			c, slots, slot, folding, quote(co.Stamp()))
+		if len(key) > 0 {
+			latest += " AND " + sameAs("slotsql_l", key, "slotsql_f")
+		}
+		set = append(set, fmt.Sprintf("%s = IF(slotsql_f.m%d IS NULL, %s, (%s%s LIMIT 1))", b, i+1, b, latest, latestFirst(t, co, "slotsql_l")))
+		nonzero = append(nonzero, fmt.Sprintf("slotsql_f.m%d IS NOT NULL", i+1))
+	}
 	for _, c := range t.Columns {
-		if c.OnUpdate { // would be set to the current time otherwise
+		if c.OnUpdate && t.Companion(c.Name) == nil { // would be set to the current time otherwise
 			set = append(set, "slotsql_b."+quote(c.Name)+" = slotsql_b."+quote(c.Name))
 		}
 	}

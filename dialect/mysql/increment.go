@@ -31,6 +31,24 @@ func (d *Dialect) Increment(t *rewrite.Table, in rewrite.IncrementText) string {
 			guards = append(guards, in.Qualifier+"."+c+" BETWEEN "+l.baseLow+" AND "+l.baseHigh)
 		}
 	}
+	for _, co := range in.Companions {
+		c, slot := quote(co.Column), slotTable(t)+"."+quote(co.Column)
+		columns, values = append(columns, c), append(values, co.Text)
+		switch co.Merge {
+		case rewrite.Latest:
+			stamp := quote(co.Stamp())
+			columns, values = append(columns, stamp), append(values, stampNow)
+			update = append(update, c+" = VALUES("+c+")", stamp+" = VALUES("+stamp+")")
+		default:
+			update = append(update, c+" = "+extreme(co.Merge)+"(COALESCE("+slot+", VALUES("+c+")), VALUES("+c+"))")
+			if t.Column(co.Column).Nullable {
+				guards = append(guards, in.Qualifier+"."+c+" IS NOT NULL")
+			}
+		}
+		if co.NotNull {
+			guards = append(guards, "("+co.Text+") IS NOT NULL")
+		}
+	}
 	hint, guard := rowLock(t, in)
 	if guard != "" {
 		guards = append(guards, guard)

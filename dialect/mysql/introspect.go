@@ -24,7 +24,7 @@ func (d *Dialect) table(ctx context.Context, s dialect.Session, schema, name str
 	if t == nil || err != nil {
 		return nil, err
 	}
-	for _, read := range []func(context.Context, dialect.Session, *rewrite.Table) error{columns, uniques, checks, triggers, references, temporary} {
+	for _, read := range []func(context.Context, dialect.Session, *rewrite.Table) error{columns, uniques, checks, triggers, references, referring, temporary} {
 		if err := read(ctx, s, t); err != nil {
 			return nil, err
 		}
@@ -228,6 +228,18 @@ func references(ctx context.Context, s dialect.Session, t *rewrite.Table) error 
 				t.Referencing = true
 			}
 		}
+	}
+	return nil
+}
+
+func referring(ctx context.Context, s dialect.Session, t *rewrite.Table) error {
+	rows, err := s.Query(ctx, "SELECT COLUMN_NAME FROM information_schema.KEY_COLUMN_USAGE"+
+		" WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? AND REFERENCED_TABLE_NAME IS NOT NULL", t.Schema, t.Name)
+	if err != nil {
+		return fmt.Errorf("reading foreign keys: %w", err)
+	}
+	for _, r := range rows {
+		t.Refer(text(r[0]))
 	}
 	return nil
 }

@@ -277,6 +277,11 @@ func (s *schemaFile) constraint(t *schemaTable, k *ast.Constraint) error {
 	case ast.ConstraintForeignKey:
 		if !strings.HasPrefix(k.Name, constraintPrefix) {
 			s.reference(k.Refer)
+			for _, p := range k.Keys {
+				if i := t.named(p.Column.Name.O); i >= 0 {
+					t.Refer(t.Columns[i].Name)
+				}
+			}
 		}
 	}
 	return nil

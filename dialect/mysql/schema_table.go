@@ -101,7 +101,7 @@ func (s *schemaFile) column(t *schemaTable, n *ast.ColumnDef, at int) error {
 		return fmt.Errorf("column %q is there already", c.Name)
 	}
 	part := []*ast.IndexPartSpecification{{Column: n.Name, Length: types.UnspecifiedLength}}
-	collation, value, comment := "", "", ""
+	collation, value, comment, refers := "", "", "", false
 	t.Columns = slices.Insert(t.Columns, at, c) // keys look for it
 	for _, o := range n.Options {
 		var err error
@@ -133,6 +133,7 @@ func (s *schemaFile) column(t *schemaTable, n *ast.ColumnDef, at int) error {
 			err = t.key("", false, true, part)
 		case ast.ColumnOptionReference:
 			s.reference(o.Refer)
+			refers = true
 		}
 		if err != nil {
 			return err
@@ -141,6 +142,9 @@ func (s *schemaFile) column(t *schemaTable, n *ast.ColumnDef, at int) error {
 	t.describe(&c, n.Tp, collation)
 	copied(&c, value, comment)
 	t.Columns[t.named(c.Name)] = c
+	if refers {
+		t.Refer(c.Name)
+	}
 	return nil
 }
 

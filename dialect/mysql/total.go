@@ -7,6 +7,9 @@ import "github.com/slotsql/slotsql/rewrite"
 // arithmetic and comparisons. A cast value compares as the plain column does,
 // so comparable changes nothing.
 func (d *Dialect) Total(t *rewrite.Table, qualifier, column string, comparable bool) string {
+	if co := t.Companion(column); co != nil {
+		return merged(t, co, qualifier)
+	}
 	c := quote(column)
 	s := alias("slotsql_s", qualifier)
 	sum := "SELECT SUM(" + s + "." + c + ") FROM " + slotTable(t) + " AS " + s

@@ -27,5 +27,11 @@ func (d *Dialect) Add(t *rewrite.Table, in rewrite.AddText) string {
 			}
 		}
 	}
+	for _, co := range in.Companions {
+		set = append(set, quote(co.Column)+" = "+co.Text, quote(co.Stamp())+" = "+stampNow)
+		if co.NotNull {
+			where = append(where, "CAST("+co.Text+" AS "+t.Column(co.Column).Type+") IS NOT NULL")
+		}
+	}
 	return "UPDATE " + slotTable(t) + " SET " + strings.Join(set, ", ") + " WHERE " + strings.Join(where, " AND ")
 }

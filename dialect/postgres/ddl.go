@@ -29,6 +29,12 @@ func (d *Dialect) CreateSlots(t *rewrite.Table) []string {
 	for _, c := range t.Counter.Counters {
 		lines = append(lines, quote(c)+" "+slotType(t.Column(c))+" NOT NULL DEFAULT 0")
 	}
+	for _, co := range t.Counter.Companions {
+		lines = append(lines, quote(co.Column)+" "+t.Column(co.Column).Type)
+		if co.Stamp() != "" {
+			lines = append(lines, quote(co.Stamp())+" timestamp with time zone")
+		}
+	}
 	if len(t.Counter.Key) == 0 {
 		lines = append(lines, "PRIMARY KEY ("+slot+")")
 	} else {

@@ -65,6 +65,25 @@ func (d *Dialect) Fold(t *rewrite.Table, scope rewrite.Scope) []string {
 			all = true // 5 + 0.00 is written 5.00
 		}
 	}
+	if len(t.Counter.Companions) > 0 {
+		columns = append(columns, slotAlias+"."+quote(t.Counter.SlotColumn))
+	}
+	for _, co := range t.Counter.Companions {
+		c := quote(co.Column)
+		columns = append(columns, slotAlias+"."+c)
+		if co.Merge != rewrite.Latest {
+			sums = append(sums, string(co.Merge)+"("+c+") AS "+c)
+			set = append(set, c+" = "+extreme(co.Merge)+"("+baseAlias+"."+c+", slotsql_t."+c+")")
+			some = append(some, "slotsql_t."+c+" IS NOT NULL")
+			continue
+		}
+		stamp := quote(co.Stamp())
+		columns = append(columns, slotAlias+"."+stamp)
+		sums = append(sums, "(pg_catalog.array_agg("+c+" ORDER BY "+stamp+" DESC NULLS LAST, "+quote(t.Counter.SlotColumn)+" DESC))[1] AS "+c,
+			"pg_catalog.max("+stamp+") AS "+stamp)
+		set = append(set, c+" = CASE WHEN slotsql_t."+stamp+" IS NULL THEN "+baseAlias+"."+c+" ELSE slotsql_t."+c+" END")
+		some = append(some, "slotsql_t."+stamp+" IS NOT NULL")
+	}
 	where, group := "", ""
 	if scope.Where != "" {
 		if len(key) == 0 {

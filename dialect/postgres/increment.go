@@ -53,6 +53,24 @@ func (d *Dialect) Increment(t *rewrite.Table, in rewrite.IncrementText) string {
 			guards = append(guards, "CAST("+dl.Text+" AS numeric) = "+delta)
 		}
 	}
+	for _, co := range in.Companions {
+		c := quote(co.Column)
+		into, values = append(into, c), append(values, co.Text)
+		switch co.Merge {
+		case rewrite.Latest:
+			stamp := quote(co.Stamp())
+			into, values = append(into, stamp), append(values, stampNow)
+			set = append(set, c+" = excluded."+c, stamp+" = excluded."+stamp)
+		default:
+			set = append(set, c+" = "+extreme(co.Merge)+"("+slotAlias+"."+c+", excluded."+c+")")
+			if t.Column(co.Column).Nullable {
+				guards = append(guards, in.Qualifier+"."+c+" IS NOT NULL")
+			}
+		}
+		if co.NotNull {
+			guards = append(guards, "CAST("+co.Text+" AS "+t.Column(co.Column).Type+") IS NOT NULL")
+		}
+	}
 	s := fmt.Sprintf("INSERT INTO %s AS %s (%s) SELECT %s FROM %s WHERE (%s) AND %s FOR KEY SHARE ON CONFLICT (%s) DO UPDATE SET %s",
 		slotTable(t), slotAlias, strings.Join(into, ", "), strings.Join(values, ", "), in.Ref, in.Where,
 		strings.Join(guards, " AND "), conflict, strings.Join(set, ", "))
@@ -66,6 +84,9 @@ func between(expr, bound string) string { return expr + " BETWEEN -" + bound + "
 
 // Total writes base value + SUM(slots) in the column's own type.
 func (d *Dialect) Total(t *rewrite.Table, qualifier, column string, _ bool) string {
+	if co := t.Companion(column); co != nil {
+		return merged(t, co, qualifier)
+	}
 	c := quote(column)
 	base := qualifier + "." + c
 	where := ""

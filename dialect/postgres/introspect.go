@@ -67,6 +67,10 @@ WHERE i.indrelid = $1::text::pg_catalog.oid AND i.indisunique AND i.indisvalid A
   AND u.ord <= i.indnkeyatts
 ORDER BY i.indisprimary DESC, i.indexrelid, u.ord`
 
+	referringQuery = `
+SELECT a.attname::text FROM pg_catalog.pg_constraint k CROSS JOIN LATERAL pg_catalog.unnest(k.conkey) AS u(attnum)
+JOIN pg_catalog.pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = u.attnum
+WHERE k.conrelid = $1::text::pg_catalog.oid AND k.contype = 'f'`
 	// What else can refuse a row for a column's value: CHECK and exclusion
 	// constraints, and the unique indexes that uniqueQuery leaves out. An
 	// empty name stands for every column.
@@ -115,6 +119,12 @@ func (d *Dialect) Table(ctx context.Context, s dialect.Session, schema, name str
 		if err := d.uniques(ctx, s, oid, t); err != nil {
 			return nil, err
 		}
+	}
+	if rows, err = s.Query(ctx, referringQuery, oid); err != nil {
+		return nil, err
+	}
+	for _, r := range rows {
+		t.Refer(str(r[0]))
 	}
 	return t, d.checks(ctx, s, oid, t, checked)
 }

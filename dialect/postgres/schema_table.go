@@ -74,6 +74,7 @@ func (t *schemaTable) rename(from, to string) {
 	for i := range t.checks {
 		t.checks[i].columns = all(t.checks[i].columns)
 	}
+	t.Referring = all(t.Referring)
 }
 
 // column adds a column, or merges it with an inherited one.
@@ -114,6 +115,9 @@ func (s *schemaFile) column(t *schemaTable, n *ast.ColumnDef) error {
 		default:
 			if err := s.constraint(t, k); err != nil {
 				return err
+			}
+			if k.Contype == ast.ConstrType_CONSTR_FOREIGN {
+				t.Refer(n.Colname)
 			}
 		}
 	}
@@ -171,6 +175,9 @@ func (s *schemaFile) constraint(t *schemaTable, k *ast.Constraint) error {
 		}
 		t.checks = append(t.checks, check)
 	case ast.ConstrType_CONSTR_FOREIGN:
+		for _, n := range k.FkAttrs {
+			t.Refer(n.GetString_().GetSval())
+		}
 		if k.FkUpdAction != "a" || k.FkDelAction != "a" {
 			s.foreign = append(s.foreign, k.Pktable)
 		}

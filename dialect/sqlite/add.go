@@ -20,5 +20,17 @@ func (*Dialect) Add(t *rewrite.Table, in rewrite.AddText) string {
 		set = append(set, c+" = "+c+" + "+dl.Text)
 		where = append(where, fmt.Sprintf("%s + %s BETWEEN %d AND %d", c, dl.Text, -slotLimit, slotLimit))
 	}
+	for _, co := range in.Companions {
+		var on []string
+		for i, k := range t.Counter.Key {
+			on = append(on, "slotsql_v."+quote(k)+" = "+in.Key[i])
+		}
+		stamp := quote(co.Stamp())
+		set = append(set, quote(co.Column)+" = "+co.Text, stamp+" = (SELECT COALESCE(MAX(slotsql_v."+stamp+"), 0) + 1 FROM "+slotTable(t)+
+			" AS slotsql_v WHERE "+strings.Join(on, " AND ")+")")
+		if co.NotNull {
+			where = append(where, "("+co.Text+") IS NOT NULL")
+		}
+	}
 	return "UPDATE " + slotTable(t) + " SET " + strings.Join(set, ", ") + " WHERE " + strings.Join(where, " AND ")
 }

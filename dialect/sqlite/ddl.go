@@ -28,6 +28,16 @@ func (*Dialect) CreateSlots(t *rewrite.Table) []string {
 	for _, name := range c.Counters {
 		defs = append(defs, quote(name)+" INTEGER NOT NULL DEFAULT 0")
 	}
+	for _, co := range c.Companions {
+		def := quote(co.Column)
+		if col := t.Column(co.Column); col != nil && col.Type != "" {
+			def += " " + col.Type
+		}
+		defs = append(defs, def)
+		if co.Stamp() != "" {
+			defs = append(defs, quote(co.Stamp())+" INTEGER")
+		}
+	}
 	key := list(columns("", c.Key...))
 	primary := list(columns("", append(append([]string(nil), c.Key...), c.SlotColumn)...))
 	defs = append(defs, "PRIMARY KEY ("+primary+")")

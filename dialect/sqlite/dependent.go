@@ -77,3 +77,16 @@ func referenced(ctx context.Context, s dialect.Session, o *object) (bool, error)
 	}
 	return false, nil
 }
+
+// referring notes the columns of the table's own foreign keys.
+func referring(ctx context.Context, s dialect.Session, o *object, t *rewrite.Table) error {
+	rows, err := s.Query(ctx, `SELECT f."from" FROM pragma_foreign_key_list(?, ?) AS f`, o.name, o.schema)
+	for _, r := range rows {
+		for i := range t.Columns {
+			if sameName(t.Columns[i].Name, text(r[0])) {
+				t.Refer(t.Columns[i].Name)
+			}
+		}
+	}
+	return err
+}

@@ -51,5 +51,9 @@ func foldSet(t *rewrite.Table, slots string) string {
 		name := quote(c)
 		set = append(set, name+" = COALESCE("+name+" + NULLIF((SELECT SUM("+slotAlias+"."+name+") "+slots+"), 0), "+name+")")
 	}
+	for i := range t.Counter.Companions {
+		co := &t.Counter.Companions[i]
+		set = append(set, quote(co.Column)+" = "+merged(t, co, baseAlias))
+	}
 	return strings.Join(set, ", ")
 }

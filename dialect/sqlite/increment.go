@@ -59,6 +59,23 @@ func (*Dialect) Increment(t *rewrite.Table, in rewrite.IncrementText) string {
 		set = append(set, name+" = "+sum)
 		caps = append(caps, fmt.Sprintf("%s BETWEEN %d AND %d", sum, -slotLimit, slotLimit))
 	}
+	for _, co := range in.Companions {
+		name := quote(co.Column)
+		into, values = append(into, name), append(values, co.Text)
+		switch co.Merge {
+		case rewrite.Latest:
+			into, values = append(into, quote(co.Stamp())), append(values, nextStamp(t, &co.Companion, q))
+			set = append(set, name+" = excluded."+name, quote(co.Stamp())+" = excluded."+quote(co.Stamp()))
+		default:
+			set = append(set, name+" = "+string(co.Merge)+"(COALESCE("+slotAlias+"."+name+", excluded."+name+"), excluded."+name+")")
+			if t.Column(co.Column).Nullable {
+				where = append(where, q+"."+name+" IS NOT NULL")
+			}
+		}
+		if co.NotNull {
+			where = append(where, "("+co.Text+") IS NOT NULL")
+		}
+	}
 	return "INSERT INTO " + slotTable(t) + " AS " + slotAlias + " (" + list(into) + ")" +
 		" SELECT " + list(values) + " FROM " + in.Ref +
 		" WHERE " + strings.Join(where, " AND ") +

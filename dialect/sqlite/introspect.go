@@ -78,6 +78,9 @@ func table(ctx context.Context, s dialect.Session, schema, name string) (*rewrit
 	if err := readTriggers(ctx, s, o, t); err != nil {
 		return nil, err
 	}
+	if err := referring(ctx, s, o, t); err != nil {
+		return nil, err
+	}
 	t.Referencing, err = referenced(ctx, s, o)
 	return t, err
 }

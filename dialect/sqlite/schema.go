@@ -167,6 +167,11 @@ func (s *schemaFile) create(n *ast.CreateTableStmt) error {
 	for _, k := range n.Constraints {
 		if k.References != nil {
 			s.reference(t, k.References)
+			for _, c := range k.FKColumns {
+				if i := slices.IndexFunc(t.Columns, func(o rewrite.Column) bool { return sameName(o.Name, c.Name.Name) }); i >= 0 {
+					t.Refer(t.Columns[i].Name)
+				}
+			}
 		}
 		if k.Kind != ast.TablePrimaryKey && k.Kind != ast.TableUnique {
 			continue
@@ -237,7 +242,7 @@ func declaredType(c *ast.ColumnDef) string {
 func (s *schemaFile) column(t *schemaTable, c *ast.ColumnDef) {
 	declared := declaredType(c)
 	col := rewrite.Column{Name: c.Name.Name, Nullable: true, Type: columnType(declared, t.strict)}
-	collation := "BINARY"
+	collation, refers := "BINARY", false
 	for _, k := range c.Constraints {
 		switch k.Kind {
 		case ast.ColumnNotNull:
@@ -251,6 +256,7 @@ func (s *schemaFile) column(t *schemaTable, c *ast.ColumnDef) {
 			collation = k.Collation.Name
 		case ast.ColumnReferences:
 			s.reference(t, k.References)
+			refers = true
 		}
 	}
 	if !sameName(collation, "BINARY") {
@@ -259,6 +265,9 @@ func (s *schemaFile) column(t *schemaTable, c *ast.ColumnDef) {
 		col.Numeric, col.Bits = numeric(declared, t.strict)
 	}
 	t.Columns = append(t.Columns, col)
+	if refers {
+		t.Refer(col.Name)
+	}
 	t.def.column(c)
 }
 

@@ -81,5 +81,12 @@ func nonZero(t *rewrite.Table, q string) string {
 	for i := range parts {
 		parts[i] += " <> 0"
 	}
+	for _, co := range t.Counter.Companions {
+		column := co.Column
+		if co.Stamp() != "" {
+			column = co.Stamp()
+		}
+		parts = append(parts, q+"."+quote(column)+" IS NOT NULL")
+	}
 	return strings.Join(parts, " OR ")
 }

@@ -18,6 +18,9 @@ import "github.com/slotsql/slotsql/rewrite"
 // One thing is not the column's: its collation, where a TEXT that stands in an
 // INTEGER column is compared with a column of another collation.
 func (*Dialect) Total(t *rewrite.Table, qualifier, column string, comparable bool) string {
+	if co := t.Companion(column); co != nil {
+		return merged(t, co, qualifier)
+	}
 	value := qualifier + "." + quote(column)
 	sum := "SUM(" + slotAlias + "." + quote(column) + ")"
 	slots := slotsOf(t, qualifier)

@@ -23,11 +23,12 @@ func NewCatalog(d rewrite.Dialect, tables []*rewrite.Table, config string) (*Cat
 	var cfg struct {
 		Defaults struct{ Slots int }
 		Tables   map[string]struct {
-			Key       *[]string      `yaml:"key"`
-			Counters  map[string]any `yaml:"counters"`
-			Slots     int            `yaml:"slots"`
-			SlotTable string         `yaml:"slot_table"`
-			OnDrain   string         `yaml:"on_drain"`
+			Key        *[]string         `yaml:"key"`
+			Counters   map[string]any    `yaml:"counters"`
+			Companions map[string]string `yaml:"companions"`
+			Slots      int               `yaml:"slots"`
+			SlotTable  string            `yaml:"slot_table"`
+			OnDrain    string            `yaml:"on_drain"`
 		}
 	}
 	if err := yaml.Unmarshal([]byte(config), &cfg); err != nil {
@@ -64,6 +65,15 @@ func NewCatalog(d rewrite.Dialect, tables []*rewrite.Table, config string) (*Cat
 			return nil, fmt.Errorf("table %q: no primary key", name)
 		}
 		for _, col := range t.Columns {
+			if merge, ok := tc.Companions[col.Name]; ok {
+				if why := t.CompanionFault(col.Name, rewrite.Merge(merge)); why != "" {
+					return nil, fmt.Errorf("companion %q of table %q %s", col.Name, name, why)
+				}
+				counter.Companions = append(counter.Companions, rewrite.Companion{Column: col.Name, Merge: rewrite.Merge(merge)})
+			}
+		}
+		t.Counter = counter // Slottable asks for the companions
+		for _, col := range t.Columns {
 			if _, ok := tc.Counters[col.Name]; !ok {
 				continue
 			}
@@ -71,8 +81,8 @@ func NewCatalog(d rewrite.Dialect, tables []*rewrite.Table, config string) (*Cat
 				counter.Counters = append(counter.Counters, col.Name)
 			}
 		}
-		if len(counter.Counters) > 0 {
-			t.Counter = counter
+		if len(counter.Counters) == 0 {
+			t.Counter = nil
 		}
 	}
 	return c, nil

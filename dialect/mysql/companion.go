@@ -1,0 +1,44 @@
+package mysql
+
+import "github.com/slotsql/slotsql/rewrite"
+
+// stampNow is when a companion was set: the time at which its statement began,
+// so that of two statements of which one ends before the other begins the
+// second has the later stamp. In UTC, which has no hour twice.
+const stampNow = "UTC_TIMESTAMP(6)"
+
+// extreme is the function that merges two values, NULL when one of them is.
+func extreme(m rewrite.Merge) string {
+	if m == rewrite.Min {
+		return "LEAST"
+	}
+	return "GREATEST"
+}
+
+// merged writes the merged value of a companion.
+func merged(t *rewrite.Table, co *rewrite.Companion, qualifier string) string {
+	s := alias("slotsql_s", qualifier)
+	base, value := qualifier+"."+quote(co.Column), s+"."+quote(co.Column)
+	from := " FROM " + slotTable(t) + " AS " + s + " WHERE "
+	if len(t.Counter.Key) > 0 {
+		from += same(s, t.Counter.Key, qualifier, t.Counter.Key)
+	} else {
+		from += "TRUE"
+	}
+	if co.Merge != rewrite.Latest {
+		return "COALESCE(" + extreme(co.Merge) + "(" + base + ", (SELECT " + string(co.Merge) + "(" + value + ")" + from + ")), " + base + ")"
+	}
+	stamp := s + "." + quote(co.Stamp())
+	latest := "(SELECT " + value + from + " AND " + stamp + " IS NOT NULL" + latestFirst(t, co, s) + " LIMIT 1)"
+	if t.Column(co.Column).Nullable {
+		// A slot may hold a NULL.
+		return "IF((SELECT MAX(" + stamp + ")" + from + ") IS NULL, " + base + ", " + latest + ")"
+	}
+	return "COALESCE(" + latest + ", " + base + ")"
+}
+
+// latestFirst orders slots by their stamps, and by their numbers where these
+// are the same.
+func latestFirst(t *rewrite.Table, co *rewrite.Companion, s string) string {
+	return " ORDER BY " + s + "." + quote(co.Stamp()) + " DESC, " + s + "." + slotColumn(t) + " DESC"
+}

@@ -1,0 +1,262 @@
+package rewrite
+
+import "strings"
+
+// A companion is an ordinary column that increments of a counter set as well:
+// updated_at, last_viewed_at, high_score. Its new value rides in the slot row,
+// beside the counts, and the column's value is merged from the base row and
+// the slots.
+//
+// What keeps that exact: a slot row's companion is newer than the base row's.
+// Whatever else writes the column (any statement that is not such an
+// increment) drains first, and a drain merges the slots into the base row and
+// deletes them. Among the slots themselves the greatest stamp is the latest
+// value, or the greatest value the maximum, in whatever order they were
+// committed.
+
+// Merge says how the values of a companion become one.
+type Merge string
+
+// Latest: the value that was set last. Max and Min: the greatest and the least,
+// for columns that are only ever raised or lowered.
+const (
+	Latest Merge = "latest"
+	Max    Merge = "max"
+	Min    Merge = "min"
+)
+
+// Companion is one companion column.
+type Companion struct {
+	Column string // as stored in the database
+	Merge  Merge
+}
+
+// Stamp is the name of the slot table's column that says when a Latest
+// companion was set; empty for the others.
+func (c *Companion) Stamp() string {
+	if c.Merge != Latest {
+		return ""
+	}
+	return stampPrefix + c.Column
+}
+
+const stampPrefix = "slotsql_at_"
+
+// Companion returns the configured companion of that column, or nil.
+func (t *Table) Companion(column string) *Companion {
+	if t.Counter == nil {
+		return nil
+	}
+	for i := range t.Counter.Companions {
+		if t.Counter.Companions[i].Column == column {
+			return &t.Counter.Companions[i]
+		}
+	}
+	return nil
+}
+
+// IsSlotted says whether slots hold a part of the column's value: it is a
+// counter or a companion.
+func (t *Table) IsSlotted(column string) bool {
+	return t.IsCounter(column) || t.Companion(column) != nil
+}
+
+// CompanionFault says why a column cannot be a companion, or "".
+func (t *Table) CompanionFault(column string, merge Merge) string {
+	c := t.Column(column)
+	switch {
+	case c == nil:
+		return "is not a column of the table"
+	case c.Generated:
+		return "is a generated column"
+	case c.Identity:
+		return "is numbered by the database"
+	case merge != Latest && c.Numeric != Integer && !temporal(c):
+		return "has type " + c.Type + ", whose greatest or least value may depend on more than the value: only integers and times can be max or min"
+	case strings.HasSuffix(c.Type, "[]"):
+		return "is an array"
+	}
+	for _, name := range t.Checked {
+		if name == column {
+			return "is looked at by a CHECK or exclusion constraint, which would not see the values in slots"
+		}
+	}
+	for _, name := range t.Referring {
+		if name == column {
+			return "references another table, which the values in slots would not"
+		}
+	}
+	for _, u := range t.Uniques {
+		if contains(u.Columns, column) {
+			return "is part of the unique key " + u.Name + ", which would not see the values in slots"
+		}
+	}
+	for i := range t.Columns {
+		if g := &t.Columns[i]; g.Generated && contains(g.DependsOn, column) {
+			return "is what the generated column " + g.Name + " is computed from, which would not see the values in slots"
+		}
+	}
+	return ""
+}
+
+func temporal(c *Column) bool {
+	typ := strings.ToLower(c.Type)
+	return strings.HasPrefix(typ, "timestamp") || strings.HasPrefix(typ, "datetime")
+}
+
+// A companionSet is the value that an increment gives a companion.
+type companionSet struct {
+	companion *Companion
+	column    *Column
+	value     fragment
+	sure      bool // never NULL
+	given     *GivenArg
+}
+
+// companionSet reads the assignment of a companion; why says what a slot could
+// not hold exactly. The returned expression is part of the assignment and may
+// read the column: its own value is what the merge takes care of.
+func (m *dml) companionSet(co *Companion, e *Expr) (set companionSet, why string) {
+	c := m.table.Column(co.Column)
+	set = companionSet{companion: co, column: c}
+	for e != nil && e.Kind == Paren {
+		e = e.Args[0]
+	}
+	if e == nil { // DEFAULT
+		return set, "companion " + c.Name + " is set to its default"
+	}
+	if co.Merge != Latest {
+		if e = m.merged(co, e); e == nil {
+			return set, "companion " + c.Name + " is set, not merged by " + string(co.Merge)
+		}
+	}
+	if e.Kind == Excluded {
+		if e = m.excluded(c, e); e == nil {
+			return set, "companion " + c.Name + " takes a value that the INSERT does not give"
+		}
+	}
+	if co.Merge != Latest {
+		// Only what compares before it is stored as it compares afterwards.
+		arg, no := m.given(c, e)
+		if no != "" || e.Kind == Null || e.Kind == String {
+			return set, "companion " + c.Name + " is merged with a value of another type"
+		}
+		if arg != nil {
+			arg.Nullable = false
+		}
+		set.given = arg
+	}
+	if !m.independent(e) {
+		return set, "companion " + c.Name + " is computed from other columns or by functions that may do more than that"
+	}
+	set.value = m.src.cut(e.Span)
+	set.sure = c.Nullable && co.Merge == Latest || e.Kind == Number || e.Kind == String || e.Kind == Call && len(e.Args) == 0
+	return set, ""
+}
+
+// merged returns x of GREATEST(c, x) for Max and LEAST(c, x) for Min, MAX and
+// MIN of two in SQLite; nil for anything else.
+func (m *dml) merged(co *Companion, e *Expr) *Expr {
+	want, short := "greatest", "max"
+	if co.Merge == Min {
+		want, short = "least", "min"
+	}
+	if e.Kind != Call || len(e.Args) != 2 || e.Aggregate || e.Op != want && (e.Op != short || !m.d.Traits().ScalarMax) {
+		return nil
+	}
+	for i, a := range e.Args {
+		if a.Kind == Call && (a.Op == "coalesce" || a.Op == "ifnull") && len(a.Args) == 2 && constant(a.Args[1]) {
+			a = a.Args[0] // of a column that is not NULL: see the guard of the dialects
+		}
+		if m.isColumn(m.sc, a, m.table, co.Column) {
+			return e.Args[1-i]
+		}
+	}
+	return nil
+}
+
+// excluded returns what the one row of an INSERT gives for the column.
+func (m *dml) excluded(c *Column, e *Expr) *Expr {
+	name, ok := columnNamed(m.planning, m.table, e.Name[len(e.Name)-1])
+	if !ok || name != c.Name || len(m.st.Rows) != 1 {
+		return nil
+	}
+	if i := m.insertIndex(e.Name[len(e.Name)-1]); i >= 0 && i < len(m.st.Rows[0]) {
+		return m.st.Rows[0][i]
+	}
+	return nil
+}
+
+// independent says that an expression means the same wherever it stands: it
+// names no column, holds no query, and calls nothing that does something.
+func (m *dml) independent(e *Expr) bool {
+	ok := e != nil
+	e.Walk(func(x *Expr) bool {
+		switch x.Kind {
+		case ColumnRef, Star, Subquery, Excluded, In:
+			ok = false
+		case Call:
+			ok = ok && !x.Aggregate && (steady[x.Op] || clock[x.Op])
+		}
+		return ok
+	})
+	for _, t := range m.src.tokens {
+		if ok && t.Kind == Variable && t.Start >= e.Start && t.End <= e.End {
+			ok = false
+		}
+	}
+	return ok
+}
+
+// clock are functions of the time that steady does not list.
+var clock = map[string]bool{
+	"localtime": true, "localtimestamp": true, "utc_timestamp": true, "utc_date": true, "sysdate": true, "unix_timestamp": true, "from_unixtime": true,
+	"current_time": true, "curtime": true, "clock_timestamp": true, "statement_timestamp": true, "transaction_timestamp": true,
+	"timezone": true, "to_timestamp": true, "date_part": true, "date_add": true, "date_sub": true,
+	"datetime": true, "time": true, "strftime": true, "julianday": true, "unixepoch": true, "round": true, "floor": true,
+}
+
+// touchesCompanion says that the engine itself sets a companion when it updates
+// a row.
+func (t *Table) touchesCompanion() bool {
+	for i := range t.Columns {
+		if t.Columns[i].OnUpdate && t.Companion(t.Columns[i].Name) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// implied adds the companions that the engine sets when a row is updated.
+func (m *dml) implied(a *assigned) {
+	for i := range m.table.Counter.Companions {
+		co := &m.table.Counter.Companions[i]
+		c := m.table.Column(co.Column)
+		if c == nil || !c.OnUpdate {
+			continue
+		}
+		done := false
+		for _, s := range a.companions {
+			done = done || s.companion == co
+		}
+		if done || a.heldName == co.Column {
+			continue
+		}
+		now := "CURRENT_TIMESTAMP"
+		if i := strings.IndexByte(c.Type, '('); i >= 0 {
+			if n, _, ok := strings.Cut(c.Type[i:], ")"); ok {
+				now += n + ")"
+			}
+		}
+		a.companions = append(a.companions, companionSet{companion: co, column: c, value: literal(now), sure: true})
+	}
+}
+
+// companionTexts are the companions of a slotted upsert.
+func companionTexts(sets []companionSet, tp *template) []CompanionText {
+	var out []CompanionText
+	for _, s := range sets {
+		out = append(out, CompanionText{Companion: *s.companion, Text: tp.mark(s.value), NotNull: !s.sure})
+	}
+	return out
+}
