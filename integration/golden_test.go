@@ -203,7 +203,8 @@ func (s session) Exec(ctx context.Context, query string, args ...any) error {
 }
 
 // incrementAll adds one to every counter of every row, by its key, through
-// each side's own driver. It leaves out what is NULL or at its type's limit.
+// each side's own driver, and sets the companions along with it. It leaves out
+// what is NULL or at its type's limit.
 func incrementAll(t *testing.T, on sides, p *twin.Pair, catalog *golden.Catalog) (ds []twin.Difference) {
 	t.Helper()
 	for _, table := range catalog.Counters() {
@@ -233,7 +234,7 @@ func incrementAll(t *testing.T, on sides, p *twin.Pair, catalog *golden.Catalog)
 				if full(row[i], rows.Sets[0].Columns[i]) {
 					continue
 				}
-				s := twin.Statement{SQL: fmt.Sprintf("UPDATE %s SET %s = %[2]s + 1", name, columns[i]), Args: key}
+				s := twin.Statement{SQL: fmt.Sprintf("UPDATE %s SET %s = %[2]s + 1%s", name, columns[i], setCompanions(p, table)), Args: key}
 				if len(where) > 0 {
 					s.SQL += " WHERE " + strings.Join(where, " AND ")
 				}
@@ -245,6 +246,31 @@ func incrementAll(t *testing.T, on sides, p *twin.Pair, catalog *golden.Catalog)
 		}
 	}
 	return ds
+}
+
+// setCompanions writes assignments that ride in the slot row.
+func setCompanions(p *twin.Pair, t *rewrite.Table) string {
+	var b strings.Builder
+	for _, co := range t.Counter.Companions {
+		c, value := p.Quote(co.Column), "'two'"
+		switch col := t.Column(co.Column); {
+		case col.Numeric != rewrite.NotNumeric:
+			value = "15"
+		case strings.EqualFold(col.Type, "date"):
+			value = "'2033-01-02'"
+		case strings.HasPrefix(strings.ToLower(col.Type), "timestamp"), strings.HasPrefix(strings.ToLower(col.Type), "datetime"):
+			value = "'2033-01-02 03:04:05'"
+		}
+		merge := map[rewrite.Merge]string{rewrite.Max: "GREATEST", rewrite.Min: "LEAST"}
+		if p.Dialect == "sqlite" {
+			merge = map[rewrite.Merge]string{rewrite.Max: "MAX", rewrite.Min: "MIN"}
+		}
+		if f := merge[co.Merge]; f != "" {
+			value = f + "(" + c + ", " + value + ")"
+		}
+		fmt.Fprintf(&b, ", %s = %s", c, value)
+	}
+	return b.String()
 }
 
 // raw is what lies in a counter table and its slot table, not summed.

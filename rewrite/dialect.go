@@ -149,6 +149,8 @@ type Traits struct {
 	// MissLocks: an update that finds no row keeps others from inserting next
 	// to it until its transaction ends (InnoDB's gap locks).
 	MissLocks bool
+	// AnyType: a column takes values of any type.
+	AnyType bool
 	// ScalarMax: MAX and MIN of several arguments are what others call
 	// GREATEST and LEAST.
 	ScalarMax bool

@@ -4,6 +4,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -25,10 +26,14 @@ type GivenArg struct {
 	Length   int  // of a text, in characters; 0 means that the column takes none
 	ASCII    bool // its text may have to be of ASCII characters
 	Time     bool
+	TimeText bool // of a time, that it may come as text
 }
 
 // Takes says whether the column certainly takes a text.
 func (g GivenArg) Takes(s string) bool {
+	if g.TimeText {
+		return timeText(s)
+	}
 	if g.Length == 0 || len(s) > g.Length && utf8.RuneCountInString(s) > g.Length || !utf8.ValidString(s) || strings.IndexByte(s, 0) >= 0 {
 		return false
 	}
@@ -40,7 +45,17 @@ func (g GivenArg) Takes(s string) bool {
 	return true
 }
 
-func takes(c *Column) GivenArg {
+// timeText says whether every engine reads s as a time, whatever the session's
+// settings, and one that every type of time holds.
+func timeText(s string) bool {
+	t, err := time.Parse("2006-01-02 15:04:05", s)
+	if err != nil {
+		t, err = time.Parse("2006-01-02", s)
+	}
+	return err == nil && len(s) <= len("2006-01-02 15:04:05.000000") && t.Year() > 1970 && t.Year() < 2038
+}
+
+func (p *planning) takes(c *Column) GivenArg {
 	g := GivenArg{Nullable: c.Nullable}
 	typ := strings.ToLower(c.Type)
 	switch {
@@ -50,7 +65,9 @@ func takes(c *Column) GivenArg {
 	case c.Numeric == Integer:
 		g.Integer, g.Low, g.High = true, -1<<(c.Bits-1), 1<<(c.Bits-1)-1
 	case strings.HasPrefix(typ, "timestamp"), strings.HasPrefix(typ, "datetime"):
+		// MySQL's TIMESTAMP refuses the hour that summer time leaves out.
 		g.Time = true
+		g.TimeText = strings.HasPrefix(typ, "datetime") || strings.Contains(typ, "time zone") || p.d.Traits().AnyType
 	case strings.HasPrefix(typ, "varchar"), strings.HasPrefix(typ, "char("), strings.HasPrefix(typ, "character"):
 		g.Length = 16000
 		if _, rest, ok := strings.Cut(typ, "("); ok {
@@ -69,7 +86,7 @@ func takes(c *Column) GivenArg {
 // given holds what the INSERT gives for a column against the column; why names
 // what may not fit.
 func (m *dml) given(c *Column, e *Expr) (arg *GivenArg, why string) {
-	g := takes(c)
+	g := m.takes(c)
 	no := "the value given for column " + c.Name + " may not fit it"
 	for e != nil && e.Kind == Paren {
 		e = e.Args[0]
