@@ -22,6 +22,7 @@ type column struct {
 	auto    bool // the database may fill it
 	loose   bool // compared without letter case
 	unique  bool
+	merge   string // of a companion
 	values  []any
 }
 
@@ -167,11 +168,11 @@ func (g *generator) schema() {
 	score, scoreDef := counter("score", decimal, integer)
 	posts := &table{name: "posts", key: []string{"id"}, more: true, columns: []column{
 		{name: "id", kind: number, auto: true, values: ids},
-		{name: "title", kind: words, null: true, values: texts},
+		{name: "title", kind: words, null: true, values: texts, merge: g.pick("", "latest")},
 		views,
 		{name: "author_id", kind: number, null: true, values: ids},
 		likes,
-		{name: "rank", kind: number, values: smallNumbers},
+		{name: "rank", kind: number, values: smallNumbers, merge: g.pick("", "latest", "max", "min")},
 		score,
 	}}
 	if g.my() {
@@ -189,13 +190,13 @@ func (g *generator) schema() {
 		{name: "day", kind: words, values: []any{"2024-01-01", "2024-01-02", "d"}},
 		{name: "kind", kind: words, loose: true, values: []any{"web", "app", "WEB", "api"}},
 		hits, size,
-		{name: "note", kind: words, null: true, values: texts},
+		{name: "note", kind: words, null: true, values: texts, merge: g.pick("", "", "latest")},
 	}}
 	g.create(stats, "day "+text+" NOT NULL", "kind "+loose+" NOT NULL", hitsDef, sizeDef, "note "+text, "PRIMARY KEY (day, kind)")
 
 	// site: one row, no key.
 	total, totalDef := counter("total", types...)
-	site := &table{name: "site", columns: []column{{name: "label", kind: words, null: true, values: texts}, total}}
+	site := &table{name: "site", columns: []column{{name: "label", kind: words, null: true, values: texts, merge: g.pick("", "", "latest")}, total}}
 	g.create(site, "label "+text, totalDef)
 
 	// limits: counters that cannot be slotted, beside one that can.
@@ -303,6 +304,13 @@ func (g *generator) config() {
 		fmt.Fprintf(&b, "    slots: %d\n    counters:\n", []int{1, 2, 8, 64}[g.IntN(4)])
 		for _, c := range t.counters() {
 			fmt.Fprintf(&b, "      %s: {}\n", c.name)
+		}
+		head := "    companions:\n"
+		for _, c := range t.columns {
+			if c.merge != "" {
+				fmt.Fprintf(&b, "%s      %s: %s\n", head, c.name, c.merge)
+				head = ""
+			}
 		}
 	}
 	g.app.Config = b.String()

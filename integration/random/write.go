@@ -133,6 +133,20 @@ func (g *generator) setOrdinary(t *table, target string) string {
 	return target + g.quote(c.name) + " = " + g.value(either(g, c.values))
 }
 
+// setCompanion writes an assignment that a slot row could take, most times.
+func (g *generator) setCompanion(c *column, qualifier, target string) string {
+	left, q, v := target+g.quote(c.name)+" = ", qualifier+g.quote(c.name), g.value(either(g, c.values))
+	switch {
+	case c.null && g.one(6):
+		return left + "NULL"
+	case c.merge == "max" && !g.one(6):
+		return left + g.greatest() + "(" + q + ", " + v + ")"
+	case c.merge == "min" && !g.one(6):
+		return left + g.least() + "(" + v + ", COALESCE(" + q + ", 0))"
+	}
+	return left + v
+}
+
 // increment writes an UPDATE that adds to counters.
 func (g *generator) increment() string {
 	t := g.counterTable()
@@ -150,6 +164,12 @@ func (g *generator) increment() string {
 	if g.one(6) {
 		if s := g.setOrdinary(t, target); s != "" {
 			set = append(set, s)
+		}
+	} else if g.one(3) {
+		for _, c := range t.ordinary() {
+			if c.merge != "" {
+				set = append(set, g.setCompanion(c, qualifier, target))
+			}
 		}
 	}
 	where := g.keyed(t, qualifier)
@@ -414,7 +434,7 @@ func (g *generator) upsert() string {
 	if g.my() {
 		set := g.pick(n+" = "+n+" + 1", n+" = "+n+" + VALUES("+n+")", n+" = VALUES("+n+") + "+n, n+"="+n+"+"+g.delta(c),
 			n+" = VALUES("+n+")", n+" = COALESCE("+n+", 0) + 1", n+" = GREATEST("+n+", VALUES("+n+"))")
-		if o := t.ordinary(); len(o) > 0 && g.one(4) {
+		if o := t.ordinary(); len(o) > 0 && g.one(3) {
 			oc := g.quote(either(g, o).name)
 			set += ", " + oc + " = VALUES(" + oc + ")"
 		}
