@@ -175,6 +175,14 @@ func TestCheckTableProblems(t *testing.T) {
 			},
 		},
 		{
+			"columns that cannot be companions", "  posts:\n    counters: {views: }\n    companions:\n      slug: latest\n      title: max\n      likes: latest\n      LIKES: max", nil,
+			[]string{
+				`slotsql.yaml:6: table "posts": companion "slug" is part of the unique key posts_slug, which would not see the values in slots: remove it from companions`,
+				`slotsql.yaml:7: table "posts": companion "title" has type text, whose greatest or least value may depend on more than the value: only integers and times can be max or min: remove it from companions`,
+				`slotsql.yaml:9: table "posts": companion "LIKES" is the same column as another companion, "likes": keep one`,
+			},
+		},
+		{
 			"ambiguous letter case", "  posts: {counters: {VIEWS: }}",
 			func(t *rewrite.Table) *rewrite.Table { t.Columns = append(t.Columns, integer("Views")); return t },
 			[]string{`slotsql.yaml:3: table "posts": counter "VIEWS" could be "views" or "Views": write the name as the database stores it`},

@@ -156,7 +156,7 @@ func (r *reader) totals(t *Table, q string) []string {
 		c := &t.Columns[i]
 		switch {
 		case c.Hidden:
-		case t.IsCounter(c.Name) && !r.readsBase(t):
+		case t.IsSlotted(c.Name) && !r.readsBase(t):
 			out = append(out, r.d.Total(t, q, c.Name, false)+" AS "+r.d.Quote(c.Name))
 		default:
 			out = append(out, q+"."+r.d.Quote(c.Name))

@@ -45,7 +45,7 @@ func (b *blockReader) fields(x *binding) ([]string, error) {
 	q := b.qualifier(x)
 	var out []string
 	for i, l := range b.labels(x) {
-		if c := x.table.Columns[i].Name; x.counts && x.table.IsCounter(c) {
+		if c := x.table.Columns[i].Name; x.counts && x.table.IsSlotted(c) {
 			out = append(out, b.d.Total(x.table, q, c, false))
 		} else {
 			out = append(out, q+"."+b.d.Quote(l.Name))
