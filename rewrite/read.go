@@ -381,6 +381,10 @@ func (b *blockReader) column(e *Expr, in clause, aggregate bool) error {
 		// Which of the expressions are the grouped one, and NULL in the rows
 		// that sum up, the engines decide in ways of their own.
 		return derivable("grouping sets over a counter", t.binding)
+	case in == inGroup && b.d.Traits().HavingAlias:
+		// Under ONLY_FULL_GROUP_BY a column that is selected has to be one that
+		// is grouped by; an expression is no column.
+		return derivable("GROUP BY names a counter", t.binding)
 	}
 	b.note(t.binding.table)
 	comparable := in != inItems || !b.bareItem(e)
