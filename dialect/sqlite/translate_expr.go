@@ -178,9 +178,13 @@ func (t *translator) in(e *rewrite.Expr, n *ast.InExpr) {
 		e.Args = append(e.Args, &rewrite.Expr{
 			Span: t.parenAfter(n.X.End(), n.End()), Kind: rewrite.Subquery, Query: t.query(n.Select),
 		})
-	case n.Table != nil:
-		t.opaque("x IN table")
+	case n.Table != nil && len(n.Args) > 0:
+		t.opaque("x IN function")
 		e.Args = append(e.Args, t.exprs(n.Args)...)
+	case n.Table != nil:
+		e.Args = append(e.Args, &rewrite.Expr{Span: span(n.Table), Kind: rewrite.Subquery, Query: &rewrite.Select{
+			Span: span(n.Table), Table: true, From: []*rewrite.Source{{Span: span(n.Table), Name: qualified(n.Table)}},
+		}})
 	default:
 		e.Args = append(e.Args, t.exprs(n.List)...)
 	}
