@@ -49,27 +49,33 @@ func (r *run) bind(args []rewrite.Arg) ([]driver.NamedValue, error) {
 			v.Value = negated(v.Value)
 		}
 		if a.Plus != nil {
-			if v.Value, ok = r.added(v.Value, *a.Plus); !ok {
-				return nil, errors.New("slotsql: LIMIT and OFFSET take whole numbers that are not negative")
-			}
+			v.Value = r.added(v.Value, *a.Plus)
 		}
 		out[i] = driver.NamedValue{Ordinal: i + 1, Value: v.Value}
 	}
 	return out, nil
 }
 
-// added returns the sum of a LIMIT and an OFFSET.
-func (r *run) added(v any, plus rewrite.Arg) (any, bool) {
-	other, ok := r.value(plus)
+// added returns the sum of a LIMIT, an OFFSET and a number of rows to spare. A
+// value that is no whole number comes back itself: the server makes of it what
+// it makes of the application's own LIMIT.
+func (r *run) added(v any, plus rewrite.Arg) any {
+	other, _ := r.value(plus)
+	if plus.Plus != nil {
+		other.Value = r.added(other.Value, *plus.Plus)
+	}
+	a, ok := wholeNumber(v)
 	if !ok {
-		return nil, false
+		return v
 	}
-	a, okA := wholeNumber(v)
-	b, okB := wholeNumber(other.Value)
-	if !okA || !okB || a > math.MaxInt64-b {
-		return nil, false
+	b, ok := wholeNumber(other.Value)
+	if !ok {
+		return other.Value
 	}
-	return a + b, true
+	if a > math.MaxInt64-b {
+		return int64(math.MaxInt64)
+	}
+	return a + b
 }
 
 func wholeNumber(v any) (int64, bool) {

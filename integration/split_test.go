@@ -14,9 +14,10 @@ import (
 )
 
 // TestSplit compares reads that order or filter by a counter with the same
-// reads of a table that holds the totals: with more hot rows than a threshold
-// looks up in any case, with slots that hold little and slots that hold more
-// than the base values, of either sign.
+// reads of a table that holds the totals: with more rows than a threshold
+// looks at in any case, with slots that hold little and slots that hold more
+// than the base values, of either sign, by a counter that is nearly unique and
+// by one with few values and NULL.
 func TestSplit(t *testing.T) {
 	for _, e := range []struct {
 		plain, wrapped string
@@ -37,14 +38,14 @@ func TestSplit(t *testing.T) {
 				dsn := e.dsn(t)
 				plain := openSplit(t, e.plain, dsn, nil)
 				for _, q := range []string{
-					"CREATE TABLE posts (id bigint PRIMARY KEY, author int NOT NULL, views int NOT NULL)",
-					"INSERT INTO posts SELECT n, n % 40, (n * 7919) % 10000 FROM " + e.series,
-					"CREATE INDEX v ON posts (views)",
+					"CREATE TABLE posts (id bigint PRIMARY KEY, author int NOT NULL, views int NOT NULL, likes int)",
+					"INSERT INTO posts SELECT n, n % 40, (n * 7919) % 10000, CASE WHEN n % 11 <> 0 THEN n % 20 END FROM " + e.series,
+					"CREATE INDEX v ON posts (views)", "CREATE INDEX l ON posts (likes)",
 				} {
 					execSplit(t, plain, q)
 				}
 				file := filepath.Join(t.TempDir(), "slotsql.yaml")
-				if err := os.WriteFile(file, []byte("version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}}}\n"), 0o644); err != nil {
+				if err := os.WriteFile(file, []byte("version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}, likes: {}}}}\n"), 0o644); err != nil {
 					t.Fatal(err)
 				}
 				cfg, err := slotsql.Load(file)
@@ -52,37 +53,65 @@ func TestSplit(t *testing.T) {
 					t.Fatal(err)
 				}
 				wrapped := openSplit(t, e.wrapped, dsn, cfg)
-				execSplit(t, plain, "INSERT INTO posts_slots (id, slot, views) SELECT n, n % 3, "+sum+" FROM "+e.series+" WHERE n % 3 = 0")
-				execSplit(t, plain, "CREATE TABLE truth (id bigint PRIMARY KEY, author int NOT NULL, views int NOT NULL)")
-				execSplit(t, plain, "INSERT INTO truth SELECT p.id, p.author, p.views + COALESCE((SELECT SUM(s.views) FROM posts_slots s WHERE s.id = p.id), 0) FROM posts p")
+				execSplit(t, plain, "INSERT INTO posts_slots (id, slot, views, likes) SELECT n, n % 3, "+sum+", n % 5 - 1 FROM "+e.series+" WHERE n % 3 = 0")
+				execSplit(t, plain, "INSERT INTO posts_slots (id, slot, views, likes) SELECT n, 7, 1, 1 FROM "+e.series+" WHERE n % 30 = 0")
+				execSplit(t, plain, "CREATE TABLE truth (id bigint PRIMARY KEY, author int NOT NULL, views int NOT NULL, likes int)")
+				of := func(c string) string {
+					return "p." + c + " + COALESCE((SELECT SUM(s." + c + ") FROM posts_slots s WHERE s.id = p.id), 0)"
+				}
+				execSplit(t, plain, "INSERT INTO truth SELECT p.id, p.author, "+of("views")+", "+of("likes")+" FROM posts p")
 
 				r := rand.New(rand.NewPCG(1, 2))
 				pick := func(list ...string) string { return list[r.IntN(len(list))] }
 				for range 150 {
+					var args []any
+					number := func(n int) string {
+						if r.IntN(2) == 0 {
+							return fmt.Sprint(n)
+						}
+						args = append(args, n)
+						if e.plain == "pgx" {
+							return fmt.Sprintf("$%d", len(args))
+						}
+						return "?"
+					}
+					counter := pick("views", "views", "likes")
+					compared := func() string {
+						k := r.IntN(14000) - 2000
+						if counter == "likes" {
+							k = r.IntN(30) - 4
+						}
+						if r.IntN(2) == 0 {
+							return number(k) + pick(" < ", " > ", " <= ", " >= ") + counter
+						}
+						return counter + pick(" < ", " > ", " <= ", " >= ", " = ") + number(k)
+					}
 					var where []string
 					if r.IntN(2) == 0 {
-						where = append(where, fmt.Sprintf("author %s %d", pick("<", ">", "="), r.IntN(40)))
+						where = append(where, "author "+pick("<", ">", "=")+" "+number(r.IntN(40)))
 					}
-					q := "SELECT id, views FROM posts"
-					tail := " ORDER BY id"
-					if r.IntN(2) == 0 {
-						dir := pick("", " ASC", " DESC")
-						tail = fmt.Sprintf(" ORDER BY views%s, id%s LIMIT %d", dir, pick("", " DESC"), r.IntN(30))
-						if r.IntN(3) == 0 {
-							tail += fmt.Sprintf(" OFFSET %d", r.IntN(50))
+					ordered := r.IntN(2) == 0
+					if !ordered || r.IntN(4) == 0 {
+						where = append(where, compared())
+						if r.IntN(4) == 0 {
+							where = append(where, compared())
 						}
 					}
-					if r.IntN(2) == 0 || tail == " ORDER BY id" {
-						k := r.IntN(14000) - 2000
-						where = append(where, pick(fmt.Sprintf("views %s %d", pick("<", ">", "<=", ">=", "="), k), fmt.Sprintf("%d %s views", k, pick("<", ">", "<=", ">="))))
-					}
+					q := "SELECT " + pick("id, views, likes", "*", "p.likes, p.*, p.views + 1") + " FROM posts " + pick("", "AS ") + "p"
 					if len(where) > 0 {
 						q += " WHERE " + strings.Join(where, " AND ")
 					}
-					q += tail
-					want, got := rowsSplit(t, plain, strings.Replace(q, "FROM posts", "FROM truth", 1)), rowsSplit(t, wrapped, q)
+					if ordered {
+						q += " ORDER BY " + counter + pick("", " ASC", " DESC") + pick("", ", likes", ", views DESC") + ", id" + pick("", " DESC") + " LIMIT " + number(r.IntN(30))
+						if r.IntN(3) == 0 {
+							q += " OFFSET " + number(r.IntN(50))
+						}
+					} else {
+						q += " ORDER BY id"
+					}
+					want, got := rowsSplit(t, plain, strings.Replace(q, "FROM posts", "FROM truth", 1), args), rowsSplit(t, wrapped, q, args)
 					if want != got {
-						t.Fatalf("%s\ngot  %.600s\nwant %.600s", q, got, want)
+						t.Fatalf("%s %v\ngot  %.600s\nwant %.600s", q, args, got, want)
 					}
 				}
 			})
@@ -113,20 +142,29 @@ func execSplit(t *testing.T, db *sql.DB, q string) {
 	}
 }
 
-func rowsSplit(t *testing.T, db *sql.DB, q string) string {
+func rowsSplit(t *testing.T, db *sql.DB, q string, args []any) string {
 	t.Helper()
-	rows, err := db.QueryContext(t.Context(), q)
+	rows, err := db.QueryContext(t.Context(), q, args...)
 	if err != nil {
-		t.Fatalf("%s: %v", q, err)
+		t.Fatalf("%s %v: %v", q, args, err)
 	}
 	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := make([]sql.NullInt64, len(columns))
+	into := make([]any, len(columns))
+	for i := range values {
+		into[i] = &values[i]
+	}
 	var out strings.Builder
+	fmt.Fprintln(&out, columns)
 	for rows.Next() {
-		var id, views int64
-		if err := rows.Scan(&id, &views); err != nil {
+		if err := rows.Scan(into...); err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprintf(&out, "%d:%d ", id, views)
+		fmt.Fprintln(&out, values)
 	}
 	if err := rows.Err(); err != nil {
 		t.Fatal(err)

@@ -52,6 +52,10 @@ type Dialect interface {
 	// column would.
 	Total(t *Table, qualifier, column string, comparable bool) string
 
+	// TotalOf writes the total of a row whose slots' sum is known: an
+	// expression that is not NULL, 0 where there is no slot.
+	TotalOf(t *Table, qualifier, column, sum string) string
+
 	// Lock writes the statement that makes increments of the base rows that
 	// scope selects wait until the transaction ends, and that waits itself
 	// for the increments in flight. An empty text means that the first
@@ -133,8 +137,15 @@ type Traits struct {
 	// SumOfInt is the type of SUM over an integer column of up to 32 bits,
 	// where adding a slot sum to it would give another.
 	SumOfInt string
-	// Lateral: LATERAL subqueries, which the planner looks up row by row.
-	Lateral bool
+	// OrderedJoin is the word for a cross join, one that reads its left side
+	// first if there is such a word.
+	OrderedJoin string
+	// SharedWith: WITH name AS MATERIALIZED (...), computed once however often
+	// it is named.
+	SharedWith bool
+	// TypedConstants: a string or placeholder has the type of what it is
+	// compared with.
+	TypedConstants bool
 	// DDLCommits: a statement that changes the schema commits.
 	DDLCommits bool
 	// CopiesColumns: CREATE TABLE ... SELECT copies NOT NULL and DEFAULT of

@@ -137,8 +137,8 @@ type Arg struct {
 	Name   string // of a named argument; Index then counts it as well
 	Negate bool   // bind the negated number
 
-	// Plus is added to the argument, for a LIMIT that covers an OFFSET; with
-	// Index -1 the argument is the literal Number.
+	// Plus is added to the argument, for a LIMIT that covers an OFFSET and more;
+	// with Index -1 the argument is the literal Number.
 	Plus   *Arg
 	Number string
 }

@@ -138,8 +138,8 @@ func (c *planCheck) plan(p *rewrite.Plan, text string) {
 			used := map[int]bool{}
 			for _, a := range p.TextArgs {
 				used[a.Index] = true
-				if a.Plus != nil {
-					used[a.Plus.Index] = true
+				for more := a.Plus; more != nil; more = more.Plus {
+					used[more.Index] = true
 				}
 			}
 			for i := range inputs {

@@ -11,16 +11,23 @@ import (
 // once the counter is an expression: the engine computes the total of every
 // row. But few rows have slots (they are hot); for all others (cold) the base
 // value is the total, and the base column's index holds. So the split finds
-// candidates for the result first:
+// candidates first, each with the sums of its slots, and joins the query's
+// table to them by key:
 //
-//   - cold: rows without slots, in the query's own order and up to its limit,
-//     read from the base column and its index
-//   - hot: rows with slots, their sums taken per key
+//	FROM (candidates) AS slotsql_c CROSS JOIN posts WHERE posts.id = slotsql_c.slotsql_k0 AND (...)
 //
-// and lets the query, rewritten as usual, run over the candidates alone. It is
-// exact: whatever the query would return is among the candidates, because the
-// first n of a set are among the first n of each of its parts, and the query
-// judges, orders and cuts the candidates itself.
+// In the rest of the query a counter is its base value plus the sum that came
+// with the candidate. It is exact: every row that the query would return is a
+// candidate, no key is a candidate twice, the sums are right, and the query
+// itself judges, orders and cuts the candidates.
+//
+// Candidates are the first rows by base value and those whose slots lift them
+// over the rest (threshold.go). Where the query has no such bound they are
+//
+//   - cold: rows without slots that WHERE selects by base value, in the
+//     query's own order and up to its limit; the first n of a set are among
+//     the first n of each of its parts
+//   - hot: all rows with slots
 
 // split rewrites a query over one counter table that orders by a counter with
 // a limit, or compares one with a constant; nil when the query has another
@@ -41,9 +48,11 @@ func (p *planning) split(st *Statement, edits []edit) (Bound, string, bool) {
 	}
 	switch {
 	case s.ordered():
-		return s.build(true), "the first rows by a counter: hot/cold split", true
+		b, ok := s.build(true)
+		return b, "the first rows by a counter: hot/cold split", ok
 	case s.filtered():
-		return s.build(false), "a range of a counter: hot/cold split", true
+		b, ok := s.build(false)
+		return b, "a range of a counter: hot/cold split", ok
 	}
 	return Bound{}, "", false
 }
@@ -59,148 +68,167 @@ type splitter struct {
 	where int  // where a WHERE clause stands or would stand
 	order []orderEntry
 	limit fragment // rows the arms have to give: limit plus offset
+
+	used []int    // the counters that the query reads, by their place in Counters
+	keys []string // the key columns of the query's table
+	k, c string   // lists of the candidates' columns: keys, sums
+	tp   template
 }
 
 // build writes the split query.
-func (s *splitter) build(ordered bool) Bound {
-	var tp template
+func (s *splitter) build(ordered bool) (Bound, bool) {
 	c := s.b.table.Counter
 	q := s.qualifier(s.b)
-	from := tp.mark(s.src.cut(s.from))
-	keys := make([]string, len(c.Key))
-	group := make([]string, 0, len(c.Key)+len(c.Counters))
-	var groupBy, same, match []string
-	slots := s.slotRef(s.b.table)
-	for i, k := range c.Key {
-		n := formatUint(uint64(i))
-		keys[i] = q + "." + s.d.Quote(k)
-		group = append(group, "slotsql_g."+s.d.Quote(k)+" AS slotsql_k"+n)
-		groupBy = append(groupBy, "slotsql_g."+s.d.Quote(k))
-		same = append(same, "slotsql_g."+s.d.Quote(k)+" = "+keys[i])
-		match = append(match, keys[i]+" = slotsql_h.slotsql_k"+n)
+	b, pruned := s.bandOf(ordered)
+	edits := s.carried(b)
+	if edits == nil {
+		return Bound{}, false
 	}
-	for i, name := range c.Counters {
-		group = append(group, "SUM(slotsql_g."+s.d.Quote(name)+") AS slotsql_c"+formatUint(uint64(i)))
+	var k, sums, match []string
+	for i, name := range c.Key {
+		s.keys = append(s.keys, q+"."+s.d.Quote(name))
+		k = append(k, keyName(i))
+		match = append(match, s.keys[i]+" = slotsql_c."+k[i])
 	}
-
-	sums := "SELECT " + strings.Join(group, ", ") + " FROM " + slots + " AS slotsql_g GROUP BY " + strings.Join(groupBy, ", ")
-	band, pruned := s.bandOf(&tp, ordered)
-	var conds, hotConds []string
-	if s.q.Where != nil {
-		conds = append(conds, "("+tp.mark(s.src.cut(s.q.Where.Span))+")")
-		hotConds = append(hotConds, "("+tp.mark(s.src.cutEdited(s.q.Where.Span, s.hotEdits(s.q.Where)))+")")
+	for _, i := range s.used {
+		sums = append(sums, sumName(i))
 	}
-	tail, hotTail := "", ""
-	if ordered {
-		// A scalar subquery is evaluated row by row in the index's order, and
-		// stops with the limit; an anti-join would read the whole table.
-		conds = append(conds, "(SELECT 1 FROM "+slots+" AS slotsql_g WHERE "+strings.Join(same, " AND ")+" LIMIT 1) IS NULL")
-		if pruned {
-			conds = append(conds, "NOT (SELECT slotsql_few FROM slotsql_n)")
-		}
-		limit := tp.mark(s.limit)
-		tail = " ORDER BY " + s.orderBy(&tp, false) + " LIMIT " + limit
-		hotTail = " ORDER BY " + s.orderBy(&tp, true) + " LIMIT " + limit
-	}
-	cold := "SELECT " + aliased(keys) + " FROM " + from
-	if len(conds) > 0 {
-		cold += " WHERE " + strings.Join(conds, " AND ")
-	}
-	cold += tail
-	hot := func(h, cond string) string {
-		list := hotConds
-		if cond != "" {
-			list = append([]string{cond}, list...)
-		}
-		text := "SELECT " + aliased(keys) + " FROM " + h + " "
-		switch {
-		case pruned:
-			// An array's length is unknown to the planner, which takes it for
-			// short: the rows are looked up by their key, not hashed.
-			text += "CROSS JOIN " + from
-			list = append([]string{match[0], keys[0] + " = ANY (ARRAY(SELECT slotsql_k0 FROM slotsql_h))"}, list...)
-		case s.d.Traits().Lateral:
-			// A correlated source is looked up by its key, whatever the
-			// planner thinks of reading the whole table.
-			text += "CROSS JOIN LATERAL (SELECT * FROM " + from + " WHERE " + strings.Join(match, " AND ") + " LIMIT 1) AS " + q
-		default:
-			text += "CROSS JOIN " + from
-			list = append(slices.Clone(match), list...)
-		}
-		if len(list) > 0 {
-			text += " WHERE " + strings.Join(list, " AND ")
-		}
-		return text + hotTail
-	}
-	names := make([]string, len(keys))
-	for i := range keys {
-		names[i] = "slotsql_k" + formatUint(uint64(i))
-	}
-	list := strings.Join(names, ", ")
+	s.k, s.c = strings.Join(k, ", "), strings.Join(sums, ", ")
 	var candidates string
 	if pruned {
-		candidates = s.threshold(&tp, band, ordered, sums, cold, func(cond string) string { return hot("slotsql_h", cond) })
+		candidates = s.threshold(b)
 	} else {
-		candidates = "SELECT " + list + " FROM (SELECT " + list + " FROM (" + cold + ") AS slotsql_cold UNION ALL SELECT " + list +
-			" FROM (" + hot("("+sums+") AS slotsql_h", "") + ") AS slotsql_hot) AS slotsql_u"
+		candidates = s.cold(ordered, "") + " UNION ALL " + s.hot("", "COUNT(*) > 0")
 	}
-	in := "(" + strings.Join(keys, ", ") + ") IN (" + candidates + ")"
 
-	text := &s.src.text
-	end := len(*text)
+	text, end := &s.tp, len(s.src.text)
+	part := func(start, end int) string { return text.mark(s.src.cutEdited(Span{start, end}, edits)) }
+	out := part(0, s.from.Start) + "(" + candidates + ") AS slotsql_c " + s.d.Traits().OrderedJoin + " "
 	if s.q.Where == nil {
-		return tp.expand(s.d, tp.mark(s.src.cutEdited(Span{0, s.where}, s.edits))+" WHERE "+in+tp.mark(s.src.cutEdited(Span{s.where, end}, s.edits)))
+		out += part(s.from.Start, s.where) + " WHERE " + strings.Join(match, " AND ") + part(s.where, end)
+	} else {
+		w := s.q.Where.Span
+		out += part(s.from.Start, w.Start) + strings.Join(match, " AND ") + " AND (" + part(w.Start, w.End) + ")" + part(w.End, end)
 	}
-	w := s.q.Where.Span
-	return tp.expand(s.d, tp.mark(s.src.cutEdited(Span{0, w.Start}, s.edits))+"("+tp.mark(s.src.cutEdited(w, s.edits))+") AND "+in+
-		tp.mark(s.src.cutEdited(Span{w.End, end}, s.edits)))
+	return text.expand(s.d, out), true
 }
 
-func aliased(keys []string) string {
-	out := make([]string, len(keys))
-	for i, k := range keys {
-		out[i] = k + " AS slotsql_k" + formatUint(uint64(i))
+// The candidates' columns.
+func keyName(i int) string { return "slotsql_k" + formatUint(uint64(i)) }
+func sumName(i int) string { return "slotsql_c" + formatUint(uint64(i)) }
+
+// carried returns the query's edits with the sums that come with a candidate
+// in the place of those that Total looks up, and notes which counters they
+// read; nil when an edit reads the slots otherwise.
+func (s *splitter) carried(b band) []edit {
+	t, q := s.b.table, s.qualifier(s.b)
+	out := slices.Clone(s.edits)
+	for i, name := range t.Counter.Counters {
+		found := b.column != nil && b.column.Name == name
+		total := s.d.TotalOf(t, q, name, "slotsql_c."+sumName(i))
+		for _, comparable := range []bool{false, true} {
+			looked := s.d.Total(t, q, name, comparable)
+			for j, e := range out {
+				if strings.Contains(e.text, looked) {
+					out[j].text, found = strings.ReplaceAll(e.text, looked, total), true
+				}
+			}
+		}
+		if found {
+			s.used = append(s.used, i)
+		}
+	}
+	for _, e := range out {
+		if strings.Contains(e.text, s.slotRef(t)) {
+			return nil
+		}
+	}
+	return out
+}
+
+// sumsOf writes a row's sums, found by its key, and their names.
+func (s *splitter) sumsOf(keys []string) string {
+	var out []string
+	for _, i := range s.used {
+		out = append(out, s.sumOf(i, keys)+" AS "+sumName(i))
 	}
 	return strings.Join(out, ", ")
 }
 
-// hotEdits replaces counters by base value plus the grouped sum.
-func (s *splitter) hotEdits(e *Expr) []edit {
-	var out []edit
-	e.Walk(func(x *Expr) bool {
-		if s.isCounter(x) {
-			t, _ := s.resolve(s.sc, x.Name)
-			out = append(out, edit{x.Span, s.hotTotal(t.column.Name)})
-		}
-		return true
-	})
-	return out
+func (s *splitter) sumOf(i int, keys []string) string {
+	c := s.b.table.Counter
+	return "COALESCE((SELECT SUM(slotsql_g." + s.d.Quote(c.Counters[i]) + ") FROM " + s.slotsOf(keys) + "), 0)"
 }
 
-func (s *splitter) hotTotal(column string) string {
-	base := s.qualifier(s.b) + "." + s.d.Quote(column)
-	if s.b.table.Companion(column) != nil {
-		return s.d.Total(s.b.table, s.qualifier(s.b), column, true)
+// slotsOf writes the slots of a row.
+func (s *splitter) slotsOf(keys []string) string {
+	var same []string
+	for i, k := range s.b.table.Counter.Key {
+		same = append(same, "slotsql_g."+s.d.Quote(k)+" = "+keys[i])
 	}
-	for i, c := range s.b.table.Counter.Counters {
-		if c == column {
-			return "(" + base + " + slotsql_h.slotsql_c" + formatUint(uint64(i)) + ")"
-		}
-	}
-	return base
+	return s.slotRef(s.b.table) + " AS slotsql_g WHERE " + strings.Join(same, " AND ")
 }
 
-func (s *splitter) orderBy(tp *template, hot bool) string {
+// cold writes the rows without slots, which the query takes if their base
+// values are the totals.
+func (s *splitter) cold(ordered bool, cond string) string {
+	// A scalar subquery is evaluated row by row in the index's order, and
+	// stops with the limit; an anti-join would read the whole table.
+	conds := []string{"(SELECT 1 FROM " + s.slotsOf(s.keys) + " LIMIT 1) IS NULL"}
+	if s.q.Where != nil {
+		conds = append([]string{"(" + s.tp.mark(s.src.cut(s.q.Where.Span)) + ")"}, conds...)
+	}
+	if cond != "" {
+		conds = append(conds, cond)
+	}
+	text := "SELECT " + aliased(s.keys) + " FROM " + s.table() + " WHERE " + strings.Join(conds, " AND ")
+	if ordered {
+		text += " ORDER BY " + s.orderBy() + " LIMIT " + s.tp.mark(s.limit)
+	}
+	names := ""
+	for _, i := range s.used {
+		names += ", 0 AS " + sumName(i)
+	}
+	return "SELECT " + s.k + names + " FROM (" + text + ") AS slotsql_cold"
+}
+
+// hot writes the rows with slots and their sums, those of them for which a
+// condition on the sums holds. It is written as an equality because an engine
+// takes that to hold for few rows, and looks these up by their keys.
+func (s *splitter) hot(where, having string) string {
+	c := s.b.table.Counter
+	var list, group []string
+	for i, k := range c.Key {
+		group = append(group, "slotsql_g."+s.d.Quote(k))
+		list = append(list, group[i]+" AS "+keyName(i))
+	}
+	for _, i := range s.used {
+		list = append(list, "SUM(slotsql_g."+s.d.Quote(c.Counters[i])+") AS "+sumName(i))
+	}
+	if where != "" {
+		where = " WHERE " + where
+	}
+	return "SELECT " + strings.Join(list, ", ") + " FROM " + s.slotRef(s.b.table) + " AS slotsql_g" + where +
+		" GROUP BY " + strings.Join(group, ", ") + " HAVING CASE WHEN " + having + " THEN 1 END = 1"
+}
+
+// table writes the FROM clause's table.
+func (s *splitter) table() string { return s.tp.mark(s.src.cut(s.from)) }
+
+func aliased(keys []string) string {
+	out := make([]string, len(keys))
+	for i, k := range keys {
+		out[i] = k + " AS " + keyName(i)
+	}
+	return strings.Join(out, ", ")
+}
+
+// orderBy writes the query's ORDER BY with base values.
+func (s *splitter) orderBy() string {
 	var out []string
 	for _, o := range s.order {
-		t, _ := s.resolve(s.sc, o.expr.Name)
-		var text string
-		switch {
-		case t == nil || t.column == nil:
-			text = tp.mark(s.src.cut(o.expr.Span))
-		case hot:
-			text = s.hotTotal(t.column.Name)
-		default:
+		text := s.tp.mark(s.src.cut(o.expr.Span))
+		if t, _ := s.resolve(s.sc, o.expr.Name); t != nil && t.column != nil {
 			text = s.qualifier(s.b) + "." + s.d.Quote(t.column.Name)
 		}
 		if o.tail != "" {

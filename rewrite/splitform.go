@@ -206,13 +206,17 @@ func (s *splitter) limits() bool {
 		if rest[k].Kind != NumberTok && rest[k].Kind != ParamTok {
 			return false
 		}
-		numbers = append(numbers, s.src.cut(rest[k].Span))
+		f := s.src.cut(rest[k].Span)
+		if len(f.args) == 0 && addDecimal(f.texts[0], "0") == "" {
+			return false
+		}
+		numbers = append(numbers, f)
 	}
 	s.limit = numbers[0]
 	if len(numbers) == 2 {
 		s.limit = sum(numbers[0], numbers[1])
 	}
-	return len(s.limit.texts) > 0
+	return true
 }
 
 // sum adds two limits; engines that take no expression there get one argument
@@ -227,9 +231,15 @@ func sum(a, b fragment) fragment {
 		}
 		return Arg{Number: f.texts[0], Index: -1}
 	}
-	x, y := one(a), one(b)
+	return bound(plus(one(a), one(b)))
+}
+
+func plus(x, y Arg) Arg {
+	if x.Plus != nil {
+		y = plus(*x.Plus, y)
+	}
 	x.Plus = &y
-	return bound(x)
+	return x
 }
 
 // addDecimal adds two non-negative whole numbers given as text; "" when they

@@ -4,48 +4,59 @@ import "strings"
 
 // The threshold.
 //
-// The hot side of a split looks every row with slots up, to learn its base
-// value. Most of them cannot be in the result: their slots add too little. Let
-// B be the rows with the greatest slot sums, so many of them, and s the least
-// sum in B, or 0 where that is less or B holds every row with slots. A row
-// outside of B has total <= base + s. So
+// Few of the rows with slots can be in the result: most of their sums are too
+// small to lift them there. Let R be the rows that the rest of WHERE selects,
+// W the first n of R by base value, w the last base value in W. A row of R
+// outside of W has a base value of at most w, so
 //
-//   - of the rows that pass total > k, those outside of B have base > k - s
-//   - of the first n rows by total, those outside of B have base >= l - s, where
-//     l is any lower bound of the n-th greatest total: the n-th greatest base
-//     value, plus the least slot sum where that is negative
+//   - total > k only if its sum + w > k: for `WHERE counter > k`, where R is
+//     taken without the rows whose base value is above k, which are candidates
+//     in any case
+//   - total >= l only if its sum + w >= l: for `ORDER BY counter DESC LIMIT n`,
+//     where l is a lower bound of the n-th greatest total, and W has some more
+//     rows than n. The least total of any n rows is such a bound; those with
+//     the greatest base values serve. A row without slots is outside of W and
+//     in the result only if w >= l, and then it is among the first n of these.
 //
-// and both are ranges of the base column's index. (For the other direction all
-// of it holds with signs changed.) When slots have not been folded for long and
-// hold more than the base values do, such a range can be most of the table; so
-// it is counted first, up to a limit, and where it is longer the split runs as
-// it is. The engine has to leave out an arm whose condition is a constant
-// false, and to read a WITH query once.
+// (For the other direction all of it holds with signs changed.) Where R has
+// fewer rows than W may have, W is R, w is NULL and nothing else is read. What
+// is compared is always sum + w: it stays in the range of the totals, where a
+// difference of unsigned numbers would not, and rounding keeps an order.
+//
+// W, w and l are written several times where the engine does not read a WITH
+// query once. Where rows are equal W may come out with other rows each time;
+// w is the same, and each l is a bound.
 
 // A band is what the threshold needs to know of a query.
 type band struct {
-	column *Column
-	down   bool     // great totals are wanted: DESC, > or >=
-	bound  string   // k, for a comparison
-	rest   []string // the other conjuncts of WHERE, for a comparison
+	column  *Column
+	ordered bool
+	down    bool     // great totals are wanted: DESC, > or >=
+	op      string   // the comparison, with the counter on its left
+	bound   string   // k
+	rest    []string // the other conjuncts of WHERE
 }
 
-// bandOf finds the query's band; false when the split serves as it is.
-func (s *splitter) bandOf(tp *template, ordered bool) (band, bool) {
-	if !s.d.Traits().Lateral || len(s.b.table.Counter.Key) != 1 {
-		return band{}, false
-	}
+// bandOf finds the query's band; false when it has none.
+func (s *splitter) bandOf(ordered bool) (band, bool) {
 	if ordered {
-		if s.q.Where != nil && len(s.hotEdits(s.q.Where)) > 0 {
+		if s.q.Where != nil && s.hasCounter(s.q.Where) {
 			return band{}, false
 		}
 		t, _ := s.resolve(s.sc, s.order[0].expr.Name)
-		return band{column: t.column, down: strings.HasPrefix(s.order[0].tail, "DESC")}, !t.column.Nullable && s.b.table.IsCounter(t.column.Name)
+		b := band{column: t.column, ordered: true, op: "<="}
+		if strings.HasPrefix(s.order[0].tail, "DESC") {
+			b.down, b.op = true, ">="
+		}
+		if s.q.Where != nil {
+			b.rest = []string{"(" + s.tp.mark(s.src.cut(s.q.Where.Span)) + ")"}
+		}
+		return b, !t.column.Nullable && s.b.table.IsCounter(t.column.Name)
 	}
 	var b band
 	for _, c := range conjuncts(s.q.Where, nil) {
-		if len(s.hotEdits(c)) == 0 {
-			b.rest = append(b.rest, "("+tp.mark(s.src.cut(c.Span))+")")
+		if !s.hasCounter(c) {
+			b.rest = append(b.rest, "("+s.tp.mark(s.src.cut(c.Span))+")")
 			continue
 		}
 		e := c
@@ -63,80 +74,108 @@ func (s *splitter) bandOf(tp *template, ordered bool) (band, bool) {
 			return band{}, false
 		}
 		t, _ := s.resolve(s.sc, l.Name)
-		b.column, b.down = t.column, op[0] == '>'
-		b.bound = tp.mark(s.src.cut(r.Span))
-		if r.Kind != Number {
-			b.bound = "CAST(" + b.bound + " AS " + t.column.Type + ")"
+		b.column, b.op, b.down = t.column, op, op[0] == '>'
+		b.bound = s.tp.mark(s.src.cut(r.Span))
+		if s.d.Traits().TypedConstants && r.Kind != Number {
+			if r.Kind != Param && r.Kind != String {
+				return band{}, false
+			}
+			b.bound = "CAST(" + b.bound + " AS " + t.column.Type + ")" // the type that it has beside the column
 		}
 	}
 	return b, b.column != nil && s.b.table.IsCounter(b.column.Name)
 }
 
-// turned is each comparison with its operands exchanged.
-var turned = map[string]string{">": "<", ">=": "<=", "<": ">", "<=": ">="}
+func (s *splitter) hasCounter(e *Expr) bool {
+	found := false
+	e.Walk(func(x *Expr) bool {
+		found = found || s.isCounter(x)
+		return !found
+	})
+	return found
+}
 
-// Numbers of rows: how many with the greatest sums are looked up in any case,
-// and how long a range may be.
-const (
-	bandTop  = "500"
-	bandMost = "2000"
-	bandOver = "2001"
+// turned is each comparison with its operands exchanged, negated with its
+// result negated.
+var (
+	turned  = map[string]string{">": "<", ">=": "<=", "<": ">", "<=": ">="}
+	negated = map[string]string{">": "<=", ">=": "<", "<": ">=", "<=": ">"}
 )
 
-// threshold writes the candidates with a threshold. Sums is the query of the
-// slot sums per key, cold and hot are the arms of the plain split.
-func (s *splitter) threshold(tp *template, b band, ordered bool, sums, cold string, hot func(cond string) string) string {
+// bandRows is how many rows W has, beside those of LIMIT: enough that few sums
+// reach from its one end to the other, and little work.
+const bandRows = "100"
+
+// threshold writes the candidates of a query with a band.
+func (s *splitter) threshold(b band) string {
 	i := 0
 	for s.b.table.Counter.Counters[i] != b.column.Name {
 		i++
 	}
-	q := s.qualifier(s.b)
-	from := tp.mark(s.src.cut(s.from))
-	sum := "slotsql_c" + formatUint(uint64(i))
-	base := q + "." + s.d.Quote(b.column.Name)
-	key := q + "." + s.d.Quote(s.b.table.Counter.Key[0])
-	// greatest and least, desc and so on are written for great totals.
-	desc, asc, least, greatest, minimum, maximum, ge, le := "DESC", "ASC", "LEAST", "GREATEST", "MIN", "MAX", ">=", "<="
+	desc, last := " DESC", "MIN"
 	if !b.down {
-		desc, asc, least, greatest, minimum, maximum, ge, le = asc, desc, greatest, least, maximum, minimum, le, ge
+		desc, last = "", "MAX"
 	}
-	few := "(SELECT slotsql_few FROM slotsql_n)"
-	with := []string{
-		"slotsql_h AS MATERIALIZED (" + sums + ")",
-		"slotsql_b AS MATERIALIZED (SELECT slotsql_k0, " + sum + " AS slotsql_s FROM slotsql_h ORDER BY " + sum + " " + desc + " LIMIT " + bandTop + ")",
-		"slotsql_t AS MATERIALIZED (SELECT CASE WHEN COUNT(*) = " + bandTop + " THEN " + greatest + "(" + minimum + "(slotsql_s), 0) ELSE 0 END AS slotsql_s FROM slotsql_b)",
-	}
-	number := "numeric"
-	if b.column.Numeric == Integer {
-		number = "bigint" // wide enough for a base value and all slots
-	}
-	var conds []string
-	if ordered {
-		k := tp.mark(s.limit)
-		where := ""
-		if s.q.Where != nil {
-			conds = append(conds, "("+tp.mark(s.src.cut(s.q.Where.Span))+")")
-			where = " WHERE " + conds[0]
-		}
-		with = append(with, "slotsql_l AS MATERIALIZED (SELECT CAST(CASE WHEN COUNT(*) >= "+k+" THEN "+minimum+"(slotsql_v) + "+least+
-			"((SELECT "+minimum+"("+sum+") FROM slotsql_h), 0) - (SELECT slotsql_s FROM slotsql_t) END AS "+number+") AS slotsql_v FROM (SELECT "+
-			base+" AS slotsql_v FROM "+from+where+" ORDER BY "+base+" "+desc+" LIMIT "+k+") AS slotsql_x)")
-		conds = append(conds, base+" "+ge+" (SELECT slotsql_v FROM slotsql_l)")
+	base := s.qualifier(s.b) + "." + s.d.Quote(b.column.Name)
+	rest := b.rest
+	rows := literal(bandRows)
+	if b.ordered {
+		rows = sum(s.limit, rows)
 	} else {
-		with = append(with, "slotsql_l AS MATERIALIZED (SELECT CAST("+b.bound+" - slotsql_s AS "+number+") AS slotsql_v FROM slotsql_t)")
-		conds = append(b.rest, base+" "+ge+" (SELECT slotsql_v FROM slotsql_l)", base+" "+le+" "+b.bound)
+		rest = append(rest, base+" "+negated[b.op]+" "+b.bound)
 	}
-	// The order is the index's: a range whose length the planner cannot know
-	// would else be looked for in the whole table.
-	in := " FROM " + from + " WHERE " + strings.Join(conds, " AND ")
-	tail := " ORDER BY " + base + " " + desc + " LIMIT " + bandOver
-	with = append(with, "slotsql_n AS MATERIALIZED (SELECT (SELECT slotsql_v FROM slotsql_l) IS NOT NULL AND COUNT(*) <= "+bandMost+
-		" AS slotsql_few FROM (SELECT 1"+in+tail+") AS slotsql_x)")
-	arms := []string{
-		"SELECT slotsql_k0 FROM slotsql_b",
-		"(SELECT " + key + in + " AND " + few + tail + ")",
-		"(" + cold + ")",
-		"(" + hot("NOT "+few) + ")",
+	n := s.tp.mark(rows)
+	where := ""
+	if len(rest) > 0 {
+		where = " WHERE " + strings.Join(rest, " AND ")
 	}
-	return "WITH " + strings.Join(with, ", ") + " " + strings.Join(arms, " UNION ALL ")
+	first := func(n string) string {
+		return "SELECT " + aliased(s.keys) + ", " + base + " AS slotsql_v FROM " + s.table() + where + " ORDER BY " + base + desc + " LIMIT " + n
+	}
+	var keys []string
+	for j := range s.keys {
+		keys = append(keys, "slotsql_w."+keyName(j))
+	}
+
+	var with []string
+	define := func(name, text string) string {
+		if !s.d.Traits().SharedWith {
+			return "(" + text + ")"
+		}
+		with = append(with, name+" AS MATERIALIZED ("+text+")")
+		return name
+	}
+	value := func(name, text string) string {
+		if t := define(name, text); t == name {
+			return "(SELECT slotsql_v FROM " + name + ")"
+		}
+		return "(" + text + ")"
+	}
+	front := define("slotsql_w", first(n))
+	w := value("slotsql_m", "SELECT CASE WHEN COUNT(*) = "+n+" THEN "+last+"(slotsql_w.slotsql_v) END AS slotsql_v FROM "+front+" AS slotsql_w")
+	bound := b.bound
+	if b.ordered {
+		bound = value("slotsql_l", "SELECT "+last+"(slotsql_w.slotsql_v + "+s.sumOf(i, keys)+") AS slotsql_v FROM ("+first(s.tp.mark(s.limit))+") AS slotsql_w")
+	}
+
+	near := "SELECT " + s.k + ", " + s.c + " FROM (SELECT " + strings.Join(keys, ", ") + ", slotsql_w.slotsql_v, " + s.sumsOf(keys) + " FROM " + front +
+		" AS slotsql_w) AS slotsql_x WHERE slotsql_v + " + sumName(i) + " " + b.op + " " + bound
+	far := s.hot(w+" IS NOT NULL", "SUM(slotsql_g."+s.d.Quote(b.column.Name)+") + "+w+" "+b.op+" "+bound)
+	var arms string
+	if b.ordered {
+		arms = near + " UNION " + far + " UNION " + s.cold(true, bound+" "+turned[b.op]+" "+w)
+	} else {
+		var match []string
+		for j, k := range s.keys {
+			match = append(match, k+" = slotsql_h."+keyName(j))
+		}
+		far = "SELECT " + s.k + ", " + s.c + " FROM (" + far + ") AS slotsql_h " + s.d.Traits().OrderedJoin + " " + s.table() +
+			" WHERE " + strings.Join(append(match, rest...), " AND ")
+		arms = "SELECT " + aliased(s.keys) + ", " + s.sumsOf(s.keys) + " FROM " + s.table() + " WHERE (" + s.tp.mark(s.src.cut(s.q.Where.Span)) +
+			") UNION ALL SELECT " + s.k + ", " + s.c + " FROM (" + near + " UNION " + far + ") AS slotsql_u"
+	}
+	if len(with) > 0 {
+		return "WITH " + strings.Join(with, ", ") + " " + arms
+	}
+	return arms
 }

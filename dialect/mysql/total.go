@@ -17,7 +17,15 @@ func (d *Dialect) Total(t *rewrite.Table, qualifier, column string, comparable b
 		sum += " WHERE " + same(s, t.Counter.Key, qualifier, t.Counter.Key)
 	}
 	base := qualifier + "." + c
-	expr := "COALESCE(" + base + " + (" + sum + "), " + base + ")"
+	return inType(t, column, "COALESCE("+base+" + ("+sum+"), "+base+")")
+}
+
+// TotalOf implements rewrite.Dialect.
+func (d *Dialect) TotalOf(t *rewrite.Table, qualifier, column, sum string) string {
+	return inType(t, column, "("+qualifier+"."+quote(column)+" + "+sum+")")
+}
+
+func inType(t *rewrite.Table, column, expr string) string {
 	col := t.Column(column)
 	if col == nil || col.Numeric == rewrite.Decimal && col.Precision == 0 {
 		return expr

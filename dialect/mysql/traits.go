@@ -20,6 +20,7 @@ func (*Dialect) Traits() rewrite.Traits {
 		ShapeQuery:         true,
 		Split:              true,
 		Apart:              " LIMIT 18446744073709551615",
+		OrderedJoin:        "STRAIGHT_JOIN",
 		MultiProbe:         "DO 0; DO 0",
 		MultiProbeArg:      "DO ?; DO 0",
 	}

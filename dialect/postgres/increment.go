@@ -97,6 +97,11 @@ func (d *Dialect) Total(t *rewrite.Table, qualifier, column string, _ bool) stri
 		base, slotAlias, c, slotTable(t), slotAlias, where, base, t.Column(column).Type)
 }
 
+// TotalOf writes base value + sum in the column's own type.
+func (d *Dialect) TotalOf(t *rewrite.Table, qualifier, column, sum string) string {
+	return fmt.Sprintf("CAST(%s.%s + %s AS %s)", qualifier, quote(column), sum, t.Column(column).Type)
+}
+
 // slotTable is the slot table's full name.
 func slotTable(t *rewrite.Table) string {
 	schema := t.Counter.SlotSchema

@@ -5,8 +5,9 @@ import "github.com/slotsql/slotsql/rewrite"
 // Traits implements rewrite.Dialect.
 func (*Dialect) Traits() rewrite.Traits {
 	return rewrite.Traits{
-		StoredNames: true, MultiIsTx: true, Split: true, Lateral: true, SumOfInt: "bigint", WholeRow: true, GroupsByKey: true,
+		StoredNames: true, MultiIsTx: true, Split: true, WholeRow: true, GroupsByKey: true,
 		SystemColumns: []string{"ctid", "xmin", "xmax", "cmin", "cmax", "tableoid"},
+		OrderedJoin:   "CROSS JOIN", SharedWith: true, TypedConstants: true, SumOfInt: "bigint",
 	}
 }
 
