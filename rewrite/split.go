@@ -208,8 +208,10 @@ func (s *splitter) hot(where, having string) string {
 	if where != "" {
 		where = " WHERE " + where
 	}
-	return "SELECT " + strings.Join(list, ", ") + " FROM " + s.slotRef(s.b.table) + " AS slotsql_g" + where +
-		" GROUP BY " + strings.Join(group, ", ") + " HAVING CASE WHEN " + having + " THEN 1 END = 1"
+	if having != "" {
+		having = " HAVING CASE WHEN " + having + " THEN 1 END = 1"
+	}
+	return "SELECT " + strings.Join(list, ", ") + " FROM " + s.slotRef(s.b.table) + " AS slotsql_g" + where + " GROUP BY " + strings.Join(group, ", ") + having
 }
 
 // table writes the FROM clause's table.

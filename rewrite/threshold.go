@@ -160,22 +160,44 @@ func (s *splitter) threshold(b band) string {
 
 	near := "SELECT " + s.k + ", " + s.c + " FROM (SELECT " + strings.Join(keys, ", ") + ", slotsql_w.slotsql_v, " + s.sumsOf(keys) + " FROM " + front +
 		" AS slotsql_w) AS slotsql_x WHERE slotsql_v + " + sumName(i) + " " + b.op + " " + bound
-	far := s.hot(w+" IS NOT NULL", "SUM(slotsql_g."+s.d.Quote(b.column.Name)+") + "+w+" "+b.op+" "+bound)
-	var arms string
+	lifted := "SUM(slotsql_g." + s.d.Quote(b.column.Name) + ")"
 	if b.ordered {
-		arms = near + " UNION " + far + " UNION " + s.cold(true, bound+" "+turned[b.op]+" "+w)
-	} else {
-		var match []string
-		for j, k := range s.keys {
-			match = append(match, k+" = slotsql_h."+keyName(j))
+		arms := near + " UNION " + s.hot(w+" IS NOT NULL", lifted+" + "+w+" "+b.op+" "+bound) + " UNION " + s.cold(true, bound+" "+turned[b.op]+" "+w)
+		return inWith(with, arms)
+	}
+	var match []string
+	for j, k := range s.keys {
+		match = append(match, k+" = slotsql_h."+keyName(j))
+	}
+	within := "SELECT " + aliased(s.keys) + ", " + s.sumsOf(s.keys) + " FROM " + s.table()
+	far := "(" + s.hot(w+" IS NOT NULL", lifted+" + "+w+" "+b.op+" "+bound) + ") AS slotsql_h"
+	var conds []string
+	if len(b.rest) == 0 && s.d.Traits().SharedWith {
+		// The range is all there is to WHERE, so it has many rows, and all
+		// sums are needed anyway: one hash of them serves both.
+		far = define("slotsql_h", s.hot("", "")) + " AS slotsql_h"
+		within = "SELECT " + aliased(s.keys)
+		for _, j := range s.used {
+			within += ", COALESCE(slotsql_h." + sumName(j) + ", 0) AS " + sumName(j)
 		}
-		far = "SELECT " + s.k + ", " + s.c + " FROM (" + far + ") AS slotsql_h " + s.d.Traits().OrderedJoin + " " + s.table() +
-			" WHERE " + strings.Join(append(match, rest...), " AND ")
-		arms = "SELECT " + aliased(s.keys) + ", " + s.sumsOf(s.keys) + " FROM " + s.table() + " WHERE (" + s.tp.mark(s.src.cut(s.q.Where.Span)) +
-			") UNION ALL SELECT " + s.k + ", " + s.c + " FROM (" + near + " UNION " + far + ") AS slotsql_u"
+		within += " FROM " + s.table() + " LEFT JOIN " + far + " ON " + strings.Join(match, " AND ")
+		conds = []string{w + " IS NOT NULL", "CASE WHEN slotsql_h." + sumName(i) + " + " + w + " " + b.op + " " + bound + " THEN 1 END = 1"}
 	}
-	if len(with) > 0 {
-		return "WITH " + strings.Join(with, ", ") + " " + arms
+	match = append(match, rest...)
+	if s.d.Traits().SharedWith {
+		far += " CROSS JOIN " + s.table() + " WHERE " + strings.Join(append(conds, match...), " AND ")
+	} else {
+		// A join would keep MariaDB from grouping in the order of the key.
+		far += " WHERE (SELECT 1 FROM " + s.table() + " WHERE " + strings.Join(match, " AND ") + " LIMIT 1) = 1"
 	}
-	return arms
+	arms := within + " WHERE (" + s.tp.mark(s.src.cut(s.q.Where.Span)) + ") UNION ALL SELECT " + s.k + ", " + s.c + " FROM (" + near +
+		" UNION SELECT " + s.k + ", " + s.c + " FROM " + far + ") AS slotsql_u"
+	return inWith(with, arms)
+}
+
+func inWith(with []string, text string) string {
+	if len(with) == 0 {
+		return text
+	}
+	return "WITH " + strings.Join(with, ", ") + " " + text
 }
