@@ -48,11 +48,9 @@ func (p *planning) split(st *Statement, edits []edit) (Bound, string, bool) {
 	}
 	switch {
 	case s.ordered():
-		b, ok := s.build(true)
-		return b, "the first rows by a counter: hot/cold split", ok
+		return s.build(true), "the first rows by a counter: hot/cold split", true
 	case s.filtered():
-		b, ok := s.build(false)
-		return b, "a range of a counter: hot/cold split", ok
+		return s.build(false), "a range of a counter: hot/cold split", true
 	}
 	return Bound{}, "", false
 }
@@ -76,14 +74,11 @@ type splitter struct {
 }
 
 // build writes the split query.
-func (s *splitter) build(ordered bool) (Bound, bool) {
+func (s *splitter) build(ordered bool) Bound {
 	c := s.b.table.Counter
 	q := s.qualifier(s.b)
 	b, pruned := s.bandOf(ordered)
 	edits := s.carried(b)
-	if edits == nil {
-		return Bound{}, false
-	}
 	var k, sums, match []string
 	for i, name := range c.Key {
 		s.keys = append(s.keys, q+"."+s.d.Quote(name))
@@ -110,7 +105,7 @@ func (s *splitter) build(ordered bool) (Bound, bool) {
 		w := s.q.Where.Span
 		out += part(s.from.Start, w.Start) + strings.Join(match, " AND ") + " AND (" + part(w.Start, w.End) + ")" + part(w.End, end)
 	}
-	return text.expand(s.d, out), true
+	return text.expand(s.d, out)
 }
 
 // The candidates' columns.
@@ -119,7 +114,7 @@ func sumName(i int) string { return "slotsql_c" + formatUint(uint64(i)) }
 
 // carried returns the query's edits with the sums that come with a candidate
 // in the place of those that Total looks up, and notes which counters they
-// read; nil when an edit reads the slots otherwise.
+// read. What is looked up otherwise, as a companion is, is right as it is.
 func (s *splitter) carried(b band) []edit {
 	t, q := s.b.table, s.qualifier(s.b)
 	out := slices.Clone(s.edits)
@@ -136,11 +131,6 @@ func (s *splitter) carried(b band) []edit {
 		}
 		if found {
 			s.used = append(s.used, i)
-		}
-	}
-	for _, e := range out {
-		if strings.Contains(e.text, s.slotRef(t)) {
-			return nil
 		}
 	}
 	return out
