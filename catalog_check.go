@@ -31,7 +31,12 @@ func checkTable(cfg *TableConfig, t *rewrite.Table, dialectName string) (problem
 		report("", "is a temporary table, which other sessions do not see: configure a permanent one")
 		return problems, nil
 	}
-	c := &rewrite.Counter{Slots: cfg.Slots, SlotSchema: t.Schema, SlotColumn: "slot", OnDrain: cfg.OnDrain, ReadsBase: cfg.Reads == "base"}
+	c := &rewrite.Counter{Slots: cfg.Slots, SlotSchema: t.Schema, SlotColumn: "slot", OnDrain: cfg.OnDrain, ReadsBase: cfg.Reads == "base", DeferTriggers: cfg.DeferTriggers}
+
+	for _, written := range cfg.Routines {
+		parts, _ := splitName(written)
+		c.Routines = append(c.Routines, parts[len(parts)-1])
+	}
 
 	key, why := resolveKey(cfg, t)
 	for _, w := range why {

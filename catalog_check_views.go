@@ -3,7 +3,6 @@ package slotsql
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 
@@ -104,6 +103,6 @@ func (s *shared) reportViews(ctx context.Context, cfg *TableConfig, t *rewrite.T
 	s.mu.Unlock()
 	if !done {
 		p := cfg.problem("", "")
-		slog.WarnContext(ctx, "slotsql: "+why, "table", t.Name, "file", p.File, "line", p.Line)
+		s.log().WarnContext(ctx, "slotsql: "+why, "table", t.Name, "file", p.File, "line", p.Line)
 	}
 }

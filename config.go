@@ -123,6 +123,15 @@ type TableConfig struct {
 	// Views are views over the table that are known of, as written.
 	Views []string
 
+	// Routines are procedures and functions of the database that read or set
+	// counters of the table, as written: a statement that calls one is drained
+	// for.
+	Routines []string
+
+	// DeferTriggers says that triggers on UPDATE of the table may fire when
+	// slots are folded, instead of for each increment.
+	DeferTriggers bool
+
 	file string
 	at   map[string]position // where each key stands, by its path below the table; "" is the table
 }
@@ -144,6 +153,7 @@ func (t *TableConfig) clone() TableConfig {
 	c := *t
 	c.Key = slices.Clone(t.Key)
 	c.Views = slices.Clone(t.Views)
+	c.Routines = slices.Clone(t.Routines)
 	c.Counters = slices.Clone(t.Counters)
 	for i, counter := range c.Counters {
 		if counter.Min != nil {

@@ -87,7 +87,11 @@ func (d *decoder) table(e *entry, fallback TableConfig) *TableConfig {
 		case "slot_table":
 			d.slotTable(&t, s, subject)
 		case "views":
-			d.views(&t, s, subject)
+			d.names(&t, &t.Views, s, subject, "view", "top_posts")
+		case "routines":
+			d.names(&t, &t.Routines, s, subject, "routine", "recount_posts")
+		case "defer_triggers":
+			d.boolean(&t.DeferTriggers, s, subject+"defer_triggers")
 		default:
 			if !d.option(&t, s, subject) {
 				d.unknown(s, subject, tableKeys)
@@ -139,36 +143,37 @@ func (d *decoder) key(t *TableConfig, e *entry, subject string) {
 	}
 }
 
-func (d *decoder) views(t *TableConfig, e *entry, subject string) {
+// names decodes a list of the table's views or routines.
+func (d *decoder) names(t *TableConfig, out *[]string, e *entry, subject, kind, example string) {
 	list, ok := e.value.(*ast.SequenceNode)
 	if !ok {
 		if _, alias := e.value.(*ast.AliasNode); !alias {
-			d.report(e.valueAt(), e.path, "%sviews must be a list of views, such as [top_posts], got %s", subject, describe(e.value))
+			d.report(e.valueAt(), e.path, "%s%ss must be a list of %[2]ss, such as [%s], got %s", subject, kind, example, describe(e.value))
 		}
 		return
 	}
 	for i, n := range list.Values {
 		n = unwrap(n)
-		path := fmt.Sprintf("views[%d]", i)
+		path := fmt.Sprintf("%ss[%d]", kind, i)
 		at := e.at
 		if n != nil && n.Type() != ast.NullType {
 			at = nodeAt(n)
 		}
 		name, ok := text(n)
 		if !ok {
-			d.report(at, joinPath(strings.TrimSuffix(e.path, ".views"), path), "%sviews must hold names of views, got %s", subject, describe(n))
+			d.report(at, joinPath(strings.TrimSuffix(e.path, "."+kind+"s"), path), "%s%ss must hold names of %[2]ss, got %s", subject, kind, describe(n))
 			continue
 		}
 		t.at[path] = at
 		if _, why := splitName(name); why != "" {
-			d.problems = append(d.problems, t.problem(path, "view %s %s", clip(name), why))
+			d.problems = append(d.problems, t.problem(path, "%s %s %s", kind, clip(name), why))
 			continue
 		}
-		if slices.Contains(t.Views, name) {
-			d.problems = append(d.problems, t.problem(path, "views names %s twice: keep one", clip(name)))
+		if slices.Contains(*out, name) {
+			d.problems = append(d.problems, t.problem(path, "%ss names %s twice: keep one", kind, clip(name)))
 			continue
 		}
-		t.Views = append(t.Views, name)
+		*out = append(*out, name)
 	}
 }
 

@@ -28,7 +28,7 @@ func tableDefaults() TableConfig {
 var (
 	rootKeys    = []string{"version", "auto_migrate", "defaults", "tables", "rollup"}
 	defaultKeys = []string{"slots", "coalesce", "on_drain", "layout", "reads"}
-	tableKeys   = []string{"key", "counters", "companions", "layout", "coalesce", "slots", "on_drain", "reads", "slot_table", "views"}
+	tableKeys   = []string{"key", "counters", "companions", "layout", "coalesce", "slots", "on_drain", "reads", "slot_table", "views", "routines", "defer_triggers"}
 	counterKeys = []string{"min"}
 	rollupKeys  = []string{"interval"}
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"sync"
 
 	"github.com/ngrok/sqlmw"
@@ -26,6 +27,7 @@ type Option func(*options) error
 
 type options struct {
 	config *Config
+	logger *slog.Logger
 }
 
 // WithConfig gives the configuration in code; it wins over SLOTSQL_CONFIG and
@@ -36,6 +38,19 @@ func WithConfig(c *Config) Option {
 			return errors.New("slotsql: WithConfig needs a configuration, got nil")
 		}
 		o.config = c
+		return nil
+	}
+}
+
+// WithLogger says where warnings go: of statements that drain a table with
+// on_drain: warn, and of views that the configuration does not name. Without
+// it that is slog's default logger, as it is when the warning comes.
+func WithLogger(l *slog.Logger) Option {
+	return func(o *options) error {
+		if l == nil {
+			return errors.New("slotsql: WithLogger needs a logger, got nil")
+		}
+		o.logger = l
 		return nil
 	}
 }
@@ -89,6 +104,9 @@ func OpenConnector(driverName, dsn string, opts ...Option) (driver.Connector, er
 	}
 	registered := v.(*wrappedDriver)
 	o, err := buildOptions(registered.options.config, opts)
+	if err == nil && o.logger == nil {
+		o.logger = registered.options.logger
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -173,6 +191,7 @@ func newConnector(d *wrappedDriver, parent driver.Connector) (driver.Connector, 
 		}
 	}
 	c := &connector{driver: d, parent: parent, shared: newShared(d.dialect, config)}
+	c.shared.logger = d.options.logger
 	shell, ok := sqlmw.Driver(connectorDriver{parent}, hooks{connector: c}).(driver.DriverContext)
 	if !ok {
 		return nil, errors.New("slotsql: sqlmw gave a driver without connectors")

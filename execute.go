@@ -3,7 +3,6 @@ package slotsql
 import (
 	"context"
 	"database/sql/driver"
-	"log/slog"
 
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -67,6 +66,7 @@ type run struct {
 func (c *conn) run(p *plan, v via, a call) *run { return &run{conn: c, plan: p, via: v, call: a} }
 
 func (r *run) exec(ctx context.Context) (driver.Result, error) {
+	r.plan.tally.ran()
 	if err := r.checkStars(ctx); err != nil {
 		return nil, err
 	}
@@ -78,6 +78,7 @@ func (r *run) exec(ctx context.Context) (driver.Result, error) {
 }
 
 func (r *run) query(ctx context.Context) (driver.Rows, error) {
+	r.plan.tally.ran()
 	if err := r.checkStars(ctx); err != nil {
 		return nil, err
 	}
@@ -235,6 +236,7 @@ func (r *run) addTo(ctx context.Context, b *rewrite.Bound) (driver.Result, int64
 }
 
 func (r *run) fallback(ctx context.Context) (driver.Result, error) {
+	r.plan.tally.fellBack()
 	if r.plan.Increment.Upsert && !r.plan.Increment.Companions && r.fits(r.plan.Require, true) {
 		return r.execText(ctx)
 	}
@@ -304,8 +306,14 @@ func (r *run) queryDrained(ctx context.Context) (driver.Rows, error) {
 // drain locks and folds, and runs what has to come before the text.
 func (r *run) drain(ctx context.Context) error {
 	for _, d := range r.plan.Drains {
+		r.plan.tally.drained()
 		if d.Table.Counter.OnDrain == "warn" {
-			slog.WarnContext(ctx, "slotsql: a statement drains a counter table", "table", d.Table.Name, "class", string(r.plan.Class), "reason", r.plan.Reason, "keyed", d.Keyed)
+			reason := r.plan.Reason
+			if r.plan.Class != rewrite.Drain {
+				reason = "an increment fell back: no row, a NULL counter or one close to the end of its range, or an argument that does not fit"
+			}
+			r.conn.shared.log().WarnContext(ctx, "slotsql: a statement drains a counter table",
+				"table", d.Table.Name, "class", string(r.plan.Class), "reason", reason, "keyed", d.Keyed)
 		}
 		if err := r.steps(ctx, d.Lock); err != nil {
 			return err

@@ -41,7 +41,7 @@ func (c *conn) plan(ctx context.Context, query string) (*plan, error) {
 		made, err := sc.planner.Plan(query)
 		var missing *rewrite.MissingError
 		if err == nil {
-			p := &plan{Plan: made, source: query}
+			p := &plan{Plan: made, source: query, tally: tallyOf(c.shared.dialect.Name(), made)}
 			sc.plans.put(query, p)
 			return p, nil
 		}

@@ -58,7 +58,7 @@ func (r *run) execMulti(ctx context.Context) (driver.Result, error) {
 		if !traits.ArgsRestart && part.ArgBase <= len(args) {
 			args = args[part.ArgBase:min(len(args), part.ArgBase+part.Params)]
 		}
-		p := &plan{Plan: part.Plan}
+		p := &plan{Plan: part.Plan, tally: tallyOf(r.conn.shared.dialect.Name(), part.Plan)}
 		if r.conn.moved || r.conn.schema.stale() {
 			// A part before it has changed what its names mean.
 			var err error
@@ -103,7 +103,7 @@ func (r *run) queryMulti(ctx context.Context) (driver.Rows, error) {
 			}
 		}
 	}
-	one := r.conn.run(&plan{Plan: whole}, r.via, r.call)
+	one := r.conn.run(&plan{Plan: whole, tally: r.plan.tally}, r.via, r.call)
 	one.apart = !r.conn.shared.dialect.Traits().MultiIsTx
 	return one.queryDrained(ctx)
 }

@@ -12,6 +12,7 @@ type plan struct {
 	*rewrite.Plan
 	source string                       // the application's text, where it can be planned again
 	types  atomic.Pointer[[]columnType] // see run.shape
+	tally  *tally                       // nil: not counted
 }
 
 // same says that both plans run the same texts.

@@ -64,6 +64,9 @@ func (f *schemaFile) learnViews(sc *schema, t *rewrite.Table) error {
 	for _, name := range dialect.ViewsOver(t.Name, f.views, rewrite.Spelled) {
 		sc.views = append(sc.views, rewrite.View{Name: name, Tables: []*rewrite.Table{t}})
 	}
+	for _, name := range t.Counter.Routines {
+		sc.views = append(sc.views, rewrite.View{Name: name, Tables: []*rewrite.Table{t}, Routine: true})
+	}
 	return nil
 }
 

@@ -3,6 +3,7 @@ package slotsql
 import (
 	"context"
 	"database/sql/driver"
+	"log/slog"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -25,6 +26,7 @@ type shared struct {
 	viewDDL   atomic.Bool              // some text has created or changed a view
 	viewNames atomic.Pointer[[]string] // of views over configured tables, lower-case
 	patience  time.Duration
+	logger    *slog.Logger // nil: slog's default one
 
 	changes atomic.Int64 // of the schema, as far as noticed
 
@@ -47,6 +49,14 @@ func newShared(d dialect.Dialect, config *Config) *shared {
 	}
 	s.slotBase = rand.IntN(1 << 16)
 	return s
+}
+
+// log returns where warnings go.
+func (s *shared) log() *slog.Logger {
+	if s.logger != nil {
+		return s.logger
+	}
+	return slog.Default()
 }
 
 // meet lets the dialect learn what depends on the server, once, before any

@@ -10,7 +10,8 @@ import (
 )
 
 // A view over a counter table reads base values inside the database, where no
-// text of ours reaches. Its name therefore counts as a mention of the tables
+// text of ours reaches; so does a routine, of which only the configuration
+// knows. Its name therefore counts as a mention of the tables
 // that it reads, and a statement that names it is drained for. A view that
 // another program creates while connections are open is known at the next
 // change of the schema that they see.
@@ -28,8 +29,11 @@ func (sc *schema) learnViews(ctx context.Context, ss *session, t *rewrite.Table)
 	for _, name := range names {
 		sc.views = append(sc.views, rewrite.View{Name: name, Tables: []*rewrite.Table{t}})
 	}
+	for _, name := range t.Counter.Routines {
+		sc.views = append(sc.views, rewrite.View{Name: name, Tables: []*rewrite.Table{t}, Routine: true})
+	}
 	sc.mu.Unlock()
-	sc.shared.viewed(names)
+	sc.shared.viewed(append(names, t.Counter.Routines...))
 	return nil
 }
 

@@ -19,6 +19,10 @@ type Table struct {
 	// DeleteTrigger: on DELETE. slotsql's own triggers do not count.
 	UpdateTrigger, DeleteTrigger bool
 
+	// Ruled says that row security or a rewrite rule may change which rows an
+	// UPDATE touches; it counts as an UpdateTrigger, and cannot be deferred.
+	Ruled bool
+
 	// Referring holds the columns of this table's own foreign keys.
 	Referring []string
 
@@ -94,6 +98,14 @@ type Counter struct {
 
 	OnDrain string // run | warn | error
 
+	// Routines are the names of procedures and functions that read or set the
+	// table's counters.
+	Routines []string
+
+	// DeferTriggers says that UPDATE triggers of the table need not fire for
+	// each increment, but may for the sum of many when slots are folded.
+	DeferTriggers bool
+
 	// ReadsBase says that queries see the base values, which lag behind the
 	// totals until a roll-up or a drain.
 	ReadsBase bool
@@ -165,7 +177,9 @@ func (t *Table) Slottable(column string) (bool, string) {
 		return false, "the column is too narrow to share its range among slots"
 	case t.Temporary:
 		return false, "the table is temporary"
-	case t.UpdateTrigger:
+	case t.Ruled:
+		return false, "row security or a rewrite rule decides what an UPDATE of the table does"
+	case t.UpdateTrigger && (t.Counter == nil || !t.Counter.DeferTriggers):
 		return false, "a trigger fires on UPDATE of the table"
 	}
 	for _, name := range t.Checked {

@@ -203,11 +203,11 @@ func (p *planning) plan() *Plan {
 	case src.exec:
 		return p.drainAll(mentioned, "the text holds an executable comment")
 	}
-	if _, view := p.viewed(); view != "" && !p.sessionOnly() {
+	if _, why := p.viewed(); why != "" && !p.sessionOnly() {
 		if pl := p.hidden(mentioned); pl != nil {
 			return pl
 		}
-		return p.drainAll(mentioned, "view "+view+" reads a counter table")
+		return p.drainAll(mentioned, why)
 	}
 	st, err := p.d.Parse(src.text)
 	if err != nil {

@@ -1,10 +1,13 @@
 package rewrite
 
-// A View is a view, at whatever depth, over counter tables. Its query reads
-// base values, so a statement that names it is drained for.
+// A View is a view, at whatever depth, over counter tables, or a routine that
+// the configuration says touches them. What it does is done inside the
+// database, on base values, so a statement that names the view, or calls the
+// routine, is drained for.
 type View struct {
-	Name   string
-	Tables []*Table
+	Name    string
+	Tables  []*Table
+	Routine bool // a procedure or function
 }
 
 // viewCatalog is a Catalog that knows views.
@@ -21,16 +24,36 @@ func (pl *Planner) views() []View {
 }
 
 // viewed returns the counter tables of the views whose names occur in the
-// statement, and one such view.
-func (p *planning) viewed() (tables []*Table, view string) {
+// statement, and of the routines that it calls, and says which is one of them.
+func (p *planning) viewed() (tables []*Table, why string) {
 	for _, v := range p.views() {
 		named := (p.src.exec || p.src.large) && containsFold(p.src.text, Spelled(v.Name))
-		for _, tok := range p.src.tokens {
-			named = named || p.tokenNames(tok, v.Name)
+		for i, tok := range p.src.tokens {
+			named = named || p.tokenNames(tok, v.Name) && (!v.Routine || p.called(i))
 		}
-		if named {
-			tables, view = append(tables, v.Tables...), v.Name
+		switch {
+		case !named:
+			continue
+		case v.Routine:
+			why = "routine " + v.Name + " touches a counter table"
+		default:
+			why = "view " + v.Name + " reads a counter table"
 		}
+		tables = append(tables, v.Tables...)
 	}
-	return tables, view
+	return tables, why
+}
+
+// called says whether a token that is a routine's name stands where one is
+// called: before an argument list, behind CALL, or inside a string.
+func (p *planning) called(i int) bool {
+	if k := p.src.tokens[i].Kind; k == StringTok || k == Bad {
+		return true
+	}
+	if p.src.is(i+1, "(") {
+		return true
+	}
+	for ; i >= 2 && p.src.is(i-1, "."); i -= 2 { // CALL schema.name
+	}
+	return p.src.is(i-1, "CALL")
 }
