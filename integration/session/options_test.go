@@ -53,7 +53,7 @@ func TestOnDrain(t *testing.T) {
 		})
 		open := func(on string, log *syncBuffer) *sql.DB {
 			t.Helper()
-			c, err := slotsql.Parse([]byte("version: 1\nauto_migrate: true\ntables: {" + table + ": {on_drain: " + on + ", counters: {views: {}}}}"), "slotsql.yaml")
+			c, err := slotsql.Parse([]byte("version: 1\nauto_migrate: true\ntables: {"+table+": {on_drain: "+on+", counters: {views: {}}}}"), "slotsql.yaml")
 			if err != nil {
 				t.Fatal(err)
 			}
