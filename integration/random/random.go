@@ -144,12 +144,21 @@ type generator struct {
 	dialect  string
 	app      Application
 	tables   []*table
+	views    []*table
 	compared int
 	values   []any // arguments that marks in a text stand for
 	literal  bool  // write values into the text
 	depth    int
-	fresh    int // of aliases
+	fresh    int  // of aliases
+	ties     bool // rows that are told apart may compare as equal
+	decimals int  // how many references to decimals were written
+	whole    int  // when not 0: none are written
+	reads    bool // made for reading only
 }
+
+// ThisDatabase stands in texts for the name of the database, which on MySQL is
+// a different one on each side.
+const ThisDatabase = "this_database"
 
 func (g *generator) one(in int) bool { return g.IntN(in) == 0 }
 
@@ -213,8 +222,7 @@ func (g *generator) finish(text string) Step {
 
 // statement makes one statement.
 func (g *generator) statement() Step {
-	g.literal = g.one(3)
-	g.depth, g.fresh = 0, 0
+	g.reset()
 	var text string
 	ordered := false
 	switch n := g.IntN(100); {
@@ -233,6 +241,9 @@ func (g *generator) statement() Step {
 		g.values = nil
 	default:
 		text, ordered = g.query()
+		if g.one(8) {
+			text = g.decorate(text)
+		}
 	}
 	s := g.finish(text)
 	s.Ordered = ordered

@@ -1,0 +1,242 @@
+package random
+
+import "strings"
+
+func (g *generator) aggregate(f *from) string {
+	x := g.number(f)
+	switch g.IntN(14) {
+	case 0, 1:
+		x = "COUNT(*)"
+	case 2:
+		x = "COUNT(" + x + ")"
+	case 3:
+		x = "COUNT(DISTINCT " + x + ")"
+	case 4:
+		x = g.pick("MAX(", "MIN(", "max(") + g.wholeNumber(f) + ")"
+	case 5:
+		x = "AVG(" + x + ")"
+	case 6:
+		x = "SUM(DISTINCT " + g.wholeNumber(f) + ")"
+	case 7:
+		x = "SUM(CASE WHEN " + g.condition(f) + " THEN " + g.wholeNumber(f) + " ELSE 0 END)"
+	case 8:
+		if r := g.ref(f, number); r != "" {
+			x = r
+		}
+		return g.listed(x)
+	case 9:
+		return "SUM(" + x + g.pick(") - COUNT(*)", ") * 2", ") + MAX(1)")
+	case 10:
+		return "COALESCE(SUM(" + x + "), 0)"
+	default:
+		x = g.pick("SUM(", "SUM(", "sum(") + x + ")"
+	}
+	if !g.my() && g.one(5) {
+		x += " FILTER (WHERE " + g.condition(f) + ")"
+	}
+	return x
+}
+
+// listed is an aggregate that makes a list, in an order that its values alone
+// decide.
+func (g *generator) listed(x string) string {
+	switch {
+	case g.my():
+		g.ties = true
+		return g.pick("GROUP_CONCAT("+x+" ORDER BY "+x+")", "GROUP_CONCAT(DISTINCT "+x+" ORDER BY "+x+" DESC SEPARATOR '|')", "JSON_ARRAYAGG("+x+" ORDER BY "+x+")",
+			"BIT_OR(ABS("+x+"))")
+	case g.pg():
+		return g.pick("string_agg("+x+"::text, ',' ORDER BY "+x+")", "array_agg("+x+" ORDER BY "+x+" DESC)", "bool_or("+x+" > 3)",
+			"json_agg("+x+" ORDER BY "+x+")::text", "jsonb_agg("+x+" ORDER BY "+x+")", "percentile_disc(0.5) WITHIN GROUP (ORDER BY "+x+")")
+	}
+	return g.pick("group_concat("+x+", ',' ORDER BY "+x+")", "json_group_array("+x+" ORDER BY "+x+")", "total("+x+")", "COUNT("+x+")")
+}
+
+// window writes a window function. Where peers have to be told apart, a
+// column that does so is in its order.
+func (g *generator) window(f *from, b *block) string {
+	x, y, z := g.ref(f, number), g.ref(f, number), g.ref(f, number)
+	if x == "" || y == "" || z == "" {
+		return "1"
+	}
+	key := g.keyOf(f)
+	if key != "" && g.one(3) {
+		over := " OVER (" + g.pick("", "PARTITION BY "+y+" ") + "ORDER BY " + x + g.pick("", " DESC") + ", " + key + ")"
+		rows := " OVER (ORDER BY " + x + ", " + key + " ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)"
+		return g.pick("ROW_NUMBER()"+over, "LAG("+z+")"+over, "LEAD("+z+", 1)"+over, "SUM("+z+")"+rows, "FIRST_VALUE("+z+")"+over, "NTILE(2)"+over)
+	}
+	if g.one(4) {
+		if b.window == "" {
+			b.window = " WINDOW w AS (" + g.pick("", "PARTITION BY "+y+" ") + g.pick("", "ORDER BY "+x) + ")"
+		}
+		return g.pick("SUM("+z+") OVER w", "COUNT(*) OVER w", "MAX("+z+") OVER w", "RANK() OVER w")
+	}
+	s := g.pick("RANK() OVER (ORDER BY "+x+" DESC)", "SUM("+x+") OVER (PARTITION BY "+y+")", "COUNT(*) OVER (ORDER BY "+x+")", "DENSE_RANK() OVER (ORDER BY "+x+", "+y+")",
+		"MAX("+x+") OVER ()", "SUM("+x+") OVER (ORDER BY "+y+")", "MIN("+x+") OVER (PARTITION BY "+y+" ORDER BY "+z+" DESC)", "CUME_DIST() OVER (ORDER BY "+x+")")
+	if !g.my() && g.one(6) {
+		return "SUM(" + x + ") FILTER (WHERE " + y + " > 1) OVER (PARTITION BY " + z + ")"
+	}
+	return s
+}
+
+// keyOf writes a column that is different in each row of the scope, or "".
+func (g *generator) keyOf(f *from) string {
+	if len(f.sources) != 1 || f.sources[0].table == nil || len(f.sources[0].table.key) != 1 || f.sources[0].table.local {
+		return ""
+	}
+	if f.sources[0].name == "" {
+		return g.quote(f.sources[0].table.key[0])
+	}
+	return f.sources[0].name + "." + g.quote(f.sources[0].table.key[0])
+}
+
+// grouped writes a block with aggregates.
+func (g *generator) grouped() *block {
+	if g.one(6) {
+		return g.dependent()
+	}
+	f := g.sources(nil, 3)
+	b := &block{f: f, sortable: true, grouped: true}
+	var group, items []string
+	for i := range g.IntN(3) {
+		var e string
+		switch g.IntN(4) {
+		case 0:
+			e = g.ref(f, words)
+		case 1:
+			e = g.wholeNumber(f)
+			if strings.Contains(e, "(SELECT") || strings.Contains(e, markStart) || isConstant(e) {
+				e = "" // two arguments are two expressions; a number would be a position
+			}
+		default:
+			e = g.ref(f, number)
+		}
+		if e == "" {
+			continue
+		}
+		name := g.pick("", " AS g", " AS views", "")
+		items = append(items, e+name)
+		switch {
+		case g.one(4):
+			e = itoa(len(items))
+		case name == " AS g" && i == 0 && g.one(2):
+			e = "g"
+		}
+		group = append(group, e)
+	}
+	for range 1 + g.IntN(2) {
+		x := g.aggregate(f)
+		if g.one(10) {
+			x = g.pick("SUM(", "MAX(") + "COUNT(*)) OVER ()"
+		} else if g.one(12) {
+			x = "RANK() OVER (ORDER BY " + x + ")"
+		}
+		name := g.pick("", " AS s", " AS views", " AS likes")
+		items = append(items, x+name)
+		if name != "" {
+			b.names = append(b.names, strings.TrimPrefix(name, " AS "))
+		}
+	}
+	g.Shuffle(len(items), func(i, j int) {
+		if len(group) == 0 { // positions stay
+			items[i], items[j] = items[j], items[i]
+		}
+	})
+	b.text = "SELECT " + strings.Join(items, ", ") + " FROM " + f.text + g.maybeWhere(f)
+	if len(group) > 0 {
+		b.text += g.groupBy(group, b)
+	}
+	b.text += g.having(f, group, b)
+	b.items = len(items)
+	b.single = len(group) == 0
+	return b
+}
+
+func isConstant(e string) bool { return strings.Trim(e, "0123456789- '") == "" }
+
+func (g *generator) groupBy(group []string, b *block) string {
+	list := strings.Join(group, ", ")
+	if g.one(20) {
+		if g.pg() {
+			return " GROUP BY " + g.pick("ROLLUP (", "CUBE (", "GROUPING SETS ((), ") + list + ")"
+		}
+		if g.my() {
+			b.sortable = false
+			return " GROUP BY " + list + " WITH ROLLUP"
+		}
+	}
+	return g.pick(" GROUP BY ", " group by ") + list
+}
+
+func (g *generator) having(f *from, group []string, b *block) string {
+	if !g.one(3) {
+		return ""
+	}
+	having := g.aggregate(f) + " IS NOT NULL"
+	switch {
+	case len(group) > 0 && g.one(4) && !isConstant(group[0]) && group[0] != "g":
+		having = group[0] + " IS NOT NULL"
+	case g.one(4) && !g.pg() && len(b.names) > 0:
+		having = either(g, b.names) + " IS NOT NULL"
+	case g.one(2):
+		having = g.pick("SUM(", "COUNT(", "MAX(") + g.number(f) + ")" + either(g, comparisons) + g.value(either(g, smallNumbers))
+	}
+	return " HAVING " + having
+}
+
+// dependent groups by a key, with columns that depend on it.
+func (g *generator) dependent() *block {
+	t := g.counterTable()
+	for len(t.key) != 1 || t.name == "Order" {
+		t = g.counterTable()
+	}
+	o := either(g, g.tables)
+	for !o.hasNumber() {
+		o = either(g, g.tables)
+	}
+	p := source{name: "p", columns: t.columns, table: t}
+	r := source{name: "r", columns: o.columns, table: o}
+	f := &from{sources: []source{p, r}}
+	key := "p." + g.quote(t.key[0])
+	g.whole++
+	on, _ := g.columnWhere(&from{sources: []source{r, {}}}, isWhole)
+	g.whole--
+	if on == "" {
+		on = "1"
+	}
+	f.text = g.tableName(t) + " p" + g.pick(" LEFT JOIN ", " JOIN ") + g.tableName(o) + " AS r ON " + on + " = " + key
+	b := &block{f: f, sortable: true, grouped: true, items: len(t.columns)}
+	items := []string{"p.*"}
+	switch g.IntN(3) {
+	case 0:
+		items, b.items = []string{key, "p." + g.quote(either(g, t.counters()).name)}, 2
+	case 1:
+		items, b.items = []string{key, g.number(&from{sources: []source{p}, outer: &from{}})}, 2
+	}
+	for range 1 + g.IntN(2) {
+		items = append(items, g.pick("COUNT(", "SUM(", "COUNT(DISTINCT ")+"r."+g.quote(o.numberName(g))+")"+g.pick("", " AS n", " AS total"))
+		b.items++
+	}
+	b.text = "SELECT " + strings.Join(items, ", ") + " FROM " + f.text + g.maybeWhere(f) + " GROUP BY " + key
+	if g.one(3) {
+		b.text += " HAVING " + g.pick("COUNT(*)", "SUM(p."+g.quote(either(g, t.counters()).name)+")", "p."+g.quote(either(g, t.counters()).name)) + " > " + g.value(int64(1))
+	}
+	return b
+}
+
+func (t *table) hasNumber() bool {
+	for _, c := range t.columns {
+		if c.kind == number {
+			return true
+		}
+	}
+	return false
+}
+
+func (t *table) numberName(g *generator) string {
+	for {
+		if c := either(g, t.columns); c.kind == number {
+			return c.name
+		}
+	}
+}

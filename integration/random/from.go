@@ -1,0 +1,403 @@
+package random
+
+import (
+	"fmt"
+	"strings"
+)
+
+// source is one entry of a FROM clause: how it is called and what it has.
+type source struct {
+	name    string // as its columns are qualified, quoted as needed
+	columns []column
+	table   *table // the table it is, when it is one
+	schema  string // may stand before the name
+}
+
+// from is the scope of a query block.
+type from struct {
+	sources []source
+	text    string
+	outer   *from
+	merged  bool // USING or NATURAL: * has fewer columns
+	item    int  // the first source of the last item between commas: what its ON sees
+}
+
+func (g *generator) alias() string {
+	g.fresh++
+	return fmt.Sprintf("%s%d", g.pick("t", "x", "q"), g.fresh)
+}
+
+// columnWhere writes a reference to a column that fits, and returns it.
+func (g *generator) columnWhere(f *from, fits func(column) bool) (string, column) {
+	if f.outer != nil && g.one(4) {
+		if s, c := g.columnWhere(f.outer, fits); s != "" && strings.Contains(s, ".") {
+			return s, c
+		}
+	}
+	for range 8 {
+		if len(f.sources) == 0 {
+			break
+		}
+		s := either(g, f.sources)
+		if len(s.columns) == 0 {
+			continue
+		}
+		c := either(g, s.columns)
+		if g.one(2) { // counters are what it is about
+			for _, o := range s.columns {
+				if o.counter && g.one(2) {
+					c = o
+				}
+			}
+		}
+		if !fits(c) {
+			continue
+		}
+		if c.loose {
+			g.ties = true
+		}
+		if c.decimal {
+			g.decimals++
+		}
+		return g.columnRef(f, s, c), c
+	}
+	return "", column{}
+}
+
+func (g *generator) columnRef(f *from, s source, c column) string {
+	if (len(f.sources) == 1 && f.outer == nil && g.one(2)) || s.name == "" {
+		return g.quote(c.name)
+	}
+	if s.schema != "" && g.one(12) {
+		return s.schema + s.name + "." + g.quote(c.name)
+	}
+	return s.name + "." + g.quote(c.name)
+}
+
+// ref writes a reference to a column of that kind, or "" when there is none.
+func (g *generator) ref(f *from, k kind) string {
+	s, _ := g.columnWhere(f, func(c column) bool { return c.kind == k && (!c.decimal || g.whole == 0) })
+	return s
+}
+
+// sources writes a FROM clause of up to n sources.
+func (g *generator) sources(outer *from, n int) *from {
+	f := &from{outer: outer}
+	f.text = g.source(f)
+	for range n - 1 {
+		if !g.one(2) {
+			break
+		}
+		g.join(f)
+	}
+	return f
+}
+
+func (g *generator) join(f *from) {
+	join := g.pick(" JOIN ", " LEFT JOIN ", " INNER JOIN ", ", ", " CROSS JOIN ", " RIGHT JOIN ", " left outer join ")
+	switch {
+	case !g.my() && g.one(6):
+		join = g.pick(" FULL JOIN ", " FULL OUTER JOIN ")
+	case g.my() && g.one(8):
+		join = " STRAIGHT_JOIN "
+	}
+	left := f.sources[f.item:]
+	if g.pg() && g.one(8) && g.depth < 3 {
+		g.lateral(f)
+		return
+	}
+	text := g.source(f)
+	right := f.sources[len(f.sources)-1]
+	switch {
+	case join == ", ":
+		f.item = len(f.sources) - 1
+		f.text += join + text
+		return
+	case join == " CROSS JOIN ":
+		f.text += join + text
+		return
+	case g.one(8) && shares(left, right, "id"):
+		f.text += join + text + " USING (id)"
+		f.merged = true
+		return
+	case g.one(20) && join != " STRAIGHT_JOIN " && !g.manyShared(left, right):
+		f.text += " NATURAL" + strings.TrimSuffix(join, " ") + " " + text
+		f.merged = true
+		return
+	}
+	on := "1 = 1"
+	g.whole++ // hashable on PostgreSQL, which FULL JOIN asks for
+	a, _ := g.columnWhere(&from{sources: left, outer: &from{}}, isWhole)
+	b, _ := g.columnWhere(&from{sources: []source{right}, outer: &from{}}, isWhole)
+	g.whole--
+	full := strings.Contains(join, "FULL")
+	if a != "" && b != "" {
+		on = a + " = " + b
+		if !full && g.one(4) {
+			on += " AND " + g.condition(&from{sources: f.sources[f.item:], outer: &from{}})
+		} else if !full && g.one(8) {
+			on = a + g.pick(" < ", " >= ", " <> ") + b
+		}
+	} else if full {
+		join = " JOIN "
+	}
+	if g.one(8) {
+		on = "(" + on + ")"
+	}
+	f.text += join + text + " ON " + on
+}
+
+func isWhole(c column) bool { return c.kind == number && !c.decimal }
+
+// manyShared says whether a NATURAL join would compare something that it must
+// not, or names a column that the left side has twice.
+func (g *generator) manyShared(left []source, right source) bool {
+	for _, c := range right.columns {
+		n := 0
+		for _, s := range left {
+			for _, o := range s.columns {
+				if o.name == c.name {
+					n++
+					if o.kind != c.kind {
+						return true
+					}
+				}
+			}
+		}
+		if n > 1 {
+			return true
+		}
+	}
+	return false
+}
+
+func shares(left []source, right source, name string) bool {
+	has := func(s source) bool {
+		for _, c := range s.columns {
+			if c.name == name {
+				return true
+			}
+		}
+		return false
+	}
+	n := 0
+	for _, s := range left {
+		if has(s) {
+			n++
+		}
+	}
+	return n == 1 && has(right)
+}
+
+// lateral adds a subquery that sees what stands before it.
+func (g *generator) lateral(f *from) {
+	g.depth++
+	inner := g.sources(nil, 1)
+	inner.outer = &from{sources: f.sources, outer: f.outer}
+	text, cols := g.derived(inner)
+	g.depth--
+	a := g.alias()
+	join := g.pick(", LATERAL (", " CROSS JOIN LATERAL (", " LEFT JOIN LATERAL (")
+	f.text += join + text + ") " + g.pick("", "AS ") + a
+	switch join {
+	case " LEFT JOIN LATERAL (":
+		f.text += " ON true"
+	case ", LATERAL (":
+		f.item = len(f.sources)
+	}
+	f.sources = append(f.sources, source{name: a, columns: cols})
+}
+
+func (g *generator) source(f *from) string {
+	t := either(g, g.tables)
+	if g.one(2) {
+		t = g.tables[1]
+	}
+	if len(g.views) > 0 && g.one(30) {
+		t = either(g, g.views)
+	}
+	if g.depth < 3 && g.one(7) { // a derived table
+		return g.derivedSource(f)
+	}
+	name := g.tableName(t)
+	if g.one(3) && !g.taken(f, t) {
+		f.sources = append(f.sources, source{name: g.tableBare(t), columns: t.columns, table: t, schema: g.schemaOf(t)})
+		return name + g.hint()
+	}
+	a := g.alias()
+	if g.pg() && g.one(12) && !t.local { // the alias renames the first columns
+		cols := append([]column(nil), t.columns...)
+		cols[0].name = "k1"
+		list := "k1"
+		if len(cols) > 2 && g.one(2) {
+			cols[1].name = "k2"
+			cols[2].name = g.pick("views", "k3")
+			list += ", k2, " + cols[2].name
+		}
+		if !repeats(cols) {
+			f.sources = append(f.sources, source{name: a, columns: cols})
+			return name + " AS " + a + " (" + list + ")"
+		}
+	}
+	if g.pg() && g.one(16) && !t.local {
+		name = "ONLY " + name
+	}
+	f.sources = append(f.sources, source{name: a, columns: t.columns, table: t})
+	if g.one(10) { // a quoted alias in another letter case
+		q := g.pick("My", "T") + a
+		f.sources[len(f.sources)-1].name = g.quoted(q)
+		return name + " AS " + g.quoted(q)
+	}
+	return name + g.pick(" ", " AS ") + a + g.hint()
+}
+
+// hint is for the engine's planner: it changes nothing.
+func (g *generator) hint() string {
+	if g.lite() && g.one(16) {
+		return " NOT INDEXED"
+	}
+	return ""
+}
+
+func repeats(cols []column) bool {
+	seen := map[string]bool{}
+	for _, c := range cols {
+		if seen[strings.ToLower(c.name)] {
+			return true
+		}
+		seen[strings.ToLower(c.name)] = true
+	}
+	return false
+}
+
+func (g *generator) schemaOf(t *table) string {
+	switch {
+	case t.local:
+		return ""
+	case g.pg():
+		return "public."
+	case g.lite():
+		return "main."
+	}
+	return ThisDatabase + "."
+}
+
+func (g *generator) taken(f *from, t *table) bool {
+	for x := f; x != nil; x = x.outer {
+		for _, s := range x.sources {
+			if strings.EqualFold(strings.Trim(s.name, "`\""), t.name) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (g *generator) derivedSource(f *from) string {
+	g.depth++
+	defer func() { g.depth-- }()
+	a := g.alias()
+	if !g.my() && g.one(8) {
+		cols := []column{{name: "n", kind: number}, {name: "w", kind: words, null: true}}
+		rows := "VALUES (1, 'a'), (2, 'b'), (3, NULL)"
+		if g.one(3) {
+			rows = "VALUES (1, 'a'), (" + g.total() + ", 'b')"
+			if !g.lite() {
+				rows = "VALUES (CAST(1 AS bigint), 'a'), (CAST(" + g.total() + " AS bigint), 'b')"
+			}
+		}
+		f.sources = append(f.sources, source{name: a, columns: cols})
+		if g.pg() {
+			return "(" + rows + ") AS " + a + " (n, w)"
+		}
+		f.sources[len(f.sources)-1].columns = []column{{name: "column1", kind: number}, {name: "column2", kind: words, null: true}}
+		return "(" + rows + ") AS " + a
+	}
+	if g.one(8) {
+		text, cols := g.page()
+		f.sources = append(f.sources, source{name: a, columns: cols})
+		return "(" + text + ") " + g.pick("AS ", "") + a
+	}
+	if g.one(8) {
+		// The same columns of the same table: types agree.
+		s := g.sources(nil, 1)
+		text, cols := g.derived(s)
+		f.sources = append(f.sources, source{name: a, columns: cols})
+		return "(" + text + g.pick(" UNION ALL ", " UNION ALL ", " UNION ") + text + ") AS " + a
+	}
+	inner := g.sources(nil, 2)
+	text, cols := g.derived(inner)
+	f.sources = append(f.sources, source{name: a, columns: cols})
+	if g.pg() && g.one(6) && len(cols) > 0 {
+		list := make([]string, len(cols))
+		for i := range cols {
+			cols[i].name = fmt.Sprintf("d%d", i+1)
+			list[i] = cols[i].name
+		}
+		return "(" + text + ") AS " + a + " (" + strings.Join(list, ", ") + ")"
+	}
+	return "(" + text + ") " + g.pick("AS ", "") + a
+}
+
+// total is a scalar subquery without outer references.
+func (g *generator) total() string {
+	t := g.counterTable()
+	g.whole++
+	defer func() { g.whole-- }()
+	c := either(g, t.counters())
+	if c.decimal {
+		return "(SELECT COUNT(*) FROM " + g.tableName(t) + " WHERE " + g.quote(c.name) + " > 1)"
+	}
+	return "(SELECT " + g.pick("MAX", "SUM", "MIN") + "(" + g.quote(c.name) + ") FROM " + g.tableName(t) + ")"
+}
+
+// derived writes a query whose columns are known.
+func (g *generator) derived(f *from) (string, []column) {
+	if g.one(3) && !f.merged && !manyColumns(f) {
+		var cols []column
+		for _, s := range f.sources {
+			for _, c := range s.columns {
+				c.unique, c.counter = false, c.counter && g.one(2)
+				cols = append(cols, c)
+			}
+		}
+		return "SELECT * FROM " + f.text + g.maybeWhere(f), cols
+	}
+	distinct := ""
+	if g.one(4) {
+		key := g.ref(f, words)
+		if key != "" {
+			return "SELECT " + key + " AS w, SUM(" + g.number(f) + ") AS views, COUNT(*) AS n FROM " + f.text + g.maybeWhere(f) + " GROUP BY " + key,
+				[]column{{name: "w", kind: words}, {name: "views", kind: number, decimal: true}, {name: "n", kind: number}}
+		}
+	} else if g.one(8) {
+		distinct = "DISTINCT "
+		g.whole++
+		defer func() { g.whole-- }()
+	}
+	a := g.pick("views", "v", "likes")
+	col := func() (string, bool) {
+		before := g.decimals
+		s := g.number(f)
+		return s, g.decimals > before
+	}
+	x, dx := col()
+	y, dy := col()
+	return "SELECT " + distinct + x + " AS " + a + ", " + y + " AS id, " + g.words(f) + " AS w FROM " + f.text + g.maybeWhere(f),
+		[]column{{name: a, kind: number, decimal: dx}, {name: "id", kind: number, decimal: dy}, {name: "w", kind: words}}
+}
+
+func (g *generator) maybeWhere(f *from) string {
+	if g.one(2) {
+		return ""
+	}
+	return g.pick(" WHERE ", " WHERE ", " where ") + g.condition(f)
+}
+
+func manyColumns(f *from) bool {
+	var all []column
+	for _, s := range f.sources {
+		all = append(all, s.columns...)
+	}
+	return repeats(all)
+}

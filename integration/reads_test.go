@@ -1,0 +1,199 @@
+package integration
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/integration/random"
+	"github.com/slotsql/slotsql/integration/twin"
+)
+
+var (
+	readsSeed   = flag.Uint64("reads.seed", 1, "first seed of the made-up queries")
+	readsN      = flag.Int("reads.n", 4000, "queries per engine")
+	readsMost   = flag.Int("reads.differences", 3, "how many differences to report per engine before giving up")
+	readsShrink = flag.Duration("reads.shrink", 10*time.Second, "time to look for the shortest query that shows a difference")
+)
+
+// readsPerSchema is how many queries run on one schema.
+const readsPerSchema = 1000
+
+// TestRandomReads makes up schemas, brings counters into many slots, and runs
+// made-up queries plain and wrapped side by side: rows, their order where the
+// text gives one, names and types of columns, and classes of errors must be
+// the same. It logs what became of the queries, so that a plan which has
+// become slower is seen.
+//
+// A hundred thousand per engine, which takes some minutes:
+//
+//	go test ./integration -run TestRandomReads -reads.n 100000 -timeout 2h
+//
+// -reads.seed with the seed that a difference names and -reads.n=1000 runs it
+// again.
+func TestRandomReads(t *testing.T) {
+	for _, dialect := range []string{"sqlite", "mysql", "postgres"} {
+		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
+			sum := &readsTally{plans: map[string]int{}, errors: map[string]int{}, samples: map[string]string{}}
+			start := time.Now()
+			for seed := *readsSeed; sum.queries < *readsN && sum.differences < *readsMost; seed++ {
+				n := min(readsPerSchema, *readsN-sum.queries)
+				if !t.Run(fmt.Sprintf("seed-%d", seed), func(t *testing.T) { runReads(t, dialect, seed, n, sum) }) && sum.differences == 0 {
+					return
+				}
+			}
+			t.Logf("%.0f queries a second\n%s", float64(sum.queries)/time.Since(start).Seconds(), sum)
+		})
+	}
+}
+
+// readsTally counts what became of queries.
+type readsTally struct {
+	queries, failed, differences int
+	plans                        map[string]int
+	errors                       map[string]int
+	samples                      map[string]string // a text of each class of error
+}
+
+func (s *readsTally) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d queries, %d of which the plain driver refuses (%.1f %%)\n", s.queries, s.failed, 100*float64(s.failed)/float64(max(s.queries, 1)))
+	for _, m := range []map[string]int{s.plans, s.errors} {
+		for _, k := range slices.SortedFunc(maps.Keys(m), func(a, b string) int { return m[b] - m[a] }) {
+			fmt.Fprintf(&b, "%7d  %5.2f %%  %s\n", m[k], 100*float64(m[k])/float64(max(s.queries, 1)), k)
+			if testing.Verbose() && s.samples[k] != "" {
+				fmt.Fprintf(&b, "%s%s\n", strings.Repeat(" ", 20), s.samples[k])
+			}
+		}
+	}
+	return b.String()
+}
+
+// readsRun is a pair of databases with the sessions that queries use.
+type readsRun struct {
+	*player
+	dialect string
+	made    *random.Reads
+	stale   int // drains and queries since the last increments
+}
+
+func runReads(t *testing.T, dialect string, seed uint64, n int, sum *readsTally) {
+	made := random.NewReads(dialect, seed)
+	pair := twin.New(t, twin.Options{Dialect: dialect, Schema: made.Schema, Config: made.Config, Params: made.Params})
+	r := &readsRun{player: &player{pair: pair}, dialect: dialect, made: made}
+	defer r.close()
+	for i := range random.Sessions {
+		r.plain[i].open(t.Context(), t, pair.Plain)
+		r.wrapped[i].open(t.Context(), t, pair.Wrapped)
+	}
+	r.increment(t, 80)
+	for i := range n {
+		s := made.Query()
+		sum.queries++
+		ds, failed := r.query(t, s, sum)
+		if failed {
+			sum.failed++
+		}
+		if len(ds) == 0 {
+			continue
+		}
+		sum.differences++
+		short := r.shrink(t, s)
+		var b strings.Builder
+		fmt.Fprintf(&b, "%s, seed %d, query %d\n\n%s\n\n%s\n\nDSN: %s\n\n%s\n", dialect, seed, i, strings.Join(made.Schema, ";\n"), made.Config, made.Params, s)
+		for _, d := range ds {
+			b.WriteString("\n" + d.String())
+		}
+		b.WriteString("\n\nshortest: " + short.String() + "\n")
+		plain, wrapped := r.both(t, short, true)
+		_ = tolerated(dialect, &plain, &wrapped)
+		for _, d := range twin.Compare(plain, wrapped) {
+			b.WriteString("\n" + d.String())
+		}
+		if e, err := slotsql.Explain(t.Context(), pair.Wrapped, in(pair.WrappedDSN, short).SQL); err == nil {
+			b.WriteString("\n\n" + e.String())
+		}
+		t.Error(b.String())
+		if sum.differences >= *readsMost {
+			return
+		}
+	}
+}
+
+// increment runs increments on both sides, each on several sessions, so that
+// totals agree and base values do not.
+func (r *readsRun) increment(t *testing.T, n int) {
+	t.Helper()
+	r.stale = 0
+	for _, s := range r.made.Increments(n) {
+		if ds := r.step(t.Context(), t, s); len(ds) > 0 {
+			t.Fatalf("increment %s: %v", s, ds)
+		}
+	}
+}
+
+// query runs a query on both sides. A drain folds the slots that the queries
+// are to meet, so it is mostly rolled back; and when it is not, increments
+// follow.
+func (r *readsRun) query(t *testing.T, s random.Step, sum *readsTally) ([]twin.Difference, bool) {
+	t.Helper()
+	e, err := slotsql.Explain(t.Context(), r.pair.Wrapped, in(r.pair.WrappedDSN, s).SQL)
+	if err != nil {
+		t.Fatalf("explain: %v\n%s", err, s)
+	}
+	drains := e.Class == "drain"
+	r.stale++
+	rollback := drains && r.stale%16 != 0
+	plain, wrapped := r.both(t, s, rollback)
+	class := twin.Class(plain.Err)
+	if class != "none" {
+		sum.errors["refused: "+class]++
+		sum.samples["refused: "+class] = s.SQL + "\n" + plain.Err.Error()
+	} else {
+		plan := e.Class + ": " + e.Reason
+		sum.plans[plan]++
+		if sum.samples[plan] == "" || len(sum.samples[plan]) > len(s.SQL) {
+			sum.samples[plan] = s.SQL
+		}
+	}
+	ds := []twin.Difference(nil)
+	if !tolerated(r.dialect, &plain, &wrapped) {
+		ds = twin.Compare(plain, wrapped)
+	}
+	if drains && !rollback || r.stale > 250 {
+		r.increment(t, 40)
+	}
+	return ds, plain.Err != nil
+}
+
+// both runs a query on both sides, at the same time.
+func (r *readsRun) both(t *testing.T, s random.Step, rollback bool) (plain, wrapped twin.Outcome) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // one that blocks is a difference too
+	defer cancel()
+	var wait sync.WaitGroup
+	one := func(o *twin.Outcome, p *playerSession, s random.Step) {
+		if rollback {
+			if tx := p.do(ctx, random.Step{Kind: random.Begin}); tx.Err != nil {
+				*o = tx
+				return
+			}
+			defer p.do(ctx, random.Step{Kind: random.Rollback})
+		}
+		*o = p.do(ctx, s)
+		o.Ordered = s.Ordered
+	}
+	wait.Go(func() { one(&plain, &r.plain[s.Session], in(r.pair.PlainDSN, s)) })
+	one(&wrapped, &r.wrapped[s.Session], in(r.pair.WrappedDSN, s))
+	wait.Wait()
+	unname(r.pair, &plain, &wrapped)
+	return plain, wrapped
+}
