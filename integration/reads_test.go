@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -46,8 +47,9 @@ func TestRandomReads(t *testing.T) {
 			start := time.Now()
 			for seed := *readsSeed; sum.queries < *readsN && sum.differences < *readsMost; seed++ {
 				n := min(readsPerSchema, *readsN-sum.queries)
-				if !t.Run(fmt.Sprintf("seed-%d", seed), func(t *testing.T) { runReads(t, dialect, seed, n, sum) }) && sum.differences == 0 {
-					return
+				before := sum.differences
+				if !t.Run(fmt.Sprintf("seed-%d", seed), func(t *testing.T) { runReads(t, dialect, seed, n, sum) }) && sum.differences == before {
+					return // the server has gone, or worse
 				}
 			}
 			t.Logf("%.0f queries a second\n%s", float64(sum.queries)/time.Since(start).Seconds(), sum)
@@ -61,6 +63,24 @@ type readsTally struct {
 	plans                        map[string]int
 	errors                       map[string]int
 	samples                      map[string]string // a text of each class of error
+	slowest                      []slowQuery
+}
+
+type slowQuery struct {
+	took time.Duration
+	text string
+}
+
+func (s *readsTally) slow(took time.Duration, q random.Step) {
+	s.slowest = append(s.slowest, slowQuery{took, q.SQL})
+	if len(s.slowest) > 1000 {
+		s.keepSlowest()
+	}
+}
+
+func (s *readsTally) keepSlowest() {
+	slices.SortFunc(s.slowest, func(a, b slowQuery) int { return cmp.Compare(b.took, a.took) })
+	s.slowest = s.slowest[:min(len(s.slowest), 10)]
 }
 
 func (s *readsTally) String() string {
@@ -74,6 +94,12 @@ func (s *readsTally) String() string {
 			}
 		}
 	}
+	s.keepSlowest()
+	for _, q := range s.slowest {
+		if testing.Verbose() {
+			fmt.Fprintf(&b, "%v: %s\n", q.took.Round(time.Millisecond), q.text)
+		}
+	}
 	return b.String()
 }
 
@@ -82,6 +108,7 @@ type readsRun struct {
 	*player
 	dialect string
 	made    *random.Reads
+	before  random.Step
 	stale   int // drains and queries since the last increments
 }
 
@@ -108,7 +135,7 @@ func runReads(t *testing.T, dialect string, seed uint64, n int, sum *readsTally)
 		sum.differences++
 		short := r.shrink(t, s)
 		var b strings.Builder
-		fmt.Fprintf(&b, "%s, seed %d, query %d\n\n%s\n\n%s\n\nDSN: %s\n\n%s\n", dialect, seed, i, strings.Join(made.Schema, ";\n"), made.Config, made.Params, s)
+		fmt.Fprintf(&b, "%s, seed %d, query %d\n\n%s\n\n%s\n\nDSN: %s\n\n%s\n", dialect, seed, i, schemaOf(made, s), made.Config, made.Params, s)
 		for _, d := range ds {
 			b.WriteString("\n" + d.String())
 		}
@@ -126,6 +153,18 @@ func runReads(t *testing.T, dialect string, seed uint64, n int, sum *readsTally)
 			return
 		}
 	}
+}
+
+// schemaOf is what creates and fills the tables that the query may name.
+func schemaOf(made *random.Reads, q random.Step) string {
+	var b strings.Builder
+	for _, s := range made.Schema {
+		name := strings.FieldsFunc(strings.TrimPrefix(strings.TrimPrefix(s, "CREATE TABLE "), "INSERT INTO "), func(r rune) bool { return strings.ContainsRune(" \"`", r) })[0]
+		if strings.HasPrefix(s, "CREATE VIEW") || strings.Contains(strings.ToLower(q.SQL), strings.ToLower(name)) {
+			b.WriteString(s + ";\n")
+		}
+	}
+	return b.String()
 }
 
 // increment runs increments on both sides, each on several sessions, so that
@@ -147,12 +186,15 @@ func (r *readsRun) query(t *testing.T, s random.Step, sum *readsTally) ([]twin.D
 	t.Helper()
 	e, err := slotsql.Explain(t.Context(), r.pair.Wrapped, in(r.pair.WrappedDSN, s).SQL)
 	if err != nil {
-		t.Fatalf("explain: %v\n%s", err, s)
+		t.Fatalf("explain: %v\n%s\nbefore it: %s", err, s, r.before)
 	}
+	r.before = s
 	drains := e.Class == "drain"
 	r.stale++
 	rollback := drains && r.stale%16 != 0
+	start := time.Now()
 	plain, wrapped := r.both(t, s, rollback)
+	sum.slow(time.Since(start), s)
 	class := twin.Class(plain.Err)
 	if class != "none" {
 		sum.errors["refused: "+class]++

@@ -83,6 +83,8 @@ type Traits struct {
 	// ExprNames: a select item without an alias is named by its own text
 	// (MySQL, SQLite), not by rule (PostgreSQL).
 	ExprNames bool
+	// NameToNext: that text goes on to the next token, comments included.
+	NameToNext bool
 	// StoredNames: a bare column as a select item is named as its table has
 	// it, not as the text writes it.
 	StoredNames bool
@@ -165,6 +167,12 @@ type Traits struct {
 	// ScalarMax: MAX and MIN of several arguments are what others call
 	// GREATEST and LEAST.
 	ScalarMax bool
+	// PlainRows: a row that is compared with a subquery may hold no subquery
+	// itself (MariaDB refuses it, and may crash where it was prepared).
+	PlainRows bool
+	// StrictGroups: the engine may be set to refuse, in a query with groups,
+	// what names a column that is not grouped by (ONLY_FULL_GROUP_BY).
+	StrictGroups bool
 	// ShapeQuery: an expression over a counter reports another type than the
 	// column, so the original text is asked for its column types.
 	ShapeQuery bool

@@ -28,15 +28,25 @@ func (b *blockReader) item(it Item) error {
 	}
 	// A name that was none of the query's own aliases becomes one, and ORDER
 	// BY, GROUP BY and HAVING look among those: it must not hide another.
-	if b.q != nil && len(b.q.OrderBy)+len(b.q.GroupBy) > 0 || b.q != nil && b.q.Having != nil {
-		for _, o := range b.q.Items {
-			if o.Alias != nil && b.sameLabel(*o.Alias, Ident{Name: name, Quoted: true}) {
-				return derivable("two result columns are called "+name, allOf(b.sc)...)
-			}
-		}
+	if b.aliased(name) {
+		return derivable("two result columns are called "+name, allOf(b.sc)...)
 	}
 	b.edits = append(b.edits, edit{Span{it.Expr.End, it.Expr.End}, " AS " + b.d.Quote(name)})
 	return nil
+}
+
+// aliased says whether the name is an alias among the items of a block whose
+// ORDER BY, GROUP BY or HAVING may name it.
+func (b *blockReader) aliased(name string) bool {
+	if b.q == nil || len(b.q.OrderBy)+len(b.q.GroupBy) == 0 && b.q.Having == nil {
+		return false
+	}
+	for _, o := range b.q.Items {
+		if o.Alias != nil && b.sameLabel(*o.Alias, Ident{Name: name, Quoted: true}) {
+			return true
+		}
+	}
+	return false
 }
 
 func (b *blockReader) star(it Item) error {
@@ -83,6 +93,13 @@ func (b *blockReader) star(it Item) error {
 		}
 		b.note(s.table)
 		b.addStar(s.table)
+		for i := range s.table.Columns {
+			// Which of two columns of one name ORDER BY means depends on
+			// whether it is a column or an alias.
+			if c := &s.table.Columns[i]; s.table.IsCounter(c.Name) && b.aliased(c.Name) {
+				return derivable("two result columns are called "+c.Name, s)
+			}
+		}
 		parts = append(parts, b.totals(s.table, q)...)
 	}
 	list := strings.Join(parts, ", ")

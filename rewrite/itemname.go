@@ -1,5 +1,7 @@
 package rewrite
 
+import "strings"
+
 // This file finds the names that result columns have without an alias.
 
 // itemName returns the result column's name that the edits inside the item
@@ -10,7 +12,11 @@ func (b *blockReader) itemName(it Item) (string, bool) {
 		return b.columnName(e), true
 	}
 	if b.d.Traits().ExprNames {
-		return b.src.text[it.Expr.Start:it.Expr.End], true
+		end := it.Expr.End
+		if b.d.Traits().NameToNext {
+			end = b.src.nextToken(end)
+		}
+		return strings.TrimRight(b.src.text[it.Expr.Start:end], " \t\n\f\r"), true
 	}
 	return ruleName(b, e)
 }

@@ -36,6 +36,9 @@ func (b *blockReader) outputName(e *Expr, in clause, whole bool) (bool, error) {
 		if name == nil || !b.sameLabel(e.Name[0], *name) {
 			continue
 		}
+		if b.twice(e.Name[0]) {
+			return false, derivable("two result columns are called "+name.Name, allOf(b.sc)...)
+		}
 		if whole || same {
 			// Inside an expression the engine may take the base column; the
 			// explicit total is the same value either way.
@@ -50,6 +53,23 @@ func (b *blockReader) outputName(e *Expr, in clause, whole bool) (bool, error) {
 		return true, nil
 	}
 	return false, nil
+}
+
+// twice says that several items have the name, and that one of them is no
+// longer what it was: an engine may prefer columns to expressions.
+func (b *blockReader) twice(label Ident) bool {
+	n, edited := 0, false
+	for _, it := range b.q.Items {
+		name, _, err := b.itemMeans(it, nil)
+		if err != nil || name == nil || !b.sameLabel(label, *name) {
+			continue
+		}
+		n++
+		for _, e := range b.edits {
+			edited = edited || e.Start >= it.Expr.Start && e.End <= it.Expr.End
+		}
+	}
+	return n > 1 && edited
 }
 
 // itemMeans returns the result name of an item, and whether the item is the

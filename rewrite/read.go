@@ -198,6 +198,7 @@ func (r *reader) block(parent *scope, q *Select) error {
 		return opaque("IN names a counter table")
 	}
 	b := blockReader{r, sc, q}
+	sc.grouped = r.groups(q)
 	for _, it := range q.Items {
 		if err := b.item(it); err != nil {
 			return err
@@ -336,15 +337,19 @@ func (b *blockReader) walk(e *Expr, in clause, aggregate bool) error {
 			return err
 		}
 	}
-	for _, a := range e.Args {
+	for i, a := range e.Args {
 		if a != nil && a.Kind == Star && e.Op == "row" && e.Kind == Opaque {
 			if err := b.listed(a, in); err != nil {
 				return err
 			}
 			continue
 		}
+		before := len(b.edits)
 		if err := b.walk(a, in, aggregate || e.Aggregate); err != nil {
 			return err
+		}
+		if i == 0 && len(b.edits) > before && b.d.Traits().PlainRows && isRow(a) && len(e.Args) == 2 && e.Args[1].Kind == Subquery {
+			return derivable("a row with a counter is compared with a subquery", allOf(b.sc)...)
 		}
 	}
 	return nil
@@ -392,15 +397,15 @@ func (b *blockReader) column(e *Expr, in clause, aggregate bool) error {
 		// is grouped by; an expression is no column.
 		return derivable("GROUP BY names a counter", t.binding)
 	}
+	if b.d.Traits().StrictGroups && t.binding.scope.grouped && in != inPredicate && !(aggregate && b.sc.holds(t.binding)) {
+		// The total depends on the key, which is not grouped by: under
+		// ONLY_FULL_GROUP_BY the engine refuses it even where the counter is.
+		return derivable("rows are grouped, and a counter is named outside of aggregates", t.binding)
+	}
 	b.note(t.binding.table)
 	comparable := in != inItems || !b.bareItem(e)
 	b.edits = append(b.edits, edit{e.Span, b.d.Total(t.binding.table, b.qualifier(t.binding), t.column.Name, comparable)})
 	return nil
-}
-
-// groupingSets says that the statement has ROLLUP, CUBE or GROUPING SETS.
-func (p *planning) groupingSets() bool {
-	return p.src.hasWord("ROLLUP") || p.src.hasWord("CUBE") || p.src.hasWord("SETS")
 }
 
 // subqueries looks only into the subqueries of an expression.

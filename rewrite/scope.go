@@ -10,6 +10,7 @@ type scope struct {
 	natural  bool    // a NATURAL join merges columns nobody names
 	outer    bool    // an outer join may make a source's row NULL
 	using    []Ident // columns merged by USING
+	grouped  bool    // the block's rows are made of groups
 }
 
 // A binding is one source that columns may come from.

@@ -105,6 +105,19 @@ func (s *source) paramAt(sp Span) (Arg, bool) {
 // inputs is the number of arguments that the statement takes.
 func (s *source) inputs() int { return s.count }
 
+// nextToken returns where the first token at or after a place in the text
+// begins, or the text's length.
+func (s *source) nextToken(at int) int {
+	if s.large {
+		return at // tokens holds the first ones only
+	}
+	i := sort.Search(len(s.tokens), func(i int) bool { return s.tokens[i].Start >= at })
+	if i == len(s.tokens) {
+		return len(s.text)
+	}
+	return s.tokens[i].Start
+}
+
 // is says whether token i is the given unquoted word or operator.
 func (s *source) is(i int, word string) bool {
 	if i < 0 || i >= len(s.tokens) {

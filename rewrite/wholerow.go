@@ -118,3 +118,12 @@ func (b *blockReader) field(e *Expr) (bool, error) {
 	}
 	return true, err
 }
+
+// isRow says whether an expression is a row of several values. What is no row
+// but looks like one is not wrong: the statement then takes the slow way.
+func isRow(e *Expr) bool {
+	for e.Kind == Paren && len(e.Args) == 1 {
+		e = e.Args[0]
+	}
+	return e.Kind == Opaque && len(e.Args) > 1 && (e.Op == "" || strings.EqualFold(e.Op, "row"))
+}

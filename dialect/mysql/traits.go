@@ -18,6 +18,8 @@ func (*Dialect) Traits() rewrite.Traits {
 		UpsertCounts:       true,
 		MissLocks:          true,
 		ShapeQuery:         true,
+		PlainRows:          true,
+		StrictGroups:       true,
 		Split:              true,
 		Apart:              " LIMIT 18446744073709551615",
 		OrderedJoin:        "STRAIGHT_JOIN",

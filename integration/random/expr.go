@@ -144,7 +144,7 @@ func (g *generator) scalar(f *from) string {
 	return "(SELECT " + g.pick("COUNT", "MAX", "MIN", "SUM") + "(" + x + ") FROM " + sub.text + where + ")"
 }
 
-var comparisons = []string{" > ", " = ", " <= ", "<>", " < ", " >= ", "!=", ">"}
+var comparisons = []string{" > ", " = ", " <= ", "<> ", " < ", " >= ", " != ", ">"}
 
 func (g *generator) condition(f *from) string {
 	g.depth++

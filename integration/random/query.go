@@ -46,7 +46,10 @@ func (g *generator) query() (string, bool) {
 	case n < 37:
 		return with + g.json(), false
 	}
-	return with + g.special(), false
+	if with != "" {
+		return g.ended(with, g.plain())
+	}
+	return g.special(), false
 }
 
 // ended adds ORDER BY, LIMIT or a lock.
@@ -188,7 +191,7 @@ func (g *generator) plain() *block {
 		add(g.number(f), "")
 	}
 	if b.distinct {
-		head += "DISTINCT "
+		head = strings.Replace(head, "ALL ", "", 1) + "DISTINCT "
 		if g.pg() && g.one(3) {
 			if e, _ := g.columnWhere(f, isWhole); e != "" {
 				head = "SELECT DISTINCT ON (" + e + ") "

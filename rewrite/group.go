@@ -1,0 +1,27 @@
+package rewrite
+
+// This file says which blocks make groups.
+
+// groups says whether a block's rows are made of groups of others.
+// An Aggregate may be a window function, which makes none.
+func (p *planning) groups(q *Select) bool {
+	if len(q.GroupBy) > 0 || q.Having != nil {
+		return true
+	}
+	if p.src.hasWord("OVER") {
+		return false
+	}
+	found := false
+	for _, it := range q.Items {
+		it.Expr.Walk(func(e *Expr) bool {
+			found = found || e.Aggregate
+			return !found
+		})
+	}
+	return found
+}
+
+// groupingSets says that the statement has ROLLUP, CUBE or GROUPING SETS.
+func (p *planning) groupingSets() bool {
+	return p.src.hasWord("ROLLUP") || p.src.hasWord("CUBE") || p.src.hasWord("SETS")
+}
