@@ -36,7 +36,10 @@ func (b *blockReader) outputName(e *Expr, in clause, whole bool) (bool, error) {
 		if name == nil || !b.sameLabel(e.Name[0], *name) {
 			continue
 		}
-		if b.twice(e.Name[0]) {
+		switch edited, derived := b.twice(e.Name[0]); {
+		case derived && in == inHaving:
+			return false, opaque("two result columns are called " + name.Name)
+		case edited:
 			return false, derivable("two result columns are called "+name.Name, allOf(b.sc)...)
 		}
 		if whole || same {
@@ -56,9 +59,10 @@ func (b *blockReader) outputName(e *Expr, in clause, whole bool) (bool, error) {
 }
 
 // twice says that several items have the name, and that one of them is no
-// longer what it was: an engine may prefer columns to expressions.
-func (b *blockReader) twice(label Ident) bool {
-	n, edited := 0, false
+// longer what it was, or may name a column of a derived form: an engine may
+// prefer columns of tables to expressions.
+func (b *blockReader) twice(label Ident) (edited, derived bool) {
+	n := 0
 	for _, it := range b.q.Items {
 		name, _, err := b.itemMeans(it, nil)
 		if err != nil || name == nil || !b.sameLabel(label, *name) {
@@ -69,7 +73,10 @@ func (b *blockReader) twice(label Ident) bool {
 			edited = edited || e.Start >= it.Expr.Start && e.End <= it.Expr.End
 		}
 	}
-	return n > 1 && edited
+	for _, x := range b.sc.bindings {
+		derived = derived || x.derived
+	}
+	return n > 1 && edited, n > 1 && derived
 }
 
 // itemMeans returns the result name of an item, and whether the item is the

@@ -127,3 +127,14 @@ func isRow(e *Expr) bool {
 	}
 	return e.Kind == Opaque && len(e.Args) > 1 && (e.Op == "" || strings.EqualFold(e.Op, "row"))
 }
+
+// merges says whether a name may mean a column of a query in FROM, which the
+// engine may replace by the expression that it is there.
+func (b *blockReader) merges() bool {
+	for _, x := range allOf(b.sc) {
+		if x.table == nil || x.derived {
+			return true
+		}
+	}
+	return false
+}
