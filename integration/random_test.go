@@ -244,7 +244,7 @@ func forgive(plain, wrapped *twin.Outcome) {
 			if p[j].DatabaseType == "DECIMAL" {
 				p[j].Precision = w[j].Precision
 			}
-			if p[j].DatabaseType == "TEXT" {
+			if p[j].DatabaseType == "TEXT" || p[j].DatabaseType == "" {
 				p[j].Length, p[j].LengthOK = w[j].Length, w[j].LengthOK
 			}
 			if p[j].DatabaseType == "INT" && w[j].DatabaseType == "BIGINT" {

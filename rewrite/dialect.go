@@ -88,6 +88,9 @@ type Traits struct {
 	// StoredNames: a bare column as a select item is named as its table has
 	// it, not as the text writes it.
 	StoredNames bool
+	// WrittenInside: that goes for the outermost query only; inner ones name
+	// their columns as the text does.
+	WrittenInside bool
 	// AliasInExpr: ORDER BY finds aliases inside expressions too.
 	AliasInExpr bool
 	// WholeRow: a table's name stands for its row, of the type that has the

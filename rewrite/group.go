@@ -8,9 +8,6 @@ func (p *planning) groups(q *Select) bool {
 	if len(q.GroupBy) > 0 || q.Having != nil {
 		return true
 	}
-	if p.src.hasWord("OVER") {
-		return false
-	}
 	found := false
 	for _, it := range q.Items {
 		it.Expr.Walk(func(e *Expr) bool {
@@ -18,7 +15,13 @@ func (p *planning) groups(q *Select) bool {
 			return !found
 		})
 	}
-	return found
+	if found && p.windows == 0 { // looked for once: a text may hold very many blocks
+		p.windows = 1
+		if p.src.hasWord("OVER") {
+			p.windows = 2
+		}
+	}
+	return found && p.windows == 1
 }
 
 // groupingSets says that the statement has ROLLUP, CUBE or GROUPING SETS.

@@ -25,10 +25,15 @@ func (b *blockReader) itemName(it Item) (string, bool) {
 func (b *blockReader) columnName(e *Expr) string {
 	last := e.Name[len(e.Name)-1]
 	t, err := b.resolve(b.sc, e.Name)
-	if err == nil && t != nil && t.column != nil && b.d.Traits().StoredNames {
+	if err == nil && t != nil && t.column != nil && b.d.Traits().StoredNames && (b.outermost() || !b.d.Traits().WrittenInside) {
 		return t.column.Name
 	}
 	return last.Name
+}
+
+// outermost says whether the block names the columns of the whole result.
+func (b *blockReader) outermost() bool {
+	return b.q == nil || b.q == b.top
 }
 
 // ruleName follows PostgreSQL's naming of result columns: operators have no

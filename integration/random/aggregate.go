@@ -1,6 +1,9 @@
 package random
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 func (g *generator) aggregate(f *from) string {
 	x := g.number(f)
@@ -176,8 +179,10 @@ func (g *generator) having(f *from, group []string, b *block) string {
 	switch {
 	case len(group) > 0 && g.one(4) && !isConstant(group[0]) && group[0] != "g":
 		having = group[0] + " IS NOT NULL"
-	case g.one(4) && !g.pg() && len(b.names) > 0:
+	case g.one(4) && g.my() && len(b.names) > 0:
 		having = either(g, b.names) + " IS NOT NULL"
+	case g.one(4) && g.lite() && slices.Contains(b.names, "s"): // others it takes for columns, of any row of the group
+		having = "s IS NOT NULL"
 	case g.one(2):
 		having = g.pick("SUM(", "COUNT(", "MAX(") + g.number(f) + ")" + either(g, comparisons) + g.value(either(g, smallNumbers))
 	}
