@@ -30,7 +30,7 @@ func (g *generator) number(f *from) string {
 	case 2:
 		return "(" + r + " + " + g.number(f) + ")"
 	case 3:
-		return g.pick("COALESCE(", "coalesce(") + r + ", 0" + g.pick("", ".00") + ")"
+		return g.pick("COALESCE(", "coalesce(") + r + ", 0)"
 	case 4:
 		return "CASE WHEN " + g.condition(f) + " THEN " + g.wholeNumber(f) + " ELSE " + g.wholeNumber(f) + " END"
 	case 5:
