@@ -367,6 +367,10 @@ func (b *blockReader) column(e *Expr, in clause, aggregate bool) error {
 		return err
 	}
 	if t == nil && len(e.Name) == 1 {
+		// No counter; but it may be the name of a result column that is one.
+		if skip, err := b.outputName(e, in, false); skip || err != nil {
+			return err
+		}
 		return b.systemColumn(e.Name[0])
 	}
 	if t != nil && t.whole {

@@ -209,14 +209,16 @@ func (g *generator) dependent() *block {
 	if on == "" {
 		on = "1"
 	}
-	f.text = g.tableName(t) + " p" + g.pick(" LEFT JOIN ", " JOIN ") + g.tableName(o) + " AS r ON " + on + " = " + key
+	join := g.pick(" LEFT JOIN ", " JOIN ")
+	f.extend = join == " LEFT JOIN "
+	f.text = g.tableName(t) + " p" + join + g.tableName(o) + " AS r ON " + on + " = " + key
 	b := &block{f: f, sortable: true, grouped: true, items: len(t.columns)}
 	items := []string{"p.*"}
 	switch g.IntN(3) {
 	case 0:
 		items, b.items = []string{key, "p." + g.quote(either(g, t.counters()).name)}, 2
 	case 1:
-		items, b.items = []string{key, g.number(&from{sources: []source{p}, outer: &from{}})}, 2
+		items, b.items = []string{key, g.number(&from{sources: []source{p}, outer: &from{}, extend: f.extend})}, 2
 	}
 	for range 1 + g.IntN(2) {
 		items = append(items, g.pick("COUNT(", "SUM(", "COUNT(DISTINCT ")+"r."+g.quote(o.numberName(g))+")"+g.pick("", " AS n", " AS total"))

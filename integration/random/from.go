@@ -19,7 +19,13 @@ type from struct {
 	text    string
 	outer   *from
 	merged  bool // USING or NATURAL: * has fewer columns
+	extend  bool // by an outer join: its rows may be NULL
 	item    int  // the first source of the last item between commas: what its ON sees
+}
+
+// extends says whether a row that f or a query around it sees may be NULL.
+func (f *from) extends() bool {
+	return f != nil && (f.extend || f.outer.extends())
 }
 
 func (g *generator) alias() string {
@@ -101,6 +107,9 @@ func (g *generator) join(f *from) {
 	case g.my() && g.one(8):
 		join = " STRAIGHT_JOIN "
 	}
+	for _, outer := range []string{"LEFT", "RIGHT", "FULL"} {
+		f.extend = f.extend || strings.Contains(strings.ToUpper(join), outer)
+	}
 	left := f.sources[f.item:]
 	if g.pg() && g.one(8) && g.depth < 3 {
 		g.lateral(f)
@@ -134,7 +143,7 @@ func (g *generator) join(f *from) {
 	if a != "" && b != "" {
 		on = a + " = " + b
 		if !full && g.one(4) {
-			on += " AND " + g.condition(&from{sources: f.sources[f.item:], outer: &from{}})
+			on += " AND " + g.condition(&from{sources: f.sources[f.item:], outer: &from{}, extend: f.extend})
 		} else if !full && g.one(8) {
 			on = a + g.pick(" < ", " >= ", " <> ") + b
 		}

@@ -65,7 +65,9 @@ func (g *generator) ended(with string, b *block) (string, bool) {
 				return text + g.pick(" FOR UPDATE", " FOR SHARE", " for no key update"), false
 			}
 		case g.one(12):
-			return text + g.pick(" LIMIT 100", " LIMIT 1000 OFFSET 0", " limit "+g.value(int64(50))), false
+			// Which rows a LIMIT takes is the engine's choice unless it takes all:
+			// five tables of ten rows make a hundred thousand.
+			return text + g.pick(" LIMIT 1000000", " LIMIT 10000000 OFFSET 0", " limit "+g.value(int64(2000000))), false
 		case g.one(6) && b.items > 0 && b.sortable:
 			return text + " ORDER BY " + g.orderTerm(b), false
 		}
