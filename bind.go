@@ -162,6 +162,58 @@ func (r *run) incrementFits() bool {
 	return r.fits(inc.Deltas, inc.NonZero)
 }
 
+// baseFits says that the arguments are such that the original text may run on
+// the base table without a drain.
+func (r *run) baseFits() bool {
+	return r.covered() && r.fits(r.plan.Require, true)
+}
+
+// covered says that every argument which a CASE without ELSE has to know is
+// among those it names.
+func (r *run) covered() bool {
+	for _, c := range r.plan.Cover {
+		v, ok := r.value(c.Arg)
+		if !ok || !r.among(v.Value, c) {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *run) among(v any, c rewrite.Cover) bool {
+	for _, a := range c.In {
+		if w, ok := r.value(a); ok && sameConstant(v, w.Value, c.Number) {
+			return true
+		}
+	}
+	return false
+}
+
+// sameConstant says that two arguments are certainly the same to the engine.
+func sameConstant(a, b any, number bool) bool {
+	if _, custom := a.(driver.Valuer); custom {
+		return false
+	}
+	if number {
+		n, ok := integerOf(a)
+		m, also := integerOf(b)
+		return ok && also && n == m
+	}
+	s, ok := a.(string)
+	t, also := b.(string)
+	return ok && also && s == t
+}
+
+func integerOf(v any) (int64, bool) {
+	switch rv := reflect.ValueOf(v); rv.Kind() {
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return rv.Int(), true
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return int64(rv.Uint()), rv.Uint() <= math.MaxInt64
+	}
+	return 0, false
+}
+
 // fits holds bound deltas against what the plan demands of them. At least one
 // delta must not be zero: engines differ in what an increment by nothing
 // affects.

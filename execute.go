@@ -122,7 +122,7 @@ func (r *run) execOnce(ctx context.Context) (res driver.Result, err error) {
 	case rewrite.Multi:
 		return r.execMulti(ctx)
 	case rewrite.AdditiveBase:
-		if !r.fits(r.plan.Require, true) {
+		if !r.baseFits() {
 			return r.execDrained(ctx)
 		}
 	}
@@ -144,7 +144,7 @@ func (r *run) queryOnce(ctx context.Context) (rows driver.Rows, err error) {
 	case rewrite.Multi:
 		return r.queryMulti(ctx)
 	case rewrite.AdditiveBase:
-		if !r.fits(r.plan.Require, true) {
+		if !r.baseFits() {
 			return r.queryDrained(ctx)
 		}
 	}
@@ -237,7 +237,7 @@ func (r *run) addTo(ctx context.Context, b *rewrite.Bound) (driver.Result, int64
 
 func (r *run) fallback(ctx context.Context) (driver.Result, error) {
 	r.plan.tally.fellBack()
-	if r.plan.Increment.Upsert && !r.plan.Increment.Companions && r.fits(r.plan.Require, true) {
+	if r.plan.Increment.Upsert && !r.plan.Increment.Companions && r.baseFits() {
 		return r.execText(ctx)
 	}
 	return r.execDrained(ctx)

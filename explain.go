@@ -225,11 +225,14 @@ func explanation(p *rewrite.Plan, query string) *Explanation {
 		case len(require)+len(in.NotNumber) > 0:
 			e.Fallback = "when no row is affected, or an argument does not fit: drains, then runs the statement"
 		}
-	} else if len(require) > 0 {
+	} else if len(require)+len(p.Cover) > 0 {
 		e.Fallback = "when an argument does not fit: drains, then runs the statement"
 	}
 	for _, d := range require {
 		e.Requires = append(e.Requires, explainDelta(d))
+	}
+	for _, c := range p.Cover {
+		e.Requires = append(e.Requires, explainArg(c.Arg)+" is one of "+strings.Join(explainArgs(c.In), ", "))
 	}
 	for _, d := range p.Drains {
 		x := ExplainedDrain{Table: d.Table.Name, Scope: "all rows", Lock: explainTexts(d.Lock), Fold: explainTexts(d.Fold)}

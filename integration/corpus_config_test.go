@@ -42,7 +42,10 @@ var numeric = regexp.MustCompile(`(?i)int|serial|dec|num|float|double|real`)
 // tables in a database of their own, and says in the log what it leaves out:
 // counters that are text, and tables without any key; a key that is not unique
 // gives way to the primary key.
-func (a application) configure(t *testing.T) (string, []counterTable) {
+//
+// With companions, the columns that increments set beside counters are
+// declared, too.
+func (a application) configure(t *testing.T, companions bool) (string, []counterTable) {
 	t.Helper()
 	p := twin.New(t, twin.Options{Dialect: a.Dialect, Schema: a.DDL, Open: twin.OpenPlain})
 	type option = map[string]any
@@ -76,6 +79,11 @@ func (a application) configure(t *testing.T) (string, []counterTable) {
 			o["min"] = *c.Min
 		}
 		config[c.Table].(option)["counters"].(option)[c.Column] = o
+	}
+	if companions {
+		for table, merges := range a.companions(t, p, tables) {
+			config[table].(option)["companions"] = merges
+		}
 	}
 	text, err := yaml.Marshal(option{"version": 1, "auto_migrate": true, "tables": config})
 	if err != nil {

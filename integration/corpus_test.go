@@ -120,9 +120,19 @@ func testCorpus(t *testing.T, file string, open twin.Opener) {
 		}
 		t.Run(app.App, func(t *testing.T) {
 			t.Parallel()
-			config, tables := app.configure(t)
+			config, tables := app.configure(t, false)
 			for _, v := range ways {
 				t.Run(v.name, func(t *testing.T) {
+					t.Parallel()
+					app.run(t, v, open, config, tables)
+				})
+			}
+			config, tables = app.configure(t, true)
+			if open != nil || !strings.Contains(config, "companions:") {
+				return
+			}
+			for _, v := range ways {
+				t.Run(v.name+", companions", func(t *testing.T) {
 					t.Parallel()
 					app.run(t, v, open, config, tables)
 				})

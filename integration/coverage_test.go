@@ -35,7 +35,7 @@ func TestCoverage(t *testing.T) {
 	}
 	c := coverage{classes: map[string]map[string]int{}}
 	for _, app := range apps {
-		config, _ := app.configure(t)
+		config, _ := app.configure(t, true)
 		p := twin.New(t, twin.Options{Dialect: app.Dialect, Schema: slices.Concat(app.DDL, app.SeedRows), Config: config})
 		for _, s := range app.Statements {
 			e, err := slotsql.Explain(t.Context(), p.Wrapped, s.SQL)

@@ -4,8 +4,10 @@ import "strings"
 
 // An operand is what an increment adds to its counter.
 type operand struct {
-	expr     *Expr
-	negative bool
+	expr      *Expr
+	negative  bool
+	sometimes bool  // it is added to some rows only
+	unless    *Expr // there is no expr: NULL is added to rows that no WHEN of this CASE chooses
 }
 
 // additive recognises value as counter plus something: c + x, x + c, c - x,
@@ -26,16 +28,18 @@ func (p *planning) additive(sc *scope, value *Expr, t *Table, column string) ([]
 			p.isColumn(sc, value.Args[0], t, column) && constant(value.Args[1]) {
 			return nil, true
 		}
+	case Opaque:
+		return p.additiveCase(sc, value, t, column)
 	case Binary:
 		if len(value.Args) != 2 || value.Op != "+" && value.Op != "-" {
 			return nil, false
 		}
 		l, r := value.Args[0], value.Args[1]
 		if ops, ok := p.additive(sc, l, t, column); ok && p.counterFree(sc, r) {
-			return append(ops, operand{r, value.Op == "-"}), true
+			return append(ops, operand{expr: r, negative: value.Op == "-"}), true
 		}
 		if ops, ok := p.additive(sc, r, t, column); ok && value.Op == "+" && p.counterFree(sc, l) {
-			return append(ops, operand{l, false}), true
+			return append(ops, operand{expr: l}), true
 		}
 	}
 	return nil, false
@@ -92,7 +96,7 @@ type delta struct {
 }
 
 func (p *planning) simpleDelta(ops []operand) (delta, bool) {
-	if len(ops) != 1 {
+	if len(ops) != 1 || ops[0].sometimes {
 		return delta{}, false
 	}
 	e, negative := ops[0].expr, ops[0].negative

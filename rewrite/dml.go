@@ -23,6 +23,7 @@ type dml struct {
 	target *binding // nil when the target is no single table
 	table  *Table   // the target's counter table, or nil
 	once   bool     // no other source of the statement is a counter table
+	covers []Cover  // what increments demand that run on the base table
 }
 
 func (p *planning) newDML(st *Statement) *dml {

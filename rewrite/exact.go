@@ -11,12 +11,29 @@ import "strings"
 
 // onBase says whether an increment by these operands is exact on the base row,
 // and what that demands of its arguments; why names what is in the way.
-func (p *planning) onBase(sc *scope, own *binding, outer bool, c *Column, ops []operand) (require []DeltaArg, why string) {
+func (m *dml) onBase(sc *scope, own *binding, outer bool, c *Column, ops []operand) (require []DeltaArg, why string) {
 	for _, op := range ops {
-		if op.expr == nil {
+		op.sometimes = false
+		switch {
+		case op.unless != nil:
+			covers, ok := m.meetsAll(op.unless)
+			if !ok {
+				return nil, "a CASE without ELSE may set counter " + c.Name + " to NULL"
+			}
+			m.covers = append(m.covers, covers...)
+			continue
+		case op.expr == nil:
 			return nil, "the statement sets counter " + c.Name
+		case bare(op.expr).Case != nil:
+			op.expr = bare(op.expr)
+			more, why := m.onBase(sc, own, outer, c, branches(op))
+			if why != "" {
+				return nil, why
+			}
+			require = append(require, more...)
+			continue
 		}
-		if d, ok := p.simpleDelta([]operand{op}); ok {
+		if d, ok := m.simpleDelta([]operand{op}); ok {
 			r, why := d.onBase(c)
 			if why != "" {
 				return nil, why
@@ -26,7 +43,7 @@ func (p *planning) onBase(sc *scope, own *binding, outer bool, c *Column, ops []
 			}
 			continue
 		}
-		if !p.wholeColumn(sc, own, outer, c, op) {
+		if !m.wholeColumn(sc, own, outer, c, op) {
 			return nil, "what is added to counter " + c.Name + " may be NULL, negative or in need of rounding"
 		}
 	}

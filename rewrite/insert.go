@@ -149,7 +149,7 @@ func (m *dml) planUpsert() *Plan {
 // clause allows.
 func (m *dml) upsertFromCounters(source *Plan) *Plan {
 	plan := m.conflict(m.st.Conflict, m.st)
-	if plan.Class == PassThrough || plan.Class == AdditiveBase && len(plan.Require) == 0 {
+	if plan.Class == PassThrough || plan.Class == AdditiveBase && plan.AsIs() {
 		source.Reason = plan.Reason
 		return source
 	}
@@ -217,7 +217,8 @@ func (m *dml) planConflict(c *Conflict, st *Statement, as assigned) *Plan {
 			}
 		}
 	}
-	if len(plan.Require) > 0 {
+	plan.Cover = m.covers
+	if !plan.AsIs() {
 		plan.Drains = all("").Drains
 	}
 	if why := m.notSlotted(as); why != "" {

@@ -58,6 +58,8 @@ type Plan struct {
 
 	// Require is what an AdditiveBase demands of bound deltas.
 	Require []DeltaArg
+	// Cover is what else it demands of arguments.
+	Cover []Cover
 
 	// Before and After are run around Text of a drain: slot-table DDL.
 	Before, After []Bound
@@ -82,7 +84,7 @@ type Plan struct {
 // baseExact says that the plan's text may run on the base table wherever it
 // stands, whatever its arguments.
 func (p *Plan) baseExact() bool {
-	return p.AsIs() && len(p.Require) == 0 || p.Increment != nil && p.Increment.plain
+	return p.AsIs() || p.Increment != nil && p.Increment.plain
 }
 
 // Increment is a slotted upsert.
@@ -180,7 +182,7 @@ type Part struct {
 
 // AsIs says that the plan runs the original text and nothing else.
 func (p *Plan) AsIs() bool {
-	return p.Class == PassThrough || p.Class == AdditiveBase && len(p.Require) == 0
+	return p.Class == PassThrough || p.Class == AdditiveBase && len(p.Require) == 0 && len(p.Cover) == 0
 }
 
 // BaseExact says that the original text is exact on the base table, too.

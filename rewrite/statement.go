@@ -250,11 +250,22 @@ type Expr struct {
 	Text    string
 	Args    []*Expr
 	Query   *Select
+	Case    *Case // of a CASE, of kind Opaque
 	Negated bool
 	// Aggregate says that a Call is written with OVER, FILTER, WITHIN GROUP
 	// or DISTINCT, or is an aggregate function the translator knows.
 	Aggregate bool
 }
+
+// Case says what the Args of a CASE are: they hold the same expressions.
+type Case struct {
+	Operand *Expr // nil for CASE WHEN condition
+	Whens   []When
+	Else    *Expr
+}
+
+// When is one WHEN ... THEN ... .
+type When struct{ When, Then *Expr }
 
 // Walk calls f for e and, unless f returns false, for its operands. It does
 // not enter subqueries.

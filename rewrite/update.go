@@ -78,8 +78,8 @@ func (m *dml) planMultiUpdate() *Plan {
 	if len(tables) == 0 {
 		return &Plan{Class: PassThrough}
 	}
-	plan := &Plan{Class: AdditiveBase, Tables: names(tables), Require: require, Reason: "an increment through a join runs on the base table"}
-	if len(require) > 0 {
+	plan := &Plan{Class: AdditiveBase, Tables: names(tables), Require: require, Cover: m.covers, Reason: "an increment through a join runs on the base table"}
+	if !plan.AsIs() {
 		plan.Drains = m.drain("").Drains
 	}
 	return plan
@@ -240,7 +240,8 @@ func (m *dml) base(incs []increment, t *Table) *Plan {
 		}
 		plan.Require = append(plan.Require, require...)
 	}
-	if len(plan.Require) > 0 {
+	plan.Cover = m.covers
+	if !plan.AsIs() {
 		plan.Drains = m.drain("").Drains
 	}
 	return plan

@@ -307,20 +307,24 @@ func (t *translator) in(e *rewrite.Expr, n *ast.PatternInExpr) {
 }
 
 func (t *translator) caseOf(e *rewrite.Expr, n *ast.CaseExpr) {
-	e.Op = "CASE"
+	e.Op, e.Case = "CASE", &rewrite.Case{}
 	t.want("CASE")
 	if n.Value != nil {
-		e.Args = append(e.Args, t.expr(n.Value))
+		e.Case.Operand = t.expr(n.Value)
+		e.Args = append(e.Args, e.Case.Operand)
 	}
 	for _, w := range n.WhenClauses {
 		t.want("WHEN")
-		e.Args = append(e.Args, t.expr(w.Expr))
+		when := t.expr(w.Expr)
 		t.want("THEN")
-		e.Args = append(e.Args, t.expr(w.Result))
+		then := t.expr(w.Result)
+		e.Args = append(e.Args, when, then)
+		e.Case.Whens = append(e.Case.Whens, rewrite.When{When: when, Then: then})
 	}
 	if n.ElseClause != nil {
 		t.want("ELSE")
-		e.Args = append(e.Args, t.expr(n.ElseClause))
+		e.Case.Else = t.expr(n.ElseClause)
+		e.Args = append(e.Args, e.Case.Else)
 	}
 	t.want("END")
 }

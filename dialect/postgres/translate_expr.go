@@ -50,6 +50,10 @@ func (t *translator) expr(n *ast.Node, r rng) *rewrite.Expr {
 			op = "least"
 		}
 		return t.builtin(op, v.MinMaxExpr.Args, r)
+	case *ast.Node_CaseExpr:
+		if e := t.caseOf(v.CaseExpr, r); e != nil {
+			return e
+		}
 	case *ast.Node_NullTest:
 		e := t.postfix(v.NullTest.Arg, v.NullTest.Location, r, "is null")
 		e.Negated = v.NullTest.Nulltesttype == ast.NullTestType_IS_NOT_NULL

@@ -52,6 +52,8 @@ func visit(v any, expr func(*rewrite.Expr), source func(*rewrite.Source)) {
 				expr(x)
 			case *rewrite.Source:
 				source(x)
+			case *rewrite.Case:
+				return // its expressions are among the operands
 			}
 			walk(v.Elem())
 		case reflect.Struct:

@@ -76,13 +76,7 @@ func (t *translator) expr(n ast.Expr) *rewrite.Expr {
 	case *ast.BetweenExpr:
 		t.operands(e, "BETWEEN", n.X, n.Lo, n.Hi)
 	case *ast.CaseExpr:
-		t.operands(e, "CASE", n.Operand)
-		for _, w := range n.Whens {
-			e.Args = append(e.Args, t.expr(w.When), t.expr(w.Then))
-		}
-		if n.Else != nil {
-			e.Args = append(e.Args, t.expr(n.Else))
-		}
+		t.caseOf(e, n)
 	case *ast.CastExpr:
 		t.rules++
 		t.operands(e, "CAST", n.X)
@@ -95,6 +89,23 @@ func (t *translator) expr(n ast.Expr) *rewrite.Expr {
 		t.opaque("expression that is not understood")
 	}
 	return e
+}
+
+func (t *translator) caseOf(e *rewrite.Expr, n *ast.CaseExpr) {
+	t.operands(e, "CASE", n.Operand)
+	e.Case = &rewrite.Case{}
+	if len(e.Args) > 0 {
+		e.Case.Operand = e.Args[0]
+	}
+	for _, w := range n.Whens {
+		when, then := t.expr(w.When), t.expr(w.Then)
+		e.Args = append(e.Args, when, then)
+		e.Case.Whens = append(e.Case.Whens, rewrite.When{When: when, Then: then})
+	}
+	if n.Else != nil {
+		e.Case.Else = t.expr(n.Else)
+		e.Args = append(e.Args, e.Case.Else)
+	}
 }
 
 // operands fills an opaque expression.

@@ -71,6 +71,9 @@ func (b *printer) plan(indent, text string, p *rewrite.Plan, allSteps bool) {
 	if len(p.Require) > 0 {
 		b.line(indent, "runs as it is for", deltas(p.Require))
 	}
+	for _, c := range p.Cover {
+		b.line(indent, "runs as it is if", args([]rewrite.Arg{c.Arg})+" is one of "+args(c.In))
+	}
 	for _, d := range p.Drains {
 		b.drain(indent, p, d, allSteps)
 	}

@@ -1,0 +1,69 @@
+package postgres
+
+import (
+	"github.com/sqlc-dev/oliphant/ast"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// caseOf translates CASE ... END, or returns nil when its parts are not where
+// the parser says. WHEN, THEN and ELSE are reserved words, so outside brackets
+// (and CASE ... END counts as such) they are the expression's own unless they
+// name a column.
+func (t *translator) caseOf(c *ast.CaseExpr, r rng) *rewrite.Expr {
+	if !t.is(r.lo, ast.Token_CASE) || t.tok[r.lo].match != r.hi-1 {
+		return nil
+	}
+	var runs []rng
+	var words []ast.Token
+	word, lo := ast.Token_CASE, r.lo+1
+	for i := lo; i <= r.hi-1; i = t.next(i) {
+		k := t.tok[i].kind
+		if i < r.hi-1 && (k != ast.Token_WHEN && k != ast.Token_THEN && k != ast.Token_ELSE || t.label(i)) {
+			continue
+		}
+		words, runs = append(words, word), append(runs, rng{lo, i})
+		word, lo = k, i+1
+	}
+	e := t.node(rewrite.Opaque, r, "case")
+	e.Case = &rewrite.Case{}
+	take := func(want ast.Token, n *ast.Node) *rewrite.Expr {
+		if len(runs) == 0 || words[0] != want || runs[0].lo >= runs[0].hi {
+			return nil
+		}
+		x := t.expr(n, runs[0])
+		e.Args = append(e.Args, x)
+		words, runs = words[1:], runs[1:]
+		return x
+	}
+	if c.Arg != nil {
+		if e.Case.Operand = take(ast.Token_CASE, c.Arg); e.Case.Operand == nil {
+			return nil
+		}
+	} else if len(runs) == 0 || runs[0].lo != runs[0].hi {
+		return nil
+	} else {
+		words, runs = words[1:], runs[1:]
+	}
+	for _, n := range c.Args {
+		w := n.GetCaseWhen()
+		if w == nil {
+			return nil
+		}
+		when := take(ast.Token_WHEN, w.Expr)
+		then := take(ast.Token_THEN, w.Result)
+		if when == nil || then == nil {
+			return nil
+		}
+		e.Case.Whens = append(e.Case.Whens, rewrite.When{When: when, Then: then})
+	}
+	if c.Defresult != nil {
+		if e.Case.Else = take(ast.Token_ELSE, c.Defresult); e.Case.Else == nil {
+			return nil
+		}
+	}
+	if len(runs) > 0 {
+		return nil
+	}
+	return e
+}

@@ -1,0 +1,174 @@
+package rewrite
+
+// This file reads CASE as an increment that differs by row:
+//
+//	c = CASE id WHEN ? THEN c + ? WHEN ? THEN c + ? ELSE c END
+//	c = c + CASE WHEN id = ? THEN 1 ELSE 0 END
+//
+// Each row gets the counter plus what its branch adds. On the base row that is
+// exact when it is for every branch, as long as choosing one reads no counter,
+// and as long as some branch is chosen: without ELSE the value of all other
+// rows is NULL, and a base value of NULL would take the slots' part of the
+// total with it. So a CASE without ELSE has to be shown to meet no other rows:
+// each value that WHERE allows a column must be one that a WHEN names.
+
+// additiveCase recognises a CASE each of whose branches is the counter plus
+// something.
+func (p *planning) additiveCase(sc *scope, e *Expr, t *Table, column string) ([]operand, bool) {
+	c := e.Case
+	if c == nil || c.Operand != nil && !p.counterFree(sc, c.Operand) {
+		return nil, false
+	}
+	var out []operand
+	for _, w := range c.Whens {
+		ops, ok := p.additive(sc, w.Then, t, column)
+		if !ok || !p.counterFree(sc, w.When) {
+			return nil, false
+		}
+		out = append(out, ops...)
+	}
+	if c.Else != nil {
+		ops, ok := p.additive(sc, c.Else, t, column)
+		if !ok {
+			return nil, false
+		}
+		out = append(out, ops...)
+	} else {
+		out = append(out, operand{unless: e})
+	}
+	for i := range out {
+		out[i].sometimes = true
+	}
+	return out, true
+}
+
+// branches returns what a CASE that is an operand itself adds.
+func branches(op operand) []operand {
+	c := op.expr.Case
+	var out []operand
+	for _, w := range c.Whens {
+		out = append(out, operand{expr: w.Then, negative: op.negative})
+	}
+	if c.Else == nil {
+		return append(out, operand{unless: op.expr})
+	}
+	return append(out, operand{expr: c.Else, negative: op.negative})
+}
+
+// Cover is what a CASE without ELSE demands of bound arguments: that Arg is one
+// of In. Number says that they are compared with a numeric column, and have to
+// be integers; else strings.
+type Cover struct {
+	Arg    Arg
+	In     []Arg
+	Number bool
+}
+
+// meetsAll says that the rows which WHERE selects all meet a WHEN of the CASE,
+// and what that demands of arguments.
+func (m *dml) meetsAll(e *Expr) (covers []Cover, ok bool) {
+	column, whens := m.chosenBy(e.Case)
+	if column == "" || m.st.Where == nil {
+		return nil, false
+	}
+	var values []*Expr
+	for _, c := range conjuncts(m.st.Where, nil) {
+		name, list := m.equality(c)
+		if name == column && (values == nil || len(list) < len(values)) {
+			values = list
+		}
+	}
+	if values == nil {
+		return nil, false
+	}
+	number := numericColumn(m.table.Column(column))
+	for _, v := range values {
+		c := Cover{Number: number}
+		arg, bound := m.constantArg(v)
+		found := false
+		for _, w := range whens {
+			a, ok := m.constantArg(w)
+			if bound && ok {
+				found = found || a == arg
+				c.In = append(c.In, a)
+			}
+			found = found || v.Kind == String && w.Kind == String && v.Text == w.Text && !number
+		}
+		if found {
+			continue
+		}
+		if !bound || len(c.In) == 0 {
+			return nil, false
+		}
+		c.Arg = arg
+		covers = append(covers, c)
+	}
+	return covers, true
+}
+
+// chosenBy returns the column of the target that a CASE compares, and with
+// what.
+func (m *dml) chosenBy(c *Case) (column string, values []*Expr) {
+	for i, w := range c.Whens {
+		name, list := "", []*Expr{bare(w.When)}
+		if c.Operand == nil {
+			if name, list = m.equality(w.When); len(list) > 1 {
+				return "", nil
+			}
+		} else if o := bare(c.Operand); o.Kind == ColumnRef {
+			name = m.targetColumn(m.sc, m.target, o.Name)
+		}
+		if name == "" || i > 0 && name != column {
+			return "", nil
+		}
+		column = name
+		values = append(values, list...)
+	}
+	return column, values
+}
+
+// equality reads column = value and column IN (values).
+func (m *dml) equality(e *Expr) (column string, values []*Expr) {
+	e = bare(e)
+	switch {
+	case m.target == nil || m.table == nil:
+		return "", nil
+	case e.Kind == Binary && e.Op == "=" && len(e.Args) == 2:
+		l, r := bare(e.Args[0]), bare(e.Args[1])
+		if l.Kind != ColumnRef {
+			l, r = r, l
+		}
+		if l.Kind == ColumnRef {
+			return m.targetColumn(m.sc, m.target, l.Name), []*Expr{r}
+		}
+	case e.Kind == In && !e.Negated && len(e.Args) > 1 && bare(e.Args[0]).Kind == ColumnRef:
+		for _, v := range e.Args[1:] {
+			values = append(values, bare(v))
+		}
+		return m.targetColumn(m.sc, m.target, bare(e.Args[0]).Name), values
+	}
+	return "", nil
+}
+
+// constantArg returns a placeholder's argument, or a whole number as one.
+func (p *planning) constantArg(e *Expr) (Arg, bool) {
+	switch e.Kind {
+	case Param:
+		return p.src.paramAt(e.Span)
+	case Number:
+		d, ok := p.simpleDelta([]operand{{expr: e}})
+		for i := 0; ok && i < len(d.literal); i++ {
+			ok = d.literal[i] != '.'
+		}
+		return Arg{Index: -1, Number: d.literal}, ok && len(d.literal) < 19
+	}
+	return Arg{}, false
+}
+
+// bare takes parentheses off.
+func bare(e *Expr) *Expr {
+	for e.Kind == Paren {
+		e = e.Args[0]
+	}
+	return e
+}
