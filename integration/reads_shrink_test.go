@@ -93,8 +93,10 @@ func (r *readsRun) shrink(t *testing.T, s random.Step) random.Step {
 	if want == "" {
 		return s
 	}
-	// Without its LIMIT a text may leave the order open.
+	// Without its LIMIT a text may leave the order open, and without ORDER BY
+	// it does.
 	s.Ordered = s.Ordered && !strings.HasPrefix(want, "a")
+	orders := strings.Count(strings.ToUpper(s.SQL), "ORDER BY")
 	end := time.Now().Add(*readsShrink)
 	list := pieces(s)
 	for again := true; again; {
@@ -122,7 +124,11 @@ func (r *readsRun) shrink(t *testing.T, s random.Step) random.Step {
 					if by != "" && size == 1 && (list[from].mark || list[from].text[0] >= '0' && list[from].text[0] <= '9') {
 						continue
 					}
-					if kind(joinPieces(s, try)) == want {
+					step := joinPieces(s, try)
+					if s.Ordered && strings.Count(strings.ToUpper(step.SQL), "ORDER BY") < orders {
+						continue
+					}
+					if kind(step) == want {
 						list, again = try, true
 						from--
 						break

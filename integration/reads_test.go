@@ -129,8 +129,8 @@ func runReads(t *testing.T, dialect string, seed uint64, n int, sum *readsTally)
 	for i := range n {
 		s := made.Query()
 		sum.queries++
-		ds, failed := r.query(t, s, sum)
-		if failed {
+		ds, first := r.query(t, s, sum)
+		if first[0].Err != nil {
 			sum.failed++
 		}
 		if len(ds) == 0 {
@@ -143,6 +143,7 @@ func runReads(t *testing.T, dialect string, seed uint64, n int, sum *readsTally)
 		for _, d := range ds {
 			b.WriteString("\n" + d.String())
 		}
+		fmt.Fprintf(&b, "\n\nplain:\n%s\nwrapped:\n%s", outcomeText(first[0]), outcomeText(first[1]))
 		b.WriteString("\n\nshortest: " + short.String() + "\n")
 		plain, wrapped := r.both(t, short, true)
 		_ = tolerated(dialect, &plain, &wrapped)
@@ -152,11 +153,38 @@ func runReads(t *testing.T, dialect string, seed uint64, n int, sum *readsTally)
 		if e, err := slotsql.Explain(t.Context(), pair.Wrapped, in(pair.WrappedDSN, short).SQL); err == nil {
 			b.WriteString("\n\n" + e.String())
 		}
+		fmt.Fprintf(&b, "\n\nagain: go test ./integration -run 'TestRandomReads/%s' -reads.seed %d -reads.n %d\n", dialect, seed, readsPerSchema)
 		t.Error(b.String())
 		if sum.differences >= *readsMost {
 			return
 		}
 	}
+}
+
+// outcomeText writes the rows of a result, the first ones.
+func outcomeText(o twin.Outcome) string {
+	if o.Err != nil {
+		return "  " + o.Err.Error() + "\n"
+	}
+	var b strings.Builder
+	for _, set := range o.Sets {
+		names := make([]string, len(set.Columns))
+		for i, c := range set.Columns {
+			names[i] = strings.TrimSpace(c.Name + " " + c.DatabaseType)
+		}
+		fmt.Fprintf(&b, "  %s: %d rows\n", strings.Join(names, ", "), len(set.Rows))
+		for _, row := range set.Rows[:min(len(set.Rows), 40)] {
+			b.WriteString(" ")
+			for _, v := range row {
+				if text, ok := v.([]byte); ok {
+					v = string(text)
+				}
+				fmt.Fprintf(&b, " %#v", v)
+			}
+			b.WriteString("\n")
+		}
+	}
+	return b.String()
 }
 
 // schemaOf is what creates and fills the tables that the query may name.
@@ -186,7 +214,7 @@ func (r *readsRun) increment(t *testing.T, n int) {
 // query runs a query on both sides. A drain folds the slots that the queries
 // are to meet, so it is mostly rolled back; and when it is not, increments
 // follow.
-func (r *readsRun) query(t *testing.T, s random.Step, sum *readsTally) ([]twin.Difference, bool) {
+func (r *readsRun) query(t *testing.T, s random.Step, sum *readsTally) ([]twin.Difference, [2]twin.Outcome) {
 	t.Helper()
 	e, err := slotsql.Explain(t.Context(), r.pair.Wrapped, in(r.pair.WrappedDSN, s).SQL)
 	if err != nil {
@@ -217,7 +245,7 @@ func (r *readsRun) query(t *testing.T, s random.Step, sum *readsTally) ([]twin.D
 	if drains && !rollback || r.stale > 250 {
 		r.increment(t, 40)
 	}
-	return ds, plain.Err != nil
+	return ds, [2]twin.Outcome{plain, wrapped}
 }
 
 // both runs a query on both sides, at the same time.

@@ -71,6 +71,8 @@ func (t *Table) CompanionFault(column string, merge Merge) string {
 		return "is a generated column"
 	case c.Identity:
 		return "is numbered by the database"
+	case c.Collation != "":
+		return "is compared by the collation " + c.Collation + ", which a value read from a slot would not be"
 	case merge != Latest && c.Numeric != Integer && !temporal(c):
 		return "has type " + c.Type + ", whose greatest or least value may depend on more than the value: only integers and times can be max or min"
 	case strings.HasSuffix(c.Type, "[]"):
@@ -102,6 +104,26 @@ func (t *Table) CompanionFault(column string, merge Merge) string {
 func temporal(c *Column) bool {
 	typ := strings.ToLower(c.Type)
 	return strings.HasPrefix(typ, "timestamp") || strings.HasPrefix(typ, "datetime")
+}
+
+// companion says where a companion of x is not read in its place. item says
+// that it is a whole select item.
+func (b *blockReader) companion(x *binding, item bool) error {
+	if !x.counts || len(x.table.Counter.Companions) == 0 {
+		return nil
+	}
+	if x.scope.outer && len(x.table.Counter.Key) == 0 {
+		// Its value is looked for in the slots by the key, and a key of NULL
+		// finds none. Where there is no key, the slots would answer for a row
+		// that is not there.
+		return derivable("an outer join may lack the row of "+x.table.Name, x)
+	}
+	if b.d.Traits().ColumnsCollate && (!item || b.src.hasWord("UNION") || b.src.hasWord("EXCEPT") || b.src.hasWord("INTERSECT")) {
+		// What it is compared with would decide how. A column of a derived
+		// table has the collation of a column.
+		return derivable("a companion's collation counts", x)
+	}
+	return nil
 }
 
 // A companionSet is the value that an increment gives a companion.

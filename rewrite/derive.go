@@ -137,7 +137,10 @@ func (r *reader) derivedSource(sc *scope, s *Source) {
 		r.note(b.table)
 		r.addStar(b.table)
 		tail := ""
-		if r.groupingSets() {
+		if r.groupingSets() || sc.grouped && r.d.Traits().StrictGroups && b.table.nullableDecimal() {
+			// MariaDB merges derived tables where it can. Sorting groups by an
+			// expression of type DECIMAL that is NULL in some rows, it may take
+			// those for rows of the group before.
 			tail = r.d.Traits().Apart
 		}
 		r.edits = append(r.edits,
@@ -147,6 +150,15 @@ func (r *reader) derivedSource(sc *scope, s *Source) {
 			r.reason = "a derived table stands for " + b.table.Name + ": " + why
 		}
 	}
+}
+
+func (t *Table) nullableDecimal() bool {
+	for i := range t.Columns {
+		if c := &t.Columns[i]; t.IsCounter(c.Name) && c.Numeric == Decimal && c.Nullable {
+			return true
+		}
+	}
+	return false
 }
 
 // totals writes the columns of a table, counters as totals.

@@ -170,6 +170,9 @@ type Traits struct {
 	// ScalarMax: MAX and MIN of several arguments are what others call
 	// GREATEST and LEAST.
 	ScalarMax bool
+	// ColumnsCollate: a comparison goes by the collation of the column that it
+	// names first, and a subquery in a column's place has none (SQLite).
+	ColumnsCollate bool
 	// PlainRows: a row that is compared with a subquery may hold no subquery
 	// itself (MariaDB refuses it, and may crash where it was prepared).
 	PlainRows bool

@@ -15,13 +15,18 @@ func (p *planning) groups(q *Select) bool {
 			return !found
 		})
 	}
-	if found && p.windows == 0 { // looked for once: a text may hold very many blocks
+	return found && !p.windowed()
+}
+
+// windowed says that the statement may have window functions.
+func (p *planning) windowed() bool {
+	if p.windows == 0 { // looked for once: a text may hold very many blocks
 		p.windows = 1
 		if p.src.hasWord("OVER") {
 			p.windows = 2
 		}
 	}
-	return found && p.windows == 1
+	return p.windows == 2
 }
 
 // groupingSets says that the statement has ROLLUP, CUBE or GROUPING SETS.

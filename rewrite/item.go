@@ -41,8 +41,16 @@ func (b *blockReader) aliased(name string) bool {
 	if b.q == nil || len(b.q.OrderBy)+len(b.q.GroupBy) == 0 && b.q.Having == nil {
 		return false
 	}
+	return b.isAlias(Ident{Name: name, Quoted: true})
+}
+
+// isAlias says whether an item of the block has that alias.
+func (b *blockReader) isAlias(name Ident) bool {
+	if b.q == nil {
+		return false
+	}
 	for _, o := range b.q.Items {
-		if o.Alias != nil && b.sameLabel(*o.Alias, Ident{Name: name, Quoted: true}) {
+		if o.Alias != nil && b.sameLabel(*o.Alias, name) {
 			return true
 		}
 	}
@@ -90,6 +98,9 @@ func (b *blockReader) star(it Item) error {
 		if b.readsBase(s.table) {
 			parts = append(parts, q+".*")
 			continue
+		}
+		if err := b.companion(s, true); err != nil {
+			return err
 		}
 		b.note(s.table)
 		b.addStar(s.table)

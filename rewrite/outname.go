@@ -103,7 +103,38 @@ func (b *blockReader) itemMeans(it Item, t *target) (*Ident, bool, error) {
 	if x.Kind == ColumnRef {
 		return &x.Name[len(x.Name)-1], same, nil
 	}
+	if !b.d.Traits().ExprNames {
+		return b.ruled(x), false, nil
+	}
 	return nil, false, nil
+}
+
+// ruled is the name that PostgreSQL gives to an item that is no column, or nil.
+func (b *blockReader) ruled(e *Expr) *Ident {
+	e = unwrapped(e)
+	switch e.Kind {
+	case ColumnRef:
+		return &e.Name[len(e.Name)-1]
+	case Call:
+		return &Ident{Name: e.Op, Quoted: true}
+	case Subquery:
+		q := e.Query
+		for q != nil && len(q.Operands) > 0 {
+			q = q.Operands[0]
+		}
+		if q == nil || len(q.Items) == 0 || q.Items[0].Expr == nil || q.Items[0].Expr.Kind == Star {
+			return nil
+		}
+		if it := q.Items[0]; it.Alias != nil {
+			return it.Alias
+		}
+		return b.ruled(q.Items[0].Expr)
+	case Opaque:
+		if n := len(e.Args); n == 1 && (e.Op == "cast" || e.Op == "collate") || n > 0 && e.Op == "case" && b.behindElse(e.Args[n-1]) {
+			return b.ruled(e.Args[n-1])
+		}
+	}
+	return nil
 }
 
 // starHas says whether a * item has brought the counter into the result under

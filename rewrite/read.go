@@ -13,7 +13,10 @@ type reader struct {
 	locked  bool     // a block that reads a counter table locks rows
 	writes  bool     // a data-modifying CTE writes a counter table's counters
 	whole   bool     // a row as a whole is replaced
-	reason  string   // why a derived table stands for a counter table
+	// aggregates counts those whose argument is a query that is being read.
+	aggregates int
+
+	reason string // why a derived table stands for a counter table
 }
 
 // clause says where in a block an expression stands.
@@ -179,6 +182,7 @@ func (r *reader) setOrder(sc *scope, q *Select) error {
 
 func (r *reader) block(parent *scope, q *Select) error {
 	sc := r.newScope(parent, nil, q.From)
+	sc.grouped = r.groups(q)
 	for _, f := range q.From {
 		if err := r.source(sc, parent, f); err != nil {
 			return err
@@ -198,7 +202,6 @@ func (r *reader) block(parent *scope, q *Select) error {
 		return opaque("IN names a counter table")
 	}
 	b := blockReader{r, sc, q}
-	sc.grouped = r.groups(q)
 	for _, it := range q.Items {
 		if err := b.item(it); err != nil {
 			return err
@@ -333,6 +336,10 @@ func (b *blockReader) walk(e *Expr, in clause, aggregate bool) error {
 	case Star:
 		return b.starArgument(e)
 	case Subquery:
+		if aggregate {
+			b.aggregates++
+			defer func() { b.aggregates-- }()
+		}
 		if err := b.query(b.sc, e.Query); err != nil {
 			return err
 		}
@@ -385,6 +392,11 @@ func (b *blockReader) column(e *Expr, in clause, aggregate bool) error {
 	if skip, err := b.outputName(e, in, false); skip || err != nil {
 		return err
 	}
+	if t.binding.table.Companion(t.column.Name) != nil {
+		if err := b.companion(t.binding, b.bareItem(e)); err != nil {
+			return err
+		}
+	}
 	switch {
 	case aggregate && !b.sc.holds(t.binding):
 		// Such an aggregate is the outer query's; a subquery inside it could
@@ -401,10 +413,21 @@ func (b *blockReader) column(e *Expr, in clause, aggregate bool) error {
 		// is grouped by; an expression is no column.
 		return derivable("GROUP BY names a counter", t.binding)
 	}
-	if b.d.Traits().StrictGroups && t.binding.scope.grouped && in != inPredicate && !(aggregate && b.sc.holds(t.binding)) {
-		// The total depends on the key, which is not grouped by: under
-		// ONLY_FULL_GROUP_BY the engine refuses it even where the counter is.
-		return derivable("rows are grouped, and a counter is named outside of aggregates", t.binding)
+	if b.d.Traits().StrictGroups {
+		switch {
+		case in != inPredicate && t.binding.scope.grouped && !(aggregate && b.sc.holds(t.binding)):
+			// The total depends on the key, which is not grouped by: under
+			// ONLY_FULL_GROUP_BY the engine refuses it even where the counter is.
+			return derivable("rows are grouped, and a counter is named outside of aggregates", t.binding)
+		case b.aggregates > 0:
+			// MariaDB takes the sum of the slots for an aggregate of the block,
+			// if the subquery has aggregates of its own.
+			return derivable("a counter is named in a subquery inside an aggregate", t.binding)
+		case len(e.Name) == 1 && b.windowed() && b.isAlias(e.Name[0]) && !b.bareItem(e):
+			// MariaDB finds names of result columns in ORDER BY and PARTITION BY
+			// of windows.
+			return derivable("alias "+e.Name[0].Name+" may hide the counter of that name in a window", t.binding)
+		}
 	}
 	b.note(t.binding.table)
 	comparable := in != inItems || !b.bareItem(e)

@@ -36,7 +36,7 @@ func readColumns(ctx context.Context, s dialect.Session, o *object, t *rewrite.T
 		}
 		collation, known := def.collation(name)
 		if !sameName(collation, "BINARY") {
-			c.Type = strings.TrimSpace(c.Type + " COLLATE " + quote(collation))
+			c.Type, c.Collation = strings.TrimSpace(c.Type+" COLLATE "+quote(collation)), collation
 		}
 		if known && sameName(collation, "BINARY") && !sameName(name, "true") && !sameName(name, "false") {
 			c.Numeric, c.Bits = numeric(declared, strict)

@@ -260,7 +260,7 @@ func (s *schemaFile) column(t *schemaTable, c *ast.ColumnDef) {
 		}
 	}
 	if !sameName(collation, "BINARY") {
-		col.Type = strings.TrimSpace(col.Type + " COLLATE " + quote(collation))
+		col.Type, col.Collation = strings.TrimSpace(col.Type+" COLLATE "+quote(collation)), collation
 	} else if !sameName(col.Name, "true") && !sameName(col.Name, "false") {
 		col.Numeric, col.Bits = numeric(declared, t.strict)
 	}

@@ -161,6 +161,9 @@ func (g *generator) groupBy(group []string, b *block) string {
 	list := strings.Join(group, ", ")
 	if g.one(20) {
 		if g.pg() {
+			// PostgreSQL 15 does not sort by a column that WHERE fixes, though it
+			// is NULL in the rows that sum up.
+			b.sortable = false
 			return " GROUP BY " + g.pick("ROLLUP (", "CUBE (", "GROUPING SETS ((), ") + list + ")"
 		}
 		if g.my() {
