@@ -306,6 +306,7 @@ func (r *run) queryDrained(ctx context.Context) (driver.Rows, error) {
 // drain locks and folds, and runs what has to come before the text.
 func (r *run) drain(ctx context.Context) error {
 	for _, d := range r.plan.Drains {
+		d = r.chosen(d)
 		r.plan.tally.drained()
 		if d.Table.Counter.OnDrain == "warn" {
 			reason := r.plan.Reason
@@ -315,8 +316,10 @@ func (r *run) drain(ctx context.Context) error {
 			r.conn.shared.log().WarnContext(ctx, "slotsql: a statement drains a counter table",
 				"table", d.Table.Name, "class", string(r.plan.Class), "reason", reason, "keyed", d.Keyed)
 		}
-		if err := r.steps(ctx, d.Lock); err != nil {
+		if some, err := r.lock(ctx, d); err != nil {
 			return err
+		} else if !some {
+			continue
 		}
 		for i := range d.Fold {
 			if err := r.steps(ctx, d.Fold[i:i+1]); err != nil {

@@ -63,10 +63,14 @@ type ExplainedText struct {
 // ExplainedDrain is how one table is drained: the rows of the unique key that
 // the statement fixes, or all.
 type ExplainedDrain struct {
-	Table string          `json:"table"`
-	Scope string          `json:"scope"` // "rows of a unique key" or "all rows"
-	Lock  []ExplainedText `json:"lock,omitempty"`
-	Fold  []ExplainedText `json:"fold"`
+	Table string `json:"table"`
+	Scope string `json:"scope"` // "rows of a unique key" or "all rows"
+	// Unless says when all rows are drained in spite of Scope. Absent is run
+	// before Lock when not all rows exist that the statement gives keys of.
+	Unless string          `json:"unless,omitempty"`
+	Absent []ExplainedText `json:"absent,omitempty"`
+	Lock   []ExplainedText `json:"lock,omitempty"`
+	Fold   []ExplainedText `json:"fold"`
 }
 
 // Explain says what a wrapped database makes of a statement: one opened by Open
@@ -239,6 +243,12 @@ func explanation(p *rewrite.Plan, query string) *Explanation {
 		if d.Keyed {
 			x.Scope = "rows of a unique key"
 		}
+		if d.New != nil {
+			x.Absent = explainTexts(d.New.Absent)
+			if len(d.New.Given) > 0 {
+				x.Unless = "all rows, when an argument may not be stored as it is"
+			}
+		}
 		e.Drains = append(e.Drains, x)
 		if on := d.Table.Counter.OnDrain; p.Class == rewrite.Drain && on == "error" {
 			e.Notes = append(e.Notes, fmt.Sprintf("table %s has on_drain: error, so the statement is refused", d.Table.Name))
@@ -342,6 +352,8 @@ func (e *Explanation) write(b *strings.Builder, indent string) {
 	line("fallback", e.Fallback)
 	for _, d := range e.Drains {
 		line("drain", d.Table+", "+d.Scope)
+		line("  unless", d.Unless)
+		texts("  lock, with a row missing", d.Absent)
 		texts("  lock", d.Lock)
 		texts("  fold", d.Fold)
 	}

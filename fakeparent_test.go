@@ -152,7 +152,7 @@ func (c *fakeSession) apply(text string) error {
 		}
 		c.server.committed = append(c.server.committed, c.pending...)
 		c.open, c.pending = false, nil
-	case "INSERT", "UPDATE", "DELETE", "WITH":
+	case "INSERT", "REPLACE", "UPDATE", "DELETE", "WITH":
 		if c.open {
 			c.pending = append(c.pending, text)
 		} else {
@@ -405,6 +405,9 @@ type fakeDialect struct {
 	*sqlite.Dialect
 	drain  dialect.DrainTx
 	traits rewrite.Traits
+	// What an engine locks whose drains have to: a row's key, all keys that
+	// have no row, and how it counts those that have.
+	lock, absent, count string
 }
 
 // watchingDialect knows of transactions from the parent.
@@ -421,6 +424,20 @@ func (fakeDialect) SchemaChanged(err error) bool { return errors.Is(err, errChan
 func (fakeDialect) SlotFull(error) bool { return false }
 
 var errChanged = errors.New("no such column")
+
+func (d fakeDialect) Lock(_ *rewrite.Table, s rewrite.Scope) []string {
+	if d.lock == "" {
+		return nil
+	}
+	return []string{d.lock + " " + s.Where, "SELECT more"}
+}
+
+func (d fakeDialect) LockAbsent(_ *rewrite.Table, s rewrite.Scope) ([]string, string) {
+	if d.absent == "" {
+		return nil, d.count
+	}
+	return []string{d.absent}, d.count
+}
 
 func (d fakeDialect) Drain() dialect.DrainTx                                   { return d.drain }
 func (d fakeDialect) Traits() rewrite.Traits                                   { return d.traits }
@@ -454,11 +471,11 @@ func (fakeDialect) Views(context.Context, dialect.Session, *rewrite.Table) ([]st
 
 // The ways an engine may have with transactions.
 var (
-	nesting = fakeDialect{sqlite.New(), sqlite.New().Drain(), sqlite.New().Traits()}
-	probing = fakeDialect{sqlite.New(), dialect.DrainTx{Begin: []string{"START TRANSACTION"}, Commit: []string{"COMMIT"},
-		Rollback: []string{"ROLLBACK"}}, rewrite.Traits{ExprNames: true, ArgsRestart: true, MultiProbe: "DO 0; DO 0", UpsertCounts: true}}
-	watching = watchingDialect{fakeDialect{sqlite.New(), dialect.DrainTx{Begin: []string{"BEGIN"}, Commit: []string{"COMMIT"},
-		Rollback: []string{"ROLLBACK"}}, rewrite.Traits{MultiIsTx: true}}}
+	nesting = fakeDialect{Dialect: sqlite.New(), drain: sqlite.New().Drain(), traits: sqlite.New().Traits()}
+	probing = fakeDialect{Dialect: sqlite.New(), drain: dialect.DrainTx{Begin: []string{"START TRANSACTION"}, Commit: []string{"COMMIT"},
+		Rollback: []string{"ROLLBACK"}}, traits: rewrite.Traits{ExprNames: true, ArgsRestart: true, MultiProbe: "DO 0; DO 0", UpsertCounts: true}}
+	watching = watchingDialect{fakeDialect{Dialect: sqlite.New(), drain: dialect.DrainTx{Begin: []string{"BEGIN"}, Commit: []string{"COMMIT"},
+		Rollback: []string{"ROLLBACK"}}, traits: rewrite.Traits{MultiIsTx: true}}}
 	ways = map[string]dialect.Dialect{"nesting": nesting, "probing": probing, "watching": watching}
 )
 

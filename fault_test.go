@@ -149,6 +149,65 @@ func withConn(t *testing.T, db *sql.DB, f func(*conn)) error {
 
 func TestFaultAtEveryStep(t *testing.T) {
 	t.Parallel()
+	faultsAtEveryStep(t, ways, scenarios)
+}
+
+// An upsert that drains the keys it gives: counts the rows that are there, as
+// on MySQL, or keeps new slots out where one is missing, as on PostgreSQL.
+func TestFaultAtEveryStepOfAnUpsert(t *testing.T) {
+	t.Parallel()
+	counting, locking := probing, watching
+	counting.lock, counting.count = "SELECT lock", "SELECT count"
+	locking.lock, locking.absent, locking.count = "SELECT lock", "LOCK TABLE", "SELECT count"
+	const one = "INSERT INTO posts VALUES (1, 5) ON CONFLICT (id) DO UPDATE SET views = 5"
+	var many strings.Builder
+	for i := range 9 { // more than the fake server says there are
+		fmt.Fprintf(&many, ", (%d, 5)", i+2)
+	}
+	several := strings.Replace(one, " ON", many.String()+" ON", 1)
+	noRow := func(text string) int64 {
+		if strings.HasPrefix(text, "SELECT lock") {
+			return 0
+		}
+		return 1
+	}
+	upserts := map[string]scenario{
+		"upsert":                {run: exec(one), effects: []string{one}},
+		"upsert of a new row":   {run: exec(one), affected: noRow, effects: []string{one}},
+		"upsert of several":     {run: exec(several), effects: []string{several}},
+		"replace":               {run: exec("REPLACE INTO posts VALUES (1, 5)"), effects: []string{"REPLACE"}},
+		"upsert by an argument": {run: exec(strings.Replace(one, "1", "?", 1), "x"), effects: []string{"INSERT INTO posts"}},
+	}
+	engines := map[string]dialect.Dialect{"counting": counting, "locking": locking}
+	faultsAtEveryStep(t, engines, upserts)
+
+	for way, want := range map[string][2]string{
+		"counting": {"PROBE START SELECT:count SELECT:lock SELECT:more UPDATE DELETE INSERT COMMIT", "PROBE START SELECT:count SELECT:lock SELECT:more UPDATE DELETE INSERT COMMIT"},
+		"locking":  {"BEGIN SELECT:lock LOCK SELECT:lock SELECT:more UPDATE DELETE INSERT COMMIT", "BEGIN SELECT:count LOCK SELECT:lock SELECT:more UPDATE DELETE INSERT COMMIT"},
+	} {
+		for i, text := range []string{one, several} {
+			server := &fakeServer{affected: noRow}
+			db := openFake(t, engines[way], fakeConnector{server: server})
+			server.arm(nil)
+			if err := exec(text)(t.Context(), db); err != nil {
+				t.Fatal(err)
+			}
+			var words []string
+			for _, s := range server.ran() {
+				f := strings.Fields(s)
+				if f[0] == "SELECT" {
+					f[0] += ":" + f[1]
+				}
+				words = append(words, f[0])
+			}
+			if got := strings.Join(words, " "); got != want[i] {
+				t.Errorf("ran %s, want %s", got, want[i])
+			}
+		}
+	}
+}
+
+func faultsAtEveryStep(t *testing.T, ways map[string]dialect.Dialect, scenarios map[string]scenario) {
 	for way, d := range ways {
 		for name, sc := range scenarios {
 			server := &fakeServer{affected: sc.affected}

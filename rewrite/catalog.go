@@ -10,14 +10,19 @@ type Table struct {
 	// Uniques holds the primary key and every UNIQUE key that holds for all
 	// rows (no partial or expression index), the primary key first.
 	Uniques []Unique
+	// OtherUniques says that a row may meet another by a key that is not in
+	// Uniques, or by one whose comparison is coarser than its columns'. It is
+	// not set where an INSERT names the key it meets.
+	OtherUniques bool
 
 	// Checked holds the columns that a CHECK constraint mentions; a
 	// constraint whose columns are unknown lists every column.
 	Checked []string
 
 	// UpdateTrigger says that a trigger fires on UPDATE of a row.
-	// DeleteTrigger: on DELETE. slotsql's own triggers do not count.
-	UpdateTrigger, DeleteTrigger bool
+	// DeleteTrigger: on DELETE, InsertTrigger: on INSERT. slotsql's own
+	// triggers do not count.
+	UpdateTrigger, DeleteTrigger, InsertTrigger bool
 
 	// Ruled says that row security or a rewrite rule may change which rows an
 	// UPDATE touches; it counts as an UpdateTrigger, and cannot be deferred.

@@ -153,6 +153,7 @@ type DrainTable struct {
 	Keyed bool
 	Lock  []Bound
 	Fold  []Bound
+	New   *NewRows // set where rows may not exist yet
 }
 
 // Effect is what a text does to its session.

@@ -138,9 +138,11 @@ func uniques(ctx context.Context, s dialect.Session, t *rewrite.Table) error {
 		}
 	}
 	for _, u := range all {
-		if !partial[u.Name] {
-			t.Uniques = append(t.Uniques, u)
+		if partial[u.Name] {
+			t.OtherUniques = true
+			continue
 		}
+		t.Uniques = append(t.Uniques, u)
 	}
 	return nil
 }
@@ -209,6 +211,7 @@ func triggers(ctx context.Context, s dialect.Session, t *rewrite.Table) error {
 		event := strings.ToUpper(text(r[0]))
 		t.UpdateTrigger = t.UpdateTrigger || strings.Contains(event, "UPDATE")
 		t.DeleteTrigger = t.DeleteTrigger || strings.Contains(event, "DELETE")
+		t.InsertTrigger = t.InsertTrigger || strings.Contains(event, "INSERT")
 	}
 	return nil
 }

@@ -312,9 +312,9 @@ func (s *schemaFile) trigger(text string) error {
 	for i < len(toks) && word(i) != "BEFORE" && word(i) != "AFTER" {
 		i++
 	}
-	update, remove := false, false
+	update, remove, insert := false, false, false
 	for i++; i < len(toks) && word(i) != "ON"; i++ {
-		update, remove = update || word(i) == "UPDATE", remove || word(i) == "DELETE"
+		update, remove, insert = update || word(i) == "UPDATE", remove || word(i) == "DELETE", insert || word(i) == "INSERT"
 	}
 	name := ""
 	schema := ""
@@ -334,6 +334,7 @@ func (s *schemaFile) trigger(text string) error {
 	}
 	t.UpdateTrigger = t.UpdateTrigger || update
 	t.DeleteTrigger = t.DeleteTrigger || remove
+	t.InsertTrigger = t.InsertTrigger || insert
 	return nil
 }
 

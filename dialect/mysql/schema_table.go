@@ -267,6 +267,7 @@ func (t *schemaTable) finish() {
 				t.Column(name).Nullable = false
 			}
 		}
+		t.OtherUniques = t.OtherUniques || k.unique && k.partial
 		if k.unique && !k.partial {
 			t.Uniques = append(t.Uniques, rewrite.Unique{Name: k.name, Primary: k.primary, Columns: k.columns})
 		}

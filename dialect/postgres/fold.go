@@ -45,6 +45,12 @@ func (d *Dialect) Lock(t *rewrite.Table, scope rewrite.Scope) []string {
 		slotTable(t), columns, values, from, max(t.Counter.Slots, 1)-1, where)}
 }
 
+// LockAbsent locks the slot table against writing: a row that comes to be
+// stays without slots.
+func (d *Dialect) LockAbsent(t *rewrite.Table, s rewrite.Scope) ([]string, string) {
+	return []string{"LOCK TABLE " + slotTable(t) + " IN SHARE ROW EXCLUSIVE MODE"}, "SELECT COUNT(*) FROM " + s.Ref + " WHERE (" + s.Where + ")"
+}
+
 // Fold writes one statement that deletes slots, sums them per key and adds the
 // sums to the base rows. Lock comes first.
 func (d *Dialect) Fold(t *rewrite.Table, scope rewrite.Scope) []string {

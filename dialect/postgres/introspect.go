@@ -23,7 +23,10 @@ SELECT c.oid::text, n.nspname::text, c.relname::text, c.relkind::text, c.relpers
       AND NOT g.tgisinternal AND g.tgenabled <> 'D' AND g.tgtype & 8 <> 0 AND g.tgname NOT LIKE 'slotsql\_%'))::text,
   (EXISTS (SELECT 1 FROM pg_catalog.pg_constraint k WHERE k.confrelid = c.oid AND k.contype = 'f' AND (k.confupdtype <> 'a' OR k.confdeltype <> 'a')))::text,
   (c.relkind <> 'p' AND EXISTS (SELECT 1 FROM pg_catalog.pg_inherits h WHERE h.inhparent = c.oid))::text,
-  (c.relrowsecurity OR EXISTS (SELECT 1 FROM pg_catalog.pg_rewrite r WHERE r.ev_class = c.oid AND r.ev_type = '2'))::text
+  (c.relrowsecurity OR EXISTS (SELECT 1 FROM pg_catalog.pg_rewrite r WHERE r.ev_class = c.oid AND r.ev_type = '2'))::text,
+  (c.relrowsecurity OR EXISTS (SELECT 1 FROM pg_catalog.pg_rewrite r WHERE r.ev_class = c.oid AND r.ev_type = '3')
+    OR EXISTS (SELECT 1 FROM pg_catalog.pg_trigger g WHERE (g.tgrelid = c.oid OR g.tgrelid IN (SELECT p.relid FROM pg_catalog.pg_partition_tree(c.oid) p))
+      AND NOT g.tgisinternal AND g.tgenabled <> 'D' AND g.tgtype & 4 <> 0 AND g.tgname NOT LIKE 'slotsql\_%'))::text
 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE c.oid = pg_catalog.to_regclass($1::text) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')`
 
@@ -106,7 +109,7 @@ func (d *Dialect) Table(ctx context.Context, s dialect.Session, schema, name str
 	t := &rewrite.Table{
 		Schema: str(r[1]), Name: str(r[2]),
 		IsView: kind == "v" || kind == "m" || kind == "f", Temporary: str(r[4]) == "t",
-		UpdateTrigger: yes(r[5]), DeleteTrigger: yes(r[6]), Referencing: yes(r[7]), Ruled: yes(r[9]),
+		UpdateTrigger: yes(r[5]), DeleteTrigger: yes(r[6]), Referencing: yes(r[7]), Ruled: yes(r[9]), InsertTrigger: yes(r[10]),
 	}
 	number, checked, err := d.columns(ctx, s, oid, t)
 	if err != nil {

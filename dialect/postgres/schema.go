@@ -251,9 +251,10 @@ func (s *schemaFile) trigger(n *ast.CreateTrigStmt) error {
 	if err != nil || strings.HasPrefix(n.Trigname, "slotsql_") {
 		return err
 	}
-	const remove, update = 1 << 3, 1 << 4 // TRIGGER_TYPE_DELETE, _UPDATE
+	const insert, remove, update = 1 << 2, 1 << 3, 1 << 4 // TRIGGER_TYPE_INSERT, _DELETE, _UPDATE
 	t.UpdateTrigger = t.UpdateTrigger || n.Events&update != 0
 	t.DeleteTrigger = t.DeleteTrigger || n.Events&remove != 0
+	t.InsertTrigger = t.InsertTrigger || n.Events&insert != 0
 	return nil
 }
 

@@ -325,7 +325,7 @@ func clipBytes(s string, n int) string {
 // finish fills in what depends on the whole of the table.
 func (t *schemaTable) finish() {
 	if t.secured {
-		t.UpdateTrigger, t.DeleteTrigger, t.Ruled = true, true, true
+		t.UpdateTrigger, t.DeleteTrigger, t.InsertTrigger, t.Ruled = true, true, true, true
 	}
 	sort.SliceStable(t.keys, func(i, j int) bool { return t.keys[i].primary && !t.keys[j].primary })
 	checked := map[string]bool{}

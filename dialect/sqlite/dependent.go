@@ -33,11 +33,12 @@ func readTriggers(ctx context.Context, s dialect.Session, o *object, t *rewrite.
 		n, err := parseOne(sql)
 		create, ok := n.(*ast.CreateTriggerStmt)
 		if err != nil || !ok {
-			t.UpdateTrigger, t.DeleteTrigger = true, true
+			t.UpdateTrigger, t.DeleteTrigger, t.InsertTrigger = true, true, true
 			continue
 		}
 		t.UpdateTrigger = t.UpdateTrigger || strings.EqualFold(create.Event, "UPDATE")
 		t.DeleteTrigger = t.DeleteTrigger || strings.EqualFold(create.Event, "DELETE")
+		t.InsertTrigger = t.InsertTrigger || strings.EqualFold(create.Event, "INSERT")
 	}
 	return nil
 }

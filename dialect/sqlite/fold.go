@@ -57,3 +57,6 @@ func foldSet(t *rewrite.Table, slots string) string {
 	}
 	return strings.Join(set, ", ")
 }
+
+// LockAbsent writes nothing: there is one writer.
+func (*Dialect) LockAbsent(*rewrite.Table, rewrite.Scope) ([]string, string) { return nil, "" }

@@ -57,7 +57,7 @@ func table(ctx context.Context, s dialect.Session, schema, name string) (*rewrit
 	if t.IsView {
 		def = definition{understood: true}
 	}
-	indexes, err := uniqueIndexes(ctx, s, o)
+	indexes, others, err := uniqueIndexes(ctx, s, o)
 	if err != nil {
 		return nil, err
 	}
@@ -73,6 +73,7 @@ func table(ctx context.Context, s dialect.Session, schema, name string) (*rewrit
 		c.Identity, c.Nullable = true, false
 		t.Uniques = append(t.Uniques, rewrite.Unique{Primary: true, Columns: []string{rowid}})
 	}
+	t.OtherUniques = others
 	addUniques(t, indexes, def)
 	t.Checked = def.checkedColumns(t)
 	if err := readTriggers(ctx, s, o, t); err != nil {

@@ -27,7 +27,9 @@ func (*Dialect) ParseSchema(sql string) ([]*rewrite.Table, error) {
 	out := make([]*rewrite.Table, len(s.tables))
 	for i, t := range s.tables {
 		if t.def.understood {
-			addUniques(t.Table, t.plainIndexes(), t.def)
+			plain := t.plainIndexes()
+			t.OtherUniques = len(plain) < len(t.indexes)
+			addUniques(t.Table, plain, t.def)
 			t.Checked = t.def.checkedColumns(t.Table)
 		}
 		out[i] = t.Table
@@ -403,6 +405,7 @@ func (s *schemaFile) trigger(n *ast.CreateTriggerStmt, text string) {
 	if t := s.find(n.Table); t != nil {
 		t.UpdateTrigger = t.UpdateTrigger || strings.EqualFold(n.Event, "UPDATE")
 		t.DeleteTrigger = t.DeleteTrigger || strings.EqualFold(n.Event, "DELETE")
+		t.InsertTrigger = t.InsertTrigger || strings.EqualFold(n.Event, "INSERT")
 	}
 }
 

@@ -28,7 +28,7 @@ func TestParseSchema(t *testing.T) {
 		{"referenced", "CREATE TABLE u (b REFERENCES T ON DELETE CASCADE); CREATE TABLE t (a INTEGER PRIMARY KEY); CREATE TABLE v (x REFERENCES w ON DELETE NO ACTION ON UPDATE RESTRICT); CREATE TABLE w (y TEXT PRIMARY KEY REFERENCES t (a) ON UPDATE SET NULL)"},
 		{"odd names", "CREATE TABLE [a t] (\"true\" INT, \"a b\" \"check\", n INT COLLATE NOCASE, `c``d` VARCHAR ( 20 ), 'e' UNSIGNED BIG INT, f \"INT\", PRIMARY KEY (\"a b\", [true]))"},
 		{"dropped", "CREATE TABLE t (a INT); CREATE TABLE IF NOT EXISTS T (b INT); CREATE TABLE u (a INT UNIQUE); DROP TABLE u; CREATE TABLE u (b INT); CREATE UNIQUE INDEX x ON u (b); DROP INDEX x"},
-		{"dump", "PRAGMA foreign_keys=OFF;\nBEGIN TRANSACTION;\nCREATE TABLE IF NOT EXISTS \"main\".\"t\" (a INT, -- it's; a comment\n b INT);\nINSERT INTO t VALUES(1,'x;y');\nCREATE TEMP TABLE u (a); CREATE TEMP TRIGGER q BEFORE INSERT ON t BEGIN SELECT 1; END;\nCOMMIT;\nANALYZE"},
+		{"dump", "PRAGMA foreign_keys=OFF;\nBEGIN TRANSACTION;\nCREATE TABLE IF NOT EXISTS \"main\".\"t\" (a INT, -- it's; a comment\n b INT);\nINSERT INTO t VALUES(1,'x;y');\nCREATE TEMP TABLE u (a); CREATE TEMP TRIGGER q BEFORE INSERT ON u BEGIN SELECT 1; END;\nCOMMIT;\nANALYZE"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -16,17 +16,21 @@ type index struct {
 	collations []string
 }
 
-func uniqueIndexes(ctx context.Context, s dialect.Session, o *object) ([]index, error) {
-	rows, err := s.Query(ctx, `SELECT name, origin FROM pragma_index_list(?, ?) WHERE "unique" = 1 AND partial = 0 ORDER BY seq`, o.name, o.schema)
+// uniqueIndexes returns the plain ones, and whether there are others.
+func uniqueIndexes(ctx context.Context, s dialect.Session, o *object) (out []index, others bool, err error) {
+	rows, err := s.Query(ctx, `SELECT name, origin, partial FROM pragma_index_list(?, ?) WHERE "unique" = 1 ORDER BY seq`, o.name, o.schema)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	var out []index
 	for _, r := range rows {
+		if number(r[2]) != 0 {
+			others = true
+			continue
+		}
 		x := index{name: text(r[0]), primary: text(r[1]) == "pk"}
 		parts, err := s.Query(ctx, "SELECT cid, name, coll FROM pragma_index_xinfo(?, ?) WHERE key = 1 ORDER BY seqno", x.name, o.schema)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		plain := true
 		for _, p := range parts {
@@ -37,8 +41,9 @@ func uniqueIndexes(ctx context.Context, s dialect.Session, o *object) ([]index, 
 		if plain {
 			out = append(out, x)
 		}
+		others = others || !plain
 	}
-	return out, nil
+	return out, others, nil
 }
 
 // addUniques adds the indexes under which rows that compare equal, column by
@@ -53,10 +58,12 @@ func addUniques(t *rewrite.Table, indexes []index, def definition) {
 			own, known := def.collation(name)
 			same := known && sameName(own, x.collations[i])
 			fits = fits && (same || known && sameName(own, "BINARY"))
+			t.OtherUniques = t.OtherUniques || !same
 			if c := t.Column(name); !same && c != nil && !strings.HasSuffix(c.Type, foreignCollation) && sameName(own, "BINARY") {
 				c.Type = strings.TrimSpace(c.Type + foreignCollation)
 			}
 		}
+		t.OtherUniques = t.OtherUniques || !fits
 		if !fits {
 			continue
 		}

@@ -36,7 +36,7 @@ type Statement struct {
 	SkipE2E   string // why the engine cannot run it like the others
 	Params    string // added to the DSN
 	AllSteps  bool   // print every step of a drain
-	FallsBack string // why the increment is not slotted when it runs
+	FallsBack string // why the increment is not slotted when it runs, or a drain finds nothing
 	Query     bool   // run by Query, whatever the text looks like
 }
 

@@ -124,6 +124,17 @@ func (b *printer) drain(indent string, p *rewrite.Plan, d rewrite.DrainTable, al
 	if !allSteps && (!d.Keyed || p.Class != rewrite.Drain) {
 		return
 	}
+	if w := d.New; w != nil {
+		for _, g := range w.Given {
+			b.line(indent+"  ", "for", given(g)+"; else all rows")
+		}
+		for _, x := range w.Absent {
+			b.line(indent+"  ", "lock if one is missing", bound(x))
+		}
+		if w.Probe != nil {
+			b.line(indent+"  ", "count first", bound(*w.Probe))
+		}
+	}
 	for i, x := range d.Lock {
 		if i == 0 || allSteps {
 			b.line(indent+"  ", "lock", bound(x))

@@ -1,0 +1,311 @@
+package rewrite
+
+// This file plans INSERT ... ON CONFLICT DO UPDATE and ON DUPLICATE KEY UPDATE.
+
+func (m *dml) planUpsert() *Plan {
+	st, c := m.st, m.st.Conflict
+	source := m.planSource()
+	if source.Class != PassThrough {
+		if source.Class == Drain {
+			return source
+		}
+		if source.Class == Read {
+			// Its conflict clause is judged below; the totals it reads stand
+			// in the query, and both see the same row only when the query
+			// reads the target.
+			return m.upsertFromCounters(source)
+		}
+		return m.drainAll(m.mentioned(), "a WITH query increments a counter that the upsert writes")
+	}
+	return m.conflict(c, st)
+}
+
+// upsertFromCounters: INSERT ... SELECT total ... ON CONFLICT: as the conflict
+// clause allows.
+func (m *dml) upsertFromCounters(source *Plan) *Plan {
+	plan := m.conflict(m.st.Conflict, m.st)
+	if plan.Class == PassThrough || plan.Class == AdditiveBase && plan.AsIs() {
+		source.Reason = plan.Reason
+		return source
+	}
+	return m.drainAll(m.mentioned(), "the upsert both reads and changes counters")
+}
+
+func (m *dml) conflict(c *Conflict, st *Statement) *Plan {
+	all := m.drainGiven
+	assigned, why := m.assignments(c.Set)
+	if why != "" {
+		return all(why)
+	}
+	plan := m.planConflict(c, st, assigned)
+	if assigned.setsCompanion() && (plan.Class == AdditiveBase || plan.Class == PassThrough) {
+		return all("the upsert sets companion " + assigned.companionName() + because(assigned.held, plan.Reason))
+	}
+	return plan
+}
+
+// planConflict plans an upsert by the assignments of its conflict clause.
+func (m *dml) planConflict(c *Conflict, st *Statement, as assigned) *Plan {
+	all := m.drainGiven
+	r := &reader{planning: m.planning}
+	b := &blockReader{r, m.conflictScope(), nil}
+	for _, a := range c.Set {
+		if a.Value == nil || as.except[a.Value] {
+			continue
+		}
+		if err := b.expr(a.Value, inPredicate); err != nil {
+			return all(reasonOf(err))
+		}
+	}
+	for _, e := range []*Expr{c.Where, c.Predicate} {
+		if err := b.expr(e, inPredicate); err != nil {
+			return all(reasonOf(err))
+		}
+	}
+	if err := m.returning(b); err != nil {
+		return all(reasonOf(err))
+	}
+	if len(r.edits) > 0 || r.locked {
+		return all("the conflict clause reads a counter")
+	}
+	if len(as.increments) == 0 {
+		return &Plan{Class: PassThrough}
+	}
+	plan := &Plan{Class: AdditiveBase, Tables: []string{m.table.Name}}
+	for _, inc := range as.increments {
+		ds, ok := m.insertedDeltas(inc)
+		if !ok {
+			require, why := m.onBase(m.sc, m.target, false, inc.column, inc.ops)
+			if why != "" {
+				return all(why)
+			}
+			plan.Require = append(plan.Require, require...)
+			continue
+		}
+		for _, d := range ds {
+			require, why := d.onBase(inc.column)
+			if why != "" {
+				return all(why)
+			}
+			if require != nil {
+				plan.Require = append(plan.Require, *require)
+			}
+		}
+	}
+	plan.Cover = m.covers
+	if !plan.AsIs() {
+		plan.Drains = all("").Drains
+	}
+	if why := m.notSlotted(as); why != "" {
+		plan.Reason = why
+		return plan
+	}
+	return m.slottedUpsert(plan, as)
+}
+
+// insertedDeltas returns the deltas of an increment by a placeholder, or by
+// EXCLUDED.c / VALUES(c): what the rows of VALUES hold for that column.
+func (m *dml) insertedDeltas(inc increment) ([]delta, bool) {
+	if d, ok := m.simpleDelta(inc.ops); ok {
+		return []delta{d}, true
+	}
+	if len(inc.ops) != 1 || inc.ops[0].expr.Kind != Excluded || inc.ops[0].negative || len(m.st.Rows) == 0 {
+		return nil, false
+	}
+	i := m.insertIndex(inc.ops[0].expr.Name[len(inc.ops[0].expr.Name)-1])
+	if i < 0 {
+		return nil, false
+	}
+	var out []delta
+	for _, row := range m.st.Rows {
+		if i >= len(row) {
+			return nil, false
+		}
+		d, ok := m.simpleDelta([]operand{{expr: row[i]}})
+		if !ok {
+			return nil, false
+		}
+		out = append(out, d)
+	}
+	return out, true
+}
+
+// insertIndex returns the position of a column in the INSERT's column list.
+func (m *dml) insertIndex(written Ident) int {
+	name, ok := columnNamed(m.planning, m.table, written)
+	if !ok {
+		return -1
+	}
+	if len(m.st.Columns) == 0 {
+		for i := range m.table.Columns {
+			if m.table.Columns[i].Name == name {
+				return i
+			}
+		}
+		return -1
+	}
+	for i, c := range m.st.Columns {
+		if m.d.SameColumn(c, name) {
+			return i
+		}
+	}
+	return -1
+}
+
+// slottedUpsert plans the increment of an existing row; the original text
+// inserts a missing one. Both are exact on their own, so it does not matter
+// what happens between them: deltas commute, and the original text is itself
+// an increment when the row has come to exist.
+func (m *dml) slottedUpsert(base *Plan, as assigned) *Plan {
+	why := func(s string) *Plan { base.Reason = s; return base }
+	st, t := m.st, m.table
+	if len(st.Rows) != 1 || len(st.Set) > 0 {
+		return why("an upsert of several rows runs on the base table")
+	}
+	if st.Conflict.Where != nil || st.Conflict.Predicate != nil {
+		return why("the conflict clause has a WHERE")
+	}
+	key := m.conflictKey()
+	if key == nil {
+		return why("cannot tell which unique key the upsert meets")
+	}
+	if t.InsertTrigger {
+		return why("a trigger fires on INSERT")
+	}
+	if len(t.Checked) > 0 {
+		return why("a CHECK constraint looks at the row that the INSERT gives")
+	}
+	var givens []GivenArg
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		given := m.insertIndex(Ident{Name: c.Name, Quoted: true})
+		if given >= 0 && given < len(st.Rows[0]) && !contains(key.Columns, c.Name) {
+			arg, no := m.given(c, st.Rows[0][given])
+			if no != "" {
+				return why(no)
+			}
+			if arg != nil {
+				givens = append(givens, *arg)
+			}
+		}
+		if given < 0 && !c.Nullable && !c.HasDefault && !c.Identity && !c.Generated {
+			return why("the INSERT leaves out a NOT NULL column")
+		}
+		if c.Identity && m.d.Traits().UpsertSetsInsertID {
+			return why("the table has an AUTO_INCREMENT column, whose LAST_INSERT_ID() the upsert sets")
+		}
+	}
+	var parts []fragment
+	var args []keyArg
+	values := map[string]fragment{}
+	for _, name := range key.Columns {
+		i := m.insertIndex(Ident{Name: name, Quoted: true})
+		if i < 0 || i >= len(st.Rows[0]) {
+			return why("the INSERT does not give the key")
+		}
+		v := st.Rows[0][i]
+		if !constant(v) || v.Kind == Null {
+			return why("the key is not a literal or a placeholder")
+		}
+		if containsNumber(v) && !numericColumn(t.Column(name)) {
+			return why("a number is given for a key that is not one")
+		}
+		f := m.src.cut(v.Span)
+		values[name] = m.src.cut(v.Span)
+		f.texts[0] = m.d.Quote(t.Name) + "." + m.d.Quote(name) + " = " + f.texts[0]
+		parts = append(parts, f)
+		v.Walk(func(x *Expr) bool {
+			if a, ok := m.src.paramAt(x.Span); ok && x.Kind == Param {
+				args = append(args, keyArg{a, t.Column(name)})
+			}
+			return true
+		})
+	}
+	incs := as.increments
+	for i := range incs {
+		ds, ok := m.insertedDeltas(incs[i])
+		if !ok || len(ds) != 1 {
+			return why("the delta is not a literal or a placeholder")
+		}
+		if incs[i].ops[0].expr.Kind == Excluded {
+			j := m.insertIndex(incs[i].ops[0].expr.Name[len(incs[i].ops[0].expr.Name)-1])
+			incs[i].ops = []operand{{expr: st.Rows[0][j]}}
+		}
+	}
+	where := join(parts, " AND ")
+	b := &binding{source: &Source{Name: []Ident{{Name: t.Name, Quoted: true}}}, label: Ident{Name: t.Name, Quoted: true}, table: t, counts: true}
+	rows := &rowset{binding: b, where: where, single: true, primary: key.Primary, args: args, key: key, values: values, only: true}
+	plan := m.slotted(base, as, rows, where)
+	if plan.Class != Additive {
+		return plan
+	}
+	plan.Class = Upsert
+	plan.Increment.Upsert = true
+	plan.Increment.Given = append(plan.Increment.Given, givens...)
+	if plan.Increment.Companions {
+		return plan
+	}
+	plan.Drains, plan.Require = base.Drains, base.Require
+	return plan
+}
+
+// conflictKey returns the unique key that a conflict of the inserted row is
+// about.
+func (m *dml) conflictKey() *Unique {
+	c, t := m.st.Conflict, m.table
+	var found *Unique
+	for i := range t.Uniques {
+		u := &t.Uniques[i]
+		switch {
+		case c.Constraint != nil:
+			if m.d.SameColumn(*c.Constraint, u.Name) {
+				return u
+			}
+		case len(c.Columns) > 0:
+			if m.sameSet(c.Columns, u.Columns) {
+				return u
+			}
+		default:
+			// ON DUPLICATE KEY: any key the row gives values for.
+			given := true
+			for _, name := range u.Columns {
+				given = given && m.insertIndex(Ident{Name: name, Quoted: true}) >= 0
+			}
+			if given {
+				if found != nil {
+					return nil
+				}
+				found = u
+			}
+		}
+	}
+	if found != nil && len(t.Uniques) > 1 {
+		return nil // a default value could meet another key
+	}
+	return found
+}
+
+func (m *dml) sameSet(written []Ident, stored []string) bool {
+	if len(written) != len(stored) {
+		return false
+	}
+	for _, s := range stored {
+		ok := false
+		for _, w := range written {
+			ok = ok || m.d.SameColumn(w, s)
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
+}
+
+func contains(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,195 @@
+package rewrite
+
+import "strings"
+
+// An upsert changes, and a REPLACE removes, no row but one that holds a unique
+// key of its VALUES. So when it has to drain, it drains these: the keys are
+// written into the drain's predicate, each compared as the engine would find
+// the row.
+//
+// What is special about them is that a row may not be there yet. Nothing can be
+// locked then, and between the drain and the text another transaction may
+// insert the row and increment it. NewRows says what is done about that.
+
+// NewRows is what a drain does in addition when rows that it covers may not
+// exist.
+type NewRows struct {
+	// Given is what is demanded of arguments for the drain to cover the rows of
+	// the keys; else All is what drains.
+	Given []GivenArg
+	All   *DrainTable
+	// Rows is the number of rows that the statement gives. When Lock affects
+	// fewer, Absent is run and Lock again.
+	Rows   int
+	Absent []Bound
+	// Probe counts the rows that exist. With fewer than Rows, Absent is run
+	// before Lock. Where there is no Absent it is for transactions of slotsql's
+	// own: with none there is nothing to lock.
+	Probe *Bound
+}
+
+// maxGivenRows is up to how many rows of VALUES a drain names their keys.
+const maxGivenRows = 256
+
+// drainGiven drains for an INSERT that changes or replaces rows.
+func (m *dml) drainGiven(reason string) *Plan {
+	tables := m.mentioned()
+	plan := &Plan{Class: Drain, Reason: reason, Tables: names(tables)}
+	rows, given := m.givenRows()
+	for _, t := range tables {
+		d := m.drainTable(t, nil)
+		if rows != nil && t == m.table {
+			all := d
+			d = m.drainTable(t, rows)
+			d.New = m.newRows(t, rows)
+			d.New.Given, d.New.All = given, &all
+		}
+		plan.Drains = append(plan.Drains, d)
+	}
+	return plan
+}
+
+func (m *dml) newRows(t *Table, rows *rowset) *NewRows {
+	out := &NewRows{Rows: len(m.givenLists())}
+	var tp template
+	scope := Scope{Ref: m.baseRef(t, nil), Qualifier: m.d.Quote(t.Name), Where: tp.mark(rows.where)}
+	absent, probe := m.d.LockAbsent(t, scope)
+	out.Absent = tp.expandAll(m.d, absent)
+	if probe != "" && (len(absent) == 0 || out.Rows > 1) {
+		b := tp.expand(m.d, probe)
+		out.Probe = &b
+	}
+	return out
+}
+
+// givenLists are the rows that the INSERT gives: VALUES, or the one list of
+// expressions of INSERT ... SELECT 1, 'a', sum(x) FROM ..., whose constants are
+// the same in every row.
+func (m *dml) givenLists() [][]*Expr {
+	st := m.st
+	if len(st.Rows) > 0 {
+		return st.Rows
+	}
+	q := st.Select
+	if q == nil || len(q.Operands) > 0 {
+		return nil
+	}
+	if len(q.Values) > 0 {
+		return q.Values
+	}
+	var row []*Expr
+	for _, it := range q.Items {
+		if it.Expr == nil || it.Expr.Kind == Star {
+			return nil
+		}
+		row = append(row, it.Expr)
+	}
+	return [][]*Expr{row}
+}
+
+// givenRows returns the rows that an INSERT may meet, or nil when that cannot
+// be told.
+func (m *dml) givenRows() (rows *rowset, given []GivenArg) {
+	t, lists := m.table, m.givenLists()
+	if !m.once || t.OtherUniques || t.InsertTrigger || len(lists) == 0 || len(lists) > maxGivenRows || len(t.Counter.Key) == 0 || len(m.st.Set) > 0 {
+		return nil, nil
+	}
+	b := &binding{source: &Source{Name: []Ident{{Name: t.Name, Quoted: true}}}, label: Ident{Name: t.Name, Quoted: true}, table: t, counts: true}
+	rows = &rowset{binding: b}
+	var any []fragment
+	for _, u := range m.metKeys() {
+		for _, list := range lists {
+			where, more, ok := m.givenKey(u, list)
+			if !ok {
+				return nil, nil
+			}
+			if where == nil {
+				continue
+			}
+			given = append(given, more...)
+			any = append(any, *where)
+		}
+	}
+	if len(any) == 0 {
+		return nil, nil
+	}
+	rows.where = join(any, " OR ")
+	return rows, given
+}
+
+// metKeys are the unique keys by which the INSERT may meet a row: the one that
+// its conflict clause names, else all.
+func (m *dml) metKeys() []*Unique {
+	var out []*Unique
+	c := m.st.Conflict
+	for i := range m.table.Uniques {
+		u := &m.table.Uniques[i]
+		switch {
+		case c == nil || m.st.Replace:
+		case c.Constraint != nil && !m.d.SameColumn(*c.Constraint, u.Name):
+			continue
+		case len(c.Columns) > 0 && !m.sameSet(c.Columns, u.Columns):
+			continue
+		}
+		out = append(out, u)
+	}
+	return out
+}
+
+// givenKey writes the predicate of the row that has the key u of a list of
+// values; nil when there can be none.
+func (m *dml) givenKey(u *Unique, list []*Expr) (where *fragment, given []GivenArg, ok bool) {
+	var parts []fragment
+	for _, name := range u.Columns {
+		c := m.table.Column(name)
+		i := m.insertIndex(Ident{Name: name, Quoted: true})
+		if i >= len(list) || c == nil || m.table.IsSlotted(name) {
+			return nil, nil, false
+		}
+		if i < 0 {
+			// A new number, or NULL, meets no row.
+			if c.Identity || c.Nullable && !c.HasDefault && !c.Generated {
+				return nil, nil, true
+			}
+			return nil, nil, false
+		}
+		v := list[i]
+		switch {
+		case v == nil: // DEFAULT
+			return nil, nil, c.Identity
+		case v.Kind == Null && c.Identity, v.Kind == Null && c.Nullable:
+			return nil, nil, true
+		case !constant(v):
+			return nil, nil, false
+		}
+		if m.d.Traits().LooseEquality {
+			// What is compared must be what is stored.
+			arg, no := m.given(c, v)
+			if no != "" {
+				return nil, nil, false
+			}
+			if arg != nil {
+				given = append(given, *arg)
+			}
+		}
+		parts = append(parts, m.equals(c, v))
+	}
+	f := join(parts, " AND ")
+	return &f, given, true
+}
+
+// equals writes column = value so that it finds the row that storing the value
+// would make: of the column's own type where the engine would otherwise compare
+// in another.
+func (m *dml) equals(c *Column, v *Expr) fragment {
+	f := m.src.cut(v.Span)
+	column := m.d.Quote(m.table.Name) + "." + m.d.Quote(c.Name)
+	if !m.d.Traits().TypedConstants {
+		f.texts[0] = column + " = " + f.texts[0]
+		return f
+	}
+	typ, _, _ := strings.Cut(c.Type, " COLLATE ")
+	f.texts[0] = column + " = CAST(" + f.texts[0]
+	f.texts[len(f.texts)-1] += " AS " + typ + ")"
+	return f
+}
