@@ -38,7 +38,12 @@ func (r *run) bind(args []rewrite.Arg) ([]driver.NamedValue, error) {
 	out := make([]driver.NamedValue, len(args))
 	for i, a := range args {
 		if a.Slot {
-			out[i] = driver.NamedValue{Ordinal: i + 1, Value: r.conn.slotOf(r.plan.Increment.Table)}
+			out[i] = driver.NamedValue{Ordinal: i + 1, Value: r.slot}
+			continue
+		}
+		if a.Total > 0 {
+			share := r.plan.Increment.Coalesced.Shares[a.Total-1]
+			out[i] = driver.NamedValue{Ordinal: i + 1, Value: decimal(r.sums[a.Total-1], share.Scale)}
 			continue
 		}
 		v, ok := r.value(a)
@@ -155,7 +160,10 @@ func (r *run) incrementFits() bool {
 		}
 	}
 	for _, a := range inc.Args {
-		if _, ok := r.value(a); !ok && !a.Slot {
+		if a.Slot {
+			continue
+		}
+		if _, ok := r.value(a); !ok {
 			return false
 		}
 	}

@@ -67,47 +67,47 @@ func TestCheckTable(t *testing.T) {
 	}{
 		{
 			name: "primary key", yaml: "  posts: {counters: {views: }}",
-			want: &rewrite.Counter{Key: []string{"id"}, Counters: []string{"views"}, Slots: 64, SlotSchema: "app", SlotTable: "posts_slots", SlotColumn: "slot", OnDrain: "run"},
+			want: &rewrite.Counter{Key: []string{"id"}, Counters: []string{"views"}, Slots: 64, SlotSchema: "app", SlotTable: "posts_slots", SlotColumn: "slot", Coalesce: true, OnDrain: "run"},
 		},
 		{
 			name: "counters come in table order, under stored names", yaml: "  posts: {counters: {LIKES: , Views: , score: }, slots: 7, on_drain: warn, slot_table: counts}",
-			want: &rewrite.Counter{Key: []string{"id"}, Counters: []string{"views", "likes", "score"}, Slots: 7, SlotSchema: "app", SlotTable: "counts", SlotColumn: "slot", OnDrain: "warn"},
+			want: &rewrite.Counter{Key: []string{"id"}, Counters: []string{"views", "likes", "score"}, Slots: 7, SlotSchema: "app", SlotTable: "counts", SlotColumn: "slot", Coalesce: true, OnDrain: "warn"},
 		},
 		{
 			name: "another unique key, in configured order", yaml: "  posts: {key: [Tenant, slug], counters: {views: }}",
-			want: &rewrite.Counter{Key: []string{"tenant", "slug"}, Counters: []string{"views"}, Slots: 64, SlotSchema: "app", SlotTable: "posts_slots", SlotColumn: "slot", OnDrain: "run"},
+			want: &rewrite.Counter{Key: []string{"tenant", "slug"}, Counters: []string{"views"}, Slots: 64, SlotSchema: "app", SlotTable: "posts_slots", SlotColumn: "slot", Coalesce: true, OnDrain: "run"},
 		},
 		{
 			name: "composite primary key", yaml: "  posts: {counters: {views: }}",
 			change: func(t *rewrite.Table) { t.Uniques[0].Columns = []string{"tenant", "id"} },
-			want:   &rewrite.Counter{Key: []string{"tenant", "id"}, Counters: []string{"views"}, Slots: 64, SlotSchema: "app", SlotTable: "posts_slots", SlotColumn: "slot", OnDrain: "run"},
+			want:   &rewrite.Counter{Key: []string{"tenant", "id"}, Counters: []string{"views"}, Slots: 64, SlotSchema: "app", SlotTable: "posts_slots", SlotColumn: "slot", Coalesce: true, OnDrain: "run"},
 		},
 		{
 			name: "single-row table", yaml: "  posts: {key: [], counters: {views: }}",
 			change: func(t *rewrite.Table) { t.Uniques = nil },
-			want:   &rewrite.Counter{Key: []string{}, Counters: []string{"views"}, Slots: 64, SlotSchema: "app", SlotTable: "posts_slots", SlotColumn: "slot", OnDrain: "run"},
+			want:   &rewrite.Counter{Key: []string{}, Counters: []string{"views"}, Slots: 64, SlotSchema: "app", SlotTable: "posts_slots", SlotColumn: "slot", Coalesce: true, OnDrain: "run"},
 		},
 		{
 			name: "a key column named slot", yaml: "  posts: {counters: {views: }}",
 			change: func(t *rewrite.Table) { t.Columns[0].Name, t.Uniques[0].Columns = "SLOT", []string{"SLOT"} },
-			want:   &rewrite.Counter{Key: []string{"SLOT"}, Counters: []string{"views"}, Slots: 64, SlotSchema: "app", SlotTable: "posts_slots", SlotColumn: "slotsql_slot", OnDrain: "run"},
+			want:   &rewrite.Counter{Key: []string{"SLOT"}, Counters: []string{"views"}, Slots: 64, SlotSchema: "app", SlotTable: "posts_slots", SlotColumn: "slotsql_slot", Coalesce: true, OnDrain: "run"},
 		},
 		{
 			name: "counters named slot and slotsql_slot", yaml: "  posts: {counters: {Slot: , slotsql_slot: }}",
 			change: func(t *rewrite.Table) { t.Columns = append(t.Columns, integer("Slot"), integer("slotsql_slot")) },
-			want:   &rewrite.Counter{Key: []string{"id"}, Counters: []string{"Slot", "slotsql_slot"}, Slots: 64, SlotSchema: "app", SlotTable: "posts_slots", SlotColumn: "slotsql_slot2", OnDrain: "run"},
+			want:   &rewrite.Counter{Key: []string{"id"}, Counters: []string{"Slot", "slotsql_slot"}, Slots: 64, SlotSchema: "app", SlotTable: "posts_slots", SlotColumn: "slotsql_slot2", Coalesce: true, OnDrain: "run"},
 		},
 		{
 			name: "exact name before letter case", yaml: "  posts: {counters: {Views: }}",
 			change: func(t *rewrite.Table) { t.Columns = append(t.Columns, integer("Views")) },
-			want:   &rewrite.Counter{Key: []string{"id"}, Counters: []string{"Views"}, Slots: 64, SlotSchema: "app", SlotTable: "posts_slots", SlotColumn: "slot", OnDrain: "run"},
+			want:   &rewrite.Counter{Key: []string{"id"}, Counters: []string{"Views"}, Slots: 64, SlotSchema: "app", SlotTable: "posts_slots", SlotColumn: "slot", Coalesce: true, OnDrain: "run"},
 		},
 		{
 			name: "a generated column of other columns", yaml: "  posts: {counters: {views: }}",
 			change: func(t *rewrite.Table) {
 				t.Columns = append(t.Columns, column("upper", func(c *rewrite.Column) { c.Generated, c.DependsOn = true, []string{"title"} }))
 			},
-			want: &rewrite.Counter{Key: []string{"id"}, Counters: []string{"views"}, Slots: 64, SlotSchema: "app", SlotTable: "posts_slots", SlotColumn: "slot", OnDrain: "run"},
+			want: &rewrite.Counter{Key: []string{"id"}, Counters: []string{"views"}, Slots: 64, SlotSchema: "app", SlotTable: "posts_slots", SlotColumn: "slot", Coalesce: true, OnDrain: "run"},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

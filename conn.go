@@ -27,9 +27,10 @@ type conn struct {
 	parent   driver.Conn
 	session  session
 	engine   engine
-	slot     int
-	slots    slotMemory
+	slot     int            // number among the live connections of the connector
+	held     map[rowKey]int // slots held until the transaction ends, see placement
 	prepared preparedTexts
+	prepares bool // the parent takes arguments through prepared statements only
 
 	schema  *schema // facts of the session's namespace; nil until they are needed
 	moved   bool    // the namespace may have changed since schema was set
@@ -37,6 +38,11 @@ type conn struct {
 	temp    bool    // and stay so: it may have temporary tables
 	altered bool    // it has changed the schema in a transaction that may be open
 	adrift  bool    // or its namespace, which may change back with that one's end
+
+	strayed bool          // the session may not be as the connector opened it
+	reading bool          // rows may be open
+	lent    chan struct{} // closed when a statement ends that has outlived its caller
+	later   []func()      // to be done then
 
 	tx      txState
 	lasting bool // what a statement locks may stay locked after it: a transaction may be open
@@ -72,23 +78,76 @@ func newConn(ctx context.Context, s *shared, parent driver.Conn) (*conn, error) 
 
 // Unwrap returns the parent driver's own connection, for sql.Conn.Raw.
 // Statements sent through it are not seen by slotsql.
-func (c *conn) Unwrap() driver.Conn { return c.parent }
+func (c *conn) Unwrap() driver.Conn {
+	c.returned()
+	return c.parent
+}
 
 // Raw is Unwrap under the name that some tools look for.
-func (c *conn) Raw() driver.Conn { return c.parent }
+func (c *conn) Raw() driver.Conn { return c.Unwrap() }
 
 // Close implements driver.Conn.
 func (c *conn) Close() error {
+	if c.isLent() {
+		// Nobody uses the connection any more but the statement.
+		go func() {
+			c.returned()
+			_ = c.Close()
+		}()
+		return nil
+	}
 	if !c.closed {
 		c.closed = true
 		c.shared.freeSlot(c.slot)
+		c.release()
 		c.prepared.close()
 	}
 	return c.parent.Close()
 }
 
+// isLent says that a statement is under way whose caller has given up.
+func (c *conn) isLent() bool {
+	select {
+	case <-c.lent: // closed, or nil and never ready
+		return false
+	default:
+		return c.lent != nil
+	}
+}
+
+// await waits until the connection is not lent.
+func (c *conn) await(ctx context.Context) error {
+	if c.lent == nil {
+		return nil
+	}
+	select {
+	case <-c.lent:
+		c.returned()
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// returned waits until the connection is not lent, and does what has been put
+// off until then.
+func (c *conn) returned() {
+	if c.lent == nil {
+		return
+	}
+	<-c.lent
+	c.lent = nil
+	for _, f := range c.later {
+		f()
+	}
+	c.later = nil
+}
+
 // Ping implements driver.Pinger.
 func (c *conn) Ping(ctx context.Context) error {
+	if err := c.await(ctx); err != nil {
+		return err
+	}
 	if p, ok := c.parent.(driver.Pinger); ok {
 		return p.Ping(ctx)
 	}
@@ -97,10 +156,11 @@ func (c *conn) Ping(ctx context.Context) error {
 
 // ResetSession implements driver.SessionResetter.
 func (c *conn) ResetSession(ctx context.Context) error {
-	if c.broken {
+	if c.broken || c.isLent() {
 		return driver.ErrBadConn
 	}
-	c.lasting = false
+	c.lasting, c.reading = false, false
+	c.release()
 	if r, ok := c.parent.(driver.SessionResetter); ok {
 		return r.ResetSession(ctx)
 	}
@@ -109,7 +169,7 @@ func (c *conn) ResetSession(ctx context.Context) error {
 
 // IsValid implements driver.Validator.
 func (c *conn) IsValid() bool {
-	if c.broken {
+	if c.broken || c.isLent() {
 		return false
 	}
 	if v, ok := c.parent.(driver.Validator); ok {

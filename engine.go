@@ -20,6 +20,16 @@ type (
 		// raised by an increment of which nothing is left.
 		SlotFull(err error) bool
 	}
+	// outcomeJudge knows from an error what has become of a statement that
+	// ran in autocommit.
+	outcomeJudge interface {
+		// NotApplied says that the server has answered that the statement
+		// failed, so that nothing of it is left.
+		NotApplied(err error) bool
+		// WaitedInVain says that a lock was not to be had in the time that
+		// the server gives a statement.
+		WaitedInVain(err error) bool
+	}
 	// savepointJudge is for an engine whose errors may roll back a drain's
 	// own transaction by themselves.
 	savepointJudge interface {
@@ -43,6 +53,7 @@ type (
 type engine struct {
 	dialect dialect.Dialect
 	judge   errorJudge
+	outcome outcomeJudge
 	watcher txWatcher
 	args    argRewriter
 }
@@ -50,6 +61,7 @@ type engine struct {
 func engineOf(d dialect.Dialect) engine {
 	e := engine{dialect: d}
 	e.judge, _ = d.(errorJudge)
+	e.outcome, _ = d.(outcomeJudge)
 	e.watcher, _ = d.(txWatcher)
 	e.args, _ = d.(argRewriter)
 	return e
@@ -57,6 +69,12 @@ func engineOf(d dialect.Dialect) engine {
 
 func (e *engine) schemaChanged(err error) bool { return e.judge != nil && e.judge.SchemaChanged(err) }
 func (e *engine) slotFull(err error) bool      { return e.judge != nil && e.judge.SlotFull(err) }
+
+func (e *engine) notApplied(err error) bool { return e.outcome != nil && e.outcome.NotApplied(err) }
+
+func (e *engine) waitedInVain(err error) bool {
+	return e.outcome != nil && e.outcome.WaitedInVain(err)
+}
 
 func (e *engine) savepointGone(err error) bool {
 	j, ok := e.dialect.(savepointJudge)

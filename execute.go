@@ -42,7 +42,7 @@ func (t direct) queryText(ctx context.Context, p *rewrite.Plan, c call) (driver.
 }
 
 func (t direct) own(ctx context.Context, b *rewrite.Bound, args []driver.NamedValue) (driver.Result, error) {
-	if t.conn.shared.dialect.Traits().SlowParse {
+	if t.conn.prepares || t.conn.shared.dialect.Traits().SlowParse {
 		st, err := t.conn.prepared.get(ctx, t.conn, b, b.SQL)
 		if err != nil {
 			return nil, err
@@ -58,6 +58,8 @@ type run struct {
 	plan *plan
 	via  via
 	call call
+	slot int64   // that an increment adds to
+	sums []int64 // what a shared statement adds
 	// apart says that the text is of several statements that stand or fail
 	// each by itself: the ones before an error stay.
 	apart bool
@@ -177,52 +179,58 @@ func (r *run) queryText(ctx context.Context) (driver.Rows, error) {
 	return r.via.queryText(ctx, r.plan.Plan, c)
 }
 
-// execIncrement adds to this connection's slot: by an update of the slot row
-// when the connection has written it before, else by the upsert; in a
-// transaction by the upsert alone, where an update that finds no row would keep
-// others from making theirs. When that
-// affects no row, or cannot take the arguments, the same statement runs in the
-// form that is right for everything: the row may be missing, its counter NULL
-// or close to the end of its range.
+// execIncrement adds to a slot, together with others that are under way where
+// that is possible. When that affects no row, or cannot take the arguments, the
+// same statement runs in the form that is right for everything: the row may be
+// missing, its counter NULL or close to the end of its range.
 func (r *run) execIncrement(ctx context.Context) (driver.Result, error) {
-	inc := r.plan.Increment
 	if !r.incrementFits() {
 		return r.fallback(ctx)
 	}
-	var res driver.Result
-	var n int64
-	var err error
-	slot, keyed := r.slotKey()
-	if keyed && r.conn.slots.has(slot) && !(r.conn.lasting && r.conn.shared.dialect.Traits().MissLocks) {
-		res, n, err = r.addTo(ctx, inc.Add)
-		if n == 0 && err == nil {
-			r.conn.slots.forget(slot)
+	v := r.share(ctx)
+	if v.outcome == alone {
+		var n int64
+		v.result, n, v.err = r.addTo(ctx, r.place(), r.conn.lasting)
+		if n == 0 && v.err == nil || v.err != nil && r.conn.engine.slotFull(v.err) {
+			return r.fallback(ctx)
 		}
 	}
-	if n == 0 && err == nil {
-		if res, n, err = r.addTo(ctx, &inc.Bound); n > 0 && err == nil && keyed {
-			r.conn.slots.add(slot)
-		}
+	if v.err != nil {
+		return nil, v.err
 	}
-	switch {
-	case err != nil && r.conn.engine.slotFull(err):
-		return r.fallback(ctx)
-	case err != nil:
-		return nil, err
-	case n == 0:
-		return r.fallback(ctx)
+	var n int64 = 1
+	if r.plan.Increment.Upsert && r.conn.shared.dialect.Traits().UpsertCounts {
+		n = 2
 	}
-	if r.conn.shared.dialect.Traits().UpsertCounts {
-		n = 1
-		if inc.Upsert {
-			n = 2
-		}
-	}
-	return &result{res, n}, nil
+	return &result{v.result, n}, nil
 }
 
-// addTo runs one of the two texts of an increment.
-func (r *run) addTo(ctx context.Context, b *rewrite.Bound) (driver.Result, int64, error) {
+// addTo adds to a slot: by an update of the slot row when the process has
+// written it before, else by the upsert; where what a statement locks lasts, by
+// the upsert alone if an update that finds no row would keep others from making
+// theirs.
+func (r *run) addTo(ctx context.Context, p place, lasting bool) (res driver.Result, n int64, err error) {
+	defer r.leave(p)
+	r.slot = p.slot
+	places := r.conn.shared.placement
+	upsert, add := &r.plan.Increment.Bound, r.plan.Increment.Add
+	if r.sums != nil {
+		upsert, add = &r.plan.Increment.Coalesced.Upsert, r.plan.Increment.Coalesced.Add
+	}
+	if p.keyed && add != nil && places.knows(p.slotRow) && !(lasting && r.conn.shared.dialect.Traits().MissLocks) {
+		if res, n, err = r.own(ctx, add); n > 0 || err != nil {
+			return res, n, err
+		}
+		places.forget(p.slotRow)
+	}
+	if res, n, err = r.own(ctx, upsert); n > 0 && err == nil && p.keyed {
+		places.learn(p.slotRow)
+	}
+	return res, n, err
+}
+
+// own runs one of the texts of an increment, and returns the rows affected.
+func (r *run) own(ctx context.Context, b *rewrite.Bound) (driver.Result, int64, error) {
 	args, err := r.bind(b.Args)
 	if err != nil {
 		return nil, 0, err

@@ -17,6 +17,9 @@ func (c *conn) plan(ctx context.Context, query string) (*plan, error) {
 	if c.broken {
 		return nil, errBroken
 	}
+	if err := c.await(ctx); err != nil {
+		return nil, err
+	}
 	if c.shared.viewDDL.Load() && c.schema != nil && c.schema.stale() {
 		// A view may have come to be over a counter table, and its name is yet
 		// unknown. In a transaction that has failed nothing can be read, nor run.
@@ -73,6 +76,13 @@ func (c *conn) after(plan *rewrite.Plan, err error) {
 	if plan.Effects&rewrite.TxControl != 0 || err != nil {
 		c.tx.known = false
 	}
+	if plan.Effects&rewrite.TxControl != 0 {
+		c.tx.byText = err != nil || !endsTx(plan.Text)
+	}
+	if plan.Effects&rewrite.SessionChange != 0 {
+		c.strayed = true
+		c.prepared.close()
+	}
 	if plan.Effects&rewrite.Namespace != 0 {
 		c.moved = true
 		c.adrift = !c.committed()
@@ -88,7 +98,7 @@ func (c *conn) after(plan *rewrite.Plan, err error) {
 }
 
 // queried notes that a query has been run: its error may come with its rows.
-func (c *conn) queried() { c.tx.known = false }
+func (c *conn) queried() { c.tx.known, c.reading = false, true }
 
 // changed notes that a text may have changed the schema. Others must look
 // again, and must not take over what this session sees: not its temporary
@@ -152,7 +162,7 @@ func endsTx(text string) bool {
 	word, rest, _ := strings.Cut(text, " ")
 	switch word {
 	case "COMMIT", "END", "ROLLBACK", "ABORT":
-		return !strings.Contains(rest, "TO") && !strings.Contains(rest, ";")
+		return !strings.Contains(rest, "TO") && !strings.Contains(rest, ";") && !strings.Contains(rest, "CHAIN")
 	}
 	return false
 }

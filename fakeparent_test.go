@@ -421,6 +421,20 @@ func (fakeDialect) SavepointGone(err error) bool { return errors.Is(err, errNoSa
 
 func (fakeDialect) SchemaChanged(err error) bool { return errors.Is(err, errChanged) }
 
+func (fakeDialect) Shares(context.Context, dialect.Session) (bool, error) { return true, nil }
+
+func (fakeDialect) NotApplied(err error) bool {
+	return errors.Is(err, errRefused) || errors.Is(err, errTimeout)
+}
+
+func (fakeDialect) WaitedInVain(err error) bool { return errors.Is(err, errTimeout) }
+
+// What a server answers.
+var (
+	errRefused = errors.New("refused")
+	errTimeout = errors.New("lock wait timeout")
+)
+
 func (fakeDialect) SlotFull(error) bool { return false }
 
 var errChanged = errors.New("no such column")

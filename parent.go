@@ -12,6 +12,7 @@ func (c *conn) parentExec(ctx context.Context, query string, args []driver.Named
 		if res, err := e.ExecContext(ctx, query, args); err != driver.ErrSkip {
 			return res, err
 		}
+		c.prepares = c.prepares || len(args) > 0
 	} else if e, ok := c.parent.(driver.Execer); ok { //nolint:staticcheck // the parent's choice
 		values, err := unnamed(ctx, args)
 		if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql/driver"
 	"log/slog"
-	"math/rand/v2"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -35,19 +34,21 @@ type shared struct {
 
 	reported map[string]bool // tables whose unnamed views have been reported
 
-	mu       sync.Mutex
-	schemas  map[string]*schema // by namespace
-	first    *schema            // of a connection that has changed nothing
-	slots    []bool             // slot numbers in use by live connections
-	slotBase int                // random, so that processes seldom start at the same slot
+	placement *placement
+	coalescer *coalescer
+	sharing   bool // sessions may share a statement: see dialect.SessionAware
+
+	mu      sync.Mutex
+	schemas map[string]*schema // by namespace
+	first   *schema            // of a connection that has changed nothing
+	slots   []bool             // numbers in use by live connections
 }
 
 func newShared(d dialect.Dialect, config *Config) *shared {
-	s := &shared{dialect: d, config: config, tables: config.Tables(), schemas: map[string]*schema{}, reported: map[string]bool{}, patience: endPatience}
+	s := &shared{dialect: d, config: config, tables: config.Tables(), schemas: map[string]*schema{}, reported: map[string]bool{}, patience: endPatience, placement: newPlacement(), coalescer: newCoalescer(), sharing: true}
 	for _, t := range s.tables {
 		s.folded = append(s.folded, strings.ToLower(rewrite.Spelled(t.Table)))
 	}
-	s.slotBase = rand.IntN(1 << 16)
 	return s
 }
 
@@ -67,21 +68,26 @@ func (s *shared) meet(ctx context.Context, parent driver.Conn) error {
 	if s.met {
 		return nil
 	}
+	c := wrapConn(s, parent)
 	if d, ok := s.dialect.(dialect.ServerAware); ok {
-		c := wrapConn(s, parent)
 		adjusted, err := d.ForServer(ctx, &c.session)
 		if err != nil {
 			return err
 		}
 		s.dialect = adjusted
 	}
+	if d, ok := s.dialect.(dialect.SessionAware); ok {
+		var err error
+		if s.sharing, err = d.Shares(ctx, &c.session); err != nil {
+			return err
+		}
+	}
 	s.met = true
 	return nil
 }
 
 // takeSlot returns the lowest number that no live connection of this connector
-// holds. Connections of one process so never share a slot while there are
-// enough; that is an optimisation, sharing is exact, too.
+// holds.
 func (s *shared) takeSlot() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -26,6 +26,8 @@ type StatementStats struct {
 	// no row, its counter was NULL or close to the end of its range, or an
 	// argument did not fit.
 	Fallbacks uint64 `json:"fallbacks"`
+	// Coalesced is how many increments were added by another one's statement.
+	Coalesced uint64 `json:"coalesced"`
 }
 
 // Stats returns what all drivers of this process have done so far with
@@ -39,7 +41,7 @@ func Stats() []StatementStats {
 		t := v.(*tally)
 		s := t.kind
 		s.Tables = slices.Clone(s.Tables)
-		s.Statements, s.Drains, s.Fallbacks = t.statements.Load(), t.drains.Load(), t.fallbacks.Load()
+		s.Statements, s.Drains, s.Fallbacks, s.Coalesced = t.statements.Load(), t.drains.Load(), t.fallbacks.Load(), t.coalesced.Load()
 		out = append(out, s)
 		return true
 	})
@@ -51,8 +53,8 @@ func Stats() []StatementStats {
 
 // tally is the counts of one kind of statement.
 type tally struct {
-	kind                          StatementStats
-	statements, drains, fallbacks atomic.Uint64
+	kind                                     StatementStats
+	statements, drains, fallbacks, coalesced atomic.Uint64
 }
 
 // tallies holds every tally by its kind. A process that runs ever new kinds
@@ -99,6 +101,12 @@ func (t *tally) ran() {
 func (t *tally) drained() {
 	if t != nil {
 		t.drains.Add(1)
+	}
+}
+
+func (t *tally) shared(n int) {
+	if t != nil {
+		t.coalesced.Add(uint64(n))
 	}
 }
 

@@ -55,6 +55,10 @@ func (s *stmt) Unwrap() driver.Stmt { return s.parent }
 
 // Close implements driver.Stmt.
 func (s *stmt) Close() error {
+	if s.conn.isLent() {
+		s.conn.later = append(s.conn.later, func() { _ = s.Close() })
+		return nil
+	}
 	err := s.parent.Close()
 	s.texts.close()
 	return err

@@ -17,6 +17,8 @@ var _ driver.Tx = (*tx)(nil)
 type txState struct {
 	known bool
 	open  bool
+	// byText says that a text may have begun a transaction, or left one open.
+	byText bool
 }
 
 // Begin implements driver.Conn.
@@ -26,6 +28,9 @@ func (c *conn) Begin() (driver.Tx, error) {
 
 // BeginTx implements driver.ConnBeginTx.
 func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+	if err := c.await(ctx); err != nil {
+		return nil, err
+	}
 	t, err := c.parentBegin(ctx, opts)
 	if err != nil {
 		return nil, err
@@ -68,7 +73,8 @@ func (t *tx) Commit() error {
 		return errBroken
 	}
 	err := t.parent.Commit()
-	t.conn.tx, t.conn.lasting = txState{}, false
+	t.conn.tx, t.conn.lasting = txState{byText: err != nil}, false
+	t.conn.release()
 	t.conn.settleFacts(true)
 	return err
 }
@@ -76,7 +82,8 @@ func (t *tx) Commit() error {
 // Rollback implements driver.Tx.
 func (t *tx) Rollback() error {
 	err := t.parent.Rollback()
-	t.conn.tx, t.conn.lasting = txState{}, false
+	t.conn.tx, t.conn.lasting = txState{byText: err != nil}, false
+	t.conn.release()
 	t.conn.settleFacts(true)
 	return err
 }
@@ -92,7 +99,7 @@ func (c *conn) inTransaction(ctx context.Context) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		c.tx = txState{known: true, open: open}
+		c.tx.known, c.tx.open = true, open
 	}
 	return c.tx.open, nil
 }

@@ -52,6 +52,15 @@ type ServerAware interface {
 	ForServer(ctx context.Context, s Session) (Dialect, error)
 }
 
+// SessionAware is a Dialect whose sessions may be such that increments of
+// several of them must not share a statement.
+type SessionAware interface {
+	// Shares says that every session which the connector opens, as it is
+	// before anything is run, works on the same database and commits each
+	// statement by itself. It is called once per connector.
+	Shares(ctx context.Context, s Session) (bool, error)
+}
+
 // DrainTx holds the statements that open and end a drain's own transaction.
 type DrainTx struct {
 	Begin, Commit, Rollback []string

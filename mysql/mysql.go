@@ -53,6 +53,13 @@ func (Engine) SchemaChanged(err error) bool {
 	return false
 }
 
+// NotApplied recognises the server's answers. In autocommit each of them means
+// that the statement has been undone.
+func (Engine) NotApplied(err error) bool { return number(err) != 0 }
+
+// WaitedInVain recognises the end of innodb_lock_wait_timeout.
+func (Engine) WaitedInVain(err error) bool { return number(err) == 1205 }
+
 // SlotFull recognises what an increment meets at the limits of its slot. The
 // drain that follows is right whatever the reason was.
 func (Engine) SlotFull(err error) bool { return dialect.Overflow(number(err)) }

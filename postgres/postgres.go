@@ -51,6 +51,19 @@ func (Engine) SchemaChanged(err error) bool {
 // SlotFull is always false: the upsert affects no row instead.
 func (Engine) SlotFull(error) bool { return false }
 
+// NotApplied recognises the server's answers. One that ends the session may
+// come after the commit.
+func (Engine) NotApplied(err error) bool {
+	var e *pgconn.PgError
+	return errors.As(err, &e) && e.SeverityUnlocalized == "ERROR"
+}
+
+// WaitedInVain recognises the end of lock_timeout and of statement_timeout.
+func (Engine) WaitedInVain(err error) bool {
+	var e *pgconn.PgError
+	return errors.As(err, &e) && (e.Code == "55P03" || e.Code == "57014")
+}
+
 // ConnInTransaction reads the status that the server sends with every answer.
 func (Engine) ConnInTransaction(c driver.Conn) bool {
 	p, ok := c.(interface{ Conn() *pgx.Conn })

@@ -104,6 +104,9 @@ type Counter struct {
 	SlotTable  string
 	SlotColumn string // name of the slot-number column in the slot table, normally "slot"
 
+	// Coalesce says that executions which overlap may share one statement.
+	Coalesce bool
+
 	OnDrain string // run | warn | error
 
 	// Routines are the names of procedures and functions that read or set the

@@ -18,13 +18,13 @@ func effects(text string, tokens []Token) Effect {
 		}
 		first = false
 		if t.Kind != Word {
-			e |= TxControl // "(SELECT ...)", executable comments, garbage
+			e |= TxControl | SessionChange // "(SELECT ...)", executable comments, garbage
 			continue
 		}
 		e |= effectOf(strings.ToUpper(text[t.Start:t.End]), text, tokens[i+1:])
 	}
 	if containsFold(text, "set_config") || containsFold(text, "search_path") {
-		e |= Namespace
+		e |= Namespace | SessionChange
 	}
 	return e
 }
@@ -33,16 +33,18 @@ func effectOf(word, text string, rest []Token) Effect {
 	switch word {
 	case "SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH", "VALUES", "TABLE", "EXPLAIN", "SHOW", "DESCRIBE", "DESC", "MERGE", "COPY", "FETCH":
 		return 0
-	case "BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "SAVEPOINT", "RELEASE", "XA":
+	case "BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "SAVEPOINT", "RELEASE":
 		return TxControl
 	case "USE", "ATTACH", "DETACH", "PRAGMA":
-		return Namespace
-	case "SET", "RESET", "DISCARD":
-		return TxControl | Namespace
+		return Namespace | SessionChange
 	case "CREATE", "ALTER", "DROP", "RENAME", "TRUNCATE":
-		return TxControl | Namespace | SchemaChange
+		e := TxControl | Namespace | SchemaChange
+		if containsFold(text, "temp") {
+			e |= SessionChange
+		}
+		return e
 	}
-	return TxControl | Namespace
+	return TxControl | Namespace | SessionChange // SET, RESET, CALL, LOCK, XA, ...
 }
 
 func containsFold(s, sub string) bool {

@@ -92,12 +92,14 @@ type Increment struct {
 	Bound
 	Table *Table
 	// Add, where it is set, is the update of the slot row itself. It may run
-	// instead of the upsert once the connection has written that row: Key
-	// holds the arguments that say which. When it affects no row the upsert
-	// runs.
-	Add    *Bound
-	Key    []Arg
-	Deltas []DeltaArg
+	// instead of the upsert when that row is there; when it affects no row the
+	// upsert runs. Key is what the key's columns equal, which says which row
+	// that is.
+	Add *Bound
+	Key []KeyValue
+	// Coalesced is the form that many executions share; nil when they may not.
+	Coalesced *Coalesced
+	Deltas    []DeltaArg
 	// NonZero says that a literal delta is not zero already; otherwise one of
 	// the bound ones must not be.
 	NonZero bool
@@ -115,6 +117,13 @@ type Increment struct {
 	Companions bool
 
 	plain bool // the original text is exact on the base table, too
+}
+
+// KeyValue is what a column of the key equals: a piece of the application's
+// text, Texts[0] Args[0] Texts[1] and so on.
+type KeyValue struct {
+	Texts []string
+	Args  []Arg
 }
 
 // DeltaArg is a bound delta and what must hold of it; otherwise the fallback
@@ -138,6 +147,12 @@ type Arg struct {
 	Index  int    // position in the application's arguments, from 0
 	Name   string // of a named argument; Index then counts it as well
 	Negate bool   // bind the negated number
+
+	// Total, from 1, is the sum of what executions that share a statement add
+	// to the counter of that number; Index is then -1.
+	Total int
+	// Free says that executions with different values may share a statement.
+	Free bool
 
 	// Plus is added to the argument, for a LIMIT that covers an OFFSET and more;
 	// with Index -1 the argument is the literal Number.
@@ -167,6 +182,9 @@ const (
 	Namespace
 	// SchemaChange: the text may change tables.
 	SchemaChange
+	// SessionChange: the text may leave the session such that a statement
+	// does something else in it than in others.
+	SessionChange
 )
 
 // Part is one statement of a Multi.

@@ -113,7 +113,7 @@ func (c *planCheck) plan(p *rewrite.Plan, text string) {
 	inputs := c.inputs(text)
 	args := func(what string, list []rewrite.Arg) {
 		for _, a := range list {
-			if !a.Slot && a.Index >= inputs || a.Index < 0 && a.Number == "" {
+			if !a.Slot && a.Index >= inputs || a.Index < 0 && a.Number == "" && a.Total == 0 {
 				c.Errorf("%s takes argument %d of %d\n%s", what, a.Index+1, inputs, c.text)
 			}
 		}
@@ -161,7 +161,20 @@ func (c *planCheck) plan(p *rewrite.Plan, text string) {
 		if p.Increment.Add != nil {
 			own("the increment of a slot row", *p.Increment.Add)
 		}
-		args("a key", p.Increment.Key)
+		for _, k := range p.Increment.Key {
+			args("a key", k.Args)
+		}
+		if co := p.Increment.Coalesced; co != nil {
+			own("the coalesced increment", co.Upsert)
+			if co.Add != nil {
+				own("the coalesced increment of a slot row", *co.Add)
+			}
+			for _, s := range co.Shares {
+				if s.Arg != nil {
+					args("a share", []rewrite.Arg{*s.Arg})
+				}
+			}
+		}
 		for _, g := range p.Increment.Given {
 			args("a given value", []rewrite.Arg{g.Arg})
 		}

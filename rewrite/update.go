@@ -321,32 +321,34 @@ func (m *dml) slotted(base *Plan, a assigned, rows *rowset, where fragment) *Pla
 		}
 	}
 	out.Bound = tp.expand(m.d, m.d.Increment(t, in))
-	m.add(out, &tp, in, rows)
+	out.Add, out.Key = m.addText(&tp, in, rows)
+	out.Coalesced = m.coalesced(a, in, &tp, rows)
 	return &Plan{Class: Additive, Tables: []string{t.Name}, Increment: out, Drains: []DrainTable{m.drainTable(t, rowsOrAll(t, rows))}}
 }
 
-// add gives an increment by the slots' own key its short form.
-func (m *dml) add(out *Increment, tp *template, in IncrementText, rows *rowset) {
+// addText is the short form of an increment by the slots' own key, and the
+// values of that key; nil when there is none.
+func (m *dml) addText(tp *template, in IncrementText, rows *rowset) (text *Bound, values []KeyValue) {
 	key := m.table.Counter.Key
 	if len(key) == 0 || rows.key == nil || !rows.only || !rows.single || len(rows.key.Columns) != len(key) {
-		return
+		return nil, nil
 	}
 	for _, c := range in.Companions {
 		if c.Merge != Latest {
-			return
+			return nil, nil
 		}
 	}
 	add := AddText{Slot: in.Slot, Deltas: in.Deltas, Companions: in.Companions}
 	for _, k := range key {
 		v, ok := rows.values[k]
 		if !ok {
-			return
+			return nil, nil
 		}
 		add.Key = append(add.Key, tp.mark(v))
-		out.Key = append(out.Key, v.args...)
+		values = append(values, KeyValue{v.texts, v.args})
 	}
 	b := tp.expand(m.d, m.d.Add(m.table, add))
-	out.Add = &b
+	return &b, values
 }
 
 // rowsOrAll: a single-row table is drained whole.

@@ -52,6 +52,19 @@ func (Engine) SchemaChanged(err error) bool {
 		(strings.Contains(e.Error(), "no such") || strings.Contains(e.Error(), "has no column"))
 }
 
+// NotApplied recognises SQLite's own errors. In autocommit each of them means
+// that the statement has been undone.
+func (Engine) NotApplied(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e)
+}
+
+// WaitedInVain recognises the end of busy_timeout.
+func (Engine) WaitedInVain(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && e.Code()&0xff == 5
+}
+
 // SavepointGone recognises a savepoint that is not there: some errors, an
 // interrupted write among them, roll back everything.
 func (Engine) SavepointGone(err error) bool {

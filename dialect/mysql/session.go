@@ -36,6 +36,15 @@ func (d *Dialect) Folds(ctx context.Context, s dialect.Session) (bool, error) {
 	return len(rows) == 1 && len(rows[0]) == 1 && text(rows[0][0]) != "0", nil
 }
 
+// Shares says whether a session begins in autocommit.
+func (d *Dialect) Shares(ctx context.Context, s dialect.Session) (bool, error) {
+	rows, err := s.Query(ctx, "SELECT @@autocommit")
+	if err != nil {
+		return false, fmt.Errorf("reading autocommit: %w", err)
+	}
+	return len(rows) == 1 && text(rows[0][0]) == "1", nil
+}
+
 // Drain says that a drain outside a transaction opens one. START TRANSACTION
 // commits a transaction that is open, so it is not for use inside one.
 func (d *Dialect) Drain() dialect.DrainTx {

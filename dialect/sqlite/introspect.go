@@ -25,6 +25,16 @@ func (*Dialect) Namespace(ctx context.Context, s dialect.Session) (string, error
 	return b.String(), nil
 }
 
+// Shares says whether the database is a file: one in memory belongs to its
+// connection.
+func (*Dialect) Shares(ctx context.Context, s dialect.Session) (bool, error) {
+	rows, err := s.Query(ctx, "SELECT file FROM pragma_database_list WHERE name = 'main'")
+	if err != nil {
+		return false, fmt.Errorf("sqlite: reading the database's file: %w", err)
+	}
+	return len(rows) == 1 && text(rows[0][0]) != "", nil
+}
+
 // object is a row of a schema table.
 type object struct {
 	schema, name, kind, sql string

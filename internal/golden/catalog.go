@@ -29,6 +29,7 @@ func NewCatalog(d rewrite.Dialect, tables []*rewrite.Table, config string) (*Cat
 			Slots      int               `yaml:"slots"`
 			SlotTable  string            `yaml:"slot_table"`
 			OnDrain    string            `yaml:"on_drain"`
+			Coalesce   bool
 		}
 	}
 	if err := yaml.Unmarshal([]byte(config), &cfg); err != nil {
@@ -45,7 +46,7 @@ func NewCatalog(d rewrite.Dialect, tables []*rewrite.Table, config string) (*Cat
 		}
 		t := tables[i]
 		counter := &rewrite.Counter{
-			Slots: tc.Slots, SlotSchema: t.Schema, SlotTable: tc.SlotTable, SlotColumn: "slot", OnDrain: tc.OnDrain,
+			Slots: tc.Slots, SlotSchema: t.Schema, SlotTable: tc.SlotTable, SlotColumn: "slot", OnDrain: tc.OnDrain, Coalesce: tc.Coalesce,
 		}
 		if counter.SlotTable == "" {
 			counter.SlotTable = t.Name + "_slots"

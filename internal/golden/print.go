@@ -55,6 +55,13 @@ func (b *printer) plan(indent, text string, p *rewrite.Plan, allSteps bool) {
 		if inc.Add != nil {
 			b.line(indent, "again", bound(*inc.Add))
 		}
+		if co := inc.Coalesced; co != nil {
+			b.line(indent, "coalesced", bound(co.Upsert))
+			if co.Add != nil {
+				b.line(indent, "coalesced again", bound(*co.Add))
+			}
+			b.line(indent, "shares", shares(co.Shares))
+		}
 		if len(inc.Deltas) > 0 {
 			b.line(indent, "deltas", deltas(inc.Deltas))
 		}
@@ -168,6 +175,9 @@ func arg(a rewrite.Arg) string {
 	if a.Slot {
 		return "slot"
 	}
+	if a.Total > 0 {
+		return fmt.Sprintf("total %d", a.Total)
+	}
 	s := "#" + strconv.Itoa(a.Index+1)
 	if a.Index < 0 {
 		s = a.Number
@@ -181,7 +191,26 @@ func arg(a rewrite.Arg) string {
 	if a.Plus != nil {
 		s += " + " + arg(*a.Plus)
 	}
+	if a.Free {
+		s += " of any"
+	}
 	return s
+}
+
+// shares says what one execution adds to each total, in units of its last digit.
+func shares(list []rewrite.Share) string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = strconv.FormatInt(s.Literal, 10)
+		if s.Arg != nil {
+			out[i] = arg(*s.Arg)
+		}
+		out[i] += fmt.Sprintf(" of at most %d", s.Max)
+		if s.Scale > 0 {
+			out[i] += fmt.Sprintf(" in units of 1e-%d", s.Scale)
+		}
+	}
+	return strings.Join(out, ", ")
 }
 
 func deltas(list []rewrite.DeltaArg) string {

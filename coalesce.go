@@ -1,0 +1,266 @@
+package slotsql
+
+import (
+	"context"
+	"database/sql/driver"
+	"hash/maphash"
+	"runtime"
+	"sync"
+)
+
+// coalescer lets executions of an increment that overlap share one statement.
+//
+// An execution that meets no other runs alone, exactly as without a coalescer.
+// While one is at the server, those of the same row that come wait in a queue.
+// When it is done the first of them leads: it takes the others along, runs one
+// statement that adds what all of them add, and each returns with its own
+// result once that is committed. So the statements of a row follow each other
+// without a pause, each with all that came up meanwhile.
+//
+// Every member counts exactly once. It is in a queue or in one batch, never in
+// both: it is moved under the shard's lock. A batch runs one statement in
+// autocommit, which is applied as a whole or not at all. What is known not to
+// have been applied each member runs again by itself, and so meets the error
+// that is its own; where that is not known, nobody runs it again.
+type coalescer struct {
+	seed   maphash.Seed
+	shards [coalescerShards]coalescerShard
+}
+
+const (
+	coalescerShards = 32
+	// maxIdleGroups is how many groups without members a shard keeps: they
+	// remember how many members to expect.
+	maxIdleGroups = 128
+)
+
+type coalescerShard struct {
+	mu     sync.Mutex
+	groups map[shareKey]*shareGroup
+	_      [48]byte // a cache line of its own
+}
+
+// A shareKey is what executions have in common that may share a statement.
+type shareKey struct{ text, args string }
+
+// A shareGroup is the executions of one shareKey that are under way. Its fields
+// belong to the shard's lock.
+type shareGroup struct {
+	shard *coalescerShard
+	max   []int64 // what one statement may add, by counter
+	queue []*member
+
+	leaders int // statements under way, or about to be
+	last    int // members of the last batch
+}
+
+// A member is one execution of an increment.
+type member struct {
+	adds    []int64 // by counter, in units of its last digit
+	group   *shareGroup
+	state   memberState
+	batch   *batch
+	verdict chan verdict // of capacity 1: whoever sends does not wait
+}
+
+type memberState int
+
+const (
+	queued memberState = iota
+	leading
+	aboard
+	gone // its caller has given up
+)
+
+// A verdict is what a waiting member is told.
+type verdict struct {
+	outcome outcome
+	result  driver.Result // of counted
+	err     error         // of failed and left
+}
+
+type outcome int
+
+const (
+	counted outcome = iota
+	lead            // run the queue
+	alone           // nothing has been applied: run it without the others
+	again           // nothing has been applied: the statement never reached the server
+	failed
+	left // its caller has given up
+)
+
+// A batch is the members of one statement, its leader first.
+type batch struct {
+	members []*member
+	sums    []int64
+
+	mu      sync.Mutex
+	waiting int // members whose caller still waits
+	cancel  context.CancelFunc
+}
+
+func newCoalescer() *coalescer { return &coalescer{seed: maphash.MakeSeed()} }
+
+// join brings a member in. When it returns a batch the member leads it, else it
+// waits for its verdict.
+func (co *coalescer) join(k shareKey, max []int64, m *member) *batch {
+	h := maphash.String(co.seed, k.args)
+	s := &co.shards[h%coalescerShards]
+	s.mu.Lock()
+	g := s.groups[k]
+	if g == nil {
+		if len(s.groups) >= maxIdleGroups {
+			s.sweep()
+		}
+		if s.groups == nil {
+			s.groups = map[shareKey]*shareGroup{}
+		}
+		g = &shareGroup{shard: s, max: max}
+		s.groups[k] = g
+	}
+	m.group = g
+	if g.leaders >= maxLeaders {
+		m.state = queued
+		g.queue = append(g.queue, m)
+		s.mu.Unlock()
+		return nil
+	}
+	g.leaders++
+	m.state = leading
+	s.mu.Unlock()
+	return g.take(m)
+}
+
+// maxLeaders is how many statements of one row are under way at a time.
+var maxLeaders = 1
+
+// take makes a batch of the leader and those in the queue. When the last batch
+// had many members their callers have just been told, and are about to be back:
+// the leader lets them go first.
+func (g *shareGroup) take(leader *member) *batch {
+	s := g.shard
+	s.mu.Lock()
+	for tries, n := 0, -1; tries < 3 && g.last > 1 && len(g.queue)+1 < g.last && len(g.queue) > n; tries++ {
+		n = len(g.queue)
+		s.mu.Unlock()
+		runtime.Gosched()
+		s.mu.Lock()
+	}
+	defer s.mu.Unlock()
+	b := &batch{members: []*member{leader}, sums: append([]int64(nil), leader.adds...)}
+	leader.state, leader.batch = aboard, b
+	rest := g.queue[:0]
+	for i, m := range g.queue {
+		if !b.admits(m, g.max) {
+			rest = append(rest, g.queue[i:]...)
+			break
+		}
+		m.state, m.batch = aboard, b
+		b.members = append(b.members, m)
+	}
+	for b.nothing() {
+		// Engines differ in what a sum of nothing affects. The leader alone
+		// adds something.
+		m := b.members[len(b.members)-1]
+		b.members = b.members[:len(b.members)-1]
+		for i, n := range m.adds {
+			b.sums[i] -= n
+		}
+		m.state, m.batch = queued, nil
+		rest = append(rest, m)
+	}
+	clear(g.queue[len(rest):])
+	g.queue = rest
+	g.last = len(b.members)
+	b.waiting = len(b.members)
+	return b
+}
+
+// admits adds what a member adds, if the sums stay within their limits.
+func (b *batch) admits(m *member, max []int64) bool {
+	for i, n := range m.adds {
+		if sum := b.sums[i] + n; sum > max[i] || sum < -max[i] {
+			return false
+		}
+	}
+	for i, n := range m.adds {
+		b.sums[i] += n
+	}
+	return true
+}
+
+func (b *batch) nothing() bool {
+	for _, n := range b.sums {
+		if n != 0 {
+			return false
+		}
+	}
+	return len(b.members) > 1
+}
+
+// next ends a leader's turn and gives it to the first in the queue.
+func (g *shareGroup) next() {
+	g.shard.mu.Lock()
+	defer g.shard.mu.Unlock()
+	if len(g.queue) == 0 {
+		g.leaders--
+		return
+	}
+	m := g.queue[0]
+	g.queue = append(g.queue[:0], g.queue[1:]...)
+	m.state = leading
+	m.verdict <- verdict{outcome: lead}
+}
+
+// leave takes a member out whose caller gives up. It says whether the member is
+// certainly not counted.
+func (m *member) leave() bool {
+	g := m.group
+	g.shard.mu.Lock()
+	state, b := m.state, m.batch
+	m.state = gone
+	if state == queued {
+		for i, other := range g.queue {
+			if other == m {
+				g.queue = append(g.queue[:i], g.queue[i+1:]...)
+				break
+			}
+		}
+	}
+	g.shard.mu.Unlock()
+	switch state {
+	case leading:
+		g.next()
+	case aboard:
+		b.abandon()
+	}
+	return state != aboard
+}
+
+// abandon notes that the caller of a member does not wait any more. The
+// statement is cancelled when nobody waits for it.
+func (b *batch) abandon() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.waiting--; b.waiting == 0 && b.cancel != nil {
+		b.cancel()
+	}
+}
+
+// tell gives every member its verdict, the leader last: its connection is free
+// from then on.
+func (b *batch) tell(v verdict) {
+	for i := len(b.members) - 1; i >= 0; i-- {
+		b.members[i].verdict <- v
+	}
+}
+
+// sweep drops groups without members.
+func (s *coalescerShard) sweep() {
+	for k, g := range s.groups {
+		if g.leaders == 0 && len(g.queue) == 0 {
+			delete(s.groups, k)
+		}
+	}
+}

@@ -1,0 +1,256 @@
+package slotsql
+
+import (
+	"database/sql/driver"
+	"hash/maphash"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+)
+
+// placement says which slot an increment adds to. Nothing depends on the
+// answer but how long increments wait for each other: any slot is exact.
+//
+// A process gives out the slots of a row from its first one up, the lowest that
+// is free: an increment holds its slot until its transaction ends. So a row has
+// as many slots as increments of it have been under way at one time, and a row
+// that is counted now and then has one.
+type placement struct {
+	base   int // this process's first slot
+	seed   maphash.Seed
+	shards [placementShards]placementShard
+}
+
+const placementShards = 32
+
+type placementShard struct {
+	mu    sync.Mutex
+	taken map[rowKey]ordinals
+	known map[slotRow]struct{}
+	_     [40]byte // a cache line of its own
+}
+
+// A rowKey names a row of a base table, as far as the plan can tell: the same
+// row may have several, which costs speed when its increments meet in a slot.
+type rowKey struct{ table, values string }
+
+// A slotRow is a row of a slot table.
+type slotRow struct {
+	row  rowKey
+	slot int64
+}
+
+// ordinals are the numbers of a row's slots that are in use. Nearly always they
+// are few.
+type ordinals struct {
+	low  uint64
+	more map[int]struct{}
+}
+
+func newPlacement() *placement {
+	// A random beginning, so that processes seldom have the same.
+	return &placement{base: rand.IntN(1 << 16), seed: maphash.MakeSeed()}
+}
+
+func (p *placement) shard(k rowKey) *placementShard {
+	return &p.shards[maphash.String(p.seed, k.values)%placementShards]
+}
+
+// take returns the lowest number below n that nobody holds; -1 when all are
+// held.
+func (p *placement) take(k rowKey, n int) int {
+	s := p.shard(k)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := s.taken[k]
+	for i := range n {
+		if o.has(i) {
+			continue
+		}
+		o.add(i)
+		if s.taken == nil {
+			s.taken = map[rowKey]ordinals{}
+		}
+		s.taken[k] = o
+		return i
+	}
+	return -1
+}
+
+func (p *placement) give(k rowKey, i int) {
+	s := p.shard(k)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := s.taken[k]
+	if o.remove(i); o.empty() {
+		delete(s.taken, k)
+		return
+	}
+	s.taken[k] = o
+}
+
+// knows says that a slot row has been written before, so that a plain update
+// adds to it. It is a guess: a row that has gone since then is not found by the
+// update, and is made again by the upsert.
+func (p *placement) knows(r slotRow) bool {
+	s := p.shard(r.row)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, ok := s.known[r]
+	return ok
+}
+
+// maxKnownSlots bounds what a shard remembers; when it is full it starts anew.
+const maxKnownSlots = 2048
+
+func (p *placement) learn(r slotRow) {
+	s := p.shard(r.row)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.known == nil || len(s.known) >= maxKnownSlots {
+		s.known = map[slotRow]struct{}{}
+	}
+	s.known[r] = struct{}{}
+}
+
+func (p *placement) forget(r slotRow) {
+	s := p.shard(r.row)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.known, r)
+}
+
+func (o *ordinals) has(i int) bool {
+	if i < 64 {
+		return o.low&(1<<i) != 0
+	}
+	_, ok := o.more[i]
+	return ok
+}
+
+func (o *ordinals) add(i int) {
+	if i < 64 {
+		o.low |= 1 << i
+		return
+	}
+	if o.more == nil {
+		o.more = map[int]struct{}{}
+	}
+	o.more[i] = struct{}{}
+}
+
+func (o *ordinals) remove(i int) {
+	if i < 64 {
+		o.low &^= 1 << i
+		return
+	}
+	delete(o.more, i)
+}
+
+func (o *ordinals) empty() bool { return o.low == 0 && len(o.more) == 0 }
+
+// place is the slot of one execution of an increment.
+type place struct {
+	slotRow
+	keyed   bool // row says which row it is
+	ordinal int  // to be given back after the statement; -1: none
+}
+
+// place finds the slot for an increment on this connection.
+func (r *run) place() place {
+	c, t := r.conn, r.plan.Increment.Table
+	p := place{ordinal: -1}
+	p.row, p.keyed = r.rowKey()
+	n := t.Counter.Slots
+	switch {
+	case c.shared.dialect.Traits().OneWriter:
+	case !p.keyed:
+		// The row is not known. A slot of this connection's own, from the last
+		// one down.
+		p.slot = int64((c.shared.placement.base + n - 1 - c.slot%n) % n)
+	default:
+		i, held := c.held[p.row]
+		if !held {
+			i = c.shared.placement.take(p.row, n)
+			switch {
+			case i < 0:
+				i = rand.IntN(n)
+			case c.lasting:
+				c.hold(p.row, i)
+			default:
+				p.ordinal = i
+			}
+		}
+		p.slot = int64((c.shared.placement.base + i) % n)
+	}
+	return p
+}
+
+// leave gives back what place has taken for one statement.
+func (r *run) leave(p place) {
+	if p.ordinal >= 0 {
+		r.conn.shared.placement.give(p.row, p.ordinal)
+	}
+}
+
+// hold keeps a slot until the transaction ends.
+func (c *conn) hold(k rowKey, i int) {
+	if c.held == nil {
+		c.held = map[rowKey]int{}
+	}
+	c.held[k] = i
+}
+
+// release gives back what the transaction that has ended has held.
+func (c *conn) release() {
+	for k, i := range c.held {
+		c.shared.placement.give(k, i)
+	}
+	clear(c.held)
+}
+
+// rowKey names the row of this execution; false when the increment is not by
+// the slots' own key, or for a value of a type whose equality is not plain.
+func (r *run) rowKey() (rowKey, bool) {
+	inc := r.plan.Increment
+	if inc.Add == nil {
+		return rowKey{}, false
+	}
+	var b []byte
+	for _, k := range inc.Key {
+		b = append(b, ',')
+		for i, text := range k.Texts {
+			b = append(b, text...)
+			if i == len(k.Args) {
+				break
+			}
+			v, ok := r.value(k.Args[i])
+			if !ok {
+				return rowKey{}, false
+			}
+			if b, ok = appendValue(b, v); !ok {
+				return rowKey{}, false
+			}
+		}
+	}
+	return rowKey{inc.Table.Counter.SlotTable, string(b)}, true
+}
+
+// appendValue appends an argument such that values which differ look different.
+func appendValue(b []byte, v driver.NamedValue) ([]byte, bool) {
+	switch x := v.Value.(type) {
+	case int64:
+		return strconv.AppendInt(b, x, 10), true
+	case int:
+		return strconv.AppendInt(b, int64(x), 10), true
+	case uint64:
+		return strconv.AppendUint(b, x, 10), true
+	case bool:
+		return strconv.AppendBool(b, x), true
+	case string:
+		return append(append(strconv.AppendInt(append(b, 's'), int64(len(x)), 10), ':'), x...), true
+	case []byte:
+		return append(append(strconv.AppendInt(append(b, 'b'), int64(len(x)), 10), ':'), x...), x != nil
+	}
+	return b, false
+}

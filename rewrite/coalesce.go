@@ -1,0 +1,119 @@
+package rewrite
+
+import "strings"
+
+// Coalesced is an increment that many executions share: its texts are the
+// increment's own with the deltas as arguments, so that one statement adds what
+// all of them add.
+//
+// That is exact for executions that overlap in time and are transactions of
+// their own. The statement begins after each of them has, and is committed
+// before any of them ends: one of the serial orders that the plain statements
+// could have had. Two executions may share one when the text of Upsert and its
+// arguments are the same for both, but for the arguments that are Slot, Total
+// or Free.
+type Coalesced struct {
+	Upsert Bound
+	Add    *Bound // as Increment.Add
+	// Shares are what an execution adds, in the order of the Total arguments.
+	Shares []Share
+}
+
+// Share is what one execution adds to one counter, in units of the counter's
+// last digit: a number that the text has, or an argument.
+type Share struct {
+	Literal int64
+	Arg     *Arg
+	// Scale is the counter's number of digits behind the point.
+	Scale int
+	// Max is the largest magnitude that one statement may add.
+	Max int64
+}
+
+// maxShareScale keeps what a statement may add to a decimal within 64 bits.
+const maxShareScale = 6
+
+// coalesced is the shared form of a slotted upsert. It has none where the
+// configuration forbids it, and where WHERE is more than comparisons of columns
+// and constants: what a function or a variable is may differ between two
+// executions.
+func (m *dml) coalesced(a assigned, in IncrementText, tp *template, rows *rowset) *Coalesced {
+	if !m.table.Counter.Coalesce || !m.comparisons(m.st.Where) {
+		return nil
+	}
+	out := &Coalesced{}
+	in.Deltas = nil
+	for i, inc := range a.increments {
+		d, ok := m.simpleDelta(inc.ops)
+		largest, scale := limit(inc.column)
+		if !ok || scale > maxShareScale || inc.column.Numeric == Decimal && inc.column.Precision == 0 {
+			return nil // PostgreSQL's plain numeric keeps the digits of what was added
+		}
+		s := Share{Scale: scale, Max: largest}
+		for range scale {
+			s.Max *= 10
+		}
+		if d.literal == "" {
+			s.Arg = &d.arg
+		} else {
+			s.Literal = scaled(d.literal, scale)
+		}
+		out.Shares = append(out.Shares, s)
+		in.Deltas = append(in.Deltas, Delta{inc.column.Name, tp.mark(bound(Arg{Total: i + 1, Index: -1}))})
+	}
+	in.Companions = nil
+	for _, s := range a.companions {
+		value := s.value
+		if s.companion.Merge == Latest {
+			// Which of several that overlap is the latest is for no one to say.
+			value.args = nil
+			for _, arg := range s.value.args {
+				arg.Free = true
+				value.args = append(value.args, arg)
+			}
+		}
+		in.Companions = append(in.Companions, CompanionText{Companion: *s.companion, Text: tp.mark(value), NotNull: !s.sure})
+	}
+	out.Upsert = tp.expand(m.d, m.d.Increment(m.table, in))
+	out.Add, _ = m.addText(tp, in, rows)
+	return out
+}
+
+// comparisons says that a predicate is made of columns, constants and
+// operators.
+func (m *dml) comparisons(where *Expr) bool {
+	if where == nil {
+		return true
+	}
+	ok := true
+	where.Walk(func(e *Expr) bool {
+		switch e.Kind {
+		case ColumnRef, Number, String, Null, Param, Binary, Unary, Paren, In:
+		default:
+			ok = false
+		}
+		return ok
+	})
+	for _, t := range m.src.tokens {
+		if t.Kind == Variable && t.Start >= where.Start && t.End <= where.End {
+			ok = false
+		}
+	}
+	return ok
+}
+
+// scaled returns a decimal literal in units of its last digit; the literal has
+// no more of them than scale, zeros at the end apart.
+func scaled(literal string, scale int) int64 {
+	digits := strings.TrimPrefix(literal, "-")
+	whole, frac, _ := strings.Cut(digits, ".")
+	frac = (frac + strings.Repeat("0", scale))[:scale]
+	var n int64
+	for _, c := range []byte(whole + frac) {
+		n = n*10 + int64(c-'0')
+	}
+	if digits != literal {
+		n = -n
+	}
+	return n
+}

@@ -1,0 +1,261 @@
+package slotsql
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// This file is an execution's way through the coalescer.
+
+// share runs the increment together with others of the same row that are under
+// way. It says what has become of it: counted, failed with the error, or alone,
+// when nothing has been applied and it is to run by itself.
+func (r *run) share(ctx context.Context) verdict {
+	own := verdict{outcome: alone}
+	co := r.plan.Increment.Coalesced
+	if co == nil || len(r.call.options) > 0 || !r.conn.asConnected() {
+		return own
+	}
+	key, ok := r.shareKey(co)
+	if !ok {
+		return own
+	}
+	m := &member{adds: make([]int64, len(co.Shares))}
+	max := make([]int64, len(co.Shares))
+	for i, s := range co.Shares {
+		if m.adds[i], ok = r.adds(s); !ok {
+			return own
+		}
+		max[i] = s.Max
+	}
+	m.verdict = make(chan verdict, 1)
+	for range 3 {
+		b := r.conn.shared.coalescer.join(key, max, m)
+		v := verdict{outcome: lead}
+		if b == nil {
+			if v = m.wait(ctx); v.outcome == lead {
+				b = m.group.take(m)
+			}
+		}
+		if b != nil {
+			v = r.lead(ctx, m, b)
+		}
+		if v.outcome != again {
+			return v
+		}
+	}
+	return own
+}
+
+// wait waits for the verdict, or until the caller gives up. Then the member is
+// certainly not counted when no statement has taken it along yet; else it is
+// as with any statement that is interrupted.
+func (m *member) wait(ctx context.Context) verdict {
+	select {
+	case v := <-m.verdict:
+		return v
+	case <-ctx.Done():
+	}
+	select {
+	case v := <-m.verdict:
+		if v.outcome != lead {
+			return v
+		}
+	default:
+	}
+	m.leave()
+	return verdict{outcome: left, err: ctx.Err()}
+}
+
+// lead runs the statement of a batch, and tells its members.
+func (r *run) lead(ctx context.Context, m *member, b *batch) verdict {
+	if len(b.members) == 1 {
+		defer m.group.next()
+		return r.leadAlone(ctx)
+	}
+	p := r.place()
+	if ctx.Done() == nil {
+		r.runShared(ctx, m, b, p)
+		return (<-m.verdict).forLeader()
+	}
+	// The statement is also the others', so it outlives this caller's context:
+	// it runs beside the caller, who may leave while the connection is lent.
+	shared, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	b.mu.Lock()
+	b.cancel = cancel
+	b.mu.Unlock()
+	done := make(chan struct{})
+	go func() {
+		defer cancel()
+		defer close(done)
+		r.runShared(shared, m, b, p)
+	}()
+	v := m.wait(ctx)
+	if v.outcome == left {
+		r.conn.lent = done
+		return v
+	}
+	<-done
+	return v.forLeader()
+}
+
+// forLeader is the leader's own verdict: it is its connection that is gone.
+func (v verdict) forLeader() verdict {
+	if v.outcome == again {
+		return verdict{outcome: failed, err: driver.ErrBadConn} // for database/sql to try another one
+	}
+	return v
+}
+
+// leadAlone runs the increment as it is, while others may queue behind it.
+func (r *run) leadAlone(ctx context.Context) verdict {
+	res, n, err := r.addTo(ctx, r.place(), false)
+	switch {
+	case err != nil && !r.conn.engine.slotFull(err):
+		return verdict{outcome: failed, err: err}
+	case n == 0:
+		return verdict{outcome: alone}
+	}
+	return verdict{outcome: counted, result: res}
+}
+
+// runShared runs the one statement of a batch and tells its members, the leader
+// last. It may run beside the leader's caller, and so changes nothing of the
+// connection but what its statements themselves do.
+func (r *run) runShared(ctx context.Context, m *member, b *batch, p place) {
+	v := verdict{outcome: failed, err: errLeaderGone}
+	defer func() {
+		m.group.next()
+		b.tell(v)
+	}()
+	shared := *r
+	shared.sums = b.sums
+	var n int64
+	var err error
+	v.result, n, err = shared.addTo(ctx, p, false)
+	if v.outcome, v.err = r.judge(n, err); v.outcome == counted {
+		r.plan.tally.shared(len(b.members) - 1)
+	}
+}
+
+// errLeaderGone is what members are told when their leader panics.
+var errLeaderGone = &lostError{"the statement that was to run it has panicked"}
+
+// judge says what the result of a shared statement means for each member.
+func (r *run) judge(n int64, err error) (outcome, error) {
+	switch {
+	case err == nil && n > 0:
+		return counted, nil
+	case err == nil, r.conn.engine.slotFull(err):
+		return alone, nil // no row, or a counter near a limit: each for itself
+	case errors.Is(err, driver.ErrBadConn):
+		return again, nil // the parent says so only when nothing has been sent
+	case r.conn.engine.waitedInVain(err):
+		return failed, err // each has waited as long as the leader
+	case r.conn.engine.notApplied(err):
+		return alone, nil
+	}
+	return failed, err
+}
+
+// shareKey is what this execution must have in common with others.
+func (r *run) shareKey(co *rewrite.Coalesced) (shareKey, bool) {
+	var b []byte
+	for _, a := range co.Upsert.Args {
+		if a.Slot || a.Total > 0 || a.Free {
+			continue
+		}
+		v, ok := r.value(a)
+		if !ok {
+			return shareKey{}, false
+		}
+		if b, ok = appendValue(append(b, ','), v); !ok {
+			return shareKey{}, false
+		}
+	}
+	return shareKey{co.Upsert.SQL, string(b)}, true
+}
+
+// adds returns what the execution adds to a counter, in units of its last digit.
+func (r *run) adds(s rewrite.Share) (int64, bool) {
+	if s.Arg == nil {
+		return s.Literal, true
+	}
+	v, ok := r.value(*s.Arg)
+	if !ok {
+		return 0, false
+	}
+	n, ok := units(v.Value, s.Scale)
+	if s.Arg.Negate {
+		n = -n
+	}
+	return n, ok && n >= -s.Max && n <= s.Max
+}
+
+// units returns a number in units of a digit behind the point; false when it is
+// none, or has more digits.
+func units(v any, scale int) (int64, bool) {
+	factor := int64(math.Pow10(scale))
+	switch rv := reflect.ValueOf(v); rv.Kind() {
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		n := rv.Int()
+		return n * factor, n >= -maxUnits && n <= maxUnits
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		n := rv.Uint()
+		return int64(n) * factor, n <= maxUnits
+	case reflect.String:
+		return decimalUnits(rv.String(), scale)
+	}
+	if b, ok := v.([]byte); ok {
+		return decimalUnits(string(b), scale)
+	}
+	return 0, false
+}
+
+// maxUnits times ten to the largest scale is within 64 bits.
+const maxUnits = 1 << 42
+
+func decimalUnits(s string, scale int) (int64, bool) {
+	whole, frac, _ := strings.Cut(s, ".")
+	if len(frac) > scale || len(whole) > 13 {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(whole+frac+strings.Repeat("0", scale-len(frac)), 10, 64)
+	return n, err == nil
+}
+
+// decimal writes units of a digit behind the point as a number.
+func decimal(n int64, scale int) any {
+	if scale == 0 {
+		return n
+	}
+	sign := ""
+	if n < 0 {
+		sign, n = "-", -n
+	}
+	s := strconv.FormatInt(n, 10)
+	if len(s) <= scale {
+		s = strings.Repeat("0", scale-len(s)+1) + s
+	}
+	return sign + s[:len(s)-scale] + "." + s[len(s)-scale:]
+}
+
+// asConnected says that the session is as the connector opens it, outside a
+// transaction, and without open rows. Two such sessions do the same with the
+// same statement.
+func (c *conn) asConnected() bool {
+	if c.altered || c.private || c.moved || c.temp || c.strayed || c.reading || c.lasting || !c.shared.sharing {
+		return false
+	}
+	if c.engine.watcher != nil {
+		return !c.engine.watcher.ConnInTransaction(c.parent)
+	}
+	return !c.tx.byText
+}
