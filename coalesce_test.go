@@ -1,0 +1,629 @@
+package slotsql
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// countServer is a database that keeps no more than the sum of what has been
+// added, and does with each statement what a test says.
+type countServer struct {
+	mu     sync.Mutex
+	total  int64
+	ran    []statement
+	behave func(ctx context.Context, st statement) fate
+}
+
+// statement is one that has reached the server. Of an increment, adds is what
+// it adds.
+type statement struct {
+	conn *countConn
+	text string
+	adds int64
+}
+
+// fate is what becomes of a statement. The zero value lets it run.
+type fate struct {
+	err     error
+	applied bool // for all that err says
+	kill    bool // the connection is gone
+	nothing bool // no row is affected
+}
+
+func (s *countServer) do(ctx context.Context, st statement) (driver.Result, error) {
+	if st.conn.dead {
+		return nil, driver.ErrBadConn
+	}
+	var f fate
+	if s.behave != nil {
+		f = s.behave(ctx, st)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ran = append(s.ran, st)
+	st.conn.dead = st.conn.dead || f.kill
+	if f.nothing {
+		return driver.RowsAffected(0), nil
+	}
+	if f.err == nil || f.applied {
+		s.total += st.adds
+	}
+	return driver.RowsAffected(1), f.err
+}
+
+// added returns the sum, and increments what each statement has added.
+func (s *countServer) added() (total int64, increments []int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, st := range s.ran {
+		if st.adds != 0 {
+			increments = append(increments, st.adds)
+		}
+	}
+	return s.total, increments
+}
+
+type countConn struct {
+	server *countServer
+	dead   bool
+	closed bool
+	busy   sync.Mutex // held by a statement: a connection runs one at a time
+}
+
+var errBusy = errors.New("two statements at a time on one connection")
+
+func (c *countConn) ExecContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Result, error) {
+	if !c.busy.TryLock() {
+		return nil, errBusy
+	}
+	defer c.busy.Unlock()
+	st := statement{conn: c, text: text}
+	// The texts are the SQLite dialect's: of the upsert the first argument is
+	// the slot, and the second what is added.
+	switch {
+	case strings.HasPrefix(text, `INSERT INTO "main"."posts_slots"`):
+		st.adds = args[1].Value.(int64)
+	case strings.HasPrefix(text, `UPDATE "main"."posts_slots"`), strings.HasPrefix(text, "UPDATE posts"):
+		st.adds = args[0].Value.(int64)
+	}
+	return c.server.do(ctx, st)
+}
+
+func (c *countConn) QueryContext(context.Context, string, []driver.NamedValue) (driver.Rows, error) {
+	return &bareRows{}, nil
+}
+func (c *countConn) Prepare(string) (driver.Stmt, error) { return nil, errors.New("not prepared") }
+func (c *countConn) Begin() (driver.Tx, error)           { return countTx{}, nil }
+func (c *countConn) IsValid() bool                       { return !c.dead }
+func (c *countConn) ConnInTransaction() bool             { return false }
+func (c *countConn) Close() error {
+	if !c.busy.TryLock() {
+		return errBusy
+	}
+	c.closed = true
+	return nil
+}
+
+type countTx struct{}
+
+func (countTx) Commit() error   { return nil }
+func (countTx) Rollback() error { return nil }
+
+func (s *countServer) Connect(context.Context) (driver.Conn, error) {
+	return &countConn{server: s}, nil
+}
+func (s *countServer) Driver() driver.Driver            { return s }
+func (s *countServer) Open(string) (driver.Conn, error) { return s.Connect(context.Background()) }
+
+const addTwo = "UPDATE posts SET views = views + ? WHERE id = ?"
+
+func add(ctx context.Context, db *sql.DB, n int64) error {
+	res, err := db.ExecContext(ctx, addTwo, n, int64(1))
+	if err != nil {
+		return err
+	}
+	if got, err := res.RowsAffected(); got != 1 || err != nil {
+		return fmt.Errorf("%d rows affected, %v", got, err)
+	}
+	return nil
+}
+
+// A crowd is increments that wait behind one that the server holds.
+type crowd struct {
+	*testing.T
+	server  *countServer
+	db      *sql.DB
+	shared  *shared
+	release chan fate // what becomes of the statement that is held
+	held    chan context.Context
+	results []chan error
+	cancels []context.CancelFunc
+}
+
+// newCrowd has the first statement held until release is told its fate.
+func newCrowd(t *testing.T) *crowd {
+	c := &crowd{T: t, release: make(chan fate), held: make(chan context.Context)}
+	c.server = &countServer{behave: func(ctx context.Context, st statement) fate { return c.hold(ctx, st) }}
+	c.open("")
+	return c
+}
+
+// open opens a database with more in the table's configuration.
+func (c *crowd) open(more string) {
+	c.Helper()
+	config, err := Parse([]byte("version: 1\ntables: {posts: {counters: {views: {}}"+more+"}}\n"), "slotsql.yaml")
+	if err != nil {
+		c.Fatal(err)
+	}
+	wrapped, err := WrapConnector(c.server, probing, config)
+	if err != nil {
+		c.Fatal(err)
+	}
+	c.shared, c.db = wrapped.(*connector).shared, sql.OpenDB(wrapped)
+	c.Cleanup(func() { _ = c.db.Close() })
+}
+
+// hold holds every increment until the test says what becomes of it.
+func (c *crowd) hold(ctx context.Context, st statement) fate {
+	if st.adds == 0 {
+		return fate{}
+	}
+	select {
+	case c.held <- ctx:
+	case <-ctx.Done():
+		return fate{err: ctx.Err(), kill: true}
+	}
+	select {
+	case f := <-c.release:
+		return f
+	case <-ctx.Done():
+		return fate{err: ctx.Err(), kill: true}
+	}
+}
+
+// start begins an increment by n.
+func (c *crowd) start(n int64) {
+	ctx, cancel := context.WithCancel(c.Context())
+	c.cancels = append(c.cancels, cancel)
+	done := make(chan error, 1)
+	c.results = append(c.results, done)
+	go func() { done <- add(ctx, c.db, n) }()
+}
+
+// queue begins one after another and waits until all are in the queue.
+func (c *crowd) queue(ns ...int64) {
+	c.Helper()
+	for _, n := range ns {
+		before := c.queued()
+		c.start(n)
+		for c.queued() == before {
+			time.Sleep(50 * time.Microsecond)
+		}
+	}
+}
+
+func (c *crowd) queued() (n int) {
+	for i := range c.shared.coalescer.shards {
+		s := &c.shared.coalescer.shards[i]
+		s.mu.Lock()
+		for _, g := range s.groups {
+			n += len(g.queue)
+		}
+		s.mu.Unlock()
+	}
+	return n
+}
+
+func (c *crowd) want(i int, want error) {
+	c.Helper()
+	select {
+	case err := <-c.results[i]:
+		if !errors.Is(err, want) || want == nil && err != nil {
+			c.Errorf("increment %d: %v, want %v", i, err, want)
+		}
+	case <-time.After(20 * time.Second):
+		c.Fatalf("increment %d does not return", i)
+	}
+}
+
+func (c *crowd) wantAdded(increments ...int64) {
+	c.Helper()
+	if _, got := c.server.added(); !slices.Equal(got, increments) {
+		c.Errorf("statements have added %v, want %v", got, increments)
+	}
+}
+
+func (c *crowd) wantTotal(want int64) {
+	c.Helper()
+	if got, _ := c.server.added(); got != want {
+		c.Errorf("total %d, want %d", got, want)
+	}
+}
+
+func TestCoalesceOne(t *testing.T) {
+	t.Parallel()
+	c := newCrowd(t)
+	c.start(1)
+	<-c.held
+	c.queue(2, 3, -1, 5)
+	c.release <- fate{}
+	<-c.held
+	c.queue(7)
+	c.release <- fate{}
+	<-c.held
+	c.release <- fate{}
+	for i := range c.results {
+		c.want(i, nil)
+	}
+	c.wantAdded(1, 9, 7)
+}
+
+var errClass = map[string]struct {
+	fate  fate
+	each  error // what each member gets; nil: it runs by itself, and succeeds
+	total int64
+}{
+	"refused":             {fate{err: errRefused}, nil, 15},
+	"no row":              {fate{nothing: true}, nil, 15},
+	"waited in vain":      {fate{err: errTimeout}, errTimeout, 1},
+	"lost before":         {fate{err: errLost, kill: true}, errLost, 1},
+	"lost after":          {fate{err: errLost, kill: true, applied: true}, errLost, 15},
+	"bad connection":      {fate{err: driver.ErrBadConn, kill: true}, nil, 15},
+	"wrapped bad":         {fate{err: fmt.Errorf("net: %w", driver.ErrBadConn), kill: true}, nil, 15},
+	"error of the parent": {fate{err: errOops}, errOops, 1},
+}
+
+// When the shared statement fails each member gets the error that it would have
+// had, and nothing is counted twice.
+func TestCoalesceFaults(t *testing.T) {
+	t.Parallel()
+	for name, tt := range errClass {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newCrowd(t)
+			c.start(1)
+			<-c.held
+			c.queue(2, 4, 8)
+			c.release <- fate{}
+			c.want(0, nil)
+			<-c.held
+			c.release <- tt.fate // of the shared one
+			stop := make(chan struct{})
+			go func() { // all others run
+				for {
+					select {
+					case <-c.held:
+						c.release <- fate{}
+					case <-stop:
+						return
+					}
+				}
+			}()
+			for i := 1; i <= 3; i++ {
+				c.want(i, tt.each)
+			}
+			close(stop)
+			c.wantTotal(tt.total)
+		})
+	}
+}
+
+// A caller that gives up before a statement has taken it along is not counted,
+// and nobody else notices.
+func TestCoalesceCancelQueued(t *testing.T) {
+	t.Parallel()
+	c := newCrowd(t)
+	c.start(1)
+	<-c.held
+	c.queue(2, 4, 8)
+	c.cancels[1]() // would have led
+	c.want(1, context.Canceled)
+	c.cancels[2]()
+	c.want(2, context.Canceled)
+	c.release <- fate{}
+	<-c.held
+	c.release <- fate{}
+	c.want(0, nil)
+	c.want(3, nil)
+	c.wantAdded(1, 8)
+}
+
+// A leader that gives up returns at once. Its statement goes on for the others,
+// and so counts; its connection is not used by anybody else meanwhile.
+func TestCoalesceCancelLeader(t *testing.T) {
+	t.Parallel()
+	c := newCrowd(t)
+	c.start(1)
+	<-c.held
+	c.queue(2, 4)
+	c.release <- fate{}
+	ctx := <-c.held
+	c.cancels[1]()
+	c.want(1, context.Canceled)
+	if ctx.Err() != nil {
+		t.Error("the statement of others is cancelled")
+	}
+	for range 4 { // on every idle connection, and new ones
+		if err := c.db.PingContext(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if _, err := c.db.ExecContext(t.Context(), "DELETE FROM log"); err != nil {
+			t.Error(err)
+		}
+	}
+	c.release <- fate{}
+	c.want(0, nil)
+	c.want(2, nil)
+	c.wantAdded(1, 6)
+}
+
+// A statement for which nobody waits any more is cancelled.
+func TestCoalesceCancelAll(t *testing.T) {
+	t.Parallel()
+	c := newCrowd(t)
+	c.start(1)
+	<-c.held
+	c.queue(2, 4)
+	c.release <- fate{}
+	ctx := <-c.held
+	c.cancels[2]()
+	c.want(2, context.Canceled)
+	if ctx.Err() != nil {
+		t.Error("the statement of the leader is cancelled")
+	}
+	c.cancels[1]()
+	c.want(1, context.Canceled)
+	select {
+	case <-ctx.Done():
+	case <-time.After(20 * time.Second):
+		t.Error("the statement goes on")
+	}
+	c.want(0, nil)
+	c.wantTotal(1)
+}
+
+// A lone caller's context is the statement's own.
+func TestCoalesceCancelAlone(t *testing.T) {
+	t.Parallel()
+	c := newCrowd(t)
+	c.start(1)
+	ctx := <-c.held
+	c.queue(2)
+	c.cancels[0]()
+	<-ctx.Done()
+	c.want(0, context.Canceled)
+	<-c.held
+	c.release <- fate{}
+	c.want(1, nil)
+	c.wantTotal(2)
+}
+
+// What one statement may add is bounded, and a sum of nothing is not sent:
+// engines differ in what it affects.
+func TestCoalesceLimits(t *testing.T) {
+	t.Parallel()
+	const most = 1 << 40
+	c := newCrowd(t)
+	c.start(1)
+	<-c.held
+	c.queue(most, 5, -5, 3, -3)
+	want := []int64{1, most, 5, -5, 3, -3}
+	for range 4 {
+		c.release <- fate{}
+		select {
+		case <-c.held:
+		case <-time.After(20 * time.Second):
+			t.Fatal("no statement")
+		}
+		if c.queued() == 0 {
+			break
+		}
+	}
+	c.release <- fate{}
+	for i := range want {
+		c.want(i, nil)
+	}
+	_, got := c.server.added()
+	for _, n := range got {
+		if n == 0 || n > most || n < -most {
+			t.Errorf("a statement adds %d", n)
+		}
+	}
+	c.wantTotal(1 + most)
+	if len(got) >= len(want) {
+		t.Errorf("nothing is shared: %v", got)
+	}
+}
+
+// Increments of sessions that may not be as others are run by themselves.
+func TestCoalesceApart(t *testing.T) {
+	t.Parallel()
+	for name, prepare := range map[string]func(ctx context.Context, c *sql.Conn) error{
+		"SET":       execOn("SET lock_timeout = 5"),
+		"USE":       execOn("USE other"),
+		"role":      execOn("SET ROLE somebody"),
+		"function":  execOn("SELECT set_config('search_path', 'x', false)"),
+		"temporary": execOn("CREATE TEMPORARY TABLE t (a int)"),
+		"call":      execOn("CALL p()"),
+		"BEGIN":     execOn("BEGIN"),
+		"rolled back to a savepoint": func(ctx context.Context, c *sql.Conn) error {
+			return errors.Join(execOn("BEGIN")(ctx, c), execOn("ROLLBACK TO a")(ctx, c))
+		},
+		"commit and chain": func(ctx context.Context, c *sql.Conn) error {
+			return errors.Join(execOn("BEGIN")(ctx, c), execOn("COMMIT AND CHAIN")(ctx, c))
+		},
+		"BeginTx": func(ctx context.Context, c *sql.Conn) error { _, err := c.BeginTx(ctx, nil); return err },
+		"rows": func(ctx context.Context, c *sql.Conn) error {
+			_, err := c.QueryContext(ctx, "SELECT 1")
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newCrowd(t)
+			one, err := c.db.Conn(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := prepare(t.Context(), one); err != nil {
+				t.Fatal(err)
+			}
+			c.start(1)
+			<-c.held
+			// The one is held. This reaches the server all the same.
+			done := make(chan error, 1)
+			go func() {
+				_, err := one.ExecContext(t.Context(), addTwo, int64(2), int64(1))
+				done <- err
+			}()
+			select {
+			case <-c.held:
+			case <-time.After(20 * time.Second):
+				t.Fatal("it waits for another's statement")
+			}
+			c.release <- fate{}
+			c.release <- fate{}
+			c.want(0, nil)
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+			if _, got := c.server.added(); len(got) != 2 {
+				t.Errorf("statements have added %v", got)
+			}
+		})
+	}
+}
+
+func execOn(text string) func(context.Context, *sql.Conn) error {
+	return func(ctx context.Context, c *sql.Conn) error {
+		_, err := c.ExecContext(ctx, text)
+		return err
+	}
+}
+
+// A session that a COMMIT by text has left is as it was.
+func TestCoalesceAfterCommit(t *testing.T) {
+	t.Parallel()
+	c := newCrowd(t)
+	for _, text := range []string{"BEGIN", "COMMIT"} {
+		if _, err := c.db.ExecContext(t.Context(), text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.start(1)
+	<-c.held
+	c.queue(2, 3)
+	c.release <- fate{}
+	<-c.held
+	c.release <- fate{}
+	for i := range 3 {
+		c.want(i, nil)
+	}
+	c.wantAdded(1, 5)
+}
+
+func TestCoalesceOff(t *testing.T) {
+	t.Parallel()
+	c := newCrowd(t)
+	c.open(", coalesce: false")
+	c.start(1)
+	<-c.held
+	c.start(2)
+	<-c.held
+	c.release <- fate{}
+	c.release <- fate{}
+	c.want(0, nil)
+	c.want(1, nil)
+	c.wantTotal(3)
+}
+
+// For random schedules: what is acknowledged is counted, what has been
+// cancelled before it began or refused is not, and of what came to an unknown
+// end at most all of it.
+func TestCoalesceSchedules(t *testing.T) {
+	t.Parallel()
+	runs := 60
+	if testing.Short() {
+		runs = 10
+	}
+	for seed := range uint64(runs) {
+		schedule(t, seed)
+	}
+}
+
+func schedule(t *testing.T, seed uint64) {
+	t.Helper()
+	fates := []fate{{err: errRefused}, {nothing: true}, {err: errTimeout}, {err: errLost, kill: true}, {err: errLost, kill: true, applied: true},
+		{err: driver.ErrBadConn, kill: true}, {err: errOops, applied: true}}
+	server := &countServer{behave: func(ctx context.Context, st statement) fate {
+		if st.adds == 0 {
+			return fate{}
+		}
+		switch n := rand.IntN(40); {
+		case n < len(fates):
+			return fates[n]
+		case n < 20:
+			select {
+			case <-time.After(time.Duration(rand.IntN(300)) * time.Microsecond):
+			case <-ctx.Done():
+				return fate{err: ctx.Err(), kill: true, applied: rand.IntN(2) == 0}
+			}
+		}
+		return fate{}
+	}}
+	c := &crowd{T: t, server: server}
+	c.open("")
+	c.db.SetMaxOpenConns(24)
+	var mu sync.Mutex
+	var acknowledged, unknown int64
+	var wg sync.WaitGroup
+	for client := range uint64(16) {
+		wg.Go(func() {
+			rnd := rand.New(rand.NewPCG(seed, client))
+			for range 30 {
+				n := 1 + rnd.Int64N(5)
+				ctx, cancel := context.WithCancel(t.Context())
+				before := rnd.IntN(10) == 0
+				switch {
+				case before:
+					cancel()
+				case rnd.IntN(4) == 0:
+					time.AfterFunc(time.Duration(rnd.IntN(400))*time.Microsecond, cancel)
+				}
+				err := add(ctx, c.db, n)
+				cancel()
+				mu.Lock()
+				switch {
+				case err == nil:
+					acknowledged += n
+				case before || errors.Is(err, errRefused) || errors.Is(err, errTimeout):
+				case errors.Is(err, errBusy):
+					t.Error(err)
+				default:
+					unknown += n
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	if total, _ := server.added(); total < acknowledged || total > acknowledged+unknown {
+		t.Errorf("seed %d: %d counted, %d acknowledged, %d of unknown end", seed, total, acknowledged, unknown)
+	}
+	for i := range c.shared.coalescer.shards {
+		for _, g := range c.shared.coalescer.shards[i].groups {
+			if g.leaders != 0 || len(g.queue) != 0 {
+				t.Errorf("seed %d: %d lead and %d wait after the end", seed, g.leaders, len(g.queue))
+			}
+		}
+	}
+}
