@@ -213,7 +213,7 @@ func (c *conn) release() {
 // the slots' own key, or for a value of a type whose equality is not plain.
 func (r *run) rowKey() (rowKey, bool) {
 	inc := r.plan.Increment
-	if inc.Add == nil {
+	if len(inc.Key) == 0 {
 		return rowKey{}, false
 	}
 	var b []byte

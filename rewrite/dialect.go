@@ -43,6 +43,11 @@ type Dialect interface {
 	// slot row is missing or would leave its range. It is exact without a look
 	// at the base row: a slot row references a base row, and a drain or a
 	// DELETE, which hold the base row, cannot get past the slot row either.
+	//
+	// With CheckBase an increment of other counters may have made the slot row:
+	// the text then affects no row either where Increment would affect none for
+	// the base value. An empty text means that it cannot be told without a lock
+	// of the base row.
 	Add(t *Table, in AddText) string
 
 	// Total writes the exact total of a counter, or the merged value of a
@@ -216,6 +221,8 @@ type AddText struct {
 	Key    []string // the values of the table's key columns, in their order
 	Slot   string
 	Deltas []Delta
+	// CheckBase says that the base values have to be looked at.
+	CheckBase bool
 
 	Companions []CompanionText // Latest only
 }

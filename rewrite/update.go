@@ -338,7 +338,7 @@ func (m *dml) addText(tp *template, in IncrementText, rows *rowset) (text *Bound
 			return nil, nil
 		}
 	}
-	add := AddText{Slot: in.Slot, Deltas: in.Deltas, Companions: in.Companions}
+	add := AddText{Slot: in.Slot, Deltas: in.Deltas, Companions: in.Companions, CheckBase: len(m.table.Counter.Counters) > 1}
 	for _, k := range key {
 		v, ok := rows.values[k]
 		if !ok {
@@ -347,7 +347,11 @@ func (m *dml) addText(tp *template, in IncrementText, rows *rowset) (text *Bound
 		add.Key = append(add.Key, tp.mark(v))
 		values = append(values, KeyValue{v.texts, v.args})
 	}
-	b := tp.expand(m.d, m.d.Add(m.table, add))
+	sql := m.d.Add(m.table, add)
+	if sql == "" {
+		return nil, values
+	}
+	b := tp.expand(m.d, sql)
 	return &b, values
 }
 

@@ -33,5 +33,28 @@ func (d *Dialect) Add(t *rewrite.Table, in rewrite.AddText) string {
 			where = append(where, "CAST("+co.Text+" AS "+t.Column(co.Column).Type+") IS NOT NULL")
 		}
 	}
+	if in.CheckBase {
+		// The slot row and the base row are those of one snapshot: a drain that
+		// has set the base value since has deleted the slot row, which this
+		// update then does not find, or, at the higher levels, is refused for.
+		base := []string{}
+		for i, k := range t.Counter.Key {
+			base = append(base, baseAlias+"."+quote(k)+" = "+in.Key[i])
+		}
+		for _, dl := range in.Deltas {
+			base = append(base, baseGuard(t, baseAlias, dl.Column))
+		}
+		where = append(where, "EXISTS (SELECT 1 FROM "+qualified(t.Schema, t.Name)+" AS "+baseAlias+" WHERE "+strings.Join(base, " AND ")+")")
+	}
 	return "UPDATE " + slotTable(t) + " SET " + strings.Join(set, ", ") + " WHERE " + strings.Join(where, " AND ")
+}
+
+// baseGuard says that a base value may have slots.
+func baseGuard(t *rewrite.Table, qualifier, column string) string {
+	base := qualifier + "." + quote(column)
+	bound, _ := bounds(t.Column(column), t.Counter.Slots)
+	if bound == "" {
+		return base + " IS NOT NULL"
+	}
+	return between(base, bound)
 }

@@ -39,13 +39,12 @@ func (d *Dialect) Increment(t *rewrite.Table, in rewrite.IncrementText) string {
 		sum := slotAlias + "." + c + " + excluded." + c
 		set = append(set, c+" = "+sum)
 
-		base := in.Qualifier + "." + c
-		baseBound, slotBound := bounds(col, t.Counter.Slots)
-		if baseBound == "" {
-			guards = append(guards, base+" IS NOT NULL")
+		guards = append(guards, baseGuard(t, in.Qualifier, dl.Column))
+		_, slotBound := bounds(col, t.Counter.Slots)
+		if slotBound == "" {
 			continue
 		}
-		guards = append(guards, between(base, baseBound), between(delta, slotBound))
+		guards = append(guards, between(delta, slotBound))
 		within = append(within, between(sum, slotBound))
 		if col.Numeric == rewrite.Decimal {
 			// The column rounds the sum, not the delta: the same only for a

@@ -32,5 +32,21 @@ func (*Dialect) Add(t *rewrite.Table, in rewrite.AddText) string {
 			where = append(where, "("+co.Text+") IS NOT NULL")
 		}
 	}
+	if in.CheckBase {
+		var on []string
+		for i, k := range t.Counter.Key {
+			on = append(on, baseAlias+"."+quote(k)+" = "+in.Key[i])
+		}
+		for _, dl := range in.Deltas {
+			on = append(on, baseGuards(baseAlias, dl.Column)...)
+		}
+		where = append(where, "EXISTS (SELECT 1 FROM "+baseTable(t)+" AS "+baseAlias+" WHERE "+strings.Join(on, " AND ")+")")
+	}
 	return "UPDATE " + slotTable(t) + " SET " + strings.Join(set, ", ") + " WHERE " + strings.Join(where, " AND ")
+}
+
+// baseGuards say that a base value may have slots.
+func baseGuards(qualifier, column string) []string {
+	base := qualifier + "." + quote(column)
+	return []string{"typeof(" + base + ") = 'integer'", fmt.Sprintf("%s BETWEEN %d AND %d", base, -baseLimit, baseLimit)}
 }

@@ -50,9 +50,8 @@ func (*Dialect) Increment(t *rewrite.Table, in rewrite.IncrementText) string {
 		delta := "(" + d.Text + ")"
 		into = append(into, name)
 		values = append(values, delta)
+		where = append(where, baseGuards(q, d.Column)...)
 		where = append(where,
-			"typeof("+q+"."+name+") = 'integer'",
-			fmt.Sprintf("%s.%s BETWEEN %d AND %d", q, name, -baseLimit, baseLimit),
 			"typeof"+delta+" = 'integer'",
 			fmt.Sprintf("%s BETWEEN %d AND %d", delta, -slotLimit, slotLimit))
 		sum := slotAlias + "." + name + " + excluded." + name
