@@ -65,6 +65,13 @@ var (
 		},
 		all: []string{module + "/cmd/...", module + "/examples/...", module + "/integration/..."},
 		why: "nothing imports commands, examples and integration tests",
+	}, {
+		name: "bench",
+		matches: func(p string) bool {
+			return within(p, module+"/...") && !within(p, module+"/cmd/...") && p != module+"/internal/bench"
+		},
+		all: []string{module + "/internal/bench"},
+		why: "the benchmark, with its drivers, charts and Redis client, is the command's alone",
 	}}
 )
 

@@ -35,6 +35,7 @@ var engineNames = []string{"mysql", "postgres", "sqlite"}
 // options are the flags that commands share.
 type options struct {
 	driver, dsn, schema, config string
+	redis                       string // bench
 	json                        bool
 }
 

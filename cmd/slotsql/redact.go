@@ -12,6 +12,11 @@ import (
 
 const hidden = "xxxxx"
 
+// redact takes the passwords of all that was given out of a message.
+func (o *options) redact(message string) string {
+	return redact(redact(message, o.driver, o.dsn), "redis", o.redis)
+}
+
 // redact takes the passwords of a DSN out of a message. What a driver makes of
 // a DSN counts, and for one that it cannot read whatever may be a password.
 func redact(message, driver, dsn string) string {

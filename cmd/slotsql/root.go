@@ -15,7 +15,7 @@ import (
 // The exit codes.
 const (
 	exitOK       = 0
-	exitProblems = 1 // the configuration does not fit
+	exitProblems = 1 // the configuration does not fit; a benchmark was not exact
 	exitError    = 2 // wrong usage, no connection, a file that cannot be read
 )
 
@@ -32,10 +32,10 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return exitOK
 	}
 	if !errors.Is(err, errReported) {
-		fmt.Fprintln(stderr, redact("slotsql: "+trimName(err.Error()), o.driver, o.dsn))
+		fmt.Fprintln(stderr, o.redact("slotsql: "+trimName(err.Error())))
 	}
 	var problems *slotsql.ConfigError
-	if errors.As(err, &problems) {
+	if errors.As(err, &problems) || errors.As(err, new(inexactError)) {
 		return exitProblems
 	}
 	return exitError
@@ -61,7 +61,7 @@ func rootCommand(o *options) *cobra.Command {
 			return reportedError{errors.New("no command")}
 		},
 	}
-	cmd.AddCommand(explainCommand(o), ddlCommand(o), migrateCommand(o), checkCommand(o), versionCommand(o))
+	cmd.AddCommand(explainCommand(o), ddlCommand(o), migrateCommand(o), checkCommand(o), benchCommand(o), versionCommand(o))
 	return cmd
 }
 

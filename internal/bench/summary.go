@@ -1,0 +1,145 @@
+package bench
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/dustin/go-humanize"
+)
+
+// Summary is what a report comes to, in words.
+type Summary struct {
+	Headline string
+	Detail   string
+	Cards    []Card
+}
+
+// Card is one number of a summary.
+type Card struct{ Value, What, Beside string }
+
+// pair is a point where both naive and wrapped have numbers.
+type pair struct {
+	point          Point
+	naive, wrapped *Result
+}
+
+func (p pair) ratio() float64 { return p.wrapped.Numbers.RatioToNaive }
+
+func (r *Report) pairs() (list []pair) {
+	for i := range r.Points {
+		m := &r.Points[i]
+		n, w := m.Of(naiveName), m.Of(wrappedName)
+		if n != nil && w != nil && n.Numbers != nil && w.Numbers != nil && w.Numbers.RatioToNaive > 0 {
+			list = append(list, pair{m.Point, n, w})
+		}
+	}
+	return list
+}
+
+// Summary compares slotsql with the plain driver where most clients are, and
+// says what the ratio is elsewhere. Without the two it names the fastest.
+func (r *Report) Summary() Summary {
+	pairs := r.pairs()
+	if len(pairs) == 0 {
+		return r.fastest()
+	}
+	most, low, high := pairs[0], pairs[0], pairs[0]
+	for _, p := range pairs {
+		if p.point.Clients > most.point.Clients {
+			most = p
+		}
+		if p.ratio() < low.ratio() {
+			low = p
+		}
+		if p.ratio() > high.ratio() {
+			high = p
+		}
+	}
+	n, w := most.naive.Numbers, most.wrapped.Numbers
+	s := Summary{
+		Headline: fmt.Sprintf("With %s, slotsql does %s times the operations of the plain driver", plural(most.point.Clients, "client"), significant(most.ratio())),
+		Detail: fmt.Sprintf("%s operations per second against %s, each the median of its runs (%s); the ratio is that of runs next to each other.",
+			count(w.Operations), count(n.Operations), most.point),
+	}
+	if len(pairs) > 1 {
+		s.Detail += fmt.Sprintf(" Over the %d points measured the ratio goes from %s (%s) to %s (%s).", len(pairs),
+			significant(low.ratio()), low.point.differs(high.point), significant(high.ratio()), high.point.differs(low.point))
+	}
+	s.Cards = append(s.Cards, Card{significant(most.ratio()) + "×", "throughput", "slotsql to plain, " + plural(most.point.Clients, "client")})
+	if w.Increment != nil && n.Increment != nil {
+		s.Cards = append(s.Cards, Card{significant(w.Increment.P99) + " ms", "p99 of an increment", "plain: " + significant(n.Increment.P99) + " ms"})
+	}
+	return s.with(r)
+}
+
+// with adds the cards that every report has.
+func (s Summary) with(r *Report) Summary {
+	var errors, acknowledged int64
+	runs := 0
+	for i := range r.Points {
+		for _, result := range r.Points[i].Results {
+			errors += result.Errors
+			if result.Outcome == Exact {
+				runs += result.Runs
+				acknowledged += result.Acknowledged
+			}
+		}
+	}
+	inexact := r.Inexact()
+	exact := Card{"exact", "every run", fmt.Sprintf("%s increments counted in %s", humanize.Comma(acknowledged), plural(runs, "run"))}
+	if inexact > 0 {
+		exact = Card{"not exact", plural(inexact, "result"), "without numbers below"}
+	}
+	s.Cards = append(s.Cards, exact, Card{humanize.Comma(errors), "failed operations", "in all scenarios; none is counted"})
+	return s
+}
+
+// fastest is the summary of a report without slotsql or without the plain
+// driver.
+func (r *Report) fastest() Summary {
+	var best *Result
+	var at Point
+	for i := range r.Points {
+		for k := range r.Points[i].Results {
+			result := &r.Points[i].Results[k]
+			if result.Numbers != nil && (best == nil || result.Numbers.Operations > best.Numbers.Operations) {
+				best, at = result, r.Points[i].Point
+			}
+		}
+	}
+	if best == nil {
+		return Summary{Headline: "Nothing could be measured", Detail: "The notes below say why."}
+	}
+	return Summary{
+		Headline: fmt.Sprintf("%s operations per second at best: %s", count(best.Numbers.Operations), r.title(best.Scenario)),
+		Detail:   "With " + at.String() + ".",
+	}.with(r)
+}
+
+func (r *Report) title(scenario string) string {
+	for _, s := range r.Scenarios {
+		if s.Name == scenario {
+			return s.Title
+		}
+	}
+	return scenario
+}
+
+// differs says in what a point is not another one; its clients when in nothing.
+func (p Point) differs(other Point) string {
+	var parts []string
+	for _, a := range axes {
+		if a.value(p) == a.value(other) {
+			continue
+		}
+		if note := a.note(p); note != "" {
+			parts = append(parts, note)
+		} else {
+			parts = append(parts, "no "+a.title)
+		}
+	}
+	if parts == nil {
+		return axes[0].note(p)
+	}
+	return strings.Join(parts, ", ")
+}

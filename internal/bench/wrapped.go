@@ -1,0 +1,83 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/slotsql/slotsql"
+)
+
+// wrapped is the naive scenario through slotsql: the same statements on
+// another pool.
+type wrapped struct {
+	naive
+	config string
+}
+
+func newWrapped(w *workload) Scenario { return wrappedWith(w, "") }
+
+func newWrappedNoCoalesce(w *workload) Scenario { return wrappedWith(w, "    coalesce: false\n") }
+
+func wrappedWith(w *workload, keys string) Scenario {
+	return &wrapped{
+		naive: naive{newTables(w)},
+		config: fmt.Sprintf("version: 1\nauto_migrate: true\ntables:\n  %s:\n    counters: {views: {}}\n    slots: %d\n",
+			w.name, w.point.Slots) + keys,
+	}
+}
+
+func (s *wrapped) slotTable() string { return s.pages + "_slots" }
+
+func (s *wrapped) Setup(ctx context.Context) error {
+	if err := s.createPages(ctx); err != nil {
+		return err
+	}
+	config, err := slotsql.Parse([]byte(s.config), "bench")
+	if err != nil {
+		return err
+	}
+	parent, err := s.Engine.open(s.DSN, dialer(s.point.RoundTrip))
+	if err != nil {
+		return err
+	}
+	if s.db, err = slotsql.OpenDB(parent, s.Engine.dialect, config); err != nil {
+		return err
+	}
+	limit(s.db, s.point.Clients)
+	// The first connection creates the slot table, for which an interrupt waits
+	// as in create. No table had its name when the benchmark began, and the name
+	// is made up at random.
+	err = s.db.PingContext(context.WithoutCancel(ctx))
+	if there, e := s.there(ctx, s.slotTable()); e == nil && there {
+		s.created = append(s.created, s.slotTable())
+	}
+	if err != nil {
+		return err
+	}
+	return connectAll(ctx, s.db, s.point.Clients)
+}
+
+func (t *tables) there(ctx context.Context, name string) (bool, error) {
+	rows, err := t.admin.QueryContext(context.WithoutCancel(ctx), t.Engine.q(t.Engine.like), name)
+	if err != nil {
+		return false, err
+	}
+	defer rows.Close()
+	return rows.Next(), rows.Err()
+}
+
+// Total asks twice: as the application does, and the tables themselves.
+func (s *wrapped) Total(ctx context.Context) (int64, error) {
+	seen, err := sum(ctx, s.db, s.pages)
+	if err != nil {
+		return 0, err
+	}
+	held, err := s.baseAndSlots(ctx, s.slotTable())
+	if err != nil {
+		return 0, err
+	}
+	if seen != held {
+		return 0, &InexactError{Acknowledged: held, Total: seen, what: "the tables hold %d, the application reads %d"}
+	}
+	return seen, nil
+}
