@@ -20,7 +20,8 @@ import (
 
 var (
 	readsSeed   = flag.Uint64("reads.seed", 1, "first seed of the made-up queries")
-	readsN      = flag.Int("reads.n", 4000, "queries per engine")
+	readsN      = flag.Int("reads.n", 0, "queries per engine; 0: as many as -reads.budget gives time for")
+	readsBudget = flag.Duration("reads.budget", 20*time.Second, "time per engine, unless -reads.n says how many queries")
 	readsMost   = flag.Int("reads.differences", 3, "how many differences to report per engine before giving up")
 	readsShrink = flag.Duration("reads.shrink", 10*time.Second, "time to look for the shortest query that shows a difference")
 )
@@ -34,22 +35,28 @@ const readsPerSchema = 1000
 // the same. It logs what became of the queries, so that a plan which has
 // become slower is seen.
 //
-// A hundred thousand per engine, which takes some minutes:
+// By default it takes a minute at most. A hundred thousand queries per engine
+// take an hour or so:
 //
-//	go test ./integration -run TestRandomReads -reads.n 100000 -timeout 2h
+//	go test ./integration -run TestRandomReads -reads.n 100000 -timeout 4h
 //
-// -reads.seed with the seed that a difference names and -reads.n=1000 runs it
-// again.
+// A difference is reported with the text, both results, the shortest text
+// found that still shows it, and the command that runs it again.
 func TestRandomReads(t *testing.T) {
 	for _, dialect := range []string{"sqlite", "mysql", "postgres"} {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
 			sum := &readsTally{plans: map[string]int{}, errors: map[string]int{}, samples: map[string]string{}}
 			start := time.Now()
-			for seed := *readsSeed; sum.queries < *readsN && sum.differences < *readsMost; seed++ {
-				n := min(readsPerSchema, *readsN-sum.queries)
+			more := func() bool {
+				if *readsN > 0 {
+					return sum.queries < *readsN
+				}
+				return time.Since(start) < *readsBudget
+			}
+			for seed := *readsSeed; more() && sum.differences < *readsMost; seed++ {
 				before := sum.differences
-				if !t.Run(fmt.Sprintf("seed-%d", seed), func(t *testing.T) { runReads(t, dialect, seed, n, sum) }) && sum.differences == before {
+				if !t.Run(fmt.Sprintf("seed-%d", seed), func(t *testing.T) { runReads(t, dialect, seed, more, sum) }) && sum.differences == before {
 					return // the server has gone, or worse
 				}
 			}
@@ -116,7 +123,7 @@ type readsRun struct {
 	stale   int // drains and queries since the last increments
 }
 
-func runReads(t *testing.T, dialect string, seed uint64, n int, sum *readsTally) {
+func runReads(t *testing.T, dialect string, seed uint64, more func() bool, sum *readsTally) {
 	made := random.NewReads(dialect, seed)
 	pair := twin.New(t, twin.Options{Dialect: dialect, Schema: made.Schema, Config: made.Config, Params: made.Params})
 	r := &readsRun{player: &player{pair: pair}, dialect: dialect, made: made}
@@ -126,7 +133,7 @@ func runReads(t *testing.T, dialect string, seed uint64, n int, sum *readsTally)
 		r.wrapped[i].open(t.Context(), t, pair.Wrapped)
 	}
 	r.increment(t, 80)
-	for i := range n {
+	for i := 0; i < readsPerSchema && more(); i++ {
 		s := made.Query()
 		sum.queries++
 		ds, first := r.query(t, s, sum)

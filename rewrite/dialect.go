@@ -184,6 +184,9 @@ type Traits struct {
 	// ColumnsCollate: a comparison goes by the collation of the column that it
 	// names first, and a subquery in a column's place has none (SQLite).
 	ColumnsCollate bool
+	// NestedNames: a join in parentheses names its columns by rules of its own
+	// where a name comes twice (SQLite).
+	NestedNames bool
 	// PlainRows: a row that is compared with a subquery may hold no subquery
 	// itself (MariaDB refuses it, and may crash where it was prepared).
 	PlainRows bool

@@ -19,6 +19,15 @@ func (b *blockReader) item(it Item) error {
 	if len(b.edits) == before || it.Alias != nil {
 		return nil
 	}
+	if x := unwrapped(it.Expr); x.Kind == ColumnRef {
+		t, err := b.resolve(b.sc, x.Name)
+		if err == nil && t != nil {
+			err = b.named(t.binding)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	name, ok := b.itemName(it)
 	if !ok {
 		return derivable("cannot tell the name of a result column that has no alias", allOf(b.sc)...)
@@ -32,6 +41,16 @@ func (b *blockReader) item(it Item) error {
 		return derivable("two result columns are called "+name, allOf(b.sc)...)
 	}
 	b.edits = append(b.edits, edit{Span{it.Expr.End, it.Expr.End}, " AS " + b.d.Quote(name)})
+	return nil
+}
+
+// named asks for the derived form of a source in a join in parentheses, where
+// the engine then finds names for its columns: SQLite takes such a join for a
+// query, and calls the second column of a name "views:1".
+func (b *blockReader) named(x *binding) error {
+	if x.nested && b.d.Traits().NestedNames {
+		return derivable("a join in parentheses names its columns", x)
+	}
 	return nil
 }
 
@@ -100,6 +119,9 @@ func (b *blockReader) star(it Item) error {
 			continue
 		}
 		if err := b.companion(s, true); err != nil {
+			return err
+		}
+		if err := b.named(s); err != nil {
 			return err
 		}
 		b.note(s.table)

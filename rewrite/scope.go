@@ -22,6 +22,7 @@ type binding struct {
 	counts  bool   // table is a counter table
 	derived bool   // table is a counter table whose source is written as a query of totals
 	opaque  bool   // columns cannot be known (functions)
+	nested  bool   // it stands in a join in parentheses
 	scope   *scope // the scope that the source itself stands in
 
 	query   *Select // of a derived table or CTE
@@ -71,8 +72,11 @@ func (p *planning) sameLabel(written, label Ident) bool {
 func (p *planning) newScope(parent *scope, with []*CTE, from []*Source) *scope {
 	sc := p.withScope(parent, with)
 	sc = &scope{parent: sc}
-	for _, f := range from {
+	for i, f := range from {
 		p.bind(sc, f)
+		if i > 0 {
+			sc.nest(f, 0)
+		}
 	}
 	return sc
 }
@@ -117,7 +121,9 @@ func (p *planning) bind(sc *scope, s *Source) {
 	}
 	if s.Left != nil || s.Right != nil {
 		p.bind(sc, s.Left)
+		n := len(sc.bindings)
 		p.bind(sc, s.Right)
+		sc.nest(s.Right, n)
 		sc.natural = sc.natural || s.Natural
 		sc.outer = sc.outer || s.LeftOuter || s.RightOuter
 		sc.using = append(sc.using, s.Using...)
@@ -153,6 +159,14 @@ func (p *planning) bind(sc *scope, s *Source) {
 		b.label = *s.Alias
 	}
 	sc.bindings = append(sc.bindings, b)
+}
+
+// nest marks the sources from n on, those of s, when s is a join: as the right
+// side of another one it has to stand in parentheses.
+func (s *scope) nest(join *Source, n int) {
+	for ; join != nil && (join.Left != nil || join.Right != nil) && n < len(s.bindings); n++ {
+		s.bindings[n].nested = true
+	}
 }
 
 func (p *planning) findCTE(sc *scope, name []Ident) *cteBinding {

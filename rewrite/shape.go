@@ -6,11 +6,13 @@ package rewrite
 func (p *planning) shape(q *Select) *Bound {
 	src := p.src
 	end := len(src.text)
-	if n := len(q.Operands); n > 0 && len(q.Operands[n-1].Limit) > 0 {
+	// A LIMIT in parentheses at the end is part of what another one limits.
+	inside := src.is(len(src.tokens)-1, ")")
+	if n := len(q.Operands); n > 0 && len(q.Operands[n-1].Limit) > 0 && !inside {
 		return nil
 	}
 	var tp template
-	if len(q.Limit) == 0 {
+	if len(q.Limit) == 0 || inside {
 		b := tp.expand(p.d, tp.mark(src.cut(Span{0, end}))+"\nLIMIT 0")
 		return &b
 	}

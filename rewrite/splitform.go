@@ -29,6 +29,19 @@ func (s *splitter) hasAggregate() bool {
 		look(e)
 	}
 	look(s.q.Where)
+	return found || s.limitedByQuery()
+}
+
+// limitedByQuery says that LIMIT or OFFSET is a query, which may be of the same
+// table: its counters are not the query's own.
+func (s *splitter) limitedByQuery() bool {
+	found := false
+	for _, e := range s.q.Limit {
+		e.Walk(func(x *Expr) bool {
+			found = found || x.Kind == Subquery
+			return !found
+		})
+	}
 	return found
 }
 

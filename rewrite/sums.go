@@ -16,7 +16,7 @@ func (p *planning) sums(st *Statement, edits []edit) (Bound, bool) {
 	}
 	s := splitter{planning: p, q: q, sc: p.newScope(nil, nil, q.From)}
 	s.b = s.sc.bindings[0]
-	if !s.b.counts || len(s.b.columns) > 0 || !s.repeatable() || !s.places() || q.Where != nil && !p.counterFree(s.sc, q.Where) {
+	if !s.b.counts || len(s.b.columns) > 0 || !s.repeatable() || s.limitedByQuery() || !s.places() || q.Where != nil && !p.counterFree(s.sc, q.Where) {
 		return Bound{}, false
 	}
 	for _, e := range edits {

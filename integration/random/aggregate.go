@@ -71,11 +71,27 @@ func (g *generator) window(f *from, b *block) string {
 	if g.one(4) {
 		if b.window == "" {
 			b.window = " WINDOW w AS (" + g.pick("", "PARTITION BY "+y+" ") + g.pick("", "ORDER BY "+x) + ")"
+			if g.one(3) {
+				b.window = " WINDOW w AS (" + g.pick("", "PARTITION BY "+y) + "), w2 AS (w ORDER BY " + x + g.pick("", " DESC") + ")"
+			}
+		}
+		if strings.Contains(b.window, "w2") && g.one(2) {
+			return g.pick("SUM("+z+") OVER w2", "RANK() OVER w2", "MIN("+z+") OVER (w ORDER BY "+z+")", "COUNT(*) OVER (w)")
 		}
 		return g.pick("SUM("+z+") OVER w", "COUNT(*) OVER w", "MAX("+z+") OVER w", "RANK() OVER w")
 	}
 	s := g.pick("RANK() OVER (ORDER BY "+x+" DESC)", "SUM("+x+") OVER (PARTITION BY "+y+")", "COUNT(*) OVER (ORDER BY "+x+")", "DENSE_RANK() OVER (ORDER BY "+x+", "+y+")",
 		"MAX("+x+") OVER ()", "SUM("+x+") OVER (ORDER BY "+y+")", "MIN("+x+") OVER (PARTITION BY "+y+" ORDER BY "+z+" DESC)", "CUME_DIST() OVER (ORDER BY "+x+")")
+	if g.one(6) {
+		s = g.pick("SUM("+z+") OVER (ORDER BY "+x+" RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)",
+			"COUNT(*) OVER (PARTITION BY "+y+" ORDER BY "+x+" RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING)",
+			"MAX("+z+") OVER (ORDER BY "+x+" DESC ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)")
+		if !g.my() && g.one(2) {
+			s = g.pick("SUM("+z+") OVER (ORDER BY "+x+" RANGE BETWEEN 1 PRECEDING AND 1 FOLLOWING)",
+				"COUNT("+z+") OVER (PARTITION BY "+y+" ORDER BY "+x+" GROUPS BETWEEN 1 PRECEDING AND CURRENT ROW)",
+				"MIN("+z+") OVER (ORDER BY "+x+" GROUPS BETWEEN CURRENT ROW AND 1 FOLLOWING EXCLUDE GROUP)")
+		}
+	}
 	if !g.my() && g.one(6) {
 		return "SUM(" + x + ") FILTER (WHERE " + y + " > 1) OVER (PARTITION BY " + z + ")"
 	}

@@ -177,6 +177,11 @@ func (g *generator) condition(f *from) string {
 			// the outer query's columns.
 			sub.outer = nil
 		}
+		if g.one(4) {
+			other := g.sources(nil, 1)
+			return g.number(f) + g.pick(" IN", " NOT IN") + " (SELECT " + g.wholeNumber(sub) + " FROM " + sub.text + g.pick(" UNION ", " EXCEPT ", " INTERSECT ", " UNION ALL ") +
+				"SELECT " + g.wholeNumber(other) + " FROM " + other.text + g.maybeWhere(other) + ")"
+		}
 		return g.number(f) + g.pick(" IN", " NOT IN") + " (SELECT " + g.number(sub) + " FROM " + sub.text + ")"
 	case 10:
 		if r, s := g.ref(f, number), g.ref(f, number); r != "" && s != "" {
@@ -189,6 +194,12 @@ func (g *generator) condition(f *from) string {
 			return "(" + r + ", " + s + ")" + g.pick(" = (2, 1)", " > (2, 1)", " <= (2, 1)", " IN ((2, 1), (0, 0))")
 		}
 	case 11:
+		if r := g.ref(f, number); r != "" && g.one(4) {
+			if g.pg() {
+				return g.pick(r+"::text LIKE '1%'", r+" BETWEEN SYMMETRIC 5 AND "+g.value(int64(2)), "num_nulls("+r+") = 0")
+			}
+			return r + g.pick(" LIKE '1%'", " NOT LIKE '%2'")
+		}
 		if r := g.ref(f, words); r != "" {
 			return r + " LIKE '%a%'"
 		}

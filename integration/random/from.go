@@ -19,6 +19,7 @@ type from struct {
 	text    string
 	outer   *from
 	merged  bool // USING or NATURAL: * has fewer columns
+	nested  bool // a join in parentheses
 	extend  bool // by an outer join: its rows may be NULL
 	item    int  // the first source of the last item between commas: what its ON sees
 }
@@ -97,124 +98,6 @@ func (g *generator) sources(outer *from, n int) *from {
 		g.join(f)
 	}
 	return f
-}
-
-func (g *generator) join(f *from) {
-	join := g.pick(" JOIN ", " LEFT JOIN ", " INNER JOIN ", ", ", " CROSS JOIN ", " RIGHT JOIN ", " left outer join ")
-	switch {
-	case !g.my() && g.one(6):
-		join = g.pick(" FULL JOIN ", " FULL OUTER JOIN ")
-	case g.my() && g.one(8):
-		join = " STRAIGHT_JOIN "
-	}
-	for _, outer := range []string{"LEFT", "RIGHT", "FULL"} {
-		f.extend = f.extend || strings.Contains(strings.ToUpper(join), outer)
-	}
-	left := f.sources[f.item:]
-	if g.pg() && g.one(8) && g.depth < 3 {
-		g.lateral(f)
-		return
-	}
-	text := g.source(f)
-	right := f.sources[len(f.sources)-1]
-	switch {
-	case join == ", ":
-		f.item = len(f.sources) - 1
-		f.text += join + text
-		return
-	case join == " CROSS JOIN ":
-		f.text += join + text
-		return
-	case g.one(8) && shares(left, right, "id"):
-		f.text += join + text + " USING (id)"
-		f.merged = true
-		return
-	case g.one(20) && join != " STRAIGHT_JOIN " && !g.manyShared(left, right):
-		f.text += " NATURAL" + strings.TrimSuffix(join, " ") + " " + text
-		f.merged = true
-		return
-	}
-	on := "1 = 1"
-	g.whole++ // hashable on PostgreSQL, which FULL JOIN asks for
-	a, _ := g.columnWhere(&from{sources: left, outer: &from{}}, isWhole)
-	b, _ := g.columnWhere(&from{sources: []source{right}, outer: &from{}}, isWhole)
-	g.whole--
-	full := strings.Contains(join, "FULL")
-	if a != "" && b != "" {
-		on = a + " = " + b
-		if !full && g.one(4) {
-			on += " AND " + g.condition(&from{sources: f.sources[f.item:], outer: &from{}, extend: f.extend})
-		} else if !full && g.one(8) {
-			on = a + g.pick(" < ", " >= ", " <> ") + b
-		}
-	} else if full {
-		join = " JOIN "
-	}
-	if g.one(8) {
-		on = "(" + on + ")"
-	}
-	f.text += join + text + " ON " + on
-}
-
-func isWhole(c column) bool { return c.kind == number && !c.decimal }
-
-// manyShared says whether a NATURAL join would compare something that it must
-// not, or names a column that the left side has twice.
-func (g *generator) manyShared(left []source, right source) bool {
-	for _, c := range right.columns {
-		n := 0
-		for _, s := range left {
-			for _, o := range s.columns {
-				if o.name == c.name {
-					n++
-					if o.kind != c.kind {
-						return true
-					}
-				}
-			}
-		}
-		if n > 1 {
-			return true
-		}
-	}
-	return false
-}
-
-func shares(left []source, right source, name string) bool {
-	has := func(s source) bool {
-		for _, c := range s.columns {
-			if c.name == name {
-				return true
-			}
-		}
-		return false
-	}
-	n := 0
-	for _, s := range left {
-		if has(s) {
-			n++
-		}
-	}
-	return n == 1 && has(right)
-}
-
-// lateral adds a subquery that sees what stands before it.
-func (g *generator) lateral(f *from) {
-	g.depth++
-	inner := g.sources(nil, 1)
-	inner.outer = &from{sources: f.sources, outer: f.outer}
-	text, cols := g.derived(inner)
-	g.depth--
-	a := g.alias()
-	join := g.pick(", LATERAL (", " CROSS JOIN LATERAL (", " LEFT JOIN LATERAL (")
-	f.text += join + text + ") " + g.pick("", "AS ") + a
-	switch join {
-	case " LEFT JOIN LATERAL (":
-		f.text += " ON true"
-	case ", LATERAL (":
-		f.item = len(f.sources)
-	}
-	f.sources = append(f.sources, source{name: a, columns: cols})
 }
 
 func (g *generator) source(f *from) string {

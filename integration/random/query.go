@@ -61,7 +61,7 @@ func (g *generator) ended(with string, b *block) (string, bool) {
 			if g.my() {
 				return text + g.pick(" FOR UPDATE", " LOCK IN SHARE MODE"), false
 			}
-			if !b.grouped && !b.distinct && b.window == "" && !strings.Contains(text, " OVER ") {
+			if !b.grouped && !b.distinct && !b.f.extend && b.window == "" && !strings.Contains(text, " OVER ") {
 				return text + g.pick(" FOR UPDATE", " FOR SHARE", " for no key update"), false
 			}
 		case g.one(12):
@@ -100,6 +100,11 @@ func (g *generator) direction() string {
 }
 
 func (g *generator) limit() string {
+	if !g.my() && g.one(8) { // MySQL takes numbers only
+		t := g.counterTable()
+		c := g.quote(either(g, t.counters()).name)
+		return g.pick(" LIMIT (SELECT COUNT(*) FROM ", " LIMIT 4 OFFSET (SELECT COUNT(*) FROM ") + g.tableName(t) + " WHERE " + c + " > " + g.value(int64(3)) + ")"
+	}
 	s := g.pick(" LIMIT 3", " LIMIT 2 OFFSET 1", " LIMIT 1", " LIMIT "+g.value(int64(4)), " limit 5")
 	switch {
 	case g.pg() && g.one(4):
@@ -217,6 +222,16 @@ func (g *generator) plain() *block {
 	return b
 }
 
+// topOf writes the first rows by a counter, in parentheses.
+func (g *generator) topOf(desc string) string {
+	t := g.counterTable()
+	for len(t.key) != 1 || t.name == "Order" || t.counters()[0].decimal {
+		t = g.counterTable()
+	}
+	c, k := g.quote(t.counters()[0].name), g.quote(t.key[0])
+	return "(SELECT " + k + ", " + c + " FROM " + g.tableName(t) + " ORDER BY " + c + desc + ", " + k + g.pick(" LIMIT 3", " LIMIT 2 OFFSET 1", "") + ")"
+}
+
 // setOperation combines blocks of the same column kinds.
 func (g *generator) setOperation() (string, bool) {
 	one := func() string {
@@ -228,6 +243,9 @@ func (g *generator) setOperation() (string, bool) {
 			s += g.words(f)
 		}
 		return s + " FROM " + f.text + g.maybeWhere(f)
+	}
+	if !g.lite() && g.one(6) {
+		return g.topOf(" DESC") + g.pick(" UNION ALL ", " UNION ", " EXCEPT ", " INTERSECT ") + g.topOf(""), false
 	}
 	ops := []string{" UNION ", " UNION ALL ", " EXCEPT ", " INTERSECT ", " union all "}
 	if !g.lite() {
@@ -252,109 +270,4 @@ func (g *generator) setOperation() (string, bool) {
 		text += g.limit()
 	}
 	return text, !g.ties
-}
-
-// page writes what lists show: ordered by a counter, some rows from some
-// place on. It returns the columns it has.
-func (g *generator) page() (string, []column) {
-	t := g.counterTable()
-	for len(t.key) != 1 {
-		t = g.counterTable()
-	}
-	qualifier, head := "", g.tableName(t)
-	if g.one(3) {
-		qualifier = g.alias()
-		head += " AS " + qualifier
-		qualifier += "."
-	}
-	f := &from{sources: []source{{name: strings.TrimSuffix(qualifier, "."), columns: t.columns, table: t}}}
-	counter := either(g, t.counters())
-	c, k := qualifier+g.quote(counter.name), qualifier+g.quote(t.key[0])
-	columns := []column{*t.column(t.key[0]), *counter}
-	items := k + ", " + c
-	switch {
-	case g.one(4):
-		columns, items = t.columns, "*"
-	case g.one(4) && len(t.ordinary()) > 0:
-		o := either(g, t.ordinary())
-		columns, items = append(columns, *o), items+", "+qualifier+g.quote(o.name)
-	case g.one(6):
-		columns = []column{columns[0], {name: "v", kind: number, null: true, decimal: counter.decimal}}
-		items = k + ", " + c + " AS v"
-	}
-	desc := g.pick("", " DESC", " DESC")
-	var where []string
-	a, b := g.value(either(g, smallNumbers)), g.value(either(g, ids))
-	less := map[string]string{"": " > ", " DESC": " < "}[desc]
-	switch g.IntN(10) {
-	case 0, 1:
-		where = append(where, "("+c+", "+k+")"+less+"("+a+", "+b+")")
-	case 2:
-		where = append(where, "("+c+less+a+" OR ("+c+" = "+g.value(int64(2))+" AND "+k+less+b+"))")
-	case 3:
-		where = append(where, c+either(g, comparisons)+a)
-	case 4:
-		where = append(where, c+" BETWEEN "+a+" AND "+g.value(int64(20)))
-	case 5:
-		where = append(where, a+" <= "+c, c+" < "+g.value(int64(9)))
-	case 6:
-		where = append(where, c+" IN ("+a+", 4, 6)")
-	}
-	if g.one(4) {
-		where = append(where, g.condition(f))
-	}
-	if len(t.ordinary()) > 0 && g.one(4) {
-		o := either(g, t.ordinary())
-		where = append(where, qualifier+g.quote(o.name)+g.pick(" IS NOT NULL", " = "+g.constant(either(g, o.values))))
-	}
-	text := "SELECT " + items + " FROM " + head
-	if len(where) > 0 {
-		text += " WHERE " + strings.Join(where, " AND ")
-	}
-	order := c + desc
-	if items != "*" && g.one(6) {
-		order = "2" + desc
-	}
-	if strings.HasSuffix(items, " AS v") && g.one(2) {
-		order = "v" + desc
-	}
-	if !g.my() && g.one(8) {
-		order += g.pick(" NULLS LAST", " NULLS FIRST")
-	}
-	if g.one(8) {
-		order = g.wordsOrNumberColumn(f, t, qualifier) + ", " + order
-	}
-	text += " ORDER BY " + order + ", " + k + g.pick(desc, "")
-	if !g.one(5) {
-		text += g.limit()
-	}
-	return text, columns
-}
-
-func (g *generator) wordsOrNumberColumn(f *from, t *table, qualifier string) string {
-	c := either(g, t.columns)
-	return qualifier + g.quote(c.name) + g.direction()
-}
-
-// sums writes aggregates over the whole of a table, or of a part of it.
-func (g *generator) sums() string {
-	t := g.counterTable()
-	f := &from{sources: []source{{name: g.tableBare(t), columns: t.columns, table: t}}, text: g.tableName(t)}
-	var items []string
-	for range 1 + g.IntN(3) {
-		c := g.quote(either(g, t.counters()).name)
-		items = append(items, g.pick("SUM("+c+")", "SUM("+c+")", "COUNT(*)", "COALESCE(SUM("+c+"), 0)", "SUM("+c+") AS total", "MAX("+c+")", "sum("+c+") AS "+g.quoted("Sum"),
-			"COUNT("+c+")", "AVG("+c+")", "MIN("+c+")"))
-	}
-	text := "SELECT " + strings.Join(items, ", ") + " FROM " + f.text
-	switch g.IntN(4) {
-	case 0:
-		text += " WHERE " + g.condition(f)
-	case 1, 2:
-		if o := t.ordinary(); len(o) > 0 {
-			c := either(g, o)
-			text += " WHERE " + g.quote(c.name) + g.pick(" = ", " <> ", " >= ") + g.value(either(g, c.values))
-		}
-	}
-	return text
 }

@@ -145,6 +145,7 @@ type generator struct {
 	app      Application
 	tables   []*table
 	views    []*table
+	large    *table // of many rows, for lists; nil but for reads
 	compared int
 	values   []any // arguments that marks in a text stand for
 	literal  bool  // write values into the text

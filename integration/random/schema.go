@@ -223,10 +223,45 @@ func (g *generator) schema() {
 	}}
 	g.create(tags, "id "+integer+" PRIMARY KEY", "post_id "+integer, "label "+text, "n "+integer)
 
+	if g.reads {
+		g.many(text, types)
+	}
 	g.tables = []*table{users, posts, stats, site, limits, order, tags}
 	g.rows()
 	g.config()
 	g.watch()
+}
+
+// largeRows is the size of the large table.
+const largeRows = 150
+
+// many makes a table with many rows, few of which are ever incremented, so
+// that lists by its counter are made of rows with slots and without.
+func (g *generator) many(text string, types []string) {
+	hits := column{name: "hits", kind: number, counter: true, null: g.one(3), values: smallNumbers}
+	t := &table{name: "pages", key: []string{"id"}, columns: []column{
+		{name: "id", kind: number, values: []any{int64(3), int64(14), int64(15), int64(92), int64(65), int64(35), int64(89), int64(79), int64(150)}},
+		hits, {name: "kind", kind: words, null: true, values: texts},
+	}}
+	def := g.pick(types...)
+	if !hits.null {
+		def += " NOT NULL"
+	}
+	g.create(t, "id "+g.pick("INTEGER", "INTEGER", "BIGINT")+" PRIMARY KEY", "hits "+def, "kind "+text)
+	var rows []string
+	spread := []int{3, 20, 1000}[g.IntN(3)] // many rows that are equal, or few
+	for i := range largeRows {
+		h := itoa(g.IntN(spread))
+		if hits.null && g.one(10) {
+			h = "NULL"
+		}
+		rows = append(rows, "("+itoa(i+1)+", "+h+", "+g.constant(either(g, []any{"a", "b", "c d", nil}))+")")
+	}
+	g.app.Schema = append(g.app.Schema, "INSERT INTO pages VALUES "+strings.Join(rows, ", "))
+	if !g.one(3) {
+		g.app.Schema = append(g.app.Schema, "CREATE INDEX pages_hits ON pages (hits"+g.pick("", ", id", ", kind")+")")
+	}
+	g.large = t
 }
 
 // quoted writes a name in DDL.
@@ -311,7 +346,11 @@ func (g *generator) watch() {
 func (g *generator) config() {
 	var b strings.Builder
 	b.WriteString("version: 1\nauto_migrate: true\ntables:\n")
-	for _, t := range g.tables {
+	tables := g.tables
+	if g.large != nil {
+		tables = append([]*table{g.large}, tables...)
+	}
+	for _, t := range tables {
 		if len(t.counters()) == 0 {
 			continue
 		}

@@ -10,6 +10,20 @@ func (g *generator) with() (text string, undo func()) {
 	if g.one(4) {
 		name = g.pick("posts", "users", "limits") // it hides the table
 	}
+	text, ok := g.cte(name)
+	if !ok {
+		return "", undo
+	}
+	if g.one(3) { // the second may read the first
+		if more, ok := g.cte("d"); ok {
+			text += ", " + more
+		}
+	}
+	return g.pick("WITH ", "WITH ", "with ") + text + " ", undo
+}
+
+// cte writes one query of WITH, which what follows can use.
+func (g *generator) cte(name string) (string, bool) {
 	inner := g.sources(nil, 2)
 	if inner.merged || manyColumns(inner) {
 		inner = g.sources(nil, 1)
@@ -18,12 +32,12 @@ func (g *generator) with() (text string, undo func()) {
 	if g.one(5) {
 		body, cols = g.page()
 	}
-	head := g.pick("WITH ", "WITH ", "with ") + name
+	cols = append([]column(nil), cols...)
+	head := name
 	if g.one(6) && len(cols) > 0 {
-		cols = append([]column(nil), cols...)
 		list := make([]string, len(cols))
 		for i := range cols {
-			cols[i].name = "c" + itoa(i+1)
+			cols[i].name = name[:1] + itoa(i+1)
 			list[i] = cols[i].name
 		}
 		head += " (" + strings.Join(list, ", ") + ")"
@@ -32,24 +46,22 @@ func (g *generator) with() (text string, undo func()) {
 	if !g.my() && g.one(4) {
 		head += g.pick("MATERIALIZED ", "NOT MATERIALIZED ")
 	}
-	text = head + "(" + body + ") "
 	for i := range cols {
 		cols[i].unique = false
 	}
 	c := &table{name: name, columns: cols, local: true}
-	g.tables = nil
-	for _, t := range saved {
+	var tables []*table
+	for _, t := range g.tables {
 		if t.name != name {
-			g.tables = append(g.tables, t)
+			tables = append(tables, t)
 		}
 	}
-	if len(g.tables) < 2 {
-		g.tables = saved
-		return "", undo
+	if len(tables) < 2 {
+		return "", false
 	}
 	// The second table is what sources prefer.
-	g.tables = append([]*table{g.tables[0], c}, g.tables[1:]...)
-	return text, undo
+	g.tables = append([]*table{tables[0], c}, tables[1:]...)
+	return head + "(" + body + ")", true
 }
 
 // json writes queries that build JSON.
@@ -59,6 +71,9 @@ func (g *generator) json() string {
 	tail := " FROM " + f.text + g.maybeWhere(f)
 	switch {
 	case g.my():
+		if g.one(4) {
+			return "SELECT JSON_EXTRACT(JSON_OBJECT('v', " + n + "), '$.v'), JSON_VALUE(JSON_ARRAY(" + n + "), '$[0]')" + tail
+		}
 		return "SELECT JSON_OBJECT('v', " + n + ", 'w', " + w + ")" + g.pick("", " AS j") + ", JSON_ARRAY(" + n + ", 1)" + tail
 	case g.pg():
 		switch g.IntN(6) {
@@ -70,9 +85,17 @@ func (g *generator) json() string {
 		case 2:
 			return "SELECT json_agg(json_build_object('n', x.n, 'w', x.w) ORDER BY x.n, x.w) FROM (SELECT " + n + " AS n, " + w + " AS w" + tail + ") x"
 		case 3:
+			s := either(g, f.sources)
+			if len(s.columns) > 0 && s.name != "" {
+				c := either(g, s.columns).name
+				return "SELECT " + g.pick("to_jsonb("+s.name+")->>'"+c+"'", "(row_to_json("+s.name+")->'"+c+"')::text", "jsonb_agg(to_jsonb("+s.name+") - 'id' ORDER BY to_jsonb("+s.name+"))") + tail
+			}
 			return "SELECT ARRAY(SELECT " + g.number(f) + tail + " ORDER BY 1)"
 		}
 		return "SELECT json_build_object('v', " + n + ", 'w', " + w + ")" + g.pick("", " AS j") + ", ROW(" + n + ", 1)::text" + tail
+	}
+	if g.one(4) {
+		return "SELECT json_object('v', " + n + ") ->> '$.v', json_extract(json_array(" + n + "), '$[0]'), json_group_array(" + g.number(f) + ") OVER ()" + tail
 	}
 	return "SELECT json_object('v', " + n + ", 'w', " + w + ")" + g.pick("", " AS j") + ", json_array(" + n + ", 1)" + tail
 }
@@ -85,6 +108,10 @@ func (g *generator) special() string {
 	}
 	c, k, name := g.quote(either(g, t.counters()).name), g.quote(t.key[0]), g.tableName(t)
 	switch n := g.IntN(9); {
+	case n < 1: // along what counters say
+		return "WITH RECURSIVE r (n, v) AS (SELECT " + k + ", 0 FROM " + name + " WHERE " + c + " > " + g.value(int64(3)) +
+			" UNION SELECT p." + k + ", r.v + 1 FROM r JOIN " + name + " AS p ON p." + c + " = r.n WHERE r.v < 4) SELECT " +
+			g.pick("n, v", "COUNT(*), MAX(v)", "r.n, (SELECT "+c+" FROM "+name+" WHERE "+k+" = r.n)") + " FROM r"
 	case n < 3: // a sum along a chain of rows
 		return "WITH RECURSIVE r (n, v) AS (SELECT " + k + ", " + c + " FROM " + name + " WHERE " + k + " = " + g.value(int64(1)) +
 			" UNION ALL SELECT p." + k + ", p." + c + " FROM r JOIN " + name + " AS p ON p." + k + " = r.n + 1 WHERE r.n < 5) SELECT " +

@@ -3,6 +3,9 @@ package random
 import "strings"
 
 func (g *generator) counterTable() *table {
+	if g.large != nil && g.one(6) {
+		return g.large
+	}
 	for {
 		if t := either(g, g.tables); len(t.counters()) > 0 {
 			return t
