@@ -76,7 +76,7 @@ func balanced(list []piece) bool {
 func (r *readsRun) shrink(t *testing.T, s random.Step) random.Step {
 	kind := func(s random.Step) string {
 		plain, wrapped := r.both(t, s, true)
-		if tolerated(r.dialect, &plain, &wrapped) {
+		if tolerated(r.dialect, r.params, &plain, &wrapped) {
 			return ""
 		}
 		ds := twin.Compare(plain, wrapped)

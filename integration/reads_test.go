@@ -126,7 +126,7 @@ type readsRun struct {
 func runReads(t *testing.T, dialect string, seed uint64, more func() bool, sum *readsTally) {
 	made := random.NewReads(dialect, seed)
 	pair := twin.New(t, twin.Options{Dialect: dialect, Schema: made.Schema, Config: made.Config, Params: made.Params})
-	r := &readsRun{player: &player{pair: pair}, dialect: dialect, made: made}
+	r := &readsRun{player: &player{pair: pair, params: made.Params}, dialect: dialect, made: made}
 	defer r.close()
 	for i := range random.Sessions {
 		r.plain[i].open(t.Context(), t, pair.Plain)
@@ -153,7 +153,7 @@ func runReads(t *testing.T, dialect string, seed uint64, more func() bool, sum *
 		fmt.Fprintf(&b, "\n\nplain:\n%s\nwrapped:\n%s", outcomeText(first[0]), outcomeText(first[1]))
 		b.WriteString("\n\nshortest: " + short.String() + "\n")
 		plain, wrapped := r.both(t, short, true)
-		_ = tolerated(dialect, &plain, &wrapped)
+		_ = tolerated(dialect, r.params, &plain, &wrapped)
 		for _, d := range twin.Compare(plain, wrapped) {
 			b.WriteString("\n" + d.String())
 		}
@@ -246,7 +246,7 @@ func (r *readsRun) query(t *testing.T, s random.Step, sum *readsTally) ([]twin.D
 		}
 	}
 	ds := []twin.Difference(nil)
-	if !tolerated(r.dialect, &plain, &wrapped) {
+	if !tolerated(r.dialect, r.params, &plain, &wrapped) {
 		ds = twin.Compare(plain, wrapped)
 	}
 	if drains && !rollback || r.stale > 250 {

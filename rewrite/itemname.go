@@ -25,8 +25,18 @@ func (b *blockReader) itemName(it Item) (string, bool) {
 func (b *blockReader) columnName(e *Expr) string {
 	last := e.Name[len(e.Name)-1]
 	t, err := b.resolve(b.sc, e.Name)
-	if err == nil && t != nil && t.column != nil && b.d.Traits().StoredNames && (b.outermost() || !b.d.Traits().WrittenInside) {
+	if !b.d.Traits().StoredNames || !b.outermost() && b.d.Traits().WrittenInside {
+		return last.Name
+	}
+	if err == nil && t != nil && t.column != nil {
 		return t.column.Name
+	}
+	if x := b.labelled(e.Name, true); x != nil && x.derived {
+		for _, c := range b.labels(x) {
+			if b.sameLabel(last, c) {
+				return c.Name
+			}
+		}
 	}
 	return last.Name
 }

@@ -134,6 +134,9 @@ func (g *generator) grouped() *block {
 			continue
 		}
 		name := g.pick("", " AS g", " AS views", "")
+		if g.my() && strings.Contains(f.text, "(SELECT") {
+			name = "" // MariaDB 10.11 may name the column of the result as the query in FROM does
+		}
 		items = append(items, e+name)
 		switch {
 		case g.one(4):
@@ -145,7 +148,10 @@ func (g *generator) grouped() *block {
 	}
 	for range 1 + g.IntN(2) {
 		x := g.aggregate(f)
-		if g.one(10) && (!g.my() || len(group) > 0) { // of no rows, MariaDB 10.11 counts 0 or 1
+		if g.my() && len(group) == 0 {
+			// Of no rows, with a window MariaDB 10.11 counts 0 or 1, and shows
+			// NULL or 0 for other aggregates.
+		} else if g.one(10) {
 			x = g.pick("SUM(", "MAX(") + "COUNT(*)) OVER ()"
 		} else if g.one(12) {
 			x = "RANK() OVER (ORDER BY " + x + ")"

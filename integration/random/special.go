@@ -95,7 +95,7 @@ func (g *generator) json() string {
 		return "SELECT json_build_object('v', " + n + ", 'w', " + w + ")" + g.pick("", " AS j") + ", ROW(" + n + ", 1)::text" + tail
 	}
 	if g.one(4) {
-		return "SELECT json_object('v', " + n + ") ->> '$.v', json_extract(json_array(" + n + "), '$[0]'), json_group_array(" + g.number(f) + ") OVER ()" + tail
+		return "SELECT json_object('v', " + n + ") ->> '$.v', json_extract(json_array(" + n + "), '$[0]')" + tail
 	}
 	return "SELECT json_object('v', " + n + ", 'w', " + w + ")" + g.pick("", " AS j") + ", json_array(" + n + ", 1)" + tail
 }
