@@ -184,6 +184,9 @@ type Traits struct {
 	// ColumnsCollate: a comparison goes by the collation of the column that it
 	// names first, and a subquery in a column's place has none (SQLite).
 	ColumnsCollate bool
+	// FullJoins: a set operation in FROM may lose a WHERE where one of its
+	// queries has a FULL or RIGHT JOIN and others have subqueries (SQLite).
+	FullJoins bool
 	// NestedNames: a join in parentheses names its columns by rules of its own
 	// where a name comes twice (SQLite).
 	NestedNames bool

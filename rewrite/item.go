@@ -19,6 +19,11 @@ func (b *blockReader) item(it Item) error {
 	if len(b.edits) == before || it.Alias != nil {
 		return nil
 	}
+	if e := it.Expr; e.Kind == ColumnRef {
+		if x := b.labelled(e.Name, true); x != nil && x.derived {
+			return nil // it is named as before
+		}
+	}
 	if x := unwrapped(it.Expr); x.Kind == ColumnRef {
 		t, err := b.resolve(b.sc, x.Name)
 		if err == nil && t != nil {

@@ -95,6 +95,7 @@ type planning struct {
 	outs      map[*Select]outColumns
 	derived   map[*Source]string // by a query of totals, and why
 	tableWord bool               // TABLE name has become a SELECT
+	main      *Select            // the statement's query
 	top       *Select            // the block that names the columns of the statement's query
 	windows   int                // whether it has window functions: 0 unknown, 1 none, 2 perhaps
 	outer     *scope             // what a data-modifying CTE stands in
@@ -218,7 +219,7 @@ func (p *planning) plan() *Plan {
 		}
 		return p.drainAll(mentioned, "the parser rejects the text: "+err.Error())
 	}
-	p.top = st.Select
+	p.main, p.top = st.Select, st.Select
 	for p.top != nil && len(p.top.Operands) > 0 {
 		p.top = p.top.Operands[0]
 	}

@@ -188,7 +188,7 @@ func (g *generator) groupBy(group []string, b *block) string {
 			b.sortable = false
 			return " GROUP BY " + g.pick("ROLLUP (", "CUBE (", "GROUPING SETS ((), ") + list + ")"
 		}
-		if g.my() {
+		if g.my() && !strings.Contains(b.text, "DISTINCT ") { // of which MariaDB 10.11 adds up more than each value once
 			b.sortable = false
 			return " GROUP BY " + list + " WITH ROLLUP"
 		}

@@ -29,6 +29,19 @@ func (f *from) extends() bool {
 	return f != nil && (f.extend || f.outer.extends())
 }
 
+// queries says whether f or a query around it has columns of queries.
+func (f *from) queries() bool {
+	if f == nil {
+		return false
+	}
+	for _, s := range f.sources {
+		if s.table == nil || s.table.local {
+			return true
+		}
+	}
+	return f.outer.queries()
+}
+
 func (g *generator) alias() string {
 	g.fresh++
 	return fmt.Sprintf("%s%d", g.pick("t", "x", "q"), g.fresh)
