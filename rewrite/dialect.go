@@ -118,6 +118,9 @@ type Traits struct {
 	// HavingAlias: HAVING may only name grouped columns, aggregates and
 	// aliases.
 	HavingAlias bool
+	// SelfSubqueryFails: an UPDATE may not read its own table in a subquery,
+	// but in a derived table.
+	SelfSubqueryFails bool
 	// LooseEquality: a number compares equal to many strings.
 	LooseEquality bool
 	// UpsertSetsInsertID: an upsert of a table with an AUTO_INCREMENT column

@@ -41,7 +41,35 @@ func (p *planning) newDML(st *Statement) *dml {
 }
 
 func (m *dml) drain(reason string) *Plan {
-	return m.drainRows(m.sc, m.target, m.st.Where, m.once && m.table != nil, reason)
+	return m.drainRows(m.sc, m.target, m.st.Where, m.alone(), reason)
+}
+
+// alone says that the counters of no other rows than those that WHERE selects
+// are read: no other source is a counter table, or what reads it, a subquery,
+// reads no counter.
+func (m *dml) alone() bool {
+	st := m.st
+	if m.table == nil || m.once {
+		return m.table != nil
+	}
+	if len(st.From) > 0 || len(st.With) > 0 {
+		return false
+	}
+	list := append([]*Expr{st.Where}, st.OrderBy...)
+	list = append(list, st.Limit...)
+	for _, a := range st.Set {
+		list = append(list, a.Value)
+	}
+	for _, it := range st.Returning {
+		list = append(list, it.Expr)
+	}
+	r := m.reader()
+	for _, e := range list {
+		if err := r.subqueries(m.sc, e); err != nil {
+			return false
+		}
+	}
+	return len(r.edits) == 0 && !r.locked && !r.writes
 }
 
 // reads says whether any part of the statement reads a counter, the listed

@@ -107,10 +107,11 @@ func (p *planning) fixedRows(sc *scope, b *binding, where *Expr) *rowset {
 		return nil
 	}
 	type fixed struct {
-		span   Span
 		single bool
 		args   []Arg
 		value  Span // when single
+		wider  bool // the predicate says more than that
+		frag   fragment
 	}
 	eq := map[string]fixed{}
 	all := conjuncts(where, nil)
@@ -139,7 +140,16 @@ func (p *planning) fixedRows(sc *scope, b *binding, where *Expr) *rowset {
 		if name == "" || b.table.IsSlotted(name) {
 			continue
 		}
-		f := fixed{span: c.Span, single: len(values) == 1, value: values[0].Span}
+		f := fixed{frag: p.src.cut(c.Span)}
+		if q := bare(values[0]); len(values) == 1 && q.Kind == Subquery && q.Op == "" {
+			var only bool
+			if values, only = p.selfValues(sc, b.table, name, q.Query); len(values) == 0 {
+				continue
+			}
+			f.wider = !only
+			f.frag = p.oneOf(b, name, values)
+		}
+		f.single, f.value = len(values) == 1, values[0].Span
 		ok := true
 		for _, v := range values {
 			ok = ok && constant(v) && v.Kind != Null
@@ -153,7 +163,7 @@ func (p *planning) fixedRows(sc *scope, b *binding, where *Expr) *rowset {
 				ok = false // MySQL: a number matches many strings
 			}
 		}
-		if old, had := eq[name]; ok && (!had || f.single && !old.single) {
+		if old, had := eq[name]; ok && (!had || f.single && !old.single || f.single == old.single && old.wider) {
 			eq[name] = f
 		}
 	}
@@ -170,7 +180,8 @@ func (p *planning) fixedRows(sc *scope, b *binding, where *Expr) *rowset {
 				rows = nil
 				break
 			}
-			parts = append(parts, p.src.cut(f.span))
+			parts = append(parts, f.frag)
+			rows.only = rows.only && !f.wider
 			rows.values[col] = p.src.cut(f.value)
 			rows.single = rows.single && f.single
 			for _, a := range f.args {

@@ -265,13 +265,8 @@ func (m *dml) notSlotted(a assigned) string {
 	case st.Modifier:
 		return "a modifier or index hint needs the base row"
 	}
-	sub := false
-	st.Where.Walk(func(e *Expr) bool {
-		sub = sub || e.Kind == Subquery
-		return true
-	})
-	if sub {
-		return "WHERE has a subquery"
+	if m.d.Traits().SelfSubqueryFails && m.readsItself(st.Where) {
+		return "WHERE has a subquery of the table itself, which an UPDATE may not have"
 	}
 	return ""
 }

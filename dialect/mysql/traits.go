@@ -8,6 +8,7 @@ func (*Dialect) Traits() rewrite.Traits {
 		ExprNames:          true,
 		AliasInExpr:        true,
 		HavingAlias:        true,
+		SelfSubqueryFails:  true,
 		LooseEquality:      true,
 		UpsertSetsInsertID: true,
 		LockTables:         true,

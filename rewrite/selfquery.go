@@ -1,0 +1,130 @@
+package rewrite
+
+// An ORM that updates through a query of the same table writes
+//
+//	UPDATE t SET ... WHERE id IN (SELECT T0.id FROM t T0 WHERE T0.id = ?)
+//
+// The rows that such a subquery gives have the values that it compares its own
+// column with, so the column is fixed to these values in the statement, too.
+
+// selfValues returns the constants to which column IN (subquery), or column =
+// (subquery), fixes a column of the table; only says that the predicate is no
+// narrower than that.
+func (p *planning) selfValues(sc *scope, t *Table, column string, q *Select) (values []*Expr, only bool) {
+	if q == nil || len(q.Operands) > 0 || len(q.With) > 0 || len(q.From) != 1 || len(q.Items) != 1 || len(q.Values) > 0 || q.Lock || q.Table {
+		return nil, false
+	}
+	item := q.Items[0].Expr
+	src := p.newScope(sc, nil, q.From).bindings[0]
+	if item == nil || item.Kind != ColumnRef || len(src.columns) > 0 || len(item.Name) > 1 && !p.sameLabel(item.Name[len(item.Name)-2], src.label) {
+		return nil, false
+	}
+	name := item.Name[len(item.Name)-1]
+	plain := len(q.GroupBy) == 0 && q.Having == nil && len(q.Limit) == 0
+	if in := src.source.Select; in != nil {
+		if len(in.Items) != 1 || in.Items[0].Expr == nil || in.Items[0].Expr.Kind != ColumnRef {
+			return nil, false
+		}
+		inner := in.Items[0].Expr.Name
+		out := inner[len(inner)-1]
+		if a := in.Items[0].Alias; a != nil {
+			out = *a
+		}
+		if !p.d.SameColumn(name, out.Name) {
+			return nil, false
+		}
+		values, only = p.selfValues(sc, t, column, in)
+		return values, only && plain && q.Where == nil
+	}
+	if src.table != t || src.query != nil || !p.selfColumn(item, t, column, src.label) || q.Where == nil {
+		return nil, false
+	}
+	all := conjuncts(q.Where, nil)
+	for _, c := range all {
+		e := bare(c)
+		var list []*Expr
+		switch {
+		case e.Kind == Binary && e.Op == "=" && len(e.Args) == 2:
+			l, r := bare(e.Args[0]), bare(e.Args[1])
+			if l.Kind != ColumnRef {
+				l, r = r, l
+			}
+			if p.selfColumn(l, t, column, src.label) {
+				list = []*Expr{r}
+			}
+		case e.Kind == In && !e.Negated && len(e.Args) > 1 && p.selfColumn(bare(e.Args[0]), t, column, src.label):
+			list = e.Args[1:]
+		}
+		for _, v := range list {
+			if !constant(v) || v.Kind == Null {
+				list = nil
+				break
+			}
+		}
+		if len(list) > 0 && (values == nil || len(list) < len(values)) {
+			values = list
+		}
+	}
+	return values, plain && len(all) == 1
+}
+
+func (p *planning) selfColumn(e *Expr, t *Table, column string, label Ident) bool {
+	if e.Kind != ColumnRef || len(e.Name) > 1 && !p.sameLabel(e.Name[len(e.Name)-2], label) {
+		return false
+	}
+	stored, has := columnNamed(p, t, e.Name[len(e.Name)-1])
+	return has && stored == column
+}
+
+// oneOf writes column IN (values).
+func (p *planning) oneOf(b *binding, column string, values []*Expr) fragment {
+	var list []fragment
+	for _, v := range values {
+		list = append(list, p.src.cut(v.Span))
+	}
+	f := join(list, ", ")
+	f.texts[0] = p.qualifier(b) + "." + p.d.Quote(column) + " IN (" + f.texts[0]
+	f.texts[len(f.texts)-1] += ")"
+	return f
+}
+
+// readsItself says whether a subquery of e names the statement's table other
+// than in a derived table, which an engine computes before it updates.
+func (m *dml) readsItself(e *Expr) bool {
+	found := false
+	var source func(s *Source)
+	var query func(q *Select)
+	expr := func(e *Expr) {
+		e.Walk(func(x *Expr) bool {
+			query(x.Query)
+			return !found
+		})
+	}
+	source = func(s *Source) {
+		if s == nil || found {
+			return
+		}
+		found = len(s.Name) > 0 && m.lookupCounter(s.Name) == m.table
+		source(s.Left)
+		source(s.Right)
+		expr(s.On)
+	}
+	query = func(q *Select) {
+		if q == nil {
+			return
+		}
+		for _, o := range q.Operands {
+			query(o)
+		}
+		for _, s := range q.From {
+			source(s)
+		}
+		for _, it := range q.Items {
+			expr(it.Expr)
+		}
+		expr(q.Where)
+		expr(q.Having)
+	}
+	expr(e)
+	return found
+}
