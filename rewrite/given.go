@@ -68,6 +68,8 @@ func (p *planning) takes(c *Column) GivenArg {
 		// MySQL's TIMESTAMP refuses the hour that summer time leaves out.
 		g.Time = true
 		g.TimeText = strings.HasPrefix(typ, "datetime") || strings.Contains(typ, "time zone") || p.d.Traits().AnyType
+	case typ == "date":
+		g.Time, g.TimeText = true, true
 	case strings.HasPrefix(typ, "varchar"), strings.HasPrefix(typ, "char("), strings.HasPrefix(typ, "character"):
 		g.Length = 16000
 		if _, rest, ok := strings.Cut(typ, "("); ok {
@@ -107,12 +109,10 @@ func (m *dml) given(c *Column, e *Expr) (arg *GivenArg, why string) {
 		if ok {
 			return &g, ""
 		}
-	case e.Kind == Call && g.Time && len(e.Args) == 0:
-		switch e.Op {
-		case "now", "current_timestamp", "localtimestamp", "utc_timestamp":
+	default:
+		if ok, shifted := m.clockTime(e); ok && (g.Time && (g.TimeText || !shifted) || m.d.Traits().AnyType && g.Length > 0) {
 			return nil, ""
 		}
-	default:
 		d, ok := m.simpleDelta([]operand{{expr: e}})
 		if !ok || d.literal == "" {
 			break

@@ -204,14 +204,16 @@ func (m *dml) slottedUpsert(base *Plan, as assigned) *Plan {
 			return why("the INSERT does not give the key")
 		}
 		v := st.Rows[0][i]
-		if !constant(v) || v.Kind == Null {
-			return why("the key is not a literal or a placeholder")
-		}
-		if containsNumber(v) && !numericColumn(t.Column(name)) {
-			return why("a number is given for a key that is not one")
-		}
 		f := m.src.cut(v.Span)
 		values[name] = m.src.cut(v.Span)
+		if ok, _ := m.clockTime(v); ok && (m.takes(t.Column(name)).Length == 0 || m.d.Traits().AnyType) {
+			f, values[name] = m.stored(t.Column(name), v), m.stored(t.Column(name), v)
+		} else if !constant(v) || v.Kind == Null {
+			return why("the key is not a literal, a placeholder or the time")
+		}
+		if constant(v) && containsNumber(v) && !numericColumn(t.Column(name)) {
+			return why("a number is given for a key that is not one")
+		}
 		f.texts[0] = m.d.Quote(t.Name) + "." + m.d.Quote(name) + " = " + f.texts[0]
 		parts = append(parts, f)
 		v.Walk(func(x *Expr) bool {

@@ -163,9 +163,9 @@ func (m *dml) givenKey(u *Unique, list []*Expr) (where *fragment, given []GivenA
 			return nil, nil, false
 		}
 		if m.d.Traits().LooseEquality {
-			// What is compared must be what is stored.
+			// What is compared must be what is stored: a time may be rounded.
 			arg, no := m.given(c, v)
-			if no != "" {
+			if no != "" || m.takes(c).Time {
 				return nil, nil, false
 			}
 			if arg != nil {
@@ -182,14 +182,19 @@ func (m *dml) givenKey(u *Unique, list []*Expr) (where *fragment, given []GivenA
 // would make: of the column's own type where the engine would otherwise compare
 // in another.
 func (m *dml) equals(c *Column, v *Expr) fragment {
+	f := m.stored(c, v)
+	f.texts[0] = m.d.Quote(m.table.Name) + "." + m.d.Quote(c.Name) + " = " + f.texts[0]
+	return f
+}
+
+// stored writes a value as the column would store it, where the engine would
+// not compare it as that.
+func (m *dml) stored(c *Column, v *Expr) fragment {
 	f := m.src.cut(v.Span)
-	column := m.d.Quote(m.table.Name) + "." + m.d.Quote(c.Name)
-	if !m.d.Traits().TypedConstants {
-		f.texts[0] = column + " = " + f.texts[0]
-		return f
+	if m.d.Traits().TypedConstants {
+		typ, _, _ := strings.Cut(c.Type, " COLLATE ")
+		f.texts[0] = "CAST(" + f.texts[0]
+		f.texts[len(f.texts)-1] += " AS " + typ + ")"
 	}
-	typ, _, _ := strings.Cut(c.Type, " COLLATE ")
-	f.texts[0] = column + " = CAST(" + f.texts[0]
-	f.texts[len(f.texts)-1] += " AS " + typ + ")"
 	return f
 }

@@ -1,0 +1,81 @@
+package rewrite
+
+import (
+	"regexp"
+	"strings"
+)
+
+// This file knows the expressions that applications give for the time of an
+// upsert: CURRENT_DATE for the day of a count, NOW() for created_at. They read
+// nothing, cannot fail, and are a time that is not NULL and near enough for
+// every column.
+
+var clocks = map[string]bool{
+	"now": true, "current_timestamp": true, "current_timestamp_n": true, "localtimestamp": true, "localtimestamp_n": true, "localtime": true,
+	"current_date": true, "curdate": true, "utc_timestamp": true, "utc_date": true, "sysdate": true,
+	"transaction_timestamp": true, "statement_timestamp": true, "clock_timestamp": true,
+}
+
+var (
+	truncUnit = regexp.MustCompile(`^(?i)(second|minute|hour|day|week|month|quarter|year)$`)
+	interval  = regexp.MustCompile(`^(?i)[+-]?\d{1,4} (sec|second|min|minute|hour|day|week|month)s?$`)
+	modifier  = regexp.MustCompile(`^(?i)([+-]?\d{1,4} (second|minute|hour|day|month)s?|start of (day|month|year)|localtime|utc)$`)
+	smallInt  = regexp.MustCompile(`^\d{1,4}$`)
+	shiftUnit = regexp.MustCompile(`(?i)\b(second|minute|hour|day|week|month)\b`)
+)
+
+// clockTime says whether e is such an expression; shifted, that it adds an
+// interval.
+func (p *planning) clockTime(e *Expr) (ok, shifted bool) {
+	if e == nil {
+		return false, false
+	}
+	e = bare(e)
+	is := func(i int) bool {
+		var s bool
+		ok, s = p.clockTime(e.Args[i])
+		shifted = shifted || s
+		return ok
+	}
+	literal := func(i int, re *regexp.Regexp) bool {
+		a := bare(e.Args[i])
+		return a.Kind == String && re.MatchString(a.Text)
+	}
+	text := func(x *Expr) string { return p.src.text[x.Start:x.End] }
+	switch {
+	case e.Kind == Binary && (e.Op == "+" || e.Op == "-") && len(e.Args) == 2:
+		r := bare(e.Args[1])
+		is(0)
+		shifted = true
+		return ok && r.Kind == Opaque && r.Op == "cast" && len(r.Args) == 1 && containsFold(text(r), "interval") &&
+			bare(r.Args[0]).Kind == String && interval.MatchString(bare(r.Args[0]).Text), shifted
+	case e.Kind != Opaque && e.Kind != Call:
+		return false, false
+	case len(e.Args) == 0:
+		return clocks[e.Op] || e.Op == "" && strings.HasPrefix(strings.ToLower(text(e)), "current_"), false
+	case len(e.Args) == 1 && clocks[e.Op]:
+		return bare(e.Args[0]).Kind == Number, false
+	case p.d.Traits().AnyType && (e.Op == "date" || e.Op == "datetime"):
+		for i := range e.Args {
+			if re := modifier; i > 0 && !literal(i, re) || i == 0 && !(bare(e.Args[0]).Kind == String && strings.EqualFold(bare(e.Args[0]).Text, "now")) {
+				return false, false
+			}
+		}
+		return true, len(e.Args) > 1
+	case (e.Op == "date" || e.Op == "cast" && p.d.Traits().TypedConstants) && len(e.Args) == 1:
+		return is(0), shifted
+	case e.Op == "date_trunc" && len(e.Args) == 2:
+		return literal(0, truncUnit) && is(1), shifted
+	case e.Op == "timezone" && len(e.Args) == 2:
+		a := bare(e.Args[0])
+		return a.Kind == String && strings.EqualFold(a.Text, "UTC") && is(1), shifted
+	case e.Op == "to_timestamp" && len(e.Args) == 1:
+		a := bare(e.Args[0])
+		s := text(a)
+		return a.Kind == Number && len(s) <= 10 && strings.Trim(s, "0123456789") == "", false
+	case (e.Op == "INTERVAL" || e.Op == "date_add" || e.Op == "date_sub") && len(e.Args) == 2:
+		n := bare(e.Args[1])
+		return is(0) && n.Kind == Number && smallInt.MatchString(text(n)) && shiftUnit.MatchString(p.src.text[n.End:e.End]), true
+	}
+	return false, false
+}
