@@ -52,7 +52,7 @@ func Compare(plain, wrapped Outcome) []Difference {
 		if len(plain.Sets) > 1 {
 			at = fmt.Sprintf("result set %d: ", i)
 		}
-		for _, d := range compareSets(plain.Sets[i], wrapped.Sets[i], plain.Ordered, now) {
+		for _, d := range compareSets(plain.Sets[i], wrapped.Sets[i], plain, now) {
 			d.What = at + d.What
 			ds = append(ds, d)
 		}
@@ -60,7 +60,8 @@ func Compare(plain, wrapped Outcome) []Difference {
 	return ds
 }
 
-func compareSets(plain, wrapped ResultSet, ordered bool, now time.Time) []Difference {
+func compareSets(plain, wrapped ResultSet, o Outcome, now time.Time) []Difference {
+	ordered := o.Ordered
 	var ds []Difference
 	add := func(what string, p, w any) {
 		ds = append(ds, Difference{what, text(p), text(w)})
@@ -85,6 +86,7 @@ func compareSets(plain, wrapped ResultSet, ordered bool, now time.Time) []Differ
 	p, w := sorted(plain.Rows, now), sorted(wrapped.Rows, now)
 	sameSet, setRow := equalRows(p, w, now)
 	switch {
+	case sameSet && tied(plain, wrapped, o.OrderBy, now):
 	case sameSet && ordered:
 		add(fmt.Sprintf("order, from row %d", row), plain.Rows[row], wrapped.Rows[row])
 	case !sameSet && ordered:

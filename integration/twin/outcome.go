@@ -60,7 +60,8 @@ func (s Statement) mode() Mode {
 // Outcome is all that a program sees of a statement.
 type Outcome struct {
 	Mode    Mode
-	Ordered bool // the text asks for an order
+	Ordered bool     // the text asks for an order
+	OrderBy []string // by these columns; nil when they cannot be told
 	Sets    []ResultSet
 	// Of Exec.
 	RowsAffected, LastInsertID Number
@@ -104,7 +105,7 @@ func (p *Pair) Run(ctx context.Context, s Statement) (plain, wrapped Outcome) {
 
 // Run runs the statement in a session.
 func Run(ctx context.Context, db Session, s Statement) Outcome {
-	o := Outcome{Mode: s.mode(), Ordered: orderBy.MatchString(s.SQL)}
+	o := Outcome{Mode: s.mode(), Ordered: orderBy.MatchString(s.SQL), OrderBy: orderColumns(s.SQL)}
 	exec, query := db.ExecContext, db.QueryContext
 	if s.Prepared {
 		stmt, err := db.PrepareContext(ctx, s.SQL)

@@ -3,9 +3,16 @@ package twin
 import (
 	"errors"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 )
+
+func by(column string, list ...[]any) Outcome {
+	o := rows([]string{"a", "b"}, true, list...)
+	o.OrderBy = []string{column}
+	return o
+}
 
 func rows(columns []string, ordered bool, rows ...[]any) Outcome {
 	set := ResultSet{Rows: rows}
@@ -32,6 +39,9 @@ func TestCompare(t *testing.T) {
 		{"multiset", rows(a, false, []any{"x"}, []any{"y"}), rows(a, false, []any{"y"}, []any{"x"}), nil},
 		{"multiplicity", rows(a, false, []any{"x"}, []any{"x"}, []any{"y"}), rows(a, false, []any{"x"}, []any{"y"}, []any{"y"}), []string{"a row"}},
 		{"order", rows(a, true, []any{"x"}, []any{"y"}), rows(a, true, []any{"y"}, []any{"x"}), []string{"order, from row 0"}},
+		{"order among equals", by("A", []any{"x", "1"}, []any{"x", "2"}), by("A", []any{"x", "2"}, []any{"x", "1"}), nil},
+		{"order among others", by("a", []any{"x", "1"}, []any{"y", "1"}), by("a", []any{"y", "1"}, []any{"x", "1"}), []string{"order, from row 0"}},
+		{"order by what is not shown", by("c", []any{"x", "1"}, []any{"y", "1"}), by("c", []any{"y", "1"}, []any{"x", "1"}), []string{"order, from row 0"}},
 		{"number of rows", rows(a, true, []any{"x"}), rows(a, true), []string{"number of rows"}},
 		{"column name", rows(a, true), rows([]string{"A"}, true), []string{"columns"}},
 		{"column type", rows(a, false), typed, []string{"type of column a"}},
@@ -134,5 +144,21 @@ func TestPlainPair(t *testing.T) {
 				t.Error("a difference was not seen")
 			}
 		})
+	}
+}
+
+func TestOrderColumns(t *testing.T) {
+	for text, want := range map[string][]string{
+		"SELECT a FROM t ORDER BY a":                              {"a"},
+		"SELECT a FROM t ORDER BY t.`a` DESC, \"b\" LIMIT ?, 10;": {"a", "b"},
+		"SELECT a FROM t ORDER BY a NULLS LAST OFFSET 3":          {"a"},
+		"SELECT a FROM t ORDER BY a + 1":                          nil,
+		"SELECT a FROM t ORDER BY f(a)":                           nil,
+		"SELECT a FROM (SELECT a FROM t ORDER BY a) x":            nil,
+		"SELECT a FROM t ORDER BY a FOR UPDATE":                   nil,
+	} {
+		if got := orderColumns(text); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
 	}
 }

@@ -1,0 +1,56 @@
+package twin
+
+import (
+	"regexp"
+	"strings"
+	"time"
+)
+
+// lastOrder finds the ORDER BY of a text that ends with it, or with a LIMIT
+// behind it, where it names columns only.
+var lastOrder = regexp.MustCompile(`(?is)\border\s+by\s+([^()]+?)(?:\s+(?:limit|offset|fetch)\b[^()]*)?[\s;]*$`)
+
+var orderItem = regexp.MustCompile("(?i)^(?:[\\w`\"]+\\.)*([\\w`\"]+)(?:\\s+(?:asc|desc))?(?:\\s+nulls\\s+(?:first|last))?$")
+
+// orderColumns returns the names of the columns by which a text orders its
+// rows, or nil when they cannot be told.
+func orderColumns(sql string) []string {
+	m := lastOrder.FindStringSubmatch(sql)
+	if m == nil {
+		return nil
+	}
+	var out []string
+	for _, item := range strings.Split(m[1], ",") {
+		c := orderItem.FindStringSubmatch(strings.TrimSpace(item))
+		if c == nil {
+			return nil
+		}
+		out = append(out, strings.Trim(c[1], "`\""))
+	}
+	return out
+}
+
+// tied says that two orders of the same rows differ only among rows that the
+// text does not order: every column that it orders by is the same, row by row.
+func tied(plain, wrapped ResultSet, by []string, now time.Time) bool {
+	for _, name := range by {
+		at := -1
+		for i, c := range plain.Columns {
+			if strings.EqualFold(c.Name, name) {
+				if at >= 0 {
+					return false
+				}
+				at = i
+			}
+		}
+		if at < 0 {
+			return false
+		}
+		for i := range plain.Rows {
+			if !equal(plain.Rows[i][at], wrapped.Rows[i][at], now) {
+				return false
+			}
+		}
+	}
+	return len(by) > 0
+}
