@@ -6,13 +6,15 @@ import (
 	"hash/maphash"
 	"runtime"
 	"sync"
+	"sync/atomic"
+	"time"
 )
 
 // coalescer lets executions of an increment that overlap share one statement.
 //
 // An execution that meets no other runs alone, exactly as without a coalescer.
 // While one is at the server, those of the same row that come wait in a queue.
-// When it is done the first of them leads: it takes the others along, runs one
+// When it is done one of them leads: it takes the others along, runs one
 // statement that adds what all of them add, and each returns with its own
 // result once that is committed. So the statements of a row follow each other
 // without a pause, each with all that came up meanwhile.
@@ -24,6 +26,7 @@ import (
 // that is its own; where that is not known, nobody runs it again.
 type coalescer struct {
 	seed   maphash.Seed
+	pace   pace
 	shards [coalescerShards]coalescerShard
 }
 
@@ -57,6 +60,7 @@ type shareGroup struct {
 // A member is one execution of an increment.
 type member struct {
 	adds    []int64 // by counter, in units of its last digit
+	used    int     // how many shared statements its connection has run
 	group   *shareGroup
 	state   memberState
 	batch   *batch
@@ -100,10 +104,43 @@ type batch struct {
 	cancel  context.CancelFunc
 }
 
-func newCoalescer() *coalescer { return &coalescer{seed: maphash.MakeSeed()} }
+// pace says how many statements of one row may be under way at a time.
+//
+// Who comes while one is on its way waits for half of its time on average. Where
+// that is long (the network is, or the disk) it is worth to send another one
+// at once, in another slot; where it is short it is not. So there are as many as
+// make one per maxPause: a row is sent at most 1/maxPause statements in a second,
+// however far away the database is, and nobody waits for much longer than maxPause
+// before its own is sent.
+type pace struct {
+	took atomic.Int64 // nanoseconds of a statement, smoothed
+	most int          // maxLeaders but for tests
+}
+
+const (
+	maxPause   = 500 * time.Microsecond
+	maxLeaders = 8
+)
+
+func (p *pace) leaders() int {
+	return max(1, min(p.most, int(p.took.Load()/int64(maxPause))))
+}
+
+// note takes in how long a statement has taken. A lost update is no loss.
+func (p *pace) note(d time.Duration) {
+	const weight = 8
+	old := p.took.Load()
+	p.took.Store(old + (int64(d)-old)/weight)
+}
+
+func newCoalescer() *coalescer { return &coalescer{seed: maphash.MakeSeed(), pace: pace{most: maxLeaders}} }
 
 // join brings a member in. When it returns a batch the member leads it, else it
 // waits for its verdict.
+//
+// Whoever leads, all that queue go along. So the lead goes to the connection
+// that has led most: its server process knows the statement, and others need
+// not learn it.
 func (co *coalescer) join(k shareKey, max []int64, m *member) *batch {
 	h := maphash.String(co.seed, k.args)
 	s := &co.shards[h%coalescerShards]
@@ -120,7 +157,7 @@ func (co *coalescer) join(k shareKey, max []int64, m *member) *batch {
 		s.groups[k] = g
 	}
 	m.group = g
-	if g.leaders >= maxLeaders {
+	if g.leaders >= co.pace.leaders() {
 		m.state = queued
 		g.queue = append(g.queue, m)
 		s.mu.Unlock()
@@ -132,22 +169,30 @@ func (co *coalescer) join(k shareKey, max []int64, m *member) *batch {
 	return g.take(m)
 }
 
-// maxLeaders is how many statements of one row are under way at a time.
-var maxLeaders = 1
+const maxYields = 3
 
-// take makes a batch of the leader and those in the queue. When the last batch
+// take makes a batch of the leader and those in the queue; nil when another one
+// is to lead, and the leader to wait. When the last batch
 // had many members their callers have just been told, and are about to be back:
 // the leader lets them go first.
 func (g *shareGroup) take(leader *member) *batch {
 	s := g.shard
 	s.mu.Lock()
-	for tries, n := 0, -1; tries < 3 && g.last > 1 && len(g.queue)+1 < g.last && len(g.queue) > n; tries++ {
+	for tries, n := 0, -1; tries < maxYields && g.last > 1 && len(g.queue)+1 < g.last && len(g.queue) > n; tries++ {
 		n = len(g.queue)
 		s.mu.Unlock()
 		runtime.Gosched()
 		s.mu.Lock()
 	}
 	defer s.mu.Unlock()
+	if leader.used == 0 {
+		if i := g.mostUsed(); i >= 0 && g.queue[i].used > 0 {
+			leader.state = queued
+			g.queue = append(g.queue, leader)
+			g.lead(i)
+			return nil
+		}
+	}
 	b := &batch{members: []*member{leader}, sums: append([]int64(nil), leader.adds...)}
 	leader.state, leader.batch = aboard, b
 	rest := g.queue[:0]
@@ -199,7 +244,7 @@ func (b *batch) nothing() bool {
 	return len(b.members) > 1
 }
 
-// next ends a leader's turn and gives it to the first in the queue.
+// next ends a leader's turn and gives it to one in the queue.
 func (g *shareGroup) next() {
 	g.shard.mu.Lock()
 	defer g.shard.mu.Unlock()
@@ -207,8 +252,25 @@ func (g *shareGroup) next() {
 		g.leaders--
 		return
 	}
-	m := g.queue[0]
-	g.queue = append(g.queue[:0], g.queue[1:]...)
+	g.lead(g.mostUsed())
+}
+
+// mostUsed returns the place in the queue of the member whose connection has
+// run most shared statements; -1 for an empty queue.
+func (g *shareGroup) mostUsed() int {
+	best := -1
+	for i, m := range g.queue {
+		if best < 0 || m.used > g.queue[best].used {
+			best = i
+		}
+	}
+	return best
+}
+
+// lead takes a member out of the queue and has it lead.
+func (g *shareGroup) lead(i int) {
+	m := g.queue[i]
+	g.queue = append(g.queue[:i], g.queue[i+1:]...)
 	m.state = leading
 	m.verdict <- verdict{outcome: lead}
 }
@@ -248,11 +310,10 @@ func (b *batch) abandon() {
 	}
 }
 
-// tell gives every member its verdict, the leader last: its connection is free
-// from then on.
+// tell gives every member but the leader its verdict.
 func (b *batch) tell(v verdict) {
-	for i := len(b.members) - 1; i >= 0; i-- {
-		b.members[i].verdict <- v
+	for _, m := range b.members[1:] {
+		m.verdict <- v
 	}
 }
 

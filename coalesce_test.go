@@ -169,6 +169,7 @@ func (c *crowd) open(more string) {
 		c.Fatal(err)
 	}
 	c.shared, c.db = wrapped.(*connector).shared, sql.OpenDB(wrapped)
+	c.shared.coalescer.pace.most = 1 // however long a test holds a statement
 	c.Cleanup(func() { _ = c.db.Close() })
 }
 
@@ -582,6 +583,7 @@ func schedule(t *testing.T, seed uint64) {
 	}}
 	c := &crowd{T: t, server: server}
 	c.open("")
+	c.shared.coalescer.pace.most = 1 + int(seed%3)
 	c.db.SetMaxOpenConns(24)
 	var mu sync.Mutex
 	var acknowledged, unknown int64

@@ -41,6 +41,7 @@ type conn struct {
 
 	strayed bool          // the session may not be as the connector opened it
 	reading bool          // rows may be open
+	led     int           // shared statements that this connection has run
 	lent    chan struct{} // closed when a statement ends that has outlived its caller
 	later   []func()      // to be done then
 

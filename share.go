@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -27,7 +28,7 @@ func (r *run) share(ctx context.Context) verdict {
 	if !ok {
 		return own
 	}
-	m := &member{adds: make([]int64, len(co.Shares))}
+	m := &member{adds: make([]int64, len(co.Shares)), used: r.conn.led}
 	max := make([]int64, len(co.Shares))
 	for i, s := range co.Shares {
 		if m.adds[i], ok = r.adds(s); !ok {
@@ -39,7 +40,7 @@ func (r *run) share(ctx context.Context) verdict {
 	for range 3 {
 		b := r.conn.shared.coalescer.join(key, max, m)
 		v := verdict{outcome: lead}
-		if b == nil {
+		for b == nil && v.outcome == lead {
 			if v = m.wait(ctx); v.outcome == lead {
 				b = m.group.take(m)
 			}
@@ -80,6 +81,7 @@ func (r *run) lead(ctx context.Context, m *member, b *batch) verdict {
 		defer m.group.next()
 		return r.leadAlone(ctx)
 	}
+	r.conn.led++
 	p := r.place()
 	if ctx.Done() == nil {
 		r.runShared(ctx, m, b, p)
@@ -116,7 +118,9 @@ func (v verdict) forLeader() verdict {
 
 // leadAlone runs the increment as it is, while others may queue behind it.
 func (r *run) leadAlone(ctx context.Context) verdict {
+	start := time.Now()
 	res, n, err := r.addTo(ctx, r.place(), false)
+	r.conn.shared.coalescer.pace.note(time.Since(start))
 	switch {
 	case err != nil && !r.conn.engine.slotFull(err):
 		return verdict{outcome: failed, err: err}
@@ -131,9 +135,12 @@ func (r *run) leadAlone(ctx context.Context) verdict {
 // connection but what its statements themselves do.
 func (r *run) runShared(ctx context.Context, m *member, b *batch, p place) {
 	v := verdict{outcome: failed, err: errLeaderGone}
+	start := time.Now()
 	defer func() {
-		m.group.next()
+		r.conn.shared.coalescer.pace.note(time.Since(start))
 		b.tell(v)
+		m.group.next() // now that their callers may be back
+		m.verdict <- v
 	}()
 	shared := *r
 	shared.sums = b.sums

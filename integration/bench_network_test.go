@@ -19,32 +19,30 @@ import (
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
-// slowNetwork is the network of a database that is one millisecond away, in
-// the same data centre perhaps: what a transaction locks stays locked for
-// every round trip until its commit.
-const slowNetwork = "slow"
-
-const roundTrip = time.Millisecond
-
 // slowConn delays what is sent by a round trip. What is written at once
 // travels at once, as on a network.
-type slowConn struct{ net.Conn }
+type slowConn struct {
+	net.Conn
+	roundTrip time.Duration
+}
 
 func (c slowConn) Write(b []byte) (int, error) {
-	time.Sleep(roundTrip)
+	time.Sleep(c.roundTrip)
 	return c.Conn.Write(b)
 }
 
-func slowly(ctx context.Context, network, address string) (net.Conn, error) {
+func slowly(ctx context.Context, network, address string, roundTrip time.Duration) (net.Conn, error) {
 	c, err := new(net.Dialer).DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
-	return slowConn{c}, nil
+	return slowConn{c, roundTrip}, nil
 }
 
-// overSlowNetwork opens both sides again, over a slow network.
-func overSlowNetwork(b *testing.B, p *twin.Pair) *twin.Pair {
+// overSlowNetwork opens both sides again, over the network of a database that is
+// a round trip away: what a transaction locks stays locked for every round trip
+// until its commit.
+func overSlowNetwork(b *testing.B, p *twin.Pair, roundTrip time.Duration) *twin.Pair {
 	b.Helper()
 	text, err := os.ReadFile(p.ConfigPath)
 	if err != nil {
@@ -55,10 +53,10 @@ func overSlowNetwork(b *testing.B, p *twin.Pair) *twin.Pair {
 		b.Fatal(err)
 	}
 	slow := *p
-	if slow.Plain, err = openSlow(p.Dialect, p.PlainDSN, nil); err != nil {
+	if slow.Plain, err = openSlow(p.Dialect, p.PlainDSN, nil, roundTrip); err != nil {
 		b.Fatal(err)
 	}
-	if slow.Wrapped, err = openSlow(p.Dialect, p.WrappedDSN, config); err != nil {
+	if slow.Wrapped, err = openSlow(p.Dialect, p.WrappedDSN, config, roundTrip); err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() {
@@ -71,14 +69,16 @@ func overSlowNetwork(b *testing.B, p *twin.Pair) *twin.Pair {
 	return &slow
 }
 
-func openSlow(dialect, dsn string, config *slotsql.Config) (*sql.DB, error) {
+func openSlow(dialect, dsn string, config *slotsql.Config, roundTrip time.Duration) (*sql.DB, error) {
 	if dialect == "mysql" {
 		c, err := mysql.ParseDSN(dsn)
 		if err != nil {
 			return nil, err
 		}
 		network := c.Net
-		c.DialFunc = func(ctx context.Context, _, address string) (net.Conn, error) { return slowly(ctx, network, address) }
+		c.DialFunc = func(ctx context.Context, _, address string) (net.Conn, error) {
+			return slowly(ctx, network, address, roundTrip)
+		}
 		connector, err := mysql.NewConnector(c)
 		if err != nil || config == nil {
 			return sql.OpenDB(connector), err
@@ -89,7 +89,9 @@ func openSlow(dialect, dsn string, config *slotsql.Config) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.DialFunc = slowly
+	c.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		return slowly(ctx, network, address, roundTrip)
+	}
 	connector := stdlib.GetConnector(*c)
 	if config == nil {
 		return sql.OpenDB(connector), nil

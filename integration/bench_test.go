@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotsql/slotsql/integration/server"
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
@@ -106,7 +107,7 @@ func BenchmarkHotCounter(b *testing.B) { benchmark(b, increment, hotClients) }
 func benchmark(b *testing.B, op operation, clients int) {
 	for _, e := range benchEngines {
 		b.Run(e.name, func(b *testing.B) {
-			plain, wrapped := benchPair(b, e.dialect, e.id, clients, "")
+			plain, wrapped := benchPair(b, e.dialect, e.id, clients, 0)
 			for _, part := range []struct {
 				name string
 				side *side
@@ -128,15 +129,21 @@ func benchmark(b *testing.B, op operation, clients int) {
 // in autocommit, in a transaction with an INSERT, and in such a transaction
 // over a network of one millisecond's round trip.
 func BenchmarkClients(b *testing.B) {
-	for _, e := range benchEngines[1:] {
+	for _, e := range benchEngines {
 		for _, mode := range []struct {
 			name string
 			op   operation
-			net  string
-		}{{"autocommit", increment, ""}, {"transaction", visitTx, ""}, {"transaction-1ms", visitTx, slowNetwork}} {
-			for _, clients := range []int{1, 8, 32, 128} {
+			away time.Duration
+		}{
+			{"autocommit", increment, 0}, {"autocommit-1ms", increment, time.Millisecond}, {"autocommit-10ms", increment, 10 * time.Millisecond},
+			{"transaction", visitTx, 0}, {"transaction-1ms", visitTx, time.Millisecond},
+		} {
+			if e.dialect == "sqlite" && mode.away > 0 {
+				continue
+			}
+			for _, clients := range []int{1, 8, 32, 64, 128} {
 				b.Run(fmt.Sprintf("%s/%s/clients=%d", e.name, mode.name, clients), func(b *testing.B) {
-					plain, wrapped := benchPair(b, e.dialect, e.id, clients, mode.net)
+					plain, wrapped := benchPair(b, e.dialect, e.id, clients, mode.away)
 					b.Run("ratio", func(b *testing.B) { ratio(b, plain, wrapped, mode.op, clients) })
 					exact(b, plain, wrapped)
 				})
@@ -146,7 +153,7 @@ func BenchmarkClients(b *testing.B) {
 }
 
 // benchPair makes two databases with a connection per client.
-func benchPair(b *testing.B, dialect, id string, clients int, network string) (plain, wrapped *side) {
+func benchPair(b *testing.B, dialect, id string, clients int, roundTrip time.Duration) (plain, wrapped *side) {
 	b.Helper()
 	o := twin.Options{
 		Dialect: dialect,
@@ -161,10 +168,13 @@ func benchPair(b *testing.B, dialect, id string, clients int, network string) (p
 	}
 	if dialect == "sqlite" {
 		o.Params = "_pragma=synchronous(NORMAL)"
+		if server.Durable() {
+			o.Params = "_pragma=synchronous(FULL)"
+		}
 	}
 	p := twin.New(b, o)
-	if network != "" {
-		p = overSlowNetwork(b, p)
+	if roundTrip > 0 {
+		p = overSlowNetwork(b, p, roundTrip)
 	}
 	sides := [2]*side{}
 	for i, db := range []*sql.DB{p.Plain, p.Wrapped} {

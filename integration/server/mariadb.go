@@ -73,8 +73,10 @@ func mariadbLayout() (layout, error) {
 	}
 	small := []string{
 		"--innodb-buffer-pool-size=64M", "--innodb-log-file-size=32M",
-		"--innodb-flush-log-at-trx-commit=0", "--innodb-flush-method=nosync", "--innodb-doublewrite=0",
 		"--key-buffer-size=1M", "--aria-pagecache-buffer-size=8M", "--skip-log-bin", "--performance-schema=0",
+	}
+	if !Durable() {
+		small = append(small, "--innodb-flush-log-at-trx-commit=0", "--innodb-flush-method=nosync", "--innodb-doublewrite=0")
 	}
 	return layout{
 		users: []string{"mysql"},

@@ -55,11 +55,13 @@ func postgresLayout() (layout, error) {
 		},
 		serve: func(dir string) []string {
 			words := []string{daemon, "-D", filepath.Join(dir, "data")}
-			for _, s := range []string{
-				"listen_addresses=", "unix_socket_directories=" + dir, "max_connections=400",
-				"fsync=off", "synchronous_commit=off", "full_page_writes=off", "shared_buffers=64MB",
-				"logging_collector=off",
-			} {
+			settings := []string{
+				"listen_addresses=", "unix_socket_directories=" + dir, "max_connections=400", "shared_buffers=64MB", "logging_collector=off",
+			}
+			if !Durable() {
+				settings = append(settings, "fsync=off", "synchronous_commit=off", "full_page_writes=off")
+			}
+			for _, s := range settings {
 				words = append(words, "-c", s)
 			}
 			return words

@@ -37,6 +37,14 @@ const (
 	EnvPostgres = "SLOTSQL_TEST_POSTGRES_DSN"
 )
 
+// EnvDurable, when set, has throwaway servers write each commit to the disk
+// before they acknowledge it, as servers do by default: for benchmarks. Tests
+// need no durability, and are faster without.
+const EnvDurable = "SLOTSQL_TEST_DURABLE"
+
+// Durable says whether EnvDurable is set.
+func Durable() bool { return os.Getenv(EnvDurable) != "" }
+
 // engine is one database server program.
 type engine struct {
 	name   string // for messages
