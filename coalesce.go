@@ -133,7 +133,9 @@ func (p *pace) note(d time.Duration) {
 	p.took.Store(old + (int64(d)-old)/weight)
 }
 
-func newCoalescer() *coalescer { return &coalescer{seed: maphash.MakeSeed(), pace: pace{most: maxLeaders}} }
+func newCoalescer() *coalescer {
+	return &coalescer{seed: maphash.MakeSeed(), pace: pace{most: maxLeaders}}
+}
 
 // join brings a member in. When it returns a batch the member leads it, else it
 // waits for its verdict.
