@@ -37,6 +37,13 @@ type (
 		// back to or released does not exist.
 		SavepointGone(err error) bool
 	}
+	// txJudge is for an engine some of whose errors roll back the whole
+	// transaction by themselves, while others leave it as it is.
+	txJudge interface {
+		// TxEnded says that err reports that nothing is left of the
+		// transaction.
+		TxEnded(err error) bool
+	}
 	// txWatcher knows from the parent whether a connection is in a
 	// transaction.
 	txWatcher interface {
@@ -79,6 +86,11 @@ func (e *engine) waitedInVain(err error) bool {
 func (e *engine) savepointGone(err error) bool {
 	j, ok := e.dialect.(savepointJudge)
 	return ok && j.SavepointGone(err)
+}
+
+func (e *engine) txEnded(err error) bool {
+	j, ok := e.dialect.(txJudge)
+	return ok && j.TxEnded(err)
 }
 
 func (e *engine) rewriteArgs(ctx context.Context, c driver.Conn, query string, args []driver.NamedValue) (string, []driver.NamedValue, []driver.NamedValue, error) {

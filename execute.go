@@ -256,10 +256,17 @@ func (r *run) execDrained(ctx context.Context) (res driver.Result, err error) {
 		return r.execText(ctx)
 	}
 	err = r.conn.inTx(ctx, func() error {
-		if err := r.drain(ctx); err != nil {
+		missed, err := r.drain(ctx)
+		if err != nil {
 			return err
 		}
-		if res, err = r.execText(ctx); err != nil {
+		if r.plan.Class == rewrite.Additive && !r.plan.Increment.Companions {
+			missed = false // adds to whatever row it meets
+		}
+		if err := r.text(ctx, missed, func() (n int64, err error) {
+			res, n, err = r.execTouching(ctx)
+			return n, err
+		}); err != nil {
 			return err
 		}
 		return r.steps(ctx, r.plan.After)
@@ -281,7 +288,8 @@ func (r *run) queryDrained(ctx context.Context) (driver.Rows, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.drain(ctx); err != nil {
+	missed, err := r.drain(ctx)
+	if err != nil {
 		return nil, end(err)
 	}
 	finish := func(err error) error {
@@ -295,6 +303,17 @@ func (r *run) queryDrained(ctx context.Context) (driver.Rows, error) {
 			return err
 		}
 		return end(err)
+	}
+	if missed {
+		var rows driver.Rows
+		err := r.text(ctx, true, func() (n int64, err error) {
+			rows, n, err = r.queryTouching(ctx)
+			return n, err
+		})
+		if err := finish(err); err != nil {
+			return nil, err
+		}
+		return rows, nil
 	}
 	rows, err := r.queryText(ctx)
 	if err != nil {
@@ -311,8 +330,9 @@ func (r *run) queryDrained(ctx context.Context) (driver.Rows, error) {
 	}}, nil
 }
 
-// drain locks and folds, and runs what has to come before the text.
-func (r *run) drain(ctx context.Context) error {
+// drain locks and folds, and runs what has to come before the text. Missed
+// says that there was no row to lock.
+func (r *run) drain(ctx context.Context) (missed bool, err error) {
 	for _, d := range r.plan.Drains {
 		d = r.chosen(d)
 		r.plan.tally.drained()
@@ -324,19 +344,28 @@ func (r *run) drain(ctx context.Context) error {
 			r.conn.shared.log().WarnContext(ctx, "slotsql: a statement drains a counter table",
 				"table", d.Table.Name, "class", string(r.plan.Class), "reason", reason, "keyed", d.Keyed)
 		}
-		if some, err := r.lock(ctx, d); err != nil {
-			return err
-		} else if !some {
+		var some bool
+		if lockOfKey(&d) {
+			some, err = r.lockKey(ctx, &d)
+			missed = missed || !some
+		} else {
+			some, err = r.lock(ctx, d)
+		}
+		if err != nil {
+			return false, err
+		}
+		if !some {
 			continue
 		}
 		for i := range d.Fold {
 			if err := r.steps(ctx, d.Fold[i:i+1]); err != nil {
-				r.conn.halfway = i > 0 || ctx.Err() != nil // it may have been run all the same
-				return err
+				// It may have been run all the same.
+				r.conn.halfway = (i > 0 || ctx.Err() != nil) && !r.conn.engine.txEnded(err)
+				return false, err
 			}
 		}
 	}
-	return r.steps(ctx, r.plan.Before)
+	return missed, r.steps(ctx, r.plan.Before)
 }
 
 func (r *run) steps(ctx context.Context, list []rewrite.Bound) error {

@@ -60,6 +60,10 @@ func (Engine) NotApplied(err error) bool { return number(err) != 0 }
 // WaitedInVain recognises the end of innodb_lock_wait_timeout.
 func (Engine) WaitedInVain(err error) bool { return number(err) == 1205 }
 
+// TxEnded recognises the deadlock error, with which InnoDB rolls back the
+// victim's whole transaction. After any other error it goes on.
+func (Engine) TxEnded(err error) bool { return number(err) == 1213 }
+
 // SlotFull recognises what an increment meets at the limits of its slot. The
 // drain that follows is right whatever the reason was.
 func (Engine) SlotFull(err error) bool { return dialect.Overflow(number(err)) }

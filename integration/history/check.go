@@ -1,0 +1,41 @@
+package history
+
+import "fmt"
+
+// strictReads says that a transaction's own reads of a row that it has
+// incremented are held to what the plain row lock gives, and on MySQL at
+// REPEATABLE READ those of every row that it has locked or changed. They do not
+// keep to that yet.
+const strictReads = false
+
+// Levels are the isolation levels that are checked on an engine. Of SQLite they
+// are journal modes: every transaction is serializable there.
+func Levels(dialect string) []string {
+	if dialect == "sqlite" {
+		return []string{"WAL", "DELETE"}
+	}
+	return []string{"READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"}
+}
+
+// Check returns an error when no order of events explains the history. Cut says
+// that the search was given up.
+func Check(h *History) (cut bool, err error) {
+	var v verdict
+	switch {
+	case h.Dialect == "sqlite" || h.Level == "SERIALIZABLE":
+		v = checkSerial(h)
+	case h.Level == "READ COMMITTED":
+		v = checkStatements(h, false)
+	case h.Dialect == "postgres":
+		v = checkSnapshot(h)
+	default:
+		v = checkStatements(h, true)
+	}
+	if !v.explained && !v.cut {
+		return false, fmt.Errorf("no order of events that %s allows explains this history:\n%s\n%s", h.Level, h, v.stuck)
+	}
+	if err := checkSeen(h); err != nil {
+		return false, err
+	}
+	return v.cut, nil
+}

@@ -1,0 +1,138 @@
+package history_test
+
+import (
+	"database/sql"
+	"errors"
+	"flag"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slotsql/slotsql/integration/history"
+	"github.com/slotsql/slotsql/integration/twin"
+)
+
+var (
+	seed   = flag.Uint64("histories.seed", 1, "seed of the histories")
+	first  = flag.Int("histories.first", 0, "number of the first history")
+	number = flag.Int("histories.n", 150, "histories per engine and isolation level")
+)
+
+// TestHistories: what clients of the wrapped driver saw is what the plain
+// database could have shown them.
+func TestHistories(t *testing.T) {
+	eachLevel(t, func(t *testing.T, o history.Options, wrapped, under *sql.DB) {
+		o.DB, o.Under = wrapped, under
+		explained(t, o, *number)
+	})
+}
+
+// TestPlain: the model explains what the plain driver does, which is the
+// definition of right.
+func TestPlain(t *testing.T) {
+	eachLevel(t, func(t *testing.T, o history.Options, _, under *sql.DB) {
+		o.DB = under
+		explained(t, o, max(*number/5, 1))
+	})
+}
+
+// TestFaults: the model does not explain a database that loses an increment,
+// counts one twice, counts one on a row that is not there, or shows something
+// that is not so.
+func TestFaults(t *testing.T) {
+	eachLevel(t, func(t *testing.T, o history.Options, _, under *sql.DB) {
+		o.DB = under
+		for _, o.Fault = range history.Faults {
+			const limit = 300
+			found := errors.New("found")
+			tried := 0
+			err := history.Run(t.Context(), o, 0, limit, func(h *history.History) error {
+				tried++
+				if _, err := history.Check(h); err != nil {
+					return found
+				}
+				return nil
+			})
+			switch {
+			case errors.Is(err, found):
+				t.Logf("%s: found in history %d", o.Fault, tried)
+			case err != nil:
+				t.Error(err)
+			default:
+				t.Errorf("%s: not found in %d histories", o.Fault, limit)
+			}
+		}
+	})
+}
+
+// explained runs histories and checks them.
+func explained(t *testing.T, o history.Options, n int) {
+	undecided, violations := 0, 0
+	classes := map[string]int{}
+	var checking time.Duration
+	start := time.Now()
+	err := history.Run(t.Context(), o, *first, *first+n, func(h *history.History) error {
+		for _, txs := range h.Clients {
+			for _, x := range txs {
+				classes[x.Class]++
+			}
+		}
+		began := time.Now()
+		gaveUp, err := history.Check(h)
+		checking += time.Since(began)
+		if gaveUp {
+			undecided++
+		}
+		if err != nil {
+			t.Errorf("%v\ngo test ./integration/history -run '^%s$' -histories.seed=%d -histories.first=%d -histories.n=1", err, t.Name(), h.Seed, h.Number)
+			if violations++; violations == 3 {
+				return errors.New("no more histories after three violations")
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if undecided > n/100 {
+		t.Errorf("%d of %d histories have too many orders to be searched", undecided, n)
+	}
+	t.Logf("%d histories in %v, %v of it checking; %d undecided; transactions by error: %v",
+		n, time.Since(start).Round(time.Millisecond), checking.Round(time.Millisecond), undecided, classes)
+}
+
+// eachLevel makes a database for every engine and isolation level.
+func eachLevel(t *testing.T, f func(t *testing.T, o history.Options, wrapped, under *sql.DB)) {
+	for _, dialect := range []string{"sqlite", "mysql", "postgres"} {
+		for _, level := range history.Levels(dialect) {
+			t.Run(dialect+"-"+strings.ReplaceAll(level, " ", ""), func(t *testing.T) {
+				options := twin.Options{Dialect: dialect, Schema: history.Schema, Config: history.Config}
+				switch dialect {
+				case "mysql":
+					options.Params = "tx_isolation='" + strings.ReplaceAll(level, " ", "-") + "'"
+				case "postgres":
+					for _, set := range []string{"default_transaction_isolation = '" + strings.ToLower(level) + "'", "deadlock_timeout = '10ms'"} {
+						options.Schema = append(options.Schema[:len(options.Schema):len(options.Schema)],
+							fmt.Sprintf("DO $$ BEGIN EXECUTE format('ALTER DATABASE %%I SET ', current_database()) || $x$%s$x$; END $$", set))
+					}
+				}
+				p := twin.New(t, options)
+				wrapped, under := p.Wrapped, p.Under
+				if dialect == "sqlite" {
+					dsn := strings.Replace(p.WrappedDSN, "journal_mode(WAL)", "journal_mode("+level+")&_pragma=synchronous(OFF)", 1)
+					open := func(db *sql.DB, err error) *sql.DB {
+						t.Helper()
+						if err != nil {
+							t.Fatal(err)
+						}
+						t.Cleanup(func() { _ = db.Close() })
+						return db
+					}
+					wrapped, under = open(twin.OpenWrapped("sqlite", dsn, p.ConfigPath)), open(sql.Open("sqlite", dsn))
+				}
+				f(t, history.Options{Dialect: dialect, Level: level, Seed: *seed}, wrapped, under)
+			})
+		}
+	}
+}

@@ -1,0 +1,55 @@
+package history
+
+// Fault is a way in which a database goes wrong, made up to see that the
+// checker finds it.
+type Fault string
+
+// The faults that can be made.
+const (
+	Lost    Fault = "an increment is lost"
+	Doubled Fault = "an increment is counted twice"
+	Stale   Fault = "a read shows what another transaction was shown before"
+	Deleted Fault = "an increment counts where there is no row"
+	Dirty   Fault = "a row comes back with another counter than it has"
+)
+
+// Faults are all of them.
+var Faults = []Fault{Lost, Doubled, Stale, Deleted, Dirty}
+
+// wrong says which statements go wrong.
+func (o *Op) wrong() bool { return o.Tag%5 == 0 }
+
+// falsify changes what is sent.
+func (r *runner) falsify(o *Op, text string, args []any) (string, []any) {
+	if o.Kind != Increment || !o.wrong() {
+		return text, args
+	}
+	switch r.Fault {
+	case Lost: // title stands in, so that the row counts as affected
+		return r.text("UPDATE hits SET title = ? WHERE id = ?"), []any{r.title(o), id(o.Key)}
+	case Doubled:
+		out := append([]any(nil), args...)
+		for i, a := range out {
+			if n, ok := a.(int32); ok {
+				out[i] = 2 * n
+			}
+		}
+		return text, out
+	}
+	return text, args
+}
+
+// forge changes what comes back.
+func (r *runner) forge(o *Op) {
+	switch {
+	case r.Fault == Deleted && o.Kind == Increment && o.Affected == 0:
+		o.Affected = 1
+	case r.Fault == Dirty && o.Kind == Read && o.wrong() && o.Got[o.Key].There:
+		o.Got[o.Key].Views += 1000
+	case r.Fault == Stale && o.Kind == Read:
+		got := o.Got[o.Key]
+		if old := r.stale[o.Key].Swap(&got); old != nil && o.wrong() && old.There == got.There {
+			o.Got[o.Key] = *old
+		}
+	}
+}

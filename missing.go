@@ -1,0 +1,154 @@
+package slotsql
+
+import (
+	"context"
+	"database/sql/driver"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// A drain locks its row, but there is no lock on a row that is not there: at
+// READ COMMITTED another transaction may insert it, and others add to its
+// slots, before the application's own text runs, which then meets a row that
+// nobody has drained. So when the lock has found no row the text runs under a
+// savepoint. If it touches a row, everything goes back to the savepoint and
+// starts again, now with a row to lock. If it touches none, a row that is there
+// by now may still have been looked at: it is locked, and when there is
+// something to fold, the text has to run again on what that makes of it.
+//
+// An upsert increment may have inserted the row itself, which then has no
+// slots; for it only the second look counts. Other statements that insert rows
+// are drained for in another way, see newrows.go.
+
+const (
+	savepoint         = "SAVEPOINT slotsql_missing"
+	rollbackSavepoint = "ROLLBACK TO SAVEPOINT slotsql_missing"
+	releaseSavepoint  = "RELEASE SAVEPOINT slotsql_missing"
+)
+
+// lockOfKey says that the drain locks the rows of a key, which no text of its
+// kind inserts.
+func lockOfKey(d *rewrite.DrainTable) bool { return d.Keyed && d.New == nil && len(d.Lock) > 0 }
+
+// lockKey runs the lock statements of a key's drain and says whether there is a
+// row.
+func (r *run) lockKey(ctx context.Context, d *rewrite.DrainTable) (found bool, err error) {
+	if found, err = r.find(ctx, &d.Lock[0]); err != nil || !found {
+		return false, err
+	}
+	return true, r.steps(ctx, d.Lock[1:])
+}
+
+// find runs a lock statement, which returns rows, or the sum of something over
+// them.
+func (r *run) find(ctx context.Context, lock *rewrite.Bound) (bool, error) {
+	args, err := r.bind(lock.Args)
+	if err != nil {
+		return false, err
+	}
+	rows, err := r.conn.parentQuery(ctx, lock.SQL, args)
+	if err != nil {
+		return false, err
+	}
+	all, err := readAll(rows)
+	if cerr := rows.Close(); err == nil {
+		err = cerr
+	}
+	return len(all) > 0 && all[0][0] != nil, err
+}
+
+// appeared says whether there is now a row with slots that the drain has
+// missed. Its slots are folded.
+func (r *run) appeared(ctx context.Context) (bool, error) {
+	for i := range r.plan.Drains {
+		d := &r.plan.Drains[i]
+		if !lockOfKey(d) {
+			continue
+		}
+		if found, err := r.find(ctx, &d.Lock[0]); err != nil {
+			return false, err
+		} else if !found {
+			continue
+		}
+		for _, b := range d.Fold {
+			args, err := r.bind(b.Args)
+			if err != nil {
+				return false, err
+			}
+			res, err := r.conn.parentExec(ctx, b.SQL, args)
+			if err != nil {
+				return false, err
+			}
+			if n, err := res.RowsAffected(); n > 0 || err != nil {
+				return true, settled(err)
+			}
+		}
+	}
+	return false, nil
+}
+
+// text runs the application's own text, which says how many rows it has
+// touched, after a drain. Missed says that the drain has found no row to lock.
+func (r *run) text(ctx context.Context, missed bool, text func() (int64, error)) error {
+	for missed {
+		if err := r.control(ctx, savepoint); err != nil {
+			return err
+		}
+		touched, err := text()
+		if err != nil {
+			return err
+		}
+		again := touched > 0 && r.plan.Class != rewrite.Upsert
+		if !again {
+			again, err = r.appeared(ctx)
+		}
+		if err == nil && !again {
+			return r.control(ctx, releaseSavepoint)
+		}
+		if uerr := r.control(ctx, rollbackSavepoint); uerr != nil {
+			// The text stands, and its result is not known, unless nothing is
+			// left of the transaction.
+			r.conn.halfway = !r.conn.engine.txEnded(uerr) && (err == nil || !r.conn.engine.txEnded(err))
+			if err == nil {
+				err = uerr
+			}
+		}
+		if err != nil {
+			return err
+		}
+		if missed, err = r.drain(ctx); err != nil {
+			return err
+		}
+	}
+	_, err := text()
+	return err
+}
+
+func (r *run) control(ctx context.Context, text string) error {
+	_, err := r.conn.parentExec(ctx, text, nil)
+	return err
+}
+
+// execTouching runs the text and says how many rows it has affected.
+func (r *run) execTouching(ctx context.Context) (res driver.Result, n int64, err error) {
+	if res, err = r.execText(ctx); err != nil {
+		return nil, 0, err
+	}
+	n, err = res.RowsAffected()
+	return res, n, settled(err)
+}
+
+// queryTouching reads the rows of the text, so that other statements may follow
+// before the application has them.
+func (r *run) queryTouching(ctx context.Context) (driver.Rows, int64, error) {
+	rows, err := r.queryText(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	b := &bufferedRows{columns: rows.Columns(), columnTypes: typesOf(rows)}
+	b.rows, err = readAll(rows)
+	if cerr := rows.Close(); err == nil {
+		err = cerr
+	}
+	return b, int64(len(b.rows)), err
+}
