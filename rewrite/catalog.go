@@ -191,7 +191,7 @@ func (t *Table) Slottable(column string) (bool, string) {
 	case t.Ruled:
 		return false, "row security or a rewrite rule decides what an UPDATE of the table does"
 	case t.UpdateTrigger && (t.Counter == nil || !t.Counter.DeferTriggers):
-		return false, "a trigger fires on UPDATE of the table"
+		return false, "a trigger fires on UPDATE of the table: write defer_triggers: true if it may fire later, for the sum of many increments"
 	}
 	for _, name := range t.Checked {
 		if name == column {
@@ -200,7 +200,7 @@ func (t *Table) Slottable(column string) (bool, string) {
 	}
 	for i := range t.Columns {
 		if name := t.Columns[i].Name; t.Columns[i].OnUpdate && (t.Companion(name) == nil || t.Companion(name).Merge != Latest) {
-			return false, "column " + name + " changes ON UPDATE of the row, and is no companion (latest)"
+			return false, "column " + name + " changes ON UPDATE of the row: write companions: {" + name + ": latest}"
 		}
 	}
 	return true, ""
