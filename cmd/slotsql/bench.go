@@ -197,15 +197,15 @@ type inexactError struct{ error }
 
 func (e inexactError) Unwrap() error { return e.error }
 
+// writeReport writes the page first: a closed pipe ends the program.
 func (o *options) writeReport(cmd *cobra.Command, r *bench.Report, p *page) error {
-	if o.json {
-		if err := printJSON(cmd.OutOrStdout(), r); err != nil {
-			return err
-		}
-	} else if err := r.WriteText(cmd.OutOrStdout()); err != nil {
+	if err := p.write(r); err != nil {
 		return err
 	}
-	return p.write(r)
+	if o.json {
+		return printJSON(cmd.OutOrStdout(), r)
+	}
+	return r.WriteText(cmd.OutOrStdout())
 }
 
 // progress shows a bar where somebody looks at it.
@@ -217,10 +217,11 @@ func (o *options) progress(w io.Writer, plan bench.Plan) (report func(done, tota
 	var bar *progressbar.ProgressBar
 	return func(done, total int, what string) {
 			if bar == nil {
+				fmt.Fprintf(f, "%d runs, at least %v\n", total, time.Duration(total)*time.Duration(plan.Duration+plan.Warmup))
 				bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(f), progressbar.OptionSetWidth(30),
-					progressbar.OptionShowCount(), progressbar.OptionSetElapsedTime(true), progressbar.OptionClearOnFinish(), progressbar.OptionFullWidth())
+					progressbar.OptionShowCount(), progressbar.OptionClearOnFinish())
 			}
-			bar.Describe(what)
+			bar.Describe(fmt.Sprintf("%-32s", what))
 			_ = bar.Set(done)
 		}, func() {
 			if bar != nil {

@@ -23,8 +23,8 @@ var benchDatabases = []struct {
 	dsn                    func(testing.TB) string
 	missing                []string // scenarios that the engine has not
 }{
-	{"mysql", "mysql", "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()", server.MariaDB, nil},
-	{"postgres", "pgx", "SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'public'", server.Postgres, nil},
+	{"mysql", "mysql", "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE()", server.MariaDB, nil},
+	{"postgres", "pgx", "SELECT c.relname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'public'", server.Postgres, nil},
 	{"sqlite", "sqlite", "SELECT name FROM sqlite_master", server.SQLite, []string{"skip-locked"}},
 }
 
@@ -198,6 +198,54 @@ func TestBenchSignal(t *testing.T) {
 			check()
 		})
 	}
+}
+
+// A counter that somebody else changes is not exact: no number, and an exit
+// code that says so.
+func TestBenchInexact(t *testing.T) {
+	for _, d := range benchDatabases {
+		t.Run(d.driver, func(t *testing.T) {
+			t.Parallel()
+			dsn := d.dsn(t)
+			check := stranger(t, d.parent, dsn, d.tables)
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan bool, 1)
+			go func() { done <- meddle(ctx, d.parent, dsn, d.tables) }()
+			stdout, stderr, code := command(t, "", "bench", "--driver", d.driver, "--dsn", dsn, "--clients", "2",
+				"--scenarios", "naive", "--duration", "1s", "--warmup", "0s", "--runs", "1")
+			cancel()
+			if !<-done {
+				t.Fatal("nobody has changed the counter")
+			}
+			if code != exitProblems || stderr != "" || !strings.Contains(stdout, "naive: NOT EXACT, no numbers: 1,000 increments are counted beyond the ") ||
+				!strings.Contains(stdout, "│ naive    │     - │      0 │    NO │") {
+				t.Errorf("%d\n%s\n%s", code, stdout, stderr)
+			}
+			check()
+		})
+	}
+}
+
+// meddle adds 1000 to the benchmark's counter, as soon as there is one.
+func meddle(ctx context.Context, parent, dsn, tables string) bool {
+	db, err := sql.Open(parent, dsn)
+	if err != nil {
+		return false
+	}
+	defer db.Close()
+	for ctx.Err() == nil {
+		var name string
+		row := db.QueryRowContext(ctx, "SELECT * FROM ("+tables+") all_tables WHERE name LIKE 'slotsql_bench_%_1'")
+		if row.Scan(&name) != nil {
+			continue
+		}
+		if res, err := db.ExecContext(ctx, "UPDATE "+name+" SET views = views + 1000"); err == nil {
+			if n, err := res.RowsAffected(); n == 1 && err == nil {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func TestBenchEmbedded(t *testing.T) {

@@ -175,7 +175,7 @@ func (b *run) points(ctx context.Context, report *Report) error {
 		for r := range b.Plan.Runs {
 			for i := range scenarios {
 				c := &results[(i+r)%len(scenarios)]
-				b.Progress(done, total, p.String()+", "+c.info.Title)
+				b.Progress(done, total, plural(p.Clients, "client")+", "+c.info.Name)
 				done++
 				if ctx.Err() != nil {
 					continue

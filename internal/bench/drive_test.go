@@ -19,6 +19,7 @@ type counter struct {
 	takes    time.Duration
 	loses    int64                           // increments that it forgets
 	fail     func(n int64) error             // of increment n; may be nil
+	total    error                           // of Total
 	up, down func(ctx context.Context) error // may be nil
 }
 
@@ -47,7 +48,7 @@ func (c *counter) Read(context.Context, *Client) error {
 	return nil
 }
 
-func (c *counter) Total(context.Context) (int64, error) { return c.n.Load() - c.loses, nil }
+func (c *counter) Total(context.Context) (int64, error) { return c.n.Load() - c.loses, c.total }
 
 func (c *counter) Teardown(ctx context.Context) error {
 	if c.down != nil {
@@ -146,7 +147,7 @@ func TestInexact(t *testing.T) {
 	for _, c := range []struct {
 		loses int64
 		want  string
-	}{{1, "1 of 2204 acknowledged increments are lost"}, {-2, "2 increments are counted beyond the 2204 acknowledged"}} {
+	}{{1, "1 of 2,204 acknowledged increments are lost"}, {-2, "2 increments are counted beyond the 2,204 acknowledged"}} {
 		synctest.Test(t, func(t *testing.T) {
 			p := Point{Clients: 4, Slots: 64}
 			good, err := measure(t.Context(), &counter{takes: 2 * time.Millisecond}, p, testPlan())
@@ -198,6 +199,21 @@ func TestInexact(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A scenario that reads another total than its tables hold is inexact as well;
+// one whose total cannot be read has failed.
+func TestInexactReads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &counter{takes: time.Millisecond, total: &InexactError{Acknowledged: 1000, Total: 999, what: "the tables hold %s, the application reads %s"}}
+		s, err := measure(t.Context(), c, Point{Clients: 1}, testPlan())
+		if err != nil || s.inexact == nil || s.inexact.Error() != "the tables hold 1,000, the application reads 999" {
+			t.Errorf("%+v %v", s, err)
+		}
+		if s, err := measure(t.Context(), &counter{takes: time.Millisecond, total: errors.New("gone")}, Point{Clients: 1}, testPlan()); err == nil {
+			t.Errorf("%+v", s)
+		}
+	})
 }
 
 // When the naive scenario is inexact nothing is compared with it.

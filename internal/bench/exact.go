@@ -1,6 +1,10 @@
 package bench
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/dustin/go-humanize"
+)
 
 // InexactError says that a total is not the number of increments that were
 // acknowledged.
@@ -11,12 +15,12 @@ type InexactError struct {
 
 func (e *InexactError) Error() string {
 	if e.what != "" {
-		return fmt.Sprintf(e.what, e.Acknowledged, e.Total)
+		return fmt.Sprintf(e.what, humanize.Comma(e.Acknowledged), humanize.Comma(e.Total))
 	}
 	if e.Total < e.Acknowledged {
-		return fmt.Sprintf("%d of %d acknowledged increments are lost", e.Acknowledged-e.Total, e.Acknowledged)
+		return fmt.Sprintf("%s of %s acknowledged increments are lost", humanize.Comma(e.Acknowledged-e.Total), humanize.Comma(e.Acknowledged))
 	}
-	return fmt.Sprintf("%d increments are counted beyond the %d acknowledged", e.Total-e.Acknowledged, e.Acknowledged)
+	return fmt.Sprintf("%s increments are counted beyond the %s acknowledged", humanize.Comma(e.Total-e.Acknowledged), humanize.Comma(e.Acknowledged))
 }
 
 // exactness holds the total against what was acknowledged.

@@ -76,6 +76,7 @@ func (r *Report) WriteHTML(w io.Writer) error {
 		"Date":        r.Started.Format("2 January 2006, 15:04 MST"),
 		"Took":        r.Took.long(),
 		"Axes":        axisNames(r.overviewAxes()),
+		"Wordy":       len(varying(r.Points)) > mostAxes,
 		"Overview":    r.overviewRows(),
 		"Tables":      r.pointTables(),
 		"Notes":       r.Notes(),
@@ -105,11 +106,14 @@ func axisNames(list []axis) (names []string) {
 	return names
 }
 
+// mostAxes is how many axes have a column each.
+const mostAxes = 2
+
 // overviewAxes returns the axes that vary; when these are many, one in their
 // place, which leaves room for the scenarios.
 func (r *Report) overviewAxes() []axis {
 	list := varying(r.Points)
-	if len(list) <= 2 {
+	if len(list) <= mostAxes {
 		return list
 	}
 	return []axis{{name: "point", value: func(p Point) string {

@@ -122,11 +122,6 @@ func unique[T comparable](list []T) []T {
 	return out
 }
 
-// Estimate returns how long the runs take, without setting up.
-func (p Plan) Estimate(scenarios int) time.Duration {
-	return time.Duration(len(p.Points())*scenarios*p.Runs) * time.Duration(p.Duration+p.Warmup)
-}
-
 // What a plan may ask for.
 const (
 	maxClients = 4096

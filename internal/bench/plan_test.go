@@ -44,9 +44,6 @@ func TestPoints(t *testing.T) {
 	if points = p.Points(); !slices.Equal(points, want) {
 		t.Errorf("%v, want %v", points, want)
 	}
-	if got := p.Estimate(7); got != 4*7*3*1300*time.Millisecond {
-		t.Errorf("estimate %v", got)
-	}
 	for name, p := range Presets {
 		if err := p.Validate(EngineOf("mysql")); err != nil {
 			t.Errorf("%s: %v", name, err)

@@ -77,7 +77,7 @@ func (s *wrapped) Total(ctx context.Context) (int64, error) {
 		return 0, err
 	}
 	if seen != held {
-		return 0, &InexactError{Acknowledged: held, Total: seen, what: "the tables hold %d, the application reads %d"}
+		return 0, &InexactError{Acknowledged: held, Total: seen, what: "the tables hold %s, the application reads %s"}
 	}
 	return seen, nil
 }

@@ -48,7 +48,7 @@
         label: s.title, data: s.values, borderColor: l.color, spanGaps: true,
         backgroundColor: spec.kind === "bar" ? l.color : "#fff",
         borderWidth: spec.kind === "bar" ? 0 : l.width || 2, borderDash: spec.kind === "bar" ? [] : l.dash || [],
-        borderRadius: 3, categoryPercentage: 0.82, barPercentage: 0.94,
+        borderRadius: 3, maxBarThickness: 64, categoryPercentage: 0.82, barPercentage: 0.94,
         pointStyle: spec.kind === "bar" ? "rectRounded" : l.point, pointRadius: 4, pointHoverRadius: 6, pointBorderWidth: 2,
         order: spec.kind === "line" && l.width ? 0 : 1, // slotsql's line lies on top
       };
