@@ -15,6 +15,7 @@ func (g *generator) wholeNumber(f *from) string {
 func (g *generator) number(f *from) string {
 	g.depth++
 	defer func() { g.depth-- }()
+	before := g.decimals
 	r := g.ref(f, number)
 	if r == "" {
 		return g.constant(either(g, smallNumbers))
@@ -30,6 +31,8 @@ func (g *generator) number(f *from) string {
 	case 2:
 		return "(" + r + " + " + g.number(f) + ")"
 	case 3:
+		// 0 and 0.00 are equal, and PostgreSQL shows the one or the other.
+		g.ties = g.ties || g.pg() && g.decimals > before
 		return g.pick("COALESCE(", "coalesce(") + r + ", 0)"
 	case 4:
 		return "CASE WHEN " + g.condition(f) + " THEN " + g.wholeNumber(f) + " ELSE " + g.wholeNumber(f) + " END"

@@ -403,11 +403,15 @@ func (g *generator) insertSelect(*table) string {
 	c := g.quote(either(g, t.counters()).name)
 	k := g.quote(t.key[0])
 	from := " FROM " + g.tableName(t) + " AS s"
+	order := ""
+	if g.lite() {
+		order = " ORDER BY s." + k // the last row's rowid is what LastInsertId says
+	}
 	switch g.IntN(4) {
 	case 0:
-		return "INSERT INTO tags (id, n, label) SELECT s." + k + " + 50, s." + c + ", 'copied'" + from + " WHERE s." + c + " > " + g.value(int64(1)) + g.skip()
+		return "INSERT INTO tags (id, n, label) SELECT s." + k + " + 50, s." + c + ", 'copied'" + from + " WHERE s." + c + " > " + g.value(int64(1)) + order + g.skip()
 	case 1:
-		return "INSERT INTO limits (id, spare, cap) SELECT s." + k + " + 30, " + c + ", 1" + from + " WHERE " + c + " IS NOT NULL" + g.skip()
+		return "INSERT INTO limits (id, spare, cap) SELECT s." + k + " + 30, " + c + ", 1" + from + " WHERE " + c + " IS NOT NULL" + order + g.skip()
 	case 2:
 		return "INSERT INTO tags (id, n) SELECT 60 + COUNT(*), MAX(" + c + ")" + from + " WHERE 1 = 1" + g.skip()
 	}
