@@ -5,7 +5,8 @@
 //	go run ./integration/server/cmd/testservers -- go test ./...
 //
 // A server whose DSN is in the environment already is not started. With -check
-// it only says whether the server programs are installed.
+// it only says whether the server programs are installed, with -check-galera
+// whether those of a Galera cluster are, which the tests that need one start.
 package main
 
 import (
@@ -21,8 +22,9 @@ import (
 
 func main() {
 	args := os.Args[1:]
-	if len(args) == 1 && args[0] == "-check" {
-		if err := server.Installed(); err != nil {
+	checks := map[string]func() error{"-check": server.Installed, "-check-galera": server.GaleraInstalled}
+	if len(args) == 1 && checks[args[0]] != nil {
+		if err := checks[args[0]](); err != nil {
 			fmt.Fprintln(os.Stderr, "testservers:", err)
 			os.Exit(1)
 		}
@@ -32,7 +34,7 @@ func main() {
 		args = args[1:]
 	}
 	if len(args) == 0 {
-		fmt.Fprintln(os.Stderr, "usage: testservers -check | [--] COMMAND [ARGUMENT...]")
+		fmt.Fprintln(os.Stderr, "usage: testservers -check | -check-galera | [--] COMMAND [ARGUMENT...]")
 		os.Exit(2)
 	}
 	code, err := run(args)
