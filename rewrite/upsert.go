@@ -160,10 +160,15 @@ func (m *dml) slottedUpsert(base *Plan, as assigned) *Plan {
 	why := func(s string) *Plan { base.Reason = s; return base }
 	st, t := m.st, m.table
 	if len(st.Rows) != 1 || len(st.Set) > 0 {
-		return why("an upsert of several rows runs on the base table")
+		return why("an upsert of several rows runs on the base table, which costs less")
 	}
 	if st.Conflict.Where != nil || st.Conflict.Predicate != nil {
 		return why("the conflict clause has a WHERE")
+	}
+	for i := range t.Columns {
+		if t.Columns[i].Identity && m.d.Traits().UpsertSetsInsertID {
+			return why("the table has an AUTO_INCREMENT column, whose LAST_INSERT_ID() the upsert sets")
+		}
 	}
 	key := m.conflictKey()
 	if key == nil {
@@ -190,9 +195,6 @@ func (m *dml) slottedUpsert(base *Plan, as assigned) *Plan {
 		}
 		if given < 0 && !c.Nullable && !c.HasDefault && !c.Identity && !c.Generated {
 			return why("the INSERT leaves out a NOT NULL column")
-		}
-		if c.Identity && m.d.Traits().UpsertSetsInsertID {
-			return why("the table has an AUTO_INCREMENT column, whose LAST_INSERT_ID() the upsert sets")
 		}
 	}
 	var parts []fragment
