@@ -81,7 +81,7 @@ func (c *conn) after(plan *rewrite.Plan, err error) {
 	}
 	if plan.Effects&rewrite.SessionChange != 0 {
 		c.strayed = true
-		c.prepared.close()
+		c.prepared.expire()
 	}
 	if plan.Effects&rewrite.Namespace != 0 {
 		c.moved = true

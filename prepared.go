@@ -10,12 +10,21 @@ import (
 type preparedTexts struct {
 	stmts map[any]driver.Stmt // by the part of a plan that the text belongs to
 	busy  map[any]bool        // rows of it are open
+	stale bool                // the session may have changed since they were prepared
 }
+
+// expire has them prepared anew. They are not closed yet: the rows of the
+// statement that has changed the session may be open, and where the server is
+// still sending them MySQL's protocol has no place for another command.
+func (p *preparedTexts) expire() { p.stale = true }
 
 // maxPreparedTexts bounds them; when there are more they are prepared anew.
 const maxPreparedTexts = 64
 
 func (p *preparedTexts) get(ctx context.Context, c *conn, key any, text string) (driver.Stmt, error) {
+	if p.stale {
+		p.close()
+	}
 	if st := p.stmts[key]; st != nil {
 		return st, nil
 	}
@@ -35,7 +44,7 @@ func (p *preparedTexts) close() {
 	for _, st := range p.stmts {
 		_ = st.Close()
 	}
-	p.stmts = nil
+	p.stmts, p.stale = nil, false
 }
 
 // query runs a query of slotsql's on a kept statement; nil when its rows of
