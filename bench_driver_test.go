@@ -27,13 +27,26 @@ func (idle) Open(string) (driver.Conn, error)             { return idleConn{}, n
 
 type idleConn struct{}
 
-func (idleConn) Prepare(string) (driver.Stmt, error) { return nil, driver.ErrSkip }
+func (idleConn) Prepare(string) (driver.Stmt, error) { return idleStmt{}, nil }
 func (idleConn) Begin() (driver.Tx, error)           { return nil, driver.ErrSkip }
 func (idleConn) Close() error                        { return nil }
 func (idleConn) ExecContext(context.Context, string, []driver.NamedValue) (driver.Result, error) {
 	return driver.RowsAffected(1), nil
 }
 func (idleConn) QueryContext(context.Context, string, []driver.NamedValue) (driver.Rows, error) {
+	return idleRows{}, nil
+}
+
+type idleStmt struct{}
+
+func (idleStmt) Close() error                               { return nil }
+func (idleStmt) NumInput() int                              { return -1 }
+func (idleStmt) Exec([]driver.Value) (driver.Result, error) { return driver.RowsAffected(1), nil }
+func (idleStmt) Query([]driver.Value) (driver.Rows, error)  { return idleRows{}, nil }
+func (idleStmt) ExecContext(context.Context, []driver.NamedValue) (driver.Result, error) {
+	return driver.RowsAffected(1), nil
+}
+func (idleStmt) QueryContext(context.Context, []driver.NamedValue) (driver.Rows, error) {
 	return idleRows{}, nil
 }
 
@@ -69,7 +82,7 @@ func benchShared(b *testing.B, d dialect.Dialect) (*shared, *schema) {
 		Uniques: []rewrite.Unique{{Name: "posts_pkey", Primary: true, Columns: []string{"id"}}},
 		Counter: &rewrite.Counter{
 			Key: []string{"id"}, Counters: []string{"views"}, Slots: 64,
-			SlotSchema: "main", SlotTable: "posts_slots", SlotColumn: "slot", OnDrain: "run",
+			SlotSchema: "main", SlotTable: "posts_slots", SlotColumn: "slot", Coalesce: true, OnDrain: "run",
 		},
 	}
 	sc := &schema{shared: s, counters: []*rewrite.Table{posts}, known: map[string]*rewrite.Table{}}
