@@ -74,6 +74,7 @@ func newConn(ctx context.Context, s *shared, parent driver.Conn) (*conn, error) 
 	}
 	c.schema = sc
 	c.slot = s.takeSlot()
+	c.lease(ctx)
 	return c, nil
 }
 
@@ -163,8 +164,11 @@ func (c *conn) ResetSession(ctx context.Context) error {
 	c.lasting, c.reading = false, false
 	c.release()
 	if r, ok := c.parent.(driver.SessionResetter); ok {
-		return r.ResetSession(ctx)
+		if err := r.ResetSession(ctx); err != nil {
+			return err
+		}
 	}
+	c.lease(ctx)
 	return nil
 }
 

@@ -16,7 +16,7 @@ import (
 // as many slots as increments of it have been under way at one time, and a row
 // that is counted now and then has one.
 type placement struct {
-	base   int // this process's first slot
+	places *places
 	seed   maphash.Seed
 	shards [placementShards]placementShard
 }
@@ -48,8 +48,7 @@ type ordinals struct {
 }
 
 func newPlacement() *placement {
-	// A random beginning, so that processes seldom have the same.
-	return &placement{base: rand.IntN(1 << 16), seed: maphash.MakeSeed()}
+	return &placement{places: newPlaces(), seed: maphash.MakeSeed()}
 }
 
 func (p *placement) shard(k rowKey) *placementShard {
@@ -167,7 +166,7 @@ func (r *run) place() place {
 	case !p.keyed:
 		// The row is not known. A slot of this connection's own, from the last
 		// one down.
-		p.slot = int64((c.shared.placement.base + n - 1 - c.slot%n) % n)
+		p.slot = c.shared.placement.places.slot(n-1-c.slot%n, n)
 	default:
 		i, held := c.held[p.row]
 		if !held {
@@ -181,7 +180,7 @@ func (r *run) place() place {
 				p.ordinal = i
 			}
 		}
-		p.slot = int64((c.shared.placement.base + i) % n)
+		p.slot = c.shared.placement.places.slot(i, n)
 	}
 	return p
 }

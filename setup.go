@@ -88,8 +88,8 @@ func statusOf(t checkedTable, missing bool) TableStatus {
 	return out
 }
 
-// Migrate creates the slot tables that are missing, whatever auto_migrate says,
-// and returns their names. It may be run again and by several processes at
+// Migrate creates the slot tables that are missing, and the table of leases,
+// whatever auto_migrate says, and returns their names. It may be run again and by several processes at
 // once. Problems of the configuration and of slot tables that are there come as
 // a *ConfigError; with problems of the former kind nothing is created.
 func Migrate(ctx context.Context, c driver.Connector) (created []string, err error) {
@@ -104,6 +104,18 @@ func Migrate(ctx context.Context, c driver.Connector) (created []string, err err
 	}
 	if len(problems) > 0 {
 		return nil, asConfigError(problems)
+	}
+	if l, ok := cn.shared.dialect.(dialect.Leaser); ok && len(checked) > 0 {
+		leases, err := cn.look(ctx)("", dialect.LeaseTable)
+		if err != nil {
+			return nil, err
+		}
+		if leases == nil {
+			if err := cn.migrate(ctx, l.CreateLeases()); err != nil {
+				return nil, fmt.Errorf("slotsql: create table %q: %w", dialect.LeaseTable, err)
+			}
+			created = append(created, dialect.LeaseTable)
+		}
 	}
 	for _, t := range checked {
 		slots, err := cn.slotTable(ctx, t)
@@ -124,7 +136,7 @@ func Migrate(ctx context.Context, c driver.Connector) (created []string, err err
 	return created, asConfigError(problems)
 }
 
-// DDL returns the statements that create the slot tables, whether they are
+// DDL returns the statements that create the slot tables and the table of leases, whether they are
 // there or not. Run by other means than Migrate they belong into one
 // transaction where the engine has transactional DDL.
 func DDL(ctx context.Context, c driver.Connector) ([]string, error) {
@@ -158,6 +170,9 @@ func ddlOf(d dialect.Dialect, checked []checkedTable, problems []Problem, err er
 	var out []string
 	for _, t := range checked {
 		out = append(out, d.CreateSlots(t.table)...)
+	}
+	if l, ok := d.(dialect.Leaser); ok && len(checked) > 0 {
+		out = append(out, l.CreateLeases()...)
 	}
 	return out, nil
 }

@@ -140,8 +140,12 @@ func (s *shared) open(ctx context.Context, ss *session) (*schema, error) {
 		return nil, err
 	}
 	s.mu.Lock()
+	again := s.first != nil
 	s.first = sc
 	s.mu.Unlock()
+	if !again && len(sc.counters) > 0 {
+		ss.conn.leases(ctx)
+	}
 	return sc, nil
 }
 

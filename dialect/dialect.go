@@ -61,6 +61,22 @@ type SessionAware interface {
 	Shares(ctx context.Context, s Session) (bool, error)
 }
 
+// A Leaser keeps leases in a table of slotsql's own, [LeaseTable], which holds
+// for each name who has it and until when, by the server's clock. Nothing of a
+// lease is bound to a session.
+type Leaser interface {
+	// CreateLeases writes the DDL of the table, to be run in one transaction.
+	CreateLeases() []string
+	// Leased returns the names whose lease somebody has.
+	Leased(ctx context.Context, s Session) (map[string]bool, error)
+	// Lease takes or extends the lease of that name for a holder, for so many
+	// seconds, unless another one has it. It says whether the holder has it.
+	Lease(ctx context.Context, s Session, name, holder string, seconds int) (bool, error)
+}
+
+// LeaseTable is the name of the table of leases.
+const LeaseTable = "slotsql_leases"
+
 // DrainTx holds the statements that open and end a drain's own transaction.
 type DrainTx struct {
 	Begin, Commit, Rollback []string

@@ -1,0 +1,37 @@
+package mysql
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/slotsql/slotsql/dialect"
+)
+
+// CreateLeases writes the table of leases.
+func (d *Dialect) CreateLeases() []string {
+	return []string{"CREATE TABLE IF NOT EXISTS " + dialect.LeaseTable +
+		" (name VARCHAR(64) CHARACTER SET ascii NOT NULL PRIMARY KEY, holder VARCHAR(64) CHARACTER SET ascii NOT NULL, until DATETIME(6) NOT NULL) ENGINE=InnoDB"}
+}
+
+// Leased reads the leases that have not run out.
+func (d *Dialect) Leased(ctx context.Context, s dialect.Session) (map[string]bool, error) {
+	rows, err := s.Query(ctx, "SELECT name FROM "+dialect.LeaseTable+" WHERE until >= UTC_TIMESTAMP(6)")
+	held := map[string]bool{}
+	for _, r := range rows {
+		held[text(r[0])] = true
+	}
+	return held, err
+}
+
+// Lease takes a lease by one statement in autocommit. MySQL assigns from left to
+// right, so that until is set only for who is the holder by then.
+func (d *Dialect) Lease(ctx context.Context, s dialect.Session, name, holder string, seconds int) (bool, error) {
+	err := s.Exec(ctx, fmt.Sprintf("INSERT INTO %s (name, holder, until) VALUES (?, ?, UTC_TIMESTAMP(6) + INTERVAL %d SECOND)"+
+		" ON DUPLICATE KEY UPDATE holder = IF(until < UTC_TIMESTAMP(6), VALUES(holder), holder), until = IF(holder = VALUES(holder), VALUES(until), until)",
+		dialect.LeaseTable, seconds), name, holder)
+	if err != nil {
+		return false, err
+	}
+	rows, err := s.Query(ctx, "SELECT holder FROM "+dialect.LeaseTable+" WHERE name = ?", name)
+	return err == nil && len(rows) == 1 && text(rows[0][0]) == holder, err
+}

@@ -1,0 +1,37 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/slotsql/slotsql/dialect"
+)
+
+// CreateLeases writes the table of leases, behind a lock for the same reason as
+// CreateSlots.
+func (d *Dialect) CreateLeases() []string {
+	return []string{
+		"SELECT pg_catalog.pg_advisory_xact_lock(7021694113508213863)",
+		"CREATE TABLE IF NOT EXISTS " + dialect.LeaseTable + " (name text PRIMARY KEY, holder text NOT NULL, until timestamp with time zone NOT NULL)",
+	}
+}
+
+// Leased reads the leases that have not run out.
+func (d *Dialect) Leased(ctx context.Context, s dialect.Session) (map[string]bool, error) {
+	rows, err := s.Query(ctx, "SELECT name FROM "+dialect.LeaseTable+" WHERE until >= pg_catalog.clock_timestamp()")
+	held := map[string]bool{}
+	for _, r := range rows {
+		if name, ok := r[0].(string); ok {
+			held[name] = true
+		}
+	}
+	return held, err
+}
+
+// Lease takes a lease by one statement in autocommit.
+func (d *Dialect) Lease(ctx context.Context, s dialect.Session, name, holder string, seconds int) (bool, error) {
+	rows, err := s.Query(ctx, fmt.Sprintf("INSERT INTO %s AS l (name, holder, until) VALUES ($1, $2, pg_catalog.clock_timestamp() + interval '%d seconds')"+
+		" ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until"+
+		" WHERE l.holder = excluded.holder OR l.until < pg_catalog.clock_timestamp() RETURNING 1", dialect.LeaseTable, seconds), name, holder)
+	return len(rows) == 1, err
+}

@@ -1,0 +1,129 @@
+package slotsql
+
+import (
+	"context"
+	"crypto/rand"
+	"math/bits"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/slotsql/slotsql/dialect"
+)
+
+// places is where a process begins with the slots of a row, as a share of them
+// in units of 2^-32. Each process leases a part, a number from 0 up, and parts
+// lie as far from each other as can be: at 0, 1/2, 1/4, 3/4, 1/8 and so on. So
+// few processes have wide ranges, and more have narrower ones.
+//
+// The lease is an optimisation and nothing else: without one, or with one that
+// another process has as well, increments of two processes meet in a slot more
+// often, and wait for each other there as they would have on the row.
+type places struct {
+	first  atomic.Uint32
+	holder string
+
+	due  atomic.Int64 // when to look after the lease, in Unix nanoseconds; 0: never
+	mu   sync.Mutex
+	part int // that is leased; -1: none
+}
+
+const (
+	maxParts     = 64 // processes beyond begin anywhere
+	leaseSeconds = 300
+	leaseRenewal = leaseSeconds * time.Second / 3
+)
+
+func newPlaces() *places {
+	p := &places{holder: rand.Text(), part: -1}
+	p.first.Store(anywhere())
+	return p
+}
+
+func anywhere() uint32 {
+	var b [4]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
+}
+
+// slot returns the process's slot of that ordinal, of n slots.
+func (p *places) slot(ordinal, n int) int64 {
+	first := uint64(p.first.Load()) * uint64(n) >> 32
+	return int64((first + uint64(ordinal)) % uint64(n))
+}
+
+// lease looks after the process's part when that is due. It runs on a
+// connection that is about to be used, on behalf of no statement: whatever goes
+// wrong, the process goes on with the slots it has, and tries again later.
+func (c *conn) lease(ctx context.Context) {
+	p := c.shared.placement.places
+	due := p.due.Load()
+	if due == 0 || time.Now().UnixNano() < due || !c.asConnected() {
+		return
+	}
+	if !p.due.CompareAndSwap(due, time.Now().Add(leaseRenewal).UnixNano()) {
+		return // another connection does it
+	}
+	l, ok := c.shared.dialect.(dialect.Leaser)
+	if !ok {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	part, err := c.leasePart(ctx, l, p.part)
+	switch {
+	case err != nil && c.engine.schemaChanged(err):
+		p.due.Store(0) // there is no table
+	case err != nil: // which says nothing of who has the part
+	case part != p.part && part >= 0:
+		p.first.Store(bits.Reverse32(uint32(part)))
+		p.part = part
+	case part < 0 && p.part >= 0:
+		p.first.Store(anywhere())
+		p.part = -1
+	}
+}
+
+// leasePart extends the lease of a part, or takes the first part that is free;
+// -1 when there is none.
+func (c *conn) leasePart(ctx context.Context, l dialect.Leaser, part int) (int, error) {
+	take := func(part int) (bool, error) {
+		return l.Lease(ctx, &c.session, partName(part), c.shared.placement.places.holder, leaseSeconds)
+	}
+	if part >= 0 {
+		if held, err := take(part); held || err != nil {
+			return part, err
+		}
+	}
+	others, err := l.Leased(ctx, &c.session)
+	if err != nil {
+		return -1, err
+	}
+	tries := 0
+	for part := 0; part < maxParts && tries < 4; part++ {
+		if others[partName(part)] {
+			continue
+		}
+		tries++ // others may be about to take the same
+		if held, err := take(part); held || err != nil {
+			return part, err
+		}
+	}
+	return -1, nil
+}
+
+func partName(part int) string { return "slots " + strconv.Itoa(part) }
+
+// leases has leases taken from now on, in the table that is there or is made
+// when the configuration says so.
+func (c *conn) leases(ctx context.Context) {
+	l, ok := c.shared.dialect.(dialect.Leaser)
+	if !ok {
+		return
+	}
+	if c.shared.config.AutoMigrate() {
+		_ = c.migrate(ctx, l.CreateLeases()) // without it there are no leases
+	}
+	c.shared.placement.places.due.Store(1)
+}

@@ -1,0 +1,111 @@
+package slotsql
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/slotsql/slotsql/dialect"
+)
+
+// leasing is a dialect whose leases are in memory.
+type leasing struct {
+	fakeDialect
+	held map[string]string
+	err  error
+	asks int
+}
+
+func (*leasing) CreateLeases() []string { return nil }
+
+func (l *leasing) Leased(context.Context, dialect.Session) (map[string]bool, error) {
+	l.asks++
+	out := map[string]bool{}
+	for name := range l.held {
+		out[name] = true
+	}
+	return out, l.err
+}
+
+func (l *leasing) Lease(_ context.Context, _ dialect.Session, name, holder string, _ int) (bool, error) {
+	l.asks++
+	if l.err != nil {
+		return false, l.err
+	}
+	if l.held[name] == "" {
+		l.held[name] = holder
+	}
+	return l.held[name] == holder, nil
+}
+
+// Processes lease parts that lie apart; one that loses its part takes another,
+// and whatever else happens goes on with the slots it has.
+func TestLease(t *testing.T) {
+	t.Parallel()
+	l := &leasing{fakeDialect: probing, held: map[string]string{}}
+	open := func() *conn {
+		config, err := Parse([]byte("version: 1\ntables: {posts: {counters: {views: {}}}}\n"), "slotsql.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := newConn(t.Context(), newShared(l, config), &countConn{server: &countServer{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	const n = 64
+	first := func(c *conn) int64 { return c.shared.placement.places.slot(0, n) }
+	var conns []*conn
+	for i, want := range []int64{0, 32, 16, 48, 8} {
+		conns = append(conns, open())
+		if got := first(conns[i]); got != want {
+			t.Errorf("process %d begins at slot %d, want %d", i, got, want)
+		}
+	}
+	reset := func(c *conn) {
+		c.shared.placement.places.due.CompareAndSwap(c.shared.placement.places.due.Load(), 1) // as if time had passed
+		if err := c.ResetSession(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	asks := l.asks
+	if err := conns[1].ResetSession(t.Context()); err != nil || l.asks != asks {
+		t.Errorf("a lease that is not due is looked after: %v", err)
+	}
+	reset(conns[1])
+	if got := first(conns[1]); got != 32 || l.asks != asks+1 {
+		t.Errorf("after a renewal it begins at %d", got)
+	}
+	l.err = errors.New("unavailable")
+	reset(conns[1])
+	if got := first(conns[1]); got != 32 {
+		t.Errorf("after an error it begins at %d", got)
+	}
+	l.err = nil
+	l.held[partName(1)] = "another"
+	reset(conns[1])
+	if got := first(conns[1]); got != 40 {
+		t.Errorf("after a loss it begins at %d", got)
+	}
+	for part := range maxParts {
+		l.held[partName(part)] = "another"
+	}
+	reset(conns[1])
+	if part := conns[1].shared.placement.places.part; part != -1 {
+		t.Errorf("it has part %d of others", part)
+	}
+	l.err = errChanged // no such table
+	reset(conns[1])
+	asks = l.asks
+	if err := conns[1].ResetSession(t.Context()); err != nil || l.asks != asks {
+		t.Errorf("without a table it asks again: %v", err)
+	}
+	if due := conns[2].shared.placement.places.due.Load(); due < time.Now().Add(leaseRenewal/2).UnixNano() {
+		t.Error("the next look is soon")
+	}
+	if bad := open(); first(bad) < 0 || first(bad) >= n {
+		t.Error("no slot without a lease")
+	}
+}
