@@ -4,7 +4,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 )
 
@@ -48,11 +47,34 @@ func (g GivenArg) Takes(s string) bool {
 // timeText says whether every engine reads s as a time, whatever the session's
 // settings, and one that every type of time holds.
 func timeText(s string) bool {
-	t, err := time.Parse("2006-01-02 15:04:05", s)
-	if err != nil {
-		t, err = time.Parse("2006-01-02", s)
+	const form = "0000-00-00 00:00:00.000000"
+	if len(s) != len("0000-00-00") && (len(s) < len("0000-00-00 00:00:00") || len(s) > len(form) || s[len(s)-1] == '.') {
+		return false
 	}
-	return err == nil && len(s) <= len("2006-01-02 15:04:05.000000") && t.Year() > 1970 && t.Year() < 2038
+	for i := range len(s) {
+		if digit := s[i] >= '0' && s[i] <= '9'; form[i] == '0' && !digit || form[i] != '0' && s[i] != form[i] {
+			return false
+		}
+	}
+	two := func(i int) int { return int(s[i]-'0')*10 + int(s[i+1]-'0') }
+	year, month, day := two(0)*100+two(2), two(5), two(8)
+	if year <= 1970 || year >= 2038 || month < 1 || month > 12 || day < 1 || day > monthDays(year, month) {
+		return false
+	}
+	return len(s) == len("0000-00-00") || two(11) < 24 && two(14) < 60 && two(17) < 60
+}
+
+// monthDays is right for the years that timeText takes.
+func monthDays(year, month int) int {
+	switch {
+	case month == 2 && year%4 == 0:
+		return 29
+	case month == 2:
+		return 28
+	case month == 4, month == 6, month == 9, month == 11:
+		return 30
+	}
+	return 31
 }
 
 func (p *planning) takes(c *Column) GivenArg {

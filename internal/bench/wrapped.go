@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/dialect"
 )
 
 // wrapped is the naive scenario through slotsql: the same statements on
@@ -44,10 +45,17 @@ func (s *wrapped) Setup(ctx context.Context) error {
 		return err
 	}
 	limit(s.db, s.point.Clients)
+	leases, err := s.there(ctx, dialect.LeaseTable)
+	if err != nil {
+		return err
+	}
 	// The first connection creates the slot table, for which an interrupt waits
 	// as in create. No table had its name when the benchmark began, and the name
-	// is made up at random.
+	// is made up at random. It may also create the table of leases.
 	err = s.db.PingContext(context.WithoutCancel(ctx))
+	if there, e := s.there(ctx, dialect.LeaseTable); e == nil && there && !leases {
+		s.created = append(s.created, dialect.LeaseTable)
+	}
 	if there, e := s.there(ctx, s.slotTable()); e == nil && there {
 		s.created = append(s.created, s.slotTable())
 	}
