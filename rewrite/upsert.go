@@ -109,11 +109,8 @@ func (m *dml) insertedDeltas(inc increment) ([]delta, bool) {
 	if d, ok := m.simpleDelta(inc.ops); ok {
 		return []delta{d}, true
 	}
-	if len(inc.ops) != 1 || inc.ops[0].expr.Kind != Excluded || inc.ops[0].negative || len(m.st.Rows) == 0 {
-		return nil, false
-	}
-	i := m.insertIndex(inc.ops[0].expr.Name[len(inc.ops[0].expr.Name)-1])
-	if i < 0 {
+	i := m.insertedAt(inc.ops)
+	if i < 0 || len(m.st.Rows) == 0 {
 		return nil, false
 	}
 	var out []delta
@@ -121,13 +118,30 @@ func (m *dml) insertedDeltas(inc increment) ([]delta, bool) {
 		if i >= len(row) {
 			return nil, false
 		}
-		d, ok := m.simpleDelta([]operand{{expr: row[i]}})
+		d, ok := m.simpleDelta([]operand{{expr: row[i], negative: inc.ops[0].negative}})
 		if !ok {
 			return nil, false
 		}
 		out = append(out, d)
 	}
 	return out, true
+}
+
+// insertedAt returns the position, in the rows of VALUES, of an increment by
+// EXCLUDED.c, or by COALESCE(EXCLUDED.c, 0): a delta that is NULL is not simple.
+// It returns -1 for any other increment.
+func (m *dml) insertedAt(ops []operand) int {
+	if len(ops) != 1 || ops[0].expr == nil || ops[0].sometimes {
+		return -1
+	}
+	e := bare(ops[0].expr)
+	if e.Kind == Call && (e.Op == "coalesce" || e.Op == "ifnull") && len(e.Args) == 2 && constant(e.Args[1]) {
+		e = bare(e.Args[0])
+	}
+	if e.Kind != Excluded {
+		return -1
+	}
+	return m.insertIndex(e.Name[len(e.Name)-1])
 }
 
 // insertIndex returns the position of a column in the INSERT's column list.
@@ -231,9 +245,8 @@ func (m *dml) slottedUpsert(base *Plan, as assigned) *Plan {
 		if !ok || len(ds) != 1 {
 			return why("the delta is not a literal or a placeholder")
 		}
-		if incs[i].ops[0].expr.Kind == Excluded {
-			j := m.insertIndex(incs[i].ops[0].expr.Name[len(incs[i].ops[0].expr.Name)-1])
-			incs[i].ops = []operand{{expr: st.Rows[0][j]}}
+		if j := m.insertedAt(incs[i].ops); j >= 0 {
+			incs[i].ops = []operand{{expr: st.Rows[0][j], negative: incs[i].ops[0].negative}}
 		}
 	}
 	where := join(parts, " AND ")
