@@ -115,6 +115,7 @@ type TableConfig struct {
 
 	Layout    string // "dedicated"
 	Coalesce  bool
+	Placement string // "connection", "random" or "skip_locked"
 	Slots     int    // at most this many slots per key, 1 to 4096
 	OnDrain   string // "run", "warn" or "error"
 	Reads     string // "exact" or "base"

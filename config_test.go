@@ -109,8 +109,8 @@ func TestConfigValid(t *testing.T) {
 		{"no_tables.yaml", false, 0, []TableConfig{}},
 		{"document_mark.yaml", false, 0, []TableConfig{}},
 		{"defaults_last.yaml", false, 0, []TableConfig{
-			{Name: "posts", Table: "posts", Counters: []CounterConfig{{Column: "views"}}, Layout: "dedicated", Slots: 4096, OnDrain: "error", Reads: "exact"},
-			{Name: "pages", Table: "pages", Counters: []CounterConfig{{Column: "views"}}, Layout: "dedicated", Slots: 8, OnDrain: "run", Reads: "exact", Coalesce: true},
+			{Name: "posts", Table: "posts", Counters: []CounterConfig{{Column: "views"}}, Layout: "dedicated", Placement: "connection", Slots: 4096, OnDrain: "error", Reads: "exact"},
+			{Name: "pages", Table: "pages", Counters: []CounterConfig{{Column: "views"}}, Layout: "dedicated", Slots: 8, OnDrain: "run", Reads: "exact", Coalesce: true, Placement: "connection"},
 		}},
 		{"names.yaml", false, 0, []TableConfig{
 			table(func(c *TableConfig) {

@@ -22,20 +22,21 @@ const (
 // tableDefaults are the values a table has when neither it nor the file's
 // defaults say otherwise.
 func tableDefaults() TableConfig {
-	return TableConfig{Layout: "dedicated", Coalesce: true, Slots: 64, OnDrain: "run", Reads: "exact"}
+	return TableConfig{Layout: "dedicated", Coalesce: true, Placement: "connection", Slots: 64, OnDrain: "run", Reads: "exact"}
 }
 
 var (
 	rootKeys    = []string{"version", "auto_migrate", "defaults", "tables", "rollup"}
-	defaultKeys = []string{"slots", "coalesce", "on_drain", "layout", "reads"}
-	tableKeys   = []string{"key", "counters", "companions", "layout", "coalesce", "slots", "on_drain", "reads", "slot_table", "views", "routines", "defer_triggers"}
+	defaultKeys = []string{"slots", "coalesce", "placement", "on_drain", "layout", "reads"}
+	tableKeys   = []string{"key", "counters", "companions", "layout", "coalesce", "placement", "slots", "on_drain", "reads", "slot_table", "views", "routines", "defer_triggers"}
 	counterKeys = []string{"min"}
 	rollupKeys  = []string{"interval"}
 
-	layouts = []string{"dedicated", "shared", "journal"}
-	drains  = []string{"run", "warn", "error"}
-	readers = []string{"exact", "base"}
-	merges  = []string{"latest", "max", "min"}
+	layouts    = []string{"dedicated", "shared", "journal"}
+	drains     = []string{"run", "warn", "error"}
+	placements = []string{"connection", "random", "skip_locked"}
+	readers    = []string{"exact", "base"}
+	merges     = []string{"latest", "max", "min"}
 )
 
 func (d *decoder) config(root ast.Node) *Config {
@@ -138,6 +139,8 @@ func (d *decoder) option(t *TableConfig, e *entry, subject string) bool {
 		t.Slots = int(v)
 	case "coalesce":
 		d.boolean(&t.Coalesce, e, subject+"coalesce")
+	case "placement":
+		d.choice(&t.Placement, e, subject+"placement", placements)
 	case "on_drain":
 		d.choice(&t.OnDrain, e, subject+"on_drain", drains)
 	case "reads":

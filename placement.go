@@ -163,6 +163,8 @@ func (r *run) place() place {
 	n := t.Counter.Slots
 	switch {
 	case c.shared.dialect.Traits().OneWriter:
+	case t.Counter.RandomSlots, t.Counter.SkipLocked:
+		p.slot = int64(rand.IntN(n))
 	case !p.keyed:
 		// The row is not known. A slot of this connection's own, from the last
 		// one down.

@@ -107,6 +107,10 @@ type Counter struct {
 	// Coalesce says that executions which overlap may share one statement.
 	Coalesce bool
 
+	// RandomSlots says that each increment takes any slot. SkipLocked: one of
+	// the row's slots that nobody has locked, where there is one.
+	RandomSlots, SkipLocked bool
+
 	OnDrain string // run | warn | error
 
 	// Routines are the names of procedures and functions that read or set the

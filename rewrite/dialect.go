@@ -214,7 +214,7 @@ type IncrementText struct {
 	Ref       string  // the table reference as FROM takes it, e.g. `posts AS p`
 	Qualifier string  // how columns of Ref are qualified, quoted as needed, e.g. `p`
 	Where     string  // a predicate over Ref, to be parenthesised; never empty
-	Slot      string  // the slot number
+	Slot      string  // the slot number; with the table's SkipLocked, for when no slot row is unlocked
 	Deltas    []Delta // at least one, distinct columns
 	// Companions are set in the slot row as well. One that is NotNull keeps
 	// the statement from affecting any row when its value is NULL, and one

@@ -325,7 +325,7 @@ func (m *dml) slotted(base *Plan, a assigned, rows *rowset, where fragment) *Pla
 // values of that key; nil when there is none.
 func (m *dml) addText(tp *template, in IncrementText, rows *rowset) (text *Bound, values []KeyValue) {
 	key := m.table.Counter.Key
-	if len(key) == 0 || rows.key == nil || !rows.only || !rows.single || len(rows.key.Columns) != len(key) {
+	if m.table.Counter.SkipLocked || len(key) == 0 || rows.key == nil || !rows.only || !rows.single || len(rows.key.Columns) != len(key) {
 		return nil, nil
 	}
 	for _, c := range in.Companions {

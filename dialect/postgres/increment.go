@@ -30,7 +30,7 @@ func (d *Dialect) Increment(t *rewrite.Table, in rewrite.IncrementText) string {
 	}
 	into = append(into, quote(t.Counter.SlotColumn))
 	conflict := strings.Join(into, ", ")
-	values = append(values, "CAST("+in.Slot+" AS smallint)")
+	values = append(values, "CAST("+slotChoice(t, in)+" AS smallint)")
 	for _, dl := range in.Deltas {
 		col, c := t.Column(dl.Column), quote(dl.Column)
 		delta := "CAST(" + dl.Text + " AS " + col.Type + ")"
@@ -77,6 +77,21 @@ func (d *Dialect) Increment(t *rewrite.Table, in rewrite.IncrementText) string {
 		s += " WHERE " + strings.Join(within, " AND ")
 	}
 	return s
+}
+
+// slotChoice is the slot that an increment takes: with SkipLocked one that nobody
+// has locked, and the given one only when there is none.
+func slotChoice(t *rewrite.Table, in rewrite.IncrementText) string {
+	if !t.Counter.SkipLocked {
+		return in.Slot
+	}
+	const alias = "slotsql_l"
+	where := fmt.Sprintf(" WHERE %s.%s < %d", alias, quote(t.Counter.SlotColumn), t.Counter.Slots) // see bounds
+	if on := keyEquals(t, alias, in.Qualifier); on != "" {
+		where += " AND " + on
+	}
+	return "COALESCE((SELECT " + alias + "." + quote(t.Counter.SlotColumn) + " FROM " + slotTable(t) + " AS " + alias + where +
+		" LIMIT 1 FOR UPDATE SKIP LOCKED), " + in.Slot + ")"
 }
 
 func between(expr, bound string) string { return expr + " BETWEEN -" + bound + " AND " + bound }

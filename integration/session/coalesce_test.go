@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -201,6 +202,85 @@ func TestCoalesceTimeout(t *testing.T) {
 		var n int
 		if err := p.Wrapped.QueryRow("SELECT views FROM posts WHERE id = 1").Scan(&n); err != nil || n != 5 {
 			t.Errorf("total %d, %v", n, err)
+		}
+	})
+}
+
+// However slots are chosen, totals are exact.
+func TestPlacement(t *testing.T) {
+	for _, placement := range []string{"connection", "random", "skip_locked"} {
+		t.Run(placement, func(t *testing.T) {
+			each(t, func(t *testing.T, dialect string) {
+				p := twin.New(t, twin.Options{Dialect: dialect, Schema: []string{
+					"CREATE TABLE posts (id INT PRIMARY KEY, views INT NOT NULL)", "INSERT INTO posts VALUES (1, 10)",
+				}, Config: "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}, slots: 8, coalesce: false, placement: " + placement + "}}\n"})
+				var counted atomic.Int64
+				var wg sync.WaitGroup
+				for client := range 8 {
+					wg.Go(func() {
+						for i := range 12 {
+							err := func() error {
+								if (i+client)%2 == 0 {
+									_, err := p.Wrapped.Exec("UPDATE posts SET views = views + 1 WHERE id = 1")
+									return err
+								}
+								tx, err := p.Wrapped.Begin()
+								if err != nil {
+									return err
+								}
+								defer tx.Rollback()
+								if _, err := tx.Exec("UPDATE posts SET views = views + 1 WHERE id = 1"); err != nil {
+									return err
+								}
+								return tx.Commit()
+							}()
+							switch {
+							case err == nil:
+								counted.Add(1)
+							case !conflict(err):
+								t.Error(err)
+							}
+						}
+					})
+				}
+				wg.Wait()
+				var views, slots int64
+				if err := p.Wrapped.QueryRow("SELECT views FROM posts").Scan(&views); err != nil || views != 10+counted.Load() {
+					t.Errorf("total %d after %d increments, %v", views, counted.Load(), err)
+				}
+				if err := p.Under.QueryRow("SELECT COUNT(*) FROM posts_slots").Scan(&slots); err != nil || slots > 8 {
+					t.Errorf("%d slots, %v", slots, err)
+				}
+			})
+		})
+	}
+}
+
+// A row that one connection counts has one slot row, as one that many count at
+// the same time outside transactions has few.
+func TestSlotsFollowConcurrency(t *testing.T) {
+	each(t, func(t *testing.T, dialect string) {
+		p := newPair(t, dialect, "")
+		p.Wrapped.SetMaxIdleConns(16)
+		for range 20 {
+			execAll(t, p.Wrapped, work[0])
+			conns := make([]*sql.Conn, 3) // so that the pool hands out others
+			for i := range conns {
+				c, err := p.Wrapped.Conn(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				conns[i] = c
+			}
+			for _, c := range conns {
+				if err := c.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		var slots int
+		if err := p.Under.QueryRow("SELECT COUNT(*) FROM posts_slots WHERE id = 1").Scan(&slots); err != nil || slots != 1 {
+			t.Errorf("%d slots, %v", slots, err)
 		}
 	})
 }

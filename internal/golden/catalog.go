@@ -30,6 +30,7 @@ func NewCatalog(d rewrite.Dialect, tables []*rewrite.Table, config string) (*Cat
 			SlotTable  string            `yaml:"slot_table"`
 			OnDrain    string            `yaml:"on_drain"`
 			Coalesce   bool
+			Placement  string
 		}
 	}
 	if err := yaml.Unmarshal([]byte(config), &cfg); err != nil {
@@ -46,7 +47,7 @@ func NewCatalog(d rewrite.Dialect, tables []*rewrite.Table, config string) (*Cat
 		}
 		t := tables[i]
 		counter := &rewrite.Counter{
-			Slots: tc.Slots, SlotSchema: t.Schema, SlotTable: tc.SlotTable, SlotColumn: "slot", OnDrain: tc.OnDrain, Coalesce: tc.Coalesce,
+			Slots: tc.Slots, SlotSchema: t.Schema, SlotTable: tc.SlotTable, SlotColumn: "slot", OnDrain: tc.OnDrain, Coalesce: tc.Coalesce, SkipLocked: tc.Placement == "skip_locked",
 		}
 		if counter.SlotTable == "" {
 			counter.SlotTable = t.Name + "_slots"
