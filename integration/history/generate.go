@@ -15,6 +15,7 @@ func (r *runner) plan(rnd *rand.Rand, mixed bool) (h *History) {
 	// What is frequent differs from history to history.
 	style := rnd.IntN(4)
 	hot := rnd.IntN(3) > 0
+	only := rnd.IntN(6) == 0 // one row: no cycle of rows
 	tag := int64(100)
 	pause := rnd.IntN(3)
 	for c := range Clients {
@@ -33,7 +34,7 @@ func (r *runner) plan(rnd *rand.Rand, mixed bool) (h *History) {
 			saved := false
 			for range n {
 				o := &Op{Kind: r.kind(rnd, style, t, saved), Key: rnd.IntN(Keys), Form: rnd.IntN(6)}
-				if hot && rnd.IntN(3) > 0 {
+				if only || hot && rnd.IntN(3) > 0 {
 					o.Key = 0
 				}
 				saved = saved || o.Kind == Savepoint
