@@ -33,7 +33,7 @@ func (d *Dialect) Add(t *rewrite.Table, in rewrite.AddText) string {
 		set = append(set, c+" = "+c+" + "+delta)
 	}
 	for _, co := range in.Companions {
-		set = append(set, quote(co.Column)+" = "+co.Text, quote(co.Stamp())+" = "+stampNow)
+		set = append(set, quote(co.Column)+" = "+co.Text, quote(co.Stamp())+" = "+later(quote(co.Stamp()), stampNow))
 		if co.NotNull {
 			where = append(where, "("+co.Text+") IS NOT NULL")
 		}

@@ -7,6 +7,14 @@ import "github.com/slotsql/slotsql/rewrite"
 // second has the later stamp. In UTC, which has no hour twice.
 const stampNow = "UTC_TIMESTAMP(6)"
 
+// later is the stamp of a statement that sets a slot's companion. Statements
+// that share a slot may have waited for each other: the one that comes to the
+// slot last may have begun first, and must not make the slot's stamp older, or
+// a value that another slot holds from before would be the latest.
+func later(stamp, now string) string {
+	return "GREATEST(COALESCE(" + stamp + ", " + now + "), " + now + ")"
+}
+
 // extreme is the function that merges two values, NULL when one of them is.
 func extreme(m rewrite.Merge) string {
 	if m == rewrite.Min {

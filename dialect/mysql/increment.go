@@ -39,7 +39,7 @@ func (d *Dialect) Increment(t *rewrite.Table, in rewrite.IncrementText) string {
 		case rewrite.Latest:
 			stamp := quote(co.Stamp())
 			columns, values = append(columns, stamp), append(values, stampNow)
-			update = append(update, c+" = VALUES("+c+")", stamp+" = VALUES("+stamp+")")
+			update = append(update, c+" = VALUES("+c+")", stamp+" = "+later(slotTable(t)+"."+stamp, "VALUES("+stamp+")"))
 		default:
 			update = append(update, c+" = "+extreme(co.Merge)+"(COALESCE("+slot+", VALUES("+c+")), VALUES("+c+"))")
 			if t.Column(co.Column).Nullable {

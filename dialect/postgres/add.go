@@ -28,7 +28,7 @@ func (d *Dialect) Add(t *rewrite.Table, in rewrite.AddText) string {
 		}
 	}
 	for _, co := range in.Companions {
-		set = append(set, quote(co.Column)+" = "+co.Text, quote(co.Stamp())+" = "+stampNow)
+		set = append(set, quote(co.Column)+" = "+co.Text, quote(co.Stamp())+" = "+later(quote(co.Stamp()), stampNow))
 		if co.NotNull {
 			where = append(where, "CAST("+co.Text+" AS "+t.Column(co.Column).Type+") IS NOT NULL")
 		}

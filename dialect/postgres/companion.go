@@ -11,6 +11,12 @@ import (
 // second has the later stamp, whatever their transactions.
 const stampNow = "pg_catalog.clock_timestamp()"
 
+// later is the stamp of a statement that sets a slot's companion. Statements
+// that share a slot may have waited for each other: the one that comes to the
+// slot last may have begun first, and must not make the slot's stamp older, or
+// a value that another slot holds from before would be the latest.
+func later(stamp, now string) string { return "GREATEST(" + stamp + ", " + now + ")" }
+
 // extreme is the function that merges two values; it leaves NULLs out.
 func extreme(m rewrite.Merge) string {
 	if m == rewrite.Min {

@@ -59,7 +59,7 @@ func (d *Dialect) Increment(t *rewrite.Table, in rewrite.IncrementText) string {
 		case rewrite.Latest:
 			stamp := quote(co.Stamp())
 			into, values = append(into, stamp), append(values, stampNow)
-			set = append(set, c+" = excluded."+c, stamp+" = excluded."+stamp)
+			set = append(set, c+" = excluded."+c, stamp+" = "+later(slotAlias+"."+stamp, "excluded."+stamp))
 		default:
 			set = append(set, c+" = "+extreme(co.Merge)+"("+slotAlias+"."+c+", excluded."+c+")")
 			if t.Column(co.Column).Nullable {
