@@ -2,6 +2,7 @@ package integration
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -22,23 +23,23 @@ func BenchmarkDrain(b *testing.B) {
 	for _, e := range benchEngines {
 		for _, c := range []struct {
 			name   string
-			before int // increments of the row, by as many connections, before each statement
+			before int // increments of the row, in as many transactions, before each statement
 			op     operation
 		}{
 			{"row-without-slots", 0, set},
 			{"row-with-1-slot", 1, set},
-			{"row-with-8-slots", 8, set},
+			{"row-with-8-slots", 8, set}, // one on SQLite
 			{"all-rows", 0, func(ctx context.Context, s *side) error {
 				_, err := s.db.ExecContext(ctx, "UPDATE pages SET views = views * 1")
 				return err
 			}},
 		} {
 			b.Run(e.name+"/"+c.name, func(b *testing.B) {
-				plain, wrapped := benchPair(b, e.dialect, e.id, 8, "")
+				plain, wrapped := benchPair(b, e.dialect, e.id, 8, 0)
 				var took [2][]float64
 				for i := range 200 {
 					for k, s := range []*side{plain, wrapped} {
-						spread(b, s, c.before)
+						spread(b, s, e.dialect, c.before)
 						start := time.Now()
 						if err := c.op(b.Context(), s); err != nil {
 							b.Fatal(err)
@@ -57,27 +58,35 @@ func BenchmarkDrain(b *testing.B) {
 	}
 }
 
-// spread increments page 2 by n connections at the same time, so that each
-// writes its own slot row.
-func spread(b *testing.B, s *side, n int) {
+// spread increments page 2 in n transactions at the same time, so that each
+// writes its own slot row; on the plain side, and where one connection writes at
+// a time, in one after the other.
+func spread(b *testing.B, s *side, dialect string, n int) {
 	b.Helper()
-	var wg sync.WaitGroup
-	ready := make(chan struct{})
+	var open []*sql.Tx
 	for range n {
-		c, err := s.db.Conn(b.Context())
+		tx, err := s.db.BeginTx(b.Context(), nil)
 		if err != nil {
 			b.Fatal(err)
 		}
-		wg.Go(func() {
-			<-ready
-			if _, err := c.ExecContext(b.Context(), s.q("UPDATE pages SET views = views + 1 WHERE id = ?"), 2); err != nil {
-				b.Error(err)
-			}
-			c.Close()
-		})
+		if _, err := tx.ExecContext(b.Context(), s.q("UPDATE pages SET views = views + 1 WHERE id = ?"), 2); err != nil {
+			b.Fatal(err)
+		}
+		if open = append(open, tx); !s.wrapped || dialect == "sqlite" {
+			open = commitAll(b, open)
+		}
 	}
-	close(ready)
-	wg.Wait()
+	commitAll(b, open)
+}
+
+func commitAll(b *testing.B, open []*sql.Tx) []*sql.Tx {
+	b.Helper()
+	for _, tx := range open {
+		if err := tx.Commit(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return nil
 }
 
 // BenchmarkIncrementsBesideDrains measures what drains of the hot row, one each
@@ -90,7 +99,7 @@ func BenchmarkIncrementsBesideDrains(b *testing.B) {
 				name = e.name + "/none"
 			}
 			b.Run(name, func(b *testing.B) {
-				plain, wrapped := benchPair(b, e.dialect, e.id, hotClients+1, "")
+				plain, wrapped := benchPair(b, e.dialect, e.id, hotClients+1, 0)
 				var stop atomic.Bool
 				var wg sync.WaitGroup
 				if every > 0 {

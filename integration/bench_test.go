@@ -40,6 +40,7 @@ type side struct {
 	db       *sql.DB
 	counted  atomic.Int64 // acknowledged increments of page 1
 	numbered bool         // placeholders are $1, $2
+	wrapped  bool
 }
 
 // operation is what is measured.
@@ -181,7 +182,7 @@ func benchPair(b *testing.B, dialect, id string, clients int, roundTrip time.Dur
 		db.SetMaxOpenConns(clients)
 		db.SetMaxIdleConns(clients)
 		connectAll(b, db, clients)
-		sides[i] = &side{db: db, numbered: dialect == "postgres"}
+		sides[i] = &side{db: db, numbered: dialect == "postgres", wrapped: i == 1}
 	}
 	return sides[0], sides[1]
 }
@@ -232,10 +233,10 @@ func parallel(ctx context.Context, s *side, op operation, clients int, n int64) 
 // A ratio takes turns of this length. It takes at most so many, and no more
 // once it has taken long enough: where clients queue, a turn ends late.
 const (
-	turn     = 100 * time.Millisecond
+	turn     = 250 * time.Millisecond
 	maxTurns = 15
 	minTurns = 3
-	enough   = 4 * time.Second
+	enough   = 6 * time.Second
 )
 
 // ratio measures once, whatever b.N: it is long enough.
