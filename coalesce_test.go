@@ -462,6 +462,9 @@ func TestCoalesceApart(t *testing.T) {
 		"commit and chain": func(ctx context.Context, c *sql.Conn) error {
 			return errors.Join(execOn("BEGIN")(ctx, c), execOn("COMMIT AND CHAIN")(ctx, c))
 		},
+		"the parent's connection": func(_ context.Context, c *sql.Conn) error {
+			return c.Raw(func(dc any) error { dc.(*conn).Unwrap(); return nil })
+		},
 		"BeginTx": func(ctx context.Context, c *sql.Conn) error { _, err := c.BeginTx(ctx, nil); return err },
 		"rows": func(ctx context.Context, c *sql.Conn) error {
 			_, err := c.QueryContext(ctx, "SELECT 1")

@@ -79,9 +79,11 @@ func newConn(ctx context.Context, s *shared, parent driver.Conn) (*conn, error) 
 }
 
 // Unwrap returns the parent driver's own connection, for sql.Conn.Raw.
-// Statements sent through it are not seen by slotsql.
+// Statements sent through it are not seen by slotsql, which lets no other
+// session's increments share a statement with this one's from then on.
 func (c *conn) Unwrap() driver.Conn {
 	c.returned()
+	c.strayed = true
 	return c.parent
 }
 
