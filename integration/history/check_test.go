@@ -16,7 +16,7 @@ import (
 var (
 	seed   = flag.Uint64("histories.seed", 1, "seed of the histories")
 	first  = flag.Int("histories.first", 0, "number of the first history")
-	number = flag.Int("histories.n", 150, "histories per engine and isolation level")
+	number = flag.Int("histories.n", 100, "histories per engine and isolation level")
 )
 
 // TestHistories: what clients of the wrapped driver saw is what the plain
