@@ -109,3 +109,27 @@ func TestLease(t *testing.T) {
 		t.Error("no slot without a lease")
 	}
 }
+
+// Once the first connection has learnt what there is to learn, the next ones
+// send nothing when they are opened.
+func TestSecondConnection(t *testing.T) {
+	t.Parallel()
+	for way, d := range ways {
+		server := &fakeServer{}
+		db := openFake(t, d, fakeConnector{server: server})
+		first, err := db.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer first.Close()
+		server.arm(nil)
+		second, err := db.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer second.Close()
+		if ran := server.ran(); len(ran) > 0 {
+			t.Errorf("%s: the second connection has run %q", way, ran)
+		}
+	}
+}
