@@ -137,10 +137,7 @@ func (r *reader) derivedSource(sc *scope, s *Source) {
 		r.note(b.table)
 		r.addStar(b.table)
 		tail := ""
-		if r.groupingSets() || sc.grouped && r.d.Traits().StrictGroups && b.table.nullableDecimal() {
-			// MariaDB merges derived tables where it can. Sorting groups by an
-			// expression of type DECIMAL that is NULL in some rows, it may take
-			// those for rows of the group before.
+		if r.keptApart(sc, b) {
 			tail = r.d.Traits().Apart
 		}
 		r.edits = append(r.edits,
@@ -150,6 +147,24 @@ func (r *reader) derivedSource(sc *scope, s *Source) {
 			r.reason = "a derived table stands for " + b.table.Name + ": " + why
 		}
 	}
+}
+
+// keptApart says that a derived form is not to be merged into the block, as
+// MariaDB does with derived tables where it can.
+func (r *reader) keptApart(sc *scope, x *binding) bool {
+	switch {
+	case r.groupingSets():
+		return true
+	case !sc.grouped || !r.d.Traits().StrictGroups:
+		return false
+	case x.table.nullableDecimal():
+		// Sorting groups by an expression of type DECIMAL that is NULL in some
+		// rows, it may take those for rows of the group before.
+		return true
+	}
+	// Under ONLY_FULL_GROUP_BY what is selected may be an expression that is
+	// grouped by, but two that hold the same query are not the same to it.
+	return r.groupsComputed(sc, x)
 }
 
 func (t *Table) nullableDecimal() bool {

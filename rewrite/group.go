@@ -33,3 +33,23 @@ func (p *planning) windowed() bool {
 func (p *planning) groupingSets() bool {
 	return p.src.hasWord("ROLLUP") || p.src.hasWord("CUBE") || p.src.hasWord("SETS")
 }
+
+// groupsComputed says that the block groups by an expression, one that is no
+// name, that may name a counter of x.
+func (r *reader) groupsComputed(sc *scope, x *binding) bool {
+	b := blockReader{r, sc, nil}
+	found := false
+	for _, g := range sc.groups {
+		if g == nil || unwrapped(g).Kind == ColumnRef {
+			continue
+		}
+		g.Walk(func(e *Expr) bool {
+			if e.Kind == ColumnRef {
+				c := b.columnIn(x, e.Name)
+				found = found || c != "" && x.table.IsSlotted(c)
+			}
+			return !found
+		})
+	}
+	return found
+}

@@ -186,7 +186,7 @@ func (r *reader) setOrder(sc *scope, q *Select) error {
 
 func (r *reader) block(parent *scope, q *Select) error {
 	sc := r.newScope(parent, nil, q.From)
-	sc.grouped = r.groups(q)
+	sc.grouped, sc.groups = r.groups(q), q.GroupBy
 	for _, f := range q.From {
 		if err := r.source(sc, parent, f); err != nil {
 			return err

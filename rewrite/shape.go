@@ -13,7 +13,7 @@ func (p *planning) shape(q *Select) *Bound {
 	}
 	var tp template
 	if len(q.Limit) == 0 || inside {
-		b := tp.expand(p.d, tp.mark(src.cut(Span{0, end}))+"\nLIMIT 0")
+		b := tp.expand(p.d, tp.mark(src.cut(Span{0, src.lockClause(end)}))+"\nLIMIT 0")
 		return &b
 	}
 	first := q.Limit[0].Start
@@ -31,4 +31,23 @@ func (p *planning) shape(q *Select) *Bound {
 		return &b
 	}
 	return nil
+}
+
+// lockClause returns where FOR UPDATE, FOR SHARE or LOCK IN SHARE MODE begins
+// that ends the statement, or end. A LIMIT cannot follow it; and a query that
+// reads no row has none to lock. In parentheses it belongs to another query.
+func (s *source) lockClause(end int) int {
+	depth := 0
+	for i := range s.tokens {
+		switch {
+		case s.is(i, "("):
+			depth++
+		case s.is(i, ")"):
+			depth--
+		case depth > 0:
+		case s.is(i, "FOR") && (s.is(i+1, "UPDATE") || s.is(i+1, "SHARE")), s.is(i, "LOCK") && s.is(i+1, "IN") && s.is(i+2, "SHARE"):
+			return s.tokens[i].Start
+		}
+	}
+	return end
 }
