@@ -138,6 +138,7 @@ func (g *generator) grouped() *block {
 			name = "" // MariaDB 10.11 may name the column of the result as the query in FROM does
 		}
 		items = append(items, e+name)
+		b.computed = b.computed || isComputed(e)
 		switch {
 		case g.one(4):
 			e = itoa(len(items))
@@ -157,6 +158,9 @@ func (g *generator) grouped() *block {
 			x = "RANK() OVER (ORDER BY " + x + ")"
 		}
 		name := g.pick("", " AS s", " AS views", " AS likes")
+		if g.my() && namedLike(items, name) && strings.Contains(strings.Join(items, " ")+x, " OVER ") {
+			name = "" // as in plain: MariaDB may not sort by it
+		}
 		items = append(items, x+name)
 		if name != "" {
 			b.names = append(b.names, strings.TrimPrefix(name, " AS "))
@@ -177,6 +181,9 @@ func (g *generator) grouped() *block {
 	return b
 }
 
+// isComputed says that e is more than a column's name.
+func isComputed(e string) bool { return strings.ContainsAny(e, "( +-*/%") }
+
 func isConstant(e string) bool { return strings.Trim(e, "0123456789- '") == "" }
 
 func (g *generator) groupBy(group []string, b *block) string {
@@ -188,7 +195,11 @@ func (g *generator) groupBy(group []string, b *block) string {
 			b.sortable = false
 			return " GROUP BY " + g.pick("ROLLUP (", "CUBE (", "GROUPING SETS ((), ") + list + ")"
 		}
-		if g.my() && !strings.Contains(b.text, "DISTINCT ") { // of which MariaDB 10.11 adds up more than each value once
+		// MariaDB 10.11 adds up more than each value of a DISTINCT once; beside a
+		// window it shows the last group's value for the NULL of the sum; and an
+		// expression that names another column of GROUP BY it computes anew, of
+		// whatever row it has read last.
+		if g.my() && !strings.Contains(b.text, "DISTINCT ") && !strings.Contains(b.text, " OVER ") && (len(group) == 1 || !b.computed) {
 			b.sortable = false
 			return " GROUP BY " + list + " WITH ROLLUP"
 		}
