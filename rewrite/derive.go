@@ -163,7 +163,8 @@ func (r *reader) keptApart(sc *scope, x *binding) bool {
 		return true
 	}
 	// Under ONLY_FULL_GROUP_BY what is selected may be an expression that is
-	// grouped by, but two that hold the same query are not the same to it.
+	// grouped by, but two that hold the same query are not the same to it. By
+	// its position there is one only.
 	return r.groupsComputed(sc, x)
 }
 

@@ -1,5 +1,7 @@
 package rewrite
 
+import "strconv"
+
 // This file says which blocks make groups.
 
 // groups says whether a block's rows are made of groups of others.
@@ -35,21 +37,97 @@ func (p *planning) groupingSets() bool {
 }
 
 // groupsComputed says that the block groups by an expression, one that is no
-// name, that may name a counter of x.
+// name, that may name a counter of x and has no position, and that it may also
+// select it.
 func (r *reader) groupsComputed(sc *scope, x *binding) bool {
-	b := blockReader{r, sc, nil}
-	found := false
-	for _, g := range sc.groups {
-		if g == nil || unwrapped(g).Kind == ColumnRef {
-			continue
+	if sc.block == nil {
+		return false
+	}
+	b := blockReader{r, sc, sc.block}
+	if !b.selects(x) {
+		return false
+	}
+	for _, g := range sc.block.GroupBy {
+		if b.computes(g, x) && b.position(g) == 0 {
+			return true
 		}
-		g.Walk(func(e *Expr) bool {
-			if e.Kind == ColumnRef {
-				c := b.columnIn(x, e.Name)
-				found = found || c != "" && x.table.IsSlotted(c)
-			}
-			return !found
+	}
+	return false
+}
+
+// selects says that an item may name a counter of x outside of aggregates.
+func (b *blockReader) selects(x *binding) bool {
+	found := b.windowed() // an Aggregate may be a window function
+	for _, it := range b.q.Items {
+		it.Expr.Walk(func(e *Expr) bool {
+			found = found || e.Kind == Star || e.Kind == ColumnRef && b.namesCounter(x, e)
+			return !found && !e.Aggregate
 		})
 	}
 	return found
+}
+
+func (b *blockReader) namesCounter(x *binding, e *Expr) bool {
+	c := b.columnIn(x, e.Name)
+	return c != "" && x.table.IsSlotted(c)
+}
+
+// computes says that e is more than a name, and may name a counter of x.
+func (b *blockReader) computes(e *Expr, x *binding) bool {
+	if e == nil || unwrapped(e).Kind == ColumnRef {
+		return false
+	}
+	found := false
+	e.Walk(func(e *Expr) bool {
+		found = found || e.Kind == ColumnRef && b.namesCounter(x, e)
+		return !found
+	})
+	return found
+}
+
+// position returns the number of the result column that is written as the
+// entry e of GROUP BY is, or 0. It means the same there: neither place looks at
+// aliases before columns. Two arguments are two expressions.
+func (b *blockReader) position(e *Expr) int {
+	src := b.src
+	if src.large || b.groupingSets() {
+		return 0
+	}
+	text := src.text[e.Start:e.End]
+	for i, t := range src.tokens {
+		switch {
+		case t.Start == e.Start && !src.is(i-1, "BY") && !src.is(i-1, ","):
+			return 0 // (1) is no position
+		case t.Kind == ParamTok && t.Start >= e.Start && t.End <= e.End:
+			return 0
+		}
+	}
+	for i, it := range b.q.Items {
+		switch {
+		case it.Expr == nil || it.Expr.Kind == Star:
+			return 0
+		case src.text[it.Expr.Start:it.Expr.End] == text:
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// byPosition writes the position of a result column for an expression that
+// MariaDB would not know again, see keptApart.
+func (b *blockReader) byPosition(e *Expr) bool {
+	if !b.d.Traits().StrictGroups {
+		return false
+	}
+	for _, x := range b.sc.bindings {
+		if !x.derived || !b.computes(e, x) {
+			continue
+		}
+		at := b.position(e)
+		if at > 0 {
+			b.edits = append(b.edits, edit{e.Span, strconv.Itoa(at)})
+		}
+		return at > 0
+	}
+	return false
 }

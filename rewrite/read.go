@@ -186,7 +186,7 @@ func (r *reader) setOrder(sc *scope, q *Select) error {
 
 func (r *reader) block(parent *scope, q *Select) error {
 	sc := r.newScope(parent, nil, q.From)
-	sc.grouped, sc.groups = r.groups(q), q.GroupBy
+	sc.grouped, sc.block = r.groups(q), q
 	for _, f := range q.From {
 		if err := r.source(sc, parent, f); err != nil {
 			return err
@@ -227,6 +227,9 @@ func (r *reader) block(parent *scope, q *Select) error {
 		{[]*Expr{q.Having}, inHaving}, {q.Windows, inItems}, {q.OrderBy, inOrder}, {q.Limit, inItems},
 	} {
 		for _, e := range l.exprs {
+			if l.in == inGroup && b.byPosition(e) {
+				continue
+			}
 			if err := b.expr(e, l.in); err != nil {
 				return err
 			}

@@ -11,7 +11,7 @@ type scope struct {
 	outer    bool    // an outer join may make a source's row NULL
 	using    []Ident // columns merged by USING
 	grouped  bool    // the block's rows are made of groups
-	groups   []*Expr // its GROUP BY
+	block    *Select // the block itself, where there is one
 }
 
 // A binding is one source that columns may come from.
