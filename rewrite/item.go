@@ -98,6 +98,9 @@ func (b *blockReader) star(it Item) error {
 	if !touches {
 		return nil
 	}
+	if b.aggregates > 0 && b.d.Traits().StrictGroups {
+		return derivable("* over a counter in a subquery inside an aggregate", b.sc.bindings...) // as in column
+	}
 	if b.sc.natural || len(b.sc.using) > 0 {
 		// The columns are fewer than the tables', and those that are merged
 		// take their values from either side in an outer join, with SQLite

@@ -104,11 +104,38 @@ func (r *reader) ctes(sc *scope, with []*CTE) error {
 		if c.Select == nil {
 			return opaque("a WITH query has a form that slotsql does not look into")
 		}
-		if err := r.query(r.cteScope(sc, c), c.Select); err != nil {
+		if err := r.cteQuery(sc, c); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// cteQuery looks into a WITH query. MariaDB puts it where it is named, so that
+// one which is named inside an aggregate is read as if it stood there.
+func (r *reader) cteQuery(sc *scope, c *CTE) error {
+	outer := r.aggregates
+	r.aggregates = 0
+	if r.inside[c] {
+		r.aggregates = 1
+	}
+	err := r.query(r.cteScope(sc, c), c.Select)
+	r.aggregates = outer
+	return err
+}
+
+// nameInside notes a WITH query that is named inside an aggregate, and has the
+// statement be read again.
+func (r *reader) nameInside(sc *scope, s *Source) error {
+	c := r.findCTE(sc, s.Name)
+	if c == nil || r.aggregates == 0 || !r.d.Traits().StrictGroups || r.inside[c.cte] {
+		return nil
+	}
+	if r.inside == nil {
+		r.inside = map[*CTE]bool{}
+	}
+	r.inside[c.cte] = true
+	return &errDerive{reason: "a WITH query is named in a subquery inside an aggregate"}
 }
 
 // cteStatement looks into a data-modifying CTE. One that only increments runs
@@ -278,6 +305,7 @@ func (r *reader) source(sc, parent *scope, s *Source) error {
 		return (&blockReader{r, sc, nil}).expr(s.Func, inItems)
 	case len(s.Name) > 0:
 		r.derivedSource(sc, s)
+		return r.nameInside(sc, s)
 	}
 	return nil
 }
