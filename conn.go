@@ -27,8 +27,9 @@ type conn struct {
 	parent   driver.Conn
 	session  session
 	engine   engine
-	slot     int            // number among the live connections of the connector
-	held     map[rowKey]int // slots held until the transaction ends, see placement
+	slot     int                     // number among the live connections of the connector
+	held     map[rowKey]int          // slots held until the transaction ends, see placement
+	own      map[rowKey]ownIncrement // of the transaction that is open, in slots
 	prepared preparedTexts
 	prepares bool // the parent takes arguments through prepared statements only
 

@@ -121,6 +121,10 @@ func (r *run) execOnce(ctx context.Context) (res driver.Result, err error) {
 		return r.execIncrement(ctx)
 	case rewrite.Drain:
 		return r.execDrained(ctx)
+	case rewrite.Read:
+		if err := r.settle(ctx); err != nil {
+			return nil, err
+		}
 	case rewrite.Multi:
 		return r.execMulti(ctx)
 	case rewrite.AdditiveBase:
@@ -143,6 +147,10 @@ func (r *run) queryOnce(ctx context.Context) (rows driver.Rows, err error) {
 		}
 	case rewrite.Drain:
 		return r.queryDrained(ctx)
+	case rewrite.Read:
+		if err := r.settle(ctx); err != nil {
+			return nil, err
+		}
 	case rewrite.Multi:
 		return r.queryMulti(ctx)
 	case rewrite.AdditiveBase:
@@ -187,6 +195,9 @@ func (r *run) execIncrement(ctx context.Context) (driver.Result, error) {
 	if !r.incrementFits() {
 		return r.fallback(ctx)
 	}
+	if r.locksFirst() {
+		return r.lockFirst(ctx)
+	}
 	v := r.share(ctx)
 	if v.outcome == alone {
 		var n int64
@@ -198,6 +209,7 @@ func (r *run) execIncrement(ctx context.Context) (driver.Result, error) {
 	if v.err != nil {
 		return nil, v.err
 	}
+	r.counted()
 	var n int64 = 1
 	if r.plan.Increment.Upsert && r.conn.shared.dialect.Traits().UpsertCounts {
 		n = 2

@@ -78,6 +78,7 @@ func (c *conn) after(plan *rewrite.Plan, err error) {
 	}
 	if plan.Effects&rewrite.TxControl != 0 {
 		c.tx.byText = err != nil || !endsTx(plan.Text)
+		c.unsettle()
 	}
 	if plan.Effects&rewrite.SessionChange != 0 {
 		c.strayed = true

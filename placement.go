@@ -208,6 +208,7 @@ func (c *conn) release() {
 		c.shared.placement.give(k, i)
 	}
 	clear(c.held)
+	clear(c.own)
 }
 
 // rowKey names the row of this execution; false when the increment is not by

@@ -13,6 +13,9 @@ type plan struct {
 	source string                       // the application's text, where it can be planned again
 	types  atomic.Pointer[[]columnType] // see run.shape
 	tally  *tally                       // nil: not counted
+	// readAfter says that a transaction with this increment has read the counter
+	// afterwards: see own.go.
+	readAfter atomic.Bool
 }
 
 // same says that both plans run the same texts.

@@ -97,6 +97,8 @@ type Increment struct {
 	// that is.
 	Add *Bound
 	Key []KeyValue
+	// Row drains the row that is added to.
+	Row DrainTable
 	// Coalesced is the form that many executions share; nil when they may not.
 	Coalesced *Coalesced
 	Deltas    []DeltaArg

@@ -318,7 +318,8 @@ func (m *dml) slotted(base *Plan, a assigned, rows *rowset, where fragment) *Pla
 	out.Bound = tp.expand(m.d, m.d.Increment(t, in))
 	out.Add, out.Key = m.addText(&tp, in, rows)
 	out.Coalesced = m.coalesced(a, in, &tp, rows)
-	return &Plan{Class: Additive, Tables: []string{t.Name}, Increment: out, Drains: []DrainTable{m.drainTable(t, rowsOrAll(t, rows))}}
+	out.Row = m.drainTable(t, rowsOrAll(t, rows))
+	return &Plan{Class: Additive, Tables: []string{t.Name}, Increment: out, Drains: []DrainTable{out.Row}}
 }
 
 // addText is the short form of an increment by the slots' own key, and the
