@@ -131,12 +131,18 @@ func (r *run) locksFirst() bool { return r.conn.lasting && r.plan.readAfter.Load
 
 // lockFirst drains the increment's row and runs the text on it.
 func (r *run) lockFirst(ctx context.Context) (driver.Result, error) {
-	own := *r
-	drained := *r.plan.Plan
-	drained.Drains = []rewrite.DrainTable{r.plan.Increment.Row}
-	if drained.Class == rewrite.Upsert {
-		drained.Class = rewrite.Drain // its text inserts a row that is not there
+	if r.plan.Class == rewrite.Additive || r.plan.Increment.Companions {
+		return r.execDrained(ctx)
 	}
+	// The text of an upsert is right for a row that is there as for one that is
+	// not. One that is not cannot be locked, and another one may make it; so it
+	// is remembered, and drained before it is read.
+	own, drained := *r, *r.plan.Plan
+	drained.Class, drained.Drains = rewrite.Additive, []rewrite.DrainTable{r.plan.Increment.Row}
 	own.plan = &plan{Plan: &drained, tally: r.plan.tally}
-	return own.execDrained(ctx)
+	res, err := own.execDrained(ctx)
+	if err == nil {
+		r.counted()
+	}
+	return res, err
 }
