@@ -2,7 +2,7 @@ package history
 
 import "fmt"
 
-// strictReads says that at REPEATABLE READ a transaction's own reads of a row that it has
+// strictReads says that a transaction's own reads of a row that it has
 // incremented are held to what the plain row lock gives, and on MySQL at
 // REPEATABLE READ those of every row that it has locked or changed. They do not
 // keep to that yet.

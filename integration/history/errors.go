@@ -1,6 +1,9 @@
 package history
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // checkErrors holds the errors of transactions that meet others to where the
 // plain engine can give them. That plain histories keep to it is tested as
@@ -80,7 +83,13 @@ func (t *Tx) from() int64 {
 // one by an increment, as docs/divergences.md lists.
 func (t *Tx) holdsAndWaits(h *History) bool {
 	for i, o := range t.Ops {
-		if o.Kind == Read || o.Kind == ReadAll || o.Kind == Savepoint || o.Kind == RollbackTo {
+		if o.Kind == Savepoint || o.Kind == RollbackTo {
+			continue
+		}
+		if o.Kind == Read || o.Kind == ReadAll {
+			if h.Wrapped && slices.ContainsFunc(t.Ops[:i], func(before *Op) bool { return before.Kind.additive() && before.Affected > 0 }) {
+				return true // it drains the rows that the transaction has counted
+			}
 			continue
 		}
 		if h.Wrapped && h.Dialect == "mysql" && o.Kind.additive() && o.Affected == 0 {

@@ -195,7 +195,7 @@ func (m statementMachine) read(s statementState, e *event) (statementState, bool
 			if o.Got[k] == h.row {
 				continue
 			}
-		case h.kind == shared && m.snapshot && !strictReads:
+		case h.kind == shared && !strictReads:
 			continue
 		case h.kind == shared:
 			if m.others(&s, e.client, k) != free {
