@@ -358,6 +358,13 @@ func (b *blockReader) expr(e *Expr, in clause) error {
 	if e == nil {
 		return nil
 	}
+	if in == inGroup && e.Kind == ColumnRef && len(e.Name) == 1 && b.d.Traits().HavingAlias {
+		// Of two result columns of the name MySQL takes the first, or the one
+		// that is a table's column and no expression.
+		if edited, derived := b.twice(e.Name[0]); edited || derived {
+			return opaque("two result columns are called " + e.Name[0].Name)
+		}
+	}
 	if skip, err := b.outputName(e, in, true); skip || err != nil {
 		return err
 	}
