@@ -156,6 +156,10 @@ func (a application) run(t *testing.T, v variant, open twin.Opener, config strin
 	errs := 0
 	report := func(i int, s statement, ds []twin.Difference) {
 		for _, d := range ds {
+			if strings.HasPrefix(d.String(), "order") && twin.HiddenOrder(s.SQL) {
+				t.Logf("statement %d (%s), rows that may tie: %s\n%s %v", i+1, s.Kind, d, strings.TrimSpace(s.SQL), s.Args)
+				continue
+			}
 			t.Errorf("statement %d (%s): %s\n%s %v", i+1, s.Kind, d, strings.TrimSpace(s.SQL), s.Args)
 		}
 		if errs += len(ds); errs >= mostErrors {

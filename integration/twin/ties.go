@@ -30,6 +30,21 @@ func orderColumns(sql string) []string {
 	return out
 }
 
+// HiddenOrder says that a text orders its rows by columns of which one is not
+// selected, so that their order alone cannot be judged: rows may tie in it.
+func HiddenOrder(sql string) bool {
+	list, _, ok := strings.Cut(strings.ToLower(sql), " from ")
+	if !ok || strings.Contains(list, "*") {
+		return false
+	}
+	for _, name := range orderColumns(sql) {
+		if !regexp.MustCompile(`\b` + regexp.QuoteMeta(strings.ToLower(name)) + `\b`).MatchString(list) {
+			return true
+		}
+	}
+	return false
+}
+
 // tied says that two orders of the same rows differ only among rows that the
 // text does not order: every column that it orders by is the same, row by row.
 func tied(plain, wrapped ResultSet, by []string, now time.Time) bool {

@@ -162,3 +162,16 @@ func TestOrderColumns(t *testing.T) {
 		}
 	}
 }
+
+func TestHiddenOrder(t *testing.T) {
+	for sql, want := range map[string]bool{
+		"SELECT u.user_id FROM users u ORDER BY u.user_posts DESC LIMIT 50": true,
+		"SELECT id, posts FROM users ORDER BY posts":                        false,
+		"SELECT * FROM users ORDER BY posts":                                false,
+		"SELECT id FROM users":                                              false,
+	} {
+		if got := HiddenOrder(sql); got != want {
+			t.Errorf("%s: %v", sql, got)
+		}
+	}
+}
