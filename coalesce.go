@@ -44,7 +44,10 @@ type coalescerShard struct {
 }
 
 // A shareKey is what executions have in common that may share a statement.
-type shareKey struct{ text, args string }
+type shareKey struct {
+	text, args string
+	node       int // of a cluster
+}
 
 // A shareGroup is the executions of one shareKey that are under way. Its fields
 // belong to the shard's lock.

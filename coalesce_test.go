@@ -274,6 +274,7 @@ var errClass = map[string]struct {
 	total int64
 }{
 	"refused":             {fate{err: errRefused}, nil, 15},
+	"undone":              {fate{err: errConflict}, nil, 15},
 	"no row":              {fate{nothing: true}, nil, 15},
 	"waited in vain":      {fate{err: errTimeout}, errTimeout, 1},
 	"lost before":         {fate{err: errLost, kill: true}, errLost, 1},
@@ -596,7 +597,7 @@ func (s *coalescerShard) members() (leaders, waiting int) {
 
 func schedule(t *testing.T, seed uint64) {
 	t.Helper()
-	fates := []fate{{err: errRefused}, {nothing: true}, {err: errTimeout}, {err: errLost, kill: true}, {err: errLost, kill: true, applied: true},
+	fates := []fate{{err: errRefused}, {err: errConflict}, {nothing: true}, {err: errTimeout}, {err: errLost, kill: true}, {err: errLost, kill: true, applied: true},
 		{err: driver.ErrBadConn, kill: true}, {err: errOops, applied: true}}
 	server := &countServer{behave: func(ctx context.Context, st statement) fate {
 		if st.adds == 0 {
@@ -640,7 +641,7 @@ func schedule(t *testing.T, seed uint64) {
 				switch {
 				case err == nil:
 					acknowledged += n
-				case before || errors.Is(err, errRefused) || errors.Is(err, errTimeout):
+				case before || errors.Is(err, errRefused) || errors.Is(err, errConflict) || errors.Is(err, errTimeout):
 				case errors.Is(err, errBusy):
 					t.Error(err)
 				default:

@@ -121,8 +121,8 @@ func (r *run) shape(ctx context.Context) ([]columnType, error) {
 	}
 	rows, err := r.conn.parentQuery(ctx, r.plan.Shape.SQL, joinArgs(r.call.options, args))
 	switch {
-	case err != nil && r.plan.Judged:
-		return nil, err
+	case err != nil && (r.plan.Judged || r.conn.engine.txEnded(err)):
+		return nil, err // once: the text would not be told that its transaction is gone
 	case err != nil:
 		return nil, nil
 	}

@@ -25,6 +25,8 @@ var (
 type conn struct {
 	shared   *shared
 	parent   driver.Conn
+	node     *node // that it is on
+	cluster  bool  // which may be one of several
 	session  session
 	engine   engine
 	slot     int                     // number among the live connections of the connector
@@ -49,8 +51,11 @@ type conn struct {
 	tx      txState
 	lasting bool // what a statement locks may stay locked after it: a transaction may be open
 	halfway bool // a fold has failed between two of its statements
-	broken  bool // not to be used again: see lost
-	closed  bool
+	// draining says that a drain is under way, or the text that follows it.
+	draining bool
+	guarded  bool // and its transaction was there after the last preparation
+	broken   bool // not to be used again: see lost
+	closed   bool
 }
 
 // errBroken is returned for what comes after the statement in which the
@@ -59,7 +64,7 @@ var errBroken error = &lostError{"the connection is out of use"}
 
 // wrapConn wraps a parent's connection without a look at the database.
 func wrapConn(s *shared, parent driver.Conn) *conn {
-	c := &conn{shared: s, parent: parent, engine: engineOf(s.dialect)}
+	c := &conn{shared: s, parent: parent, node: &s.placement.home, engine: engineOf(s.dialect)}
 	c.session.conn = c
 	return c
 }
@@ -69,6 +74,7 @@ func newConn(ctx context.Context, s *shared, parent driver.Conn) (*conn, error) 
 		return nil, err
 	}
 	c := wrapConn(s, parent)
+	c.learnNode(ctx)
 	sc, err := s.open(ctx, &c.session)
 	if err != nil {
 		return nil, err

@@ -26,6 +26,10 @@ type (
 		// NotApplied says that the server has answered that the statement
 		// failed, so that nothing of it is left.
 		NotApplied(err error) bool
+		// Conflict says that the engine has rolled back the whole transaction,
+		// or the one statement of it, since others were in its way, and that
+		// the same may succeed when it is run again.
+		Conflict(err error) bool
 		// WaitedInVain says that a lock was not to be had in the time that
 		// the server gives a statement.
 		WaitedInVain(err error) bool
@@ -43,6 +47,15 @@ type (
 		// TxEnded says that err reports that nothing is left of the
 		// transaction.
 		TxEnded(err error) bool
+	}
+	// txGuard is for an engine that may roll back a transaction and not say
+	// so.
+	txGuard interface {
+		// TxOpen says whether a transaction is open; an engine that cannot
+		// tell says that none is.
+		TxOpen(ctx context.Context, s dialect.Session) (bool, error)
+		// TxUndone is the error that the engine should have given.
+		TxUndone() error
 	}
 	// txWatcher knows from the parent whether a connection is in a
 	// transaction.
@@ -78,6 +91,8 @@ func (e *engine) schemaChanged(err error) bool { return e.judge != nil && e.judg
 func (e *engine) slotFull(err error) bool      { return e.judge != nil && e.judge.SlotFull(err) }
 
 func (e *engine) notApplied(err error) bool { return e.outcome != nil && e.outcome.NotApplied(err) }
+
+func (e *engine) conflict(err error) bool { return e.outcome != nil && e.outcome.Conflict(err) }
 
 func (e *engine) waitedInVain(err error) bool {
 	return e.outcome != nil && e.outcome.WaitedInVain(err)

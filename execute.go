@@ -3,6 +3,7 @@ package slotsql
 import (
 	"context"
 	"database/sql/driver"
+	"math/rand/v2"
 
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -201,7 +202,7 @@ func (r *run) execIncrement(ctx context.Context) (driver.Result, error) {
 	v := r.share(ctx)
 	if v.outcome == alone {
 		var n int64
-		v.result, n, v.err = r.addTo(ctx, r.place(), r.conn.lasting)
+		v.result, n, v.err = r.addTo(ctx, r.place(), r.conn.lasting, r.conn.inAutocommit())
 		if n == 0 && v.err == nil || v.err != nil && r.conn.engine.slotFull(v.err) {
 			return r.fallback(ctx)
 		}
@@ -217,12 +218,27 @@ func (r *run) execIncrement(ctx context.Context) (driver.Result, error) {
 	return &result{v.result, n}, nil
 }
 
-// addTo adds to a slot: by an update of the slot row when the process has
+// addTo adds to a slot. In autocommit (auto) it does so again when others were
+// in the way: another node of a cluster, say, had a process with the same slot.
+// When it still has, any other slot will do.
+func (r *run) addTo(ctx context.Context, p place, lasting, auto bool) (res driver.Result, n int64, err error) {
+	defer r.leave(p)
+	for tries := 1; ; tries++ {
+		res, n, err = r.addOnce(ctx, p, lasting)
+		if !auto || !r.again(ctx, tries, err) {
+			return res, n, err
+		}
+		if tries > 1 {
+			p.slot = rand.Int64N(int64(r.plan.Increment.Table.Counter.Slots))
+		}
+	}
+}
+
+// addOnce adds to a slot: by an update of the slot row when the process has
 // written it before, else by the upsert; where what a statement locks lasts, by
 // the upsert alone if an update that finds no row would keep others from making
 // theirs.
-func (r *run) addTo(ctx context.Context, p place, lasting bool) (res driver.Result, n int64, err error) {
-	defer r.leave(p)
+func (r *run) addOnce(ctx context.Context, p place, lasting bool) (res driver.Result, n int64, err error) {
 	r.slot = p.slot
 	places := r.conn.shared.placement
 	upsert, add := &r.plan.Increment.Bound, r.plan.Increment.Add
@@ -267,6 +283,7 @@ func (r *run) execDrained(ctx context.Context) (res driver.Result, err error) {
 	if !r.complete() {
 		return r.execText(ctx)
 	}
+	defer r.conn.drained()
 	err = r.conn.inTx(ctx, func() error {
 		missed, err := r.drain(ctx)
 		if err != nil {
@@ -296,6 +313,7 @@ func (r *run) queryDrained(ctx context.Context) (driver.Rows, error) {
 	if !r.complete() {
 		return r.queryText(ctx)
 	}
+	defer r.conn.drained()
 	end, err := r.conn.begin(ctx)
 	if err != nil {
 		return nil, err
@@ -345,6 +363,7 @@ func (r *run) queryDrained(ctx context.Context) (driver.Rows, error) {
 // drain locks and folds, and runs what has to come before the text. Missed
 // says that there was no row to lock.
 func (r *run) drain(ctx context.Context) (missed bool, err error) {
+	r.conn.draining = true
 	for _, d := range r.plan.Drains {
 		d = r.chosen(d)
 		r.plan.tally.drained()

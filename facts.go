@@ -23,7 +23,9 @@ func (c *conn) plan(ctx context.Context, query string) (*plan, error) {
 	if c.shared.viewDDL.Load() && c.schema != nil && c.schema.stale() {
 		// A view may have come to be over a counter table, and its name is yet
 		// unknown. In a transaction that has failed nothing can be read, nor run.
-		_ = c.refresh(ctx)
+		if err := c.refresh(ctx); err != nil && c.engine.txEnded(err) {
+			return nil, err // the text would not be told
+		}
 	}
 	if p := c.shared.untouched.get(query); p != nil {
 		return p, nil

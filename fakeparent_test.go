@@ -39,6 +39,8 @@ type misfortune struct {
 	after bool // the text is run all the same
 	kill  bool // the connection is gone
 	hang  bool // until the context is done, whose error is returned
+	// undone: the server has rolled back the transaction
+	undone bool
 }
 
 // fakeSession is the server's end of a connection.
@@ -126,6 +128,9 @@ func (c *fakeSession) run(ctx context.Context, text string, args []driver.NamedV
 	if f != nil {
 		if f.kill {
 			c.drop()
+		}
+		if f.undone {
+			c.open, c.pending = false, nil
 		}
 		return 0, f.err
 	}
@@ -424,15 +429,17 @@ func (fakeDialect) SchemaChanged(err error) bool { return errors.Is(err, errChan
 func (fakeDialect) Shares(context.Context, dialect.Session) (bool, error) { return true, nil }
 
 func (fakeDialect) NotApplied(err error) bool {
-	return errors.Is(err, errRefused) || errors.Is(err, errTimeout)
+	return errors.Is(err, errRefused) || errors.Is(err, errConflict) || errors.Is(err, errTimeout)
 }
 
+func (fakeDialect) Conflict(err error) bool     { return errors.Is(err, errConflict) }
 func (fakeDialect) WaitedInVain(err error) bool { return errors.Is(err, errTimeout) }
 
 // What a server answers.
 var (
-	errRefused = errors.New("refused")
-	errTimeout = errors.New("lock wait timeout")
+	errRefused  = errors.New("refused")
+	errConflict = errors.New("deadlock")
+	errTimeout  = errors.New("lock wait timeout")
 )
 
 func (fakeDialect) SlotFull(error) bool { return false }

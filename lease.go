@@ -57,7 +57,7 @@ func (p *places) slot(ordinal, n int) int64 {
 // connection that is about to be used, on behalf of no statement: whatever goes
 // wrong, the process goes on with the slots it has, and tries again later.
 func (c *conn) lease(ctx context.Context) {
-	p := c.shared.placement.places
+	p := c.node.places
 	due := p.due.Load()
 	if due == 0 || time.Now().UnixNano() < due || !c.asConnected() {
 		return
@@ -72,6 +72,9 @@ func (c *conn) lease(ctx context.Context) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	part, err := c.leasePart(ctx, l, p.part)
+	for tries := 1; err != nil && tries < maxTries && c.engine.conflict(err); tries++ {
+		part, err = c.leasePart(ctx, l, p.part) // another node of a cluster has taken one
+	}
 	switch {
 	case err != nil && c.engine.schemaChanged(err):
 		p.due.Store(0) // there is no table
@@ -89,7 +92,7 @@ func (c *conn) lease(ctx context.Context) {
 // -1 when there is none.
 func (c *conn) leasePart(ctx context.Context, l dialect.Leaser, part int) (int, error) {
 	take := func(part int) (bool, error) {
-		return l.Lease(ctx, &c.session, partName(part), c.shared.placement.places.holder, leaseSeconds)
+		return l.Lease(ctx, &c.session, partName(part), c.node.places.holder, leaseSeconds)
 	}
 	if part >= 0 {
 		if held, err := take(part); held || err != nil {
@@ -125,5 +128,5 @@ func (c *conn) leases(ctx context.Context) {
 	if c.shared.config.AutoMigrate() {
 		_ = c.migrate(ctx, l.CreateLeases()) // without it there are no leases
 	}
-	c.shared.placement.places.due.Store(1)
+	c.shared.placement.lease()
 }

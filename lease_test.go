@@ -56,7 +56,7 @@ func TestLease(t *testing.T) {
 		return c
 	}
 	const n = 64
-	first := func(c *conn) int64 { return c.shared.placement.places.slot(0, n) }
+	first := func(c *conn) int64 { return c.node.places.slot(0, n) }
 	var conns []*conn
 	for i, want := range []int64{0, 32, 16, 48, 8} {
 		conns = append(conns, open())
@@ -65,7 +65,7 @@ func TestLease(t *testing.T) {
 		}
 	}
 	reset := func(c *conn) {
-		c.shared.placement.places.due.CompareAndSwap(c.shared.placement.places.due.Load(), 1) // as if time had passed
+		c.node.places.due.CompareAndSwap(c.node.places.due.Load(), 1) // as if time had passed
 		if err := c.ResetSession(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +93,7 @@ func TestLease(t *testing.T) {
 		l.held[partName(part)] = "another"
 	}
 	reset(conns[1])
-	if part := conns[1].shared.placement.places.part; part != -1 {
+	if part := conns[1].node.places.part; part != -1 {
 		t.Errorf("it has part %d of others", part)
 	}
 	l.err = errChanged // no such table
@@ -102,7 +102,7 @@ func TestLease(t *testing.T) {
 	if err := conns[1].ResetSession(t.Context()); err != nil || l.asks != asks {
 		t.Errorf("without a table it asks again: %v", err)
 	}
-	if due := conns[2].shared.placement.places.due.Load(); due < time.Now().Add(leaseRenewal/2).UnixNano() {
+	if due := conns[2].node.places.due.Load(); due < time.Now().Add(leaseRenewal/2).UnixNano() {
 		t.Error("the next look is soon")
 	}
 	if bad := open(); first(bad) < 0 || first(bad) >= n {

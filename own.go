@@ -76,6 +76,7 @@ func (r *run) settle(ctx context.Context) error {
 	if len(c.own) == 0 {
 		return nil
 	}
+	defer c.drained()
 	open, err := c.inTransaction(ctx)
 	if err != nil {
 		return err

@@ -59,6 +59,13 @@ func (c *conn) parentQuery(ctx context.Context, query string, args []driver.Name
 }
 
 func (c *conn) parentPrepare(ctx context.Context, query string) (driver.Stmt, error) {
+	if c.draining {
+		return c.prepareGuarded(ctx, query)
+	}
+	return c.prepareText(ctx, query)
+}
+
+func (c *conn) prepareText(ctx context.Context, query string) (driver.Stmt, error) {
 	if p, ok := c.parent.(driver.ConnPrepareContext); ok {
 		return p.PrepareContext(ctx, query)
 	}

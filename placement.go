@@ -16,9 +16,13 @@ import (
 // as many slots as increments of it have been under way at one time, and a row
 // that is counted now and then has one.
 type placement struct {
-	places *places
-	seed   maphash.Seed
-	shards [placementShards]placementShard
+	home  node // the only one, outside of clusters
+	mu    sync.Mutex
+	nodes map[string]*node
+	// leasing says that there is a table of leases
+	leasing bool
+	seed    maphash.Seed
+	shards  [placementShards]placementShard
 }
 
 const placementShards = 32
@@ -30,9 +34,12 @@ type placementShard struct {
 	_     [40]byte // a cache line of its own
 }
 
-// A rowKey names a row of a base table, as far as the plan can tell: the same
-// row may have several, which costs speed when its increments meet in a slot.
-type rowKey struct{ table, values string }
+// A rowKey names a row of a base table as written on one node of a cluster, as
+// far as the plan can tell: the same row may have several, which costs speed when its increments meet in a slot.
+type rowKey struct {
+	table, values string
+	node          int
+}
 
 // A slotRow is a row of a slot table.
 type slotRow struct {
@@ -48,7 +55,7 @@ type ordinals struct {
 }
 
 func newPlacement() *placement {
-	return &placement{places: newPlaces(), seed: maphash.MakeSeed()}
+	return &placement{home: node{places: newPlaces()}, seed: maphash.MakeSeed()}
 }
 
 func (p *placement) shard(k rowKey) *placementShard {
@@ -168,7 +175,7 @@ func (r *run) place() place {
 	case !p.keyed:
 		// The row is not known. A slot of this connection's own, from the last
 		// one down.
-		p.slot = c.shared.placement.places.slot(n-1-c.slot%n, n)
+		p.slot = c.node.places.slot(n-1-c.slot%n, n)
 	default:
 		i, held := c.held[p.row]
 		if !held {
@@ -182,7 +189,7 @@ func (r *run) place() place {
 				p.ordinal = i
 			}
 		}
-		p.slot = c.shared.placement.places.slot(i, n)
+		p.slot = c.node.places.slot(i, n)
 	}
 	return p
 }
@@ -235,7 +242,7 @@ func (r *run) rowKey() (rowKey, bool) {
 			}
 		}
 	}
-	return rowKey{inc.Table.Counter.SlotTable, string(b)}, true
+	return rowKey{inc.Table.Counter.SlotTable, string(b), r.conn.node.number}, true
 }
 
 // appendValue appends an argument such that values which differ look different.

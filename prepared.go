@@ -28,7 +28,7 @@ func (p *preparedTexts) get(ctx context.Context, c *conn, key any, text string) 
 	if st := p.stmts[key]; st != nil {
 		return st, nil
 	}
-	st, err := c.parentPrepare(ctx, text)
+	st, err := c.prepareGuarded(ctx, text)
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,10 @@ type session struct{ conn *conn }
 
 // Query implements dialect.Session.
 func (s *session) Query(ctx context.Context, sql string, args ...any) ([][]any, error) {
+	if len(args) > 0 && !s.conn.draining {
+		s.conn.draining = s.conn.lasting // for a transaction that the preparation may lose
+		defer s.conn.drained()
+	}
 	rows, err := s.conn.parentQuery(ctx, sql, namedValues(args))
 	if err != nil {
 		return nil, err

@@ -119,7 +119,7 @@ func (v verdict) forLeader() verdict {
 // leadAlone runs the increment as it is, while others may queue behind it.
 func (r *run) leadAlone(ctx context.Context) verdict {
 	start := time.Now()
-	res, n, err := r.addTo(ctx, r.place(), false)
+	res, n, err := r.addTo(ctx, r.place(), false, true)
 	r.conn.shared.coalescer.pace.note(time.Since(start))
 	switch {
 	case err != nil && !r.conn.engine.slotFull(err):
@@ -146,7 +146,7 @@ func (r *run) runShared(ctx context.Context, m *member, b *batch, p place) {
 	shared.sums = b.sums
 	var n int64
 	var err error
-	v.result, n, err = shared.addTo(ctx, p, false)
+	v.result, n, err = shared.addTo(ctx, p, false, true)
 	if v.outcome, v.err = r.judge(n, err); v.outcome == counted {
 		r.plan.tally.shared(len(b.members) - 1)
 	}
@@ -187,7 +187,7 @@ func (r *run) shareKey(co *rewrite.Coalesced) (shareKey, bool) {
 			return shareKey{}, false
 		}
 	}
-	return shareKey{co.Upsert.SQL, string(b)}, true
+	return shareKey{co.Upsert.SQL, string(b), r.conn.node.number}, true
 }
 
 // adds returns what the execution adds to a counter, in units of its last digit.

@@ -31,6 +31,7 @@ type shared struct {
 
 	meeting sync.Mutex // held while the first connection meets its server
 	met     bool
+	single  atomic.Bool // the server is in no cluster
 
 	reported map[string]bool // tables whose unnamed views have been reported
 

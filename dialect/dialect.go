@@ -52,6 +52,15 @@ type ServerAware interface {
 	ForServer(ctx context.Context, s Session) (Dialect, error)
 }
 
+// ClusterAware is a Dialect whose server may be one of several that all take
+// writes of the same database, where rows which two of them write at about the
+// same time are in each other's way.
+type ClusterAware interface {
+	// Node names the server that the session is on; "" when it is in no
+	// cluster.
+	Node(ctx context.Context, s Session) (string, error)
+}
+
 // SessionAware is a Dialect whose sessions may be such that increments of
 // several of them must not share a statement.
 type SessionAware interface {

@@ -54,8 +54,16 @@ func (Engine) SchemaChanged(err error) bool {
 }
 
 // NotApplied recognises the server's answers. In autocommit each of them means
-// that the statement has been undone.
-func (Engine) NotApplied(err error) bool { return number(err) != 0 }
+// that the statement has been undone, but for an error of the commit itself: a
+// Galera node that loses the others while it commits cannot say whether they
+// have it.
+func (Engine) NotApplied(err error) bool { return number(err) != 0 && number(err) != 1180 }
+
+// Conflict recognises a deadlock's victim. On Galera it is also the answer to
+// what another node was first to write, at the statement or at its COMMIT; the
+// whole transaction has been rolled back in each of these cases. A single plain
+// UPDATE in autocommit may get it as well.
+func (Engine) Conflict(err error) bool { return number(err) == 1213 }
 
 // WaitedInVain recognises the end of innodb_lock_wait_timeout.
 func (Engine) WaitedInVain(err error) bool { return number(err) == 1205 }
@@ -63,6 +71,24 @@ func (Engine) WaitedInVain(err error) bool { return number(err) == 1205 }
 // TxEnded recognises the deadlock error, with which InnoDB rolls back the
 // victim's whole transaction. After any other error it goes on.
 func (Engine) TxEnded(err error) bool { return number(err) == 1213 }
+
+// TxOpen asks MariaDB. Other servers do not have the variable.
+func (Engine) TxOpen(ctx context.Context, s slotdialect.Session) (bool, error) {
+	rows, err := s.Query(ctx, "SELECT CAST(@@in_transaction AS CHAR)")
+	if number(err) == 1193 { // unknown system variable
+		return false, nil
+	}
+	if err != nil || len(rows) == 0 {
+		return false, err
+	}
+	b, _ := rows[0][0].([]byte)
+	return string(b) == "1", nil
+}
+
+// TxUndone is what Galera says of a transaction that it has rolled back.
+func (Engine) TxUndone() error {
+	return &mysql.MySQLError{Number: 1213, SQLState: [5]byte([]byte("40001")), Message: "Deadlock found when trying to get lock; try restarting transaction"}
+}
 
 // SlotFull recognises what an increment meets at the limits of its slot. The
 // drain that follows is right whatever the reason was.

@@ -58,6 +58,17 @@ func (Engine) NotApplied(err error) bool {
 	return errors.As(err, &e) && e.SeverityUnlocalized == "ERROR"
 }
 
+// Conflict recognises a deadlock's victim (40P01). The plain statement that
+// changes one row waits for that row only, and so is none: it is the slot row,
+// beside the base row, that makes it possible. What a plain statement of many
+// rows meets is one that may have come later. A serialization failure (40001)
+// is not among them: at the levels that have it the plain statement gets it
+// too, and the application is ready for it.
+func (Engine) Conflict(err error) bool {
+	var e *pgconn.PgError
+	return errors.As(err, &e) && e.Code == "40P01"
+}
+
 // WaitedInVain recognises the end of lock_timeout and of statement_timeout.
 func (Engine) WaitedInVain(err error) bool {
 	var e *pgconn.PgError

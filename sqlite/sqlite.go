@@ -59,6 +59,9 @@ func (Engine) NotApplied(err error) bool {
 	return errors.As(err, &e)
 }
 
+// Conflict is never: SQLite's one writer waits, and has waited when it fails.
+func (Engine) Conflict(error) bool { return false }
+
 // WaitedInVain recognises the end of busy_timeout.
 func (Engine) WaitedInVain(err error) bool {
 	var e *sqlite.Error

@@ -45,6 +45,27 @@ func (d *Dialect) Shares(ctx context.Context, s dialect.Session) (bool, error) {
 	return len(rows) == 1 && text(rows[0][0]) == "1", nil
 }
 
+// Node names the node of a Galera cluster. SHOW answers on servers that do not
+// know the variables, too. Nodes may be given one name, or run on one host.
+func (d *Dialect) Node(ctx context.Context, s dialect.Session) (string, error) {
+	rows, err := s.Query(ctx, "SHOW VARIABLES WHERE Variable_name IN ('wsrep_on', 'wsrep_node_name', 'hostname', 'port', 'datadir')")
+	if err != nil {
+		return "", fmt.Errorf("reading the node of the cluster: %w", err)
+	}
+	name, member := "", false
+	for _, r := range rows {
+		if strings.EqualFold(text(r[0]), "wsrep_on") {
+			member = text(r[1]) == "ON"
+			continue
+		}
+		name += text(r[1]) + "\n"
+	}
+	if !member {
+		return "", nil
+	}
+	return name, nil
+}
+
 // Drain says that a drain outside a transaction opens one. START TRANSACTION
 // commits a transaction that is open, so it is not for use inside one.
 func (d *Dialect) Drain() dialect.DrainTx {

@@ -143,7 +143,10 @@ type failures struct {
 	other  error // one that is no conflict
 }
 
-const conflict = "MySQL 1213 (40001)"
+// What the plain driver gets as well. The second is a row's lock that was not to
+// be had in time: an applier and a transaction that waits for its certification
+// may wait for each other that long.
+const conflict, timeout = "MySQL 1213 (40001)", "MySQL 1205 (HY000)"
 
 func (f *failures) add(err error) {
 	f.mu.Lock()
@@ -153,7 +156,7 @@ func (f *failures) add(err error) {
 	}
 	class := twin.Class(err)
 	f.counts[class]++
-	if class != conflict {
+	if class != conflict && class != timeout {
 		f.other = err
 	}
 }
@@ -268,7 +271,7 @@ func TestIncrements(t *testing.T) {
 					return err
 				})
 				t.Logf("%d of %d have failed: %v", f.total(), clients*40, f)
-				if f.other != nil {
+				if d.wrapped && f.total() > 0 || f.other != nil {
 					t.Errorf("failed: %v", f)
 				}
 				d.check(t, &c)

@@ -68,7 +68,7 @@ func TestMixed(t *testing.T) {
 				}
 				return err
 			case n < 8: // reads the counter to set it
-				_, err := db.ExecContext(ctx, "UPDATE pages SET views = GREATEST(views, 0) + 3 WHERE id = ?", page)
+				err := affectsOne(db.ExecContext(ctx, "UPDATE pages SET views = GREATEST(views, 0) + 3 WHERE id = ?", page))
 				if err == nil {
 					c[page].Add(3)
 				}

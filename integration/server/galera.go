@@ -64,7 +64,28 @@ func Galera(t testing.TB) []string {
 			t.Errorf("Galera: drop database: %v", err)
 		}
 	})
+	for i, node := range cluster.nodes {
+		if err := appeared(node, database); err != nil {
+			t.Fatalf("Galera: database on node %d: %v", i+1, err)
+		}
+	}
 	return dsns
+}
+
+// appeared waits until a node has the database that another one has created.
+func appeared(node, database string) error {
+	db, err := sql.Open(mariadb.driver, node)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	n := 0
+	for limit := time.Now().Add(startLimit); time.Now().Before(limit); time.Sleep(10 * time.Millisecond) {
+		if err = db.QueryRow("SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = ?", database).Scan(&n); err == nil && n == 1 {
+			return nil
+		}
+	}
+	return fmt.Errorf("not within %s: %w", startLimit, err)
 }
 
 func openCluster() {
@@ -150,6 +171,9 @@ func (g galeraNode) layout(l layout) layout {
 			"--wsrep-node-incoming-address=127.0.0.1:0",
 			"--wsrep-sst-method=rsync", "--wsrep-sst-receive-address="+loopback(g.transfer),
 			"--wsrep-provider-options="+options,
+			// An applier that waits for a lock whose holder waits for the applier is
+			// found out by the time limit only, with the plain driver as well.
+			"--innodb-lock-wait-timeout=5",
 			"--binlog-format=ROW", "--default-storage-engine=InnoDB", "--innodb-autoinc-lock-mode=2")
 		if len(g.members) == 0 {
 			words = append(words, "--wsrep-new-cluster")

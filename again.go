@@ -1,0 +1,53 @@
+package slotsql
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+)
+
+// What the engine has undone as a whole because others were in its way, such
+// as a deadlock's victim, or a row that another node of a cluster has written
+// at the same time, may run again. Of an increment outside a transaction nobody
+// can tell that it has run twice: the first time nothing came of it, and the
+// second is one that came a little later. That goes for one that adds for
+// several, too. The plain increment of a row may meet such an error as well, but
+// slots are there so that it need not, and they make for some that it cannot meet:
+// the upsert has the base row and the slot row.
+//
+// In a transaction of the application's the statements before it are gone as
+// well, and only the application knows them: there the error is the
+// application's, as with the plain driver. So is that of a drain: the
+// application's own text is part of its transaction.
+
+// maxTries bounds how often, and maxPatience how long to wait before a try, by
+// chance and growing with their number: those who have met are to part. The
+// first one follows at once.
+const (
+	maxTries    = 16
+	maxPatience = 20 * time.Millisecond
+)
+
+// again says that what has failed, of which nothing is left, is to run once
+// more, after that many tries.
+func (r *run) again(ctx context.Context, tries int, err error) bool {
+	if err == nil || tries >= maxTries || !r.conn.engine.conflict(err) {
+		return false
+	}
+	if tries > 1 {
+		select {
+		case <-time.After(rand.N(min(time.Duration(tries)*2*time.Millisecond, maxPatience))):
+		case <-ctx.Done():
+		}
+	}
+	return ctx.Err() == nil
+}
+
+// inAutocommit says that the next statement is certainly committed, or undone,
+// by itself.
+func (c *conn) inAutocommit() bool {
+	if c.engine.watcher != nil {
+		return !c.engine.watcher.ConnInTransaction(c.parent)
+	}
+	return c.shared.sharing && !c.strayed && !c.lasting && !c.tx.byText
+}

@@ -1,0 +1,163 @@
+package slotsql
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// conflicts fails the first n texts that a condition holds for.
+func conflicts(s *fakeServer, n int, at func(text string) bool) {
+	s.arm(func(_ int, text string) *misfortune {
+		if n == 0 || !at(text) {
+			return nil
+		}
+		n--
+		return &misfortune{err: fmt.Errorf("answer: %w", errConflict), undone: true}
+	})
+}
+
+func prefix(p string) func(string) bool {
+	return func(text string) bool { return strings.HasPrefix(text, p) }
+}
+
+// An increment that has been undone is run again, and takes effect once.
+func TestAgain(t *testing.T) {
+	t.Parallel()
+	for way, d := range ways {
+		for name, sc := range scenarios {
+			if !strings.Contains(name, "increment") {
+				continue
+			}
+			server := &fakeServer{affected: sc.affected}
+			db := openFake(t, d, fakeConnector{server: server})
+			server.arm(nil)
+			if err := sc.run(t.Context(), db); err != nil {
+				t.Fatal(err)
+			}
+			for _, text := range server.ran() {
+				for _, times := range []int{1, 2, maxTries - 1} {
+					server := &fakeServer{affected: sc.affected}
+					db := openFake(t, d, fakeConnector{server: server})
+					conflicts(server, times, func(t string) bool { return t == text })
+					err := sc.run(t.Context(), db)
+					if err != nil {
+						t.Errorf("%s, %s, %d times at %s: %v", way, name, times, text, err)
+					}
+					for _, effect := range sc.effects {
+						if got := server.countPrefix(effect); got != 1 {
+							t.Errorf("%s, %s, %d times at %s: applied %d times", way, name, times, text, got)
+						}
+					}
+					if server.leftOpen() != 0 {
+						t.Errorf("%s, %s, %s: a transaction is left open", way, name, text)
+					}
+				}
+			}
+		}
+	}
+}
+
+// The number of tries is bounded, and then the error is the engine's.
+func TestAgainEnds(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ text, at string }{
+		"increment":      {increment, upserted},
+		"drain":          {drained, drained},
+		"drain's fold":   {drained, `UPDATE "main"."posts"`},
+		"drain's commit": {drained, "COMMIT"},
+	} {
+		server := &fakeServer{}
+		db := openFake(t, probing, fakeConnector{server: server})
+		conflicts(server, -1, prefix(c.at))
+		_, err := db.ExecContext(t.Context(), c.text)
+		tries, want := 0, maxTries
+		for _, text := range server.ran() {
+			if strings.HasPrefix(text, c.at) && !strings.HasPrefix(text, "ROLLBACK") {
+				tries++
+			}
+		}
+		if name != "increment" {
+			want = 1 // the application's text is its own
+		}
+		if !errors.Is(err, errConflict) || tries != want {
+			t.Errorf("%s: %d tries, want %d: %v", name, tries, want, err)
+		}
+		if server.countPrefix(upserted)+server.countPrefix(drained) != 0 || server.leftOpen() != 0 {
+			t.Errorf("%s: something is left: %v", name, server.committed)
+		}
+	}
+}
+
+// In the application's transaction nothing is run again, however it was begun:
+// what came before has been undone as well.
+func TestNotAgainInTransaction(t *testing.T) {
+	t.Parallel()
+	begin := map[string]func(ctx context.Context, c *sql.Conn) error{
+		"BeginTx": func(ctx context.Context, c *sql.Conn) error { _, err := c.BeginTx(ctx, nil); return err },
+		"BEGIN":   func(ctx context.Context, c *sql.Conn) error { _, err := c.ExecContext(ctx, "BEGIN"); return err },
+		"autocommit=0": func(ctx context.Context, c *sql.Conn) error {
+			_, err := c.ExecContext(ctx, "SET autocommit = 0")
+			return err
+		},
+	}
+	for way, d := range ways {
+		for how, f := range begin {
+			if how == "autocommit=0" && way != "probing" {
+				continue
+			}
+			for _, text := range []string{increment, drained} {
+				server := &fakeServer{}
+				db := openFake(t, d, fakeConnector{server: server})
+				c, err := db.Conn(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := f(t.Context(), c); err != nil {
+					t.Fatal(err)
+				}
+				if how == "autocommit=0" && text == drained {
+					continue // the engine is asked
+				}
+				n := 0
+				conflicts(server, -1, func(text string) bool {
+					if strings.HasPrefix(text, upserted) || text == drained {
+						n++
+						return true
+					}
+					return false
+				})
+				if _, err := c.ExecContext(t.Context(), text); !errors.Is(err, errConflict) || n != 1 {
+					t.Errorf("%s, %s: %s: %d tries, %v", way, how, text, n, err)
+				}
+			}
+		}
+	}
+}
+
+// A statement for several is run again for all of them, by the one that leads.
+func TestCoalesceAgain(t *testing.T) {
+	t.Parallel()
+	c := newCrowd(t)
+	c.start(1)
+	<-c.held
+	c.queue(2, 4, 8)
+	c.release <- fate{err: errConflict} // of the first, which runs alone
+	<-c.held
+	c.release <- fate{}
+	c.want(0, nil)
+	for range 3 {
+		<-c.held
+		c.release <- fate{err: errConflict}
+	}
+	<-c.held
+	c.release <- fate{}
+	for i := 1; i <= 3; i++ {
+		c.want(i, nil)
+	}
+	c.wantAdded(1, 1, 14, 14, 14, 14)
+	c.wantTotal(15)
+}

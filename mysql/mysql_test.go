@@ -1,0 +1,35 @@
+package mysql
+
+import (
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// What has become of a statement in autocommit.
+func TestOutcomes(t *testing.T) {
+	t.Parallel()
+	answer := func(number uint16) error { return fmt.Errorf("answer: %w", &mysql.MySQLError{Number: number}) }
+	for name, c := range map[string]struct {
+		err                          error
+		notApplied, conflict, waited bool
+	}{
+		"syntax":               {err: answer(1064), notApplied: true},
+		"deadlock":             {err: answer(1213), notApplied: true, conflict: true},
+		"certification":        {err: Engine{}.TxUndone(), notApplied: true, conflict: true},
+		"lock wait":            {err: answer(1205), notApplied: true, waited: true},
+		"node not ready":       {err: answer(1047), notApplied: true},
+		"error during commit":  {err: answer(1180)},
+		"connection lost":      {err: mysql.ErrInvalidConn},
+		"no connection":        {err: driver.ErrBadConn},
+		"something unexpected": {err: errors.New("deadlock 1213")},
+	} {
+		e := Dialect()
+		if e.NotApplied(c.err) != c.notApplied || e.Conflict(c.err) != c.conflict || e.WaitedInVain(c.err) != c.waited {
+			t.Errorf("%s: not applied %t, conflict %t, waited in vain %t", name, e.NotApplied(c.err), e.Conflict(c.err), e.WaitedInVain(c.err))
+		}
+	}
+}
