@@ -77,6 +77,9 @@ func (p *planning) reading(start func() *reader, walk func(*reader) error) (*rea
 		err := walk(r)
 		var d *errDerive
 		if !errors.As(err, &d) {
+			if err == nil && r.truth && len(r.edits) > 0 && p.d.Traits().TruthLost {
+				err = opaque("a comparison with ANY or ALL is a value: MariaDB may lose its NULL beside the sum of slots")
+			}
 			return r, err
 		}
 		if why := p.derive(d); why != "" {
@@ -141,7 +144,7 @@ func (r *reader) derivedSource(sc *scope, s *Source) {
 			tail = r.d.Traits().Apart
 		}
 		r.edits = append(r.edits,
-			edit{Span{s.Ref.Start, s.Ref.Start}, "(SELECT " + strings.Join(r.totals(b.table, q), ", ") + " FROM "},
+			edit{Span{s.Ref.Start, s.Ref.Start}, "(SELECT " + strings.Join(r.totals(b.table, q, nil), ", ") + " FROM "},
 			edit{Span{s.Ref.End, s.Ref.End}, tail + ") AS " + q})
 		if r.reason == "" {
 			r.reason = "a derived table stands for " + b.table.Name + ": " + why
@@ -177,15 +180,16 @@ func (t *Table) nullableDecimal() bool {
 	return false
 }
 
-// totals writes the columns of a table, counters as totals.
-func (r *reader) totals(t *Table, q string) []string {
+// totals writes the columns of a table, counters as totals, as result columns
+// of block; nil is the block of a derived form.
+func (r *reader) totals(t *Table, q string, block *Select) []string {
 	var out []string
 	for i := range t.Columns {
 		c := &t.Columns[i]
 		switch {
 		case c.Hidden:
 		case t.IsSlotted(c.Name) && !r.readsBase(t):
-			out = append(out, r.d.Total(t, q, c.Name, false)+" AS "+r.d.Quote(c.Name))
+			out = append(out, r.resultColumn(t, q, c.Name, block)+" AS "+r.d.Quote(c.Name))
 		default:
 			out = append(out, q+"."+r.d.Quote(c.Name))
 		}

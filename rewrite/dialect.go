@@ -199,6 +199,13 @@ type Traits struct {
 	// StrictGroups: the engine may be set to refuse, in a query with groups,
 	// what names a column that is not grouped by (ONLY_FULL_GROUP_BY).
 	StrictGroups bool
+	// MaybeNull stands around an expression to have the engine take it for one
+	// that may be NULL, where it would otherwise take it for one that never is,
+	// and not look whether its row is the missing one of an outer join.
+	MaybeNull [2]string
+	// TruthLost: the NULL of a comparison with ANY or ALL may become 0 in a
+	// statement with further subqueries (MariaDB).
+	TruthLost bool
 	// ShapeQuery: an expression over a counter reports another type than the
 	// column, so the original text is asked for its column types.
 	ShapeQuery bool

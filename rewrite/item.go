@@ -141,7 +141,7 @@ func (b *blockReader) star(it Item) error {
 				return derivable("two result columns are called "+c.Name, s)
 			}
 		}
-		parts = append(parts, b.totals(s.table, q)...)
+		parts = append(parts, b.totals(s.table, q, b.q)...)
 	}
 	list := strings.Join(parts, ", ")
 	if b.q != nil && b.q.Table {

@@ -13,6 +13,7 @@ type reader struct {
 	locked  bool     // a block that reads a counter table locks rows
 	writes  bool     // a data-modifying CTE writes a counter table's counters
 	whole   bool     // a row as a whole is replaced
+	truth   bool     // a comparison with ANY or ALL is more than a condition, see quantified
 	// aggregates counts those whose argument is a query that is being read.
 	aggregates int
 
@@ -386,6 +387,7 @@ func (b *blockReader) walk(e *Expr, in clause, aggregate bool) error {
 			return err
 		}
 	}
+	b.truth = b.truth || in != inPredicate && quantified(e) && !(in == inHaving && b.q != nil && decides(b.q.Having, e))
 	for i, a := range e.Args {
 		if a != nil && a.Kind == Star && e.Op == "row" && e.Kind == Opaque {
 			if err := b.listed(a, in); err != nil {
@@ -472,8 +474,11 @@ func (b *blockReader) column(e *Expr, in clause, aggregate bool) error {
 		}
 	}
 	b.note(t.binding.table)
-	comparable := in != inItems || !b.bareItem(e)
-	b.edits = append(b.edits, edit{e.Span, b.d.Total(t.binding.table, b.qualifier(t.binding), t.column.Name, comparable)})
+	total := b.d.Total(t.binding.table, b.qualifier(t.binding), t.column.Name, true)
+	if in == inItems && b.bareItem(e) {
+		total = b.resultColumn(t.binding.table, b.qualifier(t.binding), t.column.Name, b.q)
+	}
+	b.edits = append(b.edits, edit{e.Span, total})
 	return nil
 }
 

@@ -21,6 +21,8 @@ func (*Dialect) Traits() rewrite.Traits {
 		ShapeQuery:         true,
 		PlainRows:          true,
 		StrictGroups:       true,
+		MaybeNull:          [2]string{"IF(TRUE, ", ", NULL)"},
+		TruthLost:          true,
 		Split:              true,
 		Apart:              " LIMIT 18446744073709551615",
 		OrderedJoin:        "STRAIGHT_JOIN",

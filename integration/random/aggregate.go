@@ -59,7 +59,7 @@ func (g *generator) listed(x string) string {
 // column that does so is in its order.
 func (g *generator) window(f *from, b *block) string {
 	x, y, z := g.ref(f, number), g.ref(f, number), g.ref(f, number)
-	if x == "" || y == "" || z == "" {
+	if x == "" || y == "" || z == "" || g.tooMany(f) {
 		return "1"
 	}
 	key := g.keyOf(f)
@@ -134,8 +134,8 @@ func (g *generator) grouped() *block {
 			continue
 		}
 		name := g.pick("", " AS g", " AS views", "")
-		if g.my() && strings.Contains(f.text, "(SELECT") {
-			name = "" // MariaDB 10.11 may name the column of the result as the query in FROM does
+		if g.my() && f.queries() {
+			name = "" // MariaDB 10.11 may name the column of the result as the query in FROM does, or two of them as one
 		}
 		items = append(items, e+name)
 		b.computed = b.computed || isComputed(e)
@@ -269,7 +269,7 @@ func (g *generator) dependent() *block {
 
 func (t *table) hasNumber() bool {
 	for _, c := range t.columns {
-		if c.kind == number {
+		if c.kind == number && !c.made {
 			return true
 		}
 	}
@@ -278,7 +278,7 @@ func (t *table) hasNumber() bool {
 
 func (t *table) numberName(g *generator) string {
 	for {
-		if c := either(g, t.columns); c.kind == number {
+		if c := either(g, t.columns); c.kind == number && !c.made {
 			return c.name
 		}
 	}

@@ -2,6 +2,7 @@ package random
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -29,6 +30,12 @@ func (f *from) extends() bool {
 	return f != nil && (f.extend || f.outer.extends())
 }
 
+// loses says whether the engine may not show the NULL that a column is where
+// its row is the missing one of an outer join: MariaDB 10.11 may take an
+// expression of a query in FROM for one that is never NULL and compute it all
+// the same, where the query or the outer join holds a join in turn.
+func (g *generator) loses(f *from, c column) bool { return g.my() && c.made && f.extends() }
+
 // queries says whether f or a query around it has columns of queries.
 func (f *from) queries() bool {
 	if f == nil {
@@ -40,6 +47,28 @@ func (f *from) queries() bool {
 		}
 	}
 	return f.outer.queries()
+}
+
+// manyIn says that a query may have many rows.
+func (g *generator) manyIn(text string) bool {
+	return g.large != nil && strings.Contains(text, g.large.name) || slices.ContainsFunc(g.tables, func(t *table) bool { return t.local && t.many })
+}
+
+// tooMany says that a join may have so many rows that MariaDB, which takes time
+// with their square for a window, does not end within a minute.
+func (g *generator) tooMany(f *from) bool {
+	rows, each := 1, 100
+	if g.manyIn(f.text) {
+		each = 300
+	}
+	for _, s := range f.sources {
+		if s.table != nil && !s.table.many {
+			rows *= 10
+		} else {
+			rows *= each
+		}
+	}
+	return g.my() && rows > 10_000
 }
 
 func (g *generator) alias() string {
@@ -70,7 +99,7 @@ func (g *generator) columnWhere(f *from, fits func(column) bool) (string, column
 				}
 			}
 		}
-		if !fits(c) {
+		if !fits(c) || g.loses(f, c) {
 			continue
 		}
 		if c.loose {
@@ -78,6 +107,9 @@ func (g *generator) columnWhere(f *from, fits func(column) bool) (string, column
 		}
 		if c.decimal {
 			g.decimals++
+		}
+		if c.made {
+			g.made++
 		}
 		return g.columnRef(f, s, c), c
 	}
@@ -281,15 +313,18 @@ func (g *generator) derived(f *from) (string, []column) {
 		defer func() { g.whole-- }()
 	}
 	a := g.pick("views", "v", "likes")
-	col := func() (string, bool) {
-		before := g.decimals
-		s := g.number(f)
-		return s, g.decimals > before
+	col := func(write func(*from) string, c column) (string, column) {
+		decimals, made := g.decimals, g.made
+		s := write(f)
+		c.decimal = c.kind == number && g.decimals > decimals
+		c.made = g.my() && (g.made > made || isComputed(s) || isConstant(s) || strings.HasPrefix(s, markStart))
+		return s, c
 	}
-	x, dx := col()
-	y, dy := col()
-	return "SELECT " + distinct + x + " AS " + a + ", " + y + " AS id, " + g.words(f) + " AS w FROM " + f.text + g.maybeWhere(f),
-		[]column{{name: a, kind: number, decimal: dx}, {name: "id", kind: number, decimal: dy}, {name: "w", kind: words}}
+	x, cx := col(g.number, column{name: a, kind: number})
+	y, cy := col(g.number, column{name: "id", kind: number})
+	w, cw := col(g.words, column{name: "w", kind: words})
+	return "SELECT " + distinct + x + " AS " + a + ", " + y + " AS id, " + w + " AS w FROM " + f.text + g.maybeWhere(f),
+		[]column{cx, cy, cw}
 }
 
 func (g *generator) maybeWhere(f *from) string {

@@ -55,8 +55,8 @@ func (g *generator) join(f *from) {
 	}
 	on := "1 = 1"
 	g.whole++ // hashable on PostgreSQL, which FULL JOIN asks for
-	a, _ := g.columnWhere(&from{sources: left, outer: &from{}}, isWhole)
-	b, _ := g.columnWhere(&from{sources: []source{right}, outer: &from{}}, isWhole)
+	a, _ := g.columnWhere(&from{sources: left, outer: &from{}, extend: f.extend}, isWhole)
+	b, _ := g.columnWhere(&from{sources: []source{right}, outer: &from{}, extend: f.extend}, isWhole)
 	g.whole--
 	full := strings.Contains(join, "FULL")
 	if a != "" && b != "" {
@@ -86,7 +86,7 @@ func (g *generator) manyShared(left []source, right source) bool {
 			for _, o := range s.columns {
 				if o.name == c.name {
 					n++
-					if o.kind != c.kind {
+					if o.kind != c.kind || o.made || c.made {
 						return true
 					}
 				}
@@ -109,7 +109,7 @@ func shared(left []source, right source) []string {
 			for _, o := range s.columns {
 				if o.name == c.name {
 					n++
-					if o.kind != c.kind || o.decimal || c.decimal || o.loose || c.loose {
+					if o.kind != c.kind || o.decimal || c.decimal || o.loose || c.loose || o.made || c.made {
 						n = 2
 					}
 				}

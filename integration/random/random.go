@@ -153,6 +153,7 @@ type generator struct {
 	fresh    int  // of aliases
 	ties     bool // rows that are told apart may compare as equal
 	decimals int  // how many references to decimals were written
+	made     int  // and to expressions of queries
 	whole    int  // when not 0: none are written
 	reads    bool // made for reading only
 }

@@ -49,7 +49,7 @@ func (g *generator) cte(name string) (string, bool) {
 	for i := range cols {
 		cols[i].unique = false
 	}
-	c := &table{name: name, columns: cols, local: true}
+	c := &table{name: name, columns: cols, local: true, many: g.manyIn(body)}
 	var tables []*table
 	for _, t := range g.tables {
 		if t.name != name {

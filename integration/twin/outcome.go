@@ -31,7 +31,7 @@ var (
 	firstWord = regexp.MustCompile(`^[A-Za-z]+`)
 	returning = regexp.MustCompile(`(?i)\breturning\b`)
 	changes   = regexp.MustCompile(`(?i)\b(insert|update|delete|merge)\b`)
-	locks     = regexp.MustCompile(`(?i)\bfor\s+(no\s+key\s+)?update\b`)
+	locks     = regexp.MustCompile(`(?i)\bfor(?:\s+|--[^\n]*\n|#[^\n]*\n|/\*(?s:.*?)\*/)+(no\s+key\s+)?update\b`)
 	orderBy   = regexp.MustCompile(`(?i)\border\s+by\b`)
 )
 

@@ -1,0 +1,59 @@
+package rewrite
+
+// This file is about two ways in which MariaDB loses a NULL. Both begin with
+// an expression that it takes for one which is never NULL, though it is, and
+// show once the value is kept in a temporary table, which then has no NULL to
+// keep.
+
+// resultColumn writes a total as a column of the result of block, nil for that
+// of a derived form.
+//
+// A window computes over a temporary table. It may have a column of a query
+// there that is merged into a join, on the missing side of an outer join. That
+// a column of a table may be NULL there MariaDB knows; of an expression it does
+// not, where the outer join holds another join in turn, and gives 0, or the
+// value of the row before. So the total of a column that is never NULL is
+// written as one that may be.
+func (r *reader) resultColumn(t *Table, q, column string, block *Select) string {
+	total := r.d.Total(t, q, column, false)
+	around := r.d.Traits().MaybeNull
+	if around[0] == "" || block != nil && block == r.main || t.Column(column).Nullable || !r.windowed() || !r.src.hasWord("LEFT") && !r.src.hasWord("RIGHT") {
+		return total
+	}
+	return around[0] + total + around[1]
+}
+
+// quantified says that e compares with ANY or ALL by order.
+//
+// Such a comparison may be NULL although neither side is: MariaDB asks the left
+// side alone. Whether it keeps the value in a temporary table depends on the
+// rest of the statement: to order by something that has a query inside, as
+// totals have, it does. As a condition the comparison is exact: nothing is kept
+// of WHERE and ON, and to HAVING 0 and NULL are one.
+func quantified(e *Expr) bool {
+	if e.Kind != Opaque || len(e.Args) != 2 || e.Args[1] == nil || e.Args[1].Kind != Subquery {
+		return false
+	}
+	switch e.Op {
+	case "<", "<=", ">", ">=":
+		return true
+	}
+	return false
+}
+
+// decides says that e is a condition of its own in cond, so that NULL is to it
+// what false is.
+func decides(cond, e *Expr) bool {
+	if cond == e {
+		return true
+	}
+	if cond == nil || cond.Kind != Paren && (cond.Kind != Binary || cond.Op != "AND" && cond.Op != "OR") {
+		return false
+	}
+	for _, a := range cond.Args {
+		if decides(a, e) {
+			return true
+		}
+	}
+	return false
+}
