@@ -182,10 +182,10 @@ func (g *generator) condition(f *from) string {
 		}
 		if g.one(4) {
 			other := g.sources(nil, 1)
-			return g.number(f) + g.pick(" IN", " NOT IN") + " (SELECT " + g.wholeNumber(sub) + " FROM " + sub.text + g.pick(" UNION ", " EXCEPT ", " INTERSECT ", " UNION ALL ") +
+			return g.sought(f) + g.pick(" IN", " NOT IN") + " (SELECT " + g.wholeNumber(sub) + " FROM " + sub.text + g.pick(" UNION ", " EXCEPT ", " INTERSECT ", " UNION ALL ") +
 				"SELECT " + g.wholeNumber(other) + " FROM " + other.text + g.maybeWhere(other) + ")"
 		}
-		return g.number(f) + g.pick(" IN", " NOT IN") + " (SELECT " + g.number(sub) + " FROM " + sub.text + ")"
+		return g.sought(f) + g.pick(" IN", " NOT IN") + " (SELECT " + g.number(sub) + " FROM " + sub.text + ")"
 	case 10:
 		if r, s := g.ref(f, number), g.ref(f, number); r != "" && s != "" {
 			if g.my() && f.extends() {
@@ -230,7 +230,7 @@ func (g *generator) condition(f *from) string {
 		if g.my() && f.queries() {
 			break // MariaDB 10.11 may end when it prepares a row of subqueries compared with a query
 		}
-		if r, s := g.ref(f, number), g.ref(f, number); r != "" && s != "" {
+		if r, s := g.soughtRef(f), g.soughtRef(f); r != "" && s != "" {
 			sub := g.sources(nil, 1)
 			if x, y := g.ref(sub, number), g.ref(sub, number); x != "" && y != "" {
 				return "(" + r + ", " + s + ") IN (SELECT " + x + ", " + y + " FROM " + sub.text + ")"
@@ -249,9 +249,30 @@ func (g *generator) condition(f *from) string {
 	return g.number(f) + either(g, comparisons) + g.number(f)
 }
 
+// sought is a number that is looked for among others.
+func (g *generator) sought(f *from) string {
+	if !g.my() {
+		return g.number(f)
+	}
+	if s := g.soughtRef(f); s != "" {
+		return s
+	}
+	return g.constant(either(g, smallNumbers))
+}
+
+// soughtRef is a column that is looked for among others. MariaDB 10.11 rounds
+// one with decimals to find it in an index of whole ones: 3.5 is IN (SELECT 4).
+func (g *generator) soughtRef(f *from) string {
+	if !g.my() {
+		return g.ref(f, number)
+	}
+	s, _ := g.columnWhere(f, isWhole)
+	return s
+}
+
 // quantified writes ANY, SOME and ALL.
 func (g *generator) quantified(f *from) string {
-	r := g.ref(f, number)
+	r := g.soughtRef(f)
 	if r == "" || g.lite() {
 		return g.number(f) + " > 0"
 	}

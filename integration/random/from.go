@@ -2,7 +2,6 @@ package random
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -10,6 +9,7 @@ import (
 type source struct {
 	name    string // as its columns are qualified, quoted as needed
 	columns []column
+	rows    int    // about how many it has at most
 	table   *table // the table it is, when it is one
 	schema  string // may stand before the name
 }
@@ -49,27 +49,23 @@ func (f *from) queries() bool {
 	return f.outer.queries()
 }
 
-// manyIn says that a query may have many rows.
-func (g *generator) manyIn(text string) bool {
-	return g.large != nil && strings.Contains(text, g.large.name) || slices.ContainsFunc(g.tables, func(t *table) bool { return t.local && t.many })
+// rows is about how many rows f has at most, for each of those around it.
+func (f *from) rows() int {
+	if f == nil {
+		return 1
+	}
+	n := f.outer.rows()
+	for _, s := range f.sources {
+		n = min(n*max(s.rows, 1), 1e9)
+	}
+	return n
 }
 
-// tooMany says that a join may have so many rows that MariaDB, which takes time
-// with their square for a window, does not end within a minute.
-func (g *generator) tooMany(f *from) bool {
-	rows, each := 1, 100
-	if g.manyIn(f.text) {
-		each = 300
-	}
-	for _, s := range f.sources {
-		if s.table != nil && !s.table.many {
-			rows *= 10
-		} else {
-			rows *= each
-		}
-	}
-	return g.my() && rows > 10_000
-}
+func (t *table) size() int { return max(t.rows, 10) }
+
+// long says that MariaDB may not end a query within a minute that has a source
+// of more than n rows beside those of f.
+func (g *generator) long(f *from, n int) bool { return g.my() && f.rows()*n > 1000 }
 
 func (g *generator) alias() string {
 	g.fresh++
@@ -137,7 +133,7 @@ func (g *generator) sources(outer *from, n int) *from {
 	f := &from{outer: outer}
 	f.text = g.source(f)
 	for range n - 1 {
-		if !g.one(2) {
+		if !g.one(2) || g.long(f, 1) {
 			break
 		}
 		g.join(f)
@@ -153,12 +149,15 @@ func (g *generator) source(f *from) string {
 	if len(g.views) > 0 && g.one(30) {
 		t = either(g, g.views)
 	}
-	if g.depth < 3 && g.one(7) { // a derived table
+	for g.long(f, t.size()/10) && t.size() > 10 {
+		t = either(g, g.tables)
+	}
+	if g.depth < 3 && g.one(7) && !g.long(f, 100) { // a derived table
 		return g.derivedSource(f)
 	}
 	name := g.tableName(t)
 	if g.one(3) && !g.taken(f, t) {
-		f.sources = append(f.sources, source{name: g.tableBare(t), columns: t.columns, table: t, schema: g.schemaOf(t)})
+		f.sources = append(f.sources, source{name: g.tableBare(t), columns: t.columns, rows: t.size(), table: t, schema: g.schemaOf(t)})
 		return name + g.hint()
 	}
 	a := g.alias()
@@ -179,7 +178,7 @@ func (g *generator) source(f *from) string {
 	if g.pg() && g.one(16) && !t.local {
 		name = "ONLY " + name
 	}
-	f.sources = append(f.sources, source{name: a, columns: t.columns, table: t})
+	f.sources = append(f.sources, source{name: a, columns: t.columns, rows: t.size(), table: t})
 	if g.one(10) { // a quoted alias in another letter case
 		q := g.pick("My", "T") + a
 		f.sources[len(f.sources)-1].name = g.quoted(q)
@@ -252,19 +251,19 @@ func (g *generator) derivedSource(f *from) string {
 	}
 	if g.one(8) {
 		text, cols := g.page()
-		f.sources = append(f.sources, source{name: a, columns: cols})
+		f.sources = append(f.sources, source{name: a, columns: cols, rows: g.pageRows})
 		return "(" + text + ") " + g.pick("AS ", "") + a
 	}
 	if g.one(8) {
 		// The same columns of the same table: types agree.
 		s := g.sources(nil, 1)
 		text, cols := g.derived(s)
-		f.sources = append(f.sources, source{name: a, columns: cols})
+		f.sources = append(f.sources, source{name: a, columns: cols, rows: 2 * s.rows()})
 		return "(" + text + g.pick(" UNION ALL ", " UNION ALL ", " UNION ") + text + ") AS " + a
 	}
 	inner := g.sources(nil, 2)
 	text, cols := g.derived(inner)
-	f.sources = append(f.sources, source{name: a, columns: cols})
+	f.sources = append(f.sources, source{name: a, columns: cols, rows: inner.rows()})
 	if g.pg() && g.one(6) && len(cols) > 0 {
 		list := make([]string, len(cols))
 		for i := range cols {
@@ -316,7 +315,7 @@ func (g *generator) derived(f *from) (string, []column) {
 	col := func(write func(*from) string, c column) (string, column) {
 		decimals, made := g.decimals, g.made
 		s := write(f)
-		c.decimal = c.kind == number && g.decimals > decimals
+		c.decimal = c.kind == number && (g.decimals > decimals || g.my() && strings.Contains(s, "/ 2"))
 		c.made = g.my() && (g.made > made || isComputed(s) || isConstant(s) || strings.HasPrefix(s, markStart))
 		return s, c
 	}

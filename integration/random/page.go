@@ -12,6 +12,7 @@ func (g *generator) page() (string, []column) {
 	if g.large != nil && g.one(3) {
 		t = g.large
 	}
+	g.pageRows = t.size()
 	qualifier, head := "", g.tableName(t)
 	if g.one(3) {
 		qualifier = g.alias()

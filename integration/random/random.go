@@ -156,6 +156,7 @@ type generator struct {
 	made     int  // and to expressions of queries
 	whole    int  // when not 0: none are written
 	reads    bool // made for reading only
+	pageRows int  // of the last page
 }
 
 // ThisDatabase stands in texts for the name of the database, which on MySQL is

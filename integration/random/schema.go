@@ -33,7 +33,7 @@ type table struct {
 	key     []string // the primary key; none for a table of one row
 	more    bool     // rows may be inserted and deleted
 	local   bool     // a name of WITH
-	many    bool     // of many rows
+	rows    int      // about how many there are, when not 10
 }
 
 func (t *table) column(name string) *column {
@@ -241,7 +241,7 @@ const largeRows = 150
 // that lists by its counter are made of rows with slots and without.
 func (g *generator) many(text string, types []string) {
 	hits := column{name: "hits", kind: number, counter: true, null: g.one(3), values: smallNumbers}
-	t := &table{name: "pages", key: []string{"id"}, many: true, columns: []column{
+	t := &table{name: "pages", key: []string{"id"}, rows: largeRows, columns: []column{
 		{name: "id", kind: number, values: []any{int64(3), int64(14), int64(15), int64(92), int64(65), int64(35), int64(89), int64(79), int64(150)}},
 		hits, {name: "kind", kind: words, null: true, values: texts},
 	}}

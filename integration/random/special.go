@@ -29,8 +29,10 @@ func (g *generator) cte(name string) (string, bool) {
 		inner = g.sources(nil, 1)
 	}
 	body, cols := g.derived(inner)
+	rows := inner.rows()
 	if g.one(5) {
 		body, cols = g.page()
+		rows = g.pageRows
 	}
 	cols = append([]column(nil), cols...)
 	head := name
@@ -49,7 +51,7 @@ func (g *generator) cte(name string) (string, bool) {
 	for i := range cols {
 		cols[i].unique = false
 	}
-	c := &table{name: name, columns: cols, local: true, many: g.manyIn(body)}
+	c := &table{name: name, columns: cols, local: true, rows: rows}
 	var tables []*table
 	for _, t := range g.tables {
 		if t.name != name {
