@@ -198,8 +198,8 @@ func (g *generator) groupBy(group []string, b *block) string {
 		// MariaDB 10.11 adds up more than each value of a DISTINCT once; beside a
 		// window it shows the last group's value for the NULL of the sum; and an
 		// expression that names another column of GROUP BY it computes anew, of
-		// whatever row it has read last.
-		if g.my() && !strings.Contains(b.text, "DISTINCT ") && !strings.Contains(b.text, " OVER ") && (len(group) == 1 || !b.computed) {
+		// whatever row it has read last, as it may one of a query in FROM.
+		if g.my() && !strings.Contains(b.text, "DISTINCT ") && !strings.Contains(b.text, " OVER ") && (len(group) == 1 && !b.f.queries() || !b.computed) {
 			b.sortable = false
 			return " GROUP BY " + list + " WITH ROLLUP"
 		}
