@@ -400,7 +400,7 @@ func (b *blockReader) walk(e *Expr, in clause, aggregate bool) error {
 			return err
 		}
 		if i == 0 && isRow(a) && len(e.Args) == 2 && e.Args[1].Kind == Subquery && b.d.Traits().PlainRows && (len(b.edits) > before || b.merges()) {
-			return opaque("a row that may hold a counter is compared with a subquery")
+			return b.rowApart(a)
 		}
 	}
 	return nil

@@ -118,23 +118,3 @@ func (b *blockReader) field(e *Expr) (bool, error) {
 	}
 	return true, err
 }
-
-// isRow says whether an expression is a row of several values. What is no row
-// but looks like one is not wrong: the statement then takes the slow way.
-func isRow(e *Expr) bool {
-	for e.Kind == Paren && len(e.Args) == 1 {
-		e = e.Args[0]
-	}
-	return e.Kind == Opaque && len(e.Args) > 1 && (e.Op == "" || strings.EqualFold(e.Op, "row"))
-}
-
-// merges says whether a name may mean a column of a query in FROM, which the
-// engine may replace by the expression that it is there.
-func (b *blockReader) merges() bool {
-	for _, x := range allOf(b.sc) {
-		if x.table == nil || x.derived {
-			return true
-		}
-	}
-	return false
-}

@@ -1,0 +1,54 @@
+package rewrite
+
+import "strings"
+
+// This file is about rows that are compared with a subquery, (a, b) IN (SELECT
+// ...): MariaDB refuses one that holds a subquery itself, as a total does, and
+// may crash where it was prepared.
+
+// isRow says whether an expression is a row of several values. What is no row
+// but looks like one is not wrong: the statement then takes the slow way.
+func isRow(e *Expr) bool {
+	for e.Kind == Paren && len(e.Args) == 1 {
+		e = e.Args[0]
+	}
+	return e.Kind == Opaque && len(e.Args) > 1 && (e.Op == "" || strings.EqualFold(e.Op, "row"))
+}
+
+// merges says whether a name may mean a column of a query in FROM, which the
+// engine may replace by the expression that it is there.
+func (b *blockReader) merges() bool {
+	for _, x := range allOf(b.sc) {
+		if x.query != nil || x.derived && !b.apart[x.source] {
+			return true
+		}
+	}
+	return false
+}
+
+// rowApart asks for derived forms of the sources whose counters a row names,
+// and for all derived forms to be kept apart: their columns are columns then,
+// and the row is as it was.
+func (b *blockReader) rowApart(row *Expr) error {
+	d := &errDerive{reason: "a row that may hold a counter is compared with a subquery", apart: true}
+	for _, x := range allOf(b.sc) {
+		if x.query != nil {
+			return opaque(d.reason)
+		}
+		if x.derived && !b.apart[x.source] {
+			d.bindings = append(d.bindings, x)
+		}
+	}
+	row.Walk(func(e *Expr) bool {
+		if e.Kind == ColumnRef {
+			if t, err := b.resolve(b.sc, e.Name); err == nil && isCounterTarget(t) && t.binding.counts {
+				d.bindings = append(d.bindings, t.binding)
+			}
+		}
+		return true
+	})
+	if len(d.bindings) == 0 {
+		return opaque(d.reason)
+	}
+	return d
+}
