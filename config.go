@@ -73,11 +73,17 @@ type Config struct {
 	version     int
 	autoMigrate bool
 	tables      []TableConfig // in file order
-	rollup      time.Duration
+	rollup      rollUpConfig
 }
 
 // File returns the name of the file the configuration came from.
 func (c *Config) File() string { return c.file }
+
+// rollUpConfig is the roll-up inside the application; zero values are defaults.
+type rollUpConfig struct {
+	interval, idle time.Duration
+	batch          int
+}
 
 // Version returns the version of the configuration format: 1.
 func (c *Config) Version() int { return c.version }
@@ -87,7 +93,7 @@ func (c *Config) AutoMigrate() bool { return c.autoMigrate }
 
 // RollupInterval returns the time between two roll-ups inside the application;
 // 0 when the application is not to run them.
-func (c *Config) RollupInterval() time.Duration { return c.rollup }
+func (c *Config) RollupInterval() time.Duration { return c.rollup.interval }
 
 // Tables returns the configured tables in the order of the file, defaults
 // filled in. The result is a copy.

@@ -30,7 +30,7 @@ var (
 	defaultKeys = []string{"slots", "coalesce", "placement", "on_drain", "layout", "reads"}
 	tableKeys   = []string{"key", "counters", "companions", "layout", "coalesce", "placement", "slots", "on_drain", "reads", "slot_table", "views", "routines", "defer_triggers"}
 	counterKeys = []string{"min"}
-	rollupKeys  = []string{"interval"}
+	rollupKeys  = []string{"interval", "batch", "idle"}
 
 	layouts    = []string{"dedicated", "shared", "journal"}
 	drains     = []string{"run", "warn", "error"}
@@ -105,24 +105,40 @@ func (d *decoder) rollup(c *Config, e *entry) {
 	found := false
 	for i := range entries {
 		s := &entries[i]
-		if s.name != "interval" {
-			d.unknown(s, "rollup: ", rollupKeys)
-			continue
-		}
-		found = true
-		written, isText := text(s.value)
-		v, err := time.ParseDuration(strings.TrimSpace(written))
-		switch {
-		case !isText || err != nil:
-			d.report(s.valueAt(), s.path, "rollup: interval must be a duration with a unit, such as 5s or 1m30s, got %s", describe(s.value))
-		case v <= 0:
-			d.report(s.valueAt(), s.path, "rollup: interval must be more than 0, got %s", clip(written))
+		switch s.name {
+		case "interval":
+			found = true
+			d.duration(s, "rollup: interval", &c.rollup.interval)
+		case "idle":
+			d.duration(s, "rollup: idle", &c.rollup.idle)
+		case "batch":
+			if n, ok := whole(s.value); ok && n >= 1 && n <= maxRollUpBatch {
+				c.rollup.batch = int(n)
+			} else {
+				d.report(s.valueAt(), s.path, "rollup: batch must be a number of slot rows from 1 to %d, got %s", maxRollUpBatch, describe(s.value))
+			}
 		default:
-			c.rollup = v
+			d.unknown(s, "rollup: ", rollupKeys)
 		}
 	}
 	if !found {
 		d.report(e.at, e.path, "rollup: interval is missing: write rollup: {interval: 5s}, or leave rollup out")
+	}
+}
+
+const maxRollUpBatch = 100000
+
+// duration decodes a duration of more than 0.
+func (d *decoder) duration(e *entry, what string, to *time.Duration) {
+	written, isText := text(e.value)
+	v, err := time.ParseDuration(strings.TrimSpace(written))
+	switch {
+	case !isText || err != nil:
+		d.report(e.valueAt(), e.path, what+" must be a duration with a unit, such as 5s or 1m30s, got %s", describe(e.value))
+	case v <= 0:
+		d.report(e.valueAt(), e.path, what+" must be more than 0, got %s", clip(written))
+	default:
+		*to = v
 	}
 }
 

@@ -180,6 +180,10 @@ type connector struct {
 	parent driver.Connector
 	shell  driver.Connector // the parent's connector inside sqlmw
 	shared *shared
+
+	starting sync.Mutex
+	rollUp   *rollUpStarter // inside the application; nil before it is started
+	closed   bool
 }
 
 func newConnector(d *wrappedDriver, parent driver.Connector) (driver.Connector, error) {
@@ -251,6 +255,7 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	if _, err := c.shell.Connect(context.WithValue(ctx, handoverKey{}, &to)); err != nil {
 		return nil, err
 	}
+	c.startRollUp()
 	return to.conn, nil
 }
 
@@ -259,6 +264,7 @@ func (c *connector) Driver() driver.Driver { return c.driver }
 
 // Close implements io.Closer.
 func (c *connector) Close() error {
+	c.stopRollUp()
 	if closer, ok := c.parent.(io.Closer); ok {
 		return closer.Close()
 	}

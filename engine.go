@@ -34,6 +34,12 @@ type (
 		// the server gives a statement.
 		WaitedInVain(err error) bool
 	}
+	// conflictJudge knows what an engine says when transactions have met.
+	conflictJudge interface {
+		// Conflict says that the transaction may succeed when it is tried
+		// again: it was a deadlock's victim, or a lock was not to be had.
+		Conflict(err error) bool
+	}
 	// savepointJudge is for an engine whose errors may roll back a drain's
 	// own transaction by themselves.
 	savepointJudge interface {
@@ -101,6 +107,11 @@ func (e *engine) waitedInVain(err error) bool {
 func (e *engine) savepointGone(err error) bool {
 	j, ok := e.dialect.(savepointJudge)
 	return ok && j.SavepointGone(err)
+}
+
+func (e *engine) conflict(err error) bool {
+	j, ok := e.dialect.(conflictJudge)
+	return ok && j.Conflict(err)
 }
 
 func (e *engine) txEnded(err error) bool {

@@ -251,8 +251,11 @@ func (r *run) addOnce(ctx context.Context, p place, lasting bool) (res driver.Re
 		}
 		places.forget(p.slotRow)
 	}
-	if res, n, err = r.own(ctx, upsert); n > 0 && err == nil && p.keyed {
-		places.learn(p.slotRow)
+	if res, n, err = r.own(ctx, upsert); n > 0 && err == nil {
+		r.conn.shared.made.add()
+		if p.keyed {
+			places.learn(p.slotRow)
+		}
 	}
 	return res, n, err
 }

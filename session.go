@@ -23,6 +23,11 @@ func (s *session) Query(ctx context.Context, sql string, args ...any) ([][]any, 
 	if err != nil {
 		return nil, err
 	}
+	return collect(rows)
+}
+
+// collect reads all rows and closes them.
+func collect(rows driver.Rows) ([][]any, error) {
 	all, err := readAll(rows)
 	if cerr := rows.Close(); err == nil {
 		err = cerr

@@ -35,6 +35,9 @@ type shared struct {
 
 	reported map[string]bool // tables whose unnamed views have been reported
 
+	rolling atomic.Bool // a roll-up runs inside the application
+	made    madeSlots
+
 	placement *placement
 	coalescer *coalescer
 	sharing   bool // sessions may share a statement: see dialect.SessionAware
@@ -46,7 +49,7 @@ type shared struct {
 }
 
 func newShared(d dialect.Dialect, config *Config) *shared {
-	s := &shared{dialect: d, config: config, tables: config.Tables(), schemas: map[string]*schema{}, reported: map[string]bool{}, patience: endPatience, placement: newPlacement(), coalescer: newCoalescer(), sharing: true}
+	s := &shared{dialect: d, config: config, tables: config.Tables(), schemas: map[string]*schema{}, reported: map[string]bool{}, patience: endPatience, placement: newPlacement(), coalescer: newCoalescer(), made: madeSlots{wake: make(chan struct{}, 1)}, sharing: true}
 	for _, t := range s.tables {
 		s.folded = append(s.folded, strings.ToLower(rewrite.Spelled(t.Table)))
 	}

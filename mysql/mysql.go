@@ -68,6 +68,15 @@ func (Engine) Conflict(err error) bool { return number(err) == 1213 }
 // WaitedInVain recognises the end of innodb_lock_wait_timeout.
 func (Engine) WaitedInVain(err error) bool { return number(err) == 1205 }
 
+// Conflict recognises deadlocks, and locks that were not to be had.
+func (Engine) Conflict(err error) bool {
+	switch number(err) {
+	case 1205, 1213, 3572, 1020, 3058:
+		return true
+	}
+	return false
+}
+
 // TxEnded recognises the deadlock error, with which InnoDB rolls back the
 // victim's whole transaction. After any other error it goes on.
 func (Engine) TxEnded(err error) bool { return number(err) == 1213 }

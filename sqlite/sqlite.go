@@ -68,6 +68,12 @@ func (Engine) WaitedInVain(err error) bool {
 	return errors.As(err, &e) && e.Code()&0xff == 5
 }
 
+// Conflict recognises a database that somebody else writes.
+func (Engine) Conflict(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && (e.Code()&0xff == 5 || e.Code()&0xff == 6)
+}
+
 // SavepointGone recognises a savepoint that is not there: some errors, an
 // interrupted write among them, roll back everything.
 func (Engine) SavepointGone(err error) bool {

@@ -3,6 +3,7 @@ package mysql
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/slotsql/slotsql/dialect"
 )
@@ -35,3 +36,17 @@ func (d *Dialect) Lease(ctx context.Context, s dialect.Session, name, holder str
 	rows, err := s.Query(ctx, "SELECT holder FROM "+dialect.LeaseTable+" WHERE name = ?", name)
 	return err == nil && len(rows) == 1 && text(rows[0][0]) == holder, err
 }
+
+// Fence locks the lease's row, which Lease of anybody else then waits for.
+func (d *Dialect) Fence(ctx context.Context, s dialect.Session, name, holder string) (bool, error) {
+	rows, err := s.Query(ctx, "SELECT holder FROM "+dialect.LeaseTable+" WHERE name = "+literal(name)+" AND until >= UTC_TIMESTAMP(6) FOR UPDATE")
+	return err == nil && len(rows) == 1 && text(rows[0][0]) == holder, err
+}
+
+// Release ends a lease.
+func (d *Dialect) Release(ctx context.Context, s dialect.Session, name, holder string) error {
+	return s.Exec(ctx, "DELETE FROM "+dialect.LeaseTable+" WHERE name = ? AND holder = ?", name, holder)
+}
+
+// literal writes a name of a lease.
+func literal(name string) string { return "'" + strings.ReplaceAll(name, "'", "''") + "'" }

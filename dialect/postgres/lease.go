@@ -35,3 +35,14 @@ func (d *Dialect) Lease(ctx context.Context, s dialect.Session, name, holder str
 		" WHERE l.holder = excluded.holder OR l.until < pg_catalog.clock_timestamp() RETURNING 1", dialect.LeaseTable, seconds), name, holder)
 	return len(rows) == 1, err
 }
+
+// Fence locks the lease's row, which Lease of anybody else then waits for.
+func (d *Dialect) Fence(ctx context.Context, s dialect.Session, name, holder string) (bool, error) {
+	rows, err := s.Query(ctx, "SELECT 1 FROM "+dialect.LeaseTable+" WHERE name = $1 AND holder = $2 AND until >= pg_catalog.clock_timestamp() FOR UPDATE", name, holder)
+	return len(rows) == 1, err
+}
+
+// Release ends a lease.
+func (d *Dialect) Release(ctx context.Context, s dialect.Session, name, holder string) error {
+	return s.Exec(ctx, "DELETE FROM "+dialect.LeaseTable+" WHERE name = $1 AND holder = $2", name, holder)
+}

@@ -1,0 +1,338 @@
+package mysql
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+var _ dialect.RollUpper = (*Dialect)(nil)
+
+// RollUpSession has the worker wait for nothing: what SKIP LOCKED does not step
+// over, such as a gap in an index of the counter that somebody has locked, is an
+// error at once (MariaDB) or after a second (MySQL), and the batch is undone.
+func (*Dialect) RollUpSession() []string {
+	return []string{"SET SESSION autocommit = 1, sql_safe_updates = 0, lock_wait_timeout = 1, innodb_lock_wait_timeout = 1 /*M! * 0 */"}
+}
+
+// RollUp moves a part of the slots by one UPDATE of base rows and slot rows
+// together, over a derived table that has locked both, or stepped over them.
+// Nothing is ever inserted or renumbered, so that no gap lock of anybody is met,
+// and none is left: READ COMMITTED.
+//
+// Where a companion is the latest of its values, what is left behind must not be
+// older than what has moved, see whole. That is looked up without locks, and
+// must not miss a row that is there: READ UNCOMMITTED sees the newest.
+func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.RollUp {
+	w := &rollUp{t: t, part: part}
+	level := "READ COMMITTED"
+	for _, co := range t.Counter.Companions {
+		if co.Merge == rewrite.Latest {
+			level = "READ UNCOMMITTED"
+		}
+	}
+	out := dialect.RollUp{
+		Begin:     []string{"SET TRANSACTION ISOLATION LEVEL " + level, "START TRANSACTION READ WRITE"},
+		Commit:    []string{"COMMIT"},
+		Rollback:  []string{"ROLLBACK"},
+		Unordered: !w.ordered(), BytesAreText: true,
+		Find:    w.find(w.full("slotsql_s")),
+		Idle:    w.find(w.empty("slotsql_s")),
+		Orphans: w.find("NOT EXISTS (SELECT 1 FROM " + w.baseOf("slotsql_s", "WHERE") + ")"),
+		Pick:    w.step(func() string { return "SELECT COUNT(*) FROM (" + w.picked() + ") AS slotsql_l" }),
+		Move:    []dialect.Step{w.step(w.move)},
+		Sweep:   []dialect.Step{w.step(func() string { return w.remove("") })},
+		Reclaim: []dialect.Step{w.step(w.reclaim)},
+	}
+	if len(t.Counter.Counters) == 1 {
+		// An increment of a slot row that is there does not look at the base
+		// value: none may be left for one that has come to the end of its range.
+		l := limit(t.Column(t.Counter.Counters[0]), t.Counter.Slots)
+		out.Move = append(out.Move, w.step(func() string {
+			return w.remove("COALESCE(slotsql_b." + quote(t.Counter.Counters[0]) + " NOT BETWEEN " + l.baseLow + " AND " + l.baseHigh + ", TRUE)")
+		}))
+	}
+	return out
+}
+
+// rollUp writes the texts of one part.
+type rollUp struct {
+	t    *rewrite.Table
+	part dialect.RollUpPart
+	args []int
+}
+
+// all keeps a derived table apart from the query around it.
+const all = " LIMIT 18446744073709551615"
+
+func (w *rollUp) step(text func() string) dialect.Step {
+	w.args = nil
+	sql := text()
+	return dialect.Step{SQL: sql, Args: w.args}
+}
+
+func (w *rollUp) use(arg int) string {
+	w.args = append(w.args, arg)
+	return keyForm(w.t, w.t.Counter.Key[arg%len(w.t.Counter.Key)]).bound
+}
+
+// form is how a key column's value leaves the database and comes back.
+type form struct{ read, bound string }
+
+func keyForm(t *rewrite.Table, column string) form {
+	c := t.Column(column)
+	kind, _, _ := strings.Cut(strings.ToLower(c.Type), " ")
+	kind, _, _ = strings.Cut(kind, "(")
+	switch kind {
+	case "tinyint", "smallint", "mediumint", "int", "integer", "bigint":
+		if c.Unsigned || strings.Contains(strings.ToLower(c.Type), "unsigned") {
+			return form{"%s", "CAST(? AS UNSIGNED)"}
+		}
+		return form{"%s", "CAST(? AS SIGNED)"}
+	case "decimal", "numeric":
+		return form{"CAST(%s AS CHAR)", "CAST(? AS " + strings.Replace(strings.SplitN(c.Type, " ", 2)[0], "numeric", "decimal", 1) + ")"}
+	case "binary", "varbinary":
+		return form{"HEX(%s)", "UNHEX(?)"}
+	case "char", "varchar":
+		return form{"%s", "?"}
+	case "date":
+		return form{"CAST(%s AS CHAR)", "CAST(? AS DATE)"}
+	case "datetime":
+		return form{"CAST(%s AS CHAR)", "CAST(? AS DATETIME(6))"}
+	}
+	return form{}
+}
+
+func (w *rollUp) ordered() bool {
+	for _, k := range w.t.Counter.Key {
+		if keyForm(w.t, k).bound == "" {
+			return false
+		}
+	}
+	return len(w.t.Counter.Key) > 0
+}
+
+// within is the part, as a condition on the slot rows of an alias. The server
+// uses an index for comparisons of columns, not of rows.
+func (w *rollUp) within(alias string, upTo bool) string {
+	out := "TRUE"
+	if !w.ordered() {
+		return out
+	}
+	key := w.t.Counter.Key
+	compare := func(first int, op string) {
+		if len(key) > 1 {
+			out += " AND " + alias + "." + quote(key[0]) + " " + op + "= " + w.use(first)
+		}
+		var steps []string
+		for i, k := range key {
+			var s []string
+			for j := range i {
+				s = append(s, alias+"."+quote(key[j])+" = "+w.use(first+j))
+			}
+			last := op
+			if i == len(key)-1 && op == "<" {
+				last = "<="
+			}
+			steps = append(steps, strings.Join(append(s, alias+"."+quote(k)+" "+last+" "+w.use(first+i)), " AND "))
+		}
+		out += " AND (" + strings.Join(steps, " OR ") + ")"
+	}
+	if w.part.After {
+		compare(0, ">")
+	}
+	if w.part.UpTo && upTo {
+		compare(len(key), "<")
+	}
+	return out
+}
+
+// full says that a slot row holds something.
+func (w *rollUp) full(alias string) string {
+	var parts []string
+	for _, c := range w.t.Counter.Counters {
+		parts = append(parts, alias+"."+quote(c)+" <> 0")
+	}
+	for _, co := range w.t.Counter.Companions {
+		c := co.Column
+		if co.Stamp() != "" {
+			c = co.Stamp()
+		}
+		parts = append(parts, alias+"."+quote(c)+" IS NOT NULL")
+	}
+	return "(" + strings.Join(parts, " OR ") + ")"
+}
+
+func (w *rollUp) empty(alias string) string { return "NOT " + w.full(alias) }
+
+// base is the base table, read by the key of the slots.
+func (w *rollUp) base() string {
+	out := baseTable(w.t) + " AS slotsql_b"
+	if u := keyIndex(w.t); u != nil && len(w.t.Counter.Key) > 0 {
+		out += " FORCE INDEX (" + indexName(u) + ")"
+	}
+	return out
+}
+
+// baseOf is the base row of a slot row, behind the word that leads to a condition.
+func (w *rollUp) baseOf(alias, word string) string {
+	if len(w.t.Counter.Key) == 0 {
+		return w.base()
+	}
+	return w.base() + " " + word + " " + same("slotsql_b", w.t.Counter.Key, alias, w.t.Counter.Key)
+}
+
+// find returns the keys of slot rows of a condition.
+func (w *rollUp) find(condition string) dialect.Step {
+	return w.step(func() string {
+		from := " FROM " + slotTable(w.t) + " AS slotsql_s WHERE " + w.within("slotsql_s", false) + " AND " + condition
+		if !w.ordered() {
+			return "SELECT COUNT(*)" + from + " HAVING COUNT(*) > 0"
+		}
+		var read, by []string
+		for _, k := range w.t.Counter.Key {
+			c := "slotsql_s." + quote(k)
+			read, by = append(read, fmt.Sprintf(keyForm(w.t, k).read, c)), append(by, c)
+		}
+		return "SELECT " + strings.Join(read, ", ") + ", COUNT(*)" + from + " GROUP BY " + strings.Join(by, ", ") +
+			" ORDER BY " + strings.Join(by, ", ") + fmt.Sprintf(" LIMIT %d", w.part.Limit)
+	})
+}
+
+// picked locks slot rows that hold something, with their base rows.
+func (w *rollUp) picked() string {
+	t := w.t
+	list := []string{"slotsql_s." + slotColumn(t) + " AS n"}
+	for i, k := range t.Counter.Key {
+		list = append(list, fmt.Sprintf("slotsql_s.%s AS k%d", quote(k), i+1))
+	}
+	for i, c := range t.Counter.Counters {
+		list = append(list, fmt.Sprintf("slotsql_s.%s AS c%d", quote(c), i+1))
+	}
+	for i, co := range t.Counter.Companions {
+		list = append(list, fmt.Sprintf("slotsql_s.%s AS m%d", quote(co.Column), i+1))
+		if co.Stamp() != "" {
+			list = append(list, fmt.Sprintf("slotsql_s.%s AS a%d", quote(co.Stamp()), i+1))
+		}
+	}
+	return "SELECT " + strings.Join(list, ", ") + " FROM " + w.locked() + " AND " + w.full("slotsql_s") + all + " FOR UPDATE SKIP LOCKED"
+}
+
+// locked is the part's slot rows with their base rows.
+func (w *rollUp) locked() string {
+	from := slotTable(w.t) + " AS slotsql_s FORCE INDEX (PRIMARY) STRAIGHT_JOIN " + w.baseOf("slotsql_s", "ON") + " WHERE " + w.within("slotsql_s", true)
+	if len(w.t.Counter.Key) == 0 {
+		from += " AND (SELECT COUNT(*) FROM (SELECT 1 FROM " + baseTable(w.t) + " LIMIT 2) AS slotsql_o) = 1"
+	}
+	return from
+}
+
+func (w *rollUp) partition() string {
+	var by []string
+	for i := range w.t.Counter.Key {
+		by = append(by, fmt.Sprintf("slotsql_l.k%d", i+1))
+	}
+	if len(by) == 0 {
+		return ""
+	}
+	return "PARTITION BY " + strings.Join(by, ", ")
+}
+
+func (w *rollUp) move() string {
+	t := w.t
+	over := " OVER (" + w.partition() + ")"
+	list := []string{"slotsql_l.n"}
+	key := t.Counter.Key
+	for i := range key {
+		list = append(list, fmt.Sprintf("slotsql_l.k%d", i+1))
+	}
+	var set []string
+	for i, c := range t.Counter.Counters {
+		list = append(list, fmt.Sprintf("SUM(slotsql_l.c%d)%s AS t%d", i+1, over, i+1))
+		set = append(set, fmt.Sprintf("slotsql_b.%s = slotsql_b.%s + slotsql_f.t%d", quote(c), quote(c), i+1), "slotsql_s."+quote(c)+" = 0")
+	}
+	for i := range t.Counter.Companions {
+		co := &t.Counter.Companions[i]
+		b, s := "slotsql_b."+quote(co.Column), "slotsql_s."+quote(co.Column)
+		if co.Merge != rewrite.Latest {
+			list = append(list, fmt.Sprintf("%s(slotsql_l.m%d)%s AS x%d", co.Merge, i+1, over, i+1))
+			set = append(set, fmt.Sprintf("%s = COALESCE(%s(%s, slotsql_f.x%d), %s)", b, extreme(co.Merge), b, i+1, b), s+" = NULL")
+			continue
+		}
+		stamp := quote(co.Stamp())
+		list = append(list,
+			fmt.Sprintf("FIRST_VALUE(slotsql_l.m%d) OVER (%s ORDER BY slotsql_l.a%d DESC, slotsql_l.n DESC) AS x%d", i+1, w.partition(), i+1, i+1),
+			fmt.Sprintf("COUNT(slotsql_l.a%d)%s AS h%d", i+1, over, i+1),
+			fmt.Sprintf("%s AS w%d", w.stamped(co), i+1))
+		whole := fmt.Sprintf("slotsql_f.h%d = slotsql_f.w%d", i+1, i+1)
+		set = append(set, fmt.Sprintf("%s = IF(%s AND slotsql_f.h%d > 0, slotsql_f.x%d, %s)", b, whole, i+1, i+1, b),
+			fmt.Sprintf("%s = IF(%s, NULL, %s)", s, whole, s),
+			fmt.Sprintf("slotsql_s.%s = IF(%s, NULL, slotsql_s.%s)", stamp, whole, stamp))
+	}
+	for _, c := range t.Columns {
+		if c.OnUpdate && t.Companion(c.Name) == nil { // would be set to the current time otherwise
+			set = append(set, "slotsql_b."+quote(c.Name)+" = slotsql_b."+quote(c.Name))
+		}
+	}
+	base := w.base()
+	if len(key) > 0 {
+		base += " ON " + sameAs("slotsql_b", key, "slotsql_f")
+	}
+	slots := slotTable(t) + " AS slotsql_s FORCE INDEX (PRIMARY) ON " + w.row()
+	return "UPDATE (SELECT " + strings.Join(list, ", ") + " FROM (" + w.picked() + ") AS slotsql_l" + all + ") AS slotsql_f STRAIGHT_JOIN " +
+		base + " STRAIGHT_JOIN " + slots + " SET " + strings.Join(set, ", ")
+}
+
+// row says that the slot row is the one of the derived table.
+func (w *rollUp) row() string {
+	on := "slotsql_s." + slotColumn(w.t) + " = slotsql_f.n"
+	if len(w.t.Counter.Key) > 0 {
+		on = sameAs("slotsql_s", w.t.Counter.Key, "slotsql_f") + " AND " + on
+	}
+	return on
+}
+
+// stamped counts the slots of a row that hold the companion, locked or not.
+func (w *rollUp) stamped(co *rewrite.Companion) string {
+	where := ""
+	if len(w.t.Counter.Key) > 0 {
+		where = " WHERE " + sameAs("slotsql_v", w.t.Counter.Key, "slotsql_l")
+	}
+	return "(SELECT COUNT(slotsql_v." + quote(co.Stamp()) + ") FROM " + slotTable(w.t) + " AS slotsql_v" + where + ")"
+}
+
+// remove deletes slot rows that hold nothing, of base rows of a condition where
+// there is one.
+func (w *rollUp) remove(condition string) string {
+	t := w.t
+	list := []string{"slotsql_s." + slotColumn(t) + " AS n"}
+	for i, k := range t.Counter.Key {
+		list = append(list, fmt.Sprintf("slotsql_s.%s AS k%d", quote(k), i+1))
+	}
+	from := slotTable(t) + " AS slotsql_s FORCE INDEX (PRIMARY) WHERE "
+	if condition != "" {
+		from, condition = w.locked(), " AND "+condition
+	} else {
+		from += w.within("slotsql_s", true)
+	}
+	return "DELETE slotsql_s FROM (SELECT " + strings.Join(list, ", ") + " FROM " + from + condition + " AND " + w.empty("slotsql_s") + all +
+		" FOR UPDATE SKIP LOCKED) AS slotsql_f STRAIGHT_JOIN " + slotTable(t) + " AS slotsql_s FORCE INDEX (PRIMARY) ON " + w.row()
+}
+
+// reclaim deletes the slots of a key that has no base row. The slot row is
+// locked when its base row is looked for, by a locking read, which sees the
+// newest: who makes a slot row has its base row locked until both are committed.
+func (w *rollUp) reclaim() string {
+	t := w.t
+	where := "TRUE"
+	if w.ordered() {
+		var eq []string
+		for i, k := range t.Counter.Key {
+			eq = append(eq, quote(k)+" = "+w.use(len(t.Counter.Key)+i))
+		}
+		where = strings.Join(eq, " AND ")
+	}
+	return "DELETE FROM " + slotTable(t) + " WHERE " + where + " AND NOT EXISTS (SELECT 1 FROM " + w.baseOf(slotTable(t), "WHERE") + " LOCK IN SHARE MODE)"
+}

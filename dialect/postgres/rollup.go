@@ -1,0 +1,253 @@
+package postgres
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+var _ dialect.RollUpper = (*Dialect)(nil)
+
+// RollUpSession is empty: what a batch needs is set for its transaction.
+func (*Dialect) RollUpSession() []string { return nil }
+
+// RollUp moves a part of the slots in two statements at READ COMMITTED. Pick
+// locks slot rows and base rows, stepping over those that others have locked,
+// and returns where the slot rows are. They stay there: nobody else can write
+// them. Move has a newer snapshot, which sees each of these rows as it was
+// locked, and reads and writes no other.
+//
+// Pick takes the locks on the tables that a drain of all rows excludes, and so
+// waits for it before it has locked any row, no longer than lock_timeout.
+func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.RollUp {
+	w := &rollUp{t: t, part: part}
+	return dialect.RollUp{
+		Begin:     []string{"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = '100ms'; LOCK TABLE " + slotTable(t) + " IN ROW EXCLUSIVE MODE"},
+		Commit:    []string{"COMMIT"},
+		Rollback:  []string{"ROLLBACK"},
+		Unordered: len(t.Counter.Key) == 0,
+		Find:      w.find(w.full(slotAlias)),
+		Idle:      w.find("NOT " + w.full(slotAlias)),
+		Orphans:   w.find(w.orphan()),
+		Pick:      w.step(w.pick),
+		Move:      []dialect.Step{w.step(w.move)},
+		Sweep:     []dialect.Step{w.step(w.sweep)},
+		Reclaim: []dialect.Step{
+			w.step(func() string { return "SELECT 1 FROM " + slotTable(t) + " AS " + slotAlias + w.one() + " FOR UPDATE" }),
+			w.step(func() string {
+				where := w.one()
+				if where == "" {
+					return "DELETE FROM " + slotTable(t) + " AS " + slotAlias + " WHERE " + w.orphan()
+				}
+				return "DELETE FROM " + slotTable(t) + " AS " + slotAlias + where + " AND " + w.orphan()
+			}),
+		},
+	}
+}
+
+// rollUp writes the texts of one part.
+type rollUp struct {
+	t    *rewrite.Table
+	part dialect.RollUpPart
+	args []int
+}
+
+func (w *rollUp) step(text func() string) dialect.Step {
+	w.args = nil
+	sql := text()
+	return dialect.Step{SQL: sql, Args: w.args}
+}
+
+// use is a value of a key, or what Pick has returned, by way of its text: that
+// is the same in every type.
+func (w *rollUp) use(arg int) string {
+	kind := "tid[]"
+	if n := len(w.t.Counter.Key); arg < 2*n {
+		kind = w.t.Column(w.t.Counter.Key[arg%n]).Type
+	}
+	at := -1
+	for i, a := range w.args {
+		if a == arg {
+			at = i
+		}
+	}
+	if at < 0 {
+		w.args = append(w.args, arg)
+		at = len(w.args) - 1
+	}
+	return fmt.Sprintf("CAST(CAST($%d AS text) AS %s)", at+1, kind)
+}
+
+// values are those of a key.
+func (w *rollUp) values(first int) string {
+	var out []string
+	for i := range w.t.Counter.Key {
+		out = append(out, w.use(first+i))
+	}
+	return strings.Join(out, ", ")
+}
+
+// within is the part, as a condition on the slot rows.
+func (w *rollUp) within(upTo bool) string {
+	out := "TRUE"
+	if len(w.t.Counter.Key) == 0 {
+		return out
+	}
+	key := "(" + keyList(w.t, slotAlias+".") + ")"
+	if w.part.After {
+		out += " AND " + key + " > (" + w.values(0) + ")"
+	}
+	if w.part.UpTo && upTo {
+		out += " AND " + key + " <= (" + w.values(len(w.t.Counter.Key)) + ")"
+	}
+	return out
+}
+
+// full says that a slot row holds something. A zero may have a scale, which
+// shows in the sum of a column that has none of its own.
+func (w *rollUp) full(alias string) string {
+	var parts []string
+	for _, name := range w.t.Counter.Counters {
+		c := alias + "." + quote(name)
+		parts = append(parts, c+" <> 0")
+		if col := w.t.Column(name); col.Numeric == rewrite.Decimal && col.Precision == 0 {
+			parts = append(parts, "pg_catalog.scale("+c+") > 0")
+		}
+	}
+	for _, co := range w.t.Counter.Companions {
+		c := co.Column
+		if co.Stamp() != "" {
+			c = co.Stamp()
+		}
+		parts = append(parts, alias+"."+quote(c)+" IS NOT NULL")
+	}
+	return "(" + strings.Join(parts, " OR ") + ")"
+}
+
+// orphan says that a slot row has no base row.
+func (w *rollUp) orphan() string {
+	return "NOT EXISTS (SELECT 1 FROM " + qualified(w.t.Schema, w.t.Name) + " AS " + baseAlias + " WHERE " + w.on(slotAlias) + ")"
+}
+
+// on says that a row has the key of the base row.
+func (w *rollUp) on(alias string) string {
+	if on := keyEquals(w.t, baseAlias, alias); on != "" {
+		return on
+	}
+	return "TRUE"
+}
+
+// one is the key UpTo.
+func (w *rollUp) one() string {
+	if len(w.t.Counter.Key) == 0 {
+		return ""
+	}
+	return " WHERE (" + keyList(w.t, slotAlias+".") + ") = (" + w.values(len(w.t.Counter.Key)) + ")"
+}
+
+// find returns the keys of slot rows of a condition.
+func (w *rollUp) find(condition string) dialect.Step {
+	return w.step(func() string {
+		from := " FROM " + slotTable(w.t) + " AS " + slotAlias + " WHERE " + w.within(false) + " AND " + condition
+		if len(w.t.Counter.Key) == 0 {
+			return "SELECT COUNT(*)" + from + " HAVING COUNT(*) > 0"
+		}
+		var read []string
+		for _, k := range w.t.Counter.Key {
+			read = append(read, "CAST("+slotAlias+"."+quote(k)+" AS text)")
+		}
+		by := keyList(w.t, slotAlias+".")
+		return "SELECT " + strings.Join(read, ", ") + ", COUNT(*)" + from + " GROUP BY " + by + " ORDER BY " + by + fmt.Sprintf(" LIMIT %d", w.part.Limit)
+	})
+}
+
+// pick locks. FOR NO KEY UPDATE is what an UPDATE of the base row takes, and lets
+// increments that make a slot row pass.
+func (w *rollUp) pick() string {
+	return "SELECT COUNT(*), CAST(pg_catalog.array_agg(slotsql_l.slotsql_c) AS text) FROM (SELECT " + slotAlias + ".ctid AS slotsql_c FROM " +
+		slotTable(w.t) + " AS " + slotAlias + " JOIN " + qualified(w.t.Schema, w.t.Name) + " AS " + baseAlias + " ON " + w.on(slotAlias) +
+		" WHERE " + w.within(true) + " AND " + w.full(slotAlias) +
+		" FOR NO KEY UPDATE OF " + baseAlias + " SKIP LOCKED FOR UPDATE OF " + slotAlias + " SKIP LOCKED) AS slotsql_l"
+}
+
+// move adds up what the picked slot rows hold, adds that to the base rows, and
+// empties the slot rows. It deletes those whose base value has come to the end
+// of its range, so that none is there for increments that do not look at it.
+func (w *rollUp) move() string {
+	t := w.t
+	key := t.Counter.Key
+	picked := []string{slotAlias + ".ctid AS slotsql_c"}
+	var sums, set, empty, guards []string
+	for _, k := range key {
+		picked = append(picked, slotAlias+"."+quote(k))
+		sums = append(sums, "slotsql_m."+quote(k))
+	}
+	returned := []string{"TRUE AS slotsql_r"}
+	for _, k := range key {
+		returned = append(returned, baseAlias+"."+quote(k))
+	}
+	for _, name := range t.Counter.Counters {
+		c := quote(name)
+		picked = append(picked, slotAlias+"."+c)
+		sums = append(sums, "SUM(slotsql_m."+c+") AS "+c)
+		set = append(set, c+" = "+baseAlias+"."+c+" + slotsql_t."+c)
+		empty = append(empty, c+" = 0")
+		guards = append(guards, baseGuard(t, baseAlias, name))
+	}
+	picked = append(picked, slotAlias+"."+quote(t.Counter.SlotColumn))
+	for i, co := range t.Counter.Companions {
+		c := quote(co.Column)
+		picked = append(picked, slotAlias+"."+c)
+		if co.Merge != rewrite.Latest {
+			sums = append(sums, string(co.Merge)+"(slotsql_m."+c+") AS "+c)
+			set = append(set, c+" = "+extreme(co.Merge)+"("+baseAlias+"."+c+", slotsql_t."+c+")")
+			empty = append(empty, c+" = NULL")
+			continue
+		}
+		// What is left behind must not be older than what moves: all or none.
+		stamp, whole := quote(co.Stamp()), fmt.Sprintf("slotsql_w%d", i+1)
+		picked = append(picked, slotAlias+"."+stamp)
+		others := "SELECT COUNT(slotsql_v." + stamp + ") FROM " + slotTable(t) + " AS slotsql_v"
+		if on := keyEquals(t, "slotsql_v", "slotsql_m"); on != "" {
+			others += " WHERE " + on
+		}
+		sums = append(sums,
+			"(pg_catalog.array_agg(slotsql_m."+c+" ORDER BY slotsql_m."+stamp+" DESC NULLS LAST, slotsql_m."+quote(t.Counter.SlotColumn)+" DESC))[1] AS "+c,
+			"pg_catalog.count(slotsql_m."+stamp+") AS "+stamp,
+			"pg_catalog.count(slotsql_m."+stamp+") = ("+others+") AS "+whole)
+		set = append(set, c+" = CASE WHEN slotsql_t."+whole+" AND slotsql_t."+stamp+" > 0 THEN slotsql_t."+c+" ELSE "+baseAlias+"."+c+" END")
+		returned = append(returned, "slotsql_t."+whole)
+		for _, column := range []string{c, stamp} {
+			empty = append(empty, column+" = CASE WHEN slotsql_u."+whole+" THEN NULL ELSE "+slotAlias+"."+column+" END")
+		}
+	}
+	ok := "TRUE"
+	if len(guards) == 1 {
+		ok = "COALESCE(" + guards[0] + ", FALSE)"
+	}
+	returned = append(returned, ok+" AS slotsql_ok")
+	group, match, both := "", "TRUE", "TRUE"
+	if len(key) > 0 {
+		group = " GROUP BY " + keyList(t, "slotsql_m.")
+		match, both = keyEquals(t, baseAlias, "slotsql_t"), keyEquals(t, "slotsql_m", "slotsql_u")
+	}
+	return "WITH slotsql_m AS MATERIALIZED (SELECT " + strings.Join(picked, ", ") + " FROM " + slotTable(t) + " AS " + slotAlias +
+		" WHERE " + slotAlias + ".ctid = ANY (" + w.use(2*len(key)) + ")), " +
+		"slotsql_t AS MATERIALIZED (SELECT " + strings.Join(sums, ", ") + " FROM slotsql_m" + group + "), " +
+		"slotsql_u AS (UPDATE " + qualified(t.Schema, t.Name) + " AS " + baseAlias + " SET " + strings.Join(set, ", ") +
+		" FROM slotsql_t WHERE " + match + " RETURNING " + strings.Join(returned, ", ") + "), " +
+		"slotsql_z AS (UPDATE " + slotTable(t) + " AS " + slotAlias + " SET " + strings.Join(empty, ", ") +
+		" FROM slotsql_m, slotsql_u WHERE " + slotAlias + ".ctid = slotsql_m.slotsql_c AND " + both + " AND slotsql_u.slotsql_ok) " +
+		"DELETE FROM " + slotTable(t) + " AS " + slotAlias + " USING slotsql_m, slotsql_u WHERE " + slotAlias + ".ctid = slotsql_m.slotsql_c AND " + both +
+		" AND NOT slotsql_u.slotsql_ok"
+}
+
+// sweep deletes the very versions that it has locked and found empty: one that
+// has become a newer one since the snapshot is not met.
+func (w *rollUp) sweep() string {
+	return "DELETE FROM " + slotTable(w.t) + " AS slotsql_d USING (SELECT " + slotAlias + ".ctid AS slotsql_c FROM " + slotTable(w.t) + " AS " + slotAlias +
+		" WHERE " + w.within(true) + " AND NOT " + w.full(slotAlias) + " FOR UPDATE SKIP LOCKED) AS slotsql_l WHERE slotsql_d.ctid = slotsql_l.slotsql_c" +
+		" AND NOT " + w.full("slotsql_d")
+}

@@ -1,0 +1,69 @@
+package dialect
+
+import (
+	"context"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// A RollUpper writes the texts of the roll-up, which moves slots into base rows
+// while increments go on. See docs/design/rollup.md for what makes them exact.
+type RollUpper interface {
+	// RollUpSession holds what a new connection of the roll-up runs first.
+	RollUpSession() []string
+	// RollUp writes the texts for a part of a slot table.
+	RollUp(t *rewrite.Table, part RollUpPart) RollUp
+}
+
+// RollUpPart is a part of a slot table in the order of its key: the rows after
+// one key, when After is set, up to another one, which is part of it, when UpTo
+// is set. Find, Idle and Orphans have no upper end; they return Limit keys.
+type RollUpPart struct {
+	After, UpTo bool
+	Limit       int
+}
+
+// RollUp holds the texts of the roll-up for one part of a slot table. What is
+// between Begin and Commit waits for no lock on a base or slot row.
+type RollUp struct {
+	Begin, Commit, Rollback []string
+
+	// Find returns the keys whose slots hold anything: their values, in a form
+	// that is an argument later on, and the number of such slot rows. Idle does
+	// so for slot rows that hold nothing, Orphans for those without a base row.
+	// Unordered says that a key cannot be an argument: the three have one row
+	// then, without values, and the table is one part.
+	Find, Idle, Orphans Step
+	Unordered           bool
+	// BytesAreText says that a value of a key which comes as bytes goes back as
+	// a string.
+	BytesAreText bool
+
+	// Pick locks what Move moves, as far as nobody else has it locked. Its one
+	// row is the number of slot rows and what the steps of Move take.
+	Pick Step
+	Move []Step
+
+	// Sweep deletes slot rows that hold nothing and that nobody has locked.
+	Sweep []Step
+	// Reclaim deletes slot rows of the one key UpTo, if it has no base row.
+	Reclaim []Step
+}
+
+// Step is one text with its arguments.
+type Step struct {
+	SQL string
+	// Args says which values it takes: a key of n columns is 0 to n-1 for After,
+	// n to 2n-1 for UpTo, and what Pick has returned follows from 2n on.
+	Args []int
+}
+
+// A Fencer is a Leaser whose leases can guard a transaction.
+type Fencer interface {
+	Leaser
+	// Fence locks a lease until the transaction ends, so that nobody else takes
+	// it before, and says whether the holder has it.
+	Fence(ctx context.Context, s Session, name, holder string) (bool, error)
+	// Release ends the holder's lease.
+	Release(ctx context.Context, s Session, name, holder string) error
+}

@@ -1,0 +1,134 @@
+package slotsql
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"time"
+)
+
+// RollUpOptions says how slots are rolled up. What is zero is taken from the
+// configuration, or is a default.
+type RollUpOptions struct {
+	// Interval is the time between two passes: 5 s.
+	Interval time.Duration
+	// Batch is the most slot rows that a transaction moves, but that the slots
+	// of one base row stay together: 1000. Batches are made smaller where they
+	// take long.
+	Batch int
+	// Idle is how often slots that hold nothing are deleted: 1 min. A slot row
+	// is deleted when it has been empty since the pass before, at least.
+	Idle time.Duration
+	// Lease is how long a worker that has gone away keeps others from taking
+	// over: 15 s; whole seconds.
+	Lease time.Duration
+	// Progress, if set, is called after each batch with the number of slot rows
+	// it was for.
+	Progress func(rows int)
+	// Pass, if set, is called after each pass of RunRollUp.
+	Pass func(RollUpReport, error)
+}
+
+func (o RollUpOptions) withDefaults(c *Config) RollUpOptions {
+	def := func(v *time.Duration, configured, otherwise time.Duration) {
+		if *v == 0 {
+			*v = configured
+		}
+		if *v == 0 {
+			*v = otherwise
+		}
+	}
+	def(&o.Interval, c.rollup.interval, 5*time.Second)
+	def(&o.Idle, c.rollup.idle, time.Minute)
+	def(&o.Lease, 0, 15*time.Second)
+	if o.Batch == 0 {
+		o.Batch = c.rollup.batch
+	}
+	if o.Batch == 0 {
+		o.Batch = 1000
+	}
+	return o
+}
+
+// RollUpReport says what a pass has done.
+type RollUpReport struct {
+	Held   bool          `json:"held"` // false: another worker has the lease
+	Tables []RollUpTable `json:"tables"`
+	Took   time.Duration `json:"took_ns"`
+}
+
+// RollUpTable is what a pass has done with one table. Numbers are of slot rows,
+// if nothing else is said.
+type RollUpTable struct {
+	Table     string `json:"table"`
+	Moved     int    `json:"moved"`     // into base rows
+	Deleted   int    `json:"deleted"`   // that held nothing
+	Orphans   int    `json:"orphans"`   // deleted: their base row has gone
+	Skipped   int    `json:"skipped"`   // others had them or their base rows locked, or they could not be moved
+	Conflicts int    `json:"conflicts"` // batches undone by a deadlock or a lock that was not to be had
+	Errors    int    `json:"errors"`    // base rows whose slots could not be moved for another reason
+	Err       error  `json:"-"`         // the last such reason
+}
+
+func (t *RollUpTable) count(job rollUpJob, n, rows int) {
+	switch job {
+	case moveSlots:
+		t.Moved += n
+		t.Skipped += max(rows-n, 0)
+	case sweepSlots:
+		t.Deleted += n
+	case reclaimSlots:
+		t.Orphans += n
+	}
+}
+
+// Moved is the number of slot rows moved, of all tables.
+func (r RollUpReport) Moved() (n int) {
+	for _, t := range r.Tables {
+		n += t.Moved
+	}
+	return n
+}
+
+// RollUp goes over the tables of a connector of OpenConnector or WrapConnector
+// once, and moves what their slots hold into the base rows, while increments and
+// queries go on: totals are the same at every moment. Slots that others have
+// locked are left out. Interrupted at any point, by ctx or by force, it leaves
+// nothing half done.
+//
+// When another worker has the lease nothing is done, and the report says so.
+func RollUp(ctx context.Context, c driver.Connector, o RollUpOptions) (RollUpReport, error) {
+	w, err := rollUpOf(c, o)
+	if err != nil {
+		return RollUpReport{}, err
+	}
+	defer w.close()
+	report, err := w.pass(ctx)
+	w.release(context.WithoutCancel(ctx))
+	return report, err
+}
+
+// RunRollUp rolls up at intervals until ctx is done, and then returns nil. Of
+// several that run on one database, in one process or in many, one works, and the
+// others stand by. An error ends it only if it comes before the first pass: a
+// database that cannot be reached later is tried again.
+func RunRollUp(ctx context.Context, c driver.Connector, o RollUpOptions) error {
+	w, err := rollUpOf(c, o)
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	if _, err := w.open(ctx); err != nil {
+		return err
+	}
+	w.run(ctx, nil)
+	return nil
+}
+
+func rollUpOf(c driver.Connector, o RollUpOptions) (*rollUpWorker, error) {
+	w, ok := c.(*connector)
+	if !ok {
+		return nil, errors.New("slotsql: want a connector of OpenConnector or WrapConnector")
+	}
+	return newRollUpWorker(w.shared, w.parent, o)
+}

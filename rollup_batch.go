@@ -1,0 +1,214 @@
+package slotsql
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// batchPatience bounds a batch, which is not interrupted when the worker is
+// told to stop.
+const batchPatience = 30 * time.Second
+
+// errFenced says that another worker has the lease.
+var errFenced = errors.New("slotsql: the lease of the roll-up has been lost")
+
+// rollUpJob is what a batch does.
+type rollUpJob int
+
+const (
+	moveSlots rollUpJob = iota
+	sweepSlots
+	reclaimSlots
+)
+
+// rollUpKey is a key as the database gives it, with the number of its slot rows
+// that a job is for.
+type rollUpKey struct {
+	values []any
+	rows   int
+}
+
+// find returns the keys that a job is for, after one key where that is not nil,
+// and whether they are all there are.
+func (w *rollUpWorker) find(ctx context.Context, t *rewrite.Table, job rollUpJob, after []any) (keys []rollUpKey, all bool, err error) {
+	texts := w.texts(t, after, nil)
+	step := texts.Find
+	switch job {
+	case sweepSlots:
+		step = texts.Idle
+	case reclaimSlots:
+		step = texts.Orphans
+	}
+	rows, err := w.query(ctx, step, after)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, r := range rows {
+		n := len(r) - 1
+		count, err := wholeOf(r[n])
+		if err != nil {
+			return nil, false, err
+		}
+		for i, v := range r[:n] {
+			if b, ok := v.([]byte); ok && texts.BytesAreText {
+				r[i] = string(b)
+			}
+		}
+		keys = append(keys, rollUpKey{r[:n], count})
+	}
+	return keys, texts.Unordered || len(keys) < rollUpFind, nil
+}
+
+// rollUpFind is how many keys are looked for at once.
+const rollUpFind = 1000
+
+// batch does a job for the keys after one up to another, in one transaction, and
+// returns the number of slot rows. Either all of it has happened or nothing; an
+// error of the commit leaves that open, and the next pass finds what is there.
+func (w *rollUpWorker) batch(ctx context.Context, t *rewrite.Table, job rollUpJob, after, upTo []any) (n int, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), batchPatience)
+	defer cancel()
+	texts := w.texts(t, after, upTo)
+	if err := w.execAll(ctx, texts.Begin); err != nil {
+		_ = w.execAll(ctx, texts.Rollback)
+		return 0, err
+	}
+	n, err = w.work(ctx, texts, job, bounds(t, after, upTo))
+	if err == nil {
+		return n, w.execAll(ctx, texts.Commit)
+	}
+	if rerr := w.execAll(ctx, texts.Rollback); rerr != nil {
+		w.lost = true
+	}
+	return 0, err
+}
+
+func (w *rollUpWorker) work(ctx context.Context, texts dialect.RollUp, job rollUpJob, values []any) (n int, err error) {
+	if f := w.fencer(); f != nil {
+		held, err := f.Fence(ctx, &w.conn.session, rollUpLease, w.holder)
+		if err != nil {
+			return 0, err
+		}
+		if !held {
+			return 0, errFenced
+		}
+	}
+	steps := texts.Move
+	switch job {
+	case sweepSlots:
+		steps = texts.Sweep
+	case reclaimSlots:
+		steps = texts.Reclaim
+	case moveSlots:
+		rows, err := w.query(ctx, texts.Pick, values)
+		if err != nil {
+			return 0, err
+		}
+		if len(rows) != 1 {
+			return 0, fmt.Errorf("slotsql: the roll-up has picked %d rows", len(rows))
+		}
+		if n, err = wholeOf(rows[0][0]); n == 0 || err != nil {
+			return 0, err
+		}
+		values = append(values, rows[0][1:]...)
+	}
+	for _, s := range steps {
+		changed, err := w.exec(ctx, s, values)
+		if err != nil {
+			return 0, err
+		}
+		if job != moveSlots {
+			n = changed
+		}
+	}
+	return n, nil
+}
+
+// bounds are the values of both ends, as the steps count them.
+func bounds(t *rewrite.Table, after, upTo []any) []any {
+	values := make([]any, 2*len(t.Counter.Key))
+	copy(values, after)
+	copy(values[len(t.Counter.Key):], upTo)
+	return values
+}
+
+func (w *rollUpWorker) texts(t *rewrite.Table, after, upTo []any) dialect.RollUp {
+	return w.dialect.RollUp(t, dialect.RollUpPart{After: len(after) > 0, UpTo: len(upTo) > 0, Limit: rollUpFind})
+}
+
+func (w *rollUpWorker) execAll(ctx context.Context, texts []string) error {
+	for _, q := range texts {
+		if err := w.conn.session.Exec(ctx, q); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *rollUpWorker) args(s dialect.Step, values []any) []driver.NamedValue {
+	args := make([]any, len(s.Args))
+	for i, a := range s.Args {
+		args[i] = values[a]
+	}
+	return namedValues(args)
+}
+
+// exec runs a step, by a statement kept prepared where the parent takes
+// arguments no other way.
+func (w *rollUpWorker) exec(ctx context.Context, s dialect.Step, values []any) (int, error) {
+	args := w.args(s, values)
+	var res driver.Result
+	err := driver.ErrSkip
+	if e, ok := w.conn.parent.(driver.ExecerContext); ok {
+		res, err = e.ExecContext(ctx, s.SQL, args)
+	}
+	if err == driver.ErrSkip {
+		st, perr := w.conn.prepared.get(ctx, w.conn, s.SQL, s.SQL)
+		if perr != nil {
+			return 0, perr
+		}
+		res, err = stmtExec(ctx, st, args)
+	}
+	if err != nil {
+		return 0, err
+	}
+	n, err := res.RowsAffected()
+	return int(n), err
+}
+
+// query is exec for a query.
+func (w *rollUpWorker) query(ctx context.Context, s dialect.Step, values []any) ([][]any, error) {
+	args := w.args(s, values)
+	var rows driver.Rows
+	err := driver.ErrSkip
+	if q, ok := w.conn.parent.(driver.QueryerContext); ok {
+		rows, err = q.QueryContext(ctx, s.SQL, args)
+	}
+	if err == driver.ErrSkip {
+		rows, err = w.conn.prepared.query(ctx, w.conn, s.SQL, s.SQL, args)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return collect(rows)
+}
+
+// wholeOf reads a count.
+func wholeOf(v any) (int, error) {
+	switch v := v.(type) {
+	case int64:
+		return int(v), nil
+	case []byte:
+		return strconv.Atoi(string(v))
+	case string:
+		return strconv.Atoi(v)
+	}
+	return 0, fmt.Errorf("slotsql: want a number, got %T", v)
+}

@@ -1,0 +1,269 @@
+package slotsql
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// rollUpWorker moves slots into base rows, on a connection of its own. What is
+// exact about it is in the dialects' texts and in each batch being one
+// transaction; nothing depends on what the worker remembers.
+type rollUpWorker struct {
+	shared  *shared
+	parent  driver.Connector
+	dialect dialect.RollUpper
+	options RollUpOptions
+	holder  string
+
+	conn  *conn
+	lost  bool      // the connection is not to be used again
+	until time.Time // the lease is held, as far as is known
+	size  int       // slot rows of a batch
+	swept time.Time // when slots that hold nothing were last deleted
+}
+
+// rollUpLease is the name of the lease.
+const rollUpLease = "roll-up"
+
+// Batches aim at this time, so that an increment that meets one hardly notices.
+const batchAim = 10 * time.Millisecond
+
+func newRollUpWorker(s *shared, parent driver.Connector, o RollUpOptions) (*rollUpWorker, error) {
+	return &rollUpWorker{shared: s, parent: parent, options: o.withDefaults(s.config), holder: rand.Text(), size: firstBatch}, nil
+}
+
+const firstBatch = 100
+
+// open makes the connection, and returns the tables as they are now.
+func (w *rollUpWorker) open(ctx context.Context) (*schema, error) {
+	if w.lost || w.conn != nil && w.conn.broken {
+		w.close()
+	}
+	if w.conn == nil {
+		raw, err := w.parent.Connect(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if err := w.shared.meet(ctx, raw); err != nil {
+			_ = raw.Close()
+			return nil, err
+		}
+		w.conn, w.lost = wrapConn(w.shared, raw), false
+		var ok bool
+		if w.dialect, ok = w.shared.dialect.(dialect.RollUpper); !ok {
+			return nil, fmt.Errorf("slotsql: there is no roll-up for %s", w.shared.dialect.Name())
+		}
+		if err := w.execAll(ctx, w.dialect.RollUpSession()); err != nil {
+			return nil, err
+		}
+	}
+	return w.shared.open(ctx, &w.conn.session)
+}
+
+func (w *rollUpWorker) close() {
+	if w.conn != nil {
+		w.conn.prepared.close()
+		_ = w.conn.parent.Close()
+	}
+	w.conn, w.until = nil, time.Time{}
+}
+
+// fencer is where the lease is; nil where none is needed because only one
+// connection writes at a time.
+func (w *rollUpWorker) fencer() dialect.Fencer {
+	f, _ := w.shared.dialect.(dialect.Fencer)
+	return f
+}
+
+// lease takes the lease or extends it, when that is due.
+func (w *rollUpWorker) lease(ctx context.Context) (held bool, err error) {
+	f := w.fencer()
+	now := time.Now()
+	if f == nil || now.Before(w.until.Add(-w.options.Lease*2/3)) {
+		return true, nil
+	}
+	held, err = f.Lease(ctx, &w.conn.session, rollUpLease, w.holder, int(max(w.options.Lease/time.Second, 1)))
+	if err != nil && w.conn.engine.schemaChanged(err) {
+		if !w.shared.config.AutoMigrate() {
+			return false, fmt.Errorf("slotsql: the roll-up needs table %s: run `slotsql migrate`: %w", dialect.LeaseTable, err)
+		}
+		if err := w.conn.migrate(ctx, f.CreateLeases()); err != nil {
+			return false, err
+		}
+		held, err = f.Lease(ctx, &w.conn.session, rollUpLease, w.holder, int(max(w.options.Lease/time.Second, 1)))
+	}
+	if w.until = (time.Time{}); held {
+		w.until = now.Add(w.options.Lease)
+	}
+	return held, err
+}
+
+// release ends the lease, so that another worker need not wait for that.
+func (w *rollUpWorker) release(ctx context.Context) {
+	if f := w.fencer(); f != nil && w.conn != nil && !w.lost && !w.until.IsZero() {
+		_ = f.Release(ctx, &w.conn.session, rollUpLease, w.holder)
+	}
+	w.until = time.Time{}
+}
+
+// pass goes over all tables once. Slots that hold nothing are deleted first,
+// when that is due: those that the pass before has emptied, and nobody has
+// counted in since.
+func (w *rollUpWorker) pass(ctx context.Context) (report RollUpReport, err error) {
+	start := time.Now()
+	defer func() { report.Took = time.Since(start) }()
+	sc, err := w.open(ctx)
+	if err != nil {
+		w.lost = true
+		return report, err
+	}
+	if report.Held, err = w.lease(ctx); err != nil || !report.Held {
+		return report, err
+	}
+	sweep := time.Since(w.swept) >= w.options.Idle
+	for _, t := range sc.Counters() {
+		tr := RollUpTable{Table: t.Name}
+		tally := rollUpTallyOf(w.shared.dialect.Name(), t.Name)
+		begun := time.Now()
+		err := w.table(ctx, t, sweep, &tr)
+		tally.pass(tr, begun, err == nil)
+		report.Tables = append(report.Tables, tr)
+		if err != nil {
+			if w.conn.engine.schemaChanged(err) {
+				w.shared.expire()
+			}
+			if errors.Is(err, errFenced) {
+				w.until, report.Held = time.Time{}, false
+				return report, nil
+			}
+			return report, err
+		}
+	}
+	if sweep {
+		w.swept = start
+	}
+	return report, nil
+}
+
+func (w *rollUpWorker) table(ctx context.Context, t *rewrite.Table, sweep bool, tr *RollUpTable) error {
+	if sweep {
+		if err := w.walk(ctx, t, sweepSlots, tr); err != nil {
+			return err
+		}
+		if err := w.walk(ctx, t, reclaimSlots, tr); err != nil {
+			return err
+		}
+	}
+	return w.walk(ctx, t, moveSlots, tr)
+}
+
+// walk does a job for all keys, a batch at a time, in their order.
+func (w *rollUpWorker) walk(ctx context.Context, t *rewrite.Table, job rollUpJob, tr *RollUpTable) error {
+	var after []any
+	for {
+		keys, all, err := w.find(ctx, t, job, after)
+		if err != nil {
+			w.lost = true
+			return err
+		}
+		for len(keys) > 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if held, err := w.lease(ctx); err != nil || !held {
+				return errors.Join(err, errFenced)
+			}
+			n, rows := 1, keys[0].rows
+			for job != reclaimSlots && n < len(keys) && rows+keys[n].rows <= w.size {
+				rows += keys[n].rows
+				n++
+			}
+			ok, err := w.try(ctx, t, job, after, keys[:n], rows, tr)
+			if err != nil {
+				return err
+			}
+			if !ok {
+				continue // with smaller batches
+			}
+			after, keys = keys[n-1].values, keys[n:]
+		}
+		if all {
+			return nil
+		}
+	}
+}
+
+// try runs one batch. It says no when the batch is to be tried again, smaller;
+// a batch of one key that fails for long is left for the next pass.
+func (w *rollUpWorker) try(ctx context.Context, t *rewrite.Table, job rollUpJob, after []any, keys []rollUpKey, rows int, tr *RollUpTable) (ok bool, err error) {
+	upTo := keys[len(keys)-1].values
+	for attempt := 0; ; attempt++ {
+		start := time.Now()
+		var n int
+		n, err = w.batch(ctx, t, job, after, upTo)
+		if err == nil {
+			tr.count(job, n, rows)
+			if w.options.Progress != nil && job == moveSlots {
+				w.options.Progress(rows)
+			}
+			w.pace(time.Since(start), rows)
+			return true, nil
+		}
+		if w.lost || errors.Is(err, errFenced) || errors.Is(err, driver.ErrBadConn) {
+			w.lost = w.lost || !errors.Is(err, errFenced)
+			return false, err
+		}
+		conflict := w.conn.engine.conflict(err)
+		if conflict {
+			tr.Conflicts++
+		} else if w.conn.engine.schemaChanged(err) {
+			return false, err
+		}
+		if len(keys) > 1 {
+			w.size = max(rows/2, 1)
+			return false, w.rest(ctx, conflict, attempt)
+		}
+		if !conflict || attempt >= 3 {
+			tr.Skipped += rows
+			if !conflict {
+				tr.Errors++
+				tr.Err = err
+				w.shared.log().WarnContext(ctx, "slotsql: slots cannot be rolled up", "table", t.Name, "error", err.Error())
+			}
+			return true, nil
+		}
+		if err := w.rest(ctx, true, attempt); err != nil {
+			return false, err
+		}
+	}
+}
+
+// rest waits after a conflict, longer each time.
+func (w *rollUpWorker) rest(ctx context.Context, conflict bool, attempt int) error {
+	if !conflict {
+		return nil
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(10 * time.Millisecond << min(attempt, 6)):
+		return nil
+	}
+}
+
+// pace fits the batches' size to the time they take.
+func (w *rollUpWorker) pace(took time.Duration, rows int) {
+	switch {
+	case took > 2*batchAim:
+		w.size = max(min(w.size, rows)/2, 1)
+	case took < batchAim && rows >= w.size/2:
+		w.size = min(w.size*2, w.options.Batch)
+	}
+}
