@@ -99,6 +99,9 @@ func (w *rollUpWorker) lease(ctx context.Context) (held bool, err error) {
 		}
 		held, err = f.Lease(ctx, &w.conn.session, rollUpLease, w.holder, int(max(w.options.Lease/time.Second, 1)))
 	}
+	if err != nil && w.conn.engine.conflict(err) {
+		held, err = false, nil // somebody else has its row: a batch is under way, or a take-over
+	}
 	if w.until = (time.Time{}); held {
 		w.until = now.Add(w.options.Lease)
 	}
@@ -108,7 +111,12 @@ func (w *rollUpWorker) lease(ctx context.Context) (held bool, err error) {
 // release ends the lease, so that another worker need not wait for that.
 func (w *rollUpWorker) release(ctx context.Context) {
 	if f := w.fencer(); f != nil && w.conn != nil && !w.lost && !w.until.IsZero() {
-		_ = f.Release(ctx, &w.conn.session, rollUpLease, w.holder)
+		for range 5 {
+			if err := f.Release(ctx, &w.conn.session, rollUpLease, w.holder); err == nil || !w.conn.engine.conflict(err) {
+				break
+			}
+			time.Sleep(10 * time.Millisecond) // another one is looking at it
+		}
 	}
 	w.until = time.Time{}
 }

@@ -217,16 +217,27 @@ func (w *rollUp) picked() string {
 			list = append(list, fmt.Sprintf("slotsql_s.%s AS a%d", quote(co.Stamp()), i+1))
 		}
 	}
-	return "SELECT " + strings.Join(list, ", ") + " FROM " + w.locked() + " AND " + w.full("slotsql_s") + all + " FOR UPDATE SKIP LOCKED"
+	return "SELECT " + strings.Join(list, ", ") + " FROM " + w.locked(w.full) + all + " FOR UPDATE SKIP LOCKED"
 }
 
-// locked is the part's slot rows with their base rows.
-func (w *rollUp) locked() string {
-	from := slotTable(w.t) + " AS slotsql_s FORCE INDEX (PRIMARY) STRAIGHT_JOIN " + w.baseOf("slotsql_s", "ON") + " WHERE " + w.within("slotsql_s", true)
-	if len(w.t.Counter.Key) == 0 {
-		from += " AND (SELECT COUNT(*) FROM (SELECT 1 FROM " + baseTable(w.t) + " LIMIT 2) AS slotsql_o) = 1"
+// locked is the part's slot rows of a condition, with their base rows ahead of
+// them: that is the order in which increments and drains lock, so that what is
+// stepped over here could not have been a deadlock either. (MariaDB looks for
+// one before it steps over a row, and may undo somebody for it.)
+func (w *rollUp) locked(condition func(alias string) string) string {
+	slots := slotTable(w.t)
+	key := w.t.Counter.Key
+	if len(key) == 0 {
+		return w.base() + " STRAIGHT_JOIN " + slots + " AS slotsql_s WHERE (SELECT COUNT(*) FROM (SELECT 1 FROM " + baseTable(w.t) +
+			" LIMIT 2) AS slotsql_o) = 1 AND " + condition("slotsql_s")
 	}
-	return from
+	var keys []string
+	for i, k := range key {
+		keys = append(keys, fmt.Sprintf("slotsql_p.%s AS k%d", quote(k), i+1))
+	}
+	return "(SELECT DISTINCT " + strings.Join(keys, ", ") + " FROM " + slots + " AS slotsql_p WHERE " + w.within("slotsql_p", true) + " AND " + condition("slotsql_p") + all +
+		") AS slotsql_k STRAIGHT_JOIN " + w.base() + " ON " + sameAs("slotsql_b", key, "slotsql_k") +
+		" STRAIGHT_JOIN " + slots + " AS slotsql_s FORCE INDEX (PRIMARY) ON " + sameAs("slotsql_s", key, "slotsql_k") + " WHERE " + condition("slotsql_s")
 }
 
 func (w *rollUp) partition() string {
@@ -313,11 +324,11 @@ func (w *rollUp) remove(condition string) string {
 	}
 	from := slotTable(t) + " AS slotsql_s FORCE INDEX (PRIMARY) WHERE "
 	if condition != "" {
-		from, condition = w.locked(), " AND "+condition
+		from = w.locked(w.empty) + " AND " + condition
 	} else {
-		from += w.within("slotsql_s", true)
+		from += w.within("slotsql_s", true) + " AND " + w.empty("slotsql_s")
 	}
-	return "DELETE slotsql_s FROM (SELECT " + strings.Join(list, ", ") + " FROM " + from + condition + " AND " + w.empty("slotsql_s") + all +
+	return "DELETE slotsql_s FROM (SELECT " + strings.Join(list, ", ") + " FROM " + from + all +
 		" FOR UPDATE SKIP LOCKED) AS slotsql_f STRAIGHT_JOIN " + slotTable(t) + " AS slotsql_s FORCE INDEX (PRIMARY) ON " + w.row()
 }
 
