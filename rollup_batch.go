@@ -76,15 +76,18 @@ func (w *rollUpWorker) batch(ctx context.Context, t *rewrite.Table, job rollUpJo
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), batchPatience)
 	defer cancel()
 	texts := w.texts(t, after, upTo)
-	if err := w.execAll(ctx, texts.Begin); err != nil {
-		_ = w.execAll(ctx, texts.Rollback)
-		return 0, err
+	begun := false
+	if err = w.execAll(ctx, texts.Begin); err == nil {
+		begun = true
+		n, err = w.work(ctx, texts, job, bounds(t, after, upTo))
 	}
-	n, err = w.work(ctx, texts, job, bounds(t, after, upTo))
 	if err == nil {
-		return n, w.execAll(ctx, texts.Commit)
+		err = w.execAll(ctx, texts.Commit)
 	}
-	if rerr := w.execAll(ctx, texts.Rollback); rerr != nil {
+	if err == nil {
+		return n, nil
+	}
+	if rerr := w.execAll(ctx, texts.Rollback); rerr != nil && (begun || !w.conn.engine.conflict(err)) {
 		w.lost = true
 	}
 	return 0, err

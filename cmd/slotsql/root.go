@@ -15,8 +15,9 @@ import (
 // The exit codes.
 const (
 	exitOK       = 0
-	exitProblems = 1 // the configuration does not fit; a benchmark was not exact
+	exitProblems = 1 // the configuration does not fit; a benchmark was not exact; slots could not be moved
 	exitError    = 2 // wrong usage, no connection, a file that cannot be read
+	exitStandby  = 3 // rollup --once: another worker has the lease
 )
 
 // run executes one command line and returns its exit code.
@@ -34,8 +35,11 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if !errors.Is(err, errReported) {
 		fmt.Fprintln(stderr, o.redact("slotsql: "+trimName(err.Error())))
 	}
+	if errors.Is(err, errStandby) {
+		return exitStandby
+	}
 	var problems *slotsql.ConfigError
-	if errors.As(err, &problems) || errors.As(err, new(inexactError)) {
+	if errors.As(err, &problems) || errors.As(err, new(inexactError)) || errors.Is(err, errLeft) {
 		return exitProblems
 	}
 	return exitError
@@ -61,7 +65,7 @@ func rootCommand(o *options) *cobra.Command {
 			return reportedError{errors.New("no command")}
 		},
 	}
-	cmd.AddCommand(explainCommand(o), ddlCommand(o), migrateCommand(o), checkCommand(o), benchCommand(o), versionCommand(o))
+	cmd.AddCommand(explainCommand(o), ddlCommand(o), migrateCommand(o), checkCommand(o), rollupCommand(o), benchCommand(o), versionCommand(o))
 	return cmd
 }
 

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/slotsql/slotsql"
+)
+
+// errStandby says that another worker has the lease.
+var errStandby = errors.New("another worker is rolling up this database: it has the lease")
+
+// errLeft says that slots could not be moved.
+var errLeft = errors.New("some slots could not be moved")
+
+func rollupCommand(o *options) *cobra.Command {
+	var once bool
+	var opts slotsql.RollUpOptions
+	cmd := &cobra.Command{
+		Use:   "rollup",
+		Short: "Move slots into base rows, until it is stopped",
+		Long: `Move what slots hold into the base rows, at intervals, until SIGTERM or Ctrl-C;
+with --once, one time. Increments and queries go on meanwhile, and totals stay the
+same at every moment. It may be killed at any time.
+
+Of several that run on one database, applications with "rollup:" included, one
+works and the others stand by.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if opts.Interval < 0 || opts.Idle < 0 || opts.Batch < 0 {
+				return errors.New("--interval, --idle and --batch must be more than 0")
+			}
+			e, config, err := o.target(cmd)
+			if err != nil {
+				return err
+			}
+			c, err := o.connector(e, config)
+			if err != nil {
+				return err
+			}
+			if once {
+				finish := moving(cmd.ErrOrStderr(), &opts)
+				report, err := slotsql.RollUp(cmd.Context(), c, opts)
+				finish()
+				if err != nil {
+					return err
+				}
+				return o.printPass(cmd.OutOrStdout(), report, true)
+			}
+			opts.Pass = func(report slotsql.RollUpReport, err error) {
+				if err != nil {
+					fmt.Fprintln(cmd.ErrOrStderr(), o.redact("slotsql: "+trimName(err.Error())))
+					return
+				}
+				_ = o.printPass(cmd.OutOrStdout(), report, false)
+			}
+			return slotsql.RunRollUp(cmd.Context(), c, opts)
+		},
+	}
+	o.database(cmd, false)
+	o.output(cmd)
+	f := cmd.Flags()
+	f.BoolVar(&once, "once", false, "make one pass and end")
+	f.DurationVar(&opts.Interval, "interval", 0, "`time` between two passes (default rollup.interval, else 5s)")
+	f.DurationVar(&opts.Idle, "idle", 0, "how often slots that hold nothing are deleted (default rollup.idle, else 1m; with --once each time)")
+	f.IntVar(&opts.Batch, "batch", 0, "at most so many slot `rows` in a transaction (default rollup.batch, else 1000)")
+	return cmd
+}
+
+// moving shows a bar where somebody looks at it; how much there is to move is not
+// known before.
+func moving(w io.Writer, opts *slotsql.RollUpOptions) (finish func()) {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return func() {}
+	}
+	bar := progressbar.NewOptions(-1, progressbar.OptionSetWriter(f), progressbar.OptionSetDescription("slot rows"),
+		progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionClearOnFinish())
+	opts.Progress = func(rows int) { _ = bar.Add(rows) }
+	return func() { _ = bar.Finish() }
+}
+
+// passReport is the JSON of one pass.
+type passReport struct {
+	slotsql.RollUpReport
+	At     time.Time         `json:"at"`
+	Errors map[string]string `json:"errors,omitempty"` // by table
+}
+
+// printPass prints what a pass has done: for one that is to be the only one
+// always, else when it has done something.
+func (o *options) printPass(w io.Writer, report slotsql.RollUpReport, only bool) error {
+	var left error
+	failed := map[string]string{}
+	busy := only
+	for _, t := range report.Tables {
+		if t.Err != nil {
+			failed[t.Table] = o.redact(t.Err.Error())
+			left = reportedError{errLeft}
+		}
+		busy = busy || t.Moved+t.Deleted+t.Orphans+t.Errors > 0
+	}
+	switch {
+	case only && !report.Held:
+		if o.json {
+			if err := printJSON(w, passReport{report, time.Now(), failed}); err != nil {
+				return err
+			}
+			return reportedError{errStandby}
+		}
+		return errStandby
+	case !busy:
+		return nil
+	case o.json:
+		if err := printJSON(w, passReport{report, time.Now(), failed}); err != nil {
+			return err
+		}
+		return left
+	}
+	for _, t := range report.Tables {
+		if !only && t.Moved+t.Deleted+t.Orphans+t.Errors == 0 {
+			continue
+		}
+		line := fmt.Sprintf("%s: %d slot rows moved, %d idle ones deleted", t.Table, t.Moved, t.Deleted)
+		for _, more := range []struct {
+			n    int
+			what string
+		}{{t.Skipped, "locked"}, {t.Orphans, "without a base row deleted"}, {t.Errors, "base rows failed"}} {
+			if more.n > 0 {
+				line += fmt.Sprintf(", %d %s", more.n, more.what)
+			}
+		}
+		fmt.Fprintln(w, line)
+		if t.Err != nil {
+			fmt.Fprintln(w, "  "+failed[t.Table])
+		}
+	}
+	return left
+}
