@@ -27,6 +27,9 @@ func TestCommandKilled(t *testing.T) {
 			ddl = append(ddl, fmt.Sprintf("INSERT INTO posts VALUES (%d, 0)", i))
 		}
 		p := twin.New(t, twin.Options{Dialect: dialect, Schema: ddl, Config: "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}}}\n"})
+		if err := p.Wrapped.PingContext(t.Context()); err != nil { // creates the tables
+			t.Fatal(err)
+		}
 		var counted atomic.Int64
 		var stop atomic.Bool
 		var wg sync.WaitGroup

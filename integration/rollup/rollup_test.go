@@ -63,7 +63,7 @@ func rollUp(t testing.TB, p *twin.Pair) slotsql.RollUpReport {
 	return slotsql.RollUpReport{}
 }
 
-func exec(t testing.TB, db *sql.DB, texts ...string) {
+func execAll(t testing.TB, db *sql.DB, texts ...string) {
 	t.Helper()
 	for _, q := range texts {
 		if _, err := db.ExecContext(t.Context(), q); err != nil {
@@ -153,7 +153,7 @@ func together(t testing.TB, p *twin.Pair, texts ...string) {
 		}
 	}
 	commit()
-	exec(t, p.Plain, texts...)
+	execAll(t, p.Plain, texts...)
 }
 
 // Slots of tables of many kinds are moved: the base rows are then what the plain
@@ -260,8 +260,8 @@ func TestMoves(t *testing.T) {
 				t.Errorf("%s has %s slot rows left", tr.Table, n)
 			}
 		}
-		exec(t, p.Wrapped, bump...) // deleted slot rows come back
-		exec(t, p.Plain, bump...)
+		execAll(t, p.Wrapped, bump...) // deleted slot rows come back
+		execAll(t, p.Plain, bump...)
 		for _, tb := range tables {
 			q := "SELECT * FROM " + tb.name + " ORDER BY " + tb.order
 			if got, want := rows(t, p.Wrapped, q), rows(t, p.Plain, q); got != want {
