@@ -34,11 +34,12 @@ type (
 		// the server gives a statement.
 		WaitedInVain(err error) bool
 	}
-	// conflictJudge knows what an engine says when transactions have met.
-	conflictJudge interface {
-		// Conflict says that the transaction may succeed when it is tried
-		// again: it was a deadlock's victim, or a lock was not to be had.
-		Conflict(err error) bool
+	// hindranceJudge is outcomeJudge for a whole transaction of slotsql's own.
+	hindranceJudge interface {
+		// Hindered says that others were in the way of the transaction, and
+		// that it may succeed when it is run again: a conflict, a serialization
+		// failure, a lock that was not to be had in time.
+		Hindered(err error) bool
 	}
 	// savepointJudge is for an engine whose errors may roll back a drain's
 	// own transaction by themselves.
@@ -109,9 +110,9 @@ func (e *engine) savepointGone(err error) bool {
 	return ok && j.SavepointGone(err)
 }
 
-func (e *engine) conflict(err error) bool {
-	j, ok := e.dialect.(conflictJudge)
-	return ok && j.Conflict(err)
+func (e *engine) hindered(err error) bool {
+	j, ok := e.dialect.(hindranceJudge)
+	return ok && j.Hindered(err)
 }
 
 func (e *engine) txEnded(err error) bool {

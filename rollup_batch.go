@@ -87,7 +87,7 @@ func (w *rollUpWorker) batch(ctx context.Context, t *rewrite.Table, job rollUpJo
 	if err == nil {
 		return n, nil
 	}
-	if rerr := w.execAll(ctx, texts.Rollback); rerr != nil && (begun || !w.conn.engine.conflict(err)) {
+	if rerr := w.execAll(ctx, texts.Rollback); rerr != nil && (begun || !w.conn.engine.hindered(err)) {
 		w.lost = true
 	}
 	return 0, err

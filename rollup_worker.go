@@ -99,7 +99,7 @@ func (w *rollUpWorker) lease(ctx context.Context) (held bool, err error) {
 		}
 		held, err = f.Lease(ctx, &w.conn.session, rollUpLease, w.holder, int(max(w.options.Lease/time.Second, 1)))
 	}
-	if err != nil && w.conn.engine.conflict(err) {
+	if err != nil && w.conn.engine.hindered(err) {
 		held, err = false, nil // somebody else has its row: a batch is under way, or a take-over
 	}
 	if w.until = (time.Time{}); held {
@@ -112,7 +112,7 @@ func (w *rollUpWorker) lease(ctx context.Context) (held bool, err error) {
 func (w *rollUpWorker) release(ctx context.Context) {
 	if f := w.fencer(); f != nil && w.conn != nil && !w.lost && !w.until.IsZero() {
 		for range 5 {
-			if err := f.Release(ctx, &w.conn.session, rollUpLease, w.holder); err == nil || !w.conn.engine.conflict(err) {
+			if err := f.Release(ctx, &w.conn.session, rollUpLease, w.holder); err == nil || !w.conn.engine.hindered(err) {
 				break
 			}
 			time.Sleep(10 * time.Millisecond) // another one is looking at it
@@ -228,7 +228,7 @@ func (w *rollUpWorker) try(ctx context.Context, t *rewrite.Table, job rollUpJob,
 			w.lost = w.lost || !errors.Is(err, errFenced)
 			return false, err
 		}
-		conflict := w.conn.engine.conflict(err)
+		conflict := w.conn.engine.hindered(err)
 		if conflict {
 			tr.Conflicts++
 		} else if w.conn.engine.schemaChanged(err) {

@@ -68,9 +68,9 @@ func (Engine) Conflict(err error) bool { return number(err) == 1213 }
 // WaitedInVain recognises the end of innodb_lock_wait_timeout.
 func (Engine) WaitedInVain(err error) bool { return number(err) == 1205 }
 
-// Conflict recognises deadlocks, locks that were not to be had, and a COMMIT of
+// Hindered recognises deadlocks, locks that were not to be had, and a COMMIT of
 // what a deadlock has undone (1180, MariaDB).
-func (Engine) Conflict(err error) bool {
+func (Engine) Hindered(err error) bool {
 	switch number(err) {
 	case 1205, 1213, 3572, 1020, 1180:
 		return true

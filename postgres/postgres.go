@@ -75,9 +75,9 @@ func (Engine) WaitedInVain(err error) bool {
 	return errors.As(err, &e) && (e.Code == "55P03" || e.Code == "57014")
 }
 
-// Conflict recognises deadlocks, serialization failures, and locks that were
+// Hindered recognises deadlocks, serialization failures, and locks that were
 // not to be had.
-func (Engine) Conflict(err error) bool {
+func (Engine) Hindered(err error) bool {
 	var e *pgconn.PgError
 	return errors.As(err, &e) && (e.Code == "40001" || e.Code == "40P01" || e.Code == "55P03")
 }

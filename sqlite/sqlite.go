@@ -68,8 +68,8 @@ func (Engine) WaitedInVain(err error) bool {
 	return errors.As(err, &e) && e.Code()&0xff == 5
 }
 
-// Conflict recognises a database that somebody else writes.
-func (Engine) Conflict(err error) bool {
+// Hindered recognises a database that somebody else writes.
+func (Engine) Hindered(err error) bool {
 	var e *sqlite.Error
 	return errors.As(err, &e) && (e.Code()&0xff == 5 || e.Code()&0xff == 6)
 }
