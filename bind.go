@@ -43,7 +43,11 @@ func (r *run) bind(args []rewrite.Arg) ([]driver.NamedValue, error) {
 		}
 		if a.Total > 0 {
 			share := r.plan.Increment.Coalesced.Shares[a.Total-1]
-			out[i] = driver.NamedValue{Ordinal: i + 1, Value: decimal(r.sums[a.Total-1], share.Scale)}
+			out[i] = driver.NamedValue{Ordinal: i + 1, Value: decimal(r.with.rows[0].sums[a.Total-1], share.Scale)}
+			continue
+		}
+		if a.Many != rewrite.NotMany {
+			out[i] = driver.NamedValue{Ordinal: i + 1, Value: r.with.value(a, r.plan.Increment.Coalesced.Shares)}
 			continue
 		}
 		v, ok := r.value(a)

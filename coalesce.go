@@ -1,7 +1,6 @@
 package slotsql
 
 import (
-	"context"
 	"database/sql/driver"
 	"hash/maphash"
 	"runtime"
@@ -13,10 +12,11 @@ import (
 // coalescer lets executions of an increment that overlap share one statement.
 //
 // An execution that meets no other runs alone, exactly as without a coalescer.
-// While one is at the server, those of the same row that come wait in a queue.
+// While one is at the server, those that come wait in a queue: those of the same
+// row, or, where a statement may add to many rows, of the same table.
 // When it is done one of them leads: it takes the others along, runs one
 // statement that adds what all of them add, and each returns with its own
-// result once that is committed. So the statements of a row follow each other
+// result once that is committed. So the statements of a queue follow each other
 // without a pause, each with all that came up meanwhile.
 //
 // Every member counts exactly once. It is in a queue or in one batch, never in
@@ -53,7 +53,9 @@ type shareKey struct {
 // belong to the shard's lock.
 type shareGroup struct {
 	shard *coalescerShard
-	max   []int64 // what one statement may add, by counter
+	max   []int64 // what one statement may add to a row, by counter
+	many  bool    // rows, with places of these seats
+	seats seats
 	queue []*member
 
 	leaders int // statements under way, or about to be
@@ -63,6 +65,8 @@ type shareGroup struct {
 // A member is one execution of an increment.
 type member struct {
 	adds    []int64 // by counter, in units of its last digit
+	row     rowKey  // of a group of many
+	key     []int64 // the row's, with that
 	used    int     // how many shared statements its connection has run
 	group   *shareGroup
 	state   memberState
@@ -82,6 +86,7 @@ const (
 // A verdict is what a waiting member is told.
 type verdict struct {
 	outcome outcome
+	batch   *batch        // of lead: the one to run; nil: what the queue holds
 	result  driver.Result // of counted
 	err     error         // of failed and left
 }
@@ -90,22 +95,12 @@ type outcome int
 
 const (
 	counted outcome = iota
-	lead            // run the queue
+	lead            // run a batch, or the queue
 	alone           // nothing has been applied: run it without the others
 	again           // nothing has been applied: the statement never reached the server
 	failed
 	left // its caller has given up
 )
-
-// A batch is the members of one statement, its leader first.
-type batch struct {
-	members []*member
-	sums    []int64
-
-	mu      sync.Mutex
-	waiting int // members whose caller still waits
-	cancel  context.CancelFunc
-}
 
 // pace says how many statements of one row may be under way at a time.
 //
@@ -123,10 +118,17 @@ type pace struct {
 const (
 	maxPause   = 500 * time.Microsecond
 	maxLeaders = 8
+	// A statement for many rows is worth a longer wait: what waits does not
+	// wait for one row.
+	maxPauseRows = 2 * time.Millisecond
 )
 
-func (p *pace) leaders() int {
-	return max(1, min(p.most, int(p.took.Load()/int64(maxPause))))
+func (p *pace) leaders(many bool) int {
+	pause := maxPause
+	if many {
+		pause = maxPauseRows
+	}
+	return max(1, min(p.most, int(p.took.Load()/int64(pause))))
 }
 
 // note takes in how long a statement has taken. A lost update is no loss.
@@ -146,8 +148,11 @@ func newCoalescer() *coalescer {
 // Whoever leads, all that queue go along. So the lead goes to the connection
 // that has led most: its server process knows the statement, and others need
 // not learn it.
-func (co *coalescer) join(k shareKey, max []int64, m *member) *batch {
+func (co *coalescer) join(k shareKey, max []int64, many bool, seats seats, m *member) *batch {
 	h := maphash.String(co.seed, k.args)
+	if many {
+		h = maphash.String(co.seed, k.text)
+	}
 	s := &co.shards[h%coalescerShards]
 	s.mu.Lock()
 	g := s.groups[k]
@@ -158,11 +163,11 @@ func (co *coalescer) join(k shareKey, max []int64, m *member) *batch {
 		if s.groups == nil {
 			s.groups = map[shareKey]*shareGroup{}
 		}
-		g = &shareGroup{shard: s, max: max}
+		g = &shareGroup{shard: s, max: max, many: many, seats: seats}
 		s.groups[k] = g
 	}
-	m.group = g
-	if g.leaders >= co.pace.leaders() {
+	m.group, m.batch = g, nil
+	if g.leaders >= co.pace.leaders(many) {
 		m.state = queued
 		g.queue = append(g.queue, m)
 		s.mu.Unlock()
@@ -198,55 +203,17 @@ func (g *shareGroup) take(leader *member) *batch {
 			return nil
 		}
 	}
-	b := &batch{members: []*member{leader}, sums: append([]int64(nil), leader.adds...)}
-	leader.state, leader.batch = aboard, b
+	b := g.newBatch(leader)
 	rest := g.queue[:0]
-	for i, m := range g.queue {
-		if !b.admits(m, g.max) {
-			rest = append(rest, g.queue[i:]...)
-			break
+	for _, m := range g.queue {
+		if !b.admit(m, g) {
+			rest = append(rest, m)
 		}
-		m.state, m.batch = aboard, b
-		b.members = append(b.members, m)
-	}
-	for b.nothing() {
-		// Engines differ in what a sum of nothing affects. The leader alone
-		// adds something.
-		m := b.members[len(b.members)-1]
-		b.members = b.members[:len(b.members)-1]
-		for i, n := range m.adds {
-			b.sums[i] -= n
-		}
-		m.state, m.batch = queued, nil
-		rest = append(rest, m)
 	}
 	clear(g.queue[len(rest):])
 	g.queue = rest
 	g.last = len(b.members)
-	b.waiting = len(b.members)
 	return b
-}
-
-// admits adds what a member adds, if the sums stay within their limits.
-func (b *batch) admits(m *member, max []int64) bool {
-	for i, n := range m.adds {
-		if sum := b.sums[i] + n; sum > max[i] || sum < -max[i] {
-			return false
-		}
-	}
-	for i, n := range m.adds {
-		b.sums[i] += n
-	}
-	return true
-}
-
-func (b *batch) nothing() bool {
-	for _, n := range b.sums {
-		if n != 0 {
-			return false
-		}
-	}
-	return len(b.members) > 1
 }
 
 // next ends a leader's turn and gives it to one in the queue.
@@ -295,31 +262,14 @@ func (m *member) leave() bool {
 			}
 		}
 	}
-	g.shard.mu.Unlock()
-	switch state {
-	case leading:
-		g.next()
-	case aboard:
+	if state == aboard {
 		b.abandon()
 	}
+	g.shard.mu.Unlock()
+	if state == leading && (b == nil || !g.hand(b)) {
+		g.next()
+	}
 	return state != aboard
-}
-
-// abandon notes that the caller of a member does not wait any more. The
-// statement is cancelled when nobody waits for it.
-func (b *batch) abandon() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.waiting--; b.waiting == 0 && b.cancel != nil {
-		b.cancel()
-	}
-}
-
-// tell gives every member but the leader its verdict.
-func (b *batch) tell(v verdict) {
-	for _, m := range b.members[1:] {
-		m.verdict <- v
-	}
 }
 
 // sweep drops groups without members.

@@ -4,12 +4,14 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -18,7 +20,9 @@ import (
 // added, and does with each statement what a test says.
 type countServer struct {
 	mu     sync.Mutex
+	warm   atomic.Bool // what comes counts
 	total  int64
+	rows   map[int64]int64 // by row
 	ran    []statement
 	behave func(ctx context.Context, st statement) fate
 }
@@ -29,6 +33,7 @@ type statement struct {
 	conn *countConn
 	text string
 	adds int64
+	rows map[int64]int64 // what it adds to each row
 }
 
 // fate is what becomes of a statement. The zero value lets it run.
@@ -37,6 +42,7 @@ type fate struct {
 	applied bool // for all that err says
 	kill    bool // the connection is gone
 	nothing bool // no row is affected
+	some    bool // one is not
 }
 
 func (s *countServer) do(ctx context.Context, st statement) (driver.Result, error) {
@@ -44,6 +50,9 @@ func (s *countServer) do(ctx context.Context, st statement) (driver.Result, erro
 		return nil, driver.ErrBadConn
 	}
 	var f fate
+	if !s.warm.Load() {
+		return driver.RowsAffected(1), nil
+	}
 	if s.behave != nil {
 		f = s.behave(ctx, st)
 	}
@@ -56,8 +65,15 @@ func (s *countServer) do(ctx context.Context, st statement) (driver.Result, erro
 	}
 	if f.err == nil || f.applied {
 		s.total += st.adds
+		for row, n := range st.rows {
+			s.rows[row] += n
+		}
 	}
-	return driver.RowsAffected(1), f.err
+	n := max(len(st.rows), 1)
+	if f.some {
+		n--
+	}
+	return driver.RowsAffected(n), f.err
 }
 
 // added returns the sum, and increments what each statement has added.
@@ -89,11 +105,26 @@ func (c *countConn) ExecContext(ctx context.Context, text string, args []driver.
 	st := statement{conn: c, text: text}
 	// The texts are the SQLite dialect's: of the upsert the first argument is
 	// the slot, and the second what is added.
+	one := func(adds, row any) { st.rows = map[int64]int64{row.(int64): adds.(int64)} }
 	switch {
 	case strings.HasPrefix(text, `INSERT INTO "main"."posts_slots"`):
-		st.adds = args[1].Value.(int64)
-	case strings.HasPrefix(text, `UPDATE "main"."posts_slots"`), strings.HasPrefix(text, "UPDATE posts"):
-		st.adds = args[0].Value.(int64)
+		one(args[1].Value, args[2].Value)
+	case strings.HasPrefix(text, `UPDATE "main"."posts_slots"`):
+		one(args[0].Value, args[1].Value)
+	case strings.HasPrefix(text, "UPDATE posts"):
+		one(args[0].Value, args[1].Value)
+	case strings.HasPrefix(text, "WITH slotsql_v"):
+		var rows [][3]int64 // key, slot, what is added
+		if err := json.Unmarshal([]byte(args[0].Value.(string)), &rows); err != nil || int64(len(rows)) != args[1].Value {
+			return nil, fmt.Errorf("%v: %w", args, err)
+		}
+		st.rows = map[int64]int64{}
+		for _, r := range rows {
+			st.rows[r[0]] = r[2]
+		}
+	}
+	for _, n := range st.rows {
+		st.adds += n
 	}
 	return c.server.do(ctx, st)
 }
@@ -126,8 +157,10 @@ func (s *countServer) Open(string) (driver.Conn, error) { return s.Connect(conte
 
 const addTwo = "UPDATE posts SET views = views + ? WHERE id = ?"
 
-func add(ctx context.Context, db *sql.DB, n int64) error {
-	res, err := db.ExecContext(ctx, addTwo, n, int64(1))
+func add(ctx context.Context, db *sql.DB, n int64) error { return addTo(ctx, db, n, 1) }
+
+func addTo(ctx context.Context, db *sql.DB, n, row int64) error {
+	res, err := db.ExecContext(ctx, addTwo, n, row)
 	if err != nil {
 		return err
 	}
@@ -171,6 +204,14 @@ func (c *crowd) open(more string) {
 	c.shared, c.db = wrapped.(*connector).shared, sql.OpenDB(wrapped)
 	c.shared.coalescer.pace.most = 1 // however long a test holds a statement
 	c.Cleanup(func() { _ = c.db.Close() })
+	c.server.warm.Store(false)
+	for _, row := range []int64{1, 2, 3} { // get their slots
+		if err := addTo(c.Context(), c.db, 1, row); err != nil {
+			c.Fatal(err)
+		}
+	}
+	c.server.rows = map[int64]int64{}
+	c.server.warm.Store(true)
 }
 
 // hold holds every increment until the test says what becomes of it.
@@ -192,23 +233,30 @@ func (c *crowd) hold(ctx context.Context, st statement) fate {
 }
 
 // start begins an increment by n.
-func (c *crowd) start(n int64) {
+func (c *crowd) start(n int64) { c.startRow(n, 1) }
+
+func (c *crowd) startRow(n, row int64) {
 	ctx, cancel := context.WithCancel(c.Context())
 	c.cancels = append(c.cancels, cancel)
 	done := make(chan error, 1)
 	c.results = append(c.results, done)
-	go func() { done <- add(ctx, c.db, n) }()
+	go func() { done <- addTo(ctx, c.db, n, row) }()
 }
 
 // queue begins one after another and waits until all are in the queue.
 func (c *crowd) queue(ns ...int64) {
 	c.Helper()
 	for _, n := range ns {
-		before := c.queued()
-		c.start(n)
-		for c.queued() == before {
-			time.Sleep(50 * time.Microsecond)
-		}
+		c.queueRow(n, 1)
+	}
+}
+
+func (c *crowd) queueRow(n, row int64) {
+	c.Helper()
+	before := c.queued()
+	c.startRow(n, row)
+	for c.queued() == before {
+		time.Sleep(50 * time.Microsecond)
 	}
 }
 
@@ -620,13 +668,13 @@ func schedule(t *testing.T, seed uint64) {
 	c.shared.coalescer.pace.most = 1 + int(seed%3)
 	c.db.SetMaxOpenConns(24)
 	var mu sync.Mutex
-	var acknowledged, unknown int64
+	var acknowledged, unknown [6]int64 // by row; 4 and 5 have no slots yet
 	var wg sync.WaitGroup
 	for client := range uint64(16) {
 		wg.Go(func() {
 			rnd := rand.New(rand.NewPCG(seed, client))
 			for range 30 {
-				n := 1 + rnd.Int64N(5)
+				n, row := 1+rnd.Int64N(5), 1+rnd.Int64N(int64(1+seed%5))
 				ctx, cancel := context.WithCancel(t.Context())
 				before := rnd.IntN(10) == 0
 				switch {
@@ -635,17 +683,17 @@ func schedule(t *testing.T, seed uint64) {
 				case rnd.IntN(4) == 0:
 					time.AfterFunc(time.Duration(rnd.IntN(400))*time.Microsecond, cancel)
 				}
-				err := add(ctx, c.db, n)
+				err := addTo(ctx, c.db, n, row)
 				cancel()
 				mu.Lock()
 				switch {
 				case err == nil:
-					acknowledged += n
+					acknowledged[row] += n
 				case before || errors.Is(err, errRefused) || errors.Is(err, errConflict) || errors.Is(err, errTimeout):
 				case errors.Is(err, errBusy):
 					t.Error(err)
 				default:
-					unknown += n
+					unknown[row] += n
 				}
 				mu.Unlock()
 			}
@@ -653,7 +701,16 @@ func schedule(t *testing.T, seed uint64) {
 	}
 	wg.Wait()
 	c.idle(seed)
-	if total, _ := server.added(); total < acknowledged || total > acknowledged+unknown {
-		t.Errorf("seed %d: %d counted, %d acknowledged, %d of unknown end", seed, total, acknowledged, unknown)
+	for row := range int64(len(unknown)) {
+		if n := server.rows[row]; n < acknowledged[row] || n > acknowledged[row]+unknown[row] {
+			t.Errorf("seed %d, row %d: %d counted, %d acknowledged, %d of unknown end", seed, row, n, acknowledged[row], unknown[row])
+		}
+	}
+	var placed int
+	for i := range c.shared.placement.shards {
+		placed += len(c.shared.placement.shards[i].taken)
+	}
+	if placed != 0 {
+		t.Errorf("seed %d: slots of %d rows are taken after the end", seed, placed)
 	}
 }

@@ -44,7 +44,7 @@ func (t direct) queryText(ctx context.Context, p *rewrite.Plan, c call) (driver.
 
 func (t direct) own(ctx context.Context, b *rewrite.Bound, args []driver.NamedValue) (driver.Result, error) {
 	if t.conn.prepares || t.conn.shared.dialect.Traits().SlowParse {
-		st, err := t.conn.prepared.get(ctx, t.conn, b, b.SQL)
+		st, err := t.conn.prepared.get(ctx, t.conn, b.SQL, b.SQL)
 		if err != nil {
 			return nil, err
 		}
@@ -59,8 +59,8 @@ type run struct {
 	plan *plan
 	via  via
 	call call
-	slot int64   // that an increment adds to
-	sums []int64 // what a shared statement adds
+	slot int64  // that an increment adds to
+	with *batch // that a shared statement is for
 	// apart says that the text is of several statements that stand or fail
 	// each by itself: the ones before an error stay.
 	apart bool
@@ -222,7 +222,8 @@ func (r *run) execIncrement(ctx context.Context) (driver.Result, error) {
 // in the way: another node of a cluster, say, had a process with the same slot.
 // When it still has, any other slot will do.
 func (r *run) addTo(ctx context.Context, p place, lasting, auto bool) (res driver.Result, n int64, err error) {
-	defer r.leave(p)
+	seats := r.seats()
+	defer seats.leave(p)
 	for tries := 1; ; tries++ {
 		res, n, err = r.addOnce(ctx, p, lasting)
 		if !auto || !r.again(ctx, tries, err) {
@@ -242,7 +243,7 @@ func (r *run) addOnce(ctx context.Context, p place, lasting bool) (res driver.Re
 	r.slot = p.slot
 	places := r.conn.shared.placement
 	upsert, add := &r.plan.Increment.Bound, r.plan.Increment.Add
-	if r.sums != nil {
+	if r.with != nil {
 		upsert, add = &r.plan.Increment.Coalesced.Upsert, r.plan.Increment.Coalesced.Add
 	}
 	if p.keyed && add != nil && places.knows(p.slotRow) && !(lasting && r.conn.shared.dialect.Traits().MissLocks) {

@@ -164,40 +164,92 @@ type place struct {
 
 // place finds the slot for an increment on this connection.
 func (r *run) place() place {
-	c, t := r.conn, r.plan.Increment.Table
-	p := place{ordinal: -1}
-	p.row, p.keyed = r.rowKey()
-	n := t.Counter.Slots
+	c, n := r.conn, r.plan.Increment.Table.Counter.Slots
+	seats := r.seats()
+	row, keyed := r.rowKey()
+	p := place{slotRow: slotRow{row: row}, keyed: keyed, ordinal: -1}
 	switch {
-	case c.shared.dialect.Traits().OneWriter:
-	case t.Counter.RandomSlots, t.Counter.SkipLocked:
-		p.slot = int64(rand.IntN(n))
-	case !p.keyed:
+	case !keyed && !seats.any():
 		// The row is not known. A slot of this connection's own, from the last
 		// one down.
-		p.slot = c.node.places.slot(n-1-c.slot%n, n)
-	default:
-		i, held := c.held[p.row]
+		p.slot = seats.places.slot(n-1-c.slot%n, n)
+	case c.lasting && keyed && !seats.any():
+		i, held := c.held[row]
 		if !held {
-			i = c.shared.placement.take(p.row, n)
-			switch {
-			case i < 0:
+			if i = seats.placement.take(row, n); i < 0 {
 				i = rand.IntN(n)
-			case c.lasting:
-				c.hold(p.row, i)
-			default:
-				p.ordinal = i
+			} else {
+				c.hold(row, i)
 			}
 		}
-		p.slot = c.node.places.slot(i, n)
+		p.slot = seats.places.slot(i, n)
+	default:
+		p.slot, p.ordinal = seats.find(row)
 	}
 	return p
 }
 
-// leave gives back what place has taken for one statement.
-func (r *run) leave(p place) {
+// seats are what places of a table's rows are found from.
+type seats struct {
+	placement *placement
+	places    *places
+	slots     int
+	one       bool // all increments add to the first slot
+	random    bool // or to any
+}
+
+func (r *run) seats() seats {
+	s, c := r.conn.shared, r.plan.Increment.Table.Counter
+	return seats{placement: s.placement, places: r.conn.node.places, slots: c.Slots,
+		one: s.dialect.Traits().OneWriter, random: c.RandomSlots || c.SkipLocked}
+}
+
+// any says that it does not matter who else is in a slot.
+func (s *seats) any() bool { return s.one || s.random }
+
+// find returns the slot for one statement, and its number to be given back.
+func (s *seats) find(row rowKey) (slot int64, ordinal int) {
+	switch {
+	case s.one:
+		return 0, -1
+	case s.random:
+		return int64(rand.IntN(s.slots)), -1
+	}
+	ordinal = s.placement.take(row, s.slots)
+	i := ordinal
+	if i < 0 {
+		i = rand.IntN(s.slots)
+	}
+	return s.places.slot(i, s.slots), ordinal
+}
+
+// take finds a place whose slot row is known to be there; false when it is not.
+func (s *seats) take(row rowKey) (place, bool) {
+	slot, ordinal := s.find(row)
+	p := place{slotRow: slotRow{row, slot}, keyed: true, ordinal: ordinal}
+	if s.placement.knows(p.slotRow) {
+		return p, true
+	}
+	s.leave(p)
+	return place{}, false
+}
+
+// settled says that the row has the slot that a lone increment takes.
+func (s *seats) settled(row rowKey) bool {
+	var slot int64
+	switch {
+	case s.random:
+		slot = int64(rand.IntN(s.slots))
+	case !s.one:
+		slot = s.places.slot(0, s.slots)
+	}
+	return s.placement.knows(slotRow{row, slot})
+}
+
+// leave gives back what has been taken for one statement.
+func (s *seats) leave(p place) {
 	if p.ordinal >= 0 {
-		r.conn.shared.placement.give(p.row, p.ordinal)
+		s.placement.give(p.row, p.ordinal)
 	}
 }
 

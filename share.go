@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"math"
 	"reflect"
 	"strconv"
@@ -24,35 +25,87 @@ func (r *run) share(ctx context.Context) verdict {
 	if co == nil || len(r.call.options) > 0 || !r.conn.asConnected() {
 		return own
 	}
-	key, ok := r.shareKey(co)
-	if !ok {
-		return own
-	}
 	m := &member{adds: make([]int64, len(co.Shares)), used: r.conn.led}
 	max := make([]int64, len(co.Shares))
+	var ok bool
 	for i, s := range co.Shares {
 		if m.adds[i], ok = r.adds(s); !ok {
 			return own
 		}
 		max[i] = s.Max
 	}
+	seats := r.seats()
+	many := r.known(co, m, &seats)
+	key := shareKey{node: r.conn.node.number}
+	if many {
+		key.text = co.Many.SQL
+	} else if key, ok = r.shareKey(co); !ok {
+		return own
+	}
 	m.verdict = make(chan verdict, 1)
 	for range 3 {
-		b := r.conn.shared.coalescer.join(key, max, m)
-		v := verdict{outcome: lead}
-		for b == nil && v.outcome == lead {
-			if v = m.wait(ctx); v.outcome == lead {
-				b = m.group.take(m)
+		v := verdict{outcome: lead, batch: r.conn.shared.coalescer.join(key, max, many, seats, m)}
+		for v.outcome == lead {
+			if v.batch == nil {
+				v = m.wait(ctx)
+			} else {
+				v = r.lead(ctx, m, v.batch)
 			}
-		}
-		if b != nil {
-			v = r.lead(ctx, m, b)
+			switch {
+			case v.outcome != lead:
+			case v.batch == nil:
+				v.batch = m.group.take(m)
+			default:
+				m.accept()
+			}
 		}
 		if v.outcome != again {
 			return v
 		}
 	}
 	return own
+}
+
+// known says that the increment may share a statement with those of other rows:
+// its row has a slot, and is told from others by numbers.
+func (r *run) known(co *rewrite.Coalesced, m *member, seats *seats) bool {
+	if co.Many == nil {
+		return false
+	}
+	key := make([]int64, len(co.Key))
+	for i, k := range co.Key {
+		key[i] = k.Literal
+		if k.Arg == nil {
+			continue
+		}
+		v, ok := r.value(*k.Arg)
+		if !ok {
+			return false
+		}
+		switch n := v.Value.(type) {
+		case int64:
+			key[i] = n
+		case int:
+			key[i] = int64(n)
+		default:
+			return false
+		}
+	}
+	row := rowKey{r.plan.Increment.Table.Counter.SlotTable, numbers(key), r.conn.node.number}
+	if !seats.settled(row) {
+		return false
+	}
+	m.row, m.key = row, key
+	return true
+}
+
+// numbers writes a key as rowKey does.
+func numbers(key []int64) string {
+	var b []byte
+	for _, n := range key {
+		b = strconv.AppendInt(append(b, ','), n, 10)
+	}
+	return string(b)
 }
 
 // wait waits for the verdict, or until the caller gives up. Then the member is
@@ -79,10 +132,13 @@ func (m *member) wait(ctx context.Context) verdict {
 func (r *run) lead(ctx context.Context, m *member, b *batch) verdict {
 	if len(b.members) == 1 {
 		defer m.group.next()
-		return r.leadAlone(ctx)
+		return r.leadAlone(ctx, r.placeOf(b))
 	}
 	r.conn.led++
-	p := r.place()
+	p := place{ordinal: -1}
+	if len(b.rows) == 1 {
+		p = r.placeOf(b)
+	}
 	if ctx.Done() == nil {
 		r.runShared(ctx, m, b, p)
 		return (<-m.verdict).forLeader()
@@ -117,9 +173,9 @@ func (v verdict) forLeader() verdict {
 }
 
 // leadAlone runs the increment as it is, while others may queue behind it.
-func (r *run) leadAlone(ctx context.Context) verdict {
+func (r *run) leadAlone(ctx context.Context, p place) verdict {
 	start := time.Now()
-	res, n, err := r.addTo(ctx, r.place(), false, true)
+	res, n, err := r.addTo(ctx, p, false, true)
 	r.conn.shared.coalescer.pace.note(time.Since(start))
 	switch {
 	case err != nil && !r.conn.engine.slotFull(err):
@@ -130,6 +186,14 @@ func (r *run) leadAlone(ctx context.Context) verdict {
 	return verdict{outcome: counted, result: res}
 }
 
+// placeOf is the place of a batch of one row.
+func (r *run) placeOf(b *batch) place {
+	if b.many {
+		return b.rows[0].place
+	}
+	return r.place()
+}
+
 // runShared runs the one statement of a batch and tells its members, the leader
 // last. It may run beside the leader's caller, and so changes nothing of the
 // connection but what its statements themselves do.
@@ -138,18 +202,40 @@ func (r *run) runShared(ctx context.Context, m *member, b *batch, p place) {
 	start := time.Now()
 	defer func() {
 		r.conn.shared.coalescer.pace.note(time.Since(start))
+		if len(b.rows) > 1 && v.outcome == alone {
+			m.group.split(b) // tells the leader, too
+			m.group.next()
+			return
+		}
 		b.tell(v)
 		m.group.next() // now that their callers may be back
 		m.verdict <- v
 	}()
 	shared := *r
-	shared.sums = b.sums
+	shared.with = b
 	var n int64
 	var err error
-	v.result, n, err = shared.addTo(ctx, p, false, true)
-	if v.outcome, v.err = r.judge(n, err); v.outcome == counted {
+	if len(b.rows) > 1 {
+		v.result, n, err = shared.addMany(ctx)
+		v.outcome, v.err = r.judgeMany(n, err, len(b.rows))
+	} else {
+		v.result, n, err = shared.addTo(ctx, p, false, true)
+		v.outcome, v.err = r.judge(n, err)
+	}
+	if v.outcome == counted {
 		r.plan.tally.shared(len(b.members) - 1)
 	}
+}
+
+// addMany adds to slots of many rows.
+func (r *run) addMany(ctx context.Context) (driver.Result, int64, error) {
+	seats := r.seats()
+	defer func() {
+		for _, row := range r.with.rows {
+			seats.leave(row.place)
+		}
+	}()
+	return r.own(ctx, r.plan.Increment.Coalesced.Many)
 }
 
 // errLeaderGone is what members are told when their leader panics.
@@ -170,6 +256,20 @@ func (r *run) judge(n int64, err error) (outcome, error) {
 		return alone, nil
 	}
 	return failed, err
+}
+
+// judgeMany says what the result of a statement for many rows means: it has
+// updated all of them, or none.
+func (r *run) judgeMany(n int64, err error, rows int) (outcome, error) {
+	switch {
+	case err == nil && n == int64(rows):
+		return counted, nil
+	case err == nil && n != 0:
+		return failed, &lostError{fmt.Sprintf("of %d rows %d have been counted", rows, n)}
+	case err != nil && r.conn.engine.waitedInVain(err):
+		return alone, nil // it does not wait at all
+	}
+	return r.judge(n, err)
 }
 
 // shareKey is what this execution must have in common with others.

@@ -130,7 +130,13 @@ func refused(t *testing.T, p *twin.Pair, s twin.Statement) {
 	}
 }
 
-var dialects = map[string]dialect.Dialect{"mysql": mysql.New(), "postgres": postgres.New(), "sqlite": sqlite.New()}
+func mariaDB() *mysql.Dialect {
+	d := mysql.New()
+	d.NoWait = true
+	return d
+}
+
+var dialects = map[string]dialect.Dialect{"mysql": mariaDB(), "postgres": postgres.New(), "sqlite": sqlite.New()}
 
 // planOf plans the statement with the facts that the database gives of its
 // tables, and prints the plan as the case does.

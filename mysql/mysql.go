@@ -32,11 +32,10 @@ type Engine struct{ *dialect.Dialect }
 // with go-sql-driver/mysql as the parent.
 func Dialect() Engine { return Engine{dialect.New()} }
 
-// ForServer learns whether the server folds the letter case of table names.
+// ForServer learns whether the server folds the letter case of table names, and
+// whether it is a MariaDB.
 func (Engine) ForServer(ctx context.Context, s slotdialect.Session) (slotdialect.Dialect, error) {
-	d := dialect.New()
-	var err error
-	d.FoldTableNames, err = d.Folds(ctx, s)
+	d, err := dialect.ForServer(ctx, s)
 	return Engine{d}, err
 }
 

@@ -1,6 +1,9 @@
 package rewrite
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // Coalesced is an increment that many executions share: its texts are the
 // increment's own with the deltas as arguments, so that one statement adds what
@@ -15,6 +18,11 @@ import "strings"
 type Coalesced struct {
 	Upsert Bound
 	Add    *Bound // as Increment.Add
+	// Many adds to many rows at a time, whose slot rows are there; nil when
+	// there is no such statement. Executions whose Many is the same text may
+	// share one, whatever row they are for. Key is then what says which.
+	Many *Bound
+	Key  []KeyNumber
 	// Shares are what an execution adds, in the order of the Total arguments.
 	Shares []Share
 }
@@ -28,6 +36,13 @@ type Share struct {
 	Scale int
 	// Max is the largest magnitude that one statement may add.
 	Max int64
+}
+
+// KeyNumber is the value of an integer column of the key: a number that the
+// text has, or an argument.
+type KeyNumber struct {
+	Literal int64
+	Arg     *Arg
 }
 
 // maxShareScale keeps what a statement may add to a decimal within 64 bits.
@@ -76,7 +91,57 @@ func (m *dml) coalesced(a assigned, in IncrementText, tp *template, rows *rowset
 	}
 	out.Upsert = tp.expand(m.d, m.d.Increment(m.table, in))
 	out.Add, _ = m.addText(tp, in, rows)
+	if out.Add != nil && len(in.Companions) == 0 {
+		out.Many, out.Key = m.addMany(in, tp, rows)
+	}
 	return out
+}
+
+// addMany is the statement for many rows. Its rows are told apart by their
+// keys, so that these must be numbers: of two texts only the engine knows
+// whether they are the same key.
+func (m *dml) addMany(in IncrementText, tp *template, rows *rowset) (*Bound, []KeyNumber) {
+	var key []KeyNumber
+	for _, name := range m.table.Counter.Key {
+		c := m.table.Column(name)
+		if c == nil || c.Numeric != Integer {
+			return nil, nil
+		}
+		n, ok := keyNumber(rows.values[name])
+		if !ok {
+			return nil, nil
+		}
+		key = append(key, n)
+	}
+	t := AddManyText{CheckBase: len(m.table.Counter.Counters) > 1}
+	for i := range len(key) + 1 + len(in.Deltas) {
+		t.Columns = append(t.Columns, tp.mark(bound(Arg{Many: ManyColumn, Column: i, Index: -1})))
+	}
+	t.JSON = tp.mark(bound(Arg{Many: ManyRows, Index: -1}))
+	t.Count = tp.mark(bound(Arg{Many: ManyCount, Index: -1}))
+	for _, d := range in.Deltas {
+		t.Deltas = append(t.Deltas, d.Column)
+	}
+	sql := m.d.AddMany(m.table, t)
+	if sql == "" {
+		return nil, nil
+	}
+	b := tp.expand(m.d, sql)
+	return &b, key
+}
+
+// keyNumber reads an argument, or a literal of a whole number as it is usually
+// written.
+func keyNumber(f fragment) (KeyNumber, bool) {
+	switch {
+	case len(f.args) == 1 && strings.TrimSpace(f.texts[0]+f.texts[1]) == "":
+		return KeyNumber{Arg: &f.args[0]}, true
+	case len(f.args) == 0 && len(f.texts) == 1:
+		text := strings.TrimSpace(f.texts[0])
+		n, err := strconv.ParseInt(text, 10, 64)
+		return KeyNumber{Literal: n}, err == nil && strconv.FormatInt(n, 10) == text
+	}
+	return KeyNumber{}, false
 }
 
 // comparisons says that a predicate is made of columns, constants and

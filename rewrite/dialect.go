@@ -50,6 +50,14 @@ type Dialect interface {
 	// of the base row.
 	Add(t *Table, in AddText) string
 
+	// AddMany writes the update of many slot rows that are there already, of
+	// one counter table: what Add does, for each of them, in one statement. It
+	// updates all of them or none: none when one is missing, would leave its
+	// range, or is locked. It never waits for a lock: who waits while holding
+	// others may be part of a deadlock, and nobody is who adds to one row. An
+	// empty text means that the engine has no such statement.
+	AddMany(t *Table, in AddManyText) string
+
 	// Total writes the exact total of a counter, or the merged value of a
 	// companion, of the row that qualifier names: the base value itself (type,
 	// NULL and all) where no slot exists.
@@ -241,6 +249,22 @@ type AddText struct {
 	CheckBase bool
 
 	Companions []CompanionText // Latest only
+}
+
+// AddManyText is the variable part of AddMany: markers for the rows, given in
+// two forms, of which a dialect takes the one it reads faster. Both hold, for
+// each row, the key's values, the slot, and a delta for each counter.
+type AddManyText struct {
+	// Columns are lists such as {1,2,3}, one for each of these values.
+	Columns []string
+	// JSON is a list of lists such as [[1,0,5],[2,0,1]], one for each row.
+	JSON string
+	// Count is the number of rows.
+	Count string
+	// Deltas names the counters.
+	Deltas []string
+	// CheckBase as in AddText.
+	CheckBase bool
 }
 
 // CompanionText is a companion and what it is set to: a marker, or a text of

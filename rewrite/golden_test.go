@@ -21,7 +21,13 @@ type engine interface {
 	ParseSchema(sql string) ([]*rewrite.Table, error)
 }
 
-var engines = map[string]engine{"mysql": mysql.New(), "postgres": postgres.New(), "sqlite": sqlite.New()}
+func mariaDB() *mysql.Dialect {
+	d := mysql.New()
+	d.NoWait = true
+	return d
+}
+
+var engines = map[string]engine{"mysql": mariaDB(), "postgres": postgres.New(), "sqlite": sqlite.New()}
 
 // TestGolden plans the statement of every case in testdata and compares the
 // plan with the one that is written there; -update writes it.

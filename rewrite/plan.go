@@ -156,11 +156,27 @@ type Arg struct {
 	// Free says that executions with different values may share a statement.
 	Free bool
 
+	// Many says what of the rows of a statement for many of them is bound;
+	// Index is then -1. Column, from 0, numbers the values of a row.
+	Many   Many
+	Column int
+
 	// Plus is added to the argument, for a LIMIT that covers an OFFSET and more;
 	// with Index -1 the argument is the literal Number.
 	Plus   *Arg
 	Number string
 }
+
+// Many is a part of AddManyText.
+type Many int
+
+// The parts: not one of them, a column of all rows, all rows, their number.
+const (
+	NotMany Many = iota
+	ManyColumn
+	ManyRows
+	ManyCount
+)
 
 // DrainTable is how one table is drained.
 type DrainTable struct {

@@ -42,9 +42,11 @@ func (d *Dialect) find(ctx context.Context, s dialect.Session, schema, name stri
 	}
 	folds := d.FoldTableNames
 	if !folds {
-		if folds, err = d.Folds(ctx, s); err != nil {
+		server, err := ForServer(ctx, s)
+		if err != nil {
 			return nil, err
 		}
+		folds = server.FoldTableNames
 	}
 	var found *rewrite.Table
 	for _, r := range rows {

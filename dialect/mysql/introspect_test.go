@@ -91,7 +91,7 @@ func TestSession(t *testing.T) {
 	if _, err := d.Namespace(t.Context(), s); err == nil {
 		t.Error("ANSI_QUOTES accepted")
 	}
-	if folds, err := d.Folds(t.Context(), s); folds || err != nil {
-		t.Errorf("folds %v, %v", folds, err)
+	if server, err := ForServer(t.Context(), s); err != nil || server.FoldTableNames || server.NoWait != noWait(s.one("SELECT VERSION()")) {
+		t.Errorf("server %+v, %v", server, err)
 	}
 }

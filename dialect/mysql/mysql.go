@@ -22,6 +22,10 @@ type Dialect struct {
 	// case, as a server with lower_case_table_names other than 0 does. Set
 	// it before the first use; Folds asks a server.
 	FoldTableNames bool
+
+	// NoWait says that the server knows JSON_TABLE, and SET STATEMENT with a
+	// lock wait timeout of 0 (MariaDB 10.6). Set it before the first use, too.
+	NoWait bool
 }
 
 // New returns the dialect with exact table names, the default on Linux.

@@ -26,14 +26,29 @@ func (d *Dialect) Namespace(ctx context.Context, s dialect.Session) (string, err
 	return text(rows[0][0]), nil
 }
 
-// Folds asks the server whether table names compare without regard to letter
-// case; the answer belongs into FoldTableNames.
-func (d *Dialect) Folds(ctx context.Context, s dialect.Session) (bool, error) {
-	rows, err := s.Query(ctx, "SELECT @@lower_case_table_names")
+// ForServer returns the dialect for the server of a session.
+func ForServer(ctx context.Context, s dialect.Session) (*Dialect, error) {
+	rows, err := s.Query(ctx, "SELECT @@lower_case_table_names, VERSION()")
 	if err != nil {
-		return false, fmt.Errorf("reading lower_case_table_names: %w", err)
+		return nil, fmt.Errorf("reading lower_case_table_names and version: %w", err)
 	}
-	return len(rows) == 1 && len(rows[0]) == 1 && text(rows[0][0]) != "0", nil
+	d := New()
+	if len(rows) == 1 && len(rows[0]) == 2 {
+		d.FoldTableNames = text(rows[0][0]) != "0"
+		d.NoWait = noWait(text(rows[0][1]))
+	}
+	return d, nil
+}
+
+// noWait reads a version such as 10.11.6-MariaDB-1, or 5.5.5-10.11.6-MariaDB
+// where a proxy has left the prefix that old replicas need.
+func noWait(version string) bool {
+	version = strings.TrimPrefix(version, "5.5.5-")
+	var major, minor int
+	if _, err := fmt.Sscanf(version, "%d.%d", &major, &minor); err != nil {
+		return false
+	}
+	return strings.Contains(strings.ToLower(version), "mariadb") && (major > 10 || major == 10 && minor >= 6)
 }
 
 // Shares says whether a session begins in autocommit.

@@ -60,6 +60,9 @@ func (b *printer) plan(indent, text string, p *rewrite.Plan, allSteps bool) {
 			if co.Add != nil {
 				b.line(indent, "coalesced again", bound(*co.Add))
 			}
+			if co.Many != nil {
+				b.line(indent, "many", bound(*co.Many))
+			}
 			b.line(indent, "shares", shares(co.Shares))
 		}
 		if len(inc.Deltas) > 0 {
@@ -177,6 +180,14 @@ func arg(a rewrite.Arg) string {
 	}
 	if a.Total > 0 {
 		return fmt.Sprintf("total %d", a.Total)
+	}
+	switch a.Many {
+	case rewrite.ManyColumn:
+		return fmt.Sprintf("column %d", a.Column+1)
+	case rewrite.ManyRows:
+		return "rows"
+	case rewrite.ManyCount:
+		return "number of rows"
 	}
 	s := "#" + strconv.Itoa(a.Index+1)
 	if a.Index < 0 {
