@@ -163,7 +163,7 @@ func (r *reader) derivedSource(sc *scope, s *Source) {
 // MariaDB does with derived tables where it can.
 func (r *reader) keptApart(sc *scope, x *binding) bool {
 	switch {
-	case r.groupingSets() || r.apart[x.source]:
+	case r.groupingSets() || r.apart[x.source] || r.d.Traits().StrictGroups && r.windowed() && r.compares():
 		return true
 	case !sc.grouped || !r.d.Traits().StrictGroups:
 		return false
@@ -176,6 +176,13 @@ func (r *reader) keptApart(sc *scope, x *binding) bool {
 	// grouped by, but two that hold the same query are not the same to it. By
 	// its position there is one only.
 	return r.groupsComputed(sc, x)
+}
+
+// compares says that the statement may look something up in a subquery. Where a
+// window computes over a column of a query that it has merged, MariaDB has that
+// column compared with the subquery before there is a value in it.
+func (r *reader) compares() bool {
+	return r.src.hasWord("IN") || r.src.hasWord("ANY") || r.src.hasWord("SOME") || r.src.hasWord("ALL")
 }
 
 func (t *Table) nullableDecimal() bool {

@@ -12,6 +12,10 @@ func (p *planning) shape(q *Select) *Bound {
 		return nil
 	}
 	var tp template
+	if at := src.fetchClause(); at > 0 && !inside {
+		b := tp.expand(p.d, tp.mark(src.cut(Span{0, at}))+"LIMIT 0")
+		return &b
+	}
 	if len(q.Limit) == 0 || inside {
 		b := tp.expand(p.d, tp.mark(src.cut(Span{0, src.lockClause(end)}))+"\nLIMIT 0")
 		return &b
@@ -31,6 +35,22 @@ func (p *planning) shape(q *Select) *Bound {
 		return &b
 	}
 	return nil
+}
+
+// fetchClause returns where FETCH FIRST begins, outside of parentheses, or 0.
+func (s *source) fetchClause() int {
+	depth := 0
+	for i := range s.tokens {
+		switch {
+		case s.is(i, "("):
+			depth++
+		case s.is(i, ")"):
+			depth--
+		case depth == 0 && i > 0 && s.is(i, "FETCH") && (s.is(i+1, "FIRST") || s.is(i+1, "NEXT")) && !s.is(i-1, "."):
+			return s.tokens[i].Start
+		}
+	}
+	return 0
 }
 
 // lockClause returns where FOR UPDATE, FOR SHARE or LOCK IN SHARE MODE begins

@@ -278,13 +278,29 @@ func (t *translator) orderBy(n *ast.OrderByClause) []*rewrite.Expr {
 	return t.byItems(n.Items)
 }
 
+// fetch passes FETCH FIRST n ROWS ONLY, which may leave out n.
+func (t *translator) fetch(n *ast.Limit) []*rewrite.Expr {
+	var out []*rewrite.Expr
+	t.want("FETCH")
+	if !t.accept("FIRST", "NEXT") {
+		t.mismatch("FIRST")
+	}
+	if !t.isWord("ROW") && !t.isWord("ROWS") {
+		out = t.args(n.Count)
+	}
+	if !t.accept("ROW", "ROWS") {
+		t.mismatch("ROWS")
+	}
+	t.want("ONLY")
+	return out
+}
+
 func (t *translator) limit(n *ast.Limit) []*rewrite.Expr {
 	if n == nil {
 		return nil
 	}
 	if t.isWord("FETCH") {
-		t.fail("FETCH FIRST")
-		return nil
+		return t.fetch(n)
 	}
 	t.want("LIMIT")
 	if n.Offset == nil {

@@ -59,8 +59,8 @@ func (g *generator) listed(x string) string {
 // column that does so is in its order.
 func (g *generator) window(f *from, b *block) string {
 	x, y, z := g.ref(f, number), g.ref(f, number), g.ref(f, number)
-	if x == "" || y == "" || z == "" || g.my() && f.rows() > 5000 {
-		return "1" // for a window MariaDB takes time with the square of the rows
+	if x == "" || y == "" || z == "" || g.my() && (f.rows() > 5000 || f.queries() && lookups.MatchString(f.text)) {
+		return "1" // for a window MariaDB takes time with the square of the rows; see also whereBeside
 	}
 	key := g.keyOf(f)
 	if key != "" && g.one(3) {
@@ -171,7 +171,8 @@ func (g *generator) grouped() *block {
 			items[i], items[j] = items[j], items[i]
 		}
 	})
-	b.text = "SELECT " + strings.Join(items, ", ") + " FROM " + f.text + g.maybeWhere(f)
+	list := strings.Join(items, ", ")
+	b.text = "SELECT " + list + " FROM " + f.text + g.whereBeside(f, list)
 	if len(group) > 0 {
 		b.text += g.groupBy(group, b)
 	}

@@ -322,7 +322,11 @@ func (g *generator) derived(f *from) (string, []column) {
 	x, cx := col(g.number, column{name: a, kind: number})
 	y, cy := col(g.number, column{name: "id", kind: number})
 	w, cw := col(g.words, column{name: "w", kind: words})
-	return "SELECT " + distinct + x + " AS " + a + ", " + y + " AS id, " + w + " AS w FROM " + f.text + g.maybeWhere(f),
+	where := g.maybeWhere(f)
+	if g.my() && len(f.sources) > 1 && compares.MatchString(f.text+where) {
+		distinct = "" // as in plain
+	}
+	return "SELECT " + distinct + x + " AS " + a + ", " + y + " AS id, " + w + " AS w FROM " + f.text + where,
 		[]column{cx, cy, cw}
 }
 
