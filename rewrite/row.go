@@ -28,9 +28,13 @@ func (b *blockReader) merges() bool {
 
 // rowApart asks for derived forms of the sources whose counters a row names,
 // and for all derived forms to be kept apart: their columns are columns then,
-// and the row is as it was.
+// and the row is as it was. Inside other queries MariaDB may lose the comparison
+// over such a table.
 func (b *blockReader) rowApart(row *Expr) error {
 	d := &errDerive{reason: "a row that may hold a counter is compared with a subquery", apart: true}
+	if b.q == nil || b.q != b.main {
+		return opaque(d.reason)
+	}
 	for _, x := range allOf(b.sc) {
 		if x.query != nil {
 			return opaque(d.reason)
