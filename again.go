@@ -15,6 +15,10 @@ import (
 // slots are there so that it need not, and they make for some that it cannot meet:
 // the upsert has the base row and the slot row.
 //
+// So may the queries by which slotsql looks at the database, outside a
+// transaction too: on a Galera cluster DDL that another node has run undoes
+// even those.
+//
 // In a transaction of the application's the statements before it are gone as
 // well, and only the application knows them: there the error is the
 // application's, as with the plain driver. So is that of a drain: the
@@ -30,8 +34,8 @@ const (
 
 // again says that what has failed, of which nothing is left, is to run once
 // more, after that many tries.
-func (r *run) again(ctx context.Context, tries int, err error) bool {
-	if err == nil || tries >= maxTries || !r.conn.engine.conflict(err) {
+func (c *conn) again(ctx context.Context, tries int, err error) bool {
+	if err == nil || tries >= maxTries || !c.engine.conflict(err) {
 		return false
 	}
 	if tries > 1 {

@@ -161,3 +161,23 @@ func TestCoalesceAgain(t *testing.T) {
 	c.wantAdded(1, 1, 14, 14, 14, 14)
 	c.wantTotal(15)
 }
+
+// A look at the database that has been undone is taken again, outside a
+// transaction.
+func TestLookAgain(t *testing.T) {
+	t.Parallel()
+	for _, lasting := range []bool{false, true} {
+		server := &fakeServer{}
+		db := openFake(t, probing, fakeConnector{server: server})
+		if err := withConn(t, db, func(c *conn) {
+			c.lasting = lasting
+			conflicts(server, 3, prefix("SELECT"))
+			_, err := c.session.Query(t.Context(), "SELECT 1")
+			if want := map[bool]int{false: 4, true: 1}[lasting]; (err != nil) != lasting || len(server.ran()) != want {
+				t.Errorf("in a transaction %t: ran %q, %v", lasting, server.ran(), err)
+			}
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

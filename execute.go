@@ -226,7 +226,7 @@ func (r *run) addTo(ctx context.Context, p place, lasting, auto bool) (res drive
 	defer seats.leave(p)
 	for tries := 1; ; tries++ {
 		res, n, err = r.addOnce(ctx, p, lasting)
-		if !auto || !r.again(ctx, tries, err) {
+		if !auto || !r.conn.again(ctx, tries, err) {
 			return res, n, err
 		}
 		if tries > 1 {

@@ -15,6 +15,15 @@ type session struct{ conn *conn }
 
 // Query implements dialect.Session.
 func (s *session) Query(ctx context.Context, sql string, args ...any) ([][]any, error) {
+	for tries := 1; ; tries++ {
+		out, err := s.query(ctx, sql, args)
+		if !s.conn.inAutocommit() || !s.conn.again(ctx, tries, err) {
+			return out, err
+		}
+	}
+}
+
+func (s *session) query(ctx context.Context, sql string, args []any) ([][]any, error) {
 	if len(args) > 0 && !s.conn.draining {
 		s.conn.draining = s.conn.lasting // for a transaction that the preparation may lose
 		defer s.conn.drained()
