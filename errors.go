@@ -50,6 +50,9 @@ func settled(err error) error {
 	return &lostError{err.Error()}
 }
 
+// errNotOurs is returned to who hands over another package's connector.
+var errNotOurs = errors.New("slotsql: want a connector of OpenConnector or WrapConnector")
+
 // lostError is a connection lost in the middle of a statement. It does not
 // wrap the parent's error, on purpose: see settled.
 type lostError struct{ text string }

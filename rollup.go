@@ -3,7 +3,6 @@ package slotsql
 import (
 	"context"
 	"database/sql/driver"
-	"errors"
 	"time"
 )
 
@@ -128,7 +127,7 @@ func RunRollUp(ctx context.Context, c driver.Connector, o RollUpOptions) error {
 func rollUpOf(c driver.Connector, o RollUpOptions) (*rollUpWorker, error) {
 	w, ok := c.(*connector)
 	if !ok {
-		return nil, errors.New("slotsql: want a connector of OpenConnector or WrapConnector")
+		return nil, errNotOurs
 	}
 	return newRollUpWorker(w.shared, w.parent, o)
 }

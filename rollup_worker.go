@@ -22,6 +22,7 @@ type rollUpWorker struct {
 	options RollUpOptions
 	holder  string
 
+	free  bool // without a lease: two at a time are exact, and this one is to be quick
 	conn  *conn
 	lost  bool      // the connection is not to be used again
 	until time.Time // the lease is held, as far as is known
@@ -78,7 +79,10 @@ func (w *rollUpWorker) close() {
 // fencer is where the lease is; nil where none is needed because only one
 // connection writes at a time.
 func (w *rollUpWorker) fencer() dialect.Fencer {
-	f, _ := w.shared.dialect.(dialect.Fencer)
+	f, ok := w.shared.dialect.(dialect.Fencer)
+	if !ok || w.free {
+		return nil
+	}
 	return f
 }
 

@@ -3,7 +3,6 @@ package slotsql
 import (
 	"context"
 	"database/sql/driver"
-	"errors"
 	"fmt"
 
 	"github.com/slotsql/slotsql/dialect"
@@ -181,7 +180,7 @@ func ddlOf(d dialect.Dialect, checked []checkedTable, problems []Problem, err er
 func setup(ctx context.Context, c driver.Connector) (*conn, error) {
 	w, ok := c.(*connector)
 	if !ok {
-		return nil, errors.New("slotsql: want a connector of OpenConnector or WrapConnector")
+		return nil, errNotOurs
 	}
 	raw, err := w.parent.Connect(ctx)
 	if err != nil {

@@ -11,6 +11,10 @@ import (
 type RollUpper interface {
 	// RollUpSession holds what a new connection of the roll-up runs first.
 	RollUpSession() []string
+	// DrainSession holds what a connection runs first that drains whole tables:
+	// one of its statements waits for a lock for seconds at most, since
+	// increments wait behind it.
+	DrainSession() []string
 	// RollUp writes the texts for a part of a slot table.
 	RollUp(t *rewrite.Table, part RollUpPart) RollUp
 }

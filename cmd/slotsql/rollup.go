@@ -46,7 +46,8 @@ works and the others stand by.`,
 				return err
 			}
 			if once {
-				finish := moving(cmd.ErrOrStderr(), &opts)
+				var finish func()
+				opts.Progress, finish = moving(cmd.ErrOrStderr())
 				report, err := slotsql.RollUp(cmd.Context(), c, opts)
 				finish()
 				if err != nil {
@@ -76,15 +77,14 @@ works and the others stand by.`,
 
 // moving shows a bar where somebody looks at it; how much there is to move is not
 // known before.
-func moving(w io.Writer, opts *slotsql.RollUpOptions) (finish func()) {
+func moving(w io.Writer) (progress func(rows int), finish func()) {
 	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
-		return func() {}
+		return nil, func() {}
 	}
 	bar := progressbar.NewOptions(-1, progressbar.OptionSetWriter(f), progressbar.OptionSetDescription("slot rows"),
 		progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionClearOnFinish())
-	opts.Progress = func(rows int) { _ = bar.Add(rows) }
-	return func() { _ = bar.Finish() }
+	return func(rows int) { _ = bar.Add(rows) }, func() { _ = bar.Finish() }
 }
 
 // passReport is the JSON of one pass.

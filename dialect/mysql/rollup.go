@@ -17,6 +17,11 @@ func (*Dialect) RollUpSession() []string {
 	return []string{"SET SESSION autocommit = 1, sql_safe_updates = 0, lock_wait_timeout = 1, innodb_lock_wait_timeout = 1 /*M! * 0 */"}
 }
 
+// DrainSession lets a statement wait for a lock for two seconds.
+func (*Dialect) DrainSession() []string {
+	return []string{"SET SESSION autocommit = 1, sql_safe_updates = 0, lock_wait_timeout = 2, innodb_lock_wait_timeout = 2"}
+}
+
 // RollUp moves a part of the slots by one UPDATE of base rows and slot rows
 // together, over a derived table that has locked both, or stepped over them.
 // Nothing is ever inserted or renumbered, so that no gap lock of anybody is met,

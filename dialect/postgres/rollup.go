@@ -13,6 +13,9 @@ var _ dialect.RollUpper = (*Dialect)(nil)
 // RollUpSession is empty: what a batch needs is set for its transaction.
 func (*Dialect) RollUpSession() []string { return nil }
 
+// DrainSession lets a statement wait for a lock for two seconds.
+func (*Dialect) DrainSession() []string { return []string{"SET lock_timeout = '2s'"} }
+
 // RollUp moves a part of the slots in two statements at READ COMMITTED. Pick
 // locks slot rows and base rows, stepping over those that others have locked,
 // and returns where the slot rows are. They stay there: nobody else can write

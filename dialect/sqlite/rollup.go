@@ -13,6 +13,9 @@ var _ dialect.RollUpper = (*Dialect)(nil)
 // RollUpSession is empty.
 func (*Dialect) RollUpSession() []string { return nil }
 
+// DrainSession is empty: the DSN says how long the connection waits.
+func (*Dialect) DrainSession() []string { return nil }
+
 // RollUp moves a part of the slots inside one write transaction. Nobody else
 // writes meanwhile, so that each of its statements meets the same slots. (The
 // application's own triggers fire when a base row is updated; what they add to

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slotsql/slotsql"
+)
+
+// errRefilled says that somebody counts in slots after a drain.
+var errRefilled = errors.New("increments still go to slots")
+
+func drainCommand(o *options) *cobra.Command {
+	var opts slotsql.DrainOptions
+	cmd := &cobra.Command{
+		Use:   "drain [TABLE...]",
+		Short: "Fold all slots into the base rows",
+		Long: `Fold all slots of the tables, of every table of the configuration if none is named,
+into the base rows, and see that none is left. Afterwards the plain driver alone is
+exact.
+
+Most is moved while increments go on; for the rest, and to be sure, each table is
+locked for a moment, during which its increments wait. It may be interrupted, and
+run again, at any time.
+
+When applications still count in slots afterwards it says so, and exits with 1.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			e, config, err := o.target(cmd)
+			if err != nil {
+				return err
+			}
+			if opts.Patience <= 0 {
+				return errors.New("--patience must be more than 0")
+			}
+			c, err := o.connector(e, config)
+			if err != nil {
+				return err
+			}
+			opts.Tables = args
+			var finish func()
+			opts.Progress, finish = moving(cmd.ErrOrStderr())
+			reports, err := slotsql.Drain(cmd.Context(), c, opts)
+			finish()
+			if perr := o.printDrains(cmd.OutOrStdout(), reports, err); perr != nil {
+				return perr
+			}
+			return err
+		},
+	}
+	o.database(cmd, false)
+	o.output(cmd)
+	cmd.Flags().DurationVar(&opts.Patience, "patience", time.Minute, "how long to go on trying to lock a table")
+	return cmd
+}
+
+// printDrains prints what has been done, also before an error.
+func (o *options) printDrains(w io.Writer, reports []slotsql.DrainReport, failed error) error {
+	var refilled error
+	for _, r := range reports {
+		if r.Refilled > 0 && failed == nil {
+			refilled = errRefilled
+		}
+	}
+	if o.json {
+		if err := printJSON(w, orEmpty(reports)); err != nil || refilled == nil {
+			return err
+		}
+		return reportedError{refilled}
+	}
+	for i, r := range reports {
+		if failed != nil && i == len(reports)-1 {
+			break // the error is about this one
+		}
+		line := fmt.Sprintf("%s: %d slot rows folded, %d of them with the table locked", r.Table, r.Moved+r.Folded, r.Folded)
+		if r.Orphans > 0 {
+			line += fmt.Sprintf(", %d without a base row deleted", r.Orphans)
+		}
+		if r.Refilled > 0 {
+			line += fmt.Sprintf("; %d have come since: applications still count in slots", r.Refilled)
+		}
+		fmt.Fprintln(w, line)
+	}
+	return refilled
+}
