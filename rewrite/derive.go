@@ -163,7 +163,7 @@ func (r *reader) derivedSource(sc *scope, s *Source) {
 // MariaDB does with derived tables where it can.
 func (r *reader) keptApart(sc *scope, x *binding) bool {
 	switch {
-	case r.groupingSets() || r.apart[x.source] || r.d.Traits().StrictGroups && r.windowed() && r.compares():
+	case r.groupingSets() || r.apart[x.source] || r.d.Traits().StrictGroups && r.windowed() && (r.compares() || r.extends()):
 		return true
 	case !sc.grouped || !r.d.Traits().StrictGroups:
 		return false

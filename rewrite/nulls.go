@@ -5,8 +5,8 @@ package rewrite
 // show once the value is kept in a temporary table, which then has no NULL to
 // keep.
 
-// resultColumn writes a total as a column of the result of block, nil for that
-// of a derived form.
+// resultColumn writes a total as a column of the result of block; nil is that of
+// a derived form, which is kept apart where it matters.
 //
 // A window computes over a temporary table. It may have a column of a query
 // there that is merged into a join, on the missing side of an outer join. That
@@ -17,11 +17,16 @@ package rewrite
 func (r *reader) resultColumn(t *Table, q, column string, block *Select) string {
 	total := r.d.Total(t, q, column, false)
 	around := r.d.Traits().MaybeNull
-	if around[0] == "" || block != nil && block == r.main || t.Column(column).Nullable || !r.windowed() || !r.src.hasWord("LEFT") && !r.src.hasWord("RIGHT") {
+	if around[0] == "" || block == nil || block == r.main || t.Column(column).Nullable || !r.windowed() || !r.extends() {
 		return total
 	}
 	return around[0] + total + around[1]
 }
+
+// extends says that the statement may have an outer join. Over the missing side
+// of one COUNT(column) OVER also counts a merged query's column that is never
+// NULL in its table, so that derived forms are kept apart.
+func (r *reader) extends() bool { return r.src.hasWord("LEFT") || r.src.hasWord("RIGHT") }
 
 // quantified says that e compares with ANY or ALL by order.
 //
