@@ -29,9 +29,13 @@ type conn struct {
 	cluster  bool  // which may be one of several
 	session  session
 	engine   engine
-	slot     int                     // number among the live connections of the connector
-	held     map[rowKey]int          // slots held until the transaction ends, see placement
-	own      map[rowKey]ownIncrement // of the transaction that is open, in slots
+	slot     int                  // number among the live connections of the connector
+	held     map[rowKey]int       // slots held until the transaction ends, see placement
+	own      map[rowKey]ownChange // of the transaction that is open
+	changes  int                  // of it so far
+	marks    []mark               // its savepoints
+	looked   map[string]bool      // slot tables whose counters it has read, see conflicts
+	level    level                // its isolation level
 	prepared preparedTexts
 	prepares bool // the parent takes arguments through prepared statements only
 
@@ -242,7 +246,7 @@ func (c *conn) ExecContext(ctx context.Context, query string, args []driver.Name
 	if err != nil {
 		return nil, err
 	}
-	if p.Class == rewrite.PassThrough {
+	if p.Class == rewrite.PassThrough && !c.watches(p) {
 		e, ok := c.parent.(driver.ExecerContext)
 		if !ok {
 			return c.legacyExec(ctx, p, query, args)
@@ -253,6 +257,10 @@ func (c *conn) ExecContext(ctx context.Context, query string, args []driver.Name
 	}
 	return c.run(p, direct{c}, call{args: args, options: options}).exec(ctx)
 }
+
+// watches says that the transaction may have to know what the plan's text has
+// changed.
+func (c *conn) watches(p *plan) bool { return len(p.Changes) > 0 && !c.committedAtOnce() }
 
 // legacyExec serves a parent that has the old Execer only, or none.
 func (c *conn) legacyExec(ctx context.Context, p *plan, query string, args []driver.NamedValue) (driver.Result, error) {
@@ -280,7 +288,7 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 		return nil, err
 	}
 	defer c.queried()
-	if p.Class == rewrite.PassThrough {
+	if p.Class == rewrite.PassThrough && !c.watches(p) {
 		q, ok := c.parent.(driver.QueryerContext)
 		if !ok {
 			return c.legacyQuery(ctx, p, query, args)

@@ -83,6 +83,8 @@ type engine struct {
 	outcome outcomeJudge
 	watcher txWatcher
 	args    argRewriter
+
+	snapshots snapshotJudge
 }
 
 func engineOf(d dialect.Dialect) engine {
@@ -91,6 +93,7 @@ func engineOf(d dialect.Dialect) engine {
 	e.outcome, _ = d.(outcomeJudge)
 	e.watcher, _ = d.(txWatcher)
 	e.args, _ = d.(argRewriter)
+	e.snapshots, _ = d.(snapshotJudge)
 	return e
 }
 

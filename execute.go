@@ -61,6 +61,8 @@ type run struct {
 	call call
 	slot int64  // that an increment adds to
 	with *batch // that a shared statement is for
+	// folded says that a drain has added something to base rows.
+	folded bool
 	// apart says that the text is of several statements that stand or fail
 	// each by itself: the ones before an error stay.
 	apart bool
@@ -133,7 +135,19 @@ func (r *run) execOnce(ctx context.Context) (res driver.Result, err error) {
 			return r.execDrained(ctx)
 		}
 	}
-	return r.execText(ctx)
+	if len(r.plan.Changes) == 0 {
+		return r.execText(ctx)
+	}
+	if first, err := r.changesFirst(ctx); err != nil {
+		return nil, err
+	} else if first {
+		return r.drainingFirst().execDrained(ctx)
+	}
+	res, n, err := r.execTouching(ctx)
+	if err == nil {
+		r.changed(n)
+	}
+	return res, err
 }
 
 func (r *run) queryOnce(ctx context.Context) (rows driver.Rows, err error) {
@@ -146,6 +160,12 @@ func (r *run) queryOnce(ctx context.Context) (rows driver.Rows, err error) {
 		if !r.plan.Increment.BaseExact() {
 			return r.queryDrained(ctx)
 		}
+		if first, err := r.locksFirst(ctx, r.plan.Increment.Row.Table); err != nil {
+			return nil, err
+		} else if first && r.plan.Class == rewrite.Additive {
+			return r.queryDrained(ctx)
+		}
+		r.note(r.plan.Increment.Row, onBase)
 	case rewrite.Drain:
 		return r.queryDrained(ctx)
 	case rewrite.Read:
@@ -158,6 +178,14 @@ func (r *run) queryOnce(ctx context.Context) (rows driver.Rows, err error) {
 		if !r.baseFits() {
 			return r.queryDrained(ctx)
 		}
+	}
+	if len(r.plan.Changes) > 0 {
+		if first, err := r.changesFirst(ctx); err != nil {
+			return nil, err
+		} else if first {
+			return r.drainingFirst().queryDrained(ctx)
+		}
+		r.changed(1) // it may have
 	}
 	var types []columnType
 	if r.plan.Shape != nil {
@@ -196,7 +224,9 @@ func (r *run) execIncrement(ctx context.Context) (driver.Result, error) {
 	if !r.incrementFits() {
 		return r.fallback(ctx)
 	}
-	if r.locksFirst() {
+	if first, err := r.locksFirst(ctx, r.plan.Increment.Row.Table); err != nil {
+		return nil, err
+	} else if first {
 		return r.lockFirst(ctx)
 	}
 	v := r.share(ctx)
@@ -278,7 +308,11 @@ func (r *run) own(ctx context.Context, b *rewrite.Bound) (driver.Result, int64, 
 func (r *run) fallback(ctx context.Context) (driver.Result, error) {
 	r.plan.tally.fellBack()
 	if r.plan.Increment.Upsert && !r.plan.Increment.Companions && r.baseFits() {
-		return r.execText(ctx)
+		res, err := r.execText(ctx)
+		if err == nil {
+			r.note(r.plan.Increment.Row, onBase)
+		}
+		return res, err
 	}
 	return r.execDrained(ctx)
 }
@@ -307,6 +341,7 @@ func (r *run) execDrained(ctx context.Context) (res driver.Result, err error) {
 	if err != nil {
 		return nil, err
 	}
+	r.noteDrained()
 	return res, nil
 }
 
@@ -326,6 +361,7 @@ func (r *run) queryDrained(ctx context.Context) (driver.Rows, error) {
 	if err != nil {
 		return nil, end(err)
 	}
+	r.noteDrained()
 	finish := func(err error) error {
 		if err == nil {
 			err = r.steps(ctx, r.plan.After)
@@ -393,23 +429,22 @@ func (r *run) drain(ctx context.Context) (missed bool, err error) {
 			continue
 		}
 		for i := range d.Fold {
-			if err := r.steps(ctx, d.Fold[i:i+1]); err != nil {
+			n, err := r.step(ctx, &d.Fold[i])
+			if err != nil {
 				// It may have been run all the same.
 				r.conn.halfway = (i > 0 || ctx.Err() != nil) && !r.conn.engine.txEnded(err)
 				return false, err
 			}
+			r.folded = r.folded || n > 0 && d.Versions != nil && i == d.Versions.Adds
 		}
 	}
 	return missed, r.steps(ctx, r.plan.Before)
 }
 
+// steps runs statements whose rows, if they return any, are of no interest.
 func (r *run) steps(ctx context.Context, list []rewrite.Bound) error {
-	for _, b := range list {
-		args, err := r.bind(b.Args)
-		if err != nil {
-			return err
-		}
-		if err := r.conn.discard(ctx, b.SQL, args); err != nil {
+	for i := range list {
+		if _, err := r.step(ctx, &list[i]); err != nil {
 			return err
 		}
 	}
@@ -420,4 +455,18 @@ func (r *run) steps(ctx context.Context, list []rewrite.Bound) error {
 func (c *conn) discard(ctx context.Context, query string, args []driver.NamedValue) error {
 	_, err := c.parentExec(ctx, query, args)
 	return err
+}
+
+// step returns the rows affected, 0 where the parent does not tell.
+func (r *run) step(ctx context.Context, b *rewrite.Bound) (int64, error) {
+	args, err := r.bind(b.Args)
+	if err != nil {
+		return 0, err
+	}
+	res, err := r.conn.parentExec(ctx, b.SQL, args)
+	if err != nil {
+		return 0, err
+	}
+	n, _ := res.RowsAffected()
+	return n, nil
 }

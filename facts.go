@@ -80,6 +80,13 @@ func (c *conn) after(plan *rewrite.Plan, err error) {
 	}
 	if plan.Effects&rewrite.TxControl != 0 {
 		c.tx.byText = err != nil || !endsTx(plan.Text)
+		switch {
+		case err != nil:
+		case endsTx(plan.Text):
+			c.forget()
+		default:
+			c.marked(plan.Text)
+		}
 		c.unsettle()
 	}
 	if plan.Effects&rewrite.SessionChange != 0 {

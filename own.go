@@ -10,69 +10,132 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// A transaction that has counted a row holds the row's lock with the plain
-// driver: until it ends nobody else counts the row, and what it reads is its own
-// number. Two that count and then read never read the same. Slots let both
-// count, and each would read its own increment and not the other's.
+// A transaction that has changed a row holds the row's lock with the plain
+// driver: until it ends nobody else changes the row, and what it reads of it is
+// its own version. Two that count and then read never read the same. Slots let
+// others count, and a transaction would read its own changes and not theirs, or
+// theirs from one moment to the next.
 //
-// So a transaction drains the rows that it has counted before it reads their
-// table's counters. From then on it has them for itself, as plain has.
+// So a transaction drains the rows that it has changed before it reads their
+// table's counters. From then on it has them for itself, as plain has. That
+// costs nothing where it does not read them.
 //
-// Two transactions that have counted a row and then both drain it wait for each
-// other, and one of them is told of a deadlock. So that this does not go on, an
-// increment whose transaction has read afterwards locks first from then on: in a
+// Two transactions that have changed a row and then both drain it wait for each
+// other, and one of them is told of a deadlock. So that this does not go on, a
+// change whose transaction has read afterwards locks first from then on: in a
 // transaction it drains its row and runs on it, in the plain order of locks.
+//
+// What else it takes where a transaction has a snapshot is in versions.go (its
+// own version of a row beside others' slots) and conflicts.go (changes that the
+// snapshot forbids).
 
-// ownIncrement is an increment in a slot, of the transaction that is open.
-type ownIncrement struct {
+// ownChange is what the open transaction has done to rows of a counter table.
+type ownChange struct {
 	plan *plan
 	call call
-	all  bool // one of so many that all rows are drained
-	// settled says that its row has been drained since, and no savepoint been
+	rows rewrite.DrainTable
+	how  manner
+	at   int // number among the transaction's changes
+	// settled says that its rows have been drained since, and no savepoint been
 	// rolled back to, with which an engine may give up the lock.
 	settled bool
 }
 
-// maxOwnIncrements is how many increments a transaction remembers; one that has
-// more drains whole tables.
-const maxOwnIncrements = 256
+// manner is how rows were changed.
+type manner byte
 
-// counted remembers an increment. Where one connection writes at a time nobody
-// else counts before the transaction ends.
-func (r *run) counted() {
-	c, inc := r.conn, r.plan.Increment
-	committed := !c.lasting && !c.strayed && c.shared.sharing && (c.engine.watcher == nil || !c.engine.watcher.ConnInTransaction(c.parent))
-	if committed || c.shared.dialect.Traits().OneWriter {
+const (
+	inSlot     manner = iota // by an increment in a slot
+	onBase                   // by a text that ran on the base rows as they are
+	afterDrain               // after a drain: nobody else can add to them
+	inserted                 // they are new: nobody else knows them
+)
+
+// maxOwnChanges is how many changes a transaction remembers; one that has more
+// drains whole tables.
+const maxOwnChanges = 256
+
+// committed says that what a statement does is committed with it.
+func (c *conn) committedAtOnce() bool {
+	return !c.lasting && !c.strayed && c.shared.sharing && (c.engine.watcher == nil || !c.engine.watcher.ConnInTransaction(c.parent))
+}
+
+// note remembers a change of rows. Where one connection writes at a time nobody
+// else changes any before the transaction ends.
+func (r *run) note(rows rewrite.DrainTable, how manner) {
+	c := r.conn
+	if c.shared.dialect.Traits().OneWriter || c.committedAtOnce() {
 		return
 	}
-	own := ownIncrement{plan: r.plan, call: r.call}
-	k := rowKey{table: inc.SQL}
-	var b []byte
-	ok := true
-	for _, a := range inc.Args {
-		if v, has := r.value(a); has && !a.Slot {
+	if rows = r.chosen(rows); rows.Versions == nil && how >= afterDrain {
+		return
+	}
+	rows.New = nil
+	own := ownChange{plan: r.plan, call: r.call, rows: rows, how: how}
+	k, ok := r.changeKey(&rows, how)
+	switch {
+	case len(c.own) >= maxOwnChanges:
+		k = rowKey{table: rows.Table.Counter.SlotTable, values: string('0'+byte(how)) + "all"}
+		own.rows = rewrite.DrainAll(c.shared.dialect, rows.Table)
+	case !ok:
+		k.values += strconv.Itoa(len(c.own)) // as if it were another one
+	}
+	if c.own == nil {
+		c.own = map[rowKey]ownChange{}
+	}
+	c.changes++
+	own.at = c.changes
+	if old, has := c.own[k]; has {
+		own.at = old.at
+	}
+	c.own[k] = own
+}
+
+// changeKey names rows and how they were changed; false for a value of a type
+// whose equality is not plain.
+func (r *run) changeKey(rows *rewrite.DrainTable, how manner) (k rowKey, ok bool) {
+	fold := &rows.Fold[0]
+	b := []byte{'0' + byte(how)}
+	ok = true
+	for _, a := range fold.Args {
+		if v, has := r.value(a); has {
 			if b, has = appendValue(append(b, ','), v); !has {
 				ok = false
 			}
 		}
 	}
-	k.values = string(b)
-	switch {
-	case len(c.own) >= maxOwnIncrements:
-		k, own.all = rowKey{table: inc.Table.Counter.SlotTable, values: "all"}, true
-	case !ok:
-		k.values = strconv.Itoa(len(c.own)) + k.values // as if it were another one
-	}
-	if c.own == nil {
-		c.own = map[rowKey]ownIncrement{}
-	}
-	c.own[k] = own
+	return rowKey{table: fold.SQL, values: string(b)}, ok
 }
 
-// settle drains the rows that the transaction has counted of tables that the
+// counted remembers an increment in a slot.
+func (r *run) counted() { r.note(r.plan.Increment.Row, inSlot) }
+
+// changed remembers what a text has changed on the base rows.
+func (r *run) changed(affected int64) {
+	if affected == 0 && r.plan.Touched != nil { // of a text of several statements it is the last one's
+		return
+	}
+	how := onBase
+	if r.plan.Fresh {
+		how = inserted
+	}
+	for _, d := range r.plan.Changes {
+		r.note(d, how)
+	}
+}
+
+// noteDrained remembers the rows of a drain.
+func (r *run) noteDrained() {
+	for _, d := range r.plan.Drains {
+		r.note(d, afterDrain)
+	}
+}
+
+// settle drains the rows that the transaction has changed of tables that the
 // statement reads.
 func (r *run) settle(ctx context.Context) error {
 	c := r.conn
+	r.look()
 	if len(c.own) == 0 {
 		return nil
 	}
@@ -82,19 +145,15 @@ func (r *run) settle(ctx context.Context) error {
 		return err
 	}
 	if !open { // they are committed, or gone
-		clear(c.own)
+		c.forget()
 		return nil
 	}
 	var keys []rowKey
 	for k, own := range c.own {
-		if own.settled {
-			continue
-		}
-		for _, t := range r.plan.Touched {
-			if own.plan.Increment.Table.Counter.SlotTable == t.Counter.SlotTable {
-				keys = append(keys, k)
-				break
-			}
+		if !own.settled && slices.ContainsFunc(r.plan.Touched, func(t *rewrite.Table) bool {
+			return own.rows.Table.Counter.SlotTable == t.Counter.SlotTable
+		}) {
+			keys = append(keys, k)
 		}
 	}
 	slices.SortFunc(keys, func(a, b rowKey) int {
@@ -102,20 +161,40 @@ func (r *run) settle(ctx context.Context) error {
 	})
 	for _, k := range keys {
 		own := c.own[k]
-		own.plan.readAfter.Store(true)
-		d := own.plan.Increment.Row
-		if own.all {
-			d = rewrite.DrainAll(c.shared.dialect, d.Table)
-		}
-		p := &plan{Plan: &rewrite.Plan{Class: rewrite.Drain, Increment: own.plan.Increment, Drains: []rewrite.DrainTable{d},
-			Reason: "a transaction reads a counter that it has incremented"}, tally: own.plan.tally}
-		if _, err := c.run(p, direct{c}, own.call).drain(ctx); err != nil {
+		if err := c.settleRows(ctx, &own); err != nil {
 			return c.lost(err)
 		}
 		own.settled = true
 		c.own[k] = own
 	}
 	return nil
+}
+
+func (c *conn) settleRows(ctx context.Context, own *ownChange) error {
+	d := own.rows
+	// The transaction has an exclusive lock on rows that it has changed; on
+	// PostgreSQL one that lets others make slots.
+	alone := own.how >= afterDrain || own.how == onBase && c.shared.dialect.Traits().ChangeExcludes
+	if !alone {
+		own.plan.readAfter.Store(true)
+	}
+	seen := true
+	if own.how < afterDrain {
+		if alone {
+			d.Lock = nil
+		}
+		p := &plan{Plan: &rewrite.Plan{Class: rewrite.Drain, Drains: []rewrite.DrainTable{d},
+			Reason: "a transaction reads a counter of a row that it has changed"}, tally: own.plan.tally}
+		r := c.run(p, direct{c}, own.call)
+		if _, err := r.drain(ctx); err != nil {
+			return err
+		}
+		seen = own.how == onBase || r.folded
+	}
+	if d.Versions == nil {
+		return nil
+	}
+	return c.run(own.plan, direct{c}, own.call).oneVersion(ctx, d.Versions, seen)
 }
 
 // unsettle notes that locks may have been given up.
@@ -126,9 +205,34 @@ func (c *conn) unsettle() {
 	}
 }
 
-// locksFirst says that the increment is to lock its row before it counts: it is
-// in a transaction, of a kind that reads afterwards.
-func (r *run) locksFirst() bool { return r.conn.lasting && r.plan.readAfter.Load() }
+// forget is for when the transaction has ended.
+func (c *conn) forget() {
+	clear(c.own)
+	clear(c.looked)
+	c.marks, c.changes, c.level = c.marks[:0], 0, levelUnknown
+}
+
+// locksFirst says that a change of tables is to lock its rows before it is
+// made: it is in a transaction, of a kind that reads afterwards, or of one that
+// has read before and must not change what is newer.
+func (r *run) locksFirst(ctx context.Context, tables ...*rewrite.Table) (bool, error) {
+	if r.conn.lasting && r.plan.readAfter.Load() {
+		return true, nil
+	}
+	return r.conn.conflicts(ctx, tables)
+}
+
+// changesFirst says it of what a text changes on the base rows.
+func (r *run) changesFirst(ctx context.Context) (bool, error) {
+	if r.plan.Fresh || r.conn.committedAtOnce() {
+		return false, nil
+	}
+	var tables []*rewrite.Table
+	for i := range r.plan.Changes {
+		tables = append(tables, r.plan.Changes[i].Table)
+	}
+	return r.locksFirst(ctx, tables...)
+}
 
 // lockFirst drains the increment's row and runs the text on it.
 func (r *run) lockFirst(ctx context.Context) (driver.Result, error) {
@@ -138,12 +242,20 @@ func (r *run) lockFirst(ctx context.Context) (driver.Result, error) {
 	// The text of an upsert is right for a row that is there as for one that is
 	// not. One that is not cannot be locked, and another one may make it; so it
 	// is remembered, and drained before it is read.
-	own, drained := *r, *r.plan.Plan
-	drained.Class, drained.Drains = rewrite.Additive, []rewrite.DrainTable{r.plan.Increment.Row}
-	own.plan = &plan{Plan: &drained, tally: r.plan.tally}
+	own, first := *r, *r.plan.Plan
+	first.Class, first.Drains = rewrite.Additive, []rewrite.DrainTable{r.plan.Increment.Row}
+	own.plan = &plan{Plan: &first, tally: r.plan.tally}
 	res, err := own.execDrained(ctx)
 	if err == nil {
-		r.counted()
+		r.note(r.plan.Increment.Row, onBase)
 	}
 	return res, err
+}
+
+// drainingFirst is the same statement with its rows drained for.
+func (r *run) drainingFirst() *run {
+	own, first := *r, *r.plan.Plan
+	first.Class, first.Drains, first.Reason = rewrite.Drain, r.plan.Changes, "a transaction reads counters of a table and changes it"
+	own.plan = &plan{Plan: &first, tally: r.plan.tally}
+	return &own
 }

@@ -267,7 +267,7 @@ func (c *conn) release() {
 		c.shared.placement.give(k, i)
 	}
 	clear(c.held)
-	clear(c.own)
+	c.forget()
 }
 
 // rowKey names the row of this execution; false when the increment is not by

@@ -86,6 +86,12 @@ type Dialect interface {
 	// scope selects into the base rows, and delete them.
 	Fold(t *Table, scope Scope) []string
 
+	// Versions writes the texts by which a transaction that has changed the
+	// rows of scope comes to see one version of each and its slots, where an
+	// engine may show it the new row beside slots of an old snapshot; nil where
+	// it never does.
+	Versions(t *Table, scope Scope) *VersionTexts
+
 	// CreateSlots and DropSlots write the DDL of a slot table, idempotent
 	// where the dialect has IF [NOT] EXISTS.
 	CreateSlots(t *Table) []string
@@ -187,6 +193,9 @@ type Traits struct {
 	// MissLocks: an update that finds no row keeps others from inserting next
 	// to it until its transaction ends (InnoDB's gap locks).
 	MissLocks bool
+	// ChangeExcludes: who has changed a row has it locked against increments as
+	// well.
+	ChangeExcludes bool
 	// AnyType: a column takes values of any type.
 	AnyType bool
 	// ScalarMax: MAX and MIN of several arguments are what others call
@@ -280,6 +289,25 @@ type CompanionText struct {
 type Delta struct {
 	Column string
 	Text   string
+}
+
+// VersionTexts are the texts of Versions.
+type VersionTexts struct {
+	// Find is a query of what the transaction sees of slots of the rows that
+	// scope selects: the key's columns, the slot's number and a text that says
+	// what it sees of the base row.
+	Find string
+	// Hide makes the slot of such a row (its number, the key, the text) the
+	// transaction's own, without a value. It affects no row when the slot is
+	// there for everybody, and when the base row is not what the transaction
+	// sees of it. Drop (the key, the number) deletes the slot that Hide has
+	// made, which the transaction then no longer sees.
+	Hide, Drop string
+	// Touch makes the newest version of the base rows the transaction's own,
+	// when the statement of Fold with the number Adds, which changes them, has
+	// changed none.
+	Touch []string
+	Adds  int
 }
 
 // Scope says which base rows a drain covers: every row (Where ""), or those

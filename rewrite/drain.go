@@ -43,6 +43,9 @@ func (p *planning) drainTable(t *Table, rows *rowset) DrainTable {
 	}
 	out.Lock = tp.expandAll(p.d, p.d.Lock(t, scope))
 	out.Fold = tp.expandAll(p.d, p.d.Fold(t, scope))
+	if v := p.d.Versions(t, scope); v != nil {
+		out.Versions = &Versions{Find: tp.expand(p.d, v.Find), Hide: v.Hide, Drop: v.Drop, Touch: tp.expandAll(p.d, v.Touch), Adds: v.Adds}
+	}
 	return out
 }
 

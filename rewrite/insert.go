@@ -16,7 +16,7 @@ func (p *planning) planInsert(st *Statement) *Plan {
 			// The rows it replaces may be found by any unique key.
 			return m.drainGiven("the statement may replace rows")
 		}
-		return m.planSource()
+		return m.inserted(m.planSource())
 	}
 	return m.planUpsert()
 }

@@ -56,6 +56,12 @@ type Plan struct {
 	// increment affects no row or an argument breaks Require.
 	Drains []DrainTable
 
+	// Changes are the rows of counter tables that Text changes where it runs
+	// without a drain and is not an Increment's; nil where it changes none, and
+	// where nobody needs to know. Fresh says that it inserts them.
+	Changes []DrainTable
+	Fresh   bool
+
 	// Require is what an AdditiveBase demands of bound deltas.
 	Require []DeltaArg
 	// Cover is what else it demands of arguments.
@@ -187,6 +193,18 @@ type DrainTable struct {
 	Lock  []Bound
 	Fold  []Bound
 	New   *NewRows // set where rows may not exist yet
+
+	Versions *Versions // set where a transaction may see old slots beside a new row
+}
+
+// Versions are the texts by which a transaction comes to see one version of
+// rows and their slots; see the dialect's VersionTexts. Hide and Drop take the
+// values of a row that Find has returned.
+type Versions struct {
+	Find       Bound
+	Hide, Drop string
+	Touch      []Bound
+	Adds       int // which statement of Fold changes the base rows
 }
 
 // Effect is what a text does to its session.

@@ -102,6 +102,8 @@ type planning struct {
 	windows   int                // whether it has window functions: 0 unknown, 1 none, 2 perhaps
 	outer     *scope             // what a data-modifying CTE stands in
 
+	changedWithin []*Table // by data-modifying CTEs
+
 	work int // names compared so far, about
 }
 
@@ -129,6 +131,9 @@ func (pl *Planner) single(text string, tokens []Token, spans []Span) (*Plan, err
 		plan.Text = text
 	} else {
 		plan.Text += text[len(body):]
+	}
+	if plan.Class != Drain && plan.Class != Refused {
+		plan = p.changedAll(plan, p.changedWithin)
 	}
 	plan.Effects |= effects(text, tokens)
 	plan.Touched = p.mentioned()
@@ -179,6 +184,11 @@ func (pl *Planner) multi(text string, tokens []Token, spans []Span) (*Plan, erro
 		return nil, missing
 	}
 	if asIs {
+		for _, part := range out.Parts {
+			for i := range part.Plan.Changes {
+				out.Changes = append(out.Changes, DrainAll(pl.Dialect, part.Plan.Changes[i].Table))
+			}
+		}
 		out.Class, out.Parts = AdditiveBase, nil
 		if len(out.Tables) == 0 {
 			out.Class = PassThrough

@@ -149,6 +149,12 @@ func (r *reader) cteStatement(sc *scope, st *Statement) error {
 	r.outer = sc
 	plan := r.planDML(st)
 	r.outer = outer
+	for i := range plan.Changes {
+		r.within(plan.Changes[i].Table)
+	}
+	if plan.Increment != nil {
+		r.within(plan.Increment.Table)
+	}
 	switch plan.Class {
 	case PassThrough:
 	case Read:

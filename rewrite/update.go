@@ -17,7 +17,7 @@ func (p *planning) planUpdate(st *Statement) *Plan {
 // planMultiUpdate plans UPDATE a JOIN b: additive ones run as they are.
 func (m *dml) planMultiUpdate() *Plan {
 	except := map[*Expr]bool{}
-	var tables []*Table
+	var tables, changed []*Table
 	var require []DeltaArg
 	writes := false // any column of a counter table
 	for _, a := range m.st.Set {
@@ -38,6 +38,9 @@ func (m *dml) planMultiUpdate() *Plan {
 			continue
 		}
 		writes = true
+		if !has(changed, owner.table) {
+			changed = append(changed, owner.table)
+		}
 		name, _ := columnNamed(m.planning, owner.table, column)
 		switch {
 		case owner.table.IsKey(name):
@@ -76,13 +79,13 @@ func (m *dml) planMultiUpdate() *Plan {
 		}
 	}
 	if len(tables) == 0 {
-		return &Plan{Class: PassThrough}
+		return m.changedAll(&Plan{Class: PassThrough}, changed)
 	}
 	plan := &Plan{Class: AdditiveBase, Tables: names(tables), Require: require, Cover: m.covers, Reason: "an increment through a join runs on the base table"}
 	if !plan.AsIs() {
 		plan.Drains = m.drain("").Drains
 	}
-	return plan
+	return m.changedAll(plan, changed)
 }
 
 func without(list []*binding, b *binding) []*binding {
@@ -117,7 +120,7 @@ func (m *dml) planTarget() *Plan {
 		// On the base row its value would be older than the slots'.
 		return m.drain("the statement sets companion " + a.companionName() + because(a.held, plan.Reason))
 	}
-	return plan
+	return m.changed(plan, m.table)
 }
 
 // because joins the reasons why a companion's statement is not slotted.

@@ -26,7 +26,7 @@ func (m *dml) upsertFromCounters(source *Plan) *Plan {
 	plan := m.conflict(m.st.Conflict, m.st)
 	if plan.Class == PassThrough || plan.Class == AdditiveBase && plan.AsIs() {
 		source.Reason = plan.Reason
-		return source
+		return m.changedGiven(source)
 	}
 	return m.drainAll(m.mentioned(), "the upsert both reads and changes counters")
 }
@@ -40,6 +40,9 @@ func (m *dml) conflict(c *Conflict, st *Statement) *Plan {
 	plan := m.planConflict(c, st, assigned)
 	if assigned.setsCompanion() && (plan.Class == AdditiveBase || plan.Class == PassThrough) {
 		return all("the upsert sets companion " + assigned.companionName() + because(assigned.held, plan.Reason))
+	}
+	if plan.Class == AdditiveBase || plan.Class == PassThrough {
+		return m.changedGiven(plan)
 	}
 	return plan
 }

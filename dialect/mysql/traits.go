@@ -18,6 +18,7 @@ func (*Dialect) Traits() rewrite.Traits {
 		ReplaceCascades:    true,
 		UpsertCounts:       true,
 		MissLocks:          true,
+		ChangeExcludes:     true,
 		ShapeQuery:         true,
 		PlainRows:          true,
 		StrictGroups:       true,

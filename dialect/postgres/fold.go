@@ -51,6 +51,9 @@ func (d *Dialect) LockAbsent(t *rewrite.Table, s rewrite.Scope) ([]string, strin
 	return []string{"LOCK TABLE " + slotTable(t) + " IN SHARE ROW EXCLUSIVE MODE"}, "SELECT COUNT(*) FROM " + s.Ref + " WHERE (" + s.Where + ")"
 }
 
+// Versions: a transaction that has a snapshot cannot change a row that is newer.
+func (*Dialect) Versions(*rewrite.Table, rewrite.Scope) *rewrite.VersionTexts { return nil }
+
 // Fold writes one statement that deletes slots, sums them per key and adds the
 // sums to the base rows. Lock comes first.
 func (d *Dialect) Fold(t *rewrite.Table, scope rewrite.Scope) []string {

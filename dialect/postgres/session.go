@@ -44,3 +44,14 @@ func (d *Dialect) InTransaction(ctx context.Context, s dialect.Session) (bool, e
 	}
 	return false, err
 }
+
+// IsolationQuery asks for the isolation level of the transaction that is open.
+func (d *Dialect) IsolationQuery() string {
+	return "SELECT pg_catalog.current_setting('transaction_isolation')"
+}
+
+// Conflicts says of a level whether a transaction that changes a row is told
+// when others have changed it since its snapshot.
+func (d *Dialect) Conflicts(level string) bool {
+	return level == "repeatable read" || level == "serializable"
+}

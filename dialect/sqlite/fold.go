@@ -11,6 +11,9 @@ import (
 // is one.
 func (*Dialect) Lock(*rewrite.Table, rewrite.Scope) []string { return nil }
 
+// Versions: a transaction that has a snapshot cannot change a row that is newer.
+func (*Dialect) Versions(*rewrite.Table, rewrite.Scope) *rewrite.VersionTexts { return nil }
+
 // Fold moves the slots of the selected base rows into these rows. The rows are
 // found by key through a subquery over the application's own reference, which
 // may be written in a way that UPDATE does not take (`posts p`). Slots without

@@ -2,12 +2,6 @@ package history
 
 import "fmt"
 
-// strictReads says that a transaction's own reads of a row that it has
-// incremented are held to what the plain row lock gives, and on MySQL at
-// REPEATABLE READ those of every row that it has locked or changed. They do not
-// keep to that yet.
-const strictReads = false
-
 // Levels are the isolation levels that are checked on an engine. Of SQLite they
 // are journal modes: every transaction is serializable there.
 func Levels(dialect string) []string {

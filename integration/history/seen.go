@@ -25,9 +25,6 @@ func checkSeen(h *History) error {
 				if t.Plain || h.Dialect == "postgres" && h.Level == "SERIALIZABLE" && t.Outcome != Committed {
 					continue
 				}
-				if !strictReads && h.Wrapped && h.Dialect == "mysql" && h.Level == "REPEATABLE READ" && !t.Auto {
-					continue
-				}
 				from := t.Start
 				if len(t.Ops) > 0 {
 					from = t.Ops[0].Start // the snapshot may be as old

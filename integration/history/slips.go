@@ -31,11 +31,11 @@ func (t *Tx) slips() bool {
 		return false
 	}
 	for i, o := range t.Ops {
-		if o.Kind == Savepoint || o.Kind == RollbackTo || o.Kind.additive() || o.Kind == Rename || o.Kind == Read || o.Kind == ReadAll {
+		if o.Kind == Savepoint || o.Kind == RollbackTo || o.Kind.additive() || o.Kind == Rename {
 			continue
 		}
 		for _, before := range t.Ops[:i] {
-			if before.Key == o.Key && (before.Kind == Rename || before.Kind == Wide) && before.Affected > 0 {
+			if (before.Key == o.Key || o.Kind == ReadAll) && (before.Kind == Rename || before.Kind == Wide) && before.Affected > 0 {
 				return true
 			}
 		}

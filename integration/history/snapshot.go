@@ -193,7 +193,7 @@ func (m snapshotMachine) run(t *Tx, snapshot [Keys]Row) ([Keys]snapshotWrite, bo
 			w[k].kind = written
 		case w[k].kind == added && !m.h.Wrapped:
 			w[k] = snapshotWrite{kind: written, row: now[k], fresh: w[k].fresh}
-		case w[k].kind == added && looked[k] && strictReads && !t.Plain:
+		case w[k].kind == added && looked[k] && !t.Plain:
 			w[k] = snapshotWrite{kind: counted, row: now[k], fresh: w[k].fresh}
 		}
 	}

@@ -187,16 +187,12 @@ func (m statementMachine) read(s statementState, e *event) (statementState, bool
 		}
 		h := a.own[k]
 		switch {
-		case h.kind != free && m.h.Wrapped && m.snapshot && !strictReads:
-			continue
 		case h.kind == exclusive && h.changed:
 			seen = h.row
 		case h.kind == exclusive && m.snapshot:
 			if o.Got[k] == h.row {
 				continue
 			}
-		case h.kind == shared && !strictReads:
-			continue
 		case h.kind == shared:
 			if m.others(&s, e.client, k) != free {
 				return s, false, false

@@ -1,0 +1,84 @@
+package slotsql
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// At PostgreSQL's REPEATABLE READ and SERIALIZABLE a transaction that changes a
+// row which others have changed since its snapshot is told so (40001). Programs
+// rely on it: two that read a counter, find it under their limit and increment
+// it never pass the limit, because one of them fails. Slots would let both
+// increment: a transaction that only counts needs no such thing, since what it
+// has added is right whatever else is added, and what it sees does not depend on
+// it. One that has read the counters does.
+//
+// So a transaction of such a level that has read counters of a table drains the
+// rows that it changes of it from then on, before it changes them; and own.go
+// has it drain those that it has changed before it reads. Either way the drain
+// meets every slot row that is newer than the snapshot, and fails as the plain
+// statement (see docs/design/locks.md), and its lock is the one that the plain
+// statement takes: what others add later waits.
+//
+// At SERIALIZABLE the engine itself would find the conflict of two such
+// transactions; but not that with one of a lower level.
+
+// level is whether the open transaction sees a snapshot that its changes are
+// held to.
+type level byte
+
+const (
+	levelUnknown level = iota
+	levelSnapshot
+	levelStatement
+)
+
+// A snapshotJudge is for an engine that has such levels.
+type snapshotJudge interface {
+	// IsolationQuery asks for the isolation level of the open transaction, and
+	// Conflicts says of the answer whether changes conflict with newer rows.
+	IsolationQuery() string
+	Conflicts(level string) bool
+}
+
+// look notes that the statement reads counters in a transaction.
+func (r *run) look() {
+	c := r.conn
+	if c.engine.snapshots == nil || c.committedAtOnce() {
+		return
+	}
+	for _, t := range r.plan.Touched {
+		if c.looked == nil {
+			c.looked = map[string]bool{}
+		}
+		c.looked[t.Counter.SlotTable] = true
+	}
+}
+
+// conflicts says that a change of these rows is to be held to what others have
+// done since the transaction has read.
+func (c *conn) conflicts(ctx context.Context, tables []*rewrite.Table) (bool, error) {
+	looked := false
+	for _, t := range tables {
+		looked = looked || c.looked[t.Counter.SlotTable]
+	}
+	if !looked || c.level == levelStatement {
+		return false, nil
+	}
+	if open, err := c.inTransaction(ctx); err != nil || !open {
+		return false, err
+	}
+	if c.level == levelUnknown {
+		answer, err := c.session.Query(ctx, c.engine.snapshots.IsolationQuery())
+		if err != nil {
+			return false, c.lost(err)
+		}
+		c.level = levelStatement
+		if len(answer) == 1 && c.engine.snapshots.Conflicts(fmt.Sprintf("%s", answer[0][0])) {
+			c.level = levelSnapshot
+		}
+	}
+	return c.level == levelSnapshot, nil
+}

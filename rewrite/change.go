@@ -1,0 +1,128 @@
+package rewrite
+
+// A transaction reads its own changes. When it has changed a row of a counter
+// table and then reads the row's counter, slots have to be of the same version
+// as the row; the root package sees to that (own.go). For it a plan tells which
+// rows its text changes where it runs without a drain.
+
+// changed notes the rows of t that an UPDATE changes: those that WHERE fixes,
+// found by it after the change as well as before.
+func (m *dml) changed(plan *Plan, t *Table) *Plan {
+	if plan.Class != PassThrough && plan.Class != AdditiveBase || m.d.Traits().OneWriter {
+		return plan
+	}
+	var rows *rowset
+	if m.alone() && len(t.Counter.Key) > 0 {
+		rows = m.fixedRows(m.sc, m.target, m.st.Where)
+		if rows != nil && !m.keeps(t, rows.key) {
+			rows = nil
+		}
+	}
+	plan.Changes = []DrainTable{m.drainTable(t, rows)}
+	return plan
+}
+
+// keeps says that the statement leaves a row's key as it is.
+func (m *dml) keeps(t *Table, key *Unique) bool {
+	for _, name := range key.Columns {
+		c := t.Column(name)
+		if c == nil || c.Generated || t.UpdateTrigger && !t.IsKey(name) {
+			return false
+		}
+		for _, a := range m.st.Set {
+			if m.d.SameColumn(a.Column[len(a.Column)-1], name) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// changedAll notes all rows of tables.
+func (p *planning) changedAll(plan *Plan, tables []*Table) *Plan {
+	if p.d.Traits().OneWriter {
+		return plan
+	}
+	for _, t := range tables {
+		plan.Changes = append(plan.Changes, p.drainTable(t, nil))
+	}
+	return plan
+}
+
+// changedGiven notes the rows that an upsert may change.
+func (m *dml) changedGiven(plan *Plan) *Plan {
+	if plan.Class == Drain || plan.Class == Refused || m.d.Traits().OneWriter {
+		return plan
+	}
+	for _, d := range m.drainGiven("").Drains {
+		if d.Table == m.table {
+			plan.Changes = []DrainTable{d}
+		}
+	}
+	return plan
+}
+
+// inserted notes the rows that an INSERT makes. Where a transaction cannot see
+// slots of an earlier row of their key that is of no interest, nor where the
+// database gives the key, a new one.
+func (m *dml) inserted(plan *Plan) *Plan {
+	if plan.Class == Drain || plan.Class == Refused {
+		return plan
+	}
+	t := m.table
+	all := m.drainTable(t, nil)
+	if all.Versions == nil {
+		return plan
+	}
+	plan.Fresh = true
+	plan.Changes = []DrainTable{all}
+	var key *Unique
+	for i := range t.Uniques {
+		if m.sameKey(t.Uniques[i].Columns, t.Counter.Key) {
+			key = &t.Uniques[i]
+		}
+	}
+	lists := m.givenLists()
+	if key == nil || len(lists) == 0 || len(lists) > maxGivenRows || t.InsertTrigger || len(m.st.Set) > 0 {
+		return plan
+	}
+	var any []fragment
+	var given []GivenArg
+	for _, list := range lists {
+		where, more, ok := m.givenKey(key, list)
+		if !ok {
+			return plan
+		}
+		if where != nil {
+			any, given = append(any, *where), append(given, more...)
+		}
+	}
+	if len(any) == 0 {
+		plan.Fresh, plan.Changes = false, nil
+		return plan
+	}
+	b := &binding{source: &Source{Name: []Ident{{Name: t.Name, Quoted: true}}}, label: Ident{Name: t.Name, Quoted: true}, table: t, counts: true}
+	d := m.drainTable(t, &rowset{binding: b, where: join(any, " OR ")})
+	d.New = &NewRows{Given: given, All: &all}
+	plan.Changes = []DrainTable{d}
+	return plan
+}
+
+func (m *dml) sameKey(a, b []string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for _, name := range a {
+		if !contains(b, name) {
+			return false
+		}
+	}
+	return len(a) > 0
+}
+
+// within notes that a data-modifying CTE changes a table.
+func (p *planning) within(t *Table) {
+	if !has(p.changedWithin, t) {
+		p.changedWithin = append(p.changedWithin, t)
+	}
+}
