@@ -16,11 +16,13 @@ import (
 // it. One that has read the counters does.
 //
 // So a transaction of such a level that has read counters of a table drains the
-// rows that it changes of it from then on, before it changes them; and own.go
-// has it drain those that it has changed before it reads. Either way the drain
-// meets every slot row that is newer than the snapshot, and fails as the plain
-// statement (see docs/design/locks.md), and its lock is the one that the plain
-// statement takes: what others add later waits.
+// rows that it changes of it from then on; and own.go has it drain those that it
+// has changed before it reads. Either way the drain meets every slot row that is
+// newer than the snapshot, and fails as the plain statement (see
+// docs/design/locks.md), and its lock keeps out what others add later, as the
+// plain statement's. It comes before the change, in the plain order of locks,
+// where the change certainly touches the rows that are drained; else after it,
+// if it has touched any: a row that is newer and is not touched is no conflict.
 //
 // At SERIALIZABLE the engine itself would find the conflict of two such
 // transactions; but not that with one of a lower level.
@@ -57,20 +59,22 @@ func (r *run) look() {
 	}
 }
 
-// conflicts says that a change of these rows is to be held to what others have
+// conflicts says that a change of a table is to be held to what others have
 // done since the transaction has read.
-func (c *conn) conflicts(ctx context.Context, tables []*rewrite.Table) (bool, error) {
-	looked := false
-	for _, t := range tables {
-		looked = looked || c.looked[t.Counter.SlotTable]
-	}
-	if !looked || c.level == levelStatement {
+func (c *conn) conflicts(ctx context.Context, t *rewrite.Table) (bool, error) {
+	if !c.looked[t.Counter.SlotTable] {
 		return false, nil
 	}
-	if open, err := c.inTransaction(ctx); err != nil || !open {
-		return false, err
-	}
+	return c.atSnapshot(ctx)
+}
+
+// atSnapshot says that a transaction is open whose changes are held to its
+// snapshot. It asks once.
+func (c *conn) atSnapshot(ctx context.Context) (bool, error) {
 	if c.level == levelUnknown {
+		if open, err := c.inTransaction(ctx); err != nil || !open {
+			return false, err
+		}
 		answer, err := c.session.Query(ctx, c.engine.snapshots.IsolationQuery())
 		if err != nil {
 			return false, c.lost(err)

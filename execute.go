@@ -135,19 +135,10 @@ func (r *run) execOnce(ctx context.Context) (res driver.Result, err error) {
 			return r.execDrained(ctx)
 		}
 	}
-	if len(r.plan.Changes) == 0 {
-		return r.execText(ctx)
+	if len(r.plan.Changes) > 0 {
+		return r.execChanging(ctx)
 	}
-	if first, err := r.changesFirst(ctx); err != nil {
-		return nil, err
-	} else if first {
-		return r.drainingFirst().execDrained(ctx)
-	}
-	res, n, err := r.execTouching(ctx)
-	if err == nil {
-		r.changed(n)
-	}
-	return res, err
+	return r.execText(ctx)
 }
 
 func (r *run) queryOnce(ctx context.Context) (rows driver.Rows, err error) {
@@ -160,12 +151,7 @@ func (r *run) queryOnce(ctx context.Context) (rows driver.Rows, err error) {
 		if !r.plan.Increment.BaseExact() {
 			return r.queryDrained(ctx)
 		}
-		if first, err := r.locksFirst(ctx, r.plan.Increment.Row.Table); err != nil {
-			return nil, err
-		} else if first && r.plan.Class == rewrite.Additive {
-			return r.queryDrained(ctx)
-		}
-		r.note(r.plan.Increment.Row, onBase)
+		return r.queryChanging(ctx, []rewrite.DrainTable{r.plan.Increment.Row})
 	case rewrite.Drain:
 		return r.queryDrained(ctx)
 	case rewrite.Read:
@@ -180,12 +166,7 @@ func (r *run) queryOnce(ctx context.Context) (rows driver.Rows, err error) {
 		}
 	}
 	if len(r.plan.Changes) > 0 {
-		if first, err := r.changesFirst(ctx); err != nil {
-			return nil, err
-		} else if first {
-			return r.drainingFirst().queryDrained(ctx)
-		}
-		r.changed(1) // it may have
+		return r.queryChanging(ctx, r.plan.Changes)
 	}
 	var types []columnType
 	if r.plan.Shape != nil {
@@ -224,7 +205,7 @@ func (r *run) execIncrement(ctx context.Context) (driver.Result, error) {
 	if !r.incrementFits() {
 		return r.fallback(ctx)
 	}
-	if first, err := r.locksFirst(ctx, r.plan.Increment.Row.Table); err != nil {
+	if first, err := r.locksFirst(ctx, &r.plan.Increment.Row); err != nil {
 		return nil, err
 	} else if first {
 		return r.lockFirst(ctx)
@@ -241,6 +222,9 @@ func (r *run) execIncrement(ctx context.Context) (driver.Result, error) {
 		return nil, v.err
 	}
 	r.counted()
+	if err := r.holdIncrement(ctx); err != nil {
+		return nil, err
+	}
 	var n int64 = 1
 	if r.plan.Increment.Upsert && r.conn.shared.dialect.Traits().UpsertCounts {
 		n = 2
@@ -311,6 +295,7 @@ func (r *run) fallback(ctx context.Context) (driver.Result, error) {
 		res, err := r.execText(ctx)
 		if err == nil {
 			r.note(r.plan.Increment.Row, onBase)
+			err = r.holdIncrement(ctx)
 		}
 		return res, err
 	}

@@ -148,9 +148,14 @@ func (r *run) settle(ctx context.Context) error {
 		c.forget()
 		return nil
 	}
+	return c.settleTables(ctx, r.plan.Touched)
+}
+
+// settleTables drains the rows of tables that the transaction has changed.
+func (c *conn) settleTables(ctx context.Context, tables []*rewrite.Table) error {
 	var keys []rowKey
 	for k, own := range c.own {
-		if !own.settled && slices.ContainsFunc(r.plan.Touched, func(t *rewrite.Table) bool {
+		if !own.settled && slices.ContainsFunc(tables, func(t *rewrite.Table) bool {
 			return own.rows.Table.Counter.SlotTable == t.Counter.SlotTable
 		}) {
 			keys = append(keys, k)
@@ -212,26 +217,23 @@ func (c *conn) forget() {
 	c.marks, c.changes, c.level = c.marks[:0], 0, levelUnknown
 }
 
-// locksFirst says that a change of tables is to lock its rows before it is
-// made: it is in a transaction, of a kind that reads afterwards, or of one that
-// has read before and must not change what is newer.
-func (r *run) locksFirst(ctx context.Context, tables ...*rewrite.Table) (bool, error) {
-	if r.conn.lasting && r.plan.readAfter.Load() {
+// locksFirst says that a change of rows is to lock them before it is made: it
+// is in a transaction, of a kind that reads afterwards, or of one that has read
+// before and must not change what is newer.
+func (r *run) locksFirst(ctx context.Context, rows *rewrite.DrainTable) (bool, error) {
+	c := r.conn
+	if !c.lasting || !r.plan.readAfter.Load() {
+		if !rows.Only {
+			return false, nil
+		}
+		return c.conflicts(ctx, rows.Table)
+	}
+	if rows.Only || c.engine.snapshots == nil {
 		return true, nil
 	}
-	return r.conn.conflicts(ctx, tables)
-}
-
-// changesFirst says it of what a text changes on the base rows.
-func (r *run) changesFirst(ctx context.Context) (bool, error) {
-	if r.plan.Fresh || r.conn.committedAtOnce() {
-		return false, nil
-	}
-	var tables []*rewrite.Table
-	for i := range r.plan.Changes {
-		tables = append(tables, r.plan.Changes[i].Table)
-	}
-	return r.locksFirst(ctx, tables...)
+	// A row that the statement does not touch may be newer than a snapshot.
+	held, err := c.atSnapshot(ctx)
+	return !held && err == nil, err
 }
 
 // lockFirst drains the increment's row and runs the text on it.
@@ -250,12 +252,4 @@ func (r *run) lockFirst(ctx context.Context) (driver.Result, error) {
 		r.note(r.plan.Increment.Row, onBase)
 	}
 	return res, err
-}
-
-// drainingFirst is the same statement with its rows drained for.
-func (r *run) drainingFirst() *run {
-	own, first := *r, *r.plan.Plan
-	first.Class, first.Drains, first.Reason = rewrite.Drain, r.plan.Changes, "a transaction reads counters of a table and changes it"
-	own.plan = &plan{Plan: &first, tally: r.plan.tally}
-	return &own
 }

@@ -38,7 +38,7 @@ func (p *planning) drainTable(t *Table, rows *rowset) DrainTable {
 	var tp template
 	scope := Scope{Ref: p.baseRef(t, nil), Qualifier: p.d.Quote(t.Name)}
 	if rows != nil {
-		out.Keyed = true
+		out.Keyed, out.Only = true, rows.only
 		scope = Scope{Ref: p.baseRef(t, rows.binding), Qualifier: p.qualifier(rows.binding), Where: tp.mark(rows.where)}
 	}
 	out.Lock = tp.expandAll(p.d, p.d.Lock(t, scope))

@@ -190,9 +190,12 @@ type DrainTable struct {
 	// Keyed says that only the rows of one unique key value (or a list of
 	// them) are drained.
 	Keyed bool
-	Lock  []Bound
-	Fold  []Bound
-	New   *NewRows // set where rows may not exist yet
+	// Only says that the statement's predicate is that key and nothing else: it
+	// touches these rows if they are there.
+	Only bool
+	Lock []Bound
+	Fold []Bound
+	New  *NewRows // set where rows may not exist yet
 
 	Versions *Versions // set where a transaction may see old slots beside a new row
 }

@@ -1,0 +1,42 @@
+package slotsql
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/slotsql/slotsql/dialect/postgres"
+)
+
+// What a ROLLBACK TO SAVEPOINT undoes is forgotten, and nothing else.
+func TestMarks(t *testing.T) {
+	for _, c := range []struct {
+		texts []string // "+" is a change
+		left  int      // changes that are remembered
+	}{
+		{[]string{"+", "SAVEPOINT a", "+", "ROLLBACK TO SAVEPOINT a"}, 1},
+		{[]string{"+", "SAVEPOINT a", "+", "rollback to A;"}, 1},
+		{[]string{"+", "SAVEPOINT a", "+", "/* so */ ROLLBACK WORK TO SAVEPOINT a -- there"}, 1},
+		{[]string{"+", "SAVEPOINT a", "+", "ROLLBACK TO SAVEPOINT \"a\"", "+", "ROLLBACK TO a"}, 1},
+		{[]string{"SAVEPOINT a", "+", "SAVEPOINT b", "+", "ROLLBACK TO a"}, 0},
+		{[]string{"SAVEPOINT a", "+", "SAVEPOINT b", "+", "ROLLBACK TO b", "+"}, 2},
+		{[]string{"SAVEPOINT a", "+", "SAVEPOINT a", "+", "ROLLBACK TO a"}, 1},
+		{[]string{"SAVEPOINT a", "+", "RELEASE SAVEPOINT a", "+"}, 2},
+		{[]string{"SAVEPOINT a", "+", "SAVEPOINT b", "RELEASE b", "+", "ROLLBACK TO a"}, 0},
+		{[]string{"SAVEPOINT a", "+", "ROLLBACK TO b"}, 1}, // not one that is known
+		{[]string{"SAVEPOINT a", "+", "SELECT 1; ROLLBACK TO a"}, 1},
+	} {
+		conn := wrapConn(newShared(postgres.New(), &Config{}), nil)
+		conn.own = map[rowKey]ownChange{}
+		for _, text := range c.texts {
+			if text == "+" {
+				conn.changes++
+				conn.own[rowKey{values: fmt.Sprint(conn.changes)}] = ownChange{at: conn.changes}
+				continue
+			}
+			conn.marked(text)
+		}
+		if len(conn.own) != c.left {
+			t.Errorf("%q: %d changes are left, want %d", c.texts, len(conn.own), c.left)
+		}
+	}
+}
