@@ -33,7 +33,7 @@ type Engine struct{ *dialect.Dialect }
 func Dialect() Engine { return Engine{dialect.New()} }
 
 // ForServer learns whether the server folds the letter case of table names, and
-// whether it is a MariaDB.
+// what its version knows.
 func (Engine) ForServer(ctx context.Context, s slotdialect.Session) (slotdialect.Dialect, error) {
 	d, err := dialect.ForServer(ctx, s)
 	return Engine{d}, err

@@ -51,6 +51,9 @@ func (d *Dialect) Parse(text string) (st *rewrite.Statement, err error) {
 	if i := returning(text, toks); i > 0 {
 		return d.parseReturning(text, toks, i)
 	}
+	if st, err := d.parseRowAlias(text, toks); st != nil || err != nil {
+		return st, err
+	}
 	if st, err := parseAnalyze(text, toks); st != nil || err != nil {
 		return st, err
 	}

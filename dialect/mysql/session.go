@@ -36,6 +36,7 @@ func ForServer(ctx context.Context, s dialect.Session) (*Dialect, error) {
 	if len(rows) == 1 && len(rows[0]) == 2 {
 		d.FoldTableNames = text(rows[0][0]) != "0"
 		d.NoWait = noWait(text(rows[0][1]))
+		d.NoRowAlias = !hasRowAlias(text(rows[0][1]))
 	}
 	return d, nil
 }
@@ -49,6 +50,16 @@ func noWait(version string) bool {
 		return false
 	}
 	return strings.Contains(strings.ToLower(version), "mariadb") && (major > 10 || major == 10 && minor >= 6)
+}
+
+// hasRowAlias judges a version as VERSION() writes it, 8.0.36-0ubuntu1 or
+// 10.11.6-MariaDB. TiDB says 8.0.11-TiDB-v8.5.0 and knows no row alias.
+func hasRowAlias(version string) bool {
+	var major, minor, patch int
+	if n, _ := fmt.Sscanf(version, "%d.%d.%d", &major, &minor, &patch); n != 3 || strings.Contains(version, "MariaDB") || strings.Contains(version, "TiDB") {
+		return false
+	}
+	return major > 8 || major == 8 && (minor > 0 || patch >= 19)
 }
 
 // Shares says whether a session begins in autocommit.

@@ -25,7 +25,7 @@ var versions = map[string]struct{ steps, only string }{
 	"a place, of many":               {steps: "a read; b DELETE FROM posts WHERE id = 1; a INSERT INTO posts (id, views) SELECT id - 1, 7 FROM posts WHERE id = 2", only: "mysql"},
 	"increments that cancel out":     {steps: "a read; b UPDATE posts SET views = 50 WHERE id = 1; b UPDATE posts SET views = views + 3 WHERE id = 1; a UPDATE posts SET views = views - 3 WHERE id = 1"},
 	"a change undone":                {steps: "a read; a SAVEPOINT s; b inc; b drain; a UPDATE posts SET title = 'x' WHERE id = 1; a ROLLBACK TO SAVEPOINT s", only: "mysql"},
-	"a change undone before others": {steps: "a read; a SAVEPOINT s; a UPDATE posts SET title = 'x' WHERE id = 1; a ROLLBACK TO SAVEPOINT s; b inc", only: "postgres"}, // MySQL keeps the lock
+	"a change undone before others":  {steps: "a read; a SAVEPOINT s; a UPDATE posts SET title = 'x' WHERE id = 1; a ROLLBACK TO SAVEPOINT s; b inc", only: "postgres"}, // MySQL keeps the lock
 	"an increment undone":            {steps: "a read; a SAVEPOINT s; a UPDATE posts SET views = views + 1 WHERE id = 1; a ROLLBACK TO SAVEPOINT s; b inc", only: "postgres"},
 	"a change before a savepoint":    {steps: "a read; b inc; b drain; a UPDATE posts SET title = 'x' WHERE id = 1; a SAVEPOINT s; a read; a ROLLBACK TO SAVEPOINT s"},
 	"an undone read between":         {steps: "a read; b inc; b drain; a UPDATE posts SET views = views + 1 WHERE id = 1; a SAVEPOINT s; a UPDATE posts SET title = 'x' WHERE id = 1; a read; a ROLLBACK TO SAVEPOINT s"},
