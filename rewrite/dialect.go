@@ -193,6 +193,9 @@ type Traits struct {
 	// MissLocks: an update that finds no row keeps others from inserting next
 	// to it until its transaction ends (InnoDB's gap locks).
 	MissLocks bool
+	// FoldMarks: the first statement of Fold affects every slot that the others
+	// move, so that they are of no use where it affects none.
+	FoldMarks bool
 	// ChangeExcludes: who has changed a row has it locked against increments as
 	// well.
 	ChangeExcludes bool

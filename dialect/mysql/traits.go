@@ -19,6 +19,7 @@ func (*Dialect) Traits() rewrite.Traits {
 		UpsertCounts:       true,
 		MissLocks:          true,
 		ChangeExcludes:     true,
+		FoldMarks:          true,
 		ShapeQuery:         true,
 		PlainRows:          true,
 		StrictGroups:       true,
