@@ -20,7 +20,7 @@ func (r *run) execChanging(ctx context.Context) (driver.Result, error) {
 		return r.drainingFirst().execDrained(ctx)
 	}
 	res, n, err := r.execTouching(ctx)
-	if err != nil || r.conn.committedAtOnce() {
+	if err != nil || r.conn.inAutocommit() {
 		return res, err
 	}
 	r.changed(n)
@@ -38,7 +38,7 @@ func (r *run) queryChanging(ctx context.Context, changes []rewrite.DrainTable) (
 		return nil, err
 	case first:
 		return r.drainingFirst().queryDrained(ctx)
-	case r.conn.committedAtOnce():
+	case r.conn.inAutocommit():
 		return r.queryText(ctx)
 	}
 	how := onBase
@@ -69,7 +69,7 @@ func (r *run) queryChanging(ctx context.Context, changes []rewrite.DrainTable) (
 // changesFirst says that the rows are to be drained before the text changes
 // them.
 func (r *run) changesFirst(ctx context.Context) (bool, error) {
-	if r.plan.Fresh || len(r.plan.Changes) != 1 || r.conn.committedAtOnce() {
+	if r.plan.Fresh || len(r.plan.Changes) != 1 || r.conn.inAutocommit() {
 		return false, nil
 	}
 	return r.locksFirst(ctx, &r.plan.Changes[0])

@@ -48,7 +48,7 @@ type snapshotJudge interface {
 // look notes that the statement reads counters in a transaction.
 func (r *run) look() {
 	c := r.conn
-	if c.engine.snapshots == nil || c.committedAtOnce() {
+	if c.engine.snapshots == nil || c.inAutocommit() {
 		return
 	}
 	for _, t := range r.plan.Touched {

@@ -260,7 +260,7 @@ func (c *conn) ExecContext(ctx context.Context, query string, args []driver.Name
 
 // watches says that the transaction may have to know what the plan's text has
 // changed.
-func (c *conn) watches(p *plan) bool { return len(p.Changes) > 0 && !c.committedAtOnce() }
+func (c *conn) watches(p *plan) bool { return len(p.Changes) > 0 && !c.inAutocommit() }
 
 // legacyExec serves a parent that has the old Execer only, or none.
 func (c *conn) legacyExec(ctx context.Context, p *plan, query string, args []driver.NamedValue) (driver.Result, error) {

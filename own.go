@@ -55,16 +55,11 @@ const (
 // drains whole tables.
 const maxOwnChanges = 256
 
-// committed says that what a statement does is committed with it.
-func (c *conn) committedAtOnce() bool {
-	return !c.lasting && !c.strayed && c.shared.sharing && (c.engine.watcher == nil || !c.engine.watcher.ConnInTransaction(c.parent))
-}
-
 // note remembers a change of rows. Where one connection writes at a time nobody
 // else changes any before the transaction ends.
 func (r *run) note(rows rewrite.DrainTable, how manner) {
 	c := r.conn
-	if c.shared.dialect.Traits().OneWriter || c.committedAtOnce() {
+	if c.shared.dialect.Traits().OneWriter || c.inAutocommit() {
 		return
 	}
 	if rows = r.chosen(rows); rows.Versions == nil && how >= afterDrain {
@@ -139,7 +134,6 @@ func (r *run) settle(ctx context.Context) error {
 	if len(c.own) == 0 {
 		return nil
 	}
-	defer c.drained()
 	open, err := c.inTransaction(ctx)
 	if err != nil {
 		return err
@@ -153,6 +147,7 @@ func (r *run) settle(ctx context.Context) error {
 
 // settleTables drains the rows of tables that the transaction has changed.
 func (c *conn) settleTables(ctx context.Context, tables []*rewrite.Table) error {
+	defer c.drained()
 	var keys []rowKey
 	for k, own := range c.own {
 		if !own.settled && slices.ContainsFunc(tables, func(t *rewrite.Table) bool {

@@ -1,0 +1,168 @@
+package slotsql
+
+import (
+	"context"
+	"database/sql/driver"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// A drain: rows are locked, their slots folded into them, and the application's
+// own text runs on what is then there, in one transaction.
+
+func (r *run) execDrained(ctx context.Context) (res driver.Result, err error) {
+	if !r.complete() {
+		return r.execText(ctx)
+	}
+	defer r.conn.drained()
+	err = r.conn.inTx(ctx, func() error {
+		missed, err := r.drain(ctx)
+		if err != nil {
+			return err
+		}
+		if r.plan.Class == rewrite.Additive && !r.plan.Increment.Companions {
+			missed = false // adds to whatever row it meets
+		}
+		if err := r.text(ctx, missed, func() (n int64, err error) {
+			res, n, err = r.execTouching(ctx)
+			return n, err
+		}); err != nil {
+			return err
+		}
+		return r.steps(ctx, r.plan.After)
+	})
+	if err != nil {
+		return nil, err
+	}
+	r.noteDrained()
+	return res, nil
+}
+
+// queryDrained runs a query in its drain's transaction, which ends with the
+// rows. Where the transaction may be the application's own, the rows are read
+// at once: the application may go on while they are open.
+func (r *run) queryDrained(ctx context.Context) (driver.Rows, error) {
+	if !r.complete() {
+		return r.queryText(ctx)
+	}
+	defer r.conn.drained()
+	end, err := r.conn.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	missed, err := r.drain(ctx)
+	if err != nil {
+		return nil, end(err)
+	}
+	r.noteDrained()
+	finish := func(err error) error {
+		if err == nil {
+			err = r.steps(ctx, r.plan.After)
+		}
+		if err != nil && r.apart && settled(err) == err {
+			if cerr := end(nil); cerr != nil {
+				return cerr
+			}
+			return err
+		}
+		return end(err)
+	}
+	if missed {
+		var rows driver.Rows
+		err := r.text(ctx, true, func() (n int64, err error) {
+			rows, n, err = r.queryTouching(ctx)
+			return n, err
+		})
+		if err := finish(err); err != nil {
+			return nil, err
+		}
+		return rows, nil
+	}
+	rows, err := r.queryText(ctx)
+	if err != nil {
+		return nil, finish(err)
+	}
+	if r.conn.shared.dialect.Drain().Nested {
+		return bufferRows(rows, finish)
+	}
+	return &finishingRows{rowsBase: rowsBase{rows}, finish: func(failed bool) error {
+		if failed {
+			return finish(errRowsFailed)
+		}
+		return finish(nil)
+	}}, nil
+}
+
+// drain locks and folds, and runs what has to come before the text. Missed
+// says that there was no row to lock.
+func (r *run) drain(ctx context.Context) (missed bool, err error) {
+	r.conn.draining = true
+	for _, d := range r.plan.Drains {
+		d = r.chosen(d)
+		r.plan.tally.drained()
+		if d.Table.Counter.OnDrain == "warn" {
+			reason := r.plan.Reason
+			if r.plan.Class != rewrite.Drain {
+				reason = "an increment fell back: no row, a NULL counter or one close to the end of its range, or an argument that does not fit"
+			}
+			r.conn.shared.log().WarnContext(ctx, "slotsql: a statement drains a counter table",
+				"table", d.Table.Name, "class", string(r.plan.Class), "reason", reason, "keyed", d.Keyed)
+		}
+		var some bool
+		if lockOfKey(&d) {
+			some, err = r.lockKey(ctx, &d)
+			missed = missed || !some
+		} else {
+			some, err = r.lock(ctx, d)
+		}
+		if err != nil {
+			return false, err
+		}
+		if !some {
+			continue
+		}
+		for i := range d.Fold {
+			n, err := r.step(ctx, &d.Fold[i])
+			if err != nil {
+				// It may have been run all the same.
+				r.conn.halfway = (i > 0 || ctx.Err() != nil) && !r.conn.engine.txEnded(err)
+				return false, err
+			}
+			if i == 0 && n == 0 && r.conn.shared.dialect.Traits().FoldMarks {
+				break
+			}
+			r.folded = r.folded || n > 0 && d.Versions != nil && i == d.Versions.Adds
+		}
+	}
+	return missed, r.steps(ctx, r.plan.Before)
+}
+
+// steps runs statements whose rows, if they return any, are of no interest.
+func (r *run) steps(ctx context.Context, list []rewrite.Bound) error {
+	for i := range list {
+		if _, err := r.step(ctx, &list[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// discard runs a statement whose rows, if it returns any, are of no interest.
+func (c *conn) discard(ctx context.Context, query string, args []driver.NamedValue) error {
+	_, err := c.parentExec(ctx, query, args)
+	return err
+}
+
+// step returns the rows affected, 0 where the parent does not tell.
+func (r *run) step(ctx context.Context, b *rewrite.Bound) (int64, error) {
+	args, err := r.bind(b.Args)
+	if err != nil {
+		return 0, err
+	}
+	res, err := r.conn.parentExec(ctx, b.SQL, args)
+	if err != nil {
+		return 0, err
+	}
+	n, _ := res.RowsAffected()
+	return n, nil
+}
