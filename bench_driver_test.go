@@ -103,7 +103,8 @@ func benchConn(b *testing.B) *conn {
 }
 
 // BenchmarkWay is the way of one statement to the parent driver: straight,
-// through sqlmw that intercepts nothing, and through slotsql.
+// through sqlmw that intercepts nothing, and through slotsql. benchstat -col /way
+// sets them side by side.
 func BenchmarkWay(b *testing.B) {
 	through, err := sqlmw.Driver(idle{}, sqlmw.NullInterceptor{}).Open("")
 	if err != nil {
@@ -114,11 +115,11 @@ func BenchmarkWay(b *testing.B) {
 		name string
 		conn driver.Conn
 	}{{"plain", idleConn{}}, {"sqlmw", through}, {"slotsql", benchConn(b)}} {
-		b.Run("exec/untouched/"+way.name, func(b *testing.B) { benchExec(b, way.conn, textUntouched, args) })
-		b.Run("query/untouched/"+way.name, func(b *testing.B) { benchQuery(b, way.conn, textUntouched, args) })
+		b.Run("op=exec-untouched/way="+way.name, func(b *testing.B) { benchExec(b, way.conn, textUntouched, args) })
+		b.Run("op=query-untouched/way="+way.name, func(b *testing.B) { benchQuery(b, way.conn, textUntouched, args) })
 		if way.name == "slotsql" {
-			b.Run("exec/increment/"+way.name, func(b *testing.B) { benchExec(b, way.conn, textIncrement, args) })
-			b.Run("query/read/"+way.name, func(b *testing.B) { benchQuery(b, way.conn, textRead, args) })
+			b.Run("op=exec-increment/way="+way.name, func(b *testing.B) { benchExec(b, way.conn, textIncrement, args) })
+			b.Run("op=query-read/way="+way.name, func(b *testing.B) { benchQuery(b, way.conn, textRead, args) })
 		}
 	}
 }
@@ -155,7 +156,7 @@ func BenchmarkDatabaseSQL(b *testing.B) {
 		name string
 		db   *sql.DB
 	}{{"plain", sql.OpenDB(idle{})}, {"sqlmw", sql.OpenDB(sqlmwConnector{})}, {"slotsql", sql.OpenDB(bareConnector{c})}} {
-		b.Run(way.name, func(b *testing.B) {
+		b.Run("way="+way.name, func(b *testing.B) {
 			defer way.db.Close()
 			b.ReportAllocs()
 			for b.Loop() {

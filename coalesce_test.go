@@ -337,16 +337,8 @@ var errClass = map[string]struct {
 func TestCoalesceFaults(t *testing.T) {
 	t.Parallel()
 	for name, tt := range errClass {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			c := newCrowd(t)
-			c.start(1)
-			<-c.held
-			c.queue(2, 4, 8)
-			c.release <- fate{}
-			c.want(0, nil)
-			<-c.held
-			c.release <- tt.fate // of the shared one
+		atEachStep(t, name, func(t *testing.T, c *crowd) {
+			c.release <- tt.fate
 			stop := make(chan struct{})
 			go func() { // all others run
 				for {
@@ -363,8 +355,56 @@ func TestCoalesceFaults(t *testing.T) {
 			}
 			close(stop)
 			c.wantTotal(tt.total)
+			c.idle(0)
 		})
 	}
+}
+
+// atEachStep runs f when three increments, numbers 1 to 3, share a statement
+// that the server holds: the short update of a slot row, or the upsert that
+// follows when the row has gone.
+func atEachStep(t *testing.T, name string, f func(t *testing.T, c *crowd)) {
+	for _, step := range []string{"update", "upsert"} {
+		t.Run(name+"/"+step, func(t *testing.T) {
+			t.Parallel()
+			c := newCrowd(t)
+			c.start(1)
+			<-c.held
+			c.queue(2, 4, 8)
+			c.release <- fate{}
+			c.want(0, nil)
+			<-c.held
+			if step == "upsert" {
+				c.release <- fate{nothing: true}
+				<-c.held
+			}
+			f(t, c)
+			c.server.mu.Lock()
+			defer c.server.mu.Unlock()
+			i := slices.IndexFunc(c.server.ran, func(st statement) bool { return st.adds == 14 })
+			if i < 0 || !strings.HasPrefix(c.server.ran[i].text, "UPDATE") {
+				t.Error("the first of the shared ones is no update")
+			}
+		})
+	}
+}
+
+// A shared statement that hangs holds nobody who gives up, and ends with the last.
+func TestCoalesceHangs(t *testing.T) {
+	t.Parallel()
+	atEachStep(t, "hang", func(t *testing.T, c *crowd) {
+		for i := 1; i <= 3; i++ {
+			c.cancels[i]()
+			c.want(i, context.Canceled)
+		}
+		c.idle(0)
+		c.wantTotal(1)
+		c.start(16) // on another connection
+		<-c.held
+		c.release <- fate{}
+		c.want(4, nil)
+		c.wantTotal(17)
+	})
 }
 
 // A caller that gives up before a statement has taken it along is not counted,
@@ -630,6 +670,12 @@ func (c *crowd) idle(seed uint64) {
 			}
 			time.Sleep(time.Millisecond)
 		}
+	}
+	for c.shared.placement.held() > 0 {
+		if time.Now().After(deadline) {
+			c.Fatalf("seed %d: slots of %d rows are held after the end", seed, c.shared.placement.held())
+		}
+		time.Sleep(time.Millisecond)
 	}
 }
 

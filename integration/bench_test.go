@@ -296,13 +296,13 @@ func median(v []float64) float64 {
 // acknowledged.
 func exact(b *testing.B, sides ...*side) {
 	b.Helper()
-	for i, s := range sides {
+	for _, s := range sides {
 		var views int64
 		if err := s.db.QueryRowContext(b.Context(), "SELECT views FROM pages WHERE id = 1").Scan(&views); err != nil {
 			b.Fatal(err)
 		}
 		if n := s.counted.Load(); views != n {
-			b.Errorf("%s: %d increments acknowledged, %d counted", [...]string{"plain", "wrapped"}[i], n, views)
+			b.Errorf("wrapped %t: %d increments acknowledged, %d counted", s.wrapped, n, views)
 		}
 	}
 }
