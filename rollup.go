@@ -71,7 +71,7 @@ type RollUpTable struct {
 
 func (t *RollUpTable) count(job rollUpJob, n, rows int) {
 	switch job {
-	case moveSlots:
+	case moveSlots, keepLatest:
 		t.Moved += n
 		t.Skipped += max(rows-n, 0)
 	case sweepSlots:

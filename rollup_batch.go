@@ -26,7 +26,11 @@ const (
 	moveSlots rollUpJob = iota
 	sweepSlots
 	reclaimSlots
+	keepLatest // moveSlots, but for companions that must move together
 )
+
+// errLeft says that a batch cannot move what must move together.
+var errLeft = errors.New("slotsql: somebody has locked what is to be rolled up together")
 
 // rollUpKey is a key as the database gives it, with the number of its slot rows
 // that a job is for.
@@ -38,6 +42,8 @@ type rollUpKey struct {
 // find returns the keys that a job is for, after one key where that is not nil,
 // and whether they are all there are.
 func (w *rollUpWorker) find(ctx context.Context, t *rewrite.Table, job rollUpJob, after []any) (keys []rollUpKey, all bool, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), batchPatience)
+	defer cancel()
 	texts := w.texts(t, after, nil)
 	step := texts.Find
 	switch job {
@@ -109,7 +115,10 @@ func (w *rollUpWorker) work(ctx context.Context, texts dialect.RollUp, job rollU
 		steps = texts.Sweep
 	case reclaimSlots:
 		steps = texts.Reclaim
-	case moveSlots:
+	case moveSlots, keepLatest:
+		if job == keepLatest {
+			steps = texts.Keep
+		}
 		rows, err := w.query(ctx, texts.Pick, values)
 		if err != nil {
 			return 0, err
@@ -127,8 +136,17 @@ func (w *rollUpWorker) work(ctx context.Context, texts dialect.RollUp, job rollU
 		if err != nil {
 			return 0, err
 		}
-		if job != moveSlots {
+		if job == sweepSlots || job == reclaimSlots {
 			n = changed
+		}
+	}
+	if job == moveSlots && texts.Left.SQL != "" {
+		rows, err := w.query(ctx, texts.Left, values)
+		if err != nil {
+			return 0, err
+		}
+		if left, err := wholeOf(rows[0][0]); left > 0 || err != nil {
+			return 0, errors.Join(err, errLeft)
 		}
 	}
 	return n, nil

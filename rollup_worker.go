@@ -37,7 +37,8 @@ const rollUpLease = "roll-up"
 const batchAim = 10 * time.Millisecond
 
 func newRollUpWorker(s *shared, parent driver.Connector, o RollUpOptions) (*rollUpWorker, error) {
-	return &rollUpWorker{shared: s, parent: parent, options: o.withDefaults(s.config), holder: rand.Text(), size: firstBatch}, nil
+	o = o.withDefaults(s.config)
+	return &rollUpWorker{shared: s, parent: parent, options: o, holder: rand.Text(), size: min(firstBatch, o.Batch)}, nil
 }
 
 const firstBatch = 100
@@ -88,6 +89,8 @@ func (w *rollUpWorker) fencer() dialect.Fencer {
 
 // lease takes the lease or extends it, when that is due.
 func (w *rollUpWorker) lease(ctx context.Context) (held bool, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), batchPatience)
+	defer cancel()
 	f := w.fencer()
 	now := time.Now()
 	if f == nil || now.Before(w.until.Add(-w.options.Lease*2/3)) {
@@ -231,6 +234,14 @@ func (w *rollUpWorker) try(ctx context.Context, t *rewrite.Table, job rollUpJob,
 		if w.lost || errors.Is(err, errFenced) || errors.Is(err, driver.ErrBadConn) {
 			w.lost = w.lost || !errors.Is(err, errFenced)
 			return false, err
+		}
+		if errors.Is(err, errLeft) {
+			if len(keys) > 1 {
+				w.size = max(rows/2, 1)
+				return false, nil
+			}
+			job = keepLatest
+			continue
 		}
 		conflict := w.conn.engine.hindered(err)
 		if conflict {

@@ -48,6 +48,12 @@ type RollUp struct {
 	Pick Step
 	Move []Step
 
+	// Left, where there is one, counts after Move what should have moved along
+	// and has not, because somebody has it locked: more than 0 means that all is
+	// to be undone. Keep is a Move that leaves it where it is.
+	Left Step
+	Keep []Step
+
 	// Sweep deletes slot rows that hold nothing and that nobody has locked.
 	Sweep []Step
 	// Reclaim deletes slot rows of the one key UpTo, if it has no base row.

@@ -10,11 +10,12 @@ import (
 
 var _ dialect.RollUpper = (*Dialect)(nil)
 
-// RollUpSession has the worker wait for nothing: what SKIP LOCKED does not step
-// over, such as a gap in an index of the counter that somebody has locked, is an
-// error at once (MariaDB) or after a second (MySQL), and the batch is undone.
+// RollUpSession has the worker wait for as little as can be: what SKIP LOCKED does
+// not step over, such as a gap in an index of the counter that somebody has
+// locked, is an error after a second, and the batch is undone. (With 0 MariaDB
+// would not wait at all, but fail transactions that have stepped over a row.)
 func (*Dialect) RollUpSession() []string {
-	return []string{"SET SESSION autocommit = 1, sql_safe_updates = 0, lock_wait_timeout = 1, innodb_lock_wait_timeout = 1 /*M! * 0 */"}
+	return []string{"SET SESSION autocommit = 1, sql_safe_updates = 0, lock_wait_timeout = 1, innodb_lock_wait_timeout = 1"}
 }
 
 // DrainSession lets a statement wait for a lock for two seconds.
@@ -28,8 +29,9 @@ func (*Dialect) DrainSession() []string {
 // and none is left: READ COMMITTED.
 //
 // Where a companion is the latest of its values, what is left behind must not be
-// older than what has moved, see whole. That is looked up without locks, and
-// must not miss a row that is there: READ UNCOMMITTED sees the newest.
+// older than what has moved: Left looks for such values after the move. It takes
+// no locks, and must not miss a row that is there: READ UNCOMMITTED sees the
+// newest. (Inside the UPDATE it would be a locking read, at any level.)
 func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.RollUp {
 	w := &rollUp{t: t, part: part}
 	level := "READ COMMITTED"
@@ -47,17 +49,25 @@ func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.Roll
 		Idle:    w.find(w.empty("slotsql_s")),
 		Orphans: w.find("NOT EXISTS (SELECT 1 FROM " + w.baseOf("slotsql_s", "WHERE") + ")"),
 		Pick:    w.step(func() string { return "SELECT COUNT(*) FROM (" + w.picked() + ") AS slotsql_l" }),
-		Move:    []dialect.Step{w.step(w.move)},
+		Move:    []dialect.Step{w.step(func() string { return w.move(true) })},
 		Sweep:   []dialect.Step{w.step(func() string { return w.remove("") })},
 		Reclaim: []dialect.Step{w.step(w.reclaim)},
+	}
+	if level == "READ UNCOMMITTED" {
+		out.Left = w.step(w.left)
+		out.Keep = []dialect.Step{w.step(func() string { return w.move(false) })}
 	}
 	if len(t.Counter.Counters) == 1 {
 		// An increment of a slot row that is there does not look at the base
 		// value: none may be left for one that has come to the end of its range.
 		l := limit(t.Column(t.Counter.Counters[0]), t.Counter.Slots)
-		out.Move = append(out.Move, w.step(func() string {
+		end := w.step(func() string {
 			return w.remove("COALESCE(slotsql_b." + quote(t.Counter.Counters[0]) + " NOT BETWEEN " + l.baseLow + " AND " + l.baseHigh + ", TRUE)")
-		}))
+		})
+		out.Move = append(out.Move, end)
+		if out.Keep != nil {
+			out.Keep = append(out.Keep, end)
+		}
 	}
 	return out
 }
@@ -222,27 +232,12 @@ func (w *rollUp) picked() string {
 			list = append(list, fmt.Sprintf("slotsql_s.%s AS a%d", quote(co.Stamp()), i+1))
 		}
 	}
-	return "SELECT " + strings.Join(list, ", ") + " FROM " + w.locked(w.full) + all + " FOR UPDATE SKIP LOCKED"
+	return "SELECT " + strings.Join(list, ", ") + " FROM " + w.locked() + " AND " + w.full("slotsql_s") + all + " FOR UPDATE SKIP LOCKED"
 }
 
-// locked is the part's slot rows of a condition, with their base rows ahead of
-// them: that is the order in which increments and drains lock, so that what is
-// stepped over here could not have been a deadlock either. (MariaDB looks for
-// one before it steps over a row, and may undo somebody for it.)
-func (w *rollUp) locked(condition func(alias string) string) string {
-	slots := slotTable(w.t)
-	key := w.t.Counter.Key
-	if len(key) == 0 {
-		return w.base() + " STRAIGHT_JOIN " + slots + " AS slotsql_s WHERE (SELECT COUNT(*) FROM (SELECT 1 FROM " + baseTable(w.t) +
-			" LIMIT 2) AS slotsql_o) = 1 AND " + condition("slotsql_s")
-	}
-	var keys []string
-	for i, k := range key {
-		keys = append(keys, fmt.Sprintf("slotsql_p.%s AS k%d", quote(k), i+1))
-	}
-	return "(SELECT DISTINCT " + strings.Join(keys, ", ") + " FROM " + slots + " AS slotsql_p WHERE " + w.within("slotsql_p", true) + " AND " + condition("slotsql_p") + all +
-		") AS slotsql_k STRAIGHT_JOIN " + w.base() + " ON " + sameAs("slotsql_b", key, "slotsql_k") +
-		" STRAIGHT_JOIN " + slots + " AS slotsql_s FORCE INDEX (PRIMARY) ON " + sameAs("slotsql_s", key, "slotsql_k") + " WHERE " + condition("slotsql_s")
+// locked is the part's slot rows with their base rows.
+func (w *rollUp) locked() string {
+	return slotTable(w.t) + " AS slotsql_s FORCE INDEX (PRIMARY) STRAIGHT_JOIN " + w.baseOf("slotsql_s", "ON") + " WHERE " + w.within("slotsql_s", true)
 }
 
 func (w *rollUp) partition() string {
@@ -256,7 +251,9 @@ func (w *rollUp) partition() string {
 	return "PARTITION BY " + strings.Join(by, ", ")
 }
 
-func (w *rollUp) move() string {
+// move adds the picked slots to their base rows and empties them; without latest
+// it leaves companions of that kind as they are.
+func (w *rollUp) move(latest bool) string {
 	t := w.t
 	over := " OVER (" + w.partition() + ")"
 	list := []string{"slotsql_l.n"}
@@ -277,24 +274,26 @@ func (w *rollUp) move() string {
 			set = append(set, fmt.Sprintf("%s = COALESCE(%s(%s, slotsql_f.x%d), %s)", b, extreme(co.Merge), b, i+1, b), s+" = NULL")
 			continue
 		}
-		stamp := quote(co.Stamp())
+		if !latest {
+			continue
+		}
 		list = append(list,
 			fmt.Sprintf("FIRST_VALUE(slotsql_l.m%d) OVER (%s ORDER BY slotsql_l.a%d DESC, slotsql_l.n DESC) AS x%d", i+1, w.partition(), i+1, i+1),
-			fmt.Sprintf("COUNT(slotsql_l.a%d)%s AS h%d", i+1, over, i+1),
-			fmt.Sprintf("%s AS w%d", w.stamped(co), i+1))
-		whole := fmt.Sprintf("slotsql_f.h%d = slotsql_f.w%d", i+1, i+1)
-		set = append(set, fmt.Sprintf("%s = IF(%s AND slotsql_f.h%d > 0, slotsql_f.x%d, %s)", b, whole, i+1, i+1, b),
-			fmt.Sprintf("%s = IF(%s, NULL, %s)", s, whole, s),
-			fmt.Sprintf("slotsql_s.%s = IF(%s, NULL, slotsql_s.%s)", stamp, whole, stamp))
+			fmt.Sprintf("COUNT(slotsql_l.a%d)%s AS h%d", i+1, over, i+1))
+		set = append(set, fmt.Sprintf("%s = IF(slotsql_f.h%d > 0, slotsql_f.x%d, %s)", b, i+1, i+1, b), s+" = NULL", "slotsql_s."+quote(co.Stamp())+" = NULL")
 	}
 	for _, c := range t.Columns {
 		if c.OnUpdate && t.Companion(c.Name) == nil { // would be set to the current time otherwise
 			set = append(set, "slotsql_b."+quote(c.Name)+" = slotsql_b."+quote(c.Name))
 		}
 	}
-	base := w.base()
+	base := w.base() + " ON "
 	if len(key) > 0 {
-		base += " ON " + sameAs("slotsql_b", key, "slotsql_f")
+		base += sameAs("slotsql_b", key, "slotsql_f")
+	} else {
+		// The one row of a table without key; where there are more, none is it.
+		list = append(list, "COUNT(*) OVER (PARTITION BY slotsql_l.n) AS d")
+		base += "slotsql_f.d = 1"
 	}
 	slots := slotTable(t) + " AS slotsql_s FORCE INDEX (PRIMARY) ON " + w.row()
 	return "UPDATE (SELECT " + strings.Join(list, ", ") + " FROM (" + w.picked() + ") AS slotsql_l" + all + ") AS slotsql_f STRAIGHT_JOIN " +
@@ -310,13 +309,17 @@ func (w *rollUp) row() string {
 	return on
 }
 
-// stamped counts the slots of a row that hold the companion, locked or not.
-func (w *rollUp) stamped(co *rewrite.Companion) string {
-	where := ""
-	if len(w.t.Counter.Key) > 0 {
-		where = " WHERE " + sameAs("slotsql_v", w.t.Counter.Key, "slotsql_l")
+// left counts slots of the part that still hold a companion of which the latest
+// value counts, locked or not.
+func (w *rollUp) left() string {
+	var some []string
+	for _, co := range w.t.Counter.Companions {
+		if co.Stamp() != "" {
+			some = append(some, "slotsql_s."+quote(co.Stamp())+" IS NOT NULL")
+		}
 	}
-	return "(SELECT COUNT(slotsql_v." + quote(co.Stamp()) + ") FROM " + slotTable(w.t) + " AS slotsql_v" + where + ")"
+	return "SELECT COUNT(*) FROM " + slotTable(w.t) + " AS slotsql_s WHERE " + w.within("slotsql_s", true) + " AND (" + strings.Join(some, " OR ") +
+		") AND EXISTS (SELECT 1 FROM " + w.baseOf("slotsql_s", "WHERE") + ")"
 }
 
 // remove deletes slot rows that hold nothing, of base rows of a condition where
@@ -329,7 +332,7 @@ func (w *rollUp) remove(condition string) string {
 	}
 	from := slotTable(t) + " AS slotsql_s FORCE INDEX (PRIMARY) WHERE "
 	if condition != "" {
-		from = w.locked(w.empty) + " AND " + condition
+		from = w.locked() + " AND " + w.empty("slotsql_s") + " AND " + condition
 	} else {
 		from += w.within("slotsql_s", true) + " AND " + w.empty("slotsql_s")
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotsql/slotsql"
 	"github.com/slotsql/slotsql/integration/history"
 	"github.com/slotsql/slotsql/integration/twin"
 )
@@ -26,6 +27,25 @@ func TestHistories(t *testing.T) {
 		o.DB, o.Under = wrapped, under
 		explained(t, o, *number)
 	})
+}
+
+// TestHistoriesRolledUp: neither does a roll-up beside them show, which is at work
+// all the time and deletes slot rows as soon as they are empty.
+func TestHistoriesRolledUp(t *testing.T) {
+	before := map[string]uint64{}
+	for _, s := range slotsql.RollUps() {
+		before[s.Dialect] = s.Moved
+	}
+	eachLevelWith(t, history.Config+"rollup: {interval: 1ms, idle: 4ms, batch: 3}\n", func(t *testing.T, o history.Options, wrapped, under *sql.DB) {
+		o.DB, o.Under = wrapped, under
+		explained(t, o, max(*number/2, 1))
+	})
+	for _, s := range slotsql.RollUps() {
+		if s.Moved == before[s.Dialect] || s.Errors > 0 {
+			t.Errorf("%+v", s)
+		}
+		t.Logf("%+v", s)
+	}
 }
 
 // TestPlain: the model explains what the plain driver does, which is the
@@ -109,10 +129,14 @@ func explained(t *testing.T, o history.Options, n int) {
 
 // eachLevel makes a database for every engine and isolation level.
 func eachLevel(t *testing.T, f func(t *testing.T, o history.Options, wrapped, under *sql.DB)) {
+	eachLevelWith(t, history.Config, f)
+}
+
+func eachLevelWith(t *testing.T, config string, f func(t *testing.T, o history.Options, wrapped, under *sql.DB)) {
 	for _, dialect := range []string{"sqlite", "mysql", "postgres"} {
 		for _, level := range history.Levels(dialect) {
 			t.Run(dialect+"-"+strings.ReplaceAll(level, " ", ""), func(t *testing.T) {
-				options := twin.Options{Dialect: dialect, Schema: history.Schema, Config: history.Config}
+				options := twin.Options{Dialect: dialect, Schema: history.Schema, Config: config}
 				switch dialect {
 				case "mysql":
 					options.Params = "tx_isolation='" + strings.ReplaceAll(level, " ", "-") + "'"

@@ -1,0 +1,209 @@
+package rollup
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/integration/twin"
+)
+
+// A base value that a roll-up brings to the end of the range in which it takes
+// slots keeps none: the next increment is judged by the base row, to the very
+// end of the column's range.
+func TestEndOfRange(t *testing.T) {
+	each(t, func(t *testing.T, dialect string) {
+		column, start := "INT", "1073741820" // half of it is 1073741824
+		if dialect == "sqlite" {
+			column, start = "INTEGER", "4611686018427387900"
+		}
+		p := twin.New(t, twin.Options{Dialect: dialect, Params: patience[dialect], Schema: []string{
+			"CREATE TABLE posts (id INT PRIMARY KEY, views " + column + " NOT NULL)", "INSERT INTO posts VALUES (1, " + start + ")",
+		}, Config: "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}, slots: 4}}\n"})
+		const q = "SELECT views FROM posts"
+		count := func(n string) {
+			t.Helper()
+			text := "UPDATE posts SET views = views + " + n + " WHERE id = 1"
+			for i, d := range twin.Compare(twin.Run(t.Context(), p.Plain, twin.Statement{SQL: text}), twin.Run(t.Context(), p.Wrapped, twin.Statement{SQL: text})) {
+				t.Errorf("%d: %s", i, d)
+			}
+			if got, want := rows(t, p.Wrapped, q), rows(t, p.Plain, q); got != want {
+				t.Errorf("after %s: %s, want %s", n, got, want)
+			}
+		}
+		count("3")
+		if n := rows(t, p.Under, "SELECT COUNT(*) FROM posts_slots"); n != "1" {
+			t.Fatalf("%s slots", n)
+		}
+		rollUp(t, p)
+		if n := rows(t, p.Under, "SELECT COUNT(*) FROM posts_slots"); n != "1" {
+			t.Errorf("%s slots while the base value takes them", n)
+		}
+		count("1000")
+		rollUp(t, p)
+		if n := rows(t, p.Under, "SELECT COUNT(*) FROM posts_slots"); n != "0" {
+			t.Errorf("%s slots when the base value takes none", n)
+		}
+		count("5")
+		if dialect != "sqlite" { // where the sum becomes REAL
+			count("1073740000")
+			count("2000000000") // an error, like plain's
+		}
+		if n := rows(t, p.Under, "SELECT COUNT(*) FROM posts_slots"); n != "0" {
+			t.Errorf("%s slots", n)
+		}
+	})
+}
+
+// A base value that somebody has set to NULL swallows what slots hold, as a
+// drain's does: the total is NULL.
+func TestNullBase(t *testing.T) {
+	each(t, func(t *testing.T, dialect string) {
+		p := twin.New(t, twin.Options{Dialect: dialect, Params: patience[dialect], Schema: []string{
+			"CREATE TABLE posts (id INT PRIMARY KEY, views BIGINT)", "INSERT INTO posts VALUES (1, 5), (2, 5)",
+		}, Config: "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}}}\n"})
+		execAll(t, p.Wrapped, "UPDATE posts SET views = views + 1 WHERE id = 1", "UPDATE posts SET views = views + 1 WHERE id = 2")
+		execAll(t, p.Under, "UPDATE posts SET views = NULL WHERE id = 1")
+		for range 2 {
+			rollUp(t, p)
+			if got := rows(t, p.Wrapped, "SELECT views FROM posts ORDER BY id"); got != "NULL\n6" {
+				t.Errorf("%s", got)
+			}
+			if n := rows(t, p.Under, "SELECT COUNT(*) FROM posts_slots WHERE id = 1"); n != "0" {
+				t.Errorf("%s slots of a NULL", n)
+			}
+		}
+		execAll(t, p.Wrapped, "UPDATE posts SET views = views + 1 WHERE id = 1", "UPDATE posts SET views = COALESCE(views, 0) + 1 WHERE id = 2")
+		if got := rows(t, p.Wrapped, "SELECT views FROM posts ORDER BY id"); got != "NULL\n7" {
+			t.Errorf("%s", got)
+		}
+	})
+}
+
+// Slot rows that have lost their base row, which a foreign key prevents, are
+// deleted; a row that comes back has none of them. Those of other rows stay.
+func TestOrphans(t *testing.T) {
+	each(t, func(t *testing.T, dialect string) {
+		p := twin.New(t, twin.Options{Dialect: dialect, Params: patience[dialect], Schema: []string{
+			"CREATE TABLE posts (a INT NOT NULL, b VARCHAR(10) NOT NULL, views BIGINT NOT NULL, PRIMARY KEY (a, b))", "INSERT INTO posts VALUES (1, 'x', 5), (1, 'y', 5), (2, 'x', 5)",
+		}, Config: "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}}}\n"})
+		for _, where := range []string{"a = 1 AND b = 'x'", "a = 1 AND b = 'y'", "a = 2 AND b = 'x'"} {
+			together(t, p, "UPDATE posts SET views = views + 1 WHERE "+where, "UPDATE posts SET views = views + 1 WHERE "+where)
+		}
+		c, err := p.Under.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		texts := []string{"DELETE FROM posts WHERE b = 'x'"}
+		switch dialect {
+		case "mysql":
+			texts = append([]string{"SET foreign_key_checks = 0"}, texts...)
+		case "postgres":
+			texts = append([]string{"SET session_replication_role = replica"}, texts...) // no triggers, which foreign keys are
+		case "sqlite":
+			texts = append(strings.Split(strings.ReplaceAll(rows(t, c, "SELECT 'DROP TRIGGER ' || name FROM sqlite_schema WHERE type = 'trigger'"), "DROP TRIGGER ", `DROP TRIGGER `), "\n"), texts...)
+		}
+		for _, q := range texts {
+			if _, err := c.ExecContext(t.Context(), q); err != nil {
+				t.Fatalf("%s: %v", q, err)
+			}
+		}
+		var want, deleted int
+		for _, tr := range rollUp(t, p).Tables {
+			deleted += tr.Orphans
+			want = 4
+			if dialect == "sqlite" {
+				want = 2
+			}
+		}
+		if deleted != want {
+			t.Errorf("%d orphans deleted, want %d", deleted, want)
+		}
+		if got := rows(t, p.Under, "SELECT DISTINCT a, b FROM posts_slots"); got != "1 y" {
+			t.Errorf("slots left of %s", got)
+		}
+		if got := rows(t, p.Under, "SELECT * FROM posts"); got != "1 y 7" {
+			t.Errorf("%s", got)
+		}
+	})
+}
+
+// What others have locked is left out, and moved by the next pass.
+func TestLocked(t *testing.T) {
+	for _, dialect := range []string{"mysql", "postgres"} {
+		for _, lock := range []string{"SELECT * FROM posts WHERE id = 2 FOR UPDATE", "SELECT * FROM posts_slots WHERE id = 2 FOR UPDATE"} {
+			t.Run(dialect, func(t *testing.T) {
+				t.Parallel()
+				p := twin.New(t, twin.Options{Dialect: dialect, Params: patience[dialect], Schema: []string{
+					"CREATE TABLE posts (id INT PRIMARY KEY, views BIGINT)", "INSERT INTO posts VALUES (1, 0), (2, 0), (3, 0)",
+				}, Config: "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}}}\n"})
+				for _, id := range []string{"1", "2", "3"} {
+					execAll(t, p.Wrapped, "UPDATE posts SET views = views + 1 WHERE id = "+id)
+				}
+				tx, err := p.Under.BeginTx(t.Context(), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer tx.Rollback()
+				rows(t, tx, lock)
+				const q = "SELECT views FROM posts ORDER BY id"
+				if tr := rollUp(t, p).Tables[0]; tr.Moved != 2 || tr.Skipped != 1 || tr.Errors+tr.Conflicts > 0 {
+					t.Errorf("%+v", tr)
+				}
+				if got := rows(t, p.Under, q); got != "1\n0\n1" {
+					t.Errorf("%s", got)
+				}
+				if err := tx.Rollback(); err != nil {
+					t.Fatal(err)
+				}
+				if tr := rollUp(t, p).Tables[0]; tr.Moved != 1 || tr.Skipped > 0 || tr.Deleted != 2 {
+					t.Errorf("%+v", tr)
+				}
+				if got := rows(t, p.Under, q); got != "1\n1\n1" {
+					t.Errorf("%s", got)
+				}
+			})
+		}
+	}
+}
+
+// With `rollup:` in the configuration the application rolls up by itself, until
+// its database is closed.
+func TestInsideTheApplication(t *testing.T) {
+	each(t, func(t *testing.T, dialect string) {
+		p := twin.New(t, twin.Options{Dialect: dialect, Params: patience[dialect], Schema: []string{
+			"CREATE TABLE inside_" + dialect + " (id INT PRIMARY KEY, views BIGINT NOT NULL)", "INSERT INTO inside_" + dialect + " VALUES (1, 0)",
+		}, Config: "version: 1\nauto_migrate: true\ntables: {inside_" + dialect + ": {counters: {views: {}}}}\nrollup: {interval: 5ms, idle: 10ms, batch: 10}\n"})
+		for range 3 {
+			execAll(t, p.Wrapped, "UPDATE inside_"+dialect+" SET views = views + 1 WHERE id = 1")
+			for rows(t, p.Under, "SELECT COUNT(*) FROM inside_"+dialect+"_slots") != "0" {
+				time.Sleep(time.Millisecond)
+			}
+		}
+		if got := rows(t, p.Under, "SELECT views FROM inside_"+dialect); got != "3" {
+			t.Errorf("a base value of %s", got)
+		}
+		if err := p.Wrapped.Close(); err != nil {
+			t.Error(err)
+		}
+		found := false
+		for _, s := range slotsql.RollUps() {
+			if s.Dialect == dialect && s.Table == "inside_"+dialect {
+				found = s.Moved == 3 && s.Deleted == 3 && s.Passes > 3 && s.Lag > 0
+				if !found {
+					t.Errorf("%+v", s)
+				}
+			}
+		}
+		if !found {
+			t.Error("nothing has been counted")
+		}
+		if dialect != "sqlite" { // the lease has been given back
+			if got := rows(t, p.Under, "SELECT holder FROM slotsql_leases WHERE name = 'roll-up'"); got != "" {
+				t.Errorf("%q has the lease", got)
+			}
+		}
+	})
+}
