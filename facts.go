@@ -82,7 +82,7 @@ func (c *conn) after(plan *rewrite.Plan, err error) {
 		c.tx.byText = err != nil || !endsTx(plan.Text)
 		switch {
 		case err != nil:
-		case endsTx(plan.Text):
+		case endsTx(plan.Text), plan.Effects&rewrite.SchemaChange != 0 && c.shared.dialect.Traits().DDLCommits:
 			c.forget()
 		default:
 			c.marked(plan.Text)

@@ -20,7 +20,9 @@ type mark struct {
 // maxMarks is how many savepoints are remembered, the newest.
 const maxMarks = 256
 
-// marked notes savepoints that a text has set, released or rolled back to.
+// marked notes savepoints that a text has set, released or rolled back to, and
+// that a new transaction begins, which ends the one before (MySQL; where the
+// parent tells, nothing is remembered outside of one).
 func (c *conn) marked(text string) {
 	if len(text) > maxCachedText {
 		return
@@ -34,6 +36,9 @@ func (c *conn) marked(text string) {
 			return
 		}
 		words = append(words, text[t.Start:t.End])
+	}
+	if len(words) > 0 && c.engine.watcher == nil && (strings.EqualFold(words[0], "BEGIN") || strings.EqualFold(words[0], "START")) {
+		c.forget()
 	}
 	if len(words) < 2 {
 		return

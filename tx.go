@@ -37,6 +37,7 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 	}
 	c.tx = txState{known: true, open: true}
 	c.lasting = true
+	c.forget()
 	return &tx{conn: c, parent: t}, nil
 }
 

@@ -41,6 +41,7 @@ var versions = map[string]struct{ steps, only string }{
 	"WITH":                           {steps: "a read; b inc; a WITH w AS (UPDATE posts SET title = 'x' WHERE id = 1 RETURNING id) SELECT id FROM w", only: "postgres"},
 	"WITH, an increment":             {steps: "a read; b inc; a WITH w AS (UPDATE posts SET views = views + 1 WHERE id = 1 RETURNING id) INSERT INTO log SELECT id + 100, 'w' FROM w", only: "postgres"},
 	"an increment after a read":      {steps: "a read; b inc; a UPDATE posts SET views = views + 1 WHERE id = 1"},
+	"nothing but reads":              {steps: "a read; b inc; b UPDATE posts SET views = views + 1 WHERE id = 2"},
 	"an increment of another row":    {steps: "a read; b inc; a UPDATE posts SET views = views + 1 WHERE id = 2"},
 	"a deletion after a read":        {steps: "a read; b inc; a DELETE FROM posts WHERE id = 1"},
 	"a change of a row that is gone": {steps: "a read; b DELETE FROM posts WHERE id = 1; a UPDATE posts SET title = 'x' WHERE id = 1"},
@@ -80,6 +81,11 @@ func TestVersions(t *testing.T) {
 						"INSERT INTO posts (id, views, likes, title) VALUES (1, 10, 1, 'one'), (2, 20, NULL, 'two'), (3, 30, 3, 'three')", "inc", "inc",
 					} {
 						run(b, text)
+					}
+					// What a session has changed before its transaction is not the
+					// transaction's.
+					for _, text := range []string{"BEGIN", "ROLLBACK", "UPDATE posts SET title = 'two' WHERE id = 2", "inc"} {
+						run(a, text)
 					}
 					run(a, "SET SESSION "+map[string]string{"mysql": "", "postgres": "CHARACTERISTICS AS "}[dialect]+"TRANSACTION ISOLATION LEVEL "+level)
 					run(a, "BEGIN")
