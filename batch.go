@@ -15,7 +15,8 @@ import (
 type batch struct {
 	members []*member
 	rows    []batchRow
-	many    bool // of a group of many rows
+	index   map[rowKey]int // of rows, when there are several
+	many    bool           // may be for more than one
 
 	mu      sync.Mutex
 	waiting int // members whose caller still waits
@@ -47,6 +48,23 @@ func (g *shareGroup) newBatch(leader *member) *batch {
 	return b
 }
 
+func (b *batch) add(r batchRow) {
+	if b.index == nil {
+		b.index = map[rowKey]int{b.rows[0].row: 0}
+	}
+	b.index[r.row] = len(b.rows)
+	b.rows = append(b.rows, r)
+}
+
+// find returns the number of a row; false when the batch is not for it.
+func (b *batch) find(row rowKey) (int, bool) {
+	if b.index == nil {
+		return 0, b.rows[0].row == row
+	}
+	i, ok := b.index[row]
+	return i, ok
+}
+
 func (b *batch) board(m *member) {
 	m.state, m.batch = aboard, b
 	b.members = append(b.members, m)
@@ -56,8 +74,8 @@ func (b *batch) board(m *member) {
 // admit takes a member along if the sums of its row stay within their limits, and are
 // not nothing: engines differ in what a sum of nothing affects.
 func (b *batch) admit(m *member, g *shareGroup) bool {
-	i := slices.IndexFunc(b.rows, func(r batchRow) bool { return r.row == m.row })
-	if i < 0 {
+	i, ok := b.find(m.row)
+	if !ok {
 		if !b.many || len(b.rows) == maxBatchRows {
 			return false
 		}
@@ -65,7 +83,7 @@ func (b *batch) admit(m *member, g *shareGroup) bool {
 		if !known {
 			return false
 		}
-		b.rows = append(b.rows, batchRow{row: m.row, key: m.key, sums: slices.Clone(m.adds), place: p})
+		b.add(batchRow{row: m.row, key: m.key, sums: slices.Clone(m.adds), place: p})
 		b.board(m)
 		return true
 	}
@@ -115,7 +133,7 @@ func (g *shareGroup) split(b *batch) {
 	}
 	g.shard.mu.Lock()
 	for _, m := range b.members {
-		i := slices.IndexFunc(b.rows, func(r batchRow) bool { return r.row == m.row })
+		i := b.index[m.row]
 		parts[i].members = append(parts[i].members, m)
 	}
 	g.leaders += len(parts)

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/slotsql/slotsql/rewrite"
 )
 
 // coalescer lets executions of an increment that overlap share one statement.
@@ -148,7 +150,7 @@ func newCoalescer() *coalescer {
 // Whoever leads, all that queue go along. So the lead goes to the connection
 // that has led most: its server process knows the statement, and others need
 // not learn it.
-func (co *coalescer) join(k shareKey, max []int64, many bool, seats seats, m *member) *batch {
+func (co *coalescer) join(k shareKey, shares []rewrite.Share, many bool, seats seats, m *member) *batch {
 	h := maphash.String(co.seed, k.args)
 	if many {
 		h = maphash.String(co.seed, k.text)
@@ -163,7 +165,10 @@ func (co *coalescer) join(k shareKey, max []int64, many bool, seats seats, m *me
 		if s.groups == nil {
 			s.groups = map[shareKey]*shareGroup{}
 		}
-		g = &shareGroup{shard: s, max: max, many: many, seats: seats}
+		g = &shareGroup{shard: s, many: many, seats: seats}
+		for _, share := range shares {
+			g.max = append(g.max, share.Max)
+		}
 		s.groups[k] = g
 	}
 	m.group, m.batch = g, nil

@@ -128,7 +128,7 @@ func (r *run) drain(ctx context.Context) (missed bool, err error) {
 				r.conn.halfway = (i > 0 || ctx.Err() != nil) && !r.conn.engine.txEnded(err)
 				return false, err
 			}
-			if i == 0 && n == 0 && r.conn.shared.dialect.Traits().FoldMarks {
+			if i == 0 && n == 0 && r.conn.shared.traits.FoldMarks {
 				break
 			}
 			r.folded = r.folded || n > 0 && d.Versions != nil && i == d.Versions.Adds

@@ -34,7 +34,7 @@ func (t direct) execText(ctx context.Context, p *rewrite.Plan, c call) (driver.R
 }
 
 func (t direct) queryText(ctx context.Context, p *rewrite.Plan, c call) (driver.Rows, error) {
-	if p.Class == rewrite.Read && t.conn.shared.dialect.Traits().SlowParse {
+	if p.Class == rewrite.Read && t.conn.shared.traits.SlowParse {
 		if rows, err := t.conn.prepared.query(ctx, t.conn, p, p.Text, c.args); rows != nil || err != nil {
 			return rows, err
 		}
@@ -43,7 +43,7 @@ func (t direct) queryText(ctx context.Context, p *rewrite.Plan, c call) (driver.
 }
 
 func (t direct) own(ctx context.Context, b *rewrite.Bound, args []driver.NamedValue) (driver.Result, error) {
-	if t.conn.prepares || t.conn.shared.dialect.Traits().SlowParse {
+	if t.conn.prepares || t.conn.shared.traits.SlowParse {
 		st, err := t.conn.prepared.get(ctx, t.conn, b.SQL, b.SQL)
 		if err != nil {
 			return nil, err
@@ -226,7 +226,7 @@ func (r *run) execIncrement(ctx context.Context) (driver.Result, error) {
 		return nil, err
 	}
 	var n int64 = 1
-	if r.plan.Increment.Upsert && r.conn.shared.dialect.Traits().UpsertCounts {
+	if r.plan.Increment.Upsert && r.conn.shared.traits.UpsertCounts {
 		n = 2
 	}
 	return &result{v.result, n}, nil
@@ -260,7 +260,7 @@ func (r *run) addOnce(ctx context.Context, p place, lasting bool) (res driver.Re
 	if r.with != nil {
 		upsert, add = &r.plan.Increment.Coalesced.Upsert, r.plan.Increment.Coalesced.Add
 	}
-	if p.keyed && add != nil && places.knows(p.slotRow) && !(lasting && r.conn.shared.dialect.Traits().MissLocks) {
+	if p.keyed && add != nil && places.knows(p.slotRow) && !(lasting && r.conn.shared.traits.MissLocks) {
 		if res, n, err = r.own(ctx, add); n > 0 || err != nil {
 			return res, n, err
 		}

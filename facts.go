@@ -131,7 +131,7 @@ func (c *conn) changed(text string) {
 // committed says that a change of the schema that has just been made holds for
 // everybody.
 func (c *conn) committed() bool {
-	return c.shared.dialect.Traits().DDLCommits || c.engine.watcher != nil && !c.engine.watcher.ConnInTransaction(c.parent)
+	return c.shared.traits.DDLCommits || c.engine.watcher != nil && !c.engine.watcher.ConnInTransaction(c.parent)
 }
 
 // ofTemporary says that a text creates or drops a temporary table.

@@ -15,7 +15,7 @@ import (
 // the first part that does something, unless the text or the session has
 // opened one, and ended after the last.
 func (r *run) execMulti(ctx context.Context) (driver.Result, error) {
-	traits := r.conn.shared.dialect.Traits()
+	traits := &r.conn.shared.traits
 	if traits.MultiProbe != "" {
 		// The parent may have several statements in one text switched off.
 		probe, args := traits.MultiProbe, r.call.args
@@ -104,7 +104,7 @@ func (r *run) queryMulti(ctx context.Context) (driver.Rows, error) {
 		}
 	}
 	one := r.conn.run(&plan{Plan: whole, tally: r.plan.tally}, r.via, r.call)
-	one.apart = !r.conn.shared.dialect.Traits().MultiIsTx
+	one.apart = !r.conn.shared.traits.MultiIsTx
 	return one.queryDrained(ctx)
 }
 

@@ -59,7 +59,7 @@ const maxOwnChanges = 256
 // else changes any before the transaction ends.
 func (r *run) note(rows rewrite.DrainTable, how manner) {
 	c := r.conn
-	if c.shared.dialect.Traits().OneWriter || c.inAutocommit() {
+	if c.shared.traits.OneWriter || c.inAutocommit() {
 		return
 	}
 	if rows = r.chosen(rows); rows.Versions == nil && how >= afterDrain {
@@ -174,7 +174,7 @@ func (c *conn) settleRows(ctx context.Context, own *ownChange) error {
 	d := own.rows
 	// The transaction has an exclusive lock on rows that it has changed; on
 	// PostgreSQL one that lets others make slots.
-	alone := own.how >= afterDrain || own.how == onBase && c.shared.dialect.Traits().ChangeExcludes
+	alone := own.how >= afterDrain || own.how == onBase && c.shared.traits.ChangeExcludes
 	if !alone {
 		own.plan.readAfter.Store(true)
 	}

@@ -25,14 +25,14 @@ func (r *run) share(ctx context.Context) verdict {
 	if co == nil || len(r.call.options) > 0 || !r.conn.asConnected() {
 		return own
 	}
-	m := &member{adds: make([]int64, len(co.Shares)), used: r.conn.led}
-	max := make([]int64, len(co.Shares))
+	n := len(co.Shares)
+	values := make([]int64, n+len(co.Key))
+	m := &member{adds: values[:n:n], key: values[n:], used: r.conn.led}
 	var ok bool
 	for i, s := range co.Shares {
 		if m.adds[i], ok = r.adds(s); !ok {
 			return own
 		}
-		max[i] = s.Max
 	}
 	seats := r.seats()
 	many := r.known(co, m, &seats)
@@ -44,7 +44,7 @@ func (r *run) share(ctx context.Context) verdict {
 	}
 	m.verdict = make(chan verdict, 1)
 	for range 3 {
-		v := verdict{outcome: lead, batch: r.conn.shared.coalescer.join(key, max, many, seats, m)}
+		v := verdict{outcome: lead, batch: r.conn.shared.coalescer.join(key, co.Shares, many, seats, m)}
 		for v.outcome == lead {
 			if v.batch == nil {
 				v = m.wait(ctx)
@@ -72,9 +72,8 @@ func (r *run) known(co *rewrite.Coalesced, m *member, seats *seats) bool {
 	if co.Many == nil {
 		return false
 	}
-	key := make([]int64, len(co.Key))
 	for i, k := range co.Key {
-		key[i] = k.Literal
+		m.key[i] = k.Literal
 		if k.Arg == nil {
 			continue
 		}
@@ -84,24 +83,25 @@ func (r *run) known(co *rewrite.Coalesced, m *member, seats *seats) bool {
 		}
 		switch n := v.Value.(type) {
 		case int64:
-			key[i] = n
+			m.key[i] = n
 		case int:
-			key[i] = int64(n)
+			m.key[i] = int64(n)
 		default:
 			return false
 		}
 	}
-	row := rowKey{r.plan.Increment.Table.Counter.SlotTable, numbers(key), r.conn.node.number}
+	row := rowKey{r.plan.Increment.Table.Counter.SlotTable, numbers(m.key), r.conn.node.number}
 	if !seats.settled(row) {
 		return false
 	}
-	m.row, m.key = row, key
+	m.row = row
 	return true
 }
 
 // numbers writes a key as rowKey does.
 func numbers(key []int64) string {
-	var b []byte
+	var buf [64]byte
+	b := buf[:0]
 	for _, n := range key {
 		b = strconv.AppendInt(append(b, ','), n, 10)
 	}

@@ -17,6 +17,7 @@ import (
 // the facts of the database per namespace, and the slot numbers in use.
 type shared struct {
 	dialect dialect.Dialect
+	traits  rewrite.Traits // of the dialect
 	config  *Config
 	tables  []TableConfig
 	folded  []string // lower-case names of the configured tables
@@ -49,7 +50,7 @@ type shared struct {
 }
 
 func newShared(d dialect.Dialect, config *Config) *shared {
-	s := &shared{dialect: d, config: config, tables: config.Tables(), schemas: map[string]*schema{}, reported: map[string]bool{}, patience: endPatience, placement: newPlacement(), coalescer: newCoalescer(), made: madeSlots{wake: make(chan struct{}, 1)}, sharing: true}
+	s := &shared{dialect: d, traits: d.Traits(), config: config, tables: config.Tables(), schemas: map[string]*schema{}, reported: map[string]bool{}, patience: endPatience, placement: newPlacement(), coalescer: newCoalescer(), made: madeSlots{wake: make(chan struct{}, 1)}, sharing: true}
 	for _, t := range s.tables {
 		s.folded = append(s.folded, strings.ToLower(rewrite.Spelled(t.Table)))
 	}
@@ -78,7 +79,7 @@ func (s *shared) meet(ctx context.Context, parent driver.Conn) error {
 		if err != nil {
 			return err
 		}
-		s.dialect = adjusted
+		s.dialect, s.traits = adjusted, adjusted.Traits()
 	}
 	if d, ok := s.dialect.(dialect.SessionAware); ok {
 		var err error
