@@ -15,6 +15,9 @@ type RollUpper interface {
 	// one of its statements waits for a lock for seconds at most, since
 	// increments wait behind it.
 	DrainSession() []string
+	// LockSlots keeps everybody else out of a slot table: until the transaction
+	// ends or, where tables are dropped outside transactions, until unlock.
+	LockSlots(t *rewrite.Table) (lock, unlock []string)
 	// RollUp writes the texts for a part of a slot table.
 	RollUp(t *rewrite.Table, part RollUpPart) RollUp
 }

@@ -23,6 +23,11 @@ func (*Dialect) DrainSession() []string {
 	return []string{"SET SESSION autocommit = 1, sql_safe_updates = 0, lock_wait_timeout = 2, innodb_lock_wait_timeout = 2"}
 }
 
+// LockSlots locks the table for the session, under each name that it is read by.
+func (*Dialect) LockSlots(t *rewrite.Table) (lock, unlock []string) {
+	return []string{"LOCK TABLES " + slotTable(t) + " WRITE, " + slotTable(t) + " AS slotsql_s WRITE"}, []string{"UNLOCK TABLES"}
+}
+
 // RollUp moves a part of the slots by one UPDATE of base rows and slot rows
 // together, over a derived table that has locked both, or stepped over them.
 // Nothing is ever inserted or renumbered, so that no gap lock of anybody is met,

@@ -16,6 +16,11 @@ func (*Dialect) RollUpSession() []string { return nil }
 // DrainSession lets a statement wait for a lock for two seconds.
 func (*Dialect) DrainSession() []string { return []string{"SET lock_timeout = '2s'"} }
 
+// LockSlots locks the table for the transaction.
+func (*Dialect) LockSlots(t *rewrite.Table) (lock, unlock []string) {
+	return []string{"LOCK TABLE " + slotTable(t) + " IN ACCESS EXCLUSIVE MODE"}, nil
+}
+
 // RollUp moves a part of the slots in two statements at READ COMMITTED. Pick
 // locks slot rows and base rows, stepping over those that others have locked,
 // and returns where the slot rows are. They stay there: nobody else can write

@@ -16,6 +16,9 @@ func (*Dialect) RollUpSession() []string { return nil }
 // DrainSession is empty: the DSN says how long the connection waits.
 func (*Dialect) DrainSession() []string { return nil }
 
+// LockSlots has nothing to do: a transaction that writes excludes others.
+func (*Dialect) LockSlots(*rewrite.Table) (lock, unlock []string) { return nil, nil }
+
 // RollUp moves a part of the slots inside one write transaction. Nobody else
 // writes meanwhile, so that each of its statements meets the same slots. (The
 // application's own triggers fire when a base row is updated; what they add to

@@ -1,0 +1,162 @@
+package slotsql
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// MigrateDown drops what Migrate has created for the tables of a connector of
+// OpenConnector or WrapConnector: the slot tables, with their triggers, and the
+// table of leases. It returns the tables that it has dropped.
+//
+// It refuses, and has dropped nothing, when a slot table holds anything: see
+// Drain. Each table is looked at once more while nobody else can write it, so
+// that no increment is dropped. Applications that still count in slots get an
+// error from then on.
+func MigrateDown(ctx context.Context, c driver.Connector) (dropped []string, err error) {
+	cn, err := setup(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	defer cn.parent.Close()
+	d, ok := cn.shared.dialect.(dialect.RollUpper)
+	if !ok {
+		return nil, fmt.Errorf("slotsql: slot tables of %s cannot be dropped by slotsql", cn.shared.dialect.Name())
+	}
+	down := &migrateDown{conn: cn, dialect: d}
+	tables, err := down.empty(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, q := range d.DrainSession() {
+		if err := cn.session.Exec(ctx, q); err != nil {
+			return nil, err
+		}
+	}
+	for _, t := range tables {
+		if err := down.drop(ctx, t); err != nil {
+			return dropped, fmt.Errorf("slotsql: dropping slot table %q: %w", t.Counter.SlotTable, err)
+		}
+		dropped = append(dropped, t.Counter.SlotTable)
+	}
+	if _, ok := cn.shared.dialect.(dialect.Leaser); ok {
+		leases, err := cn.look(ctx)("", dialect.LeaseTable)
+		if err != nil || leases == nil {
+			return dropped, err
+		}
+		if err := cn.session.Exec(ctx, "DROP TABLE IF EXISTS "+dialect.LeaseTable); err != nil {
+			return dropped, fmt.Errorf("slotsql: dropping table %q: %w", dialect.LeaseTable, err)
+		}
+		dropped = append(dropped, dialect.LeaseTable)
+	}
+	return dropped, nil
+}
+
+type migrateDown struct {
+	conn    *conn
+	dialect dialect.RollUpper
+}
+
+// empty returns the tables that have a slot table, none of which holds
+// anything.
+func (m *migrateDown) empty(ctx context.Context) (tables []*rewrite.Table, err error) {
+	checked, problems, err := m.conn.checkTables(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(problems) > 0 {
+		return nil, asConfigError(problems)
+	}
+	var full []string
+	for _, t := range checked {
+		slots, err := m.conn.slotTable(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		if slots == nil {
+			continue
+		}
+		some, err := m.full(ctx, t.table)
+		if err != nil {
+			return nil, err
+		}
+		if some {
+			full = append(full, t.table.Counter.SlotTable)
+		}
+		tables = append(tables, t.table)
+	}
+	if len(full) > 0 {
+		return nil, notEmpty(full...)
+	}
+	return tables, nil
+}
+
+func notEmpty(tables ...string) error {
+	return fmt.Errorf("slotsql: slots hold increments that the base rows do not have (%s): run `slotsql drain` first", strings.Join(tables, ", "))
+}
+
+func (m *migrateDown) texts(t *rewrite.Table) dialect.RollUp {
+	return m.dialect.RollUp(t, dialect.RollUpPart{Limit: 1})
+}
+
+func (m *migrateDown) full(ctx context.Context, t *rewrite.Table) (bool, error) {
+	rows, err := m.conn.session.Query(ctx, m.texts(t).Find.SQL)
+	return len(rows) > 0, err
+}
+
+const dropTries = 20
+
+func (m *migrateDown) drop(ctx context.Context, t *rewrite.Table) (err error) {
+	for try := range dropTries {
+		if err = m.dropOnce(ctx, t); err == nil || !m.conn.engine.hindered(err) || try == dropTries-1 {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	return err
+}
+
+func (m *migrateDown) dropOnce(ctx context.Context, t *rewrite.Table) (err error) {
+	texts := m.texts(t)
+	lock, unlock := m.dialect.LockSlots(t)
+	defer func() {
+		if err != nil {
+			clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), endPatience)
+			defer cancel()
+			_ = m.exec(clean, texts.Rollback)
+			_ = m.exec(clean, unlock)
+		}
+	}()
+	if err := m.exec(ctx, texts.Begin, lock); err != nil {
+		return err
+	}
+	some, err := m.full(ctx, t)
+	if err != nil {
+		return err
+	}
+	if some {
+		return notEmpty(t.Counter.SlotTable)
+	}
+	return m.exec(ctx, m.conn.shared.dialect.DropSlots(t), texts.Commit, unlock)
+}
+
+func (m *migrateDown) exec(ctx context.Context, lists ...[]string) error {
+	for _, list := range lists {
+		for _, q := range list {
+			if err := m.conn.session.Exec(ctx, q); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
