@@ -125,7 +125,7 @@ func (r *rollUpBench) connector(b *testing.B) driver.Connector {
 const (
 	besideClients = 16
 	besideTurn    = 3 * time.Second
-	besideTurns   = 9
+	besideTurns   = 7
 	besideEvery   = time.Second
 )
 
