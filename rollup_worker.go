@@ -192,8 +192,11 @@ func (w *rollUpWorker) walk(ctx context.Context, t *rewrite.Table, job rollUpJob
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if held, err := w.lease(ctx); err != nil || !held {
-				return errors.Join(err, errFenced)
+			if held, err := w.lease(ctx); err != nil {
+				w.lost = true
+				return err
+			} else if !held {
+				return errFenced
 			}
 			n, rows := 1, keys[0].rows
 			for job != reclaimSlots && n < len(keys) && rows+keys[n].rows <= w.size {
