@@ -55,24 +55,20 @@ func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.Roll
 		Orphans: w.find("NOT EXISTS (SELECT 1 FROM " + w.baseOf("slotsql_s", "WHERE") + ")"),
 		Pick:    w.step(func() string { return "SELECT COUNT(*) FROM (" + w.picked() + ") AS slotsql_l" }),
 		Move:    []dialect.Step{w.step(func() string { return w.move(true) })},
-		Sweep:   []dialect.Step{w.step(func() string { return w.remove("") })},
+		Sweep:   []dialect.Step{w.step(w.remove)},
 		Reclaim: []dialect.Step{w.step(w.reclaim)},
 	}
 	if level == "READ UNCOMMITTED" {
 		out.Left = w.step(w.left)
 		out.Keep = []dialect.Step{w.step(func() string { return w.move(false) })}
 	}
-	if len(t.Counter.Counters) == 1 {
-		// An increment of a slot row that is there does not look at the base
-		// value: none may be left for one that has come to the end of its range.
-		l := limit(t.Column(t.Counter.Counters[0]), t.Counter.Slots)
-		end := w.step(func() string {
-			return w.remove("COALESCE(slotsql_b." + quote(t.Counter.Counters[0]) + " NOT BETWEEN " + l.baseLow + " AND " + l.baseHigh + ", TRUE)")
-		})
-		out.Move = append(out.Move, end)
-		if out.Keep != nil {
-			out.Keep = append(out.Keep, end)
-		}
+	// The emptied slot rows go at once. One that stayed would be deleted by the
+	// next drain, as a change of that transaction; if its snapshot is older than
+	// the roll-up, it would then see neither the slot nor, in a base row to which
+	// the drain had nothing to add, what has moved there.
+	out.Move = append(out.Move, w.step(w.remove))
+	if out.Keep != nil {
+		out.Keep = append(out.Keep, w.step(w.remove))
 	}
 	return out
 }
@@ -327,22 +323,16 @@ func (w *rollUp) left() string {
 		") AND EXISTS (SELECT 1 FROM " + w.baseOf("slotsql_s", "WHERE") + ")"
 }
 
-// remove deletes slot rows that hold nothing, of base rows of a condition where
-// there is one.
-func (w *rollUp) remove(condition string) string {
+// remove deletes slot rows that hold nothing.
+func (w *rollUp) remove() string {
 	t := w.t
 	list := []string{"slotsql_s." + slotColumn(t) + " AS n"}
 	for i, k := range t.Counter.Key {
 		list = append(list, fmt.Sprintf("slotsql_s.%s AS k%d", quote(k), i+1))
 	}
-	from := slotTable(t) + " AS slotsql_s FORCE INDEX (PRIMARY) WHERE "
-	if condition != "" {
-		from = w.locked() + " AND " + w.empty("slotsql_s") + " AND " + condition
-	} else {
-		from += w.within("slotsql_s", true) + " AND " + w.empty("slotsql_s")
-	}
-	return "DELETE slotsql_s FROM (SELECT " + strings.Join(list, ", ") + " FROM " + from + all +
-		" FOR UPDATE SKIP LOCKED) AS slotsql_f STRAIGHT_JOIN " + slotTable(t) + " AS slotsql_s FORCE INDEX (PRIMARY) ON " + w.row()
+	slots := slotTable(t) + " AS slotsql_s FORCE INDEX (PRIMARY)"
+	return "DELETE slotsql_s FROM (SELECT " + strings.Join(list, ", ") + " FROM " + slots + " WHERE " + w.within("slotsql_s", true) + " AND " +
+		w.empty("slotsql_s") + all + " FOR UPDATE SKIP LOCKED) AS slotsql_f STRAIGHT_JOIN " + slots + " ON " + w.row()
 }
 
 // reclaim deletes the slots of a key that has no base row. The slot row is

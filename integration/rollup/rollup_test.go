@@ -63,6 +63,15 @@ func rollUp(t testing.TB, p *twin.Pair) slotsql.RollUpReport {
 	return slotsql.RollUpReport{}
 }
 
+// idle is how many of n emptied slot rows stay for an idle pass to delete: on
+// MySQL none does.
+func idle(dialect string, n int) int {
+	if dialect == "mysql" {
+		return 0
+	}
+	return n
+}
+
 func execAll(t testing.TB, db *sql.DB, texts ...string) {
 	t.Helper()
 	for _, q := range texts {
@@ -253,7 +262,7 @@ func TestMoves(t *testing.T) {
 			check("hits", "", 1)
 		}
 		for _, tr := range rollUp(t, p).Tables {
-			if tr.Deleted == 0 || tr.Moved > 0 {
+			if (tr.Deleted == 0) != (dialect == "mysql") || tr.Moved > 0 {
 				t.Errorf("idle slots: %+v", tr)
 			}
 			if n := rows(t, p.Under, "SELECT COUNT(*) FROM "+tr.Table+"_slots"); n != "0" {
