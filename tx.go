@@ -31,13 +31,16 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 	if err := c.await(ctx); err != nil {
 		return nil, err
 	}
+	goesOn := c.engine.watcher != nil && c.engine.watcher.ConnInTransaction(c.parent) // BEGIN by text: PostgreSQL only warns
 	t, err := c.parentBegin(ctx, opts)
 	if err != nil {
 		return nil, err
 	}
 	c.tx = txState{known: true, open: true}
 	c.lasting = true
-	c.forget()
+	if !goesOn {
+		c.forget()
+	}
 	return &tx{conn: c, parent: t}, nil
 }
 
