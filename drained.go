@@ -15,13 +15,14 @@ func (r *run) execDrained(ctx context.Context) (res driver.Result, err error) {
 		return r.execText(ctx)
 	}
 	defer r.conn.drained()
+	unlocked := false
 	err = r.conn.inTx(ctx, func() error {
 		missed, err := r.drain(ctx)
 		if err != nil {
 			return err
 		}
 		if r.plan.Class == rewrite.Additive && !r.plan.Increment.Companions {
-			missed = false // adds to whatever row it meets
+			unlocked, missed = missed, false // adds to whatever row it meets
 		}
 		if err := r.text(ctx, missed, func() (n int64, err error) {
 			res, n, err = r.execTouching(ctx)
@@ -35,6 +36,9 @@ func (r *run) execDrained(ctx context.Context) (res driver.Result, err error) {
 		return nil, err
 	}
 	r.noteDrained()
+	if unlocked { // a row that has come to be since the drain is only changed
+		r.note(r.plan.Increment.Row, onBase)
+	}
 	return res, nil
 }
 
