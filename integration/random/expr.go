@@ -23,6 +23,10 @@ func (g *generator) number(f *from) string {
 	if g.depth > 3 {
 		return r
 	}
+	remains := []string{" MOD 3", " % 3"}
+	if g.my() && g.decimals > before {
+		remains = []string{" + 3"} // what MOD leaves of -3.00 is 0.00 or -0.00
+	}
 	switch g.IntN(34) {
 	case 0:
 		return r + " + " + g.value(int64(1))
@@ -44,7 +48,7 @@ func (g *generator) number(f *from) string {
 		return g.scalar(f)
 	case 8:
 		if g.my() {
-			return r + g.pick(" DIV 2", " MOD 3", " XOR 1")
+			return r + g.pick(" DIV 2", remains[0], " XOR 1")
 		}
 		return "-" + r
 	case 9:
@@ -57,7 +61,7 @@ func (g *generator) number(f *from) string {
 		}
 		return "(" + r + ")"
 	case 12:
-		return r + g.pick(" / 2", " % 3")
+		return r + g.pick(" / 2", remains[len(remains)-1])
 	case 13:
 		return g.value(int64(2)) + g.pick(" + ", "+", " * ") + r
 	case 14:
@@ -188,7 +192,7 @@ func (g *generator) condition(f *from) string {
 		return g.sought(f) + g.pick(" IN", " NOT IN") + " (SELECT " + g.number(sub) + " FROM " + sub.text + ")"
 	case 10:
 		if r, s := g.ref(f, number), g.ref(f, number); r != "" && s != "" {
-			if g.my() && f.extends() {
+			if g.my() && (f.extends() || f.queries()) {
 				// MariaDB 10.11 takes a row with a NULL for one that is neither
 				// smaller nor another, whatever its other values are, and then an
 				// outer join for an inner one. Whether it does depends on what the
