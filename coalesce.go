@@ -104,40 +104,52 @@ const (
 	left // its caller has given up
 )
 
-// pace says how many statements of one row may be under way at a time.
+// pace says how many statements of one group may be under way at a time.
 //
 // Who comes while one is on its way waits for half of its time on average. Where
-// that is long (the network is, or the disk) it is worth to send another one
-// at once, in another slot; where it is short it is not. So there are as many as
-// make one per maxPause: a row is sent at most 1/maxPause statements in a second,
-// however far away the database is, and nobody waits for much longer than maxPause
-// before its own is sent.
+// that is long because the database is far away it is worth to send another one
+// at once, in another slot; where it is short it is not, and neither where it is long
+// because the database is busy. So it goes by the shortest time that a statement
+// has taken of late. There are as many as make one per maxPause: a group sends at most
+// 1/maxPause statements in a second, however far away the database is, and nobody
+// waits for much longer than maxPause before its own is sent. While batches are small
+// few come at a time, and waiting gains little: then it is one per minPause.
 type pace struct {
-	took atomic.Int64 // nanoseconds of a statement, smoothed
-	most int          // maxLeaders but for tests
+	took  atomic.Int64 // nanoseconds of the shortest of the last window, and of the one before
+	now   atomic.Int64 // of this one
+	notes atomic.Int64
+	most  int // maxLeaders but for tests
 }
 
 const (
 	maxPause   = 500 * time.Microsecond
-	maxLeaders = 8
-	// A statement for many rows is worth a longer wait: what waits does not
-	// wait for one row.
-	maxPauseRows = 2 * time.Millisecond
+	minPause   = 125 * time.Microsecond
+	smallBatch = 2
+	maxLeaders = 32
+	paceWindow = 64 // statements
 )
 
-func (p *pace) leaders(many bool) int {
+// leaders says how many, where the last batch had so many members.
+func (p *pace) leaders(last int) int {
 	pause := maxPause
-	if many {
-		pause = maxPauseRows
+	if last <= smallBatch {
+		pause = minPause
 	}
 	return max(1, min(p.most, int(p.took.Load()/int64(pause))))
 }
 
 // note takes in how long a statement has taken. A lost update is no loss.
 func (p *pace) note(d time.Duration) {
-	const weight = 8
-	old := p.took.Load()
-	p.took.Store(old + (int64(d)-old)/weight)
+	t := int64(d)
+	if now := p.now.Load(); now == 0 || t < now {
+		p.now.Store(t)
+	}
+	if took := p.took.Load(); took == 0 || t < took {
+		p.took.Store(t)
+	}
+	if p.notes.Add(1)%paceWindow == 0 {
+		p.took.Store(p.now.Swap(0))
+	}
 }
 
 func newCoalescer() *coalescer {
@@ -172,7 +184,7 @@ func (co *coalescer) join(k shareKey, shares []rewrite.Share, many bool, seats s
 		s.groups[k] = g
 	}
 	m.group, m.batch = g, nil
-	if g.leaders >= co.pace.leaders(many) {
+	if g.leaders >= co.pace.leaders(g.last) {
 		m.state = queued
 		g.queue = append(g.queue, m)
 		s.mu.Unlock()
