@@ -212,7 +212,7 @@ func TestBenchInexact(t *testing.T) {
 			done := make(chan bool, 1)
 			go func() { done <- meddle(ctx, d.parent, dsn, d.tables) }()
 			stdout, stderr, code := command(t, "", "bench", "--driver", d.driver, "--dsn", dsn, "--clients", "2",
-				"--scenarios", "naive", "--duration", "1s", "--warmup", "0s", "--runs", "1")
+				"--scenarios", "naive", "--duration", "4s", "--warmup", "0s", "--runs", "1")
 			cancel()
 			if !<-done {
 				t.Fatal("nobody has changed the counter")
