@@ -55,8 +55,8 @@ func (g *generator) page() (string, []column) {
 	if g.one(4) {
 		where = append(where, g.condition(f))
 	}
-	if len(t.ordinary()) > 0 && g.one(4) {
-		o := either(g, t.ordinary())
+	if len(t.valued()) > 0 && g.one(4) {
+		o := either(g, t.valued())
 		where = append(where, qualifier+g.quote(o.name)+g.pick(" IS NOT NULL", " = "+g.constant(either(g, o.values))))
 	}
 	text := "SELECT " + items + " FROM " + head
@@ -103,7 +103,7 @@ func (g *generator) sums() string {
 	case 0:
 		text += " WHERE " + g.condition(f)
 	case 1, 2:
-		if o := t.ordinary(); len(o) > 0 {
+		if o := t.valued(); len(o) > 0 {
 			c := either(g, o)
 			text += " WHERE " + g.quote(c.name) + g.pick(" = ", " <> ", " >= ") + g.value(either(g, c.values))
 		}

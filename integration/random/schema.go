@@ -2,6 +2,7 @@ package random
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -63,6 +64,11 @@ func (t *table) ordinary() []*column {
 		}
 	}
 	return out
+}
+
+// valued are the ordinary columns that have values to compare them with.
+func (t *table) valued() []*column {
+	return slices.DeleteFunc(t.ordinary(), func(c *column) bool { return len(c.values) == 0 })
 }
 
 func (t *table) isKey(name string) bool {
