@@ -171,10 +171,8 @@ func (d *drainer) fold(ctx context.Context, t *rewrite.Table) error {
 			return err
 		}
 		d.conn = wrapConn(d.shared, raw)
-		for _, q := range d.mover.dialect.DrainSession() {
-			if err := d.conn.session.Exec(ctx, q); err != nil {
-				return err
-			}
+		if err := d.conn.session.execAll(ctx, d.mover.dialect.DrainSession()); err != nil {
+			return err
 		}
 	}
 	p := &plan{Plan: &rewrite.Plan{Class: rewrite.Drain, Drains: []rewrite.DrainTable{rewrite.DrainAll(d.shared.dialect, t)}}}

@@ -34,10 +34,8 @@ func MigrateDown(ctx context.Context, c driver.Connector) (dropped []string, err
 	if err != nil {
 		return nil, err
 	}
-	for _, q := range d.DrainSession() {
-		if err := cn.session.Exec(ctx, q); err != nil {
-			return nil, err
-		}
+	if err := cn.session.execAll(ctx, d.DrainSession()); err != nil {
+		return nil, err
 	}
 	for _, t := range tables {
 		if err := down.drop(ctx, t); err != nil {
@@ -133,11 +131,11 @@ func (m *migrateDown) dropOnce(ctx context.Context, t *rewrite.Table) (err error
 		if err != nil {
 			clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), endPatience)
 			defer cancel()
-			_ = m.exec(clean, texts.Rollback)
-			_ = m.exec(clean, unlock)
+			_ = m.conn.session.execAll(clean, texts.Rollback)
+			_ = m.conn.session.execAll(clean, unlock)
 		}
 	}()
-	if err := m.exec(ctx, texts.Begin, lock); err != nil {
+	if err := m.conn.session.execAll(ctx, texts.Begin, lock); err != nil {
 		return err
 	}
 	some, err := m.full(ctx, t)
@@ -147,16 +145,5 @@ func (m *migrateDown) dropOnce(ctx context.Context, t *rewrite.Table) (err error
 	if some {
 		return notEmpty(t.Counter.SlotTable)
 	}
-	return m.exec(ctx, m.conn.shared.dialect.DropSlots(t), texts.Commit, unlock)
-}
-
-func (m *migrateDown) exec(ctx context.Context, lists ...[]string) error {
-	for _, list := range lists {
-		for _, q := range list {
-			if err := m.conn.session.Exec(ctx, q); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return m.conn.session.execAll(ctx, m.conn.shared.dialect.DropSlots(t), texts.Commit, unlock)
 }

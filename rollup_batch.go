@@ -83,17 +83,17 @@ func (w *rollUpWorker) batch(ctx context.Context, t *rewrite.Table, job rollUpJo
 	defer cancel()
 	texts := w.texts(t, after, upTo)
 	begun := false
-	if err = w.execAll(ctx, texts.Begin); err == nil {
+	if err = w.conn.session.execAll(ctx, texts.Begin); err == nil {
 		begun = true
 		n, err = w.work(ctx, texts, job, bounds(t, after, upTo))
 	}
 	if err == nil {
-		err = w.execAll(ctx, texts.Commit)
+		err = w.conn.session.execAll(ctx, texts.Commit)
 	}
 	if err == nil {
 		return n, nil
 	}
-	if rerr := w.execAll(ctx, texts.Rollback); rerr != nil && (begun || !w.conn.engine.hindered(err)) {
+	if rerr := w.conn.session.execAll(ctx, texts.Rollback); rerr != nil && (begun || !w.conn.engine.hindered(err)) {
 		w.lost = true
 	}
 	return 0, err
@@ -162,15 +162,6 @@ func bounds(t *rewrite.Table, after, upTo []any) []any {
 
 func (w *rollUpWorker) texts(t *rewrite.Table, after, upTo []any) dialect.RollUp {
 	return w.dialect.RollUp(t, dialect.RollUpPart{After: len(after) > 0, UpTo: len(upTo) > 0, Limit: rollUpFind})
-}
-
-func (w *rollUpWorker) execAll(ctx context.Context, texts []string) error {
-	for _, q := range texts {
-		if err := w.conn.session.Exec(ctx, q); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (w *rollUpWorker) args(s dialect.Step, values []any) []driver.NamedValue {

@@ -62,7 +62,7 @@ func (w *rollUpWorker) open(ctx context.Context) (*schema, error) {
 		if w.dialect, ok = w.shared.dialect.(dialect.RollUpper); !ok {
 			return nil, fmt.Errorf("slotsql: there is no roll-up for %s", w.shared.dialect.Name())
 		}
-		if err := w.execAll(ctx, w.dialect.RollUpSession()); err != nil {
+		if err := w.conn.session.execAll(ctx, w.dialect.RollUpSession()); err != nil {
 			return nil, err
 		}
 	}

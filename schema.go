@@ -195,12 +195,7 @@ func (sc *schema) foldOnce(ctx context.Context, ss *session, t *rewrite.Table, c
 	}
 	scope := rewrite.Scope{Ref: d.Quote(t.Schema) + "." + d.Quote(t.Name), Qualifier: d.Quote(t.Name)}
 	return ss.conn.inTx(ctx, func() error {
-		for _, q := range append(d.Lock(t, scope), d.Fold(t, scope)...) {
-			if err := ss.Exec(ctx, q); err != nil {
-				return err
-			}
-		}
-		return nil
+		return ss.execAll(ctx, d.Lock(t, scope), d.Fold(t, scope))
 	})
 }
 

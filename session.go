@@ -57,6 +57,18 @@ func (s *session) Exec(ctx context.Context, sql string, args ...any) error {
 	return err
 }
 
+// execAll runs statements one after another.
+func (s *session) execAll(ctx context.Context, lists ...[]string) error {
+	for _, list := range lists {
+		for _, q := range list {
+			if err := s.Exec(ctx, q); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 func namedValues(args []any) []driver.NamedValue {
 	out := make([]driver.NamedValue, len(args))
 	for i, a := range args {

@@ -358,11 +358,5 @@ func decimal(n int64, scale int) any {
 // transaction, and without open rows. Two such sessions do the same with the
 // same statement.
 func (c *conn) asConnected() bool {
-	if c.altered || c.private || c.moved || c.temp || c.strayed || c.reading || c.lasting || !c.shared.sharing {
-		return false
-	}
-	if c.engine.watcher != nil {
-		return !c.engine.watcher.ConnInTransaction(c.parent)
-	}
-	return !c.tx.byText
+	return !c.altered && !c.private && !c.moved && !c.temp && !c.strayed && !c.reading && !c.lasting && c.shared.sharing && c.inAutocommit()
 }
