@@ -274,6 +274,9 @@ func (c *conn) release() {
 // the slots' own key, or for a value of a type whose equality is not plain.
 func (r *run) rowKey() (rowKey, bool) {
 	inc := r.plan.Increment
+	if inc.Table.Counter.Single() {
+		return rowKey{table: inc.Table.Counter.SlotTable, node: r.conn.node.number}, true
+	}
 	if len(inc.Key) == 0 {
 		return rowKey{}, false
 	}

@@ -54,6 +54,10 @@ func loadSchema(ctx context.Context, s *shared, ss *session, strict bool) (*sche
 		if !strict {
 			continue // a view may have gone since
 		}
+		if more, err = s.checkRows(ctx, ss, c); err != nil {
+			return nil, err
+		}
+		problems = append(problems, more...)
 		more, views, err := s.checkViews(ctx, ss, c)
 		if err != nil {
 			return nil, err

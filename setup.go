@@ -62,6 +62,11 @@ func Check(ctx context.Context, c driver.Connector) ([]TableStatus, error) {
 				continue
 			}
 		}
+		rows, err := cn.shared.checkRows(ctx, &cn.session, t)
+		if err != nil {
+			return nil, err
+		}
+		problems = append(problems, rows...)
 		more, views, err := cn.shared.checkViews(ctx, &cn.session, t)
 		if err != nil {
 			return nil, err
@@ -117,6 +122,13 @@ func Migrate(ctx context.Context, c driver.Connector) (created []string, err err
 		}
 	}
 	for _, t := range checked {
+		more, err := cn.shared.checkRows(ctx, &cn.session, t)
+		if err != nil {
+			return created, err
+		}
+		if problems = append(problems, more...); len(more) > 0 {
+			continue
+		}
 		slots, err := cn.slotTable(ctx, t)
 		if err != nil {
 			return created, err

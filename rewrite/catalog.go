@@ -126,6 +126,13 @@ type Counter struct {
 	ReadsBase bool
 }
 
+// Single says that the table has the empty key: it is one of a single row.
+func (c *Counter) Single() bool { return len(c.Key) == 0 }
+
+// Tied says that the engine itself deletes the slot rows of a base row that is
+// deleted.
+func (c *Counter) Tied() bool { return !c.Single() }
+
 // Refer notes columns of one of the table's own foreign keys.
 func (t *Table) Refer(columns ...string) {
 	var all []string

@@ -91,7 +91,7 @@ func (m *dml) coalesced(a assigned, in IncrementText, tp *template, rows *rowset
 	}
 	out.Upsert = tp.expand(m.d, m.d.Increment(m.table, in))
 	out.Add, _ = m.addText(tp, in, rows)
-	if out.Add != nil && len(in.Companions) == 0 {
+	if out.Add != nil && len(in.Companions) == 0 && !m.table.Counter.Single() {
 		out.Many, out.Key = m.addMany(in, tp, rows)
 	}
 	return out

@@ -192,6 +192,17 @@ func (m *dml) deletes() bool {
 	return false
 }
 
+// untied says why a DELETE has to fold the slots of what it deletes, or "": a
+// row that comes to have the key afterwards must not find them.
+func (m *dml) untied() string {
+	for _, b := range m.sc.bindings {
+		if b.counts && !b.table.Counter.Tied() {
+			return "the slots of " + b.table.Name + " do not go with the row"
+		}
+	}
+	return ""
+}
+
 func (p *planning) planDelete(st *Statement) *Plan {
 	if st.Opaque != "" {
 		return p.drainAll(p.mentioned(), st.Opaque)
@@ -201,6 +212,9 @@ func (p *planning) planDelete(st *Statement) *Plan {
 		return m.planOther()
 	}
 	if reads, why := m.reads(nil); reads {
+		return m.drain(why)
+	}
+	if why := m.untied(); why != "" {
 		return m.drain(why)
 	}
 	// The slot rows go with the base row: the engine's own cascade deletes them.

@@ -11,8 +11,13 @@ func (p *planning) planInsert(st *Statement) *Plan {
 		r, err := p.reading(m.reader, m.readInsert)
 		return m.planReads(r, err, "the query locks rows of a counter table")
 	}
+	if m.table.Counter.Single() {
+		// What the slots hold is the one row's. Once it has got it, another row
+		// may come: increments see that there are two, and use no slots.
+		return p.drainAll(p.mentioned(), "the statement may give a single-row table another row")
+	}
 	if st.Conflict == nil || st.Conflict.Nothing {
-		if st.Replace && !p.d.Traits().ReplaceCascades {
+		if st.Replace && !(p.d.Traits().ReplaceCascades && m.table.Counter.Tied()) {
 			// The rows it replaces may be found by any unique key.
 			return m.drainGiven("the statement may replace rows")
 		}

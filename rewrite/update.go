@@ -329,7 +329,16 @@ func (m *dml) slotted(base *Plan, a assigned, rows *rowset, where fragment) *Pla
 // values of that key; nil when there is none.
 func (m *dml) addText(tp *template, in IncrementText, rows *rowset) (text *Bound, values []KeyValue) {
 	key := m.table.Counter.Key
-	if m.table.Counter.SkipLocked || len(key) == 0 || rows.key == nil || !rows.only || !rows.single || len(rows.key.Columns) != len(key) {
+	switch {
+	case m.table.Counter.SkipLocked:
+		return nil, nil
+	case m.table.Counter.Single():
+		// The slots are the row's as long as there is one row: a drain comes
+		// before every other number of rows.
+		if m.st.Where != nil {
+			return nil, nil
+		}
+	case rows.key == nil || !rows.only || !rows.single || len(rows.key.Columns) != len(key):
 		return nil, nil
 	}
 	for _, c := range in.Companions {

@@ -17,11 +17,7 @@ const folding = 32768
 // answered without reading the rows.
 func (d *Dialect) Lock(t *rewrite.Table, s rewrite.Scope) []string {
 	if s.Where == "" {
-		hint := " USE INDEX ()"
-		if u := rowIndex(t); u != nil && u.Primary {
-			hint = " FORCE INDEX (PRIMARY)"
-		}
-		return []string{"SELECT SUM(1) FROM " + baseTable(t) + hint + " FOR UPDATE"}
+		return []string{"SELECT SUM(1) FROM " + baseTable(t) + clusteredHint(t) + " FOR UPDATE"}
 	}
 	return []string{"SELECT SUM(1) FROM " + s.Ref + " WHERE (" + s.Where + ") FOR UPDATE"}
 }

@@ -50,6 +50,9 @@ func (d *Dialect) Increment(t *rewrite.Table, in rewrite.IncrementText) string {
 			guards = append(guards, "("+co.Text+") IS NOT NULL")
 		}
 	}
+	if t.Counter.Single() {
+		guards = append(guards, oneRow(t, in))
+	}
 	hint, guard := rowLock(t, in)
 	if guard != "" {
 		guards = append(guards, guard)
@@ -63,6 +66,25 @@ func (d *Dialect) Increment(t *rewrite.Table, in rewrite.IncrementText) string {
 	}
 	b.WriteString(" LOCK IN SHARE MODE ON DUPLICATE KEY UPDATE " + strings.Join(update, ", "))
 	return b.String()
+}
+
+// oneRow says that a table of the empty key has one row. An INSERT drains the
+// table first, and has the base row locked for that until its new row is
+// committed. So the rows must be counted when this statement has the lock on
+// the base row, and as they are then: that the subquery names a column of that
+// row keeps it from being run before, and it is a locking read. It reads the
+// clustered index, like the drain.
+func oneRow(t *rewrite.Table, in rewrite.IncrementText) string {
+	return "(SELECT SUM(1) + 0 * " + in.Qualifier + "." + quote(in.Deltas[0].Column) + " FROM " + baseTable(t) + " AS " +
+		alias("slotsql_o", in.Qualifier) + clusteredHint(t) + " LOCK IN SHARE MODE) = 1"
+}
+
+// clusteredHint has a scan of the base table read the clustered index.
+func clusteredHint(t *rewrite.Table) string {
+	if u := rowIndex(t); u != nil && u.Primary {
+		return " FORCE INDEX (PRIMARY)"
+	}
+	return " USE INDEX ()"
 }
 
 // slotChoice is the slot that an increment takes: with SkipLocked one that nobody

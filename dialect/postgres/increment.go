@@ -31,6 +31,9 @@ func (d *Dialect) Increment(t *rewrite.Table, in rewrite.IncrementText) string {
 	into = append(into, quote(t.Counter.SlotColumn))
 	conflict := strings.Join(into, ", ")
 	values = append(values, "CAST("+slotChoice(t, in)+" AS smallint)")
+	if t.Counter.Single() {
+		guards = append(guards, oneRow(t), newSnapshot)
+	}
 	for _, dl := range in.Deltas {
 		col, c := t.Column(dl.Column), quote(dl.Column)
 		delta := "CAST(" + dl.Text + " AS " + col.Type + ")"
@@ -78,6 +81,20 @@ func (d *Dialect) Increment(t *rewrite.Table, in rewrite.IncrementText) string {
 	}
 	return s
 }
+
+// oneRow says that a table of the empty key has one row. An INSERT drains the
+// table first, which excludes increments by a lock on the slot table: the
+// statement's snapshot is taken when it has that lock too, and so has the new
+// row.
+func oneRow(t *rewrite.Table) string {
+	return "(SELECT COUNT(*) FROM " + qualified(t.Schema, t.Name) + ") = 1"
+}
+
+// newSnapshot keeps a transaction that has a snapshot of its own from making a
+// slot row of the empty key: there may be another base row since, which it does
+// not see, and FOR KEY SHARE does not tell it. To a slot row that it sees it may
+// add: who inserts has deleted that, so that the UPDATE then fails with 40001.
+const newSnapshot = "pg_catalog.current_setting('transaction_isolation') IN ('read committed', 'read uncommitted')"
 
 // slotChoice is the slot that an increment takes: with SkipLocked one that nobody
 // has locked, and the given one only when there is none.

@@ -147,6 +147,15 @@ func (w *rollUp) on(alias string) string {
 	return "TRUE"
 }
 
+// single leaves slots of the empty key where they are while there is more than
+// one row that they could go to.
+func (w *rollUp) single() string {
+	if !w.t.Counter.Single() {
+		return ""
+	}
+	return " AND " + oneRow(w.t)
+}
+
 // one is the key UpTo.
 func (w *rollUp) one() string {
 	if len(w.t.Counter.Key) == 0 {
@@ -176,7 +185,7 @@ func (w *rollUp) find(condition string) dialect.Step {
 func (w *rollUp) pick() string {
 	return "SELECT COUNT(*), CAST(pg_catalog.array_agg(slotsql_l.slotsql_c) AS text) FROM (SELECT " + slotAlias + ".ctid AS slotsql_c FROM " +
 		slotTable(w.t) + " AS " + slotAlias + " JOIN " + qualified(w.t.Schema, w.t.Name) + " AS " + baseAlias + " ON " + w.on(slotAlias) +
-		" WHERE " + w.within(true) + " AND " + w.full(slotAlias) +
+		" WHERE " + w.within(true) + w.single() + " AND " + w.full(slotAlias) +
 		" FOR NO KEY UPDATE OF " + baseAlias + " SKIP LOCKED FOR UPDATE OF " + slotAlias + " SKIP LOCKED) AS slotsql_l"
 }
 
