@@ -31,7 +31,7 @@ func checkTable(cfg *TableConfig, t *rewrite.Table, dialectName string) (problem
 		report("", "is a temporary table, which other sessions do not see: configure a permanent one")
 		return problems, nil
 	}
-	c := &rewrite.Counter{Slots: cfg.Slots, SlotSchema: t.Schema, SlotColumn: "slot", OnDrain: cfg.OnDrain, Coalesce: cfg.Coalesce, RandomSlots: cfg.Placement == "random", SkipLocked: cfg.Placement == "skip_locked", ReadsBase: cfg.Reads == "base", DeferTriggers: cfg.DeferTriggers}
+	c := &rewrite.Counter{Slots: cfg.Slots, SlotSchema: t.Schema, SlotColumn: "slot", OnDrain: cfg.OnDrain, Coalesce: cfg.Coalesce, RandomSlots: cfg.Placement == "random", SkipLocked: cfg.Placement == "skip_locked", ReadsBase: cfg.Reads == "base", DeferTriggers: cfg.DeferTriggers, NoForeignKey: cfg.NoForeignKeys}
 
 	for _, written := range cfg.Routines {
 		parts, _ := splitName(written)

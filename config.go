@@ -127,6 +127,10 @@ type TableConfig struct {
 	Reads     string // "exact" or "base"
 	SlotTable string // the slot table's name; empty for the default, <table>_slots
 
+	// NoForeignKeys says that a slot table is created without a foreign key to
+	// the base table.
+	NoForeignKeys bool
+
 	// Views are views over the table that are known of, as written.
 	Views []string
 

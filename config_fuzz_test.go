@@ -90,6 +90,9 @@ func writeConfig(c *Config) string {
 	b.WriteString("tables:\n")
 	for _, t := range c.Tables() {
 		fmt.Fprintf(&b, "  %s:\n    layout: %s\n    coalesce: %v\n    placement: %s\n    slots: %d\n    on_drain: %s\n    reads: %s\n", yamlQuote(t.Name), t.Layout, t.Coalesce, t.Placement, t.Slots, t.OnDrain, t.Reads)
+		if t.NoForeignKeys {
+			b.WriteString("    foreign_keys: false\n")
+		}
 		if t.SlotTable != "" {
 			fmt.Fprintf(&b, "    slot_table: %s\n", yamlQuote(`"`+strings.ReplaceAll(t.SlotTable, `"`, `""`)+`"`))
 		}

@@ -27,8 +27,8 @@ func tableDefaults() TableConfig {
 
 var (
 	rootKeys    = []string{"version", "auto_migrate", "defaults", "tables", "rollup"}
-	defaultKeys = []string{"slots", "coalesce", "placement", "on_drain", "layout", "reads"}
-	tableKeys   = []string{"key", "counters", "companions", "layout", "coalesce", "placement", "slots", "on_drain", "reads", "slot_table", "views", "routines", "defer_triggers"}
+	defaultKeys = []string{"slots", "coalesce", "placement", "on_drain", "layout", "reads", "foreign_keys"}
+	tableKeys   = []string{"key", "counters", "companions", "layout", "coalesce", "placement", "slots", "on_drain", "reads", "slot_table", "views", "routines", "defer_triggers", "foreign_keys"}
 	counterKeys = []string{"min"}
 	rollupKeys  = []string{"interval", "batch", "idle"}
 
@@ -155,6 +155,10 @@ func (d *decoder) option(t *TableConfig, e *entry, subject string) bool {
 		t.Slots = int(v)
 	case "coalesce":
 		d.boolean(&t.Coalesce, e, subject+"coalesce")
+	case "foreign_keys":
+		keys := !t.NoForeignKeys
+		d.boolean(&keys, e, subject+"foreign_keys")
+		t.NoForeignKeys = !keys
 	case "placement":
 		d.choice(&t.Placement, e, subject+"placement", placements)
 	case "on_drain":

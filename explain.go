@@ -127,6 +127,9 @@ func ExplainConnector(ctx context.Context, c driver.Connector, query string) (*E
 	}
 	defer cn.parent.Close()
 	return explainWith(cn.shared, cn.look(ctx), query, func(sc *schema, t *rewrite.Table) error {
+		if _, err := cn.slotTable(ctx, checkedTable{table: t}); err != nil {
+			return err
+		}
 		return sc.learnViews(ctx, &cn.session, t)
 	})
 }

@@ -131,6 +131,7 @@ func (sc *schema) slotTable(ctx context.Context, ss *session, c checkedTable) ([
 			return nil, err
 		}
 	}
+	sc.shared.learnForeignKey(c.table, slots)
 	return c.config.locate(checkSlotTable(c.table, slots)), nil
 }
 

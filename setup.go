@@ -21,7 +21,12 @@ type TableStatus struct {
 	Missing   bool            `json:"missing"` // the slot table is; auto_migrate will create it
 	Slots     int             `json:"slots"`
 	Counters  []CounterStatus `json:"counters"`
-	Views     []ViewStatus    `json:"views,omitempty"`
+	// NoForeignKey says that the slot table has no foreign key to the table:
+	// a DELETE of the table's rows is drained for. Risks says what deletes rows
+	// without slotsql.
+	NoForeignKey bool         `json:"no_foreign_key,omitempty"`
+	Risks        []string     `json:"risks,omitempty"`
+	Views        []ViewStatus `json:"views,omitempty"`
 	// Unnamed says what happens to the views that the configuration does not
 	// name, and the line that names them.
 	Unnamed string `json:"unnamed_views,omitempty"`
@@ -73,6 +78,9 @@ func Check(ctx context.Context, c driver.Connector) ([]TableStatus, error) {
 		}
 		problems = append(problems, more...)
 		status := statusOf(t, missing)
+		if slots != nil && cn.shared.leavesSlots(t.table) {
+			status.NoForeignKey, status.Risks = true, deletedInside(t.table)
+		}
 		status.Views, status.Unnamed = views, viewsUnnamed(t.config, views)
 		out = append(out, status)
 	}
@@ -96,7 +104,12 @@ func statusOf(t checkedTable, missing bool) TableStatus {
 // whatever auto_migrate says, and returns their names. It may be run again and by several processes at
 // once. Problems of the configuration and of slot tables that are there come as
 // a *ConfigError; with problems of the former kind nothing is created.
-func Migrate(ctx context.Context, c driver.Connector) (created []string, err error) {
+//
+// The foreign key of a slot table takes a lock on the base table for a moment,
+// see docs/operations.md. A statement that has waited for it for two seconds
+// gives up, so that nobody waits long behind it, and is tried again for a
+// minute. WithoutForeignKeys leaves it out.
+func Migrate(ctx context.Context, c driver.Connector, opts ...SetupOption) (created []string, err error) {
 	cn, err := setup(ctx, c)
 	if err != nil {
 		return nil, err
@@ -109,6 +122,12 @@ func Migrate(ctx context.Context, c driver.Connector) (created []string, err err
 	if len(problems) > 0 {
 		return nil, asConfigError(problems)
 	}
+	if d, ok := cn.shared.dialect.(dialect.RollUpper); ok {
+		if err := cn.session.execAll(ctx, d.DrainSession()); err != nil {
+			return nil, err
+		}
+	}
+	applySetup(checked, opts)
 	if l, ok := cn.shared.dialect.(dialect.Leaser); ok && len(checked) > 0 {
 		leases, err := cn.look(ctx)("", dialect.LeaseTable)
 		if err != nil {
@@ -134,7 +153,7 @@ func Migrate(ctx context.Context, c driver.Connector) (created []string, err err
 			return created, err
 		}
 		if slots == nil {
-			if err := cn.migrate(ctx, cn.shared.dialect.CreateSlots(t.table)); err != nil {
+			if err := cn.migratePatiently(ctx, cn.shared.dialect.CreateSlots(t.table)); err != nil {
 				return created, fmt.Errorf("slotsql: create slot table %q: %w", t.table.Counter.SlotTable, err)
 			}
 			created = append(created, t.table.Counter.SlotTable)
@@ -150,37 +169,43 @@ func Migrate(ctx context.Context, c driver.Connector) (created []string, err err
 // DDL returns the statements that create the slot tables and the table of leases, whether they are
 // there or not. Run by other means than Migrate they belong into one
 // transaction where the engine has transactional DDL.
-func DDL(ctx context.Context, c driver.Connector) ([]string, error) {
+// Comments in them say which locks they take on base tables.
+func DDL(ctx context.Context, c driver.Connector, opts ...SetupOption) ([]string, error) {
 	cn, err := setup(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	defer cn.parent.Close()
 	checked, problems, err := cn.checkTables(ctx)
-	return ddlOf(cn.shared.dialect, checked, problems, err)
+	return ddlOf(cn.shared.dialect, checked, problems, err, opts)
 }
 
 // SchemaDDL is DDL without a database: from a schema file as for
 // ExplainSchema.
-func SchemaDDL(d dialect.Dialect, config *Config, schema string) ([]string, error) {
+func SchemaDDL(d dialect.Dialect, config *Config, schema string, opts ...SetupOption) ([]string, error) {
 	f, err := parseSchemaFile(d, schema)
 	if err != nil {
 		return nil, err
 	}
 	checked, problems, err := newShared(d, config).checkTables(true, f.look)
-	return ddlOf(d, checked, problems, err)
+	return ddlOf(d, checked, problems, err, opts)
 }
 
-func ddlOf(d dialect.Dialect, checked []checkedTable, problems []Problem, err error) ([]string, error) {
+func ddlOf(d dialect.Dialect, checked []checkedTable, problems []Problem, err error, opts []SetupOption) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
 	if len(problems) > 0 {
 		return nil, asConfigError(problems)
 	}
+	applySetup(checked, opts)
 	var out []string
 	for _, t := range checked {
-		out = append(out, d.CreateSlots(t.table)...)
+		texts := d.CreateSlots(t.table)
+		if n, ok := d.(dialect.LockNoter); ok && len(texts) > 0 {
+			texts[0] = commented(n.CreateLocks(t.table)) + texts[0]
+		}
+		out = append(out, texts...)
 	}
 	if l, ok := d.(dialect.Leaser); ok && len(checked) > 0 {
 		out = append(out, l.CreateLeases()...)
@@ -216,6 +241,11 @@ func (c *conn) checkTables(ctx context.Context) ([]checkedTable, []Problem, erro
 	return c.shared.checkTables(true, c.look(ctx))
 }
 
+// slotTable reads the facts of a table's slot table, nil when there is none.
 func (c *conn) slotTable(ctx context.Context, t checkedTable) (*rewrite.Table, error) {
-	return c.look(ctx)(t.table.Counter.SlotSchema, t.table.Counter.SlotTable)
+	slots, err := c.look(ctx)(t.table.Counter.SlotSchema, t.table.Counter.SlotTable)
+	if err == nil {
+		c.shared.learnForeignKey(t.table, slots)
+	}
+	return slots, err
 }

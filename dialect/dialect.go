@@ -83,6 +83,11 @@ type Leaser interface {
 	Lease(ctx context.Context, s Session, name, holder string, seconds int) (bool, error)
 }
 
+// A LockNoter says, for people, which locks on a base table CreateSlots takes.
+type LockNoter interface {
+	CreateLocks(t *rewrite.Table) []string
+}
+
 // LeaseTable is the name of the table of leases.
 const LeaseTable = "slotsql_leases"
 

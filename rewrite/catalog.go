@@ -31,6 +31,10 @@ type Table struct {
 	// Referring holds the columns of this table's own foreign keys.
 	Referring []string
 
+	// Parents are the foreign keys themselves, where the facts come from a
+	// database.
+	Parents []Parent
+
 	// Referencing says that a foreign key of another table references this
 	// one with ON UPDATE/ON DELETE actions; informational.
 	Referencing bool
@@ -85,6 +89,16 @@ const (
 	Float
 )
 
+// Parent is one foreign key of a table: to which table, by which columns, and
+// whether the database deletes rows along with the row that they refer to.
+type Parent struct {
+	Schema, Name string
+	Columns      []string // of the table itself
+	References   []string // of the other table, in the same order
+	Cascades     bool     // ON DELETE CASCADE
+	Rekeys       bool     // ON UPDATE CASCADE
+}
+
 // Unique is a unique key: its name (of the index or constraint) and columns.
 type Unique struct {
 	Name    string
@@ -112,6 +126,11 @@ type Counter struct {
 	RandomSlots, SkipLocked bool
 
 	OnDrain string // run | warn | error
+
+	// NoForeignKey says that the slot table has, or is to get, no foreign key
+	// to the base table: nothing but slotsql, or triggers where an engine's slot
+	// tables have them, deletes the slots of a row that goes.
+	NoForeignKey bool
 
 	// Routines are the names of procedures and functions that read or set the
 	// table's counters.

@@ -113,7 +113,7 @@ func (m *dml) addMany(in IncrementText, tp *template, rows *rowset) (*Bound, []K
 		}
 		key = append(key, n)
 	}
-	t := AddManyText{CheckBase: len(m.table.Counter.Counters) > 1}
+	t := AddManyText{CheckBase: m.checkBase()}
 	for i := range len(key) + 1 + len(in.Deltas) {
 		t.Columns = append(t.Columns, tp.mark(bound(Arg{Many: ManyColumn, Column: i, Index: -1})))
 	}

@@ -44,8 +44,8 @@ type Dialect interface {
 	// at the base row: a slot row references a base row, and a drain or a
 	// DELETE, which hold the base row, cannot get past the slot row either.
 	//
-	// With CheckBase an increment of other counters may have made the slot row:
-	// the text then affects no row either where Increment would affect none for
+	// With CheckBase an increment of other counters may have made the slot row,
+	// or the base row may have gone without it: the text then affects no row either where Increment would affect none for
 	// the base value. An empty text means that it cannot be told without a lock
 	// of the base row.
 	Add(t *Table, in AddText) string
@@ -145,6 +145,9 @@ type Traits struct {
 	// ReplaceCascades: REPLACE deletes a replaced row's slots through the
 	// foreign key.
 	ReplaceCascades bool
+	// SlotTriggers: triggers on the base table delete the slots of a row that
+	// goes, and move those of one whose key changes, with a foreign key or not.
+	SlotTriggers bool
 	// UpsertCounts: RowsAffected of an upsert is 1 for a new and 2 for a
 	// changed row.
 	UpsertCounts bool

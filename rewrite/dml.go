@@ -176,31 +176,42 @@ func columnNamed(p *planning, t *Table, written Ident) (string, bool) {
 	return "", false
 }
 
-// deletes says whether a DELETE removes rows of a counter table. One of several
-// tables names those that lose rows; the others it only reads.
-func (m *dml) deletes() bool {
+// deleted returns the counter tables that a DELETE removes rows of. One of
+// several tables names those that lose rows; the others it only reads.
+func (m *dml) deleted() (tables []*Table) {
 	if m.target != nil {
-		return m.table != nil
+		if m.table != nil {
+			tables = append(tables, m.table)
+		}
+		return tables
 	}
 	for _, b := range m.sc.bindings {
 		for _, name := range m.st.DeleteFrom {
 			if b.counts && m.sameLabel(name[len(name)-1], b.label) {
-				return true
+				tables = append(tables, b.table)
 			}
 		}
 	}
-	return false
+	return tables
 }
 
 // untied says why a DELETE has to fold the slots of what it deletes, or "": a
-// row that comes to have the key afterwards must not find them.
-func (m *dml) untied() string {
-	for _, b := range m.sc.bindings {
-		if b.counts && !b.table.Counter.Tied() {
-			return "the slots of " + b.table.Name + " do not go with the row"
+// row that comes to have the key afterwards must not find them. The drain
+// deletes them, after it has folded them, and nobody makes new ones before its
+// transaction ends: who makes a slot row locks the base row, and finds it gone
+// afterwards.
+func (m *dml) untied(deleted []*Table) string {
+	for _, t := range deleted {
+		if !m.tied(t) {
+			return "the slots of " + t.Name + " do not go with the row"
 		}
 	}
 	return ""
+}
+
+// tied says that the engine deletes the slot rows of a base row that is deleted.
+func (p *planning) tied(t *Table) bool {
+	return t.Counter.Tied() && (!t.Counter.NoForeignKey || p.d.Traits().SlotTriggers)
 }
 
 func (p *planning) planDelete(st *Statement) *Plan {
@@ -208,13 +219,14 @@ func (p *planning) planDelete(st *Statement) *Plan {
 		return p.drainAll(p.mentioned(), st.Opaque)
 	}
 	m := p.newDML(st)
-	if !m.deletes() {
+	deleted := m.deleted()
+	if len(deleted) == 0 {
 		return m.planOther()
 	}
 	if reads, why := m.reads(nil); reads {
 		return m.drain(why)
 	}
-	if why := m.untied(); why != "" {
+	if why := m.untied(deleted); why != "" {
 		return m.drain(why)
 	}
 	// The slot rows go with the base row: the engine's own cascade deletes them.

@@ -17,7 +17,7 @@ func (p *planning) planInsert(st *Statement) *Plan {
 		return p.drainAll(p.mentioned(), "the statement may give a single-row table another row")
 	}
 	if st.Conflict == nil || st.Conflict.Nothing {
-		if st.Replace && !(p.d.Traits().ReplaceCascades && m.table.Counter.Tied()) {
+		if st.Replace && !(p.d.Traits().ReplaceCascades && p.tied(m.table)) {
 			// The rows it replaces may be found by any unique key.
 			return m.drainGiven("the statement may replace rows")
 		}

@@ -5,7 +5,7 @@ import "strings"
 // sums rewrites a query that only adds counters up over a whole table:
 // SUM(views) is the sum of the base values plus the sum of the slots, which is
 // exact because addition commutes and each slot row belongs to exactly one
-// base row (its foreign key says so). It spares the engine a look at the slots
+// base row (its foreign key says so, and where it has none the form is not used). It spares the engine a look at the slots
 // of every row. False when the query has another form.
 func (p *planning) sums(st *Statement, edits []edit) (Bound, bool) {
 	q := st.Select
@@ -30,7 +30,7 @@ func (p *planning) sums(st *Statement, edits []edit) (Bound, bool) {
 			return Bound{}, false
 		}
 	}
-	if q.Where != nil && len(s.b.table.Counter.Key) == 0 {
+	if !s.tied(s.b.table) && len(s.b.table.Counter.Key) > 0 || q.Where != nil && len(s.b.table.Counter.Key) == 0 {
 		return Bound{}, false
 	}
 	text := tp.mark(p.src.cutEdited(Span{0, len(p.src.text)}, s.edits))

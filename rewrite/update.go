@@ -346,7 +346,7 @@ func (m *dml) addText(tp *template, in IncrementText, rows *rowset) (text *Bound
 			return nil, nil
 		}
 	}
-	add := AddText{Slot: in.Slot, Deltas: in.Deltas, Companions: in.Companions, CheckBase: len(m.table.Counter.Counters) > 1}
+	add := AddText{Slot: in.Slot, Deltas: in.Deltas, Companions: in.Companions, CheckBase: m.checkBase()}
 	for _, k := range key {
 		v, ok := rows.values[k]
 		if !ok {
@@ -361,6 +361,13 @@ func (m *dml) addText(tp *template, in IncrementText, rows *rowset) (text *Bound
 	}
 	b := tp.expand(m.d, sql)
 	return &b, values
+}
+
+// checkBase says that a slot row does not tell that its base row is there, and
+// takes slots: an increment of another counter may have made it, or whoever has
+// deleted the base row may have left it.
+func (m *dml) checkBase() bool {
+	return len(m.table.Counter.Counters) > 1 || !m.table.Counter.Single() && !m.tied(m.table)
 }
 
 // rowsOrAll: a single-row table is drained whole.

@@ -77,6 +77,12 @@ func printTables(w io.Writer, tables []slotsql.TableStatus) {
 			}
 			fmt.Fprintf(w, "  %s: %s\n", c.Column, how)
 		}
+		if t.NoForeignKey {
+			fmt.Fprintf(w, "  no foreign key: a DELETE is drained for; rows that are deleted without slotsql leave their slots behind\n")
+		}
+		for _, r := range t.Risks {
+			fmt.Fprintf(w, "  warning: %s without slotsql, and leave their slots behind: give %s a foreign key, or run `slotsql verify --fix` beside a roll-up\n", r, t.SlotTable)
+		}
 		for _, v := range t.Views {
 			fmt.Fprintf(w, "  view %s: drained for\n", v.View)
 		}

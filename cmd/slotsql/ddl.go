@@ -9,19 +9,21 @@ import (
 )
 
 func ddlCommand(o *options) *cobra.Command {
+	var noForeignKeys bool
 	cmd := &cobra.Command{
 		Use:   "ddl",
 		Short: "Print the statements that create the slot tables",
 		Long: `Print the statements that create the slot tables of the configuration, whether
 they are there or not, for those who create tables by other means than
-slotsql migrate. Run them in one transaction where the database allows it.`,
+slotsql migrate. Run them in one transaction where the database allows it. Comments
+say which locks they take on the tables.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			e, config, err := o.target(cmd)
 			if err != nil {
 				return err
 			}
-			statements, err := o.ddl(cmd, e, config)
+			statements, err := o.ddl(cmd, e, config, setupOptions(noForeignKeys))
 			if err != nil {
 				return err
 			}
@@ -38,23 +40,24 @@ slotsql migrate. Run them in one transaction where the database allows it.`,
 	}
 	o.database(cmd, true)
 	o.output(cmd)
+	foreignKeys(cmd, &noForeignKeys)
 	return cmd
 }
 
-func (o *options) ddl(cmd *cobra.Command, e engine, config *slotsql.Config) ([]string, error) {
+func (o *options) ddl(cmd *cobra.Command, e engine, config *slotsql.Config, opts []slotsql.SetupOption) ([]string, error) {
 	if o.schema != "" {
 		text, err := o.schemaText()
 		if err != nil {
 			return nil, err
 		}
-		out, err := slotsql.SchemaDDL(e.dialect, config, text)
+		out, err := slotsql.SchemaDDL(e.dialect, config, text, opts...)
 		return out, o.schemaError(err)
 	}
 	c, err := o.connector(e, config)
 	if err != nil {
 		return nil, err
 	}
-	return slotsql.DDL(cmd.Context(), c)
+	return slotsql.DDL(cmd.Context(), c, opts...)
 }
 
 // orEmpty makes a list that JSON writes as [] and not as null.

@@ -9,13 +9,17 @@ import (
 )
 
 func migrateCommand(o *options) *cobra.Command {
-	var down bool
+	var down, noForeignKeys bool
 	cmd := &cobra.Command{
 		Use:   "migrate",
 		Short: "Create the slot tables that are missing",
 		Long: `Create the slot tables of the configuration that are missing. Tables that are
 there are checked, and left as they are. It may be run again, and by several
-processes at once.
+processes at once, while applications work.
+
+The foreign key of a slot table takes a lock on the base table for a moment (on
+PostgreSQL one that keeps writes waiting), which is asked for again and again rather
+than waited for. --no-foreign-keys leaves it out; a DELETE then drains.
 
 With --down it drops them again, if none of them holds anything.`,
 		Args: cobra.NoArgs,
@@ -28,11 +32,14 @@ With --down it drops them again, if none of them holds anything.`,
 			if err != nil {
 				return err
 			}
-			migrate, done, none := slotsql.Migrate, "created", "all slot tables are there"
+			done, none := "created", "all slot tables are there"
+			var tables []string
 			if down {
-				migrate, done, none = slotsql.MigrateDown, "dropped", "no slot table is there"
+				done, none = "dropped", "no slot table is there"
+				tables, err = slotsql.MigrateDown(cmd.Context(), c)
+			} else {
+				tables, err = slotsql.Migrate(cmd.Context(), c, setupOptions(noForeignKeys)...)
 			}
-			tables, err := migrate(cmd.Context(), c)
 			out := cmd.OutOrStdout()
 			if o.json {
 				if perr := printJSON(out, map[string]any{done: orEmpty(tables)}); perr != nil {
@@ -52,5 +59,19 @@ With --down it drops them again, if none of them holds anything.`,
 	o.database(cmd, false)
 	o.output(cmd)
 	cmd.Flags().BoolVar(&down, "down", false, "drop the slot tables, which must hold nothing")
+	foreignKeys(cmd, &noForeignKeys)
+	cmd.MarkFlagsMutuallyExclusive("down", "no-foreign-keys")
 	return cmd
+}
+
+// foreignKeys adds the flag of the commands that create slot tables.
+func foreignKeys(cmd *cobra.Command, without *bool) {
+	cmd.Flags().BoolVar(without, "no-foreign-keys", false, "create slot tables without a foreign key to the base table")
+}
+
+func setupOptions(noForeignKeys bool) []slotsql.SetupOption {
+	if noForeignKeys {
+		return []slotsql.SetupOption{slotsql.WithoutForeignKeys()}
+	}
+	return nil
 }

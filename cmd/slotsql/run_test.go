@@ -62,8 +62,10 @@ func TestOffline(t *testing.T) {
 		{"json", "SELECT '<&>'", offline("sqlite", "explain", "-", "--json"), 0, "{\n  \"statement\": \"SELECT '<&>'\",\n  \"class\": \"pass-through\"\n}\n", ""},
 		{"no statement", "", offline("sqlite", "explain"), 2, "", "slotsql: explain takes one statement, in quotes, or - to read it from standard input; got 0 arguments\n"},
 		{"unquoted", "", offline("sqlite", "explain", "SELECT", "1"), 2, "", "slotsql: explain takes one statement, in quotes, or - to read it from standard input; got 2 arguments\n"},
-		{"ddl", "", offline("postgres", "ddl"), 0, "SELECT pg_catalog.pg_advisory_xact_lock(", ""},
-		{"ddl json", "", offline("mysql", "ddl", "--json"), 0, "{\n  \"statements\": [\n    \"CREATE TABLE IF NOT EXISTS `posts_slots` (", ""},
+		{"ddl", "", offline("postgres", "ddl"), 0, "-- The foreign key takes SHARE ROW EXCLUSIVE on posts until the commit: ", ""},
+		{"ddl without foreign keys", "", offline("mysql", "ddl", "--no-foreign-keys"), 0, "-- Takes no lock on posts: no foreign key. A DELETE of its rows through slotsql is drained for.\nCREATE TABLE IF NOT EXISTS `posts_slots` (", ""},
+		{"both ways", "", []string{"migrate", "--down", "--no-foreign-keys", "--driver", "sqlite", "--dsn", "x", "--config", config}, 2, "", "slotsql: if any flags in the group [down no-foreign-keys]..."},
+		{"ddl json", "", offline("mysql", "ddl", "--json"), 0, "{\n  \"statements\": [\n    \"-- The foreign key waits for nobody on MariaDB. ", ""},
 
 		{"no driver", "", []string{"check", "--dsn", "x"}, 2, "", "slotsql: --driver is missing: mysql, postgres or sqlite\n"},
 		{"unknown driver", "", []string{"check", "--driver", "oracle"}, 2, "", "slotsql: --driver must be mysql, postgres or sqlite, got \"oracle\"\n"},

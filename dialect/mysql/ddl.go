@@ -36,7 +36,7 @@ func (d *Dialect) CreateSlots(t *rewrite.Table) []string {
 	}
 	key := quoteAll(ct.Key)
 	lines = append(lines, "PRIMARY KEY ("+strings.Join(append(append([]string{}, key...), slot), ", ")+")")
-	if len(key) > 0 {
+	if len(key) > 0 && !ct.NoForeignKey {
 		lines = append(lines, foreignKey(t))
 	}
 	lines = append(lines, fmt.Sprintf("CONSTRAINT %s CHECK (%s <= %d OR %s BETWEEN %d AND %d)",
@@ -62,4 +62,18 @@ func constraint(t *rewrite.Table, suffix string) string {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(slotTable(t)))
 	return quote(fmt.Sprintf("%s%016x_%s", constraintPrefix, h.Sum64(), suffix))
+}
+
+// CreateLocks says what the foreign key asks of the base table.
+func (*Dialect) CreateLocks(t *rewrite.Table) []string {
+	switch {
+	case len(t.Counter.Key) == 0:
+		return []string{"Takes no lock on " + t.Name + "."}
+	case t.Counter.NoForeignKey:
+		return []string{"Takes no lock on " + t.Name + ": no foreign key. A DELETE of its rows through slotsql is drained for."}
+	}
+	return []string{
+		"The foreign key waits for nobody on MariaDB. MySQL 8 takes an exclusive metadata lock on " + t.Name + " for a moment:",
+		"it waits for transactions that have used the table, and statements wait behind. Set lock_wait_timeout, and try again.",
+	}
 }

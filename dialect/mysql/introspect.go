@@ -243,8 +243,25 @@ func referring(ctx context.Context, s dialect.Session, t *rewrite.Table) error {
 	if err != nil {
 		return fmt.Errorf("reading foreign keys: %w", err)
 	}
+	if len(rows) == 0 {
+		return nil
+	}
 	for _, r := range rows {
 		t.Refer(text(r[0]))
+	}
+	rows, err = s.Query(ctx, "SELECT k.CONSTRAINT_NAME, k.COLUMN_NAME, k.REFERENCED_TABLE_SCHEMA, k.REFERENCED_TABLE_NAME, k.REFERENCED_COLUMN_NAME, r.DELETE_RULE, r.UPDATE_RULE"+
+		" FROM information_schema.KEY_COLUMN_USAGE k JOIN information_schema.REFERENTIAL_CONSTRAINTS r"+
+		" ON r.CONSTRAINT_SCHEMA = k.CONSTRAINT_SCHEMA AND r.CONSTRAINT_NAME = k.CONSTRAINT_NAME AND r.TABLE_NAME = k.TABLE_NAME"+
+		" WHERE k.TABLE_SCHEMA = ? AND k.TABLE_NAME = ? ORDER BY k.CONSTRAINT_NAME, k.ORDINAL_POSITION", t.Schema, t.Name)
+	if err != nil {
+		return fmt.Errorf("reading foreign keys: %w", err)
+	}
+	for i, r := range rows {
+		if i == 0 || text(rows[i-1][0]) != text(r[0]) {
+			t.Parents = append(t.Parents, rewrite.Parent{Schema: text(r[2]), Name: text(r[3]), Cascades: text(r[5]) == "CASCADE", Rekeys: text(r[6]) == "CASCADE"})
+		}
+		p := &t.Parents[len(t.Parents)-1]
+		p.Columns, p.References = append(p.Columns, text(r[1])), append(p.References, text(r[4]))
 	}
 	return nil
 }

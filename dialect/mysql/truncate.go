@@ -7,7 +7,7 @@ import (
 )
 
 // Truncate takes the slot table's foreign key away for the time of the
-// statement, which the server refuses otherwise. TRUNCATE resets
+// statement, if it has one: the server refuses otherwise. TRUNCATE resets
 // AUTO_INCREMENT, so a slot that outlived it would count for the next row of
 // that key: both tables stay locked until the slots without a base row are
 // gone. The statements behind must run after a failed TRUNCATE too; they then
@@ -22,6 +22,9 @@ func (d *Dialect) Truncate(t *rewrite.Table) (also string, before, after []strin
 	}
 	orphans := "DELETE slotsql_s FROM " + slots + " AS slotsql_s LEFT JOIN " + base + " AS slotsql_b ON " +
 		same("slotsql_b", key, "slotsql_s", key) + " WHERE slotsql_b." + quote(key[0]) + " IS NULL"
+	if t.Counter.NoForeignKey {
+		return "", []string{lock}, []string{orphans, "UNLOCK TABLES"}
+	}
 	return "",
 		[]string{lock, "ALTER TABLE " + slots + " DROP FOREIGN KEY " + constraint(t, "fk")},
 		[]string{orphans, "ALTER TABLE " + slots + " ADD " + foreignKey(t), "UNLOCK TABLES"}

@@ -39,8 +39,10 @@ func (d *Dialect) CreateSlots(t *rewrite.Table) []string {
 		lines = append(lines, "PRIMARY KEY ("+slot+")")
 	} else {
 		key := keyList(t, "")
-		lines = append(lines, "PRIMARY KEY ("+key+", "+slot+")",
-			fmt.Sprintf("FOREIGN KEY (%s) REFERENCES %s (%s) ON DELETE CASCADE ON UPDATE CASCADE", key, qualified(t.Schema, t.Name), key))
+		lines = append(lines, "PRIMARY KEY ("+key+", "+slot+")")
+		if !t.Counter.NoForeignKey {
+			lines = append(lines, fmt.Sprintf("FOREIGN KEY (%s) REFERENCES %s (%s) ON DELETE CASCADE ON UPDATE CASCADE", key, qualified(t.Schema, t.Name), key))
+		}
 	}
 	h := fnv.New64a()
 	h.Write([]byte("slotsql " + name))
@@ -54,4 +56,18 @@ func (d *Dialect) CreateSlots(t *rewrite.Table) []string {
 // DropSlots writes DROP TABLE IF EXISTS.
 func (d *Dialect) DropSlots(t *rewrite.Table) []string {
 	return []string{"DROP TABLE IF EXISTS " + slotTable(t)}
+}
+
+// CreateLocks says what the foreign key asks of the base table.
+func (*Dialect) CreateLocks(t *rewrite.Table) []string {
+	switch {
+	case len(t.Counter.Key) == 0:
+		return []string{"Takes no lock on " + t.Name + "."}
+	case t.Counter.NoForeignKey:
+		return []string{"Takes no lock on " + t.Name + ": no foreign key. A DELETE of its rows through slotsql is drained for."}
+	}
+	return []string{
+		"The foreign key takes SHARE ROW EXCLUSIVE on " + t.Name + " until the commit: it waits for transactions that",
+		"have written the table, and what writes it waits behind; queries go on. Set lock_timeout, and try again.",
+	}
 }

@@ -72,9 +72,12 @@ WHERE i.indrelid = $1::text::pg_catalog.oid AND i.indisunique AND i.indisvalid A
 ORDER BY i.indisprimary DESC, i.indexrelid, u.ord`
 
 	referringQuery = `
-SELECT a.attname::text FROM pg_catalog.pg_constraint k CROSS JOIN LATERAL pg_catalog.unnest(k.conkey) AS u(attnum)
-JOIN pg_catalog.pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = u.attnum
-WHERE k.conrelid = $1::text::pg_catalog.oid AND k.contype = 'f'`
+SELECT a.attname::text, k.oid::text, n.nspname::text, c.relname::text, b.attname::text, (k.confdeltype = 'c')::text, (k.confupdtype = 'c')::text
+FROM pg_catalog.pg_constraint k CROSS JOIN LATERAL pg_catalog.generate_subscripts(k.conkey, 1) AS u(ord)
+JOIN pg_catalog.pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = k.conkey[u.ord]
+JOIN pg_catalog.pg_attribute b ON b.attrelid = k.confrelid AND b.attnum = k.confkey[u.ord]
+JOIN pg_catalog.pg_class c ON c.oid = k.confrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE k.conrelid = $1::text::pg_catalog.oid AND k.contype = 'f' ORDER BY k.oid, u.ord`
 	// What else can refuse a row for a column's value: CHECK and exclusion
 	// constraints, and the unique indexes that uniqueQuery leaves out. An
 	// empty name stands for every column.
@@ -127,8 +130,13 @@ func (d *Dialect) Table(ctx context.Context, s dialect.Session, schema, name str
 	if rows, err = s.Query(ctx, referringQuery, oid); err != nil {
 		return nil, err
 	}
-	for _, r := range rows {
+	for i, r := range rows {
 		t.Refer(str(r[0]))
+		if i == 0 || str(rows[i-1][1]) != str(r[1]) {
+			t.Parents = append(t.Parents, rewrite.Parent{Schema: str(r[2]), Name: str(r[3]), Cascades: yes(r[5]), Rekeys: yes(r[6])})
+		}
+		p := &t.Parents[len(t.Parents)-1]
+		p.Columns, p.References = append(p.Columns, str(r[0])), append(p.References, str(r[4]))
 	}
 	return t, d.checks(ctx, s, oid, t, checked)
 }

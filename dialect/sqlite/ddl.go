@@ -41,7 +41,7 @@ func (*Dialect) CreateSlots(t *rewrite.Table) []string {
 	key := list(columns("", c.Key...))
 	primary := list(columns("", append(append([]string(nil), c.Key...), c.SlotColumn)...))
 	defs = append(defs, "PRIMARY KEY ("+primary+")")
-	if referable(t) {
+	if referable(t) && !c.NoForeignKey {
 		defs = append(defs, "FOREIGN KEY ("+key+") REFERENCES "+quote(t.Name)+" ("+key+") ON DELETE CASCADE")
 	}
 	create := "CREATE TABLE IF NOT EXISTS " + slotTable(t) + " (" + list(defs) + ") WITHOUT ROWID"
@@ -92,4 +92,9 @@ func containsAll(all, some []string) bool {
 		}
 	}
 	return true
+}
+
+// CreateLocks says what creating the slot table asks of the base table.
+func (*Dialect) CreateLocks(t *rewrite.Table) []string {
+	return []string{"Takes the database's write lock for a moment. Triggers on " + t.Name + " delete the slots of a row with it."}
 }

@@ -81,8 +81,13 @@ func referenced(ctx context.Context, s dialect.Session, o *object) (bool, error)
 
 // referring notes the columns of the table's own foreign keys.
 func referring(ctx context.Context, s dialect.Session, o *object, t *rewrite.Table) error {
-	rows, err := s.Query(ctx, `SELECT f."from" FROM pragma_foreign_key_list(?, ?) AS f`, o.name, o.schema)
-	for _, r := range rows {
+	rows, err := s.Query(ctx, `SELECT f."from", f.id, f."table", f."to", f.on_delete, f.on_update FROM pragma_foreign_key_list(?, ?) AS f ORDER BY f.id, f.seq`, o.name, o.schema)
+	for n, r := range rows {
+		if n == 0 || number(rows[n-1][1]) != number(r[1]) {
+			t.Parents = append(t.Parents, rewrite.Parent{Schema: o.schema, Name: text(r[2]), Cascades: text(r[4]) == "CASCADE", Rekeys: text(r[5]) == "CASCADE"})
+		}
+		p := &t.Parents[len(t.Parents)-1]
+		p.Columns, p.References = append(p.Columns, text(r[0])), append(p.References, text(r[3]))
 		for i := range t.Columns {
 			if sameName(t.Columns[i].Name, text(r[0])) {
 				t.Refer(t.Columns[i].Name)

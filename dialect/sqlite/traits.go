@@ -5,7 +5,7 @@ import "github.com/slotsql/slotsql/rewrite"
 // Traits implements rewrite.Dialect.
 func (*Dialect) Traits() rewrite.Traits {
 	return rewrite.Traits{
-		StoredNames: true, ExprNames: true, NameToNext: true, WrittenInside: true, OneWriter: true, SlowParse: true, AliasInExpr: true, WithSeesAll: true, ArgsRestart: true, ScalarMax: true, AnyType: true, ColumnsCollate: true, NestedNames: true, FullJoins: true,
+		StoredNames: true, ExprNames: true, NameToNext: true, WrittenInside: true, OneWriter: true, SlotTriggers: true, SlowParse: true, AliasInExpr: true, WithSeesAll: true, ArgsRestart: true, ScalarMax: true, AnyType: true, ColumnsCollate: true, NestedNames: true, FullJoins: true,
 		SystemColumns: []string{"rowid", "oid", "_rowid_"},
 	}
 }

@@ -31,6 +31,7 @@ func NewCatalog(d rewrite.Dialect, tables []*rewrite.Table, config string) (*Cat
 			OnDrain    string            `yaml:"on_drain"`
 			Coalesce   bool
 			Placement  string
+			Foreign    *bool `yaml:"foreign_keys"`
 		}
 	}
 	if err := yaml.Unmarshal([]byte(config), &cfg); err != nil {
@@ -58,6 +59,7 @@ func NewCatalog(d rewrite.Dialect, tables []*rewrite.Table, config string) (*Cat
 		if counter.Slots == 0 {
 			counter.Slots = 64
 		}
+		counter.NoForeignKey = tc.Foreign != nil && !*tc.Foreign
 		switch {
 		case tc.Key != nil:
 			counter.Key = *tc.Key

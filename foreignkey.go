@@ -1,0 +1,123 @@
+package slotsql
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// Whether the database deletes the slots of a row that is deleted is a fact of
+// the slot table, whatever the configuration says: a foreign key to the base
+// table may have been left out when it was created, or have been dropped since.
+// The planner drains for more statements where there is none.
+
+// learnForeignKey notes of t, a table with its Counter set, whether the slot
+// table that the database has refers to it.
+func (s *shared) learnForeignKey(t, slots *rewrite.Table) {
+	if slots == nil || len(t.Counter.Key) == 0 {
+		return
+	}
+	t.Counter.NoForeignKey = !slices.ContainsFunc(slots.Parents, func(p rewrite.Parent) bool { return s.ties(t, &p) })
+}
+
+// ties says that a foreign key of a slot table is one that deletes the slots of
+// a row of t with it.
+func (s *shared) ties(t *rewrite.Table, p *rewrite.Parent) bool {
+	d := s.dialect
+	name := func(written, stored string) bool {
+		return d.SameTable(rewrite.Ident{Name: written, Quoted: true}, stored)
+	}
+	column := func(written, stored string) bool {
+		return d.SameColumn(rewrite.Ident{Name: written, Quoted: true}, stored)
+	}
+	if !p.Cascades || !name(p.Name, t.Name) || !name(p.Schema, t.Schema) || len(p.Columns) != len(t.Counter.Key) {
+		return false
+	}
+	for _, k := range t.Counter.Key {
+		if !slices.ContainsFunc(p.Columns, func(c string) bool { return column(c, k) }) {
+			return false
+		}
+	}
+	for i, c := range p.References { // each slot column refers to the key column of its own name
+		if c != "" && !column(p.Columns[i], c) { // "": the primary key (SQLite)
+			return false
+		}
+	}
+	return true
+}
+
+// deletedInside says how rows of a table whose slots nothing deletes may go, or
+// change their keys, without slotsql: through a foreign key of the table, which
+// the database follows by itself. One sentence each.
+func deletedInside(t *rewrite.Table) (out []string) {
+	for _, p := range t.Parents {
+		switch {
+		case p.Cascades:
+			out = append(out, fmt.Sprintf("rows go with those of %s (ON DELETE CASCADE)", p.Name))
+		case p.Rekeys && slices.ContainsFunc(p.Columns, t.IsKey):
+			out = append(out, fmt.Sprintf("keys follow those of %s (ON UPDATE CASCADE)", p.Name))
+		}
+	}
+	return out
+}
+
+// leavesSlots says that nothing in the database deletes the slots of a row.
+func (s *shared) leavesSlots(t *rewrite.Table) bool {
+	return t.Counter.NoForeignKey && !s.traits.SlotTriggers
+}
+
+// A SetupOption changes what Migrate, DDL and SchemaDDL create.
+type SetupOption func(*setupOptions)
+
+type setupOptions struct{ noForeignKeys bool }
+
+// WithoutForeignKeys leaves out the foreign keys of slot tables, as
+// foreign_keys: false does for a table, so that no lock on a base table is
+// needed. Slot tables that are there stay as they are.
+func WithoutForeignKeys() SetupOption { return func(o *setupOptions) { o.noForeignKeys = true } }
+
+func applySetup(checked []checkedTable, opts []SetupOption) {
+	var o setupOptions
+	for _, opt := range opts {
+		opt(&o)
+	}
+	for _, t := range checked {
+		t.table.Counter.NoForeignKey = t.table.Counter.NoForeignKey || o.noForeignKeys
+	}
+}
+
+// commented makes lines a comment above a statement.
+func commented(lines []string) string {
+	var b strings.Builder
+	for _, l := range lines {
+		b.WriteString("-- " + l + "\n")
+	}
+	return b.String()
+}
+
+// migratePatience is how long the lock on a base table is asked for again.
+const migratePatience = time.Minute
+
+// migratePatiently creates a slot table on a connection whose statements wait
+// for locks for seconds at most: who waits for the lock on a base table keeps
+// others waiting behind it, so it is given up and asked for again.
+func (c *conn) migratePatiently(ctx context.Context, ddl []string) error {
+	for deadline := time.Now().Add(migratePatience); ; {
+		err := c.migrate(ctx, ddl)
+		if err == nil || !c.engine.hindered(err) || c.broken {
+			return err
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%w (somebody has had the base table locked for %s: try again, or leave the foreign key out with --no-foreign-keys)", err, migratePatience)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
