@@ -183,7 +183,7 @@ func TestFaultAtEveryStepOfAnUpsert(t *testing.T) {
 
 	for way, want := range map[string][2]string{
 		"counting": {"PROBE START SELECT:count SELECT:lock SELECT:more UPDATE DELETE INSERT COMMIT", "PROBE START SELECT:count SELECT:lock SELECT:more UPDATE DELETE INSERT COMMIT"},
-		"locking":  {"BEGIN SELECT:lock LOCK SELECT:lock SELECT:more UPDATE DELETE INSERT COMMIT", "BEGIN SELECT:count LOCK SELECT:lock SELECT:more UPDATE DELETE INSERT COMMIT"},
+		"locking":  {"BEGIN SELECT:count SELECT:lock LOCK SELECT:lock SELECT:more UPDATE DELETE INSERT COMMIT", "BEGIN SELECT:count LOCK SELECT:lock SELECT:more UPDATE DELETE INSERT COMMIT"},
 	} {
 		for i, text := range []string{one, several} {
 			server := &fakeServer{affected: noRow}

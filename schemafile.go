@@ -61,7 +61,7 @@ func (f *schemaFile) readViews(sql string) error {
 
 // learnViews takes the views over a counter table into the facts.
 func (f *schemaFile) learnViews(sc *schema, t *rewrite.Table) error {
-	for _, name := range dialect.ViewsOver(t.Name, f.views, rewrite.Spelled) {
+	for _, name := range dialect.ViewsOver(t, f.views, dialect.SpelledAnywhere) {
 		sc.views = append(sc.views, rewrite.View{Name: name, Tables: []*rewrite.Table{t}})
 	}
 	for _, name := range t.Counter.Routines {

@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"context"
+	"slices"
 
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -13,22 +14,31 @@ type Viewer interface {
 	Views(ctx context.Context, s Session, t *rewrite.Table) ([]string, error)
 }
 
-// ViewDefinition is a view's name and the text that defines it; empty when it
-// may not be read, and the view then may read anything.
-type ViewDefinition struct{ Name, Text string }
+// ViewDefinition is a view's name, its schema where there are several, and the
+// text that defines it; empty when it may not be read, and the view then may
+// read anything.
+type ViewDefinition struct{ Schema, Name, Text string }
 
 // ViewsOver finds the views in whose text a table's name occurs, or that of
 // another such view. written is how a text writes a name.
-func ViewsOver(table string, views []ViewDefinition, written func(name string) string) []string {
+func ViewsOver(t *rewrite.Table, views []ViewDefinition, written func(schema, name string) string) []string {
 	var out []string
-	found := map[string]bool{}
-	for names := []string{table}; len(names) > 0; names = names[1:] {
-		for _, v := range views {
-			if !found[v.Name] && (v.Text == "" || rewrite.ContainsFold(v.Text, written(names[0]))) {
-				found[v.Name] = true
-				out, names = append(out, v.Name), append(names, v.Name)
+	found := make([]bool, len(views))
+	for texts := []string{written(t.Schema, t.Name)}; len(texts) > 0; texts = texts[1:] {
+		for i, v := range views {
+			if found[i] || v.Text != "" && !rewrite.ContainsFold(v.Text, texts[0]) {
+				continue
+			}
+			found[i] = true
+			texts = append(texts, written(v.Schema, v.Name))
+			if !slices.Contains(out, v.Name) {
+				out = append(out, v.Name)
 			}
 		}
 	}
 	return out
 }
+
+// SpelledAnywhere is how a text as its author wrote it has a name: in quotes or
+// not, behind a schema or not.
+func SpelledAnywhere(_, name string) string { return rewrite.Spelled(name) }

@@ -23,8 +23,9 @@ type NewRows struct {
 	Rows   int
 	Absent []Bound
 	// Probe counts the rows that exist. With fewer than Rows, Absent is run
-	// before Lock. Where there is no Absent it is for transactions of slotsql's
-	// own: with none there is nothing to lock.
+	// before Lock, so that nobody waits for it who holds what Lock takes. Where
+	// there is no Absent it is for transactions of slotsql's own: with none there
+	// is nothing to lock.
 	Probe *Bound
 }
 
@@ -55,7 +56,7 @@ func (m *dml) newRows(t *Table, rows *rowset) *NewRows {
 	scope := Scope{Ref: m.baseRef(t, nil), Qualifier: m.d.Quote(t.Name), Where: tp.mark(rows.where)}
 	absent, probe := m.d.LockAbsent(t, scope)
 	out.Absent = tp.expandAll(m.d, absent)
-	if probe != "" && (len(absent) == 0 || out.Rows > 1) {
+	if probe != "" {
 		b := tp.expand(m.d, probe)
 		out.Probe = &b
 	}

@@ -11,7 +11,10 @@ import (
 //
 // For chosen rows that is FOR UPDATE on the base rows, which conflicts with
 // the increments' FOR KEY SHARE. For all rows it is a lock on the slot table
-// that conflicts with writing it, not with reading it.
+// that conflicts with writing it, not with reading it. Such a drain goes on to
+// the rows, so one of chosen rows must not hold them and then ask to write the
+// slot table: its DELETE of nothing asks first (a statement has the locks on all
+// its tables before it locks a row).
 //
 // Under READ COMMITTED the next statement sees what every increment before
 // the lock has left. Under REPEATABLE READ and SERIALIZABLE it sees the
@@ -28,7 +31,7 @@ func (d *Dialect) Lock(t *rewrite.Table, scope rewrite.Scope) []string {
 		lock = "LOCK TABLE " + slotTable(t) + " IN SHARE ROW EXCLUSIVE MODE"
 	} else {
 		from, prefix, where = scope.Ref, scope.Qualifier+".", "("+scope.Where+")"
-		lock = "SELECT 1 FROM " + from + " WHERE " + where
+		lock = "WITH slotsql_w AS (DELETE FROM " + slotTable(t) + " WHERE false) SELECT 1 FROM " + from + " WHERE " + where
 		if len(t.Counter.Key) > 0 {
 			lock += " ORDER BY " + keyList(t, prefix)
 		}

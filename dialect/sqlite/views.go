@@ -27,5 +27,5 @@ func (*Dialect) Views(ctx context.Context, s dialect.Session, t *rewrite.Table) 
 			views = append(views, dialect.ViewDefinition{Name: text(r[0]), Text: text(r[1])})
 		}
 	}
-	return dialect.ViewsOver(t.Name, views, rewrite.Spelled), nil
+	return dialect.ViewsOver(t, views, dialect.SpelledAnywhere), nil
 }
