@@ -60,6 +60,7 @@ func TestParseSchema(t *testing.T) {
 				if err != nil || want == nil {
 					t.Fatal(tb.Name, want, err)
 				}
+				want.Parents = nil // told by databases only
 				tb.Schema = want.Schema
 				alike(tb, want)
 				if !reflect.DeepEqual(tb, want) {

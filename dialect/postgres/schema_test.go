@@ -73,6 +73,7 @@ func TestParseSchema(t *testing.T) {
 				if err != nil || want == nil {
 					t.Fatal(tb.Name, want, err)
 				}
+				want.Parents = nil // told by databases only
 				if !reflect.DeepEqual(tb, want) {
 					got, want := strings.Split(fmt.Sprintf("%+v", *tb), " {"), strings.Split(fmt.Sprintf("%+v", *want), " {")
 					for i := range max(len(got), len(want)) {

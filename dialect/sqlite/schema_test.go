@@ -46,6 +46,7 @@ func TestParseSchema(t *testing.T) {
 				if err != nil || want == nil {
 					t.Fatal(want, err)
 				}
+				want.Parents = nil // told by databases only
 				for _, tb := range got {
 					if tb.Name == want.Name && !reflect.DeepEqual(tb, want) {
 						t.Errorf("got\n%s\n%+v\nwant\n%s\n%+v", facts(tb), *tb, facts(want), *want)
