@@ -26,6 +26,10 @@ type Explanation struct {
 	Reason string   `json:"reason,omitempty"`
 	Tables []string `json:"tables,omitempty"` // the counter tables concerned
 
+	// Denied says that the statement drains, and that on_drain: error refuses
+	// it for that.
+	Denied bool `json:"denied,omitempty"`
+
 	// Increment is the slotted upsert that runs instead of the statement.
 	Increment *ExplainedText `json:"increment,omitempty"`
 	// Again runs in its place on a connection that has written the same slot
@@ -121,17 +125,12 @@ func unwrapConn(dc any) *conn {
 // ExplainConnector is Explain for a connector of OpenConnector or
 // WrapConnector. It only reads, and slot tables need not be there yet.
 func ExplainConnector(ctx context.Context, c driver.Connector, query string) (*Explanation, error) {
-	cn, err := setup(ctx, c)
+	e, err := NewExplainer(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	defer cn.parent.Close()
-	return explainWith(cn.shared, cn.look(ctx), query, func(sc *schema, t *rewrite.Table) error {
-		if _, err := cn.slotTable(ctx, checkedTable{table: t}); err != nil {
-			return err
-		}
-		return sc.learnViews(ctx, &cn.session, t)
-	})
+	defer e.Close()
+	return e.Explain(query)
 }
 
 // ExplainSchema is Explain without a database: schema is the text of a schema
@@ -144,7 +143,11 @@ func ExplainSchema(d dialect.Dialect, config *Config, schema, query string) (*Ex
 	if err != nil {
 		return nil, err
 	}
-	e, err := explainWith(newShared(d, config), f.look, query, f.learnViews)
+	x, err := newExplainer(newShared(d, config), f.look, f.learnViews)
+	if err != nil {
+		return nil, err
+	}
+	e, err := x.Explain(query)
 	if err != nil {
 		return nil, err
 	}
@@ -152,39 +155,6 @@ func ExplainSchema(d dialect.Dialect, config *Config, schema, query string) (*Ex
 		e.Notes = append(e.Notes, fmt.Sprintf("table %s is not in the schema, and taken as not existing", name))
 	}
 	return e, nil
-}
-
-// explainWith plans with the facts that look and views find.
-func explainWith(s *shared, look func(schema, name string) (*rewrite.Table, error), query string, views func(*schema, *rewrite.Table) error) (*Explanation, error) {
-	checked, problems, err := s.checkTables(true, look)
-	if err != nil {
-		return nil, err
-	}
-	if len(problems) > 0 {
-		return nil, asConfigError(problems)
-	}
-	sc := newSchema(s)
-	for _, t := range checked {
-		sc.adopt(t.table)
-		if err := views(sc, t.table); err != nil {
-			return nil, err
-		}
-	}
-	for tries := 0; ; tries++ {
-		p, err := sc.planner.Plan(query)
-		var missing *rewrite.MissingError
-		if err == nil {
-			e := explanation(p, query)
-			e.Notes = append(e.Notes, sc.notes(query)...)
-			return e, nil
-		}
-		if !errors.As(err, &missing) || tries > 16 {
-			return nil, err
-		}
-		if err := sc.learnWith(look, missing.Names); err != nil {
-			return nil, err
-		}
-	}
 }
 
 // notes tells of the counters of tables that the text may mean which are not
@@ -254,6 +224,7 @@ func explanation(p *rewrite.Plan, query string) *Explanation {
 		}
 		e.Drains = append(e.Drains, x)
 		if on := d.Table.Counter.OnDrain; p.Class == rewrite.Drain && on == "error" {
+			e.Denied = true
 			e.Notes = append(e.Notes, fmt.Sprintf("table %s has on_drain: error, so the statement is refused", d.Table.Name))
 		}
 	}

@@ -12,49 +12,105 @@ import (
 )
 
 func checkCommand(o *options) *cobra.Command {
+	var file, fail string
 	cmd := &cobra.Command{
 		Use:   "check",
-		Short: "Hold the configuration against the database",
+		Short: "Hold the configuration against the database, and against statements",
 		Long: `Hold the configuration and the slot tables against the database, and list the
 counters with how their increments run. Nothing is changed. All problems come
-at once; with any, the exit code is 1.`,
+at once; with any, the exit code is 1.
+
+With --schema the tables come from a file of CREATE TABLE statements, and
+nothing is said of slot tables.
+
+With --sql it also says what becomes of the statements of a file, or - for
+standard input: SQL, each statement with a semicolon or on its own line, a
+general or slow query log of MySQL or MariaDB, a log of PostgreSQL (stderr,
+csvlog or jsonlog), or YAML with statements under keys sql. The form is
+recognised. Placeholders may be of any style. The report shows no values.
+--fail-on says what the exit code 1 is for: statements that are refused (the
+default), drained or refused, or those and increments on the base row.`,
+		Example: `  slotsql check --driver postgres --dsn postgres://localhost/app
+  slotsql check --driver mysql --schema schema.sql --sql statements.sql --fail-on drained`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			tables, err := o.check(cmd)
-			var problems *slotsql.ConfigError
-			if err != nil && !errors.As(err, &problems) {
-				return err
+			if _, ok := failOn[fail]; !ok {
+				return fmt.Errorf("--fail-on must be %s or %s, got %q", strings.Join(failOnNames[:3], ", "), failOnNames[3], fail)
 			}
-			out := cmd.OutOrStdout()
-			if o.json {
-				if perr := printJSON(out, reportOf(tables, problems)); perr != nil {
-					return perr
-				}
-				if err != nil {
-					return reportedError{err}
-				}
-				return nil
+			if file == "" && cmd.Flags().Changed("fail-on") {
+				return errors.New("--fail-on is given without --sql: name a file of statements")
 			}
-			printTables(out, tables)
-			if err == nil {
-				fmt.Fprintln(out, "no problems")
-				return nil
-			}
-			for _, p := range problems.Problems {
-				fmt.Fprintln(out, p)
-			}
-			return reportedError{err}
+			return o.checkAll(cmd, file, fail)
 		},
 	}
-	o.database(cmd, false)
+	o.database(cmd, true)
 	o.output(cmd)
+	cmd.Flags().StringVar(&file, "sql", "", "`file` of statements, or a log of the server")
+	cmd.Flags().StringVar(&fail, "fail-on", "refused", "statements that make the exit code 1: never, refused, drained or base")
+	_ = cmd.RegisterFlagCompletionFunc("fail-on", cobra.FixedCompletions(failOnNames, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
-func (o *options) check(cmd *cobra.Command) ([]slotsql.TableStatus, error) {
+// checkAll checks tables and statements, and prints both. Statements are looked
+// at in spite of problems with slot tables: what becomes of them does not depend
+// on these.
+func (o *options) checkAll(cmd *cobra.Command, file, fail string) error {
 	e, config, err := o.target(cmd)
 	if err != nil {
-		return nil, err
+		return err
+	}
+	tables, failed := o.check(cmd, e, config)
+	var problems *slotsql.ConfigError
+	if failed != nil && !errors.As(failed, &problems) {
+		return failed
+	}
+	var statements *statementsReport
+	if file != "" {
+		statements, err = o.checkStatements(cmd, e, config, file, fail)
+		if err != nil && !errors.As(err, new(*slotsql.ConfigError)) {
+			return err
+		}
+	}
+	out := cmd.OutOrStdout()
+	if o.json {
+		r := reportOf(tables, problems)
+		r.Statements = statements
+		if err := printJSON(out, r); err != nil {
+			return err
+		}
+	} else {
+		printTables(out, tables)
+		if problems == nil {
+			fmt.Fprintln(out, "no problems")
+		} else {
+			for _, p := range problems.Problems {
+				fmt.Fprintln(out, p)
+			}
+		}
+		switch {
+		case statements != nil:
+			statements.print(out)
+		case file != "":
+			fmt.Fprintln(out, "the statements were not looked at: the configuration does not fit")
+		}
+	}
+	switch {
+	case failed != nil:
+		return reportedError{failed}
+	case statements != nil && statements.Failing > 0:
+		return reportedError{errFailing}
+	}
+	return nil
+}
+
+func (o *options) check(cmd *cobra.Command, e engine, config *slotsql.Config) ([]slotsql.TableStatus, error) {
+	if o.schema != "" {
+		text, err := o.schemaText()
+		if err != nil {
+			return nil, err
+		}
+		tables, err := slotsql.CheckSchema(e.dialect, config, text)
+		return tables, o.schemaError(err)
 	}
 	c, err := o.connector(e, config)
 	if err != nil {
@@ -96,6 +152,8 @@ func printTables(w io.Writer, tables []slotsql.TableStatus) {
 type report struct {
 	Tables   []slotsql.TableStatus `json:"tables"`
 	Problems []problem             `json:"problems"`
+
+	Statements *statementsReport `json:"statements,omitempty"` // with --sql
 }
 
 type problem struct {

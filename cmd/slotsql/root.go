@@ -15,7 +15,7 @@ import (
 // The exit codes.
 const (
 	exitOK       = 0
-	exitProblems = 1 // the configuration does not fit; a benchmark was not exact; slots could not be moved, or fill up again
+	exitProblems = 1 // the configuration does not fit, or a statement; a benchmark was not exact; slots could not be moved, or fill up again
 	exitError    = 2 // wrong usage, no connection, a file that cannot be read
 	exitStandby  = 3 // rollup --once: another worker has the lease
 )
@@ -39,7 +39,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return exitStandby
 	}
 	var problems *slotsql.ConfigError
-	if errors.As(err, &problems) || errors.As(err, new(inexactError)) || errors.Is(err, errLeft) || errors.Is(err, errRefilled) {
+	if errors.As(err, &problems) || errors.As(err, new(inexactError)) || errors.Is(err, errLeft) || errors.Is(err, errRefilled) || errors.Is(err, errFailing) {
 		return exitProblems
 	}
 	return exitError

@@ -1,0 +1,228 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/dustin/go-humanize"
+	"github.com/spf13/cobra"
+
+	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/internal/workload"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// errFailing says that statements are as --fail-on does not want them.
+var errFailing = errors.New("statements fail the check")
+
+// What --fail-on takes, each with the classes that it fails on.
+var failOn = map[string][]rewrite.Class{
+	"never":   nil,
+	"refused": {rewrite.Refused},
+	"drained": {rewrite.Refused, rewrite.Drain},
+	"base":    {rewrite.Refused, rewrite.Drain, rewrite.AdditiveBase},
+}
+
+var failOnNames = []string{"never", "refused", "drained", "base"}
+
+// statementsReport says what becomes of the statements of a file.
+type statementsReport struct {
+	File    string             `json:"file"`
+	Form    workload.Form      `json:"form"`
+	Count   int                `json:"count"`
+	Classes []classShare       `json:"classes"`
+	Base    []checkedStatement `json:"base"` // increments that run on the base row
+	Drained []checkedStatement `json:"drained"`
+	Refused []checkedStatement `json:"refused"`
+	Failing int                `json:"failing"` // statements that --fail-on fails on
+}
+
+type classShare struct {
+	Class string  `json:"class"`
+	Count int     `json:"count"`
+	Share float64 `json:"share"`
+}
+
+// checkedStatement are all statements of one shape that become the same.
+type checkedStatement struct {
+	Statement string   `json:"statement"`
+	Reason    string   `json:"reason"`
+	Tables    []string `json:"tables"`
+	Count     int      `json:"count"`
+	Line      int      `json:"line"` // of the first
+}
+
+// classOrder is that of a report.
+var classOrder = []rewrite.Class{rewrite.PassThrough, rewrite.Read, rewrite.Additive, rewrite.Upsert, rewrite.AdditiveBase, rewrite.Drain, rewrite.Refused}
+
+// verdict is what becomes of one statement, or of one part of a text of
+// several.
+type verdict struct {
+	class  rewrite.Class
+	text   string
+	reason string
+	tables []string
+}
+
+// judged takes the parts of an explanation apart.
+func judged(e *slotsql.Explanation) []verdict {
+	if len(e.Parts) > 0 {
+		var out []verdict
+		for _, p := range e.Parts {
+			out = append(out, judged(p)...)
+		}
+		return out
+	}
+	v := verdict{rewrite.Class(e.Class), e.Statement, e.Reason, e.Tables}
+	if e.Denied {
+		v.class, v.reason = rewrite.Refused, "on_drain: error, and the statement drains: "+e.Reason
+	}
+	return []verdict{v}
+}
+
+// maxVerdicts bounds the texts that are remembered: a log may hold as many as
+// it has lines.
+const maxVerdicts = 50_000
+
+// tally counts statements by what becomes of them.
+type tally struct {
+	engine    engine
+	explainer *slotsql.Explainer
+	cached    map[string][]verdict
+	classes   map[rewrite.Class]int
+	found     map[string]*checkedStatement
+	by        map[*checkedStatement]rewrite.Class
+	count     int
+}
+
+func newTally(e engine, x *slotsql.Explainer) *tally {
+	return &tally{e, x, map[string][]verdict{}, map[rewrite.Class]int{}, map[string]*checkedStatement{}, map[*checkedStatement]rewrite.Class{}, 0}
+}
+
+func (t *tally) add(st workload.Statement) error {
+	verdicts, ok := t.cached[st.Text]
+	if !ok {
+		e, err := t.explainer.Explain(workload.Adapt(t.engine.dialect, st.Text))
+		if err != nil {
+			return fmt.Errorf("line %d: %w", st.Line, err)
+		}
+		verdicts = judged(e)
+		if len(t.cached) >= maxVerdicts {
+			clear(t.cached)
+		}
+		t.cached[st.Text] = verdicts
+	}
+	for _, v := range verdicts {
+		t.count++
+		t.classes[v.class]++
+		switch v.class {
+		case rewrite.AdditiveBase, rewrite.Drain, rewrite.Refused:
+		default:
+			continue
+		}
+		shape := workload.Shape(t.engine.dialect.Lexis(), v.text)
+		key := strings.Join([]string{string(v.class), shape, v.reason}, "\x00")
+		c := t.found[key]
+		if c == nil {
+			c = &checkedStatement{Statement: shape, Reason: v.reason, Tables: orEmpty(v.tables), Line: st.Line}
+			t.found[key], t.by[c] = c, v.class
+		}
+		c.Count++
+	}
+	return nil
+}
+
+func (t *tally) report(file string, form workload.Form, fail string) *statementsReport {
+	r := &statementsReport{File: fileName(file), Form: form, Count: t.count, Classes: []classShare{}}
+	for _, class := range classOrder {
+		if n := t.classes[class]; n > 0 {
+			r.Classes = append(r.Classes, classShare{string(class), n, float64(n) / float64(t.count)})
+		}
+	}
+	of := func(class rewrite.Class) []checkedStatement {
+		out := []checkedStatement{}
+		for _, c := range t.found {
+			if t.by[c] == class {
+				out = append(out, *c)
+			}
+		}
+		slices.SortFunc(out, func(a, b checkedStatement) int {
+			return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Statement, b.Statement), cmp.Compare(a.Reason, b.Reason))
+		})
+		return out
+	}
+	r.Base, r.Drained, r.Refused = of(rewrite.AdditiveBase), of(rewrite.Drain), of(rewrite.Refused)
+	for _, class := range failOn[fail] {
+		r.Failing += t.classes[class]
+	}
+	return r
+}
+
+// checkStatements reports what becomes of the statements of a file.
+func (o *options) checkStatements(cmd *cobra.Command, e engine, config *slotsql.Config, file, fail string) (*statementsReport, error) {
+	x, err := o.explainer(cmd, e, config)
+	if err != nil {
+		return nil, err
+	}
+	defer x.Close()
+	t := newTally(e, x)
+	form, err := readStatements(cmd, e, file, t.add)
+	if err != nil {
+		return nil, err
+	}
+	return t.report(file, form, fail), nil
+}
+
+func (o *options) explainer(cmd *cobra.Command, e engine, config *slotsql.Config) (*slotsql.Explainer, error) {
+	if o.schema != "" {
+		text, err := o.schemaText()
+		if err != nil {
+			return nil, err
+		}
+		x, err := slotsql.NewSchemaExplainer(e.dialect, config, text)
+		return x, o.schemaError(err)
+	}
+	c, err := o.connector(e, config)
+	if err != nil {
+		return nil, err
+	}
+	return slotsql.NewExplainer(cmd.Context(), c)
+}
+
+func (r *statementsReport) print(w io.Writer) {
+	fmt.Fprintf(w, "%s: %s, read as %s\n", r.File, number(r.Count, "statement"), r.Form.Text)
+	for _, c := range r.Classes {
+		fmt.Fprintf(w, "  %-14s %10s  %5.1f %%\n", c.Class, humanize.Comma(int64(c.Count)), 100*c.Share)
+	}
+	list := func(title string, statements []checkedStatement) {
+		if len(statements) == 0 {
+			return
+		}
+		fmt.Fprintf(w, "%s:\n", title)
+		for _, c := range statements {
+			fmt.Fprintf(w, "  %s, line %d: %s\n", number(c.Count, "time"), c.Line, c.Statement)
+			if c.Reason != "" {
+				fmt.Fprintf(w, "    %s\n", c.Reason)
+			}
+		}
+	}
+	list("on the base row, as slow as ever", r.Base)
+	list("drained", r.Drained)
+	list("refused", r.Refused)
+	if r.Failing > 0 {
+		fmt.Fprintf(w, "%s as --fail-on does not want them\n", number(r.Failing, "statement"))
+	}
+}
+
+// number writes a number of things.
+func number(n int, what string) string {
+	s := humanize.Comma(int64(n)) + " " + what
+	if n != 1 {
+		s += "s"
+	}
+	return s
+}

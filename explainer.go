@@ -1,0 +1,119 @@
+package slotsql
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// Explainer explains many statements with facts that it has read once. It is
+// for one goroutine at a time.
+type Explainer struct {
+	schema *schema
+	look   func(schema, name string) (*rewrite.Table, error)
+	close  func() error
+}
+
+// NewExplainer is ExplainConnector for many statements. Close ends its
+// connection. The context is for all that it reads of the database, also later.
+func NewExplainer(ctx context.Context, c driver.Connector) (*Explainer, error) {
+	cn, err := setup(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	e, err := newExplainer(cn.shared, cn.look(ctx), func(sc *schema, t *rewrite.Table) error {
+		if _, err := cn.slotTable(ctx, checkedTable{table: t}); err != nil {
+			return err
+		}
+		return sc.learnViews(ctx, &cn.session, t)
+	})
+	if err != nil {
+		_ = cn.parent.Close()
+		return nil, err
+	}
+	e.close = cn.parent.Close
+	return e, nil
+}
+
+// NewSchemaExplainer is ExplainSchema for many statements. Tables that the
+// schema file lacks are taken as not existing, without a note.
+func NewSchemaExplainer(d dialect.Dialect, config *Config, schema string) (*Explainer, error) {
+	f, err := parseSchemaFile(d, schema)
+	if err != nil {
+		return nil, err
+	}
+	return newExplainer(newShared(d, config), f.look, f.learnViews)
+}
+
+// newExplainer plans with the facts that look and views find.
+func newExplainer(s *shared, look func(schema, name string) (*rewrite.Table, error), views func(*schema, *rewrite.Table) error) (*Explainer, error) {
+	checked, problems, err := s.checkTables(true, look)
+	if err != nil {
+		return nil, err
+	}
+	if len(problems) > 0 {
+		return nil, asConfigError(problems)
+	}
+	sc := newSchema(s)
+	for _, t := range checked {
+		sc.adopt(t.table)
+		if err := views(sc, t.table); err != nil {
+			return nil, err
+		}
+	}
+	return &Explainer{schema: sc, look: look, close: func() error { return nil }}, nil
+}
+
+// Explain says what becomes of a statement.
+func (e *Explainer) Explain(query string) (*Explanation, error) {
+	for tries := 0; ; tries++ {
+		p, err := e.schema.planner.Plan(query)
+		var missing *rewrite.MissingError
+		if err == nil {
+			out := explanation(p, query)
+			out.Notes = append(out.Notes, e.schema.notes(query)...)
+			return out, nil
+		}
+		if !errors.As(err, &missing) || tries > 16 {
+			return nil, err
+		}
+		if err := e.schema.learnWith(e.look, missing.Names); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// Close ends what NewExplainer has opened.
+func (e *Explainer) Close() error { return e.close() }
+
+// CheckSchema is Check without a database: it holds the configuration against a
+// schema file as for ExplainSchema. It knows nothing of slot tables, and of
+// views no more than their texts say.
+func CheckSchema(d dialect.Dialect, config *Config, schema string) ([]TableStatus, error) {
+	f, err := parseSchemaFile(d, schema)
+	if err != nil {
+		return nil, err
+	}
+	checked, problems, err := newShared(d, config).checkTables(true, f.look)
+	if err != nil {
+		return nil, err
+	}
+	var out []TableStatus
+	for _, t := range checked {
+		status := statusOf(t, false)
+		named := map[string]bool{}
+		for _, written := range t.config.Views {
+			parts, _ := splitName(written)
+			named[parts[len(parts)-1]] = true
+		}
+		for _, name := range dialect.ViewsOver(t.table, f.views, dialect.SpelledAnywhere) {
+			status.Views = append(status.Views, ViewStatus{name, named[name]})
+		}
+		status.Unnamed = viewsUnnamed(t.config, status.Views)
+		out = append(out, status)
+	}
+	return out, asConfigError(problems)
+}

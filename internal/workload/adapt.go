@@ -1,0 +1,100 @@
+package workload
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// foreign are placeholders as drivers and tools of other languages write them:
+// ?, ?1, :name, :1, @name, $1, $name, %s, %(name)s, #{name}, ${name}, {name}.
+var foreign = regexp.MustCompile(`#\{[^{}\n]*\}|\$\{[^{}\n]*\}|\{\w*\}|%\(\w+\)[a-z]|%[sdvifu]\b|\?\d*|:[A-Za-z_]\w*|:\d+|\$\d+|\$[A-Za-z_]\w*|@[A-Za-z_]\w*`)
+
+var mybatis = regexp.MustCompile(`#\{[^{}\n']*\}`)
+
+// certain are placeholders of others that a parser takes for something else:
+// $1 is a name on MySQL, @name and ?1 are operators on PostgreSQL. Nobody
+// writes these.
+var (
+	numbered = regexp.MustCompile(`\$\d+\b`)
+	atNamed  = regexp.MustCompile(`(?:^|[^@\w])@[A-Za-z_]\w*|\?\d`)
+)
+
+// Adapt returns a text whose placeholders are the dialect's own. A text that
+// the dialect's parser takes as it is meant is left as it is, and so is one that
+// it does not take without foreign placeholders either.
+func Adapt(d rewrite.Dialect, text string) string {
+	lx := d.Lexis()
+	other := lx.DollarParam && atNamed.MatchString(text) || !lx.DollarParam && !lx.NamedParam && numbered.MatchString(text)
+	if !other {
+		if _, err := d.Parse(text); err == nil {
+			return text
+		}
+	}
+	changed := replace(d, text)
+	if changed == text {
+		return text
+	}
+	if _, err := d.Parse(changed); err != nil {
+		return text
+	}
+	return changed
+}
+
+// replace writes the dialect's placeholders wherever a foreign one stands
+// outside strings, quoted names and comments.
+func replace(d rewrite.Dialect, text string) string {
+	if d.Lexis().HashComment {
+		text = mybatis.ReplaceAllString(text, "?") // before # begins a comment
+	}
+	var b strings.Builder
+	n, last := 0, 0
+	names := map[string]int{}
+	for _, sp := range foreign.FindAllStringIndex(mask(d.Lexis(), text), -1) {
+		token := text[sp[0]:sp[1]]
+		if sp[0] > 0 && (text[sp[0]-1] == ':' || text[sp[0]-1] == '@') {
+			continue // a cast, a variable of the system
+		}
+		at, seen := names[token]
+		if !seen || token == "?" || token[0] == '%' && !strings.HasPrefix(token, "%(") || token == "{}" {
+			n++
+			at = n
+			names[token] = at
+		}
+		b.WriteString(text[last:sp[0]])
+		b.WriteString(d.Placeholder(at))
+		last = sp[1]
+	}
+	b.WriteString(text[last:])
+	return b.String()
+}
+
+// mask puts blanks in the place of everything but code, byte by byte.
+func mask(lx *rewrite.Lexis, text string) string {
+	out := []byte(strings.Repeat(" ", len(text)))
+	for _, t := range rewrite.Tokens(lx, text) {
+		switch t.Kind {
+		case rewrite.StringTok, rewrite.QuotedIdent, rewrite.NumberTok:
+		case rewrite.Bad:
+			if t.End-t.Start > 1 && t.End == len(text) && strings.ContainsAny(text[t.Start:t.Start+1], "'\"`") {
+				break // a quote that does not end
+			}
+			fallthrough
+		default:
+			copy(out[t.Start:t.End], text[t.Start:t.End])
+		}
+	}
+	// A placeholder's number or name is a token of its own where the dialect
+	// does not know the placeholder.
+	for i := 1; i < len(out); i++ {
+		if out[i] == ' ' && isDigit(text[i]) && strings.IndexByte("?:$", text[i-1]) >= 0 && out[i-1] != ' ' {
+			for j := i; j < len(text) && isDigit(text[j]); j++ {
+				out[j] = text[j]
+			}
+		}
+	}
+	return string(out)
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }

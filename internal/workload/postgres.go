@@ -1,0 +1,124 @@
+package workload
+
+import (
+	"bufio"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// postgresEntry is the first line of an entry, behind whatever log_line_prefix
+// writes.
+var postgresEntry = regexp.MustCompile(`(?:^|[^A-Za-z])(LOG|ERROR|FATAL|PANIC|WARNING|NOTICE|INFO|DEBUG\d?|DETAIL|HINT|STATEMENT|CONTEXT|QUERY|LOCATION):  (.*)$`)
+
+// postgresRun is the message of a statement that is run: by log_statement, or
+// by log_min_duration_statement with its time. Parsing and binding have entries
+// of their own there, and fetching more rows is no new run.
+var postgresRun = regexp.MustCompile(`(?s)^(?:duration: ([\d.]+) ms  )?(?:statement|execute ([^\n]*?)): (.*)$`)
+
+func postgresStatement(message string, line int) (Statement, string, bool) {
+	m := postgresRun.FindStringSubmatch(message)
+	if m == nil || strings.HasPrefix(m[2], "fetch from ") {
+		return Statement{}, "", false
+	}
+	st := Statement{Line: line}
+	if ms, err := strconv.ParseFloat(m[1], 64); err == nil && ms < 1e12 {
+		st.Time = time.Duration(ms * float64(time.Millisecond))
+	}
+	return st, m[3], true
+}
+
+func readPostgres(l *lines, f func(Statement) error) error {
+	c := &collector{f: f}
+	for {
+		line, err := l.next()
+		if errors.Is(err, io.EOF) {
+			return c.end()
+		}
+		if err != nil {
+			return err
+		}
+		// The server indents the further lines of a message by a tab.
+		if rest, ok := strings.CutPrefix(line, "\t"); ok {
+			c.add(rest)
+			continue
+		}
+		m := postgresEntry.FindStringSubmatch(line)
+		if m == nil {
+			c.add(line) // logged without tabs, by a service
+			continue
+		}
+		if err := c.end(); err != nil {
+			return err
+		}
+		if st, text, ok := postgresStatement(m[2], l.line); ok && m[1] == "LOG" {
+			c.begin(st, text)
+		}
+	}
+}
+
+// The places of severity and message in a csvlog.
+const csvSeverity, csvMessage = 11, 13
+
+var severities = []string{"LOG", "ERROR", "FATAL", "PANIC", "WARNING", "NOTICE", "INFO", "DEBUG", "DEBUG1", "DEBUG2", "DEBUG3", "DEBUG4", "DEBUG5"}
+
+func isCSVLog(fields []string) bool {
+	return len(fields) > 20 && slices.Contains(severities, fields[csvSeverity])
+}
+
+func readCSV(b *bufio.Reader, f func(Statement) error) error {
+	r := csv.NewReader(b)
+	r.FieldsPerRecord, r.ReuseRecord = -1, true
+	c := &collector{f: f}
+	for {
+		fields, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if !isCSVLog(fields) || fields[csvSeverity] != "LOG" {
+			continue
+		}
+		line, _ := r.FieldPos(0)
+		if st, text, ok := postgresStatement(fields[csvMessage], line); ok {
+			c.begin(st, strings.Clone(text))
+			if err := c.end(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func readJSON(l *lines, f func(Statement) error) error {
+	c := &collector{f: f}
+	for {
+		line, err := l.next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		var entry struct {
+			Severity string `json:"error_severity"`
+			Message  string `json:"message"`
+		}
+		if json.Unmarshal([]byte(line), &entry) != nil || entry.Severity != "LOG" {
+			continue // cut off by a crash, perhaps
+		}
+		if st, text, ok := postgresStatement(entry.Message, l.line); ok {
+			c.begin(st, text)
+			if err := c.end(); err != nil {
+				return err
+			}
+		}
+	}
+}
