@@ -52,6 +52,8 @@ type conn struct {
 	lent    chan struct{} // closed when a statement ends that has outlived its caller
 	later   []func()      // to be done then
 
+	untouched bool // nothing has been run since a transaction was begun
+
 	tx      txState
 	lasting bool // what a statement locks may stay locked after it: a transaction may be open
 	halfway bool // a fold has failed between two of its statements

@@ -195,7 +195,7 @@ func newConnector(d *wrappedDriver, parent driver.Connector) (driver.Connector, 
 		}
 	}
 	c := &connector{driver: d, parent: parent, shared: newShared(d.dialect, config)}
-	c.shared.logger = d.options.logger
+	c.shared.logger, c.shared.connect = d.options.logger, parent.Connect
 	shell, ok := sqlmw.Driver(connectorDriver{parent}, hooks{connector: c}).(driver.DriverContext)
 	if !ok {
 		return nil, errors.New("slotsql: sqlmw gave a driver without connectors")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -53,7 +54,7 @@ func (c *conn) plan(ctx context.Context, query string) (*plan, error) {
 		if !errors.As(err, &missing) || tries > 16 {
 			return nil, err
 		}
-		if err := sc.learn(ctx, &c.session, missing.Names); err != nil {
+		if err := c.aside(ctx, func(ss *session) error { return sc.learn(ctx, ss, missing.Names) }); err != nil {
 			return nil, err
 		}
 	}
@@ -64,16 +65,61 @@ func (c *conn) refresh(ctx context.Context) error {
 	if c.schema != nil && !c.moved && !c.schema.stale() {
 		return nil
 	}
-	sc, err := c.shared.load(ctx, &c.session, loading{private: c.private})
+	return c.aside(ctx, func(ss *session) error {
+		sc, err := c.shared.load(ctx, ss, loading{private: c.private})
+		if err != nil {
+			return err
+		}
+		c.schema, c.moved = sc, false
+		return nil
+	})
+}
+
+// aside has facts read on a session of its own where reading them on this one
+// would show: SQLite's deferred transaction begins to see the database with its
+// first read, and cannot write when another connection has since then. If that
+// read is slotsql's, the application's first UPDATE would be told
+// SQLITE_BUSY_SNAPSHOT, where plain waits for its turn. What cannot be read aside,
+// because this transaction keeps all others out, is read here; a database where
+// that happens is one where even opening a connection may wait, so it is tried once.
+func (c *conn) aside(ctx context.Context, read func(*session) error) error {
+	d, ok := c.shared.dialect.(dialect.SnapshotAware)
+	apart := ok && c.untouched && c.lasting && c.ordinary() && c.shared.connect != nil && !c.shared.shutsOut.Load()
+	if apart {
+		err := c.readAside(ctx, d, read)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		c.shared.shutsOut.Store(true)
+	}
+	return read(&c.session)
+}
+
+func (c *conn) readAside(ctx context.Context, d dialect.SnapshotAware, read func(*session) error) error {
+	raw, err := c.shared.connect(ctx)
 	if err != nil {
 		return err
 	}
-	c.schema, c.moved = sc, false
-	return nil
+	defer raw.Close()
+	other := wrapConn(c.shared, raw)
+	for _, q := range d.AsideSession() {
+		if err := other.session.Exec(ctx, q); err != nil {
+			return err
+		}
+	}
+	return read(&other.session)
+}
+
+// begins says that a text that has been run may have begun a transaction whose
+// first read is still to come.
+func (c *conn) begins(text string) bool {
+	d, ok := c.shared.dialect.(dialect.SnapshotAware)
+	return ok && d.Defers(text)
 }
 
 // after notes what a text that has been run may have done to the session.
 func (c *conn) after(plan *rewrite.Plan, err error) {
+	c.untouched = err == nil && plan.Effects&rewrite.TxControl != 0 && c.begins(plan.Text)
 	c.lasting = c.lasting || plan.Effects&rewrite.TxControl != 0
 	if plan.Effects&rewrite.TxControl != 0 || err != nil {
 		c.tx.known = false

@@ -358,5 +358,10 @@ func decimal(n int64, scale int) any {
 // transaction, and without open rows. Two such sessions do the same with the
 // same statement.
 func (c *conn) asConnected() bool {
-	return !c.altered && !c.private && !c.moved && !c.temp && !c.strayed && !c.reading && !c.lasting && c.shared.sharing && c.inAutocommit()
+	return c.ordinary() && !c.reading && !c.lasting && c.inAutocommit()
+}
+
+// ordinary says that any connection of the connector sees the same database.
+func (c *conn) ordinary() bool {
+	return !c.altered && !c.private && !c.moved && !c.temp && !c.strayed && c.shared.sharing
 }

@@ -43,6 +43,9 @@ type shared struct {
 	coalescer *coalescer
 	sharing   bool // sessions may share a statement: see dialect.SessionAware
 
+	connect  func(context.Context) (driver.Conn, error) // opens the parent's connections; nil: nobody can
+	shutsOut atomic.Bool                                // a transaction has kept out who read facts aside
+
 	mu      sync.Mutex
 	schemas map[string]*schema // by namespace
 	first   *schema            // of a connection that has changed nothing

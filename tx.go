@@ -37,7 +37,7 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 		return nil, err
 	}
 	c.tx = txState{known: true, open: true}
-	c.lasting = true
+	c.lasting, c.untouched = true, true
 	if !goesOn {
 		c.forget()
 	}

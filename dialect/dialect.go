@@ -61,6 +61,17 @@ type ClusterAware interface {
 	Node(ctx context.Context, s Session) (string, error)
 }
 
+// SnapshotAware is a Dialect where a transaction's first read fixes what it
+// sees, and may keep it from writing later on.
+type SnapshotAware interface {
+	// Defers says that a transaction that the text begins has no such view yet.
+	Defers(text string) bool
+	// AsideSession holds what a connection runs first that reads facts for
+	// another one in a transaction, such that it waits for nobody: that one may
+	// be who it would wait for.
+	AsideSession() []string
+}
+
 // SessionAware is a Dialect whose sessions may be such that increments of
 // several of them must not share a statement.
 type SessionAware interface {

@@ -1,0 +1,17 @@
+package sqlite
+
+import (
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+var _ dialect.SnapshotAware = (*Dialect)(nil)
+
+// Defers implements dialect.SnapshotAware: BEGIN IMMEDIATE and BEGIN EXCLUSIVE
+// look at the database at once.
+func (*Dialect) Defers(text string) bool {
+	return !rewrite.ContainsFold(text, "immediate") && !rewrite.ContainsFold(text, "exclusive")
+}
+
+// AsideSession waits for no lock.
+func (*Dialect) AsideSession() []string { return []string{"PRAGMA busy_timeout = 0"} }
