@@ -151,6 +151,9 @@ type TableConfig struct {
 type CounterConfig struct {
 	Column string
 	Min    *int64 // the total never goes below it; nil when there is no such bound
+	// Recount is a query that gives the counter's right value for each key; ""
+	// when there is none. See Verify.
+	Recount string
 }
 
 // CompanionConfig is one companion of a table: an ordinary column whose

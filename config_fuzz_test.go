@@ -106,8 +106,13 @@ func writeConfig(c *Config) string {
 		b.WriteString("    counters:\n")
 		for _, counter := range t.Counters {
 			fmt.Fprintf(&b, "      %s:", yamlQuote(counter.Column))
-			if counter.Min != nil {
+			switch {
+			case counter.Min != nil && counter.Recount != "":
+				fmt.Fprintf(&b, " {min: %d, recount: %s}", *counter.Min, yamlQuote(counter.Recount))
+			case counter.Min != nil:
 				fmt.Fprintf(&b, " {min: %d}", *counter.Min)
+			case counter.Recount != "":
+				fmt.Fprintf(&b, " {recount: %s}", yamlQuote(counter.Recount))
 			}
 			b.WriteByte('\n')
 		}

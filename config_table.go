@@ -195,7 +195,13 @@ func (d *decoder) counters(t *TableConfig, e *entry, subject string) {
 		options, _ := d.mapping(s.value, s.valueAt(), s.path, about, "{} or {min: 0}")
 		for j := range options {
 			o := &options[j]
-			if o.name != "min" {
+			switch o.name {
+			case "min":
+			case "recount":
+				t.at[path+".recount"] = o.at
+				d.recount(&counter, o, about)
+				continue
+			default:
 				d.unknown(o, about+": ", counterKeys)
 				continue
 			}
@@ -208,6 +214,19 @@ func (d *decoder) counters(t *TableConfig, e *entry, subject string) {
 		}
 		t.Counters = append(t.Counters, counter)
 	}
+}
+
+// recount decodes a query. Only a database can tell whether it is one: see
+// Check.
+func (d *decoder) recount(c *CounterConfig, e *entry, about string) {
+	query, ok := text(e.value)
+	query = strings.TrimRight(strings.TrimSpace(query), "; \t\r\n")
+	first := append(strings.Fields(strings.ToUpper(query)), "")[0]
+	if !ok || first != "SELECT" && first != "WITH" {
+		d.report(e.valueAt(), e.path, "%s: recount must be a query, such as SELECT post_id AS id, COUNT(*) AS %s FROM ... GROUP BY post_id, got %s", about, c.Column, describe(e.value))
+		return
+	}
+	c.Recount = query
 }
 
 func (d *decoder) companions(t *TableConfig, e *entry, subject string) {

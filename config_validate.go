@@ -29,7 +29,7 @@ var (
 	rootKeys    = []string{"version", "auto_migrate", "defaults", "tables", "rollup"}
 	defaultKeys = []string{"slots", "coalesce", "placement", "on_drain", "layout", "reads", "foreign_keys"}
 	tableKeys   = []string{"key", "counters", "companions", "layout", "coalesce", "placement", "slots", "on_drain", "reads", "slot_table", "views", "routines", "defer_triggers", "foreign_keys"}
-	counterKeys = []string{"min"}
+	counterKeys = []string{"min", "recount"}
 	rollupKeys  = []string{"interval", "batch", "idle"}
 
 	layouts    = []string{"dedicated", "shared", "journal"}

@@ -1,5 +1,7 @@
 package rewrite
 
+import "strings"
+
 // drainAll drains every row of the given tables.
 func (p *planning) drainAll(tables []*Table, reason string) *Plan {
 	plan := &Plan{Class: Drain, Reason: reason, Tables: names(tables)}
@@ -31,6 +33,20 @@ type keyArg struct {
 func DrainAll(d Dialect, t *Table) DrainTable {
 	p := &planning{d: d}
 	return p.drainTable(t, nil)
+}
+
+// DrainKey drains the row of one key, whose values are the arguments, in the
+// order of the key; forms are what the columns are compared with, with %s for
+// each argument.
+func DrainKey(d Dialect, t *Table, forms []string) DrainTable {
+	p := &planning{d: d}
+	b := &binding{source: &Source{Name: []Ident{{Name: t.Name, Quoted: true}}}, label: Ident{Name: t.Name, Quoted: true}, table: t, counts: true}
+	var equal []fragment
+	for i, k := range t.Counter.Key {
+		before, after, _ := strings.Cut(forms[i], "%s")
+		equal = append(equal, fragment{texts: []string{d.Quote(t.Name) + "." + d.Quote(k) + " = " + before, after}, args: []Arg{{Index: i}}})
+	}
+	return p.drainTable(t, &rowset{binding: b, where: join(equal, " AND "), single: true, only: true})
 }
 
 func (p *planning) drainTable(t *Table, rows *rowset) DrainTable {

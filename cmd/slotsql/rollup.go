@@ -77,12 +77,15 @@ works and the others stand by.`,
 
 // moving shows a bar where somebody looks at it; how much there is to move is not
 // known before.
-func moving(w io.Writer) (progress func(rows int), finish func()) {
+func moving(w io.Writer) (progress func(rows int), finish func()) { return counting(w, "slot rows") }
+
+// counting shows a bar of how many things have been done.
+func counting(w io.Writer, what string) (progress func(n int), finish func()) {
 	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return nil, func() {}
 	}
-	bar := progressbar.NewOptions(-1, progressbar.OptionSetWriter(f), progressbar.OptionSetDescription("slot rows"),
+	bar := progressbar.NewOptions(-1, progressbar.OptionSetWriter(f), progressbar.OptionSetDescription(what),
 		progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionClearOnFinish())
 	return func(rows int) { _ = bar.Add(rows) }, func() { _ = bar.Finish() }
 }

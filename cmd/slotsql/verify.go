@@ -1,0 +1,129 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slotsql/slotsql"
+)
+
+// errWrong says that an audit has found what it has not put right.
+var errWrong = errors.New("something is wrong")
+
+func verifyCommand(o *options) *cobra.Command {
+	var opts slotsql.VerifyOptions
+	cmd := &cobra.Command{
+		Use:   "verify [TABLE...]",
+		Short: "Audit slots and totals, while applications count",
+		Long: `Audit the tables, every table of the configuration if none is named: slot rows
+without a base row, slot rows with numbers that are not used, totals below "min", and
+totals that are not what the "recount" of their counter gives. What looks wrong is
+locked and looked at again before it is reported. With any, the exit code is 1.
+
+With --fix a total is set to what its recount gives, under the same lock; slot rows
+without a base row are deleted, and those with other numbers folded into it.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			e, config, err := o.target(cmd)
+			if err != nil {
+				return err
+			}
+			if opts.Patience <= 0 {
+				return errors.New("--patience must be more than 0")
+			}
+			c, err := o.connector(e, config)
+			if err != nil {
+				return err
+			}
+			opts.Tables = args
+			var finish func()
+			opts.Progress, finish = counting(cmd.ErrOrStderr(), "rows looked at under lock")
+			reports, err := slotsql.Verify(cmd.Context(), c, opts)
+			finish()
+			if perr := o.printVerify(cmd.OutOrStdout(), reports, err); perr != nil {
+				return perr
+			}
+			return err
+		},
+	}
+	o.database(cmd, false)
+	o.output(cmd)
+	cmd.Flags().BoolVar(&opts.Fix, "fix", false, "put right what has a right value")
+	cmd.Flags().DurationVar(&opts.Patience, "patience", time.Minute, "how long to go on trying to lock a row")
+	return cmd
+}
+
+// printVerify prints what has been found, also before an error, which it leaves
+// to the caller.
+func (o *options) printVerify(w io.Writer, reports []slotsql.VerifyReport, failed error) error {
+	wrong := 0
+	for _, r := range reports {
+		wrong += r.Wrong()
+	}
+	var problem error
+	if wrong > 0 && failed == nil {
+		problem = reportedError{errWrong}
+	}
+	if o.json {
+		if err := printJSON(w, map[string]any{"tables": orEmpty(reports), "wrong": wrong}); err != nil {
+			return err
+		}
+		return problem
+	}
+	for i, r := range reports {
+		if failed != nil && i == len(reports)-1 && len(r.Findings) == 0 {
+			break // the error is about this one
+		}
+		checked := ""
+		if len(r.Recounted) > 0 {
+			checked = ", recounted: " + strings.Join(r.Recounted, ", ")
+		}
+		switch n := len(r.Findings); {
+		case n == 0:
+			fmt.Fprintf(w, "%s: nothing wrong%s\n", r.Table, checked)
+		case r.Wrong() == 0:
+			fmt.Fprintf(w, "%s: %d wrong, all fixed%s\n", r.Table, n, checked)
+		default:
+			fmt.Fprintf(w, "%s: %d wrong, %d fixed%s\n", r.Table, n, n-r.Wrong(), checked)
+		}
+		for _, f := range r.Findings {
+			fmt.Fprintf(w, "  %s\n", findingText(f))
+		}
+		for _, n := range r.Notes {
+			fmt.Fprintf(w, "  note: %s\n", n)
+		}
+	}
+	return problem
+}
+
+func findingText(f slotsql.Finding) string {
+	var key []string
+	for _, k := range slices.Sorted(maps.Keys(f.Key)) {
+		key = append(key, k+"="+f.Key[k])
+	}
+	at := ""
+	if len(key) > 0 {
+		at = " of " + strings.Join(key, ", ")
+	}
+	var line string
+	switch f.Kind {
+	case slotsql.FindingDrift:
+		line = fmt.Sprintf("%s%s is %s and should be %s", f.Counter, at, f.Is, f.Should)
+	case slotsql.FindingMin:
+		line = fmt.Sprintf("%s%s is %s, below its min of %s", f.Counter, at, f.Is, f.Should)
+	case slotsql.FindingOrphan:
+		line = fmt.Sprintf("%d slot rows%s have no base row", f.Slots, at)
+	default:
+		line = fmt.Sprintf("%d slot rows%s have numbers out of range", f.Slots, at)
+	}
+	if f.Fixed {
+		line += " (fixed)"
+	}
+	return line
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"database/sql"
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The exit code says whether something is wrong that has not been put right.
+func TestVerify(t *testing.T) {
+	db := filepath.Join(t.TempDir(), "app.db")
+	config := write(t, "slotsql.yaml", "version: 1\ntables:\n  posts:\n    counters:\n      likes: {recount: \"SELECT post AS id, COUNT(*) AS likes FROM likes GROUP BY post\"}\n      stock: {min: 0}\n")
+	plain, err := sql.Open("sqlite", db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer plain.Close()
+	for _, q := range []string{"CREATE TABLE posts (id INTEGER PRIMARY KEY, likes INTEGER NOT NULL, stock INTEGER NOT NULL)", "CREATE TABLE likes (post INTEGER)",
+		"INSERT INTO posts VALUES (1, 2, 0), (2, 0, 0)", "INSERT INTO likes VALUES (1), (1)"} {
+		if _, err := plain.Exec(q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := func(code int, args ...string) string {
+		t.Helper()
+		stdout, stderr, got := command(t, "", append(args, "--driver", "sqlite", "--dsn", db, "--config", config)...)
+		if got != code {
+			t.Errorf("%v: exit code %d, want %d: %s%s", args, got, code, stdout, stderr)
+		}
+		return stdout
+	}
+	run(0, "migrate")
+	if got := run(0, "verify"); got != "posts: nothing wrong, recounted: likes\n" {
+		t.Error(got)
+	}
+	for _, q := range []string{"INSERT INTO likes VALUES (2)", "UPDATE posts SET stock = -1 WHERE id = 1"} {
+		if _, err := plain.Exec(q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const both = "  likes of id=2 is 0 and should be 1\n  stock of id=1 is -1, below its min of 0\n"
+	if got := run(1, "verify", "posts"); got != "posts: 2 wrong, 0 fixed, recounted: likes\n"+both {
+		t.Error(got)
+	}
+	var report struct {
+		Wrong  int
+		Tables []struct {
+			Findings []struct {
+				Kind, Is, Should string
+				Key              map[string]string
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(run(1, "verify", "--json")), &report); err != nil || report.Wrong != 2 || len(report.Tables) != 1 || report.Tables[0].Findings[0].Key["id"] != "2" {
+		t.Errorf("%+v, %v", report, err)
+	}
+	if got := run(1, "verify", "--fix"); !strings.Contains(got, "2 wrong, 1 fixed") || !strings.Contains(got, "should be 1 (fixed)") {
+		t.Error(got)
+	}
+	if _, err := plain.Exec("UPDATE posts SET stock = 0"); err != nil {
+		t.Fatal(err)
+	}
+	run(0, "verify")
+	run(2, "verify", "pages")
+	run(2, "verify", "--patience", "0s")
+}

@@ -1,0 +1,191 @@
+package slotsql
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+	"time"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// VerifyOptions says what Verify looks at.
+type VerifyOptions struct {
+	// Tables are names of counter tables; all of them when it is empty.
+	Tables []string
+	// Fix puts right what it finds, where there is a right value.
+	Fix bool
+	// Patience is how long Verify tries again to lock rows that others have
+	// locked: one minute, if it is 0.
+	Patience time.Duration
+	// Progress, if set, is called with the number of rows after each that has
+	// been looked at under lock.
+	Progress func(rows int)
+}
+
+// The kinds of findings.
+const (
+	FindingOrphan = "orphan" // slot rows whose base row is not there
+	FindingSlot   = "slot"   // slot rows with a number that no increment uses
+	FindingMin    = "min"    // a total below its counter's min
+	FindingDrift  = "drift"  // a total that is not what the counter's recount gives
+)
+
+// Finding is something that is wrong.
+type Finding struct {
+	Kind string `json:"kind"`
+	// Key is the row's key by its columns; nil where the table has none, or
+	// values of its type cannot be told.
+	Key     map[string]string `json:"key,omitempty"`
+	Counter string            `json:"counter,omitempty"`
+	// Is and Should are the total and what it should be: exactly for a drift,
+	// at least for a min.
+	Is     string `json:"is,omitempty"`
+	Should string `json:"should,omitempty"`
+	Slots  int    `json:"slots,omitempty"` // slot rows of an orphan or slot
+	Fixed  bool   `json:"fixed"`
+}
+
+// VerifyReport says what Verify has found in one table.
+type VerifyReport struct {
+	Table    string    `json:"table"`
+	Findings []Finding `json:"findings"`
+	// Recounted are the counters that have been held against their recount.
+	Recounted []string `json:"recounted,omitempty"`
+	// Notes say what has not been looked at.
+	Notes []string      `json:"notes,omitempty"`
+	Took  time.Duration `json:"took_ns"`
+}
+
+// Wrong is the number of findings that are not fixed.
+func (r *VerifyReport) Wrong() (n int) {
+	for _, f := range r.Findings {
+		if !f.Fixed {
+			n++
+		}
+	}
+	return n
+}
+
+const defaultVerifyPatience = time.Minute
+
+// Verify audits tables of a connector of OpenConnector or WrapConnector while
+// increments and queries go on: slot rows without a base row, slot rows with
+// numbers out of range, totals below the counter's min, and totals that are not
+// what the counter's recount gives.
+//
+// What looks wrong in one snapshot is looked at again with the row and all its
+// slots locked as a drain locks them, so that nothing is reported that is only
+// under way; without Fix that is rolled back. With Fix a drift is corrected in
+// the same transaction, and slot rows are deleted, or folded into their base row.
+//
+// Problems of a recount come as a *ConfigError, with the line.
+func Verify(ctx context.Context, c driver.Connector, o VerifyOptions) ([]VerifyReport, error) {
+	cn, ok := c.(*connector)
+	if !ok {
+		return nil, errNotOurs
+	}
+	if o.Patience == 0 {
+		o.Patience = defaultVerifyPatience
+	}
+	s := newShared(cn.shared.dialect, cn.shared.config.audited())
+	s.logger = cn.shared.logger
+	mover, err := newRollUpWorker(s, cn.parent, RollUpOptions{})
+	if err != nil {
+		return nil, err
+	}
+	mover.free = true
+	defer mover.close()
+	v := &verifier{options: o, shared: s, parent: cn.parent, mover: mover}
+	defer v.close()
+	sc, err := mover.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok = s.dialect.(dialect.Auditor); !ok {
+		return nil, fmt.Errorf("slotsql: there is no audit for %s", s.dialect.Name())
+	}
+	tables, err := chosenTables(sc.Counters(), o.Tables)
+	if err != nil {
+		return nil, err
+	}
+	var reports []VerifyReport
+	for _, t := range tables {
+		r := VerifyReport{Table: t.Name, Findings: []Finding{}}
+		start := time.Now()
+		err := v.table(ctx, t, s.configOf(t), &r)
+		r.Took = time.Since(start)
+		reports = append(reports, r)
+		if err != nil {
+			return reports, fmt.Errorf("slotsql: verifying table %s: %w", t.Name, err)
+		}
+	}
+	return reports, nil
+}
+
+// audited is the configuration under which tables are audited: reads are exact,
+// nothing is refused, and no table is created.
+func (c *Config) audited() *Config {
+	out := *c
+	out.autoMigrate, out.tables = false, c.Tables()
+	for i := range out.tables {
+		out.tables[i].Reads, out.tables[i].OnDrain = "exact", "run"
+	}
+	return &out
+}
+
+// configOf returns the configuration of a counter table.
+func (s *shared) configOf(t *rewrite.Table) *TableConfig {
+	for i := range s.tables {
+		cfg := &s.tables[i]
+		if s.dialect.SameTable(rewrite.Ident{Name: cfg.Table, Quoted: true}, t.Name) &&
+			(cfg.Schema == "" || s.dialect.SameTable(rewrite.Ident{Name: cfg.Schema, Quoted: true}, t.Schema)) {
+			return cfg
+		}
+	}
+	return &TableConfig{}
+}
+
+// table makes all checks of one table.
+func (v *verifier) table(ctx context.Context, t *rewrite.Table, cfg *TableConfig, r *VerifyReport) error {
+	v.texts = v.mover.texts(t, nil, nil)
+	if err := v.orphans(ctx, t, r); err != nil {
+		return err
+	}
+	a := auditOf(v.shared.dialect, t)
+	if a == nil {
+		r.Notes = append(r.Notes, "slot numbers, min and recount are not looked at: a value of the key may not come back from the database as the same")
+		return nil
+	}
+	if err := v.slots(ctx, a, r); err != nil {
+		return err
+	}
+	for i := range cfg.Counters {
+		counter := &cfg.Counters[i]
+		col, _ := findColumn(t, counter.Column)
+		if col == nil || counter.Min == nil && counter.Recount == "" {
+			continue
+		}
+		if !t.IsCounter(col.Name) {
+			r.Notes = append(r.Notes, fmt.Sprintf("min and recount of %s are not looked at: the counter is not slotted, and its column is its total", col.Name))
+			continue
+		}
+		if counter.Min != nil {
+			if err := v.wrong(ctx, a.belowMin(col.Name, *counter.Min), r); err != nil {
+				return err
+			}
+		}
+		if counter.Recount != "" {
+			check := a.drift(col.Name, counter.Recount)
+			if err := v.planned(ctx, check.find("1 = 0")); err != nil {
+				return asConfigError([]Problem{cfg.problem("counters."+pathName(counter.Column)+".recount", "counter %s: recount %s", clip(counter.Column), trimmed(err))})
+			}
+			if err := v.wrong(ctx, check, r); err != nil {
+				return err
+			}
+			r.Recounted = append(r.Recounted, col.Name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,104 @@
+package slotsql
+
+import (
+	"context"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// orphans finds slot rows whose base row is not there. Deleting them, in a
+// transaction that holds their locks and looks for the base row once more, is
+// what tells; it is rolled back where nothing is to be fixed.
+func (v *verifier) orphans(ctx context.Context, t *rewrite.Table, r *VerifyReport) error {
+	var after []any
+	for {
+		keys, all, err := v.mover.find(ctx, t, reclaimSlots, after)
+		if err != nil {
+			return err
+		}
+		for _, k := range keys {
+			var n int
+			err := v.patiently(ctx, func() (err error) {
+				n, err = v.reclaim(ctx, t, k.values)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			if n > 0 {
+				r.Findings = append(r.Findings, Finding{Kind: FindingOrphan, Key: v.key(t, k.values), Slots: n, Fixed: v.options.Fix})
+			}
+			after = k.values
+			v.progress(1)
+		}
+		if all {
+			return nil
+		}
+	}
+}
+
+// reclaim deletes the orphans of one key, and returns how many they are.
+func (v *verifier) reclaim(ctx context.Context, t *rewrite.Table, key []any) (n int, err error) {
+	err = v.transaction(ctx, func() (bool, error) {
+		texts := v.mover.texts(t, nil, key)
+		for _, s := range texts.Reclaim {
+			args := v.mover.args(s, bounds(t, nil, key))
+			res, err := v.conn.parentExec(ctx, s.SQL, args)
+			if err != nil {
+				return false, err
+			}
+			affected, err := res.RowsAffected()
+			if err != nil {
+				return false, err
+			}
+			n = int(affected)
+		}
+		return v.options.Fix && n > 0, nil
+	})
+	return n, err
+}
+
+// slots finds slot rows whose number no increment uses: they count, and a
+// roll-up moves them, but a program with other settings may have written them.
+// Fixing folds them into the base row.
+func (v *verifier) slots(ctx context.Context, a *audit, r *VerifyReport) error {
+	if err := v.open(ctx); err != nil {
+		return err
+	}
+	n := len(a.t.Counter.Key)
+	found, err := v.conn.session.Query(ctx, a.outOfRange(""))
+	if err != nil {
+		return err
+	}
+	done := map[string]bool{}
+	for _, row := range found {
+		f := Finding{Kind: FindingSlot, Key: v.key(a.t, row[:n])}
+		id := rowText(f.Key, a.t)
+		if done[id] {
+			continue
+		}
+		done[id] = true
+		key := v.arguments(row[:n])
+		err := v.patiently(ctx, func() error {
+			return v.transaction(ctx, func() (bool, error) {
+				if err := v.drain(ctx, a, [][]any{key}, false); err != nil {
+					return false, err
+				}
+				rows, err := v.conn.session.Query(ctx, a.outOfRange(" AND "+a.among("slotsql_s", 1)), key...)
+				if f.Slots = len(rows); err != nil || f.Slots == 0 || !v.options.Fix {
+					return false, err
+				}
+				return true, v.drain(ctx, a, [][]any{key}, true)
+			})
+		})
+		if err != nil {
+			return err
+		}
+		if f.Slots > 0 {
+			f.Fixed = v.options.Fix
+			r.Findings = append(r.Findings, f)
+		}
+		v.progress(1)
+	}
+	return nil
+}
