@@ -31,6 +31,7 @@ func TestCompletionScripts(t *testing.T) {
 	}{
 		{"", []string{"check\tHold the configuration", "explain\tSay what", "completion\t"}},
 		{"ch", []string{"check\t"}},
+		{"init --", []string{"--sql\t", "--output\t", "--force\t"}},
 		{"check --", []string{"--sql\t", "--fail-on\t", "--driver\t", "--json\t"}},
 		{"check --fail-on ", []string{"never", "refused", "drained", "base"}},
 		{"migrate --driver p", []string{"postgres"}},

@@ -20,14 +20,15 @@ import (
 // engine is what a --driver stands for.
 type engine struct {
 	driver  string // the wrapped driver's name
+	parent  string // the plain driver's
 	dialect dialect.Dialect
 	file    bool // the DSN names a file, which the driver would create
 }
 
 var engines = map[string]engine{
-	"mysql":    {driver: mysql.DriverName, dialect: mysql.Dialect()},
-	"postgres": {driver: postgres.DriverName, dialect: postgres.Dialect()},
-	"sqlite":   {driver: sqlite.DriverName, dialect: sqlite.Dialect(), file: true},
+	"mysql":    {driver: mysql.DriverName, parent: "mysql", dialect: mysql.Dialect()},
+	"postgres": {driver: postgres.DriverName, parent: "pgx", dialect: postgres.Dialect()},
+	"sqlite":   {driver: sqlite.DriverName, parent: "sqlite", dialect: sqlite.Dialect(), file: true},
 }
 
 var engineNames = []string{"mysql", "postgres", "sqlite"}

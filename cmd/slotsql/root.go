@@ -65,7 +65,7 @@ func rootCommand(o *options) *cobra.Command {
 			return reportedError{errors.New("no command")}
 		},
 	}
-	cmd.AddCommand(explainCommand(o), ddlCommand(o), migrateCommand(o), checkCommand(o), rollupCommand(o), drainCommand(o), verifyCommand(o), benchCommand(o), versionCommand(o))
+	cmd.AddCommand(initCommand(o), explainCommand(o), ddlCommand(o), migrateCommand(o), checkCommand(o), rollupCommand(o), drainCommand(o), verifyCommand(o), benchCommand(o), versionCommand(o))
 	return cmd
 }
 

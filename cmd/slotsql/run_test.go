@@ -50,6 +50,7 @@ func TestOffline(t *testing.T) {
 		{"no command", "", nil, 2, "Explain statements, create and check slot tables\n\nUsage:", ""},
 		{"help", "", []string{"explain", "--help"}, 0, "Say what becomes of a statement: its class,", ""},
 		{"completion", "", []string{"completion", "bash"}, 0, "# bash completion", ""},
+		{"init help", "", []string{"init", "--help"}, 0, "Propose a configuration: find the columns", ""},
 		{"driver completion", "", []string{"__complete", "check", "--driver", ""}, 0, "mysql\npostgres\nsqlite\n:4\n", "..."},
 		{"unknown command", "", []string{"frobnicate"}, 2, "", "slotsql: unknown command \"frobnicate\" for \"slotsql\"\n"},
 		{"unknown flag", "", []string{"check", "--frobnicate"}, 2, "", "slotsql: unknown flag: --frobnicate\n"},

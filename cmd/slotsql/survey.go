@@ -1,0 +1,340 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/dustin/go-humanize"
+	"github.com/spf13/cobra"
+
+	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/internal/propose"
+	"github.com/slotsql/slotsql/internal/workload"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// survey is what init knows of a database, or of a schema file.
+type survey struct {
+	o       *options
+	engine  engine
+	dialect dialect.Dialect
+	name    string // of the database
+	tables  []propose.Table
+	stats   dialect.Statistics
+	sources []string // what the proposal is made of, for people
+}
+
+func (o *options) survey(cmd *cobra.Command, e engine) (*survey, error) {
+	s := &survey{o: o, engine: e, dialect: e.dialect}
+	if o.schema != "" {
+		return s, s.readSchema()
+	}
+	if e.file {
+		if err := fileExists(o.dsn); err != nil {
+			return nil, err
+		}
+	}
+	db, err := sql.Open(e.parent, o.dsn)
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	conn, err := db.Conn(cmd.Context())
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	return s, s.readDatabase(cmd, session{conn})
+}
+
+func (s *survey) readSchema() error {
+	text, err := s.o.schemaText()
+	if err != nil {
+		return err
+	}
+	p, ok := s.dialect.(interface {
+		ParseSchema(sql string) ([]*rewrite.Table, error)
+	})
+	if !ok {
+		return fmt.Errorf("--schema is not for --driver %s", s.o.driver)
+	}
+	tables, err := p.ParseSchema(text)
+	if err != nil {
+		return s.o.schemaError(err)
+	}
+	for _, t := range tables {
+		if !t.IsView && !t.Temporary {
+			s.tables = append(s.tables, propose.Table{Table: t, Bare: true})
+		}
+	}
+	s.name = filepath.Base(s.o.schema)
+	s.sources = append(s.sources, fmt.Sprintf("Tables: %d, of %s.", len(s.tables), s.name))
+	return nil
+}
+
+func (s *survey) readDatabase(cmd *cobra.Command, ss session) error {
+	ctx := cmd.Context()
+	if d, ok := s.dialect.(dialect.ServerAware); ok {
+		adjusted, err := d.ForServer(ctx, ss)
+		if err != nil {
+			return err
+		}
+		s.dialect = adjusted
+	}
+	if _, err := s.dialect.Namespace(ctx, ss); err != nil { // refuses sessions it cannot serve
+		return err
+	}
+	d, ok := s.dialect.(dialect.Surveyor)
+	if !ok {
+		return fmt.Errorf("init is not for --driver %s", s.o.driver)
+	}
+	var err error
+	if s.name, err = s.databaseName(ctx, ss); err != nil {
+		return err
+	}
+	names, err := d.Tables(ctx, ss)
+	if err != nil {
+		return err
+	}
+	bar := barOf(cmd.ErrOrStderr(), "reading tables", int64(len(names)))
+	defer bar.finish()
+	for _, name := range names {
+		t, err := s.dialect.Table(ctx, ss, name.Schema, name.Name)
+		if err != nil {
+			return err
+		}
+		bar.add(1)
+		if t == nil || t.IsView || t.Temporary {
+			continue // gone since
+		}
+		indexed, err := d.Indexed(ctx, ss, t)
+		if err != nil {
+			return err
+		}
+		s.tables = append(s.tables, propose.Table{Table: t, Bare: name.Bare, Indexed: indexed})
+	}
+	s.sources = append(s.sources, fmt.Sprintf("Tables: %d.", len(s.tables)))
+	s.stats, err = d.Statistics(ctx, ss)
+	return err
+}
+
+// databaseName is for the proposal's first line: the DSN may hold a password.
+func (s *survey) databaseName(ctx context.Context, ss session) (string, error) {
+	switch s.o.driver {
+	case "mysql":
+		name, err := ss.one(ctx, "SELECT COALESCE(DATABASE(), '')")
+		if err == nil && name == "" {
+			err = errors.New("--dsn names no database: write user@tcp(host)/database")
+		}
+		return "database " + name, err
+	case "postgres":
+		name, err := ss.one(ctx, "SELECT current_database()::text")
+		return "database " + name, err
+	}
+	name, _, _ := strings.Cut(strings.TrimPrefix(s.o.dsn, "file:"), "?")
+	return filepath.Base(name), nil
+}
+
+// statements collects what was run: first what the server remembers, then what
+// the file holds.
+func (s *survey) statements(cmd *cobra.Command, file string) ([]*propose.Statement, error) {
+	all := propose.Collection{}
+	var runs int64
+	for _, st := range s.stats.Statements {
+		if strings.Contains(st.Text, "slotsql_") {
+			continue // of wrapped clients
+		}
+		runs += st.Runs
+		all.Add(s.dialect, workload.Statement{Text: st.Text, Runs: st.Runs, Time: st.Time, Lock: st.Lock})
+	}
+	switch st := s.stats; {
+	case st.Missing != "":
+		s.sources = append(s.sources, fmt.Sprintf("No statements of %s: %s.", st.Source, st.Missing))
+	case st.Source != "":
+		line := fmt.Sprintf("Statements of %s: %d, %s runs", st.Source, len(st.Statements), humanize.Comma(runs))
+		if st.Since != "" {
+			line += " since " + st.Since
+		}
+		if st.Hidden > 0 {
+			line += fmt.Sprintf("; the texts of %s more runs are not to be had", humanize.Comma(st.Hidden))
+		}
+		s.sources = append(s.sources, line+".")
+	}
+	if file != "" {
+		of := propose.Collection{}
+		count := 0
+		form, err := readStatements(cmd, s.engine, file, func(st workload.Statement) error {
+			count++
+			of.Add(s.dialect, st)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		all.Merge(of)
+		s.sources = append(s.sources, fmt.Sprintf("Statements of %s: %s, %d different ones (%s).", filepath.Base(fileName(file)), humanize.Comma(int64(count)), len(of), form.Text))
+	}
+	if len(all) == 0 {
+		s.sources = append(s.sources, "Nothing is known of statements: all that follows is guessed by names of columns. Give a file of SQL or a log with --sql.")
+	}
+	return all.Sorted(), nil
+}
+
+// hold holds the proposal against the database until it fits: what check finds
+// fault with is taken out, with its reason. Each round takes something out, or
+// is the one before the last, which names the views.
+func (s *survey) hold(cmd *cobra.Command, proposals []*propose.Proposal) error {
+	unnamed := map[*propose.Proposal]bool{} // whose views cannot be named: they are in other schemas
+	for {
+		text, lines := propose.Bare(proposals)
+		config, err := slotsql.Parse([]byte(text), "proposal")
+		var tables []slotsql.TableStatus
+		if err == nil {
+			tables, err = s.o.check(cmd, s.engine, config)
+		}
+		var problems *slotsql.ConfigError
+		if err != nil && !errors.As(err, &problems) {
+			return err
+		}
+		again := false
+		if problems != nil {
+			for _, p := range problems.Problems {
+				switch at, ok := lines[p.Line]; {
+				case !ok:
+					return fmt.Errorf("the proposal does not hold: %w", err)
+				case at.Views:
+					unnamed[at.Proposal], at.Proposal.Views = true, nil
+				default:
+					at.Proposal.Drop(at.Column, strings.TrimPrefix(p.Message, fmt.Sprintf("table %q: ", at.Proposal.Table)))
+				}
+				again = true
+			}
+		}
+		for _, t := range tables {
+			i := slices.IndexFunc(proposals, func(p *propose.Proposal) bool { return p.Table == t.Table && p.Off == "" && !p.Guess })
+			if i < 0 {
+				continue
+			}
+			p := proposals[i]
+			for _, c := range t.Counters {
+				if !c.Slotted && p.Proposed(c.Column) {
+					p.Drop(c.Column, c.Reason)
+					again = true
+				}
+			}
+			if len(t.Views) > 0 && len(p.Views) == 0 && !unnamed[p] {
+				for _, v := range t.Views {
+					p.Views = append(p.Views, propose.ConfigName(v.View))
+				}
+				again = true
+			}
+		}
+		if !again {
+			return nil
+		}
+	}
+}
+
+// explained says what becomes of the statements with the proposal, as check
+// would, and adds to it what drains for other reasons than a table's own
+// statements (views).
+func (s *survey) explained(cmd *cobra.Command, proposals []*propose.Proposal, statements []*propose.Statement) ([]classShare, error) {
+	if len(statements) == 0 {
+		return nil, nil
+	}
+	text, _ := propose.Bare(proposals)
+	config, err := slotsql.Parse([]byte(text), "proposal")
+	if err != nil {
+		return nil, err
+	}
+	x, err := s.o.explainer(cmd, s.engine, config)
+	if err != nil {
+		return nil, err
+	}
+	defer x.Close()
+	classes := map[rewrite.Class]int{}
+	total := 0
+	for _, st := range statements {
+		e, err := x.Explain(st.Text)
+		if err != nil {
+			return nil, err
+		}
+		for _, v := range judged(e) {
+			n := int(max(1, st.Runs))
+			classes[v.class] += n
+			total += n
+			if v.class == rewrite.Drain || v.class == rewrite.Refused {
+				for _, p := range proposals {
+					if slices.Contains(v.tables, p.Name()) {
+						p.AddSlow(st, string(v.class), v.reason)
+					}
+				}
+			}
+		}
+	}
+	var out []classShare
+	for _, class := range classOrder {
+		if n := classes[class]; n > 0 {
+			out = append(out, classShare{string(class), n, float64(n) / float64(total)})
+		}
+	}
+	return out, nil
+}
+
+func summary(classes []classShare) []string {
+	var parts []string
+	for _, c := range classes {
+		parts = append(parts, fmt.Sprintf("%s %.1f %%", c.Class, 100*c.Share))
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	return []string{"With it the statements become: " + strings.Join(parts, ", ") + "."}
+}
+
+// session lets a dialect read by a plain connection.
+type session struct{ conn *sql.Conn }
+
+var _ dialect.Session = session{}
+
+func (s session) Query(ctx context.Context, query string, args ...any) ([][]any, error) {
+	rows, err := s.conn.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		return nil, err
+	}
+	var out [][]any
+	for rows.Next() {
+		row, to := make([]any, len(columns)), make([]any, len(columns))
+		for i := range row {
+			to[i] = &row[i]
+		}
+		if err := rows.Scan(to...); err != nil {
+			return nil, err
+		}
+		out = append(out, row)
+	}
+	return out, rows.Err()
+}
+
+func (s session) Exec(ctx context.Context, query string, args ...any) error {
+	_, err := s.conn.ExecContext(ctx, query, args...)
+	return err
+}
+
+// one returns the only value of a query.
+func (s session) one(ctx context.Context, query string) (string, error) {
+	var v string
+	err := s.conn.QueryRowContext(ctx, query).Scan(&v)
+	return v, err
+}

@@ -1,0 +1,43 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+var _ dialect.Surveyor = (*Dialect)(nil)
+
+// Tables implements dialect.Surveyor: the tables of the main database, without
+// SQLite's own, and without virtual ones and what they keep their data in.
+func (*Dialect) Tables(ctx context.Context, s dialect.Session) ([]dialect.TableName, error) {
+	rows, err := s.Query(ctx, "SELECT schema, name FROM pragma_table_list WHERE type = 'table' AND schema = 'main' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name")
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: list tables: %w", err)
+	}
+	var out []dialect.TableName
+	for _, r := range rows {
+		out = append(out, dialect.TableName{Schema: text(r[0]), Name: text(r[1]), Bare: true})
+	}
+	return out, nil
+}
+
+// Indexed implements dialect.Surveyor.
+func (*Dialect) Indexed(ctx context.Context, s dialect.Session, t *rewrite.Table) ([]string, error) {
+	rows, err := s.Query(ctx, "SELECT DISTINCT c.name FROM pragma_index_list(?1, ?2) l, pragma_index_info(l.name, ?2) c WHERE c.name IS NOT NULL ORDER BY 1", t.Name, t.Schema)
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: read the indexes of %s: %w", t.Name, err)
+	}
+	var out []string
+	for _, r := range rows {
+		out = append(out, text(r[0]))
+	}
+	return out, nil
+}
+
+// Statistics implements dialect.Surveyor: there are none.
+func (*Dialect) Statistics(context.Context, dialect.Session) (dialect.Statistics, error) {
+	return dialect.Statistics{Source: "statistics of statements", Missing: "SQLite keeps none"}, nil
+}

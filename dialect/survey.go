@@ -1,0 +1,44 @@
+package dialect
+
+import (
+	"context"
+	"time"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// A Surveyor is a Dialect that can look over a whole database. It only reads.
+type Surveyor interface {
+	// Tables returns the permanent base tables of the database's applications,
+	// those first that their bare name finds.
+	Tables(ctx context.Context, s Session) ([]TableName, error)
+	// Indexed returns the columns of a table that any index holds.
+	Indexed(ctx context.Context, s Session, t *rewrite.Table) ([]string, error)
+	// Statistics returns what the server remembers of the statements that were
+	// run on this database. That it remembers nothing, or does not tell this
+	// user, is no error.
+	Statistics(ctx context.Context, s Session) (Statistics, error)
+}
+
+// TableName is a table's stored name.
+type TableName struct {
+	Schema, Name string
+	Bare         bool // the session finds it without the schema
+}
+
+// Statistics are those of a server.
+type Statistics struct {
+	Source     string // what they come from
+	Since      string // when they began, as the server writes it; "" when it does not say
+	Missing    string // why there are none, and what to do about it; "" when there are
+	Hidden     int64  // runs of which the text is not to be had
+	Statements []RunStatement
+}
+
+// RunStatement is one statement as a server remembers it: without the values
+// of its literals.
+type RunStatement struct {
+	Text       string
+	Runs       int64
+	Time, Lock time.Duration // all runs together: in the server, and of that waiting for locks; Lock is 0 where it does not tell
+}

@@ -1,0 +1,281 @@
+package propose
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// judge decides on the candidates of one table.
+type judge struct {
+	d      dialect.Dialect
+	tables []Table
+	table  Table
+	found  *finding
+	key    []string
+}
+
+// propose plans the statements with each candidate as the only counter: what
+// becomes of a statement then is due to that column. A column is worth
+// proposing when some increment of it is slotted, and when it is known how
+// often statements are run, no more of them drain for it.
+func (j *judge) propose() *Proposal {
+	t := j.table
+	p := &Proposal{Table: configTable(t), table: t}
+	var why string
+	if j.key, why = chooseKey(t.Table); why != "" {
+		p.Key = []string{}
+	} else if !isPrimary(t.Table, j.key) {
+		p.Key = j.key
+	}
+	needed := onUpdate(t.Table)
+	added := map[string][]outcome{}
+	for _, c := range j.found.columns {
+		if ok, _ := j.configured([]string{c}, needed).Slottable(c); !ok {
+			continue
+		}
+		for _, ch := range j.found.by[c] {
+			if o := j.plan(ch.statement, []string{c}, needed); o.adds() {
+				added[c] = append(added[c], o)
+				if !slices.Contains(j.found.increments, ch) {
+					j.found.increments = append(j.found.increments, ch)
+				}
+			}
+		}
+	}
+	var adding []string
+	for _, c := range j.found.columns {
+		if len(added[c]) > 0 {
+			adding = append(adding, c)
+		}
+	}
+	kept, merges := j.settle(adding, needed)
+	for _, co := range merges {
+		p.Companions = append(p.Companions, Companion{Column: co.Column, Merge: string(co.Merge)})
+	}
+	for _, c := range j.found.columns {
+		with := adding // of one that is not kept the reason is what keeps it from slots
+		if slices.Contains(kept, c) {
+			with = kept
+		}
+		p.Counters = append(p.Counters, j.counter(c, with, needed, merges))
+	}
+	kept = nil
+	for _, c := range p.Counters {
+		if c.Off == "" {
+			kept = append(kept, c.Column)
+		}
+	}
+	switch {
+	case len(kept) == 0 && why != "":
+		p.Off = why
+	case len(kept) == 0:
+		p.Off = "none of its columns can be slotted as it is used"
+	case why != "":
+		p.Notes = append(p.Notes, "it has no unique key, and its increments have no WHERE: taken for a table that only ever has one row")
+	}
+	if len(kept) == 0 {
+		p.Companions = nil
+	}
+	if len(kept) > 0 {
+		j.uses(p, kept, merges)
+	} else {
+		j.uses(p, j.found.columns, nil)
+	}
+	p.Notes = append(p.Notes, tableNotes(t)...)
+	return p
+}
+
+// settle returns the columns of which some increment is slotted, and the
+// companions with which most are. Increments often add to several counters:
+// which of them is a counter, and what is a companion, hangs together.
+func (j *judge) settle(adding []string, needed []rewrite.Companion) (kept []string, merges []rewrite.Companion) {
+	for kept = adding; ; {
+		merges = j.companions(kept, needed)
+		still := slices.DeleteFunc(slices.Clone(kept), func(c string) bool {
+			return !slices.ContainsFunc(j.found.by[c], func(ch *change) bool { return j.plan(ch.statement, kept, merges).slotted })
+		})
+		if len(still) == len(kept) {
+			return kept, merges
+		}
+		kept = still
+	}
+}
+
+// counter judges one candidate. Its increments are planned with the counters
+// that go with it, other statements with this one alone: what then drains does
+// so because of it.
+func (j *judge) counter(column string, kept []string, needed, merges []rewrite.Companion) Counter {
+	c := Counter{Column: column, Notes: columnNotes(j.table, column)}
+	if ok, why := j.configured([]string{column}, merges).Slottable(column); !ok {
+		c.Off = why
+		for _, ch := range j.found.by[column] {
+			c.Runs += ch.statement.Runs
+		}
+		return c
+	}
+	var slotted, drained, base int64
+	var why, heaviest string
+	var most int64
+	for _, s := range j.found.mentions {
+		changes := slices.ContainsFunc(j.found.by[column], func(ch *change) bool { return ch.statement == s })
+		o := j.plan(s, []string{column}, needed)
+		if changes && slices.Contains(kept, column) {
+			o = j.plan(s, kept, merges)
+		}
+		switch {
+		case o.slotted && changes:
+			slotted += s.weight()
+			c.Runs += s.Runs
+		case o.class == rewrite.AdditiveBase && changes:
+			base += s.weight()
+			c.Runs += s.Runs
+			why = o.reason
+		case o.class == rewrite.Drain || o.class == rewrite.Refused:
+			drained += s.weight()
+			if s.weight() > most || changes && s.weight() == most {
+				most, heaviest = s.weight(), o.reason
+			}
+		}
+	}
+	for _, ch := range j.found.by[column] {
+		if kind := j.kind(ch, []string{column}); kind != "" && !slices.Contains(c.Notes, kind) {
+			c.Notes = append(c.Notes, kind)
+		}
+	}
+	switch {
+	case slotted == 0 && base > 0:
+		c.Off = "its increments would run on the base row as they are: " + why
+	case slotted == 0:
+		c.Off = "no statement adds to it in a form that slots take: " + heaviest
+	case drained > slotted && j.counted():
+		c.Off = fmt.Sprintf("more would drain (%d runs) than go to slots (%d): %s", drained, slotted, heaviest)
+	}
+	return c
+}
+
+// counted says that it is known how often the table's statements are run.
+func (j *judge) counted() bool {
+	return slices.ContainsFunc(j.found.mentions, func(s *Statement) bool { return s.Runs > 1 })
+}
+
+// uses lists what becomes of the table's statements.
+func (j *judge) uses(p *Proposal, counters []string, merges []rewrite.Companion) {
+	for _, s := range j.found.mentions {
+		o := j.plan(s, counters, merges)
+		u := Use{Statement: *s, Class: string(o.class), Reason: o.reason}
+		switch {
+		case o.adds():
+			p.Adds = append(p.Adds, u)
+		case o.class == rewrite.Drain || o.class == rewrite.Refused:
+			for _, ch := range j.found.changes {
+				if ch.statement == s && u.Kind == "" {
+					u.Kind = j.kind(ch, counters)
+				}
+			}
+			p.Slow = append(p.Slow, u)
+		}
+	}
+}
+
+// outcome is what the planner makes of a text.
+type outcome struct {
+	class   rewrite.Class
+	reason  string
+	slotted bool
+}
+
+func (o outcome) adds() bool { return o.slotted || o.class == rewrite.AdditiveBase }
+
+func (j *judge) plan(s *Statement, counters []string, merges []rewrite.Companion) outcome {
+	configured := j.configured(counters, merges)
+	if len(configured.Counter.Counters) == 0 {
+		return outcome{class: rewrite.PassThrough}
+	}
+	c := &catalog{d: j.d, tables: j.tables, counter: configured, of: j.table.Table}
+	p, err := (&rewrite.Planner{Dialect: j.d, Catalog: c}).Plan(s.Text)
+	if err != nil {
+		return outcome{class: rewrite.Refused, reason: err.Error()}
+	}
+	o := outcome{class: p.Class, reason: p.Reason}
+	if p.Class != rewrite.Multi {
+		o.slotted = p.Increment != nil
+		return o
+	}
+	// The worst part counts, but for those that add.
+	o.class = rewrite.PassThrough
+	for _, part := range p.Parts {
+		switch part.Plan.Class {
+		case rewrite.Drain, rewrite.Refused:
+			return outcome{class: part.Plan.Class, reason: part.Plan.Reason}
+		case rewrite.AdditiveBase, rewrite.Additive, rewrite.Upsert:
+			o = outcome{class: part.Plan.Class, reason: part.Plan.Reason, slotted: o.slotted || part.Plan.Increment != nil}
+		}
+	}
+	return o
+}
+
+// configured is the table with a configuration.
+func (j *judge) configured(counters []string, merges []rewrite.Companion) *rewrite.Table {
+	t := *j.table.Table
+	t.Counter = &rewrite.Counter{
+		Key: j.key, Slots: 64, SlotSchema: t.Schema, SlotTable: t.Name + "_slots", SlotColumn: "slot", OnDrain: "run", Coalesce: true,
+	}
+	t.Counter.Companions = slices.Clone(merges)
+	for i := range t.Columns { // in table order; as when it is read, without those that cannot be slotted
+		name := t.Columns[i].Name
+		if ok, _ := t.Slottable(name); ok && slices.Contains(counters, name) {
+			t.Counter.Counters = append(t.Counter.Counters, name)
+		}
+	}
+	return &t
+}
+
+// catalog has one counter table, and all others as they are.
+type catalog struct {
+	d       dialect.Dialect
+	tables  []Table
+	counter *rewrite.Table
+	of      *rewrite.Table // what counter is in tables
+}
+
+// Counters implements rewrite.Catalog.
+func (c *catalog) Counters() []*rewrite.Table { return []*rewrite.Table{c.counter} }
+
+// Lookup implements rewrite.Catalog.
+func (c *catalog) Lookup(name []rewrite.Ident) (*rewrite.Table, bool) {
+	t := tableNamed(c.d, c.tables, name)
+	if t == c.of && t != nil {
+		t = c.counter
+	}
+	return t, true
+}
+
+var errNoKey = errors.New("it has no unique key of columns that are never NULL: add one, or write key: [] if it only ever has one row")
+
+// chooseKey returns the primary key, or else the unique key of fewest columns
+// that are never NULL.
+func chooseKey(t *rewrite.Table) (key []string, why string) {
+	for _, u := range t.Uniques {
+		if u.Primary {
+			return u.Columns, ""
+		}
+	}
+	for _, u := range t.Uniques {
+		nullable := slices.ContainsFunc(u.Columns, func(c string) bool { return t.Column(c) == nil || t.Column(c).Nullable })
+		if !nullable && (key == nil || len(u.Columns) < len(key)) {
+			key = u.Columns
+		}
+	}
+	if key == nil {
+		return nil, errNoKey.Error()
+	}
+	return key, ""
+}
+
+func isPrimary(t *rewrite.Table, key []string) bool {
+	return slices.ContainsFunc(t.Uniques, func(u rewrite.Unique) bool { return u.Primary && slices.Equal(u.Columns, key) })
+}
