@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/doctor"
+)
+
+// errBlind says that something could not be seen.
+var errBlind = errors.New("not everything could be seen")
+
+func doctorCommand(o *options) *cobra.Command {
+	var opts doctor.Options
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Look at who waits for whom right now, and whether slots would help",
+		Long: `Look at the sessions of the database that wait for locks, for a while: which rows
+they wait for, with which statements, and what those do that they wait for. It plans
+the statements that wait, says whether slotsql would help, and proposes the lines of a
+configuration.
+
+It changes nothing. A configuration is not needed; with one it also names statements
+that write whole rows back, counters included. Rights that it lacks it names, with the
+GRANT; then the exit code is 1.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			e, err := o.engine()
+			if err != nil {
+				return err
+			}
+			switch {
+			case o.dsn == "":
+				return errors.New("--dsn is missing: name the database")
+			case opts.For < 0 || opts.Every <= 0:
+				return errors.New("--for must not be less than 0, and --every more than 0")
+			}
+			if opts.Config, err = o.load(); errors.Is(err, fs.ErrNotExist) && o.config == "" && os.Getenv("SLOTSQL_CONFIG") == "" {
+				opts.Config, err = nil, nil
+			}
+			if err != nil {
+				return err
+			}
+			if e.file {
+				if err := fileExists(o.dsn); err != nil {
+					return err
+				}
+			}
+			db, err := sql.Open(e.parent, o.dsn)
+			if err != nil {
+				return err
+			}
+			defer db.Close()
+			opts.Explain = func(ctx context.Context, config *slotsql.Config) (*slotsql.Explainer, error) {
+				c, err := o.connector(e, config)
+				if err != nil {
+					return nil, err
+				}
+				return slotsql.NewExplainer(ctx, c)
+			}
+			var finish func()
+			opts.Progress, finish = looking(cmd.ErrOrStderr(), opts.For)
+			report, err := doctor.Look(cmd.Context(), db, e.dialect, opts)
+			finish()
+			if errors.Is(err, doctor.ErrNothing) {
+				report = &doctor.Report{Spots: []*doctor.Spot{}, Notes: []string{oneWriter}}
+			} else if err != nil {
+				return err
+			}
+			return o.printDoctor(cmd.OutOrStdout(), report)
+		},
+	}
+	o.database(cmd, false)
+	o.output(cmd)
+	cmd.Flags().DurationVar(&opts.For, "for", 5*time.Second, "how long to look")
+	cmd.Flags().DurationVar(&opts.Every, "every", 200*time.Millisecond, "time from one look to the next")
+	return cmd
+}
+
+const oneWriter = "SQLite has one writer at a time, and no view of who waits for it: every write waits for every other one, whatever rows they are of. " +
+	"Slots do not change that. What slotsql gains there is coalescing: increments of one process that come at the same time share one statement and one commit"
+
+// looking shows a bar of the time.
+func looking(w io.Writer, total time.Duration) (progress func(time.Duration), finish func()) {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) || total <= 0 {
+		return nil, func() {}
+	}
+	bar := progressbar.NewOptions64(total.Milliseconds(), progressbar.OptionSetWriter(f), progressbar.OptionSetDescription("looking"),
+		progressbar.OptionSetWidth(30), progressbar.OptionClearOnFinish())
+	return func(d time.Duration) { _ = bar.Set64(d.Milliseconds()) }, func() { _ = bar.Finish() }
+}
+
+func (o *options) printDoctor(w io.Writer, r *doctor.Report) error {
+	var blind error
+	if len(r.Lacks) > 0 {
+		blind = reportedError{errBlind}
+	}
+	if o.json {
+		if err := printJSON(w, r); err != nil {
+			return err
+		}
+		return blind
+	}
+	if r.Looks > 0 && len(r.Spots) == 0 {
+		fmt.Fprintf(w, "nobody waited for a lock (%d looks in %s)\n", r.Looks, r.Took.Round(100*time.Millisecond))
+	}
+	for _, s := range r.Spots {
+		printSpot(w, s, r.Looks)
+	}
+	for _, s := range r.Saves {
+		fmt.Fprintf(w, "warning: a statement writes %s of %s back along with other columns; it is drained for each time it runs, and an increment that came since the row was read is undone:\n  %s\n",
+			strings.Join(s.Counters, ", "), s.Table, s.Text)
+	}
+	if len(r.Counts) > 0 {
+		var counts []string
+		for _, c := range r.Counts {
+			counts = append(counts, fmt.Sprintf("%d %s", c.N, c.What))
+		}
+		fmt.Fprintf(w, "counted by the server in %s: %s\n", r.Took.Round(100*time.Millisecond), strings.Join(counts, ", "))
+	}
+	for _, n := range r.Notes {
+		fmt.Fprintf(w, "note: %s\n", n)
+	}
+	for _, l := range r.Lacks {
+		fmt.Fprintf(w, "not seen: %s; to see it: %s\n", l.What, l.Grant)
+	}
+	if r.Propose != "" {
+		fmt.Fprintf(w, "\nthis would help, in slotsql.yaml:\n\n%s", r.Propose)
+	}
+	return blind
+}
+
+func printSpot(w io.Writer, s *doctor.Spot, looks int) {
+	name := s.Table
+	if name == "" {
+		name = "(table not known)"
+	}
+	var key []string
+	for _, k := range slices.Sorted(maps.Keys(s.Key)) {
+		key = append(key, k+"="+s.Key[k])
+	}
+	if len(key) > 0 {
+		name += " " + strings.Join(key, ", ")
+	}
+	fmt.Fprintf(w, "%s: %d waits in %d looks, up to %d at a time, the longest %s\n", name, s.Waits, looks, s.Most, s.Longest.Round(time.Millisecond))
+	for _, st := range s.Statements {
+		class := ""
+		if st.Class != "" {
+			class = " [" + st.Class + "]"
+		}
+		text := st.Text
+		if text == "" {
+			text = "(statement not shown)"
+		}
+		fmt.Fprintf(w, "  waits %dx%s: %s\n", st.Seen, class, text)
+	}
+	for _, h := range s.Holders {
+		how := "for"
+		if h.Idle {
+			how = "for an idle transaction, whose last statement was"
+		}
+		text := h.Text
+		if text == "" {
+			text = "(statement not shown)"
+		}
+		fmt.Fprintf(w, "  %s %dx: %s\n", how, h.Seen, text)
+	}
+	fmt.Fprintf(w, "  would slotsql help? %s: %s\n", s.Verdict, s.Why)
+}

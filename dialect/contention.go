@@ -1,0 +1,54 @@
+package dialect
+
+import (
+	"context"
+	"time"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// An Observer sees who waits for whom in a server, by its own views. It changes
+// nothing and waits for nothing.
+type Observer interface {
+	// Waits returns who waits for a lock at this moment.
+	Waits(ctx context.Context, s Session) ([]Wait, error)
+	// Texts returns statements that sessions of the database run, or have run
+	// last, as far as the server still has them.
+	Texts(ctx context.Context, s Session) ([]string, error)
+	// Totals returns numbers that the server only counts up, by what they count:
+	// what a look now and then misses.
+	Totals(ctx context.Context, s Session) ([]Total, error)
+	// Rights says what the session may not see.
+	Rights(ctx context.Context, s Session) ([]Lack, error)
+	// Locked returns the values of a table's key, of the row that somebody waits
+	// for; nil when that is not to be found out, or not any more.
+	Locked(ctx context.Context, s Session, t *rewrite.Table, key []string, w *Wait) ([]string, error)
+}
+
+// Wait is one session that waits for another one's lock.
+type Wait struct {
+	Waiter, Holder string // the server's numbers of the sessions
+	Schema, Table  string // "" when the wait is not for a table's row
+	// Row names the row, as the server does: see Locked.
+	Row, Index string
+	Kind       string // of the lock, in the server's words
+	For        time.Duration
+	// Statement is what the waiter runs, Holding what the holder runs or has run
+	// last, "" when unknown. Cut says that the server has cut the first one off.
+	Statement, Holding string
+	Cut                bool
+	// Idle says that the holder runs nothing: its transaction is open.
+	Idle bool
+}
+
+// Total is a number that only grows.
+type Total struct {
+	What  string
+	Value int64
+}
+
+// Lack is something that a session may not see, and the statement that lets it.
+type Lack struct {
+	What  string `json:"what"`
+	Grant string `json:"grant"`
+}

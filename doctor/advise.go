@@ -1,0 +1,224 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// What slotsql would make of a statement is not guessed: the columns that the
+// waiting statements assign are configured as counters, and as companions where
+// they are dates, and the planner plans the statements.
+
+// advise judges the spots, table by table.
+func (l *looker) advise(ctx context.Context) error {
+	mine, err := l.mine(ctx)
+	if err != nil {
+		return err
+	}
+	if mine != nil {
+		defer mine.Close()
+	}
+	var proposals []*candidate
+	done := map[string]*candidate{}
+	for _, s := range l.report.Spots {
+		switch cfg := l.configured(s); {
+		case s.Table == "":
+			s.Verdict, s.Why = "unknown", "the server does not say which table is waited for"
+		case l.slotTable(s) != "":
+			s.Verdict = "slots"
+			s.Why = "it is a slot table of " + l.slotTable(s) + ": increments wait for each other when more are under way at a time than there are slots, or for a drain of the row; see slots, and the reasons of its drains in Stats"
+		case cfg != nil && mine != nil:
+			s.Verdict = "configured"
+			if err := l.plan(mine, s.Statements); err != nil {
+				return err
+			}
+			s.Why = whyConfigured(s.Statements)
+		default:
+			c, known := done[s.Schema+"."+s.Table]
+			if !known {
+				if c, err = l.propose(ctx, s); err != nil {
+					return err
+				}
+				done[s.Schema+"."+s.Table] = c
+				if c != nil {
+					proposals = append(proposals, c)
+				}
+			}
+			if err := l.judge(ctx, s, c); err != nil {
+				return err
+			}
+		}
+	}
+	l.report.Propose = yamlOf(proposals)
+	return l.saves(mine)
+}
+
+// mine is the planner with the applications' configuration, nil without one.
+func (l *looker) mine(ctx context.Context) (*slotsql.Explainer, error) {
+	if l.options.Config == nil {
+		return nil, nil
+	}
+	e, err := l.options.Explain(ctx, l.options.Config)
+	var problems *slotsql.ConfigError
+	if errors.As(err, &problems) {
+		l.noteOnce("the configuration does not fit the database (see slotsql check), and is left out: " + problems.Problems[0].String())
+		return nil, nil
+	}
+	return e, err
+}
+
+// configured returns the configuration of a spot's table.
+func (l *looker) configured(s *Spot) *slotsql.TableConfig {
+	return l.find(s, func(t *slotsql.TableConfig) string { return t.Table })
+}
+
+// slotTable returns the table whose slot table the spot is.
+func (l *looker) slotTable(s *Spot) string {
+	t := l.find(s, func(t *slotsql.TableConfig) string {
+		if t.SlotTable != "" {
+			return t.SlotTable
+		}
+		return t.Table + "_slots"
+	})
+	if t == nil {
+		return ""
+	}
+	return t.Table
+}
+
+func (l *looker) find(s *Spot, name func(*slotsql.TableConfig) string) *slotsql.TableConfig {
+	if l.options.Config == nil {
+		return nil
+	}
+	for _, t := range l.options.Config.Tables() {
+		same := func(written, stored string) bool {
+			return l.dialect.SameTable(rewrite.Ident{Name: written, Quoted: true}, stored)
+		}
+		if same(name(&t), s.Table) && (t.Schema == "" || same(t.Schema, s.Schema)) {
+			return &t
+		}
+	}
+	return nil
+}
+
+// plan says what becomes of statements.
+func (l *looker) plan(e *slotsql.Explainer, list []*Statement) error {
+	for _, st := range list {
+		if st.full == "" || st.Cut {
+			continue
+		}
+		x, err := e.Explain(st.full)
+		if err != nil {
+			return err
+		}
+		st.Class, st.Reason = x.Class, x.Reason
+	}
+	return nil
+}
+
+func whyConfigured(list []*Statement) string {
+	for _, st := range list {
+		switch st.Class {
+		case "drain":
+			return "a statement that waits is drained for: " + st.Reason
+		case "additive", "upsert":
+			return "these increments would go to slots: the sessions that wait use the plain driver, or fold slots (a drain, or a roll-up)"
+		}
+	}
+	return "what waits does not go to slots"
+}
+
+// fast says that increments of such a statement wait for nobody.
+func fast(class string) bool { return class == "additive" || class == "upsert" }
+
+// judge says whether the proposal for a spot's table would help.
+func (l *looker) judge(ctx context.Context, s *Spot, c *candidate) error {
+	if c == nil {
+		s.Verdict, s.Why = "no", "no statement that waits adds to a column that could be a counter"
+		for _, st := range s.Statements {
+			if st.Cut {
+				s.Verdict, s.Why = "unknown", "the server shows only the beginning of a statement that waits"
+			}
+			if st.full == "" {
+				s.Verdict, s.Why = "unknown", "the server does not show what waits"
+			}
+		}
+		return nil
+	}
+	e, err := l.explain(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	if err := l.plan(e, s.Statements); err != nil {
+		return err
+	}
+	helped, all := 0, 0
+	why := ""
+	for _, st := range s.Statements {
+		all += st.Seen
+		if fast(st.Class) {
+			helped += st.Seen
+		} else if why == "" && st.Class != "" {
+			why = fmt.Sprintf("%s: %s", st.Class, st.Reason)
+		}
+	}
+	switch {
+	case helped == 0:
+		s.Verdict, s.Why = "no", why
+	case helped == all:
+		s.Verdict, s.Why = "yes", "all that waits are increments, which would go to slots and wait for nobody"
+	default:
+		s.Verdict, s.Why = "partly", fmt.Sprintf("%d of %d waits are of increments, which would go to slots; the others stay: %s", helped, all, why)
+	}
+	for _, h := range s.Holders {
+		if h.Idle {
+			l.noteOnce("a transaction that has " + s.Table + " locked was idle: increments in slots do not wait for other increments, whatever their transactions do, but on MySQL they wait for one that has changed the row itself")
+			break
+		}
+	}
+	return nil
+}
+
+// saves finds full-row saves of configured counters.
+func (l *looker) saves(e *slotsql.Explainer) error {
+	if e == nil {
+		return nil
+	}
+	for shape, text := range l.texts {
+		st, err := l.dialect.Parse(text)
+		if err != nil || st.Kind != rewrite.KindUpdate || st.Target == nil || len(st.Set) < 2 {
+			continue
+		}
+		x, err := e.Explain(text)
+		if err != nil {
+			return err
+		}
+		if x.Class != "drain" || len(x.Tables) != 1 {
+			continue
+		}
+		cfg := l.find(&Spot{Table: x.Tables[0]}, func(t *slotsql.TableConfig) string { return t.Table })
+		if cfg == nil {
+			cfg = &slotsql.TableConfig{}
+		}
+		var counters []string
+		for _, a := range st.Set {
+			for _, c := range cfg.Counters {
+				if l.dialect.SameColumn(a.Column[len(a.Column)-1], c.Column) {
+					counters = append(counters, c.Column)
+				}
+			}
+		}
+		if len(counters) > 0 && len(counters) < len(st.Set) {
+			l.report.Saves = append(l.report.Saves, Save{Table: x.Tables[0], Counters: counters, Text: shape, Reason: x.Reason})
+		}
+	}
+	slices.SortFunc(l.report.Saves, func(a, b Save) int { return strings.Compare(a.Text, b.Text) })
+	return nil
+}
