@@ -11,9 +11,9 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// What slotsql would make of a statement is not guessed: the columns that the
-// waiting statements assign are configured as counters, and as companions where
-// they are dates, and the planner plans the statements.
+// What slotsql would make of a statement is not guessed: a configuration for the
+// tables that are waited for is made of the statements that wait, as slotsql init
+// makes one, and the planner plans them with it.
 
 // advise judges the spots, table by table.
 func (l *looker) advise(ctx context.Context) error {
@@ -24,8 +24,7 @@ func (l *looker) advise(ctx context.Context) error {
 	if mine != nil {
 		defer mine.Close()
 	}
-	var proposals []*candidate
-	done := map[string]*candidate{}
+	var unknown []*Spot
 	for _, s := range l.report.Spots {
 		switch cfg := l.configured(s); {
 		case s.Table == "":
@@ -40,22 +39,23 @@ func (l *looker) advise(ctx context.Context) error {
 			}
 			s.Why = whyConfigured(s.Statements)
 		default:
-			c, known := done[s.Schema+"."+s.Table]
-			if !known {
-				if c, err = l.propose(ctx, s); err != nil {
-					return err
-				}
-				done[s.Schema+"."+s.Table] = c
-				if c != nil {
-					proposals = append(proposals, c)
-				}
-			}
-			if err := l.judge(ctx, s, c); err != nil {
+			unknown = append(unknown, s)
+		}
+	}
+	if len(unknown) > 0 {
+		p, err := l.propose(ctx, unknown)
+		if err != nil {
+			return err
+		}
+		if p.planner != nil {
+			defer p.planner.Close()
+		}
+		for _, s := range unknown {
+			if err := l.judge(s, p); err != nil {
 				return err
 			}
 		}
 	}
-	l.report.Propose = yamlOf(proposals)
 	return l.saves(mine)
 }
 
@@ -137,10 +137,19 @@ func whyConfigured(list []*Statement) string {
 // fast says that increments of such a statement wait for nobody.
 func fast(class string) bool { return class == "additive" || class == "upsert" }
 
-// judge says whether the proposal for a spot's table would help.
-func (l *looker) judge(ctx context.Context, s *Spot, c *candidate) error {
-	if c == nil {
+// judge says whether what is proposed would help a spot.
+func (l *looker) judge(s *Spot, p *proposed) error {
+	t := p.of(s)
+	if p.planner != nil {
+		if err := l.plan(p.planner, s.Statements); err != nil {
+			return err
+		}
+	}
+	if t == nil || t.Off != "" || p.planner == nil {
 		s.Verdict, s.Why = "no", "no statement that waits adds to a column that could be a counter"
+		if t != nil && t.Off != "" {
+			s.Why = t.Off
+		}
 		for _, st := range s.Statements {
 			if st.Cut {
 				s.Verdict, s.Why = "unknown", "the server shows only the beginning of a statement that waits"
@@ -150,14 +159,6 @@ func (l *looker) judge(ctx context.Context, s *Spot, c *candidate) error {
 			}
 		}
 		return nil
-	}
-	e, err := l.explain(ctx, c)
-	if err != nil {
-		return err
-	}
-	defer e.Close()
-	if err := l.plan(e, s.Statements); err != nil {
-		return err
 	}
 	helped, all := 0, 0
 	why := ""
