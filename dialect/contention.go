@@ -52,3 +52,18 @@ type Lack struct {
 	What  string `json:"what"`
 	Grant string `json:"grant"`
 }
+
+// A DeadlockReader has a server that keeps its latest deadlock.
+type DeadlockReader interface {
+	// Deadlock returns the latest deadlock of the session's database; nil when
+	// there is none, or another database has had one since.
+	Deadlock(ctx context.Context, s Session) (*Deadlock, error)
+}
+
+// Deadlock is who waited for whom in a circle, when the server ended one of
+// them.
+type Deadlock struct {
+	At            string // by the server's clock
+	Schema, Table string // of a lock that was waited for
+	Statements    []string
+}

@@ -43,6 +43,8 @@ type Report struct {
 	// Counts is what the server has counted meanwhile, in all its databases
 	// where it does not count by database.
 	Counts []Count `json:"counts,omitempty"`
+	// Deadlock is the latest one of the database that the server remembers.
+	Deadlock *Deadlock `json:"deadlock,omitempty"`
 	// Lacks are what may not be seen.
 	Lacks []dialect.Lack `json:"lacks,omitempty"`
 	Notes []string       `json:"notes,omitempty"`
@@ -105,6 +107,13 @@ type Save struct {
 type Count struct {
 	What string `json:"what"`
 	N    int64  `json:"n"`
+}
+
+// Deadlock is a circle of sessions that waited for each other.
+type Deadlock struct {
+	At         string   `json:"at"` // by the server's clock
+	Table      string   `json:"table"`
+	Statements []string `json:"statements"`
 }
 
 // ErrNothing says of an engine that there is nothing to look at.

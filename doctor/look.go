@@ -70,8 +70,31 @@ func (l *looker) look(ctx context.Context) (err error) {
 			l.report.Counts = append(l.report.Counts, Count{after[i].What, after[i].Value - before[i].Value})
 		}
 	}
+	if err := l.deadlock(ctx); err != nil {
+		return err
+	}
 	slices.SortStableFunc(l.report.Spots, func(a, b *Spot) int { return cmp.Compare(b.Waits, a.Waits) })
 	return l.advise(ctx)
+}
+
+// deadlock reads the latest deadlock; who may not see waits may not see that.
+func (l *looker) deadlock(ctx context.Context) error {
+	r, ok := l.dialect.(dialect.DeadlockReader)
+	if !ok {
+		return nil
+	}
+	d, err := r.Deadlock(ctx, l.session)
+	if err != nil && len(l.report.Lacks) > 0 {
+		return nil
+	}
+	if err != nil || d == nil {
+		return err
+	}
+	l.report.Deadlock = &Deadlock{At: d.At, Table: d.Table}
+	for _, st := range d.Statements {
+		l.report.Deadlock.Statements = append(l.report.Deadlock.Statements, l.shape(st))
+	}
+	return nil
 }
 
 // once takes one look.

@@ -133,6 +133,12 @@ func (o *options) printDoctor(w io.Writer, r *doctor.Report) error {
 		}
 		fmt.Fprintf(w, "counted by the server in %s: %s\n", r.Took.Round(100*time.Millisecond), strings.Join(counts, ", "))
 	}
+	if d := r.Deadlock; d != nil {
+		fmt.Fprintf(w, "the latest deadlock that the server remembers, at %s, for %s, was of:\n", d.At, d.Table)
+		for _, st := range d.Statements {
+			fmt.Fprintf(w, "  %s\n", st)
+		}
+	}
 	for _, n := range r.Notes {
 		fmt.Fprintf(w, "note: %s\n", n)
 	}

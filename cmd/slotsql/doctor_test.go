@@ -45,7 +45,7 @@ func TestDoctorPrints(t *testing.T) {
 		Statements: []*doctor.Statement{{Text: "UPDATE posts SET views = views + ?", Seen: 5, Class: "additive"}},
 		Holders:    []*doctor.Holder{{Text: "SELECT ?", Idle: true, Seen: 4}},
 	}}, Saves: []doctor.Save{{Table: "posts", Counters: []string{"views"}, Text: "UPDATE posts SET title = ?, views = ?"}},
-		Counts: []doctor.Count{{What: "deadlocks", N: 3}}, Notes: []string{"a note"}, Propose: "tables:\n  posts:\n"}
+		Counts: []doctor.Count{{What: "deadlocks", N: 3}}, Deadlock: &doctor.Deadlock{At: "now", Table: "posts", Statements: []string{"SELECT ?", "SELECT ? FOR UPDATE"}}, Notes: []string{"a note"}, Propose: "tables:\n  posts:\n"}
 	const want = `posts id=7: 5 waits in 9 looks, up to 2 at a time, the longest 1.235s
   waits 5x [additive]: UPDATE posts SET views = views + ?
   for an idle transaction, whose last statement was 4x: SELECT ?
@@ -53,6 +53,9 @@ func TestDoctorPrints(t *testing.T) {
 warning: a statement writes views of posts back along with other columns; it is drained for each time it runs, and an increment that came since the row was read is undone:
   UPDATE posts SET title = ?, views = ?
 counted by the server in 2s: 3 deadlocks
+the latest deadlock that the server remembers, at now, for posts, was of:
+  SELECT ?
+  SELECT ? FOR UPDATE
 note: a note
 
 this would help, in slotsql.yaml:

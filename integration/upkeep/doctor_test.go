@@ -193,6 +193,52 @@ func TestDoctorConfigured(t *testing.T) {
 	})
 }
 
+// The latest deadlock is told (MariaDB): the server remembers one, of any
+// database, so that another one may have come in between.
+func TestDoctorDeadlock(t *testing.T) {
+	p := doctorPair(t, "mysql")
+	for deadline := time.Now().Add(5 * time.Minute); ; {
+		a, err := p.Under.BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := p.Under.BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		execAll(t, a, "UPDATE posts SET views = 1 WHERE id = 7")
+		execAll(t, b, "UPDATE posts SET views = 1 WHERE id = 8")
+		done := make(chan error, 1)
+		go func() {
+			_, err := a.ExecContext(t.Context(), "UPDATE posts SET views = 2 WHERE id = 8")
+			done <- err
+		}()
+		_, err = b.ExecContext(t.Context(), "UPDATE posts SET title = 'secret' WHERE id = 7")
+		if err != nil { // else the other one has been told
+			_ = b.Rollback()
+		}
+		other := <-done
+		_ = b.Rollback()
+		_ = a.Rollback()
+		if err == nil && other == nil {
+			t.Fatal("no deadlock")
+		}
+		r, err := doctor.Look(t.Context(), p.Under, plainDialects["mysql"], doctor.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := r.Deadlock; d != nil {
+			if got := strings.Join(d.Statements, "\n"); d.Table != "posts" || !strings.Contains(got, "UPDATE posts SET views = ? WHERE id = ?") || !strings.Contains(got, "UPDATE posts SET title = ? WHERE id = ?") {
+				t.Errorf("%+v", d)
+			}
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the deadlock is not told")
+		}
+	}
+}
+
 // Who may not see is told what to ask for, and no more is needed.
 func TestDoctorRights(t *testing.T) {
 	servers(t, func(t *testing.T, dialect string) {
