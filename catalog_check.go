@@ -32,6 +32,9 @@ func checkTable(cfg *TableConfig, t *rewrite.Table, dialectName string) (problem
 		return problems, nil
 	}
 	c := &rewrite.Counter{Slots: cfg.Slots, SlotSchema: t.Schema, SlotColumn: "slot", OnDrain: cfg.OnDrain, Coalesce: cfg.Coalesce, RandomSlots: cfg.Placement == "random", SkipLocked: cfg.Placement == "skip_locked", ReadsBase: cfg.Reads == "base", DeferTriggers: cfg.DeferTriggers, NoForeignKey: cfg.NoForeignKeys}
+	if c.Journal = cfg.Layout == "journal"; c.Journal {
+		c.RandomSlots, c.SkipLocked = false, false // there are no slots to choose from
+	}
 
 	for _, written := range cfg.Routines {
 		parts, _ := splitName(written)

@@ -111,6 +111,8 @@ func checkSlotTable(t, slot *rewrite.Table) (problems []Problem) {
 		switch {
 		case i == len(c.Key) && col.Numeric != rewrite.Integer:
 			report("has a slot column %s of type %s, which is no integer: %s", clip(col.Name), typeName(col), repair)
+		case i == len(c.Key) && c.Journal && col.Bits < 64:
+			report("has a slot column %s of type %s, too narrow for a journal: run `%s`, which widens it", clip(col.Name), typeName(col), migrateCommand)
 		case i > len(c.Key) && i < counters && col.Numeric == rewrite.NotNumeric:
 			report("has a column %s of type %s, which cannot be summed: %s", clip(col.Name), typeName(col), repair)
 		case col.Generated:
@@ -142,6 +144,17 @@ func checkSlotTable(t, slot *rewrite.Table) (problems []Problem) {
 		report("has no primary key, which must be [%s]: %s", strings.Join(primary, ", "), repair)
 	}
 	return problems
+}
+
+// narrow says that the slot table is right but for the type of its numbers, which
+// a journal needs wider.
+func narrow(t, slot *rewrite.Table) bool {
+	if col, _ := findColumn(slot, t.Counter.SlotColumn); !t.Counter.Journal || col == nil || col.Numeric != rewrite.Integer || col.Bits >= 64 {
+		return false
+	}
+	other, counter := *t, *t.Counter
+	counter.Journal, other.Counter = false, &counter
+	return len(checkSlotTable(&other, slot)) == 0
 }
 
 func sameFold(a, b []string) bool {

@@ -119,7 +119,7 @@ type TableConfig struct {
 	Counters   []CounterConfig   // in file order, at least one
 	Companions []CompanionConfig // in file order
 
-	Layout    string // "dedicated"
+	Layout    string // "dedicated" or "journal"
 	Coalesce  bool
 	Placement string // "connection", "random" or "skip_locked"
 	Slots     int    // at most this many slots per key, 1 to 4096

@@ -166,8 +166,8 @@ func (d *decoder) option(t *TableConfig, e *entry, subject string) bool {
 	case "reads":
 		d.choice(&t.Reads, e, subject+"reads", readers)
 	case "layout":
-		if d.choice(&t.Layout, e, subject+"layout", layouts) && t.Layout != "dedicated" {
-			d.report(e.valueAt(), e.path, "%slayout %s is not supported yet: use dedicated", subject, t.Layout)
+		if d.choice(&t.Layout, e, subject+"layout", layouts) && t.Layout == "shared" {
+			d.report(e.valueAt(), e.path, "%slayout shared is not supported yet: use dedicated or journal", subject)
 		}
 	default:
 		return false

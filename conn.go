@@ -23,21 +23,22 @@ var (
 // conn is one wrapped connection. Like every driver.Conn it is used by one
 // goroutine at a time.
 type conn struct {
-	shared   *shared
-	parent   driver.Conn
-	node     *node // that it is on
-	cluster  bool  // which may be one of several
-	session  session
-	engine   engine
-	slot     int                  // number among the live connections of the connector
-	held     map[rowKey]int       // slots held until the transaction ends, see placement
-	own      map[rowKey]ownChange // of the transaction that is open
-	changes  int                  // of it so far
-	marks    []mark               // its savepoints
-	looked   map[string]bool      // slot tables whose counters it has read, see conflicts
-	level    level                // its isolation level
-	prepared preparedTexts
-	prepares bool // the parent takes arguments through prepared statements only
+	shared    *shared
+	parent    driver.Conn
+	node      *node // that it is on
+	cluster   bool  // which may be one of several
+	session   session
+	engine    engine
+	slot      int                  // number among the live connections of the connector
+	held      map[rowKey]int       // slots held until the transaction ends, see placement
+	own       map[rowKey]ownChange // of the transaction that is open
+	changes   int                  // of it so far
+	marks     []mark               // its savepoints
+	journaled bool                 // it has made rows of a journal
+	looked    map[string]bool      // slot tables whose counters it has read, see conflicts
+	level     level                // its isolation level
+	prepared  preparedTexts
+	prepares  bool // the parent takes arguments through prepared statements only
 
 	schema  *schema // facts of the session's namespace; nil until they are needed
 	moved   bool    // the namespace may have changed since schema was set

@@ -125,6 +125,9 @@ func (r *run) drain(ctx context.Context) (missed bool, err error) {
 		if !some {
 			continue
 		}
+		if err := r.newer(ctx, &d); err != nil {
+			return false, err
+		}
 		for i := range d.Fold {
 			n, err := r.step(ctx, &d.Fold[i])
 			if err != nil {

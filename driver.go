@@ -265,6 +265,7 @@ func (c *connector) Driver() driver.Driver { return c.driver }
 // Close implements io.Closer.
 func (c *connector) Close() error {
 	c.stopRollUp()
+	c.shared.witness.close()
 	if closer, ok := c.parent.(io.Closer); ok {
 		return closer.Close()
 	}

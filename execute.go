@@ -244,9 +244,18 @@ func (r *run) addTo(ctx context.Context, p place, lasting, auto bool) (res drive
 			return res, n, err
 		}
 		if tries > 1 {
-			p.slot = rand.Int64N(int64(r.plan.Increment.Table.Counter.Slots))
+			p.slot = r.other()
 		}
 	}
+}
+
+// other is another slot to try.
+func (r *run) other() int64 {
+	c := r.plan.Increment.Table.Counter
+	if c.Journal {
+		return r.conn.shared.placement.journal.next()
+	}
+	return rand.Int64N(int64(c.Slots))
 }
 
 // addOnce adds to a slot: by an update of the slot row when the process has
@@ -267,7 +276,7 @@ func (r *run) addOnce(ctx context.Context, p place, lasting bool) (res driver.Re
 		places.forget(p.slotRow)
 	}
 	if res, n, err = r.own(ctx, upsert); n > 0 && err == nil {
-		r.conn.shared.made.add()
+		r.made()
 		if p.keyed {
 			places.learn(p.slotRow)
 		}

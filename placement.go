@@ -23,6 +23,7 @@ type placement struct {
 	leasing bool
 	seed    maphash.Seed
 	shards  [placementShards]placementShard
+	journal journalNumbers
 }
 
 const placementShards = 32
@@ -55,7 +56,9 @@ type ordinals struct {
 }
 
 func newPlacement() *placement {
-	return &placement{home: node{places: newPlaces()}, seed: maphash.MakeSeed()}
+	p := &placement{home: node{places: newPlaces()}, seed: maphash.MakeSeed()}
+	p.journal.begin()
+	return p
 }
 
 func (p *placement) shard(k rowKey) *placementShard {
@@ -165,6 +168,9 @@ type place struct {
 // place finds the slot for an increment on this connection.
 func (r *run) place() place {
 	c, n := r.conn, r.plan.Increment.Table.Counter.Slots
+	if r.plan.Increment.Table.Counter.Journal {
+		return place{slotRow: slotRow{slot: c.shared.placement.journal.next()}, ordinal: -1}
+	}
 	seats := r.seats()
 	row, keyed := r.rowKey()
 	p := place{slotRow: slotRow{row: row}, keyed: keyed, ordinal: -1}
@@ -267,6 +273,10 @@ func (c *conn) release() {
 		c.shared.placement.give(k, i)
 	}
 	clear(c.held)
+	if c.journaled {
+		c.journaled = false
+		c.shared.made.journaled()
+	}
 	c.forget()
 }
 

@@ -61,6 +61,7 @@ type RollUpReport struct {
 type RollUpTable struct {
 	Table     string `json:"table"`
 	Moved     int    `json:"moved"`     // into base rows
+	Merged    int    `json:"merged"`    // of a journal: put together, because others had the base row locked
 	Deleted   int    `json:"deleted"`   // that held nothing
 	Orphans   int    `json:"orphans"`   // deleted: their base row has gone
 	Skipped   int    `json:"skipped"`   // others had them or their base rows locked, or they could not be moved
@@ -69,15 +70,16 @@ type RollUpTable struct {
 	Err       error  `json:"-"`         // the last such reason
 }
 
-func (t *RollUpTable) count(job rollUpJob, n, rows int) {
+func (t *RollUpTable) count(job rollUpJob, n batchCount, rows int) {
 	switch job {
 	case moveSlots, keepLatest:
-		t.Moved += n
-		t.Skipped += max(rows-n, 0)
+		t.Moved += n.done
+		t.Merged += n.merged
+		t.Skipped += max(rows-n.done-n.merged, 0)
 	case sweepSlots:
-		t.Deleted += n
+		t.Deleted += n.done
 	case reclaimSlots:
-		t.Orphans += n
+		t.Orphans += n.done
 	}
 }
 
@@ -120,7 +122,7 @@ func RunRollUp(ctx context.Context, c driver.Connector, o RollUpOptions) error {
 	if _, err := w.open(ctx); err != nil {
 		return err
 	}
-	w.run(ctx, nil)
+	w.run(ctx, nil, w.shared.made.journal)
 	return nil
 }
 

@@ -78,14 +78,15 @@ const rollUpFind = 1000
 // batch does a job for the keys after one up to another, in one transaction, and
 // returns the number of slot rows. Either all of it has happened or nothing; an
 // error of the commit leaves that open, and the next pass finds what is there.
-func (w *rollUpWorker) batch(ctx context.Context, t *rewrite.Table, job rollUpJob, after, upTo []any) (n int, err error) {
+// Of a journal it takes so many rows at most, and merges what it cannot move.
+func (w *rollUpWorker) batch(ctx context.Context, t *rewrite.Table, job rollUpJob, after, upTo []any, most int) (n batchCount, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), batchPatience)
 	defer cancel()
-	texts := w.texts(t, after, upTo)
+	texts := w.dialect.RollUp(t, dialect.RollUpPart{After: len(after) > 0, UpTo: len(upTo) > 0, Limit: rollUpFind, Rows: most})
 	begun := false
 	if err = w.conn.session.execAll(ctx, texts.Begin); err == nil {
 		begun = true
-		n, err = w.work(ctx, texts, job, bounds(t, after, upTo))
+		n, err = w.work(ctx, texts, job, bounds(t, after, upTo), most)
 	}
 	if err == nil {
 		err = w.conn.session.execAll(ctx, texts.Commit)
@@ -96,57 +97,75 @@ func (w *rollUpWorker) batch(ctx context.Context, t *rewrite.Table, job rollUpJo
 	if rerr := w.conn.session.execAll(ctx, texts.Rollback); rerr != nil && (begun || !w.conn.engine.hindered(err)) {
 		w.lost = true
 	}
-	return 0, err
+	return batchCount{}, err
 }
 
-func (w *rollUpWorker) work(ctx context.Context, texts dialect.RollUp, job rollUpJob, values []any) (n int, err error) {
+// batchCount is what a batch has done, in slot rows: how many it has moved or
+// deleted, and how many it has merged, of which one is left for each key.
+type batchCount struct{ done, merged int }
+
+func (w *rollUpWorker) work(ctx context.Context, texts dialect.RollUp, job rollUpJob, values []any, most int) (n batchCount, err error) {
 	if f := w.fencer(); f != nil {
 		held, err := f.Fence(ctx, &w.conn.session, rollUpLease, w.holder)
 		if err != nil {
-			return 0, err
+			return n, err
 		}
 		if !held {
-			return 0, errFenced
+			return n, errFenced
 		}
+	}
+	switch job {
+	case sweepSlots, reclaimSlots:
+		steps := texts.Sweep
+		if job == reclaimSlots {
+			steps = texts.Reclaim
+		}
+		for _, s := range steps {
+			if n.done, err = w.exec(ctx, s, values); err != nil {
+				return n, err
+			}
+		}
+		return n, nil
 	}
 	steps := texts.Move
-	switch job {
-	case sweepSlots:
-		steps = texts.Sweep
-	case reclaimSlots:
-		steps = texts.Reclaim
-	case moveSlots, keepLatest:
-		if job == keepLatest {
-			steps = texts.Keep
-		}
-		rows, err := w.query(ctx, texts.Pick, values)
-		if err != nil {
-			return 0, err
-		}
-		if len(rows) != 1 {
-			return 0, fmt.Errorf("slotsql: the roll-up has picked %d rows", len(rows))
-		}
-		if n, err = wholeOf(rows[0][0]); n == 0 || err != nil {
-			return 0, err
-		}
-		values = append(values, rows[0][1:]...)
+	if job == keepLatest {
+		steps = texts.Keep
 	}
-	for _, s := range steps {
-		changed, err := w.exec(ctx, s, values)
-		if err != nil {
-			return 0, err
-		}
-		if job == sweepSlots || job == reclaimSlots {
-			n = changed
-		}
+	if n.done, err = w.picked(ctx, texts.Pick, steps, values); err != nil {
+		return n, err
 	}
-	if job == moveSlots && texts.Left.SQL != "" {
+	if job == moveSlots && n.done > 0 && texts.Left.SQL != "" {
 		rows, err := w.query(ctx, texts.Left, values)
 		if err != nil {
-			return 0, err
+			return n, err
 		}
 		if left, err := wholeOf(rows[0][0]); left > 0 || err != nil {
-			return 0, errors.Join(err, errLeft)
+			return n, errors.Join(err, errLeft)
+		}
+	}
+	if len(texts.Merge) > 0 && n.done < most { // else there is more to move
+		n.merged, err = w.picked(ctx, texts.Gather, texts.Merge, values)
+	}
+	return n, err
+}
+
+// picked locks slot rows by one text and does something with them by others, and
+// returns their number.
+func (w *rollUpWorker) picked(ctx context.Context, pick dialect.Step, steps []dialect.Step, values []any) (n int, err error) {
+	rows, err := w.query(ctx, pick, values)
+	if err != nil {
+		return 0, err
+	}
+	if len(rows) != 1 {
+		return 0, fmt.Errorf("slotsql: the roll-up has picked %d rows", len(rows))
+	}
+	if n, err = wholeOf(rows[0][0]); n == 0 || err != nil {
+		return 0, err
+	}
+	values = append(values[:len(values):len(values)], rows[0][1:]...)
+	for _, s := range steps {
+		if _, err := w.exec(ctx, s, values); err != nil {
+			return 0, err
 		}
 	}
 	return n, nil

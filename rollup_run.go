@@ -11,8 +11,9 @@ import (
 // made so many slot rows wakes its worker.
 const manyRows = 10000
 
-// run makes passes until ctx is done. Wake ends a wait early.
-func (w *rollUpWorker) run(ctx context.Context, wake <-chan struct{}) {
+// run makes passes until ctx is done. Wake ends a wait early, and journal has the
+// journals looked at in between.
+func (w *rollUpWorker) run(ctx context.Context, wake, journal <-chan struct{}) {
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
@@ -20,12 +21,9 @@ func (w *rollUpWorker) run(ctx context.Context, wake <-chan struct{}) {
 	}()
 	failures := 0
 	for {
-		report, err := w.pass(ctx)
+		report, err := w.report(ctx, w.pass)
 		if ctx.Err() != nil {
 			return
-		}
-		if w.options.Pass != nil {
-			w.options.Pass(report, err)
 		}
 		wait := w.options.Interval
 		switch {
@@ -41,20 +39,64 @@ func (w *rollUpWorker) run(ctx context.Context, wake <-chan struct{}) {
 			failures = 0
 		}
 		timer := time.NewTimer(wait)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		if err != nil || !report.Held { // another one works, or nobody can
+			w.wait(ctx, timer, wake, nil, false)
+		} else {
+			w.wait(ctx, timer, wake, journal, w.shared.journals && report.Moved() >= manyJournalRows)
+		}
+		timer.Stop()
+		if ctx.Err() != nil {
 			return
-		case <-timer.C:
-		case <-wake:
-			timer.Stop()
 		}
 	}
 }
 
+// wait waits for the next pass. The journals are looked at meanwhile when rows
+// have come, with a pause each time for more of them to come, and as long as there
+// are many: those of other processes, say, which wake their own worker only.
+func (w *rollUpWorker) wait(ctx context.Context, pass *time.Timer, wake, journal <-chan struct{}, many bool) {
+	var took time.Duration
+	var pause <-chan time.Time
+	if many {
+		pause = time.After(journalWait(took))
+	}
+	for {
+		come := journal
+		if pause != nil {
+			come = nil
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-pass.C:
+			return
+		case <-wake:
+			return
+		case <-come:
+			pause = time.After(journalWait(took))
+		case <-pause:
+			pause = nil
+			report, err := w.report(ctx, w.journals)
+			if took = report.Took; err != nil || !report.Held {
+				journal = nil // until the pass
+			} else if report.Moved() >= manyJournalRows {
+				pause = time.After(journalWait(took))
+			}
+		}
+	}
+}
+
+// report makes a pass and tells who wants to know.
+func (w *rollUpWorker) report(ctx context.Context, pass func(context.Context) (RollUpReport, error)) (RollUpReport, error) {
+	report, err := pass(ctx)
+	if w.options.Pass != nil && ctx.Err() == nil {
+		w.options.Pass(report, err)
+	}
+	return report, err
+}
+
 // rollUpStarter runs a worker inside the application.
 type rollUpStarter struct {
-	wake   chan struct{}
 	cancel context.CancelFunc
 	done   chan struct{}
 }
@@ -75,20 +117,23 @@ func (c *connector) startRollUp() {
 		return
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	r := &rollUpStarter{wake: c.shared.made.wake, cancel: cancel, done: make(chan struct{})}
+	r := &rollUpStarter{cancel: cancel, done: make(chan struct{})}
+	wake, journal := c.shared.made.wake, c.shared.made.journal
 	c.rollUp = r
 	c.shared.rolling.Store(true)
 	go func() {
 		defer close(r.done)
 		defer w.close()
-		// What has just been counted stays for one interval, too.
+		// What has just been counted stays for one interval, too, but for what
+		// is in a journal.
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(w.options.Interval):
-		case <-r.wake:
+		case <-wake:
+		case <-journal:
 		}
-		w.run(ctx, r.wake)
+		w.run(ctx, wake, journal)
 	}()
 }
 
@@ -106,16 +151,24 @@ func (c *connector) stopRollUp() {
 
 // madeSlots counts the slot rows that the process may have made.
 type madeSlots struct {
-	n    atomic.Int64
-	wake chan struct{}
+	n             atomic.Int64
+	wake, journal chan struct{}
 }
 
 // add counts one, and wakes the worker when there are many.
 func (m *madeSlots) add() {
 	if m.n.Add(1)%manyRows == 0 {
-		select {
-		case m.wake <- struct{}{}:
-		default:
-		}
+		signal(m.wake)
+	}
+}
+
+// journaled wakes the worker for rows of a journal that have been committed.
+func (m *madeSlots) journaled() { signal(m.journal) }
+
+// signal wakes who waits, or is about to.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
 	}
 }

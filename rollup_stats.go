@@ -15,6 +15,7 @@ type RollUpStats struct {
 	Table     string `json:"table"`
 	Passes    uint64 `json:"passes"` // over the table, to their end
 	Moved     uint64 `json:"moved"`
+	Merged    uint64 `json:"merged"`
 	Deleted   uint64 `json:"deleted"`
 	Orphans   uint64 `json:"orphans"`
 	Skipped   uint64 `json:"skipped"`
@@ -33,7 +34,7 @@ func RollUps() []RollUpStats {
 	rollUpTallies.Range(func(_, v any) bool {
 		t := v.(*rollUpTally)
 		s := t.kind
-		s.Passes, s.Moved, s.Deleted, s.Orphans = t.passes.Load(), t.moved.Load(), t.deleted.Load(), t.orphans.Load()
+		s.Passes, s.Moved, s.Merged, s.Deleted, s.Orphans = t.passes.Load(), t.moved.Load(), t.merged.Load(), t.deleted.Load(), t.orphans.Load()
 		s.Skipped, s.Conflicts, s.Errors = t.skipped.Load(), t.conflicts.Load(), t.errors.Load()
 		if at := t.clean.Load(); at != 0 {
 			s.Lag = time.Since(time.Unix(0, at))
@@ -49,9 +50,11 @@ func RollUps() []RollUpStats {
 
 // rollUpTally is the counts of one table.
 type rollUpTally struct {
-	kind                                                        RollUpStats
-	passes, moved, deleted, orphans, skipped, conflicts, errors atomic.Uint64
-	clean                                                       atomic.Int64 // when the last pass began that left nothing, in Unix nanoseconds
+	kind RollUpStats
+
+	passes, moved, merged, deleted, orphans, skipped, conflicts, errors atomic.Uint64
+
+	clean atomic.Int64 // when the last pass began that left nothing, in Unix nanoseconds
 }
 
 var rollUpTallies sync.Map // [2]string -> *rollUpTally
@@ -68,6 +71,7 @@ func rollUpTallyOf(dialect, table string) *rollUpTally {
 // pass adds what a pass has done with the table.
 func (t *rollUpTally) pass(r RollUpTable, begun time.Time, complete bool) {
 	t.moved.Add(uint64(r.Moved))
+	t.merged.Add(uint64(r.Merged))
 	t.deleted.Add(uint64(r.Deleted))
 	t.orphans.Add(uint64(r.Orphans))
 	t.skipped.Add(uint64(r.Skipped))

@@ -20,6 +20,8 @@ const rollUpSchema = `
 CREATE TABLE posts (id BIGINT NOT NULL PRIMARY KEY, views BIGINT NOT NULL);
 CREATE TABLE pairs (a INT NOT NULL, b VARCHAR(20) NOT NULL, n INT NOT NULL, m DECIMAL(12,2), seen VARCHAR(20), top INT NOT NULL, PRIMARY KEY (a, b));
 CREATE TABLE hits (cnt BIGINT NOT NULL);
+CREATE TABLE orders (status VARCHAR(10) NOT NULL PRIMARY KEY, n INT NOT NULL);
+CREATE TABLE days (day DATE NOT NULL, status VARCHAR(10) NOT NULL, n INT NOT NULL, top INT NOT NULL, seen VARCHAR(20), PRIMARY KEY (day, status));
 `
 
 const rollUpConfigText = `
@@ -28,6 +30,8 @@ tables:
   posts: {counters: {views: }}
   pairs: {counters: {n: , m: }, companions: {seen: latest, top: max}}
   hits: {key: [], counters: {cnt: }}
+  days: {counters: {n: }, companions: {top: max, seen: latest}, layout: journal}
+  orders: {counters: {n: }, layout: journal}
 `
 
 // The texts of the roll-up on every engine: of a table with one counter, of one
@@ -54,14 +58,17 @@ func TestRollUpTexts(t *testing.T) {
 			}
 			var b strings.Builder
 			for _, c := range tables {
-				for _, part := range []dialect.RollUpPart{{Limit: 10}, {After: true, UpTo: true, Limit: 10}} {
+				for _, part := range []dialect.RollUpPart{{Limit: 10}, {After: true, UpTo: true, Limit: 10, Rows: 50}} {
 					r := d.(dialect.RollUpper).RollUp(c.table, part)
 					fmt.Fprintf(&b, "-- %s, after %v, up to %v, unordered %v\n%s\n", c.table.Name, part.After, part.UpTo, r.Unordered, strings.Join(r.Begin, ";\n"))
 					for _, s := range []struct {
 						name  string
 						steps []dialect.Step
-					}{{"find", []dialect.Step{r.Find}}, {"idle", []dialect.Step{r.Idle}}, {"orphans", []dialect.Step{r.Orphans}}, {"pick", []dialect.Step{r.Pick}}, {"move", r.Move}, {"sweep", r.Sweep}, {"reclaim", r.Reclaim}} {
+					}{{"find", []dialect.Step{r.Find}}, {"idle", []dialect.Step{r.Idle}}, {"orphans", []dialect.Step{r.Orphans}}, {"pick", []dialect.Step{r.Pick}}, {"move", r.Move}, {"keep", r.Keep}, {"gather", []dialect.Step{r.Gather}}, {"merge", r.Merge}, {"sweep", r.Sweep}, {"reclaim", r.Reclaim}} {
 						for _, step := range s.steps {
+							if step.SQL == "" {
+								continue
+							}
 							fmt.Fprintf(&b, "%s %v:\n  %s\n", s.name, step.Args, step.SQL)
 						}
 					}

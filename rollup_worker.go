@@ -1,11 +1,13 @@
 package slotsql
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/slotsql/slotsql/dialect"
@@ -132,6 +134,17 @@ func (w *rollUpWorker) release(ctx context.Context) {
 // when that is due: those that the pass before has emptied, and nobody has
 // counted in since.
 func (w *rollUpWorker) pass(ctx context.Context) (report RollUpReport, err error) {
+	return w.over(ctx, func(*rewrite.Table) bool { return true }, time.Since(w.swept) >= w.options.Idle)
+}
+
+// journals goes over the tables whose slots are a journal, and leaves what holds
+// nothing to a pass.
+func (w *rollUpWorker) journals(ctx context.Context) (report RollUpReport, err error) {
+	return w.over(ctx, func(t *rewrite.Table) bool { return t.Counter.Journal }, false)
+}
+
+// over goes over some of the tables once.
+func (w *rollUpWorker) over(ctx context.Context, these func(*rewrite.Table) bool, sweep bool) (report RollUpReport, err error) {
 	start := time.Now()
 	defer func() { report.Took = time.Since(start) }()
 	sc, err := w.open(ctx)
@@ -142,8 +155,10 @@ func (w *rollUpWorker) pass(ctx context.Context) (report RollUpReport, err error
 	if report.Held, err = w.lease(ctx); err != nil || !report.Held {
 		return report, err
 	}
-	sweep := time.Since(w.swept) >= w.options.Idle
 	for _, t := range sc.Counters() {
+		if !these(t) {
+			continue
+		}
 		tr := RollUpTable{Table: t.Name}
 		tally := rollUpTallyOf(w.shared.dialect.Name(), t.Name)
 		begun := time.Now()
@@ -224,14 +239,33 @@ func (w *rollUpWorker) try(ctx context.Context, t *rewrite.Table, job rollUpJob,
 	upTo := keys[len(keys)-1].values
 	for attempt := 0; ; attempt++ {
 		start := time.Now()
-		var n int
-		n, err = w.batch(ctx, t, job, after, upTo)
+		var n batchCount
+		most := max(w.size, 2) // two can be merged
+		n, err = w.batch(ctx, t, job, after, upTo, most)
 		if err == nil {
-			tr.count(job, n, rows)
-			if w.options.Progress != nil && job == moveSlots {
-				w.options.Progress(rows)
+			took := rows
+			if w.partly(t, job) {
+				took = min(rows, most)
 			}
-			w.pace(time.Since(start), rows)
+			tr.count(job, n, took)
+			if w.options.Progress != nil && job == moveSlots {
+				w.options.Progress(took)
+			}
+			w.pace(time.Since(start), took)
+			// Of a journal there may be more; what has come since is for the
+			// next pass.
+			if rows -= took; rows > 0 && max(n.done, n.merged) >= most {
+				if err := ctx.Err(); err != nil {
+					return false, err
+				}
+				if held, err := w.lease(ctx); err != nil || !held {
+					w.lost = err != nil
+					return false, cmp.Or(err, errFenced)
+				}
+				attempt = -1
+				continue
+			}
+			tr.Skipped += max(rows, 0)
 			return true, nil
 		}
 		if w.lost || errors.Is(err, errFenced) || errors.Is(err, driver.ErrBadConn) {
@@ -269,6 +303,13 @@ func (w *rollUpWorker) try(ctx context.Context, t *rewrite.Table, job rollUpJob,
 			return false, err
 		}
 	}
+}
+
+// partly says that a batch may be for a part of a row's slots: they need not move
+// together, and there may be any number of them.
+func (w *rollUpWorker) partly(t *rewrite.Table, job rollUpJob) bool {
+	return t.Counter.Journal && job == moveSlots && !w.shared.traits.OneWriter &&
+		!slices.ContainsFunc(t.Counter.Companions, func(co rewrite.Companion) bool { return co.Merge == rewrite.Latest })
 }
 
 // rest waits after a conflict, longer each time.

@@ -132,6 +132,10 @@ func (sc *schema) slotTable(ctx context.Context, ss *session, c checkedTable) ([
 		}
 	}
 	sc.shared.learnForeignKey(c.table, slots)
+	if slots != nil {
+		number, _ := findColumn(slots, c.table.Counter.SlotColumn)
+		c.table.Counter.Wide = number != nil && number.Bits >= 64
+	}
 	return c.config.locate(checkSlotTable(c.table, slots)), nil
 }
 

@@ -19,6 +19,7 @@ type TableStatus struct {
 	Key       []string        `json:"key"`
 	SlotTable string          `json:"slot_table"`
 	Missing   bool            `json:"missing"` // the slot table is; auto_migrate will create it
+	Layout    string          `json:"layout"`
 	Slots     int             `json:"slots"`
 	Counters  []CounterStatus `json:"counters"`
 	// NoForeignKey says that the slot table has no foreign key to the table:
@@ -95,7 +96,7 @@ func Check(ctx context.Context, c driver.Connector) ([]TableStatus, error) {
 
 func statusOf(t checkedTable, missing bool) TableStatus {
 	c := t.table.Counter
-	out := TableStatus{Table: t.config.Name, Key: c.Key, SlotTable: c.SlotTable, Missing: missing, Slots: c.Slots}
+	out := TableStatus{Table: t.config.Name, Key: c.Key, SlotTable: c.SlotTable, Missing: missing, Layout: t.config.Layout, Slots: c.Slots}
 	if out.Key == nil {
 		out.Key = []string{}
 	}
@@ -107,7 +108,8 @@ func statusOf(t checkedTable, missing bool) TableStatus {
 }
 
 // Migrate creates the slot tables that are missing, and the table of leases,
-// whatever auto_migrate says, and returns their names. It may be run again and by several processes at
+// whatever auto_migrate says, and returns their names. A slot table that is to be a
+// journal's from now on is widened, which is said behind its name. It may be run again and by several processes at
 // once. Problems of the configuration and of slot tables that are there come as
 // a *ConfigError; with problems of the former kind nothing is created.
 //
@@ -163,6 +165,15 @@ func Migrate(ctx context.Context, c driver.Connector, opts ...SetupOption) (crea
 				return created, fmt.Errorf("slotsql: create slot table %q: %w", t.table.Counter.SlotTable, err)
 			}
 			created = append(created, t.table.Counter.SlotTable)
+			if slots, err = cn.slotTable(ctx, t); err != nil {
+				return created, err
+			}
+		}
+		if w, ok := cn.shared.dialect.(dialect.Widener); ok && narrow(t.table, slots) {
+			if err := cn.widen(ctx, w.WidenSlots(t.table)); err != nil {
+				return created, fmt.Errorf("slotsql: widen slot table %q: %w", t.table.Counter.SlotTable, err)
+			}
+			created = append(created, t.table.Counter.SlotTable+" (widened)")
 			if slots, err = cn.slotTable(ctx, t); err != nil {
 				return created, err
 			}

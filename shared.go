@@ -36,11 +36,13 @@ type shared struct {
 
 	reported map[string]bool // tables whose unnamed views have been reported
 
-	rolling atomic.Bool // a roll-up runs inside the application
-	made    madeSlots
+	rolling  atomic.Bool // a roll-up runs inside the application
+	made     madeSlots
+	journals bool // some table's layout is a journal
 
 	placement *placement
 	coalescer *coalescer
+	witness   witness
 	sharing   bool // sessions may share a statement: see dialect.SessionAware
 
 	connect  func(context.Context) (driver.Conn, error) // opens the parent's connections; nil: nobody can
@@ -53,8 +55,9 @@ type shared struct {
 }
 
 func newShared(d dialect.Dialect, config *Config) *shared {
-	s := &shared{dialect: d, traits: d.Traits(), config: config, tables: config.Tables(), schemas: map[string]*schema{}, reported: map[string]bool{}, patience: endPatience, placement: newPlacement(), coalescer: newCoalescer(), made: madeSlots{wake: make(chan struct{}, 1)}, sharing: true}
+	s := &shared{dialect: d, traits: d.Traits(), config: config, tables: config.Tables(), schemas: map[string]*schema{}, reported: map[string]bool{}, patience: endPatience, placement: newPlacement(), coalescer: newCoalescer(), made: madeSlots{wake: make(chan struct{}, 1), journal: make(chan struct{}, 1)}, sharing: true}
 	for _, t := range s.tables {
+		s.journals = s.journals || t.Layout == "journal"
 		s.folded = append(s.folded, strings.ToLower(rewrite.Spelled(t.Table)))
 	}
 	return s

@@ -145,6 +145,10 @@ func (c *check) set() string {
 // outOfRange finds the slot rows of base rows whose number no increment uses.
 func (a *audit) outOfRange(condition string) string {
 	slot := "slotsql_s." + a.d.Quote(a.t.Counter.SlotColumn)
-	return "SELECT " + a.keys("slotsql_s") + slot + " FROM " + a.slots() + " AS slotsql_s WHERE (" + slot + " < 0 OR " + slot + fmt.Sprintf(" >= %d)", a.t.Counter.Slots) +
+	last := ")"
+	if a.t.Counter.AnyNumber() {
+		last = " AND " + slot + fmt.Sprintf(" < %d)", lowestJournalNumber)
+	}
+	return "SELECT " + a.keys("slotsql_s") + slot + " FROM " + a.slots() + " AS slotsql_s WHERE (" + slot + " < 0 OR " + slot + fmt.Sprintf(" >= %d", a.t.Counter.Slots) + last +
 		" AND EXISTS (SELECT 1 FROM " + a.base() + " AS " + auditAlias + " WHERE " + a.same(auditAlias, "slotsql_s") + ")" + condition
 }

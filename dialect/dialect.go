@@ -72,6 +72,30 @@ type SnapshotAware interface {
 	AsideSession() []string
 }
 
+// A SnapshotTeller is a Dialect that finds slot rows which are newer than the
+// snapshot of a transaction, with the help of another session that has none. See
+// docs/design/journal.md.
+type SnapshotTeller interface {
+	rewrite.SnapshotDialect
+	// Newer writes the query of the other session: the slot rows, each as the
+	// values of its key and its number, that are not certainly older than the
+	// snapshot. It takes what Snapshot has returned: the oldest transaction and,
+	// where keyed, a JSON list of keys, each a list of texts.
+	Newer(t *rewrite.Table, keyed bool) string
+	// Meet writes the statement by which the transaction meets these rows, a JSON
+	// list of lists: it fails as a change of a newer row does if one is there that
+	// the transaction does not see. What it inserts the fold deletes.
+	Meet(t *rewrite.Table) string
+}
+
+// A Widener is a Dialect whose slot tables are of a narrow type for the slots'
+// numbers unless they are made for a journal.
+type Widener interface {
+	// WidenSlots writes the DDL that makes a slot table wide enough for a
+	// journal, to be run in one transaction.
+	WidenSlots(t *rewrite.Table) []string
+}
+
 // SessionAware is a Dialect whose sessions may be such that increments of
 // several of them must not share a statement.
 type SessionAware interface {

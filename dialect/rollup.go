@@ -25,9 +25,12 @@ type RollUpper interface {
 // RollUpPart is a part of a slot table in the order of its key: the rows after
 // one key, when After is set, up to another one, which is part of it, when UpTo
 // is set. Find, Idle and Orphans have no upper end; they return Limit keys.
+//
+// Of a journal, of which one key may have any number of rows, Pick takes Rows of
+// them at most, where that is more than 0 and nothing has to move together.
 type RollUpPart struct {
 	After, UpTo bool
-	Limit       int
+	Limit, Rows int
 }
 
 // RollUp holds the texts of the roll-up for one part of a slot table. What is
@@ -56,6 +59,13 @@ type RollUp struct {
 	// to be undone. Keep is a Move that leaves it where it is.
 	Left Step
 	Keep []Step
+
+	// Gather locks slot rows of a journal that Move has left behind, because their
+	// base row is locked, with Rows as in Pick; its row is like that of Pick.
+	// Merge puts those of each key together in one of them. Texts are empty where
+	// nobody can have a base row locked.
+	Gather Step
+	Merge  []Step
 
 	// Sweep deletes slot rows that hold nothing and that nobody has locked.
 	Sweep []Step

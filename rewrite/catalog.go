@@ -114,6 +114,13 @@ type Counter struct {
 
 	Companions []Companion // in table order
 
+	// Journal says that each increment makes a slot row of its own, under a
+	// number that nobody else has, rather than adding to one of Slots rows.
+	Journal bool
+	// Wide says that the slot table has room for a journal's numbers: other
+	// programs may make such rows, whatever this one's configuration says.
+	Wide bool
+
 	SlotSchema string // where the slot table is
 	SlotTable  string
 	SlotColumn string // name of the slot-number column in the slot table, normally "slot"
@@ -151,6 +158,9 @@ func (c *Counter) Single() bool { return len(c.Key) == 0 }
 // Tied says that the engine itself deletes the slot rows of a base row that is
 // deleted.
 func (c *Counter) Tied() bool { return !c.Single() }
+
+// AnyNumber says that slot rows may have any number.
+func (c *Counter) AnyNumber() bool { return c.Journal || c.Wide }
 
 // Refer notes columns of one of the table's own foreign keys.
 func (t *Table) Refer(columns ...string) {

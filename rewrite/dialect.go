@@ -103,6 +103,18 @@ type Dialect interface {
 	Truncate(t *Table) (also string, before, after []string)
 }
 
+// A SnapshotDialect is a Dialect of an engine where a transaction may have a
+// snapshot that Fold is held to: it then fails for slot rows that have been changed
+// since, as it should, and so does Lock for new ones whose numbers it can list. Of a
+// journal it cannot.
+type SnapshotDialect interface {
+	// Snapshot writes a query that returns no row where the transaction has no
+	// such snapshot. Else it returns one for each base row that scope selects:
+	// the snapshot's oldest transaction, and the key's values, all as texts; for
+	// every row as scope, one with the former alone.
+	Snapshot(t *Table, scope Scope) string
+}
+
 // Traits are differences between the engines, as data.
 type Traits struct {
 	// ExprNames: a select item without an alias is named by its own text

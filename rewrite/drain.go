@@ -59,6 +59,10 @@ func (p *planning) drainTable(t *Table, rows *rowset) DrainTable {
 	}
 	out.Lock = tp.expandAll(p.d, p.d.Lock(t, scope))
 	out.Fold = tp.expandAll(p.d, p.d.Fold(t, scope))
+	if s, ok := p.d.(SnapshotDialect); ok && t.Counter.AnyNumber() {
+		b := tp.expand(p.d, s.Snapshot(t, scope))
+		out.Snapshot = &b
+	}
 	if v := p.d.Versions(t, scope); v != nil {
 		out.Versions = &Versions{Find: tp.expand(p.d, v.Find), Hide: v.Hide, Drop: v.Drop, Touch: tp.expandAll(p.d, v.Touch), Adds: v.Adds}
 	}

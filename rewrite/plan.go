@@ -198,6 +198,9 @@ type DrainTable struct {
 	New  *NewRows // set where rows may not exist yet
 
 	Versions *Versions // set where a transaction may see old slots beside a new row
+
+	// Snapshot is the text of SnapshotDialect; nil where it is not needed.
+	Snapshot *Bound
 }
 
 // Versions are the texts by which a transaction comes to see one version of

@@ -326,11 +326,11 @@ func (m *dml) slotted(base *Plan, a assigned, rows *rowset, where fragment) *Pla
 }
 
 // addText is the short form of an increment by the slots' own key, and the
-// values of that key; nil when there is none.
+// values of that key; nil when there is none: in a journal no row is added to.
 func (m *dml) addText(tp *template, in IncrementText, rows *rowset) (text *Bound, values []KeyValue) {
 	key := m.table.Counter.Key
 	switch {
-	case m.table.Counter.SkipLocked:
+	case m.table.Counter.SkipLocked, m.table.Counter.Journal:
 		return nil, nil
 	case m.table.Counter.Single():
 		// The slots are the row's as long as there is one row: a drain comes

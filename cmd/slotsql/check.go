@@ -125,7 +125,11 @@ func printTables(w io.Writer, tables []slotsql.TableStatus) {
 		if t.Missing {
 			missing = " (created at first connect)"
 		}
-		fmt.Fprintf(w, "%s: key [%s], %d slots in %s%s\n", t.Table, strings.Join(t.Key, ", "), t.Slots, t.SlotTable, missing)
+		what := fmt.Sprintf("%d slots", t.Slots)
+		if t.Layout == "journal" {
+			what = "a journal, for a roll-up to move,"
+		}
+		fmt.Fprintf(w, "%s: key [%s], %s in %s%s\n", t.Table, strings.Join(t.Key, ", "), what, t.SlotTable, missing)
 		for _, c := range t.Counters {
 			how := "slotted"
 			if !c.Slotted {

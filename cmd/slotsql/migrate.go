@@ -14,7 +14,8 @@ func migrateCommand(o *options) *cobra.Command {
 		Use:   "migrate",
 		Short: "Create the slot tables that are missing",
 		Long: `Create the slot tables of the configuration that are missing. Tables that are
-there are checked, and left as they are. It may be run again, and by several
+there are checked, and left as they are, but that one whose layout is to be a
+journal is made wide enough for that. It may be run again, and by several
 processes at once, while applications work.
 
 The foreign key of a slot table takes a lock on the base table for a moment (on

@@ -108,7 +108,7 @@ func (o *options) printPass(w io.Writer, report slotsql.RollUpReport, only bool)
 			failed[t.Table] = o.redact(t.Err.Error())
 			left = reportedError{errLeft}
 		}
-		busy = busy || t.Moved+t.Deleted+t.Orphans+t.Errors > 0
+		busy = busy || t.Moved+t.Merged+t.Deleted+t.Orphans+t.Errors > 0
 	}
 	switch {
 	case only && !report.Held:
@@ -128,14 +128,14 @@ func (o *options) printPass(w io.Writer, report slotsql.RollUpReport, only bool)
 		return left
 	}
 	for _, t := range report.Tables {
-		if !only && t.Moved+t.Deleted+t.Orphans+t.Errors == 0 {
+		if !only && t.Moved+t.Merged+t.Deleted+t.Orphans+t.Errors == 0 {
 			continue
 		}
 		line := fmt.Sprintf("%s: %d slot rows moved, %d idle ones deleted", t.Table, t.Moved, t.Deleted)
 		for _, more := range []struct {
 			n    int
 			what string
-		}{{t.Skipped, "locked"}, {t.Orphans, "without a base row deleted"}, {t.Errors, "base rows failed"}} {
+		}{{t.Merged, "put together, for their base row is locked"}, {t.Skipped, "locked"}, {t.Orphans, "without a base row deleted"}, {t.Errors, "base rows failed"}} {
 			if more.n > 0 {
 				line += fmt.Sprintf(", %d %s", more.n, more.what)
 			}

@@ -30,6 +30,11 @@ import (
 // drained then, and the plain statement decides on the exact value whether
 // there is an overflow. Sums are DECIMAL(65), so summing never overflows.
 //
+// A journal has any number of rows. What an increment puts into one is bounded
+// where it is bound (package rewrite); the roll-up may put several together, up
+// to half of the room. See docs/design/journal.md for what keeps their sum
+// within the room.
+//
 // Narrow columns leave little room: with 64 slots a SMALLINT has a cap of 126
 // and a TINYINT one of 0, which means that it is never slotted.
 
@@ -39,7 +44,7 @@ type limits struct {
 	slotLow, slotHigh string
 }
 
-func limit(c *rewrite.Column, slots int) limits {
+func limit(c *rewrite.Column, counter *rewrite.Counter) limits {
 	var half, free *big.Int
 	scale := 0
 	one := big.NewInt(1)
@@ -66,7 +71,11 @@ func limit(c *rewrite.Column, slots int) limits {
 	default:
 		return limits{"0", "0", "0", "0"}
 	}
-	slotCap := new(big.Int).Quo(free, big.NewInt(2*int64(slots+1)))
+	share := 2 * int64(counter.Slots+1)
+	if counter.Journal {
+		share = 2 // of what the roll-up has put together
+	}
+	slotCap := new(big.Int).Quo(free, big.NewInt(share))
 	l := limits{slotHigh: decimal(slotCap, scale), baseHigh: decimal(half, scale), baseLow: "0", slotLow: "0"}
 	if !c.Unsigned {
 		l.slotLow = decimal(new(big.Int).Neg(slotCap), scale)

@@ -20,7 +20,7 @@ func (d *Dialect) CreateSlots(t *rewrite.Table) []string {
 			lines = append(lines, quote(k)+" "+c.Type+" NOT NULL")
 		}
 	}
-	lines = append(lines, slot+" SMALLINT UNSIGNED NOT NULL")
+	lines = append(lines, slot+" "+numberType(t)+" NOT NULL")
 	for _, name := range ct.Counters {
 		if c := t.Column(name); c != nil {
 			lines = append(lines, quote(name)+" "+slotType(c)+" NOT NULL DEFAULT 0")
@@ -39,15 +39,48 @@ func (d *Dialect) CreateSlots(t *rewrite.Table) []string {
 	if len(key) > 0 && !ct.NoForeignKey {
 		lines = append(lines, foreignKey(t))
 	}
-	lines = append(lines, fmt.Sprintf("CONSTRAINT %s CHECK (%s <= %d OR %s BETWEEN %d AND %d)",
-		constraint(t, "slot"), slot, ct.Slots, slot, folding, folding+ct.Slots))
-	for i, name := range ct.Counters {
+	if !ct.Journal {
+		lines = append(lines, fmt.Sprintf("CONSTRAINT %s CHECK (%s <= %d OR %s BETWEEN %d AND %d)",
+			constraint(t, "slot"), slot, ct.Slots, slot, folding, folding+ct.Slots))
+	}
+	lines = append(lines, ranges(t)...)
+	return []string{"CREATE TABLE IF NOT EXISTS " + slotTable(t) + " (\n  " + strings.Join(lines, ",\n  ") + "\n) ENGINE=InnoDB"}
+}
+
+// ranges are the constraints that keep what slots hold in its range.
+func ranges(t *rewrite.Table) (out []string) {
+	for i, name := range t.Counter.Counters {
 		if c := t.Column(name); c != nil {
-			l := limit(c, ct.Slots)
-			lines = append(lines, fmt.Sprintf("CONSTRAINT %s CHECK (%s BETWEEN %s AND %s)", constraint(t, fmt.Sprintf("c%d", i+1)), quote(name), l.slotLow, l.slotHigh))
+			l := limit(c, t.Counter)
+			out = append(out, fmt.Sprintf("CONSTRAINT %s CHECK (%s BETWEEN %s AND %s)", constraint(t, fmt.Sprintf("c%d", i+1)), quote(name), l.slotLow, l.slotHigh))
 		}
 	}
-	return []string{"CREATE TABLE IF NOT EXISTS " + slotTable(t) + " (\n  " + strings.Join(lines, ",\n  ") + "\n) ENGINE=InnoDB"}
+	return out
+}
+
+// WidenSlots makes room for the numbers of a journal's rows, and for what the
+// roll-up puts together in one. The server copies the table.
+func (d *Dialect) WidenSlots(t *rewrite.Table) []string {
+	drop := "DROP CONSTRAINT "
+	if d.NoWait { // MariaDB
+		drop += "IF EXISTS "
+	}
+	parts := []string{"MODIFY " + slotColumn(t) + " " + numberType(t) + " NOT NULL", drop + constraint(t, "slot")}
+	for i := range t.Counter.Counters {
+		parts = append(parts, drop+constraint(t, fmt.Sprintf("c%d", i+1)))
+	}
+	for _, r := range ranges(t) {
+		parts = append(parts, "ADD "+r)
+	}
+	return []string{"ALTER TABLE " + slotTable(t) + " " + strings.Join(parts, ", ")}
+}
+
+// numberType is the type of a slot's number.
+func numberType(t *rewrite.Table) string {
+	if t.Counter.Journal {
+		return "BIGINT"
+	}
+	return "SMALLINT UNSIGNED"
 }
 
 // DropSlots writes the removal of the slot table.

@@ -8,8 +8,27 @@ import (
 )
 
 // folding is what Fold adds to the number of a slot that it is about to move:
-// far above every slot that increments use.
-const folding = 32768
+// far above every slot that increments use. The numbers of a journal's rows are
+// even and not below journaled; to them it adds one.
+//
+// Which layout a table has does not matter to a fold, nor the type of its
+// numbers: while a table changes from one to the other, and programs that have
+// not been told so yet drain it, each of them moves the rows of both.
+const (
+	folding   = 32768
+	journaled = 65536
+)
+
+// unmarked says that a slot row has not been renumbered by a fold, marked that
+// it has. The sums keep the conditions out of the index range: a range would
+// also lock the first slot of the next key.
+func unmarked(slot string) string {
+	return fmt.Sprintf("(%s + 0 < %d OR %s + 0 >= %d AND %s %% 2 = 0)", slot, folding, slot, journaled, slot)
+}
+
+func marked(slot string) string {
+	return fmt.Sprintf("(%s + 0 BETWEEN %d AND %d OR %s + 0 >= %d AND %s %% 2 = 1)", slot, folding, journaled-1, slot, journaled, slot)
+}
 
 // Lock writes the statement that takes the exclusive lock on the clustered
 // record of each covered base row. InnoDB always locks the clustered record
@@ -44,14 +63,13 @@ func (d *Dialect) Fold(t *rewrite.Table, s rewrite.Scope) []string {
 	if s.Where != "" && len(key) > 0 {
 		covered = coveredKeys(t, s) + " STRAIGHT_JOIN "
 	}
-	// slot + 0 keeps the condition out of the index range: a range would also
-	// lock the first slot of the next key.
 	join := ""
 	if covered != "" {
 		join = " FORCE INDEX (PRIMARY) ON " + sameAs("slotsql_s", key, "slotsql_k")
 	}
 	source := covered + slots + " AS slotsql_s" + join
-	mark := "UPDATE " + source + fmt.Sprintf(" SET slotsql_s.%s = slotsql_s.%s + %d WHERE slotsql_s.%s + 0 < %d", slot, slot, folding, slot, folding)
+	number := "slotsql_s." + slot
+	mark := "UPDATE " + source + fmt.Sprintf(" SET %s = %s + IF(%s < %d, %d, 1) WHERE %s", number, number, number, journaled, folding, unmarked(number))
 
 	var sums, set, nonzero []string
 	for i, c := range t.Counter.Counters {
@@ -69,8 +87,8 @@ func (d *Dialect) Fold(t *rewrite.Table, s rewrite.Scope) []string {
 			continue
 		}
 		sums = append(sums, fmt.Sprintf("MAX(slotsql_s.%s) AS m%d", quote(co.Stamp()), i+1))
-		latest := fmt.Sprintf("SELECT slotsql_l.%s FROM %s AS slotsql_l WHERE slotsql_l.%s + 0 >= %d AND slotsql_l.%s IS NOT NULL",
-			c, slots, slot, folding, quote(co.Stamp()))
+		latest := fmt.Sprintf("SELECT slotsql_l.%s FROM %s AS slotsql_l WHERE %s AND slotsql_l.%s IS NOT NULL",
+			c, slots, marked("slotsql_l."+slot), quote(co.Stamp()))
 		if len(key) > 0 {
 			latest += " AND " + sameAs("slotsql_l", key, "slotsql_f")
 		}
@@ -87,8 +105,8 @@ func (d *Dialect) Fold(t *rewrite.Table, s rewrite.Scope) []string {
 		keys = append(keys, fmt.Sprintf("slotsql_s.%s AS k%d", quote(k), i+1))
 		group = append(group, "slotsql_s."+quote(k))
 	}
-	marked := fmt.Sprintf(" WHERE slotsql_s.%s + 0 >= %d", slot, folding)
-	derived := "SELECT " + strings.Join(append(keys, sums...), ", ") + " FROM " + source + marked
+	these := " WHERE " + marked(number)
+	derived := "SELECT " + strings.Join(append(keys, sums...), ", ") + " FROM " + source + these
 	if len(group) > 0 {
 		derived += " GROUP BY " + strings.Join(group, ", ")
 	}
@@ -102,7 +120,7 @@ func (d *Dialect) Fold(t *rewrite.Table, s rewrite.Scope) []string {
 	add := "UPDATE (" + derived + ") AS slotsql_f STRAIGHT_JOIN " + base +
 		" SET " + strings.Join(set, ", ") + " WHERE " + strings.Join(nonzero, " OR ")
 
-	remove := "DELETE slotsql_s FROM " + source + marked
+	remove := "DELETE slotsql_s FROM " + source + these
 	return []string{mark, add, remove}
 }
 

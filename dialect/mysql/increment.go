@@ -28,7 +28,7 @@ func (d *Dialect) Increment(t *rewrite.Table, in rewrite.IncrementText) string {
 		values = append(values, dl.Text)
 		update = append(update, c+" = "+slotTable(t)+"."+c+" + VALUES("+c+")")
 		if col := t.Column(dl.Column); col != nil {
-			l := limit(col, t.Counter.Slots)
+			l := limit(col, t.Counter)
 			guards = append(guards, in.Qualifier+"."+c+" BETWEEN "+l.baseLow+" AND "+l.baseHigh)
 		}
 	}

@@ -58,6 +58,10 @@ func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.Roll
 		Sweep:   []dialect.Step{w.step(w.remove)},
 		Reclaim: []dialect.Step{w.step(w.reclaim)},
 	}
+	if t.Counter.Journal {
+		out.Gather = w.step(func() string { return "SELECT COUNT(*) FROM (" + w.gathered() + ") AS slotsql_l" })
+		out.Merge = []dialect.Step{w.step(w.merge), w.step(w.remove)}
+	}
 	if level == "READ UNCOMMITTED" {
 		out.Left = w.step(w.left)
 		out.Keep = []dialect.Step{w.step(func() string { return w.move(false) })}
@@ -219,6 +223,11 @@ func (w *rollUp) find(condition string) dialect.Step {
 
 // picked locks slot rows that hold something, with their base rows.
 func (w *rollUp) picked() string {
+	return "SELECT " + strings.Join(w.values(), ", ") + " FROM " + w.locked() + " AND " + w.full("slotsql_s") + w.most() + " FOR UPDATE SKIP LOCKED"
+}
+
+// values are what a slot row has, under names of their own.
+func (w *rollUp) values() []string {
 	t := w.t
 	list := []string{"slotsql_s." + slotColumn(t) + " AS n"}
 	for i, k := range t.Counter.Key {
@@ -233,7 +242,25 @@ func (w *rollUp) picked() string {
 			list = append(list, fmt.Sprintf("slotsql_s.%s AS a%d", quote(co.Stamp()), i+1))
 		}
 	}
-	return "SELECT " + strings.Join(list, ", ") + " FROM " + w.locked() + " AND " + w.full("slotsql_s") + all + " FOR UPDATE SKIP LOCKED"
+	return list
+}
+
+// most bounds what a batch locks.
+func (w *rollUp) most() string {
+	if w.part.Rows == 0 || !w.t.Counter.Journal || w.latest() {
+		return all
+	}
+	return fmt.Sprintf(" LIMIT %d", w.part.Rows)
+}
+
+// latest says that there is a companion whose values must move together.
+func (w *rollUp) latest() bool {
+	for _, co := range w.t.Counter.Companions {
+		if co.Merge == rewrite.Latest {
+			return true
+		}
+	}
+	return false
 }
 
 // locked is the part's slot rows with their base rows.

@@ -68,7 +68,7 @@ func TestLimits(t *testing.T) {
 	tab := load(t, s, "n", []string{"id"}, columns, 4)
 	for _, name := range columns {
 		c := tab.Column(name)
-		l := limit(c, 4)
+		l := limit(c, &rewrite.Counter{Slots: 4})
 		add := func(delta string) int64 { return s.affected(increment(tab, "p.id = 1", "0", name, delta, true)) }
 		if l.slotHigh != "0" {
 			if n := add(l.slotHigh); n < 1 {

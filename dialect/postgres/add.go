@@ -20,7 +20,7 @@ func (d *Dialect) Add(t *rewrite.Table, in rewrite.AddText) string {
 		col, c := t.Column(dl.Column), quote(dl.Column)
 		delta := "CAST(" + dl.Text + " AS " + col.Type + ")"
 		set = append(set, c+" = "+c+" + "+delta)
-		if _, slotBound := bounds(col, t.Counter.Slots); slotBound != "" {
+		if _, slotBound := bounds(col, t.Counter); slotBound != "" {
 			where = append(where, between(c+" + "+delta, slotBound))
 			if col.Numeric == rewrite.Decimal {
 				where = append(where, "CAST("+dl.Text+" AS numeric) = "+delta)
@@ -52,7 +52,7 @@ func (d *Dialect) Add(t *rewrite.Table, in rewrite.AddText) string {
 // baseGuard says that a base value may have slots.
 func baseGuard(t *rewrite.Table, qualifier, column string) string {
 	base := qualifier + "." + quote(column)
-	bound, _ := bounds(t.Column(column), t.Counter.Slots)
+	bound, _ := bounds(t.Column(column), t.Counter)
 	if bound == "" {
 		return base + " IS NOT NULL"
 	}

@@ -33,7 +33,7 @@ func (d *Dialect) AddMany(t *rewrite.Table, in rewrite.AddManyText) string {
 	for i, name := range in.Deltas {
 		col, c, delta := t.Column(name), quote(name), fmt.Sprintf("d%d", i)
 		column(delta, col.Type)
-		if _, slotBound := bounds(col, t.Counter.Slots); slotBound != "" {
+		if _, slotBound := bounds(col, t.Counter); slotBound != "" {
 			lock = append(lock, between("slotsql_l."+c+" + slotsql_v."+delta, slotBound))
 		}
 		set = append(set, c+" = "+slotAlias+"."+c+" + slotsql_r."+delta)

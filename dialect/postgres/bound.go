@@ -36,26 +36,32 @@ import (
 // A new delta is within cap when it is inserted, and a slot with a delta added
 // is within 2 cap before the check of its new value, so that the arithmetic in
 // between fits a slot column (bigint or unconstrained numeric) too.
+//
+// A journal has any number of rows. Each is within 1/4096 of the room that the
+// base value leaves, so that no fewer than 4096 rows of one key can fill it, and
+// the roll-up moves rows long before that: see docs/design/journal.md.
 const (
-	maxSlots       = 4096
-	harmonicBound  = 9
-	decimalDivisor = 2 * harmonicBound
+	maxSlots      = 4096
+	harmonicBound = 9
 )
 
 // bounds returns the greatest magnitude of a base value that may be slotted
 // and of a slot, as SQL literals; empty for a column without bounds.
-func bounds(c *rewrite.Column, slots int) (base, slot string) {
-	slots = min(max(slots, 1), maxSlots)
+func bounds(c *rewrite.Column, counter *rewrite.Counter) (base, slot string) {
+	parts := int64(harmonicBound * min(max(counter.Slots, 1), maxSlots))
+	if counter.Journal {
+		parts = maxSlots
+	}
 	switch {
 	case c.Numeric == rewrite.Decimal && c.Precision == 0:
 		return "", ""
 	case c.Numeric == rewrite.Decimal:
 		digits := c.Precision - c.Scale
-		const parts = 100_000_000 // 1e8: the factor is cut to eight decimals
-		return fmt.Sprintf("5e%d", digits-1), fmt.Sprintf("%de%d", parts/(decimalDivisor*slots), digits-8)
+		const unit = 100_000_000 // 1e8: the factor is cut to eight decimals
+		return fmt.Sprintf("5e%d", digits-1), fmt.Sprintf("%de%d", unit/(2*parts), digits-8)
 	}
 	half := int64(1) << (c.Bits - 2)
-	return fmt.Sprint(half), fmt.Sprint((half - 1) / int64(harmonicBound*slots))
+	return fmt.Sprint(half), fmt.Sprint((half - 1) / parts)
 }
 
 // slotType is the type of a counter's column in the slot table.

@@ -25,7 +25,7 @@ func (d *Dialect) CreateSlots(t *rewrite.Table) []string {
 		lines = append(lines, quote(k)+" "+t.Column(k).Type+" NOT NULL")
 	}
 	slot := quote(t.Counter.SlotColumn)
-	lines = append(lines, slot+" smallint NOT NULL")
+	lines = append(lines, slot+" "+numberType(t)+" NOT NULL")
 	for _, c := range t.Counter.Counters {
 		lines = append(lines, quote(c)+" "+slotType(t.Column(c))+" NOT NULL DEFAULT 0")
 	}
@@ -44,13 +44,32 @@ func (d *Dialect) CreateSlots(t *rewrite.Table) []string {
 			lines = append(lines, fmt.Sprintf("FOREIGN KEY (%s) REFERENCES %s (%s) ON DELETE CASCADE ON UPDATE CASCADE", key, qualified(t.Schema, t.Name), key))
 		}
 	}
+	room := "fillfactor = 50, "
+	if t.Counter.Journal {
+		room = "" // rows are not updated
+	}
 	h := fnv.New64a()
 	h.Write([]byte("slotsql " + name))
 	return []string{
 		fmt.Sprintf("SELECT pg_catalog.pg_advisory_xact_lock(%d)", int64(h.Sum64())),
-		fmt.Sprintf("CREATE TABLE IF NOT EXISTS %s (%s) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000)",
-			name, strings.Join(lines, ", ")),
+		fmt.Sprintf("CREATE TABLE IF NOT EXISTS %s (%s) WITH (%sautovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000)",
+			name, strings.Join(lines, ", "), room),
 	}
+}
+
+// numberType is the type of a slot's number.
+func numberType(t *rewrite.Table) string {
+	if t.Counter.Journal {
+		return "bigint"
+	}
+	return "smallint"
+}
+
+// WidenSlots makes room for the numbers of a journal's rows. The server writes
+// the table anew, and lets nobody else read or write it meanwhile: it is as small
+// as the roll-up keeps it. Who waits for it waits no longer than lock_timeout.
+func (d *Dialect) WidenSlots(t *rewrite.Table) []string {
+	return []string{"SET LOCAL lock_timeout = '2s'", "ALTER TABLE " + slotTable(t) + " ALTER COLUMN " + quote(t.Counter.SlotColumn) + " TYPE bigint"}
 }
 
 // DropSlots writes DROP TABLE IF EXISTS.

@@ -30,7 +30,7 @@ func (d *Dialect) Increment(t *rewrite.Table, in rewrite.IncrementText) string {
 	}
 	into = append(into, quote(t.Counter.SlotColumn))
 	conflict := strings.Join(into, ", ")
-	values = append(values, "CAST("+slotChoice(t, in)+" AS smallint)")
+	values = append(values, "CAST("+slotChoice(t, in)+" AS "+numberType(t)+")")
 	if t.Counter.Single() {
 		guards = append(guards, oneRow(t), newSnapshot)
 	}
@@ -43,7 +43,7 @@ func (d *Dialect) Increment(t *rewrite.Table, in rewrite.IncrementText) string {
 		set = append(set, c+" = "+sum)
 
 		guards = append(guards, baseGuard(t, in.Qualifier, dl.Column))
-		_, slotBound := bounds(col, t.Counter.Slots)
+		_, slotBound := bounds(col, t.Counter)
 		if slotBound == "" {
 			continue
 		}

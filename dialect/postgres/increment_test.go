@@ -86,7 +86,7 @@ func TestIncrementNeverOverflows(t *testing.T) {
 	tb := s.counter("posts", []string{"id"}, 2, "views", "likes", "score")
 	s.migrate(tb)
 	for _, c := range tb.Counter.Counters {
-		_, bound := bounds(tb.Column(c), 2)
+		_, bound := bounds(tb.Column(c), tb.Counter)
 		full := s.value("SELECT CAST(" + bound + " AS " + tb.Column(c).Type + ")")
 		if c == "score" {
 			full = "277.77" // 277.7777 cut

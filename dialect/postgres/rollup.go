@@ -31,7 +31,7 @@ func (*Dialect) LockSlots(t *rewrite.Table) (lock, unlock []string) {
 // waits for it before it has locked any row, no longer than lock_timeout.
 func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.RollUp {
 	w := &rollUp{t: t, part: part}
-	return dialect.RollUp{
+	out := dialect.RollUp{
 		Begin:     []string{"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = '100ms'; LOCK TABLE " + slotTable(t) + " IN ROW EXCLUSIVE MODE"},
 		Commit:    []string{"COMMIT"},
 		Rollback:  []string{"ROLLBACK"},
@@ -53,6 +53,10 @@ func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.Roll
 			}),
 		},
 	}
+	if t.Counter.Journal {
+		out.Gather, out.Merge = w.step(w.gather), []dialect.Step{w.step(w.merge)}
+	}
+	return out
 }
 
 // rollUp writes the texts of one part.
@@ -186,7 +190,7 @@ func (w *rollUp) pick() string {
 	return "SELECT COUNT(*), CAST(pg_catalog.array_agg(slotsql_l.slotsql_c) AS text) FROM (SELECT " + slotAlias + ".ctid AS slotsql_c FROM " +
 		slotTable(w.t) + " AS " + slotAlias + " JOIN " + qualified(w.t.Schema, w.t.Name) + " AS " + baseAlias + " ON " + w.on(slotAlias) +
 		" WHERE " + w.within(true) + w.single() + " AND " + w.full(slotAlias) +
-		" FOR NO KEY UPDATE OF " + baseAlias + " SKIP LOCKED FOR UPDATE OF " + slotAlias + " SKIP LOCKED) AS slotsql_l"
+		w.most() + " FOR NO KEY UPDATE OF " + baseAlias + " SKIP LOCKED FOR UPDATE OF " + slotAlias + " SKIP LOCKED) AS slotsql_l"
 }
 
 // move adds up what the picked slot rows hold, adds that to the base rows, and
@@ -196,7 +200,7 @@ func (w *rollUp) move() string {
 	t := w.t
 	key := t.Counter.Key
 	picked := []string{slotAlias + ".ctid AS slotsql_c"}
-	var sums, set, empty, guards []string
+	var sums, set, empty, guards, together []string
 	for _, k := range key {
 		picked = append(picked, slotAlias+"."+quote(k))
 		sums = append(sums, "slotsql_m."+quote(k))
@@ -236,6 +240,7 @@ func (w *rollUp) move() string {
 			"pg_catalog.count(slotsql_m."+stamp+") = ("+others+") AS "+whole)
 		set = append(set, c+" = CASE WHEN slotsql_t."+whole+" AND slotsql_t."+stamp+" > 0 THEN slotsql_t."+c+" ELSE "+baseAlias+"."+c+" END")
 		returned = append(returned, "slotsql_t."+whole)
+		together = append(together, "slotsql_u."+whole)
 		for _, column := range []string{c, stamp} {
 			empty = append(empty, column+" = CASE WHEN slotsql_u."+whole+" THEN NULL ELSE "+slotAlias+"."+column+" END")
 		}
@@ -245,6 +250,15 @@ func (w *rollUp) move() string {
 		ok = "COALESCE(" + guards[0] + ", FALSE)"
 	}
 	returned = append(returned, ok+" AS slotsql_ok")
+	// What has been moved stays for the next increment to find; but in a journal
+	// only what still has a companion.
+	stays := "slotsql_u.slotsql_ok"
+	left := "NOT (" + strings.Join(append(together, "TRUE"), " AND ") + ")"
+	if t.Counter.Journal {
+		stays = left
+	} else if len(together) > 0 && len(guards) == 1 {
+		stays = "(slotsql_u.slotsql_ok OR " + left + ")"
+	}
 	group, match, both := "", "TRUE", "TRUE"
 	if len(key) > 0 {
 		group = " GROUP BY " + keyList(t, "slotsql_m.")
@@ -256,9 +270,9 @@ func (w *rollUp) move() string {
 		"slotsql_u AS (UPDATE " + qualified(t.Schema, t.Name) + " AS " + baseAlias + " SET " + strings.Join(set, ", ") +
 		" FROM slotsql_t WHERE " + match + " RETURNING " + strings.Join(returned, ", ") + "), " +
 		"slotsql_z AS (UPDATE " + slotTable(t) + " AS " + slotAlias + " SET " + strings.Join(empty, ", ") +
-		" FROM slotsql_m, slotsql_u WHERE " + slotAlias + ".ctid = slotsql_m.slotsql_c AND " + both + " AND slotsql_u.slotsql_ok) " +
+		" FROM slotsql_m, slotsql_u WHERE " + slotAlias + ".ctid = slotsql_m.slotsql_c AND " + both + " AND " + stays + ") " +
 		"DELETE FROM " + slotTable(t) + " AS " + slotAlias + " USING slotsql_m, slotsql_u WHERE " + slotAlias + ".ctid = slotsql_m.slotsql_c AND " + both +
-		" AND NOT slotsql_u.slotsql_ok"
+		" AND NOT " + stays
 }
 
 // sweep deletes the very versions that it has locked and found empty: one that

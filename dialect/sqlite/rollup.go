@@ -61,7 +61,11 @@ func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.Roll
 			return "DELETE FROM " + slotTable(t) + " AS " + slotAlias + " WHERE " + where
 		})},
 	}
-	if len(t.Counter.Counters) == 1 {
+	if t.Counter.Journal {
+		out.Move[1] = w.step(func() string {
+			return "DELETE FROM " + slotTable(t) + " AS " + slotAlias + " WHERE " + w.within(true) + " AND " + full + " AND " + based
+		})
+	} else if len(t.Counter.Counters) == 1 {
 		// An increment of a slot row that is there does not look at the base
 		// value: none may be left for one that has come to the end of its range.
 		out.Move = append(out.Move, w.step(func() string {

@@ -48,6 +48,16 @@ func TestHistoriesRolledUp(t *testing.T) {
 	}
 }
 
+// TestHistoriesJournal: nor does it show that slots are a journal, with a roll-up
+// that moves its rows a few at a time, and puts together those that it cannot move.
+func TestHistoriesJournal(t *testing.T) {
+	config := strings.Replace(history.Config, "slots: 8", "layout: journal", 1) + "rollup: {interval: 1ms, idle: 4ms, batch: 3}\n"
+	eachLevelWith(t, config, func(t *testing.T, o history.Options, wrapped, under *sql.DB) {
+		o.DB, o.Under = wrapped, under
+		explained(t, o, max(*number/2, 1))
+	})
+}
+
 // TestPlain: the model explains what the plain driver does, which is the
 // definition of right.
 func TestPlain(t *testing.T) {

@@ -162,12 +162,19 @@ func TestOlderSnapshot(t *testing.T) {
 			{"counted", "UPDATE posts SET views = views + 1 WHERE id = 1", "12"},
 			{"zero", "UPDATE posts SET views = views * 1 WHERE id = 1", "11"},
 		} {
-			for _, sweeps := range []int{1, 2} { // the second deletes the slot row
-				t.Run(fmt.Sprintf("%s/%s/%d", dialect, c.name, sweeps), func(t *testing.T) {
+			for _, layout := range []string{"1", "2", "journal"} { // the second roll-up deletes the slot row
+				t.Run(dialect+"/"+c.name+"/"+layout, func(t *testing.T) {
 					t.Parallel()
+					config, sweeps := "dedicated", 1
+					switch layout {
+					case "2":
+						sweeps = 2
+					case "journal":
+						config = layout
+					}
 					p := twin.New(t, twin.Options{Dialect: dialect, Params: patience[dialect], Schema: []string{
 						"CREATE TABLE posts (id INT PRIMARY KEY, views BIGINT NOT NULL, title VARCHAR(10))", "INSERT INTO posts VALUES (1, 10, 'a')",
-					}, Config: "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}}}\n"})
+					}, Config: "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}, layout: " + config + "}}\n"})
 					execAll(t, p.Wrapped, "UPDATE posts SET views = views + 1 WHERE id = 1")
 					tx, err := p.Wrapped.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead})
 					if err != nil {

@@ -22,10 +22,10 @@ import (
 // before its answer comes, totals are what they were, and the next pass moves
 // what is left.
 func TestConnectionLostAtEveryStep(t *testing.T) {
-	each(t, func(t *testing.T, dialect string) {
+	eachLayout(t, func(t *testing.T, dialect, layout string) {
 		p := twin.New(t, twin.Options{Dialect: dialect, Params: patience[dialect], Schema: []string{
 			"CREATE TABLE posts (id INT PRIMARY KEY, views BIGINT NOT NULL, score INT)", "INSERT INTO posts VALUES (1, 0, 0), (2, 0, 0), (3, 0, 0)",
-		}, Config: "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}, companions: {score: max}}}\n"})
+		}, Config: "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}, companions: {score: max}, layout: " + layout + "}}\n"})
 		const totals = "SELECT id, views, score FROM posts ORDER BY id"
 		for _, answered := range []bool{false, true} {
 			for k := 1; ; k++ {
@@ -46,6 +46,9 @@ func TestConnectionLostAtEveryStep(t *testing.T) {
 				}
 				if got := rows(t, p.Wrapped, totals); got != want {
 					t.Fatalf("step %d, answered %v: totals\n%s\nwant\n%s", k, answered, got, want)
+				}
+				if layout == "journal" && dialect != "sqlite" { // waiting for the lease of the lost is seen with the other one
+					execAll(t, p.Under, "DELETE FROM slotsql_leases")
 				}
 				rollUp(t, p)
 				if got := rows(t, p.Under, totals); got != want {

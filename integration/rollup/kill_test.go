@@ -20,13 +20,13 @@ func TestCommandKilled(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../../cmd/slotsql").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	each(t, func(t *testing.T, dialect string) {
+	eachLayout(t, func(t *testing.T, dialect, layout string) {
 		const keys = 50
 		ddl := []string{"CREATE TABLE posts (id INT PRIMARY KEY, views BIGINT NOT NULL)"}
 		for i := range keys {
 			ddl = append(ddl, fmt.Sprintf("INSERT INTO posts VALUES (%d, 0)", i))
 		}
-		p := twin.New(t, twin.Options{Dialect: dialect, Schema: ddl, Config: "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}}}\n"})
+		p := twin.New(t, twin.Options{Dialect: dialect, Schema: ddl, Config: "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}, layout: " + layout + "}}\n"})
 		if err := p.Wrapped.PingContext(t.Context()); err != nil { // creates the tables
 			t.Fatal(err)
 		}

@@ -74,7 +74,7 @@ const loadKeys = 4
 // While slots are rolled up no increment is lost or counted twice, none outside
 // transactions fails, and no reader, at either level, sees a total go down.
 func TestUnderLoad(t *testing.T) {
-	each(t, func(t *testing.T, dialect string) {
+	eachLayout(t, func(t *testing.T, dialect, layout string) {
 		ddl := []string{
 			"CREATE TABLE posts (id INT PRIMARY KEY, views BIGINT NOT NULL, title VARCHAR(20))",
 			"CREATE TABLE duos (id INT PRIMARY KEY, n INT NOT NULL, m BIGINT NOT NULL)",
@@ -84,7 +84,7 @@ func TestUnderLoad(t *testing.T) {
 		}
 		params := map[string]string{"mysql": "", "postgres": "deadlock_timeout=20ms", "sqlite": ""}[dialect]
 		p := twin.New(t, twin.Options{Dialect: dialect, Schema: ddl, Params: params,
-			Config: "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}, slots: 8}, duos: {counters: {n: {}, m: {}}}}\n"})
+			Config: "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}, slots: 8, layout: " + layout + "}, duos: {counters: {n: {}, m: {}}, layout: " + layout + "}}\n"})
 		p.Wrapped.SetMaxOpenConns(20)
 		stop := workers(t, p, 2)
 		ctx, cancel := context.WithTimeout(t.Context(), loadTime)

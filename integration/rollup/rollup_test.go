@@ -28,6 +28,18 @@ func each(t *testing.T, f func(t *testing.T, dialect string)) {
 	}
 }
 
+// eachLayout runs f once per engine and layout.
+func eachLayout(t *testing.T, f func(t *testing.T, dialect, layout string)) {
+	each(t, func(t *testing.T, dialect string) {
+		for _, layout := range []string{"dedicated", "journal"} {
+			t.Run(layout, func(t *testing.T) {
+				t.Parallel()
+				f(t, dialect, layout)
+			})
+		}
+	})
+}
+
 // patience ends a test that waits for itself.
 var patience = map[string]string{"mysql": "innodb_lock_wait_timeout=5", "postgres": "lock_timeout=5s"}
 

@@ -32,6 +32,7 @@ func NewCatalog(d rewrite.Dialect, tables []*rewrite.Table, config string) (*Cat
 			Coalesce   bool
 			Placement  string
 			Foreign    *bool `yaml:"foreign_keys"`
+			Layout     string
 		}
 	}
 	if err := yaml.Unmarshal([]byte(config), &cfg); err != nil {
@@ -48,7 +49,7 @@ func NewCatalog(d rewrite.Dialect, tables []*rewrite.Table, config string) (*Cat
 		}
 		t := tables[i]
 		counter := &rewrite.Counter{
-			Slots: tc.Slots, SlotSchema: t.Schema, SlotTable: tc.SlotTable, SlotColumn: "slot", OnDrain: tc.OnDrain, Coalesce: tc.Coalesce, SkipLocked: tc.Placement == "skip_locked",
+			Slots: tc.Slots, SlotSchema: t.Schema, SlotTable: tc.SlotTable, SlotColumn: "slot", OnDrain: tc.OnDrain, Coalesce: tc.Coalesce, SkipLocked: tc.Placement == "skip_locked", Journal: tc.Layout == "journal",
 		}
 		if counter.SlotTable == "" {
 			counter.SlotTable = t.Name + "_slots"

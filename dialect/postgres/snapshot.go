@@ -1,0 +1,79 @@
+package postgres
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+var _ dialect.SnapshotTeller = (*Dialect)(nil)
+
+// A transaction at REPEATABLE READ or SERIALIZABLE does not see slot rows that
+// have been inserted since its snapshot, nor does any statement that it can run
+// find them: but one that inserts a row of the same key and number fails with
+// 40001. So another session, whose statements have new snapshots, tells the
+// numbers. The transaction has locked the base rows, so no slot row comes to be
+// meanwhile, and what the other session sees is all there is. (The roll-up may put
+// rows together between the two: then the newest of them is met, or the row that is
+// left has been changed, and the fold fails.)
+
+// Snapshot asks for the oldest transaction that the snapshot may not see.
+func (d *Dialect) Snapshot(t *rewrite.Table, scope rewrite.Scope) string {
+	list := []string{"CAST(pg_catalog.txid_snapshot_xmin(pg_catalog.txid_current_snapshot()) AS text)"}
+	const level = "pg_catalog.current_setting('transaction_isolation') IN ('repeatable read', 'serializable')"
+	if scope.Where == "" || len(t.Counter.Key) == 0 {
+		return "SELECT " + list[0] + " WHERE " + level
+	}
+	for _, k := range t.Counter.Key {
+		list = append(list, "CAST("+scope.Qualifier+"."+quote(k)+" AS text)")
+	}
+	return "SELECT " + strings.Join(list, ", ") + " FROM " + scope.Ref + " WHERE (" + scope.Where + ") AND " + level
+}
+
+// Newer compares transactions by their numbers: a subtransaction's is in no
+// snapshot, but above that of the transaction around it. xmin has the lower 32 bits
+// of a number that is not above the next one.
+func (d *Dialect) Newer(t *rewrite.Table, keyed bool) string {
+	var list []string
+	for _, k := range t.Counter.Key {
+		list = append(list, "CAST("+slotAlias+"."+quote(k)+" AS text)")
+	}
+	list = append(list, "CAST("+slotAlias+"."+quote(t.Counter.SlotColumn)+" AS text)")
+	const next = "pg_catalog.txid_snapshot_xmax(pg_catalog.txid_current_snapshot())"
+	q := "SELECT " + strings.Join(list, ", ") + " FROM " + slotTable(t) + " AS " + slotAlias
+	where := fmt.Sprintf(" WHERE %s - ((%s - CAST(CAST(%s.xmin AS text) AS bigint)) & 4294967295) >= CAST(CAST($1 AS text) AS bigint)", next, next, slotAlias)
+	if !keyed {
+		return q + where
+	}
+	var same []string
+	for i, k := range t.Counter.Key {
+		same = append(same, fmt.Sprintf("%s.%s = slotsql_k.slotsql_k%d", slotAlias, quote(k), i+1))
+	}
+	return q + " JOIN (" + fromJSON(t, "$2", false) + ") AS slotsql_k ON " + strings.Join(same, " AND ") + where
+}
+
+// Meet inserts the rows, or does nothing for those that are there.
+func (d *Dialect) Meet(t *rewrite.Table) string {
+	into := quote(t.Counter.SlotColumn)
+	if len(t.Counter.Key) > 0 {
+		into = keyList(t, "") + ", " + into
+	}
+	return "INSERT INTO " + slotTable(t) + " (" + into + ") " + fromJSON(t, "$1", true) + " ON CONFLICT DO NOTHING"
+}
+
+// fromJSON is a query of keys, with the slots' numbers behind them or without.
+func fromJSON(t *rewrite.Table, placeholder string, numbers bool) string {
+	var list []string
+	value := func(kind string) {
+		list = append(list, fmt.Sprintf("CAST(slotsql_j.slotsql_v ->> %d AS %s) AS slotsql_k%d", len(list), kind, len(list)+1))
+	}
+	for _, k := range t.Counter.Key {
+		value(t.Column(k).Type)
+	}
+	if numbers {
+		value("bigint")
+	}
+	return "SELECT " + strings.Join(list, ", ") + " FROM pg_catalog.json_array_elements(CAST(CAST(" + placeholder + " AS text) AS json)) AS slotsql_j(slotsql_v)"
+}

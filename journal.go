@@ -1,0 +1,57 @@
+package slotsql
+
+import (
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+)
+
+// In a journal no increment meets another one: each makes a slot row of its own,
+// under a number that no other row has. What is left of placement is to find such
+// numbers, and of the roll-up's timing that rows which nothing bounds are moved
+// soon. See docs/design/journal.md.
+
+// journalNumbers gives out the numbers of a process: even ones, one after the
+// other, from a random place on, so that two processes do not meet and rows of a
+// key lie in the index in the order in which they came. Nothing depends on it: two
+// rows of one number would be one row that holds both increments.
+//
+// The numbers of other layouts' slots are below, and odd ones are MySQL's drain's.
+type journalNumbers struct{ last atomic.Int64 }
+
+const (
+	lowestJournalNumber  = 1 << 20
+	highestJournalNumber = 1 << 61 // to begin from: the rest is more than can be used up
+)
+
+func (j *journalNumbers) begin() {
+	j.last.Store((lowestJournalNumber + rand.Int64N(highestJournalNumber-lowestJournalNumber)) &^ 1)
+}
+
+func (j *journalNumbers) next() int64 { return j.last.Add(2) }
+
+// made says that the increment has made a slot row, for the roll-up to come early
+// where there are many, and for each row of a journal: at once when the row is
+// committed, else with the end of the transaction.
+func (r *run) made() {
+	c := r.conn
+	c.shared.made.add()
+	switch {
+	case !r.plan.Increment.Table.Counter.Journal:
+	case r.with != nil || c.inAutocommit():
+		c.shared.made.journaled()
+	default:
+		c.journaled = true
+	}
+}
+
+// journalPause is how long a roll-up that a journal's rows have woken lets others
+// come before it looks: they are moved together. It takes at most a fifth of the
+// time.
+const journalPause = 100 * time.Millisecond
+
+// manyJournalRows is how many rows a look at the journals moves that has another one
+// follow.
+const manyJournalRows = 200
+
+func journalWait(took time.Duration) time.Duration { return max(journalPause, 4*took) }
