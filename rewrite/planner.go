@@ -337,11 +337,30 @@ func (p *planning) tokenNames(tok Token, name string) bool {
 	switch tok.Kind {
 	case Word:
 		return spells(s, name)
-	case QuotedIdent, StringTok, Bad:
+	case QuotedIdent:
+		// A name with a quote or an escape in it is spelled otherwise than it is
+		// stored. Any other one is the table's or not: `user_id` is no user.
+		if inner := s[1 : len(s)-1]; s[len(s)-1] == closing(s[0]) && !strings.ContainsAny(inner, "\"`") && !strings.ContainsAny(name, "\"`'") {
+			return spells(inner, name)
+		}
+		fallthrough
+	case StringTok, Bad:
 		return containsFold(s, name) || len(s) > 2 && (s[0] == 'U' || s[0] == 'u') && s[1] == '&' ||
 			strings.ContainsAny(name, "\"`'") && len(s) > len(name)
 	}
 	return false
+}
+
+// closing is the byte that ends a name in quotes that begins with this one; 0
+// for U&"..." and whatever else begins with none.
+func closing(open byte) byte {
+	switch open {
+	case '"', '`':
+		return open
+	case '[':
+		return ']'
+	}
+	return 0
 }
 
 func names(tables []*Table) []string {
