@@ -152,6 +152,56 @@ func TestLongTransaction(t *testing.T) {
 	})
 }
 
+// However many transactions hold increments of a row, none waits for another one,
+// whatever `slots` says: the same with a dedicated table waits for its one slot.
+func TestMoreTransactionsThanSlots(t *testing.T) {
+	for _, dialect := range []string{"mysql", "postgres"} {
+		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
+			const schema = "CREATE TABLE posts (id INT PRIMARY KEY, views INT NOT NULL)"
+			open := func(layout string) *twin.Pair {
+				return twin.New(t, twin.Options{Dialect: dialect, Params: patience[dialect], Schema: []string{schema, "INSERT INTO posts VALUES (1, 0)"},
+					Config: "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}, slots: 1, layout: " + layout + "}}\n"})
+			}
+			begin := func(p *twin.Pair) *sql.Tx {
+				tx, err := p.Wrapped.BeginTx(t.Context(), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { _ = tx.Rollback() })
+				return tx
+			}
+			const add = "UPDATE posts SET views = views + 1 WHERE id = 1"
+			p := open("journal")
+			var all []*sql.Tx
+			for range 12 {
+				tx := begin(p)
+				for range 20 {
+					execTx(t, tx, add)
+				}
+				execAll(t, p.Wrapped, add)
+				all = append(all, tx)
+			}
+			if got := rows(t, p.Wrapped, "SELECT views FROM posts"); got != "12" {
+				t.Errorf("a total of %s while the transactions are open", got)
+			}
+			for _, tx := range all {
+				if err := tx.Commit(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := rows(t, p.Wrapped, "SELECT views FROM posts"); got != "252" {
+				t.Errorf("a total of %s", got)
+			}
+			d := open("dedicated")
+			execTx(t, begin(d), add)
+			if _, err := begin(d).ExecContext(t.Context(), add); !conflict(err) {
+				t.Errorf("two transactions have the one slot: %v", err)
+			}
+		})
+	}
+}
+
 func execTx(t testing.TB, tx *sql.Tx, text string) {
 	t.Helper()
 	if _, err := tx.ExecContext(t.Context(), text); err != nil {
