@@ -74,6 +74,7 @@ type Config struct {
 	autoMigrate bool
 	tables      []TableConfig // in file order
 	rollup      rollUpConfig
+	sample      float64 // of the reads of shadow tables
 }
 
 // File returns the name of the file the configuration came from.
@@ -94,6 +95,10 @@ func (c *Config) AutoMigrate() bool { return c.autoMigrate }
 // RollupInterval returns the time between two roll-ups inside the application;
 // 0 when the application is not to run them.
 func (c *Config) RollupInterval() time.Duration { return c.rollup.interval }
+
+// ShadowSample returns which part of the reads of tables with mode shadow is
+// run both ways and compared: from 0, none, to 1, all.
+func (c *Config) ShadowSample() float64 { return c.sample }
 
 // Tables returns the configured tables in the order of the file, defaults
 // filled in. The result is a copy.
@@ -119,6 +124,7 @@ type TableConfig struct {
 	Counters   []CounterConfig   // in file order, at least one
 	Companions []CompanionConfig // in file order
 
+	Mode      string // "on", "shadow" or "off"
 	Layout    string // "dedicated" or "journal"
 	Coalesce  bool
 	Placement string // "connection", "random" or "skip_locked"

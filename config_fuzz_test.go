@@ -48,7 +48,7 @@ func FuzzConfig(f *testing.F) {
 		if err != nil {
 			t.Fatalf("written out:\n%s\n%v", text, err)
 		}
-		if second.AutoMigrate() != c.AutoMigrate() || second.RollupInterval() != c.RollupInterval() || !reflect.DeepEqual(plain(second.Tables()), plain(c.Tables())) {
+		if second.AutoMigrate() != c.AutoMigrate() || second.RollupInterval() != c.RollupInterval() || second.ShadowSample() != c.ShadowSample() || !reflect.DeepEqual(plain(second.Tables()), plain(c.Tables())) {
 			t.Fatalf("%+v became %+v by\n%s", c, second, text)
 		}
 		for _, table := range c.Tables() {
@@ -83,13 +83,14 @@ func writeConfig(c *Config) string {
 	if c.RollupInterval() > 0 {
 		fmt.Fprintf(&b, "rollup: {interval: %v}\n", c.RollupInterval())
 	}
+	fmt.Fprintf(&b, "shadow: {sample: %s}\n", strconv.FormatFloat(c.ShadowSample(), 'f', -1, 64))
 	if len(c.Tables()) == 0 {
 		b.WriteString("tables: {}\n")
 		return b.String()
 	}
 	b.WriteString("tables:\n")
 	for _, t := range c.Tables() {
-		fmt.Fprintf(&b, "  %s:\n    layout: %s\n    coalesce: %v\n    placement: %s\n    slots: %d\n    on_drain: %s\n    reads: %s\n", yamlQuote(t.Name), t.Layout, t.Coalesce, t.Placement, t.Slots, t.OnDrain, t.Reads)
+		fmt.Fprintf(&b, "  %s:\n    layout: %s\n    coalesce: %v\n    placement: %s\n    mode: \"%s\"\n    slots: %d\n    on_drain: %s\n    reads: %s\n", yamlQuote(t.Name), t.Layout, t.Coalesce, t.Placement, t.Mode, t.Slots, t.OnDrain, t.Reads)
 		if t.NoForeignKeys {
 			b.WriteString("    foreign_keys: false\n")
 		}

@@ -109,8 +109,19 @@ func TestConfigValid(t *testing.T) {
 		{"no_tables.yaml", false, 0, []TableConfig{}},
 		{"document_mark.yaml", false, 0, []TableConfig{}},
 		{"defaults_last.yaml", false, 0, []TableConfig{
-			{Name: "posts", Table: "posts", Counters: []CounterConfig{{Column: "views"}}, Layout: "dedicated", Placement: "connection", Slots: 4096, OnDrain: "error", Reads: "exact"},
-			{Name: "pages", Table: "pages", Counters: []CounterConfig{{Column: "views"}}, Layout: "dedicated", Slots: 8, OnDrain: "run", Reads: "exact", Coalesce: true, Placement: "connection"},
+			{Name: "posts", Table: "posts", Counters: []CounterConfig{{Column: "views"}}, Mode: "on", Layout: "dedicated", Placement: "connection", Slots: 4096, OnDrain: "error", Reads: "exact"},
+			{Name: "pages", Table: "pages", Counters: []CounterConfig{{Column: "views"}}, Mode: "on", Layout: "dedicated", Slots: 8, OnDrain: "run", Reads: "exact", Coalesce: true, Placement: "connection"},
+		}},
+		{"modes.yaml", false, 0, []TableConfig{
+			table(func(c *TableConfig) {
+				c.Name, c.Table, c.Mode, c.Counters = "posts", "posts", "shadow", []CounterConfig{{Column: "views"}}
+			}),
+			table(func(c *TableConfig) {
+				c.Name, c.Table, c.Counters = "pages", "pages", []CounterConfig{{Column: "views"}}
+			}),
+			table(func(c *TableConfig) {
+				c.Name, c.Table, c.Mode, c.Counters = "old", "old", "off", []CounterConfig{{Column: "views"}}
+			}),
 		}},
 		{"names.yaml", false, 0, []TableConfig{
 			table(func(c *TableConfig) {
@@ -148,6 +159,21 @@ func TestConfigValid(t *testing.T) {
 				t.Errorf("got  %#v\nwant %#v", got, tt.tables)
 			}
 		})
+	}
+}
+
+// The part of the reads that are compared is 0.01 when nothing is said.
+func TestConfigSample(t *testing.T) {
+	if s := mustParse(t, "modes.yaml").ShadowSample(); s != 0.25 {
+		t.Errorf("sample %v", s)
+	}
+	if s := mustParse(t, "minimal.yaml").ShadowSample(); s != 0.01 {
+		t.Errorf("default sample %v", s)
+	}
+	for _, sample := range []string{"0", "1", "0.5", "0.0001"} {
+		if _, err := Parse([]byte("version: 1\nshadow: {sample: "+sample+"}\ntables: {}\n"), ""); err != nil {
+			t.Errorf("sample %s: %v", sample, err)
+		}
 	}
 }
 

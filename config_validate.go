@@ -2,6 +2,7 @@ package slotsql
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,6 +14,9 @@ import (
 
 const configVersion = 1
 
+// defaultSample is one read of a hundred.
+const defaultSample = 0.01
+
 // The range of slots.
 const (
 	minSlots = 1
@@ -22,16 +26,19 @@ const (
 // tableDefaults are the values a table has when neither it nor the file's
 // defaults say otherwise.
 func tableDefaults() TableConfig {
-	return TableConfig{Layout: "dedicated", Coalesce: true, Placement: "connection", Slots: 64, OnDrain: "run", Reads: "exact"}
+	return TableConfig{Mode: modeOn, Layout: "dedicated", Coalesce: true, Placement: "connection", Slots: 64, OnDrain: "run", Reads: "exact"}
 }
 
 var (
-	rootKeys    = []string{"version", "auto_migrate", "defaults", "tables", "rollup"}
-	defaultKeys = []string{"slots", "coalesce", "placement", "on_drain", "layout", "reads", "foreign_keys"}
-	tableKeys   = []string{"key", "counters", "companions", "layout", "coalesce", "placement", "slots", "on_drain", "reads", "slot_table", "views", "routines", "defer_triggers", "foreign_keys"}
+	rootKeys    = []string{"version", "auto_migrate", "defaults", "tables", "rollup", "shadow"}
+	defaultKeys = []string{"slots", "coalesce", "placement", "on_drain", "layout", "reads", "mode", "foreign_keys"}
+	tableKeys   = []string{"mode", "key", "counters", "companions", "layout", "coalesce", "placement", "slots", "on_drain", "reads", "slot_table", "views", "routines", "defer_triggers", "foreign_keys"}
 	counterKeys = []string{"min", "recount"}
 	rollupKeys  = []string{"interval", "batch", "idle"}
 
+	shadowKeys = []string{"sample"}
+
+	modes      = []string{modeOn, modeShadow, modeOff}
 	layouts    = []string{"dedicated", "shared", "journal"}
 	drains     = []string{"run", "warn", "error"}
 	placements = []string{"connection", "random", "skip_locked"}
@@ -40,7 +47,7 @@ var (
 )
 
 func (d *decoder) config(root ast.Node) *Config {
-	c := &Config{file: d.file}
+	c := &Config{file: d.file, sample: defaultSample}
 	start := position{1, 1}
 	entries, ok := d.mapping(root, start, "", "the file", "version: 1, tables: ...")
 	if !ok {
@@ -67,6 +74,8 @@ func (d *decoder) config(root ast.Node) *Config {
 			tables = e
 		case "rollup":
 			d.rollup(c, e)
+		case "shadow":
+			d.shadow(c, e)
 		default:
 			d.unknown(e, "", rootKeys)
 		}
@@ -142,6 +151,32 @@ func (d *decoder) duration(e *entry, what string, to *time.Duration) {
 	}
 }
 
+func (d *decoder) shadow(c *Config, e *entry) {
+	entries, ok := d.mapping(e.value, e.valueAt(), e.path, "shadow", "sample: 0.01")
+	if !ok {
+		return
+	}
+	for i := range entries {
+		s := &entries[i]
+		if s.name != "sample" {
+			d.unknown(s, "shadow: ", shadowKeys)
+			continue
+		}
+		written, _ := text(s.value)
+		v, err := strconv.ParseFloat(written, 64)
+		switch s.value.(type) {
+		case *ast.IntegerNode, *ast.FloatNode:
+		default:
+			err = strconv.ErrSyntax
+		}
+		if err != nil || !(v >= 0 && v <= 1) {
+			d.report(s.valueAt(), s.path, "shadow: sample must be a number from 0 (no reads are compared) to 1 (all are), got %s", describe(s.value))
+			continue
+		}
+		c.sample = v
+	}
+}
+
 // option decodes a key that tables and defaults share; false: it is not one.
 func (d *decoder) option(t *TableConfig, e *entry, subject string) bool {
 	switch e.name {
@@ -153,6 +188,8 @@ func (d *decoder) option(t *TableConfig, e *entry, subject string) bool {
 			d.report(e.valueAt(), e.path, "%sslots must be between %d and %d, got %d", subject, minSlots, maxSlots, v)
 		}
 		t.Slots = int(v)
+	case "mode":
+		d.choice(&t.Mode, e, subject+"mode", modes)
 	case "coalesce":
 		d.boolean(&t.Coalesce, e, subject+"coalesce")
 	case "foreign_keys":

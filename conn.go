@@ -82,11 +82,13 @@ func newConn(ctx context.Context, s *shared, parent driver.Conn) (*conn, error) 
 	}
 	c := wrapConn(s, parent)
 	c.learnNode(ctx)
-	sc, err := s.open(ctx, &c.session)
-	if err != nil {
-		return nil, err
+	if len(s.tables) > 0 {
+		sc, err := s.open(ctx, &c.session)
+		if err != nil {
+			return nil, err
+		}
+		c.schema = sc
 	}
-	c.schema = sc
 	c.slot = s.takeSlot()
 	c.lease(ctx)
 	return c, nil
@@ -185,6 +187,10 @@ func (c *conn) ResetSession(ctx context.Context) error {
 		}
 	}
 	c.lease(ctx)
+	c.shared.shadow.catchUp(ctx, c)
+	if c.broken {
+		return driver.ErrBadConn
+	}
 	return nil
 }
 
@@ -256,7 +262,13 @@ func (c *conn) ExecContext(ctx context.Context, query string, args []driver.Name
 		}
 		res, err := e.ExecContext(ctx, query, joinArgs(options, args))
 		c.after(p.Plan, err)
+		if p.shadow != nil && err != driver.ErrSkip {
+			c.shared.shadow.ran(p.shadow)
+		}
 		return res, err
+	}
+	if p.shadow != nil {
+		c.shared.shadow.ran(p.shadow)
 	}
 	return c.run(p, direct{c}, call{args: args, options: options}).exec(ctx)
 }
@@ -277,6 +289,9 @@ func (c *conn) legacyExec(ctx context.Context, p *plan, query string, args []dri
 	}
 	res, err := e.Exec(query, values)
 	c.after(p.Plan, err)
+	if p.shadow != nil && err != driver.ErrSkip {
+		c.shared.shadow.ran(p.shadow)
+	}
 	return res, err
 }
 
@@ -298,7 +313,13 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 		}
 		rows, err := q.QueryContext(ctx, query, joinArgs(options, args))
 		c.after(p.Plan, err)
+		if p.shadow != nil && err != driver.ErrSkip {
+			c.shared.shadow.queried(p.shadow, args, options)
+		}
 		return rows, err
+	}
+	if p.shadow != nil {
+		c.shared.shadow.queried(p.shadow, args, options)
 	}
 	return c.run(p, direct{c}, call{args: args, options: options}).query(ctx)
 }
@@ -314,6 +335,9 @@ func (c *conn) legacyQuery(ctx context.Context, p *plan, query string, args []dr
 	}
 	rows, err := q.Query(query, values)
 	c.after(p.Plan, err)
+	if p.shadow != nil && err != driver.ErrSkip {
+		c.shared.shadow.queried(p.shadow, args, nil)
+	}
 	return rows, err
 }
 

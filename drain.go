@@ -54,7 +54,7 @@ func Drain(ctx context.Context, c driver.Connector, o DrainOptions) ([]DrainRepo
 	if !ok {
 		return nil, errNotOurs
 	}
-	mover, err := newRollUpWorker(cn.shared, cn.parent, RollUpOptions{Progress: o.Progress})
+	mover, err := newRollUpWorker(cn.every, cn.parent, RollUpOptions{Progress: o.Progress})
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func Drain(ctx context.Context, c driver.Connector, o DrainOptions) ([]DrainRepo
 	if o.Patience == 0 {
 		o.Patience = defaultDrainPatience
 	}
-	d := &drainer{mover: mover, shared: cn.shared, parent: cn.parent, patience: o.Patience}
+	d := &drainer{mover: mover, shared: cn.every, parent: cn.parent, patience: o.Patience}
 	defer d.close()
 	var reports []DrainReport
 	for _, t := range tables {

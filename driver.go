@@ -180,6 +180,7 @@ type connector struct {
 	parent driver.Connector
 	shell  driver.Connector // the parent's connector inside sqlmw
 	shared *shared
+	every  *shared // the same for the tables of every mode: see mode.go
 
 	starting sync.Mutex
 	rollUp   *rollUpStarter // inside the application; nil before it is started
@@ -196,6 +197,10 @@ func newConnector(d *wrappedDriver, parent driver.Connector) (driver.Connector, 
 	}
 	c := &connector{driver: d, parent: parent, shared: newShared(d.dialect, config)}
 	c.shared.logger, c.shared.connect = d.options.logger, parent.Connect
+	if c.every = c.shared.forModes(modeOn, modeShadow, modeOff); c.every != c.shared {
+		c.shared.kin = append(c.shared.kin, c.every)
+	}
+	c.shared.shadow = newShadower(c.shared, parent)
 	shell, ok := sqlmw.Driver(connectorDriver{parent}, hooks{connector: c}).(driver.DriverContext)
 	if !ok {
 		return nil, errors.New("slotsql: sqlmw gave a driver without connectors")
@@ -266,6 +271,7 @@ func (c *connector) Driver() driver.Driver { return c.driver }
 func (c *connector) Close() error {
 	c.stopRollUp()
 	c.shared.witness.close()
+	c.shared.shadow.close()
 	if closer, ok := c.parent.(io.Closer); ok {
 		return closer.Close()
 	}

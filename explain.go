@@ -49,6 +49,10 @@ type Explanation struct {
 	Before []ExplainedText  `json:"before,omitempty"`
 	After  []ExplainedText  `json:"after,omitempty"`
 
+	// Shadow is what would become of the statement if the tables that it names
+	// which have mode shadow had mode on.
+	Shadow *Explanation `json:"shadow,omitempty"`
+
 	// Parts are the statements of a text of several.
 	Parts []*Explanation `json:"parts,omitempty"`
 	// Notes are what else is worth knowing.
@@ -92,15 +96,25 @@ func Explain(ctx context.Context, db *sql.DB, query string) (*Explanation, error
 		if cn == nil {
 			return errors.New("slotsql: Explain needs a wrapped database, such as Open returns")
 		}
-		p, err := cn.plan(ctx, query)
-		if err != nil {
-			return err
-		}
-		out = explanation(p.Plan, query)
-		if cn.schema != nil {
-			out.Notes = append(out.Notes, cn.schema.notes(query)...)
-		}
-		return nil
+		out, err = explainModes(cn.shared.config, query, func(shadow bool) (*Explanation, error) {
+			by := cn
+			if shadow {
+				by = wrapConn(cn.shared.shadow.dry, cn.parent)
+				if err := by.shared.meet(ctx, cn.parent); err != nil {
+					return nil, err
+				}
+			}
+			p, err := by.plan(ctx, query)
+			if err != nil {
+				return nil, err
+			}
+			e := explanation(p.Plan, query)
+			if by.schema != nil {
+				e.Notes = append(e.Notes, by.schema.notes(query)...)
+			}
+			return e, nil
+		})
+		return err
 	})
 	return out, err
 }
@@ -333,6 +347,10 @@ func (e *Explanation) write(b *strings.Builder, indent string) {
 	}
 	texts("before", e.Before)
 	texts("after", e.After)
+	if e.Shadow != nil {
+		fmt.Fprintf(b, "%swith mode on:\n", indent)
+		e.Shadow.write(b, indent+"  ")
+	}
 	for i, p := range e.Parts {
 		fmt.Fprintf(b, "%spart %d:\n", indent, i+1)
 		p.write(b, indent+"  ")

@@ -12,9 +12,10 @@ import (
 // Explainer explains many statements with facts that it has read once. It is
 // for one goroutine at a time.
 type Explainer struct {
-	schema *schema
-	look   func(schema, name string) (*rewrite.Table, error)
-	close  func() error
+	on    *schema // as statements are run
+	dry   *schema // as they would be, were the tables in shadow on; nil where none is
+	look  func(schema, name string) (*rewrite.Table, error)
+	close func() error
 }
 
 // NewExplainer is ExplainConnector for many statements. Close ends its
@@ -24,7 +25,8 @@ func NewExplainer(ctx context.Context, c driver.Connector) (*Explainer, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, err := newExplainer(cn.shared, cn.look(ctx), func(sc *schema, t *rewrite.Table) error {
+	on := c.(*connector).shared //nolint:errcheck // setup has looked
+	e, err := newExplainer(on, cn.look(ctx), func(sc *schema, t *rewrite.Table) error {
 		if _, err := cn.slotTable(ctx, checkedTable{table: t}); err != nil {
 			return err
 		}
@@ -50,7 +52,16 @@ func NewSchemaExplainer(d dialect.Dialect, config *Config, schema string) (*Expl
 
 // newExplainer plans with the facts that look and views find.
 func newExplainer(s *shared, look func(schema, name string) (*rewrite.Table, error), views func(*schema, *rewrite.Table) error) (*Explainer, error) {
-	checked, problems, err := s.checkTables(true, look)
+	e := &Explainer{look: look, close: func() error { return nil }}
+	var err error
+	if e.on, err = plannedWith(s, look, views); err == nil && len(s.config.tablesOf(modeShadow)) > 0 {
+		e.dry, err = plannedWith(s.forModes(modeOn, modeShadow), look, views)
+	}
+	return e, err
+}
+
+func plannedWith(s *shared, look func(schema, name string) (*rewrite.Table, error), views func(*schema, *rewrite.Table) error) (*schema, error) {
+	checked, problems, err := s.checkTables(always, look)
 	if err != nil {
 		return nil, err
 	}
@@ -64,23 +75,32 @@ func newExplainer(s *shared, look func(schema, name string) (*rewrite.Table, err
 			return nil, err
 		}
 	}
-	return &Explainer{schema: sc, look: look, close: func() error { return nil }}, nil
+	return sc, nil
 }
 
 // Explain says what becomes of a statement.
 func (e *Explainer) Explain(query string) (*Explanation, error) {
+	return explainModes(e.on.shared.config, query, func(shadow bool) (*Explanation, error) {
+		if shadow {
+			return e.explain(e.dry, query)
+		}
+		return e.explain(e.on, query)
+	})
+}
+
+func (e *Explainer) explain(sc *schema, query string) (*Explanation, error) {
 	for tries := 0; ; tries++ {
-		p, err := e.schema.planner.Plan(query)
+		p, err := sc.planner.Plan(query)
 		var missing *rewrite.MissingError
 		if err == nil {
 			out := explanation(p, query)
-			out.Notes = append(out.Notes, e.schema.notes(query)...)
+			out.Notes = append(out.Notes, sc.notes(query)...)
 			return out, nil
 		}
 		if !errors.As(err, &missing) || tries > 16 {
 			return nil, err
 		}
-		if err := e.schema.learnWith(e.look, missing.Names); err != nil {
+		if err := sc.learnWith(e.look, missing.Names); err != nil {
 			return nil, err
 		}
 	}
@@ -97,7 +117,8 @@ func CheckSchema(d dialect.Dialect, config *Config, schema string) ([]TableStatu
 	if err != nil {
 		return nil, err
 	}
-	checked, problems, err := newShared(d, config).checkTables(true, f.look)
+	s := sharedOf(d, config, config.Tables())
+	checked, problems, err := s.checkTables(always, f.look)
 	if err != nil {
 		return nil, err
 	}
@@ -115,5 +136,5 @@ func CheckSchema(d dialect.Dialect, config *Config, schema string) ([]TableStatu
 		status.Unnamed = viewsUnnamed(t.config, status.Views)
 		out = append(out, status)
 	}
-	return out, asConfigError(problems)
+	return append(out, s.absent(out)...), asConfigError(problems)
 }

@@ -21,7 +21,7 @@ func (c *conn) plan(ctx context.Context, query string) (*plan, error) {
 	if err := c.await(ctx); err != nil {
 		return nil, err
 	}
-	if c.shared.viewDDL.Load() && c.schema != nil && c.schema.stale() {
+	if c.shared.viewDDL.Load() && len(c.shared.tables) > 0 && c.schema != nil && c.schema.stale() {
 		// A view may have come to be over a counter table, and its name is yet
 		// unknown. In a transaction that has failed nothing can be read, nor run.
 		if err := c.refresh(ctx); err != nil && c.engine.txEnded(err) {
@@ -32,7 +32,7 @@ func (c *conn) plan(ctx context.Context, query string) (*plan, error) {
 		return p, nil
 	}
 	if !c.shared.mentions(query) {
-		p := &plan{Plan: &rewrite.Plan{Class: rewrite.PassThrough, Text: query, Effects: rewrite.Effects(c.shared.dialect, query)}}
+		p := &plan{Plan: &rewrite.Plan{Class: rewrite.PassThrough, Text: query, Effects: rewrite.Effects(c.shared.dialect, query)}, shadow: c.shared.shadow.text(query)}
 		c.shared.untouched.put(query, p)
 		return p, nil
 	}
@@ -47,7 +47,7 @@ func (c *conn) plan(ctx context.Context, query string) (*plan, error) {
 		made, err := sc.planner.Plan(query)
 		var missing *rewrite.MissingError
 		if err == nil {
-			p := &plan{Plan: made, source: query, tally: tallyOf(c.shared.dialect.Name(), made)}
+			p := &plan{Plan: made, source: query, tally: c.shared.tallyOf(made), shadow: c.shared.shadow.text(query)}
 			sc.plans.put(query, p)
 			return p, nil
 		}

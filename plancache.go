@@ -13,6 +13,7 @@ type plan struct {
 	source string                       // the application's text, where it can be planned again
 	types  atomic.Pointer[[]columnType] // see run.shape
 	tally  *tally                       // nil: not counted
+	shadow *shadowText                  // nil: names no table in shadow
 	// readAfter says that a transaction with this increment has read the counter
 	// afterwards: see own.go.
 	readAfter atomic.Bool

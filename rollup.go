@@ -131,5 +131,5 @@ func rollUpOf(c driver.Connector, o RollUpOptions) (*rollUpWorker, error) {
 	if !ok {
 		return nil, errNotOurs
 	}
-	return newRollUpWorker(w.shared, w.parent, o)
+	return newRollUpWorker(w.every, w.parent, o)
 }

@@ -112,7 +112,7 @@ func (c *connector) startRollUp() {
 	if c.rollUp != nil || c.closed {
 		return
 	}
-	w, err := newRollUpWorker(c.shared, c.parent, RollUpOptions{})
+	w, err := newRollUpWorker(c.every, c.parent, RollUpOptions{})
 	if err != nil {
 		return
 	}

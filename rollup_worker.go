@@ -179,6 +179,9 @@ func (w *rollUpWorker) over(ctx context.Context, these func(*rewrite.Table) bool
 	if sweep {
 		w.swept = start
 	}
+	if sc.lacking && w.shared.beside {
+		w.shared.expire() // slot tables may be made at any time
+	}
 	return report, nil
 }
 

@@ -19,6 +19,7 @@ type schema struct {
 	planner  rewrite.Planner
 	plans    planCache
 	views    []rewrite.View
+	lacking  bool  // tables were left out which nothing is demanded for: see withSlots
 	changes  int64 // shared.changes before the facts were read
 
 	mu    sync.RWMutex
@@ -38,12 +39,26 @@ func (sc *schema) stale() bool { return sc.changes != sc.shared.changes.Load() }
 
 func loadSchema(ctx context.Context, s *shared, ss *session, strict bool) (*schema, error) {
 	sc := newSchema(s)
-	checked, problems, err := s.checkTables(strict, ss.conn.look(ctx))
+	checked, problems, err := s.checkTables(func(t *TableConfig) bool { return strict && demanded(t) }, ss.conn.look(ctx))
 	if err != nil {
 		return nil, err
 	}
 	if len(problems) > 0 {
 		return nil, asConfigError(problems)
+	}
+	if s.dry {
+		for _, c := range checked {
+			if _, err := ss.conn.slotTable(ctx, c); err != nil {
+				return nil, err
+			}
+			if err := sc.add(ctx, ss, c.table); err != nil {
+				return nil, err
+			}
+		}
+		return sc, sc.reachHome(ctx, ss)
+	}
+	if checked, sc.lacking, err = ss.conn.withSlots(ctx, checked, len(s.tables)); err != nil {
+		return nil, err
 	}
 	for _, c := range checked {
 		more, err := sc.slotTable(ctx, ss, c)
@@ -51,7 +66,7 @@ func loadSchema(ctx context.Context, s *shared, ss *session, strict bool) (*sche
 			return nil, err
 		}
 		problems = append(problems, more...)
-		if !strict {
+		if !strict || !demanded(c.config) || s.beside {
 			continue // a view may have gone since
 		}
 		if more, err = s.checkRows(ctx, ss, c); err != nil {
@@ -82,9 +97,9 @@ func loadSchema(ctx context.Context, s *shared, ss *session, strict bool) (*sche
 }
 
 // checkTables holds the configured tables against the facts that look finds.
-// Without strict a table that is not there is left out, and one that does not
+// Where it is not strict a table that is not there is left out, and one that does not
 // fit: where it has no slots every statement is right as it is.
-func (s *shared) checkTables(strict bool, look func(schema, name string) (*rewrite.Table, error)) ([]checkedTable, []Problem, error) {
+func (s *shared) checkTables(strict func(*TableConfig) bool, look func(schema, name string) (*rewrite.Table, error)) ([]checkedTable, []Problem, error) {
 	var problems []Problem
 	var checked []checkedTable
 	for i := range s.tables {
@@ -93,6 +108,7 @@ func (s *shared) checkTables(strict bool, look func(schema, name string) (*rewri
 		if err != nil {
 			return nil, nil, err
 		}
+		strict := strict(cfg)
 		if !strict && (t == nil || t.IsView || t.Temporary) {
 			continue
 		}
@@ -143,7 +159,7 @@ func (sc *schema) slotTable(ctx context.Context, ss *session, c checkedTable) ([
 // are taken off it: they then are ordinary columns, for which every statement
 // is right as it is, once no slot holds anything for them.
 func (sc *schema) add(ctx context.Context, ss *session, t *rewrite.Table) error {
-	if plain := unslotted(t); len(plain) > 0 {
+	if plain := unslotted(t); len(plain) > 0 && !sc.shared.dry {
 		if err := sc.foldOnce(ctx, ss, t, plain); err != nil {
 			return err
 		}

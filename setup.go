@@ -16,9 +16,10 @@ import (
 // TableStatus is what Check found of one configured table.
 type TableStatus struct {
 	Table     string          `json:"table"`
+	Mode      string          `json:"mode"` // on, shadow or off
 	Key       []string        `json:"key"`
 	SlotTable string          `json:"slot_table"`
-	Missing   bool            `json:"missing"` // the slot table is; auto_migrate will create it
+	Missing   bool            `json:"missing"` // the slot table is; auto_migrate will create it, or it is not needed in this mode
 	Layout    string          `json:"layout"`
 	Slots     int             `json:"slots"`
 	Counters  []CounterStatus `json:"counters"`
@@ -60,7 +61,7 @@ func Check(ctx context.Context, c driver.Connector) ([]TableStatus, error) {
 		if err != nil {
 			return nil, err
 		}
-		missing := slots == nil && cn.shared.config.AutoMigrate()
+		missing := slots == nil && (cn.shared.config.AutoMigrate() || !demanded(t.config))
 		if !missing {
 			more := t.config.locate(checkSlotTable(t.table, slots))
 			problems = append(problems, more...)
@@ -91,12 +92,12 @@ func Check(ctx context.Context, c driver.Connector) ([]TableStatus, error) {
 		status.Views, status.Unnamed = views, viewsUnnamed(t.config, views)
 		out = append(out, status)
 	}
-	return out, asConfigError(problems)
+	return append(out, cn.shared.absent(out)...), asConfigError(problems)
 }
 
 func statusOf(t checkedTable, missing bool) TableStatus {
 	c := t.table.Counter
-	out := TableStatus{Table: t.config.Name, Key: c.Key, SlotTable: c.SlotTable, Missing: missing, Layout: t.config.Layout, Slots: c.Slots}
+	out := TableStatus{Table: t.config.Name, Mode: t.config.Mode, Key: c.Key, SlotTable: c.SlotTable, Missing: missing, Layout: t.config.Layout, Slots: c.Slots}
 	if out.Key == nil {
 		out.Key = []string{}
 	}
@@ -107,7 +108,8 @@ func statusOf(t checkedTable, missing bool) TableStatus {
 	return out
 }
 
-// Migrate creates the slot tables that are missing, and the table of leases,
+// Migrate creates the slot tables that are missing of tables with mode on or
+// shadow, and the table of leases,
 // whatever auto_migrate says, and returns their names. A slot table that is to be a
 // journal's from now on is widened, which is said behind its name. It may be run again and by several processes at
 // once. Problems of the configuration and of slot tables that are there come as
@@ -130,6 +132,7 @@ func Migrate(ctx context.Context, c driver.Connector, opts ...SetupOption) (crea
 	if len(problems) > 0 {
 		return nil, asConfigError(problems)
 	}
+	checked = notOff(checked)
 	if d, ok := cn.shared.dialect.(dialect.RollUpper); ok {
 		if err := cn.session.execAll(ctx, d.DrainSession()); err != nil {
 			return nil, err
@@ -183,7 +186,7 @@ func Migrate(ctx context.Context, c driver.Connector, opts ...SetupOption) (crea
 	return created, asConfigError(problems)
 }
 
-// DDL returns the statements that create the slot tables and the table of leases, whether they are
+// DDL returns the statements that create the slot tables of tables with mode on or shadow, and the table of leases, whether they are
 // there or not. Run by other means than Migrate they belong into one
 // transaction where the engine has transactional DDL.
 // Comments in them say which locks they take on base tables.
@@ -204,7 +207,7 @@ func SchemaDDL(d dialect.Dialect, config *Config, schema string, opts ...SetupOp
 	if err != nil {
 		return nil, err
 	}
-	checked, problems, err := newShared(d, config).checkTables(true, f.look)
+	checked, problems, err := sharedOf(d, config, config.Tables()).checkTables(always, f.look)
 	return ddlOf(d, checked, problems, err, opts)
 }
 
@@ -217,6 +220,7 @@ func ddlOf(d dialect.Dialect, checked []checkedTable, problems []Problem, err er
 	}
 	applySetup(checked, opts)
 	var out []string
+	checked = notOff(checked)
 	for _, t := range checked {
 		texts := d.CreateSlots(t.table)
 		if n, ok := d.(dialect.LockNoter); ok && len(texts) > 0 {
@@ -240,8 +244,8 @@ func setup(ctx context.Context, c driver.Connector) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	cn := wrapConn(w.shared, raw)
-	if _, err := w.shared.dialect.Namespace(ctx, &cn.session); err != nil { // refuses sessions it cannot serve
+	cn := wrapConn(w.every, raw)
+	if _, err := cn.shared.dialect.Namespace(ctx, &cn.session); err != nil { // refuses sessions it cannot serve
 		_ = raw.Close()
 		return nil, err
 	}
@@ -255,7 +259,7 @@ func (c *conn) look(ctx context.Context) func(schema, name string) (*rewrite.Tab
 }
 
 func (c *conn) checkTables(ctx context.Context) ([]checkedTable, []Problem, error) {
-	return c.shared.checkTables(true, c.look(ctx))
+	return c.shared.checkTables(always, c.look(ctx))
 }
 
 // slotTable reads the facts of a table's slot table, nil when there is none.

@@ -40,6 +40,12 @@ type shared struct {
 	made     madeSlots
 	journals bool // some table's layout is a journal
 
+	beside bool      // the connector has another one, which runs the application's statements
+	kin    []*shared // those of which this is the other one
+	over   *shared   // that one
+	dry    bool      // it only plans: see shadow.go
+	shadow *shadower // nil: no table is in shadow
+
 	placement *placement
 	coalescer *coalescer
 	witness   witness
@@ -54,8 +60,8 @@ type shared struct {
 	slots   []bool             // numbers in use by live connections
 }
 
-func newShared(d dialect.Dialect, config *Config) *shared {
-	s := &shared{dialect: d, traits: d.Traits(), config: config, tables: config.Tables(), schemas: map[string]*schema{}, reported: map[string]bool{}, patience: endPatience, placement: newPlacement(), coalescer: newCoalescer(), made: madeSlots{wake: make(chan struct{}, 1), journal: make(chan struct{}, 1)}, sharing: true}
+func sharedOf(d dialect.Dialect, config *Config, tables []TableConfig) *shared {
+	s := &shared{dialect: d, traits: d.Traits(), config: config, tables: tables, schemas: map[string]*schema{}, reported: map[string]bool{}, patience: endPatience, placement: newPlacement(), coalescer: newCoalescer(), made: madeSlots{wake: make(chan struct{}, 1), journal: make(chan struct{}, 1)}, sharing: true}
 	for _, t := range s.tables {
 		s.journals = s.journals || t.Layout == "journal"
 		s.folded = append(s.folded, strings.ToLower(rewrite.Spelled(t.Table)))
@@ -154,7 +160,7 @@ func (s *shared) open(ctx context.Context, ss *session) (*schema, error) {
 	again := s.first != nil
 	s.first = sc
 	s.mu.Unlock()
-	if !again && len(sc.counters) > 0 {
+	if !again && len(sc.counters) > 0 && !s.beside {
 		ss.conn.leases(ctx)
 	}
 	return sc, nil
@@ -196,6 +202,9 @@ func (s *shared) expire() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	clear(s.schemas)
+	for _, k := range s.kin {
+		k.expire()
+	}
 }
 
 func asConfigError(problems []Problem) error {

@@ -69,6 +69,14 @@ const (
 	otherReasons = "(other reasons)"
 )
 
+// tallyOf returns the tally that counts a plan; nil where nothing is run.
+func (s *shared) tallyOf(p *rewrite.Plan) *tally {
+	if s.dry {
+		return nil
+	}
+	return tallyOf(s.dialect.Name(), p)
+}
+
 // tallyOf returns the tally that counts a plan; nil for one that passes
 // through.
 func tallyOf(dialect string, p *rewrite.Plan) *tally {

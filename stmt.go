@@ -106,6 +106,9 @@ func (s *stmt) ExecContext(ctx context.Context, args []driver.NamedValue) (drive
 	if err != nil {
 		return nil, err
 	}
+	if r.plan.shadow != nil {
+		s.conn.shared.shadow.ran(r.plan.shadow)
+	}
 	return r.exec(ctx)
 }
 
@@ -116,6 +119,9 @@ func (s *stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driv
 		return nil, err
 	}
 	defer s.conn.queried()
+	if r.plan.shadow != nil {
+		s.conn.shared.shadow.queried(r.plan.shadow, r.call.args, r.call.options)
+	}
 	return r.query(ctx)
 }
 

@@ -89,7 +89,8 @@ func Verify(ctx context.Context, c driver.Connector, o VerifyOptions) ([]VerifyR
 	if o.Patience == 0 {
 		o.Patience = defaultVerifyPatience
 	}
-	s := newShared(cn.shared.dialect, cn.shared.config.audited())
+	config := cn.shared.config.audited()
+	s := sharedOf(cn.shared.dialect, config, config.Tables()) // whatever their mode
 	s.logger = cn.shared.logger
 	mover, err := newRollUpWorker(s, cn.parent, RollUpOptions{})
 	if err != nil {

@@ -69,5 +69,8 @@ func (s *shared) viewed(names []string) {
 	if len(all) > before {
 		s.viewNames.Store(&all)
 		s.untouched.clear()
+		if s.over != nil {
+			s.over.untouched.clear()
+		}
 	}
 }

@@ -61,6 +61,16 @@ type ClusterAware interface {
 	Node(ctx context.Context, s Session) (string, error)
 }
 
+// StateReader is a Dialect whose sessions can read one state of the database by
+// several queries.
+type StateReader interface {
+	// OneState says how a transaction begins that writes nothing, sees one state
+	// of the database from its first query on and does not wait long for
+	// anybody, and how it ends. The session is one of slotsql's own, or in
+	// autocommit and as it was afterwards.
+	OneState() (begin, end []string)
+}
+
 // SnapshotAware is a Dialect where a transaction's first read fixes what it
 // sees, and may keep it from writing later on.
 type SnapshotAware interface {

@@ -122,8 +122,24 @@ func (o *options) check(cmd *cobra.Command, e engine, config *slotsql.Config) ([
 func printTables(w io.Writer, tables []slotsql.TableStatus) {
 	for _, t := range tables {
 		missing := ""
-		if t.Missing {
+		switch {
+		case t.Missing && t.Mode == "on":
 			missing = " (created at first connect)"
+		case t.Missing && t.Mode == "shadow":
+			missing = " (not there: reads are not compared; slotsql migrate creates it)"
+		case t.Missing:
+			missing = " (not there)"
+		}
+		if t.Mode == "off" {
+			fmt.Fprintf(w, "%s: mode off", t.Table)
+			if t.SlotTable != "" {
+				fmt.Fprintf(w, ", slots in %s%s", t.SlotTable, missing)
+			}
+			fmt.Fprintln(w)
+			continue
+		}
+		if t.Mode == "shadow" {
+			fmt.Fprintf(w, "%s: mode shadow: statements run as they are; with mode on:\n", t.Table)
 		}
 		what := fmt.Sprintf("%d slots", t.Slots)
 		if t.Layout == "journal" {

@@ -70,6 +70,9 @@ type verdict struct {
 
 // judged takes the parts of an explanation apart.
 func judged(e *slotsql.Explanation) []verdict {
+	if e.Shadow != nil {
+		return judged(e.Shadow) // what is to be known of a table in shadow
+	}
 	if len(e.Parts) > 0 {
 		var out []verdict
 		for _, p := range e.Parts {

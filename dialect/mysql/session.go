@@ -102,6 +102,11 @@ func (d *Dialect) Drain() dialect.DrainTx {
 	}
 }
 
+// OneState implements dialect.StateReader. Reads wait for DDL only.
+func (*Dialect) OneState() (begin, end []string) {
+	return []string{"SET SESSION lock_wait_timeout = 1", "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ", "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY"}, []string{"ROLLBACK"}
+}
+
 // InTransaction sets a savepoint and releases it. Outside a transaction (in
 // autocommit) the server forgets it at once, so that the release fails.
 func (d *Dialect) InTransaction(ctx context.Context, s dialect.Session) (bool, error) {

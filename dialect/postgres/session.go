@@ -26,6 +26,11 @@ func (d *Dialect) Drain() dialect.DrainTx {
 	return dialect.DrainTx{Begin: []string{"BEGIN"}, Commit: []string{"COMMIT"}, Rollback: []string{"ROLLBACK"}}
 }
 
+// OneState implements dialect.StateReader. Reads wait for DDL only.
+func (*Dialect) OneState() (begin, end []string) {
+	return []string{"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "SET LOCAL lock_timeout = '1s'"}, []string{"ROLLBACK"}
+}
+
 // InTransaction tries to set a savepoint, which only works in a transaction
 // block. The driver's own transaction status is cheaper where it is known.
 func (d *Dialect) InTransaction(ctx context.Context, s dialect.Session) (bool, error) {

@@ -66,6 +66,12 @@ func (*Dialect) Drain() dialect.DrainTx {
 	}
 }
 
+// OneState implements dialect.StateReader. What runs in it are queries, which
+// take the shared lock with the first one.
+func (*Dialect) OneState() (begin, end []string) {
+	return []string{"BEGIN DEFERRED"}, []string{"ROLLBACK"}
+}
+
 // InTransaction always fails: SQL has no way to ask, and a drain that nests
 // need not know.
 func (*Dialect) InTransaction(context.Context, dialect.Session) (bool, error) {
