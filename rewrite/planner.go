@@ -206,6 +206,11 @@ func appendNew(list []string, s string) []string {
 	return append(list, s)
 }
 
+// Rejected begins the reason of a statement that the dialect's parser does not
+// take; behind a colon follow the parser's own words, which may quote the
+// statement.
+const Rejected = "the parser rejects the text"
+
 func (p *planning) plan() *Plan {
 	src := p.src
 	mentioned := p.mentioned()
@@ -229,7 +234,7 @@ func (p *planning) plan() *Plan {
 		if pl := p.hidden(mentioned); pl != nil {
 			return pl
 		}
-		return p.drainAll(mentioned, "the parser rejects the text: "+err.Error())
+		return p.drainAll(mentioned, Rejected+": "+err.Error())
 	}
 	p.main, p.top = st.Select, st.Select
 	for p.top != nil && len(p.top.Operands) > 0 {

@@ -81,8 +81,11 @@ func judged(e *slotsql.Explanation) []verdict {
 		return out
 	}
 	v := verdict{rewrite.Class(e.Class), e.Statement, e.Reason, e.Tables}
+	if strings.HasPrefix(v.reason, rewrite.Rejected) { // the parser's words may hold values
+		v.reason = rewrite.Rejected + "; slotsql explain says where"
+	}
 	if e.Denied {
-		v.class, v.reason = rewrite.Refused, "on_drain: error, and the statement drains: "+e.Reason
+		v.class, v.reason = rewrite.Refused, "on_drain: error, and the statement drains: "+v.reason
 	}
 	return []verdict{v}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
@@ -201,6 +202,9 @@ func (j *judge) plan(s *Statement, counters []string, merges []rewrite.Companion
 		return outcome{class: rewrite.Refused, reason: err.Error()}
 	}
 	o := outcome{class: p.Class, reason: p.Reason}
+	if strings.HasPrefix(o.reason, rewrite.Rejected) { // the parser's words may hold values
+		o.reason = rewrite.Rejected
+	}
 	if p.Class != rewrite.Multi {
 		o.slotted = p.Increment != nil
 		return o
@@ -210,7 +214,11 @@ func (j *judge) plan(s *Statement, counters []string, merges []rewrite.Companion
 	for _, part := range p.Parts {
 		switch part.Plan.Class {
 		case rewrite.Drain, rewrite.Refused:
-			return outcome{class: part.Plan.Class, reason: part.Plan.Reason}
+			o = outcome{class: part.Plan.Class, reason: part.Plan.Reason}
+			if strings.HasPrefix(o.reason, rewrite.Rejected) {
+				o.reason = rewrite.Rejected
+			}
+			return o
 		case rewrite.AdditiveBase, rewrite.Additive, rewrite.Upsert:
 			o = outcome{class: part.Plan.Class, reason: part.Plan.Reason, slotted: o.slotted || part.Plan.Increment != nil}
 		}
