@@ -25,9 +25,13 @@ func (*Dialect) Add(t *rewrite.Table, in rewrite.AddText) string {
 		for i, k := range t.Counter.Key {
 			on = append(on, "slotsql_v."+quote(k)+" = "+in.Key[i])
 		}
+		same := "" // a table of one row has no key to compare
+		if len(on) > 0 {
+			same = " WHERE " + strings.Join(on, " AND ")
+		}
 		stamp := quote(co.Stamp())
 		set = append(set, quote(co.Column)+" = "+co.Text, stamp+" = (SELECT COALESCE(MAX(slotsql_v."+stamp+"), 0) + 1 FROM "+slotTable(t)+
-			" AS slotsql_v WHERE "+strings.Join(on, " AND ")+")")
+			" AS slotsql_v"+same+")")
 		if co.NotNull {
 			where = append(where, "("+co.Text+") IS NOT NULL")
 		}
