@@ -128,6 +128,7 @@ func (r *run) drain(ctx context.Context) (missed bool, err error) {
 		if err := r.newer(ctx, &d); err != nil {
 			return false, err
 		}
+		nothing := false
 		for i := range d.Fold {
 			n, err := r.step(ctx, &d.Fold[i])
 			if err != nil {
@@ -138,7 +139,17 @@ func (r *run) drain(ctx context.Context) (missed bool, err error) {
 			if i == 0 && n == 0 && r.conn.shared.traits.FoldMarks {
 				break
 			}
-			r.folded = r.folded || n > 0 && d.Versions != nil && i == d.Versions.Adds
+			if d.Versions != nil && i == d.Versions.Adds {
+				r.folded, nothing = r.folded || n > 0, n == 0
+			}
+		}
+		if nothing && len(d.Versions.Touch) > 0 && !r.conn.inAutocommit() {
+			// The slots add up to nothing, and the base row may be another's
+			// version; see versions.go.
+			if err := r.steps(ctx, d.Versions.Touch); err != nil {
+				return false, err
+			}
+			r.folded = true
 		}
 	}
 	return missed, r.steps(ctx, r.plan.Before)

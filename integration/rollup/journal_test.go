@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -273,6 +274,67 @@ func TestConnectionLostWhileMerging(t *testing.T) {
 				t.Error("nothing has been put together")
 			}
 		})
+	}
+}
+
+// A transaction of MySQL's REPEATABLE READ whose snapshot is older than a merge, and
+// that drains the row when what is left adds up to nothing, sees the total of its
+// snapshot or the newest one, and nothing in between.
+func TestSnapshotOlderThanMerge(t *testing.T) {
+	p := twin.New(t, twin.Options{Dialect: "mysql", Params: patience["mysql"], Schema: []string{
+		"CREATE TABLE posts (id INT PRIMARY KEY, views INT NOT NULL)", "INSERT INTO posts VALUES (1, 10)",
+	}, Config: "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}, layout: journal}}\n"})
+	const add, q = "UPDATE posts SET views = views + 1 WHERE id = 1", "SELECT views FROM posts WHERE id = 1"
+	execAll(t, p.Wrapped, "UPDATE posts SET views = views + 5 WHERE id = 1", add, add)
+	begin := func() *sql.Tx {
+		tx, err := p.Wrapped.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = tx.Rollback() })
+		return tx
+	}
+	old := begin()
+	if got := rows(t, old, q); got != "17" {
+		t.Fatal(got)
+	}
+	under, err := p.Under.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer under.Rollback()
+	for _, number := range strings.Fields(rows(t, p.Under, "SELECT slot FROM posts_slots WHERE views = 1")) {
+		rows(t, under, "SELECT 1 FROM posts_slots WHERE id = 1 AND slot = "+number+" FOR UPDATE")
+	}
+	if tr := rollUp(t, p).Tables[0]; tr.Moved != 1 {
+		t.Fatalf("%+v", tr)
+	}
+	if err := under.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	holder := begin() // keeps the roll-up from moving
+	execTx(t, holder, add)
+	if tr := rollUp(t, p).Tables[0]; tr.Merged != 2 {
+		t.Fatalf("%+v", tr)
+	}
+	if got := rows(t, old, q); got != "17" {
+		t.Errorf("%s after the merge", got)
+	}
+	if err := holder.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	execAll(t, p.Wrapped, "UPDATE posts SET views = views - 2 WHERE id = 1")
+	if got := rows(t, old, q+" FOR UPDATE"); got != "15" {
+		t.Errorf("%s, locked", got)
+	}
+	if got := rows(t, old, q); got != "15" && got != "17" {
+		t.Errorf("%s after the lock", got)
+	}
+	if err := old.Commit(); err != nil {
+		t.Error(err)
+	}
+	if got := rows(t, p.Wrapped, q); got != "15" {
+		t.Errorf("%s at the end", got)
 	}
 }
 
