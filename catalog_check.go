@@ -89,6 +89,12 @@ func checkTable(cfg *TableConfig, t *rewrite.Table, dialectName string) (problem
 	c.Counters = inTableOrder(t, c.Counters)
 	c.SlotColumn = slotColumn(c)
 
+	if cfg.Shared != nil {
+		for _, w := range sharedCounter(cfg, t, c) {
+			report(w.path, "%s", w.message)
+		}
+	}
+
 	rules := nameRulesOf[dialectName]
 	c.SlotTable = rules.shorten(t.Name)
 	if cfg.SlotTable != "" {
@@ -313,7 +319,7 @@ func checkTogether(tables []checkedTable, dialectName string) (problems []Proble
 		if other := folded[at]; other != nil {
 			problems = append(problems, c.config.problem("slot_table", "slot table %s is the configured table %s: choose another name with slot_table", clip(name), clip(other.Name)))
 		}
-		if other := slot[at]; other != nil {
+		if other := slot[at]; other != nil && (c.config.Shared == nil || other.Shared == nil) {
 			problems = append(problems, c.config.problem("slot_table", "slot table %s is already the slot table of %s: choose another name with slot_table", clip(name), clip(other.Name)))
 		}
 		slot[at] = c.config

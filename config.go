@@ -73,6 +73,7 @@ type Config struct {
 	version     int
 	autoMigrate bool
 	tables      []TableConfig // in file order
+	shared      []SharedConfig
 	rollup      rollUpConfig
 	sample      float64 // of the reads of shadow tables
 }
@@ -125,13 +126,16 @@ type TableConfig struct {
 	Companions []CompanionConfig // in file order
 
 	Mode      string // "on", "shadow" or "off"
-	Layout    string // "dedicated" or "journal"
+	Layout    string // "dedicated", "shared" or "journal"
 	Coalesce  bool
 	Placement string // "connection", "random" or "skip_locked"
 	Slots     int    // at most this many slots per key, 1 to 4096
 	OnDrain   string // "run", "warn" or "error"
 	Reads     string // "exact" or "base"
 	SlotTable string // the slot table's name; empty for the default, <table>_slots
+
+	// Shared is the slot table of layout shared; nil for any other.
+	Shared *SharedConfig
 
 	// NoForeignKeys says that a slot table is created without a foreign key to
 	// the base table.
@@ -160,6 +164,10 @@ type CounterConfig struct {
 	// Recount is a query that gives the counter's right value for each key; ""
 	// when there is none. See Verify.
 	Recount string
+
+	// RecordType tells the counter's slots from others' in a shared slot table;
+	// nil when its table has another layout.
+	RecordType *int64
 }
 
 // CompanionConfig is one companion of a table: an ordinary column whose
@@ -180,8 +188,16 @@ func (t *TableConfig) clone() TableConfig {
 			m := *counter.Min
 			c.Counters[i].Min = &m
 		}
+		if counter.RecordType != nil {
+			n := *counter.RecordType
+			c.Counters[i].RecordType = &n
+		}
 	}
 	c.Companions = slices.Clone(t.Companions)
+	if t.Shared != nil {
+		sh := *t.Shared
+		c.Shared = &sh
+	}
 	return c
 }
 

@@ -49,6 +49,7 @@ func (e entry) valueAt() position {
 type decoder struct {
 	file     string
 	problems []Problem
+	sharedAt []position // where the shared slot tables stand
 }
 
 func (d *decoder) report(at position, path, format string, args ...any) {

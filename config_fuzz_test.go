@@ -52,7 +52,7 @@ func FuzzConfig(f *testing.F) {
 			t.Fatalf("%+v became %+v by\n%s", c, second, text)
 		}
 		for _, table := range c.Tables() {
-			if table.Table == "" || len(table.Counters) == 0 || table.Slots < 1 || table.Slots > 4096 || table.Layout != "dedicated" && table.Layout != "journal" || !slices.Contains(drains, table.OnDrain) {
+			if table.Table == "" || len(table.Counters) == 0 || table.Slots < 1 || table.Slots > 4096 || !slices.Contains(layouts, table.Layout) || !slices.Contains(drains, table.OnDrain) {
 				t.Errorf("%+v", table)
 			}
 		}
@@ -88,6 +88,12 @@ func writeConfig(c *Config) string {
 		b.WriteString("tables: {}\n")
 		return b.String()
 	}
+	if len(c.shared) > 0 {
+		b.WriteString("shared:\n")
+	}
+	for _, sh := range c.shared {
+		fmt.Fprintf(&b, "  %s: {columns: {type: %s, id: %s, slot: %s, count: %s}}\n", yamlQuote(`"`+strings.ReplaceAll(sh.Table, `"`, `""`)+`"`), yamlQuote(sh.Type), yamlQuote(sh.ID), yamlQuote(sh.Slot), yamlQuote(sh.Count))
+	}
 	b.WriteString("tables:\n")
 	for _, t := range c.Tables() {
 		fmt.Fprintf(&b, "  %s:\n    layout: %s\n    coalesce: %v\n    placement: %s\n    mode: \"%s\"\n    slots: %d\n    on_drain: %s\n    reads: %s\n", yamlQuote(t.Name), t.Layout, t.Coalesce, t.Placement, t.Mode, t.Slots, t.OnDrain, t.Reads)
@@ -107,13 +113,18 @@ func writeConfig(c *Config) string {
 		b.WriteString("    counters:\n")
 		for _, counter := range t.Counters {
 			fmt.Fprintf(&b, "      %s:", yamlQuote(counter.Column))
-			switch {
-			case counter.Min != nil && counter.Recount != "":
-				fmt.Fprintf(&b, " {min: %d, recount: %s}", *counter.Min, yamlQuote(counter.Recount))
-			case counter.Min != nil:
-				fmt.Fprintf(&b, " {min: %d}", *counter.Min)
-			case counter.Recount != "":
-				fmt.Fprintf(&b, " {recount: %s}", yamlQuote(counter.Recount))
+			var options []string
+			if counter.Min != nil {
+				options = append(options, fmt.Sprintf("min: %d", *counter.Min))
+			}
+			if counter.RecordType != nil {
+				options = append(options, fmt.Sprintf("record_type: %d", *counter.RecordType))
+			}
+			if counter.Recount != "" {
+				options = append(options, "recount: "+yamlQuote(counter.Recount))
+			}
+			if len(options) > 0 {
+				fmt.Fprintf(&b, " {%s}", strings.Join(options, ", "))
 			}
 			b.WriteByte('\n')
 		}

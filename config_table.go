@@ -23,6 +23,7 @@ func (d *decoder) tables(c *Config, e *entry, fallback TableConfig) {
 		first[id] = t
 		c.tables = append(c.tables, *t)
 	}
+	d.sharedTables(c)
 	d.slotTables(c.tables)
 }
 
@@ -41,7 +42,7 @@ func (d *decoder) slotTables(tables []TableConfig) {
 		if other := base[id]; other != nil {
 			d.problems = append(d.problems, t.problem("slot_table", "slot table %s is the configured table on line %d: choose another name with slot_table", clip(name), other.at[""].line))
 		}
-		if other := slot[id]; other != nil {
+		if other := slot[id]; other != nil && (t.Layout != "shared" || other.Layout != "shared") {
 			d.problems = append(d.problems, t.problem("slot_table", "slot table %s is already the slot table of %s: choose another name with slot_table", clip(name), clip(other.Name)))
 		}
 		slot[id] = t
@@ -200,6 +201,9 @@ func (d *decoder) counters(t *TableConfig, e *entry, subject string) {
 			case "recount":
 				t.at[path+".recount"] = o.at
 				d.recount(&counter, o, about)
+				continue
+			case "record_type":
+				d.recordType(&counter, o, about)
 				continue
 			default:
 				d.unknown(o, about+": ", counterKeys)

@@ -30,11 +30,14 @@ func tableDefaults() TableConfig {
 }
 
 var (
-	rootKeys    = []string{"version", "auto_migrate", "defaults", "tables", "rollup", "shadow"}
+	rootKeys    = []string{"version", "auto_migrate", "defaults", "shared", "tables", "rollup", "shadow"}
 	defaultKeys = []string{"slots", "coalesce", "placement", "on_drain", "layout", "reads", "mode", "foreign_keys"}
 	tableKeys   = []string{"mode", "key", "counters", "companions", "layout", "coalesce", "placement", "slots", "on_drain", "reads", "slot_table", "views", "routines", "defer_triggers", "foreign_keys"}
-	counterKeys = []string{"min", "recount"}
+	counterKeys = []string{"min", "recount", "record_type"}
 	rollupKeys  = []string{"interval", "batch", "idle"}
+
+	sharedKeys       = []string{"columns"}
+	sharedColumnKeys = []string{"type", "id", "slot", "count"}
 
 	shadowKeys = []string{"sample"}
 
@@ -76,6 +79,8 @@ func (d *decoder) config(root ast.Node) *Config {
 			d.rollup(c, e)
 		case "shadow":
 			d.shadow(c, e)
+		case "shared":
+			d.shared(c, e)
 		default:
 			d.unknown(e, "", rootKeys)
 		}
@@ -203,9 +208,7 @@ func (d *decoder) option(t *TableConfig, e *entry, subject string) bool {
 	case "reads":
 		d.choice(&t.Reads, e, subject+"reads", readers)
 	case "layout":
-		if d.choice(&t.Layout, e, subject+"layout", layouts) && t.Layout == "shared" {
-			d.report(e.valueAt(), e.path, "%slayout shared is not supported yet: use dedicated or journal", subject)
-		}
+		d.choice(&t.Layout, e, subject+"layout", layouts)
 	default:
 		return false
 	}

@@ -55,14 +55,14 @@ func (r *run) look() {
 		if c.looked == nil {
 			c.looked = map[string]bool{}
 		}
-		c.looked[t.Counter.SlotTable] = true
+		c.looked[t.Counter.Slotted()] = true
 	}
 }
 
 // conflicts says that a change of a table is to be held to what others have
 // done since the transaction has read.
 func (c *conn) conflicts(ctx context.Context, t *rewrite.Table) (bool, error) {
-	if !c.looked[t.Counter.SlotTable] {
+	if !c.looked[t.Counter.Slotted()] {
 		return false, nil
 	}
 	return c.atSnapshot(ctx)

@@ -21,6 +21,9 @@ func (s *shared) learnForeignKey(t, slots *rewrite.Table) {
 	if slots == nil || len(t.Counter.Key) == 0 {
 		return
 	}
+	if t.Counter.Shared != nil {
+		s.checkSlots(t, slots) // for what it notes of the table
+	}
 	t.Counter.NoForeignKey = !slices.ContainsFunc(slots.Parents, func(p rewrite.Parent) bool { return s.ties(t, &p) })
 }
 
@@ -67,7 +70,7 @@ func deletedInside(t *rewrite.Table) (out []string) {
 
 // leavesSlots says that nothing in the database deletes the slots of a row.
 func (s *shared) leavesSlots(t *rewrite.Table) bool {
-	return t.Counter.NoForeignKey && !s.traits.SlotTriggers
+	return t.Counter.NoForeignKey && (t.Counter.Shared != nil || !s.traits.SlotTriggers)
 }
 
 // A SetupOption changes what Migrate, DDL and SchemaDDL create.

@@ -29,7 +29,7 @@ func MigrateDown(ctx context.Context, c driver.Connector) (dropped []string, err
 	if !ok {
 		return nil, fmt.Errorf("slotsql: slot tables of %s cannot be dropped by slotsql", cn.shared.dialect.Name())
 	}
-	down := &migrateDown{conn: cn, dialect: d}
+	down := &migrateDown{conn: cn, dialect: d, gone: map[string]bool{}}
 	tables, err := down.empty(ctx)
 	if err != nil {
 		return nil, err
@@ -38,10 +38,15 @@ func MigrateDown(ctx context.Context, c driver.Connector) (dropped []string, err
 		return nil, err
 	}
 	for _, t := range tables {
+		if down.gone[sharedID(t)] {
+			continue
+		}
 		if err := down.drop(ctx, t); err != nil {
 			return dropped, fmt.Errorf("slotsql: dropping slot table %q: %w", t.Counter.SlotTable, err)
 		}
-		dropped = append(dropped, t.Counter.SlotTable)
+		if t.Counter.Shared == nil || down.gone[sharedID(t)] {
+			dropped = append(dropped, t.Counter.SlotTable)
+		}
 	}
 	if _, ok := cn.shared.dialect.(dialect.Leaser); ok {
 		leases, err := cn.look(ctx)("", dialect.LeaseTable)
@@ -57,6 +62,7 @@ func MigrateDown(ctx context.Context, c driver.Connector) (dropped []string, err
 }
 
 type migrateDown struct {
+	gone    map[string]bool // shared slot tables, by sharedID
 	conn    *conn
 	dialect dialect.RollUpper
 }
@@ -145,5 +151,44 @@ func (m *migrateDown) dropOnce(ctx context.Context, t *rewrite.Table) (err error
 	if some {
 		return notEmpty(t.Counter.SlotTable)
 	}
-	return m.conn.session.execAll(ctx, m.conn.shared.dialect.DropSlots(t), texts.Commit, unlock)
+	if err := m.conn.session.execAll(ctx, m.conn.shared.dialect.DropSlots(t)); err != nil {
+		return err
+	}
+	gone, err := m.dropShared(ctx, t)
+	if err != nil {
+		return err
+	}
+	if err := m.conn.session.execAll(ctx, texts.Commit, unlock); err != nil {
+		return err
+	}
+	m.gone[sharedID(t)] = gone
+	return nil
+}
+
+// dropShared drops a shared slot table that nobody has a row in, while it is
+// locked. One that has columns which Migrate does not give it is another
+// program's, and stays.
+func (m *migrateDown) dropShared(ctx context.Context, t *rewrite.Table) (bool, error) {
+	if t.Counter.Shared == nil {
+		return false, nil
+	}
+	d := m.conn.shared.dialect
+	slots, err := m.conn.look(ctx)(t.Counter.SlotSchema, t.Counter.SlotTable)
+	if err != nil || slots == nil || len(slots.Columns) != 4 {
+		return false, err
+	}
+	name := d.Quote(t.Counter.SlotSchema) + "." + d.Quote(t.Counter.SlotTable)
+	rows, err := m.conn.session.Query(ctx, "SELECT 1 FROM "+name+" LIMIT 1")
+	if err != nil || len(rows) > 0 {
+		return false, err
+	}
+	return true, m.conn.session.Exec(ctx, "DROP TABLE "+name)
+}
+
+// sharedID names a shared slot table; "" for one of the table's own.
+func sharedID(t *rewrite.Table) string {
+	if t.Counter.Shared == nil {
+		return ""
+	}
+	return t.Counter.SlotSchema + "\x00" + t.Counter.SlotTable
 }

@@ -70,7 +70,7 @@ func (r *run) note(rows rewrite.DrainTable, how manner) {
 	k, ok := r.changeKey(&rows, how)
 	switch {
 	case len(c.own) >= maxOwnChanges:
-		k = rowKey{table: rows.Table.Counter.SlotTable, values: string('0'+byte(how)) + "all"}
+		k = rowKey{table: rows.Table.Counter.Slotted(), values: string('0'+byte(how)) + "all"}
 		own.rows = rewrite.DrainAll(c.shared.dialect, rows.Table)
 	case !ok:
 		k.values += strconv.Itoa(len(c.own)) // as if it were another one
@@ -151,7 +151,7 @@ func (c *conn) settleTables(ctx context.Context, tables []*rewrite.Table) error 
 	var keys []rowKey
 	for k, own := range c.own {
 		if !own.settled && slices.ContainsFunc(tables, func(t *rewrite.Table) bool {
-			return own.rows.Table.Counter.SlotTable == t.Counter.SlotTable
+			return own.rows.Table.Counter.Slotted() == t.Counter.Slotted()
 		}) {
 			keys = append(keys, k)
 		}

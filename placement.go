@@ -285,7 +285,7 @@ func (c *conn) release() {
 func (r *run) rowKey() (rowKey, bool) {
 	inc := r.plan.Increment
 	if inc.Table.Counter.Single() {
-		return rowKey{table: inc.Table.Counter.SlotTable, node: r.conn.node.number}, true
+		return rowKey{table: inc.Table.Counter.Slotted(), node: r.conn.node.number}, true
 	}
 	if len(inc.Key) == 0 {
 		return rowKey{}, false
@@ -307,7 +307,7 @@ func (r *run) rowKey() (rowKey, bool) {
 			}
 		}
 	}
-	return rowKey{inc.Table.Counter.SlotTable, string(b), r.conn.node.number}, true
+	return rowKey{inc.Table.Counter.Slotted(), string(b), r.conn.node.number}, true
 }
 
 // appendValue appends an argument such that values which differ look different.

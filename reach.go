@@ -49,7 +49,7 @@ func (sc *schema) reach(ctx context.Context, ss *session, schema, name string) e
 		}
 		if len(problems) == 0 {
 			t.Counter = counter
-			problems = cfg.locate(checkSlotTable(t, slots))
+			problems = cfg.locate(s.checkSlots(t, slots))
 		}
 		if len(problems) > 0 {
 			return asConfigError(problems)

@@ -148,11 +148,11 @@ func (sc *schema) slotTable(ctx context.Context, ss *session, c checkedTable) ([
 		}
 	}
 	sc.shared.learnForeignKey(c.table, slots)
-	if slots != nil {
+	if slots != nil && c.table.Counter.Shared == nil {
 		number, _ := findColumn(slots, c.table.Counter.SlotColumn)
 		c.table.Counter.Wide = number != nil && number.Bits >= 64
 	}
-	return c.config.locate(checkSlotTable(c.table, slots)), nil
+	return c.config.locate(sc.shared.checkSlots(c.table, slots)), nil
 }
 
 // add takes a checked table into the schema. Counters that cannot be slotted
@@ -213,8 +213,7 @@ func (sc *schema) foldOnce(ctx context.Context, ss *session, t *rewrite.Table, c
 	for i, c := range columns {
 		conds[i] = d.Quote(c) + " <> 0"
 	}
-	from := d.Quote(t.Counter.SlotSchema) + "." + d.Quote(t.Counter.SlotTable)
-	rows, err := ss.Query(ctx, "SELECT 1 FROM "+from+" WHERE "+strings.Join(conds, " OR ")+" LIMIT 1")
+	rows, err := ss.Query(ctx, "SELECT 1 FROM "+rewrite.SlotSource(d, t, columns...)+" AS slotsql_s WHERE "+strings.Join(conds, " OR ")+" LIMIT 1")
 	if err != nil || len(rows) == 0 {
 		return err
 	}

@@ -63,7 +63,7 @@ func Check(ctx context.Context, c driver.Connector) ([]TableStatus, error) {
 		}
 		missing := slots == nil && (cn.shared.config.AutoMigrate() || !demanded(t.config))
 		if !missing {
-			more := t.config.locate(checkSlotTable(t.table, slots))
+			more := t.config.locate(cn.shared.checkSlots(t.table, slots))
 			problems = append(problems, more...)
 			if len(more) > 0 {
 				continue
@@ -86,7 +86,7 @@ func Check(ctx context.Context, c driver.Connector) ([]TableStatus, error) {
 			problems = append(problems, more...)
 		}
 		status := statusOf(t, missing)
-		if slots != nil && cn.shared.leavesSlots(t.table) {
+		if (slots != nil || t.table.Counter.Shared != nil) && cn.shared.leavesSlots(t.table) {
 			status.NoForeignKey, status.Risks = true, deletedInside(t.table)
 		}
 		status.Views, status.Unnamed = views, viewsUnnamed(t.config, views)
@@ -172,7 +172,7 @@ func Migrate(ctx context.Context, c driver.Connector, opts ...SetupOption) (crea
 				return created, err
 			}
 		}
-		if w, ok := cn.shared.dialect.(dialect.Widener); ok && narrow(t.table, slots) {
+		if w, ok := cn.shared.dialect.(dialect.Widener); ok && t.table.Counter.Shared == nil && narrow(t.table, slots) {
 			if err := cn.widen(ctx, w.WidenSlots(t.table)); err != nil {
 				return created, fmt.Errorf("slotsql: widen slot table %q: %w", t.table.Counter.SlotTable, err)
 			}
@@ -181,7 +181,7 @@ func Migrate(ctx context.Context, c driver.Connector, opts ...SetupOption) (crea
 				return created, err
 			}
 		}
-		problems = append(problems, t.config.locate(checkSlotTable(t.table, slots))...)
+		problems = append(problems, t.config.locate(cn.shared.checkSlots(t.table, slots))...)
 	}
 	return created, asConfigError(problems)
 }
@@ -221,7 +221,15 @@ func ddlOf(d dialect.Dialect, checked []checkedTable, problems []Problem, err er
 	applySetup(checked, opts)
 	var out []string
 	checked = notOff(checked)
+	made := map[[2]string]bool{} // shared slot tables
 	for _, t := range checked {
+		if c := t.table.Counter; c.Shared != nil {
+			id := [2]string{c.SlotSchema, c.SlotTable}
+			if made[id] {
+				continue
+			}
+			made[id] = true
+		}
 		texts := d.CreateSlots(t.table)
 		if n, ok := d.(dialect.LockNoter); ok && len(texts) > 0 {
 			texts[0] = commented(n.CreateLocks(t.table)) + texts[0]

@@ -255,7 +255,7 @@ func (c *comparison) behind(ctx context.Context) (string, error) {
 		for _, column := range t.Counter.Counters {
 			conds = append(conds, d.Quote(column)+" <> 0")
 		}
-		rows, err := c.on.session.Query(ctx, "SELECT 1 FROM "+d.Quote(t.Counter.SlotSchema)+"."+d.Quote(t.Counter.SlotTable)+" WHERE "+strings.Join(conds, " OR ")+" LIMIT 1")
+		rows, err := c.on.session.Query(ctx, "SELECT 1 FROM "+rewrite.SlotSource(d, t, t.Counter.Counters...)+" AS slotsql_s WHERE "+strings.Join(conds, " OR ")+" LIMIT 1")
 		if err != nil {
 			return "", err
 		}

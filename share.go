@@ -90,7 +90,7 @@ func (r *run) known(co *rewrite.Coalesced, m *member, seats *seats) bool {
 			return false
 		}
 	}
-	row := rowKey{r.plan.Increment.Table.Counter.SlotTable, numbers(m.key), r.conn.node.number}
+	row := rowKey{r.plan.Increment.Table.Counter.Slotted(), numbers(m.key), r.conn.node.number}
 	if !seats.settled(row) {
 		return false
 	}

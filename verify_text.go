@@ -44,8 +44,7 @@ func (a *audit) ref(schema, name string) string {
 	return a.d.Quote(schema) + "." + a.d.Quote(name)
 }
 
-func (a *audit) base() string  { return a.ref(a.t.Schema, a.t.Name) }
-func (a *audit) slots() string { return a.ref(a.t.Counter.SlotSchema, a.t.Counter.SlotTable) }
+func (a *audit) base() string { return a.ref(a.t.Schema, a.t.Name) }
 
 // keys are the columns of the key as they are read, each with a comma behind.
 func (a *audit) keys(alias string) string {
@@ -144,11 +143,12 @@ func (c *check) set() string {
 
 // outOfRange finds the slot rows of base rows whose number no increment uses.
 func (a *audit) outOfRange(condition string) string {
-	slot := "slotsql_s." + a.d.Quote(a.t.Counter.SlotColumn)
+	slots, slot := rewrite.SlotNumbers(a.d, a.t)
+	slot = "slotsql_s." + slot
 	last := ")"
 	if a.t.Counter.AnyNumber() {
 		last = " AND " + slot + fmt.Sprintf(" < %d)", lowestJournalNumber)
 	}
-	return "SELECT " + a.keys("slotsql_s") + slot + " FROM " + a.slots() + " AS slotsql_s WHERE (" + slot + " < 0 OR " + slot + fmt.Sprintf(" >= %d", a.t.Counter.Slots) + last +
+	return "SELECT " + a.keys("slotsql_s") + slot + " FROM " + slots + " AS slotsql_s WHERE (" + slot + " < 0 OR " + slot + fmt.Sprintf(" >= %d", a.t.Counter.Slots) + last +
 		" AND EXISTS (SELECT 1 FROM " + a.base() + " AS " + auditAlias + " WHERE " + a.same(auditAlias, "slotsql_s") + ")" + condition
 }

@@ -42,6 +42,10 @@ type Table struct {
 	// IsView says that the name is a view. Temporary: a temporary table.
 	IsView, Temporary bool
 
+	// Numbers says that a new row changes the number that the session tells as
+	// its last one, without a column for it (SQLite's rowids).
+	Numbers bool
+
 	Counter *Counter // nil for a table that is not configured
 }
 
@@ -125,6 +129,10 @@ type Counter struct {
 	SlotTable  string
 	SlotColumn string // name of the slot-number column in the slot table, normally "slot"
 
+	// Shared says that the slot table is one that several counter tables share;
+	// nil where it is the table's own.
+	Shared *Shared
+
 	// Coalesce says that executions which overlap may share one statement.
 	Coalesce bool
 
@@ -157,7 +165,7 @@ func (c *Counter) Single() bool { return len(c.Key) == 0 }
 
 // Tied says that the engine itself deletes the slot rows of a base row that is
 // deleted.
-func (c *Counter) Tied() bool { return !c.Single() }
+func (c *Counter) Tied() bool { return !c.Single() && c.Shared == nil }
 
 // AnyNumber says that slot rows may have any number.
 func (c *Counter) AnyNumber() bool { return c.Journal || c.Wide }
@@ -226,6 +234,8 @@ func (t *Table) Slottable(column string) (bool, string) {
 		return false, "the column is too narrow to share its range among slots"
 	case c.Numeric == Decimal && c.Precision > 0 && c.Precision-c.Scale < 6:
 		return false, "the column is too narrow to share its range among slots"
+	case c.Numeric == Decimal && t.Counter != nil && t.Counter.Shared != nil:
+		return false, "the shared slot table counts whole numbers"
 	case t.Temporary:
 		return false, "the table is temporary"
 	case t.Ruled:

@@ -82,15 +82,6 @@ func (p *planning) baseRef(t *Table, b *binding) string {
 	return ref
 }
 
-// slotRef writes a reference to a slot table.
-func (p *planning) slotRef(t *Table) string {
-	ref := p.d.Quote(t.Counter.SlotTable)
-	if t.Counter.SlotSchema != "" {
-		ref = p.d.Quote(t.Counter.SlotSchema) + "." + ref
-	}
-	return ref
-}
-
 // drainRows drains the rows that the statement's predicate fixes, or all rows
 // of its table when it fixes none, and all rows of every other counter table
 // of the statement.

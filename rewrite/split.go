@@ -147,16 +147,16 @@ func (s *splitter) sumsOf(keys []string) string {
 
 func (s *splitter) sumOf(i int, keys []string) string {
 	c := s.b.table.Counter
-	return "COALESCE((SELECT SUM(slotsql_g." + s.d.Quote(c.Counters[i]) + ") FROM " + s.slotsOf(keys) + "), 0)"
+	return "COALESCE((SELECT SUM(slotsql_g." + s.d.Quote(c.Counters[i]) + ") FROM " + s.slotsOf(keys, c.Counters[i]) + "), 0)"
 }
 
-// slotsOf writes the slots of a row.
-func (s *splitter) slotsOf(keys []string) string {
+// slotsOf writes the slots of a row, those of some counters.
+func (s *splitter) slotsOf(keys []string, counters ...string) string {
 	var same []string
 	for i, k := range s.b.table.Counter.Key {
 		same = append(same, "slotsql_g."+s.d.Quote(k)+" = "+keys[i])
 	}
-	return s.slotRef(s.b.table) + " AS slotsql_g WHERE " + strings.Join(same, " AND ")
+	return SlotSource(s.d, s.b.table, counters...) + " AS slotsql_g WHERE " + strings.Join(same, " AND ")
 }
 
 // cold writes the rows without slots, which the query takes if their base
@@ -164,7 +164,7 @@ func (s *splitter) slotsOf(keys []string) string {
 func (s *splitter) cold(ordered bool, cond string) string {
 	// A scalar subquery is evaluated row by row in the index's order, and
 	// stops with the limit; an anti-join would read the whole table.
-	conds := []string{"(SELECT 1 FROM " + s.slotsOf(s.keys) + " LIMIT 1) IS NULL"}
+	conds := []string{"(SELECT 1 FROM " + s.slotsOf(s.keys, s.b.table.Counter.Counters...) + " LIMIT 1) IS NULL"}
 	if s.q.Where != nil {
 		conds = append([]string{"(" + s.tp.mark(s.src.cut(s.q.Where.Span)) + ")"}, conds...)
 	}
@@ -201,7 +201,7 @@ func (s *splitter) hot(where, having string) string {
 	if having != "" {
 		having = " HAVING CASE WHEN " + having + " THEN 1 END = 1"
 	}
-	return "SELECT " + strings.Join(list, ", ") + " FROM " + s.slotRef(s.b.table) + " AS slotsql_g" + where + " GROUP BY " + strings.Join(group, ", ") + having
+	return "SELECT " + strings.Join(list, ", ") + " FROM " + SlotSource(s.d, s.b.table, c.Counters...) + " AS slotsql_g" + where + " GROUP BY " + strings.Join(group, ", ") + having
 }
 
 // table writes the FROM clause's table.

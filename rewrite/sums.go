@@ -80,7 +80,7 @@ func (s *splitter) bareCall(e *Expr) bool {
 
 func (s *splitter) sumText(e *Expr, c *Column, tp *template) string {
 	t := s.b.table
-	slots := s.slotRef(t)
+	slots := SlotSource(s.d, t, c.Name)
 	sum := "SELECT SUM(slotsql_g." + s.d.Quote(c.Name) + ") FROM " + slots + " AS slotsql_g"
 	if s.q.Where != nil {
 		var group, groupBy, match []string

@@ -278,6 +278,7 @@ func (m *dml) notSlotted(a assigned) string {
 // row as its fallback.
 func (m *dml) slotted(base *Plan, a assigned, rows *rowset, where fragment) *Plan {
 	t := m.table
+	a.increments = t.Counter.ordered(a.increments)
 	var tp template
 	in := IncrementText{
 		Ref: m.baseRef(t, rows.binding), Qualifier: m.qualifier(rows.binding), Where: tp.mark(where),
@@ -367,7 +368,7 @@ func (m *dml) addText(tp *template, in IncrementText, rows *rowset) (text *Bound
 // takes slots: an increment of another counter may have made it, or whoever has
 // deleted the base row may have left it.
 func (m *dml) checkBase() bool {
-	return len(m.table.Counter.Counters) > 1 || !m.table.Counter.Single() && !m.tied(m.table)
+	return m.table.Counter.Alike() || !m.table.Counter.Single() && !m.tied(m.table)
 }
 
 // rowsOrAll: a single-row table is drained whole.

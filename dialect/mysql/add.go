@@ -16,21 +16,27 @@ import (
 // The base values cannot be looked at here: an UPDATE that reads the base row
 // locks it.
 func (d *Dialect) Add(t *rewrite.Table, in rewrite.AddText) string {
-	if in.CheckBase {
+	if in.CheckBase || t.Counter.Shared != nil && len(in.Deltas) > 1 {
 		return ""
 	}
 	var set, where []string
-	for i, k := range t.Counter.Key {
+	if of := t.Counter.OfCounters(quote, "", in.Deltas[0].Column); of != "" {
+		where = append(where, of)
+	}
+	for i, k := range t.Counter.SlotKey() {
 		where = append(where, quote(k)+" = "+in.Key[i])
 	}
 	where = append(where, slotColumn(t)+" = "+in.Slot)
 	for _, dl := range in.Deltas {
-		c, delta := quote(dl.Column), dl.Text
+		c, delta := quote(t.Counter.Cell(dl.Column)), dl.Text
 		if col := t.Column(dl.Column); col != nil && col.Numeric == rewrite.Decimal {
 			// A delta bound as text would make the sum a DOUBLE.
 			delta = fmt.Sprintf("CAST(%s AS DECIMAL(65, %d))", delta, col.Scale)
 		}
 		set = append(set, c+" = "+c+" + "+delta)
+		if t.Counter.Shared != nil { // which has no CHECK constraints for the counter
+			where = append(where, sharedRange(t, dl.Column, c+" + "+delta))
+		}
 	}
 	for _, co := range in.Companions {
 		set = append(set, quote(co.Column)+" = "+co.Text, quote(co.Stamp())+" = "+later(quote(co.Stamp()), stampNow))

@@ -15,7 +15,7 @@ import (
 //
 // MySQL has no such timeout, and so no such statement.
 func (d *Dialect) AddMany(t *rewrite.Table, in rewrite.AddManyText) string {
-	if !d.NoWait || in.CheckBase {
+	if !d.NoWait || in.CheckBase || t.Counter.Shared != nil && len(in.Deltas) > 1 {
 		return ""
 	}
 	const slotAlias = "slotsql_s"
@@ -24,21 +24,29 @@ func (d *Dialect) AddMany(t *rewrite.Table, in rewrite.AddManyText) string {
 		columns = append(columns, fmt.Sprintf("%s %s PATH '$[%d]'", name, typ, len(columns)))
 		return "slotsql_v." + name
 	}
-	for i, k := range t.Counter.Key {
-		on = append(on, slotAlias+"."+quote(k)+" = "+column(fmt.Sprintf("k%d", i), keyType(t.Column(k))))
+	if of := t.Counter.OfCounters(quote, slotAlias+".", in.Deltas[0]); of != "" {
+		on = append(on, of)
+	}
+	for i, k := range t.Counter.SlotKey() {
+		on = append(on, slotAlias+"."+quote(k)+" = "+column(fmt.Sprintf("k%d", i), keyType(t.Column(t.Counter.Key[i]))))
 	}
 	on = append(on, slotAlias+"."+slotColumn(t)+" = "+column("slot", "INT"))
+	wrong := slotAlias + "." + slotColumn(t) + " IS NULL"
 	for i, name := range in.Deltas {
 		typ := "BIGINT"
 		if col := t.Column(name); col.Numeric == rewrite.Decimal {
 			typ = fmt.Sprintf("DECIMAL(65, %d)", col.Scale)
 		}
-		c := slotAlias + "." + quote(name)
-		set = append(set, c+" = "+c+" + "+column(fmt.Sprintf("d%d", i), typ))
+		c := slotAlias + "." + quote(t.Counter.Cell(name))
+		sum := c + " + " + column(fmt.Sprintf("d%d", i), typ)
+		set = append(set, c+" = "+sum)
+		if t.Counter.Shared != nil {
+			wrong = wrong + " OR NOT (" + sharedRange(t, name, sum) + ")"
+		}
 	}
 	return fmt.Sprintf("SET STATEMENT innodb_lock_wait_timeout = 0 FOR UPDATE JSON_TABLE(%s, '$[*]' COLUMNS (%s)) AS slotsql_v LEFT JOIN %s AS %s ON %s SET %s"+
-		" WHERE IF(%s.%s IS NULL, (SELECT 1 UNION ALL SELECT 2), 1)",
-		in.JSON, strings.Join(columns, ", "), slotTable(t), slotAlias, strings.Join(on, " AND "), strings.Join(set, ", "), slotAlias, slotColumn(t))
+		" WHERE IF(%s, (SELECT 1 UNION ALL SELECT 2), 1)",
+		in.JSON, strings.Join(columns, ", "), slotTable(t), slotAlias, strings.Join(on, " AND "), strings.Join(set, ", "), wrong)
 }
 
 func keyType(c *rewrite.Column) string {

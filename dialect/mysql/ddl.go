@@ -13,6 +13,9 @@ import (
 // 64 characters.
 func (d *Dialect) CreateSlots(t *rewrite.Table) []string {
 	ct := t.Counter
+	if ct.Shared != nil {
+		return []string{createShared(t)}
+	}
 	slot := slotColumn(t)
 	var lines []string
 	for _, k := range ct.Key {
@@ -83,8 +86,12 @@ func numberType(t *rewrite.Table) string {
 	return "SMALLINT UNSIGNED"
 }
 
-// DropSlots writes the removal of the slot table.
+// DropSlots writes the removal of the slot table, or of the table's rows of a
+// shared one.
 func (d *Dialect) DropSlots(t *rewrite.Table) []string {
+	if of := t.Counter.OfTable(quote, ""); of != "" {
+		return []string{"DELETE FROM " + slotTable(t) + " WHERE " + of}
+	}
 	return []string{"DROP TABLE IF EXISTS " + slotTable(t)}
 }
 

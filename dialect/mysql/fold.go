@@ -65,15 +65,16 @@ func (d *Dialect) Fold(t *rewrite.Table, s rewrite.Scope) []string {
 	}
 	join := ""
 	if covered != "" {
-		join = " FORCE INDEX (PRIMARY) ON " + sameAs("slotsql_s", key, "slotsql_k")
+		join = slotIndex(t) + " ON " + sameAs("slotsql_s", t.Counter.SlotKey(), "slotsql_k")
 	}
+	of := t.Counter.OfTable(quote, "slotsql_s.")
 	source := covered + slots + " AS slotsql_s" + join
 	number := "slotsql_s." + slot
-	mark := "UPDATE " + source + fmt.Sprintf(" SET %s = %s + IF(%s < %d, %d, 1) WHERE %s", number, number, number, journaled, folding, unmarked(number))
+	mark := "UPDATE " + source + fmt.Sprintf(" SET %s = %s + IF(%s < %d, %d, 1) WHERE %s", number, number, number, journaled, folding, and(of, unmarked(number)))
 
 	var sums, set, nonzero []string
 	for i, c := range t.Counter.Counters {
-		sums = append(sums, fmt.Sprintf("SUM(slotsql_s.%s) AS c%d", quote(c), i+1))
+		sums = append(sums, fmt.Sprintf("SUM(%s) AS c%d", t.Counter.Held(quote, "slotsql_s.", c), i+1))
 		set = append(set, fmt.Sprintf("slotsql_b.%s = slotsql_b.%s + slotsql_f.c%d", quote(c), quote(c), i+1))
 		nonzero = append(nonzero, fmt.Sprintf("slotsql_f.c%d <> 0", i+1))
 	}
@@ -101,11 +102,11 @@ func (d *Dialect) Fold(t *rewrite.Table, s rewrite.Scope) []string {
 		}
 	}
 	var keys, group []string
-	for i, k := range key {
+	for i, k := range t.Counter.SlotKey() {
 		keys = append(keys, fmt.Sprintf("slotsql_s.%s AS k%d", quote(k), i+1))
 		group = append(group, "slotsql_s."+quote(k))
 	}
-	these := " WHERE " + marked(number)
+	these := " WHERE " + and(of, marked(number))
 	derived := "SELECT " + strings.Join(append(keys, sums...), ", ") + " FROM " + source + these
 	if len(group) > 0 {
 		derived += " GROUP BY " + strings.Join(group, ", ")

@@ -16,6 +16,9 @@ import (
 // the text names the index: the primary key where the predicate fixes it,
 // else a second access to the same row through it.
 func (d *Dialect) Increment(t *rewrite.Table, in rewrite.IncrementText) string {
+	if t.Counter.Shared != nil {
+		return incrementShared(t, in)
+	}
 	key := t.Counter.Key
 	columns := quoteAll(key)
 	values := qualify(in.Qualifier, key)
@@ -97,7 +100,10 @@ func slotChoice(t *rewrite.Table, in rewrite.IncrementText) string {
 	a := alias("slotsql_l", in.Qualifier)
 	where := a + "." + slotColumn(t) + " < " + fmt.Sprint(t.Counter.Slots) // not one that a fold has moved away
 	if len(t.Counter.Key) > 0 {
-		where += " AND " + same(a, t.Counter.Key, in.Qualifier, t.Counter.Key)
+		where += " AND " + same(a, t.Counter.SlotKey(), in.Qualifier, t.Counter.Key)
+	}
+	if of := t.Counter.OfCounters(quote, a+".", in.Deltas[0].Column); of != "" {
+		where += " AND " + of
 	}
 	return "COALESCE((SELECT " + a + "." + slotColumn(t) + " FROM " + slotTable(t) + " AS " + a + " WHERE " + where +
 		" LIMIT 1 FOR UPDATE SKIP LOCKED), " + in.Slot + ")"

@@ -138,10 +138,13 @@ func (w *rollUp) ordered() bool {
 // uses an index for comparisons of columns, not of rows.
 func (w *rollUp) within(alias string, upTo bool) string {
 	out := "TRUE"
+	if of := w.t.Counter.OfTable(quote, alias+"."); of != "" {
+		out = of
+	}
 	if !w.ordered() {
 		return out
 	}
-	key := w.t.Counter.Key
+	key := w.t.Counter.SlotKey()
 	compare := func(first int, op string) {
 		if len(key) > 1 {
 			out += " AND " + alias + "." + quote(key[0]) + " " + op + "= " + w.use(first)
@@ -172,7 +175,7 @@ func (w *rollUp) within(alias string, upTo bool) string {
 // full says that a slot row holds something.
 func (w *rollUp) full(alias string) string {
 	var parts []string
-	for _, c := range w.t.Counter.Counters {
+	for _, c := range w.t.Counter.Cells() {
 		parts = append(parts, alias+"."+quote(c)+" <> 0")
 	}
 	for _, co := range w.t.Counter.Companions {
@@ -201,7 +204,7 @@ func (w *rollUp) baseOf(alias, word string) string {
 	if len(w.t.Counter.Key) == 0 {
 		return w.base()
 	}
-	return w.base() + " " + word + " " + same("slotsql_b", w.t.Counter.Key, alias, w.t.Counter.Key)
+	return w.base() + " " + word + " " + same("slotsql_b", w.t.Counter.Key, alias, w.t.Counter.SlotKey())
 }
 
 // find returns the keys of slot rows of a condition.
@@ -212,9 +215,9 @@ func (w *rollUp) find(condition string) dialect.Step {
 			return "SELECT COUNT(*)" + from + " HAVING COUNT(*) > 0"
 		}
 		var read, by []string
-		for _, k := range w.t.Counter.Key {
+		for i, k := range w.t.Counter.SlotKey() {
 			c := "slotsql_s." + quote(k)
-			read, by = append(read, fmt.Sprintf(keyForm(w.t, k).read, c)), append(by, c)
+			read, by = append(read, fmt.Sprintf(keyForm(w.t, w.t.Counter.Key[i]).read, c)), append(by, c)
 		}
 		return "SELECT " + strings.Join(read, ", ") + ", COUNT(*)" + from + " GROUP BY " + strings.Join(by, ", ") +
 			" ORDER BY " + strings.Join(by, ", ") + fmt.Sprintf(" LIMIT %d", w.part.Limit)
@@ -229,12 +232,9 @@ func (w *rollUp) picked() string {
 // values are what a slot row has, under names of their own.
 func (w *rollUp) values() []string {
 	t := w.t
-	list := []string{"slotsql_s." + slotColumn(t) + " AS n"}
-	for i, k := range t.Counter.Key {
-		list = append(list, fmt.Sprintf("slotsql_s.%s AS k%d", quote(k), i+1))
-	}
+	list := w.names()
 	for i, c := range t.Counter.Counters {
-		list = append(list, fmt.Sprintf("slotsql_s.%s AS c%d", quote(c), i+1))
+		list = append(list, fmt.Sprintf("%s AS c%d", t.Counter.Held(quote, "slotsql_s.", c), i+1))
 	}
 	for i, co := range t.Counter.Companions {
 		list = append(list, fmt.Sprintf("slotsql_s.%s AS m%d", quote(co.Column), i+1))
@@ -265,7 +265,7 @@ func (w *rollUp) latest() bool {
 
 // locked is the part's slot rows with their base rows.
 func (w *rollUp) locked() string {
-	return slotTable(w.t) + " AS slotsql_s FORCE INDEX (PRIMARY) STRAIGHT_JOIN " + w.baseOf("slotsql_s", "ON") + " WHERE " + w.within("slotsql_s", true)
+	return slotTable(w.t) + " AS slotsql_s" + slotIndex(w.t) + " STRAIGHT_JOIN " + w.baseOf("slotsql_s", "ON") + " WHERE " + w.within("slotsql_s", true)
 }
 
 func (w *rollUp) partition() string {
@@ -285,6 +285,9 @@ func (w *rollUp) move(latest bool) string {
 	t := w.t
 	over := " OVER (" + w.partition() + ")"
 	list := []string{"slotsql_l.n"}
+	if t.Counter.Shared != nil {
+		list = append(list, "slotsql_l.y")
+	}
 	key := t.Counter.Key
 	for i := range key {
 		list = append(list, fmt.Sprintf("slotsql_l.k%d", i+1))
@@ -292,7 +295,10 @@ func (w *rollUp) move(latest bool) string {
 	var set []string
 	for i, c := range t.Counter.Counters {
 		list = append(list, fmt.Sprintf("SUM(slotsql_l.c%d)%s AS t%d", i+1, over, i+1))
-		set = append(set, fmt.Sprintf("slotsql_b.%s = slotsql_b.%s + slotsql_f.t%d", quote(c), quote(c), i+1), "slotsql_s."+quote(c)+" = 0")
+		set = append(set, fmt.Sprintf("slotsql_b.%s = slotsql_b.%s + slotsql_f.t%d", quote(c), quote(c), i+1))
+		if i < len(t.Counter.Cells()) {
+			set = append(set, "slotsql_s."+quote(t.Counter.Cells()[i])+" = 0")
+		}
 	}
 	for i := range t.Counter.Companions {
 		co := &t.Counter.Companions[i]
@@ -323,16 +329,31 @@ func (w *rollUp) move(latest bool) string {
 		list = append(list, "COUNT(*) OVER (PARTITION BY slotsql_l.n) AS d")
 		base += "slotsql_f.d = 1"
 	}
-	slots := slotTable(t) + " AS slotsql_s FORCE INDEX (PRIMARY) ON " + w.row()
+	slots := slotTable(t) + " AS slotsql_s" + slotIndex(t) + " ON " + w.row()
 	return "UPDATE (SELECT " + strings.Join(list, ", ") + " FROM (" + w.picked() + ") AS slotsql_l" + all + ") AS slotsql_f STRAIGHT_JOIN " +
 		base + " STRAIGHT_JOIN " + slots + " SET " + strings.Join(set, ", ")
+}
+
+// names are the columns that tell one slot row of the table from the others.
+func (w *rollUp) names() []string {
+	list := []string{"slotsql_s." + slotColumn(w.t) + " AS n"}
+	if sh := w.t.Counter.Shared; sh != nil {
+		list = append(list, "slotsql_s."+quote(sh.Type)+" AS y")
+	}
+	for i, k := range w.t.Counter.SlotKey() {
+		list = append(list, fmt.Sprintf("slotsql_s.%s AS k%d", quote(k), i+1))
+	}
+	return list
 }
 
 // row says that the slot row is the one of the derived table.
 func (w *rollUp) row() string {
 	on := "slotsql_s." + slotColumn(w.t) + " = slotsql_f.n"
 	if len(w.t.Counter.Key) > 0 {
-		on = sameAs("slotsql_s", w.t.Counter.Key, "slotsql_f") + " AND " + on
+		on = sameAs("slotsql_s", w.t.Counter.SlotKey(), "slotsql_f") + " AND " + on
+	}
+	if sh := w.t.Counter.Shared; sh != nil {
+		on = "slotsql_s." + quote(sh.Type) + " = slotsql_f.y AND " + on
 	}
 	return on
 }
@@ -353,12 +374,8 @@ func (w *rollUp) left() string {
 // remove deletes slot rows that hold nothing.
 func (w *rollUp) remove() string {
 	t := w.t
-	list := []string{"slotsql_s." + slotColumn(t) + " AS n"}
-	for i, k := range t.Counter.Key {
-		list = append(list, fmt.Sprintf("slotsql_s.%s AS k%d", quote(k), i+1))
-	}
-	slots := slotTable(t) + " AS slotsql_s FORCE INDEX (PRIMARY)"
-	return "DELETE slotsql_s FROM (SELECT " + strings.Join(list, ", ") + " FROM " + slots + " WHERE " + w.within("slotsql_s", true) + " AND " +
+	slots := slotTable(t) + " AS slotsql_s" + slotIndex(t)
+	return "DELETE slotsql_s FROM (SELECT " + strings.Join(w.names(), ", ") + " FROM " + slots + " WHERE " + w.within("slotsql_s", true) + " AND " +
 		w.empty("slotsql_s") + all + " FOR UPDATE SKIP LOCKED) AS slotsql_f STRAIGHT_JOIN " + slots + " ON " + w.row()
 }
 
@@ -370,10 +387,11 @@ func (w *rollUp) reclaim() string {
 	where := "TRUE"
 	if w.ordered() {
 		var eq []string
-		for i, k := range t.Counter.Key {
+		for i, k := range t.Counter.SlotKey() {
 			eq = append(eq, quote(k)+" = "+w.use(len(t.Counter.Key)+i))
 		}
 		where = strings.Join(eq, " AND ")
 	}
+	where = and(t.Counter.OfTable(quote, ""), where)
 	return "DELETE FROM " + slotTable(t) + " WHERE " + where + " AND NOT EXISTS (SELECT 1 FROM " + w.baseOf(slotTable(t), "WHERE") + " LOCK IN SHARE MODE)"
 }

@@ -10,13 +10,12 @@ func (d *Dialect) Total(t *rewrite.Table, qualifier, column string, comparable b
 	if co := t.Companion(column); co != nil {
 		return merged(t, co, qualifier)
 	}
-	c := quote(column)
 	s := alias("slotsql_s", qualifier)
-	sum := "SELECT SUM(" + s + "." + c + ") FROM " + slotTable(t) + " AS " + s
+	sum := "SELECT SUM(" + s + "." + quote(t.Counter.Cell(column)) + ") FROM " + slotTable(t) + " AS " + s
 	if len(t.Counter.Key) > 0 {
-		sum += " WHERE " + same(s, t.Counter.Key, qualifier, t.Counter.Key)
+		sum += " WHERE " + and(t.Counter.OfCounters(quote, s+".", column), same(s, t.Counter.SlotKey(), qualifier, t.Counter.Key))
 	}
-	base := qualifier + "." + c
+	base := qualifier + "." + quote(column)
 	return inType(t, column, "COALESCE("+base+" + ("+sum+"), "+base+")")
 }
 

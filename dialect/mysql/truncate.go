@@ -20,6 +20,13 @@ func (d *Dialect) Truncate(t *rewrite.Table) (also string, before, after []strin
 			"DELETE FROM " + slots + " WHERE NOT EXISTS (SELECT 1 FROM " + base + " AS slotsql_b)", "UNLOCK TABLES",
 		}
 	}
+	if of := t.Counter.OfTable(quote, "slotsql_s."); of != "" {
+		return "", []string{lock}, []string{
+			"DELETE slotsql_s FROM " + slots + " AS slotsql_s LEFT JOIN " + base + " AS slotsql_b ON " +
+				same("slotsql_b", key, "slotsql_s", t.Counter.SlotKey()) + " WHERE " + of + " AND slotsql_b." + quote(key[0]) + " IS NULL",
+			"UNLOCK TABLES",
+		}
+	}
 	orphans := "DELETE slotsql_s FROM " + slots + " AS slotsql_s LEFT JOIN " + base + " AS slotsql_b ON " +
 		same("slotsql_b", key, "slotsql_s", key) + " WHERE slotsql_b." + quote(key[0]) + " IS NULL"
 	if t.Counter.NoForeignKey {

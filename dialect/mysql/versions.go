@@ -45,7 +45,10 @@ func (d *Dialect) Versions(t *rewrite.Table, s rewrite.Scope) *rewrite.VersionTe
 	keys = append(keys, version(t, qualifier)+" AS v")
 	join := ""
 	if len(key) > 0 {
-		join = " ON " + sameAs("slotsql_s", key, "slotsql_k")
+		join = " ON " + and(t.Counter.OfTable(quote, "slotsql_s."), sameAs("slotsql_s", t.Counter.SlotKey(), "slotsql_k"))
+	}
+	if sh := t.Counter.Shared; sh != nil { // as if the record type were the key's first column
+		columns = "slotsql_s." + quote(sh.Type) + ", " + columns
 	}
 	find = "SELECT " + columns + "slotsql_s." + slot + ", slotsql_k.v FROM (SELECT " + strings.Join(keys, ", ") + " FROM " + from + where +
 		") AS slotsql_k JOIN " + slots + " AS slotsql_s" + join
@@ -59,6 +62,10 @@ func (d *Dialect) Versions(t *rewrite.Table, s rewrite.Scope) *rewrite.VersionTe
 	}
 	same = append(same, version(t, "slotsql_b")+" = ?")
 	drop = append(drop, slot+" = ?")
+	if t.Counter.Shared != nil {
+		hide, drop := hideShared(t, base, same)
+		return &rewrite.VersionTexts{Find: find, Hide: hide, Drop: drop, Touch: touch(t, s), Adds: 1}
+	}
 	return &rewrite.VersionTexts{
 		Find: find,
 		Hide: "INSERT IGNORE INTO " + slots + " (" + strings.Join(into, ", ") + ") SELECT " + strings.Join(what, ", ") + " FROM " + base +

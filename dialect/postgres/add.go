@@ -11,13 +11,19 @@ import (
 // deleted this update does not find. So nothing slips past a drain, though no
 // lock is taken on the base row; and no MultiXact is made for it either.
 func (d *Dialect) Add(t *rewrite.Table, in rewrite.AddText) string {
+	if t.Counter.Shared != nil && len(in.Deltas) > 1 {
+		return ""
+	}
 	var set, where []string
-	for i, k := range t.Counter.Key {
+	if of := t.Counter.OfCounters(quote, "", in.Deltas[0].Column); of != "" {
+		where = append(where, of)
+	}
+	for i, k := range t.Counter.SlotKey() {
 		where = append(where, quote(k)+" = "+in.Key[i])
 	}
 	where = append(where, quote(t.Counter.SlotColumn)+" = "+in.Slot)
 	for _, dl := range in.Deltas {
-		col, c := t.Column(dl.Column), quote(dl.Column)
+		col, c := t.Column(dl.Column), quote(t.Counter.Cell(dl.Column))
 		delta := "CAST(" + dl.Text + " AS " + col.Type + ")"
 		set = append(set, c+" = "+c+" + "+delta)
 		if _, slotBound := bounds(col, t.Counter); slotBound != "" {

@@ -14,6 +14,9 @@ import (
 // The rows come as one array for each column: of the length of an array that
 // is no constant the server assumes ten, and takes the index.
 func (d *Dialect) AddMany(t *rewrite.Table, in rewrite.AddManyText) string {
+	if t.Counter.Shared != nil && len(in.Deltas) > 1 {
+		return ""
+	}
 	key := t.Counter.Key
 	var names, arrays, from, lock, match, set []string
 	column := func(name, elem string) {
@@ -21,7 +24,10 @@ func (d *Dialect) AddMany(t *rewrite.Table, in rewrite.AddManyText) string {
 		names = append(names, name)
 		from = append(from, "slotsql_v."+name)
 	}
-	for i, k := range key {
+	if of := t.Counter.OfCounters(quote, "slotsql_l.", in.Deltas[0]); of != "" {
+		lock, match = append(lock, of), append(match, t.Counter.OfCounters(quote, slotAlias+".", in.Deltas[0]))
+	}
+	for i, k := range t.Counter.SlotKey() {
 		name := fmt.Sprintf("k%d", i)
 		column(name, "bigint")
 		lock = append(lock, "slotsql_l."+quote(k)+" = slotsql_v."+name)
@@ -31,7 +37,7 @@ func (d *Dialect) AddMany(t *rewrite.Table, in rewrite.AddManyText) string {
 	lock = append(lock, "slotsql_l."+quote(t.Counter.SlotColumn)+" = slotsql_v.slot")
 	match = append(match, slotAlias+"."+quote(t.Counter.SlotColumn)+" = slotsql_r.slot")
 	for i, name := range in.Deltas {
-		col, c, delta := t.Column(name), quote(name), fmt.Sprintf("d%d", i)
+		col, c, delta := t.Column(name), quote(t.Counter.Cell(name)), fmt.Sprintf("d%d", i)
 		column(delta, col.Type)
 		if _, slotBound := bounds(col, t.Counter); slotBound != "" {
 			lock = append(lock, between("slotsql_l."+c+" + slotsql_v."+delta, slotBound))

@@ -21,6 +21,9 @@ import (
 func (d *Dialect) CreateSlots(t *rewrite.Table) []string {
 	name := slotTable(t)
 	var lines []string
+	if t.Counter.Shared != nil {
+		return createShared(t)
+	}
 	for _, k := range t.Counter.Key {
 		lines = append(lines, quote(k)+" "+t.Column(k).Type+" NOT NULL")
 	}
@@ -72,8 +75,12 @@ func (d *Dialect) WidenSlots(t *rewrite.Table) []string {
 	return []string{"SET LOCAL lock_timeout = '2s'", "ALTER TABLE " + slotTable(t) + " ALTER COLUMN " + quote(t.Counter.SlotColumn) + " TYPE bigint"}
 }
 
-// DropSlots writes DROP TABLE IF EXISTS.
+// DropSlots writes DROP TABLE IF EXISTS, or deletes the table's rows of a shared
+// slot table.
 func (d *Dialect) DropSlots(t *rewrite.Table) []string {
+	if of := t.Counter.OfTable(quote, ""); of != "" {
+		return []string{"DELETE FROM " + slotTable(t) + " WHERE " + of}
+	}
 	return []string{"DROP TABLE IF EXISTS " + slotTable(t)}
 }
 

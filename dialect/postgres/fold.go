@@ -40,7 +40,11 @@ func (d *Dialect) Lock(t *rewrite.Table, scope rewrite.Scope) []string {
 	}
 	columns, values := quote(t.Counter.SlotColumn), "slotsql_g.slotsql_n"
 	if len(t.Counter.Key) > 0 {
-		columns, values = keyList(t, "")+", "+columns, keyList(t, prefix)+", "+values
+		columns, values = slotKeyList(t, "")+", "+columns, keyList(t, prefix)+", "+values
+	}
+	if sh := t.Counter.Shared; sh != nil {
+		columns, values = quote(sh.Type)+", "+columns, "slotsql_y.slotsql_y, "+values
+		from += " CROSS JOIN (VALUES " + recordRows(t, t.Counter.Counters) + ") AS slotsql_y(slotsql_y)"
 	}
 	return []string{lock, fmt.Sprintf(
 		"INSERT INTO %s (%s) SELECT %s FROM %s CROSS JOIN pg_catalog.generate_series(0, %d) AS slotsql_g(slotsql_n) WHERE %s"+
@@ -63,13 +67,13 @@ func (d *Dialect) Fold(t *rewrite.Table, scope rewrite.Scope) []string {
 	key := t.Counter.Key
 	var columns, sums, set, some []string
 	all := false // a sum of zero matters, too
-	for _, k := range key {
-		columns = append(columns, slotAlias+"."+quote(k))
-		sums = append(sums, quote(k))
+	for i, k := range t.Counter.SlotKey() {
+		columns = append(columns, as(slotAlias+"."+quote(k), k, key[i]))
+		sums = append(sums, quote(key[i]))
 	}
 	for _, name := range t.Counter.Counters {
 		c := quote(name)
-		columns = append(columns, slotAlias+"."+c)
+		columns = append(columns, as(t.Counter.Held(quote, slotAlias+".", name), t.Counter.Cell(name), name))
 		sums = append(sums, "SUM("+c+") AS "+c)
 		set = append(set, c+" = "+baseAlias+"."+c+" + slotsql_t."+c)
 		some = append(some, "slotsql_t."+c+" <> 0")
@@ -102,7 +106,14 @@ func (d *Dialect) Fold(t *rewrite.Table, scope rewrite.Scope) []string {
 			where = fmt.Sprintf(" WHERE EXISTS (SELECT 1 FROM %s WHERE (%s))", scope.Ref, scope.Where)
 		} else {
 			where = fmt.Sprintf(" WHERE (%s) IN (SELECT %s FROM %s WHERE (%s))",
-				keyList(t, slotAlias+"."), keyList(t, scope.Qualifier+"."), scope.Ref, scope.Where)
+				slotKeyList(t, slotAlias+"."), keyList(t, scope.Qualifier+"."), scope.Ref, scope.Where)
+		}
+	}
+	if of := t.Counter.OfTable(quote, slotAlias+"."); of != "" {
+		if where == "" {
+			where = " WHERE " + of
+		} else {
+			where += " AND " + of
 		}
 	}
 	var match []string

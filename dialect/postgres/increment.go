@@ -23,6 +23,9 @@ const (
 // got the lock counts before them, the one that waited for it sees what they
 // left, and affects no row where there is none.
 func (d *Dialect) Increment(t *rewrite.Table, in rewrite.IncrementText) string {
+	if t.Counter.Shared != nil {
+		return incrementShared(t, in)
+	}
 	var into, values, guards, set, within []string
 	for _, k := range t.Counter.Key {
 		into = append(into, quote(k))
@@ -104,7 +107,7 @@ func slotChoice(t *rewrite.Table, in rewrite.IncrementText) string {
 	}
 	const alias = "slotsql_l"
 	where := fmt.Sprintf(" WHERE %s.%s < %d", alias, quote(t.Counter.SlotColumn), t.Counter.Slots) // see bounds
-	if on := keyEquals(t, alias, in.Qualifier); on != "" {
+	if on := slotEquals(t, alias, in.Qualifier, in.Deltas[0].Column); on != "" {
 		where += " AND " + on
 	}
 	return "COALESCE((SELECT " + alias + "." + quote(t.Counter.SlotColumn) + " FROM " + slotTable(t) + " AS " + alias + where +
@@ -118,10 +121,10 @@ func (d *Dialect) Total(t *rewrite.Table, qualifier, column string, _ bool) stri
 	if co := t.Companion(column); co != nil {
 		return merged(t, co, qualifier)
 	}
-	c := quote(column)
-	base := qualifier + "." + c
+	c := quote(t.Counter.Cell(column))
+	base := qualifier + "." + quote(column)
 	where := ""
-	if on := keyEquals(t, slotAlias, qualifier); on != "" {
+	if on := slotEquals(t, slotAlias, qualifier, column); on != "" {
 		where = " WHERE " + on
 	}
 	return fmt.Sprintf("CAST(COALESCE(%s + (SELECT SUM(%s.%s) FROM %s %s%s), %s) AS %s)",
@@ -147,6 +150,29 @@ func qualified(schema, table string) string {
 		return quote(table)
 	}
 	return quote(schema) + "." + quote(table)
+}
+
+// slotEquals says that a slot row is the base row's, and holds one of the
+// counters; empty for a table without key.
+func slotEquals(t *rewrite.Table, slots, base string, counters ...string) string {
+	var on []string
+	if of := t.Counter.OfCounters(quote, slots+".", counters...); of != "" {
+		on = append(on, of)
+	}
+	for i, k := range t.Counter.SlotKey() {
+		on = append(on, slots+"."+quote(k)+" = "+base+"."+quote(t.Counter.Key[i]))
+	}
+	return strings.Join(on, " AND ")
+}
+
+// slotKeyList is the columns of a slot row that hold the key, each behind the
+// prefix.
+func slotKeyList(t *rewrite.Table, prefix string) string {
+	var out []string
+	for _, k := range t.Counter.SlotKey() {
+		out = append(out, prefix+quote(k))
+	}
+	return strings.Join(out, ", ")
 }
 
 // keyEquals compares the keys of two rows; empty for a table without key.

@@ -107,7 +107,10 @@ func (w *rollUp) within(upTo bool) string {
 	if len(w.t.Counter.Key) == 0 {
 		return out
 	}
-	key := "(" + keyList(w.t, slotAlias+".") + ")"
+	if of := w.t.Counter.OfTable(quote, slotAlias+"."); of != "" {
+		out = of
+	}
+	key := "(" + slotKeyList(w.t, slotAlias+".") + ")"
 	if w.part.After {
 		out += " AND " + key + " > (" + w.values(0) + ")"
 	}
@@ -121,10 +124,10 @@ func (w *rollUp) within(upTo bool) string {
 // shows in the sum of a column that has none of its own.
 func (w *rollUp) full(alias string) string {
 	var parts []string
-	for _, name := range w.t.Counter.Counters {
+	for _, name := range w.t.Counter.Cells() {
 		c := alias + "." + quote(name)
 		parts = append(parts, c+" <> 0")
-		if col := w.t.Column(name); col.Numeric == rewrite.Decimal && col.Precision == 0 {
+		if col := w.t.Column(name); w.t.Counter.Shared == nil && col.Numeric == rewrite.Decimal && col.Precision == 0 {
 			parts = append(parts, "pg_catalog.scale("+c+") > 0")
 		}
 	}
@@ -145,7 +148,7 @@ func (w *rollUp) orphan() string {
 
 // on says that a row has the key of the base row.
 func (w *rollUp) on(alias string) string {
-	if on := keyEquals(w.t, baseAlias, alias); on != "" {
+	if on := backEquals(w.t, alias); on != "" {
 		return on
 	}
 	return "TRUE"
@@ -165,7 +168,11 @@ func (w *rollUp) one() string {
 	if len(w.t.Counter.Key) == 0 {
 		return ""
 	}
-	return " WHERE (" + keyList(w.t, slotAlias+".") + ") = (" + w.values(len(w.t.Counter.Key)) + ")"
+	one := "(" + slotKeyList(w.t, slotAlias+".") + ") = (" + w.values(len(w.t.Counter.Key)) + ")"
+	if of := w.t.Counter.OfTable(quote, slotAlias+"."); of != "" {
+		one = of + " AND " + one
+	}
+	return " WHERE " + one
 }
 
 // find returns the keys of slot rows of a condition.
@@ -176,10 +183,10 @@ func (w *rollUp) find(condition string) dialect.Step {
 			return "SELECT COUNT(*)" + from + " HAVING COUNT(*) > 0"
 		}
 		var read []string
-		for _, k := range w.t.Counter.Key {
+		for _, k := range w.t.Counter.SlotKey() {
 			read = append(read, "CAST("+slotAlias+"."+quote(k)+" AS text)")
 		}
-		by := keyList(w.t, slotAlias+".")
+		by := slotKeyList(w.t, slotAlias+".")
 		return "SELECT " + strings.Join(read, ", ") + ", COUNT(*)" + from + " GROUP BY " + by + " ORDER BY " + by + fmt.Sprintf(" LIMIT %d", w.part.Limit)
 	})
 }
@@ -201,9 +208,9 @@ func (w *rollUp) move() string {
 	key := t.Counter.Key
 	picked := []string{slotAlias + ".ctid AS slotsql_c"}
 	var sums, set, empty, guards, together []string
-	for _, k := range key {
-		picked = append(picked, slotAlias+"."+quote(k))
-		sums = append(sums, "slotsql_m."+quote(k))
+	for i, k := range t.Counter.SlotKey() {
+		picked = append(picked, as(slotAlias+"."+quote(k), k, key[i]))
+		sums = append(sums, "slotsql_m."+quote(key[i]))
 	}
 	returned := []string{"TRUE AS slotsql_r"}
 	for _, k := range key {
@@ -211,11 +218,13 @@ func (w *rollUp) move() string {
 	}
 	for _, name := range t.Counter.Counters {
 		c := quote(name)
-		picked = append(picked, slotAlias+"."+c)
+		picked = append(picked, as(t.Counter.Held(quote, slotAlias+".", name), t.Counter.Cell(name), name))
 		sums = append(sums, "SUM(slotsql_m."+c+") AS "+c)
 		set = append(set, c+" = "+baseAlias+"."+c+" + slotsql_t."+c)
-		empty = append(empty, c+" = 0")
 		guards = append(guards, baseGuard(t, baseAlias, name))
+	}
+	for _, name := range t.Counter.Cells() {
+		empty = append(empty, quote(name)+" = 0")
 	}
 	picked = append(picked, slotAlias+"."+quote(t.Counter.SlotColumn))
 	for i, co := range t.Counter.Companions {
@@ -246,8 +255,8 @@ func (w *rollUp) move() string {
 		}
 	}
 	ok := "TRUE"
-	if len(guards) == 1 {
-		ok = "COALESCE(" + guards[0] + ", FALSE)"
+	if !t.Counter.Alike() {
+		ok = "COALESCE(" + strings.Join(guards, " AND ") + ", FALSE)"
 	}
 	returned = append(returned, ok+" AS slotsql_ok")
 	// What has been moved stays for the next increment to find; but in a journal

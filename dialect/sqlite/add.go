@@ -10,13 +10,19 @@ import (
 // Add writes the update of one slot row. SQLite has one writer, so that a drain
 // has come and gone, slot row and all, or has not begun.
 func (*Dialect) Add(t *rewrite.Table, in rewrite.AddText) string {
+	if t.Counter.Shared != nil && len(in.Deltas) > 1 {
+		return ""
+	}
 	var set, where []string
-	for i, k := range t.Counter.Key {
+	if of := t.Counter.OfCounters(quote, "", in.Deltas[0].Column); of != "" {
+		where = append(where, of)
+	}
+	for i, k := range t.Counter.SlotKey() {
 		where = append(where, quote(k)+" = "+in.Key[i])
 	}
 	where = append(where, quote(t.Counter.SlotColumn)+" = "+in.Slot)
 	for _, dl := range in.Deltas {
-		c := quote(dl.Column)
+		c := quote(t.Counter.Cell(dl.Column))
 		set = append(set, c+" = "+c+" + "+dl.Text)
 		where = append(where, fmt.Sprintf("%s + %s BETWEEN %d AND %d", c, dl.Text, -slotLimit, slotLimit))
 	}

@@ -10,20 +10,26 @@ import (
 // AddMany counts the slot rows that may be added to, and adds to all or none.
 // SQLite has one writer: nothing comes between the one and the other.
 func (*Dialect) AddMany(t *rewrite.Table, in rewrite.AddManyText) string {
+	if t.Counter.Shared != nil && len(in.Deltas) > 1 {
+		return ""
+	}
 	var columns, on, may, set []string
 	column := func(name string) string {
 		columns = append(columns, fmt.Sprintf("json_extract(value, '$[%d]') AS %s", len(columns), name))
 		return "slotsql_v." + name
 	}
 	var base []string
-	for i, k := range t.Counter.Key {
+	if of := t.Counter.OfCounters(quote, slotAlias+".", in.Deltas[0]); of != "" {
+		on = append(on, of)
+	}
+	for i, k := range t.Counter.SlotKey() {
 		v := column(fmt.Sprintf("k%d", i))
 		on = append(on, slotAlias+"."+quote(k)+" = "+v)
-		base = append(base, baseAlias+"."+quote(k)+" = "+v)
+		base = append(base, baseAlias+"."+quote(t.Counter.Key[i])+" = "+v)
 	}
 	on = append(on, slotAlias+"."+quote(t.Counter.SlotColumn)+" = "+column("slot"))
 	for i, name := range in.Deltas {
-		v, c := column(fmt.Sprintf("d%d", i)), quote(name)
+		v, c := column(fmt.Sprintf("d%d", i)), quote(t.Counter.Cell(name))
 		set = append(set, c+" = "+slotAlias+"."+c+" + "+v)
 		may = append(may, fmt.Sprintf("%s.%s + %s BETWEEN %d AND %d", slotAlias, c, v, -slotLimit, slotLimit))
 		base = append(base, baseGuards(baseAlias, name)...)

@@ -16,6 +16,9 @@ import (
 // trigger that clears the way for them.
 func (*Dialect) CreateSlots(t *rewrite.Table) []string {
 	c := t.Counter
+	if c.Shared != nil {
+		return []string{createShared(t)}
+	}
 	var defs []string
 	for _, k := range c.Key {
 		def := quote(k)
@@ -49,8 +52,11 @@ func (*Dialect) CreateSlots(t *rewrite.Table) []string {
 }
 
 // DropSlots drops the triggers first, so that none is left that names a
-// missing table.
+// missing table. Of a shared slot table it deletes the table's rows.
 func (*Dialect) DropSlots(t *rewrite.Table) []string {
+	if of := t.Counter.OfTable(quote, ""); of != "" {
+		return []string{"DELETE FROM " + slotTable(t) + " WHERE " + of}
+	}
 	var out []string
 	for _, event := range triggerEvents {
 		out = append(out, "DROP TRIGGER IF EXISTS "+triggerName(t, event))
@@ -96,5 +102,8 @@ func containsAll(all, some []string) bool {
 
 // CreateLocks says what creating the slot table asks of the base table.
 func (*Dialect) CreateLocks(t *rewrite.Table) []string {
+	if t.Counter.Shared != nil {
+		return []string{"Takes the database's write lock for a moment."}
+	}
 	return []string{"Takes the database's write lock for a moment. Triggers on " + t.Name + " delete the slots of a row with it."}
 }

@@ -20,7 +20,7 @@ func (*Dialect) Versions(*rewrite.Table, rewrite.Scope) *rewrite.VersionTexts { 
 // a base row stay, except where the scope is every row.
 func (*Dialect) Fold(t *rewrite.Table, scope rewrite.Scope) []string {
 	key := t.Counter.Key
-	update := "UPDATE " + baseTable(t) + " AS " + baseAlias + " SET " + foldSet(t, slotsOf(t, baseAlias)) + " WHERE "
+	update := "UPDATE " + baseTable(t) + " AS " + baseAlias + " SET " + foldSet(t, slotsOf(t, baseAlias, t.Counter.Counters...)) + " WHERE "
 	remove := "DELETE FROM " + slotTable(t)
 
 	if len(key) == 0 {
@@ -32,17 +32,21 @@ func (*Dialect) Fold(t *rewrite.Table, scope rewrite.Scope) []string {
 		return []string{update + exists + " AND " + selected, remove + " WHERE " + selected}
 	}
 
+	of := t.Counter.OfTable(quote, slotAlias+".")
 	own := tuple(columns(baseAlias, key...))
 	if scope.Where == "" {
-		touched := "SELECT " + list(columns(slotAlias, key...)) + " FROM " + slotTable(t) + " AS " + slotAlias +
-			" WHERE " + nonZero(t, slotAlias)
+		touched := "SELECT " + list(columns(slotAlias, t.Counter.SlotKey()...)) + " FROM " + slotTable(t) + " AS " + slotAlias +
+			" WHERE " + and(of, nonZero(t, slotAlias))
+		if of != "" {
+			remove += " WHERE " + t.Counter.OfTable(quote, "")
+		}
 		return []string{update + own + " IN (" + touched + ")", remove}
 	}
 	selected := "(SELECT " + list(columns(scope.Qualifier, key...)) + " FROM " + scope.Ref + " WHERE (" + scope.Where + "))"
 	return []string{
 		update + own + " IN " + selected +
-			" AND EXISTS (SELECT 1 " + slotsOf(t, baseAlias) + " AND (" + nonZero(t, slotAlias) + "))",
-		remove + " WHERE " + tuple(columns("", key...)) + " IN " + selected,
+			" AND EXISTS (SELECT 1 " + slotsOf(t, baseAlias, t.Counter.Counters...) + " AND (" + nonZero(t, slotAlias) + "))",
+		remove + " WHERE " + and(t.Counter.OfTable(quote, ""), tuple(columns("", t.Counter.SlotKey()...))+" IN "+selected),
 	}
 }
 
@@ -52,7 +56,7 @@ func foldSet(t *rewrite.Table, slots string) string {
 	var set []string
 	for _, c := range t.Counter.Counters {
 		name := quote(c)
-		set = append(set, name+" = COALESCE("+name+" + NULLIF((SELECT SUM("+slotAlias+"."+name+") "+slots+"), 0), "+name+")")
+		set = append(set, name+" = COALESCE("+name+" + NULLIF((SELECT SUM("+t.Counter.Held(quote, slotAlias+".", c)+") "+slots+"), 0), "+name+")")
 	}
 	for i := range t.Counter.Companions {
 		co := &t.Counter.Companions[i]

@@ -31,6 +31,9 @@ const _ = uint64(1<<61 - slotLimit*maxSlots) // does not compile when the slots 
 // exactly one row.
 func (*Dialect) Increment(t *rewrite.Table, in rewrite.IncrementText) string {
 	c, q := t.Counter, in.Qualifier
+	if c.Shared != nil {
+		return incrementShared(t, in)
+	}
 	into := columns("", append(append([]string(nil), c.Key...), c.SlotColumn)...)
 	conflict := list(into)
 	values := append(columns(q, c.Key...), in.Slot)

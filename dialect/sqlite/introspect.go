@@ -63,6 +63,7 @@ func table(ctx context.Context, s dialect.Session, schema, name string) (*rewrit
 	for _, r := range rows {
 		withoutRowid, strict = number(r[0]) != 0, number(r[1]) != 0
 	}
+	t.Numbers = !withoutRowid && !t.IsView
 	def := readDefinition(o.sql)
 	if t.IsView {
 		def = definition{understood: true}

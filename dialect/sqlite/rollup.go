@@ -39,12 +39,12 @@ func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.Roll
 		Pick:      w.step(func() string { return "SELECT COUNT(*)" + from + w.within(true) + " AND " + full + " AND " + based }),
 		Move: []dialect.Step{
 			w.step(func() string {
-				touched := "SELECT " + list(columns(slotAlias, t.Counter.Key...)) + from + w.within(true) + " AND " + full
+				touched := "SELECT " + list(columns(slotAlias, t.Counter.SlotKey()...)) + from + w.within(true) + " AND " + full
 				where := tuple(columns(baseAlias, t.Counter.Key...)) + " IN (" + touched + ")"
 				if len(t.Counter.Key) == 0 {
 					where = "EXISTS (SELECT 1" + from + full + ")"
 				}
-				return "UPDATE " + baseTable(t) + " AS " + baseAlias + " SET " + foldSet(t, slotsOf(t, baseAlias)) + " WHERE " + where
+				return "UPDATE " + baseTable(t) + " AS " + baseAlias + " SET " + foldSet(t, slotsOf(t, baseAlias, t.Counter.Counters...)) + " WHERE " + where
 			}),
 			w.step(func() string {
 				return "UPDATE " + slotTable(t) + " AS " + slotAlias + " SET " + strings.Join(w.emptied(), ", ") + " WHERE " + w.within(true) + " AND " + full + " AND " + based
@@ -54,9 +54,9 @@ func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.Roll
 			return "DELETE FROM " + slotTable(t) + " AS " + slotAlias + " WHERE " + w.within(true) + " AND NOT " + full
 		})},
 		Reclaim: []dialect.Step{w.step(func() string {
-			where := "NOT " + based
+			where := and(t.Counter.OfTable(quote, slotAlias+"."), "NOT "+based)
 			if len(t.Counter.Key) > 0 {
-				where += " AND " + tuple(columns(slotAlias, t.Counter.Key...)) + " = " + tuple(w.values(len(t.Counter.Key)))
+				where += " AND " + tuple(columns(slotAlias, t.Counter.SlotKey()...)) + " = " + tuple(w.values(len(t.Counter.Key)))
 			}
 			return "DELETE FROM " + slotTable(t) + " AS " + slotAlias + " WHERE " + where
 		})},
@@ -65,13 +65,17 @@ func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.Roll
 		out.Move[1] = w.step(func() string {
 			return "DELETE FROM " + slotTable(t) + " AS " + slotAlias + " WHERE " + w.within(true) + " AND " + full + " AND " + based
 		})
-	} else if len(t.Counter.Counters) == 1 {
+	} else if !t.Counter.Alike() {
 		// An increment of a slot row that is there does not look at the base
 		// value: none may be left for one that has come to the end of its range.
+		var guards []string
+		for _, c := range t.Counter.Counters {
+			guards = append(guards, baseGuards(baseAlias, c)...)
+		}
 		out.Move = append(out.Move, w.step(func() string {
 			return "DELETE FROM " + slotTable(t) + " AS " + slotAlias + " WHERE " + w.within(true) + " AND NOT " + full +
 				" AND EXISTS (SELECT 1 FROM " + baseTable(t) + " AS " + baseAlias + " WHERE " + w.on() +
-				" AND NOT COALESCE(" + strings.Join(baseGuards(baseAlias, t.Counter.Counters[0]), " AND ") + ", 0))"
+				" AND NOT COALESCE(" + strings.Join(guards, " AND ") + ", 0))"
 		}))
 	}
 	return out
@@ -111,8 +115,8 @@ func (w *rollUp) values(first int) []string {
 
 // within is the part, as a condition on the slot rows.
 func (w *rollUp) within(upTo bool) string {
-	out := "TRUE"
-	key := w.t.Counter.Key
+	out := ofTable(w.t, slotAlias)
+	key := w.t.Counter.SlotKey()
 	if len(key) == 0 {
 		return out
 	}
@@ -130,12 +134,12 @@ func (w *rollUp) on() string {
 	if len(w.t.Counter.Key) == 0 {
 		return "TRUE"
 	}
-	return match(slotAlias, baseAlias, w.t.Counter.Key)
+	return matchTo(slotAlias, w.t.Counter.SlotKey(), baseAlias, w.t.Counter.Key)
 }
 
 func (w *rollUp) emptied() []string {
 	var set []string
-	for _, c := range w.t.Counter.Counters {
+	for _, c := range w.t.Counter.Cells() {
 		set = append(set, quote(c)+" = 0")
 	}
 	for _, co := range w.t.Counter.Companions {
@@ -155,7 +159,7 @@ func (w *rollUp) find(condition string) dialect.Step {
 		if len(w.t.Counter.Key) == 0 {
 			return "SELECT COUNT(*)" + from + " HAVING COUNT(*) > 0"
 		}
-		by := columns(slotAlias, w.t.Counter.Key...)
+		by := columns(slotAlias, w.t.Counter.SlotKey()...)
 		var read []string
 		for _, c := range by {
 			read = append(read, "+"+c)

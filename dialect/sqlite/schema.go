@@ -147,6 +147,7 @@ func (s *schemaFile) create(n *ast.CreateTableStmt) error {
 		withoutRowid = withoutRowid || o.Without
 		t.strict = t.strict || sameName(o.Name.Name, "STRICT")
 	}
+	t.Numbers = !withoutRowid
 	rowid := ""
 	var primary []string
 	for _, c := range n.Columns {

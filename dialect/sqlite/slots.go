@@ -58,26 +58,45 @@ func tuple(parts []string) string {
 
 // match writes the comparison of the key columns of two relations. The left
 // side's collation decides, and both sides have the base column's.
-func match(left, right string, key []string) string {
-	l, r := columns(left, key...), columns(right, key...)
+func match(left, right string, key []string) string { return matchTo(left, key, right, key) }
+
+func matchTo(left string, lk []string, right string, rk []string) string {
+	l, r := columns(left, lk...), columns(right, rk...)
 	for i := range l {
 		l[i] += " = " + r[i]
 	}
 	return strings.Join(l, " AND ")
 }
 
-// slotsOf writes `FROM slots AS slotsql_s WHERE <key of the row q>`.
-func slotsOf(t *rewrite.Table, q string) string {
+// slotsOf writes `FROM slots AS slotsql_s WHERE <key of the row q>`, of some
+// counters.
+func slotsOf(t *rewrite.Table, q string, counters ...string) string {
 	from := "FROM " + slotTable(t) + " AS " + slotAlias
 	if len(t.Counter.Key) == 0 {
 		return from
 	}
-	return from + " WHERE " + match(slotAlias, q, t.Counter.Key)
+	return from + " WHERE " + and(t.Counter.OfCounters(quote, slotAlias+".", counters...), matchTo(slotAlias, t.Counter.SlotKey(), q, t.Counter.Key))
+}
+
+// and joins two conditions, the first of which may be empty.
+func and(first, second string) string {
+	if first == "" {
+		return second
+	}
+	return first + " AND " + second
+}
+
+// ofTable says that a row of the alias holds slots of t.
+func ofTable(t *rewrite.Table, alias string) string {
+	if of := t.Counter.OfTable(quote, alias+"."); of != "" {
+		return of
+	}
+	return "TRUE"
 }
 
 // nonZero writes that some counter of the slot row q is not zero.
 func nonZero(t *rewrite.Table, q string) string {
-	parts := columns(q, t.Counter.Counters...)
+	parts := columns(q, t.Counter.Cells()...)
 	for i := range parts {
 		parts[i] += " <> 0"
 	}

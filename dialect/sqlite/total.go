@@ -22,8 +22,8 @@ func (*Dialect) Total(t *rewrite.Table, qualifier, column string, comparable boo
 		return merged(t, co, qualifier)
 	}
 	value := qualifier + "." + quote(column)
-	sum := "SUM(" + slotAlias + "." + quote(column) + ")"
-	slots := slotsOf(t, qualifier)
+	sum := "SUM(" + slotAlias + "." + quote(t.Counter.Cell(column)) + ")"
+	slots := slotsOf(t, qualifier, column)
 	return "(SELECT " + value + " + " + sum + " " + slots + " HAVING " + sum + " <> 0" +
 		" UNION ALL SELECT " + value + " WHERE COALESCE((SELECT " + sum + " " + slots + "), 0) = 0)"
 }

@@ -51,6 +51,20 @@ func NewCatalog(d rewrite.Dialect, tables []*rewrite.Table, config string) (*Cat
 		counter := &rewrite.Counter{
 			Slots: tc.Slots, SlotSchema: t.Schema, SlotTable: tc.SlotTable, SlotColumn: "slot", OnDrain: tc.OnDrain, Coalesce: tc.Coalesce, SkipLocked: tc.Placement == "skip_locked", Journal: tc.Layout == "journal",
 		}
+		if tc.Layout == "shared" {
+			counter.Shared = &rewrite.Shared{Type: "record_type", ID: "record_id", Count: "count", Records: map[string]int64{}}
+			counter.NoForeignKey = true
+			if counter.SlotTable == "" {
+				counter.SlotTable = "slotted_counters"
+			}
+			for column, options := range tc.Counters {
+				if o, ok := options.(map[string]any); ok {
+					if n, ok := o["record_type"].(uint64); ok {
+						counter.Shared.Records[column] = int64(n)
+					}
+				}
+			}
+		}
 		if counter.SlotTable == "" {
 			counter.SlotTable = t.Name + "_slots"
 		}

@@ -1,0 +1,157 @@
+package rewrite
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// This file says how the slots of a counter table are addressed. A slot row is
+// found by the columns that hold the base row's key, by its slot and, in a table
+// that several counter tables share, by the record types of the counters. It
+// holds a number for each counter of a base row, or for one of them.
+//
+// The texts are the same in every dialect, but for the way names are quoted.
+
+// Shared says how slots stand in a table that several counter tables share: one
+// row for a base row, a slot and a counter, which is told by a record type.
+type Shared struct {
+	Type, ID, Count string           // its columns beside the slot's
+	Records         map[string]int64 // the record type of each counter column
+
+	// Index is the unique key of type, id and slot; empty where that is the
+	// primary key.
+	Index string
+	// Numbered is a column that the database numbers where no value is given
+	// for it; empty for none. NumberedBits is its width.
+	Numbered     string
+	NumberedBits int
+}
+
+// SlotKey returns the columns of a slot row that hold the base key, in the order
+// of Key.
+func (c *Counter) SlotKey() []string {
+	if c.Shared != nil {
+		return []string{c.Shared.ID}
+	}
+	return c.Key
+}
+
+// Cell returns the column of a slot row that holds a counter.
+func (c *Counter) Cell(counter string) string {
+	if c.Shared != nil {
+		return c.Shared.Count
+	}
+	return counter
+}
+
+// Alike says that an increment of any counters makes a slot row which those of
+// all others use too: what it says of the base value of one counter it does not
+// say of another one's.
+func (c *Counter) Alike() bool { return len(c.Counters) > 1 && c.Shared == nil }
+
+// Slotted names the slots of this table, in a map of those of several tables.
+func (c *Counter) Slotted() string {
+	if c.Shared == nil || len(c.Counters) == 0 {
+		return c.SlotTable
+	}
+	return c.SlotTable + "#" + strconv.FormatInt(c.Shared.Records[c.Counters[0]], 10)
+}
+
+// OfTable is the condition that a row of the alias holds slots of the table, ""
+// where every row does. A prefix is an alias with its dot, or empty.
+func (c *Counter) OfTable(quote func(string) string, prefix string) string {
+	return c.OfCounters(quote, prefix, c.Counters...)
+}
+
+// OfCounters is the condition that a row holds slots of one of the counters.
+func (c *Counter) OfCounters(quote func(string) string, prefix string, counters ...string) string {
+	if c.Shared == nil {
+		return ""
+	}
+	var types []int64
+	for _, name := range counters {
+		types = append(types, c.Shared.Records[name])
+	}
+	slices.Sort(types)
+	types = slices.Compact(types)
+	list := make([]string, len(types))
+	for i, n := range types {
+		list[i] = strconv.FormatInt(n, 10)
+	}
+	if len(list) == 1 {
+		return prefix + quote(c.Shared.Type) + " = " + list[0]
+	}
+	return prefix + quote(c.Shared.Type) + " IN (" + strings.Join(list, ", ") + ")"
+}
+
+// Held is what a row that OfTable selects holds of a counter.
+func (c *Counter) Held(quote func(string) string, prefix, counter string) string {
+	cell := prefix + quote(c.Cell(counter))
+	if c.Shared == nil || len(c.Counters) == 1 {
+		return cell
+	}
+	return "CASE " + prefix + quote(c.Shared.Type) + " WHEN " + strconv.FormatInt(c.Shared.Records[counter], 10) + " THEN " + cell + " ELSE 0 END"
+}
+
+// Cells are the columns of a slot row that hold counters, each once.
+func (c *Counter) Cells() []string {
+	if c.Shared != nil {
+		return []string{c.Shared.Count}
+	}
+	return c.Counters
+}
+
+// SlotSource writes what stands in FROM for the slots of some counters of a
+// table: rows of the base key and of the counters, under the base table's names.
+func SlotSource(d Dialect, t *Table, counters ...string) string {
+	c := t.Counter
+	ref := d.Quote(c.SlotTable)
+	if c.SlotSchema != "" {
+		ref = d.Quote(c.SlotSchema) + "." + ref
+	}
+	if c.Shared == nil {
+		return ref
+	}
+	list := []string{d.Quote(c.Shared.ID) + " AS " + d.Quote(c.Key[0])}
+	for _, name := range counters {
+		held := d.Quote(c.Shared.Count)
+		if len(counters) > 1 {
+			held = c.Held(d.Quote, "", name)
+		}
+		list = append(list, held+" AS "+d.Quote(name))
+	}
+	return "(SELECT " + strings.Join(list, ", ") + " FROM " + ref + " WHERE " + c.OfCounters(d.Quote, "", counters...) + ")"
+}
+
+// ordered returns the increments of a statement in the order in which it writes
+// their slot rows: the same in every statement, so that two do not wait for each
+// other. (Executions of two statements whose texts then come out the same may
+// share one: what is the first counter for the one must be so for the other.)
+func (c *Counter) ordered(list []increment) []increment {
+	if c.Shared == nil {
+		return list
+	}
+	out := slices.Clone(list)
+	slices.SortStableFunc(out, func(a, b increment) int {
+		return cmp.Compare(c.Shared.Records[a.column.Name], c.Shared.Records[b.column.Name])
+	})
+	return out
+}
+
+// SlotNumbers writes what stands in FROM for all slots of a table: rows of the
+// base key, under the base table's names, and of the slot's number, under the
+// name that it returns, quoted.
+func SlotNumbers(d Dialect, t *Table) (source, number string) {
+	c := t.Counter
+	if c.Shared == nil {
+		return SlotSource(d, t), d.Quote(c.SlotColumn)
+	}
+	ref := d.Quote(c.SlotTable)
+	if c.SlotSchema != "" {
+		ref = d.Quote(c.SlotSchema) + "." + ref
+	}
+	return "(SELECT " + d.Quote(c.Shared.ID) + " AS " + d.Quote(c.Key[0]) + ", " + d.Quote(c.SlotColumn) + " AS slotsql_n FROM " + ref +
+		" WHERE " + c.OfTable(d.Quote, "") + ")", "slotsql_n"
+}
