@@ -98,7 +98,7 @@ func (r *run) queryDrained(ctx context.Context) (driver.Rows, error) {
 }
 
 // drain locks and folds, and runs what has to come before the text. Missed
-// says that there was no row to lock.
+// says that there was no row to lock, or fewer than the text may meet.
 func (r *run) drain(ctx context.Context) (missed bool, err error) {
 	r.conn.draining = true
 	for _, d := range r.plan.Drains {
@@ -112,16 +112,11 @@ func (r *run) drain(ctx context.Context) (missed bool, err error) {
 			r.conn.shared.log().WarnContext(ctx, "slotsql: a statement drains a counter table",
 				"table", d.Table.Name, "class", string(r.plan.Class), "reason", reason, "keyed", d.Keyed)
 		}
-		var some bool
-		if lockOfKey(&d) {
-			some, err = r.lockKey(ctx, &d)
-			missed = missed || !some
-		} else {
-			some, err = r.lock(ctx, d)
-		}
+		some, open, err := r.lock(ctx, &d)
 		if err != nil {
 			return false, err
 		}
+		missed = missed || open
 		if !some {
 			continue
 		}

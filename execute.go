@@ -63,6 +63,8 @@ type run struct {
 	with *batch // that a shared statement is for
 	// folded says that a drain has added something to base rows.
 	folded bool
+	// met says that the text has met a row that its drain did not find.
+	met bool
 	// apart says that the text is of several statements that stand or fail
 	// each by itself: the ones before an error stay.
 	apart bool

@@ -73,12 +73,12 @@ type ExplainedText struct {
 type ExplainedDrain struct {
 	Table string `json:"table"`
 	Scope string `json:"scope"` // "rows of a unique key" or "all rows"
-	// Unless says when all rows are drained in spite of Scope. Absent is run
-	// before Lock when not all rows exist that the statement gives keys of.
-	Unless string          `json:"unless,omitempty"`
-	Absent []ExplainedText `json:"absent,omitempty"`
-	Lock   []ExplainedText `json:"lock,omitempty"`
-	Fold   []ExplainedText `json:"fold"`
+	// Unless says when all rows are drained in spite of Scope, Missing what is
+	// done when not all rows exist that the statement gives keys of.
+	Unless  string          `json:"unless,omitempty"`
+	Missing string          `json:"missing,omitempty"`
+	Lock    []ExplainedText `json:"lock,omitempty"`
+	Fold    []ExplainedText `json:"fold"`
 }
 
 // Explain says what a wrapped database makes of a statement: one opened by Open
@@ -230,11 +230,11 @@ func explanation(p *rewrite.Plan, query string) *Explanation {
 		if d.Keyed {
 			x.Scope = "rows of a unique key"
 		}
-		if d.New != nil {
-			x.Absent = explainTexts(d.New.Absent)
-			if len(d.New.Given) > 0 {
-				x.Unless = "all rows, when an argument may not be stored as it is"
-			}
+		if mayInsert(&d) {
+			x.Missing = "the statement runs under a savepoint; where it has met a row with slots, once more after another drain"
+		}
+		if d.New != nil && len(d.New.Given) > 0 {
+			x.Unless = "all rows, when an argument may not be stored as it is"
 		}
 		e.Drains = append(e.Drains, x)
 		if on := d.Table.Counter.OnDrain; p.Class == rewrite.Drain && on == "error" {
@@ -341,7 +341,7 @@ func (e *Explanation) write(b *strings.Builder, indent string) {
 	for _, d := range e.Drains {
 		line("drain", d.Table+", "+d.Scope)
 		line("  unless", d.Unless)
-		texts("  lock, with a row missing", d.Absent)
+		line("  missing", d.Missing)
 		texts("  lock", d.Lock)
 		texts("  fold", d.Fold)
 	}

@@ -50,6 +50,8 @@ type fakeSession struct {
 	closed  bool
 	open    bool // in a transaction
 	pending []string
+	marks   []int // of pending, one for each savepoint
+	outer   bool  // the outermost savepoint is the transaction
 }
 
 func (s *fakeServer) arm(f func(step int, text string) *misfortune) {
@@ -143,20 +145,31 @@ func (c *fakeSession) run(ctx context.Context, text string, args []driver.NamedV
 func (c *fakeSession) apply(text string) error {
 	word, rest, _ := strings.Cut(text, " ")
 	switch word {
-	case "BEGIN", "START", "SAVEPOINT":
-		c.open = true
+	case "BEGIN", "START":
+		c.open, c.marks, c.outer = true, nil, false
+	case "SAVEPOINT":
+		c.outer = c.outer || !c.open
+		c.open, c.marks = true, append(c.marks, len(c.pending))
 	case "ROLLBACK":
-		if strings.HasPrefix(rest, "TO ") && !c.open {
+		if !strings.HasPrefix(rest, "TO ") {
+			c.open, c.pending = false, nil
+			break
+		}
+		if !c.open || len(c.marks) == 0 {
 			return errNoSavepoint
 		}
-		c.pending = nil
-		c.open = strings.HasPrefix(rest, "TO ")
+		c.pending = c.pending[:c.marks[len(c.marks)-1]]
 	case "COMMIT", "RELEASE":
-		if word == "RELEASE" && !c.open {
-			return errNoSavepoint
+		if word == "RELEASE" {
+			if !c.open || len(c.marks) == 0 {
+				return errNoSavepoint
+			}
+			if c.marks = c.marks[:len(c.marks)-1]; len(c.marks) > 0 || !c.outer {
+				break
+			}
 		}
 		c.server.committed = append(c.server.committed, c.pending...)
-		c.open, c.pending = false, nil
+		c.open, c.pending, c.marks, c.outer = false, nil, nil, false
 	case "INSERT", "REPLACE", "UPDATE", "DELETE", "WITH":
 		if c.open {
 			c.pending = append(c.pending, text)
@@ -412,7 +425,7 @@ type fakeDialect struct {
 	traits rewrite.Traits
 	// What an engine locks whose drains have to: a row's key, all keys that
 	// have no row, and how it counts those that have.
-	lock, absent, count string
+	lock, count string
 }
 
 // watchingDialect knows of transactions from the parent.
@@ -453,12 +466,7 @@ func (d fakeDialect) Lock(_ *rewrite.Table, s rewrite.Scope) []string {
 	return []string{d.lock + " " + s.Where, "SELECT more"}
 }
 
-func (d fakeDialect) LockAbsent(_ *rewrite.Table, s rewrite.Scope) ([]string, string) {
-	if d.absent == "" {
-		return nil, d.count
-	}
-	return []string{d.absent}, d.count
-}
+func (d fakeDialect) Count(*rewrite.Table, rewrite.Scope) string { return d.count }
 
 func (d fakeDialect) Drain() dialect.DrainTx                                   { return d.drain }
 func (d fakeDialect) Traits() rewrite.Traits                                   { return d.traits }

@@ -152,44 +152,62 @@ func TestFaultAtEveryStep(t *testing.T) {
 	faultsAtEveryStep(t, ways, scenarios)
 }
 
-// An upsert that drains the keys it gives: counts the rows that are there, as
-// on MySQL, or keeps new slots out where one is missing, as on PostgreSQL.
+// An upsert that drains the keys it gives, and looks again where a row is
+// missing: counts the rows that are there, as on MySQL, or not, as on PostgreSQL.
 func TestFaultAtEveryStepOfAnUpsert(t *testing.T) {
 	t.Parallel()
 	counting, locking := probing, watching
 	counting.lock, counting.count = "SELECT lock", "SELECT count"
-	locking.lock, locking.absent, locking.count = "SELECT lock", "LOCK TABLE", "SELECT count"
+	locking.lock = "SELECT lock"
 	const one = "INSERT INTO posts VALUES (1, 5) ON CONFLICT (id) DO UPDATE SET views = 5"
 	var many strings.Builder
 	for i := range 9 { // more than the fake server says there are
 		fmt.Fprintf(&many, ", (%d, 5)", i+2)
 	}
 	several := strings.Replace(one, " ON", many.String()+" ON", 1)
-	noRow := func(text string) int64 {
-		if strings.HasPrefix(text, "SELECT lock") {
+	noSlots := func(text string) int64 {
+		if strings.HasPrefix(text, "UPDATE") || strings.HasPrefix(text, "DELETE") {
 			return 0
 		}
 		return 1
 	}
 	upserts := map[string]scenario{
 		"upsert":                {run: exec(one), effects: []string{one}},
-		"upsert of a new row":   {run: exec(one), affected: noRow, effects: []string{one}},
-		"upsert of several":     {run: exec(several), effects: []string{several}},
+		"upsert of several":     {run: exec(several), affected: noSlots, effects: []string{several}},
 		"replace":               {run: exec("REPLACE INTO posts VALUES (1, 5)"), effects: []string{"REPLACE"}},
 		"upsert by an argument": {run: exec(strings.Replace(one, "1", "?", 1), "x"), effects: []string{"INSERT INTO posts"}},
 	}
 	engines := map[string]dialect.Dialect{"counting": counting, "locking": locking}
 	faultsAtEveryStep(t, engines, upserts)
 
-	for way, want := range map[string][2]string{
-		"counting": {"PROBE START SELECT:count SELECT:lock SELECT:more UPDATE DELETE INSERT COMMIT", "PROBE START SELECT:count SELECT:lock SELECT:more UPDATE DELETE INSERT COMMIT"},
-		"locking":  {"BEGIN SELECT:count SELECT:lock LOCK SELECT:lock SELECT:more UPDATE DELETE INSERT COMMIT", "BEGIN SELECT:count LOCK SELECT:lock SELECT:more UPDATE DELETE INSERT COMMIT"},
-	} {
-		for i, text := range []string{one, several} {
-			server := &fakeServer{affected: noRow}
+	// A row with slots has come to be when the second fold finds something.
+	appears := func() func(text string) int64 {
+		folds := 0
+		return func(text string) int64 {
+			if strings.HasPrefix(text, "UPDATE") {
+				if folds++; folds == 2 {
+					return 1
+				}
+			}
+			return noSlots(text)
+		}
+	}
+	for way, begin := range map[string]string{"counting": "PROBE START SELECT:count", "locking": "BEGIN"} {
+		const drain, look = " SELECT:lock SELECT:more UPDATE DELETE", " SAVEPOINT INSERT SELECT:lock UPDATE"
+		for _, c := range []struct {
+			text     string
+			affected func(string) int64
+			want     string
+		}{
+			{one, noSlots, begin + drain + " INSERT COMMIT"},
+			{several, noSlots, begin + drain + look + " DELETE RELEASE COMMIT"},
+			{several, appears(), begin + drain + look + " ROLLBACK" + drain + look + " DELETE RELEASE COMMIT"},
+		} {
+			server := &fakeServer{}
 			db := openFake(t, engines[way], fakeConnector{server: server})
 			server.arm(nil)
-			if err := exec(text)(t.Context(), db); err != nil {
+			server.affected = c.affected
+			if err := exec(c.text)(t.Context(), db); err != nil {
 				t.Fatal(err)
 			}
 			var words []string
@@ -200,8 +218,11 @@ func TestFaultAtEveryStepOfAnUpsert(t *testing.T) {
 				}
 				words = append(words, f[0])
 			}
-			if got := strings.Join(words, " "); got != want[i] {
-				t.Errorf("ran %s, want %s", got, want[i])
+			if got := strings.Join(words, " "); got != c.want {
+				t.Errorf("ran %s, want %s", got, c.want)
+			}
+			if n := server.countPrefix("INSERT"); n != 1 {
+				t.Errorf("%d INSERTs are committed", n)
 			}
 		}
 	}

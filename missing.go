@@ -3,6 +3,7 @@ package slotsql
 import (
 	"context"
 	"database/sql/driver"
+	"slices"
 
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -16,9 +17,8 @@ import (
 // by now may still have been looked at: it is locked, and when there is
 // something to fold, the text has to run again on what that makes of it.
 //
-// An upsert increment may have inserted the row itself, which then has no
-// slots; for it only the second look counts. Other statements that insert rows
-// are drained for in another way, see newrows.go.
+// A text that inserts rows touches what it has inserted, which has no slots. For
+// it, as for an upsert increment, only the second look counts.
 
 const (
 	savepoint         = "SAVEPOINT slotsql_missing"
@@ -29,6 +29,9 @@ const (
 // lockOfKey says that the drain locks the rows of a key, which no text of its
 // kind inserts.
 func lockOfKey(d *rewrite.DrainTable) bool { return d.Keyed && d.New == nil && len(d.Lock) > 0 }
+
+// inserts says that the drain is of a text that inserts rows.
+func inserts(d rewrite.DrainTable) bool { return mayInsert(&d) }
 
 // lockKey runs the lock statements of a key's drain and says whether there is a
 // row.
@@ -61,8 +64,9 @@ func (r *run) find(ctx context.Context, lock *rewrite.Bound) (bool, error) {
 // missed. Its slots are folded.
 func (r *run) appeared(ctx context.Context) (bool, error) {
 	for i := range r.plan.Drains {
-		d := &r.plan.Drains[i]
-		if !lockOfKey(d) {
+		chosen := r.chosen(r.plan.Drains[i])
+		d := &chosen
+		if !lockOfKey(d) && !mayInsert(d) {
 			continue
 		}
 		if found, err := r.find(ctx, &d.Lock[0]); err != nil {
@@ -98,7 +102,7 @@ func (r *run) text(ctx context.Context, missed bool, text func() (int64, error))
 		if err != nil {
 			return err
 		}
-		again := touched > 0 && r.plan.Class != rewrite.Upsert
+		again := touched > 0 && r.plan.Class != rewrite.Upsert && !slices.ContainsFunc(r.plan.Drains, inserts)
 		if !again {
 			again, err = r.appeared(ctx)
 		}
@@ -116,6 +120,7 @@ func (r *run) text(ctx context.Context, missed bool, text func() (int64, error))
 		if err != nil {
 			return err
 		}
+		r.met = true
 		if missed, err = r.drain(ctx); err != nil {
 			return err
 		}

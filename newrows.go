@@ -22,53 +22,35 @@ func (r *run) chosen(d rewrite.DrainTable) rewrite.DrainTable {
 }
 
 // lock runs the lock statements of a drain. It says whether there is anything
-// to fold.
-func (r *run) lock(ctx context.Context, d rewrite.DrainTable) (some bool, err error) {
-	w := d.New
-	if w == nil || len(d.Lock) == 0 {
-		return true, r.steps(ctx, d.Lock)
+// to fold, and whether rows that it covers may still come to be.
+func (r *run) lock(ctx context.Context, d *rewrite.DrainTable) (some, missed bool, err error) {
+	if lockOfKey(d) {
+		some, err = r.lockKey(ctx, d)
+		return some, !some, err
 	}
-	if w.Probe != nil && (len(w.Absent) > 0 || !r.conn.tx.open) {
-		n, err := r.count(ctx, w.Probe)
-		switch {
-		case err != nil:
-			return false, err
-		case n == 0 && len(w.Absent) == 0:
-			return false, nil
-		case n < int64(w.Rows) && len(w.Absent) > 0:
-			// Before rows are locked that somebody may wait for who writes
-			// the slot table.
-			if err := r.steps(ctx, w.Absent); err != nil {
-				return false, err
-			}
-			return true, r.steps(ctx, d.Lock)
+	if !mayInsert(d) {
+		return true, false, r.steps(ctx, d.Lock)
+	}
+	// The probe counts as of the transaction's snapshot; a row that the text has
+	// met may be newer.
+	if d.New.Probe != nil && !r.conn.tx.open && !r.met {
+		if n, err := r.count(ctx, d.New.Probe); n == 0 || err != nil {
+			return false, true, err
 		}
 	}
-	if len(w.Absent) == 0 {
-		return true, r.steps(ctx, d.Lock)
+	n, err := r.count(ctx, &d.Lock[0])
+	if n == 0 || err != nil {
+		return false, true, err
 	}
-	args, err := r.bind(d.Lock[0].Args)
-	if err != nil {
-		return false, err
-	}
-	res, err := r.conn.parentExec(ctx, d.Lock[0].SQL, args)
-	if err != nil {
-		return false, err
-	}
-	n, err := res.RowsAffected()
-	if err != nil {
-		return false, err
-	}
-	if n >= int64(w.Rows) {
-		return true, r.steps(ctx, d.Lock[1:])
-	}
-	if err := r.steps(ctx, w.Absent); err != nil {
-		return false, err
-	}
-	return true, r.steps(ctx, d.Lock)
+	return true, n < int64(d.New.Rows), r.steps(ctx, d.Lock[1:])
 }
 
-// count runs a query of one number.
+// mayInsert says that the drain is one of the rows that a statement may insert.
+func mayInsert(d *rewrite.DrainTable) bool {
+	return d.New != nil && d.New.Rows > 0 && len(d.Lock) > 0
+}
+
+// count runs a query and adds up its rows.
 func (r *run) count(ctx context.Context, b *rewrite.Bound) (int64, error) {
 	args, err := r.bind(b.Args)
 	if err != nil {
@@ -82,7 +64,11 @@ func (r *run) count(ctx context.Context, b *rewrite.Bound) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return countOf(rows), nil
+	n := int64(0)
+	for i := range rows {
+		n += countOf(rows[i:])
+	}
+	return n, nil
 }
 
 // countOf reads a number as any driver gives it.

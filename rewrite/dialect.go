@@ -76,11 +76,10 @@ type Dialect interface {
 	// discarded.
 	Lock(t *Table, scope Scope) []string
 
-	// LockAbsent writes what keeps slots from coming to be of rows that scope
-	// would select if they existed; nothing where Lock does that. Count is a
-	// query for their number that locks nothing, where Lock would lock what is
-	// around a row that does not exist.
-	LockAbsent(t *Table, scope Scope) (lock []string, count string)
+	// Count writes a query for the number of base rows that scope selects,
+	// which locks nothing, where Lock would lock what is around a row that does
+	// not exist; "" elsewhere.
+	Count(t *Table, scope Scope) string
 
 	// Fold writes the statements that move all slots of the base rows that
 	// scope selects into the base rows, and delete them.

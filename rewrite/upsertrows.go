@@ -9,7 +9,7 @@ import "strings"
 //
 // What is special about them is that a row may not be there yet. Nothing can be
 // locked then, and between the drain and the text another transaction may
-// insert the row and increment it. NewRows says what is done about that.
+// insert the row and increment it. NewRows says how that is noticed.
 
 // NewRows is what a drain does in addition when rows that it covers may not
 // exist.
@@ -18,14 +18,12 @@ type NewRows struct {
 	// the keys; else All is what drains.
 	Given []GivenArg
 	All   *DrainTable
-	// Rows is the number of rows that the statement gives. When Lock affects
-	// fewer, Absent is run and Lock again.
-	Rows   int
-	Absent []Bound
-	// Probe counts the rows that exist. With fewer than Rows, Absent is run
-	// before Lock, so that nobody waits for it who holds what Lock takes. Where
-	// there is no Absent it is for transactions of slotsql's own: with none there
-	// is nothing to lock.
+	// Rows is the number of keys that the statement gives. When Lock finds fewer
+	// rows, the text may meet one that has not been drained. 0 where none can come
+	// to be in between.
+	Rows int
+	// Probe counts the rows that exist, for transactions of slotsql's own: with
+	// none there is nothing to lock. Nil where Lock is as good.
 	Probe *Bound
 }
 
@@ -36,13 +34,13 @@ const maxGivenRows = 256
 func (m *dml) drainGiven(reason string) *Plan {
 	tables := m.mentioned()
 	plan := &Plan{Class: Drain, Reason: reason, Tables: names(tables)}
-	rows, given := m.givenRows()
+	rows, keys, given := m.givenRows()
 	for _, t := range tables {
 		d := m.drainTable(t, nil)
 		if rows != nil && t == m.table {
 			all := d
 			d = m.drainTable(t, rows)
-			d.New = m.newRows(t, rows)
+			d.New = m.newRows(t, rows, keys)
 			d.New.Given, d.New.All = given, &all
 		}
 		plan.Drains = append(plan.Drains, d)
@@ -50,14 +48,15 @@ func (m *dml) drainGiven(reason string) *Plan {
 	return plan
 }
 
-func (m *dml) newRows(t *Table, rows *rowset) *NewRows {
-	out := &NewRows{Rows: len(m.givenLists())}
+func (m *dml) newRows(t *Table, rows *rowset, keys int) *NewRows {
+	if m.d.Traits().OneWriter {
+		return &NewRows{}
+	}
+	out := &NewRows{Rows: keys}
 	var tp template
 	scope := Scope{Ref: m.baseRef(t, nil), Qualifier: m.d.Quote(t.Name), Where: tp.mark(rows.where)}
-	absent, probe := m.d.LockAbsent(t, scope)
-	out.Absent = tp.expandAll(m.d, absent)
-	if probe != "" {
-		b := tp.expand(m.d, probe)
+	if count := m.d.Count(t, scope); count != "" {
+		b := tp.expand(m.d, count)
 		out.Probe = &b
 	}
 	return out
@@ -88,12 +87,12 @@ func (m *dml) givenLists() [][]*Expr {
 	return [][]*Expr{row}
 }
 
-// givenRows returns the rows that an INSERT may meet, or nil when that cannot
-// be told.
-func (m *dml) givenRows() (rows *rowset, given []GivenArg) {
+// givenRows returns the rows that an INSERT may meet, and the number of keys that
+// it gives; nil when that cannot be told.
+func (m *dml) givenRows() (rows *rowset, keys int, given []GivenArg) {
 	t, lists := m.table, m.givenLists()
 	if !m.once || t.OtherUniques || t.InsertTrigger || len(lists) == 0 || len(lists) > maxGivenRows || len(t.Counter.Key) == 0 || len(m.st.Set) > 0 {
-		return nil, nil
+		return nil, 0, nil
 	}
 	b := &binding{source: &Source{Name: []Ident{{Name: t.Name, Quoted: true}}}, label: Ident{Name: t.Name, Quoted: true}, table: t, counts: true}
 	rows = &rowset{binding: b}
@@ -102,7 +101,7 @@ func (m *dml) givenRows() (rows *rowset, given []GivenArg) {
 		for _, list := range lists {
 			where, more, ok := m.givenKey(u, list)
 			if !ok {
-				return nil, nil
+				return nil, 0, nil
 			}
 			if where == nil {
 				continue
@@ -112,10 +111,10 @@ func (m *dml) givenRows() (rows *rowset, given []GivenArg) {
 		}
 	}
 	if len(any) == 0 {
-		return nil, nil
+		return nil, 0, nil
 	}
 	rows.where = join(any, " OR ")
-	return rows, given
+	return rows, len(any), given
 }
 
 // metKeys are the unique keys by which the INSERT may meet a row: the one that

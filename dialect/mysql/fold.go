@@ -41,13 +41,11 @@ func (d *Dialect) Lock(t *rewrite.Table, s rewrite.Scope) []string {
 	return []string{"SELECT SUM(1) FROM " + s.Ref + " WHERE (" + s.Where + ") FOR UPDATE"}
 }
 
-// LockAbsent counts. FOR UPDATE of a row that is not there locks the gap it
-// would be in, which many may do at once, and which then keeps each of them
-// from inserting: the rows are counted first, and locked when there are any. A
-// row inserted after that has slots that this statement does not fold only if
-// it was incremented in between, see docs/divergences.md.
-func (d *Dialect) LockAbsent(t *rewrite.Table, s rewrite.Scope) ([]string, string) {
-	return nil, "SELECT COUNT(*) FROM " + s.Ref + " WHERE (" + s.Where + ")"
+// Count counts: FOR UPDATE of a row that is not there locks the gap it would be
+// in, which many may do at once, and which then keeps each of them from
+// inserting.
+func (d *Dialect) Count(t *rewrite.Table, s rewrite.Scope) string {
+	return "SELECT COUNT(*) FROM " + s.Ref + " WHERE (" + s.Where + ")"
 }
 
 // Fold moves the slots in three steps: renumber the covered slots into a

@@ -65,5 +65,5 @@ func foldSet(t *rewrite.Table, slots string) string {
 	return strings.Join(set, ", ")
 }
 
-// LockAbsent writes nothing: there is one writer.
-func (*Dialect) LockAbsent(*rewrite.Table, rewrite.Scope) ([]string, string) { return nil, "" }
+// Count: there is one writer.
+func (*Dialect) Count(*rewrite.Table, rewrite.Scope) string { return "" }

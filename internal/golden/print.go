@@ -138,9 +138,6 @@ func (b *printer) drain(indent string, p *rewrite.Plan, d rewrite.DrainTable, al
 		for _, g := range w.Given {
 			b.line(indent+"  ", "for", given(g)+"; else all rows")
 		}
-		for _, x := range w.Absent {
-			b.line(indent+"  ", "lock if one is missing", bound(x))
-		}
 		if w.Probe != nil {
 			b.line(indent+"  ", "count first", bound(*w.Probe))
 		}
