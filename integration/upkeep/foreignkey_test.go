@@ -118,6 +118,9 @@ func TestNoForeignKeyUnderLoad(t *testing.T) {
 			counters.Go(func() {
 				for i := worker; !stop.Load(); i++ {
 					res, err := p.Wrapped.ExecContext(t.Context(), fmt.Sprintf("UPDATE posts SET views = views + 1 WHERE id = %d", 1+i%2))
+					if deadlock(err) { // an increment that meets no row locks the gap: it may be told so, and has not counted
+						continue
+					}
 					if err != nil {
 						t.Error(err)
 						return
@@ -129,7 +132,7 @@ func TestNoForeignKeyUnderLoad(t *testing.T) {
 		}
 		for id := 1; id <= 2; id++ {
 			deleters.Go(func() {
-				for round := range 30 {
+				for round := 0; round < 30; round++ {
 					err := func() error {
 						tx, err := p.Wrapped.BeginTx(t.Context(), nil)
 						if err != nil {
@@ -158,11 +161,17 @@ func TestNoForeignKeyUnderLoad(t *testing.T) {
 							return err
 						}
 						deleted.Add(n)
-						if round%2 == 1 {
-							_, err = p.Wrapped.ExecContext(t.Context(), fmt.Sprintf("INSERT INTO posts VALUES (%d, 'new', 0)", id))
+						for round%2 == 1 {
+							if _, err = p.Wrapped.ExecContext(t.Context(), fmt.Sprintf("INSERT INTO posts VALUES (%d, 'new', 0)", id)); !deadlock(err) {
+								break
+							}
 						}
 						return err
 					}()
+					if deadlock(err) {
+						round--
+						continue
+					}
 					if err != nil {
 						t.Errorf("round %d of row %d: %v", round, id, err)
 						return
@@ -182,6 +191,11 @@ func TestNoForeignKeyUnderLoad(t *testing.T) {
 			t.Errorf("%d increments were acknowledged, %d are there: %d in rows that were deleted, %d in those that are left", counted.Load(), got, deleted.Load(), left)
 		}
 	})
+}
+
+// deadlock says that the server has undone a transaction for others in its way.
+func deadlock(err error) bool {
+	return err != nil && (strings.Contains(err.Error(), "Error 1213") || strings.Contains(err.Error(), "40P01"))
 }
 
 // A slot row that somebody else has left behind counts for nothing: not in a
