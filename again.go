@@ -19,10 +19,16 @@ import (
 // transaction too: on a Galera cluster DDL that another node has run undoes
 // even those.
 //
+// A statement that drains outside a transaction has one of slotsql's own, which
+// begins with it, ends with it, and is undone as a whole, the application's text
+// included. So it may run again, too. It needs to: the plain statement locks a row
+// once, where the drain locks the row and its slots, and so may meet others from
+// the other side. A query that drains is not among these: some of its rows may
+// have been given out.
+//
 // In a transaction of the application's the statements before it are gone as
 // well, and only the application knows them: there the error is the
-// application's, as with the plain driver. So is that of a drain: the
-// application's own text is part of its transaction.
+// application's, as with the plain driver.
 
 // maxTries bounds how often, and maxPatience how long to wait before a try, by
 // chance and growing with their number: those who have met are to part. The

@@ -29,7 +29,7 @@ func TestAgain(t *testing.T) {
 	t.Parallel()
 	for way, d := range ways {
 		for name, sc := range scenarios {
-			if !strings.Contains(name, "increment") {
+			if !strings.Contains(name, "increment") && name != "drain" {
 				continue
 			}
 			server := &fakeServer{affected: sc.affected}
@@ -39,6 +39,9 @@ func TestAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, text := range server.ran() {
+				if strings.HasPrefix(text, "RELEASE") {
+					continue // the way back has it, too
+				}
 				for _, times := range []int{1, 2, maxTries - 1} {
 					server := &fakeServer{affected: sc.affected}
 					db := openFake(t, d, fakeConnector{server: server})
@@ -74,17 +77,14 @@ func TestAgainEnds(t *testing.T) {
 		db := openFake(t, probing, fakeConnector{server: server})
 		conflicts(server, -1, prefix(c.at))
 		_, err := db.ExecContext(t.Context(), c.text)
-		tries, want := 0, maxTries
+		tries := 0
 		for _, text := range server.ran() {
 			if strings.HasPrefix(text, c.at) && !strings.HasPrefix(text, "ROLLBACK") {
 				tries++
 			}
 		}
-		if name != "increment" {
-			want = 1 // the application's text is its own
-		}
-		if !errors.Is(err, errConflict) || tries != want {
-			t.Errorf("%s: %d tries, want %d: %v", name, tries, want, err)
+		if !errors.Is(err, errConflict) || tries != maxTries {
+			t.Errorf("%s: %d tries, want %d: %v", name, tries, maxTries, err)
 		}
 		if server.countPrefix(upserted)+server.countPrefix(drained) != 0 || server.leftOpen() != 0 {
 			t.Errorf("%s: something is left: %v", name, server.committed)

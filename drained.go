@@ -14,6 +14,16 @@ func (r *run) execDrained(ctx context.Context) (res driver.Result, err error) {
 	if !r.complete() {
 		return r.execText(ctx)
 	}
+	auto := r.conn.inAutocommit() && !r.apart
+	for tries := 1; ; tries++ {
+		res, err = r.drainAndExec(ctx)
+		if !auto || r.conn.broken || !r.conn.again(ctx, tries, err) {
+			return res, err
+		}
+	}
+}
+
+func (r *run) drainAndExec(ctx context.Context) (res driver.Result, err error) {
 	defer r.conn.drained()
 	unlocked := false
 	err = r.conn.inTx(ctx, func() error {

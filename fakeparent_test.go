@@ -92,7 +92,9 @@ func (s *fakeServer) leftOpen() int {
 	return n
 }
 
-func (c *fakeSession) drop() { c.dead, c.open, c.pending = true, false, nil }
+func (c *fakeSession) drop() {
+	c.dead, c.open, c.pending, c.marks, c.outer = true, false, nil, nil, false
+}
 
 var errNoSavepoint = errors.New("no such savepoint")
 
@@ -132,7 +134,7 @@ func (c *fakeSession) run(ctx context.Context, text string, args []driver.NamedV
 			c.drop()
 		}
 		if f.undone {
-			c.open, c.pending = false, nil
+			c.open, c.pending, c.marks, c.outer = false, nil, nil, false
 		}
 		return 0, f.err
 	}
