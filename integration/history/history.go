@@ -159,14 +159,15 @@ type History struct {
 	Dialect, Level string
 	// Wrapped says that increments may pass each other before they are
 	// committed, which is what slots are for.
-	Wrapped bool
-	Seed    uint64
-	Number  int
-	Initial [Keys]Row
-	Final   [Keys]Row
-	Seen    [Keys]int64 // of the rows that are there in the end
-	First   [Keys]int64 // seen in the beginning
-	Clients [Clients][]*Tx
+	Wrapped  bool
+	RolledUp bool
+	Seed     uint64
+	Number   int
+	Initial  [Keys]Row
+	Final    [Keys]Row
+	Seen     [Keys]int64 // of the rows that are there in the end
+	First    [Keys]int64 // seen in the beginning
+	Clients  [Clients][]*Tx
 }
 
 // String is the timeline.

@@ -33,8 +33,10 @@ type Options struct {
 	// Under is the plain driver on the same database; nil means that DB is. In
 	// every fourth history two of the clients use it, and only add to counters.
 	Under *sql.DB
-	Seed  uint64
-	Fault Fault // for tests of the checker
+	// RolledUp says that slots are rolled up meanwhile.
+	RolledUp bool
+	Seed     uint64
+	Fault    Fault // for tests of the checker
 }
 
 type runner struct {
@@ -94,7 +96,7 @@ func id(key int) int { return key + 1 }
 func (r *runner) one(ctx context.Context, number int) (*History, error) {
 	rnd := rand.New(rand.NewPCG(r.Seed, uint64(number)))
 	h := r.plan(rnd, r.Under != nil && number%4 == 3)
-	h.Dialect, h.Level, h.Wrapped = r.dialect, r.Level, r.Under != nil
+	h.Dialect, h.Level, h.Wrapped, h.RolledUp = r.dialect, r.Level, r.Under != nil, r.RolledUp
 	h.Seed, h.Number = r.Seed, number
 	db, err := r.conns[Clients-1], error(nil)
 	for k, row := range h.Initial {
