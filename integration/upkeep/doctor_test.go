@@ -127,6 +127,9 @@ func TestDoctor(t *testing.T) {
 			"UPDATE posts SET views = views + 2 WHERE id = 7", "UPDATE posts SET views = views + 3, seen = 5 WHERE id = 7", "UPDATE posts SET title = 'secret' WHERE id = 7")
 		contend(t, p, "UPDATE posts SET title = 'x' WHERE id = 8", "UPDATE posts SET title = 'secret' WHERE id = 8")
 		r := seen(t, p, 4, doctor.Options{})
+		for tries := 0; len(r.Spots) != 2 && tries < 100; tries++ { // a look may fall into a change of the server's lists
+			r = seen(t, p, 4, doctor.Options{})
+		}
 		if len(r.Spots) != 2 {
 			t.Fatalf("%d spots: %+v", len(r.Spots), r)
 		}
