@@ -14,7 +14,7 @@ import (
 // MariaDB has InnoDB's locks in information_schema, MySQL 8 in
 // performance_schema.
 const (
-	waitsHead = "SELECT r.trx_mysql_thread_id, b.trx_mysql_thread_id, r.trx_query, b.trx_query, TIMESTAMPDIFF(MICROSECOND, r.trx_wait_started, NOW(6)), b.trx_state, "
+	waitsHead = "SELECT r.trx_mysql_thread_id, b.trx_mysql_thread_id, r.trx_query, b.trx_query, TIMESTAMPDIFF(MICROSECOND, r.trx_wait_started, NOW(6)), b.trx_state, DATABASE(), "
 	waitsOld  = waitsHead + "l.lock_table, l.lock_index, l.lock_data, l.lock_mode FROM information_schema.INNODB_LOCK_WAITS w" +
 		" JOIN information_schema.INNODB_TRX r ON r.trx_id = w.requesting_trx_id JOIN information_schema.INNODB_TRX b ON b.trx_id = w.blocking_trx_id" +
 		" JOIN information_schema.INNODB_LOCKS l ON l.lock_id = w.requested_lock_id"
@@ -26,7 +26,9 @@ const (
 // maxTrxQuery is how much of a statement INNODB_TRX has.
 const maxTrxQuery = 1024
 
-// Waits implements dialect.Observer.
+// Waits implements dialect.Observer. The server's lists are of all its databases;
+// other applications' statements are not this one's to show. MariaDB renews the
+// lists when nobody has read them for 0.1 s.
 func (d *Dialect) Waits(ctx context.Context, s dialect.Session) ([]dialect.Wait, error) {
 	query := waitsNew
 	if maria, err := isMariaDB(ctx, s); err != nil {
@@ -40,12 +42,15 @@ func (d *Dialect) Waits(ctx context.Context, s dialect.Session) ([]dialect.Wait,
 	}
 	var out []dialect.Wait
 	for _, r := range rows {
-		w := dialect.Wait{Waiter: text(r[0]), Holder: text(r[1]), Statement: text(r[2]), Holding: text(r[3]), Kind: text(r[9]), Index: text(r[7]), Row: text(r[8])}
+		schema, table := lockedTable(text(r[7]))
+		if !strings.EqualFold(schema, text(r[6])) {
+			continue
+		}
+		w := dialect.Wait{Waiter: text(r[0]), Holder: text(r[1]), Statement: text(r[2]), Holding: text(r[3]), Schema: schema, Table: table, Kind: text(r[10]), Index: text(r[8]), Row: text(r[9])}
 		w.Cut = len(w.Statement) >= maxTrxQuery-3
 		w.Idle = r[3] == nil && text(r[5]) == "RUNNING"
 		us, _ := strconv.ParseInt(text(r[4]), 10, 64)
 		w.For = max(0, time.Duration(us)*time.Microsecond)
-		w.Schema, w.Table = lockedTable(text(r[6]))
 		out = append(out, w)
 	}
 	return out, nil
