@@ -230,7 +230,7 @@ func explanation(p *rewrite.Plan, query string) *Explanation {
 		if d.Keyed {
 			x.Scope = "rows of a unique key"
 		}
-		if mayInsert(&d) {
+		if mayInsert(d) {
 			x.Missing = "the statement runs under a savepoint; where it has met a row with slots, once more after another drain"
 		}
 		if d.New != nil && len(d.New.Given) > 0 {

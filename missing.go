@@ -30,9 +30,6 @@ const (
 // kind inserts.
 func lockOfKey(d *rewrite.DrainTable) bool { return d.Keyed && d.New == nil && len(d.Lock) > 0 }
 
-// inserts says that the drain is of a text that inserts rows.
-func inserts(d rewrite.DrainTable) bool { return mayInsert(&d) }
-
 // lockKey runs the lock statements of a key's drain and says whether there is a
 // row.
 func (r *run) lockKey(ctx context.Context, d *rewrite.DrainTable) (found bool, err error) {
@@ -66,7 +63,7 @@ func (r *run) appeared(ctx context.Context) (bool, error) {
 	for i := range r.plan.Drains {
 		chosen := r.chosen(r.plan.Drains[i])
 		d := &chosen
-		if !lockOfKey(d) && !mayInsert(d) {
+		if !lockOfKey(d) && !mayInsert(*d) {
 			continue
 		}
 		if found, err := r.find(ctx, &d.Lock[0]); err != nil {
@@ -102,7 +99,7 @@ func (r *run) text(ctx context.Context, missed bool, text func() (int64, error))
 		if err != nil {
 			return err
 		}
-		again := touched > 0 && r.plan.Class != rewrite.Upsert && !slices.ContainsFunc(r.plan.Drains, inserts)
+		again := touched > 0 && r.plan.Class != rewrite.Upsert && !slices.ContainsFunc(r.plan.Drains, mayInsert)
 		if !again {
 			again, err = r.appeared(ctx)
 		}

@@ -28,7 +28,7 @@ func (r *run) lock(ctx context.Context, d *rewrite.DrainTable) (some, missed boo
 		some, err = r.lockKey(ctx, d)
 		return some, !some, err
 	}
-	if !mayInsert(d) {
+	if !mayInsert(*d) {
 		return true, false, r.steps(ctx, d.Lock)
 	}
 	// The probe counts as of the transaction's snapshot; a row that the text has
@@ -46,7 +46,7 @@ func (r *run) lock(ctx context.Context, d *rewrite.DrainTable) (some, missed boo
 }
 
 // mayInsert says that the drain is one of the rows that a statement may insert.
-func mayInsert(d *rewrite.DrainTable) bool {
+func mayInsert(d rewrite.DrainTable) bool {
 	return d.New != nil && d.New.Rows > 0 && len(d.Lock) > 0
 }
 

@@ -14,7 +14,7 @@ import (
 
 // looker gathers what several looks see.
 type looker struct {
-	session  session
+	session  dialect.Session
 	dialect  dialect.Dialect
 	observer dialect.Observer
 	options  Options

@@ -50,7 +50,7 @@ func (o *options) survey(cmd *cobra.Command, e engine) (*survey, error) {
 		return nil, err
 	}
 	defer conn.Close()
-	return s, s.readDatabase(cmd, session{conn})
+	return s, s.readDatabase(cmd, dialect.PlainSession{Conn: conn})
 }
 
 func (s *survey) readSchema() error {
@@ -78,7 +78,7 @@ func (s *survey) readSchema() error {
 	return nil
 }
 
-func (s *survey) readDatabase(cmd *cobra.Command, ss session) error {
+func (s *survey) readDatabase(cmd *cobra.Command, ss dialect.PlainSession) error {
 	ctx := cmd.Context()
 	if d, ok := s.dialect.(dialect.ServerAware); ok {
 		adjusted, err := d.ForServer(ctx, ss)
@@ -125,16 +125,16 @@ func (s *survey) readDatabase(cmd *cobra.Command, ss session) error {
 }
 
 // databaseName is for the proposal's first line: the DSN may hold a password.
-func (s *survey) databaseName(ctx context.Context, ss session) (string, error) {
+func (s *survey) databaseName(ctx context.Context, ss dialect.PlainSession) (string, error) {
 	switch s.o.driver {
 	case "mysql":
-		name, err := ss.one(ctx, "SELECT COALESCE(DATABASE(), '')")
+		name, err := one(ctx, ss.Conn, "SELECT COALESCE(DATABASE(), '')")
 		if err == nil && name == "" {
 			err = errors.New("--dsn names no database: write user@tcp(host)/database")
 		}
 		return "database " + name, err
 	case "postgres":
-		name, err := ss.one(ctx, "SELECT current_database()::text")
+		name, err := one(ctx, ss.Conn, "SELECT current_database()::text")
 		return "database " + name, err
 	}
 	name, _, _ := strings.Cut(strings.TrimPrefix(s.o.dsn, "file:"), "?")
@@ -298,43 +298,9 @@ func summary(classes []classShare) []string {
 	return []string{"With it the statements become: " + strings.Join(parts, ", ") + "."}
 }
 
-// session lets a dialect read by a plain connection.
-type session struct{ conn *sql.Conn }
-
-var _ dialect.Session = session{}
-
-func (s session) Query(ctx context.Context, query string, args ...any) ([][]any, error) {
-	rows, err := s.conn.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	columns, err := rows.Columns()
-	if err != nil {
-		return nil, err
-	}
-	var out [][]any
-	for rows.Next() {
-		row, to := make([]any, len(columns)), make([]any, len(columns))
-		for i := range row {
-			to[i] = &row[i]
-		}
-		if err := rows.Scan(to...); err != nil {
-			return nil, err
-		}
-		out = append(out, row)
-	}
-	return out, rows.Err()
-}
-
-func (s session) Exec(ctx context.Context, query string, args ...any) error {
-	_, err := s.conn.ExecContext(ctx, query, args...)
-	return err
-}
-
 // one returns the only value of a query.
-func (s session) one(ctx context.Context, query string) (string, error) {
+func one(ctx context.Context, c *sql.Conn, query string) (string, error) {
 	var v string
-	err := s.conn.QueryRowContext(ctx, query).Scan(&v)
+	err := c.QueryRowContext(ctx, query).Scan(&v)
 	return v, err
 }
