@@ -79,15 +79,28 @@ func pointRead(ctx context.Context, s *side) error {
 	return s.db.QueryRowContext(ctx, s.q("SELECT title, views FROM pages WHERE id = ?"), 2).Scan(&title, &views)
 }
 
-// visitTx increments between an INSERT and the commit, as most applications
-// that use transactions do.
+// visitTx increments between BEGIN and an INSERT, as most applications that use
+// transactions do.
 func visitTx(ctx context.Context, s *side) error {
+	return visitBy(ctx, s, func(ctx context.Context, on execer, s *side) error {
+		_, err := on.ExecContext(ctx, s.q("UPDATE pages SET views = views + 1 WHERE id = ?"), 1)
+		return err
+	})
+}
+
+// execer is a database or a transaction.
+type execer interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}
+
+// visitBy is visitTx with a way to increment.
+func visitBy(ctx context.Context, s *side, increment func(context.Context, execer, *side) error) error {
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer tx.Rollback()
-	if _, err := tx.ExecContext(ctx, s.q("UPDATE pages SET views = views + 1 WHERE id = ?"), 1); err != nil {
+	if err := increment(ctx, tx, s); err != nil {
 		return err
 	}
 	if _, err := tx.ExecContext(ctx, s.q("INSERT INTO visits (page_id) VALUES (?)"), 1); err != nil {
