@@ -88,8 +88,10 @@ func checkTable(cfg *TableConfig, t *rewrite.Table, dialectName string) (problem
 	c.Companions = companionsInOrder(t, c.Companions)
 	c.Counters = inTableOrder(t, c.Counters)
 	c.SlotColumn = slotColumn(c)
+	c.Width = len(slotColumns(c))
 
 	if cfg.Shared != nil {
+		c.Width = 0
 		for _, w := range sharedCounter(cfg, t, c) {
 			report(w.path, "%s", w.message)
 		}
@@ -225,6 +227,17 @@ func slotColumn(c *rewrite.Counter) string {
 			name = fmt.Sprintf("slotsql_slot%d", i)
 		}
 	}
+}
+
+// slotColumns are the columns of a slot table of the table's own.
+func slotColumns(c *rewrite.Counter) []string {
+	columns := slices.Concat(c.Key, []string{c.SlotColumn}, c.Counters)
+	for _, co := range c.Companions {
+		if columns = append(columns, co.Column); co.Stamp() != "" {
+			columns = append(columns, co.Stamp())
+		}
+	}
+	return columns
 }
 
 func inTableOrder(t *rewrite.Table, names []string) []string {

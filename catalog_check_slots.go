@@ -88,12 +88,7 @@ func checkSlotTable(t, slot *rewrite.Table) (problems []Problem) {
 	}
 	const repair = "drain the table, drop its slot table and run `" + migrateCommand + "`"
 	counters := len(c.Key) + 1 + len(c.Counters)
-	wanted := slices.Concat(c.Key, []string{c.SlotColumn}, c.Counters)
-	for _, co := range c.Companions {
-		if wanted = append(wanted, co.Column); co.Stamp() != "" {
-			wanted = append(wanted, co.Stamp())
-		}
-	}
+	wanted := slotColumns(c)
 	primary := slices.Concat(c.Key, []string{c.SlotColumn})
 	known := map[string]bool{}
 	missing := false
@@ -104,7 +99,11 @@ func checkSlotTable(t, slot *rewrite.Table) (problems []Problem) {
 				continue // never slotted, so it need not be there
 			}
 			missing = true
-			report("has no column %s: %s; if another program owns it, choose another name with slot_table", clip(name), repair)
+			if i > len(c.Key) && i < counters {
+				report("has no column %s: run `%s`, which adds it (docs/operations.md says what comes before and after)", clip(name), migrateCommand)
+			} else {
+				report("has no column %s: %s; if another program owns it, choose another name with slot_table", clip(name), repair)
+			}
 			continue
 		}
 		known[col.Name] = true

@@ -119,6 +119,9 @@ func TestCheckTable(t *testing.T) {
 			if len(problems) > 0 {
 				t.Fatalf("problems:\n%s", strings.Join(texts(problems), "\n"))
 			}
+			if tt.want.Width == 0 { // where nothing else is said: key, slot and counters
+				tt.want.Width = len(tt.want.Key) + 1 + len(tt.want.Counters)
+			}
 			if !reflect.DeepEqual(got, tt.want) {
 				t.Errorf("got  %+v\nwant %+v", got, tt.want)
 			}
@@ -353,7 +356,9 @@ func TestCheckSlotTable(t *testing.T) {
 		{"view", func(s *rewrite.Table) *rewrite.Table { s.IsView = true; return s },
 			[]string{"is a view or a temporary table: choose another name with slot_table"}},
 		{"missing counter", func(s *rewrite.Table) *rewrite.Table { s.Columns = s.Columns[:3]; return s },
-			[]string{`has no column "likes": ` + repair + "; if another program owns it, choose another name with slot_table"}},
+			[]string{`has no column "likes": run ` + "`slotsql migrate --driver DRIVER --dsn DSN --config FILE`, which adds it (docs/operations.md says what comes before and after)"}},
+		{"missing key", func(s *rewrite.Table) *rewrite.Table { s.Columns = s.Columns[1:]; return s },
+			[]string{`has no column "id": ` + repair + "; if another program owns it, choose another name with slot_table"}},
 		{"removed counter", func(s *rewrite.Table) *rewrite.Table { s.Columns = append(s.Columns, integer("shares")); return s },
 			[]string{`has a column "shares" that is no configured counter or companion and may hold counts: configure it, or ` + repair}},
 		{"wrong types", func(s *rewrite.Table) *rewrite.Table {

@@ -81,6 +81,9 @@ func Drain(ctx context.Context, c driver.Connector, o DrainOptions) ([]DrainRepo
 		r.Took = time.Since(start)
 		reports = append(reports, r)
 		if err != nil {
+			if mover.conn.engine.schemaChanged(err) {
+				cn.every.expire()
+			}
 			return reports, fmt.Errorf("slotsql: draining table %s: %w", t.Name, err)
 		}
 	}

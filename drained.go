@@ -3,6 +3,7 @@ package slotsql
 import (
 	"context"
 	"database/sql/driver"
+	"fmt"
 
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -139,7 +140,7 @@ func (r *run) drain(ctx context.Context) (missed bool, err error) {
 			if err != nil {
 				// It may have been run all the same.
 				r.conn.halfway = (i > 0 || ctx.Err() != nil) && !r.conn.engine.txEnded(err)
-				return false, err
+				return false, r.outdated(&d, err)
 			}
 			if i == 0 && n == 0 && r.conn.shared.traits.FoldMarks {
 				break
@@ -158,6 +159,15 @@ func (r *run) drain(ctx context.Context) (missed bool, err error) {
 		}
 	}
 	return missed, r.steps(ctx, r.plan.Before)
+}
+
+// outdated explains an error that ends a transaction in which the drain would
+// otherwise be planned again.
+func (r *run) outdated(d *rewrite.DrainTable, err error) error {
+	if !r.conn.engine.schemaChanged(err) || r.conn.inAutocommit() {
+		return err
+	}
+	return fmt.Errorf("slotsql: slot table %q has other columns than this process knew; repeat the transaction: %w", d.Table.Counter.SlotTable, err)
 }
 
 // steps runs statements whose rows, if they return any, are of no interest.

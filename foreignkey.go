@@ -15,10 +15,20 @@ import (
 // table may have been left out when it was created, or have been dropped since.
 // The planner drains for more statements where there is none.
 
-// learnForeignKey notes of t, a table with its Counter set, whether the slot
-// table that the database has refers to it.
-func (s *shared) learnForeignKey(t, slots *rewrite.Table) {
-	if slots == nil || len(t.Counter.Key) == 0 {
+// learnSlots notes of t, a table with its Counter set, what the slot table that
+// the database has says of it: whether it refers to the table, how wide its
+// numbers are, and which counters it has that the configuration does not name.
+func (s *shared) learnSlots(t, slots *rewrite.Table) {
+	if slots == nil {
+		return
+	}
+	learnPassive(t, slots)
+	if t.Counter.Shared == nil {
+		number, _ := findColumn(slots, t.Counter.SlotColumn)
+		t.Counter.Wide = number != nil && number.Bits >= 64
+		t.Counter.Width = len(slots.Columns)
+	}
+	if len(t.Counter.Key) == 0 {
 		return
 	}
 	if t.Counter.Shared != nil {

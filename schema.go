@@ -147,11 +147,7 @@ func (sc *schema) slotTable(ctx context.Context, ss *session, c checkedTable) ([
 			return nil, err
 		}
 	}
-	sc.shared.learnForeignKey(c.table, slots)
-	if slots != nil && c.table.Counter.Shared == nil {
-		number, _ := findColumn(slots, c.table.Counter.SlotColumn)
-		c.table.Counter.Wide = number != nil && number.Bits >= 64
-	}
+	sc.shared.learnSlots(c.table, slots)
 	return c.config.locate(sc.shared.checkSlots(c.table, slots)), nil
 }
 
@@ -172,7 +168,7 @@ func (sc *schema) add(ctx context.Context, ss *session, t *rewrite.Table) error 
 func unslotted(t *rewrite.Table) []string {
 	var out []string
 	for _, c := range t.Counter.Counters {
-		if ok, _ := t.Slottable(c); !ok {
+		if ok, _ := t.Slottable(c); !ok && !t.Counter.IsPassive(c) {
 			out = append(out, c)
 		}
 	}
@@ -184,7 +180,7 @@ func unslotted(t *rewrite.Table) []string {
 func (sc *schema) adopt(t *rewrite.Table) {
 	var slotted []string
 	for _, c := range t.Counter.Counters {
-		if ok, why := t.Slottable(c); ok {
+		if ok, why := t.Slottable(c); ok || t.Counter.IsPassive(c) {
 			slotted = append(slotted, c)
 		} else {
 			sc.plain = append(sc.plain, plainCounter{t, c, why})

@@ -103,6 +103,9 @@ func statusOf(t checkedTable, missing bool) TableStatus {
 	}
 	for _, column := range c.Counters {
 		ok, why := t.table.Slottable(column)
+		if c.IsPassive(column) {
+			ok, why = false, passiveReason(c.SlotTable)
+		}
 		out.Counters = append(out.Counters, CounterStatus{column, ok, why})
 	}
 	return out
@@ -111,7 +114,9 @@ func statusOf(t checkedTable, missing bool) TableStatus {
 // Migrate creates the slot tables that are missing of tables with mode on or
 // shadow, and the table of leases,
 // whatever auto_migrate says, and returns their names. A slot table that is to be a
-// journal's from now on is widened, which is said behind its name. It may be run again and by several processes at
+// journal's from now on is widened, and one that lacks columns of counters gets
+// them, which is said behind its name (docs/operations.md says when processes may
+// count in them). It may be run again and by several processes at
 // once. Problems of the configuration and of slot tables that are there come as
 // a *ConfigError; with problems of the former kind nothing is created.
 //
@@ -168,6 +173,15 @@ func Migrate(ctx context.Context, c driver.Connector, opts ...SetupOption) (crea
 				return created, fmt.Errorf("slotsql: create slot table %q: %w", t.table.Counter.SlotTable, err)
 			}
 			created = append(created, t.table.Counter.SlotTable)
+			if slots, err = cn.slotTable(ctx, t); err != nil {
+				return created, err
+			}
+		}
+		if more := lacking(t.table, slots); len(more) > 0 {
+			if err := cn.widen(ctx, cn.shared.dialect.AddSlots(t.table, more)); err != nil {
+				return created, fmt.Errorf("slotsql: add columns to slot table %q: %w", t.table.Counter.SlotTable, err)
+			}
+			created = append(created, added(t.table.Counter.SlotTable, more))
 			if slots, err = cn.slotTable(ctx, t); err != nil {
 				return created, err
 			}
@@ -274,7 +288,7 @@ func (c *conn) checkTables(ctx context.Context) ([]checkedTable, []Problem, erro
 func (c *conn) slotTable(ctx context.Context, t checkedTable) (*rewrite.Table, error) {
 	slots, err := c.look(ctx)(t.table.Counter.SlotSchema, t.table.Counter.SlotTable)
 	if err == nil {
-		c.shared.learnForeignKey(t.table, slots)
+		c.shared.learnSlots(t.table, slots)
 	}
 	return slots, err
 }

@@ -45,6 +45,7 @@ func (Engine) SchemaChanged(err error) bool {
 	case 1054, // unknown column
 		1146, // no such table
 		1136, // column count does not match
+		1241, // the same, of a subquery
 		1364, // field has no default
 		1305: // does not exist
 		return true

@@ -45,7 +45,7 @@ func (Engine) SchemaChanged(err error) bool {
 	case "42P01", "42703", "42P10", "0A000", "42804":
 		return true
 	}
-	return false
+	return e.Code == "42601" && e.Routine == "transformSubLink" // other columns than the statement expects
 }
 
 // SlotFull is always false: the upsert affects no row instead.

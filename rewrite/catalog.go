@@ -1,5 +1,7 @@
 package rewrite
 
+import "strings"
+
 // Table is what the planner knows of one base table: what the database says
 // of it and, for a counter table, what the configuration says.
 type Table struct {
@@ -114,7 +116,11 @@ type Unique struct {
 type Counter struct {
 	Key      []string // key columns as stored in the database; empty for a single-row table
 	Counters []string // counter columns as stored in the database, in table order
-	Slots    int      // at most this many slot rows per key
+	// Passive are those of Counters that the configuration does not name but the
+	// slot table has: other processes may count them in slots. They are summed
+	// and folded like the others, and their increments run on the base row.
+	Passive []string
+	Slots   int // at most this many slot rows per key
 
 	Companions []Companion // in table order
 
@@ -124,6 +130,10 @@ type Counter struct {
 	// Wide says that the slot table has room for a journal's numbers: other
 	// programs may make such rows, whatever this one's configuration says.
 	Wide bool
+
+	// Width is the number of columns that the slot table is known to have; 0 if
+	// it is not known, and for a shared one.
+	Width int
 
 	SlotSchema string // where the slot table is
 	SlotTable  string
@@ -158,6 +168,34 @@ type Counter struct {
 	// ReadsBase says that queries see the base values, which lag behind the
 	// totals until a roll-up or a drain.
 	ReadsBase bool
+}
+
+// AddPassive adds a counter that other processes may count in slots.
+func (t *Table) AddPassive(column string) {
+	c := t.Counter
+	c.Passive = append(c.Passive, column)
+	var all []string
+	for i := range t.Columns {
+		if name := t.Columns[i].Name; name == column || t.IsCounter(name) {
+			all = append(all, name)
+		}
+	}
+	c.Counters = all
+}
+
+// IsPassive says whether a counter is one of Passive.
+func (c *Counter) IsPassive(column string) bool { return contains(c.Passive, column) }
+
+// Whole writes an expression that the engine refuses when the slot table has
+// other columns than are known, before anything of its statement happens; "" if
+// none are known. What deletes slot rows has it, at the same time or after it
+// has locked the table's columns: a column that another process has added since
+// may hold counts.
+func (c *Counter) Whole(slots string) string {
+	if c.Width == 0 {
+		return ""
+	}
+	return "(NULL" + strings.Repeat(", NULL", c.Width-1) + ") IN (SELECT * FROM " + slots + " AS slotsql_s WHERE 1 = 0)"
 }
 
 // Single says that the table has the empty key: it is one of a single row.

@@ -94,6 +94,10 @@ type Dialect interface {
 	// CreateSlots and DropSlots write the DDL of a slot table, idempotent
 	// where the dialect has IF [NOT] EXISTS.
 	CreateSlots(t *Table) []string
+	// AddSlots writes the DDL that gives a slot table the columns of counters
+	// which it has not got, to be run in one transaction by a session that does
+	// not wait long for locks: others wait behind it.
+	AddSlots(t *Table, counters []string) []string
 	DropSlots(t *Table) []string
 
 	// Truncate says how TRUNCATE of a base table gets past its slot table's

@@ -254,6 +254,11 @@ func (m *dml) base(incs []increment, t *Table) *Plan {
 // upsert, or "".
 func (m *dml) notSlotted(a assigned) string {
 	st := m.st
+	for _, inc := range a.increments {
+		if m.table.Counter.IsPassive(inc.column.Name) {
+			return "counter " + inc.column.Name + " is not in the configuration, though the slot table has it"
+		}
+	}
 	switch {
 	case a.held != "":
 		return a.held

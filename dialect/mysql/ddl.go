@@ -46,19 +46,39 @@ func (d *Dialect) CreateSlots(t *rewrite.Table) []string {
 		lines = append(lines, fmt.Sprintf("CONSTRAINT %s CHECK (%s <= %d OR %s BETWEEN %d AND %d)",
 			constraint(t, "slot"), slot, ct.Slots, slot, folding, folding+ct.Slots))
 	}
-	lines = append(lines, ranges(t)...)
+	lines = append(lines, ranges(t, ct.Counters)...)
 	return []string{"CREATE TABLE IF NOT EXISTS " + slotTable(t) + " (\n  " + strings.Join(lines, ",\n  ") + "\n) ENGINE=InnoDB"}
 }
 
-// ranges are the constraints that keep what slots hold in its range.
-func ranges(t *rewrite.Table) (out []string) {
-	for i, name := range t.Counter.Counters {
+// ranges are the constraints that keep what slots hold of counters in its range.
+func ranges(t *rewrite.Table, counters []string) (out []string) {
+	for _, name := range counters {
 		if c := t.Column(name); c != nil {
 			l := limit(c, t.Counter)
-			out = append(out, fmt.Sprintf("CONSTRAINT %s CHECK (%s BETWEEN %s AND %s)", constraint(t, fmt.Sprintf("c%d", i+1)), quote(name), l.slotLow, l.slotHigh))
+			out = append(out, fmt.Sprintf("CONSTRAINT %s CHECK (%s BETWEEN %s AND %s)", rangeConstraint(t, name), quote(name), l.slotLow, l.slotHigh))
 		}
 	}
 	return out
+}
+
+// rangeConstraint names the constraint of a counter's range.
+func rangeConstraint(t *rewrite.Table, counter string) string {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(counter))
+	return constraint(t, fmt.Sprintf("%08x", h.Sum32()))
+}
+
+// AddSlots adds columns with their constraints; for these the server copies the
+// table.
+func (d *Dialect) AddSlots(t *rewrite.Table, counters []string) []string {
+	var parts []string
+	for _, c := range counters {
+		parts = append(parts, "ADD COLUMN "+quote(c)+" "+slotType(t.Column(c))+" NOT NULL DEFAULT 0")
+	}
+	for _, r := range ranges(t, counters) {
+		parts = append(parts, "ADD "+r)
+	}
+	return []string{"ALTER TABLE " + slotTable(t) + " " + strings.Join(parts, ", ")}
 }
 
 // WidenSlots makes room for the numbers of a journal's rows, and for what the
@@ -69,10 +89,10 @@ func (d *Dialect) WidenSlots(t *rewrite.Table) []string {
 		drop += "IF EXISTS "
 	}
 	parts := []string{"MODIFY " + slotColumn(t) + " " + numberType(t) + " NOT NULL", drop + constraint(t, "slot")}
-	for i := range t.Counter.Counters {
-		parts = append(parts, drop+constraint(t, fmt.Sprintf("c%d", i+1)))
+	for _, c := range t.Counter.Counters {
+		parts = append(parts, drop+rangeConstraint(t, c))
 	}
-	for _, r := range ranges(t) {
+	for _, r := range ranges(t, t.Counter.Counters) {
 		parts = append(parts, "ADD "+r)
 	}
 	return []string{"ALTER TABLE " + slotTable(t) + " " + strings.Join(parts, ", ")}

@@ -34,11 +34,18 @@ func marked(slot string) string {
 // record of each covered base row. InnoDB always locks the clustered record
 // for FOR UPDATE, whatever index it reads; a sum, unlike COUNT(*), is never
 // answered without reading the rows.
+//
+// It also asks for the columns of the slot table, which from then on cannot
+// change until the transaction ends.
 func (d *Dialect) Lock(t *rewrite.Table, s rewrite.Scope) []string {
-	if s.Where == "" {
-		return []string{"SELECT SUM(1) FROM " + baseTable(t) + clusteredHint(t) + " FOR UPDATE"}
+	sum := "SELECT SUM(1)"
+	if whole := t.Counter.Whole(slotTable(t)); whole != "" {
+		sum += ", " + whole
 	}
-	return []string{"SELECT SUM(1) FROM " + s.Ref + " WHERE (" + s.Where + ") FOR UPDATE"}
+	if s.Where == "" {
+		return []string{sum + " FROM " + baseTable(t) + clusteredHint(t) + " FOR UPDATE"}
+	}
+	return []string{sum + " FROM " + s.Ref + " WHERE (" + s.Where + ") FOR UPDATE"}
 }
 
 // Count counts: FOR UPDATE of a row that is not there locks the gap it would be

@@ -58,6 +58,9 @@ func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.Roll
 		Sweep:   []dialect.Step{w.step(w.remove)},
 		Reclaim: []dialect.Step{w.step(w.reclaim)},
 	}
+	if whole := t.Counter.Whole(slotTable(t)); whole != "" {
+		out.Begin = append(out.Begin, "SELECT "+whole)
+	}
 	if t.Counter.Journal {
 		out.Gather = w.step(func() string { return "SELECT COUNT(*) FROM (" + w.gathered() + ") AS slotsql_l" })
 		out.Merge = []dialect.Step{w.step(w.merge), w.step(w.remove)}

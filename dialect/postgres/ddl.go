@@ -60,6 +60,16 @@ func (d *Dialect) CreateSlots(t *rewrite.Table) []string {
 	}
 }
 
+// AddSlots adds columns, which the server does without writing the table anew.
+// Who waits for it waits no longer than lock_timeout.
+func (d *Dialect) AddSlots(t *rewrite.Table, counters []string) []string {
+	var parts []string
+	for _, c := range counters {
+		parts = append(parts, "ADD COLUMN IF NOT EXISTS "+quote(c)+" "+slotType(t.Column(c))+" NOT NULL DEFAULT 0")
+	}
+	return []string{"SET LOCAL lock_timeout = '2s'", "ALTER TABLE " + slotTable(t) + " " + strings.Join(parts, ", ")}
+}
+
 // numberType is the type of a slot's number.
 func numberType(t *rewrite.Table) string {
 	if t.Counter.Journal {

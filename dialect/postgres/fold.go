@@ -122,8 +122,12 @@ func (d *Dialect) Fold(t *rewrite.Table, scope rewrite.Scope) []string {
 		some = []string{"slotsql_t." + quote(t.Counter.Counters[0]) + " IS NOT NULL"}
 	}
 	match = append(match, "("+strings.Join(some, " OR ")+")")
+	whole := ""
+	if w := t.Counter.Whole(slotTable(t)); w != "" {
+		whole = "slotsql_n AS (SELECT " + w + "), "
+	}
 	return []string{fmt.Sprintf(
-		"WITH slotsql_d AS (DELETE FROM %s AS %s%s RETURNING %s), slotsql_t AS (SELECT %s FROM slotsql_d%s) "+
+		"WITH "+whole+"slotsql_d AS (DELETE FROM %s AS %s%s RETURNING %s), slotsql_t AS (SELECT %s FROM slotsql_d%s) "+
 			"UPDATE %s AS %s SET %s FROM slotsql_t WHERE %s",
 		slotTable(t), slotAlias, where, strings.Join(columns, ", "), strings.Join(sums, ", "), group,
 		qualified(t.Schema, t.Name), baseAlias, strings.Join(set, ", "), strings.Join(match, " AND "))}

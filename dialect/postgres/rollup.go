@@ -31,8 +31,12 @@ func (*Dialect) LockSlots(t *rewrite.Table) (lock, unlock []string) {
 // waits for it before it has locked any row, no longer than lock_timeout.
 func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.RollUp {
 	w := &rollUp{t: t, part: part}
+	whole := ""
+	if w := t.Counter.Whole(slotTable(t)); w != "" {
+		whole = "; SELECT " + w
+	}
 	out := dialect.RollUp{
-		Begin:     []string{"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = '100ms'; LOCK TABLE " + slotTable(t) + " IN ROW EXCLUSIVE MODE"},
+		Begin:     []string{"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = '100ms'; LOCK TABLE " + slotTable(t) + " IN ROW EXCLUSIVE MODE" + whole},
 		Commit:    []string{"COMMIT"},
 		Rollback:  []string{"ROLLBACK"},
 		Unordered: len(t.Counter.Key) == 0,

@@ -51,6 +51,15 @@ func (*Dialect) CreateSlots(t *rewrite.Table) []string {
 	return append([]string{create}, triggers(t)...)
 }
 
+// AddSlots adds columns, which writes no row anew.
+func (*Dialect) AddSlots(t *rewrite.Table, counters []string) []string {
+	var out []string
+	for _, c := range counters {
+		out = append(out, "ALTER TABLE "+slotTable(t)+" ADD COLUMN "+quote(c)+" INTEGER NOT NULL DEFAULT 0")
+	}
+	return out
+}
+
 // DropSlots drops the triggers first, so that none is left that names a
 // missing table. Of a shared slot table it deletes the table's rows.
 func (*Dialect) DropSlots(t *rewrite.Table) []string {

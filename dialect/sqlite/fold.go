@@ -22,6 +22,9 @@ func (*Dialect) Fold(t *rewrite.Table, scope rewrite.Scope) []string {
 	key := t.Counter.Key
 	update := "UPDATE " + baseTable(t) + " AS " + baseAlias + " SET " + foldSet(t, slotsOf(t, baseAlias, t.Counter.Counters...)) + " WHERE "
 	remove := "DELETE FROM " + slotTable(t)
+	if whole := t.Counter.Whole(slotTable(t)); whole != "" {
+		update += "NOT " + whole + " AND "
+	}
 
 	if len(key) == 0 {
 		exists := "EXISTS (SELECT 1 FROM " + slotTable(t) + " AS " + slotAlias + " WHERE " + nonZero(t, slotAlias) + ")"

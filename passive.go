@@ -1,0 +1,67 @@
+package slotsql
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// A slot table may have the column of a counter that the configuration at hand
+// does not name: one that joins or leaves the table while processes with either
+// configuration run. To a process that does not name it such a counter is
+// passive: totals have what the others count in slots, drains and roll-ups move
+// it, and its own increments run on the base row. So it does not matter when
+// which process gets which configuration, once all know the column.
+// docs/design/passive.md says what a process that does not may do wrong.
+
+// learnPassive adds the passive counters of t, a table with its Counter set.
+func learnPassive(t, slots *rewrite.Table) {
+	c := t.Counter
+	if slots == nil || c.Shared != nil {
+		return
+	}
+	for i := range slots.Columns {
+		col := &slots.Columns[i]
+		base := t.Column(col.Name)
+		if base == nil || col.Generated || !summable(col) || !summable(base) || t.IsKey(col.Name) || t.IsCounter(col.Name) || t.Companion(col.Name) != nil {
+			continue
+		}
+		if counterFault(t, base, c.Key) == "" {
+			t.AddPassive(col.Name)
+		}
+	}
+}
+
+func summable(c *rewrite.Column) bool {
+	return c.Numeric == rewrite.Integer || c.Numeric == rewrite.Decimal
+}
+
+// lacking returns the counters that a slot table has no columns of, if there is
+// nothing else that it has not got.
+func lacking(t, slot *rewrite.Table) []string {
+	if t.Counter.Shared != nil {
+		return nil
+	}
+	other, counter := *t, *t.Counter
+	other.Counter = &counter
+	counter.Journal = false // see narrow
+	counter.Counters = slices.DeleteFunc(slices.Clone(counter.Counters), func(name string) bool {
+		col, _ := findColumn(slot, name)
+		return col == nil && t.Column(name).Numeric != rewrite.Float
+	})
+	if len(counter.Counters) == len(t.Counter.Counters) || len(checkSlotTable(&other, slot)) > 0 {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(t.Counter.Counters), func(name string) bool { return slices.Contains(counter.Counters, name) })
+}
+
+// passiveReason says why increments of a passive counter run on the base row.
+func passiveReason(slotTable string) string {
+	return "slot table " + clip(slotTable) + " has it, but the configuration does not name it: what others count there is in its totals, and its increments run on the base row"
+}
+
+// added names the columns that Migrate has added.
+func added(slotTable string, counters []string) string {
+	return slotTable + " (column " + strings.Join(counters, ", ") + " added)"
+}
