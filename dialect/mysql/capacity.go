@@ -14,35 +14,48 @@ import (
 // while, under the lock that it holds on the base row,
 //
 //	base value    within the middle half of low..high (the lower half when UNSIGNED)
-//	slot value    within -cap..cap after the addition (0..cap when UNSIGNED)
-//	slot number   at most Slots, so that there are at most Slots+1 of them
+//	slot number   below 4096, the most slots that a configuration may ask for
+//	slot value    times (slot number + 1) within -cap..cap after the addition (0..cap when UNSIGNED)
 //
 // The first is a guard of the increment, the others are CHECK constraints of
-// the slot table, so they hold whoever writes. cap is chosen such that
-// (Slots+1)*cap is at most a quarter of the range that the guard leaves free
-// on either side, rounded down. So after every increment
+// the slot table, so they hold whoever writes. They say nothing of the configured
+// number of slots: it may change at any time, and processes with different ones
+// count side by side, in a slot table that was made for neither. So the bounds add
+// up for all of them: all slots together hold at most
 //
-//	|total| <= |base value| + (Slots+1)*cap < high
+//	cap * (1 + 1/2 + 1/3 + ... + 1/4096) < 9 * cap
+//
+// and cap is 1/18 of the range that the guard leaves free on either side, rounded
+// down. So after every increment
+//
+//	|total| <= |base value| + 9 * cap < high
 //
 // with as much again to spare for additive statements that reach the base row
 // past the guard. An increment that the guard turns away affects no row, one
-// that a CHECK turns away fails with an error that Overflow knows; both are
-// drained then, and the plain statement decides on the exact value whether
-// there is an overflow. Sums are DECIMAL(65), so summing never overflows.
+// that a CHECK turns away fails with an error that Overflow knows, as does one
+// whose product is out of range itself; all are drained then, and the plain
+// statement decides on the exact value whether there is an overflow. Sums are
+// DECIMAL(65), so summing never overflows.
 //
 // A journal has any number of rows. What an increment puts into one is bounded
 // where it is bound (package rewrite); the roll-up may put several together, up
 // to half of the room. See docs/design/journal.md for what keeps their sum
 // within the room.
 //
-// Narrow columns leave little room: with 64 slots a SMALLINT has a cap of 126
-// and a TINYINT one of 0, which means that it is never slotted.
+// Narrow columns leave little room, so the planner slots none: a SMALLINT would
+// have a cap of 910, of which slot 63 has 14.
 
-// limits are the values that the arithmetic above allows, as SQL literals.
+// limits are the values that the arithmetic above allows, as SQL literals: of a
+// base value, and of the first slot.
 type limits struct {
 	baseLow, baseHigh string
 	slotLow, slotHigh string
 }
+
+const (
+	maxSlots      = 4096
+	harmonicBound = 9 // of 1 + 1/2 + ... + 1/maxSlots
+)
 
 func limit(c *rewrite.Column, counter *rewrite.Counter) limits {
 	var half, free *big.Int
@@ -71,7 +84,7 @@ func limit(c *rewrite.Column, counter *rewrite.Counter) limits {
 	default:
 		return limits{"0", "0", "0", "0"}
 	}
-	share := 2 * int64(counter.Slots+1)
+	share := int64(2 * harmonicBound)
 	if counter.Journal {
 		share = 2 // of what the roll-up has put together
 	}

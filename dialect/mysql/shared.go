@@ -59,7 +59,7 @@ func sharedRange(t *rewrite.Table, counter, value string) string {
 		bits--
 	}
 	free := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), uint(bits-1)), big.NewInt(1))
-	high := free.Quo(free, big.NewInt(9*int64(max(t.Counter.Slots, 1))))
+	high := free.Quo(free, big.NewInt(harmonicBound*int64(max(t.Counter.Slots, 1))))
 	low := "0"
 	if !c.Unsigned {
 		low = "-" + high.String()

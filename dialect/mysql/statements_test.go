@@ -1,6 +1,7 @@
 package mysql
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -89,13 +90,19 @@ func TestLimits(t *testing.T) {
 		if n := add("1"); n != 0 && l.slotHigh != "0" {
 			t.Errorf("%s: base over its limit gives %d", name, n)
 		}
-		// Full slots over a full base stay inside the column.
+		// Full slots over a full base stay inside the column, whatever number of
+		// slots processes have: each takes as much as it can, and no more.
 		s.run("DELETE FROM n_slots", "UPDATE n SET "+name+" = "+l.baseHigh)
-		for slot := range tab.Counter.Slots + 1 {
-			s.run("INSERT INTO n_slots (id, slot, " + name + ") VALUES (1, " + text(slot) + ", " + l.slotHigh + ")")
+		fill := fmt.Sprintf("TRUNCATE(%s / (seq + 1), %d)", l.slotHigh, c.Scale)
+		s.run("INSERT INTO n_slots (id, slot, " + name + ") SELECT 1, seq, " + fill + " FROM seq_0_to_4095")
+		for _, slot := range []string{"0", "1", "63", "64", "4095"} {
+			if n := s.affected("UPDATE n_slots SET " + name + " = " + name + " + 1 WHERE slot = " + slot); n >= 0 || !Overflow(uint16(-n)) {
+				t.Errorf("%s: one more in slot %s gives %d", name, slot, n)
+			}
 		}
 		s.run(New().Fold(tab, keyed(tab, "p.id = 1"))...)
-		if n := s.affected("INSERT INTO n_slots (id, slot) VALUES (1, 5)"); n >= 0 {
+		s.want("0", "SELECT COUNT(*) FROM n_slots")
+		if n := s.affected("INSERT INTO n_slots (id, slot) VALUES (1, 4096)"); n >= 0 {
 			t.Errorf("slot number over the limit gives %d", n)
 		}
 	}
