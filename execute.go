@@ -273,9 +273,12 @@ func (r *run) addOnce(ctx context.Context, p place, lasting bool) (res driver.Re
 	}
 	if p.keyed && add != nil && places.knows(p.slotRow) && !(lasting && r.conn.shared.traits.MissLocks) {
 		if res, n, err = r.own(ctx, add); n > 0 || err != nil {
+			if err == nil {
+				places.met(p.row.table)
+			}
 			return res, n, err
 		}
-		places.forget(p.slotRow)
+		places.miss(p.slotRow)
 	}
 	if res, n, err = r.own(ctx, upsert); n > 0 && err == nil {
 		r.made()

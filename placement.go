@@ -3,9 +3,11 @@ package slotsql
 import (
 	"database/sql/driver"
 	"hash/maphash"
+	"maps"
 	"math/rand/v2"
 	"strconv"
 	"sync"
+	"sync/atomic"
 )
 
 // placement says which slot an increment adds to. Nothing depends on the
@@ -23,6 +25,7 @@ type placement struct {
 	leasing bool
 	seed    maphash.Seed
 	shards  [placementShards]placementShard
+	missed  sync.Map // by table: *atomic.Int32, slot rows in a row that have gone
 	journal journalNumbers
 }
 
@@ -122,11 +125,36 @@ func (p *placement) learn(r slotRow) {
 	s.known[r] = struct{}{}
 }
 
-func (p *placement) forget(r slotRow) {
+// manyMissed slot rows that have gone, one after another, say that a roll-up has
+// been by, where one deletes what it has emptied.
+const manyMissed = 8
+
+// miss notes that a slot row which was known has gone. After many of them none of
+// the table is taken to be there: an upsert makes a row sooner than an update that
+// does not find it, and then an upsert.
+func (p *placement) miss(r slotRow) {
 	s := p.shard(r.row)
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	delete(s.known, r)
+	s.mu.Unlock()
+	n, _ := p.missed.LoadOrStore(r.row.table, new(atomic.Int32))
+	if n.(*atomic.Int32).Add(1) != manyMissed {
+		return
+	}
+	for i := range p.shards {
+		s := &p.shards[i]
+		s.mu.Lock()
+		maps.DeleteFunc(s.known, func(k slotRow, _ struct{}) bool { return k.row.table == r.row.table })
+		s.mu.Unlock()
+	}
+	n.(*atomic.Int32).Store(0)
+}
+
+// met notes that slot rows of a table that were known are there.
+func (p *placement) met(table string) {
+	if n, ok := p.missed.Load(table); ok && n.(*atomic.Int32).Load() != 0 {
+		n.(*atomic.Int32).Store(0)
+	}
 }
 
 func (o *ordinals) has(i int) bool {

@@ -217,7 +217,9 @@ func (r *run) runShared(ctx context.Context, m *member, b *batch, p place) {
 	var err error
 	if len(b.rows) > 1 {
 		v.result, n, err = shared.addMany(ctx)
-		v.outcome, v.err = r.judgeMany(n, err, len(b.rows))
+		if v.outcome, v.err = r.judgeMany(n, err, len(b.rows)); v.outcome == counted {
+			r.conn.shared.placement.met(b.rows[0].row.table)
+		}
 	} else {
 		v.result, n, err = shared.addTo(ctx, p, false, true)
 		v.outcome, v.err = r.judge(n, err)
