@@ -159,10 +159,23 @@ func (c *conn) settleTables(ctx context.Context, tables []*rewrite.Table) error 
 	slices.SortFunc(keys, func(a, b rowKey) int {
 		return cmp.Or(cmp.Compare(a.table, b.table), cmp.Compare(a.values, b.values))
 	})
-	for _, k := range keys {
+	// First all of them are locked: with the plain driver the locks come before
+	// the read's snapshot, and so whoever commits while this waits for one of
+	// them is in it with everything else that it has done.
+	seen := make([]bool, len(keys))
+	for i, k := range keys {
 		own := c.own[k]
-		if err := c.settleRows(ctx, &own); err != nil {
+		var err error
+		if seen[i], err = c.keepRows(ctx, &own); err != nil {
 			return c.lost(err)
+		}
+	}
+	for i, k := range keys {
+		own := c.own[k]
+		if v := own.rows.Versions; v != nil {
+			if err := c.run(own.plan, direct{c}, own.call).oneVersion(ctx, v, seen[i]); err != nil {
+				return c.lost(err)
+			}
 		}
 		own.settled = true
 		c.own[k] = own
@@ -170,7 +183,9 @@ func (c *conn) settleTables(ctx context.Context, tables []*rewrite.Table) error 
 	return nil
 }
 
-func (c *conn) settleRows(ctx context.Context, own *ownChange) error {
+// keepRows drains rows that the transaction has changed, and has them for itself
+// then; it takes no snapshot. Seen is for oneVersion.
+func (c *conn) keepRows(ctx context.Context, own *ownChange) (seen bool, err error) {
 	d := own.rows
 	// The transaction has an exclusive lock on rows that it has changed; on
 	// PostgreSQL one that lets others make slots.
@@ -178,23 +193,19 @@ func (c *conn) settleRows(ctx context.Context, own *ownChange) error {
 	if !alone {
 		own.plan.readAfter.Store(true)
 	}
-	seen := true
-	if own.how < afterDrain {
-		if alone {
-			d.Lock = nil
-		}
-		p := &plan{Plan: &rewrite.Plan{Class: rewrite.Drain, Drains: []rewrite.DrainTable{d},
-			Reason: "a transaction reads a counter of a row that it has changed"}, tally: own.plan.tally}
-		r := c.run(p, direct{c}, own.call)
-		if _, err := r.drain(ctx); err != nil {
-			return err
-		}
-		seen = own.how == onBase || r.folded
+	if own.how >= afterDrain {
+		return true, nil
 	}
-	if d.Versions == nil {
-		return nil
+	if alone {
+		d.Lock = nil
 	}
-	return c.run(own.plan, direct{c}, own.call).oneVersion(ctx, d.Versions, seen)
+	p := &plan{Plan: &rewrite.Plan{Class: rewrite.Drain, Drains: []rewrite.DrainTable{d},
+		Reason: "a transaction reads a counter of a row that it has changed"}, tally: own.plan.tally}
+	r := c.run(p, direct{c}, own.call)
+	if _, err := r.drain(ctx); err != nil {
+		return false, err
+	}
+	return own.how == onBase || r.folded, nil
 }
 
 // unsettle notes that locks may have been given up.
