@@ -31,31 +31,57 @@ func TestHistories(t *testing.T) {
 
 // TestHistoriesRolledUp: neither does a roll-up beside them show, which is at work
 // all the time and deletes slot rows as soon as they are empty.
-func TestHistoriesRolledUp(t *testing.T) {
-	before := map[string]uint64{}
-	for _, s := range slotsql.RollUps() {
-		before[s.Dialect] = s.Moved
+func TestHistoriesRolledUp(t *testing.T) { rolledUp(t, history.Dedicated, max(*number/2, 1)) }
+
+// TestHistoriesLayouts: nor does it show how slots are laid out: in a table that
+// several tables share, of slotsql's own making or of another program's, or as a
+// journal.
+func TestHistoriesLayouts(t *testing.T) {
+	for _, layout := range history.Layouts[1:] {
+		t.Run(string(layout), func(t *testing.T) {
+			eachLevelWith(t, layout, "", func(t *testing.T, o history.Options, wrapped, under *sql.DB) {
+				o.DB, o.Under = wrapped, under
+				explained(t, o, max(*number/4, 1))
+			})
+		})
 	}
-	eachLevelWith(t, history.Config+"rollup: {interval: 1ms, idle: 4ms, batch: 3}\n", func(t *testing.T, o history.Options, wrapped, under *sql.DB) {
+}
+
+// TestHistoriesLayoutsRolledUp: nor both together. A journal's rows are moved a few
+// at a time, and those that cannot be moved are put together.
+func TestHistoriesLayoutsRolledUp(t *testing.T) {
+	for _, layout := range history.Layouts[1:] {
+		t.Run(string(layout), func(t *testing.T) { rolledUp(t, layout, max(*number/4, 1)) })
+	}
+}
+
+// rolledUp runs histories beside a roll-up that never rests.
+func rolledUp(t *testing.T, layout history.Layout, n int) {
+	before := moved()
+	eachLevelWith(t, layout, "rollup: {interval: 1ms, idle: 4ms, batch: 3}\n", func(t *testing.T, o history.Options, wrapped, under *sql.DB) {
 		o.DB, o.Under, o.RolledUp = wrapped, under, true
-		explained(t, o, max(*number/2, 1))
+		explained(t, o, n)
 	})
+	for dialect, n := range moved() {
+		if n == before[dialect] {
+			t.Errorf("%s: nothing has been rolled up", dialect)
+		}
+	}
 	for _, s := range slotsql.RollUps() {
-		if s.Moved == before[s.Dialect] || s.Errors > 0 {
+		if s.Errors > 0 {
 			t.Errorf("%+v", s)
 		}
 		t.Logf("%+v", s)
 	}
 }
 
-// TestHistoriesJournal: nor does it show that slots are a journal, with a roll-up
-// that moves its rows a few at a time, and puts together those that it cannot move.
-func TestHistoriesJournal(t *testing.T) {
-	config := strings.Replace(history.Config, "slots: 8", "layout: journal", 1) + "rollup: {interval: 1ms, idle: 4ms, batch: 3}\n"
-	eachLevelWith(t, config, func(t *testing.T, o history.Options, wrapped, under *sql.DB) {
-		o.DB, o.Under, o.RolledUp = wrapped, under, true
-		explained(t, o, max(*number/2, 1))
-	})
+// moved is how many slot rows have been rolled up, by dialect.
+func moved() map[string]uint64 {
+	out := map[string]uint64{}
+	for _, s := range slotsql.RollUps() {
+		out[s.Dialect] += s.Moved
+	}
+	return out
 }
 
 // TestPlain: the model explains what the plain driver does, which is the
@@ -139,14 +165,15 @@ func explained(t *testing.T, o history.Options, n int) {
 
 // eachLevel makes a database for every engine and isolation level.
 func eachLevel(t *testing.T, f func(t *testing.T, o history.Options, wrapped, under *sql.DB)) {
-	eachLevelWith(t, history.Config, f)
+	eachLevelWith(t, history.Dedicated, "", f)
 }
 
-func eachLevelWith(t *testing.T, config string, f func(t *testing.T, o history.Options, wrapped, under *sql.DB)) {
+// eachLevelWith does so with a layout and more of a configuration.
+func eachLevelWith(t *testing.T, layout history.Layout, more string, f func(t *testing.T, o history.Options, wrapped, under *sql.DB)) {
 	for _, dialect := range []string{"sqlite", "mysql", "postgres"} {
 		for _, level := range history.Levels(dialect) {
 			t.Run(dialect+"-"+strings.ReplaceAll(level, " ", ""), func(t *testing.T) {
-				options := twin.Options{Dialect: dialect, Schema: history.Schema, Config: config}
+				options := twin.Options{Dialect: dialect, Schema: layout.Schema(dialect), Config: layout.Config() + more}
 				switch dialect {
 				case "mysql":
 					options.Params = "tx_isolation='" + strings.ReplaceAll(level, " ", "-") + "'"
@@ -170,7 +197,7 @@ func eachLevelWith(t *testing.T, config string, f func(t *testing.T, o history.O
 					}
 					wrapped, under = open(twin.OpenWrapped("sqlite", dsn, p.ConfigPath)), open(sql.Open("sqlite", dsn))
 				}
-				f(t, history.Options{Dialect: dialect, Level: level, Seed: *seed}, wrapped, under)
+				f(t, history.Options{Dialect: dialect, Level: level, Layout: layout, Seed: *seed}, wrapped, under)
 			})
 		}
 	}

@@ -71,7 +71,7 @@ type sum struct {
 var none = sum{high: -128, low: 127}
 
 func (s sum) plus(o *Op) sum {
-	if o.Kind != Rename {
+	if o.Kind.additive() {
 		s.views += o.N
 	}
 	if o.merges() {

@@ -87,7 +87,7 @@ func (t *Tx) holdsAndWaits(h *History) bool {
 			continue
 		}
 		if o.Kind == Read || o.Kind == ReadAll {
-			if h.Wrapped && slices.ContainsFunc(t.Ops[:i], func(before *Op) bool { return (before.Kind.additive() || before.Kind == Rename) && before.Affected > 0 }) {
+			if h.Wrapped && slices.ContainsFunc(t.Ops[:i], func(before *Op) bool { return (before.Kind.additive() || h.apart(before)) && before.Affected > 0 }) {
 				return true // it drains the rows that the transaction has changed
 			}
 			continue

@@ -20,13 +20,13 @@ var Faults = []Fault{Lost, Doubled, Stale, Deleted, Dirty}
 func (o *Op) wrong() bool { return o.Tag%5 == 0 }
 
 // falsify changes what is sent.
-func (r *runner) falsify(o *Op, text string, args []any) (string, []any) {
+func (r *runner) falsify(table Table, o *Op, text string, args []any) (string, []any) {
 	if o.Kind != Increment || !o.wrong() {
 		return text, args
 	}
 	switch r.Fault {
 	case Lost: // title stands in, so that the row counts as affected
-		return r.text("UPDATE hits SET title = ? WHERE id = ?"), []any{r.title(o), id(o.Key)}
+		return r.text("UPDATE " + string(table) + " SET title = ? WHERE id = ?"), []any{r.title(o), id(o.Key)}
 	case Doubled:
 		out := append([]any(nil), args...)
 		for i, a := range out {

@@ -62,6 +62,16 @@ func (o *Op) setsSeen() bool {
 // merges says that the statement sets high and low of a row that is there.
 func (o *Op) merges() bool { return o.Kind == Touch && o.Form%2 == 0 }
 
+// apart says that the statement changes no counter and nothing that rides in
+// slots, so that increments may pass it.
+func (h *History) apart(o *Op) bool { return o.Kind == Rename || o.Kind == Mark && !h.Companions }
+
+// onBase says that the statement adds to a counter of a row that is there, and
+// changes other columns of it, so that it runs on the base row.
+func (h *History) onBase(o *Op) bool {
+	return o.Kind == Wide || !h.Companions && o.Kind.additive() && (o.setsSeen() || o.merges())
+}
+
 func (k Kind) reads() bool { return k == Read || k == ReadAll || k == Lock }
 
 // additive says that the statement adds to a row that is there.
@@ -161,13 +171,17 @@ type History struct {
 	// committed, which is what slots are for.
 	Wrapped  bool
 	RolledUp bool
-	Seed     uint64
-	Number   int
-	Initial  [Keys]Row
-	Final    [Keys]Row
-	Seen     [Keys]int64 // of the rows that are there in the end
-	First    [Keys]int64 // seen in the beginning
-	Clients  [Clients][]*Tx
+	// Companions says that seen, high and low ride in slots. Where they do not
+	// they are columns as any others.
+	Companions bool
+	Table      Table
+	Seed       uint64
+	Number     int
+	Initial    [Keys]Row
+	Final      [Keys]Row
+	Seen       [Keys]int64 // of the rows that are there in the end
+	First      [Keys]int64 // seen in the beginning
+	Clients    [Clients][]*Tx
 }
 
 // String is the timeline.
@@ -195,7 +209,7 @@ func (h *History) String() string {
 	}
 	sort.Slice(lines, func(i, j int) bool { return lines[i].at < lines[j].at })
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s wrapped=%v seed %d history %d\ninitial %v seen %v\n", h.Dialect, h.Level, h.Wrapped, h.Seed, h.Number, h.Initial, h.First)
+	fmt.Fprintf(&b, "%s %s %s wrapped=%v seed %d history %d\ninitial %v seen %v\n", h.Dialect, h.Level, h.Table, h.Wrapped, h.Seed, h.Number, h.Initial, h.First)
 	for _, l := range lines {
 		b.WriteString(l.text + "\n")
 	}

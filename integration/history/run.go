@@ -14,18 +14,6 @@ import (
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
-// Schema makes the table, Config is what slotsql has to know of it. A history
-// uses the rows of its keys, and removes them.
-var Schema = []string{
-	"CREATE TABLE hits (id INTEGER PRIMARY KEY, views BIGINT NOT NULL, seen BIGINT NOT NULL, high INTEGER NOT NULL, low INTEGER NOT NULL, title VARCHAR(20))",
-}
-
-const Config = `version: 1
-auto_migrate: true
-tables:
-  hits: {slots: 8, counters: {views: {}}, companions: {seen: latest, high: max, low: min}}
-`
-
 // Options say what is run.
 type Options struct {
 	Dialect, Level string
@@ -35,6 +23,7 @@ type Options struct {
 	Under *sql.DB
 	// RolledUp says that slots are rolled up meanwhile.
 	RolledUp bool
+	Layout   Layout // of DB; "" is the dedicated one
 	Seed     uint64
 	Fault    Fault // for tests of the checker
 }
@@ -97,14 +86,17 @@ func (r *runner) one(ctx context.Context, number int) (*History, error) {
 	rnd := rand.New(rand.NewPCG(r.Seed, uint64(number)))
 	h := r.plan(rnd, r.Under != nil && number%4 == 3)
 	h.Dialect, h.Level, h.Wrapped, h.RolledUp = r.dialect, r.Level, r.Under != nil, r.RolledUp
-	h.Seed, h.Number = r.Seed, number
+	h.Seed, h.Number, h.Table = r.Seed, number, tableOf(number)
+	h.Companions = h.Table == Hits && !r.Layout.shared()
 	db, err := r.conns[Clients-1], error(nil)
 	for k, row := range h.Initial {
 		if !row.There {
 			continue
 		}
 		h.First[k] = int64(k + 1)
-		if _, err := db.ExecContext(ctx, r.text("INSERT INTO hits (id, views, seen, high, low, title) VALUES (?, ?, ?, ?, ?, 'i')"), id(k), row.Views, h.First[k], row.High, row.Low); err != nil {
+		text, args := r.insert(h.Table, &Op{Key: k, N: row.Views, Tag: h.First[k]}, "i")
+		args[3], args[4] = row.High, row.Low
+		if _, err := db.ExecContext(ctx, r.text(text), args...); err != nil {
 			return nil, err
 		}
 	}
@@ -120,7 +112,7 @@ func (r *runner) one(ctx context.Context, number int) (*History, error) {
 				if t.Plain {
 					conn = r.plain[c]
 				}
-				if errs[c] = r.transaction(ctx, conn, t); errs[c] != nil {
+				if errs[c] = r.transaction(ctx, conn, h.Table, t); errs[c] != nil {
 					return
 				}
 			}
@@ -132,33 +124,35 @@ func (r *runner) one(ctx context.Context, number int) (*History, error) {
 			return nil, fmt.Errorf("%w\n%s", err, h)
 		}
 	}
-	if h.Final, h.Seen, _, err = r.rows(ctx, db, "SELECT id, views, seen, high, low FROM hits ORDER BY id"); err != nil {
+	if h.Final, h.Seen, _, err = r.rows(ctx, db, h.Table, h.Table.read("id > 0 ORDER BY id")); err != nil {
 		return nil, err
 	}
-	return h, r.clear(ctx, number)
+	return h, r.clear(ctx, h.Table, number)
 }
 
 // clear removes the rows, in turn as either kind of program would, and looks
-// for slots that stay.
-func (r *runner) clear(ctx context.Context, number int) error {
+// for slots that stay. Where slots have no foreign key it takes a program that
+// knows of them.
+func (r *runner) clear(ctx context.Context, table Table, number int) error {
+	text := "DELETE FROM " + string(table)
 	if r.Under == nil {
-		_, err := r.DB.ExecContext(ctx, "DELETE FROM hits")
+		_, err := r.DB.ExecContext(ctx, text)
 		return err
 	}
 	db := r.DB
-	if number%2 == 0 {
+	if number%2 == 0 && !r.Layout.shared() {
 		db = r.Under
 	}
 	// A roll-up beside it may be in its way.
-	_, err := db.ExecContext(ctx, "DELETE FROM hits")
+	_, err := db.ExecContext(ctx, text)
 	for tries := 0; tries < 20 && twin.Class(err) == "PostgreSQL 40001"; tries++ {
-		_, err = db.ExecContext(ctx, "DELETE FROM hits")
+		_, err = db.ExecContext(ctx, text)
 	}
 	if err != nil {
 		return err
 	}
 	var left int
-	if err := r.Under.QueryRowContext(ctx, "SELECT COUNT(*) FROM hits_slots").Scan(&left); err != nil || left > 0 {
+	if err := r.Under.QueryRowContext(ctx, r.Layout.left(table)).Scan(&left); err != nil || left > 0 {
 		return fmt.Errorf("%d slots without a row: %w", left, err)
 	}
 	return nil
@@ -170,7 +164,8 @@ type querier interface {
 	ExecContext(ctx context.Context, text string, args ...any) (sql.Result, error)
 }
 
-func (r *runner) rows(ctx context.Context, db querier, text string, args ...any) (got [Keys]Row, saw [Keys]int64, many [Keys]bool, err error) {
+// rows reads rows, as the columns of Table.read.
+func (r *runner) rows(ctx context.Context, db querier, table Table, text string, args ...any) (got [Keys]Row, saw [Keys]int64, many [Keys]bool, err error) {
 	rows, err := db.QueryContext(ctx, text, args...)
 	if err != nil {
 		return got, saw, many, err
@@ -180,8 +175,17 @@ func (r *runner) rows(ctx context.Context, db querier, text string, args ...any)
 		var key int
 		row := Row{There: true}
 		var seen int64
-		if err := rows.Scan(&key, &row.Views, &seen, &row.High, &row.Low); err != nil {
+		columns := []any{&key, &row.Views, &seen, &row.High, &row.Low}
+		second := &row.Views
+		if table == Pairs {
+			second = new(int32)
+			columns = append(columns, second)
+		}
+		if err := rows.Scan(columns...); err != nil {
 			return got, saw, many, err
+		}
+		if *second != row.Views {
+			return got, saw, many, fmt.Errorf("key %d: views is %d and likes is %d, and no statement sets one without the other", key-id(0), row.Views, *second)
 		}
 		k := key - id(0)
 		many[k] = got[k].There
@@ -205,7 +209,7 @@ func victim(class string) bool {
 
 // transaction runs one transaction; its error is one that no database should
 // have given.
-func (r *runner) transaction(ctx context.Context, conn *sql.Conn, t *Tx) error {
+func (r *runner) transaction(ctx context.Context, conn *sql.Conn, table Table, t *Tx) error {
 	fail := func(err error) error {
 		t.Class = twin.Class(err)
 		t.Outcome = Failed
@@ -220,7 +224,7 @@ func (r *runner) transaction(ctx context.Context, conn *sql.Conn, t *Tx) error {
 		if t.Pool {
 			db = r.DB
 		}
-		err := r.op(ctx, db, o)
+		err := r.op(ctx, db, table, o)
 		t.Start, t.End = o.Start, o.End
 		if err != nil {
 			return fail(err)
@@ -240,7 +244,7 @@ func (r *runner) transaction(ctx context.Context, conn *sql.Conn, t *Tx) error {
 		return fail(err)
 	}
 	for i, o := range t.Ops {
-		if err = r.op(ctx, conn, o); err != nil {
+		if err = r.op(ctx, conn, table, o); err != nil {
 			t.Ops = t.Ops[:i+1]
 			break
 		}
@@ -296,14 +300,14 @@ func (r *runner) text(s string) string {
 	return s
 }
 
-func (r *runner) op(ctx context.Context, db querier, o *Op) (err error) {
-	text, args := r.statement(o)
+func (r *runner) op(ctx context.Context, db querier, table Table, o *Op) (err error) {
+	text, args := r.statement(table, o)
 	text = r.text(text)
 	for range o.Pause {
 		runtime.Gosched()
 	}
 	if r.Fault != "" && !o.Kind.reads() {
-		text, args = r.falsify(o, text, args)
+		text, args = r.falsify(table, o, text, args)
 	}
 	defer func() {
 		if err == nil && r.Fault != "" {
@@ -316,7 +320,7 @@ func (r *runner) op(ctx context.Context, db querier, o *Op) (err error) {
 	}()
 	o.Start = r.clock.Add(1)
 	if o.Kind.reads() {
-		o.Got, o.Saw, o.Many, err = r.rows(ctx, db, text, args...)
+		o.Got, o.Saw, o.Many, err = r.rows(ctx, db, table, text, args...)
 		return err
 	}
 	res, err := db.ExecContext(ctx, text, args...)
@@ -325,81 +329,4 @@ func (r *runner) op(ctx context.Context, db querier, o *Op) (err error) {
 	}
 	o.Affected, err = res.RowsAffected()
 	return err
-}
-
-// title is another one for every statement, so that MySQL counts the row.
-func (r *runner) title(o *Op) string { return strconv.FormatInt(o.Tag, 10) }
-
-func (r *runner) statement(o *Op) (string, []any) {
-	id := id(o.Key)
-	greatest, least := "GREATEST", "LEAST"
-	if r.dialect == "sqlite" {
-		greatest, least = "MAX", "MIN"
-	}
-	switch o.Kind {
-	case Increment:
-		return []string{
-			"UPDATE hits SET views = views + ? WHERE id = ?",
-			"UPDATE hits SET views = views + ? WHERE id = ?",
-			"UPDATE hits SET views = views + ? WHERE id = ?",
-			"UPDATE hits SET views = ? + views WHERE id = ?",
-			"UPDATE hits SET views = COALESCE(views, 0) + ? WHERE id = ?",
-			"UPDATE hits SET views = views + ? WHERE id IN (?)",
-		}[o.Form], []any{o.N, id}
-	case Touch:
-		text, args := "UPDATE hits SET views = views + ?", []any{o.N}
-		if o.setsSeen() {
-			text, args = text+", seen = ?", append(args, o.Tag)
-		}
-		if o.merges() {
-			text, args = text+", high = "+greatest+"(high, ?), low = "+least+"(low, ?)", append(args, o.Mark, o.Mark)
-		}
-		return text + " WHERE id = ?", append(args, id)
-	case Mark:
-		return "UPDATE hits SET seen = ? WHERE id = ?", []any{o.Tag, id}
-	case Wide:
-		return "UPDATE hits SET views = views + ?, title = ? WHERE id = ?", []any{o.N, r.title(o), id}
-	case Upsert:
-		text, args := "INSERT INTO hits (id, views, seen, high, low, title) VALUES (?, ?, ?, ?, ?, 'u')", []any{id, o.N, o.Tag, o.Mark, o.Mark}
-		if r.dialect == "mysql" {
-			text += " ON DUPLICATE KEY UPDATE views = views + VALUES(views)"
-			if o.setsSeen() {
-				text += ", seen = VALUES(seen)"
-			}
-			return text, args
-		}
-		text += " ON CONFLICT (id) DO UPDATE SET views = hits.views + excluded.views"
-		if o.setsSeen() {
-			text += ", seen = excluded.seen"
-		}
-		return text, args
-	case Set:
-		return "UPDATE hits SET views = ? WHERE id = ?", []any{o.N, id}
-	case Clamp:
-		return "UPDATE hits SET views = " + greatest + "(views - ?, 0) WHERE id = ?", []any{o.N, id}
-	case Double:
-		return "UPDATE hits SET views = views * 2 WHERE id = ?", []any{id}
-	case Take:
-		return "UPDATE hits SET views = views - ? WHERE id = ? AND views >= ?", []any{o.N, id, o.N}
-	case Rename:
-		return "UPDATE hits SET title = ? WHERE id = ?", []any{r.title(o), id}
-	case Delete:
-		return "DELETE FROM hits WHERE id = ?", []any{id}
-	case Insert:
-		text, args := "INSERT INTO hits (id, views, seen, high, low, title) VALUES (?, ?, ?, ?, ?, 'n') ON CONFLICT DO NOTHING", []any{id, o.N, o.Tag, o.Mark, o.Mark}
-		if r.dialect == "mysql" {
-			text = "INSERT IGNORE" + strings.TrimSuffix(strings.TrimPrefix(text, "INSERT"), " ON CONFLICT DO NOTHING")
-		}
-		return text, args
-	case Read:
-		return "SELECT id, views, seen, high, low FROM hits WHERE id = ?", []any{id}
-	case ReadAll:
-		return "SELECT id, views, seen, high, low FROM hits WHERE id > 0", nil
-	case Lock:
-		return "SELECT id, views, seen, high, low FROM hits WHERE id = ? FOR UPDATE", []any{id}
-	case Savepoint:
-		return "SAVEPOINT a", nil
-	default:
-		return "ROLLBACK TO SAVEPOINT a", nil
-	}
 }

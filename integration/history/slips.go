@@ -14,7 +14,7 @@ func (h *History) slips() bool {
 	}
 	for _, txs := range h.Clients {
 		for _, t := range txs {
-			if t.slips() {
+			if t.slips(h) {
 				return true
 			}
 		}
@@ -22,7 +22,7 @@ func (h *History) slips() bool {
 	return false
 }
 
-func (t *Tx) slips() bool {
+func (t *Tx) slips(h *History) bool {
 	undone := t.Outcome != Committed
 	for _, o := range t.Ops {
 		undone = undone || o.Kind == RollbackTo
@@ -31,11 +31,11 @@ func (t *Tx) slips() bool {
 		return false
 	}
 	for i, o := range t.Ops {
-		if o.Kind == Savepoint || o.Kind == RollbackTo || o.Kind.additive() || o.Kind == Rename {
+		if o.Kind == Savepoint || o.Kind == RollbackTo || o.Kind.additive() || h.apart(o) {
 			continue
 		}
 		for _, before := range t.Ops[:i] {
-			if (before.Key == o.Key || o.Kind == ReadAll) && (before.Kind == Rename || before.Kind == Wide) && before.Affected > 0 {
+			if (before.Key == o.Key || o.Kind == ReadAll) && (h.apart(before) || h.onBase(before)) && before.Affected > 0 {
 				return true
 			}
 		}

@@ -159,9 +159,9 @@ func (m snapshotMachine) run(t *Tx, snapshot [Keys]Row) ([Keys]snapshotWrite, bo
 		}
 		now[k] = r
 		switch {
-		case o.Kind == Rename && w[k].kind == unwritten:
+		case m.h.apart(o) && w[k].kind == unwritten:
 			w[k] = snapshotWrite{kind: added, delta: none}
-		case o.Kind == Rename && w[k].kind == added:
+		case m.h.apart(o) && w[k].kind == added:
 		case !was.There && w[k].kind == unwritten:
 			w[k] = snapshotWrite{kind: inserted, row: r}
 		case w[k].kind == inserted:

@@ -116,7 +116,7 @@ func (m statementMachine) step(s statementState, e *event) (statementState, bool
 		}
 		return s, true, true
 	}
-	adds := o.Kind.additive() && now.There || o.Kind == Rename
+	adds := o.Kind.additive() && now.There || m.h.apart(o)
 	if adds && m.h.Wrapped && h.kind != exclusive {
 		if others == exclusive {
 			return s, false, false

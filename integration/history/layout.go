@@ -1,0 +1,112 @@
+package history
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Table is a table of a history. Of Pairs every statement that changes views
+// changes likes in the same way, so that the model is that of one counter, and a
+// row that shows two different ones is wrong whatever the order of events. It has
+// no companions: its further columns are ordinary ones.
+type Table string
+
+// The tables.
+const (
+	Hits  Table = "hits"
+	Pairs Table = "pairs"
+)
+
+// tableOf is the table of a history.
+func tableOf(number int) Table {
+	if number%3 == 2 {
+		return Pairs
+	}
+	return Hits
+}
+
+// read writes a query of rows.
+func (t Table) read(where string) string {
+	second := ""
+	if t == Pairs {
+		second = ", likes"
+	}
+	return "SELECT id, views, seen, high, low" + second + " FROM " + string(t) + " WHERE " + where
+}
+
+// set writes an assignment to the counter, or to both, with its arguments.
+func (t Table) set(expr string, args ...any) (string, []any) {
+	text := "views = " + expr
+	if t == Pairs {
+		text += ", likes = " + strings.ReplaceAll(expr, "views", "likes")
+		args = append(args[:len(args):len(args)], args...)
+	}
+	return text, args
+}
+
+// Layout is how the wrapped side keeps slots.
+type Layout string
+
+// The layouts. Adopted is a shared one in a table that another program has made,
+// of the widest kind that the engine takes.
+const (
+	Dedicated Layout = "dedicated"
+	Shared    Layout = "shared"
+	Adopted   Layout = "adopted"
+	Journal   Layout = "journal"
+)
+
+// Layouts are all of them.
+var Layouts = []Layout{Dedicated, Shared, Adopted, Journal}
+
+func (l Layout) shared() bool { return l == Shared || l == Adopted }
+
+// Schema makes the tables. A history uses the rows of its keys, and removes them.
+func (l Layout) Schema(dialect string) []string {
+	columns := "views BIGINT NOT NULL, seen BIGINT NOT NULL, high INTEGER NOT NULL, low INTEGER NOT NULL, title VARCHAR(20))"
+	schema := []string{
+		"CREATE TABLE hits (id INTEGER PRIMARY KEY, " + columns,
+		"CREATE TABLE pairs (id INTEGER PRIMARY KEY, likes BIGINT NOT NULL, " + columns,
+	}
+	if l != Adopted {
+		return schema
+	}
+	key := ", UNIQUE (record_type, record_id, slot))"
+	id := ""
+	switch dialect {
+	case "mysql":
+		id = "id INT AUTO_INCREMENT PRIMARY KEY, "
+	case "sqlite":
+		key = ", PRIMARY KEY (record_type, record_id, slot)) WITHOUT ROWID"
+	}
+	return append(schema,
+		"CREATE TABLE slotted_counters ("+id+"record_type INTEGER NOT NULL, record_id BIGINT NOT NULL, slot INTEGER NOT NULL DEFAULT 0, count BIGINT NOT NULL DEFAULT 0"+key,
+		// Of nobody that slotsql knows: they are to stay, and to be in nobody's way.
+		"INSERT INTO slotted_counters (record_type, record_id, slot, count) VALUES (0, 1, 0, 1000), (8, 1, 0, 1000), (20, 2, 1, 1000)")
+}
+
+// Config is what slotsql has to know of the tables.
+func (l Layout) Config() string {
+	config := "version: 1\nauto_migrate: true\ndefaults: {slots: 8"
+	switch l {
+	case Journal:
+		config += ", layout: journal"
+	case Shared, Adopted:
+		return config + ", layout: shared}\ntables:\n  hits: {counters: {views: {record_type: 7}}}\n" +
+			"  pairs: {counters: {views: {record_type: 12}, likes: {record_type: 9}}}\n"
+	}
+	return config + "}\ntables:\n  hits: {counters: {views: {}}, companions: {seen: latest, high: max, low: min}}\n" +
+		"  pairs: {counters: {views: {}, likes: {}}}\n"
+}
+
+// left counts the slots of a table that has no rows, and what is missing of others'.
+func (l Layout) left(t Table) string {
+	if !l.shared() {
+		return fmt.Sprintf("SELECT COUNT(*) FROM %s_slots", t)
+	}
+	count := "SELECT (SELECT COUNT(*) FROM slotted_counters WHERE record_type IN (7, 9, 12))"
+	if l == Adopted {
+		count += " + (SELECT 3000 - SUM(count) FROM slotted_counters WHERE record_type IN (0, 8, 20))"
+	}
+	return count
+}
