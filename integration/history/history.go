@@ -174,7 +174,9 @@ type History struct {
 	// Companions says that seen, high and low ride in slots. Where they do not
 	// they are columns as any others.
 	Companions bool
-	Table      Table
+	// Several says that an increment writes several slot rows.
+	Several bool
+	Table   Table
 	Seed       uint64
 	Number     int
 	Initial    [Keys]Row

@@ -87,7 +87,7 @@ func (r *runner) one(ctx context.Context, number int) (*History, error) {
 	h := r.plan(rnd, r.Under != nil && number%4 == 3)
 	h.Dialect, h.Level, h.Wrapped, h.RolledUp = r.dialect, r.Level, r.Under != nil, r.RolledUp
 	h.Seed, h.Number, h.Table = r.Seed, number, tableOf(number)
-	h.Companions = h.Table == Hits && !r.Layout.shared()
+	h.Companions, h.Several = h.Table == Hits && !r.Layout.shared(), h.Table == Pairs && r.Layout.shared()
 	db, err := r.conns[Clients-1], error(nil)
 	for k, row := range h.Initial {
 		if !row.There {
