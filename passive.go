@@ -24,6 +24,9 @@ func learnPassive(t, slots *rewrite.Table) {
 	for i := range slots.Columns {
 		col := &slots.Columns[i]
 		base := t.Column(col.Name)
+		if strings.EqualFold(col.Name, c.SlotColumn) {
+			continue // the slot's number, though the table has an ordinary column of that name
+		}
 		if base == nil || col.Generated || !summable(col) || !summable(base) || t.IsKey(col.Name) || t.IsCounter(col.Name) || t.Companion(col.Name) != nil {
 			continue
 		}
