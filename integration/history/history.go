@@ -177,13 +177,13 @@ type History struct {
 	// Several says that an increment writes several slot rows.
 	Several bool
 	Table   Table
-	Seed       uint64
-	Number     int
-	Initial    [Keys]Row
-	Final      [Keys]Row
-	Seen       [Keys]int64 // of the rows that are there in the end
-	First      [Keys]int64 // seen in the beginning
-	Clients    [Clients][]*Tx
+	Seed    uint64
+	Number  int
+	Initial [Keys]Row
+	Final   [Keys]Row
+	Seen    [Keys]int64 // of the rows that are there in the end
+	First   [Keys]int64 // seen in the beginning
+	Clients [Clients][]*Tx
 }
 
 // String is the timeline.
