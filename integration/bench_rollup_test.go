@@ -2,7 +2,6 @@ package integration
 
 import (
 	"context"
-	"database/sql/driver"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -28,7 +27,7 @@ func BenchmarkRollUp(b *testing.B) {
 				var rate []float64
 				for range 3 {
 					r.fill(b, c.keys, c.slots)
-					report, err := slotsql.RollUp(b.Context(), r.connector(b), slotsql.RollUpOptions{Idle: 24 * time.Hour})
+					report, err := slotsql.RollUp(b.Context(), twin.Connector(b, r.Pair), slotsql.RollUpOptions{Idle: 24 * time.Hour})
 					if err != nil || report.Moved() != c.keys*c.slots {
 						b.Fatalf("%+v, %v", report, err)
 					}
@@ -108,20 +107,6 @@ func (r *rollUpBench) fill(b *testing.B, keys, slots int) {
 	}
 }
 
-func (r *rollUpBench) connector(b *testing.B) driver.Connector {
-	b.Helper()
-	config, err := slotsql.Load(r.ConfigPath)
-	if err != nil {
-		b.Fatal(err)
-	}
-	name := map[string]string{"mysql": "mysql-slotsql", "postgres": "postgres-slotsql", "sqlite": "sqlite3-slotsql"}[r.Dialect]
-	c, err := slotsql.OpenConnector(name, r.WrappedDSN, slotsql.WithConfig(config))
-	if err != nil {
-		b.Fatal(err)
-	}
-	return c
-}
-
 const (
 	besideClients = 16
 	besideTurn    = 3 * time.Second
@@ -156,7 +141,7 @@ func (r *rollUpBench) beside(b *testing.B, tx bool, keys int) {
 		ctx, cancel := context.WithCancel(b.Context())
 		var worker sync.WaitGroup
 		if with {
-			c := r.connector(b)
+			c := twin.Connector(b, r.Pair)
 			worker.Go(func() {
 				if err := slotsql.RunRollUp(ctx, c, slotsql.RollUpOptions{Interval: besideEvery, Idle: time.Second, Pass: func(r slotsql.RollUpReport, err error) {
 					if err != nil && ctx.Err() == nil {

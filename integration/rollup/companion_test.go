@@ -121,7 +121,7 @@ func TestTakeOver(t *testing.T) {
 			// Another worker, which has gone away.
 			execAll(t, p.Under, pick(dialect, "mysql: INSERT INTO slotsql_leases VALUES ('roll-up', 'another', UTC_TIMESTAMP(6) + INTERVAL 1500000 MICROSECOND)",
 				"INSERT INTO slotsql_leases VALUES ('roll-up', 'another', clock_timestamp() + interval '1.5 seconds')"))
-			r, err := slotsql.RollUp(t.Context(), connector(t, p), slotsql.RollUpOptions{})
+			r, err := slotsql.RollUp(t.Context(), twin.Connector(t, p), slotsql.RollUpOptions{})
 			if err != nil || r.Held || r.Moved() > 0 {
 				t.Errorf("%+v, %v", r, err)
 			}
@@ -138,7 +138,7 @@ func TestTakeOver(t *testing.T) {
 			// three keeps it busy long enough to be robbed by the hook.
 			execAll(t, p.Wrapped, visit(dialect, 1, "'a'", 1), visit(dialect, 3, "'b'", 1))
 			robbed := false
-			r, err = slotsql.RollUp(t.Context(), connector(t, p), slotsql.RollUpOptions{Batch: 1, Progress: func(int) {
+			r, err = slotsql.RollUp(t.Context(), twin.Connector(t, p), slotsql.RollUpOptions{Batch: 1, Progress: func(int) {
 				if !robbed {
 					robbed = true
 					execAll(t, p.Under, "UPDATE slotsql_leases SET holder = 'robber' WHERE name = 'roll-up'")

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/integration/twin"
 )
 
 // What a migration has created goes again, but not while it holds anything; and
@@ -21,20 +22,20 @@ func TestMigrateDown(t *testing.T) {
 		}[dialect]
 		execAll(t, p.Wrapped, "UPDATE posts SET views = views + 1 WHERE id = 1")
 		before := rows(t, plain, objects)
-		dropped, err := slotsql.MigrateDown(t.Context(), connector(t, p))
+		dropped, err := slotsql.MigrateDown(t.Context(), twin.Connector(t, p))
 		if err == nil || !strings.Contains(err.Error(), "posts_slots") || strings.Contains(err.Error(), "pages_slots") || !strings.Contains(err.Error(), "slotsql drain") || len(dropped) > 0 {
 			t.Errorf("with slots that hold something: %v, %v", dropped, err)
 		}
 		if after := rows(t, plain, objects); after != before {
 			t.Errorf("there were\n%s\nand are\n%s", before, after)
 		}
-		if _, err := slotsql.Drain(t.Context(), connector(t, p), slotsql.DrainOptions{}); err != nil {
+		if _, err := slotsql.Drain(t.Context(), twin.Connector(t, p), slotsql.DrainOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		// Slot rows that hold nothing do not count.
 		execAll(t, plain, "INSERT INTO pages_slots (site, path, slot, hits) VALUES (1, '/', 0, 0)")
 		for range 2 { // it may be run again
-			if _, err := slotsql.MigrateDown(t.Context(), connector(t, p)); err != nil {
+			if _, err := slotsql.MigrateDown(t.Context(), twin.Connector(t, p)); err != nil {
 				t.Fatal(err)
 			}
 			if got := rows(t, plain, objects); got != "pages\nposts" {
@@ -44,7 +45,7 @@ func TestMigrateDown(t *testing.T) {
 		if got := rows(t, plain, "SELECT views FROM posts WHERE id = 1"); got != "11" {
 			t.Errorf("total %s", got)
 		}
-		if created, err := slotsql.Migrate(t.Context(), connector(t, p)); err != nil || len(created) < 2 {
+		if created, err := slotsql.Migrate(t.Context(), twin.Connector(t, p)); err != nil || len(created) < 2 {
 			t.Errorf("and up again: %v, %v", created, err)
 		}
 		execAll(t, p.Wrapped, "UPDATE posts SET views = views + 1 WHERE id = 1")
@@ -73,19 +74,19 @@ func TestMigrateDownUnderLoad(t *testing.T) {
 		}
 		var gone bool
 		for range 8 {
-			if _, err := slotsql.Drain(t.Context(), connector(t, p), slotsql.DrainOptions{Tables: []string{"posts"}}); err != nil {
+			if _, err := slotsql.Drain(t.Context(), twin.Connector(t, p), slotsql.DrainOptions{Tables: []string{"posts"}}); err != nil {
 				continue // it has been dropped, or is about to be made anew
 			}
-			_, err := slotsql.MigrateDown(t.Context(), connector(t, p))
+			_, err := slotsql.MigrateDown(t.Context(), twin.Connector(t, p))
 			gone = gone || err == nil
 		}
 		stop.Store(true)
 		wg.Wait()
 		t.Logf("%d counted, dropped at least once: %v", counted.Load(), gone)
-		if _, err := slotsql.Migrate(t.Context(), connector(t, p)); err != nil {
+		if _, err := slotsql.Migrate(t.Context(), twin.Connector(t, p)); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := slotsql.Drain(t.Context(), connector(t, p), slotsql.DrainOptions{}); err != nil {
+		if _, err := slotsql.Drain(t.Context(), twin.Connector(t, p), slotsql.DrainOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		var views int64

@@ -45,7 +45,7 @@ func TestDrain(t *testing.T) {
 			"UPDATE posts SET views = views + 5, seen = 8 WHERE id = 1",
 			"UPDATE posts SET views = views - 3 WHERE id = 2",
 			"UPDATE pages SET hits = hits + 4 WHERE site = 1 AND path = '/a'")
-		reports, err := slotsql.Drain(t.Context(), connector(t, p), slotsql.DrainOptions{Tables: []string{"posts"}})
+		reports, err := slotsql.Drain(t.Context(), twin.Connector(t, p), slotsql.DrainOptions{Tables: []string{"posts"}})
 		if err != nil || len(reports) != 1 || reports[0].Moved+reports[0].Folded < 2 || reports[0].Refilled != 0 {
 			t.Fatalf("%+v, %v", reports, err)
 		}
@@ -56,7 +56,7 @@ func TestDrain(t *testing.T) {
 		if got := rows(t, plain, pages); !strings.Contains(got, "/a 5") {
 			t.Errorf("a table that was not named is drained, too:\n%s", got)
 		}
-		if _, err := slotsql.Drain(t.Context(), connector(t, p), slotsql.DrainOptions{}); err != nil {
+		if _, err := slotsql.Drain(t.Context(), twin.Connector(t, p), slotsql.DrainOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		if got, want := rows(t, plain, pages), rows(t, p.Plain, pages); got != want {
@@ -108,7 +108,7 @@ func TestDrainUnderLoad(t *testing.T) {
 		}
 		refilled := 0
 		for range 8 {
-			reports, err := slotsql.Drain(t.Context(), connector(t, p), slotsql.DrainOptions{})
+			reports, err := slotsql.Drain(t.Context(), twin.Connector(t, p), slotsql.DrainOptions{})
 			if err != nil {
 				t.Error(err)
 			}
@@ -121,7 +121,7 @@ func TestDrainUnderLoad(t *testing.T) {
 		if refilled == 0 && dialect != "sqlite" {
 			t.Error("no drain has seen that somebody counts")
 		}
-		if _, err := slotsql.Drain(t.Context(), connector(t, p), slotsql.DrainOptions{}); err != nil {
+		if _, err := slotsql.Drain(t.Context(), twin.Connector(t, p), slotsql.DrainOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		var views int64
@@ -146,7 +146,7 @@ func TestDrainPatience(t *testing.T) {
 		if _, err := tx.ExecContext(t.Context(), "UPDATE posts SET views = views + 1 WHERE id = 3"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := slotsql.Drain(t.Context(), connector(t, p), slotsql.DrainOptions{Patience: time.Millisecond}); err == nil || !conflict(err) {
+		if _, err := slotsql.Drain(t.Context(), twin.Connector(t, p), slotsql.DrainOptions{Patience: time.Millisecond}); err == nil || !conflict(err) {
 			t.Errorf("it does not wait for the transaction: %v", err)
 		}
 		if got := rows(t, tx, "SELECT views FROM posts WHERE id = 3"); got != "32" {
@@ -155,7 +155,7 @@ func TestDrainPatience(t *testing.T) {
 		if err := tx.Commit(); err != nil {
 			t.Fatal(err)
 		}
-		reports, err := slotsql.Drain(t.Context(), connector(t, p), slotsql.DrainOptions{})
+		reports, err := slotsql.Drain(t.Context(), twin.Connector(t, p), slotsql.DrainOptions{})
 		if err != nil {
 			t.Fatalf("%+v, %v", reports, err)
 		}

@@ -141,7 +141,7 @@ func TestLongTransaction(t *testing.T) {
 		if got := rows(t, p.Wrapped, totals); got != want {
 			t.Errorf("totals\n%s\nwant\n%s", got, want)
 		}
-		if _, err := slotsql.Drain(t.Context(), connector(t, p), slotsql.DrainOptions{}); err != nil {
+		if _, err := slotsql.Drain(t.Context(), twin.Connector(t, p), slotsql.DrainOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		if got := rows(t, p.Under, totals); got != want {
@@ -488,7 +488,7 @@ func TestChangeOfLayout(t *testing.T) {
 				t.Errorf("%d: totals\n%s\nwant\n%s", i, got, want)
 			}
 		}
-		if _, err := slotsql.Drain(t.Context(), connector(t, p), slotsql.DrainOptions{}); err != nil { // of the old layout
+		if _, err := slotsql.Drain(t.Context(), twin.Connector(t, p), slotsql.DrainOptions{}); err != nil { // of the old layout
 			t.Fatal(err)
 		}
 		if got := rows(t, p.Under, q); got != want {

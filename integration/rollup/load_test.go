@@ -33,7 +33,7 @@ func workers(t testing.TB, p *twin.Pair, n int) (stop func()) {
 	var wg sync.WaitGroup
 	var moved atomic.Int64
 	for range n {
-		c := connector(t, p)
+		c := twin.Connector(t, p)
 		wg.Go(func() {
 			if err := slotsql.RunRollUp(ctx, c, slotsql.RollUpOptions{Interval: time.Millisecond, Idle: 5 * time.Millisecond, Lease: time.Second, Pass: func(r slotsql.RollUpReport, err error) {
 				moved.Add(int64(r.Moved()))

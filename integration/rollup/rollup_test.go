@@ -4,9 +4,7 @@
 package rollup
 
 import (
-	"context"
 	"database/sql"
-	"database/sql/driver"
 	"fmt"
 	"strings"
 	"testing"
@@ -16,17 +14,12 @@ import (
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
-var dialects = []string{"sqlite", "mysql", "postgres"}
-
-// each runs f once per engine.
-func each(t *testing.T, f func(t *testing.T, dialect string)) {
-	for _, d := range dialects {
-		t.Run(d, func(t *testing.T) {
-			t.Parallel()
-			f(t, d)
-		})
-	}
-}
+// In short, what every test of this package uses.
+var (
+	each    = twin.Each
+	execAll = twin.ExecAll
+	rows    = twin.Rows
+)
 
 // eachLayout runs f once per engine and layout.
 func eachLayout(t *testing.T, f func(t *testing.T, dialect, layout string)) {
@@ -43,26 +36,11 @@ func eachLayout(t *testing.T, f func(t *testing.T, dialect, layout string)) {
 // patience ends a test that waits for itself.
 var patience = map[string]string{"mysql": "innodb_lock_wait_timeout=5", "postgres": "lock_timeout=5s"}
 
-// connector opens the wrapped side of a pair once more.
-func connector(t testing.TB, p *twin.Pair) driver.Connector {
-	t.Helper()
-	config, err := slotsql.Load(p.ConfigPath)
-	if err != nil {
-		t.Fatal(err)
-	}
-	name := map[string]string{"mysql": "mysql-slotsql", "postgres": "postgres-slotsql", "sqlite": "sqlite3-slotsql"}[p.Dialect]
-	c, err := slotsql.OpenConnector(name, p.WrappedDSN, slotsql.WithConfig(config))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
 // rollUp makes one pass; slots that hold nothing are deleted.
 func rollUp(t testing.TB, p *twin.Pair) slotsql.RollUpReport {
 	t.Helper()
 	for range 300 {
-		r, err := slotsql.RollUp(t.Context(), connector(t, p), slotsql.RollUpOptions{Idle: 1})
+		r, err := slotsql.RollUp(t.Context(), twin.Connector(t, p), slotsql.RollUpOptions{Idle: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,59 +60,6 @@ func idle(dialect string, n int) int {
 		return 0
 	}
 	return n
-}
-
-func execAll(t testing.TB, db *sql.DB, texts ...string) {
-	t.Helper()
-	for _, q := range texts {
-		if _, err := db.ExecContext(t.Context(), q); err != nil {
-			t.Fatalf("%s: %v", q, err)
-		}
-	}
-}
-
-// rows returns a query's rows as text.
-func rows(t testing.TB, db interface {
-	QueryContext(context.Context, string, ...any) (*sql.Rows, error)
-}, q string) string {
-	t.Helper()
-	r, err := db.QueryContext(t.Context(), q)
-	if err != nil {
-		t.Fatalf("%s: %v", q, err)
-	}
-	defer r.Close()
-	cols, err := r.Columns()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out []string
-	for r.Next() {
-		row, ptr := make([]any, len(cols)), make([]any, len(cols))
-		for i := range row {
-			ptr[i] = &row[i]
-		}
-		if err := r.Scan(ptr...); err != nil {
-			t.Fatal(err)
-		}
-		var line []string
-		for _, v := range row {
-			switch v := v.(type) {
-			case nil:
-				line = append(line, "NULL")
-			case []byte:
-				line = append(line, string(v))
-			case time.Time:
-				line = append(line, v.UTC().Format(time.RFC3339Nano))
-			default:
-				line = append(line, fmt.Sprint(v))
-			}
-		}
-		out = append(out, strings.Join(line, " "))
-	}
-	if err := r.Err(); err != nil {
-		t.Fatal(err)
-	}
-	return strings.Join(out, "\n")
 }
 
 // pick is the text of one dialect, from "mysql: ..." and the like, or the one

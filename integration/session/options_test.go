@@ -57,7 +57,7 @@ func TestOnDrain(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			db, err := slotsql.Open(map[string]string{"mysql": "mysql-slotsql", "postgres": "postgres-slotsql", "sqlite": "sqlite3-slotsql"}[dialect], p.WrappedDSN, slotsql.WithConfig(c), slotsql.WithLogger(slog.New(slog.NewTextHandler(log, nil))))
+			db, err := slotsql.Open(twin.Wrapped[dialect], p.WrappedDSN, slotsql.WithConfig(c), slotsql.WithLogger(slog.New(slog.NewTextHandler(log, nil))))
 			if err != nil {
 				t.Fatal(err)
 			}

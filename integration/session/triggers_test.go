@@ -52,7 +52,7 @@ func TestUpdateTriggersAreReported(t *testing.T) {
 
 func checked(t *testing.T, p *twin.Pair) []slotsql.TableStatus {
 	t.Helper()
-	driver := map[string]string{"mysql": "mysql-slotsql", "postgres": "postgres-slotsql", "sqlite": "sqlite3-slotsql"}[p.Dialect]
+	driver := twin.Wrapped[p.Dialect]
 	config, err := slotsql.Load(p.ConfigPath)
 	if err != nil {
 		t.Fatal(err)

@@ -3,7 +3,6 @@
 package shadow
 
 import (
-	"context"
 	"database/sql"
 	"database/sql/driver"
 	"fmt"
@@ -15,15 +14,11 @@ import (
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
-// each runs f once per engine.
-func each(t *testing.T, f func(t *testing.T, dialect string)) {
-	for _, d := range []string{"sqlite", "mysql", "postgres"} {
-		t.Run(d, func(t *testing.T) {
-			t.Parallel()
-			f(t, d)
-		})
-	}
-}
+// In short, what every test of this package uses.
+var (
+	each = twin.Each
+	exec = twin.ExecAll
+)
 
 // config is one of table posts with the given lines, and pages, which is on.
 func config(posts string) string {
@@ -49,12 +44,7 @@ func connector(t *testing.T, p *twin.Pair, text string, opts ...slotsql.Option) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	name := map[string]string{"mysql": "mysql-slotsql", "postgres": "postgres-slotsql", "sqlite": "sqlite3-slotsql"}[p.Dialect]
-	out, err := slotsql.OpenConnector(name, p.WrappedDSN, append(opts, slotsql.WithConfig(c))...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return twin.ConnectorWith(t, p, c, opts...)
 }
 
 // open opens the wrapped side once more, with another configuration.
@@ -74,24 +64,7 @@ func opened(t *testing.T, c driver.Connector) *sql.DB {
 	return db
 }
 
-type execer interface {
-	ExecContext(context.Context, string, ...any) (sql.Result, error)
-}
-
-func exec(t *testing.T, db execer, texts ...string) {
-	t.Helper()
-	for _, q := range texts {
-		if _, err := db.ExecContext(t.Context(), q); err != nil {
-			t.Fatalf("%s: %v", q, err)
-		}
-	}
-}
-
-type querier interface {
-	QueryContext(context.Context, string, ...any) (*sql.Rows, error)
-}
-
-func rows(t *testing.T, db querier, q string, args ...any) string {
+func rows(t *testing.T, db twin.Querier, q string, args ...any) string {
 	t.Helper()
 	r, err := db.QueryContext(t.Context(), q, args...)
 	if err != nil {

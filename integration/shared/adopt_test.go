@@ -71,13 +71,13 @@ func TestAdopt(t *testing.T) {
 			}
 		}
 		// What is left in slots goes to the base rows when the application leaves.
-		if _, err := slotsql.Drain(t.Context(), connector(t, p), slotsql.DrainOptions{}); err != nil {
+		if _, err := slotsql.Drain(t.Context(), twin.Connector(t, p), slotsql.DrainOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		if got, want := text(t, p.Under, all[0]), text(t, p.Plain, all[0]); got != want {
 			t.Errorf("drained: %s, want %s", got, want)
 		}
-		dropped, err := slotsql.MigrateDown(t.Context(), connector(t, p))
+		dropped, err := slotsql.MigrateDown(t.Context(), twin.Connector(t, p))
 		if err != nil || strings.Contains(fmt.Sprint(dropped), "slotted_counters") {
 			t.Errorf("dropped %v, %v", dropped, err)
 		}

@@ -2,7 +2,6 @@ package shared
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -24,10 +23,6 @@ func conflict(err error) bool {
 	default:
 		return strings.HasPrefix(c, "SQLite ") && (strings.HasSuffix(c, " 5") || strings.HasSuffix(c, " 517") || strings.HasSuffix(c, " 6") || strings.HasSuffix(c, " 262"))
 	}
-}
-
-type execer interface {
-	ExecContext(ctx context.Context, q string, args ...any) (sql.Result, error)
 }
 
 // Clients count rows of several tables that share a slot table, one counter at a
@@ -53,7 +48,7 @@ func TestUnderLoad(t *testing.T) {
 			}
 			return q
 		}
-		one := func(ctx context.Context, on execer, q string, args ...any) error {
+		one := func(ctx context.Context, on twin.Execer, q string, args ...any) error {
 			res, err := on.ExecContext(ctx, arg(q), args...)
 			if err != nil {
 				return err
@@ -63,7 +58,7 @@ func TestUnderLoad(t *testing.T) {
 			}
 			return nil
 		}
-		step := func(ctx context.Context, on execer, rnd *rand.Rand) (func(), error) {
+		step := func(ctx context.Context, on twin.Execer, rnd *rand.Rand) (func(), error) {
 			id, n := 1+rnd.IntN(2), int64(1+rnd.IntN(3))
 			switch rnd.IntN(7) {
 			case 0, 1:
@@ -86,7 +81,7 @@ func TestUnderLoad(t *testing.T) {
 		go func() {
 			defer rolling.Done()
 			for ctx.Err() == nil {
-				if _, err := slotsql.RollUp(ctx, connector(t, p), slotsql.RollUpOptions{}); err != nil && ctx.Err() == nil && !conflict(err) {
+				if _, err := slotsql.RollUp(ctx, twin.Connector(t, p), slotsql.RollUpOptions{}); err != nil && ctx.Err() == nil && !conflict(err) {
 					t.Errorf("roll-up: %v", err)
 				}
 				time.Sleep(time.Millisecond)
@@ -178,7 +173,7 @@ func TestUnderLoad(t *testing.T) {
 		if got := text(t, p.Under, "SELECT COUNT(*) FROM slotted_counters WHERE record_type = 3 AND record_id NOT IN (SELECT id FROM comments)"); got != "0" {
 			t.Errorf("%s slot rows of deleted rows", got)
 		}
-		if _, err := slotsql.Drain(t.Context(), connector(t, p), slotsql.DrainOptions{}); err != nil {
+		if _, err := slotsql.Drain(t.Context(), twin.Connector(t, p), slotsql.DrainOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		for _, q := range []string{"SELECT id, views, likes FROM posts ORDER BY id", "SELECT id, likes FROM comments ORDER BY id", "SELECT id, hits, bytes FROM pages ORDER BY id"} {

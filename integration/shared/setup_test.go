@@ -18,7 +18,7 @@ func TestRollUp(t *testing.T) {
 		for range 3 {
 			execAll(t, p.Wrapped, bump...)
 			execAll(t, p.Plain, bump...)
-			r, err := slotsql.RollUp(t.Context(), connector(t, p), slotsql.RollUpOptions{})
+			r, err := slotsql.RollUp(t.Context(), twin.Connector(t, p), slotsql.RollUpOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -37,7 +37,7 @@ func TestRollUp(t *testing.T) {
 		// Slots of a row that another program has deleted, and those of record types that are nobody's.
 		execAll(t, p.Wrapped, "UPDATE comments SET likes = likes + 4 WHERE id = 2")
 		execAll(t, p.Under, "DELETE FROM comments WHERE id = 2", "INSERT INTO slotted_counters (record_type, record_id, slot, count) VALUES (99, 2, 0, 5)")
-		v, err := slotsql.Verify(t.Context(), connector(t, p), slotsql.VerifyOptions{})
+		v, err := slotsql.Verify(t.Context(), twin.Connector(t, p), slotsql.VerifyOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,7 +46,7 @@ func TestRollUp(t *testing.T) {
 				t.Errorf("audit of %s: %v", tr.Table, tr.Findings)
 			}
 		}
-		r, err := slotsql.RollUp(t.Context(), connector(t, p), slotsql.RollUpOptions{})
+		r, err := slotsql.RollUp(t.Context(), twin.Connector(t, p), slotsql.RollUpOptions{})
 		orphans := 0
 		for _, tr := range r.Tables {
 			orphans += tr.Orphans
@@ -70,18 +70,18 @@ func TestSetup(t *testing.T) {
 		if err := p.Wrapped.PingContext(t.Context()); err == nil || !strings.Contains(err.Error(), "slotsql migrate") {
 			t.Errorf("without slot tables: %v", err)
 		}
-		texts, err := slotsql.DDL(t.Context(), connector(t, p))
+		texts, err := slotsql.DDL(t.Context(), twin.Connector(t, p))
 		if n := strings.Count(strings.Join(texts, ";"), "CREATE TABLE IF NOT EXISTS"); err != nil || n != 3 && n != 4 { // with the leases
 			t.Errorf("%d tables, %v: %s", n, err, texts)
 		}
 		for range 2 {
-			created, err := slotsql.Migrate(t.Context(), connector(t, p))
+			created, err := slotsql.Migrate(t.Context(), twin.Connector(t, p))
 			if err != nil {
 				t.Fatal(err)
 			}
 			t.Log(created)
 		}
-		tables, err := slotsql.Check(t.Context(), connector(t, p))
+		tables, err := slotsql.Check(t.Context(), twin.Connector(t, p))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,13 +91,13 @@ func TestSetup(t *testing.T) {
 			}
 		}
 		execAll(t, p.Wrapped, "UPDATE posts SET views = views + 1 WHERE id = 1", "UPDATE answers SET n = n + 1 WHERE id = 1")
-		if _, err := slotsql.MigrateDown(t.Context(), connector(t, p)); err == nil || !strings.Contains(err.Error(), "slotsql drain") {
+		if _, err := slotsql.MigrateDown(t.Context(), twin.Connector(t, p)); err == nil || !strings.Contains(err.Error(), "slotsql drain") {
 			t.Errorf("dropped with counts in it: %v", err)
 		}
-		if _, err := slotsql.Drain(t.Context(), connector(t, p), slotsql.DrainOptions{}); err != nil {
+		if _, err := slotsql.Drain(t.Context(), twin.Connector(t, p), slotsql.DrainOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		dropped, err := slotsql.MigrateDown(t.Context(), connector(t, p))
+		dropped, err := slotsql.MigrateDown(t.Context(), twin.Connector(t, p))
 		if err != nil || !strings.Contains(strings.Join(dropped, " "), "slotted_counters") || strings.Count(strings.Join(dropped, " "), "slotted_counters") != 1 {
 			t.Errorf("dropped %v, %v", dropped, err)
 		}

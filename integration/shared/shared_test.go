@@ -3,25 +3,19 @@
 package shared
 
 import (
-	"context"
 	"database/sql"
-	"database/sql/driver"
 	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/slotsql/slotsql"
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
-func each(t *testing.T, f func(t *testing.T, dialect string)) {
-	for _, d := range []string{"sqlite", "mysql", "postgres"} {
-		t.Run(d, func(t *testing.T) {
-			t.Parallel()
-			f(t, d)
-		})
-	}
-}
+// In short, what every test of this package uses.
+var (
+	each    = twin.Each
+	execAll = twin.ExecAll
+)
 
 // patience ends a test that waits for itself.
 var patience = map[string]string{"mysql": "innodb_lock_wait_timeout=20", "postgres": "deadlock_timeout=20ms lock_timeout=20s", "sqlite": "_pragma=busy_timeout(20000)"}
@@ -99,17 +93,6 @@ var reads = []string{
 	"SELECT slug FROM pages ORDER BY hits DESC, id LIMIT 3", "SELECT likes, COUNT(*) FROM comments GROUP BY likes ORDER BY likes", "SELECT n FROM plain",
 }
 
-func execAll(t testing.TB, db interface {
-	ExecContext(context.Context, string, ...any) (sql.Result, error)
-}, texts ...string) {
-	t.Helper()
-	for _, q := range texts {
-		if _, err := db.ExecContext(t.Context(), q); err != nil {
-			t.Fatalf("%s: %v", q, err)
-		}
-	}
-}
-
 func text(t testing.TB, db *sql.DB, q string) string {
 	t.Helper()
 	o := twin.Run(t.Context(), db, twin.Statement{SQL: q, Mode: twin.Query})
@@ -126,20 +109,6 @@ func text(t testing.TB, db *sql.DB, q string) string {
 		lines = append(lines, strings.Trim(fmt.Sprint(row), "[]"))
 	}
 	return strings.Join(lines, "\n")
-}
-
-func connector(t testing.TB, p *twin.Pair) driver.Connector {
-	t.Helper()
-	config, err := slotsql.Load(p.ConfigPath)
-	if err != nil {
-		t.Fatal(err)
-	}
-	name := map[string]string{"mysql": "mysql-slotsql", "postgres": "postgres-slotsql", "sqlite": "sqlite3-slotsql"}[p.Dialect]
-	c, err := slotsql.OpenConnector(name, p.WrappedDSN, slotsql.WithConfig(config))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
 }
 
 // Statements of every kind do what they do to plain tables, at once and in

@@ -40,7 +40,7 @@ func doctorPair(t *testing.T, dialect string) *twin.Pair {
 
 // explain opens the planner as the command does.
 func explain(t *testing.T, p *twin.Pair) func(context.Context, *slotsql.Config) (*slotsql.Explainer, error) {
-	name := map[string]string{"mysql": "mysql-slotsql", "postgres": "postgres-slotsql", "sqlite": "sqlite3-slotsql"}[p.Dialect]
+	name := twin.Wrapped[p.Dialect]
 	return func(ctx context.Context, config *slotsql.Config) (*slotsql.Explainer, error) {
 		c, err := slotsql.OpenConnector(name, p.WrappedDSN, slotsql.WithConfig(config))
 		if err != nil {

@@ -29,7 +29,7 @@ func without(t *testing.T, dialect string, schema ...string) *twin.Pair {
 			"INSERT INTO posts VALUES (1, 'one', 10), (2, 'two', 20), (3, 'three', 30)"}
 	}
 	p := twin.New(t, twin.Options{Dialect: dialect, Config: postsConfig, Params: patience[dialect], Schema: schema})
-	if _, err := slotsql.Migrate(t.Context(), connector(t, p), slotsql.WithoutForeignKeys()); err != nil {
+	if _, err := slotsql.Migrate(t.Context(), twin.Connector(t, p), slotsql.WithoutForeignKeys()); err != nil {
 		t.Fatal(err)
 	}
 	return p
@@ -214,7 +214,7 @@ func TestOrphanCountsForNothing(t *testing.T) {
 		want(t, "the sum", rows(t, p.Wrapped, "SELECT SUM(views) FROM posts"), "50")
 		want(t, "the list", rows(t, p.Wrapped, "SELECT id, views FROM posts ORDER BY views DESC LIMIT 3"), "3 30\n2 20")
 		want(t, "the range", rows(t, p.Wrapped, "SELECT id FROM posts WHERE views > 1 ORDER BY id"), "2\n3")
-		if _, err := slotsql.RollUp(t.Context(), connector(t, p), slotsql.RollUpOptions{Idle: 1}); err != nil {
+		if _, err := slotsql.RollUp(t.Context(), twin.Connector(t, p), slotsql.RollUpOptions{Idle: 1}); err != nil {
 			t.Fatal(err)
 		}
 		want(t, "orphans after a roll-up", rows(t, p.Under, orphans), "0")
@@ -226,7 +226,7 @@ func TestCheckNoForeignKey(t *testing.T) {
 	each(t, func(t *testing.T, dialect string) {
 		p := without(t, dialect, "CREATE TABLE authors (id INT PRIMARY KEY)",
 			"CREATE TABLE posts (id INT PRIMARY KEY, author INT, views INT NOT NULL, FOREIGN KEY (author) REFERENCES authors (id) ON DELETE CASCADE)")
-		status, err := slotsql.Check(t.Context(), connector(t, p))
+		status, err := slotsql.Check(t.Context(), twin.Connector(t, p))
 		if err != nil || len(status) != 1 {
 			t.Fatalf("%+v, %v", status, err)
 		}
@@ -237,18 +237,18 @@ func TestCheckNoForeignKey(t *testing.T) {
 		} else if !got.NoForeignKey || len(got.Risks) != 1 || !strings.Contains(got.Risks[0], "authors") {
 			t.Errorf("%+v", got)
 		}
-		e, err := slotsql.ExplainConnector(t.Context(), connector(t, p), "DELETE FROM posts WHERE id = 1")
+		e, err := slotsql.ExplainConnector(t.Context(), twin.Connector(t, p), "DELETE FROM posts WHERE id = 1")
 		if err != nil || e.Class != map[string]string{"mysql": "drain", "postgres": "drain", "sqlite": "pass-through"}[dialect] {
 			t.Errorf("%v, %v", e, err)
 		}
 		// With the foreign key there is nothing to say.
-		if _, err := slotsql.MigrateDown(t.Context(), connector(t, p)); err != nil {
+		if _, err := slotsql.MigrateDown(t.Context(), twin.Connector(t, p)); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := slotsql.Migrate(t.Context(), connector(t, p)); err != nil {
+		if _, err := slotsql.Migrate(t.Context(), twin.Connector(t, p)); err != nil {
 			t.Fatal(err)
 		}
-		if status, err = slotsql.Check(t.Context(), connector(t, p)); err != nil || status[0].NoForeignKey || len(status[0].Risks) > 0 {
+		if status, err = slotsql.Check(t.Context(), twin.Connector(t, p)); err != nil || status[0].NoForeignKey || len(status[0].Risks) > 0 {
 			t.Errorf("%+v, %v", status, err)
 		}
 	})
@@ -272,7 +272,7 @@ func TestMigrateBesideATransaction(t *testing.T) {
 			execAll(t, tx, "UPDATE posts SET views = 1 WHERE id = 1")
 		}
 		if dialect == "postgres" {
-			ddl, err := slotsql.DDL(t.Context(), connector(t, p))
+			ddl, err := slotsql.DDL(t.Context(), twin.Connector(t, p))
 			if err != nil || !strings.Contains(ddl[0], "SHARE ROW EXCLUSIVE") {
 				t.Fatalf("%v, %v", ddl, err)
 			}
@@ -292,7 +292,7 @@ func TestMigrateBesideATransaction(t *testing.T) {
 			opts = nil
 		}
 		for i, n := range []int{1, 0} { // the second time there is nothing to do
-			created, err := slotsql.Migrate(t.Context(), connector(t, p), opts...)
+			created, err := slotsql.Migrate(t.Context(), twin.Connector(t, p), opts...)
 			if err != nil || i == 0 && len(created) < n || i > 0 && len(created) > 0 {
 				t.Errorf("%v, %v", created, err)
 			}

@@ -44,11 +44,7 @@ func open(t testing.TB, p *twin.Pair, config string) process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	name := map[string]string{"mysql": "mysql-slotsql", "postgres": "postgres-slotsql", "sqlite": "sqlite3-slotsql"}[p.Dialect]
-	c, err := slotsql.OpenConnector(name, p.WrappedDSN, slotsql.WithConfig(parsed))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := twin.ConnectorWith(t, p, parsed)
 	db := sql.OpenDB(c)
 	t.Cleanup(func() { _ = db.Close() })
 	return process{c, db}

@@ -48,7 +48,7 @@ func verifyPair(t *testing.T, dialect string) *twin.Pair {
 
 func verify(t testing.TB, p *twin.Pair, o slotsql.VerifyOptions) string {
 	t.Helper()
-	reports, err := slotsql.Verify(t.Context(), connector(t, p), o)
+	reports, err := slotsql.Verify(t.Context(), twin.Connector(t, p), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestVerify(t *testing.T) {
 		want(t, "fixing", verify(t, p, slotsql.VerifyOptions{Fix: true}), fmt.Sprintf(everything, true))
 		want(t, "what is left", verify(t, p, slotsql.VerifyOptions{}), "posts.stock min 2 -6/0 0 false")
 		want(t, "orphans", rows(t, p.Under, orphans), "0")
-		if _, err := slotsql.Drain(t.Context(), connector(t, p), slotsql.DrainOptions{}); err != nil {
+		if _, err := slotsql.Drain(t.Context(), twin.Connector(t, p), slotsql.DrainOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		want(t, "totals", rows(t, p.Under, "SELECT id, comments, stock FROM posts ORDER BY id"), "1 3 5\n2 1 -6\n3 1 8\n4 NULL 0")
@@ -161,7 +161,7 @@ func TestVerifyUnderLoad(t *testing.T) {
 		}
 		stop.Store(true)
 		wg.Wait()
-		if _, err := slotsql.Drain(t.Context(), connector(t, p), slotsql.DrainOptions{Tables: []string{"posts"}}); err != nil {
+		if _, err := slotsql.Drain(t.Context(), twin.Connector(t, p), slotsql.DrainOptions{Tables: []string{"posts"}}); err != nil {
 			t.Fatal(err)
 		}
 		want(t, "counters and comments", rows(t, p.Under, "SELECT id, comments FROM posts WHERE id < 4 ORDER BY id"),
@@ -186,7 +186,7 @@ func TestVerifyRecountProblems(t *testing.T) {
 			if err := p.Wrapped.PingContext(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			_, err := slotsql.Verify(t.Context(), connector(t, p), slotsql.VerifyOptions{})
+			_, err := slotsql.Verify(t.Context(), twin.Connector(t, p), slotsql.VerifyOptions{})
 			if err == nil || !strings.Contains(err.Error(), c.problem) {
 				t.Errorf("%s: %v", c.recount, err)
 				continue
@@ -194,7 +194,7 @@ func TestVerifyRecountProblems(t *testing.T) {
 			if strings.Contains(c.recount, "UNION") {
 				continue
 			}
-			_, checked := slotsql.Check(t.Context(), connector(t, p))
+			_, checked := slotsql.Check(t.Context(), twin.Connector(t, p))
 			for _, err := range []error{err, checked} {
 				var problems *slotsql.ConfigError
 				if !errors.As(err, &problems) || len(problems.Problems) != 1 || problems.Problems[0].Line != 7 {
@@ -228,7 +228,7 @@ func TestVerifyKeys(t *testing.T) {
 					Schema: []string{"CREATE TABLE t (k " + kind + " NOT NULL PRIMARY KEY, n BIGINT NOT NULL, right_n BIGINT)", "INSERT INTO t VALUES (" + v + ", 0, 3)"}})
 				execAll(t, p.Wrapped, "UPDATE t SET n = n + 2 WHERE k = "+v)
 				for i, wanted := range []string{"drift 2/3 true", ""} {
-					reports, err := slotsql.Verify(t.Context(), connector(t, p), slotsql.VerifyOptions{Fix: true})
+					reports, err := slotsql.Verify(t.Context(), twin.Connector(t, p), slotsql.VerifyOptions{Fix: true})
 					if err != nil || len(reports) != 1 || len(reports[0].Notes) > 0 {
 						t.Fatalf("%+v, %v", reports, err)
 					}

@@ -1,0 +1,112 @@
+package twin
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slotsql/slotsql"
+)
+
+// Dialects are the engines that every behaviour is tested on.
+var Dialects = []string{"sqlite", "mysql", "postgres"}
+
+// Wrapped is the name of each dialect's wrapped driver.
+var Wrapped = map[string]string{"mysql": "mysql-slotsql", "postgres": "postgres-slotsql", "sqlite": "sqlite3-slotsql"}
+
+// Each runs f once per engine, at the same time.
+func Each(t *testing.T, f func(t *testing.T, dialect string)) {
+	for _, d := range Dialects {
+		t.Run(d, func(t *testing.T) {
+			t.Parallel()
+			f(t, d)
+		})
+	}
+}
+
+// Connector opens the wrapped side of a pair once more, as another process with
+// the same configuration.
+func Connector(t testing.TB, p *Pair, opts ...slotsql.Option) driver.Connector {
+	t.Helper()
+	config, err := slotsql.Load(p.ConfigPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ConnectorWith(t, p, config, opts...)
+}
+
+// ConnectorWith is Connector with a configuration of its own.
+func ConnectorWith(t testing.TB, p *Pair, config *slotsql.Config, opts ...slotsql.Option) driver.Connector {
+	t.Helper()
+	c, err := slotsql.OpenConnector(Wrapped[p.Dialect], p.WrappedDSN, append(opts, slotsql.WithConfig(config))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// Execer is a database, a connection of one or a transaction.
+type Execer interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}
+
+// ExecAll runs texts, and fails the test at the first error.
+func ExecAll(t testing.TB, db Execer, texts ...string) {
+	t.Helper()
+	for _, q := range texts {
+		if _, err := db.ExecContext(t.Context(), q); err != nil {
+			t.Fatalf("%s: %v", q, err)
+		}
+	}
+}
+
+// Querier is a database, a connection of one or a transaction.
+type Querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// Rows returns a query's rows as text: a line per row, values apart by a blank.
+func Rows(t testing.TB, db Querier, q string, args ...any) string {
+	t.Helper()
+	r, err := db.QueryContext(t.Context(), q, args...)
+	if err != nil {
+		t.Fatalf("%s: %v", q, err)
+	}
+	defer r.Close()
+	columns, err := r.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for r.Next() {
+		row, ptr := make([]any, len(columns)), make([]any, len(columns))
+		for i := range row {
+			ptr[i] = &row[i]
+		}
+		if err := r.Scan(ptr...); err != nil {
+			t.Fatal(err)
+		}
+		var line []string
+		for _, v := range row {
+			switch v := v.(type) {
+			case nil:
+				line = append(line, "NULL")
+			case []byte:
+				line = append(line, string(v))
+			case time.Time:
+				line = append(line, v.UTC().Format(time.RFC3339Nano))
+			default:
+				line = append(line, fmt.Sprint(v))
+			}
+		}
+		out = append(out, strings.Join(line, " "))
+	}
+	if err := r.Err(); err != nil {
+		t.Fatalf("%s: %v", q, err)
+	}
+	return strings.Join(out, "\n")
+}
