@@ -125,7 +125,7 @@ func (r *run) drain(ctx context.Context) (missed bool, err error) {
 		}
 		some, open, err := r.lock(ctx, &d)
 		if err != nil {
-			return false, err
+			return false, r.outdated(&d, err)
 		}
 		missed = missed || open
 		if !some {

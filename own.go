@@ -196,9 +196,8 @@ func (c *conn) keepRows(ctx context.Context, own *ownChange) (seen bool, err err
 	if own.how >= afterDrain {
 		return true, nil
 	}
-	if alone {
-		d.Lock = nil
-	}
+	// Where the lock is there already its statement still keeps the columns of
+	// the slot table as they are.
 	p := &plan{Plan: &rewrite.Plan{Class: rewrite.Drain, Drains: []rewrite.DrainTable{d},
 		Reason: "a transaction reads a counter of a row that it has changed"}, tally: own.plan.tally}
 	r := c.run(p, direct{c}, own.call)
