@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/slotsql/slotsql/integration/twin"
+	"github.com/slotsql/slotsql/internal/propose"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -57,47 +58,15 @@ func besideCounters(d rewrite.Dialect, facts *rewrite.Table, table counterTable,
 		name := facts.Columns[i].Name
 		slottable, _ := facts.Slottable(name) // one that is not is an ordinary column
 		if slottable && slices.ContainsFunc(table.counters, func(c string) bool { return d.SameColumn(rewrite.Ident{Name: c}, name) }) {
-			increments = increments || readsColumn(d, a.Value, name)
+			increments = increments || propose.ReadsColumn(d, a.Value, name)
 			continue
 		}
-		out[name] = mergeOf(d, a.Value, name)
+		out[name] = propose.MergeOf(d, a.Value, name)
 	}
 	if !increments {
 		return nil
 	}
 	return out
-}
-
-func mergeOf(d rewrite.Dialect, e *rewrite.Expr, column string) rewrite.Merge {
-	if e == nil {
-		return ""
-	}
-	if e.Kind == rewrite.Call && len(e.Args) == 2 && readsColumn(d, e, column) {
-		switch e.Op {
-		case "greatest", "max":
-			return rewrite.Max
-		case "least", "min":
-			return rewrite.Min
-		}
-	}
-	free := true
-	e.Walk(func(x *rewrite.Expr) bool {
-		free = free && x.Kind != rewrite.ColumnRef && x.Kind != rewrite.Subquery
-		return free
-	})
-	if !free {
-		return ""
-	}
-	return rewrite.Latest
-}
-
-func readsColumn(d rewrite.Dialect, e *rewrite.Expr, column string) bool {
-	found := false
-	e.Walk(func(x *rewrite.Expr) bool {
-		found = found || x.Kind == rewrite.ColumnRef && d.SameColumn(x.Name[len(x.Name)-1], column)
-		return !found
-	})
-	return found
 }
 
 // agreed keeps the columns that can be companions and on whose merge all

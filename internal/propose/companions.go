@@ -61,17 +61,19 @@ func (j *judge) beside(ch *change, counters []string) map[string]rewrite.Merge {
 	out := map[string]rewrite.Merge{}
 	for i, a := range ch.set {
 		if name := ch.columns[i]; name != "" && !slices.Contains(counters, name) {
-			out[name] = j.mergeOf(a.Value, name)
+			out[name] = MergeOf(j.d, a.Value, name)
 		}
 	}
 	return out
 }
 
-func (j *judge) mergeOf(e *rewrite.Expr, column string) rewrite.Merge {
+// MergeOf is the merge that a value of a column asks for beside an increment; ""
+// where a slot cannot take it.
+func MergeOf(d rewrite.Dialect, e *rewrite.Expr, column string) rewrite.Merge {
 	if e == nil {
 		return ""
 	}
-	if e.Kind == rewrite.Call && len(e.Args) == 2 && readsColumn(j.d, e, column) {
+	if e.Kind == rewrite.Call && len(e.Args) == 2 && ReadsColumn(d, e, column) {
 		switch e.Op {
 		case "greatest", "max":
 			return rewrite.Max

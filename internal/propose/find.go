@@ -183,7 +183,7 @@ func columnNamed(d dialect.Dialect, t *rewrite.Table, written rewrite.Ident) str
 	return ""
 }
 
-func (f *finder) reads(e *rewrite.Expr, column string) bool { return readsColumn(f.d, e, column) }
+func (f *finder) reads(e *rewrite.Expr, column string) bool { return ReadsColumn(f.d, e, column) }
 
 // adds says that an expression has an addition or subtraction in it.
 func adds(e *rewrite.Expr) bool {
@@ -195,8 +195,8 @@ func adds(e *rewrite.Expr) bool {
 	return found
 }
 
-// readsColumn says whether an expression names the column, subqueries aside.
-func readsColumn(d dialect.Dialect, e *rewrite.Expr, column string) bool {
+// ReadsColumn says whether an expression names the column, subqueries aside.
+func ReadsColumn(d rewrite.Dialect, e *rewrite.Expr, column string) bool {
 	found := false
 	e.Walk(func(x *rewrite.Expr) bool {
 		found = found || x.Kind == rewrite.ColumnRef && len(x.Name) > 0 && d.SameColumn(x.Name[len(x.Name)-1], column)

@@ -25,7 +25,7 @@ func (j *judge) kind(ch *change, counters []string) string {
 			others++
 			continue
 		}
-		if a.Value != nil && !readsColumn(j.d, a.Value, name) {
+		if a.Value != nil && !ReadsColumn(j.d, a.Value, name) {
 			saved = saved || a.Value.Kind == rewrite.Param || a.Value.Kind == rewrite.Number || a.Value.Kind == rewrite.String || a.Value.Kind == rewrite.Excluded
 			continue
 		}
@@ -57,7 +57,7 @@ func (j *judge) comparison(e *rewrite.Expr, column string) string {
 				return op
 			}
 		}
-	case e.Kind == rewrite.Binary && slices.Contains([]string{"=", "<", ">", "<=", ">="}, e.Op) && readsColumn(j.d, e, column):
+	case e.Kind == rewrite.Binary && slices.Contains([]string{"=", "<", ">", "<=", ">="}, e.Op) && ReadsColumn(j.d, e, column):
 		return e.Op
 	}
 	return ""
@@ -66,7 +66,7 @@ func (j *judge) comparison(e *rewrite.Expr, column string) string {
 // returns says that RETURNING reads the column.
 func (j *judge) returns(st *rewrite.Statement, column string) bool {
 	for _, item := range st.Returning {
-		if item.Expr != nil && (item.Expr.Kind == rewrite.Star || readsColumn(j.d, item.Expr, column)) {
+		if item.Expr != nil && (item.Expr.Kind == rewrite.Star || ReadsColumn(j.d, item.Expr, column)) {
 			return true
 		}
 	}
