@@ -125,7 +125,7 @@ type TableConfig struct {
 	Counters   []CounterConfig   // in file order, at least one
 	Companions []CompanionConfig // in file order
 
-	Mode      string // "on", "shadow" or "off"
+	Mode      string // "on", "passive", "shadow" or "off"
 	Layout    string // "dedicated", "shared" or "journal"
 	Coalesce  bool
 	Placement string // "connection", "random" or "skip_locked"

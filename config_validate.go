@@ -41,7 +41,7 @@ var (
 
 	shadowKeys = []string{"sample"}
 
-	modes      = []string{modeOn, modeShadow, modeOff}
+	modes      = []string{modeOn, modePassive, modeShadow, modeOff}
 	layouts    = []string{"dedicated", "shared", "journal"}
 	drains     = []string{"run", "warn", "error"}
 	placements = []string{"connection", "random", "skip_locked"}

@@ -55,7 +55,7 @@ func newExplainer(s *shared, look func(schema, name string) (*rewrite.Table, err
 	e := &Explainer{look: look, close: func() error { return nil }}
 	var err error
 	if e.on, err = plannedWith(s, look, views); err == nil && len(s.config.tablesOf(modeShadow)) > 0 {
-		e.dry, err = plannedWith(s.forModes(modeOn, modeShadow), look, views)
+		e.dry, err = plannedWith(s.forModes(modeOn, modePassive, modeShadow), look, views)
 	}
 	return e, err
 }

@@ -14,6 +14,10 @@ import (
 // it, and its own increments run on the base row. So it does not matter when
 // which process gets which configuration, once all know the column.
 // docs/design/passive.md says what a process that does not may do wrong.
+//
+// With mode: passive all counters of a table are. While a fleet changes its mode
+// one process after another, those that are passive see what those that have the
+// table on count, and set counters as they do.
 
 // learnPassive adds the passive counters of t, a table with its Counter set.
 func learnPassive(t, slots *rewrite.Table) {
@@ -32,6 +36,19 @@ func learnPassive(t, slots *rewrite.Table) {
 		}
 		if counterFault(t, base, c.Key) == "" {
 			t.AddPassive(col.Name)
+		}
+	}
+}
+
+// makePassive makes all counters of a table passive that would be slotted, if its mode
+// says so.
+func makePassive(cfg *TableConfig, t *rewrite.Table) {
+	if cfg.Mode != modePassive {
+		return
+	}
+	for _, c := range t.Counter.Counters {
+		if ok, _ := t.Slottable(c); ok {
+			t.Counter.Passive = append(t.Counter.Passive, c)
 		}
 	}
 }
@@ -60,7 +77,10 @@ func lacking(t, slot *rewrite.Table) []string {
 }
 
 // passiveReason says why increments of a passive counter run on the base row.
-func passiveReason(slotTable string) string {
+func passiveReason(cfg *TableConfig, slotTable string) string {
+	if cfg.Mode == modePassive {
+		return "the table has mode passive: what others count in slots is in its totals, and its increments run on the base row"
+	}
 	return "slot table " + clip(slotTable) + " has it, but the configuration does not name it: what others count there is in its totals, and its increments run on the base row"
 }
 

@@ -49,6 +49,8 @@ func (sc *schema) reach(ctx context.Context, ss *session, schema, name string) e
 		}
 		if len(problems) == 0 {
 			t.Counter = counter
+			makePassive(cfg, t)
+			s.learnSlots(t, slots)
 			problems = cfg.locate(s.checkSlots(t, slots))
 		}
 		if len(problems) > 0 {

@@ -125,6 +125,7 @@ func (s *shared) checkTables(strict func(*TableConfig) bool, look func(schema, n
 			continue
 		}
 		t.Counter = counter
+		makePassive(cfg, t)
 		checked = append(checked, checkedTable{cfg, t})
 	}
 	return checked, append(problems, checkTogether(checked, s.dialect.Name())...), nil

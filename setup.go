@@ -16,7 +16,7 @@ import (
 // TableStatus is what Check found of one configured table.
 type TableStatus struct {
 	Table     string          `json:"table"`
-	Mode      string          `json:"mode"` // on, shadow or off
+	Mode      string          `json:"mode"` // on, passive, shadow or off
 	Key       []string        `json:"key"`
 	SlotTable string          `json:"slot_table"`
 	Missing   bool            `json:"missing"` // the slot table is; auto_migrate will create it, or it is not needed in this mode
@@ -104,14 +104,14 @@ func statusOf(t checkedTable, missing bool) TableStatus {
 	for _, column := range c.Counters {
 		ok, why := t.table.Slottable(column)
 		if c.IsPassive(column) {
-			ok, why = false, passiveReason(c.SlotTable)
+			ok, why = false, passiveReason(t.config, c.SlotTable)
 		}
 		out.Counters = append(out.Counters, CounterStatus{column, ok, why})
 	}
 	return out
 }
 
-// Migrate creates the slot tables that are missing of tables with mode on or
+// Migrate creates the slot tables that are missing of tables with mode on, passive or
 // shadow, and the table of leases,
 // whatever auto_migrate says, and returns their names. A slot table that is to be a
 // journal's from now on is widened, and one that lacks columns of counters gets
@@ -200,7 +200,7 @@ func Migrate(ctx context.Context, c driver.Connector, opts ...SetupOption) (crea
 	return created, asConfigError(problems)
 }
 
-// DDL returns the statements that create the slot tables of tables with mode on or shadow, and the table of leases, whether they are
+// DDL returns the statements that create the slot tables of tables with mode on, passive or shadow, and the table of leases, whether they are
 // there or not. Run by other means than Migrate they belong into one
 // transaction where the engine has transactional DDL.
 // Comments in them say which locks they take on base tables.

@@ -98,7 +98,7 @@ func newShadower(on *shared, parent driver.Connector) *shadower {
 	if len(tables) == 0 {
 		return nil
 	}
-	dry := on.forModes(modeOn, modeShadow)
+	dry := on.forModes(modeOn, modePassive, modeShadow)
 	dry.dry, dry.over = true, on
 	on.kin = append(on.kin, dry)
 	w := &shadower{on: on, dry: dry, parent: parent, inline: on.traits.OneWriter, slotted: map[*rewrite.Table]bool{}}

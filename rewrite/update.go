@@ -256,7 +256,7 @@ func (m *dml) notSlotted(a assigned) string {
 	st := m.st
 	for _, inc := range a.increments {
 		if m.table.Counter.IsPassive(inc.column.Name) {
-			return "counter " + inc.column.Name + " is not in the configuration, though the slot table has it"
+			return "counter " + inc.column.Name + " is passive in this process: what others count in slots is in its totals"
 		}
 	}
 	switch {

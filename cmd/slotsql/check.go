@@ -123,7 +123,7 @@ func printTables(w io.Writer, tables []slotsql.TableStatus) {
 	for _, t := range tables {
 		missing := ""
 		switch {
-		case t.Missing && t.Mode == "on":
+		case t.Missing && (t.Mode == "on" || t.Mode == "passive"):
 			missing = " (created at first connect)"
 		case t.Missing && t.Mode == "shadow":
 			missing = " (not there: reads are not compared; slotsql migrate creates it)"

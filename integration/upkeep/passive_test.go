@@ -105,7 +105,7 @@ func TestPassiveCounter(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer x.Close()
-		if e, err := x.Explain("UPDATE posts SET likes = likes + 1 WHERE id = 1"); err != nil || e.Class != "additive-base" || !strings.Contains(e.Reason, "likes is not in the configuration") {
+		if e, err := x.Explain("UPDATE posts SET likes = likes + 1 WHERE id = 1"); err != nil || e.Class != "additive-base" || !strings.Contains(e.Reason, "likes is passive") {
 			t.Errorf("%+v, %v", e, err)
 		}
 		status, err := slotsql.Check(t.Context(), before.connector)
