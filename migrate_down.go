@@ -114,7 +114,7 @@ func (m *migrateDown) full(ctx context.Context, t *rewrite.Table) (bool, error) 
 	return len(rows) > 0, err
 }
 
-const dropTries = 20
+const dropTries = 60
 
 func (m *migrateDown) drop(ctx context.Context, t *rewrite.Table) (err error) {
 	for try := range dropTries {

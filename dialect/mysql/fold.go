@@ -39,13 +39,25 @@ func marked(slot string) string {
 // change until the transaction ends.
 func (d *Dialect) Lock(t *rewrite.Table, s rewrite.Scope) []string {
 	sum := "SELECT SUM(1)"
-	if whole := t.Counter.Whole(slotTable(t)); whole != "" {
+	if whole := wholeToWrite(t); whole != "" {
 		sum += ", " + whole
 	}
 	if s.Where == "" {
 		return []string{sum + " FROM " + baseTable(t) + clusteredHint(t) + " FOR UPDATE"}
 	}
 	return []string{sum + " FROM " + s.Ref + " WHERE (" + s.Where + ") FOR UPDATE"}
+}
+
+// wholeToWrite is the question for the slot table's columns, asked as who is
+// about to write it: with the metadata lock of a reader the transaction would have
+// to ask for a writer's later on, and an ALTER TABLE that waits for it in between
+// would have it told of a deadlock.
+func wholeToWrite(t *rewrite.Table) string {
+	whole := t.Counter.Whole(slotTable(t))
+	if whole == "" {
+		return ""
+	}
+	return strings.TrimSuffix(whole, ")") + " FOR UPDATE)"
 }
 
 // Count counts: FOR UPDATE of a row that is not there locks the gap it would be

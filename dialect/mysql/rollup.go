@@ -58,7 +58,7 @@ func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.Roll
 		Sweep:   []dialect.Step{w.step(w.remove)},
 		Reclaim: []dialect.Step{w.step(w.reclaim)},
 	}
-	if whole := t.Counter.Whole(slotTable(t)); whole != "" {
+	if whole := wholeToWrite(t); whole != "" {
 		out.Begin = append(out.Begin, "SELECT "+whole)
 	}
 	if t.Counter.Journal {
