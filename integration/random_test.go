@@ -22,6 +22,10 @@ var (
 	randomShrink = flag.Duration("random.shrink", 20*time.Second, "time to look for the fewest statements that show a difference")
 )
 
+func init() {
+	flag.StringVar(&random.Layout, "random.layout", "", "layout of every table that can have it, in TestRandom and TestRandomReads; by default they are mixed")
+}
+
 // randomSteps is the size of one made-up application.
 const randomSteps = 250
 
@@ -116,6 +120,7 @@ func runSteps(t *testing.T, app *random.Application, steps []random.Step, classe
 		defer cancel()
 		r := &player{pair: p, params: app.Params, classes: classes}
 		defer r.close()
+		foreign(t, p)
 		for i := range random.Sessions {
 			r.plain[i].open(ctx, t, p.Plain)
 			r.wrapped[i].open(ctx, t, p.Wrapped)
@@ -130,6 +135,20 @@ func runSteps(t *testing.T, app *random.Application, steps []random.Step, classe
 		t.FailNow()
 	}
 	return at, ds
+}
+
+// foreign puts rows of other programs into the shared slot tables that the wrapped
+// side has made.
+func foreign(t *testing.T, p *twin.Pair) {
+	t.Helper()
+	if err := p.Wrapped.PingContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range random.Foreign {
+		if _, err := p.Under.ExecContext(t.Context(), text); err != nil && !strings.Contains(err.Error(), "slotted_") {
+			t.Fatal(err)
+		}
+	}
 }
 
 // control finds statements that change no rows.

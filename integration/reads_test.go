@@ -132,6 +132,7 @@ func runReads(t *testing.T, dialect string, seed uint64, more func() bool, sum *
 	pair := twin.New(t, twin.Options{Dialect: dialect, Schema: made.Schema, Config: made.Config, Params: made.Params})
 	r := &readsRun{player: &player{pair: pair, params: made.Params}, dialect: dialect, made: made}
 	defer r.close()
+	foreign(t, pair)
 	for i := range random.Sessions {
 		r.plain[i].open(t.Context(), t, pair.Plain)
 		r.wrapped[i].open(t.Context(), t, pair.Wrapped)

@@ -68,7 +68,7 @@ const Sessions = 3
 
 // New makes an application of about n steps.
 func New(dialect string, seed uint64, n int) *Application {
-	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0x510751)), dialect: dialect}
+	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0x510751)), dialect: dialect, layout: newLayout(seed)}
 	g.schema()
 	if dialect == "mysql" {
 		g.app.Params = g.pick("", "", "interpolateParams=true", "clientFoundRows=true", "interpolateParams=true&clientFoundRows=true")
@@ -156,7 +156,8 @@ type generator struct {
 	made     int  // and to expressions of queries
 	whole    int  // when not 0: none are written
 	reads    bool // made for reading only
-	pageRows int  // of the last page
+	layout   *layout
+	pageRows int // of the last page
 }
 
 // ThisDatabase stands in texts for the name of the database, which on MySQL is

@@ -15,7 +15,7 @@ type Reads struct {
 // NewReads makes the schema. Texts of its rows that compare as equal are
 // equal, so that it does not matter which of them an engine shows for a group.
 func NewReads(dialect string, seed uint64) *Reads {
-	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0x5ead5)), dialect: dialect, reads: true}
+	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0x5ead5)), dialect: dialect, reads: true, layout: newLayout(seed)}
 	g.schema()
 	for _, t := range slices.Concat(g.tables, g.views) {
 		for i := range t.columns {

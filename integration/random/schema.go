@@ -353,7 +353,7 @@ func (g *generator) watch() {
 
 func (g *generator) config() {
 	var b strings.Builder
-	b.WriteString("version: 1\nauto_migrate: true\ntables:\n")
+	b.WriteString("version: 1\nauto_migrate: true\nshared: {slotted_counters: {}, slotted_texts: {}}\ntables:\n")
 	tables := g.tables
 	if g.large != nil {
 		tables = append([]*table{g.large}, tables...)
@@ -363,19 +363,30 @@ func (g *generator) config() {
 			continue
 		}
 		fmt.Fprintf(&b, "  %s:\n", t.name)
+		key := t.key
 		switch {
 		case t.key == nil:
 			b.WriteString("    key: []\n")
 		case t.name == "users" && g.one(3):
 			b.WriteString("    key: [name]\n")
+			key = []string{"name"}
+		}
+		kind := number
+		if len(key) == 1 {
+			kind = t.column(key[0]).kind
+		}
+		layout, slotTable := g.layout.of(key, kind)
+		fmt.Fprintf(&b, "    layout: %s\n", layout)
+		if slotTable != "" {
+			fmt.Fprintf(&b, "    slot_table: %s\n", slotTable)
 		}
 		fmt.Fprintf(&b, "    slots: %d\n    counters:\n", []int{1, 2, 8, 64}[g.IntN(4)])
 		for _, c := range t.counters() {
-			fmt.Fprintf(&b, "      %s: {}\n", c.name)
+			fmt.Fprintf(&b, "      %s: %s\n", c.name, g.layout.counter(layout))
 		}
 		head := "    companions:\n"
 		for _, c := range t.columns {
-			if c.merge != "" {
+			if c.merge != "" && layout != "shared" { // which has no place for them
 				fmt.Fprintf(&b, "%s      %s: %s\n", head, c.name, c.merge)
 				head = ""
 			}
