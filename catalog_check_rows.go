@@ -2,13 +2,15 @@ package slotsql
 
 import "context"
 
-// checkRows holds a table of the empty key against its name: it may have one
+// checkRows holds what tables have in them against what it may be.
+//
+// A table of the empty key is held against its name: it may have one
 // row, or none yet. With several it would be exact as well, as increments count
 // the rows before they use a slot; but none would ever be slotted, so that a
 // key is certainly missing.
 func (s *shared) checkRows(ctx context.Context, ss *session, c checkedTable) ([]Problem, error) {
 	if !c.table.Counter.Single() {
-		return nil, nil
+		return s.checkNumbers(ctx, ss, c)
 	}
 	d := s.dialect
 	rows, err := ss.Query(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM "+d.Quote(c.table.Schema)+"."+d.Quote(c.table.Name)+" LIMIT 2) AS slotsql_n")

@@ -98,6 +98,7 @@ func checkSharedTable(t, slot *rewrite.Table, traits rewrite.Traits) (problems [
 			report("has a column %s of type %s, which is too narrow for counter %s of type %s: a signed integer as wide as the counter is needed", clip(count.Name), typeName(count), clip(name), typeName(base))
 		}
 	}
+	c.Wide = number.Bits > 16 // other programs may use numbers that slotsql does not
 	most := int64(maxSlots)
 	if traits.FoldMarks {
 		most += 1 << 15 // the slots that a fold is about to move

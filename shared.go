@@ -40,6 +40,8 @@ type shared struct {
 	made     madeSlots
 	journals bool // some table's layout is a journal
 
+	auditing bool // nothing is refused for what it holds: it is to be found
+
 	beside bool      // the connector has another one, which runs the application's statements
 	kin    []*shared // those of which this is the other one
 	over   *shared   // that one

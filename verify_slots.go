@@ -70,7 +70,7 @@ func (v *verifier) slots(ctx context.Context, a *audit, r *VerifyReport) error {
 	if err != nil || facts == nil {
 		return err
 	}
-	for _, column := range append([]string{a.t.Counter.SlotColumn}, a.t.Counter.Key...) {
+	for _, column := range append([]string{a.t.Counter.SlotColumn}, a.t.Counter.SlotKey()...) {
 		if col, _ := findColumn(facts, column); col == nil {
 			r.Notes = append(r.Notes, "slot numbers are not looked at: the slot table is laid out in another way")
 			return nil
@@ -98,6 +98,13 @@ func (v *verifier) slots(ctx context.Context, a *audit, r *VerifyReport) error {
 				if f.Slots = len(rows); err != nil || f.Slots == 0 || !v.options.Fix {
 					return false, err
 				}
+				for _, row := range rows {
+					number, err := wholeOf(row[n])
+					if err != nil || !v.shared.takes(a.t, number) {
+						return false, err
+					}
+				}
+				f.Fixed = true
 				return true, v.drain(ctx, a, [][]any{key}, true)
 			})
 		})
@@ -105,7 +112,6 @@ func (v *verifier) slots(ctx context.Context, a *audit, r *VerifyReport) error {
 			return err
 		}
 		if f.Slots > 0 {
-			f.Fixed = v.options.Fix
 			r.Findings = append(r.Findings, f)
 		}
 		v.progress(1)

@@ -141,14 +141,17 @@ func (c *check) set() string {
 	return text
 }
 
-// outOfRange finds the slot rows of base rows whose number no increment uses.
+// outOfRange finds the slot rows of base rows whose number no increment uses; in a
+// table that other programs use as well, those that no drain takes.
 func (a *audit) outOfRange(condition string) string {
 	slots, slot := rewrite.SlotNumbers(a.d, a.t)
 	slot = "slotsql_s." + slot
-	last := ")"
-	if a.t.Counter.AnyNumber() {
-		last = " AND " + slot + fmt.Sprintf(" < %d)", lowestJournalNumber)
+	out := slot + " < 0 OR " + slot + fmt.Sprintf(" >= %d", a.t.Counter.Slots)
+	switch {
+	case a.t.Counter.Shared != nil && a.t.Counter.Wide:
+		out = notTaken(a.d, slot) // others may have more slots
+	case a.t.Counter.AnyNumber():
+		out += " AND " + slot + fmt.Sprintf(" < %d", lowestJournalNumber)
 	}
-	return "SELECT " + a.keys("slotsql_s") + slot + " FROM " + slots + " AS slotsql_s WHERE (" + slot + " < 0 OR " + slot + fmt.Sprintf(" >= %d", a.t.Counter.Slots) + last +
-		" AND EXISTS (SELECT 1 FROM " + a.base() + " AS " + auditAlias + " WHERE " + a.same(auditAlias, "slotsql_s") + ")" + condition
+	return "SELECT " + a.keys("slotsql_s") + slot + " FROM " + slots + " AS slotsql_s WHERE (" + out + ") AND EXISTS (SELECT 1 FROM " + a.base() + " AS " + auditAlias + " WHERE " + a.same(auditAlias, "slotsql_s") + ")" + condition
 }

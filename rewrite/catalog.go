@@ -127,8 +127,9 @@ type Counter struct {
 	// Journal says that each increment makes a slot row of its own, under a
 	// number that nobody else has, rather than adding to one of Slots rows.
 	Journal bool
-	// Wide says that the slot table has room for a journal's numbers: other
-	// programs may make such rows, whatever this one's configuration says.
+	// Wide says that the slot table has room for a journal's numbers, or, where it
+	// is shared, for any that slotsql itself would not use: other programs may make
+	// such rows, whatever this one's configuration says.
 	Wide bool
 
 	// Width is the number of columns that the slot table is known to have; 0 if

@@ -36,19 +36,23 @@ func (d *Dialect) Snapshot(t *rewrite.Table, scope rewrite.Scope) string {
 // snapshot, but above that of the transaction around it. xmin has the lower 32 bits
 // of a number that is not above the next one.
 func (d *Dialect) Newer(t *rewrite.Table, keyed bool) string {
-	var list []string
-	for _, k := range t.Counter.Key {
+	var list, of []string
+	if sh := t.Counter.Shared; sh != nil {
+		list = append(list, "CAST("+slotAlias+"."+quote(sh.Type)+" AS text)")
+		of = append(of, " AND "+t.Counter.OfTable(quote, slotAlias+"."))
+	}
+	for _, k := range t.Counter.SlotKey() {
 		list = append(list, "CAST("+slotAlias+"."+quote(k)+" AS text)")
 	}
 	list = append(list, "CAST("+slotAlias+"."+quote(t.Counter.SlotColumn)+" AS text)")
 	const next = "pg_catalog.txid_snapshot_xmax(pg_catalog.txid_current_snapshot())"
 	q := "SELECT " + strings.Join(list, ", ") + " FROM " + slotTable(t) + " AS " + slotAlias
-	where := fmt.Sprintf(" WHERE %s - ((%s - CAST(CAST(%s.xmin AS text) AS bigint)) & 4294967295) >= CAST(CAST($1 AS text) AS bigint)", next, next, slotAlias)
+	where := fmt.Sprintf(" WHERE %s - ((%s - CAST(CAST(%s.xmin AS text) AS bigint)) & 4294967295) >= CAST(CAST($1 AS text) AS bigint)%s", next, next, slotAlias, strings.Join(of, ""))
 	if !keyed {
 		return q + where
 	}
 	var same []string
-	for i, k := range t.Counter.Key {
+	for i, k := range t.Counter.SlotKey() {
 		same = append(same, fmt.Sprintf("%s.%s = slotsql_k.slotsql_k%d", slotAlias, quote(k), i+1))
 	}
 	return q + " JOIN (" + fromJSON(t, "$2", false) + ") AS slotsql_k ON " + strings.Join(same, " AND ") + where
@@ -58,16 +62,23 @@ func (d *Dialect) Newer(t *rewrite.Table, keyed bool) string {
 func (d *Dialect) Meet(t *rewrite.Table) string {
 	into := quote(t.Counter.SlotColumn)
 	if len(t.Counter.Key) > 0 {
-		into = keyList(t, "") + ", " + into
+		into = slotKeyList(t, "") + ", " + into
+	}
+	if sh := t.Counter.Shared; sh != nil {
+		into = quote(sh.Type) + ", " + into
 	}
 	return "INSERT INTO " + slotTable(t) + " (" + into + ") " + fromJSON(t, "$1", true) + " ON CONFLICT DO NOTHING"
 }
 
-// fromJSON is a query of keys, with the slots' numbers behind them or without.
+// fromJSON is a query of keys, with the slots' numbers behind them (and record
+// types before them, where the table has such) or without.
 func fromJSON(t *rewrite.Table, placeholder string, numbers bool) string {
 	var list []string
 	value := func(kind string) {
 		list = append(list, fmt.Sprintf("CAST(slotsql_j.slotsql_v ->> %d AS %s) AS slotsql_k%d", len(list), kind, len(list)+1))
+	}
+	if numbers && t.Counter.Shared != nil {
+		value("bigint")
 	}
 	for _, k := range t.Counter.Key {
 		value(t.Column(k).Type)

@@ -1,0 +1,43 @@
+package slotsql
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// numbersTaken are the numbers of slots that drains take where a fold marks the
+// slots that it moves (rewrite.Traits.FoldMarks): it does so by other numbers, and
+// would not know a row that has such a number already from its own.
+const numbersTaken = "from 0 to 32767, or even ones from 65536 on"
+
+// notTaken is the condition that a slot has a number which drains do not take.
+func notTaken(d rewrite.Dialect, number string) string {
+	if !d.Traits().FoldMarks {
+		return "1 = 0"
+	}
+	return fmt.Sprintf("%[1]s < 0 OR %[1]s BETWEEN 32768 AND 65535 OR %[1]s >= 65536 AND %[1]s %% 2 = 1", number)
+}
+
+// takes says that drains take a slot of the number.
+func (s *shared) takes(t *rewrite.Table, number int) bool {
+	return !s.traits.FoldMarks || t.Counter.Shared == nil || number >= 0 && number < 32768 || number >= 65536 && number%2 == 0
+}
+
+// checkNumbers holds the slots in a shared table that is wide enough for others
+// against the numbers that drains take. Another program may have made them; whether
+// it makes more is not known. Tables of slotsql's own have room for no others.
+func (s *shared) checkNumbers(ctx context.Context, ss *session, c checkedTable) ([]Problem, error) {
+	if !s.traits.FoldMarks || c.table.Counter.Shared == nil || !c.table.Counter.Wide || s.auditing {
+		return nil, nil
+	}
+	slots, number := rewrite.SlotNumbers(s.dialect, c.table)
+	number = "slotsql_s." + number
+	rows, err := ss.Query(ctx, "SELECT MIN("+number+") FROM "+slots+" AS slotsql_s WHERE "+notTaken(s.dialect, number))
+	if err != nil || len(rows) == 0 || rows[0][0] == nil {
+		return nil, err
+	}
+	return []Problem{c.config.problem("", "shared slot table %s has a slot %s of this table, and drains take %s: give such rows numbers that are free, or add them to other slots of theirs (`slotsql verify` names their keys)",
+		clip(c.table.Counter.SlotTable), textOf(rows[0][0]), numbersTaken)}, nil
+}
