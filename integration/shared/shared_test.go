@@ -88,7 +88,7 @@ func pinned(t *testing.T, db *sql.DB) *sql.Conn {
 
 var reads = []string{
 	"SELECT * FROM posts ORDER BY id", "SELECT id, likes FROM comments ORDER BY id", "SELECT * FROM pages ORDER BY id", "SELECT * FROM tags ORDER BY uses, name",
-	"SELECT id, views FROM posts ORDER BY views DESC LIMIT 2", "SELECT id FROM posts WHERE views > 22 ORDER BY id", "SELECT SUM(views), SUM(likes), COUNT(*) FROM posts",
+	"SELECT id, views FROM posts ORDER BY views DESC, id LIMIT 2", "SELECT id FROM posts WHERE views > 22 ORDER BY id", "SELECT SUM(views), SUM(likes), COUNT(*) FROM posts",
 	"SELECT slug, hits FROM pages WHERE hits >= 3 AND bytes < 100 ORDER BY slug", "SELECT c.likes, p.views FROM comments c JOIN posts p ON p.id = c.post ORDER BY c.id",
 	"SELECT slug FROM pages ORDER BY hits DESC, id LIMIT 3", "SELECT likes, COUNT(*) FROM comments GROUP BY likes ORDER BY likes", "SELECT n FROM plain",
 }
