@@ -17,8 +17,8 @@ import (
 
 // BenchmarkRollUp measures how many slot rows a pass moves in a minute, and what
 // roll-ups cost increments: the 99th percentile of their latency with a worker
-// that makes a pass each second beside that without one, in turns, and the
-// median of these ratios.
+// that makes a pass each five seconds, as by default, by that without one, in
+// turns, and the median of these ratios.
 func BenchmarkRollUp(b *testing.B) {
 	for _, e := range benchEngines {
 		for _, c := range []struct{ keys, slots int }{{100000, 1}, {10000, 10}} {
@@ -109,9 +109,9 @@ func (r *rollUpBench) fill(b *testing.B, keys, slots int) {
 
 const (
 	besideClients = 16
-	besideTurn    = 3 * time.Second
-	besideTurns   = 7
-	besideEvery   = time.Second
+	besideTurn    = 10 * time.Second
+	besideTurns   = 5
+	besideEvery   = 5 * time.Second
 )
 
 func (r *rollUpBench) beside(b *testing.B, tx bool, keys int) {
@@ -143,7 +143,7 @@ func (r *rollUpBench) beside(b *testing.B, tx bool, keys int) {
 		if with {
 			c := twin.Connector(b, r.Pair)
 			worker.Go(func() {
-				if err := slotsql.RunRollUp(ctx, c, slotsql.RollUpOptions{Interval: besideEvery, Idle: time.Second, Pass: func(r slotsql.RollUpReport, err error) {
+				if err := slotsql.RunRollUp(ctx, c, slotsql.RollUpOptions{Interval: besideEvery, Idle: besideEvery, Pass: func(r slotsql.RollUpReport, err error) {
 					if err != nil && ctx.Err() == nil {
 						b.Error(err)
 					}
