@@ -120,6 +120,9 @@ func RunRollUp(ctx context.Context, c driver.Connector, o RollUpOptions) error {
 	}
 	defer w.close()
 	if _, err := w.open(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
 		return err
 	}
 	w.run(ctx, nil, w.shared.made.journal)

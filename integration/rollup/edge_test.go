@@ -1,6 +1,7 @@
 package rollup
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -205,6 +206,19 @@ func TestInsideTheApplication(t *testing.T) {
 			if got := rows(t, p.Under, "SELECT holder FROM slotsql_leases WHERE name = 'roll-up'"); got != "" {
 				t.Errorf("%q has the lease", got)
 			}
+		}
+	})
+}
+
+// A worker that is told to stop before it has begun has nothing to report.
+func TestStoppedAtOnce(t *testing.T) {
+	each(t, func(t *testing.T, dialect string) {
+		p := twin.New(t, twin.Options{Dialect: dialect, Schema: []string{"CREATE TABLE posts (id INT PRIMARY KEY, views BIGINT NOT NULL)"},
+			Config: "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}}}\n"})
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := slotsql.RunRollUp(ctx, twin.Connector(t, p), slotsql.RollUpOptions{}); err != nil {
+			t.Error(err)
 		}
 	})
 }
