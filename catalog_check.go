@@ -88,10 +88,10 @@ func checkTable(cfg *TableConfig, t *rewrite.Table, dialectName string) (problem
 	c.Companions = companionsInOrder(t, c.Companions)
 	c.Counters = inTableOrder(t, c.Counters)
 	c.SlotColumn = slotColumn(c)
-	c.Width = len(slotColumns(c))
 
-	if cfg.Shared != nil {
-		c.Width = 0
+	if cfg.Shared == nil {
+		c.Width = len(slotColumns(c))
+	} else {
 		for _, w := range sharedCounter(cfg, t, c) {
 			report(w.path, "%s", w.message)
 		}

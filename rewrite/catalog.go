@@ -192,11 +192,12 @@ func (c *Counter) IsPassive(column string) bool { return contains(c.Passive, col
 // none are known. What deletes slot rows has it, at the same time or after it
 // has locked the table's columns: a column that another process has added since
 // may hold counts.
-func (c *Counter) Whole(slots string) string {
+// Lock, which may be "", is how the slot table is read.
+func (c *Counter) Whole(slots, lock string) string {
 	if c.Width == 0 {
 		return ""
 	}
-	return "(NULL" + strings.Repeat(", NULL", c.Width-1) + ") IN (SELECT * FROM " + slots + " AS slotsql_s WHERE 1 = 0)"
+	return "(NULL" + strings.Repeat(", NULL", c.Width-1) + ") IN (SELECT * FROM " + slots + " AS slotsql_s WHERE 1 = 0" + lock + ")"
 }
 
 // Single says that the table has the empty key: it is one of a single row.

@@ -53,11 +53,7 @@ func (d *Dialect) Lock(t *rewrite.Table, s rewrite.Scope) []string {
 // to ask for a writer's later on, and an ALTER TABLE that waits for it in between
 // would have it told of a deadlock.
 func wholeToWrite(t *rewrite.Table) string {
-	whole := t.Counter.Whole(slotTable(t))
-	if whole == "" {
-		return ""
-	}
-	return strings.TrimSuffix(whole, ")") + " FOR UPDATE)"
+	return t.Counter.Whole(slotTable(t), " FOR UPDATE")
 }
 
 // Count counts: FOR UPDATE of a row that is not there locks the gap it would be

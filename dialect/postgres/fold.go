@@ -123,7 +123,7 @@ func (d *Dialect) Fold(t *rewrite.Table, scope rewrite.Scope) []string {
 	}
 	match = append(match, "("+strings.Join(some, " OR ")+")")
 	whole := ""
-	if w := t.Counter.Whole(slotTable(t)); w != "" {
+	if w := t.Counter.Whole(slotTable(t), ""); w != "" {
 		whole = "slotsql_n AS (SELECT " + w + "), "
 	}
 	return []string{fmt.Sprintf(

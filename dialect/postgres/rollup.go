@@ -39,7 +39,7 @@ func (*Dialect) LockSlots(t *rewrite.Table) (lock, unlock []string) {
 func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.RollUp {
 	w := &rollUp{t: t, part: part}
 	whole := ""
-	if w := t.Counter.Whole(slotTable(t)); w != "" {
+	if w := t.Counter.Whole(slotTable(t), ""); w != "" {
 		whole = "; SELECT " + w
 	}
 	out := dialect.RollUp{

@@ -22,7 +22,7 @@ func (*Dialect) Fold(t *rewrite.Table, scope rewrite.Scope) []string {
 	key := t.Counter.Key
 	update := "UPDATE " + baseTable(t) + " AS " + baseAlias + " SET " + foldSet(t, slotsOf(t, baseAlias, t.Counter.Counters...)) + " WHERE "
 	remove := "DELETE FROM " + slotTable(t)
-	if whole := t.Counter.Whole(slotTable(t)); whole != "" {
+	if whole := t.Counter.Whole(slotTable(t), ""); whole != "" {
 		update += "NOT " + whole + " AND "
 	}
 

@@ -61,7 +61,7 @@ func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.Roll
 			return "DELETE FROM " + slotTable(t) + " AS " + slotAlias + " WHERE " + where
 		})},
 	}
-	if whole := t.Counter.Whole(slotTable(t)); whole != "" {
+	if whole := t.Counter.Whole(slotTable(t), ""); whole != "" {
 		out.Begin = append(out.Begin, "SELECT "+whole)
 	}
 	if t.Counter.Journal {
