@@ -9,6 +9,7 @@ import (
 	"time"
 
 	driver "github.com/go-sql-driver/mysql"
+	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/integration/server"
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -16,37 +17,7 @@ import (
 // session is one connection; it is a dialect.Session.
 type session struct {
 	t *testing.T
-	c *sql.Conn
-}
-
-func (s session) Query(ctx context.Context, q string, args ...any) ([][]any, error) {
-	rows, err := s.c.QueryContext(ctx, q, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	cols, err := rows.Columns()
-	if err != nil {
-		return nil, err
-	}
-	var out [][]any
-	for rows.Next() {
-		row := make([]any, len(cols))
-		ptr := make([]any, len(cols))
-		for i := range row {
-			ptr[i] = &row[i]
-		}
-		if err := rows.Scan(ptr...); err != nil {
-			return nil, err
-		}
-		out = append(out, row)
-	}
-	return out, rows.Err()
-}
-
-func (s session) Exec(ctx context.Context, q string, args ...any) error {
-	_, err := s.c.ExecContext(ctx, q, args...)
-	return err
+	dialect.PlainSession
 }
 
 // run executes statements; SELECTs are read to their end.
@@ -92,7 +63,7 @@ func (s session) want(want, q string, args ...any) {
 // server's error number negated.
 func (s session) affected(q string, args ...any) int64 {
 	s.t.Helper()
-	r, err := s.c.ExecContext(s.t.Context(), q, args...)
+	r, err := s.Conn.ExecContext(s.t.Context(), q, args...)
 	if err != nil {
 		var e *driver.MySQLError
 		if errors.As(err, &e) {
@@ -121,7 +92,7 @@ func sessions(t *testing.T, n int) []session {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out[i] = session{t, c}
+		out[i] = session{t, dialect.PlainSession{Conn: c}}
 		out[i].run("SET SESSION innodb_lock_wait_timeout = 10")
 	}
 	return out

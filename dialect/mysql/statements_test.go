@@ -40,7 +40,7 @@ func TestIncrementAndTotal(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "1690") {
 		t.Errorf("unsigned underflow: %v", err)
 	}
-	rows, err := s.c.QueryContext(t.Context(), "SELECT "+New().Total(tab, "p", "likes", false)+", "+New().Total(tab, "p", "price", false)+", "+New().Total(tab, "p", "views", false)+" FROM posts p")
+	rows, err := s.Conn.QueryContext(t.Context(), "SELECT "+New().Total(tab, "p", "likes", false)+", "+New().Total(tab, "p", "price", false)+", "+New().Total(tab, "p", "views", false)+" FROM posts p")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -136,7 +136,7 @@ func TestTotalHasTheColumnsType(t *testing.T) {
 
 func columnType(t *testing.T, s *session, text string, args []any) string {
 	t.Helper()
-	rows, err := s.conn.QueryContext(t.Context(), text, args...)
+	rows, err := s.Conn.QueryContext(t.Context(), text, args...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,15 +13,16 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	_ "github.com/jackc/pgx/v5/stdlib"
 
+	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/integration/server"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
 // session is one connection to a test's own database.
 type session struct {
-	t    testing.TB
-	conn *sql.Conn
-	pid  string
+	t testing.TB
+	dialect.PlainSession
+	pid string
 }
 
 // database opens a new database and returns a way to open sessions on it.
@@ -38,7 +39,7 @@ func database(t testing.TB, setup ...string) func() *session {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := &session{t: t, conn: c}
+		s := &session{t: t, PlainSession: dialect.PlainSession{Conn: c}}
 		s.pid = s.value("SELECT pg_backend_pid()")
 		return s
 	}
@@ -49,38 +50,9 @@ func database(t testing.TB, setup ...string) func() *session {
 	return open
 }
 
-func (s *session) Query(ctx context.Context, text string, args ...any) ([][]any, error) {
-	rows, err := s.conn.QueryContext(ctx, text, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	names, err := rows.Columns()
-	if err != nil {
-		return nil, err
-	}
-	var out [][]any
-	for rows.Next() {
-		row, at := make([]any, len(names)), make([]any, len(names))
-		for i := range row {
-			at[i] = &row[i]
-		}
-		if err := rows.Scan(at...); err != nil {
-			return nil, err
-		}
-		out = append(out, row)
-	}
-	return out, rows.Err()
-}
-
-func (s *session) Exec(ctx context.Context, text string, args ...any) error {
-	_, err := s.conn.ExecContext(ctx, text, args...)
-	return err
-}
-
 // try runs a statement and returns the rows affected.
 func (s *session) try(text string, args ...any) (int64, error) {
-	res, err := s.conn.ExecContext(context.Background(), text, args...)
+	res, err := s.Conn.ExecContext(context.Background(), text, args...)
 	if err != nil {
 		return 0, err
 	}

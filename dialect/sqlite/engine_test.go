@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"context"
 	"database/sql"
 	"fmt"
 	"path/filepath"
@@ -10,20 +9,21 @@ import (
 
 	_ "modernc.org/sqlite"
 
+	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
 // engine is one connection to a database file of its own.
 type engine struct {
-	t    *testing.T
-	conn *sql.Conn
+	t *testing.T
+	dialect.PlainSession
 	path string
 }
 
 func open(t *testing.T, foreignKeys bool, setup ...string) *engine {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "test.db")
-	e := &engine{t: t, conn: connect(t, path), path: path}
+	e := &engine{t: t, PlainSession: dialect.PlainSession{Conn: connect(t, path)}, path: path}
 	e.exec("PRAGMA synchronous = OFF")
 	e.exec(fmt.Sprintf("PRAGMA foreign_keys = %v", foreignKeys))
 	for _, s := range setup {
@@ -46,40 +46,9 @@ func connect(t *testing.T, path string) *sql.Conn {
 	return conn
 }
 
-// Query and Exec make the engine a dialect.Session.
-func (e *engine) Query(ctx context.Context, text string, args ...any) ([][]any, error) {
-	rows, err := e.conn.QueryContext(ctx, text, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	names, err := rows.Columns()
-	if err != nil {
-		return nil, err
-	}
-	var out [][]any
-	for rows.Next() {
-		row := make([]any, len(names))
-		into := make([]any, len(names))
-		for i := range row {
-			into[i] = &row[i]
-		}
-		if err := rows.Scan(into...); err != nil {
-			return nil, err
-		}
-		out = append(out, row)
-	}
-	return out, rows.Err()
-}
-
-func (e *engine) Exec(ctx context.Context, text string, args ...any) error {
-	_, err := e.conn.ExecContext(ctx, text, args...)
-	return err
-}
-
 func (e *engine) exec(text string, args ...any) (affected, id int64) {
 	e.t.Helper()
-	r, err := e.conn.ExecContext(e.t.Context(), text, args...)
+	r, err := e.Conn.ExecContext(e.t.Context(), text, args...)
 	if err != nil {
 		e.t.Fatalf("%s: %v", text, err)
 	}
@@ -394,7 +363,7 @@ func TestFoldLocks(t *testing.T) {
 		if l := New().Lock(p, rewrite.Scope{}); len(l) != 0 {
 			t.Errorf("Lock writes %q", l)
 		}
-		other := &engine{t: t, conn: connect(t, e.path)}
+		other := &engine{t: t, PlainSession: dialect.PlainSession{Conn: connect(t, e.path)}}
 		other.exec("PRAGMA busy_timeout = 0")
 		for _, s := range New().Drain().Begin {
 			e.exec(s)

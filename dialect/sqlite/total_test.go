@@ -28,7 +28,7 @@ func TestTotalIsTheColumn(t *testing.T) {
 		compare := func(query string, args ...any) {
 			t.Helper()
 			run := func(text string) string {
-				rows, err := e.conn.QueryContext(t.Context(), text, args...)
+				rows, err := e.Conn.QueryContext(t.Context(), text, args...)
 				if err != nil {
 					return err.Error()
 				}
