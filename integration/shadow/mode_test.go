@@ -18,6 +18,7 @@ import (
 var (
 	each = twin.Each
 	exec = twin.ExecAll
+	rows = twin.Rows
 )
 
 // config is one of table posts with the given lines, and pages, which is on.
@@ -62,38 +63,6 @@ func opened(t *testing.T, c driver.Connector) *sql.DB {
 		}
 	})
 	return db
-}
-
-func rows(t *testing.T, db twin.Querier, q string, args ...any) string {
-	t.Helper()
-	r, err := db.QueryContext(t.Context(), q, args...)
-	if err != nil {
-		t.Fatalf("%s: %v", q, err)
-	}
-	defer r.Close()
-	columns, err := r.Columns()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out []string
-	for r.Next() {
-		row, ptr := make([]sql.NullString, len(columns)), make([]any, len(columns))
-		for i := range row {
-			ptr[i] = &row[i]
-		}
-		if err := r.Scan(ptr...); err != nil {
-			t.Fatal(err)
-		}
-		var s []string
-		for _, v := range row {
-			s = append(s, v.String)
-		}
-		out = append(out, strings.Join(s, " "))
-	}
-	if err := r.Err(); err != nil {
-		t.Fatalf("%s: %v", q, err)
-	}
-	return strings.Join(out, "\n")
 }
 
 func is(t *testing.T, what, got, want string) {
