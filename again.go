@@ -2,6 +2,7 @@ package slotsql
 
 import (
 	"context"
+	"database/sql/driver"
 	"math/rand/v2"
 	"time"
 )
@@ -23,8 +24,10 @@ import (
 // begins with it, ends with it, and is undone as a whole, the application's text
 // included. So it may run again, too. It needs to: the plain statement locks a row
 // once, where the drain locks the row and its slots, and so may meet others from
-// the other side. A query that drains is not among these: some of its rows may
-// have been given out.
+// the other side. And so may a statement that changes rows of a counter table as
+// they are: a DELETE meets their slots, too, and on a Galera cluster those that
+// other nodes are making. A query that does either is not among these: some of its
+// rows may have been given out.
 //
 // In a transaction of the application's the statements before it are gone as
 // well, and only the application knows them: there the error is the
@@ -60,4 +63,16 @@ func (c *conn) inAutocommit() bool {
 		return !c.engine.watcher.ConnInTransaction(c.parent)
 	}
 	return c.shared.sharing && !c.strayed && !c.lasting && !c.tx.byText
+}
+
+// execWhole runs f, which is undone as a whole where it fails, again while
+// others are in its way, unless other statements are undone, or stay, with it.
+func (r *run) execWhole(ctx context.Context, f func(context.Context) (driver.Result, error)) (driver.Result, error) {
+	auto := r.conn.inAutocommit() && !r.apart && !r.plan.Several
+	for tries := 1; ; tries++ {
+		res, err := f(ctx)
+		if !auto || r.conn.broken || !r.conn.again(ctx, tries, err) {
+			return res, err
+		}
+	}
 }

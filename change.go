@@ -19,9 +19,12 @@ func (r *run) execChanging(ctx context.Context) (driver.Result, error) {
 	case first:
 		return r.drainingFirst().execDrained(ctx)
 	}
+	if r.conn.inAutocommit() {
+		return r.execWhole(ctx, r.execText)
+	}
 	res, n, err := r.execTouching(ctx)
-	if err != nil || r.conn.inAutocommit() {
-		return res, err
+	if err != nil {
+		return nil, err
 	}
 	r.changed(n)
 	if err := r.hold(ctx, r.plan.Changes); err != nil {

@@ -255,7 +255,7 @@ func (c *conn) ExecContext(ctx context.Context, query string, args []driver.Name
 	if err != nil {
 		return nil, err
 	}
-	if p.Class == rewrite.PassThrough && !c.watches(p) {
+	if p.Class == rewrite.PassThrough && len(p.Changes) == 0 {
 		e, ok := c.parent.(driver.ExecerContext)
 		if !ok {
 			return c.legacyExec(ctx, p, query, args)
@@ -272,10 +272,6 @@ func (c *conn) ExecContext(ctx context.Context, query string, args []driver.Name
 	}
 	return c.run(p, direct{c}, call{args: args, options: options}).exec(ctx)
 }
-
-// watches says that the transaction may have to know what the plan's text has
-// changed.
-func (c *conn) watches(p *plan) bool { return len(p.Changes) > 0 && !c.inAutocommit() }
 
 // legacyExec serves a parent that has the old Execer only, or none.
 func (c *conn) legacyExec(ctx context.Context, p *plan, query string, args []driver.NamedValue) (driver.Result, error) {
@@ -306,7 +302,7 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 		return nil, err
 	}
 	defer c.queried()
-	if p.Class == rewrite.PassThrough && !c.watches(p) {
+	if p.Class == rewrite.PassThrough && (len(p.Changes) == 0 || c.inAutocommit()) {
 		q, ok := c.parent.(driver.QueryerContext)
 		if !ok {
 			return c.legacyQuery(ctx, p, query, args)

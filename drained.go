@@ -11,17 +11,11 @@ import (
 // A drain: rows are locked, their slots folded into them, and the application's
 // own text runs on what is then there, in one transaction.
 
-func (r *run) execDrained(ctx context.Context) (res driver.Result, err error) {
+func (r *run) execDrained(ctx context.Context) (driver.Result, error) {
 	if !r.complete() {
 		return r.execText(ctx)
 	}
-	auto := r.conn.inAutocommit() && !r.apart
-	for tries := 1; ; tries++ {
-		res, err = r.drainAndExec(ctx)
-		if !auto || r.conn.broken || !r.conn.again(ctx, tries, err) {
-			return res, err
-		}
-	}
+	return r.execWhole(ctx, r.drainAndExec)
 }
 
 func (r *run) drainAndExec(ctx context.Context) (res driver.Result, err error) {

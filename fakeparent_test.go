@@ -486,7 +486,7 @@ func (fakeDialect) Table(_ context.Context, _ dialect.Session, _, name string) (
 	views := rewrite.Column{Name: "views", Type: "INTEGER", Numeric: rewrite.Integer, Bits: 64, HasDefault: true}
 	switch name {
 	case "posts":
-		return &rewrite.Table{Schema: "main", Name: name, Columns: []rewrite.Column{id, views},
+		return &rewrite.Table{Schema: "main", Name: name, Columns: []rewrite.Column{id, views, {Name: "title", Type: "text"}},
 			Uniques: []rewrite.Unique{{Primary: true, Columns: []string{"id"}}}}, nil
 	case "posts_slots":
 		return &rewrite.Table{Schema: "main", Name: name, Columns: []rewrite.Column{id, slot, views},

@@ -33,6 +33,7 @@ type scenario struct {
 const (
 	increment = "UPDATE posts SET views = views + 1 WHERE id = 1"
 	drained   = "UPDATE posts SET views = 5 WHERE id = 1"
+	changing  = "UPDATE posts SET title = 'new' WHERE id = 1"
 	upserted  = `INSERT INTO "main"."posts_slots"`
 )
 
@@ -71,6 +72,7 @@ var scenarios = map[string]scenario{
 	"increment args": {run: exec("UPDATE posts SET views = views + ? WHERE id = ?", 2, 1), effects: []string{upserted}},
 	"fallback":       {run: exec(increment), affected: noneSlotted, effects: []string{increment}},
 	"drain":          {run: exec(drained), effects: []string{drained}},
+	"change":         {run: exec(changing), effects: []string{changing}},
 	"query drain":    {run: query(drained + " RETURNING views"), effects: []string{drained}},
 	"query closed early": {
 		run: func(ctx context.Context, db *sql.DB) error {

@@ -81,8 +81,10 @@ type Plan struct {
 	// Effects of the text on the session.
 	Effects Effect
 
-	// Parts are the statements of a Multi.
-	Parts []Part
+	// Parts are the statements of a Multi. Several says that Text is several
+	// statements that run as they are: where one fails, those before it may stay.
+	Parts   []Part
+	Several bool
 
 	reads *reader // what a write of another table reads, for a statement around it
 }

@@ -189,7 +189,7 @@ func (pl *Planner) multi(text string, tokens []Token, spans []Span) (*Plan, erro
 				out.Changes = append(out.Changes, DrainAll(pl.Dialect, part.Plan.Changes[i].Table))
 			}
 		}
-		out.Class, out.Parts = AdditiveBase, nil
+		out.Class, out.Parts, out.Several = AdditiveBase, nil, true
 		if len(out.Tables) == 0 {
 			out.Class = PassThrough
 		}

@@ -132,13 +132,19 @@ func TestDeletes(t *testing.T) {
 		if f.other != nil {
 			t.Errorf("failed: %v", f)
 		}
+		for node := range d.dsns { // until it has what the others have committed
+			var n int
+			if err := d.plain(t, node).QueryRowContext(t.Context(), "SELECT COUNT(*) FROM pages").Scan(&n); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for page := 1; page <= rows; page++ {
+			if _, err := d.dbs[0].ExecContext(t.Context(), "DELETE FROM pages WHERE id = ?", page); err != nil {
+				t.Fatal(err)
+			}
+		}
 		for node := range d.dsns {
 			db := d.plain(t, node)
-			for page := 1; page <= rows; page++ {
-				if _, err := d.dbs[0].ExecContext(t.Context(), "DELETE FROM pages WHERE id = ?", page); err != nil {
-					t.Fatal(err)
-				}
-			}
 			left := "SELECT COUNT(*) FROM pages"
 			if d.wrapped {
 				left = "SELECT (SELECT COUNT(*) FROM pages) + (SELECT COUNT(*) FROM pages_slots)"
