@@ -71,15 +71,19 @@ func testGolden(t *testing.T, c *golden.Case, dialect string) {
 		refused(t, p, st)
 		return
 	}
-	// As a program runs it: alone, prepared, in a transaction that it commits.
-	for _, way := range []string{"alone", "prepared", "in a transaction"} {
-		if way != "alone" && several {
+	// As a program runs it: alone, prepared, in a transaction that it commits;
+	// a query also several times with one prepared statement.
+	for _, way := range []string{"alone", "prepared", "in a transaction", "prepared once"} {
+		if way != "alone" && several || way == "prepared once" && class != rewrite.Read {
 			break
 		}
 		on, end := outside(p)
 		ds = append(ds, incrementAll(t, on, p, catalog)...)
 		before := rawTables(t, p, catalog)
-		st.Prepared = way == "prepared"
+		st.Prepared = strings.HasPrefix(way, "prepared")
+		if way == "prepared once" {
+			st.Times = 3
+		}
 		if way == "in a transaction" {
 			on, end = inside(t, p)
 		}

@@ -158,8 +158,16 @@ func (s *splitter) threshold(b band) string {
 		bound = value("slotsql_l", "SELECT "+last+"(slotsql_w.slotsql_v + "+s.sumOf(i, keys)+") AS slotsql_v FROM ("+first(s.tp.mark(s.limit))+") AS slotsql_w")
 	}
 
+	all := ""
+	if !s.d.Traits().SharedWith {
+		// MariaDB would merge this derived table into the query around it, and
+		// when a prepared statement runs for the second time no longer find the
+		// columns of W that the sums refer to (error 1054, seen in 10.11). One
+		// with a LIMIT is not merged; W has no more rows than that.
+		all = " LIMIT " + n
+	}
 	near := "SELECT " + s.k + ", " + s.c + " FROM (SELECT " + strings.Join(keys, ", ") + ", slotsql_w.slotsql_v, " + s.sumsOf(keys) + " FROM " + front +
-		" AS slotsql_w) AS slotsql_x WHERE slotsql_v + " + sumName(i) + " " + b.op + " " + bound
+		" AS slotsql_w" + all + ") AS slotsql_x WHERE slotsql_v + " + sumName(i) + " " + b.op + " " + bound
 	lifted := "SUM(slotsql_g." + s.d.Quote(b.column.Name) + ")"
 	if b.ordered {
 		arms := near + " UNION " + s.hot(w+" IS NOT NULL", lifted+" + "+w+" "+b.op+" "+bound) + " UNION " + s.cold(true, bound+" "+turned[b.op]+" "+w)

@@ -24,6 +24,7 @@ type Statement struct {
 	Args     []any
 	Mode     Mode
 	Prepared bool // run through PrepareContext
+	Times    int  // a prepared query is run so often, if more than once; the outcome is the last run's
 }
 
 var (
@@ -122,7 +123,11 @@ func Run(ctx context.Context, db Session, s Statement) Outcome {
 		}
 	}
 	if o.Mode == Query {
-		o.Sets, o.Err = read(query(ctx, s.SQL, s.Args...))
+		for range max(1, s.Times) {
+			if o.Sets, o.Err = read(query(ctx, s.SQL, s.Args...)); o.Err != nil {
+				break
+			}
+		}
 		return o
 	}
 	result, err := exec(ctx, s.SQL, s.Args...)
