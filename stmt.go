@@ -25,6 +25,7 @@ type stmt struct {
 	plan   *plan
 	parent driver.Stmt
 	text   string // of parent
+	ran    bool   // parent has run
 
 	texts preparedTexts // of the plan's increment
 }
@@ -140,29 +141,31 @@ func (s *stmt) ready(ctx context.Context, args []driver.NamedValue) (*run, error
 	return s.conn.run(p, s, call{args: values, options: options}), nil
 }
 
-// reprepare makes the parent's statement one of the given text.
-func (s *stmt) reprepare(ctx context.Context, text string) error {
-	if s.text == text {
+// reprepare makes the parent's statement one of the plan's text, which is about
+// to run.
+func (s *stmt) reprepare(ctx context.Context, p *rewrite.Plan) error {
+	if s.text == p.Text && !(p.Anew && s.ran) {
+		s.ran = true
 		return nil
 	}
-	parent, err := s.conn.parentPrepare(ctx, text)
+	parent, err := s.conn.parentPrepare(ctx, p.Text)
 	if err != nil {
 		return err
 	}
 	_ = s.parent.Close()
-	s.parent, s.text = parent, text
+	s.parent, s.text, s.ran = parent, p.Text, true
 	return nil
 }
 
 func (s *stmt) execText(ctx context.Context, p *rewrite.Plan, c call) (driver.Result, error) {
-	if err := s.reprepare(ctx, p.Text); err != nil {
+	if err := s.reprepare(ctx, p); err != nil {
 		return nil, err
 	}
 	return stmtExec(ctx, s.parent, joinArgs(c.options, c.args))
 }
 
 func (s *stmt) queryText(ctx context.Context, p *rewrite.Plan, c call) (driver.Rows, error) {
-	if err := s.reprepare(ctx, p.Text); err != nil {
+	if err := s.reprepare(ctx, p); err != nil {
 		return nil, err
 	}
 	return stmtQuery(ctx, s.parent, joinArgs(c.options, c.args))

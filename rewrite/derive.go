@@ -149,6 +149,11 @@ func (r *reader) derivedSource(sc *scope, s *Source) {
 		tail := ""
 		if r.keptApart(sc, b) {
 			tail = r.d.Traits().Apart
+		} else if sc.grouped && r.d.Traits().StrictGroups {
+			// MariaDB merges it into the block, and when a prepared statement
+			// runs for the second time no longer knows the total for what the
+			// block groups by (error 1055). Plain has no such query in FROM.
+			r.merges = true
 		}
 		r.edits = append(r.edits,
 			edit{Span{s.Ref.Start, s.Ref.Start}, "(SELECT " + strings.Join(r.totals(b.table, q, nil), ", ") + " FROM "},

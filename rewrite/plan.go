@@ -78,6 +78,9 @@ type Plan struct {
 	// Text: what it says of Shape is the statement's error.
 	Judged bool
 
+	// Anew says that Text is to be prepared anew each time that it runs.
+	Anew bool
+
 	// Effects of the text on the session.
 	Effects Effect
 

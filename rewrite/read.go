@@ -13,6 +13,7 @@ type reader struct {
 	locked  bool     // a block that reads a counter table locks rows
 	writes  bool     // a data-modifying CTE writes a counter table's counters
 	whole   bool     // a row as a whole is replaced
+	merges  bool     // MariaDB merges a derived form into a block that groups
 	truth   bool     // a comparison with ANY or ALL is more than a condition, see quantified
 	// aggregates counts those whose argument is a query that is being read.
 	aggregates int
@@ -54,7 +55,7 @@ func (p *planning) planSelect(st *Statement) *Plan {
 	case r.writes:
 		return p.drainAll(tables, "a WITH query increments a counter that the statement also reads")
 	}
-	plan := &Plan{Class: Read, Reason: r.reason, Tables: names(r.tables), Text: p.src.apply(r.edits), Stars: r.stars}
+	plan := &Plan{Class: Read, Reason: r.reason, Tables: names(r.tables), Text: p.src.apply(r.edits), Stars: r.stars, Anew: r.merges}
 	p.faster(st, r, plan)
 	if st.Kind == KindSelect && !st.Select.Into && p.d.Traits().ShapeQuery {
 		plan.Shape = p.shape(st.Select)

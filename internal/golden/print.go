@@ -41,6 +41,9 @@ func (b *printer) plan(indent, text string, p *rewrite.Plan, allSteps bool) {
 	if p.Text != text {
 		b.line(indent, "text", strings.TrimRight(p.Text, "\n")+arrow(p.TextArgs))
 	}
+	if p.Anew {
+		b.line(indent, "prepared", "anew each time")
+	}
 	if p.Shape != nil {
 		shape := p.Shape.SQL
 		if shape == text+"\nLIMIT 0" {
