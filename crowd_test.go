@@ -8,6 +8,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/slotsql/slotsql/dialect"
 )
 
 const addTwo = "UPDATE posts SET views = views + ? WHERE id = ?"
@@ -28,6 +30,7 @@ func addTo(ctx context.Context, db *sql.DB, n, row int64) error {
 // A crowd is increments that wait behind one that the server holds.
 type crowd struct {
 	*testing.T
+	dialect dialect.Dialect
 	server  *countServer
 	db      *sql.DB
 	shared  *shared
@@ -39,7 +42,11 @@ type crowd struct {
 
 // newCrowd has the first statement held until release is told its fate.
 func newCrowd(t *testing.T) *crowd {
-	c := &crowd{T: t, release: make(chan fate), held: make(chan context.Context)}
+	return newCrowdOn(t, probing)
+}
+
+func newCrowdOn(t *testing.T, d dialect.Dialect) *crowd {
+	c := &crowd{T: t, dialect: d, release: make(chan fate), held: make(chan context.Context)}
 	c.server = &countServer{behave: func(ctx context.Context, st statement) fate { return c.hold(ctx, st) }}
 	c.open("")
 	return c
@@ -52,7 +59,7 @@ func (c *crowd) open(more string) {
 	if err != nil {
 		c.Fatal(err)
 	}
-	wrapped, err := WrapConnector(c.server, probing, config)
+	wrapped, err := WrapConnector(c.server, c.dialect, config)
 	if err != nil {
 		c.Fatal(err)
 	}

@@ -229,15 +229,26 @@ func (r *run) runShared(ctx context.Context, m *member, b *batch, p place) {
 	}
 }
 
-// addMany adds to slots of many rows.
-func (r *run) addMany(ctx context.Context) (driver.Result, int64, error) {
+// addMany adds to slots of many rows. Those that a roll-up or a drain has deleted
+// since they were made it makes again; what is in the way of that, too, is for
+// each row to find out.
+func (r *run) addMany(ctx context.Context) (res driver.Result, n int64, err error) {
 	seats := r.seats()
 	defer func() {
 		for _, row := range r.with.rows {
 			seats.leave(row.place)
 		}
 	}()
-	return r.own(ctx, r.plan.Increment.Coalesced.Many)
+	co := r.plan.Increment.Coalesced
+	res, n, err = r.own(ctx, co.Many)
+	if co.UpsertMany == nil || err == nil || ctx.Err() != nil || r.conn.engine.waitedInVain(err) || !r.conn.engine.notApplied(err) {
+		return res, n, err
+	}
+	if res, n, err = r.own(ctx, co.UpsertMany); err == nil {
+		r.made()
+		n = min(n, int64(len(r.with.rows))) // it counts a row that was there twice
+	}
+	return res, n, err
 }
 
 // errLeaderGone is what members are told when their leader panics.

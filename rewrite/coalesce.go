@@ -21,8 +21,10 @@ type Coalesced struct {
 	// Many adds to many rows at a time, whose slot rows are there; nil when
 	// there is no such statement. Executions whose Many is the same text may
 	// share one, whatever row they are for. Key is then what says which.
-	Many *Bound
-	Key  []KeyNumber
+	// UpsertMany, where there is one, makes the slot rows that have gone.
+	Many       *Bound
+	UpsertMany *Bound
+	Key        []KeyNumber
 	// Shares are what an execution adds, in the order of the Total arguments.
 	Shares []Share
 }
@@ -92,7 +94,7 @@ func (m *dml) coalesced(a assigned, in IncrementText, tp *template, rows *rowset
 	out.Upsert = tp.expand(m.d, m.d.Increment(m.table, in))
 	out.Add, _ = m.addText(tp, in, rows)
 	if out.Add != nil && len(in.Companions) == 0 && !m.table.Counter.Single() {
-		out.Many, out.Key = m.addMany(in, tp, rows)
+		m.addMany(out, in, tp, rows)
 	}
 	return out
 }
@@ -100,16 +102,16 @@ func (m *dml) coalesced(a assigned, in IncrementText, tp *template, rows *rowset
 // addMany is the statement for many rows. Its rows are told apart by their
 // keys, so that these must be numbers: of two texts only the engine knows
 // whether they are the same key.
-func (m *dml) addMany(in IncrementText, tp *template, rows *rowset) (*Bound, []KeyNumber) {
+func (m *dml) addMany(out *Coalesced, in IncrementText, tp *template, rows *rowset) {
 	var key []KeyNumber
 	for _, name := range m.table.Counter.Key {
 		c := m.table.Column(name)
 		if c == nil || c.Numeric != Integer {
-			return nil, nil
+			return
 		}
 		n, ok := keyNumber(rows.values[name])
 		if !ok {
-			return nil, nil
+			return
 		}
 		key = append(key, n)
 	}
@@ -124,10 +126,14 @@ func (m *dml) addMany(in IncrementText, tp *template, rows *rowset) (*Bound, []K
 	}
 	sql := m.d.AddMany(m.table, t)
 	if sql == "" {
-		return nil, nil
+		return
 	}
 	b := tp.expand(m.d, sql)
-	return &b, key
+	out.Many, out.Key = &b, key
+	if sql := m.d.UpsertMany(m.table, t); sql != "" {
+		b := tp.expand(m.d, sql)
+		out.UpsertMany = &b
+	}
 }
 
 // keyNumber reads an argument, or a literal of a whole number as it is usually

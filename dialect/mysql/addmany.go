@@ -19,39 +19,87 @@ func (d *Dialect) AddMany(t *rewrite.Table, in rewrite.AddManyText) string {
 		return ""
 	}
 	const slotAlias = "slotsql_s"
-	var columns, on, set []string
-	column := func(name, typ string) string {
-		columns = append(columns, fmt.Sprintf("%s %s PATH '$[%d]'", name, typ, len(columns)))
-		return "slotsql_v." + name
-	}
+	var v manyValues
+	var on, set []string
 	if of := t.Counter.OfCounters(quote, slotAlias+".", in.Deltas[0]); of != "" {
 		on = append(on, of)
 	}
 	for i, k := range t.Counter.SlotKey() {
-		on = append(on, slotAlias+"."+quote(k)+" = "+column(fmt.Sprintf("k%d", i), keyType(t.Column(t.Counter.Key[i]))))
+		on = append(on, slotAlias+"."+quote(k)+" = "+v.key(t, i))
 	}
-	on = append(on, slotAlias+"."+slotColumn(t)+" = "+column("slot", "INT"))
+	on = append(on, slotAlias+"."+slotColumn(t)+" = "+v.slot())
 	wrong := slotAlias + "." + slotColumn(t) + " IS NULL"
 	for i, name := range in.Deltas {
-		typ := "BIGINT"
-		if col := t.Column(name); col.Numeric == rewrite.Decimal {
-			typ = fmt.Sprintf("DECIMAL(65, %d)", col.Scale)
-		}
 		c := slotAlias + "." + quote(t.Counter.Cell(name))
-		sum := c + " + " + column(fmt.Sprintf("d%d", i), typ)
+		sum := c + " + " + v.delta(t, i, name)
 		set = append(set, c+" = "+sum)
 		if t.Counter.Shared != nil {
 			wrong = wrong + " OR NOT (" + sharedRange(t, name, sum) + ")"
 		}
 	}
-	return fmt.Sprintf("SET STATEMENT innodb_lock_wait_timeout = 0 FOR UPDATE JSON_TABLE(%s, '$[*]' COLUMNS (%s)) AS slotsql_v LEFT JOIN %s AS %s ON %s SET %s"+
-		" WHERE IF(%s, (SELECT 1 UNION ALL SELECT 2), 1)",
-		in.JSON, strings.Join(columns, ", "), slotTable(t), slotAlias, strings.Join(on, " AND "), strings.Join(set, ", "), wrong)
+	return withoutWaiting + "UPDATE " + v.table(in.JSON) + " LEFT JOIN " + slotTable(t) + " AS " + slotAlias + " ON " + strings.Join(on, " AND ") +
+		" SET " + strings.Join(set, ", ") + " WHERE IF(" + wrong + ", " + fails + ", 1)"
 }
 
-func keyType(c *rewrite.Column) string {
-	if c.Unsigned {
-		return "BIGINT UNSIGNED"
+// UpsertMany joins the rows to their base rows, by the clustered record, which it
+// locks as Increment does. A base row that is missing, or whose value does not
+// take slots, is an error as in AddMany, and so is a lock that others have.
+func (d *Dialect) UpsertMany(t *rewrite.Table, in rewrite.AddManyText) string {
+	u := rowIndex(t)
+	if !d.NoWait || in.CheckBase || t.Counter.Shared != nil || u == nil || !u.Primary || !containsAll(t.Counter.Key, u.Columns) {
+		return ""
 	}
-	return "BIGINT"
+	const baseAlias = "slotsql_b"
+	var v manyValues
+	var columns, values, on, takes, update []string
+	for i, k := range t.Counter.Key {
+		columns, values = append(columns, quote(k)), append(values, baseAlias+"."+quote(k))
+		on = append(on, baseAlias+"."+quote(k)+" = "+v.key(t, i))
+	}
+	columns, values = append(columns, slotColumn(t)), append(values, v.slot())
+	for i, name := range in.Deltas {
+		c, l := quote(name), limit(t.Column(name), t.Counter)
+		columns, values = append(columns, c), append(values, v.delta(t, i, name))
+		takes = append(takes, baseAlias+"."+c+" BETWEEN "+l.baseLow+" AND "+l.baseHigh)
+		update = append(update, c+" = "+slotTable(t)+"."+c+" + VALUES("+c+")")
+	}
+	return withoutWaiting + "INSERT INTO " + slotTable(t) + " (" + strings.Join(columns, ", ") + ") SELECT " + strings.Join(values, ", ") +
+		" FROM " + v.table(in.JSON) + " LEFT JOIN " + baseTable(t) + " AS " + baseAlias + " FORCE INDEX (PRIMARY) ON " + strings.Join(on, " AND ") +
+		" WHERE IF(" + strings.Join(takes, " AND ") + ", 1, " + fails + ") LOCK IN SHARE MODE ON DUPLICATE KEY UPDATE " + strings.Join(update, ", ")
+}
+
+const (
+	withoutWaiting = "SET STATEMENT innodb_lock_wait_timeout = 0 FOR "
+	fails          = "(SELECT 1 UNION ALL SELECT 2)"
+)
+
+// manyValues are the columns of the JSON that a statement for many rows takes, in
+// the order in which they are asked for.
+type manyValues struct{ columns []string }
+
+func (v *manyValues) column(name, typ string) string {
+	v.columns = append(v.columns, fmt.Sprintf("%s %s PATH '$[%d]'", name, typ, len(v.columns)))
+	return "slotsql_v." + name
+}
+
+func (v *manyValues) key(t *rewrite.Table, i int) string {
+	typ := "BIGINT"
+	if t.Column(t.Counter.Key[i]).Unsigned {
+		typ = "BIGINT UNSIGNED"
+	}
+	return v.column(fmt.Sprintf("k%d", i), typ)
+}
+
+func (v *manyValues) slot() string { return v.column("slot", "INT") }
+
+func (v *manyValues) delta(t *rewrite.Table, i int, name string) string {
+	typ := "BIGINT"
+	if col := t.Column(name); col.Numeric == rewrite.Decimal {
+		typ = fmt.Sprintf("DECIMAL(65, %d)", col.Scale)
+	}
+	return v.column(fmt.Sprintf("d%d", i), typ)
+}
+
+func (v *manyValues) table(json string) string {
+	return "JSON_TABLE(" + json + ", '$[*]' COLUMNS (" + strings.Join(v.columns, ", ") + ")) AS slotsql_v"
 }

@@ -59,3 +59,7 @@ func (d *Dialect) AddMany(t *rewrite.Table, in rewrite.AddManyText) string {
 		strings.Join(from, ", "), strings.Join(arrays, ", "), strings.Join(names, ", "), slotTable(t), strings.Join(lock, " AND "),
 		slotTable(t), slotAlias, strings.Join(set, ", "), strings.Join(match, " AND "), in.Count)
 }
+
+// UpsertMany is not needed: a roll-up leaves the slot rows of rows that are being
+// counted.
+func (*Dialect) UpsertMany(*rewrite.Table, rewrite.AddManyText) string { return "" }
