@@ -80,7 +80,10 @@ func schedule(t *testing.T, seed uint64) {
 		}
 		return fate{}
 	}}
-	c := &crowd{T: t, server: server}
+	c := &crowd{T: t, dialect: probing, server: server}
+	if seed%2 == 1 {
+		c.dialect = remaking{probing}
+	}
 	c.open("")
 	c.shared.coalescer.pace.most = 1 + int(seed%3)
 	c.db.SetMaxOpenConns(24)

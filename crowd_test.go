@@ -141,7 +141,7 @@ func (c *crowd) want(i int, want error) {
 		if !errors.Is(err, want) || want == nil && err != nil {
 			c.Errorf("increment %d: %v, want %v", i, err, want)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		c.Fatalf("increment %d does not return", i)
 	}
 }

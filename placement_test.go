@@ -228,7 +228,7 @@ func TestPlacementGivesBack(t *testing.T) {
 						// database/sql may be about to roll back what the context has ended.
 						// A connection that is idle may hold slots until it is used.
 						_ = db.Close()
-						for limit := time.Now().Add(20 * time.Second); p.held() > 0; time.Sleep(time.Millisecond) {
+						for limit := time.Now().Add(time.Minute); p.held() > 0; time.Sleep(time.Millisecond) {
 							if time.Now().After(limit) {
 								t.Fatalf("%d rows have slots that nobody can give back", p.held())
 							}

@@ -131,7 +131,7 @@ var errUndo = fmt.Errorf("roll back on purpose")
 
 // clients runs f in several goroutines until the time is over.
 func (h *history) clients(n int, f func(ctx context.Context, client int, r *rand.Rand)) {
-	ctx, cancel := context.WithTimeout(h.Context(), *historyTime+time.Minute)
+	ctx, cancel := context.WithTimeout(h.Context(), *historyTime+5*time.Minute)
 	defer cancel()
 	var wg sync.WaitGroup
 	for i := range n {

@@ -10,7 +10,7 @@ import (
 )
 
 func newRowsPair(t *testing.T, dialect string) *twin.Pair {
-	params := map[string]string{"mysql": "innodb_lock_wait_timeout=2", "postgres": "lock_timeout=2000"}[dialect]
+	params := map[string]string{"mysql": "innodb_lock_wait_timeout=60", "postgres": "lock_timeout=60s"}[dialect]
 	return twin.New(t, twin.Options{
 		Dialect: dialect, Params: params,
 		Schema: []string{"CREATE TABLE hits (page INT NOT NULL PRIMARY KEY, n INT NOT NULL)", "INSERT INTO hits VALUES (1, 10), (9, 90)"},

@@ -59,7 +59,11 @@ func play(t *testing.T, app *random.Application, seed uint64) {
 		return
 	}
 	steps := shrink(t, app, app.Steps[:at+1])
-	_, ds = runSteps(t, app, steps, nil)
+	first := ds
+	if _, ds = runSteps(t, app, steps, nil); len(ds) == 0 {
+		t.Error("this has shown once, and not again when its steps were repeated:")
+		ds = first
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, seed %d\n\n", app.Dialect, seed)
 	used := func(text string) bool { // of a table that no step names nothing need be shown
@@ -106,6 +110,9 @@ func shrink(t *testing.T, app *random.Application, steps []random.Step) []random
 	return steps
 }
 
+// stepLimit is how long a step may take on both sides.
+const stepLimit = 2 * time.Minute
+
 // runNumber makes names of tests.
 var runNumber atomic.Int64
 
@@ -116,8 +123,10 @@ func runSteps(t *testing.T, app *random.Application, steps []random.Step, classe
 	done := t.Run(fmt.Sprintf("run-%d", runNumber.Add(1)), func(t *testing.T) { // a # in the name would end SQLite's URI
 		p := twin.New(t, twin.Options{Dialect: app.Dialect, Schema: app.Schema, Config: app.Config, Params: app.Params})
 		// A statement that blocks is a difference too.
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
+		blocks := time.AfterFunc(stepLimit, cancel)
+		defer blocks.Stop()
 		r := &player{pair: p, params: app.Params, classes: classes}
 		defer r.close()
 		foreign(t, p)
@@ -126,6 +135,7 @@ func runSteps(t *testing.T, app *random.Application, steps []random.Step, classe
 			r.wrapped[i].open(ctx, t, p.Wrapped)
 		}
 		for at = range steps {
+			blocks.Reset(stepLimit)
 			if ds = r.step(ctx, t, steps[at]); len(ds) > 0 {
 				return
 			}

@@ -43,7 +43,7 @@ func TestStars(t *testing.T) {
 			if _, err := p.Under.ExecContext(t.Context(), "ALTER TABLE posts ADD COLUMN title varchar(20)"); err != nil {
 				t.Fatal(err)
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer cancel()
 			for !slices.Equal(columns(p.Wrapped), []string{"id", "views", "title"}) {
 				select {

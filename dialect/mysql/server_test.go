@@ -113,7 +113,7 @@ func blocked(t *testing.T, watcher, s session, q string) (finish func() error) {
 		}
 		done <- err
 	}()
-	deadline := time.Now().Add(5 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for {
 		select {
 		case err := <-done:

@@ -110,7 +110,7 @@ func (s *session) blocks(watch *session, text string) func() (int64, error) {
 		n, err := s.try(text)
 		done <- result{n, err}
 	}()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for watch.value("SELECT cardinality(pg_blocking_pids("+s.pid+"))") == "0" {
 		select {
 		case r := <-done:

@@ -67,7 +67,7 @@ func TestRollUp(t *testing.T) {
 		return err
 	})
 	working.Wait()
-	for limit := time.Now().Add(time.Minute); moved[1].Load() == 0 && time.Now().Before(limit); time.Sleep(50 * time.Millisecond) {
+	for limit := time.Now().Add(5 * time.Minute); moved[1].Load() == 0 && time.Now().Before(limit); time.Sleep(50 * time.Millisecond) {
 		if err := affectsOne(d.dbs[2].ExecContext(t.Context(), inc, 1)); err == nil {
 			c[1].Add(1)
 		}

@@ -136,7 +136,7 @@ func TestDrainUnderLoad(t *testing.T) {
 func TestDrainPatience(t *testing.T) {
 	each(t, func(t *testing.T, dialect string) {
 		p, _ := drainPair(t, dialect)
-		p.WrappedDSN = strings.Replace(p.WrappedDSN, "busy_timeout(10000)", "busy_timeout(100)", 1)
+		p.WrappedDSN = strings.Replace(p.WrappedDSN, "busy_timeout(60000)", "busy_timeout(100)", 1)
 		execAll(t, p.Wrapped, "UPDATE posts SET views = views + 1 WHERE id = 3")
 		tx, err := p.Wrapped.BeginTx(t.Context(), nil)
 		if err != nil {

@@ -34,7 +34,7 @@ func eachLayout(t *testing.T, f func(t *testing.T, dialect, layout string)) {
 }
 
 // patience ends a test that waits for itself.
-var patience = map[string]string{"mysql": "innodb_lock_wait_timeout=5", "postgres": "lock_timeout=5s"}
+var patience = map[string]string{"mysql": "innodb_lock_wait_timeout=60", "postgres": "lock_timeout=60s"}
 
 // rollUp makes one pass; slots that hold nothing are deleted.
 func rollUp(t testing.TB, p *twin.Pair) slotsql.RollUpReport {

@@ -58,7 +58,7 @@ func Galera(t testing.TB) []string {
 		t.Fatalf("Galera: create database: %v", err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // the test's is over
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute) // the test's is over
 		defer cancel()
 		if err := dropMariaDB(ctx, cluster.admin, database); err != nil {
 			t.Errorf("Galera: drop database: %v", err)

@@ -80,7 +80,7 @@ func Postgres(t testing.TB) string {
 func SQLite(t testing.TB) string {
 	t.Helper()
 	return "file:" + filepath.Join(t.TempDir(), "test.db") +
-		"?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)"
+		"?_pragma=busy_timeout(60000)&_pragma=journal_mode(WAL)"
 }
 
 func (e *engine) fresh(t testing.TB) string {
@@ -98,7 +98,7 @@ func (e *engine) fresh(t testing.TB) string {
 		t.Fatalf("%s: create database: %v", e.name, err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // the test's is over
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute) // the test's is over
 		defer cancel()
 		if err := e.drop(ctx, e.admin, database); err != nil {
 			t.Errorf("%s: drop database: %v", e.name, err)

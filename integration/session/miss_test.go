@@ -11,8 +11,8 @@ import (
 // ends, and the other's new slot row would have to wait for it.
 func TestMissingSlotsDoNotQueue(t *testing.T) {
 	for dialect, params := range map[string]string{
-		"mysql":    "innodb_lock_wait_timeout=2",
-		"postgres": "lock_timeout=2s",
+		"mysql":    "innodb_lock_wait_timeout=20",
+		"postgres": "lock_timeout=20s",
 	} {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()

@@ -94,7 +94,7 @@ func TestSingleRow(t *testing.T) {
 // acknowledged is in the first row once, and in the second if it has told of two.
 func TestSingleRowRaces(t *testing.T) {
 	each(t, func(t *testing.T, dialect string) {
-		params := map[string]string{"mysql": "innodb_lock_wait_timeout=5", "postgres": "deadlock_timeout=20ms"}[dialect]
+		params := map[string]string{"mysql": "innodb_lock_wait_timeout=60", "postgres": "deadlock_timeout=20ms"}[dialect]
 		p := singleRows(t, dialect, params)
 		db := p.Wrapped
 		if err := db.Ping(); err != nil { // the first look at the table demands a single row

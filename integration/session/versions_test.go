@@ -56,7 +56,7 @@ func TestVersions(t *testing.T) {
 		"postgres": {"READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"},
 	}
 	for dialect, list := range levels {
-		p := newPair(t, dialect, map[string]string{"mysql": "innodb_lock_wait_timeout=5", "postgres": "lock_timeout=5s"}[dialect])
+		p := newPair(t, dialect, map[string]string{"mysql": "innodb_lock_wait_timeout=60", "postgres": "lock_timeout=60s"}[dialect])
 		a, b := pinned(t, p), pinned(t, p)
 		for _, level := range list {
 			for name, v := range versions {

@@ -100,7 +100,7 @@ func until(t *testing.T, db *sql.DB, what string, f func() bool) {
 		if err := db.PingContext(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if time.Since(begun) > time.Minute {
+		if time.Since(begun) > 5*time.Minute {
 			var all []string
 			for _, s := range slotsql.Shadows() {
 				all = append(all, fmt.Sprintf("%+v", s))
@@ -395,7 +395,7 @@ func TestInTransaction(t *testing.T) {
 			t.Fatal(err)
 		}
 		db, log := inShadow(t, p, table)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		for range 5 {
 			tx, err := db.BeginTx(ctx, nil)

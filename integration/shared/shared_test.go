@@ -18,7 +18,7 @@ var (
 )
 
 // patience ends a test that waits for itself.
-var patience = map[string]string{"mysql": "innodb_lock_wait_timeout=20", "postgres": "deadlock_timeout=20ms lock_timeout=20s", "sqlite": "_pragma=busy_timeout(20000)"}
+var patience = map[string]string{"mysql": "innodb_lock_wait_timeout=60", "postgres": "deadlock_timeout=20ms lock_timeout=60s", "sqlite": "_pragma=busy_timeout(60000)"}
 
 // Three tables share one slot table, and two with text keys another one.
 const config = `version: 1
