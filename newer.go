@@ -12,8 +12,8 @@ import (
 )
 
 // newer has a transaction that is held to its snapshot meet the slot rows that
-// have come since, where their numbers are not known beforehand: the drain then
-// fails as the plain statement would have. The base rows are locked.
+// have come since: the drain then fails as the plain statement would have. The base
+// rows are locked.
 func (r *run) newer(ctx context.Context, d *rewrite.DrainTable) error {
 	c := r.conn
 	teller, ok := c.shared.dialect.(dialect.SnapshotTeller)
@@ -90,7 +90,7 @@ func (w *witness) query(ctx context.Context, s *shared, q string, args ...any) (
 			}
 			w.conn, fresh = wrapConn(s, raw), true
 		}
-		rows, err := w.conn.session.Query(ctx, q, args...)
+		rows, err := w.ask(ctx, s, q, args)
 		if err == nil {
 			return rows, nil
 		}
@@ -99,6 +99,27 @@ func (w *witness) query(ctx context.Context, s *shared, q string, args ...any) (
 			return nil, err
 		}
 	}
+}
+
+// ask waits for locks only as long as OneState says: whoever it waits for, such as
+// an ALTER TABLE of the slot table, may wait for the transaction that it asks for.
+func (w *witness) ask(ctx context.Context, s *shared, q string, args []any) ([][]any, error) {
+	var begin, end []string
+	if reader, ok := s.dialect.(dialect.StateReader); ok {
+		begin, end = reader.OneState()
+	}
+	for _, text := range begin {
+		if err := w.conn.session.Exec(ctx, text); err != nil {
+			return nil, err
+		}
+	}
+	rows, err := w.conn.session.Query(ctx, q, args...)
+	for _, text := range end {
+		if err == nil {
+			err = w.conn.session.Exec(ctx, text)
+		}
+	}
+	return rows, err
 }
 
 // drop closes the connection.

@@ -84,7 +84,7 @@ type SnapshotAware interface {
 
 // A SnapshotTeller is a Dialect that finds slot rows which are newer than the
 // snapshot of a transaction, with the help of another session that has none. See
-// docs/design/journal.md.
+// docs/design/locks.md.
 type SnapshotTeller interface {
 	rewrite.SnapshotDialect
 	// Newer writes the query of the other session: the slot rows, each as the

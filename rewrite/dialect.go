@@ -116,8 +116,7 @@ type Dialect interface {
 
 // A SnapshotDialect is a Dialect of an engine where a transaction may have a
 // snapshot that Fold is held to: it then fails for slot rows that have been changed
-// since, as it should, and so does Lock for new ones whose numbers it can list. Of a
-// journal it cannot.
+// since, as it should, and does not see new ones.
 type SnapshotDialect interface {
 	// Snapshot writes a query that returns no row where the transaction has no
 	// such snapshot. Else it returns one for each base row that scope selects:

@@ -59,7 +59,7 @@ func (p *planning) drainTable(t *Table, rows *rowset) DrainTable {
 	}
 	out.Lock = tp.expandAll(p.d, p.d.Lock(t, scope))
 	out.Fold = tp.expandAll(p.d, p.d.Fold(t, scope))
-	if s, ok := p.d.(SnapshotDialect); ok && t.Counter.AnyNumber() {
+	if s, ok := p.d.(SnapshotDialect); ok {
 		b := tp.expand(p.d, s.Snapshot(t, scope))
 		out.Snapshot = &b
 	}

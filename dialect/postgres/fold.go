@@ -20,36 +20,16 @@ import (
 // the lock has left. Under REPEATABLE READ and SERIALIZABLE it sees the
 // transaction's snapshot: a slot that changed since makes the fold fail with
 // 40001, as the plain statement would, but a slot that is new since would go
-// unnoticed. The second statement notices: it inserts the slots that are not
-// there, and ON CONFLICT DO NOTHING fails with 40001 when it meets a row that
-// the snapshot does not see. Fold deletes what it inserted.
+// unnoticed. See snapshot.go.
 func (d *Dialect) Lock(t *rewrite.Table, scope rewrite.Scope) []string {
-	var lock string
-	from := qualified(t.Schema, t.Name) + " AS " + baseAlias
-	prefix, where := baseAlias+".", ""
 	if scope.Where == "" {
-		lock = "LOCK TABLE " + slotTable(t) + " IN SHARE ROW EXCLUSIVE MODE"
-	} else {
-		from, prefix, where = scope.Ref, scope.Qualifier+".", "("+scope.Where+")"
-		lock = "WITH slotsql_w AS (DELETE FROM " + slotTable(t) + " WHERE false) SELECT 1 FROM " + from + " WHERE " + where
-		if len(t.Counter.Key) > 0 {
-			lock += " ORDER BY " + keyList(t, prefix)
-		}
-		lock += " FOR UPDATE"
-		where += " AND "
+		return []string{"LOCK TABLE " + slotTable(t) + " IN SHARE ROW EXCLUSIVE MODE"}
 	}
-	columns, values := quote(t.Counter.SlotColumn), "slotsql_g.slotsql_n"
+	lock := "WITH slotsql_w AS (DELETE FROM " + slotTable(t) + " WHERE false) SELECT 1 FROM " + scope.Ref + " WHERE (" + scope.Where + ")"
 	if len(t.Counter.Key) > 0 {
-		columns, values = slotKeyList(t, "")+", "+columns, keyList(t, prefix)+", "+values
+		lock += " ORDER BY " + keyList(t, scope.Qualifier+".")
 	}
-	if sh := t.Counter.Shared; sh != nil {
-		columns, values = quote(sh.Type)+", "+columns, "slotsql_y.slotsql_y, "+values
-		from += " CROSS JOIN (VALUES " + recordRows(t, t.Counter.Counters) + ") AS slotsql_y(slotsql_y)"
-	}
-	return []string{lock, fmt.Sprintf(
-		"INSERT INTO %s (%s) SELECT %s FROM %s CROSS JOIN pg_catalog.generate_series(0, %d) AS slotsql_g(slotsql_n) WHERE %s"+
-			"pg_catalog.current_setting('transaction_isolation') IN ('repeatable read', 'serializable') ON CONFLICT DO NOTHING",
-		slotTable(t), columns, values, from, max(t.Counter.Slots, 1)-1, where)}
+	return []string{lock + " FOR UPDATE"}
 }
 
 // Count: a lock on no row is none.

@@ -118,13 +118,13 @@ func (w *worker) in(ctx context.Context, f func(tx *sql.Tx) error) error {
 }
 
 // again runs a transaction once more where an application that is used to it does: the
-// columns of a slot table have changed, which PostgreSQL tells within a transaction.
-// docs/operations.md says so.
-func (w *worker) again(ctx context.Context, f func(tx *sql.Tx) error) error {
-	err := w.in(ctx, f)
-	if err != nil && twin.Class(err) == "PostgreSQL 42601" && strings.Contains(err.Error(), "repeat the transaction") {
+// columns of a slot table have changed, which PostgreSQL tells a transaction that
+// drains, and MySQL one whose snapshot is older. docs/operations.md says so.
+func (w *worker) again(transaction func() error) error {
+	err := transaction()
+	if class := twin.Class(err); class == "PostgreSQL 42601" && strings.Contains(err.Error(), "repeat the transaction") || strings.HasPrefix(class, "MySQL 1412") {
 		w.f.repeated.Add(1)
-		err = w.in(ctx, f)
+		err = transaction()
 	}
 	return err
 }
@@ -243,7 +243,7 @@ func (w *worker) comeAndGo(ctx context.Context) error {
 // corrector adds to a counter by reading and setting it, with the row locked.
 func (w *worker) corrector(ctx context.Context) error {
 	id := w.row()
-	return w.again(ctx, func(tx *sql.Tx) error {
+	correct := func(tx *sql.Tx) error {
 		var likes int64
 		if err := tx.QueryRowContext(ctx, w.f.sql("SELECT likes FROM posts WHERE id = ? FOR UPDATE"), id).Scan(&likes); err != nil {
 			return err
@@ -252,7 +252,8 @@ func (w *worker) corrector(ctx context.Context) error {
 			return err
 		}
 		return w.note(ctx, tx, id, "likes", 3)
-	})
+	}
+	return w.again(func() error { return w.in(ctx, correct) })
 }
 
 // clerk sets counters to what they should be, as a job of the application does. What
@@ -262,7 +263,7 @@ func (w *worker) clerk(ctx context.Context) error {
 		return w.corrector(ctx)
 	}
 	id := w.row()
-	return w.again(ctx, func(tx *sql.Tx) error {
+	set := func(tx *sql.Tx) error {
 		var before, after int64
 		if err := tx.QueryRowContext(ctx, w.f.sql("SELECT likes FROM posts WHERE id = ? FOR UPDATE"), id).Scan(&before); err != nil {
 			return err
@@ -278,16 +279,19 @@ func (w *worker) clerk(ctx context.Context) error {
 			return fmt.Errorf("post %d has %d likes, and %d when they are counted", id, before, after)
 		}
 		return nil
-	})
+	}
+	return w.again(func() error { return w.in(ctx, set) })
 }
 
 // auditor holds hot rows against the ledger, each in one snapshot, all the time.
 func (w *worker) auditor(ctx context.Context) error {
 	first := 1 + w.chance.IntN(hot)
-	tx, err := w.f.snapshot(ctx, w.db)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = tx.Rollback() }()
-	return w.f.compare(ctx, tx, first, first, nil)
+	return w.again(func() error {
+		tx, err := w.f.snapshot(ctx, w.db)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = tx.Rollback() }()
+		return w.f.compare(ctx, tx, first, first, nil)
+	})
 }

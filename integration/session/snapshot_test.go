@@ -1,0 +1,128 @@
+package session
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/integration/twin"
+)
+
+// withSlots opens the database of a pair as a process that is configured with
+// another number of slots.
+func withSlots(t *testing.T, p *twin.Pair, n int) *sql.DB {
+	t.Helper()
+	config, err := slotsql.Parse(fmt.Appendf(nil, "version: 1\ntables: {posts: {counters: {views: {}}, slots: %d, placement: random}}\n", n), "slotsql.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := sql.OpenDB(twin.ConnectorWith(t, p, config))
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// At PostgreSQL's higher levels a drain notices what others have counted since the
+// transaction's snapshot, in whichever slot: also in one that only they have.
+func TestNewSlotsSinceSnapshot(t *testing.T) {
+	for _, level := range []sql.IsolationLevel{sql.LevelRepeatableRead, sql.LevelSerializable} {
+		for _, drain := range []string{"UPDATE posts SET views = 5 WHERE id = 1", "UPDATE posts SET views = views * 2", "SELECT views FROM posts WHERE id = 1 FOR UPDATE"} {
+			t.Run(fmt.Sprintf("%s/%s", level, drain), func(t *testing.T) {
+				t.Parallel()
+				p := newPair(t, "postgres", "")
+				execAll(t, p.Wrapped, work[0])
+				few, many := withSlots(t, p, 1), withSlots(t, p, 4096)
+				for _, other := range []struct {
+					text string
+					want string
+				}{
+					{"UPDATE posts SET views = views + 1 WHERE id = 1", "PostgreSQL 40001"},
+					{"UPDATE posts SET views = views + 1 WHERE id = 2", map[bool]string{true: "none", false: "PostgreSQL 40001"}[strings.Contains(drain, "WHERE")]},
+				} {
+					tx := atLevel(t, few, level)
+					execAll(t, many, other.text)
+					if err := run(tx, drain); twin.Class(err) != other.want {
+						t.Errorf("%s: %v (%s), want %s", other.text, err, twin.Class(err), other.want)
+					}
+					_ = tx.Rollback()
+				}
+			})
+		}
+	}
+}
+
+// atLevel begins a transaction that has its snapshot.
+func atLevel(t *testing.T, db *sql.DB, level sql.IsolationLevel) *sql.Tx {
+	t.Helper()
+	tx, err := db.BeginTx(context.Background(), &sql.TxOptions{Isolation: level})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = tx.Rollback() })
+	var n int
+	if err := tx.QueryRow("SELECT COUNT(*) FROM posts").Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return tx
+}
+
+func run(tx *sql.Tx, text string) error {
+	if strings.HasPrefix(text, "SELECT") {
+		return readAll(tx.Query(text))
+	}
+	_, err := tx.Exec(text)
+	return err
+}
+
+// The other session that is asked for these never waits for the transaction that
+// asks: neither when that has the slot table for itself, nor when somebody who waits
+// for the transaction is before it in the queue.
+func TestWitnessDoesNotHang(t *testing.T) {
+	t.Run("own lock", func(t *testing.T) {
+		t.Parallel()
+		p := newPair(t, "postgres", "")
+		execAll(t, p.Wrapped, work[0])
+		tx := atLevel(t, p.Wrapped, sql.LevelRepeatableRead)
+		for _, text := range []string{"TRUNCATE posts CASCADE", "INSERT INTO posts (id, title, views) VALUES (1, 'one', 3)", "UPDATE posts SET views = views + 1 WHERE id = 1", "UPDATE posts SET views = views * 2 WHERE id = 1"} {
+			if _, err := tx.Exec(text); err != nil {
+				t.Fatalf("%s: %v", text, err)
+			}
+		}
+		if err := tx.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		if got := twin.Rows(t, p.Wrapped, "SELECT views FROM posts"); got != "8" {
+			t.Errorf("%s, want 8", got)
+		}
+	})
+	t.Run("queue", func(t *testing.T) {
+		t.Parallel()
+		p := newPair(t, "postgres", "")
+		execAll(t, p.Wrapped, work[0])
+		tx := atLevel(t, p.Wrapped, sql.LevelRepeatableRead)
+		if _, err := tx.Exec(work[0]); err != nil { // has a lock on the slot table
+			t.Fatal(err)
+		}
+		altered := make(chan error, 1)
+		go func() {
+			_, err := p.Under.Exec("ALTER TABLE posts_slots ADD COLUMN other INTEGER")
+			altered <- err
+		}()
+		for twin.Rows(t, p.Under, "SELECT COUNT(*) FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND NOT granted AND relation = 'posts_slots'::regclass") == "0" {
+			select {
+			case err := <-altered:
+				t.Fatalf("the ALTER TABLE did not wait: %v", err)
+			default:
+			}
+		}
+		if _, err := tx.Exec("UPDATE posts SET views = 5 WHERE id = 1"); twin.Class(err) != "PostgreSQL 55P03" {
+			t.Errorf("%v (%s), want 55P03", err, twin.Class(err))
+		}
+		_ = tx.Rollback()
+		if err := <-altered; err != nil {
+			t.Fatal(err)
+		}
+	})
+}
