@@ -21,7 +21,8 @@ func (r *run) execDrained(ctx context.Context) (driver.Result, error) {
 func (r *run) drainAndExec(ctx context.Context) (res driver.Result, err error) {
 	defer r.conn.drained()
 	unlocked := false
-	err = r.conn.inTx(ctx, func() error {
+	err = r.conn.inTx(ctx, func() (err error) {
+		defer func() { r.cleanUp(ctx, err) }()
 		missed, err := r.drain(ctx)
 		if err != nil {
 			return err
@@ -61,6 +62,7 @@ func (r *run) queryDrained(ctx context.Context) (driver.Rows, error) {
 	}
 	missed, err := r.drain(ctx)
 	if err != nil {
+		r.cleanUp(ctx, err)
 		return nil, end(err)
 	}
 	r.noteDrained()
@@ -68,6 +70,7 @@ func (r *run) queryDrained(ctx context.Context) (driver.Rows, error) {
 		if err == nil {
 			err = r.steps(ctx, r.plan.After)
 		}
+		r.cleanUp(ctx, err)
 		if err != nil && r.apart && settled(err) == err {
 			if cerr := end(nil); cerr != nil {
 				return cerr
@@ -152,6 +155,7 @@ func (r *run) drain(ctx context.Context) (missed bool, err error) {
 			r.folded = true
 		}
 	}
+	r.between = len(r.plan.After) > 0
 	return missed, r.steps(ctx, r.plan.Before)
 }
 
@@ -162,6 +166,21 @@ func (r *run) outdated(d *rewrite.DrainTable, err error) error {
 		return err
 	}
 	return fmt.Errorf("slotsql: slot table %q has other columns than this process knew; repeat the transaction: %w", d.Table.Counter.SlotTable, err)
+}
+
+// cleanUp runs the statements behind the text when it, or one of those around
+// it, has failed: MySQL's TRUNCATE stands between LOCK TABLES and UNLOCK TABLES,
+// which no rollback undoes, and without the slot table's foreign key. Each is
+// harmless where there is nothing for it to do, and those behind one that fails
+// are needed, too.
+func (r *run) cleanUp(ctx context.Context, err error) {
+	if err == nil || !r.between {
+		return
+	}
+	r.between = false
+	for i := range r.plan.After {
+		_ = r.conn.discard(context.WithoutCancel(ctx), r.plan.After[i].SQL, nil)
+	}
 }
 
 // steps runs statements whose rows, if they return any, are of no interest.

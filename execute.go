@@ -68,6 +68,9 @@ type run struct {
 	// apart says that the text is of several statements that stand or fail
 	// each by itself: the ones before an error stay.
 	apart bool
+	// between says that a drain's last statements, or what follows them, are
+	// under way, and that the plan has statements for behind the text.
+	between bool
 }
 
 func (c *conn) run(p *plan, v via, a call) *run { return &run{conn: c, plan: p, via: v, call: a} }
