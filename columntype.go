@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"reflect"
+	"slices"
 )
 
 // columnType is what the parent reports of a result column.
@@ -137,11 +138,35 @@ func (r *run) typed(rows driver.Rows, types []columnType) driver.Rows {
 	if len(types) != len(rows.Columns()) {
 		return rows
 	}
+	if r.plan.InPlace {
+		types = foundRows(types, rows)
+	}
 	columns, narrow := make([]string, len(types)), make([]bool, len(types))
 	for i, t := range types {
 		columns[i], narrow[i] = t.column, narrowTypes[t.name]
 	}
 	return &typedRows{types, rows, columns, narrow}
+}
+
+// foundRows takes over what the parent says of columns that are nullable in
+// general, because an outer join may miss their row, and are not in this result.
+// MySQL reads a row that WHERE and ON fix by a key before it answers, and tells
+// the columns' own types when it is there; a query that returns no rows is
+// answered before that. A total is nullable whenever its counter is.
+func foundRows(types []columnType, rows driver.Rows) []columnType {
+	out := types
+	for i, t := range types {
+		if !t.hasNul || !t.nullable {
+			continue
+		}
+		if now := typeOf(rows, i); now.hasNul && !now.nullable && now.name == t.name {
+			if &out[0] == &types[0] {
+				out = slices.Clone(types) // they are the plan's
+			}
+			out[i].nullable, out[i].scan = false, now.scan
+		}
+	}
+	return out
 }
 
 // narrowTypes are the unsigned types that go-sql-driver/mysql gives as int64.

@@ -93,6 +93,15 @@ func constant(e *Expr) bool {
 type delta struct {
 	literal string // signed number; "" for a placeholder
 	arg     Arg
+	max     int64 // the greatest number that a cast of it takes; 0 for any
+}
+
+// most returns how large the bound delta may be, of which n is the limit.
+func (d delta) most(n int64) int64 {
+	if d.max > 0 {
+		return min(n, d.max)
+	}
+	return n
 }
 
 func (p *planning) simpleDelta(ops []operand) (delta, bool) {
@@ -103,20 +112,7 @@ func (p *planning) simpleDelta(ops []operand) (delta, bool) {
 	if e == nil { // DEFAULT
 		return delta{}, false
 	}
-	for {
-		switch {
-		case e.Kind == Paren:
-			e = e.Args[0]
-			continue
-		case e.Kind == Unary && e.Op == "-":
-			e, negative = e.Args[0], !negative
-			continue
-		case e.Kind == Unary && e.Op == "+":
-			e = e.Args[0]
-			continue
-		}
-		break
-	}
+	e, negative = signed(e, negative)
 	switch e.Kind {
 	case Number:
 		s := p.src.text[e.Start:e.End]

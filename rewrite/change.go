@@ -83,7 +83,7 @@ func (m *dml) inserted(plan *Plan) *Plan {
 		}
 	}
 	lists := m.givenLists()
-	if key == nil || len(lists) == 0 || len(lists) > maxGivenRows || t.InsertTrigger || len(m.st.Set) > 0 {
+	if key == nil || len(lists) == 0 || len(lists) > maxGivenRows || t.InsertTrigger {
 		return plan
 	}
 	var any []fragment

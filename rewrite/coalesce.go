@@ -61,12 +61,12 @@ func (m *dml) coalesced(a assigned, in IncrementText, tp *template, rows *rowset
 	out := &Coalesced{}
 	in.Deltas = nil
 	for i, inc := range a.increments {
-		d, ok := m.simpleDelta(inc.ops)
+		d, ok := m.deltaOf(inc.column, inc.ops)
 		largest, scale := limit(inc.column)
 		if !ok || scale > maxShareScale || inc.column.Numeric == Decimal && inc.column.Precision == 0 {
 			return nil // PostgreSQL's plain numeric keeps the digits of what was added
 		}
-		s := Share{Scale: scale, Max: largest}
+		s := Share{Scale: scale, Max: d.most(largest)}
 		for range scale {
 			s.Max *= 10
 		}

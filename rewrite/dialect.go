@@ -254,6 +254,12 @@ type Traits struct {
 	// ShapeQuery: an expression over a counter reports another type than the
 	// column, so the original text is asked for its column types.
 	ShapeQuery bool
+	// NumberCasts are the types that a cast of an integer to leaves it as it is,
+	// as they are written, in lower case: with their bits, or with 0 where any
+	// number fits.
+	NumberCasts map[string]int
+	// StringsAreFloats: a string in an addition is a floating-point number.
+	StringsAreFloats bool
 }
 
 // IncrementText is the variable part of a slotted upsert. Where, Slot and each

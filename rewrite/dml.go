@@ -80,6 +80,8 @@ func (m *dml) reads(except map[*Expr]bool) (bool, string) {
 	switch {
 	case err != nil:
 		return true, reasonOf(err)
+	case len(r.edits) > 0 && !r.counter:
+		return true, "the statement reads a companion"
 	case len(r.edits) > 0:
 		return true, "the statement reads a counter"
 	case r.locked:

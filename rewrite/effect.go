@@ -13,12 +13,12 @@ func effects(text string, tokens []Token) Effect {
 			first = true
 			continue
 		}
-		if !first {
-			continue
+		if !first || t.Kind == Operator && text[t.Start] == '(' {
+			continue // nothing but a query stands in parentheses
 		}
 		first = false
 		if t.Kind != Word {
-			e |= TxControl | SessionChange // "(SELECT ...)", executable comments, garbage
+			e |= TxControl | SessionChange // executable comments, garbage
 			continue
 		}
 		e |= effectOf(strings.ToUpper(text[t.Start:t.End]), text, tokens[i+1:])

@@ -33,7 +33,7 @@ func (m *dml) onBase(sc *scope, own *binding, outer bool, c *Column, ops []opera
 			require = append(require, more...)
 			continue
 		}
-		if d, ok := m.simpleDelta([]operand{op}); ok {
+		if d, ok := m.deltaOf(c, []operand{op}); ok {
 			r, why := d.onBase(c)
 			if why != "" {
 				return nil, why
@@ -53,7 +53,7 @@ func (m *dml) onBase(sc *scope, own *binding, outer bool, c *Column, ops []opera
 func (d delta) onBase(c *Column) (*DeltaArg, string) {
 	_, scale := limit(c)
 	if d.literal == "" {
-		return &DeltaArg{Arg: d.arg, NonNegative: c.Unsigned, Max: baseLimit(c), Scale: scale}, ""
+		return &DeltaArg{Arg: d.arg, NonNegative: c.Unsigned, Max: d.most(baseLimit(c)), Scale: scale}, ""
 	}
 	whole, frac, _ := strings.Cut(strings.TrimPrefix(d.literal, "-"), ".")
 	switch frac = strings.TrimRight(frac, "0"); {

@@ -115,6 +115,11 @@ func (m *dml) given(c *Column, e *Expr) (arg *GivenArg, why string) {
 	for e != nil && e.Kind == Paren {
 		e = e.Args[0]
 	}
+	if e != nil && g.Integer && (!c.Unsigned || c.Bits < 64) { // CAST AS SIGNED makes the greatest ones negative
+		if x, bits := m.castNumber(e); x != nil && (bits != 32 || c.Bits <= 32) {
+			e = bare(x)
+		}
+	}
 	switch {
 	case e == nil: // DEFAULT
 		if c.Nullable || c.HasDefault || c.Identity || c.Generated {

@@ -6,7 +6,8 @@ func (p *planning) planInsert(st *Statement) *Plan {
 	if st.Opaque != "" {
 		return p.drainAll(p.mentioned(), st.Opaque)
 	}
-	m := p.newDML(st)
+	m := p.newDML(asRow(st))
+	st = m.st
 	if m.table == nil {
 		r, err := p.reading(m.reader, m.readInsert)
 		return m.planReads(r, err, "the query locks rows of a counter table")
@@ -24,6 +25,21 @@ func (p *planning) planInsert(st *Statement) *Plan {
 		return m.inserted(m.planSource())
 	}
 	return m.planUpsert()
+}
+
+// asRow takes MySQL's INSERT ... SET a = 1, b = 2 for what it is another way to
+// write: INSERT ... (a, b) VALUES (1, 2).
+func asRow(st *Statement) *Statement {
+	if len(st.Set) == 0 || len(st.Rows) > 0 || st.Select != nil {
+		return st
+	}
+	out := *st
+	out.Columns, out.Rows, out.Set = nil, make([][]*Expr, 1), nil
+	for _, a := range st.Set {
+		out.Columns = append(out.Columns, a.Column[len(a.Column)-1])
+		out.Rows[0] = append(out.Rows[0], a.Value)
+	}
+	return &out
 }
 
 // planSource plans an INSERT that writes new rows only: counters that its
@@ -70,11 +86,6 @@ func (m *dml) readSource(r *reader) error {
 			if err := b.expr(e, inPredicate); err != nil {
 				return err
 			}
-		}
-	}
-	for _, a := range m.st.Set {
-		if err := b.expr(a.Value, inPredicate); err != nil {
-			return err
 		}
 	}
 	return nil

@@ -77,6 +77,9 @@ type Plan struct {
 	// Judged says that the engine may refuse the original text where it takes
 	// Text: what it says of Shape is the statement's error.
 	Judged bool
+	// InPlace says that Text is the original text with expressions in the place
+	// of counters, over the same tables.
+	InPlace bool
 
 	// Anew says that Text is to be prepared anew each time that it runs.
 	Anew bool

@@ -15,6 +15,8 @@ type reader struct {
 	whole   bool     // a row as a whole is replaced
 	merges  bool     // MariaDB merges a derived form into a block that groups
 	truth   bool     // a comparison with ANY or ALL is more than a condition, see quantified
+	counter bool     // a counter is read, and not only companions
+	tested  *Expr    // the column that the IS NULL which is being read asks about
 	// aggregates counts those whose argument is a query that is being read.
 	aggregates int
 
@@ -60,6 +62,7 @@ func (p *planning) planSelect(st *Statement) *Plan {
 	if st.Kind == KindSelect && !st.Select.Into && p.d.Traits().ShapeQuery {
 		plan.Shape = p.shape(st.Select)
 		plan.Judged = r.reason != "" || p.tableWord
+		plan.InPlace = plan.Reason == "" // of faster, and of what is derived
 	}
 	return plan
 }
@@ -394,6 +397,9 @@ func (b *blockReader) walk(e *Expr, in clause, aggregate bool) error {
 			return err
 		}
 	}
+	if x := nullTest(e); x != nil && in == inPredicate {
+		b.tested = x
+	}
 	b.truth = b.truth || in != inPredicate && quantified(e) && !(in == inHaving && b.q != nil && decides(b.q.Having, e))
 	for i, a := range e.Args {
 		if a != nil && a.Kind == Star && e.Op == "row" && e.Kind == Opaque {
@@ -437,7 +443,7 @@ func (b *blockReader) column(e *Expr, in clause, aggregate bool) error {
 		}
 		return b.wholeRow(e, t.binding)
 	}
-	if t == nil || t.column == nil || b.readsBase(t.binding.table) {
+	if t == nil || t.column == nil || b.readsBase(t.binding.table) || e == b.tested && b.nullAsBase(t) {
 		return nil
 	}
 	if skip, err := b.outputName(e, in, false); skip || err != nil {
@@ -480,6 +486,7 @@ func (b *blockReader) column(e *Expr, in clause, aggregate bool) error {
 			return derivable("alias "+e.Name[0].Name+" may hide the counter of that name in a window", t.binding)
 		}
 	}
+	b.counter = b.counter || t.binding.table.IsCounter(t.column.Name)
 	b.note(t.binding.table)
 	total := b.d.Total(t.binding.table, b.qualifier(t.binding), t.column.Name, true)
 	if in == inItems && b.bareItem(e) {

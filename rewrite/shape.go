@@ -8,7 +8,7 @@ func (p *planning) shape(q *Select) *Bound {
 	end := len(src.text)
 	// A LIMIT in parentheses at the end is part of what another one limits.
 	inside := src.is(len(src.tokens)-1, ")")
-	if n := len(q.Operands); n > 0 && len(q.Operands[n-1].Limit) > 0 && !inside {
+	if n := len(q.Operands); n > 0 && len(q.Operands[n-1].Limit) > 0 && !inside && src.depthAt(q.Operands[n-1].Limit[0].Start) == 0 {
 		return nil
 	}
 	var tp template
@@ -35,6 +35,22 @@ func (p *planning) shape(q *Select) *Bound {
 		return &b
 	}
 	return nil
+}
+
+// depthAt returns how many parentheses are open at a place of the text.
+func (s *source) depthAt(at int) int {
+	depth := 0
+	for i := range s.tokens {
+		switch {
+		case s.tokens[i].Start >= at:
+			return depth
+		case s.is(i, "("):
+			depth++
+		case s.is(i, ")"):
+			depth--
+		}
+	}
+	return depth
 }
 
 // fetchClause returns where FETCH FIRST begins, outside of parentheses, or 0.

@@ -1,5 +1,7 @@
 package rewrite
 
+import "strings"
+
 func (p *planning) planUpdate(st *Statement) *Plan {
 	if st.Opaque != "" {
 		return p.drainAll(p.mentioned(), st.Opaque)
@@ -190,6 +192,10 @@ func (m *dml) assignments(set []Assignment) (out assigned, why string) {
 		switch {
 		case !has:
 			return out, "cannot tell which column " + a.Column[len(a.Column)-1].Name + " is"
+		case m.setsNothing(a.Value, name):
+			out.plain = true
+			out.except[a.Value] = true
+			continue
 		case m.table.IsKey(name):
 			return out, "the statement changes a key"
 		case m.table.Companion(name) != nil:
@@ -222,6 +228,18 @@ func (m *dml) assignments(set []Assignment) (out assigned, why string) {
 	}
 	m.implied(&out)
 	return out, ""
+}
+
+// setsNothing recognises c = c for a counter or a column of the key, which changes
+// nothing: the base row keeps what it has, and the slots theirs. ON DUPLICATE
+// KEY UPDATE id = id is how programs on MySQL say that the row may be there
+// already. The query of INSERT ... SELECT may have a column of that name.
+func (m *dml) setsNothing(value *Expr, name string) bool {
+	if value == nil || m.st.Select != nil || !m.table.IsCounter(name) && !m.table.IsKey(name) {
+		return false
+	}
+	e := bare(value)
+	return e.Kind == ColumnRef && m.targetColumn(m.sc, m.target, e.Name) == name
 }
 
 func (a *assigned) has(companion string) bool {
@@ -268,7 +286,7 @@ func (m *dml) notSlotted(a assigned) string {
 		return "RETURNING needs the base row"
 	case len(st.From) > 0 || len(st.With) > 0:
 		return "an increment through a join runs on the base table"
-	case len(st.OrderBy) > 0 || len(st.Limit) > 0:
+	case len(st.OrderBy) > 0 || len(st.Limit) > 0 && !m.limitsNothing():
 		return "ORDER BY or LIMIT needs the base row"
 	case st.Modifier:
 		return "a modifier or index hint needs the base row"
@@ -277,6 +295,15 @@ func (m *dml) notSlotted(a assigned) string {
 		return "WHERE has a subquery of the table itself, which an UPDATE may not have"
 	}
 	return ""
+}
+
+// limitsNothing says that LIMIT takes at least one row: of a statement whose
+// WHERE fixes one row it takes that, and one that has no such WHERE is not
+// slotted anyway.
+func (m *dml) limitsNothing() bool {
+	e := m.st.Limit[0]
+	return len(m.st.Limit) == 1 && e.Kind == Number && strings.Trim(m.src.text[e.Start:e.End], "0123456789") == "" &&
+		strings.Trim(m.src.text[e.Start:e.End], "0") != ""
 }
 
 // slotted turns a base plan into a slotted upsert, with a drain of the same
@@ -297,14 +324,14 @@ func (m *dml) slotted(base *Plan, a assigned, rows *rowset, where fragment) *Pla
 		}
 	}
 	for _, inc := range a.increments {
-		d, ok := m.simpleDelta(inc.ops)
+		d, ok := m.deltaOf(inc.column, inc.ops)
 		if !ok {
 			base.Reason = "the delta is not a literal or a placeholder"
 			return base
 		}
 		largest, scale := limit(inc.column)
 		if d.literal == "" {
-			out.Deltas = append(out.Deltas, DeltaArg{Arg: d.arg, NonNegative: inc.column.Unsigned, Max: largest, Scale: scale})
+			out.Deltas = append(out.Deltas, DeltaArg{Arg: d.arg, NonNegative: inc.column.Unsigned, Max: d.most(largest), Scale: scale})
 			in.Deltas = append(in.Deltas, Delta{inc.column.Name, tp.mark(bound(d.arg))})
 			continue
 		}

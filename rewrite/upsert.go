@@ -109,7 +109,7 @@ func (m *dml) planConflict(c *Conflict, st *Statement, as assigned) *Plan {
 // insertedDeltas returns the deltas of an increment by a placeholder, or by
 // EXCLUDED.c / VALUES(c): what the rows of VALUES hold for that column.
 func (m *dml) insertedDeltas(inc increment) ([]delta, bool) {
-	if d, ok := m.simpleDelta(inc.ops); ok {
+	if d, ok := m.deltaOf(inc.column, inc.ops); ok {
 		return []delta{d}, true
 	}
 	i := m.insertedAt(inc.ops)
@@ -121,7 +121,7 @@ func (m *dml) insertedDeltas(inc increment) ([]delta, bool) {
 		if i >= len(row) {
 			return nil, false
 		}
-		d, ok := m.simpleDelta([]operand{{expr: row[i], negative: inc.ops[0].negative}})
+		d, ok := m.deltaOf(inc.column, []operand{{expr: row[i], negative: inc.ops[0].negative}})
 		if !ok {
 			return nil, false
 		}
@@ -176,7 +176,7 @@ func (m *dml) insertIndex(written Ident) int {
 func (m *dml) slottedUpsert(base *Plan, as assigned) *Plan {
 	why := func(s string) *Plan { base.Reason = s; return base }
 	st, t := m.st, m.table
-	if len(st.Rows) != 1 || len(st.Set) > 0 {
+	if len(st.Rows) != 1 {
 		return why("an upsert of several rows runs on the base table, which costs less")
 	}
 	if st.Conflict.Where != nil || st.Conflict.Predicate != nil {

@@ -91,7 +91,7 @@ func (m *dml) givenLists() [][]*Expr {
 // it gives; nil when that cannot be told.
 func (m *dml) givenRows() (rows *rowset, keys int, given []GivenArg) {
 	t, lists := m.table, m.givenLists()
-	if !m.once || t.OtherUniques || t.InsertTrigger || len(lists) == 0 || len(lists) > maxGivenRows || len(t.Counter.Key) == 0 || len(m.st.Set) > 0 {
+	if !m.once || t.OtherUniques || t.InsertTrigger || len(lists) == 0 || len(lists) > maxGivenRows || len(t.Counter.Key) == 0 {
 		return nil, 0, nil
 	}
 	b := &binding{source: &Source{Name: []Ident{{Name: t.Name, Quoted: true}}}, label: Ident{Name: t.Name, Quoted: true}, table: t, counts: true}

@@ -21,6 +21,8 @@ func (*Dialect) Traits() rewrite.Traits {
 		ChangeExcludes:     true,
 		FoldMarks:          true,
 		ShapeQuery:         true,
+		StringsAreFloats:   true,
+		NumberCasts:        map[string]int{"signed": 64, "signed integer": 64, "signed int": 64},
 		PlainRows:          true,
 		StrictGroups:       true,
 		MaybeNull:          [2]string{"IF(TRUE, ", ", NULL)"},

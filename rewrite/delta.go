@@ -1,0 +1,105 @@
+package rewrite
+
+import "strings"
+
+// This file recognises what a statement adds to a counter: a number or a
+// placeholder, as it is, cast to a number, or a string of digits.
+
+// deltaOf is simpleDelta of what is added to column c, for further forms that
+// add the very same number.
+//
+// A cast to a type of number changes no number that the type holds: what is
+// bound, and is not such a number, is refused when it is bound, and the original
+// text then casts it. A string of
+// digits is the integer that it spells, to every engine. MySQL adds it as a
+// floating-point number, which is exact, and stored as it is, while the sum
+// stays far below 2^53: in columns of 32 bits.
+func (p *planning) deltaOf(c *Column, ops []operand) (delta, bool) {
+	if d, ok := p.simpleDelta(ops); ok {
+		return d, true
+	}
+	if len(ops) != 1 || ops[0].sometimes || ops[0].expr == nil {
+		return delta{}, false
+	}
+	e, negative := signed(ops[0].expr, ops[0].negative)
+	if x, bits := p.castNumber(e); x != nil && (bits == 0 || c.Numeric == Integer) {
+		e, negative = signed(x, negative)
+		if e.Kind == String {
+			return digits(e, negative)
+		}
+		d, ok := p.simpleDelta([]operand{{expr: e, negative: negative}})
+		if bits == 32 {
+			d.max = 1<<31 - 1
+		}
+		// A cast to an integer rounds a literal, and refuses one of ten digits
+		// that is too large.
+		return d, ok && !strings.Contains(d.literal, ".") && len(d.literal) < 10
+	}
+	if e.Kind == String && (!p.d.Traits().StringsAreFloats || c.Numeric == Integer && c.Bits <= 32) {
+		return digits(e, negative)
+	}
+	return delta{}, false
+}
+
+// signed takes parentheses and signs off.
+func signed(e *Expr, negative bool) (*Expr, bool) {
+	for {
+		switch {
+		case e.Kind == Paren:
+			e = e.Args[0]
+		case e.Kind == Unary && e.Op == "-":
+			e, negative = e.Args[0], !negative
+		case e.Kind == Unary && e.Op == "+":
+			e = e.Args[0]
+		default:
+			return e, negative
+		}
+	}
+}
+
+// digits is the delta of a string that spells an integer of up to nine digits,
+// with a sign or without.
+func digits(e *Expr, negative bool) (delta, bool) {
+	s := e.Text
+	if strings.HasPrefix(s, "-") {
+		s, negative = s[1:], !negative
+	}
+	if s == "" || len(s) > 9 || strings.Trim(s, "0123456789") != "" {
+		return delta{}, false
+	}
+	if negative {
+		s = "-" + s
+	}
+	return delta{literal: s}, true
+}
+
+// castNumber returns what e casts to a type of number, and the type's bits: 0
+// where it holds any number.
+func (p *planning) castNumber(e *Expr) (x *Expr, bits int) {
+	if e.Kind != Opaque || !strings.EqualFold(e.Op, "cast") || len(e.Args) != 1 {
+		return nil, 0
+	}
+	bits, ok := p.d.Traits().NumberCasts[p.castType(e)]
+	if !ok {
+		return nil, 0
+	}
+	return e.Args[0], bits
+}
+
+// castType returns the name of the type in CAST(x AS type) and x::type, in lower
+// case, or "".
+func (p *planning) castType(e *Expr) string {
+	x := e.Args[0]
+	if x.Start < e.Start || x.End <= x.Start || x.End > e.End {
+		return ""
+	}
+	rest := strings.ToLower(strings.TrimSpace(p.src.text[x.End:e.End]))
+	if name, ok := strings.CutPrefix(rest, "::"); ok {
+		return strings.TrimSpace(name)
+	}
+	words := strings.Fields(strings.TrimSuffix(rest, ")"))
+	if len(words) < 2 || words[0] != "as" || !strings.HasSuffix(rest, ")") {
+		return ""
+	}
+	return strings.Join(words[1:], " ")
+}

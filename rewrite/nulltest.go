@@ -1,0 +1,32 @@
+package rewrite
+
+import "strings"
+
+// A counter IS NULL when its base value is, whatever the slots hold: a total is
+// base value plus slots, and NULL plus anything is NULL; what the slots hold is
+// never NULL. So a condition that asks no more than that, such as WHERE c IS
+// NOT NULL beside an increment, reads the base row and nothing else.
+
+// nullTest returns the column that e asks whether it is NULL, or nil.
+func nullTest(e *Expr) *Expr {
+	var x *Expr
+	switch op := strings.ToUpper(e.Op); {
+	case e.Kind == Opaque && len(e.Args) == 1 && (op == "IS NULL" || op == "ISNULL" || op == "NOTNULL" || op == "NOT NULL"):
+		x = e.Args[0]
+	case len(e.Args) == 2 && (op == "IS" || op == "IS NOT") && e.Args[1] != nil && e.Args[1].Kind == Null:
+		x = e.Args[0]
+	}
+	if x == nil {
+		return nil
+	}
+	if x = bare(x); x.Kind != ColumnRef {
+		return nil
+	}
+	return x
+}
+
+// nullAsBase says that a column which is asked whether it is NULL is a counter
+// of a table that stands in the statement as it is.
+func (b *blockReader) nullAsBase(t *target) bool {
+	return !t.binding.derived && t.binding.table.IsCounter(t.column.Name)
+}
