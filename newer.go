@@ -47,7 +47,17 @@ func (r *run) newer(ctx context.Context, d *rewrite.DrainTable) error {
 	if len(found) == 0 {
 		return nil
 	}
-	return c.session.Exec(ctx, teller.Meet(d.Table), jsonTexts(found))
+	res, err := c.parentExec(ctx, teller.Meet(d.Table), namedValues([]any{jsonTexts(found)}))
+	if err != nil {
+		return err
+	}
+	n, err := res.RowsAffected()
+	if err != nil || n == 0 {
+		return err
+	}
+	// A row that the transaction does not see has been there, and a roll-up has
+	// deleted it since the other session has told of it.
+	return c.session.Exec(ctx, teller.Unserializable())
 }
 
 // jsonTexts writes a list of lists of texts.

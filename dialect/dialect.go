@@ -96,6 +96,8 @@ type SnapshotTeller interface {
 	// list of lists: it fails as a change of a newer row does if one is there that
 	// the transaction does not see. What it inserts the fold deletes.
 	Meet(t *rewrite.Table) string
+	// Unserializable writes a statement that fails as such a change does.
+	Unserializable() string
 }
 
 // A Widener is a Dialect whose slot tables are of a narrow type for the slots'

@@ -96,7 +96,11 @@ func (s *session) folds(witness *session, t *rewrite.Table, scope rewrite.Scope)
 		if err != nil {
 			return err
 		}
-		if _, err := s.try(d.Meet(t), list(found)); err != nil {
+		n, err := s.try(d.Meet(t), list(found))
+		if err == nil && n > 0 {
+			_, err = s.try(d.Unserializable())
+		}
+		if err != nil {
 			return err
 		}
 	}

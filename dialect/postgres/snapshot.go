@@ -15,9 +15,10 @@ var _ dialect.SnapshotTeller = (*Dialect)(nil)
 // find them: but one that inserts a row of the same key and number fails with
 // 40001. So another session, whose statements have new snapshots, tells the
 // numbers. The transaction has locked the base rows, so no slot row comes to be
-// meanwhile, and what the other session sees is all there is. (The roll-up may put
+// meanwhile, and what the other session sees is all there is. The roll-up may put
 // rows together between the two: then the newest of them is met, or the row that is
-// left has been changed, and the fold fails.)
+// left has been changed, and the fold fails. Or it may delete an empty one: then the
+// transaction can insert it, which says that it would not have seen it.
 
 // Snapshot asks for the oldest transaction that the snapshot may not see.
 func (d *Dialect) Snapshot(t *rewrite.Table, scope rewrite.Scope) string {
@@ -71,6 +72,11 @@ func (d *Dialect) Meet(t *rewrite.Table) string {
 		into = quote(sh.Type) + ", " + into
 	}
 	return "INSERT INTO " + slotTable(t) + " (" + into + ") " + fromJSON(t, "$1", true) + " ON CONFLICT DO NOTHING"
+}
+
+// Unserializable has the server say it, which ends the transaction as it should.
+func (*Dialect) Unserializable() string {
+	return "DO $$BEGIN RAISE EXCEPTION 'could not serialize access due to concurrent update' USING ERRCODE = 'serialization_failure'; END$$"
 }
 
 // fromJSON is a query of keys, with the slots' numbers behind them (and record
