@@ -22,6 +22,21 @@ func (c *crowd) wantRows(want map[int64]int64) {
 	}
 }
 
+// shares has increments of rows, by 2, 4, 8 and so on, queue behind one of row 1 by
+// 1, lets that one end, and returns the context of the statement for all of them,
+// which is then held.
+func (c *crowd) shares(rows ...int64) context.Context {
+	c.Helper()
+	c.start(1)
+	<-c.held
+	for i, row := range rows {
+		c.queueRow(2<<i, row)
+	}
+	c.release <- fate{}
+	c.want(0, nil)
+	return <-c.held
+}
+
 // run lets every statement succeed from now on.
 func (c *crowd) run() (stop func()) {
 	done := make(chan struct{})
@@ -96,14 +111,7 @@ func TestCoalesceRowsFaults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := newCrowd(t)
-			c.start(1)
-			<-c.held
-			for i, row := range []int64{1, 2, 2, 3} {
-				c.queueRow(2<<i, row)
-			}
-			c.release <- fate{}
-			c.want(0, nil)
-			<-c.held
+			c.shares(1, 2, 2, 3)
 			c.release <- tt.fate // of the one for all
 			defer c.run()()
 			for i := 1; i <= 4; i++ {
@@ -154,14 +162,7 @@ func TestCoalesceRowsRemade(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := newCrowdOn(t, remaking{probing})
-			c.start(1)
-			<-c.held
-			for i, row := range []int64{1, 2, 2, 3} {
-				c.queueRow(2<<i, row)
-			}
-			c.release <- fate{}
-			c.want(0, nil)
-			<-c.held
+			c.shares(1, 2, 2, 3)
 			c.release <- tt.add
 			if !tt.only {
 				<-c.held
@@ -193,14 +194,7 @@ var errSomeRows = errors.New("some rows")
 func TestCoalesceRowsApart(t *testing.T) {
 	t.Parallel()
 	c := newCrowd(t)
-	c.start(1)
-	<-c.held
-	for i, row := range []int64{1, 2, 2, 3} {
-		c.queueRow(2<<i, row)
-	}
-	c.release <- fate{}
-	c.want(0, nil)
-	<-c.held
+	c.shares(1, 2, 2, 3)
 	for _, i := range []int{2, 4} { // of row 2 the first, of row 3 the only one
 		c.cancels[i]()
 		c.want(i, context.Canceled)
@@ -222,14 +216,7 @@ func TestCoalesceRowsCancelLeader(t *testing.T) {
 	t.Parallel()
 	for _, f := range []fate{{}, {err: errRefused}} {
 		c := newCrowd(t)
-		c.start(1)
-		<-c.held
-		for i, row := range []int64{1, 1, 2} {
-			c.queueRow(2<<i, row)
-		}
-		c.release <- fate{}
-		c.want(0, nil)
-		ctx := <-c.held
+		ctx := c.shares(1, 1, 2)
 		c.cancels[1]()
 		c.want(1, context.Canceled)
 		if ctx.Err() != nil {

@@ -118,18 +118,14 @@ func (w *witness) ask(ctx context.Context, s *shared, q string, args []any) ([][
 	if reader, ok := s.dialect.(dialect.StateReader); ok {
 		begin, end = reader.OneState()
 	}
-	for _, text := range begin {
-		if err := w.conn.session.Exec(ctx, text); err != nil {
-			return nil, err
-		}
+	if err := w.conn.session.execAll(ctx, begin); err != nil {
+		return nil, err
 	}
 	rows, err := w.conn.session.Query(ctx, q, args...)
-	for _, text := range end {
-		if err == nil {
-			err = w.conn.session.Exec(ctx, text)
-		}
+	if err != nil {
+		return nil, err
 	}
-	return rows, err
+	return rows, w.conn.session.execAll(ctx, end)
 }
 
 // drop closes the connection.

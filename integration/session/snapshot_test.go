@@ -1,7 +1,6 @@
 package session
 
 import (
-	"context"
 	"database/sql"
 	"fmt"
 	"strings"
@@ -41,7 +40,7 @@ func TestNewSlotsSinceSnapshot(t *testing.T) {
 					{"UPDATE posts SET views = views + 1 WHERE id = 1", "PostgreSQL 40001"},
 					{"UPDATE posts SET views = views + 1 WHERE id = 2", map[bool]string{true: "none", false: "PostgreSQL 40001"}[strings.Contains(drain, "WHERE")]},
 				} {
-					tx := atLevel(t, few, level)
+					tx := twin.Snapshot(t, few, level, "posts")
 					execAll(t, many, other.text)
 					if err := run(tx, drain); twin.Class(err) != other.want {
 						t.Errorf("%s: %v (%s), want %s", other.text, err, twin.Class(err), other.want)
@@ -51,21 +50,6 @@ func TestNewSlotsSinceSnapshot(t *testing.T) {
 			})
 		}
 	}
-}
-
-// atLevel begins a transaction that has its snapshot.
-func atLevel(t *testing.T, db *sql.DB, level sql.IsolationLevel) *sql.Tx {
-	t.Helper()
-	tx, err := db.BeginTx(context.Background(), &sql.TxOptions{Isolation: level})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = tx.Rollback() })
-	var n int
-	if err := tx.QueryRow("SELECT COUNT(*) FROM posts").Scan(&n); err != nil {
-		t.Fatal(err)
-	}
-	return tx
 }
 
 func run(tx *sql.Tx, text string) error {
@@ -84,7 +68,7 @@ func TestWitnessDoesNotHang(t *testing.T) {
 		t.Parallel()
 		p := newPair(t, "postgres", "")
 		execAll(t, p.Wrapped, work[0])
-		tx := atLevel(t, p.Wrapped, sql.LevelRepeatableRead)
+		tx := twin.Snapshot(t, p.Wrapped, sql.LevelRepeatableRead, "posts")
 		for _, text := range []string{"TRUNCATE posts CASCADE", "INSERT INTO posts (id, title, views) VALUES (1, 'one', 3)", "UPDATE posts SET views = views + 1 WHERE id = 1", "UPDATE posts SET views = views * 2 WHERE id = 1"} {
 			if _, err := tx.Exec(text); err != nil {
 				t.Fatalf("%s: %v", text, err)
@@ -101,7 +85,7 @@ func TestWitnessDoesNotHang(t *testing.T) {
 		t.Parallel()
 		p := newPair(t, "postgres", "")
 		execAll(t, p.Wrapped, work[0])
-		tx := atLevel(t, p.Wrapped, sql.LevelRepeatableRead)
+		tx := twin.Snapshot(t, p.Wrapped, sql.LevelRepeatableRead, "posts")
 		if _, err := tx.Exec(work[0]); err != nil { // has a lock on the slot table
 			t.Fatal(err)
 		}

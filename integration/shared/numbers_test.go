@@ -1,7 +1,6 @@
 package shared
 
 import (
-	"context"
 	"database/sql"
 	"fmt"
 	"strings"
@@ -74,20 +73,7 @@ func TestForeignRowsSinceSnapshot(t *testing.T) {
 				t.Run(fmt.Sprintf("%d/%s/%s", number, level, drain), func(t *testing.T) {
 					t.Parallel()
 					p := adopted(t, "postgres", 70)
-					begin := func() *sql.Tx {
-						t.Helper()
-						tx, err := p.Wrapped.BeginTx(context.Background(), &sql.TxOptions{Isolation: level})
-						if err != nil {
-							t.Fatal(err)
-						}
-						t.Cleanup(func() { _ = tx.Rollback() })
-						var n int
-						if err := tx.QueryRow("SELECT COUNT(*) FROM posts").Scan(&n); err != nil {
-							t.Fatal(err)
-						}
-						return tx
-					}
-					tx := begin()
+					tx := twin.Snapshot(t, p.Wrapped, level, "posts")
 					// Of another record type, and so nothing to it.
 					execAll(t, p.Under, fmt.Sprintf("INSERT INTO slotted_counters (record_type, record_id, slot, count) VALUES (8, 1, %d, 1000)", number))
 					if _, err := tx.Exec(drain); err != nil {
@@ -96,7 +82,7 @@ func TestForeignRowsSinceSnapshot(t *testing.T) {
 					if err := tx.Rollback(); err != nil {
 						t.Fatal(err)
 					}
-					tx = begin()
+					tx = twin.Snapshot(t, p.Wrapped, level, "posts")
 					execAll(t, p.Under, fmt.Sprintf("INSERT INTO slotted_counters (record_type, record_id, slot, count) VALUES (1, 1, %d, 1000)", number))
 					if _, err := tx.Exec(drain); twin.Class(err) != "PostgreSQL 40001" {
 						t.Errorf("%v (%s), want 40001", err, twin.Class(err))

@@ -49,6 +49,23 @@ func ConnectorWith(t testing.TB, p *Pair, config *slotsql.Config, opts ...slotsq
 	return c
 }
 
+// Snapshot begins a transaction that has read of the table, and so has its snapshot
+// at the levels that have one. It ends with the test, if not before.
+func Snapshot(t testing.TB, db *sql.DB, level sql.IsolationLevel, table string) *sql.Tx {
+	t.Helper()
+	// Not the test's context, whose end rolls back before the clean-up does.
+	tx, err := db.BeginTx(context.Background(), &sql.TxOptions{Isolation: level})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = tx.Rollback() })
+	var n int
+	if err := tx.QueryRow("SELECT COUNT(*) FROM " + table).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return tx
+}
+
 // Execer is a database, a connection of one or a transaction.
 type Execer interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
