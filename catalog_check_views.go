@@ -23,7 +23,7 @@ type ViewStatus struct {
 // checkViews reports configured views that are none over the table, and
 // returns the views that the database has.
 func (s *shared) checkViews(ctx context.Context, ss *session, c checkedTable) ([]Problem, []ViewStatus, error) {
-	over, err := s.viewsOver(ctx, ss, c.table)
+	over, err := s.dialect.Views(ctx, ss, c.table)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -37,14 +37,6 @@ const (
 	levelStatement
 )
 
-// A snapshotJudge is for an engine that has such levels.
-type snapshotJudge interface {
-	// IsolationQuery asks for the isolation level of the open transaction, and
-	// Conflicts says of the answer whether changes conflict with newer rows.
-	IsolationQuery() string
-	Conflicts(level string) bool
-}
-
 // look notes that the statement reads counters in a transaction.
 func (r *run) look() {
 	c := r.conn

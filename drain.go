@@ -149,7 +149,7 @@ func (d *drainer) table(ctx context.Context, t *rewrite.Table, r *DrainReport) e
 		if err == nil {
 			break
 		}
-		if d.conn == nil || !d.conn.engine.hindered(err) || time.Now().After(deadline) {
+		if d.conn == nil || !d.conn.engine.retryable(err) || time.Now().After(deadline) {
 			return err
 		}
 		if err := d.mover.rest(ctx, true, attempt); err != nil {

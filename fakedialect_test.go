@@ -38,8 +38,11 @@ func (fakeDialect) NotApplied(err error) bool {
 	return errors.Is(err, errRefused) || errors.Is(err, errConflict) || errors.Is(err, errTimeout)
 }
 
-func (fakeDialect) Conflict(err error) bool     { return errors.Is(err, errConflict) }
-func (fakeDialect) WaitedInVain(err error) bool { return errors.Is(err, errTimeout) }
+func (fakeDialect) Conflict(err error) bool    { return errors.Is(err, errConflict) }
+func (fakeDialect) LockTimeout(err error) bool { return errors.Is(err, errTimeout) }
+func (fakeDialect) Retryable(err error) bool {
+	return errors.Is(err, errConflict) || errors.Is(err, errTimeout)
+}
 
 // What a server answers.
 var (

@@ -121,7 +121,7 @@ const migratePatience = time.Minute
 func (c *conn) migratePatiently(ctx context.Context, ddl []string) error {
 	for deadline := time.Now().Add(migratePatience); ; {
 		err := c.migrate(ctx, ddl)
-		if err == nil || !c.engine.hindered(err) || c.broken {
+		if err == nil || !c.engine.retryable(err) || c.broken {
 			return err
 		}
 		if time.Now().After(deadline) {

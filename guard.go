@@ -3,6 +3,8 @@ package slotsql
 import (
 	"context"
 	"database/sql/driver"
+
+	"github.com/slotsql/slotsql/dialect"
 )
 
 // A node of a Galera cluster rolls back a transaction that is in the way of what
@@ -22,7 +24,7 @@ import (
 // prepareGuarded prepares a text, and returns the engine's error for a
 // transaction that is rolled back where that has happened meanwhile.
 func (c *conn) prepareGuarded(ctx context.Context, query string) (driver.Stmt, error) {
-	g, ok := c.shared.dialect.(txGuard)
+	g, ok := c.shared.dialect.(dialect.TxGuard)
 	if !ok || !c.cluster || !c.draining && !c.lasting {
 		return c.prepareText(ctx, query)
 	}

@@ -35,7 +35,7 @@ func (c *conn) migrate(ctx context.Context, ddl []string) error {
 // is one whose statements wait for seconds only, and it is tried again.
 func (c *conn) widen(ctx context.Context, ddl []string) (err error) {
 	for try := range dropTries {
-		if err = c.migrate(ctx, ddl); err == nil || !c.engine.hindered(err) || try == dropTries-1 {
+		if err = c.migrate(ctx, ddl); err == nil || !c.engine.retryable(err) || try == dropTries-1 {
 			return err
 		}
 		select {

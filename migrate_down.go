@@ -25,16 +25,12 @@ func MigrateDown(ctx context.Context, c driver.Connector) (dropped []string, err
 		return nil, err
 	}
 	defer cn.parent.Close()
-	d, ok := cn.shared.dialect.(dialect.RollUpper)
-	if !ok {
-		return nil, fmt.Errorf("slotsql: slot tables of %s cannot be dropped by slotsql", cn.shared.dialect.Name())
-	}
-	down := &migrateDown{conn: cn, dialect: d, gone: map[string]bool{}}
+	down := &migrateDown{conn: cn, dialect: cn.shared.dialect, gone: map[string]bool{}}
 	tables, err := down.empty(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := cn.session.execAll(ctx, d.DrainSession()); err != nil {
+	if err := cn.session.execAll(ctx, cn.shared.dialect.DrainSession()); err != nil {
 		return nil, err
 	}
 	for _, t := range tables {
@@ -118,7 +114,7 @@ const dropTries = 60
 
 func (m *migrateDown) drop(ctx context.Context, t *rewrite.Table) (err error) {
 	for try := range dropTries {
-		if err = m.dropOnce(ctx, t); err == nil || !m.conn.engine.hindered(err) || try == dropTries-1 {
+		if err = m.dropOnce(ctx, t); err == nil || !m.conn.engine.retryable(err) || try == dropTries-1 {
 			return err
 		}
 		select {

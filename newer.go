@@ -114,10 +114,7 @@ func (w *witness) query(ctx context.Context, s *shared, q string, args ...any) (
 // ask waits for locks only as long as OneState says: whoever it waits for, such as
 // an ALTER TABLE of the slot table, may wait for the transaction that it asks for.
 func (w *witness) ask(ctx context.Context, s *shared, q string, args []any) ([][]any, error) {
-	var begin, end []string
-	if reader, ok := s.dialect.(dialect.StateReader); ok {
-		begin, end = reader.OneState()
-	}
+	begin, end := s.dialect.OneState()
 	if err := w.conn.session.execAll(ctx, begin); err != nil {
 		return nil, err
 	}

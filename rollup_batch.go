@@ -94,7 +94,7 @@ func (w *rollUpWorker) batch(ctx context.Context, t *rewrite.Table, job rollUpJo
 	if err == nil {
 		return n, nil
 	}
-	if rerr := w.conn.session.execAll(ctx, texts.Rollback); rerr != nil && (begun || !w.conn.engine.hindered(err)) {
+	if rerr := w.conn.session.execAll(ctx, texts.Rollback); rerr != nil && (begun || !w.conn.engine.retryable(err)) {
 		w.lost = true
 	}
 	return batchCount{}, err

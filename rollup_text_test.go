@@ -59,7 +59,7 @@ func TestRollUpTexts(t *testing.T) {
 			var b strings.Builder
 			for _, c := range tables {
 				for _, part := range []dialect.RollUpPart{{Limit: 10}, {After: true, UpTo: true, Limit: 10, Rows: 50}} {
-					r := d.(dialect.RollUpper).RollUp(c.table, part)
+					r := d.RollUp(c.table, part)
 					fmt.Fprintf(&b, "-- %s, after %v, up to %v, unordered %v\n%s\n", c.table.Name, part.After, part.UpTo, r.Unordered, strings.Join(r.Begin, ";\n"))
 					for _, s := range []struct {
 						name  string

@@ -60,10 +60,7 @@ func (w *rollUpWorker) open(ctx context.Context) (*schema, error) {
 			return nil, err
 		}
 		w.conn, w.lost = wrapConn(w.shared, raw), false
-		var ok bool
-		if w.dialect, ok = w.shared.dialect.(dialect.RollUpper); !ok {
-			return nil, fmt.Errorf("slotsql: there is no roll-up for %s", w.shared.dialect.Name())
-		}
+		w.dialect = w.shared.dialect
 		if err := w.conn.session.execAll(ctx, w.dialect.RollUpSession()); err != nil {
 			return nil, err
 		}
@@ -108,7 +105,7 @@ func (w *rollUpWorker) lease(ctx context.Context) (held bool, err error) {
 		}
 		held, err = f.Lease(ctx, &w.conn.session, rollUpLease, w.holder, int(max(w.options.Lease/time.Second, 1)))
 	}
-	if err != nil && w.conn.engine.hindered(err) {
+	if err != nil && w.conn.engine.retryable(err) {
 		held, err = false, nil // somebody else has its row: a batch is under way, or a take-over
 	}
 	if w.until = (time.Time{}); held {
@@ -121,7 +118,7 @@ func (w *rollUpWorker) lease(ctx context.Context) (held bool, err error) {
 func (w *rollUpWorker) release(ctx context.Context) {
 	if f := w.fencer(); f != nil && w.conn != nil && !w.lost && !w.until.IsZero() {
 		for range 5 {
-			if err := f.Release(ctx, &w.conn.session, rollUpLease, w.holder); err == nil || !w.conn.engine.hindered(err) {
+			if err := f.Release(ctx, &w.conn.session, rollUpLease, w.holder); err == nil || !w.conn.engine.retryable(err) {
 				break
 			}
 			time.Sleep(10 * time.Millisecond) // another one is looking at it
@@ -283,7 +280,7 @@ func (w *rollUpWorker) try(ctx context.Context, t *rewrite.Table, job rollUpJob,
 			job = keepLatest
 			continue
 		}
-		conflict := w.conn.engine.hindered(err)
+		conflict := w.conn.engine.retryable(err)
 		if conflict {
 			tr.Conflicts++
 		} else if w.conn.engine.schemaChanged(err) {

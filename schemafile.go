@@ -9,12 +9,6 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// schemaParser is implemented by a dialect that can read CREATE TABLE and the
-// like; the packages mysql, postgres and sqlite do.
-type schemaParser interface {
-	ParseSchema(sql string) ([]*rewrite.Table, error)
-}
-
 // schemaFile holds the tables of a schema file in place of a database.
 type schemaFile struct {
 	dialect dialect.Dialect
@@ -24,11 +18,7 @@ type schemaFile struct {
 }
 
 func parseSchemaFile(d dialect.Dialect, sql string) (*schemaFile, error) {
-	p, ok := d.(schemaParser)
-	if !ok {
-		return nil, fmt.Errorf("slotsql: dialect %s cannot read a schema file", d.Name())
-	}
-	tables, err := p.ParseSchema(sql)
+	tables, err := d.ParseSchema(sql)
 	if err != nil {
 		return nil, fmt.Errorf("slotsql: schema: %w", err)
 	}

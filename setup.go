@@ -138,10 +138,8 @@ func Migrate(ctx context.Context, c driver.Connector, opts ...SetupOption) (crea
 		return nil, asConfigError(problems)
 	}
 	checked = notOff(checked)
-	if d, ok := cn.shared.dialect.(dialect.RollUpper); ok {
-		if err := cn.session.execAll(ctx, d.DrainSession()); err != nil {
-			return nil, err
-		}
+	if err := cn.session.execAll(ctx, cn.shared.dialect.DrainSession()); err != nil {
+		return nil, err
 	}
 	applySetup(checked, opts)
 	if l, ok := cn.shared.dialect.(dialect.Leaser); ok && len(checked) > 0 {
@@ -245,8 +243,8 @@ func ddlOf(d dialect.Dialect, checked []checkedTable, problems []Problem, err er
 			made[id] = true
 		}
 		texts := d.CreateSlots(t.table)
-		if n, ok := d.(dialect.LockNoter); ok && len(texts) > 0 {
-			texts[0] = commented(n.CreateLocks(t.table)) + texts[0]
+		if len(texts) > 0 {
+			texts[0] = commented(d.CreateLocks(t.table)) + texts[0]
 		}
 		out = append(out, texts...)
 	}

@@ -12,7 +12,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -94,7 +93,6 @@ const (
 // newShadower returns nil when no table is in shadow.
 func newShadower(on *shared, parent driver.Connector) *shadower {
 	tables := on.config.tablesOf(modeShadow)
-	snapshots, ok := on.dialect.(dialect.StateReader)
 	if len(tables) == 0 {
 		return nil
 	}
@@ -102,10 +100,8 @@ func newShadower(on *shared, parent driver.Connector) *shadower {
 	dry.dry, dry.over = true, on
 	on.kin = append(on.kin, dry)
 	w := &shadower{on: on, dry: dry, parent: parent, inline: on.traits.OneWriter, slotted: map[*rewrite.Table]bool{}}
-	if ok {
-		w.sample = on.config.ShadowSample()
-		w.begin, w.end = snapshots.OneState()
-	}
+	w.sample = on.config.ShadowSample()
+	w.begin, w.end = on.dialect.OneState()
 	w.ctx, w.cancel = context.WithCancel(context.Background())
 	for _, t := range tables {
 		w.names = append(w.names, strings.ToLower(rewrite.Spelled(t.Table)))
@@ -321,7 +317,7 @@ func (w *shadower) failed(j shadowJob, err error) {
 	}
 	t.mu.Lock()
 	t.asked = false // the next run asks again
-	if e := engineOf(w.on.dialect); !e.hindered(err) {
+	if e := engineOf(w.on.dialect); !e.retryable(err) {
 		t.failures++
 	}
 	lasting := t.failures >= maxShadowTries

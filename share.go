@@ -241,7 +241,7 @@ func (r *run) addMany(ctx context.Context) (res driver.Result, n int64, err erro
 	}()
 	co := r.plan.Increment.Coalesced
 	res, n, err = r.own(ctx, co.Many)
-	if co.UpsertMany == nil || err == nil || ctx.Err() != nil || r.conn.engine.waitedInVain(err) || !r.conn.engine.notApplied(err) {
+	if co.UpsertMany == nil || err == nil || ctx.Err() != nil || r.conn.engine.lockTimeout(err) || !r.conn.engine.notApplied(err) {
 		return res, n, err
 	}
 	if res, n, err = r.own(ctx, co.UpsertMany); err == nil {
@@ -263,7 +263,7 @@ func (r *run) judge(n int64, err error) (outcome, error) {
 		return alone, nil // no row, or a counter near a limit: each for itself
 	case errors.Is(err, driver.ErrBadConn):
 		return again, nil // the parent says so only when nothing has been sent
-	case r.conn.engine.waitedInVain(err):
+	case r.conn.engine.lockTimeout(err):
 		return failed, err // each has waited as long as the leader
 	case r.conn.engine.notApplied(err):
 		return alone, nil
@@ -279,7 +279,7 @@ func (r *run) judgeMany(n int64, err error, rows int) (outcome, error) {
 		return counted, nil
 	case err == nil && n != 0:
 		return failed, &lostError{fmt.Sprintf("of %d rows %d have been counted", rows, n)}
-	case err != nil && r.conn.engine.waitedInVain(err):
+	case err != nil && r.conn.engine.lockTimeout(err):
 		return alone, nil // it does not wait at all
 	}
 	return r.judge(n, err)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -103,9 +102,6 @@ func Verify(ctx context.Context, c driver.Connector, o VerifyOptions) ([]VerifyR
 	sc, err := mover.open(ctx)
 	if err != nil {
 		return nil, err
-	}
-	if _, ok = s.dialect.(dialect.Auditor); !ok {
-		return nil, fmt.Errorf("slotsql: there is no audit for %s", s.dialect.Name())
 	}
 	tables, err := chosenTables(sc.Counters(), o.Tables)
 	if err != nil {

@@ -268,7 +268,7 @@ func (v *verifier) patiently(ctx context.Context, f func() error) error {
 	deadline := time.Now().Add(v.options.Patience)
 	for attempt := 0; ; attempt++ {
 		err := f()
-		if err == nil || !v.hindered(err) || time.Now().After(deadline) {
+		if err == nil || !v.retryable(err) || time.Now().After(deadline) {
 			return err
 		}
 		if err := v.mover.rest(ctx, true, attempt); err != nil {
@@ -277,9 +277,9 @@ func (v *verifier) patiently(ctx context.Context, f func() error) error {
 	}
 }
 
-func (v *verifier) hindered(err error) bool {
+func (v *verifier) retryable(err error) bool {
 	e := engineOf(v.shared.dialect)
-	return e.hindered(err)
+	return e.retryable(err)
 }
 
 // arguments are the values of a key as they go back to the database.

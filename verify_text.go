@@ -22,13 +22,9 @@ type audit struct {
 
 // auditOf returns nil for a table whose keys cannot be arguments.
 func auditOf(d dialect.Dialect, t *rewrite.Table) *audit {
-	auditor, ok := d.(dialect.Auditor)
-	if !ok {
-		return nil
-	}
-	a := &audit{d: d, t: t, value: func(column string) string { return auditor.ValueForm(t, column) }}
+	a := &audit{d: d, t: t, value: func(column string) string { return d.ValueForm(t, column) }}
 	for _, k := range t.Counter.Key {
-		read, bound := auditor.KeyForm(t, k)
+		read, bound := d.KeyForm(t, k)
 		if bound == "" {
 			return nil
 		}

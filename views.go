@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -21,7 +20,7 @@ func (sc *schema) learnViews(ctx context.Context, ss *session, t *rewrite.Table)
 	if len(t.Counter.Counters) == 0 {
 		return nil
 	}
-	names, err := sc.shared.viewsOver(ctx, ss, t)
+	names, err := sc.shared.dialect.Views(ctx, ss, t)
 	if err != nil {
 		return err
 	}
@@ -35,14 +34,6 @@ func (sc *schema) learnViews(ctx context.Context, ss *session, t *rewrite.Table)
 	sc.mu.Unlock()
 	sc.shared.viewed(append(names, t.Counter.Routines...))
 	return nil
-}
-
-func (s *shared) viewsOver(ctx context.Context, ss *session, t *rewrite.Table) ([]string, error) {
-	d, ok := s.dialect.(dialect.Viewer)
-	if !ok {
-		return nil, nil
-	}
-	return d.Views(ctx, ss, t)
 }
 
 // Views tells the planner of the views over counter tables.

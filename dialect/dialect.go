@@ -19,9 +19,19 @@ type Session interface {
 	Exec(ctx context.Context, sql string, args ...any) error
 }
 
-// Dialect is one database engine.
+// Dialect is one database engine. What an engine may or may not have is in
+// interfaces of their own, here and beside: ServerAware and those that follow
+// it, what knows the parent driver in driver.go, and a server's leases and views
+// of its sessions.
 type Dialect interface {
 	rewrite.Dialect
+	SchemaParser
+	StateReader
+	Viewer
+	Surveyor
+	RollUpper
+	Auditor
+	LockNoter
 
 	// Name is "mysql", "postgres" or "sqlite"; for messages only.
 	Name() string

@@ -20,6 +20,13 @@ import (
 	dialect "github.com/slotsql/slotsql/dialect/mysql"
 )
 
+var (
+	_ slotdialect.ServerAware       = Engine{}
+	_ slotdialect.ErrorClassifier   = Engine{}
+	_ slotdialect.TxErrorClassifier = Engine{}
+	_ slotdialect.TxGuard           = Engine{}
+)
+
 // DriverName is the name the driver is registered under.
 const DriverName = "mysql-slotsql"
 
@@ -65,12 +72,12 @@ func (Engine) NotApplied(err error) bool { return number(err) != 0 && number(err
 // UPDATE in autocommit may get it as well.
 func (Engine) Conflict(err error) bool { return number(err) == 1213 }
 
-// WaitedInVain recognises the end of innodb_lock_wait_timeout.
-func (Engine) WaitedInVain(err error) bool { return number(err) == 1205 }
+// LockTimeout recognises the end of innodb_lock_wait_timeout.
+func (Engine) LockTimeout(err error) bool { return number(err) == 1205 }
 
-// Hindered recognises deadlocks, locks that were not to be had, and a COMMIT of
+// Retryable recognises deadlocks, locks that were not to be had, and a COMMIT of
 // what a deadlock has undone (1180, MariaDB).
-func (Engine) Hindered(err error) bool {
+func (Engine) Retryable(err error) bool {
 	switch number(err) {
 	case 1205, 1213, 3572, 1020, 1180:
 		return true

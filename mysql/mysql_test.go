@@ -28,8 +28,8 @@ func TestOutcomes(t *testing.T) {
 		"something unexpected": {err: errors.New("deadlock 1213")},
 	} {
 		e := Dialect()
-		if e.NotApplied(c.err) != c.notApplied || e.Conflict(c.err) != c.conflict || e.WaitedInVain(c.err) != c.waited {
-			t.Errorf("%s: not applied %t, conflict %t, waited in vain %t", name, e.NotApplied(c.err), e.Conflict(c.err), e.WaitedInVain(c.err))
+		if e.NotApplied(c.err) != c.notApplied || e.Conflict(c.err) != c.conflict || e.LockTimeout(c.err) != c.waited {
+			t.Errorf("%s: not applied %t, conflict %t, waited in vain %t", name, e.NotApplied(c.err), e.Conflict(c.err), e.LockTimeout(c.err))
 		}
 	}
 }

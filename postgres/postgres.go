@@ -18,7 +18,15 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/slotsql/slotsql"
+	slotdialect "github.com/slotsql/slotsql/dialect"
 	dialect "github.com/slotsql/slotsql/dialect/postgres"
+)
+
+var (
+	_ slotdialect.Dialect         = Engine{}
+	_ slotdialect.ErrorClassifier = Engine{}
+	_ slotdialect.TxWatcher       = Engine{}
+	_ slotdialect.ArgRewriter     = Engine{}
 )
 
 // DriverName is the name the driver is registered under.
@@ -69,15 +77,15 @@ func (Engine) Conflict(err error) bool {
 	return errors.As(err, &e) && e.Code == "40P01"
 }
 
-// WaitedInVain recognises the end of lock_timeout and of statement_timeout.
-func (Engine) WaitedInVain(err error) bool {
+// LockTimeout recognises the end of lock_timeout and of statement_timeout.
+func (Engine) LockTimeout(err error) bool {
 	var e *pgconn.PgError
 	return errors.As(err, &e) && (e.Code == "55P03" || e.Code == "57014")
 }
 
-// Hindered recognises deadlocks, serialization failures, and locks that were
+// Retryable recognises deadlocks, serialization failures, and locks that were
 // not to be had.
-func (Engine) Hindered(err error) bool {
+func (Engine) Retryable(err error) bool {
 	var e *pgconn.PgError
 	return errors.As(err, &e) && (e.Code == "40001" || e.Code == "40P01" || e.Code == "55P03")
 }

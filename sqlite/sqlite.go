@@ -18,7 +18,14 @@ import (
 	"modernc.org/sqlite"
 
 	"github.com/slotsql/slotsql"
+	slotdialect "github.com/slotsql/slotsql/dialect"
 	dialect "github.com/slotsql/slotsql/dialect/sqlite"
+)
+
+var (
+	_ slotdialect.Dialect                  = Engine{}
+	_ slotdialect.ErrorClassifier          = Engine{}
+	_ slotdialect.SavepointErrorClassifier = Engine{}
 )
 
 // DriverName is the name the driver is registered under.
@@ -62,14 +69,14 @@ func (Engine) NotApplied(err error) bool {
 // Conflict is never: SQLite's one writer waits, and has waited when it fails.
 func (Engine) Conflict(error) bool { return false }
 
-// WaitedInVain recognises the end of busy_timeout.
-func (Engine) WaitedInVain(err error) bool {
+// LockTimeout recognises the end of busy_timeout.
+func (Engine) LockTimeout(err error) bool {
 	var e *sqlite.Error
 	return errors.As(err, &e) && e.Code()&0xff == 5
 }
 
-// Hindered recognises a database that somebody else writes.
-func (Engine) Hindered(err error) bool {
+// Retryable recognises a database that somebody else writes.
+func (Engine) Retryable(err error) bool {
 	var e *sqlite.Error
 	return errors.As(err, &e) && (e.Code()&0xff == 5 || e.Code()&0xff == 6)
 }

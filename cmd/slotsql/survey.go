@@ -58,13 +58,7 @@ func (s *survey) readSchema() error {
 	if err != nil {
 		return err
 	}
-	p, ok := s.dialect.(interface {
-		ParseSchema(sql string) ([]*rewrite.Table, error)
-	})
-	if !ok {
-		return fmt.Errorf("--schema is not for --driver %s", s.o.driver)
-	}
-	tables, err := p.ParseSchema(text)
+	tables, err := s.dialect.ParseSchema(text)
 	if err != nil {
 		return s.o.schemaError(err)
 	}
@@ -90,10 +84,7 @@ func (s *survey) readDatabase(cmd *cobra.Command, ss dialect.PlainSession) error
 	if _, err := s.dialect.Namespace(ctx, ss); err != nil { // refuses sessions it cannot serve
 		return err
 	}
-	d, ok := s.dialect.(dialect.Surveyor)
-	if !ok {
-		return fmt.Errorf("init is not for --driver %s", s.o.driver)
-	}
+	d := s.dialect
 	var err error
 	if s.name, err = s.databaseName(ctx, ss); err != nil {
 		return err

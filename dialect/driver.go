@@ -1,0 +1,95 @@
+package dialect
+
+import (
+	"context"
+	"database/sql/driver"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// The interfaces in this file are for a dialect that knows its parent driver:
+// those of the packages mysql, postgres and sqlite, or one of your own around
+// them. They are how slotsql learns what an error of that driver means, so that
+// neither it nor the dialects import a driver. Each is optional; without one
+// slotsql takes the careful way, as its method says.
+
+// An ErrorClassifier reads the parent driver's error types. Each method reports
+// false for an error that it does not know, wrapped errors included.
+type ErrorClassifier interface {
+	// SchemaChanged reports whether err may mean that a table or column has
+	// changed or is gone. Without it, plans made with old facts fail until
+	// something else has the facts read again.
+	SchemaChanged(err error) bool
+	// SlotFull reports whether err is the slot table's own CHECK constraint,
+	// raised by an increment that has had no effect.
+	SlotFull(err error) bool
+	// NotApplied reports whether err is the server's answer that a statement
+	// in autocommit failed, so that it has had no effect. Without it, no
+	// failed increment of several callers is tried again one by one.
+	NotApplied(err error) bool
+	// Conflict reports whether the engine has rolled back the whole
+	// transaction, or the one statement of it, because of other transactions,
+	// and the same statement may succeed when it runs again.
+	Conflict(err error) bool
+	// LockTimeout reports whether a lock could not be had in the time that the
+	// server gives a statement.
+	LockTimeout(err error) bool
+	// Retryable reports whether a transaction of slotsql's own may succeed
+	// when it runs again: a conflict, a serialization failure, a lock timeout.
+	Retryable(err error) bool
+}
+
+// A SavepointErrorClassifier is for an engine whose errors may roll back a
+// drain's own transaction by themselves.
+type SavepointErrorClassifier interface {
+	// SavepointGone reports whether err says that a savepoint to be rolled
+	// back to or released does not exist.
+	SavepointGone(err error) bool
+}
+
+// A TxErrorClassifier is for an engine some of whose errors roll back the whole
+// transaction, while others leave it open.
+type TxErrorClassifier interface {
+	// TxEnded reports whether the transaction was rolled back with err.
+	TxEnded(err error) bool
+}
+
+// A TxGuard is for an engine that may roll back a transaction without
+// reporting it.
+type TxGuard interface {
+	// TxOpen reports whether a transaction is open; an engine that cannot tell
+	// reports false.
+	TxOpen(ctx context.Context, s Session) (bool, error)
+	// TxUndone returns the error that the engine should have reported.
+	TxUndone() error
+}
+
+// A TxWatcher learns from the parent whether a connection is in a transaction.
+// Without it slotsql asks the server where it matters.
+type TxWatcher interface {
+	ConnInTransaction(driver.Conn) bool
+}
+
+// An ArgRewriter separates arguments that are options of the parent driver, and
+// resolves arguments that rewrite the query.
+type ArgRewriter interface {
+	RewriteArgs(ctx context.Context, c driver.Conn, query string, args []driver.NamedValue) (
+		newQuery string, values, options []driver.NamedValue, err error)
+}
+
+// SnapshotIsolation is for an engine with isolation levels at which a change of
+// a row that is newer than the transaction's snapshot fails.
+type SnapshotIsolation interface {
+	// IsolationQuery asks for the isolation level of the open transaction.
+	IsolationQuery() string
+	// Conflicts reports whether changes fail so at the level that the query
+	// has returned.
+	Conflicts(level string) bool
+}
+
+// A SchemaParser reads CREATE TABLE and the like.
+type SchemaParser interface {
+	// ParseSchema returns the tables that a file of DDL leaves behind. An
+	// error is a *SchemaError where a statement is at fault.
+	ParseSchema(sql string) ([]*rewrite.Table, error)
+}
