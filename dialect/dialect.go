@@ -127,6 +127,15 @@ type SessionAware interface {
 	Shares(ctx context.Context, s Session) (bool, error)
 }
 
+// OwnSettings is implemented by a dialect whose sessions may begin, by their DSN
+// or the server's defaults, with settings under which slotsql's own statements
+// fail, return fewer rows than there are, or are not committed.
+type OwnSettings interface {
+	// OwnSettings are the statements that a session of slotsql's own, which runs
+	// none of the application's, runs first.
+	OwnSettings() []string
+}
+
 // A Leaser keeps leases in a table of slotsql's own, [LeaseTable], which holds
 // for each name who has it and until when, by the server's clock. Nothing of a
 // lease is bound to a session.

@@ -14,13 +14,13 @@ var _ dialect.RollUpper = (*Dialect)(nil)
 // not step over, such as a gap in an index of the counter that somebody has
 // locked, is an error after a second, and the batch is undone. (With 0 MariaDB
 // would not wait at all, but fail transactions that have stepped over a row.)
-func (*Dialect) RollUpSession() []string {
-	return []string{"SET SESSION autocommit = 1, sql_safe_updates = 0, lock_wait_timeout = 1, innodb_lock_wait_timeout = 1"}
+func (d *Dialect) RollUpSession() []string {
+	return append(d.OwnSettings(), "SET SESSION lock_wait_timeout = 1, innodb_lock_wait_timeout = 1")
 }
 
 // DrainSession lets a statement wait for a lock for two seconds.
-func (*Dialect) DrainSession() []string {
-	return []string{"SET SESSION autocommit = 1, sql_safe_updates = 0, lock_wait_timeout = 2, innodb_lock_wait_timeout = 2"}
+func (d *Dialect) DrainSession() []string {
+	return append(d.OwnSettings(), "SET SESSION lock_wait_timeout = 2, innodb_lock_wait_timeout = 2")
 }
 
 // LockSlots locks the table for the session, under each name that it is read by.
@@ -47,8 +47,8 @@ func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.Roll
 	}
 	out := dialect.RollUp{
 		Begin:     []string{"SET TRANSACTION ISOLATION LEVEL " + level, "START TRANSACTION READ WRITE"},
-		Commit:    []string{"COMMIT"},
-		Rollback:  []string{"ROLLBACK"},
+		Commit:    []string{commit},
+		Rollback:  []string{rollback},
 		Unordered: !w.ordered(), BytesAreText: true,
 		Find:    w.find(w.full("slotsql_s")),
 		Idle:    w.find(w.empty("slotsql_s")),

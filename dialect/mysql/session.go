@@ -62,13 +62,14 @@ func hasRowAlias(version string) bool {
 	return major > 8 || major == 8 && (minor > 0 || patch >= 19)
 }
 
-// Shares says whether a session begins in autocommit.
+// Shares reports whether a session begins in autocommit, and returns to it with
+// each COMMIT.
 func (d *Dialect) Shares(ctx context.Context, s dialect.Session) (bool, error) {
-	rows, err := s.Query(ctx, "SELECT @@autocommit")
+	rows, err := s.Query(ctx, "SELECT @@autocommit, @@completion_type LIMIT 1")
 	if err != nil {
-		return false, fmt.Errorf("reading autocommit: %w", err)
+		return false, fmt.Errorf("reading autocommit and completion_type: %w", err)
 	}
-	return len(rows) == 1 && text(rows[0][0]) == "1", nil
+	return len(rows) == 1 && text(rows[0][0]) == "1" && text(rows[0][1]) == "NO_CHAIN", nil
 }
 
 // Node names the node of a Galera cluster. SHOW answers on servers that do not
@@ -92,19 +93,27 @@ func (d *Dialect) Node(ctx context.Context, s dialect.Session) (string, error) {
 	return name, nil
 }
 
+// commit and rollback end a transaction of slotsql's own and nothing else: a bare
+// COMMIT begins the next transaction, or ends the session, where completion_type
+// says so, and what follows in autocommit would not be committed.
+const (
+	commit   = "COMMIT AND NO CHAIN NO RELEASE"
+	rollback = "ROLLBACK AND NO CHAIN NO RELEASE"
+)
+
 // Drain says that a drain outside a transaction opens one. START TRANSACTION
 // commits a transaction that is open, so it is not for use inside one.
 func (d *Dialect) Drain() dialect.DrainTx {
 	return dialect.DrainTx{
 		Begin:    []string{"START TRANSACTION"},
-		Commit:   []string{"COMMIT"},
-		Rollback: []string{"ROLLBACK"},
+		Commit:   []string{commit},
+		Rollback: []string{rollback},
 	}
 }
 
 // OneState implements dialect.StateReader. Reads wait for DDL only.
 func (*Dialect) OneState() (begin, end []string) {
-	return []string{"SET SESSION lock_wait_timeout = 1", "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ", "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY"}, []string{"ROLLBACK"}
+	return []string{"SET SESSION lock_wait_timeout = 1", "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ", "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY"}, []string{rollback}
 }
 
 // InTransaction sets a savepoint and releases it. Outside a transaction (in

@@ -1,0 +1,16 @@
+package mysql
+
+import "github.com/slotsql/slotsql/dialect"
+
+var _ dialect.OwnSettings = (*Dialect)(nil)
+
+// OwnSettings gives a session the settings that slotsql's statements are written
+// for, whatever its DSN says: one of them is committed when it has run, may
+// write, returns all rows, may update by any condition and join any number of
+// rows.
+func (*Dialect) OwnSettings() []string {
+	return []string{
+		"SET SESSION autocommit = 1, completion_type = 0, sql_safe_updates = 0, sql_big_selects = 1, sql_select_limit = 18446744073709551615",
+		"SET SESSION TRANSACTION READ WRITE",
+	}
+}

@@ -1,0 +1,83 @@
+package session
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/slotsql/slotsql/integration/twin"
+)
+
+// settings are variables of a MySQL session that change what a statement means,
+// how it is read, or what slotsql's own statements do.
+var settings = []string{
+	"completion_type=1", "completion_type=2", "completion_type='CHAIN'", "sql_mode=''", "sql_mode='TRADITIONAL,HIGH_NOT_PRECEDENCE,PAD_CHAR_TO_FULL_LENGTH'",
+	"tx_isolation='READ-UNCOMMITTED'", "tx_isolation='READ-COMMITTED'", "tx_isolation='SERIALIZABLE'", "foreign_key_checks=0", "unique_checks=0", "big_tables=1",
+	"sql_quote_show_create=0", "sql_auto_is_null=1", "max_error_count=0", "group_concat_max_len=4", "sql_notes=0", "div_precision_increment=0",
+	"optimizer_switch='derived_merge=off,semijoin=off'", "join_cache_level=0", "in_predicate_conversion_threshold=2", "max_sort_length=8",
+	"character_set_results=NULL", "character_set_results='latin1'", "collation_connection='utf8mb4_bin'", "time_zone='+05:00'", "lc_time_names='de_DE'",
+}
+
+// A session may be set up by its DSN, or as it goes along: every statement gives
+// what it gives with the plain driver, and what was acknowledged is there for
+// others.
+func TestSessionSettings(t *testing.T) {
+	for _, setting := range settings {
+		t.Run(setting, func(t *testing.T) {
+			t.Parallel()
+			params := strings.ReplaceAll(strings.ReplaceAll(setting, "+", "%2B"), "&", "%26")
+			t.Run("dsn", func(t *testing.T) {
+				t.Parallel()
+				p := newPair(t, "mysql", params)
+				one := pinned(t, p)
+				settingScript(t, one, setting)
+				sameOutside(t, p)
+			})
+			t.Run("text", func(t *testing.T) {
+				t.Parallel()
+				p := newPair(t, "mysql", "")
+				one := pinned(t, p)
+				one.same(t, twin.Statement{SQL: "UPDATE posts SET views = views + 1 WHERE id = 1"})
+				one.same(t, twin.Statement{SQL: "SET SESSION " + setting})
+				settingScript(t, one, setting)
+				sameOutside(t, p)
+			})
+		})
+	}
+}
+
+func settingScript(t *testing.T, one both, setting string) {
+	t.Helper()
+	run := func(texts ...string) {
+		for _, text := range texts {
+			one.same(t, twin.Statement{SQL: text})
+			one.same(t, twin.Statement{SQL: "SELECT views, likes FROM posts WHERE id = 1"})
+			one.same(t, twin.Statement{SQL: totals})
+		}
+	}
+	run(work...)
+	one.same(t, twin.Statement{SQL: "UPDATE posts SET views = views + ? WHERE id = ?", Args: []any{2, 1}})
+	one.same(t, twin.Statement{SQL: "SELECT views FROM posts WHERE id = ? FOR UPDATE", Args: []any{1}})
+	one.same(t, twin.Statement{SQL: "UPDATE posts SET views = views + ? WHERE id = ?", Args: []any{2, 1}, Prepared: true})
+	one.same(t, twin.Statement{SQL: "BEGIN"})
+	run("UPDATE posts SET views = views + 1 WHERE id = 2", "UPDATE posts SET views = views * 3 WHERE id = 2", "UPDATE posts SET title = 'x' WHERE id = 1")
+	one.same(t, twin.Statement{SQL: "COMMIT"})
+	if setting == "completion_type=2" {
+		return // the server has closed the connection
+	}
+	one.same(t, twin.Statement{SQL: "UPDATE posts SET views = views + 1 WHERE id = 1"})
+	one.same(t, twin.Statement{SQL: "UPDATE posts SET views = views + 10 WHERE id = 1"})
+	one.same(t, twin.Statement{SQL: "COMMIT"})
+	one.same(t, twin.Statement{SQL: "UPDATE posts SET views = views + 100 WHERE id = 1"})
+}
+
+// sameOutside compares what other sessions see.
+func sameOutside(t *testing.T, p *twin.Pair) {
+	t.Helper()
+	ds, err := p.FinalTables(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range ds {
+		t.Error(d)
+	}
+}
