@@ -180,7 +180,11 @@ func (c *conn) ResetSession(ctx context.Context) error {
 		return driver.ErrBadConn
 	}
 	c.lasting, c.reading = false, false
-	c.release()
+	if c.tx.byText && !c.idle() {
+		c.doubted() // a transaction that a text has begun may still be open
+	} else {
+		c.ended()
+	}
 	if r, ok := c.parent.(driver.SessionResetter); ok {
 		if err := r.ResetSession(ctx); err != nil {
 			return err

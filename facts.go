@@ -120,20 +120,11 @@ func (c *conn) begins(text string) bool {
 // after notes what a text that has been run may have done to the session.
 func (c *conn) after(plan *rewrite.Plan, err error) {
 	c.untouched = err == nil && plan.Effects&rewrite.TxControl != 0 && c.begins(plan.Text)
-	c.lasting = c.lasting || plan.Effects&rewrite.TxControl != 0
-	if plan.Effects&rewrite.TxControl != 0 || err != nil {
-		c.tx.known = false
+	if err != nil {
+		c.failed(err)
 	}
 	if plan.Effects&rewrite.TxControl != 0 {
-		c.tx.byText = err != nil || !endsTx(plan.Text)
-		switch {
-		case err != nil:
-		case endsTx(plan.Text), plan.Effects&rewrite.SchemaChange != 0 && c.shared.dialect.Traits().DDLCommits:
-			c.forget()
-		default:
-			c.marked(plan.Text)
-		}
-		c.unsettle()
+		c.transacted(plan.Text, err)
 	}
 	if plan.Effects&rewrite.SessionChange != 0 {
 		c.strayed = true
@@ -145,8 +136,6 @@ func (c *conn) after(plan *rewrite.Plan, err error) {
 	}
 	if plan.Effects&rewrite.SchemaChange != 0 {
 		c.changed(plan.Text)
-	} else if plan.Effects&rewrite.TxControl != 0 && (c.private || c.altered || c.adrift) {
-		c.settleFacts(endsTx(plan.Text))
 	}
 	if err != nil && len(plan.Tables) > 0 {
 		c.learnFrom(err)
@@ -210,17 +199,6 @@ func (c *conn) settleFacts(ended bool) {
 	if ended || c.committed() {
 		c.altered, c.adrift, c.private = false, false, c.temp
 	}
-}
-
-// endsTx says that a text ends a transaction for certain.
-func endsTx(text string) bool {
-	text = strings.ToUpper(strings.Trim(text, "; \t\r\n"))
-	word, rest, _ := strings.Cut(text, " ")
-	switch word {
-	case "COMMIT", "END", "ROLLBACK", "ABORT":
-		return !strings.Contains(rest, "TO") && !strings.Contains(rest, ";") && !strings.Contains(rest, "CHAIN")
-	}
-	return false
 }
 
 // learnFrom has the facts read again when an error says that they are wrong.

@@ -1,10 +1,6 @@
 package slotsql
 
-import (
-	"strings"
-
-	"github.com/slotsql/slotsql/rewrite"
-)
+import "github.com/slotsql/slotsql/rewrite"
 
 // A ROLLBACK TO SAVEPOINT undoes changes: what they have changed is as others
 // have left it, and no more the transaction's own. What has been remembered of
@@ -20,46 +16,21 @@ type mark struct {
 // maxMarks is how many savepoints are remembered, the newest.
 const maxMarks = 256
 
-// marked notes savepoints that a text has set, released or rolled back to, and
-// that a new transaction begins, which ends the one before (MySQL; where the
-// parent tells, nothing is remembered outside of one).
-func (c *conn) marked(text string) {
-	if len(text) > maxCachedText {
-		return
-	}
-	var words []string
-	for _, t := range rewrite.Tokens(c.shared.dialect.Lexis(), text) {
-		if t.Kind == rewrite.Operator {
-			continue
-		}
-		if len(words) == 5 {
-			return
-		}
-		words = append(words, text[t.Start:t.End])
-	}
-	if len(words) > 0 && c.engine.watcher == nil && (strings.EqualFold(words[0], "BEGIN") || strings.EqualFold(words[0], "START")) {
-		c.forget()
-	}
-	if len(words) < 2 {
-		return
-	}
-	name := strings.ToLower(strings.Trim(words[len(words)-1], "`\""))
-	switch strings.ToUpper(words[0]) {
-	case "SAVEPOINT":
-		if len(words) != 2 {
-			return
-		}
+// mark notes a savepoint that has been set, released or rolled back to.
+func (c *conn) mark(e rewrite.TxEvent) {
+	switch e.Kind {
+	case rewrite.TxSavepoint:
 		if len(c.marks) >= maxMarks {
 			c.marks = append(c.marks[:0], c.marks[1:]...)
 		}
-		c.marks = append(c.marks, mark{name, c.changes})
-	case "RELEASE":
-		if i := c.markOf(name); i >= 0 {
+		c.marks = append(c.marks, mark{e.Name, c.changes})
+	case rewrite.TxRelease:
+		if i := c.markOf(e.Name); i >= 0 {
 			c.marks = c.marks[:i]
 		}
-	case "ROLLBACK":
-		i := c.markOf(name)
-		if i < 0 || !strings.EqualFold(words[1], "TO") && !strings.EqualFold(words[min(2, len(words)-1)], "TO") {
+	case rewrite.TxRollbackTo:
+		i := c.markOf(e.Name)
+		if i < 0 {
 			return
 		}
 		for k, own := range c.own {

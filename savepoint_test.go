@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/slotsql/slotsql/dialect/postgres"
+	"github.com/slotsql/slotsql/rewrite"
 )
 
 // What a ROLLBACK TO SAVEPOINT undoes is forgotten, and nothing else.
@@ -23,7 +24,7 @@ func TestMarks(t *testing.T) {
 		{[]string{"SAVEPOINT a", "+", "RELEASE SAVEPOINT a", "+"}, 2},
 		{[]string{"SAVEPOINT a", "+", "SAVEPOINT b", "RELEASE b", "+", "ROLLBACK TO a"}, 0},
 		{[]string{"SAVEPOINT a", "+", "ROLLBACK TO b"}, 1}, // not one that is known
-		{[]string{"SAVEPOINT a", "+", "SELECT 1; ROLLBACK TO a"}, 1},
+		{[]string{"SAVEPOINT a", "+", "SELECT 1; ROLLBACK TO a"}, 0},
 	} {
 		conn := wrapConn(newShared(postgres.New(), &Config{}), nil)
 		conn.own = map[rowKey]ownChange{}
@@ -33,7 +34,9 @@ func TestMarks(t *testing.T) {
 				conn.own[rowKey{values: fmt.Sprint(conn.changes)}] = ownChange{at: conn.changes}
 				continue
 			}
-			conn.marked(text)
+			for _, e := range rewrite.TxEvents(conn.shared.dialect.Lexis(), text) {
+				conn.mark(e)
+			}
 		}
 		if len(conn.own) != c.left {
 			t.Errorf("%q: %d changes are left, want %d", c.texts, len(conn.own), c.left)

@@ -36,11 +36,13 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 	if err != nil {
 		return nil, err
 	}
-	c.tx = txState{known: true, open: true}
 	c.lasting, c.untouched = true, true
-	if !goesOn {
-		c.forget()
+	if goesOn {
+		c.level = levelUnknown
+	} else {
+		c.ended() // the one before, however that was
 	}
+	c.tx = txState{known: true, open: true}
 	return &tx{conn: c, parent: t}, nil
 }
 
@@ -77,18 +79,14 @@ func (t *tx) Commit() error {
 		return errBroken
 	}
 	err := t.parent.Commit()
-	t.conn.tx, t.conn.lasting = txState{byText: err != nil}, false
-	t.conn.release()
-	t.conn.settleFacts(true)
+	t.conn.finished(err)
 	return err
 }
 
 // Rollback implements driver.Tx.
 func (t *tx) Rollback() error {
 	err := t.parent.Rollback()
-	t.conn.tx, t.conn.lasting = txState{byText: err != nil}, false
-	t.conn.release()
-	t.conn.settleFacts(true)
+	t.conn.finished(err)
 	return err
 }
 

@@ -155,16 +155,9 @@ func (pl *Planner) multi(text string, tokens []Token, spans []Span) (*Plan, erro
 			continue
 		}
 		src := newSource(pl.Dialect.Lexis(), part)
-		first := ""
-		if len(src.tokens) > 0 {
-			first = strings.ToUpper(part[src.tokens[0].Start:src.tokens[0].End])
-		}
 		pt := Part{Plan: plan, Text: part, ArgBase: base, Params: len(src.params)}
-		switch first {
-		case "BEGIN", "START":
-			pt.TxBegin = true
-		case "COMMIT", "END", "ROLLBACK", "ABORT":
-			pt.TxEnd = !src.is(1, "TO") && !src.is(2, "TO")
+		for _, e := range TxEvents(pl.Dialect.Lexis(), part) {
+			pt.TxBegin, pt.TxEnd = e.Kind == TxBegins, e.Kind == TxEnds
 		}
 		base += len(src.params)
 		asIs = asIs && plan.AsIs()

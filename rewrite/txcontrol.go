@@ -1,0 +1,130 @@
+package rewrite
+
+import "strings"
+
+// A TxEvent is what one statement does to the transaction of its session, as far
+// as its words tell.
+type TxEvent struct {
+	Kind TxKind
+	// Name is the savepoint's, in lower case.
+	Name string
+	// Chained: the next transaction has begun with the end of this one.
+	Chained bool
+}
+
+// TxKind is the kind of a TxEvent.
+type TxKind uint8
+
+// The kinds.
+const (
+	TxNothing TxKind = iota
+	TxBegins
+	TxEnds
+	// TxMayEnd: the statement may end the transaction, or not, or begin another
+	// one: a CALL, SET autocommit, LOCK TABLES.
+	TxMayEnd
+	// TxChanges: the statement changes the schema, and not that of temporary tables
+	// alone. On some engines it ends the transaction.
+	TxChanges
+	TxSavepoint
+	TxRelease
+	TxRollbackTo
+	// TxPrepared: another transaction, that was prepared before, has ended.
+	TxPrepared
+)
+
+// maxControlText is the longest text that is looked through for the ends of
+// transactions.
+const maxControlText = 1 << 16
+
+// TxEvents returns what the statements of a text do to the transaction, one
+// event for each statement that may do something.
+func TxEvents(lx *Lexis, text string) []TxEvent {
+	if len(text) > maxControlText {
+		return []TxEvent{{Kind: TxMayEnd}}
+	}
+	tokens, exec := scan(lx, text)
+	var out []TxEvent
+	for _, span := range split(text, tokens, exec) {
+		var words []string
+		for len(tokens) > 0 && tokens[0].Start < span.End {
+			t := tokens[0]
+			tokens = tokens[1:]
+			if t.Start >= span.Start && t.Kind != Operator && len(words) < maxControlWords {
+				words = append(words, text[t.Start:t.End])
+			}
+		}
+		if e := txEvent(words); e.Kind != TxNothing {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// maxControlWords is how many words of a statement are looked at.
+const maxControlWords = 8
+
+func txEvent(words []string) TxEvent {
+	is := func(i int, list ...string) bool {
+		for _, w := range list {
+			if i < len(words) && strings.EqualFold(words[i], w) {
+				return true
+			}
+		}
+		return false
+	}
+	named := func(k TxKind) TxEvent {
+		return TxEvent{Kind: k, Name: strings.ToLower(strings.Trim(words[len(words)-1], "`\"[]'"))}
+	}
+	if len(words) == 0 {
+		return TxEvent{Kind: TxMayEnd} // an executable comment: its code is not among the tokens
+	}
+	switch strings.ToUpper(words[0]) {
+	case "SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH", "VALUES", "TABLE", "EXPLAIN", "SHOW", "DESCRIBE", "DESC", "MERGE", "COPY", "FETCH", "USE", "ATTACH", "DETACH", "PRAGMA":
+		return TxEvent{}
+	case "BEGIN", "START":
+		if is(1, "NOT") { // a compound statement
+			return TxEvent{Kind: TxMayEnd}
+		}
+		return TxEvent{Kind: TxBegins}
+	case "COMMIT", "END", "ROLLBACK", "ABORT":
+		if is(1, "PREPARED") {
+			return TxEvent{Kind: TxPrepared}
+		}
+		if is(1, "TO") || is(2, "TO") {
+			return named(TxRollbackTo)
+		}
+		e := TxEvent{Kind: TxEnds}
+		for i := 1; i < len(words); i++ {
+			e.Chained = e.Chained || is(i, "CHAIN") && !is(i-1, "NO")
+		}
+		return e
+	case "PREPARE":
+		if is(1, "TRANSACTION") { // for a two-phase commit: no session has it any more
+			return TxEvent{Kind: TxEnds}
+		}
+		return TxEvent{}
+	case "SAVEPOINT":
+		if len(words) != 2 {
+			return TxEvent{}
+		}
+		return named(TxSavepoint)
+	case "RELEASE":
+		return named(TxRelease)
+	case "CREATE", "DROP":
+		switch {
+		case is(1, "TEMPORARY", "TEMP"), is(3, "TEMPORARY", "TEMP"): // CREATE OR REPLACE
+			return TxEvent{}
+		case is(1, "TABLE", "INDEX", "UNIQUE", "VIEW", "DATABASE", "SCHEMA", "OR"):
+			return TxEvent{Kind: TxChanges}
+		}
+	case "SET":
+		for i := range words {
+			if containsFold(words[i], "autocommit") || len(words) == maxControlWords {
+				return TxEvent{Kind: TxMayEnd}
+			}
+		}
+		return TxEvent{}
+	}
+	return TxEvent{Kind: TxMayEnd} // CALL, LOCK, XA, GRANT, ALTER (of a temporary table it does not commit), garbage
+}

@@ -1,0 +1,51 @@
+package rewrite_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/slotsql/slotsql/dialect/mysql"
+	"github.com/slotsql/slotsql/dialect/postgres"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+func TestTxEvents(t *testing.T) {
+	chained := rewrite.TxEvent{Kind: rewrite.TxEnds, Chained: true}
+	kind := func(k rewrite.TxKind) rewrite.TxEvent { return rewrite.TxEvent{Kind: k} }
+	for _, c := range []struct {
+		text string
+		want []rewrite.TxEvent
+	}{
+		{"SELECT 1", nil},
+		{"commit", []rewrite.TxEvent{kind(rewrite.TxEnds)}},
+		{"/* a */ COMMIT -- b\n WORK;", []rewrite.TxEvent{kind(rewrite.TxEnds)}},
+		{"COMMIT AND CHAIN", []rewrite.TxEvent{chained}},
+		{"ROLLBACK WORK AND CHAIN NO RELEASE", []rewrite.TxEvent{chained}},
+		{"COMMIT AND NO CHAIN", []rewrite.TxEvent{kind(rewrite.TxEnds)}},
+		{"PREPARE TRANSACTION 'a'", []rewrite.TxEvent{kind(rewrite.TxEnds)}},
+		{"PREPARE s AS SELECT 1", nil},
+		{"COMMIT PREPARED 'a'", []rewrite.TxEvent{kind(rewrite.TxPrepared)}},
+		{"BEGIN; SELECT ';'; COMMIT", []rewrite.TxEvent{kind(rewrite.TxBegins), kind(rewrite.TxEnds)}},
+		{"BEGIN NOT ATOMIC COMMIT; END", []rewrite.TxEvent{kind(rewrite.TxMayEnd)}},
+		{"SAVEPOINT A", []rewrite.TxEvent{{Kind: rewrite.TxSavepoint, Name: "a"}}},
+		{"ROLLBACK WORK TO SAVEPOINT a", []rewrite.TxEvent{{Kind: rewrite.TxRollbackTo, Name: "a"}}},
+		{"RELEASE SAVEPOINT a", []rewrite.TxEvent{{Kind: rewrite.TxRelease, Name: "a"}}},
+		{"CREATE TEMPORARY TABLE a (b INT)", nil},
+		{"CREATE OR REPLACE TEMPORARY TABLE a (b INT)", nil},
+		{"CREATE TABLE a (b INT)", []rewrite.TxEvent{kind(rewrite.TxChanges)}},
+		{"ALTER TABLE a ADD b INT", []rewrite.TxEvent{kind(rewrite.TxMayEnd)}},
+		{"DROP PREPARE a", []rewrite.TxEvent{kind(rewrite.TxMayEnd)}},
+		{"SET @@autocommit = 1", []rewrite.TxEvent{kind(rewrite.TxMayEnd)}},
+		{"SET NAMES utf8mb4", nil},
+		{"CALL p()", []rewrite.TxEvent{kind(rewrite.TxMayEnd)}},
+	} {
+		for _, d := range []rewrite.Dialect{mysql.New(), postgres.New()} {
+			if got := rewrite.TxEvents(d.Lexis(), c.text); fmt.Sprint(got) != fmt.Sprint(c.want) {
+				t.Errorf("%q: %v, want %v", c.text, got, c.want)
+			}
+		}
+	}
+	if got := rewrite.TxEvents(mysql.New().Lexis(), "/*! COMMIT */"); len(got) != 1 || got[0].Kind != rewrite.TxMayEnd {
+		t.Errorf("an executable comment: %v", got)
+	}
+}

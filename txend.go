@@ -1,0 +1,112 @@
+package slotsql
+
+import "github.com/slotsql/slotsql/rewrite"
+
+// However a transaction ends, there is one place for it: ended. What leads there
+// is a driver.Tx, a statement sent as text in whatever spelling, PREPARE
+// TRANSACTION, the implicit commit of DDL on MySQL, an error that leaves nothing
+// of the transaction, and the reset of a session. What is remembered of a
+// transaction must not outlive it: its isolation level, the rows that it has
+// changed and locked, the counters that it has read.
+//
+// Where only the server knows, nothing is taken for certain (doubted): what has
+// been read and changed stays remembered, which costs locks at most, but no row
+// counts as locked, and no level as known, until that has been looked at again.
+// A transaction that has begun meanwhile is so held to more than it has done,
+// and never to less.
+
+// ended notes that no transaction is open, or another one than before.
+func (c *conn) ended() {
+	c.release()
+	c.settleFacts(true)
+}
+
+// doubted notes that the transaction may have ended.
+func (c *conn) doubted() {
+	c.level = levelUnknown
+	for k, own := range c.own {
+		own.settled = false
+		if own.how >= afterDrain {
+			own.how = inSlot // its rows may be another's by now
+		}
+		c.own[k] = own
+	}
+	c.settleFacts(false)
+}
+
+// finished notes what a driver.Tx has returned for its end.
+func (c *conn) finished(err error) {
+	c.tx, c.lasting = txState{byText: err != nil}, false
+	if err == nil || c.idle() {
+		c.ended()
+		return
+	}
+	c.doubted()
+}
+
+// idle reports whether the parent knows that no transaction is open.
+func (c *conn) idle() bool {
+	return c.engine.watcher != nil && !c.engine.watcher.ConnInTransaction(c.parent)
+}
+
+// transacted notes what a text may have done to the transaction.
+func (c *conn) transacted(text string, err error) {
+	c.tx.known = false
+	events := rewrite.TxEvents(c.shared.dialect.Lexis(), text)
+	for _, e := range events {
+		if e.Kind == rewrite.TxPrepared {
+			c.shared.expire() // it may have changed the schema
+		}
+	}
+	switch {
+	case c.idle():
+		c.tx.byText, c.lasting = false, false
+		c.ended()
+		return
+	case err != nil:
+		c.tx.byText, c.lasting = true, true
+		c.doubted()
+		return
+	}
+	for _, e := range events {
+		c.apply(e)
+	}
+	c.unsettle()
+	c.settleFacts(false)
+}
+
+// apply notes what one statement has done.
+func (c *conn) apply(e rewrite.TxEvent) {
+	watched := c.engine.watcher != nil
+	c.tx.byText, c.lasting = !watched, true
+	switch e.Kind {
+	case rewrite.TxBegins:
+		if !watched {
+			c.ended() // MySQL commits the one before
+		}
+		c.level = levelUnknown // the one that is open may have been given another one
+	case rewrite.TxEnds:
+		c.ended()
+		c.tx.byText = e.Chained && !watched
+	case rewrite.TxChanges:
+		if c.shared.traits.DDLCommits {
+			c.ended()
+			c.tx.byText = false
+		}
+	case rewrite.TxMayEnd:
+		if !watched {
+			c.doubted()
+		}
+		c.level = levelUnknown
+	default:
+		c.mark(e)
+	}
+}
+
+// failed notes an error of any statement, which may have undone the transaction.
+func (c *conn) failed(err error) {
+	c.tx.known = false
+	if c.engine.txEnded(err) {
+		c.ended()
+	}
+}
