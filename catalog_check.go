@@ -17,6 +17,13 @@ import (
 // Names in the configuration match a column exactly, or else the only one that
 // differs in letter case.
 func checkTable(cfg *TableConfig, t *rewrite.Table, dialectName string) (problems []Problem, counter *rewrite.Counter) {
+	return checkTableAs(cfg, t, dialectName, false)
+}
+
+// checkTableAs is checkTable or, lenient, for a table that may have changed since
+// the process began to use it: a counter that has gone is left out, and one that
+// cannot be counted in slots any more is noted in Faults.
+func checkTableAs(cfg *TableConfig, t *rewrite.Table, dialectName string, lenient bool) (problems []Problem, counter *rewrite.Counter) {
 	report := func(path, format string, args ...any) {
 		problems = append(problems, cfg.problem(path, format, args...))
 	}
@@ -50,7 +57,10 @@ func checkTable(cfg *TableConfig, t *rewrite.Table, dialectName string) (problem
 	for _, cc := range cfg.Counters {
 		path := "counters." + pathName(cc.Column)
 		col, why := findColumn(t, cc.Column)
-		if col == nil {
+		switch {
+		case col == nil && lenient:
+			continue
+		case col == nil:
 			report(path, "counter %s", why)
 			continue
 		}
@@ -59,7 +69,11 @@ func checkTable(cfg *TableConfig, t *rewrite.Table, dialectName string) (problem
 			continue
 		}
 		c.Counters = append(c.Counters, col.Name)
-		if why := counterFault(t, col, key); why != "" {
+		switch why, judged := counterFault(t, col, key); {
+		case why == "":
+		case lenient && judged:
+			c.Fault(col.Name, "the column "+why)
+		default:
 			report(path, "counter %s %s", clip(col.Name), why)
 		}
 	}
@@ -158,29 +172,30 @@ func resolveKey(cfg *TableConfig, t *rewrite.Table) (key []string, faults []faul
 	return key, []fault{{"key", fmt.Sprintf("key [%s] is not a unique key of the table: use %s, or add a unique key on exactly these columns", strings.Join(key, ", "), listUniques(t))}}
 }
 
-// counterFault says why a column cannot be a counter, or "".
-func counterFault(t *rewrite.Table, col *rewrite.Column, key []string) string {
+// counterFault says why a column cannot be a counter, or "". Judged reports that
+// it could be counted, but for what else in the table looks at its base value.
+func counterFault(t *rewrite.Table, col *rewrite.Column, key []string) (why string, judged bool) {
 	switch {
 	case slices.Contains(key, col.Name):
-		return "is part of the key, and a key must not be counted up: remove it from one"
+		return "is part of the key, and a key must not be counted up: remove it from one", false
 	case col.Generated:
-		return "is a generated column: name the columns it is computed from instead"
+		return "is a generated column: name the columns it is computed from instead", false
 	case col.Identity:
-		return "is numbered by the database: remove it from counters"
+		return "is numbered by the database: remove it from counters", false
 	case col.Numeric == rewrite.NotNumeric:
-		return fmt.Sprintf("has type %s, which cannot be summed: a counter is an integer, decimal (numeric) or floating-point column", typeName(col))
+		return fmt.Sprintf("has type %s, which cannot be summed: a counter is an integer, decimal (numeric) or floating-point column", typeName(col)), false
 	}
 	for _, u := range t.Uniques {
 		if slices.Contains(u.Columns, col.Name) {
-			return fmt.Sprintf("is part of the unique key %s [%s], which would be judged by base values and not by totals: remove it from counters", clip(u.Name), strings.Join(u.Columns, ", "))
+			return fmt.Sprintf("is part of the unique key %s [%s], which would be judged by base values and not by totals: remove it from counters", clip(u.Name), strings.Join(u.Columns, ", ")), true
 		}
 	}
 	for i := range t.Columns {
 		if g := &t.Columns[i]; g.Generated && g.Name != col.Name && slices.Contains(g.DependsOn, col.Name) {
-			return fmt.Sprintf("is what the generated column %s is computed from, which would show the base value and not the total: remove it from counters", clip(g.Name))
+			return fmt.Sprintf("is what the generated column %s is computed from, which would show the base value and not the total: remove it from counters", clip(g.Name)), true
 		}
 	}
-	return ""
+	return "", false
 }
 
 func typeName(col *rewrite.Column) string {

@@ -71,6 +71,7 @@ func (c *conn) refresh(ctx context.Context) error {
 			return err
 		}
 		c.schema, c.moved = sc, false
+		c.adrift = c.adrift || sc.partial // until the transaction's end
 		return nil
 	})
 }

@@ -81,7 +81,8 @@ func (fakeDialect) Table(_ context.Context, _ dialect.Session, _, name string) (
 	switch name {
 	case "posts":
 		return &rewrite.Table{Schema: "main", Name: name, Columns: []rewrite.Column{id, views, {Name: "title", Type: "text"}},
-			Uniques: []rewrite.Unique{{Primary: true, Columns: []string{"id"}}}}, nil
+			Uniques:     []rewrite.Unique{{Primary: true, Columns: []string{"id"}}},
+			OwnTriggers: []string{"slotsql_posts_slots_insert", "slotsql_posts_slots_delete", "slotsql_posts_slots_update"}}, nil
 	case "posts_slots":
 		return &rewrite.Table{Schema: "main", Name: name, Columns: []rewrite.Column{id, slot, views},
 			Uniques: []rewrite.Unique{{Primary: true, Columns: []string{"id", "slot"}}}}, nil

@@ -23,6 +23,7 @@ func (s *shared) learnSlots(t, slots *rewrite.Table) {
 		return
 	}
 	learnPassive(t, slots)
+	s.noteMisfits(t, slots)
 	if t.Counter.Shared == nil {
 		number, _ := findColumn(slots, t.Counter.SlotColumn)
 		t.Counter.Wide = number != nil && number.Bits >= 64

@@ -34,7 +34,7 @@ func learnPassive(t, slots *rewrite.Table) {
 		if base == nil || col.Generated || !summable(col) || !summable(base) || t.IsKey(col.Name) || t.IsCounter(col.Name) || t.Companion(col.Name) != nil {
 			continue
 		}
-		if counterFault(t, base, c.Key) == "" {
+		if why, _ := counterFault(t, base, c.Key); why == "" {
 			t.AddPassive(col.Name)
 		}
 	}

@@ -2,6 +2,7 @@ package slotsql
 
 import (
 	"context"
+	"slices"
 
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -33,7 +34,7 @@ func (sc *schema) reachHome(ctx context.Context, ss *session) error {
 func (sc *schema) reach(ctx context.Context, ss *session, schema, name string) error {
 	look := ss.conn.look(ctx)
 	t, err := look(schema, name)
-	if err != nil || t == nil || t.IsView || t.Temporary || sc.counter(t) != nil {
+	if err != nil || t == nil || t.IsView || t.Temporary || sc.counter(t) != nil || sc.holds(t) {
 		return err
 	}
 	s := sc.shared
@@ -42,7 +43,7 @@ func (sc *schema) reach(ctx context.Context, ss *session, schema, name string) e
 		if cfg.Table != t.Name && !s.dialect.SameTable(rewrite.Ident{Name: cfg.Table}, t.Name) || cfg.Schema != "" && cfg.Schema != t.Schema {
 			continue
 		}
-		problems, counter := checkTable(cfg, t, s.dialect.Name())
+		problems, counter := checkTableAs(cfg, t, s.dialect.Name(), true)
 		slots, err := look(t.Schema, s.slotTableOf(cfg, t))
 		if err != nil || slots == nil {
 			return err // without slots the plain table is exact
@@ -50,11 +51,10 @@ func (sc *schema) reach(ctx context.Context, ss *session, schema, name string) e
 		if len(problems) == 0 {
 			t.Counter = counter
 			makePassive(cfg, t)
-			s.learnSlots(t, slots)
-			problems = cfg.locate(s.checkSlots(t, slots))
+			problems = cfg.locate(sc.lenient(checkedTable{cfg, t}, slots))
 		}
 		if len(problems) > 0 {
-			return asConfigError(problems)
+			return sc.unfit(ctx, ss, cfg, t, problems)
 		}
 		return sc.add(ctx, ss, t)
 	}
@@ -76,4 +76,9 @@ func (sc *schema) counter(t *rewrite.Table) *rewrite.Table {
 		}
 	}
 	return nil
+}
+
+// holds reports whether t is one of the tables that only have a slot table.
+func (sc *schema) holds(t *rewrite.Table) bool {
+	return slices.ContainsFunc(sc.Holders(), func(h *rewrite.Table) bool { return h.Schema == t.Schema && h.Name == t.Name })
 }

@@ -2,6 +2,7 @@ package slotsql
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -19,8 +20,11 @@ type schema struct {
 	planner  rewrite.Planner
 	plans    planCache
 	views    []rewrite.View
-	lacking  bool  // tables were left out which nothing is demanded for: see withSlots
-	changes  int64 // shared.changes before the facts were read
+	held     []*rewrite.Table // that have a slot table, and no slotted counter
+	lacking  bool             // tables were left out which nothing is demanded for: see withSlots
+	changes  int64            // shared.changes before the facts were read
+	review   time.Time        // when the facts are to be read again in any case; zero: never
+	partial  bool             // a slot table is to be created when the transaction has ended
 
 	mu    sync.RWMutex
 	known map[string]*rewrite.Table // by name as written, folded
@@ -34,12 +38,15 @@ func newSchema(s *shared) *schema {
 	return sc
 }
 
-// stale says that the facts are older than a change of the schema.
-func (sc *schema) stale() bool { return sc.changes != sc.shared.changes.Load() }
+// stale reports whether the facts are older than a change of the schema, or are to
+// be looked at again.
+func (sc *schema) stale() bool {
+	return sc.changes != sc.shared.changes.Load() || !sc.review.IsZero() && time.Now().After(sc.review)
+}
 
 func loadSchema(ctx context.Context, s *shared, ss *session, strict bool) (*schema, error) {
 	sc := newSchema(s)
-	checked, problems, err := s.checkTables(func(t *TableConfig) bool { return strict && demanded(t) }, ss.conn.look(ctx))
+	checked, unfit, problems, err := s.sortTables(func(t *TableConfig) bool { return strict && demanded(t) }, ss.conn.look(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -60,14 +67,24 @@ func loadSchema(ctx context.Context, s *shared, ss *session, strict bool) (*sche
 	if checked, sc.lacking, err = ss.conn.withSlots(ctx, checked, len(s.tables)); err != nil {
 		return nil, err
 	}
+	fitting := checked[:0]
 	for _, c := range checked {
-		more, err := sc.slotTable(ctx, ss, c)
+		found, more, err := sc.slotTable(ctx, ss, c, strict)
 		if err != nil {
 			return nil, err
 		}
-		problems = append(problems, more...)
-		if !strict || !demanded(c.config) || s.beside {
-			continue // a view may have gone since
+		if !strict || !demanded(c.config) {
+			switch { // a view may have gone since
+			case len(more) > 0:
+				unfit = append(unfit, unfitTable{c.config, c.table, more})
+			case found:
+				fitting = append(fitting, c)
+			}
+			continue
+		}
+		problems, fitting = append(problems, more...), append(fitting, c)
+		if s.beside {
+			continue
 		}
 		if more, err = s.checkRows(ctx, ss, c); err != nil {
 			return nil, err
@@ -83,7 +100,12 @@ func loadSchema(ctx context.Context, s *shared, ss *session, strict bool) (*sche
 	if len(problems) > 0 {
 		return nil, asConfigError(problems)
 	}
-	for _, c := range checked {
+	for _, u := range unfit {
+		if err := sc.unfit(ctx, ss, u.config, u.table, u.problems); err != nil {
+			return nil, err
+		}
+	}
+	for _, c := range fitting {
 		if err := sc.add(ctx, ss, c.table); err != nil {
 			return nil, err
 		}
@@ -96,103 +118,142 @@ func loadSchema(ctx context.Context, s *shared, ss *session, strict bool) (*sche
 	return sc, sc.reachHome(ctx, ss)
 }
 
-// checkTables holds the configured tables against the facts that look finds.
-// Where it is not strict a table that is not there is left out, and one that does not
-// fit: where it has no slots every statement is right as it is.
+// unfitTable is a configured table that does not fit any more.
+type unfitTable struct {
+	config   *TableConfig
+	table    *rewrite.Table
+	problems []Problem
+}
+
+// checkTables holds the configured tables against the facts that look finds. A
+// problem of one that is not strict is none.
 func (s *shared) checkTables(strict func(*TableConfig) bool, look func(schema, name string) (*rewrite.Table, error)) ([]checkedTable, []Problem, error) {
-	var problems []Problem
-	var checked []checkedTable
+	checked, _, problems, err := s.sortTables(strict, look)
+	return checked, problems, err
+}
+
+// sortTables sorts the configured tables by the facts that look finds. Where it is
+// not strict a table that is not there is left out, a counter that is not there any
+// more is none, and a table that does not fit is unfit.
+func (s *shared) sortTables(strict func(*TableConfig) bool, look func(schema, name string) (*rewrite.Table, error)) (checked []checkedTable, unfit []unfitTable, problems []Problem, err error) {
 	for i := range s.tables {
 		cfg := &s.tables[i]
 		t, err := look(cfg.Schema, cfg.Table)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		strict := strict(cfg)
 		if !strict && (t == nil || t.IsView || t.Temporary) {
 			continue
 		}
-		more, counter := checkTable(cfg, t, s.dialect.Name())
-		if len(more) > 0 && !strict {
-			if slots, err := look(t.Schema, s.slotTableOf(cfg, t)); err != nil {
-				return nil, nil, err
-			} else if slots == nil {
-				continue
-			}
+		more, counter := checkTableAs(cfg, t, s.dialect.Name(), !strict)
+		switch {
+		case len(more) == 0:
+			t.Counter = counter
+			makePassive(cfg, t)
+			checked = append(checked, checkedTable{cfg, t})
+		case strict:
+			problems = append(problems, more...)
+		default:
+			unfit = append(unfit, unfitTable{cfg, t, more})
 		}
-		problems = append(problems, more...)
-		if len(more) > 0 {
-			continue
-		}
-		t.Counter = counter
-		makePassive(cfg, t)
-		checked = append(checked, checkedTable{cfg, t})
 	}
-	return checked, append(problems, checkTogether(checked, s.dialect.Name())...), nil
+	return checked, unfit, append(problems, checkTogether(checked, s.dialect.Name())...), nil
 }
 
 // slotTable holds a table's slot table against what it needs, and creates a
-// missing one when the configuration says so.
-func (sc *schema) slotTable(ctx context.Context, ss *session, c checkedTable) ([]Problem, error) {
-	d := sc.shared.dialect
+// missing one when the configuration says so. Where the facts are not read for the
+// first time, the table has none as long as its slot table is not there: base values
+// are then totals. It cannot be created in a transaction of the application.
+func (sc *schema) slotTable(ctx context.Context, ss *session, c checkedTable, strict bool) (found bool, problems []Problem, err error) {
+	d, s := sc.shared.dialect, sc.shared
 	slots, err := d.Table(ctx, ss, c.table.Counter.SlotSchema, c.table.Counter.SlotTable)
 	if err != nil {
-		return nil, err
+		return false, nil, err
 	}
-	if slots == nil && sc.shared.config.AutoMigrate() {
-		if err := ss.conn.migrate(ctx, d.CreateSlots(c.table)); err != nil {
-			return nil, err
+	strict = strict && demanded(c.config)
+	if slots == nil && s.config.AutoMigrate() {
+		open := false
+		if !strict {
+			if open, err = ss.conn.mayBeInTransaction(ctx); err != nil {
+				return false, nil, err
+			}
 		}
-		sc.shared.expire() // other namespaces may know the table as one without slots
-		if slots, err = d.Table(ctx, ss, c.table.Counter.SlotSchema, c.table.Counter.SlotTable); err != nil {
-			return nil, err
+		if sc.partial = sc.partial || open; !open {
+			if err := ss.conn.migrate(ctx, d.CreateSlots(c.table)); err != nil {
+				return false, nil, err
+			}
+			s.expire() // other namespaces may know the table as one without slots
+			sc.changes = s.changes.Load()
+			if slots, err = ss.conn.madeSlots(ctx, c); err != nil {
+				return false, nil, err
+			}
 		}
 	}
-	sc.shared.learnSlots(c.table, slots)
-	return c.config.locate(sc.shared.checkSlots(c.table, slots)), nil
+	if slots == nil && !strict {
+		if !sc.partial {
+			s.reportOnce(ctx, c.config, c.table, c.config.locate(checkSlotTable(c.table, nil)))
+		}
+		return false, nil, nil
+	}
+	if !strict {
+		problems = sc.lenient(c, slots)
+	} else {
+		s.learnSlots(c.table, slots)
+		problems = s.checkSlots(c.table, slots)
+	}
+	return true, c.config.locate(problems), nil
+}
+
+// lenient holds a slot table that has been found right before against a table that
+// may have changed: a counter that it has no column of is an ordinary column, and a
+// column that the table has not is of no counter.
+func (sc *schema) lenient(c checkedTable, slots *rewrite.Table) []Problem {
+	s, t := sc.shared, c.table
+	if t.Counter.Shared == nil && !slots.IsView {
+		t.Counter.Counters = slices.DeleteFunc(t.Counter.Counters, func(name string) bool {
+			col, _ := findColumn(slots, name)
+			if col == nil {
+				sc.plain = append(sc.plain, plainCounter{t, name, "slot table " + clip(t.Counter.SlotTable) + " has no column of it: run `" + migrateCommand + "`"})
+			}
+			return col == nil
+		})
+	}
+	s.learnSlots(t, slots)
+	return s.checkSlots(t, outgrown(t, slots))
 }
 
 // add takes a checked table into the schema. Counters that cannot be slotted
 // are taken off it: they then are ordinary columns, for which every statement
 // is right as it is, once no slot holds anything for them.
 func (sc *schema) add(ctx context.Context, ss *session, t *rewrite.Table) error {
-	if plain := unslotted(t); len(plain) > 0 && !sc.shared.dry {
-		if err := sc.foldOnce(ctx, ss, t, plain); err != nil {
-			return err
-		}
+	if err := sc.retire(ctx, ss, t); err != nil {
+		return err
 	}
 	sc.adopt(t)
 	return sc.learnViews(ctx, ss, t)
 }
 
-// unslotted returns the counters that cannot be slotted.
-func unslotted(t *rewrite.Table) []string {
-	var out []string
-	for _, c := range t.Counter.Counters {
-		if ok, _ := t.Slottable(c); !ok && !t.Counter.IsPassive(c) {
-			out = append(out, c)
-		}
-	}
-	return out
-}
-
 // adopt makes t a counter table of the schema, with the counters that can be
-// slotted, and notes why the others cannot.
+// slotted, or are retired, and notes why the others cannot.
 func (sc *schema) adopt(t *rewrite.Table) {
 	var slotted []string
 	for _, c := range t.Counter.Counters {
-		if ok, why := t.Slottable(c); ok || t.Counter.IsPassive(c) {
-			slotted = append(slotted, c)
-		} else {
+		ok, why := t.Slottable(c)
+		if !ok && !t.Counter.IsPassive(c) {
 			sc.plain = append(sc.plain, plainCounter{t, c, why})
 		}
+		if ok || t.Counter.IsPassive(c) || t.Counter.IsRetired(c) {
+			slotted = append(slotted, c)
+		}
 	}
-	t.Counter.Counters = slotted
-	if len(slotted) > 0 {
-		sc.mu.Lock()
-		sc.counters = append(sc.counters, t)
-		sc.mu.Unlock()
+	if t.Counter.Counters = slotted; len(slotted) == 0 {
+		sc.hold(t)
+		return
 	}
+	sc.mu.Lock()
+	sc.counters = append(sc.counters, t)
+	sc.mu.Unlock()
 }
 
 // plainCounter is a counter that stays an ordinary column, and why.
@@ -200,24 +261,6 @@ type plainCounter struct {
 	table  *rewrite.Table
 	column string
 	reason string
-}
-
-// foldOnce drains a table that has slots left of a time when more of its
-// counters could be slotted.
-func (sc *schema) foldOnce(ctx context.Context, ss *session, t *rewrite.Table, columns []string) error {
-	d := sc.shared.dialect
-	conds := make([]string, len(columns))
-	for i, c := range columns {
-		conds[i] = d.Quote(c) + " <> 0"
-	}
-	rows, err := ss.Query(ctx, "SELECT 1 FROM "+rewrite.SlotSource(d, t, columns...)+" AS slotsql_s WHERE "+strings.Join(conds, " OR ")+" LIMIT 1")
-	if err != nil || len(rows) == 0 {
-		return err
-	}
-	scope := rewrite.Scope{Ref: d.Quote(t.Schema) + "." + d.Quote(t.Name), Qualifier: d.Quote(t.Name)}
-	return ss.conn.inTx(ctx, func() error {
-		return ss.execAll(ctx, d.Lock(t, scope), d.Fold(t, scope))
-	})
 }
 
 // Counters implements rewrite.Catalog.

@@ -171,7 +171,7 @@ func Migrate(ctx context.Context, c driver.Connector, opts ...SetupOption) (crea
 				return created, fmt.Errorf("slotsql: create slot table %q: %w", t.table.Counter.SlotTable, err)
 			}
 			created = append(created, t.table.Counter.SlotTable)
-			if slots, err = cn.slotTable(ctx, t); err != nil {
+			if slots, err = cn.madeSlots(ctx, t); err != nil {
 				return created, err
 			}
 		}
@@ -280,6 +280,19 @@ func (c *conn) look(ctx context.Context) func(schema, name string) (*rewrite.Tab
 
 func (c *conn) checkTables(ctx context.Context) ([]checkedTable, []Problem, error) {
 	return c.shared.checkTables(always, c.look(ctx))
+}
+
+// madeSlots reads the facts of a slot table that has just been made, and what that
+// has changed of the table.
+func (c *conn) madeSlots(ctx context.Context, t checkedTable) (*rewrite.Table, error) {
+	base, err := c.look(ctx)(t.table.Schema, t.table.Name)
+	if err != nil {
+		return nil, err
+	}
+	if base != nil {
+		t.table.OwnTriggers = base.OwnTriggers
+	}
+	return c.slotTable(ctx, t)
 }
 
 // slotTable reads the facts of a table's slot table, nil when there is none.

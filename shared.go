@@ -34,7 +34,8 @@ type shared struct {
 	met     bool
 	single  atomic.Bool // the server is in no cluster
 
-	reported map[string]bool // tables whose unnamed views have been reported
+	reported map[string]bool // what has been reported of tables, once
+	retired  retirements
 
 	rolling  atomic.Bool // a roll-up runs inside the application
 	made     madeSlots
@@ -191,6 +192,9 @@ func (s *shared) load(ctx context.Context, ss *session, how loading) (*schema, e
 	}
 	if sc, err = loadSchema(ctx, s, ss, how.strict); err != nil {
 		return nil, err
+	}
+	if sc.partial {
+		return sc, nil
 	}
 	s.mu.Lock()
 	s.schemas[namespace] = sc

@@ -106,6 +106,15 @@ func (c *conn) inTransaction(ctx context.Context) (bool, error) {
 	return c.tx.open, nil
 }
 
+// mayBeInTransaction is inTransaction where an engine cannot tell, which is told by
+// what the session has run.
+func (c *conn) mayBeInTransaction(ctx context.Context) (bool, error) {
+	if c.engine.watcher == nil && c.shared.dialect.Drain().Nested {
+		return c.tx.open || c.tx.byText, nil
+	}
+	return c.inTransaction(ctx)
+}
+
 // inTx runs f in a transaction of slotsql's own, or in the session's when
 // there is one. On an error everything of an own transaction is undone.
 func (c *conn) inTx(ctx context.Context, f func() error) error {

@@ -164,3 +164,10 @@ type DrainTx struct {
 	// transaction of the application (a savepoint).
 	Nested bool
 }
+
+// A TriggerKeeper is a Dialect whose slot tables are kept in step with their base
+// tables by triggers.
+type TriggerKeeper interface {
+	// MissingTriggers returns the names of those that the table lacks.
+	MissingTriggers(t *rewrite.Table) []string
+}

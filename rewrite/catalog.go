@@ -26,6 +26,9 @@ type Table struct {
 	// triggers do not count.
 	UpdateTrigger, DeleteTrigger, InsertTrigger bool
 
+	// OwnTriggers are the names of slotsql's triggers on the table.
+	OwnTriggers []string
+
 	// Ruled says that row security or a rewrite rule may change which rows an
 	// UPDATE touches; it counts as an UpdateTrigger, and cannot be deferred.
 	Ruled bool
@@ -120,6 +123,18 @@ type Counter struct {
 	// slot table has: other processes may count them in slots. They are summed
 	// and folded like the others, and their increments run on the base row.
 	Passive []string
+	// Retired are those of Counters that may not be slotted any more, while slots
+	// may still hold something of them. They are summed and folded like the others,
+	// and a statement that changes one is drained for: the base row then decides on
+	// its own, as it will for all once the slots are empty.
+	Retired []string
+	// Faults says, by column, why a counter is not slotted though its table would
+	// allow it: its slot table cannot take it, for instance.
+	Faults map[string]string
+	// Unfit says why slots cannot be added up, "" where they can. Holding: and they
+	// hold something. See HolderCatalog.
+	Unfit   string
+	Holding bool
 	Slots   int // at most this many slot rows per key
 
 	Companions []Companion // in table order
@@ -186,6 +201,19 @@ func (t *Table) AddPassive(column string) {
 
 // IsPassive says whether a counter is one of Passive.
 func (c *Counter) IsPassive(column string) bool { return contains(c.Passive, column) }
+
+// IsRetired reports whether a counter is one of Retired.
+func (c *Counter) IsRetired(column string) bool { return contains(c.Retired, column) }
+
+// Fault notes why a counter is not slotted, unless there is a reason already.
+func (c *Counter) Fault(column, why string) {
+	if c.Faults == nil {
+		c.Faults = map[string]string{}
+	}
+	if c.Faults[column] == "" {
+		c.Faults[column] = why
+	}
+}
 
 // Whole writes an expression that the engine refuses when the slot table has
 // other columns than are known, before anything of its statement happens; "" if
@@ -264,6 +292,9 @@ func (t *Table) Slottable(column string) (bool, string) {
 	c := t.Column(column)
 	if c == nil {
 		return false, "there is no such column"
+	}
+	if t.Counter != nil && t.Counter.Faults[column] != "" {
+		return false, t.Counter.Faults[column]
 	}
 	switch {
 	case c.Numeric == Float:

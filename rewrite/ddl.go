@@ -2,21 +2,23 @@ package rewrite
 
 // planDDL plans statements that change tables as such.
 func (p *planning) planDDL(st *Statement) *Plan {
-	var tables []*Table
+	var tables, held []*Table
 	for _, n := range st.Tables {
 		if t := p.lookupCounter(n); t != nil {
 			tables = append(tables, t)
+		} else if t := p.lookupAmong(p.holders(), n); t != nil && (!t.Counter.Holding || st.Kind == KindDrop) {
+			held = append(held, t)
 		}
 	}
-	if len(tables) == 0 {
+	if len(tables) == 0 && (len(held) == 0 || st.Kind != KindTruncate && st.Kind != KindDrop) {
 		return &Plan{Class: PassThrough}
 	}
 	switch {
 	case st.Kind == KindTruncate:
-		return p.planTruncate(tables)
+		return p.planTruncate(tables, held)
 	case st.Kind == KindDrop:
 		plan := p.drainAll(tables, "the statement drops a counter table")
-		for _, t := range tables {
+		for _, t := range append(tables, held...) {
 			for _, s := range p.d.DropSlots(t) {
 				plan.Before = append(plan.Before, Bound{SQL: s})
 			}
@@ -32,10 +34,16 @@ func (p *planning) planDDL(st *Statement) *Plan {
 
 // planTruncate empties the slots as well: the slot table's foreign key would
 // otherwise forbid what the plain driver allows.
-func (p *planning) planTruncate(tables []*Table) *Plan {
+func (p *planning) planTruncate(tables, held []*Table) *Plan {
 	plan := p.drainAll(tables, "TRUNCATE empties the slots as well")
 	var edits []edit
-	for _, t := range tables {
+	for _, t := range append(tables, held...) {
+		if t.Counter.Unfit != "" {
+			for _, s := range p.d.DropSlots(t) {
+				plan.Before = append(plan.Before, Bound{SQL: s})
+			}
+			continue
+		}
 		also, before, after := p.d.Truncate(t)
 		for _, s := range before {
 			plan.Before = append(plan.Before, Bound{SQL: s})

@@ -56,9 +56,11 @@ func (pl *Planner) Plan(text string) (*Plan, error) {
 // not there cannot be meant. Identifiers written with escapes are taken as a
 // mention.
 func (pl *Planner) Mentions(text string) bool {
-	for _, t := range pl.Catalog.Counters() {
-		if containsFold(text, Spelled(t.Name)) {
-			return true
+	for _, tables := range [][]*Table{pl.Catalog.Counters(), pl.holders()} {
+		for _, t := range tables {
+			if containsFold(text, Spelled(t.Name)) {
+				return true
+			}
 		}
 	}
 	for _, v := range pl.views() {
@@ -207,6 +209,11 @@ const Rejected = "the parser rejects the text"
 func (p *planning) plan() *Plan {
 	src := p.src
 	mentioned := p.mentioned()
+	if held := p.named(p.holders()); len(held) > 0 {
+		if pl := p.planHeld(held); len(mentioned) == 0 || pl.Class == Refused {
+			return pl
+		}
+	}
 	if len(mentioned) == 0 {
 		return &Plan{Class: PassThrough}
 	}
@@ -282,8 +289,20 @@ func (p *planning) hidden(mentioned []*Table) *Plan {
 // mentioned returns the counter tables whose name occurs as an identifier, or
 // inside a string (dynamic SQL).
 func (p *planning) mentioned() []*Table {
+	out := p.named(p.Catalog.Counters())
+	viewed, _ := p.viewed()
+	for _, t := range viewed {
+		if !has(out, t) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// named returns those of the tables whose names occur.
+func (p *planning) named(tables []*Table) []*Table {
 	var out []*Table
-	for _, t := range p.Catalog.Counters() {
+	for _, t := range tables {
 		if p.src.large {
 			if containsFold(p.src.text, Spelled(t.Name)) || EscapedNames(p.d.Lexis(), p.src.text) {
 				out = append(out, t)
@@ -298,12 +317,6 @@ func (p *planning) mentioned() []*Table {
 		}
 		// MySQL takes 2fa for a name where the scanner sees a number first.
 		if (p.src.exec || isDigit(t.Name[0])) && (len(out) == 0 || out[len(out)-1] != t) && containsFold(p.src.text, Spelled(t.Name)) {
-			out = append(out, t)
-		}
-	}
-	viewed, _ := p.viewed()
-	for _, t := range viewed {
-		if !has(out, t) {
 			out = append(out, t)
 		}
 	}

@@ -51,6 +51,8 @@ func (m *dml) planMultiUpdate() *Plan {
 			return m.drain("the statement sets companion " + name + " through a join")
 		case !owner.table.IsCounter(name):
 			continue
+		case owner.table.Counter.IsRetired(name):
+			return m.drain(retired(name))
 		}
 		// additive looks at the first binding: give it a scope in which the
 		// owner is the first.
@@ -213,6 +215,8 @@ func (m *dml) assignments(set []Assignment) (out assigned, why string) {
 		case !m.table.IsCounter(name):
 			out.plain = true
 			continue
+		case m.table.Counter.IsRetired(name):
+			return out, retired(name)
 		}
 		ops, ok := m.additive(m.sc, a.Value, m.table, name)
 		if !ok || len(ops) == 0 {
@@ -228,6 +232,11 @@ func (m *dml) assignments(set []Assignment) (out assigned, why string) {
 	}
 	m.implied(&out)
 	return out, ""
+}
+
+// retired says why a change of a retired counter is drained for.
+func retired(counter string) string {
+	return "counter " + counter + " is not slotted any more, and slots may hold some of it"
 }
 
 // setsNothing recognises c = c for a counter or a column of the key, which changes

@@ -27,6 +27,7 @@ func readTriggers(ctx context.Context, s dialect.Session, o *object, t *rewrite.
 				return err
 			}
 			if own {
+				t.OwnTriggers = append(t.OwnTriggers, name)
 				continue
 			}
 		}

@@ -23,7 +23,10 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-var _ dialect.Dialect = (*Dialect)(nil)
+var (
+	_ dialect.Dialect       = (*Dialect)(nil)
+	_ dialect.TriggerKeeper = (*Dialect)(nil)
+)
 
 // Dialect is the SQLite dialect. It holds no state.
 type Dialect struct{}

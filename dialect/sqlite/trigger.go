@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite"
@@ -29,6 +30,26 @@ func ownTrigger(name string) (slotTable string, ok bool) {
 		}
 	}
 	return "", false
+}
+
+// MissingTriggers implements dialect.TriggerKeeper. A table that has been rebuilt
+// under its name has lost them.
+func (*Dialect) MissingTriggers(t *rewrite.Table) (missing []string) {
+	c := t.Counter
+	if c.Shared != nil || c.SlotSchema != "" && !sameName(c.SlotSchema, schemaOf(t)) {
+		return nil
+	}
+	events := triggerEvents
+	if c.Single() {
+		events = events[:2]
+	}
+	for _, e := range events {
+		name := triggerPrefix + c.SlotTable + "_" + e
+		if !slices.ContainsFunc(t.OwnTriggers, func(own string) bool { return sameName(own, name) }) {
+			missing = append(missing, name)
+		}
+	}
+	return missing
 }
 
 // triggers writes the triggers of a slot table in the base table's database;

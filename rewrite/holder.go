@@ -1,0 +1,82 @@
+package rewrite
+
+// A HolderCatalog is a Catalog that also knows the tables that have a slot table
+// though none of their counters is slotted. Every statement on such a table is
+// right as it is, but two: the slot table's foreign key would have the engine
+// refuse DROP and TRUNCATE.
+//
+// A table that slots cannot be added up for, since it does not fit its slot table
+// any more (Counter.Unfit), is one of them. As long as the slots hold something
+// its base values are not its totals, so that all statements on it are refused, but
+// for DDL, which may put it right.
+type HolderCatalog interface {
+	Holders() []*Table
+}
+
+func (pl *Planner) holders() []*Table {
+	if h, ok := pl.Catalog.(HolderCatalog); ok {
+		return h.Holders()
+	}
+	return nil
+}
+
+// planHeld plans a text that names no counter table but, perhaps, tables that only
+// have slot tables.
+func (p *planning) planHeld(held []*Table) *Plan {
+	changes := false
+	for _, word := range []string{"ALTER", "CREATE", "DROP", "TRUNCATE", "RENAME", "COMMENT", "GRANT", "REVOKE"} {
+		changes = changes || p.src.is(0, word)
+	}
+	var unfit []*Table
+	for _, t := range held {
+		if t.Counter.Holding {
+			unfit = append(unfit, t)
+		}
+	}
+	if !changes && (len(unfit) == 0 || p.sessionOnly()) {
+		return &Plan{Class: PassThrough}
+	}
+	refused := func() *Plan {
+		return &Plan{Class: Refused, Tables: names(unfit), Reason: unfit[0].Counter.Unfit}
+	}
+	st, err := p.d.Parse(p.src.text)
+	switch {
+	case changes && (err != nil || st.Kind != KindTruncate && st.Kind != KindDrop):
+		return &Plan{Class: PassThrough}
+	case changes:
+		return p.planDDL(st)
+	case err != nil || st.Opaque != "":
+		return refused()
+	}
+	named := false
+	look := func(name []Ident) {
+		if t := p.lookupAmong(unfit, name); t != nil {
+			unfit, named = []*Table{t}, true
+		}
+	}
+	eachSource(st, func(s *Source) {
+		if len(s.Name) > 0 {
+			look(s.Name)
+		}
+	})
+	for _, n := range st.Tables {
+		look(n)
+	}
+	if named {
+		return refused()
+	}
+	return &Plan{Class: PassThrough}
+}
+
+// lookupAmong returns the one of the tables that a name means, or nil.
+func (p *planning) lookupAmong(tables []*Table, name []Ident) *Table {
+	for _, c := range tables {
+		if !equalFold(name[len(name)-1].Name, c.Name) {
+			continue
+		}
+		if t, _ := p.lookup(name); t != nil && t.Schema == c.Schema && t.Name == c.Name {
+			return c
+		}
+	}
+	return nil
+}

@@ -1,0 +1,98 @@
+package slotsql
+
+import (
+	"context"
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// A configured table may change in a running program such that its slots cannot be
+// added up: it has lost its key, say. Every statement is right as it is if they hold
+// nothing, so that the table is then plain. If they hold something, statements on
+// it are refused, and say why; others, and DDL, which may put the table right, run.
+
+// holder is a table that nothing is slotted of, or can be.
+func (s *shared) holder(cfg *TableConfig, t, slots *rewrite.Table) *rewrite.Table {
+	held := *t
+	held.Counter = &rewrite.Counter{SlotSchema: slots.Schema, SlotTable: slots.Name, SlotColumn: "slot", NoForeignKey: true}
+	if t.Counter != nil {
+		held.Counter = t.Counter
+	} else if cfg.Shared != nil {
+		return nil // nothing refers to the table
+	}
+	return &held
+}
+
+// unfit takes a table into the facts that does not fit its configuration, or its
+// slot table, any more.
+func (sc *schema) unfit(ctx context.Context, ss *session, cfg *TableConfig, t *rewrite.Table, problems []Problem) error {
+	slots, err := ss.conn.look(ctx)(t.Schema, sc.shared.slotTableOf(cfg, t))
+	if err != nil || slots == nil || slots.IsView {
+		sc.shared.reportOnce(ctx, cfg, t, problems)
+		return err
+	}
+	held := sc.shared.holder(cfg, t, slots)
+	if held == nil {
+		return nil
+	}
+	some, err := holdsAnything(ctx, ss, slots)
+	if err != nil {
+		return err
+	}
+	sc.lookAgain()
+	held.Counter.Unfit, held.Counter.Holding = asConfigError(problems).Error(), some
+	held.Counter.Counters, held.Counter.Companions = nil, nil
+	sc.hold(held)
+	sc.shared.reportOnce(ctx, cfg, t, problems)
+	return nil
+}
+
+// holdsAnything reports whether any number in a slot table but those of keys and
+// slots can be a count: it is not 0, in a column without a part in the primary key.
+func holdsAnything(ctx context.Context, ss *session, slots *rewrite.Table) (bool, error) {
+	d := ss.conn.shared.dialect
+	var conds []string
+	for i := range slots.Columns {
+		c := &slots.Columns[i]
+		inKey := false
+		for _, u := range slots.Uniques {
+			for _, k := range u.Columns {
+				inKey = inKey || k == c.Name
+			}
+		}
+		if summable(c) && !inKey {
+			conds = append(conds, d.Quote(c.Name)+" <> 0")
+		}
+	}
+	if len(conds) == 0 {
+		conds = []string{"1 = 1"}
+	}
+	rows, err := ss.Query(ctx, "SELECT 1 FROM "+d.Quote(slots.Schema)+"."+d.Quote(slots.Name)+" WHERE "+strings.Join(conds, " OR ")+" LIMIT 1")
+	return len(rows) > 0, err
+}
+
+// Holders implements rewrite.HolderCatalog.
+func (sc *schema) Holders() []*rewrite.Table {
+	sc.mu.RLock()
+	defer sc.mu.RUnlock()
+	return sc.held
+}
+
+func (sc *schema) hold(t *rewrite.Table) {
+	sc.mu.Lock()
+	defer sc.mu.Unlock()
+	sc.held = append(sc.held, t)
+}
+
+// reportOnce warns of what has become of a table.
+func (s *shared) reportOnce(ctx context.Context, cfg *TableConfig, t *rewrite.Table, problems []Problem) {
+	why := asConfigError(problems).Error()
+	s.mu.Lock()
+	done := s.reported[cfg.Name+"\x00"+why]
+	s.reported[cfg.Name+"\x00"+why] = true
+	s.mu.Unlock()
+	if !done {
+		s.log().WarnContext(ctx, "slotsql: a table does not fit its configuration any more", "table", t.Name, "problem", why)
+	}
+}
