@@ -68,6 +68,11 @@ func plannedWith(s *shared, look func(schema, name string) (*rewrite.Table, erro
 	if len(problems) > 0 {
 		return nil, asConfigError(problems)
 	}
+	return s.adopted(checked, views)
+}
+
+// adopted returns a schema of the tables.
+func (s *shared) adopted(checked []checkedTable, views func(*schema, *rewrite.Table) error) (*schema, error) {
 	sc := newSchema(s)
 	for _, t := range checked {
 		sc.adopt(t.table)

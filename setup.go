@@ -79,12 +79,10 @@ func Check(ctx context.Context, c driver.Connector) ([]TableStatus, error) {
 			return nil, err
 		}
 		problems = append(problems, more...)
-		if !missing {
-			if more, err = cn.checkRecounts(ctx, t); err != nil {
-				return nil, err
-			}
-			problems = append(problems, more...)
+		if more, err = cn.checkRecounts(ctx, t); err != nil {
+			return nil, err
 		}
+		problems = append(problems, more...)
 		status := statusOf(t, missing)
 		if (slots != nil || t.table.Counter.Shared != nil) && cn.shared.leavesSlots(t.table) {
 			status.NoForeignKey, status.Risks = true, deletedInside(t.table)

@@ -50,7 +50,7 @@ func postgresLayout() (layout, error) {
 		prepare: func(dir string) []string {
 			return []string{
 				initdb, "--pgdata=" + filepath.Join(dir, "data"), "--username=postgres", "--auth=trust",
-				"--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions",
+				"--encoding=UTF8", "--locale=C", "--no-sync",
 			}
 		},
 		serve: func(dir string) []string {
