@@ -3,7 +3,6 @@ package slotsql
 import (
 	"context"
 	"database/sql/driver"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,6 +18,9 @@ type DrainOptions struct {
 	// Patience is how long Drain tries again to lock a table that others have
 	// locked: one minute, if it is 0.
 	Patience time.Duration
+	// Watch is how long Drain looks for new slot rows after the last table is
+	// drained: a quarter of a second, if it is 0.
+	Watch time.Duration
 	// Progress, if set, is called with the number of slot rows after each step.
 	Progress func(rows int)
 }
@@ -33,17 +35,27 @@ type DrainReport struct {
 	Folded int `json:"folded"`
 	// Orphans have no base row, and have been deleted.
 	Orphans int `json:"orphans"`
-	// Refilled have come after that: someone still counts in slots.
-	Refilled int           `json:"refilled"`
-	Took     time.Duration `json:"took_ns"`
+	// Refilled have come after that: applications still count in slots.
+	Refilled int `json:"refilled"`
+	// Empty is when the table was last seen without slot rows, with everybody who
+	// counts locked out and nobody in the middle of it: base values were the totals
+	// then. It is zero for a table that has not been drained.
+	Empty time.Time     `json:"empty"`
+	Took  time.Duration `json:"took_ns"`
+
+	stayed int // slot rows that hold nothing and that no drain takes
 }
 
-const defaultDrainPatience = time.Minute
+const (
+	defaultDrainPatience = time.Minute
+	defaultDrainWatch    = time.Second / 4
+)
 
 // Drain folds all slots of tables of a connector of OpenConnector or
 // WrapConnector into their base rows. Afterwards the base values are the totals,
-// and the plain driver alone is exact, unless somebody goes on to count in slots: the
-// report says so.
+// and the plain driver alone is exact, unless applications go on to count in slots.
+// The report says whether any has done so within Watch; one that counts less
+// often, or is started later, is not noticed.
 //
 // Slots are moved by a roll-up first, while increments go on. What has come up
 // meanwhile is folded in one transaction, which looks before its commit whether
@@ -71,6 +83,9 @@ func Drain(ctx context.Context, c driver.Connector, o DrainOptions) ([]DrainRepo
 	if o.Patience == 0 {
 		o.Patience = defaultDrainPatience
 	}
+	if o.Watch == 0 {
+		o.Watch = defaultDrainWatch
+	}
 	d := &drainer{mover: mover, shared: cn.every, parent: cn.parent, patience: o.Patience}
 	defer d.close()
 	var reports []DrainReport
@@ -87,7 +102,7 @@ func Drain(ctx context.Context, c driver.Connector, o DrainOptions) ([]DrainRepo
 			return reports, fmt.Errorf("slotsql: draining table %s: %w", t.Name, err)
 		}
 	}
-	return reports, nil
+	return reports, d.watch(ctx, tables, reports, o.Watch)
 }
 
 // chosenTables finds tables by their names.
@@ -139,74 +154,69 @@ func (d *drainer) table(ctx context.Context, t *rewrite.Table, r *DrainReport) e
 			break
 		}
 	}
-	deadline := time.Now().Add(d.patience)
-	for attempt := 0; ; attempt++ {
-		folded, err := d.full(ctx, t)
+	return d.patiently(ctx, func() error {
+		folded, err := d.count(ctx, t, moveSlots)
 		if err == nil {
 			r.Folded = folded
-			err = d.fold(ctx, t)
-		}
-		if err == nil {
-			break
-		}
-		if d.conn == nil || !d.conn.engine.retryable(err) || time.Now().After(deadline) {
-			return err
-		}
-		if err := d.mover.rest(ctx, true, attempt); err != nil {
-			return err
-		}
-	}
-	n, err := d.full(ctx, t)
-	r.Refilled = n
-	return err
-}
-
-var errNotDrained = errors.New("slot rows are left after a drain: this is an error in slotsql, nothing has been changed")
-
-// fold drains the table in a transaction of its own.
-func (d *drainer) fold(ctx context.Context, t *rewrite.Table) error {
-	if d.conn != nil && d.conn.broken {
-		d.close()
-	}
-	if d.conn == nil {
-		raw, err := d.parent.Connect(ctx)
-		if err != nil {
-			return err
-		}
-		d.conn = wrapConn(d.shared, raw)
-		if err := d.conn.session.execAll(ctx, d.mover.dialect.DrainSession()); err != nil {
-			return err
-		}
-	}
-	p := &plan{Plan: &rewrite.Plan{Class: rewrite.Drain, Drains: []rewrite.DrainTable{rewrite.DrainAll(d.shared.dialect, t)}}}
-	return d.conn.inTx(ctx, func() error {
-		if _, err := d.conn.run(p, direct{d.conn}, call{}).drain(ctx); err != nil {
-			return err
-		}
-		rows, err := d.conn.session.Query(ctx, d.mover.texts(t, nil, nil).Find.SQL)
-		if err == nil && len(rows) > 0 {
-			err = errNotDrained
+			err = d.fold(ctx, t, r)
 		}
 		return err
 	})
 }
 
-// full counts the slot rows that hold something.
-func (d *drainer) full(ctx context.Context, t *rewrite.Table) (n int, err error) {
-	var after []any
-	for {
-		keys, all, err := d.mover.find(ctx, t, moveSlots, after)
-		if err != nil {
-			return 0, err
+// fold drains the table in a transaction of its own.
+func (d *drainer) fold(ctx context.Context, t *rewrite.Table, r *DrainReport) error {
+	var empty time.Time
+	err := d.locked(ctx, rewrite.DrainAll(d.shared.dialect, t), func() error {
+		texts := d.mover.texts(t, nil, nil)
+		n, err := d.present(ctx, texts.Find)
+		if err == nil && n > 0 {
+			err = errNotDrained
 		}
-		for _, k := range keys {
-			n += k.rows
-			after = k.values
+		if err == nil {
+			r.stayed, err = d.present(ctx, texts.Idle)
 		}
-		if all {
-			return n, nil
+		empty = time.Now()
+		return err
+	})
+	if err == nil {
+		r.Empty = empty
+	}
+	return err
+}
+
+// open connects, unless there is a connection that can be used.
+func (d *drainer) open(ctx context.Context) error {
+	if d.conn != nil && d.conn.broken {
+		d.close()
+	}
+	if d.conn != nil {
+		return nil
+	}
+	raw, err := d.parent.Connect(ctx)
+	if err != nil {
+		return err
+	}
+	d.conn = wrapConn(d.shared, raw)
+	return d.conn.session.execAll(ctx, d.mover.dialect.DrainSession())
+}
+
+// count counts the slot rows that jobs are for.
+func (d *drainer) count(ctx context.Context, t *rewrite.Table, jobs ...rollUpJob) (n int, err error) {
+	for _, job := range jobs {
+		var after []any
+		for all := false; !all; {
+			var keys []rollUpKey
+			if keys, all, err = d.mover.find(ctx, t, job, after); err != nil {
+				return 0, err
+			}
+			for _, k := range keys {
+				n += k.rows
+				after = k.values
+			}
 		}
 	}
+	return n, nil
 }
 
 func (d *drainer) close() {

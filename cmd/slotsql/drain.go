@@ -11,7 +11,7 @@ import (
 	"github.com/slotsql/slotsql"
 )
 
-// errRefilled says that somebody counts in slots after a drain.
+// errRefilled: applications have counted in slots after a drain.
 var errRefilled = errors.New("increments still go to slots")
 
 func drainCommand(o *options) *cobra.Command {
@@ -27,7 +27,10 @@ Most is moved while increments go on; for the rest, and to be sure, each table i
 locked for a moment, during which its increments wait. It may be interrupted, and
 run again, at any time.
 
-When applications still count in slots afterwards it says so, and exits with 1.`,
+When the last table is drained it watches all of them for --watch, and locks each
+once more. If slot rows have come by then applications still count in slots: it says
+so, and exits with 1. Otherwise base values were the totals at that moment (with
+--json: empty); it cannot know of an application that counts less often.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			e, config, err := o.target(cmd)
 			if err != nil {
@@ -35,6 +38,9 @@ When applications still count in slots afterwards it says so, and exits with 1.`
 			}
 			if opts.Patience <= 0 {
 				return errors.New("--patience must be more than 0")
+			}
+			if opts.Watch <= 0 {
+				return errors.New("--watch must be more than 0")
 			}
 			c, err := o.connector(e, config)
 			if err != nil {
@@ -54,6 +60,7 @@ When applications still count in slots afterwards it says so, and exits with 1.`
 	o.database(cmd, false)
 	o.output(cmd)
 	cmd.Flags().DurationVar(&opts.Patience, "patience", time.Minute, "how long to go on trying to lock a table")
+	cmd.Flags().DurationVar(&opts.Watch, "watch", time.Second, "how long to look for increments that still go to slots")
 	return cmd
 }
 
@@ -71,8 +78,8 @@ func (o *options) printDrains(w io.Writer, reports []slotsql.DrainReport, failed
 		}
 		return reportedError{refilled}
 	}
-	for i, r := range reports {
-		if failed != nil && i == len(reports)-1 {
+	for _, r := range reports {
+		if r.Empty.IsZero() {
 			break // the error is about this one
 		}
 		line := fmt.Sprintf("%s: %d slot rows folded, %d of them with the table locked", r.Table, r.Moved+r.Folded, r.Folded)
