@@ -170,18 +170,25 @@ func (c *conn) committed() bool {
 	return c.shared.traits.DDLCommits || c.engine.watcher != nil && !c.engine.watcher.ConnInTransaction(c.parent)
 }
 
-// ofTemporary says that a text creates or drops a temporary table.
+// ofTemporary reports whether a text creates or drops a temporary table, and
+// changes nothing else of the schema.
 func ofTemporary(lx *rewrite.Lexis, text string) bool {
 	if len(text) > maxCachedText {
 		return false
 	}
-	temporary := false
+	first, temporary := "", false
+	at := 0 // of CREATE or INTO
 	for i, t := range rewrite.Tokens(lx, text) {
-		switch word := strings.ToUpper(text[t.Start:t.End]); {
-		case i == 0 && word != "CREATE" && word != "DROP", word == ";":
+		word := strings.ToUpper(text[t.Start:t.End])
+		switch {
+		case word == ";":
 			return false
-		case i < 4 && (word == "TEMP" || word == "TEMPORARY"):
-			temporary = true
+		case i == 0:
+			first = word
+		case word == "INTO" && (first == "SELECT" || first == "WITH"):
+			at = i
+		case word == "TEMP" || word == "TEMPORARY":
+			temporary = temporary || i < at+3 && (at > 0 || first == "CREATE" || first == "DROP")
 		}
 	}
 	return temporary

@@ -2,6 +2,48 @@ package rewrite
 
 import "strings"
 
+// effectsOf finds what a text may do to its session. Tokens are all of a text of
+// several statements, of another one the first two may do.
+func (pl *Planner) effectsOf(text string, tokens []Token) Effect {
+	e := effects(text, tokens)
+	lx := pl.Dialect.Lexis()
+	if !lx.SelectInto || strings.IndexByte(text, ';') < 0 && len(tokens) > 0 && strings.EqualFold(text[tokens[0].Start:tokens[0].End], "INSERT") {
+		return e
+	}
+	if containsFold(text, "into") || containsFold(text, "explain") && containsFold(text, "create") {
+		e |= makesTable(text, Tokens(lx, text))
+	}
+	return e
+}
+
+// makesTable finds a table that a query makes, or a statement inside EXPLAIN.
+func makesTable(text string, tokens []Token) (e Effect) {
+	first, explain := true, false
+	is := func(i int, list ...string) bool {
+		for _, w := range list {
+			if i >= 0 && i < len(tokens) && tokens[i].Kind == Word && strings.EqualFold(text[tokens[i].Start:tokens[i].End], w) {
+				return true
+			}
+		}
+		return false
+	}
+	query := false
+	for i, t := range tokens {
+		if t.Kind == Operator {
+			first = first || text[t.Start] == ';'
+			continue
+		}
+		if first {
+			first, explain = false, is(i, "EXPLAIN")
+			query = is(i, "SELECT", "WITH", "EXPLAIN", "VALUES", "TABLE")
+		}
+		if query && (is(i, "INTO") && !is(i-1, "INSERT", "MERGE") || explain && is(i, "CREATE")) {
+			e |= effectOf("CREATE", text, nil)
+		}
+	}
+	return e
+}
+
 // effects finds what a text may do to its session by the first word of each
 // of its statements. It errs on the side of reporting too much: an effect
 // costs the session one look at the engine, nothing else.

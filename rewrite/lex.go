@@ -25,6 +25,7 @@ type Lexis struct {
 	QuestionNumber bool // ?7
 	NamedParam     bool // :name, @name, $name
 	AtVariable     bool // @name and @@name are variables
+	SelectInto     bool // SELECT ... INTO name makes a table
 }
 
 // TokenKind is the kind of a Token.

@@ -78,14 +78,14 @@ func (pl *Planner) effects(text string) Effect {
 		t := sc.Next()
 		if !sc.Exec && (t.Kind == Word || t.Kind == EOF) {
 			second := sc.Next()
-			return effects(text, []Token{t, second})
+			return pl.effectsOf(text, []Token{t, second})
 		}
 		return TxControl | Namespace
 	}
 	if len(text) > maxPlanned {
 		return TxControl | Namespace | SchemaChange
 	}
-	return effects(text, Tokens(pl.Dialect.Lexis(), text))
+	return pl.effectsOf(text, Tokens(pl.Dialect.Lexis(), text))
 }
 
 // planning is the work on one statement.
@@ -137,7 +137,7 @@ func (pl *Planner) single(text string, tokens []Token, spans []Span) (*Plan, err
 	if plan.Class != Drain && plan.Class != Refused {
 		plan = p.changedAll(plan, p.changedWithin)
 	}
-	plan.Effects |= effects(text, tokens)
+	plan.Effects |= pl.effectsOf(text, tokens)
 	plan.Touched = p.mentioned()
 	plan.Inputs = p.src.inputs()
 	return plan, nil
@@ -146,7 +146,7 @@ func (pl *Planner) single(text string, tokens []Token, spans []Span) (*Plan, err
 // multi plans a text of several statements. When every one of them runs as it
 // is, so does the text; otherwise its parts are run one by one.
 func (pl *Planner) multi(text string, tokens []Token, spans []Span) (*Plan, error) {
-	out := &Plan{Class: Multi, Text: text, Effects: effects(text, tokens)}
+	out := &Plan{Class: Multi, Text: text, Effects: pl.effectsOf(text, tokens)}
 	asIs, base := true, 0
 	missing := &MissingError{}
 	for _, sp := range spans {

@@ -30,6 +30,7 @@ var lexis = rewrite.Lexis{
 	EString:        true,
 	DollarString:   true,
 	DollarParam:    true,
+	SelectInto:     true,
 }
 
 // Lexis returns PostgreSQL's lexical rules, with standard_conforming_strings
