@@ -131,21 +131,12 @@ func (r *run) drain(ctx context.Context) (missed bool, err error) {
 		if err := r.newer(ctx, &d); err != nil {
 			return false, err
 		}
-		nothing := false
-		for i := range d.Fold {
-			n, err := r.step(ctx, &d.Fold[i])
-			if err != nil {
-				// It may have been run all the same.
-				r.conn.halfway = (i > 0 || ctx.Err() != nil) && !r.conn.engine.txEnded(err)
-				return false, r.outdated(&d, err)
-			}
-			if i == 0 && n == 0 && r.conn.shared.traits.FoldMarks {
-				break
-			}
-			if d.Versions != nil && i == d.Versions.Adds {
-				r.folded, nothing = r.folded || n > 0, n == 0
-			}
+		added, marked, err := r.fold(ctx, &d)
+		if err != nil {
+			return false, r.outdated(&d, err)
 		}
+		nothing := marked && d.Versions != nil && added == 0
+		r.folded = r.folded || d.Versions != nil && added > 0
 		if nothing && len(d.Versions.Touch) > 0 && !r.conn.inAutocommit() {
 			// The slots add up to nothing, and the base row may be another's
 			// version; see versions.go.

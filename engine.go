@@ -43,6 +43,14 @@ func (e *engine) savepointGone(err error) bool {
 	return ok && c.SavepointGone(err)
 }
 
+func (e *engine) unmoved(err error) (reason string, ok bool) {
+	c, ok := e.dialect.(dialect.FoldErrorClassifier)
+	if !ok {
+		return "", false
+	}
+	return c.Unmoved(err)
+}
+
 func (e *engine) txEnded(err error) bool {
 	c, ok := e.dialect.(dialect.TxErrorClassifier)
 	return ok && c.TxEnded(err)

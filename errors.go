@@ -4,6 +4,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // ErrUnsupported is matched by the error of a statement that cannot be run
@@ -39,6 +40,32 @@ func (e *DrainError) Error() string {
 
 // Is matches ErrDrain.
 func (e *DrainError) Is(target error) bool { return target == ErrDrain }
+
+// ErrNotMoved is matched by the error of a drain or roll-up whose base rows have not
+// taken what their slots hold; the error is a *NotMovedError.
+var ErrNotMoved = errors.New("slotsql: slots have not been moved into base rows")
+
+// NotMovedError says why slots have not been moved into the base rows of a table.
+// All of them hold what they held: totals are as they were.
+type NotMovedError struct {
+	Table  string
+	Reason string
+	Err    error // the database's own; nil where it has accepted the statement
+}
+
+func (e *NotMovedError) Error() string {
+	text := fmt.Sprintf("slotsql: what the slots of table %q hold cannot be moved into its rows, and stays where it is: %s", e.Table, e.Reason)
+	if e.Err != nil && !strings.Contains(e.Err.Error(), e.Reason) {
+		text += ": " + e.Err.Error()
+	}
+	return text
+}
+
+// Is matches ErrNotMoved.
+func (e *NotMovedError) Is(target error) bool { return target == ErrNotMoved }
+
+// Unwrap returns the database's own error.
+func (e *NotMovedError) Unwrap() error { return e.Err }
 
 // settled makes an error safe to hand to database/sql after a side effect may
 // have happened: database/sql runs a statement again when its error is, or

@@ -62,6 +62,8 @@ func (d fakeDialect) Lock(_ *rewrite.Table, s rewrite.Scope) []string {
 	return []string{d.lock + " " + s.Where, "SELECT more"}
 }
 
+func (fakeDialect) Unmoved(*rewrite.Table, rewrite.Scope) string { return "" }
+
 func (d fakeDialect) Count(*rewrite.Table, rewrite.Scope) string { return d.count }
 
 func (d fakeDialect) Drain() dialect.DrainTx                                   { return d.drain }

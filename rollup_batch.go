@@ -94,6 +94,9 @@ func (w *rollUpWorker) batch(ctx context.Context, t *rewrite.Table, job rollUpJo
 	if err == nil {
 		return n, nil
 	}
+	if job == moveSlots || job == keepLatest {
+		err = w.conn.engine.refused(t, err)
+	}
 	if rerr := w.conn.session.execAll(ctx, texts.Rollback); rerr != nil && (begun || !w.conn.engine.retryable(err)) {
 		w.lost = true
 	}
@@ -131,7 +134,7 @@ func (w *rollUpWorker) work(ctx context.Context, texts dialect.RollUp, job rollU
 	if job == keepLatest {
 		steps = texts.Keep
 	}
-	if n.done, err = w.picked(ctx, texts.Pick, steps, values); err != nil {
+	if n.done, err = w.picked(ctx, texts.Pick, steps, texts.Unmoved, values); err != nil {
 		return n, err
 	}
 	if job == moveSlots && n.done > 0 && texts.Left.SQL != "" {
@@ -144,14 +147,14 @@ func (w *rollUpWorker) work(ctx context.Context, texts dialect.RollUp, job rollU
 		}
 	}
 	if len(texts.Merge) > 0 && n.done < most { // else there is more to move
-		n.merged, err = w.picked(ctx, texts.Gather, texts.Merge, values)
+		n.merged, err = w.picked(ctx, texts.Gather, texts.Merge, dialect.Step{}, values)
 	}
 	return n, err
 }
 
 // picked locks slot rows by one text and does something with them by others, and
 // returns their number.
-func (w *rollUpWorker) picked(ctx context.Context, pick dialect.Step, steps []dialect.Step, values []any) (n int, err error) {
+func (w *rollUpWorker) picked(ctx context.Context, pick dialect.Step, steps []dialect.Step, unmoved dialect.Step, values []any) (n int, err error) {
 	rows, err := w.query(ctx, pick, values)
 	if err != nil {
 		return 0, err
@@ -163,9 +166,18 @@ func (w *rollUpWorker) picked(ctx context.Context, pick dialect.Step, steps []di
 		return 0, err
 	}
 	values = append(values[:len(values):len(values)], rows[0][1:]...)
-	for _, s := range steps {
+	for i, s := range steps {
 		if _, err := w.exec(ctx, s, values); err != nil {
 			return 0, err
+		}
+		if i == 0 && unmoved.SQL != "" {
+			reasons, err := w.query(ctx, unmoved, values)
+			if err != nil {
+				return 0, err
+			}
+			if len(reasons) > 0 {
+				return 0, errUnmoved(textOf(reasons[0][0]))
+			}
 		}
 	}
 	return n, nil

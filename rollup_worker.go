@@ -293,9 +293,11 @@ func (w *rollUpWorker) try(ctx context.Context, t *rewrite.Table, job rollUpJob,
 		if !conflict || attempt >= 3 {
 			tr.Skipped += rows
 			if !conflict {
+				if tr.Err == nil || tr.Err.Error() != err.Error() {
+					w.shared.log().WarnContext(ctx, "slotsql: slots cannot be rolled up", "table", t.Name, "error", err.Error())
+				}
 				tr.Errors++
 				tr.Err = err
-				w.shared.log().WarnContext(ctx, "slotsql: slots cannot be rolled up", "table", t.Name, "error", err.Error())
 			}
 			return true, nil
 		}

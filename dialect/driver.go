@@ -39,6 +39,13 @@ type ErrorClassifier interface {
 	Retryable(err error) bool
 }
 
+// A FoldErrorClassifier is a Dialect whose statements that move slots fail by
+// themselves when a base row does not take what they hold.
+type FoldErrorClassifier interface {
+	// Unmoved reports whether err is that failure, and why the row does not.
+	Unmoved(err error) (reason string, ok bool)
+}
+
 // A SavepointErrorClassifier is for an engine whose errors may roll back a
 // drain's own transaction by themselves.
 type SavepointErrorClassifier interface {

@@ -53,6 +53,11 @@ type RollUp struct {
 	// row is the number of slot rows and what the steps of Move take.
 	Pick Step
 	Move []Step
+	// Unmoved, where there is one, runs after the first step of Move or Keep. Each of
+	// its rows is a reason why all is to be undone: a base row has not taken what
+	// its slots hold. (A Move of one step fails by itself then.) It takes what Move
+	// takes.
+	Unmoved Step
 
 	// Left, where there is one, counts after Move what should have moved along
 	// and has not, because somebody has it locked: more than 0 means that all is

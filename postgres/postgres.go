@@ -23,10 +23,11 @@ import (
 )
 
 var (
-	_ slotdialect.Dialect         = Engine{}
-	_ slotdialect.ErrorClassifier = Engine{}
-	_ slotdialect.TxWatcher       = Engine{}
-	_ slotdialect.ArgRewriter     = Engine{}
+	_ slotdialect.Dialect             = Engine{}
+	_ slotdialect.ErrorClassifier     = Engine{}
+	_ slotdialect.FoldErrorClassifier = Engine{}
+	_ slotdialect.TxWatcher           = Engine{}
+	_ slotdialect.ArgRewriter         = Engine{}
 )
 
 // DriverName is the name the driver is registered under.
@@ -58,6 +59,25 @@ func (Engine) SchemaChanged(err error) bool {
 
 // SlotFull is always false: the upsert affects no row instead.
 func (Engine) SlotFull(error) bool { return false }
+
+// Unmoved recognises the failure that a statement brings about by itself which moves
+// slots, that of row security where it is not to hide rows silently, and that of
+// rewrite rules for UPDATE.
+func (Engine) Unmoved(err error) (reason string, ok bool) {
+	var e *pgconn.PgError
+	if !errors.As(err, &e) {
+		return "", false
+	}
+	switch {
+	case e.Code == "22P02":
+		return dialect.Refusal(e.Message)
+	case e.Code == "42501" && e.Routine == "check_enable_rls":
+		return dialect.HiddenRows, true
+	case e.Code == "0A000" && e.Routine == "RewriteQuery":
+		return dialect.NotUpdated, true
+	}
+	return "", false
+}
 
 // NotApplied recognises the server's answers. One that ends the session may
 // come after the commit.

@@ -125,6 +125,18 @@ type SnapshotDialect interface {
 	Snapshot(t *Table, scope Scope) string
 }
 
+// A ConservingDialect is a Dialect whose Fold adds to base rows and deletes slots by
+// separate statements, so that what the rows have taken can be compared with what the
+// slots hold before these are deleted. (Where Fold is one statement, it fails by
+// itself when a base row has not taken it.)
+type ConservingDialect interface {
+	// Unmoved writes a query that runs before the last statement of Fold. Each of
+	// its rows is a reason, for people, why slots cannot be deleted: a base row has
+	// not taken what they hold. It returns none when all has arrived. A text that is
+	// empty asks nothing.
+	Unmoved(t *Table, scope Scope) string
+}
+
 // Traits are differences between the engines, as data.
 type Traits struct {
 	// ExprNames: a select item without an alias is named by its own text

@@ -59,6 +59,12 @@ func (p *planning) drainTable(t *Table, rows *rowset) DrainTable {
 	}
 	out.Lock = tp.expandAll(p.d, p.d.Lock(t, scope))
 	out.Fold = tp.expandAll(p.d, p.d.Fold(t, scope))
+	if c, ok := p.d.(ConservingDialect); ok {
+		if text := c.Unmoved(t, scope); text != "" {
+			b := tp.expand(p.d, text)
+			out.Unmoved = &b
+		}
+	}
 	if s, ok := p.d.(SnapshotDialect); ok {
 		b := tp.expand(p.d, s.Snapshot(t, scope))
 		out.Snapshot = &b

@@ -205,6 +205,9 @@ type DrainTable struct {
 	Fold []Bound
 	New  *NewRows // set where rows may not exist yet
 
+	// Unmoved is the text of ConservingDialect; nil where it is not needed.
+	Unmoved *Bound
+
 	Versions *Versions // set where a transaction may see old slots beside a new row
 
 	// Snapshot is the text of SnapshotDialect; nil where it is not needed.

@@ -39,7 +39,7 @@ func (*Dialect) Count(*rewrite.Table, rewrite.Scope) string { return "" }
 func (*Dialect) Versions(*rewrite.Table, rewrite.Scope) *rewrite.VersionTexts { return nil }
 
 // Fold writes one statement that deletes slots, sums them per key and adds the
-// sums to the base rows. Lock comes first.
+// sums to the base rows, or fails (conserve.go). Lock comes first.
 func (d *Dialect) Fold(t *rewrite.Table, scope rewrite.Scope) []string {
 	key := t.Counter.Key
 	var columns, sums, set, some []string
@@ -93,22 +93,24 @@ func (d *Dialect) Fold(t *rewrite.Table, scope rewrite.Scope) []string {
 			where += " AND " + of
 		}
 	}
-	var match []string
 	if len(key) > 0 {
 		group = " GROUP BY " + keyList(t, "")
-		match = append(match, keyEquals(t, baseAlias, "slotsql_t"))
 	}
 	if all {
 		some = []string{"slotsql_t." + quote(t.Counter.Counters[0]) + " IS NOT NULL"}
 	}
-	match = append(match, "("+strings.Join(some, " OR ")+")")
+	moves := "(" + strings.Join(some, " OR ") + ")"
 	whole := ""
 	if w := t.Counter.Whole(slotTable(t), ""); w != "" {
 		whole = "slotsql_n AS (SELECT " + w + "), "
 	}
+	returned := taken(t)
+	if len(key) > 0 {
+		returned = keyList(t, baseAlias+".") + ", " + returned
+	}
 	return []string{fmt.Sprintf(
-		"WITH "+whole+"slotsql_d AS (DELETE FROM %s AS %s%s RETURNING %s), slotsql_t AS (SELECT %s FROM slotsql_d%s) "+
-			"UPDATE %s AS %s SET %s FROM slotsql_t WHERE %s",
-		slotTable(t), slotAlias, where, strings.Join(columns, ", "), strings.Join(sums, ", "), group,
-		qualified(t.Schema, t.Name), baseAlias, strings.Join(set, ", "), strings.Join(match, " AND "))}
+		"WITH "+whole+"slotsql_d AS (DELETE FROM %s AS %s%s RETURNING %s), slotsql_t AS (SELECT %s FROM slotsql_d%s), %s, "+
+			"slotsql_u AS (UPDATE %s AS %s SET %s FROM slotsql_t, slotsql_o WHERE %s AND %s RETURNING %s) %s",
+		slotTable(t), slotAlias, where, strings.Join(columns, ", "), strings.Join(sums, ", "), group, before(t, moves),
+		qualified(t.Schema, t.Name), baseAlias, strings.Join(set, ", "), matched(t), moves, returned, moved(t, moves))}
 }

@@ -34,6 +34,9 @@ func (*Dialect) LockSlots(t *rewrite.Table) (lock, unlock []string) {
 // them. Move has a newer snapshot, which sees each of these rows as it was
 // locked, and reads and writes no other.
 //
+// With row_security off the server fails where it would hide rows from this role, which
+// would otherwise be left out of every pass.
+//
 // Pick takes the locks on the tables that a drain of all rows excludes, and so
 // waits for it before it has locked any row, no longer than lock_timeout.
 func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.RollUp {
@@ -43,7 +46,7 @@ func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.Roll
 		whole = "; SELECT " + w
 	}
 	out := dialect.RollUp{
-		Begin:     []string{"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = '100ms'; LOCK TABLE " + slotTable(t) + " IN ROW EXCLUSIVE MODE" + whole},
+		Begin:     []string{"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = '100ms'; SET LOCAL row_security = off; LOCK TABLE " + slotTable(t) + " IN ROW EXCLUSIVE MODE" + whole},
 		Commit:    []string{"COMMIT"},
 		Rollback:  []string{"ROLLBACK"},
 		Unordered: len(t.Counter.Key) == 0,
@@ -152,9 +155,10 @@ func (w *rollUp) full(alias string) string {
 	return "(" + strings.Join(parts, " OR ") + ")"
 }
 
-// orphan says that a slot row has no base row.
+// orphan says that a slot row has no base row. One that row security may hide from
+// this role is not known to be no more.
 func (w *rollUp) orphan() string {
-	return "NOT EXISTS (SELECT 1 FROM " + qualified(w.t.Schema, w.t.Name) + " AS " + baseAlias + " WHERE " + w.on(slotAlias) + ")"
+	return "(NOT EXISTS (SELECT 1 FROM " + qualified(w.t.Schema, w.t.Name) + " AS " + baseAlias + " WHERE " + w.on(slotAlias) + ") AND NOT " + secured(w.t) + ")"
 }
 
 // on says that a row has the key of the base row.
@@ -269,7 +273,7 @@ func (w *rollUp) move() string {
 	if !t.Counter.Alike() {
 		ok = "COALESCE(" + strings.Join(guards, " AND ") + ", FALSE)"
 	}
-	returned = append(returned, ok+" AS slotsql_ok")
+	returned = append(returned, ok+" AS slotsql_ok", taken(t))
 	// What has been moved stays for the next increment to find; but in a journal
 	// only what still has a companion.
 	stays := "slotsql_u.slotsql_ok"
@@ -279,20 +283,19 @@ func (w *rollUp) move() string {
 	} else if len(together) > 0 && len(guards) == 1 {
 		stays = "(slotsql_u.slotsql_ok OR " + left + ")"
 	}
-	group, match, both := "", "TRUE", "TRUE"
+	group, both := "", "TRUE"
 	if len(key) > 0 {
-		group = " GROUP BY " + keyList(t, "slotsql_m.")
-		match, both = keyEquals(t, baseAlias, "slotsql_t"), keyEquals(t, "slotsql_m", "slotsql_u")
+		group, both = " GROUP BY "+keyList(t, "slotsql_m."), keyEquals(t, "slotsql_m", "slotsql_u")
 	}
 	return "WITH slotsql_m AS MATERIALIZED (SELECT " + strings.Join(picked, ", ") + " FROM " + slotTable(t) + " AS " + slotAlias +
 		" WHERE " + slotAlias + ".ctid = ANY (" + w.use(2*len(key)) + ")), " +
 		"slotsql_t AS MATERIALIZED (SELECT " + strings.Join(sums, ", ") + " FROM slotsql_m" + group + "), " +
-		"slotsql_u AS (UPDATE " + qualified(t.Schema, t.Name) + " AS " + baseAlias + " SET " + strings.Join(set, ", ") +
-		" FROM slotsql_t WHERE " + match + " RETURNING " + strings.Join(returned, ", ") + "), " +
+		before(t, "TRUE") + ", slotsql_u AS (UPDATE " + qualified(t.Schema, t.Name) + " AS " + baseAlias + " SET " + strings.Join(set, ", ") +
+		" FROM slotsql_t, slotsql_o WHERE " + matched(t) + " RETURNING " + strings.Join(returned, ", ") + "), " +
 		"slotsql_z AS (UPDATE " + slotTable(t) + " AS " + slotAlias + " SET " + strings.Join(empty, ", ") +
-		" FROM slotsql_m, slotsql_u WHERE " + slotAlias + ".ctid = slotsql_m.slotsql_c AND " + both + " AND " + stays + ") " +
-		"DELETE FROM " + slotTable(t) + " AS " + slotAlias + " USING slotsql_m, slotsql_u WHERE " + slotAlias + ".ctid = slotsql_m.slotsql_c AND " + both +
-		" AND NOT " + stays
+		" FROM slotsql_m, slotsql_u WHERE " + slotAlias + ".ctid = slotsql_m.slotsql_c AND " + both + " AND " + stays + "), " +
+		"slotsql_x AS (DELETE FROM " + slotTable(t) + " AS " + slotAlias + " USING slotsql_m, slotsql_u WHERE " + slotAlias + ".ctid = slotsql_m.slotsql_c AND " + both +
+		" AND NOT " + stays + ") " + moved(t, "TRUE")
 }
 
 // sweep deletes the very versions that it has locked and found empty: one that

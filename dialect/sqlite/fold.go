@@ -6,6 +6,8 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
+var _ rewrite.ConservingDialect = (*Dialect)(nil)
+
 // Lock writes nothing: an UPDATE takes SQLite's only write lock before it
 // looks for rows, whether or not it finds any, and the first statement of Fold
 // is one.
@@ -19,38 +21,66 @@ func (*Dialect) Versions(*rewrite.Table, rewrite.Scope) *rewrite.VersionTexts { 
 // may be written in a way that UPDATE does not take (`posts p`). Slots without
 // a base row stay, except where the scope is every row.
 func (*Dialect) Fold(t *rewrite.Table, scope rewrite.Scope) []string {
-	key := t.Counter.Key
-	update := "UPDATE " + baseTable(t) + " AS " + baseAlias + " SET " + foldSet(t, slotsOf(t, baseAlias, t.Counter.Counters...)) + " WHERE "
-	remove := "DELETE FROM " + slotTable(t)
+	guard := ""
 	if whole := t.Counter.Whole(slotTable(t), ""); whole != "" {
-		update += "NOT " + whole + " AND "
+		guard = "NOT " + whole + " AND "
 	}
+	remove := "DELETE FROM " + slotTable(t)
+	if where := removed(t, scope); where != "" {
+		remove += " WHERE " + where
+	}
+	return []string{
+		"UPDATE " + baseTable(t) + " AS " + baseAlias + " SET " + foldSet(t, slotsOf(t, baseAlias, t.Counter.Counters...)) + " WHERE " + guard + filled(t, scope),
+		remove,
+	}
+}
 
+// filled says that a base row of the scope has something to take.
+func filled(t *rewrite.Table, scope rewrite.Scope) string {
+	key := t.Counter.Key
 	if len(key) == 0 {
 		exists := "EXISTS (SELECT 1 FROM " + slotTable(t) + " AS " + slotAlias + " WHERE " + nonZero(t, slotAlias) + ")"
-		if scope.Where == "" {
-			return []string{update + exists, remove}
+		if scope.Where != "" {
+			exists += " AND " + removed(t, scope)
 		}
-		selected := "EXISTS (SELECT 1 FROM " + scope.Ref + " WHERE (" + scope.Where + "))"
-		return []string{update + exists + " AND " + selected, remove + " WHERE " + selected}
+		return exists
 	}
-
-	of := t.Counter.OfTable(quote, slotAlias+".")
 	own := tuple(columns(baseAlias, key...))
 	if scope.Where == "" {
-		touched := "SELECT " + list(columns(slotAlias, t.Counter.SlotKey()...)) + " FROM " + slotTable(t) + " AS " + slotAlias +
-			" WHERE " + and(of, nonZero(t, slotAlias))
-		if of != "" {
-			remove += " WHERE " + t.Counter.OfTable(quote, "")
-		}
-		return []string{update + own + " IN (" + touched + ")", remove}
+		return own + " IN (SELECT " + list(columns(slotAlias, t.Counter.SlotKey()...)) + " FROM " + slotTable(t) + " AS " + slotAlias +
+			" WHERE " + and(t.Counter.OfTable(quote, slotAlias+"."), nonZero(t, slotAlias)) + ")"
 	}
-	selected := "(SELECT " + list(columns(scope.Qualifier, key...)) + " FROM " + scope.Ref + " WHERE (" + scope.Where + "))"
-	return []string{
-		update + own + " IN " + selected +
-			" AND EXISTS (SELECT 1 " + slotsOf(t, baseAlias, t.Counter.Counters...) + " AND (" + nonZero(t, slotAlias) + "))",
-		remove + " WHERE " + and(t.Counter.OfTable(quote, ""), tuple(columns("", t.Counter.SlotKey()...))+" IN "+selected),
+	return own + " IN " + selected(t, scope) + " AND EXISTS (SELECT 1 " + slotsOf(t, baseAlias, t.Counter.Counters...) + " AND (" + nonZero(t, slotAlias) + "))"
+}
+
+// removed says that a slot row is of the scope; "" for all.
+func removed(t *rewrite.Table, scope rewrite.Scope) string {
+	of := t.Counter.OfTable(quote, "")
+	switch {
+	case scope.Where == "":
+		return of
+	case len(t.Counter.Key) == 0:
+		return "EXISTS (SELECT 1 FROM " + scope.Ref + " WHERE (" + scope.Where + "))"
 	}
+	return and(of, tuple(columns("", t.Counter.SlotKey()...))+" IN "+selected(t, scope))
+}
+
+// selected is a query of the scope's keys.
+func selected(t *rewrite.Table, scope rewrite.Scope) string {
+	return "(SELECT " + list(columns(scope.Qualifier, t.Counter.Key...)) + " FROM " + scope.Ref + " WHERE (" + scope.Where + "))"
+}
+
+// Unmoved counts: an UPDATE stores what it says or, where a trigger ignores it, leaves
+// the row out of changes(). Nobody else writes in between.
+func (*Dialect) Unmoved(t *rewrite.Table, scope rewrite.Scope) string {
+	return unmoved(t, filled(t, scope))
+}
+
+// unmoved asks, right after the UPDATE of the base rows of a condition, whether it has
+// changed them all.
+func unmoved(t *rewrite.Table, where string) string {
+	return "SELECT 'a trigger keeps the base row from being updated: RAISE(IGNORE). Drop it, or leave the table out of the configuration'" +
+		" WHERE changes() <> (SELECT COUNT(*) FROM " + baseTable(t) + " AS " + baseAlias + " WHERE " + where + ")"
 }
 
 // foldSet writes the assignments that add the slots to every counter. A counter

@@ -39,17 +39,13 @@ func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.Roll
 		Pick:      w.step(func() string { return "SELECT COUNT(*)" + from + w.within(true) + " AND " + full + " AND " + based }),
 		Move: []dialect.Step{
 			w.step(func() string {
-				touched := "SELECT " + list(columns(slotAlias, t.Counter.SlotKey()...)) + from + w.within(true) + " AND " + full
-				where := tuple(columns(baseAlias, t.Counter.Key...)) + " IN (" + touched + ")"
-				if len(t.Counter.Key) == 0 {
-					where = "EXISTS (SELECT 1" + from + full + ")"
-				}
-				return "UPDATE " + baseTable(t) + " AS " + baseAlias + " SET " + foldSet(t, slotsOf(t, baseAlias, t.Counter.Counters...)) + " WHERE " + where
+				return "UPDATE " + baseTable(t) + " AS " + baseAlias + " SET " + foldSet(t, slotsOf(t, baseAlias, t.Counter.Counters...)) + " WHERE " + w.filled(from, full)
 			}),
 			w.step(func() string {
 				return "UPDATE " + slotTable(t) + " AS " + slotAlias + " SET " + strings.Join(w.emptied(), ", ") + " WHERE " + w.within(true) + " AND " + full + " AND " + based
 			}),
 		},
+		Unmoved: w.step(func() string { return unmoved(t, w.filled(from, full)) }),
 		Sweep: []dialect.Step{w.step(func() string {
 			return "DELETE FROM " + slotTable(t) + " AS " + slotAlias + " WHERE " + w.within(true) + " AND NOT " + full
 		})},
@@ -130,6 +126,14 @@ func (w *rollUp) within(upTo bool) string {
 		out += " AND " + tuple(columns(slotAlias, key...)) + " <= " + tuple(w.values(len(key)))
 	}
 	return out
+}
+
+// filled says that a base row has something to take from slot rows of the part.
+func (w *rollUp) filled(from, full string) string {
+	if len(w.t.Counter.Key) == 0 {
+		return "EXISTS (SELECT 1" + from + full + ")"
+	}
+	return tuple(columns(baseAlias, w.t.Counter.Key...)) + " IN (SELECT " + list(columns(slotAlias, w.t.Counter.SlotKey()...)) + from + w.within(true) + " AND " + full + ")"
 }
 
 // on says that the slot row is the base row's. A table without key has one row.

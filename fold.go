@@ -1,0 +1,78 @@
+package slotsql
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// A fold deletes slots, so it must be certain that the base rows have what they held.
+// That an UPDATE has run says little: row security hides rows, a trigger returns NULL
+// or stores another value, a column's type has changed. So what arrives is compared
+// with what leaves, key by key, in the fold's own transaction, and while both are
+// locked: by the one statement that does both (PostgreSQL), or by a query between the
+// statement that adds and the one that deletes. If they differ, the fold fails, and its
+// transaction cannot be committed with a part of it.
+
+// fold runs the statements of a drain that move slots into base rows. Marked is false
+// where the first one has found that there are none to move.
+func (r *run) fold(ctx context.Context, d *rewrite.DrainTable) (adds int64, marked bool, err error) {
+	for i := range d.Fold {
+		if d.Unmoved != nil && i == len(d.Fold)-1 {
+			err = r.conserved(ctx, d)
+		}
+		var n int64
+		if err == nil {
+			n, err = r.step(ctx, &d.Fold[i])
+		}
+		if err != nil {
+			// It may have been run all the same.
+			r.conn.halfway = (i > 0 || ctx.Err() != nil) && !r.conn.engine.txEnded(err)
+			return 0, false, r.conn.engine.refused(d.Table, err)
+		}
+		if i == 0 && n == 0 && r.conn.shared.traits.FoldMarks {
+			return 0, false, nil
+		}
+		if d.Versions != nil && i == d.Versions.Adds || d.Versions == nil && i == 0 {
+			adds = n
+		}
+	}
+	return adds, true, nil
+}
+
+// conserved fails when a base row has not taken what its slots hold.
+func (r *run) conserved(ctx context.Context, d *rewrite.DrainTable) error {
+	args, err := r.bind(d.Unmoved.Args)
+	if err != nil {
+		return err
+	}
+	rows, err := r.conn.parentQuery(ctx, d.Unmoved.SQL, args)
+	if err != nil {
+		return err
+	}
+	reasons, err := collect(rows)
+	if err == nil && len(reasons) > 0 {
+		err = errUnmoved(textOf(reasons[0][0]))
+	}
+	return err
+}
+
+// errUnmoved is the reason why a base row has not taken what its slots hold.
+type errUnmoved string
+
+func (e errUnmoved) Error() string { return string(e) }
+
+// refused explains the error of a statement that moves slots.
+func (e *engine) refused(t *rewrite.Table, err error) error {
+	if reason, ok := err.(errUnmoved); ok {
+		return &NotMovedError{Table: t.Name, Reason: string(reason)}
+	}
+	if reason, ok := e.unmoved(err); ok {
+		return &NotMovedError{Table: t.Name, Reason: reason, Err: err}
+	}
+	if !e.notApplied(err) || e.retryable(err) || e.conflict(err) || e.lockTimeout(err) || e.schemaChanged(err) || e.txEnded(err) {
+		return err
+	}
+	return &NotMovedError{Table: t.Name, Reason: fmt.Sprintf("the database refuses it. A counter's column must be able to hold the total, and no constraint, trigger or right be in its way (run `slotsql check`, mend the table %s, and try again)", t.Name), Err: err}
+}
