@@ -53,7 +53,7 @@ func bounds(c *rewrite.Column, counter *rewrite.Counter) (base, slot string) {
 		parts = maxSlots
 	}
 	switch {
-	case c.Numeric == rewrite.Decimal && c.Precision == 0:
+	case c.Numeric == rewrite.Float || c.Numeric == rewrite.Decimal && c.Precision == 0:
 		return "", ""
 	case c.Numeric == rewrite.Decimal:
 		digits := c.Precision - c.Scale

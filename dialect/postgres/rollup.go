@@ -236,6 +236,10 @@ func (w *rollUp) move() string {
 		picked = append(picked, as(t.Counter.Held(quote, slotAlias+".", name), t.Counter.Cell(name), name))
 		sums = append(sums, "SUM(slotsql_m."+c+") AS "+c)
 		set = append(set, c+" = "+baseAlias+"."+c+" + slotsql_t."+c)
+		if t.Counter.IsRetired(name) { // nothing is added to its slots any more
+			guards = append(guards, "FALSE")
+			continue
+		}
 		guards = append(guards, baseGuard(t, baseAlias, name))
 	}
 	for _, name := range t.Counter.Cells() {
