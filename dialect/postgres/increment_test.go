@@ -119,7 +119,7 @@ func TestIncrementNeverOverflows(t *testing.T) {
 // A total has the column's own type: object id, modifier, scan type.
 func TestTotalHasTheColumnsType(t *testing.T) {
 	t.Parallel()
-	s := database(t, `CREATE TABLE many (id int PRIMARY KEY, a smallint, b integer, c bigint, d numeric, e numeric(12,2), f numeric(3,-2))`,
+	s := database(t, `CREATE TABLE many (id int PRIMARY KEY, a smallint, b integer, c bigint, d numeric, e numeric(12,2), f numeric(3,`+fmt.Sprint(lowScale(t))+`))`,
 		`INSERT INTO many VALUES (1, 1, 1, 1, 1.50, 1.5, 100)`)()
 	tb := s.counter("many", []string{"id"}, 8, "a", "b", "c", "d", "e", "f")
 	s.migrate(tb)

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"fmt"
 	"reflect"
 	"testing"
 
@@ -10,12 +11,14 @@ import (
 
 func TestTable(t *testing.T) {
 	t.Parallel()
+	scale := lowScale(t)
+	h := fmt.Sprintf("numeric(3,%d)", scale)
 	open := database(t,
 		`CREATE DOMAIN positive AS integer CHECK (VALUE > 0)`,
 		`CREATE DOMAIN price AS numeric(8,2)`,
 		`CREATE TABLE "Odd Name" (
 			id bigserial PRIMARY KEY, other int GENERATED ALWAYS AS IDENTITY, slug varchar(20) COLLATE "C" UNIQUE,
-			a smallint NOT NULL, b numeric(12,2), c numeric, d real, e money, f positive, g price, h numeric(3,-2),
+			a smallint NOT NULL, b numeric(12,2), c numeric, d real, e money, f positive, g price, h `+h+`,
 			sum int GENERATED ALWAYS AS (a + 1) STORED, tags text[], CONSTRAINT range CHECK (a > 0 OR other > 5), UNIQUE (a, b) INCLUDE (c),
 			UNIQUE (d) DEFERRABLE)`,
 		`CREATE UNIQUE INDEX part ON "Odd Name" (c) WHERE h > 0`,
@@ -40,7 +43,7 @@ func TestTable(t *testing.T) {
 		{Name: "e", Type: "money", Nullable: true},
 		{Name: "f", Type: "integer", Nullable: true, Numeric: rewrite.Integer, Bits: 32},
 		{Name: "g", Type: "numeric(8,2)", Nullable: true, Numeric: rewrite.Decimal, Precision: 8, Scale: 2},
-		{Name: "h", Type: "numeric(3,-2)", Nullable: true, Numeric: rewrite.Decimal, Precision: 3, Scale: -2},
+		{Name: "h", Type: h, Nullable: true, Numeric: rewrite.Decimal, Precision: 3, Scale: scale},
 		{Name: "sum", Type: "integer", Nullable: true, Generated: true, DependsOn: []string{"a"}, Numeric: rewrite.Integer, Bits: 32},
 		{Name: "tags", Type: "text[]", Nullable: true},
 	}

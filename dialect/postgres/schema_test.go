@@ -17,7 +17,7 @@ func TestParseSchema(t *testing.T) {
 		{"odd", `CREATE DOMAIN positive AS integer CHECK (VALUE > 0); CREATE DOMAIN price AS numeric(8,2) NOT NULL; CREATE DOMAIN deep AS price;
 			CREATE TABLE "Odd Name" (
 			id bigserial PRIMARY KEY, other int GENERATED ALWAYS AS IDENTITY, slug varchar(20) COLLATE "C" UNIQUE,
-			a smallint NOT NULL, b numeric(12,2), c numeric, d real, e money, f positive, g price, h numeric(3,-2), g2 deep,
+			a smallint NOT NULL, b numeric(12,2), c numeric, d real, e money, f positive, g price, h numeric(3,` + fmt.Sprint(lowScale(t)) + `), g2 deep,
 			sum int GENERATED ALWAYS AS (a + 1) STORED, tags text[], CONSTRAINT range CHECK (a > 0 OR other > 5), UNIQUE (a, b) INCLUDE (c),
 			UNIQUE (d) DEFERRABLE);
 			CREATE UNIQUE INDEX part ON "Odd Name" (c) WHERE h > 0;

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -23,6 +24,18 @@ type session struct {
 	t testing.TB
 	dialect.PlainSession
 	pid string
+}
+
+// lowScale is the lowest scale that a numeric of the server takes of those that
+// tests use: below 0 from PostgreSQL 15 on.
+func lowScale(t testing.TB) int {
+	t.Helper()
+	if major, err := strconv.Atoi(database(t)().value("SELECT current_setting('server_version_num')::int / 10000")); err != nil {
+		t.Fatal(err)
+	} else if major < 15 {
+		return 0
+	}
+	return -2
 }
 
 // database opens a new database and returns a way to open sessions on it.
