@@ -31,7 +31,7 @@ const (
 	FindingDrift  = "drift"  // a total that is not what the counter's recount gives
 )
 
-// Finding is something that is wrong.
+// Finding is something that is wrong, or worth to know.
 type Finding struct {
 	Kind string `json:"kind"`
 	// Key is the row's key by its columns; nil where the table has none, or
@@ -44,6 +44,12 @@ type Finding struct {
 	Should string `json:"should,omitempty"`
 	Slots  int    `json:"slots,omitempty"` // slot rows of an orphan or slot
 	Fixed  bool   `json:"fixed"`
+	// Info says that nothing is wrong. The finding stands for all Rows of the kind
+	// then, of which Key is one: slot rows with legal numbers that this
+	// configuration does not use, because its "slots" is lower than it was, or than
+	// another process has it. Totals count them.
+	Info bool `json:"info,omitempty"`
+	Rows int  `json:"rows,omitempty"`
 }
 
 // VerifyReport says what Verify has found in one table.
@@ -57,10 +63,10 @@ type VerifyReport struct {
 	Took  time.Duration `json:"took_ns"`
 }
 
-// Wrong is the number of findings that are not fixed.
+// Wrong is the number of findings of something wrong that is not fixed.
 func (r *VerifyReport) Wrong() (n int) {
 	for _, f := range r.Findings {
-		if !f.Fixed {
+		if !f.Fixed && !f.Info {
 			n++
 		}
 	}

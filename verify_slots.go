@@ -58,9 +58,11 @@ func (v *verifier) reclaim(ctx context.Context, t *rewrite.Table, key []any) (n 
 	return n, err
 }
 
-// slots finds slot rows whose number no increment uses: they count, and a
-// roll-up moves them, but a program with other settings may have written them.
-// Fixing folds them into the base row.
+// slots finds slot rows whose number no increment of this configuration uses: they
+// count, and a roll-up moves them. Up to the highest number that a configuration
+// may have nothing is wrong with them: "slots" was higher, or is in another process.
+// They are told as one, and nobody is locked out to make sure. Fixing folds them
+// into the base row.
 func (v *verifier) slots(ctx context.Context, a *audit, r *VerifyReport) error {
 	if err := v.open(ctx); err != nil {
 		return err
@@ -80,41 +82,72 @@ func (v *verifier) slots(ctx context.Context, a *audit, r *VerifyReport) error {
 	if err != nil {
 		return err
 	}
+	leftovers := Finding{Kind: FindingSlot, Info: true, Fixed: true}
 	done := map[string]bool{}
 	for _, row := range found {
-		f := Finding{Kind: FindingSlot, Key: v.key(a.t, row[:n])}
-		id := rowText(f.Key, a.t)
-		if done[id] {
-			continue
-		}
-		done[id] = true
-		key := v.arguments(row[:n])
-		err := v.patiently(ctx, func() error {
-			return v.transaction(ctx, func() (bool, error) {
-				if err := v.drain(ctx, a, [][]any{key}, false); err != nil {
-					return false, err
-				}
-				rows, err := v.conn.session.Query(ctx, a.outOfRange(" AND "+a.among("slotsql_s", 1)), key...)
-				if f.Slots = len(rows); err != nil || f.Slots == 0 || !v.options.Fix {
-					return false, err
-				}
-				for _, row := range rows {
-					number, err := wholeOf(row[n])
-					if err != nil || !v.shared.takes(a.t, number) {
-						return false, err
-					}
-				}
-				f.Fixed = true
-				return true, v.drain(ctx, a, [][]any{key}, true)
-			})
-		})
+		number, err := wholeOf(row[n])
 		if err != nil {
 			return err
 		}
-		if f.Slots > 0 {
+		legal := !(a.t.Counter.Shared != nil && a.t.Counter.Wide) && number >= 0 && number < maxSlots
+		f := Finding{Kind: FindingSlot, Key: v.key(a.t, row[:n]), Slots: 1}
+		first := !done[rowText(f.Key, a.t)]
+		done[rowText(f.Key, a.t)] = true
+		if legal && leftovers.Key == nil {
+			leftovers.Key = f.Key
+		}
+		switch {
+		case legal && !v.options.Fix:
+			leftovers.Slots++
+			leftovers.Fixed = false
+			if first {
+				leftovers.Rows++
+			}
+			continue
+		case !first: // its row has been looked at
+			continue
+		}
+		if err := v.foldRow(ctx, a, v.arguments(row[:n]), &f); err != nil {
+			return err
+		}
+		switch {
+		case f.Slots == 0:
+		case legal:
+			leftovers.Rows++
+			leftovers.Slots += f.Slots
+			leftovers.Fixed = leftovers.Fixed && f.Fixed
+		default:
 			r.Findings = append(r.Findings, f)
 		}
 		v.progress(1)
 	}
+	if leftovers.Slots > 0 {
+		r.Findings = append(r.Findings, leftovers)
+	}
 	return nil
+}
+
+// foldRow locks a row and looks at its slots again, and folds them if something is
+// to be fixed.
+func (v *verifier) foldRow(ctx context.Context, a *audit, key []any, f *Finding) error {
+	n := len(a.t.Counter.Key)
+	return v.patiently(ctx, func() error {
+		return v.transaction(ctx, func() (bool, error) {
+			if err := v.drain(ctx, a, [][]any{key}, false); err != nil {
+				return false, err
+			}
+			rows, err := v.conn.session.Query(ctx, a.outOfRange(" AND "+a.among("slotsql_s", 1)), key...)
+			if f.Slots = len(rows); err != nil || f.Slots == 0 || !v.options.Fix {
+				return false, err
+			}
+			for _, row := range rows {
+				number, err := wholeOf(row[n])
+				if err != nil || !v.shared.takes(a.t, number) {
+					return false, err
+				}
+			}
+			f.Fixed = true
+			return true, v.drain(ctx, a, [][]any{key}, true)
+		})
+	})
 }

@@ -80,26 +80,71 @@ func (o *options) printVerify(w io.Writer, reports []slotsql.VerifyReport, faile
 		if failed != nil && i == len(reports)-1 && len(r.Findings) == 0 {
 			break // the error is about this one
 		}
-		checked := ""
-		if len(r.Recounted) > 0 {
-			checked = ", recounted: " + strings.Join(r.Recounted, ", ")
-		}
-		switch n := len(r.Findings); {
-		case n == 0:
-			fmt.Fprintf(w, "%s: nothing wrong%s\n", r.Table, checked)
-		case r.Wrong() == 0:
-			fmt.Fprintf(w, "%s: %d wrong, all fixed%s\n", r.Table, n, checked)
-		default:
-			fmt.Fprintf(w, "%s: %d wrong, %d fixed%s\n", r.Table, n, n-r.Wrong(), checked)
-		}
-		for _, f := range r.Findings {
-			fmt.Fprintf(w, "  %s\n", findingText(f))
-		}
-		for _, n := range r.Notes {
-			fmt.Fprintf(w, "  note: %s\n", n)
-		}
+		printAudit(w, &r)
 	}
 	return problem
+}
+
+// examples is how many findings of a kind are printed.
+const examples = 10
+
+func printAudit(w io.Writer, r *slotsql.VerifyReport) {
+	checked := ""
+	if len(r.Recounted) > 0 {
+		checked = ", recounted: " + strings.Join(r.Recounted, ", ")
+	}
+	found := 0
+	of := map[string]int{}
+	for _, f := range r.Findings {
+		if !f.Info {
+			found++
+			of[f.Kind+f.Counter]++
+		}
+	}
+	switch left := r.Wrong(); {
+	case found == 0:
+		fmt.Fprintf(w, "%s: nothing wrong%s\n", r.Table, checked)
+	case left == 0:
+		fmt.Fprintf(w, "%s: %d wrong, all fixed%s\n", r.Table, found, checked)
+	default:
+		fmt.Fprintf(w, "%s: %d wrong, %d fixed%s\n", r.Table, found, found-left, checked)
+	}
+	printed := map[string]int{}
+	for _, f := range r.Findings {
+		kind := f.Kind + f.Counter
+		switch printed[kind]++; {
+		case f.Info:
+			fmt.Fprintf(w, "  note: %s\n", leftoverText(f))
+		case printed[kind] <= examples:
+			fmt.Fprintf(w, "  %s\n", findingText(f))
+		case printed[kind] == of[kind]:
+			fmt.Fprintf(w, "  and %d more like %s (--json has them all)\n", of[kind]-examples, kindText(f))
+		}
+	}
+	for _, n := range r.Notes {
+		fmt.Fprintf(w, "  note: %s\n", n)
+	}
+}
+
+// kindText names a finding's kind, for those that are not printed one by one.
+func kindText(f slotsql.Finding) string {
+	switch f.Kind {
+	case slotsql.FindingDrift:
+		return "this: " + f.Counter + " is not what its recount gives"
+	case slotsql.FindingMin:
+		return "this: " + f.Counter + " is below its min"
+	case slotsql.FindingOrphan:
+		return "this: slot rows have no base row"
+	}
+	return "this: slot rows have numbers out of range"
+}
+
+func leftoverText(f slotsql.Finding) string {
+	what := "they count in totals, and --fix or `slotsql drain` folds them"
+	if f.Fixed {
+		what = "folded into the base rows"
+	}
+	return fmt.Sprintf("%d slot rows of %d rows have numbers that are not used with these slots: left from more slots, or made by a process that has more; %s", f.Slots, f.Rows, what)
 }
 
 func findingText(f slotsql.Finding) string {

@@ -3,9 +3,12 @@ package main
 import (
 	"database/sql"
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/slotsql/slotsql"
 )
 
 // The exit code says whether something is wrong that has not been put right.
@@ -65,4 +68,26 @@ func TestVerify(t *testing.T) {
 	run(0, "verify")
 	run(2, "verify", "pages")
 	run(2, "verify", "--patience", "0s")
+}
+
+// Findings of a kind are counted, and some of them are printed; leftovers of more
+// slots are a note, and no reason for the exit code 1.
+func TestVerifyPrintsExamples(t *testing.T) {
+	report := slotsql.VerifyReport{Table: "posts", Findings: []slotsql.Finding{{Kind: slotsql.FindingMin, Counter: "stock", Key: map[string]string{"id": "7"}, Is: "-1", Should: "0"}}}
+	for id := range 1000 {
+		report.Findings = append(report.Findings, slotsql.Finding{Kind: slotsql.FindingOrphan, Key: map[string]string{"id": fmt.Sprint(id)}, Slots: 1})
+	}
+	leftovers := slotsql.Finding{Kind: slotsql.FindingSlot, Key: map[string]string{"id": "1"}, Slots: 11033, Rows: 900, Info: true}
+	report.Findings = append(report.Findings, leftovers)
+	var out strings.Builder
+	printAudit(&out, &report)
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	if len(lines) != 14 || lines[0] != "posts: 1001 wrong, 0 fixed" || lines[11] != "  1 slot rows of id=9 have no base row" ||
+		lines[12] != "  and 990 more like this: slot rows have no base row (--json has them all)" || !strings.HasPrefix(lines[13], "  note: 11033 slot rows of 900 rows ") {
+		t.Error(out.String())
+	}
+	out.Reset()
+	if err := new(options).printVerify(&out, []slotsql.VerifyReport{{Table: "posts", Findings: []slotsql.Finding{leftovers}}}, nil); err != nil || !strings.HasPrefix(out.String(), "posts: nothing wrong\n  note: ") {
+		t.Error(err, out.String())
+	}
 }
