@@ -112,17 +112,12 @@ func (r *run) drain(ctx context.Context) (missed bool, err error) {
 	for _, d := range r.plan.Drains {
 		d = r.chosen(d)
 		r.plan.tally.drained()
-		if d.Table.Counter.OnDrain == "warn" {
-			reason := r.plan.Reason
-			if r.plan.Class != rewrite.Drain {
-				reason = "an increment fell back: no row, a NULL counter or one close to the end of its range, or an argument that does not fit"
-			}
-			r.conn.shared.log().WarnContext(ctx, "slotsql: a statement drains a counter table",
-				"table", d.Table.Name, "class", string(r.plan.Class), "reason", reason, "keyed", d.Keyed)
-		}
 		some, open, err := r.lock(ctx, &d)
 		if err != nil {
 			return false, r.outdated(&d, err)
+		}
+		if d.Table.Counter.OnDrain == "warn" {
+			r.warn(ctx, &d, some)
 		}
 		missed = missed || open
 		if !some {

@@ -55,12 +55,13 @@ func (t direct) own(ctx context.Context, b *rewrite.Bound, args []driver.NamedVa
 
 // run is one execution of a plan.
 type run struct {
-	conn *conn
-	plan *plan
-	via  via
-	call call
-	slot int64  // that an increment adds to
-	with *batch // that a shared statement is for
+	conn  *conn
+	plan  *plan
+	via   via
+	call  call
+	cause drainCause // of a drain that the plan has no reason for
+	slot  int64      // that an increment adds to
+	with  *batch     // that a shared statement is for
 	// folded says that a drain has added something to base rows.
 	folded bool
 	// met says that the text has met a row that its drain did not find.
@@ -137,7 +138,7 @@ func (r *run) execOnce(ctx context.Context) (res driver.Result, err error) {
 		return r.execMulti(ctx)
 	case rewrite.AdditiveBase:
 		if !r.baseFits() {
-			return r.execDrained(ctx)
+			return r.because(argumentUnfit).execDrained(ctx)
 		}
 	}
 	if len(r.plan.Changes) > 0 {
@@ -154,7 +155,7 @@ func (r *run) queryOnce(ctx context.Context) (rows driver.Rows, err error) {
 	switch r.plan.Class {
 	case rewrite.Additive, rewrite.Upsert:
 		if !r.plan.Increment.BaseExact() {
-			return r.queryDrained(ctx)
+			return r.because(rowsAskedFor).queryDrained(ctx)
 		}
 		return r.queryChanging(ctx, []rewrite.DrainTable{r.plan.Increment.Row})
 	case rewrite.Drain:
@@ -167,7 +168,7 @@ func (r *run) queryOnce(ctx context.Context) (rows driver.Rows, err error) {
 		return r.queryMulti(ctx)
 	case rewrite.AdditiveBase:
 		if !r.baseFits() {
-			return r.queryDrained(ctx)
+			return r.because(argumentUnfit).queryDrained(ctx)
 		}
 	}
 	if len(r.plan.Changes) > 0 {
@@ -208,7 +209,7 @@ func (r *run) queryText(ctx context.Context) (driver.Rows, error) {
 // missing, its counter NULL or close to the end of its range.
 func (r *run) execIncrement(ctx context.Context) (driver.Result, error) {
 	if !r.incrementFits() {
-		return r.fallback(ctx)
+		return r.because(argumentUnfit).fallback(ctx)
 	}
 	if first, err := r.locksFirst(ctx, &r.plan.Increment.Row); err != nil {
 		return nil, err
@@ -219,8 +220,11 @@ func (r *run) execIncrement(ctx context.Context) (driver.Result, error) {
 	if v.outcome == alone {
 		var n int64
 		v.result, n, v.err = r.addTo(ctx, r.place(), r.conn.lasting, r.conn.inAutocommit())
-		if n == 0 && v.err == nil || v.err != nil && r.conn.engine.slotFull(v.err) {
-			return r.fallback(ctx)
+		switch {
+		case v.err == nil && n == 0:
+			return r.because(noRowAffected).fallback(ctx)
+		case v.err != nil && r.conn.engine.slotFull(v.err):
+			return r.because(outOfRange).fallback(ctx)
 		}
 	}
 	if v.err != nil {

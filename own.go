@@ -199,7 +199,7 @@ func (c *conn) keepRows(ctx context.Context, own *ownChange) (seen bool, err err
 	// Where the lock is there already its statement still keeps the columns of
 	// the slot table as they are.
 	p := &plan{Plan: &rewrite.Plan{Class: rewrite.Drain, Drains: []rewrite.DrainTable{d},
-		Reason: "a transaction reads a counter of a row that it has changed"}, tally: own.plan.tally}
+		Reason: "a transaction reads a counter of a row that it has changed", Text: own.plan.Text}, tally: own.plan.tally}
 	r := c.run(p, direct{c}, own.call)
 	if _, err := r.drain(ctx); err != nil {
 		return false, err
@@ -231,8 +231,10 @@ func (r *run) locksFirst(ctx context.Context, rows *rewrite.DrainTable) (bool, e
 		if !rows.Only {
 			return false, nil
 		}
+		r.cause = heldToSnapshot
 		return c.conflicts(ctx, rows.Table)
 	}
+	r.cause = readAfterwards
 	if rows.Only || c.engine.snapshots == nil {
 		return true, nil
 	}

@@ -52,6 +52,7 @@ type shared struct {
 	placement *placement
 	coalescer *coalescer
 	witness   witness
+	warned    warnings
 	sharing   bool // sessions may share a statement: see dialect.SessionAware
 
 	connect  func(context.Context) (driver.Conn, error) // opens the parent's connections; nil: nobody can

@@ -1,0 +1,130 @@
+package slotsql
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/slotsql/slotsql/internal/workload"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// Why a run drains, for the log of on_drain: warn.
+
+// drainCause says why one execution drains whose plan need not.
+type drainCause int
+
+const (
+	byPlan         drainCause = iota // its class is drain: the plan has the reason
+	noRowAffected                    // the slotted statement has affected no row
+	outOfRange                       // a value has come to the end of its range
+	argumentUnfit                    // an argument is none that a slot takes
+	rowsAskedFor                     // an increment is run as a query
+	readAfterwards                   // locked first: transactions that run it read the row afterwards
+	heldToSnapshot                   // locked first: the transaction's snapshot has been read
+)
+
+func (c drainCause) String() string {
+	switch c {
+	case noRowAffected:
+		return "an increment fell back, its statement affected no row: there is none, its counter is NULL or close to the end of its range, or a condition of WHERE does not hold"
+	case outOfRange:
+		return "an increment fell back: a value is close to the end of its range"
+	case argumentUnfit:
+		return "an increment fell back: an argument is not a number that a slot takes (whole for a whole counter, not 0, not near the end of its range)"
+	case rowsAskedFor:
+		return "an increment is run as a query, and its rows are those after it"
+	case readAfterwards:
+		return "locked first: transactions that run this statement read a counter of its row afterwards"
+	case heldToSnapshot:
+		return "locked first: the transaction has read counters of the table at an isolation level that holds its changes to its snapshot"
+	}
+	return ""
+}
+
+// The cause noRowAffected, once the drain has looked for the row to lock it.
+const (
+	missingRow = "an increment fell back: there is no such row"
+	presentRow = "an increment fell back: its row is there, but its counter is NULL or close to the end of its range, or a condition of WHERE does not hold"
+)
+
+// because is the run with the cause of the drain that follows.
+func (r *run) because(c drainCause) *run {
+	r.cause = c
+	return r
+}
+
+// warn logs a drain of a table with on_drain: warn. Some says that the drain's
+// lock has found a row, if it looks for one. A drain that is not for a statement
+// is not logged.
+func (r *run) warn(ctx context.Context, d *rewrite.DrainTable, some bool) {
+	if r.plan.Text == "" {
+		return
+	}
+	reason := r.plan.Reason
+	if r.cause != byPlan {
+		reason = r.cause.String()
+	}
+	if r.cause == noRowAffected && lockOfKey(d) {
+		reason = missingRow
+		if some {
+			reason = presentRow
+		}
+	}
+	s := r.conn.shared
+	// A shape has no value of the application's: neither arguments nor literals.
+	statement := workload.Shape(s.dialect.Lexis(), r.plan.Text)
+	withheld, ok := s.warned.due(strings.Join([]string{d.Table.Name, reason, statement}, "\x00"), time.Now())
+	if !ok {
+		return
+	}
+	attrs := []any{"table", d.Table.Name, "class", string(r.plan.Class), "reason", reason, "keyed", d.Keyed, "statement", statement}
+	if withheld > 0 {
+		attrs = append(attrs, "withheld", withheld)
+	}
+	s.log().WarnContext(ctx, "slotsql: a statement drains a counter table", attrs...)
+}
+
+// warnings keeps a warning from being logged more than ten times per second.
+type warnings struct {
+	mu   sync.Mutex
+	last map[string]*warning
+}
+
+// warning is what has been done with one in the second that began at since.
+type warning struct {
+	since            time.Time
+	logged, withheld int
+}
+
+const (
+	warningWindow = time.Second
+	warningBurst  = 10
+	maxWarnings   = 1000 // that are remembered
+)
+
+// due reports whether a warning is to be logged, and how many like it have been
+// withheld since the last one.
+func (w *warnings) due(key string, now time.Time) (withheld int, ok bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	last := w.last[key]
+	if last == nil {
+		if w.last == nil || len(w.last) >= maxWarnings {
+			w.last = map[string]*warning{}
+		}
+		last = &warning{since: now}
+		w.last[key] = last
+	}
+	if now.Sub(last.since) >= warningWindow {
+		last.since, last.logged = now, 0
+	}
+	if last.logged == warningBurst {
+		last.withheld++
+		return 0, false
+	}
+	withheld, last.withheld = last.withheld, 0
+	last.logged++
+	return withheld, true
+}
