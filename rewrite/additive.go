@@ -24,8 +24,7 @@ func (p *planning) additive(sc *scope, value *Expr, t *Table, column string) ([]
 	case ColumnRef:
 		return nil, p.isColumn(sc, value, t, column)
 	case Call:
-		if (value.Op == "coalesce" || value.Op == "ifnull") && len(value.Args) == 2 &&
-			p.isColumn(sc, value.Args[0], t, column) && constant(value.Args[1]) {
+		if p.coalesces(value) && p.isColumn(sc, value.Args[0], t, column) && constant(value.Args[1]) {
 			return nil, true
 		}
 	case Opaque:
@@ -51,7 +50,7 @@ func (p *planning) isColumn(sc *scope, e *Expr, t *Table, column string) bool {
 	if e.Kind == Paren {
 		return p.isColumn(sc, e.Args[0], t, column)
 	}
-	if e.Kind != ColumnRef {
+	if e.Kind != ColumnRef || sc.strict && len(e.Name) == 1 || !p.qualifies(sc.bindings[0], e.Name) {
 		return false
 	}
 	tg, err := p.resolve(sc, e.Name)

@@ -64,6 +64,9 @@ type Column struct {
 	// Identity says that the database fills the column: AUTO_INCREMENT,
 	// serial/identity, or SQLite's rowid alias.
 	Identity bool
+	// Always says that the database fills the column, and refuses any other value
+	// that an INSERT gives.
+	Always bool
 	// HasDefault says that the column has a default other than NULL.
 	HasDefault bool
 	Generated  bool     // GENERATED ALWAYS AS
@@ -113,6 +116,9 @@ type Unique struct {
 	Name    string
 	Primary bool
 	Columns []string
+	// Index says that it is an index and no constraint: ON CONSTRAINT does not
+	// know its name (PostgreSQL).
+	Index bool
 }
 
 // Counter is the configuration of one counter table.

@@ -165,12 +165,7 @@ func (m *dml) comparisons(where *Expr) bool {
 		}
 		return ok
 	})
-	for _, t := range m.src.tokens {
-		if t.Kind == Variable && t.Start >= where.Start && t.End <= where.End {
-			ok = false
-		}
-	}
-	return ok
+	return ok && m.unsteady(m.sc, where) == ""
 }
 
 // scaled returns a decimal literal in units of its last digit; the literal has

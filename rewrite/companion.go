@@ -187,7 +187,7 @@ func (m *dml) merged(co *Companion, e *Expr) *Expr {
 		return nil
 	}
 	for i, a := range e.Args {
-		if a.Kind == Call && (a.Op == "coalesce" || a.Op == "ifnull") && len(a.Args) == 2 && constant(a.Args[1]) {
+		if m.hasDefault(m.table.Column(co.Column), a) {
 			a = a.Args[0] // of a column that is not NULL: see the guard of the dialects
 		}
 		if m.isColumn(m.sc, a, m.table, co.Column) {
@@ -195,6 +195,19 @@ func (m *dml) merged(co *Companion, e *Expr) *Expr {
 		}
 	}
 	return nil
+}
+
+// hasDefault says that e is COALESCE(c, x) with an x that the column certainly
+// takes: where the column is not NULL, x is left out.
+func (m *dml) hasDefault(c *Column, e *Expr) bool {
+	switch {
+	case !m.coalesces(e) || !constant(e.Args[1]):
+		return false
+	case m.d.Traits().AnyType:
+		return true
+	}
+	arg, why := m.given(c, e.Args[1])
+	return arg == nil && why == ""
 }
 
 // excluded returns what the one row of an INSERT gives for the column.
@@ -218,24 +231,11 @@ func (m *dml) independent(e *Expr) bool {
 		case ColumnRef, Star, Subquery, Excluded, In:
 			ok = false
 		case Call:
-			ok = ok && !x.Aggregate && (steady[x.Op] || clock[x.Op])
+			ok = ok && !x.Aggregate
 		}
 		return ok
 	})
-	for _, t := range m.src.tokens {
-		if ok && t.Kind == Variable && t.Start >= e.Start && t.End <= e.End {
-			ok = false
-		}
-	}
-	return ok
-}
-
-// clock are functions of the time that steady does not list.
-var clock = map[string]bool{
-	"localtime": true, "localtimestamp": true, "utc_timestamp": true, "utc_date": true, "sysdate": true, "unix_timestamp": true, "from_unixtime": true,
-	"current_time": true, "curtime": true, "clock_timestamp": true, "statement_timestamp": true, "transaction_timestamp": true,
-	"timezone": true, "to_timestamp": true, "date_part": true, "date_add": true, "date_sub": true,
-	"datetime": true, "time": true, "strftime": true, "julianday": true, "unixepoch": true, "round": true, "floor": true,
+	return ok && m.unsteadyBut(nil, e, clocks) == ""
 }
 
 // touchesCompanion says that the engine itself sets a companion when it updates

@@ -15,7 +15,7 @@ func TestCompanionFault(t *testing.T) {
 			{Name: "ratio", Type: "double precision", Numeric: Float}, {Name: "source", Type: "integer", Numeric: Integer, Bits: 32},
 			{Name: "twice", Type: "integer", Numeric: Integer, Bits: 32, Generated: true, DependsOn: []string{"source"}},
 		},
-		Uniques: []Unique{{"pk", true, []string{"id"}}, {"posts_slug", false, []string{"slug"}}},
+		Uniques: []Unique{{Name: "pk", Primary: true, Columns: []string{"id"}}, {Name: "posts_slug", Columns: []string{"slug"}}},
 		Checked: []string{"checked"},
 	}
 	table.Refer("author_id")

@@ -272,6 +272,11 @@ type Traits struct {
 	NumberCasts map[string]int
 	// StringsAreFloats: a string in an addition is a floating-point number.
 	StringsAreFloats bool
+	// StrictConflict: ON CONFLICT DO UPDATE has to name the key that it is about,
+	// and columns of the target by its name.
+	StrictConflict bool
+	// Steady is what may be evaluated more than once; never nil.
+	Steady *Steady
 }
 
 // IncrementText is the variable part of a slotted upsert. Where, Slot and each

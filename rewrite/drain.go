@@ -253,7 +253,7 @@ func (p *planning) targetColumn(sc *scope, b *binding, name []Ident) string {
 		if len(sc.bindings) != 1 {
 			return ""
 		}
-	case !p.sameLabel(name[len(name)-2], b.label):
+	case !p.qualifies(b, name):
 		return ""
 	}
 	for i := range b.table.Columns {

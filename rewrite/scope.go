@@ -12,6 +12,7 @@ type scope struct {
 	using    []Ident // columns merged by USING
 	grouped  bool    // the block's rows are made of groups
 	block    *Select // the block itself, where there is one
+	strict   bool    // columns are ambiguous without the table's name: Traits.StrictConflict
 }
 
 // A binding is one source that columns may come from.

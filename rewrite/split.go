@@ -34,7 +34,7 @@ import (
 // form, for which substitution serves.
 func (p *planning) split(st *Statement, edits []edit) (Bound, string, bool) {
 	q := st.Select
-	if !p.d.Traits().Split || p.src.hasWord("SQL_CALC_FOUND_ROWS") {
+	if !p.d.Traits().Split || p.src.hasWord("SQL_CALC_FOUND_ROWS") || p.mistyped(nil) != "" {
 		return Bound{}, "", false
 	}
 	if len(q.Operands) > 0 || len(q.Values) > 0 || len(q.With) > 0 || q.Distinct || len(q.DistinctOn) > 0 ||

@@ -45,33 +45,8 @@ func (s *splitter) limitedByQuery() bool {
 	return found
 }
 
-// repeatable says that WHERE may be written several times: it calls nothing
-// that might do something, or give another value each time.
-func (s *splitter) repeatable() bool {
-	ok := true
-	s.q.Where.Walk(func(e *Expr) bool {
-		if e.Kind == Call && !steady[e.Op] {
-			ok = false
-		}
-		return ok
-	})
-	if s.q.Where == nil {
-		return ok
-	}
-	for _, t := range s.src.tokens {
-		if t.Kind == Variable && t.Start >= s.q.Where.Start && t.End <= s.q.Where.End {
-			return false
-		}
-	}
-	return ok
-}
-
-// steady are functions that give the same value throughout a statement.
-var steady = map[string]bool{
-	"coalesce": true, "ifnull": true, "nullif": true, "greatest": true, "least": true, "abs": true,
-	"lower": true, "upper": true, "lcase": true, "ucase": true, "length": true, "char_length": true, "trim": true,
-	"now": true, "current_timestamp": true, "curdate": true, "current_date": true, "date": true, "date_trunc": true, "year": true, "month": true, "extract": true,
-}
+// repeatable says that WHERE may be written several times.
+func (s *splitter) repeatable() bool { return s.unsteady(s.sc, s.q.Where) == "" }
 
 // places finds the FROM clause and where WHERE stands. The clauses of one
 // block follow each other, so the token behind the last item is FROM.

@@ -9,7 +9,7 @@ import "strings"
 // of every row. False when the query has another form.
 func (p *planning) sums(st *Statement, edits []edit) (Bound, bool) {
 	q := st.Select
-	if !p.d.Traits().Split || len(q.Operands) > 0 || len(q.Values) > 0 || len(q.With) > 0 || q.Distinct || len(q.DistinctOn) > 0 ||
+	if !p.d.Traits().Split || p.mistyped(nil) != "" || len(q.Operands) > 0 || len(q.Values) > 0 || len(q.With) > 0 || q.Distinct || len(q.DistinctOn) > 0 ||
 		len(q.GroupBy) > 0 || q.Having != nil || len(q.Windows) > 0 || len(q.OrderBy) > 0 ||
 		len(q.From) != 1 || len(q.From[0].Name) == 0 || len(q.Items) == 0 {
 		return Bound{}, false

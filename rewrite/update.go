@@ -106,6 +106,7 @@ func without(list []*binding, b *binding) []*binding {
 type increment struct {
 	column *Column
 	ops    []operand
+	value  *Expr // the whole
 }
 
 func (m *dml) planTarget() *Plan {
@@ -192,7 +193,7 @@ func (m *dml) assignments(set []Assignment) (out assigned, why string) {
 	for _, a := range set {
 		name, has := columnNamed(m.planning, m.table, a.Column[len(a.Column)-1])
 		switch {
-		case !has:
+		case !has || !m.qualifies(m.target, a.Column):
 			return out, "cannot tell which column " + a.Column[len(a.Column)-1].Name + " is"
 		case m.setsNothing(a.Value, name):
 			out.plain = true
@@ -227,7 +228,7 @@ func (m *dml) assignments(set []Assignment) (out assigned, why string) {
 				return out, "the statement assigns counter " + name + " twice"
 			}
 		}
-		out.increments = append(out.increments, increment{m.table.Column(name), ops})
+		out.increments = append(out.increments, increment{m.table.Column(name), ops, a.Value})
 		out.except[a.Value] = true
 	}
 	m.implied(&out)
@@ -300,6 +301,9 @@ func (m *dml) notSlotted(a assigned) string {
 	case st.Modifier:
 		return "a modifier or index hint needs the base row"
 	}
+	if why := m.unsteady(m.sc, st.Where); why != "" {
+		return "WHERE " + why
+	}
 	if m.d.Traits().SelfSubqueryFails && m.readsItself(st.Where) {
 		return "WHERE has a subquery of the table itself, which an UPDATE may not have"
 	}
@@ -319,6 +323,10 @@ func (m *dml) limitsNothing() bool {
 // row as its fallback.
 func (m *dml) slotted(base *Plan, a assigned, rows *rowset, where fragment) *Plan {
 	t := m.table
+	if why := m.mistyped(m.typeAt(a.increments)); why != "" {
+		base.Reason = why
+		return base
+	}
 	a.increments = t.Counter.ordered(a.increments)
 	var tp template
 	in := IncrementText{
@@ -338,6 +346,12 @@ func (m *dml) slotted(base *Plan, a assigned, rows *rowset, where fragment) *Pla
 			base.Reason = "the delta is not a literal or a placeholder"
 			return base
 		}
+		given, why := m.defaults(inc)
+		if why != "" {
+			base.Reason = why
+			return base
+		}
+		out.Given = append(out.Given, given...)
 		largest, scale := limit(inc.column)
 		if d.literal == "" {
 			out.Deltas = append(out.Deltas, DeltaArg{Arg: d.arg, NonNegative: inc.column.Unsigned, Max: d.most(largest), Scale: scale})

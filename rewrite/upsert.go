@@ -33,6 +33,7 @@ func (m *dml) upsertFromCounters(source *Plan) *Plan {
 
 func (m *dml) conflict(c *Conflict, st *Statement) *Plan {
 	all := m.drainGiven
+	m.sc.strict = m.d.Traits().StrictConflict
 	assigned, why := m.assignments(c.Set)
 	if why != "" {
 		return all(why)
@@ -138,7 +139,7 @@ func (m *dml) insertedAt(ops []operand) int {
 		return -1
 	}
 	e := bare(ops[0].expr)
-	if e.Kind == Call && (e.Op == "coalesce" || e.Op == "ifnull") && len(e.Args) == 2 && constant(e.Args[1]) {
+	if m.coalesces(e) && constant(e.Args[1]) {
 		e = bare(e.Args[0])
 	}
 	if e.Kind != Excluded {
@@ -187,6 +188,9 @@ func (m *dml) slottedUpsert(base *Plan, as assigned) *Plan {
 			return why("the table has an AUTO_INCREMENT column, whose LAST_INSERT_ID() the upsert sets")
 		}
 	}
+	if no := m.misfit(); no != "" {
+		return why(no)
+	}
 	key := m.conflictKey()
 	if key == nil {
 		return why("cannot tell which unique key the upsert meets")
@@ -223,15 +227,28 @@ func (m *dml) slottedUpsert(base *Plan, as assigned) *Plan {
 			return why("the INSERT does not give the key")
 		}
 		v := st.Rows[0][i]
+		if v == nil { // DEFAULT
+			return why("the INSERT does not give the key")
+		}
 		f := m.src.cut(v.Span)
 		values[name] = m.src.cut(v.Span)
-		if ok, _ := m.clockTime(v); ok && (m.takes(t.Column(name)).Length == 0 || m.d.Traits().AnyType) {
+		if ok, _ := m.clockTime(v); ok && m.unsteady(nil, v) == "" && (m.takes(t.Column(name)).Length == 0 || m.d.Traits().AnyType) {
 			f, values[name] = m.stored(t.Column(name), v), m.stored(t.Column(name), v)
 		} else if !constant(v) || v.Kind == Null {
 			return why("the key is not a literal, a placeholder or the time")
 		}
 		if constant(v) && containsNumber(v) && !numericColumn(t.Column(name)) {
 			return why("a number is given for a key that is not one")
+		}
+		if constant(v) && m.d.Traits().LooseEquality {
+			// What is compared must be what the INSERT would store.
+			arg, no := m.given(t.Column(name), v)
+			if no != "" {
+				return why(no)
+			}
+			if arg != nil {
+				givens = append(givens, *arg)
+			}
 		}
 		f.texts[0] = m.d.Quote(t.Name) + "." + m.d.Quote(name) + " = " + f.texts[0]
 		parts = append(parts, f)
@@ -278,13 +295,15 @@ func (m *dml) conflictKey() *Unique {
 		u := &t.Uniques[i]
 		switch {
 		case c.Constraint != nil:
-			if m.d.SameColumn(*c.Constraint, u.Name) {
+			if !u.Index && m.d.SameColumn(*c.Constraint, u.Name) {
 				return u
 			}
 		case len(c.Columns) > 0:
 			if m.sameSet(c.Columns, u.Columns) {
 				return u
 			}
+		case m.d.Traits().StrictConflict:
+			return nil
 		default:
 			// ON DUPLICATE KEY: any key the row gives values for.
 			given := true

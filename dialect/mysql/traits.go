@@ -32,5 +32,6 @@ func (*Dialect) Traits() rewrite.Traits {
 		OrderedJoin:        "STRAIGHT_JOIN",
 		MultiProbe:         "DO 0; DO 0",
 		MultiProbeArg:      "DO ?; DO 0",
+		Steady:             steady,
 	}
 }

@@ -41,6 +41,9 @@ func (t *translator) call(e *rewrite.Expr, n *ast.FuncCallExpr) {
 		t.fail("function " + e.Op + "() names a column or sequence")
 		return
 	}
+	if n.Schema.O != "" {
+		e.Op = strings.ToLower(n.Schema.O) + "." + e.Op // a function of the database's own
+	}
 	t.next()
 	if !t.isOp("(") {
 		if len(n.Args) > 0 {

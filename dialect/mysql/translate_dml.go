@@ -164,7 +164,8 @@ func (t *translator) insert(st *rewrite.Statement, n *ast.InsertStmt) {
 			if i > 0 {
 				t.wantOp(",")
 			}
-			st.Set = append(st.Set, t.assignment(c, n.Lists[0][i]))
+			a := t.assignment(c, n.Lists[0][i])
+			st.Set, st.Modifier = append(st.Set, a), st.Modifier || len(a.Column) > 1
 		}
 	case n.Select != nil:
 		if t.insertColumnsAhead(n) {
@@ -200,6 +201,7 @@ func (t *translator) insertColumns(st *rewrite.Statement, columns []*ast.ColumnN
 		name := t.dotted(c.Schema.O, c.Table.O, c.Name.O)
 		if len(name) > 0 {
 			st.Columns = append(st.Columns, name[len(name)-1])
+			st.Modifier = st.Modifier || len(name) > 1 // nothing looks at what the list is qualified by
 		}
 	}
 	t.wantOp(")")

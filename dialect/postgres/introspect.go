@@ -63,7 +63,8 @@ JOIN pg_catalog.pg_attribute a ON a.attrelid = f.adrelid AND a.attnum = p.refobj
 WHERE f.adrelid = $1::text::pg_catalog.oid ORDER BY 1, 2`
 
 	uniqueQuery = `
-SELECT x.relname::text, i.indisprimary::text, a.attname::text
+SELECT x.relname::text, i.indisprimary::text, a.attname::text,
+  (NOT EXISTS (SELECT 1 FROM pg_catalog.pg_constraint k WHERE k.conindid = x.oid AND k.conrelid = i.indrelid AND k.contype IN ('p', 'u')))::text
 FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class x ON x.oid = i.indexrelid
 CROSS JOIN LATERAL pg_catalog.unnest(i.indkey::pg_catalog.int2[]) WITH ORDINALITY AS u(attnum, ord)
 JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = u.attnum
@@ -152,7 +153,7 @@ func (d *Dialect) columns(ctx context.Context, s dialect.Session, oid string, t 
 	for i, r := range rows {
 		c := rewrite.Column{
 			Name: str(r[0]), Type: str(r[1]), Nullable: yes(r[3]),
-			Identity: str(r[4]) != "" || yes(r[6]), Generated: str(r[5]) != "", HasDefault: yes(r[11]),
+			Identity: str(r[4]) != "" || yes(r[6]), Always: str(r[4]) == "a", Generated: str(r[5]) != "", HasDefault: yes(r[11]),
 		}
 		if r[2] != nil {
 			c.Type += " COLLATE " + str(r[2])
@@ -227,7 +228,7 @@ func (d *Dialect) uniques(ctx context.Context, s dialect.Session, oid string, t 
 	for _, r := range rows {
 		n := len(t.Uniques)
 		if n == 0 || t.Uniques[n-1].Name != str(r[0]) {
-			t.Uniques = append(t.Uniques, rewrite.Unique{Name: str(r[0]), Primary: yes(r[1])})
+			t.Uniques = append(t.Uniques, rewrite.Unique{Name: str(r[0]), Primary: yes(r[1]), Index: yes(r[3])})
 			n++
 		}
 		t.Uniques[n-1].Columns = append(t.Uniques[n-1].Columns, str(r[2]))

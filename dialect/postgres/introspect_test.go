@@ -34,7 +34,7 @@ func TestTable(t *testing.T) {
 	}
 	want := []rewrite.Column{
 		{Name: "id", Type: "bigint", Identity: true, Numeric: rewrite.Integer, Bits: 64},
-		{Name: "other", Type: "integer", Identity: true, Numeric: rewrite.Integer, Bits: 32},
+		{Name: "other", Type: "integer", Identity: true, Always: true, Numeric: rewrite.Integer, Bits: 32},
 		{Name: "slug", Type: `character varying(20) COLLATE pg_catalog."C"`, Nullable: true},
 		{Name: "a", Type: "smallint", Numeric: rewrite.Integer, Bits: 16},
 		{Name: "b", Type: "numeric(12,2)", Nullable: true, Numeric: rewrite.Decimal, Precision: 12, Scale: 2},

@@ -354,6 +354,7 @@ func (s *schemaFile) change(t *schemaTable, c *ast.AlterTableCmd) error {
 			return err
 		}
 		col.Identity = c.Subtype != ast.AlterTableType_AT_DropIdentity
+		col.Always = col.Identity && alwaysIdentity(c.Def, col.Always)
 	case ast.AlterTableType_AT_AlterColumnType:
 		if err := needed(); err != nil {
 			return err
@@ -373,4 +374,20 @@ func (s *schemaFile) change(t *schemaTable, c *ast.AlterTableCmd) error {
 		return errors.New("this form of ALTER TABLE is not read from a schema file: write the table as it is after it")
 	}
 	return nil
+}
+
+// generatedAlways marks a column that is GENERATED ALWAYS AS IDENTITY.
+const generatedAlways = "a"
+
+// alwaysIdentity reads ADD GENERATED ... AS IDENTITY and SET GENERATED.
+func alwaysIdentity(def *ast.Node, before bool) bool {
+	if c := def.GetConstraint(); c != nil {
+		return c.GeneratedWhen == generatedAlways
+	}
+	for _, n := range def.GetList().GetItems() {
+		if o := n.GetDefElem(); o.GetDefname() == "generated" {
+			return o.GetArg().GetInteger().GetIval() == int32(generatedAlways[0])
+		}
+	}
+	return before
 }

@@ -98,7 +98,7 @@ func (s *schemaFile) column(t *schemaTable, n *ast.ColumnDef) error {
 		case ast.ConstrType_CONSTR_DEFAULT:
 			c.Identity, c.HasDefault = isNextval(k.RawExpr), isValue(k.RawExpr)
 		case ast.ConstrType_CONSTR_IDENTITY:
-			c.Identity, c.Nullable = true, false
+			c.Identity, c.Always, c.Nullable = true, k.GeneratedWhen == generatedAlways, false
 		case ast.ConstrType_CONSTR_GENERATED:
 			c.Generated = true
 			c.DependsOn = columnsIn(t, k.RawExpr)
@@ -150,6 +150,7 @@ func (s *schemaFile) constraint(t *schemaTable, k *ast.Constraint) error {
 			for i := range t.keys {
 				if t.keys[i].name == k.Indexname {
 					t.keys[i].primary = k.Contype == ast.ConstrType_CONSTR_PRIMARY
+					t.keys[i].label = "key"
 					t.keys[i].exact = t.keys[i].exact && !k.Deferrable
 					if k.Conname != "" {
 						t.keys[i].name = k.Conname
@@ -335,7 +336,7 @@ func (t *schemaTable) finish() {
 				checked[c] = true
 			}
 		} else if !t.inherited {
-			t.Uniques = append(t.Uniques, rewrite.Unique{Name: k.name, Primary: k.primary, Columns: k.columns})
+			t.Uniques = append(t.Uniques, rewrite.Unique{Name: k.name, Primary: k.primary, Columns: k.columns, Index: k.label == "idx"})
 		}
 	}
 	for _, k := range t.checks {

@@ -8,7 +8,8 @@ func (*Dialect) Traits() rewrite.Traits {
 		StoredNames: true, MultiIsTx: true, Split: true, WholeRow: true, GroupsByKey: true,
 		SystemColumns: []string{"ctid", "xmin", "xmax", "cmin", "cmax", "tableoid"},
 		OrderedJoin:   "CROSS JOIN", SharedWith: true, TypedConstants: true, SumOfInt: "bigint",
-		NumberCasts: map[string]int{"int": 32, "integer": 32, "int4": 32, "bigint": 64, "int8": 64, "numeric": 0, "decimal": 0},
+		NumberCasts:    map[string]int{"int": 32, "integer": 32, "int4": 32, "bigint": 64, "int8": 64, "numeric": 0, "decimal": 0},
+		StrictConflict: true, Steady: steady,
 	}
 }
 

@@ -23,11 +23,19 @@ var aggregates = func() map[string]bool {
 	return m
 }()
 
+// funcName is the name of a function, with its schema where that is not the
+// server's own.
 func funcName(f *ast.FuncCall) string {
 	if len(f.Funcname) == 0 {
 		return ""
 	}
-	return fold(f.Funcname[len(f.Funcname)-1].GetString_().GetSval())
+	name := fold(f.Funcname[len(f.Funcname)-1].GetString_().GetSval())
+	if n := len(f.Funcname); n > 1 {
+		if schema := fold(f.Funcname[n-2].GetString_().GetSval()); schema != "pg_catalog" {
+			return schema + "." + name
+		}
+	}
+	return name
 }
 
 // callEnd returns the bracket that opens the arguments of a call whose name

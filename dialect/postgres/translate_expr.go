@@ -297,7 +297,11 @@ func looseOp(n *ast.Node) string {
 	switch v := n.Node.(type) {
 	case *ast.Node_AExpr:
 		if len(v.AExpr.Name) > 0 {
-			return strings.ToLower(v.AExpr.Name[len(v.AExpr.Name)-1].GetString_().GetSval())
+			op := strings.ToLower(v.AExpr.Name[len(v.AExpr.Name)-1].GetString_().GetSval())
+			if schema := v.AExpr.Name[0].GetString_().GetSval(); len(v.AExpr.Name) > 1 && schema != "pg_catalog" {
+				return schema + "." + op // an operator of the database's own
+			}
+			return op
 		}
 	case *ast.Node_TypeCast:
 		return "cast"

@@ -1,0 +1,44 @@
+package postgres
+
+import (
+	"database/sql"
+	"slices"
+	"testing"
+
+	_ "github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/slotsql/slotsql/integration/server"
+)
+
+// What the list of functions calls steady the server calls immutable or stable, in
+// every form of that name, and it is the server's own.
+func TestSteadyFunctions(t *testing.T) {
+	db, err := sql.Open("pgx", server.Postgres(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	volatile := map[string]bool{}
+	rows, err := db.Query("SELECT proname::text, bool_or(provolatile = 'v') FROM pg_catalog.pg_proc WHERE pronamespace = 'pg_catalog'::regnamespace GROUP BY proname")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		var is bool
+		if err := rows.Scan(&name, &is); err != nil {
+			t.Fatal(err)
+		}
+		volatile[name] = is
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	grammar := []string{"coalesce", "greatest", "least", "nullif", "extract"} // part of the grammar
+	for name := range steady.Functions {
+		if is, has := volatile[name]; is || !has && !slices.Contains(grammar, name) {
+			t.Errorf("%s: volatile %v, there %v", name, is, has)
+		}
+	}
+}

@@ -1,0 +1,171 @@
+package rewrite
+
+import "strings"
+
+// A slotted statement leaves parts of the application's text out: what SET and
+// the INSERT name, the row that the INSERT gives, the conflict target. The engine
+// does not see them, and so does not refuse them. They are left out only when they
+// are certainly what the engine would take; else the application's own text runs,
+// and the engine says of it what it says.
+
+// qualifies says that the qualifiers of a column's name are those of b, by the
+// engine's own rules: of an alias it knows no schema.
+func (p *planning) qualifies(b *binding, name []Ident) bool {
+	switch n := len(name); {
+	case n == 1:
+		return true
+	case n > 3 || !p.sameSource(name[n-2], b.label):
+		return false
+	case n == 3:
+		return b.source.Alias == nil && b.table != nil && p.d.SameTable(name[0], b.table.Schema)
+	}
+	return true
+}
+
+// sameSource is sameLabel where the letter case of a table's name counts, when it
+// does for the engine.
+func (p *planning) sameSource(written, label Ident) bool {
+	folds := p.d.SameTable(Ident{Name: "A"}, "a")
+	return p.sameLabel(written, label) && (folds || written.Name == label.Name)
+}
+
+// coalesces says that a call is COALESCE, or what the engine has beside it, of two
+// arguments.
+func (p *planning) coalesces(e *Expr) bool {
+	return e.Kind == Call && (e.Op == "coalesce" || e.Op == "ifnull") && len(e.Args) == 2 && p.d.Traits().Steady.Functions[e.Op]
+}
+
+// defaults judges what an increment takes for a counter of NULL: 0 in
+// COALESCE(c, 0) + 1. A row that has slots needs none, and it is left out. why
+// names one that the engine may refuse.
+func (m *dml) defaults(inc increment) (given []GivenArg, why string) {
+	inc.value.Walk(func(e *Expr) bool {
+		if why != "" || !m.coalesces(e) || e.Args[1].Kind == Null || m.d.Traits().AnyType {
+			return why == ""
+		}
+		var arg *GivenArg
+		if arg, why = m.given(inc.column, e.Args[1]); arg != nil {
+			arg.Nullable = true
+			given = append(given, *arg)
+		}
+		return why == ""
+	})
+	return given, why
+}
+
+// misfit says what of an INSERT's columns and its one row of values the engine
+// may refuse, or "".
+func (m *dml) misfit() string {
+	st := m.st
+	if len(st.Columns) == 0 {
+		for i := range m.table.Columns {
+			if c := &m.table.Columns[i]; c.Hidden || c.Generated {
+				return "the INSERT names no columns, and not every one of the table is given"
+			}
+		}
+		if len(st.Rows[0]) != len(m.table.Columns) {
+			return "the INSERT does not give a value for each column"
+		}
+		return ""
+	}
+	if len(st.Rows[0]) != len(st.Columns) {
+		return "the INSERT gives more or fewer values than it names columns"
+	}
+	seen := map[string]bool{}
+	for i, written := range st.Columns {
+		name, has := columnNamed(m.planning, m.table, written)
+		switch {
+		case !has:
+			return "the table has no column " + written.Name
+		case seen[name]:
+			return "the INSERT names column " + name + " twice"
+		case m.table.Column(name).Always && st.Rows[0][i] != nil:
+			return "the INSERT gives a value for column " + name + ", which the database numbers itself"
+		}
+		seen[name] = true
+	}
+	return ""
+}
+
+// mistyped says why the placeholders of the statement may not be numbered anew,
+// or "". PostgreSQL gives a placeholder one type, from all the places where it
+// stands, and refuses numbers that stand nowhere; a statement of ours numbers each
+// place by itself. Places that take a value of the same column type agree.
+func (p *planning) mistyped(typeAt func(Span) string) string {
+	if !p.d.Traits().TypedConstants {
+		return ""
+	}
+	types := make([]string, p.src.count)
+	seen := make([]bool, p.src.count)
+	for _, x := range p.src.params {
+		i := x.arg.Index
+		if i < 0 || i >= len(seen) {
+			continue
+		}
+		typ := ""
+		if typeAt != nil {
+			typ = typeAt(x.Span)
+		}
+		if seen[i] && (typ == "" || typ != types[i]) {
+			return "a placeholder stands in several places, and its type depends on all of them"
+		}
+		seen[i], types[i] = true, typ
+	}
+	for _, s := range seen {
+		if !s {
+			return "the statement leaves out a number among its placeholders"
+		}
+	}
+	return ""
+}
+
+// comparison are the operators whose two sides have one type, where the one is a
+// placeholder; "" is that of IN.
+var comparison = map[string]bool{"": true, "=": true, "<>": true, "!=": true, "<": true, ">": true, "<=": true, ">=": true}
+
+// typeAt returns the type of the column that takes the value which stands at a
+// place of the statement: in SET, as what is added to a counter, in VALUES, and
+// compared with a column. "" when it is not known.
+func (m *dml) typeAt(incs []increment) func(Span) string {
+	if !m.d.Traits().TypedConstants {
+		return nil
+	}
+	types := map[Span]string{}
+	note := func(c *Column, e *Expr) {
+		if e == nil || c == nil {
+			return
+		}
+		if e, _ = signed(e, false); e.Kind == Param {
+			types[e.Span] = c.Type
+		}
+	}
+	for _, inc := range incs {
+		for _, op := range inc.ops {
+			note(inc.column, op.expr)
+		}
+	}
+	for i, c := range m.st.Columns {
+		if name, has := columnNamed(m.planning, m.table, c); has && len(m.st.Rows) == 1 && i < len(m.st.Rows[0]) {
+			note(m.table.Column(name), m.st.Rows[0][i])
+		}
+	}
+	m.st.Where.Walk(func(e *Expr) bool {
+		if e.Kind != Binary && e.Kind != In || !comparison[e.Op] {
+			return true
+		}
+		for _, x := range e.Args {
+			var c *Column
+			switch x = bare(x); {
+			case x.Kind == ColumnRef:
+				c = m.table.Column(m.targetColumn(m.sc, m.target, x.Name))
+			case x.Kind == Number && len(x.Text) < 10 && strings.Trim(m.src.text[x.Start:x.End], "0123456789") == "":
+				c = &Column{Type: "integer"}
+			}
+			for _, v := range e.Args {
+				note(c, v)
+			}
+		}
+		return true
+	})
+	return func(s Span) string { return types[s] }
+}
