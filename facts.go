@@ -28,13 +28,16 @@ func (c *conn) plan(ctx context.Context, query string) (*plan, error) {
 			return nil, err // the text would not be told
 		}
 	}
+	if err := c.legible(ctx, query); err != nil {
+		return nil, err
+	}
 	if p := c.shared.untouched.get(query); p != nil {
-		return p, nil
+		return c.untouchedHere(p), nil
 	}
 	if !c.shared.mentions(query) {
 		p := &plan{Plan: &rewrite.Plan{Class: rewrite.PassThrough, Text: query, Effects: rewrite.Effects(c.shared.dialect, query)}, shadow: c.shared.shadow.text(query)}
 		c.shared.untouched.put(query, p)
-		return p, nil
+		return c.untouchedHere(p), nil
 	}
 	if err := c.refresh(ctx); err != nil {
 		return nil, err
@@ -47,6 +50,9 @@ func (c *conn) plan(ctx context.Context, query string) (*plan, error) {
 		made, err := sc.planner.Plan(query)
 		var missing *rewrite.MissingError
 		if err == nil {
+			if err := c.nameable(made); err != nil {
+				return nil, err
+			}
 			p := &plan{Plan: made, source: query, tally: c.shared.tallyOf(made), shadow: c.shared.shadow.text(query)}
 			sc.plans.put(query, p)
 			return p, nil
@@ -152,7 +158,7 @@ func (c *conn) queried() { c.tx.known, c.reading = false, true }
 func (c *conn) changed(text string) {
 	c.private, c.moved = true, true
 	c.temp = c.temp || rewrite.ContainsFold(text, "temp")
-	if !ofTemporary(c.shared.dialect.Lexis(), text) {
+	if !ofTemporary(c.dialect().Lexis(), text) {
 		c.altered = true
 		if rewrite.ContainsFold(text, "view") {
 			c.shared.viewDDL.Store(true)

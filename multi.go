@@ -61,9 +61,13 @@ func (r *run) execMulti(ctx context.Context) (driver.Result, error) {
 		p := &plan{Plan: part.Plan, tally: r.conn.shared.tallyOf(part.Plan)}
 		if r.conn.moved || r.conn.schema.stale() {
 			// A part before it has changed what its names mean.
+			lexis := r.conn.dialect().Lexis()
 			var err error
 			if p, err = r.conn.plan(ctx, part.Text); err != nil {
 				return nil, finish(err)
+			}
+			if *r.conn.dialect().Lexis() != *lexis {
+				return nil, finish(errRulesChanged)
 			}
 		}
 		res, err := r.conn.run(p, direct{r.conn}, call{args: args, options: r.call.options}).exec(ctx)
@@ -77,6 +81,10 @@ func (r *run) execMulti(ctx context.Context) (driver.Result, error) {
 	}
 	return &out, nil
 }
+
+// errRulesChanged is for a text that was cut into its statements by rules which
+// one of them has changed.
+var errRulesChanged = &UnsupportedError{Reason: "a statement of the text changes how those after it are read (sql_mode, or the character set); send them one by one"}
 
 // queryMulti runs a text that returns rows whole, with every counter table of
 // it drained before, in one transaction.
@@ -99,7 +107,7 @@ func (r *run) queryMulti(ctx context.Context) (driver.Rows, error) {
 		for _, t := range part.Plan.Touched {
 			if !drains[t] {
 				drains[t] = true
-				whole.Drains = append(whole.Drains, rewrite.DrainAll(r.conn.shared.dialect, t))
+				whole.Drains = append(whole.Drains, rewrite.DrainAll(r.conn.dialect(), t))
 			}
 		}
 	}

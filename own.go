@@ -71,7 +71,7 @@ func (r *run) note(rows rewrite.DrainTable, how manner) {
 	switch {
 	case len(c.own) >= maxOwnChanges:
 		k = rowKey{table: rows.Table.Counter.Slotted(), values: string('0'+byte(how)) + "all"}
-		own.rows = rewrite.DrainAll(c.shared.dialect, rows.Table)
+		own.rows = rewrite.DrainAll(c.dialect(), rows.Table)
 	case !ok:
 		k.values += strconv.Itoa(len(c.own)) // as if it were another one
 	}

@@ -44,8 +44,9 @@ func (sc *schema) stale() bool {
 	return sc.changes != sc.shared.changes.Load() || !sc.review.IsZero() && time.Now().After(sc.review)
 }
 
-func loadSchema(ctx context.Context, s *shared, ss *session, strict bool) (*schema, error) {
+func loadSchema(ctx context.Context, s *shared, ss *session, namespace string, strict bool) (*schema, error) {
 	sc := newSchema(s)
+	sc.planner.Dialect = s.dialectIn(namespace)
 	checked, unfit, problems, err := s.sortTables(func(t *TableConfig) bool { return strict && demanded(t) }, ss.conn.look(ctx))
 	if err != nil {
 		return nil, err

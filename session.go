@@ -28,6 +28,9 @@ func (s *session) query(ctx context.Context, sql string, args []any) ([][]any, e
 		s.conn.draining = s.conn.lasting // for a transaction that the preparation may lose
 		defer s.conn.drained()
 	}
+	if d, ok := s.conn.shared.dialect.(dialect.RowLimited); ok {
+		sql = d.AllRows(sql)
+	}
 	rows, err := s.conn.parentQuery(ctx, sql, namedValues(args))
 	if err != nil {
 		return nil, err

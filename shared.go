@@ -25,6 +25,7 @@ type shared struct {
 	untouched planCache                // texts that name no configured table
 	viewDDL   atomic.Bool              // some text has created or changed a view
 	viewNames atomic.Pointer[[]string] // of views over configured tables, lower-case
+	wideNames atomic.Bool              // one of these names, or of the tables', has characters beyond ASCII
 	patience  time.Duration
 	logger    *slog.Logger // nil: slog's default one
 
@@ -69,6 +70,7 @@ func sharedOf(d dialect.Dialect, config *Config, tables []TableConfig) *shared {
 	for _, t := range s.tables {
 		s.journals = s.journals || t.Layout == "journal"
 		s.folded = append(s.folded, strings.ToLower(rewrite.Spelled(t.Table)))
+		s.wideNames.Store(s.wideNames.Load() || !ascii(t.Table))
 	}
 	return s
 }
@@ -183,7 +185,7 @@ func (s *shared) load(ctx context.Context, ss *session, how loading) (*schema, e
 		return nil, err
 	}
 	if how.private {
-		return loadSchema(ctx, s, ss, how.strict)
+		return loadSchema(ctx, s, ss, namespace, how.strict)
 	}
 	s.mu.Lock()
 	sc := s.schemas[namespace]
@@ -191,7 +193,7 @@ func (s *shared) load(ctx context.Context, ss *session, how loading) (*schema, e
 	if sc != nil && !sc.stale() {
 		return sc, nil
 	}
-	if sc, err = loadSchema(ctx, s, ss, how.strict); err != nil {
+	if sc, err = loadSchema(ctx, s, ss, namespace, how.strict); err != nil {
 		return nil, err
 	}
 	if sc.partial {

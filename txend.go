@@ -52,7 +52,7 @@ func (c *conn) idle() bool {
 // transacted notes what a text may have done to the transaction.
 func (c *conn) transacted(text string, err error) {
 	c.tx.known = false
-	events := rewrite.TxEvents(c.shared.dialect.Lexis(), text)
+	events := rewrite.TxEvents(c.dialect().Lexis(), text)
 	for _, e := range events {
 		if e.Kind == rewrite.TxPrepared {
 			c.shared.expire() // it may have changed the schema

@@ -55,6 +55,7 @@ func (s *shared) viewed(names []string) {
 	for _, name := range names {
 		if name = strings.ToLower(rewrite.Spelled(name)); !slices.Contains(all, name) {
 			all = append(all, name)
+			s.wideNames.Store(s.wideNames.Load() || !ascii(name))
 		}
 	}
 	if len(all) > before {

@@ -118,6 +118,14 @@ type Widener interface {
 	WidenSlots(t *rewrite.Table) []string
 }
 
+// NamespaceAware is a Dialect of an engine whose sessions may each read
+// statements by rules of their own, which their namespace then names.
+type NamespaceAware interface {
+	// InNamespace returns the dialect of sessions whose Namespace is this one: it
+	// differs in what it reads and writes, not in what it asks the database.
+	InNamespace(namespace string) Dialect
+}
+
 // SessionAware is a Dialect whose sessions may be such that increments of
 // several of them must not share a statement.
 type SessionAware interface {
@@ -134,6 +142,13 @@ type OwnSettings interface {
 	// OwnSettings are the statements that a session of slotsql's own, which runs
 	// none of the application's, runs first.
 	OwnSettings() []string
+}
+
+// RowLimited is a Dialect whose sessions may be set to return no more than so many
+// rows of a query that has no LIMIT.
+type RowLimited interface {
+	// AllRows returns a query of slotsql's own such that all its rows come.
+	AllRows(query string) string
 }
 
 // A Leaser keeps leases in a table of slotsql's own, [LeaseTable], which holds

@@ -46,6 +46,9 @@ func (Engine) ForServer(ctx context.Context, s slotdialect.Session) (slotdialect
 	return Engine{d}, err
 }
 
+// InNamespace is the dialect's own, with the same knowledge of errors.
+func (e Engine) InNamespace(namespace string) slotdialect.Dialect { return Engine{e.In(namespace)} }
+
 // SchemaChanged recognises unknown tables and columns.
 func (Engine) SchemaChanged(err error) bool {
 	switch number(err) {

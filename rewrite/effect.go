@@ -101,6 +101,29 @@ func containsFold(s, sub string) bool {
 	return false
 }
 
+// anyEffect returns every effect that a text may have which cannot be cut into
+// tokens.
+func anyEffect(text string) Effect {
+	e := TxControl | Namespace | SessionChange
+	for _, word := range []string{"create", "alter", "drop", "rename", "truncate"} {
+		if containsFold(text, word) {
+			e |= SchemaChange
+		}
+	}
+	return e
+}
+
+// AnyEffect returns the effects of a text of which it is not known by which rules
+// the session reads it: those of the first statement, and every one that it may
+// have where it may be of several.
+func AnyEffect(d Dialect, text string) Effect {
+	e := Effects(d, text)
+	if strings.IndexByte(text, ';') >= 0 {
+		e |= anyEffect(text)
+	}
+	return e
+}
+
 // ContainsFold says whether sub occurs in s, ASCII letters compared without
 // case.
 func ContainsFold(s, sub string) bool { return containsFold(s, sub) }

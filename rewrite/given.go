@@ -103,7 +103,7 @@ func (p *planning) takes(c *Column) GivenArg {
 	case strings.HasPrefix(typ, "text"), strings.HasPrefix(typ, "mediumtext"), strings.HasPrefix(typ, "longtext"):
 		g.Length = 16000
 	}
-	g.ASCII = strings.Contains(typ, "character set") && !strings.Contains(typ, "utf8mb4")
+	g.ASCII = p.d.Lexis().Foreign || strings.Contains(typ, "character set") && !strings.Contains(typ, "utf8mb4")
 	return g
 }
 

@@ -26,6 +26,20 @@ type Lexis struct {
 	NamedParam     bool // :name, @name, $name
 	AtVariable     bool // @name and @@name are variables
 	SelectInto     bool // SELECT ... INTO name makes a table
+
+	// Foreign says that statements come in another character set than UTF-8:
+	// bytes beyond ASCII are only understood inside quotes and comments.
+	Foreign bool
+	// Wide is set for a character set in which the bytes of a character may look
+	// like ASCII.
+	Wide Wide
+}
+
+// Wide tells the characters of a character set apart. Two that are equal do so
+// alike.
+type Wide interface {
+	// Len returns how many bytes the character at a place of a text has.
+	Len(text string, i int) int
 }
 
 // TokenKind is the kind of a Token.
@@ -113,6 +127,8 @@ func (s *Scanner) Next() Token {
 			return s.token(QuotedIdent, start, start+i+1)
 		}
 		return s.token(Bad, start, len(s.text))
+	case c >= utf8.RuneSelf && s.lx.Foreign:
+		return s.token(Bad, start, len(s.text))
 	case isWordStart(c):
 		return s.word(start)
 	case isDigit(c) || c == '.' && s.at(start+1, isDigit):
@@ -133,7 +149,7 @@ func (s *Scanner) Next() Token {
 		if end < len(s.text) && (s.text[end] == '`' || s.text[end] == '\'' || s.text[end] == '"') {
 			return s.quoted(start, end, s.text[end], Variable, false)
 		}
-		for s.at(end, func(b byte) bool { return isWordPart(b) || b == '.' }) {
+		for s.at(end, func(b byte) bool { return b == '.' || isWordPart(b) && (b < utf8.RuneSelf || !s.lx.Foreign) }) {
 			end++
 		}
 		return s.token(Variable, start, end)
@@ -155,7 +171,7 @@ func (s *Scanner) token(k TokenKind, start, end int) Token {
 func (s *Scanner) at(i int, f func(byte) bool) bool { return i < len(s.text) && f(s.text[i]) }
 
 func (s *Scanner) wordEnd(i int) int {
-	for i < len(s.text) && isWordPart(s.text[i]) {
+	for i < len(s.text) && isWordPart(s.text[i]) && (s.text[i] < utf8.RuneSelf || !s.lx.Foreign) {
 		i++
 	}
 	return i
@@ -237,6 +253,8 @@ func (s *Scanner) comment() int {
 func (s *Scanner) quoted(start, open int, q byte, k TokenKind, backslash bool) Token {
 	for i := open + 1; i < len(s.text); i++ {
 		switch {
+		case s.text[i] >= utf8.RuneSelf && s.lx.Wide != nil:
+			i += s.lx.Wide.Len(s.text, i) - 1
 		case s.text[i] == '\\' && backslash:
 			i++
 		case s.text[i] == q:

@@ -138,6 +138,9 @@ func (pl *Planner) single(text string, tokens []Token, spans []Span) (*Plan, err
 		plan = p.changedAll(plan, p.changedWithin)
 	}
 	plan.Effects |= pl.effectsOf(text, tokens)
+	if p.src.bad && pl.Dialect.Lexis().Foreign {
+		plan.Effects |= anyEffect(text) // the server may read what the scanner cannot
+	}
 	plan.Touched = p.mentioned()
 	plan.Inputs = p.src.inputs()
 	return plan, nil
@@ -162,7 +165,8 @@ func (pl *Planner) multi(text string, tokens []Token, spans []Span) (*Plan, erro
 			pt.TxBegin, pt.TxEnd = e.Kind == TxBegins, e.Kind == TxEnds
 		}
 		base += len(src.params)
-		asIs = asIs && plan.AsIs()
+		out.Effects |= plan.Effects
+		asIs = asIs && plan.AsIs() && !changesReading(plan, part)
 		if plan.Class == Refused {
 			// Before its first part has run.
 			return &Plan{Class: Refused, Text: text, Tables: plan.Tables, Reason: plan.Reason, Effects: out.Effects}, nil
@@ -190,6 +194,12 @@ func (pl *Planner) multi(text string, tokens []Token, spans []Span) (*Plan, erro
 		}
 	}
 	return out, nil
+}
+
+// changesReading reports whether a part may change the rules by which the parts
+// after it are read, so that they have to be planned when it has run.
+func changesReading(plan *Plan, part string) bool {
+	return plan.Effects&SessionChange != 0 && (containsFold(part, "sql_mode") || containsFold(part, "charset") || containsFold(part, "character") || containsFold(part, "names"))
 }
 
 func appendNew(list []string, s string) []string {

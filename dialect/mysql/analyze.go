@@ -12,7 +12,7 @@ import (
 // blanked out.
 
 // parseAnalyze reads such a statement; nil when the text is none.
-func parseAnalyze(text string, toks []rewrite.Token) (*rewrite.Statement, error) {
+func (d *Dialect) parseAnalyze(text string, toks []rewrite.Token) (*rewrite.Statement, error) {
 	if len(toks) < 2 {
 		return nil, nil
 	}
@@ -26,11 +26,11 @@ func parseAnalyze(text string, toks []rewrite.Token) (*rewrite.Statement, error)
 	default:
 		return nil, nil
 	}
-	rest, err := lex(blanked)
+	rest, err := d.lex(blanked)
 	if err != nil {
 		return nil, err
 	}
-	st, err := parseTokens(blanked, rest)
+	st, err := d.parseTokens(blanked, rest)
 	if err != nil {
 		return nil, err
 	}

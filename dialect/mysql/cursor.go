@@ -167,7 +167,11 @@ func unquote(text string) string {
 	if len(text) < 2 {
 		return text
 	}
-	return strings.ReplaceAll(text[1:len(text)-1], "``", "`")
+	q := text[:1] // a backtick, or what ANSI_QUOTES or MSSQL make a quote of names
+	if q == "[" {
+		q = "]"
+	}
+	return strings.ReplaceAll(text[1:len(text)-1], q+q, q)
 }
 
 // dotted passes a.b.c, leaving out empty leading parts.

@@ -43,9 +43,9 @@ func (d *Dialect) Lock(t *rewrite.Table, s rewrite.Scope) []string {
 		sum += ", " + whole
 	}
 	if s.Where == "" {
-		return []string{sum + " FROM " + baseTable(t) + clusteredHint(t) + " FOR UPDATE"}
+		return d.unlimited([]string{sum + " FROM " + baseTable(t) + clusteredHint(t) + " FOR UPDATE"})
 	}
-	return []string{sum + " FROM " + s.Ref + " WHERE (" + s.Where + ") FOR UPDATE"}
+	return d.unlimited([]string{sum + " FROM " + s.Ref + " WHERE (" + s.Where + ") FOR UPDATE"})
 }
 
 // wholeToWrite is the question for the slot table's columns, asked as who is
@@ -60,7 +60,7 @@ func wholeToWrite(t *rewrite.Table) string {
 // in, which many may do at once, and which then keeps each of them from
 // inserting.
 func (d *Dialect) Count(t *rewrite.Table, s rewrite.Scope) string {
-	return "SELECT COUNT(*) FROM " + s.Ref + " WHERE (" + s.Where + ")"
+	return d.unlimitedText("SELECT COUNT(*) FROM " + s.Ref + " WHERE (" + s.Where + ")")
 }
 
 // Fold moves the slots in three steps: renumber the covered slots into a
@@ -135,7 +135,7 @@ func (d *Dialect) Fold(t *rewrite.Table, s rewrite.Scope) []string {
 		" SET " + strings.Join(set, ", ") + " WHERE " + strings.Join(nonzero, " OR ")
 
 	remove := "DELETE slotsql_s FROM " + source + these
-	return []string{mark, add, remove}
+	return d.unlimited([]string{mark, add, remove})
 }
 
 // coveredKeys is a derived table of the keys that the scope selects, k1, k2,

@@ -11,18 +11,18 @@ import (
 // out: all offsets stay the original text's.
 
 // parseInto reads a query with an INTO clause; nil when there is none.
-func parseInto(text string, toks []rewrite.Token) (*rewrite.Statement, error) {
+func (d *Dialect) parseInto(text string, toks []rewrite.Token) (*rewrite.Statement, error) {
 	first, last := intoClause(text, toks)
 	if last == 0 {
 		return nil, nil
 	}
 	from, to := toks[first].Start, toks[last-1].End
 	blanked := text[:from] + strings.Repeat(" ", to-from) + text[to:]
-	rest, err := lex(blanked)
+	rest, err := d.lex(blanked)
 	if err != nil {
 		return nil, err
 	}
-	st, err := parseTokens(blanked, rest)
+	st, err := d.parseTokens(blanked, rest)
 	if err != nil || st.Select == nil || st.Kind != rewrite.KindSelect {
 		return nil, err
 	}

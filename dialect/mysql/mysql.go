@@ -2,9 +2,9 @@
 // into the neutral form and writes slotsql's own statements; it imports no
 // driver and keeps no state beside a pool of parsers.
 //
-// It assumes the default lexical sql_mode: a session with ANSI_QUOTES or
-// NO_BACKSLASH_ESCAPES reads the same text differently, so Namespace refuses
-// such a session with an error instead of guessing.
+// New's dialect is for sessions with the default settings. A session's sql_mode
+// and character set may have the server read the same statement differently, so
+// Namespace names them, and InNamespace returns the dialect of such sessions.
 package mysql
 
 import (
@@ -30,6 +30,11 @@ type Dialect struct {
 	// NoRowAlias says that the server does not know INSERT ... VALUES (...) AS
 	// new, which came with MySQL 8.0.19: MariaDB does not.
 	NoRowAlias bool
+
+	// MariaDB says that the server is one.
+	MariaDB bool
+
+	settings settings
 }
 
 // New returns the dialect with exact table names, the default on Linux.
@@ -49,8 +54,13 @@ var lexis = rewrite.Lexis{
 	AtVariable:    true,
 }
 
-// Lexis returns the lexical rules of the default sql_mode.
-func (*Dialect) Lexis() *rewrite.Lexis { return &lexis }
+// Lexis returns the lexical rules of the session's sql_mode and character set.
+func (d *Dialect) Lexis() *rewrite.Lexis {
+	if d.settings.lexis != nil {
+		return d.settings.lexis
+	}
+	return &lexis
+}
 
 // SameTable compares exactly unless FoldTableNames is set.
 func (d *Dialect) SameTable(written rewrite.Ident, stored string) bool {

@@ -34,7 +34,10 @@ func (d *Dialect) Parse(text string) (st *rewrite.Statement, err error) {
 	if len(text) > maxText {
 		return nil, ErrTooLarge
 	}
-	toks, err := lex(text)
+	if err := d.settings.readable(text); err != nil {
+		return nil, err
+	}
+	toks, err := d.lex(text)
 	if err != nil {
 		return nil, err
 	}
@@ -54,17 +57,18 @@ func (d *Dialect) Parse(text string) (st *rewrite.Statement, err error) {
 	if st, err := d.parseRowAlias(text, toks); st != nil || err != nil {
 		return st, err
 	}
-	if st, err := parseAnalyze(text, toks); st != nil || err != nil {
+	if st, err := d.parseAnalyze(text, toks); st != nil || err != nil {
 		return st, err
 	}
-	if st, err := parseInto(text, toks); st != nil || err != nil {
+	if st, err := d.parseInto(text, toks); st != nil || err != nil {
 		return st, err
 	}
-	return parseTokens(text, toks)
+	return d.parseTokens(text, toks)
 }
 
-func parseTokens(text string, toks []rewrite.Token) (*rewrite.Statement, error) {
+func (d *Dialect) parseTokens(text string, toks []rewrite.Token) (*rewrite.Statement, error) {
 	p := parsers.Get().(*parser.Parser)
+	p.SetSQLMode(d.settings.parserMode())
 	nodes, _, err := p.ParseSQL(text)
 	if err != nil {
 		parsers.Put(p)
@@ -82,8 +86,8 @@ func parseTokens(text string, toks []rewrite.Token) (*rewrite.Statement, error) 
 
 // lex cuts the text into tokens and runs of operator characters into
 // operators.
-func lex(text string) ([]rewrite.Token, error) {
-	s := rewrite.NewScanner(&lexis, text)
+func (d *Dialect) lex(text string) ([]rewrite.Token, error) {
+	s := rewrite.NewScanner(d.Lexis(), text)
 	out := make([]rewrite.Token, 0, len(text)/5+4)
 	for {
 		t := s.Next()

@@ -45,16 +45,16 @@ func returning(text string, toks []rewrite.Token) int {
 // text of blanks, so that all offsets are the original text's.
 func (d *Dialect) parseReturning(text string, toks []rewrite.Token, i int) (*rewrite.Statement, error) {
 	at := toks[i]
-	st, err := parseTokens(text[:at.Start], toks[:i])
+	st, err := d.parseTokens(text[:at.Start], toks[:i])
 	if err != nil {
 		return nil, err
 	}
 	list := strings.Repeat(" ", at.Start) + "SELECT" + strings.Repeat(" ", at.End-at.Start-len("SELECT")) + text[at.End:]
-	listToks, err := lex(list)
+	listToks, err := d.lex(list)
 	if err != nil {
 		return nil, err
 	}
-	sel, err := parseTokens(list, listToks)
+	sel, err := d.parseTokens(list, listToks)
 	switch {
 	case err != nil:
 		return nil, err

@@ -29,11 +29,11 @@ func (d *Dialect) parseRowAlias(text string, toks []rewrite.Token) (*rewrite.Sta
 	}
 	from, to := toks[a.first].Start, toks[a.last].End
 	blanked := text[:from] + strings.Repeat(" ", to-from) + text[to:]
-	rest, err := lex(blanked)
+	rest, err := d.lex(blanked)
 	if err != nil {
 		return nil, err
 	}
-	st, err := parseTokens(blanked, rest)
+	st, err := d.parseTokens(blanked, rest)
 	switch {
 	case err != nil:
 		return nil, err
@@ -106,8 +106,8 @@ func ident(text string, toks []rewrite.Token, i int) (rewrite.Ident, bool) {
 	switch {
 	case toks[i].Kind == rewrite.Word:
 		return rewrite.Ident{Name: s}, true
-	case toks[i].Kind == rewrite.QuotedIdent && len(s) > 2 && s[0] == '`':
-		return rewrite.Ident{Name: strings.ReplaceAll(s[1:len(s)-1], "``", "`"), Quoted: true}, true
+	case toks[i].Kind == rewrite.QuotedIdent && len(s) > 2:
+		return rewrite.Ident{Name: unquote(s), Quoted: true}, true
 	}
 	return rewrite.Ident{}, false
 }

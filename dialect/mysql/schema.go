@@ -179,7 +179,7 @@ func parseSchema(text string) (node ast.StmtNode, err error) {
 	if len(text) > maxText {
 		return nil, ErrTooLarge
 	}
-	toks, err := lex(text)
+	toks, err := New().lex(text)
 	if err != nil {
 		return nil, err
 	}

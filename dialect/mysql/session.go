@@ -8,33 +8,16 @@ import (
 	"github.com/slotsql/slotsql/dialect"
 )
 
-// Namespace is the current database. A session whose sql_mode changes how
-// text is cut into tokens is refused.
-func (d *Dialect) Namespace(ctx context.Context, s dialect.Session) (string, error) {
-	rows, err := s.Query(ctx, "SELECT COALESCE(DATABASE(), ''), @@sql_mode")
-	if err != nil {
-		return "", fmt.Errorf("reading the current database: %w", err)
-	}
-	if len(rows) != 1 || len(rows[0]) != 2 {
-		return "", fmt.Errorf("reading the current database: got %d rows", len(rows))
-	}
-	for _, m := range strings.Split(strings.ToUpper(text(rows[0][1])), ",") {
-		if m == "ANSI_QUOTES" || m == "NO_BACKSLASH_ESCAPES" {
-			return "", fmt.Errorf("sql_mode %s changes how statements are read and is not supported: remove it from the session's sql_mode", m)
-		}
-	}
-	return text(rows[0][0]), nil
-}
-
 // ForServer returns the dialect for the server of a session.
 func ForServer(ctx context.Context, s dialect.Session) (*Dialect, error) {
-	rows, err := s.Query(ctx, "SELECT @@lower_case_table_names, VERSION()")
+	rows, err := s.Query(ctx, "SELECT @@lower_case_table_names, VERSION() LIMIT 1")
 	if err != nil {
 		return nil, fmt.Errorf("reading lower_case_table_names and version: %w", err)
 	}
 	d := New()
 	if len(rows) == 1 && len(rows[0]) == 2 {
 		d.FoldTableNames = text(rows[0][0]) != "0"
+		d.MariaDB = strings.Contains(text(rows[0][1]), "MariaDB")
 		d.NoWait = noWait(text(rows[0][1]))
 		d.NoRowAlias = !hasRowAlias(text(rows[0][1]))
 	}

@@ -64,14 +64,14 @@ func (d *Dialect) Versions(t *rewrite.Table, s rewrite.Scope) *rewrite.VersionTe
 	drop = append(drop, slot+" = ?")
 	if t.Counter.Shared != nil {
 		hide, drop := hideShared(t, base, same)
-		return &rewrite.VersionTexts{Find: find, Hide: hide, Drop: drop, Touch: touch(t, s), Adds: 1}
+		return &rewrite.VersionTexts{Find: d.unlimitedText(find), Hide: hide, Drop: d.unlimitedText(drop), Touch: d.unlimited(touch(t, s)), Adds: 1}
 	}
 	return &rewrite.VersionTexts{
-		Find: find,
+		Find: d.unlimitedText(find),
 		Hide: "INSERT IGNORE INTO " + slots + " (" + strings.Join(into, ", ") + ") SELECT " + strings.Join(what, ", ") + " FROM " + base +
 			" WHERE " + strings.Join(same, " AND "),
-		Drop:  "DELETE FROM " + slots + " WHERE " + strings.Join(drop, " AND "),
-		Touch: touch(t, s),
+		Drop:  d.unlimitedText("DELETE FROM " + slots + " WHERE " + strings.Join(drop, " AND ")),
+		Touch: d.unlimited(touch(t, s)),
 		Adds:  1,
 	}
 }

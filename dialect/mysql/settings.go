@@ -1,0 +1,174 @@
+package mysql
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	parsermysql "github.com/pingcap/tidb/pkg/parser/mysql"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+var (
+	_ dialect.NamespaceAware = (*Dialect)(nil)
+	_ dialect.RowLimited     = (*Dialect)(nil)
+)
+
+// settings are those of a session that have the server read statements by other
+// rules than the default ones, or keep slotsql's own statements from running as
+// they are written. The zero value is the default of all of them.
+type settings struct {
+	lexis   *rewrite.Lexis // nil: the default one
+	modes   []string       // of sql_mode, those that change how statements are read
+	foreign string         // the character set of statements, where it is not UTF-8
+	limited bool           // sql_safe_updates, sql_select_limit or max_join_size are in force
+}
+
+// lexicalModes are the parts of sql_mode that change what a statement means to a
+// parser. The names that stand for several of them come with these.
+var lexicalModes = []string{"ANSI_QUOTES", "NO_BACKSLASH_ESCAPES", "PIPES_AS_CONCAT", "IGNORE_SPACE", "HIGH_NOT_PRECEDENCE", "MSSQL"}
+
+// Namespace is the current database, and what else decides what a statement
+// means: the character set in which it comes and the lexical parts of sql_mode.
+// It also names what limits slotsql's own statements.
+func (d *Dialect) Namespace(ctx context.Context, s dialect.Session) (string, error) {
+	rows, err := s.Query(ctx, "SELECT COALESCE(DATABASE(), ''), @@sql_mode, @@character_set_client,"+
+		" CAST(@@sql_safe_updates OR NOT @@sql_big_selects OR @@sql_select_limit <> 18446744073709551615 AS CHAR) LIMIT 1")
+	if err != nil {
+		return "", fmt.Errorf("reading the current database and sql_mode: %w", err)
+	}
+	if len(rows) != 1 || len(rows[0]) != 4 {
+		return "", fmt.Errorf("reading the current database and sql_mode: got %d rows", len(rows))
+	}
+	var parts []string
+	for _, m := range strings.Split(strings.ToUpper(text(rows[0][1])), ",") {
+		if m == "ORACLE" {
+			return "", errOracle
+		}
+		if slices.Contains(lexicalModes, m) {
+			parts = append(parts, "mode="+m)
+		}
+	}
+	if charset := strings.ToLower(text(rows[0][2])); !strings.HasPrefix(charset, "utf8") {
+		parts = append(parts, "charset="+charset)
+	}
+	if text(rows[0][3]) == "1" {
+		parts = append(parts, "limited")
+	}
+	return strings.Join(append([]string{text(rows[0][0])}, parts...), "\x00"), nil
+}
+
+// InNamespace implements dialect.NamespaceAware.
+func (d *Dialect) InNamespace(namespace string) dialect.Dialect { return d.In(namespace) }
+
+// In is InNamespace for a dialect that embeds this one.
+func (d *Dialect) In(namespace string) *Dialect {
+	_, list, _ := strings.Cut(namespace, "\x00")
+	if list == "" {
+		return d
+	}
+	own := *d
+	own.settings = settings{}
+	lx := lexis
+	for _, part := range strings.Split(list, "\x00") {
+		name, value, _ := strings.Cut(part, "=")
+		switch name {
+		case "mode":
+			own.settings.modes = append(own.settings.modes, value)
+			lx.DoubleString = lx.DoubleString && value != "ANSI_QUOTES"
+			lx.Backslash = lx.Backslash && value != "NO_BACKSLASH_ESCAPES"
+			lx.Bracket = lx.Bracket || value == "MSSQL"
+		case "charset":
+			own.settings.foreign = value
+			lx.Foreign, lx.Wide = true, wideOf(value)
+		case "limited":
+			own.settings.limited = true
+		}
+	}
+	own.settings.lexis = &lx
+	return &own
+}
+
+// parserMode is the sql_mode for the parser.
+func (s *settings) parserMode() (mode parsermysql.SQLMode) {
+	for _, m := range s.modes {
+		one, err := parsermysql.GetSQLMode(m)
+		if err == nil {
+			mode |= one
+		}
+	}
+	return mode
+}
+
+var errOracle = errors.New("sql_mode ORACLE has the server read another language, in which slotsql's own statements are not written: set another sql_mode before a statement on a counter table")
+
+// Sentinels for statements that the parser would read by other rules than the
+// server.
+var (
+	ErrDialect = errors.New("sql_mode has the server read another dialect of SQL")
+	ErrForeign = errors.New("the session's character set is not UTF-8, and the statement has characters beyond ASCII")
+)
+
+// readable says why a statement is not to be given to the parser.
+func (s *settings) readable(text string) error {
+	if slices.Contains(s.modes, "MSSQL") {
+		return ErrDialect
+	}
+	if s.foreign != "" {
+		for i := range len(text) {
+			if text[i] >= 0x80 {
+				return ErrForeign
+			}
+		}
+	}
+	return nil
+}
+
+// lifted stands before a statement of slotsql's own in a session whose settings
+// may keep it from running as it is written. They are lifted for that statement
+// alone, and the session stays as the application has set it.
+const lifted = "SET STATEMENT sql_safe_updates = 0, sql_select_limit = 18446744073709551615, sql_big_selects = 1 FOR "
+
+// liftedHint does what lifted does, on MySQL.
+const liftedHint = " /*+ SET_VAR(sql_safe_updates=0) SET_VAR(sql_select_limit=18446744073709551615) SET_VAR(sql_big_selects=1) */"
+
+// unlimited writes slotsql's own statements so that the session's settings do
+// not limit them.
+func (d *Dialect) unlimited(list []string) []string {
+	if !d.settings.limited {
+		return list
+	}
+	out := make([]string, len(list))
+	for i, q := range list {
+		verb, rest, found := strings.Cut(q, " ")
+		switch {
+		case !found:
+			out[i] = q
+		case d.MariaDB:
+			out[i] = lifted + q
+		default:
+			out[i] = verb + liftedHint + " " + rest
+		}
+	}
+	return out
+}
+
+func (d *Dialect) unlimitedText(q string) string { return d.unlimited([]string{q})[0] }
+
+// AllRows implements dialect.RowLimited: sql_select_limit goes for queries that
+// have no LIMIT.
+func (*Dialect) AllRows(query string) string {
+	if !strings.HasPrefix(query, "SELECT ") || strings.Contains(query, " LIMIT ") {
+		return query
+	}
+	query, lock := strings.CutSuffix(query, " FOR UPDATE")
+	query += " LIMIT 18446744073709551615"
+	if lock {
+		query += " FOR UPDATE"
+	}
+	return query
+}

@@ -1,0 +1,101 @@
+package slotsql
+
+import (
+	"context"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// A session may be set to read statements by other rules than those that its
+// connector opened with: MySQL's sql_mode decides what quotes mean, and the
+// character set of statements which bytes are characters. The rules are part of
+// the session's namespace: each namespace has plans of its own, made by the
+// dialect that reads as its sessions do. What a statement does to the rules is
+// known as what it does to the namespace (rewrite.Namespace), and the session is
+// asked again before the next statement that may concern a counter table.
+
+// dialectIn returns the dialect that reads and writes statements as sessions of
+// that namespace do.
+func (s *shared) dialectIn(namespace string) dialect.Dialect {
+	if d, ok := s.dialect.(dialect.NamespaceAware); ok {
+		return d.InNamespace(namespace)
+	}
+	return s.dialect
+}
+
+// dialect is that of the session, as far as it is known.
+func (c *conn) dialect() rewrite.Dialect {
+	if c.schema == nil {
+		return c.shared.dialect
+	}
+	return c.schema.planner.Dialect
+}
+
+// readsOtherwise reports whether the session may read statements by other rules
+// than the plans of texts that name no counter table were made by.
+func (c *conn) readsOtherwise() bool {
+	return c.moved || c.schema != nil && *c.dialect().Lexis() != *c.shared.dialect.Lexis()
+}
+
+// untouchedHere returns the plan of a text that names no counter table. Such a
+// text runs as it is, by whatever rules it is read; but where these may be others
+// than the connector's, a text of several statements may be cut elsewhere, and is
+// taken to do to the session all that it can.
+func (c *conn) untouchedHere(p *plan) *plan {
+	if !c.readsOtherwise() || strings.IndexByte(p.Text, ';') < 0 {
+		return p
+	}
+	here, text := *p.Plan, p.Text
+	here.Effects = rewrite.AnyEffect(c.shared.dialect, text)
+	return &plan{Plan: &here, shadow: p.shadow}
+}
+
+// legible refuses a text in which a name might stand that is not found: one with
+// characters beyond ASCII, in a session whose character set for statements is not
+// UTF-8, where a name to be looked for has such characters, too.
+func (c *conn) legible(ctx context.Context, text string) error {
+	if !c.shared.wideNames.Load() || ascii(text) {
+		return nil
+	}
+	if err := c.refresh(ctx); err != nil {
+		return err
+	}
+	if c.dialect().Lexis().Foreign {
+		return errForeignName
+	}
+	return nil
+}
+
+// nameable refuses a statement on counter tables whose names slotsql could not
+// write in the session's character set.
+func (c *conn) nameable(p *rewrite.Plan) error {
+	if !c.dialect().Lexis().Foreign {
+		return nil
+	}
+	for _, t := range p.Touched {
+		names := append([]string{t.Schema, t.Name, t.Counter.SlotSchema, t.Counter.SlotTable}, t.Counter.Key...)
+		for i := range t.Columns {
+			names = append(names, t.Columns[i].Name)
+		}
+		for _, name := range names {
+			if !ascii(name) {
+				return errForeignName
+			}
+		}
+	}
+	return nil
+}
+
+var errForeignName = &UnsupportedError{Reason: "the session's character set is not UTF-8, and a counter table has a name with characters beyond ASCII: connect with charset=utf8mb4"}
+
+func ascii(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
