@@ -60,6 +60,14 @@ func (s *shared) noteMisfits(t, slots *rewrite.Table) {
 	}
 }
 
+// checkFit reports the misfits of a slot table.
+func (s *shared) checkFit(t, slots *rewrite.Table) (problems []Problem) {
+	for _, m := range s.misfits(t, slots) {
+		problems = append(problems, Problem{Message: fmt.Sprintf("table %s: %s: run `%s`, which puts it right; until then nothing of it is counted in slots", clip(t.Name), m.why, migrateCommand)})
+	}
+	return problems
+}
+
 // keyFits reports whether a slot table's column takes every value of the key
 // column, compared by the same rules.
 func keyFits(key, have *rewrite.Column) bool {

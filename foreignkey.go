@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -24,6 +25,9 @@ func (s *shared) learnSlots(t, slots *rewrite.Table) {
 	}
 	learnPassive(t, slots)
 	s.noteMisfits(t, slots)
+	if k, ok := s.dialect.(dialect.TriggerKeeper); ok {
+		t.Counter.Untended = len(k.MissingTriggers(t)) > 0
+	}
 	if t.Counter.Shared == nil {
 		number, _ := findColumn(slots, t.Counter.SlotColumn)
 		t.Counter.Wide = number != nil && number.Bits >= 64
@@ -81,7 +85,7 @@ func deletedInside(t *rewrite.Table) (out []string) {
 
 // leavesSlots says that nothing in the database deletes the slots of a row.
 func (s *shared) leavesSlots(t *rewrite.Table) bool {
-	return t.Counter.NoForeignKey && (t.Counter.Shared != nil || !s.traits.SlotTriggers)
+	return t.Counter.NoForeignKey && (t.Counter.Shared != nil || !s.traits.SlotTriggers || t.Counter.Untended)
 }
 
 // A SetupOption changes what Migrate, DDL and SchemaDDL create.
@@ -95,13 +99,18 @@ type setupOptions struct{ noForeignKeys bool }
 func WithoutForeignKeys() SetupOption { return func(o *setupOptions) { o.noForeignKeys = true } }
 
 func applySetup(checked []checkedTable, opts []SetupOption) {
+	without := withoutForeignKeys(opts)
+	for _, t := range checked {
+		t.table.Counter.NoForeignKey = t.table.Counter.NoForeignKey || without
+	}
+}
+
+func withoutForeignKeys(opts []SetupOption) bool {
 	var o setupOptions
 	for _, opt := range opts {
 		opt(&o)
 	}
-	for _, t := range checked {
-		t.table.Counter.NoForeignKey = t.table.Counter.NoForeignKey || o.noForeignKeys
-	}
+	return o.noForeignKeys
 }
 
 // commented makes lines a comment above a statement.

@@ -70,7 +70,7 @@ func lacking(t, slot *rewrite.Table) []string {
 		col, _ := findColumn(slot, name)
 		return col == nil && t.Column(name).Numeric != rewrite.Float
 	})
-	if len(counter.Counters) == len(t.Counter.Counters) || len(checkSlotTable(&other, slot)) > 0 {
+	if len(counter.Counters) == len(t.Counter.Counters) || len(checkSlotTable(&other, outgrown(&other, slot))) > 0 {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(t.Counter.Counters), func(name string) bool { return slices.Contains(counter.Counters, name) })

@@ -63,8 +63,11 @@ func Check(ctx context.Context, c driver.Connector) ([]TableStatus, error) {
 		}
 		missing := slots == nil && (cn.shared.config.AutoMigrate() || !demanded(t.config))
 		if !missing {
-			more := t.config.locate(cn.shared.checkSlots(t.table, slots))
-			problems = append(problems, more...)
+			more := cn.shared.checkSlots(t.table, slots)
+			if slots != nil && len(more) == 0 {
+				more = cn.shared.checkFit(t.table, slots)
+			}
+			problems = append(problems, t.config.locate(more)...)
 			if len(more) > 0 {
 				continue
 			}
@@ -114,7 +117,9 @@ func statusOf(t checkedTable, missing bool) TableStatus {
 // whatever auto_migrate says, and returns their names. A slot table that is to be a
 // journal's from now on is widened, and one that lacks columns of counters gets
 // them, which is said behind its name (docs/operations.md says when processes may
-// count in them). It may be run again and by several processes at
+// count in them). So does one whose table has changed under it: types of columns,
+// the table that its foreign key refers to, triggers and columns without use are put
+// right. It may be run again and by several processes at
 // once. Problems of the configuration and of slot tables that are there come as
 // a *ConfigError; with problems of the former kind nothing is created.
 //
@@ -190,6 +195,10 @@ func Migrate(ctx context.Context, c driver.Connector, opts ...SetupOption) (crea
 			if slots, err = cn.slotTable(ctx, t); err != nil {
 				return created, err
 			}
+		}
+		done, slots, err := cn.refit(ctx, t, slots, !t.config.NoForeignKeys && !withoutForeignKeys(opts))
+		if created = append(created, done...); err != nil {
+			return created, err
 		}
 		problems = append(problems, t.config.locate(cn.shared.checkSlots(t.table, slots))...)
 	}

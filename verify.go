@@ -29,6 +29,7 @@ const (
 	FindingSlot   = "slot"   // slot rows with a number that no increment uses
 	FindingMin    = "min"    // a total below its counter's min
 	FindingDrift  = "drift"  // a total that is not what the counter's recount gives
+	FindingFit    = "fit"    // the slot table does not fit its table any more, see Problem
 )
 
 // Finding is something that is wrong, or worth to know.
@@ -43,7 +44,9 @@ type Finding struct {
 	Is     string `json:"is,omitempty"`
 	Should string `json:"should,omitempty"`
 	Slots  int    `json:"slots,omitempty"` // slot rows of an orphan or slot
-	Fixed  bool   `json:"fixed"`
+	// Problem says what a fit is about; Migrate puts it right.
+	Problem string `json:"problem,omitempty"`
+	Fixed   bool   `json:"fixed"`
 	// Info says that nothing is wrong. The finding stands for all Rows of the kind
 	// then, of which Key is one: slot rows with legal numbers that this
 	// configuration does not use, because its "slots" is lower than it was, or than
@@ -109,14 +112,27 @@ func Verify(ctx context.Context, c driver.Connector, o VerifyOptions) ([]VerifyR
 	if err != nil {
 		return nil, err
 	}
-	tables, err := chosenTables(sc.Counters(), o.Tables)
+	fits, known, err := v.fits(ctx, sc)
+	if err != nil {
+		return nil, err
+	}
+	tables, err := chosenTables(known, o.Tables)
 	if err != nil {
 		return nil, err
 	}
 	var reports []VerifyReport
 	for _, t := range tables {
-		r := VerifyReport{Table: t.Name, Findings: []Finding{}}
+		r := VerifyReport{Table: t.Name, Findings: append([]Finding{}, fits[t]...)}
 		start := time.Now()
+		for _, p := range sc.plain {
+			if p.table == t {
+				r.Notes = append(r.Notes, fmt.Sprintf("counter %s is not slotted: %s", p.column, p.reason))
+			}
+		}
+		if len(t.Counter.Counters) == 0 {
+			reports = append(reports, r)
+			continue // base values are the totals
+		}
 		err := v.table(ctx, t, s.configOf(t), &r)
 		r.Took = time.Since(start)
 		reports = append(reports, r)

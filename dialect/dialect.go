@@ -32,6 +32,7 @@ type Dialect interface {
 	RollUpper
 	Auditor
 	LockNoter
+	SlotRefitter
 
 	// Name is "mysql", "postgres" or "sqlite"; for messages only.
 	Name() string
@@ -178,6 +179,18 @@ type DrainTx struct {
 	// Nested says that these also work, and are to be used, inside a
 	// transaction of the application (a savepoint).
 	Nested bool
+}
+
+// A SlotRefitter makes a slot table fit again for a base table that has changed
+// under it, and keeps what it holds.
+type SlotRefitter interface {
+	// RefitSlots writes the DDL by which the columns of a slot table, given by its
+	// facts, get the types that CreateSlots would give them. With refer its foreign
+	// key comes to refer to t, and slots that t has no row of go. The statements
+	// run in one transaction where DDL is transactional, and may be repeated.
+	RefitSlots(t, slots *rewrite.Table, refer bool) []string
+	// DropColumns writes the DDL that takes columns off a slot table.
+	DropColumns(t *rewrite.Table, columns []string) []string
 }
 
 // A TriggerKeeper is a Dialect whose slot tables are kept in step with their base

@@ -179,6 +179,10 @@ type Counter struct {
 	// tables have them, deletes the slots of a row that goes.
 	NoForeignKey bool
 
+	// Untended says that triggers are missing which keep the slot table in step,
+	// where an engine's slot tables have them.
+	Untended bool
+
 	// Routines are the names of procedures and functions that read or set the
 	// table's counters.
 	Routines []string

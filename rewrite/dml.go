@@ -213,7 +213,10 @@ func (m *dml) untied(deleted []*Table) string {
 
 // tied says that the engine deletes the slot rows of a base row that is deleted.
 func (p *planning) tied(t *Table) bool {
-	return t.Counter.Tied() && (!t.Counter.NoForeignKey || p.d.Traits().SlotTriggers)
+	if p.d.Traits().SlotTriggers {
+		return t.Counter.Tied() && !t.Counter.Untended
+	}
+	return t.Counter.Tied() && !t.Counter.NoForeignKey
 }
 
 func (p *planning) planDelete(st *Statement) *Plan {

@@ -158,6 +158,8 @@ func findingText(f slotsql.Finding) string {
 	}
 	var line string
 	switch f.Kind {
+	case slotsql.FindingFit:
+		return f.Problem
 	case slotsql.FindingDrift:
 		line = fmt.Sprintf("%s%s is %s and should be %s", f.Counter, at, f.Is, f.Should)
 	case slotsql.FindingMin:

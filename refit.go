@@ -1,0 +1,65 @@
+package slotsql
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// refit makes a slot table fit its base table again, where that has changed under
+// it, and says what it has done. The foreign key is moved where there is one, and
+// one is wanted.
+func (c *conn) refit(ctx context.Context, t checkedTable, slots *rewrite.Table, wanted bool) (done []string, _ *rewrite.Table, err error) {
+	d, name := c.shared.dialect, t.table.Counter.SlotTable
+	if misfits := c.shared.misfits(t.table, slots); len(misfits) > 0 {
+		refer := wanted && len(t.table.Counter.Key) > 0 && len(slots.Parents) > 0
+		t.table.Counter.NoForeignKey = !wanted
+		if err := c.widen(ctx, d.RefitSlots(t.table, slots, refer)); err != nil {
+			return nil, nil, fmt.Errorf("slotsql: fit slot table %q to its table: %w", name, err)
+		}
+		var why []string
+		for _, m := range misfits {
+			why = append(why, m.why)
+		}
+		done = append(done, name+" (put right: "+strings.Join(why, "; ")+")")
+		t.table.Counter.Faults = nil
+		if slots, err = c.madeSlots(ctx, t); err != nil {
+			return done, nil, err
+		}
+	}
+	empty, err := c.outgrown(ctx, t.table, slots)
+	if err != nil || len(empty) == 0 {
+		return done, slots, err
+	}
+	if err := c.widen(ctx, d.DropColumns(t.table, empty)); err != nil {
+		return done, nil, fmt.Errorf("slotsql: drop columns of slot table %q: %w", name, err)
+	}
+	slots, err = c.slotTable(ctx, t)
+	return append(done, name+" (column "+strings.Join(empty, ", ")+" dropped)"), slots, err
+}
+
+// outgrown returns the columns of a slot table that its base table has not any more,
+// if they hold nothing.
+func (c *conn) outgrown(ctx context.Context, t, slots *rewrite.Table) (empty []string, err error) {
+	if t.Counter.Shared != nil || slots == nil || len(slots.Columns) == len(outgrown(t, slots).Columns) {
+		return nil, nil
+	}
+	for i := range slots.Columns {
+		col := &slots.Columns[i]
+		wanted := slices.ContainsFunc(slotColumns(t.Counter), func(name string) bool { return strings.EqualFold(name, col.Name) })
+		if wanted || t.Column(col.Name) != nil || !summable(col) {
+			continue
+		}
+		held, err := heldOf(ctx, &c.session, t, []string{col.Name})
+		if err != nil {
+			return nil, err
+		}
+		if !held[0] {
+			empty = append(empty, col.Name)
+		}
+	}
+	return empty, nil
+}

@@ -1,0 +1,52 @@
+package slotsql
+
+import (
+	"context"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// fits holds the slot tables against their tables as Check does: what does not fit
+// is a finding. It returns them by table, and the tables that are to be reported on:
+// the counter tables, and those of which nothing is slotted for that reason.
+func (v *verifier) fits(ctx context.Context, sc *schema) (map[*rewrite.Table][]Finding, []*rewrite.Table, error) {
+	if err := v.open(ctx); err != nil {
+		return nil, nil, err
+	}
+	found := map[*rewrite.Table][]Finding{}
+	tables := sc.Counters()
+	for i, list := range [][]*rewrite.Table{sc.Counters(), sc.Holders()} {
+		for _, t := range list {
+			slots, err := v.conn.look(ctx)(t.Counter.SlotSchema, t.Counter.SlotTable)
+			if err != nil {
+				return nil, nil, err
+			}
+			if slots == nil {
+				continue
+			}
+			fresh := *t
+			counter := *t.Counter
+			counter.Counters = sc.counted(t)
+			fresh.Counter = &counter
+			misfits := v.shared.misfits(&fresh, slots)
+			for _, m := range misfits {
+				found[t] = append(found[t], Finding{Kind: FindingFit, Counter: m.counter, Problem: m.why + ": run `" + migrateCommand + "`"})
+			}
+			if i > 0 && len(misfits) > 0 {
+				tables = append(tables[:len(tables):len(tables)], t)
+			}
+		}
+	}
+	return found, tables, nil
+}
+
+// counted returns the counters of t, with those that are not slotted.
+func (sc *schema) counted(t *rewrite.Table) []string {
+	all := t.Counter.Counters
+	for _, p := range sc.plain {
+		if p.table == t {
+			all = append(all[:len(all):len(all)], p.column)
+		}
+	}
+	return all
+}
