@@ -24,7 +24,7 @@ func (l *looker) advise(ctx context.Context) error {
 	if mine != nil {
 		defer mine.Close()
 	}
-	var unknown []*Spot
+	var unknown, configured []*Spot
 	for _, s := range l.report.Spots {
 		switch cfg := l.configured(s); {
 		case s.Table == "":
@@ -38,12 +38,13 @@ func (l *looker) advise(ctx context.Context) error {
 				return err
 			}
 			s.Why = whyConfigured(s.Statements)
+			configured = append(configured, s)
 		default:
 			unknown = append(unknown, s)
 		}
 	}
-	if len(unknown) > 0 {
-		p, err := l.propose(ctx, unknown)
+	if len(unknown)+len(configured) > 0 {
+		p, err := l.propose(ctx, slices.Concat(unknown, configured))
 		if err != nil {
 			return err
 		}
@@ -53,6 +54,11 @@ func (l *looker) advise(ctx context.Context) error {
 		for _, s := range unknown {
 			if err := l.judge(s, p); err != nil {
 				return err
+			}
+		}
+		for _, s := range configured {
+			if columns := p.columns(s); len(columns) > 0 {
+				s.Why = fmt.Sprintf("statements that wait add to %s, not among the counters that the configuration has of the table: add it there", strings.Join(columns, ", "))
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/slotsql/slotsql"
 	"github.com/slotsql/slotsql/internal/propose"
+	"github.com/slotsql/slotsql/rewrite"
 )
 
 // proposed is a configuration for the tables that have none, made of the
@@ -18,7 +19,8 @@ type proposed struct {
 	planner *slotsql.Explainer // nil when there is nothing to configure
 }
 
-// propose looks for counters in the tables of spots that have no configuration.
+// propose looks for counters in the tables of spots: for those that have a
+// configuration, for counters that are not in it.
 // A statement counts as often as it was seen to wait.
 func (l *looker) propose(ctx context.Context, spots []*Spot) (*proposed, error) {
 	var tables []propose.Table
@@ -52,9 +54,22 @@ func (l *looker) propose(ctx context.Context, spots []*Spot) (*proposed, error) 
 	})
 	out := &proposed{}
 	for _, p := range propose.Propose(l.dialect, tables, statements) {
-		if !p.Guess {
-			out.tables = append(out.tables, p)
+		if p.Guess {
+			continue
 		}
+		if cfg := l.configured(&Spot{Schema: schemaOf(tables, p), Table: p.Name()}); cfg != nil {
+			for _, c := range p.Counters {
+				if slices.ContainsFunc(cfg.Counters, func(has slotsql.CounterConfig) bool {
+					return l.dialect.SameColumn(rewrite.Ident{Name: has.Column, Quoted: true}, c.Column)
+				}) {
+					p.Drop(c.Column, "it is configured")
+				}
+			}
+			if p.Off != "" {
+				continue
+			}
+		}
+		out.tables = append(out.tables, p)
 	}
 	text, _ := propose.Bare(out.tables)
 	config, err := slotsql.Parse([]byte(text), "proposal")
@@ -83,6 +98,29 @@ func has(tables []propose.Table, t *table) bool {
 		}
 	}
 	return false
+}
+
+func schemaOf(tables []propose.Table, p *propose.Proposal) string {
+	for _, t := range tables {
+		if t.Name == p.Name() {
+			return t.Schema
+		}
+	}
+	return ""
+}
+
+// columns returns the counters that are proposed for a spot's table.
+func (p *proposed) columns(s *Spot) (out []string) {
+	t := p.of(s)
+	if t == nil {
+		return nil
+	}
+	for _, c := range t.Counters {
+		if t.Proposed(c.Column) {
+			out = append(out, c.Column)
+		}
+	}
+	return out
 }
 
 // of returns what is proposed for a spot's table, nil for nothing.

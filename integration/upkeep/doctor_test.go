@@ -269,7 +269,7 @@ func TestDoctorRights(t *testing.T) {
 			admin("CREATE ROLE " + name + " LOGIN")
 			admin("GRANT SELECT ON posts TO " + name)
 			t.Cleanup(func() { _, _ = p.Under.Exec("DROP OWNED BY " + name + "; DROP ROLE " + name) })
-			dsn = strings.Replace(dsn, "user=postgres", "user="+name, 1)
+			dsn = withUser(t, dsn, name)
 		}
 		db, err := sql.Open(map[string]string{"mysql": "mysql", "postgres": "pgx"}[dialect], dsn)
 		if err != nil {
