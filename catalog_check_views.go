@@ -23,20 +23,16 @@ type ViewStatus struct {
 // checkViews reports configured views that are none over the table, and
 // returns the views that the database has.
 func (s *shared) checkViews(ctx context.Context, ss *session, c checkedTable) ([]Problem, []ViewStatus, error) {
-	over, err := s.dialect.Views(ctx, ss, c.table)
+	over, err := ss.conn.viewsOver(ctx, c.table)
 	if err != nil {
 		return nil, nil, err
 	}
 	var problems []Problem
 	named := map[string]bool{}
 	for i, written := range c.config.Views {
-		parts, _ := splitName(written)
-		schema, name := "", parts[len(parts)-1]
-		if len(parts) > 1 {
-			schema = parts[0]
-		}
+		n := viewName(written)
 		path := fmt.Sprintf("views[%d]", i)
-		v, err := s.dialect.Table(ctx, ss, schema, name)
+		v, err := ss.conn.look(ctx)(n.Schema, n.Name)
 		switch {
 		case err != nil:
 			return nil, nil, err

@@ -40,6 +40,8 @@ type conn struct {
 	prepared  preparedTexts
 	prepares  bool // the parent takes arguments through prepared statements only
 
+	prefetched *prefetched // while a schema is made
+
 	schema  *schema // facts of the session's namespace; nil until they are needed
 	moved   bool    // the namespace may have changed since schema was set
 	private bool    // the facts are this session's own: see changed
@@ -76,18 +78,22 @@ func wrapConn(s *shared, parent driver.Conn) *conn {
 	return c
 }
 
+// newConn wraps a parent's connection. When that fails it has closed it, or leaves it
+// to those who do.
 func newConn(ctx context.Context, s *shared, parent driver.Conn) (*conn, error) {
 	if err := s.meet(ctx, parent); err != nil {
+		_ = parent.Close()
 		return nil, err
 	}
 	c := wrapConn(s, parent)
 	c.learnNode(ctx)
 	if len(s.tables) > 0 {
-		sc, err := s.open(ctx, &c.session)
-		if err != nil {
+		if lent, err := c.opened(ctx); err != nil {
+			if !lent {
+				_ = parent.Close()
+			}
 			return nil, err
 		}
-		c.schema = sc
 	}
 	c.slot = s.takeSlot()
 	c.lease(ctx)
@@ -190,6 +196,7 @@ func (c *conn) ResetSession(ctx context.Context) error {
 			return err
 		}
 	}
+	c.heedHere(ctx)
 	c.lease(ctx)
 	c.shared.shadow.catchUp(ctx, c)
 	if c.broken {

@@ -243,7 +243,6 @@ func (h hooks) ConnectorConnect(ctx context.Context, parent driver.Connector) (d
 	}
 	cn, err := newConn(ctx, h.connector.shared, raw)
 	if err != nil {
-		_ = raw.Close()
 		return nil, err
 	}
 	if to, ok := ctx.Value(handoverKey{}).(*handover); ok {
@@ -271,6 +270,7 @@ func (c *connector) Driver() driver.Driver { return c.driver }
 func (c *connector) Close() error {
 	c.stopRollUp()
 	c.shared.witness.close()
+	c.shared.watch.side.close()
 	c.shared.shadow.close()
 	if closer, ok := c.parent.(io.Closer); ok {
 		return closer.Close()

@@ -21,6 +21,8 @@ func (c *conn) plan(ctx context.Context, query string) (*plan, error) {
 	if err := c.await(ctx); err != nil {
 		return nil, err
 	}
+	p := c.shared.untouched.get(query)
+	c.heed(ctx, p == nil)
 	if c.shared.viewDDL.Load() && len(c.shared.tables) > 0 && c.schema != nil && c.schema.stale() {
 		// A view may have come to be over a counter table, and its name is yet
 		// unknown. In a transaction that has failed nothing can be read, nor run.
@@ -31,7 +33,7 @@ func (c *conn) plan(ctx context.Context, query string) (*plan, error) {
 	if err := c.legible(ctx, query); err != nil {
 		return nil, err
 	}
-	if p := c.shared.untouched.get(query); p != nil {
+	if p = c.shared.untouched.get(query); p != nil {
 		return c.untouchedHere(p), nil
 	}
 	if !c.shared.mentions(query) {
@@ -71,13 +73,19 @@ func (c *conn) refresh(ctx context.Context) error {
 	if c.schema != nil && !c.moved && !c.schema.stale() {
 		return nil
 	}
+	s := c.shared
+	s.mu.Lock()
+	home := s.home
+	s.mu.Unlock()
+	if !c.moved && !c.private && c.schema != nil && c.schema.namespace == home {
+		return c.readAgain(ctx)
+	}
 	return c.aside(ctx, func(ss *session) error {
-		sc, err := c.shared.load(ctx, ss, loading{private: c.private})
+		sc, err := s.load(ctx, ss, loading{private: c.private})
 		if err != nil {
 			return err
 		}
 		c.schema, c.moved = sc, false
-		c.adrift = c.adrift || sc.partial // until the transaction's end
 		return nil
 	})
 }

@@ -92,6 +92,15 @@ func (fakeDialect) Table(_ context.Context, _ dialect.Session, _, name string) (
 	return nil, nil
 }
 
+// Marks: nothing changes.
+func (fakeDialect) Marks(_ context.Context, _ dialect.Session, names []dialect.WrittenName) ([]dialect.Mark, error) {
+	marks := make([]dialect.Mark, len(names))
+	for i, n := range names {
+		marks[i] = dialect.Mark{Schema: "main", Name: n.Name}
+	}
+	return marks, nil
+}
+
 // Views: there are none.
 func (fakeDialect) Views(context.Context, dialect.Session, *rewrite.Table) ([]string, error) {
 	return nil, nil

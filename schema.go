@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -14,17 +15,18 @@ import (
 // with it. It implements rewrite.Catalog. Facts are only added; when one turns
 // out to be wrong the whole schema is marked stale and read again.
 type schema struct {
-	shared   *shared
-	counters []*rewrite.Table
-	plain    []plainCounter
-	planner  rewrite.Planner
-	plans    planCache
-	views    []rewrite.View
-	held     []*rewrite.Table // that have a slot table, and no slotted counter
-	lacking  bool             // tables were left out which nothing is demanded for: see withSlots
-	changes  int64            // shared.changes before the facts were read
-	review   time.Time        // when the facts are to be read again in any case; zero: never
-	partial  bool             // a slot table is to be created when the transaction has ended
+	shared    *shared
+	namespace string
+	counters  []*rewrite.Table
+	plain     []plainCounter
+	planner   rewrite.Planner
+	plans     planCache
+	views     []rewrite.View
+	held      []*rewrite.Table // that have a slot table, and no slotted counter
+	lacking   bool             // tables were left out which nothing is demanded for: see withSlots
+	changes   int64            // shared.changes before the facts were read
+	review    time.Time        // when the facts are to be read again in any case; zero: never
+	partial   bool             // a slot table is to be created when the transaction has ended
 
 	mu    sync.RWMutex
 	known map[string]*rewrite.Table // by name as written, folded
@@ -47,6 +49,10 @@ func (sc *schema) stale() bool {
 func loadSchema(ctx context.Context, s *shared, ss *session, namespace string, strict bool) (*schema, error) {
 	sc := newSchema(s)
 	sc.planner.Dialect = s.dialectIn(namespace)
+	if err := ss.conn.prefetch(ctx); err != nil {
+		return nil, err
+	}
+	defer func() { ss.conn.prefetched = nil }()
 	checked, unfit, problems, err := s.sortTables(func(t *TableConfig) bool { return strict && demanded(t) }, ss.conn.look(ctx))
 	if err != nil {
 		return nil, err
@@ -168,7 +174,7 @@ func (s *shared) sortTables(strict func(*TableConfig) bool, look func(schema, na
 // are then totals. It cannot be created in a transaction of the application.
 func (sc *schema) slotTable(ctx context.Context, ss *session, c checkedTable, strict bool) (found bool, problems []Problem, err error) {
 	d, s := sc.shared.dialect, sc.shared
-	slots, err := d.Table(ctx, ss, c.table.Counter.SlotSchema, c.table.Counter.SlotTable)
+	slots, err := ss.conn.look(ctx)(c.table.Counter.SlotSchema, c.table.Counter.SlotTable)
 	if err != nil {
 		return false, nil, err
 	}
@@ -184,6 +190,8 @@ func (sc *schema) slotTable(ctx context.Context, ss *session, c checkedTable, st
 			if err := ss.conn.migrate(ctx, d.CreateSlots(c.table)); err != nil {
 				return false, nil, err
 			}
+			ss.conn.prefetched.forget(dialect.WrittenName{Schema: c.table.Schema, Name: c.table.Name})
+			ss.conn.prefetched.forget(dialect.WrittenName{Schema: c.table.Counter.SlotSchema, Name: c.table.Counter.SlotTable})
 			s.expire() // other namespaces may know the table as one without slots
 			sc.changes = s.changes.Load()
 			if slots, err = ss.conn.madeSlots(ctx, c); err != nil {

@@ -279,12 +279,6 @@ func setup(ctx context.Context, c driver.Connector) (*conn, error) {
 	return cn, nil
 }
 
-func (c *conn) look(ctx context.Context) func(schema, name string) (*rewrite.Table, error) {
-	return func(schema, name string) (*rewrite.Table, error) {
-		return c.shared.dialect.Table(ctx, &c.session, schema, name)
-	}
-}
-
 func (c *conn) checkTables(ctx context.Context) ([]checkedTable, []Problem, error) {
 	return c.shared.checkTables(always, c.look(ctx))
 }

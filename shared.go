@@ -30,6 +30,7 @@ type shared struct {
 	logger    *slog.Logger // nil: slog's default one
 
 	changes atomic.Int64 // of the schema, as far as noticed
+	watch   watch        // which notices those of other clients
 
 	meeting sync.Mutex // held while the first connection meets its server
 	met     bool
@@ -60,9 +61,12 @@ type shared struct {
 	shutsOut atomic.Bool                                // a transaction has kept out who read facts aside
 
 	mu      sync.Mutex
-	schemas map[string]*schema // by namespace
-	first   *schema            // of a connection that has changed nothing
-	slots   []bool             // numbers in use by live connections
+	schemas map[string]*schema               // by namespace
+	far     map[dialect.WrittenName][]string // views over tables from other databases; nil: not known
+	first   *schema                          // of a connection that has changed nothing
+	reading *reading                         // of the home namespace's facts, that is under way
+	home    string                           // its namespace
+	slots   []bool                           // numbers in use by live connections
 }
 
 func sharedOf(d dialect.Dialect, config *Config, tables []TableConfig) *shared {
@@ -147,36 +151,13 @@ func (s *shared) mentions(text string) bool {
 	return rewrite.EscapedNames(s.dialect.Lexis(), text)
 }
 
-// open returns the facts for a connection that has not changed its namespace.
-// The first call reads them, and reports what does not fit; when that fails the
-// next connection tries again. Once it has succeeded a table may go: the
-// application that dropped it may be about to create it again.
-func (s *shared) open(ctx context.Context, ss *session) (*schema, error) {
-	s.mu.Lock()
-	sc := s.first
-	s.mu.Unlock()
-	if sc != nil && !sc.stale() {
-		return sc, nil
-	}
-	sc, err := s.load(ctx, ss, loading{strict: sc == nil})
-	if err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	again := s.first != nil
-	s.first = sc
-	s.mu.Unlock()
-	if !again && len(sc.counters) > 0 && !s.beside {
-		ss.conn.leases(ctx)
-	}
-	return sc, nil
-}
-
 // loading says how facts are read. In the namespace the connector opens with
 // (strict) every configured table must be there and fit; in any other one a
 // table that is missing is simply not a counter table. Private facts are those
 // of one session: it may see tables that others do not.
-type loading struct{ strict, private bool }
+// Those of the home namespace are read on a session as the connector opens it.
+// Renew: those in use are known to be out of date.
+type loading struct{ strict, private, home, renew bool }
 
 // load returns the facts that hold in the session's namespace.
 func (s *shared) load(ctx context.Context, ss *session, how loading) (*schema, error) {
@@ -184,20 +165,15 @@ func (s *shared) load(ctx context.Context, ss *session, how loading) (*schema, e
 	if err != nil {
 		return nil, err
 	}
-	if how.private {
-		return loadSchema(ctx, s, ss, namespace, how.strict)
-	}
 	s.mu.Lock()
+	how.home = namespace == s.home
 	sc := s.schemas[namespace]
 	s.mu.Unlock()
-	if sc != nil && !sc.stale() {
+	if !how.private && sc != nil && !sc.stale() {
 		return sc, nil
 	}
-	if sc, err = loadSchema(ctx, s, ss, namespace, how.strict); err != nil {
-		return nil, err
-	}
-	if sc.partial {
-		return sc, nil
+	if sc, err = s.read(ctx, ss, how, namespace); err != nil || how.private || sc.partial {
+		return sc, err
 	}
 	s.mu.Lock()
 	s.schemas[namespace] = sc
@@ -205,15 +181,27 @@ func (s *shared) load(ctx context.Context, ss *session, how loading) (*schema, e
 	return sc, nil
 }
 
-// expire marks all facts as out of date.
-func (s *shared) expire() {
-	s.changes.Add(1)
+// read reads the facts of a namespace.
+func (s *shared) read(ctx context.Context, ss *session, how loading, namespace string) (*schema, error) {
+	sc, err := s.marked(ctx, ss, how, func() (*schema, error) { return loadSchema(ctx, s, ss, namespace, how.strict) })
+	if err == nil {
+		sc.namespace = namespace
+	}
+	return sc, err
+}
+
+// expire marks all facts as out of date, and returns the number of changes that
+// have been noticed with this one.
+func (s *shared) expire() int64 {
+	n := s.changes.Add(1)
+	s.watch.forget()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	clear(s.schemas)
 	for _, k := range s.kin {
 		k.expire()
 	}
+	return n
 }
 
 func asConfigError(problems []Problem) error {

@@ -31,6 +31,7 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 	if err := c.await(ctx); err != nil {
 		return nil, err
 	}
+	c.heedHere(ctx)
 	goesOn := c.engine.watcher != nil && c.engine.watcher.ConnInTransaction(c.parent) // BEGIN by text: PostgreSQL only warns
 	t, err := c.parentBegin(ctx, opts)
 	if err != nil {

@@ -11,16 +11,14 @@ import (
 // A view over a counter table reads base values inside the database, where no
 // text of ours reaches; so does a routine, of which only the configuration
 // knows. Its name therefore counts as a mention of the tables
-// that it reads, and a statement that names it is drained for. A view that
-// another program creates while connections are open is known at the next
-// change of the schema that they see.
+// that it reads, and a statement that names it is drained for.
 
 // learnViews takes the views over a counter table into the facts.
 func (sc *schema) learnViews(ctx context.Context, ss *session, t *rewrite.Table) error {
 	if len(t.Counter.Counters) == 0 {
 		return nil
 	}
-	names, err := sc.shared.dialect.Views(ctx, ss, t)
+	names, err := ss.conn.viewsOver(ctx, t)
 	if err != nil {
 		return err
 	}

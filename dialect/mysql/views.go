@@ -3,6 +3,7 @@ package mysql
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
@@ -10,18 +11,68 @@ import (
 
 var _ dialect.Viewer = (*Dialect)(nil)
 
-// Views implements dialect.Viewer. The server keeps a view's text with every
-// name in quotes and behind its database's; it hides the text of a view that
-// the user may not see.
+// Views implements dialect.Viewer.
 func (d *Dialect) Views(ctx context.Context, s dialect.Session, t *rewrite.Table) ([]string, error) {
-	rows, err := s.Query(ctx, "SELECT TABLE_SCHEMA, TABLE_NAME, VIEW_DEFINITION FROM information_schema.VIEWS"+
-		" WHERE TABLE_SCHEMA NOT IN ('mysql', 'sys', 'information_schema', 'performance_schema')")
+	views, err := d.ViewsOver(ctx, s, []*rewrite.Table{t}, dialect.AllDatabases)
 	if err != nil {
-		return nil, fmt.Errorf("mysql: read the views over %s: %w", t.Name, err)
+		return nil, err
+	}
+	return views[0], nil
+}
+
+// ViewsOver implements dialect.Describer. The server keeps a view's text with every
+// name in quotes and behind its database's; it hides the text of a view that the
+// user may not see. MariaDB reads the header of each table's file to find the views
+// of all databases.
+func (d *Dialect) ViewsOver(ctx context.Context, s dialect.Session, tables []*rewrite.Table, within dialect.Reach) ([][]string, error) {
+	where := []string{"TABLE_SCHEMA NOT IN ('mysql', 'sys', 'information_schema', 'performance_schema')"}
+	if within == dialect.TheirDatabases {
+		var err error
+		if where, err = d.viewsNear(ctx, s, tables); err != nil {
+			return nil, err
+		}
 	}
 	var views []dialect.ViewDefinition
-	for _, r := range rows {
-		views = append(views, dialect.ViewDefinition{Schema: text(r[0]), Name: text(r[1]), Text: text(r[2])})
+	for _, w := range where {
+		rows, err := s.Query(ctx, "SELECT TABLE_SCHEMA, TABLE_NAME, VIEW_DEFINITION FROM information_schema.VIEWS WHERE "+w)
+		if err != nil {
+			return nil, fmt.Errorf("mysql: read the views over %d tables: %w", len(tables), err)
+		}
+		for _, r := range rows {
+			views = append(views, dialect.ViewDefinition{Schema: text(r[0]), Name: text(r[1]), Text: text(r[2])})
+		}
 	}
-	return dialect.ViewsOver(t, views, func(schema, name string) string { return quote(schema) + "." + quote(name) }), nil
+	out := make([][]string, len(tables))
+	for i, t := range tables {
+		out[i] = dialect.ViewsOver(t, views, func(schema, name string) string { return quote(schema) + "." + quote(name) })
+	}
+	return out, nil
+}
+
+// viewsNear writes a condition for each database that has views, of those of the
+// tables and the session's.
+func (d *Dialect) viewsNear(ctx context.Context, s dialect.Session, tables []*rewrite.Table) ([]string, error) {
+	srv, err := d.ask(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	schemas := []string{srv.database}
+	for _, t := range tables {
+		schemas = append(schemas, t.Schema)
+	}
+	slices.Sort(schemas)
+	var where []string
+	for _, schema := range slices.Compact(schemas) {
+		if schema == "" {
+			continue
+		}
+		names, err := viewsIn(ctx, s, schema)
+		if err != nil {
+			return nil, err
+		}
+		if len(names) > 0 {
+			where = append(where, "TABLE_SCHEMA = "+nameLiteral(schema)+" AND TABLE_NAME IN "+literals(names))
+		}
+	}
+	return where, nil
 }

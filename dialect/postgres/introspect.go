@@ -4,34 +4,39 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
 // The catalog queries name everything by its schema, pass and return text
-// only, and take one parameter: the table, by name in the first one and by
-// number in the others.
+// only, and take one parameter: the tables, by their names in the first one and by
+// their numbers in the others, of which each returns the table's first.
 const (
 	tableQuery = `
-SELECT c.oid::text, n.nspname::text, c.relname::text, c.relkind::text, c.relpersistence::text,
-  (c.relrowsecurity OR EXISTS (SELECT 1 FROM pg_catalog.pg_rewrite r WHERE r.ev_class = c.oid AND r.ev_type = '2')
-    OR EXISTS (SELECT 1 FROM pg_catalog.pg_trigger g WHERE (g.tgrelid = c.oid OR g.tgrelid IN (SELECT p.relid FROM pg_catalog.pg_partition_tree(c.oid) p))
-      AND NOT g.tgisinternal AND g.tgenabled <> 'D' AND g.tgtype & 16 <> 0 AND g.tgname NOT LIKE 'slotsql\_%'))::text,
-  (c.relrowsecurity OR EXISTS (SELECT 1 FROM pg_catalog.pg_rewrite r WHERE r.ev_class = c.oid AND r.ev_type = '4')
-    OR EXISTS (SELECT 1 FROM pg_catalog.pg_trigger g WHERE (g.tgrelid = c.oid OR g.tgrelid IN (SELECT p.relid FROM pg_catalog.pg_partition_tree(c.oid) p))
-      AND NOT g.tgisinternal AND g.tgenabled <> 'D' AND g.tgtype & 8 <> 0 AND g.tgname NOT LIKE 'slotsql\_%'))::text,
-  (EXISTS (SELECT 1 FROM pg_catalog.pg_constraint k WHERE k.confrelid = c.oid AND k.contype = 'f' AND (k.confupdtype <> 'a' OR k.confdeltype <> 'a')))::text,
-  (c.relkind <> 'p' AND EXISTS (SELECT 1 FROM pg_catalog.pg_inherits h WHERE h.inhparent = c.oid))::text,
+SELECT a.ord::text, c.oid::text, n.nspname::text, c.relname::text, c.relkind::text, c.relpersistence::text,
   (c.relrowsecurity OR EXISTS (SELECT 1 FROM pg_catalog.pg_rewrite r WHERE r.ev_class = c.oid AND r.ev_type = '2'))::text,
-  (c.relrowsecurity OR EXISTS (SELECT 1 FROM pg_catalog.pg_rewrite r WHERE r.ev_class = c.oid AND r.ev_type = '3')
-    OR EXISTS (SELECT 1 FROM pg_catalog.pg_trigger g WHERE (g.tgrelid = c.oid OR g.tgrelid IN (SELECT p.relid FROM pg_catalog.pg_partition_tree(c.oid) p))
-      AND NOT g.tgisinternal AND g.tgenabled <> 'D' AND g.tgtype & 4 <> 0 AND g.tgname NOT LIKE 'slotsql\_%'))::text
-FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-WHERE c.oid = pg_catalog.to_regclass($1::text) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')`
+  (c.relrowsecurity OR EXISTS (SELECT 1 FROM pg_catalog.pg_rewrite r WHERE r.ev_class = c.oid AND r.ev_type = '4'))::text,
+  (c.relrowsecurity OR EXISTS (SELECT 1 FROM pg_catalog.pg_rewrite r WHERE r.ev_class = c.oid AND r.ev_type = '3'))::text,
+  (c.oid IN (SELECT k.confrelid FROM pg_catalog.pg_constraint k WHERE k.contype = 'f' AND (k.confupdtype <> 'a' OR k.confdeltype <> 'a')))::text,
+  (c.relkind <> 'p' AND EXISTS (SELECT 1 FROM pg_catalog.pg_inherits h WHERE h.inhparent = c.oid))::text
+FROM pg_catalog.json_array_elements_text($1::text::pg_catalog.json) WITH ORDINALITY AS a(name, ord)
+JOIN pg_catalog.pg_class c ON c.oid = pg_catalog.to_regclass(a.name) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace ORDER BY a.ord`
+
+	// A trigger of a partition fires for a change of the table.
+	triggerQuery = `
+WITH RECURSIVE tree(root, oid) AS (
+  SELECT c.oid, c.oid FROM pg_catalog.pg_class c WHERE c.oid = ANY ($1::text::pg_catalog.oid[])
+  UNION
+  SELECT t.root, h.inhrelid FROM tree t JOIN pg_catalog.pg_class c ON c.oid = t.oid AND c.relkind = 'p' JOIN pg_catalog.pg_inherits h ON h.inhparent = c.oid)
+SELECT t.root::text, pg_catalog.bool_or(g.tgtype & 16 <> 0)::text, pg_catalog.bool_or(g.tgtype & 8 <> 0)::text, pg_catalog.bool_or(g.tgtype & 4 <> 0)::text
+FROM tree t JOIN pg_catalog.pg_trigger g ON g.tgrelid = t.oid
+WHERE NOT g.tgisinternal AND g.tgenabled <> 'D' AND g.tgname NOT LIKE 'slotsql\_%' GROUP BY t.root`
 
 	columnQuery = `
-SELECT a.attname::text, pg_catalog.format_type(b.oid, b.typmod)::text,
+SELECT a.attrelid::text, a.attname::text, pg_catalog.format_type(b.oid, b.typmod)::text,
   CASE WHEN a.attcollation <> 0 AND a.attcollation <> y.typcollation THEN (SELECT pg_catalog.quote_ident(m.nspname) || '.' || pg_catalog.quote_ident(l.collname)
     FROM pg_catalog.pg_collation l JOIN pg_catalog.pg_namespace m ON m.oid = l.collnamespace WHERE l.oid = a.attcollation) END::text,
   (NOT a.attnotnull)::text, a.attidentity::text, a.attgenerated::text,
@@ -49,123 +54,216 @@ CROSS JOIN LATERAL (
   SELECT d.oid, d.typmod, d.checked FROM d ORDER BY d.depth DESC LIMIT 1) b
 JOIN pg_catalog.pg_type y ON y.oid = b.oid
 LEFT JOIN pg_catalog.pg_attrdef f ON f.adrelid = a.attrelid AND f.adnum = a.attnum
-WHERE a.attrelid = $1::text::pg_catalog.oid AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`
+WHERE a.attrelid = ANY ($1::text::pg_catalog.oid[]) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attrelid, a.attnum`
 
 	// A generated column's sources hang on the column up to version 14 and on
 	// its expression later.
 	dependQuery = `
-SELECT DISTINCT f.adnum::text, a.attname::text
+SELECT DISTINCT f.adrelid::text, f.adnum::text, a.attname::text
 FROM pg_catalog.pg_attrdef f
 JOIN pg_catalog.pg_depend p ON p.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND p.refobjid = f.adrelid AND p.refobjsubid > 0 AND p.refobjsubid <> f.adnum
   AND (p.classid = 'pg_catalog.pg_attrdef'::pg_catalog.regclass AND p.objid = f.oid
     OR p.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND p.objid = f.adrelid AND p.objsubid = f.adnum)
 JOIN pg_catalog.pg_attribute a ON a.attrelid = f.adrelid AND a.attnum = p.refobjsubid
-WHERE f.adrelid = $1::text::pg_catalog.oid ORDER BY 1, 2`
+WHERE f.adrelid = ANY ($1::text::pg_catalog.oid[]) ORDER BY 1, 2, 3`
 
 	uniqueQuery = `
-SELECT x.relname::text, i.indisprimary::text, a.attname::text,
+SELECT i.indrelid::text, x.relname::text, i.indisprimary::text, a.attname::text,
   (NOT EXISTS (SELECT 1 FROM pg_catalog.pg_constraint k WHERE k.conindid = x.oid AND k.conrelid = i.indrelid AND k.contype IN ('p', 'u')))::text
 FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class x ON x.oid = i.indexrelid
 CROSS JOIN LATERAL pg_catalog.unnest(i.indkey::pg_catalog.int2[]) WITH ORDINALITY AS u(attnum, ord)
 JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = u.attnum
-WHERE i.indrelid = $1::text::pg_catalog.oid AND i.indisunique AND i.indisvalid AND i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL
+WHERE i.indrelid = ANY ($1::text::pg_catalog.oid[]) AND i.indisunique AND i.indisvalid AND i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL
   AND u.ord <= i.indnkeyatts
-ORDER BY i.indisprimary DESC, i.indexrelid, u.ord`
+ORDER BY i.indrelid, i.indisprimary DESC, i.indexrelid, u.ord`
 
 	referringQuery = `
-SELECT a.attname::text, k.oid::text, n.nspname::text, c.relname::text, b.attname::text, (k.confdeltype = 'c')::text, (k.confupdtype = 'c')::text
+SELECT k.conrelid::text, a.attname::text, k.oid::text, n.nspname::text, c.relname::text, b.attname::text, (k.confdeltype = 'c')::text, (k.confupdtype = 'c')::text
 FROM pg_catalog.pg_constraint k CROSS JOIN LATERAL pg_catalog.generate_subscripts(k.conkey, 1) AS u(ord)
 JOIN pg_catalog.pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = k.conkey[u.ord]
 JOIN pg_catalog.pg_attribute b ON b.attrelid = k.confrelid AND b.attnum = k.confkey[u.ord]
 JOIN pg_catalog.pg_class c ON c.oid = k.confrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-WHERE k.conrelid = $1::text::pg_catalog.oid AND k.contype = 'f' ORDER BY k.oid, u.ord`
+WHERE k.conrelid = ANY ($1::text::pg_catalog.oid[]) AND k.contype = 'f' ORDER BY k.conrelid, k.oid, u.ord`
 	// What else can refuse a row for a column's value: CHECK and exclusion
 	// constraints, and the unique indexes that uniqueQuery leaves out. An
 	// empty name stands for every column.
 	checkQuery = `
-SELECT DISTINCT COALESCE(a.attname::text, '')
+SELECT DISTINCT v.rel::text, COALESCE(a.attname::text, '')
 FROM (
   SELECT k.conrelid AS rel, COALESCE(u.attnum, 0) AS attnum
   FROM pg_catalog.pg_constraint k LEFT JOIN LATERAL pg_catalog.unnest(k.conkey) AS u(attnum) ON true
-  WHERE k.conrelid = $1::text::pg_catalog.oid AND k.contype IN ('c', 'x')
+  WHERE k.conrelid = ANY ($1::text::pg_catalog.oid[]) AND k.contype IN ('c', 'x')
   UNION ALL
   SELECT i.indrelid, u.attnum
   FROM pg_catalog.pg_index i CROSS JOIN LATERAL pg_catalog.unnest(i.indkey::pg_catalog.int2[]) AS u(attnum)
-  WHERE i.indrelid = $1::text::pg_catalog.oid AND i.indisunique AND u.attnum <> 0 AND NOT (i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL)
+  WHERE i.indrelid = ANY ($1::text::pg_catalog.oid[]) AND i.indisunique AND u.attnum <> 0 AND NOT (i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL)
   UNION ALL
   SELECT i.indrelid, p.refobjsubid
   FROM pg_catalog.pg_index i JOIN pg_catalog.pg_depend p ON p.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND p.objid = i.indexrelid
     AND p.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND p.refobjid = i.indrelid AND p.refobjsubid > 0
-  WHERE i.indrelid = $1::text::pg_catalog.oid AND i.indisunique AND NOT (i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL)
+  WHERE i.indrelid = ANY ($1::text::pg_catalog.oid[]) AND i.indisunique AND NOT (i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL)
 ) v LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = v.rel AND a.attnum = v.attnum AND a.attnum > 0
-ORDER BY 1`
+ORDER BY 1, 2`
 )
 
-// Table reads what the catalogs say of a table. Row security counts as
-// triggers, because it may change which rows a statement touches.
+var _ dialect.Describer = (*Dialect)(nil)
+
+// Table reads what the catalogs say of a table.
 func (d *Dialect) Table(ctx context.Context, s dialect.Session, schema, name string) (*rewrite.Table, error) {
-	rows, err := s.Query(ctx, tableQuery, qualified(schema, name))
-	if err != nil || len(rows) == 0 {
-		return nil, err
-	}
-	r := rows[0]
-	oid, kind := str(r[0]), str(r[3])
-	t := &rewrite.Table{
-		Schema: str(r[1]), Name: str(r[2]),
-		IsView: kind == "v" || kind == "m" || kind == "f", Temporary: str(r[4]) == "t",
-		UpdateTrigger: yes(r[5]), DeleteTrigger: yes(r[6]), Referencing: yes(r[7]), Ruled: yes(r[9]), InsertTrigger: yes(r[10]),
-	}
-	number, checked, err := d.columns(ctx, s, oid, t)
+	found, err := d.Describe(ctx, s, []dialect.WrittenName{{Schema: schema, Name: name}}, dialect.MayHide)
 	if err != nil {
 		return nil, err
 	}
-	if err := d.depends(ctx, s, oid, t, number); err != nil {
-		return nil, err
-	}
-	// A unique index does not reach into the tables that inherit from this.
-	if inherited := yes(r[8]); !inherited {
-		if err := d.uniques(ctx, s, oid, t); err != nil {
-			return nil, err
-		}
-	}
-	if rows, err = s.Query(ctx, referringQuery, oid); err != nil {
-		return nil, err
-	}
-	for i, r := range rows {
-		t.Refer(str(r[0]))
-		if i == 0 || str(rows[i-1][1]) != str(r[1]) {
-			t.Parents = append(t.Parents, rewrite.Parent{Schema: str(r[2]), Name: str(r[3]), Cascades: yes(r[5]), Rekeys: yes(r[6])})
-		}
-		p := &t.Parents[len(t.Parents)-1]
-		p.Columns, p.References = append(p.Columns, str(r[0])), append(p.References, str(r[4]))
-	}
-	return t, d.checks(ctx, s, oid, t, checked)
+	return found[0], nil
 }
 
-// columns fills t.Columns. It returns each column's place by its catalog
-// number, and which columns have a checked domain type.
-func (d *Dialect) columns(ctx context.Context, s dialect.Session, oid string, t *rewrite.Table) (map[string]int, map[string]bool, error) {
-	rows, err := s.Query(ctx, columnQuery, oid)
-	if err != nil {
-		return nil, nil, err
+// described is a table while it is read.
+type described struct {
+	*rewrite.Table
+	places     map[string]int  // of the columns, by catalog number
+	checked    map[string]bool // columns that something may refuse a value of
+	inherited  bool            // other tables inherit from it
+	constraint string          // whose columns are being read
+}
+
+// Describe implements dialect.Describer. Row security counts as triggers, because it
+// may change which rows a statement touches. Which table a name means, temporary
+// ones included, the server says.
+func (d *Dialect) Describe(ctx context.Context, s dialect.Session, names []dialect.WrittenName, _ dialect.Temporary) ([]*rewrite.Table, error) {
+	out := make([]*rewrite.Table, len(names))
+	rows, err := s.Query(ctx, tableQuery, namesJSON(names))
+	if err != nil || len(rows) == 0 {
+		return out, err
 	}
-	number, checked := map[string]int{}, map[string]bool{}
-	for i, r := range rows {
-		c := rewrite.Column{
-			Name: str(r[0]), Type: str(r[1]), Nullable: yes(r[3]),
-			Identity: str(r[4]) != "" || yes(r[6]), Always: str(r[4]) == "a", Generated: str(r[5]) != "", HasDefault: yes(r[11]),
+	tables := map[string]*described{}
+	var oids []string
+	for _, r := range rows {
+		at, err := strconv.Atoi(str(r[0]))
+		if err != nil || at < 1 || at > len(names) {
+			return nil, fmt.Errorf("postgres: reading tables: there is no table %v", r[0])
 		}
-		if r[2] != nil {
-			c.Type += " COLLATE " + str(r[2])
+		oid, kind := str(r[1]), str(r[4])
+		t := tables[oid]
+		if t == nil {
+			t = &described{Table: &rewrite.Table{
+				Schema: str(r[2]), Name: str(r[3]),
+				IsView: kind == "v" || kind == "m" || kind == "f", Temporary: str(r[5]) == "t",
+				UpdateTrigger: yes(r[6]), Ruled: yes(r[6]), DeleteTrigger: yes(r[7]), InsertTrigger: yes(r[8]), Referencing: yes(r[9]),
+			}, inherited: yes(r[10]), places: map[string]int{}, checked: map[string]bool{}}
+			tables[oid] = t
+			oids = append(oids, oid)
 		}
-		if err := numeric(&c, str(r[7]), str(r[8])); err != nil {
-			return nil, nil, err
-		}
-		checked[c.Name] = yes(r[9])
-		number[str(r[10])] = i
-		t.Columns = append(t.Columns, c)
+		out[at-1] = t.Table
 	}
-	return number, checked, nil
+	list := "{" + strings.Join(oids, ",") + "}"
+	for _, part := range []struct {
+		query string
+		each  func(t *described, r []any) error
+	}{
+		{columnQuery, (*described).column},
+		{dependQuery, (*described).dependsOn},
+		{triggerQuery, (*described).triggers},
+		{uniqueQuery, (*described).unique},
+		{referringQuery, (*described).refers},
+		{checkQuery, (*described).check},
+	} {
+		rows, err := s.Query(ctx, part.query, list)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range rows {
+			if t := tables[str(r[0])]; t != nil {
+				if err := part.each(t, r[1:]); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	for _, t := range tables {
+		t.finish()
+	}
+	return out, nil
+}
+
+func (t *described) column(r []any) error {
+	c := rewrite.Column{
+		Name: str(r[0]), Type: str(r[1]), Nullable: yes(r[3]),
+		Identity: str(r[4]) != "" || yes(r[6]), Always: str(r[4]) == "a", Generated: str(r[5]) != "", HasDefault: yes(r[11]),
+	}
+	if r[2] != nil {
+		c.Type += " COLLATE " + str(r[2])
+	}
+	if err := numeric(&c, str(r[7]), str(r[8])); err != nil {
+		return err
+	}
+	t.checked[c.Name] = yes(r[9])
+	t.places[str(r[10])] = len(t.Columns)
+	t.Columns = append(t.Columns, c)
+	return nil
+}
+
+func (t *described) dependsOn(r []any) error {
+	if i, ok := t.places[str(r[0])]; ok && t.Columns[i].Generated {
+		t.Columns[i].DependsOn = append(t.Columns[i].DependsOn, str(r[1]))
+	}
+	return nil
+}
+
+func (t *described) triggers(r []any) error {
+	t.UpdateTrigger, t.DeleteTrigger, t.InsertTrigger = t.UpdateTrigger || yes(r[0]), t.DeleteTrigger || yes(r[1]), t.InsertTrigger || yes(r[2])
+	return nil
+}
+
+func (t *described) unique(r []any) error {
+	if t.inherited {
+		return nil // a unique index does not reach into the tables that inherit from this
+	}
+	n := len(t.Uniques)
+	if n == 0 || t.Uniques[n-1].Name != str(r[0]) {
+		t.Uniques = append(t.Uniques, rewrite.Unique{Name: str(r[0]), Primary: yes(r[1]), Index: yes(r[3])})
+		n++
+	}
+	t.Uniques[n-1].Columns = append(t.Uniques[n-1].Columns, str(r[2]))
+	return nil
+}
+
+// refers reads a column of a foreign key; constraint is that of the last one.
+func (t *described) refers(r []any) error {
+	t.Refer(str(r[0]))
+	if t.constraint != str(r[1]) {
+		t.constraint = str(r[1])
+		t.Parents = append(t.Parents, rewrite.Parent{Schema: str(r[2]), Name: str(r[3]), Cascades: yes(r[5]), Rekeys: yes(r[6])})
+	}
+	p := &t.Parents[len(t.Parents)-1]
+	p.Columns, p.References = append(p.Columns, str(r[0])), append(p.References, str(r[4]))
+	return nil
+}
+
+// check takes a column that a constraint mentions, "" for all of them.
+func (t *described) check(r []any) error {
+	if str(r[0]) != "" {
+		t.checked[str(r[0])] = true
+		return nil
+	}
+	for _, c := range t.Columns {
+		t.checked[c.Name] = true
+	}
+	return nil
+}
+
+// finish sets what takes all columns to know.
+func (t *described) finish() {
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		if c.Generated && len(c.DependsOn) == 0 {
+			c.DependsOn = columnNames(t.Table, c.Name)
+		}
+	}
+	for _, c := range t.Columns {
+		if t.checked[c.Name] {
+			t.Checked = append(t.Checked, c.Name)
+		}
+	}
 }
 
 // numeric sets what a column's type says of its numbers.
@@ -189,68 +287,6 @@ func numeric(c *rewrite.Column, typname, typmod string) error {
 			// Eleven bits of signed scale below the precision, plus 4.
 			c.Precision = (mod - 4) >> 16 & 0xffff
 			c.Scale = ((mod-4)&0x7ff ^ 0x400) - 0x400
-		}
-	}
-	return nil
-}
-
-func (d *Dialect) depends(ctx context.Context, s dialect.Session, oid string, t *rewrite.Table, number map[string]int) error {
-	generated := false
-	for _, c := range t.Columns {
-		generated = generated || c.Generated
-	}
-	if !generated {
-		return nil
-	}
-	rows, err := s.Query(ctx, dependQuery, oid)
-	if err != nil {
-		return err
-	}
-	for _, r := range rows {
-		if i, ok := number[str(r[0])]; ok && t.Columns[i].Generated {
-			t.Columns[i].DependsOn = append(t.Columns[i].DependsOn, str(r[1]))
-		}
-	}
-	for i := range t.Columns {
-		c := &t.Columns[i]
-		if c.Generated && len(c.DependsOn) == 0 {
-			c.DependsOn = columnNames(t, c.Name)
-		}
-	}
-	return nil
-}
-
-func (d *Dialect) uniques(ctx context.Context, s dialect.Session, oid string, t *rewrite.Table) error {
-	rows, err := s.Query(ctx, uniqueQuery, oid)
-	if err != nil {
-		return err
-	}
-	for _, r := range rows {
-		n := len(t.Uniques)
-		if n == 0 || t.Uniques[n-1].Name != str(r[0]) {
-			t.Uniques = append(t.Uniques, rewrite.Unique{Name: str(r[0]), Primary: yes(r[1]), Index: yes(r[3])})
-			n++
-		}
-		t.Uniques[n-1].Columns = append(t.Uniques[n-1].Columns, str(r[2]))
-	}
-	return nil
-}
-
-func (d *Dialect) checks(ctx context.Context, s dialect.Session, oid string, t *rewrite.Table, domain map[string]bool) error {
-	rows, err := s.Query(ctx, checkQuery, oid)
-	if err != nil {
-		return err
-	}
-	for _, r := range rows {
-		if str(r[0]) == "" {
-			t.Checked = columnNames(t, "")
-			return nil
-		}
-		domain[str(r[0])] = true
-	}
-	for _, c := range t.Columns {
-		if domain[c.Name] {
-			t.Checked = append(t.Checked, c.Name)
 		}
 	}
 	return nil

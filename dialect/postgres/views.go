@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"strconv"
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
@@ -13,24 +14,42 @@ var _ dialect.Viewer = (*Dialect)(nil)
 // A view depends on what it reads through its rewrite rule. Materialized views
 // are among them: REFRESH reads the table.
 const viewQuery = `
-WITH RECURSIVE v(oid) AS (
-  SELECT pg_catalog.to_regclass($1::text)::pg_catalog.oid
+WITH RECURSIVE v(ord, oid) AS (
+  SELECT a.ord, pg_catalog.to_regclass(a.name)::pg_catalog.oid
+  FROM pg_catalog.json_array_elements_text($1::text::pg_catalog.json) WITH ORDINALITY AS a(name, ord)
   UNION
-  SELECT r.ev_class FROM v
+  SELECT v.ord, r.ev_class FROM v
   JOIN pg_catalog.pg_depend d ON d.refobjid = v.oid AND d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass
     AND d.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass
   JOIN pg_catalog.pg_rewrite r ON r.oid = d.objid)
-SELECT c.relname::text FROM v JOIN pg_catalog.pg_class c ON c.oid = v.oid WHERE c.relkind IN ('v', 'm') ORDER BY 1`
+SELECT v.ord::text, c.relname::text FROM v JOIN pg_catalog.pg_class c ON c.oid = v.oid WHERE c.relkind IN ('v', 'm') ORDER BY v.ord, c.relname`
 
 // Views implements dialect.Viewer.
 func (d *Dialect) Views(ctx context.Context, s dialect.Session, t *rewrite.Table) ([]string, error) {
-	rows, err := s.Query(ctx, viewQuery, qualified(t.Schema, t.Name))
+	views, err := d.ViewsOver(ctx, s, []*rewrite.Table{t}, dialect.AllDatabases)
 	if err != nil {
-		return nil, fmt.Errorf("postgres: read the views over %s: %w", t.Name, err)
+		return nil, err
 	}
-	var out []string
+	return views[0], nil
+}
+
+// ViewsOver implements dialect.Describer: a view reads its own database.
+func (d *Dialect) ViewsOver(ctx context.Context, s dialect.Session, tables []*rewrite.Table, _ dialect.Reach) ([][]string, error) {
+	names := make([]dialect.WrittenName, len(tables))
+	for i, t := range tables {
+		names[i] = dialect.WrittenName{Schema: t.Schema, Name: t.Name}
+	}
+	rows, err := s.Query(ctx, viewQuery, namesJSON(names))
+	if err != nil {
+		return nil, fmt.Errorf("postgres: read the views over %d tables: %w", len(tables), err)
+	}
+	out := make([][]string, len(tables))
 	for _, r := range rows {
-		out = append(out, str(r[0]))
+		at, err := strconv.Atoi(str(r[0]))
+		if err != nil || at < 1 || at > len(tables) {
+			return nil, fmt.Errorf("postgres: read the views over %d tables: there is no table %v", len(tables), r[0])
+		}
+		out[at-1] = append(out[at-1], str(r[1]))
 	}
 	return out, nil
 }

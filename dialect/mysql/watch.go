@@ -1,0 +1,153 @@
+package mysql
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/slotsql/slotsql/dialect"
+)
+
+var _ dialect.Watcher = (*Dialect)(nil)
+
+// markParts are what a table's mark is made of: a view of information_schema,
+// the columns there of the database's name and the table's, and those that
+// describe the table. Left out is whatever changes with the table's rows, for
+// which a storage engine would be asked.
+var markParts = []struct{ from, schema, table, describe string }{
+	{"TABLES", "TABLE_SCHEMA", "TABLE_NAME", "TABLE_TYPE, ENGINE, TABLE_COLLATION, CREATE_OPTIONS"},
+	{"COLUMNS", "TABLE_SCHEMA", "TABLE_NAME", "ORDINAL_POSITION, COLUMN_NAME, COLUMN_DEFAULT, IS_NULLABLE, COLUMN_TYPE, CHARACTER_SET_NAME, COLLATION_NAME, EXTRA, GENERATION_EXPRESSION, COLUMN_COMMENT"},
+	{"STATISTICS", "TABLE_SCHEMA", "TABLE_NAME", "INDEX_NAME, NON_UNIQUE, SEQ_IN_INDEX, COLUMN_NAME, SUB_PART, INDEX_TYPE"},
+	{"KEY_COLUMN_USAGE", "TABLE_SCHEMA", "TABLE_NAME", "CONSTRAINT_NAME, ORDINAL_POSITION, COLUMN_NAME, REFERENCED_TABLE_SCHEMA, REFERENCED_TABLE_NAME, REFERENCED_COLUMN_NAME"},
+	{"REFERENTIAL_CONSTRAINTS", "CONSTRAINT_SCHEMA", "TABLE_NAME", "CONSTRAINT_NAME, UPDATE_RULE, DELETE_RULE, REFERENCED_TABLE_NAME"},
+	{"TRIGGERS", "EVENT_OBJECT_SCHEMA", "EVENT_OBJECT_TABLE", "TRIGGER_NAME, EVENT_MANIPULATION, ACTION_TIMING, ACTION_STATEMENT"},
+}
+
+// Marks implements dialect.Watcher. MariaDB reads the definition of each table
+// that it is asked for from its cache; every view of the same databases that may
+// read one of the tables is part of all their marks.
+func (d *Dialect) Marks(ctx context.Context, s dialect.Session, names []dialect.WrittenName) ([]dialect.Mark, error) {
+	marks, err := d.marks(ctx, s, names)
+	if err != nil {
+		return nil, fmt.Errorf("mysql: look at the tables' definitions: %w", err)
+	}
+	return marks, nil
+}
+
+func (d *Dialect) marks(ctx context.Context, s dialect.Session, names []dialect.WrittenName) ([]dialect.Mark, error) {
+	marks := make([]dialect.Mark, len(names))
+	srv, err := d.ask(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	all := bySchema(srv.database, names)
+	for i := range all {
+		db := &all[i]
+		views, err := viewsIn(ctx, s, db.schema)
+		if err != nil {
+			return nil, err
+		}
+		rows, err := s.Query(ctx, db.markQuery(views, srv.mariaDB))
+		if err != nil {
+			return nil, err
+		}
+		over := ""
+		for _, r := range rows {
+			if text(r[1]) == "" {
+				over += text(r[2])
+			}
+		}
+		for _, r := range rows {
+			name, version := text(r[1]), text(r[0])+text(r[2])
+			if name == "" {
+				continue
+			}
+			for _, at := range db.places(name, srv.folds) {
+				m := &marks[at]
+				if m.Name == "" {
+					*m = dialect.Mark{Schema: db.schema, Name: name, Version: over}
+				}
+				m.Version += version
+			}
+		}
+	}
+	return marks, nil
+}
+
+// viewsIn lists the views of a database, without opening its tables.
+func viewsIn(ctx context.Context, s dialect.Session, schema string) ([]string, error) {
+	rows, err := s.Query(ctx, "SHOW FULL TABLES FROM "+quote(schema)+" WHERE Table_type = 'VIEW'")
+	if err != nil {
+		if unknownDatabase(err) {
+			return nil, nil
+		}
+		return nil, fmt.Errorf("reading the views of %s: %w", schema, err)
+	}
+	var out []string
+	for _, r := range rows {
+		out = append(out, text(r[0]))
+	}
+	return out, nil
+}
+
+// unknownDatabase recognises ER_BAD_DB_ERROR, as noSavepoint does.
+func unknownDatabase(err error) bool { return strings.Contains(err.Error(), "1049") }
+
+// markQuery has one row for each table and part: the number of the part's rows
+// and a sum of their hashes, whatever their order.
+func (db *named) markQuery(views []string, mariaDB bool) string {
+	parts := slices.Clone(markParts)
+	if mariaDB {
+		parts = append(parts, struct{ from, schema, table, describe string }{"CHECK_CONSTRAINTS", "CONSTRAINT_SCHEMA", "TABLE_NAME", "CONSTRAINT_NAME, CHECK_CLAUSE"})
+	}
+	var texts []string
+	for i, p := range parts {
+		texts = append(texts, fmt.Sprintf("SELECT %d AS part, CAST(%s AS BINARY) AS name, %s AS version FROM information_schema.%s WHERE %s = %s AND %s IN %s GROUP BY CAST(%s AS BINARY)",
+			i, p.table, hashes(p.describe), p.from, p.schema, nameLiteral(db.schema), p.table, db.list(), p.table))
+	}
+	if !mariaDB {
+		texts = append(texts, fmt.Sprintf("SELECT %d, CAST(t.TABLE_NAME AS BINARY), %s FROM information_schema.TABLE_CONSTRAINTS t JOIN information_schema.CHECK_CONSTRAINTS c"+
+			" ON c.CONSTRAINT_SCHEMA = t.CONSTRAINT_SCHEMA AND c.CONSTRAINT_NAME = t.CONSTRAINT_NAME"+
+			" WHERE t.TABLE_SCHEMA = %s AND t.TABLE_NAME IN %s AND t.CONSTRAINT_TYPE = 'CHECK' GROUP BY CAST(t.TABLE_NAME AS BINARY)",
+			len(parts), hashes("t.CONSTRAINT_NAME, t.ENFORCED, c.CHECK_CLAUSE"), nameLiteral(db.schema), db.list()))
+	}
+	if len(views) > 0 {
+		over := fmt.Sprintf("SELECT %d, CAST('' AS BINARY), %s FROM information_schema.VIEWS WHERE TABLE_SCHEMA = %s AND TABLE_NAME IN %s",
+			len(parts)+1, hashes("TABLE_NAME, VIEW_DEFINITION, IS_UPDATABLE"), nameLiteral(db.schema), literals(views))
+		if len(db.names) <= maxPattern {
+			over += " AND (VIEW_DEFINITION = '' OR VIEW_DEFINITION REGEXP " + nameLiteral(mentionPattern(db.names)) + ")"
+		}
+		texts = append(texts, over)
+	}
+	return strings.Join(texts, " UNION ALL ")
+}
+
+// hashes writes the sum over rows: their number, and both halves of the XOR of
+// their MD5. QUOTE keeps NULL apart from a text and one value from the next.
+func hashes(columns string) string {
+	var quoted []string
+	for _, c := range strings.Split(columns, ", ") {
+		quoted = append(quoted, "QUOTE("+c+")")
+	}
+	md5 := "MD5(CONCAT_WS(',', " + strings.Join(quoted, ", ") + "))"
+	half := func(part string) string {
+		return "BIT_XOR(CAST(CONV(" + part + "(" + md5 + ", 16), 16, 10) AS UNSIGNED))"
+	}
+	return "CONCAT_WS('.', COUNT(*), " + half("LEFT") + ", " + half("RIGHT") + ")"
+}
+
+// maxPattern is how many names a pattern may have: the server's are bounded. With
+// more any view counts, also one that reads none of the tables.
+const maxPattern = 200
+
+// mentionPattern matches the text of a view that names one of the tables: the
+// server keeps it with every name in quotes.
+func mentionPattern(names []string) string {
+	var quoted []string
+	for _, n := range names {
+		quoted = append(quoted, regexp.QuoteMeta(quote(n)))
+	}
+	return "(" + strings.Join(quoted, "|") + ")"
+}

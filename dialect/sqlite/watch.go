@@ -1,0 +1,65 @@
+package sqlite
+
+import (
+	"context"
+	"crypto/md5"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+var _ dialect.Watcher = (*Dialect)(nil)
+
+// Marks implements dialect.Watcher. SQLite keeps every definition as the
+// statement that made it, so these are compared: the table's, its indexes' and
+// triggers', and those of all views that name one of the tables, which may read
+// it. What is temporary belongs to one session and is not looked at.
+func (*Dialect) Marks(ctx context.Context, s dialect.Session, names []dialect.WrittenName) ([]dialect.Mark, error) {
+	marks := make([]dialect.Mark, len(names))
+	databases, err := s.Query(ctx, "SELECT name FROM pragma_database_list WHERE seq <> 1 ORDER BY seq")
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: look at the tables' definitions: %w", err)
+	}
+	for _, r := range databases {
+		db := text(r[0])
+		rows, err := s.Query(ctx, "SELECT type, name, tbl_name, sql FROM "+quote(db)+".sqlite_schema"+
+			" WHERE tbl_name COLLATE NOCASE IN "+nameList(names)+" OR type = 'view' ORDER BY type, name")
+		if err != nil {
+			return nil, fmt.Errorf("sqlite: look at the tables' definitions: %w", err)
+		}
+		stored, versions := map[string]string{}, map[string]string{}
+		views := ""
+		for _, r := range rows {
+			kind, name, table, sql := text(r[0]), text(r[1]), foldName(text(r[2])), text(r[3])
+			if kind == "table" || kind == "view" {
+				stored[table] = name
+			}
+			if kind == "view" && slices.ContainsFunc(names, func(n dialect.WrittenName) bool { return rewrite.ContainsFold(sql, rewrite.Spelled(n.Name)) }) {
+				views += fmt.Sprintf("%q %q\n", name, sql)
+			}
+			versions[table] += fmt.Sprintf("%s %q %q\n", kind, name, sql)
+		}
+		for i, n := range names {
+			name, ok := stored[foldName(n.Name)]
+			if !ok || marks[i].Name != "" || n.Schema != "" && !sameName(n.Schema, db) {
+				continue // or it is in a database that is searched before
+			}
+			sum := md5.Sum([]byte(versions[foldName(n.Name)] + views))
+			marks[i] = dialect.Mark{Schema: db, Name: name, Version: hex.EncodeToString(sum[:])}
+		}
+	}
+	return marks, nil
+}
+
+// nameList writes the names of tables for IN.
+func nameList(names []dialect.WrittenName) string {
+	out := make([]string, len(names))
+	for i, n := range names {
+		out[i] = "'" + strings.ReplaceAll(n.Name, "'", "''") + "'"
+	}
+	return "(" + strings.Join(out, ", ") + ")"
+}

@@ -1,0 +1,187 @@
+package slotsql
+
+import (
+	"context"
+	"slices"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// prefetched are facts of tables that were read together, by a number of queries
+// that does not depend on how many there are. A session has them while it makes a
+// schema; what is not among them it looks up by itself.
+type prefetched struct {
+	tables map[dialect.WrittenName]*rewrite.Table // nil where a name means nothing
+	views  map[dialect.WrittenName][]string       // over a table
+}
+
+// table returns a copy, which the schema adds to.
+func (p *prefetched) table(n dialect.WrittenName) (t *rewrite.Table, known bool) {
+	if p == nil {
+		return nil, false
+	}
+	if t, known = p.tables[n]; t != nil {
+		c := *t
+		c.Referring, c.Parents, c.OwnTriggers = slices.Clone(t.Referring), slices.Clone(t.Parents), slices.Clone(t.OwnTriggers)
+		t = &c
+	}
+	return t, known
+}
+
+// forget drops a table that is being changed.
+func (p *prefetched) forget(n dialect.WrittenName) {
+	if p != nil {
+		delete(p.tables, n)
+	}
+}
+
+// prefetch reads the configured tables, their slot tables and views, and the counter
+// tables of the namespace that connections open with.
+func (c *conn) prefetch(ctx context.Context) (err error) {
+	s := c.shared
+	d, ok := s.dialect.(dialect.Describer)
+	if !ok {
+		return nil
+	}
+	p := &prefetched{tables: map[dialect.WrittenName]*rewrite.Table{}}
+	names := s.writtenNames()
+	for i := range s.tables {
+		for _, written := range s.tables[i].Views {
+			names = append(names, viewName(written))
+		}
+	}
+	s.mu.Lock()
+	home := s.first
+	s.mu.Unlock()
+	if home != nil {
+		names = append(names, home.names()...)
+	}
+	if err := p.read(ctx, d, c, names); err != nil {
+		return err
+	}
+	names = names[:0]
+	var bases []*rewrite.Table
+	for i := range s.tables {
+		t := p.tables[dialect.WrittenName{Schema: s.tables[i].Schema, Name: s.tables[i].Table}]
+		if t == nil || t.IsView {
+			continue
+		}
+		bases = append(bases, t)
+		n := dialect.WrittenName{Schema: t.Schema, Name: s.slotTableOf(&s.tables[i], t)}
+		if _, ok := p.tables[n]; !ok {
+			names = append(names, n)
+		}
+	}
+	if err := p.read(ctx, d, c, names); err != nil {
+		return err
+	}
+	if len(bases) > 0 {
+		if p.views, err = s.viewsOver(ctx, d, &c.session, bases); err != nil {
+			return err
+		}
+	}
+	c.prefetched = p
+	return nil
+}
+
+// read takes tables up by the names that were asked for, and by their own.
+func (p *prefetched) read(ctx context.Context, d dialect.Describer, c *conn, names []dialect.WrittenName) error {
+	if len(names) == 0 {
+		return nil
+	}
+	tables, err := d.Describe(ctx, &c.session, names, c.temporary())
+	if err != nil {
+		return err
+	}
+	for i, n := range names {
+		p.tables[n] = tables[i]
+		if t := tables[i]; t != nil && !t.Temporary {
+			p.tables[dialect.WrittenName{Schema: t.Schema, Name: t.Name}] = t
+		}
+	}
+	return nil
+}
+
+// temporary reports whether the session may have temporary tables.
+func (c *conn) temporary() dialect.Temporary {
+	if c.private || c.temp || c.strayed || c.altered {
+		return dialect.MayHide
+	}
+	return dialect.NoneHides
+}
+
+// look returns what looks tables up for the session.
+func (c *conn) look(ctx context.Context) func(schema, name string) (*rewrite.Table, error) {
+	return func(schema, name string) (*rewrite.Table, error) {
+		n := dialect.WrittenName{Schema: schema, Name: name}
+		if t, known := c.prefetched.table(n); known {
+			return t, nil
+		}
+		d, ok := c.shared.dialect.(dialect.Describer)
+		if !ok {
+			return c.shared.dialect.Table(ctx, &c.session, schema, name)
+		}
+		tables, err := d.Describe(ctx, &c.session, []dialect.WrittenName{n}, c.temporary())
+		if err != nil {
+			return nil, err
+		}
+		return tables[0], nil
+	}
+}
+
+// viewsOver finds the views over tables: once in all databases, from then on in those
+// of the tables. Where views are found by reading all of them, that another client
+// makes one elsewhere is not noticed (docs/divergences.md).
+func (s *shared) viewsOver(ctx context.Context, d dialect.Describer, ss *session, tables []*rewrite.Table) (map[dialect.WrittenName][]string, error) {
+	near, err := d.ViewsOver(ctx, ss, tables, dialect.TheirDatabases)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	far := s.far
+	s.mu.Unlock()
+	out := map[dialect.WrittenName][]string{}
+	for i, t := range tables {
+		out[dialect.WrittenName{Schema: t.Schema, Name: t.Name}] = near[i]
+	}
+	if far == nil {
+		all, err := d.ViewsOver(ctx, ss, tables, dialect.AllDatabases)
+		if err != nil {
+			return nil, err
+		}
+		far = map[dialect.WrittenName][]string{}
+		for i, t := range tables {
+			far[dialect.WrittenName{Schema: t.Schema, Name: t.Name}] = slices.DeleteFunc(all[i], func(v string) bool { return slices.Contains(near[i], v) })
+		}
+		s.mu.Lock()
+		s.far = far
+		s.mu.Unlock()
+	}
+	for n, views := range far {
+		if _, ok := out[n]; ok {
+			out[n] = append(out[n], views...)
+		}
+	}
+	return out, nil
+}
+
+// viewsOver returns the names of the views over a table.
+func (c *conn) viewsOver(ctx context.Context, t *rewrite.Table) ([]string, error) {
+	if p := c.prefetched; p != nil {
+		if views, ok := p.views[dialect.WrittenName{Schema: t.Schema, Name: t.Name}]; ok {
+			return views, nil
+		}
+	}
+	return c.shared.dialect.Views(ctx, &c.session, t)
+}
+
+// viewName reads the name of a view as the configuration has it.
+func viewName(written string) dialect.WrittenName {
+	parts, _ := splitName(written)
+	n := dialect.WrittenName{Name: parts[len(parts)-1]}
+	if len(parts) > 1 {
+		n.Schema = parts[0]
+	}
+	return n
+}

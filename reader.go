@@ -1,0 +1,247 @@
+package slotsql
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// The facts of the namespace that connections open with are read by one connection
+// at a time, for all that wait for them, and on its own time: who has to leave
+// gets its own error, and the next one finds what has been read since. A first
+// connection reads them itself; it belongs to the reading until that has ended.
+// Later on they are read on the side connection.
+
+// readingPatience bounds a reading, which waits for nothing but DDL.
+const readingPatience = time.Minute
+
+// ownPatience is how long a transaction waits for a reading: it may hold what that
+// one waits for. It then reads for itself.
+const ownPatience = time.Second
+
+// A reading is under way until done is closed.
+type reading struct {
+	done chan struct{}
+	sc   *schema
+	err  error
+}
+
+// current returns the facts of the home namespace as they are now. When they have
+// to be read, and nobody does, begin has them read: it calls finish, now or later.
+func (s *shared) current(ctx context.Context, begin func(r *reading)) (*schema, error) {
+	for {
+		s.mu.Lock()
+		if sc := s.first; sc != nil && !sc.stale() {
+			s.mu.Unlock()
+			return sc, nil
+		}
+		r := s.reading
+		mine := r == nil
+		if mine {
+			r = &reading{done: make(chan struct{})}
+			s.reading = r
+		}
+		s.mu.Unlock()
+		if mine {
+			begin(r)
+		}
+		select {
+		case <-r.done:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		var config *ConfigError
+		switch {
+		case r.err != nil && (mine || errors.As(r.err, &config)):
+			return nil, r.err
+		case r.err == nil && (mine || !r.sc.stale()):
+			return r.sc, nil
+		}
+	}
+}
+
+// finish ends a reading.
+func (s *shared) finish(r *reading, sc *schema, err error) {
+	s.mu.Lock()
+	if r.sc, r.err = sc, err; err == nil && !sc.partial {
+		s.first, s.schemas[sc.namespace] = sc, sc
+	}
+	s.reading = nil
+	s.mu.Unlock()
+	close(r.done)
+}
+
+// readHome reads the facts of the home namespace. The first ones are strict, and
+// with them leases begin.
+func (s *shared) readHome(ctx context.Context, ss *session) (*schema, error) {
+	s.mu.Lock()
+	first := s.first == nil
+	s.mu.Unlock()
+	namespace, err := s.dialect.Namespace(ctx, ss)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	s.home = namespace
+	s.mu.Unlock()
+	sc, err := s.read(ctx, ss, loading{strict: first, home: true}, namespace)
+	if err == nil && first && len(sc.counters) > 0 && !s.beside {
+		ss.conn.leases(ctx)
+	}
+	return sc, err
+}
+
+// open returns the facts for a session of slotsql's own, or one that has changed
+// nothing. The first call reads them, and reports what does not fit; when that
+// fails the next connection tries again. Once it has succeeded a table may go: the
+// application that dropped it may be about to create it again.
+func (s *shared) open(ctx context.Context, ss *session) (*schema, error) {
+	if err := s.lookNow(ctx, ss); err != nil {
+		return nil, err
+	}
+	return s.current(ctx, func(r *reading) {
+		sc, err := s.readHome(ctx, ss)
+		s.finish(r, sc, err)
+	})
+}
+
+// lookNow compares the tables with the facts, for a connection that has just been
+// opened.
+func (s *shared) lookNow(ctx context.Context, ss *session) error {
+	s.mu.Lock()
+	sc := s.first
+	s.mu.Unlock()
+	if sc == nil || sc.stale() || len(s.tables) > manyTables && s.watch.age() < lookAgain {
+		return nil
+	}
+	if err := s.compare(ctx, ss, func() { s.expire() }); err != nil && ctx.Err() != nil {
+		return err
+	}
+	return nil
+}
+
+// manyTables is from how many tables on a look takes so long that not every
+// connection has one of its own.
+const manyTables = 50
+
+// opened is open for a connection that database/sql has asked for. Lent reports that
+// the connection is left to the reading, which closes it.
+func (c *conn) opened(ctx context.Context) (lent bool, err error) {
+	s := c.shared
+	if err := s.lookNow(ctx, &c.session); err != nil {
+		return false, err
+	}
+	var own *reading
+	c.schema, err = s.current(ctx, func(r *reading) {
+		own = r
+		go func() {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readingPatience)
+			defer cancel()
+			sc, err := s.readHome(ctx, &c.session)
+			s.finish(r, sc, err)
+		}()
+	})
+	if own == nil || err == nil {
+		return false, err
+	}
+	select {
+	case <-own.done:
+		return false, err
+	default:
+	}
+	go func() {
+		<-own.done
+		_ = c.parent.Close()
+	}()
+	return true, err
+}
+
+// renew reads the facts again, once a look has found that they are out of date;
+// until it has, statements go on with those that there are.
+func (s *shared) renew(ctx context.Context, ss *session) {
+	s.mu.Lock()
+	if s.reading != nil || s.first == nil {
+		s.mu.Unlock()
+		s.expire()
+		return
+	}
+	r := &reading{done: make(chan struct{})}
+	s.reading = r
+	namespace := s.home
+	s.mu.Unlock()
+	sc, err := s.read(ctx, ss, loading{home: true, renew: true}, namespace)
+	if err != nil {
+		s.expire()
+	}
+	s.finish(r, sc, err)
+}
+
+// readAgain has the facts of the home namespace read for a statement of c.
+func (c *conn) readAgain(ctx context.Context) error {
+	s := c.shared
+	if s.traits.OneWriter || !s.aside() {
+		return c.readHere(ctx)
+	}
+	inTx := c.lasting || !c.inAutocommit()
+	wait, cancel := ctx, context.CancelFunc(func() {})
+	if inTx {
+		wait, cancel = context.WithTimeout(ctx, ownPatience)
+	}
+	defer cancel()
+	sc, err := s.current(wait, func(r *reading) {
+		go func() {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readingPatience)
+			defer cancel()
+			var sc *schema
+			err := s.watch.side.run(ctx, s, func(ss *session) (err error) {
+				sc, err = s.readHome(ctx, ss)
+				return err
+			})
+			s.finish(r, sc, err)
+		}()
+	})
+	var config *ConfigError
+	switch {
+	case err == nil:
+		c.schema, c.moved = sc, false
+		return nil
+	case ctx.Err() != nil, errors.As(err, &config):
+		return err
+	case inTx:
+		return c.readForItself(ctx)
+	}
+	return c.readHere(ctx)
+}
+
+// readHere reads on the statement's own connection, or aside where a first read
+// would show.
+func (c *conn) readHere(ctx context.Context) error {
+	s := c.shared
+	if s.traits.OneWriter && c.lasting && !c.untouched {
+		return c.readForItself(ctx) // its transaction may see what has been changed since
+	}
+	sc, err := s.current(ctx, func(r *reading) {
+		var sc *schema
+		err := c.aside(ctx, func(ss *session) (err error) {
+			sc, err = s.readHome(ctx, ss)
+			return err
+		})
+		s.finish(r, sc, err)
+	})
+	if err == nil {
+		c.schema, c.moved = sc, false
+	}
+	return err
+}
+
+// readForItself reads the facts as the session's transaction sees them, for this
+// session and until it ends.
+func (c *conn) readForItself(ctx context.Context) error {
+	return c.aside(ctx, func(ss *session) error {
+		sc, err := c.shared.load(ctx, ss, loading{private: true})
+		if err == nil {
+			c.schema, c.moved, c.adrift = sc, false, true
+		}
+		return err
+	})
+}
