@@ -164,14 +164,23 @@ func (c *conn) queried() { c.tx.known, c.reading = false, true }
 // again, and must not take over what this session sees: not its temporary
 // tables, and not a change that is not committed.
 func (c *conn) changed(text string) {
+	concerns := c.shared.concerns(c.dialect().Lexis(), text)
+	if concerns == noFacts {
+		return
+	}
 	c.private, c.moved = true, true
 	c.temp = c.temp || rewrite.ContainsFold(text, "temp")
-	if !ofTemporary(c.dialect().Lexis(), text) {
+	if concerns != newNames && !ofTemporary(c.dialect().Lexis(), text) {
 		c.altered = true
 		if rewrite.ContainsFold(text, "view") {
 			c.shared.viewDDL.Store(true)
+			c.shared.forgetViews()
 		}
-		c.shared.expire()
+		if concerns == otherTables && c.committed() {
+			c.shared.watch.due()
+		} else {
+			c.shared.expire()
+		}
 	}
 	if c.committed() {
 		c.altered, c.private = false, c.temp
@@ -223,9 +232,17 @@ func (c *conn) settleFacts(ended bool) {
 	}
 }
 
-// learnFrom has the facts read again when an error says that they are wrong.
+// learnFrom has the facts read again when an error may mean that they are wrong;
+// it may also be the application's own mistake, again and again. So the configured
+// tables are looked at, and read if they have changed, and what is known of other
+// tables is looked up anew.
 func (c *conn) learnFrom(err error) {
-	if c.engine.schemaChanged(err) {
+	switch {
+	case !c.engine.schemaChanged(err):
+	case c.schema == nil || c.shared.traits.OneWriter || !c.shared.aside():
 		c.shared.expire()
+	default:
+		c.shared.watch.due()
+		c.schema.forgetOthers()
 	}
 }

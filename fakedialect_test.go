@@ -92,6 +92,18 @@ func (fakeDialect) Table(_ context.Context, _ dialect.Session, _, name string) (
 	return nil, nil
 }
 
+func (d fakeDialect) Describe(ctx context.Context, s dialect.Session, names []dialect.WrittenName, _ dialect.Temporary) ([]*rewrite.Table, error) {
+	out := make([]*rewrite.Table, len(names))
+	for i, n := range names {
+		out[i], _ = d.Table(ctx, s, n.Schema, n.Name)
+	}
+	return out, nil
+}
+
+func (fakeDialect) ViewsOver(_ context.Context, _ dialect.Session, tables []*rewrite.Table, _ dialect.Reach) ([][]string, error) {
+	return make([][]string, len(tables)), nil
+}
+
 // Marks: nothing changes.
 func (fakeDialect) Marks(_ context.Context, _ dialect.Session, names []dialect.WrittenName) ([]dialect.Mark, error) {
 	marks := make([]dialect.Mark, len(names))

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/slotsql/slotsql/dialect"
 )
 
 // side is a connection of slotsql's own for what is read of the catalog beside
@@ -46,6 +48,12 @@ func (d *side) try(ctx context.Context, s *shared, f func(*session) error) error
 				return err
 			}
 			d.conn = wrapConn(s, raw)
+			if own, ok := s.dialect.(dialect.OwnSettings); ok {
+				if err := d.conn.session.execAll(ctx, own.OwnSettings()); err != nil {
+					d.drop()
+					return err
+				}
+			}
 		}
 		err := f(&d.conn.session)
 		if err == nil {

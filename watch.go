@@ -53,6 +53,9 @@ func (w *watch) age() time.Duration {
 	return clock() - time.Duration(at)
 }
 
+// due has the next statement wait for a look.
+func (w *watch) due() { w.looked.Store(0) }
+
 func (w *watch) lookedAt(began time.Duration) {
 	for {
 		at := w.looked.Load()

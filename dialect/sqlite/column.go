@@ -1,12 +1,10 @@
 package sqlite
 
 import (
-	"context"
 	"strings"
 
 	"github.com/sqlc-dev/meyer/ast"
 
-	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -15,40 +13,34 @@ import (
 // such a column through that index.
 const foreignCollation = " COLLATE BINARY"
 
-func readColumns(ctx context.Context, s dialect.Session, o *object, t *rewrite.Table, def definition, strict bool) error {
-	rows, err := s.Query(ctx, `SELECT name, type, "notnull", dflt_value, hidden FROM pragma_table_xinfo(?, ?) ORDER BY cid`, o.name, o.schema)
-	if err != nil {
-		return err
+// column takes a column of the table.
+func (t *described) column(r []any) {
+	hidden := number(r[4])
+	if hidden == 1 { // a virtual table's hidden column
+		return
 	}
-	for _, r := range rows {
-		hidden := number(r[4])
-		if hidden == 1 { // a virtual table's hidden column
-			continue
-		}
-		name, declared := text(r[0]), text(r[1])
-		dflt := text(r[3])
-		c := rewrite.Column{
-			Name:       name,
-			Type:       columnType(declared, strict),
-			Nullable:   number(r[2]) == 0, // SQLite takes NULLs in a PRIMARY KEY that does not say NOT NULL
-			HasDefault: dflt != "" && !sameName(dflt, "NULL"),
-			Generated:  hidden == 2 || hidden == 3,
-		}
-		collation, known := def.collation(name)
-		if !sameName(collation, "BINARY") {
-			c.Type, c.Collation = strings.TrimSpace(c.Type+" COLLATE "+quote(collation)), collation
-		}
-		if known && sameName(collation, "BINARY") && !sameName(name, "true") && !sameName(name, "false") {
-			c.Numeric, c.Bits = numeric(declared, strict)
-		}
-		t.Columns = append(t.Columns, c)
+	name, declared := text(r[0]), text(r[1])
+	dflt := text(r[3])
+	c := rewrite.Column{
+		Name:       name,
+		Type:       columnType(declared, t.strict),
+		Nullable:   number(r[2]) == 0, // SQLite takes NULLs in a PRIMARY KEY that does not say NOT NULL
+		HasDefault: dflt != "" && !sameName(dflt, "NULL"),
+		Generated:  hidden == 2 || hidden == 3,
 	}
-	for i := range t.Columns {
-		if c := &t.Columns[i]; c.Generated {
-			c.DependsOn = def.dependsOn(c.Name, t)
+	collation, known := t.def.collation(name)
+	if !sameName(collation, "BINARY") {
+		c.Type, c.Collation = strings.TrimSpace(c.Type+" COLLATE "+quote(collation)), collation
+	}
+	if known && sameName(collation, "BINARY") && !sameName(name, "true") && !sameName(name, "false") {
+		c.Numeric, c.Bits = numeric(declared, t.strict)
+	}
+	if number(r[5]) > 0 {
+		if t.primary++; sameName(declared, "INTEGER") {
+			t.keys = append(t.keys, name)
 		}
 	}
-	return nil
+	t.Columns = append(t.Columns, c)
 }
 
 // affinity applies the rules of https://www.sqlite.org/datatype3.html#determination_of_column_affinity.

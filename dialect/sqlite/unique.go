@@ -1,49 +1,18 @@
 package sqlite
 
 import (
-	"context"
 	"strings"
 
-	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// index is a unique index over columns only, for all rows.
+// index is a unique index.
 type index struct {
-	name       string
-	primary    bool
-	columns    []string
-	collations []string
-}
-
-// uniqueIndexes returns the plain ones, and whether there are others.
-func uniqueIndexes(ctx context.Context, s dialect.Session, o *object) (out []index, others bool, err error) {
-	rows, err := s.Query(ctx, `SELECT name, origin, partial FROM pragma_index_list(?, ?) WHERE "unique" = 1 ORDER BY seq`, o.name, o.schema)
-	if err != nil {
-		return nil, false, err
-	}
-	for _, r := range rows {
-		if number(r[2]) != 0 {
-			others = true
-			continue
-		}
-		x := index{name: text(r[0]), primary: text(r[1]) == "pk"}
-		parts, err := s.Query(ctx, "SELECT cid, name, coll FROM pragma_index_xinfo(?, ?) WHERE key = 1 ORDER BY seqno", x.name, o.schema)
-		if err != nil {
-			return nil, false, err
-		}
-		plain := true
-		for _, p := range parts {
-			plain = plain && number(p[0]) >= 0 // -1: rowid, -2: expression
-			x.columns = append(x.columns, text(p[1]))
-			x.collations = append(x.collations, text(p[2]))
-		}
-		if plain {
-			out = append(out, x)
-		}
-		others = others || !plain
-	}
-	return out, others, nil
+	name                string
+	primary             bool
+	partial, expression bool // it does not hold for all rows, or for columns only
+	columns             []string
+	collations          []string
 }
 
 // addUniques adds the indexes under which rows that compare equal, column by

@@ -10,22 +10,36 @@ import (
 
 var _ dialect.Viewer = (*Dialect)(nil)
 
-// Views implements dialect.Viewer. SQLite keeps a view's text as it was
-// written, so any text in which the name occurs may mean it.
-func (*Dialect) Views(ctx context.Context, s dialect.Session, t *rewrite.Table) ([]string, error) {
-	databases, err := s.Query(ctx, "SELECT name FROM pragma_database_list")
+// Views implements dialect.Viewer.
+func (d *Dialect) Views(ctx context.Context, s dialect.Session, t *rewrite.Table) ([]string, error) {
+	views, err := d.ViewsOver(ctx, s, []*rewrite.Table{t}, dialect.AllDatabases)
+	if err != nil {
+		return nil, err
+	}
+	return views[0], nil
+}
+
+// ViewsOver implements dialect.Describer, at all times for all databases that the
+// session has attached. SQLite keeps a view's text as it was written, so any text in
+// which the name occurs may mean it.
+func (*Dialect) ViewsOver(ctx context.Context, s dialect.Session, tables []*rewrite.Table, _ dialect.Reach) ([][]string, error) {
+	databases, err := searched(ctx, s)
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: read databases: %w", err)
 	}
 	var views []dialect.ViewDefinition
 	for _, db := range databases {
-		rows, err := s.Query(ctx, "SELECT name, sql FROM "+quote(text(db[0]))+".sqlite_schema WHERE type = 'view'")
+		rows, err := s.Query(ctx, "SELECT name, sql FROM "+quote(db)+".sqlite_schema WHERE type = 'view'")
 		if err != nil {
-			return nil, fmt.Errorf("sqlite: read the views over %s: %w", t.Name, err)
+			return nil, fmt.Errorf("sqlite: read the views of %s: %w", db, err)
 		}
 		for _, r := range rows {
 			views = append(views, dialect.ViewDefinition{Name: text(r[0]), Text: text(r[1])})
 		}
 	}
-	return dialect.ViewsOver(t, views, dialect.SpelledAnywhere), nil
+	out := make([][]string, len(tables))
+	for i, t := range tables {
+		out[i] = dialect.ViewsOver(t, views, dialect.SpelledAnywhere)
+	}
+	return out, nil
 }

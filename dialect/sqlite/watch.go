@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
@@ -24,10 +23,14 @@ func (*Dialect) Marks(ctx context.Context, s dialect.Session, names []dialect.Wr
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: look at the tables' definitions: %w", err)
 	}
+	asked := make([]string, len(names))
+	for i, n := range names {
+		asked[i] = n.Name
+	}
 	for _, r := range databases {
 		db := text(r[0])
 		rows, err := s.Query(ctx, "SELECT type, name, tbl_name, sql FROM "+quote(db)+".sqlite_schema"+
-			" WHERE tbl_name COLLATE NOCASE IN "+nameList(names)+" OR type = 'view' ORDER BY type, name")
+			" WHERE tbl_name COLLATE NOCASE IN "+textList(asked)+" OR type = 'view' ORDER BY type, name")
 		if err != nil {
 			return nil, fmt.Errorf("sqlite: look at the tables' definitions: %w", err)
 		}
@@ -53,13 +56,4 @@ func (*Dialect) Marks(ctx context.Context, s dialect.Session, names []dialect.Wr
 		}
 	}
 	return marks, nil
-}
-
-// nameList writes the names of tables for IN.
-func nameList(names []dialect.WrittenName) string {
-	out := make([]string, len(names))
-	for i, n := range names {
-		out[i] = "'" + strings.ReplaceAll(n.Name, "'", "''") + "'"
-	}
-	return "(" + strings.Join(out, ", ") + ")"
 }

@@ -1,0 +1,133 @@
+package slotsql
+
+import (
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// concern is what DDL that an application sends through slotsql has to do with the
+// facts in use.
+type concern int
+
+const (
+	noFacts     concern = iota // it changes no definition
+	newNames                   // it makes what nothing in use knows of
+	otherTables                // it changes a table that is not in use: one that is may hang on it
+	factsInUse                 // it names something in use, or may reach anything
+)
+
+// concerns judges a text by the words that it begins with and the names in it.
+func (s *shared) concerns(lx *rewrite.Lexis, text string) concern {
+	if len(text) > maxCachedText {
+		return factsInUse
+	}
+	out, first := noFacts, true
+	tokens := rewrite.Tokens(lx, text)
+	word := func(i int) string {
+		if i >= len(tokens) || tokens[i].Kind != rewrite.Word {
+			return ""
+		}
+		return strings.ToUpper(text[tokens[i].Start:tokens[i].End])
+	}
+	for i, t := range tokens {
+		if t.Kind == rewrite.Operator && text[t.Start] == ';' {
+			first = true
+			continue
+		}
+		if word(i) == "CASCADE" || t.Kind != rewrite.Word && first {
+			return factsInUse
+		}
+		if !first {
+			continue
+		}
+		first = false
+		verb := word(i)
+		if verb == "TRUNCATE" {
+			continue
+		}
+		object := i + 1
+		for isModifier[word(object)] {
+			object++
+		}
+		switch kind := word(object); {
+		case kind != "TABLE" && kind != "INDEX" && kind != "SEQUENCE":
+			return factsInUse
+		case verb == "CREATE":
+			out = max(out, newNames)
+		case verb == "ALTER", verb == "DROP":
+			out = max(out, otherTables)
+		default:
+			return factsInUse
+		}
+	}
+	if out != noFacts && s.inUse(text) {
+		return factsInUse
+	}
+	return out
+}
+
+// isModifier are words between CREATE, ALTER or DROP and what is created.
+var isModifier = map[string]bool{"TEMP": true, "TEMPORARY": true, "UNIQUE": true, "UNLOGGED": true, "FULLTEXT": true, "SPATIAL": true}
+
+// inUse reports whether a text may name anything that facts are known of.
+func (s *shared) inUse(text string) bool {
+	if s.mentions(text) {
+		return true
+	}
+	for i := range s.tables {
+		if t := &s.tables[i]; t.SlotTable != "" && rewrite.ContainsFold(text, t.SlotTable) {
+			return true
+		}
+	}
+	s.mu.Lock()
+	all := []*schema{s.first}
+	for _, sc := range s.schemas {
+		all = append(all, sc)
+	}
+	s.mu.Unlock()
+	for _, sc := range all {
+		if sc != nil && sc.knows(text) {
+			return true
+		}
+	}
+	for _, k := range s.kin {
+		if k.inUse(text) {
+			return true
+		}
+	}
+	return false
+}
+
+// knows reports whether a name that has been looked up occurs in the text.
+func (sc *schema) knows(text string) bool {
+	sc.mu.RLock()
+	defer sc.mu.RUnlock()
+	for key := range sc.known {
+		parts := strings.Split(strings.TrimSuffix(key, "\x00"), "\x00")
+		if rewrite.ContainsFold(text, rewrite.Spelled(parts[len(parts)-1])) {
+			return true
+		}
+	}
+	return false
+}
+
+// forgetOthers drops what is known of tables that are no counter tables, and the
+// plans.
+func (sc *schema) forgetOthers() {
+	sc.mu.Lock()
+	for key, t := range sc.known {
+		if t == nil || t.Counter == nil {
+			delete(sc.known, key)
+		}
+	}
+	sc.mu.Unlock()
+	sc.plans.clear()
+}
+
+// forgetViews has the views over counter tables looked for in all databases.
+func (s *shared) forgetViews() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.far = nil
+}

@@ -1,0 +1,216 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+var _ dialect.Describer = (*Dialect)(nil)
+
+// Table reads the facts of one table or view, as Describe does, and which foreign
+// keys refer to it, for which every table of the database is looked at.
+func (d *Dialect) Table(ctx context.Context, s dialect.Session, schema, name string) (*rewrite.Table, error) {
+	found, err := d.Describe(ctx, s, []dialect.WrittenName{{Schema: schema, Name: name}}, dialect.MayHide)
+	if err != nil || found[0] == nil {
+		return nil, err
+	}
+	t := found[0]
+	if t.Referencing, err = referenced(ctx, s, t); err != nil {
+		return nil, fmt.Errorf("sqlite: read table %q: %w", name, err)
+	}
+	return t, nil
+}
+
+// described is a table while it is read.
+type described struct {
+	*rewrite.Table
+	sql          string
+	def          definition
+	withoutRowid bool
+	strict       bool
+	primary      int      // the columns of the primary key
+	keys         []string // those of them that may be the rowid itself
+	indexes      []index
+	foreignKey   int64 // that is being read
+}
+
+// Describe implements dialect.Describer. SQLite tells by functions that take a
+// table's name; they are joined with the list of tables.
+func (d *Dialect) Describe(ctx context.Context, s dialect.Session, names []dialect.WrittenName, _ dialect.Temporary) ([]*rewrite.Table, error) {
+	out := make([]*rewrite.Table, len(names))
+	databases, err := searched(ctx, s)
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: read tables: %w", err)
+	}
+	for _, db := range databases {
+		found, err := foundIn(ctx, s, db, names)
+		if err != nil {
+			return nil, fmt.Errorf("sqlite: read tables of %s: %w", db, err)
+		}
+		for i, n := range names {
+			if t := found[foldName(n.Name)]; t != nil && out[i] == nil && (n.Schema == "" || sameName(n.Schema, db)) {
+				out[i] = t.Table
+			}
+		}
+		for name, t := range found {
+			if !slices.Contains(out, t.Table) {
+				delete(found, name) // one in a database before it is meant
+			}
+		}
+		if len(found) > 0 {
+			if err := complete(ctx, s, db, found); err != nil {
+				return nil, fmt.Errorf("sqlite: read tables of %s: %w", db, err)
+			}
+		}
+	}
+	return out, nil
+}
+
+// searched lists the databases in SQLite's order: temp, main, then attached ones in
+// the order of attachment.
+func searched(ctx context.Context, s dialect.Session) ([]string, error) {
+	rows, err := s.Query(ctx, "SELECT name FROM pragma_database_list WHERE seq <> 1 ORDER BY seq")
+	out := []string{"temp"}
+	for _, r := range rows {
+		out = append(out, text(r[0]))
+	}
+	return out, err
+}
+
+// foundIn finds tables and views of a database, by their folded names.
+func foundIn(ctx context.Context, s dialect.Session, db string, names []dialect.WrittenName) (map[string]*described, error) {
+	var asked []string
+	for _, n := range names {
+		if n.Schema == "" || sameName(n.Schema, db) {
+			asked = append(asked, n.Name)
+		}
+	}
+	if len(asked) == 0 {
+		return nil, nil
+	}
+	rows, err := s.Query(ctx, "SELECT name, type, sql FROM "+quote(db)+".sqlite_schema WHERE type IN ('table', 'view') AND name COLLATE NOCASE IN "+textList(asked))
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]*described{}
+	for _, r := range rows {
+		t := &described{Table: &rewrite.Table{Schema: db, Name: text(r[0]), IsView: text(r[1]) == "view", Temporary: db == "temp"}, sql: text(r[2])}
+		if t.def = readDefinition(t.sql); t.IsView {
+			t.def = definition{understood: true}
+		}
+		found[foldName(t.Name)] = t
+	}
+	return found, nil
+}
+
+// complete reads what there is to know of tables of a database.
+func complete(ctx context.Context, s dialect.Session, db string, found map[string]*described) error {
+	var names []string
+	for _, t := range found {
+		names = append(names, t.Name)
+	}
+	slices.Sort(names)
+	list, schema := textList(names), textLiteral(db)
+	from := " FROM " + quote(db) + ".sqlite_schema AS m, "
+	these := " WHERE m.type IN ('table', 'view') AND m.name IN " + list
+	for _, part := range []struct {
+		query string
+		each  func(t *described, r []any)
+	}{
+		{"SELECT name, wr, strict FROM pragma_table_list WHERE schema = " + schema + " AND name IN " + list, (*described).kind},
+		{`SELECT m.name, c.name, c.type, c."notnull", c.dflt_value, c.hidden, c.pk` + from + "pragma_table_xinfo(m.name, " + schema + ") AS c" + these + " ORDER BY m.name, c.cid", (*described).column},
+		{"SELECT m.name, x.name, x.origin, x.partial, p.cid, p.name, p.coll" + from + "pragma_index_list(m.name, " + schema + ") AS x, pragma_index_xinfo(x.name, " + schema + ") AS p" +
+			these + ` AND x."unique" = 1 AND p.key = 1 ORDER BY m.name, x.seq, p.seqno`, (*described).indexed},
+		{`SELECT m.name, f."from", f.id, f."table", f."to", f.on_delete, f.on_update` + from + "pragma_foreign_key_list(m.name, " + schema + ") AS f" +
+			these + " ORDER BY m.name, f.id, f.seq", (*described).refers},
+	} {
+		rows, err := s.Query(ctx, part.query)
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			if t := found[foldName(text(r[0]))]; t != nil {
+				part.each(t, r[1:])
+			}
+		}
+	}
+	for _, t := range found {
+		t.finish()
+	}
+	return readTriggers(ctx, s, db, list, found)
+}
+
+func (t *described) kind(r []any) {
+	t.withoutRowid, t.strict = number(r[0]) != 0, number(r[1]) != 0
+}
+
+// indexed takes a column of a unique index.
+func (t *described) indexed(r []any) {
+	name := text(r[0])
+	if n := len(t.indexes); n == 0 || t.indexes[n-1].name != name {
+		t.indexes = append(t.indexes, index{name: name, primary: text(r[1]) == "pk", partial: number(r[2]) != 0})
+	}
+	x := &t.indexes[len(t.indexes)-1]
+	x.expression = x.expression || number(r[3]) < 0 // -1: rowid, -2: expression
+	x.columns, x.collations = append(x.columns, text(r[4])), append(x.collations, text(r[5]))
+}
+
+// refers takes a column of a foreign key.
+func (t *described) refers(r []any) {
+	if len(t.Parents) == 0 || t.foreignKey != number(r[1]) {
+		t.foreignKey = number(r[1])
+		t.Parents = append(t.Parents, rewrite.Parent{Schema: t.Schema, Name: text(r[2]), Cascades: text(r[4]) == "CASCADE", Rekeys: text(r[5]) == "CASCADE"})
+	}
+	p := &t.Parents[len(t.Parents)-1]
+	p.Columns, p.References = append(p.Columns, text(r[0])), append(p.References, text(r[3]))
+	for i := range t.Columns {
+		if sameName(t.Columns[i].Name, text(r[0])) {
+			t.Refer(t.Columns[i].Name)
+		}
+	}
+}
+
+// finish sets what takes all columns and indexes to know.
+func (t *described) finish() {
+	t.Numbers = !t.withoutRowid && !t.IsView
+	for i := range t.Columns {
+		if c := &t.Columns[i]; c.Generated {
+			c.DependsOn = t.def.dependsOn(c.Name, t.Table)
+		}
+	}
+	whole := slices.DeleteFunc(slices.Clone(t.indexes), func(x index) bool { return x.partial || x.expression })
+	t.OtherUniques = len(whole) < len(t.indexes)
+	if rowid := t.rowidAlias(whole); rowid != "" {
+		c := t.Column(rowid)
+		c.Identity, c.Nullable = true, false
+		t.Uniques = append(t.Uniques, rewrite.Unique{Primary: true, Columns: []string{rowid}})
+	}
+	addUniques(t.Table, whole, t.def)
+	t.Checked = t.def.checkedColumns(t.Table)
+}
+
+// rowidAlias returns the INTEGER PRIMARY KEY column that is the rowid itself:
+// the single primary key column of a rowid table that needed no index.
+// (INTEGER PRIMARY KEY DESC has an index, and is none.)
+func (t *described) rowidAlias(indexes []index) string {
+	if t.withoutRowid || t.IsView || t.primary != 1 || len(t.keys) != 1 || slices.ContainsFunc(indexes, func(x index) bool { return x.primary }) {
+		return ""
+	}
+	return t.keys[0]
+}
+
+// textList writes texts for IN.
+func textList(texts []string) string {
+	out := make([]string, len(texts))
+	for i, s := range texts {
+		out[i] = textLiteral(s)
+	}
+	return "(" + strings.Join(out, ", ") + ")"
+}
+
+func textLiteral(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
