@@ -46,6 +46,9 @@ func (p *planning) unsteadyBut(sc *scope, e *Expr, also map[string]bool) string 
 		return ""
 	}
 	known := p.d.Traits().Steady
+	if known == nil {
+		return "" // the dialect keeps no list
+	}
 	why := ""
 	e.Walk(func(x *Expr) bool {
 		if why != "" {
