@@ -76,6 +76,7 @@ type Config struct {
 	shared      []SharedConfig
 	rollup      rollUpConfig
 	sample      float64 // of the reads of shadow tables
+	stats       time.Duration
 }
 
 // File returns the name of the file the configuration came from.
@@ -96,6 +97,10 @@ func (c *Config) AutoMigrate() bool { return c.autoMigrate }
 // RollupInterval returns the time between two roll-ups inside the application;
 // 0 when the application is not to run them.
 func (c *Config) RollupInterval() time.Duration { return c.rollup.interval }
+
+// StatsInterval returns how often what Stats and Shadows count is logged; 0 when it
+// is not.
+func (c *Config) StatsInterval() time.Duration { return c.stats }
 
 // ShadowSample returns which part of the reads of tables with mode shadow is
 // run both ways and compared: from 0, none, to 1, all.

@@ -83,6 +83,9 @@ func writeConfig(c *Config) string {
 	if c.RollupInterval() > 0 {
 		fmt.Fprintf(&b, "rollup: {interval: %v}\n", c.RollupInterval())
 	}
+	if c.StatsInterval() > 0 {
+		fmt.Fprintf(&b, "log: {stats: %v}\n", c.StatsInterval())
+	}
 	fmt.Fprintf(&b, "shadow: {sample: %s}\n", strconv.FormatFloat(c.ShadowSample(), 'f', -1, 64))
 	if len(c.Tables()) == 0 {
 		b.WriteString("tables: {}\n")

@@ -30,7 +30,7 @@ func tableDefaults() TableConfig {
 }
 
 var (
-	rootKeys    = []string{"version", "auto_migrate", "defaults", "shared", "tables", "rollup", "shadow"}
+	rootKeys    = []string{"version", "auto_migrate", "defaults", "shared", "tables", "rollup", "shadow", "log"}
 	defaultKeys = []string{"slots", "coalesce", "placement", "on_drain", "layout", "reads", "mode", "foreign_keys"}
 	tableKeys   = []string{"mode", "key", "counters", "companions", "layout", "coalesce", "placement", "slots", "on_drain", "reads", "slot_table", "views", "routines", "defer_triggers", "foreign_keys"}
 	counterKeys = []string{"min", "recount", "record_type"}
@@ -40,6 +40,7 @@ var (
 	sharedColumnKeys = []string{"type", "id", "slot", "count"}
 
 	shadowKeys = []string{"sample"}
+	logKeys    = []string{"stats"}
 
 	modes      = []string{modeOn, modePassive, modeShadow, modeOff}
 	layouts    = []string{"dedicated", "shared", "journal"}
@@ -79,6 +80,8 @@ func (d *decoder) config(root ast.Node) *Config {
 			d.rollup(c, e)
 		case "shadow":
 			d.shadow(c, e)
+		case "log":
+			d.log(c, e)
 		case "shared":
 			d.shared(c, e)
 		default:
@@ -153,6 +156,21 @@ func (d *decoder) duration(e *entry, what string, to *time.Duration) {
 		d.report(e.valueAt(), e.path, what+" must be more than 0, got %s", clip(written))
 	default:
 		*to = v
+	}
+}
+
+func (d *decoder) log(c *Config, e *entry) {
+	entries, ok := d.mapping(e.value, e.valueAt(), e.path, "log", "stats: 1m")
+	if !ok {
+		return
+	}
+	for i := range entries {
+		s := &entries[i]
+		if s.name != "stats" {
+			d.unknown(s, "log: ", logKeys)
+			continue
+		}
+		d.duration(s, "log: stats", &c.stats)
 	}
 }
 

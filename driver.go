@@ -184,6 +184,7 @@ type connector struct {
 
 	starting sync.Mutex
 	rollUp   *rollUpStarter // inside the application; nil before it is started
+	statsLog *worker        // nil before it is started
 	closed   bool
 }
 
@@ -260,6 +261,7 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 		return nil, err
 	}
 	c.startRollUp()
+	c.logStats()
 	return to.conn, nil
 }
 
@@ -272,6 +274,7 @@ func (c *connector) Close() error {
 	c.shared.witness.close()
 	c.shared.watch.side.close()
 	c.shared.shadow.close()
+	c.statsLog.stop() // last: it logs what has been counted until now
 	if closer, ok := c.parent.(io.Closer); ok {
 		return closer.Close()
 	}

@@ -1,0 +1,156 @@
+package slotsql
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// With log: {stats: 1m} what Stats and Shadows count is logged every so often, for
+// programs that have no metrics library: a record for each kind of statement with
+// what has been counted since the one before.
+
+// statsLogger writes the records of one connector, from its first connection until
+// it is closed.
+type statsLogger struct {
+	shared  *shared
+	last    map[string]StatementStats
+	shadows map[string]ShadowStats
+}
+
+// logStats starts the logger with the connector's first connection, where the
+// configuration asks for one.
+func (c *connector) logStats() {
+	every := c.shared.config.StatsInterval()
+	if every == 0 {
+		return
+	}
+	c.starting.Lock()
+	defer c.starting.Unlock()
+	if c.statsLog != nil || c.closed {
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	w := &worker{cancel: cancel, done: make(chan struct{})}
+	c.statsLog = w
+	l := newStatsLogger(c.shared)
+	go func() {
+		defer close(w.done)
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for since := time.Now(); ; {
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+			}
+			now := time.Now()
+			l.log(context.WithoutCancel(ctx), now.Sub(since))
+			if since = now; ctx.Err() != nil {
+				return
+			}
+		}
+	}()
+}
+
+// worker is a goroutine of a connector's.
+type worker struct {
+	cancel context.CancelFunc
+	done   chan struct{}
+}
+
+// stop ends the goroutine, and returns when it has ended.
+func (w *worker) stop() {
+	if w != nil {
+		w.cancel()
+		<-w.done
+	}
+}
+
+// newStatsLogger begins with what has been counted so far.
+func newStatsLogger(s *shared) *statsLogger {
+	l := &statsLogger{shared: s, last: map[string]StatementStats{}, shadows: map[string]ShadowStats{}}
+	for _, st := range Stats() {
+		l.last[kindOf(st.Dialect, st.Class, st.Reason, st.Tables)] = st
+	}
+	for _, st := range Shadows() {
+		l.shadows[kindOf(st.Dialect, st.Class, st.Reason, st.Tables)] = st
+	}
+	return l
+}
+
+func kindOf(dialect, class, reason string, tables []string) string {
+	return strings.Join(append([]string{dialect, class, reason}, tables...), "\x00")
+}
+
+// maxLogged is how many kinds of each are logged at a time, those with the most
+// statements first.
+const maxLogged = 50
+
+// log writes what has been counted in the time since the last call. A kind of which
+// nothing has been counted is left out.
+func (l *statsLogger) log(ctx context.Context, over time.Duration) {
+	var grown []StatementStats
+	for _, st := range Stats() {
+		if !l.concerns(st.Dialect, st.Tables) {
+			continue
+		}
+		kind := kindOf(st.Dialect, st.Class, st.Reason, st.Tables)
+		was := l.last[kind]
+		l.last[kind] = st
+		st.Statements, st.Drains, st.Fallbacks, st.Coalesced = st.Statements-was.Statements, st.Drains-was.Drains, st.Fallbacks-was.Fallbacks, st.Coalesced-was.Coalesced
+		if st.Statements+st.Drains+st.Fallbacks+st.Coalesced > 0 {
+			grown = append(grown, st)
+		}
+	}
+	slices.SortStableFunc(grown, func(a, b StatementStats) int { return cmp.Compare(b.Statements, a.Statements) })
+	for _, st := range grown[:min(len(grown), maxLogged)] {
+		l.shared.log().InfoContext(ctx, "slotsql: statements", "tables", st.Tables, "class", st.Class, "reason", st.Reason, "over", over,
+			"statements", st.Statements, "drains", st.Drains, "fallbacks", st.Fallbacks, "coalesced", st.Coalesced)
+	}
+	l.logShadows(ctx, over)
+}
+
+func (l *statsLogger) logShadows(ctx context.Context, over time.Duration) {
+	var grown []ShadowStats
+	for _, st := range Shadows() {
+		if !l.concerns(st.Dialect, st.Tables) {
+			continue
+		}
+		kind := kindOf(st.Dialect, st.Class, st.Reason, st.Tables)
+		was := l.shadows[kind]
+		l.shadows[kind] = st
+		st.Statements -= was.Statements
+		st.Compared, st.Differences, st.Behind = st.Compared-was.Compared, st.Differences-was.Differences, st.Behind-was.Behind
+		st.Undecided, st.NotCompared, st.Failed = st.Undecided-was.Undecided, st.NotCompared-was.NotCompared, st.Failed-was.Failed
+		if st.Statements+st.Compared+st.NotCompared+st.Failed > 0 {
+			grown = append(grown, st)
+		}
+	}
+	slices.SortStableFunc(grown, func(a, b ShadowStats) int { return cmp.Compare(b.Statements, a.Statements) })
+	for _, st := range grown[:min(len(grown), maxLogged)] {
+		l.shared.log().InfoContext(ctx, "slotsql: shadow", "tables", st.Tables, "class", st.Class, "reason", st.Reason, "over", over,
+			"statements", st.Statements, "compared", st.Compared, "differences", st.Differences, "behind", st.Behind,
+			"undecided", st.Undecided, "not_compared", st.NotCompared, "failed", st.Failed, "why", st.Why)
+	}
+}
+
+// concerns reports whether statements on the tables are of this configuration: the
+// counts are those of the process.
+func (l *statsLogger) concerns(dialect string, tables []string) bool {
+	if dialect != l.shared.dialect.Name() {
+		return false
+	}
+	configured := l.shared.config.Tables()
+	for _, name := range tables {
+		if !slices.ContainsFunc(configured, func(t TableConfig) bool {
+			return l.shared.dialect.SameTable(rewrite.Ident{Name: t.Table, Quoted: true}, name)
+		}) {
+			return false
+		}
+	}
+	return true
+}
