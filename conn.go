@@ -35,6 +35,8 @@ type conn struct {
 	changes   int                  // of it so far
 	marks     []mark               // its savepoints
 	journaled bool                 // it has made rows of a journal
+	trials    []tried              // its first increments of their forms
+	untied    map[string]bool      // slot tables whose base rows it has deleted
 	looked    map[string]bool      // slot tables whose counters it has read, see conflicts
 	level     level                // its isolation level
 	prepared  preparedTexts
@@ -58,8 +60,11 @@ type conn struct {
 	untouched bool // nothing has been run since a transaction was begun
 
 	tx      txState
-	lasting bool // what a statement locks may stay locked after it: a transaction may be open
-	halfway bool // a fold has failed between two of its statements
+	begun   driver.IsolationLevel // of the transaction begun through BeginTx; 0: the session's
+	ours    bool                  // the transaction is a drain's own
+	sighted bool                  // which may have a snapshot already
+	lasting bool                  // what a statement locks may stay locked after it: a transaction may be open
+	halfway bool                  // a fold has failed between two of its statements
 	// draining says that a drain is under way, or the text that follows it.
 	draining bool
 	guarded  bool // and its transaction was there after the last preparation

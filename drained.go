@@ -112,7 +112,8 @@ func (r *run) drain(ctx context.Context) (missed bool, err error) {
 	for _, d := range r.plan.Drains {
 		d = r.chosen(d)
 		r.plan.tally.drained()
-		some, open, err := r.lock(ctx, &d)
+		r.conn.drainsOwn(d.Table, r.keyNumbers(&d))
+		locked, some, open, err := r.lock(ctx, &d)
 		if err != nil {
 			return false, r.outdated(&d, err)
 		}
@@ -125,6 +126,11 @@ func (r *run) drain(ctx context.Context) (missed bool, err error) {
 		}
 		if err := r.newer(ctx, &d); err != nil {
 			return false, err
+		}
+		if _, done, err := r.foldNamed(ctx, &d, locked); err != nil {
+			return false, r.outdated(&d, err)
+		} else if done {
+			continue
 		}
 		added, marked, err := r.fold(ctx, &d)
 		if err != nil {

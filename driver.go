@@ -273,6 +273,7 @@ func (c *connector) Close() error {
 	c.stopRollUp()
 	c.shared.witness.close()
 	c.shared.watch.side.close()
+	c.shared.observers.close()
 	c.shared.shadow.close()
 	c.statsLog.stop() // last: it logs what has been counted until now
 	if closer, ok := c.parent.(io.Closer); ok {

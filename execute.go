@@ -211,6 +211,14 @@ func (r *run) execIncrement(ctx context.Context) (driver.Result, error) {
 	if !r.incrementFits() {
 		return r.because(argumentUnfit).fallback(ctx)
 	}
+	if r.conn.lasting {
+		if r.belongsOnBase() {
+			return r.execOnBase(ctx)
+		}
+		if err := r.awaitTrial(ctx); err != nil {
+			return nil, err
+		}
+	}
 	if first, err := r.locksFirst(ctx, &r.plan.Increment.Row); err != nil {
 		return nil, err
 	} else if first {
@@ -291,7 +299,10 @@ func (r *run) addOnce(ctx context.Context, p place, lasting bool) (res driver.Re
 		r.made()
 		if p.keyed {
 			places.learn(p.slotRow)
+			r.exists(p.row)
 		}
+	} else if n == 0 && err == nil && p.keyed && r.plan.Increment.Upsert {
+		places.forget(slotRow{p.row, existence})
 	}
 	return res, n, err
 }

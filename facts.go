@@ -55,7 +55,7 @@ func (c *conn) plan(ctx context.Context, query string) (*plan, error) {
 			if err := c.nameable(made); err != nil {
 				return nil, err
 			}
-			p := &plan{Plan: made, source: query, tally: c.shared.tallyOf(made), shadow: c.shared.shadow.text(query)}
+			p := &plan{Plan: made, source: query, tally: c.shared.tallyOf(made), shadow: c.shared.shadow.text(query), habit: c.shared.habits.of(c.shared.dialect, made, query)}
 			sc.plans.put(query, p)
 			return p, nil
 		}
@@ -140,6 +140,9 @@ func (c *conn) after(plan *rewrite.Plan, err error) {
 	}
 	if plan.Effects&rewrite.TxControl != 0 {
 		c.transacted(plan.Text, err)
+	}
+	if len(plan.Unties) > 0 && !c.inAutocommit() {
+		c.unties(plan.Unties)
 	}
 	if plan.Effects&rewrite.SessionChange != 0 {
 		c.strayed = true

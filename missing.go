@@ -32,29 +32,29 @@ func lockOfKey(d *rewrite.DrainTable) bool { return d.Keyed && d.New == nil && l
 
 // lockKey runs the lock statements of a key's drain and says whether there is a
 // row.
-func (r *run) lockKey(ctx context.Context, d *rewrite.DrainTable) (found bool, err error) {
-	if found, err = r.find(ctx, &d.Lock[0]); err != nil || !found {
-		return false, err
+func (r *run) lockKey(ctx context.Context, d *rewrite.DrainTable) (locked [][]any, err error) {
+	if locked, err = r.find(ctx, &d.Lock[0]); err != nil || len(locked) == 0 {
+		return nil, err
 	}
-	return true, r.steps(ctx, d.Lock[1:])
+	return locked, r.steps(ctx, d.Lock[1:])
 }
 
 // find runs a lock statement, which returns rows, or the sum of something over
-// them.
-func (r *run) find(ctx context.Context, lock *rewrite.Bound) (bool, error) {
+// them: none where that is NULL.
+func (r *run) find(ctx context.Context, lock *rewrite.Bound) ([][]any, error) {
 	args, err := r.bind(lock.Args)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	rows, err := r.conn.parentQuery(ctx, lock.SQL, args)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	all, err := readAll(rows)
-	if cerr := rows.Close(); err == nil {
-		err = cerr
+	all, err := collect(rows)
+	if err != nil || len(all) == 0 || all[0][0] == nil {
+		return nil, err
 	}
-	return len(all) > 0 && all[0][0] != nil, err
+	return all, nil
 }
 
 // appeared says whether there is now a row with slots that the drain has
@@ -66,9 +66,15 @@ func (r *run) appeared(ctx context.Context) (bool, error) {
 		if !lockOfKey(d) && !mayInsert(*d) {
 			continue
 		}
-		if found, err := r.find(ctx, &d.Lock[0]); err != nil {
+		locked, err := r.find(ctx, &d.Lock[0])
+		if err != nil {
 			return false, err
-		} else if !found {
+		} else if len(locked) == 0 {
+			continue
+		}
+		if moved, done, err := r.foldNamed(ctx, d, locked); moved > 0 || err != nil {
+			return moved > 0, err
+		} else if done {
 			continue
 		}
 		for _, b := range d.Fold {
@@ -91,6 +97,7 @@ func (r *run) appeared(ctx context.Context) (bool, error) {
 // text runs the application's own text, which says how many rows it has
 // touched, after a drain. Missed says that the drain has found no row to lock.
 func (r *run) text(ctx context.Context, missed bool, text func() (int64, error)) error {
+	r.conn.sighted = true
 	for missed {
 		if err := r.control(ctx, savepoint); err != nil {
 			return err

@@ -58,7 +58,7 @@ func (r *run) execMulti(ctx context.Context) (driver.Result, error) {
 		if !traits.ArgsRestart && part.ArgBase <= len(args) {
 			args = args[part.ArgBase:min(len(args), part.ArgBase+part.Params)]
 		}
-		p := &plan{Plan: part.Plan, tally: r.conn.shared.tallyOf(part.Plan)}
+		p := &plan{Plan: part.Plan, tally: r.conn.shared.tallyOf(part.Plan), habit: r.conn.shared.habits.of(r.conn.shared.dialect, part.Plan, part.Text)}
 		if r.conn.moved || r.conn.schema.stale() {
 			// A part before it has changed what its names mean.
 			lexis := r.conn.dialect().Lexis()

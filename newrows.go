@@ -23,26 +23,31 @@ func (r *run) chosen(d rewrite.DrainTable) rewrite.DrainTable {
 
 // lock runs the lock statements of a drain. It says whether there is anything
 // to fold, and whether rows that it covers may still come to be.
-func (r *run) lock(ctx context.Context, d *rewrite.DrainTable) (some, missed bool, err error) {
+func (r *run) lock(ctx context.Context, d *rewrite.DrainTable) (locked [][]any, some, missed bool, err error) {
 	if lockOfKey(d) {
-		some, err = r.lockKey(ctx, d)
-		return some, !some, err
+		locked, err = r.lockKey(ctx, d)
+		return locked, len(locked) > 0, len(locked) == 0, err
 	}
 	if !mayInsert(*d) {
-		return true, false, r.steps(ctx, d.Lock)
+		return nil, true, false, r.steps(ctx, d.Lock)
 	}
 	// The probe counts as of the transaction's snapshot; a row that the text has
 	// met may be newer.
 	if d.New.Probe != nil && !r.conn.tx.open && !r.met {
+		r.conn.sighted = true
 		if n, err := r.count(ctx, d.New.Probe); n == 0 || err != nil {
-			return false, true, err
+			return nil, false, true, err
 		}
 	}
-	n, err := r.count(ctx, &d.Lock[0])
-	if n == 0 || err != nil {
-		return false, true, err
+	locked, err = r.find(ctx, &d.Lock[0])
+	n := int64(0)
+	for i := range locked {
+		n += countOf(locked[i:])
 	}
-	return true, n < int64(d.New.Rows), r.steps(ctx, d.Lock[1:])
+	if n == 0 || err != nil {
+		return nil, false, true, err
+	}
+	return locked, true, n < int64(d.New.Rows), r.steps(ctx, d.Lock[1:])
 }
 
 // mayInsert says that the drain is one of the rows that a statement may insert.

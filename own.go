@@ -39,6 +39,10 @@ type ownChange struct {
 	// settled says that its rows have been drained since, and no savepoint been
 	// rolled back to, with which an engine may give up the lock.
 	settled bool
+	// key is that of the one row, and slots those that it has been added to in;
+	// nil where they are not known.
+	key   []string
+	slots []int64
 }
 
 // manner is how rows were changed.
@@ -66,12 +70,12 @@ func (r *run) note(rows rewrite.DrainTable, how manner) {
 		return
 	}
 	rows.New = nil
-	own := ownChange{plan: r.plan, call: r.call, rows: rows, how: how}
+	own := ownChange{plan: r.plan, call: r.call, rows: rows, how: how, key: r.keyNumbers(&rows)}
 	k, ok := r.changeKey(&rows, how)
 	switch {
 	case len(c.own) >= maxOwnChanges:
 		k = rowKey{table: rows.Table.Counter.Slotted(), values: string('0'+byte(how)) + "all"}
-		own.rows = rewrite.DrainAll(c.dialect(), rows.Table)
+		own.rows, own.key = rewrite.DrainAll(c.dialect(), rows.Table), nil
 	case !ok:
 		k.values += strconv.Itoa(len(c.own)) // as if it were another one
 	}
@@ -80,8 +84,12 @@ func (r *run) note(rows rewrite.DrainTable, how manner) {
 	}
 	c.changes++
 	own.at = c.changes
-	if old, has := c.own[k]; has {
+	old, has := c.own[k]
+	if has {
 		own.at = old.at
+	}
+	if how == inSlot && !rows.Table.Counter.SkipLocked && own.key != nil {
+		own.slots = append(slices.Clip(old.slots), r.slot)
 	}
 	c.own[k] = own
 }
@@ -191,7 +199,7 @@ func (c *conn) keepRows(ctx context.Context, own *ownChange) (seen bool, err err
 	// PostgreSQL one that lets others make slots.
 	alone := own.how >= afterDrain || own.how == onBase && c.shared.traits.ChangeExcludes
 	if !alone {
-		own.plan.readAfter.Store(true)
+		own.plan.habit.drains()
 	}
 	if own.how >= afterDrain {
 		return true, nil
@@ -219,6 +227,8 @@ func (c *conn) unsettle() {
 func (c *conn) forget() {
 	clear(c.own)
 	clear(c.looked)
+	clear(c.untied)
+	c.endTrials()
 	c.marks, c.changes, c.level = c.marks[:0], 0, levelUnknown
 }
 
@@ -227,7 +237,7 @@ func (c *conn) forget() {
 // before and must not change what is newer.
 func (r *run) locksFirst(ctx context.Context, rows *rewrite.DrainTable) (bool, error) {
 	c := r.conn
-	if !c.lasting || !r.plan.readAfter.Load() {
+	if !c.lasting || !r.plan.habit.first() {
 		if !rows.Only {
 			return false, nil
 		}
@@ -245,6 +255,9 @@ func (r *run) locksFirst(ctx context.Context, rows *rewrite.DrainTable) (bool, e
 
 // lockFirst drains the increment's row and runs the text on it.
 func (r *run) lockFirst(ctx context.Context) (driver.Result, error) {
+	if r.conn.shared.traits.ChangeExcludes && r.plan.Increment.BaseExact() && r.baseFits() {
+		return r.execOnBase(ctx)
+	}
 	if r.plan.Class == rewrite.Additive || r.plan.Increment.Companions {
 		return r.execDrained(ctx)
 	}

@@ -125,6 +125,14 @@ func (p *placement) learn(r slotRow) {
 	s.known[r] = struct{}{}
 }
 
+// forget takes back what has been learned.
+func (p *placement) forget(r slotRow) {
+	s := p.shard(r.row)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.known, r)
+}
+
 // manyMissed slot rows that have gone, one after another, say that a roll-up has
 // been by, where one deletes what it has emptied.
 const manyMissed = 8

@@ -14,9 +14,7 @@ type plan struct {
 	types  atomic.Pointer[[]columnType] // see run.shape
 	tally  *tally                       // nil: not counted
 	shadow *shadowText                  // nil: names no table in shadow
-	// readAfter says that a transaction with this increment has read the counter
-	// afterwards: see own.go.
-	readAfter atomic.Bool
+	habit  *habit                       // of its form; nil: none is kept
 }
 
 // same says that both plans run the same texts.

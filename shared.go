@@ -55,6 +55,8 @@ type shared struct {
 	coalescer *coalescer
 	witness   witness
 	warned    warnings
+	observers observers
+	habits    habits
 	sharing   bool // sessions may share a statement: see dialect.SessionAware
 
 	connect  func(context.Context) (driver.Conn, error) // opens the parent's connections; nil: nobody can

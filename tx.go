@@ -44,6 +44,7 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 		c.ended() // the one before, however that was
 	}
 	c.tx = txState{known: true, open: true}
+	c.begun = opts.Isolation
 	return &tx{conn: c, parent: t}, nil
 }
 
@@ -80,6 +81,9 @@ func (t *tx) Commit() error {
 		return errBroken
 	}
 	err := t.parent.Commit()
+	if err == nil {
+		t.conn.acquit()
+	}
 	t.conn.finished(err)
 	return err
 }
@@ -163,7 +167,9 @@ func (c *conn) begin(ctx context.Context) (end func(error) error, err error) {
 			return nil, c.lost(err)
 		}
 	}
+	c.ours, c.sighted = true, false
 	return func(err error) error {
+		c.ours = false
 		if err == nil {
 			err = c.commit(ctx, d.Commit, d.Nested)
 		}

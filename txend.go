@@ -18,6 +18,7 @@ import "github.com/slotsql/slotsql/rewrite"
 // ended notes that no transaction is open, or another one than before.
 func (c *conn) ended() {
 	c.release()
+	c.begun = 0
 	c.settleFacts(true)
 }
 
@@ -69,6 +70,9 @@ func (c *conn) transacted(text string, err error) {
 		return
 	}
 	for _, e := range events {
+		if e.Kind == rewrite.TxEnds && commits(c.shared.dialect.Lexis(), text) {
+			c.acquit()
+		}
 		c.apply(e)
 	}
 	c.unsettle()

@@ -235,5 +235,5 @@ func (p *planning) planDelete(st *Statement) *Plan {
 		return m.drain(why)
 	}
 	// The slot rows go with the base row: the engine's own cascade deletes them.
-	return &Plan{Class: PassThrough}
+	return &Plan{Class: PassThrough, Unties: deleted}
 }

@@ -23,6 +23,20 @@ type rowset struct {
 	only    bool                // the statement's predicate is this and nothing else
 }
 
+// slotKey is what the key of the table's slots equals, nil where the rows are
+// fixed otherwise.
+func (rows *rowset) slotKey(t *Table) []KeyValue {
+	var out []KeyValue
+	for _, k := range t.Counter.Key {
+		v, ok := rows.values[k]
+		if !ok || !rows.single {
+			return nil
+		}
+		out = append(out, KeyValue{v.texts, v.args})
+	}
+	return out
+}
+
 // keyArg is an argument compared with a key column.
 type keyArg struct {
 	arg    Arg
@@ -55,6 +69,7 @@ func (p *planning) drainTable(t *Table, rows *rowset) DrainTable {
 	scope := Scope{Ref: p.baseRef(t, nil), Qualifier: p.d.Quote(t.Name)}
 	if rows != nil {
 		out.Keyed, out.Only = true, rows.only
+		out.Key = rows.slotKey(t)
 		scope = Scope{Ref: p.baseRef(t, rows.binding), Qualifier: p.qualifier(rows.binding), Where: tp.mark(rows.where)}
 	}
 	out.Lock = tp.expandAll(p.d, p.d.Lock(t, scope))

@@ -62,6 +62,9 @@ type Plan struct {
 	Changes []DrainTable
 	Fresh   bool
 
+	// Unties are the tables that rows are deleted from while slot rows refer to them.
+	Unties []*Table
+
 	// Require is what an AdditiveBase demands of bound deltas.
 	Require []DeltaArg
 	// Cover is what else it demands of arguments.
@@ -201,6 +204,8 @@ type DrainTable struct {
 	// Only says that the statement's predicate is that key and nothing else: it
 	// touches these rows if they are there.
 	Only bool
+	// Key is what the slots' key equals where that fixes the one row.
+	Key  []KeyValue
 	Lock []Bound
 	Fold []Bound
 	New  *NewRows // set where rows may not exist yet

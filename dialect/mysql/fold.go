@@ -45,6 +45,13 @@ func (d *Dialect) Lock(t *rewrite.Table, s rewrite.Scope) []string {
 	if s.Where == "" {
 		return d.unlimited([]string{sum + " FROM " + baseTable(t) + clusteredHint(t) + " FOR UPDATE"})
 	}
+	if d.Nameable(t) {
+		list := append([]string{"1", here, d.level()}, keyTexts(t, s.Qualifier, t.Counter.Key)...)
+		if whole := wholeToWrite(t); whole != "" {
+			list = append(list, whole)
+		}
+		return d.unlimited([]string{"SELECT " + strings.Join(list, ", ") + " FROM " + s.Ref + " WHERE (" + s.Where + ") FOR UPDATE"})
+	}
 	return d.unlimited([]string{sum + " FROM " + s.Ref + " WHERE (" + s.Where + ") FOR UPDATE"})
 }
 
@@ -85,6 +92,16 @@ func (d *Dialect) Fold(t *rewrite.Table, s rewrite.Scope) []string {
 	number := "slotsql_s." + slot
 	mark := "UPDATE " + source + fmt.Sprintf(" SET %s = %s + IF(%s < %d, %d, 1) WHERE %s", number, number, number, journaled, folding, and(of, unmarked(number)))
 
+	these := and(of, marked(number))
+	add := addSlots(t, source, these, marked("slotsql_l."+slot))
+	remove := "DELETE slotsql_s FROM " + source + " WHERE " + these
+	return d.unlimited([]string{mark, add, remove})
+}
+
+// addSlots writes the statement that adds slot rows to their base rows: those of a
+// source that a condition selects. Newest selects them once more, as slotsql_l.
+func addSlots(t *rewrite.Table, source, these, newest string) string {
+	key := t.Counter.Key
 	var sums, set, nonzero []string
 	for i, c := range t.Counter.Counters {
 		sums = append(sums, fmt.Sprintf("SUM(%s) AS c%d", t.Counter.Held(quote, "slotsql_s.", c), i+1))
@@ -102,7 +119,7 @@ func (d *Dialect) Fold(t *rewrite.Table, s rewrite.Scope) []string {
 		}
 		sums = append(sums, fmt.Sprintf("MAX(slotsql_s.%s) AS m%d", quote(co.Stamp()), i+1))
 		latest := fmt.Sprintf("SELECT slotsql_l.%s FROM %s AS slotsql_l WHERE %s AND slotsql_l.%s IS NOT NULL",
-			c, slots, marked("slotsql_l."+slot), quote(co.Stamp()))
+			c, slotTable(t), newest, quote(co.Stamp()))
 		if len(key) > 0 {
 			latest += " AND " + sameAs("slotsql_l", key, "slotsql_f")
 		}
@@ -119,8 +136,7 @@ func (d *Dialect) Fold(t *rewrite.Table, s rewrite.Scope) []string {
 		keys = append(keys, fmt.Sprintf("slotsql_s.%s AS k%d", quote(k), i+1))
 		group = append(group, "slotsql_s."+quote(k))
 	}
-	these := " WHERE " + and(of, marked(number))
-	derived := "SELECT " + strings.Join(append(keys, sums...), ", ") + " FROM " + source + these
+	derived := "SELECT " + strings.Join(append(keys, sums...), ", ") + " FROM " + source + " WHERE " + these
 	if len(group) > 0 {
 		derived += " GROUP BY " + strings.Join(group, ", ")
 	}
@@ -131,11 +147,9 @@ func (d *Dialect) Fold(t *rewrite.Table, s rewrite.Scope) []string {
 		}
 		base += " ON " + sameAs("slotsql_b", key, "slotsql_f")
 	}
-	add := "UPDATE (" + derived + ") AS slotsql_f STRAIGHT_JOIN " + base +
+	return "UPDATE (" + derived + ") AS slotsql_f STRAIGHT_JOIN " + base +
 		" SET " + strings.Join(set, ", ") + " WHERE " + strings.Join(nonzero, " OR ")
 
-	remove := "DELETE slotsql_s FROM " + source + these
-	return d.unlimited([]string{mark, add, remove})
 }
 
 // coveredKeys is a derived table of the keys that the scope selects, k1, k2,

@@ -34,6 +34,9 @@ type Dialect struct {
 	// MariaDB says that the server is one.
 	MariaDB bool
 
+	// renamed: the server has given @@tx_isolation the name @@transaction_isolation.
+	renamed bool
+
 	settings settings
 }
 

@@ -18,6 +18,7 @@ func ForServer(ctx context.Context, s dialect.Session) (*Dialect, error) {
 	if len(rows) == 1 && len(rows[0]) == 2 {
 		d.FoldTableNames = text(rows[0][0]) != "0"
 		d.MariaDB = strings.Contains(text(rows[0][1]), "MariaDB")
+		d.renamed = !d.MariaDB
 		d.NoWait = noWait(text(rows[0][1]))
 		d.NoRowAlias = !hasRowAlias(text(rows[0][1]))
 	}

@@ -1,0 +1,174 @@
+package slotsql
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// A habit is what has been seen of the transactions with statements of one form,
+// whatever their literals: whether they go on to drain the rows that they have
+// changed. Two of them that have both counted in slots of a row, which leaves its
+// base row to both, and then both want it alone, wait for each other. With the plain
+// driver the second would have waited at its increment.
+//
+// So the first transaction with an increment of a form is on trial, for its row:
+// others of this process that come to the same row with it wait until it has ended.
+// Where it has committed without a drain, increments of the form count in slots from
+// then on; where it has drained its row, they lock first, in the plain driver's
+// order of locks. With the plain driver they would have waited, too, and here for
+// trialPatience at most: whom they wait for may wait for them, which the server
+// cannot see.
+type habit struct {
+	// locksFirst: such a transaction has drained its row afterwards.
+	locksFirst atomic.Bool
+	// harmless: one has ended without, or has taken longer than is waited for.
+	harmless atomic.Bool
+	mu       sync.Mutex
+	trials   map[rowKey]*trial
+}
+
+type trial struct {
+	conn *conn
+	over chan struct{}
+}
+
+const trialPatience = time.Second
+
+// maxHabits bounds what is remembered; then it begins anew.
+const maxHabits = 4096
+
+// habits are those of a connector, by the form of the text.
+type habits struct {
+	mu    sync.Mutex
+	forms map[string]*habit
+}
+
+// of returns the habit of a text; nil for a plan that changes no counter's rows.
+func (hs *habits) of(d rewrite.Dialect, p *rewrite.Plan, text string) *habit {
+	if p.Increment == nil && len(p.Changes) == 0 {
+		return nil
+	}
+	form := formOf(d, text)
+	hs.mu.Lock()
+	defer hs.mu.Unlock()
+	if h := hs.forms[form]; h != nil {
+		return h
+	}
+	if hs.forms == nil || len(hs.forms) >= maxHabits {
+		hs.forms = map[string]*habit{}
+	}
+	h := &habit{}
+	hs.forms[form] = h
+	return h
+}
+
+// formOf is a text without its literals.
+func formOf(d rewrite.Dialect, text string) string {
+	var b strings.Builder
+	for _, t := range rewrite.Tokens(d.Lexis(), text) {
+		switch t.Kind {
+		case rewrite.NumberTok, rewrite.StringTok:
+			b.WriteString("? ")
+		default:
+			b.WriteString(text[t.Start:t.End])
+			b.WriteByte(' ')
+		}
+	}
+	return b.String()
+}
+
+// drains notes that a transaction with such a statement drains its row.
+func (h *habit) drains() {
+	if h != nil {
+		h.locksFirst.Store(true)
+	}
+}
+
+func (h *habit) first() bool { return h != nil && h.locksFirst.Load() }
+
+// await waits for another transaction that is on trial for the row, or begins the
+// connection's own. Also who locks first waits: the one on trial shares the base row,
+// and could not take it for itself past another that waits for it.
+func (h *habit) await(ctx context.Context, c *conn, row rowKey) error {
+	if h == nil {
+		return nil
+	}
+	var patience <-chan time.Time
+	for h.locksFirst.Load() || !h.harmless.Load() {
+		t := h.try(c, row)
+		if t == nil {
+			return nil
+		}
+		if patience == nil {
+			patience = time.After(trialPatience)
+		}
+		select {
+		case <-t.over:
+		case <-patience:
+			h.harmless.Store(true)
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// try returns the trial of another transaction for the row. Where there is none it
+// begins one, unless the habit is known.
+func (h *habit) try(c *conn, row rowKey) *trial {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if t := h.trials[row]; t != nil {
+		if t.conn == c {
+			return nil
+		}
+		return t
+	}
+	if h.locksFirst.Load() {
+		return nil
+	}
+	if h.trials == nil {
+		h.trials = map[rowKey]*trial{}
+	}
+	h.trials[row] = &trial{conn: c, over: make(chan struct{})}
+	c.trials = append(c.trials, tried{h, row})
+	return nil
+}
+
+// tried is a trial of the open transaction.
+type tried struct {
+	habit *habit
+	row   rowKey
+}
+
+// acquit notes that the transaction has committed.
+func (c *conn) acquit() {
+	for _, t := range c.trials {
+		t.habit.harmless.Store(true)
+	}
+}
+
+// commits reports whether a text that ends a transaction begins with the word for it.
+func commits(lx *rewrite.Lexis, text string) bool {
+	t := rewrite.NewScanner(lx, text).Next()
+	return strings.EqualFold(text[t.Start:t.End], "COMMIT") || strings.EqualFold(text[t.Start:t.End], "END")
+}
+
+// endTrials is for when the transaction has ended, in whatever way.
+func (c *conn) endTrials() {
+	for _, t := range c.trials {
+		t.habit.mu.Lock()
+		if own := t.habit.trials[t.row]; own != nil && own.conn == c {
+			close(own.over)
+			delete(t.habit.trials, t.row)
+		}
+		t.habit.mu.Unlock()
+	}
+	c.trials = c.trials[:0]
+}

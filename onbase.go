@@ -1,0 +1,121 @@
+package slotsql
+
+import (
+	"context"
+	"database/sql/driver"
+	"slices"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// An increment in a transaction that runs on the base row, as the application has
+// written it: exact beside whatever the slots hold, because what is added commutes. It
+// does so where the transaction has the row anyway, and where making a slot row could
+// wait for others, or for a row that is not there.
+
+// belongsOnBase reports whether an increment of an open transaction is to run on the
+// base row.
+func (r *run) belongsOnBase() bool {
+	c := r.conn
+	if !c.shared.traits.MissLocks || !r.plan.Increment.BaseExact() || !r.baseFits() {
+		return false
+	}
+	t := r.plan.Increment.Table
+	if c.untied[t.Counter.Slotted()] {
+		// A DELETE has locked the place in the slot table where rows of the deleted
+		// key would be, and so may others have: none must wait for one of those.
+		return true
+	}
+	return c.hasRow(t, r.keyNumbers(&r.plan.Increment.Row)) || r.plan.Increment.Upsert && !r.metBefore()
+}
+
+// unties notes that the transaction has deleted rows that slot rows refer to.
+func (c *conn) unties(tables []*rewrite.Table) {
+	for _, t := range tables {
+		if t.Counter == nil {
+			continue
+		}
+		if c.untied == nil {
+			c.untied = map[string]bool{}
+		}
+		c.untied[t.Counter.Slotted()] = true
+	}
+}
+
+// hasRow reports whether the transaction has a row for itself.
+func (c *conn) hasRow(t *rewrite.Table, key []string) bool {
+	for _, own := range c.own {
+		if own.rows.Table.Counter.Slotted() != t.Counter.Slotted() {
+			continue
+		}
+		switch {
+		case own.how == afterDrain || own.settled:
+			if maybeSame(own.key, key) {
+				return true
+			}
+		case own.how == inserted || own.how == onBase && c.shared.traits.ChangeExcludes:
+			if key != nil && slices.Equal(own.key, key) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// maybeSame reports whether two keys may be the same: nil is any.
+func maybeSame(a, b []string) bool { return a == nil || b == nil || slices.Equal(a, b) }
+
+// drainsOwn notes that a transaction drains rows that it may have counted in slots of.
+func (c *conn) drainsOwn(t *rewrite.Table, key []string) {
+	for _, own := range c.own {
+		if own.how == inSlot && !own.settled && own.rows.Table.Counter.Slotted() == t.Counter.Slotted() && maybeSame(own.key, key) {
+			own.plan.habit.drains()
+		}
+	}
+}
+
+// execOnBase runs the increment on its base row.
+func (r *run) execOnBase(ctx context.Context) (driver.Result, error) {
+	res, n, err := r.execTouching(ctx)
+	if err != nil || n == 0 {
+		return res, err
+	}
+	r.note(r.plan.Increment.Row, onBase)
+	if n > 1 { // MySQL counts an upsert that has met its row twice
+		if row, keyed := r.rowKey(); keyed {
+			r.exists(row)
+		}
+	}
+	return res, r.holdIncrement(ctx)
+}
+
+// existence is a number that no slot has, under which it is remembered that a row
+// has been there: as a guess, like the others.
+const existence = -1
+
+// exists remembers that an upsert has met its row.
+func (r *run) exists(row rowKey) {
+	if r.plan.Increment.Upsert && r.conn.shared.traits.MissLocks {
+		r.conn.shared.placement.learn(slotRow{row, existence})
+	}
+}
+
+// metBefore reports whether an upsert has met its row before. Where it has not the
+// statement that looks for the row in order to make a slot row would lock the place
+// of a row that is not there.
+func (r *run) metBefore() bool {
+	row, keyed := r.rowKey()
+	return keyed && r.conn.shared.placement.knows(slotRow{row, existence})
+}
+
+// awaitTrial waits for the habit of the increment to be known.
+func (r *run) awaitTrial(ctx context.Context) error {
+	if r.conn.shared.traits.OneWriter {
+		return nil
+	}
+	row, keyed := r.rowKey()
+	if !keyed {
+		row, _ = r.changeKey(&r.plan.Increment.Row, inSlot)
+	}
+	return r.plan.habit.await(ctx, r.conn, row)
+}
