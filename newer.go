@@ -5,7 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
@@ -41,6 +42,9 @@ func (r *run) newer(ctx context.Context, d *rewrite.DrainTable) error {
 		ask = append(ask, jsonTexts(all))
 	}
 	found, err := c.shared.witness.query(ctx, c.shared, teller.Newer(d.Table, keyed), ask...)
+	if errors.Is(err, errUnheard) {
+		return r.newerUnheard(ctx, d, teller, all, keyed)
+	}
 	if err != nil {
 		return fmt.Errorf("slotsql: looking for slot rows that are newer than the transaction's snapshot: %w", settled(err))
 	}
@@ -59,6 +63,22 @@ func (r *run) newer(ctx context.Context, d *rewrite.DrainTable) error {
 	// deleted it since the other session has told of it.
 	return c.session.Exec(ctx, teller.Unserializable())
 }
+
+// newerUnheard does without the other session, which is not to be had in time: a
+// transaction pooler may have given all its server connections to transactions
+// that wait here. A few keys meet every slot that a process may have made, which is
+// as exact, and slower. For many the transaction is told to try again, which gives
+// its connection back.
+func (r *run) newerUnheard(ctx context.Context, d *rewrite.DrainTable, teller dialect.SnapshotTeller, keys [][]any, keyed bool) error {
+	if every := teller.MeetEvery(d.Table, maxSlots); every != "" && keyed && len(keys) <= maxKeysMet {
+		return r.conn.session.Exec(ctx, every, jsonTexts(keys))
+	}
+	return r.conn.session.Exec(ctx, teller.Unserializable())
+}
+
+// maxKeysMet is how many keys meet every slot: so many rows of maxSlots slots each
+// are inserted, and deleted again by the fold.
+const maxKeysMet = 4
 
 // jsonTexts writes a list of lists of texts.
 func jsonTexts(rows [][]any) string {
@@ -80,19 +100,67 @@ func textOf(v any) string {
 }
 
 // A witness is a connection of slotsql's own for questions that no session of the
-// application can be asked. It is made when one comes up, and kept.
+// application can be asked. It is made when one comes up, and kept. Who asks holds
+// a connection, and perhaps the last that there is (of a transaction pooler, or up
+// to the server's max_connections): so nobody waits long for an answer, and for a
+// while after nobody has got one, hardly at all.
 type witness struct {
-	mu   sync.Mutex
-	conn *conn
+	turn   chan struct{} // holds a token while nobody asks
+	conn   *conn
+	unsure atomic.Int64 // until when an answer is not to be expected, in Unix nanoseconds
+}
+
+const (
+	witnessPatience = 300 * time.Millisecond // for a connection
+	answerPatience  = 5 * time.Second        // when it has one: the server answers, if only that a lock is held
+	unsurePatience  = 20 * time.Millisecond
+	unsureFor       = 10 * time.Second
+)
+
+// errUnheard is returned when the witness could not be asked in time, or not be
+// reached.
+var errUnheard = errors.New("slotsql: no other session to ask")
+
+func newWitness() *witness {
+	w := &witness{turn: make(chan struct{}, 1)}
+	w.turn <- struct{}{}
+	return w
 }
 
 func (w *witness) query(ctx context.Context, s *shared, q string, args ...any) ([][]any, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	patience := witnessPatience
+	if time.Now().UnixNano() < w.unsure.Load() {
+		patience = unsurePatience
+	}
+	brief, cancel := context.WithCancel(ctx)
+	defer cancel()
+	reached := time.AfterFunc(patience, cancel) // stopped when the session has a connection
+	defer reached.Stop()
+	rows, err := w.asked(brief, s, reached, q, args)
+	switch e := engineOf(s.dialect); {
+	case err == nil:
+		w.unsure.Store(0)
+		return rows, nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case brief.Err() == nil && e.lockTimeout(err):
+		return nil, err
+	}
+	w.unsure.Store(time.Now().Add(unsureFor).UnixNano())
+	return nil, errUnheard
+}
+
+func (w *witness) asked(ctx context.Context, s *shared, reached *time.Timer, q string, args []any) ([][]any, error) {
+	select {
+	case <-w.turn:
+		defer func() { w.turn <- struct{}{} }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 	for fresh := false; ; {
 		if w.conn == nil {
 			if s.connect == nil {
-				return nil, errors.New("there is no connection to ask")
+				return nil, errUnheard
 			}
 			raw, err := s.connect(ctx)
 			if err != nil {
@@ -100,7 +168,7 @@ func (w *witness) query(ctx context.Context, s *shared, q string, args ...any) (
 			}
 			w.conn, fresh = wrapConn(s, raw), true
 		}
-		rows, err := w.ask(ctx, s, q, args)
+		rows, err := w.ask(ctx, s, reached, q, args)
 		if err == nil {
 			return rows, nil
 		}
@@ -113,11 +181,12 @@ func (w *witness) query(ctx context.Context, s *shared, q string, args ...any) (
 
 // ask waits for locks only as long as OneState says: whoever it waits for, such as
 // an ALTER TABLE of the slot table, may wait for the transaction that it asks for.
-func (w *witness) ask(ctx context.Context, s *shared, q string, args []any) ([][]any, error) {
+func (w *witness) ask(ctx context.Context, s *shared, reached *time.Timer, q string, args []any) ([][]any, error) {
 	begin, end := s.dialect.OneState()
 	if err := w.conn.session.execAll(ctx, begin); err != nil {
 		return nil, err
 	}
+	reached.Reset(answerPatience)
 	rows, err := w.conn.session.Query(ctx, q, args...)
 	if err != nil {
 		return nil, err
@@ -134,7 +203,7 @@ func (w *witness) drop() {
 }
 
 func (w *witness) close() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	<-w.turn
 	w.drop()
+	w.turn <- struct{}{}
 }

@@ -53,7 +53,7 @@ type shared struct {
 
 	placement *placement
 	coalescer *coalescer
-	witness   witness
+	witness   *witness
 	warned    warnings
 	observers observers
 	habits    habits
@@ -72,7 +72,7 @@ type shared struct {
 }
 
 func sharedOf(d dialect.Dialect, config *Config, tables []TableConfig) *shared {
-	s := &shared{dialect: d, traits: d.Traits(), config: config, tables: tables, schemas: map[string]*schema{}, reported: map[string]bool{}, patience: endPatience, placement: newPlacement(), coalescer: newCoalescer(), made: madeSlots{wake: make(chan struct{}, 1), journal: make(chan struct{}, 1)}, sharing: true}
+	s := &shared{dialect: d, traits: d.Traits(), config: config, tables: tables, schemas: map[string]*schema{}, reported: map[string]bool{}, patience: endPatience, placement: newPlacement(), witness: newWitness(), coalescer: newCoalescer(), made: madeSlots{wake: make(chan struct{}, 1), journal: make(chan struct{}, 1)}, sharing: true}
 	for _, t := range s.tables {
 		s.journals = s.journals || t.Layout == "journal"
 		s.folded = append(s.folded, strings.ToLower(rewrite.Spelled(t.Table)))

@@ -107,6 +107,11 @@ type SnapshotTeller interface {
 	// list of lists: it fails as a change of a newer row does if one is there that
 	// the transaction does not see. What it inserts the fold deletes.
 	Meet(t *rewrite.Table) string
+	// MeetEvery writes the statement by which the transaction meets every row of a
+	// JSON list of keys that has a number below slots, without anybody who tells
+	// which are there; "" where numbers are not bounded. What it inserts the fold
+	// deletes.
+	MeetEvery(t *rewrite.Table, slots int) string
 	// Unserializable writes a statement that fails as such a change does.
 	Unserializable() string
 }

@@ -74,6 +74,16 @@ func (d *Dialect) Meet(t *rewrite.Table) string {
 	return "INSERT INTO " + slotTable(t) + " (" + into + ") " + fromJSON(t, "$1", true) + " ON CONFLICT DO NOTHING"
 }
 
+// MeetEvery inserts each number for each key, or does nothing for those that are
+// there. In a shared table, and in a journal, a number may be any.
+func (d *Dialect) MeetEvery(t *rewrite.Table, slots int) string {
+	if t.Counter.Shared != nil || t.Counter.Journal || len(t.Counter.Key) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("INSERT INTO %s (%s, %s) SELECT slotsql_e.*, slotsql_n FROM (%s) AS slotsql_e, pg_catalog.generate_series(0, %d) AS slotsql_n ON CONFLICT DO NOTHING",
+		slotTable(t), slotKeyList(t, ""), quote(t.Counter.SlotColumn), fromJSON(t, "$1", false), slots-1)
+}
+
 // Unserializable has the server say it, which ends the transaction as it should.
 func (*Dialect) Unserializable() string {
 	return "DO $$BEGIN RAISE EXCEPTION 'could not serialize access due to concurrent update' USING ERRCODE = 'serialization_failure'; END$$"
