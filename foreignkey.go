@@ -1,11 +1,9 @@
 package slotsql
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
@@ -120,27 +118,4 @@ func commented(lines []string) string {
 		b.WriteString("-- " + l + "\n")
 	}
 	return b.String()
-}
-
-// migratePatience is how long the lock on a base table is asked for again.
-const migratePatience = time.Minute
-
-// migratePatiently creates a slot table on a connection whose statements wait
-// for locks for seconds at most: who waits for the lock on a base table keeps
-// others waiting behind it, so it is given up and asked for again.
-func (c *conn) migratePatiently(ctx context.Context, ddl []string) error {
-	for deadline := time.Now().Add(migratePatience); ; {
-		err := c.migrate(ctx, ddl)
-		if err == nil || !c.engine.retryable(err) || c.broken {
-			return err
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("%w (somebody has had the base table locked for %s: try again, or leave the foreign key out with --no-foreign-keys)", err, migratePatience)
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(100 * time.Millisecond):
-		}
-	}
 }

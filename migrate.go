@@ -3,7 +3,6 @@ package slotsql
 import (
 	"context"
 	"errors"
-	"time"
 )
 
 // migrate runs the DDL of a slot table. The statements may be repeated and
@@ -28,21 +27,4 @@ func (c *conn) migrate(ctx context.Context, ddl []string) error {
 		}
 		return nil
 	})
-}
-
-// widen changes a slot table. Nobody can use it meanwhile, and while the statement
-// waits for a transaction that has used it others wait behind it: so the connection
-// is one whose statements wait for seconds only, and it is tried again.
-func (c *conn) widen(ctx context.Context, ddl []string) (err error) {
-	for try := range dropTries {
-		if err = c.migrate(ctx, ddl); err == nil || !c.engine.retryable(err) || try == dropTries-1 {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
-	return err
 }

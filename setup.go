@@ -124,9 +124,8 @@ func statusOf(t checkedTable, missing bool) TableStatus {
 // a *ConfigError; with problems of the former kind nothing is created.
 //
 // The foreign key of a slot table takes a lock on the base table for a moment,
-// see docs/operations.md. A statement that has waited for it for two seconds
-// gives up, so that nobody waits long behind it, and is tried again for a
-// minute. WithoutForeignKeys leaves it out.
+// see docs/operations.md. A statement that does not get it soon gives up, so that
+// nobody waits long behind it, and is tried again for a minute. WithoutForeignKeys leaves it out.
 func Migrate(ctx context.Context, c driver.Connector, opts ...SetupOption) (created []string, err error) {
 	cn, err := setup(ctx, c)
 	if err != nil {
@@ -179,7 +178,7 @@ func Migrate(ctx context.Context, c driver.Connector, opts ...SetupOption) (crea
 			}
 		}
 		if more := lacking(t.table, slots); len(more) > 0 {
-			if err := cn.widen(ctx, cn.shared.dialect.AddSlots(t.table, more)); err != nil {
+			if err := cn.migratePatiently(ctx, cn.shared.dialect.AddSlots(t.table, more)); err != nil {
 				return created, fmt.Errorf("slotsql: add columns to slot table %q: %w", t.table.Counter.SlotTable, err)
 			}
 			created = append(created, added(t.table.Counter.SlotTable, more))
@@ -188,7 +187,7 @@ func Migrate(ctx context.Context, c driver.Connector, opts ...SetupOption) (crea
 			}
 		}
 		if w, ok := cn.shared.dialect.(dialect.Widener); ok && t.table.Counter.Shared == nil && narrow(t.table, slots) {
-			if err := cn.widen(ctx, w.WidenSlots(t.table)); err != nil {
+			if err := cn.migratePatiently(ctx, w.WidenSlots(t.table)); err != nil {
 				return created, fmt.Errorf("slotsql: widen slot table %q: %w", t.table.Counter.SlotTable, err)
 			}
 			created = append(created, t.table.Counter.SlotTable+" (widened)")

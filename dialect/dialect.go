@@ -6,6 +6,7 @@ package dialect
 
 import (
 	"context"
+	"time"
 
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -114,6 +115,14 @@ type SnapshotTeller interface {
 	MeetEvery(t *rewrite.Table, slots int) string
 	// Unserializable writes a statement that fails as such a change does.
 	Unserializable() string
+}
+
+// A BriefLocker is a Dialect whose DDL waits for locks while others wait behind it.
+type BriefLocker interface {
+	// Briefly has statements, to be run in one transaction, wait for each lock no
+	// longer than that; or not at all, or as briefly as the server can, where it
+	// counts in seconds.
+	Briefly(ddl []string, wait time.Duration) []string
 }
 
 // A Widener is a Dialect whose slot tables are of a narrow type for the slots'

@@ -4,9 +4,13 @@ import (
 	"fmt"
 	"hash/fnv"
 	"strings"
+	"time"
 
+	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
 )
+
+var _ dialect.BriefLocker = (*Dialect)(nil)
 
 // CreateSlots writes the slot table. Constraints get short names of their
 // own, because a name that the server makes of a long table name may exceed
@@ -84,6 +88,20 @@ func (d *Dialect) AddSlots(t *rewrite.Table, counters []string) []string {
 		parts = append(parts, "ADD "+r)
 	}
 	return []string{"ALTER TABLE " + slotTable(t) + " " + strings.Join(parts, ", ")}
+}
+
+// Briefly has MariaDB's statements not wait at all, or for so many seconds. MySQL's
+// wait for a second at least.
+func (d *Dialect) Briefly(ddl []string, wait time.Duration) []string {
+	seconds := int(wait / time.Second)
+	if !d.NoWait {
+		return append([]string{fmt.Sprintf("SET SESSION lock_wait_timeout = %d, innodb_lock_wait_timeout = 1", max(seconds, 1))}, ddl...)
+	}
+	var out []string
+	for _, q := range ddl {
+		out = append(out, fmt.Sprintf("SET STATEMENT lock_wait_timeout = %d, innodb_lock_wait_timeout = %d FOR %s", seconds, seconds, q))
+	}
+	return out
 }
 
 // WidenSlots makes room for the numbers of a journal's rows, and for what the

@@ -4,9 +4,13 @@ import (
 	"fmt"
 	"hash/fnv"
 	"strings"
+	"time"
 
+	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
 )
+
+var _ dialect.BriefLocker = (*Dialect)(nil)
 
 // CreateSlots writes the DDL of a slot table. All statements must run in one
 // transaction: IF NOT EXISTS does not keep two sessions from creating one
@@ -60,14 +64,18 @@ func (d *Dialect) CreateSlots(t *rewrite.Table) []string {
 	}
 }
 
+// Briefly sets lock_timeout for the transaction.
+func (*Dialect) Briefly(ddl []string, wait time.Duration) []string {
+	return append([]string{fmt.Sprintf("SET LOCAL lock_timeout = '%dms'", wait.Milliseconds())}, ddl...)
+}
+
 // AddSlots adds columns, which the server does without writing the table anew.
-// Who waits for it waits no longer than lock_timeout.
 func (d *Dialect) AddSlots(t *rewrite.Table, counters []string) []string {
 	var parts []string
 	for _, c := range counters {
 		parts = append(parts, "ADD COLUMN IF NOT EXISTS "+quote(c)+" "+slotType(t.Column(c))+" NOT NULL DEFAULT 0")
 	}
-	return []string{"SET LOCAL lock_timeout = '2s'", "ALTER TABLE " + slotTable(t) + " " + strings.Join(parts, ", ")}
+	return []string{"ALTER TABLE " + slotTable(t) + " " + strings.Join(parts, ", ")}
 }
 
 // numberType is the type of a slot's number.
@@ -80,9 +88,9 @@ func numberType(t *rewrite.Table) string {
 
 // WidenSlots makes room for the numbers of a journal's rows. The server writes
 // the table anew, and lets nobody else read or write it meanwhile: it is as small
-// as the roll-up keeps it. Who waits for it waits no longer than lock_timeout.
+// as the roll-up keeps it.
 func (d *Dialect) WidenSlots(t *rewrite.Table) []string {
-	return []string{"SET LOCAL lock_timeout = '2s'", "ALTER TABLE " + slotTable(t) + " ALTER COLUMN " + quote(t.Counter.SlotColumn) + " TYPE bigint"}
+	return []string{"ALTER TABLE " + slotTable(t) + " ALTER COLUMN " + quote(t.Counter.SlotColumn) + " TYPE bigint"}
 }
 
 // DropSlots writes DROP TABLE IF EXISTS, or deletes the table's rows of a shared
