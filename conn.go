@@ -54,6 +54,7 @@ type conn struct {
 	strayed bool          // the session may not be as the connector opened it
 	reading bool          // rows may be open
 	led     int           // shared statements that this connection has run
+	opening []string      // what a transaction of slotsql's own runs first
 	lent    chan struct{} // closed when a statement ends that has outlived its caller
 	later   []func()      // to be done then
 

@@ -185,6 +185,13 @@ func (d *drainer) fold(ctx context.Context, t *rewrite.Table, r *DrainReport) er
 	return err
 }
 
+// waitsBriefly has the statements of a connection of slotsql's own wait for locks
+// for seconds at most.
+func (c *conn) waitsBriefly(ctx context.Context) error {
+	c.opening = c.shared.dialect.DrainTransaction()
+	return c.session.execAll(ctx, c.shared.dialect.DrainSession())
+}
+
 // open connects, unless there is a connection that can be used.
 func (d *drainer) open(ctx context.Context) error {
 	if d.conn != nil && d.conn.broken {
@@ -198,7 +205,7 @@ func (d *drainer) open(ctx context.Context) error {
 		return err
 	}
 	d.conn = wrapConn(d.shared, raw)
-	return d.conn.session.execAll(ctx, d.mover.dialect.DrainSession())
+	return d.conn.waitsBriefly(ctx)
 }
 
 // count counts the slot rows that jobs are for.

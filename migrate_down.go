@@ -30,7 +30,7 @@ func MigrateDown(ctx context.Context, c driver.Connector) (dropped []string, err
 	if err != nil {
 		return nil, err
 	}
-	if err := cn.session.execAll(ctx, cn.shared.dialect.DrainSession()); err != nil {
+	if err := cn.waitsBriefly(ctx); err != nil {
 		return nil, err
 	}
 	for _, t := range tables {

@@ -140,7 +140,7 @@ func Migrate(ctx context.Context, c driver.Connector, opts ...SetupOption) (crea
 		return nil, asConfigError(problems)
 	}
 	checked = notOff(checked)
-	if err := cn.session.execAll(ctx, cn.shared.dialect.DrainSession()); err != nil {
+	if err := cn.waitsBriefly(ctx); err != nil {
 		return nil, err
 	}
 	applySetup(checked, opts)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"slices"
 	"time"
 )
 
@@ -152,7 +153,11 @@ func (c *conn) begin(ctx context.Context) (end func(error) error, err error) {
 			return c.lost, nil
 		}
 	}
-	for i, q := range d.Begin {
+	opening := d.Begin
+	if len(c.opening) > 0 {
+		opening = slices.Concat(opening, c.opening)
+	}
+	for i, q := range opening {
 		_, err := c.parentExec(ctx, q, nil)
 		switch {
 		case err == nil:

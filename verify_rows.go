@@ -59,7 +59,7 @@ func (v *verifier) open(ctx context.Context) error {
 	if _, err := v.shared.open(ctx, &v.conn.session); err != nil {
 		return err
 	}
-	return v.conn.session.execAll(ctx, v.mover.dialect.DrainSession())
+	return v.conn.waitsBriefly(ctx)
 }
 
 // planned says why a query cannot be read beside others; nil if it can.

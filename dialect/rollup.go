@@ -15,6 +15,10 @@ type RollUpper interface {
 	// one of its statements waits for a lock for seconds at most, since
 	// increments wait behind it.
 	DrainSession() []string
+	// DrainTransaction holds what each transaction of it runs first, for an engine
+	// that can say it there: a transaction pooler gives each another session, and
+	// this one's settings to others.
+	DrainTransaction() []string
 	// LockSlots keeps everybody else out of a slot table: until the transaction
 	// ends or, where tables are dropped outside transactions, until unlock.
 	LockSlots(t *rewrite.Table) (lock, unlock []string)

@@ -23,6 +23,9 @@ func (d *Dialect) DrainSession() []string {
 	return append(d.OwnSettings(), "SET SESSION lock_wait_timeout = 2, innodb_lock_wait_timeout = 2")
 }
 
+// DrainTransaction is empty: the session has what it needs.
+func (*Dialect) DrainTransaction() []string { return nil }
+
 // LockSlots locks the table for the session, under each name that it is read by.
 func (*Dialect) LockSlots(t *rewrite.Table) (lock, unlock []string) {
 	return []string{"LOCK TABLES " + slotTable(t) + " WRITE, " + slotTable(t) + " AS slotsql_s WRITE"}, []string{"UNLOCK TABLES"}

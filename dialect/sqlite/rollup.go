@@ -16,6 +16,9 @@ func (*Dialect) RollUpSession() []string { return nil }
 // DrainSession is empty: the DSN says how long the connection waits.
 func (*Dialect) DrainSession() []string { return nil }
 
+// DrainTransaction is empty: the session has what it needs.
+func (*Dialect) DrainTransaction() []string { return nil }
+
 // LockSlots has nothing to do: a transaction that writes excludes others.
 func (*Dialect) LockSlots(*rewrite.Table) (lock, unlock []string) { return nil, nil }
 
