@@ -26,6 +26,9 @@ type Dialect struct {
 	// NoWait says that the server knows JSON_TABLE, and SET STATEMENT with a
 	// lock wait timeout of 0 (MariaDB 10.6). Set it before the first use, too.
 	NoWait bool
+	// StatementLog says that the server writes statements to its binary log, and so
+	// lets InnoDB change nothing below REPEATABLE READ.
+	StatementLog bool
 
 	// NoRowAlias says that the server does not know INSERT ... VALUES (...) AS
 	// new, which came with MySQL 8.0.19: MariaDB does not.

@@ -40,13 +40,20 @@ func (*Dialect) LockSlots(t *rewrite.Table) (lock, unlock []string) {
 // older than what has moved: Left looks for such values after the move. It takes
 // no locks, and must not miss a row that is there: READ UNCOMMITTED sees the
 // newest. (Inside the UPDATE it would be a locking read, at any level.)
+//
+// A server that writes statements to its binary log refuses changes at these
+// levels (1665). There it is REPEATABLE READ: the locks of the same statements
+// reach to the gaps beside their rows, and Left takes some as well.
 func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.RollUp {
 	w := &rollUp{t: t, part: part}
-	level := "READ COMMITTED"
+	level, latest := "READ COMMITTED", false
 	for _, co := range t.Counter.Companions {
 		if co.Merge == rewrite.Latest {
-			level = "READ UNCOMMITTED"
+			level, latest = "READ UNCOMMITTED", true
 		}
+	}
+	if d.StatementLog {
+		level = "REPEATABLE READ"
 	}
 	out := dialect.RollUp{
 		Begin:     []string{"SET TRANSACTION ISOLATION LEVEL " + level, "START TRANSACTION READ WRITE"},
@@ -68,8 +75,8 @@ func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.Roll
 		out.Gather = w.step(func() string { return "SELECT COUNT(*) FROM (" + w.gathered() + ") AS slotsql_l" })
 		out.Merge = []dialect.Step{w.step(w.merge), w.step(w.remove)}
 	}
-	if level == "READ UNCOMMITTED" {
-		out.Left = w.step(w.left)
+	if latest {
+		out.Left = w.step(func() string { return w.left(d.StatementLog) })
 		out.Keep = []dialect.Step{w.step(func() string { return w.move(false) })}
 	}
 	// The emptied slot rows go at once. One that stayed would be deleted by the
@@ -366,15 +373,19 @@ func (w *rollUp) row() string {
 
 // left counts slots of the part that still hold a companion of which the latest
 // value counts, locked or not.
-func (w *rollUp) left() string {
+func (w *rollUp) left(locking bool) string {
 	var some []string
 	for _, co := range w.t.Counter.Companions {
 		if co.Stamp() != "" {
 			some = append(some, "slotsql_s."+quote(co.Stamp())+" IS NOT NULL")
 		}
 	}
-	return "SELECT COUNT(*) FROM " + slotTable(w.t) + " AS slotsql_s WHERE " + w.within("slotsql_s", true) + " AND (" + strings.Join(some, " OR ") +
+	q := "SELECT COUNT(*) FROM " + slotTable(w.t) + " AS slotsql_s WHERE " + w.within("slotsql_s", true) + " AND (" + strings.Join(some, " OR ") +
 		") AND EXISTS (SELECT 1 FROM " + w.baseOf("slotsql_s", "WHERE") + ")"
+	if locking {
+		q += " LOCK IN SHARE MODE"
+	}
+	return q
 }
 
 // remove deletes slot rows that hold nothing.
