@@ -3,6 +3,7 @@ package slotsql
 import (
 	"context"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 
 	"github.com/slotsql/slotsql/rewrite"
@@ -25,14 +26,14 @@ func (r *run) drainAndExec(ctx context.Context) (res driver.Result, err error) {
 		defer func() { r.cleanUp(ctx, err) }()
 		missed, err := r.drain(ctx)
 		if err != nil {
-			return err
+			return r.unapplied(err)
 		}
 		if r.plan.Class == rewrite.Additive && !r.plan.Increment.Companions {
 			unlocked, missed = missed, false // adds to whatever row it meets
 		}
 		if err := r.text(ctx, missed, func() (n int64, err error) {
 			res, n, err = r.execTouching(ctx)
-			return n, err
+			return n, r.unapplied(err)
 		}); err != nil {
 			return err
 		}
@@ -63,7 +64,7 @@ func (r *run) queryDrained(ctx context.Context) (driver.Rows, error) {
 	missed, err := r.drain(ctx)
 	if err != nil {
 		r.cleanUp(ctx, err)
-		return nil, end(err)
+		return nil, end(r.unapplied(err))
 	}
 	r.noteDrained()
 	finish := func(err error) error {
@@ -92,7 +93,7 @@ func (r *run) queryDrained(ctx context.Context) (driver.Rows, error) {
 	}
 	rows, err := r.queryText(ctx)
 	if err != nil {
-		return nil, finish(err)
+		return nil, finish(r.unapplied(err))
 	}
 	if r.conn.shared.dialect.Drain().Nested {
 		return bufferRows(rows, finish)
@@ -103,6 +104,19 @@ func (r *run) queryDrained(ctx context.Context) (driver.Rows, error) {
 		}
 		return finish(nil)
 	}}, nil
+}
+
+// unapplied lets the parent's word stand that a connection is to be replaced
+// (driver.ErrBadConn, as go-sql-driver says with rejectReadOnly=true after a
+// failover), when nothing of the application's has been run, or its text has not
+// been applied: what the drain has done is gone with the transaction, and would
+// have changed no total. Statements whose effect is outside of a transaction are
+// another matter.
+func (r *run) unapplied(err error) error {
+	if err == nil || !errors.Is(err, driver.ErrBadConn) || r.apart || len(r.plan.Before) > 0 || r.plan.Effects&(rewrite.SchemaChange|rewrite.TxControl) != 0 {
+		return err
+	}
+	return &unappliedError{err}
 }
 
 // drain locks and folds, and runs what has to come before the text. Missed

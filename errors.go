@@ -77,6 +77,19 @@ func settled(err error) error {
 	return &lostError{err.Error()}
 }
 
+// unappliedError is a connection lost before anything of the statement has been
+// applied: database/sql may run it on another one.
+type unappliedError struct{ error }
+
+// stillConnected takes that back: the connection has been used since, so whatever
+// the parent meant, it has not closed it.
+func stillConnected(err error) error {
+	if u := (*unappliedError)(nil); errors.As(err, &u) {
+		return u.error
+	}
+	return err
+}
+
 // errNotOurs is returned to who hands over another package's connector.
 var errNotOurs = errors.New("slotsql: want a connector of OpenConnector or WrapConnector")
 

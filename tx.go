@@ -181,7 +181,9 @@ func (c *conn) begin(ctx context.Context) (end func(error) error, err error) {
 		if err == nil {
 			return nil
 		}
-		if !c.undo(ctx, d.Rollback) {
+		if c.undo(ctx, d.Rollback) {
+			err = stillConnected(err)
+		} else {
 			c.broken = true
 		}
 		c.halfway = false
@@ -224,6 +226,10 @@ func (c *conn) undo(ctx context.Context, texts []string) bool {
 // connection out of use when it is gone, or when the application's transaction
 // holds half a fold and must not be committed.
 func (c *conn) lost(err error) error {
+	if u := (*unappliedError)(nil); errors.As(err, &u) {
+		c.broken = true // and the transaction is gone with it
+		return u.error
+	}
 	s := settled(err)
 	if s != err || c.halfway {
 		c.broken = true
