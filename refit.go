@@ -17,7 +17,7 @@ func (c *conn) refit(ctx context.Context, t checkedTable, slots *rewrite.Table, 
 	if misfits := c.shared.misfits(t.table, slots); len(misfits) > 0 {
 		refer := wanted && len(t.table.Counter.Key) > 0 && len(slots.Parents) > 0
 		t.table.Counter.NoForeignKey = !wanted
-		if err := c.widen(ctx, d.RefitSlots(t.table, slots, refer)); err != nil {
+		if err := c.migratePatiently(ctx, d.RefitSlots(t.table, slots, refer)); err != nil {
 			return nil, nil, fmt.Errorf("slotsql: fit slot table %q to its table: %w", name, err)
 		}
 		var why []string
@@ -34,7 +34,7 @@ func (c *conn) refit(ctx context.Context, t checkedTable, slots *rewrite.Table, 
 	if err != nil || len(empty) == 0 {
 		return done, slots, err
 	}
-	if err := c.widen(ctx, d.DropColumns(t.table, empty)); err != nil {
+	if err := c.migratePatiently(ctx, d.DropColumns(t.table, empty)); err != nil {
 		return done, nil, fmt.Errorf("slotsql: drop columns of slot table %q: %w", name, err)
 	}
 	slots, err = c.slotTable(ctx, t)

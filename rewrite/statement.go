@@ -252,9 +252,17 @@ type Expr struct {
 	Query   *Select
 	Case    *Case // of a CASE, of kind Opaque
 	Negated bool
+	// Label is the name that an argument has by being a column; nil elsewhere.
+	Label *Label
 	// Aggregate says that a Call is written with OVER, FILTER, WITHIN GROUP
 	// or DISTINCT, or is an aggregate function the translator knows.
 	Aggregate bool
+}
+
+// Label is a name, and the place in the text where AS would stand.
+type Label struct {
+	Name string
+	At   int
 }
 
 // Case says what the Args of a CASE are: they hold the same expressions.

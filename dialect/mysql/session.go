@@ -28,14 +28,14 @@ func ForServer(ctx context.Context, s dialect.Session) (*Dialect, error) {
 	return d, nil
 }
 
-// logsStatements reports whether the binary log of a session holds statements. SHOW
-// answers on servers that do not know the variables, too.
+// logsStatements reports whether the binary log, if there is one, would hold
+// statements. SHOW answers on servers that do not know the variable, too.
 func logsStatements(ctx context.Context, s dialect.Session) (bool, error) {
-	rows, err := s.Query(ctx, "SHOW VARIABLES WHERE Variable_name = 'log_bin' AND Value = 'ON' OR Variable_name = 'binlog_format' AND Value = 'STATEMENT'")
+	rows, err := s.Query(ctx, "SHOW VARIABLES WHERE Variable_name = 'binlog_format' AND Value = 'STATEMENT'")
 	if err != nil {
-		return false, fmt.Errorf("reading log_bin and binlog_format: %w", err)
+		return false, fmt.Errorf("reading binlog_format: %w", err)
 	}
-	return len(rows) == 2, nil
+	return len(rows) == 1, nil
 }
 
 // noWait reads a version such as 10.11.6-MariaDB-1, or 5.5.5-10.11.6-MariaDB

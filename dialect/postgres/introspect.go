@@ -77,13 +77,16 @@ WHERE i.indrelid = ANY ($1::text::pg_catalog.oid[]) AND i.indisunique AND i.indi
   AND u.ord <= i.indnkeyatts
 ORDER BY i.indrelid, i.indisprimary DESC, i.indexrelid, u.ord`
 
+	// A foreign key to a partitioned table has another one to each partition below
+	// it, which are left out.
 	referringQuery = `
 SELECT k.conrelid::text, a.attname::text, k.oid::text, n.nspname::text, c.relname::text, b.attname::text, (k.confdeltype = 'c')::text, (k.confupdtype = 'c')::text
 FROM pg_catalog.pg_constraint k CROSS JOIN LATERAL pg_catalog.generate_subscripts(k.conkey, 1) AS u(ord)
 JOIN pg_catalog.pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = k.conkey[u.ord]
 JOIN pg_catalog.pg_attribute b ON b.attrelid = k.confrelid AND b.attnum = k.confkey[u.ord]
 JOIN pg_catalog.pg_class c ON c.oid = k.confrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-WHERE k.conrelid = ANY ($1::text::pg_catalog.oid[]) AND k.contype = 'f' ORDER BY k.conrelid, k.oid, u.ord`
+WHERE k.conrelid = ANY ($1::text::pg_catalog.oid[]) AND k.contype = 'f' AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_constraint o WHERE o.oid = k.conparentid AND o.conrelid = k.conrelid)
+ORDER BY k.conrelid, k.oid, u.ord`
 	// What else can refuse a row for a column's value: CHECK and exclusion
 	// constraints, and the unique indexes that uniqueQuery leaves out. An
 	// empty name stands for every column.

@@ -12,7 +12,7 @@ import (
 // than lock_timeout.
 func (d *Dialect) RefitSlots(t, slots *rewrite.Table, refer bool) []string {
 	name, key := slotTable(t), keyList(t, "")
-	out := []string{"SET LOCAL lock_timeout = '2s'"}
+	var out []string
 	if refer {
 		out = append(out, fmt.Sprintf("DO $slotsql$ DECLARE k record; BEGIN FOR k IN SELECT c.conname FROM pg_catalog.pg_constraint c"+
 			" WHERE c.conrelid = %s::pg_catalog.regclass AND c.contype = 'f' LOOP"+
@@ -53,5 +53,5 @@ func (d *Dialect) DropColumns(t *rewrite.Table, columns []string) []string {
 	for _, c := range columns {
 		parts = append(parts, "DROP COLUMN IF EXISTS "+quote(c))
 	}
-	return []string{"SET LOCAL lock_timeout = '2s'", "ALTER TABLE " + slotTable(t) + " " + strings.Join(parts, ", ")}
+	return []string{"ALTER TABLE " + slotTable(t) + " " + strings.Join(parts, ", ")}
 }

@@ -52,6 +52,13 @@ func (t *translator) collectOne(m protoreflect.Message, out *[]*rewrite.Expr) {
 	case *ast.SelectStmt:
 		t.giveUp("a query inside a constructor")
 		return
+	case *ast.ResTarget: // of xmlforest and xmlattributes
+		e := t.loose(v.Val)
+		if ref := v.Val.GetColumnRef(); ref != nil && v.Name == "" && e != nil {
+			t.named(e, ref)
+		}
+		*out = append(*out, e)
+		return
 	case *ast.Node:
 		if isExpr(v) {
 			*out = append(*out, t.loose(v))
@@ -64,6 +71,24 @@ func (t *translator) collectOne(m protoreflect.Message, out *[]*rewrite.Expr) {
 		return
 	}
 	t.collect(m, out)
+}
+
+// named notes the name that an argument of a form like xmlforest has by being a
+// column.
+func (t *translator) named(e *rewrite.Expr, ref *ast.ColumnRef) {
+	last := ref.Fields[len(ref.Fields)-1].GetString_()
+	if last == nil {
+		return
+	}
+	r, ok := t.extent(&ast.Node{Node: &ast.Node_ColumnRef{ColumnRef: ref}})
+	if !ok {
+		t.giveUp("an argument that is named by being a column")
+		return
+	}
+	for r.lo > 1 && t.is(r.lo-1, '(') && r.hi < len(t.tok) && t.is(r.hi, ')') && (t.is(r.lo-2, '(') || t.is(r.lo-2, ',')) {
+		r = rng{r.lo - 1, r.hi + 1} // parentheses of its own
+	}
+	e.Label = &rewrite.Label{Name: last.Sval, At: t.span(r).End}
 }
 
 // isExpr says that a node is worth an Expr of its own; the others only hold
