@@ -34,12 +34,13 @@ func (c *conn) plan(ctx context.Context, query string) (*plan, error) {
 		return nil, err
 	}
 	if p = c.shared.untouched.get(query); p != nil {
-		return c.untouchedHere(p), nil
+		return c.untouchedHere(ctx, p)
 	}
 	if !c.shared.mentions(query) {
 		p := &plan{Plan: &rewrite.Plan{Class: rewrite.PassThrough, Text: query, Effects: rewrite.Effects(c.shared.dialect, query)}, shadow: c.shared.shadow.text(query)}
+		p.dynamic = rewrite.DynamicOf(c.dialect(), query)
 		c.shared.untouched.put(query, p)
-		return c.untouchedHere(p), nil
+		return c.untouchedHere(ctx, p)
 	}
 	if err := c.refresh(ctx); err != nil {
 		return nil, err

@@ -59,7 +59,7 @@ func (r *run) execMulti(ctx context.Context) (driver.Result, error) {
 			args = args[part.ArgBase:min(len(args), part.ArgBase+part.Params)]
 		}
 		p := &plan{Plan: part.Plan, tally: r.conn.shared.tallyOf(part.Plan), habit: r.conn.shared.habits.of(r.conn.shared.dialect, part.Plan, part.Text)}
-		if r.conn.moved || r.conn.schema.stale() {
+		if part.Dynamic || r.conn.moved || r.conn.schema.stale() {
 			// A part before it has changed what its names mean.
 			lexis := r.conn.dialect().Lexis()
 			var err error

@@ -15,6 +15,8 @@ type plan struct {
 	tally  *tally                       // nil: not counted
 	shadow *shadowText                  // nil: names no table in shadow
 	habit  *habit                       // of its form; nil: none is kept
+	// dynamic is set where the text's own statement is an expression's value.
+	dynamic *rewrite.Dynamic
 }
 
 // same says that both plans run the same texts.

@@ -44,7 +44,14 @@ func (c *conn) readsOtherwise() bool {
 // text runs as it is, by whatever rules it is read; but where these may be others
 // than the connector's, a text of several statements may be cut elsewhere, and is
 // taken to do to the session all that it can.
-func (c *conn) untouchedHere(p *plan) *plan {
+func (c *conn) untouchedHere(ctx context.Context, p *plan) (*plan, error) {
+	if p.dynamic != nil {
+		return c.spelledOut(ctx, p)
+	}
+	return c.withEffects(p), nil
+}
+
+func (c *conn) withEffects(p *plan) *plan {
 	if !c.readsOtherwise() || strings.IndexByte(p.Text, ';') < 0 {
 		return p
 	}

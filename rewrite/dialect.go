@@ -174,6 +174,12 @@ type Traits struct {
 	// UpsertSetsInsertID: an upsert of a table with an AUTO_INCREMENT column
 	// changes LAST_INSERT_ID().
 	UpsertSetsInsertID bool
+	// DynamicSQL: PREPARE and EXECUTE IMMEDIATE take the value of an expression
+	// for a statement.
+	DynamicSQL bool
+	// Compound: IF, CASE, LOOP, FOR and the like may stand outside of routines, with
+	// statements in them.
+	Compound bool
 	// LockTables: LOCK TABLES limits the session to the tables it lists.
 	LockTables bool
 	// ReplaceCascades: REPLACE deletes a replaced row's slots through the

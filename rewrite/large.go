@@ -78,9 +78,12 @@ func wholeStatement(text string, tokens []Token, i int) bool {
 	switch word(i) {
 	case "BEGIN":
 		return word(i+1) == "NOT"
+	case "IF", "CASE", "LOOP", "WHILE", "REPEAT", "FOR":
+		return true // of a compound statement; nothing else begins so
 	case "CREATE", "ALTER", "DELIMITER":
 	default:
-		return false
+		// label: LOOP
+		return i+2 < len(tokens) && tokens[i+1].Kind == Operator && text[tokens[i+1].Start:tokens[i+1].End] == ":" && wholeStatement(text, tokens, i+2) && word(i+2) != "CREATE" && word(i+2) != "ALTER"
 	}
 	for j := i + 1; j < i+16; j++ {
 		switch word(j) {

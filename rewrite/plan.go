@@ -253,6 +253,8 @@ type Part struct {
 	ArgBase int
 	// Params is the number of placeholders in this part.
 	Params int
+	// Dynamic: which statement the part runs or prepares is known when it runs.
+	Dynamic bool
 	// TxBegin and TxEnd say that the part is BEGIN / COMMIT or the like.
 	TxBegin, TxEnd bool
 }

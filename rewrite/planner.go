@@ -166,7 +166,8 @@ func (pl *Planner) multi(text string, tokens []Token, spans []Span) (*Plan, erro
 		}
 		base += len(src.params)
 		out.Effects |= plan.Effects
-		asIs = asIs && plan.AsIs() && !changesReading(plan, part)
+		pt.Dynamic = DynamicOf(pl.Dialect, part) != nil
+		asIs = asIs && plan.AsIs() && !changesReading(plan, part) && !pt.Dynamic
 		if plan.Class == Refused {
 			// Before its first part has run.
 			return &Plan{Class: Refused, Text: text, Tables: plan.Tables, Reason: plan.Reason, Effects: out.Effects}, nil
@@ -289,6 +290,10 @@ func (p *planning) hidden(mentioned []*Table) *Plan {
 		return &Plan{Class: Refused, Tables: names(mentioned),
 			Reason: "SQL-level PREPARE hides its statement from slotsql; prepare it through database/sql (db.Prepare)"}
 	}
+	if p.d.Traits().Compound && p.compound() && (p.src.hasWord("COMMIT") || p.src.hasWord("ROLLBACK") || p.src.hasWord("START")) {
+		return &Plan{Class: Refused, Tables: names(mentioned),
+			Reason: "a compound statement that controls transactions ends the drain in its middle; send its statements one by one"}
+	}
 	if p.d.Traits().LockTables && p.src.is(0, "LOCK") && (p.src.is(1, "TABLES") || p.src.is(1, "TABLE")) {
 		return &Plan{Class: Refused, Tables: names(mentioned),
 			Reason: "LOCK TABLES shuts out the slot tables; use a transaction with SELECT ... FOR UPDATE"}
@@ -342,15 +347,24 @@ func has(tables []*Table, t *Table) bool {
 	return false
 }
 
+// compound reports whether the statement is a compound one, outside of a routine.
+func (p *planning) compound() bool {
+	return len(p.src.tokens) > 0 && !p.src.is(0, "CREATE") && !p.src.is(0, "ALTER") && !p.src.is(0, "DELIMITER") && wholeStatement(p.src.text, p.src.tokens, 0)
+}
+
 // sessionOnly says that the statement is one that reads no table: a
 // transaction or a savepoint may be named like a view.
 func (p *planning) sessionOnly() bool {
-	for _, w := range []string{"SAVEPOINT", "RELEASE", "ROLLBACK", "COMMIT", "BEGIN", "SET", "USE"} {
+	for _, w := range []string{"SAVEPOINT", "RELEASE", "ROLLBACK", "COMMIT", "USE"} {
 		if p.src.is(0, w) {
 			return true
 		}
 	}
-	return false
+	if p.src.is(0, "BEGIN") {
+		return !p.compound()
+	}
+	// SET @x = f(), and SET @x = (SELECT ... FROM v), are no session's business.
+	return p.src.is(0, "SET") && !p.src.hasOperator("(")
 }
 
 func (p *planning) tokenNames(tok Token, name string) bool {

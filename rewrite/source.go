@@ -137,6 +137,16 @@ func (s *source) hasWord(word string) bool {
 	return false
 }
 
+// hasOperator reports whether an operator occurs in the statement.
+func (s *source) hasOperator(op string) bool {
+	for i := range s.tokens {
+		if s.tokens[i].Kind == Operator && s.is(i, op) {
+			return true
+		}
+	}
+	return false
+}
+
 // scan returns all tokens of a text, and whether it holds executable comments.
 func scan(lx *Lexis, text string) ([]Token, bool) {
 	sc := NewScanner(lx, text)

@@ -12,6 +12,8 @@ func (*Dialect) Traits() rewrite.Traits {
 		LooseEquality:      true,
 		UpsertSetsInsertID: true,
 		LockTables:         true,
+		DynamicSQL:         true,
+		Compound:           true,
 		DDLCommits:         true,
 		CopiesColumns:      true,
 		UpsertSeesQuery:    true,
