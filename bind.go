@@ -157,6 +157,9 @@ func (r *run) incrementFits() bool {
 			return false
 		}
 	}
+	if !r.certain(inc.Forms) {
+		return false
+	}
 	for _, g := range inc.Given {
 		v, ok := r.value(g.Arg)
 		if !ok || !taken(g, v.Value) {

@@ -208,6 +208,9 @@ func (r *run) queryText(ctx context.Context) (driver.Rows, error) {
 // same statement runs in the form that is right for everything: the row may be
 // missing, its counter NULL or close to the end of its range.
 func (r *run) execIncrement(ctx context.Context) (driver.Result, error) {
+	if inc := r.plan.Increment; !r.certain(inc.Forms) && inc.BaseExact() && len(r.call.args) == r.plan.Inputs {
+		return r.execOwnText(ctx)
+	}
 	if !r.incrementFits() {
 		return r.because(argumentUnfit).fallback(ctx)
 	}
@@ -319,6 +322,16 @@ func (r *run) own(ctx context.Context, b *rewrite.Bound) (driver.Result, int64, 
 	}
 	n, err := res.RowsAffected()
 	return res, n, settled(err)
+}
+
+// execOwnText runs the increment's own text on the base row, where that is exact.
+// Which rows it has changed is not certain, so that all are remembered.
+func (r *run) execOwnText(ctx context.Context) (driver.Result, error) {
+	res, err := r.execText(ctx)
+	if err == nil {
+		r.note(r.plan.Increment.Row, onBase)
+	}
+	return res, err
 }
 
 func (r *run) fallback(ctx context.Context) (driver.Result, error) {

@@ -2,6 +2,7 @@ package slotsql
 
 import (
 	"context"
+	"time"
 
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -10,6 +11,9 @@ import (
 // keys that the statement gives, or all rows when an argument is not such that
 // the engine certainly finds the row by it.
 func (r *run) chosen(d rewrite.DrainTable) rewrite.DrainTable {
+	if d.All != nil && !r.certain(d.Forms) {
+		return *d.All
+	}
 	if d.New == nil {
 		return d
 	}
@@ -19,6 +23,30 @@ func (r *run) chosen(d rewrite.DrainTable) rewrite.DrainTable {
 		}
 	}
 	return d
+}
+
+// certain reports whether arguments have the forms that the engine certainly
+// compares with a key as it stores them.
+func (r *run) certain(forms []rewrite.FormArg) bool {
+	for _, f := range forms {
+		v, ok := r.value(f.Arg)
+		if !ok {
+			return false
+		}
+		switch x := v.Value.(type) {
+		case time.Time:
+		case string:
+			ok = f.Form.Fits(x)
+		case []byte:
+			ok = f.Form.Fits(string(x))
+		default:
+			ok = false
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
 }
 
 // lock runs the lock statements of a drain. It says whether there is anything

@@ -70,6 +70,10 @@ func (p *planning) drainTable(t *Table, rows *rowset) DrainTable {
 	if rows != nil {
 		out.Keyed, out.Only = true, rows.only
 		out.Key = rows.slotKey(t)
+		if out.Forms = p.forms(rows.args); out.Forms != nil {
+			all := p.drainTable(t, nil)
+			out.All = &all
+		}
 		scope = Scope{Ref: p.baseRef(t, rows.binding), Qualifier: p.qualifier(rows.binding), Where: tp.mark(rows.where)}
 	}
 	out.Lock = tp.expandAll(p.d, p.d.Lock(t, scope))
@@ -196,6 +200,9 @@ func (p *planning) fixedRows(sc *scope, b *binding, where *Expr) *rowset {
 			})
 			if !numericColumn(b.table.Column(name)) && containsNumber(v) && p.d.Traits().LooseEquality {
 				ok = false // MySQL: a number matches many strings
+			}
+			if x := bare(v); x.Kind == String && !p.keyForm(b.table.Column(name)).Fits(x.Text) {
+				ok = false
 			}
 		}
 		if old, had := eq[name]; ok && (!had || f.single && !old.single || f.single == old.single && old.wider) {

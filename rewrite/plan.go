@@ -125,6 +125,9 @@ type Increment struct {
 	// NotNumber are arguments compared with key columns that are not numbers:
 	// MySQL lets a number match many of them.
 	NotNumber []Arg
+	// Forms are arguments compared with key columns that a string has to have a
+	// form for.
+	Forms []FormArg
 	// Given are arguments that the INSERT of an Upsert gives for columns that
 	// the slotted upsert does not touch.
 	Given []GivenArg
@@ -209,6 +212,11 @@ type DrainTable struct {
 	Lock []Bound
 	Fold []Bound
 	New  *NewRows // set where rows may not exist yet
+
+	// Forms is what arguments have to be for the key to be certain; else All is
+	// what drains.
+	Forms []FormArg
+	All   *DrainTable
 
 	// Unmoved is the text of ConservingDialect; nil where it is not needed.
 	Unmoved *Bound

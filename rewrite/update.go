@@ -374,6 +374,12 @@ func (m *dml) slotted(base *Plan, a assigned, rows *rowset, where fragment) *Pla
 			out.NotNumber = append(out.NotNumber, k.arg)
 		}
 	}
+	compared, ok := m.comparedForms()
+	if !ok {
+		base.Reason = "a string is compared with a time, a UUID or an address that has another form"
+		return base
+	}
+	out.Forms = append(m.forms(rows.args), compared...)
 	out.Bound = tp.expand(m.d, m.d.Increment(t, in))
 	out.Add, out.Key = m.addText(&tp, in, rows)
 	out.Coalesced = m.coalesced(a, in, &tp, rows)

@@ -250,6 +250,9 @@ func (m *dml) slottedUpsert(base *Plan, as assigned) *Plan {
 				givens = append(givens, *arg)
 			}
 		}
+		if x := bare(v); x.Kind == String && !m.keyForm(t.Column(name)).Fits(x.Text) {
+			return why("the key is given in a form that may be stored otherwise than it is compared")
+		}
 		f.texts[0] = m.d.Quote(t.Name) + "." + m.d.Quote(name) + " = " + f.texts[0]
 		parts = append(parts, f)
 		v.Walk(func(x *Expr) bool {

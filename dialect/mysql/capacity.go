@@ -116,10 +116,11 @@ func decimal(n *big.Int, scale int) string {
 // Overflow says whether an increment that failed with this server error has
 // met one of its limits, so that a drain must do it: a CHECK constraint
 // failed (4025 MariaDB, 3819 MySQL), a value or a sum out of range (1264,
-// 1690). Only the statement itself was rolled back.
+// 1690), or a constant that an INSERT ... SELECT compares more strictly than an
+// UPDATE does (1292). Only the statement itself was rolled back.
 func Overflow(number uint16) bool {
 	switch number {
-	case 1264, 1690, 3819, 4025:
+	case 1264, 1690, 3819, 4025, 1292:
 		return true
 	}
 	return false

@@ -1,0 +1,109 @@
+package rewrite
+
+import "strings"
+
+// MySQL compares a string with a time, a UUID or an address by converting one of
+// them, and what becomes of a string that does not have the type's own form, such
+// as 2026-01-02T00:00:00Z for a DATE, depends on the statement: an UPDATE may find
+// no row by it where the SELECT of a slotted upsert finds one, and in strict mode
+// the latter fails where the former does not. So a row whose key is given in
+// another form is not addressed by it: the statement runs on the base row, and a
+// drain covers all rows.
+
+// KeyForm is the form that a string has to have to be certainly compared as the
+// value of a key column that it is stored as.
+type KeyForm uint8
+
+// The forms.
+const (
+	AnyString KeyForm = iota
+	DateTime          // 2026-01-02, with or without 00:00:00 and a fraction
+	TimeOfDay         // 00:00:00
+	UUID              // with its four dashes
+	NoString
+)
+
+// FormArg is an argument that a key column is compared with.
+type FormArg struct {
+	Arg  Arg
+	Form KeyForm
+}
+
+// Fits reports whether a string has the form.
+func (f KeyForm) Fits(s string) bool {
+	switch f {
+	case AnyString:
+		return true
+	case DateTime:
+		return timeText(s)
+	case TimeOfDay:
+		return len(s) == len("00:00:00") && timeText("2000-01-01 "+s)
+	case UUID:
+		if len(s) != 36 {
+			return false
+		}
+		for i := range len(s) {
+			dash := i == 8 || i == 13 || i == 18 || i == 23
+			if dash != (s[i] == '-') || !dash && !strings.ContainsRune("0123456789abcdefABCDEF", rune(s[i])) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// keyForm is the form that strings compared with a column need.
+func (p *planning) keyForm(c *Column) KeyForm {
+	if !p.d.Traits().LooseEquality || c == nil {
+		return AnyString
+	}
+	typ := strings.ToLower(c.Type)
+	for prefix, form := range map[string]KeyForm{"date": DateTime, "timestamp": DateTime, "time": TimeOfDay, "uuid": UUID, "inet": NoString} {
+		if strings.HasPrefix(typ, prefix) && (prefix != "time" || !strings.HasPrefix(typ, "timestamp")) {
+			return form
+		}
+	}
+	return AnyString
+}
+
+// forms are the arguments of a key's values that need a form.
+func (p *planning) forms(args []keyArg) (out []FormArg) {
+	for _, k := range args {
+		if form := p.keyForm(k.column); form != AnyString {
+			out = append(out, FormArg{k.arg, form})
+		}
+	}
+	return out
+}
+
+// comparedForms is forms for the rest of WHERE: what else stands beside a column of
+// such a type. Not ok is a literal in another form.
+func (m *dml) comparedForms() (out []FormArg, ok bool) {
+	if m.st.Where == nil || m.table == nil || !m.d.Traits().LooseEquality {
+		return nil, true
+	}
+	ok = true
+	for _, c := range conjuncts(m.st.Where, nil) {
+		form := AnyString
+		c.Walk(func(x *Expr) bool {
+			if x.Kind == ColumnRef {
+				if f := m.keyForm(m.table.Column(m.targetColumn(m.sc, m.target, x.Name))); f != AnyString {
+					form = f
+				}
+			}
+			return true
+		})
+		if form == AnyString {
+			continue
+		}
+		c.Walk(func(x *Expr) bool {
+			ok = ok && (x.Kind != String || form.Fits(x.Text))
+			if a, found := m.src.paramAt(x.Span); found && x.Kind == Param {
+				out = append(out, FormArg{a, form})
+			}
+			return true
+		})
+	}
+	return out, ok
+}
