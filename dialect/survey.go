@@ -33,6 +33,8 @@ type Statistics struct {
 	Missing    string // why there are none, and what to do about it; "" when there are
 	Hidden     int64  // runs of which the text is not to be had
 	Statements []RunStatement
+	// Notes say what they lack, and where it may be had.
+	Notes []string
 }
 
 // RunStatement is one statement as a server remembers it: without the values

@@ -219,6 +219,9 @@ func (r *statementsReport) print(w io.Writer) {
 	list("on the base row, as slow as ever", r.Base)
 	list("drained", r.Drained)
 	list("refused", r.Refused)
+	if r.Form.Log && r.Count > 0 {
+		fmt.Fprintln(w, "note: "+singly)
+	}
 	if r.Failing > 0 {
 		fmt.Fprintf(w, "%s as --fail-on does not want them\n", number(r.Failing, "statement"))
 	}

@@ -157,6 +157,9 @@ func (s *survey) statements(cmd *cobra.Command, file string) ([]*propose.Stateme
 		}
 		s.sources = append(s.sources, line+".")
 	}
+	for _, n := range s.stats.Notes {
+		s.sources = append(s.sources, strings.ToUpper(n[:1])+n[1:]+".")
+	}
 	if file != "" {
 		of := propose.Collection{}
 		count := 0
@@ -174,8 +177,14 @@ func (s *survey) statements(cmd *cobra.Command, file string) ([]*propose.Stateme
 	if len(all) == 0 {
 		s.sources = append(s.sources, "Nothing is known of statements: all that follows is guessed by names of columns. Give a file of SQL or a log with --sql.")
 	}
+	if len(all) > 0 {
+		s.sources = append(s.sources, singly)
+	}
 	return all.Sorted(), nil
 }
+
+// singly is what is not known of statements whose transactions are not.
+const singly = "Statements are judged one by one: whether a transaction locks a row before it counts in it, or reads its counter afterwards, is not known. Such a transaction drains the row, and gains little."
 
 // hold holds the proposal against the database until it fits: what check finds
 // fault with is taken out, with its reason. Each round takes something out, or

@@ -50,6 +50,14 @@ const (
 // one statement of each digest as it was sent; where there is none, or it is cut
 // off, the digest's own text is mended.
 func (d *Dialect) Statistics(ctx context.Context, s dialect.Session) (dialect.Statistics, error) {
+	out, err := d.digests(ctx, s)
+	if err == nil {
+		err = d.prepared(ctx, s, &out)
+	}
+	return out, err
+}
+
+func (d *Dialect) digests(ctx context.Context, s dialect.Session) (dialect.Statistics, error) {
 	out := dialect.Statistics{Source: digestsOf}
 	on, err := s.Query(ctx, "SELECT @@performance_schema")
 	if err != nil {

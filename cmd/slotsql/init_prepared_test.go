@@ -1,0 +1,52 @@
+package main
+
+import (
+	"database/sql"
+	"strings"
+	"testing"
+
+	"github.com/slotsql/slotsql/integration/server"
+)
+
+// MariaDB's summary of statements leaves out prepared executions, which is how Go
+// programs send arguments. init says so, and reads them from the general log where
+// that is a table.
+func TestInitPrepared(t *testing.T) {
+	dsn, remembers := server.MariaDBStatistics(t)
+	if !remembers {
+		t.Log("without performance_schema the summary is missing as a whole")
+	}
+	db, err := sql.Open("mysql", dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	exec := func(q string, args ...any) {
+		t.Helper()
+		if _, err := db.Exec(q, args...); err != nil {
+			t.Fatal(q, err)
+		}
+	}
+	exec("CREATE TABLE prepared_posts (id INT PRIMARY KEY, title VARCHAR(20), views INT NOT NULL DEFAULT 0)")
+	exec("INSERT INTO prepared_posts (id) VALUES (1)")
+	count := func() {
+		for range 2000 { // more than other tests send meanwhile
+			exec("UPDATE prepared_posts SET views = views + 1 WHERE id = ?", 1)
+		}
+	}
+	count()
+	flags := []string{"init", "--driver", "mysql", "--dsn", dsn}
+	out, errs, code := command(t, "", flags...)
+	if code != 0 || !strings.Contains(out, "prepared statements") || !strings.Contains(out, "general_log = 1") {
+		t.Errorf("%d: %s%s", code, out, errs)
+	}
+	exec("SET GLOBAL log_output = 'TABLE'")
+	exec("SET GLOBAL general_log = 1")
+	count()
+	exec("SET GLOBAL general_log = 0")
+	defer exec("TRUNCATE mysql.general_log")
+	out, errs, code = command(t, "", flags...)
+	if code != 0 || !strings.Contains(out, "read from mysql.general_log") || !strings.Contains(out, "\n  prepared_posts:\n") || !strings.Contains(out, "views:") || !strings.Contains(out, "Statements are judged one by one") {
+		t.Errorf("%d: %s%s", code, out, errs)
+	}
+}
