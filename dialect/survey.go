@@ -41,6 +41,7 @@ type Statistics struct {
 // of its literals.
 type RunStatement struct {
 	Text       string
+	Conn       string // names the connection, of a log that has all its statements in their order
 	Runs       int64
 	Time, Lock time.Duration // all runs together: in the server, and of that waiting for locks; Lock is 0 where it does not tell
 }

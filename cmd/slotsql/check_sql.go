@@ -39,6 +39,7 @@ type statementsReport struct {
 	Drained []checkedStatement `json:"drained"`
 	Refused []checkedStatement `json:"refused"`
 	Failing int                `json:"failing"` // statements that --fail-on fails on
+	Notes   []string           `json:"notes,omitempty"`
 }
 
 type classShare struct {
@@ -176,11 +177,17 @@ func (o *options) checkStatements(cmd *cobra.Command, e engine, config *slotsql.
 	}
 	defer x.Close()
 	t := newTally(e, x)
-	form, err := readStatements(cmd, e, file, t.add)
+	order := workload.NewOrder(e.dialect)
+	form, err := readStatements(cmd, e, file, func(st workload.Statement) error {
+		order.Add(st)
+		return t.add(st)
+	})
 	if err != nil {
 		return nil, err
 	}
-	return t.report(file, form, fail), nil
+	r := t.report(file, form, fail)
+	r.Notes = orderNotes(order, form)
+	return r, nil
 }
 
 func (o *options) explainer(cmd *cobra.Command, e engine, config *slotsql.Config) (*slotsql.Explainer, error) {
@@ -219,8 +226,8 @@ func (r *statementsReport) print(w io.Writer) {
 	list("on the base row, as slow as ever", r.Base)
 	list("drained", r.Drained)
 	list("refused", r.Refused)
-	if r.Form.Log && r.Count > 0 {
-		fmt.Fprintln(w, "note: "+singly)
+	for _, n := range r.Notes {
+		fmt.Fprintln(w, "note: "+n)
 	}
 	if r.Failing > 0 {
 		fmt.Fprintf(w, "%s as --fail-on does not want them\n", number(r.Failing, "statement"))

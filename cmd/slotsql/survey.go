@@ -137,18 +137,24 @@ func (s *survey) databaseName(ctx context.Context, ss dialect.PlainSession) (str
 func (s *survey) statements(cmd *cobra.Command, file string) ([]*propose.Statement, error) {
 	all := propose.Collection{}
 	var runs int64
+	summed := 0 // different statements, of the server's own summary
 	for _, st := range s.stats.Statements {
 		if strings.Contains(st.Text, "slotsql_") {
 			continue // of wrapped clients
 		}
-		runs += st.Runs
+		if st.Conn == "" {
+			runs += st.Runs
+			summed++
+		} else if st.Runs == 0 {
+			continue // in the summary, too
+		}
 		all.Add(s.dialect, workload.Statement{Text: st.Text, Runs: st.Runs, Time: st.Time, Lock: st.Lock})
 	}
 	switch st := s.stats; {
 	case st.Missing != "":
 		s.sources = append(s.sources, fmt.Sprintf("No statements of %s: %s.", st.Source, st.Missing))
 	case st.Source != "":
-		line := fmt.Sprintf("Statements of %s: %d, %s runs", st.Source, len(st.Statements), humanize.Comma(runs))
+		line := fmt.Sprintf("Statements of %s: %d, %s runs", st.Source, summed, humanize.Comma(runs))
 		if st.Since != "" {
 			line += " since " + st.Since
 		}
@@ -160,11 +166,17 @@ func (s *survey) statements(cmd *cobra.Command, file string) ([]*propose.Stateme
 	for _, n := range s.stats.Notes {
 		s.sources = append(s.sources, strings.ToUpper(n[:1])+n[1:]+".")
 	}
+	order := workload.NewOrder(s.dialect)
+	for _, st := range s.stats.Statements {
+		order.Add(workload.Statement{Text: st.Text, Conn: st.Conn})
+	}
+	ordered := order.Notes()
 	if file != "" {
 		of := propose.Collection{}
 		count := 0
 		form, err := readStatements(cmd, s.engine, file, func(st workload.Statement) error {
 			count++
+			order.Add(st)
 			of.Add(s.dialect, st)
 			return nil
 		})
@@ -177,10 +189,25 @@ func (s *survey) statements(cmd *cobra.Command, file string) ([]*propose.Stateme
 	if len(all) == 0 {
 		s.sources = append(s.sources, "Nothing is known of statements: all that follows is guessed by names of columns. Give a file of SQL or a log with --sql.")
 	}
-	if len(all) > 0 {
+	if file != "" {
+		ordered = order.Notes()
+	}
+	for _, n := range ordered {
+		s.sources = append(s.sources, strings.ToUpper(n[:1])+n[1:]+".")
+	}
+	if len(all) > 0 && len(ordered) == 0 {
 		s.sources = append(s.sources, singly)
 	}
 	return all.Sorted(), nil
+}
+
+// orderNotes says of a log what the order of its statements tells, or that it does
+// not tell.
+func orderNotes(order *workload.Order, form workload.Form) []string {
+	if notes := order.Notes(); len(notes) > 0 || !form.Log {
+		return notes
+	}
+	return []string{singly}
 }
 
 // singly is what is not known of statements whose transactions are not.

@@ -55,17 +55,21 @@ func (d *Dialect) prepared(ctx context.Context, s dialect.Session, out *dialect.
 	return nil
 }
 
-// logged adds the prepared executions in the table of the general log, each with
-// its arguments written into it.
+// logged adds the statements in the table of the general log, in their order; the
+// prepared executions as runs, each with its arguments written into it.
 func (d *Dialect) logged(ctx context.Context, s dialect.Session, out *dialect.Statistics) (n int64, err error) {
-	rows, err := s.Query(ctx, fmt.Sprintf("SELECT CONVERT(argument USING utf8mb4) FROM mysql.general_log WHERE command_type = 'Execute' LIMIT %d", maxLogged))
+	rows, err := s.Query(ctx, fmt.Sprintf("SELECT CONVERT(argument USING utf8mb4), thread_id, command_type FROM mysql.general_log WHERE command_type IN ('Execute', 'Query') LIMIT %d", maxLogged))
 	if err != nil {
 		return 0, err
 	}
 	for _, r := range rows {
-		if statement := text(r[0]); statement != "" {
-			out.Statements = append(out.Statements, dialect.RunStatement{Text: statement, Runs: 1})
+		st := dialect.RunStatement{Text: text(r[0]), Conn: text(r[1])}
+		if text(r[2]) == "Execute" { // the others are in the summary, and here for their order
+			st.Runs = 1
 			n++
+		}
+		if st.Text != "" {
+			out.Statements = append(out.Statements, st)
 		}
 	}
 	if n > 0 {

@@ -11,7 +11,7 @@ import (
 
 // generalEntry is the first line of an entry of the general log: time (left
 // out when it is the last one's, in older versions), thread, command, argument.
-var generalEntry = regexp.MustCompile(`^(?:\d{6} +\d{1,2}:\d\d:\d\d|\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)|\t)\t *\d+ ` +
+var generalEntry = regexp.MustCompile(`^(?:\d{6} +\d{1,2}:\d\d:\d\d|\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)|\t)\t *(\d+) ` +
 	`(Query|Execute|Prepare|Connect|Quit|Init DB|Close stmt|Reset stmt|Field List|Statistics|Ping|Long Data|Fetch|Change user|Binlog Dump|Register Slave|` +
 	`Set option|Debug|Refresh|Shutdown|Processlist|Kill|Sleep|Bulk_execute|Delayed insert|Daemon|Error|Create DB|Drop DB|Table Dump|Connect Out|Time|Binlog Dump GTID|Reset Connection|clone)\b(?:\t| *$)(.*)$`)
 
@@ -34,8 +34,8 @@ func readGeneral(l *lines, f func(Statement) error) error {
 			} else {
 				c.add(line)
 			}
-		} else if err = c.end(); err == nil && (m[1] == "Query" || m[1] == "Execute" || m[1] == "Bulk_execute") {
-			c.begin(Statement{Line: l.line}, m[2])
+		} else if err = c.end(); err == nil && (m[2] == "Query" || m[2] == "Execute" || m[2] == "Bulk_execute") {
+			c.begin(Statement{Line: l.line, Conn: m[1]}, m[3])
 		}
 		if err != nil {
 			return err

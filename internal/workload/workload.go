@@ -19,8 +19,9 @@ import (
 // Statement is one statement of a file, or of a server's statistics.
 type Statement struct {
 	Text string
-	Line int   // where it begins in the file, from 1; 0 when it is from no file
-	Runs int64 // how often it was run: 1 for each place in a log, 0 where the file does not say
+	Line int    // where it begins in the file, from 1; 0 when it is from no file
+	Conn string // names the connection, in logs that tell them apart and are complete
+	Runs int64  // how often it was run: 1 for each place in a log, 0 where the file does not say
 	// Time is how long the server was busy with it, Lock how much of that went
 	// by waiting for locks, all runs together; 0 where nobody knows.
 	Time, Lock time.Duration
