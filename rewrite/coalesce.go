@@ -115,7 +115,7 @@ func (m *dml) addMany(out *Coalesced, in IncrementText, tp *template, rows *rows
 		}
 		key = append(key, n)
 	}
-	t := AddManyText{CheckBase: m.checkBase()}
+	t := AddManyText{CheckBase: m.checkBase(), Inserts: in.Inserts}
 	for i := range len(key) + 1 + len(in.Deltas) {
 		t.Columns = append(t.Columns, tp.mark(bound(Arg{Many: ManyColumn, Column: i, Index: -1})))
 	}

@@ -304,6 +304,9 @@ type IncrementText struct {
 	// Clustered says that Where fixes every column of the primary key, so
 	// that the engine reads the base row itself.
 	Clustered bool
+	// Inserts are the columns for which the application's INSERT gives values; nil
+	// for an UPDATE.
+	Inserts []string
 }
 
 // AddText is the variable part of Add, of markers as in IncrementText.
@@ -315,6 +318,7 @@ type AddText struct {
 	CheckBase bool
 
 	Companions []CompanionText // Latest only
+	Inserts    []string        // as in IncrementText
 }
 
 // AddManyText is the variable part of AddMany: markers for the rows, given in
@@ -329,8 +333,9 @@ type AddManyText struct {
 	Count string
 	// Deltas names the counters.
 	Deltas []string
-	// CheckBase as in AddText.
+	// CheckBase as in AddText, Inserts as in IncrementText.
 	CheckBase bool
+	Inserts   []string
 }
 
 // CompanionText is a companion and what it is set to: a marker, or a text of

@@ -331,7 +331,7 @@ func (m *dml) slotted(base *Plan, a assigned, rows *rowset, where fragment) *Pla
 	var tp template
 	in := IncrementText{
 		Ref: m.baseRef(t, rows.binding), Qualifier: m.qualifier(rows.binding), Where: tp.mark(where),
-		Slot: tp.mark(bound(Arg{Slot: true})), Clustered: rows.primary,
+		Slot: tp.mark(bound(Arg{Slot: true})), Clustered: rows.primary, Inserts: m.inserts(),
 	}
 	in.Companions = companionTexts(a.companions, &tp)
 	out := &Increment{Table: t, Companions: len(a.companions) > 0, plain: len(base.Require) == 0 && len(a.companions) == 0}
@@ -408,7 +408,7 @@ func (m *dml) addText(tp *template, in IncrementText, rows *rowset) (text *Bound
 			return nil, nil
 		}
 	}
-	add := AddText{Slot: in.Slot, Deltas: in.Deltas, Companions: in.Companions, CheckBase: m.checkBase()}
+	add := AddText{Slot: in.Slot, Deltas: in.Deltas, Companions: in.Companions, CheckBase: m.checkBase(), Inserts: in.Inserts}
 	for _, k := range key {
 		v, ok := rows.values[k]
 		if !ok {

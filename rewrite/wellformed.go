@@ -119,6 +119,20 @@ func (p *planning) mistyped(typeAt func(Span) string) string {
 	return ""
 }
 
+// inserts are the columns for which an INSERT gives values; nil for an UPDATE.
+func (m *dml) inserts() []string {
+	if m.st.Kind != KindInsert {
+		return nil
+	}
+	var out []string
+	for i := range m.table.Columns {
+		if name := m.table.Columns[i].Name; m.insertIndex(Ident{Name: name, Quoted: true}) >= 0 {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
 // comparison are the operators whose two sides have one type, where the one is a
 // placeholder; "" is that of IN.
 var comparison = map[string]bool{"": true, "=": true, "<>": true, "!=": true, "<": true, ">": true, "<=": true, ">=": true}

@@ -52,6 +52,7 @@ func (d *Dialect) Add(t *rewrite.Table, in rewrite.AddText) string {
 		}
 		where = append(where, "EXISTS (SELECT 1 FROM "+qualified(t.Schema, t.Name)+" AS "+baseAlias+" WHERE "+strings.Join(base, " AND ")+")")
 	}
+	where = append(where, mayCount(t, deltaColumns(in.Deltas), in.Companions, in.Inserts))
 	return "UPDATE " + slotTable(t) + " SET " + strings.Join(set, ", ") + " WHERE " + strings.Join(where, " AND ")
 }
 

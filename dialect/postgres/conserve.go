@@ -102,4 +102,11 @@ func secured(t *rewrite.Table) string {
 	return "pg_catalog.row_security_active(CAST(" + literal(qualified(t.Schema, t.Name)) + " AS pg_catalog.regclass))"
 }
 
-func literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
+// literal writes a string that means the same whatever standard_conforming_strings says.
+func literal(s string) string {
+	s = strings.ReplaceAll(s, "'", "''")
+	if strings.Contains(s, `\`) {
+		return "E'" + strings.ReplaceAll(s, `\`, `\\`) + "'"
+	}
+	return "'" + s + "'"
+}

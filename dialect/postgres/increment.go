@@ -76,6 +76,7 @@ func (d *Dialect) Increment(t *rewrite.Table, in rewrite.IncrementText) string {
 			guards = append(guards, "CAST("+co.Text+" AS "+t.Column(co.Column).Type+") IS NOT NULL")
 		}
 	}
+	guards = append(guards, mayWrite(t, deltaColumns(in.Deltas), in.Companions, in.Inserts))
 	s := fmt.Sprintf("INSERT INTO %s AS %s (%s) SELECT %s FROM %s WHERE (%s) AND %s FOR KEY SHARE ON CONFLICT (%s) DO UPDATE SET %s",
 		slotTable(t), slotAlias, strings.Join(into, ", "), strings.Join(values, ", "), in.Ref, in.Where,
 		strings.Join(guards, " AND "), conflict, strings.Join(set, ", "))

@@ -81,6 +81,7 @@ func incrementShared(t *rewrite.Table, in rewrite.IncrementText) string {
 		rest = append(rest, fmt.Sprintf("%s = %s.%s + CASE WHEN %d IN (SELECT slotsql_u.slotsql_y FROM slotsql_u) THEN 0 ELSE %s END",
 			c, baseAlias, c, sh.Records[dl.Column], delta(dl)))
 	}
+	guards = append(guards, mayWrite(t, deltaColumns(in.Deltas), nil, in.Inserts))
 	from, values := in.Ref, []string{fmt.Sprint(sh.Records[in.Deltas[0].Column]), q + "." + key, "CAST(" + slotChoice(t, in) + " AS smallint)", delta(in.Deltas[0])}
 	within := ""
 	if len(in.Deltas) > 1 {
