@@ -51,12 +51,15 @@ type conn struct {
 	altered bool    // it has changed the schema in a transaction that may be open
 	adrift  bool    // or its namespace, which may change back with that one's end
 
-	strayed bool          // the session may not be as the connector opened it
-	reading bool          // rows may be open
-	led     int           // shared statements that this connection has run
-	opening []string      // what a transaction of slotsql's own runs first
-	lent    chan struct{} // closed when a statement ends that has outlived its caller
-	later   []func()      // to be done then
+	// otherRole says that the role may be another than the one whose rights are
+	// known.
+	otherRole bool
+	strayed   bool          // the session may not be as the connector opened it
+	reading   bool          // rows may be open
+	led       int           // shared statements that this connection has run
+	opening   []string      // what a transaction of slotsql's own runs first
+	lent      chan struct{} // closed when a statement ends that has outlived its caller
+	later     []func()      // to be done then
 
 	untouched bool // nothing has been run since a transaction was begun
 

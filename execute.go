@@ -211,8 +211,11 @@ func (r *run) execIncrement(ctx context.Context) (driver.Result, error) {
 	if inc := r.plan.Increment; !r.certain(inc.Forms) && inc.BaseExact() && len(r.call.args) == r.plan.Inputs {
 		return r.execOwnText(ctx)
 	}
-	if !r.incrementFits() {
+	switch {
+	case !r.incrementFits():
 		return r.because(argumentUnfit).fallback(ctx)
+	case r.conn.otherRole:
+		return r.because(roleUnknown).fallback(ctx)
 	}
 	if r.conn.lasting {
 		if r.belongsOnBase() {

@@ -146,6 +146,7 @@ func (c *conn) after(plan *rewrite.Plan, err error) {
 		c.unties(plan.Unties)
 	}
 	if plan.Effects&rewrite.SessionChange != 0 {
+		c.otherRole = c.otherRole || c.shared.traits.RightsAreFacts && rewrite.ContainsFold(plan.Text, "role")
 		c.strayed = true
 		c.prepared.expire()
 	}

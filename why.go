@@ -22,6 +22,7 @@ const (
 	argumentUnfit                    // an argument is none that a slot takes
 	rowsAskedFor                     // an increment is run as a query
 	readAfterwards                   // locked first: transactions that run it read the row afterwards
+	roleUnknown                      // the session may have another role than the one whose rights are known
 	heldToSnapshot                   // locked first: the transaction's snapshot has been read
 )
 
@@ -37,6 +38,8 @@ func (c drainCause) String() string {
 		return "an increment is run as a query, and its rows are those after it"
 	case readAfterwards:
 		return "locked first: transactions that run this statement read a counter of its row afterwards"
+	case roleUnknown:
+		return "the session has sent SET ROLE, and the rights of its role are not known"
 	case heldToSnapshot:
 		return "locked first: the transaction has read counters of the table at an isolation level that holds its changes to its snapshot"
 	}

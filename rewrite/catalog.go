@@ -64,6 +64,9 @@ type Column struct {
 	// Identity says that the database fills the column: AUTO_INCREMENT,
 	// serial/identity, or SQLite's rowid alias.
 	Identity bool
+	// NoSelect, NoInsert and NoUpdate say that the session's user may not do that
+	// with the column, where an increment in a slot does not ask the engine for it.
+	NoSelect, NoInsert, NoUpdate bool
 	// Always says that the database fills the column, and refuses any other value
 	// that an INSERT gives.
 	Always bool

@@ -278,6 +278,9 @@ type Traits struct {
 	NumberCasts map[string]int
 	// StringsAreFloats: a string in an addition is a floating-point number.
 	StringsAreFloats bool
+	// RightsAreFacts: what the session's user may do is a fact of a column, and
+	// another role of the same session may do other things (MySQL).
+	RightsAreFacts bool
 	// StrictConflict: ON CONFLICT DO UPDATE has to name the key that it is about,
 	// and columns of the target by its name.
 	StrictConflict bool

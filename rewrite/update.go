@@ -287,6 +287,9 @@ func (m *dml) notSlotted(a assigned) string {
 			return "counter " + inc.column.Name + " is passive in this process: what others count in slots is in its totals"
 		}
 	}
+	if why := m.forbidden(a); why != "" {
+		return why
+	}
 	switch {
 	case a.held != "":
 		return a.held

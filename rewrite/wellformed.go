@@ -119,6 +119,37 @@ func (p *planning) mistyped(typeAt func(Span) string) string {
 	return ""
 }
 
+// forbidden says what the session's user may not do that the statement does, or "".
+// The slot table's rights are others.
+func (m *dml) forbidden(a assigned) string {
+	var read, set []*Column
+	for _, inc := range a.increments {
+		read, set = append(read, inc.column), append(set, inc.column)
+	}
+	for _, s := range a.companions {
+		set = append(set, s.column)
+	}
+	for _, name := range m.table.Counter.Key {
+		read = append(read, m.table.Column(name))
+	}
+	for _, c := range read {
+		if c.NoSelect {
+			return "the session's user may not SELECT column " + c.Name
+		}
+	}
+	for _, c := range set {
+		if c.NoUpdate {
+			return "the session's user may not UPDATE column " + c.Name
+		}
+	}
+	for _, name := range m.inserts() {
+		if c := m.table.Column(name); c.NoInsert || c.NoUpdate { // MariaDB asks for both
+			return "the session's user may not INSERT or UPDATE column " + name
+		}
+	}
+	return ""
+}
+
 // inserts are the columns for which an INSERT gives values; nil for an UPDATE.
 func (m *dml) inserts() []string {
 	if m.st.Kind != KindInsert {

@@ -98,7 +98,7 @@ func (f *found) list() string { return literals(slices.Sorted(maps.Keys(f.tables
 func (f *found) columns(ctx context.Context, s dialect.Session) error {
 	generated := map[*rewrite.Table]map[int]string{}
 	err := f.of(ctx, s, "columns", "COLUMN_NAME, DATA_TYPE, COLUMN_TYPE, IS_NULLABLE, EXTRA, CHARACTER_SET_NAME, COLLATION_NAME,"+
-		" NUMERIC_PRECISION, NUMERIC_SCALE, GENERATION_EXPRESSION, COLUMN_DEFAULT, COLUMN_COMMENT", "COLUMNS", "TABLE_SCHEMA", "TABLE_NAME",
+		" NUMERIC_PRECISION, NUMERIC_SCALE, GENERATION_EXPRESSION, COLUMN_DEFAULT, COLUMN_COMMENT, PRIVILEGES", "COLUMNS", "TABLE_SCHEMA", "TABLE_NAME",
 		" ORDER BY TABLE_NAME, ORDINAL_POSITION", func(t *rewrite.Table, r []any) {
 			c, expr := column(r)
 			if c.Generated {
@@ -128,6 +128,8 @@ func column(r []any) (c rewrite.Column, generated string) {
 		OnUpdate: strings.Contains(extra, "on update"),
 		Hidden:   strings.Contains(extra, "invisible"),
 	}
+	may := strings.ToLower(text(r[12]))
+	c.NoSelect, c.NoInsert, c.NoUpdate = !strings.Contains(may, "select"), !strings.Contains(may, "insert"), !strings.Contains(may, "update")
 	// MariaDB writes a default of NULL out.
 	c.HasDefault = r[10] != nil && !strings.EqualFold(text(r[10]), "NULL")
 	if cs := text(r[5]); cs != "" {

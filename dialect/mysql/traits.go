@@ -35,5 +35,6 @@ func (*Dialect) Traits() rewrite.Traits {
 		MultiProbe:         "DO 0; DO 0",
 		MultiProbeArg:      "DO ?; DO 0",
 		Steady:             steady,
+		RightsAreFacts:     true,
 	}
 }

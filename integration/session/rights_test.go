@@ -2,9 +2,14 @@ package session
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
+	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/go-sql-driver/mysql"
 
 	"github.com/slotsql/slotsql/integration/twin"
 )
@@ -80,6 +85,107 @@ func TestRights(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A user is refused what the plain driver is refused when it connects.
+func TestRightsOfUser(t *testing.T) {
+	t.Run("mysql", func(t *testing.T) {
+		t.Parallel()
+		p := twin.New(t, twin.Options{Dialect: "mysql", Schema: schema("mysql"), Config: config})
+		for _, db := range []twin.Execer{p.Plain, p.Wrapped} {
+			twin.ExecAll(t, db, "UPDATE posts SET views = views + 1 WHERE id = 1")
+		}
+		users := mysqlUsers(t, p)
+		s := users.open(t)
+		for name, grants := range rights {
+			if name == "SELECT of the needed" {
+				continue // who does not see a configured column is told so at connect
+			}
+			users.grant(t, append(grants, "GRANT SELECT, INSERT, UPDATE, DELETE ON posts_slots TO app"))
+			s := s(t)
+			for round := range 2 {
+				for _, text := range rightsTexts {
+					s.same(t, twin.Statement{SQL: onConflict.ReplaceAllString(text, "ON DUPLICATE KEY UPDATE ")})
+					p.Same(t, twin.Statement{SQL: totals})
+					if round == 0 {
+						p.Same(t, twin.Statement{SQL: "UPDATE posts SET views = views + 1, likes = likes + 1 WHERE id = 1"})
+						p.Same(t, twin.Statement{SQL: "UPDATE posts SET views = views + 1 WHERE id = 1"})
+					}
+				}
+			}
+			if t.Failed() {
+				t.Fatal(name, grants)
+			}
+		}
+	})
+}
+
+// users is one user of both sides of a pair.
+type users struct {
+	p             *twin.Pair
+	name          string
+	plain, under  *sql.DB // the administrator's
+	plainDSN, dsn string
+}
+
+func mysqlUsers(t *testing.T, p *twin.Pair) *users {
+	t.Helper()
+	u := &users{p: p, name: "app_" + strconv.FormatUint(rand.Uint64(), 36), plain: p.Plain, under: p.Under}
+	as := func(dsn string) string {
+		c, err := mysql.ParseDSN(dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.User, c.Passwd = u.name, "secret"
+		return c.FormatDSN()
+	}
+	u.plainDSN, u.dsn = as(p.PlainDSN), as(p.WrappedDSN)
+	twin.ExecAll(t, p.Plain, "CREATE USER "+u.name+" IDENTIFIED BY 'secret'")
+	t.Cleanup(func() {
+		if _, err := p.Plain.Exec("DROP USER " + u.name); err != nil {
+			t.Error(err)
+		}
+	})
+	return u
+}
+
+// grant gives the user these rights and no others.
+func (u *users) grant(t *testing.T, grants []string) {
+	t.Helper()
+	twin.ExecAll(t, u.plain, "REVOKE ALL PRIVILEGES, GRANT OPTION FROM "+u.name)
+	for i, db := range []*sql.DB{u.plain, u.under} {
+		for _, g := range grants {
+			if i == 0 && strings.Contains(g, "posts_slots") {
+				continue // the plain side has none
+			}
+			twin.ExecAll(t, db, strings.ReplaceAll(g, " app", " "+u.name))
+		}
+	}
+}
+
+// open returns a function that opens both sides as the user.
+func (u *users) open(t *testing.T) func(*testing.T) both {
+	return func(t *testing.T) both {
+		t.Helper()
+		plain, err := sql.Open("mysql", u.plainDSN)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wrapped, err := twin.OpenWrapped("mysql", u.dsn, u.p.ConfigPath)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _, _ = plain.Close(), wrapped.Close() })
+		one := func(db *sql.DB) *sql.Conn {
+			c, err := db.Conn(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = c.Close() })
+			return c
+		}
+		return both{one(plain), one(wrapped)}
+	}
 }
 
 func letters(r rune) rune {
