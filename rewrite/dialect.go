@@ -284,7 +284,7 @@ type Traits struct {
 	// StrictConflict: ON CONFLICT DO UPDATE has to name the key that it is about,
 	// and columns of the target by its name.
 	StrictConflict bool
-	// Steady is what may be evaluated more than once; never nil.
+	// Steady is what may be evaluated more than once; nil for nothing.
 	Steady *Steady
 }
 
@@ -310,6 +310,9 @@ type IncrementText struct {
 	// Inserts are the columns for which the application's INSERT gives values; nil
 	// for an UPDATE.
 	Inserts []string
+	// Holds says that Where looks at columns beyond the key, which nobody else may
+	// change before the transaction ends.
+	Holds bool
 }
 
 // AddText is the variable part of Add, of markers as in IncrementText.

@@ -37,6 +37,14 @@ func Names(list string, more ...string) map[string]bool {
 	return out
 }
 
+// steady is what the dialect lists, nothing where it has no list.
+func (p *planning) steady() *Steady {
+	if s := p.d.Traits().Steady; s != nil {
+		return s
+	}
+	return &Steady{}
+}
+
 // unsteady says why an expression must be evaluated once, or "".
 func (p *planning) unsteady(sc *scope, e *Expr) string { return p.unsteadyBut(sc, e, nil) }
 
@@ -45,10 +53,7 @@ func (p *planning) unsteadyBut(sc *scope, e *Expr, also map[string]bool) string 
 	if e == nil {
 		return ""
 	}
-	known := p.d.Traits().Steady
-	if known == nil {
-		return "" // the dialect keeps no list
-	}
+	known := p.steady()
 	why := ""
 	e.Walk(func(x *Expr) bool {
 		if why != "" {

@@ -334,7 +334,7 @@ func (m *dml) slotted(base *Plan, a assigned, rows *rowset, where fragment) *Pla
 	var tp template
 	in := IncrementText{
 		Ref: m.baseRef(t, rows.binding), Qualifier: m.qualifier(rows.binding), Where: tp.mark(where),
-		Slot: tp.mark(bound(Arg{Slot: true})), Clustered: rows.primary, Inserts: m.inserts(),
+		Slot: tp.mark(bound(Arg{Slot: true})), Clustered: rows.primary, Inserts: m.inserts(), Holds: rows.binding == m.target && m.st.Where != nil && !rows.only,
 	}
 	in.Companions = companionTexts(a.companions, &tp)
 	out := &Increment{Table: t, Companions: len(a.companions) > 0, plain: len(base.Require) == 0 && len(a.companions) == 0}

@@ -32,7 +32,7 @@ func (p *planning) sameSource(written, label Ident) bool {
 // coalesces says that a call is COALESCE, or what the engine has beside it, of two
 // arguments.
 func (p *planning) coalesces(e *Expr) bool {
-	return e.Kind == Call && (e.Op == "coalesce" || e.Op == "ifnull") && len(e.Args) == 2 && p.d.Traits().Steady.Functions[e.Op]
+	return e.Kind == Call && (e.Op == "coalesce" || e.Op == "ifnull") && len(e.Args) == 2 && p.steady().Functions[e.Op]
 }
 
 // defaults judges what an increment takes for a counter of NULL: 0 in

@@ -17,7 +17,7 @@ const (
 // Increment writes INSERT ... SELECT ... FOR KEY SHARE ... ON CONFLICT DO
 // UPDATE.
 //
-// FOR KEY SHARE is the weakest row lock. It lets other increments and
+// FOR KEY SHARE is the weakest row lock (rowLock says when it is another). It lets other increments and
 // ordinary updates of the row pass, and conflicts with FOR UPDATE only, which
 // a drain takes, and with a DELETE or a change of the key: the increment that
 // got the lock counts before them, the one that waited for it sees what they
@@ -77,13 +77,24 @@ func (d *Dialect) Increment(t *rewrite.Table, in rewrite.IncrementText) string {
 		}
 	}
 	guards = append(guards, mayWrite(t, deltaColumns(in.Deltas), in.Companions, in.Inserts))
-	s := fmt.Sprintf("INSERT INTO %s AS %s (%s) SELECT %s FROM %s WHERE (%s) AND %s FOR KEY SHARE ON CONFLICT (%s) DO UPDATE SET %s",
+	s := fmt.Sprintf("INSERT INTO %s AS %s (%s) SELECT %s FROM %s WHERE (%s) AND %s %s ON CONFLICT (%s) DO UPDATE SET %s",
 		slotTable(t), slotAlias, strings.Join(into, ", "), strings.Join(values, ", "), in.Ref, in.Where,
-		strings.Join(guards, " AND "), conflict, strings.Join(set, ", "))
+		strings.Join(guards, " AND "), rowLock(in), conflict, strings.Join(set, ", "))
 	if len(within) > 0 {
 		s += " WHERE " + strings.Join(within, " AND ")
 	}
 	return s
+}
+
+// rowLock is the lock on the base row. A predicate on other columns than the key
+// holds when the increment is committed, as with the plain UPDATE, only if nobody
+// can change them before: FOR SHARE keeps out every UPDATE of the row, and lets
+// other increments pass.
+func rowLock(in rewrite.IncrementText) string {
+	if in.Holds {
+		return "FOR SHARE"
+	}
+	return "FOR KEY SHARE"
 }
 
 // oneRow says that a table of the empty key has one row. An INSERT drains the

@@ -92,8 +92,8 @@ func incrementShared(t *rewrite.Table, in rewrite.IncrementText) string {
 		_, most := bounds(t.Column(in.Deltas[0].Column), t.Counter)
 		within = between(sum, most)
 	}
-	upsert := fmt.Sprintf("INSERT INTO %s AS %s (%s, %s) SELECT %s FROM %s WHERE (%s) AND %s FOR KEY SHARE ON CONFLICT (%s) DO UPDATE SET %s = %s WHERE %s",
-		slotTable(t), slotAlias, strings.Join(into, ", "), count, strings.Join(values, ", "), from, in.Where, strings.Join(guards, " AND "),
+	upsert := fmt.Sprintf("INSERT INTO %s AS %s (%s, %s) SELECT %s FROM %s WHERE (%s) AND %s %s ON CONFLICT (%s) DO UPDATE SET %s = %s WHERE %s",
+		slotTable(t), slotAlias, strings.Join(into, ", "), count, strings.Join(values, ", "), from, in.Where, strings.Join(guards, " AND "), rowLock(in),
 		strings.Join(into, ", "), count, sum, within)
 	if len(in.Deltas) == 1 {
 		return upsert

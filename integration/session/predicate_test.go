@@ -1,0 +1,43 @@
+package session
+
+import (
+	"testing"
+
+	"github.com/slotsql/slotsql/integration/twin"
+)
+
+// An increment whose WHERE looks at an ordinary column keeps others from changing
+// the row until its transaction ends, and waits for whoever has changed it: a row
+// that is closed is not counted any more.
+func TestPredicateHoldsRow(t *testing.T) {
+	for _, dialect := range []string{"mysql", "postgres"} {
+		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
+			p := newPair(t, dialect, map[string]string{"mysql": "innodb_lock_wait_timeout=1", "postgres": "lock_timeout=300ms"}[dialect])
+			one, two := pinned(t, p), pinned(t, p)
+			for _, increment := range []string{
+				"UPDATE posts SET views = views + 1 WHERE id = 1 AND title = 'one'",
+				"UPDATE posts SET views = views + 1, likes = likes + 1 WHERE id = 1 AND (title = 'one' OR title IS NULL)",
+				"UPDATE posts SET views = views + 1 WHERE id = 1 AND likes IS NOT NULL AND EXISTS (SELECT 1 FROM log WHERE note = title) OR id = 1 AND title = 'one'",
+			} {
+				const change = "UPDATE posts SET title = 'two' WHERE id = 1"
+				for range 2 { // the second time its slot row is known
+					for _, texts := range [][2]string{{increment, change}, {change, increment}} {
+						one.same(t, twin.Statement{SQL: "BEGIN"})
+						one.same(t, twin.Statement{SQL: texts[0]})
+						two.same(t, twin.Statement{SQL: texts[1]}) // is told that it has waited too long
+						one.same(t, twin.Statement{SQL: "ROLLBACK"})
+						two.same(t, twin.Statement{SQL: totals})
+						one.same(t, twin.Statement{SQL: "BEGIN"})
+						one.same(t, twin.Statement{SQL: texts[0]})
+						one.same(t, twin.Statement{SQL: "COMMIT"})
+						two.same(t, twin.Statement{SQL: texts[1]})
+						two.same(t, twin.Statement{SQL: totals})
+						one.same(t, twin.Statement{SQL: "UPDATE posts SET title = 'one' WHERE id = 1"})
+					}
+					one.same(t, twin.Statement{SQL: increment})
+				}
+			}
+		})
+	}
+}
