@@ -37,7 +37,7 @@ func (c *conn) plan(ctx context.Context, query string) (*plan, error) {
 		return c.untouchedHere(ctx, p)
 	}
 	if !c.shared.mentions(query) {
-		p := &plan{Plan: &rewrite.Plan{Class: rewrite.PassThrough, Text: query, Effects: rewrite.Effects(c.shared.dialect, query)}, shadow: c.shared.shadow.text(query)}
+		p := c.shared.untouchedPlan(query)
 		p.dynamic = rewrite.DynamicOf(c.dialect(), query)
 		c.shared.untouched.put(query, p)
 		return c.untouchedHere(ctx, p)
@@ -140,7 +140,7 @@ func (c *conn) after(plan *rewrite.Plan, err error) {
 		c.failed(err)
 	}
 	if plan.Effects&rewrite.TxControl != 0 {
-		c.transacted(plan.Text, err)
+		c.transacted(plan, err)
 	}
 	if len(plan.Unties) > 0 && !c.inAutocommit() {
 		c.unties(plan.Unties)

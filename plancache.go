@@ -17,6 +17,9 @@ type plan struct {
 	habit  *habit                       // of its form; nil: none is kept
 	// dynamic is set where the text's own statement is an expression's value.
 	dynamic *rewrite.Dynamic
+	// otherwise is the plan of an untouched text of several statements in a session
+	// that may cut it elsewhere; see untouchedHere.
+	otherwise *plan
 }
 
 // same says that both plans run the same texts.

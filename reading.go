@@ -52,12 +52,21 @@ func (c *conn) untouchedHere(ctx context.Context, p *plan) (*plan, error) {
 }
 
 func (c *conn) withEffects(p *plan) *plan {
-	if !c.readsOtherwise() || strings.IndexByte(p.Text, ';') < 0 {
+	if p.otherwise == nil || !c.readsOtherwise() {
 		return p
 	}
-	here, text := *p.Plan, p.Text
-	here.Effects = rewrite.AnyEffect(c.shared.dialect, text)
-	return &plan{Plan: &here, shadow: p.shadow}
+	return p.otherwise
+}
+
+// untouchedPlan makes the plan of a text that names no counter table.
+func (s *shared) untouchedPlan(text string) *plan {
+	p := &plan{Plan: rewrite.Untouched(s.dialect, text), shadow: s.shadow.text(text)}
+	if strings.IndexByte(text, ';') >= 0 {
+		other := *p.Plan
+		other.Effects, other.TxEvents = rewrite.AnyEffect(s.dialect, text), []rewrite.TxEvent{{Kind: rewrite.TxMayEnd}}
+		p.otherwise = &plan{Plan: &other, shadow: p.shadow}
+	}
+	return p
 }
 
 // legible refuses a text in which a name might stand that is not found: one with

@@ -50,10 +50,13 @@ func (c *conn) idle() bool {
 	return c.engine.watcher != nil && !c.engine.watcher.ConnInTransaction(c.parent)
 }
 
-// transacted notes what a text may have done to the transaction.
-func (c *conn) transacted(text string, err error) {
+// transacted notes what the text of a plan may have done to the transaction.
+func (c *conn) transacted(plan *rewrite.Plan, err error) {
 	c.tx.known = false
-	events := rewrite.TxEvents(c.dialect().Lexis(), text)
+	text, events := plan.Text, plan.TxEvents
+	if events == nil {
+		events = rewrite.TxEvents(c.dialect().Lexis(), text)
+	}
 	for _, e := range events {
 		if e.Kind == rewrite.TxPrepared {
 			c.shared.expire() // it may have changed the schema

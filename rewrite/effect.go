@@ -134,5 +134,10 @@ func EscapedNames(lx *Lexis, text string) bool {
 	return lx.EString && (strings.Contains(text, `U&"`) || strings.Contains(text, `u&"`))
 }
 
+// Untouched returns the plan of a text that concerns no counter table.
+func Untouched(d Dialect, text string) *Plan {
+	return (&Plan{Class: PassThrough, Text: text, Effects: Effects(d, text)}).controls(d.Lexis())
+}
+
 // Effects returns the effects of a text that concerns no counter table.
 func Effects(d Dialect, text string) Effect { return (&Planner{Dialect: d}).effects(text) }

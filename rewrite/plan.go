@@ -89,6 +89,9 @@ type Plan struct {
 
 	// Effects of the text on the session.
 	Effects Effect
+	// TxEvents are what the text does to the transaction, worked out once where
+	// Effects has TxControl; nil where it has not.
+	TxEvents []TxEvent
 
 	// Parts are the statements of a Multi. Several says that Text is several
 	// statements that run as they are: where one fails, those before it may stay.

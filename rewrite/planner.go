@@ -34,6 +34,14 @@ const maxPlanned = 1 << 20
 // Plan decides what to do for one text. It returns an error only when the
 // catalog lacks tables (a *MissingError).
 func (pl *Planner) Plan(text string) (*Plan, error) {
+	plan, err := pl.plan(text)
+	if err != nil {
+		return nil, err
+	}
+	return plan.controls(pl.Dialect.Lexis()), nil
+}
+
+func (pl *Planner) plan(text string) (*Plan, error) {
 	if !pl.Mentions(text) {
 		return &Plan{Class: PassThrough, Text: text, Effects: pl.effects(text)}, nil
 	}

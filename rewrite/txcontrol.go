@@ -61,6 +61,14 @@ func TxEvents(lx *Lexis, text string) []TxEvent {
 	return out
 }
 
+// controls works out the TxEvents of a plan whose text may have any.
+func (p *Plan) controls(lx *Lexis) *Plan {
+	if p.Effects&TxControl != 0 {
+		p.TxEvents = append([]TxEvent{}, TxEvents(lx, p.Text)...)
+	}
+	return p
+}
+
 // maxControlWords is how many words of a statement are looked at.
 const maxControlWords = 8
 
