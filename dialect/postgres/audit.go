@@ -2,10 +2,9 @@ package postgres
 
 import "github.com/slotsql/slotsql/rewrite"
 
-// KeyForm implements dialect.Auditor: a value travels as its text, which is the
-// same in every type.
+// KeyForm implements dialect.Auditor: a value travels as its text.
 func (*Dialect) KeyForm(t *rewrite.Table, column string) (read, bound string) {
-	return "CAST(%s AS text)", "CAST(CAST(%s AS text) AS " + t.Column(column).Type + ")"
+	return textForm(t.Column(column).Type), keyValue(t, column, "CAST(%s AS text)")
 }
 
 // ValueForm implements dialect.Auditor.

@@ -89,13 +89,8 @@ func (w *rollUp) step(text func() string) dialect.Step {
 	return dialect.Step{SQL: sql, Args: w.args}
 }
 
-// use is a value of a key, or what Pick has returned, by way of its text: that
-// is the same in every type.
+// use is a value of a key, or what Pick has returned, by way of its text.
 func (w *rollUp) use(arg int) string {
-	kind := "tid[]"
-	if n := len(w.t.Counter.Key); arg < 2*n {
-		kind = w.t.Column(w.t.Counter.Key[arg%n]).Type
-	}
 	at := -1
 	for i, a := range w.args {
 		if a == arg {
@@ -106,7 +101,11 @@ func (w *rollUp) use(arg int) string {
 		w.args = append(w.args, arg)
 		at = len(w.args) - 1
 	}
-	return fmt.Sprintf("CAST(CAST($%d AS text) AS %s)", at+1, kind)
+	text := fmt.Sprintf("CAST($%d AS text)", at+1)
+	if n := len(w.t.Counter.Key); arg < 2*n {
+		return keyValue(w.t, w.t.Counter.Key[arg%n], text)
+	}
+	return "CAST(" + text + " AS tid[])"
 }
 
 // values are those of a key.
@@ -201,8 +200,8 @@ func (w *rollUp) find(condition string) dialect.Step {
 			return "SELECT COUNT(*)" + from + " HAVING COUNT(*) > 0"
 		}
 		var read []string
-		for _, k := range w.t.Counter.SlotKey() {
-			read = append(read, "CAST("+slotAlias+"."+quote(k)+" AS text)")
+		for i, k := range w.t.Counter.SlotKey() {
+			read = append(read, keyText(w.t, w.t.Counter.Key[i], slotAlias+"."+quote(k)))
 		}
 		by := slotKeyList(w.t, slotAlias+".")
 		return "SELECT " + strings.Join(read, ", ") + ", COUNT(*)" + from + " GROUP BY " + by + " ORDER BY " + by + fmt.Sprintf(" LIMIT %d", w.part.Limit)

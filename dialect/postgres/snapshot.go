@@ -31,7 +31,7 @@ func (d *Dialect) Snapshot(t *rewrite.Table, scope rewrite.Scope) string {
 		return "SELECT " + list[0] + " WHERE " + level
 	}
 	for _, k := range t.Counter.Key {
-		list = append(list, "CAST("+scope.Qualifier+"."+quote(k)+" AS text)")
+		list = append(list, keyText(t, k, scope.Qualifier+"."+quote(k)))
 	}
 	return "SELECT " + strings.Join(list, ", ") + " FROM " + scope.Ref + " WHERE (" + scope.Where + ") AND " + level
 }
@@ -45,8 +45,8 @@ func (d *Dialect) Newer(t *rewrite.Table, keyed bool) string {
 		list = append(list, "CAST("+slotAlias+"."+quote(sh.Type)+" AS text)")
 		of = append(of, " AND "+t.Counter.OfTable(quote, slotAlias+"."))
 	}
-	for _, k := range t.Counter.SlotKey() {
-		list = append(list, "CAST("+slotAlias+"."+quote(k)+" AS text)")
+	for i, k := range t.Counter.SlotKey() {
+		list = append(list, keyText(t, t.Counter.Key[i], slotAlias+"."+quote(k)))
 	}
 	list = append(list, "CAST("+slotAlias+"."+quote(t.Counter.SlotColumn)+" AS text)")
 	const next = "pg_catalog.txid_snapshot_xmax(pg_catalog.txid_current_snapshot())"
@@ -93,17 +93,18 @@ func (*Dialect) Unserializable() string {
 // types before them, where the table has such) or without.
 func fromJSON(t *rewrite.Table, placeholder string, numbers bool) string {
 	var list []string
-	value := func(kind string) {
-		list = append(list, fmt.Sprintf("CAST(slotsql_j.slotsql_v ->> %d AS %s) AS slotsql_k%d", len(list), kind, len(list)+1))
+	value := func(read func(text string) string) {
+		list = append(list, fmt.Sprintf("%s AS slotsql_k%d", read(fmt.Sprintf("slotsql_j.slotsql_v ->> %d", len(list))), len(list)+1))
 	}
+	number := func(text string) string { return "CAST(" + text + " AS bigint)" }
 	if numbers && t.Counter.Shared != nil {
-		value("bigint")
+		value(number)
 	}
 	for _, k := range t.Counter.Key {
-		value(t.Column(k).Type)
+		value(func(text string) string { return keyValue(t, k, text) })
 	}
 	if numbers {
-		value("bigint")
+		value(number)
 	}
 	return "SELECT " + strings.Join(list, ", ") + " FROM pg_catalog.json_array_elements(CAST(CAST(" + placeholder + " AS text) AS json)) AS slotsql_j(slotsql_v)"
 }
