@@ -108,17 +108,11 @@ func (w *rollUpWorker) batch(ctx context.Context, t *rewrite.Table, job rollUpJo
 type batchCount struct{ done, merged int }
 
 func (w *rollUpWorker) work(ctx context.Context, texts dialect.RollUp, job rollUpJob, values []any, most int) (n batchCount, err error) {
-	if f := w.fencer(); f != nil {
-		held, err := f.Fence(ctx, &w.conn.session, rollUpLease, w.holder)
-		if err != nil {
-			return n, err
-		}
-		if !held {
-			return n, errFenced
-		}
-	}
 	switch job {
 	case sweepSlots, reclaimSlots:
+		if err := w.fence(ctx); err != nil {
+			return n, err
+		}
 		steps := texts.Sweep
 		if job == reclaimSlots {
 			steps = texts.Reclaim
@@ -152,6 +146,19 @@ func (w *rollUpWorker) work(ctx context.Context, texts dialect.RollUp, job rollU
 	return n, err
 }
 
+// fence makes certain that the worker has the lease until the batch ends.
+func (w *rollUpWorker) fence(ctx context.Context) error {
+	f := w.fencer()
+	if f == nil {
+		return nil
+	}
+	held, err := f.Fence(ctx, &w.conn.session, rollUpLease, w.holder)
+	if err == nil && !held {
+		err = errFenced
+	}
+	return err
+}
+
 // picked locks slot rows by one text and does something with them by others, and
 // returns their number.
 func (w *rollUpWorker) picked(ctx context.Context, pick dialect.Step, steps []dialect.Step, unmoved dialect.Step, values []any) (n int, err error) {
@@ -163,6 +170,11 @@ func (w *rollUpWorker) picked(ctx context.Context, pick dialect.Step, steps []di
 		return 0, fmt.Errorf("slotsql: the roll-up has picked %d rows", len(rows))
 	}
 	if n, err = wholeOf(rows[0][0]); n == 0 || err != nil {
+		return 0, err
+	}
+	// Not before: where the transaction has one snapshot, what others change after it
+	// cannot be picked.
+	if err := w.fence(ctx); err != nil {
 		return 0, err
 	}
 	values = append(values[:len(values):len(values)], rows[0][1:]...)

@@ -15,7 +15,7 @@ var _ dialect.RollUpper = (*Dialect)(nil)
 // locked, is an error after a second, and the batch is undone. (With 0 MariaDB
 // would not wait at all, but fail transactions that have stepped over a row.)
 func (d *Dialect) RollUpSession() []string {
-	return append(d.OwnSettings(), "SET SESSION lock_wait_timeout = 1, innodb_lock_wait_timeout = 1")
+	return append(d.OwnSettings(), "SET SESSION lock_wait_timeout = 1, innodb_lock_wait_timeout = 1, group_concat_max_len = 67108864")
 }
 
 // DrainSession lets a statement wait for a lock for two seconds.
@@ -31,8 +31,8 @@ func (*Dialect) LockSlots(t *rewrite.Table) (lock, unlock []string) {
 	return []string{"LOCK TABLES " + slotTable(t) + " WRITE, " + slotTable(t) + " AS slotsql_s WRITE"}, []string{"UNLOCK TABLES"}
 }
 
-// RollUp moves a part of the slots by one UPDATE of base rows and slot rows
-// together, over a derived table that has locked both, or stepped over them.
+// RollUp moves a part of the slots by an UPDATE of base rows and one of slot rows
+// (rollup_check.go). Both have been locked together, or stepped over.
 // Nothing is ever inserted or renumbered, so that no gap lock of anybody is met,
 // and none is left: READ COMMITTED.
 //
@@ -63,8 +63,9 @@ func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.Roll
 		Find:    w.find(w.full("slotsql_s")),
 		Idle:    w.find(w.empty("slotsql_s")),
 		Orphans: w.find("NOT EXISTS (SELECT 1 FROM " + w.baseOf("slotsql_s", "WHERE") + ")"),
-		Pick:    w.step(func() string { return "SELECT COUNT(*) FROM (" + w.picked() + ") AS slotsql_l" }),
-		Move:    []dialect.Step{w.step(func() string { return w.move(true) })},
+		Pick:    w.step(w.pick),
+		Move:    []dialect.Step{w.step(func() string { return w.move(true) }), w.step(func() string { return w.emptied(true) })},
+		Unmoved: w.step(w.unmoved),
 		Sweep:   []dialect.Step{w.step(w.remove)},
 		Reclaim: []dialect.Step{w.step(w.reclaim)},
 	}
@@ -77,7 +78,7 @@ func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.Roll
 	}
 	if latest {
 		out.Left = w.step(func() string { return w.left(d.StatementLog) })
-		out.Keep = []dialect.Step{w.step(func() string { return w.move(false) })}
+		out.Keep = []dialect.Step{w.step(func() string { return w.move(false) }), w.step(func() string { return w.emptied(false) })}
 	}
 	// The emptied slot rows go at once. One that stayed would be deleted by the
 	// next drain, as a change of that transaction; if its snapshot is older than
@@ -108,6 +109,9 @@ func (w *rollUp) step(text func() string) dialect.Step {
 
 func (w *rollUp) use(arg int) string {
 	w.args = append(w.args, arg)
+	if arg >= 2*len(w.t.Counter.Key) {
+		return "?"
+	}
 	return keyForm(w.t, w.t.Counter.Key[arg%len(w.t.Counter.Key)]).bound
 }
 
@@ -237,9 +241,9 @@ func (w *rollUp) find(condition string) dialect.Step {
 	})
 }
 
-// picked locks slot rows that hold something, with their base rows.
+// picked reads the slot rows that Pick has locked.
 func (w *rollUp) picked() string {
-	return "SELECT " + strings.Join(w.values(), ", ") + " FROM " + w.locked() + " AND " + w.full("slotsql_s") + w.most() + " FOR UPDATE SKIP LOCKED"
+	return "SELECT " + strings.Join(w.values(), ", ") + " FROM " + w.locked() + " AND " + w.listed() + all + " FOR UPDATE SKIP LOCKED"
 }
 
 // values are what a slot row has, under names of their own.
@@ -292,8 +296,8 @@ func (w *rollUp) partition() string {
 	return "PARTITION BY " + strings.Join(by, ", ")
 }
 
-// move adds the picked slots to their base rows and empties them; without latest
-// it leaves companions of that kind as they are.
+// move adds the picked slots to their base rows; without latest it leaves companions
+// of that kind as they are.
 func (w *rollUp) move(latest bool) string {
 	t := w.t
 	over := " OVER (" + w.partition() + ")"
@@ -309,16 +313,13 @@ func (w *rollUp) move(latest bool) string {
 	for i, c := range t.Counter.Counters {
 		list = append(list, fmt.Sprintf("SUM(slotsql_l.c%d)%s AS t%d", i+1, over, i+1))
 		set = append(set, fmt.Sprintf("slotsql_b.%s = slotsql_b.%s + slotsql_f.t%d", quote(c), quote(c), i+1))
-		if i < len(t.Counter.Cells()) {
-			set = append(set, "slotsql_s."+quote(t.Counter.Cells()[i])+" = 0")
-		}
 	}
 	for i := range t.Counter.Companions {
 		co := &t.Counter.Companions[i]
-		b, s := "slotsql_b."+quote(co.Column), "slotsql_s."+quote(co.Column)
+		b := "slotsql_b." + quote(co.Column)
 		if co.Merge != rewrite.Latest {
 			list = append(list, fmt.Sprintf("%s(slotsql_l.m%d)%s AS x%d", co.Merge, i+1, over, i+1))
-			set = append(set, fmt.Sprintf("%s = COALESCE(%s(%s, slotsql_f.x%d), %s)", b, extreme(co.Merge), b, i+1, b), s+" = NULL")
+			set = append(set, fmt.Sprintf("%s = COALESCE(%s(%s, slotsql_f.x%d), %s)", b, extreme(co.Merge), b, i+1, b))
 			continue
 		}
 		if !latest {
@@ -327,7 +328,7 @@ func (w *rollUp) move(latest bool) string {
 		list = append(list,
 			fmt.Sprintf("FIRST_VALUE(slotsql_l.m%d) OVER (%s ORDER BY slotsql_l.a%d DESC, slotsql_l.n DESC) AS x%d", i+1, w.partition(), i+1, i+1),
 			fmt.Sprintf("COUNT(slotsql_l.a%d)%s AS h%d", i+1, over, i+1))
-		set = append(set, fmt.Sprintf("%s = IF(slotsql_f.h%d > 0, slotsql_f.x%d, %s)", b, i+1, i+1, b), s+" = NULL", "slotsql_s."+quote(co.Stamp())+" = NULL")
+		set = append(set, fmt.Sprintf("%s = IF(slotsql_f.h%d > 0, slotsql_f.x%d, %s)", b, i+1, i+1, b))
 	}
 	for _, c := range t.Columns {
 		if c.OnUpdate && t.Companion(c.Name) == nil { // would be set to the current time otherwise
@@ -338,13 +339,10 @@ func (w *rollUp) move(latest bool) string {
 	if len(key) > 0 {
 		base += sameAs("slotsql_b", key, "slotsql_f")
 	} else {
-		// The one row of a table without key; where there are more, none is it.
-		list = append(list, "COUNT(*) OVER (PARTITION BY slotsql_l.n) AS d")
-		base += "slotsql_f.d = 1"
+		base += "TRUE" // Pick has seen to there being one row
 	}
-	slots := slotTable(t) + " AS slotsql_s" + slotIndex(t) + " ON " + w.row()
 	return "UPDATE (SELECT " + strings.Join(list, ", ") + " FROM (" + w.picked() + ") AS slotsql_l" + all + ") AS slotsql_f STRAIGHT_JOIN " +
-		base + " STRAIGHT_JOIN " + slots + " SET " + strings.Join(set, ", ")
+		base + " SET " + strings.Join(set, ", ")
 }
 
 // names are the columns that tell one slot row of the table from the others.

@@ -31,11 +31,16 @@ func (*Dialect) LockSlots(t *rewrite.Table) (lock, unlock []string) {
 	return []string{"LOCK TABLE " + slotTable(t) + " IN ACCESS EXCLUSIVE MODE"}, nil
 }
 
-// RollUp moves a part of the slots in two statements at READ COMMITTED. Pick
-// locks slot rows and base rows, stepping over those that others have locked,
-// and returns where the slot rows are. They stay there: nobody else can write
-// them. Move has a newer snapshot, which sees each of these rows as it was
-// locked, and reads and writes no other.
+// RollUp moves a part of the slots in two statements. Pick locks slot rows and base
+// rows, stepping over those that others have locked, and returns where the slot rows
+// are. They stay there: nobody else can write them. Move reads and writes no other.
+//
+// The transaction is SERIALIZABLE. A transaction of that level that has read a counter
+// has marked the versions of its rows as read; one that comes later and changes the
+// counter meets new versions, which the roll-up has made, and nobody would see the
+// conflict of the two if the roll-up were not one of theirs. To transactions of other
+// levels that makes no difference. Pick has the snapshot: a row that others have
+// changed since it began is an error (40001), and the batch is tried again, smaller.
 //
 // With row_security off the server fails where it would hide rows from this role, which
 // would otherwise be left out of every pass.
@@ -44,12 +49,8 @@ func (*Dialect) LockSlots(t *rewrite.Table) (lock, unlock []string) {
 // waits for it before it has locked any row, no longer than lock_timeout.
 func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.RollUp {
 	w := &rollUp{t: t, part: part}
-	whole := ""
-	if w := t.Counter.Whole(slotTable(t), ""); w != "" {
-		whole = "; SELECT " + w
-	}
 	out := dialect.RollUp{
-		Begin:     []string{"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = '100ms'; SET LOCAL row_security = off; LOCK TABLE " + slotTable(t) + " IN ROW EXCLUSIVE MODE" + whole},
+		Begin:     []string{"BEGIN ISOLATION LEVEL SERIALIZABLE READ WRITE; SET LOCAL lock_timeout = '100ms'; SET LOCAL row_security = off; LOCK TABLE " + slotTable(t) + " IN ROW EXCLUSIVE MODE"},
 		Commit:    []string{"COMMIT"},
 		Rollback:  []string{"ROLLBACK"},
 		Unordered: len(t.Counter.Key) == 0,
@@ -60,7 +61,9 @@ func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.Roll
 		Move:      []dialect.Step{w.step(w.move)},
 		Sweep:     []dialect.Step{w.step(w.sweep)},
 		Reclaim: []dialect.Step{
-			w.step(func() string { return "SELECT 1 FROM " + slotTable(t) + " AS " + slotAlias + w.one() + " FOR UPDATE" }),
+			w.step(func() string {
+				return w.whole() + "SELECT 1 FROM " + slotTable(t) + " AS " + slotAlias + w.one() + " FOR UPDATE"
+			}),
 			w.step(func() string {
 				where := w.one()
 				if where == "" {
@@ -74,6 +77,15 @@ func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.Roll
 		out.Gather, out.Merge = w.step(w.gather), []dialect.Step{w.step(w.merge)}
 	}
 	return out
+}
+
+// whole asks for the slot table's columns, ahead of the statement that takes the
+// snapshot of the batch and at the same time as it.
+func (w *rollUp) whole() string {
+	if whole := w.t.Counter.Whole(slotTable(w.t), ""); whole != "" {
+		return "WITH slotsql_n AS (SELECT " + whole + ") "
+	}
+	return ""
 }
 
 // rollUp writes the texts of one part.
@@ -211,7 +223,7 @@ func (w *rollUp) find(condition string) dialect.Step {
 // pick locks. FOR NO KEY UPDATE is what an UPDATE of the base row takes, and lets
 // increments that make a slot row pass.
 func (w *rollUp) pick() string {
-	return "SELECT COUNT(*), CAST(pg_catalog.array_agg(slotsql_l.slotsql_c) AS text) FROM (SELECT " + slotAlias + ".ctid AS slotsql_c FROM " +
+	return w.whole() + "SELECT COUNT(*), CAST(pg_catalog.array_agg(slotsql_l.slotsql_c) AS text) FROM (SELECT " + slotAlias + ".ctid AS slotsql_c FROM " +
 		slotTable(w.t) + " AS " + slotAlias + " JOIN " + qualified(w.t.Schema, w.t.Name) + " AS " + baseAlias + " ON " + w.on(slotAlias) +
 		" WHERE " + w.within(true) + w.single() + " AND " + w.full(slotAlias) +
 		w.most() + " FOR NO KEY UPDATE OF " + baseAlias + " SKIP LOCKED FOR UPDATE OF " + slotAlias + " SKIP LOCKED) AS slotsql_l"
@@ -307,7 +319,7 @@ func (w *rollUp) move() string {
 // sweep deletes the very versions that it has locked and found empty: one that
 // has become a newer one since the snapshot is not met.
 func (w *rollUp) sweep() string {
-	return "DELETE FROM " + slotTable(w.t) + " AS slotsql_d USING (SELECT " + slotAlias + ".ctid AS slotsql_c FROM " + slotTable(w.t) + " AS " + slotAlias +
+	return w.whole() + "DELETE FROM " + slotTable(w.t) + " AS slotsql_d USING (SELECT " + slotAlias + ".ctid AS slotsql_c FROM " + slotTable(w.t) + " AS " + slotAlias +
 		" WHERE " + w.within(true) + " AND NOT " + w.full(slotAlias) + " FOR UPDATE SKIP LOCKED) AS slotsql_l WHERE slotsql_d.ctid = slotsql_l.slotsql_c" +
 		" AND NOT " + w.full("slotsql_d")
 }

@@ -1,0 +1,116 @@
+package mysql
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A roll-up adds what slot rows hold to base rows by one statement and empties them by
+// another, and in between a query holds against each other what was to arrive and what
+// has: a BEFORE UPDATE trigger may have stored another value, a type that has changed
+// may have rounded or clipped it. So that all three are about the same slot rows,
+// however many others have been unlocked meanwhile, Pick returns a list of those that
+// it has locked, and one of what their base rows must have in the end. FIND_IN_SET
+// looks names up in them: they are made of hexadecimal digits, numbers and colons.
+
+// What Pick returns, as arguments.
+func (w *rollUp) listArg() int     { return 2 * len(w.t.Counter.Key) }
+func (w *rollUp) expectedArg() int { return w.listArg() + 1 }
+
+// name tells a slot row from the others of the table.
+func (w *rollUp) name(alias string) string {
+	return w.colons(alias, w.t.Counter.SlotKey(), "CAST("+alias+"."+slotColumn(w.t)+" AS CHAR)", w.typeName(alias))
+}
+
+// typeName is the record type of a shared slot table's row.
+func (w *rollUp) typeName(alias string) string {
+	if sh := w.t.Counter.Shared; sh != nil {
+		return "CAST(" + alias + "." + quote(sh.Type) + " AS CHAR)"
+	}
+	return ""
+}
+
+// colons joins the values of columns, in hexadecimal, and other texts.
+func (w *rollUp) colons(alias string, columns []string, more ...string) string {
+	var list []string
+	for _, c := range columns {
+		list = append(list, "HEX(CAST("+alias+"."+quote(c)+" AS CHAR))")
+	}
+	for _, m := range more {
+		if m != "" {
+			list = append(list, m)
+		}
+	}
+	return "CONCAT_WS(':', " + strings.Join(list, ", ") + ")"
+}
+
+// number writes a counter's value such that equal ones are the same text.
+func number(value string) string {
+	return "COALESCE(CAST(CAST(" + value + " AS DECIMAL(65, 10)) AS CHAR), 'N')"
+}
+
+// pick locks slot rows that hold something, with their base rows, and returns their
+// number, their names and what the base rows are to have.
+func (w *rollUp) pick() string {
+	t := w.t
+	list := append(w.values(), w.name("slotsql_s")+" AS i")
+	var expected []string
+	if len(t.Counter.Key) > 0 {
+		list = append(list, w.colons("slotsql_b", t.Counter.Key)+" AS b")
+		expected = append(expected, "slotsql_l.b")
+	}
+	for i, c := range t.Counter.Counters {
+		list = append(list, fmt.Sprintf("slotsql_b.%s AS o%d", quote(c), i+1))
+		expected = append(expected, number(fmt.Sprintf("slotsql_l.o%d + SUM(slotsql_l.c%d) OVER (%s)", i+1, i+1, w.partition())))
+	}
+	locked := "SELECT " + strings.Join(list, ", ") + " FROM " + w.locked() + " AND " + w.full("slotsql_s") + w.most() + " FOR UPDATE SKIP LOCKED"
+	single, one := "", ""
+	if len(t.Counter.Key) == 0 {
+		// The one row of a table without key; where there are more, none is it.
+		single, one = ", COUNT(*) OVER (PARTITION BY slotsql_l.n) AS d", " WHERE slotsql_x.d = 1"
+	}
+	return "SELECT COUNT(*), GROUP_CONCAT(slotsql_x.i), GROUP_CONCAT(DISTINCT slotsql_x.e) FROM (SELECT slotsql_l.i, CONCAT_WS(':', " + strings.Join(expected, ", ") +
+		") AS e" + single + " FROM (" + locked + ") AS slotsql_l" + all + ") AS slotsql_x" + one
+}
+
+// listed says that a slot row is one that Pick has locked.
+func (w *rollUp) listed() string {
+	return "FIND_IN_SET(" + w.name("slotsql_s") + ", " + w.use(w.listArg()) + ")"
+}
+
+// unmoved finds base rows that have not what they were to have, while their slot rows
+// are as Pick has locked them.
+func (w *rollUp) unmoved() string {
+	var now []string
+	if len(w.t.Counter.Key) > 0 {
+		now = append(now, w.colons("slotsql_b", w.t.Counter.Key))
+	}
+	for _, c := range w.t.Counter.Counters {
+		now = append(now, number("slotsql_b."+quote(c)))
+	}
+	return "SELECT 'a trigger stores another value in the counter, or its type cannot hold the total: drop the trigger, or widen the column' FROM " + w.locked() + " AND " + w.listed() +
+		" AND NOT FIND_IN_SET(CONCAT_WS(':', " + strings.Join(now, ", ") + "), " + w.use(w.expectedArg()) + ") LIMIT 1"
+}
+
+// emptied empties the slot rows that Pick has locked; without latest it leaves
+// companions of that kind as they are.
+func (w *rollUp) emptied(latest bool) string {
+	t := w.t
+	var set []string
+	for _, c := range t.Counter.Cells() {
+		set = append(set, "slotsql_s."+quote(c)+" = 0")
+	}
+	for i := range t.Counter.Companions {
+		co := &t.Counter.Companions[i]
+		if co.Stamp() != "" && !latest {
+			continue
+		}
+		set = append(set, "slotsql_s."+quote(co.Column)+" = NULL")
+		if co.Stamp() != "" {
+			set = append(set, "slotsql_s."+quote(co.Stamp())+" = NULL")
+		}
+	}
+	slots := slotTable(t) + " AS slotsql_s" + slotIndex(t)
+	return "UPDATE (SELECT " + strings.Join(w.names(), ", ") + " FROM " + slots + " WHERE " + w.within("slotsql_s", true) + " AND " + w.listed() +
+		all + " FOR UPDATE SKIP LOCKED) AS slotsql_f STRAIGHT_JOIN " + slots + " ON " + w.row() + " SET " + strings.Join(set, ", ")
+}
