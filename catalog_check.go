@@ -38,6 +38,10 @@ func checkTableAs(cfg *TableConfig, t *rewrite.Table, dialectName string, lenien
 		report("", "is a temporary table, which other sessions do not see: configure a permanent one")
 		return problems, nil
 	}
+	if why := noTransactions(t); why != "" && !lenient {
+		report("", "%s", why)
+		return problems, nil
+	}
 	c := &rewrite.Counter{Slots: cfg.Slots, SlotSchema: t.Schema, SlotColumn: "slot", OnDrain: cfg.OnDrain, Coalesce: cfg.Coalesce, RandomSlots: cfg.Placement == "random", SkipLocked: cfg.Placement == "skip_locked", ReadsBase: cfg.Reads == "base", DeferTriggers: cfg.DeferTriggers, NoForeignKey: cfg.NoForeignKeys}
 	if c.Journal = cfg.Layout == "journal"; c.Journal {
 		c.RandomSlots, c.SkipLocked = false, false // there are no slots to choose from
@@ -48,8 +52,8 @@ func checkTableAs(cfg *TableConfig, t *rewrite.Table, dialectName string, lenien
 		c.Routines = append(c.Routines, parts[len(parts)-1])
 	}
 
-	key, why := resolveKey(cfg, t)
-	for _, w := range why {
+	key, faults := resolveKey(cfg, t)
+	for _, w := range faults {
 		report(w.path, "%s", w.message)
 	}
 	c.Key = key
@@ -69,6 +73,9 @@ func checkTableAs(cfg *TableConfig, t *rewrite.Table, dialectName string, lenien
 			continue
 		}
 		c.Counters = append(c.Counters, col.Name)
+		if why := noTransactions(t); why != "" {
+			c.Fault(col.Name, "the table "+why)
+		}
 		switch why, judged := counterFault(t, col, key); {
 		case why == "":
 		case lenient && judged:
@@ -126,6 +133,15 @@ func checkTableAs(cfg *TableConfig, t *rewrite.Table, dialectName string, lenien
 		return problems, nil
 	}
 	return nil, c
+}
+
+// noTransactions says why a table of a storage engine that does not roll back is
+// refused; "" for others.
+func noTransactions(t *rewrite.Table) string {
+	if t.NoTransactions == "" {
+		return ""
+	}
+	return "has the storage engine " + t.NoTransactions + ", which has no transactions: what a drain or roll-up has moved would count twice after a rollback. Give it one that has (ALTER TABLE ... ENGINE=InnoDB)"
 }
 
 // fault is a Problem still without its table.

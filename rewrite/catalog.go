@@ -47,6 +47,10 @@ type Table struct {
 	// IsView says that the name is a view. Temporary: a temporary table.
 	IsView, Temporary bool
 
+	// NoTransactions is the storage engine of a table that a rollback leaves as it
+	// is; "" where one takes back what has been written.
+	NoTransactions string
+
 	// Numbers says that a new row changes the number that the session tells as
 	// its last one, without a column for it (SQLite's rowids).
 	Numbers bool

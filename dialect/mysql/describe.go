@@ -59,12 +59,17 @@ type found struct {
 }
 
 func (f *found) read(ctx context.Context, s dialect.Session, names []string, temporary dialect.Temporary) error {
-	rows, err := s.Query(ctx, "SELECT TABLE_NAME, TABLE_TYPE FROM information_schema.TABLES WHERE TABLE_SCHEMA = "+nameLiteral(f.schema)+" AND TABLE_NAME IN "+literals(names))
+	rows, err := s.Query(ctx, "SELECT TABLE_NAME, TABLE_TYPE, ENGINE, (SELECT MAX(e.TRANSACTIONS) FROM information_schema.ENGINES e WHERE e.ENGINE = t.ENGINE)"+
+		" FROM information_schema.TABLES t WHERE TABLE_SCHEMA = "+nameLiteral(f.schema)+" AND TABLE_NAME IN "+literals(names))
 	if err != nil || len(rows) == 0 {
 		return err
 	}
 	for _, r := range rows {
-		f.tables[text(r[0])] = &rewrite.Table{Schema: f.schema, Name: text(r[0]), IsView: strings.HasSuffix(text(r[1]), "VIEW")}
+		t := &rewrite.Table{Schema: f.schema, Name: text(r[0]), IsView: strings.HasSuffix(text(r[1]), "VIEW")}
+		if strings.EqualFold(text(r[3]), "NO") {
+			t.NoTransactions = text(r[2])
+		}
+		f.tables[t.Name] = t
 	}
 	for _, read := range []func(context.Context, dialect.Session) error{f.columns, f.uniques, f.checks, f.triggers, f.foreignKeys} {
 		if err := read(ctx, s); err != nil {

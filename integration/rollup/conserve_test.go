@@ -112,7 +112,7 @@ func TestFoldConserves(t *testing.T) {
 							t.Fatal(err)
 						}
 						_, err = tx.Exec(text)
-						if err == nil && o.dialect != "mysql" && o.name != "rounded" && o.name != "real" && o.name != "float" {
+						if err == nil && o.name != "rounded" && o.name != "real" && o.name != "float" {
 							t.Errorf("%s has run", text)
 						}
 						if err != nil {
