@@ -3,7 +3,9 @@ package rollup
 import (
 	"context"
 	"database/sql"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/slotsql/slotsql"
 	"github.com/slotsql/slotsql/integration/twin"
@@ -95,4 +97,61 @@ func skew(t *testing.T, p *twin.Pair, db *sql.DB, order string, between func()) 
 		}
 	}
 	return failed
+}
+
+// Transactions that increment one counter each as long as two together are below a
+// limit never pass it, with a roll-up at work all the time.
+func TestLimitOverTwoRowsBesideRollUp(t *testing.T) {
+	t.Parallel()
+	const limit = 60
+	p := twin.New(t, twin.Options{Dialect: "postgres",
+		Schema: []string{"CREATE TABLE posts (id INT PRIMARY KEY, views BIGINT NOT NULL)", "INSERT INTO posts SELECT n, 0 FROM generate_series(1, 2) n"},
+		Config: "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}, slots: 2, placement: random}}\n"})
+	ctx, stop := context.WithCancel(t.Context())
+	var workers sync.WaitGroup
+	workers.Go(func() {
+		_ = slotsql.RunRollUp(ctx, twin.Connector(t, p), slotsql.RollUpOptions{Interval: time.Millisecond, Idle: 5 * time.Millisecond})
+	})
+	full := func(id int) (bool, error) {
+		tx, err := p.Wrapped.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelSerializable})
+		if err != nil {
+			return false, err
+		}
+		defer tx.Rollback()
+		var other, own int
+		if err := tx.QueryRow("SELECT views FROM posts WHERE id = $1", 3-id).Scan(&other); err != nil {
+			return false, err
+		}
+		if err := tx.QueryRow("SELECT views FROM posts WHERE id = $1", id).Scan(&own); err != nil {
+			return false, err
+		}
+		if other+own >= limit {
+			return true, nil
+		}
+		if _, err := tx.Exec("UPDATE posts SET views = views + 1 WHERE id = $1", id); err != nil {
+			return false, err
+		}
+		return false, tx.Commit()
+	}
+	var clients sync.WaitGroup
+	for n := range 4 {
+		clients.Go(func() {
+			for {
+				done, err := full(n%2 + 1)
+				if err != nil && twin.Class(err) != "PostgreSQL 40001" {
+					t.Error(err)
+					return
+				}
+				if done {
+					return
+				}
+			}
+		})
+	}
+	clients.Wait()
+	stop()
+	workers.Wait()
+	if got := twin.Rows(t, p.Wrapped, "SELECT SUM(views) FROM posts"); got != "60" {
+		t.Errorf("the sum is %s, want 60", got)
+	}
 }
