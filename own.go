@@ -88,7 +88,7 @@ func (r *run) note(rows rewrite.DrainTable, how manner) {
 	if has {
 		own.at = old.at
 	}
-	if how == inSlot && !rows.Table.Counter.SkipLocked && own.key != nil {
+	if how == inSlot && (!rows.Table.Counter.SkipLocked || c.shared.traits.MissLocks) && own.key != nil {
 		own.slots = append(slices.Clip(old.slots), r.slot)
 	}
 	c.own[k] = own

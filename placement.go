@@ -243,7 +243,7 @@ type seats struct {
 func (r *run) seats() seats {
 	s, c := r.conn.shared, r.plan.Increment.Table.Counter
 	return seats{placement: s.placement, places: r.conn.node.places, slots: c.Slots,
-		one: s.traits.OneWriter, random: c.RandomSlots || c.SkipLocked}
+		one: s.traits.OneWriter, random: c.RandomSlots || c.SkipLocked && !s.traits.MissLocks}
 }
 
 // any says that it does not matter who else is in a slot.

@@ -1,7 +1,6 @@
 package mysql
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite"
@@ -23,7 +22,7 @@ func (d *Dialect) Increment(t *rewrite.Table, in rewrite.IncrementText) string {
 	columns := quoteAll(key)
 	values := qualify(in.Qualifier, key)
 	columns = append(columns, slotColumn(t))
-	values = append(values, slotChoice(t, in))
+	values = append(values, in.Slot)
 	var update, guards []string
 	for _, dl := range in.Deltas {
 		c := quote(dl.Column)
@@ -88,25 +87,6 @@ func clusteredHint(t *rewrite.Table) string {
 		return " FORCE INDEX (PRIMARY)"
 	}
 	return " USE INDEX ()"
-}
-
-// slotChoice is the slot that an increment takes: with SkipLocked one that nobody
-// has locked, and the given one only when there is none. It needs MariaDB 10.6
-// or MySQL 8.
-func slotChoice(t *rewrite.Table, in rewrite.IncrementText) string {
-	if !t.Counter.SkipLocked {
-		return in.Slot
-	}
-	a := alias("slotsql_l", in.Qualifier)
-	where := a + "." + slotColumn(t) + " < " + fmt.Sprint(t.Counter.Slots) // not one that a fold has moved away
-	if len(t.Counter.Key) > 0 {
-		where += " AND " + same(a, t.Counter.SlotKey(), in.Qualifier, t.Counter.Key)
-	}
-	if of := t.Counter.OfCounters(quote, a+".", in.Deltas[0].Column); of != "" {
-		where += " AND " + of
-	}
-	return "COALESCE((SELECT " + a + "." + slotColumn(t) + " FROM " + slotTable(t) + " AS " + a + " WHERE " + where +
-		" LIMIT 1 FOR UPDATE SKIP LOCKED), " + in.Slot + ")"
 }
 
 // rowLock says how the statement comes to read the clustered record: by an

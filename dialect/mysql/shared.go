@@ -79,7 +79,6 @@ func sharedRange(t *rewrite.Table, counter, value string) string {
 func incrementShared(t *rewrite.Table, in rewrite.IncrementText) string {
 	sh, q := t.Counter.Shared, in.Qualifier
 	slots, key, slot, count := slotTable(t), quote(t.Counter.Key[0]), slotColumn(t), quote(sh.Count)
-	choice := slotChoice(t, in)
 	record, delta, from := "", "", ""
 	var guards, within []string
 	sum := slots + "." + count + " + VALUES(" + count + ")"
@@ -108,10 +107,10 @@ func incrementShared(t *rewrite.Table, in rewrite.IncrementText) string {
 		guards = append(guards, guard)
 	}
 	columns := []string{quote(sh.Type), quote(sh.ID), slot, count}
-	values := []string{record, q + "." + key, choice, delta}
+	values := []string{record, q + "." + key, in.Slot, delta}
 	if sh.Numbered != "" {
 		columns = append(columns, quote(sh.Numbered))
-		values = append(values, rowNumber(sh, record, q+"."+key, choice))
+		values = append(values, rowNumber(sh, record, q+"."+key, in.Slot))
 		for _, c := range columns[:3] {
 			within = append(within, slots+"."+c+" = VALUES("+c+")")
 		}

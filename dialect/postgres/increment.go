@@ -77,9 +77,12 @@ func (d *Dialect) Increment(t *rewrite.Table, in rewrite.IncrementText) string {
 		}
 	}
 	guards = append(guards, mayWrite(t, deltaColumns(in.Deltas), in.Companions, in.Inserts))
-	s := fmt.Sprintf("INSERT INTO %s AS %s (%s) SELECT %s FROM %s WHERE (%s) AND %s %s ON CONFLICT (%s) DO UPDATE SET %s",
-		slotTable(t), slotAlias, strings.Join(into, ", "), strings.Join(values, ", "), in.Ref, in.Where,
-		strings.Join(guards, " AND "), rowLock(in), conflict, strings.Join(set, ", "))
+	from := in.Ref + " WHERE (" + in.Where + ") AND " + strings.Join(guards, " AND ") + " " + rowLock(in)
+	if t.Counter.SkipLocked {
+		values, from = lockedFirst(t, in, into, values, from)
+	}
+	s := fmt.Sprintf("INSERT INTO %s AS %s (%s) SELECT %s FROM %s ON CONFLICT (%s) DO UPDATE SET %s",
+		slotTable(t), slotAlias, strings.Join(into, ", "), strings.Join(values, ", "), from, conflict, strings.Join(set, ", "))
 	if len(within) > 0 {
 		s += " WHERE " + strings.Join(within, " AND ")
 	}
@@ -95,6 +98,27 @@ func rowLock(in rewrite.IncrementText) string {
 		return "FOR SHARE"
 	}
 	return "FOR KEY SHARE"
+}
+
+// lockedFirst puts what is selected from the base row into a query of its own, so that
+// the row is locked before an unlocked slot row is looked for, and locked: the
+// other way round, a statement that has the slot row and waits for the base row
+// would meet a drain that has the base row and waits for the slot row.
+func lockedFirst(t *rewrite.Table, in rewrite.IncrementText, into, values []string, from string) (outer []string, source string) {
+	const locked = "slotsql_q"
+	slot := len(t.Counter.Key)
+	inner := make([]string, 0, len(into))
+	for i, c := range into {
+		if i == slot {
+			inOuter := in
+			inOuter.Qualifier = locked
+			outer = append(outer, "CAST("+slotChoice(t, inOuter)+" AS "+numberType(t)+")")
+			continue
+		}
+		inner = append(inner, values[i]+" AS "+c)
+		outer = append(outer, locked+"."+c)
+	}
+	return outer, "(SELECT " + strings.Join(inner, ", ") + " FROM " + from + ") AS " + locked
 }
 
 // oneRow says that a table of the empty key has one row. An INSERT drains the
