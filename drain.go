@@ -19,7 +19,7 @@ type DrainOptions struct {
 	// locked: one minute, if it is 0.
 	Patience time.Duration
 	// Watch is how long Drain looks for new slot rows after the last table is
-	// drained: a quarter of a second, if it is 0.
+	// drained: a second, if it is 0.
 	Watch time.Duration
 	// Progress, if set, is called with the number of slot rows after each step.
 	Progress func(rows int)
@@ -48,7 +48,7 @@ type DrainReport struct {
 
 const (
 	defaultDrainPatience = time.Minute
-	defaultDrainWatch    = time.Second / 4
+	defaultDrainWatch    = time.Second
 )
 
 // Drain folds all slots of tables of a connector of OpenConnector or

@@ -42,15 +42,25 @@ func (d *drainer) watch(ctx context.Context, tables []*rewrite.Table, reports []
 			return err
 		}
 	}
-	for i, t := range tables {
-		if r := &reports[i]; r.Refilled == 0 {
-			if err := d.look(ctx, t, r); err != nil {
-				return notWatched(t, err)
+	// An increment that has waited for an update of a slot row, and found none, has
+	// an upsert to come: the next look is behind that.
+	for range looks {
+		for i, t := range tables {
+			if r := &reports[i]; r.Refilled == 0 {
+				if err := d.look(ctx, t, r); err != nil {
+					return notWatched(t, err)
+				}
 			}
+		}
+		if err := d.mover.rest(ctx, true, 0); err != nil {
+			return err
 		}
 	}
 	return nil
 }
+
+// looks is how often tables without new slot rows are locked and looked at.
+const looks = 3
 
 func notWatched(t *rewrite.Table, err error) error {
 	return fmt.Errorf("slotsql: table %s is drained; whether applications still count in its slots is not known: %w", t.Name, err)

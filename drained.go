@@ -141,6 +141,9 @@ func (r *run) drain(ctx context.Context) (missed bool, err error) {
 		if err := r.newer(ctx, &d); err != nil {
 			return false, err
 		}
+		if len(d.Fold) == 0 {
+			continue // who drains looks at what is there
+		}
 		if _, done, err := r.foldNamed(ctx, &d, locked); err != nil {
 			return false, r.outdated(&d, err)
 		} else if done {

@@ -83,7 +83,7 @@ func TestWarnings(t *testing.T) {
 			}
 			logged()
 			exec(tx, increment, 3)
-			if round == 2 && dialect != "sqlite" { // whose one writer has the row alone
+			if round == 2 && dialect == "postgres" { // elsewhere it runs on the base row, without a drain
 				expect("an increment that locks first", "locked first: transactions that run this statement read a counter of its row afterwards", shape)
 			}
 			if got := twin.Rows(t, tx, "SELECT views FROM posts WHERE id = 3"); got == "" {
