@@ -17,13 +17,24 @@ import (
 // Names in the configuration match a column exactly, or else the only one that
 // differs in letter case.
 func checkTable(cfg *TableConfig, t *rewrite.Table, dialectName string) (problems []Problem, counter *rewrite.Counter) {
-	return checkTableAs(cfg, t, dialectName, false)
+	return checkTableAs(cfg, t, dialectName, everything)
 }
 
-// checkTableAs is checkTable or, lenient, for a table that may have changed since
-// the process began to use it: a counter that has gone is left out, and one that
-// cannot be counted in slots any more is noted in Faults.
-func checkTableAs(cfg *TableConfig, t *rewrite.Table, dialectName string, lenient bool) (problems []Problem, counter *rewrite.Counter) {
+// severity is what is a problem of a table.
+type severity int
+
+const (
+	everything severity = iota
+	// starting: a program begins to use the table. A counter that could be counted,
+	// but for what else in the table looks at its base value, is noted in Faults.
+	starting
+	// running: the table may have changed since. A counter that has gone is left
+	// out, too.
+	running
+)
+
+// checkTableAs is checkTable for a severity.
+func checkTableAs(cfg *TableConfig, t *rewrite.Table, dialectName string, severity severity) (problems []Problem, counter *rewrite.Counter) {
 	report := func(path, format string, args ...any) {
 		problems = append(problems, cfg.problem(path, format, args...))
 	}
@@ -62,7 +73,7 @@ func checkTableAs(cfg *TableConfig, t *rewrite.Table, dialectName string, lenien
 		path := "counters." + pathName(cc.Column)
 		col, why := findColumn(t, cc.Column)
 		switch {
-		case col == nil && lenient:
+		case col == nil && severity == running:
 			continue
 		case col == nil:
 			report(path, "counter %s", why)
@@ -78,7 +89,7 @@ func checkTableAs(cfg *TableConfig, t *rewrite.Table, dialectName string, lenien
 		}
 		switch why, judged := counterFault(t, col, key); {
 		case why == "":
-		case lenient && judged:
+		case severity != everything && judged:
 			c.Fault(col.Name, "the column "+why)
 		default:
 			report(path, "counter %s %s", clip(col.Name), why)

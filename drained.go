@@ -16,6 +16,9 @@ func (r *run) execDrained(ctx context.Context) (driver.Result, error) {
 	if !r.complete() {
 		return r.execText(ctx)
 	}
+	if r.plan.FoldOptional {
+		return r.execOptional(ctx)
+	}
 	return r.execWhole(ctx, r.drainAndExec)
 }
 

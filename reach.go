@@ -43,7 +43,7 @@ func (sc *schema) reach(ctx context.Context, ss *session, schema, name string) e
 		if cfg.Table != t.Name && !s.dialect.SameTable(rewrite.Ident{Name: cfg.Table}, t.Name) || cfg.Schema != "" && cfg.Schema != t.Schema {
 			continue
 		}
-		problems, counter := checkTableAs(cfg, t, s.dialect.Name(), true)
+		problems, counter := checkTableAs(cfg, t, s.dialect.Name(), running)
 		slots, err := look(t.Schema, s.slotTableOf(cfg, t))
 		if err != nil || slots == nil {
 			return err // without slots the plain table is exact

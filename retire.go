@@ -40,6 +40,9 @@ func (sc *schema) retire(ctx context.Context, ss *session, t *rewrite.Table) err
 	}
 	for i, column := range plain {
 		young, slotted := sc.shared.notSlotted(t, column)
+		if why := t.Counter.Faults[column]; why != "" {
+			sc.shared.warnOnce(ctx, t, "slotsql: counter "+column+" is not counted in slots", why)
+		}
 		if held[i] || young && slotted {
 			t.Counter.Retired = append(t.Counter.Retired, column)
 		}

@@ -53,7 +53,7 @@ func loadSchema(ctx context.Context, s *shared, ss *session, namespace string, s
 		return nil, err
 	}
 	defer func() { ss.conn.prefetched = nil }()
-	checked, unfit, problems, err := s.sortTables(func(t *TableConfig) bool { return strict && demanded(t) }, ss.conn.look(ctx))
+	checked, unfit, problems, err := s.sortTables(func(t *TableConfig) bool { return strict && demanded(t) }, starting, ss.conn.look(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -135,14 +135,14 @@ type unfitTable struct {
 // checkTables holds the configured tables against the facts that look finds. A
 // problem of one that is not strict is none.
 func (s *shared) checkTables(strict func(*TableConfig) bool, look func(schema, name string) (*rewrite.Table, error)) ([]checkedTable, []Problem, error) {
-	checked, _, problems, err := s.sortTables(strict, look)
+	checked, _, problems, err := s.sortTables(strict, everything, look)
 	return checked, problems, err
 }
 
 // sortTables sorts the configured tables by the facts that look finds. Where it is
 // not strict a table that is not there is left out, a counter that is not there any
 // more is none, and a table that does not fit is unfit.
-func (s *shared) sortTables(strict func(*TableConfig) bool, look func(schema, name string) (*rewrite.Table, error)) (checked []checkedTable, unfit []unfitTable, problems []Problem, err error) {
+func (s *shared) sortTables(strict func(*TableConfig) bool, first severity, look func(schema, name string) (*rewrite.Table, error)) (checked []checkedTable, unfit []unfitTable, problems []Problem, err error) {
 	for i := range s.tables {
 		cfg := &s.tables[i]
 		t, err := look(cfg.Schema, cfg.Table)
@@ -153,7 +153,11 @@ func (s *shared) sortTables(strict func(*TableConfig) bool, look func(schema, na
 		if !strict && (t == nil || t.IsView || t.Temporary) {
 			continue
 		}
-		more, counter := checkTableAs(cfg, t, s.dialect.Name(), !strict)
+		severity := first
+		if !strict {
+			severity = running
+		}
+		more, counter := checkTableAs(cfg, t, s.dialect.Name(), severity)
 		switch {
 		case len(more) == 0:
 			t.Counter = counter
@@ -201,7 +205,7 @@ func (sc *schema) slotTable(ctx context.Context, ss *session, c checkedTable, st
 	}
 	if slots == nil && !strict {
 		if !sc.partial {
-			s.reportOnce(ctx, c.config, c.table, c.config.locate(checkSlotTable(c.table, nil)))
+			s.reportOnce(ctx, c.table, c.config.locate(checkSlotTable(c.table, nil)))
 		}
 		return false, nil, nil
 	}

@@ -29,7 +29,7 @@ func (s *shared) holder(cfg *TableConfig, t, slots *rewrite.Table) *rewrite.Tabl
 func (sc *schema) unfit(ctx context.Context, ss *session, cfg *TableConfig, t *rewrite.Table, problems []Problem) error {
 	slots, err := ss.conn.look(ctx)(t.Schema, sc.shared.slotTableOf(cfg, t))
 	if err != nil || slots == nil || slots.IsView {
-		sc.shared.reportOnce(ctx, cfg, t, problems)
+		sc.shared.reportOnce(ctx, t, problems)
 		return err
 	}
 	held := sc.shared.holder(cfg, t, slots)
@@ -44,7 +44,7 @@ func (sc *schema) unfit(ctx context.Context, ss *session, cfg *TableConfig, t *r
 	held.Counter.Unfit, held.Counter.Holding = asConfigError(problems).Error(), some
 	held.Counter.Counters, held.Counter.Companions = nil, nil
 	sc.hold(held)
-	sc.shared.reportOnce(ctx, cfg, t, problems)
+	sc.shared.reportOnce(ctx, t, problems)
 	return nil
 }
 
@@ -86,13 +86,17 @@ func (sc *schema) hold(t *rewrite.Table) {
 }
 
 // reportOnce warns of what has become of a table.
-func (s *shared) reportOnce(ctx context.Context, cfg *TableConfig, t *rewrite.Table, problems []Problem) {
-	why := asConfigError(problems).Error()
+func (s *shared) reportOnce(ctx context.Context, t *rewrite.Table, problems []Problem) {
+	s.warnOnce(ctx, t, "slotsql: a table does not fit its configuration any more", asConfigError(problems).Error())
+}
+
+func (s *shared) warnOnce(ctx context.Context, t *rewrite.Table, what, why string) {
+	id := t.Schema + "\x00" + t.Name + "\x00" + what + why
 	s.mu.Lock()
-	done := s.reported[cfg.Name+"\x00"+why]
-	s.reported[cfg.Name+"\x00"+why] = true
+	done := s.reported[id]
+	s.reported[id] = true
 	s.mu.Unlock()
 	if !done {
-		s.log().WarnContext(ctx, "slotsql: a table does not fit its configuration any more", "table", t.Name, "problem", why)
+		s.log().WarnContext(ctx, what, "table", t.Name, "reason", why)
 	}
 }

@@ -23,6 +23,9 @@ func (sc *schema) learnViews(ctx context.Context, ss *session, t *rewrite.Table)
 		return err
 	}
 	sc.mu.Lock()
+	for _, name := range t.Parts {
+		sc.views = append(sc.views, rewrite.View{Name: name, Tables: []*rewrite.Table{t}, Part: true})
+	}
 	for _, name := range names {
 		sc.views = append(sc.views, rewrite.View{Name: name, Tables: []*rewrite.Table{t}})
 	}
@@ -30,7 +33,7 @@ func (sc *schema) learnViews(ctx context.Context, ss *session, t *rewrite.Table)
 		sc.views = append(sc.views, rewrite.View{Name: name, Tables: []*rewrite.Table{t}, Routine: true})
 	}
 	sc.mu.Unlock()
-	sc.shared.viewed(append(names, t.Counter.Routines...))
+	sc.shared.viewed(slices.Concat(names, t.Parts, t.Counter.Routines))
 	return nil
 }
 

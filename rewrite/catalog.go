@@ -33,6 +33,13 @@ type Table struct {
 	// UPDATE touches; it counts as an UpdateTrigger, and cannot be deferred.
 	Ruled bool
 
+	// Parts are the names of the table's partitions, where they are tables that
+	// statements may name.
+	Parts []string
+
+	// Versioned says that the table keeps every version of its rows.
+	Versioned bool
+
 	// Referring holds the columns of this table's own foreign keys.
 	Referring []string
 
@@ -330,6 +337,9 @@ func (t *Table) Slottable(column string) (bool, string) {
 		return false, "row security or a rewrite rule decides what an UPDATE of the table does"
 	case t.UpdateTrigger && (t.Counter == nil || !t.Counter.DeferTriggers):
 		return false, "a trigger fires on UPDATE of the table: write defer_triggers: true if it may fire later, for the sum of many increments"
+	}
+	if t.Versioned {
+		return false, "the table keeps every version of its rows (system versioning), of which increments in slots make none"
 	}
 	for _, name := range t.Checked {
 		if name == column {

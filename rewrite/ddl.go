@@ -23,19 +23,43 @@ func (p *planning) planDDL(st *Statement) *Plan {
 				plan.Before = append(plan.Before, Bound{SQL: s})
 			}
 		}
+		plan.FoldOptional = true
 		return plan
 	case p.src.is(0, "ALTER") || p.src.is(0, "RENAME"):
-		return p.drainAll(tables, "the statement changes a counter table's definition")
+		plan := p.drainAll(tables, "the statement changes a counter table's definition")
+		plan.FoldOptional = !p.needsTotals()
+		return plan
 	case p.src.is(0, "LOCK"):
 		return p.drainAll(tables, "the statement locks a counter table")
 	}
 	return &Plan{Class: PassThrough}
 }
 
+// needsTotals reports whether a change of a table's definition means something else
+// on base values than on totals: it computes new values, has rows judged by them, or
+// gives a name away that slots go by. Any other one leaves base values and slots as
+// they are.
+func (p *planning) needsTotals() bool {
+	adds := false
+	for i := range p.src.tokens {
+		adds = adds || p.src.is(i, "ADD")
+		for _, word := range []string{"RENAME", "CHANGE", "USING", "EXCHANGE"} {
+			if p.src.is(i, word) {
+				return true
+			}
+		}
+		if adds && (p.src.is(i, "CHECK") || p.src.is(i, "UNIQUE") || p.src.is(i, "GENERATED") || p.src.is(i, "AS")) {
+			return true
+		}
+	}
+	return false
+}
+
 // planTruncate empties the slots as well: the slot table's foreign key would
 // otherwise forbid what the plain driver allows.
 func (p *planning) planTruncate(tables, held []*Table) *Plan {
 	plan := p.drainAll(tables, "TRUNCATE empties the slots as well")
+	plan.FoldOptional = true
 	var edits []edit
 	for _, t := range append(tables, held...) {
 		if t.Counter.Unfit != "" {

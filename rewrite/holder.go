@@ -23,10 +23,7 @@ func (pl *Planner) holders() []*Table {
 // planHeld plans a text that names no counter table but, perhaps, tables that only
 // have slot tables.
 func (p *planning) planHeld(held []*Table) *Plan {
-	changes := false
-	for _, word := range []string{"ALTER", "CREATE", "DROP", "TRUNCATE", "RENAME", "COMMENT", "GRANT", "REVOKE"} {
-		changes = changes || p.src.is(0, word)
-	}
+	changes := p.definesTable()
 	var unfit []*Table
 	for _, t := range held {
 		if t.Counter.Holding {

@@ -56,6 +56,11 @@ type Plan struct {
 	// increment affects no row or an argument breaks Require.
 	Drains []DrainTable
 
+	// FoldOptional says that Text may run without the drain where a fold fails: it
+	// changes the table such that what slots hold counts as before, or goes with
+	// its rows. It may be what has folds succeed again.
+	FoldOptional bool
+
 	// Changes are the rows of counter tables that Text changes where it runs
 	// without a drain and is not an Increment's; nil where it changes none, and
 	// where nobody needs to know. Fresh says that it inserts them.

@@ -8,6 +8,9 @@ type View struct {
 	Name    string
 	Tables  []*Table
 	Routine bool // a procedure or function
+	// Part says that it is a part of the table, such as a partition, which
+	// statements may name in its stead. DDL on it is that on any table.
+	Part bool
 }
 
 // viewCatalog is a Catalog that knows views.
@@ -32,8 +35,10 @@ func (p *planning) viewed() (tables []*Table, why string) {
 			named = named || p.tokenNames(tok, v.Name) && (!v.Routine || p.called(i))
 		}
 		switch {
-		case !named:
+		case !named || v.Part && p.definesTable():
 			continue
+		case v.Part:
+			why = "table " + v.Name + " is a part of a counter table"
 		case v.Routine:
 			why = "routine " + v.Name + " touches a counter table"
 		default:
@@ -42,6 +47,16 @@ func (p *planning) viewed() (tables []*Table, why string) {
 		tables = append(tables, v.Tables...)
 	}
 	return tables, why
+}
+
+// definesTable reports whether the statement is DDL.
+func (p *planning) definesTable() bool {
+	for _, word := range []string{"ALTER", "CREATE", "DROP", "TRUNCATE", "RENAME", "COMMENT", "GRANT", "REVOKE"} {
+		if p.src.is(0, word) {
+			return true
+		}
+	}
+	return false
 }
 
 // called says whether a token that is a routine's name stands where one is

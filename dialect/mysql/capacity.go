@@ -137,6 +137,8 @@ func totalType(c *rewrite.Column) string {
 	switch {
 	case c.Numeric == rewrite.Decimal:
 		return fmt.Sprintf("DECIMAL(%d,%d)", c.Precision, c.Scale)
+	case c.Numeric == rewrite.Float: // of a counter that was an integer
+		return "DOUBLE"
 	case c.Unsigned:
 		return "UNSIGNED"
 	}

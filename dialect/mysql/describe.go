@@ -65,7 +65,7 @@ func (f *found) read(ctx context.Context, s dialect.Session, names []string, tem
 		return err
 	}
 	for _, r := range rows {
-		t := &rewrite.Table{Schema: f.schema, Name: text(r[0]), IsView: strings.HasSuffix(text(r[1]), "VIEW")}
+		t := &rewrite.Table{Schema: f.schema, Name: text(r[0]), IsView: strings.HasSuffix(text(r[1]), "VIEW"), Versioned: text(r[1]) == "SYSTEM VERSIONED"}
 		if strings.EqualFold(text(r[3]), "NO") {
 			t.NoTransactions = text(r[2])
 		}

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -25,15 +26,16 @@ FROM pg_catalog.json_array_elements_text($1::text::pg_catalog.json) WITH ORDINAL
 JOIN pg_catalog.pg_class c ON c.oid = pg_catalog.to_regclass(a.name) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace ORDER BY a.ord`
 
-	// A trigger of a partition fires for a change of the table.
+	// A trigger of a partition fires for a change of the table. Partitions come with it.
 	triggerQuery = `
 WITH RECURSIVE tree(root, oid) AS (
   SELECT c.oid, c.oid FROM pg_catalog.pg_class c WHERE c.oid = ANY ($1::text::pg_catalog.oid[])
   UNION
   SELECT t.root, h.inhrelid FROM tree t JOIN pg_catalog.pg_class c ON c.oid = t.oid AND c.relkind = 'p' JOIN pg_catalog.pg_inherits h ON h.inhparent = c.oid)
-SELECT t.root::text, pg_catalog.bool_or(g.tgtype & 16 <> 0)::text, pg_catalog.bool_or(g.tgtype & 8 <> 0)::text, pg_catalog.bool_or(g.tgtype & 4 <> 0)::text
-FROM tree t JOIN pg_catalog.pg_trigger g ON g.tgrelid = t.oid
-WHERE NOT g.tgisinternal AND g.tgenabled <> 'D' AND g.tgname NOT LIKE 'slotsql\_%' GROUP BY t.root`
+SELECT t.root::text, COALESCE(pg_catalog.bool_or(g.tgtype & 16 <> 0), false)::text, COALESCE(pg_catalog.bool_or(g.tgtype & 8 <> 0), false)::text,
+  COALESCE(pg_catalog.bool_or(g.tgtype & 4 <> 0), false)::text, (pg_catalog.json_agg(DISTINCT c.relname::text) FILTER (WHERE t.oid <> t.root))::text
+FROM tree t JOIN pg_catalog.pg_class c ON c.oid = t.oid LEFT JOIN pg_catalog.pg_trigger g ON g.tgrelid = t.oid
+  AND NOT g.tgisinternal AND g.tgenabled <> 'D' AND g.tgname NOT LIKE 'slotsql\_%' GROUP BY t.root`
 
 	columnQuery = `
 SELECT a.attrelid::text, a.attname::text, pg_catalog.format_type(b.oid, b.typmod)::text,
@@ -214,7 +216,10 @@ func (t *described) dependsOn(r []any) error {
 
 func (t *described) triggers(r []any) error {
 	t.UpdateTrigger, t.DeleteTrigger, t.InsertTrigger = t.UpdateTrigger || yes(r[0]), t.DeleteTrigger || yes(r[1]), t.InsertTrigger || yes(r[2])
-	return nil
+	if r[3] == nil {
+		return nil
+	}
+	return json.Unmarshal([]byte(str(r[3])), &t.Parts)
 }
 
 func (t *described) unique(r []any) error {
