@@ -14,7 +14,7 @@ import (
 // one is wanted.
 func (c *conn) refit(ctx context.Context, t checkedTable, slots *rewrite.Table, wanted bool) (done []string, _ *rewrite.Table, err error) {
 	d, name := c.shared.dialect, t.table.Counter.SlotTable
-	if misfits := c.shared.misfits(t.table, slots); len(misfits) > 0 {
+	if misfits := c.shared.misfits(t.table, slots); len(misfits) > 0 && len(checkSlotTable(t.table, outgrown(t.table, slots))) == 0 {
 		refer := wanted && len(t.table.Counter.Key) > 0 && len(slots.Parents) > 0
 		t.table.Counter.NoForeignKey = !wanted
 		if err := c.migratePatiently(ctx, d.RefitSlots(t.table, slots, refer)); err != nil {
@@ -44,8 +44,9 @@ func (c *conn) refit(ctx context.Context, t checkedTable, slots *rewrite.Table, 
 // outgrown returns the columns of a slot table that its base table has not any more,
 // if they hold nothing.
 func (c *conn) outgrown(ctx context.Context, t, slots *rewrite.Table) (empty []string, err error) {
-	if t.Counter.Shared != nil || slots == nil || len(slots.Columns) == len(outgrown(t, slots).Columns) {
-		return nil, nil
+	rest := outgrown(t, slots)
+	if t.Counter.Shared != nil || slots == nil || len(slots.Columns) == len(rest.Columns) || len(checkSlotTable(t, rest)) > 0 {
+		return nil, nil // nothing to do, or another program's table
 	}
 	for i := range slots.Columns {
 		col := &slots.Columns[i]
