@@ -181,6 +181,9 @@ func (c *conn) changed(text string) {
 			c.shared.viewDDL.Store(true)
 			c.shared.forgetViews()
 		}
+		if rewrite.ContainsFold(text, "rename") {
+			c.shared.viewDDL.Store(true) // a name yet unknown may be that of a table whose slots are known
+		}
 		if concerns == otherTables && c.committed() {
 			c.shared.watch.due()
 		} else {

@@ -107,6 +107,16 @@ func loadSchema(ctx context.Context, s *shared, ss *session, namespace string, s
 	if len(problems) > 0 {
 		return nil, asConfigError(problems)
 	}
+	for i := range s.tables {
+		cfg := &s.tables[i]
+		if t, err := ss.conn.look(ctx)(cfg.Schema, cfg.Table); err != nil {
+			return nil, err
+		} else if t == nil {
+			if err := sc.abandoned(ctx, ss, cfg); err != nil {
+				return nil, err
+			}
+		}
+	}
 	for _, u := range unfit {
 		if err := sc.unfit(ctx, ss, u.config, u.table, u.problems); err != nil {
 			return nil, err
@@ -209,6 +219,11 @@ func (sc *schema) slotTable(ctx context.Context, ss *session, c checkedTable, st
 		}
 		return false, nil, nil
 	}
+	defer func() {
+		if len(problems) == 0 {
+			sc.release(c.table, slots)
+		}
+	}()
 	if !strict {
 		problems = sc.lenient(c, slots)
 	} else {

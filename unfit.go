@@ -72,6 +72,37 @@ func holdsAnything(ctx context.Context, ss *session, slots *rewrite.Table) (bool
 	return len(rows) > 0, err
 }
 
+// release takes a table into the facts that the foreign key of t's slot table refers
+// to, since it has had t's name: the engine would refuse to drop it.
+func (sc *schema) release(t, slots *rewrite.Table) {
+	s := sc.shared
+	p := s.strays(t, slots)
+	if p == nil {
+		return
+	}
+	sc.hold(&rewrite.Table{Schema: p.Schema, Name: p.Name, Counter: &rewrite.Counter{SlotSchema: slots.Schema, SlotTable: slots.Name,
+		Release: s.dialect.RefitSlots(t, slots, true)}})
+	s.viewed([]string{p.Name})
+}
+
+// abandoned takes the table into the facts that the slot table of a configured one
+// refers to which is not there, since it has another name now. Its slots go with it.
+func (sc *schema) abandoned(ctx context.Context, ss *session, cfg *TableConfig) error {
+	if cfg.Shared != nil {
+		return nil
+	}
+	slots, err := ss.conn.look(ctx)(cfg.Schema, sc.shared.slotTableOf(cfg, &rewrite.Table{Name: cfg.Table}))
+	if err != nil || slots == nil || len(slots.Parents) != 1 || slots.Parents[0].Name == cfg.Table {
+		return err
+	}
+	p := slots.Parents[0]
+	held := &rewrite.Table{Schema: p.Schema, Name: p.Name, Counter: &rewrite.Counter{SlotSchema: slots.Schema, SlotTable: slots.Name, SlotColumn: "slot"}}
+	held.Counter.Unfit = "its slot table is that of another name"
+	sc.hold(held)
+	sc.shared.viewed([]string{p.Name})
+	return nil
+}
+
 // Holders implements rewrite.HolderCatalog.
 func (sc *schema) Holders() []*rewrite.Table {
 	sc.mu.RLock()

@@ -162,6 +162,9 @@ type Counter struct {
 	// Journal says that each increment makes a slot row of its own, under a
 	// number that nobody else has, rather than adding to one of Slots rows.
 	Journal bool
+	// Release is the DDL that has the slot table refer to its own table again, when
+	// this is another one, which had its name. See HolderCatalog.
+	Release []string
 	// Wide says that the slot table has room for a journal's numbers, or, where it
 	// is shared, for any that slotsql itself would not use: other programs may make
 	// such rows, whatever this one's configuration says.

@@ -19,7 +19,11 @@ func (p *planning) planDDL(st *Statement) *Plan {
 	case st.Kind == KindDrop:
 		plan := p.drainAll(tables, "the statement drops a counter table")
 		for _, t := range append(tables, held...) {
-			for _, s := range p.d.DropSlots(t) {
+			drop := t.Counter.Release
+			if drop == nil {
+				drop = p.d.DropSlots(t)
+			}
+			for _, s := range drop {
 				plan.Before = append(plan.Before, Bound{SQL: s})
 			}
 		}
@@ -62,8 +66,12 @@ func (p *planning) planTruncate(tables, held []*Table) *Plan {
 	plan.FoldOptional = true
 	var edits []edit
 	for _, t := range append(tables, held...) {
-		if t.Counter.Unfit != "" {
-			for _, s := range p.d.DropSlots(t) {
+		if t.Counter.Unfit != "" || t.Counter.Release != nil {
+			drop := t.Counter.Release
+			if drop == nil {
+				drop = p.d.DropSlots(t)
+			}
+			for _, s := range drop {
 				plan.Before = append(plan.Before, Bound{SQL: s})
 			}
 			continue

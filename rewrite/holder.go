@@ -9,6 +9,9 @@ package rewrite
 // any more (Counter.Unfit), is one of them. As long as the slots hold something
 // its base values are not its totals, so that all statements on it are refused, but
 // for DDL, which may put it right.
+//
+// So is a table that has had the name of a counter table, whose slot table still
+// refers to it (Counter.Release).
 type HolderCatalog interface {
 	Holders() []*Table
 }

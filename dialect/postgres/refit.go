@@ -8,8 +8,7 @@ import (
 )
 
 // RefitSlots implements dialect.SlotRefitter. The server writes the table anew where
-// a type changes; all of it is one transaction. Who waits for a lock waits no longer
-// than lock_timeout.
+// a type changes; all of it is one transaction.
 func (d *Dialect) RefitSlots(t, slots *rewrite.Table, refer bool) []string {
 	name, key := slotTable(t), keyList(t, "")
 	var out []string
