@@ -49,7 +49,7 @@ func checkTableAs(cfg *TableConfig, t *rewrite.Table, dialectName string, severi
 		report("", "is a temporary table, which other sessions do not see: configure a permanent one")
 		return problems, nil
 	}
-	if why := noTransactions(t); why != "" && !lenient {
+	if why := noTransactions(t); why != "" && severity != running {
 		report("", "%s", why)
 		return problems, nil
 	}
