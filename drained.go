@@ -16,10 +16,39 @@ func (r *run) execDrained(ctx context.Context) (driver.Result, error) {
 	if !r.complete() {
 		return r.execText(ctx)
 	}
+	if r.plan.Outside {
+		return r.execOutside(ctx)
+	}
 	if r.plan.FoldOptional {
 		return r.execOptional(ctx)
 	}
 	return r.execWhole(ctx, r.drainAndExec)
+}
+
+// execOutside runs a text that the engine takes outside of transactions only, after
+// a drain of its own. Slots that have come between the two are referenced rows to
+// the engine, which then refuses the text: nothing of them is lost. In a
+// transaction the text fails as it does with the plain driver.
+func (r *run) execOutside(ctx context.Context) (driver.Result, error) {
+	open, err := r.conn.inTransaction(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if open {
+		return r.execText(ctx)
+	}
+	if err := r.drainApart(ctx); err != nil {
+		return nil, err
+	}
+	return r.execText(ctx)
+}
+
+func (r *run) drainApart(ctx context.Context) error {
+	defer r.conn.drained()
+	return r.conn.inTx(ctx, func() error {
+		_, err := r.drain(ctx)
+		return err
+	})
 }
 
 func (r *run) drainAndExec(ctx context.Context) (res driver.Result, err error) {

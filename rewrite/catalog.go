@@ -67,8 +67,11 @@ type Table struct {
 
 // Column is one column of a base table.
 type Column struct {
-	Name     string
-	Type     string // the type as the dialect's DDL writes it, with collation and character set where a key column needs them
+	Name string
+	Type string // the type as the dialect's DDL writes it, with collation and character set where a key column needs them
+	// Domain is the domain that Type is of, as an expression is cast to it; "" for
+	// none.
+	Domain   string
 	Nullable bool
 	// Hidden says that * leaves the column out.
 	Hidden bool

@@ -32,6 +32,7 @@ func (p *planning) planDDL(st *Statement) *Plan {
 	case p.src.is(0, "ALTER") || p.src.is(0, "RENAME"):
 		plan := p.drainAll(tables, "the statement changes a counter table's definition")
 		plan.FoldOptional = !p.needsTotals()
+		plan.Outside = p.src.hasWord("CONCURRENTLY")
 		return plan
 	case p.src.is(0, "LOCK"):
 		return p.drainAll(tables, "the statement locks a counter table")

@@ -78,6 +78,10 @@ type Plan struct {
 	// Before and After are run around Text of a drain: slot-table DDL.
 	Before, After []Bound
 
+	// Outside says that Text cannot run in a transaction: it follows a drain that is
+	// committed. It is refused by the engine if there are slots by then.
+	Outside bool
+
 	// Shape is a query that returns no rows but the column types of the
 	// original text, for engines whose expressions report other types than
 	// the plain column; nil elsewhere. It takes the original arguments.

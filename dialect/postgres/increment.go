@@ -164,12 +164,12 @@ func (d *Dialect) Total(t *rewrite.Table, qualifier, column string, _ bool) stri
 		where = " WHERE " + on
 	}
 	return fmt.Sprintf("CAST(COALESCE(%s + (SELECT SUM(%s.%s) FROM %s %s%s), %s) AS %s)",
-		base, slotAlias, c, slotTable(t), slotAlias, where, base, t.Column(column).Type)
+		base, slotAlias, c, slotTable(t), slotAlias, where, base, valueType(t.Column(column)))
 }
 
 // TotalOf writes base value + sum in the column's own type.
 func (d *Dialect) TotalOf(t *rewrite.Table, qualifier, column, sum string) string {
-	return fmt.Sprintf("CAST(%s.%s + %s AS %s)", qualifier, quote(column), sum, t.Column(column).Type)
+	return fmt.Sprintf("CAST(%s.%s + %s AS %s)", qualifier, quote(column), sum, valueType(t.Column(column)))
 }
 
 // slotTable is the slot table's full name.
@@ -227,4 +227,13 @@ func keyList(t *rewrite.Table, prefix string) string {
 		out = append(out, prefix+quote(k))
 	}
 	return strings.Join(out, ", ")
+}
+
+// valueType is the type of a column's values: a function may be of the domain, and
+// a table that is made of a query has it.
+func valueType(c *rewrite.Column) string {
+	if c.Domain != "" {
+		return c.Domain
+	}
+	return c.Type
 }

@@ -44,7 +44,9 @@ SELECT a.attrelid::text, a.attname::text, pg_catalog.format_type(b.oid, b.typmod
   (NOT a.attnotnull)::text, a.attidentity::text, a.attgenerated::text,
   (a.attgenerated = '' AND COALESCE(pg_catalog.pg_get_expr(f.adbin, f.adrelid) LIKE 'nextval(%', false))::text,
   CASE WHEN y.typnamespace = 'pg_catalog'::pg_catalog.regnamespace THEN y.typname ELSE '' END::text, b.typmod::text, b.checked::text, a.attnum::text,
-  (a.attgenerated = '' AND COALESCE(pg_catalog.pg_get_expr(f.adbin, f.adrelid) NOT LIKE 'nextval(%' AND pg_catalog.pg_get_expr(f.adbin, f.adrelid) NOT LIKE 'NULL%', false))::text
+  (a.attgenerated = '' AND COALESCE(pg_catalog.pg_get_expr(f.adbin, f.adrelid) NOT LIKE 'nextval(%' AND pg_catalog.pg_get_expr(f.adbin, f.adrelid) NOT LIKE 'NULL%', false))::text,
+  COALESCE((SELECT '"' || pg_catalog.replace(m.nspname, '"', '""') || '"."' || pg_catalog.replace(o.typname, '"', '""') || '"' FROM pg_catalog.pg_type o JOIN pg_catalog.pg_namespace m ON m.oid = o.typnamespace
+    WHERE o.oid = a.atttypid AND o.typtype = 'd'), '')
 FROM pg_catalog.pg_attribute a
 CROSS JOIN LATERAL (
   WITH RECURSIVE d(oid, typmod, depth, checked) AS (
@@ -193,7 +195,7 @@ func (d *Dialect) Describe(ctx context.Context, s dialect.Session, names []diale
 func (t *described) column(r []any) error {
 	c := rewrite.Column{
 		Name: str(r[0]), Type: str(r[1]), Nullable: yes(r[3]),
-		Identity: str(r[4]) != "" || yes(r[6]), Always: str(r[4]) == "a", Generated: str(r[5]) != "", HasDefault: yes(r[11]),
+		Identity: str(r[4]) != "" || yes(r[6]), Always: str(r[4]) == "a", Generated: str(r[5]) != "", HasDefault: yes(r[11]), Domain: str(r[12]),
 	}
 	if r[2] != nil {
 		c.Type += " COLLATE " + str(r[2])

@@ -52,6 +52,7 @@ type schemaFile struct {
 
 // domain is a type that CREATE DOMAIN makes.
 type domain struct {
+	name      string // as an expression is cast to it
 	base      *ast.TypeName
 	collation *ast.CollateClause
 	checked   bool
@@ -199,7 +200,11 @@ func (s *schemaFile) domain(n *ast.CreateDomainStmt) {
 	for _, c := range n.Constraints {
 		d.checked = d.checked || c.GetConstraint().GetContype() == ast.ConstrType_CONSTR_CHECK
 	}
-	_, name := lastTwo(n.Domainname)
+	schema, name := lastTwo(n.Domainname)
+	if schema == "" {
+		schema = s.current
+	}
+	d.name = qualified(schema, name)
 	s.domains[name] = d
 }
 

@@ -33,6 +33,7 @@ func (s *schemaFile) describe(t *schemaTable, c *rewrite.Column, n *ast.TypeName
 		c.Identity, c.Nullable = true, false
 		n = &ast.TypeName{Names: []*ast.Node{stringNode("pg_catalog"), stringNode(base)}}
 	}
+	c.Domain = ""
 	mods := n.Typmods
 	arrays := len(n.ArrayBounds) > 0
 	for depth := 0; depth < 32 && !arrays; depth++ {
@@ -40,6 +41,9 @@ func (s *schemaFile) describe(t *schemaTable, c *rewrite.Column, n *ast.TypeName
 		d := s.domains[name]
 		if d == nil {
 			break
+		}
+		if depth == 0 {
+			c.Domain = d.name
 		}
 		if d.checked {
 			t.checks = append(t.checks, schemaCheck{columns: []string{c.Name}})
