@@ -75,11 +75,25 @@ func (c *conn) refresh(ctx context.Context) error {
 		return nil
 	}
 	s := c.shared
-	s.mu.Lock()
-	home := s.home
-	s.mu.Unlock()
-	if !c.moved && !c.private && c.schema != nil && c.schema.namespace == home {
-		return c.readAgain(ctx)
+	if !c.private && c.schema != nil {
+		namespace := c.schema.namespace
+		if c.moved {
+			var err error
+			if namespace, err = s.dialect.Namespace(ctx, &c.session); err != nil {
+				return err
+			}
+		}
+		s.mu.Lock()
+		sc, home := s.first, s.home
+		s.mu.Unlock()
+		switch {
+		case namespace != home:
+		case sc != nil && !sc.stale():
+			c.schema, c.moved = sc, false
+			return nil
+		default:
+			return c.readAgain(ctx)
+		}
 	}
 	return c.aside(ctx, func(ss *session) error {
 		sc, err := s.load(ctx, ss, loading{private: c.private})
@@ -198,6 +212,9 @@ func (c *conn) changed(text string) {
 // committed says that a change of the schema that has just been made holds for
 // everybody.
 func (c *conn) committed() bool {
+	if c.engine.watcher == nil && !c.shared.traits.DDLCommits {
+		return !c.lasting && !c.tx.byText
+	}
 	return c.shared.traits.DDLCommits || c.engine.watcher != nil && !c.engine.watcher.ConnInTransaction(c.parent)
 }
 

@@ -3,6 +3,8 @@ package slotsql
 import (
 	"context"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
@@ -14,6 +16,7 @@ import (
 type prefetched struct {
 	tables map[dialect.WrittenName]*rewrite.Table // nil where a name means nothing
 	views  map[dialect.WrittenName][]string       // over a table
+	held   map[string]bool                        // by retirementID: whether slots hold something of a counter
 }
 
 // table returns a copy, which the schema adds to.
@@ -82,6 +85,46 @@ func (c *conn) prefetch(ctx context.Context) (err error) {
 		}
 	}
 	c.prefetched = p
+	return nil
+}
+
+// maxTogether bounds the parts of one query.
+const maxTogether = 200
+
+// prefetchHeld finds out together of which counters that cannot be slotted slots hold
+// something.
+func (c *conn) prefetchHeld(ctx context.Context, tables []checkedTable) error {
+	if c.prefetched == nil {
+		return nil
+	}
+	d := c.shared.dialect
+	var texts, ids []string
+	for _, t := range tables {
+		for _, column := range unslotted(t.table) {
+			texts = append(texts, "SELECT "+strconv.Itoa(len(ids))+" AS slotsql_n, COUNT(CASE WHEN "+d.Quote(column)+" <> 0 THEN 1 END) AS slotsql_held FROM "+
+				rewrite.SlotSource(d, t.table, column)+" AS slotsql_s")
+			ids = append(ids, retirementID(t.table, column))
+		}
+	}
+	held := map[string]bool{}
+	for part := range slices.Chunk(texts, maxTogether) {
+		rows, err := c.session.Query(ctx, strings.Join(part, " UNION ALL "))
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			i, err := wholeOf(r[0])
+			if err != nil {
+				return err
+			}
+			n, err := wholeOf(r[1])
+			if err != nil {
+				return err
+			}
+			held[ids[i]] = n > 0
+		}
+	}
+	c.prefetched.held = held
 	return nil
 }
 

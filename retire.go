@@ -58,6 +58,17 @@ func (sc *schema) lookAgain() { sc.review = time.Now().Add(retirement) }
 
 // heldOf reports for each of the columns whether slots hold something of it.
 func heldOf(ctx context.Context, ss *session, t *rewrite.Table, columns []string) ([]bool, error) {
+	if p := ss.conn.prefetched; p != nil {
+		var held []bool
+		for _, c := range columns {
+			if some, ok := p.held[retirementID(t, c)]; ok {
+				held = append(held, some)
+			}
+		}
+		if len(held) == len(columns) {
+			return held, nil
+		}
+	}
 	d := ss.conn.shared.dialect
 	counts := make([]string, len(columns))
 	for i, c := range columns {

@@ -122,6 +122,9 @@ func loadSchema(ctx context.Context, s *shared, ss *session, namespace string, s
 			return nil, err
 		}
 	}
+	if err := ss.conn.prefetchHeld(ctx, fitting); err != nil {
+		return nil, err
+	}
 	for _, c := range fitting {
 		if err := sc.add(ctx, ss, c.table); err != nil {
 			return nil, err

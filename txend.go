@@ -1,6 +1,10 @@
 package slotsql
 
-import "github.com/slotsql/slotsql/rewrite"
+import (
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
 
 // However a transaction ends, there is one place for it: ended. What leads there
 // is a driver.Tx, a statement sent as text in whatever spelling, PREPARE
@@ -72,19 +76,31 @@ func (c *conn) transacted(plan *rewrite.Plan, err error) {
 		c.doubted()
 		return
 	}
+	byText, lasting := c.tx.byText, c.lasting
 	for _, e := range events {
 		if e.Kind == rewrite.TxEnds && commits(c.shared.dialect.Lexis(), text) {
 			c.acquit()
 		}
 		c.apply(e)
 	}
+	if c.shared.traits.OneWriter && len(events) == 1 && events[0].Kind == rewrite.TxMayEnd && single(text) {
+		// SQLite has no routines: such a statement, ALTER or DROP, leaves the
+		// transaction as it is.
+		c.tx.byText, c.lasting = byText, lasting
+	}
 	c.unsettle()
 	c.settleFacts(false)
+}
+
+// single reports whether a text is certainly one statement, and was read as such.
+func single(text string) bool {
+	return len(text) < 1<<10 && strings.IndexByte(strings.TrimRight(text, "; \t\r\n"), ';') < 0
 }
 
 // apply notes what one statement has done.
 func (c *conn) apply(e rewrite.TxEvent) {
 	watched := c.engine.watcher != nil
+	byText, lasting := c.tx.byText, c.lasting
 	c.tx.byText, c.lasting = !watched, true
 	switch e.Kind {
 	case rewrite.TxBegins:
@@ -99,6 +115,8 @@ func (c *conn) apply(e rewrite.TxEvent) {
 		if c.shared.traits.DDLCommits {
 			c.ended()
 			c.tx.byText = false
+		} else if !watched {
+			c.tx.byText, c.lasting = byText, lasting // SQLite: DDL begins and ends none
 		}
 	case rewrite.TxMayEnd:
 		if !watched {
