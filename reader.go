@@ -135,7 +135,7 @@ func (c *conn) opened(ctx context.Context) (lent bool, err error) {
 	c.schema, err = s.current(ctx, func(r *reading) {
 		own = r
 		go func() {
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readingPatience)
+			ctx, cancel := s.watch.side.bounded(ctx, readingPatience)
 			defer cancel()
 			sc, err := s.readHome(ctx, &c.session)
 			s.finish(r, sc, err)
@@ -190,7 +190,7 @@ func (c *conn) readAgain(ctx context.Context) error {
 	defer cancel()
 	sc, err := s.current(wait, func(r *reading) {
 		go func() {
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readingPatience)
+			ctx, cancel := s.watch.side.bounded(ctx, readingPatience)
 			defer cancel()
 			var sc *schema
 			err := s.watch.side.run(ctx, s, func(ss *session) (err error) {

@@ -2,7 +2,6 @@ package slotsql
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,13 +15,39 @@ import (
 type side struct {
 	rest atomic.Int64 // until when none is asked for, by clock
 
-	mu     sync.Mutex
-	conn   *conn
-	idle   *time.Timer
+	ending sync.Mutex
+	ended  map[int]context.CancelFunc // of what is under way, on this connection or a lent one
+	under  int                        // how many there were
 	closed bool
+
+	mu   sync.Mutex
+	conn *conn
+	idle *time.Timer
 }
 
-var errSideClosed = errors.New("slotsql: the connector is closed")
+// bounded returns a context of slotsql's own: with the values of ctx, but ended by
+// time or with the connector only.
+func (d *side) bounded(ctx context.Context, patience time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	d.ending.Lock()
+	defer d.ending.Unlock()
+	if d.closed {
+		cancel()
+		return ctx, cancel
+	}
+	d.under++
+	at := d.under
+	if d.ended == nil {
+		d.ended = map[int]context.CancelFunc{}
+	}
+	d.ended[at] = cancel
+	return ctx, func() {
+		cancel()
+		d.ending.Lock()
+		defer d.ending.Unlock()
+		delete(d.ended, at)
+	}
+}
 
 // run runs f on the connection; once more on a new one when the server has closed
 // it meanwhile. When it fails, none is asked for during some seconds.
@@ -38,8 +63,8 @@ func (d *side) run(ctx context.Context, s *shared, f func(*session) error) error
 
 func (d *side) try(ctx context.Context, s *shared, f func(*session) error) error {
 	for {
-		if d.closed {
-			return errSideClosed
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
 		fresh := d.conn == nil
 		if fresh {
@@ -90,9 +115,15 @@ func (d *side) drop() {
 	}
 }
 
+// close ends what is under way, and closes the connection.
 func (d *side) close() {
+	d.ending.Lock()
+	d.closed = true
+	for _, cancel := range d.ended {
+		cancel()
+	}
+	d.ending.Unlock()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.closed = true
 	d.drop()
 }

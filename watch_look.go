@@ -106,7 +106,7 @@ func (s *shared) lookAside() <-chan struct{} {
 	w.under = done
 	go func() {
 		defer w.ended(done)
-		ctx, cancel := context.WithTimeout(context.Background(), readingPatience)
+		ctx, cancel := w.side.bounded(context.Background(), readingPatience)
 		defer cancel()
 		_ = w.side.run(ctx, s, func(ss *session) error {
 			soon, cancel := context.WithTimeout(ctx, sidePatience)
