@@ -22,6 +22,7 @@ func (r *run) execChanging(ctx context.Context) (driver.Result, error) {
 	if r.conn.inAutocommit() {
 		return r.execWhole(ctx, r.execText)
 	}
+	r.changesOwn(r.plan.Changes)
 	res, n, err := r.execTouching(ctx)
 	if err != nil {
 		return nil, err
@@ -44,6 +45,7 @@ func (r *run) queryChanging(ctx context.Context, changes []rewrite.DrainTable) (
 	case r.conn.inAutocommit():
 		return r.queryText(ctx)
 	}
+	r.changesOwn(changes)
 	how := onBase
 	if r.plan.Fresh {
 		how = inserted

@@ -74,6 +74,30 @@ func (c *conn) drainsOwn(t *rewrite.Table, key []string) {
 	}
 }
 
+// changesOwn notes that a transaction changes base rows that its increments in slots
+// share with others': those that hold a row as it is, and on an engine where an
+// increment and a change exclude each other all. Two such transactions would wait for
+// one another, as with a drain. It is noted before the change, which may be told of a
+// deadlock.
+func (r *run) changesOwn(changes []rewrite.DrainTable) {
+	c := r.conn
+	if r.plan.Fresh || len(c.own) == 0 {
+		return
+	}
+	for i := range changes {
+		d := r.chosen(changes[i])
+		key := r.keyNumbers(&d)
+		for _, own := range c.own {
+			if inc := own.plan.Increment; inc == nil || !inc.Holds && !c.shared.traits.ChangeExcludes {
+				continue
+			}
+			if own.how == inSlot && !own.settled && own.rows.Table.Counter.Slotted() == d.Table.Counter.Slotted() && maybeSame(own.key, key) {
+				own.plan.habit.drains()
+			}
+		}
+	}
+}
+
 // execOnBase runs the increment on its base row.
 func (r *run) execOnBase(ctx context.Context) (driver.Result, error) {
 	res, n, err := r.execTouching(ctx)

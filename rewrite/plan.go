@@ -146,6 +146,8 @@ type Increment struct {
 	// Upsert says that the plan's Text, not a drain, runs when no row is
 	// affected: it inserts the row.
 	Upsert bool
+	// Holds as in IncrementText.
+	Holds bool
 	// Companions says that the increment sets companions, so that its text is
 	// never run on the base row without a drain.
 	Companions bool
