@@ -53,7 +53,7 @@ func checkTableAs(cfg *TableConfig, t *rewrite.Table, dialectName string, severi
 		report("", "%s", why)
 		return problems, nil
 	}
-	c := &rewrite.Counter{Slots: cfg.Slots, SlotSchema: t.Schema, SlotColumn: "slot", OnDrain: cfg.OnDrain, Coalesce: cfg.Coalesce, RandomSlots: cfg.Placement == "random", SkipLocked: cfg.Placement == "skip_locked", ReadsBase: cfg.Reads == "base", DeferTriggers: cfg.DeferTriggers, NoForeignKey: cfg.NoForeignKeys}
+	c := &rewrite.Counter{Slots: cfg.Slots, SlotSchema: t.Schema, SlotColumn: "slot", OnDrain: cfg.OnDrain, Coalesce: cfg.Coalesce, RandomSlots: cfg.Placement == "random", SkipLocked: cfg.Placement == "skip_locked", ReadsBase: cfg.Reads == "base", DeferTriggers: cfg.DeferTriggers, NoForeignKey: cfg.NoForeignKeys || t.Partitioned}
 	if c.Journal = cfg.Layout == "journal"; c.Journal {
 		c.RandomSlots, c.SkipLocked = false, false // there are no slots to choose from
 	}

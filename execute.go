@@ -134,6 +134,9 @@ func (r *run) execOnce(ctx context.Context) (res driver.Result, err error) {
 		if err := r.settle(ctx); err != nil {
 			return nil, err
 		}
+		if err := r.readCommitted(ctx); err != nil {
+			return nil, err
+		}
 	case rewrite.Multi:
 		return r.execMulti(ctx)
 	case rewrite.AdditiveBase:
@@ -162,6 +165,9 @@ func (r *run) queryOnce(ctx context.Context) (rows driver.Rows, err error) {
 		return r.queryDrained(ctx)
 	case rewrite.Read:
 		if err := r.settle(ctx); err != nil {
+			return nil, err
+		}
+		if err := r.readCommitted(ctx); err != nil {
 			return nil, err
 		}
 	case rewrite.Multi:

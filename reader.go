@@ -3,6 +3,7 @@ package slotsql
 import (
 	"context"
 	"errors"
+	"github.com/slotsql/slotsql/dialect"
 	"time"
 )
 
@@ -77,18 +78,33 @@ func (s *shared) readHome(ctx context.Context, ss *session) (*schema, error) {
 	s.mu.Lock()
 	first := s.first == nil
 	s.mu.Unlock()
-	namespace, err := s.dialect.Namespace(ctx, ss)
+	namespace, err := s.homeOf(ctx, ss)
 	if err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	s.home = namespace
-	s.mu.Unlock()
 	sc, err := s.read(ctx, ss, loading{strict: first, home: true}, namespace)
 	if err == nil && first && len(sc.counters) > 0 && !s.beside {
 		ss.conn.leases(ctx)
 	}
 	return sc, err
+}
+
+// homeOf returns the namespace that the connector's sessions begin with. It is
+// asked of the first one: a session of slotsql's own has other settings.
+func (s *shared) homeOf(ctx context.Context, ss *session) (string, error) {
+	s.mu.Lock()
+	home := s.home
+	s.mu.Unlock()
+	if _, own := s.dialect.(dialect.OwnSettings); own && home != "" {
+		return home, nil
+	}
+	home, err := s.dialect.Namespace(ctx, ss)
+	if err == nil {
+		s.mu.Lock()
+		s.home = home
+		s.mu.Unlock()
+	}
+	return home, err
 }
 
 // open returns the facts for a session of slotsql's own, or one that has changed

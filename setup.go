@@ -195,7 +195,7 @@ func Migrate(ctx context.Context, c driver.Connector, opts ...SetupOption) (crea
 				return created, err
 			}
 		}
-		done, slots, err := cn.refit(ctx, t, slots, !t.config.NoForeignKeys && !withoutForeignKeys(opts))
+		done, slots, err := cn.refit(ctx, t, slots, !t.config.NoForeignKeys && !t.table.Partitioned && !withoutForeignKeys(opts))
 		if created = append(created, done...); err != nil {
 			return created, err
 		}

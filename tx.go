@@ -34,7 +34,7 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 	}
 	c.heedHere(ctx)
 	goesOn := c.engine.watcher != nil && c.engine.watcher.ConnInTransaction(c.parent) // BEGIN by text: PostgreSQL only warns
-	t, err := c.parentBegin(ctx, opts)
+	t, err := c.parentBegin(ctx, c.levelFor(opts))
 	if err != nil {
 		return nil, err
 	}

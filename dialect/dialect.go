@@ -159,6 +159,15 @@ type OwnSettings interface {
 	OwnSettings() []string
 }
 
+// A DirtyReader is a Dialect whose sessions may read what is not committed.
+type DirtyReader interface {
+	// Dirty reports whether the sessions of the dialect's namespace do.
+	Dirty() bool
+	// NextReadCommitted writes the statement by which the next transaction alone, or
+	// the next statement outside of one, does not.
+	NextReadCommitted() string
+}
+
 // RowLimited is a Dialect whose sessions may be set to return no more than so many
 // rows of a query that has no LIMIT.
 type RowLimited interface {

@@ -51,6 +51,9 @@ type Table struct {
 	// one with ON UPDATE/ON DELETE actions; informational.
 	Referencing bool
 
+	// Partitioned: the table has partitions, and the engine then lets no foreign key
+	// reference it.
+	Partitioned bool
 	// IsView says that the name is a view. Temporary: a temporary table.
 	IsView, Temporary bool
 
@@ -99,6 +102,8 @@ type Column struct {
 
 	Numeric  Numeric
 	Unsigned bool
+	// Padded: the column's values are shown with zeros in front (ZEROFILL).
+	Padded bool
 	// Bits is the width of an Integer: 8, 16, 24, 32 or 64.
 	Bits int
 	// Precision and Scale are a Decimal's; Precision 0 means unconstrained.
@@ -331,6 +336,8 @@ func (t *Table) Slottable(column string) (bool, string) {
 		return false, "sums of floating-point numbers depend on their order"
 	case c.Numeric != Integer && c.Numeric != Decimal:
 		return false, "the column cannot be summed"
+	case c.Padded:
+		return false, "ZEROFILL shows the column's values padded with zeros, which a total is not"
 	case c.Numeric == Integer && c.Bits < 32:
 		return false, "the column is too narrow to share its range among slots"
 	case c.Numeric == Decimal && c.Precision > 0 && c.Precision-c.Scale < 6:

@@ -1,5 +1,7 @@
 package rewrite
 
+import "strings"
+
 // planDDL plans statements that change tables as such.
 func (p *planning) planDDL(st *Statement) *Plan {
 	var tables, held []*Table
@@ -58,6 +60,41 @@ func (p *planning) needsTotals() bool {
 		}
 	}
 	return false
+// replacedTable returns the table that CREATE OR REPLACE TABLE drops, which no
+// parser reads (MariaDB); nil for any other statement.
+func (p *planning) replacedTable() []Ident {
+	if !p.d.Traits().Compound || !p.src.is(0, "CREATE") || !p.src.is(1, "OR") || !p.src.is(2, "REPLACE") || !p.src.is(3, "TABLE") {
+		return nil
+	}
+	var name []Ident
+	for i := 4; i < len(p.src.tokens); i += 2 {
+		t := p.src.tokens[i]
+		written := p.src.text[t.Start:t.End]
+		switch {
+		case t.Kind == Word:
+			name = append(name, Ident{Name: written})
+		case t.Kind == QuotedIdent && len(written) > 2:
+			name = append(name, Ident{Name: strings.ReplaceAll(written[1:len(written)-1], written[:1]+written[:1], written[:1]), Quoted: true})
+		default:
+			return nil
+		}
+		if !p.src.is(i+1, ".") {
+			break
+		}
+	}
+	return name
+}
+
+// planReplaced plans CREATE OR REPLACE TABLE: as DROP TABLE, and then as a CREATE
+// that may read any counter table that it names, the one that it drops included.
+func (p *planning) planReplaced(name []Ident) *Plan {
+	plan := p.drainAll(p.mentioned(), "the statement drops a counter table")
+	if t := p.lookupCounter(name); t != nil {
+		for _, s := range p.d.DropSlots(t) {
+			plan.Before = append(plan.Before, Bound{SQL: s})
+		}
+	}
+	return plan
 }
 
 // planTruncate empties the slots as well: the slot table's foreign key would

@@ -250,6 +250,9 @@ func (p *planning) plan() *Plan {
 	}
 	st, err := p.d.Parse(src.text)
 	if err != nil {
+		if name := p.replacedTable(); name != nil {
+			return p.planReplaced(name)
+		}
 		if pl := p.hidden(mentioned); pl != nil {
 			return pl
 		}

@@ -59,13 +59,13 @@ type found struct {
 }
 
 func (f *found) read(ctx context.Context, s dialect.Session, names []string, temporary dialect.Temporary) error {
-	rows, err := s.Query(ctx, "SELECT TABLE_NAME, TABLE_TYPE, ENGINE, (SELECT MAX(e.TRANSACTIONS) FROM information_schema.ENGINES e WHERE e.ENGINE = t.ENGINE)"+
+	rows, err := s.Query(ctx, "SELECT TABLE_NAME, TABLE_TYPE, ENGINE, (SELECT MAX(e.TRANSACTIONS) FROM information_schema.ENGINES e WHERE e.ENGINE = t.ENGINE), CREATE_OPTIONS"+
 		" FROM information_schema.TABLES t WHERE TABLE_SCHEMA = "+nameLiteral(f.schema)+" AND TABLE_NAME IN "+literals(names))
 	if err != nil || len(rows) == 0 {
 		return err
 	}
 	for _, r := range rows {
-		t := &rewrite.Table{Schema: f.schema, Name: text(r[0]), IsView: strings.HasSuffix(text(r[1]), "VIEW"), Versioned: text(r[1]) == "SYSTEM VERSIONED"}
+		t := &rewrite.Table{Schema: f.schema, Name: text(r[0]), IsView: strings.HasSuffix(text(r[1]), "VIEW"), Versioned: text(r[1]) == "SYSTEM VERSIONED", Partitioned: strings.Contains(text(r[4]), "partitioned")}
 		if strings.EqualFold(text(r[3]), "NO") {
 			t.NoTransactions = text(r[2])
 		}

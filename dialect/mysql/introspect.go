@@ -13,12 +13,10 @@ import (
 var integerBits = map[string]int{"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "integer": 32, "bigint": 64}
 
 // numeric fills in how the column adds up. A ZEROFILL column shows its values
-// padded, which a total cannot, so it is no counter.
+// padded, which a total cannot.
 func numeric(c *rewrite.Column, dataType, columnType, precision, scale string) {
 	c.Unsigned = strings.Contains(columnType, "unsigned")
-	if strings.Contains(columnType, "zerofill") {
-		return
-	}
+	c.Padded = strings.Contains(columnType, "zerofill")
 	if bits, ok := integerBits[dataType]; ok {
 		c.Numeric, c.Bits = rewrite.Integer, bits
 		return

@@ -37,7 +37,7 @@ func TestTable(t *testing.T) {
 		{Name: "a", Type: "int(11)", Nullable: true, Copied: "int", Numeric: rewrite.Integer, Bits: 32},
 		{Name: "price", Type: "decimal(12,3)", Nullable: true, Copied: "decimal(12,3)", Numeric: rewrite.Decimal, Precision: 12, Scale: 3},
 		{Name: "ratio", Type: "double", Nullable: true, Numeric: rewrite.Float},
-		{Name: "padded", Type: "int(5) unsigned zerofill", Nullable: true, Unsigned: true},
+		{Name: "padded", Type: "int(5) unsigned zerofill", Copied: "int(5) unsigned zerofill", Nullable: true, Numeric: rewrite.Integer, Unsigned: true, Padded: true, Bits: 32},
 		{Name: "twice", Type: "bigint(20)", Nullable: true, Generated: true, DependsOn: []string{"views"}, Numeric: rewrite.Integer, Bits: 64},
 		{Name: "changed", Type: "timestamp", HasDefault: true, OnUpdate: true},
 	} {

@@ -34,6 +34,10 @@ type Dialect struct {
 	// new, which came with MySQL 8.0.19: MariaDB does not.
 	NoRowAlias bool
 
+	// Isolation is the name of the variable that holds a session's isolation
+	// level; empty when it is not known.
+	Isolation string
+
 	// MariaDB says that the server is one.
 	MariaDB bool
 

@@ -19,6 +19,9 @@ func ForServer(ctx context.Context, s dialect.Session) (*Dialect, error) {
 		d.FoldTableNames = text(rows[0][0]) != "0"
 		d.MariaDB = strings.Contains(text(rows[0][1]), "MariaDB")
 		d.renamed = !d.MariaDB
+		if d.Isolation = "transaction_isolation"; d.MariaDB {
+			d.Isolation = "tx_isolation"
+		}
 		d.NoWait = noWait(text(rows[0][1]))
 		d.NoRowAlias = !hasRowAlias(text(rows[0][1]))
 	}

@@ -16,6 +16,7 @@ import (
 var (
 	_ dialect.NamespaceAware = (*Dialect)(nil)
 	_ dialect.RowLimited     = (*Dialect)(nil)
+	_ dialect.DirtyReader    = (*Dialect)(nil)
 )
 
 // settings are those of a session that have the server read statements by other
@@ -25,6 +26,7 @@ type settings struct {
 	lexis   *rewrite.Lexis // nil: the default one
 	modes   []string       // of sql_mode, those that change how statements are read
 	foreign string         // the character set of statements, where it is not UTF-8
+	dirty   bool           // tx_isolation is READ UNCOMMITTED
 	limited bool           // sql_safe_updates, sql_select_limit or max_join_size are in force
 }
 
@@ -36,12 +38,16 @@ var lexicalModes = []string{"ANSI_QUOTES", "NO_BACKSLASH_ESCAPES", "PIPES_AS_CON
 // means: the character set in which it comes and the lexical parts of sql_mode.
 // It also names what limits slotsql's own statements.
 func (d *Dialect) Namespace(ctx context.Context, s dialect.Session) (string, error) {
-	rows, err := s.Query(ctx, "SELECT COALESCE(DATABASE(), ''), @@sql_mode, @@character_set_client,"+
+	isolation := "''"
+	if d.Isolation != "" {
+		isolation = "@@" + d.Isolation
+	}
+	rows, err := s.Query(ctx, "SELECT COALESCE(DATABASE(), ''), @@sql_mode, @@character_set_client, "+isolation+","+
 		" CAST(@@sql_safe_updates OR NOT @@sql_big_selects OR @@sql_select_limit <> 18446744073709551615 AS CHAR) LIMIT 1")
 	if err != nil {
 		return "", fmt.Errorf("reading the current database and sql_mode: %w", err)
 	}
-	if len(rows) != 1 || len(rows[0]) != 4 {
+	if len(rows) != 1 || len(rows[0]) != 5 {
 		return "", fmt.Errorf("reading the current database and sql_mode: got %d rows", len(rows))
 	}
 	var parts []string
@@ -56,8 +62,11 @@ func (d *Dialect) Namespace(ctx context.Context, s dialect.Session) (string, err
 	if charset := strings.ToLower(text(rows[0][2])); !strings.HasPrefix(charset, "utf8") {
 		parts = append(parts, "charset="+charset)
 	}
-	if text(rows[0][3]) == "1" {
+	if text(rows[0][4]) == "1" {
 		parts = append(parts, "limited")
+	}
+	if text(rows[0][3]) == "READ-UNCOMMITTED" {
+		parts = append(parts, "dirty")
 	}
 	return strings.Join(append([]string{text(rows[0][0])}, parts...), "\x00"), nil
 }
@@ -85,6 +94,8 @@ func (d *Dialect) In(namespace string) *Dialect {
 		case "charset":
 			own.settings.foreign = value
 			lx.Foreign, lx.Wide = true, wideOf(value)
+		case "dirty":
+			own.settings.dirty = true
 		case "limited":
 			own.settings.limited = true
 		}
@@ -172,3 +183,9 @@ func (*Dialect) AllRows(query string) string {
 	}
 	return query
 }
+
+// Dirty implements dialect.DirtyReader.
+func (d *Dialect) Dirty() bool { return d.settings.dirty }
+
+// NextReadCommitted implements dialect.DirtyReader.
+func (*Dialect) NextReadCommitted() string { return "SET TRANSACTION ISOLATION LEVEL READ COMMITTED" }

@@ -57,6 +57,8 @@ func settingScript(t *testing.T, one both, setting string) {
 		}
 	}
 	run(work...)
+	one.same(t, twin.Statement{SQL: "ALTER TABLE posts ADD COLUMN more INT"}) // facts are read again
+	run("UPDATE posts SET views = views + 1 WHERE id = 1", "UPDATE posts SET views = views + 0 WHERE id = 1", "UPDATE posts SET views = views - 1 WHERE id = 1")
 	one.same(t, twin.Statement{SQL: "UPDATE posts SET views = views + ? WHERE id = ?", Args: []any{2, 1}})
 	one.same(t, twin.Statement{SQL: "SELECT views FROM posts WHERE id = ? FOR UPDATE", Args: []any{1}})
 	one.same(t, twin.Statement{SQL: "UPDATE posts SET views = views + ? WHERE id = ?", Args: []any{2, 1}, Prepared: true})
