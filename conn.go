@@ -61,7 +61,9 @@ type conn struct {
 	lent      chan struct{} // closed when a statement ends that has outlived its caller
 	later     []func()      // to be done then
 
-	untouched bool // nothing has been run since a transaction was begun
+	bare      []string // tables that a READ ONLY transaction has found without slots, and keeps so
+	readOnly  bool     // the transaction that is open may not write, as it was begun
+	untouched bool     // nothing has been run since a transaction was begun
 
 	tx      txState
 	begun   driver.IsolationLevel // of the transaction begun through BeginTx; 0: the session's

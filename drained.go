@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -22,7 +23,16 @@ func (r *run) execDrained(ctx context.Context) (driver.Result, error) {
 	if r.plan.FoldOptional {
 		return r.execOptional(ctx)
 	}
-	return r.execWhole(ctx, r.drainAndExec)
+	if r.conn.readOnly {
+		if j, ok := r.conn.shared.dialect.(dialect.ReadOnlyErrorClassifier); ok && r.readsOnly(j.ErrReadOnly()) {
+			return r.execReadOnly(ctx)
+		}
+	}
+	res, err := r.execWhole(ctx, r.drainAndExec)
+	if err != nil && !r.conn.broken && !r.conn.tx.open && r.readsOnly(err) {
+		return r.execReadOnly(ctx)
+	}
+	return res, err
 }
 
 // execOutside runs a text that the engine takes outside of transactions only, after
@@ -89,6 +99,11 @@ func (r *run) queryDrained(ctx context.Context) (driver.Rows, error) {
 		return r.queryText(ctx)
 	}
 	defer r.conn.drained()
+	if r.conn.readOnly {
+		if j, ok := r.conn.shared.dialect.(dialect.ReadOnlyErrorClassifier); ok && r.readsOnly(j.ErrReadOnly()) {
+			return r.queryReadOnly(ctx)
+		}
+	}
 	end, err := r.conn.begin(ctx)
 	if err != nil {
 		return nil, err
@@ -96,7 +111,11 @@ func (r *run) queryDrained(ctx context.Context) (driver.Rows, error) {
 	missed, err := r.drain(ctx)
 	if err != nil {
 		r.cleanUp(ctx, err)
-		return nil, end(r.unapplied(err))
+		own := !r.conn.tx.open
+		if err = end(r.unapplied(err)); own && !r.conn.broken && r.readsOnly(err) {
+			return r.queryReadOnly(ctx)
+		}
+		return nil, err
 	}
 	r.noteDrained()
 	finish := func(err error) error {

@@ -37,6 +37,9 @@ func (c *conn) dialect() rewrite.Dialect {
 // readsOtherwise reports whether the session may read statements by other rules
 // than the plans of texts that name no counter table were made by.
 func (c *conn) readsOtherwise() bool {
+	if _, ok := c.shared.dialect.(dialect.NamespaceAware); !ok {
+		return false
+	}
 	return c.moved || c.schema != nil && *c.dialect().Lexis() != *c.shared.dialect.Lexis()
 }
 

@@ -46,6 +46,7 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 	}
 	c.tx = txState{known: true, open: true}
 	c.begun = opts.Isolation
+	c.readOnly = opts.ReadOnly
 	return &tx{conn: c, parent: t}, nil
 }
 

@@ -21,6 +21,7 @@ import (
 
 // ended notes that no transaction is open, or another one than before.
 func (c *conn) ended() {
+	c.readOnly, c.bare = false, nil
 	c.release()
 	c.begun = 0
 	c.settleFacts(true)
@@ -108,6 +109,7 @@ func (c *conn) apply(e rewrite.TxEvent) {
 			c.ended() // MySQL commits the one before
 		}
 		c.level = levelUnknown // the one that is open may have been given another one
+		c.readOnly = e.ReadOnly
 	case rewrite.TxEnds:
 		c.ended()
 		c.tx.byText = e.Chained && !watched

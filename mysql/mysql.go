@@ -49,6 +49,27 @@ func (Engine) ForServer(ctx context.Context, s slotdialect.Session) (slotdialect
 // InNamespace is the dialect's own, with the same knowledge of errors.
 func (e Engine) InNamespace(namespace string) slotdialect.Dialect { return Engine{e.In(namespace)} }
 
+// ReadOnly recognises a write in a READ ONLY transaction.
+func (Engine) ReadOnly(err error) bool { return number(err) == 1792 }
+
+// ErrReadOnly is the server's error for such a write.
+func (Engine) ErrReadOnly() error {
+	return &mysql.MySQLError{Number: 1792, SQLState: [5]byte([]byte("25006")), Message: "Cannot execute statement in a READ ONLY transaction"}
+}
+
+// LocksGaps asks for the session's isolation level.
+func (e Engine) LocksGaps(ctx context.Context, s slotdialect.Session) (bool, error) {
+	rows, err := s.Query(ctx, "SELECT @@"+e.Isolation)
+	if err != nil || len(rows) == 0 {
+		return false, err
+	}
+	level, _ := rows[0][0].([]byte)
+	return string(level) == "REPEATABLE-READ" || string(level) == "SERIALIZABLE", nil
+}
+
+// NextRepeatableRead is for the next transaction alone.
+func (Engine) NextRepeatableRead() string { return "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ" }
+
 // SchemaChanged recognises unknown tables and columns.
 func (Engine) SchemaChanged(err error) bool {
 	switch number(err) {

@@ -155,3 +155,25 @@ func SlotNumbers(d Dialect, t *Table) (source, number string) {
 	return "(SELECT " + d.Quote(c.Shared.ID) + " AS " + d.Quote(c.Key[0]) + ", " + d.Quote(c.SlotColumn) + " AS slotsql_n FROM " + ref +
 		" WHERE " + c.OfTable(d.Quote, "") + ")", "slotsql_n"
 }
+
+// FullSlots writes a query for a slot row of the table that holds something; a
+// lock may follow.
+func FullSlots(d Dialect, t *Table) string {
+	c := t.Counter
+	ref := d.Quote(c.SlotTable)
+	if c.SlotSchema != "" {
+		ref = d.Quote(c.SlotSchema) + "." + ref
+	}
+	var some []string
+	for _, cell := range c.Cells() {
+		some = append(some, d.Quote(cell)+" <> 0")
+	}
+	for i := range c.Companions {
+		some = append(some, d.Quote(c.Companions[i].Column)+" IS NOT NULL")
+	}
+	where := "(" + strings.Join(some, " OR ") + ")"
+	if of := c.OfTable(d.Quote, ""); of != "" {
+		where = of + " AND " + where
+	}
+	return "SELECT 1 FROM " + ref + " WHERE " + where + " LIMIT 1"
+}

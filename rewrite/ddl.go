@@ -50,7 +50,7 @@ func (p *planning) needsTotals() bool {
 	adds := false
 	for i := range p.src.tokens {
 		adds = adds || p.src.is(i, "ADD")
-		for _, word := range []string{"RENAME", "CHANGE", "USING", "EXCHANGE"} {
+		for _, word := range []string{"RENAME", "CHANGE", "USING", "EXCHANGE", "PARTITION"} {
 			if p.src.is(i, word) {
 				return true
 			}
@@ -60,6 +60,8 @@ func (p *planning) needsTotals() bool {
 		}
 	}
 	return false
+}
+
 // replacedTable returns the table that CREATE OR REPLACE TABLE drops, which no
 // parser reads (MariaDB); nil for any other statement.
 func (p *planning) replacedTable() []Ident {

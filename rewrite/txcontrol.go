@@ -8,6 +8,8 @@ type TxEvent struct {
 	Kind TxKind
 	// Name is the savepoint's, in lower case.
 	Name string
+	// ReadOnly: the transaction that begins may not write.
+	ReadOnly bool
 	// Chained: the next transaction has begun with the end of this one.
 	Chained bool
 }
@@ -94,7 +96,11 @@ func txEvent(words []string) TxEvent {
 		if is(1, "NOT") { // a compound statement
 			return TxEvent{Kind: TxMayEnd}
 		}
-		return TxEvent{Kind: TxBegins}
+		e := TxEvent{Kind: TxBegins}
+		for i := 1; i < len(words); i++ {
+			e.ReadOnly = e.ReadOnly || is(i, "ONLY") && is(i-1, "READ")
+		}
+		return e
 	case "COMMIT", "END", "ROLLBACK", "ABORT":
 		if is(1, "PREPARED") {
 			return TxEvent{Kind: TxPrepared}
