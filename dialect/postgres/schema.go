@@ -32,6 +32,9 @@ func (d *Dialect) ParseSchema(sql string) ([]*rewrite.Table, error) {
 		}
 	}
 	out := make([]*rewrite.Table, len(s.tables))
+	for _, t := range s.tables {
+		t.partition()
+	}
 	for i, t := range s.tables {
 		t.finish()
 		out[i] = t.Table
@@ -229,6 +232,7 @@ func (s *schemaFile) create(n *ast.CreateStmt) error {
 			from.inherited = true
 			continue
 		}
+		t.partOf = from
 		for _, k := range from.keys {
 			k.name = ""
 			t.pending = append(t.pending, k)
@@ -370,11 +374,17 @@ func (s *schemaFile) change(t *schemaTable, c *ast.AlterTableCmd) error {
 		t.secured = true
 	case ast.AlterTableType_AT_DisableRowSecurity:
 		t.secured = false
+	case ast.AlterTableType_AT_AttachPartition:
+		part, err := s.table(c.Def.GetPartitionCmd().Name)
+		if err != nil {
+			return err
+		}
+		part.partOf = t
 	case ast.AlterTableType_AT_SetStatistics, ast.AlterTableType_AT_SetOptions, ast.AlterTableType_AT_ResetOptions, ast.AlterTableType_AT_SetStorage,
 		ast.AlterTableType_AT_SetCompression, ast.AlterTableType_AT_ValidateConstraint, ast.AlterTableType_AT_ChangeOwner, ast.AlterTableType_AT_ClusterOn,
 		ast.AlterTableType_AT_DropCluster, ast.AlterTableType_AT_SetLogged, ast.AlterTableType_AT_SetUnLogged, ast.AlterTableType_AT_SetAccessMethod,
 		ast.AlterTableType_AT_SetTableSpace, ast.AlterTableType_AT_SetRelOptions, ast.AlterTableType_AT_ResetRelOptions, ast.AlterTableType_AT_ReplicaIdentity,
-		ast.AlterTableType_AT_ForceRowSecurity, ast.AlterTableType_AT_NoForceRowSecurity, ast.AlterTableType_AT_AttachPartition, ast.AlterTableType_AT_EnableTrig:
+		ast.AlterTableType_AT_ForceRowSecurity, ast.AlterTableType_AT_NoForceRowSecurity, ast.AlterTableType_AT_EnableTrig:
 	default:
 		return errors.New("this form of ALTER TABLE is not read from a schema file: write the table as it is after it")
 	}

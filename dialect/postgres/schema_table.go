@@ -20,6 +20,7 @@ type schemaTable struct {
 	pending   []schemaKey // of the statement at hand
 	checks    []schemaCheck
 	inherited bool // other tables inherit from it
+	partOf    *schemaTable
 	secured   bool
 }
 
@@ -321,6 +322,14 @@ func clipBytes(s string, n int) string {
 		n--
 	}
 	return s[:n]
+}
+
+// partition adds t to the parts of the tables that it is a partition of.
+func (t *schemaTable) partition() {
+	for whole := t.partOf; whole != nil; whole = whole.partOf {
+		whole.Parts = append(whole.Parts, t.Name)
+		slices.Sort(whole.Parts)
+	}
 }
 
 // finish fills in what depends on the whole of the table.

@@ -143,11 +143,17 @@ func (r *report) prose(text string) {
 	r.printf("")
 }
 
-// wrap prints words in lines that fit the terminal.
+// wrap prints words in lines that fit the terminal; a word that does not fit one is
+// cut.
 func (r *report) wrap(first, next, text string) {
 	first += text[:len(text)-len(strings.TrimLeft(text, " "))]
 	line, indent := first, first
 	for _, word := range strings.Fields(text) {
+		for len(next)+len(word) > width {
+			r.printf("%s", line)
+			line, indent = next+word[:width-len(next)], next
+			word = word[width-len(next):]
+		}
 		if len(line) > len(indent) && len(line)+1+len(word) > width {
 			r.printf("%s", line)
 			line, indent = next, next
