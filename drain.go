@@ -204,7 +204,7 @@ func (d *drainer) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.conn = wrapConn(d.shared, raw)
+	d.conn = ownConn(ctx, d.shared, raw)
 	return d.conn.waitsBriefly(ctx)
 }
 

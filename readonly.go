@@ -118,7 +118,7 @@ func (r *run) foldAside(ctx context.Context) error {
 		return err
 	}
 	defer raw.Close()
-	c := wrapConn(r.conn.shared, raw)
+	c := ownConn(ctx, r.conn.shared, raw)
 	if err := c.waitsBriefly(ctx); err != nil {
 		return err
 	}

@@ -59,7 +59,7 @@ func (w *rollUpWorker) open(ctx context.Context) (*schema, error) {
 			_ = raw.Close()
 			return nil, err
 		}
-		w.conn, w.lost = wrapConn(w.shared, raw), false
+		w.conn, w.lost = ownConn(ctx, w.shared, raw), false
 		w.dialect = w.shared.dialect
 		if err := w.conn.session.execAll(ctx, w.dialect.RollUpSession()); err != nil {
 			return nil, err

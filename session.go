@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/rewrite"
 )
 
 var _ dialect.Session = (*session)(nil)
@@ -13,11 +14,14 @@ var _ dialect.Session = (*session)(nil)
 // session lets a dialect run slotsql's own statements on a connection.
 type session struct{ conn *conn }
 
-// Query implements dialect.Session.
+// Query implements dialect.Session. A query that the engine has undone runs again
+// where it stands alone: in a transaction, be it one of slotsql's own, the
+// statements before it, and their locks, are gone with it.
 func (s *session) Query(ctx context.Context, sql string, args ...any) ([][]any, error) {
+	alone := s.conn.inAutocommit() && !s.conn.ours
 	for tries := 1; ; tries++ {
 		out, err := s.query(ctx, sql, args)
-		if !s.conn.inAutocommit() || !s.conn.again(ctx, tries, err) {
+		if !alone || !s.conn.again(ctx, tries, err) {
 			return out, err
 		}
 	}
@@ -57,7 +61,23 @@ func collect(rows driver.Rows) ([][]any, error) {
 // Exec implements dialect.Session.
 func (s *session) Exec(ctx context.Context, sql string, args ...any) error {
 	_, err := s.conn.parentExec(ctx, sql, namedValues(args))
+	if err == nil && len(args) == 0 {
+		s.transacted(sql)
+	}
 	return err
+}
+
+// transacted notes that a transaction has begun or ended by a statement of
+// slotsql's own. Drains of the application's statements do so themselves: see begin.
+func (s *session) transacted(sql string) {
+	for _, e := range rewrite.TxEvents(s.conn.shared.dialect.Lexis(), sql) {
+		switch e.Kind {
+		case rewrite.TxBegins:
+			s.conn.lasting = true
+		case rewrite.TxEnds:
+			s.conn.lasting = e.Chained
+		}
+	}
 }
 
 // execAll runs statements one after another.

@@ -270,7 +270,7 @@ func setup(ctx context.Context, c driver.Connector) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	cn := wrapConn(w.every, raw)
+	cn := ownConn(ctx, w.every, raw)
 	if _, err := cn.shared.dialect.Namespace(ctx, &cn.session); err != nil { // refuses sessions it cannot serve
 		_ = raw.Close()
 		return nil, err

@@ -55,7 +55,7 @@ func (v *verifier) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	v.conn = wrapConn(v.shared, raw)
+	v.conn = ownConn(ctx, v.shared, raw)
 	if _, err := v.shared.open(ctx, &v.conn.session); err != nil {
 		return err
 	}
