@@ -113,8 +113,9 @@ func (r *typedRows) NextResultSet() error { return rowsBase{r.Rows}.NextResultSe
 // plan's Shape. When the engine refuses that query the rewritten text's types
 // have to do, unless the refusal is the statement's own.
 func (r *run) shape(ctx context.Context) ([]columnType, error) {
-	if t := r.plan.types.Load(); t != nil {
-		return *t, nil
+	ddl := r.conn.shared.ddl.Load()
+	if t := r.plan.types.Load(); t != nil && t.ddl == ddl {
+		return t.types, nil
 	}
 	args, err := r.bind(r.plan.Shape.Args)
 	if err != nil {
@@ -129,13 +130,22 @@ func (r *run) shape(ctx context.Context) ([]columnType, error) {
 	}
 	types := typesOf(rows)
 	if rows.Close() == nil {
-		r.plan.types.Store(&types)
+		r.plan.types.Store(&shapeTypes{types, ddl})
 	}
 	return types, nil
 }
 
+// shapeTypes are the column types of a query's own text, and how many statements of
+// DDL the process had sent when they were learned: one may have changed any table
+// that the query reads.
+type shapeTypes struct {
+	types []columnType
+	ddl   int64
+}
+
 func (r *run) typed(rows driver.Rows, types []columnType) driver.Rows {
 	if len(types) != len(rows.Columns()) {
+		r.plan.types.Store(nil) // another client has changed a table
 		return rows
 	}
 	if r.plan.InPlace {

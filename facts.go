@@ -183,6 +183,7 @@ func (c *conn) queried() { c.tx.known, c.reading = false, true }
 // again, and must not take over what this session sees: not its temporary
 // tables, and not a change that is not committed.
 func (c *conn) changed(text string) {
+	c.shared.ddl.Add(1)
 	concerns := c.shared.concerns(c.dialect().Lexis(), text)
 	if concerns == noFacts {
 		return

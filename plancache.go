@@ -10,11 +10,11 @@ import (
 // plan is a plan with what is learned when it first runs.
 type plan struct {
 	*rewrite.Plan
-	source string                       // the application's text, where it can be planned again
-	types  atomic.Pointer[[]columnType] // see run.shape
-	tally  *tally                       // nil: not counted
-	shadow *shadowText                  // nil: names no table in shadow
-	habit  *habit                       // of its form; nil: none is kept
+	source string                     // the application's text, where it can be planned again
+	types  atomic.Pointer[shapeTypes] // see run.shape
+	tally  *tally                     // nil: not counted
+	shadow *shadowText                // nil: names no table in shadow
+	habit  *habit                     // of its form; nil: none is kept
 	// dynamic is set where the text's own statement is an expression's value.
 	dynamic *rewrite.Dynamic
 	// otherwise is the plan of an untouched text of several statements in a session

@@ -30,6 +30,7 @@ type shared struct {
 	logger    *slog.Logger // nil: slog's default one
 
 	changes atomic.Int64 // of the schema, as far as noticed
+	ddl     atomic.Int64 // statements that may have changed the schema of any table
 	watch   watch        // which notices those of other clients
 
 	meeting sync.Mutex // held while the first connection meets its server

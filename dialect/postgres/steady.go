@@ -42,7 +42,8 @@ var steady = &rewrite.Steady{
 		"is null", "is boolean", "is distinct from"),
 	Types: rewrite.Names(`
 		bigint int8 integer int int4 smallint int2 numeric decimal real float4 float8 float boolean bool text varchar char bpchar name date
-		time timetz timestamp timestamptz interval uuid json jsonb bytea inet cidr macaddr bit varbit oid regclass tsvector tsquery`,
+		time timetz timestamp timestamptz interval uuid json jsonb bytea inet cidr macaddr bit varbit oid regclass tsvector tsquery money
+		int4range int8range numrange daterange tsrange tstzrange`,
 		"double precision", "character varying", "character", "bit varying", "time with time zone", "time without time zone",
 		"timestamp with time zone", "timestamp without time zone"),
 }
