@@ -201,6 +201,9 @@ func (l *looker) table(ctx context.Context, schema, name string) (*table, error)
 	if err != nil {
 		return nil, err
 	}
+	if facts != nil {
+		facts.Unrestricted()
+	}
 	t := &table{facts: facts}
 	if facts != nil && len(facts.Uniques) > 0 && facts.Uniques[0].Primary {
 		t.key = facts.Uniques[0].Columns

@@ -221,6 +221,15 @@ type Counter struct {
 	ReadsBase bool
 }
 
+// Unrestricted takes off what the user may not do who has looked at the table: tools
+// look for others, and with an account that only reads.
+func (t *Table) Unrestricted() {
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		c.NoSelect, c.NoInsert, c.NoUpdate = false, false, false
+	}
+}
+
 // AddPassive adds a counter that other processes may count in slots.
 func (t *Table) AddPassive(column string) {
 	c := t.Counter

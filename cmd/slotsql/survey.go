@@ -104,6 +104,7 @@ func (s *survey) readDatabase(cmd *cobra.Command, ss dialect.PlainSession) error
 		if t == nil || t.IsView || t.Temporary {
 			continue // gone since
 		}
+		t.Unrestricted()
 		indexed, err := d.Indexed(ctx, ss, t)
 		if err != nil {
 			return err
