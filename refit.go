@@ -15,7 +15,8 @@ import (
 func (c *conn) refit(ctx context.Context, t checkedTable, slots *rewrite.Table, wanted bool) (done []string, _ *rewrite.Table, err error) {
 	d, name := c.shared.dialect, t.table.Counter.SlotTable
 	if misfits := c.shared.misfits(t.table, slots); len(misfits) > 0 && len(checkSlotTable(t.table, outgrown(t.table, slots))) == 0 {
-		refer := wanted && len(t.table.Counter.Key) > 0 && len(slots.Parents) > 0
+		refer := wanted && len(t.table.Counter.Key) > 0 && len(slots.Parents) > 0 &&
+			slices.ContainsFunc(misfits, func(m misfit) bool { return m.counter == "" }) // else the base table needs no lock
 		t.table.Counter.NoForeignKey = !wanted
 		if err := c.migratePatiently(ctx, d.RefitSlots(t.table, slots, refer)); err != nil {
 			return nil, nil, fmt.Errorf("slotsql: fit slot table %q to its table: %w", name, err)

@@ -64,9 +64,13 @@ func (d *Dialect) CreateSlots(t *rewrite.Table) []string {
 	}
 }
 
-// Briefly sets lock_timeout for the transaction.
+// Briefly sets lock_timeout for the transaction, such that two waits end before
+// deadlock_timeout: who reads the base table and waits for the slot table, while the
+// transaction has the slot table and waits for the base table, is not to be chosen
+// as the deadlock's victim.
 func (*Dialect) Briefly(ddl []string, wait time.Duration) []string {
-	return append([]string{fmt.Sprintf("SET LOCAL lock_timeout = '%dms'", wait.Milliseconds())}, ddl...)
+	return append([]string{fmt.Sprintf("SELECT pg_catalog.set_config('lock_timeout', CAST(LEAST(%d, GREATEST(20, CAST(setting AS integer) / 3)) AS text), true) "+
+		"FROM pg_catalog.pg_settings WHERE name = 'deadlock_timeout'", wait.Milliseconds())}, ddl...)
 }
 
 // AddSlots adds columns, which the server does without writing the table anew.
