@@ -89,23 +89,22 @@ func wrapConn(s *shared, parent driver.Conn) *conn {
 	return c
 }
 
-// newConn wraps a parent's connection. When that fails it has closed it, or leaves it
-// to those who do.
-// ownConn wraps a connection of slotsql's own that folds slots: on a node of a
-// cluster it looks whether its transaction is still there, see guard.go.
+// ownConn wraps a connection that folds slots: on a node of a cluster it looks
+// whether its transaction is still there, see guard.go.
 func ownConn(ctx context.Context, s *shared, parent driver.Conn) *conn {
 	c := wrapConn(s, parent)
 	c.learnNode(ctx)
 	return c
 }
 
+// newConn wraps a parent's connection for the application. When that fails it has
+// closed it, or leaves it to those who do.
 func newConn(ctx context.Context, s *shared, parent driver.Conn) (*conn, error) {
 	if err := s.meet(ctx, parent); err != nil {
 		_ = parent.Close()
 		return nil, err
 	}
-	c := wrapConn(s, parent)
-	c.learnNode(ctx)
+	c := ownConn(ctx, s, parent)
 	if len(s.tables) > 0 {
 		if lent, err := c.opened(ctx); err != nil {
 			if !lent {

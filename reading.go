@@ -43,10 +43,8 @@ func (c *conn) readsOtherwise() bool {
 	return c.moved || c.schema != nil && *c.dialect().Lexis() != *c.shared.dialect.Lexis()
 }
 
-// untouchedHere returns the plan of a text that names no counter table. Such a
-// text runs as it is, by whatever rules it is read; but where these may be others
-// than the connector's, a text of several statements may be cut elsewhere, and is
-// taken to do to the session all that it can.
+// untouchedHere returns the plan of a text that names no counter table, or of the
+// statement that such a text runs as an expression's value.
 func (c *conn) untouchedHere(ctx context.Context, p *plan) (*plan, error) {
 	if p.dynamic != nil {
 		return c.spelledOut(ctx, p)
@@ -54,6 +52,10 @@ func (c *conn) untouchedHere(ctx context.Context, p *plan) (*plan, error) {
 	return c.withEffects(p), nil
 }
 
+// withEffects returns the plan that holds in this session. A text that names no
+// counter table runs as it is, by whatever rules it is read; but where these may be
+// others than the connector's, a text of several statements may be cut elsewhere, and
+// is taken to do to the session all that it can.
 func (c *conn) withEffects(p *plan) *plan {
 	if p.otherwise == nil || !c.readsOtherwise() {
 		return p
