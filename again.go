@@ -43,7 +43,7 @@ const (
 
 // again says that what has failed, of which nothing is left, is to run once
 // more, after that many tries.
-func (c *conn) again(ctx context.Context, tries int, err error) bool {
+func (c *link) again(ctx context.Context, tries int, err error) bool {
 	if err == nil || tries >= maxTries || !c.engine.conflict(err) {
 		return false
 	}
@@ -58,11 +58,11 @@ func (c *conn) again(ctx context.Context, tries int, err error) bool {
 
 // inAutocommit says that the next statement is certainly committed, or undone,
 // by itself.
-func (c *conn) inAutocommit() bool {
+func (c *link) inAutocommit() bool {
 	if c.engine.watcher != nil {
 		return !c.engine.watcher.ConnInTransaction(c.parent)
 	}
-	return c.shared.sharing && !c.strayed && !c.lasting && !c.tx.byText
+	return c.db.sharing && !c.strayed && !c.lasting && !c.tx.byText
 }
 
 // execWhole runs f, which is undone as a whole where it fails, again while

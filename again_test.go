@@ -196,7 +196,7 @@ func TestLookAgain(t *testing.T) {
 		if err := withConn(t, db, func(c *conn) {
 			c.lasting = lasting
 			conflicts(server, 3, prefix("SELECT"))
-			_, err := c.session.Query(t.Context(), "SELECT 1")
+			_, err := c.session().Query(t.Context(), "SELECT 1")
 			if want := map[bool]int{false: 4, true: 1}[lasting]; (err != nil) != lasting || len(server.ran()) != want {
 				t.Errorf("in a transaction %t: ran %q, %v", lasting, server.ran(), err)
 			}

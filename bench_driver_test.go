@@ -85,7 +85,7 @@ func benchShared(b *testing.B, d dialect.Dialect) (*shared, *schema) {
 			SlotSchema: "main", SlotTable: "posts_slots", SlotColumn: "slot", Coalesce: true, OnDrain: "run",
 		},
 	}
-	sc := &schema{shared: s, counters: []*rewrite.Table{posts}, known: map[string]*rewrite.Table{}}
+	sc := &schema{catalog: s.catalog, counters: []*rewrite.Table{posts}, known: map[string]*rewrite.Table{}}
 	sc.planner = rewrite.Planner{Dialect: d, Catalog: sc}
 	sc.known[sc.nameKey([]rewrite.Ident{{Name: "posts"}})] = posts
 	s.first = sc

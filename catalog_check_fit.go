@@ -21,7 +21,7 @@ type misfit struct {
 
 // misfits holds the columns, the foreign key and the triggers of a slot table
 // against its base table.
-func (s *shared) misfits(t, slots *rewrite.Table) (out []misfit) {
+func (s *catalog) misfits(t, slots *rewrite.Table) (out []misfit) {
 	c := t.Counter
 	if c.Shared != nil {
 		return nil // checkSharedTable says it
@@ -48,7 +48,7 @@ func (s *shared) misfits(t, slots *rewrite.Table) (out []misfit) {
 }
 
 // noteMisfits has counters of a slot table that does not fit not slotted.
-func (s *shared) noteMisfits(t, slots *rewrite.Table) {
+func (s *catalog) noteMisfits(t, slots *rewrite.Table) {
 	for _, m := range s.misfits(t, slots) {
 		columns := []string{m.counter}
 		if m.counter == "" {
@@ -61,7 +61,7 @@ func (s *shared) noteMisfits(t, slots *rewrite.Table) {
 }
 
 // checkFit reports the misfits of a slot table.
-func (s *shared) checkFit(t, slots *rewrite.Table) (problems []Problem) {
+func (s *catalog) checkFit(t, slots *rewrite.Table) (problems []Problem) {
 	for _, m := range s.misfits(t, slots) {
 		problems = append(problems, Problem{Message: fmt.Sprintf("table %s: %s: run `%s`, which puts it right; until then nothing of it is counted in slots", clip(t.Name), m.why, migrateCommand)})
 	}
@@ -90,7 +90,7 @@ func counterFits(base, have *rewrite.Column) bool {
 
 // strays returns a foreign key of the slot table's key that refers to another
 // table than t: one that t has taken the name of.
-func (s *shared) strays(t, slots *rewrite.Table) *rewrite.Parent {
+func (s *catalog) strays(t, slots *rewrite.Table) *rewrite.Parent {
 	for i := range slots.Parents {
 		p := &slots.Parents[i]
 		if s.ties(t, p) || !sameFold(p.Columns, t.Counter.Key) {
@@ -104,7 +104,7 @@ func (s *shared) strays(t, slots *rewrite.Table) *rewrite.Parent {
 }
 
 // named reports whether a foreign key refers to t, by whatever columns.
-func (s *shared) named(p *rewrite.Parent, t *rewrite.Table) bool {
+func (s *catalog) named(p *rewrite.Parent, t *rewrite.Table) bool {
 	same := func(written, stored string) bool {
 		return s.dialect.SameTable(rewrite.Ident{Name: written, Quoted: true}, stored)
 	}

@@ -21,20 +21,20 @@ func notTaken(d rewrite.Dialect, number string) string {
 }
 
 // takes says that drains take a slot of the number.
-func (s *shared) takes(t *rewrite.Table, number int) bool {
+func (s *catalog) takes(t *rewrite.Table, number int) bool {
 	return !s.traits.FoldMarks || t.Counter.Shared == nil || number >= 0 && number < 32768 || number >= 65536 && number%2 == 0
 }
 
 // checkNumbers holds the slots in a shared table that is wide enough for others
 // against the numbers that drains take. Another program may have made them; whether
 // it makes more is not known. Tables of slotsql's own have room for no others.
-func (s *shared) checkNumbers(ctx context.Context, ss *session, c checkedTable) ([]Problem, error) {
+func (s *catalog) checkNumbers(ctx context.Context, v *view, c checkedTable) ([]Problem, error) {
 	if !s.traits.FoldMarks || c.table.Counter.Shared == nil || !c.table.Counter.Wide || s.auditing {
 		return nil, nil
 	}
 	slots, number := rewrite.SlotNumbers(s.dialect, c.table)
 	number = "slotsql_s." + number
-	rows, err := ss.Query(ctx, "SELECT MIN("+number+") FROM "+slots+" AS slotsql_s WHERE "+notTaken(s.dialect, number))
+	rows, err := v.session().Query(ctx, "SELECT MIN("+number+") FROM "+slots+" AS slotsql_s WHERE "+notTaken(s.dialect, number))
 	if err != nil || len(rows) == 0 || rows[0][0] == nil {
 		return nil, err
 	}

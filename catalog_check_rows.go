@@ -8,12 +8,12 @@ import "context"
 // row, or none yet. With several it would be exact as well, as increments count
 // the rows before they use a slot; but none would ever be slotted, so that a
 // key is certainly missing.
-func (s *shared) checkRows(ctx context.Context, ss *session, c checkedTable) ([]Problem, error) {
+func (s *catalog) checkRows(ctx context.Context, v *view, c checkedTable) ([]Problem, error) {
 	if !c.table.Counter.Single() {
-		return s.checkNumbers(ctx, ss, c)
+		return s.checkNumbers(ctx, v, c)
 	}
 	d := s.dialect
-	rows, err := ss.Query(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM "+d.Quote(c.table.Schema)+"."+d.Quote(c.table.Name)+" LIMIT 2) AS slotsql_n")
+	rows, err := v.session().Query(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM "+d.Quote(c.table.Schema)+"."+d.Quote(c.table.Name)+" LIMIT 2) AS slotsql_n")
 	if err != nil || countOf(rows) < 2 {
 		return nil, err
 	}

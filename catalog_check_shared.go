@@ -56,7 +56,7 @@ func textType(c *rewrite.Column) (kind string, length int, comparison string) {
 
 // checkSlots holds the slot table that the database has, nil for none, against
 // what t needs, and notes facts of it.
-func (s *shared) checkSlots(t, slot *rewrite.Table) []Problem {
+func (s *catalog) checkSlots(t, slot *rewrite.Table) []Problem {
 	if t.Counter.Shared == nil || slot == nil || slot.IsView || slot.Temporary {
 		return checkSlotTable(t, slot)
 	}

@@ -22,8 +22,8 @@ type ViewStatus struct {
 
 // checkViews reports configured views that are none over the table, and
 // returns the views that the database has.
-func (s *shared) checkViews(ctx context.Context, ss *session, c checkedTable) ([]Problem, []ViewStatus, error) {
-	over, err := ss.conn.viewsOver(ctx, c.table)
+func (s *catalog) checkViews(ctx context.Context, v *view, c checkedTable) ([]Problem, []ViewStatus, error) {
+	over, err := v.viewsOver(ctx, c.table)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -32,7 +32,7 @@ func (s *shared) checkViews(ctx context.Context, ss *session, c checkedTable) ([
 	for i, written := range c.config.Views {
 		n := viewName(written)
 		path := fmt.Sprintf("views[%d]", i)
-		v, err := ss.conn.look(ctx)(n.Schema, n.Name)
+		v, err := v.look(ctx)(n.Schema, n.Name)
 		switch {
 		case err != nil:
 			return nil, nil, err
@@ -88,7 +88,7 @@ func configName(name string) string {
 
 // reportViews warns once of the views over a table that the configuration does
 // not name.
-func (s *shared) reportViews(ctx context.Context, cfg *TableConfig, t *rewrite.Table, views []ViewStatus) {
+func (s *catalog) reportViews(ctx context.Context, cfg *TableConfig, t *rewrite.Table, views []ViewStatus) {
 	why := viewsUnnamed(cfg, views)
 	if why == "" {
 		return

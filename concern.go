@@ -18,7 +18,7 @@ const (
 )
 
 // concerns judges a text by the words that it begins with and the names in it.
-func (s *shared) concerns(lx *rewrite.Lexis, text string) concern {
+func (s *catalog) concerns(lx *rewrite.Lexis, text string) concern {
 	if len(text) > maxCachedText {
 		return factsInUse
 	}
@@ -71,7 +71,7 @@ func (s *shared) concerns(lx *rewrite.Lexis, text string) concern {
 var isModifier = map[string]bool{"TEMP": true, "TEMPORARY": true, "UNIQUE": true, "UNLOGGED": true, "FULLTEXT": true, "SPATIAL": true}
 
 // inUse reports whether a text may name anything that facts are known of.
-func (s *shared) inUse(text string) bool {
+func (s *catalog) inUse(text string) bool {
 	if s.mentions(text) {
 		return true
 	}
@@ -126,7 +126,7 @@ func (sc *schema) forgetOthers() {
 }
 
 // forgetViews has the views over counter tables looked for in all databases.
-func (s *shared) forgetViews() {
+func (s *catalog) forgetViews() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.far = nil

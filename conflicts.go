@@ -67,7 +67,7 @@ func (c *conn) atSnapshot(ctx context.Context) (bool, error) {
 		if open, err := c.inTransaction(ctx); err != nil || !open {
 			return false, err
 		}
-		answer, err := c.session.Query(ctx, c.engine.snapshots.IsolationQuery())
+		answer, err := c.session().Query(ctx, c.engine.snapshots.IsolationQuery())
 		if err != nil {
 			return false, c.lost(err)
 		}

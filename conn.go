@@ -3,7 +3,6 @@ package slotsql
 import (
 	"context"
 	"database/sql/driver"
-	"errors"
 
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -23,12 +22,9 @@ var (
 // conn is one wrapped connection. Like every driver.Conn it is used by one
 // goroutine at a time.
 type conn struct {
+	view
 	shared    *shared
-	parent    driver.Conn
-	node      *node // that it is on
-	cluster   bool  // which may be one of several
-	session   session
-	engine    engine
+	node      *node                // that it is on
 	slot      int                  // number among the live connections of the connector
 	held      map[rowKey]int       // slots held until the transaction ends, see placement
 	own       map[rowKey]ownChange // of the transaction that is open
@@ -39,54 +35,24 @@ type conn struct {
 	untied    map[string]bool      // slot tables whose base rows it has deleted
 	looked    map[string]bool      // slot tables whose counters it has read, see conflicts
 	level     level                // its isolation level
-	prepared  preparedTexts
-	prepares  bool // the parent takes arguments through prepared statements only
-
-	prefetched *prefetched // while a schema is made
-
-	schema  *schema // facts of the session's namespace; nil until they are needed
-	moved   bool    // the namespace may have changed since schema was set
-	private bool    // the facts are this session's own: see changed
-	temp    bool    // and stay so: it may have temporary tables
-	altered bool    // it has changed the schema in a transaction that may be open
-	adrift  bool    // or its namespace, which may change back with that one's end
 
 	// otherRole says that the role may be another than the one whose rights are
 	// known.
 	otherRole bool
-	strayed   bool          // the session may not be as the connector opened it
-	reading   bool          // rows may be open
 	led       int           // shared statements that this connection has run
-	opening   []string      // what a transaction of slotsql's own runs first
 	lent      chan struct{} // closed when a statement ends that has outlived its caller
 	later     []func()      // to be done then
 
-	bare      []string // tables that a READ ONLY transaction has found without slots, and keeps so
-	readOnly  bool     // the transaction that is open may not write, as it was begun
-	untouched bool     // nothing has been run since a transaction was begun
+	bare     []string // tables that a READ ONLY transaction has found without slots, and keeps so
+	readOnly bool     // the transaction that is open may not write, as it was begun
 
-	tx      txState
-	begun   driver.IsolationLevel // of the transaction begun through BeginTx; 0: the session's
-	ours    bool                  // the transaction is a drain's own
-	sighted bool                  // which may have a snapshot already
-	lasting bool                  // what a statement locks may stay locked after it: a transaction may be open
-	halfway bool                  // a fold has failed between two of its statements
-	// draining says that a drain is under way, or the text that follows it.
-	draining bool
-	guarded  bool // and its transaction was there after the last preparation
-	broken   bool // not to be used again: see lost
-	closed   bool
+	begun  driver.IsolationLevel // of the transaction begun through BeginTx; 0: the session's
+	closed bool
 }
-
-// errBroken is returned for what comes after the statement in which the
-// connection was lost, or in whose transaction half a fold is left.
-var errBroken error = &lostError{"the connection is out of use"}
 
 // wrapConn wraps a parent's connection without a look at the database.
 func wrapConn(s *shared, parent driver.Conn) *conn {
-	c := &conn{shared: s, parent: parent, node: &s.placement.home, engine: engineOf(s.dialect)}
-	c.session.conn = c
-	return c
+	return &conn{view: *newView(s.catalog, parent), shared: s, node: &s.placement.home}
 }
 
 // ownConn wraps a connection that folds slots: on a node of a cluster it looks
@@ -113,7 +79,7 @@ func newConn(ctx context.Context, s *shared, parent driver.Conn) (*conn, error) 
 			return nil, err
 		}
 	}
-	c.slot = s.takeSlot()
+	c.slot = s.numbers.take()
 	c.lease(ctx)
 	return c, nil
 }
@@ -142,7 +108,7 @@ func (c *conn) Close() error {
 	}
 	if !c.closed {
 		c.closed = true
-		c.shared.freeSlot(c.slot)
+		c.shared.numbers.free(c.slot)
 		c.release()
 		c.prepared.close()
 	}
@@ -380,28 +346,4 @@ func (c *conn) allowed(plan *rewrite.Plan) error {
 		}
 	}
 	return nil
-}
-
-func unnamed(ctx context.Context, args []driver.NamedValue) ([]driver.Value, error) {
-	out := make([]driver.Value, len(args))
-	for i, a := range args {
-		if a.Name != "" {
-			return nil, errors.New("slotsql: the parent driver does not support named arguments")
-		}
-		out[i] = a.Value
-	}
-	return out, ctx.Err()
-}
-
-func joinArgs(options, args []driver.NamedValue) []driver.NamedValue {
-	if len(options) == 0 {
-		return args
-	}
-	out := make([]driver.NamedValue, 0, len(options)+len(args))
-	out = append(out, options...)
-	for i, a := range args {
-		a.Ordinal = len(options) + i + 1
-		out = append(out, a)
-	}
-	return out
 }

@@ -66,7 +66,7 @@ func Drain(ctx context.Context, c driver.Connector, o DrainOptions) ([]DrainRepo
 	if !ok {
 		return nil, errNotOurs
 	}
-	mover, err := newRollUpWorker(cn.every, cn.parent, RollUpOptions{Progress: o.Progress})
+	mover, err := newRollUpWorker(cn.every.catalog, cn.parent, RollUpOptions{Progress: o.Progress})
 	if err != nil {
 		return nil, err
 	}
@@ -183,13 +183,6 @@ func (d *drainer) fold(ctx context.Context, t *rewrite.Table, r *DrainReport) er
 		r.Empty = empty
 	}
 	return err
-}
-
-// waitsBriefly has the statements of a connection of slotsql's own wait for locks
-// for seconds at most.
-func (c *conn) waitsBriefly(ctx context.Context) error {
-	c.opening = c.shared.dialect.DrainTransaction()
-	return c.session.execAll(ctx, c.shared.dialect.DrainSession())
 }
 
 // open connects, unless there is a connection that can be used.

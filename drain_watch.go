@@ -91,7 +91,7 @@ func (d *drainer) look(ctx context.Context, t *rewrite.Table, r *DrainReport) er
 // Steps find, if these are not very many.
 func (d *drainer) present(ctx context.Context, steps ...dialect.Step) (n int, err error) {
 	for _, step := range steps {
-		rows, err := d.conn.session.Query(ctx, step.SQL)
+		rows, err := d.conn.session().Query(ctx, step.SQL)
 		if err != nil {
 			return 0, err
 		}

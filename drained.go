@@ -253,12 +253,6 @@ func (r *run) steps(ctx context.Context, list []rewrite.Bound) error {
 	return nil
 }
 
-// discard runs a statement whose rows, if it returns any, are of no interest.
-func (c *conn) discard(ctx context.Context, query string, args []driver.NamedValue) error {
-	_, err := c.parentExec(ctx, query, args)
-	return err
-}
-
 // step returns the rows affected, 0 where the parent does not tell.
 func (r *run) step(ctx context.Context, b *rewrite.Bound) (int64, error) {
 	args, err := r.bind(b.Args)

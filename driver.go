@@ -199,7 +199,7 @@ func newConnector(d *wrappedDriver, parent driver.Connector) (driver.Connector, 
 	c := &connector{driver: d, parent: parent, shared: newShared(d.dialect, config)}
 	c.shared.logger, c.shared.connect = d.options.logger, parent.Connect
 	if c.every = c.shared.forModes(modes...); c.every != c.shared {
-		c.shared.kin = append(c.shared.kin, c.every)
+		c.shared.kin = append(c.shared.kin, c.every.catalog)
 	}
 	c.shared.shadow = newShadower(c.shared, parent)
 	shell, ok := sqlmw.Driver(connectorDriver{parent}, hooks{connector: c}).(driver.DriverContext)

@@ -15,7 +15,7 @@ import (
 
 // spelledOut returns the plan of a dynamic statement.
 func (c *conn) spelledOut(ctx context.Context, p *plan) (*plan, error) {
-	rows, err := c.session.Query(ctx, "SELECT "+p.dynamic.Expr)
+	rows, err := c.session().Query(ctx, "SELECT "+p.dynamic.Expr)
 	if err != nil || len(rows) != 1 || len(rows[0]) != 1 || rows[0][0] == nil {
 		return c.withEffects(p), nil // the server has its own word for that
 	}

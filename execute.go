@@ -35,7 +35,7 @@ func (t direct) execText(ctx context.Context, p *rewrite.Plan, c call) (driver.R
 
 func (t direct) queryText(ctx context.Context, p *rewrite.Plan, c call) (driver.Rows, error) {
 	if p.Class == rewrite.Read && t.conn.shared.traits.SlowParse {
-		if rows, err := t.conn.prepared.query(ctx, t.conn, p, p.Text, c.args); rows != nil || err != nil {
+		if rows, err := t.conn.prepared.query(ctx, &t.conn.link, p, p.Text, c.args); rows != nil || err != nil {
 			return rows, err
 		}
 	}
@@ -44,7 +44,7 @@ func (t direct) queryText(ctx context.Context, p *rewrite.Plan, c call) (driver.
 
 func (t direct) own(ctx context.Context, b *rewrite.Bound, args []driver.NamedValue) (driver.Result, error) {
 	if t.conn.prepares || t.conn.shared.traits.SlowParse {
-		st, err := t.conn.prepared.get(ctx, t.conn, b.SQL, b.SQL)
+		st, err := t.conn.prepared.get(ctx, &t.conn.link, b.SQL, b.SQL)
 		if err != nil {
 			return nil, err
 		}

@@ -30,7 +30,7 @@ func NewExplainer(ctx context.Context, c driver.Connector) (*Explainer, error) {
 		if _, err := cn.slotTable(ctx, checkedTable{table: t}); err != nil {
 			return err
 		}
-		return sc.learnViews(ctx, &cn.session, t)
+		return sc.learnViews(ctx, cn, t)
 	})
 	if err != nil {
 		_ = cn.parent.Close()
@@ -71,21 +71,9 @@ func plannedWith(s *shared, look func(schema, name string) (*rewrite.Table, erro
 	return s.adopted(checked, views)
 }
 
-// adopted returns a schema of the tables.
-func (s *shared) adopted(checked []checkedTable, views func(*schema, *rewrite.Table) error) (*schema, error) {
-	sc := newSchema(s)
-	for _, t := range checked {
-		sc.adopt(t.table)
-		if err := views(sc, t.table); err != nil {
-			return nil, err
-		}
-	}
-	return sc, nil
-}
-
 // Explain says what becomes of a statement.
 func (e *Explainer) Explain(query string) (*Explanation, error) {
-	return explainModes(e.on.shared.config, query, func(shadow bool) (*Explanation, error) {
+	return explainModes(e.on.catalog.config, query, func(shadow bool) (*Explanation, error) {
 		if shadow {
 			return e.explain(e.dry, query)
 		}
@@ -141,5 +129,5 @@ func CheckSchema(d dialect.Dialect, config *Config, schema string) ([]TableStatu
 		status.Unnamed = viewsUnnamed(t.config, status.Views)
 		out = append(out, status)
 	}
-	return append(out, s.absent(out)...), asConfigError(problems)
+	return append(out, absent(s.catalog, out)...), asConfigError(problems)
 }

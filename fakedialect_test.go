@@ -73,7 +73,7 @@ func (fakeDialect) InTransaction(ctx context.Context, s dialect.Session) (bool, 
 	if err := s.Exec(ctx, "PROBE"); err != nil {
 		return false, err
 	}
-	return s.(*session).conn.parent.(interface{ ConnInTransaction() bool }).ConnInTransaction(), nil
+	return (*link)(s.(*session)).parent.(interface{ ConnInTransaction() bool }).ConnInTransaction(), nil
 }
 
 func (fakeDialect) Table(_ context.Context, _ dialect.Session, _, name string) (*rewrite.Table, error) {

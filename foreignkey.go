@@ -17,7 +17,7 @@ import (
 // learnSlots notes of t, a table with its Counter set, what the slot table that
 // the database has says of it: whether it refers to the table, how wide its
 // numbers are, and which counters it has that the configuration does not name.
-func (s *shared) learnSlots(t, slots *rewrite.Table) {
+func (s *catalog) learnSlots(t, slots *rewrite.Table) {
 	if slots == nil {
 		return
 	}
@@ -42,7 +42,7 @@ func (s *shared) learnSlots(t, slots *rewrite.Table) {
 
 // ties says that a foreign key of a slot table is one that deletes the slots of
 // a row of t with it.
-func (s *shared) ties(t *rewrite.Table, p *rewrite.Parent) bool {
+func (s *catalog) ties(t *rewrite.Table, p *rewrite.Parent) bool {
 	d := s.dialect
 	name := func(written, stored string) bool {
 		return d.SameTable(rewrite.Ident{Name: written, Quoted: true}, stored)
@@ -82,7 +82,7 @@ func deletedInside(t *rewrite.Table) (out []string) {
 }
 
 // leavesSlots says that nothing in the database deletes the slots of a row.
-func (s *shared) leavesSlots(t *rewrite.Table) bool {
+func (s *catalog) leavesSlots(t *rewrite.Table) bool {
 	return t.Counter.NoForeignKey && (t.Counter.Shared != nil || !s.traits.SlotTriggers || t.Counter.Untended)
 }
 

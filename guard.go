@@ -23,15 +23,15 @@ import (
 
 // prepareGuarded prepares a text, and returns the engine's error for a
 // transaction that is rolled back where that has happened meanwhile.
-func (c *conn) prepareGuarded(ctx context.Context, query string) (driver.Stmt, error) {
-	g, ok := c.shared.dialect.(dialect.TxGuard)
+func (c *link) prepareGuarded(ctx context.Context, query string) (driver.Stmt, error) {
+	g, ok := c.db.dialect.(dialect.TxGuard)
 	if !ok || !c.cluster || !c.draining && !c.lasting {
 		return c.prepareText(ctx, query)
 	}
 	open := c.draining && c.guarded
 	if !open {
 		var err error
-		if open, err = g.TxOpen(ctx, &c.session); err != nil {
+		if open, err = g.TxOpen(ctx, c.session()); err != nil {
 			return nil, err
 		}
 	}
@@ -39,7 +39,7 @@ func (c *conn) prepareGuarded(ctx context.Context, query string) (driver.Stmt, e
 	if err != nil || !open {
 		return st, err
 	}
-	still, err := g.TxOpen(ctx, &c.session)
+	still, err := g.TxOpen(ctx, c.session())
 	if err == nil && !still {
 		err = g.TxUndone()
 	}
@@ -52,4 +52,4 @@ func (c *conn) prepareGuarded(ctx context.Context, query string) (driver.Stmt, e
 }
 
 // drained ends what draining says.
-func (c *conn) drained() { c.draining, c.guarded = false, false }
+func (c *link) drained() { c.draining, c.guarded = false, false }

@@ -16,7 +16,7 @@ type galeran struct{ fakeDialect }
 func (galeran) Node(context.Context, dialect.Session) (string, error) { return "a", nil }
 
 func (galeran) TxOpen(_ context.Context, s dialect.Session) (bool, error) {
-	return s.(*session).conn.parent.(interface{ ConnInTransaction() bool }).ConnInTransaction(), nil
+	return (*link)(s.(*session)).parent.(interface{ ConnInTransaction() bool }).ConnInTransaction(), nil
 }
 
 func (galeran) TxUndone() error { return errConflict }

@@ -55,3 +55,27 @@ const journalPause = 100 * time.Millisecond
 const manyJournalRows = 200
 
 func journalWait(took time.Duration) time.Duration { return max(journalPause, 4*took) }
+
+// madeSlots counts the slot rows that the process may have made.
+type madeSlots struct {
+	n             atomic.Int64
+	wake, journal chan struct{}
+}
+
+// add counts one, and wakes the worker when there are many.
+func (m *madeSlots) add() {
+	if m.n.Add(1)%manyRows == 0 {
+		signal(m.wake)
+	}
+}
+
+// journaled wakes the worker for rows of a journal that have been committed.
+func (m *madeSlots) journaled() { signal(m.journal) }
+
+// signal wakes who waits, or is about to.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

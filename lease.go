@@ -92,14 +92,14 @@ func (c *conn) lease(ctx context.Context) {
 // -1 when there is none.
 func (c *conn) leasePart(ctx context.Context, l dialect.Leaser, part int) (int, error) {
 	take := func(part int) (bool, error) {
-		return l.Lease(ctx, &c.session, partName(part), c.node.places.holder, leaseSeconds)
+		return l.Lease(ctx, c.session(), partName(part), c.node.places.holder, leaseSeconds)
 	}
 	if part >= 0 {
 		if held, err := take(part); held || err != nil {
 			return part, err
 		}
 	}
-	others, err := l.Leased(ctx, &c.session)
+	others, err := l.Leased(ctx, c.session())
 	if err != nil {
 		return -1, err
 	}
@@ -120,13 +120,13 @@ func partName(part int) string { return "slots " + strconv.Itoa(part) }
 
 // leases has leases taken from now on, in the table that is there or is made
 // when the configuration says so.
-func (c *conn) leases(ctx context.Context) {
-	l, ok := c.shared.dialect.(dialect.Leaser)
+func (s *shared) leases(ctx context.Context, c *view) {
+	l, ok := s.dialect.(dialect.Leaser)
 	if !ok {
 		return
 	}
-	if c.shared.config.AutoMigrate() {
+	if s.config.AutoMigrate() {
 		_ = c.migrate(ctx, l.CreateLeases()) // without it there are no leases
 	}
-	c.shared.placement.lease()
+	s.placement.lease()
 }

@@ -9,8 +9,8 @@ import (
 // run by many processes at once: each dialect writes them so, given that they
 // run in one transaction where the engine has transactional DDL. Where it has
 // not, a transaction of the application must not be ended by them.
-func (c *conn) migrate(ctx context.Context, ddl []string) error {
-	if !c.shared.dialect.Drain().Nested && c.engine.watcher == nil {
+func (c *link) migrate(ctx context.Context, ddl []string) error {
+	if !c.db.dialect.Drain().Nested && c.engine.watcher == nil {
 		open, err := c.inTransaction(ctx)
 		if err != nil {
 			return err

@@ -25,7 +25,7 @@ func MigrateDown(ctx context.Context, c driver.Connector) (dropped []string, err
 		return nil, err
 	}
 	defer cn.parent.Close()
-	down := &migrateDown{conn: cn, dialect: cn.shared.dialect, gone: map[string]bool{}}
+	down := &migrateDown{conn: cn, dialect: cn.catalog.dialect, gone: map[string]bool{}}
 	tables, err := down.empty(ctx)
 	if err != nil {
 		return nil, err
@@ -44,12 +44,12 @@ func MigrateDown(ctx context.Context, c driver.Connector) (dropped []string, err
 			dropped = append(dropped, t.Counter.SlotTable)
 		}
 	}
-	if _, ok := cn.shared.dialect.(dialect.Leaser); ok {
+	if _, ok := cn.catalog.dialect.(dialect.Leaser); ok {
 		leases, err := cn.look(ctx)("", dialect.LeaseTable)
 		if err != nil || leases == nil {
 			return dropped, err
 		}
-		if err := cn.session.Exec(ctx, "DROP TABLE IF EXISTS "+dialect.LeaseTable); err != nil {
+		if err := cn.session().Exec(ctx, "DROP TABLE IF EXISTS "+dialect.LeaseTable); err != nil {
 			return dropped, fmt.Errorf("slotsql: dropping table %q: %w", dialect.LeaseTable, err)
 		}
 		dropped = append(dropped, dialect.LeaseTable)
@@ -59,7 +59,7 @@ func MigrateDown(ctx context.Context, c driver.Connector) (dropped []string, err
 
 type migrateDown struct {
 	gone    map[string]bool // shared slot tables, by sharedID
-	conn    *conn
+	conn    *view
 	dialect dialect.RollUpper
 }
 
@@ -106,7 +106,7 @@ func (m *migrateDown) texts(t *rewrite.Table) dialect.RollUp {
 }
 
 func (m *migrateDown) full(ctx context.Context, t *rewrite.Table) (bool, error) {
-	rows, err := m.conn.session.Query(ctx, m.texts(t).Find.SQL)
+	rows, err := m.conn.session().Query(ctx, m.texts(t).Find.SQL)
 	return len(rows) > 0, err
 }
 
@@ -133,11 +133,11 @@ func (m *migrateDown) dropOnce(ctx context.Context, t *rewrite.Table) (err error
 		if err != nil {
 			clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), endPatience)
 			defer cancel()
-			_ = m.conn.session.execAll(clean, texts.Rollback)
-			_ = m.conn.session.execAll(clean, unlock)
+			_ = m.conn.session().execAll(clean, texts.Rollback)
+			_ = m.conn.session().execAll(clean, unlock)
 		}
 	}()
-	if err := m.conn.session.execAll(ctx, texts.Begin, lock); err != nil {
+	if err := m.conn.session().execAll(ctx, texts.Begin, lock); err != nil {
 		return err
 	}
 	some, err := m.full(ctx, t)
@@ -147,14 +147,14 @@ func (m *migrateDown) dropOnce(ctx context.Context, t *rewrite.Table) (err error
 	if some {
 		return notEmpty(t.Counter.SlotTable)
 	}
-	if err := m.conn.session.execAll(ctx, m.conn.shared.dialect.DropSlots(t)); err != nil {
+	if err := m.conn.session().execAll(ctx, m.conn.catalog.dialect.DropSlots(t)); err != nil {
 		return err
 	}
 	gone, err := m.dropShared(ctx, t)
 	if err != nil {
 		return err
 	}
-	if err := m.conn.session.execAll(ctx, texts.Commit, unlock); err != nil {
+	if err := m.conn.session().execAll(ctx, texts.Commit, unlock); err != nil {
 		return err
 	}
 	m.gone[sharedID(t)] = gone
@@ -168,17 +168,17 @@ func (m *migrateDown) dropShared(ctx context.Context, t *rewrite.Table) (bool, e
 	if t.Counter.Shared == nil {
 		return false, nil
 	}
-	d := m.conn.shared.dialect
+	d := m.conn.catalog.dialect
 	slots, err := m.conn.look(ctx)(t.Counter.SlotSchema, t.Counter.SlotTable)
 	if err != nil || slots == nil || len(slots.Columns) != 4 {
 		return false, err
 	}
 	name := d.Quote(t.Counter.SlotSchema) + "." + d.Quote(t.Counter.SlotTable)
-	rows, err := m.conn.session.Query(ctx, "SELECT 1 FROM "+name+" LIMIT 1")
+	rows, err := m.conn.session().Query(ctx, "SELECT 1 FROM "+name+" LIMIT 1")
 	if err != nil || len(rows) > 0 {
 		return false, err
 	}
-	return true, m.conn.session.Exec(ctx, "DROP TABLE "+name)
+	return true, m.conn.session().Exec(ctx, "DROP TABLE "+name)
 }
 
 // sharedID names a shared slot table; "" for one of the table's own.

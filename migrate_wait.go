@@ -31,7 +31,7 @@ const (
 
 // migratePatiently runs the DDL of a slot table, in one transaction where the
 // engine has transactional DDL.
-func (c *conn) migratePatiently(ctx context.Context, ddl []string) error {
+func (c *link) migratePatiently(ctx context.Context, ddl []string) error {
 	begun := time.Now()
 	longed := begun.Add(firstLongWait - longWaitEvery)
 	for {
@@ -57,8 +57,8 @@ func (c *conn) migratePatiently(ctx context.Context, ddl []string) error {
 
 // briefly has statements wait for a lock no longer than that, or as briefly as the
 // engine can.
-func (c *conn) briefly(ddl []string, wait time.Duration) []string {
-	if d, ok := c.shared.dialect.(dialect.BriefLocker); ok {
+func (c *link) briefly(ddl []string, wait time.Duration) []string {
+	if d, ok := c.db.dialect.(dialect.BriefLocker); ok {
 		return d.Briefly(ddl, wait)
 	}
 	return ddl

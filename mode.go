@@ -1,7 +1,6 @@
 package slotsql
 
 import (
-	"context"
 	"fmt"
 	"slices"
 
@@ -60,29 +59,13 @@ func notOff(tables []checkedTable) []checkedTable {
 
 // absent returns what is to be said of tables with mode off that are not in the
 // database, or not as a counter table has to be.
-func (s *shared) absent(found []TableStatus) (out []TableStatus) {
+func absent(s *catalog, found []TableStatus) (out []TableStatus) {
 	for _, t := range s.tables {
 		if t.Mode == modeOff && !slices.ContainsFunc(found, func(o TableStatus) bool { return o.Table == t.Name }) {
 			out = append(out, TableStatus{Table: t.Name, Mode: t.Mode, Key: []string{}, Counters: []CounterStatus{}, Missing: true})
 		}
 	}
 	return out
-}
-
-// withSlots leaves the tables out for which nothing is demanded and that have
-// no slot table, and says whether there are such ones among so many.
-func (c *conn) withSlots(ctx context.Context, tables []checkedTable, configured int) (with []checkedTable, lacking bool, err error) {
-	for _, t := range tables {
-		if !demanded(t.config) {
-			if slots, err := c.slotTable(ctx, t); err != nil {
-				return nil, false, err
-			} else if slots == nil {
-				continue
-			}
-		}
-		with = append(with, t)
-	}
-	return with, len(with) < configured, nil
 }
 
 // explainModes explains a text as it is run, and beside it, where it names

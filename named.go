@@ -110,7 +110,7 @@ func (r *run) slotsFound(ctx context.Context, q string) ([][]any, bool, error) {
 	if q == "" {
 		return nil, false, nil
 	}
-	rows, err := r.conn.session.Query(ctx, q)
+	rows, err := r.conn.session().Query(ctx, q)
 	if err != nil {
 		return nil, false, err
 	}
@@ -150,7 +150,7 @@ func (r *run) moveNamed(ctx context.Context, n dialect.SlotNamer, d *rewrite.Dra
 	if hold == "" {
 		return 0, 0, fmt.Errorf("slotsql: the slot rows of table %q have a key that cannot be written", d.Table.Name)
 	}
-	keys, err := c.session.Query(ctx, hold)
+	keys, err := c.session().Query(ctx, hold)
 	if err != nil || len(keys) == 0 {
 		return 0, 0, err
 	}

@@ -61,7 +61,7 @@ func (r *run) newer(ctx context.Context, d *rewrite.DrainTable) error {
 	}
 	// A row that the transaction does not see has been there, and a roll-up has
 	// deleted it since the other session has told of it.
-	return c.session.Exec(ctx, teller.Unserializable())
+	return c.session().Exec(ctx, teller.Unserializable())
 }
 
 // newerUnheard does without the other session, which is not to be had in time: a
@@ -71,9 +71,9 @@ func (r *run) newer(ctx context.Context, d *rewrite.DrainTable) error {
 // its connection back.
 func (r *run) newerUnheard(ctx context.Context, d *rewrite.DrainTable, teller dialect.SnapshotTeller, keys [][]any, keyed bool) error {
 	if every := teller.MeetEvery(d.Table, maxSlots); every != "" && keyed && len(keys) <= maxKeysMet {
-		return r.conn.session.Exec(ctx, every, jsonTexts(keys))
+		return r.conn.session().Exec(ctx, every, jsonTexts(keys))
 	}
-	return r.conn.session.Exec(ctx, teller.Unserializable())
+	return r.conn.session().Exec(ctx, teller.Unserializable())
 }
 
 // maxKeysMet is how many keys meet every slot: so many rows of maxSlots slots each
@@ -183,15 +183,15 @@ func (w *witness) asked(ctx context.Context, s *shared, reached *time.Timer, q s
 // an ALTER TABLE of the slot table, may wait for the transaction that it asks for.
 func (w *witness) ask(ctx context.Context, s *shared, reached *time.Timer, q string, args []any) ([][]any, error) {
 	begin, end := s.dialect.OneState()
-	if err := w.conn.session.execAll(ctx, begin); err != nil {
+	if err := w.conn.session().execAll(ctx, begin); err != nil {
 		return nil, err
 	}
 	reached.Reset(answerPatience)
-	rows, err := w.conn.session.Query(ctx, q, args...)
+	rows, err := w.conn.session().Query(ctx, q, args...)
 	if err != nil {
 		return nil, err
 	}
-	return rows, w.conn.session.execAll(ctx, end)
+	return rows, w.conn.session().execAll(ctx, end)
 }
 
 // drop closes the connection.

@@ -93,7 +93,7 @@ func (r *run) count(ctx context.Context, b *rewrite.Bound) (int64, error) {
 	for i, a := range args {
 		list[i] = a.Value
 	}
-	rows, err := r.conn.session.Query(ctx, b.SQL, list...)
+	rows, err := r.conn.session().Query(ctx, b.SQL, list...)
 	if err != nil {
 		return 0, err
 	}

@@ -3,8 +3,6 @@ package slotsql
 import (
 	"context"
 	"math/bits"
-
-	"github.com/slotsql/slotsql/dialect"
 )
 
 // On a cluster whose nodes all take writes, a row that two of them write at
@@ -20,24 +18,11 @@ type node struct {
 	places *places
 }
 
-// learnNode finds out which node the connection is on, once for each: only the
-// first connection of a connector asks where the server is in no cluster. When it
-// cannot be told they are all one, which costs speed and nothing else.
+// learnNode finds out which node the connection is on.
 func (c *conn) learnNode(ctx context.Context) {
-	s := c.shared
-	c.node = &s.placement.home
-	d, ok := s.dialect.(dialect.ClusterAware)
-	if !ok || s.single.Load() {
-		return
-	}
-	name, err := d.Node(ctx, &c.session)
-	c.cluster = err != nil || name != ""
-	switch {
-	case err != nil:
-	case name == "":
-		s.single.Store(true)
-	default:
-		c.node = s.placement.nodeOf(name)
+	c.node = &c.shared.placement.home
+	if name := c.link.learnNode(ctx); name != "" {
+		c.node = c.shared.placement.nodeOf(name)
 	}
 }
 

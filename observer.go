@@ -46,7 +46,7 @@ func (o *observers) query(ctx context.Context, s *shared, n dialect.SlotNamer, q
 			<-busy
 			return nil, err
 		}
-		rows, err := c.session.Query(ctx, q)
+		rows, err := c.session().Query(ctx, q)
 		if err == nil {
 			// The next question's transaction is begun before it comes.
 			go func() {
@@ -92,7 +92,7 @@ func (o *observers) take(ctx context.Context, s *shared, n dialect.SlotNamer) (c
 		if d, ok := s.dialect.(dialect.OwnSettings); ok {
 			connected = append(d.OwnSettings(), connected...)
 		}
-		if err = c.session.execAll(ctx, connected, begin); err == nil {
+		if err = c.session().execAll(ctx, connected, begin); err == nil {
 			return c, true, nil
 		}
 		_ = raw.Close()
@@ -108,7 +108,7 @@ func (o *observers) give(c *conn, n dialect.SlotNamer) {
 	ctx, cancel := context.WithTimeout(context.Background(), observerPatience)
 	defer cancel()
 	_, begin, end := n.Observer()
-	err := c.session.execAll(ctx, end, begin)
+	err := c.session().execAll(ctx, end, begin)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if err != nil || o.ended {

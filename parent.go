@@ -3,11 +3,12 @@ package slotsql
 import (
 	"context"
 	"database/sql/driver"
+	"errors"
 )
 
 // parentExec runs one statement on the parent, through Prepare where the
 // parent wants it so.
-func (c *conn) parentExec(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+func (c *link) parentExec(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	if e, ok := c.parent.(driver.ExecerContext); ok {
 		if res, err := e.ExecContext(ctx, query, args); err != driver.ErrSkip {
 			return res, err
@@ -32,7 +33,7 @@ func (c *conn) parentExec(ctx context.Context, query string, args []driver.Named
 
 // parentQuery runs one query on the parent, through Prepare where the parent
 // wants it so; the statement is then closed with its rows.
-func (c *conn) parentQuery(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+func (c *link) parentQuery(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	if q, ok := c.parent.(driver.QueryerContext); ok {
 		if rows, err := q.QueryContext(ctx, query, args); err != driver.ErrSkip {
 			return rows, err
@@ -58,14 +59,14 @@ func (c *conn) parentQuery(ctx context.Context, query string, args []driver.Name
 	return &finishingRows{rowsBase: rowsBase{rows}, finish: func(bool) error { return st.Close() }}, nil
 }
 
-func (c *conn) parentPrepare(ctx context.Context, query string) (driver.Stmt, error) {
+func (c *link) parentPrepare(ctx context.Context, query string) (driver.Stmt, error) {
 	if c.draining {
 		return c.prepareGuarded(ctx, query)
 	}
 	return c.prepareText(ctx, query)
 }
 
-func (c *conn) prepareText(ctx context.Context, query string) (driver.Stmt, error) {
+func (c *link) prepareText(ctx context.Context, query string) (driver.Stmt, error) {
 	if p, ok := c.parent.(driver.ConnPrepareContext); ok {
 		return p.PrepareContext(ctx, query)
 	}
@@ -97,4 +98,34 @@ func stmtQuery(ctx context.Context, st driver.Stmt, args []driver.NamedValue) (d
 		return nil, err
 	}
 	return st.Query(values) //nolint:staticcheck // the parent's choice
+}
+
+// discard runs a statement whose rows, if it returns any, are of no interest.
+func (c *link) discard(ctx context.Context, query string, args []driver.NamedValue) error {
+	_, err := c.parentExec(ctx, query, args)
+	return err
+}
+
+func unnamed(ctx context.Context, args []driver.NamedValue) ([]driver.Value, error) {
+	out := make([]driver.Value, len(args))
+	for i, a := range args {
+		if a.Name != "" {
+			return nil, errors.New("slotsql: the parent driver does not support named arguments")
+		}
+		out[i] = a.Value
+	}
+	return out, ctx.Err()
+}
+
+func joinArgs(options, args []driver.NamedValue) []driver.NamedValue {
+	if len(options) == 0 {
+		return args
+	}
+	out := make([]driver.NamedValue, 0, len(options)+len(args))
+	out = append(out, options...)
+	for i, a := range args {
+		a.Ordinal = len(options) + i + 1
+		out = append(out, a)
+	}
+	return out
 }

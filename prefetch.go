@@ -41,8 +41,8 @@ func (p *prefetched) forget(n dialect.WrittenName) {
 
 // prefetch reads the configured tables, their slot tables and views, and the counter
 // tables of the namespace that connections open with.
-func (c *conn) prefetch(ctx context.Context) (err error) {
-	s := c.shared
+func (c *view) prefetch(ctx context.Context) (err error) {
+	s := c.catalog
 	d, ok := s.dialect.(dialect.Describer)
 	if !ok {
 		return nil
@@ -80,7 +80,7 @@ func (c *conn) prefetch(ctx context.Context) (err error) {
 		return err
 	}
 	if len(bases) > 0 {
-		if p.views, err = s.viewsOver(ctx, d, &c.session, bases); err != nil {
+		if p.views, err = s.viewsOver(ctx, d, c, bases); err != nil {
 			return err
 		}
 	}
@@ -93,11 +93,11 @@ const maxTogether = 200
 
 // prefetchHeld finds out together of which counters that cannot be slotted slots hold
 // something.
-func (c *conn) prefetchHeld(ctx context.Context, tables []checkedTable) error {
+func (c *view) prefetchHeld(ctx context.Context, tables []checkedTable) error {
 	if c.prefetched == nil {
 		return nil
 	}
-	d := c.shared.dialect
+	d := c.catalog.dialect
 	var texts, ids []string
 	for _, t := range tables {
 		for _, column := range unslotted(t.table) {
@@ -108,7 +108,7 @@ func (c *conn) prefetchHeld(ctx context.Context, tables []checkedTable) error {
 	}
 	held := map[string]bool{}
 	for part := range slices.Chunk(texts, maxTogether) {
-		rows, err := c.session.Query(ctx, strings.Join(part, " UNION ALL "))
+		rows, err := c.session().Query(ctx, strings.Join(part, " UNION ALL "))
 		if err != nil {
 			return err
 		}
@@ -129,11 +129,11 @@ func (c *conn) prefetchHeld(ctx context.Context, tables []checkedTable) error {
 }
 
 // read takes tables up by the names that were asked for, and by their own.
-func (p *prefetched) read(ctx context.Context, d dialect.Describer, c *conn, names []dialect.WrittenName) error {
+func (p *prefetched) read(ctx context.Context, d dialect.Describer, c *view, names []dialect.WrittenName) error {
 	if len(names) == 0 {
 		return nil
 	}
-	tables, err := d.Describe(ctx, &c.session, names, c.temporary())
+	tables, err := d.Describe(ctx, c.session(), names, c.temporary())
 	if err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func (p *prefetched) read(ctx context.Context, d dialect.Describer, c *conn, nam
 }
 
 // temporary reports whether the session may have temporary tables.
-func (c *conn) temporary() dialect.Temporary {
+func (c *view) temporary() dialect.Temporary {
 	if c.private || c.temp || c.strayed || c.altered {
 		return dialect.MayHide
 	}
@@ -155,17 +155,17 @@ func (c *conn) temporary() dialect.Temporary {
 }
 
 // look returns what looks tables up for the session.
-func (c *conn) look(ctx context.Context) func(schema, name string) (*rewrite.Table, error) {
+func (c *view) look(ctx context.Context) func(schema, name string) (*rewrite.Table, error) {
 	return func(schema, name string) (*rewrite.Table, error) {
 		n := dialect.WrittenName{Schema: schema, Name: name}
 		if t, known := c.prefetched.table(n); known {
 			return t, nil
 		}
-		d, ok := c.shared.dialect.(dialect.Describer)
+		d, ok := c.catalog.dialect.(dialect.Describer)
 		if !ok {
-			return c.shared.dialect.Table(ctx, &c.session, schema, name)
+			return c.catalog.dialect.Table(ctx, c.session(), schema, name)
 		}
-		tables, err := d.Describe(ctx, &c.session, []dialect.WrittenName{n}, c.temporary())
+		tables, err := d.Describe(ctx, c.session(), []dialect.WrittenName{n}, c.temporary())
 		if err != nil {
 			return nil, err
 		}
@@ -176,8 +176,8 @@ func (c *conn) look(ctx context.Context) func(schema, name string) (*rewrite.Tab
 // viewsOver finds the views over tables: once in all databases, from then on in those
 // of the tables. Where views are found by reading all of them, that another client
 // makes one elsewhere is not noticed (docs/divergences.md).
-func (s *shared) viewsOver(ctx context.Context, d dialect.Describer, ss *session, tables []*rewrite.Table) (map[dialect.WrittenName][]string, error) {
-	near, err := d.ViewsOver(ctx, ss, tables, dialect.TheirDatabases)
+func (s *catalog) viewsOver(ctx context.Context, d dialect.Describer, v *view, tables []*rewrite.Table) (map[dialect.WrittenName][]string, error) {
+	near, err := d.ViewsOver(ctx, v.session(), tables, dialect.TheirDatabases)
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +189,7 @@ func (s *shared) viewsOver(ctx context.Context, d dialect.Describer, ss *session
 		out[dialect.WrittenName{Schema: t.Schema, Name: t.Name}] = near[i]
 	}
 	if far == nil {
-		all, err := d.ViewsOver(ctx, ss, tables, dialect.AllDatabases)
+		all, err := d.ViewsOver(ctx, v.session(), tables, dialect.AllDatabases)
 		if err != nil {
 			return nil, err
 		}
@@ -210,13 +210,13 @@ func (s *shared) viewsOver(ctx context.Context, d dialect.Describer, ss *session
 }
 
 // viewsOver returns the names of the views over a table.
-func (c *conn) viewsOver(ctx context.Context, t *rewrite.Table) ([]string, error) {
+func (c *view) viewsOver(ctx context.Context, t *rewrite.Table) ([]string, error) {
 	if p := c.prefetched; p != nil {
 		if views, ok := p.views[dialect.WrittenName{Schema: t.Schema, Name: t.Name}]; ok {
 			return views, nil
 		}
 	}
-	return c.shared.dialect.Views(ctx, &c.session, t)
+	return c.catalog.dialect.Views(ctx, c.session(), t)
 }
 
 // viewName reads the name of a view as the configuration has it.

@@ -21,7 +21,7 @@ func (p *preparedTexts) expire() { p.stale = true }
 // maxPreparedTexts bounds them; when there are more they are prepared anew.
 const maxPreparedTexts = 64
 
-func (p *preparedTexts) get(ctx context.Context, c *conn, key any, text string) (driver.Stmt, error) {
+func (p *preparedTexts) get(ctx context.Context, c *link, key any, text string) (driver.Stmt, error) {
 	if p.stale {
 		p.close()
 	}
@@ -49,7 +49,7 @@ func (p *preparedTexts) close() {
 
 // query runs a query of slotsql's on a kept statement; nil when its rows of
 // another execution are still open.
-func (p *preparedTexts) query(ctx context.Context, c *conn, key any, text string, args []driver.NamedValue) (driver.Rows, error) {
+func (p *preparedTexts) query(ctx context.Context, c *link, key any, text string, args []driver.NamedValue) (driver.Rows, error) {
 	if p.busy[key] {
 		return nil, nil
 	}

@@ -15,15 +15,15 @@ import (
 // reachHome takes the counter tables of the namespace that connections open
 // with into the facts of another one. The planner so looks every qualified
 // use of such a name up, too.
-func (sc *schema) reachHome(ctx context.Context, ss *session) error {
-	sc.shared.mu.Lock()
-	home := sc.shared.first
-	sc.shared.mu.Unlock()
+func (sc *schema) reachHome(ctx context.Context, v *view) error {
+	sc.catalog.mu.Lock()
+	home := sc.catalog.first
+	sc.catalog.mu.Unlock()
 	if home == nil {
 		return nil
 	}
 	for _, t := range home.Counters() {
-		if err := sc.reach(ctx, ss, t.Schema, t.Name); err != nil {
+		if err := sc.reach(ctx, v, t.Schema, t.Name); err != nil {
 			return err
 		}
 	}
@@ -31,13 +31,13 @@ func (sc *schema) reachHome(ctx context.Context, ss *session) error {
 }
 
 // reach takes the table of that name into the facts if it is a counter table.
-func (sc *schema) reach(ctx context.Context, ss *session, schema, name string) error {
-	look := ss.conn.look(ctx)
+func (sc *schema) reach(ctx context.Context, v *view, schema, name string) error {
+	look := v.look(ctx)
 	t, err := look(schema, name)
 	if err != nil || t == nil || t.IsView || t.Temporary || sc.counter(t) != nil || sc.holds(t) {
 		return err
 	}
-	s := sc.shared
+	s := sc.catalog
 	for i := range s.tables {
 		cfg := &s.tables[i]
 		if cfg.Table != t.Name && !s.dialect.SameTable(rewrite.Ident{Name: cfg.Table}, t.Name) || cfg.Schema != "" && cfg.Schema != t.Schema {
@@ -54,14 +54,14 @@ func (sc *schema) reach(ctx context.Context, ss *session, schema, name string) e
 			problems = cfg.locate(sc.lenient(checkedTable{cfg, t}, slots))
 		}
 		if len(problems) > 0 {
-			return sc.unfit(ctx, ss, cfg, t, problems)
+			return sc.unfit(ctx, v, cfg, t, problems)
 		}
-		return sc.add(ctx, ss, t)
+		return sc.add(ctx, v, t)
 	}
 	return nil
 }
 
-func (s *shared) slotTableOf(cfg *TableConfig, t *rewrite.Table) string {
+func (s *catalog) slotTableOf(cfg *TableConfig, t *rewrite.Table) string {
 	if cfg.SlotTable != "" {
 		return cfg.SlotTable
 	}

@@ -3,8 +3,9 @@ package slotsql
 import (
 	"context"
 	"errors"
-	"github.com/slotsql/slotsql/dialect"
 	"time"
+
+	"github.com/slotsql/slotsql/dialect"
 )
 
 // The facts of the namespace that connections open with are read by one connection
@@ -29,7 +30,7 @@ type reading struct {
 
 // current returns the facts of the home namespace as they are now. When they have
 // to be read, and nobody does, begin has them read: it calls finish, now or later.
-func (s *shared) current(ctx context.Context, begin func(r *reading)) (*schema, error) {
+func (s *catalog) current(ctx context.Context, begin func(r *reading)) (*schema, error) {
 	for {
 		s.mu.Lock()
 		if sc := s.first; sc != nil && !sc.stale() {
@@ -62,7 +63,7 @@ func (s *shared) current(ctx context.Context, begin func(r *reading)) (*schema, 
 }
 
 // finish ends a reading.
-func (s *shared) finish(r *reading, sc *schema, err error) {
+func (s *catalog) finish(r *reading, sc *schema, err error) {
 	s.mu.Lock()
 	if r.sc, r.err = sc, err; err == nil && !sc.partial {
 		s.first, s.schemas[sc.namespace] = sc, sc
@@ -74,31 +75,31 @@ func (s *shared) finish(r *reading, sc *schema, err error) {
 
 // readHome reads the facts of the home namespace. The first ones are strict, and
 // with them leases begin.
-func (s *shared) readHome(ctx context.Context, ss *session) (*schema, error) {
+func (s *catalog) readHome(ctx context.Context, v *view) (*schema, error) {
 	s.mu.Lock()
 	first := s.first == nil
 	s.mu.Unlock()
-	namespace, err := s.homeOf(ctx, ss)
+	namespace, err := s.homeOf(ctx, v)
 	if err != nil {
 		return nil, err
 	}
-	sc, err := s.read(ctx, ss, loading{strict: first, home: true}, namespace)
+	sc, err := s.read(ctx, v, loading{strict: first, home: true}, namespace)
 	if err == nil && first && len(sc.counters) > 0 && !s.beside {
-		ss.conn.leases(ctx)
+		s.firstRead(ctx, v)
 	}
 	return sc, err
 }
 
 // homeOf returns the namespace that the connector's sessions begin with. It is
 // asked of the first one: a session of slotsql's own has other settings.
-func (s *shared) homeOf(ctx context.Context, ss *session) (string, error) {
+func (s *catalog) homeOf(ctx context.Context, v *view) (string, error) {
 	s.mu.Lock()
 	home := s.home
 	s.mu.Unlock()
 	if _, own := s.dialect.(dialect.OwnSettings); own && home != "" {
 		return home, nil
 	}
-	home, err := s.dialect.Namespace(ctx, ss)
+	home, err := s.dialect.Namespace(ctx, v.session())
 	if err == nil {
 		s.mu.Lock()
 		s.home = home
@@ -111,26 +112,26 @@ func (s *shared) homeOf(ctx context.Context, ss *session) (string, error) {
 // nothing. The first call reads them, and reports what does not fit; when that
 // fails the next connection tries again. Once it has succeeded a table may go: the
 // application that dropped it may be about to create it again.
-func (s *shared) open(ctx context.Context, ss *session) (*schema, error) {
-	if err := s.lookNow(ctx, ss); err != nil {
+func (s *catalog) open(ctx context.Context, v *view) (*schema, error) {
+	if err := s.lookNow(ctx, v); err != nil {
 		return nil, err
 	}
 	return s.current(ctx, func(r *reading) {
-		sc, err := s.readHome(ctx, ss)
+		sc, err := s.readHome(ctx, v)
 		s.finish(r, sc, err)
 	})
 }
 
 // lookNow compares the tables with the facts, for a connection that has just been
 // opened.
-func (s *shared) lookNow(ctx context.Context, ss *session) error {
+func (s *catalog) lookNow(ctx context.Context, v *view) error {
 	s.mu.Lock()
 	sc := s.first
 	s.mu.Unlock()
 	if sc == nil || sc.stale() || len(s.tables) > manyTables && s.watch.age() < lookAgain {
 		return nil
 	}
-	if err := s.compare(ctx, ss, func() { s.expire() }); err != nil && ctx.Err() != nil {
+	if err := s.compare(ctx, v, func() { s.expire() }); err != nil && ctx.Err() != nil {
 		return err
 	}
 	return nil
@@ -142,9 +143,9 @@ const manyTables = 50
 
 // opened is open for a connection that database/sql has asked for. Lent reports that
 // the connection is left to the reading, which closes it.
-func (c *conn) opened(ctx context.Context) (lent bool, err error) {
-	s := c.shared
-	if err := s.lookNow(ctx, &c.session); err != nil {
+func (c *view) opened(ctx context.Context) (lent bool, err error) {
+	s := c.catalog
+	if err := s.lookNow(ctx, c); err != nil {
 		return false, err
 	}
 	var own *reading
@@ -153,7 +154,7 @@ func (c *conn) opened(ctx context.Context) (lent bool, err error) {
 		go func() {
 			ctx, cancel := s.watch.side.bounded(ctx, readingPatience)
 			defer cancel()
-			sc, err := s.readHome(ctx, &c.session)
+			sc, err := s.readHome(ctx, c)
 			s.finish(r, sc, err)
 		}()
 	})
@@ -174,7 +175,7 @@ func (c *conn) opened(ctx context.Context) (lent bool, err error) {
 
 // renew reads the facts again, once a look has found that they are out of date;
 // until it has, statements go on with those that there are.
-func (s *shared) renew(ctx context.Context, ss *session) {
+func (s *catalog) renew(ctx context.Context, v *view) {
 	s.mu.Lock()
 	if s.reading != nil || s.first == nil {
 		s.mu.Unlock()
@@ -185,7 +186,7 @@ func (s *shared) renew(ctx context.Context, ss *session) {
 	s.reading = r
 	namespace := s.home
 	s.mu.Unlock()
-	sc, err := s.read(ctx, ss, loading{home: true, renew: true}, namespace)
+	sc, err := s.read(ctx, v, loading{home: true, renew: true}, namespace)
 	if err != nil {
 		s.expire()
 	}
@@ -193,8 +194,8 @@ func (s *shared) renew(ctx context.Context, ss *session) {
 }
 
 // readAgain has the facts of the home namespace read for a statement of c.
-func (c *conn) readAgain(ctx context.Context) error {
-	s := c.shared
+func (c *view) readAgain(ctx context.Context) error {
+	s := c.catalog
 	if s.traits.OneWriter || !s.aside() {
 		return c.readHere(ctx)
 	}
@@ -209,8 +210,8 @@ func (c *conn) readAgain(ctx context.Context) error {
 			ctx, cancel := s.watch.side.bounded(ctx, readingPatience)
 			defer cancel()
 			var sc *schema
-			err := s.watch.side.run(ctx, s, func(ss *session) (err error) {
-				sc, err = s.readHome(ctx, ss)
+			err := s.watch.side.run(ctx, s, func(v *view) (err error) {
+				sc, err = s.readHome(ctx, v)
 				return err
 			})
 			s.finish(r, sc, err)
@@ -231,15 +232,15 @@ func (c *conn) readAgain(ctx context.Context) error {
 
 // readHere reads on the statement's own connection, or aside where a first read
 // would show.
-func (c *conn) readHere(ctx context.Context) error {
-	s := c.shared
+func (c *view) readHere(ctx context.Context) error {
+	s := c.catalog
 	if s.traits.OneWriter && c.lasting && !c.untouched {
 		return c.readForItself(ctx) // its transaction may see what has been changed since
 	}
 	sc, err := s.current(ctx, func(r *reading) {
 		var sc *schema
-		err := c.aside(ctx, func(ss *session) (err error) {
-			sc, err = s.readHome(ctx, ss)
+		err := c.aside(ctx, func(v *view) (err error) {
+			sc, err = s.readHome(ctx, v)
 			return err
 		})
 		s.finish(r, sc, err)
@@ -252,9 +253,9 @@ func (c *conn) readHere(ctx context.Context) error {
 
 // readForItself reads the facts as the session's transaction sees them, for this
 // session and until it ends.
-func (c *conn) readForItself(ctx context.Context) error {
-	return c.aside(ctx, func(ss *session) error {
-		sc, err := c.shared.load(ctx, ss, loading{private: true})
+func (c *view) readForItself(ctx context.Context) error {
+	return c.aside(ctx, func(v *view) error {
+		sc, err := c.catalog.load(ctx, v, loading{private: true})
 		if err == nil {
 			c.schema, c.moved, c.adrift = sc, false, true
 		}

@@ -2,7 +2,6 @@ package slotsql
 
 import (
 	"context"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/slotsql/slotsql/dialect"
@@ -19,7 +18,7 @@ import (
 
 // dialectIn returns the dialect that reads and writes statements as sessions of
 // that namespace do.
-func (s *shared) dialectIn(namespace string) dialect.Dialect {
+func (s *catalog) dialectIn(namespace string) dialect.Dialect {
 	if d, ok := s.dialect.(dialect.NamespaceAware); ok {
 		return d.InNamespace(namespace)
 	}
@@ -27,58 +26,27 @@ func (s *shared) dialectIn(namespace string) dialect.Dialect {
 }
 
 // dialect is that of the session, as far as it is known.
-func (c *conn) dialect() rewrite.Dialect {
+func (c *view) dialect() rewrite.Dialect {
 	if c.schema == nil {
-		return c.shared.dialect
+		return c.catalog.dialect
 	}
 	return c.schema.planner.Dialect
 }
 
 // readsOtherwise reports whether the session may read statements by other rules
 // than the plans of texts that name no counter table were made by.
-func (c *conn) readsOtherwise() bool {
-	if _, ok := c.shared.dialect.(dialect.NamespaceAware); !ok {
+func (c *view) readsOtherwise() bool {
+	if _, ok := c.catalog.dialect.(dialect.NamespaceAware); !ok {
 		return false
 	}
-	return c.moved || c.schema != nil && *c.dialect().Lexis() != *c.shared.dialect.Lexis()
-}
-
-// untouchedHere returns the plan of a text that names no counter table, or of the
-// statement that such a text runs as an expression's value.
-func (c *conn) untouchedHere(ctx context.Context, p *plan) (*plan, error) {
-	if p.dynamic != nil {
-		return c.spelledOut(ctx, p)
-	}
-	return c.withEffects(p), nil
-}
-
-// withEffects returns the plan that holds in this session. A text that names no
-// counter table runs as it is, by whatever rules it is read; but where these may be
-// others than the connector's, a text of several statements may be cut elsewhere, and
-// is taken to do to the session all that it can.
-func (c *conn) withEffects(p *plan) *plan {
-	if p.otherwise == nil || !c.readsOtherwise() {
-		return p
-	}
-	return p.otherwise
-}
-
-// untouchedPlan makes the plan of a text that names no counter table.
-func (s *shared) untouchedPlan(text string) *plan {
-	p := &plan{Plan: rewrite.Untouched(s.dialect, text), shadow: s.shadow.text(text)}
-	if strings.IndexByte(text, ';') >= 0 {
-		other := *p.Plan
-		other.Effects, other.TxEvents = rewrite.AnyEffect(s.dialect, text), []rewrite.TxEvent{{Kind: rewrite.TxMayEnd}}
-		p.otherwise = &plan{Plan: &other, shadow: p.shadow}
-	}
-	return p
+	return c.moved || c.schema != nil && *c.dialect().Lexis() != *c.catalog.dialect.Lexis()
 }
 
 // legible refuses a text in which a name might stand that is not found: one with
 // characters beyond ASCII, in a session whose character set for statements is not
 // UTF-8, where a name to be looked for has such characters, too.
-func (c *conn) legible(ctx context.Context, text string) error {
-	if !c.shared.wideNames.Load() || ascii(text) {
+func (c *view) legible(ctx context.Context, text string) error {
+	if !c.catalog.wideNames.Load() || ascii(text) {
 		return nil
 	}
 	if err := c.refresh(ctx); err != nil {
@@ -92,7 +60,7 @@ func (c *conn) legible(ctx context.Context, text string) error {
 
 // nameable refuses a statement on counter tables whose names slotsql could not
 // write in the session's character set.
-func (c *conn) nameable(p *rewrite.Plan) error {
+func (c *view) nameable(p *rewrite.Plan) error {
 	if !c.dialect().Lexis().Foreign {
 		return nil
 	}

@@ -108,7 +108,7 @@ func (r *run) locksGaps(ctx context.Context, d dialect.ReadOnlyErrorClassifier) 
 	if begun := sql.IsolationLevel(r.conn.begun); begun != sql.LevelDefault {
 		return begun >= sql.LevelRepeatableRead, nil
 	}
-	return d.LocksGaps(ctx, &r.conn.session)
+	return d.LocksGaps(ctx, r.conn.session())
 }
 
 // foldAside drains the tables on a connection of slotsql's own.
@@ -137,7 +137,7 @@ func (r *run) foldAside(ctx context.Context) error {
 func (r *run) holdBare(ctx context.Context) (bool, error) {
 	for _, lock := range []string{"", " LOCK IN SHARE MODE"} {
 		for _, d := range r.plan.Drains {
-			some, err := r.conn.session.Query(ctx, rewrite.FullSlots(r.conn.dialect(), d.Table)+lock)
+			some, err := r.conn.session().Query(ctx, rewrite.FullSlots(r.conn.dialect(), d.Table)+lock)
 			if err != nil || len(some) > 0 {
 				return false, err
 			}

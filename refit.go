@@ -12,9 +12,9 @@ import (
 // refit makes a slot table fit its base table again, where that has changed under
 // it, and says what it has done. The foreign key is moved where there is one, and
 // one is wanted.
-func (c *conn) refit(ctx context.Context, t checkedTable, slots *rewrite.Table, wanted bool) (done []string, _ *rewrite.Table, err error) {
-	d, name := c.shared.dialect, t.table.Counter.SlotTable
-	if misfits := c.shared.misfits(t.table, slots); len(misfits) > 0 && len(checkSlotTable(t.table, outgrown(t.table, slots))) == 0 {
+func (c *view) refit(ctx context.Context, t checkedTable, slots *rewrite.Table, wanted bool) (done []string, _ *rewrite.Table, err error) {
+	d, name := c.catalog.dialect, t.table.Counter.SlotTable
+	if misfits := c.catalog.misfits(t.table, slots); len(misfits) > 0 && len(checkSlotTable(t.table, outgrown(t.table, slots))) == 0 {
 		refer := wanted && len(t.table.Counter.Key) > 0 && len(slots.Parents) > 0 &&
 			slices.ContainsFunc(misfits, func(m misfit) bool { return m.counter == "" }) // else the base table needs no lock
 		t.table.Counter.NoForeignKey = !wanted
@@ -44,7 +44,7 @@ func (c *conn) refit(ctx context.Context, t checkedTable, slots *rewrite.Table, 
 
 // outgrown returns the columns of a slot table that its base table has not any more,
 // if they hold nothing.
-func (c *conn) outgrown(ctx context.Context, t, slots *rewrite.Table) (empty []string, err error) {
+func (c *view) outgrown(ctx context.Context, t, slots *rewrite.Table) (empty []string, err error) {
 	rest := outgrown(t, slots)
 	if t.Counter.Shared != nil || slots == nil || len(slots.Columns) == len(rest.Columns) || len(checkSlotTable(t, rest)) > 0 {
 		return nil, nil // nothing to do, or another program's table
@@ -55,7 +55,7 @@ func (c *conn) outgrown(ctx context.Context, t, slots *rewrite.Table) (empty []s
 		if wanted || t.Column(col.Name) != nil || !summable(col) {
 			continue
 		}
-		held, err := heldOf(ctx, &c.session, t, []string{col.Name})
+		held, err := heldOf(ctx, c, t, []string{col.Name})
 		if err != nil {
 			return nil, err
 		}

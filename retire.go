@@ -28,20 +28,20 @@ type retirements struct {
 
 // retire sorts the counters of t that cannot be slotted: those that slots hold
 // something of, or may, are retired. The others are plain once adopt takes them off.
-func (sc *schema) retire(ctx context.Context, ss *session, t *rewrite.Table) error {
+func (sc *schema) retire(ctx context.Context, v *view, t *rewrite.Table) error {
 	plain := unslotted(t)
-	sc.shared.slotting(t, plain)
-	if len(plain) == 0 || sc.shared.dry {
+	sc.catalog.slotting(t, plain)
+	if len(plain) == 0 || sc.catalog.dry {
 		return nil
 	}
-	held, err := heldOf(ctx, ss, t, plain)
+	held, err := heldOf(ctx, v, t, plain)
 	if err != nil {
 		return err
 	}
 	for i, column := range plain {
-		young, slotted := sc.shared.notSlotted(t, column)
+		young, slotted := sc.catalog.notSlotted(t, column)
 		if why := t.Counter.Faults[column]; why != "" {
-			sc.shared.warnOnce(ctx, t, "slotsql: counter "+column+" is not counted in slots", why)
+			sc.catalog.warnOnce(ctx, t, "slotsql: counter "+column+" is not counted in slots", why)
 		}
 		if held[i] || young && slotted {
 			t.Counter.Retired = append(t.Counter.Retired, column)
@@ -57,8 +57,8 @@ func (sc *schema) retire(ctx context.Context, ss *session, t *rewrite.Table) err
 func (sc *schema) lookAgain() { sc.review = time.Now().Add(retirement) }
 
 // heldOf reports for each of the columns whether slots hold something of it.
-func heldOf(ctx context.Context, ss *session, t *rewrite.Table, columns []string) ([]bool, error) {
-	if p := ss.conn.prefetched; p != nil {
+func heldOf(ctx context.Context, v *view, t *rewrite.Table, columns []string) ([]bool, error) {
+	if p := v.prefetched; p != nil {
 		var held []bool
 		for _, c := range columns {
 			if some, ok := p.held[retirementID(t, c)]; ok {
@@ -69,12 +69,12 @@ func heldOf(ctx context.Context, ss *session, t *rewrite.Table, columns []string
 			return held, nil
 		}
 	}
-	d := ss.conn.shared.dialect
+	d := v.catalog.dialect
 	counts := make([]string, len(columns))
 	for i, c := range columns {
 		counts[i] = "COUNT(CASE WHEN " + d.Quote(c) + " <> 0 THEN 1 END)"
 	}
-	rows, err := ss.Query(ctx, "SELECT "+strings.Join(counts, ", ")+" FROM "+rewrite.SlotSource(d, t, columns...)+" AS slotsql_s")
+	rows, err := v.session().Query(ctx, "SELECT "+strings.Join(counts, ", ")+" FROM "+rewrite.SlotSource(d, t, columns...)+" AS slotsql_s")
 	held := make([]bool, len(columns))
 	if err != nil || len(rows) == 0 {
 		return held, err
@@ -94,7 +94,7 @@ func retirementID(t *rewrite.Table, column string) string {
 }
 
 // slotting notes which counters of t the process slots: all but those.
-func (s *shared) slotting(t *rewrite.Table, plain []string) {
+func (s *catalog) slotting(t *rewrite.Table, plain []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.retired.slotted == nil {
@@ -114,7 +114,7 @@ func (s *shared) slotting(t *rewrite.Table, plain []string) {
 
 // notSlotted notes that a counter is not slotted. Young: other processes may not
 // know it yet. Slotted: this process has slotted it before.
-func (s *shared) notSlotted(t *rewrite.Table, column string) (young, slotted bool) {
+func (s *catalog) notSlotted(t *rewrite.Table, column string) (young, slotted bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	id := retirementID(t, column)

@@ -125,7 +125,7 @@ func RunRollUp(ctx context.Context, c driver.Connector, o RollUpOptions) error {
 		}
 		return err
 	}
-	w.run(ctx, nil, w.shared.made.journal)
+	w.run(ctx, nil, c.(*connector).every.made.journal) //nolint:errcheck // rollUpOf has looked
 	return nil
 }
 
@@ -134,5 +134,5 @@ func rollUpOf(c driver.Connector, o RollUpOptions) (*rollUpWorker, error) {
 	if !ok {
 		return nil, errNotOurs
 	}
-	return newRollUpWorker(w.every, w.parent, o)
+	return newRollUpWorker(w.every.catalog, w.parent, o)
 }

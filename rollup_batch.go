@@ -84,12 +84,12 @@ func (w *rollUpWorker) batch(ctx context.Context, t *rewrite.Table, job rollUpJo
 	defer cancel()
 	texts := w.dialect.RollUp(t, dialect.RollUpPart{After: len(after) > 0, UpTo: len(upTo) > 0, Limit: rollUpFind, Rows: most})
 	begun := false
-	if err = w.conn.session.execAll(ctx, texts.Begin); err == nil {
+	if err = w.conn.session().execAll(ctx, texts.Begin); err == nil {
 		begun = true
 		n, err = w.work(ctx, texts, job, bounds(t, after, upTo), most)
 	}
 	if err == nil {
-		err = w.conn.session.execAll(ctx, texts.Commit)
+		err = w.conn.session().execAll(ctx, texts.Commit)
 	}
 	if err == nil {
 		return n, nil
@@ -97,7 +97,7 @@ func (w *rollUpWorker) batch(ctx context.Context, t *rewrite.Table, job rollUpJo
 	if job == moveSlots || job == keepLatest {
 		err = w.conn.engine.refused(t, err)
 	}
-	if rerr := w.conn.session.execAll(ctx, texts.Rollback); rerr != nil && (begun || !w.conn.engine.retryable(err)) {
+	if rerr := w.conn.session().execAll(ctx, texts.Rollback); rerr != nil && (begun || !w.conn.engine.retryable(err)) {
 		w.lost = true
 	}
 	return batchCount{}, err
@@ -152,7 +152,7 @@ func (w *rollUpWorker) fence(ctx context.Context) error {
 	if f == nil {
 		return nil
 	}
-	held, err := f.Fence(ctx, &w.conn.session, rollUpLease, w.holder)
+	held, err := f.Fence(ctx, w.conn.session(), rollUpLease, w.holder)
 	if err == nil && !held {
 		err = errFenced
 	}
@@ -225,7 +225,7 @@ func (w *rollUpWorker) exec(ctx context.Context, s dialect.Step, values []any) (
 		res, err = e.ExecContext(ctx, s.SQL, args)
 	}
 	if err == driver.ErrSkip {
-		st, perr := w.conn.prepared.get(ctx, w.conn, s.SQL, s.SQL)
+		st, perr := w.conn.prepared.get(ctx, &w.conn.link, s.SQL, s.SQL)
 		if perr != nil {
 			return 0, perr
 		}
@@ -247,7 +247,7 @@ func (w *rollUpWorker) query(ctx context.Context, s dialect.Step, values []any) 
 		rows, err = q.QueryContext(ctx, s.SQL, args)
 	}
 	if err == driver.ErrSkip {
-		rows, err = w.conn.prepared.query(ctx, w.conn, s.SQL, s.SQL, args)
+		rows, err = w.conn.prepared.query(ctx, &w.conn.link, s.SQL, s.SQL, args)
 	}
 	if err != nil {
 		return nil, err

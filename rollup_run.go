@@ -2,7 +2,6 @@ package slotsql
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 )
 
@@ -31,7 +30,7 @@ func (w *rollUpWorker) run(ctx context.Context, wake, journal <-chan struct{}) {
 			failures++
 			wait = min(wait<<min(failures, 10), max(time.Minute, wait))
 			if w.options.Pass == nil {
-				w.shared.log().WarnContext(ctx, "slotsql: the roll-up has failed, and will be tried again", "in", wait, "error", err.Error())
+				w.catalog.log().WarnContext(ctx, "slotsql: the roll-up has failed, and will be tried again", "in", wait, "error", err.Error())
 			}
 		case report.Moved() >= manyRows:
 			failures, wait = 0, 0
@@ -42,7 +41,7 @@ func (w *rollUpWorker) run(ctx context.Context, wake, journal <-chan struct{}) {
 		if err != nil || !report.Held { // another one works, or nobody can
 			w.wait(ctx, timer, wake, nil, false)
 		} else {
-			w.wait(ctx, timer, wake, journal, w.shared.journals && report.Moved() >= manyJournalRows)
+			w.wait(ctx, timer, wake, journal, w.catalog.journals && report.Moved() >= manyJournalRows)
 		}
 		timer.Stop()
 		if ctx.Err() != nil {
@@ -93,82 +92,4 @@ func (w *rollUpWorker) report(ctx context.Context, pass func(context.Context) (R
 		w.options.Pass(report, err)
 	}
 	return report, err
-}
-
-// rollUpStarter runs a worker inside the application.
-type rollUpStarter struct {
-	cancel context.CancelFunc
-	done   chan struct{}
-}
-
-// startRollUp starts the worker with the connector's first connection, where the
-// configuration asks for one.
-func (c *connector) startRollUp() {
-	if c.shared.config.RollupInterval() == 0 || c.shared.rolling.Load() {
-		return
-	}
-	c.starting.Lock()
-	defer c.starting.Unlock()
-	if c.rollUp != nil || c.closed {
-		return
-	}
-	w, err := newRollUpWorker(c.every, c.parent, RollUpOptions{})
-	if err != nil {
-		return
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	r := &rollUpStarter{cancel: cancel, done: make(chan struct{})}
-	wake, journal := c.shared.made.wake, c.shared.made.journal
-	c.rollUp = r
-	c.shared.rolling.Store(true)
-	go func() {
-		defer close(r.done)
-		defer w.close()
-		// What has just been counted stays for one interval, too, but for what
-		// is in a journal.
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(w.options.Interval):
-		case <-wake:
-		case <-journal:
-		}
-		w.run(ctx, wake, journal)
-	}()
-}
-
-// stopRollUp ends the worker, after the batch that is under way.
-func (c *connector) stopRollUp() {
-	c.starting.Lock()
-	c.closed = true
-	r := c.rollUp
-	c.starting.Unlock()
-	if r != nil {
-		r.cancel()
-		<-r.done
-	}
-}
-
-// madeSlots counts the slot rows that the process may have made.
-type madeSlots struct {
-	n             atomic.Int64
-	wake, journal chan struct{}
-}
-
-// add counts one, and wakes the worker when there are many.
-func (m *madeSlots) add() {
-	if m.n.Add(1)%manyRows == 0 {
-		signal(m.wake)
-	}
-}
-
-// journaled wakes the worker for rows of a journal that have been committed.
-func (m *madeSlots) journaled() { signal(m.journal) }
-
-// signal wakes who waits, or is about to.
-func signal(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
 }

@@ -18,14 +18,14 @@ import (
 // exact about it is in the dialects' texts and in each batch being one
 // transaction; nothing depends on what the worker remembers.
 type rollUpWorker struct {
-	shared  *shared
+	catalog *catalog
 	parent  driver.Connector
 	dialect dialect.RollUpper
 	options RollUpOptions
 	holder  string
 
 	free  bool // without a lease: two at a time are exact, and this one is to be quick
-	conn  *conn
+	conn  *view
 	lost  bool      // the connection is not to be used again
 	until time.Time // the lease is held, as far as is known
 	size  int       // slot rows of a batch
@@ -38,9 +38,9 @@ const rollUpLease = "roll-up"
 // Batches aim at this time, so that an increment that meets one hardly notices.
 const batchAim = 10 * time.Millisecond
 
-func newRollUpWorker(s *shared, parent driver.Connector, o RollUpOptions) (*rollUpWorker, error) {
+func newRollUpWorker(s *catalog, parent driver.Connector, o RollUpOptions) (*rollUpWorker, error) {
 	o = o.withDefaults(s.config)
-	return &rollUpWorker{shared: s, parent: parent, options: o, holder: rand.Text(), size: min(firstBatch, o.Batch)}, nil
+	return &rollUpWorker{catalog: s, parent: parent, options: o, holder: rand.Text(), size: min(firstBatch, o.Batch)}, nil
 }
 
 const firstBatch = 100
@@ -55,17 +55,17 @@ func (w *rollUpWorker) open(ctx context.Context) (*schema, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := w.shared.meet(ctx, raw); err != nil {
+		if err := w.catalog.meet(ctx, raw); err != nil {
 			_ = raw.Close()
 			return nil, err
 		}
-		w.conn, w.lost = ownConn(ctx, w.shared, raw), false
-		w.dialect = w.shared.dialect
-		if err := w.conn.session.execAll(ctx, w.dialect.RollUpSession()); err != nil {
+		w.conn, w.lost = ownView(ctx, w.catalog, raw), false
+		w.dialect = w.catalog.dialect
+		if err := w.conn.session().execAll(ctx, w.dialect.RollUpSession()); err != nil {
 			return nil, err
 		}
 	}
-	return w.shared.open(ctx, &w.conn.session)
+	return w.catalog.open(ctx, w.conn)
 }
 
 func (w *rollUpWorker) close() {
@@ -79,7 +79,7 @@ func (w *rollUpWorker) close() {
 // fencer is where the lease is; nil where none is needed because only one
 // connection writes at a time.
 func (w *rollUpWorker) fencer() dialect.Fencer {
-	f, ok := w.shared.dialect.(dialect.Fencer)
+	f, ok := w.catalog.dialect.(dialect.Fencer)
 	if !ok || w.free {
 		return nil
 	}
@@ -95,15 +95,15 @@ func (w *rollUpWorker) lease(ctx context.Context) (held bool, err error) {
 	if f == nil || now.Before(w.until.Add(-w.options.Lease*2/3)) {
 		return true, nil
 	}
-	held, err = f.Lease(ctx, &w.conn.session, rollUpLease, w.holder, int(max(w.options.Lease/time.Second, 1)))
+	held, err = f.Lease(ctx, w.conn.session(), rollUpLease, w.holder, int(max(w.options.Lease/time.Second, 1)))
 	if err != nil && w.conn.engine.schemaChanged(err) {
-		if !w.shared.config.AutoMigrate() {
+		if !w.catalog.config.AutoMigrate() {
 			return false, fmt.Errorf("slotsql: the roll-up needs table %s: run `slotsql migrate`: %w", dialect.LeaseTable, err)
 		}
 		if err := w.conn.migrate(ctx, f.CreateLeases()); err != nil {
 			return false, err
 		}
-		held, err = f.Lease(ctx, &w.conn.session, rollUpLease, w.holder, int(max(w.options.Lease/time.Second, 1)))
+		held, err = f.Lease(ctx, w.conn.session(), rollUpLease, w.holder, int(max(w.options.Lease/time.Second, 1)))
 	}
 	if err != nil && w.conn.engine.retryable(err) {
 		held, err = false, nil // somebody else has its row: a batch is under way, or a take-over
@@ -118,7 +118,7 @@ func (w *rollUpWorker) lease(ctx context.Context) (held bool, err error) {
 func (w *rollUpWorker) release(ctx context.Context) {
 	if f := w.fencer(); f != nil && w.conn != nil && !w.lost && !w.until.IsZero() {
 		for range 5 {
-			if err := f.Release(ctx, &w.conn.session, rollUpLease, w.holder); err == nil || !w.conn.engine.retryable(err) {
+			if err := f.Release(ctx, w.conn.session(), rollUpLease, w.holder); err == nil || !w.conn.engine.retryable(err) {
 				break
 			}
 			time.Sleep(10 * time.Millisecond) // another one is looking at it
@@ -157,14 +157,14 @@ func (w *rollUpWorker) over(ctx context.Context, these func(*rewrite.Table) bool
 			continue
 		}
 		tr := RollUpTable{Table: t.Name}
-		tally := rollUpTallyOf(w.shared.dialect.Name(), t.Name)
+		tally := rollUpTallyOf(w.catalog.dialect.Name(), t.Name)
 		begun := time.Now()
 		err := w.table(ctx, t, sweep, &tr)
 		tally.pass(tr, begun, err == nil)
 		report.Tables = append(report.Tables, tr)
 		if err != nil {
 			if w.conn.engine.schemaChanged(err) {
-				w.shared.expire()
+				w.catalog.expire()
 			}
 			if errors.Is(err, errFenced) {
 				w.until, report.Held = time.Time{}, false
@@ -176,8 +176,8 @@ func (w *rollUpWorker) over(ctx context.Context, these func(*rewrite.Table) bool
 	if sweep {
 		w.swept = start
 	}
-	if sc.lacking && w.shared.beside {
-		w.shared.expire() // slot tables may be made at any time
+	if sc.lacking && w.catalog.beside {
+		w.catalog.expire() // slot tables may be made at any time
 	}
 	return report, nil
 }
@@ -294,7 +294,7 @@ func (w *rollUpWorker) try(ctx context.Context, t *rewrite.Table, job rollUpJob,
 			tr.Skipped += rows
 			if !conflict {
 				if tr.Err == nil || tr.Err.Error() != err.Error() {
-					w.shared.log().WarnContext(ctx, "slotsql: slots cannot be rolled up", "table", t.Name, "error", err.Error())
+					w.catalog.log().WarnContext(ctx, "slotsql: slots cannot be rolled up", "table", t.Name, "error", err.Error())
 				}
 				tr.Errors++
 				tr.Err = err
@@ -310,7 +310,7 @@ func (w *rollUpWorker) try(ctx context.Context, t *rewrite.Table, job rollUpJob,
 // partly says that a batch may be for a part of a row's slots: they need not move
 // together, and there may be any number of them.
 func (w *rollUpWorker) partly(t *rewrite.Table, job rollUpJob) bool {
-	return t.Counter.Journal && job == moveSlots && !w.shared.traits.OneWriter &&
+	return t.Counter.Journal && job == moveSlots && !w.catalog.traits.OneWriter &&
 		!slices.ContainsFunc(t.Counter.Companions, func(co rewrite.Companion) bool { return co.Merge == rewrite.Latest })
 }
 

@@ -15,7 +15,7 @@ import (
 // with it. It implements rewrite.Catalog. Facts are only added; when one turns
 // out to be wrong the whole schema is marked stale and read again.
 type schema struct {
-	shared    *shared
+	catalog   *catalog
 	namespace string
 	counters  []*rewrite.Table
 	plain     []plainCounter
@@ -34,8 +34,8 @@ type schema struct {
 	starred map[*rewrite.Table]time.Time // when the columns were last compared
 }
 
-func newSchema(s *shared) *schema {
-	sc := &schema{shared: s, known: map[string]*rewrite.Table{}, starred: map[*rewrite.Table]time.Time{}, changes: s.changes.Load()}
+func newSchema(s *catalog) *schema {
+	sc := &schema{catalog: s, known: map[string]*rewrite.Table{}, starred: map[*rewrite.Table]time.Time{}, changes: s.changes.Load()}
 	sc.planner = rewrite.Planner{Dialect: s.dialect, Catalog: sc}
 	return sc
 }
@@ -43,17 +43,17 @@ func newSchema(s *shared) *schema {
 // stale reports whether the facts are older than a change of the schema, or are to
 // be looked at again.
 func (sc *schema) stale() bool {
-	return sc.changes != sc.shared.changes.Load() || !sc.review.IsZero() && time.Now().After(sc.review)
+	return sc.changes != sc.catalog.changes.Load() || !sc.review.IsZero() && time.Now().After(sc.review)
 }
 
-func loadSchema(ctx context.Context, s *shared, ss *session, namespace string, strict bool) (*schema, error) {
+func loadSchema(ctx context.Context, s *catalog, v *view, namespace string, strict bool) (*schema, error) {
 	sc := newSchema(s)
 	sc.planner.Dialect = s.dialectIn(namespace)
-	if err := ss.conn.prefetch(ctx); err != nil {
+	if err := v.prefetch(ctx); err != nil {
 		return nil, err
 	}
-	defer func() { ss.conn.prefetched = nil }()
-	checked, unfit, problems, err := s.sortTables(func(t *TableConfig) bool { return strict && demanded(t) }, starting, ss.conn.look(ctx))
+	defer func() { v.prefetched = nil }()
+	checked, unfit, problems, err := s.sortTables(func(t *TableConfig) bool { return strict && demanded(t) }, starting, v.look(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -62,21 +62,21 @@ func loadSchema(ctx context.Context, s *shared, ss *session, namespace string, s
 	}
 	if s.dry {
 		for _, c := range checked {
-			if _, err := ss.conn.slotTable(ctx, c); err != nil {
+			if _, err := v.slotTable(ctx, c); err != nil {
 				return nil, err
 			}
-			if err := sc.add(ctx, ss, c.table); err != nil {
+			if err := sc.add(ctx, v, c.table); err != nil {
 				return nil, err
 			}
 		}
-		return sc, sc.reachHome(ctx, ss)
+		return sc, sc.reachHome(ctx, v)
 	}
-	if checked, sc.lacking, err = ss.conn.withSlots(ctx, checked, len(s.tables)); err != nil {
+	if checked, sc.lacking, err = v.withSlots(ctx, checked, len(s.tables)); err != nil {
 		return nil, err
 	}
 	fitting := checked[:0]
 	for _, c := range checked {
-		found, more, err := sc.slotTable(ctx, ss, c, strict)
+		found, more, err := sc.slotTable(ctx, v, c, strict)
 		if err != nil {
 			return nil, err
 		}
@@ -93,11 +93,11 @@ func loadSchema(ctx context.Context, s *shared, ss *session, namespace string, s
 		if s.beside {
 			continue
 		}
-		if more, err = s.checkRows(ctx, ss, c); err != nil {
+		if more, err = s.checkRows(ctx, v, c); err != nil {
 			return nil, err
 		}
 		problems = append(problems, more...)
-		more, views, err := s.checkViews(ctx, ss, c)
+		more, views, err := s.checkViews(ctx, v, c)
 		if err != nil {
 			return nil, err
 		}
@@ -109,24 +109,24 @@ func loadSchema(ctx context.Context, s *shared, ss *session, namespace string, s
 	}
 	for i := range s.tables {
 		cfg := &s.tables[i]
-		if t, err := ss.conn.look(ctx)(cfg.Schema, cfg.Table); err != nil {
+		if t, err := v.look(ctx)(cfg.Schema, cfg.Table); err != nil {
 			return nil, err
 		} else if t == nil {
-			if err := sc.abandoned(ctx, ss, cfg); err != nil {
+			if err := sc.abandoned(ctx, v, cfg); err != nil {
 				return nil, err
 			}
 		}
 	}
 	for _, u := range unfit {
-		if err := sc.unfit(ctx, ss, u.config, u.table, u.problems); err != nil {
+		if err := sc.unfit(ctx, v, u.config, u.table, u.problems); err != nil {
 			return nil, err
 		}
 	}
-	if err := ss.conn.prefetchHeld(ctx, fitting); err != nil {
+	if err := v.prefetchHeld(ctx, fitting); err != nil {
 		return nil, err
 	}
 	for _, c := range fitting {
-		if err := sc.add(ctx, ss, c.table); err != nil {
+		if err := sc.add(ctx, v, c.table); err != nil {
 			return nil, err
 		}
 		if c.config.Schema == "" && len(c.table.Counter.Counters) > 0 {
@@ -135,7 +135,7 @@ func loadSchema(ctx context.Context, s *shared, ss *session, namespace string, s
 			sc.known[sc.nameKey([]rewrite.Ident{{Name: c.table.Name, Quoted: true}})] = c.table
 		}
 	}
-	return sc, sc.reachHome(ctx, ss)
+	return sc, sc.reachHome(ctx, v)
 }
 
 // unfitTable is a configured table that does not fit any more.
@@ -147,7 +147,7 @@ type unfitTable struct {
 
 // checkTables holds the configured tables against the facts that look finds. A
 // problem of one that is not strict is none.
-func (s *shared) checkTables(strict func(*TableConfig) bool, look func(schema, name string) (*rewrite.Table, error)) ([]checkedTable, []Problem, error) {
+func (s *catalog) checkTables(strict func(*TableConfig) bool, look func(schema, name string) (*rewrite.Table, error)) ([]checkedTable, []Problem, error) {
 	checked, _, problems, err := s.sortTables(strict, everything, look)
 	return checked, problems, err
 }
@@ -155,7 +155,7 @@ func (s *shared) checkTables(strict func(*TableConfig) bool, look func(schema, n
 // sortTables sorts the configured tables by the facts that look finds. Where it is
 // not strict a table that is not there is left out, a counter that is not there any
 // more is none, and a table that does not fit is unfit.
-func (s *shared) sortTables(strict func(*TableConfig) bool, first severity, look func(schema, name string) (*rewrite.Table, error)) (checked []checkedTable, unfit []unfitTable, problems []Problem, err error) {
+func (s *catalog) sortTables(strict func(*TableConfig) bool, first severity, look func(schema, name string) (*rewrite.Table, error)) (checked []checkedTable, unfit []unfitTable, problems []Problem, err error) {
 	for i := range s.tables {
 		cfg := &s.tables[i]
 		t, err := look(cfg.Schema, cfg.Table)
@@ -189,9 +189,9 @@ func (s *shared) sortTables(strict func(*TableConfig) bool, first severity, look
 // missing one when the configuration says so. Where the facts are not read for the
 // first time, the table has none as long as its slot table is not there: base values
 // are then totals. It cannot be created in a transaction of the application.
-func (sc *schema) slotTable(ctx context.Context, ss *session, c checkedTable, strict bool) (found bool, problems []Problem, err error) {
-	d, s := sc.shared.dialect, sc.shared
-	slots, err := ss.conn.look(ctx)(c.table.Counter.SlotSchema, c.table.Counter.SlotTable)
+func (sc *schema) slotTable(ctx context.Context, v *view, c checkedTable, strict bool) (found bool, problems []Problem, err error) {
+	d, s := sc.catalog.dialect, sc.catalog
+	slots, err := v.look(ctx)(c.table.Counter.SlotSchema, c.table.Counter.SlotTable)
 	if err != nil {
 		return false, nil, err
 	}
@@ -199,19 +199,19 @@ func (sc *schema) slotTable(ctx context.Context, ss *session, c checkedTable, st
 	if slots == nil && s.config.AutoMigrate() {
 		open := false
 		if !strict {
-			if open, err = ss.conn.mayBeInTransaction(ctx); err != nil {
+			if open, err = v.mayBeInTransaction(ctx); err != nil {
 				return false, nil, err
 			}
 		}
 		if sc.partial = sc.partial || open; !open {
-			if err := ss.conn.migrate(ctx, d.CreateSlots(c.table)); err != nil {
+			if err := v.migrate(ctx, d.CreateSlots(c.table)); err != nil {
 				return false, nil, err
 			}
-			ss.conn.prefetched.forget(dialect.WrittenName{Schema: c.table.Schema, Name: c.table.Name})
-			ss.conn.prefetched.forget(dialect.WrittenName{Schema: c.table.Counter.SlotSchema, Name: c.table.Counter.SlotTable})
+			v.prefetched.forget(dialect.WrittenName{Schema: c.table.Schema, Name: c.table.Name})
+			v.prefetched.forget(dialect.WrittenName{Schema: c.table.Counter.SlotSchema, Name: c.table.Counter.SlotTable})
 			s.expire() // other namespaces may know the table as one without slots
 			sc.changes = s.changes.Load()
-			if slots, err = ss.conn.madeSlots(ctx, c); err != nil {
+			if slots, err = v.madeSlots(ctx, c); err != nil {
 				return false, nil, err
 			}
 		}
@@ -240,7 +240,7 @@ func (sc *schema) slotTable(ctx context.Context, ss *session, c checkedTable, st
 // may have changed: a counter that it has no column of is an ordinary column, and a
 // column that the table has not is of no counter.
 func (sc *schema) lenient(c checkedTable, slots *rewrite.Table) []Problem {
-	s, t := sc.shared, c.table
+	s, t := sc.catalog, c.table
 	if t.Counter.Shared == nil && !slots.IsView {
 		t.Counter.Counters = slices.DeleteFunc(t.Counter.Counters, func(name string) bool {
 			col, _ := findColumn(slots, name)
@@ -257,12 +257,12 @@ func (sc *schema) lenient(c checkedTable, slots *rewrite.Table) []Problem {
 // add takes a checked table into the schema. Counters that cannot be slotted
 // are taken off it: they then are ordinary columns, for which every statement
 // is right as it is, once no slot holds anything for them.
-func (sc *schema) add(ctx context.Context, ss *session, t *rewrite.Table) error {
-	if err := sc.retire(ctx, ss, t); err != nil {
+func (sc *schema) add(ctx context.Context, v *view, t *rewrite.Table) error {
+	if err := sc.retire(ctx, v, t); err != nil {
 		return err
 	}
 	sc.adopt(t)
-	return sc.learnViews(ctx, ss, t)
+	return sc.learnViews(ctx, v, t)
 }
 
 // adopt makes t a counter table of the schema, with the counters that can be
@@ -320,22 +320,22 @@ func (sc *schema) nameKey(name []rewrite.Ident) string {
 
 // fold returns a name as written in the form the database stores it.
 func (sc *schema) fold(n rewrite.Ident) string {
-	if lower := strings.ToLower(n.Name); sc.shared.dialect.SameTable(n, lower) {
+	if lower := strings.ToLower(n.Name); sc.catalog.dialect.SameTable(n, lower) {
 		return lower
 	}
 	return n.Name
 }
 
 // learn looks tables up for the planner.
-func (sc *schema) learn(ctx context.Context, ss *session, names [][]rewrite.Ident) error {
+func (sc *schema) learn(ctx context.Context, v *view, names [][]rewrite.Ident) error {
 	for _, n := range names {
 		if len(n) > 1 {
-			if err := sc.reach(ctx, ss, sc.fold(n[len(n)-2]), sc.fold(n[len(n)-1])); err != nil {
+			if err := sc.reach(ctx, v, sc.fold(n[len(n)-2]), sc.fold(n[len(n)-1])); err != nil {
 				return err
 			}
 		}
 	}
-	return sc.learnWith(ss.conn.look(ctx), names)
+	return sc.learnWith(v.look(ctx), names)
 }
 
 func (sc *schema) learnWith(look func(schema, name string) (*rewrite.Table, error), names [][]rewrite.Ident) error {
@@ -370,3 +370,15 @@ func (sc *schema) note(name []rewrite.Ident, t *rewrite.Table) {
 
 // maxKnownTables bounds the facts kept of tables that are no counter tables.
 const maxKnownTables = 10000
+
+// adopted returns a schema of the tables.
+func (s *catalog) adopted(checked []checkedTable, views func(*schema, *rewrite.Table) error) (*schema, error) {
+	sc := newSchema(s)
+	for _, t := range checked {
+		sc.adopt(t.table)
+		if err := views(sc, t.table); err != nil {
+			return nil, err
+		}
+	}
+	return sc, nil
+}

@@ -12,30 +12,33 @@ import (
 var _ dialect.Session = (*session)(nil)
 
 // session lets a dialect run slotsql's own statements on a connection.
-type session struct{ conn *conn }
+type session link
+
+// session returns the connection as dialects see it.
+func (c *link) session() *session { return (*session)(c) }
 
 // Query implements dialect.Session. A query that the engine has undone runs again
 // where it stands alone: in a transaction, be it one of slotsql's own, the
 // statements before it, and their locks, are gone with it.
 func (s *session) Query(ctx context.Context, sql string, args ...any) ([][]any, error) {
-	alone := s.conn.inAutocommit() && !s.conn.ours
+	alone := (*link)(s).inAutocommit() && !s.ours
 	for tries := 1; ; tries++ {
 		out, err := s.query(ctx, sql, args)
-		if !alone || !s.conn.again(ctx, tries, err) {
+		if !alone || !(*link)(s).again(ctx, tries, err) {
 			return out, err
 		}
 	}
 }
 
 func (s *session) query(ctx context.Context, sql string, args []any) ([][]any, error) {
-	if len(args) > 0 && !s.conn.draining {
-		s.conn.draining = s.conn.lasting // for a transaction that the preparation may lose
-		defer s.conn.drained()
+	if len(args) > 0 && !s.draining {
+		s.draining = s.lasting // for a transaction that the preparation may lose
+		defer (*link)(s).drained()
 	}
-	if d, ok := s.conn.shared.dialect.(dialect.RowLimited); ok {
+	if d, ok := s.db.dialect.(dialect.RowLimited); ok {
 		sql = d.AllRows(sql)
 	}
-	rows, err := s.conn.parentQuery(ctx, sql, namedValues(args))
+	rows, err := (*link)(s).parentQuery(ctx, sql, namedValues(args))
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +63,7 @@ func collect(rows driver.Rows) ([][]any, error) {
 
 // Exec implements dialect.Session.
 func (s *session) Exec(ctx context.Context, sql string, args ...any) error {
-	_, err := s.conn.parentExec(ctx, sql, namedValues(args))
+	_, err := (*link)(s).parentExec(ctx, sql, namedValues(args))
 	if err == nil && len(args) == 0 {
 		s.transacted(sql)
 	}
@@ -70,12 +73,12 @@ func (s *session) Exec(ctx context.Context, sql string, args ...any) error {
 // transacted notes that a transaction has begun or ended by a statement of
 // slotsql's own. Drains of the application's statements do so themselves: see begin.
 func (s *session) transacted(sql string) {
-	for _, e := range rewrite.TxEvents(s.conn.shared.dialect.Lexis(), sql) {
+	for _, e := range rewrite.TxEvents(s.db.dialect.Lexis(), sql) {
 		switch e.Kind {
 		case rewrite.TxBegins:
-			s.conn.lasting = true
+			s.lasting = true
 		case rewrite.TxEnds:
-			s.conn.lasting = e.Chained
+			s.lasting = e.Chained
 		}
 	}
 }

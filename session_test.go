@@ -27,20 +27,20 @@ func TestQueryRunsAgainAlone(t *testing.T) {
 		once := func() (ran int, err error) {
 			before := server.countPrefix(query)
 			conflicts(server, 1, prefix(query))
-			_, err = c.session.Query(t.Context(), query)
+			_, err = c.session().Query(t.Context(), query)
 			server.arm(nil)
 			return server.countPrefix(query) - before, err
 		}
 		if _, err := once(); err != nil {
 			t.Errorf("%s, alone: %v", way, err)
 		}
-		if err := c.session.execAll(t.Context(), []string{"START TRANSACTION"}); err != nil {
+		if err := c.session().execAll(t.Context(), []string{"START TRANSACTION"}); err != nil {
 			t.Fatal(err)
 		}
 		if ran, err := once(); !errors.Is(err, errConflict) || ran > 0 {
 			t.Errorf("%s, in a transaction by text: applied %d times, %v", way, ran, err)
 		}
-		if err := c.session.execAll(t.Context(), []string{"ROLLBACK"}); err != nil {
+		if err := c.session().execAll(t.Context(), []string{"ROLLBACK"}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := once(); err != nil {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
 )
 
 // This file holds what is done with a database before it is used: its slot
@@ -61,23 +60,23 @@ func Check(ctx context.Context, c driver.Connector) ([]TableStatus, error) {
 		if err != nil {
 			return nil, err
 		}
-		missing := slots == nil && (cn.shared.config.AutoMigrate() || !demanded(t.config))
+		missing := slots == nil && (cn.catalog.config.AutoMigrate() || !demanded(t.config))
 		if !missing {
-			more := cn.shared.checkSlots(t.table, slots)
+			more := cn.catalog.checkSlots(t.table, slots)
 			if slots != nil && len(more) == 0 {
-				more = cn.shared.checkFit(t.table, slots)
+				more = cn.catalog.checkFit(t.table, slots)
 			}
 			problems = append(problems, t.config.locate(more)...)
 			if len(more) > 0 {
 				continue
 			}
 		}
-		rows, err := cn.shared.checkRows(ctx, &cn.session, t)
+		rows, err := cn.catalog.checkRows(ctx, cn, t)
 		if err != nil {
 			return nil, err
 		}
 		problems = append(problems, rows...)
-		more, views, err := cn.shared.checkViews(ctx, &cn.session, t)
+		more, views, err := cn.catalog.checkViews(ctx, cn, t)
 		if err != nil {
 			return nil, err
 		}
@@ -87,13 +86,13 @@ func Check(ctx context.Context, c driver.Connector) ([]TableStatus, error) {
 		}
 		problems = append(problems, more...)
 		status := statusOf(t, missing)
-		if (slots != nil || t.table.Counter.Shared != nil) && cn.shared.leavesSlots(t.table) {
+		if (slots != nil || t.table.Counter.Shared != nil) && cn.catalog.leavesSlots(t.table) {
 			status.NoForeignKey, status.Risks = true, deletedInside(t.table)
 		}
 		status.Views, status.Unnamed = views, viewsUnnamed(t.config, views)
 		out = append(out, status)
 	}
-	return append(out, cn.shared.absent(out)...), asConfigError(problems)
+	return append(out, absent(cn.catalog, out)...), asConfigError(problems)
 }
 
 func statusOf(t checkedTable, missing bool) TableStatus {
@@ -144,7 +143,7 @@ func Migrate(ctx context.Context, c driver.Connector, opts ...SetupOption) (crea
 		return nil, err
 	}
 	applySetup(checked, opts)
-	if l, ok := cn.shared.dialect.(dialect.Leaser); ok && len(checked) > 0 {
+	if l, ok := cn.catalog.dialect.(dialect.Leaser); ok && len(checked) > 0 {
 		leases, err := cn.look(ctx)("", dialect.LeaseTable)
 		if err != nil {
 			return nil, err
@@ -157,7 +156,7 @@ func Migrate(ctx context.Context, c driver.Connector, opts ...SetupOption) (crea
 		}
 	}
 	for _, t := range checked {
-		more, err := cn.shared.checkRows(ctx, &cn.session, t)
+		more, err := cn.catalog.checkRows(ctx, cn, t)
 		if err != nil {
 			return created, err
 		}
@@ -169,7 +168,7 @@ func Migrate(ctx context.Context, c driver.Connector, opts ...SetupOption) (crea
 			return created, err
 		}
 		if slots == nil {
-			if err := cn.migratePatiently(ctx, cn.shared.dialect.CreateSlots(t.table)); err != nil {
+			if err := cn.migratePatiently(ctx, cn.catalog.dialect.CreateSlots(t.table)); err != nil {
 				return created, fmt.Errorf("slotsql: create slot table %q: %w", t.table.Counter.SlotTable, err)
 			}
 			created = append(created, t.table.Counter.SlotTable)
@@ -178,7 +177,7 @@ func Migrate(ctx context.Context, c driver.Connector, opts ...SetupOption) (crea
 			}
 		}
 		if more := lacking(t.table, slots); len(more) > 0 {
-			if err := cn.migratePatiently(ctx, cn.shared.dialect.AddSlots(t.table, more)); err != nil {
+			if err := cn.migratePatiently(ctx, cn.catalog.dialect.AddSlots(t.table, more)); err != nil {
 				return created, fmt.Errorf("slotsql: add columns to slot table %q: %w", t.table.Counter.SlotTable, err)
 			}
 			created = append(created, added(t.table.Counter.SlotTable, more))
@@ -186,7 +185,7 @@ func Migrate(ctx context.Context, c driver.Connector, opts ...SetupOption) (crea
 				return created, err
 			}
 		}
-		if w, ok := cn.shared.dialect.(dialect.Widener); ok && t.table.Counter.Shared == nil && narrow(t.table, slots) {
+		if w, ok := cn.catalog.dialect.(dialect.Widener); ok && t.table.Counter.Shared == nil && narrow(t.table, slots) {
 			if err := cn.migratePatiently(ctx, w.WidenSlots(t.table)); err != nil {
 				return created, fmt.Errorf("slotsql: widen slot table %q: %w", t.table.Counter.SlotTable, err)
 			}
@@ -199,7 +198,7 @@ func Migrate(ctx context.Context, c driver.Connector, opts ...SetupOption) (crea
 		if created = append(created, done...); err != nil {
 			return created, err
 		}
-		problems = append(problems, t.config.locate(cn.shared.checkSlots(t.table, slots))...)
+		problems = append(problems, t.config.locate(cn.catalog.checkSlots(t.table, slots))...)
 	}
 	return created, asConfigError(problems)
 }
@@ -215,7 +214,7 @@ func DDL(ctx context.Context, c driver.Connector, opts ...SetupOption) ([]string
 	}
 	defer cn.parent.Close()
 	checked, problems, err := cn.checkTables(ctx)
-	return ddlOf(cn.shared.dialect, checked, problems, err, opts)
+	return ddlOf(cn.catalog.dialect, checked, problems, err, opts)
 }
 
 // SchemaDDL is DDL without a database: from a schema file as for
@@ -261,7 +260,7 @@ func ddlOf(d dialect.Dialect, checked []checkedTable, problems []Problem, err er
 }
 
 // setup opens a connection of the parent for slotsql's own statements.
-func setup(ctx context.Context, c driver.Connector) (*conn, error) {
+func setup(ctx context.Context, c driver.Connector) (*view, error) {
 	w, ok := c.(*connector)
 	if !ok {
 		return nil, errNotOurs
@@ -270,36 +269,10 @@ func setup(ctx context.Context, c driver.Connector) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	cn := ownConn(ctx, w.every, raw)
-	if _, err := cn.shared.dialect.Namespace(ctx, &cn.session); err != nil { // refuses sessions it cannot serve
+	cn := ownView(ctx, w.every.catalog, raw)
+	if _, err := cn.catalog.dialect.Namespace(ctx, cn.session()); err != nil { // refuses sessions it cannot serve
 		_ = raw.Close()
 		return nil, err
 	}
 	return cn, nil
-}
-
-func (c *conn) checkTables(ctx context.Context) ([]checkedTable, []Problem, error) {
-	return c.shared.checkTables(always, c.look(ctx))
-}
-
-// madeSlots reads the facts of a slot table that has just been made, and what that
-// has changed of the table.
-func (c *conn) madeSlots(ctx context.Context, t checkedTable) (*rewrite.Table, error) {
-	base, err := c.look(ctx)(t.table.Schema, t.table.Name)
-	if err != nil {
-		return nil, err
-	}
-	if base != nil {
-		t.table.OwnTriggers = base.OwnTriggers
-	}
-	return c.slotTable(ctx, t)
-}
-
-// slotTable reads the facts of a table's slot table, nil when there is none.
-func (c *conn) slotTable(ctx context.Context, t checkedTable) (*rewrite.Table, error) {
-	slots, err := c.look(ctx)(t.table.Counter.SlotSchema, t.table.Counter.SlotTable)
-	if err == nil {
-		c.shared.learnSlots(t.table, slots)
-	}
-	return slots, err
 }

@@ -97,8 +97,12 @@ func newShadower(on *shared, parent driver.Connector) *shadower {
 		return nil
 	}
 	dry := on.forModes(modeOn, modePassive, modeShadow)
-	dry.dry, dry.over = true, on
-	on.kin = append(on.kin, dry)
+	dry.dry = true
+	dry.newNames = func() {
+		dry.untouched.clear()
+		on.untouched.clear()
+	}
+	on.kin = append(on.kin, dry.catalog)
 	w := &shadower{on: on, dry: dry, parent: parent, inline: on.traits.OneWriter, slotted: map[*rewrite.Table]bool{}}
 	w.sample = on.config.ShadowSample()
 	w.begin, w.end = on.dialect.OneState()
@@ -290,7 +294,7 @@ func (w *shadower) catchUp(ctx context.Context, c *conn) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, inlinePatience)
 	defer cancel()
-	if c.session.execAll(ctx, w.begin) != nil {
+	if c.session().execAll(ctx, w.begin) != nil {
 		return // the application has left a transaction open: another time
 	}
 	for ctx.Err() == nil {

@@ -121,7 +121,7 @@ func (c *comparison) run(ctx context.Context) error {
 	}
 	var err error
 	if !c.w.inline {
-		err = c.on.session.execAll(ctx, c.w.begin)
+		err = c.on.session().execAll(ctx, c.w.begin)
 	}
 	if err == nil {
 		err = c.compare(ctx)
@@ -146,7 +146,7 @@ func (c *comparison) run(ctx context.Context) error {
 func (w *shadower) endSnapshot(ctx context.Context, c *conn) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.on.patience)
 	defer cancel()
-	return c.session.execAll(ctx, w.end) == nil
+	return c.session().execAll(ctx, w.end) == nil
 }
 
 // prepare makes both plans; why says that they cannot be compared.
@@ -255,7 +255,7 @@ func (c *comparison) behind(ctx context.Context) (string, error) {
 		for _, column := range t.Counter.Counters {
 			conds = append(conds, d.Quote(column)+" <> 0")
 		}
-		rows, err := c.on.session.Query(ctx, "SELECT 1 FROM "+rewrite.SlotSource(d, t, t.Counter.Counters...)+" AS slotsql_s WHERE "+strings.Join(conds, " OR ")+" LIMIT 1")
+		rows, err := c.on.session().Query(ctx, "SELECT 1 FROM "+rewrite.SlotSource(d, t, t.Counter.Counters...)+" AS slotsql_s WHERE "+strings.Join(conds, " OR ")+" LIMIT 1")
 		if err != nil {
 			return "", err
 		}

@@ -366,15 +366,3 @@ func decimal(n int64, scale int) any {
 	}
 	return sign + s[:len(s)-scale] + "." + s[len(s)-scale:]
 }
-
-// asConnected says that the session is as the connector opens it, outside a
-// transaction, and without open rows. Two such sessions do the same with the
-// same statement.
-func (c *conn) asConnected() bool {
-	return c.ordinary() && !c.reading && !c.lasting && c.inAutocommit()
-}
-
-// ordinary says that any connection of the connector sees the same database.
-func (c *conn) ordinary() bool {
-	return !c.altered && !c.private && !c.moved && !c.temp && !c.strayed && c.shared.sharing
-}

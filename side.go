@@ -21,7 +21,7 @@ type side struct {
 	closed bool
 
 	mu   sync.Mutex
-	conn *conn
+	conn *view
 	idle *time.Timer
 }
 
@@ -51,7 +51,7 @@ func (d *side) bounded(ctx context.Context, patience time.Duration) (context.Con
 
 // run runs f on the connection; once more on a new one when the server has closed
 // it meanwhile. When it fails, none is asked for during some seconds.
-func (d *side) run(ctx context.Context, s *shared, f func(*session) error) error {
+func (d *side) run(ctx context.Context, s *catalog, f func(*view) error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	err := d.try(ctx, s, f)
@@ -61,7 +61,7 @@ func (d *side) run(ctx context.Context, s *shared, f func(*session) error) error
 	return err
 }
 
-func (d *side) try(ctx context.Context, s *shared, f func(*session) error) error {
+func (d *side) try(ctx context.Context, s *catalog, f func(*view) error) error {
 	for {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -72,15 +72,15 @@ func (d *side) try(ctx context.Context, s *shared, f func(*session) error) error
 			if err != nil {
 				return err
 			}
-			d.conn = wrapConn(s, raw)
+			d.conn = newView(s, raw)
 			if own, ok := s.dialect.(dialect.OwnSettings); ok {
-				if err := d.conn.session.execAll(ctx, own.OwnSettings()); err != nil {
+				if err := d.conn.session().execAll(ctx, own.OwnSettings()); err != nil {
 					d.drop()
 					return err
 				}
 			}
 		}
-		err := f(&d.conn.session)
+		err := f(d.conn)
 		if err == nil {
 			d.keep()
 			return nil

@@ -14,29 +14,6 @@ import (
 // once in starsTrusted for each table.
 const starsTrusted = 2 * time.Second
 
-// checkStars has the plan made again when the columns of a table whose * it
-// has written out have changed.
-func (r *run) checkStars(ctx context.Context) error {
-	sc := r.conn.schema
-	for _, t := range r.plan.Stars {
-		if sc == nil || !sc.dueStar(t) {
-			continue
-		}
-		same, err := r.conn.sameColumns(ctx, t)
-		if err != nil || same {
-			continue // an error is the statement's own to find
-		}
-		r.conn.shared.expire()
-		p, err := r.conn.plan(ctx, r.plan.source)
-		if err != nil {
-			return err
-		}
-		r.plan = p
-		return nil
-	}
-	return nil
-}
-
 // dueStar says that a table's columns have not been looked at for a while, and
 // that they are now.
 func (sc *schema) dueStar(t *rewrite.Table) bool {
@@ -51,8 +28,8 @@ func (sc *schema) dueStar(t *rewrite.Table) bool {
 }
 
 // sameColumns compares the columns of a table with what is known of it.
-func (c *conn) sameColumns(ctx context.Context, t *rewrite.Table) (bool, error) {
-	d := c.shared.dialect
+func (c *view) sameColumns(ctx context.Context, t *rewrite.Table) (bool, error) {
+	d := c.catalog.dialect
 	rows, err := c.parentQuery(ctx, "SELECT * FROM "+d.Quote(t.Schema)+"."+d.Quote(t.Name)+" WHERE 1=0", nil)
 	if err != nil {
 		return false, err

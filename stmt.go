@@ -172,7 +172,7 @@ func (s *stmt) queryText(ctx context.Context, p *rewrite.Plan, c call) (driver.R
 }
 
 func (s *stmt) own(ctx context.Context, b *rewrite.Bound, args []driver.NamedValue) (driver.Result, error) {
-	st, err := s.texts.get(ctx, s.conn, b, b.SQL)
+	st, err := s.texts.get(ctx, &s.conn.link, b, b.SQL)
 	if err != nil {
 		return nil, err
 	}

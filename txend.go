@@ -50,11 +50,6 @@ func (c *conn) finished(err error) {
 	c.doubted()
 }
 
-// idle reports whether the parent knows that no transaction is open.
-func (c *conn) idle() bool {
-	return c.engine.watcher != nil && !c.engine.watcher.ConnInTransaction(c.parent)
-}
-
 // transacted notes what the text of a plan may have done to the transaction.
 func (c *conn) transacted(plan *rewrite.Plan, err error) {
 	c.tx.known = false

@@ -13,7 +13,7 @@ import (
 // it are refused, and say why; others, and DDL, which may put the table right, run.
 
 // holder is a table that nothing is slotted of, or can be.
-func (s *shared) holder(cfg *TableConfig, t, slots *rewrite.Table) *rewrite.Table {
+func (s *catalog) holder(cfg *TableConfig, t, slots *rewrite.Table) *rewrite.Table {
 	held := *t
 	held.Counter = &rewrite.Counter{SlotSchema: slots.Schema, SlotTable: slots.Name, SlotColumn: "slot", NoForeignKey: true}
 	if t.Counter != nil {
@@ -26,17 +26,17 @@ func (s *shared) holder(cfg *TableConfig, t, slots *rewrite.Table) *rewrite.Tabl
 
 // unfit takes a table into the facts that does not fit its configuration, or its
 // slot table, any more.
-func (sc *schema) unfit(ctx context.Context, ss *session, cfg *TableConfig, t *rewrite.Table, problems []Problem) error {
-	slots, err := ss.conn.look(ctx)(t.Schema, sc.shared.slotTableOf(cfg, t))
+func (sc *schema) unfit(ctx context.Context, v *view, cfg *TableConfig, t *rewrite.Table, problems []Problem) error {
+	slots, err := v.look(ctx)(t.Schema, sc.catalog.slotTableOf(cfg, t))
 	if err != nil || slots == nil || slots.IsView {
-		sc.shared.reportOnce(ctx, t, problems)
+		sc.catalog.reportOnce(ctx, t, problems)
 		return err
 	}
-	held := sc.shared.holder(cfg, t, slots)
+	held := sc.catalog.holder(cfg, t, slots)
 	if held == nil {
 		return nil
 	}
-	some, err := holdsAnything(ctx, ss, slots)
+	some, err := holdsAnything(ctx, v, slots)
 	if err != nil {
 		return err
 	}
@@ -44,14 +44,14 @@ func (sc *schema) unfit(ctx context.Context, ss *session, cfg *TableConfig, t *r
 	held.Counter.Unfit, held.Counter.Holding = asConfigError(problems).Error(), some
 	held.Counter.Counters, held.Counter.Companions = nil, nil
 	sc.hold(held)
-	sc.shared.reportOnce(ctx, t, problems)
+	sc.catalog.reportOnce(ctx, t, problems)
 	return nil
 }
 
 // holdsAnything reports whether any number in a slot table but those of keys and
 // slots can be a count: it is not 0, in a column without a part in the primary key.
-func holdsAnything(ctx context.Context, ss *session, slots *rewrite.Table) (bool, error) {
-	d := ss.conn.shared.dialect
+func holdsAnything(ctx context.Context, v *view, slots *rewrite.Table) (bool, error) {
+	d := v.catalog.dialect
 	var conds []string
 	for i := range slots.Columns {
 		c := &slots.Columns[i]
@@ -68,14 +68,14 @@ func holdsAnything(ctx context.Context, ss *session, slots *rewrite.Table) (bool
 	if len(conds) == 0 {
 		conds = []string{"1 = 1"}
 	}
-	rows, err := ss.Query(ctx, "SELECT 1 FROM "+d.Quote(slots.Schema)+"."+d.Quote(slots.Name)+" WHERE "+strings.Join(conds, " OR ")+" LIMIT 1")
+	rows, err := v.session().Query(ctx, "SELECT 1 FROM "+d.Quote(slots.Schema)+"."+d.Quote(slots.Name)+" WHERE "+strings.Join(conds, " OR ")+" LIMIT 1")
 	return len(rows) > 0, err
 }
 
 // release takes a table into the facts that the foreign key of t's slot table refers
 // to, since it has had t's name: the engine would refuse to drop it.
 func (sc *schema) release(t, slots *rewrite.Table) {
-	s := sc.shared
+	s := sc.catalog
 	p := s.strays(t, slots)
 	if p == nil {
 		return
@@ -87,11 +87,11 @@ func (sc *schema) release(t, slots *rewrite.Table) {
 
 // abandoned takes the table into the facts that the slot table of a configured one
 // refers to which is not there, since it has another name now. Its slots go with it.
-func (sc *schema) abandoned(ctx context.Context, ss *session, cfg *TableConfig) error {
+func (sc *schema) abandoned(ctx context.Context, v *view, cfg *TableConfig) error {
 	if cfg.Shared != nil {
 		return nil
 	}
-	slots, err := ss.conn.look(ctx)(cfg.Schema, sc.shared.slotTableOf(cfg, &rewrite.Table{Name: cfg.Table}))
+	slots, err := v.look(ctx)(cfg.Schema, sc.catalog.slotTableOf(cfg, &rewrite.Table{Name: cfg.Table}))
 	if err != nil || slots == nil || len(slots.Parents) != 1 || slots.Parents[0].Name == cfg.Table {
 		return err
 	}
@@ -99,7 +99,7 @@ func (sc *schema) abandoned(ctx context.Context, ss *session, cfg *TableConfig) 
 	held := &rewrite.Table{Schema: p.Schema, Name: p.Name, Counter: &rewrite.Counter{SlotSchema: slots.Schema, SlotTable: slots.Name, SlotColumn: "slot"}}
 	held.Counter.Unfit = "its slot table is that of another name"
 	sc.hold(held)
-	sc.shared.viewed([]string{p.Name})
+	sc.catalog.viewed([]string{p.Name})
 	return nil
 }
 
@@ -117,11 +117,11 @@ func (sc *schema) hold(t *rewrite.Table) {
 }
 
 // reportOnce warns of what has become of a table.
-func (s *shared) reportOnce(ctx context.Context, t *rewrite.Table, problems []Problem) {
+func (s *catalog) reportOnce(ctx context.Context, t *rewrite.Table, problems []Problem) {
 	s.warnOnce(ctx, t, "slotsql: a table does not fit its configuration any more", asConfigError(problems).Error())
 }
 
-func (s *shared) warnOnce(ctx context.Context, t *rewrite.Table, what, why string) {
+func (s *catalog) warnOnce(ctx context.Context, t *rewrite.Table, what, why string) {
 	id := t.Schema + "\x00" + t.Name + "\x00" + what + why
 	s.mu.Lock()
 	done := s.reported[id]

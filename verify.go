@@ -100,7 +100,7 @@ func Verify(ctx context.Context, c driver.Connector, o VerifyOptions) ([]VerifyR
 	config := cn.shared.config.audited()
 	s := sharedOf(cn.shared.dialect, config, config.Tables()) // whatever their mode
 	s.logger, s.auditing = cn.shared.logger, true
-	mover, err := newRollUpWorker(s, cn.parent, RollUpOptions{})
+	mover, err := newRollUpWorker(s.catalog, cn.parent, RollUpOptions{})
 	if err != nil {
 		return nil, err
 	}

@@ -9,8 +9,8 @@ import (
 // checkRecounts holds the recounts of a table against the database: each has to
 // be a query that the database takes, with a column for each of the key and one
 // for the counter, and that can be read beside others, without a drain.
-func (c *conn) checkRecounts(ctx context.Context, t checkedTable) (problems []Problem, err error) {
-	a := auditOf(c.shared.dialect, t.table)
+func (c *view) checkRecounts(ctx context.Context, t checkedTable) (problems []Problem, err error) {
+	a := auditOf(c.catalog.dialect, t.table)
 	var tables *schema
 	for i := range t.config.Counters {
 		counter := &t.config.Counters[i]
@@ -27,7 +27,7 @@ func (c *conn) checkRecounts(ctx context.Context, t checkedTable) (problems []Pr
 			continue
 		}
 		plain := "SELECT " + a.keys(recountAlias) + check.should + " FROM (" + counter.Recount + "\n) AS " + recountAlias + " WHERE 1 = 0"
-		if _, err := c.session.Query(ctx, plain); err != nil {
+		if _, err := c.session().Query(ctx, plain); err != nil {
 			if ctx.Err() != nil {
 				return nil, err
 			}
@@ -53,12 +53,12 @@ func (c *conn) checkRecounts(ctx context.Context, t checkedTable) (problems []Pr
 // audited returns the tables as an audit plans with them: all of the
 // configuration, whatever their mode, for it is by the slots that are there that
 // a total is read. Those with problems are left out; Check reports them by itself.
-func (c *conn) audited(ctx context.Context) (*schema, error) {
-	config := c.shared.config.audited()
-	s := sharedOf(c.shared.dialect, config, config.Tables())
+func (c *view) audited(ctx context.Context) (*schema, error) {
+	config := c.catalog.config.audited()
+	s := newCatalog(c.catalog.dialect, config, config.Tables())
 	checked, _, err := s.checkTables(always, c.look(ctx))
 	if err != nil {
 		return nil, err
 	}
-	return s.adopted(checked, func(sc *schema, t *rewrite.Table) error { return sc.learnViews(ctx, &c.session, t) })
+	return s.adopted(checked, func(sc *schema, t *rewrite.Table) error { return sc.learnViews(ctx, c, t) })
 }

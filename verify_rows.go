@@ -56,7 +56,7 @@ func (v *verifier) open(ctx context.Context) error {
 		return err
 	}
 	v.conn = ownConn(ctx, v.shared, raw)
-	if _, err := v.shared.open(ctx, &v.conn.session); err != nil {
+	if _, err := v.shared.open(ctx, &v.conn.view); err != nil {
 		return err
 	}
 	return v.conn.waitsBriefly(ctx)
@@ -252,14 +252,14 @@ func (v *verifier) begin(ctx context.Context) (end func(ctx context.Context, com
 		}, nil
 	}
 	texts := v.texts
-	if err := v.conn.session.execAll(ctx, texts.Begin); err != nil {
+	if err := v.conn.session().execAll(ctx, texts.Begin); err != nil {
 		return nil, err
 	}
 	return func(ctx context.Context, commit bool) error {
 		if commit {
-			return v.conn.session.execAll(ctx, texts.Commit)
+			return v.conn.session().execAll(ctx, texts.Commit)
 		}
-		return v.conn.session.execAll(ctx, texts.Rollback)
+		return v.conn.session().execAll(ctx, texts.Rollback)
 	}, nil
 }
 

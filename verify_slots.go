@@ -78,7 +78,7 @@ func (v *verifier) slots(ctx context.Context, a *audit, r *VerifyReport) error {
 			return nil
 		}
 	}
-	found, err := v.conn.session.Query(ctx, a.outOfRange(""))
+	found, err := v.conn.session().Query(ctx, a.outOfRange(""))
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (v *verifier) foldRow(ctx context.Context, a *audit, key []any, f *Finding)
 			if err := v.drain(ctx, a, [][]any{key}, false); err != nil {
 				return false, err
 			}
-			rows, err := v.conn.session.Query(ctx, a.outOfRange(" AND "+a.among("slotsql_s", 1)), key...)
+			rows, err := v.conn.session().Query(ctx, a.outOfRange(" AND "+a.among("slotsql_s", 1)), key...)
 			if f.Slots = len(rows); err != nil || f.Slots == 0 || !v.options.Fix {
 				return false, err
 			}

@@ -70,7 +70,7 @@ func (r *run) hide(ctx context.Context, v *rewrite.Versions, row []driver.Value,
 	if n, err := res.RowsAffected(); n == 0 || err != nil {
 		return err
 	}
-	return r.conn.session.Exec(ctx, v.Drop, append(key[:len(key):len(key)], slot)...)
+	return r.conn.session().Exec(ctx, v.Drop, append(key[:len(key):len(key)], slot)...)
 }
 
 func binaryType(name string) bool {

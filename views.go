@@ -14,11 +14,11 @@ import (
 // that it reads, and a statement that names it is drained for.
 
 // learnViews takes the views over a counter table into the facts.
-func (sc *schema) learnViews(ctx context.Context, ss *session, t *rewrite.Table) error {
+func (sc *schema) learnViews(ctx context.Context, v *view, t *rewrite.Table) error {
 	if len(t.Counter.Counters) == 0 {
 		return nil
 	}
-	names, err := ss.conn.viewsOver(ctx, t)
+	names, err := v.viewsOver(ctx, t)
 	if err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func (sc *schema) learnViews(ctx context.Context, ss *session, t *rewrite.Table)
 		sc.views = append(sc.views, rewrite.View{Name: name, Tables: []*rewrite.Table{t}, Routine: true})
 	}
 	sc.mu.Unlock()
-	sc.shared.viewed(slices.Concat(names, t.Parts, t.Counter.Routines))
+	sc.catalog.viewed(slices.Concat(names, t.Parts, t.Counter.Routines))
 	return nil
 }
 
@@ -45,7 +45,7 @@ func (sc *schema) Views() []rewrite.View {
 }
 
 // viewed adds names to those by which a text may concern a counter table.
-func (s *shared) viewed(names []string) {
+func (s *catalog) viewed(names []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var all []string
@@ -61,9 +61,6 @@ func (s *shared) viewed(names []string) {
 	}
 	if len(all) > before {
 		s.viewNames.Store(&all)
-		s.untouched.clear()
-		if s.over != nil {
-			s.over.untouched.clear()
-		}
+		s.newNames()
 	}
 }

@@ -66,7 +66,7 @@ func (w *watch) lookedAt(began time.Duration) {
 }
 
 // watcher returns the dialect that can look; nil when it cannot, or there is nothing to look at.
-func (s *shared) watcher() dialect.Watcher {
+func (s *catalog) watcher() dialect.Watcher {
 	if len(s.tables) == 0 || s.dry && s.beside {
 		return nil
 	}
@@ -76,7 +76,7 @@ func (s *shared) watcher() dialect.Watcher {
 
 // writtenNames are the names of the configured tables and their slot tables as a
 // session resolves them before any facts are known.
-func (s *shared) writtenNames() []dialect.WrittenName {
+func (s *catalog) writtenNames() []dialect.WrittenName {
 	var out []dialect.WrittenName
 	for i := range s.tables {
 		t := &s.tables[i]
@@ -115,7 +115,7 @@ func (sc *schema) names() []dialect.WrittenName {
 // marked reads facts with load, and the marks that they are read at. It reads
 // again, with more marks, when a table turns out to be another than its name was
 // taken for.
-func (s *shared) marked(ctx context.Context, ss *session, how loading, load func() (*schema, error)) (*schema, error) {
+func (s *catalog) marked(ctx context.Context, v *view, how loading, load func() (*schema, error)) (*schema, error) {
 	d := s.watcher()
 	if d == nil || how.private {
 		return load()
@@ -123,7 +123,7 @@ func (s *shared) marked(ctx context.Context, ss *session, how loading, load func
 	names := s.writtenNames()
 	for tries := 1; ; tries++ {
 		began := clock()
-		got, err := d.Marks(ctx, ss, names)
+		got, err := d.Marks(ctx, v.session(), names)
 		if err != nil {
 			return nil, err
 		}
@@ -158,7 +158,7 @@ func (s *shared) marked(ctx context.Context, ss *session, how loading, load func
 
 // note keeps the marks of facts that are taken into use. Facts of another
 // namespace that were read at other marks are out of date.
-func (w *watch) note(s *shared, sc *schema, marks map[dialect.WrittenName]dialect.Mark, differ bool) {
+func (w *watch) note(s *catalog, sc *schema, marks map[dialect.WrittenName]dialect.Mark, differ bool) {
 	w.mu.Lock()
 	for n, m := range marks {
 		old, ok := w.marks[n]
@@ -188,7 +188,7 @@ func (w *watch) forget() {
 
 // compare looks whether the tables are as they were when the facts were read, and
 // calls differs when they are not.
-func (s *shared) compare(ctx context.Context, ss *session, differs func()) error {
+func (s *catalog) compare(ctx context.Context, v *view, differs func()) error {
 	began, changes := clock(), s.changes.Load()
 	s.watch.mu.Lock()
 	var names []dialect.WrittenName
@@ -202,7 +202,7 @@ func (s *shared) compare(ctx context.Context, ss *session, differs func()) error
 		s.watch.lookedAt(began) // the next reading takes marks
 		return nil
 	}
-	got, err := d.Marks(ctx, ss, names)
+	got, err := d.Marks(ctx, v.session(), names)
 	if err != nil {
 		return err
 	}

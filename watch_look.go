@@ -21,20 +21,20 @@ const sideIdle = 30 * time.Second
 // that has run before and named no configured table does not, as it would have to
 // name a view that has just come to be. A look that fails is no error of the
 // statement's: it runs on the facts that there are, and another one begins soon.
-func (c *conn) heed(ctx context.Context, wait bool) {
-	if len(c.shared.tables) == 0 {
+func (c *view) heed(ctx context.Context, wait bool) {
+	if len(c.catalog.tables) == 0 {
 		return
 	}
-	w := &c.shared.watch
+	w := &c.catalog.watch
 	age := w.age()
-	if age < lookAgain || c.schema == nil || c.shared.watcher() == nil {
+	if age < lookAgain || c.schema == nil || c.catalog.watcher() == nil {
 		return
 	}
-	if c.shared.traits.OneWriter || !c.shared.aside() {
+	if c.catalog.traits.OneWriter || !c.catalog.aside() {
 		c.lookHere(ctx)
 		return
 	}
-	done := c.shared.lookAside()
+	done := c.catalog.lookAside()
 	if age < lookFirst || !wait {
 		return
 	}
@@ -50,8 +50,8 @@ func (c *conn) heed(ctx context.Context, wait bool) {
 
 // heedHere is heed for a session that is not yet in a transaction, where looks are
 // made on the application's connections: in one they are not.
-func (c *conn) heedHere(ctx context.Context) {
-	if len(c.shared.tables) > 0 && (c.shared.traits.OneWriter || !c.shared.aside()) {
+func (c *view) heedHere(ctx context.Context) {
+	if len(c.catalog.tables) > 0 && (c.catalog.traits.OneWriter || !c.catalog.aside()) {
 		c.heed(ctx, true)
 	}
 }
@@ -60,15 +60,15 @@ func (c *conn) heedHere(ctx context.Context) {
 // it: outside a transaction, and while no rows are open. Where one connection
 // writes at a time that is the way at all times: a second one could see another
 // database, or be in the way.
-func (c *conn) lookHere(ctx context.Context) {
-	if c.shared.traits.OneWriter {
+func (c *view) lookHere(ctx context.Context) {
+	if c.catalog.traits.OneWriter {
 		if c.lasting || c.tx.byText || c.temp {
 			return
 		}
 	} else if c.reading || c.lasting || !c.inAutocommit() {
 		return
 	}
-	w := &c.shared.watch
+	w := &c.catalog.watch
 	w.mu.Lock()
 	if w.under != nil {
 		w.mu.Unlock()
@@ -77,7 +77,7 @@ func (c *conn) lookHere(ctx context.Context) {
 	done := make(chan struct{})
 	w.under = done
 	w.mu.Unlock()
-	_ = c.shared.compare(ctx, &c.session, func() { c.shared.expire() })
+	_ = c.catalog.compare(ctx, c, func() { c.catalog.expire() })
 	w.ended(done)
 }
 
@@ -89,13 +89,13 @@ func (w *watch) ended(done chan struct{}) {
 }
 
 // aside reports whether a connection of slotsql's own may be had to look.
-func (s *shared) aside() bool {
+func (s *catalog) aside() bool {
 	return s.connect != nil && clock() >= time.Duration(s.watch.side.rest.Load())
 }
 
 // lookAside begins a look on slotsql's own connection, unless one is under way.
 // The channel is closed at its end.
-func (s *shared) lookAside() <-chan struct{} {
+func (s *catalog) lookAside() <-chan struct{} {
 	w := &s.watch
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -108,10 +108,10 @@ func (s *shared) lookAside() <-chan struct{} {
 		defer w.ended(done)
 		ctx, cancel := w.side.bounded(context.Background(), readingPatience)
 		defer cancel()
-		_ = w.side.run(ctx, s, func(ss *session) error {
+		_ = w.side.run(ctx, s, func(v *view) error {
 			soon, cancel := context.WithTimeout(ctx, sidePatience)
 			defer cancel()
-			return s.compare(soon, ss, func() { s.renew(ctx, ss) })
+			return s.compare(soon, v, func() { s.renew(ctx, v) })
 		})
 	}()
 	return done

@@ -1,0 +1,60 @@
+package slotsql
+
+import (
+	"context"
+	"time"
+)
+
+// rollUpStarter runs a worker inside the application.
+type rollUpStarter struct {
+	cancel context.CancelFunc
+	done   chan struct{}
+}
+
+// startRollUp starts the worker with the connector's first connection, where the
+// configuration asks for one.
+func (c *connector) startRollUp() {
+	if c.shared.config.RollupInterval() == 0 || c.shared.rolling.Load() {
+		return
+	}
+	c.starting.Lock()
+	defer c.starting.Unlock()
+	if c.rollUp != nil || c.closed {
+		return
+	}
+	w, err := newRollUpWorker(c.every.catalog, c.parent, RollUpOptions{})
+	if err != nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	r := &rollUpStarter{cancel: cancel, done: make(chan struct{})}
+	wake, journal := c.shared.made.wake, c.shared.made.journal
+	c.rollUp = r
+	c.shared.rolling.Store(true)
+	go func() {
+		defer close(r.done)
+		defer w.close()
+		// What has just been counted stays for one interval, too, but for what
+		// is in a journal.
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(w.options.Interval):
+		case <-wake:
+		case <-journal:
+		}
+		w.run(ctx, wake, journal)
+	}()
+}
+
+// stopRollUp ends the worker, after the batch that is under way.
+func (c *connector) stopRollUp() {
+	c.starting.Lock()
+	c.closed = true
+	r := c.rollUp
+	c.starting.Unlock()
+	if r != nil {
+		r.cancel()
+		<-r.done
+	}
+}
