@@ -67,6 +67,9 @@ func (r *run) slotRows(ctx context.Context, n dialect.SlotNamer, d *rewrite.Drai
 	for _, l := range locked {
 		keys = append(keys, l[3:3+width])
 	}
+	if width == 0 {
+		keys = keys[:1] // all rows have it
+	}
 	lock, ask := true, ""
 	switch {
 	case !n.GapLocks(level) || c.cluster: // what another node knows is not what this one does
@@ -148,7 +151,7 @@ func (r *run) moveNamed(ctx context.Context, n dialect.SlotNamer, d *rewrite.Dra
 	c := r.conn
 	hold := n.HoldSlots(d.Table, rows)
 	if hold == "" {
-		return 0, 0, fmt.Errorf("slotsql: the slot rows of table %q have a key that cannot be written", d.Table.Name)
+		return 0, 0, unnameable(d.Table)
 	}
 	keys, err := c.session().Query(ctx, hold)
 	if err != nil || len(keys) == 0 {
@@ -166,7 +169,11 @@ func (r *run) moveNamed(ctx context.Context, n dialect.SlotNamer, d *rewrite.Dra
 		return held, 0, err
 	}
 	added, _ = res.RowsAffected()
-	if res, err = c.parentExec(ctx, n.RemoveSlots(d.Table, rows, keys), nil); err != nil {
+	remove := n.RemoveSlots(d.Table, rows, keys)
+	if remove == "" {
+		return held, added, unnameable(d.Table)
+	}
+	if res, err = c.parentExec(ctx, remove, nil); err != nil {
 		return held, added, err
 	}
 	if gone, _ := res.RowsAffected(); gone != held {
@@ -176,18 +183,25 @@ func (r *run) moveNamed(ctx context.Context, n dialect.SlotNamer, d *rewrite.Dra
 	return held, added, nil
 }
 
+// unnameable is the error for a key that no literal stands for.
+func unnameable(t *rewrite.Table) error {
+	return &NotMovedError{Table: t.Name, Reason: "its key has a value that slotsql cannot write"}
+}
+
 // ownSlots are slot rows of keys that the transaction itself has added to, and
 // perhaps made, which nobody else sees; false when it is not known which they are.
+// Of a change whose key is not known they are those of each key, of which there
+// are few then: to name one that is not there costs the lock of its place.
 func (c *conn) ownSlots(t *rewrite.Table, keys [][]any) (rows [][]any, known bool) {
 	for _, own := range c.own {
 		if own.how != inSlot || own.rows.Table.Counter.Slotted() != t.Counter.Slotted() {
 			continue
 		}
-		if len(own.slots) == 0 || t.Counter.Shared != nil {
+		if len(own.slots) == 0 || t.Counter.Shared != nil || own.key == nil && len(keys) > fewKeys {
 			return nil, false
 		}
 		for _, k := range keys {
-			if slices.EqualFunc(k, own.key, func(a any, b string) bool { return textOf(a) == b }) {
+			if own.key == nil || slices.EqualFunc(k, own.key, func(a any, b string) bool { return textOf(a) == b }) {
 				for _, n := range own.slots {
 					rows = append(rows, append(slices.Clone(k), n))
 				}
@@ -196,6 +210,8 @@ func (c *conn) ownSlots(t *rewrite.Table, keys [][]any) (rows [][]any, known boo
 	}
 	return rows, true
 }
+
+const fewKeys = 4
 
 // keyNumbers is the key of the one row that a drain covers where it is of whole
 // numbers, as a database writes them; else nil.

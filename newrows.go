@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -57,6 +58,10 @@ func (r *run) lock(ctx context.Context, d *rewrite.DrainTable) (locked [][]any, 
 		return locked, len(locked) > 0, len(locked) == 0, err
 	}
 	if !mayInsert(*d) {
+		if n, ok := r.conn.dialect().(dialect.SlotNamer); ok && len(d.Table.Counter.Key) == 0 && n.Nameable(d.Table) {
+			locked, err = r.lockKey(ctx, d)
+			return locked, true, false, err
+		}
 		return nil, true, false, r.steps(ctx, d.Lock)
 	}
 	// The probe counts as of the transaction's snapshot; a row that the text has

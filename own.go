@@ -39,8 +39,8 @@ type ownChange struct {
 	// settled says that its rows have been drained since, and no savepoint been
 	// rolled back to, with which an engine may give up the lock.
 	settled bool
-	// key is that of the one row, and slots those that it has been added to in;
-	// nil where they are not known.
+	// key is that of the one row, of whole numbers, and slots those that it has
+	// been added to in; nil where they are not known.
 	key   []string
 	slots []int64
 }
@@ -88,7 +88,7 @@ func (r *run) note(rows rewrite.DrainTable, how manner) {
 	if has {
 		own.at = old.at
 	}
-	if how == inSlot && (!rows.Table.Counter.SkipLocked || c.shared.traits.MissLocks) && own.key != nil {
+	if how == inSlot && (!rows.Table.Counter.SkipLocked || c.shared.traits.MissLocks) && len(c.own) < maxOwnChanges {
 		own.slots = append(slices.Clip(old.slots), r.slot)
 	}
 	c.own[k] = own

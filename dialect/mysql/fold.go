@@ -42,7 +42,7 @@ func (d *Dialect) Lock(t *rewrite.Table, s rewrite.Scope) []string {
 	if whole := wholeToWrite(t); whole != "" {
 		sum += ", " + whole
 	}
-	if s.Where == "" {
+	if s.Where == "" && len(t.Counter.Key) > 0 {
 		return d.unlimited([]string{sum + " FROM " + baseTable(t) + clusteredHint(t) + " FOR UPDATE"})
 	}
 	if d.Nameable(t) {
@@ -50,7 +50,11 @@ func (d *Dialect) Lock(t *rewrite.Table, s rewrite.Scope) []string {
 		if whole := wholeToWrite(t); whole != "" {
 			list = append(list, whole)
 		}
-		return d.unlimited([]string{"SELECT " + strings.Join(list, ", ") + " FROM " + s.Ref + " WHERE (" + s.Where + ") FOR UPDATE"})
+		from := s.Ref + " WHERE (" + s.Where + ")"
+		if s.Where == "" {
+			from = baseTable(t) + clusteredHint(t)
+		}
+		return d.unlimited([]string{"SELECT " + strings.Join(list, ", ") + " FROM " + from + " FOR UPDATE"})
 	}
 	return d.unlimited([]string{sum + " FROM " + s.Ref + " WHERE (" + s.Where + ") FOR UPDATE"})
 }

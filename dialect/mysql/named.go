@@ -1,8 +1,6 @@
 package mysql
 
 import (
-	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/slotsql/slotsql/dialect"
@@ -44,75 +42,14 @@ func (*Dialect) Observer() (connected, begin, end []string) {
 		[]string{"START TRANSACTION READ WRITE"}, []string{"ROLLBACK"}
 }
 
-// Nameable implements dialect.SlotNamer. A table of the empty key has no neighbours.
+// Nameable implements dialect.SlotNamer.
 func (*Dialect) Nameable(t *rewrite.Table) bool {
 	for _, k := range t.Counter.Key {
 		if literalOf(t, k).read == "" {
 			return false
 		}
 	}
-	return len(t.Counter.Key) > 0
-}
-
-// keyText is how a key column's value is read as a text, and written: a text that
-// is not of the form is not written.
-type keyText struct {
-	read, write string
-	form        *regexp.Regexp
-}
-
-var (
-	wholeForm    = regexp.MustCompile(`^-?[0-9]+$`)
-	numberForm   = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?$`)
-	hexForm      = regexp.MustCompile(`^([0-9A-F][0-9A-F])*$`)
-	dateForm     = regexp.MustCompile(`^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$`)
-	dateTimeForm = regexp.MustCompile(`^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01]) [0-9:.]+$`)
-)
-
-func literalOf(t *rewrite.Table, column string) keyText {
-	c := t.Column(column)
-	if c == nil {
-		return keyText{}
-	}
-	kind, _, _ := strings.Cut(strings.ToLower(c.Type), " ")
-	kind, _, _ = strings.Cut(kind, "(")
-	switch kind {
-	case "tinyint", "smallint", "mediumint", "int", "integer", "bigint":
-		return keyText{"%s", "%s", wholeForm}
-	case "decimal", "numeric":
-		return keyText{"CAST(%s AS CHAR)", "%s", numberForm}
-	case "binary", "varbinary":
-		return keyText{"HEX(%s)", "X'%s'", hexForm}
-	case "char", "varchar":
-		return keyText{"HEX(CONVERT(%s USING utf8mb4))", "_utf8mb4 X'%s'", hexForm}
-	case "date":
-		return keyText{"CAST(%s AS CHAR)", "CAST('%s' AS DATE)", dateForm}
-	case "datetime":
-		return keyText{"CAST(%s AS CHAR)", "CAST('%s' AS DATETIME(6))", dateTimeForm}
-	}
-	return keyText{}
-}
-
-// keyTexts reads the key's columns of the alias; from are their names there.
-func keyTexts(t *rewrite.Table, alias string, from []string) []string {
-	out := make([]string, len(from))
-	for i, k := range t.Counter.Key {
-		out[i] = fmt.Sprintf(literalOf(t, k).read, alias+"."+quote(from[i]))
-	}
-	return out
-}
-
-// equal writes that the alias has a key; false when the key cannot be written.
-func equal(t *rewrite.Table, alias string, key []any) (string, bool) {
-	var out []string
-	for i, k := range t.Counter.Key {
-		l, v := literalOf(t, k), text(key[i])
-		if key[i] == nil || !l.form.MatchString(v) {
-			return "", false
-		}
-		out = append(out, alias+"."+quote(t.Counter.SlotKey()[i])+" = "+fmt.Sprintf(l.write, v))
-	}
-	return strings.Join(out, " AND "), true
+	return true
 }
 
 // FindSlots implements dialect.SlotNamer.
@@ -136,7 +73,7 @@ func (d *Dialect) FindSlots(t *rewrite.Table, keys [][]any, lock bool) string {
 	if lock {
 		q += " FOR UPDATE"
 	}
-	return d.unlimitedText(q)
+	return d.inUTC(t, q)
 }
 
 // slotNames are what tells the slot rows of a key apart: the record type, where
@@ -196,13 +133,23 @@ func (n *slotRows) one(key, alias string) string {
 }
 
 // source is the slot rows with their base rows, locked by the drain, if there are any.
+// A table of the empty key has one base row; where it has more, each of them takes
+// what slots hold, and they stand for one with the sums of all.
 func (n *slotRows) source() string {
 	t := n.t
+	slots := slotTable(t) + " AS slotsql_s" + slotIndex(t)
+	if len(t.Counter.Key) == 0 {
+		list := []string{"COUNT(*) AS slotsql_n"}
+		for _, c := range t.Counter.Counters {
+			list = append(list, "SUM("+quote(c)+") AS "+quote(c))
+		}
+		return slots + " JOIN (SELECT " + strings.Join(list, ", ") + " FROM " + baseTable(t) + " FOR UPDATE) AS slotsql_b"
+	}
 	base := baseTable(t) + " AS slotsql_b"
 	if u := keyIndex(t); u != nil {
 		base += " FORCE INDEX (" + indexName(u) + ")"
 	}
-	return slotTable(t) + " AS slotsql_s" + slotIndex(t) + " LEFT JOIN " + base + " ON " + same("slotsql_b", t.Counter.Key, "slotsql_s", t.Counter.SlotKey())
+	return slots + " LEFT JOIN " + base + " ON " + same("slotsql_b", t.Counter.Key, "slotsql_s", t.Counter.SlotKey())
 }
 
 // HoldSlots implements dialect.SlotNamer.
@@ -216,12 +163,18 @@ func (d *Dialect) HoldSlots(t *rewrite.Table, rows [][]any) string {
 	for _, k := range t.Counter.SlotKey() {
 		by = append(by, "slotsql_s."+quote(k))
 	}
-	list = append(list, "COUNT(*)", "MAX(slotsql_b."+quote(t.Counter.Key[0])+") IS NULL")
+	gone, times, groups := "", "", " HAVING COUNT(*) > 0"
+	if len(by) > 0 {
+		gone, groups = "MAX(slotsql_b."+quote(t.Counter.Key[0])+") IS NULL", " GROUP BY "+strings.Join(by, ", ")
+	} else {
+		gone, times = "MAX(slotsql_b.slotsql_n) = 0", "MAX(slotsql_b.slotsql_n) * "
+	}
+	list = append(list, "COUNT(*)", gone)
 	for _, c := range t.Counter.Counters {
 		sum := "SUM(" + t.Counter.Held(quote, "slotsql_s.", c) + ")"
-		list = append(list, sum+" <> 0", "MAX(slotsql_b."+quote(c)+") + "+sum)
+		list = append(list, sum+" <> 0", "MAX(slotsql_b."+quote(c)+") + "+times+sum)
 	}
-	return d.unlimitedText("SELECT " + strings.Join(list, ", ") + " FROM " + n.source() + " WHERE " + n.where("slotsql_s") + " GROUP BY " + strings.Join(by, ", ") + " FOR UPDATE")
+	return d.inUTC(t, "SELECT "+strings.Join(list, ", ")+" FROM "+n.source()+" WHERE "+n.where("slotsql_s")+groups+" FOR UPDATE")
 }
 
 // MoveSlots implements dialect.SlotNamer.
@@ -230,7 +183,11 @@ func (d *Dialect) MoveSlots(t *rewrite.Table, rows [][]any) string {
 	if !ok {
 		return ""
 	}
-	return d.unlimitedText(addSlots(t, slotTable(t)+" AS slotsql_s"+slotIndex(t), n.where("slotsql_s"), n.where("slotsql_l")))
+	text := addSlots(t, slotTable(t)+" AS slotsql_s"+slotIndex(t), n.where("slotsql_s"), n.where("slotsql_l"))
+	if t.UpdateTrigger { // it may ask for the time: it is to have the session's zone
+		return d.unlimitedText(text)
+	}
+	return d.inUTC(t, text)
 }
 
 // RemoveSlots implements dialect.SlotNamer.
@@ -256,7 +213,7 @@ func (d *Dialect) RemoveSlots(t *rewrite.Table, rows, held [][]any) string {
 					eq += " AND FALSE" // a NULL has taken nothing
 					continue
 				}
-				if !numberForm.MatchString(text(want)) {
+				if !floatForm.MatchString(text(want)) {
 					return ""
 				}
 				eq += " AND slotsql_b." + quote(c) + " = " + text(want)
@@ -264,5 +221,5 @@ func (d *Dialect) RemoveSlots(t *rewrite.Table, rows, held [][]any) string {
 		}
 		moved = append(moved, "("+eq+")")
 	}
-	return d.unlimitedText("DELETE slotsql_s FROM " + n.source() + " WHERE " + n.where("slotsql_s") + " AND (" + strings.Join(moved, " OR ") + ")")
+	return d.inUTC(t, "DELETE slotsql_s FROM "+n.source()+" WHERE "+n.where("slotsql_s")+" AND ("+strings.Join(moved, " OR ")+")")
 }
