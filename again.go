@@ -2,7 +2,6 @@ package slotsql
 
 import (
 	"context"
-	"database/sql/driver"
 	"math/rand/v2"
 	"time"
 )
@@ -63,16 +62,4 @@ func (c *link) inAutocommit() bool {
 		return !c.engine.watcher.ConnInTransaction(c.parent)
 	}
 	return c.db.sharing && !c.strayed && !c.lasting && !c.tx.byText
-}
-
-// execWhole runs f, which is undone as a whole where it fails, again while
-// others are in its way, unless other statements are undone, or stay, with it.
-func (r *run) execWhole(ctx context.Context, f func(context.Context) (driver.Result, error)) (driver.Result, error) {
-	auto := r.conn.inAutocommit() && !r.apart && !r.plan.Several
-	for tries := 1; ; tries++ {
-		res, err := f(ctx)
-		if !auto || r.conn.broken || !r.conn.again(ctx, tries, err) {
-			return res, err
-		}
-	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/slotsql/slotsql/rewrite"
@@ -218,4 +219,20 @@ func (r *batchRow) append(out []byte, column int, shares []rewrite.Share) []byte
 	default:
 		return fmt.Append(out, decimal(r.sums[i-1], shares[i-1].Scale))
 	}
+}
+
+// decimal writes units of a digit behind the point as a number.
+func decimal(n int64, scale int) any {
+	if scale == 0 {
+		return n
+	}
+	sign := ""
+	if n < 0 {
+		sign, n = "-", -n
+	}
+	s := strconv.FormatInt(n, 10)
+	if len(s) <= scale {
+		s = strings.Repeat("0", scale-len(s)+1) + s
+	}
+	return sign + s[:len(s)-scale] + "." + s[len(s)-scale:]
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -16,8 +17,8 @@ import (
 // configuration with names as the database stores them; with problems, nil.
 // Names in the configuration match a column exactly, or else the only one that
 // differs in letter case.
-func checkTable(cfg *TableConfig, t *rewrite.Table, dialectName string) (problems []Problem, counter *rewrite.Counter) {
-	return checkTableAs(cfg, t, dialectName, everything)
+func checkTable(cfg *TableConfig, t *rewrite.Table, names dialect.NameRules) (problems []Problem, counter *rewrite.Counter) {
+	return checkTableAs(cfg, t, names, everything)
 }
 
 // severity is what is a problem of a table.
@@ -34,7 +35,7 @@ const (
 )
 
 // checkTableAs is checkTable for a severity.
-func checkTableAs(cfg *TableConfig, t *rewrite.Table, dialectName string, severity severity) (problems []Problem, counter *rewrite.Counter) {
+func checkTableAs(cfg *TableConfig, t *rewrite.Table, names dialect.NameRules, severity severity) (problems []Problem, counter *rewrite.Counter) {
 	report := func(path, format string, args ...any) {
 		problems = append(problems, cfg.problem(path, format, args...))
 	}
@@ -111,7 +112,7 @@ func checkTableAs(cfg *TableConfig, t *rewrite.Table, dialectName string, severi
 			co := rewrite.Companion{Column: col.Name, Merge: rewrite.Merge(cc.Merge)}
 			if why := t.CompanionFault(col.Name, co.Merge); why != "" {
 				report(path, "companion %s %s: remove it from companions", clip(col.Name), why)
-			} else if nameRulesOf[dialectName].tooLong(co.Stamp()) {
+			} else if names.TooLong(co.Stamp()) {
 				report(path, "companion %s has a name too long for the slot table, where slotsql_at_ is put before it: remove it from companions", clip(col.Name))
 			}
 			c.Companions = append(c.Companions, co)
@@ -129,15 +130,14 @@ func checkTableAs(cfg *TableConfig, t *rewrite.Table, dialectName string, severi
 		}
 	}
 
-	rules := nameRulesOf[dialectName]
-	c.SlotTable = rules.shorten(t.Name)
+	c.SlotTable = names.SlotTable(t.Name)
 	if cfg.SlotTable != "" {
 		c.SlotTable = cfg.SlotTable
-		if rules.tooLong(c.SlotTable) {
-			report("slot_table", "slot_table %s is longer than %s: choose a shorter name", clip(c.SlotTable), rules.limit())
+		if names.TooLong(c.SlotTable) {
+			report("slot_table", "slot_table %s is longer than %s: choose a shorter name", clip(c.SlotTable), names.Limit())
 		}
 	}
-	if c.SlotTable == t.Name || rules.folds && strings.EqualFold(c.SlotTable, t.Name) {
+	if c.SlotTable == t.Name || names.Folds && strings.EqualFold(c.SlotTable, t.Name) {
 		report("slot_table", "slot_table is the table itself: choose another name")
 	}
 	if len(problems) > 0 {
@@ -341,10 +341,9 @@ type checkedTable struct {
 
 // checkTogether reports tables that are the same one to the database, and slot
 // tables that stand where another configured table or its slot table does.
-func checkTogether(tables []checkedTable, dialectName string) (problems []Problem) {
-	rules := nameRulesOf[dialectName]
+func checkTogether(tables []checkedTable, names dialect.NameRules) (problems []Problem) {
 	id := func(schema, name string) [2]string {
-		if rules.folds {
+		if names.Folds {
 			schema, name = strings.ToLower(schema), strings.ToLower(name)
 		}
 		return [2]string{schema, name}

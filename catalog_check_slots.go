@@ -2,69 +2,14 @@ package slotsql
 
 import (
 	"fmt"
-	"hash/fnv"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/slotsql/slotsql/rewrite"
 )
 
 // This file names slot tables and holds the ones that exist against what their
 // base tables need.
-
-// nameRules says how an engine treats table names: the longest one, 0 for no
-// limit, and whether two that differ in letter case only may be the same
-// table.
-type nameRules struct {
-	chars, bytes int
-	folds        bool
-}
-
-var nameRulesOf = map[string]nameRules{
-	"mysql":    {chars: 64, folds: true},
-	"postgres": {bytes: 63},
-	"sqlite":   {folds: true},
-}
-
-func (r nameRules) tooLong(name string) bool {
-	return r.chars > 0 && utf8.RuneCountInString(name) > r.chars || r.bytes > 0 && len(name) > r.bytes
-}
-
-func (r nameRules) limit() string {
-	if r.chars > 0 {
-		return fmt.Sprintf("%d characters", r.chars)
-	}
-	return fmt.Sprintf("%d bytes", r.bytes)
-}
-
-// slotTableName is the slot table's name for a base table of that stored name,
-// whatever its length.
-func slotTableName(cfg *TableConfig, stored string) string {
-	if cfg.SlotTable != "" {
-		return cfg.SlotTable
-	}
-	return stored + "_slots"
-}
-
-// shorten makes a default slot table name fit: as much of the base table's
-// name as there is room for, a hash of all of it, and the usual ending. The
-// same name always gives the same result.
-func (r nameRules) shorten(stored string) string {
-	name := stored + "_slots"
-	if !r.tooLong(name) {
-		return name
-	}
-	h := fnv.New32a()
-	h.Write([]byte(stored))
-	ending := fmt.Sprintf("_%08x_slots", h.Sum32())
-	prefix := stored
-	for r.tooLong(prefix + ending) {
-		_, size := utf8.DecodeLastRuneInString(prefix)
-		prefix = prefix[:len(prefix)-size]
-	}
-	return prefix + ending
-}
 
 const migrateCommand = "slotsql migrate --driver DRIVER --dsn DSN --config FILE"
 

@@ -6,6 +6,10 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/dialect/mysql"
+	"github.com/slotsql/slotsql/dialect/postgres"
+	"github.com/slotsql/slotsql/dialect/sqlite"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -115,7 +119,7 @@ func TestCheckTable(t *testing.T) {
 			if tt.change != nil {
 				tt.change(table)
 			}
-			problems, got := checkTable(tableOf(t, tt.yaml), table, "postgres")
+			problems, got := checkTable(tableOf(t, tt.yaml), table, rulesOf["postgres"])
 			if len(problems) > 0 {
 				t.Fatalf("problems:\n%s", strings.Join(texts(problems), "\n"))
 			}
@@ -235,7 +239,7 @@ func TestCheckTableProblems(t *testing.T) {
 			if tt.change != nil {
 				table = tt.change(table)
 			}
-			problems, counter := checkTable(tableOf(t, tt.yaml), table, "postgres")
+			problems, counter := checkTable(tableOf(t, tt.yaml), table, rulesOf["postgres"])
 			if got := texts(problems); !reflect.DeepEqual(got, tt.want) {
 				t.Errorf("got:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(tt.want, "\n"))
 			}
@@ -259,8 +263,8 @@ func TestSlotTableNameLength(t *testing.T) {
 			seen := map[string]int{}
 			for n := 1; n*len(letter) <= 200; n++ {
 				base := strings.Repeat(letter, n)
-				got := nameRulesOf[tt.dialect].shorten(base)
-				if again := nameRulesOf[tt.dialect].shorten(base); again != got {
+				got := rulesOf[tt.dialect].SlotTable(base)
+				if again := rulesOf[tt.dialect].SlotTable(base); again != got {
 					t.Fatalf("%q and then %q", got, again)
 				}
 				if !utf8.ValidString(got) || tt.size(got) > tt.limit || !strings.HasSuffix(got, "_slots") {
@@ -276,13 +280,19 @@ func TestSlotTableNameLength(t *testing.T) {
 			}
 		}
 	}
-	if got, want := nameRulesOf["sqlite"].shorten(strings.Repeat("x", 200)), strings.Repeat("x", 200)+"_slots"; got != want {
+	if got, want := rulesOf["sqlite"].SlotTable(strings.Repeat("x", 200)), strings.Repeat("x", 200)+"_slots"; got != want {
 		t.Errorf("sqlite: %q", got)
 	}
 	// Slot tables outlive a version of slotsql, so the name must never change.
-	if got, want := nameRulesOf["mysql"].shorten(strings.Repeat("x", 60)), strings.Repeat("x", 49)+"_37d12e35_slots"; got != want {
+	if got, want := rulesOf["mysql"].SlotTable(strings.Repeat("x", 60)), strings.Repeat("x", 49)+"_37d12e35_slots"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
+}
+
+var rulesOf = map[string]dialect.NameRules{
+	"mysql":    mysql.New().NameRules(),
+	"postgres": postgres.New().NameRules(),
+	"sqlite":   sqlite.New().NameRules(),
 }
 
 func TestCheckTogether(t *testing.T) {
@@ -296,14 +306,14 @@ func TestCheckTogether(t *testing.T) {
 		for i := range tables {
 			table := postsTable()
 			table.Name = stored[i]
-			problems, counter := checkTable(&tables[i], table, dialect)
+			problems, counter := checkTable(&tables[i], table, rulesOf[dialect])
 			if problems != nil {
 				t.Fatal(problems)
 			}
 			table.Counter = counter
 			all = append(all, checkedTable{&tables[i], table})
 		}
-		return texts(checkTogether(all, dialect))
+		return texts(checkTogether(all, rulesOf[dialect]))
 	}
 	for _, tt := range []struct {
 		name, yaml, dialect string
@@ -379,7 +389,7 @@ func TestCheckSlotTable(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			base := postsTable()
 			cfg := tableOf(t, "  posts: {counters: {views: , likes: , score: }}")
-			problems, counter := checkTable(cfg, base, "postgres")
+			problems, counter := checkTable(cfg, base, rulesOf["postgres"])
 			if problems != nil {
 				t.Fatal(problems)
 			}

@@ -75,3 +75,12 @@ func nameFault(s string) string {
 	}
 	return ""
 }
+
+// slotTableName is the slot table's name for a base table of that stored name,
+// whatever its length.
+func slotTableName(cfg *TableConfig, stored string) string {
+	if cfg.SlotTable != "" {
+		return cfg.SlotTable
+	}
+	return stored + "_slots"
+}

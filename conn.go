@@ -31,7 +31,7 @@ type conn struct {
 	changes   int                  // of it so far
 	marks     []mark               // its savepoints
 	journaled bool                 // it has made rows of a journal
-	trials    []tried              // its first increments of their forms
+	trials    trials               // its first increments of their forms
 	untied    map[string]bool      // slot tables whose base rows it has deleted
 	looked    map[string]bool      // slot tables whose counters it has read, see conflicts
 	level     level                // its isolation level
@@ -182,7 +182,9 @@ func (c *conn) ResetSession(ctx context.Context) error {
 	}
 	c.heedHere(ctx)
 	c.lease(ctx)
-	c.shared.shadow.catchUp(ctx, c)
+	if c.shared.shadow != nil {
+		c.shared.shadow.catchUp(ctx, c)
+	}
 	if c.broken {
 		return driver.ErrBadConn
 	}

@@ -180,7 +180,8 @@ type connector struct {
 	parent driver.Connector
 	shell  driver.Connector // the parent's connector inside sqlmw
 	shared *shared
-	every  *shared // the same for the tables of every mode: see mode.go
+	every  *shared   // the same for the tables of every mode: see mode.go
+	shadow *shadower // nil: no table is in shadow
 
 	starting sync.Mutex
 	rollUp   *rollUpStarter // inside the application; nil before it is started
@@ -201,7 +202,9 @@ func newConnector(d *wrappedDriver, parent driver.Connector) (driver.Connector, 
 	if c.every = c.shared.forModes(modes...); c.every != c.shared {
 		c.shared.kin = append(c.shared.kin, c.every.catalog)
 	}
-	c.shared.shadow = newShadower(c.shared, parent)
+	if w := newShadower(c.shared, parent); w != nil {
+		c.shadow, c.shared.shadow = w, w
+	}
 	shell, ok := sqlmw.Driver(connectorDriver{parent}, hooks{connector: c}).(driver.DriverContext)
 	if !ok {
 		return nil, errors.New("slotsql: sqlmw gave a driver without connectors")
@@ -274,7 +277,7 @@ func (c *connector) Close() error {
 	c.shared.witness.close()
 	c.shared.watch.side.close()
 	c.shared.observers.close()
-	c.shared.shadow.close()
+	c.shadow.close()
 	c.statsLog.stop() // last: it logs what has been counted until now
 	if closer, ok := c.parent.(io.Closer); ok {
 		return closer.Close()

@@ -99,7 +99,7 @@ func Explain(ctx context.Context, db *sql.DB, query string) (*Explanation, error
 		out, err = explainModes(cn.shared.config, query, func(shadow bool) (*Explanation, error) {
 			by := cn
 			if shadow {
-				by = wrapConn(cn.shared.shadow.dry, cn.parent)
+				by = wrapConn(cn.shared.shadow.planner(), cn.parent)
 				if err := by.shared.meet(ctx, cn.parent); err != nil {
 					return nil, err
 				}

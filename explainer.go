@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
@@ -130,4 +131,30 @@ func CheckSchema(d dialect.Dialect, config *Config, schema string) ([]TableStatu
 		out = append(out, status)
 	}
 	return append(out, absent(s.catalog, out)...), asConfigError(problems)
+}
+
+// explainModes explains a text as it is run, and beside it, where it names
+// tables with mode shadow, as it would be run if they were on.
+func explainModes(config *Config, query string, explain func(shadow bool) (*Explanation, error)) (*Explanation, error) {
+	e, err := explain(false)
+	if err != nil {
+		return nil, err
+	}
+	var notes []string
+	for _, t := range config.tablesOf(modeShadow, modeOff) {
+		switch named := rewrite.ContainsFold(query, rewrite.Spelled(t.Table)); {
+		case named && t.Mode == modeOff:
+			notes = append(notes, fmt.Sprintf("table %s has mode off: statements on it run as they are", t.Name))
+		case named:
+			notes = append(notes, fmt.Sprintf("table %s has mode shadow: statements on it run as they are, and are counted", t.Name))
+			if e.Shadow != nil {
+				continue
+			}
+			if e.Shadow, err = explain(true); err != nil {
+				return nil, err
+			}
+		}
+	}
+	e.Notes = append(notes, e.Notes...)
+	return e, nil
 }

@@ -33,7 +33,7 @@ type habit struct {
 }
 
 type trial struct {
-	conn *conn
+	of   *trials
 	over chan struct{}
 }
 
@@ -94,13 +94,13 @@ func (h *habit) first() bool { return h != nil && h.locksFirst.Load() }
 // await waits for another transaction that is on trial for the row, or begins the
 // connection's own. Also who locks first waits: the one on trial shares the base row,
 // and could not take it for itself past another that waits for it.
-func (h *habit) await(ctx context.Context, c *conn, row rowKey) error {
+func (h *habit) await(ctx context.Context, ts *trials, row rowKey) error {
 	if h == nil {
 		return nil
 	}
 	var patience <-chan time.Time
 	for h.locksFirst.Load() || !h.harmless.Load() {
-		t := h.try(c, row)
+		t := h.try(ts, row)
 		if t == nil {
 			return nil
 		}
@@ -121,11 +121,11 @@ func (h *habit) await(ctx context.Context, c *conn, row rowKey) error {
 
 // try returns the trial of another transaction for the row. Where there is none it
 // begins one, unless the habit is known.
-func (h *habit) try(c *conn, row rowKey) *trial {
+func (h *habit) try(ts *trials, row rowKey) *trial {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if t := h.trials[row]; t != nil {
-		if t.conn == c {
+		if t.of == ts {
 			return nil
 		}
 		return t
@@ -136,10 +136,13 @@ func (h *habit) try(c *conn, row rowKey) *trial {
 	if h.trials == nil {
 		h.trials = map[rowKey]*trial{}
 	}
-	h.trials[row] = &trial{conn: c, over: make(chan struct{})}
-	c.trials = append(c.trials, tried{h, row})
+	h.trials[row] = &trial{of: ts, over: make(chan struct{})}
+	ts.tried = append(ts.tried, tried{h, row})
 	return nil
 }
+
+// trials are those of the transaction that is open on one connection.
+type trials struct{ tried []tried }
 
 // tried is a trial of the open transaction.
 type tried struct {
@@ -148,8 +151,8 @@ type tried struct {
 }
 
 // acquit notes that the transaction has committed.
-func (c *conn) acquit() {
-	for _, t := range c.trials {
+func (ts *trials) acquit() {
+	for _, t := range ts.tried {
 		t.habit.harmless.Store(true)
 	}
 }
@@ -160,15 +163,15 @@ func commits(lx *rewrite.Lexis, text string) bool {
 	return strings.EqualFold(text[t.Start:t.End], "COMMIT") || strings.EqualFold(text[t.Start:t.End], "END")
 }
 
-// endTrials is for when the transaction has ended, in whatever way.
-func (c *conn) endTrials() {
-	for _, t := range c.trials {
+// end is for when the transaction has ended, in whatever way.
+func (ts *trials) end() {
+	for _, t := range ts.tried {
 		t.habit.mu.Lock()
-		if own := t.habit.trials[t.row]; own != nil && own.conn == c {
+		if own := t.habit.trials[t.row]; own != nil && own.of == ts {
 			close(own.over)
 			delete(t.habit.trials, t.row)
 		}
 		t.habit.mu.Unlock()
 	}
-	c.trials = c.trials[:0]
+	ts.tried = ts.tried[:0]
 }

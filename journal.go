@@ -30,21 +30,6 @@ func (j *journalNumbers) begin() {
 
 func (j *journalNumbers) next() int64 { return j.last.Add(2) }
 
-// made says that the increment has made a slot row, for the roll-up to come early
-// where there are many, and for each row of a journal: at once when the row is
-// committed, else with the end of the transaction.
-func (r *run) made() {
-	c := r.conn
-	c.shared.made.add()
-	switch {
-	case !r.plan.Increment.Table.Counter.Journal:
-	case r.with != nil || c.inAutocommit():
-		c.shared.made.journaled()
-	default:
-		c.journaled = true
-	}
-}
-
 // journalPause is how long a roll-up that a journal's rows have woken lets others
 // come before it looks: they are moved together. It takes at most a fifth of the
 // time.

@@ -92,13 +92,6 @@ func jsonTexts(rows [][]any) string {
 	return string(b)
 }
 
-func textOf(v any) string {
-	if b, ok := v.([]byte); ok {
-		return string(b)
-	}
-	return fmt.Sprint(v)
-}
-
 // A witness is a connection of slotsql's own for questions that no session of the
 // application can be asked. It is made when one comes up, and kept. Who asks holds
 // a connection, and perhaps the last that there is (of a transaction pooler, or up

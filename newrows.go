@@ -108,16 +108,3 @@ func (r *run) count(ctx context.Context, b *rewrite.Bound) (int64, error) {
 	}
 	return n, nil
 }
-
-// countOf reads a number as any driver gives it.
-func countOf(rows [][]any) int64 {
-	if len(rows) == 0 || len(rows[0]) == 0 {
-		return 0
-	}
-	v := rows[0][0]
-	if b, ok := v.([]byte); ok {
-		v = string(b)
-	}
-	n, _ := wholeNumber(v)
-	return n
-}

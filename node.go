@@ -1,7 +1,6 @@
 package slotsql
 
 import (
-	"context"
 	"math/bits"
 )
 
@@ -16,14 +15,6 @@ import (
 type node struct {
 	number int
 	places *places
-}
-
-// learnNode finds out which node the connection is on.
-func (c *conn) learnNode(ctx context.Context) {
-	c.node = &c.shared.placement.home
-	if name := c.link.learnNode(ctx); name != "" {
-		c.node = c.shared.placement.nodeOf(name)
-	}
 }
 
 // nodeOf returns the node of that name. The first begins where the process

@@ -141,5 +141,5 @@ func (r *run) awaitTrial(ctx context.Context) error {
 	if !keyed {
 		row, _ = r.changeKey(&r.plan.Increment.Row, inSlot)
 	}
-	return r.plan.habit.await(ctx, r.conn, row)
+	return r.plan.habit.await(ctx, &r.conn.trials, row)
 }

@@ -228,7 +228,7 @@ func (c *conn) forget() {
 	clear(c.own)
 	clear(c.looked)
 	clear(c.untied)
-	c.endTrials()
+	c.trials.end()
 	c.marks, c.changes, c.level = c.marks[:0], 0, levelUnknown
 }
 

@@ -20,7 +20,7 @@ func (c *conn) plan(ctx context.Context, query string) (*plan, error) {
 	if err := c.await(ctx); err != nil {
 		return nil, err
 	}
-	p := c.shared.untouched.get(query)
+	p := cached(&c.shared.untouched, query)
 	c.heed(ctx, p == nil)
 	if c.shared.viewDDL.Load() && len(c.shared.tables) > 0 && c.schema != nil && c.schema.stale() {
 		// A view may have come to be over a counter table, and its name is yet
@@ -32,7 +32,7 @@ func (c *conn) plan(ctx context.Context, query string) (*plan, error) {
 	if err := c.legible(ctx, query); err != nil {
 		return nil, err
 	}
-	if p = c.shared.untouched.get(query); p != nil {
+	if p = cached(&c.shared.untouched, query); p != nil {
 		return c.untouchedHere(ctx, p)
 	}
 	if !c.shared.mentions(query) {
@@ -45,7 +45,7 @@ func (c *conn) plan(ctx context.Context, query string) (*plan, error) {
 		return nil, err
 	}
 	sc := c.schema
-	if p := sc.plans.get(query); p != nil {
+	if p := cached(&sc.plans, query); p != nil {
 		return p, nil
 	}
 	for tries := 0; ; tries++ {
@@ -55,7 +55,7 @@ func (c *conn) plan(ctx context.Context, query string) (*plan, error) {
 			if err := c.nameable(made); err != nil {
 				return nil, err
 			}
-			p := &plan{Plan: made, source: query, tally: c.shared.tallyOf(made), shadow: c.shared.shadow.text(query), habit: c.shared.habits.of(c.shared.dialect, made, query)}
+			p := &plan{Plan: made, source: query, tally: c.shared.tallyOf(made), shadow: c.shared.shadowOf(query), habit: c.shared.habits.of(c.shared.dialect, made, query)}
 			sc.plans.put(query, p)
 			return p, nil
 		}
@@ -153,7 +153,7 @@ func (c *conn) withEffects(p *plan) *plan {
 
 // untouchedPlan makes the plan of a text that names no counter table.
 func (s *shared) untouchedPlan(text string) *plan {
-	p := &plan{Plan: rewrite.Untouched(s.dialect, text), shadow: s.shadow.text(text)}
+	p := &plan{Plan: rewrite.Untouched(s.dialect, text), shadow: s.shadowOf(text)}
 	if strings.IndexByte(text, ';') >= 0 {
 		other := *p.Plan
 		other.Effects, other.TxEvents = rewrite.AnyEffect(s.dialect, text), []rewrite.TxEvent{{Kind: rewrite.TxMayEnd}}

@@ -43,7 +43,7 @@ func (sc *schema) reach(ctx context.Context, v *view, schema, name string) error
 		if cfg.Table != t.Name && !s.dialect.SameTable(rewrite.Ident{Name: cfg.Table}, t.Name) || cfg.Schema != "" && cfg.Schema != t.Schema {
 			continue
 		}
-		problems, counter := checkTableAs(cfg, t, s.dialect.Name(), running)
+		problems, counter := checkTableAs(cfg, t, s.dialect.NameRules(), running)
 		slots, err := look(t.Schema, s.slotTableOf(cfg, t))
 		if err != nil || slots == nil {
 			return err // without slots the plain table is exact
@@ -65,7 +65,7 @@ func (s *catalog) slotTableOf(cfg *TableConfig, t *rewrite.Table) string {
 	if cfg.SlotTable != "" {
 		return cfg.SlotTable
 	}
-	return nameRulesOf[s.dialect.Name()].shorten(t.Name)
+	return s.dialect.NameRules().SlotTable(t.Name)
 }
 
 // counter returns the counter table of the schema that t is, or nil.

@@ -5,7 +5,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/slotsql/slotsql/dialect"
@@ -253,17 +252,4 @@ func (w *rollUpWorker) query(ctx context.Context, s dialect.Step, values []any) 
 		return nil, err
 	}
 	return collect(rows)
-}
-
-// wholeOf reads a count.
-func wholeOf(v any) (int, error) {
-	switch v := v.(type) {
-	case int64:
-		return int(v), nil
-	case []byte:
-		return strconv.Atoi(string(v))
-	case string:
-		return strconv.Atoi(v)
-	}
-	return 0, fmt.Errorf("slotsql: want a number, got %T", v)
 }

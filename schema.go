@@ -170,7 +170,7 @@ func (s *catalog) sortTables(strict func(*TableConfig) bool, first severity, loo
 		if !strict {
 			severity = running
 		}
-		more, counter := checkTableAs(cfg, t, s.dialect.Name(), severity)
+		more, counter := checkTableAs(cfg, t, s.dialect.NameRules(), severity)
 		switch {
 		case len(more) == 0:
 			t.Counter = counter
@@ -182,7 +182,7 @@ func (s *catalog) sortTables(strict func(*TableConfig) bool, first severity, loo
 			unfit = append(unfit, unfitTable{cfg, t, more})
 		}
 	}
-	return checked, unfit, append(problems, checkTogether(checked, s.dialect.Name())...), nil
+	return checked, unfit, append(problems, checkTogether(checked, s.dialect.NameRules())...), nil
 }
 
 // slotTable holds a table's slot table against what it needs, and creates a

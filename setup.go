@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
+	"slices"
 
 	"github.com/slotsql/slotsql/dialect"
 )
@@ -275,4 +276,20 @@ func setup(ctx context.Context, c driver.Connector) (*view, error) {
 		return nil, err
 	}
 	return cn, nil
+}
+
+// notOff leaves out the tables with mode off.
+func notOff(tables []checkedTable) []checkedTable {
+	return slices.DeleteFunc(tables, func(t checkedTable) bool { return t.config.Mode == modeOff })
+}
+
+// absent returns what is to be said of tables with mode off that are not in the
+// database, or not as a counter table has to be.
+func absent(s *catalog, found []TableStatus) (out []TableStatus) {
+	for _, t := range s.tables {
+		if t.Mode == modeOff && !slices.ContainsFunc(found, func(o TableStatus) bool { return o.Table == t.Name }) {
+			out = append(out, TableStatus{Table: t.Name, Mode: t.Mode, Key: []string{}, Counters: []CounterStatus{}, Missing: true})
+		}
+	}
+	return out
 }

@@ -113,12 +113,11 @@ func newShadower(on *shared, parent driver.Connector) *shadower {
 	return w
 }
 
-// text returns what counts a text; nil for one that cannot concern a table in
-// shadow.
-func (w *shadower) text(query string) *shadowText {
-	if w == nil {
-		return nil
-	}
+var _ shadowing = (*shadower)(nil)
+
+func (w *shadower) planner() *shared { return w.dry }
+
+func (w *shadower) statement(query string) any {
 	named := slices.ContainsFunc(w.names, func(name string) bool { return rewrite.ContainsFold(query, name) })
 	if views := w.dry.viewNames.Load(); views != nil {
 		named = named || slices.ContainsFunc(*views, func(name string) bool { return rewrite.ContainsFold(query, name) })
@@ -129,12 +128,10 @@ func (w *shadower) text(query string) *shadowText {
 	return &shadowText{text: query}
 }
 
-// ran counts an execution of a text.
-func (w *shadower) ran(t *shadowText) { w.count(t) }
+func (w *shadower) ran(statement any) { w.count(statement.(*shadowText)) }
 
-// queried counts a text that was run as a query, and has it compared now and
-// then.
-func (w *shadower) queried(t *shadowText, args, options []driver.NamedValue) {
+func (w *shadower) queried(statement any, args, options []driver.NamedValue) {
+	t := statement.(*shadowText)
 	p := w.count(t)
 	if p == nil || !p.read || w.sample < 1 && rand.Float64() >= w.sample {
 		return
@@ -287,9 +284,8 @@ func (w *shadower) connected(ctx context.Context, f func() error) (err error) {
 	return err
 }
 
-// catchUp does the jobs that wait for a connection which is not in use.
 func (w *shadower) catchUp(ctx context.Context, c *conn) {
-	if w == nil || !w.inline || w.waiting.Load() == 0 || c.temp || c.broken {
+	if !w.inline || w.waiting.Load() == 0 || c.temp || c.broken {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, inlinePatience)

@@ -69,7 +69,7 @@ func recorded(t *testing.T, d dialect.Dialect, config string) (db *sql.DB, shado
 	}
 	db = sql.OpenDB(c)
 	t.Cleanup(func() { _ = db.Close() })
-	return db, c.(*connector).shared.shadow, func() []*recording {
+	return db, c.(*connector).shadow, func() []*recording {
 		mu.Lock()
 		defer mu.Unlock()
 		return all
@@ -196,7 +196,7 @@ func TestShadowFaults(t *testing.T) {
 		}
 		db := sql.OpenDB(c)
 		defer db.Close()
-		f(db, c.(*connector).shared.shadow)
+		f(db, c.(*connector).shadow)
 	}
 	tally := func(class string) ShadowStats {
 		for _, s := range Shadows() {
@@ -255,7 +255,7 @@ func TestShadowFaults(t *testing.T) {
 				t.Fatal(err)
 			}
 			w.close()
-			if w.ask(shadowJob{text: w.text("SELECT views FROM posts")}) {
+			if w.ask(shadowJob{text: w.statement("SELECT views FROM posts").(*shadowText)}) {
 				t.Error("a job is taken after the end")
 			}
 		})

@@ -350,19 +350,3 @@ func decimalUnits(s string, scale int) (int64, bool) {
 	n, err := strconv.ParseInt(whole+frac+strings.Repeat("0", scale-len(frac)), 10, 64)
 	return n, err == nil
 }
-
-// decimal writes units of a digit behind the point as a number.
-func decimal(n int64, scale int) any {
-	if scale == 0 {
-		return n
-	}
-	sign := ""
-	if n < 0 {
-		sign, n = "-", -n
-	}
-	s := strconv.FormatInt(n, 10)
-	if len(s) <= scale {
-		s = strings.Repeat("0", scale-len(s)+1) + s
-	}
-	return sign + s[:len(s)-scale] + "." + s[len(s)-scale:]
-}

@@ -17,7 +17,7 @@ type shared struct {
 	rolling atomic.Bool // a roll-up runs inside the application
 	made    madeSlots
 
-	shadow *shadower // nil: no table is in shadow
+	shadow shadowing // nil: no table is in shadow
 
 	placement *placement
 	coalescer *coalescer

@@ -51,7 +51,7 @@ func (t *tx) Commit() error {
 	}
 	err := t.parent.Commit()
 	if err == nil {
-		t.conn.acquit()
+		t.conn.trials.acquit()
 	}
 	t.conn.finished(err)
 	return err

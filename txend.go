@@ -75,7 +75,7 @@ func (c *conn) transacted(plan *rewrite.Plan, err error) {
 	byText, lasting := c.tx.byText, c.lasting
 	for _, e := range events {
 		if e.Kind == rewrite.TxEnds && commits(c.shared.dialect.Lexis(), text) {
-			c.acquit()
+			c.trials.acquit()
 		}
 		c.apply(e)
 	}

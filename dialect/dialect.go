@@ -38,6 +38,9 @@ type Dialect interface {
 	// Name is "mysql", "postgres" or "sqlite"; for messages only.
 	Name() string
 
+	// NameRules returns how the engine treats names of tables.
+	NameRules() NameRules
+
 	// Namespace identifies how this session resolves unqualified table
 	// names: two sessions with equal namespaces see the same tables under
 	// the same names.

@@ -53,6 +53,9 @@ func New() *Dialect { return &Dialect{} }
 // Name is "mysql", for MariaDB too.
 func (*Dialect) Name() string { return "mysql" }
 
+// NameRules implements dialect.Dialect.
+func (*Dialect) NameRules() dialect.NameRules { return dialect.NameRules{Chars: 64, Folds: true} }
+
 var lexis = rewrite.Lexis{
 	Backtick:      true,
 	DoubleString:  true,

@@ -24,6 +24,9 @@ func New() *Dialect { return &Dialect{} }
 // Name is "postgres".
 func (*Dialect) Name() string { return "postgres" }
 
+// NameRules implements dialect.Dialect.
+func (*Dialect) NameRules() dialect.NameRules { return dialect.NameRules{Bytes: 63} }
+
 var lexis = rewrite.Lexis{
 	NestedComment:  true,
 	ReturnEndsLine: true,

@@ -37,6 +37,9 @@ func New() *Dialect { return &Dialect{} }
 // Name returns "sqlite".
 func (*Dialect) Name() string { return "sqlite" }
 
+// NameRules implements dialect.Dialect.
+func (*Dialect) NameRules() dialect.NameRules { return dialect.NameRules{Folds: true} }
+
 // Lexis returns SQLite's lexical rules.
 func (*Dialect) Lexis() *rewrite.Lexis { return &lexis }
 
