@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -23,14 +22,14 @@ func (r *run) execDrained(ctx context.Context) (driver.Result, error) {
 	if r.plan.FoldOptional {
 		return r.execOptional(ctx)
 	}
-	if r.conn.readOnly {
-		if j, ok := r.conn.shared.dialect.(dialect.ReadOnlyErrorClassifier); ok && r.readsOnly(j.ErrReadOnly()) {
-			return r.execReadOnly(ctx)
-		}
+	if may, err := r.mayNotWrite(ctx); err != nil {
+		return nil, err
+	} else if may {
+		return r.execReadOnly(ctx, nil)
 	}
 	res, err := r.execWhole(ctx, r.drainAndExec)
 	if err != nil && !r.conn.broken && !r.conn.tx.open && r.readsOnly(err) {
-		return r.execReadOnly(ctx)
+		return r.execReadOnly(ctx, err)
 	}
 	return res, err
 }
@@ -99,10 +98,10 @@ func (r *run) queryDrained(ctx context.Context) (driver.Rows, error) {
 		return r.queryText(ctx)
 	}
 	defer r.conn.drained()
-	if r.conn.readOnly {
-		if j, ok := r.conn.shared.dialect.(dialect.ReadOnlyErrorClassifier); ok && r.readsOnly(j.ErrReadOnly()) {
-			return r.queryReadOnly(ctx)
-		}
+	if may, err := r.mayNotWrite(ctx); err != nil {
+		return nil, err
+	} else if may {
+		return r.queryReadOnly(ctx, nil)
 	}
 	end, err := r.conn.begin(ctx)
 	if err != nil {
@@ -113,7 +112,7 @@ func (r *run) queryDrained(ctx context.Context) (driver.Rows, error) {
 		r.cleanUp(ctx, err)
 		own := !r.conn.tx.open
 		if err = end(r.unapplied(err)); own && !r.conn.broken && r.readsOnly(err) {
-			return r.queryReadOnly(ctx)
+			return r.queryReadOnly(ctx, err)
 		}
 		return nil, err
 	}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"slices"
 	"time"
+
+	"github.com/slotsql/slotsql/dialect"
 )
 
 // txState is what is known of a session's transaction. Known is false after
@@ -85,7 +87,11 @@ func (c *link) inTx(ctx context.Context, f func() error) error {
 // returns the error to report. A transaction that cannot be ended ends with
 // its connection, which is not used again.
 func (c *link) begin(ctx context.Context) (end func(error) error, err error) {
-	d := c.db.dialect.Drain()
+	return c.beginAs(ctx, c.db.dialect.Drain())
+}
+
+// beginAs opens one as d says.
+func (c *link) beginAs(ctx context.Context, d dialect.DrainTx) (end func(error) error, err error) {
 	if !d.Nested {
 		open, err := c.inTransaction(ctx)
 		if err != nil {

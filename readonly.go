@@ -1,44 +1,69 @@
 package slotsql
 
 import (
-	"cmp"
 	"context"
-	"database/sql"
 	"database/sql/driver"
-	"slices"
+	"fmt"
 	"strings"
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// A READ ONLY transaction may read a view over a counter table, lock rows in share
-// mode and call a routine that reads, but a drain cannot fold in it. So the slots
-// are folded in a transaction of slotsql's own, on another connection, which
-// commits. Increments may come in between, so the slots are looked for twice: as
-// the transaction sees them, and, locked in share mode with the gaps between them,
-// as they are. When neither finds any the base values are the totals, in the
-// transaction's snapshot and beside it, and nobody makes slots until it ends: the
-// text runs as it is. Where something has come in between, or is in a snapshot that
-// is older than the fold, that is tried again in a transaction of the statement's
-// own; in the application's the statement fails with the engine's own error, and so
-// it does below REPEATABLE READ, where gaps are not locked.
+// A drain writes, and so fails where the application may not: in a READ ONLY
+// transaction, in a session that is set so, on a replica, in a database that is
+// opened for reading. What is drained for may all the same only read, by a view or
+// a routine, and then plain runs it. How it runs here, and why that is exact, is in
+// readonly_gaps.go for engines whose locking reads keep slots from being made, and
+// in readonly_snapshot.go for others.
 
-// maxReadOnlyTries bounds how often increments may come in between.
-const maxReadOnlyTries = 10
+// mayNotWrite reports whether the transaction that is open is READ ONLY and the
+// statement one that may run in it.
+func (r *run) mayNotWrite(ctx context.Context) (bool, error) {
+	c := r.conn
+	w, watched := c.shared.dialect.(dialect.ReadOnlyWatcher)
+	if !c.readOnly && !(watched && c.lasting && w.ConnReadOnly(c.parent)) || !r.mayOnlyRead() {
+		return false, nil
+	}
+	if !watched {
+		return true, nil
+	}
+	if open, err := c.inTransaction(ctx); err != nil || !open {
+		return false, err
+	}
+	answer, err := c.session().Query(ctx, w.ReadOnlyQuery())
+	if err != nil || len(answer) == 0 {
+		return false, c.lost(err)
+	}
+	return textOf(answer[0][0]) == "on", nil
+}
 
-// readsOnly reports whether err came of a fold in a READ ONLY transaction, and the
-// statement is one that such a transaction may run.
+// readsOnly reports whether err came of a fold where nothing may be written, and the
+// statement is one that may run there.
 func (r *run) readsOnly(err error) bool {
-	j, ok := r.conn.shared.dialect.(dialect.ReadOnlyErrorClassifier)
-	if !ok || !j.ReadOnly(err) || r.conn.shared.connect == nil || len(r.plan.Before)+len(r.plan.After) > 0 {
+	j, ok := r.conn.shared.dialect.(interface{ ReadOnly(error) bool })
+	return ok && j.ReadOnly(err) && r.mayOnlyRead()
+}
+
+// mayOnlyRead reports whether the statement is not certain to write.
+func (r *run) mayOnlyRead() bool {
+	switch r.conn.shared.dialect.(type) {
+	case dialect.ReadOnlyErrorClassifier:
+		if r.conn.shared.connect == nil {
+			return false
+		}
+	case dialect.ReadOnlyReader:
+	default:
+		return false
+	}
+	if len(r.plan.Before)+len(r.plan.After) > 0 {
 		return false
 	}
 	for _, t := range rewrite.Tokens(r.conn.dialect().Lexis(), r.plan.Text) {
 		switch strings.ToUpper(r.plan.Text[t.Start:t.End]) {
 		case "(":
 			continue
-		case "SELECT", "WITH", "TABLE", "VALUES", "SET", "DO", "CALL":
+		case "SELECT", "WITH", "TABLE", "VALUES", "SET", "DO", "CALL", "EXPLAIN", "DECLARE", "EXECUTE", "COPY":
 			return true
 		}
 		break
@@ -46,119 +71,76 @@ func (r *run) readsOnly(err error) bool {
 	return false
 }
 
-// readOnly runs a text in a READ ONLY transaction, the session's or one of its own.
-func (r *run) readOnly(ctx context.Context, text func() error) error {
-	c := r.conn
-	d := c.shared.dialect.(dialect.ReadOnlyErrorClassifier)
-	open, err := c.inTransaction(ctx)
-	if err != nil {
-		return err
+// readOnly runs a text where nothing may be written. Refused is the error of the
+// fold; nil where it was not tried.
+func (r *run) readOnly(ctx context.Context, refused error, text func() error) error {
+	if d, ok := r.conn.shared.dialect.(dialect.ReadOnlyErrorClassifier); ok {
+		return r.besideGaps(ctx, d, text)
 	}
-	if open && r.heldBare() {
-		return text()
-	}
-	if open {
-		if locks, err := r.locksGaps(ctx, d); err != nil || !locks {
-			return cmp.Or(err, d.ErrReadOnly())
-		}
-	}
-	for tries := 0; ; tries++ {
-		if err := r.foldAside(ctx); err != nil {
-			return err
-		}
-		if !open {
-			if err := r.control(ctx, d.NextRepeatableRead()); err != nil {
-				return err
-			}
-		}
-		end, err := c.begin(ctx)
+	if w, ok := r.conn.shared.dialect.(dialect.ReadOnlyWatcher); ok {
+		open, err := r.conn.inTransaction(ctx)
 		if err != nil {
 			return err
 		}
-		bare, err := r.holdBare(ctx)
-		if err == nil && bare {
-			for _, d := range r.plan.Drains {
-				if !open {
-					break // it ends with the statement
-				}
-				c.bare = append(c.bare, d.Table.Counter.Slotted())
-			}
-			return end(text())
-		}
-		if err == nil && (open || tries >= maxReadOnlyTries) {
-			err = d.ErrReadOnly()
-		}
-		if eerr := end(err); eerr != nil {
-			return eerr
+		if open {
+			return r.inReadOnly(ctx, w, text)
 		}
 	}
-}
-
-// heldBare reports whether the transaction has found before that the tables have no
-// slots.
-func (r *run) heldBare() bool {
-	return !slices.ContainsFunc(r.plan.Drains, func(d rewrite.DrainTable) bool {
-		return !slices.Contains(r.conn.bare, d.Table.Counter.Slotted())
-	})
-}
-
-// locksGaps reports whether the transaction that is open is at REPEATABLE READ or
-// above.
-func (r *run) locksGaps(ctx context.Context, d dialect.ReadOnlyErrorClassifier) (bool, error) {
-	if begun := sql.IsolationLevel(r.conn.begun); begun != sql.LevelDefault {
-		return begun >= sql.LevelRepeatableRead, nil
-	}
-	return d.LocksGaps(ctx, r.conn.session())
-}
-
-// foldAside drains the tables on a connection of slotsql's own.
-func (r *run) foldAside(ctx context.Context) error {
-	raw, err := r.conn.shared.connect(ctx)
-	if err != nil {
-		return err
-	}
-	defer raw.Close()
-	c := ownConn(ctx, r.conn.shared, raw)
-	if err := c.waitsBriefly(ctx); err != nil {
-		return err
-	}
-	p := &plan{Plan: &rewrite.Plan{Class: rewrite.Drain}}
-	for _, d := range r.plan.Drains {
-		p.Drains = append(p.Drains, rewrite.DrainAll(c.shared.dialect, d.Table))
-	}
-	return c.inTx(ctx, func() error {
-		_, err := c.run(p, direct{c}, call{}).drain(ctx)
-		return err
-	})
-}
-
-// holdBare reports whether the tables have no slots, as the transaction sees them
-// and as they are, and keeps it so.
-func (r *run) holdBare(ctx context.Context) (bool, error) {
-	for _, lock := range []string{"", " LOCK IN SHARE MODE"} {
-		for _, d := range r.plan.Drains {
-			some, err := r.conn.session().Query(ctx, rewrite.FullSlots(r.conn.dialect(), d.Table)+lock)
-			if err != nil || len(some) > 0 {
-				return false, err
-			}
-		}
-	}
-	return true, nil
+	return r.inSnapshot(ctx, refused, text)
 }
 
 // execReadOnly and queryReadOnly run a drained statement so.
-func (r *run) execReadOnly(ctx context.Context) (res driver.Result, err error) {
-	err = r.readOnly(ctx, func() error {
+func (r *run) execReadOnly(ctx context.Context, refused error) (res driver.Result, err error) {
+	err = r.readOnly(ctx, refused, func() (err error) {
 		res, err = r.execText(ctx)
 		return err
 	})
 	return res, err
 }
 
-func (r *run) queryReadOnly(ctx context.Context) (rows driver.Rows, err error) {
-	err = r.readOnly(ctx, func() error {
+func (r *run) queryReadOnly(ctx context.Context, refused error) (rows driver.Rows, err error) {
+	err = r.readOnly(ctx, refused, func() (err error) {
 		rows, _, err = r.queryTouching(ctx)
 		return err
 	})
-	return rows, err
+	if err != nil {
+		return nil, err
+	}
+	return rows, nil
+}
+
+// wholeTables is a run, on a connection of slotsql's own, that drains all rows of
+// the statement's tables.
+func (r *run) wholeTables(c *conn) *run {
+	p := &plan{Plan: &rewrite.Plan{Class: rewrite.Drain}}
+	for _, d := range r.plan.Drains {
+		p.Drains = append(p.Drains, rewrite.DrainAll(c.shared.dialect, d.Table))
+	}
+	return c.run(p, direct{c}, call{})
+}
+
+// bare reports whether the tables have no slots that hold anything, as the session
+// sees them.
+func (r *run) bare(ctx context.Context) (bool, error) {
+	for _, d := range r.plan.Drains {
+		some, err := r.conn.session().Query(ctx, rewrite.FullSlots(r.conn.dialect(), d.Table))
+		if err != nil || len(some) > 0 {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// foundBare notes that the tables have no slots until the transaction ends.
+func (r *run) foundBare() {
+	for _, d := range r.plan.Drains {
+		r.conn.bare = append(r.conn.bare, d.Table.Counter.Slotted())
+	}
+}
+
+// notFolded is the error of a statement that would need a fold where nothing may be
+// written.
+func (r *run) notFolded(refused error, advice string) error {
+	return fmt.Errorf("slotsql: a view or routine reads table %q, which has increments in slots, and nothing may be written here to fold them; read the table itself, or %s: %w",
+		r.plan.Drains[0].Table.Name, advice, refused)
 }

@@ -115,6 +115,9 @@ func (c *conn) apply(e rewrite.TxEvent) {
 		} else if !watched {
 			c.tx.byText, c.lasting = byText, lasting // SQLite: DDL begins and ends none
 		}
+	case rewrite.TxReadOnly:
+		c.tx.byText, c.lasting = byText, lasting
+		c.readOnly = c.readOnly || watched // the server is asked
 	case rewrite.TxMayEnd:
 		if !watched {
 			c.doubted()

@@ -54,21 +54,6 @@ type SavepointErrorClassifier interface {
 	SavepointGone(err error) bool
 }
 
-// A ReadOnlyErrorClassifier is for an engine where a transaction that may not write
-// may lock rows in share mode.
-type ReadOnlyErrorClassifier interface {
-	// ReadOnly reports whether a write was refused because its transaction is READ
-	// ONLY, and is otherwise as it was.
-	ReadOnly(err error) bool
-	// ErrReadOnly is that error.
-	ErrReadOnly() error
-	// LocksGaps reports whether the transactions of a session keep others, by a
-	// locking read, from inserting what it would find.
-	LocksGaps(ctx context.Context, s Session) (bool, error)
-	// NextRepeatableRead writes the statement by which the next transaction does.
-	NextRepeatableRead() string
-}
-
 // A TxErrorClassifier is for an engine some of whose errors roll back the whole
 // transaction, while others leave it open.
 type TxErrorClassifier interface {

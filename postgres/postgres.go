@@ -28,6 +28,8 @@ var (
 	_ slotdialect.FoldErrorClassifier = Engine{}
 	_ slotdialect.TxWatcher           = Engine{}
 	_ slotdialect.ArgRewriter         = Engine{}
+	_ slotdialect.ReadOnlyReader      = Engine{}
+	_ slotdialect.ReadOnlyWatcher     = Engine{}
 )
 
 // DriverName is the name the driver is registered under.
@@ -114,6 +116,25 @@ func (Engine) Retryable(err error) bool {
 func (Engine) ConnInTransaction(c driver.Conn) bool {
 	p, ok := c.(interface{ Conn() *pgx.Conn })
 	return ok && p.Conn().PgConn().TxStatus() != 'I'
+}
+
+// ReadOnly recognises what a READ ONLY transaction and a standby refuse.
+func (Engine) ReadOnly(err error) bool {
+	var e *pgconn.PgError
+	return errors.As(err, &e) && e.Code == "25006"
+}
+
+// ErrReadOnly is such an error.
+func (Engine) ErrReadOnly() error {
+	return &pgconn.PgError{Severity: "ERROR", SeverityUnlocalized: "ERROR", Code: "25006", Message: "cannot execute UPDATE in a read-only transaction"}
+}
+
+// ConnReadOnly reads what servers since 14 report of the session's default and of
+// recovery. An older one has to be asked.
+func (Engine) ConnReadOnly(c driver.Conn) bool {
+	p, ok := c.(interface{ Conn() *pgx.Conn })
+	return ok && (p.Conn().PgConn().ParameterStatus("default_transaction_read_only") != "off" ||
+		p.Conn().PgConn().ParameterStatus("in_hot_standby") != "off")
 }
 
 // RewriteArgs separates pgx's leading option arguments and lets a query

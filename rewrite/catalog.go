@@ -32,9 +32,6 @@ type Table struct {
 	// Ruled says that row security or a rewrite rule may change which rows an
 	// UPDATE touches; it counts as an UpdateTrigger, and cannot be deferred.
 	Ruled bool
-	// UpdateRule says that there is a rewrite rule for UPDATE. PostgreSQL does not run
-	// some of them in a statement that does anything else.
-	UpdateRule bool
 
 	// Parts are the names of the table's partitions, where they are tables that
 	// statements may name.
@@ -87,9 +84,6 @@ type Column struct {
 	// NoSelect, NoInsert and NoUpdate say that the session's user may not do that
 	// with the column, where an increment in a slot does not ask the engine for it.
 	NoSelect, NoInsert, NoUpdate bool
-	// NoReferences says that the user may not refer to the column. Who has been
-	// granted everything on the table may.
-	NoReferences bool
 	// Always says that the database fills the column, and refuses any other value
 	// that an INSERT gives.
 	Always bool
@@ -169,13 +163,7 @@ type Counter struct {
 	// hold something. See HolderCatalog.
 	Unfit   string
 	Holding bool
-	// Ungranted says what has to be granted before the session's user may move slots
-	// into base rows; nil where it may.
-	Ungranted []string
-	// Blind says that the session's user may not read the slot table.
-	Blind bool
-
-	Slots int // at most this many slot rows per key
+	Slots   int // at most this many slot rows per key
 
 	Companions []Companion // in table order
 
@@ -238,7 +226,7 @@ type Counter struct {
 func (t *Table) Unrestricted() {
 	for i := range t.Columns {
 		c := &t.Columns[i]
-		c.NoSelect, c.NoInsert, c.NoUpdate, c.NoReferences = false, false, false, false
+		c.NoSelect, c.NoInsert, c.NoUpdate = false, false, false
 	}
 }
 

@@ -33,6 +33,9 @@ const (
 	TxRollbackTo
 	// TxPrepared: another transaction, that was prepared before, has ended.
 	TxPrepared
+	// TxReadOnly: the transaction that is open, or those to come, may not write from
+	// now on, or may again.
+	TxReadOnly
 )
 
 // maxControlText is the longest text that is looked through for the ends of
@@ -136,6 +139,11 @@ func txEvent(words []string) TxEvent {
 		for i := range words {
 			if containsFold(words[i], "autocommit") || len(words) == maxControlWords {
 				return TxEvent{Kind: TxMayEnd}
+			}
+		}
+		for i := range words {
+			if is(i, "ONLY") && is(i-1, "READ") || containsFold(words[i], "read_only") {
+				return TxEvent{Kind: TxReadOnly}
 			}
 		}
 		return TxEvent{}

@@ -26,6 +26,7 @@ var (
 	_ slotdialect.Dialect                  = Engine{}
 	_ slotdialect.ErrorClassifier          = Engine{}
 	_ slotdialect.SavepointErrorClassifier = Engine{}
+	_ slotdialect.ReadOnlyReader           = Engine{}
 )
 
 // DriverName is the name the driver is registered under.
@@ -90,3 +91,9 @@ func (Engine) SavepointGone(err error) bool {
 
 // SlotFull is always false: the upsert affects no row instead.
 func (Engine) SlotFull(error) bool { return false }
+
+// ReadOnly recognises SQLITE_READONLY.
+func (Engine) ReadOnly(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && e.Code()&0xff == 8
+}

@@ -54,10 +54,9 @@ func (d *Dialect) InTransaction(ctx context.Context, s dialect.Session) (bool, e
 	return false, err
 }
 
-// IsolationQuery asks for the isolation level of the transaction that is open.
-func (d *Dialect) IsolationQuery() string {
-	return "SELECT pg_catalog.current_setting('transaction_isolation')"
-}
+// IsolationQuery asks for the isolation level of the transaction that is open; it
+// takes no snapshot.
+func (d *Dialect) IsolationQuery() string { return "SHOW transaction_isolation" }
 
 // Conflicts says of a level whether a transaction that changes a row is told
 // when others have changed it since its snapshot.

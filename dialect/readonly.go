@@ -1,0 +1,55 @@
+package dialect
+
+import (
+	"context"
+	"database/sql/driver"
+)
+
+// A ReadOnlyErrorClassifier is for an engine where a transaction that may not write
+// may lock rows in share mode.
+type ReadOnlyErrorClassifier interface {
+	// ReadOnly reports whether a write was refused because its transaction is READ
+	// ONLY, and is otherwise as it was.
+	ReadOnly(err error) bool
+	// ErrReadOnly is that error.
+	ErrReadOnly() error
+	// LocksGaps reports whether the transactions of a session keep others, by a
+	// locking read, from inserting what it would find.
+	LocksGaps(ctx context.Context, s Session) (bool, error)
+	// NextRepeatableRead writes the statement by which the next transaction does.
+	NextRepeatableRead() string
+}
+
+// A ReadOnlyReader is for an engine with transactions that see one snapshot of the
+// database: where that shows no slots, base values are totals.
+type ReadOnlyReader interface {
+	// ReadOnly reports whether a write was refused because its transaction, its
+	// session or the database is read-only.
+	ReadOnly(err error) bool
+	// ReadTx writes a transaction of slotsql's own whose queries see one snapshot.
+	ReadTx() DrainTx
+	// MayLift reports whether the session is read-only by its own setting, which
+	// Lift suspends in a transaction of slotsql's own until Lower restores it. Lower
+	// runs after a failure, too.
+	MayLift(ctx context.Context, s Session) (bool, error)
+	Lift() []string
+	Lower() []string
+}
+
+// A ReadOnlyWatcher is for an engine where an error fails the transaction: that a
+// transaction may not write has to be known before.
+type ReadOnlyWatcher interface {
+	// ConnReadOnly reports whether transactions of the connection may be READ ONLY
+	// without a statement that says so.
+	ConnReadOnly(driver.Conn) bool
+	// ReadOnlyQuery asks whether the open transaction is: "on". It takes no snapshot.
+	ReadOnlyQuery() string
+	// ErrReadOnly is the server's error for a write in one.
+	ErrReadOnly() error
+	// AppliedQuery asks a replica how far it has applied what its primary has
+	// written. A server that is none answers with an empty string.
+	AppliedQuery() string
+	// LockPatience returns a query of how long the session's statements wait for
+	// locks, "0" for ever, and one that sets it until the transaction ends.
+	LockPatience() (ask, set string)
+}
