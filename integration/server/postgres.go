@@ -35,13 +35,14 @@ var postgres = &engine{
 	},
 }
 
+var postgresDirs = []string{"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/bin", "/opt/homebrew/bin"}
+
 func postgresLayout() (layout, error) {
-	dirs := []string{"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/bin", "/opt/homebrew/bin"}
-	initdb, err := find([]string{"initdb"}, dirs)
+	initdb, err := find([]string{"initdb"}, postgresDirs)
 	if err != nil {
 		return layout{}, err
 	}
-	daemon, err := find([]string{"postgres"}, dirs)
+	daemon, err := find([]string{"postgres"}, postgresDirs)
 	if err != nil {
 		return layout{}, err
 	}
