@@ -151,7 +151,7 @@ func benchQuery(b *testing.B, c driver.Conn, text string, args []driver.NamedVal
 // BenchmarkDatabaseSQL is the same way as an application goes it, by sql.DB.
 func BenchmarkDatabaseSQL(b *testing.B) {
 	s, _ := benchShared(b, sqlite.New())
-	c := &connector{driver: &wrappedDriver{parent: idle{}, dialect: s.dialect}, parent: idle{}, shared: s}
+	c := &Connector{driver: &wrappedDriver{parent: idle{}, dialect: s.dialect}, parent: idle{}, shared: s}
 	for _, way := range []struct {
 		name string
 		db   *sql.DB
@@ -175,7 +175,7 @@ func (sqlmwConnector) Connect(context.Context) (driver.Conn, error) {
 }
 
 // bareConnector makes wrapped connections of facts already known.
-type bareConnector struct{ *connector }
+type bareConnector struct{ *Connector }
 
 func (c bareConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	return newConn(ctx, c.shared, idleConn{})

@@ -87,19 +87,6 @@ func (r *run) added(v any, plus rewrite.Arg) any {
 	return a + b
 }
 
-func wholeNumber(v any) (int64, bool) {
-	switch rv := reflect.ValueOf(v); rv.Kind() {
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return rv.Int(), rv.Int() >= 0
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		return int64(rv.Uint()), rv.Uint() <= math.MaxInt64
-	case reflect.String:
-		n, err := strconv.ParseInt(rv.String(), 10, 64)
-		return n, err == nil && n >= 0
-	}
-	return 0, false
-}
-
 // textCall returns the arguments of the plan's text.
 func (r *run) textCall() (call, error) {
 	if r.plan.TextArgs == nil {

@@ -63,7 +63,7 @@ func (c *crowd) open(more string) {
 	if err != nil {
 		c.Fatal(err)
 	}
-	c.shared, c.db = wrapped.(*connector).shared, sql.OpenDB(wrapped)
+	c.shared, c.db = wrapped.shared, sql.OpenDB(wrapped)
 	c.shared.coalescer.pace.most = 1 // however long a test holds a statement
 	c.Cleanup(func() { _ = c.db.Close() })
 	c.server.warm.Store(false)

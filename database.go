@@ -16,7 +16,8 @@ import (
 type database struct {
 	dialect  dialect.Dialect
 	traits   rewrite.Traits                             // of the dialect
-	connect  func(context.Context) (driver.Conn, error) // opens the parent's connections; nil: nobody can
+	dial     func(context.Context) (driver.Conn, error) // opens the parent's connections; nil: nobody can
+	connect  func(context.Context) (driver.Conn, error) // the same, where facts may be read aside; nil: they may not
 	patience time.Duration
 	sharing  bool        // sessions may share a statement: see dialect.SessionAware
 	single   atomic.Bool // the server is in no cluster

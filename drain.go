@@ -2,10 +2,7 @@ package slotsql
 
 import (
 	"context"
-	"database/sql/driver"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/slotsql/slotsql/rewrite"
@@ -51,22 +48,9 @@ const (
 	defaultDrainWatch    = time.Second
 )
 
-// Drain folds all slots of tables of a connector of OpenConnector or
-// WrapConnector into their base rows. Afterwards the base values are the totals,
-// and the plain driver alone is exact, unless applications go on to count in slots.
-// The report says whether any has done so within Watch; one that counts less
-// often, or is started later, is not noticed.
-//
-// Slots are moved by a roll-up first, while increments go on. What has come up
-// meanwhile is folded in one transaction, which looks before its commit whether
-// the slot table is empty; increments wait for it. A table that cannot be locked is
-// tried again. An error leaves each table drained or as exact as it was.
-func Drain(ctx context.Context, c driver.Connector, o DrainOptions) ([]DrainReport, error) {
-	cn, ok := c.(*connector)
-	if !ok {
-		return nil, errNotOurs
-	}
-	mover, err := newRollUpWorker(cn.every.catalog, cn.parent, RollUpOptions{Progress: o.Progress})
+// drain is slotsql.Drain.
+func drain(ctx context.Context, s *shared, o DrainOptions) ([]DrainReport, error) {
+	mover, err := newRollUpWorker(s.catalog, RollUpOptions{Progress: o.Progress})
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +70,7 @@ func Drain(ctx context.Context, c driver.Connector, o DrainOptions) ([]DrainRepo
 	if o.Watch == 0 {
 		o.Watch = defaultDrainWatch
 	}
-	d := &drainer{mover: mover, shared: cn.every, parent: cn.parent, patience: o.Patience}
+	d := &drainer{mover: mover, shared: s, patience: o.Patience}
 	defer d.close()
 	var reports []DrainReport
 	for _, t := range tables {
@@ -97,7 +81,7 @@ func Drain(ctx context.Context, c driver.Connector, o DrainOptions) ([]DrainRepo
 		reports = append(reports, r)
 		if err != nil {
 			if mover.conn.engine.schemaChanged(err) {
-				cn.every.expire()
+				s.expire()
 			}
 			return reports, fmt.Errorf("slotsql: draining table %s: %w", t.Name, err)
 		}
@@ -105,31 +89,10 @@ func Drain(ctx context.Context, c driver.Connector, o DrainOptions) ([]DrainRepo
 	return reports, d.watch(ctx, tables, reports, o.Watch)
 }
 
-// chosenTables finds tables by their names.
-func chosenTables(all []*rewrite.Table, names []string) ([]*rewrite.Table, error) {
-	if len(names) == 0 {
-		return all, nil
-	}
-	var out []*rewrite.Table
-	var known []string
-	for _, t := range all {
-		known = append(known, t.Name)
-	}
-	for _, name := range names {
-		i := slices.Index(known, name)
-		if i < 0 {
-			return nil, fmt.Errorf("slotsql: %q is not a counter table of the configuration: these are %s", name, strings.Join(known, ", "))
-		}
-		out = append(out, all[i])
-	}
-	return out, nil
-}
-
 // drainer drains whole tables.
 type drainer struct {
 	mover    *rollUpWorker
 	shared   *shared
-	parent   driver.Connector
 	patience time.Duration
 	conn     *conn
 }
@@ -193,7 +156,7 @@ func (d *drainer) open(ctx context.Context) error {
 	if d.conn != nil {
 		return nil
 	}
-	raw, err := d.parent.Connect(ctx)
+	raw, err := d.shared.dial(ctx)
 	if err != nil {
 		return err
 	}

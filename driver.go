@@ -18,8 +18,8 @@ import (
 var (
 	_ driver.Driver        = (*wrappedDriver)(nil)
 	_ driver.DriverContext = (*wrappedDriver)(nil)
-	_ driver.Connector     = (*connector)(nil)
-	_ io.Closer            = (*connector)(nil)
+	_ driver.Connector     = (*Connector)(nil)
+	_ io.Closer            = (*Connector)(nil)
 )
 
 // An Option changes how a driver or connector is wrapped.
@@ -96,8 +96,8 @@ func Open(driverName, dsn string, opts ...Option) (*sql.DB, error) {
 }
 
 // OpenConnector returns the connector that Open opens a database on; Check,
-// Migrate and DDL take it, too. Nothing is sent to the database yet.
-func OpenConnector(driverName, dsn string, opts ...Option) (driver.Connector, error) {
+// Migrate, RollUp and the like take it, too. Nothing is sent to the database yet.
+func OpenConnector(driverName, dsn string, opts ...Option) (*Connector, error) {
 	v, ok := registry.Load(driverName)
 	if !ok {
 		return nil, fmt.Errorf("slotsql: no wrapped driver is called %q: import the package of your engine, such as github.com/slotsql/slotsql/mysql", driverName)
@@ -110,7 +110,7 @@ func OpenConnector(driverName, dsn string, opts ...Option) (driver.Connector, er
 	if err != nil {
 		return nil, err
 	}
-	return (&wrappedDriver{parent: registered.parent, dialect: registered.dialect, options: *o}).OpenConnector(dsn)
+	return (&wrappedDriver{parent: registered.parent, dialect: registered.dialect, options: *o}).connector(dsn)
 }
 
 // OpenDB wraps a parent driver's connector and opens a database on it.
@@ -125,7 +125,7 @@ func OpenDB(parent driver.Connector, d dialect.Dialect, config *Config, opts ...
 // WrapConnector wraps a parent driver's connector. With a nil config one is
 // looked for as FindConfig does. The result implements io.Closer; closing it
 // closes the parent where that can be closed.
-func WrapConnector(parent driver.Connector, d dialect.Dialect, config *Config, opts ...Option) (driver.Connector, error) {
+func WrapConnector(parent driver.Connector, d dialect.Dialect, config *Config, opts ...Option) (*Connector, error) {
 	if parent == nil || d == nil {
 		return nil, errors.New("slotsql: WrapConnector needs a parent connector and a dialect")
 	}
@@ -154,6 +154,10 @@ func (d *wrappedDriver) Open(dsn string) (driver.Conn, error) {
 
 // OpenConnector implements driver.DriverContext.
 func (d *wrappedDriver) OpenConnector(dsn string) (driver.Connector, error) {
+	return d.connector(dsn)
+}
+
+func (d *wrappedDriver) connector(dsn string) (*Connector, error) {
 	dc, ok := d.parent.(driver.DriverContext)
 	if !ok {
 		return newConnector(d, dsnConnector{d.parent, dsn})
@@ -174,8 +178,10 @@ type dsnConnector struct {
 func (c dsnConnector) Connect(context.Context) (driver.Conn, error) { return c.driver.Open(c.dsn) }
 func (c dsnConnector) Driver() driver.Driver                        { return c.driver }
 
-// connector opens wrapped connections of one database.
-type connector struct {
+// Connector opens wrapped connections of one database. It implements
+// driver.Connector and io.Closer; closing it closes the parent's connector where
+// that can be closed. A sql.DB closes the connector that it was opened on.
+type Connector struct {
 	driver *wrappedDriver
 	parent driver.Connector
 	shell  driver.Connector // the parent's connector inside sqlmw
@@ -189,7 +195,7 @@ type connector struct {
 	closed   bool
 }
 
-func newConnector(d *wrappedDriver, parent driver.Connector) (driver.Connector, error) {
+func newConnector(d *wrappedDriver, parent driver.Connector) (*Connector, error) {
 	config := d.options.config
 	if config == nil {
 		var err error
@@ -197,12 +203,12 @@ func newConnector(d *wrappedDriver, parent driver.Connector) (driver.Connector, 
 			return nil, err
 		}
 	}
-	c := &connector{driver: d, parent: parent, shared: newShared(d.dialect, config)}
-	c.shared.logger, c.shared.connect = d.options.logger, parent.Connect
+	c := &Connector{driver: d, parent: parent, shared: newShared(d.dialect, config)}
+	c.shared.logger, c.shared.connect, c.shared.dial = d.options.logger, parent.Connect, parent.Connect
 	if c.every = c.shared.forModes(modes...); c.every != c.shared {
 		c.shared.kin = append(c.shared.kin, c.every.catalog)
 	}
-	if w := newShadower(c.shared, parent); w != nil {
+	if w := newShadower(c.shared); w != nil {
 		c.shadow, c.shared.shadow = w, w
 	}
 	shell, ok := sqlmw.Driver(connectorDriver{parent}, hooks{connector: c}).(driver.DriverContext)
@@ -231,7 +237,7 @@ func (d connectorDriver) OpenConnector(string) (driver.Connector, error) {
 // and rows offer beyond the common interfaces. See docs/design/shell.md.
 type hooks struct {
 	sqlmw.NullInterceptor
-	connector *connector
+	connector *Connector
 }
 
 // handover carries the connection made by ConnectorConnect to Connect.
@@ -258,7 +264,7 @@ func (h hooks) ConnectorConnect(ctx context.Context, parent driver.Connector) (d
 // Connect implements driver.Connector. The first connection reads the facts of
 // the configured tables from the database and reports every problem it finds
 // as a *ConfigError.
-func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
+func (c *Connector) Connect(ctx context.Context) (driver.Conn, error) {
 	var to handover
 	if _, err := c.shell.Connect(context.WithValue(ctx, handoverKey{}, &to)); err != nil {
 		return nil, err
@@ -269,10 +275,10 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 }
 
 // Driver implements driver.Connector.
-func (c *connector) Driver() driver.Driver { return c.driver }
+func (c *Connector) Driver() driver.Driver { return c.driver }
 
 // Close implements io.Closer.
-func (c *connector) Close() error {
+func (c *Connector) Close() error {
 	c.stopRollUp()
 	c.shared.witness.close()
 	c.shared.watch.side.close()

@@ -90,9 +90,6 @@ func stillConnected(err error) error {
 	return err
 }
 
-// errNotOurs is returned to who hands over another package's connector.
-var errNotOurs = errors.New("slotsql: want a connector of OpenConnector or WrapConnector")
-
 // lostError is a connection lost in the middle of a statement. It does not
 // wrap the parent's error, on purpose: see settled.
 type lostError struct{ text string }

@@ -136,17 +136,6 @@ func unwrapConn(dc any) *conn {
 	return nil
 }
 
-// ExplainConnector is Explain for a connector of OpenConnector or
-// WrapConnector. It only reads, and slot tables need not be there yet.
-func ExplainConnector(ctx context.Context, c driver.Connector, query string) (*Explanation, error) {
-	e, err := NewExplainer(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	defer e.Close()
-	return e.Explain(query)
-}
-
 // ExplainSchema is Explain without a database: schema is the text of a schema
 // file, which holds the statements that create the tables (CREATE TABLE,
 // CREATE UNIQUE INDEX, CREATE TRIGGER, ALTER TABLE; others are skipped), such as

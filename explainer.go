@@ -2,7 +2,6 @@ package slotsql
 
 import (
 	"context"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 
@@ -19,14 +18,12 @@ type Explainer struct {
 	close func() error
 }
 
-// NewExplainer is ExplainConnector for many statements. Close ends its
-// connection. The context is for all that it reads of the database, also later.
-func NewExplainer(ctx context.Context, c driver.Connector) (*Explainer, error) {
-	cn, err := setup(ctx, c)
+// newConnExplainer is slotsql.NewExplainer.
+func newConnExplainer(ctx context.Context, on *shared, every *catalog) (*Explainer, error) {
+	cn, err := setup(ctx, every)
 	if err != nil {
 		return nil, err
 	}
-	on := c.(*connector).shared //nolint:errcheck // setup has looked
 	e, err := newExplainer(on, cn.look(ctx), func(sc *schema, t *rewrite.Table) error {
 		if _, err := cn.slotTable(ctx, checkedTable{table: t}); err != nil {
 			return err
@@ -102,36 +99,6 @@ func (e *Explainer) explain(sc *schema, query string) (*Explanation, error) {
 
 // Close ends what NewExplainer has opened.
 func (e *Explainer) Close() error { return e.close() }
-
-// CheckSchema is Check without a database: it holds the configuration against a
-// schema file as for ExplainSchema. It knows nothing of slot tables, and of
-// views no more than their texts say.
-func CheckSchema(d dialect.Dialect, config *Config, schema string) ([]TableStatus, error) {
-	f, err := parseSchemaFile(d, schema)
-	if err != nil {
-		return nil, err
-	}
-	s := sharedOf(d, config, config.Tables())
-	checked, problems, err := s.checkTables(always, f.look)
-	if err != nil {
-		return nil, err
-	}
-	var out []TableStatus
-	for _, t := range checked {
-		status := statusOf(t, false)
-		named := map[string]bool{}
-		for _, written := range t.config.Views {
-			parts, _ := splitName(written)
-			named[parts[len(parts)-1]] = true
-		}
-		for _, name := range dialect.ViewsOver(t.table, f.views, dialect.SpelledAnywhere) {
-			status.Views = append(status.Views, ViewStatus{name, named[name]})
-		}
-		status.Unnamed = viewsUnnamed(t.config, status.Views)
-		out = append(out, status)
-	}
-	return append(out, absent(s.catalog, out)...), asConfigError(problems)
-}
 
 // explainModes explains a text as it is run, and beside it, where it names
 // tables with mode shadow, as it would be run if they were on.

@@ -2,7 +2,6 @@ package slotsql
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -56,23 +55,4 @@ func (r *run) conserved(ctx context.Context, d *rewrite.DrainTable) error {
 		err = errUnmoved(textOf(reasons[0][0]))
 	}
 	return err
-}
-
-// errUnmoved is the reason why a base row has not taken what its slots hold.
-type errUnmoved string
-
-func (e errUnmoved) Error() string { return string(e) }
-
-// refused explains the error of a statement that moves slots.
-func (e *engine) refused(t *rewrite.Table, err error) error {
-	if reason, ok := err.(errUnmoved); ok {
-		return &NotMovedError{Table: t.Name, Reason: string(reason)}
-	}
-	if reason, ok := e.unmoved(err); ok {
-		return &NotMovedError{Table: t.Name, Reason: reason, Err: err}
-	}
-	if !e.notApplied(err) || e.retryable(err) || e.conflict(err) || e.lockTimeout(err) || e.schemaChanged(err) || e.txEnded(err) {
-		return err
-	}
-	return &NotMovedError{Table: t.Name, Reason: fmt.Sprintf("the database refuses it. A counter's column must be able to hold the total, and no constraint, trigger or right be in its way (run `slotsql check`, mend the table %s, and try again)", t.Name), Err: err}
 }

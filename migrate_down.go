@@ -2,7 +2,6 @@ package slotsql
 
 import (
 	"context"
-	"database/sql/driver"
 	"fmt"
 	"strings"
 	"time"
@@ -11,21 +10,14 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// MigrateDown drops what Migrate has created for the tables of a connector of
-// OpenConnector or WrapConnector: the slot tables, with their triggers, and the
-// table of leases. It returns the tables that it has dropped.
-//
-// It refuses, and has dropped nothing, when a slot table holds anything: see
-// Drain. Each table is looked at once more while nobody else can write it, so
-// that no increment is dropped. Applications that still count in slots get an
-// error from then on.
-func MigrateDown(ctx context.Context, c driver.Connector) (dropped []string, err error) {
-	cn, err := setup(ctx, c)
+// migrateDown is slotsql.MigrateDown.
+func migrateDown(ctx context.Context, s *catalog) (dropped []string, err error) {
+	cn, err := setup(ctx, s)
 	if err != nil {
 		return nil, err
 	}
 	defer cn.parent.Close()
-	down := &migrateDown{conn: cn, dialect: cn.catalog.dialect, gone: map[string]bool{}}
+	down := &downMigration{conn: cn, dialect: cn.catalog.dialect, gone: map[string]bool{}}
 	tables, err := down.empty(ctx)
 	if err != nil {
 		return nil, err
@@ -57,7 +49,7 @@ func MigrateDown(ctx context.Context, c driver.Connector) (dropped []string, err
 	return dropped, nil
 }
 
-type migrateDown struct {
+type downMigration struct {
 	gone    map[string]bool // shared slot tables, by sharedID
 	conn    *view
 	dialect dialect.RollUpper
@@ -65,7 +57,7 @@ type migrateDown struct {
 
 // empty returns the tables that have a slot table, none of which holds
 // anything.
-func (m *migrateDown) empty(ctx context.Context) (tables []*rewrite.Table, err error) {
+func (m *downMigration) empty(ctx context.Context) (tables []*rewrite.Table, err error) {
 	checked, problems, err := m.conn.checkTables(ctx)
 	if err != nil {
 		return nil, err
@@ -101,18 +93,18 @@ func notEmpty(tables ...string) error {
 	return fmt.Errorf("slotsql: slots hold increments that the base rows do not have (%s): run `slotsql drain` first", strings.Join(tables, ", "))
 }
 
-func (m *migrateDown) texts(t *rewrite.Table) dialect.RollUp {
+func (m *downMigration) texts(t *rewrite.Table) dialect.RollUp {
 	return m.dialect.RollUp(t, dialect.RollUpPart{Limit: 1})
 }
 
-func (m *migrateDown) full(ctx context.Context, t *rewrite.Table) (bool, error) {
+func (m *downMigration) full(ctx context.Context, t *rewrite.Table) (bool, error) {
 	rows, err := m.conn.session().Query(ctx, m.texts(t).Find.SQL)
 	return len(rows) > 0, err
 }
 
 const dropTries = 60
 
-func (m *migrateDown) drop(ctx context.Context, t *rewrite.Table) (err error) {
+func (m *downMigration) drop(ctx context.Context, t *rewrite.Table) (err error) {
 	for try := range dropTries {
 		if err = m.dropOnce(ctx, t); err == nil || !m.conn.engine.retryable(err) || try == dropTries-1 {
 			return err
@@ -126,7 +118,7 @@ func (m *migrateDown) drop(ctx context.Context, t *rewrite.Table) (err error) {
 	return err
 }
 
-func (m *migrateDown) dropOnce(ctx context.Context, t *rewrite.Table) (err error) {
+func (m *downMigration) dropOnce(ctx context.Context, t *rewrite.Table) (err error) {
 	texts := m.texts(t)
 	lock, unlock := m.dialect.LockSlots(t)
 	defer func() {
@@ -164,7 +156,7 @@ func (m *migrateDown) dropOnce(ctx context.Context, t *rewrite.Table) (err error
 // dropShared drops a shared slot table that nobody has a row in, while it is
 // locked. One that has columns which Migrate does not give it is another
 // program's, and stays.
-func (m *migrateDown) dropShared(ctx context.Context, t *rewrite.Table) (bool, error) {
+func (m *downMigration) dropShared(ctx context.Context, t *rewrite.Table) (bool, error) {
 	if t.Counter.Shared == nil {
 		return false, nil
 	}

@@ -18,7 +18,7 @@ func (on *shared) forModes(modes ...string) *shared {
 		return on
 	}
 	s := sharedOf(on.dialect, on.config, tables)
-	s.logger, s.beside = on.logger, true
+	s.logger, s.dial, s.beside = on.logger, on.dial, true
 	s.made.wake, s.made.journal = on.made.wake, on.made.journal // a roll-up is of both
 	return s
 }

@@ -134,7 +134,7 @@ func TestTransactionsHoldSlots(t *testing.T) {
 				_ = tx.Rollback()
 			}
 		}
-		if n := wrapped.(*connector).shared.placement.held(); n != 0 {
+		if n := wrapped.shared.placement.held(); n != 0 {
 			t.Errorf("%d rows have slots that ended transactions hold", n)
 		}
 	}

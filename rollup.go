@@ -2,7 +2,6 @@ package slotsql
 
 import (
 	"context"
-	"database/sql/driver"
 	"time"
 )
 
@@ -91,15 +90,9 @@ func (r RollUpReport) Moved() (n int) {
 	return n
 }
 
-// RollUp goes over the tables of a connector of OpenConnector or WrapConnector
-// once, and moves what their slots hold into the base rows, while increments and
-// queries go on: totals are the same at every moment. Slots that others have
-// locked are left out. Interrupted at any point, by ctx or by force, it leaves
-// nothing half done.
-//
-// When another worker has the lease nothing is done, and the report says so.
-func RollUp(ctx context.Context, c driver.Connector, o RollUpOptions) (RollUpReport, error) {
-	w, err := rollUpOf(c, o)
+// rollUpOnce is slotsql.RollUp.
+func rollUpOnce(ctx context.Context, s *catalog, o RollUpOptions) (RollUpReport, error) {
+	w, err := newRollUpWorker(s, o)
 	if err != nil {
 		return RollUpReport{}, err
 	}
@@ -109,12 +102,9 @@ func RollUp(ctx context.Context, c driver.Connector, o RollUpOptions) (RollUpRep
 	return report, err
 }
 
-// RunRollUp rolls up at intervals until ctx is done, and then returns nil. Of
-// several that run on one database, in one process or in many, one works, and the
-// others stand by. An error ends it only if it comes before the first pass: a
-// database that cannot be reached later is tried again.
-func RunRollUp(ctx context.Context, c driver.Connector, o RollUpOptions) error {
-	w, err := rollUpOf(c, o)
+// runRollUp is slotsql.RunRollUp.
+func runRollUp(ctx context.Context, s *catalog, journal <-chan struct{}, o RollUpOptions) error {
+	w, err := newRollUpWorker(s, o)
 	if err != nil {
 		return err
 	}
@@ -125,14 +115,6 @@ func RunRollUp(ctx context.Context, c driver.Connector, o RollUpOptions) error {
 		}
 		return err
 	}
-	w.run(ctx, nil, c.(*connector).every.made.journal) //nolint:errcheck // rollUpOf has looked
+	w.run(ctx, nil, journal)
 	return nil
-}
-
-func rollUpOf(c driver.Connector, o RollUpOptions) (*rollUpWorker, error) {
-	w, ok := c.(*connector)
-	if !ok {
-		return nil, errNotOurs
-	}
-	return newRollUpWorker(w.every.catalog, w.parent, o)
 }

@@ -13,7 +13,7 @@ type rollUpStarter struct {
 
 // startRollUp starts the worker with the connector's first connection, where the
 // configuration asks for one.
-func (c *connector) startRollUp() {
+func (c *Connector) startRollUp() {
 	if c.shared.config.RollupInterval() == 0 || c.shared.rolling.Load() {
 		return
 	}
@@ -22,7 +22,7 @@ func (c *connector) startRollUp() {
 	if c.rollUp != nil || c.closed {
 		return
 	}
-	w, err := newRollUpWorker(c.every.catalog, c.parent, RollUpOptions{})
+	w, err := newRollUpWorker(c.every.catalog, RollUpOptions{})
 	if err != nil {
 		return
 	}
@@ -48,7 +48,7 @@ func (c *connector) startRollUp() {
 }
 
 // stopRollUp ends the worker, after the batch that is under way.
-func (c *connector) stopRollUp() {
+func (c *Connector) stopRollUp() {
 	c.starting.Lock()
 	c.closed = true
 	r := c.rollUp

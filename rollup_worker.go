@@ -19,7 +19,6 @@ import (
 // transaction; nothing depends on what the worker remembers.
 type rollUpWorker struct {
 	catalog *catalog
-	parent  driver.Connector
 	dialect dialect.RollUpper
 	options RollUpOptions
 	holder  string
@@ -38,9 +37,9 @@ const rollUpLease = "roll-up"
 // Batches aim at this time, so that an increment that meets one hardly notices.
 const batchAim = 10 * time.Millisecond
 
-func newRollUpWorker(s *catalog, parent driver.Connector, o RollUpOptions) (*rollUpWorker, error) {
+func newRollUpWorker(s *catalog, o RollUpOptions) (*rollUpWorker, error) {
 	o = o.withDefaults(s.config)
-	return &rollUpWorker{catalog: s, parent: parent, options: o, holder: rand.Text(), size: min(firstBatch, o.Batch)}, nil
+	return &rollUpWorker{catalog: s, options: o, holder: rand.Text(), size: min(firstBatch, o.Batch)}, nil
 }
 
 const firstBatch = 100
@@ -51,7 +50,7 @@ func (w *rollUpWorker) open(ctx context.Context) (*schema, error) {
 		w.close()
 	}
 	if w.conn == nil {
-		raw, err := w.parent.Connect(ctx)
+		raw, err := w.catalog.dial(ctx)
 		if err != nil {
 			return nil, err
 		}

@@ -2,6 +2,9 @@ package slotsql
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -46,4 +49,24 @@ func (c *view) withSlots(ctx context.Context, tables []checkedTable, configured 
 		with = append(with, t)
 	}
 	return with, len(with) < configured, nil
+}
+
+// chosenTables finds tables by their names.
+func chosenTables(all []*rewrite.Table, names []string) ([]*rewrite.Table, error) {
+	if len(names) == 0 {
+		return all, nil
+	}
+	var out []*rewrite.Table
+	var known []string
+	for _, t := range all {
+		known = append(known, t.Name)
+	}
+	for _, name := range names {
+		i := slices.Index(known, name)
+		if i < 0 {
+			return nil, fmt.Errorf("slotsql: %q is not a counter table of the configuration: these are %s", name, strings.Join(known, ", "))
+		}
+		out = append(out, all[i])
+	}
+	return out, nil
 }

@@ -2,7 +2,6 @@ package slotsql
 
 import (
 	"context"
-	"database/sql/driver"
 	"fmt"
 	"slices"
 
@@ -42,11 +41,9 @@ type CounterStatus struct {
 	Reason  string `json:"reason,omitempty"`
 }
 
-// Check holds the configuration of a connector of OpenConnector or
-// WrapConnector against its database and changes nothing. All problems come at
-// once, as a *ConfigError, beside the tables that have none.
-func Check(ctx context.Context, c driver.Connector) ([]TableStatus, error) {
-	cn, err := setup(ctx, c)
+// check is slotsql.Check.
+func check(ctx context.Context, s *catalog) ([]TableStatus, error) {
+	cn, err := setup(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -112,22 +109,9 @@ func statusOf(t checkedTable, missing bool) TableStatus {
 	return out
 }
 
-// Migrate creates the slot tables that are missing of tables with mode on, passive or
-// shadow, and the table of leases,
-// whatever auto_migrate says, and returns their names. A slot table that is to be a
-// journal's from now on is widened, and one that lacks columns of counters gets
-// them, which is said behind its name (docs/operations.md says when processes may
-// count in them). So does one whose table has changed under it: types of columns,
-// the table that its foreign key refers to, triggers and columns without use are put
-// right. It may be run again and by several processes at
-// once. Problems of the configuration and of slot tables that are there come as
-// a *ConfigError; with problems of the former kind nothing is created.
-//
-// The foreign key of a slot table takes a lock on the base table for a moment,
-// see docs/operations.md. A statement that does not get it soon gives up, so that
-// nobody waits long behind it, and is tried again for a minute. WithoutForeignKeys leaves it out.
-func Migrate(ctx context.Context, c driver.Connector, opts ...SetupOption) (created []string, err error) {
-	cn, err := setup(ctx, c)
+// migrate is slotsql.Migrate.
+func migrate(ctx context.Context, s *catalog, opts ...SetupOption) (created []string, err error) {
+	cn, err := setup(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -204,12 +188,9 @@ func Migrate(ctx context.Context, c driver.Connector, opts ...SetupOption) (crea
 	return created, asConfigError(problems)
 }
 
-// DDL returns the statements that create the slot tables of tables with mode on, passive or shadow, and the table of leases, whether they are
-// there or not. Run by other means than Migrate they belong into one
-// transaction where the engine has transactional DDL.
-// Comments in them say which locks they take on base tables.
-func DDL(ctx context.Context, c driver.Connector, opts ...SetupOption) ([]string, error) {
-	cn, err := setup(ctx, c)
+// ddl is slotsql.DDL.
+func ddl(ctx context.Context, s *catalog, opts ...SetupOption) ([]string, error) {
+	cn, err := setup(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -218,9 +199,8 @@ func DDL(ctx context.Context, c driver.Connector, opts ...SetupOption) ([]string
 	return ddlOf(cn.catalog.dialect, checked, problems, err, opts)
 }
 
-// SchemaDDL is DDL without a database: from a schema file as for
-// ExplainSchema.
-func SchemaDDL(d dialect.Dialect, config *Config, schema string, opts ...SetupOption) ([]string, error) {
+// schemaDDL is slotsql.SchemaDDL.
+func schemaDDL(d dialect.Dialect, config *Config, schema string, opts ...SetupOption) ([]string, error) {
 	f, err := parseSchemaFile(d, schema)
 	if err != nil {
 		return nil, err
@@ -260,24 +240,6 @@ func ddlOf(d dialect.Dialect, checked []checkedTable, problems []Problem, err er
 	return out, nil
 }
 
-// setup opens a connection of the parent for slotsql's own statements.
-func setup(ctx context.Context, c driver.Connector) (*view, error) {
-	w, ok := c.(*connector)
-	if !ok {
-		return nil, errNotOurs
-	}
-	raw, err := w.parent.Connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	cn := ownView(ctx, w.every.catalog, raw)
-	if _, err := cn.catalog.dialect.Namespace(ctx, cn.session()); err != nil { // refuses sessions it cannot serve
-		_ = raw.Close()
-		return nil, err
-	}
-	return cn, nil
-}
-
 // notOff leaves out the tables with mode off.
 func notOff(tables []checkedTable) []checkedTable {
 	return slices.DeleteFunc(tables, func(t checkedTable) bool { return t.config.Mode == modeOff })
@@ -292,4 +254,34 @@ func absent(s *catalog, found []TableStatus) (out []TableStatus) {
 		}
 	}
 	return out
+}
+
+// CheckSchema is Check without a database: it holds the configuration against a
+// schema file as for ExplainSchema. It knows nothing of slot tables, and of
+// views no more than their texts say.
+func CheckSchema(d dialect.Dialect, config *Config, schema string) ([]TableStatus, error) {
+	f, err := parseSchemaFile(d, schema)
+	if err != nil {
+		return nil, err
+	}
+	s := sharedOf(d, config, config.Tables())
+	checked, problems, err := s.checkTables(always, f.look)
+	if err != nil {
+		return nil, err
+	}
+	var out []TableStatus
+	for _, t := range checked {
+		status := statusOf(t, false)
+		named := map[string]bool{}
+		for _, written := range t.config.Views {
+			parts, _ := splitName(written)
+			named[parts[len(parts)-1]] = true
+		}
+		for _, name := range dialect.ViewsOver(t.table, f.views, dialect.SpelledAnywhere) {
+			status.Views = append(status.Views, ViewStatus{name, named[name]})
+		}
+		status.Unnamed = viewsUnnamed(t.config, status.Views)
+		out = append(out, status)
+	}
+	return append(out, absent(s.catalog, out)...), asConfigError(problems)
 }

@@ -33,7 +33,6 @@ import (
 // shadower is the shadow of one connector.
 type shadower struct {
 	on, dry *shared
-	parent  driver.Connector
 	names   []string // of the tables in shadow, lower-case
 	sample  float64
 	begin   []string // of the transaction that two reads are compared in
@@ -91,7 +90,7 @@ const (
 )
 
 // newShadower returns nil when no table is in shadow.
-func newShadower(on *shared, parent driver.Connector) *shadower {
+func newShadower(on *shared) *shadower {
 	tables := on.config.tablesOf(modeShadow)
 	if len(tables) == 0 {
 		return nil
@@ -103,7 +102,7 @@ func newShadower(on *shared, parent driver.Connector) *shadower {
 		on.untouched.clear()
 	}
 	on.kin = append(on.kin, dry.catalog)
-	w := &shadower{on: on, dry: dry, parent: parent, inline: on.traits.OneWriter, slotted: map[*rewrite.Table]bool{}}
+	w := &shadower{on: on, dry: dry, inline: on.traits.OneWriter, slotted: map[*rewrite.Table]bool{}}
 	w.sample = on.config.ShadowSample()
 	w.begin, w.end = on.dialect.OneState()
 	w.ctx, w.cancel = context.WithCancel(context.Background())
@@ -267,7 +266,7 @@ func (w *shadower) work() {
 func (w *shadower) connected(ctx context.Context, f func() error) (err error) {
 	for range 2 {
 		if w.raw == nil {
-			if w.raw, err = w.parent.Connect(ctx); err != nil {
+			if w.raw, err = w.on.dial(ctx); err != nil {
 				w.raw = nil
 				return err
 			}

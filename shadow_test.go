@@ -69,7 +69,7 @@ func recorded(t *testing.T, d dialect.Dialect, config string) (db *sql.DB, shado
 	}
 	db = sql.OpenDB(c)
 	t.Cleanup(func() { _ = db.Close() })
-	return db, c.(*connector).shadow, func() []*recording {
+	return db, c.shadow, func() []*recording {
 		mu.Lock()
 		defer mu.Unlock()
 		return all
@@ -196,7 +196,7 @@ func TestShadowFaults(t *testing.T) {
 		}
 		db := sql.OpenDB(c)
 		defer db.Close()
-		f(db, c.(*connector).shadow)
+		f(db, c.shadow)
 	}
 	tally := func(class string) ShadowStats {
 		for _, s := range Shadows() {

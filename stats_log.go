@@ -24,7 +24,7 @@ type statsLogger struct {
 
 // logStats starts the logger with the connector's first connection, where the
 // configuration asks for one.
-func (c *connector) logStats() {
+func (c *Connector) logStats() {
 	every := c.shared.config.StatsInterval()
 	if every == 0 {
 		return

@@ -2,7 +2,6 @@ package slotsql
 
 import (
 	"context"
-	"database/sql/driver"
 	"fmt"
 	"time"
 
@@ -78,35 +77,21 @@ func (r *VerifyReport) Wrong() (n int) {
 
 const defaultVerifyPatience = time.Minute
 
-// Verify audits tables of a connector of OpenConnector or WrapConnector while
-// increments and queries go on: slot rows without a base row, slot rows with
-// numbers out of range, totals below the counter's min, and totals that are not
-// what the counter's recount gives.
-//
-// What looks wrong in one snapshot is looked at again with the row and all its
-// slots locked as a drain locks them, so that nothing is reported that is only
-// under way; without Fix that is rolled back. With Fix a drift is corrected in
-// the same transaction, and slot rows are deleted, or folded into their base row.
-//
-// Problems of a recount come as a *ConfigError, with the line.
-func Verify(ctx context.Context, c driver.Connector, o VerifyOptions) ([]VerifyReport, error) {
-	cn, ok := c.(*connector)
-	if !ok {
-		return nil, errNotOurs
-	}
+// verify is slotsql.Verify.
+func verify(ctx context.Context, on *shared, o VerifyOptions) ([]VerifyReport, error) {
 	if o.Patience == 0 {
 		o.Patience = defaultVerifyPatience
 	}
-	config := cn.shared.config.audited()
-	s := sharedOf(cn.shared.dialect, config, config.Tables()) // whatever their mode
-	s.logger, s.auditing = cn.shared.logger, true
-	mover, err := newRollUpWorker(s.catalog, cn.parent, RollUpOptions{})
+	config := on.config.audited()
+	s := sharedOf(on.dialect, config, config.Tables()) // whatever their mode
+	s.logger, s.dial, s.auditing = on.logger, on.dial, true
+	mover, err := newRollUpWorker(s.catalog, RollUpOptions{})
 	if err != nil {
 		return nil, err
 	}
 	mover.free = true
 	defer mover.close()
-	v := &verifier{options: o, shared: s, parent: cn.parent, mover: mover}
+	v := &verifier{options: o, shared: s, mover: mover}
 	defer v.close()
 	sc, err := mover.open(ctx)
 	if err != nil {
@@ -155,7 +140,7 @@ func (c *Config) audited() *Config {
 }
 
 // configOf returns the configuration of a counter table.
-func (s *shared) configOf(t *rewrite.Table) *TableConfig {
+func (s *catalog) configOf(t *rewrite.Table) *TableConfig {
 	for i := range s.tables {
 		cfg := &s.tables[i]
 		if s.dialect.SameTable(rewrite.Ident{Name: cfg.Table, Quoted: true}, t.Name) &&

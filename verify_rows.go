@@ -30,7 +30,6 @@ import (
 type verifier struct {
 	options VerifyOptions
 	shared  *shared
-	parent  driver.Connector
 	mover   *rollUpWorker
 	conn    *conn
 	texts   dialect.RollUp // of the table, without a part
@@ -51,7 +50,7 @@ func (v *verifier) open(ctx context.Context) error {
 	if v.conn != nil {
 		return nil
 	}
-	raw, err := v.parent.Connect(ctx)
+	raw, err := v.shared.dial(ctx)
 	if err != nil {
 		return err
 	}
@@ -101,8 +100,8 @@ func (v *verifier) query(ctx context.Context, query string, args ...any) ([][]an
 // atOnce is how many rows are locked together: a recount runs once for them.
 const atOnce = 50
 
-// wrong finds rows that a check finds wrong.
-func (v *verifier) wrong(ctx context.Context, c *check, r *VerifyReport) error {
+// wrong finds rows that a criterion finds wrong.
+func (v *verifier) wrong(ctx context.Context, c *criterion, r *VerifyReport) error {
 	if err := v.open(ctx); err != nil {
 		return err
 	}
@@ -142,7 +141,7 @@ func (v *verifier) progress(n int) {
 }
 
 // recheck looks at locked rows again, and fixes them.
-func (v *verifier) recheck(ctx context.Context, c *check, keys [][]any) (out []Finding, err error) {
+func (v *verifier) recheck(ctx context.Context, c *criterion, keys [][]any) (out []Finding, err error) {
 	n := len(c.t.Counter.Key)
 	var args []any
 	for _, k := range keys {

@@ -81,9 +81,9 @@ func (a *audit) among(alias string, n int) string {
 	return "(" + strings.Join(any, " OR ") + ")"
 }
 
-// check is a query for rows that are wrong: their key, the total, and what it
+// criterion is a query for rows that are wrong: their key, the total, and what it
 // should be.
-type check struct {
+type criterion struct {
 	*audit
 	kind, counter string
 	from, should  string
@@ -96,26 +96,26 @@ const (
 	recountAlias = "slotsql_r"
 )
 
-func (c *check) total() string { return auditAlias + "." + c.d.Quote(c.counter) }
+func (c *criterion) total() string { return auditAlias + "." + c.d.Quote(c.counter) }
 
 // find is the query, for all rows or those of a condition.
-func (c *check) find(condition string) string {
+func (c *criterion) find(condition string) string {
 	if condition != "" {
 		condition = " AND " + condition
 	}
 	return "SELECT " + c.keys(auditAlias) + c.total() + ", " + c.should + " FROM " + c.from + " WHERE (" + c.where + ")" + condition
 }
 
-func (a *audit) belowMin(counter string, least int64) *check {
-	c := &check{audit: a, kind: FindingMin, counter: counter, from: a.base() + " AS " + auditAlias, should: fmt.Sprint(least)}
+func (a *audit) belowMin(counter string, least int64) *criterion {
+	c := &criterion{audit: a, kind: FindingMin, counter: counter, from: a.base() + " AS " + auditAlias, should: fmt.Sprint(least)}
 	c.where = c.total() + " < " + fmt.Sprint(least)
 	return c
 }
 
 // drift joins the recount, which names its columns as the table does. The line
 // break ends a comment that the recount may end with.
-func (a *audit) drift(counter, recount string) *check {
-	c := &check{audit: a, kind: FindingDrift, counter: counter, recounts: true}
+func (a *audit) drift(counter, recount string) *criterion {
+	c := &criterion{audit: a, kind: FindingDrift, counter: counter, recounts: true}
 	right := recountAlias + "." + a.d.Quote(counter)
 	c.from = a.base() + " AS " + auditAlias + " LEFT JOIN (" + recount + "\n) AS " + recountAlias + " ON " + a.same(recountAlias, auditAlias)
 	c.should = "COALESCE(" + right + ", 0)"
@@ -125,7 +125,7 @@ func (a *audit) drift(counter, recount string) *check {
 
 // set writes a row's right value into its base row, which has no slots: the
 // value, then the key.
-func (c *check) set() string {
+func (c *criterion) set() string {
 	var where []string
 	for i, k := range c.t.Counter.Key {
 		where = append(where, c.d.Quote(k)+" = "+fmt.Sprintf(c.bound[i], c.d.Placeholder(i+2)))

@@ -45,3 +45,17 @@ func (c *view) asConnected() bool {
 func (c *view) ordinary() bool {
 	return !c.altered && !c.private && !c.moved && !c.temp && !c.strayed && c.db.sharing
 }
+
+// setup opens a connection of the parent for slotsql's own statements.
+func setup(ctx context.Context, c *catalog) (*view, error) {
+	raw, err := c.dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	v := ownView(ctx, c, raw)
+	if _, err := c.dialect.Namespace(ctx, v.session()); err != nil { // refuses sessions it cannot serve
+		_ = raw.Close()
+		return nil, err
+	}
+	return v, nil
+}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"net/url"
@@ -94,7 +93,7 @@ func (o *options) target(cmd *cobra.Command) (engine, *slotsql.Config, error) {
 	return e, config, err
 }
 
-func (o *options) connector(e engine, config *slotsql.Config) (driver.Connector, error) {
+func (o *options) connector(e engine, config *slotsql.Config) (*slotsql.Connector, error) {
 	if e.file {
 		if err := fileExists(o.dsn); err != nil {
 			return nil, err

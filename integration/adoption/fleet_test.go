@@ -2,7 +2,6 @@ package adoption
 
 import (
 	"database/sql"
-	"database/sql/driver"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -126,7 +125,7 @@ func (f *fleet) open(c config) *sql.DB {
 	return sql.OpenDB(f.connector(c))
 }
 
-func (f *fleet) connector(c config) driver.Connector {
+func (f *fleet) connector(c config) *slotsql.Connector {
 	f.t.Helper()
 	parsed, err := slotsql.Parse([]byte(c.text()), "slotsql.yaml")
 	if err != nil {

@@ -27,7 +27,7 @@ func TestRollUp(t *testing.T) {
 	worker := func(node int) (end func()) {
 		ctx, stop := context.WithCancel(ctx)
 		var wg sync.WaitGroup
-		c := d.connector(t, nodes(t, d, "")[node])
+		c := d.connector(t, nodes(t, d, "")[node]).(*slotsql.Connector)
 		wg.Go(func() {
 			// What a pass is told is not what ends the worker: it tries again.
 			if err := slotsql.RunRollUp(ctx, c, slotsql.RollUpOptions{Interval: time.Millisecond, Pass: func(r slotsql.RollUpReport, err error) {

@@ -4,7 +4,6 @@ package shadow
 
 import (
 	"database/sql"
-	"database/sql/driver"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -39,7 +38,7 @@ func newPair(t *testing.T, dialect string) *twin.Pair {
 	}})
 }
 
-func connector(t *testing.T, p *twin.Pair, text string, opts ...slotsql.Option) driver.Connector {
+func connector(t *testing.T, p *twin.Pair, text string, opts ...slotsql.Option) *slotsql.Connector {
 	t.Helper()
 	c, err := slotsql.Parse([]byte(text), "slotsql.yaml")
 	if err != nil {
@@ -54,7 +53,7 @@ func open(t *testing.T, p *twin.Pair, text string) *sql.DB {
 	return opened(t, connector(t, p, text, slotsql.WithLogger(slog.New(slog.DiscardHandler))))
 }
 
-func opened(t *testing.T, c driver.Connector) *sql.DB {
+func opened(t *testing.T, c *slotsql.Connector) *sql.DB {
 	t.Helper()
 	db := sql.OpenDB(c)
 	t.Cleanup(func() {

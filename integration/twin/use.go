@@ -3,7 +3,6 @@ package twin
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"fmt"
 	"strings"
 	"testing"
@@ -30,7 +29,7 @@ func Each(t *testing.T, f func(t *testing.T, dialect string)) {
 
 // Connector opens the wrapped side of a pair once more, as another process with
 // the same configuration.
-func Connector(t testing.TB, p *Pair, opts ...slotsql.Option) driver.Connector {
+func Connector(t testing.TB, p *Pair, opts ...slotsql.Option) *slotsql.Connector {
 	t.Helper()
 	config, err := slotsql.Load(p.ConfigPath)
 	if err != nil {
@@ -40,7 +39,7 @@ func Connector(t testing.TB, p *Pair, opts ...slotsql.Option) driver.Connector {
 }
 
 // ConnectorWith is Connector with a configuration of its own.
-func ConnectorWith(t testing.TB, p *Pair, config *slotsql.Config, opts ...slotsql.Option) driver.Connector {
+func ConnectorWith(t testing.TB, p *Pair, config *slotsql.Config, opts ...slotsql.Option) *slotsql.Connector {
 	t.Helper()
 	c, err := slotsql.OpenConnector(Wrapped[p.Dialect], p.WrappedDSN, append(opts, slotsql.WithConfig(config))...)
 	if err != nil {

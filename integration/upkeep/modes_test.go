@@ -1,7 +1,6 @@
 package upkeep
 
 import (
-	"database/sql/driver"
 	"strings"
 	"testing"
 
@@ -23,7 +22,7 @@ func TestRecountInEveryMode(t *testing.T) {
 				"CREATE TABLE tags (id INT PRIMARY KEY, uses INT NOT NULL)", "INSERT INTO tags VALUES (1, 2)",
 				"CREATE TABLE hits (post INT NOT NULL)", "INSERT INTO hits VALUES (1), (1)",
 			}})
-			connector := func(recount string) driver.Connector {
+			connector := func(recount string) *slotsql.Connector {
 				c, err := slotsql.Parse([]byte(config(mode, recount)), "slotsql.yaml")
 				if err != nil {
 					t.Fatal(err)

@@ -2,7 +2,6 @@ package upkeep
 
 import (
 	"database/sql"
-	"database/sql/driver"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -34,7 +33,7 @@ func growing(t *testing.T, dialect string) *twin.Pair {
 
 // process is a program with a configuration of its own.
 type process struct {
-	connector driver.Connector
+	connector *slotsql.Connector
 	*sql.DB
 }
 
@@ -181,16 +180,16 @@ func TestColumnUnknown(t *testing.T) {
 			_ = c.Close()
 			total(name)
 		}
-		for name, rollUp := range map[string]func(driver.Connector) error{
-			"roll-up": func(c driver.Connector) error {
+		for name, rollUp := range map[string]func(*slotsql.Connector) error{
+			"roll-up": func(c *slotsql.Connector) error {
 				_, err := slotsql.RollUp(t.Context(), c, slotsql.RollUpOptions{})
 				return err
 			},
-			"sweep": func(c driver.Connector) error { // likes alone are there
+			"sweep": func(c *slotsql.Connector) error { // likes alone are there
 				_, err := slotsql.RollUp(t.Context(), c, slotsql.RollUpOptions{Idle: time.Nanosecond})
 				return err
 			},
-			"drain": func(c driver.Connector) error {
+			"drain": func(c *slotsql.Connector) error {
 				_, err := slotsql.Drain(t.Context(), c, slotsql.DrainOptions{})
 				return err
 			},
