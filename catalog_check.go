@@ -113,7 +113,7 @@ func checkTableAs(cfg *TableConfig, t *rewrite.Table, names dialect.NameRules, s
 			if why := t.CompanionFault(col.Name, co.Merge); why != "" {
 				report(path, "companion %s %s: remove it from companions", clip(col.Name), why)
 			} else if names.TooLong(co.Stamp()) {
-				report(path, "companion %s has a name too long for the slot table, where slotsql_at_ is put before it: remove it from companions", clip(col.Name))
+				report(path, "companion %s has too long a name for the slot table, which prefixes it with slotsql_at_: remove it from companions", clip(col.Name))
 			}
 			c.Companions = append(c.Companions, co)
 		}
@@ -152,7 +152,7 @@ func noTransactions(t *rewrite.Table) string {
 	if t.NoTransactions == "" {
 		return ""
 	}
-	return "has the storage engine " + t.NoTransactions + ", which has no transactions: what a drain or roll-up has moved would count twice after a rollback. Give it one that has (ALTER TABLE ... ENGINE=InnoDB)"
+	return "has the storage engine " + t.NoTransactions + ", which has no transactions: counts would double when a drain or roll-up is rolled back; change it (ALTER TABLE ... ENGINE=InnoDB)"
 }
 
 // fault is a Problem still without its table.
@@ -204,22 +204,22 @@ func resolveKey(cfg *TableConfig, t *rewrite.Table) (key []string, faults []faul
 func counterFault(t *rewrite.Table, col *rewrite.Column, key []string) (why string, judged bool) {
 	switch {
 	case slices.Contains(key, col.Name):
-		return "is part of the key, and a key must not be counted up: remove it from one", false
+		return "is part of the key, which cannot be a counter: remove it from one", false
 	case col.Generated:
 		return "is a generated column: name the columns it is computed from instead", false
 	case col.Identity:
-		return "is numbered by the database: remove it from counters", false
+		return "is an auto-increment or identity column: remove it from counters", false
 	case col.Numeric == rewrite.NotNumeric:
 		return fmt.Sprintf("has type %s, which cannot be summed: a counter is an integer, decimal (numeric) or floating-point column", typeName(col)), false
 	}
 	for _, u := range t.Uniques {
 		if slices.Contains(u.Columns, col.Name) {
-			return fmt.Sprintf("is part of the unique key %s [%s], which would be judged by base values and not by totals: remove it from counters", clip(u.Name), strings.Join(u.Columns, ", ")), true
+			return fmt.Sprintf("is part of the unique key %s [%s], which the database checks against base values, not totals: remove it from counters", clip(u.Name), strings.Join(u.Columns, ", ")), true
 		}
 	}
 	for i := range t.Columns {
 		if g := &t.Columns[i]; g.Generated && g.Name != col.Name && slices.Contains(g.DependsOn, col.Name) {
-			return fmt.Sprintf("is what the generated column %s is computed from, which would show the base value and not the total: remove it from counters", clip(g.Name)), true
+			return fmt.Sprintf("is used by generated column %s, which would show the base value and not the total: remove it from counters", clip(g.Name)), true
 		}
 	}
 	return "", false
@@ -354,7 +354,7 @@ func checkTogether(tables []checkedTable, names dialect.NameRules) (problems []P
 		// case are two tables.
 		at := [2]string{c.table.Schema, c.table.Name}
 		if other := base[at]; other != nil {
-			problems = append(problems, c.config.problem("", "is the same table of the database as %s: keep one", clip(other.Name)))
+			problems = append(problems, c.config.problem("", "is the same database table as %s: keep one", clip(other.Name)))
 			continue
 		}
 		base[at] = c.config

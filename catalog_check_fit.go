@@ -29,7 +29,7 @@ func (s *catalog) misfits(t, slots *rewrite.Table) (out []misfit) {
 	for _, name := range c.Key {
 		have, _ := findColumn(slots, name)
 		if base := t.Column(name); have != nil && base != nil && !keyFits(base, have) {
-			out = append(out, misfit{"", fmt.Sprintf("key column %s of slot table %s has type %s, and that of the table %s", clip(name), clip(c.SlotTable), typeName(have), typeName(base))})
+			out = append(out, misfit{"", fmt.Sprintf("key column %s of slot table %s has type %s, but %s in the table", clip(name), clip(c.SlotTable), typeName(have), typeName(base))})
 		}
 	}
 	if p := s.strays(t, slots); p != nil {
@@ -41,7 +41,7 @@ func (s *catalog) misfits(t, slots *rewrite.Table) (out []misfit) {
 	for _, name := range c.Counters {
 		have, _ := findColumn(slots, name)
 		if base := t.Column(name); have != nil && base != nil && !counterFits(base, have) {
-			out = append(out, misfit{name, fmt.Sprintf("column %s of slot table %s has type %s, which cannot hold what is counted of type %s", clip(name), clip(c.SlotTable), typeName(have), typeName(base))})
+			out = append(out, misfit{name, fmt.Sprintf("column %s of slot table %s has type %s, which cannot hold counts of type %s", clip(name), clip(c.SlotTable), typeName(have), typeName(base))})
 		}
 	}
 	return out
@@ -63,7 +63,7 @@ func (s *catalog) noteMisfits(t, slots *rewrite.Table) {
 // checkFit reports the misfits of a slot table.
 func (s *catalog) checkFit(t, slots *rewrite.Table) (problems []Problem) {
 	for _, m := range s.misfits(t, slots) {
-		problems = append(problems, Problem{Message: fmt.Sprintf("table %s: %s: run `%s`, which puts it right; until then nothing of it is counted in slots", clip(t.Name), m.why, migrateCommand)})
+		problems = append(problems, Problem{Message: fmt.Sprintf("table %s: %s: run `%s` to fix it; until then its counters are not slotted", clip(t.Name), m.why, migrateCommand)})
 	}
 	return problems
 }

@@ -38,6 +38,6 @@ func (s *catalog) checkNumbers(ctx context.Context, v *view, c checkedTable) ([]
 	if err != nil || len(rows) == 0 || rows[0][0] == nil {
 		return nil, err
 	}
-	return []Problem{c.config.problem("", "shared slot table %s has a slot %s of this table, and drains take %s: give such rows numbers that are free, or add them to other slots of theirs (`slotsql verify` names their keys)",
+	return []Problem{c.config.problem("", "shared slot table %s has slot %s for this table, but drains only fold slots numbered %s: renumber such rows, or add them to other slots of the same key (`slotsql verify` lists the keys)",
 		clip(c.table.Counter.SlotTable), textOf(rows[0][0]), numbersTaken)}, nil
 }

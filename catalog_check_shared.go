@@ -27,11 +27,11 @@ func sharedCounter(cfg *TableConfig, t *rewrite.Table, c *rewrite.Counter) (faul
 	case len(c.Key) == 0 && cfg.Key == nil:
 		return nil // has been said
 	case len(c.Key) != 1:
-		return []fault{{"key", fmt.Sprintf("layout shared needs a key of one column, of which it keeps the value in one, and [%s] has %d: use layout dedicated", strings.Join(c.Key, ", "), len(c.Key))}}
+		return []fault{{"key", fmt.Sprintf("layout shared stores the key in one column, but [%s] has %d: use layout dedicated", strings.Join(c.Key, ", "), len(c.Key))}}
 	}
 	col := t.Column(c.Key[0])
 	if kind, _, _ := textType(col); col.Numeric != rewrite.Integer && !slices.Contains(textKinds, kind) {
-		return []fault{{"key", fmt.Sprintf("key column %s has type %s, and layout shared keeps integers and variable-length texts, whose values are the same in another table: use layout dedicated", clip(col.Name), typeName(col))}}
+		return []fault{{"key", fmt.Sprintf("key column %s has type %s, but layout shared stores integer and variable-length text keys only: use layout dedicated", clip(col.Name), typeName(col))}}
 	}
 	return nil
 }
@@ -116,11 +116,11 @@ func checkSharedTable(t, slot *rewrite.Table, traits rewrite.Traits) (problems [
 		switch col := &slot.Columns[i]; {
 		case col == record || col == id || col == number || col == count || col.Generated:
 		case col.Identity && (!traits.UpsertSetsInsertID || col.Numeric != rewrite.Integer || col.Unsigned || col.Bits < 32):
-			report("has a column %s, which the database numbers with each new row: drop it, and make [%s] the primary key (a signed AUTO_INCREMENT column of 32 or 64 bits may stay, on MySQL and MariaDB)", clip(col.Name), strings.Join(key, ", "))
+			report("has an auto-increment or identity column %s: drop it, and make [%s] the primary key (a signed AUTO_INCREMENT column of 32 or 64 bits may stay, on MySQL and MariaDB)", clip(col.Name), strings.Join(key, ", "))
 		case col.Identity:
 			sh.Numbered, sh.NumberedBits = col.Name, col.Bits
 		case !col.Nullable && !col.HasDefault:
-			report("has a column %s without a default, of which slotsql knows no value: give it one", clip(col.Name))
+			report("has a column %s without a default, for which slotsql has no value: add a default", clip(col.Name))
 		}
 	}
 	for _, u := range slot.Uniques {
@@ -133,7 +133,7 @@ func checkSharedTable(t, slot *rewrite.Table, traits rewrite.Traits) (problems [
 			}
 		case len(u.Columns) == 1 && u.Columns[0] == sh.Numbered && sh.Numbered != "":
 		default:
-			report("has a unique key %s [%s], which keeps rows from having several slots: drop it", clip(u.Name), strings.Join(u.Columns, ", "))
+			report("has a unique key %s [%s], which allows a row only one slot: drop it", clip(u.Name), strings.Join(u.Columns, ", "))
 		}
 	}
 	if !found {
@@ -175,7 +175,7 @@ func idFault(key, id *rewrite.Column) string {
 		case id.Numeric != rewrite.Integer:
 			return "an integer key needs an integer column"
 		case id.Unsigned && !key.Unsigned:
-			return "it has no place for negative keys"
+			return "it cannot hold negative keys"
 		case id.Bits < key.Bits || !id.Unsigned && key.Unsigned && id.Bits == key.Bits:
 			return "it is too narrow"
 		}
@@ -187,9 +187,9 @@ func idFault(key, id *rewrite.Column) string {
 	_, want, compared := textType(key)
 	switch {
 	case !slices.Contains(textKinds, kind):
-		return "a text of variable length is needed"
+		return "a variable-length text column is needed"
 	case comparison != compared:
-		return "they compare texts differently: give both the same character set and collation"
+		return "they compare strings differently: give both the same character set and collation"
 	case length > 0 && (want == 0 || length < want):
 		return "it is too narrow"
 	}

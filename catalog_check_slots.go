@@ -45,7 +45,7 @@ func checkSlotTable(t, slot *rewrite.Table) (problems []Problem) {
 			}
 			missing = true
 			if i > len(c.Key) && i < counters {
-				report("has no column %s: run `%s`, which adds it (docs/operations.md says what comes before and after)", clip(name), migrateCommand)
+				report("has no column %s: run `%s` to add it (docs/operations.md has the steps before and after)", clip(name), migrateCommand)
 			} else {
 				report("has no column %s: %s; if another program owns it, choose another name with slot_table", clip(name), repair)
 			}
@@ -54,7 +54,7 @@ func checkSlotTable(t, slot *rewrite.Table) (problems []Problem) {
 		known[col.Name] = true
 		switch {
 		case i == len(c.Key) && col.Numeric != rewrite.Integer:
-			report("has a slot column %s of type %s, which is no integer: %s", clip(col.Name), typeName(col), repair)
+			report("has a slot column %s of type %s, which is not an integer: %s", clip(col.Name), typeName(col), repair)
 		case i == len(c.Key) && c.Journal && col.Bits < 64:
 			report("has a slot column %s of type %s, too narrow for a journal: run `%s`, which widens it", clip(col.Name), typeName(col), migrateCommand)
 		case i > len(c.Key) && i < counters && col.Numeric == rewrite.NotNumeric:
@@ -66,7 +66,7 @@ func checkSlotTable(t, slot *rewrite.Table) (problems []Problem) {
 	for i := range slot.Columns {
 		// A counter that left the configuration may still have counts there.
 		if name := slot.Columns[i].Name; !known[name] {
-			report("has a column %s that is no configured counter or companion and may hold counts: configure it, or %s", clip(name), repair)
+			report("has a column %s that is neither a configured counter nor a companion and may hold counts: configure it, or %s", clip(name), repair)
 		}
 	}
 	if missing {
@@ -81,7 +81,7 @@ func checkSlotTable(t, slot *rewrite.Table) (problems []Problem) {
 			report("has the primary key [%s], which must be [%s]: %s", strings.Join(u.Columns, ", "), strings.Join(primary, ", "), repair)
 			hasPrimary = true
 		case !u.Primary && !same:
-			report("has a further unique key %s [%s], which keeps rows from having several slots: drop it", clip(u.Name), strings.Join(u.Columns, ", "))
+			report("has a further unique key %s [%s], which allows a row only one slot: drop it", clip(u.Name), strings.Join(u.Columns, ", "))
 		}
 	}
 	if !hasPrimary {

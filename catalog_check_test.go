@@ -175,7 +175,7 @@ func TestCheckTableProblems(t *testing.T) {
 				`slotsql.yaml:10: table "posts": counter "VIEWS" is the same column as another counter, "views": keep one`,
 				`slotsql.yaml:11: table "posts": counter "title" has type text, which cannot be summed: a counter is an integer, decimal (numeric) or floating-point column`,
 				`slotsql.yaml:12: table "posts": counter "gone" is not a column of the table: correct the name (columns are id, slug, views, title, likes, tenant, score)`,
-				`slotsql.yaml:13: table "posts": counter "tenant" is part of the unique key "posts_slug" [slug, tenant], which would be judged by base values and not by totals: remove it from counters`,
+				`slotsql.yaml:13: table "posts": counter "tenant" is part of the unique key "posts_slug" [slug, tenant], which the database checks against base values, not totals: remove it from counters`,
 				`slotsql.yaml:15: table "posts": companion "never" is not a column of the table: correct the name (columns are id, slug, views, title, likes, tenant, score)`,
 				`slotsql.yaml:16: table "posts": column "views" is both companion and counter: remove it from one`,
 				`slotsql.yaml:17: table "posts": column "id" is both companion and key: remove it from companions`,
@@ -196,11 +196,11 @@ func TestCheckTableProblems(t *testing.T) {
 		},
 		{
 			"counter in the key by letter case", "  posts: {key: [id], counters: {ID: }}", nil,
-			[]string{`slotsql.yaml:3: table "posts": counter "id" is part of the key, and a key must not be counted up: remove it from one`},
+			[]string{`slotsql.yaml:3: table "posts": counter "id" is part of the key, which cannot be a counter: remove it from one`},
 		},
 		{
 			"counter in the primary key", "  posts: {counters: {id: }}", nil,
-			[]string{`slotsql.yaml:3: table "posts": counter "id" is part of the key, and a key must not be counted up: remove it from one`},
+			[]string{`slotsql.yaml:3: table "posts": counter "id" is part of the key, which cannot be a counter: remove it from one`},
 		},
 		{
 			"generated counter", "  posts: {counters: {views: }}",
@@ -210,7 +210,7 @@ func TestCheckTableProblems(t *testing.T) {
 		{
 			"numbered counter", "  posts: {counters: {views: }}",
 			func(t *rewrite.Table) *rewrite.Table { t.Columns[2].Identity = true; return t },
-			[]string{`slotsql.yaml:3: table "posts": counter "views" is numbered by the database: remove it from counters`},
+			[]string{`slotsql.yaml:3: table "posts": counter "views" is an auto-increment or identity column: remove it from counters`},
 		},
 		{
 			"generated from the counter", "  posts: {counters: {views: }}",
@@ -218,7 +218,7 @@ func TestCheckTableProblems(t *testing.T) {
 				t.Columns = append(t.Columns, column("popular", func(c *rewrite.Column) { c.Generated, c.DependsOn = true, []string{"views"} }))
 				return t
 			},
-			[]string{`slotsql.yaml:3: table "posts": counter "views" is what the generated column "popular" is computed from, which would show the base value and not the total: remove it from counters`},
+			[]string{`slotsql.yaml:3: table "posts": counter "views" is used by generated column "popular", which would show the base value and not the total: remove it from counters`},
 		},
 		{
 			"column without a type", "  posts: {counters: {views: }}",
@@ -322,7 +322,7 @@ func TestCheckTogether(t *testing.T) {
 	}{
 		{"apart", "  posts: {counters: {views: }}\n  pages: {counters: {views: }}", "postgres", []string{"posts", "pages"}, nil},
 		{"same table", "  posts: {counters: {views: }}\n  app.posts: {counters: {views: }}", "postgres", []string{"posts", "posts"},
-			[]string{`slotsql.yaml:4: table "app.posts": is the same table of the database as "posts": keep one`}},
+			[]string{`slotsql.yaml:4: table "app.posts": is the same database table as "posts": keep one`}},
 		{"slot table is a table", "  posts: {counters: {views: }}\n  app.POSTS_slots: {counters: {views: }}", "mysql", []string{"posts", "POSTS_slots"},
 			[]string{`slotsql.yaml:3: table "posts": slot table "posts_slots" is the configured table "app.POSTS_slots": choose another name with slot_table`}},
 		{"letter case apart", "  posts: {counters: {views: }}\n  POSTS: {counters: {views: }}", "postgres", []string{"posts", "POSTS"}, nil},
@@ -366,15 +366,15 @@ func TestCheckSlotTable(t *testing.T) {
 		{"view", func(s *rewrite.Table) *rewrite.Table { s.IsView = true; return s },
 			[]string{"is a view or a temporary table: choose another name with slot_table"}},
 		{"missing counter", func(s *rewrite.Table) *rewrite.Table { s.Columns = s.Columns[:3]; return s },
-			[]string{`has no column "likes": run ` + "`slotsql migrate --driver DRIVER --dsn DSN --config FILE`, which adds it (docs/operations.md says what comes before and after)"}},
+			[]string{`has no column "likes": run ` + "`slotsql migrate --driver DRIVER --dsn DSN --config FILE` to add it (docs/operations.md has the steps before and after)"}},
 		{"missing key", func(s *rewrite.Table) *rewrite.Table { s.Columns = s.Columns[1:]; return s },
 			[]string{`has no column "id": ` + repair + "; if another program owns it, choose another name with slot_table"}},
 		{"removed counter", func(s *rewrite.Table) *rewrite.Table { s.Columns = append(s.Columns, integer("shares")); return s },
-			[]string{`has a column "shares" that is no configured counter or companion and may hold counts: configure it, or ` + repair}},
+			[]string{`has a column "shares" that is neither a configured counter nor a companion and may hold counts: configure it, or ` + repair}},
 		{"wrong types", func(s *rewrite.Table) *rewrite.Table {
 			s.Columns[1], s.Columns[2] = column("slot", nil), column("views", nil)
 			return s
-		}, []string{`has a slot column "slot" of type text, which is no integer: ` + repair, `has a column "views" of type text, which cannot be summed: ` + repair}},
+		}, []string{`has a slot column "slot" of type text, which is not an integer: ` + repair, `has a column "views" of type text, which cannot be summed: ` + repair}},
 		{"generated", func(s *rewrite.Table) *rewrite.Table { s.Columns[0].Generated = true; return s },
 			[]string{`has a generated column "id": ` + repair}},
 		{"primary key without the slot", func(s *rewrite.Table) *rewrite.Table { s.Uniques[0].Columns = []string{"id"}; return s },
@@ -384,7 +384,7 @@ func TestCheckSlotTable(t *testing.T) {
 		{"further unique key", func(s *rewrite.Table) *rewrite.Table {
 			s.Uniques = append(s.Uniques, rewrite.Unique{Name: "one", Columns: []string{"id"}})
 			return s
-		}, []string{`has a further unique key "one" [id], which keeps rows from having several slots: drop it`}},
+		}, []string{`has a further unique key "one" [id], which allows a row only one slot: drop it`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			base := postsTable()

@@ -74,7 +74,7 @@ func viewsUnnamed(cfg *TableConfig, views []ViewStatus) string {
 			}
 		}
 	}
-	return fmt.Sprintf("table %s may be read by %s; a statement that names such a view is drained for; to acknowledge it, write under the table: views: [%s]",
+	return fmt.Sprintf("table %s may be read by %s; statements that name such a view drain first; to acknowledge this, add to the table: views: [%s]",
 		clip(cfg.Name), strings.Join(names, ", "), strings.Join(all, ", "))
 }
 

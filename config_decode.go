@@ -171,7 +171,7 @@ func (d *decoder) checkTokens(tokens token.Tokens) bool {
 			return false
 		}
 		if len(tk.Value) > maxValueBytes {
-			d.report(at, "", "a text of %d bytes is too long: no name or value may be longer than %d", len(tk.Value), maxValueBytes)
+			d.report(at, "", "a value of %d bytes is too long: the limit for names and values is %d", len(tk.Value), maxValueBytes)
 			return false
 		}
 		if unsupported > maxUnsupported {
@@ -233,7 +233,7 @@ func (d *decoder) mapping(n ast.Node, at position, path, subject, instead string
 		keyAt := nodeAt(key)
 		name, ok := text(key)
 		if !ok {
-			d.report(keyAt, path, "%s: a key must be text, got %s: put it in quotes", subject, describe(key))
+			d.report(keyAt, path, "%s: a key must be a string, got %s: quote it", subject, describe(key))
 			continue
 		}
 		e := entry{name: name, at: keyAt, path: joinPath(path, pathName(name)), value: unwrap(v.Value)}

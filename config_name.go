@@ -21,7 +21,7 @@ func splitName(s string) (parts []string, why string) {
 			for {
 				i := strings.Index(rest[end:], q)
 				if i < 0 {
-					return nil, "has a name with an unfinished quote: close it, and double a quote inside"
+					return nil, "has a name with an unclosed quote: close it, and double any quote inside"
 				}
 				b.WriteString(rest[end : end+i])
 				end += i + 1
@@ -45,7 +45,7 @@ func splitName(s string) (parts []string, why string) {
 				return nil, "has a quote inside its name: quote the whole name, and double the quote inside"
 			}
 			if part != strings.TrimSpace(part) {
-				return nil, "has a space at the edge of its name: remove it, or quote the name"
+				return nil, "has leading or trailing space in its name: remove it, or quote the name"
 			}
 		}
 		if why := nameFault(part); why != "" {

@@ -29,7 +29,7 @@ func defaultShared() SharedConfig {
 func (d *decoder) shared(c *Config, e *entry) {
 	entries, ok := d.mapping(e.value, e.valueAt(), e.path, "shared", "slotted_counters: {}")
 	if ok && len(entries) == 0 {
-		d.report(e.at, e.path, "shared is empty: name a table, such as slotted_counters: {}, or leave shared out for that one")
+		d.report(e.at, e.path, "shared is empty: name a table, such as slotted_counters: {}, or leave shared out to use that name")
 	}
 	for i := range entries {
 		s := &entries[i]
@@ -40,7 +40,7 @@ func (d *decoder) shared(c *Config, e *entry) {
 			d.report(s.at, s.path, "shared: table %s %s", clip(s.name), why)
 			continue
 		case len(parts) == 2:
-			d.report(s.at, s.path, "shared: table %s names a schema: leave it out, a slot table stands beside its base table", clip(s.name))
+			d.report(s.at, s.path, "shared: table %s names a schema: leave it out, a slot table is in the schema of its base table", clip(s.name))
 			continue
 		}
 		sh.Table = parts[0]
@@ -84,7 +84,7 @@ func (d *decoder) sharedColumns(sh *SharedConfig, e *entry) {
 	slices.SortFunc(names, func(a, b string) int { return strings.Compare(strings.ToLower(a), strings.ToLower(b)) })
 	for i := 1; i < len(names); i++ {
 		if strings.EqualFold(names[i-1], names[i]) {
-			d.report(e.at, e.path, "%s: column %s has two parts to play: name four columns", about, clip(names[i]))
+			d.report(e.at, e.path, "%s: column %s is named twice: name four different columns", about, clip(names[i]))
 		}
 	}
 }
@@ -132,10 +132,10 @@ func (d *decoder) sharedTables(c *Config) {
 			continue
 		}
 		if t.Key != nil && len(t.Key) != 1 {
-			report("key", "layout shared needs a key of one column, of which it keeps the value in one: use layout dedicated")
+			report("key", "layout shared stores the key in one column: name a key of one column, or use layout dedicated")
 		}
 		if len(t.Companions) > 0 {
-			report("companions", "layout shared has no place for companions: remove them, or use layout dedicated")
+			report("companions", "layout shared does not support companions: remove them, or use layout dedicated")
 		}
 		name := t.SlotTable
 		if name == "" {
@@ -145,20 +145,20 @@ func (d *decoder) sharedTables(c *Config) {
 					name = n
 				}
 			default:
-				report("slot_table", "slot_table is missing: say which shared table it is kept in (%s)", strings.Join(slices.Sorted(maps.Keys(tables)), ", "))
+				report("slot_table", "slot_table is missing: name a shared table (%s)", strings.Join(slices.Sorted(maps.Keys(tables)), ", "))
 				continue
 			}
 		}
 		sh := tables[name]
 		if sh == nil {
-			report("slot_table", "slot table %s is not one that shared names (%s): add it there", clip(name), strings.Join(slices.Sorted(maps.Keys(tables)), ", "))
+			report("slot_table", "slot table %s is not listed under shared (%s): add it there", clip(name), strings.Join(slices.Sorted(maps.Keys(tables)), ", "))
 			continue
 		}
 		t.SlotTable, t.Shared = name, sh
 		for _, counter := range t.Counters {
 			path := "counters." + pathName(counter.Column)
 			if counter.RecordType == nil {
-				report(path, "counter %s has no record_type, which tells its rows in %s from others': write %s: {record_type: N}", clip(counter.Column), clip(name), counter.Column)
+				report(path, "counter %s has no record_type to identify its rows in %s: write %s: {record_type: N}", clip(counter.Column), clip(name), counter.Column)
 				continue
 			}
 			if *counter.RecordType < 0 {
@@ -166,7 +166,7 @@ func (d *decoder) sharedTables(c *Config) {
 			}
 			id := fmt.Sprintf("%s\x00%s\x00%d", t.Schema, name, *counter.RecordType)
 			if other := taken[id]; other != "" {
-				report(path, "counter %s has record_type %d, which is that of %s: each counter of a shared table needs its own", clip(counter.Column), *counter.RecordType, other)
+				report(path, "counter %s has the record_type %d of %s: each counter of a shared table needs its own", clip(counter.Column), *counter.RecordType, other)
 				continue
 			}
 			taken[id] = fmt.Sprintf("counter %s of table %s", clip(counter.Column), clip(t.Name))

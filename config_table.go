@@ -260,7 +260,7 @@ func (d *decoder) slotTable(t *TableConfig, e *entry, subject string) {
 	case why != "":
 		d.report(e.valueAt(), e.path, "%sslot_table %s %s", subject, clip(name), why)
 	case len(parts) == 2:
-		d.report(e.valueAt(), e.path, "%sslot_table %s names a schema: leave it out, a slot table stands beside its base table", subject, clip(name))
+		d.report(e.valueAt(), e.path, "%sslot_table %s names a schema: leave it out, a slot table is in the schema of its base table", subject, clip(name))
 	case parts[0] == t.Table: // the collision check would name this table as another one
 		d.report(e.valueAt(), e.path, "%sslot_table is the table itself: choose another name", subject)
 	default:
@@ -273,7 +273,7 @@ func (d *decoder) overlaps(t *TableConfig) {
 	for _, c := range t.Counters {
 		path := "counters." + pathName(c.Column)
 		if slices.Contains(t.Key, c.Column) {
-			d.problems = append(d.problems, t.problem(path, "column %s is both counter and key: a key must not be counted up, remove it from one", clip(c.Column)))
+			d.problems = append(d.problems, t.problem(path, "column %s is both counter and key: remove it from one", clip(c.Column)))
 		}
 	}
 	for _, c := range t.Companions {

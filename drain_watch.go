@@ -63,7 +63,7 @@ func (d *drainer) watch(ctx context.Context, tables []*rewrite.Table, reports []
 const looks = 3
 
 func notWatched(t *rewrite.Table, err error) error {
-	return fmt.Errorf("slotsql: table %s is drained; whether applications still count in its slots is not known: %w", t.Name, err)
+	return fmt.Errorf("slotsql: table %s is drained, but slotsql could not check whether applications still count in its slots: %w", t.Name, err)
 }
 
 // look counts slot rows with the table locked.
@@ -134,4 +134,4 @@ func (d *drainer) locked(ctx context.Context, rows rewrite.DrainTable, f func() 
 	})
 }
 
-var errNotDrained = errors.New("slot rows are left after a drain: this is an error in slotsql, nothing has been changed")
+var errNotDrained = errors.New("slot rows remain after a drain: this is a bug in slotsql; nothing has been changed")

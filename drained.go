@@ -224,7 +224,7 @@ func (r *run) outdated(d *rewrite.DrainTable, err error) error {
 	if !r.conn.engine.schemaChanged(err) || r.conn.inAutocommit() {
 		return err
 	}
-	return fmt.Errorf("slotsql: slot table %q has other columns than this process knew; repeat the transaction: %w", d.Table.Counter.SlotTable, err)
+	return fmt.Errorf("slotsql: the columns of slot table %q have changed; retry the transaction: %w", d.Table.Counter.SlotTable, err)
 }
 
 // cleanUp runs the statements behind the text when it, or one of those around

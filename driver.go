@@ -100,7 +100,7 @@ func Open(driverName, dsn string, opts ...Option) (*sql.DB, error) {
 func OpenConnector(driverName, dsn string, opts ...Option) (*Connector, error) {
 	v, ok := registry.Load(driverName)
 	if !ok {
-		return nil, fmt.Errorf("slotsql: no wrapped driver is called %q: import the package of your engine, such as github.com/slotsql/slotsql/mysql", driverName)
+		return nil, fmt.Errorf("slotsql: no wrapped driver is registered as %q: import the package of your engine, such as github.com/slotsql/slotsql/mysql", driverName)
 	}
 	registered := v.(*wrappedDriver)
 	o, err := buildOptions(registered.options.config, opts)
@@ -213,7 +213,7 @@ func newConnector(d *wrappedDriver, parent driver.Connector) (*Connector, error)
 	}
 	shell, ok := sqlmw.Driver(connectorDriver{parent}, hooks{connector: c}).(driver.DriverContext)
 	if !ok {
-		return nil, errors.New("slotsql: sqlmw gave a driver without connectors")
+		return nil, errors.New("slotsql: sqlmw returned a driver without connectors")
 	}
 	var err error
 	if c.shell, err = shell.OpenConnector(""); err != nil {

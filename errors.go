@@ -35,7 +35,7 @@ type DrainError struct {
 }
 
 func (e *DrainError) Error() string {
-	return fmt.Sprintf("slotsql: the statement would drain table %q, and its configuration says on_drain: error: %s", e.Table, e.Reason)
+	return fmt.Sprintf("slotsql: the statement would drain table %q, which is configured with on_drain: error: %s", e.Table, e.Reason)
 }
 
 // Is matches ErrDrain.
@@ -43,7 +43,7 @@ func (e *DrainError) Is(target error) bool { return target == ErrDrain }
 
 // ErrNotMoved is matched by the error of a drain or roll-up whose base rows have not
 // taken what their slots hold; the error is a *NotMovedError.
-var ErrNotMoved = errors.New("slotsql: slots have not been moved into base rows")
+var ErrNotMoved = errors.New("slotsql: slots could not be moved into base rows")
 
 // NotMovedError says why slots have not been moved into the base rows of a table.
 // All of them hold what they held: totals are as they were.
@@ -54,7 +54,7 @@ type NotMovedError struct {
 }
 
 func (e *NotMovedError) Error() string {
-	text := fmt.Sprintf("slotsql: what the slots of table %q hold cannot be moved into its rows, and stays where it is: %s", e.Table, e.Reason)
+	text := fmt.Sprintf("slotsql: the slots of table %q could not be moved into its rows and are unchanged: %s", e.Table, e.Reason)
 	if e.Err != nil && !strings.Contains(e.Err.Error(), e.Reason) {
 		text += ": " + e.Err.Error()
 	}

@@ -19,7 +19,7 @@ type Explanation struct {
 	Statement string `json:"statement"`
 
 	// Class is pass-through, additive, additive-base, upsert, read, drain,
-	// multi or refused; see docs/life-of-a-statement.md.
+	// multi or refused; see docs/contributing/life-of-a-statement.md.
 	Class string `json:"class"`
 	// Reason says why the statement is no faster than it is, or why it is
 	// refused; empty when it is as fast as can be.
@@ -155,7 +155,7 @@ func ExplainSchema(d dialect.Dialect, config *Config, schema, query string) (*Ex
 		return nil, err
 	}
 	for _, name := range f.missing {
-		e.Notes = append(e.Notes, fmt.Sprintf("table %s is not in the schema, and taken as not existing", name))
+		e.Notes = append(e.Notes, fmt.Sprintf("table %s is not in the schema and is treated as missing", name))
 	}
 	return e, nil
 }
@@ -220,10 +220,10 @@ func explanation(p *rewrite.Plan, query string) *Explanation {
 			x.Scope = "rows of a unique key"
 		}
 		if mayInsert(d) {
-			x.Missing = "the statement runs under a savepoint; where it has met a row with slots, once more after another drain"
+			x.Missing = "the statement runs under a savepoint; if it finds a row with slots, it runs again after another drain"
 		}
 		if d.New != nil && len(d.New.Given) > 0 {
-			x.Unless = "all rows, when an argument may not be stored as it is"
+			x.Unless = "all rows, when an argument may be converted when it is stored"
 		}
 		e.Drains = append(e.Drains, x)
 		if on := d.Table.Counter.OnDrain; p.Class == rewrite.Drain && on == "error" {

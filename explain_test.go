@@ -80,7 +80,7 @@ func TestExplainSchema(t *testing.T) {
 				{"UPDATE posts SET views = 5", "drain", "drain:     posts, all rows\n", ""},
 				{"UPDATE strict_counts SET n = 0", "drain", "table strict_counts has on_drain: error, so the statement is refused", ""},
 				{"UPDATE posts SET views = views + 1 WHERE id = 7; SELECT views FROM posts", "multi", "part 2:\n  statement: SELECT views FROM posts\n  class:     read\n", ""},
-				{"SELECT views FROM posts, absent WHERE posts.id = absent.id", "", "note:      table absent is not in the schema, and taken as not existing", ""},
+				{"SELECT views FROM posts, absent WHERE posts.id = absent.id", "", "note:      table absent is not in the schema and is treated as missing", ""},
 				{"SELECT * FROM popular", "drain", "drain:     posts, all rows\n", ""},
 				{"nonsense about posts", "drain", "reason:    the parser rejects the text", ""},
 			} {

@@ -73,7 +73,7 @@ func deletedInside(t *rewrite.Table) (out []string) {
 	for _, p := range t.Parents {
 		switch {
 		case p.Cascades:
-			out = append(out, fmt.Sprintf("rows go with those of %s (ON DELETE CASCADE)", p.Name))
+			out = append(out, fmt.Sprintf("rows are deleted with those of %s (ON DELETE CASCADE)", p.Name))
 		case p.Rekeys && slices.ContainsFunc(p.Columns, t.IsKey):
 			out = append(out, fmt.Sprintf("keys follow those of %s (ON UPDATE CASCADE)", p.Name))
 		}

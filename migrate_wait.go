@@ -45,7 +45,7 @@ func (c *link) migratePatiently(ctx context.Context, ddl []string) error {
 			return err
 		}
 		if time.Since(begun) > migratePatience {
-			return fmt.Errorf("%w (other transactions have had the table locked for %s: try again; where it is the lock of a foreign key on the base table, --no-foreign-keys leaves that out)", err, migratePatience)
+			return fmt.Errorf("%w (other transactions kept the table locked for %s: try again, or avoid the foreign key's lock on the base table with --no-foreign-keys)", err, migratePatience)
 		}
 		select {
 		case <-ctx.Done():

@@ -84,22 +84,22 @@ func (r *run) execMulti(ctx context.Context) (driver.Result, error) {
 
 // errRulesChanged is for a text that was cut into its statements by rules which
 // one of them has changed.
-var errRulesChanged = &UnsupportedError{Reason: "a statement of the text changes how those after it are read (sql_mode, or the character set); send them one by one"}
+var errRulesChanged = &UnsupportedError{Reason: "one of several statements changes how the later ones are parsed (sql_mode or the character set); send them one by one"}
 
 // queryMulti runs a text that returns rows whole, with every counter table of
 // it drained before, in one transaction.
 func (r *run) queryMulti(ctx context.Context) (driver.Rows, error) {
 	drains := map[*rewrite.Table]bool{}
 	whole := &rewrite.Plan{Class: rewrite.Drain, Text: r.plan.Text, Tables: r.plan.Tables, Effects: r.plan.Effects,
-		Reason: "a text of several statements returns rows"}
+		Reason: "several statements in one call return rows"}
 	for i, part := range r.plan.Parts {
 		if part.Plan.Effects&rewrite.Namespace != 0 && i+1 < len(r.plan.Parts) {
 			return nil, &UnsupportedError{Tables: r.plan.Tables,
-				Reason: "a text of several statements that returns rows, changes what names mean and touches counters cannot be run exactly; send its statements one by one"}
+				Reason: "several statements in one call that return rows, change what names mean and use counters cannot be run exactly; send them one by one"}
 		}
 		if part.TxBegin || part.TxEnd || part.Plan.Effects&rewrite.TxControl != 0 {
 			return nil, &UnsupportedError{Tables: r.plan.Tables,
-				Reason: "a text of several statements that returns rows, controls transactions and touches counters cannot be run exactly; send its statements one by one"}
+				Reason: "several statements in one call that return rows, control transactions and use counters cannot be run exactly; send them one by one"}
 		}
 		if err := r.conn.allowed(part.Plan); err != nil {
 			return nil, err

@@ -177,7 +177,7 @@ func (r *run) moveNamed(ctx context.Context, n dialect.SlotNamer, d *rewrite.Dra
 		return held, added, err
 	}
 	if gone, _ := res.RowsAffected(); gone != held {
-		err = c.engine.refused(d.Table, errUnmoved(fmt.Sprintf("of %d slot rows %d have not arrived: a trigger, or the type of a column, changes what is written", held, held-gone)))
+		err = c.engine.refused(d.Table, errUnmoved(fmt.Sprintf("of %d slot rows %d were not moved: a trigger or a column's type changes what is written", held, held-gone)))
 		return held, added, err
 	}
 	return held, added, nil

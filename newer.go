@@ -112,7 +112,7 @@ const (
 
 // errUnheard is returned when the witness could not be asked in time, or not be
 // reached.
-var errUnheard = errors.New("slotsql: no other session to ask")
+var errUnheard = errors.New("slotsql: no side connection available")
 
 func newWitness() *witness {
 	w := &witness{turn: make(chan struct{}, 1)}

@@ -29,7 +29,7 @@ const (
 	observerRest     = 10 * time.Second
 )
 
-var errNoObserver = errors.New("there is no connection to ask")
+var errNoObserver = errors.New("no connection available")
 
 func (o *observers) query(ctx context.Context, s *shared, n dialect.SlotNamer, q string) ([][]any, error) {
 	ctx, cancel := context.WithTimeout(ctx, observerPatience)

@@ -79,9 +79,9 @@ func lacking(t, slot *rewrite.Table) []string {
 // passiveReason says why increments of a passive counter run on the base row.
 func passiveReason(cfg *TableConfig, slotTable string) string {
 	if cfg.Mode == modePassive {
-		return "the table has mode passive: what others count in slots is in its totals, and its increments run on the base row"
+		return "the table has mode passive: its totals include what other processes count in slots, and its increments run on the base row"
 	}
-	return "slot table " + clip(slotTable) + " has it, but the configuration does not name it: what others count there is in its totals, and its increments run on the base row"
+	return "slot table " + clip(slotTable) + " has it, but the configuration does not name it: its totals include what other processes count there, and its increments run on the base row"
 }
 
 // added names the columns that Migrate has added.

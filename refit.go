@@ -25,7 +25,7 @@ func (c *view) refit(ctx context.Context, t checkedTable, slots *rewrite.Table, 
 		for _, m := range misfits {
 			why = append(why, m.why)
 		}
-		done = append(done, name+" (put right: "+strings.Join(why, "; ")+")")
+		done = append(done, name+" (fixed: "+strings.Join(why, "; ")+")")
 		t.table.Counter.Faults = nil
 		if slots, err = c.madeSlots(ctx, t); err != nil {
 			return done, nil, err

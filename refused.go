@@ -22,5 +22,5 @@ func (e *engine) refused(t *rewrite.Table, err error) error {
 	if !e.notApplied(err) || e.retryable(err) || e.conflict(err) || e.lockTimeout(err) || e.schemaChanged(err) || e.txEnded(err) {
 		return err
 	}
-	return &NotMovedError{Table: t.Name, Reason: fmt.Sprintf("the database refuses it. A counter's column must be able to hold the total, and no constraint, trigger or right be in its way (run `slotsql check`, mend the table %s, and try again)", t.Name), Err: err}
+	return &NotMovedError{Table: t.Name, Reason: fmt.Sprintf("the database rejects it. The counter's column must be able to hold the total, and no constraint, trigger or missing privilege may prevent the update (run `slotsql check`, repair table %s, and retry)", t.Name), Err: err}
 }

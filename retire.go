@@ -41,7 +41,7 @@ func (sc *schema) retire(ctx context.Context, v *view, t *rewrite.Table) error {
 	for i, column := range plain {
 		young, slotted := sc.catalog.notSlotted(t, column)
 		if why := t.Counter.Faults[column]; why != "" {
-			sc.catalog.warnOnce(ctx, t, "slotsql: counter "+column+" is not counted in slots", why)
+			sc.catalog.warnOnce(ctx, t, "slotsql: counter "+column+" is not slotted", why)
 		}
 		if held[i] || young && slotted {
 			t.Counter.Retired = append(t.Counter.Retired, column)

@@ -16,7 +16,7 @@ import (
 const batchPatience = 30 * time.Second
 
 // errFenced says that another worker has the lease.
-var errFenced = errors.New("slotsql: the lease of the roll-up has been lost")
+var errFenced = errors.New("slotsql: the roll-up has lost its lease")
 
 // rollUpJob is what a batch does.
 type rollUpJob int
@@ -29,7 +29,7 @@ const (
 )
 
 // errLeft says that a batch cannot move what must move together.
-var errLeft = errors.New("slotsql: somebody has locked what is to be rolled up together")
+var errLeft = errors.New("slotsql: another transaction has locked rows that must be rolled up together")
 
 // rollUpKey is a key as the database gives it, with the number of its slot rows
 // that a job is for.
@@ -166,7 +166,7 @@ func (w *rollUpWorker) picked(ctx context.Context, pick dialect.Step, steps []di
 		return 0, err
 	}
 	if len(rows) != 1 {
-		return 0, fmt.Errorf("slotsql: the roll-up has picked %d rows", len(rows))
+		return 0, fmt.Errorf("slotsql: the roll-up's query returned %d rows, want 1", len(rows))
 	}
 	if n, err = wholeOf(rows[0][0]); n == 0 || err != nil {
 		return 0, err

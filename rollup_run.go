@@ -30,7 +30,7 @@ func (w *rollUpWorker) run(ctx context.Context, wake, journal <-chan struct{}) {
 			failures++
 			wait = min(wait<<min(failures, 10), max(time.Minute, wait))
 			if w.options.Pass == nil {
-				w.catalog.log().WarnContext(ctx, "slotsql: the roll-up has failed, and will be tried again", "in", wait, "error", err.Error())
+				w.catalog.log().WarnContext(ctx, "slotsql: the roll-up failed and will be retried", "in", wait, "error", err.Error())
 			}
 		case report.Moved() >= manyRows:
 			failures, wait = 0, 0

@@ -245,7 +245,7 @@ func (sc *schema) lenient(c checkedTable, slots *rewrite.Table) []Problem {
 		t.Counter.Counters = slices.DeleteFunc(t.Counter.Counters, func(name string) bool {
 			col, _ := findColumn(slots, name)
 			if col == nil {
-				sc.plain = append(sc.plain, plainCounter{t, name, "slot table " + clip(t.Counter.SlotTable) + " has no column of it: run `" + migrateCommand + "`"})
+				sc.plain = append(sc.plain, plainCounter{t, name, "slot table " + clip(t.Counter.SlotTable) + " has no column for it: run `" + migrateCommand + "`"})
 			}
 			return col == nil
 		})

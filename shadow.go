@@ -145,11 +145,11 @@ func (w *shadower) queried(statement any, args, options []driver.NamedValue) {
 	}
 	args, ok := keptArgs(args)
 	if !ok {
-		p.tally.leave("an argument is no plain value")
+		p.tally.leave("an argument is not a plain value")
 		return
 	}
 	if !w.ask(shadowJob{text: t, compare: true, args: args}) {
-		p.tally.leave("there were too many others to compare")
+		p.tally.leave("too many other comparisons were waiting")
 	}
 }
 
@@ -164,7 +164,7 @@ func (w *shadower) count(t *shadowText) *shadowPlan {
 		return p
 	}
 	if len(t.text) > maxCachedText {
-		w.unplanned("a text of more than 16 KiB").statements.Add(1)
+		w.unplanned("a statement of more than 16 KiB").statements.Add(1)
 		return nil
 	}
 	t.mu.Lock()
@@ -186,7 +186,7 @@ func (w *shadower) known(t *shadowText, p *shadowPlan) {
 	early := t.early
 	t.early, t.asked = 0, false
 	if p == nil {
-		w.unplanned("there were too many new texts").statements.Add(early)
+		w.unplanned("too many new statements were waiting").statements.Add(early)
 		return
 	}
 	if p.tally != nil {
@@ -322,7 +322,7 @@ func (w *shadower) failed(j shadowJob, err error) {
 	lasting := t.failures >= maxShadowTries
 	t.mu.Unlock()
 	if lasting {
-		w.known(t, &shadowPlan{tally: w.unplanned("planning has failed: " + err.Error()), changes: w.dry.changes.Load()})
+		w.known(t, &shadowPlan{tally: w.unplanned("planning failed: " + err.Error()), changes: w.dry.changes.Load()})
 	}
 }
 

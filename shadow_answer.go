@@ -74,17 +74,17 @@ const (
 // count in their order where the text gives them one.
 func (a *answer) differs(b *answer, text rewrite.Repeat, counters []string) (likeness, string) {
 	if !slices.Equal(a.columns, b.columns) {
-		return different, fmt.Sprintf("columns %q, and %q when it is rewritten", a.columns, b.columns)
+		return different, fmt.Sprintf("columns %q, but %q when rewritten", a.columns, b.columns)
 	}
 	for i := range a.types {
 		x, y := a.types[i], b.types[i]
 		x.column, y.column = "", "" // MySQL says more of a name there
 		if x != y {
-			return different, fmt.Sprintf("type of column %s: %s, and %s when it is rewritten", a.columns[i], x.String(), y.String())
+			return different, fmt.Sprintf("type of column %s: %s, but %s when rewritten", a.columns[i], x.String(), y.String())
 		}
 	}
 	if len(a.rows) != len(b.rows) {
-		return different, fmt.Sprintf("%d rows, and %d when it is rewritten", len(a.rows), len(b.rows))
+		return different, fmt.Sprintf("%d rows, but %d when rewritten", len(a.rows), len(b.rows))
 	}
 	x, y := keysOf(a.rows), keysOf(b.rows)
 	if slices.Equal(x, y) {
@@ -144,7 +144,7 @@ func (a *answer) difference(p, q []driver.Value) string {
 		x, isNumber := asNumber(p[i])
 		y, too := asNumber(q[i])
 		if isNumber && too {
-			out += fmt.Sprintf(": %s, and %s when it is rewritten", x, y)
+			out += fmt.Sprintf(": %s, but %s when rewritten", x, y)
 		}
 		return out
 	}

@@ -13,7 +13,7 @@ import (
 
 // errSnapshotOpen says that the transaction of a comparison could not be ended:
 // the connection is of no more use.
-var errSnapshotOpen = errors.New("slotsql: the transaction of a comparison could not be ended")
+var errSnapshotOpen = errors.New("slotsql: could not end the transaction of a comparison")
 
 // do does one job on a connection that nobody else uses meanwhile. An error is
 // one of the connection, or of the database as it is now.
@@ -164,7 +164,7 @@ func (c *comparison) prepare(ctx context.Context) (why string, err error) {
 			return "", err
 		}
 		if r.plan.Class != rewrite.Read && (r.plan.Class != rewrite.PassThrough || side.conn == c.dry) {
-			return "it is a read no longer", nil
+			return "it is no longer a read", nil
 		}
 		*side.run = r
 	}
@@ -177,7 +177,7 @@ func (c *comparison) prepare(ctx context.Context) (why string, err error) {
 			return "", err
 		}
 		if slots == nil {
-			return "slot table " + t.Counter.SlotTable + " is not there: `slotsql migrate` creates it", nil
+			return "slot table " + t.Counter.SlotTable + " does not exist: run `slotsql migrate`", nil
 		}
 		if len(c.w.slotted) > maxShadowJobs {
 			clear(c.w.slotted) // facts of old
@@ -217,11 +217,11 @@ func (c *comparison) judge(ctx context.Context, asIs, rewritten *answer) error {
 			return err
 		}
 		if again == nil {
-			t.leave("the query does not give the same twice")
+			t.leave("the query returns different results each time")
 			return nil
 		}
 		if v, _ := asIs.differs(again, rewrite.Repeat{Ordered: true}, nil); v != same {
-			t.leave("the query does not give the same twice")
+			t.leave("the query returns different results each time")
 			return nil
 		}
 	}
@@ -280,15 +280,15 @@ func (c *comparison) log(ctx context.Context, what, behind string) {
 	if n := c.plan.logged.Add(1); n&(n-1) != 0 {
 		return
 	}
-	reason := "slots hold nothing: this would be an error in slotsql"
+	reason := "the slots are empty: this would be a bug in slotsql"
 	if behind != "" {
-		reason = "slots of " + behind + " hold what the base rows do not have: another process has the table on"
+		reason = "slots of " + behind + " are not empty: another process counts in them"
 	}
 	text := c.job.text.text
 	if len(text) > maxShadowLog {
 		text = strings.ToValidUTF8(text[:maxShadowLog], "") + "..."
 	}
-	c.w.on.log().WarnContext(ctx, "slotsql: shadow: a rewritten read gives something else", "tables", c.plan.tally.kind.Tables,
+	c.w.on.log().WarnContext(ctx, "slotsql: shadow: a rewritten read returned a different result", "tables", c.plan.tally.kind.Tables,
 		"difference", what, "reason", reason, "statement", text)
 }
 

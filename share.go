@@ -252,7 +252,7 @@ func (r *run) addMany(ctx context.Context) (res driver.Result, n int64, err erro
 }
 
 // errLeaderGone is what members are told when their leader panics.
-var errLeaderGone = &lostError{"the statement that was to run it has panicked"}
+var errLeaderGone = &lostError{"the goroutine running the coalesced statement panicked"}
 
 // judge says what the result of a shared statement means for each member.
 func (r *run) judge(n int64, err error) (outcome, error) {
@@ -278,7 +278,7 @@ func (r *run) judgeMany(n int64, err error, rows int) (outcome, error) {
 	case err == nil && n == int64(rows):
 		return counted, nil
 	case err == nil && n != 0:
-		return failed, &lostError{fmt.Sprintf("of %d rows %d have been counted", rows, n)}
+		return failed, &lostError{fmt.Sprintf("of %d rows only %d were counted", rows, n)}
 	case err != nil && r.conn.engine.lockTimeout(err):
 		return alone, nil // it does not wait at all
 	}

@@ -97,7 +97,7 @@ func (sc *schema) abandoned(ctx context.Context, v *view, cfg *TableConfig) erro
 	}
 	p := slots.Parents[0]
 	held := &rewrite.Table{Schema: p.Schema, Name: p.Name, Counter: &rewrite.Counter{SlotSchema: slots.Schema, SlotTable: slots.Name, SlotColumn: "slot"}}
-	held.Counter.Unfit = "its slot table is that of another name"
+	held.Counter.Unfit = "its slot table belongs to the table's other name"
 	sc.hold(held)
 	sc.catalog.viewed([]string{p.Name})
 	return nil
@@ -118,7 +118,7 @@ func (sc *schema) hold(t *rewrite.Table) {
 
 // reportOnce warns of what has become of a table.
 func (s *catalog) reportOnce(ctx context.Context, t *rewrite.Table, problems []Problem) {
-	s.warnOnce(ctx, t, "slotsql: a table does not fit its configuration any more", asConfigError(problems).Error())
+	s.warnOnce(ctx, t, "slotsql: a table no longer fits its configuration", asConfigError(problems).Error())
 }
 
 func (s *catalog) warnOnce(ctx context.Context, t *rewrite.Table, what, why string) {

@@ -159,7 +159,7 @@ func (v *verifier) table(ctx context.Context, t *rewrite.Table, cfg *TableConfig
 	}
 	a := auditOf(v.shared.dialect, t)
 	if a == nil {
-		r.Notes = append(r.Notes, "slot numbers, min and recount are not looked at: a value of the key may not come back from the database as the same")
+		r.Notes = append(r.Notes, "slot numbers, min and recount are not checked: a key value may change on its way through the driver")
 		return nil
 	}
 	if err := v.slots(ctx, a, r); err != nil {
@@ -172,7 +172,7 @@ func (v *verifier) table(ctx context.Context, t *rewrite.Table, cfg *TableConfig
 			continue
 		}
 		if !t.IsCounter(col.Name) {
-			r.Notes = append(r.Notes, fmt.Sprintf("min and recount of %s are not looked at: the counter is not slotted, and its column is its total", col.Name))
+			r.Notes = append(r.Notes, fmt.Sprintf("min and recount of %s are not checked: the counter is not slotted, so its column is its total", col.Name))
 			continue
 		}
 		if counter.Min != nil {

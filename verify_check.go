@@ -31,7 +31,7 @@ func (c *view) checkRecounts(ctx context.Context, t checkedTable) (problems []Pr
 			if ctx.Err() != nil {
 				return nil, err
 			}
-			report("is not taken by the database (it needs a column for each of the key, and %s): %s", clip(col.Name), trimmed(err))
+			report("is rejected by the database (it must return each key column, and %s): %s", clip(col.Name), trimmed(err))
 			continue
 		}
 		if tables == nil {
@@ -44,7 +44,7 @@ func (c *view) checkRecounts(ctx context.Context, t checkedTable) (problems []Pr
 			return nil, err
 		}
 		if e.Class != string(rewrite.Read) {
-			report("cannot be read beside others: %s", e.Reason)
+			report("is not a query that slotsql can rewrite: %s", e.Reason)
 		}
 	}
 	return problems, nil

@@ -73,7 +73,7 @@ func (v *verifier) planned(ctx context.Context, query string) error {
 	case p.Inputs > 0:
 		return errors.New("takes an argument: write a query without placeholders")
 	case p.Class != rewrite.Read:
-		return fmt.Errorf("cannot be read beside others: %s", p.Reason)
+		return fmt.Errorf("is not a query that slotsql can rewrite: %s", p.Reason)
 	}
 	// One that the database rejects is the configuration's fault, too.
 	_, err = v.query(ctx, query)
@@ -156,7 +156,7 @@ func (v *verifier) recheck(ctx context.Context, c *criterion, keys [][]any) (out
 	for _, row := range rows {
 		f := Finding{Kind: c.kind, Counter: c.counter, Key: v.key(c.t, row[:n]), Is: valueText(row[n]), Should: valueText(row[n+1])}
 		if id := fmt.Sprint(f.Key); seen[id] {
-			return nil, fmt.Errorf("the recount of %s gives more than one row for %s", c.counter, rowText(f.Key, c.t))
+			return nil, fmt.Errorf("the recount of %s returns more than one row for %s", c.counter, rowText(f.Key, c.t))
 		} else {
 			seen[id] = true
 		}
@@ -172,7 +172,7 @@ func (v *verifier) recheck(ctx context.Context, c *criterion, keys [][]any) (out
 	if len(out) > 0 && out[0].Fixed {
 		left, err := v.query(ctx, again, args...)
 		if err == nil && len(left) > 0 {
-			err = fmt.Errorf("column %s does not take the value %s", c.counter, valueText(left[0][n+1]))
+			err = fmt.Errorf("column %s does not accept the value %s", c.counter, valueText(left[0][n+1]))
 		}
 		if err != nil {
 			return nil, err
@@ -204,7 +204,7 @@ func (v *verifier) drain(ctx context.Context, a *audit, keys [][]any, fold bool)
 	if !fold {
 		rows.Fold = nil
 	}
-	p := &plan{Plan: &rewrite.Plan{Class: rewrite.Drain, Reason: "an audit looks at the row", Drains: []rewrite.DrainTable{rows}}}
+	p := &plan{Plan: &rewrite.Plan{Class: rewrite.Drain, Reason: "an audit checks the row", Drains: []rewrite.DrainTable{rows}}}
 	for _, k := range keys {
 		if _, err := v.conn.run(p, direct{v.conn}, call{args: namedValues(k)}).drain(ctx); err != nil {
 			return err

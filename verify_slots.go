@@ -74,7 +74,7 @@ func (v *verifier) slots(ctx context.Context, a *audit, r *VerifyReport) error {
 	}
 	for _, column := range append([]string{a.t.Counter.SlotColumn}, a.t.Counter.SlotKey()...) {
 		if col, _ := findColumn(facts, column); col == nil {
-			r.Notes = append(r.Notes, "slot numbers are not looked at: the slot table is laid out in another way")
+			r.Notes = append(r.Notes, "slot numbers are not checked: the slot table has another layout")
 			return nil
 		}
 	}

@@ -29,19 +29,19 @@ const (
 func (c drainCause) String() string {
 	switch c {
 	case noRowAffected:
-		return "an increment fell back, its statement affected no row: there is none, its counter is NULL or close to the end of its range, or a condition of WHERE does not hold"
+		return "an increment fell back, its statement affected no row: there is none, its counter is NULL or near the end of its range, or a condition of WHERE is false"
 	case outOfRange:
-		return "an increment fell back: a value is close to the end of its range"
+		return "an increment fell back: a value is near the end of its range"
 	case argumentUnfit:
-		return "an increment fell back: an argument is not a number that a slot takes (whole for a whole counter, not 0, not near the end of its range)"
+		return "an increment fell back: an argument is not a number that a slot accepts (an integer for an integer counter, not 0, not near the end of its range)"
 	case rowsAskedFor:
-		return "an increment is run as a query, and its rows are those after it"
+		return "an increment is run as a query, which returns the rows as they are afterwards"
 	case readAfterwards:
 		return "locked first: transactions that run this statement read a counter of its row afterwards"
 	case roleUnknown:
 		return "the session has sent SET ROLE, and the rights of its role are not known"
 	case heldToSnapshot:
-		return "locked first: the transaction has read counters of the table at an isolation level that holds its changes to its snapshot"
+		return "locked first: the transaction has read counters of the table at an isolation level that checks its changes against its snapshot"
 	}
 	return ""
 }
@@ -49,7 +49,7 @@ func (c drainCause) String() string {
 // The cause noRowAffected, once the drain has looked for the row to lock it.
 const (
 	missingRow = "an increment fell back: there is no such row"
-	presentRow = "an increment fell back: its row is there, but its counter is NULL or close to the end of its range, or a condition of WHERE does not hold"
+	presentRow = "an increment fell back: its row exists, but its counter is NULL or near the end of its range, or a condition of WHERE is false"
 )
 
 // because is the run with the cause of the drain that follows.

@@ -28,10 +28,10 @@ func (l *looker) advise(ctx context.Context) error {
 	for _, s := range l.report.Spots {
 		switch cfg := l.configured(s); {
 		case s.Table == "":
-			s.Verdict, s.Why = "unknown", "the server does not say which table is waited for"
+			s.Verdict, s.Why = "unknown", "the server does not report which table is waited for"
 		case l.slotTable(s) != "":
 			s.Verdict = "slots"
-			s.Why = "it is a slot table of " + l.slotTable(s) + ": increments wait for each other when more are under way at a time than there are slots, or for a drain of the row; see slots, and the reasons of its drains in Stats"
+			s.Why = "it is a slot table of " + l.slotTable(s) + ": increments wait for each other when more run at a time than there are slots, or for a drain of the row; see slots, and the reasons for its drains in Stats"
 		case cfg != nil && mine != nil:
 			s.Verdict = "configured"
 			if err := l.plan(mine, s.Statements); err != nil {
@@ -58,7 +58,7 @@ func (l *looker) advise(ctx context.Context) error {
 		}
 		for _, s := range configured {
 			if columns := p.columns(s); len(columns) > 0 {
-				s.Why = fmt.Sprintf("statements that wait add to %s, not among the counters that the configuration has of the table: add it there", strings.Join(columns, ", "))
+				s.Why = fmt.Sprintf("waiting statements add to %s, which is not among the table's configured counters: add it there", strings.Join(columns, ", "))
 			}
 		}
 	}
@@ -73,7 +73,7 @@ func (l *looker) mine(ctx context.Context) (*slotsql.Explainer, error) {
 	e, err := l.options.Explain(ctx, l.options.Config)
 	var problems *slotsql.ConfigError
 	if errors.As(err, &problems) {
-		l.noteOnce("the configuration does not fit the database (see slotsql check), and is left out: " + problems.Problems[0].String())
+		l.noteOnce("the configuration does not fit the database (see slotsql check) and is ignored: " + problems.Problems[0].String())
 		return nil, nil
 	}
 	return e, err
@@ -132,12 +132,12 @@ func whyConfigured(list []*Statement) string {
 	for _, st := range list {
 		switch st.Class {
 		case "drain":
-			return "a statement that waits is drained for: " + st.Reason
+			return "a waiting statement drains:  " + st.Reason
 		case "additive", "upsert":
-			return "these increments would go to slots: the sessions that wait use the plain driver, or fold slots (a drain, or a roll-up)"
+			return "these increments would go to slots: the waiting sessions use the plain driver, or fold slots (a drain, or a roll-up)"
 		}
 	}
-	return "what waits does not go to slots"
+	return "the waiting statements do not go to slots"
 }
 
 // fast says that increments of such a statement wait for nobody.
@@ -152,16 +152,16 @@ func (l *looker) judge(s *Spot, p *proposed) error {
 		}
 	}
 	if t == nil || t.Off != "" || p.planner == nil {
-		s.Verdict, s.Why = "no", "no statement that waits adds to a column that could be a counter"
+		s.Verdict, s.Why = "no", "no waiting statement adds to a column that could be a counter"
 		if t != nil && t.Off != "" {
 			s.Why = t.Off
 		}
 		for _, st := range s.Statements {
 			if st.Cut {
-				s.Verdict, s.Why = "unknown", "the server shows only the beginning of a statement that waits"
+				s.Verdict, s.Why = "unknown", "the server shows only the beginning of a waiting statement"
 			}
 			if st.full == "" {
-				s.Verdict, s.Why = "unknown", "the server does not show what waits"
+				s.Verdict, s.Why = "unknown", "the server does not show the waiting statements"
 			}
 		}
 		return nil
@@ -180,9 +180,9 @@ func (l *looker) judge(s *Spot, p *proposed) error {
 	case helped == 0:
 		s.Verdict, s.Why = "no", why
 	case helped == all:
-		s.Verdict, s.Why = "yes", "all that waits are increments, which would go to slots and wait for nobody"
+		s.Verdict, s.Why = "yes", "all waiting statements are increments, which would go to slots and not wait"
 	default:
-		s.Verdict, s.Why = "partly", fmt.Sprintf("%d of %d waits are of increments, which would go to slots; the others stay: %s", helped, all, why)
+		s.Verdict, s.Why = "partly", fmt.Sprintf("%d of %d waits are of increments, which would go to slots; the others would remain: %s", helped, all, why)
 	}
 	for _, h := range s.Holders {
 		if h.Idle {

@@ -117,7 +117,7 @@ type Deadlock struct {
 }
 
 // ErrNothing says of an engine that there is nothing to look at.
-var ErrNothing = errors.New("this engine has no view of who waits")
+var ErrNothing = errors.New("this engine does not show which sessions wait")
 
 const defaultEvery = 200 * time.Millisecond
 

@@ -45,7 +45,7 @@ func (l *looker) look(ctx context.Context) (err error) {
 			if len(l.report.Lacks) == 0 || ctx.Err() != nil {
 				return err
 			}
-			l.report.Notes = append(l.report.Notes, "who waits cannot be seen: "+err.Error())
+			l.report.Notes = append(l.report.Notes, "the waiting sessions cannot be seen: "+err.Error())
 			break
 		}
 		over := time.Since(start)

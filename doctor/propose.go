@@ -82,7 +82,7 @@ func (l *looker) propose(ctx context.Context, spots []*Spot) (*proposed, error) 
 	out.planner, err = l.options.Explain(ctx, config)
 	var problems *slotsql.ConfigError
 	if errors.As(err, &problems) {
-		l.noteOnce("nothing is proposed, because the database does not allow it: " + problems.Problems[0].Message)
+		l.noteOnce("nothing is proposed, because the table does not allow it: " + problems.Problems[0].Message)
 		out.tables = nil
 		return out, nil
 	}

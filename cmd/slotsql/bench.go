@@ -38,8 +38,8 @@ func benchCommand(o *options) *cobra.Command {
 	b := &benchFlags{}
 	cmd := &cobra.Command{
 		Use:   "bench",
-		Short: "Measure ways to count, plain beside slotsql",
-		Long: "Measure ways to count, plain beside slotsql: " + scenarioNames() + ".\n\n" +
+		Short: "Benchmark ways to count, with and without slotsql",
+		Long: "Benchmark ways to count, with and without slotsql: " + scenarioNames() + ".\n\n" +
 			"It works on tables of its own (slotsql_bench_...), which it drops at the end, also when interrupted. Without --dsn it runs on an\n" +
 			"embedded SQLite database. Each list that is given is an axis: all combinations are measured. A run whose total is not the\n" +
 			"number of acknowledged increments has no numbers.",
@@ -48,20 +48,20 @@ func benchCommand(o *options) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.driver, "driver", "", "mysql, postgres or sqlite (default sqlite, without --dsn)")
-	f.StringVar(&o.dsn, "dsn", "", "the database, as the driver takes it (default for sqlite: an embedded, temporary one)")
+	f.StringVar(&o.dsn, "dsn", "", "data source name, as the driver accepts it (default for sqlite: an embedded, temporary database)")
 	f.StringVar(&o.redis, "redis", "", "`address` of a Redis server (host:port or redis://...), to compare with")
 	f.StringVar(&b.preset, "preset", "quick", "quick; comparison: naive, locking and lock-free with 3, 6 and 9 clients; sweep: each axis in turn")
-	f.StringSliceVar(&b.scenarios, "scenarios", nil, "which ones (default all): "+scenarioNames())
-	f.IntSliceVar(&b.clients, "clients", nil, "clients at once, such as 1,8,32,128")
+	f.StringSliceVar(&b.scenarios, "scenarios", nil, "scenarios to run (default all): "+scenarioNames())
+	f.IntSliceVar(&b.clients, "clients", nil, "concurrent clients, such as 1,8,32,128")
 	f.DurationSliceVar(&b.roundTrips, "rtt", nil, "round-trip times added to the network, such as 0,1ms,10ms")
 	f.StringSliceVar(&b.tx, "tx", nil, "transaction `lengths`: statements after the increment (4), time it is held (5ms), or both (1+5ms); 0 is autocommit")
 	f.Float64SliceVar(&b.reads, "reads", nil, "shares of reads, such as 0,0.5,0.9")
 	f.IntSliceVar(&b.slots, "slots", nil, "slots per counter, such as 1,16,64")
 	f.IntVar(&b.keys, "keys", 1, "counters")
 	f.Float64Var(&b.zipf, "zipf", 0, "skew of the counters: Zipf's exponent, such as 0.99; 0 for none")
-	f.DurationVar(&b.duration, "duration", time.Second, "of one run")
-	f.DurationVar(&b.warmup, "warmup", 300*time.Millisecond, "before each run")
-	f.IntVar(&b.runs, "runs", 3, "runs of each scenario, of which the median is taken")
+	f.DurationVar(&b.duration, "duration", time.Second, "length of one run")
+	f.DurationVar(&b.warmup, "warmup", 300*time.Millisecond, "warm-up before each run")
+	f.IntVar(&b.runs, "runs", 3, "runs per scenario; the median is reported")
 	f.StringVar(&b.html, "html", "", "write a report to this `file`: one page with charts")
 	o.output(cmd)
 	complete := func(flag string, values []string) {

@@ -15,21 +15,21 @@ func checkCommand(o *options) *cobra.Command {
 	var file, fail string
 	cmd := &cobra.Command{
 		Use:   "check",
-		Short: "Hold the configuration against the database, and against statements",
-		Long: `Hold the configuration and the slot tables against the database, and list the
-counters with how their increments run. Nothing is changed. All problems come
-at once; with any, the exit code is 1.
+		Short: "Check the configuration against the database and against statements",
+		Long: `Check the configuration and the slot tables against the database, and list how
+the increments of each counter run. Nothing is changed. All problems are reported
+at once; if there are any, the exit code is 1.
 
-With --schema the tables come from a file of CREATE TABLE statements, and
-nothing is said of slot tables.
+With --schema the tables come from a file of CREATE TABLE statements, and slot
+tables are not checked.
 
-With --sql it also says what becomes of the statements of a file, or - for
-standard input: SQL, each statement with a semicolon or on its own line, a
-general or slow query log of MySQL or MariaDB, a log of PostgreSQL (stderr,
-csvlog or jsonlog), or YAML with statements under keys sql. The form is
-recognised. Placeholders may be of any style. The report shows no values.
---fail-on says what the exit code 1 is for: statements that are refused (the
-default), drained or refused, or those and increments on the base row.`,
+With --sql it also reports how the statements of a file (- for standard input)
+run: SQL with semicolons or one statement per line, a general or slow query log
+of MySQL or MariaDB, a log of PostgreSQL (stderr, csvlog or jsonlog), or YAML with
+statements under keys sql. The format is detected. Placeholders may have any style.
+The report shows no values. --fail-on sets the statements that make the exit code 1:
+refused (the default), drained (or refused), or base (those, and increments that
+run on the base row).`,
 		Example: `  slotsql check --driver postgres --dsn postgres://localhost/app
   slotsql check --driver mysql --schema schema.sql --sql statements.sql --fail-on drained`,
 		Args: cobra.NoArgs,
@@ -91,7 +91,7 @@ func (o *options) checkAll(cmd *cobra.Command, file, fail string) error {
 		case statements != nil:
 			statements.print(out)
 		case file != "":
-			fmt.Fprintln(out, "the statements were not looked at: the configuration does not fit")
+			fmt.Fprintln(out, "the statements were not checked: the configuration does not fit the database")
 		}
 	}
 	switch {
@@ -126,9 +126,9 @@ func printTables(w io.Writer, tables []slotsql.TableStatus) {
 		case t.Missing && (t.Mode == "on" || t.Mode == "passive"):
 			missing = " (created at first connect)"
 		case t.Missing && t.Mode == "shadow":
-			missing = " (not there: reads are not compared; slotsql migrate creates it)"
+			missing = " (missing: reads are not compared; run slotsql migrate)"
 		case t.Missing:
-			missing = " (not there)"
+			missing = " (missing)"
 		}
 		if t.Mode == "off" {
 			fmt.Fprintf(w, "%s: mode off", t.Table)
@@ -143,7 +143,7 @@ func printTables(w io.Writer, tables []slotsql.TableStatus) {
 		}
 		what := fmt.Sprintf("%d slots", t.Slots)
 		if t.Layout == "journal" {
-			what = "a journal, for a roll-up to move,"
+			what = "a journal, which a roll-up moves,"
 		}
 		fmt.Fprintf(w, "%s: key [%s], %s in %s%s\n", t.Table, strings.Join(t.Key, ", "), what, t.SlotTable, missing)
 		for _, c := range t.Counters {
@@ -154,13 +154,13 @@ func printTables(w io.Writer, tables []slotsql.TableStatus) {
 			fmt.Fprintf(w, "  %s: %s\n", c.Column, how)
 		}
 		if t.NoForeignKey {
-			fmt.Fprintf(w, "  no foreign key: a DELETE is drained for; rows that are deleted without slotsql leave their slots behind\n")
+			fmt.Fprintf(w, "  no foreign key: a DELETE drains; rows deleted without slotsql leave their slots behind\n")
 		}
 		for _, r := range t.Risks {
 			fmt.Fprintf(w, "  warning: %s without slotsql, and leave their slots behind: give %s a foreign key, or run `slotsql verify --fix` beside a roll-up\n", r, t.SlotTable)
 		}
 		for _, v := range t.Views {
-			fmt.Fprintf(w, "  view %s: drained for\n", v.View)
+			fmt.Fprintf(w, "  view %s: drains\n", v.View)
 		}
 		if t.Unnamed != "" {
 			fmt.Fprintf(w, "  warning: %s\n", t.Unnamed)

@@ -83,7 +83,7 @@ func judged(e *slotsql.Explanation) []verdict {
 	}
 	v := verdict{rewrite.Class(e.Class), e.Statement, e.Reason, e.Tables}
 	if strings.HasPrefix(v.reason, rewrite.Rejected) { // the parser's words may hold values
-		v.reason = rewrite.Rejected + "; slotsql explain says where"
+		v.reason = rewrite.Rejected + "; slotsql explain shows where"
 	}
 	if e.Denied {
 		v.class, v.reason = rewrite.Refused, "on_drain: error, and the statement drains: "+v.reason
@@ -223,14 +223,14 @@ func (r *statementsReport) print(w io.Writer) {
 			}
 		}
 	}
-	list("on the base row, as slow as ever", r.Base)
+	list("on the base row, as with the plain driver", r.Base)
 	list("drained", r.Drained)
 	list("refused", r.Refused)
 	for _, n := range r.Notes {
 		fmt.Fprintln(w, "note: "+n)
 	}
 	if r.Failing > 0 {
-		fmt.Fprintf(w, "%s as --fail-on does not want them\n", number(r.Failing, "statement"))
+		fmt.Fprintf(w, "%s that --fail-on rejects\n", number(r.Failing, "statement"))
 	}
 }
 

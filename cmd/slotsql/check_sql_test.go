@@ -109,7 +109,7 @@ func TestCheckFailsOn(t *testing.T) {
 			t.Errorf("%v %v: %d %s %+v", c.statements, c.fail, code, stderr, r.Statements)
 		}
 		stdout, _, again := command(t, text, append([]string{"check"}, args...)...)
-		if again != code || !strings.Contains(stdout, "standard input: ") || strings.Contains(stdout, "as --fail-on does not want them") != (c.failing > 0) {
+		if again != code || !strings.Contains(stdout, "standard input: ") || strings.Contains(stdout, "that --fail-on rejects") != (c.failing > 0) {
 			t.Errorf("%d %s", again, stdout)
 		}
 	}
@@ -127,18 +127,18 @@ no problems
   additive-base           1   16.7 %
   drain                   3   50.0 %
   refused                 1   16.7 %
-on the base row, as slow as ever:
+on the base row, as with the plain driver:
   1 time, line 2: UPDATE posts SET views = views + ?
     WHERE does not fix one row by a unique key
 drained:
   2 times, line 4: UPDATE posts SET views = ?
     the statement sets counter views
   1 time, line 7: SELECT ?)) FROM
-    the parser rejects the text; slotsql explain says where
+    the parser rejects the text; slotsql explain shows where
 refused:
   1 time, line 6: PREPARE s FROM ?
     SQL-level PREPARE hides its statement from slotsql; prepare it through database/sql (db.Prepare)
-1 statement as --fail-on does not want them
+1 statement that --fail-on rejects
 `
 	if stdout != want || stderr != "" || code != exitProblems {
 		t.Errorf("%d %s\n%s\nwant\n%s", code, stderr, stdout, want)
@@ -162,7 +162,7 @@ func TestCheckUsage(t *testing.T) {
 	}
 	wrong := write(t, "slotsql.yaml", "version: 1\ntables:\n  absent: {counters: {n: }}\n")
 	stdout, stderr, code := command(t, "SELECT 1;", "check", "--driver", "sqlite", "--schema", "testdata/schema.sql", "--config", wrong, "--sql", "-")
-	if code != exitProblems || stderr != "" || !strings.HasSuffix(stdout, "the statements were not looked at: the configuration does not fit\n") {
+	if code != exitProblems || stderr != "" || !strings.HasSuffix(stdout, "the statements were not checked: the configuration does not fit the database\n") {
 		t.Errorf("%d %s %s", code, stderr, stdout)
 	}
 	if stdout, _, code := command(t, "", append(on, "--sql", write(t, "empty.sql", "-- nothing\n"))...); code != exitOK || !strings.Contains(stdout, "empty.sql: 0 statements") {

@@ -29,7 +29,7 @@ func TestCompletionScripts(t *testing.T) {
 		line string
 		want []string // lines that must be among the answers
 	}{
-		{"", []string{"check\tHold the configuration", "explain\tSay what", "completion\t"}},
+		{"", []string{"check\tCheck the configuration", "explain\tShow how", "completion\t"}},
 		{"ch", []string{"check\t"}},
 		{"init --", []string{"--sql\t", "--output\t", "--force\t"}},
 		{"check --", []string{"--sql\t", "--fail-on\t", "--driver\t", "--json\t"}},

@@ -13,10 +13,10 @@ func ddlCommand(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ddl",
 		Short: "Print the statements that create the slot tables",
-		Long: `Print the statements that create the slot tables of the configuration, whether
-they are there or not, for those who create tables by other means than
-slotsql migrate. Run them in one transaction where the database allows it. Comments
-say which locks they take on the tables.`,
+		Long: `Print the statements that create the configured slot tables, whether they exist or
+not, for use with a migration tool instead of slotsql migrate. Run them in one
+transaction where the database allows it. Comments name the locks that they take on
+the base tables.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			e, config, err := o.target(cmd)

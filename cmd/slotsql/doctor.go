@@ -22,21 +22,20 @@ import (
 )
 
 // errBlind says that something could not be seen.
-var errBlind = errors.New("not everything could be seen")
+var errBlind = errors.New("some information is not visible")
 
 func doctorCommand(o *options) *cobra.Command {
 	var opts doctor.Options
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Look at who waits for whom right now, and whether slots would help",
-		Long: `Look at the sessions of the database that wait for locks, for a while: which rows
-they wait for, with which statements, and what those do that they wait for. It plans
-the statements that wait, says whether slotsql would help, and proposes the lines of a
-configuration.
+		Short: "Show which sessions wait for locks, and whether slots would help",
+		Long: `Observe for a while which sessions of the database wait for locks: for which rows,
+with which statements, and what the sessions that hold the locks do. Doctor plans the
+waiting statements, reports whether slotsql would help, and proposes a configuration.
 
-It changes nothing. A configuration is not needed; with one it also names statements
-that write whole rows back, counters included. Rights that it lacks it names, with the
-GRANT; then the exit code is 1.`,
+It changes nothing. A configuration is not needed; with one it also reports statements
+that write whole rows back, counters included. If privileges are missing it prints the
+GRANT for each, and the exit code is 1.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			e, err := o.engine()
@@ -86,13 +85,13 @@ GRANT; then the exit code is 1.`,
 	}
 	o.database(cmd, false)
 	o.output(cmd)
-	cmd.Flags().DurationVar(&opts.For, "for", 5*time.Second, "how long to look")
-	cmd.Flags().DurationVar(&opts.Every, "every", 200*time.Millisecond, "time from one look to the next")
+	cmd.Flags().DurationVar(&opts.For, "for", 5*time.Second, "how long to observe")
+	cmd.Flags().DurationVar(&opts.Every, "every", 200*time.Millisecond, "interval between two looks")
 	return cmd
 }
 
-const oneWriter = "SQLite has one writer at a time, and no view of who waits for it: every write waits for every other one, whatever rows they are of. " +
-	"Slots do not change that. What slotsql gains there is coalescing: increments of one process that come at the same time share one statement and one commit"
+const oneWriter = "SQLite has one writer at a time, and does not show which sessions wait for it: every write waits for every other one, whatever rows they change.  " +
+	"Slots do not change that. What slotsql gains there is coalescing: concurrent increments of one process share one statement and one commit"
 
 // looking shows a bar of the time.
 func looking(w io.Writer, total time.Duration) (progress func(time.Duration), finish func()) {
@@ -117,13 +116,13 @@ func (o *options) printDoctor(w io.Writer, r *doctor.Report) error {
 		return blind
 	}
 	if r.Looks > 0 && len(r.Spots) == 0 {
-		fmt.Fprintf(w, "nobody waited for a lock (%d looks in %s)\n", r.Looks, r.Took.Round(100*time.Millisecond))
+		fmt.Fprintf(w, "no session waited for a lock (%d looks in %s)\n", r.Looks, r.Took.Round(100*time.Millisecond))
 	}
 	for _, s := range r.Spots {
 		printSpot(w, s, r.Looks)
 	}
 	for _, s := range r.Saves {
-		fmt.Fprintf(w, "warning: a statement writes %s of %s back along with other columns; it is drained for each time it runs, and an increment that came since the row was read is undone:\n  %s\n",
+		fmt.Fprintf(w, "warning: a statement writes %s of %s back along with other columns; it drains each time it runs, and overwrites increments made since the row was read:\n  %s\n",
 			strings.Join(s.Counters, ", "), s.Table, s.Text)
 	}
 	if len(r.Counts) > 0 {
@@ -134,7 +133,7 @@ func (o *options) printDoctor(w io.Writer, r *doctor.Report) error {
 		fmt.Fprintf(w, "counted by the server in %s: %s\n", r.Took.Round(100*time.Millisecond), strings.Join(counts, ", "))
 	}
 	if d := r.Deadlock; d != nil {
-		fmt.Fprintf(w, "the latest deadlock that the server remembers, at %s, for %s, was of:\n", d.At, d.Table)
+		fmt.Fprintf(w, "the latest deadlock that the server reports, at %s, for %s, was between:\n", d.At, d.Table)
 		for _, st := range d.Statements {
 			fmt.Fprintf(w, "  %s\n", st)
 		}
@@ -146,7 +145,7 @@ func (o *options) printDoctor(w io.Writer, r *doctor.Report) error {
 		fmt.Fprintf(w, "not seen: %s; to see it: %s\n", l.What, l.Grant)
 	}
 	if r.Propose != "" {
-		fmt.Fprintf(w, "\nthis would help, in slotsql.yaml:\n\n%s", r.Propose)
+		fmt.Fprintf(w, "\nthis configuration would help, in slotsql.yaml:\n\n%s", r.Propose)
 	}
 	return blind
 }

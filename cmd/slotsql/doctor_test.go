@@ -50,15 +50,15 @@ func TestDoctorPrints(t *testing.T) {
   waits 5x [additive]: UPDATE posts SET views = views + ?
   for an idle transaction, whose last statement was 4x: SELECT ?
   would slotsql help? yes: because
-warning: a statement writes views of posts back along with other columns; it is drained for each time it runs, and an increment that came since the row was read is undone:
+warning: a statement writes views of posts back along with other columns; it drains each time it runs, and overwrites increments made since the row was read:
   UPDATE posts SET title = ?, views = ?
 counted by the server in 2s: 3 deadlocks
-the latest deadlock that the server remembers, at now, for posts, was of:
+the latest deadlock that the server reports, at now, for posts, was between:
   SELECT ?
   SELECT ? FOR UPDATE
 note: a note
 
-this would help, in slotsql.yaml:
+this configuration would help, in slotsql.yaml:
 
 tables:
   posts:
@@ -73,7 +73,7 @@ tables:
 		t.Errorf("%v\n%s", err, b.String())
 	}
 	b.Reset()
-	if err := (&options{}).printDoctor(&b, &doctor.Report{Looks: 3, Took: time.Second}); err != nil || b.String() != "nobody waited for a lock (3 looks in 1s)\n" {
+	if err := (&options{}).printDoctor(&b, &doctor.Report{Looks: 3, Took: time.Second}); err != nil || b.String() != "no session waited for a lock (3 looks in 1s)\n" {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 }

@@ -19,18 +19,17 @@ func drainCommand(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "drain [TABLE...]",
 		Short: "Fold all slots into the base rows",
-		Long: `Fold all slots of the tables, of every table of the configuration if none is named,
-into the base rows, and see that none is left. Afterwards the plain driver alone is
-exact.
+		Long: `Fold all slots of the named tables (default: every configured table) into the base
+rows, and check that none is left. Afterwards the plain driver alone is exact.
 
-Most is moved while increments go on; for the rest, and to be sure, each table is
-locked for a moment, during which its increments wait. It may be interrupted, and
-run again, at any time.
+Most slots are moved while increments go on; each table is then locked for a moment,
+during which its increments wait, to move and check the rest. Drain can be interrupted
+and run again at any time.
 
-When the last table is drained it watches all of them for --watch, and locks each
-once more. If slot rows have come by then applications still count in slots: it says
-so, and exits with 1. Otherwise base values were the totals at that moment (with
---json: empty); it cannot know of an application that counts less often.`,
+When the last table is drained, all of them are watched for --watch and locked once
+more. If slot rows have been added by then, applications still count in slots: drain
+reports it and exits with 1. Otherwise base values were the totals at that moment (with
+--json: empty); an application that counts less often goes unnoticed.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			e, config, err := o.target(cmd)
 			if err != nil {
@@ -59,8 +58,8 @@ so, and exits with 1. Otherwise base values were the totals at that moment (with
 	}
 	o.database(cmd, false)
 	o.output(cmd)
-	cmd.Flags().DurationVar(&opts.Patience, "patience", time.Minute, "how long to go on trying to lock a table")
-	cmd.Flags().DurationVar(&opts.Watch, "watch", time.Second, "how long to look for increments that still go to slots")
+	cmd.Flags().DurationVar(&opts.Patience, "patience", time.Minute, "how long to keep trying to lock a table")
+	cmd.Flags().DurationVar(&opts.Watch, "watch", time.Second, "how long to watch for increments that still go to slots")
 	return cmd
 }
 
@@ -87,7 +86,7 @@ func (o *options) printDrains(w io.Writer, reports []slotsql.DrainReport, failed
 			line += fmt.Sprintf(", %d without a base row deleted", r.Orphans)
 		}
 		if r.Refilled > 0 {
-			line += fmt.Sprintf("; %d have come since: applications still count in slots", r.Refilled)
+			line += fmt.Sprintf("; %d were added since: applications still count in slots", r.Refilled)
 		}
 		fmt.Fprintln(w, line)
 	}

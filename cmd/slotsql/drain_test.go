@@ -27,7 +27,7 @@ func TestDrain(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &r); err != nil || code != 0 || len(r) != 1 || r[0].Table != "posts" || r[0].Moved != 0 {
 		t.Errorf("%d, %v: %s", code, err, out)
 	}
-	if _, errs, code := command(t, "", append([]string{"drain", "post"}, flags...)...); code != exitError || !strings.Contains(errs, `"post" is not a counter table`) || !strings.Contains(errs, "posts") {
+	if _, errs, code := command(t, "", append([]string{"drain", "post"}, flags...)...); code != exitError || !strings.Contains(errs, `"post" is not a configured counter table`) || !strings.Contains(errs, "posts") {
 		t.Errorf("%d, %s", code, errs)
 	}
 	// A row that takes no more is named, and nothing of it is lost.

@@ -16,12 +16,12 @@ const maxStatement = 64 << 20
 func explainCommand(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   `explain "SQL"`,
-		Short: "Say what becomes of a statement, without running it",
-		Long: `Say what becomes of a statement: its class, what is sent instead of it, and
-why it drains if it does. Nothing of the statement is run.
+		Short: "Show how slotsql runs a statement, without running it",
+		Long: `Show how slotsql runs a statement: its class, what is sent instead of it, and why
+it drains if it does. The statement is not run.
 
 The tables come from the database (--dsn) or from a file of CREATE TABLE
-statements (--schema). With - as the statement, it is read from standard input.`,
+statements (--schema). With -, the statement is read from standard input.`,
 		Example: `  slotsql explain --driver mysql --schema schema.sql "UPDATE posts SET views = views + 1 WHERE id = ?"
   slotsql explain --driver sqlite --dsn app.db --json - < statement.sql`,
 		Args: func(_ *cobra.Command, args []string) error {

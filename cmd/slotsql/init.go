@@ -26,17 +26,17 @@ func initCommand(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Propose a configuration for a database",
-		Long: `Propose a configuration: find the columns that statements add to, say for each
-table which statements speak for it, and name what will be slow or is a risk. The
+		Long: `Propose a configuration: find the columns that statements add to, list for each
+table the statements that suggest it, and name what will be slow or is a risk. The
 database is only read.
 
-The statements come from what the server remembers (pg_stat_statements,
+The statements come from the server's statistics (pg_stat_statements,
 performance_schema) and, with --sql, from a file: SQL or a log, as for check.
-Without either it guesses by the names of columns, and proposes nothing outright.
-With --schema a file of CREATE TABLE statements takes the database's place.
+Without either, init guesses from column names and proposes them as comments only.
+With --schema, a file of CREATE TABLE statements replaces the database.
 
-It prints the proposal, which holds no values of your data; with --output it
-writes it to a file, which it does not overwrite without --force.`,
+The proposal is printed, or with --output written to a file, which is not
+overwritten without --force. It contains no values of your data.`,
 		Example: `  slotsql init --driver postgres --dsn postgres://localhost/app --output slotsql.yaml
   slotsql init --driver mysql --dsn 'root@/app' --sql general.log`,
 		Args: cobra.NoArgs,
@@ -67,7 +67,7 @@ func (o *options) init(cmd *cobra.Command, f *initFlags) error {
 	}
 	switch {
 	case o.config != "":
-		return errors.New("--config is no flag of init: name the file to write with --output")
+		return errors.New("init has no --config: name the file to write with --output")
 	case o.dsn == "" && o.schema == "":
 		return errors.New("--dsn or --schema is missing: name a database or a file of CREATE TABLE statements")
 	case o.dsn != "" && o.schema != "":
@@ -77,7 +77,7 @@ func (o *options) init(cmd *cobra.Command, f *initFlags) error {
 	}
 	if f.output != "" && !f.force { // before the work, and again when it is written
 		if _, err := os.Lstat(f.output); err == nil {
-			return fmt.Errorf("%s is there already: name another file, or overwrite it with --force", f.output)
+			return fmt.Errorf("%s already exists: name another file, or overwrite it with --force", f.output)
 		}
 	}
 	s, err := o.survey(cmd, e)
@@ -158,7 +158,7 @@ func writeProposal(path string, text []byte, force bool) error {
 		return os.Rename(f.Name(), path)
 	}
 	if err = os.Link(f.Name(), path); errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s is there already: name another file, or overwrite it with --force", path)
+		return fmt.Errorf("%s already exists: name another file, or overwrite it with --force", path)
 	}
 	return err
 }

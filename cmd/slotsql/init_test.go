@@ -194,13 +194,13 @@ func TestInit(t *testing.T) {
 			if !at["quiet"].Guess || len(at["quiet"].Counters) != 1 {
 				t.Errorf("quiet: %+v", at["quiet"])
 			}
-			says("text", r.Config, "With it the statements become: ",
-				"views: # 9 runs; indexed: ", "likes: # 3 runs; nullable: ", "# shares_count: not proposed: a guess by its name",
-				"views: [popular]", "a save of the whole row writes the counter back",
+			says("text", r.Config, "With it the statements run as: ",
+				"views: # 9 runs; indexed: ", "likes: # 3 runs; nullable: ", "# shares_count: not proposed: guessed from its name",
+				"views: [popular]", "saving the whole row writes the counter back",
 				"key: [name]", "seen_at: latest",
 				"a version column: WHERE compares it", "bounded in WHERE: drains for now", "a CHECK constraint looks at",
 				"a trigger fires on UPDATE", "is part of the unique key", "generated column twice is computed from it",
-				"it has no unique key of columns that are never NULL", "taken for a table that only ever has one row", "Guesses by the names and types")
+				"it has no unique key of columns that are never NULL", "assumed to be a table that only ever has one row", "Guesses from the names and types")
 
 			on2 := []string{"--driver", e.driver, "--dsn", dsn, "--config", output}
 			for _, args := range [][]string{{"check", "--fail-on", "never", "--sql", write(t, "s.sql", "SELECT 1;")}, {"migrate"}, {"check"}, {"explain", "UPDATE site SET hits = hits + 1"}} {
@@ -235,7 +235,7 @@ func TestInitGuesses(t *testing.T) {
 			application(t, e.driver, e.parent, dsn, false)
 			output := filepath.Join(t.TempDir(), "slotsql.yaml")
 			stdout, stderr, code := command(t, "", "init", "--driver", e.driver, "--dsn", dsn, "--output", output)
-			if code != exitOK || stderr != "" || !strings.Contains(stdout, "Nothing is known of statements") || !strings.Contains(stdout, "0 counters of 0 tables proposed") {
+			if code != exitOK || stderr != "" || !strings.Contains(stdout, "No statements are available") || !strings.Contains(stdout, "0 counters of 0 tables proposed") {
 				t.Fatalf("%d %s %s", code, stderr, stdout)
 			}
 			text, err := os.ReadFile(output)
@@ -283,12 +283,12 @@ func TestInitUsage(t *testing.T) {
 		{[]string{"init", "--driver", "mysql"}, 2, "", "slotsql: --dsn or --schema is missing: name a database or a file of CREATE TABLE statements\n"},
 		{append(schema, "--dsn", "x"), 2, "", "slotsql: --dsn and --schema are both given: leave one out\n"},
 		{append(schema, "--force"), 2, "", "slotsql: --force is given without --output: name the file to write\n"},
-		{append(schema, "--output", there), 2, "", "slotsql: " + there + " is there already: name another file, or overwrite it with --force\n"},
-		{append(schema, "--config", there), 2, "", "slotsql: --config is no flag of init: name the file to write with --output\n"},
+		{append(schema, "--output", there), 2, "", "slotsql: " + there + " already exists: name another file, or overwrite it with --force\n"},
+		{append(schema, "--config", there), 2, "", "slotsql: init has no --config: name the file to write with --output\n"},
 		{append(schema, "--sql", "absent.sql"), 2, "", "slotsql: open absent.sql: no such file or directory\n"},
 		{[]string{"init", "--driver", "sqlite", "--dsn", "absent.db"}, 2, "", "slotsql: stat absent.db: no such file or directory\n"},
 		{[]string{"init", "--driver", "sqlite", "--dsn", empty}, 0, "# Proposed by slotsql init for empty.db.\n# Tables: 0.\n", ""},
-		{schema, 0, "tables: {}\n\n  # Guesses by", ""},
+		{schema, 0, "tables: {}\n\n  # Guesses from", ""},
 		{append(schema, "--sql", "-"), 0, "Statements of standard input: 1, 1 different ones (SQL, statements end with ;).", ""},
 		{append(schema, "--output", there, "--force"), 0, "0 counters of 0 tables proposed; as comments: 0 tables with the reason against it, guesses at 1 table\n", ""},
 	} {

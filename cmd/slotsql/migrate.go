@@ -13,16 +13,16 @@ func migrateCommand(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "migrate",
 		Short: "Create the slot tables that are missing",
-		Long: `Create the slot tables of the configuration that are missing. Tables that are
-there are checked, and left as they are, but that one whose layout is to be a
-journal is made wide enough for that. It may be run again, and by several
-processes at once, while applications work.
+		Long: `Create the configured slot tables that are missing. Existing ones are checked and
+kept as they are, except that a table whose layout becomes journal is widened, and
+columns that are missing are added. Migrate can be run again, and by several processes
+at once, while applications run.
 
-The foreign key of a slot table takes a lock on the base table for a moment (on
-PostgreSQL one that keeps writes waiting), which is asked for again and again rather
-than waited for. --no-foreign-keys leaves it out; a DELETE then drains.
+The foreign key of a slot table takes a short lock on the base table (on PostgreSQL
+one that blocks writes). Migrate retries the lock with a short timeout rather than wait
+for it. --no-foreign-keys leaves the foreign key out; a DELETE then drains.
 
-With --down it drops them again, if none of them holds anything.`,
+With --down the slot tables are dropped, if all of them are empty.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			e, config, err := o.target(cmd)
@@ -33,10 +33,10 @@ With --down it drops them again, if none of them holds anything.`,
 			if err != nil {
 				return err
 			}
-			done, none := "created", "all slot tables are there"
+			done, none := "created", "all slot tables exist"
 			var tables []string
 			if down {
-				done, none = "dropped", "no slot table is there"
+				done, none = "dropped", "there are no slot tables"
 				tables, err = slotsql.MigrateDown(cmd.Context(), c)
 			} else {
 				tables, err = slotsql.Migrate(cmd.Context(), c, setupOptions(noForeignKeys)...)

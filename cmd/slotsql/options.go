@@ -44,7 +44,7 @@ type options struct {
 func (o *options) database(cmd *cobra.Command, schema bool) {
 	f := cmd.Flags()
 	f.StringVar(&o.driver, "driver", "", "mysql, postgres or sqlite")
-	f.StringVar(&o.dsn, "dsn", "", "the database, as the driver takes it")
+	f.StringVar(&o.dsn, "dsn", "", "data source name, as the driver accepts it")
 	f.StringVar(&o.config, "config", "", "configuration `file` (default $SLOTSQL_CONFIG, else slotsql.yaml)")
 	if schema {
 		f.StringVar(&o.schema, "schema", "", "`file` of CREATE TABLE statements instead of a database")

@@ -25,13 +25,13 @@ func rollupCommand(o *options) *cobra.Command {
 	var opts slotsql.RollUpOptions
 	cmd := &cobra.Command{
 		Use:   "rollup",
-		Short: "Move slots into base rows, until it is stopped",
-		Long: `Move what slots hold into the base rows, at intervals, until SIGTERM or Ctrl-C;
-with --once, one time. Increments and queries go on meanwhile, and totals stay the
-same at every moment. It may be killed at any time.
+		Short: "Move slots into base rows until stopped",
+		Long: `Move what slots hold into the base rows at intervals, until SIGTERM or Ctrl-C; with
+--once, a single time. Increments and queries go on meanwhile, and totals stay the same
+at every moment. Rollup can be killed at any time.
 
-Of several that run on one database, applications with "rollup:" included, one
-works and the others stand by.`,
+If several run on one database, including applications with "rollup:", one works
+and the others stand by.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if opts.Interval < 0 || opts.Idle < 0 || opts.Batch < 0 {
@@ -70,8 +70,8 @@ works and the others stand by.`,
 	f := cmd.Flags()
 	f.BoolVar(&once, "once", false, "make one pass and end")
 	f.DurationVar(&opts.Interval, "interval", 0, "`time` between two passes (default rollup.interval, else 5s)")
-	f.DurationVar(&opts.Idle, "idle", 0, "how often slots that hold nothing are deleted (default rollup.idle, else 1m; with --once each time)")
-	f.IntVar(&opts.Batch, "batch", 0, "at most so many slot `rows` in a transaction (default rollup.batch, else 1000)")
+	f.DurationVar(&opts.Idle, "idle", 0, "how often empty slots are deleted (default rollup.idle, else 1m; with --once each time)")
+	f.IntVar(&opts.Batch, "batch", 0, "slot `rows` per transaction at most (default rollup.batch, else 1000)")
 	return cmd
 }
 
@@ -135,7 +135,7 @@ func (o *options) printPass(w io.Writer, report slotsql.RollUpReport, only bool)
 		for _, more := range []struct {
 			n    int
 			what string
-		}{{t.Merged, "put together, for their base row is locked"}, {t.Skipped, "locked"}, {t.Orphans, "without a base row deleted"}, {t.Errors, "base rows failed"}} {
+		}{{t.Merged, "merged, because their base row is locked"}, {t.Skipped, "locked"}, {t.Orphans, "without a base row deleted"}, {t.Errors, "base rows failed"}} {
 			if more.n > 0 {
 				line += fmt.Sprintf(", %d %s", more.n, more.what)
 			}

@@ -56,7 +56,7 @@ func (e reportedError) Unwrap() error      { return e.error }
 func rootCommand(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:           "slotsql",
-		Short:         "Explain statements, create and check slot tables",
+		Short:         "Explain statements, and create, check and maintain slot tables",
 		Args:          cobra.NoArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,

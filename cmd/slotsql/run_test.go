@@ -47,8 +47,8 @@ func TestOffline(t *testing.T) {
 		stderr string // all; a beginning when it ends with ...
 	}{
 		{"version", "", []string{"version"}, 0, "slotsql ", ""},
-		{"no command", "", nil, 2, "Explain statements, create and check slot tables\n\nUsage:", ""},
-		{"help", "", []string{"explain", "--help"}, 0, "Say what becomes of a statement: its class,", ""},
+		{"no command", "", nil, 2, "Explain statements, and create, check and maintain slot tables\n\nUsage:", ""},
+		{"help", "", []string{"explain", "--help"}, 0, "Show how slotsql runs a statement: its class,", ""},
 		{"completion", "", []string{"completion", "bash"}, 0, "# bash completion", ""},
 		{"init help", "", []string{"init", "--help"}, 0, "Propose a configuration: find the columns", ""},
 		{"driver completion", "", []string{"__complete", "check", "--driver", ""}, 0, "mysql\npostgres\nsqlite\n:4\n", "..."},
@@ -64,9 +64,9 @@ func TestOffline(t *testing.T) {
 		{"no statement", "", offline("sqlite", "explain"), 2, "", "slotsql: explain takes one statement, in quotes, or - to read it from standard input; got 0 arguments\n"},
 		{"unquoted", "", offline("sqlite", "explain", "SELECT", "1"), 2, "", "slotsql: explain takes one statement, in quotes, or - to read it from standard input; got 2 arguments\n"},
 		{"ddl", "", offline("postgres", "ddl"), 0, "-- The foreign key takes SHARE ROW EXCLUSIVE on posts until the commit: ", ""},
-		{"ddl without foreign keys", "", offline("mysql", "ddl", "--no-foreign-keys"), 0, "-- Takes no lock on posts: no foreign key. A DELETE of its rows through slotsql is drained for.\nCREATE TABLE IF NOT EXISTS `posts_slots` (", ""},
+		{"ddl without foreign keys", "", offline("mysql", "ddl", "--no-foreign-keys"), 0, "-- Takes no lock on posts: no foreign key. A DELETE of its rows through slotsql drains first.\nCREATE TABLE IF NOT EXISTS `posts_slots` (", ""},
 		{"both ways", "", []string{"migrate", "--down", "--no-foreign-keys", "--driver", "sqlite", "--dsn", "x", "--config", config}, 2, "", "slotsql: if any flags in the group [down no-foreign-keys]..."},
-		{"ddl json", "", offline("mysql", "ddl", "--json"), 0, "{\n  \"statements\": [\n    \"-- The foreign key waits for nobody on MariaDB. ", ""},
+		{"ddl json", "", offline("mysql", "ddl", "--json"), 0, "{\n  \"statements\": [\n    \"-- On MariaDB the foreign key does not wait. ", ""},
 
 		{"no driver", "", []string{"check", "--dsn", "x"}, 2, "", "slotsql: --driver is missing: mysql, postgres or sqlite\n"},
 		{"unknown driver", "", []string{"check", "--driver", "oracle"}, 2, "", "slotsql: --driver must be mysql, postgres or sqlite, got \"oracle\"\n"},
@@ -179,7 +179,7 @@ func TestDatabase(t *testing.T) {
 				})
 			}
 			wait.Wait()
-			if out := expect(0, "", "", "migrate"); out != "all slot tables are there\n" {
+			if out := expect(0, "", "", "migrate"); out != "all slot tables exist\n" {
 				t.Errorf("migrate: %s", out)
 			}
 			const ok = "posts: key [id], 64 slots in posts_slots\n  views: slotted\n  ratio: not slotted: sums of floating-point numbers depend on their order\nno problems\n"

@@ -160,7 +160,7 @@ func (s *survey) statements(cmd *cobra.Command, file string) ([]*propose.Stateme
 			line += " since " + st.Since
 		}
 		if st.Hidden > 0 {
-			line += fmt.Sprintf("; the texts of %s more runs are not to be had", humanize.Comma(st.Hidden))
+			line += fmt.Sprintf("; %s more runs are not shown with their SQL", humanize.Comma(st.Hidden))
 		}
 		s.sources = append(s.sources, line+".")
 	}
@@ -188,7 +188,7 @@ func (s *survey) statements(cmd *cobra.Command, file string) ([]*propose.Stateme
 		s.sources = append(s.sources, fmt.Sprintf("Statements of %s: %s, %d different ones (%s).", filepath.Base(fileName(file)), humanize.Comma(int64(count)), len(of), form.Text))
 	}
 	if len(all) == 0 {
-		s.sources = append(s.sources, "Nothing is known of statements: all that follows is guessed by names of columns. Give a file of SQL or a log with --sql.")
+		s.sources = append(s.sources, "No statements are available: everything below is guessed from column names. Pass a file of SQL or a log with --sql.")
 	}
 	if file != "" {
 		ordered = order.Notes()
@@ -212,7 +212,7 @@ func orderNotes(order *workload.Order, form workload.Form) []string {
 }
 
 // singly is what is not known of statements whose transactions are not.
-const singly = "Statements are judged one by one: whether a transaction locks a row before it counts in it, or reads its counter afterwards, is not known. Such a transaction drains the row, and gains little."
+const singly = "Statements are judged one by one: whether a transaction locks a row before it increments it, or reads its counter afterwards, is not known. Such a transaction drains the row and gains little."
 
 // hold holds the proposal against the database until it fits: what check finds
 // fault with is taken out, with its reason. Each round takes something out, or
@@ -235,7 +235,7 @@ func (s *survey) hold(cmd *cobra.Command, proposals []*propose.Proposal) error {
 			for _, p := range problems.Problems {
 				switch at, ok := lines[p.Line]; {
 				case !ok:
-					return fmt.Errorf("the proposal does not hold: %w", err)
+					return fmt.Errorf("the proposal does not fit the database: %w", err)
 				case at.Views:
 					unnamed[at.Proposal], at.Proposal.Views = true, nil
 				default:
@@ -323,7 +323,7 @@ func summary(classes []classShare) []string {
 	if len(parts) == 0 {
 		return nil
 	}
-	return []string{"With it the statements become: " + strings.Join(parts, ", ") + "."}
+	return []string{"With it the statements run as: " + strings.Join(parts, ", ") + "."}
 }
 
 // one returns the only value of a query.

@@ -15,20 +15,20 @@ import (
 )
 
 // errWrong says that an audit has found what it has not put right.
-var errWrong = errors.New("something is wrong")
+var errWrong = errors.New("problems remain")
 
 func verifyCommand(o *options) *cobra.Command {
 	var opts slotsql.VerifyOptions
 	cmd := &cobra.Command{
 		Use:   "verify [TABLE...]",
-		Short: "Audit slots and totals, while applications count",
-		Long: `Audit the tables, every table of the configuration if none is named: slot rows
-without a base row, slot rows with numbers that are not used, totals below "min", and
-totals that are not what the "recount" of their counter gives. What looks wrong is
-locked and looked at again before it is reported. With any, the exit code is 1.
+		Short: "Audit slots and totals while applications run",
+		Long: `Audit the named tables (default: every configured table) for slot rows without a
+base row, slot rows with unused numbers, totals below "min", and totals that differ
+from the "recount" of their counter. What looks wrong is locked and checked again
+before it is reported. If anything is wrong, the exit code is 1.
 
-With --fix a total is set to what its recount gives, under the same lock; slot rows
-without a base row are deleted, and those with other numbers folded into it.`,
+With --fix a total is set to the result of its recount, under the same lock; slot rows
+without a base row are deleted, and those with unused numbers folded into it.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			e, config, err := o.target(cmd)
 			if err != nil {
@@ -43,7 +43,7 @@ without a base row are deleted, and those with other numbers folded into it.`,
 			}
 			opts.Tables = args
 			var finish func()
-			opts.Progress, finish = counting(cmd.ErrOrStderr(), "rows looked at under lock")
+			opts.Progress, finish = counting(cmd.ErrOrStderr(), "rows checked under lock")
 			reports, err := slotsql.Verify(cmd.Context(), c, opts)
 			finish()
 			if perr := o.printVerify(cmd.OutOrStdout(), reports, err); perr != nil {
@@ -54,8 +54,8 @@ without a base row are deleted, and those with other numbers folded into it.`,
 	}
 	o.database(cmd, false)
 	o.output(cmd)
-	cmd.Flags().BoolVar(&opts.Fix, "fix", false, "put right what has a right value")
-	cmd.Flags().DurationVar(&opts.Patience, "patience", time.Minute, "how long to go on trying to lock a row")
+	cmd.Flags().BoolVar(&opts.Fix, "fix", false, "fix what has a known right value")
+	cmd.Flags().DurationVar(&opts.Patience, "patience", time.Minute, "how long to keep trying to lock a row")
 	return cmd
 }
 
@@ -118,7 +118,7 @@ func printAudit(w io.Writer, r *slotsql.VerifyReport) {
 		case printed[kind] <= examples:
 			fmt.Fprintf(w, "  %s\n", findingText(f))
 		case printed[kind] == of[kind]:
-			fmt.Fprintf(w, "  and %d more like %s (--json has them all)\n", of[kind]-examples, kindText(f))
+			fmt.Fprintf(w, "  and %d more like %s (--json lists them all)\n", of[kind]-examples, kindText(f))
 		}
 	}
 	for _, n := range r.Notes {
@@ -130,7 +130,7 @@ func printAudit(w io.Writer, r *slotsql.VerifyReport) {
 func kindText(f slotsql.Finding) string {
 	switch f.Kind {
 	case slotsql.FindingDrift:
-		return "this: " + f.Counter + " is not what its recount gives"
+		return "this: " + f.Counter + " differs from its recount"
 	case slotsql.FindingMin:
 		return "this: " + f.Counter + " is below its min"
 	case slotsql.FindingOrphan:
@@ -140,11 +140,11 @@ func kindText(f slotsql.Finding) string {
 }
 
 func leftoverText(f slotsql.Finding) string {
-	what := "they count in totals, and --fix or `slotsql drain` folds them"
+	what := "totals include them, and --fix or `slotsql drain` folds them"
 	if f.Fixed {
 		what = "folded into the base rows"
 	}
-	return fmt.Sprintf("%d slot rows of %d rows have numbers that are not used with these slots: left from more slots, or made by a process that has more; %s", f.Slots, f.Rows, what)
+	return fmt.Sprintf("%d slot rows of %d rows have numbers beyond slots: left from a higher value, or written by a process that has one; %s", f.Slots, f.Rows, what)
 }
 
 func findingText(f slotsql.Finding) string {

@@ -83,7 +83,7 @@ func TestVerifyPrintsExamples(t *testing.T) {
 	printAudit(&out, &report)
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	if len(lines) != 14 || lines[0] != "posts: 1001 wrong, 0 fixed" || lines[11] != "  1 slot rows of id=9 have no base row" ||
-		lines[12] != "  and 990 more like this: slot rows have no base row (--json has them all)" || !strings.HasPrefix(lines[13], "  note: 11033 slot rows of 900 rows ") {
+		lines[12] != "  and 990 more like this: slot rows have no base row (--json lists them all)" || !strings.HasPrefix(lines[13], "  note: 11033 slot rows of 900 rows ") {
 		t.Error(out.String())
 	}
 	out.Reset()

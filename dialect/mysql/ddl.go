@@ -153,10 +153,10 @@ func (*Dialect) CreateLocks(t *rewrite.Table) []string {
 	case len(t.Counter.Key) == 0:
 		return []string{"Takes no lock on " + t.Name + "."}
 	case t.Counter.NoForeignKey:
-		return []string{"Takes no lock on " + t.Name + ": no foreign key. A DELETE of its rows through slotsql is drained for."}
+		return []string{"Takes no lock on " + t.Name + ": no foreign key. A DELETE of its rows through slotsql drains first."}
 	}
 	return []string{
-		"The foreign key waits for nobody on MariaDB. MySQL 8 takes an exclusive metadata lock on " + t.Name + " for a moment:",
-		"it waits for transactions that have used the table, and statements wait behind. Set lock_wait_timeout, and try again.",
+		"On MariaDB the foreign key does not wait. MySQL 8 takes an exclusive metadata lock on " + t.Name + " for a moment:",
+		"it waits for transactions that have used the table, and later statements wait behind it. Set lock_wait_timeout, and retry.",
 	}
 }

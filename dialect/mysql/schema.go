@@ -245,7 +245,7 @@ func (s *schemaFile) create(n *ast.CreateTableStmt) error {
 	if n.ReferTable != nil {
 		from := s.find(n.ReferTable.Schema.O, n.ReferTable.Name.O)
 		if from == nil {
-			return fmt.Errorf("table %q is not in the schema file before this statement", n.ReferTable.Name.O)
+			return fmt.Errorf("table %q is not defined earlier in the schema file", n.ReferTable.Name.O)
 		}
 		t = from.like()
 	}
@@ -330,7 +330,7 @@ func (s *schemaFile) trigger(text string) error {
 	}
 	t := s.find(schema, name)
 	if t == nil {
-		return fmt.Errorf("table %q is not in the schema file before this statement", name)
+		return fmt.Errorf("table %q is not defined earlier in the schema file", name)
 	}
 	t.UpdateTrigger = t.UpdateTrigger || update
 	t.DeleteTrigger = t.DeleteTrigger || remove
@@ -342,7 +342,7 @@ func (s *schemaFile) trigger(text string) error {
 func (s *schemaFile) alter(n *ast.AlterTableStmt) error {
 	t := s.find(n.Table.Schema.O, n.Table.Name.O)
 	if t == nil {
-		return fmt.Errorf("table %q is not in the schema file before this statement", n.Table.Name.O)
+		return fmt.Errorf("table %q is not defined earlier in the schema file", n.Table.Name.O)
 	}
 	for _, a := range n.Specs {
 		if err := s.change(t, a); err != nil {
@@ -381,7 +381,7 @@ func (s *schemaFile) change(t *schemaTable, a *ast.AlterTableSpec) error {
 			return fmt.Errorf("table %q has no column %q", t.Name, old)
 		}
 		if old = t.Columns[at].Name; !strings.EqualFold(old, c.Name.Name.O) && len(t.checks)+len(t.generated) > 0 {
-			return errors.New("renaming a column of a table with expressions is not read from a schema file: write the table as it is after it")
+			return errors.New("renaming a column of a table with expressions is not supported in a schema file: write the table's final definition")
 		}
 		delete(t.generated, old)
 		t.Columns = slices.Delete(t.Columns, at, at+1)
@@ -405,7 +405,7 @@ func (s *schemaFile) change(t *schemaTable, a *ast.AlterTableSpec) error {
 		ast.AlterTableDisableKeys, ast.AlterTableWithValidation, ast.AlterTableWithoutValidation, ast.AlterTableOrderByColumns,
 		ast.AlterTableAddPartitions, ast.AlterTablePartition, ast.AlterTableDropPartition, ast.AlterTableRemovePartitioning, ast.AlterTableIndexInvisible:
 	default:
-		return errors.New("this form of ALTER TABLE is not read from a schema file: write the table as it is after it")
+		return errors.New("this form of ALTER TABLE is not supported in a schema file: write the table's final definition")
 	}
 	return nil
 }

@@ -98,7 +98,7 @@ func (t *schemaTable) position(p *ast.ColumnPosition, otherwise int) int {
 func (s *schemaFile) column(t *schemaTable, n *ast.ColumnDef, at int) error {
 	c := rewrite.Column{Name: n.Name.Name.O, Nullable: true}
 	if t.named(c.Name) >= 0 {
-		return fmt.Errorf("column %q is there already", c.Name)
+		return fmt.Errorf("column %q already exists", c.Name)
 	}
 	part := []*ast.IndexPartSpecification{{Column: n.Name, Length: types.UnspecifiedLength}}
 	collation, value, comment, refers := "", "", "", false
@@ -226,7 +226,7 @@ func (t *schemaTable) key(name string, primary, unique bool, parts []*ast.IndexP
 		}
 		at := t.named(p.Column.Name.O)
 		if at < 0 {
-			return fmt.Errorf("key on column %q, which the table does not have", p.Column.Name.O)
+			return fmt.Errorf("key on column %q, which does not exist in the table", p.Column.Name.O)
 		}
 		k.columns = append(k.columns, t.Columns[at].Name)
 		k.partial = k.partial || p.Length > 0

@@ -109,11 +109,11 @@ func TestParseSchemaNames(t *testing.T) {
 	for sql, want := range map[string]string{
 		"\nCREATE TABLE t (a INT,,)":                          "line 2: CREATE TABLE t (a INT,,): ",
 		"CREATE TABLE t AS SELECT 1":                          "write them out",
-		"ALTER TABLE t ADD c INT":                             `table "t" is not in the schema file`,
-		"CREATE TABLE t (a INT); ALTER TABLE t DROP COLUMN a": "write the table as it is after it",
-		"CREATE TABLE t (a INT, PRIMARY KEY (b))":             `"b", which the table does not have`,
+		"ALTER TABLE t ADD c INT":                             `table "t" is not defined earlier in the schema file`,
+		"CREATE TABLE t (a INT); ALTER TABLE t DROP COLUMN a": "write the table's final definition",
+		"CREATE TABLE t (a INT, PRIMARY KEY (b))":             `"b", which does not exist in the table`,
 		"CREATE TABLE t LIKE u":                               `table "u" is not`,
-		"CREATE TABLE t (a INT, A INT)":                       "there already",
+		"CREATE TABLE t (a INT, A INT)":                       "already exists",
 	} {
 		if _, err := d.ParseSchema(sql); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", sql, err)

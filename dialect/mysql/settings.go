@@ -115,12 +115,12 @@ func (s *settings) parserMode() (mode parsermysql.SQLMode) {
 	return mode
 }
 
-var errOracle = errors.New("sql_mode ORACLE has the server read another language, in which slotsql's own statements are not written: set another sql_mode before a statement on a counter table")
+var errOracle = errors.New("sql_mode ORACLE switches the server to another SQL language, which slotsql does not write: set another sql_mode before using a counter table")
 
 // Sentinels for statements that the parser would read by other rules than the
 // server.
 var (
-	ErrDialect = errors.New("sql_mode has the server read another dialect of SQL")
+	ErrDialect = errors.New("sql_mode switches the server to another SQL dialect")
 	ErrForeign = errors.New("the session's character set is not UTF-8, and the statement has characters beyond ASCII")
 )
 

@@ -64,7 +64,7 @@ func (d *Dialect) digests(ctx context.Context, s dialect.Session) (dialect.Stati
 		return out, fmt.Errorf("mysql: look for performance_schema: %w", err)
 	}
 	if len(on) == 0 || text(on[0][0]) != "1" {
-		out.Missing = "performance_schema is off: write performance_schema=ON into the server's configuration, and start it again"
+		out.Missing = "performance_schema is off: set performance_schema=ON in the server's configuration, and restart it"
 		return out, nil
 	}
 	columns, err := s.Query(ctx, "SELECT COLUMN_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = 'performance_schema' AND TABLE_NAME = ?", digests)
@@ -107,7 +107,7 @@ func (d *Dialect) digests(ctx context.Context, s dialect.Session) (dialect.Stati
 		out.Statements = append(out.Statements, dialect.RunStatement{Text: statement, Runs: runs, Time: picoseconds(r[2]), Lock: picoseconds(r[3])})
 	}
 	if len(out.Statements) == 0 && out.Hidden == 0 {
-		out.Missing = "it holds no statement of this database: see that the consumer statements_digest of performance_schema.setup_consumers is on, and wait for some load"
+		out.Missing = "it has no statement of this database: enable the consumer statements_digest in performance_schema.setup_consumers, and wait for some load"
 	}
 	return out, nil
 }

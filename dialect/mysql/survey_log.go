@@ -49,9 +49,9 @@ func (d *Dialect) prepared(ctx context.Context, s dialect.Session, out *dialect.
 	case err != nil:
 		where = "mysql.general_log, which may have them, cannot be read: " + err.Error()
 	case n > 0:
-		where = fmt.Sprintf("%d were read from mysql.general_log, which does not say of which database they are", n)
+		where = fmt.Sprintf("%d were read from mysql.general_log, which does not record their database", n)
 	}
-	out.Notes = append(out.Notes, fmt.Sprintf("the server has executed prepared statements %d times, as Go programs do that give arguments, and %s lacks them; %s", executed, digestsOf, where))
+	out.Notes = append(out.Notes, fmt.Sprintf("the server has executed prepared statements %d times, as Go programs do when they pass arguments, and %s does not include them; %s", executed, digestsOf, where))
 	return nil
 }
 

@@ -150,7 +150,7 @@ func (t *translator) expr(n ast.ExprNode) *rewrite.Expr {
 	case *ast.WindowFuncExpr:
 		t.windowCall(e, n)
 	default:
-		t.fail(fmt.Sprintf("expression of type %T is not carried", n))
+		t.fail(fmt.Sprintf("expression of type %T is not supported", n))
 	}
 	e.Span = t.span(start)
 	return e

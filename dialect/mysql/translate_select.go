@@ -64,7 +64,7 @@ func (t *translator) query(n ast.Node) *rewrite.Select {
 		q = t.setOperation(n.Selects, n.OrderBy, n.Limit)
 		q.With = with
 	default:
-		t.fail(fmt.Sprintf("query of type %T is not carried", n))
+		t.fail(fmt.Sprintf("query of type %T is not supported", n))
 		return &rewrite.Select{}
 	}
 	q.Span = t.span(start)
@@ -136,7 +136,7 @@ func (t *translator) setOperation(ns []ast.Node, order *ast.OrderByClause, limit
 			t.wantOp(")")
 			q.Operands = append(q.Operands, op)
 		default:
-			t.fail(fmt.Sprintf("operand of type %T is not carried", n))
+			t.fail(fmt.Sprintf("operand of type %T is not supported", n))
 		}
 	}
 	t.selectEnd(q, order, limit)

@@ -68,7 +68,7 @@ func (t *translator) source(n ast.ResultSetNode) *rewrite.Source {
 	case *ast.TableSource:
 		return t.tableSource(n)
 	}
-	t.fail(fmt.Sprintf("table reference of type %T is not carried", n))
+	t.fail(fmt.Sprintf("table reference of type %T is not supported", n))
 	return &rewrite.Source{}
 }
 

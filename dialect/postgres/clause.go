@@ -84,7 +84,7 @@ func (t *translator) afterWith(w *ast.WithClause, r rng) int {
 	last := w.Ctes[len(w.Ctes)-1].GetCommonTableExpr()
 	in, ok := t.cteBody(last)
 	if !ok {
-		t.giveUp("a WITH clause is not where the parser says")
+		t.giveUp("a WITH clause is not at the position the parser reports")
 		return r.lo
 	}
 	return in.hi + 1

@@ -65,8 +65,8 @@ var refusals = map[string]string{
 
 // Reasons that the server has errors of its own for, too.
 const (
-	HiddenRows = "row security hides base rows from this role: drain and roll up as one that sees all rows, the owner or one with BYPASSRLS"
-	NotUpdated = "a trigger or rule keeps the base row from being updated: drop it, or leave the table out of the configuration"
+	HiddenRows = "row-level security hides base rows from this role: drain and roll up as the owner or a role with BYPASSRLS"
+	NotUpdated = "a trigger or rule prevents the base row from being updated: drop it, or leave the table out of the configuration"
 )
 
 // Refusal finds such a reason in the server's message.

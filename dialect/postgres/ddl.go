@@ -112,10 +112,10 @@ func (*Dialect) CreateLocks(t *rewrite.Table) []string {
 	case len(t.Counter.Key) == 0:
 		return []string{"Takes no lock on " + t.Name + "."}
 	case t.Counter.NoForeignKey:
-		return []string{"Takes no lock on " + t.Name + ": no foreign key. A DELETE of its rows through slotsql is drained for."}
+		return []string{"Takes no lock on " + t.Name + ": no foreign key. A DELETE of its rows through slotsql drains first."}
 	}
 	return []string{
 		"The foreign key takes SHARE ROW EXCLUSIVE on " + t.Name + " until the commit: it waits for transactions that",
-		"have written the table, and what writes it waits behind; queries go on. Set lock_timeout, and try again.",
+		"have written to the table, and later writes wait behind it; queries go on. Set lock_timeout, and retry.",
 	}
 }

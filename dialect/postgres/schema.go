@@ -81,7 +81,7 @@ func (s *schemaFile) table(r *ast.RangeVar) (*schemaTable, error) {
 	if t := s.find(r); t != nil {
 		return t, nil
 	}
-	return nil, fmt.Errorf("table %q is not in the schema file before this statement", r.GetRelname())
+	return nil, fmt.Errorf("table %q is not defined earlier in the schema file", r.GetRelname())
 }
 
 // add adds a table, unless there is one of that name: the statement then says
@@ -216,7 +216,7 @@ func (s *schemaFile) create(n *ast.CreateStmt) error {
 		return nil
 	}
 	if n.OfTypename != nil {
-		return errors.New("a typed table is not read from a schema file: write its columns out")
+		return errors.New("a typed table is not supported in a schema file: write its columns out")
 	}
 	t := &schemaTable{Table: &rewrite.Table{}}
 	if !s.add(n.Relation, t) {
@@ -249,7 +249,7 @@ func (s *schemaFile) create(n *ast.CreateStmt) error {
 				return err
 			}
 		default:
-			return errors.New("LIKE is not read from a schema file: write the columns out")
+			return errors.New("LIKE is not supported in a schema file: write the columns out")
 		}
 	}
 	return s.flush(t)
@@ -386,7 +386,7 @@ func (s *schemaFile) change(t *schemaTable, c *ast.AlterTableCmd) error {
 		ast.AlterTableType_AT_SetTableSpace, ast.AlterTableType_AT_SetRelOptions, ast.AlterTableType_AT_ResetRelOptions, ast.AlterTableType_AT_ReplicaIdentity,
 		ast.AlterTableType_AT_ForceRowSecurity, ast.AlterTableType_AT_NoForceRowSecurity, ast.AlterTableType_AT_EnableTrig:
 	default:
-		return errors.New("this form of ALTER TABLE is not read from a schema file: write the table as it is after it")
+		return errors.New("this form of ALTER TABLE is not supported in a schema file: write the table's final definition")
 	}
 	return nil
 }

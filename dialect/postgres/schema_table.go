@@ -245,7 +245,7 @@ func (s *schemaFile) flush(t *schemaTable) error {
 		for _, name := range k.columns {
 			c := t.Column(name)
 			if c == nil {
-				return fmt.Errorf("key on column %q, which table %q does not have", name, t.Name)
+				return fmt.Errorf("key on column %q, which does not exist in table %q", name, t.Name)
 			}
 			if k.primary {
 				c.Nullable = false

@@ -97,10 +97,10 @@ func TestParseSchemaOther(t *testing.T) {
 	for sql, want := range map[string]string{
 		"\nCREATE TABLE t (a int,,)":                          "line 2: CREATE TABLE t (a int,,): ",
 		"CREATE TABLE t AS SELECT 1":                          "write them out",
-		"ALTER TABLE t ADD c int":                             `table "t" is not in the schema file`,
-		"CREATE TABLE t (a int); ALTER TABLE t DROP COLUMN a": "write the table as it is after it",
-		"CREATE TABLE t (a int, PRIMARY KEY (b))":             `"b", which table "t" does not have`,
-		"CREATE TABLE t (a int); CREATE TABLE u (LIKE t)":     "LIKE is not read",
+		"ALTER TABLE t ADD c int":                             `table "t" is not defined earlier in the schema file`,
+		"CREATE TABLE t (a int); ALTER TABLE t DROP COLUMN a": "write the table's final definition",
+		"CREATE TABLE t (a int, PRIMARY KEY (b))":             `"b", which does not exist in table "t"`,
+		"CREATE TABLE t (a int); CREATE TABLE u (LIKE t)":     "LIKE is not supported",
 		"CREATE TABLE t (a interval YEAR TO MONTH)":           "intervals with fields",
 	} {
 		if _, err := d.ParseSchema(sql); err == nil || !strings.Contains(err.Error(), want) {

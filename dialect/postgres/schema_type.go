@@ -73,7 +73,7 @@ func (s *schemaFile) describe(t *schemaTable, c *rewrite.Column, n *ast.TypeName
 	case name == "interval" && builtin && len(numbers) == 2:
 		text = fmt.Sprintf("(%d)", numbers[1])
 	case name == "interval" && builtin && len(numbers) == 1: // fields, such as YEAR TO MONTH
-		return fmt.Errorf("column %q: intervals with fields are not read from a schema file", c.Name)
+		return fmt.Errorf("column %q: intervals with fields are not supported in a schema file", c.Name)
 	case len(numbers) > 0:
 		words := make([]string, len(numbers))
 		for i, n := range numbers {
@@ -144,7 +144,7 @@ func modifiers(list []*ast.Node) ([]int, error) {
 			out = append(out, int(v.Integer.Ival))
 			continue
 		}
-		return nil, fmt.Errorf("a type's modifier that is no number")
+		return nil, fmt.Errorf("a type's modifier is not a number")
 	}
 	return out, nil
 }

@@ -20,7 +20,7 @@ func (d *Dialect) Namespace(ctx context.Context, s dialect.Session) (string, err
 		return "", err
 	}
 	if len(rows) != 1 || len(rows[0]) != 3 {
-		return "", errors.New("postgres: no answer to what the search path is")
+		return "", errors.New("postgres: the search path query returned no row")
 	}
 	return strings.Join([]string{str(rows[0][0]), str(rows[0][1]), str(rows[0][2])}, "\x00"), nil
 }

@@ -63,7 +63,7 @@ func (*Dialect) Statistics(ctx context.Context, s dialect.Session) (dialect.Stat
 		return out, fmt.Errorf("postgres: look for %s: %w", statStatements, err)
 	}
 	if len(at) == 0 {
-		out.Missing = "the extension is not in this database: put " + statStatements + " into shared_preload_libraries, and run CREATE EXTENSION " + statStatements
+		out.Missing = "the extension is not in this database: add " + statStatements + " to shared_preload_libraries, and run CREATE EXTENSION " + statStatements
 		return out, nil
 	}
 	view := str(at[0][0]) + "." + statStatements

@@ -35,10 +35,10 @@ type rng struct{ lo, hi int }
 // scan cuts text into tokens and pairs the brackets.
 func scan(text string) ([]token, error) {
 	if len(text) > maxText {
-		return nil, fmt.Errorf("text of %d bytes is longer than the %d bytes that are parsed", len(text), maxText)
+		return nil, fmt.Errorf("statement of %d bytes is longer than the limit of %d bytes", len(text), maxText)
 	}
 	if strings.IndexByte(text, 0) >= 0 {
-		return nil, errors.New("text holds a zero byte")
+		return nil, errors.New("statement contains a NUL byte")
 	}
 	res, err := pgquery.Scan(text)
 	if err != nil {

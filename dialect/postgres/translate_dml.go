@@ -28,7 +28,7 @@ func (t *translator) insert(s *ast.InsertStmt, r rng) *rewrite.Statement {
 	if c := s.OnConflictClause; c != nil {
 		on := t.index(c.Location)
 		if on < at {
-			t.giveUp("ON CONFLICT is not where the parser says")
+			t.giveUp("ON CONFLICT is not at the position the parser reports")
 		} else {
 			st.Conflict = t.conflict(c, rng{on, source.hi})
 			source.hi = on
@@ -59,7 +59,7 @@ func (t *translator) update(s *ast.UpdateStmt, r rng) *rewrite.Statement {
 	st.Modifier = t.marked(s.Relation, at)
 	returning := t.returningAt(s.ReturningClause, r)
 	if !t.is(at, ast.Token_SET) {
-		t.giveUp("SET is not where the parser says")
+		t.giveUp("SET is not at the position the parser reports")
 		return st
 	}
 	body := rng{at + 1, r.hi}
@@ -142,7 +142,7 @@ func (t *translator) targets(nodes []*ast.Node) []rewrite.Ident {
 		rt := n.GetResTarget()
 		id, ok := t.ident(max(t.index(rt.Location), 0), rt.Name)
 		if !ok {
-			t.giveUp("a column list is not where the parser says")
+			t.giveUp("a column list is not at the position the parser reports")
 		}
 		if len(rt.Indirection) > 0 {
 			t.giveUp("assignment to a part of a column")
@@ -169,7 +169,7 @@ func (t *translator) assignments(nodes []*ast.Node, r rng) []rewrite.Assignment 
 		default:
 			eq := t.find(runs[i], '=')
 			if eq < 0 || eq+1 >= runs[i].hi {
-				t.giveUp("an assignment is not where the parser says")
+				t.giveUp("an assignment is not at the position the parser reports")
 				out[i].Value = t.loose(val)
 				continue
 			}
@@ -177,7 +177,7 @@ func (t *translator) assignments(nodes []*ast.Node, r rng) []rewrite.Assignment 
 		}
 	}
 	if len(runs) != len(nodes) {
-		t.giveUp("an assignment is not where the parser says")
+		t.giveUp("an assignment is not at the position the parser reports")
 	}
 	return out
 }
@@ -206,7 +206,7 @@ func (t *translator) conflict(c *ast.OnConflictClause, r rng) *rewrite.Conflict 
 	defer func() { t.upsert = outer }()
 	do := t.find(r, ast.Token_DO)
 	if do < 0 || !t.is(do+2, ast.Token_SET) {
-		t.giveUp("DO UPDATE is not where the parser says")
+		t.giveUp("DO UPDATE is not at the position the parser reports")
 		return out
 	}
 	set := rng{do + 3, r.hi}
@@ -214,7 +214,7 @@ func (t *translator) conflict(c *ast.OnConflictClause, r rng) *rewrite.Conflict 
 		out.Where = t.clause(c.WhereClause, rng{at + 1, r.hi})
 		set.hi = at
 	} else if c.WhereClause != nil {
-		t.giveUp("DO UPDATE ... WHERE is not where the parser says")
+		t.giveUp("DO UPDATE ... WHERE is not at the position the parser reports")
 	}
 	out.Set = t.assignments(c.TargetList, set)
 	return out
@@ -227,7 +227,7 @@ func (t *translator) returningAt(c *ast.ReturningClause, r rng) int {
 	}
 	at := t.find(r, ast.Token_RETURNING)
 	if at < 0 {
-		t.giveUp("RETURNING is not where the parser says")
+		t.giveUp("RETURNING is not at the position the parser reports")
 	}
 	return at
 }

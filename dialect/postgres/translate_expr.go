@@ -138,13 +138,13 @@ func (t *translator) column(c *ast.ColumnRef, r rng) *rewrite.Expr {
 		if f.GetAStar() != nil {
 			e.Kind = rewrite.Star
 			if !t.is(at, '*') {
-				t.giveUp("a column reference is not where the parser says")
+				t.giveUp("a column reference is not at the position the parser reports")
 			}
 			continue
 		}
 		id, ok := t.ident(at, f.GetString_().GetSval())
 		if !ok {
-			t.giveUp("a column reference is not where the parser says")
+			t.giveUp("a column reference is not at the position the parser reports")
 		}
 		e.Name = append(e.Name, id)
 	}

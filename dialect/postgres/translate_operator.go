@@ -100,7 +100,7 @@ func (t *translator) boolean(b *ast.BoolExpr, r rng) *rewrite.Expr {
 	runs := t.conjuncts(r, kind)
 	groups := t.assign(b.Args, runs)
 	if groups == nil {
-		t.giveUp("the operands of " + op + " are not where the parser says")
+		t.giveUp("the operands of " + op + " are not at the position the parser reports")
 		return nil
 	}
 	var out *rewrite.Expr

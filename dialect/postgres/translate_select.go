@@ -48,7 +48,7 @@ func (t *translator) query(s *ast.SelectStmt, r rng) *rewrite.Select {
 func (t *translator) operation(s *ast.SelectStmt, q *rewrite.Select, body rng, at map[ast.Token]rng) {
 	op := t.lastSetOp(body)
 	if op < 0 {
-		t.giveUp("a set operation is not where the parser says")
+		t.giveUp("a set operation is not at the position the parser reports")
 		return
 	}
 	right := rng{op + 1, body.hi}
@@ -80,7 +80,7 @@ func (t *translator) block(s *ast.SelectStmt, q *rewrite.Select, body rng, at ma
 		q.From = t.from(s.FromClause, rng{body.lo + 1, body.hi})
 		return
 	case !t.is(body.lo, ast.Token_SELECT):
-		t.giveUp("a query is not where the parser says")
+		t.giveUp("a query is not at the position the parser reports")
 		return
 	}
 	items := at[ast.Token_SELECT]
@@ -111,7 +111,7 @@ func (t *translator) clause(n *ast.Node, r rng) *rewrite.Expr {
 		return nil
 	}
 	if r.lo >= r.hi {
-		t.giveUp("a clause is not where the parser says")
+		t.giveUp("a clause is not at the position the parser reports")
 		return t.loose(n)
 	}
 	return t.expr(n, r)
@@ -144,7 +144,7 @@ func (t *translator) items(nodes []*ast.Node, r rng) []rewrite.Item {
 	runs := t.split(r)
 	out := make([]rewrite.Item, 0, len(nodes))
 	if len(runs) != len(nodes) {
-		t.giveUp("a select list is not where the parser says")
+		t.giveUp("a select list is not at the position the parser reports")
 		runs = make([]rng, len(nodes))
 	}
 	for i, n := range nodes {
@@ -157,7 +157,7 @@ func (t *translator) items(nodes []*ast.Node, r rng) []rewrite.Item {
 				in.hi--
 			}
 			if !ok || in.lo >= in.hi {
-				t.giveUp("an alias is not where the parser says")
+				t.giveUp("an alias is not at the position the parser reports")
 			}
 			it.Alias = &id
 		}

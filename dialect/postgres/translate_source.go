@@ -21,14 +21,14 @@ func (t *translator) from(nodes []*ast.Node, r rng) []*rewrite.Source {
 	}
 	runs := t.split(r)
 	if len(runs) != len(nodes) {
-		t.giveUp("FROM is not where the parser says")
+		t.giveUp("FROM is not at the position the parser reports")
 		return nil
 	}
 	out := make([]*rewrite.Source, 0, len(nodes))
 	for i, n := range nodes {
 		sh, end := t.shape(runs[i].lo, runs[i].hi)
 		if end != runs[i].hi {
-			t.giveUp("a join is not where the parser says")
+			t.giveUp("a join is not at the position the parser reports")
 		}
 		out = append(out, t.source(n, sh))
 	}
@@ -126,7 +126,7 @@ func (t *translator) source(n *ast.Node, sh *shape) *rewrite.Source {
 			open++
 		}
 		if !t.is(open, '(') || t.tok[open].match < 0 {
-			t.giveUp("a derived table is not where the parser says")
+			t.giveUp("a derived table is not at the position the parser reports")
 			return s
 		}
 		s.Select = t.query(v.RangeSubselect.Subquery.GetSelectStmt(), rng{open + 1, t.tok[open].match})
@@ -166,7 +166,7 @@ func (t *translator) joinSource(j *ast.JoinExpr, sh *shape) *rewrite.Source {
 		sh, _ = t.shape(sh.lo+1, t.tok[sh.lo].match)
 	}
 	if sh.left == nil {
-		t.giveUp("a join is not where the parser says")
+		t.giveUp("a join is not at the position the parser reports")
 		return &rewrite.Source{}
 	}
 	s := &rewrite.Source{
@@ -197,7 +197,7 @@ func (t *translator) table(v *ast.RangeVar) *rewrite.Source {
 		}
 		id, ok := t.ident(i, part)
 		if i < 0 || !ok {
-			t.giveUp("a table is not where the parser says")
+			t.giveUp("a table is not at the position the parser reports")
 			return &rewrite.Source{Name: append(s.Name, name(part))}
 		}
 		s.Name = append(s.Name, id)
@@ -211,7 +211,7 @@ func (t *translator) table(v *ast.RangeVar) *rewrite.Source {
 			end++
 		}
 		if _, ok := t.ident(end, v.Alias.Aliasname); !ok {
-			t.giveUp("an alias is not where the parser says")
+			t.giveUp("an alias is not at the position the parser reports")
 		}
 		end++
 	}

@@ -181,7 +181,7 @@ func (s *schemaFile) create(n *ast.CreateTableStmt) error {
 		}
 		columns, collations, ok := t.terms(k.Columns)
 		if !ok {
-			return errors.New("a key of the table is on a column that it does not have")
+			return errors.New("a key of the table is on a column that does not exist")
 		}
 		if k.Kind == ast.TablePrimaryKey {
 			primary = columns
@@ -413,7 +413,7 @@ func (s *schemaFile) trigger(n *ast.CreateTriggerStmt, text string) {
 func (s *schemaFile) alter(n *ast.AlterTableStmt) error {
 	t := s.find(n.Table)
 	if t == nil {
-		return errors.New("the table is not in the schema file before this statement")
+		return errors.New("the table is not defined earlier in the schema file")
 	}
 	switch n.Action {
 	case ast.AlterRenameTable:
@@ -435,7 +435,7 @@ func (s *schemaFile) alter(n *ast.AlterTableStmt) error {
 	case ast.AlterAddConstraintCheck:
 		namesIn(n.Expr, t.def.checked)
 	default:
-		return errors.New("this form of ALTER TABLE is not read from a schema file: write the table as it is after it")
+		return errors.New("this form of ALTER TABLE is not supported in a schema file: write the table's final definition")
 	}
 	return nil
 }

@@ -84,9 +84,9 @@ func TestParseSchemaOther(t *testing.T) {
 	for sql, want := range map[string]string{
 		"\nCREATE TABLE t (a INT,,)":                      "line 2: CREATE TABLE t (a INT,,): ",
 		"CREATE TABLE t AS SELECT 1":                      "write them out",
-		"ALTER TABLE t ADD c":                             "is not in the schema file",
-		"CREATE TABLE t (a); ALTER TABLE t DROP COLUMN a": "write the table as it is after it",
-		"CREATE TABLE t (a, PRIMARY KEY (b))":             "does not have",
+		"ALTER TABLE t ADD c":                             "is not defined earlier in the schema file",
+		"CREATE TABLE t (a); ALTER TABLE t DROP COLUMN a": "write the table's final definition",
+		"CREATE TABLE t (a, PRIMARY KEY (b))":             "does not exist",
 	} {
 		if _, err := d.ParseSchema(sql); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", sql, err)

@@ -26,7 +26,7 @@ func (t *translator) check(n ast.Stmt) {
 	var neutral tally
 	neutral.statement(t.st)
 	if neutral != parsed(n) {
-		t.opaque("statement that is not carried completely")
+		t.opaque("statement that is not translated completely")
 	}
 }
 

@@ -86,7 +86,7 @@ func (t *translator) expr(n ast.Expr) *rewrite.Expr {
 	case *ast.VectorExpr:
 		e.Op, e.Args = "ROW", t.exprs(n.List)
 	default:
-		t.opaque("expression that is not understood")
+		t.opaque("unknown kind of expression")
 	}
 	return e
 }

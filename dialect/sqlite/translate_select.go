@@ -76,7 +76,7 @@ func (t *translator) core(c ast.SelectCore) *rewrite.Select {
 		s.OrderBy = t.terms(n.OrderBy)
 		s.Limit = t.limit(n.Limit)
 	default:
-		t.opaque("query that is not understood")
+		t.opaque("unknown kind of query")
 	}
 	return s
 }

@@ -248,7 +248,7 @@ func TestDifference(t *testing.T) {
 			t.Errorf("%+v", c)
 		}
 		text := log.String()
-		for _, want := range []string{"a rewritten read gives something else", "slots of " + table + "_slots hold what the base rows do not have",
+		for _, want := range []string{"a rewritten read returned a different result", "slots of " + table + "_slots hold what the base rows do not have",
 			`column views: 10, and 30 when it is rewritten`, "SELECT views FROM " + table + " WHERE id"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%q is not in the log\n%s", want, text)

@@ -113,7 +113,7 @@ func TestAdoptProblems(t *testing.T) {
 		tables := map[string][2]string{
 			"no column":  {strings.Replace(slotted(dialect, ""), "count ", "number ", 1), `has no column "count" for counts`},
 			"no default": {slotted(dialect, ", made INT NOT NULL"), `has a column "made" without a default`},
-			"two keys":   {slotted(dialect, ", made INT UNIQUE"), "keeps rows from having several slots"},
+			"two keys":   {slotted(dialect, ", made INT UNIQUE"), "allows a row only one slot"},
 			"text id":    {strings.NewReplacer("record_id INT NOT NULL", "record_id VARCHAR(20) NOT NULL", "record_id INTEGER NOT NULL", "record_id TEXT NOT NULL").Replace(slotted(dialect, "")), "an integer key needs an integer column"},
 		}
 		switch dialect {
@@ -126,7 +126,7 @@ func TestAdoptProblems(t *testing.T) {
 			tables["unsigned count"] = [2]string{strings.Replace(slotted(dialect, ""), "count BIGINT", "count BIGINT UNSIGNED", 1), "a signed integer"}
 			tables["narrow type"] = [2]string{strings.Replace(slotted(dialect, ""), "record_type INT", "record_type TINYINT", 1), "cannot hold record_type 300"}
 			tables["narrow id"] = [2]string{strings.Replace(slotted(dialect, ""), "record_id INT", "record_id SMALLINT", 1), "it is too narrow"}
-			tables["unsigned id"] = [2]string{strings.Replace(slotted(dialect, ""), "record_id INT", "record_id INT UNSIGNED", 1), "no place for negative keys"}
+			tables["unsigned id"] = [2]string{strings.Replace(slotted(dialect, ""), "record_id INT", "record_id INT UNSIGNED", 1), "cannot hold negative keys"}
 			tables["unsigned number"] = [2]string{slotted(dialect, ", id INT UNSIGNED AUTO_INCREMENT PRIMARY KEY"), "drop it"}
 		case "postgres":
 			tables["numbered"] = [2]string{slotted(dialect, ", id SERIAL PRIMARY KEY"), "drop it"}

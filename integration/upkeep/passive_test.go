@@ -172,7 +172,7 @@ func TestColumnUnknown(t *testing.T) {
 				if err == nil {
 					break
 				}
-				if try > 0 || len(texts) == 1 || !strings.Contains(err.Error(), "repeat the transaction") {
+				if try > 0 || len(texts) == 1 || !strings.Contains(err.Error(), "retry the transaction") {
 					t.Fatalf("%s: %v", name, err)
 				}
 				twin.ExecAll(t, c, "ROLLBACK")

@@ -28,7 +28,7 @@ var refitCases = []refitCase{
 	{"decimal", map[string][]string{
 		"mysql":    {"ALTER TABLE posts MODIFY views DECIMAL(14,2) NOT NULL DEFAULT 0"},
 		"postgres": {"ALTER TABLE posts ALTER COLUMN views TYPE numeric(14,2)"},
-	}, "which cannot hold what is counted", "UPDATE posts SET views = views + 0.5 WHERE id = 1", "0.50"},
+	}, "which cannot hold counts", "UPDATE posts SET views = views + 0.5 WHERE id = 1", "0.50"},
 	{"wider_key", map[string][]string{
 		"mysql":    {"ALTER TABLE posts MODIFY id BIGINT NOT NULL"},
 		"postgres": {"ALTER TABLE posts ALTER COLUMN id TYPE bigint"},

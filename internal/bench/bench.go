@@ -130,7 +130,7 @@ func (b *run) nothingThere(ctx context.Context) error {
 	err := b.admin.QueryRowContext(ctx, b.Engine.q(b.Engine.like), b.name+"%").Scan(&found)
 	switch {
 	case err == nil:
-		return fmt.Errorf("table %q is there already", found)
+		return fmt.Errorf("table %q already exists", found)
 	case !errors.Is(err, sql.ErrNoRows):
 		return err
 	}

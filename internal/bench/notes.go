@@ -41,7 +41,7 @@ func (r *Report) Notes() []string {
 		list = append(list, fmt.Sprintf("Exact in %s: %s increments acknowledged, as many counted.", plural(int(runs), "run"), humanize.Comma(acknowledged)))
 	}
 	if r.Interrupted {
-		list = append(list, "Interrupted: this is what was finished.")
+		list = append(list, "Interrupted: these are the finished runs.")
 	}
 	return list
 }

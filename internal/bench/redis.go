@@ -52,7 +52,7 @@ func (s *redisCounter) Setup(ctx context.Context) error {
 	s.db = redis.NewClient(o)
 	n, err := s.db.Exists(ctx, s.key(1)).Result()
 	if err == nil && n != 0 {
-		err = fmt.Errorf("key %s is there already", s.key(1))
+		err = fmt.Errorf("key %s already exists", s.key(1))
 	}
 	return err
 }

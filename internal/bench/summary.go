@@ -108,7 +108,7 @@ func (r *Report) fastest() Summary {
 		}
 	}
 	if best == nil {
-		return Summary{Headline: "Nothing could be measured", Detail: "The notes below say why."}
+		return Summary{Headline: "Nothing could be measured", Detail: "The notes below have the reasons."}
 	}
 	return Summary{
 		Headline: fmt.Sprintf("%s operations per second at best: %s", count(best.Numbers.Operations), r.title(best.Scenario)),

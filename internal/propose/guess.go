@@ -56,7 +56,7 @@ func byName(t Table, found *finding) (out []Counter) {
 func siblings(t Table, found *finding) []Counter {
 	out := byName(t, found)
 	for i := range out {
-		out[i].Off = "a guess by its name: no statement that was seen writes it"
+		out[i].Off = "guessed from its name: no statement that was seen writes it"
 	}
 	return out
 }

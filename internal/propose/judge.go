@@ -74,9 +74,9 @@ func (j *judge) propose() *Proposal {
 	case len(kept) == 0 && why != "":
 		p.Off = why
 	case len(kept) == 0:
-		p.Off = "none of its columns can be slotted as it is used"
+		p.Off = "none of its columns can be slotted the way it is used"
 	case why != "":
-		p.Notes = append(p.Notes, "it has no unique key, and its increments have no WHERE: taken for a table that only ever has one row")
+		p.Notes = append(p.Notes, "it has no unique key, and its increments have no WHERE: assumed to be a table that only ever has one row")
 	}
 	if len(kept) == 0 {
 		p.Companions = nil
@@ -151,9 +151,9 @@ func (j *judge) counter(column string, kept []string, needed, merges []rewrite.C
 	case slotted == 0 && base > 0:
 		c.Off = "its increments would run on the base row as they are: " + why
 	case slotted == 0:
-		c.Off = "no statement adds to it in a form that slots take: " + heaviest
+		c.Off = "no statement adds to it in a form that can go to slots: " + heaviest
 	case drained > slotted && j.counted():
-		c.Off = fmt.Sprintf("more would drain (%d runs) than go to slots (%d): %s", drained, slotted, heaviest)
+		c.Off = fmt.Sprintf("more runs would drain (%d) than go to slots (%d): %s", drained, slotted, heaviest)
 	}
 	return c
 }

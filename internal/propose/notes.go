@@ -8,9 +8,9 @@ import (
 
 // What a change of a counter is taken for by its form.
 const (
-	fullSave   = "a save of the whole row writes the counter back as it was read, over what others have counted since"
-	version    = "a version column: WHERE compares it with the value that was read, so each change waits for the one before"
-	ticket     = "a ticket number: RETURNING gives out each value once, so each one waits for the one before"
+	fullSave   = "saving the whole row writes the counter back as it was read, and overwrites what other sessions have counted since"
+	version    = "a version column: WHERE compares it with the value read before, so each change waits for the previous one"
+	ticket     = "a ticket number: RETURNING hands out each value once, so each increment waits for the previous one"
 	bounded    = "bounded in WHERE: drains for now; min: is for a later version"
 	minSavings = 2 // further columns that make a SET of a counter the save of a row
 )
@@ -78,12 +78,12 @@ func tableNotes(t Table) []string {
 	var out []string
 	switch {
 	case t.Ruled:
-		out = append(out, "row security or a rewrite rule decides what an UPDATE does: nothing of the table is slotted")
+		out = append(out, "row-level security or a rewrite rule decides what an UPDATE does: no counter of the table is slotted")
 	case t.UpdateTrigger:
 		out = append(out, "a trigger fires on UPDATE: nothing is slotted without defer_triggers: true, which lets it fire once for the sum of many increments")
 	}
 	if t.InsertTrigger {
-		out = append(out, "a trigger fires on INSERT: upserts may do more than their text says")
+		out = append(out, "a trigger fires on INSERT: upserts may do more than they state")
 	}
 	return out
 }
@@ -99,7 +99,7 @@ func columnNotes(t Table, column string) []string {
 		out = append(out, "UNSIGNED: what subtracts drains")
 	}
 	if slices.Contains(t.Indexed, column) {
-		out = append(out, "indexed: lists ordered by it read the index, and beside it the rows that have slots")
+		out = append(out, "indexed: lists ordered by it read the index, and the rows that have slots")
 	}
 	for i := range t.Columns {
 		if g := &t.Columns[i]; g.Generated && slices.Contains(g.DependsOn, column) {

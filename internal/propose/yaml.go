@@ -115,11 +115,11 @@ func (w *writer) tables(proposals []*Proposal, bare bool) {
 	}
 	empty := ""
 	if len(on) == 0 {
-		empty = ", and the {} above"
+		empty = ", and delete the {} above"
 	}
 	if len(off) > 0 {
 		w.line("")
-		w.comment("  ", "Not proposed, with the reason. To try one all the same take the # before its lines away"+empty+".")
+		w.comment("  ", "Not proposed, with the reason. To try one anyway, uncomment its lines"+empty+".")
 		for _, p := range off {
 			w.line("  #")
 			w.reasons("  ", p)
@@ -129,8 +129,8 @@ func (w *writer) tables(proposals []*Proposal, bare bool) {
 	}
 	if len(guesses) > 0 {
 		w.line("")
-		w.comment("  ", "Guesses by the names and types of columns: no statement that was seen writes them. Where one counts what many do at")
-		w.comment("  ", "once, take the # before its lines away"+empty+"; slotsql explain says what becomes of a statement.")
+		w.comment("  ", "Guesses from the names and types of columns: no statement that was seen writes them. Where one is incremented by many")
+		w.comment("  ", "sessions at once, uncomment its lines"+empty+"; slotsql explain shows how a statement runs.")
 		for _, p := range guesses {
 			w.line("  #")
 			w.notes("  ", p)

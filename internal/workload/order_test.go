@@ -33,8 +33,8 @@ func TestOrder(t *testing.T) {
 		t.Fatal(form, err)
 	}
 	got := strings.Join(o.Notes(), "\n")
-	want := "of 4 increments of posts, by the order of each connection's statements, 1 came after their transaction had locked rows of the table, and 1 before it read the table: these 2 drain their row, and gain little\n" +
-		"none of 1 increments of users came, by the order of each connection's statements, after a lock or before a read of the table in their transaction"
+	want := "of 4 increments of posts, judged by the order of each connection's statements, 1 came after their transaction had locked rows of the table, and 1 before it read the table: these 2 drain their row and gain little\n" +
+		"judged by the order of each connection's statements, none of 1 increments of users came after a lock or before a read of the table in the same transaction"
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

@@ -82,7 +82,7 @@ func Read(r io.Reader, lexis *rewrite.Lexis, f func(Statement) error) (Form, err
 		return form, err
 	}
 	if len(text) > maxWhole {
-		return form, fmt.Errorf("the file is larger than %d MiB, and no log: split it", maxWhole>>20)
+		return form, fmt.Errorf("the file is larger than %d MiB and is not a log: split it", maxWhole>>20)
 	}
 	if form == formYAML {
 		return form, readYAML(text, f)
