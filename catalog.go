@@ -144,3 +144,15 @@ func asConfigError(problems []Problem) error {
 // Those of the home namespace are read on a session as the connector opens it.
 // Renew: those in use are known to be out of date.
 type loading struct{ strict, private, home, renew bool }
+
+// configOf returns the configuration of a counter table.
+func (s *catalog) configOf(t *rewrite.Table) *TableConfig {
+	for i := range s.tables {
+		cfg := &s.tables[i]
+		if s.dialect.SameTable(rewrite.Ident{Name: cfg.Table, Quoted: true}, t.Name) &&
+			(cfg.Schema == "" || s.dialect.SameTable(rewrite.Ident{Name: cfg.Schema, Quoted: true}, t.Schema)) {
+			return cfg
+		}
+	}
+	return &TableConfig{}
+}

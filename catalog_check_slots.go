@@ -111,15 +111,3 @@ func sameFold(a, b []string) bool {
 	}
 	return sameSet(lower(a), lower(b))
 }
-
-// locate gives problems that have no place in a file that of the table.
-func (t *TableConfig) locate(problems []Problem) []Problem {
-	for i := range problems {
-		if p := &problems[i]; p.Line == 0 {
-			at := t.at[""]
-			p.File, p.Line, p.Column = t.file, at.line, at.column
-			p.Path = joinPath("tables", pathName(t.Name))
-		}
-	}
-	return problems
-}

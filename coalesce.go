@@ -1,6 +1,7 @@
 package slotsql
 
 import (
+	"context"
 	"database/sql/driver"
 	"hash/maphash"
 	"runtime"
@@ -296,4 +297,32 @@ func (s *coalescerShard) sweep() {
 			delete(s.groups, k)
 		}
 	}
+}
+
+// wait waits for the verdict, or until the caller gives up. Then the member is
+// certainly not counted when no statement has taken it along yet; else it is
+// as with any statement that is interrupted.
+func (m *member) wait(ctx context.Context) verdict {
+	select {
+	case v := <-m.verdict:
+		return v
+	case <-ctx.Done():
+	}
+	select {
+	case v := <-m.verdict:
+		if v.outcome != lead {
+			return v
+		}
+	default:
+	}
+	m.leave()
+	return verdict{outcome: left, err: ctx.Err()}
+}
+
+// forLeader is the leader's own verdict: it is its connection that is gone.
+func (v verdict) forLeader() verdict {
+	if v.outcome == again {
+		return verdict{outcome: failed, err: driver.ErrBadConn} // for database/sql to try another one
+	}
+	return v
 }

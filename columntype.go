@@ -3,6 +3,7 @@ package slotsql
 import (
 	"context"
 	"database/sql/driver"
+	"fmt"
 	"reflect"
 	"slices"
 )
@@ -182,4 +183,19 @@ func foundRows(types []columnType, rows driver.Rows) []columnType {
 // narrowTypes are the unsigned types that go-sql-driver/mysql gives as int64.
 var narrowTypes = map[string]bool{
 	"UNSIGNED TINYINT": true, "UNSIGNED SMALLINT": true, "UNSIGNED MEDIUMINT": true, "UNSIGNED INT": true, "YEAR": true,
+}
+
+// String describes a type for a log.
+func (t columnType) String() string {
+	s := t.name
+	if t.hasPrecision {
+		s += fmt.Sprintf("(%d,%d)", t.precision, t.scale)
+	}
+	if t.hasLength {
+		s += fmt.Sprintf(" length %d", t.length)
+	}
+	if t.hasNul {
+		s += fmt.Sprintf(" nullable %v", t.nullable)
+	}
+	return fmt.Sprintf("%s as %v", s, t.scan)
 }

@@ -284,3 +284,26 @@ func Parse(data []byte, filename string) (*Config, error) {
 	}
 	return c, nil
 }
+
+// locate gives problems that have no place in a file that of the table.
+func (t *TableConfig) locate(problems []Problem) []Problem {
+	for i := range problems {
+		if p := &problems[i]; p.Line == 0 {
+			at := t.at[""]
+			p.File, p.Line, p.Column = t.file, at.line, at.column
+			p.Path = joinPath("tables", pathName(t.Name))
+		}
+	}
+	return problems
+}
+
+// audited is the configuration under which tables are audited: reads are exact,
+// nothing is refused, and no table is created.
+func (c *Config) audited() *Config {
+	out := *c
+	out.autoMigrate, out.tables = false, c.Tables()
+	for i := range out.tables {
+		out.tables[i].Reads, out.tables[i].OnDrain = "exact", "run"
+	}
+	return &out
+}

@@ -125,9 +125,9 @@ func (d *drainer) locked(ctx context.Context, rows rewrite.DrainTable, f func() 
 	if err := d.open(ctx); err != nil {
 		return err
 	}
-	p := &plan{Plan: &rewrite.Plan{Class: rewrite.Drain, Drains: []rewrite.DrainTable{rows}}}
+	p := &rewrite.Plan{Class: rewrite.Drain, Drains: []rewrite.DrainTable{rows}}
 	return d.conn.inTx(ctx, func() error {
-		if _, err := d.conn.run(p, direct{d.conn}, call{}).drain(ctx); err != nil {
+		if err := d.conn.drainFor(ctx, p, nil); err != nil {
 			return err
 		}
 		return f()

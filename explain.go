@@ -160,18 +160,6 @@ func ExplainSchema(d dialect.Dialect, config *Config, schema, query string) (*Ex
 	return e, nil
 }
 
-// notes tells of the counters of tables that the text may mean which are not
-// slotted.
-func (sc *schema) notes(query string) []string {
-	var out []string
-	for _, p := range sc.plain {
-		if rewrite.ContainsFold(query, p.table.Name) {
-			out = append(out, fmt.Sprintf("counter %s.%s is not slotted: %s", p.table.Name, p.column, p.reason))
-		}
-	}
-	return out
-}
-
 func explanation(p *rewrite.Plan, query string) *Explanation {
 	e := &Explanation{Statement: query, Class: string(p.Class), Reason: p.Reason, Tables: p.Tables}
 	if p.Class == rewrite.Refused {

@@ -64,3 +64,8 @@ func signal(c chan struct{}) {
 	default:
 	}
 }
+
+// manyRows is how many slot rows are too many to wait for the next pass: after a
+// pass that has moved so many the next one follows at once, and a process that has
+// made so many slot rows wakes its worker.
+const manyRows = 10000

@@ -1,6 +1,7 @@
 package slotsql
 
 import (
+	"slices"
 	"sync/atomic"
 
 	"github.com/slotsql/slotsql/rewrite"
@@ -43,4 +44,17 @@ func (p *plan) same(q *plan) bool {
 func cached(c *planCache, text string) *plan {
 	p, _ := c.get(text).(*plan)
 	return p
+}
+
+// touched returns the counter tables that the plan's text mentions.
+func (p *plan) touched() []*rewrite.Table {
+	all := p.Touched
+	for _, part := range p.Parts {
+		for _, t := range part.Plan.Touched {
+			if !slices.Contains(all, t) {
+				all = append(slices.Clip(all), t)
+			}
+		}
+	}
+	return all
 }

@@ -12,7 +12,7 @@ import (
 // refit makes a slot table fit its base table again, where that has changed under
 // it, and says what it has done. The foreign key is moved where there is one, and
 // one is wanted.
-func (c *view) refit(ctx context.Context, t checkedTable, slots *rewrite.Table, wanted bool) (done []string, _ *rewrite.Table, err error) {
+func refit(ctx context.Context, c *view, t checkedTable, slots *rewrite.Table, wanted bool) (done []string, _ *rewrite.Table, err error) {
 	d, name := c.catalog.dialect, t.table.Counter.SlotTable
 	if misfits := c.catalog.misfits(t.table, slots); len(misfits) > 0 && len(checkSlotTable(t.table, outgrown(t.table, slots))) == 0 {
 		refer := wanted && len(t.table.Counter.Key) > 0 && len(slots.Parents) > 0 &&
@@ -31,7 +31,7 @@ func (c *view) refit(ctx context.Context, t checkedTable, slots *rewrite.Table, 
 			return done, nil, err
 		}
 	}
-	empty, err := c.outgrown(ctx, t.table, slots)
+	empty, err := outgrownColumns(ctx, c, t.table, slots)
 	if err != nil || len(empty) == 0 {
 		return done, slots, err
 	}
@@ -42,9 +42,9 @@ func (c *view) refit(ctx context.Context, t checkedTable, slots *rewrite.Table, 
 	return append(done, name+" (column "+strings.Join(empty, ", ")+" dropped)"), slots, err
 }
 
-// outgrown returns the columns of a slot table that its base table has not any more,
+// outgrownColumns returns the columns of a slot table that its base table has not any more,
 // if they hold nothing.
-func (c *view) outgrown(ctx context.Context, t, slots *rewrite.Table) (empty []string, err error) {
+func outgrownColumns(ctx context.Context, c *view, t, slots *rewrite.Table) (empty []string, err error) {
 	rest := outgrown(t, slots)
 	if t.Counter.Shared != nil || slots == nil || len(slots.Columns) == len(rest.Columns) || len(checkSlotTable(t, rest)) > 0 {
 		return nil, nil // nothing to do, or another program's table

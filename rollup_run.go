@@ -5,11 +5,6 @@ import (
 	"time"
 )
 
-// manyRows is how many slot rows are too many to wait for the next pass: after a
-// pass that has moved so many the next one follows at once, and a process that has
-// made so many slot rows wakes its worker.
-const manyRows = 10000
-
 // run makes passes until ctx is done. Wake ends a wait early, and journal has the
 // journals looked at in between.
 func (w *rollUpWorker) run(ctx context.Context, wake, journal <-chan struct{}) {

@@ -2,6 +2,7 @@ package slotsql
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -381,4 +382,40 @@ func (s *catalog) adopted(checked []checkedTable, views func(*schema, *rewrite.T
 		}
 	}
 	return sc, nil
+}
+
+// notes tells of the counters of tables that the text may mean which are not
+// slotted.
+func (sc *schema) notes(query string) []string {
+	var out []string
+	for _, p := range sc.plain {
+		if rewrite.ContainsFold(query, p.table.Name) {
+			out = append(out, fmt.Sprintf("counter %s.%s is not slotted: %s", p.table.Name, p.column, p.reason))
+		}
+	}
+	return out
+}
+
+// audited returns the tables as an audit plans with them: all of the
+// configuration, whatever their mode, for it is by the slots that are there that
+// a total is read. Those with problems are left out; Check reports them by itself.
+func (c *view) audited(ctx context.Context) (*schema, error) {
+	config := c.catalog.config.audited()
+	s := newCatalog(c.catalog.dialect, config, config.Tables())
+	checked, _, err := s.checkTables(always, c.look(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return s.adopted(checked, func(sc *schema, t *rewrite.Table) error { return sc.learnViews(ctx, c, t) })
+}
+
+// counted returns the counters of t, with those that are not slotted.
+func (sc *schema) counted(t *rewrite.Table) []string {
+	all := t.Counter.Counters
+	for _, p := range sc.plain {
+		if p.table == t {
+			all = append(all[:len(all):len(all)], p.column)
+		}
+	}
+	return all
 }

@@ -79,7 +79,7 @@ func check(ctx context.Context, s *catalog) ([]TableStatus, error) {
 			return nil, err
 		}
 		problems = append(problems, more...)
-		if more, err = cn.checkRecounts(ctx, t); err != nil {
+		if more, err = checkRecounts(ctx, cn, t); err != nil {
 			return nil, err
 		}
 		problems = append(problems, more...)
@@ -179,7 +179,7 @@ func migrate(ctx context.Context, s *catalog, opts ...SetupOption) (created []st
 				return created, err
 			}
 		}
-		done, slots, err := cn.refit(ctx, t, slots, !t.config.NoForeignKeys && !t.table.Partitioned && !withoutForeignKeys(opts))
+		done, slots, err := refit(ctx, cn, t, slots, !t.config.NoForeignKeys && !t.table.Partitioned && !withoutForeignKeys(opts))
 		if created = append(created, done...); err != nil {
 			return created, err
 		}

@@ -27,8 +27,8 @@ type answer struct {
 	rows    [][]driver.Value
 }
 
-// answer runs a query and reads its rows; nil when there are too many.
-func (r *run) answer(ctx context.Context) (*answer, error) {
+// answerOf runs a query and reads its rows; nil when there are too many.
+func answerOf(ctx context.Context, r *run) (*answer, error) {
 	rows, err := r.queryOnce(ctx)
 	if err != nil {
 		return nil, err
@@ -202,19 +202,4 @@ func inOrder(keys []string) []int {
 	}
 	slices.SortFunc(out, func(i, j int) int { return strings.Compare(keys[i], keys[j]) })
 	return out
-}
-
-// String describes a type for a log.
-func (t columnType) String() string {
-	s := t.name
-	if t.hasPrecision {
-		s += fmt.Sprintf("(%d,%d)", t.precision, t.scale)
-	}
-	if t.hasLength {
-		s += fmt.Sprintf(" length %d", t.length)
-	}
-	if t.hasNul {
-		s += fmt.Sprintf(" nullable %v", t.nullable)
-	}
-	return fmt.Sprintf("%s as %v", s, t.scan)
 }

@@ -62,19 +62,6 @@ func (w *shadower) plan(ctx context.Context, dry *conn, t *shadowText) (*shadowP
 	return p, nil
 }
 
-// touched returns the counter tables that the plan's text mentions.
-func (p *plan) touched() []*rewrite.Table {
-	all := p.Touched
-	for _, part := range p.Parts {
-		for _, t := range part.Plan.Touched {
-			if !slices.Contains(all, t) {
-				all = append(slices.Clip(all), t)
-			}
-		}
-	}
-	return all
-}
-
 // shadows says that a table is in shadow.
 func (w *shadower) shadows(t *rewrite.Table) bool {
 	for i := range w.dry.tables {
@@ -159,7 +146,7 @@ func (c *comparison) prepare(ctx context.Context) (why string, err error) {
 		if err != nil {
 			return "", err
 		}
-		r := side.conn.run(&plan{Plan: p.Plan, source: p.source}, direct{side.conn}, call{args: c.job.args})
+		r := side.conn.alone(p, c.job.args)
 		if err := r.checkStars(ctx); err != nil {
 			return "", err
 		}
@@ -188,10 +175,10 @@ func (c *comparison) prepare(ctx context.Context) (why string, err error) {
 }
 
 func (c *comparison) compare(ctx context.Context) error {
-	asIs, err := c.asIs.answer(ctx)
+	asIs, err := answerOf(ctx, c.asIs)
 	if err == nil && asIs != nil {
 		var rewritten *answer
-		if rewritten, err = c.rewritten.answer(ctx); err == nil && rewritten != nil {
+		if rewritten, err = answerOf(ctx, c.rewritten); err == nil && rewritten != nil {
 			return c.judge(ctx, asIs, rewritten)
 		}
 	}
@@ -212,7 +199,7 @@ func (c *comparison) judge(ctx context.Context, asIs, rewritten *answer) error {
 	v, what := asIs.differs(rewritten, c.plan.repeat, c.counters())
 	if v != same {
 		// What does not give the same twice cannot be told from what differs.
-		again, err := c.asIs.answer(ctx)
+		again, err := answerOf(ctx, c.asIs)
 		if err != nil {
 			return err
 		}

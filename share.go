@@ -108,26 +108,6 @@ func numbers(key []int64) string {
 	return string(b)
 }
 
-// wait waits for the verdict, or until the caller gives up. Then the member is
-// certainly not counted when no statement has taken it along yet; else it is
-// as with any statement that is interrupted.
-func (m *member) wait(ctx context.Context) verdict {
-	select {
-	case v := <-m.verdict:
-		return v
-	case <-ctx.Done():
-	}
-	select {
-	case v := <-m.verdict:
-		if v.outcome != lead {
-			return v
-		}
-	default:
-	}
-	m.leave()
-	return verdict{outcome: left, err: ctx.Err()}
-}
-
 // lead runs the statement of a batch, and tells its members.
 func (r *run) lead(ctx context.Context, m *member, b *batch) verdict {
 	if len(b.members) == 1 {
@@ -162,14 +142,6 @@ func (r *run) lead(ctx context.Context, m *member, b *batch) verdict {
 	}
 	<-done
 	return v.forLeader()
-}
-
-// forLeader is the leader's own verdict: it is its connection that is gone.
-func (v verdict) forLeader() verdict {
-	if v.outcome == again {
-		return verdict{outcome: failed, err: driver.ErrBadConn} // for database/sql to try another one
-	}
-	return v
 }
 
 // leadAlone runs the increment as it is, while others may queue behind it.

@@ -128,29 +128,6 @@ func verify(ctx context.Context, on *shared, o VerifyOptions) ([]VerifyReport, e
 	return reports, nil
 }
 
-// audited is the configuration under which tables are audited: reads are exact,
-// nothing is refused, and no table is created.
-func (c *Config) audited() *Config {
-	out := *c
-	out.autoMigrate, out.tables = false, c.Tables()
-	for i := range out.tables {
-		out.tables[i].Reads, out.tables[i].OnDrain = "exact", "run"
-	}
-	return &out
-}
-
-// configOf returns the configuration of a counter table.
-func (s *catalog) configOf(t *rewrite.Table) *TableConfig {
-	for i := range s.tables {
-		cfg := &s.tables[i]
-		if s.dialect.SameTable(rewrite.Ident{Name: cfg.Table, Quoted: true}, t.Name) &&
-			(cfg.Schema == "" || s.dialect.SameTable(rewrite.Ident{Name: cfg.Schema, Quoted: true}, t.Schema)) {
-			return cfg
-		}
-	}
-	return &TableConfig{}
-}
-
 // table makes all checks of one table.
 func (v *verifier) table(ctx context.Context, t *rewrite.Table, cfg *TableConfig, r *VerifyReport) error {
 	v.texts = v.mover.texts(t, nil, nil)

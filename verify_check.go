@@ -9,7 +9,7 @@ import (
 // checkRecounts holds the recounts of a table against the database: each has to
 // be a query that the database takes, with a column for each of the key and one
 // for the counter, and that can be read beside others, without a drain.
-func (c *view) checkRecounts(ctx context.Context, t checkedTable) (problems []Problem, err error) {
+func checkRecounts(ctx context.Context, c *view, t checkedTable) (problems []Problem, err error) {
 	a := auditOf(c.catalog.dialect, t.table)
 	var tables *schema
 	for i := range t.config.Counters {
@@ -48,17 +48,4 @@ func (c *view) checkRecounts(ctx context.Context, t checkedTable) (problems []Pr
 		}
 	}
 	return problems, nil
-}
-
-// audited returns the tables as an audit plans with them: all of the
-// configuration, whatever their mode, for it is by the slots that are there that
-// a total is read. Those with problems are left out; Check reports them by itself.
-func (c *view) audited(ctx context.Context) (*schema, error) {
-	config := c.catalog.config.audited()
-	s := newCatalog(c.catalog.dialect, config, config.Tables())
-	checked, _, err := s.checkTables(always, c.look(ctx))
-	if err != nil {
-		return nil, err
-	}
-	return s.adopted(checked, func(sc *schema, t *rewrite.Table) error { return sc.learnViews(ctx, c, t) })
 }

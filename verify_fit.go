@@ -39,14 +39,3 @@ func (v *verifier) fits(ctx context.Context, sc *schema) (map[*rewrite.Table][]F
 	}
 	return found, tables, nil
 }
-
-// counted returns the counters of t, with those that are not slotted.
-func (sc *schema) counted(t *rewrite.Table) []string {
-	all := t.Counter.Counters
-	for _, p := range sc.plain {
-		if p.table == t {
-			all = append(all[:len(all):len(all)], p.column)
-		}
-	}
-	return all
-}

@@ -204,9 +204,9 @@ func (v *verifier) drain(ctx context.Context, a *audit, keys [][]any, fold bool)
 	if !fold {
 		rows.Fold = nil
 	}
-	p := &plan{Plan: &rewrite.Plan{Class: rewrite.Drain, Reason: "an audit checks the row", Drains: []rewrite.DrainTable{rows}}}
+	p := &rewrite.Plan{Class: rewrite.Drain, Reason: "an audit checks the row", Drains: []rewrite.DrainTable{rows}}
 	for _, k := range keys {
-		if _, err := v.conn.run(p, direct{v.conn}, call{args: namedValues(k)}).drain(ctx); err != nil {
+		if err := v.conn.drainFor(ctx, p, namedValues(k)); err != nil {
 			return err
 		}
 	}

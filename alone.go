@@ -1,0 +1,20 @@
+package slotsql
+
+import (
+	"context"
+	"database/sql/driver"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// alone returns a run of a plan beside the application's, which is planned again
+// by nobody and counted nowhere.
+func (c *conn) alone(p *plan, args []driver.NamedValue) *run {
+	return c.run(&plan{Plan: p.Plan, source: p.source}, direct{c}, call{args: args})
+}
+
+// drainFor folds the slots that a plan drains, in the transaction that is open.
+func (c *conn) drainFor(ctx context.Context, p *rewrite.Plan, args []driver.NamedValue) error {
+	_, err := c.run(&plan{Plan: p}, direct{c}, call{args: args}).drain(ctx)
+	return err
+}
