@@ -90,7 +90,7 @@ GRANT for each, and the exit code is 1.`,
 	return cmd
 }
 
-const oneWriter = "SQLite has one writer at a time, and does not show which sessions wait for it: every write waits for every other one, whatever rows they change.  " +
+const oneWriter = "SQLite has one writer at a time, and does not show which sessions wait for it: every write waits for every other one, whatever rows they change. " +
 	"Slots do not change that. What slotsql gains there is coalescing: concurrent increments of one process share one statement and one commit"
 
 // looking shows a bar of the time.

@@ -21,7 +21,7 @@ var rememberingEngines = []struct {
 }{
 	{"mysql", "mysql", server.MariaDBStatistics, "performance_schema.events_statements_summary_by_digest"},
 	{"postgres", "pgx", server.PostgresStatistics, "pg_stat_statements"},
-	{"sqlite", "sqlite", func(t testing.TB) (string, bool) { return server.SQLite(t), false }, "statistics of statements"},
+	{"sqlite", "sqlite", func(t testing.TB) (string, bool) { return server.SQLite(t), false }, "statement statistics"},
 }
 
 // The tables of an application, with everything that init has a word for, and
@@ -144,7 +144,7 @@ func TestInit(t *testing.T) {
 			if remembers {
 				says("sources", sources, "Statements of "+e.source+": ")
 			} else {
-				says("sources", sources, "No statements of "+e.source+": ", "Statements of statements.log: 69, 17 different ones (log of PostgreSQL).")
+				says("sources", sources, "No statements from "+e.source+": ", "Statements of statements.log: 69, 17 different ones (log of PostgreSQL).")
 			}
 			if strings.Contains(stdout, "secret") {
 				t.Errorf("values of the application's in\n%s", r.Config)

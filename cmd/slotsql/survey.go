@@ -153,7 +153,7 @@ func (s *survey) statements(cmd *cobra.Command, file string) ([]*propose.Stateme
 	}
 	switch st := s.stats; {
 	case st.Missing != "":
-		s.sources = append(s.sources, fmt.Sprintf("No statements of %s: %s.", st.Source, st.Missing))
+		s.sources = append(s.sources, fmt.Sprintf("No statements from %s: %s.", st.Source, st.Missing))
 	case st.Source != "":
 		line := fmt.Sprintf("Statements of %s: %d, %s runs", st.Source, summed, humanize.Comma(runs))
 		if st.Since != "" {

@@ -39,5 +39,5 @@ func (*Dialect) Indexed(ctx context.Context, s dialect.Session, t *rewrite.Table
 
 // Statistics implements dialect.Surveyor: there are none.
 func (*Dialect) Statistics(context.Context, dialect.Session) (dialect.Statistics, error) {
-	return dialect.Statistics{Source: "statistics of statements", Missing: "SQLite keeps none"}, nil
+	return dialect.Statistics{Source: "statement statistics", Missing: "SQLite keeps none"}, nil
 }
