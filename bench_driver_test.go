@@ -151,11 +151,10 @@ func benchQuery(b *testing.B, c driver.Conn, text string, args []driver.NamedVal
 // BenchmarkDatabaseSQL is the same way as an application goes it, by sql.DB.
 func BenchmarkDatabaseSQL(b *testing.B) {
 	s, _ := benchShared(b, sqlite.New())
-	c := &Connector{driver: &wrappedDriver{parent: idle{}, dialect: s.dialect}, parent: idle{}, shared: s}
 	for _, way := range []struct {
 		name string
 		db   *sql.DB
-	}{{"plain", sql.OpenDB(idle{})}, {"sqlmw", sql.OpenDB(sqlmwConnector{})}, {"slotsql", sql.OpenDB(bareConnector{c})}} {
+	}{{"plain", sql.OpenDB(idle{})}, {"sqlmw", sql.OpenDB(sqlmwConnector{})}, {"slotsql", sql.OpenDB(bareConnector{&testConnector{idle{}, s}})}} {
 		b.Run("way="+way.name, func(b *testing.B) {
 			defer way.db.Close()
 			b.ReportAllocs()
@@ -175,7 +174,7 @@ func (sqlmwConnector) Connect(context.Context) (driver.Conn, error) {
 }
 
 // bareConnector makes wrapped connections of facts already known.
-type bareConnector struct{ *Connector }
+type bareConnector struct{ *testConnector }
 
 func (c bareConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	return newConn(ctx, c.shared, idleConn{})

@@ -55,14 +55,7 @@ func newCrowdOn(t *testing.T, d dialect.Dialect) *crowd {
 // open opens a database with more in the table's configuration.
 func (c *crowd) open(more string) {
 	c.Helper()
-	config, err := Parse([]byte("version: 1\ntables: {posts: {counters: {views: {}}"+more+"}}\n"), "slotsql.yaml")
-	if err != nil {
-		c.Fatal(err)
-	}
-	wrapped, err := WrapConnector(c.server, c.dialect, config)
-	if err != nil {
-		c.Fatal(err)
-	}
+	wrapped := wrap(c.T, c.server, c.dialect, "version: 1\ntables: {posts: {counters: {views: {}}"+more+"}}\n")
 	c.shared, c.db = wrapped.shared, sql.OpenDB(wrapped)
 	c.shared.coalescer.pace.most = 1 // however long a test holds a statement
 	c.Cleanup(func() { _ = c.db.Close() })

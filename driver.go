@@ -280,9 +280,7 @@ func (c *Connector) Driver() driver.Driver { return c.driver }
 // Close implements io.Closer.
 func (c *Connector) Close() error {
 	c.stopRollUp()
-	c.shared.witness.close()
-	c.shared.watch.side.close()
-	c.shared.observers.close()
+	c.shared.close()
 	c.shadow.close()
 	c.statsLog.stop() // last: it logs what has been counted until now
 	if closer, ok := c.parent.(io.Closer); ok {

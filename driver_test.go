@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
-	"io"
 	"reflect"
 	"slices"
 	"strings"
@@ -294,18 +293,6 @@ func TestRows(t *testing.T) {
 	}
 }
 
-func TestConnectorClose(t *testing.T) {
-	closed := false
-	db := openFake(t, nesting, closingConnector{fakeConnector{server: &fakeServer{}, closed: &closed}})
-	if err := db.Close(); err != nil || !closed {
-		t.Errorf("error %v, closed %v", err, closed)
-	}
-	db = openFake(t, nesting, fakeConnector{server: &fakeServer{}})
-	if err := db.Close(); err != nil {
-		t.Error(err)
-	}
-}
-
 func TestRaw(t *testing.T) {
 	db, _ := openMade(t, nesting, full)
 	one, err := db.Conn(t.Context())
@@ -349,12 +336,6 @@ func (p *passing) QueryContext(_ context.Context, q string, args []driver.NamedV
 	p.text, p.args = q, args
 	return noRows{}, nil
 }
-
-type noRows struct{}
-
-func (noRows) Columns() []string         { return nil }
-func (noRows) Close() error              { return nil }
-func (noRows) Next([]driver.Value) error { return io.EOF }
 
 // A text that concerns no counter table reaches the parent as it is, with its
 // arguments as they are, at no allocation; its rows are the parent's own.

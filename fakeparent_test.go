@@ -2,15 +2,11 @@ package slotsql
 
 import (
 	"context"
-	"database/sql"
 	"database/sql/driver"
 	"fmt"
 	"io"
 	"reflect"
 	"strings"
-	"testing"
-
-	"github.com/slotsql/slotsql/dialect"
 )
 
 // fakeConnector opens connections to a fakeServer.
@@ -42,21 +38,6 @@ type closingConnector struct{ fakeConnector }
 func (c closingConnector) Close() error {
 	*c.closed = true
 	return nil
-}
-
-// openFake opens a wrapped database on a fake parent.
-func openFake(t testing.TB, d dialect.Dialect, c driver.Connector) *sql.DB {
-	t.Helper()
-	config, err := Parse([]byte("version: 1\ntables: {posts: {counters: {views: {}}}}\n"), "slotsql.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	db, err := OpenDB(c, d, config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	return db
 }
 
 // fakeConn is a parent's connection with the current interfaces.
@@ -172,12 +153,12 @@ func (c *fakeConn) CheckNamedValue(v *driver.NamedValue) error {
 type legacyConn struct{ bareConn }
 
 func (c *legacyConn) Exec(q string, args []driver.Value) (driver.Result, error) {
-	n, err := c.session.run(context.Background(), q, named(args))
+	n, err := c.session.run(context.Background(), q, numbered(args))
 	return driver.RowsAffected(n), err
 }
 
 func (c *legacyConn) Query(q string, args []driver.Value) (driver.Rows, error) {
-	return c.query(context.Background(), q, named(args))
+	return c.query(context.Background(), q, numbered(args))
 }
 
 type fakeTx struct{ session *fakeSession }
@@ -207,11 +188,11 @@ func (s *bareStmt) Close() error {
 }
 func (s *bareStmt) NumInput() int { return s.inputs }
 func (s *bareStmt) Exec(args []driver.Value) (driver.Result, error) {
-	n, err := s.conn.session.run(context.Background(), s.text, named(args))
+	n, err := s.conn.session.run(context.Background(), s.text, numbered(args))
 	return driver.RowsAffected(n), err
 }
 func (s *bareStmt) Query(args []driver.Value) (driver.Rows, error) {
-	return s.conn.query(context.Background(), s.text, named(args))
+	return s.conn.query(context.Background(), s.text, numbered(args))
 }
 
 // fakeStmt has the interfaces with contexts.
@@ -295,3 +276,19 @@ func (r *typedFake) ColumnTypeLength(int) (int64, bool)                 { return
 func (r *typedFake) ColumnTypeNullable(int) (bool, bool)                { return true, true }
 func (r *typedFake) ColumnTypePrecisionScale(int) (p, s int64, ok bool) { return 12, 3, true }
 func (r *typedFake) ColumnTypeScanType(int) reflect.Type                { return reflect.TypeFor[odd]() }
+
+// numbered gives arguments their ordinals.
+func numbered(args []driver.Value) []driver.NamedValue {
+	out := make([]driver.NamedValue, len(args))
+	for i, a := range args {
+		out[i] = driver.NamedValue{Ordinal: i + 1, Value: a}
+	}
+	return out
+}
+
+// noRows is a result without columns.
+type noRows struct{}
+
+func (noRows) Columns() []string         { return nil }
+func (noRows) Close() error              { return nil }
+func (noRows) Next([]driver.Value) error { return io.EOF }

@@ -3,7 +3,6 @@ package slotsql
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
@@ -84,38 +83,4 @@ func deletedInside(t *rewrite.Table) (out []string) {
 // leavesSlots says that nothing in the database deletes the slots of a row.
 func (s *catalog) leavesSlots(t *rewrite.Table) bool {
 	return t.Counter.NoForeignKey && (t.Counter.Shared != nil || !s.traits.SlotTriggers || t.Counter.Untended)
-}
-
-// A SetupOption changes what Migrate, DDL and SchemaDDL create.
-type SetupOption func(*setupOptions)
-
-type setupOptions struct{ noForeignKeys bool }
-
-// WithoutForeignKeys leaves out the foreign keys of slot tables, as
-// foreign_keys: false does for a table, so that no lock on a base table is
-// needed. Slot tables that are there stay as they are.
-func WithoutForeignKeys() SetupOption { return func(o *setupOptions) { o.noForeignKeys = true } }
-
-func applySetup(checked []checkedTable, opts []SetupOption) {
-	without := withoutForeignKeys(opts)
-	for _, t := range checked {
-		t.table.Counter.NoForeignKey = t.table.Counter.NoForeignKey || without
-	}
-}
-
-func withoutForeignKeys(opts []SetupOption) bool {
-	var o setupOptions
-	for _, opt := range opts {
-		opt(&o)
-	}
-	return o.noForeignKeys
-}
-
-// commented makes lines a comment above a statement.
-func commented(lines []string) string {
-	var b strings.Builder
-	for _, l := range lines {
-		b.WriteString("-- " + l + "\n")
-	}
-	return b.String()
 }

@@ -82,14 +82,7 @@ func TestTransactionsHoldSlots(t *testing.T) {
 	t.Parallel()
 	for _, slots := range []int{64, 5} {
 		server := &fakeServer{}
-		config, err := Parse(fmt.Appendf(nil, "version: 1\ntables: {posts: {counters: {views: {}}, slots: %d}}\n", slots), "slotsql.yaml")
-		if err != nil {
-			t.Fatal(err)
-		}
-		wrapped, err := WrapConnector(fakeConnector{server: server}, probing, config)
-		if err != nil {
-			t.Fatal(err)
-		}
+		wrapped := wrap(t, fakeConnector{server: server}, probing, fmt.Sprintf("version: 1\ntables: {posts: {counters: {views: {}}, slots: %d}}\n", slots))
 		db := sql.OpenDB(wrapped)
 		defer db.Close()
 		conn, err := db.Conn(t.Context()) // learns the schema

@@ -52,7 +52,7 @@ func TestRollUpTexts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			tables, problems, err := newShared(d, config).checkTables(always, f.look)
+			tables, problems, err := newCatalog(d, config, config.Tables()).checkTables(always, f.look)
 			if err != nil || len(problems) > 0 {
 				t.Fatal(problems, err)
 			}

@@ -63,13 +63,8 @@ func recorded(t *testing.T, d dialect.Dialect, config string) (db *sql.DB, shado
 		all = append(all, r)
 		return r
 	}}
-	c, err := WrapConnector(parent, d, cfg, WithLogger(slog.New(slog.DiscardHandler)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	db = sql.OpenDB(c)
-	t.Cleanup(func() { _ = db.Close() })
-	return db, c.shadow, func() []*recording {
+	db, shadow = shadowed(t, parent, d, cfg)
+	return db, shadow, func() []*recording {
 		mu.Lock()
 		defer mu.Unlock()
 		return all
@@ -190,13 +185,7 @@ func TestShadowFaults(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := WrapConnector(fakeConnector{server: server}, probing, cfg, WithLogger(slog.New(slog.DiscardHandler)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		db := sql.OpenDB(c)
-		defer db.Close()
-		f(db, c.shadow)
+		f(shadowed(t, fakeConnector{server: server}, probing, cfg))
 	}
 	tally := func(class string) ShadowStats {
 		for _, s := range Shadows() {
@@ -314,4 +303,41 @@ func TestShadowDiffers(t *testing.T) {
 	if b[0] = 'b'; !ok || string(kept[0].Value.([]byte)) != "a" {
 		t.Error("an argument has changed")
 	}
+}
+
+// shadowConnector opens wrapped connections, as slotsql.Connector does.
+type shadowConnector struct {
+	parent driver.Connector
+	shared *shared
+	shadow *shadower
+}
+
+func (c *shadowConnector) Connect(ctx context.Context) (driver.Conn, error) {
+	raw, err := c.parent.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return newConn(ctx, c.shared, raw)
+}
+
+func (c *shadowConnector) Driver() driver.Driver { return nil }
+
+func (c *shadowConnector) Close() error {
+	c.shared.close()
+	if c.shadow != nil {
+		c.shadow.close()
+	}
+	return nil
+}
+
+func shadowed(t *testing.T, parent driver.Connector, d dialect.Dialect, config *Config) (*sql.DB, *shadower) {
+	s := newShared(d, config)
+	s.connect, s.dial, s.logger = parent.Connect, parent.Connect, slog.New(slog.DiscardHandler)
+	c := &shadowConnector{parent: parent, shared: s, shadow: newShadower(s)}
+	if c.shadow != nil {
+		s.shadow = c.shadow
+	}
+	db := sql.OpenDB(c)
+	t.Cleanup(func() { _ = db.Close() })
+	return db, c.shadow
 }

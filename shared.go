@@ -34,3 +34,10 @@ func sharedOf(d dialect.Dialect, config *Config, tables []TableConfig) *shared {
 	s.firstRead = s.leases
 	return s
 }
+
+// close closes the connections that sessions have had opened beside their own.
+func (s *shared) close() {
+	s.witness.close()
+	s.watch.side.close()
+	s.observers.close()
+}
