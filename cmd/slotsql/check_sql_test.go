@@ -134,7 +134,7 @@ drained:
   2 times, line 4: UPDATE posts SET views = ?
     the statement sets counter views
   1 time, line 7: SELECT ?)) FROM
-    the parser rejects the text; slotsql explain shows where
+    the parser rejects the statement; slotsql explain shows where
 refused:
   1 time, line 6: PREPARE s FROM ?
     SQL-level PREPARE hides its statement from slotsql; prepare it through database/sql (db.Prepare)

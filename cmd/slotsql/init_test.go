@@ -345,7 +345,7 @@ func TestInitWithoutStatistics(t *testing.T) {
 		t.Parallel()
 		dsn := server.Postgres(t)
 		stdout, stderr, code := command(t, "", "init", "--driver", "postgres", "--dsn", dsn)
-		if code != exitOK || stderr != "" || !strings.Contains(stdout, "# No statements of pg_stat_statements: ") {
+		if code != exitOK || stderr != "" || !strings.Contains(stdout, "# No statements from pg_stat_statements: ") {
 			t.Errorf("%d %s %s", code, stderr, stdout)
 		}
 	})
@@ -353,7 +353,7 @@ func TestInitWithoutStatistics(t *testing.T) {
 		t.Parallel()
 		dsn := server.MariaDB(t)
 		stdout, stderr, code := command(t, "", "init", "--driver", "mysql", "--dsn", dsn)
-		if code != exitOK || stderr != "" || !strings.Contains(stdout, "tables of performance_schema") && !strings.Contains(stdout, "tatements of performance_schema.") {
+		if code != exitOK || stderr != "" || !strings.Contains(stdout, "tatements from performance_schema.") && !strings.Contains(stdout, "tatements of performance_schema.") {
 			t.Errorf("%d %s %s", code, stderr, stdout)
 		}
 		nowhere := strings.SplitAfter(dsn, ")/")[0]
