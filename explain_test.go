@@ -82,7 +82,7 @@ func TestExplainSchema(t *testing.T) {
 				{"UPDATE posts SET views = views + 1 WHERE id = 7; SELECT views FROM posts", "multi", "part 2:\n  statement: SELECT views FROM posts\n  class:     read\n", ""},
 				{"SELECT views FROM posts, absent WHERE posts.id = absent.id", "", "note:      table absent is not in the schema and is treated as missing", ""},
 				{"SELECT * FROM popular", "drain", "drain:     posts, all rows\n", ""},
-				{"nonsense about posts", "drain", "reason:    the parser rejects the text", ""},
+				{"nonsense about posts", "drain", "reason:    the parser rejects the statement", ""},
 			} {
 				e, err := slotsql.ExplainSchema(en.dialect, explainConfigured(t), en.schema, c.query)
 				if err != nil {

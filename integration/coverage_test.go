@@ -74,7 +74,7 @@ func (c *coverage) add(app application, s statement, e *slotsql.Explanation) {
 		c.reasons, c.base = map[string][]string{}, map[string][]string{}
 	}
 	// One heading for all counters, and for all places of a syntax error.
-	for _, prefix := range []string{"the statement sets counter", "the parser rejects the text", "the value given for column"} {
+	for _, prefix := range []string{"the statement sets counter", "the parser rejects the statement", "the value given for column"} {
 		if strings.HasPrefix(e.Reason, prefix) {
 			e.Reason = prefix
 		}

@@ -346,7 +346,7 @@ func (t *Table) Slottable(column string) (bool, string) {
 	case c.Numeric != Integer && c.Numeric != Decimal:
 		return false, "the column cannot be summed"
 	case c.Padded:
-		return false, "ZEROFILL shows the column's values padded with zeros, which a total is not"
+		return false, "ZEROFILL pads the column's values with zeros, but not a total"
 	case c.Numeric == Integer && c.Bits < 32:
 		return false, "the column is too narrow to share its range among slots"
 	case c.Numeric == Decimal && c.Precision > 0 && c.Precision-c.Scale < 6:
@@ -356,16 +356,16 @@ func (t *Table) Slottable(column string) (bool, string) {
 	case t.Temporary:
 		return false, "the table is temporary"
 	case t.Ruled:
-		return false, "row security or a rewrite rule decides what an UPDATE of the table does"
+		return false, "row-level security or a rewrite rule decides what an UPDATE of the table does"
 	case t.UpdateTrigger && (t.Counter == nil || !t.Counter.DeferTriggers):
 		return false, "a trigger fires on UPDATE of the table: write defer_triggers: true if it may fire later, for the sum of many increments"
 	}
 	if t.Versioned {
-		return false, "the table keeps every version of its rows (system versioning), of which increments in slots make none"
+		return false, "the table keeps every version of its rows (system versioning), and increments in slots create none"
 	}
 	for _, name := range t.Checked {
 		if name == column {
-			return false, "a CHECK constraint looks at the column's base value"
+			return false, "a CHECK constraint uses the column's base value"
 		}
 	}
 	for i := range t.Columns {

@@ -70,7 +70,7 @@ func (t *Table) CompanionFault(column string, merge Merge) string {
 	case c.Generated:
 		return "is a generated column"
 	case c.Identity:
-		return "is numbered by the database"
+		return "is an auto-increment or identity column"
 	case c.Collation != "":
 		return "is compared by the collation " + c.Collation + ", which a value read from a slot would not be"
 	case merge != Latest && c.Numeric != Integer && !temporal(c):
@@ -80,7 +80,7 @@ func (t *Table) CompanionFault(column string, merge Merge) string {
 	}
 	for _, name := range t.Checked {
 		if name == column {
-			return "is looked at by a CHECK or exclusion constraint, which would not see the values in slots"
+			return "is used by a CHECK or exclusion constraint, which would not see the values in slots"
 		}
 	}
 	for _, name := range t.Referring {
@@ -95,7 +95,7 @@ func (t *Table) CompanionFault(column string, merge Merge) string {
 	}
 	for i := range t.Columns {
 		if g := &t.Columns[i]; g.Generated && contains(g.DependsOn, column) {
-			return "is what the generated column " + g.Name + " is computed from, which would not see the values in slots"
+			return "is used by generated column " + g.Name + ", which would not see the values in slots"
 		}
 	}
 	return ""
@@ -121,7 +121,7 @@ func (b *blockReader) companion(x *binding, item bool) error {
 	if b.d.Traits().ColumnsCollate && (!item || b.src.hasWord("UNION") || b.src.hasWord("EXCEPT") || b.src.hasWord("INTERSECT")) {
 		// What it is compared with would decide how. A column of a derived
 		// table has the collation of a column.
-		return derivable("a companion's collation counts", x)
+		return derivable("the result depends on a companion's collation", x)
 	}
 	return nil
 }
@@ -154,7 +154,7 @@ func (m *dml) companionSet(co *Companion, e *Expr) (set companionSet, why string
 	}
 	if e.Kind == Excluded {
 		if e = m.excluded(c, e); e == nil {
-			return set, "companion " + c.Name + " takes a value that the INSERT does not give"
+			return set, "companion " + c.Name + " takes a value that is not in the INSERT"
 		}
 	}
 	if co.Merge != Latest {
@@ -169,7 +169,7 @@ func (m *dml) companionSet(co *Companion, e *Expr) (set companionSet, why string
 		set.given = arg
 	}
 	if !m.independent(e) {
-		return set, "companion " + c.Name + " is computed from other columns or by functions that may do more than that"
+		return set, "companion " + c.Name + " is computed from other columns or by functions that may have side effects"
 	}
 	set.value = m.src.cut(e.Span)
 	set.sure = c.Nullable && co.Merge == Latest || e.Kind == Number || e.Kind == String || e.Kind == Call && len(e.Args) == 0

@@ -26,9 +26,9 @@ func TestCompanionFault(t *testing.T) {
 	}{
 		{"seen", Latest, ""}, {"seen", Max, ""}, {"day", Latest, ""}, {"title", Latest, ""}, {"ratio", Latest, ""},
 		{"title", Max, "has type text"}, {"day", Min, "has type date"}, {"ratio", Max, "has type double precision"},
-		{"id", Latest, "is numbered by the database"}, {"slug", Latest, "is part of the unique key posts_slug"},
-		{"author_id", Latest, "references another table"}, {"checked", Latest, "is looked at by a CHECK"},
-		{"tags", Latest, "is an array"}, {"source", Latest, "is what the generated column twice is computed from"},
+		{"id", Latest, "is an auto-increment or identity column"}, {"slug", Latest, "is part of the unique key posts_slug"},
+		{"author_id", Latest, "references another table"}, {"checked", Latest, "is used by a CHECK"},
+		{"tags", Latest, "is an array"}, {"source", Latest, "is used by generated column twice"},
 		{"twice", Latest, "is a generated column"}, {"nope", Latest, "is not a column"},
 	} {
 		got := table.CompanionFault(c.column, c.merge)

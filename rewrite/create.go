@@ -14,7 +14,7 @@ func (p *planning) planCreateSelect(st *Statement) *Plan {
 	case st.Opaque != "" || st.Select == nil || len(st.Tables) == 0:
 		return p.drainAll(mentioned, opaqueReason(st))
 	case p.lookupCounter(st.Tables[0]) != nil:
-		return p.drainAll(mentioned, "the statement makes a table called like a counter table")
+		return p.drainAll(mentioned, "the statement creates a table with the name of a counter table")
 	}
 	r, err := p.reading(
 		func() *reader { return &reader{planning: p} },
@@ -48,7 +48,7 @@ func (p *planning) define(st *Statement, r *reader) string {
 		simple = simple && b.query == nil
 	}
 	if !simple {
-		return "the new table would not have the column definitions of the plain one"
+		return "the new table would have other column definitions than with the plain driver"
 	}
 	var defs []string
 	add := func(t *Table, column string, name Ident) string {
@@ -116,7 +116,7 @@ func (p *planning) defineItem(sc *scope, it Item, r *reader, add func(t *Table, 
 	default:
 		for _, x := range r.edits {
 			if x.Start >= it.Expr.Start && x.End <= it.Expr.End {
-				return "the new table's column would have another type than one made of the plain expression"
+				return "the new table's column would have another type than with the plain expression"
 			}
 		}
 	}

@@ -127,7 +127,7 @@ func (p *planning) underivable(b *binding) string {
 	// from another table of that name.
 	for _, x := range b.scope.bindings {
 		if x != b && p.sameLabel(x.label, b.label) {
-			return "two sources are called " + b.label.Name
+			return "two sources are named " + b.label.Name
 		}
 	}
 	return ""

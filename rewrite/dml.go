@@ -12,7 +12,7 @@ func (p *planning) planDML(st *Statement) *Plan {
 	case KindDelete:
 		return p.planDelete(st)
 	}
-	return p.drainAll(p.mentioned(), "the statement is of a kind that has no faster plan")
+	return p.drainAll(p.mentioned(), "there is no faster plan for this kind of statement")
 }
 
 // dml is the common part of planning a statement that writes.
@@ -205,7 +205,7 @@ func (m *dml) deleted() (tables []*Table) {
 func (m *dml) untied(deleted []*Table) string {
 	for _, t := range deleted {
 		if !m.tied(t) {
-			return "the slots of " + t.Name + " do not go with the row"
+			return "the slots of " + t.Name + " are not deleted with the row"
 		}
 	}
 	return ""

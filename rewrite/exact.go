@@ -44,7 +44,7 @@ func (m *dml) onBase(sc *scope, own *binding, outer bool, c *Column, ops []opera
 			continue
 		}
 		if !m.wholeColumn(sc, own, outer, c, op) {
-			return nil, "what is added to counter " + c.Name + " may be NULL, negative or in need of rounding"
+			return nil, "the delta of counter " + c.Name + " may be NULL or negative, or may have to be rounded"
 		}
 	}
 	return require, ""

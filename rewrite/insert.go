@@ -15,7 +15,7 @@ func (p *planning) planInsert(st *Statement) *Plan {
 	if m.table.Counter.Single() {
 		// What the slots hold is the one row's. Once it has got it, another row
 		// may come: increments see that there are two, and use no slots.
-		return p.drainAll(p.mentioned(), "the statement may give a single-row table another row")
+		return p.drainAll(p.mentioned(), "the statement may add a row to a single-row table")
 	}
 	if st.Conflict == nil || st.Conflict.Nothing {
 		if st.Replace && !(p.d.Traits().ReplaceCascades && p.tied(m.table)) {

@@ -43,7 +43,7 @@ func (b *blockReader) item(it Item) error {
 	// A name that was none of the query's own aliases becomes one, and ORDER
 	// BY, GROUP BY and HAVING look among those: it must not hide another.
 	if b.aliased(name) {
-		return derivable("two result columns are called "+name, allOf(b.sc)...)
+		return derivable("two result columns are named "+name, allOf(b.sc)...)
 	}
 	b.edits = append(b.edits, edit{Span{it.Expr.End, it.Expr.End}, " AS " + b.d.Quote(name)})
 	return nil
@@ -138,7 +138,7 @@ func (b *blockReader) star(it Item) error {
 			// Which of two columns of one name ORDER BY means depends on
 			// whether it is a column or an alias.
 			if c := &s.table.Columns[i]; s.table.IsCounter(c.Name) && b.aliased(c.Name) {
-				return derivable("two result columns are called "+c.Name, s)
+				return derivable("two result columns are named "+c.Name, s)
 			}
 		}
 		parts = append(parts, b.totals(s.table, q, b.q)...)

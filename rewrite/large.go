@@ -28,9 +28,9 @@ func (pl *Planner) large(text string) (*Plan, error) {
 	case plan != nil:
 	case p.src.several && len(text) > maxCut:
 		plan = &Plan{Class: Refused, Tables: names(mentioned),
-			Reason: "a text of several statements that names a counter table is longer than 4 MiB; send its statements one by one"}
+			Reason: "several statements in one call that name a counter table are longer than 4 MiB; send them one by one"}
 	default:
-		plan = p.drainAll(mentioned, "the text is longer than 1 MiB")
+		plan = p.drainAll(mentioned, "the statement is longer than 1 MiB")
 	}
 	plan.Text, plan.Touched, plan.Inputs = text, mentioned, p.src.inputs()
 	plan.Effects = TxControl | Namespace | SchemaChange

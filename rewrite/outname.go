@@ -38,9 +38,9 @@ func (b *blockReader) outputName(e *Expr, in clause, whole bool) (bool, error) {
 		}
 		switch edited, derived := b.twice(e.Name[0]); {
 		case derived && in == inHaving:
-			return false, opaque("two result columns are called " + name.Name)
+			return false, opaque("two result columns are named " + name.Name)
 		case edited:
-			return false, derivable("two result columns are called "+name.Name, allOf(b.sc)...)
+			return false, derivable("two result columns are named "+name.Name, allOf(b.sc)...)
 		}
 		if whole || same {
 			// Inside an expression the engine may take the base column; the

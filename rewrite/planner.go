@@ -46,7 +46,7 @@ func (pl *Planner) plan(text string) (*Plan, error) {
 		return &Plan{Class: PassThrough, Text: text, Effects: pl.effects(text)}, nil
 	}
 	if hintOf(text) == hintOff {
-		return &Plan{Class: PassThrough, Text: text, Effects: pl.effects(text), Reason: "the text says slotsql: off"}, nil
+		return &Plan{Class: PassThrough, Text: text, Effects: pl.effects(text), Reason: "the statement begins with slotsql: off"}, nil
 	}
 	if len(text) > maxPlanned {
 		return pl.large(text)
@@ -121,7 +121,7 @@ type planning struct {
 // and sources. No statement that somebody wrote comes near.
 const (
 	maxWork     = 2_000_000
-	tooMuchWork = "the statement has too many names and sources to look through"
+	tooMuchWork = "the statement has too many names and sources"
 )
 
 func (pl *Planner) single(text string, tokens []Token, spans []Span) (*Plan, error) {
@@ -223,7 +223,7 @@ func appendNew(list []string, s string) []string {
 // Rejected begins the reason of a statement that the dialect's parser does not
 // take; behind a colon follow the parser's own words, which may quote the
 // statement.
-const Rejected = "the parser rejects the text"
+const Rejected = "the parser rejects the statement"
 
 func (p *planning) plan() *Plan {
 	src := p.src
@@ -238,9 +238,9 @@ func (p *planning) plan() *Plan {
 	}
 	switch {
 	case src.bad:
-		return p.drainAll(mentioned, "the text holds an unterminated quote or comment, or a character outside SQL")
+		return p.drainAll(mentioned, "the statement has an unterminated quote or comment, or a character outside SQL")
 	case src.exec:
-		return p.drainAll(mentioned, "the text holds an executable comment")
+		return p.drainAll(mentioned, "the statement has an executable comment")
 	}
 	if _, why := p.viewed(); why != "" && !p.sessionOnly() {
 		if pl := p.hidden(mentioned); pl != nil {
@@ -287,11 +287,11 @@ func (p *planning) plan() *Plan {
 	}
 	switch {
 	case p.src.is(0, "CREATE"):
-		return p.drainAll(mentioned, "a materialized view keeps its query as it is, and rows that have to be totals")
+		return p.drainAll(mentioned, "a materialized view stores its query unchanged, and its rows must be totals")
 	case p.src.is(0, "CALL"):
 		return p.drainAll(mentioned, "a procedure may do anything with the tables that its call names")
 	}
-	return p.drainAll(mentioned, "the statement is of a kind that has no faster plan")
+	return p.drainAll(mentioned, "there is no faster plan for this kind of statement")
 }
 
 // hidden refuses what a drain cannot make right: SQL-level PREPARE, whose
@@ -303,7 +303,7 @@ func (p *planning) hidden(mentioned []*Table) *Plan {
 	}
 	if p.d.Traits().Compound && p.compound() && (p.src.hasWord("COMMIT") || p.src.hasWord("ROLLBACK") || p.src.hasWord("START")) {
 		return &Plan{Class: Refused, Tables: names(mentioned),
-			Reason: "a compound statement that controls transactions ends the drain in its middle; send its statements one by one"}
+			Reason: "a compound statement that controls transactions would end the drain halfway; send its statements one by one"}
 	}
 	if p.d.Traits().LockTables && p.src.is(0, "LOCK") && (p.src.is(1, "TABLES") || p.src.is(1, "TABLE")) {
 		return &Plan{Class: Refused, Tables: names(mentioned),

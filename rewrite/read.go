@@ -79,7 +79,7 @@ func (p *planning) faster(st *Statement, r *reader, plan *Plan) {
 	b, why, ok := p.split(st, r.edits)
 	if !ok {
 		if b, ok = p.sums(st, r.edits); ok {
-			why = "a sum over the table: base values and slots are summed apart"
+			why = "a sum over the table: base values and slots are summed separately"
 		}
 	}
 	if !ok {
@@ -95,7 +95,7 @@ func opaqueReason(st *Statement) string {
 	if st.Opaque != "" {
 		return st.Opaque
 	}
-	return "the statement has a form that slotsql does not look into"
+	return "the statement has a form that slotsql does not analyze"
 }
 
 func (r *reader) ctes(sc *scope, with []*CTE) error {
@@ -107,7 +107,7 @@ func (r *reader) ctes(sc *scope, with []*CTE) error {
 			continue
 		}
 		if c.Select == nil {
-			return opaque("a WITH query has a form that slotsql does not look into")
+			return opaque("a WITH query has a form that slotsql does not analyze")
 		}
 		if err := r.cteQuery(sc, c); err != nil {
 			return err
@@ -174,7 +174,7 @@ func (r *reader) cteStatement(sc *scope, st *Statement) error {
 		}
 	case Additive, AdditiveBase, Upsert:
 		if !plan.baseExact() {
-			return opaque("a WITH query changes a counter whose range or CHECK has to be watched")
+			return opaque("a WITH query changes a counter whose range or CHECK must be checked")
 		}
 		r.writes = true
 	default:
@@ -373,7 +373,7 @@ func (b *blockReader) expr(e *Expr, in clause) error {
 		// Of two result columns of the name MySQL takes the first, or the one
 		// that is a table's column and no expression.
 		if edited, derived := b.twice(e.Name[0]); edited || derived {
-			return opaque("two result columns are called " + e.Name[0].Name)
+			return opaque("two result columns are named " + e.Name[0].Name)
 		}
 	}
 	if skip, err := b.outputName(e, in, true); skip || err != nil {

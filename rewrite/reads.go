@@ -18,14 +18,14 @@ func (p *planning) planExplain(st *Statement) *Plan {
 		return plan
 	}
 	if !st.Runs {
-		return &Plan{Class: PassThrough, Reason: "what is explained does not run"}
+		return &Plan{Class: PassThrough, Reason: "the explained statement does not run"}
 	}
 	switch plan.Class {
 	case Additive, Upsert:
 		if !plan.baseExact() {
-			return p.drainAll(p.mentioned(), "EXPLAIN runs an increment whose range has to be watched")
+			return p.drainAll(p.mentioned(), "EXPLAIN runs an increment whose range must be checked")
 		}
-		return &Plan{Class: AdditiveBase, Tables: plan.Tables, Reason: "what EXPLAIN runs is the text itself"}
+		return &Plan{Class: AdditiveBase, Tables: plan.Tables, Reason: "EXPLAIN runs the statement unchanged"}
 	}
 	return plan
 }

@@ -25,18 +25,18 @@ func Repeatable(lx *Lexis, text string) Repeat {
 	for {
 		t := s.Next()
 		if s.Exec {
-			return no("the text holds an executable comment")
+			return no("the statement has an executable comment")
 		}
 		if t.Kind == EOF {
 			break
 		}
 		token := text[t.Start:t.End]
 		if last == ";" && token != ";" {
-			return no("the text holds several statements")
+			return no("there are several statements")
 		}
 		switch t.Kind {
 		case Bad:
-			return no("the text holds an unterminated quote or comment, or a character outside SQL")
+			return no("the statement has an unterminated quote or comment, or a character outside SQL")
 		case Variable:
 			return no("the query names a variable")
 		case Operator:
@@ -47,7 +47,7 @@ func Repeatable(lx *Lexis, text string) Repeat {
 				depth++
 				switch {
 				case before.Kind == QuotedIdent, before.Kind == Word && !harmless[word]:
-					return no("the query calls " + clipped(text[before.Start:before.End]) + ", which may do more than give a value")
+					return no("the query calls " + clipped(text[before.Start:before.End]) + ", which may have side effects")
 				}
 			}
 			if token == ")" {

@@ -28,7 +28,7 @@ func TestRepeatable(t *testing.T) {
 		{"SELECT FOUND_ROWS() FROM posts", "FOUND_ROWS"},
 		{"SELECT LAST_INSERT_ID(views) FROM posts", "LAST_INSERT_ID"},
 		{"SELECT last_insert_rowid() FROM posts", "last_insert_rowid"},
-		{`SELECT "my_f"(views) FROM posts`, "more than"},
+		{`SELECT "my_f"(views) FROM posts`, "side effects"},
 		{"SELECT my_f (views) FROM posts", "my_f"},
 		{"SELECT my_f /* c */ (views) FROM posts", "my_f"},
 		{"SELECT ROW_NUMBER() OVER (ORDER BY views) FROM posts", "ROW_NUMBER"},

@@ -35,7 +35,7 @@ func (p *planning) resolve(sc *scope, name []Ident) (*target, error) {
 				continue
 			}
 			if found != nil {
-				return nil, opaque("two sources are called " + qualifier.Name)
+				return nil, opaque("two sources are named " + qualifier.Name)
 			}
 			found = b
 		}

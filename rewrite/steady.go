@@ -69,7 +69,7 @@ func (p *planning) unsteadyBut(sc *scope, e *Expr, also map[string]bool) string 
 			why = "names the row of an INSERT"
 		case Call:
 			if !known.Functions[x.Op] && !also[x.Op] {
-				why = "calls " + x.Op + "(), which may give another value or do something each time that it is called"
+				why = "calls " + x.Op + "(), which may return another value or have a side effect each time it is called"
 			}
 		case Binary, Unary, Opaque:
 			why = p.unsteadyForm(known, x)
@@ -96,7 +96,7 @@ func (p *planning) unsteadyForm(known *Steady, e *Expr) string {
 		if op == "" {
 			op = "a form of expression"
 		}
-		return "has " + op + ", which may give another value each time"
+		return "has " + op + ", which may return another value each time"
 	}
 	return ""
 }
@@ -135,7 +135,7 @@ func (p *planning) namesColumn(sc *scope, name []Ident) bool {
 
 // unsteadyQuery is unsteady of a query: of tables, by expressions that are steady.
 func (p *planning) unsteadyQuery(sc *scope, q *Select) string {
-	const form = "has a subquery of a form that is not looked into"
+	const form = "has a subquery of a form that slotsql does not analyze"
 	if q == nil || q.Lock || q.Into || len(q.With) > 0 || p.src.hasWord("TABLESAMPLE") {
 		return form
 	}
@@ -178,7 +178,7 @@ func (p *planning) unsteadySource(sc *scope, s *Source) string {
 	case s.Select != nil:
 		return p.unsteadyQuery(sc.parent, s.Select)
 	case len(s.Name) == 0 || p.findCTE(sc, s.Name) != nil:
-		return "has a subquery of something that is no table"
+		return "has a subquery of something other than a table"
 	}
 	if t, known := p.lookup(s.Name); known && (t == nil || t.IsView || t.Ruled) {
 		return "has a subquery of " + nameText(s.Name) + ", which may call functions"

@@ -237,7 +237,7 @@ func (m *dml) assignments(set []Assignment) (out assigned, why string) {
 
 // retired says why a change of a retired counter is drained for.
 func retired(counter string) string {
-	return "counter " + counter + " is not slotted any more, and slots may hold some of it"
+	return "counter " + counter + " is no longer slotted, and slots may still hold part of it"
 }
 
 // setsNothing recognises c = c for a counter or a column of the key, which changes
@@ -284,7 +284,7 @@ func (m *dml) notSlotted(a assigned) string {
 	st := m.st
 	for _, inc := range a.increments {
 		if m.table.Counter.IsPassive(inc.column.Name) {
-			return "counter " + inc.column.Name + " is passive in this process: what others count in slots is in its totals"
+			return "counter " + inc.column.Name + " is passive in this process: its totals include what other processes count in slots"
 		}
 	}
 	if why := m.forbidden(a); why != "" {
@@ -308,7 +308,7 @@ func (m *dml) notSlotted(a assigned) string {
 		return "WHERE " + why
 	}
 	if m.d.Traits().SelfSubqueryFails && m.readsItself(st.Where) {
-		return "WHERE has a subquery of the table itself, which an UPDATE may not have"
+		return "WHERE has a subquery of the table itself, which an UPDATE cannot have"
 	}
 	return ""
 }
@@ -379,7 +379,7 @@ func (m *dml) slotted(base *Plan, a assigned, rows *rowset, where fragment) *Pla
 	}
 	compared, ok := m.comparedForms()
 	if !ok {
-		base.Reason = "a string is compared with a time, a UUID or an address that has another form"
+		base.Reason = "a time, a UUID or an address is compared with a string of another form"
 		return base
 	}
 	out.Forms = append(m.forms(rows.args), compared...)

@@ -193,13 +193,13 @@ func (m *dml) slottedUpsert(base *Plan, as assigned) *Plan {
 	}
 	key := m.conflictKey()
 	if key == nil {
-		return why("cannot tell which unique key the upsert meets")
+		return why("cannot tell which unique key the upsert conflicts on")
 	}
 	if t.InsertTrigger {
 		return why("a trigger fires on INSERT")
 	}
 	if len(t.Checked) > 0 {
-		return why("a CHECK constraint looks at the row that the INSERT gives")
+		return why("a CHECK constraint applies to the row of the INSERT")
 	}
 	var givens []GivenArg
 	for i := range t.Columns {
@@ -224,21 +224,21 @@ func (m *dml) slottedUpsert(base *Plan, as assigned) *Plan {
 	for _, name := range key.Columns {
 		i := m.insertIndex(Ident{Name: name, Quoted: true})
 		if i < 0 || i >= len(st.Rows[0]) {
-			return why("the INSERT does not give the key")
+			return why("the INSERT has no value for the key")
 		}
 		v := st.Rows[0][i]
 		if v == nil { // DEFAULT
-			return why("the INSERT does not give the key")
+			return why("the INSERT has no value for the key")
 		}
 		f := m.src.cut(v.Span)
 		values[name] = m.src.cut(v.Span)
 		if ok, _ := m.clockTime(v); ok && m.unsteady(nil, v) == "" && (m.takes(t.Column(name)).Length == 0 || m.d.Traits().AnyType) {
 			f, values[name] = m.stored(t.Column(name), v), m.stored(t.Column(name), v)
 		} else if !constant(v) || v.Kind == Null {
-			return why("the key is not a literal, a placeholder or the time")
+			return why("the key is not a literal, a placeholder or the current time")
 		}
 		if constant(v) && containsNumber(v) && !numericColumn(t.Column(name)) {
-			return why("a number is given for a key that is not one")
+			return why("a number is given for a key that is not numeric")
 		}
 		if constant(v) && m.d.Traits().LooseEquality {
 			// What is compared must be what the INSERT would store.
@@ -251,7 +251,7 @@ func (m *dml) slottedUpsert(base *Plan, as assigned) *Plan {
 			}
 		}
 		if x := bare(v); x.Kind == String && !m.keyForm(t.Column(name)).Fits(x.Text) {
-			return why("the key is given in a form that may be stored otherwise than it is compared")
+			return why("the key is given in a form that may be stored and compared differently")
 		}
 		f.texts[0] = m.d.Quote(t.Name) + "." + m.d.Quote(name) + " = " + f.texts[0]
 		parts = append(parts, f)

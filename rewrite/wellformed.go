@@ -60,16 +60,16 @@ func (m *dml) misfit() string {
 	if len(st.Columns) == 0 {
 		for i := range m.table.Columns {
 			if c := &m.table.Columns[i]; c.Hidden || c.Generated {
-				return "the INSERT names no columns, and not every one of the table is given"
+				return "the INSERT names no columns, and has no value for some of the table"
 			}
 		}
 		if len(st.Rows[0]) != len(m.table.Columns) {
-			return "the INSERT does not give a value for each column"
+			return "the INSERT does not have a value for each column"
 		}
 		return ""
 	}
 	if len(st.Rows[0]) != len(st.Columns) {
-		return "the INSERT gives more or fewer values than it names columns"
+		return "the INSERT has a different number of values and columns"
 	}
 	seen := map[string]bool{}
 	for i, written := range st.Columns {
@@ -80,7 +80,7 @@ func (m *dml) misfit() string {
 		case seen[name]:
 			return "the INSERT names column " + name + " twice"
 		case m.table.Column(name).Always && st.Rows[0][i] != nil:
-			return "the INSERT gives a value for column " + name + ", which the database numbers itself"
+			return "the INSERT has a value for column " + name + ", which the database generates"
 		}
 		seen[name] = true
 	}
@@ -113,7 +113,7 @@ func (p *planning) mistyped(typeAt func(Span) string) string {
 	}
 	for _, s := range seen {
 		if !s {
-			return "the statement leaves out a number among its placeholders"
+			return "the statement skips a placeholder number"
 		}
 	}
 	return ""

@@ -198,7 +198,7 @@ func TestInit(t *testing.T) {
 				"views: # 9 runs; indexed: ", "likes: # 3 runs; nullable: ", "# shares_count: not proposed: guessed from its name",
 				"views: [popular]", "saving the whole row writes the counter back",
 				"key: [name]", "seen_at: latest",
-				"a version column: WHERE compares it", "bounded in WHERE: drains for now", "a CHECK constraint looks at",
+				"a version column: WHERE compares it", "bounded in WHERE: drains for now", "a CHECK constraint uses",
 				"a trigger fires on UPDATE", "is part of the unique key", "generated column twice is computed from it",
 				"it has no unique key of columns that are never NULL", "assumed to be a table that only ever has one row", "Guesses from the names and types")
 
