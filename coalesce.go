@@ -326,3 +326,18 @@ func (v verdict) forLeader() verdict {
 	}
 	return v
 }
+
+// members returns how many statements of groups are at the server, and how many
+// callers wait behind them.
+func (co *coalescer) members() (leaders, waiting int) {
+	for i := range co.shards {
+		s := &co.shards[i]
+		s.mu.Lock()
+		for _, g := range s.groups {
+			leaders += g.leaders
+			waiting += len(g.queue)
+		}
+		s.mu.Unlock()
+	}
+	return leaders, waiting
+}

@@ -29,18 +29,15 @@ func TestCoalesceSchedules(t *testing.T) {
 func (c *crowd) idle(seed uint64) {
 	c.Helper()
 	deadline := time.Now().Add(time.Minute)
-	for i := range c.shared.coalescer.shards {
-		s := &c.shared.coalescer.shards[i]
-		for {
-			leaders, waiting := s.members()
-			if leaders == 0 && waiting == 0 {
-				break
-			}
-			if time.Now().After(deadline) {
-				c.Fatalf("seed %d: %d lead and %d wait after the end", seed, leaders, waiting)
-			}
-			time.Sleep(time.Millisecond)
+	for {
+		leaders, waiting := c.shared.coalescer.members()
+		if leaders == 0 && waiting == 0 {
+			break
 		}
+		if time.Now().After(deadline) {
+			c.Fatalf("seed %d: %d lead and %d wait after the end", seed, leaders, waiting)
+		}
+		time.Sleep(time.Millisecond)
 	}
 	for c.shared.placement.held() > 0 {
 		if time.Now().After(deadline) {
@@ -48,16 +45,6 @@ func (c *crowd) idle(seed uint64) {
 		}
 		time.Sleep(time.Millisecond)
 	}
-}
-
-func (s *coalescerShard) members() (leaders, waiting int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, g := range s.groups {
-		leaders += g.leaders
-		waiting += len(g.queue)
-	}
-	return leaders, waiting
 }
 
 func schedule(t *testing.T, seed uint64) {
@@ -126,11 +113,7 @@ func schedule(t *testing.T, seed uint64) {
 			t.Errorf("seed %d, row %d: %d counted, %d acknowledged, %d of unknown end", seed, row, n, acknowledged[row], unknown[row])
 		}
 	}
-	var placed int
-	for i := range c.shared.placement.shards {
-		placed += len(c.shared.placement.shards[i].taken)
-	}
-	if placed != 0 {
+	if placed := c.shared.placement.held(); placed != 0 {
 		t.Errorf("seed %d: slots of %d rows are taken after the end", seed, placed)
 	}
 }

@@ -115,16 +115,9 @@ func (c *crowd) queueRow(n, row int64) {
 	}
 }
 
-func (c *crowd) queued() (n int) {
-	for i := range c.shared.coalescer.shards {
-		s := &c.shared.coalescer.shards[i]
-		s.mu.Lock()
-		for _, g := range s.groups {
-			n += len(g.queue)
-		}
-		s.mu.Unlock()
-	}
-	return n
+func (c *crowd) queued() int {
+	_, waiting := c.shared.coalescer.members()
+	return waiting
 }
 
 func (c *crowd) want(i int, want error) {

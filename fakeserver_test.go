@@ -191,3 +191,15 @@ func (s *fakeServer) logged(line string) bool {
 	defer s.mu.Unlock()
 	return slices.Contains(s.log, line)
 }
+
+func (s *fakeServer) countPrefix(prefix string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for _, t := range s.committed {
+		if strings.HasPrefix(t, prefix) {
+			n++
+		}
+	}
+	return n
+}

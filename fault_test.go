@@ -304,15 +304,3 @@ func faultAt(t *testing.T, d dialect.Dialect, sc scenario, f func(func()) *misfo
 		t.Logf("error %v, ran:\n%s", err, strings.Join(ran, "\n"))
 	}
 }
-
-func (s *fakeServer) countPrefix(prefix string) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n := 0
-	for _, t := range s.committed {
-		if strings.HasPrefix(t, prefix) {
-			n++
-		}
-	}
-	return n
-}

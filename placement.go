@@ -277,3 +277,14 @@ func appendValue(b []byte, v driver.NamedValue) ([]byte, bool) {
 	}
 	return b, false
 }
+
+// held returns the number of rows of which slots are held.
+func (p *placement) held() (n int) {
+	for i := range p.shards {
+		s := &p.shards[i]
+		s.mu.Lock()
+		n += len(s.taken)
+		s.mu.Unlock()
+	}
+	return n
+}

@@ -13,17 +13,6 @@ import (
 	"time"
 )
 
-// held returns how many slots are held of all rows.
-func (p *placement) held() (n int) {
-	for i := range p.shards {
-		s := &p.shards[i]
-		s.mu.Lock()
-		n += len(s.taken)
-		s.mu.Unlock()
-	}
-	return n
-}
-
 // A slot of a row has one holder at a time, and is given out again; the lowest
 // that is free comes first.
 func TestPlacementTakes(t *testing.T) {

@@ -18,7 +18,7 @@ func (c *planCache) count() (entries, bytes int) {
 
 func TestPlanCacheBounds(t *testing.T) {
 	var c planCache
-	p := &plan{}
+	p := "a plan"
 	if c.put(strings.Repeat("x", maxCachedText+1), p); c.get(strings.Repeat("x", maxCachedText+1)) != nil {
 		t.Error("a text that is too long is kept")
 	}
