@@ -170,6 +170,13 @@ func (r *run) baseFits() bool {
 	return r.covered() && r.fits(r.plan.Require, true)
 }
 
+// incrementFitsBase reports whether the original text of an increment, with its
+// arguments, is exact on the base table, beside whatever its slots hold.
+func (r *run) incrementFitsBase() bool {
+	require, ok := r.plan.Increment.OnBase()
+	return ok && r.fits(require, true)
+}
+
 // covered says that every argument which a CASE without ELSE has to know is
 // among those it names.
 func (r *run) covered() bool {

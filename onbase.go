@@ -17,7 +17,7 @@ import (
 // base row.
 func (r *run) belongsOnBase() bool {
 	c := r.conn
-	if !c.shared.traits.MissLocks || !r.plan.Increment.BaseExact() || !r.baseFits() {
+	if !c.shared.traits.MissLocks || !r.incrementFitsBase() {
 		return false
 	}
 	t := r.plan.Increment.Table

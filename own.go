@@ -255,7 +255,7 @@ func (r *run) locksFirst(ctx context.Context, rows *rewrite.DrainTable) (bool, e
 
 // lockFirst drains the increment's row and runs the text on it.
 func (r *run) lockFirst(ctx context.Context) (driver.Result, error) {
-	if r.conn.shared.traits.ChangeExcludes && r.plan.Increment.BaseExact() && r.baseFits() {
+	if r.conn.shared.traits.ChangeExcludes && r.incrementFitsBase() {
 		return r.execOnBase(ctx)
 	}
 	if r.plan.Class == rewrite.Additive || r.plan.Increment.Companions {

@@ -152,7 +152,9 @@ type Increment struct {
 	// never run on the base row without a drain.
 	Companions bool
 
-	plain bool // the original text is exact on the base table, too
+	plain  bool // the original text is exact on the base table, too, whatever its arguments
+	onBase bool // it is where its arguments are as base has it
+	base   []DeltaArg
 }
 
 // KeyValue is what a column of the key equals: a piece of the application's
@@ -286,5 +288,10 @@ func (p *Plan) AsIs() bool {
 	return p.Class == PassThrough || p.Class == AdditiveBase && len(p.Require) == 0 && len(p.Cover) == 0
 }
 
-// BaseExact says that the original text is exact on the base table, too.
+// BaseExact says that the original text is exact on the base table, too, whatever
+// its arguments.
 func (i *Increment) BaseExact() bool { return i.plain }
+
+// OnBase reports whether the original text is exact on the base table, too, when
+// its arguments are as require has it.
+func (i *Increment) OnBase() (require []DeltaArg, ok bool) { return i.base, i.onBase }

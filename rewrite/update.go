@@ -337,7 +337,9 @@ func (m *dml) slotted(base *Plan, a assigned, rows *rowset, where fragment) *Pla
 		Slot: tp.mark(bound(Arg{Slot: true})), Clustered: rows.primary, Inserts: m.inserts(), Holds: rows.binding == m.target && m.st.Where != nil && !rows.only,
 	}
 	in.Companions = companionTexts(a.companions, &tp)
-	out := &Increment{Table: t, Companions: len(a.companions) > 0, Holds: in.Holds, plain: len(base.Require) == 0 && len(a.companions) == 0}
+	out := &Increment{Table: t, Companions: len(a.companions) > 0, Holds: in.Holds}
+	out.onBase, out.base = len(base.Cover) == 0 && len(a.companions) == 0, base.Require
+	out.plain = out.onBase && len(base.Require) == 0
 	for _, s := range a.companions {
 		if s.given != nil {
 			out.Given = append(out.Given, *s.given)
