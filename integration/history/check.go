@@ -31,6 +31,9 @@ func Check(h *History) (cut bool, err error) {
 	if !v.explained && !v.cut {
 		return false, fmt.Errorf("no order of events that %s allows explains this history:\n%s\n%s", h.Level, h, v.stuck)
 	}
+	if err := checkBeside(h); err != nil {
+		return false, err
+	}
 	if err := checkSeen(h); err != nil {
 		return false, err
 	}

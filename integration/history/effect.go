@@ -43,6 +43,9 @@ func effect(dialect string, o *Op, r Row) (Row, int64) {
 	case Mark:
 		return r, 1
 	case Set:
+		if o.saves() {
+			return with(o.N), 1
+		}
 		return changed(o.N)
 	case Clamp:
 		return changed(max(r.Views-o.N, 0))

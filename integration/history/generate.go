@@ -2,42 +2,100 @@ package history
 
 import "math/rand/v2"
 
+// style is what the transactions of a history do, and on which rows. A generator
+// that mixes everything finds few of the faults that take one habit of many clients.
+type style struct {
+	kinds []Kind
+	// first are the statements that begin most transactions: they take a row.
+	first []Kind
+	rows  rows
+	// absent: most rows are not there in the beginning; else, but for anyRows, all
+	// are.
+	absent bool
+	// serial: only where all transactions are as if one after the other.
+	serial bool
+}
+
+// rows are those that the transactions of a history change.
+type rows int
+
+const (
+	anyRows rows = iota
+	oneRow       // a transaction changes one row of the model: it never holds one and waits for another
+	ownRow       // a row is changed by the transactions of one client alone: nobody waits for another one
+)
+
+var styles = [...]style{
+	{kinds: []Kind{Increment, Increment, Touch, Increment, Upsert, Read, Read, ReadAll, Set, Clamp, Lock, Delete, Insert}},
+	{kinds: []Kind{Increment, Touch, Wide, Read, Rename, Set, Double, Clamp, Take, Lock, ReadAll, Read}},
+	{kinds: []Kind{Increment, Increment, Upsert, Delete, Insert, Insert, Read, Set, Touch, Mark, Lock}},
+	{kinds: []Kind{Increment, Increment, Increment, Touch, Increment, Read, ReadAll, Wide}},
+	// Lock first, then increment: on a row of one's own, and on one that others want.
+	{rows: ownRow, first: []Kind{Lock, Set, Take, Clamp, Evict, Evict}, kinds: []Kind{Increment, Increment, Increment, Touch, Wide, Read, Fresh, Set}},
+	{rows: oneRow, first: []Kind{Lock, Set, Take, Increment, Increment}, kinds: []Kind{Increment, Increment, Touch, Wide, Rename, Read, Lock, Set, Take, Fresh}},
+	// New keys: of one transaction alone, and of several.
+	{rows: oneRow, first: []Kind{Fresh}, kinds: []Kind{Fresh, Increment, Fresh, Read}},
+	{absent: true, kinds: []Kind{Upsert, Upsert, Upsert, Fresh, Increment, Read, Delete, Lock}},
+	// A limit that is kept by reading: count, then add elsewhere.
+	{serial: true, first: []Kind{Read, Files}, kinds: []Kind{Increment, Increment, File, File, Read, Files, Set}},
+}
+
 // plan is what the clients of one history are going to do.
-func (r *runner) plan(rnd *rand.Rand, mixed bool) (h *History) {
+func (r *runner) plan(rnd *rand.Rand, number int, mixed bool) (h *History) {
 	h = &History{}
+	serial := r.dialect == "sqlite" || r.Level == "SERIALIZABLE"
+	st := styles[rnd.IntN(len(styles))]
+	for st.serial && !serial {
+		st = styles[rnd.IntN(len(styles))]
+	}
+	h.Apart = st.rows == ownRow
 	for k := range Keys {
 		h.Initial[k] = Row{There: rnd.IntN(5) > 0}
+		switch {
+		case st.absent:
+			h.Initial[k].There = rnd.IntN(4) == 0
+		case st.rows != anyRows:
+			h.Initial[k].There = true
+		}
 		if h.Initial[k].There {
 			h.Initial[k].Views = int32(rnd.IntN(8))
 			h.Initial[k].High, h.Initial[k].Low = 1, -1
 		}
 	}
 	// What is frequent differs from history to history.
-	style := rnd.IntN(4)
 	hot := rnd.IntN(3) > 0
 	only := rnd.IntN(6) == 0 // one row: no cycle of rows
 	tag := int64(100)
 	pause := rnd.IntN(3)
 	for c := range Clients {
-		for range 2 + rnd.IntN(3) {
-			t := &Tx{Auto: rnd.IntN(3) == 0}
-			n := 1
+		for n := range 2 + rnd.IntN(3) {
+			p := planned{runner: r, number: number, rnd: rnd, style: st, Tx: &Tx{Auto: rnd.IntN(3) == 0}, guest: h.Apart && c >= Keys}
+			t := p.Tx
+			t.Auto = t.Auto || p.guest
+			length := 1
 			if !t.Auto {
-				n += rnd.IntN(4)
+				length += rnd.IntN(4)
 				t.Begin = r.begins[rnd.IntN(len(r.begins))]
 				if rnd.IntN(5) == 0 {
 					t.Outcome = RolledBack
 				}
 			}
-			t.Plain = mixed && c < len(r.plain)
+			t.Plain = mixed && c < len(r.plain) && !h.Apart
 			t.Pool = t.Auto && !t.Plain && rnd.IntN(2) == 0
-			saved := false
-			for range n {
-				o := &Op{Kind: r.kind(rnd, style, t, saved), Key: rnd.IntN(Keys), Form: rnd.IntN(6)}
-				if only || hot && rnd.IntN(3) > 0 {
-					o.Key = 0
+			key := rnd.IntN(Keys)
+			if h.Apart && !p.guest {
+				key = c
+			} else if only || hot && rnd.IntN(3) > 0 {
+				key = 0
+			}
+			for range length {
+				o := &Op{Kind: p.kind(), Key: key, Form: rnd.IntN(6)}
+				if st.rows == anyRows {
+					o.Key = rnd.IntN(Keys)
+					if only || hot && rnd.IntN(3) > 0 {
+						o.Key = 0
+					}
 				}
-				saved = saved || o.Kind == Savepoint
 				o.N = int32(1 + rnd.IntN(4))
 				o.Mark = int8(rnd.IntN(19) - 9)
 				o.Pause = pause * rnd.IntN(20)
@@ -46,6 +104,7 @@ func (r *runner) plan(rnd *rand.Rand, mixed bool) (h *History) {
 				}
 				tag++
 				o.Tag = tag
+				o.Other = p.other(o, n)
 				t.Ops = append(t.Ops, o)
 			}
 			h.Clients[c] = append(h.Clients[c], t)
@@ -54,27 +113,62 @@ func (r *runner) plan(rnd *rand.Rand, mixed bool) (h *History) {
 	return h
 }
 
-var styles = [...][]Kind{
-	{Increment, Increment, Touch, Increment, Upsert, Read, Read, ReadAll, Set, Clamp, Lock, Delete, Insert},
-	{Increment, Touch, Wide, Read, Rename, Set, Double, Clamp, Take, Lock, ReadAll, Read},
-	{Increment, Increment, Upsert, Delete, Insert, Insert, Read, Set, Touch, Mark, Lock},
-	{Increment, Increment, Increment, Touch, Increment, Read, ReadAll, Wide},
+// planned is a transaction that is being made up.
+type planned struct {
+	*runner
+	*Tx
+	number int // of the history: no other one has had its new keys, which a process may remember
+	rnd    *rand.Rand
+	style  style
+	guest  bool // of a client that has no row of its own
+	fresh  int  // the transaction's new key
 }
 
-func (r *runner) kind(rnd *rand.Rand, style int, t *Tx, saved bool) Kind {
-	if t.Plain {
-		return []Kind{Increment, Touch, Wide}[rnd.IntN(2)*2] // nothing but additions to counters
+func (p *planned) kind() Kind {
+	pick := func(list []Kind) Kind {
+		k := list[p.rnd.IntN(len(list))]
+		if k == Lock && p.dialect == "sqlite" {
+			k = Read // it has no such lock
+		}
+		return k
 	}
-	if !t.Auto && rnd.IntN(10) == 0 {
+	saved := false
+	for _, o := range p.Ops {
+		saved = saved || o.Kind == Savepoint
+	}
+	switch {
+	case p.Plain:
+		return []Kind{Increment, Wide}[p.rnd.IntN(2)] // nothing but additions to counters
+	case p.guest:
+		// Who only adds, in one statement, waits for one row and keeps nobody from a
+		// second one. But it may be the conflict of a snapshot, or come between a
+		// reader's shared lock and its change.
+		if p.Level != "SERIALIZABLE" && (p.dialect != "postgres" || p.Level == "READ COMMITTED") {
+			return pick([]Kind{Read, ReadAll, Fresh, Increment, Increment, Touch})
+		}
+		return pick([]Kind{Read, ReadAll, Fresh})
+	case len(p.Ops) == 0 && p.style.first != nil && p.rnd.IntN(4) > 0:
+		return pick(p.style.first)
+	case !p.Auto && p.rnd.IntN(10) == 0:
 		if saved {
 			return RollbackTo
 		}
 		return Savepoint
 	}
-	list := styles[style]
-	k := list[rnd.IntN(len(list))]
-	if k == Lock && r.dialect == "sqlite" {
-		k = Read // it has no such lock
+	return pick(p.style.kinds)
+}
+
+// other is the row beside the model that a statement is about: a neighbour of the
+// n-th transaction's row, or the transaction's new key.
+func (p *planned) other(o *Op, n int) int {
+	switch o.Kind {
+	case Evict:
+		return id(o.Key) + 1 + n
+	case Fresh:
+		if p.fresh == 0 {
+			p.fresh = firstFresh*(1+p.number%1_000_000) + int(o.Tag)
+		}
+		return p.fresh
 	}
-	return k
+	return 0
 }

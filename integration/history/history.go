@@ -41,9 +41,13 @@ const (
 	Lock                   // views of one row, FOR UPDATE
 	Savepoint              //
 	RollbackTo             // the savepoint
+	Evict                  // deletes a neighbour of the row
+	Fresh                  // an upsert of a key that no other transaction uses
+	File                   // adds a row to the second table, for the row
+	Files                  // counts those of the row
 )
 
-var kindNames = [...]string{"inc", "touch", "mark", "wide", "upsert", "set", "clamp", "double", "take", "rename", "delete", "insert", "read", "readall", "lock", "savepoint", "rollback to"}
+var kindNames = [...]string{"inc", "touch", "mark", "wide", "upsert", "set", "clamp", "double", "take", "rename", "delete", "insert", "read", "readall", "lock", "savepoint", "rollback to", "evict", "fresh", "file", "files"}
 
 func (k Kind) String() string { return kindNames[k] }
 
@@ -58,6 +62,10 @@ func (o *Op) setsSeen() bool {
 	}
 	return o.Kind == Mark || o.Kind == Insert
 }
+
+// saves says that the statement sets other columns too, as a program does that
+// writes back a whole row.
+func (o *Op) saves() bool { return o.Kind == Set && o.Form >= 3 }
 
 // merges says that the statement sets high and low of a row that is there.
 func (o *Op) merges() bool { return o.Kind == Touch && o.Form%2 == 0 }
@@ -103,6 +111,7 @@ type Op struct {
 	Mark     int8  // what high and low are merged with
 	Tag      int64 // the value of seen, different for every write of it
 	Form     int   // which spelling
+	Other    int   // the key of a row beside the model, see beside
 	Pause    int   // how often the client lets others run first
 	Start    int64
 	End      int64
@@ -110,7 +119,9 @@ type Op struct {
 	Got      [Keys]Row   // of Read and Lock at its key
 	Saw      [Keys]int64 // seen of these rows
 	Many     [Keys]bool  // more than one row came back for the key
+	Count    int         // of Files
 	Class    string      // of the error; the transaction is rolled back then
+	Err      error
 }
 
 func (o *Op) String() string {
@@ -119,7 +130,11 @@ func (o *Op) String() string {
 	case Savepoint, RollbackTo:
 		return s
 	case ReadAll:
-	case Read, Lock, Delete, Rename, Double:
+	case Evict:
+		s += fmt.Sprintf(" %d", o.Other)
+	case Fresh:
+		s += fmt.Sprintf(" %d %+d", o.Other, o.N)
+	case File, Files, Read, Lock, Delete, Rename, Double:
 		s += fmt.Sprintf(" %d", o.Key)
 	case Mark:
 		s += fmt.Sprintf(" %d seen=%d", o.Key, o.Tag)
@@ -134,7 +149,9 @@ func (o *Op) String() string {
 	}
 	switch {
 	case o.Class != "":
-		return s + " => " + o.Class
+		return s + " => " + o.Err.Error()
+	case o.Kind == Files:
+		return s + fmt.Sprintf(" => %d files", o.Count)
 	case o.Kind == ReadAll:
 		return s + fmt.Sprintf(" => %v seen %v", o.Got, o.Saw)
 	case o.Kind.reads():
@@ -176,13 +193,17 @@ type History struct {
 	Companions bool
 	// Several says that an increment writes several slot rows.
 	Several bool
+	// Apart says that a row of the model is changed by one client's transactions
+	// alone, and otherwise at most by single statements.
+	Apart   bool
 	Table   Table
 	Seed    uint64
 	Number  int
 	Initial [Keys]Row
 	Final   [Keys]Row
-	Seen    [Keys]int64 // of the rows that are there in the end
-	First   [Keys]int64 // seen in the beginning
+	Seen    [Keys]int64   // of the rows that are there in the end
+	First   [Keys]int64   // seen in the beginning
+	Others  map[int]int32 // views of the rows beside the model, by key, in the end
 	Clients [Clients][]*Tx
 }
 

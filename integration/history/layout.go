@@ -68,6 +68,7 @@ func (l Layout) Schema(dialect string) []string {
 		"CREATE TABLE hits (id INTEGER PRIMARY KEY, " + columns,
 		"CREATE TABLE pairs (id INTEGER PRIMARY KEY, likes BIGINT NOT NULL, " + columns,
 	}
+	schema = append(schema, "CREATE TABLE files (id INTEGER NOT NULL, tag BIGINT NOT NULL, PRIMARY KEY (id, tag))")
 	if l != Adopted {
 		return schema
 	}
@@ -82,7 +83,7 @@ func (l Layout) Schema(dialect string) []string {
 	return append(schema,
 		"CREATE TABLE slotted_counters ("+id+"record_type INTEGER NOT NULL, record_id BIGINT NOT NULL, slot INTEGER NOT NULL DEFAULT 0, count BIGINT NOT NULL DEFAULT 0"+key,
 		// Of nobody that slotsql knows: they are to stay, and to be in nobody's way.
-		"INSERT INTO slotted_counters (record_type, record_id, slot, count) VALUES (0, 1, 0, 1000), (8, 1, 0, 1000), (20, 2, 1, 1000)")
+		"INSERT INTO slotted_counters (record_type, record_id, slot, count) VALUES (0, 10, 0, 1000), (8, 10, 0, 1000), (20, 20, 1, 1000)")
 }
 
 // Config is what slotsql has to know of the tables.

@@ -80,11 +80,9 @@ func Run(ctx context.Context, o Options, from, to int, done func(*History) error
 	return nil
 }
 
-func id(key int) int { return key + 1 }
-
 func (r *runner) one(ctx context.Context, number int) (*History, error) {
 	rnd := rand.New(rand.NewPCG(r.Seed, uint64(number)))
-	h := r.plan(rnd, r.Under != nil && number%4 == 3)
+	h := r.plan(rnd, number, r.Under != nil && number%4 == 3)
 	h.Dialect, h.Level, h.Wrapped, h.RolledUp = r.dialect, r.Level, r.Under != nil, r.RolledUp
 	h.Seed, h.Number, h.Table = r.Seed, number, tableOf(number)
 	h.Companions, h.Several = h.Table == Hits && !r.Layout.shared(), h.Table == Pairs && r.Layout.shared()
@@ -96,6 +94,12 @@ func (r *runner) one(ctx context.Context, number int) (*History, error) {
 		h.First[k] = int64(k + 1)
 		text, args := r.insert(h.Table, &Op{Key: k, N: row.Views, Tag: h.First[k]}, "i")
 		args[3], args[4] = row.High, row.Low
+		if _, err := db.ExecContext(ctx, r.text(text), args...); err != nil {
+			return nil, err
+		}
+	}
+	for _, other := range h.neighbours() {
+		text, args := r.insert(h.Table, &Op{Other: other}, "i")
 		if _, err := db.ExecContext(ctx, r.text(text), args...); err != nil {
 			return nil, err
 		}
@@ -127,6 +131,9 @@ func (r *runner) one(ctx context.Context, number int) (*History, error) {
 	if h.Final, h.Seen, _, err = r.rows(ctx, db, h.Table, h.Table.read("id > 0 ORDER BY id")); err != nil {
 		return nil, err
 	}
+	if h.Others, err = r.others(ctx, db, h.Table); err != nil {
+		return nil, err
+	}
 	return h, r.clear(ctx, h.Table, number)
 }
 
@@ -135,6 +142,9 @@ func (r *runner) one(ctx context.Context, number int) (*History, error) {
 // knows of them.
 func (r *runner) clear(ctx context.Context, table Table, number int) error {
 	text := "DELETE FROM " + string(table)
+	if _, err := r.DB.ExecContext(ctx, "DELETE FROM files"); err != nil {
+		return err
+	}
 	if r.Under == nil {
 		_, err := r.DB.ExecContext(ctx, text)
 		return err
@@ -187,7 +197,10 @@ func (r *runner) rows(ctx context.Context, db querier, table Table, text string,
 		if *second != row.Views {
 			return got, saw, many, fmt.Errorf("key %d: views is %d and likes is %d, and no statement sets one without the other", key-id(0), row.Views, *second)
 		}
-		k := key - id(0)
+		k, ok := keyOf(key)
+		if !ok {
+			continue
+		}
 		many[k] = got[k].There
 		got[k], saw[k] = row, seen
 	}
@@ -195,6 +208,42 @@ func (r *runner) rows(ctx context.Context, db querier, table Table, text string,
 		return got, saw, many, err
 	}
 	return got, saw, many, rows.Close()
+}
+
+// others reads the rows beside the model.
+func (r *runner) others(ctx context.Context, db querier, table Table) (map[int]int32, error) {
+	rows, err := db.QueryContext(ctx, "SELECT id, views FROM "+string(table)+" WHERE id > 0")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	out := map[int]int32{}
+	for rows.Next() {
+		var other int
+		var views int32
+		if err := rows.Scan(&other, &views); err != nil {
+			return nil, err
+		}
+		if _, model := keyOf(other); !model {
+			out[other] = views
+		}
+	}
+	return out, rows.Err()
+}
+
+// count reads one number.
+func (r *runner) count(ctx context.Context, db querier, text string, args ...any) (n int, err error) {
+	rows, err := db.QueryContext(ctx, text, args...)
+	if err != nil {
+		return 0, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := rows.Scan(&n); err != nil {
+			return 0, err
+		}
+	}
+	return n, rows.Err()
 }
 
 // victim says that the error is one that an engine gives to transactions that
@@ -315,12 +364,16 @@ func (r *runner) op(ctx context.Context, db querier, table Table, o *Op) (err er
 		}
 		o.End = r.clock.Add(1)
 		if err != nil {
-			o.Class = twin.Class(err)
+			o.Class, o.Err = twin.Class(err), err
 		}
 	}()
 	o.Start = r.clock.Add(1)
 	if o.Kind.reads() {
 		o.Got, o.Saw, o.Many, err = r.rows(ctx, db, table, text, args...)
+		return err
+	}
+	if o.Kind == Files {
+		o.Count, err = r.count(ctx, db, text, args...)
 		return err
 	}
 	res, err := db.ExecContext(ctx, text, args...)

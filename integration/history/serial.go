@@ -17,7 +17,13 @@ type serialMachine struct {
 	victims bool
 }
 
-func (m serialMachine) step(db [Keys]Row, e *event) ([Keys]Row, bool, bool) {
+// serialState are the rows, and how many files each has in the second table.
+type serialState struct {
+	rows  [Keys]Row
+	files [Keys]int8
+}
+
+func (m serialMachine) step(db serialState, e *event) (serialState, bool, bool) {
 	if e.tx.Outcome != Committed && !m.victims {
 		return db, true, true
 	}
@@ -33,8 +39,18 @@ func (m serialMachine) step(db [Keys]Row, e *event) ([Keys]Row, bool, bool) {
 		case RollbackTo:
 			now = saved
 			continue
+		case File:
+			now.files[o.Key] += int8(o.Affected)
+			continue
+		case Files:
+			if int(now.files[o.Key]) != o.Count {
+				return db, false, false
+			}
+			continue
+		case Evict, Fresh:
+			continue
 		}
-		if !matches(m.h, o, &now, e.tx.Plain) {
+		if !matches(m.h, o, &now.rows, e.tx.Plain) {
 			return db, false, false
 		}
 	}
@@ -55,9 +71,11 @@ func changesNothing(t *Tx) bool {
 	return true
 }
 
-func (m serialMachine) final(db [Keys]Row) bool { return db == m.h.Final }
+func (m serialMachine) final(db serialState) bool { return db.rows == m.h.Final }
 
-func (m serialMachine) describe(db [Keys]Row) string { return fmt.Sprint(db) }
+func (m serialMachine) describe(db serialState) string {
+	return fmt.Sprintf("%v files %v", db.rows, db.files)
+}
 
 // matches runs a statement on the rows and says whether its result is what the
 // client has seen.
@@ -92,5 +110,5 @@ func checkSerial(h *History) verdict {
 			clients[c] = append(clients[c], event{client: c, tx: t, start: start, end: t.End})
 		}
 	}
-	return search[[Keys]Row](serialMachine{h, h.Dialect != "postgres"}, clients, h.Initial)
+	return search[serialState](serialMachine{h, h.Dialect != "postgres"}, clients, serialState{rows: h.Initial})
 }

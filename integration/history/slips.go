@@ -31,7 +31,7 @@ func (t *Tx) slips(h *History) bool {
 		return false
 	}
 	for i, o := range t.Ops {
-		if o.Kind == Savepoint || o.Kind == RollbackTo || o.Kind.additive() || h.apart(o) {
+		if o.Kind == Savepoint || o.Kind == RollbackTo || o.Kind.beside() || o.Kind.additive() || h.apart(o) {
 			continue
 		}
 		for _, before := range t.Ops[:i] {

@@ -123,6 +123,9 @@ func (m snapshotMachine) run(t *Tx, snapshot [Keys]Row) ([Keys]snapshotWrite, bo
 			now, w = saved, savedW
 			continue
 		}
+		if o.Kind.beside() {
+			continue
+		}
 		k := o.Key
 		if o.Kind.reads() {
 			for i := range Keys {

@@ -71,6 +71,9 @@ func (m statementMachine) step(s statementState, e *event) (statementState, bool
 		a.own = a.saved
 		return s, true, false
 	}
+	if o.Kind.beside() {
+		return s, true, true
+	}
 	if o.Kind == Read || o.Kind == ReadAll {
 		return m.read(s, e)
 	}

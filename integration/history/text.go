@@ -11,7 +11,7 @@ func (r *runner) title(o *Op) string { return strconv.FormatInt(o.Tag, 10) }
 // insert writes an INSERT of a row.
 func (r *runner) insert(table Table, o *Op, title string) (string, []any) {
 	text := "INSERT INTO " + string(table) + " (id, views, seen, high, low"
-	values, args := "?, ?, ?, ?, ?", []any{id(o.Key), o.N, o.Tag, o.Mark, o.Mark}
+	values, args := "?, ?, ?, ?, ?", []any{o.id(), o.N, o.Tag, o.Mark, o.Mark}
 	if table == Pairs {
 		text, values, args = text+", likes", values+", ?", append(args, o.N)
 	}
@@ -19,7 +19,7 @@ func (r *runner) insert(table Table, o *Op, title string) (string, []any) {
 }
 
 func (r *runner) statement(table Table, o *Op) (string, []any) {
-	id := id(o.Key)
+	id := o.id()
 	greatest, least := "GREATEST", "LEAST"
 	if r.dialect == "sqlite" {
 		greatest, least = "MAX", "MIN"
@@ -50,7 +50,7 @@ func (r *runner) statement(table Table, o *Op) (string, []any) {
 		return update + "seen = ?" + byID, []any{o.Tag, id}
 	case Wide:
 		return to(", title = ?"+byID, []any{r.title(o), id}, "views + ?", o.N)
-	case Upsert:
+	case Upsert, Fresh:
 		text, args := r.insert(table, o, "u")
 		if r.dialect == "mysql" {
 			set, _ := table.set("views + VALUES(views)")
@@ -67,6 +67,9 @@ func (r *runner) statement(table Table, o *Op) (string, []any) {
 		}
 		return text, args
 	case Set:
+		if o.saves() {
+			return to(", title = ?"+byID, []any{r.title(o), id}, "?", o.N)
+		}
 		return to(byID, []any{id}, "?", o.N)
 	case Clamp:
 		return to(byID, []any{id}, greatest+"(views - ?, 0)", o.N)
@@ -76,7 +79,11 @@ func (r *runner) statement(table Table, o *Op) (string, []any) {
 		return to(byID+" AND views >= ?", []any{id, o.N}, "views - ?", o.N)
 	case Rename:
 		return update + "title = ?" + byID, []any{r.title(o), id}
-	case Delete:
+	case File:
+		return "INSERT INTO files (id, tag) VALUES (?, ?)", []any{id, o.Tag}
+	case Files:
+		return "SELECT COUNT(*) FROM files WHERE id = ?", []any{id}
+	case Delete, Evict:
 		return "DELETE FROM " + string(table) + byID, []any{id}
 	case Insert:
 		text, args := r.insert(table, o, "n")
