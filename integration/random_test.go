@@ -130,6 +130,7 @@ func runSteps(t *testing.T, app *random.Application, steps []random.Step, classe
 		r := &player{pair: p, params: app.Params, classes: classes}
 		defer r.close()
 		foreign(t, p)
+		r.restrict(ctx, t, app)
 		for i := range random.Sessions {
 			r.plain[i].open(ctx, t, p.Plain)
 			r.wrapped[i].open(ctx, t, p.Wrapped)
@@ -162,13 +163,13 @@ func foreign(t *testing.T, p *twin.Pair) {
 }
 
 // control finds statements that change no rows.
-var control = regexp.MustCompile(`(?i)^(/\*.*\*/ *)?(begin|start|commit|rollback|savepoint|release)\b`)
+var control = regexp.MustCompile(`(?i)^(/\*.*\*/ *)?(begin|start|commit|rollback|savepoint|release|alter|create|drop)\b`)
 
 // player runs steps on both sides.
 type player struct {
 	pair           *twin.Pair
 	params         string
-	plain, wrapped [random.Sessions]playerSession
+	plain, wrapped [random.Sessions + 1]playerSession // the last is that of the role with fewer rights
 	classes        map[string]int
 }
 
@@ -214,6 +215,10 @@ func (r *player) step(ctx context.Context, t *testing.T, s random.Step) []twin.D
 			t.Fatal(err)
 		}
 		return ds
+	}
+	if s.Kind == random.Change {
+		r.change(ctx, t, s.SQL)
+		return nil
 	}
 	plain, wrapped := r.plain[s.Session].do(ctx, in(r.pair.PlainDSN, s)), r.wrapped[s.Session].do(ctx, in(r.pair.WrappedDSN, s))
 	unname(r.pair, &plain, &wrapped)

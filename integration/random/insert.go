@@ -7,6 +7,9 @@ func (g *generator) row(columns []*column) string {
 	var out []string
 	for _, c := range columns {
 		v := either(g, c.values)
+		if g.next != nil && c == g.nextOf {
+			v = g.next
+		}
 		if c.null && g.one(6) {
 			v = nil
 		}
@@ -108,9 +111,13 @@ func (g *generator) upsert() string {
 	for len(t.counters()) == 0 {
 		t = g.insertable()
 	}
+	return g.upsertOf(t)
+}
+
+func (g *generator) upsertOf(t *table) string {
 	cols, names := g.insertColumns(t, true)
 	s := "INSERT INTO " + g.tableName(t) + names + " VALUES " + g.row(cols)
-	if g.one(5) {
+	if g.next == nil && g.one(5) {
 		s += ", " + g.row(cols)
 	}
 	c := either(g, t.counters())

@@ -16,6 +16,7 @@ type Application struct {
 	Config  string   // of slotsql
 	Params  string   // of the data source
 	Steps   []Step
+	Grants  []string // of Role, whose session is the one of Restricted
 }
 
 // Kind says what a Step is.
@@ -28,6 +29,7 @@ const (
 	Commit
 	Rollback
 	Tables // compare all tables
+	Change // another client's, with the plain driver, of a definition
 )
 
 // Step is one thing that a program does on one of its sessions.
@@ -52,6 +54,8 @@ func (s Step) String() string {
 		return fmt.Sprintf("session %d: Rollback", s.Session)
 	case Tables:
 		return "compare all tables"
+	case Change:
+		return "another client: " + s.SQL
 	}
 	out := fmt.Sprintf("session %d: %s", s.Session, s.SQL)
 	if len(s.Args) > 0 {
@@ -73,7 +77,7 @@ func New(dialect string, seed uint64, n int) *Application {
 	if dialect == "mysql" {
 		g.app.Params = g.pick("", "", "interpolateParams=true", "clientFoundRows=true", "interpolateParams=true&clientFoundRows=true")
 	}
-	if dialect == "postgres" && g.one(4) {
+	if dialect == "postgres" && g.one(2) { // only without prepared statements can a program see a table change
 		g.app.Params = g.pick("default_query_exec_mode=exec", "default_query_exec_mode=simple_protocol")
 	}
 	g.app.Dialect = dialect
@@ -91,6 +95,21 @@ func New(dialect string, seed uint64, n int) *Application {
 // unit is one statement in autocommit, or one transaction.
 func (g *generator) unit() {
 	session := g.IntN(Sessions)
+	switch {
+	case (!g.pg() || g.app.Params != "") && g.one(16):
+		g.reset()
+		for _, s := range g.alters() {
+			s.Session = session
+			g.app.Steps = append(g.app.Steps, s)
+		}
+		return
+	case g.app.Grants != nil && !g.renamed() && g.one(12):
+		g.reset()
+		s := g.finish(g.refusable())
+		s.Session = Restricted
+		g.app.Steps = append(g.app.Steps, s)
+		return
+	}
 	add := func(s Step) {
 		s.Session = session
 		g.app.Steps = append(g.app.Steps, s)
@@ -158,6 +177,11 @@ type generator struct {
 	reads    bool // made for reading only
 	layout   *layout
 	pageRows int // of the last page
+	keys     int // how many new ones there are
+	next     any // the key of the next row, and its column
+	nextOf   *column
+	changes  []change
+	created  map[string]string // DDL by table
 }
 
 // ThisDatabase stands in texts for the name of the database, which on MySQL is
@@ -230,6 +254,12 @@ func (g *generator) statement() Step {
 	var text string
 	ordered := false
 	switch n := g.IntN(100); {
+	case n < 3:
+		text = g.malformed()
+	case n < 6:
+		text = g.chance()
+	case n < 8:
+		text = g.newKey()
 	case n < 38:
 		text = g.increment()
 	case n < 52:

@@ -238,6 +238,14 @@ func (g *generator) schema() {
 	g.rows()
 	g.config()
 	g.watch()
+	if g.reads {
+		return
+	}
+	g.telling()
+	if !g.lite() {
+		g.drawing()
+		g.grants()
+	}
 }
 
 // largeRows is the size of the large table.
@@ -284,7 +292,12 @@ func (g *generator) quoted(name string) string {
 }
 
 func (g *generator) create(t *table, lines ...string) {
-	g.app.Schema = append(g.app.Schema, "CREATE TABLE "+g.quoted(t.name)+" ("+strings.Join(lines, ", ")+")")
+	text := "CREATE TABLE " + g.quoted(t.name) + " (" + strings.Join(lines, ", ") + ")"
+	if g.created == nil {
+		g.created = map[string]string{}
+	}
+	g.created[t.name] = text
+	g.app.Schema = append(g.app.Schema, text)
 }
 
 func (g *generator) rows() {
