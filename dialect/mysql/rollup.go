@@ -66,7 +66,7 @@ func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.Roll
 		Pick:    w.step(w.pick),
 		Move:    []dialect.Step{w.step(func() string { return w.move(true) }), w.step(func() string { return w.emptied(true) })},
 		Unmoved: w.step(w.unmoved),
-		Sweep:   []dialect.Step{w.step(w.remove)},
+		Sweep:   []dialect.Step{w.step(func() string { return w.remove(all) })},
 		Reclaim: []dialect.Step{w.step(w.reclaim)},
 	}
 	if whole := wholeToWrite(t); whole != "" {
@@ -74,7 +74,7 @@ func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.Roll
 	}
 	if t.Counter.Journal {
 		out.Gather = w.step(func() string { return "SELECT COUNT(*) FROM (" + w.gathered() + ") AS slotsql_l" })
-		out.Merge = []dialect.Step{w.step(w.merge), w.step(w.remove)}
+		out.Merge = []dialect.Step{w.step(w.merge), w.step(func() string { return w.remove(all) })}
 	}
 	if latest {
 		out.Left = w.step(func() string { return w.left(d.StatementLog) })
@@ -84,9 +84,10 @@ func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.Roll
 	// next drain, as a change of that transaction; if its snapshot is older than
 	// the roll-up, it would then see neither the slot nor, in a base row to which
 	// the drain had nothing to add, what has moved there.
-	out.Move = append(out.Move, w.step(w.remove))
+	removed := w.step(func() string { return w.remove(w.most()) })
+	out.Move = append(out.Move, removed)
 	if out.Keep != nil {
-		out.Keep = append(out.Keep, w.step(w.remove))
+		out.Keep = append(out.Keep, removed)
 	}
 	return out
 }
@@ -243,7 +244,7 @@ func (w *rollUp) find(condition string) dialect.Step {
 
 // picked reads the slot rows that Pick has locked.
 func (w *rollUp) picked() string {
-	return "SELECT " + strings.Join(w.values(), ", ") + " FROM " + w.locked() + " AND " + w.listed() + all + " FOR UPDATE SKIP LOCKED"
+	return "SELECT " + strings.Join(w.values(), ", ") + " FROM " + w.locked() + " AND " + w.listed() + w.most() + " FOR UPDATE SKIP LOCKED"
 }
 
 // values are what a slot row has, under names of their own.
@@ -386,12 +387,12 @@ func (w *rollUp) left(locking bool) string {
 	return q
 }
 
-// remove deletes slot rows that hold nothing.
-func (w *rollUp) remove() string {
+// remove deletes slot rows that hold nothing, as many as the limit says.
+func (w *rollUp) remove(limit string) string {
 	t := w.t
 	slots := slotTable(t) + " AS slotsql_s" + slotIndex(t)
 	return "DELETE slotsql_s FROM (SELECT " + strings.Join(w.names(), ", ") + " FROM " + slots + " WHERE " + w.within("slotsql_s", true) + " AND " +
-		w.empty("slotsql_s") + all + " FOR UPDATE SKIP LOCKED) AS slotsql_f STRAIGHT_JOIN " + slots + " ON " + w.row()
+		w.empty("slotsql_s") + limit + " FOR UPDATE SKIP LOCKED) AS slotsql_f STRAIGHT_JOIN " + slots + " ON " + w.row()
 }
 
 // reclaim deletes the slots of a key that has no base row. The slot row is

@@ -10,8 +10,8 @@ import (
 // has: a BEFORE UPDATE trigger may have stored another value, a type that has changed
 // may have rounded or clipped it. So that all three are about the same slot rows,
 // however many others have been unlocked meanwhile, Pick returns a list of those that
-// it has locked, and one of what their base rows must have in the end. FIND_IN_SET
-// looks names up in them: they are made of hexadecimal digits, numbers and colons.
+// it has locked, and one of what their base rows must have in the end. They are
+// arrays of JSON; names are made of hexadecimal digits, numbers and colons.
 
 // What Pick returns, as arguments.
 func (w *rollUp) listArg() int     { return 2 * len(w.t.Counter.Key) }
@@ -69,13 +69,29 @@ func (w *rollUp) pick() string {
 		// The one row of a table without key; where there are more, none is it.
 		single, one = ", COUNT(*) OVER (PARTITION BY slotsql_l.n) AS d", " WHERE slotsql_x.d = 1"
 	}
-	return "SELECT COUNT(*), GROUP_CONCAT(slotsql_x.i), GROUP_CONCAT(DISTINCT slotsql_x.e) FROM (SELECT slotsql_l.i, CONCAT_WS(':', " + strings.Join(expected, ", ") +
+	return "SELECT COUNT(*), " + listOf("slotsql_x.i") + ", " + listOf("DISTINCT slotsql_x.e") + " FROM (SELECT slotsql_l.i, CONCAT_WS(':', " + strings.Join(expected, ", ") +
 		") AS e" + single + " FROM (" + locked + ") AS slotsql_l" + all + ") AS slotsql_x" + one
 }
 
 // listed says that a slot row is one that Pick has locked.
 func (w *rollUp) listed() string {
-	return "FIND_IN_SET(" + w.name("slotsql_s") + ", " + w.use(w.listArg()) + ")"
+	return w.among(w.name("slotsql_s"), w.listArg())
+}
+
+// among says that a list has a name. Lists are long where many have counted since the
+// last pass, so the server makes a table of it once, with a key on a hash.
+func (w *rollUp) among(name string, list int) string {
+	return "(SELECT 1 FROM (SELECT CRC32(slotsql_c.i) AS h, slotsql_c.i FROM JSON_TABLE(CONVERT(" + w.use(list) +
+		" USING utf8mb4), '$[*]' COLUMNS (i TEXT PATH '$')) AS slotsql_c" + all + ") AS slotsql_i WHERE slotsql_i.h = CRC32(" + name +
+		") AND CAST(slotsql_i.i AS BINARY) = CAST(" + name + " AS BINARY) LIMIT 1) IS NOT NULL"
+}
+
+// Of a journal each statement of a batch ends with the last row of the batch: it does
+// not look at all the rows that a key has.
+
+// listOf aggregates names into a list.
+func listOf(names string) string {
+	return "CONCAT('[\"', GROUP_CONCAT(" + names + " SEPARATOR '\",\"'), '\"]')"
 }
 
 // unmoved finds base rows that have not what they were to have, while their slot rows
@@ -88,8 +104,8 @@ func (w *rollUp) unmoved() string {
 	for _, c := range w.t.Counter.Counters {
 		now = append(now, number("slotsql_b."+quote(c)))
 	}
-	return "SELECT 'a trigger stores another value in the counter, or its type cannot hold the total: drop the trigger, or widen the column' FROM " + w.locked() + " AND " + w.listed() +
-		" AND NOT FIND_IN_SET(CONCAT_WS(':', " + strings.Join(now, ", ") + "), " + w.use(w.expectedArg()) + ") LIMIT 1"
+	return "SELECT 'a trigger stores another value in the counter, or its type cannot hold the total: drop the trigger, or widen the column' FROM (SELECT CONCAT_WS(':', " +
+		strings.Join(now, ", ") + ") AS e FROM " + w.locked() + " AND " + w.listed() + w.most() + ") AS slotsql_u WHERE NOT " + w.among("slotsql_u.e", w.expectedArg()) + " LIMIT 1"
 }
 
 // emptied empties the slot rows that Pick has locked; without latest it leaves
@@ -112,5 +128,5 @@ func (w *rollUp) emptied(latest bool) string {
 	}
 	slots := slotTable(t) + " AS slotsql_s" + slotIndex(t)
 	return "UPDATE (SELECT " + strings.Join(w.names(), ", ") + " FROM " + slots + " WHERE " + w.within("slotsql_s", true) + " AND " + w.listed() +
-		all + " FOR UPDATE SKIP LOCKED) AS slotsql_f STRAIGHT_JOIN " + slots + " ON " + w.row() + " SET " + strings.Join(set, ", ")
+		w.most() + " FOR UPDATE SKIP LOCKED) AS slotsql_f STRAIGHT_JOIN " + slots + " ON " + w.row() + " SET " + strings.Join(set, ", ")
 }
