@@ -129,7 +129,7 @@ func (c *coverage) reads() (native, all int) {
 
 func (c *coverage) report() string {
 	var b strings.Builder
-	b.WriteString("# Coverage\n\nWhat becomes of the statements that real applications send against counter columns. Written by\n" +
+	b.WriteString("# Coverage\n\nHow the statements that real applications send against counter columns run. Written by\n" +
 		"`go test ./integration -run TestCoverage -corpus FILE -update-coverage`; the test fails when less than 97 % of the reads are\nnative, or less than 90 % of the\nincrements by a key and upserts are slotted.\n\n")
 	classes := []string{"pass-through", "read", "additive", "upsert", "additive-base", "multi", "drain", "refused"}
 	b.WriteString("| kind | " + strings.Join(classes, " | ") + " |\n|---" + strings.Repeat("|---", len(classes)) + "|\n")
