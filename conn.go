@@ -43,8 +43,9 @@ type conn struct {
 	lent      chan struct{} // closed when a statement ends that has outlived its caller
 	later     []func()      // to be done then
 
-	bare     []string // tables that a READ ONLY transaction has found without slots, and keeps so
-	readOnly bool     // the transaction that is open may not write, as it was begun
+	bare      []string // tables that a READ ONLY transaction has found without slots, and keeps so
+	readOnly  bool     // the transaction that is open may not write, as it was begun
+	mayRefuse bool     // transactions of the session may be READ ONLY without saying so
 
 	begun  driver.IsolationLevel // of the transaction begun through BeginTx; 0: the session's
 	closed bool

@@ -21,32 +21,43 @@ import (
 // statement one that may run in it.
 func (r *run) mayNotWrite(ctx context.Context) (bool, error) {
 	c := r.conn
-	w, watched := c.shared.dialect.(dialect.ReadOnlyWatcher)
-	if !c.readOnly && !(watched && c.lasting && w.ConnReadOnly(c.parent)) || !r.mayOnlyRead() {
-		return false, nil
-	}
-	if !watched {
-		return true, nil
-	}
-	if open, err := c.inTransaction(ctx); err != nil || !open {
-		return false, err
-	}
-	answer, err := c.session().Query(ctx, w.ReadOnlyQuery())
-	if err != nil || len(answer) == 0 {
+	switch w := c.shared.dialect.(type) {
+	case dialect.ReadOnlyWatcher:
+		if !c.readOnly && !(c.lasting && w.ConnReadOnly(c.parent)) || !r.mayRun(true) {
+			return false, nil
+		}
+		if open, err := c.inTransaction(ctx); err != nil || !open {
+			return false, err
+		}
+		answer, err := r.ask(ctx, w.ReadOnlyQuery())
+		return answer == "on", err
+	case dialect.ReadOnlyErrorClassifier:
+		if c.readOnly || !c.mayRefuse || !c.lasting || !r.mayRun(true) {
+			return c.readOnly && r.mayRun(true), nil
+		}
+		if open, err := c.inTransaction(ctx); err != nil || !open {
+			return false, err
+		}
+		err := c.session().Exec(ctx, w.ChangeNothing(r.plan.Drains[0].Table))
+		if w.ReadOnly(err) {
+			return true, nil
+		}
 		return false, c.lost(err)
 	}
-	return textOf(answer[0][0]) == "on", nil
+	return false, nil
 }
 
 // readsOnly reports whether err came of a fold where nothing may be written, and the
 // statement is one that may run there.
 func (r *run) readsOnly(err error) bool {
 	j, ok := r.conn.shared.dialect.(interface{ ReadOnly(error) bool })
-	return ok && j.ReadOnly(err) && r.mayOnlyRead()
+	return ok && j.ReadOnly(err) && r.mayRun(false)
 }
 
-// mayOnlyRead reports whether the statement is not certain to write.
-func (r *run) mayOnlyRead() bool {
+// mayRun reports whether the statement is not certain to be refused where nothing may
+// be written. One that changes rows may change those of a temporary table; where the
+// engine is known to refuse others it is asked before locks are taken for a fold.
+func (r *run) mayRun(known bool) bool {
 	switch r.conn.shared.dialect.(type) {
 	case dialect.ReadOnlyErrorClassifier:
 		if r.conn.shared.connect == nil {
@@ -63,8 +74,10 @@ func (r *run) mayOnlyRead() bool {
 		switch strings.ToUpper(r.plan.Text[t.Start:t.End]) {
 		case "(":
 			continue
-		case "SELECT", "WITH", "TABLE", "VALUES", "SET", "DO", "CALL", "EXPLAIN", "DECLARE", "EXECUTE", "COPY":
+		case "SELECT", "WITH", "TABLE", "VALUES", "SET", "DO", "CALL", "EXPLAIN", "DECLARE", "EXECUTE", "COPY", "INSERT":
 			return true
+		case "UPDATE", "DELETE", "REPLACE", "MERGE":
+			return known
 		}
 		break
 	}
@@ -75,7 +88,7 @@ func (r *run) mayOnlyRead() bool {
 // fold; nil where it was not tried.
 func (r *run) readOnly(ctx context.Context, refused error, text func() error) error {
 	if d, ok := r.conn.shared.dialect.(dialect.ReadOnlyErrorClassifier); ok {
-		return r.besideGaps(ctx, d, text)
+		return r.besideGaps(ctx, d, refused, text)
 	}
 	if w, ok := r.conn.shared.dialect.(dialect.ReadOnlyWatcher); ok {
 		open, err := r.conn.inTransaction(ctx)
@@ -143,4 +156,9 @@ func (r *run) foundBare() {
 func (r *run) notFolded(refused error, advice string) error {
 	return fmt.Errorf("slotsql: a view or routine reads table %q, which has increments in slots, and nothing may be written here to fold them; read the table itself, or %s: %w",
 		r.plan.Drains[0].Table.Name, advice, refused)
+}
+
+// notKept is the error of a statement whose tables could not be kept without slots.
+func (r *run) notKept(err error) error {
+	return fmt.Errorf("slotsql: a view or routine reads table %q in a READ ONLY transaction; keeping its slots empty on another connection: %w", r.plan.Drains[0].Table.Name, settled(err))
 }

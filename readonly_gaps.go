@@ -1,10 +1,10 @@
 package slotsql
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"slices"
+	"strings"
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
@@ -26,7 +26,7 @@ import (
 const maxReadOnlyTries = 10
 
 // besideGaps runs a text in a READ ONLY transaction, the session's or one of its own.
-func (r *run) besideGaps(ctx context.Context, d dialect.ReadOnlyErrorClassifier, text func() error) error {
+func (r *run) besideGaps(ctx context.Context, d dialect.ReadOnlyErrorClassifier, refused error, text func() error) error {
 	c := r.conn
 	open, err := c.inTransaction(ctx)
 	if err != nil {
@@ -36,9 +36,19 @@ func (r *run) besideGaps(ctx context.Context, d dialect.ReadOnlyErrorClassifier,
 		return text()
 	}
 	if open {
-		if locks, err := r.locksGaps(ctx, d); err != nil || !locks {
-			return cmp.Or(err, d.ErrReadOnly())
+		locks, err := r.locksGaps(ctx, d)
+		switch {
+		case err != nil:
+			return err
+		case d.ServerReadOnly(refused):
+			return r.asReplicated(ctx, refused, locks, text)
+		case !locks && r.locksRows():
+			return d.ErrReadOnly()
+		case !locks:
+			return r.besideHeld(ctx, d, text)
 		}
+	} else if d.ServerReadOnly(refused) {
+		return r.inSnapshot(ctx, refused, text)
 	}
 	for tries := 0; ; tries++ {
 		if err := r.foldAside(ctx); err != nil {
@@ -67,6 +77,100 @@ func (r *run) besideGaps(ctx context.Context, d dialect.ReadOnlyErrorClassifier,
 			return eerr
 		}
 	}
+}
+
+// besideHeld runs a text in a transaction whose statements have snapshots of their
+// own. Another session finds that there are no slots, and keeps it so until the text
+// has run.
+func (r *run) besideHeld(ctx context.Context, d dialect.ReadOnlyErrorClassifier, text func() error) error {
+	release, err := r.holdGaps(ctx, d)
+	if err != nil {
+		return r.notKept(err)
+	}
+	err = text()
+	if rerr := release(); err == nil {
+		err = rerr // the locks may have been lost before the text has run
+	}
+	return err
+}
+
+// holdGaps drains the tables on another connection until it finds no slots and has
+// locked where they would be. The locks last until release.
+func (r *run) holdGaps(ctx context.Context, d dialect.ReadOnlyErrorClassifier) (release func() error, err error) {
+	ctx, cancel := context.WithTimeout(ctx, holdPatience)
+	defer cancel()
+	raw, err := r.conn.shared.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if release == nil {
+			_ = raw.Close()
+		}
+	}()
+	c := ownConn(ctx, r.conn.shared, raw)
+	if err := c.waitsBriefly(ctx); err != nil {
+		return nil, err
+	}
+	own := r.wholeTables(c)
+	for {
+		if err := own.control(ctx, d.NextRepeatableRead()); err != nil {
+			return nil, err
+		}
+		end, err := c.begin(ctx)
+		if err != nil {
+			return nil, err
+		}
+		bare, err := own.holdBare(ctx)
+		if err == nil && bare {
+			return func() error {
+				defer func() { _ = raw.Close() }()
+				return end(nil)
+			}, nil
+		}
+		if err = end(err); err == nil {
+			err = c.inTx(ctx, func() error {
+				_, err := own.drain(ctx)
+				return err
+			})
+		}
+		if err != nil && (ctx.Err() != nil || !c.engine.retryable(err)) {
+			return nil, err
+		}
+	}
+}
+
+// asReplicated runs a text in a transaction on a server that takes no writes: its
+// snapshot, if it has one, shows no slots.
+func (r *run) asReplicated(ctx context.Context, refused error, snapshot bool, text func() error) error {
+	bare, err := false, error(nil)
+	if snapshot && !r.locksRows() {
+		bare, err = r.bare(ctx)
+	}
+	if err != nil {
+		return r.conn.lost(err)
+	}
+	if !bare {
+		return r.notFolded(refused, "run it at REPEATABLE READ once the slots are rolled up")
+	}
+	r.foundBare()
+	return text()
+}
+
+// locksRows reports whether the statement may lock what it reads, so that plain keeps
+// others from counting until the transaction ends. What is no query reads with locks.
+func (r *run) locksRows() bool {
+	for _, t := range rewrite.Tokens(r.conn.dialect().Lexis(), r.plan.Text) {
+		switch strings.ToUpper(r.plan.Text[t.Start:t.End]) {
+		case "(":
+			continue
+		case "SELECT", "WITH", "TABLE", "VALUES", "EXPLAIN":
+		default:
+			return true
+		}
+		break
+	}
+	return rewrite.ContainsFold(r.plan.Text, "for update") || rewrite.ContainsFold(r.plan.Text, "share")
 }
 
 // heldBare reports whether the transaction has found before that the tables have no

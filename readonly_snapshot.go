@@ -3,7 +3,6 @@ package slotsql
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -107,7 +106,7 @@ func (r *run) inReadOnly(ctx context.Context, w dialect.ReadOnlyWatcher, text fu
 	}
 	release, err := r.holdAside(ctx)
 	if err != nil {
-		return fmt.Errorf("slotsql: a view or routine reads table %q in a READ ONLY transaction; keeping its slots empty on another connection: %w", r.plan.Drains[0].Table.Name, settled(err))
+		return r.notKept(err)
 	}
 	err = r.patiently(ctx, w, text)
 	if rerr := release(); err == nil {

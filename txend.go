@@ -118,6 +118,7 @@ func (c *conn) apply(e rewrite.TxEvent) {
 	case rewrite.TxReadOnly:
 		c.tx.byText, c.lasting = byText, lasting
 		c.readOnly = c.readOnly || watched // the server is asked
+		c.mayRefuse = true
 	case rewrite.TxMayEnd:
 		if !watched {
 			c.doubted()

@@ -3,6 +3,8 @@ package dialect
 import (
 	"context"
 	"database/sql/driver"
+
+	"github.com/slotsql/slotsql/rewrite"
 )
 
 // A ReadOnlyErrorClassifier is for an engine where a transaction that may not write
@@ -18,6 +20,12 @@ type ReadOnlyErrorClassifier interface {
 	LocksGaps(ctx context.Context, s Session) (bool, error)
 	// NextRepeatableRead writes the statement by which the next transaction does.
 	NextRepeatableRead() string
+	// ChangeNothing writes a statement that is refused in a READ ONLY transaction, and
+	// else neither changes nor locks a row.
+	ChangeNothing(t *rewrite.Table) string
+	// ServerReadOnly reports whether a write was refused because the server takes
+	// none, as a replica.
+	ServerReadOnly(err error) bool
 }
 
 // A ReadOnlyReader is for an engine with transactions that see one snapshot of the

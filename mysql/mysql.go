@@ -12,6 +12,7 @@ package mysql
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/go-sql-driver/mysql"
 
@@ -49,8 +50,16 @@ func (Engine) ForServer(ctx context.Context, s slotdialect.Session) (slotdialect
 // InNamespace is the dialect's own, with the same knowledge of errors.
 func (e Engine) InNamespace(namespace string) slotdialect.Dialect { return Engine{e.In(namespace)} }
 
-// ReadOnly recognises a write in a READ ONLY transaction.
-func (Engine) ReadOnly(err error) bool { return number(err) == 1792 }
+// ReadOnly recognises a write in a READ ONLY transaction, or on a server that takes
+// none.
+func (e Engine) ReadOnly(err error) bool { return number(err) == 1792 || e.ServerReadOnly(err) }
+
+// ServerReadOnly recognises read_only and super_read_only, whose error names the
+// option, and innodb_read_only.
+func (Engine) ServerReadOnly(err error) bool {
+	n := number(err)
+	return n == 1836 || n == 1290 && strings.Contains(strings.ReplaceAll(err.Error(), "_", "-"), "read-only")
+}
 
 // ErrReadOnly is the server's error for such a write.
 func (Engine) ErrReadOnly() error {
