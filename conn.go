@@ -36,12 +36,9 @@ type conn struct {
 	looked    map[string]bool      // slot tables whose counters it has read, see conflicts
 	level     level                // its isolation level
 
-	// otherRole says that the role may be another than the one whose rights are
-	// known.
-	otherRole bool
-	led       int           // shared statements that this connection has run
-	lent      chan struct{} // closed when a statement ends that has outlived its caller
-	later     []func()      // to be done then
+	led   int           // shared statements that this connection has run
+	lent  chan struct{} // closed when a statement ends that has outlived its caller
+	later []func()      // to be done then
 
 	bare      []string // tables that a READ ONLY transaction has found without slots, and keeps so
 	readOnly  bool     // the transaction that is open may not write, as it was begun

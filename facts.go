@@ -125,7 +125,7 @@ func ofTemporary(lx *rewrite.Lexis, text string) bool {
 // settleFacts notes that a transaction may have ended, or has: what it changed
 // in the schema now holds for everybody, or for nobody.
 func (c *view) settleFacts(ended bool) {
-	if !c.private && !c.altered && !c.adrift {
+	if !c.altered && !c.adrift && (!c.private || c.otherRole) {
 		return
 	}
 	c.moved = true
@@ -133,7 +133,7 @@ func (c *view) settleFacts(ended bool) {
 		c.catalog.expire()
 	}
 	if ended || c.committed() {
-		c.altered, c.adrift, c.private = false, false, c.temp
+		c.altered, c.adrift, c.private = false, false, c.temp || c.otherRole
 	}
 }
 

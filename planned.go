@@ -81,7 +81,7 @@ func (c *conn) after(plan *rewrite.Plan, err error) {
 		c.unties(plan.Unties)
 	}
 	if plan.Effects&rewrite.SessionChange != 0 {
-		c.otherRole = c.otherRole || c.shared.traits.RightsAreFacts && rewrite.ContainsFold(plan.Text, "role")
+		c.mayHaveRole(plan.Text)
 		c.strayed = true
 		c.prepared.expire()
 	}
@@ -127,7 +127,7 @@ func (c *conn) changed(text string) {
 		}
 	}
 	if c.committed() {
-		c.altered, c.private = false, c.temp
+		c.altered, c.private = false, c.temp || c.otherRole
 	}
 }
 

@@ -100,6 +100,9 @@ func (c *view) prefetchHeld(ctx context.Context, tables []checkedTable) error {
 	d := c.catalog.dialect
 	var texts, ids []string
 	for _, t := range tables {
+		if t.table.Counter.Blind {
+			continue
+		}
 		for _, column := range unslotted(t.table) {
 			texts = append(texts, "SELECT "+strconv.Itoa(len(ids))+" AS slotsql_n, COUNT(CASE WHEN "+d.Quote(column)+" <> 0 THEN 1 END) AS slotsql_held FROM "+
 				rewrite.SlotSource(d, t.table, column)+" AS slotsql_s")

@@ -2,6 +2,7 @@ package slotsql
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,7 +35,11 @@ func (sc *schema) retire(ctx context.Context, v *view, t *rewrite.Table) error {
 	if len(plain) == 0 || sc.catalog.dry {
 		return nil
 	}
-	held, err := heldOf(ctx, v, t, plain)
+	held := slices.Repeat([]bool{true}, len(plain))
+	var err error
+	if !t.Counter.Blind {
+		held, err = heldOf(ctx, v, t, plain)
+	}
 	if err != nil {
 		return err
 	}

@@ -54,9 +54,21 @@ func loadSchema(ctx context.Context, s *catalog, v *view, namespace string, stri
 		return nil, err
 	}
 	defer func() { v.prefetched = nil }()
-	checked, unfit, problems, err := s.sortTables(func(t *TableConfig) bool { return strict && demanded(t) }, starting, v.look(ctx))
+	unseen, err := v.unseenBases(ctx)
 	if err != nil {
 		return nil, err
+	}
+	checked, unfit, problems, err := s.sortTables(func(t *TableConfig) bool {
+		base, hidden := unseen[dialect.WrittenName{Schema: t.Schema, Name: t.Table}]
+		return strict && demanded(t) && (!hidden || base.table != nil)
+	}, starting, v.beneath(ctx, unseen))
+	if err != nil {
+		return nil, err
+	}
+	if more, err := sc.leftOut(ctx, v, unseen); err != nil {
+		return nil, err
+	} else if strict {
+		problems = append(problems, more...)
 	}
 	if len(problems) > 0 {
 		return nil, asConfigError(problems)
@@ -75,9 +87,13 @@ func loadSchema(ctx context.Context, s *catalog, v *view, namespace string, stri
 	if checked, sc.lacking, err = v.withSlots(ctx, checked, len(s.tables)); err != nil {
 		return nil, err
 	}
+	rights, err := v.slotRights(ctx, checked)
+	if err != nil {
+		return nil, err
+	}
 	fitting := checked[:0]
 	for _, c := range checked {
-		found, more, err := sc.slotTable(ctx, v, c, strict)
+		found, more, err := sc.slotTable(ctx, v, c, rights, strict)
 		if err != nil {
 			return nil, err
 		}
@@ -190,13 +206,18 @@ func (s *catalog) sortTables(strict func(*TableConfig) bool, first severity, loo
 // missing one when the configuration says so. Where the facts are not read for the
 // first time, the table has none as long as its slot table is not there: base values
 // are then totals. It cannot be created in a transaction of the application.
-func (sc *schema) slotTable(ctx context.Context, v *view, c checkedTable, strict bool) (found bool, problems []Problem, err error) {
+func (sc *schema) slotTable(ctx context.Context, v *view, c checkedTable, rights map[*rewrite.Table]dialect.SlotRights, strict bool) (found bool, problems []Problem, err error) {
 	d, s := sc.catalog.dialect, sc.catalog
 	slots, err := v.look(ctx)(c.table.Counter.SlotSchema, c.table.Counter.SlotTable)
 	if err != nil {
 		return false, nil, err
 	}
 	strict = strict && demanded(c.config)
+	r, known := rights[c.table]
+	if slots == nil && known {
+		found, problems := sc.unseen(ctx, c, r, strict)
+		return found, problems, nil
+	}
 	if slots == nil && s.config.AutoMigrate() {
 		open := false
 		if !strict {
@@ -233,6 +254,9 @@ func (sc *schema) slotTable(ctx context.Context, v *view, c checkedTable, strict
 	} else {
 		s.learnSlots(c.table, slots)
 		problems = s.checkSlots(c.table, slots)
+		if len(problems) == 0 {
+			problems = c.config.lacking(c.table.Counter, r.Lacks)
+		}
 	}
 	return true, c.config.locate(problems), nil
 }

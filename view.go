@@ -19,6 +19,10 @@ type view struct {
 	temp    bool    // and stay so: it may have temporary tables
 	altered bool    // it has changed the schema in a transaction that may be open
 	adrift  bool    // or its namespace, which may change back with that one's end
+
+	// roleSet says that the role may be another than the one that the session began
+	// with; otherRole, that it may be another than the one whose rights are known.
+	roleSet, otherRole bool
 }
 
 // newView wraps a parent's connection without a look at the database.

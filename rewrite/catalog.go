@@ -84,6 +84,9 @@ type Column struct {
 	// NoSelect, NoInsert and NoUpdate say that the session's user may not do that
 	// with the column, where an increment in a slot does not ask the engine for it.
 	NoSelect, NoInsert, NoUpdate bool
+	// NoReferences says that the user may not refer to the column. Who has been
+	// granted everything on the table may.
+	NoReferences bool
 	// Always says that the database fills the column, and refuses any other value
 	// that an INSERT gives.
 	Always bool
@@ -163,7 +166,13 @@ type Counter struct {
 	// hold something. See HolderCatalog.
 	Unfit   string
 	Holding bool
-	Slots   int // at most this many slot rows per key
+	// Ungranted says what has to be granted before the session's user may move slots
+	// into base rows; nil where it may.
+	Ungranted []string
+	// Blind says that the session's user may not read the slot table.
+	Blind bool
+
+	Slots int // at most this many slot rows per key
 
 	Companions []Companion // in table order
 
@@ -226,7 +235,7 @@ type Counter struct {
 func (t *Table) Unrestricted() {
 	for i := range t.Columns {
 		c := &t.Columns[i]
-		c.NoSelect, c.NoInsert, c.NoUpdate = false, false, false
+		c.NoSelect, c.NoInsert, c.NoUpdate, c.NoReferences = false, false, false, false
 	}
 }
 

@@ -135,6 +135,7 @@ func column(r []any) (c rewrite.Column, generated string) {
 	}
 	may := strings.ToLower(text(r[12]))
 	c.NoSelect, c.NoInsert, c.NoUpdate = !strings.Contains(may, "select"), !strings.Contains(may, "insert"), !strings.Contains(may, "update")
+	c.NoReferences = !strings.Contains(may, "references")
 	// MariaDB writes a default of NULL out.
 	c.HasDefault = r[10] != nil && !strings.EqualFold(text(r[10]), "NULL")
 	if cs := text(r[5]); cs != "" {

@@ -1,0 +1,144 @@
+package mysql
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+var _ dialect.RightsReader = (*Dialect)(nil)
+
+// The rights on columns are facts of the tables (COLUMNS.PRIVILEGES has those by
+// roles, and on the database, too). Only DELETE is not among them: it is asked for
+// where an account has not been granted everything.
+
+// maxExplained bounds the tables of one statement: a join has 61 at most.
+const maxExplained = 50
+
+// SlotRights implements dialect.RightsReader.
+func (d *Dialect) SlotRights(ctx context.Context, s dialect.Session, tables []dialect.SlotTable) ([]dialect.SlotRights, error) {
+	held := make([]dialect.HeldRights, len(tables))
+	var asked []string
+	for i, t := range tables {
+		h := &held[i]
+		*h = rightsOnBase(t)
+		if t.Slots == nil {
+			h.Delete = false
+			continue
+		}
+		h.Select = !slices.ContainsFunc(t.Slots.Columns, func(c rewrite.Column) bool { return c.NoSelect })
+		h.Insert = !slices.ContainsFunc(t.Slots.Columns, func(c rewrite.Column) bool { return c.NoInsert })
+		h.Update = !slices.ContainsFunc(t.Slots.Columns, func(c rewrite.Column) bool { return c.NoUpdate })
+		h.Delete = true
+		if slices.ContainsFunc(t.Slots.Columns, func(c rewrite.Column) bool { return c.NoReferences }) {
+			if name := slotTable(t.Base); !slices.Contains(asked, name) {
+				asked = append(asked, name)
+			}
+		}
+	}
+	denied := map[string]bool{}
+	for part := range slices.Chunk(asked, maxExplained) {
+		if err := d.mayDelete(ctx, s, part); err == nil {
+			continue
+		} else if !d.DeniedRight(err) {
+			return nil, fmt.Errorf("reading the rights on slot tables: %w", err)
+		}
+		for _, name := range part {
+			if err := d.mayDelete(ctx, s, []string{name}); err != nil && d.DeniedRight(err) {
+				denied[name] = true
+			} else if err != nil {
+				return nil, fmt.Errorf("reading the rights on slot tables: %w", err)
+			}
+		}
+	}
+	out := make([]dialect.SlotRights, len(tables))
+	account := ""
+	for i, t := range tables {
+		h := held[i]
+		h.Delete = h.Delete && !denied[slotTable(t.Base)]
+		if h.Folds && h.Select && h.Insert && h.Update && h.Delete {
+			continue
+		}
+		if account == "" {
+			var err error
+			if account, err = accountOf(ctx, s); err != nil {
+				return nil, err
+			}
+		}
+		n := dialect.GrantNames{User: account, Base: baseTable(t.Base), Slots: slotTable(t.Base)}
+		n.Read, n.Written = dialect.FoldColumns(t.Base)
+		n.Read, n.Written = quoteAll(n.Read), quoteAll(n.Written)
+		out[i] = h.Lacking(n)
+	}
+	return out, nil
+}
+
+// rightsOnBase are the rights on a base table, whose columns have them.
+func rightsOnBase(t dialect.SlotTable) dialect.HeldRights {
+	h := dialect.HeldRights{Use: true, Folds: true, Reads: len(t.Views) > 0}
+	read, written := dialect.FoldColumns(t.Base)
+	for _, name := range t.Base.Counter.Counters {
+		if c := t.Base.Column(name); c != nil {
+			h.Reads, h.Counts = h.Reads || !c.NoSelect, h.Counts || !c.NoUpdate
+		}
+	}
+	for _, name := range read {
+		c := t.Base.Column(name)
+		h.Folds = h.Folds && c != nil && !c.NoSelect
+	}
+	for _, name := range written {
+		c := t.Base.Column(name)
+		h.Folds = h.Folds && c != nil && !c.NoUpdate
+	}
+	return h
+}
+
+// mayDelete fails when the account may not delete from one of the tables. EXPLAIN
+// asks for the rights of the statement, and runs none.
+func (d *Dialect) mayDelete(ctx context.Context, s dialect.Session, tables []string) error {
+	var aliases, from []string
+	for i, t := range tables {
+		alias := fmt.Sprintf("slotsql_%d", i)
+		aliases, from = append(aliases, alias), append(from, t+" AS "+alias)
+	}
+	_, err := s.Query(ctx, "EXPLAIN DELETE "+strings.Join(aliases, ", ")+" FROM "+strings.Join(from, " JOIN ")+" WHERE FALSE")
+	return err
+}
+
+// accountOf names the account as GRANT does.
+func accountOf(ctx context.Context, s dialect.Session) (string, error) {
+	rows, err := s.Query(ctx, "SELECT CURRENT_USER()")
+	if err != nil || len(rows) == 0 {
+		return "", err
+	}
+	at := strings.LastIndexByte(text(rows[0][0]), '@')
+	if at < 0 {
+		return quoteText(text(rows[0][0])), nil
+	}
+	return quoteText(text(rows[0][0])[:at]) + "@" + quoteText(text(rows[0][0])[at+1:]), nil
+}
+
+// Hidden implements dialect.RightsReader: who has no right on a table is told that they
+// may not read it, whether it is there or not.
+func (d *Dialect) Hidden(ctx context.Context, s dialect.Session, schema, name string) (string, bool, error) {
+	if schema == "" {
+		srv, err := d.ask(ctx, s)
+		if err != nil {
+			return "", false, err
+		}
+		schema = srv.database
+	}
+	_, err := s.Query(ctx, "SELECT 1 FROM "+fullName(schema, name)+" LIMIT 0")
+	// Any other error is that of a table that is not there, or cannot be read.
+	return schema, err != nil && d.DeniedRight(err), nil
+}
+
+// DeniedRight recognises ER_TABLEACCESS_DENIED_ERROR and ER_COLUMNACCESS_DENIED_ERROR,
+// as noSavepoint does.
+func (*Dialect) DeniedRight(err error) bool {
+	return strings.Contains(err.Error(), "Error 1142") || strings.Contains(err.Error(), "Error 1143")
+}

@@ -1,0 +1,97 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+var _ dialect.RightsReader = (*Dialect)(nil)
+
+// rightsQuery asks for the rights of the current role, those of roles that it is a
+// member of included. A table that is not there has no row.
+const rightsQuery = `
+WITH RECURSIVE asked(ord, t, base, slots) AS (
+  SELECT a.ord, a.t, pg_catalog.to_regclass(a.t ->> 'base')::pg_catalog.oid, pg_catalog.to_regclass(a.t ->> 'slots')::pg_catalog.oid
+  FROM pg_catalog.json_array_elements($1::text::pg_catalog.json) WITH ORDINALITY AS a(t, ord)),
+v(ord, oid) AS (
+  SELECT ord, base FROM asked
+  UNION
+  SELECT v.ord, r.ev_class FROM v
+  JOIN pg_catalog.pg_depend d ON d.refobjid = v.oid AND d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass
+    AND d.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass
+  JOIN pg_catalog.pg_rewrite r ON r.oid = d.objid),
+visible(ord) AS (
+  SELECT DISTINCT v.ord FROM v JOIN pg_catalog.pg_class c ON c.oid = v.oid
+  WHERE c.relkind IN ('v', 'm') AND pg_catalog.has_any_column_privilege(c.oid, 'SELECT') AND pg_catalog.has_schema_privilege(c.relnamespace, 'USAGE'))
+SELECT a.ord::text, pg_catalog.quote_ident(current_user),
+  (n.use AND EXISTS (SELECT 1 FROM pg_catalog.json_array_elements_text(a.t -> 'counters') AS c(c) WHERE pg_catalog.has_column_privilege(a.base, c.c, 'SELECT'))
+    OR EXISTS (SELECT 1 FROM visible WHERE visible.ord = a.ord))::int::text,
+  (n.use AND EXISTS (SELECT 1 FROM pg_catalog.json_array_elements_text(a.t -> 'counters') AS c(c) WHERE pg_catalog.has_column_privilege(a.base, c.c, 'UPDATE')))::int::text,
+  (n.use AND NOT EXISTS (SELECT 1 FROM pg_catalog.json_array_elements_text(a.t -> 'read') AS c(c) WHERE NOT pg_catalog.has_column_privilege(a.base, c.c, 'SELECT'))
+    AND NOT EXISTS (SELECT 1 FROM pg_catalog.json_array_elements_text(a.t -> 'written') AS c(c) WHERE NOT pg_catalog.has_column_privilege(a.base, c.c, 'UPDATE')))::int::text,
+  pg_catalog.has_schema_privilege(s.relnamespace, 'USAGE')::int::text,
+  p.may[1]::text, p.may[2]::text, p.may[3]::text, pg_catalog.has_table_privilege(a.slots, 'DELETE')::int::text
+FROM asked a JOIN pg_catalog.pg_class b ON b.oid = a.base JOIN pg_catalog.pg_class s ON s.oid = a.slots
+CROSS JOIN LATERAL (SELECT pg_catalog.has_schema_privilege(b.relnamespace, 'USAGE')) AS n(use)
+CROSS JOIN LATERAL (SELECT pg_catalog.array_agg((SELECT pg_catalog.bool_and(pg_catalog.has_column_privilege(a.slots, k.attnum, r.r))::int
+    FROM pg_catalog.pg_attribute k WHERE k.attrelid = a.slots AND k.attnum > 0 AND NOT k.attisdropped) ORDER BY r.at)
+  FROM (VALUES (1, 'SELECT'), (2, 'INSERT'), (3, 'UPDATE')) AS r(at, r)) AS p(may)`
+
+// SlotRights implements dialect.RightsReader.
+func (d *Dialect) SlotRights(ctx context.Context, s dialect.Session, tables []dialect.SlotTable) ([]dialect.SlotRights, error) {
+	type asked struct {
+		Base     string   `json:"base"`
+		Slots    string   `json:"slots"`
+		Counters []string `json:"counters"`
+		Read     []string `json:"read"`
+		Written  []string `json:"written"`
+	}
+	var list []asked
+	for _, t := range tables {
+		read, written := dialect.FoldColumns(t.Base)
+		list = append(list, asked{qualified(t.Base.Schema, t.Base.Name), slotTable(t.Base), t.Base.Counter.Counters, read, written})
+	}
+	b, _ := json.Marshal(list) // texts always can be written
+	rows, err := s.Query(ctx, rightsQuery, string(b))
+	if err != nil {
+		return nil, fmt.Errorf("postgres: read the rights on slot tables: %w", err)
+	}
+	out := make([]dialect.SlotRights, len(tables))
+	for _, r := range rows {
+		i, err := strconv.Atoi(str(r[0]))
+		if err != nil || i < 1 || i > len(tables) {
+			return nil, fmt.Errorf("postgres: read the rights on slot tables: there is no table %v", r[0])
+		}
+		has := func(at int) bool { return str(r[at]) == "1" }
+		t := tables[i-1].Base
+		h := dialect.HeldRights{Reads: has(2), Counts: has(3), Folds: has(4), Use: has(5), Select: has(6), Insert: has(7), Update: has(8), Delete: has(9)}
+		out[i-1] = h.Lacking(grantNames(t, str(r[1])))
+	}
+	return out, nil
+}
+
+func grantNames(t *rewrite.Table, user string) dialect.GrantNames {
+	n := dialect.GrantNames{User: user, Base: qualified(t.Schema, t.Name), Schema: quote(t.Counter.SlotSchema), Slots: slotTable(t)}
+	n.Read, n.Written = dialect.FoldColumns(t)
+	for _, list := range [][]string{n.Read, n.Written} {
+		for i := range list {
+			list[i] = quote(list[i])
+		}
+	}
+	return n
+}
+
+// Hidden implements dialect.RightsReader: everybody sees the catalog.
+func (*Dialect) Hidden(_ context.Context, _ dialect.Session, schema, _ string) (string, bool, error) {
+	return schema, false, nil
+}
+
+// DeniedRight implements dialect.RightsReader. The driver's error type cannot be named
+// here, but its text has the class.
+func (*Dialect) DeniedRight(err error) bool { return strings.Contains(err.Error(), "42501") }
