@@ -22,6 +22,11 @@ func (r *run) execDrained(ctx context.Context) (driver.Result, error) {
 	if r.plan.FoldOptional {
 		return r.execOptional(ctx)
 	}
+	if may, err := r.byViewAlone(ctx); err != nil {
+		return nil, err
+	} else if may {
+		return r.execByView(ctx)
+	}
 	if may, err := r.mayNotWrite(ctx); err != nil {
 		return nil, err
 	} else if may {
@@ -98,6 +103,11 @@ func (r *run) queryDrained(ctx context.Context) (driver.Rows, error) {
 		return r.queryText(ctx)
 	}
 	defer r.conn.drained()
+	if may, err := r.byViewAlone(ctx); err != nil {
+		return nil, err
+	} else if may {
+		return r.queryByView(ctx)
+	}
 	if may, err := r.mayNotWrite(ctx); err != nil {
 		return nil, err
 	} else if may {
@@ -173,13 +183,16 @@ func (r *run) unapplied(err error) error {
 // says that there was no row to lock, or fewer than the text may meet.
 func (r *run) drain(ctx context.Context) (missed bool, err error) {
 	r.conn.draining = true
+	if err := r.learnGrants(ctx); err != nil {
+		return false, err
+	}
 	for _, d := range r.plan.Drains {
-		d = r.chosen(d)
+		d = r.ownLock(r.chosen(d))
 		r.plan.tally.drained()
 		r.conn.drainsOwn(d.Table, r.keyNumbers(&d))
 		locked, some, open, err := r.lock(ctx, &d)
 		if err != nil {
-			return false, r.outdated(&d, err)
+			return false, r.lacking(&d, r.outdated(&d, err))
 		}
 		if d.Table.Counter.OnDrain == "warn" {
 			r.warn(ctx, &d, some)
@@ -193,6 +206,11 @@ func (r *run) drain(ctx context.Context) (missed bool, err error) {
 		}
 		if len(d.Fold) == 0 {
 			continue // who drains looks at what is there
+		}
+		if idle, err := r.nothingHeld(ctx, &d); err != nil {
+			return false, err
+		} else if idle {
+			continue
 		}
 		if _, done, err := r.foldNamed(ctx, &d, locked); err != nil {
 			return false, r.outdated(&d, err)

@@ -72,6 +72,9 @@ type run struct {
 	// between says that a drain's last statements, or what follows them, are
 	// under way, and that the plan has statements for behind the text.
 	between bool
+	// ungranted is what has to be granted before the session's user may move slots
+	// into base rows of the plan's tables; nil where it may.
+	ungranted []string
 }
 
 func (c *conn) run(p *plan, v via, a call) *run { return &run{conn: c, plan: p, via: v, call: a} }

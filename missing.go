@@ -61,7 +61,7 @@ func (r *run) find(ctx context.Context, lock *rewrite.Bound) ([][]any, error) {
 // missed. Its slots are folded.
 func (r *run) appeared(ctx context.Context) (bool, error) {
 	for i := range r.plan.Drains {
-		chosen := r.chosen(r.plan.Drains[i])
+		chosen := r.ownLock(r.chosen(r.plan.Drains[i]))
 		d := &chosen
 		if !lockOfKey(d) && !mayInsert(*d) {
 			continue
@@ -70,6 +70,11 @@ func (r *run) appeared(ctx context.Context) (bool, error) {
 		if err != nil {
 			return false, err
 		} else if len(locked) == 0 {
+			continue
+		}
+		if idle, err := r.nothingHeld(ctx, d); err != nil {
+			return false, err
+		} else if idle {
 			continue
 		}
 		if moved, done, err := r.foldNamed(ctx, d, locked); moved > 0 || err != nil {

@@ -51,6 +51,9 @@ func (r *run) newer(ctx context.Context, d *rewrite.DrainTable) error {
 	if len(found) == 0 {
 		return nil
 	}
+	if len(r.ungranted) > 0 {
+		return c.session().Exec(ctx, teller.Unserializable())
+	}
 	res, err := c.parentExec(ctx, teller.Meet(d.Table), namedValues([]any{jsonTexts(found)}))
 	if err != nil {
 		return err
@@ -70,7 +73,7 @@ func (r *run) newer(ctx context.Context, d *rewrite.DrainTable) error {
 // as exact, and slower. For many the transaction is told to try again, which gives
 // its connection back.
 func (r *run) newerUnheard(ctx context.Context, d *rewrite.DrainTable, teller dialect.SnapshotTeller, keys [][]any, keyed bool) error {
-	if every := teller.MeetEvery(d.Table, maxSlots); every != "" && keyed && len(keys) <= maxKeysMet {
+	if every := teller.MeetEvery(d.Table, maxSlots); every != "" && keyed && len(r.ungranted) == 0 && len(keys) <= maxKeysMet {
 		return r.conn.session().Exec(ctx, every, jsonTexts(keys))
 	}
 	return r.conn.session().Exec(ctx, teller.Unserializable())

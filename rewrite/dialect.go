@@ -137,6 +137,15 @@ type ConservingDialect interface {
 	Unmoved(t *Table, scope Scope) string
 }
 
+// A HoldingDialect is a Dialect of an engine with accounts: a session's user may be
+// allowed to lock base rows, and not to move slots into them.
+type HoldingDialect interface {
+	// Held writes a query that returns a row if there is a slot row of the base rows
+	// that scope selects. It sees what is committed where Lock has come before it and
+	// the transaction is not held to a snapshot (SnapshotDialect).
+	Held(t *Table, scope Scope) string
+}
+
 // Traits are differences between the engines, as data.
 type Traits struct {
 	// ExprNames: a select item without an alias is named by its own text

@@ -84,6 +84,10 @@ func (p *planning) drainTable(t *Table, rows *rowset) DrainTable {
 			out.Unmoved = &b
 		}
 	}
+	if h, ok := p.d.(HoldingDialect); ok {
+		b := tp.expand(p.d, h.Held(t, scope))
+		out.Held = &b
+	}
 	if s, ok := p.d.(SnapshotDialect); ok {
 		b := tp.expand(p.d, s.Snapshot(t, scope))
 		out.Snapshot = &b

@@ -56,6 +56,10 @@ type Plan struct {
 	// increment affects no row or an argument breaks Require.
 	Drains []DrainTable
 
+	// ByView says that the text drains because it names views over the tables, which
+	// only read them.
+	ByView bool
+
 	// FoldOptional says that Text may run without the drain where a fold fails: it
 	// changes the table such that what slots hold counts as before, or goes with
 	// its rows. It may be what has folds succeed again.
@@ -236,6 +240,9 @@ type DrainTable struct {
 
 	// Unmoved is the text of ConservingDialect; nil where it is not needed.
 	Unmoved *Bound
+
+	// Held is the text of HoldingDialect; nil where it is not needed.
+	Held *Bound
 
 	Versions *Versions // set where a transaction may see old slots beside a new row
 

@@ -246,7 +246,7 @@ func (p *planning) plan() *Plan {
 		if pl := p.hidden(mentioned); pl != nil {
 			return pl
 		}
-		return p.drainAll(mentioned, why)
+		return p.planViewed(mentioned, why)
 	}
 	st, err := p.d.Parse(src.text)
 	if err != nil {

@@ -49,6 +49,25 @@ func (p *planning) viewed() (tables []*Table, why string) {
 	return tables, why
 }
 
+// planViewed plans a statement that names views, or calls routines.
+func (p *planning) planViewed(tables []*Table, why string) *Plan {
+	pl := p.drainAll(tables, why)
+	pl.ByView = !p.calls()
+	return pl
+}
+
+// calls reports whether the statement calls a routine that the configuration names.
+func (p *planning) calls() bool {
+	for _, v := range p.views() {
+		for i, tok := range p.src.tokens {
+			if v.Routine && p.tokenNames(tok, v.Name) && p.called(i) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // definesTable reports whether the statement is DDL.
 func (p *planning) definesTable() bool {
 	for _, word := range []string{"ALTER", "CREATE", "DROP", "TRUNCATE", "RENAME", "COMMENT", "GRANT", "REVOKE"} {

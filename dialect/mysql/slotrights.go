@@ -10,7 +10,10 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-var _ dialect.RightsReader = (*Dialect)(nil)
+var (
+	_ dialect.RightsReader   = (*Dialect)(nil)
+	_ rewrite.HoldingDialect = (*Dialect)(nil)
+)
 
 // The rights on columns are facts of the tables (COLUMNS.PRIVILEGES has those by
 // roles, and on the database, too). Only DELETE is not among them: it is asked for
@@ -141,4 +144,32 @@ func (d *Dialect) Hidden(ctx context.Context, s dialect.Session, schema, name st
 // as noSavepoint does.
 func (*Dialect) DeniedRight(err error) bool {
 	return strings.Contains(err.Error(), "Error 1142") || strings.Contains(err.Error(), "Error 1143")
+}
+
+// OwnLock implements dialect.RightsReader.
+func (*Dialect) OwnLock(_ *rewrite.Table, lock string) string { return lock }
+
+// Held implements rewrite.HoldingDialect by a locking read, which sees what is committed
+// and waits for what is not.
+func (d *Dialect) Held(t *rewrite.Table, s rewrite.Scope) string {
+	covered, join := "", ""
+	if s.Where != "" && len(t.Counter.Key) > 0 {
+		covered = strings.Replace(coveredKeys(t, s), " FOR UPDATE)", ")", 1) + " STRAIGHT_JOIN "
+		join = slotIndex(t) + " ON " + sameAs("slotsql_s", t.Counter.SlotKey(), "slotsql_k")
+	}
+	return d.unlimitedText("SELECT 1 FROM " + covered + slotTable(t) + " AS slotsql_s" + join + " WHERE " + and(t.Counter.OfTable(quote, "slotsql_s."), "TRUE") + " LIMIT 1 LOCK IN SHARE MODE")
+}
+
+// SnapshotTx implements dialect.RightsReader.
+func (*Dialect) SnapshotTx() (before, after []string) {
+	return []string{"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"}, nil
+}
+
+// HasSnapshot implements dialect.RightsReader.
+func (d *Dialect) HasSnapshot(ctx context.Context, s dialect.Session) (bool, error) {
+	rows, err := s.Query(ctx, "SELECT "+d.level())
+	if err != nil || len(rows) == 0 {
+		return false, err
+	}
+	return d.GapLocks(text(rows[0][0])), nil
 }

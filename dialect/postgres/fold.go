@@ -25,11 +25,16 @@ func (d *Dialect) Lock(t *rewrite.Table, scope rewrite.Scope) []string {
 	if scope.Where == "" {
 		return []string{"LOCK TABLE " + slotTable(t) + " IN SHARE ROW EXCLUSIVE MODE"}
 	}
-	lock := "WITH slotsql_w AS (DELETE FROM " + slotTable(t) + " WHERE false) SELECT 1 FROM " + scope.Ref + " WHERE (" + scope.Where + ")"
+	lock := asksForSlots(t) + "SELECT 1 FROM " + scope.Ref + " WHERE (" + scope.Where + ")"
 	if len(t.Counter.Key) > 0 {
 		lock += " ORDER BY " + keyList(t, scope.Qualifier+".")
 	}
 	return []string{lock + " FOR UPDATE"}
+}
+
+// asksForSlots begins a statement that has the slot table before it locks a row.
+func asksForSlots(t *rewrite.Table) string {
+	return "WITH slotsql_w AS (DELETE FROM " + slotTable(t) + " WHERE false) "
 }
 
 // Count: a lock on no row is none.

@@ -1,0 +1,188 @@
+package session
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/integration/twin"
+)
+
+// granted is what an error says has to be granted.
+func granted(t *testing.T, err error) []string {
+	t.Helper()
+	var moved *slotsql.NotMovedError
+	if !errors.As(err, &moved) || !errors.Is(err, slotsql.ErrNotMoved) {
+		t.Fatalf("error %v, want ErrNotMoved", err)
+	}
+	_, list, ok := strings.Cut(moved.Reason, "as the owner of table posts: ")
+	if !ok {
+		t.Fatalf("error %v does not tell what to grant", err)
+	}
+	list, _, _ = strings.Cut(list, "; or ")
+	return strings.Split(list, "; ")
+}
+
+var viewTexts = []string{
+	"SELECT views FROM tops WHERE id = 1",
+	"SELECT id, views, views + 1, COUNT(*) OVER () FROM tops ORDER BY views DESC, id -- the first",
+	"WITH x AS (SELECT * FROM tops) SELECT SUM(views) FROM x",
+	"SELECT views, views FROM tops WHERE views > 12 ORDER BY id;",
+	"INSERT INTO log (id, note) SELECT views, 'v' FROM tops WHERE id = 1",
+	"DELETE FROM log",
+}
+
+// A role that may select a view over a counter table, and nothing of the table, reads
+// totals where there are no slots; else it is told what to grant, and reads them then.
+func TestViewsOfRoleThatOnlySelects(t *testing.T) {
+	twoServers(t, func(t *testing.T, p *twin.Pair, a *accounts) {
+		a.run(t, "CREATE VIEW tops AS SELECT id, views FROM posts", "GRANT SELECT ON tops TO app", "GRANT SELECT, INSERT, DELETE ON log TO app")
+		for _, g := range a.refused(t) {
+			if !strings.HasPrefix(g, "GRANT SELECT ON ") {
+				t.Errorf("told %q", g)
+			}
+			twin.ExecAll(t, p.Under, g)
+		}
+		count := func() {
+			t.Helper()
+			p.Same(t, twin.Statement{SQL: "UPDATE posts SET views = views + 1 WHERE id = 1"})
+		}
+		fold := func() {
+			t.Helper()
+			p.Same(t, twin.Statement{SQL: "UPDATE posts SET views = views * 2"})
+		}
+		pair := a.pair(t)
+		s := both{conn(t, pair.plain.(*sql.DB)), conn(t, pair.wrapped.(*sql.DB))}
+		all := func(s both, texts []string) {
+			t.Helper()
+			for _, text := range texts {
+				s.same(t, twin.Statement{SQL: text})
+			}
+		}
+		fold()
+		all(s, viewTexts)
+		s.same(t, twin.Statement{SQL: "SELECT views FROM tops WHERE id = " + map[string]string{"postgres": "$1", "mysql": "?"}[p.Dialect], Args: []any{2}})
+		for _, level := range []sql.IsolationLevel{sql.LevelDefault, sql.LevelRepeatableRead} {
+			count()
+			fold()
+			txs := s.begin(t, &sql.TxOptions{Isolation: level})
+			all(txs.both, viewTexts[:4])
+			count()
+			if level == sql.LevelRepeatableRead {
+				all(txs.both, viewTexts[:4])
+			}
+			txs.commit(t)
+			fold()
+		}
+		count()
+		_, err := s.wrapped.ExecContext(t.Context(), "SELECT views FROM tops")
+		if p.Dialect == "postgres" { // the transaction goes on
+			txs := s.begin(t, nil)
+			err = txs.wrapped.(*sql.Tx).QueryRow("SELECT views FROM tops").Scan(new(int))
+			all(both{txs.plain, txs.wrapped}, []string{"SELECT 1"})
+			txs.commit(t)
+		}
+		for _, g := range granted(t, err) {
+			twin.ExecAll(t, p.Under, g)
+		}
+		pair = a.pair(t)
+		all(pair, viewTexts)
+		count()
+		all(pair, viewTexts)
+		p.Same(t, twin.Statement{SQL: totals})
+	})
+}
+
+// transactions are one on each side.
+type transactions struct{ both }
+
+func (b both) begin(t *testing.T, o *sql.TxOptions) transactions {
+	t.Helper()
+	var out [2]twin.Session
+	for i, c := range []twin.Session{b.plain, b.wrapped} {
+		tx, err := c.(interface {
+			BeginTx(context.Context, *sql.TxOptions) (*sql.Tx, error)
+		}).BeginTx(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[i] = tx
+	}
+	return transactions{both{out[0], out[1]}}
+}
+
+func (x transactions) commit(t *testing.T) {
+	t.Helper()
+	for _, tx := range []twin.Session{x.plain, x.wrapped} {
+		if err := tx.(*sql.Tx).Commit(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// lockGrants let a role lock rows, and change what is no counter.
+var lockGrants = map[string][]string{
+	"UPDATE of a column": {"GRANT SELECT ON posts TO app", "GRANT UPDATE (title) ON posts TO app"},
+	"DELETE":             {"GRANT SELECT, DELETE ON posts TO app", "GRANT UPDATE (title) ON posts TO app"},
+	"SELECT alone":       {"GRANT SELECT ON posts TO app"},
+}
+
+var lockTexts = []string{
+	"SELECT views FROM posts WHERE id = 2 FOR UPDATE",
+	"SELECT views, likes, title FROM posts WHERE id IN (2, 3) ORDER BY id FOR UPDATE",
+	"SELECT views FROM posts WHERE id = 77 FOR UPDATE",
+	"UPDATE posts SET title = 'new' WHERE id = 2",
+	"SELECT views FROM posts WHERE id = 2",
+	"DELETE FROM posts WHERE id = 3 AND views > 5",
+	"UPDATE posts SET views = 7 WHERE id = 2",
+}
+
+// A role that may lock rows, or delete them, and not update their counters, does so as
+// with the plain driver while the rows have no slots. Else it is told what to grant.
+func TestLocksOfRoleThatMayNotCount(t *testing.T) {
+	twoServers(t, func(t *testing.T, p *twin.Pair, a *accounts) {
+		for name, list := range lockGrants {
+			if p.Dialect == "mysql" {
+				twin.ExecAll(t, p.Plain, "REVOKE ALL PRIVILEGES, GRANT OPTION FROM "+a.name)
+			} else {
+				a.run(t, "REVOKE ALL ON posts FROM app")
+				twin.ExecAll(t, p.Under, a.named("REVOKE ALL ON posts_slots FROM app"))
+			}
+			a.run(t, list...)
+			twin.ExecAll(t, p.Under, a.named("GRANT SELECT ON posts_slots TO app"))
+			p.Same(t, twin.Statement{SQL: "DELETE FROM posts WHERE id = 3"})
+			p.Same(t, twin.Statement{SQL: "INSERT INTO posts (id, views) VALUES (3, 8)"})
+			p.Same(t, twin.Statement{SQL: "UPDATE posts SET views = views + 1 WHERE id = 1"})
+			s := a.pair(t)
+			for _, tx := range []bool{false, true} {
+				for _, text := range lockTexts {
+					if tx {
+						txs := both{conn(t, s.plain.(*sql.DB)), conn(t, s.wrapped.(*sql.DB))}.begin(t, nil)
+						txs.same(t, twin.Statement{SQL: text})
+						if _, err := txs.plain.(*sql.Tx).Exec("SELECT 1"); err == nil {
+							txs.same(t, twin.Statement{SQL: "SELECT views FROM posts WHERE id = 2"})
+						}
+						_, _ = txs.plain.(*sql.Tx).Rollback(), txs.wrapped.(*sql.Tx).Rollback()
+					} else {
+						s.same(t, twin.Statement{SQL: text})
+					}
+					p.Same(t, twin.Statement{SQL: totals})
+				}
+			}
+			if t.Failed() {
+				t.Fatal(name)
+			}
+			if err := s.plain.(*sql.DB).QueryRow("SELECT views FROM posts WHERE id = 1 FOR UPDATE").Scan(new(int)); err != nil {
+				continue
+			}
+			for _, g := range granted(t, s.wrapped.(*sql.DB).QueryRow("SELECT views FROM posts WHERE id = 1 FOR UPDATE").Scan(new(int))) {
+				twin.ExecAll(t, p.Under, g)
+			}
+			a.pair(t).same(t, twin.Statement{SQL: "SELECT views FROM posts WHERE id = 1 FOR UPDATE"})
+			p.Same(t, twin.Statement{SQL: totals})
+		}
+	})
+}
