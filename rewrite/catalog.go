@@ -32,6 +32,9 @@ type Table struct {
 	// Ruled says that row security or a rewrite rule may change which rows an
 	// UPDATE touches; it counts as an UpdateTrigger, and cannot be deferred.
 	Ruled bool
+	// UpdateRule says that there is a rewrite rule for UPDATE. PostgreSQL does not run
+	// some of them in a statement that does anything else.
+	UpdateRule bool
 
 	// Parts are the names of the table's partitions, where they are tables that
 	// statements may name.

@@ -113,9 +113,24 @@ func (d *Dialect) Fold(t *rewrite.Table, scope rewrite.Scope) []string {
 	if len(key) > 0 {
 		returned = keyList(t, baseAlias+".") + ", " + returned
 	}
+	update := fmt.Sprintf("UPDATE %s AS %s SET %s FROM slotsql_t, slotsql_o WHERE %s AND %s RETURNING %s",
+		qualified(t.Schema, t.Name), baseAlias, strings.Join(set, ", "), matched(t), moves, returned)
+	if t.UpdateRule {
+		update = unchanged(t)
+	}
 	return []string{fmt.Sprintf(
-		"WITH "+whole+"slotsql_d AS (DELETE FROM %s AS %s%s RETURNING %s), slotsql_t AS (SELECT %s FROM slotsql_d%s), %s, "+
-			"slotsql_u AS (UPDATE %s AS %s SET %s FROM slotsql_t, slotsql_o WHERE %s AND %s RETURNING %s) %s",
-		slotTable(t), slotAlias, where, strings.Join(columns, ", "), strings.Join(sums, ", "), group, before(t, moves),
-		qualified(t.Schema, t.Name), baseAlias, strings.Join(set, ", "), matched(t), moves, returned, moved(t, moves))}
+		"WITH "+whole+"slotsql_d AS (DELETE FROM %s AS %s%s RETURNING %s), slotsql_t AS (SELECT %s FROM slotsql_d%s), %s, slotsql_u AS (%s) %s",
+		slotTable(t), slotAlias, where, strings.Join(columns, ", "), strings.Join(sums, ", "), group, before(t, moves), update, moved(t, moves))}
+}
+
+// unchanged stands for the update of a table with a rewrite rule for UPDATE, which the
+// server may refuse as a part of another statement, also where it has no row to change.
+// No row is updated, so the statement fails where slots hold something; where they do
+// not, the rows are drained.
+func unchanged(t *rewrite.Table) string {
+	list := "CAST(NULL AS boolean) AS slotsql_in"
+	if len(t.Counter.Key) > 0 {
+		list = keyList(t, baseAlias+".") + ", " + list
+	}
+	return "SELECT " + list + " FROM " + qualified(t.Schema, t.Name) + " AS " + baseAlias + " WHERE false"
 }

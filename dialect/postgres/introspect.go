@@ -21,7 +21,8 @@ SELECT a.ord::text, c.oid::text, n.nspname::text, c.relname::text, c.relkind::te
   (c.relrowsecurity OR EXISTS (SELECT 1 FROM pg_catalog.pg_rewrite r WHERE r.ev_class = c.oid AND r.ev_type = '4'))::text,
   (c.relrowsecurity OR EXISTS (SELECT 1 FROM pg_catalog.pg_rewrite r WHERE r.ev_class = c.oid AND r.ev_type = '3'))::text,
   (c.oid IN (SELECT k.confrelid FROM pg_catalog.pg_constraint k WHERE k.contype = 'f' AND (k.confupdtype <> 'a' OR k.confdeltype <> 'a')))::text,
-  (c.relkind <> 'p' AND EXISTS (SELECT 1 FROM pg_catalog.pg_inherits h WHERE h.inhparent = c.oid))::text
+  (c.relkind <> 'p' AND EXISTS (SELECT 1 FROM pg_catalog.pg_inherits h WHERE h.inhparent = c.oid))::text,
+  EXISTS (SELECT 1 FROM pg_catalog.pg_rewrite r WHERE r.ev_class = c.oid AND r.ev_type = '2')::text
 FROM pg_catalog.json_array_elements_text($1::text::pg_catalog.json) WITH ORDINALITY AS a(name, ord)
 JOIN pg_catalog.pg_class c ON c.oid = pg_catalog.to_regclass(a.name) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace ORDER BY a.ord`
@@ -155,7 +156,7 @@ func (d *Dialect) Describe(ctx context.Context, s dialect.Session, names []diale
 			t = &described{Table: &rewrite.Table{
 				Schema: str(r[2]), Name: str(r[3]),
 				IsView: kind == "v" || kind == "m" || kind == "f", Temporary: str(r[5]) == "t",
-				UpdateTrigger: yes(r[6]), Ruled: yes(r[6]), DeleteTrigger: yes(r[7]), InsertTrigger: yes(r[8]), Referencing: yes(r[9]),
+				UpdateTrigger: yes(r[6]), Ruled: yes(r[6]), UpdateRule: yes(r[11]), DeleteTrigger: yes(r[7]), InsertTrigger: yes(r[8]), Referencing: yes(r[9]),
 			}, inherited: yes(r[10]), places: map[string]int{}, checked: map[string]bool{}}
 			tables[oid] = t
 			oids = append(oids, oid)

@@ -140,7 +140,8 @@ func (s *schemaFile) statement(st dialect.SchemaStatement) error {
 		return s.trigger(n.CreateTrigStmt)
 	case *ast.Node_RuleStmt:
 		if t := s.find(n.RuleStmt.Relation); t != nil {
-			t.Ruled = t.Ruled || n.RuleStmt.Event == ast.CmdType_CMD_UPDATE
+			t.UpdateRule = t.UpdateRule || n.RuleStmt.Event == ast.CmdType_CMD_UPDATE
+			t.Ruled = t.Ruled || t.UpdateRule
 			t.UpdateTrigger = t.UpdateTrigger || t.Ruled
 			t.DeleteTrigger = t.DeleteTrigger || n.RuleStmt.Event == ast.CmdType_CMD_DELETE
 		}
