@@ -41,7 +41,7 @@ func (e *ConfigError) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Is says whether target is ErrConfig.
+// Is reports whether target is ErrConfig.
 func (e *ConfigError) Is(target error) bool { return target == ErrConfig }
 
 // Problem is one thing to put right in a configuration.
@@ -91,7 +91,7 @@ type rollUpConfig struct {
 // Version returns the version of the configuration format: 1.
 func (c *Config) Version() int { return c.version }
 
-// AutoMigrate says whether missing slot tables are created at first connect.
+// AutoMigrate reports whether missing slot tables are created at first connect.
 func (c *Config) AutoMigrate() bool { return c.autoMigrate }
 
 // RollupInterval returns the time between two roll-ups inside the application;

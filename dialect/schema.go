@@ -17,7 +17,7 @@ type SchemaStatement struct {
 	Words []string
 }
 
-// Is says whether the statement begins with these words.
+// Is reports whether the statement begins with these words.
 func (s SchemaStatement) Is(words ...string) bool {
 	return len(s.Words) >= len(words) && strings.Join(s.Words[:len(words)], " ") == strings.Join(words, " ")
 }

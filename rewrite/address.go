@@ -46,7 +46,7 @@ func (c *Counter) Cell(counter string) string {
 	return counter
 }
 
-// Alike says that an increment of any counters makes a slot row which those of
+// Alike reports whether an increment of any counters makes a slot row which those of
 // all others use too: what it says of the base value of one counter it does not
 // say of another one's.
 func (c *Counter) Alike() bool { return len(c.Counters) > 1 && c.Shared == nil }

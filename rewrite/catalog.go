@@ -116,7 +116,7 @@ type Column struct {
 	Precision, Scale int
 }
 
-// Numeric says whether and how values of a column add up.
+// Numeric reports whether and how values of a column add up.
 type Numeric int
 
 // Only Integer and Decimal counters are ever slotted: their addition is exact
@@ -255,7 +255,7 @@ func (t *Table) AddPassive(column string) {
 	c.Counters = all
 }
 
-// IsPassive says whether a counter is one of Passive.
+// IsPassive reports whether a counter is one of Passive.
 func (c *Counter) IsPassive(column string) bool { return contains(c.Passive, column) }
 
 // IsRetired reports whether a counter is one of Retired.
@@ -284,14 +284,14 @@ func (c *Counter) Whole(slots, lock string) string {
 	return "(NULL" + strings.Repeat(", NULL", c.Width-1) + ") IN (SELECT * FROM " + slots + " AS slotsql_s WHERE 1 = 0" + lock + ")"
 }
 
-// Single says that the table has the empty key: it is one of a single row.
+// Single reports whether the table has the empty key: it is one of a single row.
 func (c *Counter) Single() bool { return len(c.Key) == 0 }
 
-// Tied says that the engine itself deletes the slot rows of a base row that is
+// Tied reports whether the engine itself deletes the slot rows of a base row that is
 // deleted.
 func (c *Counter) Tied() bool { return !c.Single() && c.Shared == nil }
 
-// AnyNumber says that slot rows may have any number.
+// AnyNumber reports whether slot rows may have any number.
 func (c *Counter) AnyNumber() bool { return c.Journal || c.Wide }
 
 // Refer notes columns of one of the table's own foreign keys.
@@ -315,7 +315,7 @@ func (t *Table) Column(name string) *Column {
 	return nil
 }
 
-// IsCounter says whether the named column is a configured counter.
+// IsCounter reports whether the named column is a configured counter.
 func (t *Table) IsCounter(column string) bool {
 	if t.Counter == nil {
 		return false
@@ -328,7 +328,7 @@ func (t *Table) IsCounter(column string) bool {
 	return false
 }
 
-// IsKey says whether the named column is part of the configured key.
+// IsKey reports whether the named column is part of the configured key.
 func (t *Table) IsKey(column string) bool {
 	if t.Counter == nil {
 		return false
@@ -341,7 +341,7 @@ func (t *Table) IsKey(column string) bool {
 	return false
 }
 
-// Slottable says whether increments of a counter may go to slots; if not, why.
+// Slottable reports whether increments of a counter may go to slots; if not, why.
 // A counter that may not is an ordinary column to the planner: its base value
 // is its total.
 func (t *Table) Slottable(column string) (bool, string) {

@@ -55,7 +55,7 @@ func (t *Table) Companion(column string) *Companion {
 	return nil
 }
 
-// IsSlotted says whether slots hold a part of the column's value: it is a
+// IsSlotted reports whether slots hold a part of the column's value: it is a
 // counter or a companion.
 func (t *Table) IsSlotted(column string) bool {
 	return t.IsCounter(column) || t.Companion(column) != nil

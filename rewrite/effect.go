@@ -124,11 +124,11 @@ func AnyEffect(d Dialect, text string) Effect {
 	return e
 }
 
-// ContainsFold says whether sub occurs in s, ASCII letters compared without
+// ContainsFold reports whether sub occurs in s, ASCII letters compared without
 // case.
 func ContainsFold(s, sub string) bool { return containsFold(s, sub) }
 
-// EscapedNames says whether a text may hold identifiers written with escapes,
+// EscapedNames reports whether a text may hold identifiers written with escapes,
 // in which a table's name cannot be found by looking for it.
 func EscapedNames(lx *Lexis, text string) bool {
 	return lx.EString && (strings.Contains(text, `U&"`) || strings.Contains(text, `u&"`))

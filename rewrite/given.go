@@ -28,7 +28,7 @@ type GivenArg struct {
 	TimeText bool // of a time, that it may come as text
 }
 
-// Takes says whether the column certainly takes a text.
+// Takes reports whether the column certainly takes a text.
 func (g GivenArg) Takes(s string) bool {
 	if g.TimeText {
 		return timeText(s)

@@ -290,12 +290,12 @@ type Part struct {
 	TxBegin, TxEnd bool
 }
 
-// AsIs says that the plan runs the original text and nothing else.
+// AsIs reports whether the plan runs the original text and nothing else.
 func (p *Plan) AsIs() bool {
 	return p.Class == PassThrough || p.Class == AdditiveBase && len(p.Require) == 0 && len(p.Cover) == 0
 }
 
-// BaseExact says that the original text is exact on the base table, too, whatever
+// BaseExact reports whether the original text is exact on the base table, too, whatever
 // its arguments.
 func (i *Increment) BaseExact() bool { return i.plain }
 

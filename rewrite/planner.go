@@ -59,7 +59,7 @@ func (pl *Planner) plan(text string) (*Plan, error) {
 	return pl.multi(text, tokens, spans)
 }
 
-// Mentions says whether any counter table's name occurs in the text, in any
+// Mentions reports whether any counter table's name occurs in the text, in any
 // letter case and anywhere, also inside strings and comments: a name that is
 // not there cannot be meant. Identifiers written with escapes are taken as a
 // mention.

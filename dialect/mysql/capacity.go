@@ -113,7 +113,7 @@ func decimal(n *big.Int, scale int) string {
 	return sign + digits[:len(digits)-scale] + "." + digits[len(digits)-scale:]
 }
 
-// Overflow says whether an increment that failed with this server error has
+// Overflow reports whether an increment that failed with this server error has
 // met one of its limits, so that a drain must do it: a CHECK constraint
 // failed (4025 MariaDB, 3819 MySQL), a value or a sum out of range (1264,
 // 1690), or a constant that an INSERT ... SELECT compares more strictly than an

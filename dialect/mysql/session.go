@@ -101,7 +101,7 @@ const (
 	rollback = "ROLLBACK AND NO CHAIN NO RELEASE"
 )
 
-// Drain says that a drain outside a transaction opens one. START TRANSACTION
+// Drain reports that a drain outside a transaction opens one. START TRANSACTION
 // commits a transaction that is open, so it is not for use inside one.
 func (d *Dialect) Drain() dialect.DrainTx {
 	return dialect.DrainTx{

@@ -80,10 +80,10 @@ func same(written rewrite.Ident, stored string) bool {
 	return truncate(name) == stored
 }
 
-// SameTable says whether a table name as written is that stored name.
+// SameTable reports whether a table name as written is that stored name.
 func (*Dialect) SameTable(written rewrite.Ident, stored string) bool { return same(written, stored) }
 
-// SameColumn says whether a column name as written is that stored name.
+// SameColumn reports whether a column name as written is that stored name.
 func (*Dialect) SameColumn(written rewrite.Ident, stored string) bool { return same(written, stored) }
 
 // Quote writes a stored name in double quotes.

@@ -24,7 +24,7 @@ func (*Dialect) Namespace(ctx context.Context, s dialect.Session) (string, error
 	return b.String(), nil
 }
 
-// Shares says whether the database is a file: one in memory belongs to its
+// Shares reports whether the database is a file: one in memory belongs to its
 // connection.
 func (*Dialect) Shares(ctx context.Context, s dialect.Session) (bool, error) {
 	rows, err := s.Query(ctx, "SELECT file FROM pragma_database_list WHERE name = 'main'")

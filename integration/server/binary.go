@@ -13,7 +13,7 @@ import (
 var errMissing = errors.New("database servers are not installed: apt-get install mariadb-server postgresql " +
 	"(or name running ones in " + EnvMySQL + " and " + EnvPostgres + ")")
 
-// Installed says whether the servers can be started that the environment does
+// Installed reports whether the servers can be started that the environment does
 // not name; its error is one line that says what to install.
 func Installed() error {
 	for _, e := range []*engine{mariadb, postgres} {

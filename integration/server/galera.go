@@ -198,7 +198,7 @@ func galeraProvider() (string, error) {
 	return "", errNoGalera
 }
 
-// GaleraInstalled says whether a cluster can be started; its error is one line
+// GaleraInstalled reports whether a cluster can be started; its error is one line
 // that says what to install.
 func GaleraInstalled() error {
 	if _, err := mariadbLayout(); err != nil {

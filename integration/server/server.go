@@ -42,7 +42,7 @@ const (
 // need no durability, and are faster without.
 const EnvDurable = "SLOTSQL_TEST_DURABLE"
 
-// Durable says whether EnvDurable is set.
+// Durable reports whether EnvDurable is set.
 func Durable() bool { return os.Getenv(EnvDurable) != "" }
 
 // engine is one database server program.

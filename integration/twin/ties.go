@@ -30,7 +30,7 @@ func orderColumns(sql string) []string {
 	return out
 }
 
-// HiddenOrder says that a text orders its rows by columns of which one is not
+// HiddenOrder reports whether a text orders its rows by columns of which one is not
 // selected, so that their order alone cannot be judged: rows may tie in it.
 func HiddenOrder(sql string) bool {
 	list, _, ok := strings.Cut(strings.ToLower(sql), " from ")

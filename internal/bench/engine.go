@@ -111,5 +111,5 @@ func connectAll(ctx context.Context, db *sql.DB, n int) (err error) {
 	return nil
 }
 
-// HasNetwork says whether there is a network, whose round trip can be varied.
+// HasNetwork reports whether there is a network, whose round trip can be varied.
 func (e *Engine) HasNetwork() bool { return e.network }

@@ -6,7 +6,7 @@ import (
 	"github.com/dustin/go-humanize"
 )
 
-// InexactError says that a total is not the number of increments that were
+// InexactError reports that a total is not the number of increments that were
 // acknowledged.
 type InexactError struct {
 	Acknowledged, Total int64

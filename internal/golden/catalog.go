@@ -131,7 +131,7 @@ func (c *Catalog) Counters() []*rewrite.Table {
 	return out
 }
 
-// Mentions says whether the text contains the name of a counter table or what
+// Mentions reports whether the text contains the name of a counter table or what
 // could be an escaped one; it does not look at how.
 func (c *Catalog) Mentions(text string) bool {
 	text = strings.ToLower(text)

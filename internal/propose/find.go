@@ -195,7 +195,7 @@ func adds(e *rewrite.Expr) bool {
 	return found
 }
 
-// ReadsColumn says whether an expression names the column, subqueries aside.
+// ReadsColumn reports whether an expression names the column, subqueries aside.
 func ReadsColumn(d rewrite.Dialect, e *rewrite.Expr, column string) bool {
 	found := false
 	e.Walk(func(x *rewrite.Expr) bool {

@@ -90,7 +90,7 @@ func (p *Proposal) AddSlow(s *Statement, class, reason string) {
 // Name is the table's stored name.
 func (p *Proposal) Name() string { return p.table.Name }
 
-// Proposed says whether the column is among the counters that are proposed.
+// Proposed reports whether the column is among the counters that are proposed.
 func (p *Proposal) Proposed(column string) bool {
 	return p.Off == "" && !p.Guess && slices.ContainsFunc(p.Counters, func(c Counter) bool { return c.Column == column && c.Off == "" })
 }
