@@ -33,7 +33,7 @@ func (r *run) execDrained(ctx context.Context) (driver.Result, error) {
 		return r.execReadOnly(ctx, nil)
 	}
 	res, err := r.execWhole(ctx, r.drainAndExec)
-	if err != nil && !r.conn.broken && !r.conn.tx.open && r.readsOnly(err) {
+	if err != nil && !r.conn.broken && (!r.conn.tx.open || r.onReadOnlyServer(err)) && r.readsOnly(err) {
 		return r.execReadOnly(ctx, err)
 	}
 	return res, err
@@ -120,7 +120,7 @@ func (r *run) queryDrained(ctx context.Context) (driver.Rows, error) {
 	missed, err := r.drain(ctx)
 	if err != nil {
 		r.cleanUp(ctx, err)
-		own := !r.conn.tx.open
+		own := !r.conn.tx.open || r.onReadOnlyServer(err)
 		if err = end(r.unapplied(err)); own && !r.conn.broken && r.readsOnly(err) {
 			return r.queryReadOnly(ctx, err)
 		}

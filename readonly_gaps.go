@@ -52,6 +52,9 @@ func (r *run) besideGaps(ctx context.Context, d dialect.ReadOnlyErrorClassifier,
 	}
 	for tries := 0; ; tries++ {
 		if err := r.foldAside(ctx); err != nil {
+			if open && d.ServerReadOnly(err) {
+				return r.asReplicated(ctx, err, true, text)
+			}
 			return err
 		}
 		if !open {
@@ -138,6 +141,13 @@ func (r *run) holdGaps(ctx context.Context, d dialect.ReadOnlyErrorClassifier) (
 			return nil, err
 		}
 	}
+}
+
+// onReadOnlyServer reports whether err came of a server that takes no writes. The
+// transaction goes on.
+func (r *run) onReadOnlyServer(err error) bool {
+	d, ok := r.conn.shared.dialect.(dialect.ReadOnlyErrorClassifier)
+	return ok && d.ServerReadOnly(err)
 }
 
 // asReplicated runs a text in a transaction on a server that takes no writes: its
