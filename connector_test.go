@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/slotsql/slotsql/dialect/sqlite"
+	"github.com/slotsql/slotsql/internal/config"
 )
 
 // closing is a parent's connector that notes its end.
@@ -17,13 +18,13 @@ func (c closing) Close() error                                 { *c.closed = tru
 
 // A connector closes its parent where that can be closed.
 func TestConnectorClose(t *testing.T) {
-	config, err := Parse([]byte("version: 1\ntables: {posts: {counters: {views: {}}}}\n"), "slotsql.yaml")
+	cfg, err := config.Parse([]byte("version: 1\ntables: {posts: {counters: {views: {}}}}\n"), "slotsql.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	closed := false
 	for _, parent := range []driver.Connector{closing{&closed}, struct{ driver.Connector }{closing{&closed}}} {
-		c, err := WrapConnector(parent, sqlite.New(), config)
+		c, err := WrapConnector(parent, sqlite.New(), cfg)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,8 +11,10 @@ import (
 	"sync"
 
 	"github.com/ngrok/sqlmw"
-
 	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/internal/config"
+	"github.com/slotsql/slotsql/internal/session"
+	"github.com/slotsql/slotsql/internal/shadow"
 )
 
 var (
@@ -26,13 +28,13 @@ var (
 type Option func(*options) error
 
 type options struct {
-	config *Config
+	config *config.Config
 	logger *slog.Logger
 }
 
 // WithConfig gives the configuration in code; it wins over SLOTSQL_CONFIG and
 // slotsql.yaml.
-func WithConfig(c *Config) Option {
+func WithConfig(c *config.Config) Option {
 	return func(o *options) error {
 		if c == nil {
 			return errors.New("slotsql: WithConfig needs a configuration, got nil")
@@ -55,8 +57,8 @@ func WithLogger(l *slog.Logger) Option {
 	}
 }
 
-func buildOptions(config *Config, opts []Option) (*options, error) {
-	o := &options{config: config}
+func buildOptions(cfg *config.Config, opts []Option) (*options, error) {
+	o := &options{config: cfg}
 	for _, opt := range opts {
 		if err := opt(o); err != nil {
 			return nil, err
@@ -69,11 +71,11 @@ func buildOptions(config *Config, opts []Option) (*options, error) {
 // With a nil config each sql.Open looks for one as FindConfig does. It panics,
 // as sql.Register does, when the name is taken, and for a nil parent or dialect
 // or a bad option.
-func Register(name string, parent driver.Driver, d dialect.Dialect, config *Config, opts ...Option) {
+func Register(name string, parent driver.Driver, d dialect.Dialect, cfg *config.Config, opts ...Option) {
 	if parent == nil || d == nil {
 		panic("slotsql: Register needs a parent driver and a dialect")
 	}
-	o, err := buildOptions(config, opts)
+	o, err := buildOptions(cfg, opts)
 	if err != nil {
 		panic(err)
 	}
@@ -114,8 +116,8 @@ func OpenConnector(driverName, dsn string, opts ...Option) (*Connector, error) {
 }
 
 // OpenDB wraps a parent driver's connector and opens a database on it.
-func OpenDB(parent driver.Connector, d dialect.Dialect, config *Config, opts ...Option) (*sql.DB, error) {
-	c, err := WrapConnector(parent, d, config, opts...)
+func OpenDB(parent driver.Connector, d dialect.Dialect, cfg *config.Config, opts ...Option) (*sql.DB, error) {
+	c, err := WrapConnector(parent, d, cfg, opts...)
 	if err != nil {
 		return nil, err
 	}
@@ -125,11 +127,11 @@ func OpenDB(parent driver.Connector, d dialect.Dialect, config *Config, opts ...
 // WrapConnector wraps a parent driver's connector. With a nil config one is
 // looked for as FindConfig does. The result implements io.Closer; closing it
 // closes the parent where that can be closed.
-func WrapConnector(parent driver.Connector, d dialect.Dialect, config *Config, opts ...Option) (*Connector, error) {
+func WrapConnector(parent driver.Connector, d dialect.Dialect, cfg *config.Config, opts ...Option) (*Connector, error) {
 	if parent == nil || d == nil {
 		return nil, errors.New("slotsql: WrapConnector needs a parent connector and a dialect")
 	}
-	o, err := buildOptions(config, opts)
+	o, err := buildOptions(cfg, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -185,9 +187,9 @@ type Connector struct {
 	driver *wrappedDriver
 	parent driver.Connector
 	shell  driver.Connector // the parent's connector inside sqlmw
-	shared *shared
-	every  *shared   // the same for the tables of every mode: see mode.go
-	shadow *shadower // nil: no table is in shadow
+	shared *session.Shared
+	every  *session.Shared  // the same for the tables of every mode: see mode.go
+	shadow *shadow.Shadower // nil: no table is in shadow
 
 	starting sync.Mutex
 	rollUp   *rollUpStarter // inside the application; nil before it is started
@@ -196,20 +198,20 @@ type Connector struct {
 }
 
 func newConnector(d *wrappedDriver, parent driver.Connector) (*Connector, error) {
-	config := d.options.config
-	if config == nil {
+	cfg := d.options.config
+	if cfg == nil {
 		var err error
-		if config, err = FindConfig(); err != nil {
+		if cfg, err = config.FindConfig(); err != nil {
 			return nil, err
 		}
 	}
-	c := &Connector{driver: d, parent: parent, shared: newShared(d.dialect, config)}
-	c.shared.logger, c.shared.connect, c.shared.dial = d.options.logger, parent.Connect, parent.Connect
-	if c.every = c.shared.forModes(modes...); c.every != c.shared {
-		c.shared.kin = append(c.shared.kin, c.every.catalog)
+	c := &Connector{driver: d, parent: parent, shared: session.New(d.dialect, cfg)}
+	c.shared.Logger, c.shared.Connect, c.shared.Dial = d.options.logger, parent.Connect, parent.Connect
+	if c.every = c.shared.ForModes(config.Modes...); c.every != c.shared {
+		c.shared.Kin = append(c.shared.Kin, c.every.Catalog)
 	}
-	if w := newShadower(c.shared); w != nil {
-		c.shadow, c.shared.shadow = w, w
+	if w := shadow.New(c.shared); w != nil {
+		c.shadow, c.shared.Shadow = w, w
 	}
 	shell, ok := sqlmw.Driver(connectorDriver{parent}, hooks{connector: c}).(driver.DriverContext)
 	if !ok {
@@ -241,7 +243,7 @@ type hooks struct {
 }
 
 // handover carries the connection made by ConnectorConnect to Connect.
-type handover struct{ conn *conn }
+type handover struct{ conn *session.Conn }
 
 type handoverKey struct{}
 
@@ -251,7 +253,7 @@ func (h hooks) ConnectorConnect(ctx context.Context, parent driver.Connector) (d
 	if err != nil {
 		return nil, err
 	}
-	cn, err := newConn(ctx, h.connector.shared, raw)
+	cn, err := session.NewConn(ctx, h.connector.shared, raw)
 	if err != nil {
 		return nil, err
 	}
@@ -280,8 +282,8 @@ func (c *Connector) Driver() driver.Driver { return c.driver }
 // Close implements io.Closer.
 func (c *Connector) Close() error {
 	c.stopRollUp()
-	c.shared.close()
-	c.shadow.close()
+	c.shared.Close()
+	c.shadow.Close()
 	c.statsLog.stop() // last: it logs what has been counted until now
 	if closer, ok := c.parent.(io.Closer); ok {
 		return closer.Close()

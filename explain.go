@@ -3,137 +3,31 @@ package slotsql
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
-	"errors"
-	"fmt"
-	"strings"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/internal/explain"
 )
 
 // Explanation says what slotsql makes of a statement. Its String is for
 // people; as JSON it is for programs, which may find further keys in later
 // versions.
-type Explanation struct {
-	Statement string `json:"statement"`
-
-	// Class is pass-through, additive, additive-base, upsert, read, drain,
-	// multi or refused; see docs/contributing/life-of-a-statement.md.
-	Class string `json:"class"`
-	// Reason says why the statement is no faster than it is, or why it is
-	// refused; empty when it is as fast as can be.
-	Reason string   `json:"reason,omitempty"`
-	Tables []string `json:"tables,omitempty"` // the counter tables concerned
-
-	// Denied says that the statement drains, and that on_drain: error refuses
-	// it for that.
-	Denied bool `json:"denied,omitempty"`
-
-	// Increment is the slotted upsert that runs instead of the statement.
-	Increment *ExplainedText `json:"increment,omitempty"`
-	// Again runs in its place on a connection that has written the same slot
-	// row before; when that is gone, Increment runs after all.
-	Again *ExplainedText `json:"again,omitempty"`
-	// Requires is what bound arguments must be for that, or for an
-	// additive-base statement to run as it is.
-	Requires []string `json:"requires,omitempty"`
-	// Rewritten is the statement's text where it is not sent as it is.
-	Rewritten *ExplainedText `json:"rewritten,omitempty"`
-	// Fallback says what runs when the increment affects no row, or Requires
-	// does not hold.
-	Fallback string `json:"fallback,omitempty"`
-	// Drains are what is locked and folded before the text of a drain, or of
-	// a fallback that drains; Before and After is slot-table DDL around it.
-	Drains []ExplainedDrain `json:"drains,omitempty"`
-	Before []ExplainedText  `json:"before,omitempty"`
-	After  []ExplainedText  `json:"after,omitempty"`
-
-	// Shadow is what would become of the statement if the tables that it names
-	// which have mode shadow had mode on.
-	Shadow *Explanation `json:"shadow,omitempty"`
-
-	// Parts are the statements of a text of several.
-	Parts []*Explanation `json:"parts,omitempty"`
-	// Notes are what else is worth knowing.
-	Notes []string `json:"notes,omitempty"`
-}
+type Explanation = explain.Explanation
 
 // ExplainedText is a statement of slotsql's with where its arguments come
 // from: "arg 1" is the first one of the explained statement, "slot" the
 // session's slot number. Without Args it takes those of the explained
 // statement, or none.
-type ExplainedText struct {
-	SQL  string   `json:"sql"`
-	Args []string `json:"args,omitempty"`
-}
+type ExplainedText = explain.ExplainedText
 
 // ExplainedDrain is how one table is drained: the rows of the unique key that
 // the statement fixes, or all.
-type ExplainedDrain struct {
-	Table string `json:"table"`
-	Scope string `json:"scope"` // "rows of a unique key" or "all rows"
-	// Unless says when all rows are drained in spite of Scope, Missing what is
-	// done when not all rows exist that the statement gives keys of.
-	Unless  string          `json:"unless,omitempty"`
-	Missing string          `json:"missing,omitempty"`
-	Lock    []ExplainedText `json:"lock,omitempty"`
-	Fold    []ExplainedText `json:"fold"`
-}
+type ExplainedDrain = explain.ExplainedDrain
 
 // Explain says what a wrapped database makes of a statement: one opened by Open
 // or OpenDB, or by sql.Open under the name of a wrapped driver. It plans with
 // what the database says of its tables, and runs nothing of the statement.
 func Explain(ctx context.Context, db *sql.DB, query string) (*Explanation, error) {
-	c, err := db.Conn(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer c.Close()
-	var out *Explanation
-	err = c.Raw(func(dc any) error {
-		cn := unwrapConn(dc)
-		if cn == nil {
-			return errors.New("slotsql: Explain needs a wrapped database, such as Open returns")
-		}
-		out, err = explainModes(cn.shared.config, query, func(shadow bool) (*Explanation, error) {
-			by := cn
-			if shadow {
-				by = wrapConn(cn.shared.shadow.planner(), cn.parent)
-				if err := by.shared.meet(ctx, cn.parent); err != nil {
-					return nil, err
-				}
-			}
-			p, err := by.plan(ctx, query)
-			if err != nil {
-				return nil, err
-			}
-			e := explanation(p.Plan, query)
-			if by.schema != nil {
-				e.Notes = append(e.Notes, by.schema.notes(query)...)
-			}
-			return e, nil
-		})
-		return err
-	})
-	return out, err
-}
-
-// unwrapConn finds slotsql's connection under those of other wrappers.
-func unwrapConn(dc any) *conn {
-	for range 16 {
-		switch v := dc.(type) {
-		case *conn:
-			return v
-		case interface{ Unwrap() driver.Conn }:
-			dc = v.Unwrap()
-		case interface{ Raw() driver.Conn }:
-			dc = v.Raw()
-		default:
-			return nil
-		}
-	}
-	return nil
+	return explain.Explain(ctx, db, query)
 }
 
 // ExplainSchema is Explain without a database: schema is the text of a schema
@@ -142,197 +36,15 @@ func unwrapConn(dc any) *conn {
 // a dump without data. A table that is not in it is taken as not existing, and
 // noted.
 func ExplainSchema(d dialect.Dialect, config *Config, schema, query string) (*Explanation, error) {
-	f, err := parseSchemaFile(d, schema)
-	if err != nil {
-		return nil, err
-	}
-	x, err := newExplainer(newShared(d, config), f.look, f.learnViews)
-	if err != nil {
-		return nil, err
-	}
-	e, err := x.Explain(query)
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range f.missing {
-		e.Notes = append(e.Notes, fmt.Sprintf("table %s is not in the schema and is treated as missing", name))
-	}
-	return e, nil
+	return explain.ExplainSchema(d, config, schema, query)
 }
 
-func explanation(p *rewrite.Plan, query string) *Explanation {
-	e := &Explanation{Statement: query, Class: string(p.Class), Reason: p.Reason, Tables: p.Tables}
-	if p.Class == rewrite.Refused {
-		return e
-	}
-	if p.Text != query || len(p.TextArgs) > 0 {
-		e.Rewritten = &ExplainedText{p.Text, explainArgs(p.TextArgs)}
-	}
-	require := p.Require
-	if in := p.Increment; in != nil {
-		t := explainText(in.Bound)
-		e.Increment = &t
-		if in.Add != nil {
-			again := explainText(*in.Add)
-			e.Again = &again
-		}
-		if len(require) == 0 {
-			require = in.Deltas
-		}
-		for _, a := range in.NotNumber {
-			e.Requires = append(e.Requires, explainArg(a)+" is not a number")
-		}
-		e.Fallback = "when no row is affected: drains, then runs the statement"
-		switch {
-		case in.Upsert && in.Companions:
-			e.Fallback = "when no row is affected, or an argument does not fit: drains, then runs the statement"
-		case in.Upsert && len(p.Require) > 0:
-			e.Fallback = "when no row is affected: runs the statement; when an argument does not fit: drains, then runs the statement"
-		case in.Upsert:
-			e.Fallback = "when no row is affected: runs the statement"
-		case len(require)+len(in.NotNumber) > 0:
-			e.Fallback = "when no row is affected, or an argument does not fit: drains, then runs the statement"
-		}
-	} else if len(require)+len(p.Cover) > 0 {
-		e.Fallback = "when an argument does not fit: drains, then runs the statement"
-	}
-	for _, d := range require {
-		e.Requires = append(e.Requires, explainDelta(d))
-	}
-	for _, c := range p.Cover {
-		e.Requires = append(e.Requires, explainArg(c.Arg)+" is one of "+strings.Join(explainArgs(c.In), ", "))
-	}
-	for _, d := range p.Drains {
-		x := ExplainedDrain{Table: d.Table.Name, Scope: "all rows", Lock: explainTexts(d.Lock), Fold: explainTexts(d.Fold)}
-		if d.Keyed {
-			x.Scope = "rows of a unique key"
-		}
-		if mayInsert(d) {
-			x.Missing = "the statement runs under a savepoint; if it finds a row with slots, it runs again after another drain"
-		}
-		if d.New != nil && len(d.New.Given) > 0 {
-			x.Unless = "all rows, when an argument may be converted when it is stored"
-		}
-		e.Drains = append(e.Drains, x)
-		if on := d.Table.Counter.OnDrain; p.Class == rewrite.Drain && on == "error" {
-			e.Denied = true
-			e.Notes = append(e.Notes, fmt.Sprintf("table %s has on_drain: error, so the statement is refused", d.Table.Name))
-		}
-	}
-	e.Before, e.After = explainTexts(p.Before), explainTexts(p.After)
-	for _, part := range p.Parts {
-		e.Parts = append(e.Parts, explanation(part.Plan, part.Text))
-	}
-	return e
-}
+// Explainer explains many statements with facts that it has read once. It is
+// for one goroutine at a time.
+type Explainer = explain.Explainer
 
-func explainText(b rewrite.Bound) ExplainedText { return ExplainedText{b.SQL, explainArgs(b.Args)} }
-
-func explainTexts(list []rewrite.Bound) []ExplainedText {
-	var out []ExplainedText
-	for _, b := range list {
-		out = append(out, explainText(b))
-	}
-	return out
-}
-
-func explainArgs(list []rewrite.Arg) []string {
-	var out []string
-	for _, a := range list {
-		out = append(out, explainArg(a))
-	}
-	return out
-}
-
-func explainArg(a rewrite.Arg) string {
-	s := fmt.Sprintf("arg %d", a.Index+1)
-	switch {
-	case a.Slot:
-		s = "slot"
-	case a.Name != "":
-		s = "arg " + a.Name
-	case a.Index < 0:
-		s = a.Number
-	}
-	if a.Negate {
-		s = "-" + s
-	}
-	if a.Plus != nil {
-		s += " + " + explainArg(*a.Plus)
-	}
-	return s
-}
-
-func explainDelta(d rewrite.DeltaArg) string {
-	s := explainArg(d.Arg) + " is a whole number"
-	if d.Scale > 0 {
-		s = explainArg(d.Arg) + fmt.Sprintf(" is a number with up to %d decimals", d.Scale)
-	}
-	if d.NonNegative {
-		return s + fmt.Sprintf(" from 0 to %d", d.Max)
-	}
-	return s + fmt.Sprintf(" from -%d to %d", d.Max, d.Max)
-}
-
-// String returns a text of several lines.
-func (e *Explanation) String() string {
-	var b strings.Builder
-	e.write(&b, "")
-	return b.String()
-}
-
-func (e *Explanation) write(b *strings.Builder, indent string) {
-	line := func(label, text string) {
-		if text == "" {
-			return
-		}
-		text = strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n"+indent+"           ")
-		fmt.Fprintf(b, "%s%-10s %s\n", indent, label+":", text)
-	}
-	args := func(t ExplainedText) {
-		if len(t.Args) > 0 {
-			line("  args", strings.Join(t.Args, ", "))
-		}
-	}
-	texts := func(label string, list []ExplainedText) {
-		for _, t := range list {
-			line(label, t.SQL)
-			args(t)
-		}
-	}
-	line("statement", e.Statement)
-	line("class", e.Class)
-	line("reason", e.Reason)
-	line("tables", strings.Join(e.Tables, ", "))
-	if e.Increment != nil {
-		texts("increment", []ExplainedText{*e.Increment})
-	}
-	if e.Again != nil {
-		texts("again", []ExplainedText{*e.Again})
-	}
-	if e.Rewritten != nil {
-		texts("rewritten", []ExplainedText{*e.Rewritten})
-	}
-	line("requires", strings.Join(e.Requires, "; "))
-	line("fallback", e.Fallback)
-	for _, d := range e.Drains {
-		line("drain", d.Table+", "+d.Scope)
-		line("  unless", d.Unless)
-		line("  missing", d.Missing)
-		texts("  lock", d.Lock)
-		texts("  fold", d.Fold)
-	}
-	texts("before", e.Before)
-	texts("after", e.After)
-	if e.Shadow != nil {
-		fmt.Fprintf(b, "%swith mode on:\n", indent)
-		e.Shadow.write(b, indent+"  ")
-	}
-	for i, p := range e.Parts {
-		fmt.Fprintf(b, "%spart %d:\n", indent, i+1)
-		p.write(b, indent+"  ")
-	}
-	for _, n := range e.Notes {
-		line("note", n)
-	}
+// NewSchemaExplainer is ExplainSchema for many statements. Tables that the
+// schema file lacks are taken as not existing, without a note.
+func NewSchemaExplainer(d dialect.Dialect, config *Config, schema string) (*Explainer, error) {
+	return explain.NewSchemaExplainer(d, config, schema)
 }

@@ -3,6 +3,8 @@ package slotsql
 import (
 	"context"
 	"time"
+
+	"github.com/slotsql/slotsql/internal/rollup"
 )
 
 // rollUpStarter runs a worker inside the application.
@@ -14,7 +16,7 @@ type rollUpStarter struct {
 // startRollUp starts the worker with the connector's first connection, where the
 // configuration asks for one.
 func (c *Connector) startRollUp() {
-	if c.shared.config.RollupInterval() == 0 || c.shared.rolling.Load() {
+	if c.shared.Config.RollupInterval() == 0 || c.shared.Rolling.Load() {
 		return
 	}
 	c.starting.Lock()
@@ -22,28 +24,28 @@ func (c *Connector) startRollUp() {
 	if c.rollUp != nil || c.closed {
 		return
 	}
-	w, err := newRollUpWorker(c.every.catalog, RollUpOptions{})
+	w, err := rollup.NewWorker(c.every.Catalog, rollup.Options{})
 	if err != nil {
 		return
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &rollUpStarter{cancel: cancel, done: make(chan struct{})}
-	wake, journal := c.shared.made.wake, c.shared.made.journal
+	wake, journal := c.shared.Made.Wake, c.shared.Made.Journal
 	c.rollUp = r
-	c.shared.rolling.Store(true)
+	c.shared.Rolling.Store(true)
 	go func() {
 		defer close(r.done)
-		defer w.close()
+		defer w.Close()
 		// What has just been counted stays for one interval, too, but for what
 		// is in a journal.
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(w.options.Interval):
+		case <-time.After(w.Options.Interval):
 		case <-wake:
 		case <-journal:
 		}
-		w.run(ctx, wake, journal)
+		w.Run(ctx, wake, journal)
 	}()
 }
 

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slotsql/slotsql/internal/config"
+	"github.com/slotsql/slotsql/internal/session"
+	"github.com/slotsql/slotsql/internal/shadow"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -17,15 +20,15 @@ import (
 // statsLogger writes the records of one connector, from its first connection until
 // it is closed.
 type statsLogger struct {
-	shared  *shared
-	last    map[string]StatementStats
-	shadows map[string]ShadowStats
+	shared  *session.Shared
+	last    map[string]session.StatementStats
+	shadows map[string]shadow.Stats
 }
 
 // logStats starts the logger with the connector's first connection, where the
 // configuration asks for one.
 func (c *Connector) logStats() {
-	every := c.shared.config.StatsInterval()
+	every := c.shared.Config.StatsInterval()
 	if every == 0 {
 		return
 	}
@@ -71,12 +74,12 @@ func (w *worker) stop() {
 }
 
 // newStatsLogger begins with what has been counted so far.
-func newStatsLogger(s *shared) *statsLogger {
-	l := &statsLogger{shared: s, last: map[string]StatementStats{}, shadows: map[string]ShadowStats{}}
-	for _, st := range Stats() {
+func newStatsLogger(s *session.Shared) *statsLogger {
+	l := &statsLogger{shared: s, last: map[string]session.StatementStats{}, shadows: map[string]shadow.Stats{}}
+	for _, st := range session.Stats() {
 		l.last[kindOf(st.Dialect, st.Class, st.Reason, st.Tables)] = st
 	}
-	for _, st := range Shadows() {
+	for _, st := range shadow.Totals() {
 		l.shadows[kindOf(st.Dialect, st.Class, st.Reason, st.Tables)] = st
 	}
 	return l
@@ -93,8 +96,8 @@ const maxLogged = 50
 // log writes what has been counted in the time since the last call. A kind of which
 // nothing has been counted is left out.
 func (l *statsLogger) log(ctx context.Context, over time.Duration) {
-	var grown []StatementStats
-	for _, st := range Stats() {
+	var grown []session.StatementStats
+	for _, st := range session.Stats() {
 		if !l.concerns(st.Dialect, st.Tables) {
 			continue
 		}
@@ -106,17 +109,17 @@ func (l *statsLogger) log(ctx context.Context, over time.Duration) {
 			grown = append(grown, st)
 		}
 	}
-	slices.SortStableFunc(grown, func(a, b StatementStats) int { return cmp.Compare(b.Statements, a.Statements) })
+	slices.SortStableFunc(grown, func(a, b session.StatementStats) int { return cmp.Compare(b.Statements, a.Statements) })
 	for _, st := range grown[:min(len(grown), maxLogged)] {
-		l.shared.log().InfoContext(ctx, "slotsql: statements", "tables", st.Tables, "class", st.Class, "reason", st.Reason, "over", over,
+		l.shared.Log().InfoContext(ctx, "slotsql: statements", "tables", st.Tables, "class", st.Class, "reason", st.Reason, "over", over,
 			"statements", st.Statements, "drains", st.Drains, "fallbacks", st.Fallbacks, "coalesced", st.Coalesced)
 	}
 	l.logShadows(ctx, over)
 }
 
 func (l *statsLogger) logShadows(ctx context.Context, over time.Duration) {
-	var grown []ShadowStats
-	for _, st := range Shadows() {
+	var grown []shadow.Stats
+	for _, st := range shadow.Totals() {
 		if !l.concerns(st.Dialect, st.Tables) {
 			continue
 		}
@@ -130,9 +133,9 @@ func (l *statsLogger) logShadows(ctx context.Context, over time.Duration) {
 			grown = append(grown, st)
 		}
 	}
-	slices.SortStableFunc(grown, func(a, b ShadowStats) int { return cmp.Compare(b.Statements, a.Statements) })
+	slices.SortStableFunc(grown, func(a, b shadow.Stats) int { return cmp.Compare(b.Statements, a.Statements) })
 	for _, st := range grown[:min(len(grown), maxLogged)] {
-		l.shared.log().InfoContext(ctx, "slotsql: shadow", "tables", st.Tables, "class", st.Class, "reason", st.Reason, "over", over,
+		l.shared.Log().InfoContext(ctx, "slotsql: shadow", "tables", st.Tables, "class", st.Class, "reason", st.Reason, "over", over,
 			"statements", st.Statements, "compared", st.Compared, "differences", st.Differences, "behind", st.Behind,
 			"undecided", st.Undecided, "not_compared", st.NotCompared, "failed", st.Failed, "why", st.Why)
 	}
@@ -141,13 +144,13 @@ func (l *statsLogger) logShadows(ctx context.Context, over time.Duration) {
 // concerns reports whether statements on the tables are of this configuration: the
 // counts are those of the process.
 func (l *statsLogger) concerns(dialect string, tables []string) bool {
-	if dialect != l.shared.dialect.Name() {
+	if dialect != l.shared.Dialect.Name() {
 		return false
 	}
-	configured := l.shared.config.Tables()
+	configured := l.shared.Config.Tables()
 	for _, name := range tables {
-		if !slices.ContainsFunc(configured, func(t TableConfig) bool {
-			return l.shared.dialect.SameTable(rewrite.Ident{Name: t.Table, Quoted: true}, name)
+		if !slices.ContainsFunc(configured, func(t config.TableConfig) bool {
+			return l.shared.Dialect.SameTable(rewrite.Ident{Name: t.Table, Quoted: true}, name)
 		}) {
 			return false
 		}

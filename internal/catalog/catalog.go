@@ -1,0 +1,160 @@
+package catalog
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/internal/config"
+	"github.com/slotsql/slotsql/internal/link"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// Catalog is what is known of the configured tables of a database: the
+// configuration, and the facts of each namespace that sessions have used.
+type Catalog struct {
+	link.Database
+	Config   *config.Config
+	Tables   []config.TableConfig
+	folded   []string // lower-case names of the configured tables
+	Journals bool     // some table's layout is a journal
+
+	ViewDDL   atomic.Bool              // some statement has created or changed a view
+	ViewNames atomic.Pointer[[]string] // of views over configured tables, lower-case
+	wideNames atomic.Bool              // one of these names, or of the tables', has characters beyond ASCII
+	Logger    *slog.Logger             // nil: slog's default one
+
+	Changes atomic.Int64 // of the schema, as far as noticed
+	Ddl     atomic.Int64 // statements that may have changed the schema of any table
+	Watch   watch        // which notices those of other clients
+
+	reported map[string]bool // what has been reported of tables, once
+	retired  retirements
+
+	Auditing bool        // nothing is refused for what it holds: it is to be found
+	Beside   bool        // the connector has another one, which runs the application's statements
+	Kin      []*Catalog  // those of which this is the other one
+	Dry      bool        // it only plans: see shadow.go
+	shutsOut atomic.Bool // a transaction has kept out who read facts aside
+
+	NewNames  func()                       // called when statements may concern a counter table by another name than before
+	FirstRead func(context.Context, *View) // called when the facts of the home namespace have been read for the first time
+
+	mu      sync.Mutex
+	schemas map[string]*Schema               // by namespace
+	far     map[dialect.WrittenName][]string // views over tables from other databases; nil: not known
+	First   *Schema                          // of a connection that has changed nothing
+	reading *reading                         // of the home namespace's facts, that is under way
+	home    string                           // its namespace
+}
+
+func NewCatalog(d dialect.Dialect, cfg *config.Config, tables []config.TableConfig) *Catalog {
+	s := &Catalog{Database: link.Database{Dialect: d, Traits: d.Traits(), Patience: link.EndPatience, Sharing: true}, Config: cfg, Tables: tables,
+		schemas: map[string]*Schema{}, reported: map[string]bool{}, NewNames: func() {}, FirstRead: func(context.Context, *View) {}}
+	for _, t := range s.Tables {
+		s.Journals = s.Journals || t.Layout == "journal"
+		s.folded = append(s.folded, strings.ToLower(rewrite.Spelled(t.Table)))
+		s.wideNames.Store(s.wideNames.Load() || !ascii(t.Table))
+	}
+	return s
+}
+
+// Log returns where warnings go.
+func (s *Catalog) Log() *slog.Logger {
+	if s.Logger != nil {
+		return s.Logger
+	}
+	return slog.Default()
+}
+
+// Mentions says whether a text can concern a configured table at all.
+func (s *Catalog) Mentions(text string) bool {
+	for _, name := range s.folded {
+		if rewrite.ContainsFold(text, name) {
+			return true
+		}
+	}
+	if views := s.ViewNames.Load(); views != nil {
+		for _, name := range *views {
+			if rewrite.ContainsFold(text, name) {
+				return true
+			}
+		}
+	}
+	return rewrite.EscapedNames(s.Dialect.Lexis(), text)
+}
+
+// load returns the facts that hold in the session's namespace.
+func (s *Catalog) load(ctx context.Context, v *View, how loading) (*Schema, error) {
+	namespace, err := s.Dialect.Namespace(ctx, v.Session())
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	how.home = namespace == s.home
+	sc := s.schemas[namespace]
+	s.mu.Unlock()
+	if !how.private && sc != nil && !sc.Stale() {
+		return sc, nil
+	}
+	if sc, err = s.read(ctx, v, how, namespace); err != nil || how.private || sc.partial {
+		return sc, err
+	}
+	s.mu.Lock()
+	s.schemas[namespace] = sc
+	s.mu.Unlock()
+	return sc, nil
+}
+
+// read reads the facts of a namespace.
+func (s *Catalog) read(ctx context.Context, v *View, how loading, namespace string) (*Schema, error) {
+	sc, err := s.marked(ctx, v, how, func() (*Schema, error) { return loadSchema(ctx, s, v, namespace, how.strict) })
+	if err == nil {
+		sc.namespace = namespace
+	}
+	return sc, err
+}
+
+// Expire marks all facts as out of date, and returns the number of changes that
+// have been noticed with this one.
+func (s *Catalog) Expire() int64 {
+	n := s.Changes.Add(1)
+	s.Watch.forget()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.schemas)
+	for _, k := range s.Kin {
+		k.Expire()
+	}
+	return n
+}
+
+func AsConfigError(problems []config.Problem) error {
+	if len(problems) == 0 {
+		return nil
+	}
+	return &config.ConfigError{Problems: problems}
+}
+
+// loading says how facts are read. In the namespace the connector opens with
+// (strict) every configured table must be there and fit; in any other one a
+// table that is missing is simply not a counter table. Private facts are those
+// of one session: it may see tables that others do not.
+// Those of the home namespace are read on a session as the connector opens it.
+// Renew: those in use are known to be out of date.
+type loading struct{ strict, private, home, renew bool }
+
+// ConfigOf returns the configuration of a counter table.
+func (s *Catalog) ConfigOf(t *rewrite.Table) *config.TableConfig {
+	for i := range s.Tables {
+		cfg := &s.Tables[i]
+		if s.Dialect.SameTable(rewrite.Ident{Name: cfg.Table, Quoted: true}, t.Name) &&
+			(cfg.Schema == "" || s.Dialect.SameTable(rewrite.Ident{Name: cfg.Schema, Quoted: true}, t.Schema)) {
+			return cfg
+		}
+	}
+	return &config.TableConfig{}
+}

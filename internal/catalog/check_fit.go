@@ -1,0 +1,127 @@
+package catalog
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/internal/config"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// A table may change under its slot table. What slots hold then still counts, as
+// sums of exact numbers under keys that are there; but nothing may be added to
+// slots that cannot take it, or under a key that they cannot have.
+
+// Misfit is a respect in which a slot table is not any more what slotsql would
+// create for its base table, and which Migrate puts right.
+type Misfit struct {
+	Counter string // of which; "" for all
+	Why     string
+}
+
+// Misfits holds the columns, the foreign key and the triggers of a slot table
+// against its base table.
+func (s *Catalog) Misfits(t, slots *rewrite.Table) (out []Misfit) {
+	c := t.Counter
+	if c.Shared != nil {
+		return nil // checkSharedTable says it
+	}
+	for _, name := range c.Key {
+		have, _ := FindColumn(slots, name)
+		if base := t.Column(name); have != nil && base != nil && !keyFits(base, have) {
+			out = append(out, Misfit{"", fmt.Sprintf("key column %s of slot table %s has type %s, but %s in the table", config.Clip(name), config.Clip(c.SlotTable), typeName(have), typeName(base))})
+		}
+	}
+	if p := s.strays(t, slots); p != nil {
+		out = append(out, Misfit{"", fmt.Sprintf("the foreign key of slot table %s refers to table %s", config.Clip(c.SlotTable), config.Clip(p.Name))})
+	}
+	if k, ok := s.Dialect.(dialect.TriggerKeeper); ok && len(k.MissingTriggers(t)) > 0 {
+		out = append(out, Misfit{"", fmt.Sprintf("triggers that keep slot table %s in step are missing", config.Clip(c.SlotTable))})
+	}
+	for _, name := range c.Counters {
+		have, _ := FindColumn(slots, name)
+		if base := t.Column(name); have != nil && base != nil && !counterFits(base, have) {
+			out = append(out, Misfit{name, fmt.Sprintf("column %s of slot table %s has type %s, which cannot hold counts of type %s", config.Clip(name), config.Clip(c.SlotTable), typeName(have), typeName(base))})
+		}
+	}
+	return out
+}
+
+// noteMisfits has counters of a slot table that does not fit not slotted.
+func (s *Catalog) noteMisfits(t, slots *rewrite.Table) {
+	for _, m := range s.Misfits(t, slots) {
+		columns := []string{m.Counter}
+		if m.Counter == "" {
+			columns = t.Counter.Counters
+		}
+		for _, name := range columns {
+			t.Counter.Fault(name, m.Why+": run `"+MigrateCommand+"`")
+		}
+	}
+}
+
+// CheckFit reports the misfits of a slot table.
+func (s *Catalog) CheckFit(t, slots *rewrite.Table) (problems []config.Problem) {
+	for _, m := range s.Misfits(t, slots) {
+		problems = append(problems, config.Problem{Message: fmt.Sprintf("table %s: %s: run `%s` to fix it; until then its counters are not slotted", config.Clip(t.Name), m.Why, MigrateCommand)})
+	}
+	return problems
+}
+
+// keyFits reports whether a slot table's column takes every value of the key
+// column, compared by the same rules.
+func keyFits(key, have *rewrite.Column) bool {
+	return key.Type == have.Type || idFault(key, have) == ""
+}
+
+// counterFits reports whether a slot table's column takes sums of increments of a
+// counter without rounding them.
+func counterFits(base, have *rewrite.Column) bool {
+	switch {
+	case base.Numeric == rewrite.Integer:
+		return have.Numeric == rewrite.Decimal || have.Numeric == rewrite.Integer && have.Bits >= base.Bits && !have.Unsigned
+	case base.Numeric != rewrite.Decimal || have.Numeric == rewrite.Decimal && have.Precision == 0:
+		return true
+	case base.Precision == 0 || have.Numeric != rewrite.Decimal:
+		return false
+	}
+	return have.Scale >= base.Scale && have.Precision-have.Scale >= base.Precision-base.Scale
+}
+
+// strays returns a foreign key of the slot table's key that refers to another
+// table than t: one that t has taken the name of.
+func (s *Catalog) strays(t, slots *rewrite.Table) *rewrite.Parent {
+	for i := range slots.Parents {
+		p := &slots.Parents[i]
+		if s.ties(t, p) || !sameFold(p.Columns, t.Counter.Key) {
+			continue
+		}
+		if !s.named(p, t) {
+			return p
+		}
+	}
+	return nil
+}
+
+// named reports whether a foreign key refers to t, by whatever columns.
+func (s *Catalog) named(p *rewrite.Parent, t *rewrite.Table) bool {
+	same := func(written, stored string) bool {
+		return s.Dialect.SameTable(rewrite.Ident{Name: written, Quoted: true}, stored)
+	}
+	return same(p.Name, t.Name) && same(p.Schema, t.Schema)
+}
+
+// Outgrown leaves out of a slot table's facts the columns that its base table has
+// none of: what they hold counts for nothing.
+func Outgrown(t, slots *rewrite.Table) *rewrite.Table {
+	if t.Counter.Shared != nil || slots == nil {
+		return slots
+	}
+	other := *slots
+	known := SlotColumns(t.Counter)
+	other.Columns = slices.DeleteFunc(slices.Clone(slots.Columns), func(c rewrite.Column) bool {
+		return t.Column(c.Name) == nil && !slices.Contains(known, c.Name)
+	})
+	return &other
+}

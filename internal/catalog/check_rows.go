@@ -1,0 +1,26 @@
+package catalog
+
+import (
+	"context"
+
+	"github.com/slotsql/slotsql/internal/config"
+	"github.com/slotsql/slotsql/internal/link"
+)
+
+// CheckRows holds what tables have in them against what it may be.
+//
+// A table of the empty key is held against its name: it may have one
+// row, or none yet. With several it would be exact as well, as increments count
+// the rows before they use a slot; but none would ever be slotted, so that a
+// key is certainly missing.
+func (s *Catalog) CheckRows(ctx context.Context, v *View, c CheckedTable) ([]config.Problem, error) {
+	if !c.Table.Counter.Single() {
+		return s.checkNumbers(ctx, v, c)
+	}
+	d := s.Dialect
+	rows, err := v.Session().Query(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM "+d.Quote(c.Table.Schema)+"."+d.Quote(c.Table.Name)+" LIMIT 2) AS slotsql_n")
+	if err != nil || link.CountOf(rows) < 2 {
+		return nil, err
+	}
+	return []config.Problem{c.Config.Problem("key", "has more than one row, and key: [] is for tables of a single row: name its key columns")}, nil
+}

@@ -1,0 +1,133 @@
+package catalog
+
+import (
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// concern is what DDL that an application sends through slotsql has to do with the
+// facts in use.
+type concern int
+
+const (
+	NoFacts     concern = iota // it changes no definition
+	NewNames                   // it makes what nothing in use knows of
+	OtherTables                // it changes a table that is not in use: one that is may hang on it
+	factsInUse                 // it names something in use, or may reach anything
+)
+
+// Concerns judges a text by the words that it begins with and the names in it.
+func (s *Catalog) Concerns(lx *rewrite.Lexis, text string) concern {
+	if len(text) > MaxCachedText {
+		return factsInUse
+	}
+	out, first := NoFacts, true
+	tokens := rewrite.Tokens(lx, text)
+	word := func(i int) string {
+		if i >= len(tokens) || tokens[i].Kind != rewrite.Word {
+			return ""
+		}
+		return strings.ToUpper(text[tokens[i].Start:tokens[i].End])
+	}
+	for i, t := range tokens {
+		if t.Kind == rewrite.Operator && text[t.Start] == ';' {
+			first = true
+			continue
+		}
+		if word(i) == "CASCADE" || t.Kind != rewrite.Word && first {
+			return factsInUse
+		}
+		if !first {
+			continue
+		}
+		first = false
+		verb := word(i)
+		if verb == "TRUNCATE" {
+			continue
+		}
+		object := i + 1
+		for isModifier[word(object)] {
+			object++
+		}
+		switch kind := word(object); {
+		case kind != "TABLE" && kind != "INDEX" && kind != "SEQUENCE":
+			return factsInUse
+		case verb == "CREATE":
+			out = max(out, NewNames)
+		case verb == "ALTER", verb == "DROP":
+			out = max(out, OtherTables)
+		default:
+			return factsInUse
+		}
+	}
+	if out != NoFacts && s.inUse(text) {
+		return factsInUse
+	}
+	return out
+}
+
+// isModifier are words between CREATE, ALTER or DROP and what is created.
+var isModifier = map[string]bool{"TEMP": true, "TEMPORARY": true, "UNIQUE": true, "UNLOGGED": true, "FULLTEXT": true, "SPATIAL": true}
+
+// inUse reports whether a text may name anything that facts are known of.
+func (s *Catalog) inUse(text string) bool {
+	if s.Mentions(text) {
+		return true
+	}
+	for i := range s.Tables {
+		if t := &s.Tables[i]; t.SlotTable != "" && rewrite.ContainsFold(text, t.SlotTable) {
+			return true
+		}
+	}
+	s.mu.Lock()
+	all := []*Schema{s.First}
+	for _, sc := range s.schemas {
+		all = append(all, sc)
+	}
+	s.mu.Unlock()
+	for _, sc := range all {
+		if sc != nil && sc.knows(text) {
+			return true
+		}
+	}
+	for _, k := range s.Kin {
+		if k.inUse(text) {
+			return true
+		}
+	}
+	return false
+}
+
+// knows reports whether a name that has been looked up occurs in the text.
+func (sc *Schema) knows(text string) bool {
+	sc.mu.RLock()
+	defer sc.mu.RUnlock()
+	for key := range sc.Known {
+		parts := strings.Split(strings.TrimSuffix(key, "\x00"), "\x00")
+		if rewrite.ContainsFold(text, rewrite.Spelled(parts[len(parts)-1])) {
+			return true
+		}
+	}
+	return false
+}
+
+// forgetOthers drops what is known of tables that are no counter tables, and the
+// plans.
+func (sc *Schema) forgetOthers() {
+	sc.mu.Lock()
+	for key, t := range sc.Known {
+		if t == nil || t.Counter == nil {
+			delete(sc.Known, key)
+		}
+	}
+	sc.mu.Unlock()
+	sc.Plans.Clear()
+}
+
+// ForgetViews has the views over counter tables looked for in all databases.
+func (s *Catalog) ForgetViews() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.far = nil
+}

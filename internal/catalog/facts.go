@@ -1,0 +1,153 @@
+package catalog
+
+import (
+	"context"
+	"strings"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// This file keeps what a connection knows of the database up to date: it finds
+// the plan of a text, and notes what a text that has run may have changed.
+
+// Refresh makes c.schema the facts of the session's namespace as it is now.
+func (c *View) Refresh(ctx context.Context) error {
+	if c.Schema != nil && !c.Moved && !c.Schema.Stale() {
+		return nil
+	}
+	s := c.Catalog
+	if !c.Private && c.Schema != nil {
+		namespace := c.Schema.namespace
+		if c.Moved {
+			var err error
+			if namespace, err = s.Dialect.Namespace(ctx, c.Session()); err != nil {
+				return err
+			}
+		}
+		s.mu.Lock()
+		sc, home := s.First, s.home
+		s.mu.Unlock()
+		switch {
+		case namespace != home:
+		case sc != nil && !sc.Stale():
+			c.Schema, c.Moved = sc, false
+			return nil
+		default:
+			return c.readAgain(ctx)
+		}
+	}
+	return c.Aside(ctx, func(v *View) error {
+		sc, err := s.load(ctx, v, loading{private: c.Private})
+		if err != nil {
+			return err
+		}
+		c.Schema, c.Moved = sc, false
+		return nil
+	})
+}
+
+// Aside has facts read on a session of its own where reading them on this one
+// would show: SQLite's deferred transaction begins to see the database with its
+// first read, and cannot write when another connection has since then. If that
+// read is slotsql's, the application's first UPDATE would be told
+// SQLITE_BUSY_SNAPSHOT, where plain waits for its turn. What cannot be read aside,
+// because this transaction keeps all others out, is read here; a database where
+// that happens is one where even opening a connection may wait, so it is tried once.
+func (c *View) Aside(ctx context.Context, read func(*View) error) error {
+	d, ok := c.Catalog.Dialect.(dialect.SnapshotAware)
+	apart := ok && c.TxUnused && c.Lasting && c.ordinary() && c.Catalog.Connect != nil && !c.Catalog.shutsOut.Load()
+	if apart {
+		err := c.readAside(ctx, d, read)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		c.Catalog.shutsOut.Store(true)
+	}
+	return read(c)
+}
+
+func (c *View) readAside(ctx context.Context, d dialect.SnapshotAware, read func(*View) error) error {
+	raw, err := c.Catalog.Connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer raw.Close()
+	other := NewView(c.Catalog, raw)
+	for _, q := range d.AsideSession() {
+		if err := other.Session().Exec(ctx, q); err != nil {
+			return err
+		}
+	}
+	return read(other)
+}
+
+// Begins says that a text that has been run may have begun a transaction whose
+// first read is still to come.
+func (c *View) Begins(text string) bool {
+	d, ok := c.Catalog.Dialect.(dialect.SnapshotAware)
+	return ok && d.Defers(text)
+}
+
+// Committed says that a change of the schema that has just been made holds for
+// everybody.
+func (c *View) Committed() bool {
+	if c.Engine.Watcher == nil && !c.Catalog.Traits.DDLCommits {
+		return !c.Lasting && !c.Tx.ByText
+	}
+	return c.Catalog.Traits.DDLCommits || c.Engine.Watcher != nil && !c.Engine.Watcher.ConnInTransaction(c.Parent)
+}
+
+// OfTemporary reports whether a text creates or drops a temporary table, and
+// changes nothing else of the schema.
+func OfTemporary(lx *rewrite.Lexis, text string) bool {
+	if len(text) > MaxCachedText {
+		return false
+	}
+	first, temporary := "", false
+	at := 0 // of CREATE or INTO
+	for i, t := range rewrite.Tokens(lx, text) {
+		word := strings.ToUpper(text[t.Start:t.End])
+		switch {
+		case word == ";":
+			return false
+		case i == 0:
+			first = word
+		case word == "INTO" && (first == "SELECT" || first == "WITH"):
+			at = i
+		case word == "TEMP" || word == "TEMPORARY":
+			temporary = temporary || i < at+3 && (at > 0 || first == "CREATE" || first == "DROP")
+		}
+	}
+	return temporary
+}
+
+// SettleFacts notes that a transaction may have ended, or has: what it changed
+// in the schema now holds for everybody, or for nobody.
+func (c *View) SettleFacts(ended bool) {
+	if !c.Altered && !c.Adrift && (!c.Private || c.OtherRole) {
+		return
+	}
+	c.Moved = true
+	if c.Altered {
+		c.Catalog.Expire()
+	}
+	if ended || c.Committed() {
+		c.Altered, c.Adrift, c.Private = false, false, c.Temp || c.OtherRole
+	}
+}
+
+// LearnFrom has the facts read again when an error may mean that they are wrong;
+// it may also be the application's own mistake, again and again. So the configured
+// tables are looked at, and read if they have changed, and what is known of other
+// tables is looked up anew.
+func (c *View) LearnFrom(err error) {
+	switch {
+	case !c.Engine.SchemaChanged(err):
+	case c.Schema == nil || c.Catalog.Traits.OneWriter || !c.Catalog.aside():
+		c.Catalog.Expire()
+	default:
+		c.Catalog.Watch.Due()
+		c.Schema.forgetOthers()
+	}
+}

@@ -1,0 +1,86 @@
+package catalog
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// Whether the database deletes the slots of a row that is deleted is a fact of
+// the slot table, whatever the configuration says: a foreign key to the base
+// table may have been left out when it was created, or have been dropped since.
+// The planner drains for more statements where there is none.
+
+// learnSlots notes of t, a table with its Counter set, what the slot table that
+// the database has says of it: whether it refers to the table, how wide its
+// numbers are, and which counters it has that the configuration does not name.
+func (s *Catalog) learnSlots(t, slots *rewrite.Table) {
+	if slots == nil {
+		return
+	}
+	learnPassive(t, slots)
+	s.noteMisfits(t, slots)
+	if k, ok := s.Dialect.(dialect.TriggerKeeper); ok {
+		t.Counter.Untended = len(k.MissingTriggers(t)) > 0
+	}
+	if t.Counter.Shared == nil {
+		number, _ := FindColumn(slots, t.Counter.SlotColumn)
+		t.Counter.Wide = number != nil && number.Bits >= 64
+		t.Counter.Width = len(slots.Columns)
+	}
+	if len(t.Counter.Key) == 0 {
+		return
+	}
+	if t.Counter.Shared != nil {
+		s.CheckSlots(t, slots) // for what it notes of the table
+	}
+	t.Counter.NoForeignKey = !slices.ContainsFunc(slots.Parents, func(p rewrite.Parent) bool { return s.ties(t, &p) })
+}
+
+// ties says that a foreign key of a slot table is one that deletes the slots of
+// a row of t with it.
+func (s *Catalog) ties(t *rewrite.Table, p *rewrite.Parent) bool {
+	d := s.Dialect
+	name := func(written, stored string) bool {
+		return d.SameTable(rewrite.Ident{Name: written, Quoted: true}, stored)
+	}
+	column := func(written, stored string) bool {
+		return d.SameColumn(rewrite.Ident{Name: written, Quoted: true}, stored)
+	}
+	if !p.Cascades || !name(p.Name, t.Name) || !name(p.Schema, t.Schema) || len(p.Columns) != len(t.Counter.Key) {
+		return false
+	}
+	for _, k := range t.Counter.Key {
+		if !slices.ContainsFunc(p.Columns, func(c string) bool { return column(c, k) }) {
+			return false
+		}
+	}
+	for i, c := range p.References { // each slot column refers to the key column of its own name
+		if c != "" && !column(p.Columns[i], c) { // "": the primary key (SQLite)
+			return false
+		}
+	}
+	return true
+}
+
+// DeletedInside says how rows of a table whose slots nothing deletes may go, or
+// change their keys, without slotsql: through a foreign key of the table, which
+// the database follows by itself. One sentence each.
+func DeletedInside(t *rewrite.Table) (out []string) {
+	for _, p := range t.Parents {
+		switch {
+		case p.Cascades:
+			out = append(out, fmt.Sprintf("rows are deleted with those of %s (ON DELETE CASCADE)", p.Name))
+		case p.Rekeys && slices.ContainsFunc(p.Columns, t.IsKey):
+			out = append(out, fmt.Sprintf("keys follow those of %s (ON UPDATE CASCADE)", p.Name))
+		}
+	}
+	return out
+}
+
+// LeavesSlots says that nothing in the database deletes the slots of a row.
+func (s *Catalog) LeavesSlots(t *rewrite.Table) bool {
+	return t.Counter.NoForeignKey && (t.Counter.Shared != nil || !s.Traits.SlotTriggers || t.Counter.Untended)
+}

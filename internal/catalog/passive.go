@@ -1,0 +1,91 @@
+package catalog
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/slotsql/slotsql/internal/config"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// A slot table may have the column of a counter that the configuration at hand
+// does not name: one that joins or leaves the table while processes with either
+// configuration run. To a process that does not name it such a counter is
+// passive: totals have what the others count in slots, drains and roll-ups move
+// it, and its own increments run on the base row. So it does not matter when
+// which process gets which configuration, once all know the column.
+// docs/design/passive.md says what a process that does not may do wrong.
+//
+// With mode: passive all counters of a table are. While a fleet changes its mode
+// one process after another, those that are passive see what those that have the
+// table on count, and set counters as they do.
+
+// learnPassive adds the passive counters of t, a table with its Counter set.
+func learnPassive(t, slots *rewrite.Table) {
+	c := t.Counter
+	if slots == nil || c.Shared != nil {
+		return
+	}
+	for i := range slots.Columns {
+		col := &slots.Columns[i]
+		base := t.Column(col.Name)
+		if strings.EqualFold(col.Name, c.SlotColumn) {
+			continue // the slot's number, though the table has an ordinary column of that name
+		}
+		if base == nil || col.Generated || !Summable(col) || !Summable(base) || t.IsKey(col.Name) || t.IsCounter(col.Name) || t.Companion(col.Name) != nil {
+			continue
+		}
+		if why, _ := counterFault(t, base, c.Key); why == "" {
+			t.AddPassive(col.Name)
+		}
+	}
+}
+
+// makePassive makes all counters of a table passive that would be slotted, if its mode
+// says so.
+func makePassive(cfg *config.TableConfig, t *rewrite.Table) {
+	if cfg.Mode != config.ModePassive {
+		return
+	}
+	for _, c := range t.Counter.Counters {
+		if ok, _ := t.Slottable(c); ok {
+			t.Counter.Passive = append(t.Counter.Passive, c)
+		}
+	}
+}
+
+func Summable(c *rewrite.Column) bool {
+	return c.Numeric == rewrite.Integer || c.Numeric == rewrite.Decimal
+}
+
+// Lacking returns the counters that a slot table has no columns of, if there is
+// nothing else that it has not got.
+func Lacking(t, slot *rewrite.Table) []string {
+	if t.Counter.Shared != nil {
+		return nil
+	}
+	other, counter := *t, *t.Counter
+	other.Counter = &counter
+	counter.Journal = false // see narrow
+	counter.Counters = slices.DeleteFunc(slices.Clone(counter.Counters), func(name string) bool {
+		col, _ := FindColumn(slot, name)
+		return col == nil && t.Column(name).Numeric != rewrite.Float
+	})
+	if len(counter.Counters) == len(t.Counter.Counters) || len(CheckSlotTable(&other, Outgrown(&other, slot))) > 0 {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(t.Counter.Counters), func(name string) bool { return slices.Contains(counter.Counters, name) })
+}
+
+// PassiveReason says why increments of a passive counter run on the base row.
+func PassiveReason(cfg *config.TableConfig, slotTable string) string {
+	if cfg.Mode == config.ModePassive {
+		return "the table has mode passive: its totals include what other processes count in slots, and its increments run on the base row"
+	}
+	return "slot table " + config.Clip(slotTable) + " has it, but the configuration does not name it: its totals include what other processes count there, and its increments run on the base row"
+}
+
+// Added names the columns that Migrate has added.
+func Added(slotTable string, counters []string) string {
+	return slotTable + " (column " + strings.Join(counters, ", ") + " added)"
+}

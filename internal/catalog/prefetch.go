@@ -1,0 +1,235 @@
+package catalog
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/internal/config"
+	"github.com/slotsql/slotsql/internal/link"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// prefetched are facts of tables that were read together, by a number of queries
+// that does not depend on how many there are. A session has them while it makes a
+// schema; what is not among them it looks up by itself.
+type prefetched struct {
+	tables map[dialect.WrittenName]*rewrite.Table // nil where a name means nothing
+	views  map[dialect.WrittenName][]string       // over a table
+	held   map[string]bool                        // by retirementID: whether slots hold something of a counter
+}
+
+// table returns a copy, which the schema adds to.
+func (p *prefetched) table(n dialect.WrittenName) (t *rewrite.Table, known bool) {
+	if p == nil {
+		return nil, false
+	}
+	if t, known = p.tables[n]; t != nil {
+		c := *t
+		c.Referring, c.Parents, c.OwnTriggers = slices.Clone(t.Referring), slices.Clone(t.Parents), slices.Clone(t.OwnTriggers)
+		t = &c
+	}
+	return t, known
+}
+
+// forget drops a table that is being changed.
+func (p *prefetched) forget(n dialect.WrittenName) {
+	if p != nil {
+		delete(p.tables, n)
+	}
+}
+
+// prefetch reads the configured tables, their slot tables and views, and the counter
+// tables of the namespace that connections open with.
+func (c *View) prefetch(ctx context.Context) (err error) {
+	s := c.Catalog
+	d, ok := s.Dialect.(dialect.Describer)
+	if !ok {
+		return nil
+	}
+	p := &prefetched{tables: map[dialect.WrittenName]*rewrite.Table{}}
+	names := s.writtenNames()
+	for i := range s.Tables {
+		for _, written := range s.Tables[i].Views {
+			names = append(names, viewName(written))
+		}
+	}
+	s.mu.Lock()
+	home := s.First
+	s.mu.Unlock()
+	if home != nil {
+		names = append(names, home.names()...)
+	}
+	if err := p.read(ctx, d, c, names); err != nil {
+		return err
+	}
+	names = names[:0]
+	var bases []*rewrite.Table
+	for i := range s.Tables {
+		t := p.tables[dialect.WrittenName{Schema: s.Tables[i].Schema, Name: s.Tables[i].Table}]
+		if t == nil || t.IsView {
+			continue
+		}
+		bases = append(bases, t)
+		n := dialect.WrittenName{Schema: t.Schema, Name: s.slotTableOf(&s.Tables[i], t)}
+		if _, ok := p.tables[n]; !ok {
+			names = append(names, n)
+		}
+	}
+	if err := p.read(ctx, d, c, names); err != nil {
+		return err
+	}
+	if len(bases) > 0 {
+		if p.views, err = s.viewsOver(ctx, d, c, bases); err != nil {
+			return err
+		}
+	}
+	c.prefetched = p
+	return nil
+}
+
+// maxTogether bounds the parts of one query.
+const maxTogether = 200
+
+// prefetchHeld finds out together of which counters that cannot be slotted slots hold
+// something.
+func (c *View) prefetchHeld(ctx context.Context, tables []CheckedTable) error {
+	if c.prefetched == nil {
+		return nil
+	}
+	d := c.Catalog.Dialect
+	var texts, ids []string
+	for _, t := range tables {
+		if t.Table.Counter.Blind {
+			continue
+		}
+		for _, column := range unslotted(t.Table) {
+			texts = append(texts, "SELECT "+strconv.Itoa(len(ids))+" AS slotsql_n, COUNT(CASE WHEN "+d.Quote(column)+" <> 0 THEN 1 END) AS slotsql_held FROM "+
+				rewrite.SlotSource(d, t.Table, column)+" AS slotsql_s")
+			ids = append(ids, retirementID(t.Table, column))
+		}
+	}
+	held := map[string]bool{}
+	for part := range slices.Chunk(texts, maxTogether) {
+		rows, err := c.Session().Query(ctx, strings.Join(part, " UNION ALL "))
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			i, err := link.WholeOf(r[0])
+			if err != nil {
+				return err
+			}
+			n, err := link.WholeOf(r[1])
+			if err != nil {
+				return err
+			}
+			held[ids[i]] = n > 0
+		}
+	}
+	c.prefetched.held = held
+	return nil
+}
+
+// read takes tables up by the names that were asked for, and by their own.
+func (p *prefetched) read(ctx context.Context, d dialect.Describer, c *View, names []dialect.WrittenName) error {
+	if len(names) == 0 {
+		return nil
+	}
+	tables, err := d.Describe(ctx, c.Session(), names, c.temporary())
+	if err != nil {
+		return err
+	}
+	for i, n := range names {
+		p.tables[n] = tables[i]
+		if t := tables[i]; t != nil && !t.Temporary {
+			p.tables[dialect.WrittenName{Schema: t.Schema, Name: t.Name}] = t
+		}
+	}
+	return nil
+}
+
+// temporary reports whether the session may have temporary tables.
+func (c *View) temporary() dialect.Temporary {
+	if c.Private || c.Temp || c.Dirty || c.Altered {
+		return dialect.MayHide
+	}
+	return dialect.NoneHides
+}
+
+// Look returns what looks tables up for the session.
+func (c *View) Look(ctx context.Context) func(schema, name string) (*rewrite.Table, error) {
+	return func(schema, name string) (*rewrite.Table, error) {
+		n := dialect.WrittenName{Schema: schema, Name: name}
+		if t, known := c.prefetched.table(n); known {
+			return t, nil
+		}
+		d, ok := c.Catalog.Dialect.(dialect.Describer)
+		if !ok {
+			return c.Catalog.Dialect.Table(ctx, c.Session(), schema, name)
+		}
+		tables, err := d.Describe(ctx, c.Session(), []dialect.WrittenName{n}, c.temporary())
+		if err != nil {
+			return nil, err
+		}
+		return tables[0], nil
+	}
+}
+
+// viewsOver finds the views over tables: once in all databases, from then on in those
+// of the tables. Where views are found by reading all of them, that another client
+// makes one elsewhere is not noticed (docs/divergences.md).
+func (s *Catalog) viewsOver(ctx context.Context, d dialect.Describer, v *View, tables []*rewrite.Table) (map[dialect.WrittenName][]string, error) {
+	near, err := d.ViewsOver(ctx, v.Session(), tables, dialect.TheirDatabases)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	far := s.far
+	s.mu.Unlock()
+	out := map[dialect.WrittenName][]string{}
+	for i, t := range tables {
+		out[dialect.WrittenName{Schema: t.Schema, Name: t.Name}] = near[i]
+	}
+	if far == nil {
+		all, err := d.ViewsOver(ctx, v.Session(), tables, dialect.AllDatabases)
+		if err != nil {
+			return nil, err
+		}
+		far = map[dialect.WrittenName][]string{}
+		for i, t := range tables {
+			far[dialect.WrittenName{Schema: t.Schema, Name: t.Name}] = slices.DeleteFunc(all[i], func(v string) bool { return slices.Contains(near[i], v) })
+		}
+		s.mu.Lock()
+		s.far = far
+		s.mu.Unlock()
+	}
+	for n, views := range far {
+		if _, ok := out[n]; ok {
+			out[n] = append(out[n], views...)
+		}
+	}
+	return out, nil
+}
+
+// viewsOver returns the names of the views over a table.
+func (c *View) viewsOver(ctx context.Context, t *rewrite.Table) ([]string, error) {
+	if p := c.prefetched; p != nil {
+		if views, ok := p.views[dialect.WrittenName{Schema: t.Schema, Name: t.Name}]; ok {
+			return views, nil
+		}
+	}
+	return c.Catalog.Dialect.Views(ctx, c.Session(), t)
+}
+
+// viewName reads the name of a view as the configuration has it.
+func viewName(written string) dialect.WrittenName {
+	parts, _ := config.SplitName(written)
+	n := dialect.WrittenName{Name: parts[len(parts)-1]}
+	if len(parts) > 1 {
+		n.Schema = parts[0]
+	}
+	return n
+}

@@ -1,0 +1,85 @@
+package catalog
+
+import (
+	"context"
+	"slices"
+
+	"github.com/slotsql/slotsql/internal/config"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// A statement may name a counter table of another namespace than its
+// session's: after USE, in another schema, behind a temporary table. A table
+// like a configured one whose slot table exists is a counter table wherever it
+// is.
+
+// reachHome takes the counter tables of the namespace that connections open
+// with into the facts of another one. The planner so looks every qualified
+// use of such a name up, too.
+func (sc *Schema) reachHome(ctx context.Context, v *View) error {
+	sc.Catalog.mu.Lock()
+	home := sc.Catalog.First
+	sc.Catalog.mu.Unlock()
+	if home == nil {
+		return nil
+	}
+	for _, t := range home.Counters() {
+		if err := sc.reach(ctx, v, t.Schema, t.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reach takes the table of that name into the facts if it is a counter table.
+func (sc *Schema) reach(ctx context.Context, v *View, schema, name string) error {
+	look := v.Look(ctx)
+	t, err := look(schema, name)
+	if err != nil || t == nil || t.IsView || t.Temporary || sc.counter(t) != nil || sc.holds(t) {
+		return err
+	}
+	s := sc.Catalog
+	for i := range s.Tables {
+		cfg := &s.Tables[i]
+		if cfg.Table != t.Name && !s.Dialect.SameTable(rewrite.Ident{Name: cfg.Table}, t.Name) || cfg.Schema != "" && cfg.Schema != t.Schema {
+			continue
+		}
+		problems, counter := checkTableAs(cfg, t, s.Dialect.NameRules(), running)
+		slots, err := look(t.Schema, s.slotTableOf(cfg, t))
+		if err != nil || slots == nil {
+			return err // without slots the plain table is exact
+		}
+		if len(problems) == 0 {
+			t.Counter = counter
+			makePassive(cfg, t)
+			problems = cfg.Locate(sc.lenient(CheckedTable{cfg, t}, slots))
+		}
+		if len(problems) > 0 {
+			return sc.unfit(ctx, v, cfg, t, problems)
+		}
+		return sc.add(ctx, v, t)
+	}
+	return nil
+}
+
+func (s *Catalog) slotTableOf(cfg *config.TableConfig, t *rewrite.Table) string {
+	if cfg.SlotTable != "" {
+		return cfg.SlotTable
+	}
+	return s.Dialect.NameRules().SlotTable(t.Name)
+}
+
+// counter returns the counter table of the schema that t is, or nil.
+func (sc *Schema) counter(t *rewrite.Table) *rewrite.Table {
+	for _, c := range sc.Counters() {
+		if c.Schema == t.Schema && c.Name == t.Name {
+			return c
+		}
+	}
+	return nil
+}
+
+// holds reports whether t is one of the tables that only have a slot table.
+func (sc *Schema) holds(t *rewrite.Table) bool {
+	return slices.ContainsFunc(sc.Holders(), func(h *rewrite.Table) bool { return h.Schema == t.Schema && h.Name == t.Name })
+}

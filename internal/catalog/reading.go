@@ -1,0 +1,91 @@
+package catalog
+
+import (
+	"context"
+	"unicode/utf8"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/internal/link"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// A session may be set to read statements by other rules than those that its
+// connector opened with: MySQL's sql_mode decides what quotes mean, and the
+// character set of statements which bytes are characters. The rules are part of
+// the session's namespace: each namespace has plans of its own, made by the
+// dialect that reads as its sessions do. What a statement does to the rules is
+// known as what it does to the namespace (rewrite.Namespace), and the session is
+// asked again before the next statement that may concern a counter table.
+
+// dialectIn returns the dialect that reads and writes statements as sessions of
+// that namespace do.
+func (s *Catalog) dialectIn(namespace string) dialect.Dialect {
+	if d, ok := s.Dialect.(dialect.NamespaceAware); ok {
+		return d.InNamespace(namespace)
+	}
+	return s.Dialect
+}
+
+// Dialect is that of the session, as far as it is known.
+func (c *View) Dialect() rewrite.Dialect {
+	if c.Schema == nil {
+		return c.Catalog.Dialect
+	}
+	return c.Schema.Planner.Dialect
+}
+
+// ReadsOtherwise reports whether the session may read statements by other rules
+// than the plans of texts that name no counter table were made by.
+func (c *View) ReadsOtherwise() bool {
+	if _, ok := c.Catalog.Dialect.(dialect.NamespaceAware); !ok {
+		return false
+	}
+	return c.Moved || c.Schema != nil && *c.Dialect().Lexis() != *c.Catalog.Dialect.Lexis()
+}
+
+// Legible refuses a text in which a name might stand that is not found: one with
+// characters beyond ASCII, in a session whose character set for statements is not
+// UTF-8, where a name to be looked for has such characters, too.
+func (c *View) Legible(ctx context.Context, text string) error {
+	if !c.Catalog.wideNames.Load() || ascii(text) {
+		return nil
+	}
+	if err := c.Refresh(ctx); err != nil {
+		return err
+	}
+	if c.Dialect().Lexis().Foreign {
+		return errForeignName
+	}
+	return nil
+}
+
+// Nameable refuses a statement on counter tables whose names slotsql could not
+// write in the session's character set.
+func (c *View) Nameable(p *rewrite.Plan) error {
+	if !c.Dialect().Lexis().Foreign {
+		return nil
+	}
+	for _, t := range p.Touched {
+		names := append([]string{t.Schema, t.Name, t.Counter.SlotSchema, t.Counter.SlotTable}, t.Counter.Key...)
+		for i := range t.Columns {
+			names = append(names, t.Columns[i].Name)
+		}
+		for _, name := range names {
+			if !ascii(name) {
+				return errForeignName
+			}
+		}
+	}
+	return nil
+}
+
+var errForeignName = &link.UnsupportedError{Reason: "the session's character set is not UTF-8, and a counter table has a name with characters beyond ASCII: connect with charset=utf8mb4"}
+
+func ascii(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}

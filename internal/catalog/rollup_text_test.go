@@ -1,0 +1,97 @@
+package catalog
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/dialect/mysql"
+	"github.com/slotsql/slotsql/dialect/postgres"
+	"github.com/slotsql/slotsql/dialect/sqlite"
+	"github.com/slotsql/slotsql/internal/config"
+)
+
+var updateRollUp = flag.Bool("update-rollup", false, "rewrite testdata/rollup")
+
+const rollUpSchema = `
+CREATE TABLE posts (id BIGINT NOT NULL PRIMARY KEY, views BIGINT NOT NULL);
+CREATE TABLE pairs (a INT NOT NULL, b VARCHAR(20) NOT NULL, n INT NOT NULL, m DECIMAL(12,2), seen VARCHAR(20), top INT NOT NULL, PRIMARY KEY (a, b));
+CREATE TABLE hits (cnt BIGINT NOT NULL);
+CREATE TABLE orders (status VARCHAR(10) NOT NULL PRIMARY KEY, n INT NOT NULL);
+CREATE TABLE days (day DATE NOT NULL, status VARCHAR(10) NOT NULL, n INT NOT NULL, top INT NOT NULL, seen VARCHAR(20), PRIMARY KEY (day, status));
+`
+
+const rollUpConfigText = `
+version: 1
+tables:
+  posts: {counters: {views: }}
+  pairs: {counters: {n: , m: }, companions: {seen: latest, top: max}}
+  hits: {key: [], counters: {cnt: }}
+  days: {counters: {n: }, companions: {top: max, seen: latest}, layout: journal}
+  orders: {counters: {n: }, layout: journal}
+`
+
+// The texts of the roll-up on every engine: of a table with one counter, of one
+// with a key of two columns, two counters and companions, and of one without key;
+// from the beginning without an end, and between two keys.
+func TestRollUpTexts(t *testing.T) {
+	cfg, err := config.Parse([]byte(rollUpConfigText), "slotsql.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range []dialect.Dialect{mysql.New(), postgres.New(), sqlite.New()} {
+		t.Run(d.Name(), func(t *testing.T) {
+			schema := rollUpSchema
+			if d.Name() == "sqlite" {
+				schema = strings.ReplaceAll(schema, "m DECIMAL(12,2)", "m BIGINT") // DECIMAL is a floating-point number there
+			}
+			f, err := ParseSchemaFile(d, schema)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tables, problems, err := NewCatalog(d, cfg, cfg.Tables()).CheckTables(config.Always, f.Look)
+			if err != nil || len(problems) > 0 {
+				t.Fatal(problems, err)
+			}
+			var b strings.Builder
+			for _, c := range tables {
+				for _, part := range []dialect.RollUpPart{{Limit: 10}, {After: true, UpTo: true, Limit: 10, Rows: 50}} {
+					r := d.RollUp(c.Table, part)
+					fmt.Fprintf(&b, "-- %s, after %v, up to %v, unordered %v\n%s\n", c.Table.Name, part.After, part.UpTo, r.Unordered, strings.Join(r.Begin, ";\n"))
+					for _, s := range []struct {
+						name  string
+						steps []dialect.Step
+					}{{"find", []dialect.Step{r.Find}}, {"idle", []dialect.Step{r.Idle}}, {"orphans", []dialect.Step{r.Orphans}}, {"pick", []dialect.Step{r.Pick}}, {"move", r.Move}, {"keep", r.Keep}, {"gather", []dialect.Step{r.Gather}}, {"merge", r.Merge}, {"sweep", r.Sweep}, {"reclaim", r.Reclaim}} {
+						for _, step := range s.steps {
+							if step.SQL == "" {
+								continue
+							}
+							fmt.Fprintf(&b, "%s %v:\n  %s\n", s.name, step.Args, step.SQL)
+						}
+					}
+					b.WriteString("\n")
+				}
+			}
+			name := filepath.Join("testdata/rollup", d.Name()+".txt")
+			if *updateRollUp {
+				if err := os.MkdirAll("testdata/rollup", 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(name, []byte(b.String()), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if b.String() != string(want) {
+				t.Errorf("the texts differ from %s; go test -run %s -update-rollup writes them:\n%s", name, t.Name(), b.String())
+			}
+		})
+	}
+}

@@ -1,0 +1,446 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/internal/config"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// Schema is what is known of the tables of one namespace, and the plans made
+// with it. It implements rewrite.Catalog. Facts are only added; when one turns
+// out to be wrong the whole schema is marked stale and read again.
+type Schema struct {
+	Catalog   *Catalog
+	namespace string
+	Tables    []*rewrite.Table
+	Plain     []plainCounter
+	Planner   rewrite.Planner
+	Plans     PlanCache
+	views     []rewrite.View
+	held      []*rewrite.Table // that have a slot table, and no slotted counter
+	Lacking   bool             // tables were left out which nothing is demanded for: see withSlots
+	changes   int64            // shared.changes before the facts were read
+	review    time.Time        // when the facts are to be read again in any case; zero: never
+	partial   bool             // a slot table is to be created when the transaction has ended
+
+	mu    sync.RWMutex
+	Known map[string]*rewrite.Table // by name as written, folded
+
+	starred map[*rewrite.Table]time.Time // when the columns were last compared
+}
+
+func newSchema(s *Catalog) *Schema {
+	sc := &Schema{Catalog: s, Known: map[string]*rewrite.Table{}, starred: map[*rewrite.Table]time.Time{}, changes: s.Changes.Load()}
+	sc.Planner = rewrite.Planner{Dialect: s.Dialect, Catalog: sc}
+	return sc
+}
+
+// Stale reports whether the facts are older than a change of the schema, or are to
+// be looked at again.
+func (sc *Schema) Stale() bool {
+	return sc.changes != sc.Catalog.Changes.Load() || !sc.review.IsZero() && time.Now().After(sc.review)
+}
+
+func loadSchema(ctx context.Context, s *Catalog, v *View, namespace string, strict bool) (*Schema, error) {
+	sc := newSchema(s)
+	sc.Planner.Dialect = s.dialectIn(namespace)
+	if err := v.prefetch(ctx); err != nil {
+		return nil, err
+	}
+	defer func() { v.prefetched = nil }()
+	unseen, err := v.unseenBases(ctx)
+	if err != nil {
+		return nil, err
+	}
+	checked, unfit, problems, err := s.sortTables(func(t *config.TableConfig) bool {
+		base, hidden := unseen[dialect.WrittenName{Schema: t.Schema, Name: t.Table}]
+		return strict && config.Demanded(t) && (!hidden || base.table != nil)
+	}, starting, v.beneath(ctx, unseen))
+	if err != nil {
+		return nil, err
+	}
+	if more, err := sc.leftOut(ctx, v, unseen); err != nil {
+		return nil, err
+	} else if strict {
+		problems = append(problems, more...)
+	}
+	if len(problems) > 0 {
+		return nil, AsConfigError(problems)
+	}
+	if s.Dry {
+		for _, c := range checked {
+			if _, err := v.SlotTable(ctx, c); err != nil {
+				return nil, err
+			}
+			if err := sc.add(ctx, v, c.Table); err != nil {
+				return nil, err
+			}
+		}
+		return sc, sc.reachHome(ctx, v)
+	}
+	if checked, sc.Lacking, err = v.withSlots(ctx, checked, len(s.Tables)); err != nil {
+		return nil, err
+	}
+	rights, err := v.slotRights(ctx, checked)
+	if err != nil {
+		return nil, err
+	}
+	fitting := checked[:0]
+	for _, c := range checked {
+		found, more, err := sc.slotTable(ctx, v, c, rights, strict)
+		if err != nil {
+			return nil, err
+		}
+		if !strict || !config.Demanded(c.Config) {
+			switch { // a view may have gone since
+			case len(more) > 0:
+				unfit = append(unfit, unfitTable{c.Config, c.Table, more})
+			case found:
+				fitting = append(fitting, c)
+			}
+			continue
+		}
+		problems, fitting = append(problems, more...), append(fitting, c)
+		if s.Beside {
+			continue
+		}
+		if more, err = s.CheckRows(ctx, v, c); err != nil {
+			return nil, err
+		}
+		problems = append(problems, more...)
+		more, views, err := s.CheckViews(ctx, v, c)
+		if err != nil {
+			return nil, err
+		}
+		problems = append(problems, more...)
+		s.reportViews(ctx, c.Config, c.Table, views)
+	}
+	if len(problems) > 0 {
+		return nil, AsConfigError(problems)
+	}
+	for i := range s.Tables {
+		cfg := &s.Tables[i]
+		if t, err := v.Look(ctx)(cfg.Schema, cfg.Table); err != nil {
+			return nil, err
+		} else if t == nil {
+			if err := sc.abandoned(ctx, v, cfg); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, u := range unfit {
+		if err := sc.unfit(ctx, v, u.config, u.table, u.problems); err != nil {
+			return nil, err
+		}
+	}
+	if err := v.prefetchHeld(ctx, fitting); err != nil {
+		return nil, err
+	}
+	for _, c := range fitting {
+		if err := sc.add(ctx, v, c.Table); err != nil {
+			return nil, err
+		}
+		if c.Config.Schema == "" && len(c.Table.Counter.Counters) > 0 {
+			// The configuration's name was looked up in this namespace: it
+			// need not be looked up again when a text has it.
+			sc.Known[sc.NameKey([]rewrite.Ident{{Name: c.Table.Name, Quoted: true}})] = c.Table
+		}
+	}
+	return sc, sc.reachHome(ctx, v)
+}
+
+// unfitTable is a configured table that does not fit any more.
+type unfitTable struct {
+	config   *config.TableConfig
+	table    *rewrite.Table
+	problems []config.Problem
+}
+
+// CheckTables holds the configured tables against the facts that look finds. A
+// problem of one that is not strict is none.
+func (s *Catalog) CheckTables(strict func(*config.TableConfig) bool, look func(schema, name string) (*rewrite.Table, error)) ([]CheckedTable, []config.Problem, error) {
+	checked, _, problems, err := s.sortTables(strict, everything, look)
+	return checked, problems, err
+}
+
+// sortTables sorts the configured tables by the facts that look finds. Where it is
+// not strict a table that is not there is left out, a counter that is not there any
+// more is none, and a table that does not fit is unfit.
+func (s *Catalog) sortTables(strict func(*config.TableConfig) bool, first severity, look func(schema, name string) (*rewrite.Table, error)) (checked []CheckedTable, unfit []unfitTable, problems []config.Problem, err error) {
+	for i := range s.Tables {
+		cfg := &s.Tables[i]
+		t, err := look(cfg.Schema, cfg.Table)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		strict := strict(cfg)
+		if !strict && (t == nil || t.IsView || t.Temporary) {
+			continue
+		}
+		severity := first
+		if !strict {
+			severity = running
+		}
+		more, counter := checkTableAs(cfg, t, s.Dialect.NameRules(), severity)
+		switch {
+		case len(more) == 0:
+			t.Counter = counter
+			makePassive(cfg, t)
+			checked = append(checked, CheckedTable{cfg, t})
+		case strict:
+			problems = append(problems, more...)
+		default:
+			unfit = append(unfit, unfitTable{cfg, t, more})
+		}
+	}
+	return checked, unfit, append(problems, checkTogether(checked, s.Dialect.NameRules())...), nil
+}
+
+// slotTable holds a table's slot table against what it needs, and creates a
+// missing one when the configuration says so. Where the facts are not read for the
+// first time, the table has none as long as its slot table is not there: base values
+// are then totals. It cannot be created in a transaction of the application.
+func (sc *Schema) slotTable(ctx context.Context, v *View, c CheckedTable, rights map[*rewrite.Table]dialect.SlotRights, strict bool) (found bool, problems []config.Problem, err error) {
+	d, s := sc.Catalog.Dialect, sc.Catalog
+	slots, err := v.Look(ctx)(c.Table.Counter.SlotSchema, c.Table.Counter.SlotTable)
+	if err != nil {
+		return false, nil, err
+	}
+	strict = strict && config.Demanded(c.Config)
+	r, known := rights[c.Table]
+	if slots == nil && known {
+		found, problems := sc.unseen(ctx, c, r, strict)
+		return found, problems, nil
+	}
+	if slots == nil && s.Config.AutoMigrate() {
+		open := false
+		if !strict {
+			if open, err = v.MayBeInTransaction(ctx); err != nil {
+				return false, nil, err
+			}
+		}
+		if sc.partial = sc.partial || open; !open {
+			if err := v.Migrate(ctx, d.CreateSlots(c.Table)); err != nil {
+				return false, nil, err
+			}
+			v.prefetched.forget(dialect.WrittenName{Schema: c.Table.Schema, Name: c.Table.Name})
+			v.prefetched.forget(dialect.WrittenName{Schema: c.Table.Counter.SlotSchema, Name: c.Table.Counter.SlotTable})
+			s.Expire() // other namespaces may know the table as one without slots
+			sc.changes = s.Changes.Load()
+			if slots, err = v.MadeSlots(ctx, c); err != nil {
+				return false, nil, err
+			}
+		}
+	}
+	if slots == nil && !strict {
+		if !sc.partial {
+			s.reportOnce(ctx, c.Table, c.Config.Locate(CheckSlotTable(c.Table, nil)))
+		}
+		return false, nil, nil
+	}
+	defer func() {
+		if len(problems) == 0 {
+			sc.release(c.Table, slots)
+		}
+	}()
+	if !strict {
+		problems = sc.lenient(c, slots)
+	} else {
+		s.learnSlots(c.Table, slots)
+		problems = s.CheckSlots(c.Table, slots)
+		if len(problems) == 0 {
+			problems = lackingRights(c.Config, c.Table.Counter, r.Lacks)
+		}
+	}
+	return true, c.Config.Locate(problems), nil
+}
+
+// lenient holds a slot table that has been found right before against a table that
+// may have changed: a counter that it has no column of is an ordinary column, and a
+// column that the table has not is of no counter.
+func (sc *Schema) lenient(c CheckedTable, slots *rewrite.Table) []config.Problem {
+	s, t := sc.Catalog, c.Table
+	if t.Counter.Shared == nil && !slots.IsView {
+		t.Counter.Counters = slices.DeleteFunc(t.Counter.Counters, func(name string) bool {
+			col, _ := FindColumn(slots, name)
+			if col == nil {
+				sc.Plain = append(sc.Plain, plainCounter{t, name, "slot table " + config.Clip(t.Counter.SlotTable) + " has no column for it: run `" + MigrateCommand + "`"})
+			}
+			return col == nil
+		})
+	}
+	s.learnSlots(t, slots)
+	return s.CheckSlots(t, Outgrown(t, slots))
+}
+
+// add takes a checked table into the schema. Counters that cannot be slotted
+// are taken off it: they then are ordinary columns, for which every statement
+// is right as it is, once no slot holds anything for them.
+func (sc *Schema) add(ctx context.Context, v *View, t *rewrite.Table) error {
+	if err := sc.retire(ctx, v, t); err != nil {
+		return err
+	}
+	sc.adopt(t)
+	return sc.LearnViews(ctx, v, t)
+}
+
+// adopt makes t a counter table of the schema, with the counters that can be
+// slotted, or are retired, and notes why the others cannot.
+func (sc *Schema) adopt(t *rewrite.Table) {
+	var slotted []string
+	for _, c := range t.Counter.Counters {
+		ok, why := t.Slottable(c)
+		if !ok && !t.Counter.IsPassive(c) {
+			sc.Plain = append(sc.Plain, plainCounter{t, c, why})
+		}
+		if ok || t.Counter.IsPassive(c) || t.Counter.IsRetired(c) {
+			slotted = append(slotted, c)
+		}
+	}
+	if t.Counter.Counters = slotted; len(slotted) == 0 {
+		sc.hold(t)
+		return
+	}
+	sc.mu.Lock()
+	sc.Tables = append(sc.Tables, t)
+	sc.mu.Unlock()
+}
+
+// plainCounter is a counter that stays an ordinary column, and why.
+type plainCounter struct {
+	Table  *rewrite.Table
+	Column string
+	Reason string
+}
+
+// Counters implements rewrite.Catalog.
+func (sc *Schema) Counters() []*rewrite.Table {
+	sc.mu.RLock()
+	defer sc.mu.RUnlock()
+	return sc.Tables
+}
+
+// Lookup implements rewrite.Catalog.
+func (sc *Schema) Lookup(name []rewrite.Ident) (*rewrite.Table, bool) {
+	sc.mu.RLock()
+	defer sc.mu.RUnlock()
+	t, ok := sc.Known[sc.NameKey(name)]
+	return t, ok
+}
+
+func (sc *Schema) NameKey(name []rewrite.Ident) string {
+	var b strings.Builder
+	for _, n := range name {
+		b.WriteString(sc.fold(n))
+		b.WriteByte(0)
+	}
+	return b.String()
+}
+
+// fold returns a name as written in the form the database stores it.
+func (sc *Schema) fold(n rewrite.Ident) string {
+	if lower := strings.ToLower(n.Name); sc.Catalog.Dialect.SameTable(n, lower) {
+		return lower
+	}
+	return n.Name
+}
+
+// Learn looks tables up for the planner.
+func (sc *Schema) Learn(ctx context.Context, v *View, names [][]rewrite.Ident) error {
+	for _, n := range names {
+		if len(n) > 1 {
+			if err := sc.reach(ctx, v, sc.fold(n[len(n)-2]), sc.fold(n[len(n)-1])); err != nil {
+				return err
+			}
+		}
+	}
+	return sc.LearnWith(v.Look(ctx), names)
+}
+
+func (sc *Schema) LearnWith(look func(schema, name string) (*rewrite.Table, error), names [][]rewrite.Ident) error {
+	for _, n := range names {
+		ns := ""
+		if len(n) > 1 {
+			ns = sc.fold(n[len(n)-2])
+		}
+		t, err := look(ns, sc.fold(n[len(n)-1]))
+		if err != nil {
+			return err
+		}
+		sc.note(n, t)
+	}
+	return nil
+}
+
+// note remembers what a name means, nil for nothing.
+func (sc *Schema) note(name []rewrite.Ident, t *rewrite.Table) {
+	if t != nil && !t.Temporary {
+		if c := sc.counter(t); c != nil {
+			t = c
+		}
+	}
+	sc.mu.Lock()
+	defer sc.mu.Unlock()
+	if len(sc.Known) > maxKnownTables {
+		clear(sc.Known)
+	}
+	sc.Known[sc.NameKey(name)] = t
+}
+
+// maxKnownTables bounds the facts kept of tables that are no counter tables.
+const maxKnownTables = 10000
+
+// Adopted returns a schema of the tables.
+func (s *Catalog) Adopted(checked []CheckedTable, views func(*Schema, *rewrite.Table) error) (*Schema, error) {
+	sc := newSchema(s)
+	for _, t := range checked {
+		sc.adopt(t.Table)
+		if err := views(sc, t.Table); err != nil {
+			return nil, err
+		}
+	}
+	return sc, nil
+}
+
+// Notes tells of the counters of tables that the text may mean which are not
+// slotted.
+func (sc *Schema) Notes(query string) []string {
+	var out []string
+	for _, p := range sc.Plain {
+		if rewrite.ContainsFold(query, p.Table.Name) {
+			out = append(out, fmt.Sprintf("counter %s.%s is not slotted: %s", p.Table.Name, p.Column, p.Reason))
+		}
+	}
+	return out
+}
+
+// Audited returns the tables as an audit plans with them: all of the
+// configuration, whatever their mode, for it is by the slots that are there that
+// a total is read. Those with problems are left out; Check reports them by itself.
+func (c *View) Audited(ctx context.Context) (*Schema, error) {
+	cfg := c.Catalog.Config.Audited()
+	s := NewCatalog(c.Catalog.Dialect, cfg, cfg.Tables())
+	checked, _, err := s.CheckTables(config.Always, c.Look(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return s.Adopted(checked, func(sc *Schema, t *rewrite.Table) error { return sc.LearnViews(ctx, c, t) })
+}
+
+// Counted returns the counters of t, with those that are not slotted.
+func (sc *Schema) Counted(t *rewrite.Table) []string {
+	all := t.Counter.Counters
+	for _, p := range sc.Plain {
+		if p.Table == t {
+			all = append(all[:len(all):len(all)], p.Column)
+		}
+	}
+	return all
+}

@@ -1,0 +1,129 @@
+package catalog
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/slotsql/slotsql/dialect"
+)
+
+// side is a connection of slotsql's own for what is read of the catalog beside
+// the application's statements. It is opened when it is needed, and closed when it
+// has not been for a while.
+type side struct {
+	rest atomic.Int64 // until when none is asked for, by clock
+
+	ending sync.Mutex
+	ended  map[int]context.CancelFunc // of what is under way, on this connection or a lent one
+	under  int                        // how many there were
+	closed bool
+
+	mu   sync.Mutex
+	conn *View
+	idle *time.Timer
+}
+
+// bounded returns a context of slotsql's own: with the values of ctx, but ended by
+// time or with the connector only.
+func (d *side) bounded(ctx context.Context, patience time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	d.ending.Lock()
+	defer d.ending.Unlock()
+	if d.closed {
+		cancel()
+		return ctx, cancel
+	}
+	d.under++
+	at := d.under
+	if d.ended == nil {
+		d.ended = map[int]context.CancelFunc{}
+	}
+	d.ended[at] = cancel
+	return ctx, func() {
+		cancel()
+		d.ending.Lock()
+		defer d.ending.Unlock()
+		delete(d.ended, at)
+	}
+}
+
+// run runs f on the connection; once more on a new one when the server has closed
+// it meanwhile. When it fails, none is asked for during some seconds.
+func (d *side) run(ctx context.Context, s *Catalog, f func(*View) error) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	err := d.try(ctx, s, f)
+	if err != nil {
+		d.rest.Store(int64(clock() + sideRest))
+	}
+	return err
+}
+
+func (d *side) try(ctx context.Context, s *Catalog, f func(*View) error) error {
+	for {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		fresh := d.conn == nil
+		if fresh {
+			raw, err := s.Connect(ctx)
+			if err != nil {
+				return err
+			}
+			d.conn = NewView(s, raw)
+			if own, ok := s.Dialect.(dialect.OwnSettings); ok {
+				if err := d.conn.Session().ExecAll(ctx, own.OwnSettings()); err != nil {
+					d.drop()
+					return err
+				}
+			}
+		}
+		err := f(d.conn)
+		if err == nil {
+			d.keep()
+			return nil
+		}
+		d.drop() // whatever state it is in
+		if fresh || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// keep closes the connection when it has not been used for a while.
+func (d *side) keep() {
+	if d.idle != nil {
+		d.idle.Stop()
+	}
+	d.idle = time.AfterFunc(sideIdle, func() {
+		if d.mu.TryLock() { // else it is in use
+			d.drop()
+			d.mu.Unlock()
+		}
+	})
+}
+
+func (d *side) drop() {
+	if d.idle != nil {
+		d.idle.Stop()
+	}
+	if d.conn != nil {
+		_ = d.conn.Parent.Close()
+		d.conn = nil
+	}
+}
+
+// Close ends what is under way, and closes the connection.
+func (d *side) Close() {
+	d.ending.Lock()
+	d.closed = true
+	for _, cancel := range d.ended {
+		cancel()
+	}
+	d.ending.Unlock()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.drop()
+}

@@ -1,0 +1,102 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/internal/config"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// Who may read a counter has to read its slots, and who may update one has to write
+// them: a role that has rights on the base table alone would meet the engine's refusal
+// of a table that it has never named. So it is told when it connects, with the
+// statements that grant what it lacks. A role that may do neither needs nothing.
+//
+// In a running program rights come and go. What a role lacks then the engine tells by
+// itself, statement by statement; a slot table that has become invisible is still one.
+
+// slotRights reads what the session's user lacks on the slot tables, by table.
+func (c *View) slotRights(ctx context.Context, tables []CheckedTable) (map[*rewrite.Table]dialect.SlotRights, error) {
+	d, ok := c.Catalog.Dialect.(dialect.RightsReader)
+	if !ok || c.Catalog.Beside || len(tables) == 0 {
+		return nil, nil
+	}
+	var asked []dialect.SlotTable
+	for _, t := range tables {
+		slots, err := c.Look(ctx)(t.Table.Counter.SlotSchema, t.Table.Counter.SlotTable)
+		if err != nil {
+			return nil, err
+		}
+		if slots == nil {
+			_, hidden, err := d.Hidden(ctx, c.Session(), t.Table.Counter.SlotSchema, t.Table.Counter.SlotTable)
+			if err != nil {
+				return nil, err
+			} else if !hidden {
+				continue
+			}
+		}
+		views, err := c.viewsOver(ctx, t.Table)
+		if err != nil {
+			return nil, err
+		}
+		asked = append(asked, dialect.SlotTable{Base: t.Table, Slots: slots, Views: views})
+	}
+	if len(asked) == 0 {
+		return nil, nil
+	}
+	rights, err := d.SlotRights(ctx, c.Session(), asked)
+	if err != nil {
+		return nil, err
+	}
+	out := map[*rewrite.Table]dialect.SlotRights{}
+	for i, r := range rights {
+		t := asked[i].Base
+		out[t], t.Counter.Ungranted, t.Counter.Blind = r, Grants(r.Fold), r.Blind
+	}
+	return out, nil
+}
+
+func Grants(lacks []dialect.Lack) (out []string) {
+	for _, l := range lacks {
+		out = append(out, l.Grant)
+	}
+	return out
+}
+
+// lackingRights is the problem of rights that are lacking on a table's slot table.
+func lackingRights(t *config.TableConfig, c *rewrite.Counter, lacks []dialect.Lack) []config.Problem {
+	if len(lacks) == 0 {
+		return nil
+	}
+	return t.Locate([]config.Problem{{Message: fmt.Sprintf("table %s: the session's user lacks rights on slot table %s, for %s: run, as its owner: %s",
+		config.Clip(t.Name), config.Clip(c.SlotTable), lacks[0].What, strings.Join(Grants(lacks), "; "))}})
+}
+
+// unseen is slotTable for a slot table that the session's user does not see.
+func (sc *Schema) unseen(ctx context.Context, c CheckedTable, r dialect.SlotRights, strict bool) (found bool, problems []config.Problem) {
+	problems = lackingRights(c.Config, c.Table.Counter, r.Lacks)
+	switch {
+	case len(problems) == 0:
+		sc.lookAgain() // nothing says that a view over the table has come
+		return false, nil
+	case strict:
+		return true, problems
+	}
+	sc.Catalog.reportOnce(ctx, c.Table, problems)
+	return true, nil
+}
+
+// MayHaveRole notes that a text may have given the session another role. Where rights
+// are facts, they are then facts of this session alone.
+func (c *View) MayHaveRole(text string) {
+	if !rewrite.ContainsFold(text, "role") && !rewrite.ContainsFold(text, "authorization") {
+		return
+	}
+	c.RoleSet = true
+	if c.Catalog.Traits.RightsAreFacts {
+		c.OtherRole, c.Private, c.Moved = true, true, true
+	}
+}

@@ -1,0 +1,73 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/slotsql/slotsql/internal/config"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+func (c *View) CheckTables(ctx context.Context) ([]CheckedTable, []config.Problem, error) {
+	return c.Catalog.CheckTables(config.Always, c.Look(ctx))
+}
+
+// MadeSlots reads the facts of a slot table that has just been made, and what that
+// has changed of the table.
+func (c *View) MadeSlots(ctx context.Context, t CheckedTable) (*rewrite.Table, error) {
+	base, err := c.Look(ctx)(t.Table.Schema, t.Table.Name)
+	if err != nil {
+		return nil, err
+	}
+	if base != nil {
+		t.Table.OwnTriggers = base.OwnTriggers
+	}
+	return c.SlotTable(ctx, t)
+}
+
+// SlotTable reads the facts of a table's slot table, nil when there is none.
+func (c *View) SlotTable(ctx context.Context, t CheckedTable) (*rewrite.Table, error) {
+	slots, err := c.Look(ctx)(t.Table.Counter.SlotSchema, t.Table.Counter.SlotTable)
+	if err == nil {
+		c.Catalog.learnSlots(t.Table, slots)
+	}
+	return slots, err
+}
+
+// withSlots leaves the tables out for which nothing is demanded and that have
+// no slot table, and says whether there are such ones among so many.
+func (c *View) withSlots(ctx context.Context, tables []CheckedTable, configured int) (with []CheckedTable, lacking bool, err error) {
+	for _, t := range tables {
+		if !config.Demanded(t.Config) {
+			if slots, err := c.SlotTable(ctx, t); err != nil {
+				return nil, false, err
+			} else if slots == nil {
+				continue
+			}
+		}
+		with = append(with, t)
+	}
+	return with, len(with) < configured, nil
+}
+
+// ChosenTables finds tables by their names.
+func ChosenTables(all []*rewrite.Table, names []string) ([]*rewrite.Table, error) {
+	if len(names) == 0 {
+		return all, nil
+	}
+	var out []*rewrite.Table
+	var known []string
+	for _, t := range all {
+		known = append(known, t.Name)
+	}
+	for _, name := range names {
+		i := slices.Index(known, name)
+		if i < 0 {
+			return nil, fmt.Errorf("slotsql: %q is not a configured counter table: the configuration has %s", name, strings.Join(known, ", "))
+		}
+		out = append(out, all[i])
+	}
+	return out, nil
+}

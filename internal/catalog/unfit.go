@@ -1,0 +1,134 @@
+package catalog
+
+import (
+	"context"
+	"strings"
+
+	"github.com/slotsql/slotsql/internal/config"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// A configured table may change in a running program such that its slots cannot be
+// added up: it has lost its key, say. Every statement is right as it is if they hold
+// nothing, so that the table is then plain. If they hold something, statements on
+// it are refused, and say why; others, and DDL, which may put the table right, run.
+
+// holder is a table that nothing is slotted of, or can be.
+func (s *Catalog) holder(cfg *config.TableConfig, t, slots *rewrite.Table) *rewrite.Table {
+	held := *t
+	held.Counter = &rewrite.Counter{SlotSchema: slots.Schema, SlotTable: slots.Name, SlotColumn: "slot", NoForeignKey: true}
+	if t.Counter != nil {
+		held.Counter = t.Counter
+	} else if cfg.Shared != nil {
+		return nil // nothing refers to the table
+	}
+	return &held
+}
+
+// unfit takes a table into the facts that does not fit its configuration, or its
+// slot table, any more.
+func (sc *Schema) unfit(ctx context.Context, v *View, cfg *config.TableConfig, t *rewrite.Table, problems []config.Problem) error {
+	slots, err := v.Look(ctx)(t.Schema, sc.Catalog.slotTableOf(cfg, t))
+	if err != nil || slots == nil || slots.IsView {
+		sc.Catalog.reportOnce(ctx, t, problems)
+		return err
+	}
+	held := sc.Catalog.holder(cfg, t, slots)
+	if held == nil {
+		return nil
+	}
+	some, err := holdsAnything(ctx, v, slots)
+	if err != nil {
+		return err
+	}
+	sc.lookAgain()
+	held.Counter.Unfit, held.Counter.Holding = AsConfigError(problems).Error(), some
+	held.Counter.Counters, held.Counter.Companions = nil, nil
+	sc.hold(held)
+	sc.Catalog.reportOnce(ctx, t, problems)
+	return nil
+}
+
+// holdsAnything reports whether any number in a slot table but those of keys and
+// slots can be a count: it is not 0, in a column without a part in the primary key.
+func holdsAnything(ctx context.Context, v *View, slots *rewrite.Table) (bool, error) {
+	d := v.Catalog.Dialect
+	var conds []string
+	for i := range slots.Columns {
+		c := &slots.Columns[i]
+		inKey := false
+		for _, u := range slots.Uniques {
+			for _, k := range u.Columns {
+				inKey = inKey || k == c.Name
+			}
+		}
+		if Summable(c) && !inKey {
+			conds = append(conds, d.Quote(c.Name)+" <> 0")
+		}
+	}
+	if len(conds) == 0 {
+		conds = []string{"1 = 1"}
+	}
+	rows, err := v.Session().Query(ctx, "SELECT 1 FROM "+d.Quote(slots.Schema)+"."+d.Quote(slots.Name)+" WHERE "+strings.Join(conds, " OR ")+" LIMIT 1")
+	return len(rows) > 0, err
+}
+
+// release takes a table into the facts that the foreign key of t's slot table refers
+// to, since it has had t's name: the engine would refuse to drop it.
+func (sc *Schema) release(t, slots *rewrite.Table) {
+	s := sc.Catalog
+	p := s.strays(t, slots)
+	if p == nil {
+		return
+	}
+	sc.hold(&rewrite.Table{Schema: p.Schema, Name: p.Name, Counter: &rewrite.Counter{SlotSchema: slots.Schema, SlotTable: slots.Name,
+		Release: s.Dialect.RefitSlots(t, slots, true)}})
+	s.viewed([]string{p.Name})
+}
+
+// abandoned takes the table into the facts that the slot table of a configured one
+// refers to which is not there, since it has another name now. Its slots go with it.
+func (sc *Schema) abandoned(ctx context.Context, v *View, cfg *config.TableConfig) error {
+	if cfg.Shared != nil {
+		return nil
+	}
+	slots, err := v.Look(ctx)(cfg.Schema, sc.Catalog.slotTableOf(cfg, &rewrite.Table{Name: cfg.Table}))
+	if err != nil || slots == nil || len(slots.Parents) != 1 || slots.Parents[0].Name == cfg.Table {
+		return err
+	}
+	p := slots.Parents[0]
+	held := &rewrite.Table{Schema: p.Schema, Name: p.Name, Counter: &rewrite.Counter{SlotSchema: slots.Schema, SlotTable: slots.Name, SlotColumn: "slot"}}
+	held.Counter.Unfit = "its slot table belongs to the table's other name"
+	sc.hold(held)
+	sc.Catalog.viewed([]string{p.Name})
+	return nil
+}
+
+// Holders implements rewrite.HolderCatalog.
+func (sc *Schema) Holders() []*rewrite.Table {
+	sc.mu.RLock()
+	defer sc.mu.RUnlock()
+	return sc.held
+}
+
+func (sc *Schema) hold(t *rewrite.Table) {
+	sc.mu.Lock()
+	defer sc.mu.Unlock()
+	sc.held = append(sc.held, t)
+}
+
+// reportOnce warns of what has become of a table.
+func (s *Catalog) reportOnce(ctx context.Context, t *rewrite.Table, problems []config.Problem) {
+	s.warnOnce(ctx, t, "slotsql: a table no longer fits its configuration", AsConfigError(problems).Error())
+}
+
+func (s *Catalog) warnOnce(ctx context.Context, t *rewrite.Table, what, why string) {
+	id := t.Schema + "\x00" + t.Name + "\x00" + what + why
+	s.mu.Lock()
+	done := s.reported[id]
+	s.reported[id] = true
+	s.mu.Unlock()
+	if !done {
+		s.Log().WarnContext(ctx, what, "table", t.Name, "reason", why)
+	}
+}

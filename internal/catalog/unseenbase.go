@@ -1,0 +1,123 @@
+package catalog
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/internal/config"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// On MySQL nobody sees a table that he has no right on. A user may still read it
+// through views, for which it is enough to know its slot table. Where that is not to be
+// seen either, a user who sees no view that may read the table, and calls no routine,
+// has nothing to do with it; others are told what to grant.
+
+// unseenBase is a configured table that the session's user has no right on.
+type unseenBase struct {
+	schema string
+	table  *rewrite.Table // as its slot table shows it; nil where that is not to be seen either
+}
+
+// unseenBases finds them, by their configured names.
+func (c *View) unseenBases(ctx context.Context) (map[dialect.WrittenName]unseenBase, error) {
+	s := c.Catalog
+	d, ok := s.Dialect.(dialect.RightsReader)
+	if !ok || s.Dry || s.Beside {
+		return nil, nil
+	}
+	var out map[dialect.WrittenName]unseenBase
+	for i := range s.Tables {
+		cfg := &s.Tables[i]
+		n := dialect.WrittenName{Schema: cfg.Schema, Name: cfg.Table}
+		if t, err := c.Look(ctx)(n.Schema, n.Name); err != nil {
+			return nil, err
+		} else if t != nil || !config.Demanded(cfg) {
+			continue
+		}
+		schema, hidden, err := d.Hidden(ctx, c.Session(), n.Schema, n.Name)
+		if err != nil {
+			return nil, err
+		} else if !hidden {
+			continue
+		}
+		slots, err := c.Look(ctx)(n.Schema, s.slotTableOf(cfg, &rewrite.Table{Name: n.Name}))
+		if err != nil {
+			return nil, err
+		}
+		if out == nil {
+			out = map[dialect.WrittenName]unseenBase{}
+		}
+		out[n] = unseenBase{schema, baseOf(cfg, slots)}
+	}
+	return out, nil
+}
+
+// baseOf is a base table as its own slot table shows it; nil without one.
+func baseOf(cfg *config.TableConfig, slots *rewrite.Table) *rewrite.Table {
+	if slots == nil || slots.IsView || cfg.Shared != nil {
+		return nil
+	}
+	t := &rewrite.Table{Schema: slots.Schema, Name: cfg.Table}
+	for _, u := range slots.Uniques {
+		if n := len(u.Columns) - 1; u.Primary && n >= 0 {
+			for i := range slots.Columns {
+				if col := slots.Columns[i]; col.Name != u.Columns[n] {
+					col.NoSelect, col.NoInsert, col.NoUpdate = true, true, true
+					t.Columns = append(t.Columns, col)
+				}
+			}
+			if n > 0 {
+				t.Uniques = []rewrite.Unique{{Name: u.Name, Primary: true, Columns: slices.Clone(u.Columns[:n])}}
+			}
+		}
+	}
+	if len(t.Columns) == 0 {
+		return nil
+	}
+	return t
+}
+
+// beneath is look, for base tables.
+func (c *View) beneath(ctx context.Context, unseen map[dialect.WrittenName]unseenBase) func(schema, name string) (*rewrite.Table, error) {
+	look := c.Look(ctx)
+	return func(schema, name string) (*rewrite.Table, error) {
+		if t := unseen[dialect.WrittenName{Schema: schema, Name: name}].table; t != nil {
+			return t, nil
+		}
+		return look(schema, name)
+	}
+}
+
+// leftOut reports tables that the session's user sees nothing of, but may read through
+// views or routines.
+func (sc *Schema) leftOut(ctx context.Context, v *View, unseen map[dialect.WrittenName]unseenBase) (problems []config.Problem, err error) {
+	s := sc.Catalog
+	d, _ := s.Dialect.(dialect.RightsReader)
+	for i := range s.Tables {
+		cfg := &s.Tables[i]
+		base, hidden := unseen[dialect.WrittenName{Schema: cfg.Schema, Name: cfg.Table}]
+		if !hidden || base.table != nil {
+			continue
+		}
+		sc.lookAgain()
+		t := &rewrite.Table{Schema: base.schema, Name: cfg.Table, Counter: &rewrite.Counter{SlotSchema: base.schema}}
+		t.Counter.SlotTable = s.slotTableOf(cfg, t)
+		views, err := s.Dialect.Views(ctx, v.Session(), t)
+		if err != nil {
+			return nil, err
+		}
+		if len(views) == 0 && len(cfg.Routines) == 0 {
+			continue
+		}
+		rights, err := d.SlotRights(ctx, v.Session(), []dialect.SlotTable{{Base: t, Views: append(views, cfg.Routines...)}})
+		if err != nil {
+			return nil, err
+		}
+		problems = append(problems, cfg.Problem("", "does not exist in the database, or the session's user may not see it, who may read it through %s: create it, or run, as its owner: %s",
+			strings.Join(append(views, cfg.Routines...), ", "), strings.Join(Grants(rights[0].Lacks), "; ")))
+	}
+	return problems, nil
+}

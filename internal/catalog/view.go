@@ -1,0 +1,67 @@
+package catalog
+
+import (
+	"context"
+	"database/sql/driver"
+
+	"github.com/slotsql/slotsql/internal/link"
+)
+
+// View is a link that sees the database's tables as its session does: by the facts
+// of its namespace, and with the changes that it has made itself and that nobody
+// else sees yet.
+type View struct {
+	link.Conn
+	Catalog    *Catalog
+	prefetched *prefetched // while a schema is made
+
+	Schema  *Schema // facts of the session's namespace; nil until they are needed
+	Moved   bool    // the namespace may have changed since schema was set
+	Private bool    // the facts are this session's own: see changed
+	Temp    bool    // and stay so: it may have temporary tables
+	Altered bool    // it has changed the schema in a transaction that may be open
+	Adrift  bool    // or its namespace, which may change back with that one's end
+
+	// roleSet says that the role may be another than the one that the session began
+	// with; otherRole, that it may be another than the one whose rights are known.
+	RoleSet, OtherRole bool
+}
+
+// NewView wraps a parent's connection without a look at the database.
+func NewView(c *Catalog, parent driver.Conn) *View {
+	return &View{Conn: link.New(&c.Database, parent), Catalog: c}
+}
+
+// NewOwnView wraps a connection that folds slots: on a node of a cluster it looks
+// whether its transaction is still there, see guard.go.
+func NewOwnView(ctx context.Context, c *Catalog, parent driver.Conn) *View {
+	v := NewView(c, parent)
+	v.LearnNode(ctx)
+	return v
+}
+
+// AsConnected says that the session is as the connector opens it, outside a
+// transaction, and without open rows. Two such sessions do the same with the
+// same statement.
+func (c *View) AsConnected() bool {
+	return c.ordinary() && !c.RowsOpen && !c.Lasting && c.InAutocommit()
+}
+
+// ordinary says that any connection of the connector sees the same database.
+func (c *View) ordinary() bool {
+	return !c.Altered && !c.Private && !c.Moved && !c.Temp && !c.Dirty && c.Db.Sharing
+}
+
+// OpenView opens a connection of the parent for slotsql's own statements.
+func OpenView(ctx context.Context, c *Catalog) (*View, error) {
+	raw, err := c.Dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	v := NewOwnView(ctx, c, raw)
+	if _, err := c.Dialect.Namespace(ctx, v.Session()); err != nil { // refuses sessions it cannot serve
+		_ = raw.Close()
+		return nil, err
+	}
+	return v, nil
+}

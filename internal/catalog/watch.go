@@ -1,0 +1,215 @@
+package catalog
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// A process notices what any other client changes of the tables that matter: the
+// marks of configured tables and slot tables are compared with those that the
+// facts in use were read at. Looking is driven by use. A statement that names a
+// configured table and finds the last look more than a second old has another
+// one begin, on a connection of slotsql's own, and does not wait for it; when it is
+// more than two seconds old, because nothing was done meanwhile, the statement
+// waits. So what was changed two seconds before a statement began is noticed, and
+// a process that does nothing looks at nothing.
+//
+// Facts are never newer than their marks, which are read first: what is changed
+// between the two is found by the next look.
+
+const (
+	lookAgain = time.Second     // after which another look begins
+	lookFirst = 2 * time.Second // after which a statement waits for it
+)
+
+// watch is what one connector knows of the definitions in the database.
+type watch struct {
+	looked atomic.Int64 // when the look began with which the facts were last found to hold, by clock; 0: never
+
+	mu    sync.Mutex
+	marks map[dialect.WrittenName]dialect.Mark // that the facts in use were read at
+	under chan struct{}                        // of the look that is under way: closed at its end; nil: none is
+
+	Side side
+}
+
+var started = time.Now()
+
+// clock is a time that only moves forward.
+func clock() time.Duration { return time.Since(started) + 1 }
+
+func (w *watch) age() time.Duration {
+	at := w.looked.Load()
+	if at == 0 {
+		return lookFirst + 1
+	}
+	return clock() - time.Duration(at)
+}
+
+// Due has the next statement wait for a look.
+func (w *watch) Due() { w.looked.Store(0) }
+
+func (w *watch) lookedAt(began time.Duration) {
+	for {
+		at := w.looked.Load()
+		if int64(began) <= at || w.looked.CompareAndSwap(at, int64(began)) {
+			return
+		}
+	}
+}
+
+// watcher returns the dialect that can look; nil when it cannot, or there is nothing to look at.
+func (s *Catalog) watcher() dialect.Watcher {
+	if len(s.Tables) == 0 || s.Dry && s.Beside {
+		return nil
+	}
+	d, _ := s.Dialect.(dialect.Watcher)
+	return d
+}
+
+// writtenNames are the names of the configured tables and their slot tables as a
+// session resolves them before any facts are known.
+func (s *Catalog) writtenNames() []dialect.WrittenName {
+	var out []dialect.WrittenName
+	for i := range s.Tables {
+		t := &s.Tables[i]
+		out = append(out, dialect.WrittenName{Schema: t.Schema, Name: t.Table},
+			dialect.WrittenName{Schema: t.Schema, Name: s.slotTableOf(t, &rewrite.Table{Name: t.Table})})
+	}
+	return out
+}
+
+// names are those of the tables that the facts are about, as stored.
+func (sc *Schema) names() []dialect.WrittenName {
+	var out []dialect.WrittenName
+	seen := map[dialect.WrittenName]bool{}
+	add := func(n dialect.WrittenName) {
+		if !seen[n] {
+			seen[n] = true
+			out = append(out, n)
+		}
+	}
+	table := func(t *rewrite.Table) {
+		add(dialect.WrittenName{Schema: t.Schema, Name: t.Name})
+		add(dialect.WrittenName{Schema: t.Counter.SlotSchema, Name: t.Counter.SlotTable})
+	}
+	for _, t := range sc.Counters() {
+		table(t)
+	}
+	for _, t := range sc.Holders() {
+		table(t)
+	}
+	for _, p := range sc.Plain {
+		table(p.Table)
+	}
+	return out
+}
+
+// marked reads facts with load, and the marks that they are read at. It reads
+// again, with more marks, when a table turns out to be another than its name was
+// taken for.
+func (s *Catalog) marked(ctx context.Context, v *View, how loading, load func() (*Schema, error)) (*Schema, error) {
+	d := s.watcher()
+	if d == nil || how.private {
+		return load()
+	}
+	names := s.writtenNames()
+	for tries := 1; ; tries++ {
+		began := clock()
+		got, err := d.Marks(ctx, v.Session(), names)
+		if err != nil {
+			return nil, err
+		}
+		sc, err := load()
+		if err != nil {
+			return nil, err
+		}
+		marks := map[dialect.WrittenName]dialect.Mark{}
+		for i, n := range names {
+			if how.home {
+				marks[n] = got[i]
+			}
+			if got[i].Name != "" {
+				marks[dialect.WrittenName{Schema: got[i].Schema, Name: got[i].Name}] = got[i]
+			}
+		}
+		more := false
+		for _, n := range sc.names() {
+			if _, ok := marks[n]; !ok {
+				names, more = append(names, n), true
+			}
+		}
+		if !more || tries > 2 {
+			s.Watch.note(s, sc, marks, how.renew)
+			if how.home {
+				s.Watch.lookedAt(began)
+			}
+			return sc, nil
+		}
+	}
+}
+
+// note keeps the marks of facts that are taken into use. Facts of another
+// namespace that were read at other marks are out of date.
+func (w *watch) note(s *Catalog, sc *Schema, marks map[dialect.WrittenName]dialect.Mark, differ bool) {
+	w.mu.Lock()
+	for n, m := range marks {
+		old, ok := w.marks[n]
+		differ = differ || ok && old != m
+	}
+	w.mu.Unlock()
+	if differ && !sc.Stale() && s.Expire() == sc.changes+1 {
+		sc.changes++ // these are the newer ones
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if sc.Stale() {
+		return // nothing is kept of them
+	}
+	if w.marks == nil {
+		w.marks = map[dialect.WrittenName]dialect.Mark{}
+	}
+	maps.Copy(w.marks, marks)
+}
+
+// forget drops the marks of facts that are no longer in use.
+func (w *watch) forget() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.marks = nil
+}
+
+// compare looks whether the tables are as they were when the facts were read, and
+// calls differs when they are not.
+func (s *Catalog) compare(ctx context.Context, v *View, differs func()) error {
+	began, changes := clock(), s.Changes.Load()
+	s.Watch.mu.Lock()
+	var names []dialect.WrittenName
+	var want []dialect.Mark
+	for n, m := range s.Watch.marks {
+		names, want = append(names, n), append(want, m)
+	}
+	s.Watch.mu.Unlock()
+	d := s.watcher()
+	if d == nil || len(names) == 0 {
+		s.Watch.lookedAt(began) // the next reading takes marks
+		return nil
+	}
+	got, err := d.Marks(ctx, v.Session(), names)
+	if err != nil {
+		return err
+	}
+	if !slices.Equal(got, want) && s.Changes.Load() == changes {
+		s.ViewDDL.Store(true) // there may be new views
+		differs()
+	}
+	s.Watch.lookedAt(began)
+	return nil
+}

@@ -1,0 +1,118 @@
+package catalog
+
+import (
+	"context"
+	"time"
+)
+
+// sidePatience bounds a look on the side connection. It waits for no transaction,
+// so that one which takes longer has met a server that does not answer.
+const sidePatience = 3 * time.Second
+
+// sideRest is how long no connection is asked for after one was not to be had:
+// looks are then made on the application's, outside transactions.
+const sideRest = 10 * time.Second
+
+// sideIdle is how long the connection is kept when nobody looks.
+const sideIdle = 30 * time.Second
+
+// Heed has the tables looked at when that is due, for a statement that is about
+// to be planned. It waits where a change may concern the statement (wait): one
+// that has run before and named no configured table does not, as it would have to
+// name a view that has just come to be. A look that fails is no error of the
+// statement's: it runs on the facts that there are, and another one begins soon.
+func (c *View) Heed(ctx context.Context, wait bool) {
+	if len(c.Catalog.Tables) == 0 {
+		return
+	}
+	w := &c.Catalog.Watch
+	age := w.age()
+	if age < lookAgain || c.Schema == nil || c.Catalog.watcher() == nil {
+		return
+	}
+	if c.Catalog.Traits.OneWriter || !c.Catalog.aside() {
+		c.lookHere(ctx)
+		return
+	}
+	done := c.Catalog.lookAside()
+	if age < lookFirst || !wait {
+		return
+	}
+	select {
+	case <-done:
+	case <-ctx.Done():
+		return
+	}
+	if w.age() >= lookFirst {
+		c.lookHere(ctx)
+	}
+}
+
+// HeedHere is heed for a session that is not yet in a transaction, where looks are
+// made on the application's connections: in one they are not.
+func (c *View) HeedHere(ctx context.Context) {
+	if len(c.Catalog.Tables) > 0 && (c.Catalog.Traits.OneWriter || !c.Catalog.aside()) {
+		c.Heed(ctx, true)
+	}
+}
+
+// lookHere looks on the application's connection, where that changes nothing for
+// it: outside a transaction, and while no rows are open. Where one connection
+// writes at a time that is the way at all times: a second one could see another
+// database, or be in the way.
+func (c *View) lookHere(ctx context.Context) {
+	if c.Catalog.Traits.OneWriter {
+		if c.Lasting || c.Tx.ByText || c.Temp {
+			return
+		}
+	} else if c.RowsOpen || c.Lasting || !c.InAutocommit() {
+		return
+	}
+	w := &c.Catalog.Watch
+	w.mu.Lock()
+	if w.under != nil {
+		w.mu.Unlock()
+		return
+	}
+	done := make(chan struct{})
+	w.under = done
+	w.mu.Unlock()
+	_ = c.Catalog.compare(ctx, c, func() { c.Catalog.Expire() })
+	w.ended(done)
+}
+
+func (w *watch) ended(done chan struct{}) {
+	w.mu.Lock()
+	w.under = nil
+	w.mu.Unlock()
+	close(done)
+}
+
+// aside reports whether a connection of slotsql's own may be had to look.
+func (s *Catalog) aside() bool {
+	return s.Connect != nil && clock() >= time.Duration(s.Watch.Side.rest.Load())
+}
+
+// lookAside begins a look on slotsql's own connection, unless one is under way.
+// The channel is closed at its end.
+func (s *Catalog) lookAside() <-chan struct{} {
+	w := &s.Watch
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.under != nil {
+		return w.under
+	}
+	done := make(chan struct{})
+	w.under = done
+	go func() {
+		defer w.ended(done)
+		ctx, cancel := w.Side.bounded(context.Background(), readingPatience)
+		defer cancel()
+		_ = w.Side.run(ctx, s, func(v *View) error {
+			soon, cancel := context.WithTimeout(ctx, sidePatience)
+			defer cancel()
+			return s.compare(soon, v, func() { s.renew(ctx, v) })
+		})
+	}()
+	return done
+}

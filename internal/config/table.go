@@ -1,0 +1,288 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+)
+
+// This file decodes the tables of a configuration.
+
+func (d *decoder) tables(c *Config, e *entry, fallback TableConfig) {
+	entries, _ := d.mapping(e.value, e.valueAt(), e.path, "tables", "posts: {counters: {views: }}")
+	first := map[[2]string]*TableConfig{}
+	for i := range entries {
+		t := d.table(&entries[i], fallback)
+		id := [2]string{t.Schema, t.Table}
+		if other := first[id]; other != nil {
+			d.problems = append(d.problems, t.Problem("", "is the same table as %s on line %d: keep one", Clip(other.Name), other.at[""].line))
+			continue
+		}
+		first[id] = t
+		c.tables = append(c.tables, *t)
+	}
+	d.sharedTables(c)
+	d.slotTables(c.tables)
+}
+
+// slotTables reports slot tables that stand where another table does. Tables
+// are compared as written; checkTogether compares what the database resolves.
+func (d *decoder) slotTables(tables []TableConfig) {
+	base := map[[2]string]*TableConfig{}
+	slot := map[[2]string]*TableConfig{}
+	for i := range tables {
+		base[[2]string{tables[i].Schema, tables[i].Table}] = &tables[i]
+	}
+	for i := range tables {
+		t := &tables[i]
+		name := slotTableName(t, t.Table)
+		id := [2]string{t.Schema, name}
+		if other := base[id]; other != nil {
+			d.problems = append(d.problems, t.Problem("slot_table", "slot table %s is the configured table on line %d: choose another name with slot_table", Clip(name), other.at[""].line))
+		}
+		if other := slot[id]; other != nil && (t.Layout != "shared" || other.Layout != "shared") {
+			d.problems = append(d.problems, t.Problem("slot_table", "slot table %s is already the slot table of %s: choose another name with slot_table", Clip(name), Clip(other.Name)))
+		}
+		slot[id] = t
+	}
+}
+
+func (d *decoder) table(e *entry, fallback TableConfig) *TableConfig {
+	t := fallback
+	t.Name, t.file = e.name, d.file
+	t.at = map[string]position{"": e.at}
+	report := func(at position, path, format string, args ...any) {
+		p := t.Problem(path, format, args...)
+		p.Line, p.Column = at.line, at.column
+		d.problems = append(d.problems, p)
+	}
+	parts, why := SplitName(e.name)
+	switch {
+	case why != "":
+		report(e.at, "", "%s", why)
+		t.Table = e.name
+	case len(parts) == 2:
+		t.Schema, t.Table = parts[0], parts[1]
+	default:
+		t.Table = parts[0]
+	}
+	subject := fmt.Sprintf("table %s: ", Clip(e.name))
+	entries, ok := d.mapping(e.value, e.valueAt(), e.path, strings.TrimSuffix(subject, ": "), "counters: {views: }")
+	if !ok {
+		return &t
+	}
+	hasCounters := false
+	for i := range entries {
+		s := &entries[i]
+		t.at[s.name] = s.at
+		switch s.name {
+		case "key":
+			d.key(&t, s, subject)
+		case "counters":
+			hasCounters = true
+			d.counters(&t, s, subject)
+		case "companions":
+			d.companions(&t, s, subject)
+		case "slot_table":
+			d.slotTable(&t, s, subject)
+		case "views":
+			d.names(&t, &t.Views, s, subject, "view", "top_posts")
+		case "routines":
+			d.names(&t, &t.Routines, s, subject, "routine", "recount_posts")
+		case "defer_triggers":
+			d.boolean(&t.DeferTriggers, s, subject+"defer_triggers")
+		default:
+			if !d.option(&t, s, subject) {
+				d.unknown(s, subject, tableKeys)
+			}
+		}
+	}
+	if !hasCounters {
+		report(e.at, "counters", "counters is missing: name at least one counter column, such as counters: {views: }")
+	}
+	d.overlaps(&t)
+	return &t
+}
+
+func (d *decoder) key(t *TableConfig, e *entry, subject string) {
+	t.Key = []string{}
+	list, ok := e.value.(*ast.SequenceNode)
+	if !ok {
+		switch e.value.(type) {
+		case nil, *ast.NullNode:
+			d.report(e.at, e.path, "%skey is empty: leave it out for the primary key, or write key: [] for a single-row table", subject)
+		case *ast.AliasNode:
+		default:
+			d.report(e.valueAt(), e.path, "%skey must be a list of columns, such as [id], got %s", subject, describe(e.value))
+		}
+		return
+	}
+	for i, n := range list.Values {
+		n = unwrap(n)
+		path := fmt.Sprintf("key[%d]", i)
+		at := e.at
+		if n != nil && n.Type() != ast.NullType {
+			at = nodeAt(n)
+		}
+		name, ok := text(n)
+		if !ok {
+			d.report(at, joinPath(strings.TrimSuffix(e.path, ".key"), path), "%skey must hold column names, got %s", subject, describe(n))
+			continue
+		}
+		t.at[path] = at
+		if why := nameFault(name); why != "" {
+			d.problems = append(d.problems, t.Problem(path, "key column %s %s", Clip(name), why))
+			continue
+		}
+		if slices.Contains(t.Key, name) {
+			d.problems = append(d.problems, t.Problem(path, "key names column %s twice: keep one", Clip(name)))
+			continue
+		}
+		t.Key = append(t.Key, name)
+	}
+}
+
+// names decodes a list of the table's views or routines.
+func (d *decoder) names(t *TableConfig, out *[]string, e *entry, subject, kind, example string) {
+	list, ok := e.value.(*ast.SequenceNode)
+	if !ok {
+		if _, alias := e.value.(*ast.AliasNode); !alias {
+			d.report(e.valueAt(), e.path, "%s%ss must be a list of %[2]ss, such as [%s], got %s", subject, kind, example, describe(e.value))
+		}
+		return
+	}
+	for i, n := range list.Values {
+		n = unwrap(n)
+		path := fmt.Sprintf("%ss[%d]", kind, i)
+		at := e.at
+		if n != nil && n.Type() != ast.NullType {
+			at = nodeAt(n)
+		}
+		name, ok := text(n)
+		if !ok {
+			d.report(at, joinPath(strings.TrimSuffix(e.path, "."+kind+"s"), path), "%s%ss must hold names of %[2]ss, got %s", subject, kind, describe(n))
+			continue
+		}
+		t.at[path] = at
+		if _, why := SplitName(name); why != "" {
+			d.problems = append(d.problems, t.Problem(path, "%s %s %s", kind, Clip(name), why))
+			continue
+		}
+		if slices.Contains(*out, name) {
+			d.problems = append(d.problems, t.Problem(path, "%ss names %s twice: keep one", kind, Clip(name)))
+			continue
+		}
+		*out = append(*out, name)
+	}
+}
+
+func (d *decoder) counters(t *TableConfig, e *entry, subject string) {
+	entries, ok := d.mapping(e.value, e.valueAt(), e.path, subject+"counters", "views: , one column per line")
+	if ok && len(entries) == 0 {
+		d.report(e.at, e.path, "%scounters is empty: name at least one counter column, such as counters: {views: }", subject)
+	}
+	for i := range entries {
+		s := &entries[i]
+		path := "counters." + PathName(s.name)
+		t.at[path] = s.at
+		if why := nameFault(s.name); why != "" {
+			d.problems = append(d.problems, t.Problem(path, "counter %s %s", Clip(s.name), why))
+			continue
+		}
+		counter := CounterConfig{Column: s.name}
+		about := fmt.Sprintf("%scounter %s", subject, Clip(s.name))
+		options, _ := d.mapping(s.value, s.valueAt(), s.path, about, "{} or {min: 0}")
+		for j := range options {
+			o := &options[j]
+			switch o.name {
+			case "min":
+			case "recount":
+				t.at[path+".recount"] = o.at
+				d.recount(&counter, o, about)
+				continue
+			case "record_type":
+				d.recordType(&counter, o, about)
+				continue
+			default:
+				d.unknown(o, about+": ", counterKeys)
+				continue
+			}
+			v, ok := whole(o.value)
+			if !ok {
+				d.report(o.valueAt(), o.path, "%s: min must be a whole number, got %s", about, describe(o.value))
+				continue
+			}
+			counter.Min = &v
+		}
+		t.Counters = append(t.Counters, counter)
+	}
+}
+
+// recount decodes a query. Only a database can tell whether it is one: see
+// Check.
+func (d *decoder) recount(c *CounterConfig, e *entry, about string) {
+	query, ok := text(e.value)
+	query = strings.TrimRight(strings.TrimSpace(query), "; \t\r\n")
+	first := append(strings.Fields(strings.ToUpper(query)), "")[0]
+	if !ok || first != "SELECT" && first != "WITH" {
+		d.report(e.valueAt(), e.path, "%s: recount must be a query, such as SELECT post_id AS id, COUNT(*) AS %s FROM ... GROUP BY post_id, got %s", about, c.Column, describe(e.value))
+		return
+	}
+	c.Recount = query
+}
+
+func (d *decoder) companions(t *TableConfig, e *entry, subject string) {
+	entries, _ := d.mapping(e.value, e.valueAt(), e.path, subject+"companions", "updated_at: latest")
+	for i := range entries {
+		s := &entries[i]
+		path := "companions." + PathName(s.name)
+		t.at[path] = s.at
+		if why := nameFault(s.name); why != "" {
+			d.problems = append(d.problems, t.Problem(path, "companion %s %s", Clip(s.name), why))
+			continue
+		}
+		c := CompanionConfig{Column: s.name}
+		d.choice(&c.Merge, s, fmt.Sprintf("%scompanion %s", subject, Clip(s.name)), merges)
+		t.Companions = append(t.Companions, c)
+	}
+}
+
+func (d *decoder) slotTable(t *TableConfig, e *entry, subject string) {
+	name, ok := text(e.value)
+	if !ok {
+		d.report(e.valueAt(), e.path, "%sslot_table must be a name, got %s", subject, describe(e.value))
+		return
+	}
+	parts, why := SplitName(name)
+	switch {
+	case why != "":
+		d.report(e.valueAt(), e.path, "%sslot_table %s %s", subject, Clip(name), why)
+	case len(parts) == 2:
+		d.report(e.valueAt(), e.path, "%sslot_table %s names a schema: leave it out, a slot table is in the schema of its base table", subject, Clip(name))
+	case parts[0] == t.Table: // the collision check would name this table as another one
+		d.report(e.valueAt(), e.path, "%sslot_table is the table itself: choose another name", subject)
+	default:
+		t.SlotTable = parts[0]
+	}
+}
+
+// overlaps reports columns that have two parts to play.
+func (d *decoder) overlaps(t *TableConfig) {
+	for _, c := range t.Counters {
+		path := "counters." + PathName(c.Column)
+		if slices.Contains(t.Key, c.Column) {
+			d.problems = append(d.problems, t.Problem(path, "column %s is both counter and key: remove it from one", Clip(c.Column)))
+		}
+	}
+	for _, c := range t.Companions {
+		path := "companions." + PathName(c.Column)
+		if slices.ContainsFunc(t.Counters, func(o CounterConfig) bool { return o.Column == c.Column }) {
+			d.problems = append(d.problems, t.Problem(path, "column %s is both companion and counter: remove it from one", Clip(c.Column)))
+		}
+		if slices.Contains(t.Key, c.Column) {
+			d.problems = append(d.problems, t.Problem(path, "column %s is both companion and key: remove it from companions", Clip(c.Column)))
+		}
+	}
+}

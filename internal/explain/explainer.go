@@ -1,0 +1,130 @@
+package explain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/internal/catalog"
+	"github.com/slotsql/slotsql/internal/config"
+	"github.com/slotsql/slotsql/internal/session"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// Explainer explains many statements with facts that it has read once. It is
+// for one goroutine at a time.
+type Explainer struct {
+	on    *catalog.Schema // as statements are run
+	dry   *catalog.Schema // as they would be, were the tables in shadow on; nil where none is
+	Look  func(schema, name string) (*rewrite.Table, error)
+	close func() error
+}
+
+// NewExplainerOf is slotsql.NewExplainer.
+func NewExplainerOf(ctx context.Context, on *session.Shared, every *catalog.Catalog) (*Explainer, error) {
+	cn, err := catalog.OpenView(ctx, every)
+	if err != nil {
+		return nil, err
+	}
+	e, err := newExplainer(on, cn.Look(ctx), func(sc *catalog.Schema, t *rewrite.Table) error {
+		if _, err := cn.SlotTable(ctx, catalog.CheckedTable{Table: t}); err != nil {
+			return err
+		}
+		return sc.LearnViews(ctx, cn, t)
+	})
+	if err != nil {
+		_ = cn.Parent.Close()
+		return nil, err
+	}
+	e.close = cn.Parent.Close
+	return e, nil
+}
+
+// NewSchemaExplainer is ExplainSchema for many statements. Tables that the
+// schema file lacks are taken as not existing, without a note.
+func NewSchemaExplainer(d dialect.Dialect, cfg *config.Config, schema string) (*Explainer, error) {
+	f, err := catalog.ParseSchemaFile(d, schema)
+	if err != nil {
+		return nil, err
+	}
+	return newExplainer(session.New(d, cfg), f.Look, f.LearnViews)
+}
+
+// newExplainer plans with the facts that look and views find.
+func newExplainer(s *session.Shared, look func(schema, name string) (*rewrite.Table, error), views func(*catalog.Schema, *rewrite.Table) error) (*Explainer, error) {
+	e := &Explainer{Look: look, close: func() error { return nil }}
+	var err error
+	if e.on, err = plannedWith(s, look, views); err == nil && len(s.Config.TablesOf(config.ModeShadow)) > 0 {
+		e.dry, err = plannedWith(s.ForModes(config.ModeOn, config.ModePassive, config.ModeShadow), look, views)
+	}
+	return e, err
+}
+
+func plannedWith(s *session.Shared, look func(schema, name string) (*rewrite.Table, error), views func(*catalog.Schema, *rewrite.Table) error) (*catalog.Schema, error) {
+	checked, problems, err := s.CheckTables(config.Always, look)
+	if err != nil {
+		return nil, err
+	}
+	if len(problems) > 0 {
+		return nil, catalog.AsConfigError(problems)
+	}
+	return s.Adopted(checked, views)
+}
+
+// Explain says what becomes of a statement.
+func (e *Explainer) Explain(query string) (*Explanation, error) {
+	return explainModes(e.on.Catalog.Config, query, func(shadow bool) (*Explanation, error) {
+		if shadow {
+			return e.ExplainWith(e.dry, query)
+		}
+		return e.ExplainWith(e.on, query)
+	})
+}
+
+func (e *Explainer) ExplainWith(sc *catalog.Schema, query string) (*Explanation, error) {
+	for tries := 0; ; tries++ {
+		p, err := sc.Planner.Plan(query)
+		var missing *rewrite.MissingError
+		if err == nil {
+			out := explanation(p, query)
+			out.Notes = append(out.Notes, sc.Notes(query)...)
+			return out, nil
+		}
+		if !errors.As(err, &missing) || tries > 16 {
+			return nil, err
+		}
+		if err := sc.LearnWith(e.Look, missing.Names); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// Close ends what NewExplainer has opened.
+func (e *Explainer) Close() error { return e.close() }
+
+// explainModes explains a text as it is run, and beside it, where it names
+// tables with mode shadow, as it would be run if they were on.
+func explainModes(cfg *config.Config, query string, explain func(shadow bool) (*Explanation, error)) (*Explanation, error) {
+	e, err := explain(false)
+	if err != nil {
+		return nil, err
+	}
+	var notes []string
+	for _, t := range cfg.TablesOf(config.ModeShadow, config.ModeOff) {
+		switch named := rewrite.ContainsFold(query, rewrite.Spelled(t.Table)); {
+		case named && t.Mode == config.ModeOff:
+			notes = append(notes, fmt.Sprintf("table %s has mode off: statements on it run as they are", t.Name))
+		case named:
+			notes = append(notes, fmt.Sprintf("table %s has mode shadow: statements on it run as they are, and are counted", t.Name))
+			if e.Shadow != nil {
+				continue
+			}
+			if e.Shadow, err = explain(true); err != nil {
+				return nil, err
+			}
+		}
+	}
+	e.Notes = append(notes, e.Notes...)
+	return e, nil
+}

@@ -1,0 +1,130 @@
+package fake
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/dialect/sqlite"
+	"github.com/slotsql/slotsql/internal/link"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// Engine is the SQLite dialect with facts made up, and with its ways
+// changed to those of other engines.
+type Engine struct {
+	*sqlite.Dialect
+	drain  dialect.DrainTx
+	traits rewrite.Traits
+	// What an engine locks whose drains have to: a row's key, all keys that
+	// have no row, and how it counts those that have.
+	LockText, CountText string
+}
+
+// WatchingEngine knows of transactions from the parent.
+type WatchingEngine struct{ Engine }
+
+func (WatchingEngine) ConnInTransaction(c driver.Conn) bool {
+	return c.(interface{ ConnInTransaction() bool }).ConnInTransaction()
+}
+
+func (Engine) SavepointGone(err error) bool { return errors.Is(err, errNoSavepoint) }
+
+func (Engine) SchemaChanged(err error) bool { return errors.Is(err, ErrChanged) }
+
+func (Engine) Shares(context.Context, dialect.Session) (bool, error) { return true, nil }
+
+func (Engine) NotApplied(err error) bool {
+	return errors.Is(err, ErrRefused) || errors.Is(err, ErrConflict) || errors.Is(err, ErrTimeout)
+}
+
+func (Engine) Conflict(err error) bool    { return errors.Is(err, ErrConflict) }
+func (Engine) LockTimeout(err error) bool { return errors.Is(err, ErrTimeout) }
+func (Engine) Retryable(err error) bool {
+	return errors.Is(err, ErrConflict) || errors.Is(err, ErrTimeout)
+}
+
+// What a server answers.
+var (
+	ErrRefused  = errors.New("refused")
+	ErrConflict = errors.New("deadlock")
+	ErrTimeout  = errors.New("lock wait timeout")
+)
+
+func (Engine) SlotFull(error) bool { return false }
+
+var ErrChanged = errors.New("no such column")
+
+func (d Engine) Lock(_ *rewrite.Table, s rewrite.Scope) []string {
+	if d.LockText == "" {
+		return nil
+	}
+	return []string{d.LockText + " " + s.Where, "SELECT more"}
+}
+
+func (Engine) Unmoved(*rewrite.Table, rewrite.Scope) string { return "" }
+
+func (d Engine) Count(*rewrite.Table, rewrite.Scope) string { return d.CountText }
+
+func (d Engine) Drain() dialect.DrainTx                                   { return d.drain }
+func (d Engine) Traits() rewrite.Traits                                   { return d.traits }
+func (Engine) Namespace(context.Context, dialect.Session) (string, error) { return "main", nil }
+func (Engine) InTransaction(ctx context.Context, s dialect.Session) (bool, error) {
+	if err := s.Exec(ctx, "PROBE"); err != nil {
+		return false, err
+	}
+	return (*link.Conn)(s.(*link.Session)).Parent.(interface{ ConnInTransaction() bool }).ConnInTransaction(), nil
+}
+
+func (Engine) Table(_ context.Context, _ dialect.Session, _, name string) (*rewrite.Table, error) {
+	id := rewrite.Column{Name: "id", Type: "INTEGER", Numeric: rewrite.Integer, Bits: 64}
+	slot := rewrite.Column{Name: "slot", Type: "INTEGER", Numeric: rewrite.Integer, Bits: 64}
+	views := rewrite.Column{Name: "views", Type: "INTEGER", Numeric: rewrite.Integer, Bits: 64, HasDefault: true}
+	switch name {
+	case "posts":
+		return &rewrite.Table{Schema: "main", Name: name, Columns: []rewrite.Column{id, views, {Name: "title", Type: "text"}},
+			Uniques:     []rewrite.Unique{{Primary: true, Columns: []string{"id"}}},
+			OwnTriggers: []string{"slotsql_posts_slots_insert", "slotsql_posts_slots_delete", "slotsql_posts_slots_update"}}, nil
+	case "posts_slots":
+		return &rewrite.Table{Schema: "main", Name: name, Columns: []rewrite.Column{id, slot, views},
+			Uniques: []rewrite.Unique{{Primary: true, Columns: []string{"id", "slot"}}}}, nil
+	}
+	return nil, nil
+}
+
+func (d Engine) Describe(ctx context.Context, s dialect.Session, names []dialect.WrittenName, _ dialect.Temporary) ([]*rewrite.Table, error) {
+	out := make([]*rewrite.Table, len(names))
+	for i, n := range names {
+		out[i], _ = d.Table(ctx, s, n.Schema, n.Name)
+	}
+	return out, nil
+}
+
+func (Engine) ViewsOver(_ context.Context, _ dialect.Session, tables []*rewrite.Table, _ dialect.Reach) ([][]string, error) {
+	return make([][]string, len(tables)), nil
+}
+
+// Marks: nothing changes.
+func (Engine) Marks(_ context.Context, _ dialect.Session, names []dialect.WrittenName) ([]dialect.Mark, error) {
+	marks := make([]dialect.Mark, len(names))
+	for i, n := range names {
+		marks[i] = dialect.Mark{Schema: "main", Name: n.Name}
+	}
+	return marks, nil
+}
+
+// Views: there are none.
+func (Engine) Views(context.Context, dialect.Session, *rewrite.Table) ([]string, error) {
+	return nil, nil
+}
+
+// The ways an engine may have with transactions.
+var (
+	Nesting = Engine{Dialect: sqlite.New(), drain: sqlite.New().Drain(), traits: sqlite.New().Traits()}
+	Probing = Engine{Dialect: sqlite.New(), drain: dialect.DrainTx{Begin: []string{"START TRANSACTION"}, Commit: []string{"COMMIT"},
+		Rollback: []string{"ROLLBACK"}}, traits: rewrite.Traits{ExprNames: true, ArgsRestart: true, MultiProbe: "DO 0; DO 0", UpsertCounts: true}}
+	Watching = WatchingEngine{Engine{Dialect: sqlite.New(), drain: dialect.DrainTx{Begin: []string{"BEGIN"}, Commit: []string{"COMMIT"},
+		Rollback: []string{"ROLLBACK"}}, traits: rewrite.Traits{MultiIsTx: true}}}
+	Ways = map[string]dialect.Dialect{"nesting": Nesting, "probing": Probing, "watching": Watching}
+)

@@ -1,0 +1,294 @@
+package fake
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+)
+
+// Connector opens connections to a fakeServer.
+type Connector struct {
+	Server *Server
+	Make   func(BareConn) driver.Conn
+	closed *bool
+}
+
+func (c Connector) Connect(context.Context) (driver.Conn, error) {
+	s := &Session{server: c.Server}
+	c.Server.Mu.Lock()
+	c.Server.Conns = append(c.Server.Conns, s)
+	c.Server.Mu.Unlock()
+	b := BareConn{Session: s}
+	if c.Make != nil {
+		return c.Make(b), nil
+	}
+	return &Conn{b}, nil
+}
+
+func (c Connector) Driver() driver.Driver { return c }
+
+func (c Connector) Open(string) (driver.Conn, error) { return c.Connect(context.Background()) }
+
+// closingConnector is one that can be closed.
+type closingConnector struct{ Connector }
+
+func (c closingConnector) Close() error {
+	*c.closed = true
+	return nil
+}
+
+// Conn is a parent's connection with the current interfaces.
+type Conn struct{ BareConn }
+
+// BareConn has what driver.Conn demands and no more.
+type BareConn struct {
+	Session  *Session
+	Stmt     func(*BareStmt) driver.Stmt
+	Rows     func(*BareRows) driver.Rows
+	SkipExec bool // as go-sql-driver/mysql with arguments
+	valid    bool
+}
+
+func (c *BareConn) Prepare(q string) (driver.Stmt, error) {
+	c.Session.server.note("prepare " + q)
+	s := &BareStmt{conn: c, text: q, Inputs: strings.Count(q, "?")}
+	if c.Stmt != nil {
+		return c.Stmt(s), nil
+	}
+	return &Stmt{BareStmt: s}, nil
+}
+
+func (c *BareConn) Close() error {
+	c.Session.server.Mu.Lock()
+	defer c.Session.server.Mu.Unlock()
+	c.Session.closed, c.Session.Open, c.Session.Pending = true, false, nil
+	return nil
+}
+
+func (c *BareConn) Begin() (driver.Tx, error) {
+	if _, err := c.Session.run(context.Background(), "BEGIN", nil); err != nil {
+		return nil, err
+	}
+	return &tx{c.Session}, nil
+}
+
+func (c *BareConn) ConnInTransaction() bool { return c.Session.Open }
+
+func (c *BareConn) query(ctx context.Context, q string, args []driver.NamedValue) (driver.Rows, error) {
+	if _, err := c.Session.run(ctx, q, args); err != nil {
+		return nil, err
+	}
+	r := &BareRows{session: c.Session, Left: 1}
+	if c.Rows != nil {
+		return c.Rows(r), nil
+	}
+	return r, nil
+}
+
+func (c *Conn) PrepareContext(ctx context.Context, q string) (driver.Stmt, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if c.Session.dead {
+		return nil, driver.ErrBadConn
+	}
+	return c.Prepare(q)
+}
+
+func (c *Conn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
+	c.Session.server.note(fmt.Sprintf("begin %d %v", o.Isolation, o.ReadOnly))
+	if _, err := c.Session.run(ctx, "BEGIN", nil); err != nil {
+		return nil, err
+	}
+	return &tx{c.Session}, nil
+}
+
+func (c *Conn) ExecContext(ctx context.Context, q string, args []driver.NamedValue) (driver.Result, error) {
+	if c.SkipExec && len(args) > 0 {
+		return nil, driver.ErrSkip
+	}
+	n, err := c.Session.run(ctx, q, args)
+	if err != nil {
+		return nil, err
+	}
+	return driver.RowsAffected(n), nil
+}
+
+func (c *Conn) QueryContext(ctx context.Context, q string, args []driver.NamedValue) (driver.Rows, error) {
+	if c.SkipExec && len(args) > 0 {
+		return nil, driver.ErrSkip
+	}
+	return c.query(ctx, q, args)
+}
+
+func (c *Conn) IsValid() bool { return !c.Session.dead }
+
+func (c *Conn) Ping(context.Context) error {
+	c.Session.server.note("ping")
+	return nil
+}
+
+func (c *Conn) ResetSession(context.Context) error {
+	if c.Session.dead {
+		return driver.ErrBadConn
+	}
+	return nil
+}
+
+// Odd is an argument that only a NamedValueChecker lets through.
+type Odd struct{ N int64 }
+
+func (c *Conn) CheckNamedValue(v *driver.NamedValue) error {
+	if o, ok := v.Value.(Odd); ok {
+		v.Value = o.N
+		return nil
+	}
+	return driver.ErrSkip
+}
+
+// LegacyConn has the interfaces of before contexts.
+type LegacyConn struct{ BareConn }
+
+func (c *LegacyConn) Exec(q string, args []driver.Value) (driver.Result, error) {
+	n, err := c.Session.run(context.Background(), q, numbered(args))
+	return driver.RowsAffected(n), err
+}
+
+func (c *LegacyConn) Query(q string, args []driver.Value) (driver.Rows, error) {
+	return c.query(context.Background(), q, numbered(args))
+}
+
+type tx struct{ session *Session }
+
+func (t *tx) Commit() error {
+	_, err := t.session.run(context.Background(), "COMMIT", nil)
+	return err
+}
+
+func (t *tx) Rollback() error {
+	_, err := t.session.run(context.Background(), "ROLLBACK", nil)
+	return err
+}
+
+// BareStmt has what driver.Stmt demands and no more.
+type BareStmt struct {
+	conn   *BareConn
+	text   string
+	Inputs int
+	closed bool
+}
+
+func (s *BareStmt) Close() error {
+	s.closed = true
+	s.conn.Session.server.note("close " + s.text)
+	return nil
+}
+func (s *BareStmt) NumInput() int { return s.Inputs }
+func (s *BareStmt) Exec(args []driver.Value) (driver.Result, error) {
+	n, err := s.conn.Session.run(context.Background(), s.text, numbered(args))
+	return driver.RowsAffected(n), err
+}
+func (s *BareStmt) Query(args []driver.Value) (driver.Rows, error) {
+	return s.conn.query(context.Background(), s.text, numbered(args))
+}
+
+// Stmt has the interfaces with contexts.
+type Stmt struct{ *BareStmt }
+
+func (s *Stmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
+	n, err := s.conn.Session.run(ctx, s.text, args)
+	if err != nil {
+		return nil, err
+	}
+	return driver.RowsAffected(n), nil
+}
+func (s *Stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
+	return s.conn.query(ctx, s.text, args)
+}
+
+// CheckingStmt has its own NamedValueChecker, convertingFake converters.
+type CheckingStmt struct{ *Stmt }
+
+func (s CheckingStmt) CheckNamedValue(v *driver.NamedValue) error {
+	if o, ok := v.Value.(Odd); ok {
+		v.Value = o.N * 100
+		return nil
+	}
+	return driver.ErrSkip
+}
+
+type Converting struct{ *Stmt }
+
+func (s Converting) ColumnConverter(int) driver.ValueConverter { return thousandfold{} }
+
+type thousandfold struct{}
+
+func (thousandfold) ConvertValue(v any) (driver.Value, error) {
+	n, err := driver.Int32.ConvertValue(v)
+	if err != nil {
+		return nil, err
+	}
+	return n.(int64) * 1000, nil
+}
+
+// BareRows has what driver.Rows demands and no more.
+type BareRows struct {
+	session *Session
+	Left    int
+	Err     error // instead of the row
+	closed  bool
+}
+
+func (r *BareRows) Columns() []string { return []string{"views"} }
+func (r *BareRows) Close() error      { r.closed = true; return nil }
+func (r *BareRows) Next(dest []driver.Value) error {
+	if r.Err != nil {
+		return r.Err
+	}
+	if r.Left == 0 {
+		return io.EOF
+	}
+	r.Left--
+	dest[0] = int64(7)
+	return nil
+}
+
+// Typed has every optional interface of rows.
+type Typed struct {
+	*BareRows
+	Sets int
+}
+
+func (r *Typed) HasNextResultSet() bool { return r.Sets > 0 }
+func (r *Typed) NextResultSet() error {
+	if r.Sets == 0 {
+		return io.EOF
+	}
+	r.Sets--
+	r.Left = 1
+	return nil
+}
+func (r *Typed) ColumnTypeDatabaseTypeName(int) string              { return "WONDER" }
+func (r *Typed) ColumnTypeLength(int) (int64, bool)                 { return 11, true }
+func (r *Typed) ColumnTypeNullable(int) (bool, bool)                { return true, true }
+func (r *Typed) ColumnTypePrecisionScale(int) (p, s int64, ok bool) { return 12, 3, true }
+func (r *Typed) ColumnTypeScanType(int) reflect.Type                { return reflect.TypeFor[Odd]() }
+
+// numbered gives arguments their ordinals.
+func numbered(args []driver.Value) []driver.NamedValue {
+	out := make([]driver.NamedValue, len(args))
+	for i, a := range args {
+		out[i] = driver.NamedValue{Ordinal: i + 1, Value: a}
+	}
+	return out
+}
+
+// NoRows is a result without columns.
+type NoRows struct{}
+
+func (NoRows) Columns() []string         { return nil }
+func (NoRows) Close() error              { return nil }
+func (NoRows) Next([]driver.Value) error { return io.EOF }

@@ -1,0 +1,53 @@
+package link
+
+import (
+	"context"
+	"database/sql/driver"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// Database is what the connections of one connector have in common as links: the
+// dialect of their server, and how another one is opened.
+type Database struct {
+	Dialect  dialect.Dialect
+	Traits   rewrite.Traits                             // of the dialect
+	Dial     func(context.Context) (driver.Conn, error) // opens the parent's connections; nil: nobody can
+	Connect  func(context.Context) (driver.Conn, error) // the same, where facts may be read aside; nil: they may not
+	Patience time.Duration
+	Sharing  bool        // sessions may share a statement: see dialect.SessionAware
+	single   atomic.Bool // the server is in no cluster
+
+	meeting sync.Mutex // held while the first connection meets its server
+	met     bool
+}
+
+// Meet lets the dialect learn what depends on the server, once, before any
+// connection uses it.
+func (db *Database) Meet(ctx context.Context, parent driver.Conn) error {
+	db.meeting.Lock()
+	defer db.meeting.Unlock()
+	if db.met {
+		return nil
+	}
+	c := New(db, parent)
+	if d, ok := db.Dialect.(dialect.ServerAware); ok {
+		adjusted, err := d.ForServer(ctx, c.Session())
+		if err != nil {
+			return err
+		}
+		db.Dialect, db.Traits = adjusted, adjusted.Traits()
+	}
+	if d, ok := db.Dialect.(dialect.SessionAware); ok {
+		var err error
+		if db.Sharing, err = d.Shares(ctx, c.Session()); err != nil {
+			return err
+		}
+	}
+	db.met = true
+	return nil
+}

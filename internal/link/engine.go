@@ -1,0 +1,66 @@
+package link
+
+import (
+	"context"
+	"database/sql/driver"
+
+	"github.com/slotsql/slotsql/dialect"
+)
+
+// Engine is a dialect with its optional knowledge of the parent.
+type Engine struct {
+	dialect dialect.Dialect
+	errors  dialect.ErrorClassifier
+	Watcher dialect.TxWatcher
+	args    dialect.ArgRewriter
+
+	Snapshots dialect.SnapshotIsolation
+}
+
+func EngineOf(d dialect.Dialect) Engine {
+	e := Engine{dialect: d}
+	e.errors, _ = d.(dialect.ErrorClassifier)
+	e.Watcher, _ = d.(dialect.TxWatcher)
+	e.args, _ = d.(dialect.ArgRewriter)
+	e.Snapshots, _ = d.(dialect.SnapshotIsolation)
+	return e
+}
+
+func (e *Engine) SchemaChanged(err error) bool { return e.errors != nil && e.errors.SchemaChanged(err) }
+
+func (e *Engine) SlotFull(err error) bool { return e.errors != nil && e.errors.SlotFull(err) }
+
+func (e *Engine) NotApplied(err error) bool { return e.errors != nil && e.errors.NotApplied(err) }
+
+func (e *Engine) Conflict(err error) bool { return e.errors != nil && e.errors.Conflict(err) }
+
+func (e *Engine) LockTimeout(err error) bool { return e.errors != nil && e.errors.LockTimeout(err) }
+
+func (e *Engine) Retryable(err error) bool { return e.errors != nil && e.errors.Retryable(err) }
+
+func (e *Engine) savepointGone(err error) bool {
+	c, ok := e.dialect.(dialect.SavepointErrorClassifier)
+	return ok && c.SavepointGone(err)
+}
+
+func (e *Engine) unmoved(err error) (reason string, ok bool) {
+	c, ok := e.dialect.(dialect.FoldErrorClassifier)
+	if !ok {
+		return "", false
+	}
+	return c.Unmoved(err)
+}
+
+func (e *Engine) TxEnded(err error) bool {
+	c, ok := e.dialect.(dialect.TxErrorClassifier)
+	return ok && c.TxEnded(err)
+}
+
+func (e *Engine) RewriteArgs(
+	ctx context.Context, c driver.Conn, query string, args []driver.NamedValue,
+) (string, []driver.NamedValue, []driver.NamedValue, error) {
+	if e.args == nil || len(args) == 0 {
+		return query, args, nil, nil
+	}
+	return e.args.RewriteArgs(ctx, c, query, args)
+}

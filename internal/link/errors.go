@@ -1,0 +1,102 @@
+package link
+
+import (
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// ErrUnsupported is matched by the error of a statement that cannot be run
+// exactly; the error is an *UnsupportedError.
+var ErrUnsupported = errors.New("slotsql: statement is not supported")
+
+// UnsupportedError says why a statement was refused, and what to do instead.
+// Nothing of the statement has been run.
+type UnsupportedError struct {
+	Reason string
+	Tables []string // the counter tables concerned
+}
+
+func (e *UnsupportedError) Error() string { return "slotsql: " + e.Reason }
+
+// Is matches ErrUnsupported.
+func (e *UnsupportedError) Is(target error) bool { return target == ErrUnsupported }
+
+// ErrDrain is matched by the error of a statement that would drain a table
+// whose configuration says on_drain: error; the error is a *DrainError.
+var ErrDrain = errors.New("slotsql: statement would drain a counter table")
+
+// DrainError says why a statement would have drained. Nothing of the statement
+// has been run.
+type DrainError struct {
+	Reason string
+	Table  string
+}
+
+func (e *DrainError) Error() string {
+	return fmt.Sprintf("slotsql: the statement would drain table %q, which is configured with on_drain: error: %s", e.Table, e.Reason)
+}
+
+// Is matches ErrDrain.
+func (e *DrainError) Is(target error) bool { return target == ErrDrain }
+
+// ErrNotMoved is matched by the error of a drain or roll-up whose base rows have not
+// taken what their slots hold; the error is a *NotMovedError.
+var ErrNotMoved = errors.New("slotsql: slots could not be moved into base rows")
+
+// NotMovedError says why slots have not been moved into the base rows of a table.
+// All of them hold what they held: totals are as they were.
+type NotMovedError struct {
+	Table  string
+	Reason string
+	Err    error // the database's own; nil where it has accepted the statement
+}
+
+func (e *NotMovedError) Error() string {
+	text := fmt.Sprintf("slotsql: the slots of table %q could not be moved into its rows and are unchanged: %s", e.Table, e.Reason)
+	if e.Err != nil && !strings.Contains(e.Err.Error(), e.Reason) {
+		text += ": " + e.Err.Error()
+	}
+	return text
+}
+
+// Is matches ErrNotMoved.
+func (e *NotMovedError) Is(target error) bool { return target == ErrNotMoved }
+
+// Unwrap returns the database's own error.
+func (e *NotMovedError) Unwrap() error { return e.Err }
+
+// Settled makes an error safe to hand to database/sql after a side effect may
+// have happened: database/sql runs a statement again when its error is, or
+// wraps, driver.ErrBadConn.
+func Settled(err error) error {
+	if err == nil || !errors.Is(err, driver.ErrBadConn) && !errors.Is(err, driver.ErrSkip) {
+		return err
+	}
+	return &LostError{err.Error()}
+}
+
+// unappliedError is a connection lost before anything of the statement has been
+// applied: database/sql may run it on another one.
+type unappliedError struct{ error }
+
+// Unapplied marks an error as one before which nothing has been applied.
+func Unapplied(err error) error { return &unappliedError{err} }
+
+// stillConnected takes that back: the connection has been used since, so whatever
+// the parent meant, it has not closed it.
+func stillConnected(err error) error {
+	if u := (*unappliedError)(nil); errors.As(err, &u) {
+		return u.error
+	}
+	return err
+}
+
+// LostError is a connection lost in the middle of a statement. It does not
+// wrap the parent's error, on purpose: see settled.
+type LostError struct{ Text string }
+
+func (e *LostError) Error() string {
+	return "slotsql: connection lost in the middle of a statement, which may or may not have been applied: " + e.Text
+}

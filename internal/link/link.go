@@ -1,0 +1,66 @@
+package link
+
+import (
+	"context"
+	"database/sql/driver"
+
+	"github.com/slotsql/slotsql/dialect"
+)
+
+// Conn is a parent's connection as slotsql's own statements use it: it sends them,
+// knows the classes of their errors, and whether a transaction is open. A connection
+// that slotsql opens for itself is no more than that; one of the application's is a
+// link to which the rest is added.
+//
+// Like every driver.Conn it is used by one goroutine at a time.
+type Conn struct {
+	Db           *Database
+	Parent       driver.Conn
+	Engine       Engine
+	Cluster      bool // it is on a node that may be one of several
+	Kept         Kept
+	PreparesArgs bool     // the parent takes arguments through prepared statements only
+	Opening      []string // what a transaction of slotsql's own runs first
+
+	Tx            TxState
+	Ours          bool // the transaction is a drain's own
+	SnapshotTaken bool // which may have a snapshot already
+	Lasting       bool // what a statement locks may stay locked after it: a transaction may be open
+	TxUnused      bool // nothing has been run since a transaction was begun
+	HalfFolded    bool // a fold has failed between two of its statements
+	// draining says that a drain is under way, or the text that follows it.
+	Draining bool
+	guarded  bool // and its transaction was there after the last preparation
+	Dirty    bool // the session may not be as the connector opened it
+	RowsOpen bool // rows may be open
+	Broken   bool // not to be used again: see lost
+}
+
+// ErrBroken is returned for what comes after the statement in which the
+// connection was lost, or in whose transaction half a fold is left.
+var ErrBroken error = &LostError{"the connection is out of use"}
+
+// New wraps a parent's connection without a look at the database.
+func New(db *Database, parent driver.Conn) Conn {
+	return Conn{Db: db, Parent: parent, Engine: EngineOf(db.Dialect)}
+}
+
+// LearnNode finds out which node of a cluster the connection is on, once for each:
+// only the first connection of a connector asks where the server is in no cluster.
+// Where that cannot be told the name is "", and they are all taken for one, which
+// costs speed and nothing else.
+func (c *Conn) LearnNode(ctx context.Context) (name string) {
+	d, ok := c.Db.Dialect.(dialect.ClusterAware)
+	if !ok || c.Db.single.Load() {
+		return ""
+	}
+	name, err := d.Node(ctx, c.Session())
+	c.Cluster = err != nil || name != ""
+	switch {
+	case err != nil:
+		return ""
+	case name == "":
+		c.Db.single.Store(true)
+	}
+	return name
+}

@@ -1,0 +1,65 @@
+package link
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/slotsql/slotsql/dialect"
+)
+
+// DDL of a slot table asks for locks on it, or on its base table, that a
+// transaction which has merely read the table keeps from it. While it waits,
+// whoever uses the table next waits behind it. So it asks briefly, and between two
+// attempts leaves others a multiple of the time that the attempt has taken: they
+// lose a small share of their time, however long the transaction takes. Where such
+// transactions follow one another without a gap only who waits gets his turn: so
+// now and then an attempt waits longer.
+
+const (
+	// migratePatience is how long a lock is asked for again.
+	migratePatience = time.Minute
+	briefWait       = 50 * time.Millisecond
+	longWait        = time.Second
+	longWaitEvery   = 10 * time.Second
+	firstLongWait   = time.Second // after the first attempt
+	// migratePause is the least time between two attempts, and migrateShare the
+	// multiple of an attempt's time.
+	migratePause = 50 * time.Millisecond
+	migrateShare = 5
+)
+
+// MigratePatiently runs the DDL of a slot table, in one transaction where the
+// engine has transactional DDL.
+func (c *Conn) MigratePatiently(ctx context.Context, ddl []string) error {
+	begun := time.Now()
+	longed := begun.Add(firstLongWait - longWaitEvery)
+	for {
+		start := time.Now()
+		wait := briefWait
+		if start.Sub(longed) > longWaitEvery {
+			wait, longed = longWait, start
+		}
+		err := c.Migrate(ctx, c.briefly(ddl, wait))
+		if err == nil || !c.Engine.Retryable(err) || c.Broken {
+			return err
+		}
+		if time.Since(begun) > migratePatience {
+			return fmt.Errorf("%w (other transactions kept the table locked for %s: try again, or avoid the foreign key's lock on the base table with --no-foreign-keys)", err, migratePatience)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(max(migratePause, migrateShare*time.Since(start))):
+		}
+	}
+}
+
+// briefly has statements wait for a lock no longer than that, or as briefly as the
+// engine can.
+func (c *Conn) briefly(ddl []string, wait time.Duration) []string {
+	if d, ok := c.Db.Dialect.(dialect.BriefLocker); ok {
+		return d.Briefly(ddl, wait)
+	}
+	return ddl
+}

@@ -1,0 +1,131 @@
+package link
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+)
+
+// ParentExec runs one statement on the parent, through Prepare where the
+// parent wants it so.
+func (c *Conn) ParentExec(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	if e, ok := c.Parent.(driver.ExecerContext); ok {
+		if res, err := e.ExecContext(ctx, query, args); err != driver.ErrSkip {
+			return res, err
+		}
+		c.PreparesArgs = c.PreparesArgs || len(args) > 0
+	} else if e, ok := c.Parent.(driver.Execer); ok { //nolint:staticcheck // the parent's choice
+		values, err := Unnamed(ctx, args)
+		if err != nil {
+			return nil, err
+		}
+		if res, err := e.Exec(query, values); err != driver.ErrSkip {
+			return res, err
+		}
+	}
+	st, err := c.ParentPrepare(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	defer st.Close()
+	return StmtExec(ctx, st, args)
+}
+
+// ParentQuery runs one query on the parent, through Prepare where the parent
+// wants it so; the statement is then closed with its rows.
+func (c *Conn) ParentQuery(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	if q, ok := c.Parent.(driver.QueryerContext); ok {
+		if rows, err := q.QueryContext(ctx, query, args); err != driver.ErrSkip {
+			return rows, err
+		}
+	} else if q, ok := c.Parent.(driver.Queryer); ok { //nolint:staticcheck // the parent's choice
+		values, err := Unnamed(ctx, args)
+		if err != nil {
+			return nil, err
+		}
+		if rows, err := q.Query(query, values); err != driver.ErrSkip {
+			return rows, err
+		}
+	}
+	st, err := c.ParentPrepare(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := StmtQuery(ctx, st, args)
+	if err != nil {
+		_ = st.Close()
+		return nil, err
+	}
+	return &FinishingRows{RowsBase: RowsBase{rows}, Finish: func(bool) error { return st.Close() }}, nil
+}
+
+func (c *Conn) ParentPrepare(ctx context.Context, query string) (driver.Stmt, error) {
+	if c.Draining {
+		return c.prepareGuarded(ctx, query)
+	}
+	return c.prepareText(ctx, query)
+}
+
+func (c *Conn) prepareText(ctx context.Context, query string) (driver.Stmt, error) {
+	if p, ok := c.Parent.(driver.ConnPrepareContext); ok {
+		return p.PrepareContext(ctx, query)
+	}
+	st, err := c.Parent.Prepare(query)
+	if err == nil && ctx.Err() != nil {
+		_ = st.Close()
+		return nil, ctx.Err()
+	}
+	return st, err
+}
+
+func StmtExec(ctx context.Context, st driver.Stmt, args []driver.NamedValue) (driver.Result, error) {
+	if s, ok := st.(driver.StmtExecContext); ok {
+		return s.ExecContext(ctx, args)
+	}
+	values, err := Unnamed(ctx, args)
+	if err != nil {
+		return nil, err
+	}
+	return st.Exec(values) //nolint:staticcheck // the parent's choice
+}
+
+func StmtQuery(ctx context.Context, st driver.Stmt, args []driver.NamedValue) (driver.Rows, error) {
+	if s, ok := st.(driver.StmtQueryContext); ok {
+		return s.QueryContext(ctx, args)
+	}
+	values, err := Unnamed(ctx, args)
+	if err != nil {
+		return nil, err
+	}
+	return st.Query(values) //nolint:staticcheck // the parent's choice
+}
+
+// Discard runs a statement whose rows, if it returns any, are of no interest.
+func (c *Conn) Discard(ctx context.Context, query string, args []driver.NamedValue) error {
+	_, err := c.ParentExec(ctx, query, args)
+	return err
+}
+
+func Unnamed(ctx context.Context, args []driver.NamedValue) ([]driver.Value, error) {
+	out := make([]driver.Value, len(args))
+	for i, a := range args {
+		if a.Name != "" {
+			return nil, errors.New("slotsql: the parent driver does not support named arguments")
+		}
+		out[i] = a.Value
+	}
+	return out, ctx.Err()
+}
+
+func JoinArgs(options, args []driver.NamedValue) []driver.NamedValue {
+	if len(options) == 0 {
+		return args
+	}
+	out := make([]driver.NamedValue, 0, len(options)+len(args))
+	out = append(out, options...)
+	for i, a := range args {
+		a.Ordinal = len(options) + i + 1
+		out = append(out, a)
+	}
+	return out
+}

@@ -1,0 +1,72 @@
+package link
+
+import (
+	"context"
+	"database/sql/driver"
+)
+
+// Kept keeps slotsql's own statements prepared on one connection, for
+// a parent that parses a text each time it runs.
+type Kept struct {
+	stmts map[any]driver.Stmt // by the part of a plan that the text belongs to
+	busy  map[any]bool        // rows of it are open
+	stale bool                // the session may have changed since they were prepared
+}
+
+// Expire has them prepared anew. They are not closed yet: the rows of the
+// statement that has changed the session may be open, and where the server is
+// still sending them MySQL's protocol has no place for another command.
+func (p *Kept) Expire() { p.stale = true }
+
+// maxPreparedTexts bounds them; when there are more they are prepared anew.
+const maxPreparedTexts = 64
+
+func (p *Kept) Get(ctx context.Context, c *Conn, key any, text string) (driver.Stmt, error) {
+	if p.stale {
+		p.Close()
+	}
+	if st := p.stmts[key]; st != nil {
+		return st, nil
+	}
+	st, err := c.prepareGuarded(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	if p.stmts == nil || len(p.stmts) >= maxPreparedTexts && len(p.busy) == 0 {
+		p.Close()
+		p.stmts = map[any]driver.Stmt{}
+	}
+	p.stmts[key] = st
+	return st, nil
+}
+
+func (p *Kept) Close() {
+	for _, st := range p.stmts {
+		_ = st.Close()
+	}
+	p.stmts, p.stale = nil, false
+}
+
+// Query runs a query of slotsql's on a kept statement; nil when its rows of
+// another execution are still open.
+func (p *Kept) Query(ctx context.Context, c *Conn, key any, text string, args []driver.NamedValue) (driver.Rows, error) {
+	if p.busy[key] {
+		return nil, nil
+	}
+	st, err := p.Get(ctx, c, key, text)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := StmtQuery(ctx, st, args)
+	if err != nil {
+		return nil, err
+	}
+	if p.busy == nil {
+		p.busy = map[any]bool{}
+	}
+	p.busy[key] = true
+	return &FinishingRows{RowsBase: RowsBase{rows}, Finish: func(bool) error {
+		delete(p.busy, key)
+		return nil
+	}}, nil
+}

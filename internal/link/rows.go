@@ -1,0 +1,116 @@
+package link
+
+import (
+	"database/sql/driver"
+	"errors"
+	"io"
+	"reflect"
+)
+
+var (
+	_ driver.Rows                           = RowsBase{}
+	_ driver.RowsNextResultSet              = RowsBase{}
+	_ driver.RowsColumnTypeDatabaseTypeName = RowsBase{}
+	_ driver.RowsColumnTypeLength           = RowsBase{}
+	_ driver.RowsColumnTypeNullable         = RowsBase{}
+	_ driver.RowsColumnTypePrecisionScale   = RowsBase{}
+	_ driver.RowsColumnTypeScanType         = RowsBase{}
+)
+
+// RowsBase delegates everything that rows can do to the parent's rows. What
+// the parent does not offer answers as database/sql does in its absence, so
+// one type serves every parent.
+type RowsBase struct{ driver.Rows }
+
+// Unwrap returns the parent's rows.
+func (r RowsBase) Unwrap() driver.Rows { return r.Rows }
+
+func (r RowsBase) HasNextResultSet() bool {
+	n, ok := r.Rows.(driver.RowsNextResultSet)
+	return ok && n.HasNextResultSet()
+}
+
+func (r RowsBase) NextResultSet() error {
+	if n, ok := r.Rows.(driver.RowsNextResultSet); ok {
+		return n.NextResultSet()
+	}
+	return io.EOF
+}
+
+func (r RowsBase) ColumnTypeDatabaseTypeName(i int) string {
+	if t, ok := r.Rows.(driver.RowsColumnTypeDatabaseTypeName); ok {
+		return t.ColumnTypeDatabaseTypeName(i)
+	}
+	return ""
+}
+
+func (r RowsBase) ColumnTypeLength(i int) (int64, bool) {
+	if t, ok := r.Rows.(driver.RowsColumnTypeLength); ok {
+		return t.ColumnTypeLength(i)
+	}
+	return 0, false
+}
+
+func (r RowsBase) ColumnTypeNullable(i int) (nullable, ok bool) {
+	if t, ok := r.Rows.(driver.RowsColumnTypeNullable); ok {
+		return t.ColumnTypeNullable(i)
+	}
+	return false, false
+}
+
+func (r RowsBase) ColumnTypePrecisionScale(i int) (precision, scale int64, ok bool) {
+	if t, ok := r.Rows.(driver.RowsColumnTypePrecisionScale); ok {
+		return t.ColumnTypePrecisionScale(i)
+	}
+	return 0, 0, false
+}
+
+func (r RowsBase) ColumnTypeScanType(i int) reflect.Type {
+	if t, ok := r.Rows.(driver.RowsColumnTypeScanType); ok {
+		return t.ColumnTypeScanType(i)
+	}
+	return reflect.TypeFor[any]()
+}
+
+// FinishingRows does something once, after the parent's rows are closed: at
+// the end of the last result set, so that its error is reported by Rows.Err,
+// or at Close.
+type FinishingRows struct {
+	RowsBase
+	Finish func(failed bool) error
+	done   bool
+	failed bool
+}
+
+var ErrRowsFailed = errors.New("slotsql: reading the rows failed")
+
+func (r *FinishingRows) Next(dest []driver.Value) error {
+	err := r.Rows.Next(dest)
+	switch {
+	case err == nil:
+	case err != io.EOF:
+		r.failed = true
+	case !r.HasNextResultSet():
+		if cerr := r.Close(); cerr != nil {
+			return cerr
+		}
+	}
+	return err
+}
+
+// HasNextResultSet implements driver.RowsNextResultSet.
+func (r *FinishingRows) HasNextResultSet() bool {
+	return !r.done && r.RowsBase.HasNextResultSet()
+}
+
+func (r *FinishingRows) Close() error {
+	if r.done {
+		return nil
+	}
+	r.done = true
+	err := r.Rows.Close()
+	if ferr := r.Finish(r.failed || err != nil); err == nil && !(r.failed && errors.Is(ferr, ErrRowsFailed)) {
+		err = ferr
+	}
+	return err
+}

@@ -1,0 +1,198 @@
+package link
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/slotsql/slotsql/dialect"
+)
+
+// TxState is what is known of a session's transaction. Known is false after
+// any text that may have begun or ended one, after an error, with which an
+// engine may have rolled it back, and after a query, whose error may come with
+// its rows; the engine is then asked when it matters, which is when a drain has
+// to know whether to begin its own.
+type TxState struct {
+	Known bool
+	Open  bool
+	// byText says that a text may have begun a transaction, or left one open.
+	ByText bool
+}
+
+// EndPatience bounds how long a transaction of slotsql's own may take to end
+// once the statement's context is done; then the connection is given up.
+const EndPatience = 10 * time.Second
+
+func (c *Conn) ParentBegin(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+	if b, ok := c.Parent.(driver.ConnBeginTx); ok {
+		return b.BeginTx(ctx, opts)
+	}
+	if opts.Isolation != 0 {
+		return nil, errors.New("slotsql: the parent driver does not support isolation levels")
+	}
+	if opts.ReadOnly {
+		return nil, errors.New("slotsql: the parent driver does not support read-only transactions")
+	}
+	t, err := c.Parent.Begin() //nolint:staticcheck // the parent's choice
+	if err == nil && ctx.Err() != nil {
+		_ = t.Rollback()
+		return nil, ctx.Err()
+	}
+	return t, err
+}
+
+// InTransaction says whether the session is in a transaction of the
+// application.
+func (c *Conn) InTransaction(ctx context.Context) (bool, error) {
+	if c.Engine.Watcher != nil {
+		return c.Engine.Watcher.ConnInTransaction(c.Parent), nil
+	}
+	if !c.Tx.Known {
+		open, err := c.Db.Dialect.InTransaction(ctx, c.Session())
+		if err != nil {
+			return false, err
+		}
+		c.Tx.Known, c.Tx.Open = true, open
+	}
+	return c.Tx.Open, nil
+}
+
+// MayBeInTransaction is inTransaction where an engine cannot tell, which is told by
+// what the session has run.
+func (c *Conn) MayBeInTransaction(ctx context.Context) (bool, error) {
+	if c.Engine.Watcher == nil && c.Db.Dialect.Drain().Nested {
+		return c.Tx.Open || c.Tx.ByText, nil
+	}
+	return c.InTransaction(ctx)
+}
+
+// InOwnTx runs f in a transaction of slotsql's own, or in the session's when
+// there is one. On an error everything of an own transaction is undone.
+func (c *Conn) InOwnTx(ctx context.Context, f func() error) error {
+	end, err := c.BeginOwn(ctx)
+	if err != nil {
+		return err
+	}
+	if err := f(); err != nil {
+		return end(err)
+	}
+	return end(nil)
+}
+
+// BeginOwn opens a drain's own transaction where it needs one. The returned
+// function ends it: by a commit for a nil error, else by a rollback; it
+// returns the error to report. A transaction that cannot be ended ends with
+// its connection, which is not used again.
+func (c *Conn) BeginOwn(ctx context.Context) (end func(error) error, err error) {
+	return c.BeginOwnAs(ctx, c.Db.Dialect.Drain())
+}
+
+// BeginOwnAs opens one as d says.
+func (c *Conn) BeginOwnAs(ctx context.Context, d dialect.DrainTx) (end func(error) error, err error) {
+	if !d.Nested {
+		open, err := c.InTransaction(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if open {
+			return c.Lost, nil
+		}
+	}
+	opening := d.Begin
+	if len(c.Opening) > 0 {
+		opening = slices.Concat(opening, c.Opening)
+	}
+	for i, q := range opening {
+		_, err := c.ParentExec(ctx, q, nil)
+		switch {
+		case err == nil:
+		case i == 0 && Settled(err) != err:
+			return nil, err // nothing has happened: database/sql may try again
+		default:
+			// It may have been opened all the same, as when the context ended
+			// while the answer was on its way.
+			if !c.undo(ctx, d.Rollback) {
+				c.Broken = true
+			}
+			return nil, c.Lost(err)
+		}
+	}
+	c.Ours, c.SnapshotTaken = true, false
+	return func(err error) error {
+		c.Ours = false
+		if err == nil {
+			err = c.commit(ctx, d.Commit, d.Nested)
+		}
+		if err == nil {
+			return nil
+		}
+		if c.undo(ctx, d.Rollback) {
+			err = stillConnected(err)
+		} else {
+			c.Broken = true
+		}
+		c.HalfFolded = false
+		return c.Lost(err)
+	}, nil
+}
+
+// commit ends a transaction under the statement's context. When that is done
+// already, or may not interrupt, it gets a time of its own: the statement has
+// succeeded, and rows may be closed late.
+func (c *Conn) commit(ctx context.Context, texts []string, nested bool) error {
+	if nested || ctx.Err() != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), c.Db.Patience)
+		defer cancel()
+	}
+	for _, q := range texts {
+		if _, err := c.ParentExec(ctx, q, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// undo rolls back, whatever has become of the statement's context. It says
+// whether no transaction is left.
+func (c *Conn) undo(ctx context.Context, texts []string) bool {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.Db.Patience)
+	defer cancel()
+	ok := true
+	for _, q := range texts {
+		if _, err := c.ParentExec(ctx, q, nil); err != nil && !c.Engine.savepointGone(err) {
+			ok = false
+		}
+	}
+	return ok
+}
+
+// Lost makes an error safe to report after a side effect, and takes the
+// connection out of use when it is gone, or when the application's transaction
+// holds half a fold and must not be committed.
+func (c *Conn) Lost(err error) error {
+	if u := (*unappliedError)(nil); errors.As(err, &u) {
+		c.Broken = true // and the transaction is gone with it
+		return u.error
+	}
+	s := Settled(err)
+	if s != err || c.HalfFolded {
+		c.Broken = true
+	}
+	return s
+}
+
+// WaitsBriefly has the statements of a connection of slotsql's own wait for locks
+// for seconds at most.
+func (c *Conn) WaitsBriefly(ctx context.Context) error {
+	c.Opening = c.Db.Dialect.DrainTransaction()
+	return c.Session().ExecAll(ctx, c.Db.Dialect.DrainSession())
+}
+
+// Idle reports whether the parent knows that no transaction is open.
+func (c *Conn) Idle() bool {
+	return c.Engine.Watcher != nil && !c.Engine.Watcher.ConnInTransaction(c.Parent)
+}

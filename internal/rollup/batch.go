@@ -1,0 +1,256 @@
+package rollup
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/internal/link"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// batchPatience bounds a batch, which is not interrupted when the worker is
+// told to stop.
+const batchPatience = 30 * time.Second
+
+// errFenced says that another worker has the lease.
+var errFenced = errors.New("slotsql: the roll-up has lost its lease")
+
+// Job is what a batch does.
+type Job int
+
+const (
+	MoveSlots Job = iota
+	SweepSlots
+	ReclaimSlots
+	keepLatest // moveSlots, but for companions that must move together
+)
+
+// errLeft says that a batch cannot move what must move together.
+var errLeft = errors.New("slotsql: another transaction has locked rows that must be rolled up together")
+
+// Key is a key as the database gives it, with the number of its slot rows
+// that a job is for.
+type Key struct {
+	Values []any
+	Rows   int
+}
+
+// Find returns the keys that a job is for, after one key where that is not nil,
+// and whether they are all there are.
+func (w *Worker) Find(ctx context.Context, t *rewrite.Table, job Job, after []any) (keys []Key, all bool, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), batchPatience)
+	defer cancel()
+	texts := w.Texts(t, after, nil)
+	step := texts.Find
+	switch job {
+	case SweepSlots:
+		step = texts.Idle
+	case ReclaimSlots:
+		step = texts.Orphans
+	}
+	rows, err := w.query(ctx, step, after)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, r := range rows {
+		n := len(r) - 1
+		count, err := link.WholeOf(r[n])
+		if err != nil {
+			return nil, false, err
+		}
+		for i, v := range r[:n] {
+			if b, ok := v.([]byte); ok && texts.BytesAreText {
+				r[i] = string(b)
+			}
+		}
+		keys = append(keys, Key{r[:n], count})
+	}
+	return keys, texts.Unordered || len(keys) < rollUpFind, nil
+}
+
+// rollUpFind is how many keys are looked for at once.
+const rollUpFind = 1000
+
+// batch does a job for the keys after one up to another, in one transaction, and
+// returns the number of slot rows. Either all of it has happened or nothing; an
+// error of the commit leaves that open, and the next pass finds what is there.
+// Of a journal it takes so many rows at most, and merges what it cannot move.
+func (w *Worker) batch(ctx context.Context, t *rewrite.Table, job Job, after, upTo []any, most int) (n batchCount, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), batchPatience)
+	defer cancel()
+	texts := w.dialect.RollUp(t, dialect.RollUpPart{After: len(after) > 0, UpTo: len(upTo) > 0, Limit: rollUpFind, Rows: most})
+	begun := false
+	if err = w.Conn.Session().ExecAll(ctx, texts.Begin); err == nil {
+		begun = true
+		n, err = w.work(ctx, texts, job, Bounds(t, after, upTo), most)
+	}
+	if err == nil {
+		err = w.Conn.Session().ExecAll(ctx, texts.Commit)
+	}
+	if err == nil {
+		return n, nil
+	}
+	if job == MoveSlots || job == keepLatest {
+		err = w.Conn.Engine.Refused(t, err)
+	}
+	if rerr := w.Conn.Session().ExecAll(ctx, texts.Rollback); rerr != nil && (begun || !w.Conn.Engine.Retryable(err)) {
+		w.lost = true
+	}
+	return batchCount{}, err
+}
+
+// batchCount is what a batch has done, in slot rows: how many it has moved or
+// deleted, and how many it has merged, of which one is left for each key.
+type batchCount struct{ done, merged int }
+
+func (w *Worker) work(ctx context.Context, texts dialect.RollUp, job Job, values []any, most int) (n batchCount, err error) {
+	switch job {
+	case SweepSlots, ReclaimSlots:
+		if err := w.fence(ctx); err != nil {
+			return n, err
+		}
+		steps := texts.Sweep
+		if job == ReclaimSlots {
+			steps = texts.Reclaim
+		}
+		for _, s := range steps {
+			if n.done, err = w.exec(ctx, s, values); err != nil {
+				return n, err
+			}
+		}
+		return n, nil
+	}
+	steps := texts.Move
+	if job == keepLatest {
+		steps = texts.Keep
+	}
+	if n.done, err = w.picked(ctx, texts.Pick, steps, texts.Unmoved, values); err != nil {
+		return n, err
+	}
+	if job == MoveSlots && n.done > 0 && texts.Left.SQL != "" {
+		rows, err := w.query(ctx, texts.Left, values)
+		if err != nil {
+			return n, err
+		}
+		if left, err := link.WholeOf(rows[0][0]); left > 0 || err != nil {
+			return n, errors.Join(err, errLeft)
+		}
+	}
+	if len(texts.Merge) > 0 && n.done < most { // else there is more to move
+		n.merged, err = w.picked(ctx, texts.Gather, texts.Merge, dialect.Step{}, values)
+	}
+	return n, err
+}
+
+// fence makes certain that the worker has the lease until the batch ends.
+func (w *Worker) fence(ctx context.Context) error {
+	f := w.fencer()
+	if f == nil {
+		return nil
+	}
+	held, err := f.Fence(ctx, w.Conn.Session(), rollUpLease, w.holder)
+	if err == nil && !held {
+		err = errFenced
+	}
+	return err
+}
+
+// picked locks slot rows by one text and does something with them by others, and
+// returns their number.
+func (w *Worker) picked(ctx context.Context, pick dialect.Step, steps []dialect.Step, unmoved dialect.Step, values []any) (n int, err error) {
+	rows, err := w.query(ctx, pick, values)
+	if err != nil {
+		return 0, err
+	}
+	if len(rows) != 1 {
+		return 0, fmt.Errorf("slotsql: the roll-up's query returned %d rows, want 1", len(rows))
+	}
+	if n, err = link.WholeOf(rows[0][0]); n == 0 || err != nil {
+		return 0, err
+	}
+	// Not before: where the transaction has one snapshot, what others change after it
+	// cannot be picked.
+	if err := w.fence(ctx); err != nil {
+		return 0, err
+	}
+	values = append(values[:len(values):len(values)], rows[0][1:]...)
+	for i, s := range steps {
+		if _, err := w.exec(ctx, s, values); err != nil {
+			return 0, err
+		}
+		if i == 0 && unmoved.SQL != "" {
+			reasons, err := w.query(ctx, unmoved, values)
+			if err != nil {
+				return 0, err
+			}
+			if len(reasons) > 0 {
+				return 0, link.ErrUnmoved(link.TextOf(reasons[0][0]))
+			}
+		}
+	}
+	return n, nil
+}
+
+// Bounds are the values of both ends, as the steps count them.
+func Bounds(t *rewrite.Table, after, upTo []any) []any {
+	values := make([]any, 2*len(t.Counter.Key))
+	copy(values, after)
+	copy(values[len(t.Counter.Key):], upTo)
+	return values
+}
+
+func (w *Worker) Texts(t *rewrite.Table, after, upTo []any) dialect.RollUp {
+	return w.dialect.RollUp(t, dialect.RollUpPart{After: len(after) > 0, UpTo: len(upTo) > 0, Limit: rollUpFind})
+}
+
+func (w *Worker) Args(s dialect.Step, values []any) []driver.NamedValue {
+	args := make([]any, len(s.Args))
+	for i, a := range s.Args {
+		args[i] = values[a]
+	}
+	return link.NamedValues(args)
+}
+
+// exec runs a step, by a statement kept prepared where the parent takes
+// arguments no other way.
+func (w *Worker) exec(ctx context.Context, s dialect.Step, values []any) (int, error) {
+	args := w.Args(s, values)
+	var res driver.Result
+	err := driver.ErrSkip
+	if e, ok := w.Conn.Parent.(driver.ExecerContext); ok {
+		res, err = e.ExecContext(ctx, s.SQL, args)
+	}
+	if err == driver.ErrSkip {
+		st, perr := w.Conn.Kept.Get(ctx, &w.Conn.Conn, s.SQL, s.SQL)
+		if perr != nil {
+			return 0, perr
+		}
+		res, err = link.StmtExec(ctx, st, args)
+	}
+	if err != nil {
+		return 0, err
+	}
+	n, err := res.RowsAffected()
+	return int(n), err
+}
+
+// query is exec for a query.
+func (w *Worker) query(ctx context.Context, s dialect.Step, values []any) ([][]any, error) {
+	args := w.Args(s, values)
+	var rows driver.Rows
+	err := driver.ErrSkip
+	if q, ok := w.Conn.Parent.(driver.QueryerContext); ok {
+		rows, err = q.QueryContext(ctx, s.SQL, args)
+	}
+	if err == driver.ErrSkip {
+		rows, err = w.Conn.Kept.Query(ctx, &w.Conn.Conn, s.SQL, s.SQL, args)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return link.Collect(rows)
+}

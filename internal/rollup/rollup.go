@@ -1,0 +1,123 @@
+package rollup
+
+import (
+	"context"
+	"time"
+
+	"github.com/slotsql/slotsql/internal/catalog"
+	"github.com/slotsql/slotsql/internal/config"
+)
+
+// Options says how slots are rolled up. What is zero is taken from the
+// configuration, or is a default.
+type Options struct {
+	// Interval is the time between two passes: 5 s.
+	Interval time.Duration
+	// Batch is the most slot rows that a transaction moves, but that the slots
+	// of one base row stay together: 1000. Batches are made smaller where they
+	// take long.
+	Batch int
+	// Idle is how often slots that hold nothing are deleted: 1 min. A slot row
+	// is deleted when it has been empty since the pass before, at least.
+	Idle time.Duration
+	// Lease is how long a worker that has gone away keeps others from taking
+	// over: 15 s; whole seconds.
+	Lease time.Duration
+	// Progress, if set, is called after each batch with the number of slot rows
+	// it was for.
+	Progress func(rows int)
+	// Pass, if set, is called after each pass of RunRollUp.
+	Pass func(Report, error)
+}
+
+func (o Options) withDefaults(c *config.Config) Options {
+	def := func(v *time.Duration, configured, otherwise time.Duration) {
+		if *v == 0 {
+			*v = configured
+		}
+		if *v == 0 {
+			*v = otherwise
+		}
+	}
+	def(&o.Interval, c.Rollup.Interval, 5*time.Second)
+	def(&o.Idle, c.Rollup.Idle, time.Minute)
+	def(&o.Lease, 0, 15*time.Second)
+	if o.Batch == 0 {
+		o.Batch = c.Rollup.Batch
+	}
+	if o.Batch == 0 {
+		o.Batch = 1000
+	}
+	return o
+}
+
+// Report says what a pass has done.
+type Report struct {
+	Held   bool          `json:"held"` // false: another worker has the lease
+	Tables []Table       `json:"tables"`
+	Took   time.Duration `json:"took_ns"`
+}
+
+// Table is what a pass has done with one table. Numbers are of slot rows,
+// if nothing else is said.
+type Table struct {
+	Table     string `json:"table"`
+	Moved     int    `json:"moved"`     // into base rows
+	Merged    int    `json:"merged"`    // of a journal: put together, because others had the base row locked
+	Deleted   int    `json:"deleted"`   // that held nothing
+	Orphans   int    `json:"orphans"`   // deleted: their base row has gone
+	Skipped   int    `json:"skipped"`   // others had them or their base rows locked, or they could not be moved
+	Conflicts int    `json:"conflicts"` // batches undone by a deadlock or a lock that was not to be had
+	Errors    int    `json:"errors"`    // base rows whose slots could not be moved for another reason
+	Err       error  `json:"-"`         // the last such reason
+}
+
+func (t *Table) count(job Job, n batchCount, rows int) {
+	switch job {
+	case MoveSlots, keepLatest:
+		t.Moved += n.done
+		t.Merged += n.merged
+		t.Skipped += max(rows-n.done-n.merged, 0)
+	case SweepSlots:
+		t.Deleted += n.done
+	case ReclaimSlots:
+		t.Orphans += n.done
+	}
+}
+
+// Moved is the number of slot rows moved, of all tables.
+func (r Report) Moved() (n int) {
+	for _, t := range r.Tables {
+		n += t.Moved
+	}
+	return n
+}
+
+// Once is slotsql.RollUp.
+func Once(ctx context.Context, s *catalog.Catalog, o Options) (Report, error) {
+	w, err := NewWorker(s, o)
+	if err != nil {
+		return Report{}, err
+	}
+	defer w.Close()
+	report, err := w.pass(ctx)
+	w.release(context.WithoutCancel(ctx))
+	return report, err
+}
+
+// Run is slotsql.RunRollUp.
+func Run(ctx context.Context, s *catalog.Catalog, journal <-chan struct{}, o Options) error {
+	w, err := NewWorker(s, o)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	if _, err := w.Open(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
+	w.Run(ctx, nil, journal)
+	return nil
+}

@@ -1,0 +1,338 @@
+package rollup
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/internal/catalog"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// Worker moves slots into base rows, on a connection of its own. What is
+// exact about it is in the dialects' texts and in each batch being one
+// transaction; nothing depends on what the worker remembers.
+type Worker struct {
+	catalog *catalog.Catalog
+	dialect dialect.RollUpper
+	Options Options
+	holder  string
+
+	Free  bool // without a lease: two at a time are exact, and this one is to be quick
+	Conn  *catalog.View
+	lost  bool      // the connection is not to be used again
+	until time.Time // the lease is held, as far as is known
+	size  int       // slot rows of a batch
+	swept time.Time // when slots that hold nothing were last deleted
+}
+
+// rollUpLease is the name of the lease.
+const rollUpLease = "roll-up"
+
+// Batches aim at this time, so that an increment that meets one hardly notices.
+const batchAim = 10 * time.Millisecond
+
+func NewWorker(s *catalog.Catalog, o Options) (*Worker, error) {
+	o = o.withDefaults(s.Config)
+	return &Worker{catalog: s, Options: o, holder: rand.Text(), size: min(firstBatch, o.Batch)}, nil
+}
+
+const firstBatch = 100
+
+// Open makes the connection, and returns the tables as they are now.
+func (w *Worker) Open(ctx context.Context) (*catalog.Schema, error) {
+	if w.lost || w.Conn != nil && w.Conn.Broken {
+		w.Close()
+	}
+	if w.Conn == nil {
+		raw, err := w.catalog.Dial(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if err := w.catalog.Meet(ctx, raw); err != nil {
+			_ = raw.Close()
+			return nil, err
+		}
+		w.Conn, w.lost = catalog.NewOwnView(ctx, w.catalog, raw), false
+		w.dialect = w.catalog.Dialect
+		if err := w.Conn.Session().ExecAll(ctx, w.dialect.RollUpSession()); err != nil {
+			return nil, err
+		}
+	}
+	return w.catalog.Open(ctx, w.Conn)
+}
+
+func (w *Worker) Close() {
+	if w.Conn != nil {
+		w.Conn.Kept.Close()
+		_ = w.Conn.Parent.Close()
+	}
+	w.Conn, w.until = nil, time.Time{}
+}
+
+// fencer is where the lease is; nil where none is needed because only one
+// connection writes at a time.
+func (w *Worker) fencer() dialect.Fencer {
+	f, ok := w.catalog.Dialect.(dialect.Fencer)
+	if !ok || w.Free {
+		return nil
+	}
+	return f
+}
+
+// lease takes the lease or extends it, when that is due.
+func (w *Worker) lease(ctx context.Context) (held bool, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), batchPatience)
+	defer cancel()
+	f := w.fencer()
+	now := time.Now()
+	if f == nil || now.Before(w.until.Add(-w.Options.Lease*2/3)) {
+		return true, nil
+	}
+	held, err = f.Lease(ctx, w.Conn.Session(), rollUpLease, w.holder, int(max(w.Options.Lease/time.Second, 1)))
+	if err != nil && w.Conn.Engine.SchemaChanged(err) {
+		if !w.catalog.Config.AutoMigrate() {
+			return false, fmt.Errorf("slotsql: the roll-up needs table %s: run `slotsql migrate`: %w", dialect.LeaseTable, err)
+		}
+		if err := w.Conn.Migrate(ctx, f.CreateLeases()); err != nil {
+			return false, err
+		}
+		held, err = f.Lease(ctx, w.Conn.Session(), rollUpLease, w.holder, int(max(w.Options.Lease/time.Second, 1)))
+	}
+	if err != nil && w.Conn.Engine.Retryable(err) {
+		held, err = false, nil // somebody else has its row: a batch is under way, or a take-over
+	}
+	if w.until = (time.Time{}); held {
+		w.until = now.Add(w.Options.Lease)
+	}
+	return held, err
+}
+
+// release ends the lease, so that another worker need not wait for that.
+func (w *Worker) release(ctx context.Context) {
+	if f := w.fencer(); f != nil && w.Conn != nil && !w.lost && !w.until.IsZero() {
+		for range 5 {
+			if err := f.Release(ctx, w.Conn.Session(), rollUpLease, w.holder); err == nil || !w.Conn.Engine.Retryable(err) {
+				break
+			}
+			time.Sleep(10 * time.Millisecond) // another one is looking at it
+		}
+	}
+	w.until = time.Time{}
+}
+
+// pass goes over all tables once. Slots that hold nothing are deleted first,
+// when that is due: those that the pass before has emptied, and nobody has
+// counted in since.
+func (w *Worker) pass(ctx context.Context) (report Report, err error) {
+	return w.over(ctx, func(*rewrite.Table) bool { return true }, time.Since(w.swept) >= w.Options.Idle)
+}
+
+// journals goes over the tables whose slots are a journal, and leaves what holds
+// nothing to a pass.
+func (w *Worker) journals(ctx context.Context) (report Report, err error) {
+	return w.over(ctx, func(t *rewrite.Table) bool { return t.Counter.Journal }, false)
+}
+
+// over goes over some of the tables once.
+func (w *Worker) over(ctx context.Context, these func(*rewrite.Table) bool, sweep bool) (report Report, err error) {
+	start := time.Now()
+	defer func() { report.Took = time.Since(start) }()
+	sc, err := w.Open(ctx)
+	if err != nil {
+		w.lost = true
+		return report, err
+	}
+	if report.Held, err = w.lease(ctx); err != nil || !report.Held {
+		return report, err
+	}
+	for _, t := range sc.Counters() {
+		if !these(t) {
+			continue
+		}
+		tr := Table{Table: t.Name}
+		tally := tallyOf(w.catalog.Dialect.Name(), t.Name)
+		begun := time.Now()
+		err := w.table(ctx, t, sweep, &tr)
+		tally.pass(tr, begun, err == nil)
+		report.Tables = append(report.Tables, tr)
+		if err != nil {
+			if w.Conn.Engine.SchemaChanged(err) {
+				w.catalog.Expire()
+			}
+			if errors.Is(err, errFenced) {
+				w.until, report.Held = time.Time{}, false
+				return report, nil
+			}
+			return report, err
+		}
+	}
+	if sweep {
+		w.swept = start
+	}
+	if sc.Lacking && w.catalog.Beside {
+		w.catalog.Expire() // slot tables may be made at any time
+	}
+	return report, nil
+}
+
+func (w *Worker) table(ctx context.Context, t *rewrite.Table, sweep bool, tr *Table) error {
+	if sweep {
+		if err := w.Walk(ctx, t, SweepSlots, tr); err != nil {
+			return err
+		}
+		if err := w.Walk(ctx, t, ReclaimSlots, tr); err != nil {
+			return err
+		}
+	}
+	return w.Walk(ctx, t, MoveSlots, tr)
+}
+
+// Walk does a job for all keys, a batch at a time, in their order.
+func (w *Worker) Walk(ctx context.Context, t *rewrite.Table, job Job, tr *Table) error {
+	var after []any
+	for {
+		keys, all, err := w.Find(ctx, t, job, after)
+		if err != nil {
+			w.lost = true
+			return err
+		}
+		for len(keys) > 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if held, err := w.lease(ctx); err != nil {
+				w.lost = true
+				return err
+			} else if !held {
+				return errFenced
+			}
+			n, rows := 1, keys[0].Rows
+			for job != ReclaimSlots && n < len(keys) && rows+keys[n].Rows <= w.size {
+				rows += keys[n].Rows
+				n++
+			}
+			ok, err := w.try(ctx, t, job, after, keys[:n], rows, tr)
+			if err != nil {
+				return err
+			}
+			if !ok {
+				continue // with smaller batches
+			}
+			after, keys = keys[n-1].Values, keys[n:]
+		}
+		if all {
+			return nil
+		}
+	}
+}
+
+// try runs one batch. It says no when the batch is to be tried again, smaller;
+// a batch of one key that fails for long is left for the next pass.
+func (w *Worker) try(ctx context.Context, t *rewrite.Table, job Job, after []any, keys []Key, rows int, tr *Table) (ok bool, err error) {
+	upTo := keys[len(keys)-1].Values
+	for attempt := 0; ; attempt++ {
+		start := time.Now()
+		var n batchCount
+		most := max(w.size, 2) // two can be merged
+		n, err = w.batch(ctx, t, job, after, upTo, most)
+		if err == nil {
+			took := rows
+			if w.partly(t, job) {
+				took = min(rows, most)
+			}
+			tr.count(job, n, took)
+			if w.Options.Progress != nil && job == MoveSlots {
+				w.Options.Progress(took)
+			}
+			w.pace(time.Since(start), took)
+			// Of a journal there may be more; what has come since is for the
+			// next pass.
+			if rows -= took; rows > 0 && max(n.done, n.merged) >= most {
+				if err := ctx.Err(); err != nil {
+					return false, err
+				}
+				if held, err := w.lease(ctx); err != nil || !held {
+					w.lost = err != nil
+					return false, cmp.Or(err, errFenced)
+				}
+				attempt = -1
+				continue
+			}
+			tr.Skipped += max(rows, 0)
+			return true, nil
+		}
+		if w.lost || errors.Is(err, errFenced) || errors.Is(err, driver.ErrBadConn) {
+			w.lost = w.lost || !errors.Is(err, errFenced)
+			return false, err
+		}
+		if errors.Is(err, errLeft) {
+			if len(keys) > 1 {
+				w.size = max(rows/2, 1)
+				return false, nil
+			}
+			job = keepLatest
+			continue
+		}
+		conflict := w.Conn.Engine.Retryable(err)
+		if conflict {
+			tr.Conflicts++
+		} else if w.Conn.Engine.SchemaChanged(err) {
+			return false, err
+		}
+		if len(keys) > 1 {
+			w.size = max(rows/2, 1)
+			return false, w.Rest(ctx, conflict, attempt)
+		}
+		if !conflict || attempt >= 3 {
+			tr.Skipped += rows
+			if !conflict {
+				if tr.Err == nil || tr.Err.Error() != err.Error() {
+					w.catalog.Log().WarnContext(ctx, "slotsql: slots cannot be rolled up", "table", t.Name, "error", err.Error())
+				}
+				tr.Errors++
+				tr.Err = err
+			}
+			return true, nil
+		}
+		if err := w.Rest(ctx, true, attempt); err != nil {
+			return false, err
+		}
+	}
+}
+
+// partly says that a batch may be for a part of a row's slots: they need not move
+// together, and there may be any number of them.
+func (w *Worker) partly(t *rewrite.Table, job Job) bool {
+	return t.Counter.Journal && job == MoveSlots && !w.catalog.Traits.OneWriter &&
+		!slices.ContainsFunc(t.Counter.Companions, func(co rewrite.Companion) bool { return co.Merge == rewrite.Latest })
+}
+
+// Rest waits after a conflict, longer each time.
+func (w *Worker) Rest(ctx context.Context, conflict bool, attempt int) error {
+	if !conflict {
+		return nil
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(10 * time.Millisecond << min(attempt, 6)):
+		return nil
+	}
+}
+
+// pace fits the batches' size to the time they take.
+func (w *Worker) pace(took time.Duration, rows int) {
+	switch {
+	case took > 2*batchAim:
+		w.size = max(min(w.size, rows)/2, 1)
+	case took < batchAim && rows >= w.size/2:
+		w.size = min(w.size*2, w.Options.Batch)
+	}
+}

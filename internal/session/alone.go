@@ -1,0 +1,20 @@
+package session
+
+import (
+	"context"
+	"database/sql/driver"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// Alone returns a run of a plan beside the application's, which is planned again
+// by nobody and counted nowhere.
+func (c *Conn) Alone(p *plan, args []driver.NamedValue) *Run {
+	return c.run(&plan{Plan: p.Plan, source: p.source}, direct{c}, call{args: args})
+}
+
+// DrainFor folds the slots that a plan drains, in the transaction that is open.
+func (c *Conn) DrainFor(ctx context.Context, p *rewrite.Plan, args []driver.NamedValue) error {
+	_, err := c.run(&plan{Plan: p}, direct{c}, call{args: args}).drain(ctx)
+	return err
+}

@@ -1,0 +1,286 @@
+package session
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"io"
+	"strconv"
+	"testing"
+
+	"github.com/ngrok/sqlmw"
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/dialect/mysql"
+	"github.com/slotsql/slotsql/dialect/postgres"
+	"github.com/slotsql/slotsql/dialect/sqlite"
+	"github.com/slotsql/slotsql/internal/catalog"
+	"github.com/slotsql/slotsql/internal/config"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// idle is a parent driver that does nothing, so that what is measured is the
+// way to it.
+type idle struct{}
+
+func (idle) Connect(context.Context) (driver.Conn, error) { return idleConn{}, nil }
+func (idle) Driver() driver.Driver                        { return idle{} }
+func (idle) Open(string) (driver.Conn, error)             { return idleConn{}, nil }
+
+type idleConn struct{}
+
+func (idleConn) Prepare(string) (driver.Stmt, error) { return idleStmt{}, nil }
+func (idleConn) Begin() (driver.Tx, error)           { return nil, driver.ErrSkip }
+func (idleConn) Close() error                        { return nil }
+func (idleConn) ExecContext(context.Context, string, []driver.NamedValue) (driver.Result, error) {
+	return driver.RowsAffected(1), nil
+}
+func (idleConn) QueryContext(context.Context, string, []driver.NamedValue) (driver.Rows, error) {
+	return idleRows{}, nil
+}
+
+type idleStmt struct{}
+
+func (idleStmt) Close() error                               { return nil }
+func (idleStmt) NumInput() int                              { return -1 }
+func (idleStmt) Exec([]driver.Value) (driver.Result, error) { return driver.RowsAffected(1), nil }
+func (idleStmt) Query([]driver.Value) (driver.Rows, error)  { return idleRows{}, nil }
+func (idleStmt) ExecContext(context.Context, []driver.NamedValue) (driver.Result, error) {
+	return driver.RowsAffected(1), nil
+}
+func (idleStmt) QueryContext(context.Context, []driver.NamedValue) (driver.Rows, error) {
+	return idleRows{}, nil
+}
+
+type idleRows struct{}
+
+func (idleRows) Columns() []string         { return nil }
+func (idleRows) Close() error              { return nil }
+func (idleRows) Next([]driver.Value) error { return io.EOF }
+
+const (
+	textUntouched = "SELECT id, name, email FROM users WHERE id = ? AND deleted_at IS NULL"
+	textIncrement = "UPDATE posts SET views = views + 1 WHERE id = ?"
+	textRead      = "SELECT id, title, views FROM posts WHERE id = ?"
+	textDrain     = "UPDATE posts SET views = 0 WHERE id = ?"
+)
+
+// benchShared is a connector's state with one counter table, as if read from
+// a database.
+func benchShared(b *testing.B, d dialect.Dialect) (*Shared, *catalog.Schema) {
+	b.Helper()
+	cfg, err := config.Parse([]byte("version: 1\ntables: {posts: {counters: {views: }}}"), "slotsql.yaml")
+	if err != nil {
+		b.Fatal(err)
+	}
+	s := New(d, cfg)
+	posts := &rewrite.Table{
+		Schema: "main", Name: "posts",
+		Columns: []rewrite.Column{
+			{Name: "id", Type: "bigint", Numeric: rewrite.Integer, Bits: 64},
+			{Name: "title", Type: "text"},
+			{Name: "views", Type: "bigint", Numeric: rewrite.Integer, Bits: 64},
+		},
+		Uniques: []rewrite.Unique{{Name: "posts_pkey", Primary: true, Columns: []string{"id"}}},
+		Counter: &rewrite.Counter{
+			Key: []string{"id"}, Counters: []string{"views"}, Slots: 64,
+			SlotSchema: "main", SlotTable: "posts_slots", SlotColumn: "slot", Coalesce: true, OnDrain: "run",
+		},
+	}
+	sc := &catalog.Schema{Catalog: s.Catalog, Tables: []*rewrite.Table{posts}, Known: map[string]*rewrite.Table{}}
+	sc.Planner = rewrite.Planner{Dialect: d, Catalog: sc}
+	sc.Known[sc.NameKey([]rewrite.Ident{{Name: "posts"}})] = posts
+	s.First = sc
+	return s, sc
+}
+
+func benchConn(b *testing.B) *Conn {
+	b.Helper()
+	s, _ := benchShared(b, sqlite.New())
+	c, err := NewConn(b.Context(), s, idleConn{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return c
+}
+
+// BenchmarkWay is the way of one statement to the parent driver: straight,
+// through sqlmw that intercepts nothing, and through slotsql. benchstat -col /way
+// sets them side by side.
+func BenchmarkWay(b *testing.B) {
+	through, err := sqlmw.Driver(idle{}, sqlmw.NullInterceptor{}).Open("")
+	if err != nil {
+		b.Fatal(err)
+	}
+	args := []driver.NamedValue{{Ordinal: 1, Value: int64(1)}}
+	for _, way := range []struct {
+		name string
+		conn driver.Conn
+	}{{"plain", idleConn{}}, {"sqlmw", through}, {"slotsql", benchConn(b)}} {
+		b.Run("op=exec-untouched/way="+way.name, func(b *testing.B) { benchExec(b, way.conn, textUntouched, args) })
+		b.Run("op=query-untouched/way="+way.name, func(b *testing.B) { benchQuery(b, way.conn, textUntouched, args) })
+		if way.name == "slotsql" {
+			b.Run("op=exec-increment/way="+way.name, func(b *testing.B) { benchExec(b, way.conn, textIncrement, args) })
+			b.Run("op=query-read/way="+way.name, func(b *testing.B) { benchQuery(b, way.conn, textRead, args) })
+		}
+	}
+}
+
+func benchExec(b *testing.B, c driver.Conn, text string, args []driver.NamedValue) {
+	e, ctx := c.(driver.ExecerContext), b.Context()
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := e.ExecContext(ctx, text, args); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func benchQuery(b *testing.B, c driver.Conn, text string, args []driver.NamedValue) {
+	q, ctx := c.(driver.QueryerContext), b.Context()
+	b.ReportAllocs()
+	for b.Loop() {
+		rows, err := q.QueryContext(ctx, text, args)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := rows.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkDatabaseSQL is the same way as an application goes it, by sql.DB.
+func BenchmarkDatabaseSQL(b *testing.B) {
+	s, _ := benchShared(b, sqlite.New())
+	for _, way := range []struct {
+		name string
+		db   *sql.DB
+	}{{"plain", sql.OpenDB(idle{})}, {"sqlmw", sql.OpenDB(sqlmwConnector{})}, {"slotsql", sql.OpenDB(bareConnector{&testConnector{idle{}, s}})}} {
+		b.Run("way="+way.name, func(b *testing.B) {
+			defer way.db.Close()
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := way.db.Exec(textUntouched, 1); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+type sqlmwConnector struct{ idle }
+
+func (sqlmwConnector) Connect(context.Context) (driver.Conn, error) {
+	return sqlmw.Driver(idle{}, sqlmw.NullInterceptor{}).Open("")
+}
+
+// bareConnector makes wrapped connections of facts already known.
+type bareConnector struct{ *testConnector }
+
+func (c bareConnector) Connect(ctx context.Context) (driver.Conn, error) {
+	return NewConn(ctx, c.shared, idleConn{})
+}
+
+// BenchmarkPlanCached finds a plan that has been made; parallel, by one
+// connection per CPU.
+func BenchmarkPlanCached(b *testing.B) {
+	for _, t := range []struct{ name, text string }{{"untouched", textUntouched}, {"increment", textIncrement}} {
+		s, _ := benchShared(b, sqlite.New())
+		b.Run(t.name, func(b *testing.B) {
+			c, err := NewConn(b.Context(), s, idleConn{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			ctx := b.Context()
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := c.Plan(ctx, t.text); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run(t.name+"/parallel", func(b *testing.B) {
+			b.ReportAllocs()
+			b.RunParallel(func(pb *testing.PB) {
+				c, err := NewConn(b.Context(), s, idleConn{})
+				if err != nil {
+					b.Error(err)
+					return
+				}
+				ctx := b.Context()
+				for pb.Next() {
+					if _, err := c.Plan(ctx, t.text); err != nil {
+						b.Error(err)
+						return
+					}
+				}
+			})
+		})
+	}
+}
+
+// BenchmarkPlanUncached makes a plan: for a text that names no configured
+// table, by looking for the name; for others, by parsing.
+func BenchmarkPlanUncached(b *testing.B) {
+	for _, d := range []dialect.Dialect{mysql.New(), postgres.New(), sqlite.New()} {
+		for _, t := range []struct{ name, text string }{
+			{"untouched", textUntouched}, {"increment", textIncrement}, {"read", textRead}, {"drain", textDrain},
+		} {
+			text := t.text
+			if d.Lexis().DollarParam {
+				text = text[:len(text)-1] + "$1"
+				if t.name == "untouched" {
+					text = "SELECT id, name, email FROM users WHERE id = $1 AND deleted_at IS NULL"
+				}
+			}
+			b.Run(d.Name()+"/"+t.name, func(b *testing.B) {
+				s, sc := benchShared(b, d)
+				c, err := NewConn(b.Context(), s, idleConn{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				p, err := c.Plan(b.Context(), text)
+				if err != nil {
+					b.Fatal(err)
+				}
+				want := map[string]rewrite.Class{
+					"untouched": rewrite.PassThrough, "increment": rewrite.Additive, "read": rewrite.Read, "drain": rewrite.Drain,
+				}[t.name]
+				if p.Class != want {
+					b.Fatalf("class %s, want %s: %s", p.Class, want, p.Reason)
+				}
+				b.ReportAllocs()
+				for b.Loop() {
+					s.Untouched.Clear()
+					sc.Plans.Clear()
+					if _, err := c.Plan(b.Context(), text); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkPlanChurn makes plans for an application that writes its values
+// into its texts, so that no text comes twice and the cache is always full.
+func BenchmarkPlanChurn(b *testing.B) {
+	for _, t := range []struct{ name, text string }{{"untouched", textUntouched}, {"increment", textIncrement}} {
+		b.Run(t.name, func(b *testing.B) {
+			c, n := benchConn(b), 0
+			next := func() {
+				n++
+				if _, err := c.Plan(b.Context(), t.text[:len(t.text)-1]+strconv.Itoa(n)); err != nil {
+					b.Fatal(err)
+				}
+			}
+			for range catalog.MaxCachedPlans {
+				next()
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				next()
+			}
+		})
+	}
+}

@@ -1,0 +1,346 @@
+package session
+
+import (
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/slotsql/slotsql/internal/link"
+	"github.com/slotsql/slotsql/internal/slots"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// value returns the application's argument that a plan's argument stands for.
+func (r *Run) value(a rewrite.Arg) (driver.NamedValue, bool) {
+	if a.Index < 0 && a.Number != "" {
+		n, err := strconv.ParseInt(a.Number, 10, 64)
+		return driver.NamedValue{Value: n}, err == nil
+	}
+	if a.Name != "" {
+		for _, v := range r.call.args {
+			if v.Name == a.Name {
+				return v, true
+			}
+		}
+		return driver.NamedValue{}, false
+	}
+	if a.Index < 0 || a.Index >= len(r.call.args) {
+		return driver.NamedValue{}, false
+	}
+	return r.call.args[a.Index], true
+}
+
+// bind makes the argument list of one of the plan's own texts.
+func (r *Run) bind(args []rewrite.Arg) ([]driver.NamedValue, error) {
+	out := make([]driver.NamedValue, len(args))
+	for i, a := range args {
+		if a.Slot {
+			out[i] = driver.NamedValue{Ordinal: i + 1, Value: r.slot}
+			continue
+		}
+		if a.Total > 0 {
+			share := r.Plan.Increment.Coalesced.Shares[a.Total-1]
+			out[i] = driver.NamedValue{Ordinal: i + 1, Value: slots.Decimal(r.with.Rows[0].Sums[a.Total-1], share.Scale)}
+			continue
+		}
+		if a.Many != rewrite.NotMany {
+			out[i] = driver.NamedValue{Ordinal: i + 1, Value: r.with.Value(a, r.Plan.Increment.Coalesced.Shares)}
+			continue
+		}
+		v, ok := r.value(a)
+		if !ok {
+			return nil, fmt.Errorf("%w: %s", errNoArgument, placeholderName(a))
+		}
+		if a.Negate {
+			v.Value = negated(v.Value)
+		}
+		if a.Plus != nil {
+			v.Value = r.added(v.Value, *a.Plus)
+		}
+		out[i] = driver.NamedValue{Ordinal: i + 1, Value: v.Value}
+	}
+	return out, nil
+}
+
+// added returns the sum of a LIMIT, an OFFSET and a number of rows to spare. A
+// value that is no whole number comes back itself: the server makes of it what
+// it makes of the application's own LIMIT.
+func (r *Run) added(v any, plus rewrite.Arg) any {
+	other, _ := r.value(plus)
+	if plus.Plus != nil {
+		other.Value = r.added(other.Value, *plus.Plus)
+	}
+	a, ok := link.WholeNumber(v)
+	if !ok {
+		return v
+	}
+	b, ok := link.WholeNumber(other.Value)
+	if !ok {
+		return other.Value
+	}
+	if a > math.MaxInt64-b {
+		return int64(math.MaxInt64)
+	}
+	return a + b
+}
+
+// textCall returns the arguments of the plan's text.
+func (r *Run) textCall() (call, error) {
+	if r.Plan.TextArgs == nil {
+		return r.call, nil
+	}
+	args, err := r.bind(r.Plan.TextArgs)
+	if errors.Is(err, errNoArgument) {
+		return r.call, nil // the parent has its own word for that
+	}
+	if extra := r.Plan.Inputs; extra < len(r.call.args) {
+		args = append(args, r.call.args[extra:]...)
+		for i := range args {
+			args[i].Ordinal = i + 1
+		}
+	}
+	return call{args: args, options: r.call.options}, err
+}
+
+var errNoArgument = errors.New("slotsql: the statement has a placeholder without an argument")
+
+// complete says that every placeholder of the drain has its argument. A text
+// that lacks one cannot run, so it needs no drain either.
+func (r *Run) complete() bool {
+	for _, d := range r.Plan.Drains {
+		for _, list := range [][]rewrite.Bound{d.Lock, d.Fold} {
+			for _, b := range list {
+				for _, a := range b.Args {
+					if _, ok := r.value(a); !ok {
+						return false
+					}
+				}
+			}
+		}
+	}
+	return true
+}
+
+func placeholderName(a rewrite.Arg) string {
+	if a.Name != "" {
+		return a.Name
+	}
+	return fmt.Sprint(a.Index + 1)
+}
+
+// incrementFits says that the arguments are such that the increment may be
+// slotted.
+func (r *Run) incrementFits() bool {
+	inc := r.Plan.Increment
+	if len(r.call.args) > r.Plan.Inputs {
+		return false // for the parent to refuse
+	}
+	for _, a := range inc.NotNumber {
+		v, ok := r.value(a)
+		if !ok || isNumber(v.Value) {
+			return false
+		}
+	}
+	if !r.certain(inc.Forms) {
+		return false
+	}
+	for _, g := range inc.Given {
+		v, ok := r.value(g.Arg)
+		if !ok || !taken(g, v.Value) {
+			return false
+		}
+	}
+	for _, a := range inc.Args {
+		if a.Slot {
+			continue
+		}
+		if _, ok := r.value(a); !ok {
+			return false
+		}
+	}
+	return r.fits(inc.Deltas, inc.NonZero)
+}
+
+// baseFits says that the arguments are such that the original text may run on
+// the base table without a drain.
+func (r *Run) baseFits() bool {
+	return r.covered() && r.fits(r.Plan.Require, true)
+}
+
+// incrementFitsBase reports whether the original text of an increment, with its
+// arguments, is exact on the base table, beside whatever its slots hold.
+func (r *Run) incrementFitsBase() bool {
+	require, ok := r.Plan.Increment.OnBase()
+	return ok && r.fits(require, true)
+}
+
+// covered says that every argument which a CASE without ELSE has to know is
+// among those it names.
+func (r *Run) covered() bool {
+	for _, c := range r.Plan.Cover {
+		v, ok := r.value(c.Arg)
+		if !ok || !r.among(v.Value, c) {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *Run) among(v any, c rewrite.Cover) bool {
+	for _, a := range c.In {
+		if w, ok := r.value(a); ok && sameConstant(v, w.Value, c.Number) {
+			return true
+		}
+	}
+	return false
+}
+
+// sameConstant says that two arguments are certainly the same to the engine.
+func sameConstant(a, b any, number bool) bool {
+	if _, custom := a.(driver.Valuer); custom {
+		return false
+	}
+	if number {
+		n, ok := integerOf(a)
+		m, also := integerOf(b)
+		return ok && also && n == m
+	}
+	s, ok := a.(string)
+	t, also := b.(string)
+	return ok && also && s == t
+}
+
+func integerOf(v any) (int64, bool) {
+	switch rv := reflect.ValueOf(v); rv.Kind() {
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return rv.Int(), true
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return int64(rv.Uint()), rv.Uint() <= math.MaxInt64
+	}
+	return 0, false
+}
+
+// fits holds bound deltas against what the plan demands of them. At least one
+// delta must not be zero: engines differ in what an increment by nothing
+// affects.
+func (r *Run) fits(deltas []rewrite.DeltaArg, nonZero bool) bool {
+	for _, d := range deltas {
+		v, ok := r.value(d.Arg)
+		if !ok {
+			return false
+		}
+		zero, ok := checkDelta(d, v.Value)
+		if !ok {
+			return false
+		}
+		nonZero = nonZero || !zero
+	}
+	return nonZero
+}
+
+func checkDelta(d rewrite.DeltaArg, v any) (zero, ok bool) {
+	if _, custom := v.(driver.Valuer); custom || v == nil {
+		return false, false
+	}
+	switch rv := reflect.ValueOf(v); rv.Kind() {
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		n := rv.Int()
+		if n < -d.Max || n > d.Max {
+			return false, false
+		}
+		if d.Arg.Negate {
+			n = -n
+		}
+		return n == 0, n >= 0 || !d.NonNegative
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		n := rv.Uint()
+		return n == 0, n <= uint64(d.Max) && (n == 0 || !d.NonNegative || !d.Arg.Negate)
+	case reflect.String:
+		return checkDecimal(d, rv.String())
+	}
+	if b, isBytes := v.([]byte); isBytes {
+		return checkDecimal(d, string(b))
+	}
+	return false, false
+}
+
+// checkDecimal judges a delta given as text, for DECIMAL counters only.
+func checkDecimal(d rewrite.DeltaArg, s string) (zero, ok bool) {
+	if d.Scale <= 0 {
+		return false, false
+	}
+	negative := strings.HasPrefix(s, "-")
+	whole, frac, point := strings.Cut(strings.TrimPrefix(s, "-"), ".")
+	if whole == "" || point && frac == "" || len(whole) > 15 || len(frac) > d.Scale || strings.Trim(whole+frac, "0123456789") != "" {
+		return false, false
+	}
+	var n int64
+	for _, c := range []byte(whole) {
+		n = n*10 + int64(c-'0')
+	}
+	zero = strings.Trim(whole+frac, "0") == ""
+	if d.NonNegative && !zero && negative != d.Arg.Negate {
+		return false, false
+	}
+	return zero, n <= d.Max
+}
+
+// taken says whether a column certainly takes a value.
+func taken(g rewrite.GivenArg, v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return g.Nullable
+	case driver.Valuer:
+		return false
+	case time.Time:
+		return g.Time && v.Year() > 1970 && v.Year() < 2038 // MySQL's TIMESTAMP
+	case []byte:
+		return v != nil && g.Takes(string(v)) || v == nil && g.Nullable
+	}
+	switch rv := reflect.ValueOf(v); rv.Kind() {
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		n := rv.Int()
+		return g.Integer && n >= g.Low && (n < 0 || uint64(n) <= g.High)
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return g.Integer && rv.Uint() <= g.High
+	case reflect.String:
+		return g.Takes(rv.String())
+	}
+	return false
+}
+
+func isNumber(v any) bool {
+	switch reflect.ValueOf(v).Kind() {
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64,
+		reflect.Float32, reflect.Float64, reflect.Bool:
+		return true
+	}
+	return false
+}
+
+// negated returns -v for a value that checkDelta has passed.
+func negated(v any) any {
+	switch rv := reflect.ValueOf(v); rv.Kind() {
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return -rv.Int()
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return -int64(rv.Uint())
+	case reflect.String:
+		return negatedText(rv.String())
+	}
+	b, _ := v.([]byte)
+	return negatedText(string(b))
+}
+
+func negatedText(s string) string {
+	if t, ok := strings.CutPrefix(s, "-"); ok {
+		return t
+	}
+	return "-" + s
+}

@@ -1,0 +1,44 @@
+package session
+
+import (
+	"database/sql/driver"
+	"io"
+
+	"github.com/slotsql/slotsql/internal/link"
+)
+
+// bufferedRows are rows that have been read to the end.
+type bufferedRows struct {
+	columnTypes
+	columns []string
+	rows    [][]driver.Value
+}
+
+// bufferRows reads all rows, closes them and ends the transaction they were
+// read in.
+func bufferRows(rows driver.Rows, end func(error) error) (driver.Rows, error) {
+	// Some parents know types from the row at hand: ask before reading on.
+	b := &bufferedRows{columns: rows.Columns(), columnTypes: TypesOf(rows)}
+	var err error
+	b.rows, err = link.ReadAll(rows)
+	if cerr := rows.Close(); err == nil {
+		err = cerr
+	}
+	if err := end(err); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+func (b *bufferedRows) Columns() []string { return b.columns }
+
+func (b *bufferedRows) Close() error { return nil }
+
+func (b *bufferedRows) Next(dest []driver.Value) error {
+	if len(b.rows) == 0 {
+		return io.EOF
+	}
+	copy(dest, b.rows[0])
+	b.rows = b.rows[1:]
+	return nil
+}

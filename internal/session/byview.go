@@ -1,0 +1,179 @@
+package session
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// A role may select a view, and have no right to move slots into the rows that the view
+// reads. Where the tables have no slots in the snapshot that the statement sees, their
+// base values are the totals there, so nothing has to be moved: the statement sees what
+// plain would have shown at that moment. That the snapshot is the same is certain in two
+// ways: the query looks for slots itself (dialect.QueryGuard), or it runs in a
+// transaction that has one snapshot for all its statements. Else, and where there are
+// slots, the role is told what to grant.
+
+// byViewAlone reports whether a statement drains only because it names views, and the
+// session's user may not drain.
+func (r *Run) byViewAlone(ctx context.Context) (bool, error) {
+	if !r.Plan.ByView || len(r.Plan.Before)+len(r.Plan.After) > 0 {
+		return false, nil
+	}
+	err := r.learnGrants(ctx)
+	return err == nil && len(r.ungranted) > 0, err
+}
+
+func (r *Run) execByView(ctx context.Context) (res driver.Result, err error) {
+	err = r.inOneSnapshot(ctx, r.bareToAll, func() error {
+		res, err = r.execText(ctx)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return res, nil
+}
+
+func (r *Run) queryByView(ctx context.Context) (rows driver.Rows, err error) {
+	if g, ok := r.conn.Shared.Dialect.(dialect.QueryGuard); ok {
+		var checks []string
+		for _, d := range r.Plan.Drains {
+			checks = append(checks, rewrite.FullSlots(r.conn.Dialect(), d.Table))
+		}
+		if text := g.Guarded(r.Plan.Text, checks); text != "" {
+			return r.queryGuarded(ctx, g, text)
+		}
+	}
+	err = r.inOneSnapshot(ctx, r.bare, func() error {
+		rows, _, err = r.queryTouching(ctx)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return rows, nil
+}
+
+// queryGuarded runs a query that fails when there are slots. In a transaction it is run
+// under a savepoint: the transaction goes on.
+func (r *Run) queryGuarded(ctx context.Context, g dialect.QueryGuard, text string) (driver.Rows, error) {
+	open, err := r.conn.InTransaction(ctx)
+	if err != nil {
+		return nil, err
+	}
+	guarded := *r.Plan.Plan
+	guarded.Text = text
+	for tries := 0; ; tries++ {
+		if open {
+			if err := r.control(ctx, savepoint); err != nil {
+				return nil, err
+			}
+		}
+		rows, err := direct{r.conn}.queryText(ctx, &guarded, r.call)
+		if err == nil {
+			rows, err = bufferRows(rows, func(err error) error { return err })
+		}
+		found := err != nil && g.Guard(err)
+		if open && (err == nil || found) {
+			if found {
+				if err := r.control(ctx, rollbackSavepoint); err != nil {
+					return nil, err
+				}
+			}
+			if err := r.control(ctx, releaseSavepoint); err != nil {
+				return nil, err
+			}
+		}
+		if !found {
+			return rows, err
+		}
+		if err := r.movedAside(ctx, tries); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// inOneSnapshot runs a text in a transaction with one snapshot that shows no slots: the
+// application's, where it has such a one, or else one of its own.
+func (r *Run) inOneSnapshot(ctx context.Context, isBare func(context.Context) (bool, error), text func() error) error {
+	c := r.conn
+	d := c.Shared.Dialect.(dialect.RightsReader)
+	open, err := c.InTransaction(ctx)
+	if err != nil {
+		return err
+	}
+	if open {
+		if has, err := r.hasSnapshot(ctx, d); err != nil {
+			return err
+		} else if !has {
+			return r.notGranted(r.Plan.Drains[0].Table, "; or read the view outside a transaction, or at REPEATABLE READ")
+		}
+	}
+	for tries := 0; ; tries++ {
+		before, after := d.SnapshotTx()
+		if !open {
+			if err := c.Session().ExecAll(ctx, before); err != nil {
+				return err
+			}
+		}
+		end, err := c.BeginOwn(ctx)
+		if err != nil {
+			return err
+		}
+		if !open {
+			err = c.Session().ExecAll(ctx, after)
+		}
+		bare := false
+		if err == nil {
+			bare, err = isBare(ctx)
+		}
+		if err == nil && bare {
+			return end(text())
+		}
+		if eerr := end(err); eerr != nil {
+			return eerr
+		}
+		if open {
+			tries = maxReadOnlyTries // the snapshot stays as it is
+		}
+		if err := r.movedAside(ctx, tries); err != nil {
+			return err
+		}
+	}
+}
+
+// bareToAll is bare for a text that may write. Where what such a text reads is
+// not the snapshot, but locked (InnoDB), nobody may make slots, either.
+func (r *Run) bareToAll(ctx context.Context) (bool, error) {
+	if _, ok := r.conn.Shared.Dialect.(dialect.ReadOnlyErrorClassifier); ok {
+		return r.holdBare(ctx)
+	}
+	return r.bare(ctx)
+}
+
+func (r *Run) hasSnapshot(ctx context.Context, d dialect.RightsReader) (bool, error) {
+	if begun := sql.IsolationLevel(r.conn.begun); begun != sql.LevelDefault {
+		return begun >= sql.LevelRepeatableRead, nil
+	}
+	return d.HasSnapshot(ctx, r.conn.Session())
+}
+
+// movedAside moves the slots on a connection of slotsql's own, whose user may have the
+// rights that a role of this session has not.
+func (r *Run) movedAside(ctx context.Context, tries int) error {
+	t := r.Plan.Drains[0].Table
+	if !r.conn.RoleSet || tries >= maxReadOnlyTries || r.conn.Shared.Connect == nil {
+		return r.notGranted(t, "")
+	}
+	if err := r.foldAside(ctx); err != nil {
+		if d := r.conn.Shared.Dialect.(dialect.RightsReader); d.DeniedRight(err) {
+			return r.notGranted(t, "")
+		}
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,113 @@
+package session
+
+import (
+	"context"
+	"database/sql/driver"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// A text that changes rows of a counter table and runs on the base rows as they
+// are: what it has changed is remembered, see own.go.
+
+// execChanging runs such a text.
+func (r *Run) execChanging(ctx context.Context) (driver.Result, error) {
+	first, err := r.changesFirst(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case first:
+		return r.drainingFirst().execDrained(ctx)
+	}
+	if r.conn.InAutocommit() {
+		return r.execWhole(ctx, r.execText)
+	}
+	r.changesOwn(r.Plan.Changes)
+	res, n, err := r.execTouching(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r.changed(n)
+	if err := r.hold(ctx, r.Plan.Changes); err != nil {
+		return nil, err
+	}
+	return res, nil
+}
+
+// queryChanging runs one that may return rows.
+func (r *Run) queryChanging(ctx context.Context, changes []rewrite.DrainTable) (driver.Rows, error) {
+	first, err := r.changesFirst(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case first:
+		return r.drainingFirst().queryDrained(ctx)
+	case r.conn.InAutocommit():
+		return r.queryText(ctx)
+	}
+	r.changesOwn(changes)
+	how := onBase
+	if r.Plan.Fresh {
+		how = inserted
+	}
+	for _, d := range changes {
+		r.note(d, how) // it may change them
+	}
+	held := false
+	for i := range changes {
+		h, err := r.conn.conflicts(ctx, changes[i].Table)
+		if err != nil {
+			return nil, err
+		}
+		held = held || h
+	}
+	if !held {
+		return r.queryText(ctx)
+	}
+	rows, _, err := r.queryTouching(ctx)
+	if err == nil {
+		err = r.hold(ctx, changes)
+	}
+	return rows, err
+}
+
+// changesFirst says that the rows are to be drained before the text changes
+// them.
+func (r *Run) changesFirst(ctx context.Context) (bool, error) {
+	if r.Plan.Fresh || len(r.Plan.Changes) != 1 || r.conn.InAutocommit() {
+		return false, nil
+	}
+	return r.locksFirst(ctx, &r.Plan.Changes[0])
+}
+
+// drainingFirst is the same statement with its rows drained for.
+func (r *Run) drainingFirst() *Run {
+	own, first := *r, *r.Plan.Plan
+	first.Class, first.Drains, first.Reason = rewrite.Drain, r.Plan.Changes, "a transaction reads counters of a table and changes it"
+	own.Plan = &plan{Plan: &first, tally: r.Plan.tally}
+	return &own
+}
+
+// hold drains rows that the transaction has just changed where it must not have
+// changed what is newer.
+func (r *Run) hold(ctx context.Context, changes []rewrite.DrainTable) error {
+	for i := range changes {
+		t := changes[i].Table
+		held, err := r.conn.conflicts(ctx, t)
+		if err == nil && held {
+			err = r.conn.settleTables(ctx, []*rewrite.Table{t})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// holdIncrement does it for an increment.
+func (r *Run) holdIncrement(ctx context.Context) error {
+	if len(r.conn.looked) == 0 {
+		return nil
+	}
+	return r.hold(ctx, []rewrite.DrainTable{r.Plan.Increment.Row})
+}

@@ -1,0 +1,203 @@
+package session
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/slotsql/slotsql/internal/link"
+)
+
+// ColumnType is what the parent reports of a result column.
+type ColumnType struct {
+	Column           string
+	Name             string
+	scan             reflect.Type
+	length           int64
+	hasLength        bool
+	nullable, hasNul bool
+	precision, scale int64
+	hasPrecision     bool
+}
+
+func typeOf(rows driver.Rows, i int) ColumnType {
+	var t ColumnType
+	if r, ok := rows.(driver.RowsColumnTypeDatabaseTypeName); ok {
+		t.Name = r.ColumnTypeDatabaseTypeName(i)
+	}
+	t.scan = link.RowsBase{Rows: rows}.ColumnTypeScanType(i) // nil where the parent says so
+	if r, ok := rows.(driver.RowsColumnTypeLength); ok {
+		t.length, t.hasLength = r.ColumnTypeLength(i)
+	}
+	if r, ok := rows.(driver.RowsColumnTypeNullable); ok {
+		t.nullable, t.hasNul = r.ColumnTypeNullable(i)
+	}
+	if r, ok := rows.(driver.RowsColumnTypePrecisionScale); ok {
+		t.precision, t.scale, t.hasPrecision = r.ColumnTypePrecisionScale(i)
+	}
+	return t
+}
+
+func TypesOf(rows driver.Rows) []ColumnType {
+	columns := rows.Columns()
+	out := make([]ColumnType, len(columns))
+	for i := range out {
+		out[i] = typeOf(rows, i)
+		out[i].Column = columns[i]
+	}
+	return out
+}
+
+var _ rowsTyper = (*typedRows)(nil)
+
+// rowsTyper is every interface of a result's column types.
+type rowsTyper interface {
+	driver.RowsColumnTypeDatabaseTypeName
+	driver.RowsColumnTypeLength
+	driver.RowsColumnTypeNullable
+	driver.RowsColumnTypePrecisionScale
+	driver.RowsColumnTypeScanType
+}
+
+// columnTypes answers for a list of types that is known.
+type columnTypes []ColumnType
+
+func (t columnTypes) ColumnTypeDatabaseTypeName(i int) string { return t[i].Name }
+
+func (t columnTypes) ColumnTypeLength(i int) (int64, bool) { return t[i].length, t[i].hasLength }
+
+func (t columnTypes) ColumnTypeNullable(i int) (nullable, ok bool) { return t[i].nullable, t[i].hasNul }
+
+func (t columnTypes) ColumnTypePrecisionScale(i int) (precision, scale int64, ok bool) {
+	return t[i].precision, t[i].scale, t[i].hasPrecision
+}
+
+func (t columnTypes) ColumnTypeScanType(i int) reflect.Type { return t[i].scan }
+
+// typedRows reports the column types of the application's own text, for an
+// engine that types the rewritten text's expressions differently, and gives
+// integers in the Go type that goes with them.
+type typedRows struct {
+	columnTypes
+	driver.Rows
+	columns []string
+	narrow  []bool // columns whose plain type fits int64, though it is unsigned
+}
+
+// Unwrap returns the parent's rows.
+func (r *typedRows) Unwrap() driver.Rows { return r.Rows }
+
+// Columns implements driver.Rows. The parent may put a table's name before a
+// column's, which an expression has not.
+func (r *typedRows) Columns() []string { return r.columns }
+
+// Next implements driver.Rows.
+func (r *typedRows) Next(dest []driver.Value) error {
+	if err := r.Rows.Next(dest); err != nil {
+		return err
+	}
+	for i, v := range dest {
+		if u, ok := v.(uint64); ok && r.narrow[i] {
+			dest[i] = int64(u)
+		}
+	}
+	return nil
+}
+
+// HasNextResultSet implements driver.RowsNextResultSet: the text is one query.
+func (r *typedRows) HasNextResultSet() bool { return false }
+
+// NextResultSet implements driver.RowsNextResultSet.
+func (r *typedRows) NextResultSet() error { return link.RowsBase{Rows: r.Rows}.NextResultSet() }
+
+// shape learns the column types of a query's own text: once per plan, by the
+// plan's Shape. When the engine refuses that query the rewritten text's types
+// have to do, unless the refusal is the statement's own.
+func (r *Run) shape(ctx context.Context) ([]ColumnType, error) {
+	ddl := r.conn.Shared.Ddl.Load()
+	if t := r.Plan.types.Load(); t != nil && t.ddl == ddl {
+		return t.types, nil
+	}
+	args, err := r.bind(r.Plan.Shape.Args)
+	if err != nil {
+		return nil, nil // as it is for the statement's own text to find
+	}
+	rows, err := r.conn.ParentQuery(ctx, r.Plan.Shape.SQL, link.JoinArgs(r.call.options, args))
+	switch {
+	case err != nil && (r.Plan.Judged || r.conn.Engine.TxEnded(err)):
+		return nil, err // once: the text would not be told that its transaction is gone
+	case err != nil:
+		return nil, nil
+	}
+	types := TypesOf(rows)
+	if rows.Close() == nil {
+		r.Plan.types.Store(&shapeTypes{types, ddl})
+	}
+	return types, nil
+}
+
+// shapeTypes are the column types of a query's own text, and how many statements of
+// DDL the process had sent when they were learned: one may have changed any table
+// that the query reads.
+type shapeTypes struct {
+	types []ColumnType
+	ddl   int64
+}
+
+func (r *Run) typed(rows driver.Rows, types []ColumnType) driver.Rows {
+	if len(types) != len(rows.Columns()) {
+		r.Plan.types.Store(nil) // another client has changed a table
+		return rows
+	}
+	if r.Plan.InPlace {
+		types = foundRows(types, rows)
+	}
+	columns, narrow := make([]string, len(types)), make([]bool, len(types))
+	for i, t := range types {
+		columns[i], narrow[i] = t.Column, narrowTypes[t.Name]
+	}
+	return &typedRows{types, rows, columns, narrow}
+}
+
+// foundRows takes over what the parent says of columns that are nullable in
+// general, because an outer join may miss their row, and are not in this result.
+// MySQL reads a row that WHERE and ON fix by a key before it answers, and tells
+// the columns' own types when it is there; a query that returns no rows is
+// answered before that. A total is nullable whenever its counter is.
+func foundRows(types []ColumnType, rows driver.Rows) []ColumnType {
+	out := types
+	for i, t := range types {
+		if !t.hasNul || !t.nullable {
+			continue
+		}
+		if now := typeOf(rows, i); now.hasNul && !now.nullable && now.Name == t.Name {
+			if &out[0] == &types[0] {
+				out = slices.Clone(types) // they are the plan's
+			}
+			out[i].nullable, out[i].scan = false, now.scan
+		}
+	}
+	return out
+}
+
+// narrowTypes are the unsigned types that go-sql-driver/mysql gives as int64.
+var narrowTypes = map[string]bool{
+	"UNSIGNED TINYINT": true, "UNSIGNED SMALLINT": true, "UNSIGNED MEDIUMINT": true, "UNSIGNED INT": true, "YEAR": true,
+}
+
+// String describes a type for a log.
+func (t ColumnType) String() string {
+	s := t.Name
+	if t.hasPrecision {
+		s += fmt.Sprintf("(%d,%d)", t.precision, t.scale)
+	}
+	if t.hasLength {
+		s += fmt.Sprintf(" length %d", t.length)
+	}
+	if t.hasNul {
+		s += fmt.Sprintf(" nullable %v", t.nullable)
+	}
+	return fmt.Sprintf("%s as %v", s, t.scan)
+}

@@ -1,0 +1,80 @@
+package session
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// At PostgreSQL's REPEATABLE READ and SERIALIZABLE a transaction that changes a
+// row which others have changed since its snapshot is told so (40001). Programs
+// rely on it: two that read a counter, find it under their limit and increment
+// it never pass the limit, because one of them fails. Slots would let both
+// increment: a transaction that only counts needs no such thing, since what it
+// has added is right whatever else is added, and what it sees does not depend on
+// it. One that has read the counters does.
+//
+// So a transaction of such a level that has read counters of a table drains the
+// rows that it changes of it from then on; and own.go has it drain those that it
+// has changed before it reads. Either way the drain meets every slot row that is
+// newer than the snapshot, and fails as the plain statement (see
+// docs/design/locks.md), and its lock keeps out what others add later, as the
+// plain statement's. It comes before the change, in the plain order of locks,
+// where the change certainly touches the rows that are drained; else after it,
+// if it has touched any: a row that is newer and is not touched is no conflict.
+//
+// At SERIALIZABLE the engine itself would find the conflict of two such
+// transactions; but not that with one of a lower level.
+
+// level is whether the open transaction sees a snapshot that its changes are
+// held to.
+type level byte
+
+const (
+	levelUnknown level = iota
+	levelSnapshot
+	levelStatement
+)
+
+// look notes that the statement reads counters in a transaction.
+func (r *Run) look() {
+	c := r.conn
+	if c.Engine.Snapshots == nil || c.InAutocommit() {
+		return
+	}
+	for _, t := range r.Plan.Touched {
+		if c.looked == nil {
+			c.looked = map[string]bool{}
+		}
+		c.looked[t.Counter.Slotted()] = true
+	}
+}
+
+// conflicts says that a change of a table is to be held to what others have
+// done since the transaction has read.
+func (c *Conn) conflicts(ctx context.Context, t *rewrite.Table) (bool, error) {
+	if !c.looked[t.Counter.Slotted()] {
+		return false, nil
+	}
+	return c.atSnapshot(ctx)
+}
+
+// atSnapshot says that a transaction is open whose changes are held to its
+// snapshot. It asks once.
+func (c *Conn) atSnapshot(ctx context.Context) (bool, error) {
+	if c.level == levelUnknown {
+		if open, err := c.InTransaction(ctx); err != nil || !open {
+			return false, err
+		}
+		answer, err := c.Session().Query(ctx, c.Engine.Snapshots.IsolationQuery())
+		if err != nil {
+			return false, c.Lost(err)
+		}
+		c.level = levelStatement
+		if len(answer) == 1 && c.Engine.Snapshots.Conflicts(fmt.Sprintf("%s", answer[0][0])) {
+			c.level = levelSnapshot
+		}
+	}
+	return c.level == levelSnapshot, nil
+}

@@ -1,0 +1,286 @@
+package session
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+
+	"github.com/slotsql/slotsql/internal/link"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// A drain: rows are locked, their slots folded into them, and the application's
+// own text runs on what is then there, in one transaction.
+
+func (r *Run) execDrained(ctx context.Context) (driver.Result, error) {
+	if !r.complete() {
+		return r.execText(ctx)
+	}
+	if r.Plan.Outside {
+		return r.execOutside(ctx)
+	}
+	if r.Plan.FoldOptional {
+		return r.execOptional(ctx)
+	}
+	if may, err := r.byViewAlone(ctx); err != nil {
+		return nil, err
+	} else if may {
+		return r.execByView(ctx)
+	}
+	if may, err := r.mayNotWrite(ctx); err != nil {
+		return nil, err
+	} else if may {
+		return r.execReadOnly(ctx, nil)
+	}
+	res, err := r.execWhole(ctx, r.drainAndExec)
+	if err != nil && !r.conn.Broken && (!r.conn.Tx.Open || r.onReadOnlyServer(err)) && r.readsOnly(err) {
+		return r.execReadOnly(ctx, err)
+	}
+	return res, err
+}
+
+// execOutside runs a text that the engine takes outside of transactions only, after
+// a drain of its own. Slots that have come between the two are referenced rows to
+// the engine, which then refuses the text: nothing of them is lost. In a
+// transaction the text fails as it does with the plain driver.
+func (r *Run) execOutside(ctx context.Context) (driver.Result, error) {
+	open, err := r.conn.InTransaction(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if open {
+		return r.execText(ctx)
+	}
+	if err := r.drainApart(ctx); err != nil {
+		return nil, err
+	}
+	return r.execText(ctx)
+}
+
+func (r *Run) drainApart(ctx context.Context) error {
+	defer r.conn.EndDraining()
+	return r.conn.InOwnTx(ctx, func() error {
+		_, err := r.drain(ctx)
+		return err
+	})
+}
+
+func (r *Run) drainAndExec(ctx context.Context) (res driver.Result, err error) {
+	defer r.conn.EndDraining()
+	unlocked := false
+	err = r.conn.InOwnTx(ctx, func() (err error) {
+		defer func() { r.cleanUp(ctx, err) }()
+		missed, err := r.drain(ctx)
+		if err != nil {
+			return r.unapplied(err)
+		}
+		if r.Plan.Class == rewrite.Additive && !r.Plan.Increment.Companions {
+			unlocked, missed = missed, false // adds to whatever row it meets
+		}
+		if err := r.text(ctx, missed, func() (n int64, err error) {
+			res, n, err = r.execTouching(ctx)
+			return n, r.unapplied(err)
+		}); err != nil {
+			return err
+		}
+		return r.steps(ctx, r.Plan.After)
+	})
+	if err != nil {
+		return nil, err
+	}
+	r.noteDrained()
+	if unlocked { // a row that has come to be since the drain is only changed
+		r.note(r.Plan.Increment.Row, onBase)
+	}
+	return res, nil
+}
+
+// queryDrained runs a query in its drain's transaction, which ends with the
+// rows. Where the transaction may be the application's own, the rows are read
+// at once: the application may go on while they are open.
+func (r *Run) queryDrained(ctx context.Context) (driver.Rows, error) {
+	if !r.complete() {
+		return r.queryText(ctx)
+	}
+	defer r.conn.EndDraining()
+	if may, err := r.byViewAlone(ctx); err != nil {
+		return nil, err
+	} else if may {
+		return r.queryByView(ctx)
+	}
+	if may, err := r.mayNotWrite(ctx); err != nil {
+		return nil, err
+	} else if may {
+		return r.queryReadOnly(ctx, nil)
+	}
+	end, err := r.conn.BeginOwn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	missed, err := r.drain(ctx)
+	if err != nil {
+		r.cleanUp(ctx, err)
+		own := !r.conn.Tx.Open || r.onReadOnlyServer(err)
+		if err = end(r.unapplied(err)); own && !r.conn.Broken && r.readsOnly(err) {
+			return r.queryReadOnly(ctx, err)
+		}
+		return nil, err
+	}
+	r.noteDrained()
+	finish := func(err error) error {
+		if err == nil {
+			err = r.steps(ctx, r.Plan.After)
+		}
+		r.cleanUp(ctx, err)
+		if err != nil && r.apart && link.Settled(err) == err {
+			if cerr := end(nil); cerr != nil {
+				return cerr
+			}
+			return err
+		}
+		return end(err)
+	}
+	if missed {
+		var rows driver.Rows
+		err := r.text(ctx, true, func() (n int64, err error) {
+			rows, n, err = r.queryTouching(ctx)
+			return n, err
+		})
+		if err := finish(err); err != nil {
+			return nil, err
+		}
+		return rows, nil
+	}
+	rows, err := r.queryText(ctx)
+	if err != nil {
+		return nil, finish(r.unapplied(err))
+	}
+	if r.conn.Shared.Dialect.Drain().Nested {
+		return bufferRows(rows, finish)
+	}
+	return &link.FinishingRows{RowsBase: link.RowsBase{Rows: rows}, Finish: func(failed bool) error {
+		if failed {
+			return finish(link.ErrRowsFailed)
+		}
+		return finish(nil)
+	}}, nil
+}
+
+// unapplied lets the parent's word stand that a connection is to be replaced
+// (driver.ErrBadConn, as go-sql-driver says with rejectReadOnly=true after a
+// failover), when nothing of the application's has been run, or its text has not
+// been applied: what the drain has done is gone with the transaction, and would
+// have changed no total. Statements whose effect is outside of a transaction are
+// another matter.
+func (r *Run) unapplied(err error) error {
+	if err == nil || !errors.Is(err, driver.ErrBadConn) || r.apart || len(r.Plan.Before) > 0 || r.Plan.Effects&(rewrite.SchemaChange|rewrite.TxControl) != 0 {
+		return err
+	}
+	return link.Unapplied(err)
+}
+
+// drain locks and folds, and runs what has to come before the text. Missed
+// says that there was no row to lock, or fewer than the text may meet.
+func (r *Run) drain(ctx context.Context) (missed bool, err error) {
+	r.conn.Draining = true
+	if err := r.learnGrants(ctx); err != nil {
+		return false, err
+	}
+	for _, d := range r.Plan.Drains {
+		d = r.ownLock(r.chosen(d))
+		r.Plan.tally.drained()
+		r.conn.drainsOwn(d.Table, r.keyNumbers(&d))
+		locked, some, open, err := r.lock(ctx, &d)
+		if err != nil {
+			return false, r.lacking(&d, r.outdated(&d, err))
+		}
+		if d.Table.Counter.OnDrain == "warn" {
+			r.warn(ctx, &d, some)
+		}
+		missed = missed || open
+		if !some {
+			continue
+		}
+		if err := r.newer(ctx, &d); err != nil {
+			return false, err
+		}
+		if len(d.Fold) == 0 {
+			continue // who drains looks at what is there
+		}
+		if idle, err := r.nothingHeld(ctx, &d); err != nil {
+			return false, err
+		} else if idle {
+			continue
+		}
+		if _, done, err := r.foldNamed(ctx, &d, locked); err != nil {
+			return false, r.outdated(&d, err)
+		} else if done {
+			continue
+		}
+		added, marked, err := r.fold(ctx, &d)
+		if err != nil {
+			return false, r.outdated(&d, err)
+		}
+		nothing := marked && d.Versions != nil && added == 0
+		r.folded = r.folded || d.Versions != nil && added > 0
+		if nothing && len(d.Versions.Touch) > 0 && !r.conn.InAutocommit() {
+			// The slots add up to nothing, and the base row may be another's
+			// version; see versions.go.
+			if err := r.steps(ctx, d.Versions.Touch); err != nil {
+				return false, err
+			}
+			r.folded = true
+		}
+	}
+	r.between = len(r.Plan.After) > 0
+	return missed, r.steps(ctx, r.Plan.Before)
+}
+
+// outdated explains an error that ends a transaction in which the drain would
+// otherwise be planned again.
+func (r *Run) outdated(d *rewrite.DrainTable, err error) error {
+	if !r.conn.Engine.SchemaChanged(err) || r.conn.InAutocommit() {
+		return err
+	}
+	return fmt.Errorf("slotsql: the columns of slot table %q have changed; retry the transaction: %w", d.Table.Counter.SlotTable, err)
+}
+
+// cleanUp runs the statements behind the text when it, or one of those around
+// it, has failed: MySQL's TRUNCATE stands between LOCK TABLES and UNLOCK TABLES,
+// which no rollback undoes, and without the slot table's foreign key. Each is
+// harmless where there is nothing for it to do, and those behind one that fails
+// are needed, too.
+func (r *Run) cleanUp(ctx context.Context, err error) {
+	if err == nil || !r.between {
+		return
+	}
+	r.between = false
+	for i := range r.Plan.After {
+		_ = r.conn.Discard(context.WithoutCancel(ctx), r.Plan.After[i].SQL, nil)
+	}
+}
+
+// steps runs statements whose rows, if they return any, are of no interest.
+func (r *Run) steps(ctx context.Context, list []rewrite.Bound) error {
+	for i := range list {
+		if _, err := r.step(ctx, &list[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// step returns the rows affected, 0 where the parent does not tell.
+func (r *Run) step(ctx context.Context, b *rewrite.Bound) (int64, error) {
+	args, err := r.bind(b.Args)
+	if err != nil {
+		return 0, err
+	}
+	res, err := r.conn.ParentExec(ctx, b.SQL, args)
+	if err != nil {
+		return 0, err
+	}
+	n, _ := res.RowsAffected()
+	return n, nil
+}

@@ -1,0 +1,437 @@
+package session
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/internal/fake"
+)
+
+func openMade(t *testing.T, d dialect.Dialect, f func(fake.BareConn) driver.Conn) (*sql.DB, *fake.Server) {
+	t.Helper()
+	server := &fake.Server{}
+	db := openFake(t, d, fake.Connector{Server: server, Make: f})
+	if err := db.Ping(); err != nil {
+		t.Fatal(err)
+	}
+	server.Arm(nil)
+	return db, server
+}
+
+func full(b fake.BareConn) driver.Conn   { return &fake.Conn{BareConn: b} }
+func legacy(b fake.BareConn) driver.Conn { return &fake.LegacyConn{BareConn: b} }
+func bare(b fake.BareConn) driver.Conn   { return &b }
+
+func withStmt(f func(*fake.BareStmt) driver.Stmt) func(fake.BareConn) driver.Conn {
+	return func(b fake.BareConn) driver.Conn { b.Stmt = f; return &fake.Conn{BareConn: b} }
+}
+
+func bareStmts(b fake.BareConn) driver.Conn {
+	b.Stmt = func(s *fake.BareStmt) driver.Stmt { return s }
+	return &b
+}
+
+func TestPing(t *testing.T) {
+	db, server := openMade(t, fake.Nesting, full)
+	if err := db.Ping(); err != nil || !server.Logged("ping") {
+		t.Errorf("error %v, log %v", err, server.Log)
+	}
+	db, server = openMade(t, fake.Nesting, bare)
+	if err := db.Ping(); err != nil || len(server.Log) > 0 {
+		t.Errorf("parent without Ping: error %v, log %v", err, server.Log)
+	}
+}
+
+// Every kind of statement works with every kind of parent, with the texts that
+// the parent gets being the same.
+func TestParents(t *testing.T) {
+	parents := map[string]func(fake.BareConn) driver.Conn{"full": full, "legacy": legacy, "bare": bare, "bare statements": bareStmts,
+		"skipping": func(b fake.BareConn) driver.Conn { b.SkipExec = true; return &fake.Conn{BareConn: b} }}
+	var want []string
+	for _, name := range []string{"full", "legacy", "bare", "bare statements", "skipping"} {
+		db, server := openMade(t, fake.Nesting, parents[name])
+		db.SetMaxOpenConns(1)
+		for _, q := range []struct {
+			text  string
+			args  []any
+			query bool
+		}{
+			{"INSERT INTO log VALUES (?)", []any{1}, false},
+			{"SELECT x FROM log WHERE x = ?", []any{1}, true},
+			{increment, nil, false},
+			{"UPDATE posts SET views = views + ? WHERE id = ?", []any{int8(2), 1}, false},
+			{drained, nil, false},
+			{"UPDATE posts SET views = ? WHERE id = ?", []any{5, "1"}, false},
+			{"SELECT views FROM posts WHERE id = ?", []any{1}, true},
+			{"UPDATE posts SET views = ? WHERE id = ? RETURNING views", []any{5, 1}, true},
+		} {
+			for _, prepared := range []bool{false, true} {
+				var err error
+				switch {
+				case q.query && prepared:
+					err = onStmt(db, q.text, func(st *sql.Stmt) error { return readRows(st.Query(q.args...)) })
+				case q.query:
+					err = readRows(db.Query(q.text, q.args...))
+				case prepared:
+					err = onStmt(db, q.text, func(st *sql.Stmt) error { _, err := st.Exec(q.args...); return err })
+				default:
+					_, err = db.Exec(q.text, q.args...)
+				}
+				if err != nil {
+					t.Errorf("%s: %s (prepared %v): %v", name, q.text, prepared, err)
+				}
+			}
+		}
+		if ran := server.Ran(); want == nil {
+			want = ran
+		} else if !slices.Equal(ran, want) {
+			t.Errorf("%s ran\n%s\nwant\n%s", name, strings.Join(ran, "\n"), strings.Join(want, "\n"))
+		}
+		if err := db.Close(); err != nil { // slotsql's own statements end with their connection
+			t.Errorf("%s: close: %v", name, err)
+		}
+		prepares, closes := 0, 0
+		for _, l := range server.Log {
+			if strings.HasPrefix(l, "prepare ") {
+				prepares++
+			}
+			if strings.HasPrefix(l, "close ") {
+				closes++
+			}
+		}
+		if prepares != closes {
+			t.Errorf("%s: %d statements prepared, %d closed", name, prepares, closes)
+		}
+	}
+}
+
+func onStmt(db *sql.DB, text string, f func(*sql.Stmt) error) error {
+	st, err := db.Prepare(text)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(st), st.Close())
+}
+
+func TestNamedArgumentOfLegacyParent(t *testing.T) {
+	for name, f := range map[string]func(fake.BareConn) driver.Conn{"legacy": legacy, "bare": bareStmts} {
+		db, server := openMade(t, fake.Nesting, f)
+		if _, err := db.Exec("INSERT INTO log VALUES (:x)", sql.Named("x", 1)); err == nil || len(server.Ran()) > 0 {
+			t.Errorf("%s: error %v, ran %v", name, err, server.Ran())
+		}
+	}
+}
+
+func TestNamedValueChecker(t *testing.T) {
+	last := func(s *fake.Server) driver.Value {
+		s.Mu.Lock()
+		defer s.Mu.Unlock()
+		return s.Args[len(s.Args)-1][0].Value
+	}
+	const text = "INSERT INTO log VALUES (?)"
+	db, server := openMade(t, fake.Nesting, full)
+	if _, err := db.Exec(text, fake.Odd{N: 3}); err != nil || last(server) != int64(3) {
+		t.Errorf("checker of the connection: %v", err)
+	}
+	if err := onStmt(db, text, func(st *sql.Stmt) error { _, err := st.Exec(fake.Odd{N: 3}); return err }); err != nil || last(server) != int64(3) {
+		t.Errorf("checker of the connection, prepared: %v", err)
+	}
+	db, server = openMade(t, fake.Nesting, withStmt(func(s *fake.BareStmt) driver.Stmt { return fake.CheckingStmt{Stmt: &fake.Stmt{BareStmt: s}} }))
+	if err := onStmt(db, text, func(st *sql.Stmt) error { _, err := st.Exec(fake.Odd{N: 3}); return err }); err != nil || last(server) != int64(300) {
+		t.Errorf("checker of the statement: %v", err)
+	}
+	db, _ = openMade(t, fake.Nesting, bare)
+	if _, err := db.Exec(text, fake.Odd{N: 3}); err == nil {
+		t.Error("no checker: no error")
+	}
+}
+
+func TestColumnConverter(t *testing.T) {
+	last := func(s *fake.Server) driver.Value { return s.Args[len(s.Args)-1][0].Value }
+	const text = "INSERT INTO log VALUES (?)"
+	exec := func(st *sql.Stmt) error { _, err := st.Exec(3); return err }
+	db, server := openMade(t, fake.Nesting, withStmt(func(s *fake.BareStmt) driver.Stmt { return fake.Converting{Stmt: &fake.Stmt{BareStmt: s}} }))
+	if err := onStmt(db, text, exec); err != nil || last(server) != int64(3000) {
+		t.Errorf("with: %v, %v", err, last(server))
+	}
+	db, server = openMade(t, fake.Nesting, full)
+	if err := onStmt(db, text, exec); err != nil || last(server) != int64(3) {
+		t.Errorf("without: %v, %v", err, last(server))
+	}
+	// A statement that does not know the number of its inputs.
+	db, server = openMade(t, fake.Nesting, withStmt(func(s *fake.BareStmt) driver.Stmt { s.Inputs = -1; return &fake.Stmt{BareStmt: s} }))
+	if err := onStmt(db, text, exec); err != nil || last(server) != int64(3) {
+		t.Errorf("unknown inputs: %v, %v (%[2]T)", err, last(server))
+	}
+}
+
+func TestNumInput(t *testing.T) {
+	db, _ := openMade(t, fake.Nesting, full)
+	for _, text := range []string{"UPDATE posts SET views = views + ? WHERE id = ?", "SELECT views FROM posts WHERE id = ? AND views > ?",
+		"UPDATE posts SET views = ? WHERE id = ?", "INSERT INTO log VALUES (?, ?)"} {
+		err := onStmt(db, text, func(st *sql.Stmt) error { _, err := st.Exec(1); return err })
+		if err == nil || !strings.Contains(err.Error(), "expected 2 arguments, got 1") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+func TestBeginTx(t *testing.T) {
+	db, server := openMade(t, fake.Nesting, full)
+	tx, err := db.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelSerializable, ReadOnly: true})
+	if err != nil || !server.Logged("begin 6 true") {
+		t.Errorf("error %v, log %v", err, server.Log)
+	}
+	_ = tx.Rollback()
+
+	db, server = openMade(t, fake.Nesting, legacy)
+	for _, o := range []*sql.TxOptions{{Isolation: sql.LevelSerializable}, {ReadOnly: true}} {
+		if _, err := db.BeginTx(t.Context(), o); err == nil || len(server.Ran()) > 0 {
+			t.Errorf("%+v on a legacy parent: error %v, ran %v", o, err, server.Ran())
+		}
+	}
+	for _, end := range []func(*sql.Tx) error{(*sql.Tx).Commit, (*sql.Tx).Rollback} {
+		tx, err := db.Begin()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tx.Exec("INSERT INTO log VALUES (1)"); err != nil {
+			t.Error(err)
+		}
+		if err := end(tx); err != nil {
+			t.Error(err)
+		}
+	}
+	if server.Count("INSERT INTO log VALUES (1)") != 1 || server.LeftOpen() != 0 {
+		t.Errorf("committed %v", server.Committed)
+	}
+
+	// database/sql checks the context before it asks the driver; a legacy
+	// Begin that outlives it is rolled back.
+	ctx, cancel := context.WithCancel(t.Context())
+	server.Arm(func(int, string) *fake.Misfortune { cancel(); return nil })
+	if _, err := db.BeginTx(ctx, nil); !errors.Is(err, context.Canceled) || server.LeftOpen() != 0 {
+		t.Errorf("cancelled: error %v, %d left open", err, server.LeftOpen())
+	}
+}
+
+func TestSessionResetterAndValidator(t *testing.T) {
+	db, server := openMade(t, fake.Nesting, full)
+	server.Conns[0].Drop() // while it is idle
+	if _, err := db.Exec("INSERT INTO log VALUES (1)"); err != nil || len(server.Conns) != 2 {
+		t.Errorf("reset: error %v, %d connections", err, len(server.Conns))
+	}
+	db, server = openMade(t, fake.Nesting, bare)
+	if _, err := db.Exec("INSERT INTO log VALUES (1)"); err != nil || len(server.Conns) != 1 {
+		t.Errorf("without: error %v, %d connections", err, len(server.Conns))
+	}
+}
+
+func TestRows(t *testing.T) {
+	typed := func(b fake.BareConn) driver.Conn {
+		b.Rows = func(r *fake.BareRows) driver.Rows { return &fake.Typed{BareRows: r, Sets: 1} }
+		return &fake.Conn{BareConn: b}
+	}
+	skipping := func(b fake.BareConn) driver.Conn { // rows of a statement that is closed with them
+		b.Rows = func(r *fake.BareRows) driver.Rows { return &fake.Typed{BareRows: r, Sets: 1} }
+		b.SkipExec = true
+		return &fake.Conn{BareConn: b}
+	}
+	for name, f := range map[string]func(fake.BareConn) driver.Conn{"typed": typed, "skipping": skipping} {
+		for _, text := range []string{"SELECT x FROM log WHERE x = ?", "SELECT views FROM posts WHERE id = ?", "UPDATE posts SET views = 5 WHERE id = ? RETURNING views"} {
+			db, server := openMade(t, fake.Watching, f)
+			rows, err := db.Query(text, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			types, err := rows.ColumnTypes()
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := types[0]
+			length, _ := c.Length()
+			nullable, hasNull := c.Nullable()
+			p, s, _ := c.DecimalSize()
+			if c.DatabaseTypeName() != "WONDER" || length != 11 || !nullable || !hasNull || p != 12 || s != 3 || c.ScanType() != reflect.TypeFor[fake.Odd]() {
+				t.Errorf("%s: %s: types %+v", name, text, c)
+			}
+			n := 0
+			for more := true; more; more = rows.NextResultSet() {
+				for rows.Next() {
+					n++
+				}
+			}
+			if err := errors.Join(rows.Err(), rows.Close()); err != nil || n != 2 {
+				t.Errorf("%s: %s: %d rows, %v", name, text, n, err)
+			}
+			if server.LeftOpen() != 0 {
+				t.Errorf("%s: %s: left open", name, text)
+			}
+		}
+	}
+	db, _ := openMade(t, fake.Watching, full)
+	rows, err := db.Query(drained + " RETURNING views")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	types, err := rows.ColumnTypes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, hasLength := types[0].Length()
+	_, hasNull := types[0].Nullable()
+	_, _, hasPrecision := types[0].DecimalSize()
+	if types[0].DatabaseTypeName() != "" || hasLength || hasNull || hasPrecision || types[0].ScanType() != reflect.TypeFor[any]() {
+		t.Errorf("without types: %+v", types[0])
+	}
+}
+
+func TestRaw(t *testing.T) {
+	db, _ := openMade(t, fake.Nesting, full)
+	one, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer one.Close()
+	if err := one.Raw(func(c any) error {
+		u, _ := c.(interface{ Unwrap() driver.Conn }).Unwrap().(*fake.Conn)
+		r, _ := c.(interface{ Raw() driver.Conn }).Raw().(*fake.Conn)
+		if u == nil || u != r {
+			t.Error("the parent's connection is out of reach")
+		}
+		st, err := c.(driver.ConnPrepareContext).PrepareContext(t.Context(), increment)
+		if err != nil {
+			return err
+		}
+		defer st.Close()
+		if _, ok := st.(interface{ Unwrap() driver.Stmt }).Unwrap().(*fake.Stmt); !ok {
+			t.Error("the parent's statement is out of reach")
+		}
+		return nil
+	}); err != nil {
+		t.Error(err)
+	}
+}
+
+// passing is a parent connection that keeps what it was given.
+type passing struct {
+	fake.Conn
+	text string
+	args []driver.NamedValue
+}
+
+func (p *passing) ExecContext(_ context.Context, q string, args []driver.NamedValue) (driver.Result, error) {
+	p.text, p.args = q, args
+	return driver.ResultNoRows, nil
+}
+
+func (p *passing) QueryContext(_ context.Context, q string, args []driver.NamedValue) (driver.Rows, error) {
+	p.text, p.args = q, args
+	return fake.NoRows{}, nil
+}
+
+// A text that concerns no counter table reaches the parent as it is, with its
+// arguments as they are, at no allocation; its rows are the parent's own.
+func TestUntouched(t *testing.T) {
+	var parent *passing
+	db, _ := openMade(t, fake.Nesting, func(b fake.BareConn) driver.Conn {
+		parent = &passing{Conn: fake.Conn{BareConn: b}}
+		return parent
+	})
+	ctx := t.Context()
+	err := withConn(t, db, func(c *Conn) {
+		args := []driver.NamedValue{{Ordinal: 1, Value: int64(7)}, {Ordinal: 2, Name: "x", Value: "y"}}
+		for _, text := range []string{"SELECT 1", "  /* c */ INSERT\tINTO log VALUES (?, :x) ;; -- end\n", "", ";", "SELECT '\xff\x00'", "garbage 'unterminated"} {
+			for range 2 { // planned, then cached
+				if _, err := c.ExecContext(ctx, text, args); err != nil || parent.text != text || &parent.args[0] != &args[0] || len(parent.args) != 2 {
+					t.Errorf("%q arrives as %q with %v", text, parent.text, parent.args)
+				}
+				parent.args = nil
+				rows, err := c.QueryContext(ctx, text, args)
+				if _, ok := rows.(fake.NoRows); err != nil || !ok || parent.text != text || &parent.args[0] != &args[0] {
+					t.Errorf("%q arrives as %q with %v", text, parent.text, parent.args)
+				}
+			}
+		}
+		const text = "SELECT x FROM log WHERE x = ?"
+		if n := testing.AllocsPerRun(100, func() {
+			_, _ = c.ExecContext(ctx, text, args)
+			_, _ = c.QueryContext(ctx, text, args)
+		}); n != 0 {
+			t.Errorf("%v allocations", n)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// result extras: go-sql-driver/mysql's Result has them.
+func TestResultExtras(t *testing.T) {
+	for _, d := range []dialect.Dialect{fake.Nesting, fake.Probing} {
+		db, server := openMade(t, d, full)
+		server.Mu.Lock()
+		server.Affected = func(string) int64 { return 2 }
+		server.Mu.Unlock()
+		err := withConn(t, db, func(c *Conn) {
+			res, err := c.ExecContext(t.Context(), increment, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all, ok := res.(interface {
+				AllRowsAffected() []int64
+				AllLastInsertIds() []int64
+			})
+			const want = 1 // row of a unique key, however the parent counts an upsert
+			n, err := res.RowsAffected()
+			if err != nil || n != want || !ok || !slices.Equal(all.AllRowsAffected(), []int64{want}) || len(all.AllLastInsertIds()) != 1 {
+				t.Errorf("%d rows, %v", n, err)
+			}
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Connections of one process hold different slots, and give them back.
+func TestSlotPerConnection(t *testing.T) {
+	db, server := openMade(t, fake.Nesting, full)
+	seen := map[int]bool{}
+	var open []*sql.Conn
+	for range 5 {
+		one, err := db.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		open = append(open, one)
+		if err := one.Raw(func(c any) error { seen[c.(*Conn).slot] = true; return nil }); err != nil {
+			t.Error(err)
+		}
+	}
+	if len(seen) != 5 || !seen[0] || !seen[4] {
+		t.Errorf("slots %v", seen)
+	}
+	for _, one := range open {
+		_ = one.Raw(func(any) error { return driver.ErrBadConn })
+		_ = one.Close()
+	}
+	if err := withConn(t, db, func(c *Conn) {
+		if c.slot != 0 {
+			t.Errorf("slot %d after all were given back", c.slot)
+		}
+	}); err != nil {
+		t.Error(err)
+	}
+	if len(server.Conns) != 6 {
+		t.Errorf("%d connections", len(server.Conns))
+	}
+}

@@ -1,0 +1,40 @@
+package session
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// A text may run, or prepare, a statement that is the value of a variable: the
+// text itself names no table. So the server is asked what the expression's value
+// is, which the session could have asked as well, and the text is planned with the
+// value written out. Where that names no counter table, nor a view or a routine
+// over one, the text runs as it is.
+
+// spelledOut returns the plan of a dynamic statement.
+func (c *Conn) spelledOut(ctx context.Context, p *plan) (*plan, error) {
+	rows, err := c.Session().Query(ctx, "SELECT "+p.dynamic.Expr)
+	if err != nil || len(rows) != 1 || len(rows[0]) != 1 || rows[0][0] == nil {
+		return c.withEffects(p), nil // the server has its own word for that
+	}
+	statement := ""
+	switch v := rows[0][0].(type) {
+	case []byte:
+		statement = string(v)
+	default:
+		statement = fmt.Sprint(v)
+	}
+	if !c.Shared.Mentions(statement) && p.dynamic.Fixed {
+		return c.withEffects(p), nil
+	}
+	text := p.dynamic.With(c.Dialect(), statement)
+	if !c.Shared.Mentions(text) {
+		out := *p.Plan
+		out.Text = text // the expression has been evaluated, once
+		out.Class = rewrite.AdditiveBase
+		return &plan{Plan: &out}, nil
+	}
+	return c.Plan(ctx, text)
+}

@@ -1,0 +1,59 @@
+package session
+
+import (
+	"context"
+
+	"github.com/slotsql/slotsql/internal/link"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// A fold deletes slots, so it must be certain that the base rows have what they held.
+// That an UPDATE has run says little: row security hides rows, a trigger returns NULL
+// or stores another value, a column's type has changed. So what arrives is compared
+// with what leaves, key by key, in the fold's own transaction, and while both are
+// locked: by the one statement that does both (PostgreSQL), or by a query between the
+// statement that adds and the one that deletes. If they differ, the fold fails, and its
+// transaction cannot be committed with a part of it.
+
+// fold runs the statements of a drain that move slots into base rows. Marked is false
+// where the first one has found that there are none to move.
+func (r *Run) fold(ctx context.Context, d *rewrite.DrainTable) (adds int64, marked bool, err error) {
+	for i := range d.Fold {
+		if d.Unmoved != nil && i == len(d.Fold)-1 {
+			err = r.conserved(ctx, d)
+		}
+		var n int64
+		if err == nil {
+			n, err = r.step(ctx, &d.Fold[i])
+		}
+		if err != nil {
+			// It may have been run all the same.
+			r.conn.HalfFolded = (i > 0 || ctx.Err() != nil) && !r.conn.Engine.TxEnded(err)
+			return 0, false, r.conn.Engine.Refused(d.Table, err)
+		}
+		if i == 0 && n == 0 && r.conn.Shared.Traits.FoldMarks {
+			return 0, false, nil
+		}
+		if d.Versions != nil && i == d.Versions.Adds || d.Versions == nil && i == 0 {
+			adds = n
+		}
+	}
+	return adds, true, nil
+}
+
+// conserved fails when a base row has not taken what its slots hold.
+func (r *Run) conserved(ctx context.Context, d *rewrite.DrainTable) error {
+	args, err := r.bind(d.Unmoved.Args)
+	if err != nil {
+		return err
+	}
+	rows, err := r.conn.ParentQuery(ctx, d.Unmoved.SQL, args)
+	if err != nil {
+		return err
+	}
+	reasons, err := link.Collect(rows)
+	if err == nil && len(reasons) > 0 {
+		err = link.ErrUnmoved(link.TextOf(reasons[0][0]))
+	}
+	return err
+}

@@ -1,0 +1,96 @@
+package session
+
+import (
+	"context"
+	"math/bits"
+	"time"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/internal/catalog"
+	"github.com/slotsql/slotsql/internal/link"
+	"github.com/slotsql/slotsql/internal/slots"
+)
+
+// lease looks after the process's part when that is due. It runs on a
+// connection that is about to be used, on behalf of no statement: whatever goes
+// wrong, the process goes on with the slots it has, and tries again later.
+func (c *Conn) lease(ctx context.Context) {
+	p := c.node.Places
+	due := p.Due.Load()
+	if due == 0 || time.Now().UnixNano() < due || !c.AsConnected() {
+		return
+	}
+	if !p.Due.CompareAndSwap(due, time.Now().Add(slots.LeaseRenewal).UnixNano()) {
+		return // another connection does it
+	}
+	l, ok := c.Shared.Dialect.(dialect.Leaser)
+	if !ok {
+		return
+	}
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
+	part, err := c.leasePart(ctx, l, p.Part)
+	for tries := 1; err != nil && tries < link.MaxTries && c.Engine.Conflict(err); tries++ {
+		part, err = c.leasePart(ctx, l, p.Part) // another node of a cluster has taken one
+	}
+	switch {
+	case err != nil && c.Engine.SchemaChanged(err):
+		p.Due.Store(0) // there is no table
+	case err != nil: // which says nothing of who has the part
+	case part != p.Part && part >= 0:
+		p.First.Store(bits.Reverse32(uint32(part)))
+		p.Part = part
+	case part < 0 && p.Part >= 0:
+		p.First.Store(slots.Anywhere())
+		p.Part = -1
+	}
+}
+
+// leasePart extends the lease of a part, or takes the first part that is free;
+// -1 when there is none.
+func (c *Conn) leasePart(ctx context.Context, l dialect.Leaser, part int) (int, error) {
+	take := func(part int) (bool, error) {
+		return l.Lease(ctx, c.Session(), slots.PartName(part), c.node.Places.Holder, slots.LeaseSeconds)
+	}
+	if part >= 0 {
+		if held, err := take(part); held || err != nil {
+			return part, err
+		}
+	}
+	others, err := l.Leased(ctx, c.Session())
+	if err != nil {
+		return -1, err
+	}
+	tries := 0
+	for part := 0; part < slots.MaxParts && tries < 4; part++ {
+		if others[slots.PartName(part)] {
+			continue
+		}
+		tries++ // others may be about to take the same
+		if held, err := take(part); held || err != nil {
+			return part, err
+		}
+	}
+	return -1, nil
+}
+
+// leases has leases taken from now on, in the table that is there or is made
+// when the configuration says so.
+func (s *Shared) leases(ctx context.Context, c *catalog.View) {
+	l, ok := s.Dialect.(dialect.Leaser)
+	if !ok {
+		return
+	}
+	if s.Config.AutoMigrate() {
+		_ = c.Migrate(ctx, l.CreateLeases()) // without it there are no leases
+	}
+	s.placement.StartLeasing()
+}
+
+// learnNode finds out which node the connection is on.
+func (c *Conn) learnNode(ctx context.Context) {
+	c.node = &c.Shared.placement.Home
+	if name := c.Conn.LearnNode(ctx); name != "" {
+		c.node = c.Shared.placement.NodeOf(name)
+	}
+}

@@ -1,0 +1,54 @@
+package session
+
+import (
+	"context"
+	"database/sql/driver"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// At READ UNCOMMITTED a query reads each row as it is at that moment, committed or
+// not. A total is made of a base row and its slots, and a fold moves one into the
+// other: a dirty read of both may see the sum twice, or not at all, which no dirty
+// read of one row shows. So totals are read at READ COMMITTED, as the level allows:
+// it promises no dirty read. A transaction that was begun at READ UNCOMMITTED by a
+// statement cannot change its level; there the rows are drained, and nobody folds
+// them until it ends.
+
+// levelFor returns the options of a transaction that may read totals.
+func (c *Conn) levelFor(opts driver.TxOptions) driver.TxOptions {
+	const readUncommitted, readCommitted = 1, 2 // of database/sql
+	if _, ok := c.Shared.Dialect.(dialect.DirtyReader); ok && len(c.Shared.Tables) > 0 && opts.Isolation == readUncommitted {
+		opts.Isolation = readCommitted
+	}
+	return opts
+}
+
+// readCommitted has the query that follows read what is committed.
+func (r *Run) readCommitted(ctx context.Context) error {
+	c := r.conn
+	d, ok := c.Dialect().(dialect.DirtyReader)
+	if !ok || !d.Dirty() {
+		return nil
+	}
+	open, err := c.InTransaction(ctx)
+	if err != nil {
+		return err
+	}
+	if !open {
+		return r.control(ctx, d.NextReadCommitted())
+	}
+	defer c.EndDraining()
+	p := &plan{Plan: &rewrite.Plan{Class: rewrite.Drain, Text: r.Plan.Text, Tables: r.Plan.Tables,
+		Reason: "a transaction at READ UNCOMMITTED reads a counter"}, tally: r.Plan.tally}
+	for _, t := range r.Plan.Touched {
+		p.Drains = append(p.Drains, rewrite.DrainAll(c.Dialect(), t))
+	}
+	drain := c.run(p, direct{c}, call{})
+	if _, err := drain.drain(ctx); err != nil {
+		return c.Lost(err)
+	}
+	drain.noteDrained()
+	return nil
+}

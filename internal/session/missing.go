@@ -1,0 +1,169 @@
+package session
+
+import (
+	"context"
+	"database/sql/driver"
+	"slices"
+
+	"github.com/slotsql/slotsql/internal/link"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// A drain locks its row, but there is no lock on a row that is not there: at
+// READ COMMITTED another transaction may insert it, and others add to its
+// slots, before the application's own text runs, which then meets a row that
+// nobody has drained. So when the lock has found no row the text runs under a
+// savepoint. If it touches a row, everything goes back to the savepoint and
+// starts again, now with a row to lock. If it touches none, a row that is there
+// by now may still have been looked at: it is locked, and when there is
+// something to fold, the text has to run again on what that makes of it.
+//
+// A text that inserts rows touches what it has inserted, which has no slots. For
+// it, as for an upsert increment, only the second look counts.
+
+const (
+	savepoint         = "SAVEPOINT slotsql_missing"
+	rollbackSavepoint = "ROLLBACK TO SAVEPOINT slotsql_missing"
+	releaseSavepoint  = "RELEASE SAVEPOINT slotsql_missing"
+)
+
+// lockOfKey says that the drain locks the rows of a key, which no text of its
+// kind inserts.
+func lockOfKey(d *rewrite.DrainTable) bool { return d.Keyed && d.New == nil && len(d.Lock) > 0 }
+
+// lockKey runs the lock statements of a key's drain and says whether there is a
+// row.
+func (r *Run) lockKey(ctx context.Context, d *rewrite.DrainTable) (locked [][]any, err error) {
+	if locked, err = r.find(ctx, &d.Lock[0]); err != nil || len(locked) == 0 {
+		return nil, err
+	}
+	return locked, r.steps(ctx, d.Lock[1:])
+}
+
+// find runs a lock statement, which returns rows, or the sum of something over
+// them: none where that is NULL.
+func (r *Run) find(ctx context.Context, lock *rewrite.Bound) ([][]any, error) {
+	args, err := r.bind(lock.Args)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := r.conn.ParentQuery(ctx, lock.SQL, args)
+	if err != nil {
+		return nil, err
+	}
+	all, err := link.Collect(rows)
+	if err != nil || len(all) == 0 || all[0][0] == nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// appeared says whether there is now a row with slots that the drain has
+// missed. Its slots are folded.
+func (r *Run) appeared(ctx context.Context) (bool, error) {
+	for i := range r.Plan.Drains {
+		chosen := r.ownLock(r.chosen(r.Plan.Drains[i]))
+		d := &chosen
+		if !lockOfKey(d) && !MayInsert(*d) {
+			continue
+		}
+		locked, err := r.find(ctx, &d.Lock[0])
+		if err != nil {
+			return false, err
+		} else if len(locked) == 0 {
+			continue
+		}
+		if idle, err := r.nothingHeld(ctx, d); err != nil {
+			return false, err
+		} else if idle {
+			continue
+		}
+		if moved, done, err := r.foldNamed(ctx, d, locked); moved > 0 || err != nil {
+			return moved > 0, err
+		} else if done {
+			continue
+		}
+		for _, b := range d.Fold {
+			args, err := r.bind(b.Args)
+			if err != nil {
+				return false, err
+			}
+			res, err := r.conn.ParentExec(ctx, b.SQL, args)
+			if err != nil {
+				return false, err
+			}
+			if n, err := res.RowsAffected(); n > 0 || err != nil {
+				return true, link.Settled(err)
+			}
+		}
+	}
+	return false, nil
+}
+
+// text runs the application's own text, which says how many rows it has
+// touched, after a drain. Missed says that the drain has found no row to lock.
+func (r *Run) text(ctx context.Context, missed bool, text func() (int64, error)) error {
+	r.conn.SnapshotTaken = true
+	for missed {
+		if err := r.control(ctx, savepoint); err != nil {
+			return err
+		}
+		touched, err := text()
+		if err != nil {
+			return err
+		}
+		again := touched > 0 && r.Plan.Class != rewrite.Upsert && !slices.ContainsFunc(r.Plan.Drains, MayInsert)
+		if !again {
+			again, err = r.appeared(ctx)
+		}
+		if err == nil && !again {
+			return r.control(ctx, releaseSavepoint)
+		}
+		if uerr := r.control(ctx, rollbackSavepoint); uerr != nil {
+			// The text stands, and its result is not known, unless nothing is
+			// left of the transaction.
+			r.conn.HalfFolded = !r.conn.Engine.TxEnded(uerr) && (err == nil || !r.conn.Engine.TxEnded(err))
+			if err == nil {
+				err = uerr
+			}
+		}
+		if err != nil {
+			return err
+		}
+		r.met = true
+		if missed, err = r.drain(ctx); err != nil {
+			return err
+		}
+	}
+	_, err := text()
+	return err
+}
+
+func (r *Run) control(ctx context.Context, text string) error {
+	_, err := r.conn.ParentExec(ctx, text, nil)
+	return err
+}
+
+// execTouching runs the text and says how many rows it has affected.
+func (r *Run) execTouching(ctx context.Context) (res driver.Result, n int64, err error) {
+	if res, err = r.execText(ctx); err != nil {
+		return nil, 0, err
+	}
+	n, err = res.RowsAffected()
+	return res, n, link.Settled(err)
+}
+
+// queryTouching reads the rows of the text, so that other statements may follow
+// before the application has them.
+func (r *Run) queryTouching(ctx context.Context) (driver.Rows, int64, error) {
+	rows, err := r.queryText(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	b := &bufferedRows{columns: rows.Columns(), columnTypes: TypesOf(rows)}
+	b.rows, err = link.ReadAll(rows)
+	if cerr := rows.Close(); err == nil {
+		err = cerr
+	}
+	return b, int64(len(b.rows)), err
+}

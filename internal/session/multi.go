@@ -1,0 +1,153 @@
+package session
+
+import (
+	"context"
+	"database/sql/driver"
+
+	"github.com/slotsql/slotsql/internal/link"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// A text of several statements, of which at least one cannot run as it is, is
+// run statement by statement.
+
+// execMulti runs the parts one after the other. Where the engine makes such a
+// text one transaction (PostgreSQL), so does this: a block is opened before
+// the first part that does something, unless the text or the session has
+// opened one, and ended after the last.
+func (r *Run) execMulti(ctx context.Context) (driver.Result, error) {
+	traits := &r.conn.Shared.Traits
+	if traits.MultiProbe != "" {
+		// The parent may have several statements in one text switched off.
+		probe, args := traits.MultiProbe, r.call.args
+		if len(args) > 0 {
+			probe, args = traits.MultiProbeArg, args[:1]
+		}
+		if _, err := r.conn.ParentExec(ctx, probe, args); err != nil {
+			return nil, err
+		}
+	}
+	var end func(error) error
+	finish := func(err error) error {
+		if end != nil {
+			e := end
+			end = nil
+			return e(err)
+		}
+		return link.Settled(err)
+	}
+	var out multiResult
+	for _, part := range r.Plan.Parts {
+		switch {
+		case part.TxEnd:
+			end = nil // the text's own COMMIT or ROLLBACK ends the block
+		case part.TxBegin && end != nil:
+			end = nil // the block goes on as the application's
+			continue
+		case traits.MultiIsTx && !part.TxBegin && end == nil:
+			open, err := r.conn.InTransaction(ctx)
+			if err != nil {
+				return nil, finish(err)
+			}
+			if !open {
+				if end, err = r.conn.BeginOwn(ctx); err != nil {
+					return nil, finish(err)
+				}
+			}
+		}
+		args := r.call.args
+		if !traits.ArgsRestart && part.ArgBase <= len(args) {
+			args = args[part.ArgBase:min(len(args), part.ArgBase+part.Params)]
+		}
+		p := &plan{Plan: part.Plan, tally: r.conn.Shared.tallyOf(part.Plan), habit: r.conn.Shared.habits.Of(r.conn.Shared.Dialect, part.Plan, part.Text)}
+		if part.Dynamic || r.conn.Moved || r.conn.Schema.Stale() {
+			// A part before it has changed what its names mean.
+			lexis := r.conn.Dialect().Lexis()
+			var err error
+			if p, err = r.conn.Plan(ctx, part.Text); err != nil {
+				return nil, finish(err)
+			}
+			if *r.conn.Dialect().Lexis() != *lexis {
+				return nil, finish(errRulesChanged)
+			}
+		}
+		res, err := r.conn.run(p, direct{r.conn}, call{args: args, options: r.call.options}).exec(ctx)
+		if err != nil {
+			return nil, finish(err)
+		}
+		out.parts = append(out.parts, res)
+	}
+	if err := finish(nil); err != nil {
+		return nil, err
+	}
+	return &out, nil
+}
+
+// errRulesChanged is for a text that was cut into its statements by rules which
+// one of them has changed.
+var errRulesChanged = &link.UnsupportedError{Reason: "one of several statements changes how the later ones are parsed (sql_mode or the character set); send them one by one"}
+
+// queryMulti runs a text that returns rows whole, with every counter table of
+// it drained before, in one transaction.
+func (r *Run) queryMulti(ctx context.Context) (driver.Rows, error) {
+	drains := map[*rewrite.Table]bool{}
+	whole := &rewrite.Plan{Class: rewrite.Drain, Text: r.Plan.Text, Tables: r.Plan.Tables, Effects: r.Plan.Effects,
+		Reason: "several statements in one call return rows"}
+	for i, part := range r.Plan.Parts {
+		if part.Plan.Effects&rewrite.Namespace != 0 && i+1 < len(r.Plan.Parts) {
+			return nil, &link.UnsupportedError{Tables: r.Plan.Tables,
+				Reason: "several statements in one call that return rows, change what names mean and use counters cannot be run exactly; send them one by one"}
+		}
+		if part.TxBegin || part.TxEnd || part.Plan.Effects&rewrite.TxControl != 0 {
+			return nil, &link.UnsupportedError{Tables: r.Plan.Tables,
+				Reason: "several statements in one call that return rows, control transactions and use counters cannot be run exactly; send them one by one"}
+		}
+		if err := r.conn.allowed(part.Plan); err != nil {
+			return nil, err
+		}
+		for _, t := range part.Plan.Touched {
+			if !drains[t] {
+				drains[t] = true
+				whole.Drains = append(whole.Drains, rewrite.DrainAll(r.conn.Dialect(), t))
+			}
+		}
+	}
+	one := r.conn.run(&plan{Plan: whole, tally: r.Plan.tally}, r.via, r.call)
+	one.apart = !r.conn.Shared.Traits.MultiIsTx
+	return one.queryDrained(ctx)
+}
+
+// multiResult is the result of several statements: as a whole that of the
+// last one.
+type multiResult struct{ parts []driver.Result }
+
+func (m *multiResult) last() driver.Result {
+	if len(m.parts) == 0 {
+		return driver.ResultNoRows
+	}
+	return m.parts[len(m.parts)-1]
+}
+
+// LastInsertId implements driver.Result.
+func (m *multiResult) LastInsertId() (int64, error) { return m.last().LastInsertId() }
+
+// RowsAffected implements driver.Result.
+func (m *multiResult) RowsAffected() (int64, error) { return m.last().RowsAffected() }
+
+// AllRowsAffected and AllLastInsertIds are go-sql-driver/mysql's extras.
+func (m *multiResult) AllRowsAffected() []int64 {
+	out := make([]int64, len(m.parts))
+	for i, p := range m.parts {
+		out[i], _ = p.RowsAffected()
+	}
+	return out
+}
+
+// AllLastInsertIds returns the id of each statement.
+func (m *multiResult) AllLastInsertIds() []int64 {
+	out := make([]int64, len(m.parts))
+	for i, p := range m.parts {
+		out[i], _ = p.LastInsertId()
+	}
+	return out
+}

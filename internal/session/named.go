@@ -1,0 +1,257 @@
+package session
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/internal/link"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// A fold by name: the slot rows of the rows that a drain has locked are looked for
+// first, and then each is named, so that a row without slots costs no lock in the
+// slot table (see dialect.SlotNamer). Nobody makes slot rows of these keys any more,
+// so whoever sees what is committed sees all of them but the transaction's own.
+//
+// A transaction of the application cannot look for itself: an ordinary query would
+// fix its snapshot, which plain takes later, or have one already that is older than
+// the lock. Another session is asked.
+
+// foldNamed folds the slots of the rows that a drain has locked. It reports false
+// when it has done nothing because they cannot be named.
+func (r *Run) foldNamed(ctx context.Context, d *rewrite.DrainTable, locked [][]any) (moved int64, done bool, err error) {
+	n, ok := r.conn.Dialect().(dialect.SlotNamer)
+	if !ok || !n.Nameable(d.Table) {
+		return 0, false, nil
+	}
+	rows, done, err := r.slotRows(ctx, n, d, locked)
+	if err != nil || !done {
+		return 0, done, err
+	}
+	total := int64(0)
+	for part := range slices.Chunk(rows, maxNamed) {
+		held, added, err := r.moveNamed(ctx, n, d, part)
+		moved += added
+		total += held
+		if err != nil {
+			return moved, true, err
+		}
+	}
+	r.folded = r.folded || moved > 0
+	if total > 0 && moved == 0 && d.Versions != nil && len(d.Versions.Touch) > 0 && !r.conn.InAutocommit() {
+		// The slots add up to nothing, and the base row may be another's
+		// version; see versions.go.
+		if err := r.steps(ctx, d.Versions.Touch); err != nil {
+			return moved, true, err
+		}
+		r.folded = true
+	}
+	return total, true, nil
+}
+
+// maxNamed bounds the rows that a statement names.
+const maxNamed = 500
+
+// slotRows finds the slot rows of locked rows, or of the whole table.
+func (r *Run) slotRows(ctx context.Context, n dialect.SlotNamer, d *rewrite.DrainTable, locked [][]any) (rows [][]any, done bool, err error) {
+	c, width := r.conn, len(d.Table.Counter.Key)
+	if len(locked) == 0 || len(locked[0]) < 3+width { // all rows
+		return r.slotsFound(ctx, n.FindSlots(d.Table, nil, true))
+	}
+	here, level := link.TextOf(locked[0][1]), r.conn.isolation(link.TextOf(locked[0][2]))
+	var keys [][]any
+	for _, l := range locked {
+		keys = append(keys, l[3:3+width])
+	}
+	if width == 0 {
+		keys = keys[:1] // all rows have it
+	}
+	lock, ask := true, ""
+	switch {
+	case !n.GapLocks(level) || c.Cluster: // what another node knows is not what this one does
+	case c.Ours && !c.SnapshotTaken && n.OpensSnapshot(level):
+		// All rows are locked, and what it sees is as of now.
+		lock, c.SnapshotTaken = false, true
+	default:
+		lock, ask = false, here
+	}
+	var own [][]any
+	if ask != "" {
+		var known bool
+		if own, known = c.ownSlots(d.Table, keys); !known {
+			ask, lock = "", true
+		}
+	}
+	for part := range slices.Chunk(keys, maxNamed) {
+		q := n.FindSlots(d.Table, part, lock)
+		if q == "" {
+			return nil, false, nil
+		}
+		var found [][]any
+		if ask != "" {
+			found, done, err = r.askObserver(ctx, n, q, here)
+			if err == nil && !done { // nobody can be asked
+				found, done, err = r.slotsFound(ctx, n.FindSlots(d.Table, part, true))
+			}
+		} else {
+			found, done, err = r.slotsFound(ctx, q)
+		}
+		if err != nil || !done {
+			return nil, done, err
+		}
+		rows = append(rows, found...)
+	}
+	return append(rows, own...), true, nil
+}
+
+// slotsFound asks the session itself.
+func (r *Run) slotsFound(ctx context.Context, q string) ([][]any, bool, error) {
+	if q == "" {
+		return nil, false, nil
+	}
+	rows, err := r.conn.Session().Query(ctx, q)
+	if err != nil {
+		return nil, false, err
+	}
+	return namedSlots(rows), true, nil
+}
+
+// askObserver asks another session of the same server; it reports false when there is
+// none.
+func (r *Run) askObserver(ctx context.Context, n dialect.SlotNamer, q, here string) ([][]any, bool, error) {
+	s := r.conn.Shared
+	rows, err := s.observers.query(ctx, s, n, q)
+	if ctx.Err() != nil {
+		return nil, false, ctx.Err()
+	}
+	if err != nil || len(rows) == 0 || link.TextOf(rows[0][0]) != here {
+		return nil, false, nil
+	}
+	return namedSlots(rows), true, nil
+}
+
+// namedSlots are the rows that FindSlots has found.
+func namedSlots(rows [][]any) [][]any {
+	var out [][]any
+	for _, r := range rows {
+		if r[len(r)-1] != nil {
+			out = append(out, r[1:])
+		}
+	}
+	return out
+}
+
+// moveNamed folds slot rows, and makes sure that their base rows have taken what
+// they held.
+func (r *Run) moveNamed(ctx context.Context, n dialect.SlotNamer, d *rewrite.DrainTable, rows [][]any) (held, added int64, err error) {
+	c := r.conn
+	hold := n.HoldSlots(d.Table, rows)
+	if hold == "" {
+		return 0, 0, unnameable(d.Table)
+	}
+	keys, err := c.Session().Query(ctx, hold)
+	if err != nil || len(keys) == 0 {
+		return 0, 0, err
+	}
+	for _, k := range keys {
+		held += link.CountOf([][]any{k[len(d.Table.Counter.Key):]})
+	}
+	defer func() {
+		c.HalfFolded = c.HalfFolded || err != nil && !c.Engine.TxEnded(err)
+	}()
+	res, err := c.ParentExec(ctx, n.MoveSlots(d.Table, rows), nil)
+	if err != nil {
+		err = c.Engine.Refused(d.Table, err)
+		return held, 0, err
+	}
+	added, _ = res.RowsAffected()
+	remove := n.RemoveSlots(d.Table, rows, keys)
+	if remove == "" {
+		return held, added, unnameable(d.Table)
+	}
+	if res, err = c.ParentExec(ctx, remove, nil); err != nil {
+		return held, added, err
+	}
+	if gone, _ := res.RowsAffected(); gone != held {
+		err = c.Engine.Refused(d.Table, link.ErrUnmoved(fmt.Sprintf("of %d slot rows %d were not moved: a trigger or a column's type changes what is written", held, held-gone)))
+		return held, added, err
+	}
+	return held, added, nil
+}
+
+// unnameable is the error for a key that no literal stands for.
+func unnameable(t *rewrite.Table) error {
+	return &link.NotMovedError{Table: t.Name, Reason: "its key has a value that slotsql cannot write"}
+}
+
+// ownSlots are slot rows of keys that the transaction itself has added to, and
+// perhaps made, which nobody else sees; false when it is not known which they are.
+// Of a change whose key is not known they are those of each key, of which there
+// are few then: to name one that is not there costs the lock of its place.
+func (c *Conn) ownSlots(t *rewrite.Table, keys [][]any) (rows [][]any, known bool) {
+	for _, own := range c.own {
+		if own.how != inSlot || own.rows.Table.Counter.Slotted() != t.Counter.Slotted() {
+			continue
+		}
+		if len(own.slots) == 0 || t.Counter.Shared != nil || own.key == nil && len(keys) > fewKeys {
+			return nil, false
+		}
+		for _, k := range keys {
+			if own.key == nil || slices.EqualFunc(k, own.key, func(a any, b string) bool { return link.TextOf(a) == b }) {
+				for _, n := range own.slots {
+					rows = append(rows, append(slices.Clone(k), n))
+				}
+			}
+		}
+	}
+	return rows, true
+}
+
+const fewKeys = 4
+
+// keyNumbers is the key of the one row that a drain covers where it is of whole
+// numbers, as a database writes them; else nil.
+func (r *Run) keyNumbers(d *rewrite.DrainTable) []string {
+	var out []string
+	for i, k := range d.Key {
+		if c := d.Table.Column(d.Table.Counter.Key[i]); c == nil || c.Numeric != rewrite.Integer {
+			return nil
+		}
+		s := ""
+		switch {
+		case len(k.Args) == 0 && len(k.Texts) == 1:
+			s = strings.TrimSpace(k.Texts[0])
+		case len(k.Args) == 1 && strings.TrimSpace(strings.Join(k.Texts, "")) == "":
+			v, _ := r.value(k.Args[0])
+			s = fmt.Sprint(v.Value)
+		}
+		if n, err := strconv.ParseInt(s, 10, 64); err != nil || strconv.FormatInt(n, 10) != s {
+			return nil
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// isolation is the level of the transaction that is open.
+func (c *Conn) isolation(session string) string {
+	if c.Ours {
+		return session
+	}
+	switch sql.IsolationLevel(c.begun) {
+	case sql.LevelReadUncommitted:
+		return "READ-UNCOMMITTED"
+	case sql.LevelReadCommitted:
+		return "READ-COMMITTED"
+	case sql.LevelRepeatableRead:
+		return "REPEATABLE-READ"
+	case sql.LevelSerializable:
+		return "SERIALIZABLE"
+	}
+	return session
+}

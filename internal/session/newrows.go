@@ -1,0 +1,111 @@
+package session
+
+import (
+	"context"
+	"time"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/internal/link"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// chosen is what a drain of rows that may not exist covers: the rows of the
+// keys that the statement gives, or all rows when an argument is not such that
+// the engine certainly finds the row by it.
+func (r *Run) chosen(d rewrite.DrainTable) rewrite.DrainTable {
+	if d.All != nil && !r.certain(d.Forms) {
+		return *d.All
+	}
+	if d.New == nil {
+		return d
+	}
+	for _, g := range d.New.Given {
+		if v, ok := r.value(g.Arg); !ok || !taken(g, v.Value) {
+			return *d.New.All
+		}
+	}
+	return d
+}
+
+// certain reports whether arguments have the forms that the engine certainly
+// compares with a key as it stores them.
+func (r *Run) certain(forms []rewrite.FormArg) bool {
+	for _, f := range forms {
+		v, ok := r.value(f.Arg)
+		if !ok {
+			return false
+		}
+		switch x := v.Value.(type) {
+		case time.Time:
+		case string:
+			ok = f.Form.Fits(x)
+		case []byte:
+			ok = f.Form.Fits(string(x))
+		default:
+			ok = false
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// lock runs the lock statements of a drain. It says whether there is anything
+// to fold, and whether rows that it covers may still come to be.
+func (r *Run) lock(ctx context.Context, d *rewrite.DrainTable) (locked [][]any, some, missed bool, err error) {
+	if lockOfKey(d) {
+		locked, err = r.lockKey(ctx, d)
+		return locked, len(locked) > 0, len(locked) == 0, err
+	}
+	if !MayInsert(*d) {
+		if n, ok := r.conn.Dialect().(dialect.SlotNamer); ok && len(d.Table.Counter.Key) == 0 && n.Nameable(d.Table) {
+			locked, err = r.lockKey(ctx, d)
+			return locked, true, false, err
+		}
+		return nil, true, false, r.steps(ctx, d.Lock)
+	}
+	// The probe counts as of the transaction's snapshot; a row that the text has
+	// met may be newer.
+	if d.New.Probe != nil && !r.conn.Tx.Open && !r.met {
+		r.conn.SnapshotTaken = true
+		if n, err := r.count(ctx, d.New.Probe); n == 0 || err != nil {
+			return nil, false, true, err
+		}
+	}
+	locked, err = r.find(ctx, &d.Lock[0])
+	n := int64(0)
+	for i := range locked {
+		n += link.CountOf(locked[i:])
+	}
+	if n == 0 || err != nil {
+		return nil, false, true, err
+	}
+	return locked, true, n < int64(d.New.Rows), r.steps(ctx, d.Lock[1:])
+}
+
+// MayInsert says that the drain is one of the rows that a statement may insert.
+func MayInsert(d rewrite.DrainTable) bool {
+	return d.New != nil && d.New.Rows > 0 && len(d.Lock) > 0
+}
+
+// count runs a query and adds up its rows.
+func (r *Run) count(ctx context.Context, b *rewrite.Bound) (int64, error) {
+	args, err := r.bind(b.Args)
+	if err != nil {
+		return 0, err
+	}
+	list := make([]any, len(args))
+	for i, a := range args {
+		list[i] = a.Value
+	}
+	rows, err := r.conn.Session().Query(ctx, b.SQL, list...)
+	if err != nil {
+		return 0, err
+	}
+	n := int64(0)
+	for i := range rows {
+		n += link.CountOf(rows[i:])
+	}
+	return n, nil
+}

@@ -1,0 +1,146 @@
+package session
+
+import (
+	"context"
+	"database/sql/driver"
+	"slices"
+
+	"github.com/slotsql/slotsql/internal/slots"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// An increment in a transaction that runs on the base row, as the application has
+// written it: exact beside whatever the slots hold, because what is added commutes. It
+// does so where the transaction has the row anyway, and where making a slot row could
+// wait for others, or for a row that is not there.
+
+// belongsOnBase reports whether an increment of an open transaction is to run on the
+// base row.
+func (r *Run) belongsOnBase() bool {
+	c := r.conn
+	if !c.Shared.Traits.MissLocks || !r.incrementFitsBase() {
+		return false
+	}
+	t := r.Plan.Increment.Table
+	if c.untied[t.Counter.Slotted()] {
+		// A DELETE has locked the place in the slot table where rows of the deleted
+		// key would be, and so may others have: none must wait for one of those.
+		return true
+	}
+	return c.hasRow(t, r.keyNumbers(&r.Plan.Increment.Row)) || r.Plan.Increment.Upsert && !r.metBefore()
+}
+
+// unties notes that the transaction has deleted rows that slot rows refer to.
+func (c *Conn) unties(tables []*rewrite.Table) {
+	for _, t := range tables {
+		if t.Counter == nil {
+			continue
+		}
+		if c.untied == nil {
+			c.untied = map[string]bool{}
+		}
+		c.untied[t.Counter.Slotted()] = true
+	}
+}
+
+// hasRow reports whether the transaction has a row for itself.
+func (c *Conn) hasRow(t *rewrite.Table, key []string) bool {
+	for _, own := range c.own {
+		if own.rows.Table.Counter.Slotted() != t.Counter.Slotted() {
+			continue
+		}
+		switch {
+		case own.how == afterDrain || own.settled:
+			if maybeSame(own.key, key) {
+				return true
+			}
+		case own.how == inserted || own.how == onBase && c.Shared.Traits.ChangeExcludes:
+			if key != nil && slices.Equal(own.key, key) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// maybeSame reports whether two keys may be the same: nil is any.
+func maybeSame(a, b []string) bool { return a == nil || b == nil || slices.Equal(a, b) }
+
+// drainsOwn notes that a transaction drains rows that it may have counted in slots of.
+func (c *Conn) drainsOwn(t *rewrite.Table, key []string) {
+	for _, own := range c.own {
+		if own.how == inSlot && !own.settled && own.rows.Table.Counter.Slotted() == t.Counter.Slotted() && maybeSame(own.key, key) {
+			own.plan.habit.Drains()
+		}
+	}
+}
+
+// changesOwn notes that a transaction changes base rows that its increments in slots
+// share with others': those that hold a row as it is, and on an engine where an
+// increment and a change exclude each other all. Two such transactions would wait for
+// one another, as with a drain. It is noted before the change, which may be told of a
+// deadlock.
+func (r *Run) changesOwn(changes []rewrite.DrainTable) {
+	c := r.conn
+	if r.Plan.Fresh || len(c.own) == 0 {
+		return
+	}
+	for i := range changes {
+		d := r.chosen(changes[i])
+		key := r.keyNumbers(&d)
+		for _, own := range c.own {
+			if inc := own.plan.Increment; inc == nil || !inc.Holds && !c.Shared.Traits.ChangeExcludes {
+				continue
+			}
+			if own.how == inSlot && !own.settled && own.rows.Table.Counter.Slotted() == d.Table.Counter.Slotted() && maybeSame(own.key, key) {
+				own.plan.habit.Drains()
+			}
+		}
+	}
+}
+
+// execOnBase runs the increment on its base row.
+func (r *Run) execOnBase(ctx context.Context) (driver.Result, error) {
+	res, n, err := r.execTouching(ctx)
+	if err != nil || n == 0 {
+		return res, err
+	}
+	r.note(r.Plan.Increment.Row, onBase)
+	if n > 1 { // MySQL counts an upsert that has met its row twice
+		if row, keyed := r.rowKey(); keyed {
+			r.exists(row)
+		}
+	}
+	return res, r.holdIncrement(ctx)
+}
+
+// existence is a number that no slot has, under which it is remembered that a row
+// has been there: as a guess, like the others.
+const existence = -1
+
+// exists remembers that an upsert has met its row.
+func (r *Run) exists(row slots.RowKey) {
+	if r.Plan.Increment.Upsert && r.conn.Shared.Traits.MissLocks {
+		r.conn.Shared.placement.Learn(slots.SlotRow{Row: row, Slot: existence})
+	}
+}
+
+// metBefore reports whether an upsert has met its row before. Where it has not the
+// statement that looks for the row in order to make a slot row would lock the place
+// of a row that is not there.
+func (r *Run) metBefore() bool {
+	row, keyed := r.rowKey()
+	return keyed && r.conn.Shared.placement.Knows(slots.SlotRow{Row: row, Slot: existence})
+}
+
+// awaitTrial waits for the habit of the increment to be known.
+func (r *Run) awaitTrial(ctx context.Context) error {
+	if r.conn.Shared.Traits.OneWriter {
+		return nil
+	}
+	row, keyed := r.rowKey()
+	if !keyed {
+		row, _ = r.changeKey(&r.Plan.Increment.Row, inSlot)
+	}
+	return r.Plan.habit.Await(ctx, &r.conn.trials, row)
+}

@@ -1,0 +1,276 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"database/sql/driver"
+	"slices"
+	"strconv"
+
+	"github.com/slotsql/slotsql/internal/slots"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// A transaction that has changed a row holds the row's lock with the plain
+// driver: until it ends nobody else changes the row, and what it reads of it is
+// its own version. Two that count and then read never read the same. Slots let
+// others count, and a transaction would read its own changes and not theirs, or
+// theirs from one moment to the next.
+//
+// So a transaction drains the rows that it has changed before it reads their
+// table's counters. From then on it has them for itself, as plain has. That
+// costs nothing where it does not read them.
+//
+// Two transactions that have changed a row and then both drain it wait for each
+// other, and one of them is told of a deadlock. So that this does not go on, a
+// change whose transaction has read afterwards locks first from then on: in a
+// transaction it drains its row and runs on it, in the plain order of locks.
+//
+// What else it takes where a transaction has a snapshot is in versions.go (its
+// own version of a row beside others' slots) and conflicts.go (changes that the
+// snapshot forbids).
+
+// ownChange is what the open transaction has done to rows of a counter table.
+type ownChange struct {
+	plan *plan
+	call call
+	rows rewrite.DrainTable
+	how  manner
+	at   int // number among the transaction's changes
+	// settled says that its rows have been drained since, and no savepoint been
+	// rolled back to, with which an engine may give up the lock.
+	settled bool
+	// key is that of the one row, of whole numbers, and slots those that it has
+	// been added to in; nil where they are not known.
+	key   []string
+	slots []int64
+}
+
+// manner is how rows were changed.
+type manner byte
+
+const (
+	inSlot     manner = iota // by an increment in a slot
+	onBase                   // by a text that ran on the base rows as they are
+	afterDrain               // after a drain: nobody else can add to them
+	inserted                 // they are new: nobody else knows them
+)
+
+// maxOwnChanges is how many changes a transaction remembers; one that has more
+// drains whole tables.
+const maxOwnChanges = 256
+
+// note remembers a change of rows. Where one connection writes at a time nobody
+// else changes any before the transaction ends.
+func (r *Run) note(rows rewrite.DrainTable, how manner) {
+	c := r.conn
+	if c.Shared.Traits.OneWriter || c.InAutocommit() {
+		return
+	}
+	if rows = r.chosen(rows); rows.Versions == nil && how >= afterDrain {
+		return
+	}
+	rows.New = nil
+	own := ownChange{plan: r.Plan, call: r.call, rows: rows, how: how, key: r.keyNumbers(&rows)}
+	k, ok := r.changeKey(&rows, how)
+	switch {
+	case len(c.own) >= maxOwnChanges:
+		k = slots.RowKey{Table: rows.Table.Counter.Slotted(), Values: string('0'+byte(how)) + "all"}
+		own.rows, own.key = rewrite.DrainAll(c.Dialect(), rows.Table), nil
+	case !ok:
+		k.Values += strconv.Itoa(len(c.own)) // as if it were another one
+	}
+	if c.own == nil {
+		c.own = map[slots.RowKey]ownChange{}
+	}
+	c.changes++
+	own.at = c.changes
+	old, has := c.own[k]
+	if has {
+		own.at = old.at
+	}
+	if how == inSlot && (!rows.Table.Counter.SkipLocked || c.Shared.Traits.MissLocks) && len(c.own) < maxOwnChanges {
+		own.slots = append(slices.Clip(old.slots), r.slot)
+	}
+	c.own[k] = own
+}
+
+// changeKey names rows and how they were changed; false for a value of a type
+// whose equality is not plain.
+func (r *Run) changeKey(rows *rewrite.DrainTable, how manner) (k slots.RowKey, ok bool) {
+	fold := &rows.Fold[0]
+	b := []byte{'0' + byte(how)}
+	ok = true
+	for _, a := range fold.Args {
+		if v, has := r.value(a); has {
+			if b, has = slots.AppendValue(append(b, ','), v); !has {
+				ok = false
+			}
+		}
+	}
+	return slots.RowKey{Table: fold.SQL, Values: string(b)}, ok
+}
+
+// counted remembers an increment in a slot.
+func (r *Run) counted() { r.note(r.Plan.Increment.Row, inSlot) }
+
+// changed remembers what a text has changed on the base rows.
+func (r *Run) changed(affected int64) {
+	if affected == 0 && r.Plan.Touched != nil { // of a text of several statements it is the last one's
+		return
+	}
+	how := onBase
+	if r.Plan.Fresh {
+		how = inserted
+	}
+	for _, d := range r.Plan.Changes {
+		r.note(d, how)
+	}
+}
+
+// noteDrained remembers the rows of a drain.
+func (r *Run) noteDrained() {
+	for _, d := range r.Plan.Drains {
+		r.note(d, afterDrain)
+	}
+}
+
+// settle drains the rows that the transaction has changed of tables that the
+// statement reads.
+func (r *Run) settle(ctx context.Context) error {
+	c := r.conn
+	r.look()
+	if len(c.own) == 0 {
+		return nil
+	}
+	open, err := c.InTransaction(ctx)
+	if err != nil {
+		return err
+	}
+	if !open { // they are committed, or gone
+		c.forget()
+		return nil
+	}
+	return c.settleTables(ctx, r.Plan.Touched)
+}
+
+// settleTables drains the rows of tables that the transaction has changed.
+func (c *Conn) settleTables(ctx context.Context, tables []*rewrite.Table) error {
+	defer c.EndDraining()
+	var keys []slots.RowKey
+	for k, own := range c.own {
+		if !own.settled && slices.ContainsFunc(tables, func(t *rewrite.Table) bool {
+			return own.rows.Table.Counter.Slotted() == t.Counter.Slotted()
+		}) {
+			keys = append(keys, k)
+		}
+	}
+	slices.SortFunc(keys, func(a, b slots.RowKey) int {
+		return cmp.Or(cmp.Compare(a.Table, b.Table), cmp.Compare(a.Values, b.Values))
+	})
+	// First all of them are locked: with the plain driver the locks come before
+	// the read's snapshot, and so whoever commits while this waits for one of
+	// them is in it with everything else that it has done.
+	seen := make([]bool, len(keys))
+	for i, k := range keys {
+		own := c.own[k]
+		var err error
+		if seen[i], err = c.keepRows(ctx, &own); err != nil {
+			return c.Lost(err)
+		}
+	}
+	for i, k := range keys {
+		own := c.own[k]
+		if v := own.rows.Versions; v != nil {
+			if err := c.run(own.plan, direct{c}, own.call).oneVersion(ctx, v, seen[i]); err != nil {
+				return c.Lost(err)
+			}
+		}
+		own.settled = true
+		c.own[k] = own
+	}
+	return nil
+}
+
+// keepRows drains rows that the transaction has changed, and has them for itself
+// then; it takes no snapshot. Seen is for oneVersion.
+func (c *Conn) keepRows(ctx context.Context, own *ownChange) (seen bool, err error) {
+	d := own.rows
+	// The transaction has an exclusive lock on rows that it has changed; on
+	// PostgreSQL one that lets others make slots.
+	alone := own.how >= afterDrain || own.how == onBase && c.Shared.Traits.ChangeExcludes
+	if !alone {
+		own.plan.habit.Drains()
+	}
+	if own.how >= afterDrain {
+		return true, nil
+	}
+	// Where the lock is there already its statement still keeps the columns of
+	// the slot table as they are.
+	p := &plan{Plan: &rewrite.Plan{Class: rewrite.Drain, Drains: []rewrite.DrainTable{d},
+		Reason: "a transaction reads a counter of a row that it has changed", Text: own.plan.Text}, tally: own.plan.tally}
+	r := c.run(p, direct{c}, own.call)
+	if _, err := r.drain(ctx); err != nil {
+		return false, err
+	}
+	return own.how == onBase || r.folded, nil
+}
+
+// unsettle notes that locks may have been given up.
+func (c *Conn) unsettle() {
+	for k, own := range c.own {
+		own.settled = false
+		c.own[k] = own
+	}
+}
+
+// forget is for when the transaction has ended.
+func (c *Conn) forget() {
+	clear(c.own)
+	clear(c.looked)
+	clear(c.untied)
+	c.trials.End()
+	c.marks, c.changes, c.level = c.marks[:0], 0, levelUnknown
+}
+
+// locksFirst says that a change of rows is to lock them before it is made: it
+// is in a transaction, of a kind that reads afterwards, or of one that has read
+// before and must not change what is newer.
+func (r *Run) locksFirst(ctx context.Context, rows *rewrite.DrainTable) (bool, error) {
+	c := r.conn
+	if !c.Lasting || !r.Plan.habit.First() {
+		if !rows.Only {
+			return false, nil
+		}
+		r.cause = heldToSnapshot
+		return c.conflicts(ctx, rows.Table)
+	}
+	r.cause = readAfterwards
+	if rows.Only || c.Engine.Snapshots == nil {
+		return true, nil
+	}
+	// A row that the statement does not touch may be newer than a snapshot.
+	held, err := c.atSnapshot(ctx)
+	return !held && err == nil, err
+}
+
+// lockFirst drains the increment's row and runs the text on it.
+func (r *Run) lockFirst(ctx context.Context) (driver.Result, error) {
+	if r.conn.Shared.Traits.ChangeExcludes && r.incrementFitsBase() {
+		return r.execOnBase(ctx)
+	}
+	if r.Plan.Class == rewrite.Additive || r.Plan.Increment.Companions {
+		return r.execDrained(ctx)
+	}
+	// The text of an upsert is right for a row that is there as for one that is
+	// not. One that is not cannot be locked, and another one may make it; so it
+	// is remembered, and drained before it is read.
+	own, first := *r, *r.Plan.Plan
+	first.Class, first.Drains = rewrite.Additive, []rewrite.DrainTable{r.Plan.Increment.Row}
+	own.Plan = &plan{Plan: &first, tally: r.Plan.tally}
+	res, err := own.execDrained(ctx)
+	if err == nil {
+		r.note(r.Plan.Increment.Row, onBase)
+	}
+	return res, err
+}

@@ -1,0 +1,62 @@
+package session
+
+import (
+	"slices"
+	"sync/atomic"
+
+	"github.com/slotsql/slotsql/internal/catalog"
+	"github.com/slotsql/slotsql/internal/slots"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// plan is a plan with what is learned when it first runs.
+type plan struct {
+	*rewrite.Plan
+	source string                     // the application's text, where it can be planned again
+	types  atomic.Pointer[shapeTypes] // see run.shape
+	tally  *tally                     // nil: not counted
+	shadow any                        // what counts it; nil: it names no table in shadow
+	habit  *slots.Habit               // of its form; nil: none is kept
+	// dynamic is set where the text's own statement is an expression's value.
+	dynamic *rewrite.Dynamic
+	// otherwise is the plan of an untouched text of several statements in a session
+	// that may cut it elsewhere; see untouchedHere.
+	otherwise *plan
+}
+
+// same says that both plans run the same texts.
+func (p *plan) same(q *plan) bool {
+	if p.Class != q.Class || p.Text != q.Text || (p.Increment == nil) != (q.Increment == nil) || len(p.Drains) != len(q.Drains) {
+		return false
+	}
+	same := p.Increment == nil || p.Increment.SQL == q.Increment.SQL
+	text := func(b []rewrite.Bound) (s string) {
+		for i := range b {
+			s += b[i].SQL + "\x00"
+		}
+		return s
+	}
+	for i := range p.Drains {
+		same = same && text(p.Drains[i].Lock) == text(q.Drains[i].Lock) && text(p.Drains[i].Fold) == text(q.Drains[i].Fold)
+	}
+	return same && text(p.Before) == text(q.Before) && text(p.After) == text(q.After)
+}
+
+// cached returns the plan of a statement that a cache holds, nil for none.
+func cached(c *catalog.PlanCache, text string) *plan {
+	p, _ := c.Get(text).(*plan)
+	return p
+}
+
+// TouchedTables returns the counter tables that the plan's text mentions.
+func (p *plan) TouchedTables() []*rewrite.Table {
+	all := p.Touched
+	for _, part := range p.Parts {
+		for _, t := range part.Plan.Touched {
+			if !slices.Contains(all, t) {
+				all = append(slices.Clip(all), t)
+			}
+		}
+	}
+	return all
+}

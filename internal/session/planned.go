@@ -1,0 +1,188 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/slotsql/slotsql/internal/catalog"
+	"github.com/slotsql/slotsql/internal/link"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// This file finds the plan of a statement, and notes what a statement that has run
+// may have changed.
+
+// Plan returns the plan of a text: from the cache, or made now with whatever
+// facts it needs read from the database.
+func (c *Conn) Plan(ctx context.Context, query string) (*plan, error) {
+	if c.Broken {
+		return nil, link.ErrBroken
+	}
+	if err := c.await(ctx); err != nil {
+		return nil, err
+	}
+	p := cached(&c.Shared.Untouched, query)
+	c.Heed(ctx, p == nil)
+	if c.Shared.ViewDDL.Load() && len(c.Shared.Tables) > 0 && c.Schema != nil && c.Schema.Stale() {
+		// A view may have come to be over a counter table, and its name is yet
+		// unknown. In a transaction that has failed nothing can be read, nor run.
+		if err := c.Refresh(ctx); err != nil && c.Engine.TxEnded(err) {
+			return nil, err // the text would not be told
+		}
+	}
+	if err := c.Legible(ctx, query); err != nil {
+		return nil, err
+	}
+	if p = cached(&c.Shared.Untouched, query); p != nil {
+		return c.untouchedHere(ctx, p)
+	}
+	if !c.Shared.Mentions(query) {
+		p := c.Shared.untouchedPlan(query)
+		p.dynamic = rewrite.DynamicOf(c.Dialect(), query)
+		c.Shared.Untouched.Put(query, p)
+		return c.untouchedHere(ctx, p)
+	}
+	if err := c.Refresh(ctx); err != nil {
+		return nil, err
+	}
+	sc := c.Schema
+	if p := cached(&sc.Plans, query); p != nil {
+		return p, nil
+	}
+	for tries := 0; ; tries++ {
+		made, err := sc.Planner.Plan(query)
+		var missing *rewrite.MissingError
+		if err == nil {
+			if err := c.Nameable(made); err != nil {
+				return nil, err
+			}
+			p := &plan{Plan: made, source: query, tally: c.Shared.tallyOf(made), shadow: c.Shared.shadowOf(query), habit: c.Shared.habits.Of(c.Shared.Dialect, made, query)}
+			sc.Plans.Put(query, p)
+			return p, nil
+		}
+		if !errors.As(err, &missing) || tries > 16 {
+			return nil, err
+		}
+		if err := c.Aside(ctx, func(v *catalog.View) error { return sc.Learn(ctx, v, missing.Names) }); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// after notes what a text that has been run may have done to the session.
+func (c *Conn) after(plan *rewrite.Plan, err error) {
+	c.TxUnused = err == nil && plan.Effects&rewrite.TxControl != 0 && c.Begins(plan.Text)
+	if err != nil {
+		c.failed(err)
+	}
+	if plan.Effects&rewrite.TxControl != 0 {
+		c.transacted(plan, err)
+	}
+	if len(plan.Unties) > 0 && !c.InAutocommit() {
+		c.unties(plan.Unties)
+	}
+	if plan.Effects&rewrite.SessionChange != 0 {
+		c.MayHaveRole(plan.Text)
+		c.Dirty = true
+		c.Kept.Expire()
+	}
+	if plan.Effects&rewrite.Namespace != 0 {
+		c.Moved = true
+		c.Adrift = !c.Committed()
+	}
+	if plan.Effects&rewrite.SchemaChange != 0 {
+		c.changed(plan.Text)
+	}
+	if err != nil && len(plan.Tables) > 0 {
+		c.LearnFrom(err)
+	}
+}
+
+// queried notes that a query has been run: its error may come with its rows.
+func (c *Conn) queried() { c.Tx.Known, c.RowsOpen = false, true }
+
+// changed notes that a text may have changed the schema. Others must look
+// again, and must not take over what this session sees: not its temporary
+// tables, and not a change that is not committed.
+func (c *Conn) changed(text string) {
+	c.Shared.Ddl.Add(1)
+	concerns := c.Shared.Concerns(c.Dialect().Lexis(), text)
+	if concerns == catalog.NoFacts {
+		return
+	}
+	c.Private, c.Moved = true, true
+	c.Temp = c.Temp || rewrite.ContainsFold(text, "temp")
+	if concerns != catalog.NewNames && !catalog.OfTemporary(c.Dialect().Lexis(), text) {
+		c.Altered = true
+		if rewrite.ContainsFold(text, "view") {
+			c.Shared.ViewDDL.Store(true)
+			c.Shared.ForgetViews()
+		}
+		if rewrite.ContainsFold(text, "rename") {
+			c.Shared.ViewDDL.Store(true) // a name yet unknown may be that of a table whose slots are known
+		}
+		if concerns == catalog.OtherTables && c.Committed() {
+			c.Shared.Watch.Due()
+		} else {
+			c.Shared.Expire()
+		}
+	}
+	if c.Committed() {
+		c.Altered, c.Private = false, c.Temp || c.OtherRole
+	}
+}
+
+// untouchedHere returns the plan of a text that names no counter table, or of the
+// statement that such a text runs as an expression's value.
+func (c *Conn) untouchedHere(ctx context.Context, p *plan) (*plan, error) {
+	if p.dynamic != nil {
+		return c.spelledOut(ctx, p)
+	}
+	return c.withEffects(p), nil
+}
+
+// withEffects returns the plan that holds in this session. A text that names no
+// counter table runs as it is, by whatever rules it is read; but where these may be
+// others than the connector's, a text of several statements may be cut elsewhere, and
+// is taken to do to the session all that it can.
+func (c *Conn) withEffects(p *plan) *plan {
+	if p.otherwise == nil || !c.ReadsOtherwise() {
+		return p
+	}
+	return p.otherwise
+}
+
+// untouchedPlan makes the plan of a text that names no counter table.
+func (s *Shared) untouchedPlan(text string) *plan {
+	p := &plan{Plan: rewrite.Untouched(s.Dialect, text), shadow: s.shadowOf(text)}
+	if strings.IndexByte(text, ';') >= 0 {
+		other := *p.Plan
+		other.Effects, other.TxEvents = rewrite.AnyEffect(s.Dialect, text), []rewrite.TxEvent{{Kind: rewrite.TxMayEnd}}
+		p.otherwise = &plan{Plan: &other, shadow: p.shadow}
+	}
+	return p
+}
+
+// CheckStars has the plan made again when the columns of a table whose * it
+// has written out have changed.
+func (r *Run) CheckStars(ctx context.Context) error {
+	sc := r.conn.Schema
+	for _, t := range r.Plan.Stars {
+		if sc == nil || !sc.DueStar(t) {
+			continue
+		}
+		same, err := r.conn.SameColumns(ctx, t)
+		if err != nil || same {
+			continue // an error is the statement's own to find
+		}
+		r.conn.Shared.Expire()
+		p, err := r.conn.Plan(ctx, r.Plan.source)
+		if err != nil {
+			return err
+		}
+		r.Plan = p
+		return nil
+	}
+	return nil
+}

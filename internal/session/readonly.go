@@ -1,0 +1,165 @@
+package session
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+	"strings"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/internal/link"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// A drain writes, and so fails where the application may not: in a READ ONLY
+// transaction, in a session that is set so, on a replica, in a database that is
+// opened for reading. What is drained for may all the same only read, by a view or
+// a routine, and then plain runs it. How it runs here, and why that is exact, is in
+// readonly_gaps.go for engines whose locking reads keep slots from being made, and
+// in readonly_snapshot.go for others.
+
+// mayNotWrite reports whether the transaction that is open is READ ONLY and the
+// statement one that may run in it.
+func (r *Run) mayNotWrite(ctx context.Context) (bool, error) {
+	c := r.conn
+	switch w := c.Shared.Dialect.(type) {
+	case dialect.ReadOnlyWatcher:
+		if !c.readOnly && !(c.Lasting && w.ConnReadOnly(c.Parent)) || !r.mayRun(true) {
+			return false, nil
+		}
+		if open, err := c.InTransaction(ctx); err != nil || !open {
+			return false, err
+		}
+		answer, err := r.ask(ctx, w.ReadOnlyQuery())
+		return answer == "on", err
+	case dialect.ReadOnlyErrorClassifier:
+		if c.readOnly || !c.mayRefuse || !c.Lasting || !r.mayRun(true) {
+			return c.readOnly && r.mayRun(true), nil
+		}
+		if open, err := c.InTransaction(ctx); err != nil || !open {
+			return false, err
+		}
+		err := c.Session().Exec(ctx, w.ChangeNothing(r.Plan.Drains[0].Table))
+		if w.ReadOnly(err) {
+			return true, nil
+		}
+		return false, c.Lost(err)
+	}
+	return false, nil
+}
+
+// readsOnly reports whether err came of a fold where nothing may be written, and the
+// statement is one that may run there.
+func (r *Run) readsOnly(err error) bool {
+	j, ok := r.conn.Shared.Dialect.(interface{ ReadOnly(error) bool })
+	return ok && j.ReadOnly(err) && r.mayRun(false)
+}
+
+// mayRun reports whether the statement is not certain to be refused where nothing may
+// be written. One that changes rows may change those of a temporary table; where the
+// engine is known to refuse others it is asked before locks are taken for a fold.
+func (r *Run) mayRun(known bool) bool {
+	switch r.conn.Shared.Dialect.(type) {
+	case dialect.ReadOnlyErrorClassifier:
+		if r.conn.Shared.Connect == nil {
+			return false
+		}
+	case dialect.ReadOnlyReader:
+	default:
+		return false
+	}
+	if len(r.Plan.Before)+len(r.Plan.After) > 0 {
+		return false
+	}
+	for _, t := range rewrite.Tokens(r.conn.Dialect().Lexis(), r.Plan.Text) {
+		switch strings.ToUpper(r.Plan.Text[t.Start:t.End]) {
+		case "(":
+			continue
+		case "SELECT", "WITH", "TABLE", "VALUES", "SET", "DO", "CALL", "EXPLAIN", "DECLARE", "EXECUTE", "COPY", "INSERT":
+			return true
+		case "UPDATE", "DELETE", "REPLACE", "MERGE":
+			return known
+		}
+		break
+	}
+	return false
+}
+
+// readOnly runs a text where nothing may be written. Refused is the error of the
+// fold; nil where it was not tried.
+func (r *Run) readOnly(ctx context.Context, refused error, text func() error) error {
+	if d, ok := r.conn.Shared.Dialect.(dialect.ReadOnlyErrorClassifier); ok {
+		return r.besideGaps(ctx, d, refused, text)
+	}
+	if w, ok := r.conn.Shared.Dialect.(dialect.ReadOnlyWatcher); ok {
+		open, err := r.conn.InTransaction(ctx)
+		if err != nil {
+			return err
+		}
+		if open {
+			return r.inReadOnly(ctx, w, text)
+		}
+	}
+	return r.inSnapshot(ctx, refused, text)
+}
+
+// execReadOnly and queryReadOnly run a drained statement so.
+func (r *Run) execReadOnly(ctx context.Context, refused error) (res driver.Result, err error) {
+	err = r.readOnly(ctx, refused, func() (err error) {
+		res, err = r.execText(ctx)
+		return err
+	})
+	return res, err
+}
+
+func (r *Run) queryReadOnly(ctx context.Context, refused error) (rows driver.Rows, err error) {
+	err = r.readOnly(ctx, refused, func() (err error) {
+		rows, _, err = r.queryTouching(ctx)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return rows, nil
+}
+
+// wholeTables is a run, on a connection of slotsql's own, that drains all rows of
+// the statement's tables.
+func (r *Run) wholeTables(c *Conn) *Run {
+	p := &plan{Plan: &rewrite.Plan{Class: rewrite.Drain}}
+	for _, d := range r.Plan.Drains {
+		p.Drains = append(p.Drains, rewrite.DrainAll(c.Shared.Dialect, d.Table))
+	}
+	return c.run(p, direct{c}, call{})
+}
+
+// bare reports whether the tables have no slots that hold anything, as the session
+// sees them.
+func (r *Run) bare(ctx context.Context) (bool, error) {
+	for _, d := range r.Plan.Drains {
+		some, err := r.conn.Session().Query(ctx, rewrite.FullSlots(r.conn.Dialect(), d.Table))
+		if err != nil || len(some) > 0 {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// foundBare notes that the tables have no slots until the transaction ends.
+func (r *Run) foundBare() {
+	for _, d := range r.Plan.Drains {
+		r.conn.bare = append(r.conn.bare, d.Table.Counter.Slotted())
+	}
+}
+
+// notFolded is the error of a statement that would need a fold where nothing may be
+// written.
+func (r *Run) notFolded(refused error, advice string) error {
+	return fmt.Errorf("slotsql: a view or routine reads table %q, which has increments in slots, and nothing may be written here to fold them; read the table itself, or %s: %w",
+		r.Plan.Drains[0].Table.Name, advice, refused)
+}
+
+// notKept is the error of a statement whose tables could not be kept without slots.
+func (r *Run) notKept(err error) error {
+	return fmt.Errorf("slotsql: a view or routine reads table %q in a READ ONLY transaction; keeping its slots empty on another connection: %w", r.Plan.Drains[0].Table.Name, link.Settled(err))
+}

@@ -1,0 +1,232 @@
+package session
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"strings"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// A READ ONLY transaction (MySQL) may read a view over a counter table, lock rows in share
+// mode and call a routine that reads, but a drain cannot fold in it. So the slots
+// are folded in a transaction of slotsql's own, on another connection, which
+// commits. Increments may come in between, so the slots are looked for twice: as
+// the transaction sees them, and, locked in share mode with the gaps between them,
+// as they are. When neither finds any the base values are the totals, in the
+// transaction's snapshot and beside it, and nobody makes slots until it ends: the
+// text runs as it is. Where something has come in between, or is in a snapshot that
+// is older than the fold, that is tried again in a transaction of the statement's
+// own; in the application's the statement fails with the engine's own error, and so
+// it does below REPEATABLE READ, where gaps are not locked.
+
+// maxReadOnlyTries bounds how often increments may come in between.
+const maxReadOnlyTries = 10
+
+// besideGaps runs a text in a READ ONLY transaction, the session's or one of its own.
+func (r *Run) besideGaps(ctx context.Context, d dialect.ReadOnlyErrorClassifier, refused error, text func() error) error {
+	c := r.conn
+	open, err := c.InTransaction(ctx)
+	if err != nil {
+		return err
+	}
+	if open && r.heldBare() {
+		return text()
+	}
+	if open {
+		locks, err := r.locksGaps(ctx, d)
+		switch {
+		case err != nil:
+			return err
+		case d.ServerReadOnly(refused):
+			return r.asReplicated(ctx, refused, locks, text)
+		case !locks && r.locksRows():
+			return d.ErrReadOnly()
+		case !locks:
+			return r.besideHeld(ctx, d, text)
+		}
+	} else if d.ServerReadOnly(refused) {
+		return r.inSnapshot(ctx, refused, text)
+	}
+	for tries := 0; ; tries++ {
+		if err := r.foldAside(ctx); err != nil {
+			if open && d.ServerReadOnly(err) {
+				return r.asReplicated(ctx, err, true, text)
+			}
+			return err
+		}
+		if !open {
+			if err := r.control(ctx, d.NextRepeatableRead()); err != nil {
+				return err
+			}
+		}
+		end, err := c.BeginOwn(ctx)
+		if err != nil {
+			return err
+		}
+		bare, err := r.holdBare(ctx)
+		if err == nil && bare {
+			if open {
+				r.foundBare()
+			}
+			return end(text())
+		}
+		if err == nil && (open || tries >= maxReadOnlyTries) {
+			err = d.ErrReadOnly()
+		}
+		if eerr := end(err); eerr != nil {
+			return eerr
+		}
+	}
+}
+
+// besideHeld runs a text in a transaction whose statements have snapshots of their
+// own. Another session finds that there are no slots, and keeps it so until the text
+// has run.
+func (r *Run) besideHeld(ctx context.Context, d dialect.ReadOnlyErrorClassifier, text func() error) error {
+	release, err := r.holdGaps(ctx, d)
+	if err != nil {
+		return r.notKept(err)
+	}
+	err = text()
+	if rerr := release(); err == nil {
+		err = rerr // the locks may have been lost before the text has run
+	}
+	return err
+}
+
+// holdGaps drains the tables on another connection until it finds no slots and has
+// locked where they would be. The locks last until release.
+func (r *Run) holdGaps(ctx context.Context, d dialect.ReadOnlyErrorClassifier) (release func() error, err error) {
+	ctx, cancel := context.WithTimeout(ctx, holdPatience)
+	defer cancel()
+	raw, err := r.conn.Shared.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if release == nil {
+			_ = raw.Close()
+		}
+	}()
+	c := OwnConn(ctx, r.conn.Shared, raw)
+	if err := c.WaitsBriefly(ctx); err != nil {
+		return nil, err
+	}
+	own := r.wholeTables(c)
+	for {
+		if err := own.control(ctx, d.NextRepeatableRead()); err != nil {
+			return nil, err
+		}
+		end, err := c.BeginOwn(ctx)
+		if err != nil {
+			return nil, err
+		}
+		bare, err := own.holdBare(ctx)
+		if err == nil && bare {
+			return func() error {
+				defer func() { _ = raw.Close() }()
+				return end(nil)
+			}, nil
+		}
+		if err = end(err); err == nil {
+			err = c.InOwnTx(ctx, func() error {
+				_, err := own.drain(ctx)
+				return err
+			})
+		}
+		if err != nil && (ctx.Err() != nil || !c.Engine.Retryable(err)) {
+			return nil, err
+		}
+	}
+}
+
+// onReadOnlyServer reports whether err came of a server that takes no writes. The
+// transaction goes on.
+func (r *Run) onReadOnlyServer(err error) bool {
+	d, ok := r.conn.Shared.Dialect.(dialect.ReadOnlyErrorClassifier)
+	return ok && d.ServerReadOnly(err)
+}
+
+// asReplicated runs a text in a transaction on a server that takes no writes: its
+// snapshot, if it has one, shows no slots.
+func (r *Run) asReplicated(ctx context.Context, refused error, snapshot bool, text func() error) error {
+	bare, err := false, error(nil)
+	if snapshot && !r.locksRows() {
+		bare, err = r.bare(ctx)
+	}
+	if err != nil {
+		return r.conn.Lost(err)
+	}
+	if !bare {
+		return r.notFolded(refused, "run it at REPEATABLE READ once the slots are rolled up")
+	}
+	r.foundBare()
+	return text()
+}
+
+// locksRows reports whether the statement may lock what it reads, so that plain keeps
+// others from counting until the transaction ends. What is no query reads with locks.
+func (r *Run) locksRows() bool {
+	for _, t := range rewrite.Tokens(r.conn.Dialect().Lexis(), r.Plan.Text) {
+		switch strings.ToUpper(r.Plan.Text[t.Start:t.End]) {
+		case "(":
+			continue
+		case "SELECT", "WITH", "TABLE", "VALUES", "EXPLAIN":
+		default:
+			return true
+		}
+		break
+	}
+	return rewrite.ContainsFold(r.Plan.Text, "for update") || rewrite.ContainsFold(r.Plan.Text, "share")
+}
+
+// heldBare reports whether the transaction has found before that the tables have no
+// slots.
+func (r *Run) heldBare() bool {
+	return !slices.ContainsFunc(r.Plan.Drains, func(d rewrite.DrainTable) bool {
+		return !slices.Contains(r.conn.bare, d.Table.Counter.Slotted())
+	})
+}
+
+// locksGaps reports whether the transaction that is open is at REPEATABLE READ or
+// above.
+func (r *Run) locksGaps(ctx context.Context, d dialect.ReadOnlyErrorClassifier) (bool, error) {
+	if begun := sql.IsolationLevel(r.conn.begun); begun != sql.LevelDefault {
+		return begun >= sql.LevelRepeatableRead, nil
+	}
+	return d.LocksGaps(ctx, r.conn.Session())
+}
+
+// foldAside drains the tables on a connection of slotsql's own.
+func (r *Run) foldAside(ctx context.Context) error {
+	raw, err := r.conn.Shared.Connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer raw.Close()
+	c := OwnConn(ctx, r.conn.Shared, raw)
+	if err := c.WaitsBriefly(ctx); err != nil {
+		return err
+	}
+	return c.InOwnTx(ctx, func() error {
+		_, err := r.wholeTables(c).drain(ctx)
+		return err
+	})
+}
+
+// holdBare reports whether the tables have no slots, as the transaction sees them
+// and as they are, and keeps it so.
+func (r *Run) holdBare(ctx context.Context) (bool, error) {
+	for _, lock := range []string{"", " LOCK IN SHARE MODE"} {
+		for _, d := range r.Plan.Drains {
+			some, err := r.conn.Session().Query(ctx, rewrite.FullSlots(r.conn.Dialect(), d.Table)+lock)
+			if err != nil || len(some) > 0 {
+				return false, err
+			}
+		}
+	}
+	return true, nil
+}

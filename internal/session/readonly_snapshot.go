@@ -1,0 +1,257 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/internal/link"
+)
+
+// Where all queries of a transaction see one snapshot, a look at the slot tables
+// tells what a view will read: if the snapshot shows no slots, base values are the
+// totals, for as long as the transaction lasts, without any lock.
+//
+// In autocommit the look and the text share a transaction of slotsql's own. If there
+// are slots and the session is read-only by its own setting alone, they are folded in
+// a transaction that may write, and may not any more when the text runs.
+//
+// In a READ ONLY transaction of the application (PostgreSQL) nothing can be folded.
+// That is done on another connection, which then holds the lock of a drain while it
+// sees no slots: no increment in slots is in flight, and none can begin. At
+// REPEATABLE READ and above it holds the lock while the look opens the snapshot, and
+// what the look finds decides. Below, each statement has its own snapshot, a routine
+// several, and the lock is held until the text has run: it sees base values that are
+// totals. The server knows nothing of the text and the lock belonging together. So
+// neither waits for locks for ever, and whoever waits for both is released.
+
+const (
+	holdPatience = 15 * time.Second // to have the tables locked and without slots
+	lookPatience = time.Second      // the lock is held while a snapshot is opened
+	readPatience = "10s"            // the text waits for a lock of others while the lock is held
+)
+
+// inSnapshot runs a text in a transaction of slotsql's own.
+func (r *Run) inSnapshot(ctx context.Context, refused error, text func() error) error {
+	c := r.conn
+	d := c.Shared.Dialect.(dialect.ReadOnlyReader)
+	end, err := c.BeginOwnAs(ctx, d.ReadTx())
+	if err != nil {
+		return err
+	}
+	bare, err := r.bare(ctx)
+	if err == nil && bare {
+		return end(text())
+	}
+	if err := end(err); err != nil {
+		return err
+	}
+	lifts, err := d.MayLift(ctx, c.Session())
+	if err != nil {
+		return c.Lost(err)
+	}
+	if !lifts {
+		return r.notFolded(refused, "connect to a database that may be written")
+	}
+	return r.lifted(ctx, d, refused, text)
+}
+
+// lifted runs a text after a drain that the session's own setting forbids.
+func (r *Run) lifted(ctx context.Context, d dialect.ReadOnlyReader, refused error, text func() error) error {
+	c := r.conn
+	defer c.EndDraining()
+	end, err := c.BeginOwn(ctx)
+	if err != nil {
+		return err
+	}
+	err = c.Session().ExecAll(ctx, d.Lift())
+	if err == nil {
+		_, err = r.drain(ctx)
+	}
+	if lerr := c.Session().ExecAll(context.WithoutCancel(ctx), d.Lower()); err == nil {
+		err = lerr
+	}
+	if err == nil {
+		return end(text())
+	}
+	if err = end(err); d.ReadOnly(err) {
+		return r.notFolded(cmp.Or(refused, err), "connect to a database that may be written")
+	}
+	return err
+}
+
+// inReadOnly runs a text in the application's READ ONLY transaction.
+func (r *Run) inReadOnly(ctx context.Context, w dialect.ReadOnlyWatcher, text func() error) error {
+	c := r.conn
+	if r.heldBare() {
+		return text()
+	}
+	held, err := c.atSnapshot(ctx)
+	if err != nil {
+		return err
+	}
+	if held {
+		return r.inOldSnapshot(ctx, w, text)
+	}
+	applied, err := r.ask(ctx, w.AppliedQuery())
+	if err != nil {
+		return err
+	}
+	if applied != "" {
+		return r.onReplica(ctx, w, applied, text)
+	}
+	if c.changes > 0 { // the lock would wait for this transaction
+		return r.notFolded(w.ErrReadOnly(), "do so before the transaction has changed it and become READ ONLY")
+	}
+	release, err := r.holdAside(ctx)
+	if err != nil {
+		return r.notKept(err)
+	}
+	err = r.patiently(ctx, w, text)
+	if rerr := release(); err == nil {
+		err = rerr // the lock may have been lost before the text has run
+	}
+	return err
+}
+
+// inOldSnapshot runs a text in a transaction whose snapshot shows no slots.
+func (r *Run) inOldSnapshot(ctx context.Context, w dialect.ReadOnlyWatcher, text func() error) error {
+	// Where the lock cannot be had the look tells all the same. It may wait for
+	// transactions that wait for the lock (DEFERRABLE): then that is given up.
+	release, err := r.holdAside(ctx)
+	if err == nil {
+		held := time.AfterFunc(lookPatience, func() { _ = release() })
+		defer func() {
+			if held.Stop() {
+				_ = release()
+			}
+		}()
+	}
+	bare, err := r.bare(ctx)
+	if err != nil {
+		return r.conn.Lost(err)
+	}
+	if !bare {
+		return r.notFolded(w.ErrReadOnly(), "begin the transaction with this statement")
+	}
+	r.foundBare()
+	return text()
+}
+
+// onReplica runs a text between two looks that find no slots, and the replica in the
+// same state: at most one transaction has become visible in between. If that had made
+// slots, the second look would see them, because it takes another one to fold them.
+func (r *Run) onReplica(ctx context.Context, w dialect.ReadOnlyWatcher, applied string, text func() error) error {
+	bare, err := r.bare(ctx)
+	if err != nil {
+		return r.conn.Lost(err)
+	}
+	if bare {
+		if err := text(); err != nil {
+			return err
+		}
+		if bare, err = r.bare(ctx); err != nil {
+			return r.conn.Lost(err)
+		}
+		now, err := r.ask(ctx, w.AppliedQuery())
+		if err != nil {
+			return err
+		}
+		bare = bare && now == applied
+	}
+	if !bare {
+		return r.notFolded(w.ErrReadOnly(), "run it at REPEATABLE READ once the slots are rolled up")
+	}
+	return nil
+}
+
+// holdAside locks the tables on another connection, without slots, until release.
+func (r *Run) holdAside(ctx context.Context) (release func() error, err error) {
+	if r.conn.Shared.Connect == nil {
+		return nil, errUnheard
+	}
+	ctx, cancel := context.WithTimeout(ctx, holdPatience)
+	defer cancel()
+	raw, err := r.conn.Shared.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := OwnConn(ctx, r.conn.Shared, raw)
+	if err = c.WaitsBriefly(ctx); err == nil {
+		c.Opening = slices.Concat(c.Shared.Dialect.(dialect.ReadOnlyReader).Lift(), c.Opening)
+		release, err = r.wholeTables(c).keepBare(ctx)
+	}
+	if err != nil {
+		_ = raw.Close()
+		return nil, err
+	}
+	return release, nil
+}
+
+// keepBare drains until it finds nothing to drain, and stays so.
+func (r *Run) keepBare(ctx context.Context) (release func() error, err error) {
+	c := r.conn
+	for {
+		end, err := c.BeginOwn(ctx)
+		if err != nil {
+			return nil, err
+		}
+		bare := false
+		if err = r.lockTables(ctx); err == nil {
+			bare, err = r.bare(ctx)
+		}
+		if err == nil && bare {
+			return func() error {
+				defer func() { _ = c.Parent.Close() }()
+				return end(nil)
+			}, nil
+		}
+		if err == nil {
+			_, err = r.drain(ctx)
+		}
+		if err = end(err); err != nil && (ctx.Err() != nil || !c.Engine.Retryable(err)) {
+			return nil, err
+		}
+	}
+}
+
+// lockTables takes the locks of a drain.
+func (r *Run) lockTables(ctx context.Context) error {
+	for i := range r.Plan.Drains {
+		if _, _, _, err := r.lock(ctx, &r.Plan.Drains[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// patiently runs a text that waits for locks for some seconds at most.
+func (r *Run) patiently(ctx context.Context, w dialect.ReadOnlyWatcher, text func() error) error {
+	ask, set := w.LockPatience()
+	patience, err := r.ask(ctx, ask)
+	if err != nil {
+		return err
+	}
+	if patience != "0" {
+		return text()
+	}
+	if _, err := r.conn.Session().Query(ctx, set, readPatience); err != nil {
+		return r.conn.Lost(err)
+	}
+	if err := text(); err != nil {
+		return err // and the transaction fails
+	}
+	_, err = r.conn.Session().Query(ctx, set, patience)
+	return r.conn.Lost(err)
+}
+
+// ask returns the one value that a query returns.
+func (r *Run) ask(ctx context.Context, query string) (string, error) {
+	answer, err := r.conn.Session().Query(ctx, query)
+	if err != nil || len(answer) == 0 || len(answer[0]) == 0 {
+		return "", r.conn.Lost(err)
+	}
+	return link.TextOf(answer[0][0]), nil
+}

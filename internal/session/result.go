@@ -1,0 +1,24 @@
+package session
+
+import "database/sql/driver"
+
+var _ driver.Result = (*result)(nil)
+
+// result reports the rows that the application's own statement would have
+// affected; the rest is the parent's.
+type result struct {
+	driver.Result
+	rows int64
+}
+
+// RowsAffected implements driver.Result.
+func (r *result) RowsAffected() (int64, error) { return r.rows, nil }
+
+// AllRowsAffected and AllLastInsertIds are go-sql-driver/mysql's extras.
+func (r *result) AllRowsAffected() []int64 { return []int64{r.rows} }
+
+// AllLastInsertIds returns the one id of the statement.
+func (r *result) AllLastInsertIds() []int64 {
+	id, _ := r.LastInsertId()
+	return []int64{id}
+}

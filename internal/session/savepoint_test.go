@@ -1,0 +1,47 @@
+package session
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/slotsql/slotsql/dialect/postgres"
+	"github.com/slotsql/slotsql/internal/config"
+	"github.com/slotsql/slotsql/internal/slots"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// What a ROLLBACK TO SAVEPOINT undoes is forgotten, and nothing else.
+func TestMarks(t *testing.T) {
+	for _, c := range []struct {
+		texts []string // "+" is a change
+		left  int      // changes that are remembered
+	}{
+		{[]string{"+", "SAVEPOINT a", "+", "ROLLBACK TO SAVEPOINT a"}, 1},
+		{[]string{"+", "SAVEPOINT a", "+", "rollback to A;"}, 1},
+		{[]string{"+", "SAVEPOINT a", "+", "/* so */ ROLLBACK WORK TO SAVEPOINT a -- there"}, 1},
+		{[]string{"+", "SAVEPOINT a", "+", "ROLLBACK TO SAVEPOINT \"a\"", "+", "ROLLBACK TO a"}, 1},
+		{[]string{"SAVEPOINT a", "+", "SAVEPOINT b", "+", "ROLLBACK TO a"}, 0},
+		{[]string{"SAVEPOINT a", "+", "SAVEPOINT b", "+", "ROLLBACK TO b", "+"}, 2},
+		{[]string{"SAVEPOINT a", "+", "SAVEPOINT a", "+", "ROLLBACK TO a"}, 1},
+		{[]string{"SAVEPOINT a", "+", "RELEASE SAVEPOINT a", "+"}, 2},
+		{[]string{"SAVEPOINT a", "+", "SAVEPOINT b", "RELEASE b", "+", "ROLLBACK TO a"}, 0},
+		{[]string{"SAVEPOINT a", "+", "ROLLBACK TO b"}, 1}, // not one that is known
+		{[]string{"SAVEPOINT a", "+", "SELECT 1; ROLLBACK TO a"}, 0},
+	} {
+		conn := WrapConn(New(postgres.New(), &config.Config{}), nil)
+		conn.own = map[slots.RowKey]ownChange{}
+		for _, text := range c.texts {
+			if text == "+" {
+				conn.changes++
+				conn.own[slots.RowKey{Values: fmt.Sprint(conn.changes)}] = ownChange{at: conn.changes}
+				continue
+			}
+			for _, e := range rewrite.TxEvents(conn.Shared.Dialect.Lexis(), text) {
+				conn.mark(e)
+			}
+		}
+		if len(conn.own) != c.left {
+			t.Errorf("%q: %d changes are left, want %d", c.texts, len(conn.own), c.left)
+		}
+	}
+}

@@ -1,0 +1,326 @@
+package session
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/slotsql/slotsql/internal/link"
+	"github.com/slotsql/slotsql/internal/slots"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// This file is an execution's way through the coalescer.
+
+// share runs the increment together with others of the same row that are under
+// way. It says what has become of it: counted, failed with the error, or alone,
+// when nothing has been applied and it is to run by itself.
+func (r *Run) share(ctx context.Context) slots.Verdict {
+	own := slots.Verdict{Outcome: slots.OutcomeAlone}
+	co := r.Plan.Increment.Coalesced
+	if co == nil || len(r.call.options) > 0 || !r.conn.AsConnected() {
+		return own
+	}
+	n := len(co.Shares)
+	values := make([]int64, n+len(co.Key))
+	m := &slots.Member{Adds: values[:n:n], Key: values[n:], Used: r.conn.led}
+	var ok bool
+	for i, s := range co.Shares {
+		if m.Adds[i], ok = r.adds(s); !ok {
+			return own
+		}
+	}
+	seats := r.seats()
+	many := r.known(co, m, &seats)
+	key := slots.GroupKey{Node: r.conn.node.Number}
+	if many {
+		key.Text = co.Many.SQL
+	} else if key, ok = r.shareKey(co); !ok {
+		return own
+	}
+	m.Verdict = make(chan slots.Verdict, 1)
+	for range 3 {
+		v := slots.Verdict{Outcome: slots.OutcomeLead, Batch: r.conn.Shared.coalescer.Join(key, co.Shares, many, seats, m)}
+		for v.Outcome == slots.OutcomeLead {
+			if v.Batch == nil {
+				v = m.Wait(ctx)
+			} else {
+				v = r.lead(ctx, m, v.Batch)
+			}
+			switch {
+			case v.Outcome != slots.OutcomeLead:
+			case v.Batch == nil:
+				v.Batch = m.Group.Take(m)
+			default:
+				m.Accept()
+			}
+		}
+		if v.Outcome != slots.OutcomeRetry {
+			return v
+		}
+	}
+	return own
+}
+
+// known says that the increment may share a statement with those of other rows:
+// its row has a slot, and is told from others by numbers.
+func (r *Run) known(co *rewrite.Coalesced, m *slots.Member, seats *slots.Seats) bool {
+	if co.Many == nil {
+		return false
+	}
+	for i, k := range co.Key {
+		m.Key[i] = k.Literal
+		if k.Arg == nil {
+			continue
+		}
+		v, ok := r.value(*k.Arg)
+		if !ok {
+			return false
+		}
+		switch n := v.Value.(type) {
+		case int64:
+			m.Key[i] = n
+		case int:
+			m.Key[i] = int64(n)
+		default:
+			return false
+		}
+	}
+	row := slots.RowKey{Table: r.Plan.Increment.Table.Counter.Slotted(), Values: numbers(m.Key), Node: r.conn.node.Number}
+	if !seats.Settled(row) {
+		return false
+	}
+	m.Row = row
+	return true
+}
+
+// numbers writes a key as rowKey does.
+func numbers(key []int64) string {
+	var buf [64]byte
+	b := buf[:0]
+	for _, n := range key {
+		b = strconv.AppendInt(append(b, ','), n, 10)
+	}
+	return string(b)
+}
+
+// lead runs the statement of a batch, and tells its members.
+func (r *Run) lead(ctx context.Context, m *slots.Member, b *slots.Batch) slots.Verdict {
+	if len(b.Members) == 1 {
+		defer m.Group.Next()
+		return r.leadAlone(ctx, r.placeOf(b))
+	}
+	r.conn.led++
+	p := slots.Place{Ordinal: -1}
+	if len(b.Rows) == 1 {
+		p = r.placeOf(b)
+	}
+	if ctx.Done() == nil {
+		r.runShared(ctx, m, b, p)
+		return (<-m.Verdict).ForLeader()
+	}
+	// The statement is also the others', so it outlives this caller's context:
+	// it runs beside the caller, who may leave while the connection is lent.
+	shared, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	b.Mu.Lock()
+	b.Cancel = cancel
+	b.Mu.Unlock()
+	done := make(chan struct{})
+	go func() {
+		defer cancel()
+		defer close(done)
+		r.runShared(shared, m, b, p)
+	}()
+	v := m.Wait(ctx)
+	if v.Outcome == slots.OutcomeLeft {
+		r.conn.lent = done
+		return v
+	}
+	<-done
+	return v.ForLeader()
+}
+
+// leadAlone runs the increment as it is, while others may queue behind it.
+func (r *Run) leadAlone(ctx context.Context, p slots.Place) slots.Verdict {
+	start := time.Now()
+	res, n, err := r.addTo(ctx, p, false, true)
+	r.conn.Shared.coalescer.Pace.Note(time.Since(start))
+	switch {
+	case err != nil && !r.conn.Engine.SlotFull(err):
+		return slots.Verdict{Outcome: slots.OutcomeFailed, Err: err}
+	case n == 0:
+		return slots.Verdict{Outcome: slots.OutcomeAlone}
+	}
+	return slots.Verdict{Outcome: slots.OutcomeCounted, Result: res}
+}
+
+// placeOf is the place of a batch of one row.
+func (r *Run) placeOf(b *slots.Batch) slots.Place {
+	if b.Many {
+		return b.Rows[0].Place
+	}
+	return r.place()
+}
+
+// runShared runs the one statement of a batch and tells its members, the leader
+// last. It may run beside the leader's caller, and so changes nothing of the
+// connection but what its statements themselves do.
+func (r *Run) runShared(ctx context.Context, m *slots.Member, b *slots.Batch, p slots.Place) {
+	v := slots.Verdict{Outcome: slots.OutcomeFailed, Err: errLeaderGone}
+	start := time.Now()
+	defer func() {
+		r.conn.Shared.coalescer.Pace.Note(time.Since(start))
+		if len(b.Rows) > 1 && v.Outcome == slots.OutcomeAlone {
+			m.Group.Split(b) // tells the leader, too
+			m.Group.Next()
+			return
+		}
+		b.Tell(v)
+		m.Group.Next() // now that their callers may be back
+		m.Verdict <- v
+	}()
+	shared := *r
+	shared.with = b
+	var n int64
+	var err error
+	if len(b.Rows) > 1 {
+		v.Result, n, err = shared.addMany(ctx)
+		if v.Outcome, v.Err = r.judgeMany(n, err, len(b.Rows)); v.Outcome == slots.OutcomeCounted {
+			r.conn.Shared.placement.Met(b.Rows[0].Row.Table)
+		}
+	} else {
+		v.Result, n, err = shared.addTo(ctx, p, false, true)
+		v.Outcome, v.Err = r.judge(n, err)
+	}
+	if v.Outcome == slots.OutcomeCounted {
+		r.Plan.tally.shared(len(b.Members) - 1)
+	}
+}
+
+// addMany adds to slots of many rows. Those that a roll-up or a drain has deleted
+// since they were made it makes again; what is in the way of that, too, is for
+// each row to find out.
+func (r *Run) addMany(ctx context.Context) (res driver.Result, n int64, err error) {
+	seats := r.seats()
+	defer func() {
+		for _, row := range r.with.Rows {
+			seats.Leave(row.Place)
+		}
+	}()
+	co := r.Plan.Increment.Coalesced
+	res, n, err = r.own(ctx, co.Many)
+	if co.UpsertMany == nil || err == nil || ctx.Err() != nil || r.conn.Engine.LockTimeout(err) || !r.conn.Engine.NotApplied(err) {
+		return res, n, err
+	}
+	if res, n, err = r.own(ctx, co.UpsertMany); err == nil {
+		r.made()
+		n = min(n, int64(len(r.with.Rows))) // it counts a row that was there twice
+	}
+	return res, n, err
+}
+
+// errLeaderGone is what members are told when their leader panics.
+var errLeaderGone = &link.LostError{Text: "the goroutine running the coalesced statement panicked"}
+
+// judge says what the result of a shared statement means for each member.
+func (r *Run) judge(n int64, err error) (slots.Outcome, error) {
+	switch {
+	case err == nil && n > 0:
+		return slots.OutcomeCounted, nil
+	case err == nil, r.conn.Engine.SlotFull(err):
+		return slots.OutcomeAlone, nil // no row, or a counter near a limit: each for itself
+	case errors.Is(err, driver.ErrBadConn):
+		return slots.OutcomeRetry, nil // the parent says so only when nothing has been sent
+	case r.conn.Engine.LockTimeout(err):
+		return slots.OutcomeFailed, err // each has waited as long as the leader
+	case r.conn.Engine.NotApplied(err):
+		return slots.OutcomeAlone, nil
+	}
+	return slots.OutcomeFailed, err
+}
+
+// judgeMany says what the result of a statement for many rows means: it has
+// updated all of them, or none.
+func (r *Run) judgeMany(n int64, err error, rows int) (slots.Outcome, error) {
+	switch {
+	case err == nil && n == int64(rows):
+		return slots.OutcomeCounted, nil
+	case err == nil && n != 0:
+		return slots.OutcomeFailed, &link.LostError{Text: fmt.Sprintf("of %d rows only %d were counted", rows, n)}
+	case err != nil && r.conn.Engine.LockTimeout(err):
+		return slots.OutcomeAlone, nil // it does not wait at all
+	}
+	return r.judge(n, err)
+}
+
+// shareKey is what this execution must have in common with others.
+func (r *Run) shareKey(co *rewrite.Coalesced) (slots.GroupKey, bool) {
+	var b []byte
+	for _, a := range co.Upsert.Args {
+		if a.Slot || a.Total > 0 || a.Free {
+			continue
+		}
+		v, ok := r.value(a)
+		if !ok {
+			return slots.GroupKey{}, false
+		}
+		if b, ok = slots.AppendValue(append(b, ','), v); !ok {
+			return slots.GroupKey{}, false
+		}
+	}
+	return slots.GroupKey{Text: co.Upsert.SQL, Args: string(b), Node: r.conn.node.Number}, true
+}
+
+// adds returns what the execution adds to a counter, in units of its last digit.
+func (r *Run) adds(s rewrite.Share) (int64, bool) {
+	if s.Arg == nil {
+		return s.Literal, true
+	}
+	v, ok := r.value(*s.Arg)
+	if !ok {
+		return 0, false
+	}
+	n, ok := units(v.Value, s.Scale)
+	if s.Arg.Negate {
+		n = -n
+	}
+	return n, ok && n >= -s.Max && n <= s.Max
+}
+
+// units returns a number in units of a digit behind the point; false when it is
+// none, or has more digits.
+func units(v any, scale int) (int64, bool) {
+	factor := int64(math.Pow10(scale))
+	switch rv := reflect.ValueOf(v); rv.Kind() {
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		n := rv.Int()
+		return n * factor, n >= -maxUnits && n <= maxUnits
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		n := rv.Uint()
+		return int64(n) * factor, n <= maxUnits
+	case reflect.String:
+		return decimalUnits(rv.String(), scale)
+	}
+	if b, ok := v.([]byte); ok {
+		return decimalUnits(string(b), scale)
+	}
+	return 0, false
+}
+
+// maxUnits times ten to the largest scale is within 64 bits.
+const maxUnits = 1 << 42
+
+func decimalUnits(s string, scale int) (int64, bool) {
+	whole, frac, _ := strings.Cut(s, ".")
+	if len(frac) > scale || len(whole) > 13 {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(whole+frac+strings.Repeat("0", scale-len(frac)), 10, 64)
+	return n, err == nil
+}

@@ -1,0 +1,46 @@
+package session
+
+import (
+	"sync/atomic"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/internal/catalog"
+	"github.com/slotsql/slotsql/internal/config"
+	"github.com/slotsql/slotsql/internal/slots"
+)
+
+// Shared is what the connections of one connector share beside the facts of the
+// database: the plans of statements that name no counter table, and what the
+// sessions of one process know of each other.
+type Shared struct {
+	*catalog.Catalog
+
+	Untouched catalog.PlanCache // of statements that name no configured table
+
+	Rolling atomic.Bool // a roll-up runs inside the application
+	Made    slots.Made
+
+	Shadow Shadow // nil: no table is in shadow
+
+	placement *slots.Placement
+	coalescer *slots.Coalescer
+	witness   *witness
+	warned    warnings
+	observers observers
+	habits    slots.Habits
+	numbers   slots.Numbers
+}
+
+func NewFor(d dialect.Dialect, cfg *config.Config, tables []config.TableConfig) *Shared {
+	s := &Shared{Catalog: catalog.NewCatalog(d, cfg, tables), placement: slots.NewPlacement(), witness: newWitness(), coalescer: slots.NewCoalescer(), Made: slots.Made{Wake: make(chan struct{}, 1), Journal: make(chan struct{}, 1)}}
+	s.NewNames = s.Untouched.Clear
+	s.FirstRead = s.leases
+	return s
+}
+
+// Close closes the connections that sessions have had opened beside their own.
+func (s *Shared) Close() {
+	s.witness.close()
+	s.Watch.Side.Close()
+	s.observers.close()
+}

@@ -1,0 +1,181 @@
+package session
+
+import (
+	"context"
+	"database/sql/driver"
+
+	"github.com/slotsql/slotsql/internal/link"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+var (
+	_ driver.Stmt              = (*stmt)(nil)
+	_ driver.StmtExecContext   = (*stmt)(nil)
+	_ driver.StmtQueryContext  = (*stmt)(nil)
+	_ driver.NamedValueChecker = (*stmt)(nil)
+	_ driver.ColumnConverter   = (*convertingStmt)(nil) //nolint:staticcheck // delegated for old parents
+	_ via                      = (*stmt)(nil)
+)
+
+// stmt is a prepared statement: the plan's text prepared on the parent, and
+// the increment's own texts once they are used. NumInput is the original text's, which
+// the plan's text shares.
+type stmt struct {
+	conn   *Conn
+	query  string
+	plan   *plan
+	parent driver.Stmt
+	text   string // of parent
+	ran    bool   // parent has run
+
+	texts link.Kept // of the plan's increment
+}
+
+// convertingStmt is a stmt whose parent has column converters. They are not
+// offered for another: database/sql would no longer convert the arguments of a
+// statement that does not know their number.
+type convertingStmt struct {
+	*stmt
+	converter driver.ColumnConverter //nolint:staticcheck // the parent's choice
+}
+
+// ColumnConverter implements driver.ColumnConverter.
+func (s *convertingStmt) ColumnConverter(i int) driver.ValueConverter {
+	return s.converter.ColumnConverter(i)
+}
+
+func newStmt(c *Conn, query string, p *plan, parent driver.Stmt) driver.Stmt {
+	s := &stmt{conn: c, query: query, plan: p, parent: parent, text: p.Text}
+	if cc, ok := parent.(driver.ColumnConverter); ok { //nolint:staticcheck // the parent's choice
+		return &convertingStmt{s, cc}
+	}
+	return s
+}
+
+// Unwrap returns the parent's statement for the plan's text.
+func (s *stmt) Unwrap() driver.Stmt { return s.parent }
+
+// Close implements driver.Stmt.
+func (s *stmt) Close() error {
+	if s.conn.isLent() {
+		s.conn.later = append(s.conn.later, func() { _ = s.Close() })
+		return nil
+	}
+	err := s.parent.Close()
+	s.texts.Close()
+	return err
+}
+
+// NumInput implements driver.Stmt.
+func (s *stmt) NumInput() int {
+	n := s.parent.NumInput()
+	if n >= 0 && s.plan.TextArgs != nil {
+		return s.plan.Inputs
+	}
+	return n
+}
+
+// CheckNamedValue implements driver.NamedValueChecker: the parent's statement
+// first, then its connection, as database/sql asks them.
+func (s *stmt) CheckNamedValue(v *driver.NamedValue) error {
+	if n, ok := s.parent.(driver.NamedValueChecker); ok {
+		return n.CheckNamedValue(v)
+	}
+	return s.conn.CheckNamedValue(v)
+}
+
+// Exec implements driver.Stmt.
+func (s *stmt) Exec(args []driver.Value) (driver.Result, error) {
+	return s.ExecContext(context.Background(), named(args))
+}
+
+// Query implements driver.Stmt.
+func (s *stmt) Query(args []driver.Value) (driver.Rows, error) {
+	return s.QueryContext(context.Background(), named(args))
+}
+
+func named(args []driver.Value) []driver.NamedValue {
+	out := make([]driver.NamedValue, len(args))
+	for i, v := range args {
+		out[i] = driver.NamedValue{Ordinal: i + 1, Value: v}
+	}
+	return out
+}
+
+// ExecContext implements driver.StmtExecContext.
+func (s *stmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
+	r, err := s.ready(ctx, args)
+	if err != nil {
+		return nil, err
+	}
+	if r.Plan.shadow != nil {
+		s.conn.Shared.Shadow.Ran(r.Plan.shadow)
+	}
+	return r.exec(ctx)
+}
+
+// QueryContext implements driver.StmtQueryContext.
+func (s *stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
+	r, err := s.ready(ctx, args)
+	if err != nil {
+		return nil, err
+	}
+	defer s.conn.queried()
+	if r.Plan.shadow != nil {
+		s.conn.Shared.Shadow.Queried(r.Plan.shadow, r.call.args, r.call.options)
+	}
+	return r.query(ctx)
+}
+
+// ready plans again: what was true when the statement was prepared may have
+// changed. The plan comes from the cache while it has not.
+func (s *stmt) ready(ctx context.Context, args []driver.NamedValue) (*Run, error) {
+	_, values, options, err := s.conn.Engine.RewriteArgs(ctx, s.conn.Parent, s.query, args)
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.conn.Plan(ctx, s.query)
+	if err != nil {
+		return nil, err
+	}
+	s.plan = p
+	return s.conn.run(p, s, call{args: values, options: options}), nil
+}
+
+// reprepare makes the parent's statement one of the plan's text, which is about
+// to run.
+func (s *stmt) reprepare(ctx context.Context, p *rewrite.Plan) error {
+	if s.text == p.Text && !(p.Anew && s.ran) {
+		s.ran = true
+		return nil
+	}
+	parent, err := s.conn.ParentPrepare(ctx, p.Text)
+	if err != nil {
+		return err
+	}
+	_ = s.parent.Close()
+	s.parent, s.text, s.ran = parent, p.Text, true
+	return nil
+}
+
+func (s *stmt) execText(ctx context.Context, p *rewrite.Plan, c call) (driver.Result, error) {
+	if err := s.reprepare(ctx, p); err != nil {
+		return nil, err
+	}
+	return link.StmtExec(ctx, s.parent, link.JoinArgs(c.options, c.args))
+}
+
+func (s *stmt) queryText(ctx context.Context, p *rewrite.Plan, c call) (driver.Rows, error) {
+	if err := s.reprepare(ctx, p); err != nil {
+		return nil, err
+	}
+	return link.StmtQuery(ctx, s.parent, link.JoinArgs(c.options, c.args))
+}
+
+func (s *stmt) own(ctx context.Context, b *rewrite.Bound, args []driver.NamedValue) (driver.Result, error) {
+	st, err := s.texts.Get(ctx, &s.conn.Conn, b, b.SQL)
+	if err != nil {
+		return nil, err
+	}
+	return link.StmtExec(ctx, st, args)
+}

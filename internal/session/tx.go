@@ -1,0 +1,67 @@
+package session
+
+import (
+	"context"
+	"database/sql/driver"
+
+	"github.com/slotsql/slotsql/internal/link"
+)
+
+var _ driver.Tx = (*tx)(nil)
+
+// Begin implements driver.Conn.
+func (c *Conn) Begin() (driver.Tx, error) {
+	return c.BeginTx(context.Background(), driver.TxOptions{})
+}
+
+// BeginTx implements driver.ConnBeginTx.
+func (c *Conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+	if err := c.await(ctx); err != nil {
+		return nil, err
+	}
+	c.HeedHere(ctx)
+	goesOn := c.Engine.Watcher != nil && c.Engine.Watcher.ConnInTransaction(c.Parent) // BEGIN by text: PostgreSQL only warns
+	t, err := c.ParentBegin(ctx, c.levelFor(opts))
+	if err != nil {
+		return nil, err
+	}
+	c.Lasting, c.TxUnused = true, true
+	if goesOn {
+		c.level = levelUnknown
+	} else {
+		c.ended() // the one before, however that was
+	}
+	c.Tx = link.TxState{Known: true, Open: true}
+	c.begun = opts.Isolation
+	c.readOnly = opts.ReadOnly
+	return &tx{conn: c, parent: t}, nil
+}
+
+// tx is a transaction begun through BeginTx.
+type tx struct {
+	conn   *Conn
+	parent driver.Tx
+}
+
+// Commit implements driver.Tx. The state is unknown afterwards, not closed: a
+// failed commit may leave a transaction, and the session may have autocommit
+// off.
+func (t *tx) Commit() error {
+	if t.conn.Broken {
+		_ = t.Rollback()
+		return link.ErrBroken
+	}
+	err := t.parent.Commit()
+	if err == nil {
+		t.conn.trials.Acquit()
+	}
+	t.conn.finished(err)
+	return err
+}
+
+// Rollback implements driver.Tx.
+func (t *tx) Rollback() error {
+	err := t.parent.Rollback()
+	t.conn.finished(err)
+	return err
+}

@@ -1,0 +1,140 @@
+package session
+
+import (
+	"strings"
+
+	"github.com/slotsql/slotsql/internal/link"
+	"github.com/slotsql/slotsql/internal/slots"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// However a transaction ends, there is one place for it: ended. What leads there
+// is a driver.Tx, a statement sent as text in whatever spelling, PREPARE
+// TRANSACTION, the implicit commit of DDL on MySQL, an error that leaves nothing
+// of the transaction, and the reset of a session. What is remembered of a
+// transaction must not outlive it: its isolation level, the rows that it has
+// changed and locked, the counters that it has read.
+//
+// Where only the server knows, nothing is taken for certain (doubted): what has
+// been read and changed stays remembered, which costs locks at most, but no row
+// counts as locked, and no level as known, until that has been looked at again.
+// A transaction that has begun meanwhile is so held to more than it has done,
+// and never to less.
+
+// ended notes that no transaction is open, or another one than before.
+func (c *Conn) ended() {
+	c.readOnly, c.bare = false, nil
+	c.release()
+	c.begun = 0
+	c.SettleFacts(true)
+}
+
+// doubted notes that the transaction may have ended.
+func (c *Conn) doubted() {
+	c.level = levelUnknown
+	for k, own := range c.own {
+		own.settled = false
+		if own.how >= afterDrain {
+			own.how = inSlot // its rows may be another's by now
+		}
+		c.own[k] = own
+	}
+	c.SettleFacts(false)
+}
+
+// finished notes what a driver.Tx has returned for its end.
+func (c *Conn) finished(err error) {
+	c.Tx, c.Lasting = link.TxState{ByText: err != nil}, false
+	if err == nil || c.Idle() {
+		c.ended()
+		return
+	}
+	c.doubted()
+}
+
+// transacted notes what the text of a plan may have done to the transaction.
+func (c *Conn) transacted(plan *rewrite.Plan, err error) {
+	c.Tx.Known = false
+	text, events := plan.Text, plan.TxEvents
+	if events == nil {
+		events = rewrite.TxEvents(c.Dialect().Lexis(), text)
+	}
+	for _, e := range events {
+		if e.Kind == rewrite.TxPrepared {
+			c.Shared.Expire() // it may have changed the schema
+		}
+	}
+	switch {
+	case c.Idle():
+		c.Tx.ByText, c.Lasting = false, false
+		c.ended()
+		return
+	case err != nil:
+		c.Tx.ByText, c.Lasting = true, true
+		c.doubted()
+		return
+	}
+	byText, lasting := c.Tx.ByText, c.Lasting
+	for _, e := range events {
+		if e.Kind == rewrite.TxEnds && slots.Commits(c.Shared.Dialect.Lexis(), text) {
+			c.trials.Acquit()
+		}
+		c.apply(e)
+	}
+	if c.Shared.Traits.OneWriter && len(events) == 1 && events[0].Kind == rewrite.TxMayEnd && single(text) {
+		// SQLite has no routines: such a statement, ALTER or DROP, leaves the
+		// transaction as it is.
+		c.Tx.ByText, c.Lasting = byText, lasting
+	}
+	c.unsettle()
+	c.SettleFacts(false)
+}
+
+// single reports whether a text is certainly one statement, and was read as such.
+func single(text string) bool {
+	return len(text) < 1<<10 && strings.IndexByte(strings.TrimRight(text, "; \t\r\n"), ';') < 0
+}
+
+// apply notes what one statement has done.
+func (c *Conn) apply(e rewrite.TxEvent) {
+	watched := c.Engine.Watcher != nil
+	byText, lasting := c.Tx.ByText, c.Lasting
+	c.Tx.ByText, c.Lasting = !watched, true
+	switch e.Kind {
+	case rewrite.TxBegins:
+		if !watched {
+			c.ended() // MySQL commits the one before
+		}
+		c.level = levelUnknown // the one that is open may have been given another one
+		c.readOnly = e.ReadOnly
+	case rewrite.TxEnds:
+		c.ended()
+		c.Tx.ByText = e.Chained && !watched
+	case rewrite.TxChanges:
+		if c.Shared.Traits.DDLCommits {
+			c.ended()
+			c.Tx.ByText = false
+		} else if !watched {
+			c.Tx.ByText, c.Lasting = byText, lasting // SQLite: DDL begins and ends none
+		}
+	case rewrite.TxReadOnly:
+		c.Tx.ByText, c.Lasting = byText, lasting
+		c.readOnly = c.readOnly || watched // the server is asked
+		c.mayRefuse = true
+	case rewrite.TxMayEnd:
+		if !watched {
+			c.doubted()
+		}
+		c.level = levelUnknown
+	default:
+		c.mark(e)
+	}
+}
+
+// failed notes an error of any statement, which may have undone the transaction.
+func (c *Conn) failed(err error) {
+	c.Tx.Known = false
+	if c.Engine.TxEnded(err) {
+		c.ended()
+	}
+}

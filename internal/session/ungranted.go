@@ -1,0 +1,134 @@
+package session
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/internal/catalog"
+	"github.com/slotsql/slotsql/internal/link"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// A role may lock rows of a counter table, or delete them, and have no right to UPDATE
+// its counters, or its slots. Its drains lock the base rows as ever, so that nobody
+// makes slot rows of theirs any more. When there are none then, nothing has to be moved:
+// base values are totals until the transaction ends, and the text runs as it is. A slot
+// row that is there, even with nothing in it, may be added to without the base row's lock;
+// for these the role is told what to grant.
+
+// learnGrants finds out what has to be granted before the session's user may drain.
+func (r *Run) learnGrants(ctx context.Context) error {
+	c := r.conn
+	if r.ungranted = nil; !c.RoleSet || c.Shared.Traits.RightsAreFacts {
+		for i := range r.Plan.Drains {
+			r.ungranted = append(r.ungranted, r.Plan.Drains[i].Table.Counter.Ungranted...)
+		}
+		return nil
+	}
+	return r.askGrants(ctx)
+}
+
+// askGrants is learnGrants for the rights that the session's user has just now.
+func (r *Run) askGrants(ctx context.Context) error {
+	c := r.conn
+	d, ok := c.Shared.Dialect.(dialect.RightsReader)
+	if !ok || len(r.Plan.Drains) == 0 {
+		return nil
+	}
+	var asked []dialect.SlotTable
+	for _, drained := range r.Plan.Drains {
+		asked = append(asked, dialect.SlotTable{Base: drained.Table})
+	}
+	rights, err := d.SlotRights(ctx, c.Session(), asked)
+	if err != nil {
+		return err
+	}
+	r.ungranted = nil
+	for _, right := range rights {
+		r.ungranted = append(r.ungranted, catalog.Grants(right.Fold)...)
+	}
+	return nil
+}
+
+// ownLock returns a drain as the session's user may run it.
+func (r *Run) ownLock(d rewrite.DrainTable) rewrite.DrainTable {
+	if len(r.ungranted) == 0 {
+		return d
+	}
+	d.Lock = slices.Clone(d.Lock)
+	for i := range d.Lock {
+		d.Lock[i].SQL = r.conn.Shared.Dialect.(dialect.RightsReader).OwnLock(d.Table, d.Lock[i].SQL)
+	}
+	return d
+}
+
+// nothingHeld reports whether a drain has nothing to move, for a user who may not move
+// it. Where the rights have been granted since, it does.
+func (r *Run) nothingHeld(ctx context.Context, d *rewrite.DrainTable) (bool, error) {
+	if len(r.ungranted) == 0 || d.Held == nil {
+		return false, nil
+	}
+	found, err := r.find(ctx, d.Held)
+	if err != nil || len(found) == 0 {
+		return err == nil, r.lacking(d, err)
+	}
+	if !r.conn.Shared.Traits.RightsAreFacts {
+		if err := r.askGrants(ctx); err != nil || len(r.ungranted) == 0 {
+			return false, err
+		}
+	}
+	if err := r.refusal(ctx); err != nil {
+		return false, err
+	}
+	return false, r.notGranted(d.Table, "")
+}
+
+// refusal is the engine's error for a text that the session's user may not run, with the
+// plain driver, either. EXPLAIN asks for the same rights.
+func (r *Run) refusal(ctx context.Context) error {
+	text := r.Plan.Text
+	for i, t := range rewrite.Tokens(r.conn.Dialect().Lexis(), text) {
+		switch word := strings.ToUpper(text[t.Start:t.End]); {
+		case word == ";": // what follows would run
+			return nil
+		case i > 0:
+		case word != "UPDATE" && word != "INSERT" && word != "REPLACE" && word != "DELETE" && word != "SELECT" && word != "WITH":
+			return nil
+		}
+	}
+	c, err := r.textCall()
+	if err != nil {
+		return err
+	}
+	rows, err := r.conn.ParentQuery(ctx, "EXPLAIN "+text, link.JoinArgs(c.options, c.args))
+	if err == nil {
+		_, err = link.Collect(rows)
+	}
+	if err == nil || !r.conn.Shared.Dialect.(dialect.RightsReader).DeniedRight(err) {
+		return nil
+	}
+	return err
+}
+
+// notGranted is the error of a statement that would have to move slots.
+func (r *Run) notGranted(t *rewrite.Table, or string) *link.NotMovedError {
+	return &link.NotMovedError{Table: t.Name, Reason: "the session's user may not move it: run, as the owner of table " + t.Name + ": " + strings.Join(r.ungranted, "; ") + or}
+}
+
+// lacking explains the refusal of a drain's lock. Who may not change a counter is refused
+// an UPDATE or an upsert by the plain driver, too.
+func (r *Run) lacking(d *rewrite.DrainTable, err error) error {
+	right, ok := r.conn.Shared.Dialect.(dialect.RightsReader)
+	if !ok || err == nil || len(r.ungranted) == 0 || !right.DeniedRight(err) {
+		return err
+	}
+	if first := rewrite.Tokens(r.conn.Dialect().Lexis(), r.Plan.Text); len(first) > 0 {
+		switch strings.ToUpper(r.Plan.Text[first[0].Start:first[0].End]) {
+		case "UPDATE", "INSERT":
+			return err
+		}
+	}
+	return &link.NotMovedError{Table: d.Table.Name, Reason: r.notGranted(d.Table, "").Reason, Err: err}
+}

@@ -1,0 +1,79 @@
+package session
+
+import (
+	"context"
+	"database/sql/driver"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/slotsql/slotsql/internal/link"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// On MySQL a transaction at REPEATABLE READ changes the newest version of a row,
+// and from then on sees its own version of it, beside a snapshot of everything
+// else. When others have drained the row since the snapshot, the slots that they
+// have moved into the row are still there in the snapshot, and would be counted
+// twice. Before it reads, slots of a snapshot are hidden behind versions of the
+// transaction's own.
+
+// oneVersion sees to it that the transaction sees rows that it has changed, and
+// has drained, as they are, and none of their slots: at other levels, where it
+// sees them so already, the query that looks for slots finds nothing. Seen says
+// that it sees its own version of the rows: its increments were in slots, and
+// when the sum of all slots was zero the drain has left a row as others have made
+// it.
+func (r *Run) oneVersion(ctx context.Context, v *rewrite.Versions, seen bool) error {
+	if !seen {
+		if err := r.steps(ctx, v.Touch); err != nil {
+			return err
+		}
+	}
+	args, err := r.bind(v.Find.Args)
+	if err != nil {
+		return err
+	}
+	rows, err := r.conn.ParentQuery(ctx, v.Find.SQL, args)
+	if err != nil {
+		return err
+	}
+	types := TypesOf(rows)
+	all, err := link.ReadAll(rows)
+	if cerr := rows.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return err
+	}
+	for _, row := range all {
+		if err := r.hide(ctx, v, row, types); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hide takes a row of Find: the key, the slot, the version.
+func (r *Run) hide(ctx context.Context, v *rewrite.Versions, row []driver.Value, types []ColumnType) error {
+	values := make([]any, len(row))
+	for i, x := range row {
+		if b, ok := x.([]byte); ok && utf8.Valid(b) && !binaryType(types[i].Name) {
+			x = string(b) // in the connection's character set, as it came
+		}
+		values[i] = x
+	}
+	key, slot, version := values[:len(values)-2], values[len(values)-2], values[len(values)-1]
+	put := append(append([]any{slot}, key...), version)
+	res, err := r.conn.ParentExec(ctx, v.Hide, link.NamedValues(put))
+	if err != nil {
+		return err
+	}
+	if n, err := res.RowsAffected(); n == 0 || err != nil {
+		return err
+	}
+	return r.conn.Session().Exec(ctx, v.Drop, append(key[:len(key):len(key)], slot)...)
+}
+
+func binaryType(name string) bool {
+	return strings.Contains(name, "BINARY") || strings.Contains(name, "BLOB") || name == "BIT"
+}

@@ -1,0 +1,133 @@
+package session
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/slotsql/slotsql/internal/workload"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// Why a run drains, for the log of on_drain: warn.
+
+// drainCause says why one execution drains whose plan need not.
+type drainCause int
+
+const (
+	byPlan         drainCause = iota // its class is drain: the plan has the reason
+	noRowAffected                    // the slotted statement has affected no row
+	outOfRange                       // a value has come to the end of its range
+	argumentUnfit                    // an argument is none that a slot takes
+	rowsAskedFor                     // an increment is run as a query
+	readAfterwards                   // locked first: transactions that run it read the row afterwards
+	roleUnknown                      // the session may have another role than the one whose rights are known
+	heldToSnapshot                   // locked first: the transaction's snapshot has been read
+)
+
+func (c drainCause) String() string {
+	switch c {
+	case noRowAffected:
+		return "an increment fell back, its statement affected no row: there is none, its counter is NULL or near the end of its range, or a condition of WHERE is false"
+	case outOfRange:
+		return "an increment fell back: a value is near the end of its range"
+	case argumentUnfit:
+		return "an increment fell back: an argument is not a number that a slot accepts (an integer for an integer counter, not 0, not near the end of its range)"
+	case rowsAskedFor:
+		return "an increment is run as a query, which returns the rows as they are afterwards"
+	case readAfterwards:
+		return "locked first: transactions that run this statement read a counter of its row afterwards"
+	case roleUnknown:
+		return "the session has sent SET ROLE, and the rights of its role are not known"
+	case heldToSnapshot:
+		return "locked first: the transaction has read counters of the table at an isolation level that checks its changes against its snapshot"
+	}
+	return ""
+}
+
+// The cause noRowAffected, once the drain has looked for the row to lock it.
+const (
+	missingRow = "an increment fell back: there is no such row"
+	presentRow = "an increment fell back: its row exists, but its counter is NULL or near the end of its range, or a condition of WHERE is false"
+)
+
+// because is the run with the cause of the drain that follows.
+func (r *Run) because(c drainCause) *Run {
+	r.cause = c
+	return r
+}
+
+// warn logs a drain of a table with on_drain: warn. Some says that the drain's
+// lock has found a row, if it looks for one. A drain that is not for a statement
+// is not logged.
+func (r *Run) warn(ctx context.Context, d *rewrite.DrainTable, some bool) {
+	if r.Plan.Text == "" {
+		return
+	}
+	reason := r.Plan.Reason
+	if r.cause != byPlan {
+		reason = r.cause.String()
+	}
+	if r.cause == noRowAffected && lockOfKey(d) {
+		reason = missingRow
+		if some {
+			reason = presentRow
+		}
+	}
+	s := r.conn.Shared
+	// A shape has no value of the application's: neither arguments nor literals.
+	statement := workload.Shape(s.Dialect.Lexis(), r.Plan.Text)
+	withheld, ok := s.warned.due(strings.Join([]string{d.Table.Name, reason, statement}, "\x00"), time.Now())
+	if !ok {
+		return
+	}
+	attrs := []any{"table", d.Table.Name, "class", string(r.Plan.Class), "reason", reason, "keyed", d.Keyed, "statement", statement}
+	if withheld > 0 {
+		attrs = append(attrs, "withheld", withheld)
+	}
+	s.Log().WarnContext(ctx, "slotsql: a statement drains a counter table", attrs...)
+}
+
+// warnings keeps a warning from being logged more than ten times per second.
+type warnings struct {
+	mu   sync.Mutex
+	last map[string]*warning
+}
+
+// warning is what has been done with one in the second that began at since.
+type warning struct {
+	since            time.Time
+	logged, withheld int
+}
+
+const (
+	warningWindow = time.Second
+	warningBurst  = 10
+	maxWarnings   = 1000 // that are remembered
+)
+
+// due reports whether a warning is to be logged, and how many like it have been
+// withheld since the last one.
+func (w *warnings) due(key string, now time.Time) (withheld int, ok bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	last := w.last[key]
+	if last == nil {
+		if w.last == nil || len(w.last) >= maxWarnings {
+			w.last = map[string]*warning{}
+		}
+		last = &warning{since: now}
+		w.last[key] = last
+	}
+	if now.Sub(last.since) >= warningWindow {
+		last.since, last.logged = now, 0
+	}
+	if last.logged == warningBurst {
+		last.withheld++
+		return 0, false
+	}
+	withheld, last.withheld = last.withheld, 0
+	last.logged++
+	return withheld, true
+}

@@ -1,0 +1,238 @@
+package slots
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// A Batch is the members of one statement, its leader first. It adds to the
+// rows that they name, each of them once.
+type Batch struct {
+	Members []*Member
+	Rows    []batchRow
+	index   map[RowKey]int // of rows, when there are several
+	Many    bool           // may be for more than one
+
+	Mu      sync.Mutex
+	waiting int // members whose caller still waits
+	Cancel  context.CancelFunc
+}
+
+// A batchRow is what one statement does to one row.
+type batchRow struct {
+	key   []int64
+	Sums  []int64
+	Place Place // that it adds to; of many rows
+	Row   RowKey
+}
+
+// maxBatchRows bounds a statement.
+const maxBatchRows = 256
+
+// newBatch makes a batch of one member. Of a group of many rows it is for many
+// if the row has a place that is known to be there: else the member makes it, in a
+// statement of its own row.
+func (g *Group) newBatch(leader *Member) *Batch {
+	b := &Batch{}
+	row := batchRow{Row: leader.Row, key: leader.Key, Sums: slices.Clone(leader.Adds)}
+	if g.many {
+		row.Place, b.Many = g.seats.take(leader.Row)
+	}
+	b.Rows = []batchRow{row}
+	b.board(leader)
+	return b
+}
+
+func (b *Batch) add(r batchRow) {
+	if b.index == nil {
+		b.index = map[RowKey]int{b.Rows[0].Row: 0}
+	}
+	b.index[r.Row] = len(b.Rows)
+	b.Rows = append(b.Rows, r)
+}
+
+// find returns the number of a row; false when the batch is not for it.
+func (b *Batch) find(row RowKey) (int, bool) {
+	if b.index == nil {
+		return 0, b.Rows[0].Row == row
+	}
+	i, ok := b.index[row]
+	return i, ok
+}
+
+func (b *Batch) board(m *Member) {
+	m.state, m.batch = aboard, b
+	b.Members = append(b.Members, m)
+	b.waiting++
+}
+
+// admit takes a member along if the sums of its row stay within their limits, and are
+// not nothing: engines differ in what a sum of nothing affects.
+func (b *Batch) admit(m *Member, g *Group) bool {
+	i, ok := b.find(m.Row)
+	if !ok {
+		if !b.Many || len(b.Rows) == maxBatchRows {
+			return false
+		}
+		p, known := g.seats.take(m.Row)
+		if !known {
+			return false
+		}
+		b.add(batchRow{Row: m.Row, key: m.Key, Sums: slices.Clone(m.Adds), Place: p})
+		b.board(m)
+		return true
+	}
+	sums := b.Rows[i].Sums
+	nothing := true
+	for i, n := range m.Adds {
+		sum := sums[i] + n
+		if sum > g.max[i] || sum < -g.max[i] {
+			return false
+		}
+		nothing = nothing && sum == 0
+	}
+	if nothing {
+		return false
+	}
+	for i, n := range m.Adds {
+		sums[i] += n
+	}
+	b.board(m)
+	return true
+}
+
+// abandon notes that the caller of a member does not wait any more. The
+// statement is cancelled when nobody waits for it. The shard's lock is held.
+func (b *Batch) abandon() {
+	b.Mu.Lock()
+	defer b.Mu.Unlock()
+	if b.waiting--; b.waiting == 0 && b.Cancel != nil {
+		b.Cancel()
+	}
+}
+
+// Tell gives every member but the leader its verdict.
+func (b *Batch) Tell(v Verdict) {
+	for _, m := range b.Members[1:] {
+		m.Verdict <- v
+	}
+}
+
+// Split makes a batch of each row, when nothing has come of the statement for
+// all of them, and has one of its members lead it. So a row that others hold
+// keeps its own members waiting, and nobody else's.
+func (g *Group) Split(b *Batch) {
+	parts := make([]*Batch, len(b.Rows))
+	for i, r := range b.Rows {
+		parts[i] = &Batch{Rows: []batchRow{r}}
+	}
+	g.shard.mu.Lock()
+	for _, m := range b.Members {
+		i := b.index[m.Row]
+		parts[i].Members = append(parts[i].Members, m)
+	}
+	g.leaders += len(parts)
+	g.shard.mu.Unlock()
+	for _, part := range parts {
+		if !g.hand(part) {
+			g.Next()
+		}
+	}
+}
+
+// hand has one of a batch's members lead it, without those whose callers have
+// given up: nothing has come of their increments. It says whether there is
+// anyone.
+func (g *Group) hand(b *Batch) bool {
+	g.shard.mu.Lock()
+	defer g.shard.mu.Unlock()
+	b.Mu.Lock()
+	defer b.Mu.Unlock()
+	members := b.Members
+	b.Members, b.waiting = nil, 0
+	clear(b.Rows[0].Sums)
+	for _, m := range members {
+		if m.state == gone {
+			continue
+		}
+		for i, n := range m.Adds {
+			b.Rows[0].Sums[i] += n
+		}
+		b.board(m)
+	}
+	if len(b.Members) == 0 {
+		return false
+	}
+	b.Members[0].state = leading
+	b.Members[0].Verdict <- Verdict{Outcome: OutcomeLead, Batch: b}
+	return true
+}
+
+// Accept says that a member begins to run the batch that it has been handed.
+func (m *Member) Accept() {
+	m.Group.shard.mu.Lock()
+	defer m.Group.shard.mu.Unlock()
+	m.state = aboard
+}
+
+// Value is a part of a statement for many rows: each has its key, its slot, and
+// what is added to its counters.
+func (b *Batch) Value(a rewrite.Arg, shares []rewrite.Share) any {
+	if a.Many == rewrite.ManyCount {
+		return int64(len(b.Rows))
+	}
+	var out []byte
+	for _, r := range b.Rows {
+		out = append(out, ',')
+		if a.Many == rewrite.ManyColumn {
+			out = r.append(out, a.Column, shares)
+			continue
+		}
+		open := len(out)
+		for i := range len(r.key) + 1 + len(shares) {
+			out = r.append(append(out, ','), i, shares)
+		}
+		out[open] = '['
+		out = append(out, ']')
+	}
+	if a.Many == rewrite.ManyColumn {
+		out[0] = '{'
+		return string(append(out, '}'))
+	}
+	out[0] = '['
+	return string(append(out, ']'))
+}
+
+// append appends a value of the row.
+func (r *batchRow) append(out []byte, column int, shares []rewrite.Share) []byte {
+	switch i := column - len(r.key); {
+	case i < 0:
+		return strconv.AppendInt(out, r.key[column], 10)
+	case i == 0:
+		return strconv.AppendInt(out, r.Place.Slot, 10)
+	default:
+		return fmt.Append(out, Decimal(r.Sums[i-1], shares[i-1].Scale))
+	}
+}
+
+// Decimal writes units of a digit behind the point as a number.
+func Decimal(n int64, scale int) any {
+	if scale == 0 {
+		return n
+	}
+	sign := ""
+	if n < 0 {
+		sign, n = "-", -n
+	}
+	s := strconv.FormatInt(n, 10)
+	if len(s) <= scale {
+		s = strings.Repeat("0", scale-len(s)+1) + s
+	}
+	return sign + s[:len(s)-scale] + "." + s[len(s)-scale:]
+}

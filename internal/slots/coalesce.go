@@ -1,0 +1,343 @@
+package slots
+
+import (
+	"context"
+	"database/sql/driver"
+	"hash/maphash"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// Coalescer lets executions of an increment that overlap share one statement.
+//
+// An execution that meets no other runs alone, exactly as without a coalescer.
+// While one is at the server, those that come wait in a queue: those of the same
+// row, or, where a statement may add to many rows, of the same table.
+// When it is done one of them leads: it takes the others along, runs one
+// statement that adds what all of them add, and each returns with its own
+// result once that is committed. So the statements of a queue follow each other
+// without a pause, each with all that came up meanwhile.
+//
+// Every member counts exactly once. It is in a queue or in one batch, never in
+// both: it is moved under the shard's lock. A batch runs one statement in
+// autocommit, which is applied as a whole or not at all. What is known not to
+// have been applied each member runs again by itself, and so meets the error
+// that is its own; where that is not known, nobody runs it again.
+type Coalescer struct {
+	seed   maphash.Seed
+	Pace   pace
+	shards [coalescerShards]coalescerShard
+}
+
+const (
+	coalescerShards = 32
+	// maxIdleGroups is how many groups without members a shard keeps: they
+	// remember how many members to expect.
+	maxIdleGroups = 128
+)
+
+type coalescerShard struct {
+	mu     sync.Mutex
+	groups map[GroupKey]*Group
+	_      [48]byte // a cache line of its own
+}
+
+// A GroupKey is what executions have in common that may share a statement.
+type GroupKey struct {
+	Text, Args string
+	Node       int // of a cluster
+}
+
+// A Group is the executions of one shareKey that are under way. Its fields
+// belong to the shard's lock.
+type Group struct {
+	shard *coalescerShard
+	max   []int64 // what one statement may add to a row, by counter
+	many  bool    // rows, with places of these seats
+	seats Seats
+	queue []*Member
+
+	leaders int // statements under way, or about to be
+	last    int // members of the last batch
+}
+
+// A Member is one execution of an increment.
+type Member struct {
+	Adds    []int64 // by counter, in units of its last digit
+	Row     RowKey  // of a group of many
+	Key     []int64 // the row's, with that
+	Used    int     // how many shared statements its connection has run
+	Group   *Group
+	state   memberState
+	batch   *Batch
+	Verdict chan Verdict // of capacity 1: whoever sends does not wait
+}
+
+type memberState int
+
+const (
+	queued memberState = iota
+	leading
+	aboard
+	gone // its caller has given up
+)
+
+// A Verdict is what a waiting member is told.
+type Verdict struct {
+	Outcome Outcome
+	Batch   *Batch        // of lead: the one to run; nil: what the queue holds
+	Result  driver.Result // of counted
+	Err     error         // of failed and left
+}
+
+type Outcome int
+
+const (
+	OutcomeCounted Outcome = iota
+	OutcomeLead            // run a batch, or the queue
+	OutcomeAlone           // nothing has been applied: run it without the others
+	OutcomeRetry           // nothing has been applied: the statement never reached the server
+	OutcomeFailed
+	OutcomeLeft // its caller has given up
+)
+
+// pace says how many statements of one group may be under way at a time.
+//
+// Who comes while one is on its way waits for half of its time on average. Where
+// that is long because the database is far away it is worth to send another one
+// at once, in another slot; where it is short it is not, and neither where it is long
+// because the database is busy. So it goes by the shortest time that a statement
+// has taken of late. There are as many as make one per maxPause: a group sends at most
+// 1/maxPause statements in a second, however far away the database is, and nobody
+// waits for much longer than maxPause before its own is sent. While batches are small
+// few come at a time, and waiting gains little: then it is one per minPause.
+type pace struct {
+	took  atomic.Int64 // nanoseconds of the shortest of the last window, and of the one before
+	now   atomic.Int64 // of this one
+	notes atomic.Int64
+	Most  int // maxLeaders but for tests
+}
+
+const (
+	maxPause   = 500 * time.Microsecond
+	minPause   = 125 * time.Microsecond
+	smallBatch = 2
+	maxLeaders = 32
+	paceWindow = 64 // statements
+)
+
+// leaders says how many, where the last batch had so many members.
+func (p *pace) leaders(last int) int {
+	pause := maxPause
+	if last <= smallBatch {
+		pause = minPause
+	}
+	return max(1, min(p.Most, int(p.took.Load()/int64(pause))))
+}
+
+// Note takes in how long a statement has taken. A lost update is no loss.
+func (p *pace) Note(d time.Duration) {
+	t := int64(d)
+	if now := p.now.Load(); now == 0 || t < now {
+		p.now.Store(t)
+	}
+	if took := p.took.Load(); took == 0 || t < took {
+		p.took.Store(t)
+	}
+	if p.notes.Add(1)%paceWindow == 0 {
+		p.took.Store(p.now.Swap(0))
+	}
+}
+
+func NewCoalescer() *Coalescer {
+	return &Coalescer{seed: maphash.MakeSeed(), Pace: pace{Most: maxLeaders}}
+}
+
+// Join brings a member in. When it returns a batch the member leads it, else it
+// waits for its verdict.
+//
+// Whoever leads, all that queue go along. So the lead goes to the connection
+// that has led most: its server process knows the statement, and others need
+// not learn it.
+func (co *Coalescer) Join(k GroupKey, shares []rewrite.Share, many bool, seats Seats, m *Member) *Batch {
+	h := maphash.String(co.seed, k.Args)
+	if many {
+		h = maphash.String(co.seed, k.Text)
+	}
+	s := &co.shards[h%coalescerShards]
+	s.mu.Lock()
+	g := s.groups[k]
+	if g == nil {
+		if len(s.groups) >= maxIdleGroups {
+			s.sweep()
+		}
+		if s.groups == nil {
+			s.groups = map[GroupKey]*Group{}
+		}
+		g = &Group{shard: s, many: many, seats: seats}
+		for _, share := range shares {
+			g.max = append(g.max, share.Max)
+		}
+		s.groups[k] = g
+	}
+	m.Group, m.batch = g, nil
+	if g.leaders >= co.Pace.leaders(g.last) {
+		m.state = queued
+		g.queue = append(g.queue, m)
+		s.mu.Unlock()
+		return nil
+	}
+	g.leaders++
+	m.state = leading
+	s.mu.Unlock()
+	return g.Take(m)
+}
+
+const maxYields = 3
+
+// Take makes a batch of the leader and those in the queue; nil when another one
+// is to lead, and the leader to wait. When the last batch
+// had many members their callers have just been told, and are about to be back:
+// the leader lets them go first.
+func (g *Group) Take(leader *Member) *Batch {
+	s := g.shard
+	s.mu.Lock()
+	for tries, n := 0, -1; tries < maxYields && g.last > 1 && len(g.queue)+1 < g.last && len(g.queue) > n; tries++ {
+		n = len(g.queue)
+		s.mu.Unlock()
+		runtime.Gosched()
+		s.mu.Lock()
+	}
+	defer s.mu.Unlock()
+	if leader.Used == 0 {
+		if i := g.mostUsed(); i >= 0 && g.queue[i].Used > 0 {
+			leader.state = queued
+			g.queue = append(g.queue, leader)
+			g.lead(i)
+			return nil
+		}
+	}
+	b := g.newBatch(leader)
+	rest := g.queue[:0]
+	for _, m := range g.queue {
+		if !b.admit(m, g) {
+			rest = append(rest, m)
+		}
+	}
+	clear(g.queue[len(rest):])
+	g.queue = rest
+	g.last = len(b.Members)
+	return b
+}
+
+// Next ends a leader's turn and gives it to one in the queue.
+func (g *Group) Next() {
+	g.shard.mu.Lock()
+	defer g.shard.mu.Unlock()
+	if len(g.queue) == 0 {
+		g.leaders--
+		return
+	}
+	g.lead(g.mostUsed())
+}
+
+// mostUsed returns the place in the queue of the member whose connection has
+// run most shared statements; -1 for an empty queue.
+func (g *Group) mostUsed() int {
+	best := -1
+	for i, m := range g.queue {
+		if best < 0 || m.Used > g.queue[best].Used {
+			best = i
+		}
+	}
+	return best
+}
+
+// lead takes a member out of the queue and has it lead.
+func (g *Group) lead(i int) {
+	m := g.queue[i]
+	g.queue = append(g.queue[:i], g.queue[i+1:]...)
+	m.state = leading
+	m.Verdict <- Verdict{Outcome: OutcomeLead}
+}
+
+// leave takes a member out whose caller gives up. It says whether the member is
+// certainly not counted.
+func (m *Member) leave() bool {
+	g := m.Group
+	g.shard.mu.Lock()
+	state, b := m.state, m.batch
+	m.state = gone
+	if state == queued {
+		for i, other := range g.queue {
+			if other == m {
+				g.queue = append(g.queue[:i], g.queue[i+1:]...)
+				break
+			}
+		}
+	}
+	if state == aboard {
+		b.abandon()
+	}
+	g.shard.mu.Unlock()
+	if state == leading && (b == nil || !g.hand(b)) {
+		g.Next()
+	}
+	return state != aboard
+}
+
+// sweep drops groups without members.
+func (s *coalescerShard) sweep() {
+	for k, g := range s.groups {
+		if g.leaders == 0 && len(g.queue) == 0 {
+			delete(s.groups, k)
+		}
+	}
+}
+
+// Wait waits for the verdict, or until the caller gives up. Then the member is
+// certainly not counted when no statement has taken it along yet; else it is
+// as with any statement that is interrupted.
+func (m *Member) Wait(ctx context.Context) Verdict {
+	select {
+	case v := <-m.Verdict:
+		return v
+	case <-ctx.Done():
+	}
+	select {
+	case v := <-m.Verdict:
+		if v.Outcome != OutcomeLead {
+			return v
+		}
+	default:
+	}
+	m.leave()
+	return Verdict{Outcome: OutcomeLeft, Err: ctx.Err()}
+}
+
+// ForLeader is the leader's own verdict: it is its connection that is gone.
+func (v Verdict) ForLeader() Verdict {
+	if v.Outcome == OutcomeRetry {
+		return Verdict{Outcome: OutcomeFailed, Err: driver.ErrBadConn} // for database/sql to try another one
+	}
+	return v
+}
+
+// Members returns how many statements of groups are at the server, and how many
+// callers wait behind them.
+func (co *Coalescer) Members() (leaders, waiting int) {
+	for i := range co.shards {
+		s := &co.shards[i]
+		s.mu.Lock()
+		for _, g := range s.groups {
+			leaders += g.leaders
+			waiting += len(g.queue)
+		}
+		s.mu.Unlock()
+	}
+	return leaders, waiting
+}

@@ -1,0 +1,177 @@
+package slots
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// A Habit is what has been seen of the transactions with statements of one form,
+// whatever their literals: whether they go on to drain the rows that they have
+// changed. Two of them that have both counted in slots of a row, which leaves its
+// base row to both, and then both want it alone, wait for each other. With the plain
+// driver the second would have waited at its increment.
+//
+// So the first transaction with an increment of a form is on trial, for its row:
+// others of this process that come to the same row with it wait until it has ended.
+// Where it has committed without a drain, increments of the form count in slots from
+// then on; where it has drained its row, they lock first, in the plain driver's
+// order of locks. With the plain driver they would have waited, too, and here for
+// trialPatience at most: whom they wait for may wait for them, which the server
+// cannot see.
+type Habit struct {
+	// locksFirst: such a transaction has drained its row afterwards.
+	locksFirst atomic.Bool
+	// harmless: one has ended without, or has taken longer than is waited for.
+	harmless atomic.Bool
+	mu       sync.Mutex
+	trials   map[RowKey]*trial
+}
+
+type trial struct {
+	of   *Trials
+	over chan struct{}
+}
+
+const trialPatience = time.Second
+
+// maxHabits bounds what is remembered; then it begins anew.
+const maxHabits = 4096
+
+// Habits are those of a connector, by the form of the text.
+type Habits struct {
+	mu    sync.Mutex
+	forms map[string]*Habit
+}
+
+// Of returns the habit of a text; nil for a plan that changes no counter's rows.
+func (hs *Habits) Of(d rewrite.Dialect, p *rewrite.Plan, text string) *Habit {
+	if p.Increment == nil && len(p.Changes) == 0 {
+		return nil
+	}
+	form := formOf(d, text)
+	hs.mu.Lock()
+	defer hs.mu.Unlock()
+	if h := hs.forms[form]; h != nil {
+		return h
+	}
+	if hs.forms == nil || len(hs.forms) >= maxHabits {
+		hs.forms = map[string]*Habit{}
+	}
+	h := &Habit{}
+	hs.forms[form] = h
+	return h
+}
+
+// formOf is a text without its literals.
+func formOf(d rewrite.Dialect, text string) string {
+	var b strings.Builder
+	for _, t := range rewrite.Tokens(d.Lexis(), text) {
+		switch t.Kind {
+		case rewrite.NumberTok, rewrite.StringTok:
+			b.WriteString("? ")
+		default:
+			b.WriteString(text[t.Start:t.End])
+			b.WriteByte(' ')
+		}
+	}
+	return b.String()
+}
+
+// Drains notes that a transaction with such a statement drains its row.
+func (h *Habit) Drains() {
+	if h != nil {
+		h.locksFirst.Store(true)
+	}
+}
+
+func (h *Habit) First() bool { return h != nil && h.locksFirst.Load() }
+
+// Await waits for another transaction that is on trial for the row, or begins the
+// connection's own. Also who locks first waits: the one on trial shares the base row,
+// and could not take it for itself past another that waits for it.
+func (h *Habit) Await(ctx context.Context, ts *Trials, row RowKey) error {
+	if h == nil {
+		return nil
+	}
+	var patience <-chan time.Time
+	for h.locksFirst.Load() || !h.harmless.Load() {
+		t := h.try(ts, row)
+		if t == nil {
+			return nil
+		}
+		if patience == nil {
+			patience = time.After(trialPatience)
+		}
+		select {
+		case <-t.over:
+		case <-patience:
+			h.harmless.Store(true)
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// try returns the trial of another transaction for the row. Where there is none it
+// begins one, unless the habit is known.
+func (h *Habit) try(ts *Trials, row RowKey) *trial {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if t := h.trials[row]; t != nil {
+		if t.of == ts {
+			return nil
+		}
+		return t
+	}
+	if h.locksFirst.Load() {
+		return nil
+	}
+	if h.trials == nil {
+		h.trials = map[RowKey]*trial{}
+	}
+	h.trials[row] = &trial{of: ts, over: make(chan struct{})}
+	ts.tried = append(ts.tried, tried{h, row})
+	return nil
+}
+
+// Trials are those of the transaction that is open on one connection.
+type Trials struct{ tried []tried }
+
+// tried is a trial of the open transaction.
+type tried struct {
+	habit *Habit
+	row   RowKey
+}
+
+// Acquit notes that the transaction has committed.
+func (ts *Trials) Acquit() {
+	for _, t := range ts.tried {
+		t.habit.harmless.Store(true)
+	}
+}
+
+// Commits reports whether a text that ends a transaction begins with the word for it.
+func Commits(lx *rewrite.Lexis, text string) bool {
+	t := rewrite.NewScanner(lx, text).Next()
+	return strings.EqualFold(text[t.Start:t.End], "COMMIT") || strings.EqualFold(text[t.Start:t.End], "END")
+}
+
+// End is for when the transaction has ended, in whatever way.
+func (ts *Trials) End() {
+	for _, t := range ts.tried {
+		t.habit.mu.Lock()
+		if own := t.habit.trials[t.row]; own != nil && own.of == ts {
+			close(own.over)
+			delete(t.habit.trials, t.row)
+		}
+		t.habit.mu.Unlock()
+	}
+	ts.tried = ts.tried[:0]
+}

@@ -1,0 +1,52 @@
+package slots
+
+import (
+	"crypto/rand"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// places is where a process begins with the slots of a row, as a share of them
+// in units of 2^-32. Each process leases a part, a number from 0 up, and parts
+// lie as far from each other as can be: at 0, 1/2, 1/4, 3/4, 1/8 and so on. So
+// few processes have wide ranges, and more have narrower ones.
+//
+// The lease is an optimisation and nothing else: without one, or with one that
+// another process has as well, increments of two processes meet in a slot more
+// often, and wait for each other there as they would have on the row.
+type places struct {
+	First  atomic.Uint32
+	Holder string
+
+	Due  atomic.Int64 // when to look after the lease, in Unix nanoseconds; 0: never
+	Mu   sync.Mutex
+	Part int // that is leased; -1: none
+}
+
+const (
+	MaxParts     = 64 // processes beyond begin anywhere
+	LeaseSeconds = 300
+	LeaseRenewal = LeaseSeconds * time.Second / 3
+)
+
+func newPlaces() *places {
+	p := &places{Holder: rand.Text(), Part: -1}
+	p.First.Store(Anywhere())
+	return p
+}
+
+func Anywhere() uint32 {
+	var b [4]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
+}
+
+// Slot returns the process's slot of that ordinal, of n slots.
+func (p *places) Slot(ordinal, n int) int64 {
+	first := uint64(p.First.Load()) * uint64(n) >> 32
+	return int64((first + uint64(ordinal)) % uint64(n))
+}
+
+func PartName(part int) string { return "slots " + strconv.Itoa(part) }

@@ -1,0 +1,51 @@
+package slots
+
+import (
+	"math/bits"
+)
+
+// On a cluster whose nodes all take writes, a row that two of them write at
+// about the same time is refused to one. So connections to different nodes have
+// different slots and do not share statements, also those of one connector: a
+// load balancer or a DSN with several hosts leads it to any of them. To the
+// placement each node of a process is what a process is elsewhere, with places
+// and a lease of its own.
+
+// Node is one of those that a connector's connections are on.
+type Node struct {
+	Number int
+	Places *places
+}
+
+// NodeOf returns the node of that name. The first begins where the process
+// does, and others as far from each other as can be, until they have leases.
+func (p *Placement) NodeOf(name string) *Node {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n := p.nodes[name]; n != nil {
+		return n
+	}
+	n := &p.Home
+	if len(p.nodes) == 0 {
+		p.nodes = map[string]*Node{}
+	} else {
+		n = &Node{Number: len(p.nodes), Places: newPlaces()}
+		n.Places.First.Store(p.Home.Places.First.Load() + bits.Reverse32(uint32(n.Number)))
+		if p.leasing {
+			n.Places.Due.Store(1)
+		}
+	}
+	p.nodes[name] = n
+	return n
+}
+
+// StartLeasing has every node look for a lease from now on.
+func (p *Placement) StartLeasing() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.leasing = true
+	p.Home.Places.Due.Store(1)
+	for _, n := range p.nodes {
+		n.Places.Due.Store(1)
+	}
+}

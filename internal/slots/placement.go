@@ -1,0 +1,290 @@
+package slots
+
+import (
+	"database/sql/driver"
+	"hash/maphash"
+	"maps"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"sync/atomic"
+)
+
+// Placement says which slot an increment adds to. Nothing depends on the
+// answer but how long increments wait for each other: any slot is exact.
+//
+// A process gives out the slots of a row from its first one up, the lowest that
+// is free: an increment holds its slot until its transaction ends. So a row has
+// as many slots as increments of it have been under way at one time, and a row
+// that is counted now and then has one.
+type Placement struct {
+	Home  Node // the only one, outside of clusters
+	mu    sync.Mutex
+	nodes map[string]*Node
+	// leasing says that there is a table of leases
+	leasing bool
+	seed    maphash.Seed
+	shards  [placementShards]placementShard
+	missed  sync.Map // by table: *atomic.Int32, slot rows in a row that have gone
+	Journal journalNumbers
+}
+
+const placementShards = 32
+
+type placementShard struct {
+	mu    sync.Mutex
+	taken map[RowKey]ordinals
+	known map[SlotRow]struct{}
+	_     [40]byte // a cache line of its own
+}
+
+// A RowKey names a row of a base table as written on one node of a cluster, as
+// far as the plan can tell: the same row may have several, which costs speed when its increments meet in a slot.
+type RowKey struct {
+	Table, Values string
+	Node          int
+}
+
+// A SlotRow is a row of a slot table.
+type SlotRow struct {
+	Row  RowKey
+	Slot int64
+}
+
+// ordinals are the numbers of a row's slots that are in use. Nearly always they
+// are few.
+type ordinals struct {
+	low  uint64
+	more map[int]struct{}
+}
+
+func NewPlacement() *Placement {
+	p := &Placement{Home: Node{Places: newPlaces()}, seed: maphash.MakeSeed()}
+	p.Journal.begin()
+	return p
+}
+
+func (p *Placement) shard(k RowKey) *placementShard {
+	return &p.shards[maphash.String(p.seed, k.Values)%placementShards]
+}
+
+// Take returns the lowest number below n that nobody holds; -1 when all are
+// held.
+func (p *Placement) Take(k RowKey, n int) int {
+	s := p.shard(k)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := s.taken[k]
+	for i := range n {
+		if o.has(i) {
+			continue
+		}
+		o.add(i)
+		if s.taken == nil {
+			s.taken = map[RowKey]ordinals{}
+		}
+		s.taken[k] = o
+		return i
+	}
+	return -1
+}
+
+func (p *Placement) Give(k RowKey, i int) {
+	s := p.shard(k)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := s.taken[k]
+	if o.remove(i); o.empty() {
+		delete(s.taken, k)
+		return
+	}
+	s.taken[k] = o
+}
+
+// Knows says that a slot row has been written before, so that a plain update
+// adds to it. It is a guess: a row that has gone since then is not found by the
+// update, and is made again by the upsert.
+func (p *Placement) Knows(r SlotRow) bool {
+	s := p.shard(r.Row)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, ok := s.known[r]
+	return ok
+}
+
+// maxKnownSlots bounds what a shard remembers; when it is full it starts anew.
+const maxKnownSlots = 2048
+
+func (p *Placement) Learn(r SlotRow) {
+	s := p.shard(r.Row)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.known == nil || len(s.known) >= maxKnownSlots {
+		s.known = map[SlotRow]struct{}{}
+	}
+	s.known[r] = struct{}{}
+}
+
+// Forget takes back what has been learned.
+func (p *Placement) Forget(r SlotRow) {
+	s := p.shard(r.Row)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.known, r)
+}
+
+// ManyMissed slot rows that have gone, one after another, say that a roll-up has
+// been by, where one deletes what it has emptied.
+const ManyMissed = 8
+
+// Miss notes that a slot row which was known has gone. After many of them none of
+// the table is taken to be there: an upsert makes a row sooner than an update that
+// does not find it, and then an upsert.
+func (p *Placement) Miss(r SlotRow) {
+	s := p.shard(r.Row)
+	s.mu.Lock()
+	delete(s.known, r)
+	s.mu.Unlock()
+	n, _ := p.missed.LoadOrStore(r.Row.Table, new(atomic.Int32))
+	if n.(*atomic.Int32).Add(1) != ManyMissed {
+		return
+	}
+	for i := range p.shards {
+		s := &p.shards[i]
+		s.mu.Lock()
+		maps.DeleteFunc(s.known, func(k SlotRow, _ struct{}) bool { return k.Row.Table == r.Row.Table })
+		s.mu.Unlock()
+	}
+	n.(*atomic.Int32).Store(0)
+}
+
+// Met notes that slot rows of a table that were known are there.
+func (p *Placement) Met(table string) {
+	if n, ok := p.missed.Load(table); ok && n.(*atomic.Int32).Load() != 0 {
+		n.(*atomic.Int32).Store(0)
+	}
+}
+
+func (o *ordinals) has(i int) bool {
+	if i < 64 {
+		return o.low&(1<<i) != 0
+	}
+	_, ok := o.more[i]
+	return ok
+}
+
+func (o *ordinals) add(i int) {
+	if i < 64 {
+		o.low |= 1 << i
+		return
+	}
+	if o.more == nil {
+		o.more = map[int]struct{}{}
+	}
+	o.more[i] = struct{}{}
+}
+
+func (o *ordinals) remove(i int) {
+	if i < 64 {
+		o.low &^= 1 << i
+		return
+	}
+	delete(o.more, i)
+}
+
+func (o *ordinals) empty() bool { return o.low == 0 && len(o.more) == 0 }
+
+// Place is the slot of one execution of an increment.
+type Place struct {
+	SlotRow
+	Keyed   bool // row says which row it is
+	Ordinal int  // to be given back after the statement; -1: none
+}
+
+// Seats are what places of a table's rows are found from.
+type Seats struct {
+	Placement *Placement
+	Places    *places
+	Slots     int
+	One       bool // all increments add to the first slot
+	Random    bool // or to any
+}
+
+// Any says that it does not matter who else is in a slot.
+func (s *Seats) Any() bool { return s.One || s.Random }
+
+// Find returns the slot for one statement, and its number to be given back.
+func (s *Seats) Find(row RowKey) (slot int64, ordinal int) {
+	switch {
+	case s.One:
+		return 0, -1
+	case s.Random:
+		return int64(rand.IntN(s.Slots)), -1
+	}
+	ordinal = s.Placement.Take(row, s.Slots)
+	i := ordinal
+	if i < 0 {
+		i = rand.IntN(s.Slots)
+	}
+	return s.Places.Slot(i, s.Slots), ordinal
+}
+
+// take finds a place whose slot row is known to be there; false when it is not.
+func (s *Seats) take(row RowKey) (Place, bool) {
+	slot, ordinal := s.Find(row)
+	p := Place{SlotRow: SlotRow{row, slot}, Keyed: true, Ordinal: ordinal}
+	if s.Placement.Knows(p.SlotRow) {
+		return p, true
+	}
+	s.Leave(p)
+	return Place{}, false
+}
+
+// Settled says that the row has the slot that a lone increment takes.
+func (s *Seats) Settled(row RowKey) bool {
+	var slot int64
+	switch {
+	case s.Random:
+		slot = int64(rand.IntN(s.Slots))
+	case !s.One:
+		slot = s.Places.Slot(0, s.Slots)
+	}
+	return s.Placement.Knows(SlotRow{row, slot})
+}
+
+// Leave gives back what has been taken for one statement.
+func (s *Seats) Leave(p Place) {
+	if p.Ordinal >= 0 {
+		s.Placement.Give(p.Row, p.Ordinal)
+	}
+}
+
+// AppendValue appends an argument such that values which differ look different.
+func AppendValue(b []byte, v driver.NamedValue) ([]byte, bool) {
+	switch x := v.Value.(type) {
+	case int64:
+		return strconv.AppendInt(b, x, 10), true
+	case int:
+		return strconv.AppendInt(b, int64(x), 10), true
+	case uint64:
+		return strconv.AppendUint(b, x, 10), true
+	case bool:
+		return strconv.AppendBool(b, x), true
+	case string:
+		return append(append(strconv.AppendInt(append(b, 's'), int64(len(x)), 10), ':'), x...), true
+	case []byte:
+		return append(append(strconv.AppendInt(append(b, 'b'), int64(len(x)), 10), ':'), x...), x != nil
+	}
+	return b, false
+}
+
+// Held returns the number of rows of which slots are held.
+func (p *Placement) Held() (n int) {
+	for i := range p.shards {
+		s := &p.shards[i]
+		s.mu.Lock()
+		n += len(s.taken)
+		s.mu.Unlock()
+	}
+	return n
+}

@@ -1,0 +1,194 @@
+package upkeep
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/slotsql/slotsql/internal/catalog"
+	"github.com/slotsql/slotsql/internal/rollup"
+	"github.com/slotsql/slotsql/internal/session"
+	"github.com/slotsql/slotsql/internal/slots"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// DrainOptions says what Drain drains.
+type DrainOptions struct {
+	// Tables are names of counter tables; all of them when it is empty.
+	Tables []string
+	// Patience is how long Drain tries again to lock a table that others have
+	// locked: one minute, if it is 0.
+	Patience time.Duration
+	// Watch is how long Drain looks for new slot rows after the last table is
+	// drained: a second, if it is 0.
+	Watch time.Duration
+	// Progress, if set, is called with the number of slot rows after each step.
+	Progress func(rows int)
+}
+
+// DrainReport says what Drain has done with one table. Numbers are of slot rows.
+type DrainReport struct {
+	Table string `json:"table"`
+	// Moved have been folded into base rows, while increments went on.
+	Moved int `json:"moved"`
+	// Folded had come since then, or were locked, and have been folded with the
+	// table locked.
+	Folded int `json:"folded"`
+	// Orphans have no base row, and have been deleted.
+	Orphans int `json:"orphans"`
+	// Refilled have come after that: applications still count in slots.
+	Refilled int `json:"refilled"`
+	// Empty is when the table was last seen without slot rows, with everybody who
+	// counts locked out and nobody in the middle of it: base values were the totals
+	// then. It is zero for a table that has not been drained.
+	Empty time.Time     `json:"empty"`
+	Took  time.Duration `json:"took_ns"`
+
+	stayed int // slot rows that hold nothing and that no drain takes
+}
+
+const (
+	defaultDrainPatience = time.Minute
+	defaultDrainWatch    = time.Second
+)
+
+// Drain is slotsql.Drain.
+func Drain(ctx context.Context, s *session.Shared, o DrainOptions) ([]DrainReport, error) {
+	mover, err := rollup.NewWorker(s.Catalog, rollup.Options{Progress: o.Progress})
+	if err != nil {
+		return nil, err
+	}
+	mover.Free = true
+	defer mover.Close()
+	sc, err := mover.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tables, err := catalog.ChosenTables(sc.Counters(), o.Tables)
+	if err != nil {
+		return nil, err
+	}
+	if o.Patience == 0 {
+		o.Patience = defaultDrainPatience
+	}
+	if o.Watch == 0 {
+		o.Watch = defaultDrainWatch
+	}
+	d := &drainer{mover: mover, shared: s, patience: o.Patience}
+	defer d.close()
+	var reports []DrainReport
+	for _, t := range tables {
+		r := DrainReport{Table: t.Name}
+		start := time.Now()
+		err := d.table(ctx, t, &r)
+		r.Took = time.Since(start)
+		reports = append(reports, r)
+		if err != nil {
+			if mover.Conn.Engine.SchemaChanged(err) {
+				s.Expire()
+			}
+			return reports, fmt.Errorf("slotsql: draining table %s: %w", t.Name, err)
+		}
+	}
+	return reports, d.watch(ctx, tables, reports, o.Watch)
+}
+
+// drainer drains whole tables.
+type drainer struct {
+	mover    *rollup.Worker
+	shared   *session.Shared
+	patience time.Duration
+	conn     *session.Conn
+}
+
+// maxMoves bounds the passes before the table is locked: a pass that moves more
+// than the one before does not get nearer to the end.
+const maxMoves = 5
+
+func (d *drainer) table(ctx context.Context, t *rewrite.Table, r *DrainReport) error {
+	for range maxMoves {
+		var tr rollup.Table
+		for _, job := range []rollup.Job{rollup.ReclaimSlots, rollup.MoveSlots} {
+			if err := d.mover.Walk(ctx, t, job, &tr); err != nil {
+				return err
+			}
+		}
+		if tr.Err != nil {
+			return tr.Err
+		}
+		r.Moved, r.Orphans = r.Moved+tr.Moved, r.Orphans+tr.Orphans
+		if tr.Moved < slots.ManyRows/10 {
+			break
+		}
+	}
+	return d.patiently(ctx, func() error {
+		folded, err := d.count(ctx, t, rollup.MoveSlots)
+		if err == nil {
+			r.Folded = folded
+			err = d.fold(ctx, t, r)
+		}
+		return err
+	})
+}
+
+// fold drains the table in a transaction of its own.
+func (d *drainer) fold(ctx context.Context, t *rewrite.Table, r *DrainReport) error {
+	var empty time.Time
+	err := d.locked(ctx, rewrite.DrainAll(d.shared.Dialect, t), func() error {
+		texts := d.mover.Texts(t, nil, nil)
+		n, err := d.present(ctx, texts.Find)
+		if err == nil && n > 0 {
+			err = errNotDrained
+		}
+		if err == nil {
+			r.stayed, err = d.present(ctx, texts.Idle)
+		}
+		empty = time.Now()
+		return err
+	})
+	if err == nil {
+		r.Empty = empty
+	}
+	return err
+}
+
+// open connects, unless there is a connection that can be used.
+func (d *drainer) open(ctx context.Context) error {
+	if d.conn != nil && d.conn.Broken {
+		d.close()
+	}
+	if d.conn != nil {
+		return nil
+	}
+	raw, err := d.shared.Dial(ctx)
+	if err != nil {
+		return err
+	}
+	d.conn = session.OwnConn(ctx, d.shared, raw)
+	return d.conn.WaitsBriefly(ctx)
+}
+
+// count counts the slot rows that jobs are for.
+func (d *drainer) count(ctx context.Context, t *rewrite.Table, jobs ...rollup.Job) (n int, err error) {
+	for _, job := range jobs {
+		var after []any
+		for all := false; !all; {
+			var keys []rollup.Key
+			if keys, all, err = d.mover.Find(ctx, t, job, after); err != nil {
+				return 0, err
+			}
+			for _, k := range keys {
+				n += k.Rows
+				after = k.Values
+			}
+		}
+	}
+	return n, nil
+}
+
+func (d *drainer) close() {
+	if d.conn != nil {
+		_ = d.conn.Parent.Close()
+		d.conn = nil
+	}
+}

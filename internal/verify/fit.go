@@ -1,0 +1,42 @@
+package verify
+
+import (
+	"context"
+
+	"github.com/slotsql/slotsql/internal/catalog"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// fits holds the slot tables against their tables as Check does: what does not fit
+// is a finding. It returns them by table, and the tables that are to be reported on:
+// the counter tables, and those of which nothing is slotted for that reason.
+func (v *verifier) fits(ctx context.Context, sc *catalog.Schema) (map[*rewrite.Table][]Finding, []*rewrite.Table, error) {
+	if err := v.open(ctx); err != nil {
+		return nil, nil, err
+	}
+	found := map[*rewrite.Table][]Finding{}
+	tables := sc.Counters()
+	for i, list := range [][]*rewrite.Table{sc.Counters(), sc.Holders()} {
+		for _, t := range list {
+			slots, err := v.conn.Look(ctx)(t.Counter.SlotSchema, t.Counter.SlotTable)
+			if err != nil {
+				return nil, nil, err
+			}
+			if slots == nil {
+				continue
+			}
+			fresh := *t
+			counter := *t.Counter
+			counter.Counters = sc.Counted(t)
+			fresh.Counter = &counter
+			misfits := v.shared.Misfits(&fresh, slots)
+			for _, m := range misfits {
+				found[t] = append(found[t], Finding{Kind: FindingFit, Counter: m.Counter, Problem: m.Why + ": run `" + catalog.MigrateCommand + "`"})
+			}
+			if i > 0 && len(misfits) > 0 {
+				tables = append(tables[:len(tables):len(tables)], t)
+			}
+		}
+	}
+	return found, tables, nil
+}
