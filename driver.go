@@ -102,7 +102,10 @@ func Open(driverName, dsn string, opts ...Option) (*sql.DB, error) {
 func OpenConnector(driverName, dsn string, opts ...Option) (*Connector, error) {
 	v, ok := registry.Load(driverName)
 	if !ok {
-		return nil, fmt.Errorf("slotsql: no wrapped driver is registered as %q: import the package of your engine, such as github.com/slotsql/slotsql/mysql", driverName)
+		return nil, fmt.Errorf(
+			"slotsql: no wrapped driver is registered as %q: import the package of your engine, such as github.com/slotsql/slotsql/mysql",
+			driverName,
+		)
 	}
 	registered := v.(*wrappedDriver)
 	o, err := buildOptions(registered.options.config, opts)

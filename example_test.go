@@ -203,7 +203,9 @@ func ExampleDrain() {
 func ExampleDrainError() {
 	dsn, remove := blog()
 	defer remove()
-	strict := must(slotsql.Parse([]byte("version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: }, on_drain: error}}"), "slotsql.yaml"))
+	strict := must(
+		slotsql.Parse([]byte("version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: }, on_drain: error}}"), "slotsql.yaml"),
+	)
 	db := must(slotsql.Open("sqlite3-slotsql", dsn, slotsql.WithConfig(strict)))
 	defer db.Close()
 

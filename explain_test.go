@@ -31,7 +31,14 @@ type explained struct {
 
 var explainedEngines = []explained{
 	{"mysql", mysql.DriverName, mysql.Dialect(), explainTables, server.MariaDB, func(int) string { return "?" }},
-	{"postgres", postgres.DriverName, postgres.Dialect(), explainTables, server.Postgres, func(n int) string { return fmt.Sprintf("$%d", n) }},
+	{
+		"postgres",
+		postgres.DriverName,
+		postgres.Dialect(),
+		explainTables,
+		server.Postgres,
+		func(n int) string { return fmt.Sprintf("$%d", n) },
+	},
 	{"sqlite", sqlite.DriverName, sqlite.Dialect(), explainTables, server.SQLite, func(int) string { return "?" }},
 }
 
@@ -152,10 +159,19 @@ func TestSetup(t *testing.T) {
 				}
 			}
 			tables, err := slotsql.Check(ctx, c)
-			if err != nil || len(tables) != 2 || !tables[0].Missing || tables[0].Counters[0] != (slotsql.CounterStatus{Column: "views", Slotted: true}) || tables[0].Counters[1].Slotted {
+			if err != nil || len(tables) != 2 || !tables[0].Missing ||
+				tables[0].Counters[0] != (slotsql.CounterStatus{Column: "views", Slotted: true}) ||
+				tables[0].Counters[1].Slotted {
 				t.Fatalf("%+v, %v", tables, err)
 			}
-			queries := []string{"SELECT views FROM posts WHERE id = 1", "UPDATE posts SET views = views + 1 WHERE id = 7", "DELETE FROM posts", "SELECT * FROM posts, users", "SELECT * FROM popular", "SELECT 1"}
+			queries := []string{
+				"SELECT views FROM posts WHERE id = 1",
+				"UPDATE posts SET views = views + 1 WHERE id = 7",
+				"DELETE FROM posts",
+				"SELECT * FROM posts, users",
+				"SELECT * FROM popular",
+				"SELECT 1",
+			}
 			var before []string
 			for _, q := range queries {
 				e, err := slotsql.ExplainConnector(ctx, c, q)
@@ -249,7 +265,9 @@ func ExampleOpen() {
 		panic(err)
 	}
 	defer plain.Close()
-	if _, err := plain.Exec("CREATE TABLE posts (id INTEGER PRIMARY KEY, views INTEGER NOT NULL); INSERT INTO posts VALUES (7, 40)"); err != nil {
+	if _, err := plain.Exec(
+		"CREATE TABLE posts (id INTEGER PRIMARY KEY, views INTEGER NOT NULL); INSERT INTO posts VALUES (7, 40)",
+	); err != nil {
 		panic(err)
 	}
 

@@ -37,7 +37,8 @@ func Migrate(ctx context.Context, c *Connector, opts ...upkeep.SetupOption) (cre
 	return upkeep.Migrate(ctx, c.every.Catalog, opts...)
 }
 
-// DDL returns the statements that create the slot tables of tables with mode on, passive or shadow, and the table of leases, whether they are
+// DDL returns the statements that create the slot tables of tables with mode on, passive or shadow,
+// and the table of leases, whether they are
 // there or not. Run by other means than Migrate they belong into one
 // transaction where the engine has transactional DDL.
 // Comments in them say which locks they take on base tables.

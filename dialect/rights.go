@@ -105,8 +105,18 @@ func (h HeldRights) Lacking(n GrantNames) (out SlotRights) {
 	}
 	out.Blind = (h.Counts || h.Reads) && !(h.Use && h.Select)
 	if !h.Folds {
-		out.Fold = []Lack{{What: "moving slots into base rows",
-			Grant: "GRANT SELECT (" + strings.Join(n.Read, ", ") + "), UPDATE (" + strings.Join(n.Written, ", ") + ") ON " + n.Base + " TO " + n.User}}
+		out.Fold = []Lack{
+			{
+				What: "moving slots into base rows",
+				Grant: "GRANT SELECT (" + strings.Join(
+					n.Read,
+					", ",
+				) + "), UPDATE (" + strings.Join(
+					n.Written,
+					", ",
+				) + ") ON " + n.Base + " TO " + n.User,
+			},
+		}
 	}
 	out.Fold = grant(out.Fold, "moving slots into base rows", all...)
 	return out

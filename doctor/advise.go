@@ -31,7 +31,9 @@ func (l *looker) advise(ctx context.Context) error {
 			s.Verdict, s.Why = "unknown", "the server does not report which table is waited for"
 		case l.slotTable(s) != "":
 			s.Verdict = "slots"
-			s.Why = "it is a slot table of " + l.slotTable(s) + ": increments wait for each other when more run at a time than there are slots, or for a drain of the row; see slots, and the reasons for its drains in Stats"
+			s.Why = "it is a slot table of " + l.slotTable(
+				s,
+			) + ": increments wait for each other when more run at a time than there are slots, or for a drain of the row; see slots, and the reasons for its drains in Stats"
 		case cfg != nil && mine != nil:
 			s.Verdict = "configured"
 			if err := l.plan(mine, s.Statements); err != nil {
@@ -58,7 +60,10 @@ func (l *looker) advise(ctx context.Context) error {
 		}
 		for _, s := range configured {
 			if columns := p.columns(s); len(columns) > 0 {
-				s.Why = fmt.Sprintf("waiting statements add to %s, which is not among the table's configured counters: add it there", strings.Join(columns, ", "))
+				s.Why = fmt.Sprintf(
+					"waiting statements add to %s, which is not among the table's configured counters: add it there",
+					strings.Join(columns, ", "),
+				)
 			}
 		}
 	}
@@ -182,11 +187,18 @@ func (l *looker) judge(s *Spot, p *proposed) error {
 	case helped == all:
 		s.Verdict, s.Why = "yes", "all waiting statements are increments, which would go to slots and not wait"
 	default:
-		s.Verdict, s.Why = "partly", fmt.Sprintf("%d of %d waits are of increments, which would go to slots; the others would remain: %s", helped, all, why)
+		s.Verdict, s.Why = "partly", fmt.Sprintf(
+			"%d of %d waits are of increments, which would go to slots; the others would remain: %s",
+			helped,
+			all,
+			why,
+		)
 	}
 	for _, h := range s.Holders {
 		if h.Idle {
-			l.noteOnce("a transaction that has " + s.Table + " locked was idle: increments in slots do not wait for other increments, whatever their transactions do, but on MySQL they wait for one that has changed the row itself")
+			l.noteOnce(
+				"a transaction that has " + s.Table + " locked was idle: increments in slots do not wait for other increments, whatever their transactions do, but on MySQL they wait for one that has changed the row itself",
+			)
 			break
 		}
 	}

@@ -136,6 +136,14 @@ func Look(ctx context.Context, db *sql.DB, d dialect.Dialect, o Options) (*Repor
 	if o.Every <= 0 {
 		o.Every = defaultEvery
 	}
-	l := &looker{session: dialect.PlainSession{Conn: conn}, dialect: d, observer: observer, options: o, report: &Report{Spots: []*Spot{}}, tables: map[[2]string]*table{}, texts: map[string]string{}}
+	l := &looker{
+		session:  dialect.PlainSession{Conn: conn},
+		dialect:  d,
+		observer: observer,
+		options:  o,
+		report:   &Report{Spots: []*Spot{}},
+		tables:   map[[2]string]*table{},
+		texts:    map[string]string{},
+	}
 	return l.report, l.look(ctx)
 }

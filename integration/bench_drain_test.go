@@ -108,7 +108,10 @@ func BenchmarkIncrementsBesideDrains(b *testing.B) {
 							for !stop.Load() {
 								time.Sleep(every)
 								// A clamp that changes nothing: read and locked all the same.
-								if _, err := s.db.ExecContext(b.Context(), "UPDATE pages SET views = CASE WHEN views < 0 THEN 0 ELSE views END WHERE id = 1"); err != nil {
+								if _, err := s.db.ExecContext(
+									b.Context(),
+									"UPDATE pages SET views = CASE WHEN views < 0 THEN 0 ELSE views END WHERE id = 1",
+								); err != nil {
 									b.Error(err)
 									return
 								}

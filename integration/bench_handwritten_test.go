@@ -28,7 +28,10 @@ func handWritten(b *testing.B, dialect, id string, clients int, roundTrip time.D
 	if dialect == "mysql" {
 		upsert = "INSERT INTO hand (id, slot, views) VALUES (?, ?, 1) ON DUPLICATE KEY UPDATE views = views + 1"
 	}
-	if _, err := plain.db.ExecContext(b.Context(), "CREATE TABLE hand (id BIGINT NOT NULL REFERENCES pages (id) ON DELETE CASCADE, slot SMALLINT NOT NULL, views BIGINT NOT NULL, PRIMARY KEY (id, slot))"); err != nil {
+	if _, err := plain.db.ExecContext(
+		b.Context(),
+		"CREATE TABLE hand (id BIGINT NOT NULL REFERENCES pages (id) ON DELETE CASCADE, slot SMALLINT NOT NULL, views BIGINT NOT NULL, PRIMARY KEY (id, slot))",
+	); err != nil {
 		b.Fatal(err)
 	}
 	for slot := range slots { // as slotsql's are there after a while
@@ -58,7 +61,13 @@ func handWritten(b *testing.B, dialect, id string, clients int, roundTrip time.D
 	b.Run("ratio", func(b *testing.B) { ratio(b, plain, wrapped, op, clients) })
 	exact(b, wrapped)
 	var total int64
-	if err := plain.db.QueryRowContext(b.Context(), "SELECT SUM(views) FROM hand").Scan(&total); err != nil || total != plain.counted.Load() {
+	if err := plain.db.QueryRowContext(
+		b.Context(),
+		"SELECT SUM(views) FROM hand",
+	).Scan(
+		&total,
+	); err != nil ||
+		total != plain.counted.Load() {
 		b.Errorf("by hand: %d increments acknowledged, %d counted, %v", plain.counted.Load(), total, err)
 	}
 }

@@ -30,7 +30,8 @@ func BenchmarkLongTransaction(b *testing.B) {
 		for _, layout := range []string{"dedicated", "journal"} {
 			b.Run(e.name+"/"+layout, func(b *testing.B) {
 				p := twin.New(b, twin.Options{Dialect: e.dialect, Schema: []string{
-					"CREATE TABLE tallies (status VARCHAR(10) PRIMARY KEY, n BIGINT NOT NULL)", "INSERT INTO tallies VALUES ('new', 0), ('paid', 0)",
+					"CREATE TABLE tallies (status VARCHAR(10) PRIMARY KEY, n BIGINT NOT NULL)",
+					"INSERT INTO tallies VALUES ('new', 0), ('paid', 0)",
 				}, Config: "version: 1\nauto_migrate: true\ntables: {tallies: {counters: {n: {}}, layout: " + layout + "}}\nrollup: {interval: 1s}\n"})
 				p.Wrapped.SetMaxOpenConns(clients + 4)
 				p.Wrapped.SetMaxIdleConns(clients + 4)

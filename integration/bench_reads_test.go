@@ -18,7 +18,11 @@ import (
 
 var (
 	benchRows = flag.Int("reads.rows", 1_000_000, "rows of the base table in BenchmarkReads")
-	benchPlan = flag.Bool("reads.plans", false, "print EXPLAIN of every rewritten read in BenchmarkReads, not only of those above their bar")
+	benchPlan = flag.Bool(
+		"reads.plans",
+		false,
+		"print EXPLAIN of every rewritten read in BenchmarkReads, not only of those above their bar",
+	)
 )
 
 // reads are the queries of BenchmarkReads. The hot keys are spread over the
@@ -28,9 +32,19 @@ var reads = []struct {
 	bar                   bar
 }{
 	{"point", "SELECT id, title, views FROM posts WHERE id = ?", "SELECT id, title, views FROM posts WHERE id = $1", times(1.3)},
-	{"fifty", "SELECT id, title, views FROM posts WHERE author = ? LIMIT 50", "SELECT id, title, views FROM posts WHERE author = $1 LIMIT 50", times(1.6)},
+	{
+		"fifty",
+		"SELECT id, title, views FROM posts WHERE author = ? LIMIT 50",
+		"SELECT id, title, views FROM posts WHERE author = $1 LIMIT 50",
+		times(1.6),
+	},
 	{"top10", "SELECT id, title, views FROM posts ORDER BY views DESC LIMIT 10", "", millis(10, 60)},
-	{"top10 of author", "SELECT id, views FROM posts WHERE author = ? ORDER BY views DESC LIMIT 10", "SELECT id, views FROM posts WHERE author = $1 ORDER BY views DESC LIMIT 10", millis(10, 60)},
+	{
+		"top10 of author",
+		"SELECT id, views FROM posts WHERE author = ? ORDER BY views DESC LIMIT 10",
+		"SELECT id, views FROM posts WHERE author = $1 ORDER BY views DESC LIMIT 10",
+		millis(10, 60),
+	},
 	{"range", "SELECT id, views FROM posts WHERE views > 999000", "", millis(10, 60)},
 	{"join", "SELECT c.id, p.views FROM comments c JOIN posts p ON p.id = c.post_id WHERE c.batch = 7", "", times(2)},
 	{"sum", "SELECT SUM(views) FROM posts", "", times(1.5)},
@@ -90,7 +104,11 @@ func BenchmarkReads(b *testing.B) {
 				benchExec(b, plain, strings.ReplaceAll(q, "{rows}", fmt.Sprint(*benchRows)))
 			}
 			file := filepath.Join(b.TempDir(), "slotsql.yaml")
-			if err := os.WriteFile(file, []byte("version: 1\nauto_migrate: true\ntables:\n  posts:\n    counters: {views: {}}\n"), 0o644); err != nil {
+			if err := os.WriteFile(
+				file,
+				[]byte("version: 1\nauto_migrate: true\ntables:\n  posts:\n    counters: {views: {}}\n"),
+				0o644,
+			); err != nil {
 				b.Fatal(err)
 			}
 			cfg, err := slotsql.Load(file)

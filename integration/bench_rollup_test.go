@@ -143,12 +143,16 @@ func (r *rollUpBench) beside(b *testing.B, tx bool, keys int) {
 		if with {
 			c := twin.Connector(b, r.Pair)
 			worker.Go(func() {
-				if err := slotsql.RunRollUp(ctx, c, slotsql.RollUpOptions{Interval: besideEvery, Idle: besideEvery, Pass: func(r slotsql.RollUpReport, err error) {
-					if err != nil && ctx.Err() == nil {
-						b.Error(err)
-					}
-					moved.Add(int64(r.Moved()))
-				}}); err != nil {
+				if err := slotsql.RunRollUp(
+					ctx,
+					c,
+					slotsql.RollUpOptions{Interval: besideEvery, Idle: besideEvery, Pass: func(r slotsql.RollUpReport, err error) {
+						if err != nil && ctx.Err() == nil {
+							b.Error(err)
+						}
+						moved.Add(int64(r.Moved()))
+					}},
+				); err != nil {
 					b.Error(err)
 				}
 			})

@@ -26,7 +26,8 @@ func (a application) companions(t *testing.T, p *twin.Pair, tables []counterTabl
 		var sets []map[string]rewrite.Merge // of each increment
 		for _, s := range a.Statements {
 			st, err := d.Parse(s.SQL)
-			if err != nil || st.Target == nil || len(st.Target.Name) == 0 || !d.SameTable(st.Target.Name[len(st.Target.Name)-1], facts.Name) {
+			if err != nil || st.Target == nil || len(st.Target.Name) == 0 ||
+				!d.SameTable(st.Target.Name[len(st.Target.Name)-1], facts.Name) {
 				continue
 			}
 			if set := besideCounters(d, facts, table, st); len(set) > 0 {

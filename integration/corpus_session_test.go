@@ -85,7 +85,12 @@ func (on sides) increment(t *testing.T, p *twin.Pair, tables []counterTable) (ds
 					continue
 				}
 				s := twin.Statement{
-					SQL:  fmt.Sprintf("UPDATE %s SET %s = %[2]s + 1 WHERE %s", p.Quote(table.name), columns[i], strings.Join(where, " AND ")),
+					SQL: fmt.Sprintf(
+						"UPDATE %s SET %s = %[2]s + 1 WHERE %s",
+						p.Quote(table.name),
+						columns[i],
+						strings.Join(where, " AND "),
+					),
 					Args: key,
 				}
 				for _, d := range twin.Compare(on.run(t, s)) {

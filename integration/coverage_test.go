@@ -100,7 +100,9 @@ func (c *coverage) add(app application, s statement, e *slotsql.Explanation) {
 	has := func(tags ...string) bool {
 		return slices.ContainsFunc(tags, func(x string) bool { return slices.Contains(s.Tags, x) })
 	}
-	if has("ret", "trap", "insel") || !has("up") && (!has("k1") || has("bw", "cl", "mr", "val", "nokey", "save") || strings.HasSuffix(e.Reason, "also sets ordinary columns")) {
+	if has("ret", "trap", "insel") ||
+		!has("up") &&
+			(!has("k1") || has("bw", "cl", "mr", "val", "nokey", "save") || strings.HasSuffix(e.Reason, "also sets ordinary columns")) {
 		return
 	}
 	c.slottable++
@@ -145,8 +147,17 @@ func (c *coverage) report() string {
 		b.WriteString(" |\n")
 	}
 	native, all := c.reads()
-	fmt.Fprintf(&b, "\n- reads that need no drain: %d of %d\n- increments and decrements by a key, alone or with companions, and upserts that are slotted: %d of %d\n", native, all, c.slotted, c.slottable)
-	b.WriteString("\n## Increments that are not slotted, by reason\n\nRight. `additive-base` and `pass-through` run as they are and are as contended as plain; `drain` folds the slots first.\n")
+	fmt.Fprintf(
+		&b,
+		"\n- reads that need no drain: %d of %d\n- increments and decrements by a key, alone or with companions, and upserts that are slotted: %d of %d\n",
+		native,
+		all,
+		c.slotted,
+		c.slottable,
+	)
+	b.WriteString(
+		"\n## Increments that are not slotted, by reason\n\nRight. `additive-base` and `pass-through` run as they are and are as contended as plain; `drain` folds the slots first.\n",
+	)
 	for _, why := range slices.Sorted(maps.Keys(c.base)) {
 		b.WriteString("\n### " + why + "\n\n")
 		for _, s := range c.base[why] {

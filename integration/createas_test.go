@@ -47,8 +47,17 @@ func TestCreateTableAs(t *testing.T) {
 	} {
 		t.Run(d, func(t *testing.T) {
 			t.Parallel()
-			p := twin.New(t, twin.Options{Dialect: d, Config: "version: 1\nauto_migrate: true\ntables:\n  posts: {counters: {views: {}, likes: {}, score: {}, big: {}}}\n",
-				Schema: append(e.schema, "INSERT INTO posts VALUES (1, 'one', 10, 3, 1.25, 5), (2, 'two', 20, NULL, 2, 6), (3, 'three', 5, 9, NULL, 7)")})
+			p := twin.New(
+				t,
+				twin.Options{
+					Dialect: d,
+					Config:  "version: 1\nauto_migrate: true\ntables:\n  posts: {counters: {views: {}, likes: {}, score: {}, big: {}}}\n",
+					Schema: append(
+						e.schema,
+						"INSERT INTO posts VALUES (1, 'one', 10, 3, 1.25, 5), (2, 'two', 20, NULL, 2, 6), (3, 'three', 5, 9, NULL, 7)",
+					),
+				},
+			)
 			for _, s := range append(statements, e.more...) {
 				for _, c := range []string{"views", "likes", "score", "big"} {
 					for _, id := range []string{"1", "2", "3"} {

@@ -110,23 +110,44 @@ func (g forms) of(list ...string) string {
 
 func (g forms) query() string {
 	from := g.of(
-		"posts p JOIN notes n USING (views)", "posts AS p LEFT JOIN notes n USING (views)", "notes n LEFT JOIN posts p USING (views, id)",
-		"posts p RIGHT JOIN notes n USING (views)", "posts p NATURAL JOIN notes n", "notes n NATURAL LEFT JOIN posts p",
-		"posts p JOIN posts n USING (views)", "posts p LEFT JOIN posts n USING (likes, forum)", "posts p JOIN notes n ON p.id = n.id",
-		"posts p LEFT JOIN (SELECT id, views FROM posts WHERE id > 2) n USING (views)", "posts p JOIN notes n USING (id)",
-		"posts p LEFT JOIN notes n USING (id)", "posts p JOIN forums n ON n.posts = p.views", "posts p CROSS JOIN one CROSS JOIN notes n",
-		"postgres sqlite: posts p FULL JOIN notes n USING (views)", "postgres sqlite: notes n FULL JOIN posts p USING (id)",
-		"postgres: posts p (id, forum, likes, title, views) LEFT JOIN notes n ON n.id = p.id", "postgres: posts AS p (id, f) JOIN notes n USING (views)",
-		"postgres: posts p NATURAL FULL JOIN notes n", "postgres: (posts JOIN one ON true) AS p (id, forum, views) LEFT JOIN notes n USING (id)",
+		"posts p JOIN notes n USING (views)",
+		"posts AS p LEFT JOIN notes n USING (views)",
+		"notes n LEFT JOIN posts p USING (views, id)",
+		"posts p RIGHT JOIN notes n USING (views)",
+		"posts p NATURAL JOIN notes n",
+		"notes n NATURAL LEFT JOIN posts p",
+		"posts p JOIN posts n USING (views)",
+		"posts p LEFT JOIN posts n USING (likes, forum)",
+		"posts p JOIN notes n ON p.id = n.id",
+		"posts p LEFT JOIN (SELECT id, views FROM posts WHERE id > 2) n USING (views)",
+		"posts p JOIN notes n USING (id)",
+		"posts p LEFT JOIN notes n USING (id)",
+		"posts p JOIN forums n ON n.posts = p.views",
+		"posts p CROSS JOIN one CROSS JOIN notes n",
+		"postgres sqlite: posts p FULL JOIN notes n USING (views)",
+		"postgres sqlite: notes n FULL JOIN posts p USING (id)",
+		"postgres: posts p (id, forum, likes, title, views) LEFT JOIN notes n ON n.id = p.id",
+		"postgres: posts AS p (id, f) JOIN notes n USING (views)",
+		"postgres: posts p NATURAL FULL JOIN notes n",
+		"postgres: (posts JOIN one ON true) AS p (id, forum, views) LEFT JOIN notes n USING (id)",
 		"sqlite: (posts LEFT JOIN one ON n = likes) AS p LEFT JOIN notes n ON n.id = p.id",
 	)
 	where := ""
 	if g.IntN(2) == 0 {
 		where = " WHERE " + g.of(
-			"p.views > "+fmt.Sprint(g.IntN(6)), "p.likes IS NULL", "p.id = "+fmt.Sprint(1+g.IntN(6)), "p.views IN (SELECT views FROM notes)",
-			"EXISTS (SELECT 1 FROM notes m NATURAL JOIN posts q WHERE q.views = p.views)", "p.views <> ALL (SELECT posts FROM forums JOIN one ON posts = n)",
-			"p.likes BETWEEN 2 AND p.views", "p.views = (SELECT MAX(views) FROM posts JOIN notes USING (views))",
-			"postgres: (p).id > 2", "postgres: p IS NOT NULL", "postgres: to_jsonb(p.*)->>'id' > '1'",
+			"p.views > "+fmt.Sprint(
+				g.IntN(6),
+			),
+			"p.likes IS NULL",
+			"p.id = "+fmt.Sprint(1+g.IntN(6)),
+			"p.views IN (SELECT views FROM notes)",
+			"EXISTS (SELECT 1 FROM notes m NATURAL JOIN posts q WHERE q.views = p.views)",
+			"p.views <> ALL (SELECT posts FROM forums JOIN one ON posts = n)",
+			"p.likes BETWEEN 2 AND p.views",
+			"p.views = (SELECT MAX(views) FROM posts JOIN notes USING (views))",
+			"postgres: (p).id > 2",
+			"postgres: p IS NOT NULL",
+			"postgres: to_jsonb(p.*)->>'id' > '1'",
 		)
 		if g.dialect == "sqlite" && strings.Contains(where, "ALL") {
 			where = ""
@@ -142,16 +163,46 @@ func (g forms) query() string {
 				"postgres: GROUP BY GROUPING SETS (("+by+"), ())", "sqlite: GROUP BY "+by)
 		}
 		having := g.of("", "", " HAVING COUNT(*) > 1", " HAVING MAX(p.views) > 3", " HAVING "+first+" > 2", " HAVING p.likes > 1")
-		return "SELECT " + by + g.of(", COUNT(*)", ", SUM(p.likes), MIN(p.views)", ", COUNT(*) AS views", ", (SELECT MAX(p.likes) FROM one)") +
-			" FROM " + from + where + " " + strings.TrimSpace(tail) + having
+		return "SELECT " + by + g.of(
+			", COUNT(*)",
+			", SUM(p.likes), MIN(p.views)",
+			", COUNT(*) AS views",
+			", (SELECT MAX(p.likes) FROM one)",
+		) +
+			" FROM " + from + where + " " + strings.TrimSpace(
+			tail,
+		) + having
 	case 1: // one row
-		return "SELECT " + g.of("COUNT(*), MAX(p.views)", "SUM(p.views + p.likes)", "(SELECT MAX(p.views) FROM one)", "(SELECT MAX(p.likes + n) FROM one)",
-			"COUNT(DISTINCT p.views) AS views, MIN(p.likes)", "postgres: count(p), count(DISTINCT p.*)", "postgres: max(p::text)") + " FROM " + from + where
+		return "SELECT " + g.of(
+			"COUNT(*), MAX(p.views)",
+			"SUM(p.views + p.likes)",
+			"(SELECT MAX(p.views) FROM one)",
+			"(SELECT MAX(p.likes + n) FROM one)",
+			"COUNT(DISTINCT p.views) AS views, MIN(p.likes)",
+			"postgres: count(p), count(DISTINCT p.*)",
+			"postgres: max(p::text)",
+		) + " FROM " + from + where
 	}
-	list := g.of("*", "p.*", "*, p.views", "p.views, p.likes", "p.views + 1, title", "CASE WHEN p.id > 2 THEN p.likes ELSE p.views END, p.views IS NULL",
-		"p.views, -p.likes AS views", "p.views AS likes, p.likes AS views", "p.views v, (SELECT COUNT(*) FROM posts q NATURAL JOIN notes) c", "views",
-		"p.id, (SELECT MAX(m.views + p.views) FROM notes m) AS top", "(p.views), COALESCE(p.likes, -1)", "p.*, p.likes",
-		"postgres: p", "postgres: p, p IS NULL, p.*", "postgres: to_jsonb(p), row_to_json(p.*)", "postgres: (p).id, (p).*", "postgres: ROW(p.*, 1)::text, p::text")
+	list := g.of(
+		"*",
+		"p.*",
+		"*, p.views",
+		"p.views, p.likes",
+		"p.views + 1, title",
+		"CASE WHEN p.id > 2 THEN p.likes ELSE p.views END, p.views IS NULL",
+		"p.views, -p.likes AS views",
+		"p.views AS likes, p.likes AS views",
+		"p.views v, (SELECT COUNT(*) FROM posts q NATURAL JOIN notes) c",
+		"views",
+		"p.id, (SELECT MAX(m.views + p.views) FROM notes m) AS top",
+		"(p.views), COALESCE(p.likes, -1)",
+		"p.*, p.likes",
+		"postgres: p",
+		"postgres: p, p IS NULL, p.*",
+		"postgres: to_jsonb(p), row_to_json(p.*)",
+		"postgres: (p).id, (p).*",
+		"postgres: ROW(p.*, 1)::text, p::text",
+	)
 	tail := ""
 	switch {
 	case strings.Contains(list, "-p.likes AS views"):

@@ -244,7 +244,10 @@ func incrementAll(t *testing.T, on sides, p *twin.Pair, catalog *golden.Catalog)
 				if full(row[i], rows.Sets[0].Columns[i]) {
 					continue
 				}
-				s := twin.Statement{SQL: fmt.Sprintf("UPDATE %s SET %s = %[2]s + 1%s", name, columns[i], setCompanions(p, table)), Args: key}
+				s := twin.Statement{
+					SQL:  fmt.Sprintf("UPDATE %s SET %s = %[2]s + 1%s", name, columns[i], setCompanions(p, table)),
+					Args: key,
+				}
 				if len(where) > 0 {
 					s.SQL += " WHERE " + strings.Join(where, " AND ")
 				}

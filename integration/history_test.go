@@ -70,7 +70,13 @@ func histories(t *testing.T, f func(h *history)) {
 func orphans(t *testing.T, p *twin.Pair) {
 	t.Helper()
 	var n int
-	if err := p.Under.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM posts_slots WHERE id NOT IN (SELECT id FROM posts)").Scan(&n); err != nil || n > 0 {
+	if err := p.Under.QueryRowContext(
+		t.Context(),
+		"SELECT COUNT(*) FROM posts_slots WHERE id NOT IN (SELECT id FROM posts)",
+	).Scan(
+		&n,
+	); err != nil ||
+		n > 0 {
 		t.Errorf("%d slots without a row, %v", n, err)
 	}
 }
@@ -248,7 +254,13 @@ func TestHistoryAdditive(t *testing.T) {
 		})
 		for key := 1; key <= historyKeys; key++ {
 			var views int64
-			if err := h.pair.Wrapped.QueryRowContext(h.Context(), h.text("SELECT views FROM posts WHERE id = ?"), key).Scan(&views); err != nil {
+			if err := h.pair.Wrapped.QueryRowContext(
+				h.Context(),
+				h.text("SELECT views FROM posts WHERE id = ?"),
+				key,
+			).Scan(
+				&views,
+			); err != nil {
 				h.Fatal(err)
 			}
 			if want := sums[key].Load(); views != want {

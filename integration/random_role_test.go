@@ -47,7 +47,11 @@ func (r *player) restrict(ctx context.Context, t *testing.T, app *random.Applica
 	if err != nil {
 		t.Fatal(err)
 	}
-	wrapped, err := twin.OpenWrapped(map[string]string{"mysql": "mysql", "postgres": "pgx"}[p.Dialect], as(t, p.WrappedDSN, role), p.ConfigPath)
+	wrapped, err := twin.OpenWrapped(
+		map[string]string{"mysql": "mysql", "postgres": "pgx"}[p.Dialect],
+		as(t, p.WrappedDSN, role),
+		p.ConfigPath,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

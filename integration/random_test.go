@@ -23,7 +23,12 @@ var (
 )
 
 func init() {
-	flag.StringVar(&random.Layout, "random.layout", "", "layout of every table that can have it, in TestRandom and TestRandomReads; by default they are mixed")
+	flag.StringVar(
+		&random.Layout,
+		"random.layout",
+		"",
+		"layout of every table that can have it, in TestRandom and TestRandomReads; by default they are mixed",
+	)
 }
 
 // randomSteps is the size of one made-up application.
@@ -240,7 +245,8 @@ func (r *player) step(ctx context.Context, t *testing.T, s random.Step) []twin.D
 // lists, or by what the engine itself does not keep from one plan to another;
 // what is of a column's type is made equal.
 func tolerated(dialect, params string, plain, wrapped *twin.Outcome) bool {
-	if plain.Err != nil && wrapped.Err == nil && (strings.Contains(plain.Err.Error(), "ambiguous") || twin.Class(plain.Err) == "MySQL 1247 (42S22)") {
+	if plain.Err != nil && wrapped.Err == nil &&
+		(strings.Contains(plain.Err.Error(), "ambiguous") || twin.Class(plain.Err) == "MySQL 1247 (42S22)") {
 		// A name that two result columns share is not ambiguous where one of
 		// them has become an expression; likewise MariaDB refuses some names
 		// (1247) that it takes where they stand for an expression.
@@ -251,7 +257,12 @@ func tolerated(dialect, params string, plain, wrapped *twin.Outcome) bool {
 		// another condition drops the row is the engine's choice.
 		return true
 	}
-	if p, w := twin.Class(plain.Err), twin.Class(wrapped.Err); ungrouped[p] && (ungrouped[w] || w == unknown && strings.Contains(wrapped.Err.Error(), "HAVING")) {
+	if p, w := twin.Class(
+		plain.Err,
+	), twin.Class(
+		wrapped.Err,
+	); ungrouped[p] &&
+		(ungrouped[w] || w == unknown && strings.Contains(wrapped.Err.Error(), "HAVING")) {
 		return true // of two faults one is named
 	}
 	if dialect != "postgres" {

@@ -12,7 +12,9 @@ import (
 )
 
 // sqlToken cuts a text into what cannot be taken apart.
-var sqlToken = regexp.MustCompile("'(?:[^']|'')*'|\"[^\"]*\"|`[^`]*`|(?s:/\\*.*?\\*/)|--[^\\n]*\\n|#[^\\n]*\\n|[A-Za-z_][A-Za-z_0-9]*|\\$[0-9]+|[0-9.]+|::|<=>|<>|<=|>=|!=|\\|\\||\\s+|.")
+var sqlToken = regexp.MustCompile(
+	"'(?:[^']|'')*'|\"[^\"]*\"|`[^`]*`|(?s:/\\*.*?\\*/)|--[^\\n]*\\n|#[^\\n]*\\n|[A-Za-z_][A-Za-z_0-9]*|\\$[0-9]+|[0-9.]+|::|<=>|<>|<=|>=|!=|\\|\\||\\s+|.",
+)
 
 // piece is a token with the argument that it stands for.
 type piece struct {

@@ -60,7 +60,8 @@ func TestRandomReads(t *testing.T) {
 			}
 			for seed := *readsSeed; more() && sum.differences < *readsMost; seed++ {
 				before := sum.differences
-				if !t.Run(fmt.Sprintf("seed-%d", seed), func(t *testing.T) { runReads(t, dialect, seed, more, sum) }) && sum.differences == before {
+				if !t.Run(fmt.Sprintf("seed-%d", seed), func(t *testing.T) { runReads(t, dialect, seed, more, sum) }) &&
+					sum.differences == before {
 					return // the server has gone, or worse
 				}
 			}
@@ -100,7 +101,13 @@ func (s *readsTally) keepSlowest() {
 
 func (s *readsTally) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d queries, %d of which the plain driver refuses (%.1f %%)\n", s.queries, s.failed, 100*float64(s.failed)/float64(max(s.queries, 1)))
+	fmt.Fprintf(
+		&b,
+		"%d queries, %d of which the plain driver refuses (%.1f %%)\n",
+		s.queries,
+		s.failed,
+		100*float64(s.failed)/float64(max(s.queries, 1)),
+	)
 	for _, m := range []map[string]int{s.plans, s.errors} {
 		for _, k := range slices.SortedFunc(maps.Keys(m), func(a, b string) int { return m[b] - m[a] }) {
 			fmt.Fprintf(&b, "%7d  %5.2f %%  %s\n", m[k], 100*float64(m[k])/float64(max(s.queries, 1)), k)
@@ -156,7 +163,17 @@ func runReads(t *testing.T, dialect string, seed uint64, more func() bool, sum *
 		sum.differences++
 		short := r.shrink(t, s)
 		var b strings.Builder
-		fmt.Fprintf(&b, "%s, seed %d, query %d\n\n%s\n\n%s\n\nDSN: %s\n\n%s\n", dialect, seed, i, schemaOf(made, s), made.Config, made.Params, s)
+		fmt.Fprintf(
+			&b,
+			"%s, seed %d, query %d\n\n%s\n\n%s\n\nDSN: %s\n\n%s\n",
+			dialect,
+			seed,
+			i,
+			schemaOf(made, s),
+			made.Config,
+			made.Params,
+			s,
+		)
 		for _, d := range ds {
 			b.WriteString("\n" + d.String())
 		}
@@ -170,7 +187,13 @@ func runReads(t *testing.T, dialect string, seed uint64, more func() bool, sum *
 		if e, err := slotsql.Explain(t.Context(), pair.Wrapped, in(pair.WrappedDSN, short).SQL); err == nil {
 			b.WriteString("\n\n" + e.String())
 		}
-		fmt.Fprintf(&b, "\n\nagain: go test ./integration -run 'TestRandomReads/%s' -reads.seed %d -reads.n %d\n", dialect, seed, readsPerSchema)
+		fmt.Fprintf(
+			&b,
+			"\n\nagain: go test ./integration -run 'TestRandomReads/%s' -reads.seed %d -reads.n %d\n",
+			dialect,
+			seed,
+			readsPerSchema,
+		)
 		t.Error(b.String())
 		if sum.differences >= *readsMost {
 			return

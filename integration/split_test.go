@@ -45,7 +45,11 @@ func TestSplit(t *testing.T) {
 					execSplit(t, plain, q)
 				}
 				file := filepath.Join(t.TempDir(), "slotsql.yaml")
-				if err := os.WriteFile(file, []byte("version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}, likes: {}}}}\n"), 0o644); err != nil {
+				if err := os.WriteFile(
+					file,
+					[]byte("version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}, likes: {}}}}\n"),
+					0o644,
+				); err != nil {
 					t.Fatal(err)
 				}
 				cfg, err := slotsql.Load(file)
@@ -53,7 +57,11 @@ func TestSplit(t *testing.T) {
 					t.Fatal(err)
 				}
 				wrapped := openSplit(t, e.wrapped, dsn, cfg)
-				execSplit(t, plain, "INSERT INTO posts_slots (id, slot, views, likes) SELECT n, n % 3, "+sum+", n % 5 - 1 FROM "+e.series+" WHERE n % 3 = 0")
+				execSplit(
+					t,
+					plain,
+					"INSERT INTO posts_slots (id, slot, views, likes) SELECT n, n % 3, "+sum+", n % 5 - 1 FROM "+e.series+" WHERE n % 3 = 0",
+				)
 				execSplit(t, plain, "INSERT INTO posts_slots (id, slot, views, likes) SELECT n, 7, 1, 1 FROM "+e.series+" WHERE n % 30 = 0")
 				execSplit(t, plain, "CREATE TABLE truth (id bigint PRIMARY KEY, author int NOT NULL, views int NOT NULL, likes int)")
 				of := func(c string) string {
@@ -102,14 +110,37 @@ func TestSplit(t *testing.T) {
 						q += " WHERE " + strings.Join(where, " AND ")
 					}
 					if ordered {
-						q += " ORDER BY " + counter + pick("", " ASC", " DESC") + pick("", ", likes", ", views DESC") + ", id" + pick("", " DESC") + " LIMIT " + number(r.IntN(30))
+						q += " ORDER BY " + counter + pick(
+							"",
+							" ASC",
+							" DESC",
+						) + pick(
+							"",
+							", likes",
+							", views DESC",
+						) + ", id" + pick(
+							"",
+							" DESC",
+						) + " LIMIT " + number(
+							r.IntN(30),
+						)
 						if r.IntN(3) == 0 {
 							q += " OFFSET " + number(r.IntN(50))
 						}
 					} else {
 						q += " ORDER BY id"
 					}
-					want, got := rowsSplit(t, plain, strings.Replace(q, "FROM posts", "FROM truth", 1), args), rowsSplit(t, wrapped, q, args)
+					want, got := rowsSplit(
+						t,
+						plain,
+						strings.Replace(q, "FROM posts", "FROM truth", 1),
+						args,
+					), rowsSplit(
+						t,
+						wrapped,
+						q,
+						args,
+					)
 					if want != got {
 						t.Fatalf("%s %v\ngot  %.600s\nwant %.600s", q, args, got, want)
 					}

@@ -63,7 +63,11 @@ func (Engine) ServerReadOnly(err error) bool {
 
 // ErrReadOnly is the server's error for such a write.
 func (Engine) ErrReadOnly() error {
-	return &mysql.MySQLError{Number: 1792, SQLState: [5]byte([]byte("25006")), Message: "Cannot execute statement in a READ ONLY transaction"}
+	return &mysql.MySQLError{
+		Number:   1792,
+		SQLState: [5]byte([]byte("25006")),
+		Message:  "Cannot execute statement in a READ ONLY transaction",
+	}
 }
 
 // LocksGaps asks for the session's isolation level.
@@ -137,7 +141,11 @@ func (Engine) TxOpen(ctx context.Context, s slotdialect.Session) (bool, error) {
 
 // TxUndone is what Galera says of a transaction that it has rolled back.
 func (Engine) TxUndone() error {
-	return &mysql.MySQLError{Number: 1213, SQLState: [5]byte([]byte("40001")), Message: "Deadlock found when trying to get lock; try restarting transaction"}
+	return &mysql.MySQLError{
+		Number:   1213,
+		SQLState: [5]byte([]byte("40001")),
+		Message:  "Deadlock found when trying to get lock; try restarting transaction",
+	}
 }
 
 // SlotFull recognises what an increment meets at the limits of its slot. The

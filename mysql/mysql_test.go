@@ -29,7 +29,13 @@ func TestOutcomes(t *testing.T) {
 	} {
 		e := Dialect()
 		if e.NotApplied(c.err) != c.notApplied || e.Conflict(c.err) != c.conflict || e.LockTimeout(c.err) != c.waited {
-			t.Errorf("%s: not applied %t, conflict %t, waited in vain %t", name, e.NotApplied(c.err), e.Conflict(c.err), e.LockTimeout(c.err))
+			t.Errorf(
+				"%s: not applied %t, conflict %t, waited in vain %t",
+				name,
+				e.NotApplied(c.err),
+				e.Conflict(c.err),
+				e.LockTimeout(c.err),
+			)
 		}
 	}
 }

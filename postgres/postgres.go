@@ -126,7 +126,12 @@ func (Engine) ReadOnly(err error) bool {
 
 // ErrReadOnly is such an error.
 func (Engine) ErrReadOnly() error {
-	return &pgconn.PgError{Severity: "ERROR", SeverityUnlocalized: "ERROR", Code: "25006", Message: "cannot execute UPDATE in a read-only transaction"}
+	return &pgconn.PgError{
+		Severity:            "ERROR",
+		SeverityUnlocalized: "ERROR",
+		Code:                "25006",
+		Message:             "cannot execute UPDATE in a read-only transaction",
+	}
 }
 
 // ConnReadOnly reads what servers since 14 report of the session's default and of
@@ -139,7 +144,12 @@ func (Engine) ConnReadOnly(c driver.Conn) bool {
 
 // RewriteArgs separates pgx's leading option arguments and lets a query
 // rewriter, such as pgx.NamedArgs, do its work before the text is planned.
-func (Engine) RewriteArgs(ctx context.Context, c driver.Conn, query string, args []driver.NamedValue) (string, []driver.NamedValue, []driver.NamedValue, error) {
+func (Engine) RewriteArgs(
+	ctx context.Context,
+	c driver.Conn,
+	query string,
+	args []driver.NamedValue,
+) (string, []driver.NamedValue, []driver.NamedValue, error) {
 	n := 0
 	for ; n < len(args); n++ {
 		switch v := args[n].Value.(type) {
@@ -153,7 +163,13 @@ func (Engine) RewriteArgs(ctx context.Context, c driver.Conn, query string, args
 	return query, args[n:], args[:n], nil
 }
 
-func rewriteQuery(ctx context.Context, c driver.Conn, r pgx.QueryRewriter, query string, options, args []driver.NamedValue) (string, []driver.NamedValue, []driver.NamedValue, error) {
+func rewriteQuery(
+	ctx context.Context,
+	c driver.Conn,
+	r pgx.QueryRewriter,
+	query string,
+	options, args []driver.NamedValue,
+) (string, []driver.NamedValue, []driver.NamedValue, error) {
 	p, ok := c.(interface{ Conn() *pgx.Conn })
 	if !ok {
 		return "", nil, nil, errors.New("slotsql: a query rewriter needs a pgx connection")

@@ -25,7 +25,10 @@ var benchTexts = []struct{ name, text string }{
 	{"untouched", "SELECT id, name, email FROM users WHERE id = ? AND deleted_at IS NULL"},
 	{"increment", "UPDATE posts SET views = views + 1 WHERE id = ?"},
 	{"read", "SELECT id, title, views FROM posts WHERE id = ?"},
-	{"join", "SELECT u.name, p.title, p.views FROM users u JOIN posts p ON p.author_id = u.id WHERE u.id = ? ORDER BY p.views DESC LIMIT 10"},
+	{
+		"join",
+		"SELECT u.name, p.title, p.views FROM users u JOIN posts p ON p.author_id = u.id WHERE u.id = ? ORDER BY p.views DESC LIMIT 10",
+	},
 	{"drain", "UPDATE posts SET views = 0 WHERE id = ?"},
 }
 

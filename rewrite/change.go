@@ -101,7 +101,12 @@ func (m *dml) inserted(plan *Plan) *Plan {
 		plan.Fresh, plan.Changes = false, nil
 		return plan
 	}
-	b := &binding{source: &Source{Name: []Ident{{Name: t.Name, Quoted: true}}}, label: Ident{Name: t.Name, Quoted: true}, table: t, counts: true}
+	b := &binding{
+		source: &Source{Name: []Ident{{Name: t.Name, Quoted: true}}},
+		label:  Ident{Name: t.Name, Quoted: true},
+		table:  t,
+		counts: true,
+	}
 	d := m.drainTable(t, &rowset{binding: b, where: join(any, " OR ")})
 	d.New = &NewRows{Given: given, All: &all}
 	plan.Changes = []DrainTable{d}

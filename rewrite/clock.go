@@ -11,9 +11,20 @@ import (
 // every column.
 
 var clocks = map[string]bool{
-	"now": true, "current_timestamp": true, "current_timestamp_n": true, "localtimestamp": true, "localtimestamp_n": true, "localtime": true,
-	"current_date": true, "curdate": true, "utc_timestamp": true, "utc_date": true, "sysdate": true,
-	"transaction_timestamp": true, "statement_timestamp": true, "clock_timestamp": true,
+	"now":                   true,
+	"current_timestamp":     true,
+	"current_timestamp_n":   true,
+	"localtimestamp":        true,
+	"localtimestamp_n":      true,
+	"localtime":             true,
+	"current_date":          true,
+	"curdate":               true,
+	"utc_timestamp":         true,
+	"utc_date":              true,
+	"sysdate":               true,
+	"transaction_timestamp": true,
+	"statement_timestamp":   true,
+	"clock_timestamp":       true,
 }
 
 var (
@@ -57,7 +68,8 @@ func (p *planning) clockTime(e *Expr) (ok, shifted bool) {
 		return bare(e.Args[0]).Kind == Number, false
 	case p.d.Traits().AnyType && (e.Op == "date" || e.Op == "datetime"):
 		for i := range e.Args {
-			if re := modifier; i > 0 && !literal(i, re) || i == 0 && !(bare(e.Args[0]).Kind == String && strings.EqualFold(bare(e.Args[0]).Text, "now")) {
+			if re := modifier; i > 0 && !literal(i, re) ||
+				i == 0 && !(bare(e.Args[0]).Kind == String && strings.EqualFold(bare(e.Args[0]).Text, "now")) {
 				return false, false
 			}
 		}

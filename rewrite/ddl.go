@@ -76,7 +76,10 @@ func (p *planning) replacedTable() []Ident {
 		case t.Kind == Word:
 			name = append(name, Ident{Name: written})
 		case t.Kind == QuotedIdent && len(written) > 2:
-			name = append(name, Ident{Name: strings.ReplaceAll(written[1:len(written)-1], written[:1]+written[:1], written[:1]), Quoted: true})
+			name = append(
+				name,
+				Ident{Name: strings.ReplaceAll(written[1:len(written)-1], written[:1]+written[:1], written[:1]), Quoted: true},
+			)
 		default:
 			return nil
 		}

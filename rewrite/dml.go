@@ -166,7 +166,15 @@ func (p *planning) planReads(r *reader, err error, locked string) *Plan {
 	case len(r.edits) == 0:
 		return &Plan{Class: PassThrough}
 	}
-	return &Plan{Class: Read, Reason: r.reason, Tables: names(r.tables), Text: p.src.apply(r.edits), Stars: r.stars, Anew: r.merges, reads: r}
+	return &Plan{
+		Class:  Read,
+		Reason: r.reason,
+		Tables: names(r.tables),
+		Text:   p.src.apply(r.edits),
+		Stars:  r.stars,
+		Anew:   r.merges,
+		reads:  r,
+	}
 }
 
 func columnNamed(p *planning, t *Table, written Ident) (string, bool) {

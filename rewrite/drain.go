@@ -54,11 +54,19 @@ func DrainAll(d Dialect, t *Table) DrainTable {
 // each argument.
 func DrainKey(d Dialect, t *Table, forms []string) DrainTable {
 	p := &planning{d: d}
-	b := &binding{source: &Source{Name: []Ident{{Name: t.Name, Quoted: true}}}, label: Ident{Name: t.Name, Quoted: true}, table: t, counts: true}
+	b := &binding{
+		source: &Source{Name: []Ident{{Name: t.Name, Quoted: true}}},
+		label:  Ident{Name: t.Name, Quoted: true},
+		table:  t,
+		counts: true,
+	}
 	var equal []fragment
 	for i, k := range t.Counter.Key {
 		before, after, _ := strings.Cut(forms[i], "%s")
-		equal = append(equal, fragment{texts: []string{d.Quote(t.Name) + "." + d.Quote(k) + " = " + before, after}, args: []Arg{{Index: i}}})
+		equal = append(
+			equal,
+			fragment{texts: []string{d.Quote(t.Name) + "." + d.Quote(k) + " = " + before, after}, args: []Arg{{Index: i}}},
+		)
 	}
 	return p.drainTable(t, &rowset{binding: b, where: join(equal, " AND "), single: true, only: true})
 }
@@ -218,7 +226,14 @@ func (p *planning) fixedRows(sc *scope, b *binding, where *Expr) *rowset {
 	}
 	var best *rowset
 	for _, u := range b.table.Uniques {
-		rows := &rowset{binding: b, single: true, primary: u.Primary, key: &u, values: map[string]fragment{}, only: len(all) == len(u.Columns)}
+		rows := &rowset{
+			binding: b,
+			single:  true,
+			primary: u.Primary,
+			key:     &u,
+			values:  map[string]fragment{},
+			only:    len(all) == len(u.Columns),
+		}
 		var parts []fragment
 		for _, col := range u.Columns {
 			f, ok := eq[col]

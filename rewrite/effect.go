@@ -7,7 +7,8 @@ import "strings"
 func (pl *Planner) effectsOf(text string, tokens []Token) Effect {
 	e := effects(text, tokens)
 	lx := pl.Dialect.Lexis()
-	if !lx.SelectInto || strings.IndexByte(text, ';') < 0 && len(tokens) > 0 && strings.EqualFold(text[tokens[0].Start:tokens[0].End], "INSERT") {
+	if !lx.SelectInto ||
+		strings.IndexByte(text, ';') < 0 && len(tokens) > 0 && strings.EqualFold(text[tokens[0].Start:tokens[0].End], "INSERT") {
 		return e
 	}
 	if containsFold(text, "into") || containsFold(text, "explain") && containsFold(text, "create") {
@@ -73,7 +74,21 @@ func effects(text string, tokens []Token) Effect {
 
 func effectOf(word, text string, rest []Token) Effect {
 	switch word {
-	case "SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH", "VALUES", "TABLE", "EXPLAIN", "SHOW", "DESCRIBE", "DESC", "MERGE", "COPY", "FETCH":
+	case "SELECT",
+		"INSERT",
+		"UPDATE",
+		"DELETE",
+		"REPLACE",
+		"WITH",
+		"VALUES",
+		"TABLE",
+		"EXPLAIN",
+		"SHOW",
+		"DESCRIBE",
+		"DESC",
+		"MERGE",
+		"COPY",
+		"FETCH":
 		return 0
 	case "BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "SAVEPOINT", "RELEASE":
 		return TxControl

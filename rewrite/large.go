@@ -83,7 +83,10 @@ func wholeStatement(text string, tokens []Token, i int) bool {
 	case "CREATE", "ALTER", "DELIMITER":
 	default:
 		// label: LOOP
-		return i+2 < len(tokens) && tokens[i+1].Kind == Operator && text[tokens[i+1].Start:tokens[i+1].End] == ":" && wholeStatement(text, tokens, i+2) && word(i+2) != "CREATE" && word(i+2) != "ALTER"
+		return i+2 < len(tokens) && tokens[i+1].Kind == Operator && text[tokens[i+1].Start:tokens[i+1].End] == ":" &&
+			wholeStatement(text, tokens, i+2) &&
+			word(i+2) != "CREATE" &&
+			word(i+2) != "ALTER"
 	}
 	for j := i + 1; j < i+16; j++ {
 		switch word(j) {

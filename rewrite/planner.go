@@ -208,7 +208,8 @@ func (pl *Planner) multi(text string, tokens []Token, spans []Span) (*Plan, erro
 // changesReading reports whether a part may change the rules by which the parts
 // after it are read, so that they have to be planned when it has run.
 func changesReading(plan *Plan, part string) bool {
-	return plan.Effects&SessionChange != 0 && (containsFold(part, "sql_mode") || containsFold(part, "charset") || containsFold(part, "character") || containsFold(part, "names"))
+	return plan.Effects&SessionChange != 0 &&
+		(containsFold(part, "sql_mode") || containsFold(part, "charset") || containsFold(part, "character") || containsFold(part, "names"))
 }
 
 func appendNew(list []string, s string) []string {
@@ -360,7 +361,8 @@ func has(tables []*Table, t *Table) bool {
 
 // compound reports whether the statement is a compound one, outside of a routine.
 func (p *planning) compound() bool {
-	return len(p.src.tokens) > 0 && !p.src.is(0, "CREATE") && !p.src.is(0, "ALTER") && !p.src.is(0, "DELIMITER") && wholeStatement(p.src.text, p.src.tokens, 0)
+	return len(p.src.tokens) > 0 && !p.src.is(0, "CREATE") && !p.src.is(0, "ALTER") && !p.src.is(0, "DELIMITER") &&
+		wholeStatement(p.src.text, p.src.tokens, 0)
 }
 
 // sessionOnly says that the statement is one that reads no table: a
@@ -386,7 +388,8 @@ func (p *planning) tokenNames(tok Token, name string) bool {
 	case QuotedIdent:
 		// A name with a quote or an escape in it is spelled otherwise than it is
 		// stored. Any other one is the table's or not: `user_id` is no user.
-		if inner := s[1 : len(s)-1]; s[len(s)-1] == closing(s[0]) && !strings.ContainsAny(inner, "\"`") && !strings.ContainsAny(name, "\"`'") {
+		if inner := s[1 : len(s)-1]; s[len(s)-1] == closing(s[0]) && !strings.ContainsAny(inner, "\"`") &&
+			!strings.ContainsAny(name, "\"`'") {
 			return spells(inner, name)
 		}
 		fallthrough

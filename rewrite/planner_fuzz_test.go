@@ -66,7 +66,10 @@ var (
 		"CREATE TABLE totals (n BIGINT NOT NULL)",
 	}
 	fuzzSchema = map[string][]string{
-		"mysql":    append(slices.Clone(fuzzTables), "CREATE TABLE items (id INT PRIMARY KEY, name VARCHAR(20) NOT NULL, stock INT UNSIGNED NOT NULL)"),
+		"mysql": append(
+			slices.Clone(fuzzTables),
+			"CREATE TABLE items (id INT PRIMARY KEY, name VARCHAR(20) NOT NULL, stock INT UNSIGNED NOT NULL)",
+		),
 		"postgres": fuzzTables,
 		"sqlite":   fuzzTables,
 	}

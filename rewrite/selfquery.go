@@ -11,12 +11,14 @@ package rewrite
 // (subquery), fixes a column of the table; only says that the predicate is no
 // narrower than that.
 func (p *planning) selfValues(sc *scope, t *Table, column string, q *Select) (values []*Expr, only bool) {
-	if q == nil || len(q.Operands) > 0 || len(q.With) > 0 || len(q.From) != 1 || len(q.Items) != 1 || len(q.Values) > 0 || q.Lock || q.Table {
+	if q == nil || len(q.Operands) > 0 || len(q.With) > 0 || len(q.From) != 1 || len(q.Items) != 1 || len(q.Values) > 0 || q.Lock ||
+		q.Table {
 		return nil, false
 	}
 	item := q.Items[0].Expr
 	src := p.newScope(sc, nil, q.From).bindings[0]
-	if item == nil || item.Kind != ColumnRef || len(src.columns) > 0 || len(item.Name) > 1 && !p.sameLabel(item.Name[len(item.Name)-2], src.label) {
+	if item == nil || item.Kind != ColumnRef || len(src.columns) > 0 ||
+		len(item.Name) > 1 && !p.sameLabel(item.Name[len(item.Name)-2], src.label) {
 		return nil, false
 	}
 	name := item.Name[len(item.Name)-1]

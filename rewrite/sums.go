@@ -11,12 +11,14 @@ func (p *planning) sums(st *Statement, edits []edit) (Bound, bool) {
 	q := st.Select
 	if !p.d.Traits().Split || p.mistyped(nil) != "" || len(q.Operands) > 0 || len(q.Values) > 0 || len(q.With) > 0 || q.Distinct || len(q.DistinctOn) > 0 ||
 		len(q.GroupBy) > 0 || q.Having != nil || len(q.Windows) > 0 || len(q.OrderBy) > 0 ||
-		len(q.From) != 1 || len(q.From[0].Name) == 0 || len(q.Items) == 0 {
+		len(q.From) != 1 || len(q.From[0].Name) == 0 ||
+		len(q.Items) == 0 {
 		return Bound{}, false
 	}
 	s := splitter{planning: p, q: q, sc: p.newScope(nil, nil, q.From)}
 	s.b = s.sc.bindings[0]
-	if !s.b.counts || len(s.b.columns) > 0 || !s.repeatable() || s.limitedByQuery() || !s.places() || q.Where != nil && !p.counterFree(s.sc, q.Where) {
+	if !s.b.counts || len(s.b.columns) > 0 || !s.repeatable() || s.limitedByQuery() || !s.places() ||
+		q.Where != nil && !p.counterFree(s.sc, q.Where) {
 		return Bound{}, false
 	}
 	for _, e := range edits {
@@ -91,8 +93,21 @@ func (s *splitter) sumText(e *Expr, c *Column, tp *template) string {
 			match = append(match, s.qualifier(s.b)+"."+s.d.Quote(k)+" = slotsql_h.slotsql_k"+n)
 		}
 		group = append(group, "SUM(slotsql_g."+s.d.Quote(c.Name)+") AS slotsql_c0")
-		sum = "SELECT SUM(slotsql_h.slotsql_c0) FROM (SELECT " + strings.Join(group, ", ") + " FROM " + slots + " AS slotsql_g GROUP BY " + strings.Join(groupBy, ", ") +
-			") AS slotsql_h CROSS JOIN " + tp.mark(s.src.cut(s.from)) + " WHERE " + strings.Join(match, " AND ") + " AND (" + tp.mark(s.src.cut(s.q.Where.Span)) + ")"
+		sum = "SELECT SUM(slotsql_h.slotsql_c0) FROM (SELECT " + strings.Join(
+			group,
+			", ",
+		) + " FROM " + slots + " AS slotsql_g GROUP BY " + strings.Join(
+			groupBy,
+			", ",
+		) +
+			") AS slotsql_h CROSS JOIN " + tp.mark(
+			s.src.cut(s.from),
+		) + " WHERE " + strings.Join(
+			match,
+			" AND ",
+		) + " AND (" + tp.mark(
+			s.src.cut(s.q.Where.Span),
+		) + ")"
 	}
 	text := "(" + s.src.text[e.Start:e.End] + " + COALESCE((" + sum + "), 0))"
 	if as := s.d.Traits().SumOfInt; as != "" && c.Numeric == Integer && c.Bits <= 32 {

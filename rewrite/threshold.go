@@ -130,7 +130,9 @@ func (s *splitter) threshold(b band) string {
 		where = " WHERE " + strings.Join(rest, " AND ")
 	}
 	first := func(n string) string {
-		return "SELECT " + aliased(s.keys) + ", " + base + " AS slotsql_v FROM " + s.table() + where + " ORDER BY " + base + desc + " LIMIT " + n
+		return "SELECT " + aliased(
+			s.keys,
+		) + ", " + base + " AS slotsql_v FROM " + s.table() + where + " ORDER BY " + base + desc + " LIMIT " + n
 	}
 	var keys []string
 	for j := range s.keys {
@@ -152,10 +154,16 @@ func (s *splitter) threshold(b band) string {
 		return "(" + text + ")"
 	}
 	front := define("slotsql_w", first(n))
-	w := value("slotsql_m", "SELECT CASE WHEN COUNT(*) = "+n+" THEN "+last+"(slotsql_w.slotsql_v) END AS slotsql_v FROM "+front+" AS slotsql_w")
+	w := value(
+		"slotsql_m",
+		"SELECT CASE WHEN COUNT(*) = "+n+" THEN "+last+"(slotsql_w.slotsql_v) END AS slotsql_v FROM "+front+" AS slotsql_w",
+	)
 	bound := b.bound
 	if b.ordered {
-		bound = value("slotsql_l", "SELECT "+last+"(slotsql_w.slotsql_v + "+s.sumOf(i, keys)+") AS slotsql_v FROM ("+first(s.tp.mark(s.limit))+") AS slotsql_w")
+		bound = value(
+			"slotsql_l",
+			"SELECT "+last+"(slotsql_w.slotsql_v + "+s.sumOf(i, keys)+") AS slotsql_v FROM ("+first(s.tp.mark(s.limit))+") AS slotsql_w",
+		)
 	}
 
 	all := ""
@@ -166,11 +174,24 @@ func (s *splitter) threshold(b band) string {
 		// with a LIMIT is not merged; W has no more rows than that.
 		all = " LIMIT " + n
 	}
-	near := "SELECT " + s.k + ", " + s.c + " FROM (SELECT " + strings.Join(keys, ", ") + ", slotsql_w.slotsql_v, " + s.sumsOf(keys) + " FROM " + front +
-		" AS slotsql_w" + all + ") AS slotsql_x WHERE slotsql_v + " + sumName(i) + " " + b.op + " " + bound
+	near := "SELECT " + s.k + ", " + s.c + " FROM (SELECT " + strings.Join(
+		keys,
+		", ",
+	) + ", slotsql_w.slotsql_v, " + s.sumsOf(
+		keys,
+	) + " FROM " + front +
+		" AS slotsql_w" + all + ") AS slotsql_x WHERE slotsql_v + " + sumName(
+		i,
+	) + " " + b.op + " " + bound
 	lifted := "SUM(slotsql_g." + s.d.Quote(b.column.Name) + ")"
 	if b.ordered {
-		arms := near + " UNION " + s.hot(w+" IS NOT NULL", lifted+" + "+w+" "+b.op+" "+bound) + " UNION " + s.cold(true, bound+" "+turned[b.op]+" "+w)
+		arms := near + " UNION " + s.hot(
+			w+" IS NOT NULL",
+			lifted+" + "+w+" "+b.op+" "+bound,
+		) + " UNION " + s.cold(
+			true,
+			bound+" "+turned[b.op]+" "+w,
+		)
 		return inWith(with, arms)
 	}
 	var match []string

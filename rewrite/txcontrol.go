@@ -93,7 +93,25 @@ func txEvent(words []string) TxEvent {
 		return TxEvent{Kind: TxMayEnd} // an executable comment: its code is not among the tokens
 	}
 	switch strings.ToUpper(words[0]) {
-	case "SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH", "VALUES", "TABLE", "EXPLAIN", "SHOW", "DESCRIBE", "DESC", "MERGE", "COPY", "FETCH", "USE", "ATTACH", "DETACH", "PRAGMA":
+	case "SELECT",
+		"INSERT",
+		"UPDATE",
+		"DELETE",
+		"REPLACE",
+		"WITH",
+		"VALUES",
+		"TABLE",
+		"EXPLAIN",
+		"SHOW",
+		"DESCRIBE",
+		"DESC",
+		"MERGE",
+		"COPY",
+		"FETCH",
+		"USE",
+		"ATTACH",
+		"DETACH",
+		"PRAGMA":
 		return TxEvent{}
 	case "BEGIN", "START":
 		if is(1, "NOT") { // a compound statement

@@ -85,7 +85,13 @@ func (m *dml) planMultiUpdate() *Plan {
 	if len(tables) == 0 {
 		return m.changedAll(&Plan{Class: PassThrough}, changed)
 	}
-	plan := &Plan{Class: AdditiveBase, Tables: names(tables), Require: require, Cover: m.covers, Reason: "an increment through a join runs on the base table"}
+	plan := &Plan{
+		Class:   AdditiveBase,
+		Tables:  names(tables),
+		Require: require,
+		Cover:   m.covers,
+		Reason:  "an increment through a join runs on the base table",
+	}
 	if !plan.AsIs() {
 		plan.Drains = m.drain("").Drains
 	}
@@ -333,8 +339,15 @@ func (m *dml) slotted(base *Plan, a assigned, rows *rowset, where fragment) *Pla
 	a.increments = t.Counter.ordered(a.increments)
 	var tp template
 	in := IncrementText{
-		Ref: m.baseRef(t, rows.binding), Qualifier: m.qualifier(rows.binding), Where: tp.mark(where),
-		Slot: tp.mark(bound(Arg{Slot: true})), Clustered: rows.primary, Inserts: m.inserts(), Holds: rows.binding == m.target && m.st.Where != nil && !rows.only,
+		Ref:       m.baseRef(t, rows.binding),
+		Qualifier: m.qualifier(rows.binding),
+		Where:     tp.mark(where),
+		Slot: tp.mark(
+			bound(Arg{Slot: true}),
+		),
+		Clustered: rows.primary,
+		Inserts:   m.inserts(),
+		Holds:     rows.binding == m.target && m.st.Where != nil && !rows.only,
 	}
 	in.Companions = companionTexts(a.companions, &tp)
 	out := &Increment{Table: t, Companions: len(a.companions) > 0, Holds: in.Holds}

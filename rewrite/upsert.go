@@ -273,7 +273,12 @@ func (m *dml) slottedUpsert(base *Plan, as assigned) *Plan {
 		}
 	}
 	where := join(parts, " AND ")
-	b := &binding{source: &Source{Name: []Ident{{Name: t.Name, Quoted: true}}}, label: Ident{Name: t.Name, Quoted: true}, table: t, counts: true}
+	b := &binding{
+		source: &Source{Name: []Ident{{Name: t.Name, Quoted: true}}},
+		label:  Ident{Name: t.Name, Quoted: true},
+		table:  t,
+		counts: true,
+	}
 	rows := &rowset{binding: b, where: where, single: true, primary: key.Primary, args: args, key: key, values: values, only: true}
 	plan := m.slotted(base, as, rows, where)
 	if plan.Class != Additive {

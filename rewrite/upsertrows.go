@@ -94,7 +94,12 @@ func (m *dml) givenRows() (rows *rowset, keys int, given []GivenArg) {
 	if !m.once || t.OtherUniques || t.InsertTrigger || len(lists) == 0 || len(lists) > maxGivenRows || len(t.Counter.Key) == 0 {
 		return nil, 0, nil
 	}
-	b := &binding{source: &Source{Name: []Ident{{Name: t.Name, Quoted: true}}}, label: Ident{Name: t.Name, Quoted: true}, table: t, counts: true}
+	b := &binding{
+		source: &Source{Name: []Ident{{Name: t.Name, Quoted: true}}},
+		label:  Ident{Name: t.Name, Quoted: true},
+		table:  t,
+		counts: true,
+	}
 	rows = &rowset{binding: b}
 	var any []fragment
 	for _, u := range m.metKeys() {

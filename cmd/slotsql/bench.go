@@ -50,11 +50,21 @@ func benchCommand(o *options) *cobra.Command {
 	f.StringVar(&o.driver, "driver", "", "mysql, postgres or sqlite (default sqlite, without --dsn)")
 	f.StringVar(&o.dsn, "dsn", "", "data source name, as the driver accepts it (default for sqlite: an embedded, temporary database)")
 	f.StringVar(&o.redis, "redis", "", "`address` of a Redis server (host:port or redis://...), to compare with")
-	f.StringVar(&b.preset, "preset", "quick", "quick; comparison: naive, locking and lock-free with 3, 6 and 9 clients; sweep: each axis in turn")
+	f.StringVar(
+		&b.preset,
+		"preset",
+		"quick",
+		"quick; comparison: naive, locking and lock-free with 3, 6 and 9 clients; sweep: each axis in turn",
+	)
 	f.StringSliceVar(&b.scenarios, "scenarios", nil, "scenarios to run (default all): "+scenarioNames())
 	f.IntSliceVar(&b.clients, "clients", nil, "concurrent clients, such as 1,8,32,128")
 	f.DurationSliceVar(&b.roundTrips, "rtt", nil, "round-trip times added to the network, such as 0,1ms,10ms")
-	f.StringSliceVar(&b.tx, "tx", nil, "transaction `lengths`: statements after the increment (4), time it is held (5ms), or both (1+5ms); 0 is autocommit")
+	f.StringSliceVar(
+		&b.tx,
+		"tx",
+		nil,
+		"transaction `lengths`: statements after the increment (4), time it is held (5ms), or both (1+5ms); 0 is autocommit",
+	)
 	f.Float64SliceVar(&b.reads, "reads", nil, "shares of reads, such as 0,0.5,0.9")
 	f.IntSliceVar(&b.slots, "slots", nil, "slots per counter, such as 1,16,64")
 	f.IntVar(&b.keys, "keys", 1, "counters")

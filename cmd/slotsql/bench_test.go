@@ -24,7 +24,13 @@ var benchDatabases = []struct {
 	missing                []string // scenarios that the engine has not
 }{
 	{"mysql", "mysql", "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE()", server.MariaDB, nil},
-	{"postgres", "pgx", "SELECT c.relname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'public'", server.Postgres, nil},
+	{
+		"postgres",
+		"pgx",
+		"SELECT c.relname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'public'",
+		server.Postgres,
+		nil,
+	},
 	{"sqlite", "sqlite", "SELECT name FROM sqlite_master", server.SQLite, []string{"skip-locked"}},
 }
 
@@ -62,7 +68,14 @@ func stranger(t *testing.T, parent, dsn, tables string) (check func()) {
 			t.Errorf("there are %v, %v", names, err)
 		}
 		var n, id, views int
-		if err := db.QueryRow("SELECT COUNT(*), SUM(id), SUM(views) FROM slotsql_bench").Scan(&n, &id, &views); err != nil || n != 2 || id != 3 || views != 15 {
+		if err := db.QueryRow(
+			"SELECT COUNT(*), SUM(id), SUM(views) FROM slotsql_bench",
+		).Scan(
+			&n,
+			&id,
+			&views,
+		); err != nil || n != 2 || id != 3 ||
+			views != 15 {
 			t.Errorf("%d rows, %d, %d, %v", n, id, views, err)
 		}
 	}
@@ -117,7 +130,8 @@ func TestBench(t *testing.T) {
 				for _, s := range p.Results {
 					acknowledged[s.Scenario] += s.Acknowledged
 					missing := slices.Contains(d.missing, s.Scenario) || s.Scenario == "redis" && strings.Contains(s.Reason, "transaction")
-					if !missing && (s.Outcome != "exact" || s.Numbers == nil) || missing && (s.Outcome != "not_applicable" || s.Numbers != nil) {
+					if !missing && (s.Outcome != "exact" || s.Numbers == nil) ||
+						missing && (s.Outcome != "not_applicable" || s.Numbers != nil) {
 						t.Errorf("%s: %s, %s", s.Scenario, s.Outcome, s.Reason)
 					}
 				}
@@ -157,7 +171,8 @@ func TestBenchInterrupted(t *testing.T) {
 				}
 			}
 			r, err := bench.Run(ctx, bench.Options{Engine: bench.EngineOf(d.driver), DSN: dsn, Plan: plan, Progress: progress})
-			if err != nil || !r.Interrupted || len(r.Points) != 2 || r.Points[1].Of("wrapped").Outcome != bench.NotRun || r.Points[0].Of("wrapped").Outcome != bench.Exact {
+			if err != nil || !r.Interrupted || len(r.Points) != 2 || r.Points[1].Of("wrapped").Outcome != bench.NotRun ||
+				r.Points[0].Of("wrapped").Outcome != bench.Exact {
 				t.Errorf("%+v %v", r, err)
 			}
 			check()
@@ -191,7 +206,13 @@ func TestBenchSignal(t *testing.T) {
 				}
 			}()
 			var out, errs strings.Builder
-			code := run(ctx, []string{"bench", "--driver", d.driver, "--dsn", dsn, "--clients", "2", "--duration", "1h"}, strings.NewReader(""), &out, &errs)
+			code := run(
+				ctx,
+				[]string{"bench", "--driver", d.driver, "--dsn", dsn, "--clients", "2", "--duration", "1h"},
+				strings.NewReader(""),
+				&out,
+				&errs,
+			)
 			if code != exitError || errs.String() != "slotsql: interrupted\n" {
 				t.Errorf("%d %s %s", code, &out, &errs)
 			}
@@ -217,7 +238,8 @@ func TestBenchInexact(t *testing.T) {
 			if !<-done {
 				t.Fatal("nobody has changed the counter")
 			}
-			if code != exitProblems || stderr != "" || !strings.Contains(stdout, "naive: NOT EXACT, no numbers: 1,000 increments are counted beyond the ") ||
+			if code != exitProblems || stderr != "" ||
+				!strings.Contains(stdout, "naive: NOT EXACT, no numbers: 1,000 increments are counted beyond the ") ||
 				!strings.Contains(stdout, "│ naive    │     - │      0 │    NO │") {
 				t.Errorf("%d\n%s\n%s", code, stdout, stderr)
 			}

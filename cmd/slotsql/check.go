@@ -157,7 +157,12 @@ func printTables(w io.Writer, tables []slotsql.TableStatus) {
 			fmt.Fprintf(w, "  no foreign key: a DELETE drains; rows deleted without slotsql leave their slots behind\n")
 		}
 		for _, r := range t.Risks {
-			fmt.Fprintf(w, "  warning: %s without slotsql, and leave their slots behind: give %s a foreign key, or run `slotsql verify --fix` beside a roll-up\n", r, t.SlotTable)
+			fmt.Fprintf(
+				w,
+				"  warning: %s without slotsql, and leave their slots behind: give %s a foreign key, or run `slotsql verify --fix` beside a roll-up\n",
+				r,
+				t.SlotTable,
+			)
 		}
 		for _, v := range t.Views {
 			fmt.Fprintf(w, "  view %s: drains\n", v.View)

@@ -58,7 +58,15 @@ type checkedStatement struct {
 }
 
 // classOrder is that of a report.
-var classOrder = []rewrite.Class{rewrite.PassThrough, rewrite.Read, rewrite.Additive, rewrite.Upsert, rewrite.AdditiveBase, rewrite.Drain, rewrite.Refused}
+var classOrder = []rewrite.Class{
+	rewrite.PassThrough,
+	rewrite.Read,
+	rewrite.Additive,
+	rewrite.Upsert,
+	rewrite.AdditiveBase,
+	rewrite.Drain,
+	rewrite.Refused,
+}
 
 // verdict is what becomes of one statement, or of one part of a text of
 // several.
@@ -107,7 +115,15 @@ type tally struct {
 }
 
 func newTally(e engine, x *slotsql.Explainer) *tally {
-	return &tally{e, x, map[string][]verdict{}, map[rewrite.Class]int{}, map[string]*checkedStatement{}, map[*checkedStatement]rewrite.Class{}, 0}
+	return &tally{
+		e,
+		x,
+		map[string][]verdict{},
+		map[rewrite.Class]int{},
+		map[string]*checkedStatement{},
+		map[*checkedStatement]rewrite.Class{},
+		0,
+	}
 }
 
 func (t *tally) add(st workload.Statement) error {
@@ -158,7 +174,12 @@ func (t *tally) report(file string, form workload.Form, fail string) *statements
 			}
 		}
 		slices.SortFunc(out, func(a, b checkedStatement) int {
-			return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Statement, b.Statement), cmp.Compare(a.Reason, b.Reason))
+			return cmp.Or(
+				cmp.Compare(b.Count, a.Count),
+				cmp.Compare(a.Line, b.Line),
+				cmp.Compare(a.Statement, b.Statement),
+				cmp.Compare(a.Reason, b.Reason),
+			)
 		})
 		return out
 	}

@@ -17,22 +17,67 @@ type testedEngine struct {
 	dsn            func(testing.TB) string
 }
 
-var testedEngines = []testedEngine{{"mysql", "mysql", server.MariaDB}, {"postgres", "pgx", server.Postgres}, {"sqlite", "sqlite", server.SQLite}}
+var testedEngines = []testedEngine{
+	{"mysql", "mysql", server.MariaDB},
+	{"postgres", "pgx", server.Postgres},
+	{"sqlite", "sqlite", server.SQLite},
+}
 
 // The statements of an application in the style of each driver and tool; what
 // becomes of them is the same.
 var styles = map[string]struct{ driver, text string }{
-	"mysql, lines":              {"mysql", "UPDATE posts SET views = views + ? WHERE id = ?\nUPDATE posts SET views = views + 5 WHERE id = 1\nSELECT views FROM posts WHERE id = ?\nUPDATE posts SET views = ? WHERE id = ?\nUPDATE posts SET views = 7 WHERE id = 9\nSELECT 1\n"},
-	"mysql, names":              {"mysql", "UPDATE posts SET views = views + :n WHERE id = :id;\nUPDATE posts SET views = views + :n WHERE id = :id;\nSELECT views FROM posts WHERE id = :id;\nUPDATE posts SET views = :n WHERE id = :id;\nUPDATE posts SET views = 1\n WHERE id = :id;\nSELECT 1;"},
-	"mysql, general log":        {"mysql", "Time                 Id Command    Argument\n2024-03-20T12:00:00.1Z\t  8 Query\tUPDATE posts SET views = views + 1 WHERE id = 7\n2024-03-20T12:00:00.1Z\t  8 Execute\tUPDATE posts SET views = views + 1 WHERE id = 8\n2024-03-20T12:00:00.1Z\t  8 Query\tSELECT views FROM posts WHERE id = 8\n2024-03-20T12:00:00.1Z\t  8 Query\tUPDATE posts SET views = 3 WHERE id = 8; UPDATE posts SET views = 4 WHERE id = 8; SELECT 1\n"},
-	"mysql, slow log":           {"mysql", strings.ReplaceAll("#UPDATE posts SET views = views + 1 WHERE id = 7;\n#UPDATE posts SET views = views + 1 WHERE id = 8;\n#SELECT views FROM posts WHERE id = 8;\n#UPDATE posts SET views = 3 WHERE id = 8;\n#UPDATE posts SET views = 4 WHERE id = 9;\n#SELECT 1;\n", "#", "# User@Host: a[a] @ localhost []\n# Query_time: 0.2  Lock_time: 0.1\nSET timestamp=1;\n")},
-	"postgres, numbers":         {"postgres", "UPDATE posts SET views = views + $1 WHERE id = $2; UPDATE posts SET views = views + 1 WHERE id = $1; SELECT views FROM posts WHERE id = $1;\nUPDATE posts SET views = $1 WHERE id = $2; UPDATE posts SET views = 4 WHERE id = 5; SELECT 1"},
-	"postgres, question marks":  {"postgres", "UPDATE posts SET views=views+? WHERE id=?; UPDATE posts SET views=views+? WHERE id=?; SELECT views FROM posts WHERE id=?; UPDATE posts SET views=? WHERE id=?; UPDATE posts SET views=? WHERE id=?; SELECT ?"},
-	"postgres, percent signs":   {"postgres", "UPDATE posts SET views = views + %s WHERE id = %s;UPDATE posts SET views = views + %(n)s WHERE id = %(id)s;SELECT views FROM posts WHERE id = %s;UPDATE posts SET views = %s WHERE id = %s;UPDATE posts SET views = %s WHERE id = %s;SELECT 1"},
-	"postgres, log":             {"postgres", strings.ReplaceAll("#statement: UPDATE posts SET views = views + 1\n\tWHERE id = 7\n#execute s: UPDATE posts SET views = views + $1 WHERE id = $2\n#duration: 1.5 ms  statement: SELECT views FROM posts WHERE id = 1\n#statement: UPDATE posts SET views = 3 WHERE id = 8\n#statement: UPDATE posts SET views = 4 WHERE id = 8; SELECT 1\n", "#", "2026-11-21 22:43:30.787 UTC [1] LOG:  ")},
-	"postgres, yaml":            {"postgres", "- sql: UPDATE posts SET views = views + $1 WHERE id = $2\n- sql: UPDATE posts SET views = views + $1 WHERE id = $2\n- sql: SELECT views FROM posts WHERE id = $1\n- sql: UPDATE posts SET views = $1 WHERE id = $2\n- sql: |\n    UPDATE posts SET views = $1\n    WHERE id = $2\n- sql: SELECT 1\n"},
-	"sqlite, its own":           {"sqlite", "UPDATE posts SET views = views + @n WHERE id = ?1; UPDATE posts SET views = views + $n WHERE id = :id; SELECT views FROM posts WHERE id = ?; UPDATE posts SET views = ?2 WHERE id = ?1; UPDATE posts SET views = ? WHERE id = ?; SELECT 1"},
-	"sqlite, dollars and marks": {"sqlite", "UPDATE posts SET views = views + %s WHERE id = %s; UPDATE posts SET views = views + #{n} WHERE id = #{id}; SELECT views FROM posts WHERE id = {id}; UPDATE posts SET views = ${n} WHERE id = ${id}; UPDATE posts SET views = ? WHERE id = ?; SELECT 1"},
+	"mysql, lines": {
+		"mysql",
+		"UPDATE posts SET views = views + ? WHERE id = ?\nUPDATE posts SET views = views + 5 WHERE id = 1\nSELECT views FROM posts WHERE id = ?\nUPDATE posts SET views = ? WHERE id = ?\nUPDATE posts SET views = 7 WHERE id = 9\nSELECT 1\n",
+	},
+	"mysql, names": {
+		"mysql",
+		"UPDATE posts SET views = views + :n WHERE id = :id;\nUPDATE posts SET views = views + :n WHERE id = :id;\nSELECT views FROM posts WHERE id = :id;\nUPDATE posts SET views = :n WHERE id = :id;\nUPDATE posts SET views = 1\n WHERE id = :id;\nSELECT 1;",
+	},
+	"mysql, general log": {
+		"mysql",
+		"Time                 Id Command    Argument\n2024-03-20T12:00:00.1Z\t  8 Query\tUPDATE posts SET views = views + 1 WHERE id = 7\n2024-03-20T12:00:00.1Z\t  8 Execute\tUPDATE posts SET views = views + 1 WHERE id = 8\n2024-03-20T12:00:00.1Z\t  8 Query\tSELECT views FROM posts WHERE id = 8\n2024-03-20T12:00:00.1Z\t  8 Query\tUPDATE posts SET views = 3 WHERE id = 8; UPDATE posts SET views = 4 WHERE id = 8; SELECT 1\n",
+	},
+	"mysql, slow log": {
+		"mysql",
+		strings.ReplaceAll(
+			"#UPDATE posts SET views = views + 1 WHERE id = 7;\n#UPDATE posts SET views = views + 1 WHERE id = 8;\n#SELECT views FROM posts WHERE id = 8;\n#UPDATE posts SET views = 3 WHERE id = 8;\n#UPDATE posts SET views = 4 WHERE id = 9;\n#SELECT 1;\n",
+			"#",
+			"# User@Host: a[a] @ localhost []\n# Query_time: 0.2  Lock_time: 0.1\nSET timestamp=1;\n",
+		),
+	},
+	"postgres, numbers": {
+		"postgres",
+		"UPDATE posts SET views = views + $1 WHERE id = $2; UPDATE posts SET views = views + 1 WHERE id = $1; SELECT views FROM posts WHERE id = $1;\nUPDATE posts SET views = $1 WHERE id = $2; UPDATE posts SET views = 4 WHERE id = 5; SELECT 1",
+	},
+	"postgres, question marks": {
+		"postgres",
+		"UPDATE posts SET views=views+? WHERE id=?; UPDATE posts SET views=views+? WHERE id=?; SELECT views FROM posts WHERE id=?; UPDATE posts SET views=? WHERE id=?; UPDATE posts SET views=? WHERE id=?; SELECT ?",
+	},
+	"postgres, percent signs": {
+		"postgres",
+		"UPDATE posts SET views = views + %s WHERE id = %s;UPDATE posts SET views = views + %(n)s WHERE id = %(id)s;SELECT views FROM posts WHERE id = %s;UPDATE posts SET views = %s WHERE id = %s;UPDATE posts SET views = %s WHERE id = %s;SELECT 1",
+	},
+	"postgres, log": {
+		"postgres",
+		strings.ReplaceAll(
+			"#statement: UPDATE posts SET views = views + 1\n\tWHERE id = 7\n#execute s: UPDATE posts SET views = views + $1 WHERE id = $2\n#duration: 1.5 ms  statement: SELECT views FROM posts WHERE id = 1\n#statement: UPDATE posts SET views = 3 WHERE id = 8\n#statement: UPDATE posts SET views = 4 WHERE id = 8; SELECT 1\n",
+			"#",
+			"2026-11-21 22:43:30.787 UTC [1] LOG:  ",
+		),
+	},
+	"postgres, yaml": {
+		"postgres",
+		"- sql: UPDATE posts SET views = views + $1 WHERE id = $2\n- sql: UPDATE posts SET views = views + $1 WHERE id = $2\n- sql: SELECT views FROM posts WHERE id = $1\n- sql: UPDATE posts SET views = $1 WHERE id = $2\n- sql: |\n    UPDATE posts SET views = $1\n    WHERE id = $2\n- sql: SELECT 1\n",
+	},
+	"sqlite, its own": {
+		"sqlite",
+		"UPDATE posts SET views = views + @n WHERE id = ?1; UPDATE posts SET views = views + $n WHERE id = :id; SELECT views FROM posts WHERE id = ?; UPDATE posts SET views = ?2 WHERE id = ?1; UPDATE posts SET views = ? WHERE id = ?; SELECT 1",
+	},
+	"sqlite, dollars and marks": {
+		"sqlite",
+		"UPDATE posts SET views = views + %s WHERE id = %s; UPDATE posts SET views = views + #{n} WHERE id = #{id}; SELECT views FROM posts WHERE id = {id}; UPDATE posts SET views = ${n} WHERE id = ${id}; UPDATE posts SET views = ? WHERE id = ?; SELECT 1",
+	},
 }
 
 func TestCheckStyles(t *testing.T) {
@@ -51,7 +96,8 @@ func TestCheckStyles(t *testing.T) {
 			counted := 0
 			for _, d := range st.Drained {
 				counted += d.Count
-				if d.Reason != "the statement sets counter views" || !slices.Equal(d.Tables, []string{"posts"}) || d.Line < 1 || strings.ContainsAny(d.Statement, "\n3478") {
+				if d.Reason != "the statement sets counter views" || !slices.Equal(d.Tables, []string{"posts"}) || d.Line < 1 ||
+					strings.ContainsAny(d.Statement, "\n3478") {
 					t.Errorf("%+v", d)
 				}
 			}
@@ -109,15 +155,32 @@ func TestCheckFailsOn(t *testing.T) {
 			t.Errorf("%v %v: %d %s %+v", c.statements, c.fail, code, stderr, r.Statements)
 		}
 		stdout, _, again := command(t, text, append([]string{"check"}, args...)...)
-		if again != code || !strings.Contains(stdout, "standard input: ") || strings.Contains(stdout, "that --fail-on rejects") != (c.failing > 0) {
+		if again != code || !strings.Contains(stdout, "standard input: ") ||
+			strings.Contains(stdout, "that --fail-on rejects") != (c.failing > 0) {
 			t.Errorf("%d %s", again, stdout)
 		}
 	}
 }
 
 func TestCheckText(t *testing.T) {
-	statements := write(t, "app.sql", "UPDATE posts SET views = views + 1 WHERE id = 1;\nUPDATE posts SET views = views + 2;\n\nUPDATE posts SET views = 3; UPDATE posts\n  SET views = 0;\nPREPARE s FROM 'UPDATE posts SET views = 5';\nSELECT 'posts')) FROM;\n")
-	stdout, stderr, code := command(t, "", "check", "--driver", "mysql", "--schema", "testdata/schema.sql", "--config", config, "--sql", statements)
+	statements := write(
+		t,
+		"app.sql",
+		"UPDATE posts SET views = views + 1 WHERE id = 1;\nUPDATE posts SET views = views + 2;\n\nUPDATE posts SET views = 3; UPDATE posts\n  SET views = 0;\nPREPARE s FROM 'UPDATE posts SET views = 5';\nSELECT 'posts')) FROM;\n",
+	)
+	stdout, stderr, code := command(
+		t,
+		"",
+		"check",
+		"--driver",
+		"mysql",
+		"--schema",
+		"testdata/schema.sql",
+		"--config",
+		config,
+		"--sql",
+		statements,
+	)
 	want := `posts: key [id], 64 slots in posts_slots
   views: slotted
   ratio: not slotted: sums of floating-point numbers depend on their order
@@ -156,16 +219,37 @@ func TestCheckUsage(t *testing.T) {
 		{[]string{"--sql", "absent.sql"}, "slotsql: open absent.sql: no such file or directory\n"},
 		{[]string{"--dsn", "x"}, "slotsql: --dsn and --schema are both given: leave one out\n"},
 	} {
-		if stdout, stderr, code := command(t, "", append(slices.Clone(on), c.args...)...); code != exitError || stderr != c.stderr || stdout != "" {
+		if stdout, stderr, code := command(
+			t,
+			"",
+			append(slices.Clone(on), c.args...)...); code != exitError || stderr != c.stderr ||
+			stdout != "" {
 			t.Errorf("%v: %d %s %s", c.args, code, stderr, stdout)
 		}
 	}
 	wrong := write(t, "slotsql.yaml", "version: 1\ntables:\n  absent: {counters: {n: }}\n")
-	stdout, stderr, code := command(t, "SELECT 1;", "check", "--driver", "sqlite", "--schema", "testdata/schema.sql", "--config", wrong, "--sql", "-")
-	if code != exitProblems || stderr != "" || !strings.HasSuffix(stdout, "the statements were not checked: the configuration does not fit the database\n") {
+	stdout, stderr, code := command(
+		t,
+		"SELECT 1;",
+		"check",
+		"--driver",
+		"sqlite",
+		"--schema",
+		"testdata/schema.sql",
+		"--config",
+		wrong,
+		"--sql",
+		"-",
+	)
+	if code != exitProblems || stderr != "" ||
+		!strings.HasSuffix(stdout, "the statements were not checked: the configuration does not fit the database\n") {
 		t.Errorf("%d %s %s", code, stderr, stdout)
 	}
-	if stdout, _, code := command(t, "", append(on, "--sql", write(t, "empty.sql", "-- nothing\n"))...); code != exitOK || !strings.Contains(stdout, "empty.sql: 0 statements") {
+	if stdout, _, code := command(
+		t,
+		"",
+		append(on, "--sql", write(t, "empty.sql", "-- nothing\n"))...); code != exitOK ||
+		!strings.Contains(stdout, "empty.sql: 0 statements") {
 		t.Errorf("%d %s", code, stdout)
 	}
 }
@@ -191,7 +275,11 @@ func TestCheckStatementsOfDatabase(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			statements := write(t, "statements.sql", "UPDATE posts SET views = views + ? WHERE id = ?;\nSELECT * FROM popular;\nSELECT views, c.id FROM posts JOIN comments c ON c.post_id = posts.id;\nINSERT INTO comments VALUES (?, ?);\n")
+			statements := write(
+				t,
+				"statements.sql",
+				"UPDATE posts SET views = views + ? WHERE id = ?;\nSELECT * FROM popular;\nSELECT views, c.id FROM posts JOIN comments c ON c.post_id = posts.id;\nINSERT INTO comments VALUES (?, ?);\n",
+			)
 			args := []string{"--driver", e.driver, "--dsn", dsn, "--config", config, "--sql", statements, "--fail-on", "drained"}
 			r, stderr, code := checked(t, "", args...)
 			want := []classShare{{"pass-through", 1, .25}, {"read", 1, .25}, {"additive", 1, .25}, {"drain", 1, .25}}

@@ -122,8 +122,13 @@ func (o *options) printDoctor(w io.Writer, r *doctor.Report) error {
 		printSpot(w, s, r.Looks)
 	}
 	for _, s := range r.Saves {
-		fmt.Fprintf(w, "warning: a statement writes %s of %s back along with other columns; it drains each time it runs, and overwrites increments made since the row was read:\n  %s\n",
-			strings.Join(s.Counters, ", "), s.Table, s.Text)
+		fmt.Fprintf(
+			w,
+			"warning: a statement writes %s of %s back along with other columns; it drains each time it runs, and overwrites increments made since the row was read:\n  %s\n",
+			strings.Join(s.Counters, ", "),
+			s.Table,
+			s.Text,
+		)
 	}
 	if len(r.Counts) > 0 {
 		var counts []string
@@ -162,7 +167,15 @@ func printSpot(w io.Writer, s *doctor.Spot, looks int) {
 	if len(key) > 0 {
 		name += " " + strings.Join(key, ", ")
 	}
-	fmt.Fprintf(w, "%s: %d waits in %d looks, up to %d at a time, the longest %s\n", name, s.Waits, looks, s.Most, s.Longest.Round(time.Millisecond))
+	fmt.Fprintf(
+		w,
+		"%s: %d waits in %d looks, up to %d at a time, the longest %s\n",
+		name,
+		s.Waits,
+		looks,
+		s.Most,
+		s.Longest.Round(time.Millisecond),
+	)
 	for _, st := range s.Statements {
 		class := ""
 		if st.Class != "" {

@@ -40,12 +40,30 @@ func TestDoctor(t *testing.T) {
 
 // What the report says is printed, and a right that is missing is an exit code.
 func TestDoctorPrints(t *testing.T) {
-	report := &doctor.Report{Looks: 9, Took: 2 * time.Second, Spots: []*doctor.Spot{{
-		Table: "posts", Key: map[string]string{"id": "7"}, Waits: 5, Most: 2, Longest: 1234567 * time.Microsecond, Verdict: "yes", Why: "because",
-		Statements: []*doctor.Statement{{Text: "UPDATE posts SET views = views + ?", Seen: 5, Class: "additive"}},
-		Holders:    []*doctor.Holder{{Text: "SELECT ?", Idle: true, Seen: 4}},
-	}}, Saves: []doctor.Save{{Table: "posts", Counters: []string{"views"}, Text: "UPDATE posts SET title = ?, views = ?"}},
-		Counts: []doctor.Count{{What: "deadlocks", N: 3}}, Deadlock: &doctor.Deadlock{At: "now", Table: "posts", Statements: []string{"SELECT ?", "SELECT ? FOR UPDATE"}}, Notes: []string{"a note"}, Propose: "tables:\n  posts:\n"}
+	report := &doctor.Report{
+		Looks: 9,
+		Took:  2 * time.Second,
+		Spots: []*doctor.Spot{
+			{
+				Table:      "posts",
+				Key:        map[string]string{"id": "7"},
+				Waits:      5,
+				Most:       2,
+				Longest:    1234567 * time.Microsecond,
+				Verdict:    "yes",
+				Why:        "because",
+				Statements: []*doctor.Statement{{Text: "UPDATE posts SET views = views + ?", Seen: 5, Class: "additive"}},
+				Holders:    []*doctor.Holder{{Text: "SELECT ?", Idle: true, Seen: 4}},
+			},
+		},
+		Saves: []doctor.Save{{Table: "posts", Counters: []string{"views"}, Text: "UPDATE posts SET title = ?, views = ?"}},
+		Counts: []doctor.Count{
+			{What: "deadlocks", N: 3},
+		},
+		Deadlock: &doctor.Deadlock{At: "now", Table: "posts", Statements: []string{"SELECT ?", "SELECT ? FOR UPDATE"}},
+		Notes:    []string{"a note"},
+		Propose:  "tables:\n  posts:\n",
+	}
 	const want = `posts id=7: 5 waits in 9 looks, up to 2 at a time, the longest 1.235s
   waits 5x [additive]: UPDATE posts SET views = views + ?
   for an idle transaction, whose last statement was 4x: SELECT ?
@@ -69,11 +87,19 @@ tables:
 	}
 	report.Lacks = []dialect.Lack{{What: "much", Grant: "GRANT it TO me"}}
 	b.Reset()
-	if err := (&options{}).printDoctor(&b, report); err == nil || !strings.Contains(b.String(), "not seen: much; to see it: GRANT it TO me\n") {
+	if err := (&options{}).printDoctor(
+		&b,
+		report,
+	); err == nil ||
+		!strings.Contains(b.String(), "not seen: much; to see it: GRANT it TO me\n") {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 	b.Reset()
-	if err := (&options{}).printDoctor(&b, &doctor.Report{Looks: 3, Took: time.Second}); err != nil || b.String() != "no session waited for a lock (3 looks in 1s)\n" {
+	if err := (&options{}).printDoctor(
+		&b,
+		&doctor.Report{Looks: 3, Took: time.Second},
+	); err != nil ||
+		b.String() != "no session waited for a lock (3 looks in 1s)\n" {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 }

@@ -26,7 +26,10 @@ statements (--schema). With -, the statement is read from standard input.`,
   slotsql explain --driver sqlite --dsn app.db --json - < statement.sql`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return fmt.Errorf("explain takes one statement, in quotes, or - to read it from standard input; got %d arguments", len(args))
+				return fmt.Errorf(
+					"explain takes one statement, in quotes, or - to read it from standard input; got %d arguments",
+					len(args),
+				)
 			}
 			return nil
 		},

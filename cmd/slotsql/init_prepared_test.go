@@ -62,7 +62,10 @@ func TestInitPrepared(t *testing.T) {
 	exec("SET GLOBAL general_log = 0")
 	defer exec("TRUNCATE mysql.general_log")
 	out, errs, code = command(t, "", flags...)
-	if code != 0 || !strings.Contains(out, "read from mysql.general_log") || !strings.Contains(out, "\n  prepared_posts:\n") || !strings.Contains(out, "views:") || !strings.Contains(out, "f 2005 increments of prepared_posts") || !strings.Contains(out, "5 came after their transaction had locked") {
+	if code != 0 || !strings.Contains(out, "read from mysql.general_log") || !strings.Contains(out, "\n  prepared_posts:\n") ||
+		!strings.Contains(out, "views:") ||
+		!strings.Contains(out, "f 2005 increments of prepared_posts") ||
+		!strings.Contains(out, "5 came after their transaction had locked") {
 		t.Errorf("%d: %s%s", code, out, errs)
 	}
 }

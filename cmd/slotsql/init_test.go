@@ -44,9 +44,12 @@ var (
 	}
 	appRows     = []string{"INSERT INTO posts (id, likes) VALUES (1, 0)", "INSERT INTO site VALUES (0)"}
 	appTriggers = map[string][]string{
-		"mysql":    {"CREATE TRIGGER audit AFTER UPDATE ON audited FOR EACH ROW SET @audited = 1"},
-		"postgres": {"CREATE FUNCTION audit() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'", "CREATE TRIGGER audit AFTER UPDATE ON audited FOR EACH ROW EXECUTE FUNCTION audit()"},
-		"sqlite":   {"CREATE TRIGGER audit AFTER UPDATE ON audited BEGIN SELECT 1; END"},
+		"mysql": {"CREATE TRIGGER audit AFTER UPDATE ON audited FOR EACH ROW SET @audited = 1"},
+		"postgres": {
+			"CREATE FUNCTION audit() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'",
+			"CREATE TRIGGER audit AFTER UPDATE ON audited FOR EACH ROW EXECUTE FUNCTION audit()",
+		},
+		"sqlite": {"CREATE TRIGGER audit AFTER UPDATE ON audited BEGIN SELECT 1; END"},
 	}
 	appStatements = []struct {
 		runs int
@@ -144,7 +147,12 @@ func TestInit(t *testing.T) {
 			if remembers {
 				says("sources", sources, "Statements of "+e.source+": ")
 			} else {
-				says("sources", sources, "No statements from "+e.source+": ", "Statements of statements.log: 69, 17 different ones (log of PostgreSQL).")
+				says(
+					"sources",
+					sources,
+					"No statements from "+e.source+": ",
+					"Statements of statements.log: 69, 17 different ones (log of PostgreSQL).",
+				)
 			}
 			if strings.Contains(stdout, "secret") {
 				t.Errorf("values of the application's in\n%s", r.Config)
@@ -185,7 +193,8 @@ func TestInit(t *testing.T) {
 			if p := at["posts"]; r.Tables[0] != p || !slices.Equal(p.Views, []string{"popular"}) || len(p.Slow) < 2 {
 				t.Errorf("posts: %+v, behind %s", p, r.Tables[0].Table)
 			}
-			if u := at["users"]; !slices.Equal(u.Key, []string{"name"}) || !slices.Equal(u.Companions, []propose.Companion{{Column: "seen_at", Merge: "latest"}}) {
+			if u := at["users"]; !slices.Equal(u.Key, []string{"name"}) ||
+				!slices.Equal(u.Companions, []propose.Companion{{Column: "seen_at", Merge: "latest"}}) {
 				t.Errorf("users: %+v", u)
 			}
 			if at["site"].Key == nil || len(at["site"].Key) != 0 {
@@ -194,13 +203,27 @@ func TestInit(t *testing.T) {
 			if !at["quiet"].Guess || len(at["quiet"].Counters) != 1 {
 				t.Errorf("quiet: %+v", at["quiet"])
 			}
-			says("text", r.Config, "With it the statements run as: ",
-				"views: # 9 runs; indexed: ", "likes: # 3 runs; nullable: ", "# shares_count: not proposed: guessed from its name",
-				"views: [popular]", "saving the whole row writes the counter back",
-				"key: [name]", "seen_at: latest",
-				"a version column: WHERE compares it", "bounded in WHERE: drains for now", "a CHECK constraint uses",
-				"a trigger fires on UPDATE", "is part of the unique key", "generated column twice is computed from it",
-				"it has no unique key of columns that are never NULL", "assumed to be a table that only ever has one row", "Guesses from the names and types")
+			says(
+				"text",
+				r.Config,
+				"With it the statements run as: ",
+				"views: # 9 runs; indexed: ",
+				"likes: # 3 runs; nullable: ",
+				"# shares_count: not proposed: guessed from its name",
+				"views: [popular]",
+				"saving the whole row writes the counter back",
+				"key: [name]",
+				"seen_at: latest",
+				"a version column: WHERE compares it",
+				"bounded in WHERE: drains for now",
+				"a CHECK constraint uses",
+				"a trigger fires on UPDATE",
+				"is part of the unique key",
+				"generated column twice is computed from it",
+				"it has no unique key of columns that are never NULL",
+				"assumed to be a table that only ever has one row",
+				"Guesses from the names and types",
+			)
 
 			on2 := []string{"--driver", e.driver, "--dsn", dsn, "--config", output}
 			for _, args := range [][]string{{"check", "--fail-on", "never", "--sql", write(t, "s.sql", "SELECT 1;")}, {"migrate"}, {"check"}, {"explain", "UPDATE site SET hits = hits + 1"}} {
@@ -212,7 +235,11 @@ func TestInit(t *testing.T) {
 			// Slot tables are none of the application's.
 			stdout, stderr, code = command(t, "", append(args, "--json", "--force")...)
 			var again initReport
-			if err := json.Unmarshal([]byte(stdout), &again); err != nil || code != exitOK || stderr != "" || len(again.Tables) != len(r.Tables) {
+			if err := json.Unmarshal(
+				[]byte(stdout),
+				&again,
+			); err != nil || code != exitOK || stderr != "" ||
+				len(again.Tables) != len(r.Tables) {
 				t.Errorf("after migrate: %v %d %s: %d tables, before it %d", err, code, stderr, len(again.Tables), len(r.Tables))
 			}
 			for _, p := range again.Tables {
@@ -235,7 +262,8 @@ func TestInitGuesses(t *testing.T) {
 			application(t, e.driver, e.parent, dsn, false)
 			output := filepath.Join(t.TempDir(), "slotsql.yaml")
 			stdout, stderr, code := command(t, "", "init", "--driver", e.driver, "--dsn", dsn, "--output", output)
-			if code != exitOK || stderr != "" || !strings.Contains(stdout, "No statements are available") || !strings.Contains(stdout, "0 counters of 0 tables proposed") {
+			if code != exitOK || stderr != "" || !strings.Contains(stdout, "No statements are available") ||
+				!strings.Contains(stdout, "0 counters of 0 tables proposed") {
 				t.Fatalf("%d %s %s", code, stderr, stdout)
 			}
 			text, err := os.ReadFile(output)
@@ -332,7 +360,8 @@ func TestInitSchemas(t *testing.T) {
 		t.Fatalf("%d %s %s", code, stderr, stdout)
 	}
 	r, stderr, code := checked(t, statements, "--driver", "postgres", "--dsn", dsn, "--config", output, "--sql", "-", "--fail-on", "base")
-	if code != exitOK || stderr != "" || len(r.Tables) != 3 || len(r.Statements.Classes) != 1 || r.Statements.Classes[0].Class != "additive" {
+	if code != exitOK || stderr != "" || len(r.Tables) != 3 || len(r.Statements.Classes) != 1 ||
+		r.Statements.Classes[0].Class != "additive" {
 		text, _ := os.ReadFile(output)
 		t.Errorf("%d %s %+v\n%s", code, stderr, r, text)
 	}
@@ -353,7 +382,9 @@ func TestInitWithoutStatistics(t *testing.T) {
 		t.Parallel()
 		dsn := server.MariaDB(t)
 		stdout, stderr, code := command(t, "", "init", "--driver", "mysql", "--dsn", dsn)
-		if code != exitOK || stderr != "" || !strings.Contains(stdout, "tatements from performance_schema.") && !strings.Contains(stdout, "tatements of performance_schema.") {
+		if code != exitOK || stderr != "" ||
+			!strings.Contains(stdout, "tatements from performance_schema.") &&
+				!strings.Contains(stdout, "tatements of performance_schema.") {
 			t.Errorf("%d %s %s", code, stderr, stdout)
 		}
 		nowhere := strings.SplitAfter(dsn, ")/")[0]

@@ -8,9 +8,21 @@ import (
 // check and explain say which tables are not on, and what would become of
 // statements on those in shadow.
 func TestModes(t *testing.T) {
-	schema := write(t, "schema.sql", "CREATE TABLE posts (id INTEGER PRIMARY KEY, views BIGINT NOT NULL);\nCREATE TABLE pages (id INTEGER PRIMARY KEY, hits BIGINT NOT NULL);\n")
-	config := write(t, "slotsql.yaml", "version: 1\ntables:\n  posts: {counters: {views: }, mode: shadow}\n  pages: {counters: {hits: }, mode: off}\n  gone: {counters: {n: }, mode: off}\n")
-	statements := write(t, "statements.sql", "UPDATE posts SET views = views + 1 WHERE id = 1;\nUPDATE pages SET hits = hits + 1 WHERE id = 1;\n")
+	schema := write(
+		t,
+		"schema.sql",
+		"CREATE TABLE posts (id INTEGER PRIMARY KEY, views BIGINT NOT NULL);\nCREATE TABLE pages (id INTEGER PRIMARY KEY, hits BIGINT NOT NULL);\n",
+	)
+	config := write(
+		t,
+		"slotsql.yaml",
+		"version: 1\ntables:\n  posts: {counters: {views: }, mode: shadow}\n  pages: {counters: {hits: }, mode: off}\n  gone: {counters: {n: }, mode: off}\n",
+	)
+	statements := write(
+		t,
+		"statements.sql",
+		"UPDATE posts SET views = views + 1 WHERE id = 1;\nUPDATE pages SET hits = hits + 1 WHERE id = 1;\n",
+	)
 	flags := []string{"--driver", "postgres", "--schema", schema, "--config", config}
 	for _, c := range []struct {
 		args []string

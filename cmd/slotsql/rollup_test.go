@@ -28,7 +28,9 @@ func counted(t *testing.T) (dsn, config string, db *sql.DB) {
 	if _, errs, code := command(t, "", "migrate", "--driver", "sqlite", "--dsn", dsn, "--config", config); code != 0 {
 		t.Fatal(errs)
 	}
-	if _, err := db.Exec("INSERT INTO posts VALUES (1, 5), (2, 0); INSERT INTO posts_slots VALUES (1, 0, 2), (1, 1, 3), (2, 0, 7)"); err != nil {
+	if _, err := db.Exec(
+		"INSERT INTO posts VALUES (1, 5), (2, 0); INSERT INTO posts_slots VALUES (1, 0, 2), (1, 1, 3), (2, 0, 7)",
+	); err != nil {
 		t.Fatal(err)
 	}
 	return dsn, config, db
@@ -50,7 +52,11 @@ func TestRollupOnce(t *testing.T) {
 		Held   bool
 		Tables []struct{ Moved, Deleted int }
 	}
-	if err := json.Unmarshal([]byte(out), &r); err != nil || code != 0 || !r.Held || len(r.Tables) != 1 || r.Tables[0].Deleted != 3 || r.Tables[0].Moved != 0 {
+	if err := json.Unmarshal(
+		[]byte(out),
+		&r,
+	); err != nil || code != 0 || !r.Held || len(r.Tables) != 1 || r.Tables[0].Deleted != 3 ||
+		r.Tables[0].Moved != 0 {
 		t.Errorf("%d, %v: %s", code, err, out)
 	}
 	// What cannot be moved is reported.
@@ -63,7 +69,8 @@ func TestRollupOnce(t *testing.T) {
 	write := strings.Replace(rollupConfig, "views: {}}", "views: {}}, defer_triggers: true", 1)
 	flags[len(flags)-1] = writeFile(t, write)
 	out, _, code = command(t, "", flags...)
-	if code != exitProblems || !strings.HasPrefix(out, "posts: 1 slot rows moved, 0 idle ones deleted, 1 locked, 1 base rows failed\n") || !strings.Contains(out, "not today") {
+	if code != exitProblems || !strings.HasPrefix(out, "posts: 1 slot rows moved, 0 idle ones deleted, 1 locked, 1 base rows failed\n") ||
+		!strings.Contains(out, "not today") {
 		t.Errorf("%d: %s", code, out)
 	}
 }
@@ -93,10 +100,29 @@ func TestRollupDaemon(t *testing.T) {
 
 func TestRollupUsage(t *testing.T) {
 	t.Parallel()
-	if _, errs, code := command(t, "", "rollup", "--driver", "sqlite", "--dsn", "x.db", "--batch", "-1"); code != exitError || !strings.Contains(errs, "--batch") {
+	if _, errs, code := command(
+		t,
+		"",
+		"rollup",
+		"--driver",
+		"sqlite",
+		"--dsn",
+		"x.db",
+		"--batch",
+		"-1",
+	); code != exitError ||
+		!strings.Contains(errs, "--batch") {
 		t.Errorf("%d, %s", code, errs)
 	}
-	if _, errs, code := command(t, "", "rollup", "--once", "--driver", "sqlite"); code != exitError || !strings.Contains(errs, "--dsn is missing") {
+	if _, errs, code := command(
+		t,
+		"",
+		"rollup",
+		"--once",
+		"--driver",
+		"sqlite",
+	); code != exitError ||
+		!strings.Contains(errs, "--dsn is missing") {
 		t.Errorf("%d, %s", code, errs)
 	}
 }

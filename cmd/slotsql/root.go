@@ -39,7 +39,10 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return exitStandby
 	}
 	var problems *slotsql.ConfigError
-	if errors.As(err, &problems) || errors.As(err, new(inexactError)) || errors.Is(err, errLeft) || errors.Is(err, errRefilled) || errors.Is(err, errFailing) || errors.Is(err, errWrong) || errors.Is(err, errBlind) {
+	if errors.As(err, &problems) || errors.As(err, new(inexactError)) || errors.Is(err, errLeft) || errors.Is(err, errRefilled) ||
+		errors.Is(err, errFailing) ||
+		errors.Is(err, errWrong) ||
+		errors.Is(err, errBlind) {
 		return exitProblems
 	}
 	return exitError
@@ -65,7 +68,19 @@ func rootCommand(o *options) *cobra.Command {
 			return reportedError{errors.New("no command")}
 		},
 	}
-	cmd.AddCommand(initCommand(o), explainCommand(o), ddlCommand(o), migrateCommand(o), checkCommand(o), rollupCommand(o), drainCommand(o), verifyCommand(o), doctorCommand(o), benchCommand(o), versionCommand(o))
+	cmd.AddCommand(
+		initCommand(o),
+		explainCommand(o),
+		ddlCommand(o),
+		migrateCommand(o),
+		checkCommand(o),
+		rollupCommand(o),
+		drainCommand(o),
+		verifyCommand(o),
+		doctorCommand(o),
+		benchCommand(o),
+		versionCommand(o),
+	)
 	return cmd
 }
 

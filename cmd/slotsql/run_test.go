@@ -83,10 +83,15 @@ func TestOffline(t *testing.T) {
 			if code != c.code {
 				t.Errorf("exit code %d, want %d", code, c.code)
 			}
-			if !strings.HasPrefix(stdout, c.stdout) || c.stdout == "" && stdout != "" || strings.HasSuffix(c.stdout, "\n") && stdout != c.stdout {
+			if !strings.HasPrefix(stdout, c.stdout) || c.stdout == "" && stdout != "" ||
+				strings.HasSuffix(c.stdout, "\n") && stdout != c.stdout {
 				t.Errorf("stdout\n%s\nwant\n%s", stdout, c.stdout)
 			}
-			if beginning, ok := strings.CutSuffix(c.stderr, "..."); ok && !strings.HasPrefix(stderr, beginning) || !ok && stderr != c.stderr {
+			if beginning, ok := strings.CutSuffix(
+				c.stderr,
+				"...",
+			); ok && !strings.HasPrefix(stderr, beginning) ||
+				!ok && stderr != c.stderr {
 				t.Errorf("stderr\n%s\nwant\n%s", stderr, c.stderr)
 			}
 		})
@@ -122,7 +127,11 @@ func TestProblems(t *testing.T) {
 		}
 		if len(args) > 1 {
 			var r report
-			if err := json.Unmarshal([]byte(stdout), &r); err != nil || len(r.Problems) != 2 || r.Problems[0].Line != 3 || r.Problems[0].Path != "tables.posts" || r.Tables == nil {
+			if err := json.Unmarshal(
+				[]byte(stdout),
+				&r,
+			); err != nil || len(r.Problems) != 2 || r.Problems[0].Line != 3 || r.Problems[0].Path != "tables.posts" ||
+				r.Tables == nil {
 				t.Errorf("%+v %v", r, err)
 			}
 		}
@@ -157,13 +166,28 @@ func TestDatabase(t *testing.T) {
 				t.Helper()
 				out, errs, got := command(t, "", with(args...)...)
 				if got != code || !strings.HasPrefix(out, stdout) || errs != stderr {
-					t.Errorf("%v: exit code %d, want %d\nstdout\n%s\nwant\n%s\nstderr\n%s\nwant\n%s", args, got, code, out, stdout, errs, stderr)
+					t.Errorf(
+						"%v: exit code %d, want %d\nstdout\n%s\nwant\n%s\nstderr\n%s\nwant\n%s",
+						args,
+						got,
+						code,
+						out,
+						stdout,
+						errs,
+						stderr,
+					)
 				}
 				return out
 			}
 			const missing = config + `:3: table "posts": slot table "posts_slots" is missing: run ` + "`slotsql migrate --driver DRIVER --dsn DSN --config FILE`, or set auto_migrate: true\n"
 			expect(1, missing, "", "check")
-			before := expect(0, "statement: UPDATE posts SET views = views + 1 WHERE id = 1\nclass:     additive\n", "", "explain", "UPDATE posts SET views = views + 1 WHERE id = 1")
+			before := expect(
+				0,
+				"statement: UPDATE posts SET views = views + 1 WHERE id = 1\nclass:     additive\n",
+				"",
+				"explain",
+				"UPDATE posts SET views = views + 1 WHERE id = 1",
+			)
 			ddl := expect(0, "", "", "ddl")
 			if !strings.Contains(ddl, "posts_slots") {
 				t.Errorf("ddl: %s", ddl)
@@ -215,7 +239,11 @@ func TestMigrateReports(t *testing.T) {
 	if _, err := db.ExecContext(t.Context(), "DROP TABLE posts_slots; CREATE TABLE posts_slots (x INT)"); err != nil {
 		t.Fatal(err)
 	}
-	if out, errs, code := command(t, "", args...); out != "" || !strings.Contains(errs, `slot table "posts_slots" has no column "id"`) || code != 1 {
+	if out, errs, code := command(
+		t,
+		"",
+		args...); out != "" || !strings.Contains(errs, `slot table "posts_slots" has no column "id"`) ||
+		code != 1 {
 		t.Errorf("%d %s %s", code, out, errs)
 	}
 }

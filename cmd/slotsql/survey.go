@@ -185,10 +185,22 @@ func (s *survey) statements(cmd *cobra.Command, file string) ([]*propose.Stateme
 			return nil, err
 		}
 		all.Merge(of)
-		s.sources = append(s.sources, fmt.Sprintf("Statements of %s: %s, %d different ones (%s).", filepath.Base(fileName(file)), humanize.Comma(int64(count)), len(of), form.Text))
+		s.sources = append(
+			s.sources,
+			fmt.Sprintf(
+				"Statements of %s: %s, %d different ones (%s).",
+				filepath.Base(fileName(file)),
+				humanize.Comma(int64(count)),
+				len(of),
+				form.Text,
+			),
+		)
 	}
 	if len(all) == 0 {
-		s.sources = append(s.sources, "No statements are available: everything below is guessed from column names. Pass a file of SQL or a log with --sql.")
+		s.sources = append(
+			s.sources,
+			"No statements are available: everything below is guessed from column names. Pass a file of SQL or a log with --sql.",
+		)
 	}
 	if file != "" {
 		ordered = order.Notes()

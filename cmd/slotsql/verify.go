@@ -144,7 +144,12 @@ func leftoverText(f slotsql.Finding) string {
 	if f.Fixed {
 		what = "folded into the base rows"
 	}
-	return fmt.Sprintf("%d slot rows of %d rows have numbers beyond slots: left from a higher value, or written by a process that has one; %s", f.Slots, f.Rows, what)
+	return fmt.Sprintf(
+		"%d slot rows of %d rows have numbers beyond slots: left from a higher value, or written by a process that has one; %s",
+		f.Slots,
+		f.Rows,
+		what,
+	)
 }
 
 func findingText(f slotsql.Finding) string {

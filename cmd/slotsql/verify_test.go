@@ -14,7 +14,11 @@ import (
 // The exit code says whether something is wrong that has not been put right.
 func TestVerify(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "app.db")
-	config := write(t, "slotsql.yaml", "version: 1\ntables:\n  posts:\n    counters:\n      likes: {recount: \"SELECT post AS id, COUNT(*) AS likes FROM likes GROUP BY post\"}\n      stock: {min: 0}\n")
+	config := write(
+		t,
+		"slotsql.yaml",
+		"version: 1\ntables:\n  posts:\n    counters:\n      likes: {recount: \"SELECT post AS id, COUNT(*) AS likes FROM likes GROUP BY post\"}\n      stock: {min: 0}\n",
+	)
 	plain, err := sql.Open("sqlite", db)
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +60,11 @@ func TestVerify(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal([]byte(run(1, "verify", "--json")), &report); err != nil || report.Wrong != 2 || len(report.Tables) != 1 || report.Tables[0].Findings[0].Key["id"] != "2" {
+	if err := json.Unmarshal(
+		[]byte(run(1, "verify", "--json")),
+		&report,
+	); err != nil || report.Wrong != 2 || len(report.Tables) != 1 ||
+		report.Tables[0].Findings[0].Key["id"] != "2" {
 		t.Errorf("%+v, %v", report, err)
 	}
 	if got := run(1, "verify", "--fix"); !strings.Contains(got, "2 wrong, 1 fixed") || !strings.Contains(got, "should be 1 (fixed)") {
@@ -73,9 +81,15 @@ func TestVerify(t *testing.T) {
 // Findings of a kind are counted, and some of them are printed; leftovers of more
 // slots are a note, and no reason for the exit code 1.
 func TestVerifyPrintsExamples(t *testing.T) {
-	report := slotsql.VerifyReport{Table: "posts", Findings: []slotsql.Finding{{Kind: slotsql.FindingMin, Counter: "stock", Key: map[string]string{"id": "7"}, Is: "-1", Should: "0"}}}
+	report := slotsql.VerifyReport{
+		Table:    "posts",
+		Findings: []slotsql.Finding{{Kind: slotsql.FindingMin, Counter: "stock", Key: map[string]string{"id": "7"}, Is: "-1", Should: "0"}},
+	}
 	for id := range 1000 {
-		report.Findings = append(report.Findings, slotsql.Finding{Kind: slotsql.FindingOrphan, Key: map[string]string{"id": fmt.Sprint(id)}, Slots: 1})
+		report.Findings = append(
+			report.Findings,
+			slotsql.Finding{Kind: slotsql.FindingOrphan, Key: map[string]string{"id": fmt.Sprint(id)}, Slots: 1},
+		)
 	}
 	leftovers := slotsql.Finding{Kind: slotsql.FindingSlot, Key: map[string]string{"id": "1"}, Slots: 11033, Rows: 900, Info: true}
 	report.Findings = append(report.Findings, leftovers)
@@ -87,7 +101,14 @@ func TestVerifyPrintsExamples(t *testing.T) {
 		t.Error(out.String())
 	}
 	out.Reset()
-	if err := new(options).printVerify(&out, []slotsql.VerifyReport{{Table: "posts", Findings: []slotsql.Finding{leftovers}}}, nil); err != nil || !strings.HasPrefix(out.String(), "posts: nothing wrong\n  note: ") {
+	if err := new(
+		options,
+	).printVerify(
+		&out,
+		[]slotsql.VerifyReport{{Table: "posts", Findings: []slotsql.Finding{leftovers}}},
+		nil,
+	); err != nil ||
+		!strings.HasPrefix(out.String(), "posts: nothing wrong\n  note: ") {
 		t.Error(err, out.String())
 	}
 }

@@ -19,7 +19,10 @@ func versionCommand(o *options) *cobra.Command {
 				v = info.Main.Version
 			}
 			if o.json {
-				return printJSON(cmd.OutOrStdout(), map[string]string{"version": v, "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH})
+				return printJSON(
+					cmd.OutOrStdout(),
+					map[string]string{"version": v, "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH},
+				)
 			}
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "slotsql %s %s %s/%s\n", v, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return err

@@ -14,8 +14,10 @@ func TestUpsertMany(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s[0].run("CREATE TABLE hits (site SMALLINT UNSIGNED NOT NULL, page BIGINT NOT NULL, n INT, cost DECIMAL(20, 2) NOT NULL, PRIMARY KEY (site, page), KEY k (n))",
-		"INSERT INTO hits VALUES (7, 1, 0, 0), (7, 2, 0, 0), (7, -3, 0, 0), (8, 1, 2147483000, 0), (8, 2, NULL, 0)")
+	s[0].run(
+		"CREATE TABLE hits (site SMALLINT UNSIGNED NOT NULL, page BIGINT NOT NULL, n INT, cost DECIMAL(20, 2) NOT NULL, PRIMARY KEY (site, page), KEY k (n))",
+		"INSERT INTO hits VALUES (7, 1, 0, 0), (7, 2, 0, 0), (7, -3, 0, 0), (8, 1, 2147483000, 0), (8, 2, NULL, 0)",
+	)
 	tab := load(t, s[0], "hits", []string{"site", "page"}, []string{"n", "cost"}, 64)
 	upsert := d.UpsertMany(tab, rewrite.AddManyText{JSON: "?", Deltas: []string{"n", "cost"}})
 	if !d.NoWait { // MySQL

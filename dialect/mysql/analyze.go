@@ -19,7 +19,8 @@ func (d *Dialect) parseAnalyze(text string, toks []rewrite.Token) (*rewrite.Stat
 	blanked := ""
 	runs := word(text, toks, 0, "ANALYZE")
 	switch {
-	case runs && word(text, toks, 1, "SELECT", "WITH", "INSERT", "REPLACE", "UPDATE", "DELETE", "FORMAT", "VALUES"), runs && is(text, toks, 1, "("):
+	case runs && word(text, toks, 1, "SELECT", "WITH", "INSERT", "REPLACE", "UPDATE", "DELETE", "FORMAT", "VALUES"),
+		runs && is(text, toks, 1, "("):
 		blanked = text[:toks[0].Start] + "EXPLAIN" + text[toks[0].End:]
 	case word(text, toks, 0, "EXPLAIN", "DESCRIBE", "DESC") && word(text, toks, 1, "EXTENDED", "PARTITIONS") && len(toks) > 2 && word(text, toks, 2, "SELECT", "WITH", "INSERT", "REPLACE", "UPDATE", "DELETE"):
 		blanked = text[:toks[1].Start] + strings.Repeat(" ", toks[1].End-toks[1].Start) + text[toks[1].End:]

@@ -46,7 +46,17 @@ func (d *Dialect) Waits(ctx context.Context, s dialect.Session) ([]dialect.Wait,
 		if !strings.EqualFold(schema, text(r[6])) {
 			continue
 		}
-		w := dialect.Wait{Waiter: text(r[0]), Holder: text(r[1]), Statement: text(r[2]), Holding: text(r[3]), Schema: schema, Table: table, Kind: text(r[10]), Index: text(r[8]), Row: text(r[9])}
+		w := dialect.Wait{
+			Waiter:    text(r[0]),
+			Holder:    text(r[1]),
+			Statement: text(r[2]),
+			Holding:   text(r[3]),
+			Schema:    schema,
+			Table:     table,
+			Kind:      text(r[10]),
+			Index:     text(r[8]),
+			Row:       text(r[9]),
+		}
 		w.Cut = len(w.Statement) >= maxTrxQuery-3
 		w.Idle = r[3] == nil && text(r[5]) == "RUNNING"
 		us, _ := strconv.ParseInt(text(r[4]), 10, 64)
@@ -80,7 +90,10 @@ func isMariaDB(ctx context.Context, s dialect.Session) (bool, error) {
 
 // Texts implements dialect.Observer: what the sessions of the database run.
 func (d *Dialect) Texts(ctx context.Context, s dialect.Session) ([]string, error) {
-	rows, err := s.Query(ctx, "SELECT INFO FROM information_schema.PROCESSLIST WHERE DB = DATABASE() AND ID <> CONNECTION_ID() AND INFO IS NOT NULL AND COMMAND IN ('Query', 'Execute')")
+	rows, err := s.Query(
+		ctx,
+		"SELECT INFO FROM information_schema.PROCESSLIST WHERE DB = DATABASE() AND ID <> CONNECTION_ID() AND INFO IS NOT NULL AND COMMAND IN ('Query', 'Execute')",
+	)
 	if err != nil {
 		return nil, fmt.Errorf("reading the list of sessions: %w", err)
 	}
@@ -100,7 +113,10 @@ var counted = []struct{ variable, what string }{
 
 // Totals implements dialect.Observer. (MySQL does not count deadlocks there.)
 func (d *Dialect) Totals(ctx context.Context, s dialect.Session) ([]dialect.Total, error) {
-	rows, err := s.Query(ctx, "SHOW GLOBAL STATUS WHERE Variable_name IN ('Innodb_row_lock_waits', 'Innodb_row_lock_time', 'Innodb_deadlocks')")
+	rows, err := s.Query(
+		ctx,
+		"SHOW GLOBAL STATUS WHERE Variable_name IN ('Innodb_row_lock_waits', 'Innodb_row_lock_time', 'Innodb_deadlocks')",
+	)
 	if err != nil {
 		return nil, fmt.Errorf("reading the status: %w", err)
 	}
@@ -129,7 +145,13 @@ func (d *Dialect) Rights(ctx context.Context, s dialect.Session) ([]dialect.Lack
 	}
 	var out []dialect.Lack
 	if _, err := s.Query(ctx, "SELECT 1 FROM information_schema.INNODB_TRX LIMIT 1"); err != nil {
-		out = append(out, dialect.Lack{What: "transactions and lock waits, and the statements of other accounts", Grant: "GRANT PROCESS ON *.* TO " + account})
+		out = append(
+			out,
+			dialect.Lack{
+				What:  "transactions and lock waits, and the statements of other accounts",
+				Grant: "GRANT PROCESS ON *.* TO " + account,
+			},
+		)
 	}
 	if !maria {
 		if _, err := s.Query(ctx, "SELECT 1 FROM performance_schema.data_lock_waits LIMIT 1"); err != nil {

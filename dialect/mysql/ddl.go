@@ -64,7 +64,10 @@ func ranges(t *rewrite.Table, counters []string) (out []string) {
 			if !t.Counter.Journal {
 				value += fmt.Sprintf(" * (1 + CAST(%s AS SIGNED) %% %d)", slotColumn(t), folding)
 			}
-			out = append(out, fmt.Sprintf("CONSTRAINT %s CHECK (%s BETWEEN %s AND %s)", rangeConstraint(t, name), value, l.slotLow, l.slotHigh))
+			out = append(
+				out,
+				fmt.Sprintf("CONSTRAINT %s CHECK (%s BETWEEN %s AND %s)", rangeConstraint(t, name), value, l.slotLow, l.slotHigh),
+			)
 		}
 	}
 	return out

@@ -29,7 +29,12 @@ func (d *Dialect) Table(ctx context.Context, s dialect.Session, schema, name str
 // Describe implements dialect.Describer, from information_schema. Each query is
 // about one database, named by a constant, and about tables named by constants:
 // MariaDB opens those and no others.
-func (d *Dialect) Describe(ctx context.Context, s dialect.Session, names []dialect.WrittenName, temporary dialect.Temporary) ([]*rewrite.Table, error) {
+func (d *Dialect) Describe(
+	ctx context.Context,
+	s dialect.Session,
+	names []dialect.WrittenName,
+	temporary dialect.Temporary,
+) ([]*rewrite.Table, error) {
 	srv, err := d.ask(ctx, s)
 	if err != nil {
 		return nil, err
@@ -59,13 +64,26 @@ type found struct {
 }
 
 func (f *found) read(ctx context.Context, s dialect.Session, names []string, temporary dialect.Temporary) error {
-	rows, err := s.Query(ctx, "SELECT TABLE_NAME, TABLE_TYPE, ENGINE, (SELECT MAX(e.TRANSACTIONS) FROM information_schema.ENGINES e WHERE e.ENGINE = t.ENGINE), CREATE_OPTIONS"+
-		" FROM information_schema.TABLES t WHERE TABLE_SCHEMA = "+nameLiteral(f.schema)+" AND TABLE_NAME IN "+literals(names))
+	rows, err := s.Query(
+		ctx,
+		"SELECT TABLE_NAME, TABLE_TYPE, ENGINE, (SELECT MAX(e.TRANSACTIONS) FROM information_schema.ENGINES e WHERE e.ENGINE = t.ENGINE), CREATE_OPTIONS"+
+			" FROM information_schema.TABLES t WHERE TABLE_SCHEMA = "+nameLiteral(
+			f.schema,
+		)+" AND TABLE_NAME IN "+literals(
+			names,
+		),
+	)
 	if err != nil || len(rows) == 0 {
 		return err
 	}
 	for _, r := range rows {
-		t := &rewrite.Table{Schema: f.schema, Name: text(r[0]), IsView: strings.HasSuffix(text(r[1]), "VIEW"), Versioned: text(r[1]) == "SYSTEM VERSIONED", Partitioned: strings.Contains(text(r[4]), "partitioned")}
+		t := &rewrite.Table{
+			Schema:      f.schema,
+			Name:        text(r[0]),
+			IsView:      strings.HasSuffix(text(r[1]), "VIEW"),
+			Versioned:   text(r[1]) == "SYSTEM VERSIONED",
+			Partitioned: strings.Contains(text(r[4]), "partitioned"),
+		}
 		if strings.EqualFold(text(r[3]), "NO") {
 			t.NoTransactions = text(r[2])
 		}
@@ -84,7 +102,12 @@ func (f *found) read(ctx context.Context, s dialect.Session, names []string, tem
 
 // of asks a view of information_schema about the tables: the first column is the
 // table's name. Rows of one that has come since are left out.
-func (f *found) of(ctx context.Context, s dialect.Session, what, columns, from, schemaColumn, tableColumn, rest string, each func(t *rewrite.Table, r []any)) error {
+func (f *found) of(
+	ctx context.Context,
+	s dialect.Session,
+	what, columns, from, schemaColumn, tableColumn, rest string,
+	each func(t *rewrite.Table, r []any),
+) error {
 	rows, err := s.Query(ctx, "SELECT "+tableColumn+", "+columns+" FROM information_schema."+from+
 		" WHERE "+schemaColumn+" = "+nameLiteral(f.schema)+" AND "+tableColumn+" IN "+f.list()+rest)
 	if err != nil {
@@ -134,14 +157,24 @@ func column(r []any) (c rewrite.Column, generated string) {
 		Hidden:   strings.Contains(extra, "invisible"),
 	}
 	may := strings.ToLower(text(r[12]))
-	c.NoSelect, c.NoInsert, c.NoUpdate = !strings.Contains(may, "select"), !strings.Contains(may, "insert"), !strings.Contains(may, "update")
+	c.NoSelect, c.NoInsert, c.NoUpdate = !strings.Contains(
+		may,
+		"select",
+	), !strings.Contains(
+		may,
+		"insert",
+	), !strings.Contains(
+		may,
+		"update",
+	)
 	c.NoReferences = !strings.Contains(may, "references")
 	// MariaDB writes a default of NULL out.
 	c.HasDefault = r[10] != nil && !strings.EqualFold(text(r[10]), "NULL")
 	if cs := text(r[5]); cs != "" {
 		c.Type += " CHARACTER SET " + cs + " COLLATE " + text(r[6])
 	}
-	if strings.Contains(extra, "virtual generated") || strings.Contains(extra, "stored generated") || strings.Contains(extra, "persistent") {
+	if strings.Contains(extra, "virtual generated") || strings.Contains(extra, "stored generated") ||
+		strings.Contains(extra, "persistent") {
 		c.Generated, generated = true, text(r[9])
 	}
 	numeric(&c, strings.ToLower(text(r[1])), strings.ToLower(text(r[2])), text(r[7]), text(r[8]))
@@ -200,12 +233,22 @@ func (f *found) checks(ctx context.Context, s dialect.Session) error {
 }
 
 func (f *found) triggers(ctx context.Context, s dialect.Session) error {
-	return f.of(ctx, s, "triggers", "EVENT_MANIPULATION", "TRIGGERS", "EVENT_OBJECT_SCHEMA", "EVENT_OBJECT_TABLE", "", func(t *rewrite.Table, r []any) {
-		event := strings.ToUpper(text(r[0]))
-		t.UpdateTrigger = t.UpdateTrigger || strings.Contains(event, "UPDATE")
-		t.DeleteTrigger = t.DeleteTrigger || strings.Contains(event, "DELETE")
-		t.InsertTrigger = t.InsertTrigger || strings.Contains(event, "INSERT")
-	})
+	return f.of(
+		ctx,
+		s,
+		"triggers",
+		"EVENT_MANIPULATION",
+		"TRIGGERS",
+		"EVENT_OBJECT_SCHEMA",
+		"EVENT_OBJECT_TABLE",
+		"",
+		func(t *rewrite.Table, r []any) {
+			event := strings.ToUpper(text(r[0]))
+			t.UpdateTrigger = t.UpdateTrigger || strings.Contains(event, "UPDATE")
+			t.DeleteTrigger = t.DeleteTrigger || strings.Contains(event, "DELETE")
+			t.InsertTrigger = t.InsertTrigger || strings.Contains(event, "INSERT")
+		},
+	)
 }
 
 // foreignKeys reads the tables' own ones.
@@ -215,8 +258,16 @@ func (f *found) foreignKeys(ctx context.Context, s dialect.Session) error {
 		name  string
 	}
 	places := map[key]int{}
-	err := f.of(ctx, s, "foreign keys", "CONSTRAINT_NAME, COLUMN_NAME, REFERENCED_TABLE_SCHEMA, REFERENCED_TABLE_NAME, REFERENCED_COLUMN_NAME", "KEY_COLUMN_USAGE",
-		"TABLE_SCHEMA", "TABLE_NAME", " AND REFERENCED_TABLE_NAME IS NOT NULL ORDER BY TABLE_NAME, CONSTRAINT_NAME, ORDINAL_POSITION", func(t *rewrite.Table, r []any) {
+	err := f.of(
+		ctx,
+		s,
+		"foreign keys",
+		"CONSTRAINT_NAME, COLUMN_NAME, REFERENCED_TABLE_SCHEMA, REFERENCED_TABLE_NAME, REFERENCED_COLUMN_NAME",
+		"KEY_COLUMN_USAGE",
+		"TABLE_SCHEMA",
+		"TABLE_NAME",
+		" AND REFERENCED_TABLE_NAME IS NOT NULL ORDER BY TABLE_NAME, CONSTRAINT_NAME, ORDINAL_POSITION",
+		func(t *rewrite.Table, r []any) {
 			t.Refer(text(r[1]))
 			k := key{t, text(r[0])}
 			i, ok := places[k]
@@ -227,15 +278,26 @@ func (f *found) foreignKeys(ctx context.Context, s dialect.Session) error {
 			}
 			p := &t.Parents[i]
 			p.Columns, p.References = append(p.Columns, text(r[1])), append(p.References, text(r[4]))
-		})
+		},
+	)
 	if err != nil || len(places) == 0 {
 		return err
 	}
-	return f.of(ctx, s, "foreign keys", "CONSTRAINT_NAME, DELETE_RULE, UPDATE_RULE", "REFERENTIAL_CONSTRAINTS", "CONSTRAINT_SCHEMA", "TABLE_NAME", "", func(t *rewrite.Table, r []any) {
-		if i, ok := places[key{t, text(r[0])}]; ok {
-			t.Parents[i].Cascades, t.Parents[i].Rekeys = text(r[1]) == "CASCADE", text(r[2]) == "CASCADE"
-		}
-	})
+	return f.of(
+		ctx,
+		s,
+		"foreign keys",
+		"CONSTRAINT_NAME, DELETE_RULE, UPDATE_RULE",
+		"REFERENTIAL_CONSTRAINTS",
+		"CONSTRAINT_SCHEMA",
+		"TABLE_NAME",
+		"",
+		func(t *rewrite.Table, r []any) {
+			if i, ok := places[key{t, text(r[0])}]; ok {
+				t.Parents[i].Cascades, t.Parents[i].Rekeys = text(r[1]) == "CASCADE", text(r[2]) == "CASCADE"
+			}
+		},
+	)
 }
 
 // hidden notices temporary tables that hide tables of their name.

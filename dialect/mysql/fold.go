@@ -94,7 +94,15 @@ func (d *Dialect) Fold(t *rewrite.Table, s rewrite.Scope) []string {
 	of := t.Counter.OfTable(quote, "slotsql_s.")
 	source := covered + slots + " AS slotsql_s" + join
 	number := "slotsql_s." + slot
-	mark := "UPDATE " + source + fmt.Sprintf(" SET %s = %s + IF(%s < %d, %d, 1) WHERE %s", number, number, number, journaled, folding, and(of, unmarked(number)))
+	mark := "UPDATE " + source + fmt.Sprintf(
+		" SET %s = %s + IF(%s < %d, %d, 1) WHERE %s",
+		number,
+		number,
+		number,
+		journaled,
+		folding,
+		and(of, unmarked(number)),
+	)
 
 	these := and(of, marked(number))
 	add := addSlots(t, source, these, marked("slotsql_l."+slot))
@@ -127,7 +135,10 @@ func addSlots(t *rewrite.Table, source, these, newest string) string {
 		if len(key) > 0 {
 			latest += " AND " + sameAs("slotsql_l", key, "slotsql_f")
 		}
-		set = append(set, fmt.Sprintf("%s = IF(slotsql_f.m%d IS NULL, %s, (%s%s LIMIT 1))", b, i+1, b, latest, latestFirst(t, co, "slotsql_l")))
+		set = append(
+			set,
+			fmt.Sprintf("%s = IF(slotsql_f.m%d IS NULL, %s, (%s%s LIMIT 1))", b, i+1, b, latest, latestFirst(t, co, "slotsql_l")),
+		)
 		nonzero = append(nonzero, fmt.Sprintf("slotsql_f.m%d IS NOT NULL", i+1))
 	}
 	for _, c := range t.Columns {

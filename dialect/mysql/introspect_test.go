@@ -10,21 +10,32 @@ import (
 func TestTable(t *testing.T) {
 	d := New()
 	s := sessions(t, 1)[0]
-	s.run("CREATE TABLE posts (id INT UNSIGNED NOT NULL AUTO_INCREMENT, slug VARCHAR(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,"+
-		" a INT, b SMALLINT NOT NULL DEFAULT 3, views BIGINT NOT NULL DEFAULT 0, price DECIMAL(12,3), ratio DOUBLE, padded INT(5) ZEROFILL,"+
-		" twice BIGINT AS (views * 2) VIRTUAL, changed TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP, body TEXT,"+
-		" PRIMARY KEY (id), UNIQUE KEY z (slug), UNIQUE KEY ab (b, a), UNIQUE KEY pre (body(10)), KEY (a), CONSTRAINT c1 CHECK (`views` >= 0 AND price < 100))",
+	s.run(
+		"CREATE TABLE posts (id INT UNSIGNED NOT NULL AUTO_INCREMENT, slug VARCHAR(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,"+
+			" a INT, b SMALLINT NOT NULL DEFAULT 3, views BIGINT NOT NULL DEFAULT 0, price DECIMAL(12,3), ratio DOUBLE, padded INT(5) ZEROFILL,"+
+			" twice BIGINT AS (views * 2) VIRTUAL, changed TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP, body TEXT,"+
+			" PRIMARY KEY (id), UNIQUE KEY z (slug), UNIQUE KEY ab (b, a), UNIQUE KEY pre (body(10)), KEY (a), CONSTRAINT c1 CHECK (`views` >= 0 AND price < 100))",
 		"CREATE TABLE child (p INT UNSIGNED, FOREIGN KEY (p) REFERENCES posts (id) ON DELETE CASCADE)",
 		"CREATE VIEW pv AS SELECT * FROM posts",
-		"CREATE TRIGGER tr BEFORE DELETE ON posts FOR EACH ROW SET @x = 1")
+		"CREATE TRIGGER tr BEFORE DELETE ON posts FOR EACH ROW SET @x = 1",
+	)
 	tab, err := d.Table(t.Context(), s, "", "posts")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if tab.Schema != s.one("SELECT DATABASE()") || tab.Name != "posts" || tab.IsView || tab.Temporary || tab.UpdateTrigger || !tab.DeleteTrigger || !tab.Referencing {
+	if tab.Schema != s.one("SELECT DATABASE()") || tab.Name != "posts" || tab.IsView || tab.Temporary || tab.UpdateTrigger ||
+		!tab.DeleteTrigger ||
+		!tab.Referencing {
 		t.Errorf("%+v", tab)
 	}
-	if want := []rewrite.Unique{{Name: "PRIMARY", Primary: true, Columns: []string{"id"}}, {Name: "ab", Columns: []string{"b", "a"}}, {Name: "z", Columns: []string{"slug"}}}; !reflect.DeepEqual(tab.Uniques, want) {
+	if want := []rewrite.Unique{
+		{Name: "PRIMARY", Primary: true, Columns: []string{"id"}},
+		{Name: "ab", Columns: []string{"b", "a"}},
+		{Name: "z", Columns: []string{"slug"}},
+	}; !reflect.DeepEqual(
+		tab.Uniques,
+		want,
+	) {
 		t.Errorf("uniques %+v", tab.Uniques)
 	}
 	if want := []string{"views", "price"}; !reflect.DeepEqual(tab.Checked, want) {

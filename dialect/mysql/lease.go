@@ -39,7 +39,10 @@ func (d *Dialect) Lease(ctx context.Context, s dialect.Session, name, holder str
 
 // Fence locks the lease's row, which Lease of anybody else then waits for.
 func (d *Dialect) Fence(ctx context.Context, s dialect.Session, name, holder string) (bool, error) {
-	rows, err := s.Query(ctx, "SELECT holder FROM "+dialect.LeaseTable+" WHERE name = "+literal(name)+" AND until >= UTC_TIMESTAMP(6) FOR UPDATE")
+	rows, err := s.Query(
+		ctx,
+		"SELECT holder FROM "+dialect.LeaseTable+" WHERE name = "+literal(name)+" AND until >= UTC_TIMESTAMP(6) FOR UPDATE",
+	)
 	return err == nil && len(rows) == 1 && text(rows[0][0]) == holder, err
 }
 

@@ -14,8 +14,10 @@ func TestLocking(t *testing.T) {
 	s := sessions(t, 3)
 	// Every column of the increment is in the index covering, so that the
 	// clustered record need not be read for its columns.
-	s[0].run("CREATE TABLE posts (id INT PRIMARY KEY, slug VARCHAR(20) NOT NULL, views INT NOT NULL DEFAULT 0, UNIQUE KEY u (slug), KEY covering (slug, views, id), KEY v (views))",
-		"INSERT INTO posts VALUES (1,'a',0),(2,'b',0)")
+	s[0].run(
+		"CREATE TABLE posts (id INT PRIMARY KEY, slug VARCHAR(20) NOT NULL, views INT NOT NULL DEFAULT 0, UNIQUE KEY u (slug), KEY covering (slug, views, id), KEY v (views))",
+		"INSERT INTO posts VALUES (1,'a',0),(2,'b',0)",
+	)
 	tab := load(t, s[0], "posts", []string{"id"}, []string{"views"}, 64)
 	increments := map[string]string{
 		"primary": increment(tab, "p.id = 1", "3", "views", "1", true),
@@ -76,8 +78,10 @@ func TestLocking(t *testing.T) {
 // foreign key.
 func TestWithoutForeignKeyChecks(t *testing.T) {
 	s := sessions(t, 3)
-	s[0].run("CREATE TABLE posts (id INT PRIMARY KEY, slug VARCHAR(20) NOT NULL UNIQUE, views INT NOT NULL, KEY covering (slug, views, id))",
-		"INSERT INTO posts VALUES (1,'a',0)")
+	s[0].run(
+		"CREATE TABLE posts (id INT PRIMARY KEY, slug VARCHAR(20) NOT NULL UNIQUE, views INT NOT NULL, KEY covering (slug, views, id))",
+		"INSERT INTO posts VALUES (1,'a',0)",
+	)
 	tab := load(t, s[0], "posts", []string{"id"}, []string{"views"}, 8)
 	for _, c := range []struct {
 		inc string
@@ -96,8 +100,12 @@ func TestWithoutForeignKeyChecks(t *testing.T) {
 func TestNoPrimaryKey(t *testing.T) {
 	d := New()
 	s := sessions(t, 3)
-	s[0].run("CREATE TABLE posts (a INT NOT NULL, b VARCHAR(9) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin, views INT NOT NULL, UNIQUE KEY `odd ``name` (a, b), KEY covering (a, b, views))",
-		"INSERT INTO posts VALUES (1,'x',5)", "CREATE TABLE single (n BIGINT, KEY (n))", "INSERT INTO single VALUES (7)")
+	s[0].run(
+		"CREATE TABLE posts (a INT NOT NULL, b VARCHAR(9) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin, views INT NOT NULL, UNIQUE KEY `odd ``name` (a, b), KEY covering (a, b, views))",
+		"INSERT INTO posts VALUES (1,'x',5)",
+		"CREATE TABLE single (n BIGINT, KEY (n))",
+		"INSERT INTO single VALUES (7)",
+	)
 	tab := load(t, s[0], "posts", []string{"a", "b"}, []string{"views"}, 8)
 	one := load(t, s[0], "single", nil, []string{"n"}, 8)
 	for _, c := range []struct {

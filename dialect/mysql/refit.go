@@ -24,7 +24,11 @@ func (d *Dialect) RefitSlots(t, slots *rewrite.Table, refer bool) []string {
 		parts = append(parts, "MODIFY "+quote(k)+" "+t.Column(k).Type+" NOT NULL")
 	}
 	for _, c := range t.Counter.Counters {
-		parts = append(parts, "DROP CONSTRAINT "+d.ifExists()+rangeConstraint(t, c), "MODIFY "+quote(c)+" "+slotType(t.Column(c))+" NOT NULL DEFAULT 0")
+		parts = append(
+			parts,
+			"DROP CONSTRAINT "+d.ifExists()+rangeConstraint(t, c),
+			"MODIFY "+quote(c)+" "+slotType(t.Column(c))+" NOT NULL DEFAULT 0",
+		)
 	}
 	out = append(out, "ALTER TABLE "+table+" "+strings.Join(parts, ", "))
 	parts = nil

@@ -283,7 +283,17 @@ func (w *rollUp) latest() bool {
 
 // locked is the part's slot rows with their base rows.
 func (w *rollUp) locked() string {
-	return slotTable(w.t) + " AS slotsql_s" + slotIndex(w.t) + " STRAIGHT_JOIN " + w.baseOf("slotsql_s", "ON") + " WHERE " + w.within("slotsql_s", true)
+	return slotTable(
+		w.t,
+	) + " AS slotsql_s" + slotIndex(
+		w.t,
+	) + " STRAIGHT_JOIN " + w.baseOf(
+		"slotsql_s",
+		"ON",
+	) + " WHERE " + w.within(
+		"slotsql_s",
+		true,
+	)
 }
 
 func (w *rollUp) partition() string {
@@ -326,9 +336,17 @@ func (w *rollUp) move(latest bool) string {
 		if !latest {
 			continue
 		}
-		list = append(list,
-			fmt.Sprintf("FIRST_VALUE(slotsql_l.m%d) OVER (%s ORDER BY slotsql_l.a%d DESC, slotsql_l.n DESC) AS x%d", i+1, w.partition(), i+1, i+1),
-			fmt.Sprintf("COUNT(slotsql_l.a%d)%s AS h%d", i+1, over, i+1))
+		list = append(
+			list,
+			fmt.Sprintf(
+				"FIRST_VALUE(slotsql_l.m%d) OVER (%s ORDER BY slotsql_l.a%d DESC, slotsql_l.n DESC) AS x%d",
+				i+1,
+				w.partition(),
+				i+1,
+				i+1,
+			),
+			fmt.Sprintf("COUNT(slotsql_l.a%d)%s AS h%d", i+1, over, i+1),
+		)
 		set = append(set, fmt.Sprintf("%s = IF(slotsql_f.h%d > 0, slotsql_f.x%d, %s)", b, i+1, i+1, b))
 	}
 	for _, c := range t.Columns {
@@ -342,8 +360,14 @@ func (w *rollUp) move(latest bool) string {
 	} else {
 		base += "TRUE" // Pick has seen to there being one row
 	}
-	return "UPDATE (SELECT " + strings.Join(list, ", ") + " FROM (" + w.picked() + ") AS slotsql_l" + all + ") AS slotsql_f STRAIGHT_JOIN " +
-		base + " SET " + strings.Join(set, ", ")
+	return "UPDATE (SELECT " + strings.Join(
+		list,
+		", ",
+	) + " FROM (" + w.picked() + ") AS slotsql_l" + all + ") AS slotsql_f STRAIGHT_JOIN " +
+		base + " SET " + strings.Join(
+		set,
+		", ",
+	)
 }
 
 // names are the columns that tell one slot row of the table from the others.
@@ -379,8 +403,19 @@ func (w *rollUp) left(locking bool) string {
 			some = append(some, "slotsql_s."+quote(co.Stamp())+" IS NOT NULL")
 		}
 	}
-	q := "SELECT COUNT(*) FROM " + slotTable(w.t) + " AS slotsql_s WHERE " + w.within("slotsql_s", true) + " AND (" + strings.Join(some, " OR ") +
-		") AND EXISTS (SELECT 1 FROM " + w.baseOf("slotsql_s", "WHERE") + ")"
+	q := "SELECT COUNT(*) FROM " + slotTable(
+		w.t,
+	) + " AS slotsql_s WHERE " + w.within(
+		"slotsql_s",
+		true,
+	) + " AND (" + strings.Join(
+		some,
+		" OR ",
+	) +
+		") AND EXISTS (SELECT 1 FROM " + w.baseOf(
+		"slotsql_s",
+		"WHERE",
+	) + ")"
 	if locking {
 		q += " LOCK IN SHARE MODE"
 	}
@@ -391,8 +426,16 @@ func (w *rollUp) left(locking bool) string {
 func (w *rollUp) remove(limit string) string {
 	t := w.t
 	slots := slotTable(t) + " AS slotsql_s" + slotIndex(t)
-	return "DELETE slotsql_s FROM (SELECT " + strings.Join(w.names(), ", ") + " FROM " + slots + " WHERE " + w.within("slotsql_s", true) + " AND " +
-		w.empty("slotsql_s") + limit + " FOR UPDATE SKIP LOCKED) AS slotsql_f STRAIGHT_JOIN " + slots + " ON " + w.row()
+	return "DELETE slotsql_s FROM (SELECT " + strings.Join(
+		w.names(),
+		", ",
+	) + " FROM " + slots + " WHERE " + w.within(
+		"slotsql_s",
+		true,
+	) + " AND " +
+		w.empty(
+			"slotsql_s",
+		) + limit + " FOR UPDATE SKIP LOCKED) AS slotsql_f STRAIGHT_JOIN " + slots + " ON " + w.row()
 }
 
 // reclaim deletes the slots of a key that has no base row. The slot row is
@@ -409,5 +452,10 @@ func (w *rollUp) reclaim() string {
 		where = strings.Join(eq, " AND ")
 	}
 	where = and(t.Counter.OfTable(quote, ""), where)
-	return "DELETE FROM " + slotTable(t) + " WHERE " + where + " AND NOT EXISTS (SELECT 1 FROM " + w.baseOf(slotTable(t), "WHERE") + " LOCK IN SHARE MODE)"
+	return "DELETE FROM " + slotTable(
+		t,
+	) + " WHERE " + where + " AND NOT EXISTS (SELECT 1 FROM " + w.baseOf(
+		slotTable(t),
+		"WHERE",
+	) + " LOCK IN SHARE MODE)"
 }

@@ -41,11 +41,27 @@ func (w *rollUp) merge() string {
 			list = append(list, fmt.Sprintf("%s(slotsql_l.m%d)%s AS x%d", co.Merge, i+1, over, i+1))
 			continue
 		}
-		list = append(list,
-			fmt.Sprintf("FIRST_VALUE(slotsql_l.m%d) OVER (%s ORDER BY slotsql_l.a%d DESC, slotsql_l.n DESC) AS x%d", i+1, w.partition(), i+1, i+1),
-			fmt.Sprintf("MAX(slotsql_l.a%d)%s AS y%d", i+1, over, i+1))
+		list = append(
+			list,
+			fmt.Sprintf(
+				"FIRST_VALUE(slotsql_l.m%d) OVER (%s ORDER BY slotsql_l.a%d DESC, slotsql_l.n DESC) AS x%d",
+				i+1,
+				w.partition(),
+				i+1,
+				i+1,
+			),
+			fmt.Sprintf("MAX(slotsql_l.a%d)%s AS y%d", i+1, over, i+1),
+		)
 		keep(co.Stamp(), fmt.Sprintf("y%d", i+1), "NULL")
 	}
-	return "UPDATE (SELECT " + strings.Join(list, ", ") + " FROM (" + w.gathered() + ") AS slotsql_l" + all + ") AS slotsql_f STRAIGHT_JOIN " +
-		slotTable(t) + " AS slotsql_s FORCE INDEX (PRIMARY) ON " + w.row() + " SET " + strings.Join(set, ", ") + " WHERE slotsql_f.d > 1"
+	return "UPDATE (SELECT " + strings.Join(
+		list,
+		", ",
+	) + " FROM (" + w.gathered() + ") AS slotsql_l" + all + ") AS slotsql_f STRAIGHT_JOIN " +
+		slotTable(
+			t,
+		) + " AS slotsql_s FORCE INDEX (PRIMARY) ON " + w.row() + " SET " + strings.Join(
+		set,
+		", ",
+	) + " WHERE slotsql_f.d > 1"
 }

@@ -381,7 +381,9 @@ func (s *schemaFile) change(t *schemaTable, a *ast.AlterTableSpec) error {
 			return fmt.Errorf("table %q has no column %q", t.Name, old)
 		}
 		if old = t.Columns[at].Name; !strings.EqualFold(old, c.Name.Name.O) && len(t.checks)+len(t.generated) > 0 {
-			return errors.New("renaming a column of a table with expressions is not supported in a schema file: write the table's final definition")
+			return errors.New(
+				"renaming a column of a table with expressions is not supported in a schema file: write the table's final definition",
+			)
 		}
 		delete(t.generated, old)
 		t.Columns = slices.Delete(t.Columns, at, at+1)

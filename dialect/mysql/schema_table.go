@@ -170,7 +170,8 @@ func (t *schemaTable) describe(c *rewrite.Column, ft *types.FieldType, collation
 	}
 	numeric(c, dataType, c.Type, fmt.Sprint(precision), fmt.Sprint(max(scale, 0)))
 
-	isText := types.IsTypeChar(ft.GetType()) || types.IsTypeBlob(ft.GetType()) || ft.GetType() == mysql.TypeEnum || ft.GetType() == mysql.TypeSet
+	isText := types.IsTypeChar(ft.GetType()) || types.IsTypeBlob(ft.GetType()) || ft.GetType() == mysql.TypeEnum ||
+		ft.GetType() == mysql.TypeSet
 	if !isText || ft.GetCharset() == "binary" {
 		return
 	}
@@ -232,7 +233,8 @@ func (t *schemaTable) key(name string, primary, unique bool, parts []*ast.IndexP
 		k.partial = k.partial || p.Length > 0
 	}
 	taken := func(name string) bool {
-		return strings.EqualFold(name, "PRIMARY") || slices.ContainsFunc(t.keys, func(k schemaKey) bool { return strings.EqualFold(k.name, name) })
+		return strings.EqualFold(name, "PRIMARY") ||
+			slices.ContainsFunc(t.keys, func(k schemaKey) bool { return strings.EqualFold(k.name, name) })
 	}
 	if k.name == "" {
 		first := "functional_index"

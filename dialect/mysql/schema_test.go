@@ -40,7 +40,11 @@ func TestParseSchema(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			s := sessions(t, 1)[0]
-			if err := dialect.EachStatement(&lexis, c.sql, func(st dialect.SchemaStatement) error { return s.Exec(t.Context(), st.Text) }); err != nil {
+			if err := dialect.EachStatement(
+				&lexis,
+				c.sql,
+				func(st dialect.SchemaStatement) error { return s.Exec(t.Context(), st.Text) },
+			); err != nil {
 				t.Fatal(err)
 			}
 			// Executable comments by themselves are no statements to the scanner.
@@ -52,7 +56,11 @@ func TestParseSchema(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if n := s.one("SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE <> 'TEMPORARY'"); n != text(len(got)) {
+			if n := s.one(
+				"SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE <> 'TEMPORARY'",
+			); n != text(
+				len(got),
+			) {
 				t.Errorf("%d tables, want %s", len(got), n)
 			}
 			for _, tb := range got {
@@ -102,8 +110,11 @@ func alike(got, want *rewrite.Table) {
 
 func TestParseSchemaNames(t *testing.T) {
 	d := New()
-	all, err := d.ParseSchema("CREATE TABLE t (a INT); USE app; CREATE TABLE t (b INT); CREATE TABLE `Other`.t (c INT); \nDELIMITER $$\nCREATE TRIGGER x AFTER UPDATE ON app.t FOR EACH ROW BEGIN SET @a = 1; END $$\nDELIMITER ;\nDROP TABLE Other.t; CREATE VIEW v AS SELECT 1; SELECT nonsense from from")
-	if err != nil || len(all) != 3 || all[0].Schema != "" || all[1].Schema != "app" || all[0].UpdateTrigger || !all[1].UpdateTrigger || !all[2].IsView {
+	all, err := d.ParseSchema(
+		"CREATE TABLE t (a INT); USE app; CREATE TABLE t (b INT); CREATE TABLE `Other`.t (c INT); \nDELIMITER $$\nCREATE TRIGGER x AFTER UPDATE ON app.t FOR EACH ROW BEGIN SET @a = 1; END $$\nDELIMITER ;\nDROP TABLE Other.t; CREATE VIEW v AS SELECT 1; SELECT nonsense from from",
+	)
+	if err != nil || len(all) != 3 || all[0].Schema != "" || all[1].Schema != "app" || all[0].UpdateTrigger || !all[1].UpdateTrigger ||
+		!all[2].IsView {
 		t.Errorf("%+v %v", all, err)
 	}
 	for sql, want := range map[string]string{

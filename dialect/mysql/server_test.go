@@ -157,7 +157,14 @@ func load(t *testing.T, s session, name string, key, counters []string, slots in
 	if tab == nil {
 		t.Fatalf("no table %s", name)
 	}
-	tab.Counter = &rewrite.Counter{Key: key, Counters: counters, Slots: slots, SlotSchema: tab.Schema, SlotTable: name + "_slots", SlotColumn: "slot"}
+	tab.Counter = &rewrite.Counter{
+		Key:        key,
+		Counters:   counters,
+		Slots:      slots,
+		SlotSchema: tab.Schema,
+		SlotTable:  name + "_slots",
+		SlotColumn: "slot",
+	}
 	s.run(d.CreateSlots(tab)...)
 	s.run(d.CreateSlots(tab)...)
 	return tab

@@ -115,7 +115,9 @@ func (s *settings) parserMode() (mode parsermysql.SQLMode) {
 	return mode
 }
 
-var errOracle = errors.New("sql_mode ORACLE switches the server to another SQL language, which slotsql does not write: set another sql_mode before using a counter table")
+var errOracle = errors.New(
+	"sql_mode ORACLE switches the server to another SQL language, which slotsql does not write: set another sql_mode before using a counter table",
+)
 
 // Sentinels for statements that the parser would read by other rules than the
 // server.

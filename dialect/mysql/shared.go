@@ -37,8 +37,15 @@ func createShared(t *rewrite.Table) string {
 	} else if c.Unsigned {
 		id = "BIGINT UNSIGNED"
 	}
-	return fmt.Sprintf("CREATE TABLE IF NOT EXISTS %s (\n  %s INT NOT NULL,\n  %s %s NOT NULL,\n  %s SMALLINT UNSIGNED NOT NULL,\n  %s BIGINT NOT NULL DEFAULT 0,\n  PRIMARY KEY (%[2]s, %[3]s, %[5]s)\n) ENGINE=InnoDB",
-		slotTable(t), quote(sh.Type), quote(sh.ID), id, slot, quote(sh.Count))
+	return fmt.Sprintf(
+		"CREATE TABLE IF NOT EXISTS %s (\n  %s INT NOT NULL,\n  %s %s NOT NULL,\n  %s SMALLINT UNSIGNED NOT NULL,\n  %s BIGINT NOT NULL DEFAULT 0,\n  PRIMARY KEY (%[2]s, %[3]s, %[5]s)\n) ENGINE=InnoDB",
+		slotTable(t),
+		quote(sh.Type),
+		quote(sh.ID),
+		id,
+		slot,
+		quote(sh.Count),
+	)
 }
 
 // sharedRange is what the CHECK constraint of a slot table of the table's own
@@ -90,7 +97,10 @@ func incrementShared(t *rewrite.Table, in rewrite.IncrementText) string {
 		var rows []string
 		for _, dl := range in.Deltas {
 			rows = append(rows, fmt.Sprintf("SELECT %d AS slotsql_y, CAST(%s AS SIGNED) AS slotsql_d", sh.Records[dl.Column], dl.Text))
-			within = append(within, fmt.Sprintf("(%s.%s <> %d OR %s)", slots, quote(sh.Type), sh.Records[dl.Column], sharedRange(t, dl.Column, sum)))
+			within = append(
+				within,
+				fmt.Sprintf("(%s.%s <> %d OR %s)", slots, quote(sh.Type), sh.Records[dl.Column], sharedRange(t, dl.Column, sum)),
+			)
 		}
 		record, delta = "slotsql_y.slotsql_y", "slotsql_y.slotsql_d"
 		from = " CROSS JOIN (" + strings.Join(rows, " UNION ALL ") + ") AS slotsql_y"
@@ -116,9 +126,21 @@ func incrementShared(t *rewrite.Table, in rewrite.IncrementText) string {
 		}
 	}
 	over := fmt.Sprintf("(%s.%s + 1) * 9223372036854775807 * 4", slots, slot)
-	return "INSERT INTO " + slots + " (" + strings.Join(columns, ", ") + ") SELECT " + strings.Join(values, ", ") + " FROM " + in.Ref + hint + from +
-		" WHERE (" + in.Where + ") AND " + strings.Join(guards, " AND ") + " LOCK IN SHARE MODE ON DUPLICATE KEY UPDATE " +
-		count + " = IF(" + strings.Join(within, " AND ") + ", " + sum + ", " + over + ")"
+	return "INSERT INTO " + slots + " (" + strings.Join(
+		columns,
+		", ",
+	) + ") SELECT " + strings.Join(
+		values,
+		", ",
+	) + " FROM " + in.Ref + hint + from +
+		" WHERE (" + in.Where + ") AND " + strings.Join(
+		guards,
+		" AND ",
+	) + " LOCK IN SHARE MODE ON DUPLICATE KEY UPDATE " +
+		count + " = IF(" + strings.Join(
+		within,
+		" AND ",
+	) + ", " + sum + ", " + over + ")"
 }
 
 // rowNumber is the hash that a slot row has for a number: of 60 bits, or 28 where

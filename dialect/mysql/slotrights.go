@@ -157,7 +157,14 @@ func (d *Dialect) Held(t *rewrite.Table, s rewrite.Scope) string {
 		covered = strings.Replace(coveredKeys(t, s), " FOR UPDATE)", ")", 1) + " STRAIGHT_JOIN "
 		join = slotIndex(t) + " ON " + sameAs("slotsql_s", t.Counter.SlotKey(), "slotsql_k")
 	}
-	return d.unlimitedText("SELECT 1 FROM " + covered + slotTable(t) + " AS slotsql_s" + join + " WHERE " + and(t.Counter.OfTable(quote, "slotsql_s."), "TRUE") + " LIMIT 1 LOCK IN SHARE MODE")
+	return d.unlimitedText(
+		"SELECT 1 FROM " + covered + slotTable(
+			t,
+		) + " AS slotsql_s" + join + " WHERE " + and(
+			t.Counter.OfTable(quote, "slotsql_s."),
+			"TRUE",
+		) + " LIMIT 1 LOCK IN SHARE MODE",
+	)
 }
 
 // SnapshotTx implements dialect.RightsReader.

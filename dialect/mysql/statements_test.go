@@ -40,7 +40,25 @@ func TestIncrementAndTotal(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "1690") {
 		t.Errorf("unsigned underflow: %v", err)
 	}
-	rows, err := s.Conn.QueryContext(t.Context(), "SELECT "+New().Total(tab, "p", "likes", false)+", "+New().Total(tab, "p", "price", false)+", "+New().Total(tab, "p", "views", false)+" FROM posts p")
+	rows, err := s.Conn.QueryContext(
+		t.Context(),
+		"SELECT "+New().Total(
+			tab,
+			"p",
+			"likes",
+			false,
+		)+", "+New().Total(
+			tab,
+			"p",
+			"price",
+			false,
+		)+", "+New().Total(
+			tab,
+			"p",
+			"views",
+			false,
+		)+" FROM posts p",
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,8 +81,10 @@ func TestIncrementAndTotal(t *testing.T) {
 // could leave the column's range.
 func TestLimits(t *testing.T) {
 	s := sessions(t, 1)[0]
-	s.run("CREATE TABLE n (id INT PRIMARY KEY, i INT NOT NULL, u INT UNSIGNED NOT NULL, b BIGINT NOT NULL, ub BIGINT UNSIGNED NOT NULL, d DECIMAL(8,2) NOT NULL, s SMALLINT NOT NULL, t TINYINT NOT NULL)",
-		"INSERT INTO n VALUES (1, 0, 0, 0, 0, 0, 0, 0)")
+	s.run(
+		"CREATE TABLE n (id INT PRIMARY KEY, i INT NOT NULL, u INT UNSIGNED NOT NULL, b BIGINT NOT NULL, ub BIGINT UNSIGNED NOT NULL, d DECIMAL(8,2) NOT NULL, s SMALLINT NOT NULL, t TINYINT NOT NULL)",
+		"INSERT INTO n VALUES (1, 0, 0, 0, 0, 0, 0, 0)",
+	)
 	columns := []string{"i", "u", "b", "ub", "d", "s", "t"}
 	tab := load(t, s, "n", []string{"id"}, columns, 4)
 	for _, name := range columns {
@@ -113,10 +133,12 @@ func TestFold(t *testing.T) {
 		t.Run(level, func(t *testing.T) {
 			d := New()
 			s := sessions(t, 1)[0]
-			s.run("SET SESSION TRANSACTION ISOLATION LEVEL "+level,
+			s.run(
+				"SET SESSION TRANSACTION ISOLATION LEVEL "+level,
 				"CREATE TABLE posts (id INT, lang VARCHAR(5) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin, slug VARCHAR(9) NOT NULL UNIQUE, views INT, likes INT NOT NULL,"+
 					" changed TIMESTAMP(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6) ON UPDATE CURRENT_TIMESTAMP(6), PRIMARY KEY (id, lang))",
-				"INSERT INTO posts VALUES (1,'en','a',1,1,'2020-01-01'),(1,'EN','b',2,2,'2020-01-01'),(3,'de','c',3,3,'2020-01-01')")
+				"INSERT INTO posts VALUES (1,'en','a',1,1,'2020-01-01'),(1,'EN','b',2,2,'2020-01-01'),(3,'de','c',3,3,'2020-01-01')",
+			)
 			tab := load(t, s, "posts", []string{"id", "lang"}, []string{"views", "likes"}, 64)
 			for _, slot := range []string{"0", "5", "64"} {
 				s.run(increment(tab, "slug = 'a'", slot, "views", "10", false),
@@ -182,7 +204,10 @@ func TestNames(t *testing.T) {
 	long := strings.Repeat("x", 58)
 	for _, n := range []string{"a b`c#", "select", long, `back\slash "q"`} {
 		base := quote(n)
-		s.run("CREATE TABLE "+base+" (`ke``y` CHAR(3) CHARACTER SET latin1 COLLATE latin1_german1_ci PRIMARY KEY, `group by` INT NOT NULL)", "INSERT INTO "+base+" VALUES ('a', 1)")
+		s.run(
+			"CREATE TABLE "+base+" (`ke``y` CHAR(3) CHARACTER SET latin1 COLLATE latin1_german1_ci PRIMARY KEY, `group by` INT NOT NULL)",
+			"INSERT INTO "+base+" VALUES ('a', 1)",
+		)
 		tab := load(t, s, n, []string{"ke`y"}, []string{"group by"}, 16)
 		s.run(increment(tab, "`ke``y` = 'A'", "1", "group by", "2", true))
 		if got := total(s, tab, "group by", "1"); got != "3" {

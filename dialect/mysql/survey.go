@@ -67,7 +67,11 @@ func (d *Dialect) digests(ctx context.Context, s dialect.Session) (dialect.Stati
 		out.Missing = "performance_schema is off: set performance_schema=ON in the server's configuration, and restart it"
 		return out, nil
 	}
-	columns, err := s.Query(ctx, "SELECT COLUMN_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = 'performance_schema' AND TABLE_NAME = ?", digests)
+	columns, err := s.Query(
+		ctx,
+		"SELECT COLUMN_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = 'performance_schema' AND TABLE_NAME = ?",
+		digests,
+	)
 	if err != nil {
 		return out, fmt.Errorf("mysql: look for %s: %w", digestsOf, err)
 	}
@@ -77,8 +81,11 @@ func (d *Dialect) digests(ctx context.Context, s dialect.Session) (dialect.Stati
 			sample = "QUERY_SAMPLE_TEXT"
 		}
 	}
-	rows, err := s.Query(ctx, "SELECT DIGEST_TEXT, COUNT_STAR, SUM_TIMER_WAIT, SUM_LOCK_TIME, "+sample+", CAST(FIRST_SEEN AS CHAR) FROM "+digestsOf+
-		" WHERE SCHEMA_NAME = DATABASE() ORDER BY COUNT_STAR DESC, DIGEST_TEXT")
+	rows, err := s.Query(
+		ctx,
+		"SELECT DIGEST_TEXT, COUNT_STAR, SUM_TIMER_WAIT, SUM_LOCK_TIME, "+sample+", CAST(FIRST_SEEN AS CHAR) FROM "+digestsOf+
+			" WHERE SCHEMA_NAME = DATABASE() ORDER BY COUNT_STAR DESC, DIGEST_TEXT",
+	)
 	if err != nil { // this is not for the user: no error of ours
 		out.Missing = "it cannot be read: " + err.Error()
 		return out, nil
@@ -104,7 +111,10 @@ func (d *Dialect) digests(ctx context.Context, s dialect.Session) (dialect.Stati
 		if seen := text(r[5]); out.Since == "" || seen != "" && seen < out.Since {
 			out.Since, _, _ = strings.Cut(seen, ".")
 		}
-		out.Statements = append(out.Statements, dialect.RunStatement{Text: statement, Runs: runs, Time: picoseconds(r[2]), Lock: picoseconds(r[3])})
+		out.Statements = append(
+			out.Statements,
+			dialect.RunStatement{Text: statement, Runs: runs, Time: picoseconds(r[2]), Lock: picoseconds(r[3])},
+		)
 	}
 	if len(out.Statements) == 0 && out.Hidden == 0 {
 		out.Missing = "it has no statement of this database: enable the consumer statements_digest in performance_schema.setup_consumers, and wait for some load"
@@ -170,9 +180,38 @@ var withoutBrackets = map[string]string{"NOW": "CURRENT_TIMESTAMP", "CURDATE": "
 // builtin are the functions that the server takes for columns where a blank
 // comes before the bracket.
 var builtin = map[string]bool{
-	"ADDDATE": true, "BIT_AND": true, "BIT_OR": true, "BIT_XOR": true, "CAST": true, "COUNT": true, "CURDATE": true, "CURTIME": true,
-	"DATE_ADD": true, "DATE_SUB": true, "EXTRACT": true, "GROUP_CONCAT": true, "JSON_ARRAYAGG": true, "JSON_OBJECTAGG": true, "MAX": true,
-	"MID": true, "MIN": true, "NOW": true, "POSITION": true, "SESSION_USER": true, "STD": true, "STDDEV": true, "STDDEV_POP": true,
-	"STDDEV_SAMP": true, "SUBDATE": true, "SUBSTR": true, "SUBSTRING": true, "SUM": true, "SYSDATE": true, "SYSTEM_USER": true, "TRIM": true,
-	"VARIANCE": true, "VAR_POP": true, "VAR_SAMP": true,
+	"ADDDATE":        true,
+	"BIT_AND":        true,
+	"BIT_OR":         true,
+	"BIT_XOR":        true,
+	"CAST":           true,
+	"COUNT":          true,
+	"CURDATE":        true,
+	"CURTIME":        true,
+	"DATE_ADD":       true,
+	"DATE_SUB":       true,
+	"EXTRACT":        true,
+	"GROUP_CONCAT":   true,
+	"JSON_ARRAYAGG":  true,
+	"JSON_OBJECTAGG": true,
+	"MAX":            true,
+	"MID":            true,
+	"MIN":            true,
+	"NOW":            true,
+	"POSITION":       true,
+	"SESSION_USER":   true,
+	"STD":            true,
+	"STDDEV":         true,
+	"STDDEV_POP":     true,
+	"STDDEV_SAMP":    true,
+	"SUBDATE":        true,
+	"SUBSTR":         true,
+	"SUBSTRING":      true,
+	"SUM":            true,
+	"SYSDATE":        true,
+	"SYSTEM_USER":    true,
+	"TRIM":           true,
+	"VARIANCE":       true,
+	"VAR_POP":        true,
+	"VAR_SAMP":       true,
 }

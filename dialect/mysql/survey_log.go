@@ -51,14 +51,28 @@ func (d *Dialect) prepared(ctx context.Context, s dialect.Session, out *dialect.
 	case n > 0:
 		where = fmt.Sprintf("%d were read from mysql.general_log, which does not record their database", n)
 	}
-	out.Notes = append(out.Notes, fmt.Sprintf("the server has executed prepared statements %d times, as Go programs do when they pass arguments, and %s does not include them; %s", executed, digestsOf, where))
+	out.Notes = append(
+		out.Notes,
+		fmt.Sprintf(
+			"the server has executed prepared statements %d times, as Go programs do when they pass arguments, and %s does not include them; %s",
+			executed,
+			digestsOf,
+			where,
+		),
+	)
 	return nil
 }
 
 // logged adds the statements in the table of the general log, in their order; the
 // prepared executions as runs, each with its arguments written into it.
 func (d *Dialect) logged(ctx context.Context, s dialect.Session, out *dialect.Statistics) (n int64, err error) {
-	rows, err := s.Query(ctx, fmt.Sprintf("SELECT CONVERT(argument USING utf8mb4), thread_id, command_type FROM mysql.general_log WHERE command_type IN ('Execute', 'Query') LIMIT %d", maxLogged))
+	rows, err := s.Query(
+		ctx,
+		fmt.Sprintf(
+			"SELECT CONVERT(argument USING utf8mb4), thread_id, command_type FROM mysql.general_log WHERE command_type IN ('Execute', 'Query') LIMIT %d",
+			maxLogged,
+		),
+	)
 	if err != nil {
 		return 0, err
 	}

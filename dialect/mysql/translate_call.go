@@ -19,7 +19,9 @@ var keywordCalls = map[string]bool{
 // into calls.
 func (t *translator) call(e *rewrite.Expr, n *ast.FuncCallExpr) {
 	name := n.FnName.L
-	if t.isOp("{") || (name == ast.DateLiteral || name == ast.TimeLiteral || name == ast.TimestampLiteral) && len(n.Args) == 1 && t.kindAt(1) == rewrite.StringTok {
+	if t.isOp("{") ||
+		(name == ast.DateLiteral || name == ast.TimeLiteral || name == ast.TimestampLiteral) && len(n.Args) == 1 &&
+			t.kindAt(1) == rewrite.StringTok {
 		t.dateLiteral(e, n)
 		return
 	}

@@ -64,7 +64,13 @@ func (d *Dialect) Versions(t *rewrite.Table, s rewrite.Scope) *rewrite.VersionTe
 	drop = append(drop, slot+" = ?")
 	if t.Counter.Shared != nil {
 		hide, drop := hideShared(t, base, same)
-		return &rewrite.VersionTexts{Find: d.unlimitedText(find), Hide: hide, Drop: d.unlimitedText(drop), Touch: d.unlimited(touch(t, s)), Adds: 1}
+		return &rewrite.VersionTexts{
+			Find:  d.unlimitedText(find),
+			Hide:  hide,
+			Drop:  d.unlimitedText(drop),
+			Touch: d.unlimited(touch(t, s)),
+			Adds:  1,
+		}
 	}
 	return &rewrite.VersionTexts{
 		Find: d.unlimitedText(find),

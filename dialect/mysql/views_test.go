@@ -15,10 +15,19 @@ func TestViews(t *testing.T) {
 	for _, db := range []string{here, other} {
 		s.run("CREATE TABLE "+quote(db)+".posts (id INT PRIMARY KEY, views INT)", "CREATE TABLE "+quote(db)+".users (id INT PRIMARY KEY)")
 	}
-	s.run("CREATE VIEW tops AS SELECT views FROM posts", "CREATE VIEW over_tops AS SELECT * FROM tops t", "CREATE VIEW aside AS SELECT id AS posts FROM users",
+	s.run(
+		"CREATE VIEW tops AS SELECT views FROM posts",
+		"CREATE VIEW over_tops AS SELECT * FROM tops t",
+		"CREATE VIEW aside AS SELECT id AS posts FROM users",
 		"CREATE VIEW "+quote(other)+".far AS SELECT MAX(views) AS top FROM posts p",
-		"CREATE VIEW "+quote(other)+".theirs AS SELECT views FROM "+quote(other)+".posts", "CREATE VIEW "+quote(other)+".tops AS SELECT id FROM "+quote(other)+".posts",
-		"CREATE VIEW under_theirs AS SELECT views FROM "+quote(other)+".tops, "+quote(other)+".theirs, users")
+		"CREATE VIEW "+quote(
+			other,
+		)+".theirs AS SELECT views FROM "+quote(
+			other,
+		)+".posts",
+		"CREATE VIEW "+quote(other)+".tops AS SELECT id FROM "+quote(other)+".posts",
+		"CREATE VIEW under_theirs AS SELECT views FROM "+quote(other)+".tops, "+quote(other)+".theirs, users",
+	)
 	got, err := New().Views(t.Context(), s, &rewrite.Table{Schema: here, Name: "posts"})
 	if err != nil {
 		t.Fatal(err)

@@ -18,9 +18,19 @@ var _ dialect.Watcher = (*Dialect)(nil)
 // which a storage engine would be asked.
 var markParts = []struct{ from, schema, table, describe string }{
 	{"TABLES", "TABLE_SCHEMA", "TABLE_NAME", "TABLE_TYPE, ENGINE, TABLE_COLLATION, CREATE_OPTIONS"},
-	{"COLUMNS", "TABLE_SCHEMA", "TABLE_NAME", "ORDINAL_POSITION, COLUMN_NAME, COLUMN_DEFAULT, IS_NULLABLE, COLUMN_TYPE, CHARACTER_SET_NAME, COLLATION_NAME, EXTRA, GENERATION_EXPRESSION, COLUMN_COMMENT, PRIVILEGES"},
+	{
+		"COLUMNS",
+		"TABLE_SCHEMA",
+		"TABLE_NAME",
+		"ORDINAL_POSITION, COLUMN_NAME, COLUMN_DEFAULT, IS_NULLABLE, COLUMN_TYPE, CHARACTER_SET_NAME, COLLATION_NAME, EXTRA, GENERATION_EXPRESSION, COLUMN_COMMENT, PRIVILEGES",
+	},
 	{"STATISTICS", "TABLE_SCHEMA", "TABLE_NAME", "INDEX_NAME, NON_UNIQUE, SEQ_IN_INDEX, COLUMN_NAME, SUB_PART, INDEX_TYPE"},
-	{"KEY_COLUMN_USAGE", "TABLE_SCHEMA", "TABLE_NAME", "CONSTRAINT_NAME, ORDINAL_POSITION, COLUMN_NAME, REFERENCED_TABLE_SCHEMA, REFERENCED_TABLE_NAME, REFERENCED_COLUMN_NAME"},
+	{
+		"KEY_COLUMN_USAGE",
+		"TABLE_SCHEMA",
+		"TABLE_NAME",
+		"CONSTRAINT_NAME, ORDINAL_POSITION, COLUMN_NAME, REFERENCED_TABLE_SCHEMA, REFERENCED_TABLE_NAME, REFERENCED_COLUMN_NAME",
+	},
 	{"REFERENTIAL_CONSTRAINTS", "CONSTRAINT_SCHEMA", "TABLE_NAME", "CONSTRAINT_NAME, UPDATE_RULE, DELETE_RULE, REFERENCED_TABLE_NAME"},
 	{"TRIGGERS", "EVENT_OBJECT_SCHEMA", "EVENT_OBJECT_TABLE", "TRIGGER_NAME, EVENT_MANIPULATION, ACTION_TIMING, ACTION_STATEMENT"},
 }
@@ -100,18 +110,47 @@ func unknownDatabase(err error) bool { return strings.Contains(err.Error(), "104
 func (db *named) markQuery(views []string, mariaDB bool) string {
 	parts := slices.Clone(markParts)
 	if mariaDB {
-		parts = append(parts, struct{ from, schema, table, describe string }{"CHECK_CONSTRAINTS", "CONSTRAINT_SCHEMA", "TABLE_NAME", "CONSTRAINT_NAME, CHECK_CLAUSE"})
+		parts = append(
+			parts,
+			struct{ from, schema, table, describe string }{
+				"CHECK_CONSTRAINTS",
+				"CONSTRAINT_SCHEMA",
+				"TABLE_NAME",
+				"CONSTRAINT_NAME, CHECK_CLAUSE",
+			},
+		)
 	}
 	var texts []string
 	for i, p := range parts {
-		texts = append(texts, fmt.Sprintf("SELECT %d AS part, CAST(%s AS BINARY) AS name, %s AS version FROM information_schema.%s WHERE %s = %s AND %s IN %s GROUP BY CAST(%s AS BINARY)",
-			i, p.table, hashes(p.describe), p.from, p.schema, nameLiteral(db.schema), p.table, db.list(), p.table))
+		texts = append(
+			texts,
+			fmt.Sprintf(
+				"SELECT %d AS part, CAST(%s AS BINARY) AS name, %s AS version FROM information_schema.%s WHERE %s = %s AND %s IN %s GROUP BY CAST(%s AS BINARY)",
+				i,
+				p.table,
+				hashes(p.describe),
+				p.from,
+				p.schema,
+				nameLiteral(db.schema),
+				p.table,
+				db.list(),
+				p.table,
+			),
+		)
 	}
 	if !mariaDB {
-		texts = append(texts, fmt.Sprintf("SELECT %d, CAST(t.TABLE_NAME AS BINARY), %s FROM information_schema.TABLE_CONSTRAINTS t JOIN information_schema.CHECK_CONSTRAINTS c"+
-			" ON c.CONSTRAINT_SCHEMA = t.CONSTRAINT_SCHEMA AND c.CONSTRAINT_NAME = t.CONSTRAINT_NAME"+
-			" WHERE t.TABLE_SCHEMA = %s AND t.TABLE_NAME IN %s AND t.CONSTRAINT_TYPE = 'CHECK' GROUP BY CAST(t.TABLE_NAME AS BINARY)",
-			len(parts), hashes("t.CONSTRAINT_NAME, t.ENFORCED, c.CHECK_CLAUSE"), nameLiteral(db.schema), db.list()))
+		texts = append(
+			texts,
+			fmt.Sprintf(
+				"SELECT %d, CAST(t.TABLE_NAME AS BINARY), %s FROM information_schema.TABLE_CONSTRAINTS t JOIN information_schema.CHECK_CONSTRAINTS c"+
+					" ON c.CONSTRAINT_SCHEMA = t.CONSTRAINT_SCHEMA AND c.CONSTRAINT_NAME = t.CONSTRAINT_NAME"+
+					" WHERE t.TABLE_SCHEMA = %s AND t.TABLE_NAME IN %s AND t.CONSTRAINT_TYPE = 'CHECK' GROUP BY CAST(t.TABLE_NAME AS BINARY)",
+				len(parts),
+				hashes("t.CONSTRAINT_NAME, t.ENFORCED, c.CHECK_CLAUSE"),
+				nameLiteral(db.schema),
+				db.list(),
+			),
+		)
 	}
 	if len(views) > 0 {
 		over := fmt.Sprintf("SELECT %d, CAST('' AS BINARY), %s FROM information_schema.VIEWS WHERE TABLE_SCHEMA = %s AND TABLE_NAME IN %s",

@@ -50,7 +50,10 @@ func (d *Dialect) Add(t *rewrite.Table, in rewrite.AddText) string {
 		for _, dl := range in.Deltas {
 			base = append(base, baseGuard(t, baseAlias, dl.Column))
 		}
-		where = append(where, "EXISTS (SELECT 1 FROM "+qualified(t.Schema, t.Name)+" AS "+baseAlias+" WHERE "+strings.Join(base, " AND ")+")")
+		where = append(
+			where,
+			"EXISTS (SELECT 1 FROM "+qualified(t.Schema, t.Name)+" AS "+baseAlias+" WHERE "+strings.Join(base, " AND ")+")",
+		)
 	}
 	where = append(where, mayCount(t, deltaColumns(in.Deltas), in.Companions, in.Inserts))
 	return "UPDATE " + slotTable(t) + " SET " + strings.Join(set, ", ") + " WHERE " + strings.Join(where, " AND ")

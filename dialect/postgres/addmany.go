@@ -55,10 +55,20 @@ func (d *Dialect) AddMany(t *rewrite.Table, in rewrite.AddManyText) string {
 		lock = append(lock, "EXISTS (SELECT 1 FROM "+qualified(t.Schema, t.Name)+" AS "+baseAlias+" WHERE "+strings.Join(base, " AND ")+")")
 	}
 	lock = append(lock, mayCount(t, in.Deltas, nil, in.Inserts))
-	return fmt.Sprintf("WITH slotsql_r AS (SELECT %s FROM unnest(%s) AS slotsql_v(%s) JOIN %s AS slotsql_l ON %s FOR NO KEY UPDATE OF slotsql_l SKIP LOCKED)"+
-		" UPDATE %s AS %s SET %s FROM slotsql_r WHERE %s AND (SELECT COUNT(*) FROM slotsql_r) = %s",
-		strings.Join(from, ", "), strings.Join(arrays, ", "), strings.Join(names, ", "), slotTable(t), strings.Join(lock, " AND "),
-		slotTable(t), slotAlias, strings.Join(set, ", "), strings.Join(match, " AND "), in.Count)
+	return fmt.Sprintf(
+		"WITH slotsql_r AS (SELECT %s FROM unnest(%s) AS slotsql_v(%s) JOIN %s AS slotsql_l ON %s FOR NO KEY UPDATE OF slotsql_l SKIP LOCKED)"+
+			" UPDATE %s AS %s SET %s FROM slotsql_r WHERE %s AND (SELECT COUNT(*) FROM slotsql_r) = %s",
+		strings.Join(from, ", "),
+		strings.Join(arrays, ", "),
+		strings.Join(names, ", "),
+		slotTable(t),
+		strings.Join(lock, " AND "),
+		slotTable(t),
+		slotAlias,
+		strings.Join(set, ", "),
+		strings.Join(match, " AND "),
+		in.Count,
+	)
 }
 
 // UpsertMany is not needed: a roll-up leaves the slot rows of rows that are being

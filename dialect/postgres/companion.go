@@ -38,8 +38,20 @@ func merged(t *rewrite.Table, co *rewrite.Companion, qualifier string) string {
 		return fmt.Sprintf("CAST(%s(%s, (SELECT %s(%s.%s) FROM %s %s%s)) AS %s)",
 			extreme(co.Merge), base, co.Merge, slotAlias, c, slotTable(t), slotAlias, where, col.Type)
 	}
-	latest := fmt.Sprintf("SELECT %s.%s AS slotsql_v, %s.%s AS slotsql_a, %s.%s AS slotsql_n FROM %s %s WHERE %s.%s IS NOT NULL%s",
-		slotAlias, c, slotAlias, quote(co.Stamp()), slotAlias, quote(t.Counter.SlotColumn), slotTable(t), slotAlias, slotAlias, quote(co.Stamp()), and)
+	latest := fmt.Sprintf(
+		"SELECT %s.%s AS slotsql_v, %s.%s AS slotsql_a, %s.%s AS slotsql_n FROM %s %s WHERE %s.%s IS NOT NULL%s",
+		slotAlias,
+		c,
+		slotAlias,
+		quote(co.Stamp()),
+		slotAlias,
+		quote(t.Counter.SlotColumn),
+		slotTable(t),
+		slotAlias,
+		slotAlias,
+		quote(co.Stamp()),
+		and,
+	)
 	const order = " ORDER BY slotsql_a DESC NULLS LAST, slotsql_n DESC LIMIT 1"
 	if col.Nullable {
 		// A slot may hold a NULL, so the base row is one more candidate.

@@ -86,7 +86,10 @@ func (d *Dialect) Totals(ctx context.Context, s dialect.Session) ([]dialect.Tota
 
 // Rights implements dialect.Observer.
 func (d *Dialect) Rights(ctx context.Context, s dialect.Session) ([]dialect.Lack, error) {
-	rows, err := s.Query(ctx, "SELECT (pg_catalog.pg_has_role(current_user, 'pg_read_all_stats', 'USAGE'))::text, pg_catalog.quote_ident(current_user)")
+	rows, err := s.Query(
+		ctx,
+		"SELECT (pg_catalog.pg_has_role(current_user, 'pg_read_all_stats', 'USAGE'))::text, pg_catalog.quote_ident(current_user)",
+	)
 	if err != nil || len(rows) == 0 || yes(rows[0][0]) {
 		return nil, err
 	}

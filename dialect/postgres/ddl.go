@@ -48,7 +48,15 @@ func (d *Dialect) CreateSlots(t *rewrite.Table) []string {
 		key := keyList(t, "")
 		lines = append(lines, "PRIMARY KEY ("+key+", "+slot+")")
 		if !t.Counter.NoForeignKey {
-			lines = append(lines, fmt.Sprintf("FOREIGN KEY (%s) REFERENCES %s (%s) ON DELETE CASCADE ON UPDATE CASCADE", key, qualified(t.Schema, t.Name), key))
+			lines = append(
+				lines,
+				fmt.Sprintf(
+					"FOREIGN KEY (%s) REFERENCES %s (%s) ON DELETE CASCADE ON UPDATE CASCADE",
+					key,
+					qualified(t.Schema, t.Name),
+					key,
+				),
+			)
 		}
 	}
 	room := "fillfactor = 50, "
@@ -69,8 +77,15 @@ func (d *Dialect) CreateSlots(t *rewrite.Table) []string {
 // transaction has the slot table and waits for the base table, is not to be chosen
 // as the deadlock's victim.
 func (*Dialect) Briefly(ddl []string, wait time.Duration) []string {
-	return append([]string{fmt.Sprintf("SELECT pg_catalog.set_config('lock_timeout', CAST(LEAST(%d, GREATEST(20, CAST(setting AS integer) / 3)) AS text), true) "+
-		"FROM pg_catalog.pg_settings WHERE name = 'deadlock_timeout'", wait.Milliseconds())}, ddl...)
+	return append(
+		[]string{
+			fmt.Sprintf(
+				"SELECT pg_catalog.set_config('lock_timeout', CAST(LEAST(%d, GREATEST(20, CAST(setting AS integer) / 3)) AS text), true) "+
+					"FROM pg_catalog.pg_settings WHERE name = 'deadlock_timeout'",
+				wait.Milliseconds(),
+			),
+		},
+		ddl...)
 }
 
 // AddSlots adds columns, which the server does without writing the table anew.

@@ -77,8 +77,11 @@ func (d *Dialect) Fold(t *rewrite.Table, scope rewrite.Scope) []string {
 		}
 		stamp := quote(co.Stamp())
 		columns = append(columns, slotAlias+"."+stamp)
-		sums = append(sums, "(pg_catalog.array_agg("+c+" ORDER BY "+stamp+" DESC NULLS LAST, "+quote(t.Counter.SlotColumn)+" DESC))[1] AS "+c,
-			"pg_catalog.max("+stamp+") AS "+stamp)
+		sums = append(
+			sums,
+			"(pg_catalog.array_agg("+c+" ORDER BY "+stamp+" DESC NULLS LAST, "+quote(t.Counter.SlotColumn)+" DESC))[1] AS "+c,
+			"pg_catalog.max("+stamp+") AS "+stamp,
+		)
 		set = append(set, c+" = CASE WHEN slotsql_t."+stamp+" IS NULL THEN "+baseAlias+"."+c+" ELSE slotsql_t."+c+" END")
 		some = append(some, "slotsql_t."+stamp+" IS NOT NULL")
 	}
@@ -118,9 +121,22 @@ func (d *Dialect) Fold(t *rewrite.Table, scope rewrite.Scope) []string {
 	if t.UpdateRule {
 		update = unchanged(t)
 	}
-	return []string{fmt.Sprintf(
-		"WITH "+whole+"slotsql_d AS (DELETE FROM %s AS %s%s RETURNING %s), slotsql_t AS (SELECT %s FROM slotsql_d%s), %s, slotsql_u AS (%s) %s",
-		slotTable(t), slotAlias, where, strings.Join(columns, ", "), strings.Join(sums, ", "), group, before(t, moves), update, moved(t, moves))}
+	return []string{
+		fmt.Sprintf(
+			"WITH "+whole+"slotsql_d AS (DELETE FROM %s AS %s%s RETURNING %s), slotsql_t AS (SELECT %s FROM slotsql_d%s), %s, slotsql_u AS (%s) %s",
+			slotTable(
+				t,
+			),
+			slotAlias,
+			where,
+			strings.Join(columns, ", "),
+			strings.Join(sums, ", "),
+			group,
+			before(t, moves),
+			update,
+			moved(t, moves),
+		),
+	}
 }
 
 // unchanged stands for the update of a table with a rewrite rule for UPDATE, which the

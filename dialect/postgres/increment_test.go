@@ -66,7 +66,13 @@ func TestIncrementCounts(t *testing.T) {
 	s.wants(total(tb, "likes", "id = 2"), "NULL")
 
 	// Bound values take the column's type.
-	in := rewrite.IncrementText{Ref: "posts", Qualifier: "posts", Where: "id = $2", Slot: "$1", Deltas: []rewrite.Delta{{Column: "views", Text: "$3"}}}
+	in := rewrite.IncrementText{
+		Ref:       "posts",
+		Qualifier: "posts",
+		Where:     "id = $2",
+		Slot:      "$1",
+		Deltas:    []rewrite.Delta{{Column: "views", Text: "$3"}},
+	}
 	if n := s.exec(New().Increment(tb, in), 3, 1, 1); n != 1 {
 		t.Errorf("%d rows", n)
 	}
@@ -82,7 +88,11 @@ func TestIncrementCounts(t *testing.T) {
 
 func TestIncrementNeverOverflows(t *testing.T) {
 	t.Parallel()
-	s := database(t, posts, `INSERT INTO posts VALUES (1, 'a', 't', 1073741824, 4611686018427387904, 4999.99, 0), (2, 'b', 't', -1073741824, -4611686018427387904, -4999.99, 0), (3, 'c', 't', 1073741825, 0, 5000.01, 0)`)()
+	s := database(
+		t,
+		posts,
+		`INSERT INTO posts VALUES (1, 'a', 't', 1073741824, 4611686018427387904, 4999.99, 0), (2, 'b', 't', -1073741824, -4611686018427387904, -4999.99, 0), (3, 'c', 't', 1073741825, 0, 5000.01, 0)`,
+	)()
 	tb := s.counter("posts", []string{"id"}, 2, "views", "likes", "score")
 	s.migrate(tb)
 	for _, c := range tb.Counter.Counters {
@@ -119,8 +129,13 @@ func TestIncrementNeverOverflows(t *testing.T) {
 // A total has the column's own type: object id, modifier, scan type.
 func TestTotalHasTheColumnsType(t *testing.T) {
 	t.Parallel()
-	s := database(t, `CREATE TABLE many (id int PRIMARY KEY, a smallint, b integer, c bigint, d numeric, e numeric(12,2), f numeric(3,`+fmt.Sprint(lowScale(t))+`))`,
-		`INSERT INTO many VALUES (1, 1, 1, 1, 1.50, 1.5, 100)`)()
+	s := database(
+		t,
+		`CREATE TABLE many (id int PRIMARY KEY, a smallint, b integer, c bigint, d numeric, e numeric(12,2), f numeric(3,`+fmt.Sprint(
+			lowScale(t),
+		)+`))`,
+		`INSERT INTO many VALUES (1, 1, 1, 1, 1.50, 1.5, 100)`,
+	)()
 	tb := s.counter("many", []string{"id"}, 8, "a", "b", "c", "d", "e", "f")
 	s.migrate(tb)
 	for _, c := range tb.Counter.Counters {
@@ -158,9 +173,12 @@ func columnType(t *testing.T, s *session, text string, args []any) string {
 
 func TestOddNamesAndKeys(t *testing.T) {
 	t.Parallel()
-	s := database(t, `CREATE SCHEMA "My ""Schema"""`,
+	s := database(
+		t,
+		`CREATE SCHEMA "My ""Schema"""`,
 		`CREATE TABLE "My ""Schema"""."select #1" ("Id" varchar(10) COLLATE "C", "or""der" int, "Count" int NOT NULL DEFAULT 0, PRIMARY KEY ("Id", "or""der"))`,
-		`INSERT INTO "My ""Schema"""."select #1" VALUES ('x', 1, 5), ('y', 1, 0)`)()
+		`INSERT INTO "My ""Schema"""."select #1" VALUES ('x', 1, 5), ('y', 1, 0)`,
+	)()
 	s.exec(`SET search_path TO "My ""Schema"""`)
 	tb := s.counter("select #1", []string{"Id", `or"der`}, 4, "Count")
 	if got := tb.Column("Id").Type; got != `character varying(10) COLLATE pg_catalog."C"` {

@@ -137,7 +137,12 @@ type described struct {
 // Describe implements dialect.Describer. Row security counts as triggers, because it
 // may change which rows a statement touches. Which table a name means, temporary
 // ones included, the server says.
-func (d *Dialect) Describe(ctx context.Context, s dialect.Session, names []dialect.WrittenName, _ dialect.Temporary) ([]*rewrite.Table, error) {
+func (d *Dialect) Describe(
+	ctx context.Context,
+	s dialect.Session,
+	names []dialect.WrittenName,
+	_ dialect.Temporary,
+) ([]*rewrite.Table, error) {
 	out := make([]*rewrite.Table, len(names))
 	rows, err := s.Query(ctx, tableQuery, namesJSON(names))
 	if err != nil || len(rows) == 0 {
@@ -154,9 +159,18 @@ func (d *Dialect) Describe(ctx context.Context, s dialect.Session, names []diale
 		t := tables[oid]
 		if t == nil {
 			t = &described{Table: &rewrite.Table{
-				Schema: str(r[2]), Name: str(r[3]),
-				IsView: kind == "v" || kind == "m" || kind == "f", Temporary: str(r[5]) == "t",
-				UpdateTrigger: yes(r[6]), Ruled: yes(r[6]), UpdateRule: yes(r[11]), DeleteTrigger: yes(r[7]), InsertTrigger: yes(r[8]), Referencing: yes(r[9]),
+				Schema:    str(r[2]),
+				Name:      str(r[3]),
+				IsView:    kind == "v" || kind == "m" || kind == "f",
+				Temporary: str(r[5]) == "t",
+				UpdateTrigger: yes(
+					r[6],
+				),
+				Ruled:         yes(r[6]),
+				UpdateRule:    yes(r[11]),
+				DeleteTrigger: yes(r[7]),
+				InsertTrigger: yes(r[8]),
+				Referencing:   yes(r[9]),
 			}, inherited: yes(r[10]), places: map[string]int{}, checked: map[string]bool{}}
 			tables[oid] = t
 			oids = append(oids, oid)
@@ -195,8 +209,15 @@ func (d *Dialect) Describe(ctx context.Context, s dialect.Session, names []diale
 
 func (t *described) column(r []any) error {
 	c := rewrite.Column{
-		Name: str(r[0]), Type: str(r[1]), Nullable: yes(r[3]),
-		Identity: str(r[4]) != "" || yes(r[6]), Always: str(r[4]) == "a", Generated: str(r[5]) != "", HasDefault: yes(r[11]), Domain: str(r[12]),
+		Name:     str(r[0]),
+		Type:     str(r[1]),
+		Nullable: yes(r[3]),
+		Identity: str(r[4]) != "" ||
+			yes(r[6]),
+		Always:     str(r[4]) == "a",
+		Generated:  str(r[5]) != "",
+		HasDefault: yes(r[11]),
+		Domain:     str(r[12]),
 	}
 	if r[2] != nil {
 		c.Type += " COLLATE " + str(r[2])
@@ -218,7 +239,10 @@ func (t *described) dependsOn(r []any) error {
 }
 
 func (t *described) triggers(r []any) error {
-	t.UpdateTrigger, t.DeleteTrigger, t.InsertTrigger = t.UpdateTrigger || yes(r[0]), t.DeleteTrigger || yes(r[1]), t.InsertTrigger || yes(r[2])
+	t.UpdateTrigger, t.DeleteTrigger, t.InsertTrigger = t.UpdateTrigger ||
+		yes(r[0]), t.DeleteTrigger ||
+		yes(r[1]), t.InsertTrigger ||
+		yes(r[2])
 	if r[3] == nil {
 		return nil
 	}

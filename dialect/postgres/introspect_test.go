@@ -64,25 +64,39 @@ func TestTable(t *testing.T) {
 	if checked := []string{"other", "slug", "a", "c", "d", "f", "h"}; !reflect.DeepEqual(tb.Checked, checked) {
 		t.Errorf("checked %v, want %v", tb.Checked, checked)
 	}
-	if tb.Schema != "public" || tb.Name != "Odd Name" || tb.UpdateTrigger || tb.DeleteTrigger || !tb.Referencing || tb.IsView || tb.Temporary {
+	if tb.Schema != "public" || tb.Name != "Odd Name" || tb.UpdateTrigger || tb.DeleteTrigger || !tb.Referencing || tb.IsView ||
+		tb.Temporary {
 		t.Errorf("%+v", tb)
 	}
 }
 
 func TestTableFacts(t *testing.T) {
 	t.Parallel()
-	s := database(t,
+	s := database(
+		t,
 		`CREATE FUNCTION nothing() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'`,
-		`CREATE TABLE plain (id int PRIMARY KEY, c int)`, `CREATE VIEW view AS SELECT * FROM plain`, `CREATE MATERIALIZED VIEW mat AS SELECT * FROM plain`,
-		`CREATE TABLE updated (id int PRIMARY KEY)`, `CREATE TRIGGER x BEFORE UPDATE ON updated FOR EACH ROW EXECUTE FUNCTION nothing()`,
-		`CREATE TABLE deleted (id int PRIMARY KEY)`, `CREATE TRIGGER x AFTER DELETE ON deleted EXECUTE FUNCTION nothing()`,
-		`CREATE TABLE disabled (id int PRIMARY KEY)`, `CREATE TRIGGER x BEFORE UPDATE ON disabled FOR EACH ROW EXECUTE FUNCTION nothing()`, `ALTER TABLE disabled DISABLE TRIGGER x`,
-		`CREATE TABLE ruled (id int PRIMARY KEY)`, `CREATE RULE x AS ON UPDATE TO ruled DO ALSO NOTIFY y`,
-		`CREATE TABLE secured (id int PRIMARY KEY)`, `ALTER TABLE secured ENABLE ROW LEVEL SECURITY`,
-		`CREATE TABLE parent (id int PRIMARY KEY)`, `CREATE TABLE heir () INHERITS (parent)`,
-		`CREATE TABLE parted (id int PRIMARY KEY, c int) PARTITION BY HASH (id)`, `CREATE TABLE part PARTITION OF parted FOR VALUES WITH (MODULUS 1, REMAINDER 0)`,
+		`CREATE TABLE plain (id int PRIMARY KEY, c int)`,
+		`CREATE VIEW view AS SELECT * FROM plain`,
+		`CREATE MATERIALIZED VIEW mat AS SELECT * FROM plain`,
+		`CREATE TABLE updated (id int PRIMARY KEY)`,
+		`CREATE TRIGGER x BEFORE UPDATE ON updated FOR EACH ROW EXECUTE FUNCTION nothing()`,
+		`CREATE TABLE deleted (id int PRIMARY KEY)`,
+		`CREATE TRIGGER x AFTER DELETE ON deleted EXECUTE FUNCTION nothing()`,
+		`CREATE TABLE disabled (id int PRIMARY KEY)`,
+		`CREATE TRIGGER x BEFORE UPDATE ON disabled FOR EACH ROW EXECUTE FUNCTION nothing()`,
+		`ALTER TABLE disabled DISABLE TRIGGER x`,
+		`CREATE TABLE ruled (id int PRIMARY KEY)`,
+		`CREATE RULE x AS ON UPDATE TO ruled DO ALSO NOTIFY y`,
+		`CREATE TABLE secured (id int PRIMARY KEY)`,
+		`ALTER TABLE secured ENABLE ROW LEVEL SECURITY`,
+		`CREATE TABLE parent (id int PRIMARY KEY)`,
+		`CREATE TABLE heir () INHERITS (parent)`,
+		`CREATE TABLE parted (id int PRIMARY KEY, c int) PARTITION BY HASH (id)`,
+		`CREATE TABLE part PARTITION OF parted FOR VALUES WITH (MODULUS 1, REMAINDER 0)`,
 		`CREATE TRIGGER x BEFORE UPDATE ON part FOR EACH ROW EXECUTE FUNCTION nothing()`,
-		`CREATE TABLE whole (id int PRIMARY KEY, c int, CHECK (whole IS NOT NULL))`, `CREATE SEQUENCE seq`)()
+		`CREATE TABLE whole (id int PRIMARY KEY, c int, CHECK (whole IS NOT NULL))`,
+		`CREATE SEQUENCE seq`,
+	)()
 	s.exec(`CREATE TEMP TABLE temporary (id int PRIMARY KEY)`)
 	s.exec(`CREATE TEMP TABLE plain (id int PRIMARY KEY, other int)`)
 	facts := func(schema, name string) *rewrite.Table {
@@ -119,7 +133,12 @@ func TestTableFacts(t *testing.T) {
 	}
 	// Without any schema in the search path, and one object per name of
 	// pg_catalog in its way.
-	s.run(`CREATE SCHEMA shadow`, `CREATE TABLE shadow.pg_class (x int)`, `CREATE TABLE shadow.pg_attribute (x int)`, `SET search_path TO shadow, pg_catalog`)
+	s.run(
+		`CREATE SCHEMA shadow`,
+		`CREATE TABLE shadow.pg_class (x int)`,
+		`CREATE TABLE shadow.pg_attribute (x int)`,
+		`SET search_path TO shadow, pg_catalog`,
+	)
 	if tb := facts("public", "plain"); tb == nil || len(tb.Columns) != 2 {
 		t.Errorf("%+v", tb)
 	}

@@ -44,8 +44,12 @@ func textForm(kind string) string {
 		return iso
 	case "daterange", "tsrange", "tstzrange":
 		bound := func(f string) string { return strings.ReplaceAll(iso, "%[1]s", "pg_catalog."+f+"(%[1]s)") }
-		return "CASE WHEN pg_catalog.isempty(%[1]s) THEN 'empty' ELSE pg_catalog.concat(CASE WHEN pg_catalog.lower_inc(%[1]s) THEN '[' ELSE '(' END, " + bound("lower") +
-			", ',', " + bound("upper") + ", CASE WHEN pg_catalog.upper_inc(%[1]s) THEN ']' ELSE ')' END) END"
+		return "CASE WHEN pg_catalog.isempty(%[1]s) THEN 'empty' ELSE pg_catalog.concat(CASE WHEN pg_catalog.lower_inc(%[1]s) THEN '[' ELSE '(' END, " + bound(
+			"lower",
+		) +
+			", ',', " + bound(
+			"upper",
+		) + ", CASE WHEN pg_catalog.upper_inc(%[1]s) THEN ']' ELSE ')' END) END"
 	case "bytea":
 		return `(E'\\x' || pg_catalog.encode(%[1]s, 'hex'))`
 	case "real", "double precision":

@@ -30,15 +30,25 @@ func (d *Dialect) Leased(ctx context.Context, s dialect.Session) (map[string]boo
 
 // Lease takes a lease by one statement in autocommit.
 func (d *Dialect) Lease(ctx context.Context, s dialect.Session, name, holder string, seconds int) (bool, error) {
-	rows, err := s.Query(ctx, fmt.Sprintf("INSERT INTO %s AS l (name, holder, until) VALUES ($1, $2, pg_catalog.clock_timestamp() + interval '%d seconds')"+
-		" ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until"+
-		" WHERE l.holder = excluded.holder OR l.until < pg_catalog.clock_timestamp() RETURNING 1", dialect.LeaseTable, seconds), name, holder)
+	rows, err := s.Query(
+		ctx,
+		fmt.Sprintf("INSERT INTO %s AS l (name, holder, until) VALUES ($1, $2, pg_catalog.clock_timestamp() + interval '%d seconds')"+
+			" ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until"+
+			" WHERE l.holder = excluded.holder OR l.until < pg_catalog.clock_timestamp() RETURNING 1", dialect.LeaseTable, seconds),
+		name,
+		holder,
+	)
 	return len(rows) == 1, err
 }
 
 // Fence locks the lease's row, which Lease of anybody else then waits for.
 func (d *Dialect) Fence(ctx context.Context, s dialect.Session, name, holder string) (bool, error) {
-	rows, err := s.Query(ctx, "SELECT 1 FROM "+dialect.LeaseTable+" WHERE name = $1 AND holder = $2 AND until >= pg_catalog.clock_timestamp() FOR UPDATE", name, holder)
+	rows, err := s.Query(
+		ctx,
+		"SELECT 1 FROM "+dialect.LeaseTable+" WHERE name = $1 AND holder = $2 AND until >= pg_catalog.clock_timestamp() FOR UPDATE",
+		name,
+		holder,
+	)
 	return len(rows) == 1, err
 }
 

@@ -9,7 +9,11 @@ import (
 // ReadTx is a transaction that sees one snapshot, on a standby too, where
 // SERIALIZABLE cannot be had.
 func (*Dialect) ReadTx() dialect.DrainTx {
-	return dialect.DrainTx{Begin: []string{"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"}, Commit: []string{"COMMIT"}, Rollback: []string{"ROLLBACK"}}
+	return dialect.DrainTx{
+		Begin:    []string{"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"},
+		Commit:   []string{"COMMIT"},
+		Rollback: []string{"ROLLBACK"},
+	}
 }
 
 // MayLift reports whether the server writes: the session's default does not bind a

@@ -36,9 +36,20 @@ func (d *Dialect) RefitSlots(t, slots *rewrite.Table, refer bool) []string {
 		for _, k := range t.Counter.Key {
 			same = append(same, "slotsql_b."+quote(k)+" = slotsql_s."+quote(k))
 		}
-		out = append(out, fmt.Sprintf("LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE", qualified(t.Schema, t.Name)),
-			fmt.Sprintf("DELETE FROM %s AS slotsql_s WHERE NOT EXISTS (SELECT 1 FROM %s AS slotsql_b WHERE %s)", name, qualified(t.Schema, t.Name), strings.Join(same, " AND ")))
-		parts = append(parts, fmt.Sprintf("ADD FOREIGN KEY (%s) REFERENCES %s (%[1]s) ON DELETE CASCADE ON UPDATE CASCADE", key, qualified(t.Schema, t.Name)))
+		out = append(
+			out,
+			fmt.Sprintf("LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE", qualified(t.Schema, t.Name)),
+			fmt.Sprintf(
+				"DELETE FROM %s AS slotsql_s WHERE NOT EXISTS (SELECT 1 FROM %s AS slotsql_b WHERE %s)",
+				name,
+				qualified(t.Schema, t.Name),
+				strings.Join(same, " AND "),
+			),
+		)
+		parts = append(
+			parts,
+			fmt.Sprintf("ADD FOREIGN KEY (%s) REFERENCES %s (%[1]s) ON DELETE CASCADE ON UPDATE CASCADE", key, qualified(t.Schema, t.Name)),
+		)
 	}
 	if len(parts) > 0 {
 		out = append(out, "ALTER TABLE "+name+" "+strings.Join(parts, ", "))

@@ -381,11 +381,25 @@ func (s *schemaFile) change(t *schemaTable, c *ast.AlterTableCmd) error {
 			return err
 		}
 		part.partOf = t
-	case ast.AlterTableType_AT_SetStatistics, ast.AlterTableType_AT_SetOptions, ast.AlterTableType_AT_ResetOptions, ast.AlterTableType_AT_SetStorage,
-		ast.AlterTableType_AT_SetCompression, ast.AlterTableType_AT_ValidateConstraint, ast.AlterTableType_AT_ChangeOwner, ast.AlterTableType_AT_ClusterOn,
-		ast.AlterTableType_AT_DropCluster, ast.AlterTableType_AT_SetLogged, ast.AlterTableType_AT_SetUnLogged, ast.AlterTableType_AT_SetAccessMethod,
-		ast.AlterTableType_AT_SetTableSpace, ast.AlterTableType_AT_SetRelOptions, ast.AlterTableType_AT_ResetRelOptions, ast.AlterTableType_AT_ReplicaIdentity,
-		ast.AlterTableType_AT_ForceRowSecurity, ast.AlterTableType_AT_NoForceRowSecurity, ast.AlterTableType_AT_EnableTrig:
+	case ast.AlterTableType_AT_SetStatistics,
+		ast.AlterTableType_AT_SetOptions,
+		ast.AlterTableType_AT_ResetOptions,
+		ast.AlterTableType_AT_SetStorage,
+		ast.AlterTableType_AT_SetCompression,
+		ast.AlterTableType_AT_ValidateConstraint,
+		ast.AlterTableType_AT_ChangeOwner,
+		ast.AlterTableType_AT_ClusterOn,
+		ast.AlterTableType_AT_DropCluster,
+		ast.AlterTableType_AT_SetLogged,
+		ast.AlterTableType_AT_SetUnLogged,
+		ast.AlterTableType_AT_SetAccessMethod,
+		ast.AlterTableType_AT_SetTableSpace,
+		ast.AlterTableType_AT_SetRelOptions,
+		ast.AlterTableType_AT_ResetRelOptions,
+		ast.AlterTableType_AT_ReplicaIdentity,
+		ast.AlterTableType_AT_ForceRowSecurity,
+		ast.AlterTableType_AT_NoForceRowSecurity,
+		ast.AlterTableType_AT_EnableTrig:
 	default:
 		return errors.New("this form of ALTER TABLE is not supported in a schema file: write the table's final definition")
 	}

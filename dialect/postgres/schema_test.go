@@ -64,7 +64,11 @@ func TestParseSchema(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if n := s.value("SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace WHERE relkind IN ('r', 'p') AND nspname IN ('public', 'app')"); n != fmt.Sprint(len(got)) {
+			if n := s.value(
+				"SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace WHERE relkind IN ('r', 'p') AND nspname IN ('public', 'app')",
+			); n != fmt.Sprint(
+				len(got),
+			) {
 				t.Errorf("%d tables, want %s", len(got), n)
 			}
 			s.exec("SET search_path TO public")
@@ -90,7 +94,9 @@ func TestParseSchema(t *testing.T) {
 func TestParseSchemaOther(t *testing.T) {
 	t.Parallel()
 	d := New()
-	all, err := d.ParseSchema("CREATE SCHEMA app; CREATE TABLE app.t (a int); CREATE TABLE t (b int); CREATE VIEW v AS SELECT 1; CREATE MATERIALIZED VIEW m AS SELECT 1; SELECT nonsense from from; CREATE INDEX rejected ON; DROP VIEW v")
+	all, err := d.ParseSchema(
+		"CREATE SCHEMA app; CREATE TABLE app.t (a int); CREATE TABLE t (b int); CREATE VIEW v AS SELECT 1; CREATE MATERIALIZED VIEW m AS SELECT 1; SELECT nonsense from from; CREATE INDEX rejected ON; DROP VIEW v",
+	)
 	if err != nil || len(all) != 3 || all[0].Schema != "public" || !all[1].IsView || all[2].Schema != "app" {
 		t.Errorf("%+v %v", all, err)
 	}

@@ -13,9 +13,12 @@ import (
 // is in it: a procedure or a DO block may have put it there, and the server gives
 // the schema of a session that has gone to another one.
 func (d *Dialect) Namespace(ctx context.Context, s dialect.Session) (string, error) {
-	rows, err := s.Query(ctx, `SELECT pg_catalog.current_database()::pg_catalog.text, current_user::pg_catalog.text, pg_catalog.current_schemas(true)::pg_catalog.text ||
+	rows, err := s.Query(
+		ctx,
+		`SELECT pg_catalog.current_database()::pg_catalog.text, current_user::pg_catalog.text, pg_catalog.current_schemas(true)::pg_catalog.text ||
   CASE WHEN pg_catalog.pg_my_temp_schema() <> 0 THEN COALESCE((SELECT pg_catalog.string_agg(c.oid::pg_catalog.text, ' ' ORDER BY c.oid) FROM pg_catalog.pg_class c
-    WHERE c.relnamespace = pg_catalog.pg_my_temp_schema() AND c.relkind IN ('r', 'p', 'v', 'm')), '') ELSE '' END`)
+    WHERE c.relnamespace = pg_catalog.pg_my_temp_schema() AND c.relkind IN ('r', 'p', 'v', 'm')), '') ELSE '' END`,
+	)
 	if err != nil {
 		return "", err
 	}

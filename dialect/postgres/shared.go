@@ -50,9 +50,16 @@ func createShared(t *rewrite.Table) []string {
 	h.Write([]byte("slotsql " + name))
 	return []string{
 		fmt.Sprintf("SELECT pg_catalog.pg_advisory_xact_lock(%d)", int64(h.Sum64())),
-		fmt.Sprintf("CREATE TABLE IF NOT EXISTS %s (%s integer NOT NULL, %s %s NOT NULL, %s smallint NOT NULL, %s bigint NOT NULL DEFAULT 0, PRIMARY KEY (%[2]s, %[3]s, %[5]s))"+
-			" WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000)",
-			name, quote(sh.Type), quote(sh.ID), id, slot, quote(sh.Count)),
+		fmt.Sprintf(
+			"CREATE TABLE IF NOT EXISTS %s (%s integer NOT NULL, %s %s NOT NULL, %s smallint NOT NULL, %s bigint NOT NULL DEFAULT 0, PRIMARY KEY (%[2]s, %[3]s, %[5]s))"+
+				" WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000)",
+			name,
+			quote(sh.Type),
+			quote(sh.ID),
+			id,
+			slot,
+			quote(sh.Count),
+		),
 	}
 }
 
@@ -82,7 +89,12 @@ func incrementShared(t *rewrite.Table, in rewrite.IncrementText) string {
 			c, baseAlias, c, sh.Records[dl.Column], delta(dl)))
 	}
 	guards = append(guards, mayWrite(t, deltaColumns(in.Deltas), nil, in.Inserts))
-	from, values := in.Ref, []string{fmt.Sprint(sh.Records[in.Deltas[0].Column]), q + "." + key, "CAST(" + slotChoice(t, in) + " AS smallint)", delta(in.Deltas[0])}
+	from, values := in.Ref, []string{
+		fmt.Sprint(sh.Records[in.Deltas[0].Column]),
+		q + "." + key,
+		"CAST(" + slotChoice(t, in) + " AS smallint)",
+		delta(in.Deltas[0]),
+	}
 	within := ""
 	if len(in.Deltas) > 1 {
 		from += " CROSS JOIN (VALUES " + strings.Join(rows, ", ") + ") AS slotsql_y(slotsql_y, slotsql_d)"
@@ -92,13 +104,41 @@ func incrementShared(t *rewrite.Table, in rewrite.IncrementText) string {
 		_, most := bounds(t.Column(in.Deltas[0].Column), t.Counter)
 		within = between(sum, most)
 	}
-	upsert := fmt.Sprintf("INSERT INTO %s AS %s (%s, %s) SELECT %s FROM %s WHERE (%s) AND %s %s ON CONFLICT (%s) DO UPDATE SET %s = %s WHERE %s",
-		slotTable(t), slotAlias, strings.Join(into, ", "), count, strings.Join(values, ", "), from, in.Where, strings.Join(guards, " AND "), rowLock(in),
-		strings.Join(into, ", "), count, sum, within)
+	upsert := fmt.Sprintf(
+		"INSERT INTO %s AS %s (%s, %s) SELECT %s FROM %s WHERE (%s) AND %s %s ON CONFLICT (%s) DO UPDATE SET %s = %s WHERE %s",
+		slotTable(
+			t,
+		),
+		slotAlias,
+		strings.Join(into, ", "),
+		count,
+		strings.Join(values, ", "),
+		from,
+		in.Where,
+		strings.Join(guards, " AND "),
+		rowLock(in),
+		strings.Join(into, ", "),
+		count,
+		sum,
+		within,
+	)
 	if len(in.Deltas) == 1 {
 		return upsert
 	}
-	return fmt.Sprintf("WITH slotsql_u AS (%s RETURNING %s AS slotsql_y), slotsql_b AS (UPDATE %s AS %s SET %s WHERE %s.%s IN (SELECT %s.%s FROM %s WHERE (%s))"+
-		" AND (SELECT COUNT(*) FROM slotsql_u) BETWEEN 1 AND %d) SELECT 1 FROM slotsql_u LIMIT 1",
-		upsert, record, base, baseAlias, strings.Join(rest, ", "), baseAlias, key, q, key, in.Ref, in.Where, len(in.Deltas)-1)
+	return fmt.Sprintf(
+		"WITH slotsql_u AS (%s RETURNING %s AS slotsql_y), slotsql_b AS (UPDATE %s AS %s SET %s WHERE %s.%s IN (SELECT %s.%s FROM %s WHERE (%s))"+
+			" AND (SELECT COUNT(*) FROM slotsql_u) BETWEEN 1 AND %d) SELECT 1 FROM slotsql_u LIMIT 1",
+		upsert,
+		record,
+		base,
+		baseAlias,
+		strings.Join(rest, ", "),
+		baseAlias,
+		key,
+		q,
+		key,
+		in.Ref,
+		in.Where,
+		len(in.Deltas)-1,
+	)
 }

@@ -74,7 +74,16 @@ func (d *Dialect) SlotRights(ctx context.Context, s dialect.Session, tables []di
 		}
 		has := func(at int) bool { return str(r[at]) == "1" }
 		t := tables[i-1].Base
-		h := dialect.HeldRights{Reads: has(2), Counts: has(3), Folds: has(4), Use: has(5), Select: has(6), Insert: has(7), Update: has(8), Delete: has(9)}
+		h := dialect.HeldRights{
+			Reads:  has(2),
+			Counts: has(3),
+			Folds:  has(4),
+			Use:    has(5),
+			Select: has(6),
+			Insert: has(7),
+			Update: has(8),
+			Delete: has(9),
+		}
 		out[i-1] = h.Lacking(grantNames(t, str(r[1])))
 	}
 	return out, nil
@@ -113,7 +122,13 @@ func (*Dialect) Held(t *rewrite.Table, scope rewrite.Scope) string {
 		q += " AND " + of
 	}
 	if scope.Where != "" && len(t.Counter.Key) > 0 {
-		q += fmt.Sprintf(" AND (%s) IN (SELECT %s FROM %s WHERE (%s))", slotKeyList(t, slotAlias+"."), keyList(t, scope.Qualifier+"."), scope.Ref, scope.Where)
+		q += fmt.Sprintf(
+			" AND (%s) IN (SELECT %s FROM %s WHERE (%s))",
+			slotKeyList(t, slotAlias+"."),
+			keyList(t, scope.Qualifier+"."),
+			scope.Ref,
+			scope.Where,
+		)
 	}
 	return q + " LIMIT 1"
 }
@@ -136,7 +151,10 @@ func (d *Dialect) Guarded(query string, checks []string) string {
 			end = t.Start
 		}
 	}
-	return "SELECT * FROM (" + query[:end] + "\n) AS slotsql_q LIMIT CAST((SELECT CASE WHEN EXISTS (" + strings.Join(checks, ") OR EXISTS (") + ") THEN CAST('" + guard + "' AS text) END) AS bigint)"
+	return "SELECT * FROM (" + query[:end] + "\n) AS slotsql_q LIMIT CAST((SELECT CASE WHEN EXISTS (" + strings.Join(
+		checks,
+		") OR EXISTS (",
+	) + ") THEN CAST('" + guard + "' AS text) END) AS bigint)"
 }
 
 // Guard implements dialect.QueryGuard.

@@ -26,7 +26,11 @@ func (d *Dialect) Snapshot(t *rewrite.Table, scope rewrite.Scope) string {
 	// Whoever has the slot table for itself, as after its TRUNCATE, must not wait for
 	// the other session, which waits for it; and nobody has counted there since.
 	level := "CASE WHEN pg_catalog.current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN NOT EXISTS (SELECT 1 FROM pg_catalog.pg_locks AS slotsql_l" +
-		" WHERE slotsql_l.pid = pg_catalog.pg_backend_pid() AND slotsql_l.mode = 'AccessExclusiveLock' AND slotsql_l.relation = CAST('" + strings.ReplaceAll(slotTable(t), "'", "''") + "' AS pg_catalog.regclass)) END"
+		" WHERE slotsql_l.pid = pg_catalog.pg_backend_pid() AND slotsql_l.mode = 'AccessExclusiveLock' AND slotsql_l.relation = CAST('" + strings.ReplaceAll(
+		slotTable(t),
+		"'",
+		"''",
+	) + "' AS pg_catalog.regclass)) END"
 	if scope.Where == "" || len(t.Counter.Key) == 0 {
 		return "SELECT " + list[0] + " WHERE " + level
 	}
@@ -51,7 +55,13 @@ func (d *Dialect) Newer(t *rewrite.Table, keyed bool) string {
 	list = append(list, "CAST("+slotAlias+"."+quote(t.Counter.SlotColumn)+" AS text)")
 	const next = "pg_catalog.txid_snapshot_xmax(pg_catalog.txid_current_snapshot())"
 	q := "SELECT " + strings.Join(list, ", ") + " FROM " + slotTable(t) + " AS " + slotAlias
-	where := fmt.Sprintf(" WHERE %s - ((%s - CAST(CAST(%s.xmin AS text) AS bigint)) & 4294967295) >= CAST(CAST($1 AS text) AS bigint)%s", next, next, slotAlias, strings.Join(of, ""))
+	where := fmt.Sprintf(
+		" WHERE %s - ((%s - CAST(CAST(%s.xmin AS text) AS bigint)) & 4294967295) >= CAST(CAST($1 AS text) AS bigint)%s",
+		next,
+		next,
+		slotAlias,
+		strings.Join(of, ""),
+	)
 	if !keyed {
 		return q + where
 	}
@@ -80,8 +90,14 @@ func (d *Dialect) MeetEvery(t *rewrite.Table, slots int) string {
 	if t.Counter.Shared != nil || t.Counter.Journal || len(t.Counter.Key) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("INSERT INTO %s (%s, %s) SELECT slotsql_e.*, slotsql_n FROM (%s) AS slotsql_e, pg_catalog.generate_series(0, %d) AS slotsql_n ON CONFLICT DO NOTHING",
-		slotTable(t), slotKeyList(t, ""), quote(t.Counter.SlotColumn), fromJSON(t, "$1", false), slots-1)
+	return fmt.Sprintf(
+		"INSERT INTO %s (%s, %s) SELECT slotsql_e.*, slotsql_n FROM (%s) AS slotsql_e, pg_catalog.generate_series(0, %d) AS slotsql_n ON CONFLICT DO NOTHING",
+		slotTable(t),
+		slotKeyList(t, ""),
+		quote(t.Counter.SlotColumn),
+		fromJSON(t, "$1", false),
+		slots-1,
+	)
 }
 
 // Unserializable has the server say it, which ends the transaction as it should.
@@ -106,5 +122,8 @@ func fromJSON(t *rewrite.Table, placeholder string, numbers bool) string {
 	if numbers {
 		value(number)
 	}
-	return "SELECT " + strings.Join(list, ", ") + " FROM pg_catalog.json_array_elements(CAST(CAST(" + placeholder + " AS text) AS json)) AS slotsql_j(slotsql_v)"
+	return "SELECT " + strings.Join(
+		list,
+		", ",
+	) + " FROM pg_catalog.json_array_elements(CAST(CAST(" + placeholder + " AS text) AS json)) AS slotsql_j(slotsql_v)"
 }

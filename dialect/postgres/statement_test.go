@@ -10,17 +10,31 @@ import (
 // TestStatements pins the texts, one line per statement.
 func TestStatements(t *testing.T) {
 	tb := &rewrite.Table{
-		Schema: "public", Name: "posts",
+		Schema: "public",
+		Name:   "posts",
 		Columns: []rewrite.Column{
 			{Name: "id", Type: "bigint", Numeric: rewrite.Integer, Bits: 64},
 			{Name: "views", Type: "integer", Numeric: rewrite.Integer, Bits: 32},
 			{Name: "score", Type: "numeric(12,2)", Numeric: rewrite.Decimal, Precision: 12, Scale: 2},
 		},
-		Counter: &rewrite.Counter{Key: []string{"id"}, Counters: []string{"views", "score"}, Slots: 64, SlotSchema: "public", SlotTable: "posts_slots", SlotColumn: "slot"},
+		Counter: &rewrite.Counter{
+			Key:        []string{"id"},
+			Counters:   []string{"views", "score"},
+			Slots:      64,
+			SlotSchema: "public",
+			SlotTable:  "posts_slots",
+			SlotColumn: "slot",
+		},
 	}
 	d := New()
 	scope := rewrite.Scope{Ref: "posts AS p", Qualifier: "p", Where: "p.id = $1"}
-	in := rewrite.IncrementText{Ref: "posts AS p", Qualifier: "p", Where: "p.id = $2", Slot: "$1", Deltas: []rewrite.Delta{{Column: "views", Text: "$3"}}}
+	in := rewrite.IncrementText{
+		Ref:       "posts AS p",
+		Qualifier: "p",
+		Where:     "p.id = $2",
+		Slot:      "$1",
+		Deltas:    []rewrite.Delta{{Column: "views", Text: "$3"}},
+	}
 	var got []string
 	got = append(got, d.Increment(tb, in))
 	in.Deltas[0] = rewrite.Delta{Column: "score", Text: "-0.5"}

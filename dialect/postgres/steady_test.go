@@ -21,8 +21,10 @@ func TestSteadyFunctions(t *testing.T) {
 	volatile := map[string]bool{}
 	// Before PostgreSQL 14 a timetz at a named time zone goes by the zone's offset at
 	// this moment, which a statement that runs for microseconds sees change twice a year.
-	rows, err := db.Query("SELECT proname::text, bool_or(provolatile = 'v' AND NOT (proname = 'timezone' AND 'timetz'::regtype = ANY (proargtypes::oid[]))) " +
-		"FROM pg_catalog.pg_proc WHERE pronamespace = 'pg_catalog'::regnamespace GROUP BY proname")
+	rows, err := db.Query(
+		"SELECT proname::text, bool_or(provolatile = 'v' AND NOT (proname = 'timezone' AND 'timetz'::regtype = ANY (proargtypes::oid[]))) " +
+			"FROM pg_catalog.pg_proc WHERE pronamespace = 'pg_catalog'::regnamespace GROUP BY proname",
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

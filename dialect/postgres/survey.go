@@ -67,7 +67,11 @@ func (*Dialect) Statistics(ctx context.Context, s dialect.Session) (dialect.Stat
 		return out, nil
 	}
 	view := str(at[0][0]) + "." + statStatements
-	columns, err := s.Query(ctx, "SELECT attname::text FROM pg_catalog.pg_attribute WHERE attrelid = pg_catalog.to_regclass($1::text) AND attnum > 0", view)
+	columns, err := s.Query(
+		ctx,
+		"SELECT attname::text FROM pg_catalog.pg_attribute WHERE attrelid = pg_catalog.to_regclass($1::text) AND attnum > 0",
+		view,
+	)
 	if err != nil {
 		return out, fmt.Errorf("postgres: look for %s: %w", statStatements, err)
 	}
@@ -95,9 +99,16 @@ func (*Dialect) Statistics(ctx context.Context, s dialect.Session) (dialect.Stat
 			out.Hidden += runs
 			continue
 		}
-		out.Statements = append(out.Statements, dialect.RunStatement{Text: text, Runs: runs, Time: time.Duration(ms * float64(time.Millisecond))})
+		out.Statements = append(
+			out.Statements,
+			dialect.RunStatement{Text: text, Runs: runs, Time: time.Duration(ms * float64(time.Millisecond))},
+		)
 	}
-	if since, err := s.Query(ctx, "SELECT pg_catalog.to_char(stats_reset, 'YYYY-MM-DD HH24:MI') FROM "+view+"_info"); err == nil && len(since) == 1 && since[0][0] != nil {
+	if since, err := s.Query(
+		ctx,
+		"SELECT pg_catalog.to_char(stats_reset, 'YYYY-MM-DD HH24:MI') FROM "+view+"_info",
+	); err == nil && len(since) == 1 &&
+		since[0][0] != nil {
 		out.Since = str(since[0][0])
 	}
 	return out, nil

@@ -59,7 +59,10 @@ func ownTriggers(ctx context.Context, s dialect.Session, db string, triggers [][
 	if len(names) == 0 {
 		return nil, nil
 	}
-	rows, err := s.Query(ctx, "SELECT name FROM "+quote(db)+".sqlite_schema WHERE type = 'table' AND name COLLATE NOCASE IN "+textList(names))
+	rows, err := s.Query(
+		ctx,
+		"SELECT name FROM "+quote(db)+".sqlite_schema WHERE type = 'table' AND name COLLATE NOCASE IN "+textList(names),
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +86,11 @@ func referenced(ctx context.Context, s dialect.Session, t *rewrite.Table) (bool,
 		return false, err
 	}
 	for _, r := range rows {
-		own, err := s.Query(ctx, "SELECT 1 FROM "+quote(t.Schema)+".sqlite_schema WHERE type = 'trigger' AND name = ? COLLATE NOCASE", triggerPrefix+text(r[0])+"_delete")
+		own, err := s.Query(
+			ctx,
+			"SELECT 1 FROM "+quote(t.Schema)+".sqlite_schema WHERE type = 'trigger' AND name = ? COLLATE NOCASE",
+			triggerPrefix+text(r[0])+"_delete",
+		)
 		if err != nil {
 			return false, err
 		}

@@ -41,7 +41,12 @@ type described struct {
 
 // Describe implements dialect.Describer. SQLite tells by functions that take a
 // table's name; they are joined with the list of tables.
-func (d *Dialect) Describe(ctx context.Context, s dialect.Session, names []dialect.WrittenName, _ dialect.Temporary) ([]*rewrite.Table, error) {
+func (d *Dialect) Describe(
+	ctx context.Context,
+	s dialect.Session,
+	names []dialect.WrittenName,
+	_ dialect.Temporary,
+) ([]*rewrite.Table, error) {
 	out := make([]*rewrite.Table, len(names))
 	databases, err := searched(ctx, s)
 	if err != nil {
@@ -93,13 +98,23 @@ func foundIn(ctx context.Context, s dialect.Session, db string, names []dialect.
 	if len(asked) == 0 {
 		return nil, nil
 	}
-	rows, err := s.Query(ctx, "SELECT name, type, sql FROM "+quote(db)+".sqlite_schema WHERE type IN ('table', 'view') AND name COLLATE NOCASE IN "+textList(asked))
+	rows, err := s.Query(
+		ctx,
+		"SELECT name, type, sql FROM "+quote(
+			db,
+		)+".sqlite_schema WHERE type IN ('table', 'view') AND name COLLATE NOCASE IN "+textList(
+			asked,
+		),
+	)
 	if err != nil {
 		return nil, err
 	}
 	found := map[string]*described{}
 	for _, r := range rows {
-		t := &described{Table: &rewrite.Table{Schema: db, Name: text(r[0]), IsView: text(r[1]) == "view", Temporary: db == "temp"}, sql: text(r[2])}
+		t := &described{
+			Table: &rewrite.Table{Schema: db, Name: text(r[0]), IsView: text(r[1]) == "view", Temporary: db == "temp"},
+			sql:   text(r[2]),
+		}
 		if t.def = readDefinition(t.sql); t.IsView {
 			t.def = definition{understood: true}
 		}
@@ -164,7 +179,10 @@ func (t *described) indexed(r []any) {
 func (t *described) refers(r []any) {
 	if len(t.Parents) == 0 || t.foreignKey != number(r[1]) {
 		t.foreignKey = number(r[1])
-		t.Parents = append(t.Parents, rewrite.Parent{Schema: t.Schema, Name: text(r[2]), Cascades: text(r[4]) == "CASCADE", Rekeys: text(r[5]) == "CASCADE"})
+		t.Parents = append(
+			t.Parents,
+			rewrite.Parent{Schema: t.Schema, Name: text(r[2]), Cascades: text(r[4]) == "CASCADE", Rekeys: text(r[5]) == "CASCADE"},
+		)
 	}
 	p := &t.Parents[len(t.Parents)-1]
 	p.Columns, p.References = append(p.Columns, text(r[0])), append(p.References, text(r[3]))
@@ -198,7 +216,8 @@ func (t *described) finish() {
 // the single primary key column of a rowid table that needed no index.
 // (INTEGER PRIMARY KEY DESC has an index, and is none.)
 func (t *described) rowidAlias(indexes []index) string {
-	if t.withoutRowid || t.IsView || t.primary != 1 || len(t.keys) != 1 || slices.ContainsFunc(indexes, func(x index) bool { return x.primary }) {
+	if t.withoutRowid || t.IsView || t.primary != 1 || len(t.keys) != 1 ||
+		slices.ContainsFunc(indexes, func(x index) bool { return x.primary }) {
 		return ""
 	}
 	return t.keys[0]

@@ -30,7 +30,15 @@ func (*Dialect) Fold(t *rewrite.Table, scope rewrite.Scope) []string {
 		remove += " WHERE " + where
 	}
 	return []string{
-		"UPDATE " + baseTable(t) + " AS " + baseAlias + " SET " + foldSet(t, slotsOf(t, baseAlias, t.Counter.Counters...)) + " WHERE " + guard + filled(t, scope),
+		"UPDATE " + baseTable(
+			t,
+		) + " AS " + baseAlias + " SET " + foldSet(
+			t,
+			slotsOf(t, baseAlias, t.Counter.Counters...),
+		) + " WHERE " + guard + filled(
+			t,
+			scope,
+		),
 		remove,
 	}
 }
@@ -50,7 +58,16 @@ func filled(t *rewrite.Table, scope rewrite.Scope) string {
 		return own + " IN (SELECT " + list(columns(slotAlias, t.Counter.SlotKey()...)) + " FROM " + slotTable(t) + " AS " + slotAlias +
 			" WHERE " + and(t.Counter.OfTable(quote, slotAlias+"."), nonZero(t, slotAlias)) + ")"
 	}
-	return own + " IN " + selected(t, scope) + " AND EXISTS (SELECT 1 " + slotsOf(t, baseAlias, t.Counter.Counters...) + " AND (" + nonZero(t, slotAlias) + "))"
+	return own + " IN " + selected(
+		t,
+		scope,
+	) + " AND EXISTS (SELECT 1 " + slotsOf(
+		t,
+		baseAlias,
+		t.Counter.Counters...) + " AND (" + nonZero(
+		t,
+		slotAlias,
+	) + "))"
 }
 
 // removed says that a slot row is of the scope; "" for all.
@@ -89,7 +106,10 @@ func foldSet(t *rewrite.Table, slots string) string {
 	var set []string
 	for _, c := range t.Counter.Counters {
 		name := quote(c)
-		set = append(set, name+" = COALESCE("+name+" + NULLIF((SELECT SUM("+t.Counter.Held(quote, slotAlias+".", c)+") "+slots+"), 0), "+name+")")
+		set = append(
+			set,
+			name+" = COALESCE("+name+" + NULLIF((SELECT SUM("+t.Counter.Held(quote, slotAlias+".", c)+") "+slots+"), 0), "+name+")",
+		)
 	}
 	for i := range t.Counter.Companions {
 		co := &t.Counter.Companions[i]

@@ -342,7 +342,12 @@ func (t *schemaTable) constraint(primary bool, on ast.ConflictAction, columns, c
 	}
 	t.made++
 	name := fmt.Sprintf("%s%s_%d", autoindex, t.Name, t.made)
-	t.addIndex(schemaIndex{index: index{name: name, primary: primary, columns: columns, collations: collations}, replace: on == ast.ConflictReplace})
+	t.addIndex(
+		schemaIndex{
+			index:   index{name: name, primary: primary, columns: columns, collations: collations},
+			replace: on == ast.ConflictReplace,
+		},
+	)
 }
 
 // addIndex puts an index where SQLite's list has it.

@@ -64,7 +64,14 @@ func TestParseSchemaOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := base[0]
-	p.Counter = &rewrite.Counter{Key: []string{"id"}, Counters: []string{"views"}, Slots: 8, SlotSchema: "main", SlotTable: "p_slots", SlotColumn: "slot"}
+	p.Counter = &rewrite.Counter{
+		Key:        []string{"id"},
+		Counters:   []string{"views"},
+		Slots:      8,
+		SlotSchema: "main",
+		SlotTable:  "p_slots",
+		SlotColumn: "slot",
+	}
 	sql := "CREATE TABLE p (id INTEGER PRIMARY KEY, views INT);\n" + strings.Join(d.CreateSlots(p), ";\n")
 	all, err := d.ParseSchema(sql)
 	if err != nil {

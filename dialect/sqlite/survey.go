@@ -13,7 +13,10 @@ var _ dialect.Surveyor = (*Dialect)(nil)
 // Tables implements dialect.Surveyor: the tables of the main database, without
 // SQLite's own, and without virtual ones and what they keep their data in.
 func (*Dialect) Tables(ctx context.Context, s dialect.Session) ([]dialect.TableName, error) {
-	rows, err := s.Query(ctx, "SELECT schema, name FROM pragma_table_list WHERE type = 'table' AND schema = 'main' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name")
+	rows, err := s.Query(
+		ctx,
+		"SELECT schema, name FROM pragma_table_list WHERE type = 'table' AND schema = 'main' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name",
+	)
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: list tables: %w", err)
 	}
@@ -26,7 +29,12 @@ func (*Dialect) Tables(ctx context.Context, s dialect.Session) ([]dialect.TableN
 
 // Indexed implements dialect.Surveyor.
 func (*Dialect) Indexed(ctx context.Context, s dialect.Session, t *rewrite.Table) ([]string, error) {
-	rows, err := s.Query(ctx, "SELECT DISTINCT c.name FROM pragma_index_list(?1, ?2) l, pragma_index_info(l.name, ?2) c WHERE c.name IS NOT NULL ORDER BY 1", t.Name, t.Schema)
+	rows, err := s.Query(
+		ctx,
+		"SELECT DISTINCT c.name FROM pragma_index_list(?1, ?2) l, pragma_index_info(l.name, ?2) c WHERE c.name IS NOT NULL ORDER BY 1",
+		t.Name,
+		t.Schema,
+	)
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: read the indexes of %s: %w", t.Name, err)
 	}

@@ -11,12 +11,15 @@ import (
 // with the totals in its base column.
 func TestTotalIsTheColumn(t *testing.T) {
 	bothForeignKeys(t, func(t *testing.T, on bool) {
-		e := open(t, on,
+		e := open(
+			t,
+			on,
 			"CREATE TABLE p (id INTEGER PRIMARY KEY, views INTEGER)",
 			"CREATE TABLE twin (id INTEGER PRIMARY KEY, views INTEGER)",
 			"CREATE TABLE o (t TEXT, n TEXT COLLATE NOCASE, i INTEGER, r REAL, x)",
 			"INSERT INTO o VALUES ('7','7',7,7,7), ('abc','ABC',10,7.5,'7'), ('10','007',NULL,0.5,x'37'), ('1.5','1.5',1,1.5,1.5), ('07','7.0',7,7,'10')",
-			"INSERT INTO p VALUES (1, 5), (2, NULL), (3, 'abc'), (4, 1.5), (5, x'37'), (6, 70), (7, 10), (8, 'ABC'), (9, 9007199254740993)")
+			"INSERT INTO p VALUES (1, 5), (2, NULL), (3, 'abc'), (4, 1.5), (5, x'37'), (6, 70), (7, 10), (8, 'ABC'), (9, 9007199254740993)",
+		)
 		p := e.counters("p", []string{"id"}, "views")
 		for _, s := range []string{"1", "1", "6"} {
 			e.add(p, "id = "+s, 1, map[string]string{"1": "1", "6": "-70"}[s], "views")
@@ -73,7 +76,9 @@ func TestTotalIsTheColumn(t *testing.T) {
 			"|| 'x' = '7x'", "+ 1 = '8'",
 		} {
 			compare("SELECT id FROM <p> AS q WHERE <v> " + where + " ORDER BY id")
-			compare("SELECT id, CASE <v> WHEN '7' THEN 'seven' END, CASE WHEN <v> " + where + " THEN 1 ELSE 0 END FROM <p> AS q ORDER BY id")
+			compare(
+				"SELECT id, CASE <v> WHEN '7' THEN 'seven' END, CASE WHEN <v> " + where + " THEN 1 ELSE 0 END FROM <p> AS q ORDER BY id",
+			)
 		}
 		for _, arg := range []any{"7", 7, 7.0, []byte("7"), "abc", nil} {
 			compare("SELECT id FROM <p> AS q WHERE <v> = ? ORDER BY id", arg)

@@ -5,10 +5,24 @@ import "github.com/slotsql/slotsql/rewrite"
 // Traits implements rewrite.Dialect.
 func (*Dialect) Traits() rewrite.Traits {
 	return rewrite.Traits{
-		StoredNames: true, ExprNames: true, NameToNext: true, WrittenInside: true, OneWriter: true, SlotTriggers: true, SlowParse: true, AliasInExpr: true, WithSeesAll: true, ArgsRestart: true, ScalarMax: true, AnyType: true, ColumnsCollate: true, NestedNames: true, FullJoins: true,
-		NumberCasts:   map[string]int{"integer": 64, "int": 64, "bigint": 64},
-		SystemColumns: []string{"rowid", "oid", "_rowid_"},
-		Steady:        steady,
+		StoredNames:    true,
+		ExprNames:      true,
+		NameToNext:     true,
+		WrittenInside:  true,
+		OneWriter:      true,
+		SlotTriggers:   true,
+		SlowParse:      true,
+		AliasInExpr:    true,
+		WithSeesAll:    true,
+		ArgsRestart:    true,
+		ScalarMax:      true,
+		AnyType:        true,
+		ColumnsCollate: true,
+		NestedNames:    true,
+		FullJoins:      true,
+		NumberCasts:    map[string]int{"integer": 64, "int": 64, "bigint": 64},
+		SystemColumns:  []string{"rowid", "oid", "_rowid_"},
+		Steady:         steady,
 	}
 }
 

@@ -41,7 +41,8 @@ func (*Dialect) Marks(ctx context.Context, s dialect.Session, names []dialect.Wr
 			if kind == "table" || kind == "view" {
 				stored[table] = name
 			}
-			if kind == "view" && slices.ContainsFunc(names, func(n dialect.WrittenName) bool { return rewrite.ContainsFold(sql, rewrite.Spelled(n.Name)) }) {
+			if kind == "view" &&
+				slices.ContainsFunc(names, func(n dialect.WrittenName) bool { return rewrite.ContainsFold(sql, rewrite.Spelled(n.Name)) }) {
 				views += fmt.Sprintf("%q %q\n", name, sql)
 			}
 			versions[table] += fmt.Sprintf("%s %q %q\n", kind, name, sql)

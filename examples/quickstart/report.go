@@ -42,8 +42,12 @@ func (r *report) speed(plain, wrapped *outcome) {
 		{read, "page reads (SELECT)"},
 		{top, "top-10 lists (ORDER BY views)"},
 	} {
-		r.row(row.what+" /s", humanize.CommafWithDigits(plain.perSecond(row.kind), 0), humanize.CommafWithDigits(wrapped.perSecond(row.kind), 0),
-			wrapped.perSecond(row.kind)/plain.perSecond(row.kind))
+		r.row(
+			row.what+" /s",
+			humanize.CommafWithDigits(plain.perSecond(row.kind), 0),
+			humanize.CommafWithDigits(wrapped.perSecond(row.kind), 0),
+			wrapped.perSecond(row.kind)/plain.perSecond(row.kind),
+		)
 		for _, q := range []struct {
 			name string
 			q    float64
@@ -65,8 +69,10 @@ func (r *report) speed(plain, wrapped *outcome) {
 			"What this run shows is that every count is right. The gain is on servers, where increments queue for the row: try " +
 			"-driver mysql or postgres with a -dsn.")
 	} else {
-		r.prose("Ratios above 1 are better for /s, below 1 for latencies. The gain grows with the number of clients, with the time that a transaction " +
-			"holds the row (network, disk), and with the server's cores.")
+		r.prose(
+			"Ratios above 1 are better for /s, below 1 for latencies. The gain grows with the number of clients, with the time that a transaction " +
+				"holds the row (network, disk), and with the server's cores.",
+		)
 	}
 }
 
@@ -109,8 +115,17 @@ func (r *report) totals(runs ...*outcome) (exact bool) {
 }
 
 func (r *report) storage(o *outcome) {
-	r.prose(fmt.Sprintf("Of the %s views through %s the page's own row holds %s and %d rows of %s hold %s.", humanize.Comma(o.hot.Views), o.driver,
-		humanize.Comma(o.base), o.slots, slots, humanize.Comma(o.inSlots)))
+	r.prose(
+		fmt.Sprintf(
+			"Of the %s views through %s the page's own row holds %s and %d rows of %s hold %s.",
+			humanize.Comma(o.hot.Views),
+			o.driver,
+			humanize.Comma(o.base),
+			o.slots,
+			slots,
+			humanize.Comma(o.inSlots),
+		),
+	)
 }
 
 // explain asks slotsql what it made of three of the application's statements.

@@ -53,32 +53,44 @@ func (f *fleet) snapshot(ctx context.Context, db *sql.DB) (*sql.Tx, error) {
 func (f *fleet) compare(ctx context.Context, tx *sql.Tx, first, last int, views []int64) error {
 	type total struct{ id, views, likes, shares int64 }
 	ledger := map[[2]int64]int64{}
-	err := each(ctx, tx, f.sql("SELECT post, kind, SUM(n) FROM ledger WHERE post BETWEEN ? AND ? GROUP BY post, kind"), []any{first, last}, func(scan func(...any) error) error {
-		var key [2]int64
-		var n int64
-		err := scan(&key[0], &key[1], &n)
-		ledger[key] = n
-		return err
-	})
+	err := each(
+		ctx,
+		tx,
+		f.sql("SELECT post, kind, SUM(n) FROM ledger WHERE post BETWEEN ? AND ? GROUP BY post, kind"),
+		[]any{first, last},
+		func(scan func(...any) error) error {
+			var key [2]int64
+			var n int64
+			err := scan(&key[0], &key[1], &n)
+			ledger[key] = n
+			return err
+		},
+	)
 	if err != nil {
 		return err
 	}
 	found := 0
-	err = each(ctx, tx, f.sql("SELECT id, views, likes, shares FROM posts WHERE id BETWEEN ? AND ?"), []any{first, last}, func(scan func(...any) error) error {
-		var is total
-		if err := scan(&is.id, &is.views, &is.likes, &is.shares); err != nil {
-			return err
-		}
-		found++
-		should := total{is.id, is.views, ledger[[2]int64{is.id, 1}], ledger[[2]int64{is.id, 2}]}
-		if views != nil {
-			should.views = is.id%5 + views[is.id]
-		}
-		if is != should {
-			return fmt.Errorf("a row is %+v, and should be %+v", is, should)
-		}
-		return nil
-	})
+	err = each(
+		ctx,
+		tx,
+		f.sql("SELECT id, views, likes, shares FROM posts WHERE id BETWEEN ? AND ?"),
+		[]any{first, last},
+		func(scan func(...any) error) error {
+			var is total
+			if err := scan(&is.id, &is.views, &is.likes, &is.shares); err != nil {
+				return err
+			}
+			found++
+			should := total{is.id, is.views, ledger[[2]int64{is.id, 1}], ledger[[2]int64{is.id, 2}]}
+			if views != nil {
+				should.views = is.id%5 + views[is.id]
+			}
+			if is != should {
+				return fmt.Errorf("a row is %+v, and should be %+v", is, should)
+			}
+			return nil
+		},
+	)
 	if rows := last - first + 1; err == nil && found != rows {
 		err = fmt.Errorf("there are %d rows, and should be %d", found, rows)
 	}

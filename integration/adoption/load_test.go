@@ -122,7 +122,10 @@ func (w *worker) in(ctx context.Context, f func(tx *sql.Tx) error) error {
 // drains, and MySQL one whose snapshot is older. docs/operations.md says so.
 func (w *worker) again(transaction func() error) error {
 	err := transaction()
-	if class := twin.Class(err); class == "PostgreSQL 42601" && strings.Contains(err.Error(), "retry the transaction") || strings.HasPrefix(class, "MySQL 1412") {
+	if class := twin.Class(
+		err,
+	); class == "PostgreSQL 42601" && strings.Contains(err.Error(), "retry the transaction") ||
+		strings.HasPrefix(class, "MySQL 1412") {
 		w.f.repeated.Add(1)
 		err = transaction()
 	}
@@ -269,7 +272,12 @@ func (w *worker) clerk(ctx context.Context) error {
 			return err
 		}
 		// The row may be as it should be, which MySQL says affects none.
-		if _, err := tx.ExecContext(ctx, w.f.sql("UPDATE posts SET likes = (SELECT SUM(n) FROM ledger WHERE post = ? AND kind = 1) WHERE id = ?"), id, id); err != nil {
+		if _, err := tx.ExecContext(
+			ctx,
+			w.f.sql("UPDATE posts SET likes = (SELECT SUM(n) FROM ledger WHERE post = ? AND kind = 1) WHERE id = ?"),
+			id,
+			id,
+		); err != nil {
 			return err
 		}
 		if err := tx.QueryRowContext(ctx, w.f.sql("SELECT likes FROM posts WHERE id = ?"), id).Scan(&after); err != nil {

@@ -29,7 +29,11 @@ func TestSlotsDiffer(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c, err := slotsql.OpenConnector(map[string]string{"sqlite": "sqlite3-slotsql", "mysql": "mysql-slotsql", "postgres": "postgres-slotsql"}[dialect], p.WrappedDSN, slotsql.WithConfig(parsed))
+			c, err := slotsql.OpenConnector(
+				map[string]string{"sqlite": "sqlite3-slotsql", "mysql": "mysql-slotsql", "postgres": "postgres-slotsql"}[dialect],
+				p.WrappedDSN,
+				slotsql.WithConfig(parsed),
+			)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -50,7 +54,10 @@ func TestSlotsDiffer(t *testing.T) {
 			}
 			count := func(id int) {
 				t.Helper()
-				if _, err := many.ExecContext(t.Context(), fmt.Sprintf("UPDATE posts SET views = views + 1 WHERE id = %d", id)); err != nil {
+				if _, err := many.ExecContext(
+					t.Context(),
+					fmt.Sprintf("UPDATE posts SET views = views + 1 WHERE id = %d", id),
+				); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -59,7 +66,11 @@ func TestSlotsDiffer(t *testing.T) {
 				count(1)
 			}
 			is("the base value", number(p.Under, of1), 10)
-			if n := number(p.Under, "SELECT COUNT(*) FROM posts_slots WHERE slot >= 2"); n < 2 && dialect != "sqlite" { // one slot is enough where one writes
+			if n := number(
+				p.Under,
+				"SELECT COUNT(*) FROM posts_slots WHERE slot >= 2",
+			); n < 2 &&
+				dialect != "sqlite" { // one slot is enough where one writes
 				t.Errorf("%d slots are used of those that the other process does not have", n)
 			}
 			is("the total, read with few slots", number(few, of1), 30)

@@ -47,7 +47,11 @@ func newPair(t *testing.T, dialect string, others int) *twin.Pair {
 	t.Helper()
 	var schema []string
 	for i := range counters {
-		schema = append(schema, fmt.Sprintf("CREATE TABLE c%d (id INTEGER PRIMARY KEY, n INTEGER NOT NULL DEFAULT 0, CHECK (n > -1000))", i), fmt.Sprintf("INSERT INTO c%d (id) VALUES (1)", i))
+		schema = append(
+			schema,
+			fmt.Sprintf("CREATE TABLE c%d (id INTEGER PRIMARY KEY, n INTEGER NOT NULL DEFAULT 0, CHECK (n > -1000))", i),
+			fmt.Sprintf("INSERT INTO c%d (id) VALUES (1)", i),
+		)
 	}
 	for i := range others {
 		schema = append(schema, fmt.Sprintf("CREATE TABLE o%d (id INTEGER PRIMARY KEY, x INTEGER)", i))
@@ -115,7 +119,12 @@ func TestUnrelatedDDLReadsNothing(t *testing.T) {
 		db := open(t, p, r, counters)
 		exec(t, db, increment)
 		r.asked()
-		texts := []string{"CREATE TABLE other (id INTEGER PRIMARY KEY, x INTEGER)", "CREATE INDEX other_x ON other (x)", "ALTER TABLE other ADD COLUMN y INTEGER", "DROP TABLE other"}
+		texts := []string{
+			"CREATE TABLE other (id INTEGER PRIMARY KEY, x INTEGER)",
+			"CREATE INDEX other_x ON other (x)",
+			"ALTER TABLE other ADD COLUMN y INTEGER",
+			"DROP TABLE other",
+		}
 		if dialect != "sqlite" {
 			texts = append(texts, "TRUNCATE TABLE o0")
 		}

@@ -79,7 +79,8 @@ func (r *recorder) note(ctx context.Context, query string) error {
 
 // readsColumns recognises the one query of a reading that is for the columns.
 func readsColumns(q string) bool {
-	return strings.Contains(q, "NUMERIC_PRECISION") || strings.Contains(q, "pg_catalog.format_type") || strings.Contains(q, "pragma_table_xinfo")
+	return strings.Contains(q, "NUMERIC_PRECISION") || strings.Contains(q, "pg_catalog.format_type") ||
+		strings.Contains(q, "pragma_table_xinfo")
 }
 
 // asked returns how many queries there were since the last call, and how many of

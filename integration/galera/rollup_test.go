@@ -30,12 +30,16 @@ func TestRollUp(t *testing.T) {
 		c := d.connector(t, nodes(t, d, "")[node]).(*slotsql.Connector)
 		wg.Go(func() {
 			// What a pass is told is not what ends the worker: it tries again.
-			if err := slotsql.RunRollUp(ctx, c, slotsql.RollUpOptions{Interval: time.Millisecond, Pass: func(r slotsql.RollUpReport, err error) {
-				moved[node].Add(int64(r.Moved()))
-				if err != nil {
-					t.Logf("a pass on node %d: %v", node+1, err)
-				}
-			}}); err != nil {
+			if err := slotsql.RunRollUp(
+				ctx,
+				c,
+				slotsql.RollUpOptions{Interval: time.Millisecond, Pass: func(r slotsql.RollUpReport, err error) {
+					moved[node].Add(int64(r.Moved()))
+					if err != nil {
+						t.Logf("a pass on node %d: %v", node+1, err)
+					}
+				}},
+			); err != nil {
 				t.Errorf("the worker on node %d: %v", node+1, err)
 			}
 		})
@@ -74,7 +78,15 @@ func TestRollUp(t *testing.T) {
 	}
 	end()
 	stop()
-	t.Logf("%d of %d have failed: %v; outside transactions: %v; slot rows moved on two nodes: %v; conflicts of batches: %d", f.total(), clients*150, f, &alone, []int64{moved[0].Load(), moved[1].Load()}, conflicts()-before)
+	t.Logf(
+		"%d of %d have failed: %v; outside transactions: %v; slot rows moved on two nodes: %v; conflicts of batches: %d",
+		f.total(),
+		clients*150,
+		f,
+		&alone,
+		[]int64{moved[0].Load(), moved[1].Load()},
+		conflicts()-before,
+	)
 	if f.other != nil {
 		t.Errorf("failed: %v", f)
 	}

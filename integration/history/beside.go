@@ -83,7 +83,15 @@ func checkBeside(h *History) error {
 					continue
 				}
 				if o.Affected != affected {
-					return fmt.Errorf("client %d tx %d: %s: %d rows are affected, and it can only be %d:\n%s", c, n, o, o.Affected, affected, h)
+					return fmt.Errorf(
+						"client %d tx %d: %s: %d rows are affected, and it can only be %d:\n%s",
+						c,
+						n,
+						o,
+						o.Affected,
+						affected,
+						h,
+					)
 				}
 			}
 			if t.Outcome != Committed {

@@ -58,10 +58,15 @@ func TestHistoriesLayoutsRolledUp(t *testing.T) {
 // rolledUp runs histories beside a roll-up that never rests.
 func rolledUp(t *testing.T, layout history.Layout, n int) {
 	before := moved()
-	eachLevelWith(t, layout, "rollup: {interval: 1ms, idle: 4ms, batch: 3}\n", func(t *testing.T, o history.Options, wrapped, under *sql.DB) {
-		o.DB, o.Under, o.RolledUp = wrapped, under, true
-		explained(t, o, n)
-	})
+	eachLevelWith(
+		t,
+		layout,
+		"rollup: {interval: 1ms, idle: 4ms, batch: 3}\n",
+		func(t *testing.T, o history.Options, wrapped, under *sql.DB) {
+			o.DB, o.Under, o.RolledUp = wrapped, under, true
+			explained(t, o, n)
+		},
+	)
 	for dialect, n := range moved() {
 		if n == before[dialect] {
 			t.Errorf("%s: nothing has been rolled up", dialect)
@@ -155,7 +160,13 @@ func explained(t *testing.T, o history.Options, n int) {
 			}
 		}
 		if err != nil {
-			t.Errorf("%v\ngo test ./integration/history -run '^%s$' -histories.seed=%d -histories.first=%d -histories.n=1", err, t.Name(), h.Seed, h.Number)
+			t.Errorf(
+				"%v\ngo test ./integration/history -run '^%s$' -histories.seed=%d -histories.first=%d -histories.n=1",
+				err,
+				t.Name(),
+				h.Seed,
+				h.Number,
+			)
 			if violations++; violations == 3 {
 				return errors.New("no more histories after three violations")
 			}
@@ -188,8 +199,13 @@ func eachLevelWith(t *testing.T, layout history.Layout, more string, f func(t *t
 					options.Params = "tx_isolation='" + strings.ReplaceAll(level, " ", "-") + "'"
 				case "postgres":
 					for _, set := range []string{"default_transaction_isolation = '" + strings.ToLower(level) + "'", "deadlock_timeout = '10ms'"} {
-						options.Schema = append(options.Schema[:len(options.Schema):len(options.Schema)],
-							fmt.Sprintf("DO $$ BEGIN EXECUTE format('ALTER DATABASE %%I SET ', current_database()) || $x$%s$x$; END $$", set))
+						options.Schema = append(
+							options.Schema[:len(options.Schema):len(options.Schema)],
+							fmt.Sprintf(
+								"DO $$ BEGIN EXECUTE format('ALTER DATABASE %%I SET ', current_database()) || $x$%s$x$; END $$",
+								set,
+							),
+						)
 					}
 				}
 				p := twin.New(t, options)

@@ -31,8 +31,16 @@ var styles = [...]style{
 	{kinds: []Kind{Increment, Increment, Upsert, Delete, Insert, Insert, Read, Set, Touch, Mark, Lock}},
 	{kinds: []Kind{Increment, Increment, Increment, Touch, Increment, Read, ReadAll, Wide}},
 	// Lock first, then increment: on a row of one's own, and on one that others want.
-	{rows: ownRow, first: []Kind{Lock, Set, Take, Clamp, Evict, Evict}, kinds: []Kind{Increment, Increment, Increment, Touch, Wide, Read, Fresh, Set}},
-	{rows: oneRow, first: []Kind{Lock, Set, Take, Increment, Increment}, kinds: []Kind{Increment, Increment, Touch, Wide, Rename, Read, Lock, Set, Take, Fresh}},
+	{
+		rows:  ownRow,
+		first: []Kind{Lock, Set, Take, Clamp, Evict, Evict},
+		kinds: []Kind{Increment, Increment, Increment, Touch, Wide, Read, Fresh, Set},
+	},
+	{
+		rows:  oneRow,
+		first: []Kind{Lock, Set, Take, Increment, Increment},
+		kinds: []Kind{Increment, Increment, Touch, Wide, Rename, Read, Lock, Set, Take, Fresh},
+	},
 	// New keys: of one transaction alone, and of several.
 	{rows: oneRow, first: []Kind{Fresh}, kinds: []Kind{Fresh, Increment, Fresh, Read}},
 	{absent: true, kinds: []Kind{Upsert, Upsert, Upsert, Fresh, Increment, Read, Delete, Lock}},

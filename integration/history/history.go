@@ -47,7 +47,29 @@ const (
 	Files                  // counts those of the row
 )
 
-var kindNames = [...]string{"inc", "touch", "mark", "wide", "upsert", "set", "clamp", "double", "take", "rename", "delete", "insert", "read", "readall", "lock", "savepoint", "rollback to", "evict", "fresh", "file", "files"}
+var kindNames = [...]string{
+	"inc",
+	"touch",
+	"mark",
+	"wide",
+	"upsert",
+	"set",
+	"clamp",
+	"double",
+	"take",
+	"rename",
+	"delete",
+	"insert",
+	"read",
+	"readall",
+	"lock",
+	"savepoint",
+	"rollback to",
+	"evict",
+	"fresh",
+	"file",
+	"files",
+}
 
 func (k Kind) String() string { return kindNames[k] }
 
@@ -232,7 +254,18 @@ func (h *History) String() string {
 	}
 	sort.Slice(lines, func(i, j int) bool { return lines[i].at < lines[j].at })
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s %s wrapped=%v seed %d history %d\ninitial %v seen %v\n", h.Dialect, h.Level, h.Table, h.Wrapped, h.Seed, h.Number, h.Initial, h.First)
+	fmt.Fprintf(
+		&b,
+		"%s %s %s wrapped=%v seed %d history %d\ninitial %v seen %v\n",
+		h.Dialect,
+		h.Level,
+		h.Table,
+		h.Wrapped,
+		h.Seed,
+		h.Number,
+		h.Initial,
+		h.First,
+	)
 	for _, l := range lines {
 		b.WriteString(l.text + "\n")
 	}

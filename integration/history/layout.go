@@ -80,10 +80,12 @@ func (l Layout) Schema(dialect string) []string {
 	case "sqlite":
 		key = ", PRIMARY KEY (record_type, record_id, slot)) WITHOUT ROWID"
 	}
-	return append(schema,
+	return append(
+		schema,
 		"CREATE TABLE slotted_counters ("+id+"record_type INTEGER NOT NULL, record_id BIGINT NOT NULL, slot INTEGER NOT NULL DEFAULT 0, count BIGINT NOT NULL DEFAULT 0"+key,
 		// Of nobody that slotsql knows: they are to stay, and to be in nobody's way.
-		"INSERT INTO slotted_counters (record_type, record_id, slot, count) VALUES (0, 10, 0, 1000), (8, 10, 0, 1000), (20, 20, 1, 1000)")
+		"INSERT INTO slotted_counters (record_type, record_id, slot, count) VALUES (0, 10, 0, 1000), (8, 10, 0, 1000), (20, 20, 1, 1000)",
+	)
 }
 
 // Config is what slotsql has to know of the tables.

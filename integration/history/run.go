@@ -175,7 +175,13 @@ type querier interface {
 }
 
 // rows reads rows, as the columns of Table.read.
-func (r *runner) rows(ctx context.Context, db querier, table Table, text string, args ...any) (got [Keys]Row, saw [Keys]int64, many [Keys]bool, err error) {
+func (r *runner) rows(
+	ctx context.Context,
+	db querier,
+	table Table,
+	text string,
+	args ...any,
+) (got [Keys]Row, saw [Keys]int64, many [Keys]bool, err error) {
 	rows, err := db.QueryContext(ctx, text, args...)
 	if err != nil {
 		return got, saw, many, err
@@ -195,7 +201,12 @@ func (r *runner) rows(ctx context.Context, db querier, table Table, text string,
 			return got, saw, many, err
 		}
 		if *second != row.Views {
-			return got, saw, many, fmt.Errorf("key %d: views is %d and likes is %d, and no statement sets one without the other", key-id(0), row.Views, *second)
+			return got, saw, many, fmt.Errorf(
+				"key %d: views is %d and likes is %d, and no statement sets one without the other",
+				key-id(0),
+				row.Views,
+				*second,
+			)
 		}
 		k, ok := keyOf(key)
 		if !ok {

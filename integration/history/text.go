@@ -36,7 +36,12 @@ func (r *runner) statement(table Table, o *Op) (string, []any) {
 		if o.Form == 5 {
 			where = " WHERE id IN (?)"
 		}
-		return to(where, []any{id}, []string{"views + ?", "views + ?", "views + ?", "? + views", "COALESCE(views, 0) + ?", "views + ?"}[o.Form], o.N)
+		return to(
+			where,
+			[]any{id},
+			[]string{"views + ?", "views + ?", "views + ?", "? + views", "COALESCE(views, 0) + ?", "views + ?"}[o.Form],
+			o.N,
+		)
 	case Touch:
 		more, args := "", []any{}
 		if o.setsSeen() {

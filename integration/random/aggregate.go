@@ -46,8 +46,12 @@ func (g *generator) listed(x string) string {
 	switch {
 	case g.my():
 		g.ties = true
-		return g.pick("GROUP_CONCAT("+x+" ORDER BY "+x+")", "GROUP_CONCAT(DISTINCT "+x+" ORDER BY "+x+" DESC SEPARATOR '|')", "JSON_ARRAYAGG("+x+" ORDER BY "+x+")",
-			"BIT_OR(ABS("+x+"))")
+		return g.pick(
+			"GROUP_CONCAT("+x+" ORDER BY "+x+")",
+			"GROUP_CONCAT(DISTINCT "+x+" ORDER BY "+x+" DESC SEPARATOR '|')",
+			"JSON_ARRAYAGG("+x+" ORDER BY "+x+")",
+			"BIT_OR(ABS("+x+"))",
+		)
 	case g.pg():
 		return g.pick("string_agg("+x+"::text, ',' ORDER BY "+x+")", "array_agg("+x+" ORDER BY "+x+" DESC)", "bool_or("+x+" > 3)",
 			"json_agg("+x+" ORDER BY "+x+")::text", "jsonb_agg("+x+" ORDER BY "+x+")", "percentile_disc(0.5) WITHIN GROUP (ORDER BY "+x+")")
@@ -66,7 +70,14 @@ func (g *generator) window(f *from, b *block) string {
 	if key != "" && g.one(3) {
 		over := " OVER (" + g.pick("", "PARTITION BY "+y+" ") + "ORDER BY " + x + g.pick("", " DESC") + ", " + key + ")"
 		rows := " OVER (ORDER BY " + x + ", " + key + " ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)"
-		return g.pick("ROW_NUMBER()"+over, "LAG("+z+")"+over, "LEAD("+z+", 1)"+over, "SUM("+z+")"+rows, "FIRST_VALUE("+z+")"+over, "NTILE(2)"+over)
+		return g.pick(
+			"ROW_NUMBER()"+over,
+			"LAG("+z+")"+over,
+			"LEAD("+z+", 1)"+over,
+			"SUM("+z+")"+rows,
+			"FIRST_VALUE("+z+")"+over,
+			"NTILE(2)"+over,
+		)
 	}
 	if g.one(4) {
 		if b.window == "" {
@@ -80,8 +91,16 @@ func (g *generator) window(f *from, b *block) string {
 		}
 		return g.pick("SUM("+z+") OVER w", "COUNT(*) OVER w", "MAX("+z+") OVER w", "RANK() OVER w")
 	}
-	s := g.pick("RANK() OVER (ORDER BY "+x+" DESC)", "SUM("+x+") OVER (PARTITION BY "+y+")", "COUNT(*) OVER (ORDER BY "+x+")", "DENSE_RANK() OVER (ORDER BY "+x+", "+y+")",
-		"MAX("+x+") OVER ()", "SUM("+x+") OVER (ORDER BY "+y+")", "MIN("+x+") OVER (PARTITION BY "+y+" ORDER BY "+z+" DESC)", "CUME_DIST() OVER (ORDER BY "+x+")")
+	s := g.pick(
+		"RANK() OVER (ORDER BY "+x+" DESC)",
+		"SUM("+x+") OVER (PARTITION BY "+y+")",
+		"COUNT(*) OVER (ORDER BY "+x+")",
+		"DENSE_RANK() OVER (ORDER BY "+x+", "+y+")",
+		"MAX("+x+") OVER ()",
+		"SUM("+x+") OVER (ORDER BY "+y+")",
+		"MIN("+x+") OVER (PARTITION BY "+y+" ORDER BY "+z+" DESC)",
+		"CUME_DIST() OVER (ORDER BY "+x+")",
+	)
 	if g.one(6) {
 		s = g.pick("SUM("+z+") OVER (ORDER BY "+x+" RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)",
 			"COUNT(*) OVER (PARTITION BY "+y+" ORDER BY "+x+" RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING)",
@@ -200,7 +219,8 @@ func (g *generator) groupBy(group []string, b *block) string {
 		// window it shows the last group's value for the NULL of the sum; and an
 		// expression that names another column of GROUP BY it computes anew, of
 		// whatever row it has read last, as it may one of a query in FROM.
-		if g.my() && !strings.Contains(b.text, "DISTINCT ") && !strings.Contains(b.text, " OVER ") && (len(group) == 1 && !b.f.queries() || !b.computed) {
+		if g.my() && !strings.Contains(b.text, "DISTINCT ") && !strings.Contains(b.text, " OVER ") &&
+			(len(group) == 1 && !b.f.queries() || !b.computed) {
 			b.sortable = false
 			return " GROUP BY " + list + " WITH ROLLUP"
 		}
@@ -261,12 +281,21 @@ func (g *generator) dependent() *block {
 		items, b.items = []string{key, g.number(&from{sources: []source{p}, outer: &from{}, extend: f.extend})}, 2
 	}
 	for range 1 + g.IntN(2) {
-		items = append(items, g.pick("COUNT(", "SUM(", "COUNT(DISTINCT ")+"r."+g.quote(o.numberName(g))+")"+g.pick("", " AS n", " AS total"))
+		items = append(
+			items,
+			g.pick("COUNT(", "SUM(", "COUNT(DISTINCT ")+"r."+g.quote(o.numberName(g))+")"+g.pick("", " AS n", " AS total"),
+		)
 		b.items++
 	}
 	b.text = "SELECT " + strings.Join(items, ", ") + " FROM " + f.text + g.maybeWhere(f) + " GROUP BY " + key
 	if g.one(3) {
-		b.text += " HAVING " + g.pick("COUNT(*)", "SUM(p."+g.quote(either(g, t.counters()).name)+")", "p."+g.quote(either(g, t.counters()).name)) + " > " + g.value(int64(1))
+		b.text += " HAVING " + g.pick(
+			"COUNT(*)",
+			"SUM(p."+g.quote(either(g, t.counters()).name)+")",
+			"p."+g.quote(either(g, t.counters()).name),
+		) + " > " + g.value(
+			int64(1),
+		)
 	}
 	return b
 }

@@ -74,20 +74,36 @@ func (g *generator) newChange() change {
 	add := func(by string) string { return "UPDATE " + name + " SET " + n + " = " + n + " + " + by + where }
 	switch g.IntN(8) {
 	case 0: // a column that every SELECT * shows
-		return change{do: alter + "ADD COLUMN extra INTEGER DEFAULT 3", undo: alter + "DROP COLUMN extra", column: true, then: []string{add("1"), "SELECT * FROM " + name + where}, table: t}
+		return change{
+			do:     alter + "ADD COLUMN extra INTEGER DEFAULT 3",
+			undo:   alter + "DROP COLUMN extra",
+			column: true,
+			then:   []string{add("1"), "SELECT * FROM " + name + where},
+			table:  t,
+		}
 	case 1: // one that is computed from the counter
 		stored := "GENERATED ALWAYS AS (" + n + " * 2) STORED"
 		if g.lite() {
 			stored = "AS (" + n + " * 2)"
 		}
-		return change{do: alter + "ADD COLUMN twice_" + c.name + " BIGINT " + stored, undo: alter + "DROP COLUMN twice_" + c.name, column: true,
-			folded: true, then: []string{add("1"), "SELECT * FROM " + name + where, add("2"), "SELECT * FROM " + name + where}, table: t}
+		return change{
+			do:     alter + "ADD COLUMN twice_" + c.name + " BIGINT " + stored,
+			undo:   alter + "DROP COLUMN twice_" + c.name,
+			column: true,
+			folded: true,
+			then:   []string{add("1"), "SELECT * FROM " + name + where, add("2"), "SELECT * FROM " + name + where},
+			table:  t,
+		}
 	case 2:
 		if g.lite() {
 			return change{}
 		}
-		return change{do: alter + "ADD CONSTRAINT few_" + id + " CHECK (" + n + " BETWEEN -1000000 AND 1000000)", undo: alter + "DROP CONSTRAINT few_" + id,
-			then: []string{add("3000000"), add("1"), add("-3000000"), "SELECT " + n + " FROM " + name + where}, table: t}
+		return change{
+			do:    alter + "ADD CONSTRAINT few_" + id + " CHECK (" + n + " BETWEEN -1000000 AND 1000000)",
+			undo:  alter + "DROP CONSTRAINT few_" + id,
+			then:  []string{add("3000000"), add("1"), add("-3000000"), "SELECT " + n + " FROM " + name + where},
+			table: t,
+		}
 	case 3:
 		body := "INSERT INTO told SELECT NEW." + n + " - OLD." + n
 		do, undo := "CREATE TRIGGER on_"+id+" AFTER UPDATE ON "+name+" FOR EACH ROW "+body, "DROP TRIGGER on_"+id
@@ -102,11 +118,21 @@ func (g *generator) newChange() change {
 		if g.lite() {
 			return change{} // it looks at all triggers, those of slot tables too
 		}
-		return change{do: alter + "RENAME COLUMN " + n + " TO renamed_" + c.name, undo: alter + "RENAME COLUMN renamed_" + c.name + " TO " + n, folded: true, renames: true,
-			then: []string{add("1"), "SELECT * FROM " + name + where}, table: t}
+		return change{
+			do:      alter + "RENAME COLUMN " + n + " TO renamed_" + c.name,
+			undo:    alter + "RENAME COLUMN renamed_" + c.name + " TO " + n,
+			folded:  true,
+			renames: true,
+			then:    []string{add("1"), "SELECT * FROM " + name + where},
+			table:   t,
+		}
 	case 5:
 		if g.my() {
-			return change{do: "CREATE INDEX by_" + id + " ON " + name + " (" + n + ")", undo: "DROP INDEX by_" + id + " ON " + name, table: t}
+			return change{
+				do:    "CREATE INDEX by_" + id + " ON " + name + " (" + n + ")",
+				undo:  "DROP INDEX by_" + id + " ON " + name,
+				table: t,
+			}
 		}
 		return change{do: "CREATE INDEX by_" + id + " ON " + name + " (" + n + ")", undo: "DROP INDEX by_" + id, table: t}
 	case 6: // emptied
@@ -118,7 +144,12 @@ func (g *generator) newChange() change {
 		if t.name != "stats" && t.name != "Order" || len(g.changes) > 0 {
 			return change{}
 		}
-		return change{do: "DROP TABLE " + name, through: true, then: []string{add("1"), g.created[t.name], add("1"), "SELECT * FROM " + name}, table: t}
+		return change{
+			do:      "DROP TABLE " + name,
+			through: true,
+			then:    []string{add("1"), g.created[t.name], add("1"), "SELECT * FROM " + name},
+			table:   t,
+		}
 	}
 }
 

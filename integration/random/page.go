@@ -95,8 +95,21 @@ func (g *generator) sums() string {
 	var items []string
 	for range 1 + g.IntN(3) {
 		c := g.quote(either(g, t.counters()).name)
-		items = append(items, g.pick("SUM("+c+")", "SUM("+c+")", "COUNT(*)", "COALESCE(SUM("+c+"), 0)", "SUM("+c+") AS total", "MAX("+c+")", "sum("+c+") AS "+g.quoted("Sum"),
-			"COUNT("+c+")", "AVG("+c+")", "MIN("+c+")"))
+		items = append(
+			items,
+			g.pick(
+				"SUM("+c+")",
+				"SUM("+c+")",
+				"COUNT(*)",
+				"COALESCE(SUM("+c+"), 0)",
+				"SUM("+c+") AS total",
+				"MAX("+c+")",
+				"sum("+c+") AS "+g.quoted("Sum"),
+				"COUNT("+c+")",
+				"AVG("+c+")",
+				"MIN("+c+")",
+			),
+		)
 	}
 	text := "SELECT " + strings.Join(items, ", ") + " FROM " + f.text
 	switch g.IntN(4) {

@@ -25,10 +25,23 @@ func NewReads(dialect string, seed uint64) *Reads {
 	g.app.Dialect = dialect
 	switch dialect {
 	case "mysql":
-		g.app.Params = g.pick("", "", "", "interpolateParams=true", "sql_mode=%27ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES%27", "sql_mode=%27STRICT_ALL_TABLES%27&clientFoundRows=true")
+		g.app.Params = g.pick(
+			"",
+			"",
+			"",
+			"interpolateParams=true",
+			"sql_mode=%27ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES%27",
+			"sql_mode=%27STRICT_ALL_TABLES%27&clientFoundRows=true",
+		)
 	case "postgres":
-		g.app.Params = g.pick("jit=off", "jit=off", "jit=off", "jit=off&default_query_exec_mode=exec", "jit=off&default_query_exec_mode=simple_protocol",
-			"jit=off&default_query_exec_mode=cache_describe") // compiling would take more time than all the rest
+		g.app.Params = g.pick(
+			"jit=off",
+			"jit=off",
+			"jit=off",
+			"jit=off&default_query_exec_mode=exec",
+			"jit=off&default_query_exec_mode=simple_protocol",
+			"jit=off&default_query_exec_mode=cache_describe",
+		) // compiling would take more time than all the rest
 	}
 	return &Reads{Application: g.app, g: g}
 }

@@ -202,7 +202,10 @@ func (g *generator) schema() {
 
 	// site: one row, no key.
 	total, totalDef := counter("total", types...)
-	site := &table{name: "site", columns: []column{{name: "label", kind: words, null: true, values: texts, merge: g.pick("", "", "latest")}, total}}
+	site := &table{
+		name:    "site",
+		columns: []column{{name: "label", kind: words, null: true, values: texts, merge: g.pick("", "", "latest")}, total},
+	}
 	g.create(site, "label "+text, totalDef)
 
 	// limits: counters that cannot be slotted, beside one that can.
@@ -213,7 +216,15 @@ func (g *generator) schema() {
 		{name: "id", kind: number, values: ids}, used, tiny, free,
 		{name: "cap", kind: number, values: []any{int64(5), int64(10)}},
 	}}
-	g.create(limits, "id "+integer+" PRIMARY KEY", usedDef, tinyDef, freeDef, "cap "+integer+" NOT NULL DEFAULT 10", "CHECK (used <= 12 OR used > 1000)")
+	g.create(
+		limits,
+		"id "+integer+" PRIMARY KEY",
+		usedDef,
+		tinyDef,
+		freeDef,
+		"cap "+integer+" NOT NULL DEFAULT 10",
+		"CHECK (used <= 12 OR used > 1000)",
+	)
 
 	// Order: names that need quotes.
 	count, countDef := counter("Count", types...)
@@ -256,8 +267,13 @@ const largeRows = 150
 func (g *generator) many(text string, types []string) {
 	hits := column{name: "hits", kind: number, counter: true, null: g.one(3), values: smallNumbers}
 	t := &table{name: "pages", key: []string{"id"}, rows: largeRows, columns: []column{
-		{name: "id", kind: number, values: []any{int64(3), int64(14), int64(15), int64(92), int64(65), int64(35), int64(89), int64(79), int64(150)}},
-		hits, {name: "kind", kind: words, null: true, values: texts},
+		{
+			name:   "id",
+			kind:   number,
+			values: []any{int64(3), int64(14), int64(15), int64(92), int64(65), int64(35), int64(89), int64(79), int64(150)},
+		},
+		hits,
+		{name: "kind", kind: words, null: true, values: texts},
 	}}
 	def := g.pick(types...)
 	if !hits.null {
@@ -356,11 +372,17 @@ func (g *generator) watch() {
 	hot.columns = []column{*posts.column("id"), *posts.column("title"), *posts.column("views")}
 	loud.columns = []column{*users.column("name"), {name: "n", kind: number}, {name: "heard", kind: number, null: true, decimal: true}}
 	g.views = []*table{hot, loud}
-	g.app.Schema = append(g.app.Schema,
+	g.app.Schema = append(
+		g.app.Schema,
 		"CREATE VIEW hot AS SELECT id, title, views FROM posts WHERE views > 1",
-		"CREATE VIEW loud AS SELECT u.name, COUNT(*) AS n, SUM(p.views) AS heard FROM users u JOIN posts p ON p.author_id = u.id GROUP BY u.name")
+		"CREATE VIEW loud AS SELECT u.name, COUNT(*) AS n, SUM(p.views) AS heard FROM users u JOIN posts p ON p.author_id = u.id GROUP BY u.name",
+	)
 	if g.one(2) {
-		g.app.Schema = append(g.app.Schema, "CREATE INDEX posts_views ON posts (views)", "CREATE INDEX users_karma ON users (karma, strikes)")
+		g.app.Schema = append(
+			g.app.Schema,
+			"CREATE INDEX posts_views ON posts (views)",
+			"CREATE INDEX users_karma ON users (karma, strikes)",
+		)
 	}
 }
 

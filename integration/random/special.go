@@ -81,7 +81,15 @@ func (g *generator) json() string {
 		switch g.IntN(6) {
 		case 0:
 			s := either(g, f.sources)
-			return "SELECT " + g.pick("row_to_json("+s.name+")", "to_json("+s.name+".*)", "to_jsonb("+s.name+")::text", s.name, "("+s.name+".*)::text", "ROW("+s.name+".*)::text", "count("+s.name+")") + tail
+			return "SELECT " + g.pick(
+				"row_to_json("+s.name+")",
+				"to_json("+s.name+".*)",
+				"to_jsonb("+s.name+")::text",
+				s.name,
+				"("+s.name+".*)::text",
+				"ROW("+s.name+".*)::text",
+				"count("+s.name+")",
+			) + tail
 		case 1:
 			return "SELECT jsonb_build_object('n', " + n + ") || jsonb_build_object('w', " + w + ")" + tail
 		case 2:
@@ -90,7 +98,11 @@ func (g *generator) json() string {
 			s := either(g, f.sources)
 			if len(s.columns) > 0 && s.name != "" {
 				c := either(g, s.columns).name
-				return "SELECT " + g.pick("to_jsonb("+s.name+")->>'"+c+"'", "(row_to_json("+s.name+")->'"+c+"')::text", "jsonb_agg(to_jsonb("+s.name+") - 'id' ORDER BY to_jsonb("+s.name+"))") + tail
+				return "SELECT " + g.pick(
+					"to_jsonb("+s.name+")->>'"+c+"'",
+					"(row_to_json("+s.name+")->'"+c+"')::text",
+					"jsonb_agg(to_jsonb("+s.name+") - 'id' ORDER BY to_jsonb("+s.name+"))",
+				) + tail
 			}
 			return "SELECT ARRAY(SELECT " + g.number(f) + tail + " ORDER BY 1)"
 		}

@@ -33,9 +33,16 @@ func (g *generator) malformed() string {
 	add := on + n + " = " + old + " + 1"
 	pair := "(" + k + ", " + n + ") VALUES (" + v + ", 1)"
 	return insert + g.pick(
-		"("+k+", "+n+", nope) VALUES ("+v+", 1, 1)"+add, "("+k+", "+n+", "+n+") VALUES ("+v+", 1, 1)"+add, "("+k+", "+n+") VALUES ("+v+")"+add,
-		"("+k+", "+n+") VALUES ("+v+", 1, 1)"+add, "VALUES ("+v+")"+add, pair+add+", nope = 1", pair+on+n+" = "+old+" + "+given+"nope"+close,
-		pair+on+n+" = nope."+n+" + 1", pair+on+"nope = 1, "+n+" = "+old+" + 1")
+		"("+k+", "+n+", nope) VALUES ("+v+", 1, 1)"+add,
+		"("+k+", "+n+", "+n+") VALUES ("+v+", 1, 1)"+add,
+		"("+k+", "+n+") VALUES ("+v+")"+add,
+		"("+k+", "+n+") VALUES ("+v+", 1, 1)"+add,
+		"VALUES ("+v+")"+add,
+		pair+add+", nope = 1",
+		pair+on+n+" = "+old+" + "+given+"nope"+close,
+		pair+on+n+" = nope."+n+" + 1",
+		pair+on+"nope = 1, "+n+" = "+old+" + 1",
+	)
 }
 
 // keyedTable is a counter table with a key of one column.
@@ -86,7 +93,13 @@ func (g *generator) chance() string {
 		return insert + " ON CONFLICT (id) DO UPDATE SET spare = limits.spare + 1"
 	}
 	return "UPDATE " + name + " SET " + add + g.delta(c) + where +
-		g.pick(" AND drawn() < 3", " AND drawn() = 2", " AND (drawn() > 1 OR drawn() > 3)", " AND (SELECT drawn()) > 1", " AND CASE WHEN drawn() < 2 THEN 1 ELSE 0 END = 1")
+		g.pick(
+			" AND drawn() < 3",
+			" AND drawn() = 2",
+			" AND (drawn() > 1 OR drawn() > 3)",
+			" AND (SELECT drawn()) > 1",
+			" AND CASE WHEN drawn() < 2 THEN 1 ELSE 0 END = 1",
+		)
 }
 
 // newKey upserts a key that no statement has had before, and that others may use

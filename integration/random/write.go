@@ -265,7 +265,15 @@ func (g *generator) assignment(t *table, qualifier, target string) string {
 	case 3:
 		return left + " = CASE WHEN " + q + " > 0 THEN " + q + " - 1 ELSE 0 END"
 	case 4:
-		return left + " = (SELECT COUNT(*) FROM " + g.tableName(g.tables[len(g.tables)-1]) + " AS c WHERE c.n = " + qualifier2(t, qualifier, g) + g.quote(c.name) + ")"
+		return left + " = (SELECT COUNT(*) FROM " + g.tableName(
+			g.tables[len(g.tables)-1],
+		) + " AS c WHERE c.n = " + qualifier2(
+			t,
+			qualifier,
+			g,
+		) + g.quote(
+			c.name,
+		) + ")"
 	case 5:
 		return left + " = " + q + " * 2"
 	case 6:
@@ -317,8 +325,20 @@ func (g *generator) least() string {
 // joined writes an UPDATE of posts by a join with users or tags, or of tags by
 // one with posts.
 func (g *generator) joined(*table) string {
-	set := g.pick("views = p.views + 1", "views = p.views + u.age", "likes = p.likes + 2", "views = u.karma", "title = u.name", "views = p.views + u.karma")
-	on := g.pick("u.id = p.author_id", "u.id = p.author_id AND u.id < 4", "u.id = p.id AND p.views > 2", "u.id = p.author_id AND u.karma > 1")
+	set := g.pick(
+		"views = p.views + 1",
+		"views = p.views + u.age",
+		"likes = p.likes + 2",
+		"views = u.karma",
+		"title = u.name",
+		"views = p.views + u.karma",
+	)
+	on := g.pick(
+		"u.id = p.author_id",
+		"u.id = p.author_id AND u.id < 4",
+		"u.id = p.id AND p.views > 2",
+		"u.id = p.author_id AND u.karma > 1",
+	)
 	if g.my() {
 		return "UPDATE posts p " + g.pick("JOIN", "INNER JOIN", "LEFT JOIN") + " users u ON " + on + " SET p." + set
 	}

@@ -87,7 +87,15 @@ func TestLatestStaysBehind(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer holder.Rollback()
-			rows(t, holder, "SELECT * FROM posts_slots WHERE id = 1 AND slot = "+rows(t, p.Under, "SELECT slot FROM posts_slots WHERE seen = 'old'")+" FOR UPDATE")
+			rows(
+				t,
+				holder,
+				"SELECT * FROM posts_slots WHERE id = 1 AND slot = "+rows(
+					t,
+					p.Under,
+					"SELECT slot FROM posts_slots WHERE seen = 'old'",
+				)+" FOR UPDATE",
+			)
 			r := rollUp(t, p)
 			if got := rows(t, p.Wrapped, q); got != "2 new 7" {
 				t.Errorf("beside a locked slot: %s (%+v)", got, r.Tables)
@@ -119,8 +127,15 @@ func TestTakeOver(t *testing.T) {
 			execAll(t, p.Wrapped, visit(dialect, 1, "'a'", 1))
 			const held = "SELECT holder FROM slotsql_leases WHERE name = 'roll-up'"
 			// Another worker, which has gone away.
-			execAll(t, p.Under, pick(dialect, "mysql: INSERT INTO slotsql_leases VALUES ('roll-up', 'another', UTC_TIMESTAMP(6) + INTERVAL 1500000 MICROSECOND)",
-				"INSERT INTO slotsql_leases VALUES ('roll-up', 'another', clock_timestamp() + interval '1.5 seconds')"))
+			execAll(
+				t,
+				p.Under,
+				pick(
+					dialect,
+					"mysql: INSERT INTO slotsql_leases VALUES ('roll-up', 'another', UTC_TIMESTAMP(6) + INTERVAL 1500000 MICROSECOND)",
+					"INSERT INTO slotsql_leases VALUES ('roll-up', 'another', clock_timestamp() + interval '1.5 seconds')",
+				),
+			)
 			r, err := slotsql.RollUp(t.Context(), twin.Connector(t, p), slotsql.RollUpOptions{})
 			if err != nil || r.Held || r.Moved() > 0 {
 				t.Errorf("%+v, %v", r, err)
@@ -173,7 +188,8 @@ func TestOlderSnapshot(t *testing.T) {
 						config = layout
 					}
 					p := twin.New(t, twin.Options{Dialect: dialect, Params: patience[dialect], Schema: []string{
-						"CREATE TABLE posts (id INT PRIMARY KEY, views BIGINT NOT NULL, title VARCHAR(10))", "INSERT INTO posts VALUES (1, 10, 'a')",
+						"CREATE TABLE posts (id INT PRIMARY KEY, views BIGINT NOT NULL, title VARCHAR(10))",
+						"INSERT INTO posts VALUES (1, 10, 'a')",
 					}, Config: "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}, layout: " + config + "}}\n"})
 					execAll(t, p.Wrapped, "UPDATE posts SET views = views + 1 WHERE id = 1")
 					tx, err := p.Wrapped.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead})

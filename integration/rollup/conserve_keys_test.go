@@ -61,8 +61,17 @@ func checkKeyKind(t *testing.T, kind string, values [2]string, o obstacle, layou
 		key = "key: [], "
 		schema = []string{"CREATE TABLE posts (id INT NOT NULL, views BIGINT NOT NULL)", "INSERT INTO posts VALUES (2, 0)"}
 	}
-	p := twin.New(t, twin.Options{Dialect: "mysql", Params: "sql_mode=''", Schema: schema,
-		Config: fmt.Sprintf("version: 1\nauto_migrate: true\ntables: {posts: {%scounters: {views: {}}, slots: 8, placement: random, layout: %s, defer_triggers: %v}}\n", key, layout, o.deferred)})
+	p := twin.New(t, twin.Options{
+		Dialect: "mysql",
+		Params:  "sql_mode=''",
+		Schema:  schema,
+		Config: fmt.Sprintf(
+			"version: 1\nauto_migrate: true\ntables: {posts: {%scounters: {views: {}}, slots: 8, placement: random, layout: %s, defer_triggers: %v}}\n",
+			key,
+			layout,
+			o.deferred,
+		),
+	})
 	want := ""
 	for i, w := range which {
 		if kind == "" && i == 1 {

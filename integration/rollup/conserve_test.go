@@ -36,18 +36,60 @@ var (
 		{"kept", "postgres", true, []string{keepTrigger, fire + "EXECUTE FUNCTION stop()"}, dropped},
 		{"halved", "postgres", true, []string{halfTrigger, fire + "EXECUTE FUNCTION stop()"}, dropped},
 		{"one row", "postgres", true, []string{nullTrigger, fire + "WHEN (OLD.id = 2) EXECUTE FUNCTION stop()"}, dropped},
-		{"rule", "postgres", false, []string{"CREATE RULE stop AS ON UPDATE TO posts DO INSTEAD NOTHING"}, []string{"DROP RULE stop ON posts"}},
-		{"smallint", "postgres", false, []string{"ALTER TABLE posts ALTER views TYPE smallint"}, []string{"ALTER TABLE posts ALTER views TYPE bigint"}},
-		{"rounded", "postgres", false, []string{"ALTER TABLE posts ALTER views TYPE numeric(20,-3)"}, []string{"ALTER TABLE posts ALTER views TYPE bigint"}},
-		{"real", "postgres", false, []string{"ALTER TABLE posts ALTER views TYPE real USING views + 16777216"}, []string{"ALTER TABLE posts ALTER views TYPE bigint USING views::bigint - 16777216"}},
+		{
+			"rule",
+			"postgres",
+			false,
+			[]string{"CREATE RULE stop AS ON UPDATE TO posts DO INSTEAD NOTHING"},
+			[]string{"DROP RULE stop ON posts"},
+		},
+		{
+			"smallint",
+			"postgres",
+			false,
+			[]string{"ALTER TABLE posts ALTER views TYPE smallint"},
+			[]string{"ALTER TABLE posts ALTER views TYPE bigint"},
+		},
+		{
+			"rounded",
+			"postgres",
+			false,
+			[]string{"ALTER TABLE posts ALTER views TYPE numeric(20,-3)"},
+			[]string{"ALTER TABLE posts ALTER views TYPE bigint"},
+		},
+		{
+			"real",
+			"postgres",
+			false,
+			[]string{"ALTER TABLE posts ALTER views TYPE real USING views + 16777216"},
+			[]string{"ALTER TABLE posts ALTER views TYPE bigint USING views::bigint - 16777216"},
+		},
 		{"ignored", "sqlite", false, ignored, []string{"DROP TRIGGER stop"}},
 		{"ignored deferred", "sqlite", true, ignored, []string{"DROP TRIGGER stop"}},
 		{"kept", "mysql", true, []string{fire + "SET NEW.views = OLD.views"}, []string{"DROP TRIGGER stop"}},
 		{"one row", "mysql", true, []string{fire + "SET NEW.views = IF(OLD.id = 2, OLD.views, NEW.views)"}, []string{"DROP TRIGGER stop"}},
 		{"kept unnoticed", "mysql", false, []string{fire + "SET NEW.views = OLD.views"}, []string{"DROP TRIGGER stop"}},
-		{"smallint", "mysql", false, []string{"ALTER TABLE posts MODIFY views SMALLINT NOT NULL"}, []string{"ALTER TABLE posts MODIFY views BIGINT NOT NULL"}},
-		{"clipped", "mysql", false, []string{"ALTER TABLE posts MODIFY views SMALLINT NOT NULL"}, []string{"ALTER TABLE posts MODIFY views BIGINT NOT NULL"}},
-		{"float", "mysql", false, []string{"ALTER TABLE posts MODIFY views FLOAT NOT NULL", "UPDATE posts SET views = 1e15"}, []string{"UPDATE posts SET views = 0", "ALTER TABLE posts MODIFY views BIGINT NOT NULL"}},
+		{
+			"smallint",
+			"mysql",
+			false,
+			[]string{"ALTER TABLE posts MODIFY views SMALLINT NOT NULL"},
+			[]string{"ALTER TABLE posts MODIFY views BIGINT NOT NULL"},
+		},
+		{
+			"clipped",
+			"mysql",
+			false,
+			[]string{"ALTER TABLE posts MODIFY views SMALLINT NOT NULL"},
+			[]string{"ALTER TABLE posts MODIFY views BIGINT NOT NULL"},
+		},
+		{
+			"float",
+			"mysql",
+			false,
+			[]string{"ALTER TABLE posts MODIFY views FLOAT NOT NULL", "UPDATE posts SET views = 1e15"},
+			[]string{"UPDATE posts SET views = 0", "ALTER TABLE posts MODIFY views BIGINT NOT NULL"},
+		},
 		{"one row", "sqlite", true, []string{fire + "WHEN OLD.id = 2 BEGIN SELECT RAISE(IGNORE); END"}, []string{"DROP TRIGGER stop"}},
 	}
 )
@@ -55,9 +97,15 @@ var (
 // counting is a table whose slots hold 40,000 for each of two rows.
 func counting(t *testing.T, dialect, layout string, deferred bool) *twin.Pair {
 	t.Helper()
-	p := twin.New(t, twin.Options{Dialect: dialect,
-		Schema: []string{"CREATE TABLE posts (id INT PRIMARY KEY, views BIGINT NOT NULL)", "INSERT INTO posts VALUES (1, 0), (2, 0)"},
-		Config: fmt.Sprintf("version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}, slots: 8, placement: random, layout: %s, defer_triggers: %v}}\n", layout, deferred)})
+	p := twin.New(t, twin.Options{
+		Dialect: dialect,
+		Schema:  []string{"CREATE TABLE posts (id INT PRIMARY KEY, views BIGINT NOT NULL)", "INSERT INTO posts VALUES (1, 0), (2, 0)"},
+		Config: fmt.Sprintf(
+			"version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}, slots: 8, placement: random, layout: %s, defer_triggers: %v}}\n",
+			layout,
+			deferred,
+		),
+	})
 	for _, id := range []string{"1", "2"} {
 		for _, n := range []string{"20000", "20000"} {
 			execAll(t, p.Wrapped, "UPDATE posts SET views = views + "+n+" WHERE id = "+id)
@@ -101,7 +149,12 @@ func TestFoldConserves(t *testing.T) {
 						t.Errorf("roll-up: %v", tr.Err)
 					}
 				}
-				if _, err := slotsql.Drain(t.Context(), twin.Connector(t, p), slotsql.DrainOptions{}); err != nil && !errors.Is(err, slotsql.ErrNotMoved) {
+				if _, err := slotsql.Drain(
+					t.Context(),
+					twin.Connector(t, p),
+					slotsql.DrainOptions{},
+				); err != nil &&
+					!errors.Is(err, slotsql.ErrNotMoved) {
 					t.Errorf("drain: %v", err)
 				}
 				check("drain")
@@ -127,7 +180,12 @@ func TestFoldConserves(t *testing.T) {
 				if _, err := slotsql.Drain(t.Context(), twin.Connector(t, p), slotsql.DrainOptions{}); err != nil {
 					t.Fatal(err)
 				}
-				if got := rows(t, p.Under, "SELECT id, views FROM posts ORDER BY id"); got != "1 40000\n2 40000" && o.name != "real" && o.name != "float" {
+				if got := rows(
+					t,
+					p.Under,
+					"SELECT id, views FROM posts ORDER BY id",
+				); got != "1 40000\n2 40000" && o.name != "real" &&
+					o.name != "float" {
 					t.Errorf("at last: %s", got)
 				}
 			})
@@ -172,7 +230,11 @@ func TestHiddenRowsKeepTheirSlots(t *testing.T) {
 			t.Cleanup(func() { _, _ = p.Under.Exec("DROP OWNED BY " + role + "; DROP ROLE " + role) })
 			if key == "none" {
 				var fk string
-				if err := p.Under.QueryRow("SELECT conname FROM pg_constraint WHERE conrelid = 'posts_slots'::regclass AND contype = 'f'").Scan(&fk); err != nil {
+				if err := p.Under.QueryRow(
+					"SELECT conname FROM pg_constraint WHERE conrelid = 'posts_slots'::regclass AND contype = 'f'",
+				).Scan(
+					&fk,
+				); err != nil {
 					t.Fatal(err)
 				}
 				execAll(t, p.Under, "ALTER TABLE posts_slots DROP CONSTRAINT "+fk)
@@ -208,14 +270,25 @@ func TestHiddenRowsKeepTheirSlots(t *testing.T) {
 				t.Errorf("roll-up: %+v", r)
 			}
 			check("roll-up")
-			if _, err := slotsql.Drain(t.Context(), twin.Connector(t, &theirs), slotsql.DrainOptions{}); !errors.Is(err, slotsql.ErrNotMoved) {
+			if _, err := slotsql.Drain(
+				t.Context(),
+				twin.Connector(t, &theirs),
+				slotsql.DrainOptions{},
+			); !errors.Is(
+				err,
+				slotsql.ErrNotMoved,
+			) {
 				t.Errorf("drain: %v", err)
 			}
 			check("drain")
 			if _, err := opened.Exec("UPDATE posts SET views = 7 WHERE id = 1"); err != nil {
 				t.Error(err)
 			}
-			if got := rows(t, p.Under, "SELECT id, views FROM posts UNION ALL SELECT id, SUM(views) FROM posts_slots WHERE id = 2 GROUP BY id ORDER BY 1, 2"); got != "1 7\n2 0\n2 40000" {
+			if got := rows(
+				t,
+				p.Under,
+				"SELECT id, views FROM posts UNION ALL SELECT id, SUM(views) FROM posts_slots WHERE id = 2 GROUP BY id ORDER BY 1, 2",
+			); got != "1 7\n2 0\n2 40000" {
 				t.Errorf("after setting the visible row: %s", got)
 			}
 			all := fresh(t, p) // the owner sees all rows

@@ -23,7 +23,9 @@ func TestMigrateDown(t *testing.T) {
 		execAll(t, p.Wrapped, "UPDATE posts SET views = views + 1 WHERE id = 1")
 		before := rows(t, plain, objects)
 		dropped, err := slotsql.MigrateDown(t.Context(), twin.Connector(t, p))
-		if err == nil || !strings.Contains(err.Error(), "posts_slots") || strings.Contains(err.Error(), "pages_slots") || !strings.Contains(err.Error(), "slotsql drain") || len(dropped) > 0 {
+		if err == nil || !strings.Contains(err.Error(), "posts_slots") || strings.Contains(err.Error(), "pages_slots") ||
+			!strings.Contains(err.Error(), "slotsql drain") ||
+			len(dropped) > 0 {
 			t.Errorf("with slots that hold something: %v, %v", dropped, err)
 		}
 		if after := rows(t, plain, objects); after != before {

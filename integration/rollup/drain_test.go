@@ -146,7 +146,12 @@ func TestDrainPatience(t *testing.T) {
 		if _, err := tx.ExecContext(t.Context(), "UPDATE posts SET views = views + 1 WHERE id = 3"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := slotsql.Drain(t.Context(), twin.Connector(t, p), slotsql.DrainOptions{Patience: time.Millisecond}); err == nil || !conflict(err) {
+		if _, err := slotsql.Drain(
+			t.Context(),
+			twin.Connector(t, p),
+			slotsql.DrainOptions{Patience: time.Millisecond},
+		); err == nil ||
+			!conflict(err) {
 			t.Errorf("it does not wait for the transaction: %v", err)
 		}
 		if got := rows(t, tx, "SELECT views FROM posts WHERE id = 3"); got != "32" {

@@ -67,7 +67,11 @@ func TestDrainWaitsForIncrementsInFlight(t *testing.T) {
 			done := make(chan struct{})
 			go func() {
 				defer close(done)
-				reports, failed = slotsql.Drain(t.Context(), twin.Connector(t, p), slotsql.DrainOptions{Tables: []string{"pages"}, Watch: time.Second})
+				reports, failed = slotsql.Drain(
+					t.Context(),
+					twin.Connector(t, p),
+					slotsql.DrainOptions{Tables: []string{"pages"}, Watch: time.Second},
+				)
 			}()
 			for deadline := time.Now().Add(time.Minute); rows(t, plain, "SELECT COUNT(*) FROM pages_slots") != "0"; {
 				if time.Now().After(deadline) {

@@ -76,7 +76,12 @@ func TestNullBase(t *testing.T) {
 				t.Errorf("%s slots of a NULL", n)
 			}
 		}
-		execAll(t, p.Wrapped, "UPDATE posts SET views = views + 1 WHERE id = 1", "UPDATE posts SET views = COALESCE(views, 0) + 1 WHERE id = 2")
+		execAll(
+			t,
+			p.Wrapped,
+			"UPDATE posts SET views = views + 1 WHERE id = 1",
+			"UPDATE posts SET views = COALESCE(views, 0) + 1 WHERE id = 2",
+		)
 		if got := rows(t, p.Wrapped, "SELECT views FROM posts ORDER BY id"); got != "NULL\n7" {
 			t.Errorf("%s", got)
 		}
@@ -88,7 +93,8 @@ func TestNullBase(t *testing.T) {
 func TestOrphans(t *testing.T) {
 	each(t, func(t *testing.T, dialect string) {
 		p := twin.New(t, twin.Options{Dialect: dialect, Params: patience[dialect], Schema: []string{
-			"CREATE TABLE posts (a INT NOT NULL, b VARCHAR(10) NOT NULL, views BIGINT NOT NULL, PRIMARY KEY (a, b))", "INSERT INTO posts VALUES (1, 'x', 5), (1, 'y', 5), (2, 'x', 5)",
+			"CREATE TABLE posts (a INT NOT NULL, b VARCHAR(10) NOT NULL, views BIGINT NOT NULL, PRIMARY KEY (a, b))",
+			"INSERT INTO posts VALUES (1, 'x', 5), (1, 'y', 5), (2, 'x', 5)",
 		}, Config: "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}}}\n"})
 		for _, where := range []string{"a = 1 AND b = 'x'", "a = 1 AND b = 'y'", "a = 2 AND b = 'x'"} {
 			together(t, p, "UPDATE posts SET views = views + 1 WHERE "+where, "UPDATE posts SET views = views + 1 WHERE "+where)
@@ -105,7 +111,16 @@ func TestOrphans(t *testing.T) {
 		case "postgres":
 			texts = append([]string{"SET session_replication_role = replica"}, texts...) // no triggers, which foreign keys are
 		case "sqlite":
-			texts = append(strings.Split(strings.ReplaceAll(rows(t, c, "SELECT 'DROP TRIGGER ' || name FROM sqlite_schema WHERE type = 'trigger'"), "DROP TRIGGER ", `DROP TRIGGER `), "\n"), texts...)
+			texts = append(
+				strings.Split(
+					strings.ReplaceAll(
+						rows(t, c, "SELECT 'DROP TRIGGER ' || name FROM sqlite_schema WHERE type = 'trigger'"),
+						"DROP TRIGGER ",
+						`DROP TRIGGER `,
+					),
+					"\n",
+				),
+				texts...)
 		}
 		for _, q := range texts {
 			if _, err := c.ExecContext(t.Context(), q); err != nil {
@@ -176,7 +191,8 @@ func TestLocked(t *testing.T) {
 func TestInsideTheApplication(t *testing.T) {
 	each(t, func(t *testing.T, dialect string) {
 		p := twin.New(t, twin.Options{Dialect: dialect, Params: patience[dialect], Schema: []string{
-			"CREATE TABLE inside_" + dialect + " (id INT PRIMARY KEY, views BIGINT NOT NULL)", "INSERT INTO inside_" + dialect + " VALUES (1, 0)",
+			"CREATE TABLE inside_" + dialect + " (id INT PRIMARY KEY, views BIGINT NOT NULL)",
+			"INSERT INTO inside_" + dialect + " VALUES (1, 0)",
 		}, Config: "version: 1\nauto_migrate: true\ntables: {inside_" + dialect + ": {counters: {views: {}}}}\nrollup: {interval: 5ms, idle: 10ms, batch: 10}\n"})
 		for range 3 {
 			execAll(t, p.Wrapped, "UPDATE inside_"+dialect+" SET views = views + 1 WHERE id = 1")

@@ -24,13 +24,20 @@ import (
 func TestConnectionLostAtEveryStep(t *testing.T) {
 	eachLayout(t, func(t *testing.T, dialect, layout string) {
 		p := twin.New(t, twin.Options{Dialect: dialect, Params: patience[dialect], Schema: []string{
-			"CREATE TABLE posts (id INT PRIMARY KEY, views BIGINT NOT NULL, score INT)", "INSERT INTO posts VALUES (1, 0, 0), (2, 0, 0), (3, 0, 0)",
+			"CREATE TABLE posts (id INT PRIMARY KEY, views BIGINT NOT NULL, score INT)",
+			"INSERT INTO posts VALUES (1, 0, 0), (2, 0, 0), (3, 0, 0)",
 		}, Config: "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}, companions: {score: max}, layout: " + layout + "}}\n"})
 		const totals = "SELECT id, views, score FROM posts ORDER BY id"
 		for _, answered := range []bool{false, true} {
 			for k := 1; ; k++ {
 				for i := 1; i <= 3; i++ {
-					q := fmt.Sprintf("UPDATE posts SET views = views + %d, score = %s(score, %d) WHERE id = %d", k, pick(dialect, "sqlite: MAX", "GREATEST"), k, i)
+					q := fmt.Sprintf(
+						"UPDATE posts SET views = views + %d, score = %s(score, %d) WHERE id = %d",
+						k,
+						pick(dialect, "sqlite: MAX", "GREATEST"),
+						k,
+						i,
+					)
 					together(t, p, q, q)
 				}
 				want := rows(t, p.Plain, totals)

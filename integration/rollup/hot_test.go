@@ -22,9 +22,17 @@ func TestHotRowMoves(t *testing.T) {
 				continue
 			}
 			t.Run(dialect+"/"+layout, func(t *testing.T) {
-				p := twin.New(t, twin.Options{Dialect: dialect,
-					Schema: []string{"CREATE TABLE posts (id INT PRIMARY KEY, views BIGINT NOT NULL)", "INSERT INTO posts VALUES (1, 0), (2, 0)"},
-					Config: fmt.Sprintf("version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}, slots: 16, placement: random, coalesce: false, layout: %s}}\n", layout)})
+				p := twin.New(t, twin.Options{
+					Dialect: dialect,
+					Schema: []string{
+						"CREATE TABLE posts (id INT PRIMARY KEY, views BIGINT NOT NULL)",
+						"INSERT INTO posts VALUES (1, 0), (2, 0)",
+					},
+					Config: fmt.Sprintf(
+						"version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}, slots: 16, placement: random, coalesce: false, layout: %s}}\n",
+						layout,
+					),
+				})
 				if err := p.Wrapped.Ping(); err != nil {
 					t.Fatal(err)
 				}

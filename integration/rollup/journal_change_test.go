@@ -95,7 +95,16 @@ func TestWokenByWrites(t *testing.T) {
 			for rows(t, p.Under, "SELECT COUNT(*) FROM tallies_slots") != "0" {
 				time.Sleep(time.Millisecond)
 			}
-			if got, want := rows(t, p.Under, "SELECT n FROM tallies ORDER BY status"), fmt.Sprintf("%d\n%d\n%d", 5000-i-1, i+1, i+1); got != want {
+			if got, want := rows(
+				t,
+				p.Under,
+				"SELECT n FROM tallies ORDER BY status",
+			), fmt.Sprintf(
+				"%d\n%d\n%d",
+				5000-i-1,
+				i+1,
+				i+1,
+			); got != want {
 				t.Errorf("base values\n%s\nwant\n%s", got, want)
 			}
 		}
@@ -188,7 +197,12 @@ func TestChangeOfLayout(t *testing.T) {
 			}
 		})
 		each(func(db *sql.DB) {
-			if _, err := db.ExecContext(t.Context(), text(dialect, "UPDATE posts SET views = views * 1 WHERE id = ?"), 1+rand.IntN(3)); err != nil && !conflict(err) {
+			if _, err := db.ExecContext(
+				t.Context(),
+				text(dialect, "UPDATE posts SET views = views * 1 WHERE id = ?"),
+				1+rand.IntN(3),
+			); err != nil &&
+				!conflict(err) {
 				t.Errorf("a drain: %v", err)
 			}
 			time.Sleep(5 * time.Millisecond)

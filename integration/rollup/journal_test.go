@@ -21,7 +21,10 @@ func tallies(t *testing.T, dialect, more string) *twin.Pair {
 	t.Helper()
 	schema := tallySchema
 	if dialect == "sqlite" { // where a DECIMAL is a floating-point number
-		schema = []string{"CREATE TABLE tallies (day INT NOT NULL, status VARCHAR(10) NOT NULL, n INT NOT NULL, amount BIGINT NOT NULL, PRIMARY KEY (day, status))", tallySchema[1]}
+		schema = []string{
+			"CREATE TABLE tallies (day INT NOT NULL, status VARCHAR(10) NOT NULL, n INT NOT NULL, amount BIGINT NOT NULL, PRIMARY KEY (day, status))",
+			tallySchema[1],
+		}
 	}
 	p := twin.New(t, twin.Options{Dialect: dialect, Params: patience[dialect], Schema: schema,
 		Config: "version: 1\nauto_migrate: true\ntables: {tallies: {counters: {n: {}, amount: {}}, layout: journal}}\n" + more})
@@ -157,8 +160,15 @@ func TestMoreTransactionsThanSlots(t *testing.T) {
 			t.Parallel()
 			const schema = "CREATE TABLE posts (id INT PRIMARY KEY, views INT NOT NULL)"
 			open := func(layout string) *twin.Pair {
-				return twin.New(t, twin.Options{Dialect: dialect, Params: patience[dialect], Schema: []string{schema, "INSERT INTO posts VALUES (1, 0)"},
-					Config: "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}, slots: 1, layout: " + layout + "}}\n"})
+				return twin.New(
+					t,
+					twin.Options{
+						Dialect: dialect,
+						Params:  patience[dialect],
+						Schema:  []string{schema, "INSERT INTO posts VALUES (1, 0)"},
+						Config:  "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}, slots: 1, layout: " + layout + "}}\n",
+					},
+				)
 			}
 			begin := func(p *twin.Pair) *sql.Tx {
 				tx, err := p.Wrapped.BeginTx(t.Context(), nil)

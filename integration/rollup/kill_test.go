@@ -26,7 +26,14 @@ func TestCommandKilled(t *testing.T) {
 		for i := range keys {
 			ddl = append(ddl, fmt.Sprintf("INSERT INTO posts VALUES (%d, 0)", i))
 		}
-		p := twin.New(t, twin.Options{Dialect: dialect, Schema: ddl, Config: "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}, layout: " + layout + "}}\n"})
+		p := twin.New(
+			t,
+			twin.Options{
+				Dialect: dialect,
+				Schema:  ddl,
+				Config:  "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}, layout: " + layout + "}}\n",
+			},
+		)
 		if err := p.Wrapped.PingContext(t.Context()); err != nil { // creates the tables
 			t.Fatal(err)
 		}

@@ -35,17 +35,26 @@ func workers(t testing.TB, p *twin.Pair, n int) (moved *atomic.Int64, stop func(
 	for range n {
 		c := twin.Connector(t, p)
 		wg.Go(func() {
-			if err := slotsql.RunRollUp(ctx, c, slotsql.RollUpOptions{Interval: time.Millisecond, Idle: 5 * time.Millisecond, Lease: time.Second, Pass: func(r slotsql.RollUpReport, err error) {
-				moved.Add(int64(r.Moved()))
-				for _, tr := range r.Tables {
-					if tr.Err != nil {
-						t.Errorf("%s: %v", tr.Table, tr.Err)
-					}
-				}
-				if err != nil && !conflict(err) {
-					t.Errorf("a pass: %v", err)
-				}
-			}}); err != nil {
+			if err := slotsql.RunRollUp(
+				ctx,
+				c,
+				slotsql.RollUpOptions{
+					Interval: time.Millisecond,
+					Idle:     5 * time.Millisecond,
+					Lease:    time.Second,
+					Pass: func(r slotsql.RollUpReport, err error) {
+						moved.Add(int64(r.Moved()))
+						for _, tr := range r.Tables {
+							if tr.Err != nil {
+								t.Errorf("%s: %v", tr.Table, tr.Err)
+							}
+						}
+						if err != nil && !conflict(err) {
+							t.Errorf("a pass: %v", err)
+						}
+					},
+				},
+			); err != nil {
 				t.Error(err)
 			}
 		})
@@ -80,8 +89,12 @@ func TestUnderLoad(t *testing.T) {
 			ddl = append(ddl, fmt.Sprintf("INSERT INTO posts VALUES (%d, 0, 't')", i), fmt.Sprintf("INSERT INTO duos VALUES (%d, 0, 0)", i))
 		}
 		params := map[string]string{"mysql": "", "postgres": "deadlock_timeout=20ms", "sqlite": ""}[dialect]
-		p := twin.New(t, twin.Options{Dialect: dialect, Schema: ddl, Params: params,
-			Config: "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}, slots: 8, layout: " + layout + "}, duos: {counters: {n: {}, m: {}}, layout: " + layout + "}}\n"})
+		p := twin.New(t, twin.Options{
+			Dialect: dialect,
+			Schema:  ddl,
+			Params:  params,
+			Config:  "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}, slots: 8, layout: " + layout + "}, duos: {counters: {n: {}, m: {}}, layout: " + layout + "}}\n",
+		})
 		p.Wrapped.SetMaxOpenConns(20)
 		moved, stop := workers(t, p, 2)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -103,7 +116,13 @@ func TestUnderLoad(t *testing.T) {
 				}
 			})
 		}
-		addView, addDuo := text(dialect, "UPDATE posts SET views = views + 1 WHERE id = ?"), text(dialect, "UPDATE duos SET n = n + 1, m = m + 2 WHERE id = ?")
+		addView, addDuo := text(
+			dialect,
+			"UPDATE posts SET views = views + 1 WHERE id = ?",
+		), text(
+			dialect,
+			"UPDATE duos SET n = n + 1, m = m + 2 WHERE id = ?",
+		)
 		for range 3 {
 			until(func() {
 				k := rand.IntN(loadKeys)
@@ -167,7 +186,12 @@ func TestUnderLoad(t *testing.T) {
 		}
 		until(func() { // drains
 			k := rand.IntN(loadKeys)
-			if _, err := p.Wrapped.ExecContext(t.Context(), text(dialect, "UPDATE posts SET views = views * 1 WHERE id = ?"), k); err != nil && !conflict(err) {
+			if _, err := p.Wrapped.ExecContext(
+				t.Context(),
+				text(dialect, "UPDATE posts SET views = views * 1 WHERE id = ?"),
+				k,
+			); err != nil &&
+				!conflict(err) {
 				t.Errorf("a drain: %v", err)
 			}
 			time.Sleep(5 * time.Millisecond)
@@ -177,7 +201,12 @@ func TestUnderLoad(t *testing.T) {
 		stop()
 		for k := range loadKeys {
 			want := fmt.Sprintf("%d %d %d", views[k].Load(), n[k].Load(), m[k].Load())
-			q := fmt.Sprintf("SELECT views, (SELECT n FROM duos WHERE id = %d), (SELECT m FROM duos WHERE id = %d) FROM posts WHERE id = %d", k, k, k)
+			q := fmt.Sprintf(
+				"SELECT views, (SELECT n FROM duos WHERE id = %d), (SELECT m FROM duos WHERE id = %d) FROM posts WHERE id = %d",
+				k,
+				k,
+				k,
+			)
 			if got := rows(t, p.Wrapped, q); got != want {
 				t.Errorf("key %d: %s, want %s", k, got, want)
 			}

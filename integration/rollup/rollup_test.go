@@ -115,32 +115,118 @@ func TestMoves(t *testing.T) {
 		text := pick(dialect, "mysql: VARCHAR(40)", "sqlite: TEXT COLLATE NOCASE", "TEXT")
 		tables := []table{
 			{"ints", "id INT PRIMARY KEY", "[id]", []string{"-3", "7", "2000000000"}, []string{"id = %s"}, "id"},
-			{"bigs", "id BIGINT PRIMARY KEY", "[id]", []string{"-9223372036854775807", "9007199254740993", "9223372036854775807"}, []string{"id = %s"}, "id"},
+			{
+				"bigs",
+				"id BIGINT PRIMARY KEY",
+				"[id]",
+				[]string{"-9223372036854775807", "9007199254740993", "9223372036854775807"},
+				[]string{"id = %s"},
+				"id",
+			},
 			{"words", "w " + text + " PRIMARY KEY", "[w]", []string{"'b''s'", "'Äpfel'", "'z z'", "''"}, []string{"w = %s"}, "w"},
-			{"pairs", "a INT NOT NULL, b " + text + " NOT NULL, PRIMARY KEY (a, b)", "[a, b]", []string{"1, 'x'", "1, 'y'", "2, 'a'"}, []string{"a = %s AND b = %s"}, "a, b"},
-			{"triples", "a INT NOT NULL, b INT NOT NULL, c INT NOT NULL, PRIMARY KEY (a, b, c)", "[a, b, c]", []string{"1, 1, 1", "1, 1, 2", "1, 2, 0", "2, 0, 0"}, []string{"a = %s AND b = %s AND c = %s"}, "a, b, c"},
-			{"codes", "id INT PRIMARY KEY, code " + text + " NOT NULL UNIQUE", "[code]", []string{"1, 'q'", "2, 'r'"}, []string{"id = %s AND code = %s"}, "id"},
-			{"days", "d " + pick(dialect, "mysql: DATETIME(6)", "sqlite: DATETIME", "timestamp") + " PRIMARY KEY", "[d]", []string{"'2024-02-29 12:00:00'", "'2025-01-01 00:00:00.125'"}, []string{"d = %s"}, "d"},
+			{
+				"pairs",
+				"a INT NOT NULL, b " + text + " NOT NULL, PRIMARY KEY (a, b)",
+				"[a, b]",
+				[]string{"1, 'x'", "1, 'y'", "2, 'a'"},
+				[]string{"a = %s AND b = %s"},
+				"a, b",
+			},
+			{
+				"triples",
+				"a INT NOT NULL, b INT NOT NULL, c INT NOT NULL, PRIMARY KEY (a, b, c)",
+				"[a, b, c]",
+				[]string{"1, 1, 1", "1, 1, 2", "1, 2, 0", "2, 0, 0"},
+				[]string{"a = %s AND b = %s AND c = %s"},
+				"a, b, c",
+			},
+			{
+				"codes",
+				"id INT PRIMARY KEY, code " + text + " NOT NULL UNIQUE",
+				"[code]",
+				[]string{"1, 'q'", "2, 'r'"},
+				[]string{"id = %s AND code = %s"},
+				"id",
+			},
+			{
+				"days",
+				"d " + pick(dialect, "mysql: DATETIME(6)", "sqlite: DATETIME", "timestamp") + " PRIMARY KEY",
+				"[d]",
+				[]string{"'2024-02-29 12:00:00'", "'2025-01-01 00:00:00.125'"},
+				[]string{"d = %s"},
+				"d",
+			},
 			{"amounts", "a DECIMAL(12,3) PRIMARY KEY", "[a]", []string{"-1.5", "2.125", "100000000.001"}, []string{"a = %s"}, "a"},
 		}
 		if dialect != "sqlite" { // whose blobs are no keys in a text
-			tables = append(tables, table{"blobs", "b " + pick(dialect, "mysql: VARBINARY(20)", "sqlite: BLOB", "bytea") + " PRIMARY KEY", "[b]", []string{
-				pick(dialect, "postgres: '\\x00ff27'", "'é'"), pick(dialect, "postgres: '\\x41'", "'A'"), pick(dialect, "postgres: '\\x'", "''")}, []string{"b = %s"}, "b"})
+			tables = append(
+				tables,
+				table{
+					"blobs",
+					"b " + pick(dialect, "mysql: VARBINARY(20)", "sqlite: BLOB", "bytea") + " PRIMARY KEY",
+					"[b]",
+					[]string{
+						pick(
+							dialect,
+							"postgres: '\\x00ff27'",
+							"'é'",
+						),
+						pick(dialect, "postgres: '\\x41'", "'A'"),
+						pick(dialect, "postgres: '\\x'", "''"),
+					},
+					[]string{"b = %s"},
+					"b",
+				},
+			)
 		}
 		if dialect == "mysql" {
-			tables = append(tables,
-				table{"unsigneds", "id BIGINT UNSIGNED PRIMARY KEY", "[id]", []string{"0", "18446744073709551615"}, []string{"id = %s"}, "id"},
+			tables = append(
+				tables,
+				table{
+					"unsigneds",
+					"id BIGINT UNSIGNED PRIMARY KEY",
+					"[id]",
+					[]string{"0", "18446744073709551615"},
+					[]string{"id = %s"},
+					"id",
+				},
 				table{"kinds", "k ENUM('z', 'a') PRIMARY KEY", "[k]", []string{"'z'", "'a'"}, []string{"k = %s"}, "k"},
-				table{"latin", "w VARCHAR(20) CHARACTER SET latin1 PRIMARY KEY", "[w]", []string{"'Äpfel'", "'zebra'", "'ähnlich2'"}, []string{"w = %s"}, "w"})
+				table{
+					"latin",
+					"w VARCHAR(20) CHARACTER SET latin1 PRIMARY KEY",
+					"[w]",
+					[]string{"'Äpfel'", "'zebra'", "'ähnlich2'"},
+					[]string{"w = %s"},
+					"w",
+				},
+			)
 		}
 		if dialect == "postgres" {
-			tables = append(tables, table{"ids", "id uuid PRIMARY KEY", "[id]", []string{"'00000000-0000-0000-0000-000000000001'", "'ffffffff-0000-0000-0000-000000000001'"}, []string{"id = %s"}, "id"},
-				table{"floats", "f float8 PRIMARY KEY", "[f]", []string{"0.1", "1e300", "'-Infinity'"}, []string{"f = %s"}, "f"})
+			tables = append(
+				tables,
+				table{
+					"ids",
+					"id uuid PRIMARY KEY",
+					"[id]",
+					[]string{"'00000000-0000-0000-0000-000000000001'", "'ffffffff-0000-0000-0000-000000000001'"},
+					[]string{"id = %s"},
+					"id",
+				},
+				table{"floats", "f float8 PRIMARY KEY", "[f]", []string{"0.1", "1e300", "'-Infinity'"}, []string{"f = %s"}, "f"},
+			)
 		}
 		var ddl, bump []string
 		config := "version: 1\nauto_migrate: true\ntables:\n"
 		for _, tb := range tables {
-			ddl = append(ddl, "CREATE TABLE "+tb.name+" ("+strings.Replace(tb.ddl, " PRIMARY KEY", " NOT NULL PRIMARY KEY", 1)+", n INT NOT NULL, m BIGINT)")
+			ddl = append(
+				ddl,
+				"CREATE TABLE "+tb.name+" ("+strings.Replace(
+					tb.ddl,
+					" PRIMARY KEY",
+					" NOT NULL PRIMARY KEY",
+					1,
+				)+", n INT NOT NULL, m BIGINT)",
+			)
 			ddl[len(ddl)-1] = strings.Replace(ddl[len(ddl)-1], "), n INT NOT NULL, m BIGINT)", "), n INT NOT NULL, m BIGINT)", 1)
 			if i := strings.Index(tb.ddl, ", PRIMARY KEY"); i >= 0 {
 				ddl[len(ddl)-1] = "CREATE TABLE " + tb.name + " (" + tb.ddl[:i] + ", n INT NOT NULL, m BIGINT" + tb.ddl[i:] + ")"
@@ -155,8 +241,12 @@ func TestMoves(t *testing.T) {
 						values = append(values, v)
 					}
 					where := fmt.Sprintf(w, values...)
-					bump = append(bump, "UPDATE "+tb.name+" SET n = n + "+fmt.Sprint(i+j+1)+" WHERE "+where, "UPDATE "+tb.name+" SET n = n + 2, m = m + 3 WHERE "+where,
-						"UPDATE "+tb.name+" SET m = m - 1 WHERE "+where)
+					bump = append(
+						bump,
+						"UPDATE "+tb.name+" SET n = n + "+fmt.Sprint(i+j+1)+" WHERE "+where,
+						"UPDATE "+tb.name+" SET n = n + 2, m = m + 3 WHERE "+where,
+						"UPDATE "+tb.name+" SET m = m - 1 WHERE "+where,
+					)
 				}
 			}
 		}

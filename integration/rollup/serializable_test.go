@@ -21,10 +21,16 @@ func TestWriteSkewBesideRollUp(t *testing.T) {
 				for _, order := range []string{"B reads first", "A has begun"} {
 					t.Run(layout+"/"+placement+"/"+map[bool]string{true: "slots", false: "none"}[slots]+"/"+order, func(t *testing.T) {
 						t.Parallel()
-						p := twin.New(t, twin.Options{Dialect: "postgres",
-							Schema: []string{"CREATE TABLE posts (id INT PRIMARY KEY, views BIGINT NOT NULL)", "INSERT INTO posts SELECT n, 0 FROM generate_series(1, 3) n",
-								"CREATE TABLE files (id INT PRIMARY KEY, post INT NOT NULL)", "INSERT INTO files SELECT n, 1 FROM generate_series(1, 3) n"},
-							Config: "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}, slots: 1, placement: " + placement + ", layout: " + layout + "}}\n"})
+						p := twin.New(t, twin.Options{
+							Dialect: "postgres",
+							Schema: []string{
+								"CREATE TABLE posts (id INT PRIMARY KEY, views BIGINT NOT NULL)",
+								"INSERT INTO posts SELECT n, 0 FROM generate_series(1, 3) n",
+								"CREATE TABLE files (id INT PRIMARY KEY, post INT NOT NULL)",
+								"INSERT INTO files SELECT n, 1 FROM generate_series(1, 3) n",
+							},
+							Config: "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}, slots: 1, placement: " + placement + ", layout: " + layout + "}}\n",
+						})
 						execAll(t, p.Wrapped, "SELECT views FROM posts")
 						if slots {
 							execAll(t, p.Under, "INSERT INTO posts_slots (id, slot, views) VALUES (1, 0, 5)")
@@ -104,9 +110,14 @@ func skew(t *testing.T, p *twin.Pair, db *sql.DB, order string, between func()) 
 func TestLimitOverTwoRowsBesideRollUp(t *testing.T) {
 	t.Parallel()
 	const limit = 60
-	p := twin.New(t, twin.Options{Dialect: "postgres",
-		Schema: []string{"CREATE TABLE posts (id INT PRIMARY KEY, views BIGINT NOT NULL)", "INSERT INTO posts SELECT n, 0 FROM generate_series(1, 2) n"},
-		Config: "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}, slots: 2, placement: random}}\n"})
+	p := twin.New(t, twin.Options{
+		Dialect: "postgres",
+		Schema: []string{
+			"CREATE TABLE posts (id INT PRIMARY KEY, views BIGINT NOT NULL)",
+			"INSERT INTO posts SELECT n, 0 FROM generate_series(1, 2) n",
+		},
+		Config: "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}, slots: 2, placement: random}}\n",
+	})
 	ctx, stop := context.WithCancel(t.Context())
 	var workers sync.WaitGroup
 	workers.Go(func() {

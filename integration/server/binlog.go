@@ -3,7 +3,11 @@ package server
 import "testing"
 
 var statementLog = &engine{
-	name: "MariaDB with binlog_format=STATEMENT", driver: mariadb.driver, withDatabase: mariadb.withDatabase, create: mariadb.create, drop: mariadb.drop,
+	name:         "MariaDB with binlog_format=STATEMENT",
+	driver:       mariadb.driver,
+	withDatabase: mariadb.withDatabase,
+	create:       mariadb.create,
+	drop:         mariadb.drop,
 	find: func() (layout, error) {
 		return serving(mariadbLayout, "--log-bin=log", "--binlog-format=STATEMENT", "--server-id=1", "--max-connections=100")
 	},

@@ -81,7 +81,13 @@ func appeared(node, database string) error {
 	defer db.Close()
 	n := 0
 	for limit := time.Now().Add(startLimit); time.Now().Before(limit); time.Sleep(10 * time.Millisecond) {
-		if err = db.QueryRow("SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = ?", database).Scan(&n); err == nil && n == 1 {
+		if err = db.QueryRow(
+			"SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = ?",
+			database,
+		).Scan(
+			&n,
+		); err == nil &&
+			n == 1 {
 			return nil
 		}
 	}

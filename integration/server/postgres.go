@@ -57,7 +57,12 @@ func postgresLayout() (layout, error) {
 		serve: func(dir string) []string {
 			words := []string{daemon, "-D", filepath.Join(dir, "data")}
 			settings := []string{
-				"listen_addresses=", "unix_socket_directories=" + dir, "max_connections=400", "max_prepared_transactions=10", "shared_buffers=64MB", "logging_collector=off",
+				"listen_addresses=",
+				"unix_socket_directories=" + dir,
+				"max_connections=400",
+				"max_prepared_transactions=10",
+				"shared_buffers=64MB",
+				"logging_collector=off",
 			}
 			if !Durable() {
 				settings = append(settings, "fsync=off", "synchronous_commit=off", "full_page_writes=off")

@@ -19,13 +19,21 @@ var remembering = struct {
 	failed            [2]error
 }{
 	mariadb: &engine{
-		name: "MariaDB with performance_schema", driver: mariadb.driver, withDatabase: mariadb.withDatabase, create: mariadb.create, drop: mariadb.drop,
+		name:         "MariaDB with performance_schema",
+		driver:       mariadb.driver,
+		withDatabase: mariadb.withDatabase,
+		create:       mariadb.create,
+		drop:         mariadb.drop,
 		find: func() (layout, error) {
 			return serving(mariadbLayout, "--performance-schema=1", "--max-connections=100")
 		},
 	},
 	postgres: &engine{
-		name: "PostgreSQL with pg_stat_statements", driver: postgres.driver, withDatabase: postgres.withDatabase, create: postgres.create, drop: postgres.drop,
+		name:         "PostgreSQL with pg_stat_statements",
+		driver:       postgres.driver,
+		withDatabase: postgres.withDatabase,
+		create:       postgres.create,
+		drop:         postgres.drop,
 		find: func() (layout, error) {
 			return serving(postgresLayout, "-c", "shared_preload_libraries=pg_stat_statements", "-c", "max_connections=100")
 		},

@@ -16,7 +16,10 @@ func TestNobodyFailsForArguments(t *testing.T) {
 		args func(id int64, r *rand.Rand) []any
 	}
 	row := func(id int64, _ *rand.Rand) []any { return []any{10 * (id%100 + 1)} }
-	add := statement{"UPDATE posts SET views = views + ? WHERE id = ?", func(id int64, r *rand.Rand) []any { return append([]any{1}, row(id, r)...) }}
+	add := statement{
+		"UPDATE posts SET views = views + ? WHERE id = ?",
+		func(id int64, r *rand.Rand) []any { return append([]any{1}, row(id, r)...) },
+	}
 	for name, texts := range map[string][]statement{
 		"new keys": {{"INSERT INTO posts (id, views) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET views = posts.views + ?",
 			func(id int64, _ *rand.Rand) []any { return []any{10000 + id, 1, 1} }}},

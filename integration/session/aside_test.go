@@ -98,7 +98,10 @@ func TestFactsInExclusiveTransaction(t *testing.T) {
 					}
 					run, commit = tx, tx.Commit
 				}
-				if _, err := run.ExecContext(t.Context(), "UPDATE posts SET views = views + 1 WHERE id = (SELECT MIN(post) FROM tags)"); err != nil {
+				if _, err := run.ExecContext(
+					t.Context(),
+					"UPDATE posts SET views = views + 1 WHERE id = (SELECT MIN(post) FROM tags)",
+				); err != nil {
 					t.Fatal(err)
 				}
 				if err := commit(); err != nil {
@@ -114,10 +117,17 @@ func TestFactsInExclusiveTransaction(t *testing.T) {
 }
 
 func asidePair(t *testing.T) *twin.Pair {
-	return twin.New(t, twin.Options{Dialect: "sqlite", Config: "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}}}\n", Schema: []string{
-		"CREATE TABLE posts (id INT PRIMARY KEY, views INT NOT NULL)",
-		"CREATE TABLE tags (post INT NOT NULL)",
-		"INSERT INTO posts VALUES (1, 10)",
-		"INSERT INTO tags VALUES (1)",
-	}})
+	return twin.New(
+		t,
+		twin.Options{
+			Dialect: "sqlite",
+			Config:  "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}}}\n",
+			Schema: []string{
+				"CREATE TABLE posts (id INT PRIMARY KEY, views INT NOT NULL)",
+				"CREATE TABLE tags (post INT NOT NULL)",
+				"INSERT INTO posts VALUES (1, 10)",
+				"INSERT INTO tags VALUES (1)",
+			},
+		},
+	)
 }

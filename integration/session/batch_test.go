@@ -25,9 +25,12 @@ func TestCoalesceRows(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, dialect string) {
 				m := &manyRows{T: t, where: table.where, dialect: dialect}
-				m.pair = twin.New(t, twin.Options{Dialect: dialect,
-					Config: "version: 1\nauto_migrate: true\ntables: {posts: {counters: " + table.counters + "}}\n",
-					Schema: []string{"CREATE TABLE posts (" + table.schema + ", views INT NOT NULL DEFAULT 0, likes INT NOT NULL DEFAULT 0" + table.after + ")"},
+				m.pair = twin.New(t, twin.Options{
+					Dialect: dialect,
+					Config:  "version: 1\nauto_migrate: true\ntables: {posts: {counters: " + table.counters + "}}\n",
+					Schema: []string{
+						"CREATE TABLE posts (" + table.schema + ", views INT NOT NULL DEFAULT 0, likes INT NOT NULL DEFAULT 0" + table.after + ")",
+					},
 				})
 				for id := range m.rows {
 					m.exec("INSERT INTO posts (grp, id) VALUES (7, ?)", id)

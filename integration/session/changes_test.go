@@ -26,18 +26,69 @@ func everywhere(text string) map[string][]string {
 }
 
 var liveChanges = map[string]liveChange{
-	"check":     {onServers("ALTER TABLE posts ADD CONSTRAINT few CHECK (views < 10000000)"), onServers("ALTER TABLE posts DROP CONSTRAINT few")},
-	"unique":    {everywhere("CREATE UNIQUE INDEX one ON posts (views)"), map[string][]string{"mysql": {"DROP INDEX one ON posts"}, "postgres": {"DROP INDEX one"}, "sqlite": {"DROP INDEX one"}}},
-	"on_update": {map[string][]string{"mysql": {"ALTER TABLE posts ADD COLUMN changed TIMESTAMP NOT NULL DEFAULT '2000-01-01 00:00:00' ON UPDATE CURRENT_TIMESTAMP"}}, map[string][]string{"mysql": {"ALTER TABLE posts DROP COLUMN changed"}}},
-	"versioned": {map[string][]string{"mysql": {"ALTER TABLE posts ADD SYSTEM VERSIONING"}}, map[string][]string{"mysql": {"ALTER TABLE posts DROP SYSTEM VERSIONING"}}},
-	"generated": {map[string][]string{"mysql": {"ALTER TABLE posts ADD COLUMN twice INT AS (views * 2) STORED"}, "postgres": {"ALTER TABLE posts ADD COLUMN twice INT GENERATED ALWAYS AS (views * 2) STORED"}, "sqlite": {"ALTER TABLE posts ADD COLUMN twice INT AS (views * 2)"}}, everywhere("ALTER TABLE posts DROP COLUMN twice")},
-	"trigger":   {map[string][]string{"mysql": {"CREATE TRIGGER told BEFORE UPDATE ON posts FOR EACH ROW SET NEW.title = 'x'"}, "sqlite": {"CREATE TRIGGER told AFTER UPDATE ON posts BEGIN SELECT 1; END"}}, map[string][]string{"mysql": {"DROP TRIGGER told"}, "sqlite": {"DROP TRIGGER told"}}},
-	"fraction":  {map[string][]string{"mysql": {"ALTER TABLE posts MODIFY views DECIMAL(12,2) NOT NULL"}, "postgres": {"ALTER TABLE posts ALTER COLUMN views TYPE numeric(12,2)"}}, nil},
-	"float":     {map[string][]string{"mysql": {"ALTER TABLE posts MODIFY views DOUBLE NOT NULL"}, "postgres": {"ALTER TABLE posts ALTER COLUMN views TYPE double precision"}}, map[string][]string{"mysql": {"ALTER TABLE posts MODIFY views INT NOT NULL"}, "postgres": {"ALTER TABLE posts ALTER COLUMN views TYPE integer"}}},
-	"swapped": {map[string][]string{
-		"mysql":    {"CREATE TABLE fresh LIKE posts", "INSERT INTO fresh SELECT * FROM posts", "RENAME TABLE posts TO old, fresh TO posts"},
-		"postgres": {"BEGIN; LOCK TABLE posts; CREATE TABLE fresh (LIKE posts INCLUDING ALL); INSERT INTO fresh SELECT * FROM posts; ALTER TABLE posts RENAME TO old; ALTER TABLE fresh RENAME TO posts; COMMIT"},
-	}, nil},
+	"check": {
+		onServers("ALTER TABLE posts ADD CONSTRAINT few CHECK (views < 10000000)"),
+		onServers("ALTER TABLE posts DROP CONSTRAINT few"),
+	},
+	"unique": {
+		everywhere("CREATE UNIQUE INDEX one ON posts (views)"),
+		map[string][]string{"mysql": {"DROP INDEX one ON posts"}, "postgres": {"DROP INDEX one"}, "sqlite": {"DROP INDEX one"}},
+	},
+	"on_update": {
+		map[string][]string{
+			"mysql": {"ALTER TABLE posts ADD COLUMN changed TIMESTAMP NOT NULL DEFAULT '2000-01-01 00:00:00' ON UPDATE CURRENT_TIMESTAMP"},
+		},
+		map[string][]string{"mysql": {"ALTER TABLE posts DROP COLUMN changed"}},
+	},
+	"versioned": {
+		map[string][]string{"mysql": {"ALTER TABLE posts ADD SYSTEM VERSIONING"}},
+		map[string][]string{"mysql": {"ALTER TABLE posts DROP SYSTEM VERSIONING"}},
+	},
+	"generated": {
+		map[string][]string{
+			"mysql":    {"ALTER TABLE posts ADD COLUMN twice INT AS (views * 2) STORED"},
+			"postgres": {"ALTER TABLE posts ADD COLUMN twice INT GENERATED ALWAYS AS (views * 2) STORED"},
+			"sqlite":   {"ALTER TABLE posts ADD COLUMN twice INT AS (views * 2)"},
+		},
+		everywhere("ALTER TABLE posts DROP COLUMN twice"),
+	},
+	"trigger": {
+		map[string][]string{
+			"mysql":  {"CREATE TRIGGER told BEFORE UPDATE ON posts FOR EACH ROW SET NEW.title = 'x'"},
+			"sqlite": {"CREATE TRIGGER told AFTER UPDATE ON posts BEGIN SELECT 1; END"},
+		},
+		map[string][]string{"mysql": {"DROP TRIGGER told"}, "sqlite": {"DROP TRIGGER told"}},
+	},
+	"fraction": {
+		map[string][]string{
+			"mysql":    {"ALTER TABLE posts MODIFY views DECIMAL(12,2) NOT NULL"},
+			"postgres": {"ALTER TABLE posts ALTER COLUMN views TYPE numeric(12,2)"},
+		},
+		nil,
+	},
+	"float": {
+		map[string][]string{
+			"mysql":    {"ALTER TABLE posts MODIFY views DOUBLE NOT NULL"},
+			"postgres": {"ALTER TABLE posts ALTER COLUMN views TYPE double precision"},
+		},
+		map[string][]string{
+			"mysql":    {"ALTER TABLE posts MODIFY views INT NOT NULL"},
+			"postgres": {"ALTER TABLE posts ALTER COLUMN views TYPE integer"},
+		},
+	},
+	"swapped": {
+		map[string][]string{
+			"mysql": {
+				"CREATE TABLE fresh LIKE posts",
+				"INSERT INTO fresh SELECT * FROM posts",
+				"RENAME TABLE posts TO old, fresh TO posts",
+			},
+			"postgres": {
+				"BEGIN; LOCK TABLE posts; CREATE TABLE fresh (LIKE posts INCLUDING ALL); INSERT INTO fresh SELECT * FROM posts; ALTER TABLE posts RENAME TO old; ALTER TABLE fresh RENAME TO posts; COMMIT",
+			},
+		},
+		nil,
+	},
 }
 
 // A table changes under a program that counts in it, reads and sets it: each process
@@ -71,7 +122,13 @@ func TestLiveChanges(t *testing.T) {
 					for last := 0.0; !stop.Load(); {
 						least := float64(10 + counted.Load())
 						var n float64
-						if err := db.QueryRowContext(t.Context(), "SELECT views FROM posts WHERE id = 1").Scan(&n); err != nil || n < last || n < least {
+						if err := db.QueryRowContext(
+							t.Context(),
+							"SELECT views FROM posts WHERE id = 1",
+						).Scan(
+							&n,
+						); err != nil || n < last ||
+							n < least {
 							t.Errorf("%v after %v, of at least %v: %v", n, last, least, err)
 							return
 						}
@@ -98,7 +155,13 @@ func TestLiveChanges(t *testing.T) {
 							return
 						}
 						var n int
-						if err := p.Under.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM posts_slots WHERE id = 1 AND views <> 0").Scan(&n); err != nil || (n > 0) == want {
+						if err := p.Under.QueryRowContext(
+							t.Context(),
+							"SELECT COUNT(*) FROM posts_slots WHERE id = 1 AND views <> 0",
+						).Scan(
+							&n,
+						); err != nil ||
+							(n > 0) == want {
 							if err != nil {
 								t.Error(err)
 							}
@@ -124,10 +187,22 @@ func TestLiveChanges(t *testing.T) {
 				stop.Store(true)
 				wg.Wait()
 				var one, two float64
-				if err := db.QueryRowContext(t.Context(), "SELECT views FROM posts WHERE id = 1").Scan(&one); err != nil || one != float64(10+counted.Load()) {
+				if err := db.QueryRowContext(
+					t.Context(),
+					"SELECT views FROM posts WHERE id = 1",
+				).Scan(
+					&one,
+				); err != nil ||
+					one != float64(10+counted.Load()) {
 					t.Errorf("row 1: %v of %d, %v", one, 10+counted.Load(), err)
 				}
-				if err := db.QueryRowContext(t.Context(), "SELECT views FROM posts WHERE id = 2").Scan(&two); err != nil || name != "swapped" && two != float64(set.Load()) {
+				if err := db.QueryRowContext(
+					t.Context(),
+					"SELECT views FROM posts WHERE id = 2",
+				).Scan(
+					&two,
+				); err != nil ||
+					name != "swapped" && two != float64(set.Load()) {
 					t.Errorf("row 2: %v of %d, %v", two, set.Load(), err)
 				}
 			})

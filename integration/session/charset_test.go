@@ -51,8 +51,17 @@ func TestCharacterSets(t *testing.T) {
 					one.same(t, twin.Statement{SQL: text})
 					one.same(t, twin.Statement{SQL: "SELECT id, views, likes, HEX(title) FROM posts ORDER BY id"})
 				}
-				one.same(t, twin.Statement{SQL: "UPDATE posts SET views = views + ? WHERE id = 1 AND title <> ?", Args: []any{3, lead + "\\"}})
-				one.same(t, twin.Statement{SQL: "INSERT INTO posts (id, views, title) VALUES (1, 1, ?) ON DUPLICATE KEY UPDATE views = views + 1", Args: []any{lead + "\\"}})
+				one.same(
+					t,
+					twin.Statement{SQL: "UPDATE posts SET views = views + ? WHERE id = 1 AND title <> ?", Args: []any{3, lead + "\\"}},
+				)
+				one.same(
+					t,
+					twin.Statement{
+						SQL:  "INSERT INTO posts (id, views, title) VALUES (1, 1, ?) ON DUPLICATE KEY UPDATE views = views + 1",
+						Args: []any{lead + "\\"},
+					},
+				)
 				one.same(t, twin.Statement{SQL: "SELECT * FROM posts ORDER BY views DESC LIMIT 2"})
 				one.same(t, twin.Statement{SQL: "SET NAMES utf8mb4"})
 				one.script(t, nil, work...)

@@ -83,10 +83,20 @@ func TestCoalesce(t *testing.T) {
 				err = affected(db.ExecContext(ctx, fmt.Sprintf("UPDATE posts SET views = views + 1 WHERE id = %d", id)))
 				views[id].note(1, err)
 			case 5:
-				err = affected(db.ExecContext(ctx, arg("UPDATE posts SET views = views - ? WHERE slug = ?"), n, [3]string{"", "one", "two"}[id]))
+				err = affected(
+					db.ExecContext(ctx, arg("UPDATE posts SET views = views - ? WHERE slug = ?"), n, [3]string{"", "one", "two"}[id]),
+				)
 				views[id].note(-n, err)
 			case 6, 7:
-				err = affected(db.ExecContext(ctx, arg("UPDATE posts SET views = views + ?, score = score + "+unit+", seen = ? WHERE id = ?"), n, rnd.IntN(99), id))
+				err = affected(
+					db.ExecContext(
+						ctx,
+						arg("UPDATE posts SET views = views + ?, score = score + "+unit+", seen = ? WHERE id = ?"),
+						n,
+						rnd.IntN(99),
+						id,
+					),
+				)
 				views[id].note(n, err)
 				scores[id].note(1, err)
 			case 8:

@@ -17,9 +17,14 @@ func TestStampDoesNotGoBack(t *testing.T) {
 	} {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
-			p := twin.New(t, twin.Options{Dialect: dialect,
-				Schema: []string{"CREATE TABLE notes (id INTEGER PRIMARY KEY, views BIGINT NOT NULL, seen BIGINT NOT NULL)", "INSERT INTO notes VALUES (1, 0, 0)"},
-				Config: "version: 1\nauto_migrate: true\ntables: {notes: {counters: {views: {}}, companions: {seen: latest}}}\n"})
+			p := twin.New(t, twin.Options{
+				Dialect: dialect,
+				Schema: []string{
+					"CREATE TABLE notes (id INTEGER PRIMARY KEY, views BIGINT NOT NULL, seen BIGINT NOT NULL)",
+					"INSERT INTO notes VALUES (1, 0, 0)",
+				},
+				Config: "version: 1\nauto_migrate: true\ntables: {notes: {counters: {views: {}}, companions: {seen: latest}}}\n",
+			})
 			c, err := p.Wrapped.Conn(t.Context())
 			if err != nil {
 				t.Fatal(err)
@@ -44,7 +49,12 @@ func TestStampDoesNotGoBack(t *testing.T) {
 				}
 				must(texts...)
 				var slots, back int
-				if err := p.Under.QueryRow("SELECT COUNT(*), COALESCE(SUM(CASE WHEN slotsql_at_seen < "+later+" - INTERVAL '5' MINUTE THEN 1 ELSE 0 END), 0) FROM notes_slots").Scan(&slots, &back); err != nil {
+				if err := p.Under.QueryRow(
+					"SELECT COUNT(*), COALESCE(SUM(CASE WHEN slotsql_at_seen < "+later+" - INTERVAL '5' MINUTE THEN 1 ELSE 0 END), 0) FROM notes_slots",
+				).Scan(
+					&slots,
+					&back,
+				); err != nil {
 					t.Fatal(err)
 				}
 				if slots != 1 || back != 0 {

@@ -22,7 +22,8 @@ func conflict(err error) bool {
 	case "MySQL 1213 (40001)", "MySQL 1205 (HY000)", "MySQL 1020 (HY000)", "PostgreSQL 40P01", "PostgreSQL 40001":
 		return true
 	default:
-		return strings.HasPrefix(c, "SQLite ") && (strings.HasSuffix(c, " 5") || strings.HasSuffix(c, " 517") || strings.HasSuffix(c, " 6") || strings.HasSuffix(c, " 262"))
+		return strings.HasPrefix(c, "SQLite ") &&
+			(strings.HasSuffix(c, " 5") || strings.HasSuffix(c, " 517") || strings.HasSuffix(c, " 6") || strings.HasSuffix(c, " 262"))
 	}
 }
 
@@ -313,7 +314,12 @@ func TestCancelled(t *testing.T) {
 		execAll(t, p.Wrapped, "UPDATE posts SET title = 'done' WHERE id = 1")
 		var views int64
 		var title string
-		if err := p.Wrapped.QueryRow("SELECT views FROM posts WHERE id = 1").Scan(&views); err != nil || views < want || views > want+unsure {
+		if err := p.Wrapped.QueryRow(
+			"SELECT views FROM posts WHERE id = 1",
+		).Scan(
+			&views,
+		); err != nil || views < want ||
+			views > want+unsure {
 			t.Errorf("%d, want %d to %d, %v", views, want, want+unsure, err)
 		}
 		if err := p.Under.QueryRow("SELECT title FROM posts WHERE id = 1").Scan(&title); err != nil || title != "done" {

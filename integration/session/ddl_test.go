@@ -26,11 +26,29 @@ func TestCounterColumnChanges(t *testing.T) {
 		const likes = "UPDATE posts SET likes = likes + 1 WHERE id = 1"
 		all(work[0], likes)
 		// A counter goes and comes back.
-		all("ALTER TABLE posts DROP COLUMN likes", likes, work[0], "INSERT INTO log VALUES (1, 'x')", "UPDATE posts SET views = 5 WHERE id = 2",
-			"ALTER TABLE posts ADD COLUMN likes INTEGER NOT NULL DEFAULT 7", likes, work[0], likes)
+		all(
+			"ALTER TABLE posts DROP COLUMN likes",
+			likes,
+			work[0],
+			"INSERT INTO log VALUES (1, 'x')",
+			"UPDATE posts SET views = 5 WHERE id = 2",
+			"ALTER TABLE posts ADD COLUMN likes INTEGER NOT NULL DEFAULT 7",
+			likes,
+			work[0],
+			likes,
+		)
 		// Its name goes to another column, and comes back.
-		all("ALTER TABLE posts RENAME COLUMN views TO hits", work[0], likes, "UPDATE posts SET hits = hits + 1 WHERE id = 1", "DELETE FROM posts WHERE id = 3",
-			"ALTER TABLE posts RENAME COLUMN hits TO views", work[0], likes, work[0])
+		all(
+			"ALTER TABLE posts RENAME COLUMN views TO hits",
+			work[0],
+			likes,
+			"UPDATE posts SET hits = hits + 1 WHERE id = 1",
+			"DELETE FROM posts WHERE id = 3",
+			"ALTER TABLE posts RENAME COLUMN hits TO views",
+			work[0],
+			likes,
+			work[0],
+		)
 		// Two change places.
 		all("ALTER TABLE posts RENAME COLUMN views TO other", likes, "ALTER TABLE posts RENAME COLUMN likes TO views", work[0],
 			"ALTER TABLE posts RENAME COLUMN other TO likes", work[0], likes, work[0])

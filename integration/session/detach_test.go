@@ -9,13 +9,20 @@ import (
 // What cannot run in a transaction runs where it does with the plain driver.
 func TestOutsideTransactions(t *testing.T) {
 	t.Parallel()
-	p := twin.New(t, twin.Options{Dialect: "postgres", Config: "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}, placement: random}}\n", Schema: []string{
-		"CREATE TABLE posts (id INT PRIMARY KEY, views INT NOT NULL DEFAULT 0, title TEXT) PARTITION BY RANGE (id)",
-		"CREATE TABLE p1 PARTITION OF posts FOR VALUES FROM (0) TO (100)",
-		"CREATE TABLE p2 PARTITION OF posts FOR VALUES FROM (100) TO (200)",
-		"CREATE TABLE p3 PARTITION OF posts FOR VALUES FROM (200) TO (300)",
-		"INSERT INTO posts VALUES (1, 1, 'a'), (101, 2, 'b'), (201, 3, 'c')",
-	}})
+	p := twin.New(
+		t,
+		twin.Options{
+			Dialect: "postgres",
+			Config:  "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}, placement: random}}\n",
+			Schema: []string{
+				"CREATE TABLE posts (id INT PRIMARY KEY, views INT NOT NULL DEFAULT 0, title TEXT) PARTITION BY RANGE (id)",
+				"CREATE TABLE p1 PARTITION OF posts FOR VALUES FROM (0) TO (100)",
+				"CREATE TABLE p2 PARTITION OF posts FOR VALUES FROM (100) TO (200)",
+				"CREATE TABLE p3 PARTITION OF posts FOR VALUES FROM (200) TO (300)",
+				"INSERT INTO posts VALUES (1, 1, 'a'), (101, 2, 'b'), (201, 3, 'c')",
+			},
+		},
+	)
 	s := pinned(t, p)
 	for _, text := range []string{
 		"UPDATE posts SET views = views + 1 WHERE id = 1", "UPDATE posts SET views = views + 1 WHERE id = 101", "UPDATE posts SET views = views + 1 WHERE id = 201",

@@ -52,7 +52,12 @@ func TestReadUncommitted(t *testing.T) {
 						_ = tx.Rollback()
 					}
 				} else {
-					err = one.wrapped.(*sql.Conn).QueryRowContext(t.Context(), "SELECT SUM(views) FROM posts WHERE id < 9 AND title <> 'none'").Scan(&sum)
+					err = one.wrapped.(*sql.Conn).QueryRowContext(
+						t.Context(),
+						"SELECT SUM(views) FROM posts WHERE id < 9 AND title <> 'none'",
+					).Scan(
+						&sum,
+					)
 				}
 				if err != nil || sum != 66 {
 					t.Errorf("%d, %v", sum, err)

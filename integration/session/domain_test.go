@@ -9,13 +9,20 @@ import (
 // A counter of a domain is one when it is read, too.
 func TestDomain(t *testing.T) {
 	t.Parallel()
-	p := twin.New(t, twin.Options{Dialect: "postgres", Config: "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}, likes: {}}, placement: random}}\n", Schema: []string{
-		"CREATE DOMAIN whole AS INTEGER", `CREATE DOMAIN "Tally" AS whole`,
-		`CREATE TABLE posts (id INT PRIMARY KEY, views "Tally" NOT NULL DEFAULT 0, likes whole)`,
-		"INSERT INTO posts VALUES (1, 5, 1), (2, 6, NULL)",
-		`CREATE FUNCTION kind("Tally") RETURNS TEXT LANGUAGE sql IMMUTABLE AS $$SELECT 'tally'$$`,
-		"CREATE FUNCTION kind(bigint) RETURNS TEXT LANGUAGE sql IMMUTABLE AS $$SELECT 'bigint'$$",
-	}})
+	p := twin.New(
+		t,
+		twin.Options{
+			Dialect: "postgres",
+			Config:  "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}, likes: {}}, placement: random}}\n",
+			Schema: []string{
+				"CREATE DOMAIN whole AS INTEGER", `CREATE DOMAIN "Tally" AS whole`,
+				`CREATE TABLE posts (id INT PRIMARY KEY, views "Tally" NOT NULL DEFAULT 0, likes whole)`,
+				"INSERT INTO posts VALUES (1, 5, 1), (2, 6, NULL)",
+				`CREATE FUNCTION kind("Tally") RETURNS TEXT LANGUAGE sql IMMUTABLE AS $$SELECT 'tally'$$`,
+				"CREATE FUNCTION kind(bigint) RETURNS TEXT LANGUAGE sql IMMUTABLE AS $$SELECT 'bigint'$$",
+			},
+		},
+	)
 	s := pinned(t, p)
 	for _, text := range []string{
 		"UPDATE posts SET views = views + 1, likes = likes + 1 WHERE id = 1", "UPDATE posts SET views = views + 1 WHERE id = 2",

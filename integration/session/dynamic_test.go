@@ -44,19 +44,45 @@ func (b both) around(t *testing.T, texts ...string) {
 func TestSetCallsRoutine(t *testing.T) {
 	t.Parallel()
 	one := newDynamic(t, "")
-	one.around(t, "SET @x = views_of(1)", "SET @x := (SELECT MAX(views) FROM ranked), @y = views_of(2)", "SELECT views_of(1) INTO @x", "SET @x = 1",
-		"DO @x := views_of(2)", "SET @x = (SELECT views FROM posts WHERE id = 1)")
+	one.around(
+		t,
+		"SET @x = views_of(1)",
+		"SET @x := (SELECT MAX(views) FROM ranked), @y = views_of(2)",
+		"SELECT views_of(1) INTO @x",
+		"SET @x = 1",
+		"DO @x := views_of(2)",
+		"SET @x = (SELECT views FROM posts WHERE id = 1)",
+	)
 }
 
 // A statement may be the value of an expression: it names no table then.
 func TestDynamicStatements(t *testing.T) {
 	t.Parallel()
 	one := newDynamic(t, "")
-	one.same(t, twin.Statement{SQL: "SET @n = 0, @sum = 'SELECT SUM(views) INTO @x FROM posts', @set = 'UPDATE posts SET views = 5 WHERE id = ?', @other = 'SELECT n FROM plain', @k = 1, @view = 'SELECT MAX(views) INTO @y FROM ranked'"})
-	one.around(t, "EXECUTE IMMEDIATE @sum", "EXECUTE IMMEDIATE @set USING @k", "EXECUTE IMMEDIATE @view", "EXECUTE IMMEDIATE CONCAT(@sum, ' WHERE id = ', @k)",
-		"EXECUTE IMMEDIATE CONCAT('SELECT views ', 'INTO @x FROM po', 'sts WHERE id = 2')", "EXECUTE IMMEDIATE 'CALL double_views(1)'", `EXECUTE IMMEDIATE 'SELECT views INTO @x FROM p\osts WHERE id = 1'`,
-		"EXECUTE IMMEDIATE 'SELECT SUM(n) INTO @x FROM plain'", "EXECUTE IMMEDIATE CONCAT('SELECT ', IF((@n := @n + 1) > 1, 'n', 'n + 1'), ' INTO @y FROM plain')",
-		"EXECUTE IMMEDIATE @nothing", "EXECUTE IMMEDIATE nonsense(1)", "PREPARE s FROM @other", "EXECUTE s", "DEALLOCATE PREPARE s", "PREPARE s FROM @nothing")
+	one.same(
+		t,
+		twin.Statement{
+			SQL: "SET @n = 0, @sum = 'SELECT SUM(views) INTO @x FROM posts', @set = 'UPDATE posts SET views = 5 WHERE id = ?', @other = 'SELECT n FROM plain', @k = 1, @view = 'SELECT MAX(views) INTO @y FROM ranked'",
+		},
+	)
+	one.around(
+		t,
+		"EXECUTE IMMEDIATE @sum",
+		"EXECUTE IMMEDIATE @set USING @k",
+		"EXECUTE IMMEDIATE @view",
+		"EXECUTE IMMEDIATE CONCAT(@sum, ' WHERE id = ', @k)",
+		"EXECUTE IMMEDIATE CONCAT('SELECT views ', 'INTO @x FROM po', 'sts WHERE id = 2')",
+		"EXECUTE IMMEDIATE 'CALL double_views(1)'",
+		`EXECUTE IMMEDIATE 'SELECT views INTO @x FROM p\osts WHERE id = 1'`,
+		"EXECUTE IMMEDIATE 'SELECT SUM(n) INTO @x FROM plain'",
+		"EXECUTE IMMEDIATE CONCAT('SELECT ', IF((@n := @n + 1) > 1, 'n', 'n + 1'), ' INTO @y FROM plain')",
+		"EXECUTE IMMEDIATE @nothing",
+		"EXECUTE IMMEDIATE nonsense(1)",
+		"PREPARE s FROM @other",
+		"EXECUTE s",
+		"DEALLOCATE PREPARE s",
+		"PREPARE s FROM @nothing",
+	)
 	for _, text := range []string{"PREPARE s FROM @set", "PREPARE s FROM @view", "PREPARE s FROM 'SELECT views FROM posts'", "PREPARE s FROM CONCAT('SELECT * FROM po', 'sts')"} {
 		if _, err := one.wrapped.ExecContext(t.Context(), text); !errors.Is(err, slotsql.ErrUnsupported) {
 			t.Errorf("%s: %v", text, err)
@@ -68,8 +94,18 @@ func TestDynamicStatements(t *testing.T) {
 func TestDynamicInsideText(t *testing.T) {
 	t.Parallel()
 	one := newDynamic(t, "multiStatements=true")
-	one.around(t, "SET @q = 'UPDATE posts SET views = 4 WHERE id = 1'; EXECUTE IMMEDIATE @q", "SET @q = 'SELECT SUM(n) INTO @x FROM plain'; PREPARE s FROM @q; EXECUTE s; UPDATE posts SET views = views + 1 WHERE id = 1")
-	if _, err := one.wrapped.ExecContext(t.Context(), "SET @q = 'UPDATE posts SET views = 0'; PREPARE s FROM @q; EXECUTE s"); !errors.Is(err, slotsql.ErrUnsupported) {
+	one.around(
+		t,
+		"SET @q = 'UPDATE posts SET views = 4 WHERE id = 1'; EXECUTE IMMEDIATE @q",
+		"SET @q = 'SELECT SUM(n) INTO @x FROM plain'; PREPARE s FROM @q; EXECUTE s; UPDATE posts SET views = views + 1 WHERE id = 1",
+	)
+	if _, err := one.wrapped.ExecContext(
+		t.Context(),
+		"SET @q = 'UPDATE posts SET views = 0'; PREPARE s FROM @q; EXECUTE s",
+	); !errors.Is(
+		err,
+		slotsql.ErrUnsupported,
+	) {
 		t.Error(err)
 	}
 }
@@ -80,7 +116,8 @@ func TestCompoundStatements(t *testing.T) {
 		t.Run(params, func(t *testing.T) {
 			t.Parallel()
 			one := newDynamic(t, params)
-			one.around(t,
+			one.around(
+				t,
 				"IF (SELECT SUM(views) FROM posts) > 10 THEN UPDATE posts SET views = 100 WHERE id = 1; UPDATE plain SET n = n + 1; END IF",
 				"BEGIN NOT ATOMIC DECLARE k INT DEFAULT 1; UPDATE posts SET views = views * 2 WHERE id = k; SELECT views INTO @x FROM posts WHERE id = k; END",
 				"CASE (SELECT views FROM posts WHERE id = 2) WHEN 0 THEN SET @x = 0; ELSE UPDATE posts SET views = views - 1 WHERE id = 2; END CASE;",
@@ -88,10 +125,17 @@ func TestCompoundStatements(t *testing.T) {
 				"again: WHILE (SELECT views FROM posts WHERE id = 1) > 50 DO UPDATE posts SET views = views DIV 2 WHERE id = 1; END WHILE again",
 				"FOR r IN (SELECT id, views FROM ranked) DO SET @x = r.views; END FOR",
 				"REPEAT UPDATE posts SET views = views + 1 WHERE id = 2; UNTIL (SELECT views FROM posts WHERE id = 2) > 60 END REPEAT",
-				"IF 1 THEN UPDATE nosuch SET posts = 1; END IF", "IF views_of(1) > 5 THEN SET @y = 7; END IF",
+				"IF 1 THEN UPDATE nosuch SET posts = 1; END IF",
+				"IF views_of(1) > 5 THEN SET @y = 7; END IF",
 				"IF 1 THEN SET @x = 9; END IF",
 			)
-			if _, err := one.wrapped.ExecContext(t.Context(), "BEGIN NOT ATOMIC COMMIT; UPDATE posts SET views = 0; END"); !errors.Is(err, slotsql.ErrUnsupported) {
+			if _, err := one.wrapped.ExecContext(
+				t.Context(),
+				"BEGIN NOT ATOMIC COMMIT; UPDATE posts SET views = 0; END",
+			); !errors.Is(
+				err,
+				slotsql.ErrUnsupported,
+			) {
 				t.Error(err)
 			}
 		})

@@ -11,10 +11,48 @@ import (
 // compared and what is stored are not the bytes that the argument has.
 func TestKeyForms(t *testing.T) {
 	keys := map[string][]any{
-		"DATE": {"2026-01-02", "2026-01-02T00:00:00Z", "2026-01-02 00:00:00", "2026-01-02T10:11:12Z", "20260102", 20260102, "26-1-2", "2026-01-02T00:00:00+02:00", "2026/01/02", "x", "",
-			time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), []byte("2026-01-02"), "2026-02-31", "2026-01-02Z", " 2026-01-02"},
-		"DATETIME": {"2026-01-02", "2026-01-02T00:00:00Z", "2026-01-02 00:00:00", "2026-01-02T00:00:00.4Z", "2026-01-02T00:00:00.6", "20260102000000", 20260102, "26-1-2", "2026-01-02T00:00:00+02:00",
-			"2026-01-02 00:00:00.000000", time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC), "2026-01-02 00:00:00 x"},
+		"DATE": {
+			"2026-01-02",
+			"2026-01-02T00:00:00Z",
+			"2026-01-02 00:00:00",
+			"2026-01-02T10:11:12Z",
+			"20260102",
+			20260102,
+			"26-1-2",
+			"2026-01-02T00:00:00+02:00",
+			"2026/01/02",
+			"x",
+			"",
+			time.Date(
+				2026,
+				1,
+				2,
+				0,
+				0,
+				0,
+				0,
+				time.UTC,
+			),
+			time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+			[]byte("2026-01-02"),
+			"2026-02-31",
+			"2026-01-02Z",
+			" 2026-01-02",
+		},
+		"DATETIME": {
+			"2026-01-02",
+			"2026-01-02T00:00:00Z",
+			"2026-01-02 00:00:00",
+			"2026-01-02T00:00:00.4Z",
+			"2026-01-02T00:00:00.6",
+			"20260102000000",
+			20260102,
+			"26-1-2",
+			"2026-01-02T00:00:00+02:00",
+			"2026-01-02 00:00:00.000000",
+			time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC),
+			"2026-01-02 00:00:00 x",
+		},
 		"DATETIME(3)":                       {"2026-01-02T00:00:00Z", "2026-01-02 00:00:00.0004", "2026-01-02 00:00:00.0006", "2026-01-02"},
 		"TIMESTAMP":                         {"2026-01-02T00:00:00Z", "2026-01-02 00:00:00", "2026-01-02T00:00:00+02:00", "2026-01-02"},
 		"TIME":                              {"00:00:00", "0:0:0", "000000", 0, "00:00:00Z", "2026-01-02 00:00:00"},
@@ -31,8 +69,12 @@ func TestKeyForms(t *testing.T) {
 		"DOUBLE":                            {"1", 1, "1.00", 1.5, "1e0", "x"},
 		"BIGINT":                            {"1", 1, "1.00", "1.4", 1.5, "1e0", " 1", "1x", "0x1", true},
 		"BIT(8)":                            {1, "1", []byte{1}, true},
-		"UUID":                              {"123e4567-e89b-12d3-a456-426655440000", "123E4567E89B12D3A456426655440000", "{123e4567-e89b-12d3-a456-426655440000}"},
-		"INET6":                             {"::1", "0:0:0:0:0:0:0:1", "::ffff:1.2.3.4"},
+		"UUID": {
+			"123e4567-e89b-12d3-a456-426655440000",
+			"123E4567E89B12D3A456426655440000",
+			"{123e4567-e89b-12d3-a456-426655440000}",
+		},
+		"INET6": {"::1", "0:0:0:0:0:0:0:1", "::ffff:1.2.3.4"},
 		"VARCHAR(20) COLLATE utf8mb4_uca1400_as_cs": {"a", "A", "á", "ª"},
 	}
 	for typ, values := range keys {
@@ -40,8 +82,10 @@ func TestKeyForms(t *testing.T) {
 			t.Run(typ+"/"+params, func(t *testing.T) {
 				t.Parallel()
 				p := twin.New(t, twin.Options{
-					Dialect: "mysql", Params: params, Schema: []string{"CREATE TABLE daily (day " + typ + " NOT NULL PRIMARY KEY, n BIGINT NOT NULL DEFAULT 0)"},
-					Config: "version: 1\nauto_migrate: true\ntables: {daily: {counters: {n: {}}, slots: 4}}\n",
+					Dialect: "mysql",
+					Params:  params,
+					Schema:  []string{"CREATE TABLE daily (day " + typ + " NOT NULL PRIMARY KEY, n BIGINT NOT NULL DEFAULT 0)"},
+					Config:  "version: 1\nauto_migrate: true\ntables: {daily: {counters: {n: {}}, slots: 4}}\n",
 				})
 				one := pinned(t, p)
 				for round := range 3 {
@@ -77,8 +121,12 @@ func TestKeyFormsInText(t *testing.T) {
 		t.Run(params, func(t *testing.T) {
 			t.Parallel()
 			p := twin.New(t, twin.Options{
-				Dialect: "mysql", Params: params, Schema: []string{"CREATE TABLE daily (day DATE NOT NULL, id INT NOT NULL UNIQUE, at DATETIME, n BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (day))",
-					"INSERT INTO daily VALUES ('2026-01-02', 1, '2026-01-02', 0), ('2026-01-03', 2, '2026-01-03', 0)"},
+				Dialect: "mysql",
+				Params:  params,
+				Schema: []string{
+					"CREATE TABLE daily (day DATE NOT NULL, id INT NOT NULL UNIQUE, at DATETIME, n BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (day))",
+					"INSERT INTO daily VALUES ('2026-01-02', 1, '2026-01-02', 0), ('2026-01-03', 2, '2026-01-03', 0)",
+				},
 				Config: "version: 1\nauto_migrate: true\ntables: {daily: {key: [id], counters: {n: {}}, slots: 4}}\n",
 			})
 			one := pinned(t, p)

@@ -17,7 +17,17 @@ func TestMySQLKinds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := twin.New(t, twin.Options{Dialect: "mysql", Config: config, Schema: []string{ddl, "INSERT INTO posts (id, views, likes, title) VALUES (1, 10, 1, 'one'), (2, 20, NULL, 'two'), (3, 30, 3, 'three')"}})
+			p := twin.New(
+				t,
+				twin.Options{
+					Dialect: "mysql",
+					Config:  config,
+					Schema: []string{
+						ddl,
+						"INSERT INTO posts (id, views, likes, title) VALUES (1, 10, 1, 'one'), (2, 20, NULL, 'two'), (3, 30, 3, 'three')",
+					},
+				},
+			)
 			one, other := pinned(t, p), pinned(t, p)
 			one.script(t, &other, work...)
 			for _, text := range []string{

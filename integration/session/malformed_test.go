@@ -96,10 +96,22 @@ var malformed = []struct {
 	{"", "INSERT INTO posts (id, views) VALUES (1, 99999999999) ON CONFLICT (id) DO UPDATE SET views = posts.views + 1", nil},
 	{"", "INSERT INTO posts (id, views) VALUES (?, 1) ON CONFLICT (id) DO UPDATE SET views = posts.views + 1", nil},
 	{"", "INSERT INTO posts (id, views) VALUES (?, 1) ON CONFLICT (id) DO UPDATE SET views = posts.views + 1", []any{1, 2}},
-	{"postgres", "INSERT INTO posts (id, views, title) VALUES ($1, 1, $1) ON CONFLICT (id) DO UPDATE SET views = posts.views + 1", []any{1}},
+	{
+		"postgres",
+		"INSERT INTO posts (id, views, title) VALUES ($1, 1, $1) ON CONFLICT (id) DO UPDATE SET views = posts.views + 1",
+		[]any{1},
+	},
 	{"postgres", "INSERT INTO posts (id, views) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET views = posts.views + $2", []any{1, 2}},
-	{"postgres", "INSERT INTO posts (id, views) VALUES ($1, 1) ON CONFLICT ON CONSTRAINT nope DO UPDATE SET views = posts.views + 1", []any{1}},
-	{"postgres", "INSERT INTO posts (id, views) VALUES ($1, 1) ON CONFLICT ON CONSTRAINT posts_pkey DO UPDATE SET views = posts.views + 1", []any{1}},
+	{
+		"postgres",
+		"INSERT INTO posts (id, views) VALUES ($1, 1) ON CONFLICT ON CONSTRAINT nope DO UPDATE SET views = posts.views + 1",
+		[]any{1},
+	},
+	{
+		"postgres",
+		"INSERT INTO posts (id, views) VALUES ($1, 1) ON CONFLICT ON CONSTRAINT posts_pkey DO UPDATE SET views = posts.views + 1",
+		[]any{1},
+	},
 	{"postgres", "INSERT INTO tags (name, n) VALUES ($1, 1) ON CONFLICT ON CONSTRAINT tags_name DO UPDATE SET n = tags.n + 1", []any{"a"}},
 	{"postgres", "INSERT INTO tags (id, name, n) VALUES (1, $1, 1) ON CONFLICT (name) DO UPDATE SET n = tags.n + 1", []any{"a"}},
 	{"postgres", "INSERT INTO tags (made, name, n) VALUES (1, $1, 1) ON CONFLICT (name) DO UPDATE SET n = tags.n + 1", []any{"a"}},
@@ -132,7 +144,11 @@ func malformedSchema(dialect string) []string {
 			"CREATE TABLE tags (id INT PRIMARY KEY GENERATED ALWAYS AS IDENTITY, name TEXT NOT NULL, n INT NOT NULL)",
 			"CREATE UNIQUE INDEX tags_name ON tags (name)", "INSERT INTO tags (name, n) VALUES ('a', 1)")
 	case "mysql":
-		out = append(out, "CREATE TABLE tags (id INT PRIMARY KEY, name VARCHAR(20) INVISIBLE, n INT NOT NULL)", "INSERT INTO tags (id, n) VALUES (1, 1)")
+		out = append(
+			out,
+			"CREATE TABLE tags (id INT PRIMARY KEY, name VARCHAR(20) INVISIBLE, n INT NOT NULL)",
+			"INSERT INTO tags (id, n) VALUES (1, 1)",
+		)
 	default:
 		out = append(out, "CREATE TABLE tags (id INT PRIMARY KEY, name VARCHAR(20), n INT NOT NULL)")
 	}
@@ -144,7 +160,10 @@ const malformedConfig = "version: 1\nauto_migrate: true\ntables: {posts: {counte
 // A statement that the engine refuses is refused, and counts nothing.
 func TestMalformed(t *testing.T) {
 	each(t, func(t *testing.T, dialect string) {
-		p := twin.New(t, twin.Options{Dialect: dialect, Schema: append(schema(dialect), malformedSchema(dialect)...), Config: malformedConfig})
+		p := twin.New(
+			t,
+			twin.Options{Dialect: dialect, Schema: append(schema(dialect), malformedSchema(dialect)...), Config: malformedConfig},
+		)
 		for _, m := range malformed {
 			if m.dialects != "" && m.dialects != dialect {
 				continue

@@ -57,7 +57,12 @@ func untilBlocked(ctx context.Context, t *testing.T, p *twin.Pair, done chan err
 	t.Helper()
 	for {
 		var n int
-		if err := p.Under.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.INNODB_TRX x JOIN information_schema.PROCESSLIST p ON p.ID = x.trx_mysql_thread_id WHERE x.trx_state = 'LOCK WAIT' AND p.DB = DATABASE()").Scan(&n); err != nil {
+		if err := p.Under.QueryRowContext(
+			ctx,
+			"SELECT COUNT(*) FROM information_schema.INNODB_TRX x JOIN information_schema.PROCESSLIST p ON p.ID = x.trx_mysql_thread_id WHERE x.trx_state = 'LOCK WAIT' AND p.DB = DATABASE()",
+		).Scan(
+			&n,
+		); err != nil {
 			t.Fatal(err)
 		}
 		if n > 0 {

@@ -52,12 +52,23 @@ func TestUseOtherDatabase(t *testing.T) {
 		}
 	}
 	all(work[:4]...)
-	all("CREATE DATABASE %DB%_b", "CREATE TABLE %DB%_b.posts "+copied, "INSERT INTO %DB%_b.posts (id, views) VALUES (1, 100), (2, 200)", "USE %DB%_b")
+	all(
+		"CREATE DATABASE %DB%_b",
+		"CREATE TABLE %DB%_b.posts "+copied,
+		"INSERT INTO %DB%_b.posts (id, views) VALUES (1, 100), (2, 200)",
+		"USE %DB%_b",
+	)
 	all(work[:4]...)
-	all("SELECT p.views, q.views FROM posts p JOIN %DB%.posts q ON p.id = q.id ORDER BY p.id",
-		"UPDATE %DB%.posts SET views = views + 1 WHERE id = 1", "UPDATE %DB%.posts SET views = views * 2 WHERE id = 1",
-		"UPDATE %DB%_b.posts SET views = views + 1 WHERE id = 1", "/* x */ use %DB%", "UPDATE %DB%_b.posts SET views = views + 1 WHERE id = 1",
-		"SELECT views FROM %DB%_b.posts ORDER BY id", "SELECT * FROM %DB%_b.posts ORDER BY id")
+	all(
+		"SELECT p.views, q.views FROM posts p JOIN %DB%.posts q ON p.id = q.id ORDER BY p.id",
+		"UPDATE %DB%.posts SET views = views + 1 WHERE id = 1",
+		"UPDATE %DB%.posts SET views = views * 2 WHERE id = 1",
+		"UPDATE %DB%_b.posts SET views = views + 1 WHERE id = 1",
+		"/* x */ use %DB%",
+		"UPDATE %DB%_b.posts SET views = views + 1 WHERE id = 1",
+		"SELECT views FROM %DB%_b.posts ORDER BY id",
+		"SELECT * FROM %DB%_b.posts ORDER BY id",
+	)
 	// A table of the same name that is something else altogether.
 	all("CREATE DATABASE %DB%_c", "CREATE TABLE %DB%_c.posts (id INT, a INT)", "INSERT INTO %DB%_c.posts VALUES (1, 2)")
 	run(one, "USE %DB%_c")
@@ -82,8 +93,14 @@ func TestSearchPath(t *testing.T) {
 	for _, set := range []string{"SET search_path = b", "set search_path to b, public", "SELECT set_config('search_path', 'b', false)", "SET SESSION search_path = 'b'"} {
 		one.script(t, &other, set)
 		one.script(t, &other, work[:5]...)
-		one.script(t, &other, "SELECT p.views, q.views FROM posts p JOIN public.posts q ON p.id = q.id ORDER BY p.id",
-			"UPDATE public.posts SET views = views + 1 WHERE id = 1", "UPDATE public.posts SET views = views * 2 WHERE id = 1", "RESET search_path")
+		one.script(
+			t,
+			&other,
+			"SELECT p.views, q.views FROM posts p JOIN public.posts q ON p.id = q.id ORDER BY p.id",
+			"UPDATE public.posts SET views = views + 1 WHERE id = 1",
+			"UPDATE public.posts SET views = views * 2 WHERE id = 1",
+			"RESET search_path",
+		)
 		one.script(t, &other, work[:5]...)
 	}
 	one.script(t, &other, "BEGIN", "SET LOCAL search_path = b", work[0], work[2], "COMMIT", work[0], work[2],

@@ -29,7 +29,9 @@ func TestDifferentRowsOfKeyTypes(t *testing.T) {
 		for _, before := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/counted=%v", kind, before), func(t *testing.T) {
 				t.Parallel()
-				schema := []string{"CREATE TABLE posts (k " + kind + " NOT NULL PRIMARY KEY, id INT NOT NULL UNIQUE, views INT NOT NULL, title VARCHAR(20))"}
+				schema := []string{
+					"CREATE TABLE posts (k " + kind + " NOT NULL PRIMARY KEY, id INT NOT NULL UNIQUE, views INT NOT NULL, title VARCHAR(20))",
+				}
 				for i := range 5 {
 					schema = append(schema, fmt.Sprintf("INSERT INTO posts VALUES ("+value+", %[1]d, 100, 'x')", 10*(i+1)))
 				}

@@ -102,7 +102,12 @@ func TestDifferentRows(t *testing.T) {
 
 // failures runs transactions on many connections, without a second try, and counts
 // those that fail.
-func failures(t *testing.T, db *sql.DB, clients, each int, f func(ctx context.Context, tx *sql.Tx, r *rand.Rand) error) (failed map[string]int) {
+func failures(
+	t *testing.T,
+	db *sql.DB,
+	clients, each int,
+	f func(ctx context.Context, tx *sql.Tx, r *rand.Rand) error,
+) (failed map[string]int) {
 	t.Helper()
 	failed = map[string]int{}
 	var mu sync.Mutex
@@ -213,7 +218,13 @@ func TestNobodyFailsWhoWouldNot(t *testing.T) {
 			t.Run(dialect+"/"+name, func(t *testing.T) {
 				p := many(t, dialect, 100)
 				run := func(db *sql.DB) map[string]int {
-					return failures(t, db, 12, 20, func(ctx context.Context, tx *sql.Tx, r *rand.Rand) error { return f(ctx, dialect, tx, r) })
+					return failures(
+						t,
+						db,
+						12,
+						20,
+						func(ctx context.Context, tx *sql.Tx, r *rand.Rand) error { return f(ctx, dialect, tx, r) },
+					)
 				}
 				plain, wrapped := run(p.Plain), run(p.Wrapped)
 				t.Log(plain, wrapped)

@@ -22,18 +22,39 @@ func onceSchema(dialect string) []string {
 	switch dialect {
 	case "mysql":
 		for name, value := range map[string]string{"yes": "1", "no": "0", "lower2": "1"} {
-			out = append(out, "CREATE FUNCTION "+name+"() RETURNS INT MODIFIES SQL DATA BEGIN INSERT INTO calls VALUES ('"+name+"'); RETURN "+value+"; END")
+			out = append(
+				out,
+				"CREATE FUNCTION "+name+"() RETURNS INT MODIFIES SQL DATA BEGIN INSERT INTO calls VALUES ('"+name+"'); RETURN "+value+"; END",
+			)
 		}
-		out = append(out, "CREATE FUNCTION now2() RETURNS INT DETERMINISTIC MODIFIES SQL DATA BEGIN INSERT INTO calls VALUES ('now2'); RETURN 0; END")
+		out = append(
+			out,
+			"CREATE FUNCTION now2() RETURNS INT DETERMINISTIC MODIFIES SQL DATA BEGIN INSERT INTO calls VALUES ('now2'); RETURN 0; END",
+		)
 	case "postgres":
 		call := func(name, args, result, value string) string {
 			return "CREATE FUNCTION " + name + "(" + args + ") RETURNS " + result + " LANGUAGE plpgsql AS $$BEGIN INSERT INTO calls VALUES ('" + name + "'); RETURN " + value + "; END$$"
 		}
-		out = append(out, "CREATE SCHEMA own", call("yes", "", "boolean", "true"), call("no", "", "boolean", "false"), call("own.lower", "", "boolean", "false"),
-			call("asked", "p posts", "boolean", "false"), "CREATE TYPE pair AS (a INT, b INT)", call("topair", "i INT", "pair", "ROW(i, 1)::pair"),
-			"CREATE CAST (INT AS pair) WITH FUNCTION topair(INT)", call("differ", "a INT, b INT", "boolean", "false"),
-			"CREATE OPERATOR === (LEFTARG = INT, RIGHTARG = INT, FUNCTION = differ)", "CREATE VIEW looked AS SELECT no() AS answer",
-			"CREATE OPERATOR own.= (LEFTARG = INT, RIGHTARG = INT, FUNCTION = differ)")
+		out = append(
+			out,
+			"CREATE SCHEMA own",
+			call("yes", "", "boolean", "true"),
+			call("no", "", "boolean", "false"),
+			call("own.lower", "", "boolean", "false"),
+			call(
+				"asked",
+				"p posts",
+				"boolean",
+				"false",
+			),
+			"CREATE TYPE pair AS (a INT, b INT)",
+			call("topair", "i INT", "pair", "ROW(i, 1)::pair"),
+			"CREATE CAST (INT AS pair) WITH FUNCTION topair(INT)",
+			call("differ", "a INT, b INT", "boolean", "false"),
+			"CREATE OPERATOR === (LEFTARG = INT, RIGHTARG = INT, FUNCTION = differ)",
+			"CREATE VIEW looked AS SELECT no() AS answer",
+			"CREATE OPERATOR own.= (LEFTARG = INT, RIGHTARG = INT, FUNCTION = differ)",
+		)
 	}
 	return out
 }
@@ -42,14 +63,53 @@ func onceSchema(dialect string) []string {
 // row is there.
 func TestPredicateRunsOnce(t *testing.T) {
 	predicates := map[string][]string{
-		"mysql": {"yes()", "no()", "no() = 1 AND status = 'open'", "(no() OR no())", "EXISTS (SELECT 1 FROM calls WHERE no())", "(SELECT no()) = 1",
-			"CASE WHEN no() THEN 1 ELSE 0 END", "status = CASE no() WHEN 1 THEN 'open' END", "now2()", "DATABASE_.no()", "(@n := no()) = 1",
-			"LAST_INSERT_ID(id + 6) = 0", "status LIKE no()", "COALESCE(no(), 1)", "no() IN (1)", "1 BETWEEN no() AND 0"},
-		"postgres": {"yes()", "no()", "public.no()", "own.lower()", "no() AND status = 'open'", "(no() OR no())", "EXISTS (SELECT 1 FROM calls WHERE no())",
-			"(SELECT no())", "posts.asked", "asked(posts)", "(id::pair).a = 5", "CAST(id AS pair) IS NULL", "id === 1", "id OPERATOR(public.===) 1", "id OPERATOR(own.=) 1",
-			"EXISTS (SELECT 1 FROM looked WHERE answer)", "CASE WHEN no() THEN true ELSE false END", "nextval('numbers') < 0", "COALESCE(no(), true)",
-			"ARRAY[no()] = ARRAY[true]", "no() IN (true)", "(no() IS TRUE)", "status LIKE no()::text", "set_config('a.b', current_setting('a.b') || 'x', true) = ''",
-			"pg_advisory_xact_lock(7)::text = 'x'", "EXISTS (WITH x AS (SELECT no() AS a) SELECT 1 FROM x WHERE a)", "id === ANY (ARRAY[1, 2])"},
+		"mysql": {
+			"yes()",
+			"no()",
+			"no() = 1 AND status = 'open'",
+			"(no() OR no())",
+			"EXISTS (SELECT 1 FROM calls WHERE no())",
+			"(SELECT no()) = 1",
+			"CASE WHEN no() THEN 1 ELSE 0 END",
+			"status = CASE no() WHEN 1 THEN 'open' END",
+			"now2()",
+			"DATABASE_.no()",
+			"(@n := no()) = 1",
+			"LAST_INSERT_ID(id + 6) = 0",
+			"status LIKE no()",
+			"COALESCE(no(), 1)",
+			"no() IN (1)",
+			"1 BETWEEN no() AND 0",
+		},
+		"postgres": {
+			"yes()",
+			"no()",
+			"public.no()",
+			"own.lower()",
+			"no() AND status = 'open'",
+			"(no() OR no())",
+			"EXISTS (SELECT 1 FROM calls WHERE no())",
+			"(SELECT no())",
+			"posts.asked",
+			"asked(posts)",
+			"(id::pair).a = 5",
+			"CAST(id AS pair) IS NULL",
+			"id === 1",
+			"id OPERATOR(public.===) 1",
+			"id OPERATOR(own.=) 1",
+			"EXISTS (SELECT 1 FROM looked WHERE answer)",
+			"CASE WHEN no() THEN true ELSE false END",
+			"nextval('numbers') < 0",
+			"COALESCE(no(), true)",
+			"ARRAY[no()] = ARRAY[true]",
+			"no() IN (true)",
+			"(no() IS TRUE)",
+			"status LIKE no()::text",
+			"set_config('a.b', current_setting('a.b') || 'x', true) = ''",
+			"pg_advisory_xact_lock(7)::text = 'x'",
+			"EXISTS (WITH x AS (SELECT no() AS a) SELECT 1 FROM x WHERE a)",
+			"id === ANY (ARRAY[1, 2])",
+		},
 	}
 	each(t, func(t *testing.T, dialect string) {
 		if dialect == "sqlite" {
@@ -59,7 +119,14 @@ func TestPredicateRunsOnce(t *testing.T) {
 		if dialect == "postgres" {
 			schema = append(schema, "CREATE SEQUENCE numbers")
 		}
-		p := twin.New(t, twin.Options{Dialect: dialect, Schema: schema, Config: "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}}}\n"})
+		p := twin.New(
+			t,
+			twin.Options{
+				Dialect: dialect,
+				Schema:  schema,
+				Config:  "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}}}\n",
+			},
+		)
 		s := pinned(t, p)
 		for _, q := range map[string][]string{"postgres": {"SET a.b = ''"}}[dialect] {
 			s.same(t, twin.Statement{SQL: q})
@@ -103,7 +170,14 @@ func TestPredicateRunsOnce(t *testing.T) {
 func TestPredicateOfChance(t *testing.T) {
 	const runs, chance = 1500, 0.2
 	each(t, func(t *testing.T, dialect string) {
-		p := twin.New(t, twin.Options{Dialect: dialect, Schema: onceSchema(dialect), Config: "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}}}\n"})
+		p := twin.New(
+			t,
+			twin.Options{
+				Dialect: dialect,
+				Schema:  onceSchema(dialect),
+				Config:  "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}}}\n",
+			},
+		)
 		random := map[string]string{"sqlite": "abs(random()) % 1000 < 200", "mysql": "RAND() < 0.2", "postgres": "random() < 0.2"}[dialect]
 		affected := 0
 		for range runs {
@@ -139,7 +213,14 @@ func TestPredicateOfStatementBefore(t *testing.T) {
 			"sqlite": {"CREATE TABLE log (id INTEGER PRIMARY KEY, n INT)"}, "mysql": {"CREATE TABLE log (id INT AUTO_INCREMENT PRIMARY KEY, n INT)"},
 			"postgres": {"CREATE SEQUENCE numbers START 7", "CREATE TABLE log (id INT DEFAULT nextval('numbers'), n INT)"},
 		}[dialect]...)
-		p := twin.New(t, twin.Options{Dialect: dialect, Schema: schema, Config: "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}}}\n"})
+		p := twin.New(
+			t,
+			twin.Options{
+				Dialect: dialect,
+				Schema:  schema,
+				Config:  "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}}}\n",
+			},
+		)
 		s := pinned(t, p)
 		s.same(t, twin.Statement{SQL: "SELECT views FROM posts"}) // the tables are known from here on
 		for i, predicate := range slices.Concat(predicates[dialect], predicates[dialect]) {

@@ -48,16 +48,28 @@ func TestOnDrain(t *testing.T) {
 	each(t, func(t *testing.T, dialect string) {
 		table := "drained_" + dialect // Stats counts for the whole process
 		p := twin.New(t, twin.Options{
-			Dialect: dialect, Open: twin.OpenPlain,
-			Schema: []string{"CREATE TABLE " + table + " (id INTEGER PRIMARY KEY, views BIGINT)", "INSERT INTO " + table + " VALUES (1, 10), (2, NULL)"},
+			Dialect: dialect,
+			Open:    twin.OpenPlain,
+			Schema: []string{
+				"CREATE TABLE " + table + " (id INTEGER PRIMARY KEY, views BIGINT)",
+				"INSERT INTO " + table + " VALUES (1, 10), (2, NULL)",
+			},
 		})
 		open := func(on string, log *syncBuffer) *sql.DB {
 			t.Helper()
-			c, err := slotsql.Parse([]byte("version: 1\nauto_migrate: true\ntables: {"+table+": {on_drain: "+on+", counters: {views: {}}}}"), "slotsql.yaml")
+			c, err := slotsql.Parse(
+				[]byte("version: 1\nauto_migrate: true\ntables: {"+table+": {on_drain: "+on+", counters: {views: {}}}}"),
+				"slotsql.yaml",
+			)
 			if err != nil {
 				t.Fatal(err)
 			}
-			db, err := slotsql.Open(twin.Wrapped[dialect], p.WrappedDSN, slotsql.WithConfig(c), slotsql.WithLogger(slog.New(slog.NewTextHandler(log, nil))))
+			db, err := slotsql.Open(
+				twin.Wrapped[dialect],
+				p.WrappedDSN,
+				slotsql.WithConfig(c),
+				slotsql.WithLogger(slog.New(slog.NewTextHandler(log, nil))),
+			)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -83,7 +95,11 @@ func TestOnDrain(t *testing.T) {
 		if s := statsOf(table, "additive"); s.Statements != 2 || s.Fallbacks != 1 || s.Drains != 1 {
 			t.Errorf("increments: %+v", s)
 		}
-		if s := statsOf(table, "drain"); s.Statements != 1 || s.Drains != 1 || s.Fallbacks != 0 || s.Reason != "the statement sets counter views" {
+		if s := statsOf(
+			table,
+			"drain",
+		); s.Statements != 1 || s.Drains != 1 || s.Fallbacks != 0 ||
+			s.Reason != "the statement sets counter views" {
 			t.Errorf("drains: %+v", s)
 		}
 		if s := statsOf(table, "read"); s.Statements != 1 || s.Drains != 0 {
@@ -110,7 +126,11 @@ func TestOnDrain(t *testing.T) {
 // may fire later: they then fire for the sum that a drain folds.
 func TestDeferTriggers(t *testing.T) {
 	each(t, func(t *testing.T, dialect string) {
-		schema := []string{"CREATE TABLE posts (id INTEGER PRIMARY KEY, views BIGINT NOT NULL)", "INSERT INTO posts VALUES (1, 10)", "CREATE TABLE audit (was BIGINT, now BIGINT)"}
+		schema := []string{
+			"CREATE TABLE posts (id INTEGER PRIMARY KEY, views BIGINT NOT NULL)",
+			"INSERT INTO posts VALUES (1, 10)",
+			"CREATE TABLE audit (was BIGINT, now BIGINT)",
+		}
 		schema = append(schema, map[string][]string{
 			"mysql":  {"CREATE TRIGGER posts_audit AFTER UPDATE ON posts FOR EACH ROW INSERT INTO audit VALUES (OLD.views, NEW.views)"},
 			"sqlite": {"CREATE TRIGGER posts_audit AFTER UPDATE ON posts BEGIN INSERT INTO audit VALUES (OLD.views, NEW.views); END"},
@@ -118,7 +138,14 @@ func TestDeferTriggers(t *testing.T) {
 				"CREATE TRIGGER posts_audit AFTER UPDATE ON posts FOR EACH ROW EXECUTE FUNCTION audited()"},
 		}[dialect]...)
 		for key, want := range map[string][2]int{"": {3, 3}, "defer_triggers: true, ": {0, 1}} {
-			p := twin.New(t, twin.Options{Dialect: dialect, Schema: schema, Config: "version: 1\nauto_migrate: true\ntables: {posts: {" + key + "counters: {views: {}}}}"})
+			p := twin.New(
+				t,
+				twin.Options{
+					Dialect: dialect,
+					Schema:  schema,
+					Config:  "version: 1\nauto_migrate: true\ntables: {posts: {" + key + "counters: {views: {}}}}",
+				},
+			)
 			number := func(q string) (n int) {
 				t.Helper()
 				if err := p.Wrapped.QueryRowContext(t.Context(), q).Scan(&n); err != nil {
@@ -161,7 +188,13 @@ func TestRoutines(t *testing.T) {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
 			p := twin.New(t, twin.Options{
-				Dialect: dialect, Schema: append([]string{"CREATE TABLE posts (id INTEGER PRIMARY KEY, views BIGINT NOT NULL)", "INSERT INTO posts VALUES (1, 10), (2, 20)"}, texts...),
+				Dialect: dialect,
+				Schema: append(
+					[]string{
+						"CREATE TABLE posts (id INTEGER PRIMARY KEY, views BIGINT NOT NULL)",
+						"INSERT INTO posts VALUES (1, 10), (2, 20)",
+					},
+					texts...),
 				Config: "version: 1\nauto_migrate: true\ntables: {posts: {routines: [double_views, views_of], counters: {views: {}}}}",
 			})
 			for _, call := range []string{

@@ -19,7 +19,8 @@ func TestNumbers(t *testing.T) {
 				params = "deadlock_timeout=20ms"
 			}
 			p := twin.New(t, twin.Options{Dialect: dialect, Params: params, Schema: []string{
-				"CREATE TABLE tickets (id INT PRIMARY KEY, name VARCHAR(20) NOT NULL UNIQUE, n INT NOT NULL)", "INSERT INTO tickets VALUES (1, 'a', 0)",
+				"CREATE TABLE tickets (id INT PRIMARY KEY, name VARCHAR(20) NOT NULL UNIQUE, n INT NOT NULL)",
+				"INSERT INTO tickets VALUES (1, 'a', 0)",
 			}, Config: "version: 1\nauto_migrate: true\ntables: {tickets: {counters: {n: {}}}}\n"})
 			text := "UPDATE tickets SET n = n + 1 WHERE id = ?"
 			if upsert {

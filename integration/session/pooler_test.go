@@ -42,7 +42,13 @@ func newPooler(t *testing.T, dsn string, size int) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &pooler{t: t, server: filepath.Join(u.Query().Get("host"), ".s.PGSQL.5432"), user: u.Query().Get("user"), name: u.Path[1:], idle: make(chan *backend, size)}
+	p := &pooler{
+		t:      t,
+		server: filepath.Join(u.Query().Get("host"), ".s.PGSQL.5432"),
+		user:   u.Query().Get("user"),
+		name:   u.Path[1:],
+		idle:   make(chan *backend, size),
+	}
 	for range size {
 		b, err := p.open()
 		if err != nil {

@@ -34,8 +34,12 @@ func TestCopyFromOfTheRawConnection(t *testing.T) {
 				}
 				c = w.Unwrap()
 			}
-			_, err := c.(*stdlib.Conn).Conn().CopyFrom(context.Background(), pgx.Identifier{"posts"}, []string{"id", "views", "likes", "title"},
-				pgx.CopyFromRows([][]any{{int32(11), int32(5), nil, "new"}, {int32(12), int32(6), int32(1), "newer"}}))
+			_, err := c.(*stdlib.Conn).Conn().CopyFrom(
+				context.Background(),
+				pgx.Identifier{"posts"},
+				[]string{"id", "views", "likes", "title"},
+				pgx.CopyFromRows([][]any{{int32(11), int32(5), nil, "new"}, {int32(12), int32(6), int32(1), "newer"}}),
+			)
 			return err
 		})
 		if err != nil {

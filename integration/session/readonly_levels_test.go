@@ -11,9 +11,18 @@ import (
 // rows as with the plain driver, however it has come to be READ ONLY.
 func TestReadOnlyLevels(t *testing.T) {
 	texts := []string{
-		"SELECT id, views FROM ranked ORDER BY id", "SELECT views FROM posts WHERE id = 1 LOCK IN SHARE MODE", "SELECT views_of(1), views_of(2)", "SELECT views FROM posts ORDER BY id",
-		"SELECT MAX(views) INTO @x FROM ranked", "SET @y = views_of(2)", "SELECT @x, @y", "UPDATE posts SET views = views + 1 WHERE id = 1", "UPDATE posts SET views = 7 WHERE id = 1",
-		"CALL double_views(1)", "SELECT views FROM ranked WHERE id = 1", "SELECT views FROM posts WHERE id = 2 FOR UPDATE",
+		"SELECT id, views FROM ranked ORDER BY id",
+		"SELECT views FROM posts WHERE id = 1 LOCK IN SHARE MODE",
+		"SELECT views_of(1), views_of(2)",
+		"SELECT views FROM posts ORDER BY id",
+		"SELECT MAX(views) INTO @x FROM ranked",
+		"SET @y = views_of(2)",
+		"SELECT @x, @y",
+		"UPDATE posts SET views = views + 1 WHERE id = 1",
+		"UPDATE posts SET views = 7 WHERE id = 1",
+		"CALL double_views(1)",
+		"SELECT views FROM ranked WHERE id = 1",
+		"SELECT views FROM posts WHERE id = 2 FOR UPDATE",
 	}
 	for _, level := range []string{"READ UNCOMMITTED", "READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"} {
 		for how, begin := range map[string][]string{
@@ -26,8 +35,11 @@ func TestReadOnlyLevels(t *testing.T) {
 			}
 			t.Run(how+"/"+level, func(t *testing.T) {
 				t.Parallel()
-				p := twin.New(t, twin.Options{Dialect: "mysql", Schema: dynamicSchema,
-					Config: "version: 1\nauto_migrate: true\ntables: {posts: {routines: [double_views, views_of], slots: 8, placement: random, counters: {views: {}}}}"})
+				p := twin.New(t, twin.Options{
+					Dialect: "mysql",
+					Schema:  dynamicSchema,
+					Config:  "version: 1\nauto_migrate: true\ntables: {posts: {routines: [double_views, views_of], slots: 8, placement: random, counters: {views: {}}}}",
+				})
 				countIn(t, p)
 				filled(t, p)
 				one := pinned(t, p)
@@ -39,7 +51,8 @@ func TestReadOnlyLevels(t *testing.T) {
 					one.same(t, twin.Statement{SQL: text})
 				}
 				for _, text := range texts {
-					if strings.HasSuffix(level, "COMMITTED") && how != "autocommit" && (strings.Contains(text, "FOR UPDATE") || strings.Contains(text, "SHARE") || strings.Contains(text, "@")) {
+					if strings.HasSuffix(level, "COMMITTED") && how != "autocommit" &&
+						(strings.Contains(text, "FOR UPDATE") || strings.Contains(text, "SHARE") || strings.Contains(text, "@")) {
 						continue // slots cannot be kept away afterwards: see docs/divergences.md
 					}
 					if level == "READ UNCOMMITTED" && how != "autocommit" && strings.Contains(text, "FROM posts ORDER") {

@@ -25,10 +25,22 @@ func TestReadOnlyServer(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = admin.Close() })
 	path := filepath.Join(t.TempDir(), "slotsql.yaml")
-	if err := os.WriteFile(path, []byte("version: 1\nauto_migrate: true\ntables: {posts: {slots: 8, placement: random, counters: {views: {}}}}"), 0o600); err != nil {
+	if err := os.WriteFile(
+		path,
+		[]byte("version: 1\nauto_migrate: true\ntables: {posts: {slots: 8, placement: random, counters: {views: {}}}}"),
+		0o600,
+	); err != nil {
 		t.Fatal(err)
 	}
-	twin.ExecAll(t, admin, "CREATE DATABASE one", "CREATE DATABASE two", "CREATE USER app@localhost IDENTIFIED BY 'app'", "GRANT ALL ON one.* TO app@localhost", "GRANT ALL ON two.* TO app@localhost")
+	twin.ExecAll(
+		t,
+		admin,
+		"CREATE DATABASE one",
+		"CREATE DATABASE two",
+		"CREATE USER app@localhost IDENTIFIED BY 'app'",
+		"GRANT ALL ON one.* TO app@localhost",
+		"GRANT ALL ON two.* TO app@localhost",
+	)
 	at := in.DSN[strings.Index(in.DSN, "@"):]
 	at = at[:strings.LastIndex(at, "/")+1]
 	p := &twin.Pair{Dialect: "mysql"}
@@ -51,7 +63,8 @@ func TestReadOnlyServer(t *testing.T) {
 	twin.ExecAll(t, admin, "SET GLOBAL read_only = 1")
 	p.Same(t, twin.Statement{SQL: "SELECT id, views FROM posts ORDER BY id"})
 	out := twin.Run(t.Context(), p.Wrapped, twin.Statement{SQL: "SELECT id, views FROM ranked ORDER BY id"})
-	if out.Err == nil || !strings.Contains(out.Err.Error(), "read the table itself") || !strings.HasPrefix(twin.Class(out.Err), "MySQL 1290") {
+	if out.Err == nil || !strings.Contains(out.Err.Error(), "read the table itself") ||
+		!strings.HasPrefix(twin.Class(out.Err), "MySQL 1290") {
 		t.Errorf("a view with slots: %v", out.Err)
 	}
 	twin.ExecAll(t, admin, "SET GLOBAL read_only = 0")

@@ -15,9 +15,11 @@ func readOnlySchema(dialect string) []string {
 		"CREATE VIEW ranked AS SELECT id, views FROM posts WHERE views > 0", "CREATE VIEW best AS SELECT MAX(views) AS views FROM ranked",
 	}
 	if dialect == "postgres" {
-		schema = append(schema,
+		schema = append(
+			schema,
 			"CREATE FUNCTION views_of(k int) RETURNS bigint LANGUAGE plpgsql AS 'BEGIN RETURN (SELECT views FROM posts WHERE id = k); END'",
-			"CREATE FUNCTION more_views(k int) RETURNS bigint LANGUAGE sql AS 'UPDATE posts SET views = views + 1 WHERE id = k RETURNING views'")
+			"CREATE FUNCTION more_views(k int) RETURNS bigint LANGUAGE sql AS 'UPDATE posts SET views = views + 1 WHERE id = k RETURNING views'",
+		)
 	}
 	return schema
 }
@@ -28,8 +30,10 @@ func readOnlyPair(t *testing.T, dialect, params string) *twin.Pair {
 		routines = "routines: [views_of, more_views], "
 	}
 	return twin.New(t, twin.Options{
-		Dialect: dialect, Schema: readOnlySchema(dialect), Params: params,
-		Config: "version: 1\nauto_migrate: true\ntables: {posts: {" + routines + "slots: 8, placement: random, coalesce: false, counters: {views: {}}}}",
+		Dialect: dialect,
+		Schema:  readOnlySchema(dialect),
+		Params:  params,
+		Config:  "version: 1\nauto_migrate: true\ntables: {posts: {" + routines + "slots: 8, placement: random, coalesce: false, counters: {views: {}}}}",
 	})
 }
 
@@ -55,13 +59,24 @@ func filled(t *testing.T, p *twin.Pair) {
 // wait for nothing.
 func TestReadOnlySnapshots(t *testing.T) {
 	reads := []string{
-		"SELECT id, views FROM ranked ORDER BY id", "SELECT views FROM best", "SELECT views_of(1), views_of(2)", "SELECT views FROM posts ORDER BY id",
-		"WITH w AS (SELECT * FROM ranked) SELECT SUM(views) FROM w", "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT views_of(1)",
-		"SELECT views FROM ranked WHERE id = 1", "SHOW lock_timeout", "SHOW transaction_read_only",
+		"SELECT id, views FROM ranked ORDER BY id",
+		"SELECT views FROM best",
+		"SELECT views_of(1), views_of(2)",
+		"SELECT views FROM posts ORDER BY id",
+		"WITH w AS (SELECT * FROM ranked) SELECT SUM(views) FROM w",
+		"EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT views_of(1)",
+		"SELECT views FROM ranked WHERE id = 1",
+		"SHOW lock_timeout",
+		"SHOW transaction_read_only",
 	}
 	writes := []string{
-		"UPDATE posts SET views = views + 1 WHERE id = 1", "UPDATE posts SET views = 7 WHERE id = 1", "SELECT views FROM posts WHERE id = 1 FOR UPDATE",
-		"SELECT views FROM posts WHERE id = 2 FOR SHARE", "SELECT more_views(1)", "WITH w AS (UPDATE posts SET views = 0 RETURNING id) SELECT * FROM w", "DELETE FROM posts WHERE id = 1",
+		"UPDATE posts SET views = views + 1 WHERE id = 1",
+		"UPDATE posts SET views = 7 WHERE id = 1",
+		"SELECT views FROM posts WHERE id = 1 FOR UPDATE",
+		"SELECT views FROM posts WHERE id = 2 FOR SHARE",
+		"SELECT more_views(1)",
+		"WITH w AS (UPDATE posts SET views = 0 RETURNING id) SELECT * FROM w",
+		"DELETE FROM posts WHERE id = 1",
 	}
 	hows := map[string][]string{
 		"begintx":     nil,

@@ -12,8 +12,19 @@ import (
 // answers through views as with the plain driver and refuses writes as that. Slots
 // that nobody may fold are an error that is SQLite's own and says what to do.
 func TestReadOnlyDatabase(t *testing.T) {
-	reads := []string{"SELECT id, views FROM ranked ORDER BY id", "SELECT views FROM best", "SELECT views FROM posts ORDER BY id", "SELECT SUM(views) FROM posts"}
-	writes := []string{"UPDATE posts SET views = views + 1 WHERE id = 1", "UPDATE posts SET views = 7 WHERE id = 1", "DELETE FROM posts", "INSERT INTO posts VALUES (3, 1)", "INSERT INTO posts SELECT id + 10, views FROM ranked"}
+	reads := []string{
+		"SELECT id, views FROM ranked ORDER BY id",
+		"SELECT views FROM best",
+		"SELECT views FROM posts ORDER BY id",
+		"SELECT SUM(views) FROM posts",
+	}
+	writes := []string{
+		"UPDATE posts SET views = views + 1 WHERE id = 1",
+		"UPDATE posts SET views = 7 WHERE id = 1",
+		"DELETE FROM posts",
+		"INSERT INTO posts VALUES (3, 1)",
+		"INSERT INTO posts SELECT id + 10, views FROM ranked",
+	}
 	for name, c := range map[string]struct {
 		params string
 		setup  []string
@@ -45,7 +56,8 @@ func TestReadOnlyDatabase(t *testing.T) {
 				for i, text := range reads {
 					if slots && !c.folds && i < 2 {
 						out := twin.Run(t.Context(), one.wrapped, twin.Statement{SQL: text})
-						if out.Err == nil || !strings.Contains(out.Err.Error(), "read the table itself") || !strings.HasPrefix(twin.Class(out.Err), "SQLite 8") {
+						if out.Err == nil || !strings.Contains(out.Err.Error(), "read the table itself") ||
+							!strings.HasPrefix(twin.Class(out.Err), "SQLite 8") {
 							t.Errorf("%s: %v (%s)", text, out.Err, twin.Class(out.Err))
 						}
 						continue
@@ -64,7 +76,12 @@ func TestReadOnlyDatabase(t *testing.T) {
 // reopened is a pair on the same databases, opened with more parameters.
 func reopened(t *testing.T, p *twin.Pair, params string) *twin.Pair {
 	t.Helper()
-	q := &twin.Pair{Dialect: p.Dialect, PlainDSN: p.PlainDSN + "&" + params, WrappedDSN: p.WrappedDSN + "&" + params, ConfigPath: p.ConfigPath}
+	q := &twin.Pair{
+		Dialect:    p.Dialect,
+		PlainDSN:   p.PlainDSN + "&" + params,
+		WrappedDSN: p.WrappedDSN + "&" + params,
+		ConfigPath: p.ConfigPath,
+	}
 	var err error
 	if q.Plain, err = sql.Open("sqlite", q.PlainDSN); err != nil {
 		t.Fatal(err)

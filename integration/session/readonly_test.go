@@ -11,9 +11,17 @@ import (
 // plain driver, and may not write.
 func TestReadOnlyTransactions(t *testing.T) {
 	texts := []string{
-		"SELECT id, views FROM ranked ORDER BY id", "SELECT views FROM posts WHERE id = 1 LOCK IN SHARE MODE", "SELECT views FROM posts WHERE id = 2 FOR UPDATE", "SELECT views_of(1), views_of(2)",
-		"SELECT views FROM posts ORDER BY id", "SELECT MAX(views) INTO @x FROM ranked", "SET @y = views_of(2)", "UPDATE posts SET views = views + 1 WHERE id = 1", "UPDATE posts SET views = 7 WHERE id = 1",
-		"CALL double_views(1)", "SELECT views FROM ranked WHERE id = 1",
+		"SELECT id, views FROM ranked ORDER BY id",
+		"SELECT views FROM posts WHERE id = 1 LOCK IN SHARE MODE",
+		"SELECT views FROM posts WHERE id = 2 FOR UPDATE",
+		"SELECT views_of(1), views_of(2)",
+		"SELECT views FROM posts ORDER BY id",
+		"SELECT MAX(views) INTO @x FROM ranked",
+		"SET @y = views_of(2)",
+		"UPDATE posts SET views = views + 1 WHERE id = 1",
+		"UPDATE posts SET views = 7 WHERE id = 1",
+		"CALL double_views(1)",
+		"SELECT views FROM ranked WHERE id = 1",
 	}
 	for _, how := range []string{"begintx", "text", "session"} {
 		for _, level := range []string{"REPEATABLE READ", "READ COMMITTED"} {
@@ -22,7 +30,14 @@ func TestReadOnlyTransactions(t *testing.T) {
 			}
 			t.Run(how+"/"+level, func(t *testing.T) {
 				t.Parallel()
-				p := twin.New(t, twin.Options{Dialect: "mysql", Schema: dynamicSchema, Config: "version: 1\nauto_migrate: true\ntables: {posts: {routines: [double_views, views_of], counters: {views: {}}}}"})
+				p := twin.New(
+					t,
+					twin.Options{
+						Dialect: "mysql",
+						Schema:  dynamicSchema,
+						Config:  "version: 1\nauto_migrate: true\ntables: {posts: {routines: [double_views, views_of], counters: {views: {}}}}",
+					},
+				)
 				count := func() {
 					for range 3 {
 						p.Same(t, twin.Statement{SQL: "UPDATE posts SET views = views + 1 WHERE id = 1"})

@@ -29,12 +29,30 @@ func TestTableRenames(t *testing.T) {
 			swap = []string{"RENAME TABLE posts TO old, fresh TO posts"}
 		}
 		for range 2 {
-			all(work[0], "ALTER TABLE posts RENAME TO elsewhere", work[0], "UPDATE elsewhere SET views = views + 1 WHERE id = 1", "INSERT INTO log VALUES (1, 'x')", "DELETE FROM log",
-				"ALTER TABLE elsewhere RENAME TO posts", work[0], work[0])
+			all(
+				work[0],
+				"ALTER TABLE posts RENAME TO elsewhere",
+				work[0],
+				"UPDATE elsewhere SET views = views + 1 WHERE id = 1",
+				"INSERT INTO log VALUES (1, 'x')",
+				"DELETE FROM log",
+				"ALTER TABLE elsewhere RENAME TO posts",
+				work[0],
+				work[0],
+			)
 			all(like, fill)
 			all(swap...)
-			all(work[0], "UPDATE posts SET views = views * 2 WHERE id = 2", "UPDATE old SET views = views + 1 WHERE id = 1", "SELECT * FROM old ORDER BY id",
-				"DELETE FROM posts WHERE id = 3", "INSERT INTO posts (id, views) VALUES (3, 33)", "UPDATE posts SET views = views + 1 WHERE id = 3", "DROP TABLE old", work[0])
+			all(
+				work[0],
+				"UPDATE posts SET views = views * 2 WHERE id = 2",
+				"UPDATE old SET views = views + 1 WHERE id = 1",
+				"SELECT * FROM old ORDER BY id",
+				"DELETE FROM posts WHERE id = 3",
+				"INSERT INTO posts (id, views) VALUES (3, 33)",
+				"UPDATE posts SET views = views + 1 WHERE id = 3",
+				"DROP TABLE old",
+				work[0],
+			)
 			if dialect != "mysql" {
 				for _, end := range []string{"ROLLBACK", "COMMIT"} {
 					for _, text := range append(append([]string{"BEGIN", like, fill}, swap...), work[0], work[2], "DROP TABLE old", work[0], end) {
@@ -53,7 +71,12 @@ func TestTableRenames(t *testing.T) {
 				}
 				all(work[0], work[2], work[0])
 			}
-			all("ALTER TABLE posts RENAME COLUMN id TO number", "UPDATE posts SET views = views + 1 WHERE number = 1", "ALTER TABLE posts RENAME COLUMN number TO id", work[0])
+			all(
+				"ALTER TABLE posts RENAME COLUMN id TO number",
+				"UPDATE posts SET views = views + 1 WHERE number = 1",
+				"ALTER TABLE posts RENAME COLUMN number TO id",
+				work[0],
+			)
 		}
 		final(t, p)
 	})

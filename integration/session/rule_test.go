@@ -21,7 +21,9 @@ func TestUpdateRule(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := twin.New(t, twin.Options{Dialect: "postgres", Schema: []string{
-				"CREATE TABLE posts (id INT PRIMARY KEY, views INT NOT NULL)", "INSERT INTO posts VALUES (1, 0), (2, 0), (3, 0), (4, 0)", "CREATE TABLE log (n INT)",
+				"CREATE TABLE posts (id INT PRIMARY KEY, views INT NOT NULL)",
+				"INSERT INTO posts VALUES (1, 0), (2, 0), (3, 0), (4, 0)",
+				"CREATE TABLE log (n INT)",
 			}, Config: "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}}}\n"})
 			same(t, p, "UPDATE posts SET views = views + 3 WHERE id = 1")
 			execAll(t, p.Plain, rule)

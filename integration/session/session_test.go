@@ -111,11 +111,30 @@ var work = []string{
 
 // begins are the ways into a transaction by text.
 var begins = map[string][]string{
-	"mysql": {"BEGIN", "begin", "  bEgIn work ;", "/* x */ START TRANSACTION", "-- c\nBEGIN", "# c\nstart transaction",
-		"START TRANSACTION WITH CONSISTENT SNAPSHOT", "SET autocommit=0", "set @@session.autocommit = off", "/*!40000 BEGIN */", "/*! SET autocommit = 0 */",
-		"SET SESSION autocommit = 0, sql_safe_updates = 0"},
-	"postgres": {"BEGIN", "begin", "  bEgIn work ;", "/* x /* y */ */ START TRANSACTION", "-- c\nBEGIN", "BEGIN ISOLATION LEVEL REPEATABLE READ",
-		"START TRANSACTION ISOLATION LEVEL SERIALIZABLE", ";BEGIN"},
+	"mysql": {
+		"BEGIN",
+		"begin",
+		"  bEgIn work ;",
+		"/* x */ START TRANSACTION",
+		"-- c\nBEGIN",
+		"# c\nstart transaction",
+		"START TRANSACTION WITH CONSISTENT SNAPSHOT",
+		"SET autocommit=0",
+		"set @@session.autocommit = off",
+		"/*!40000 BEGIN */",
+		"/*! SET autocommit = 0 */",
+		"SET SESSION autocommit = 0, sql_safe_updates = 0",
+	},
+	"postgres": {
+		"BEGIN",
+		"begin",
+		"  bEgIn work ;",
+		"/* x /* y */ */ START TRANSACTION",
+		"-- c\nBEGIN",
+		"BEGIN ISOLATION LEVEL REPEATABLE READ",
+		"START TRANSACTION ISOLATION LEVEL SERIALIZABLE",
+		";BEGIN",
+	},
 	"sqlite": {"BEGIN", "begin", "  bEgIn transaction ;", "/* x */ BEGIN IMMEDIATE", "-- c\nBEGIN", "SAVEPOINT a", "BEGIN EXCLUSIVE"},
 }
 
@@ -141,8 +160,12 @@ func TestTransactionByText(t *testing.T) {
 				if strings.Contains(strings.ToLower(begin), "autocommit") {
 					texts = append(texts, "COMMIT", "SET autocommit=1")
 				}
-				texts = append(texts, "DELETE FROM posts WHERE id IN (4, 5)", "UPDATE posts SET views = views % 1000",
-					"INSERT INTO posts (id, views, likes, title) SELECT 3, 30, 3, 'three' WHERE NOT EXISTS (SELECT 1 FROM posts p WHERE p.id = 3)")
+				texts = append(
+					texts,
+					"DELETE FROM posts WHERE id IN (4, 5)",
+					"UPDATE posts SET views = views % 1000",
+					"INSERT INTO posts (id, views, likes, title) SELECT 3, 30, 3, 'three' WHERE NOT EXISTS (SELECT 1 FROM posts p WHERE p.id = 3)",
+				)
 				if dialect == "mysql" {
 					texts[len(texts)-1] = "INSERT IGNORE INTO posts (id, views, likes, title) VALUES (3, 30, 3, 'three')"
 				}
@@ -197,11 +220,38 @@ func TestSavepoints(t *testing.T) {
 			texts = append(texts, fmt.Sprintf("SAVEPOINT s%d", depth))
 			texts = append(texts, work...)
 		}
-		texts = append(texts, "ROLLBACK TO SAVEPOINT s2", work[0], work[2], "ROLLBACK TO s1", "SAVEPOINT s3", work[2], "RELEASE SAVEPOINT s3",
-			work[0], "RELEASE SAVEPOINT s1", work[2], "ROLLBACK TO SAVEPOINT s0", work[1], work[2], work[1], "COMMIT", work[0])
+		texts = append(
+			texts,
+			"ROLLBACK TO SAVEPOINT s2",
+			work[0],
+			work[2],
+			"ROLLBACK TO s1",
+			"SAVEPOINT s3",
+			work[2],
+			"RELEASE SAVEPOINT s3",
+			work[0],
+			"RELEASE SAVEPOINT s1",
+			work[2],
+			"ROLLBACK TO SAVEPOINT s0",
+			work[1],
+			work[2],
+			work[1],
+			"COMMIT",
+			work[0],
+		)
 		one.script(t, &other, texts...)
 		// The errors of savepoints that are not there.
-		one.script(t, &other, "SAVEPOINT outside", work[0], work[2], "ROLLBACK TO SAVEPOINT outside", work[0], "RELEASE SAVEPOINT outside", work[0])
+		one.script(
+			t,
+			&other,
+			"SAVEPOINT outside",
+			work[0],
+			work[2],
+			"ROLLBACK TO SAVEPOINT outside",
+			work[0],
+			"RELEASE SAVEPOINT outside",
+			work[0],
+		)
 		if dialect != "sqlite" {
 			one.script(t, &other, "BEGIN", work[0], "COMMIT AND CHAIN", work[0], work[2], "ROLLBACK AND CHAIN", work[2], "COMMIT", work[0])
 		}
@@ -218,7 +268,21 @@ func TestErrorInTransaction(t *testing.T) {
 			for _, end := range []string{"COMMIT", "ROLLBACK"} {
 				one.script(t, &other, work[0], work[3], bad, work[0])
 				one.script(t, nil, "BEGIN", work[0], work[2], work[0], bad, work[0], work[2], end, work[0])
-				one.script(t, &other, "BEGIN", work[0], work[2], "SAVEPOINT a", work[0], bad, "ROLLBACK TO SAVEPOINT a", work[0], work[2], end, work[0])
+				one.script(
+					t,
+					&other,
+					"BEGIN",
+					work[0],
+					work[2],
+					"SAVEPOINT a",
+					work[0],
+					bad,
+					"ROLLBACK TO SAVEPOINT a",
+					work[0],
+					work[2],
+					end,
+					work[0],
+				)
 			}
 		}
 	})
@@ -250,7 +314,10 @@ func TestDrainDoesNotCommit(t *testing.T) {
 				in = both{txs[0], txs[1]}
 				in.same(t, twin.Statement{SQL: "INSERT INTO log (id, note) VALUES (1, 'x')"})
 				in.same(t, twin.Statement{SQL: q, Prepared: prepared})
-				if !strings.HasPrefix(q, "REPLACE") { // by the row that is there MariaDB affects 1 row, or 2 where a foreign key refers to it
+				if !strings.HasPrefix(
+					q,
+					"REPLACE",
+				) { // by the row that is there MariaDB affects 1 row, or 2 where a foreign key refers to it
 					in.same(t, twin.Statement{SQL: q, Prepared: prepared})
 				}
 				in.same(t, twin.Statement{SQL: totals})

@@ -10,13 +10,41 @@ import (
 // settings are variables of a MySQL session that change what a statement means,
 // how it is read, or what slotsql's own statements do.
 var settings = []string{
-	"completion_type=1", "completion_type=2", "completion_type='CHAIN'", "sql_mode=''", "sql_mode='TRADITIONAL,HIGH_NOT_PRECEDENCE,PAD_CHAR_TO_FULL_LENGTH'",
-	"tx_isolation='READ-UNCOMMITTED'", "tx_isolation='READ-COMMITTED'", "tx_isolation='SERIALIZABLE'", "foreign_key_checks=0", "unique_checks=0", "big_tables=1",
-	"sql_quote_show_create=0", "sql_auto_is_null=1", "max_error_count=0", "group_concat_max_len=4", "sql_notes=0", "div_precision_increment=0",
-	"optimizer_switch='derived_merge=off,semijoin=off'", "join_cache_level=0", "in_predicate_conversion_threshold=2", "max_sort_length=8",
-	"sql_mode='ANSI'", "sql_mode='ANSI_QUOTES,STRICT_TRANS_TABLES'", "sql_mode='NO_BACKSLASH_ESCAPES'", "sql_mode='ANSI_QUOTES,NO_BACKSLASH_ESCAPES'",
-	"sql_mode='MSSQL'", "sql_mode='NO_UNSIGNED_SUBTRACTION'", "sql_safe_updates=1", "sql_select_limit=1", "sql_select_limit=0",
-	"character_set_results=NULL", "character_set_results='latin1'", "collation_connection='utf8mb4_bin'", "time_zone='+05:00'", "lc_time_names='de_DE'",
+	"completion_type=1",
+	"completion_type=2",
+	"completion_type='CHAIN'",
+	"sql_mode=''",
+	"sql_mode='TRADITIONAL,HIGH_NOT_PRECEDENCE,PAD_CHAR_TO_FULL_LENGTH'",
+	"tx_isolation='READ-UNCOMMITTED'",
+	"tx_isolation='READ-COMMITTED'",
+	"tx_isolation='SERIALIZABLE'",
+	"foreign_key_checks=0",
+	"unique_checks=0",
+	"big_tables=1",
+	"sql_quote_show_create=0",
+	"sql_auto_is_null=1",
+	"max_error_count=0",
+	"group_concat_max_len=4",
+	"sql_notes=0",
+	"div_precision_increment=0",
+	"optimizer_switch='derived_merge=off,semijoin=off'",
+	"join_cache_level=0",
+	"in_predicate_conversion_threshold=2",
+	"max_sort_length=8",
+	"sql_mode='ANSI'",
+	"sql_mode='ANSI_QUOTES,STRICT_TRANS_TABLES'",
+	"sql_mode='NO_BACKSLASH_ESCAPES'",
+	"sql_mode='ANSI_QUOTES,NO_BACKSLASH_ESCAPES'",
+	"sql_mode='MSSQL'",
+	"sql_mode='NO_UNSIGNED_SUBTRACTION'",
+	"sql_safe_updates=1",
+	"sql_select_limit=1",
+	"sql_select_limit=0",
+	"character_set_results=NULL",
+	"character_set_results='latin1'",
+	"collation_connection='utf8mb4_bin'",
+	"time_zone='+05:00'",
+	"lc_time_names='de_DE'",
 }
 
 // A session may be set up by its DSN, or as it goes along: every statement gives
@@ -58,12 +86,20 @@ func settingScript(t *testing.T, one both, setting string) {
 	}
 	run(work...)
 	one.same(t, twin.Statement{SQL: "ALTER TABLE posts ADD COLUMN more INT"}) // facts are read again
-	run("UPDATE posts SET views = views + 1 WHERE id = 1", "UPDATE posts SET views = views + 0 WHERE id = 1", "UPDATE posts SET views = views - 1 WHERE id = 1")
+	run(
+		"UPDATE posts SET views = views + 1 WHERE id = 1",
+		"UPDATE posts SET views = views + 0 WHERE id = 1",
+		"UPDATE posts SET views = views - 1 WHERE id = 1",
+	)
 	one.same(t, twin.Statement{SQL: "UPDATE posts SET views = views + ? WHERE id = ?", Args: []any{2, 1}})
 	one.same(t, twin.Statement{SQL: "SELECT views FROM posts WHERE id = ? FOR UPDATE", Args: []any{1}})
 	one.same(t, twin.Statement{SQL: "UPDATE posts SET views = views + ? WHERE id = ?", Args: []any{2, 1}, Prepared: true})
 	one.same(t, twin.Statement{SQL: "BEGIN"})
-	run("UPDATE posts SET views = views + 1 WHERE id = 2", "UPDATE posts SET views = views * 3 WHERE id = 2", "UPDATE posts SET title = 'x' WHERE id = 1")
+	run(
+		"UPDATE posts SET views = views + 1 WHERE id = 2",
+		"UPDATE posts SET views = views * 3 WHERE id = 2",
+		"UPDATE posts SET title = 'x' WHERE id = 1",
+	)
 	if setting == "completion_type=2" {
 		one.same(t, twin.Statement{SQL: "COMMIT NO RELEASE"}) // another one would close the connection
 		return

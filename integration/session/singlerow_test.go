@@ -51,16 +51,45 @@ func TestSingleRow(t *testing.T) {
 			truncate = "DELETE FROM hits"
 		}
 		steps := []string{
-			"UPDATE hits SET cnt = cnt + 1", "UPDATE hits SET cnt = cnt + 1 WHERE cnt > 0", "UPDATE site SET views = views + 1, likes = likes + 1",
-			"UPDATE site SET views = views + 2 WHERE id = 3", "UPDATE site SET likes = COALESCE(likes, 0) + 1", "UPDATE site SET likes = likes + 1",
-			"INSERT INTO hits VALUES (100)", "UPDATE hits SET cnt = cnt + 1", "INSERT INTO hits SELECT cnt * 2 FROM hits", "UPDATE hits SET cnt = cnt - 3",
-			upsert, "UPDATE site SET views = views + 1", upsert, "UPDATE site SET views = views + 1 WHERE id = 1", replace, "UPDATE site SET likes = likes + 1",
-			"DELETE FROM site WHERE id = 3", "UPDATE site SET views = views + 1", "UPDATE site SET likes = likes + 1 WHERE id = 1", "UPDATE site SET id = 9",
-			"UPDATE site SET views = views + 1 WHERE id = 9", "UPDATE site SET views = views + 1 WHERE id = 1",
-			"DELETE FROM hits WHERE cnt > 50", "UPDATE hits SET cnt = cnt + 1", "DELETE FROM hits", "UPDATE hits SET cnt = cnt + 1",
-			"INSERT INTO hits VALUES (1)", "UPDATE hits SET cnt = cnt + 1", truncate, "INSERT INTO hits VALUES (2)", "UPDATE hits SET cnt = cnt + 1", "UPDATE hits SET cnt = cnt * 3",
+			"UPDATE hits SET cnt = cnt + 1",
+			"UPDATE hits SET cnt = cnt + 1 WHERE cnt > 0",
+			"UPDATE site SET views = views + 1, likes = likes + 1",
+			"UPDATE site SET views = views + 2 WHERE id = 3",
+			"UPDATE site SET likes = COALESCE(likes, 0) + 1",
+			"UPDATE site SET likes = likes + 1",
+			"INSERT INTO hits VALUES (100)",
+			"UPDATE hits SET cnt = cnt + 1",
+			"INSERT INTO hits SELECT cnt * 2 FROM hits",
+			"UPDATE hits SET cnt = cnt - 3",
+			upsert,
+			"UPDATE site SET views = views + 1",
+			upsert,
+			"UPDATE site SET views = views + 1 WHERE id = 1",
+			replace,
+			"UPDATE site SET likes = likes + 1",
+			"DELETE FROM site WHERE id = 3",
+			"UPDATE site SET views = views + 1",
+			"UPDATE site SET likes = likes + 1 WHERE id = 1",
+			"UPDATE site SET id = 9",
+			"UPDATE site SET views = views + 1 WHERE id = 9",
+			"UPDATE site SET views = views + 1 WHERE id = 1",
+			"DELETE FROM hits WHERE cnt > 50",
+			"UPDATE hits SET cnt = cnt + 1",
+			"DELETE FROM hits",
+			"UPDATE hits SET cnt = cnt + 1",
+			"INSERT INTO hits VALUES (1)",
+			"UPDATE hits SET cnt = cnt + 1",
+			truncate,
+			"INSERT INTO hits VALUES (2)",
+			"UPDATE hits SET cnt = cnt + 1",
+			"UPDATE hits SET cnt = cnt * 3",
 		}
-		reads := []string{"SELECT cnt FROM hits ORDER BY cnt", "SELECT SUM(cnt), COUNT(*) FROM hits", "SELECT * FROM site ORDER BY id", "SELECT id FROM site WHERE views > 5 ORDER BY views DESC LIMIT 1"}
+		reads := []string{
+			"SELECT cnt FROM hits ORDER BY cnt",
+			"SELECT SUM(cnt), COUNT(*) FROM hits",
+			"SELECT * FROM site ORDER BY id",
+			"SELECT id FROM site WHERE views > 5 ORDER BY views DESC LIMIT 1",
+		}
 		for _, around := range [][2]string{{"", ""}, {"BEGIN", "COMMIT"}, {"BEGIN", "ROLLBACK"}} {
 			p := singleRows(t, dialect, "")
 			one, other := pinned(t, p), pinned(t, p)

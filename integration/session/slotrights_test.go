@@ -119,11 +119,23 @@ var rightsAtConnect = map[string]struct {
 	want   []string // rights that have to be granted; none: connects
 	texts  []string
 }{
-	"counts":         {[]string{"GRANT SELECT, INSERT, UPDATE, DELETE ON posts TO app"}, []string{"SELECT", "INSERT", "UPDATE", "DELETE"}, []string{"UPDATE posts SET views = views + 1 WHERE id = 1", "UPDATE posts SET views = 7 WHERE id = 2", totals}},
-	"reads":          {[]string{"GRANT SELECT ON posts TO app"}, []string{"SELECT"}, []string{totals, "SELECT views FROM posts WHERE id = 1", "UPDATE posts SET views = views + 1 WHERE id = 1"}},
-	"reads a column": {[]string{"GRANT SELECT (id, views), INSERT (likes) ON posts TO app"}, []string{"SELECT"}, []string{"SELECT views FROM posts WHERE id = 1"}},
-	"inserts":        {[]string{"GRANT INSERT ON posts TO app"}, nil, []string{"INSERT INTO posts (id, views) VALUES (77, 1)", totals}},
-	"nothing":        {nil, nil, []string{"SELECT 1", totals, "UPDATE posts SET views = views + 1 WHERE id = 1"}},
+	"counts": {
+		[]string{"GRANT SELECT, INSERT, UPDATE, DELETE ON posts TO app"},
+		[]string{"SELECT", "INSERT", "UPDATE", "DELETE"},
+		[]string{"UPDATE posts SET views = views + 1 WHERE id = 1", "UPDATE posts SET views = 7 WHERE id = 2", totals},
+	},
+	"reads": {
+		[]string{"GRANT SELECT ON posts TO app"},
+		[]string{"SELECT"},
+		[]string{totals, "SELECT views FROM posts WHERE id = 1", "UPDATE posts SET views = views + 1 WHERE id = 1"},
+	},
+	"reads a column": {
+		[]string{"GRANT SELECT (id, views), INSERT (likes) ON posts TO app"},
+		[]string{"SELECT"},
+		[]string{"SELECT views FROM posts WHERE id = 1"},
+	},
+	"inserts": {[]string{"GRANT INSERT ON posts TO app"}, nil, []string{"INSERT INTO posts (id, views) VALUES (77, 1)", totals}},
+	"nothing": {nil, nil, []string{"SELECT 1", totals, "UPDATE posts SET views = views + 1 WHERE id = 1"}},
 }
 
 // A role that may read or update counters, and has no rights on the slot table, is told
@@ -192,7 +204,13 @@ func TestSlotRightsByRole(t *testing.T) {
 	role := "role_" + a.name
 	twin.ExecAll(t, p.Plain, "CREATE ROLE "+role, "GRANT "+role+" TO "+a.name)
 	t.Cleanup(func() { _, _ = p.Plain.Exec("DROP ROLE " + role) })
-	a.run(t, "GRANT SELECT ON log TO app", "GRANT SELECT, INSERT, UPDATE, DELETE ON posts TO "+role, "CREATE VIEW tops AS SELECT id, views FROM posts", "GRANT SELECT ON tops TO "+role)
+	a.run(
+		t,
+		"GRANT SELECT ON log TO app",
+		"GRANT SELECT, INSERT, UPDATE, DELETE ON posts TO "+role,
+		"CREATE VIEW tops AS SELECT id, views FROM posts",
+		"GRANT SELECT ON tops TO "+role,
+	)
 	twin.ExecAll(t, p.Under, "GRANT SELECT, INSERT, UPDATE, DELETE ON posts_slots TO "+role)
 	s := a.pair(t)
 	one := both{conn(t, s.plain.(*sql.DB)), conn(t, s.wrapped.(*sql.DB))}

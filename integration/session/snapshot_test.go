@@ -14,7 +14,10 @@ import (
 // another number of slots.
 func withSlots(t *testing.T, p *twin.Pair, n int) *sql.DB {
 	t.Helper()
-	config, err := slotsql.Parse(fmt.Appendf(nil, "version: 1\ntables: {posts: {counters: {views: {}}, slots: %d, placement: random}}\n", n), "slotsql.yaml")
+	config, err := slotsql.Parse(
+		fmt.Appendf(nil, "version: 1\ntables: {posts: {counters: {views: {}}, slots: %d, placement: random}}\n", n),
+		"slotsql.yaml",
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,12 @@ func replicated(t *testing.T) (primary, standby *twin.Pair) {
 	}
 	pairs := [2]*twin.Pair{}
 	for i, at := range []string{first.DSN, second.DSN} {
-		p := &twin.Pair{Dialect: "postgres", PlainDSN: strings.Replace(at, "/postgres?", "/one?", 1), WrappedDSN: strings.Replace(at, "/postgres?", "/two?", 1), ConfigPath: path}
+		p := &twin.Pair{
+			Dialect:    "postgres",
+			PlainDSN:   strings.Replace(at, "/postgres?", "/one?", 1),
+			WrappedDSN: strings.Replace(at, "/postgres?", "/two?", 1),
+			ConfigPath: path,
+		}
 		for _, open := range []struct {
 			db      **sql.DB
 			dsn     string
@@ -91,10 +96,26 @@ func TestStandby(t *testing.T) {
 	countIn(t, primary)
 	filled(t, primary)
 	replayed(t, primary, standby)
-	totals := []string{"SELECT id, views FROM posts ORDER BY id", "SELECT SUM(views) FROM posts", "SELECT id FROM posts ORDER BY views DESC LIMIT 1", "SELECT * FROM posts WHERE id = 1"}
+	totals := []string{
+		"SELECT id, views FROM posts ORDER BY id",
+		"SELECT SUM(views) FROM posts",
+		"SELECT id FROM posts ORDER BY views DESC LIMIT 1",
+		"SELECT * FROM posts WHERE id = 1",
+	}
 	views := []string{"SELECT id, views FROM ranked ORDER BY id", "SELECT views FROM best", "SELECT views_of(1)"}
-	writes := []string{"UPDATE posts SET views = views + 1 WHERE id = 1", "UPDATE posts SET views = 7 WHERE id = 1", "DELETE FROM posts", "SELECT views FROM posts WHERE id = 1 FOR UPDATE", "CREATE TABLE other (n int)"}
-	hows := map[string]string{"autocommit": "", "committed": "BEGIN", "repeatable": "BEGIN ISOLATION LEVEL REPEATABLE READ", "read only": "BEGIN READ ONLY"}
+	writes := []string{
+		"UPDATE posts SET views = views + 1 WHERE id = 1",
+		"UPDATE posts SET views = 7 WHERE id = 1",
+		"DELETE FROM posts",
+		"SELECT views FROM posts WHERE id = 1 FOR UPDATE",
+		"CREATE TABLE other (n int)",
+	}
+	hows := map[string]string{
+		"autocommit": "",
+		"committed":  "BEGIN",
+		"repeatable": "BEGIN ISOLATION LEVEL REPEATABLE READ",
+		"read only":  "BEGIN READ ONLY",
+	}
 	each := func(check func(one both)) {
 		for how, begin := range hows {
 			one := pinned(t, standby)

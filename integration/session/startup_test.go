@@ -73,7 +73,11 @@ func TestStartupProblems(t *testing.T) {
 		if err := db.PingContext(t.Context()); err == nil {
 			t.Error("no error without the slot table")
 		}
-		execAll(t, wrapped(t, p, "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}}}\n"), "UPDATE posts SET views = views + 1 WHERE id = 1")
+		execAll(
+			t,
+			wrapped(t, p, "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}}}\n"),
+			"UPDATE posts SET views = views + 1 WHERE id = 1",
+		)
 		execAll(t, db, "UPDATE posts SET views = views + 1 WHERE id = 1")
 		var n int
 		if err := db.QueryRow("SELECT views FROM posts WHERE id = 1").Scan(&n); err != nil || n != 12 {
@@ -157,7 +161,8 @@ tables:
 			}
 		}
 		for range 2 {
-			run(fmt.Sprintf("UPDATE %s SET %s = %[2]s + 1 WHERE %s = 1", odd, q("Select"), q("the id")),
+			run(
+				fmt.Sprintf("UPDATE %s SET %s = %[2]s + 1 WHERE %s = 1", odd, q("Select"), q("the id")),
 				fmt.Sprintf("UPDATE %s SET %s = %[2]s * 2 WHERE %s = 1", odd, q("Select"), q("the id")),
 				fmt.Sprintf("UPDATE %s SET n = n + 2 WHERE a = 'Ab' AND b = 1", ord),
 				fmt.Sprintf("UPDATE %s SET n = n + 2 WHERE a = 'AB' AND b = 1", ord),
@@ -166,9 +171,14 @@ tables:
 				fmt.Sprintf("UPDATE %s SET n = n + 1 WHERE k = 'K'", quo),
 				fmt.Sprintf("UPDATE %s SET n = COALESCE(n, 0) + 1 WHERE k = 'K'", quo),
 				fmt.Sprintf("UPDATE %s SET slot = 9 WHERE k = 'K'", quo),
-				"UPDATE site SET hits = hits + 1", "UPDATE site SET hits = hits + 1 WHERE name = 'x'", "UPDATE site SET hits = hits + 1 WHERE name = 'y'",
-				"SELECT hits FROM site WHERE name = 'x'", "UPDATE site SET hits = hits * 3",
-				fmt.Sprintf("DELETE FROM %s WHERE k = 'K'", quo), fmt.Sprintf("INSERT INTO %s VALUES ('K', 3, 1)", quo))
+				"UPDATE site SET hits = hits + 1",
+				"UPDATE site SET hits = hits + 1 WHERE name = 'x'",
+				"UPDATE site SET hits = hits + 1 WHERE name = 'y'",
+				"SELECT hits FROM site WHERE name = 'x'",
+				"UPDATE site SET hits = hits * 3",
+				fmt.Sprintf("DELETE FROM %s WHERE k = 'K'", quo),
+				fmt.Sprintf("INSERT INTO %s VALUES ('K', 3, 1)", quo),
+			)
 		}
 	})
 }
@@ -181,7 +191,14 @@ func TestSlotTableFacts(t *testing.T) {
 			"postgres": {"CREATE TABLE posts (id SERIAL PRIMARY KEY, views INT NOT NULL DEFAULT 0)", "CREATE TABLE log (id SERIAL PRIMARY KEY, note TEXT)"},
 			"sqlite":   {"CREATE TABLE posts (id INTEGER PRIMARY KEY AUTOINCREMENT, views INT NOT NULL DEFAULT 0)", "CREATE TABLE log (id INTEGER PRIMARY KEY AUTOINCREMENT, note TEXT)"},
 		}[dialect]
-		p := twin.New(t, twin.Options{Dialect: dialect, Schema: schema, Config: "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}}}\n"})
+		p := twin.New(
+			t,
+			twin.Options{
+				Dialect: dialect,
+				Schema:  schema,
+				Config:  "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}}}\n",
+			},
+		)
 		one := pinned(t, p)
 		last := map[string]string{"mysql": "SELECT LAST_INSERT_ID()", "postgres": "SELECT currval('log_id_seq'), currval('posts_id_seq')", "sqlite": "SELECT last_insert_rowid()"}[dialect]
 		for _, text := range []string{
@@ -195,7 +212,12 @@ func TestSlotTableFacts(t *testing.T) {
 			one.same(t, twin.Statement{SQL: text})
 		}
 		var n int
-		if err := p.Under.QueryRow("SELECT COUNT(*) FROM posts_slots WHERE id NOT IN (SELECT id FROM posts)").Scan(&n); err != nil || n != 0 {
+		if err := p.Under.QueryRow(
+			"SELECT COUNT(*) FROM posts_slots WHERE id NOT IN (SELECT id FROM posts)",
+		).Scan(
+			&n,
+		); err != nil ||
+			n != 0 {
 			t.Errorf("%d orphans, %v", n, err)
 		}
 		execAll(t, p.Wrapped, "UPDATE posts SET views = views + 1 WHERE id = 1")
@@ -206,12 +228,23 @@ func TestSlotTableFacts(t *testing.T) {
 		switch dialect {
 		case "mysql":
 			var ddl, name string
-			if err := p.Under.QueryRow("SHOW CREATE TABLE posts_slots").Scan(&name, &ddl); err != nil || strings.Contains(ddl, "AUTO_INCREMENT") || !strings.Contains(ddl, "ON DELETE CASCADE") {
+			if err := p.Under.QueryRow(
+				"SHOW CREATE TABLE posts_slots",
+			).Scan(
+				&name,
+				&ddl,
+			); err != nil || strings.Contains(ddl, "AUTO_INCREMENT") ||
+				!strings.Contains(ddl, "ON DELETE CASCADE") {
 				t.Errorf("%s %v", ddl, err)
 			}
 		case "sqlite":
 			var ddl string
-			if err := p.Under.QueryRow("SELECT sql FROM sqlite_schema WHERE name = 'posts_slots'").Scan(&ddl); err != nil || !strings.Contains(ddl, "WITHOUT ROWID") {
+			if err := p.Under.QueryRow(
+				"SELECT sql FROM sqlite_schema WHERE name = 'posts_slots'",
+			).Scan(
+				&ddl,
+			); err != nil ||
+				!strings.Contains(ddl, "WITHOUT ROWID") {
 				t.Errorf("%s %v", ddl, err)
 			}
 		}

@@ -30,13 +30,25 @@ func TestNothingBoundToTheSession(t *testing.T) {
 		},
 		"sqlite": {
 			"SELECT name FROM sqlite_temp_master",
-			"SELECT seq, name FROM pragma_database_list", "PRAGMA foreign_keys", "PRAGMA defer_foreign_keys", "PRAGMA busy_timeout", "PRAGMA recursive_triggers", "PRAGMA read_uncommitted",
+			"SELECT seq, name FROM pragma_database_list",
+			"PRAGMA foreign_keys",
+			"PRAGMA defer_foreign_keys",
+			"PRAGMA busy_timeout",
+			"PRAGMA recursive_triggers",
+			"PRAGMA read_uncommitted",
 		},
 	}
 	each(t, func(t *testing.T, dialect string) {
 		p := newPair(t, dialect, "")
 		s := pinned(t, p)
-		texts := slices.Concat(work, []string{"SELECT id, views FROM posts ORDER BY views DESC LIMIT 2", "SELECT SUM(views) FROM posts", "SELECT views FROM posts WHERE id = 1"})
+		texts := slices.Concat(
+			work,
+			[]string{
+				"SELECT id, views FROM posts ORDER BY views DESC LIMIT 2",
+				"SELECT SUM(views) FROM posts",
+				"SELECT views FROM posts WHERE id = 1",
+			},
+		)
 		for _, around := range [][2]string{{"", ""}, {"BEGIN", "COMMIT"}, {"BEGIN", "ROLLBACK"}} {
 			for i, text := range slices.Concat([]string{around[0]}, texts, []string{around[1]}) {
 				if text == "" || around[1] == "COMMIT" && strings.HasPrefix(text, "INSERT") {

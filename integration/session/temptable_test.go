@@ -38,7 +38,10 @@ func TestTemporaryTableMadeByQuery(t *testing.T) {
 		list := schema(dialect)
 		params := ""
 		if dialect == "postgres" {
-			list = append(list, "CREATE PROCEDURE shadow() LANGUAGE plpgsql AS 'BEGIN CREATE TEMP TABLE posts AS SELECT 1 AS id, 1000 AS views, 0 AS likes, NULL AS title; END'")
+			list = append(
+				list,
+				"CREATE PROCEDURE shadow() LANGUAGE plpgsql AS 'BEGIN CREATE TEMP TABLE posts AS SELECT 1 AS id, 1000 AS views, 0 AS likes, NULL AS title; END'",
+			)
 			params = "default_query_exec_mode=exec" // a prepared statement goes on reading the table that it read
 		}
 		p := twin.New(t, twin.Options{Dialect: dialect, Schema: list, Config: config, Params: params})
@@ -54,7 +57,15 @@ func TestTemporaryTableMadeByQuery(t *testing.T) {
 				}
 				text = "SELECT 1"
 			}
-			one.script(t, &other, text, work[0], "UPDATE posts SET views = views * 2 WHERE id = 1", work[5], "UPDATE posts SET views = 7 WHERE id = 2")
+			one.script(
+				t,
+				&other,
+				text,
+				work[0],
+				"UPDATE posts SET views = views * 2 WHERE id = 1",
+				work[5],
+				"UPDATE posts SET views = 7 WHERE id = 2",
+			)
 			other.script(t, nil, work[0], work[2])
 			one.script(t, &other, drops[i%2], work[0], work[2])
 		}

@@ -13,8 +13,14 @@ import (
 // trigger.
 func TestUpdateTriggersAreReported(t *testing.T) {
 	triggers := map[string][]string{
-		"mysql":  {"CREATE TRIGGER x BEFORE UPDATE ON posts FOR EACH ROW SET NEW.title = 'x'", "CREATE TRIGGER x AFTER UPDATE ON posts FOR EACH ROW INSERT INTO log VALUES (NEW.id, 'x')"},
-		"sqlite": {"CREATE TRIGGER x BEFORE UPDATE ON posts BEGIN INSERT INTO log (note) VALUES ('x'); END", "CREATE TRIGGER x AFTER UPDATE OF title ON posts BEGIN INSERT INTO log (note) VALUES ('x'); END"},
+		"mysql": {
+			"CREATE TRIGGER x BEFORE UPDATE ON posts FOR EACH ROW SET NEW.title = 'x'",
+			"CREATE TRIGGER x AFTER UPDATE ON posts FOR EACH ROW INSERT INTO log VALUES (NEW.id, 'x')",
+		},
+		"sqlite": {
+			"CREATE TRIGGER x BEFORE UPDATE ON posts BEGIN INSERT INTO log (note) VALUES ('x'); END",
+			"CREATE TRIGGER x AFTER UPDATE OF title ON posts BEGIN INSERT INTO log (note) VALUES ('x'); END",
+		},
 		"postgres": {
 			"CREATE TRIGGER x BEFORE UPDATE ON posts FOR EACH ROW EXECUTE FUNCTION pg_catalog.suppress_redundant_updates_trigger()",
 			"CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'; CREATE TRIGGER x AFTER INSERT OR UPDATE ON posts FOR EACH STATEMENT EXECUTE FUNCTION f()",

@@ -14,7 +14,12 @@ func TestTruncateRefused(t *testing.T) {
 			t.Parallel()
 			p := newPair(t, dialect, "")
 			one := pinned(t, p)
-			one.same(t, twin.Statement{SQL: "CREATE TABLE replies (id INTEGER PRIMARY KEY, post INTEGER, CONSTRAINT of_post FOREIGN KEY (post) REFERENCES posts (id))"})
+			one.same(
+				t,
+				twin.Statement{
+					SQL: "CREATE TABLE replies (id INTEGER PRIMARY KEY, post INTEGER, CONSTRAINT of_post FOREIGN KEY (post) REFERENCES posts (id))",
+				},
+			)
 			for _, mode := range []twin.Mode{twin.Exec, twin.Query} {
 				one.same(t, twin.Statement{SQL: work[0]})
 				if plain, _ := one.same(t, twin.Statement{SQL: "TRUNCATE TABLE posts", Mode: mode}); plain.Err == nil {

@@ -13,10 +13,24 @@ import (
 // ways are texts that end a transaction, and begin the next one where they do.
 var ways = map[string][]string{
 	"postgres": {
-		"COMMIT", "/* x */ COMMIT", "-- x\ncommit work;", "END", "END TRANSACTION", "ABORT", "ROLLBACK WORK", "/* x */ rollback transaction",
-		"PREPARE TRANSACTION 'slotsql'", "prepare /* x */ transaction 'slotsql'",
-		"COMMIT AND CHAIN", "commit transaction and chain", "ROLLBACK AND CHAIN", "/* x */ ABORT WORK AND CHAIN", "COMMIT AND NO CHAIN",
-		"SELECT 1; COMMIT", "COMMIT; BEGIN", "COMMIT; SELECT 1; BEGIN; SELECT 1",
+		"COMMIT",
+		"/* x */ COMMIT",
+		"-- x\ncommit work;",
+		"END",
+		"END TRANSACTION",
+		"ABORT",
+		"ROLLBACK WORK",
+		"/* x */ rollback transaction",
+		"PREPARE TRANSACTION 'slotsql'",
+		"prepare /* x */ transaction 'slotsql'",
+		"COMMIT AND CHAIN",
+		"commit transaction and chain",
+		"ROLLBACK AND CHAIN",
+		"/* x */ ABORT WORK AND CHAIN",
+		"COMMIT AND NO CHAIN",
+		"SELECT 1; COMMIT",
+		"COMMIT; BEGIN",
+		"COMMIT; SELECT 1; BEGIN; SELECT 1",
 	},
 	"mysql": {
 		"COMMIT", "/* x */ COMMIT", "# x\ncommit work;", "ROLLBACK WORK", "/* x */ rollback", "/*! COMMIT */",

@@ -39,7 +39,12 @@ var viewTexts = []string{
 // totals where there are no slots; else it is told what to grant, and reads them then.
 func TestViewsOfRoleThatOnlySelects(t *testing.T) {
 	twoServers(t, func(t *testing.T, p *twin.Pair, a *accounts) {
-		a.run(t, "CREATE VIEW tops AS SELECT id, views FROM posts", "GRANT SELECT ON tops TO app", "GRANT SELECT, INSERT, DELETE ON log TO app")
+		a.run(
+			t,
+			"CREATE VIEW tops AS SELECT id, views FROM posts",
+			"GRANT SELECT ON tops TO app",
+			"GRANT SELECT, INSERT, DELETE ON log TO app",
+		)
 		for _, g := range a.refused(t) {
 			if !strings.HasPrefix(g, "GRANT SELECT ON ") {
 				t.Errorf("told %q", g)
@@ -64,7 +69,13 @@ func TestViewsOfRoleThatOnlySelects(t *testing.T) {
 		}
 		fold()
 		all(s, viewTexts)
-		s.same(t, twin.Statement{SQL: "SELECT views FROM tops WHERE id = " + map[string]string{"postgres": "$1", "mysql": "?"}[p.Dialect], Args: []any{2}})
+		s.same(
+			t,
+			twin.Statement{
+				SQL:  "SELECT views FROM tops WHERE id = " + map[string]string{"postgres": "$1", "mysql": "?"}[p.Dialect],
+				Args: []any{2},
+			},
+		)
 		for _, level := range []sql.IsolationLevel{sql.LevelDefault, sql.LevelRepeatableRead} {
 			count()
 			fold()

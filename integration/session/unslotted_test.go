@@ -16,22 +16,51 @@ const always = "version: 1\nauto_migrate: true\ntables: {posts: {counters: {view
 // the process that goes on begins with the next statement.
 func TestUnslottedByAnother(t *testing.T) {
 	trigger := map[string][]string{
-		"mysql":    {"CREATE TRIGGER told AFTER UPDATE ON posts FOR EACH ROW INSERT INTO log (id, note) SELECT COALESCE(MAX(id), 0) + 1, 'x' FROM log"},
-		"postgres": {"CREATE FUNCTION told() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'", "CREATE TRIGGER told BEFORE UPDATE ON posts FOR EACH ROW EXECUTE FUNCTION told()"},
-		"sqlite":   {"CREATE TRIGGER told AFTER UPDATE ON posts BEGIN SELECT 1; END"},
+		"mysql": {
+			"CREATE TRIGGER told AFTER UPDATE ON posts FOR EACH ROW INSERT INTO log (id, note) SELECT COALESCE(MAX(id), 0) + 1, 'x' FROM log",
+		},
+		"postgres": {
+			"CREATE FUNCTION told() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'",
+			"CREATE TRIGGER told BEFORE UPDATE ON posts FOR EACH ROW EXECUTE FUNCTION told()",
+		},
+		"sqlite": {"CREATE TRIGGER told AFTER UPDATE ON posts BEGIN SELECT 1; END"},
 	}
 	changes := map[string]map[string][]string{
-		"check":     {"mysql": {"ALTER TABLE posts ADD CONSTRAINT few CHECK (views < 1000)"}, "postgres": {"ALTER TABLE posts ADD CONSTRAINT few CHECK (views < 1000)"}},
-		"trigger":   trigger,
-		"on_update": {"mysql": {"ALTER TABLE posts ADD COLUMN changed TIMESTAMP NOT NULL DEFAULT '2000-01-01 00:00:00' ON UPDATE CURRENT_TIMESTAMP"}},
+		"check": {
+			"mysql":    {"ALTER TABLE posts ADD CONSTRAINT few CHECK (views < 1000)"},
+			"postgres": {"ALTER TABLE posts ADD CONSTRAINT few CHECK (views < 1000)"},
+		},
+		"trigger": trigger,
+		"on_update": {
+			"mysql": {"ALTER TABLE posts ADD COLUMN changed TIMESTAMP NOT NULL DEFAULT '2000-01-01 00:00:00' ON UPDATE CURRENT_TIMESTAMP"},
+		},
 		"versioned": {"mysql": {"ALTER TABLE posts ADD SYSTEM VERSIONING"}},
-		"unique":    {"mysql": {"CREATE UNIQUE INDEX one ON posts (views)"}, "postgres": {"CREATE UNIQUE INDEX one ON posts (views)"}, "sqlite": {"CREATE UNIQUE INDEX one ON posts (views)"}},
-		"generated": {"mysql": {"ALTER TABLE posts ADD COLUMN twice INT AS (views * 2) STORED"}, "postgres": {"ALTER TABLE posts ADD COLUMN twice INT GENERATED ALWAYS AS (views * 2) STORED"},
-			"sqlite": {"ALTER TABLE posts ADD COLUMN twice INT AS (views * 2)"}},
-		"narrow":   {"mysql": {"ALTER TABLE posts MODIFY views SMALLINT NOT NULL"}, "postgres": {"ALTER TABLE posts ALTER COLUMN views TYPE smallint"}},
-		"wide":     {"mysql": {"ALTER TABLE posts MODIFY views BIGINT NOT NULL"}, "postgres": {"ALTER TABLE posts ALTER COLUMN views TYPE bigint"}},
-		"fraction": {"mysql": {"ALTER TABLE posts MODIFY views DECIMAL(12,2) NOT NULL"}, "postgres": {"ALTER TABLE posts ALTER COLUMN views TYPE numeric(12,2)"}},
-		"float":    {"mysql": {"ALTER TABLE posts MODIFY views DOUBLE NOT NULL"}, "postgres": {"ALTER TABLE posts ALTER COLUMN views TYPE double precision"}},
+		"unique": {
+			"mysql":    {"CREATE UNIQUE INDEX one ON posts (views)"},
+			"postgres": {"CREATE UNIQUE INDEX one ON posts (views)"},
+			"sqlite":   {"CREATE UNIQUE INDEX one ON posts (views)"},
+		},
+		"generated": {
+			"mysql":    {"ALTER TABLE posts ADD COLUMN twice INT AS (views * 2) STORED"},
+			"postgres": {"ALTER TABLE posts ADD COLUMN twice INT GENERATED ALWAYS AS (views * 2) STORED"},
+			"sqlite":   {"ALTER TABLE posts ADD COLUMN twice INT AS (views * 2)"},
+		},
+		"narrow": {
+			"mysql":    {"ALTER TABLE posts MODIFY views SMALLINT NOT NULL"},
+			"postgres": {"ALTER TABLE posts ALTER COLUMN views TYPE smallint"},
+		},
+		"wide": {
+			"mysql":    {"ALTER TABLE posts MODIFY views BIGINT NOT NULL"},
+			"postgres": {"ALTER TABLE posts ALTER COLUMN views TYPE bigint"},
+		},
+		"fraction": {
+			"mysql":    {"ALTER TABLE posts MODIFY views DECIMAL(12,2) NOT NULL"},
+			"postgres": {"ALTER TABLE posts ALTER COLUMN views TYPE numeric(12,2)"},
+		},
+		"float": {
+			"mysql":    {"ALTER TABLE posts MODIFY views DOUBLE NOT NULL"},
+			"postgres": {"ALTER TABLE posts ALTER COLUMN views TYPE double precision"},
+		},
 		"security": {"postgres": {"ALTER TABLE posts ENABLE ROW LEVEL SECURITY"}},
 	}
 	each(t, func(t *testing.T, dialect string) {
@@ -62,7 +91,12 @@ func TestUnslottedByAnother(t *testing.T) {
 					}
 				}
 				var n int
-				if err := p.Under.QueryRow("SELECT COUNT(*) FROM posts_slots WHERE id = 1 AND views <> 0").Scan(&n); err != nil || n > 0 && name != "wide" {
+				if err := p.Under.QueryRow(
+					"SELECT COUNT(*) FROM posts_slots WHERE id = 1 AND views <> 0",
+				).Scan(
+					&n,
+				); err != nil ||
+					n > 0 && name != "wide" {
 					t.Errorf("%d slots are left of a row that has been changed, %v", n, err)
 				}
 			})
@@ -88,7 +122,14 @@ func TestForbiddenTotal(t *testing.T) {
 		execAll(t, p.Under, "ALTER TABLE posts ADD CONSTRAINT positive CHECK (views >= 0)")
 		for range 2 {
 			db := wrapped(t, p, always)
-			execAll(t, db, "UPDATE posts SET views = views + 1 WHERE id = 2", "UPDATE posts SET views = views * 1 WHERE id = 3", "INSERT INTO log VALUES (1, 'x')", "DELETE FROM log")
+			execAll(
+				t,
+				db,
+				"UPDATE posts SET views = views + 1 WHERE id = 2",
+				"UPDATE posts SET views = views * 1 WHERE id = 3",
+				"INSERT INTO log VALUES (1, 'x')",
+				"DELETE FROM log",
+			)
 			var total int
 			if err := db.QueryRow("SELECT views FROM posts WHERE id = 1").Scan(&total); err != nil || total != -4 {
 				t.Errorf("%d, %v", total, err)
@@ -120,7 +161,10 @@ func TestForbiddenTotal(t *testing.T) {
 func TestPartitionNamed(t *testing.T) {
 	t.Parallel()
 	var texts []string
-	texts = append(texts, "CREATE TABLE posts (id INTEGER PRIMARY KEY, views INTEGER NOT NULL DEFAULT 0, likes INTEGER, title VARCHAR(100)) PARTITION BY RANGE (id)")
+	texts = append(
+		texts,
+		"CREATE TABLE posts (id INTEGER PRIMARY KEY, views INTEGER NOT NULL DEFAULT 0, likes INTEGER, title VARCHAR(100)) PARTITION BY RANGE (id)",
+	)
 	for i := range 2 {
 		texts = append(texts, fmt.Sprintf("CREATE TABLE posts_p%d PARTITION OF posts FOR VALUES FROM (%d) TO (%d)", i, i*10, i*10+10))
 	}
@@ -128,8 +172,20 @@ func TestPartitionNamed(t *testing.T) {
 	p := twin.New(t, twin.Options{Dialect: "postgres", Schema: texts, Config: always, Params: unprepared["postgres"]})
 	one, other := pinned(t, p), pinned(t, p)
 	for range 2 {
-		one.script(t, &other, "UPDATE posts SET views = views + 5 WHERE id = 1", "UPDATE posts SET views = views + 6 WHERE id = 11", "SELECT SUM(views) FROM posts_p0",
-			"UPDATE posts SET views = views + 5 WHERE id = 1", "UPDATE posts_p0 SET views = 7", "UPDATE posts SET views = views + 5 WHERE id = 1", "UPDATE posts_p0 SET views = views + 1 WHERE id = 1",
-			"SELECT * FROM posts_p1 WHERE views > 25", "UPDATE posts SET views = views + 6 WHERE id = 11", "DELETE FROM posts_p1 WHERE views > 1000", "SELECT views FROM posts_p1")
+		one.script(
+			t,
+			&other,
+			"UPDATE posts SET views = views + 5 WHERE id = 1",
+			"UPDATE posts SET views = views + 6 WHERE id = 11",
+			"SELECT SUM(views) FROM posts_p0",
+			"UPDATE posts SET views = views + 5 WHERE id = 1",
+			"UPDATE posts_p0 SET views = 7",
+			"UPDATE posts SET views = views + 5 WHERE id = 1",
+			"UPDATE posts_p0 SET views = views + 1 WHERE id = 1",
+			"SELECT * FROM posts_p1 WHERE views > 25",
+			"UPDATE posts SET views = views + 6 WHERE id = 11",
+			"DELETE FROM posts_p1 WHERE views > 1000",
+			"SELECT views FROM posts_p1",
+		)
 	}
 }

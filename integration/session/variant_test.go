@@ -24,8 +24,13 @@ func typed(dialect string) []string {
 		number, when, bytes = "INTEGER", "DATETIME", "BLOB"
 	}
 	return []string{
-		fmt.Sprintf("CREATE TABLE posts (id %s PRIMARY KEY, slug VARCHAR(50) NOT NULL UNIQUE, views %[1]s NOT NULL DEFAULT 0, likes INT, ratio DECIMAL(12,2), "+
-			"at %s NULL, data %s NULL, ok BOOLEAN)", number, when, bytes),
+		fmt.Sprintf(
+			"CREATE TABLE posts (id %s PRIMARY KEY, slug VARCHAR(50) NOT NULL UNIQUE, views %[1]s NOT NULL DEFAULT 0, likes INT, ratio DECIMAL(12,2), "+
+				"at %s NULL, data %s NULL, ok BOOLEAN)",
+			number,
+			when,
+			bytes,
+		),
 		"INSERT INTO posts (id, slug, views, likes, ratio, at, data, ok) VALUES (1, 'a', 10, 1, 1.50, '2020-02-03 04:05:06', 'x', TRUE), " +
 			"(2, 'b', 20, NULL, NULL, NULL, NULL, FALSE)",
 	}
@@ -77,7 +82,8 @@ func statements(dialect string) []twin.Statement {
 		{SQL: "SELECT * FROM posts ORDER BY id"},
 	}
 	if dialect == "mysql" {
-		all = append(all,
+		all = append(
+			all,
 			twin.Statement{SQL: "UPDATE posts SET views = views + ? WHERE id = 1", Args: []any{uint64(math.MaxInt64) + 5}},
 			twin.Statement{SQL: "SELECT * FROM posts WHERE views > ?", Args: []any{uint64(math.MaxInt64)}},
 			twin.Statement{SQL: "UPDATE posts SET views = views + ? WHERE id = 1", Args: []any{uint64(math.MaxUint64)}},
@@ -85,8 +91,14 @@ func statements(dialect string) []twin.Statement {
 			twin.Statement{SQL: "UPDATE posts SET views = views + 1 WHERE id = ?", Args: []any{uint64(math.MaxUint64)}},
 			twin.Statement{SQL: "UPDATE posts SET views = views - ? WHERE id = ?", Args: []any{uint64(1), uint64(math.MaxUint64)}},
 			twin.Statement{SQL: "SELECT views, id FROM posts WHERE id = ?", Args: []any{uint64(math.MaxUint64)}},
-			twin.Statement{SQL: "INSERT INTO posts (id, slug, views) VALUES (?, ?, 1) ON DUPLICATE KEY UPDATE views = views + VALUES(views)", Args: []any{9, "i"}},
-			twin.Statement{SQL: "INSERT INTO posts (id, slug, views) VALUES (?, ?, 1) ON DUPLICATE KEY UPDATE views = views + VALUES(views)", Args: []any{9, "i"}},
+			twin.Statement{
+				SQL:  "INSERT INTO posts (id, slug, views) VALUES (?, ?, 1) ON DUPLICATE KEY UPDATE views = views + VALUES(views)",
+				Args: []any{9, "i"},
+			},
+			twin.Statement{
+				SQL:  "INSERT INTO posts (id, slug, views) VALUES (?, ?, 1) ON DUPLICATE KEY UPDATE views = views + VALUES(views)",
+				Args: []any{9, "i"},
+			},
 			twin.Statement{SQL: "UPDATE posts SET ok = ok WHERE id = 1"},
 			twin.Statement{SQL: "UPDATE posts SET views = views WHERE id = 1"},
 			twin.Statement{SQL: "UPDATE posts SET views = GREATEST(views, 0) WHERE id = 1"},
@@ -116,11 +128,30 @@ func dollars(q string) string {
 }
 
 var params = map[string][]string{
-	"mysql": {"", "interpolateParams=true", "clientFoundRows=true", "clientFoundRows=true&interpolateParams=true&parseTime=true", "multiStatements=true&parseTime=true",
-		"multiStatements=true&interpolateParams=true&columnsWithAlias=true"},
-	"postgres": {"", "default_query_exec_mode=cache_statement", "default_query_exec_mode=cache_describe", "default_query_exec_mode=describe_exec",
-		"default_query_exec_mode=exec", "default_query_exec_mode=simple_protocol"},
-	"sqlite": {"", "_pragma=foreign_keys(1)", "cache=shared", "_time_format=sqlite", "_txlock=immediate", "_pragma=recursive_triggers(1)&_pragma=foreign_keys(1)"},
+	"mysql": {
+		"",
+		"interpolateParams=true",
+		"clientFoundRows=true",
+		"clientFoundRows=true&interpolateParams=true&parseTime=true",
+		"multiStatements=true&parseTime=true",
+		"multiStatements=true&interpolateParams=true&columnsWithAlias=true",
+	},
+	"postgres": {
+		"",
+		"default_query_exec_mode=cache_statement",
+		"default_query_exec_mode=cache_describe",
+		"default_query_exec_mode=describe_exec",
+		"default_query_exec_mode=exec",
+		"default_query_exec_mode=simple_protocol",
+	},
+	"sqlite": {
+		"",
+		"_pragma=foreign_keys(1)",
+		"cache=shared",
+		"_time_format=sqlite",
+		"_txlock=immediate",
+		"_pragma=recursive_triggers(1)&_pragma=foreign_keys(1)",
+	},
 }
 
 func TestVariants(t *testing.T) {

@@ -11,41 +11,100 @@ import (
 // wrapped. The first statements of b leave something in slots; the "drain"
 // moves it into the row.
 var versions = map[string]struct{ steps, only string }{
-	"an ordinary column":             {steps: "a read; b inc; b drain; a UPDATE posts SET title = 'x' WHERE id = 1"},
-	"an increment and a column":      {steps: "a read; b inc; b drain; a UPDATE posts SET views = views + 2, title = 'x' WHERE id = 1"},
-	"without a drain":                {steps: "a read; b inc; a UPDATE posts SET title = 'x' WHERE id = 1"},
-	"a slotted increment":            {steps: "a read; b inc; b drain; a UPDATE posts SET views = views + 2 WHERE id = 1"},
-	"a set counter":                  {steps: "a read; b inc; b drain; a UPDATE posts SET views = 100 WHERE id = 1"},
-	"a computed counter":             {steps: "a read; b drain; b inc; b drain; a UPDATE posts SET views = views * 2 WHERE id = 1"},
-	"nothing":                        {steps: "a read; b inc; b drain; a UPDATE posts SET title = 'y' WHERE id = 1 AND title = 'none'"},
-	"several rows":                   {steps: "a read; b inc; b drain; a UPDATE posts SET title = 'x' WHERE id IN (1, 3)"},
-	"rows found otherwise":           {steps: "a read; b drain; a UPDATE posts SET title = 'x' WHERE title = 'one'"},
-	"a row and its place":            {steps: "a read; b inc; b drain; a DELETE FROM posts WHERE id = 1; a INSERT INTO posts (id, views) VALUES (1, 4)"},
-	"a place":                        {steps: "a read; b DELETE FROM posts WHERE id = 1; a INSERT INTO posts (id, views) VALUES (1, 4)", only: "mysql"}, // PostgreSQL shows both rows
-	"a place, of many":               {steps: "a read; b DELETE FROM posts WHERE id = 1; a INSERT INTO posts (id, views) SELECT id - 1, 7 FROM posts WHERE id = 2", only: "mysql"},
-	"increments that cancel out":     {steps: "a read; b UPDATE posts SET views = 50 WHERE id = 1; b UPDATE posts SET views = views + 3 WHERE id = 1; a UPDATE posts SET views = views - 3 WHERE id = 1"},
-	"a change undone":                {steps: "a read; a SAVEPOINT s; b inc; b drain; a UPDATE posts SET title = 'x' WHERE id = 1; a ROLLBACK TO SAVEPOINT s", only: "mysql"},
-	"a change undone before others":  {steps: "a read; a SAVEPOINT s; a UPDATE posts SET title = 'x' WHERE id = 1; a ROLLBACK TO SAVEPOINT s; b inc", only: "postgres"}, // MySQL keeps the lock
-	"an increment undone":            {steps: "a read; a SAVEPOINT s; a UPDATE posts SET views = views + 1 WHERE id = 1; a ROLLBACK TO SAVEPOINT s; b inc", only: "postgres"},
-	"a change before a savepoint":    {steps: "a read; b inc; b drain; a UPDATE posts SET title = 'x' WHERE id = 1; a SAVEPOINT s; a read; a ROLLBACK TO SAVEPOINT s"},
-	"an undone read between":         {steps: "a read; b inc; b drain; a UPDATE posts SET views = views + 1 WHERE id = 1; a SAVEPOINT s; a UPDATE posts SET title = 'x' WHERE id = 1; a read; a ROLLBACK TO SAVEPOINT s"},
-	"an upsert of two rows, MySQL":   {steps: "a read; b inc; b drain; a INSERT INTO posts (id, views) VALUES (1, 5), (8, 6) ON DUPLICATE KEY UPDATE views = posts.views + VALUES(views)", only: "mysql"},
-	"an upsert of a column, MySQL":   {steps: "a read; b inc; b drain; a INSERT INTO posts (id, title) VALUES (1, 'u') ON DUPLICATE KEY UPDATE title = VALUES(title)", only: "mysql"},
-	"REPLACE":                        {steps: "a read; b inc; b drain; a REPLACE INTO posts (id, views, title) VALUES (1, 5, 'r')", only: "mysql"},
-	"a join":                         {steps: "a read; b inc; b drain; a UPDATE posts JOIN log ON log.id = posts.id SET posts.title = 'j'", only: "mysql"},
-	"an upsert of two rows":          {steps: "a read; b inc; b drain; a INSERT INTO posts (id, views) VALUES (1, 5), (8, 6) ON CONFLICT (id) DO UPDATE SET views = posts.views + excluded.views", only: "postgres"},
-	"an upsert":                      {steps: "a read; b inc; a INSERT INTO posts (id, views) VALUES (1, 5) ON CONFLICT (id) DO UPDATE SET views = posts.views + 1", only: "postgres"},
-	"an upsert of a column":          {steps: "a read; b inc; a INSERT INTO posts (id, title) VALUES (1, 'u') ON CONFLICT (id) DO UPDATE SET title = excluded.title", only: "postgres"},
-	"RETURNING":                      {steps: "a read; b inc; a UPDATE posts SET title = 'x' WHERE id = 1 RETURNING id, title", only: "postgres"},
-	"FROM":                           {steps: "a read; b inc; a UPDATE posts SET title = 'x' FROM log WHERE log.id = posts.id", only: "postgres"},
-	"WITH":                           {steps: "a read; b inc; a WITH w AS (UPDATE posts SET title = 'x' WHERE id = 1 RETURNING id) SELECT id FROM w", only: "postgres"},
-	"WITH, an increment":             {steps: "a read; b inc; a WITH w AS (UPDATE posts SET views = views + 1 WHERE id = 1 RETURNING id) INSERT INTO log SELECT id + 100, 'w' FROM w", only: "postgres"},
+	"an ordinary column":        {steps: "a read; b inc; b drain; a UPDATE posts SET title = 'x' WHERE id = 1"},
+	"an increment and a column": {steps: "a read; b inc; b drain; a UPDATE posts SET views = views + 2, title = 'x' WHERE id = 1"},
+	"without a drain":           {steps: "a read; b inc; a UPDATE posts SET title = 'x' WHERE id = 1"},
+	"a slotted increment":       {steps: "a read; b inc; b drain; a UPDATE posts SET views = views + 2 WHERE id = 1"},
+	"a set counter":             {steps: "a read; b inc; b drain; a UPDATE posts SET views = 100 WHERE id = 1"},
+	"a computed counter":        {steps: "a read; b drain; b inc; b drain; a UPDATE posts SET views = views * 2 WHERE id = 1"},
+	"nothing":                   {steps: "a read; b inc; b drain; a UPDATE posts SET title = 'y' WHERE id = 1 AND title = 'none'"},
+	"several rows":              {steps: "a read; b inc; b drain; a UPDATE posts SET title = 'x' WHERE id IN (1, 3)"},
+	"rows found otherwise":      {steps: "a read; b drain; a UPDATE posts SET title = 'x' WHERE title = 'one'"},
+	"a row and its place": {
+		steps: "a read; b inc; b drain; a DELETE FROM posts WHERE id = 1; a INSERT INTO posts (id, views) VALUES (1, 4)",
+	},
+	"a place": {
+		steps: "a read; b DELETE FROM posts WHERE id = 1; a INSERT INTO posts (id, views) VALUES (1, 4)",
+		only:  "mysql",
+	}, // PostgreSQL shows both rows
+	"a place, of many": {
+		steps: "a read; b DELETE FROM posts WHERE id = 1; a INSERT INTO posts (id, views) SELECT id - 1, 7 FROM posts WHERE id = 2",
+		only:  "mysql",
+	},
+	"increments that cancel out": {
+		steps: "a read; b UPDATE posts SET views = 50 WHERE id = 1; b UPDATE posts SET views = views + 3 WHERE id = 1; a UPDATE posts SET views = views - 3 WHERE id = 1",
+	},
+	"a change undone": {
+		steps: "a read; a SAVEPOINT s; b inc; b drain; a UPDATE posts SET title = 'x' WHERE id = 1; a ROLLBACK TO SAVEPOINT s",
+		only:  "mysql",
+	},
+	"a change undone before others": {
+		steps: "a read; a SAVEPOINT s; a UPDATE posts SET title = 'x' WHERE id = 1; a ROLLBACK TO SAVEPOINT s; b inc",
+		only:  "postgres",
+	}, // MySQL keeps the lock
+	"an increment undone": {
+		steps: "a read; a SAVEPOINT s; a UPDATE posts SET views = views + 1 WHERE id = 1; a ROLLBACK TO SAVEPOINT s; b inc",
+		only:  "postgres",
+	},
+	"a change before a savepoint": {
+		steps: "a read; b inc; b drain; a UPDATE posts SET title = 'x' WHERE id = 1; a SAVEPOINT s; a read; a ROLLBACK TO SAVEPOINT s",
+	},
+	"an undone read between": {
+		steps: "a read; b inc; b drain; a UPDATE posts SET views = views + 1 WHERE id = 1; a SAVEPOINT s; a UPDATE posts SET title = 'x' WHERE id = 1; a read; a ROLLBACK TO SAVEPOINT s",
+	},
+	"an upsert of two rows, MySQL": {
+		steps: "a read; b inc; b drain; a INSERT INTO posts (id, views) VALUES (1, 5), (8, 6) ON DUPLICATE KEY UPDATE views = posts.views + VALUES(views)",
+		only:  "mysql",
+	},
+	"an upsert of a column, MySQL": {
+		steps: "a read; b inc; b drain; a INSERT INTO posts (id, title) VALUES (1, 'u') ON DUPLICATE KEY UPDATE title = VALUES(title)",
+		only:  "mysql",
+	},
+	"REPLACE": {
+		steps: "a read; b inc; b drain; a REPLACE INTO posts (id, views, title) VALUES (1, 5, 'r')",
+		only:  "mysql",
+	},
+	"a join": {
+		steps: "a read; b inc; b drain; a UPDATE posts JOIN log ON log.id = posts.id SET posts.title = 'j'",
+		only:  "mysql",
+	},
+	"an upsert of two rows": {
+		steps: "a read; b inc; b drain; a INSERT INTO posts (id, views) VALUES (1, 5), (8, 6) ON CONFLICT (id) DO UPDATE SET views = posts.views + excluded.views",
+		only:  "postgres",
+	},
+	"an upsert": {
+		steps: "a read; b inc; a INSERT INTO posts (id, views) VALUES (1, 5) ON CONFLICT (id) DO UPDATE SET views = posts.views + 1",
+		only:  "postgres",
+	},
+	"an upsert of a column": {
+		steps: "a read; b inc; a INSERT INTO posts (id, title) VALUES (1, 'u') ON CONFLICT (id) DO UPDATE SET title = excluded.title",
+		only:  "postgres",
+	},
+	"RETURNING": {
+		steps: "a read; b inc; a UPDATE posts SET title = 'x' WHERE id = 1 RETURNING id, title",
+		only:  "postgres",
+	},
+	"FROM": {
+		steps: "a read; b inc; a UPDATE posts SET title = 'x' FROM log WHERE log.id = posts.id",
+		only:  "postgres",
+	},
+	"WITH": {
+		steps: "a read; b inc; a WITH w AS (UPDATE posts SET title = 'x' WHERE id = 1 RETURNING id) SELECT id FROM w",
+		only:  "postgres",
+	},
+	"WITH, an increment": {
+		steps: "a read; b inc; a WITH w AS (UPDATE posts SET views = views + 1 WHERE id = 1 RETURNING id) INSERT INTO log SELECT id + 100, 'w' FROM w",
+		only:  "postgres",
+	},
 	"an increment after a read":      {steps: "a read; b inc; a UPDATE posts SET views = views + 1 WHERE id = 1"},
 	"nothing but reads":              {steps: "a read; b inc; b UPDATE posts SET views = views + 1 WHERE id = 2"},
 	"an increment of another row":    {steps: "a read; b inc; a UPDATE posts SET views = views + 1 WHERE id = 2"},
 	"a deletion after a read":        {steps: "a read; b inc; a DELETE FROM posts WHERE id = 1"},
 	"a change of a row that is gone": {steps: "a read; b DELETE FROM posts WHERE id = 1; a UPDATE posts SET title = 'x' WHERE id = 1"},
-	"counters read elsewhere":        {steps: "a INSERT INTO log SELECT 7, CONCAT('v', views) FROM posts WHERE id = 1; b inc; a UPDATE posts SET views = views + 1 WHERE id = 1", only: "postgres"}, // MySQL's locks what it reads
+	"counters read elsewhere": {
+		steps: "a INSERT INTO log SELECT 7, CONCAT('v', views) FROM posts WHERE id = 1; b inc; a UPDATE posts SET views = views + 1 WHERE id = 1",
+		only:  "postgres",
+	}, // MySQL's locks what it reads
 }
 
 // What a transaction reads of rows that it has changed is its own version of
@@ -87,7 +146,10 @@ func TestVersions(t *testing.T) {
 					for _, text := range []string{"BEGIN", "ROLLBACK", "UPDATE posts SET title = 'two' WHERE id = 2", "inc"} {
 						run(a, text)
 					}
-					run(a, "SET SESSION "+map[string]string{"mysql": "", "postgres": "CHARACTERISTICS AS "}[dialect]+"TRANSACTION ISOLATION LEVEL "+level)
+					run(
+						a,
+						"SET SESSION "+map[string]string{"mysql": "", "postgres": "CHARACTERISTICS AS "}[dialect]+"TRANSACTION ISOLATION LEVEL "+level,
+					)
 					run(a, "BEGIN")
 					for _, step := range append(strings.Split(v.steps, "; "), "a read", "a read", "a COMMIT", "b read") {
 						who, text, _ := strings.Cut(step, " ")
@@ -111,7 +173,11 @@ func TestChangedRowIsKept(t *testing.T) {
 		} {
 			t.Run(dialect+"/"+text, func(t *testing.T) {
 				t.Parallel()
-				p := newPair(t, dialect, map[string]string{"mysql": "innodb_lock_wait_timeout=1", "postgres": "lock_timeout=300ms"}[dialect])
+				p := newPair(
+					t,
+					dialect,
+					map[string]string{"mysql": "innodb_lock_wait_timeout=1", "postgres": "lock_timeout=300ms"}[dialect],
+				)
 				inc := "UPDATE posts SET views = views + 1 WHERE id = 1"
 				execAll(t, p.Wrapped, inc)
 				tx, err := p.Wrapped.Begin()

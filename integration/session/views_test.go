@@ -63,10 +63,18 @@ func TestViews(t *testing.T) {
 			execAll(t, p.Plain, texts...)
 			execAll(t, p.Under, texts...)
 		}
-		both("CREATE VIEW tops AS SELECT id, views FROM posts", "CREATE VIEW tops_of_tops AS SELECT views FROM tops", "CREATE VIEW beside AS SELECT 1 AS one")
+		both(
+			"CREATE VIEW tops AS SELECT id, views FROM posts",
+			"CREATE VIEW tops_of_tops AS SELECT views FROM tops",
+			"CREATE VIEW beside AS SELECT 1 AS one",
+		)
 		all := []string{"tops", "tops_of_tops"}
 		if dialect == "postgres" {
-			both("CREATE SCHEMA apart", "CREATE VIEW apart.far AS SELECT views FROM posts", "CREATE MATERIALIZED VIEW kept AS SELECT id, views FROM posts")
+			both(
+				"CREATE SCHEMA apart",
+				"CREATE VIEW apart.far AS SELECT views FROM posts",
+				"CREATE MATERIALIZED VIEW kept AS SELECT id, views FROM posts",
+			)
 			all = append(all, "far", "kept")
 		}
 		write := func(views string) string {
@@ -86,7 +94,11 @@ func TestViews(t *testing.T) {
 			if err := os.WriteFile(path, []byte(write(views)), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			db, err := twin.OpenWrapped(map[string]string{"mysql": "mysql", "postgres": "pgx", "sqlite": "sqlite"}[dialect], p.WrappedDSN, path)
+			db, err := twin.OpenWrapped(
+				map[string]string{"mysql": "mysql", "postgres": "pgx", "sqlite": "sqlite"}[dialect],
+				p.WrappedDSN,
+				path,
+			)
 			if err == nil {
 				err = db.PingContext(t.Context())
 				_ = db.Close()
@@ -132,7 +144,10 @@ func TestViews(t *testing.T) {
 			return n
 		}
 		want := total("SELECT views FROM posts WHERE id = 1")
-		queries := []string{"SELECT views FROM tops WHERE id = 1", "SELECT MAX(views) FROM tops_of_tops WHERE views = " + "(SELECT views FROM posts WHERE id = 1)"}
+		queries := []string{
+			"SELECT views FROM tops WHERE id = 1",
+			"SELECT MAX(views) FROM tops_of_tops WHERE views = " + "(SELECT views FROM posts WHERE id = 1)",
+		}
 		if dialect == "postgres" {
 			queries = append(queries, "SELECT MAX(views) FROM apart.far WHERE views = (SELECT views FROM posts WHERE id = 1)")
 		}

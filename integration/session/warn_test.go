@@ -15,15 +15,27 @@ import (
 func TestWarnings(t *testing.T) {
 	each(t, func(t *testing.T, dialect string) {
 		p := twin.New(t, twin.Options{
-			Dialect: dialect, Open: twin.OpenPlain,
-			Schema: []string{"CREATE TABLE posts (id INTEGER PRIMARY KEY, title VARCHAR(20), views BIGINT)", "INSERT INTO posts VALUES (1, 'one', 10), (2, 'two', NULL), (3, 'three', 5), (4, 'four', 9223372036854775000)"},
+			Dialect: dialect,
+			Open:    twin.OpenPlain,
+			Schema: []string{
+				"CREATE TABLE posts (id INTEGER PRIMARY KEY, title VARCHAR(20), views BIGINT)",
+				"INSERT INTO posts VALUES (1, 'one', 10), (2, 'two', NULL), (3, 'three', 5), (4, 'four', 9223372036854775000)",
+			},
 		})
-		c, err := slotsql.Parse([]byte("version: 1\nauto_migrate: true\ntables: {posts: {on_drain: warn, counters: {views: {}}}}"), "slotsql.yaml")
+		c, err := slotsql.Parse(
+			[]byte("version: 1\nauto_migrate: true\ntables: {posts: {on_drain: warn, counters: {views: {}}}}"),
+			"slotsql.yaml",
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var log syncBuffer
-		db, err := slotsql.Open(twin.Wrapped[dialect], p.WrappedDSN, slotsql.WithConfig(c), slotsql.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+		db, err := slotsql.Open(
+			twin.Wrapped[dialect],
+			p.WrappedDSN,
+			slotsql.WithConfig(c),
+			slotsql.WithLogger(slog.New(slog.NewTextHandler(&log, nil))),
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,7 +75,11 @@ func TestWarnings(t *testing.T) {
 		}
 
 		exec(db, "UPDATE posts SET views = 4711, title = 'secret' WHERE id = 1")
-		expect("a statement that sets", `reason="the statement sets counter views"`, `statement="UPDATE posts SET views = ?, title = ? WHERE id = ?"`)
+		expect(
+			"a statement that sets",
+			`reason="the statement sets counter views"`,
+			`statement="UPDATE posts SET views = ?, title = ? WHERE id = ?"`,
+		)
 		exec(db, increment, 99)
 		if dialect == "sqlite" { // where a drain locks no rows, and does not learn whether there is one
 			expect("a missing row", "fell back", "affected no row", shape)
@@ -84,7 +100,11 @@ func TestWarnings(t *testing.T) {
 			logged()
 			exec(tx, increment, 3)
 			if round == 2 && dialect == "postgres" { // elsewhere it runs on the base row, without a drain
-				expect("an increment that locks first", "locked first: transactions that run this statement read a counter of its row afterwards", shape)
+				expect(
+					"an increment that locks first",
+					"locked first: transactions that run this statement read a counter of its row afterwards",
+					shape,
+				)
 			}
 			if got := twin.Rows(t, tx, "SELECT views FROM posts WHERE id = 3"); got == "" {
 				t.Error("no row")

@@ -20,9 +20,15 @@ func watchedPair(t *testing.T, dialect string) *twin.Pair {
 // logs are triggers that note each change of a row of posts.
 var logs = map[string][]string{
 	"sqlite": {"CREATE TRIGGER noted AFTER UPDATE ON posts BEGIN INSERT INTO log (note) VALUES ('x'); END"},
-	"mysql":  {"ALTER TABLE log MODIFY id INTEGER AUTO_INCREMENT", "CREATE TRIGGER noted AFTER UPDATE ON posts FOR EACH ROW INSERT INTO log (note) VALUES ('x')"},
-	"postgres": {"CREATE SEQUENCE log_ids", "CREATE FUNCTION noting() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO log VALUES (nextval('log_ids'), 'x'); RETURN NULL; END $$",
-		"CREATE TRIGGER noted AFTER UPDATE ON posts FOR EACH ROW EXECUTE FUNCTION noting()"},
+	"mysql": {
+		"ALTER TABLE log MODIFY id INTEGER AUTO_INCREMENT",
+		"CREATE TRIGGER noted AFTER UPDATE ON posts FOR EACH ROW INSERT INTO log (note) VALUES ('x')",
+	},
+	"postgres": {
+		"CREATE SEQUENCE log_ids",
+		"CREATE FUNCTION noting() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO log VALUES (nextval('log_ids'), 'x'); RETURN NULL; END $$",
+		"CREATE TRIGGER noted AFTER UPDATE ON posts FOR EACH ROW EXECUTE FUNCTION noting()",
+	},
 }
 
 func count(t *testing.T, db *sql.DB, query string) (n int) {
@@ -130,6 +136,10 @@ func TestOtherClientsViewIsNoticed(t *testing.T) {
 		p := watchedPair(t, dialect)
 		execAll(t, p.Wrapped, increment)
 		execAll(t, p.Under, "CREATE VIEW tops AS SELECT id, views FROM posts")
-		untilNoticed(t, func() error { return nil }, func() bool { return count(t, p.Wrapped, "SELECT views FROM tops WHERE id = 1") == 11 })
+		untilNoticed(
+			t,
+			func() error { return nil },
+			func() bool { return count(t, p.Wrapped, "SELECT views FROM tops WHERE id = 1") == 11 },
+		)
 	})
 }

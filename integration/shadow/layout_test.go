@@ -12,7 +12,11 @@ import (
 // layouts are configurations of a table NAME, and its columns. There is always a
 // row with 10 views, and another one where the key allows it.
 var layouts = map[string]struct{ config, columns, where string }{
-	"shared":  {"{layout: shared, counters: {views: {record_type: 1}, likes: {record_type: 2}}, MODE}", "id INTEGER PRIMARY KEY, ", " WHERE id = 1"},
+	"shared": {
+		"{layout: shared, counters: {views: {record_type: 1}, likes: {record_type: 2}}, MODE}",
+		"id INTEGER PRIMARY KEY, ",
+		" WHERE id = 1",
+	},
 	"journal": {"{layout: journal, counters: {views: , likes: }, MODE}", "id INTEGER PRIMARY KEY, ", " WHERE id = 1"},
 	"no key":  {"{key: [], counters: {views: , likes: }, MODE}", "", ""},
 }
@@ -27,7 +31,12 @@ func TestLayoutsInShadow(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				table := fmt.Sprintf("laid%d", tables.Add(1))
 				config := func(mode string) string {
-					return "version: 1\nauto_migrate: true\n" + all + "tables:\n  " + table + ": " + strings.Replace(l.config, "MODE", "mode: "+mode, 1) + "\n"
+					return "version: 1\nauto_migrate: true\n" + all + "tables:\n  " + table + ": " + strings.Replace(
+						l.config,
+						"MODE",
+						"mode: "+mode,
+						1,
+					) + "\n"
 				}
 				id := ""
 				if l.columns != "" {
@@ -52,7 +61,12 @@ func TestLayoutsInShadow(t *testing.T) {
 					is(t, "in shadow", rows(t, shadow, read), "11 3")
 					return counts(dialect, table, "read").Compared > 0 && counts(dialect, table, "additive").Statements > 0
 				})
-				if c := counts(dialect, table, ".*"); c.Differences+c.Behind > 0 || failed(c) || counts(dialect, table, "additive").Statements != 1 {
+				if c := counts(
+					dialect,
+					table,
+					".*",
+				); c.Differences+c.Behind > 0 || failed(c) ||
+					counts(dialect, table, "additive").Statements != 1 {
 					t.Errorf("%+v", c)
 				}
 

@@ -25,7 +25,10 @@ func TestStatsAreLogged(t *testing.T) {
 		p := twin.New(t, twin.Options{Dialect: dialect, Open: twin.OpenPlain, Schema: schema})
 		open := func(stats string, w *logged, tables string) *sql.DB {
 			t.Helper()
-			c, err := slotsql.Parse([]byte("version: 1\nauto_migrate: true\nlog: {stats: "+stats+"}\ntables: {"+tables+"}\n"), "slotsql.yaml")
+			c, err := slotsql.Parse(
+				[]byte("version: 1\nauto_migrate: true\nlog: {stats: "+stats+"}\ntables: {"+tables+"}\n"),
+				"slotsql.yaml",
+			)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -158,7 +158,8 @@ func TestStart(t *testing.T) {
 			}
 			c := connector(t, p, text)
 			status, err := slotsql.Check(t.Context(), c)
-			if err != nil || len(status) != 2 || status[0].Mode != mode || !status[0].Missing || status[1].Mode != "on" || status[1].Missing {
+			if err != nil || len(status) != 2 || status[0].Mode != mode || !status[0].Missing || status[1].Mode != "on" ||
+				status[1].Missing {
 				t.Errorf("check: %+v, %v", status, err)
 			}
 			if r, err := slotsql.Drain(t.Context(), c, slotsql.DrainOptions{}); err != nil || len(r) != 1 {
@@ -172,7 +173,11 @@ func TestStart(t *testing.T) {
 		if created, err := slotsql.Migrate(t.Context(), connector(t, p, config(", mode: off"))); err != nil || len(created) != 0 {
 			t.Errorf("migrate creates %q, %v", created, err)
 		}
-		if created, err := slotsql.Migrate(t.Context(), connector(t, p, config(", mode: shadow"))); err != nil || fmt.Sprint(created) != "[posts_slots]" {
+		if created, err := slotsql.Migrate(
+			t.Context(),
+			connector(t, p, config(", mode: shadow")),
+		); err != nil ||
+			fmt.Sprint(created) != "[posts_slots]" {
 			t.Errorf("migrate creates %q, %v", created, err)
 		}
 		is(t, "total", rows(t, p.Wrapped, views), "12")
@@ -193,10 +198,16 @@ func TestExplainModes(t *testing.T) {
 		p := newPair(t, dialect)
 		for mode, shadow := range map[string]bool{"shadow": true, "off": false} {
 			e, err := slotsql.ExplainConnector(t.Context(), connector(t, p, config(", mode: "+mode)), views)
-			if err != nil || e.Class != "pass-through" || (e.Shadow != nil) != shadow || !strings.Contains(strings.Join(e.Notes, "\n"), "posts has mode "+mode) {
+			if err != nil || e.Class != "pass-through" || (e.Shadow != nil) != shadow ||
+				!strings.Contains(strings.Join(e.Notes, "\n"), "posts has mode "+mode) {
 				t.Fatalf("%+v, %v", e, err)
 			}
-			if again, err := slotsql.Explain(t.Context(), open(t, p, config(", mode: "+mode)), views); err != nil || again.String() != e.String() {
+			if again, err := slotsql.Explain(
+				t.Context(),
+				open(t, p, config(", mode: "+mode)),
+				views,
+			); err != nil ||
+				again.String() != e.String() {
 				t.Errorf("%s\n%s\n%v", again, e, err)
 			}
 			if shadow && (e.Shadow.Class != "read" || !strings.Contains(e.String(), "with mode on:\n  statement: SELECT views")) {

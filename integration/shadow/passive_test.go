@@ -48,7 +48,11 @@ func TestPassive(t *testing.T) {
 			exec(t, passive, "DELETE FROM posts WHERE id = 1", "INSERT INTO posts (id, views) VALUES (1, 0)")
 			exec(t, on, count)
 			is(t, "deleted and inserted", rows(t, passive, views), "1")
-			if _, err := slotsql.Drain(t.Context(), connector(t, p, config(", mode: passive, layout: "+layout)), slotsql.DrainOptions{}); err != nil {
+			if _, err := slotsql.Drain(
+				t.Context(),
+				connector(t, p, config(", mode: passive, layout: "+layout)),
+				slotsql.DrainOptions{},
+			); err != nil {
 				t.Fatal(err)
 			}
 			is(t, "drained", rows(t, p.Under, views), "1")

@@ -136,7 +136,15 @@ func TestTally(t *testing.T) {
 				if c.class != "" {
 					want[c.class]++
 				}
-				plain, wrapped := twin.Run(t.Context(), p.Plain, twin.Statement{SQL: c.text}), twin.Run(t.Context(), db, twin.Statement{SQL: c.text})
+				plain, wrapped := twin.Run(
+					t.Context(),
+					p.Plain,
+					twin.Statement{SQL: c.text},
+				), twin.Run(
+					t.Context(),
+					db,
+					twin.Statement{SQL: c.text},
+				)
 				for _, d := range twin.Compare(plain, wrapped) {
 					t.Errorf("%s\n%s", d, c.text)
 				}
@@ -169,7 +177,12 @@ func TestTally(t *testing.T) {
 			rows(t, db, "SELECT views FROM "+table+" WHERE id = 1")
 			return counts(dialect, table, "read").NotCompared > 0
 		})
-		if c := counts(dialect, table, ".*"); c.Differences+c.Failed+c.Compared > 0 || !strings.Contains(c.Why, table+"_slots is not there") || log.String() != "" {
+		if c := counts(
+			dialect,
+			table,
+			".*",
+		); c.Differences+c.Failed+c.Compared > 0 || !strings.Contains(c.Why, table+"_slots is not there") ||
+			log.String() != "" {
 			t.Errorf("%+v\n%s", c, log)
 		}
 		if _, err := p.Under.Exec("SELECT 1 FROM " + table + "_slots"); err == nil {
@@ -286,7 +299,12 @@ func TestNotCompared(t *testing.T) {
 		texts := []string{"SELECT " + chance + ", views FROM " + table}
 		switch dialect {
 		case "mysql":
-			texts = append(texts, "SELECT @x, views FROM "+table, "SELECT LAST_INSERT_ID(views) FROM "+table, "SELECT GET_LOCK('x', 0), views FROM "+table)
+			texts = append(
+				texts,
+				"SELECT @x, views FROM "+table,
+				"SELECT LAST_INSERT_ID(views) FROM "+table,
+				"SELECT GET_LOCK('x', 0), views FROM "+table,
+			)
 		case "postgres":
 			exec(t, p.Under, "CREATE SEQUENCE seq")
 			texts = append(texts, "SELECT nextval('seq'), views FROM "+table, "SELECT pg_advisory_lock(7), views FROM "+table)
@@ -324,12 +342,24 @@ func TestNothingLeaks(t *testing.T) {
 			"sqlite":   {"SELECT last_insert_rowid()", "SELECT changes()", "SELECT total_changes()", "PRAGMA data_version"},
 		}[dialect]
 		texts := []string{
-			"INSERT INTO things (note) VALUES ('a')", "UPDATE " + table + " SET views = views + 1 WHERE id > 1", "SELECT views FROM " + table + " ORDER BY id LIMIT 1",
-			"SELECT COUNT(*) FROM " + table + " WHERE views > 3", "DELETE FROM " + table + " WHERE id = 99", "SELECT * FROM " + table + " ORDER BY id", "SELEC views FROM " + table,
+			"INSERT INTO things (note) VALUES ('a')",
+			"UPDATE " + table + " SET views = views + 1 WHERE id > 1",
+			"SELECT views FROM " + table + " ORDER BY id LIMIT 1",
+			"SELECT COUNT(*) FROM " + table + " WHERE views > 3",
+			"DELETE FROM " + table + " WHERE id = 99",
+			"SELECT * FROM " + table + " ORDER BY id",
+			"SELEC views FROM " + table,
 		}
 		if dialect == "mysql" {
-			texts = append(texts, "SELECT SQL_CALC_FOUND_ROWS views FROM "+table+" ORDER BY id LIMIT 1", "SELECT 1 / 0, views FROM "+table, "SET @seen = (SELECT MAX(views) FROM "+table+")",
-				"INSERT IGNORE INTO "+table+" (id, views, title) VALUES (7, 1, 'a title that is much too long for it')", "CREATE TEMPORARY TABLE own AS SELECT views FROM "+table, "DROP TEMPORARY TABLE own")
+			texts = append(
+				texts,
+				"SELECT SQL_CALC_FOUND_ROWS views FROM "+table+" ORDER BY id LIMIT 1",
+				"SELECT 1 / 0, views FROM "+table,
+				"SET @seen = (SELECT MAX(views) FROM "+table+")",
+				"INSERT IGNORE INTO "+table+" (id, views, title) VALUES (7, 1, 'a title that is much too long for it')",
+				"CREATE TEMPORARY TABLE own AS SELECT views FROM "+table,
+				"DROP TEMPORARY TABLE own",
+			)
 		} else {
 			texts = append(texts, "CREATE TEMP TABLE own AS SELECT views FROM "+table, "DROP TABLE own")
 		}

@@ -21,7 +21,8 @@ func conflict(err error) bool {
 	case "MySQL 1213 (40001)", "MySQL 1205 (HY000)", "MySQL 1020 (HY000)", "PostgreSQL 40P01", "PostgreSQL 40001", "PostgreSQL 55P03":
 		return true
 	default:
-		return strings.HasPrefix(c, "SQLite ") && (strings.HasSuffix(c, " 5") || strings.HasSuffix(c, " 517") || strings.HasSuffix(c, " 6") || strings.HasSuffix(c, " 262"))
+		return strings.HasPrefix(c, "SQLite ") &&
+			(strings.HasSuffix(c, " 5") || strings.HasSuffix(c, " 517") || strings.HasSuffix(c, " 6") || strings.HasSuffix(c, " 262"))
 	}
 }
 
@@ -64,13 +65,30 @@ func TestUnderLoad(t *testing.T) {
 			case 0, 1:
 				return func() { views[id].Add(n) }, one(ctx, on, "UPDATE posts SET views = views + ? WHERE id = ?", n, id)
 			case 2:
-				return func() { views[id].Add(n); likes[id].Add(1) }, one(ctx, on, "UPDATE posts SET views = views + ?, likes = COALESCE(likes, 0) + 1 WHERE id = ?", n, id)
+				return func() { views[id].Add(n); likes[id].Add(1) }, one(
+					ctx,
+					on,
+					"UPDATE posts SET views = views + ?, likes = COALESCE(likes, 0) + 1 WHERE id = ?",
+					n,
+					id,
+				)
 			case 3:
-				return func() { views[id].Add(2); likes[id].Add(-n) }, one(ctx, on, "UPDATE posts SET likes = likes - ?, views = views + 2 WHERE id = ?", n, id)
+				return func() { views[id].Add(2); likes[id].Add(-n) }, one(
+					ctx,
+					on,
+					"UPDATE posts SET likes = likes - ?, views = views + 2 WHERE id = ?",
+					n,
+					id,
+				)
 			case 4:
 				return func() { comments.Add(n) }, one(ctx, on, "UPDATE comments SET likes = likes + ? WHERE id = 1", n)
 			case 5:
-				return func() { hits.Add(1); bytes.Add(n) }, one(ctx, on, "UPDATE pages SET hits = hits + 1, bytes = bytes + ? WHERE slug = 'home'", n)
+				return func() { hits.Add(1); bytes.Add(n) }, one(
+					ctx,
+					on,
+					"UPDATE pages SET hits = hits + 1, bytes = bytes + ? WHERE slug = 'home'",
+					n,
+				)
 			}
 			return func() { views[id].Add(1) }, one(ctx, on, "UPDATE posts SET views = views + 1 WHERE id = ?", id)
 		}
@@ -81,7 +99,12 @@ func TestUnderLoad(t *testing.T) {
 		go func() {
 			defer rolling.Done()
 			for ctx.Err() == nil {
-				if _, err := slotsql.RollUp(ctx, twin.Connector(t, p), slotsql.RollUpOptions{}); err != nil && ctx.Err() == nil && !conflict(err) {
+				if _, err := slotsql.RollUp(
+					ctx,
+					twin.Connector(t, p),
+					slotsql.RollUpOptions{},
+				); err != nil && ctx.Err() == nil &&
+					!conflict(err) {
 					t.Errorf("roll-up: %v", err)
 				}
 				time.Sleep(time.Millisecond)
@@ -123,7 +146,13 @@ func TestUnderLoad(t *testing.T) {
 							return nil
 						case 2:
 							id := 1 + rnd.IntN(2)
-							return one(t.Context(), db, "UPDATE posts SET views = views * 1 + 0 * likes, title = ? WHERE id = ?", fmt.Sprint(rnd.IntN(1e9)), id)
+							return one(
+								t.Context(),
+								db,
+								"UPDATE posts SET views = views * 1 + 0 * likes, title = ? WHERE id = ?",
+								fmt.Sprint(rnd.IntN(1e9)),
+								id,
+							)
 						case 3:
 							id := 1000 + i
 							for _, q := range []string{"INSERT INTO comments VALUES (?, 1, 0)", "UPDATE comments SET likes = likes + 1 WHERE id = ?", "DELETE FROM comments WHERE id = ?"} {
@@ -160,17 +189,32 @@ func TestUnderLoad(t *testing.T) {
 		stop()
 		rolling.Wait()
 		conflicts.Range(func(class, n any) bool { t.Logf("%s: %d", class, n.(*atomic.Int64).Load()); return true })
-		want := []string{fmt.Sprintf("1 %d %d", 20+views[1].Load(), likes[1].Load()), fmt.Sprintf("2 %d %d", 30+views[2].Load(), 3+likes[2].Load())}
+		want := []string{
+			fmt.Sprintf("1 %d %d", 20+views[1].Load(), likes[1].Load()),
+			fmt.Sprintf("2 %d %d", 30+views[2].Load(), 3+likes[2].Load()),
+		}
 		if got := text(t, db, "SELECT id, views, likes FROM posts WHERE id > 0 ORDER BY id"); got != strings.Join(want, "\n") {
 			t.Errorf("posts:\n%s\nwant\n%s", got, strings.Join(want, "\n"))
 		}
 		if got, want := text(t, db, "SELECT likes FROM comments WHERE id = 1"), fmt.Sprint(5+comments.Load()); got != want {
 			t.Errorf("comments: %s, want %s", got, want)
 		}
-		if got, want := text(t, db, "SELECT hits, bytes FROM pages WHERE id = 1"), fmt.Sprintf("%d %d", hits.Load(), bytes.Load()); got != want {
+		if got, want := text(
+			t,
+			db,
+			"SELECT hits, bytes FROM pages WHERE id = 1",
+		), fmt.Sprintf(
+			"%d %d",
+			hits.Load(),
+			bytes.Load(),
+		); got != want {
 			t.Errorf("pages: %s, want %s", got, want)
 		}
-		if got := text(t, p.Under, "SELECT COUNT(*) FROM slotted_counters WHERE record_type = 3 AND record_id NOT IN (SELECT id FROM comments)"); got != "0" {
+		if got := text(
+			t,
+			p.Under,
+			"SELECT COUNT(*) FROM slotted_counters WHERE record_type = 3 AND record_id NOT IN (SELECT id FROM comments)",
+		); got != "0" {
 			t.Errorf("%s slot rows of deleted rows", got)
 		}
 		if _, err := slotsql.Drain(t.Context(), twin.Connector(t, p), slotsql.DrainOptions{}); err != nil {
@@ -192,7 +236,16 @@ func TestEndOfRange(t *testing.T) {
 		most := map[string]int64{"mysql": 14913080, "postgres": 14913080, "sqlite": 1 << 49}[dialect] // of an INT with 8 slots
 		full := func(record, count int64) {
 			for slot := range 8 {
-				execAll(t, p.Under, fmt.Sprintf("INSERT INTO slotted_counters (record_type, record_id, slot, count) VALUES (%d, 2, %d, %d)", record, slot, count))
+				execAll(
+					t,
+					p.Under,
+					fmt.Sprintf(
+						"INSERT INTO slotted_counters (record_type, record_id, slot, count) VALUES (%d, 2, %d, %d)",
+						record,
+						slot,
+						count,
+					),
+				)
 			}
 		}
 		execAll(t, p.Wrapped, "UPDATE posts SET views = views + 1 WHERE id = 1") // makes the table
@@ -200,16 +253,43 @@ func TestEndOfRange(t *testing.T) {
 		full(1, most)
 		execAll(t, p.Plain, fmt.Sprintf("UPDATE posts SET views = views + %d WHERE id = 2", 8*most))
 		for range 3 {
-			same(t, p.Plain, p.Wrapped, "UPDATE posts SET views = views + 3, likes = likes + 4 WHERE id = 2", "SELECT * FROM posts ORDER BY id")
+			same(
+				t,
+				p.Plain,
+				p.Wrapped,
+				"UPDATE posts SET views = views + 3, likes = likes + 4 WHERE id = 2",
+				"SELECT * FROM posts ORDER BY id",
+			)
 		}
 		for range 2 { // drained or not, the slots come to the end again
-			same(t, p.Plain, p.Wrapped, fmt.Sprintf("UPDATE posts SET likes = likes + 1, views = views - %d WHERE id = 2", most/2), "UPDATE posts SET views = views + 1 WHERE id = 2", "SELECT * FROM posts ORDER BY id")
+			same(
+				t,
+				p.Plain,
+				p.Wrapped,
+				fmt.Sprintf("UPDATE posts SET likes = likes + 1, views = views - %d WHERE id = 2", most/2),
+				"UPDATE posts SET views = views + 1 WHERE id = 2",
+				"SELECT * FROM posts ORDER BY id",
+			)
 		}
 		tx, plain := pinned(t, p.Wrapped), pinned(t, p.Plain)
-		execAll(t, p.Under, "DELETE FROM slotted_counters WHERE record_type = 1 AND record_id = 2", "UPDATE posts SET views = 30 WHERE id = 2")
+		execAll(
+			t,
+			p.Under,
+			"DELETE FROM slotted_counters WHERE record_type = 1 AND record_id = 2",
+			"UPDATE posts SET views = 30 WHERE id = 2",
+		)
 		execAll(t, p.Plain, fmt.Sprintf("UPDATE posts SET views = %d WHERE id = 2", 30-8*most))
 		full(1, -most)
-		same(t, plain, tx, "BEGIN", "UPDATE posts SET views = views - 3, likes = likes + 4 WHERE id = 2", "SELECT * FROM posts ORDER BY id", "UPDATE posts SET views = views - 3, likes = likes + 4 WHERE id = 2",
-			"COMMIT", "SELECT * FROM posts ORDER BY id")
+		same(
+			t,
+			plain,
+			tx,
+			"BEGIN",
+			"UPDATE posts SET views = views - 3, likes = likes + 4 WHERE id = 2",
+			"SELECT * FROM posts ORDER BY id",
+			"UPDATE posts SET views = views - 3, likes = likes + 4 WHERE id = 2",
+			"COMMIT",
+			"SELECT * FROM posts ORDER BY id",
+		)
 	})
 }

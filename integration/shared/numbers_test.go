@@ -15,8 +15,17 @@ import (
 func adopted(t *testing.T, dialect string, number int) *twin.Pair {
 	t.Helper()
 	return twin.New(t, twin.Options{Dialect: dialect, Config: adoptConfig, Params: params(dialect), Schema: []string{
-		"CREATE TABLE posts (id INT PRIMARY KEY, views INT NOT NULL, likes BIGINT NOT NULL)", "INSERT INTO posts VALUES (1, 10, 0), (2, 20, 5)",
-		slotted(dialect, ""), fmt.Sprintf("INSERT INTO slotted_counters (record_type, record_id, slot, count) VALUES (1, 1, 3, 100), (1, 1, %d, 7), (9, 1, 40000, 1)", number)}})
+		"CREATE TABLE posts (id INT PRIMARY KEY, views INT NOT NULL, likes BIGINT NOT NULL)",
+		"INSERT INTO posts VALUES (1, 10, 0), (2, 20, 5)",
+		slotted(
+			dialect,
+			"",
+		),
+		fmt.Sprintf(
+			"INSERT INTO slotted_counters (record_type, record_id, slot, count) VALUES (1, 1, 3, 100), (1, 1, %d, 7), (9, 1, 40000, 1)",
+			number,
+		),
+	}})
 }
 
 // Slots of numbers that slotsql itself does not use are those of the base row,
@@ -32,11 +41,16 @@ func TestForeignNumbers(t *testing.T) {
 			t.Run(fmt.Sprint(number), func(t *testing.T) {
 				p := adopted(t, dialect, number)
 				refused := dialect == "mysql" && (number < 0 || number > 32767 && (number < 65536 || number%2 == 1))
-				if _, err := slotsql.Check(t.Context(), twin.Connector(t, p)); refused != (err != nil) || err != nil && !strings.Contains(err.Error(), fmt.Sprintf("has a slot %d of this table, and drains take", number)) {
+				if _, err := slotsql.Check(
+					t.Context(),
+					twin.Connector(t, p),
+				); refused != (err != nil) ||
+					err != nil && !strings.Contains(err.Error(), fmt.Sprintf("has a slot %d of this table, and drains take", number)) {
 					t.Fatalf("check: %v", err)
 				}
 				v, err := slotsql.Verify(t.Context(), twin.Connector(t, p), slotsql.VerifyOptions{Fix: refused})
-				if err != nil || len(v[0].Notes) > 0 || refused != (len(v[0].Findings) == 1) || refused && (v[0].Findings[0].Kind != slotsql.FindingSlot || v[0].Findings[0].Fixed) {
+				if err != nil || len(v[0].Notes) > 0 || refused != (len(v[0].Findings) == 1) ||
+					refused && (v[0].Findings[0].Kind != slotsql.FindingSlot || v[0].Findings[0].Fixed) {
 					t.Fatalf("audit: %+v, %v", v, err)
 				}
 				if err := p.Wrapped.PingContext(t.Context()); refused != (err != nil) {
@@ -75,7 +89,11 @@ func TestForeignRowsSinceSnapshot(t *testing.T) {
 					p := adopted(t, "postgres", 70)
 					tx := twin.Snapshot(t, p.Wrapped, level, "posts")
 					// Of another record type, and so nothing to it.
-					execAll(t, p.Under, fmt.Sprintf("INSERT INTO slotted_counters (record_type, record_id, slot, count) VALUES (8, 1, %d, 1000)", number))
+					execAll(
+						t,
+						p.Under,
+						fmt.Sprintf("INSERT INTO slotted_counters (record_type, record_id, slot, count) VALUES (8, 1, %d, 1000)", number),
+					)
 					if _, err := tx.Exec(drain); err != nil {
 						t.Fatalf("%v (%s)", err, twin.Class(err))
 					}
@@ -83,7 +101,11 @@ func TestForeignRowsSinceSnapshot(t *testing.T) {
 						t.Fatal(err)
 					}
 					tx = twin.Snapshot(t, p.Wrapped, level, "posts")
-					execAll(t, p.Under, fmt.Sprintf("INSERT INTO slotted_counters (record_type, record_id, slot, count) VALUES (1, 1, %d, 1000)", number))
+					execAll(
+						t,
+						p.Under,
+						fmt.Sprintf("INSERT INTO slotted_counters (record_type, record_id, slot, count) VALUES (1, 1, %d, 1000)", number),
+					)
 					if _, err := tx.Exec(drain); twin.Class(err) != "PostgreSQL 40001" {
 						t.Errorf("%v (%s), want 40001", err, twin.Class(err))
 					}

@@ -20,7 +20,15 @@ func TestPlacement(t *testing.T) {
 		for _, placement := range []string{"random", "skip_locked"} {
 			for name, more := range map[string][]string{"own": nil, "adopted": {numbered(dialect)}} {
 				t.Run(placement+"/"+name, func(t *testing.T) {
-					p := twin.New(t, twin.Options{Dialect: dialect, Schema: append(schema(dialect), more...), Config: placed(placement), Params: params(dialect)})
+					p := twin.New(
+						t,
+						twin.Options{
+							Dialect: dialect,
+							Schema:  append(schema(dialect), more...),
+							Config:  placed(placement),
+							Params:  params(dialect),
+						},
+					)
 					for _, around := range [][2]string{{"", ""}, {"BEGIN", "COMMIT"}, {"BEGIN", "ROLLBACK"}} {
 						plain, wrapped := pinned(t, p.Plain), pinned(t, p.Wrapped)
 						for _, s := range []string{
@@ -57,12 +65,21 @@ func TestSkipLockedPasses(t *testing.T) {
 	for _, dialect := range []string{"mysql", "postgres"} {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
-			p := twin.New(t, twin.Options{Dialect: dialect, Schema: schema(dialect), Config: placed("skip_locked"), Params: params(dialect)})
+			p := twin.New(
+				t,
+				twin.Options{Dialect: dialect, Schema: schema(dialect), Config: placed("skip_locked"), Params: params(dialect)},
+			)
 			const one, both = "UPDATE posts SET views = views + 1 WHERE id = 2", "UPDATE posts SET views = views + 10, likes = likes + 10 WHERE id = 2"
 			execAll(t, p.Wrapped, one, both)
 			for slot := range 8 { // all that there may be
 				for record := range 2 {
-					_, _ = p.Under.Exec(fmt.Sprintf("INSERT INTO slotted_counters (record_type, record_id, slot, count) VALUES (%d, 2, %d, 0)", record+1, slot))
+					_, _ = p.Under.Exec(
+						fmt.Sprintf(
+							"INSERT INTO slotted_counters (record_type, record_id, slot, count) VALUES (%d, 2, %d, 0)",
+							record+1,
+							slot,
+						),
+					)
 				}
 			}
 			var held []interface{ Rollback() error }

@@ -12,9 +12,16 @@ import (
 func TestRollUp(t *testing.T) {
 	each(t, func(t *testing.T, dialect string) {
 		p := newPair(t, dialect)
-		bump := []string{"UPDATE posts SET views = views + 1 WHERE id = 1", "UPDATE posts SET views = views + 2, likes = likes + 3 WHERE id = 2", "UPDATE posts SET likes = likes + 1 WHERE id = -1",
-			"UPDATE comments SET likes = likes + 4 WHERE id = 9007199254740993", "UPDATE pages SET hits = hits + 1, bytes = bytes + 2 WHERE slug = 'b''s'", "UPDATE pages SET hits = hits + 1 WHERE slug = ''",
-			"UPDATE pages SET hits = hits + 1 WHERE slug = 'Äpfel'", "UPDATE tags SET uses = uses + 1 WHERE name = 'go'"}
+		bump := []string{
+			"UPDATE posts SET views = views + 1 WHERE id = 1",
+			"UPDATE posts SET views = views + 2, likes = likes + 3 WHERE id = 2",
+			"UPDATE posts SET likes = likes + 1 WHERE id = -1",
+			"UPDATE comments SET likes = likes + 4 WHERE id = 9007199254740993",
+			"UPDATE pages SET hits = hits + 1, bytes = bytes + 2 WHERE slug = 'b''s'",
+			"UPDATE pages SET hits = hits + 1 WHERE slug = ''",
+			"UPDATE pages SET hits = hits + 1 WHERE slug = 'Äpfel'",
+			"UPDATE tags SET uses = uses + 1 WHERE name = 'go'",
+		}
 		for range 3 {
 			execAll(t, p.Wrapped, bump...)
 			execAll(t, p.Plain, bump...)
@@ -36,7 +43,12 @@ func TestRollUp(t *testing.T) {
 		}
 		// Slots of a row that another program has deleted, and those of record types that are nobody's.
 		execAll(t, p.Wrapped, "UPDATE comments SET likes = likes + 4 WHERE id = 2")
-		execAll(t, p.Under, "DELETE FROM comments WHERE id = 2", "INSERT INTO slotted_counters (record_type, record_id, slot, count) VALUES (99, 2, 0, 5)")
+		execAll(
+			t,
+			p.Under,
+			"DELETE FROM comments WHERE id = 2",
+			"INSERT INTO slotted_counters (record_type, record_id, slot, count) VALUES (99, 2, 0, 5)",
+		)
 		v, err := slotsql.Verify(t.Context(), twin.Connector(t, p), slotsql.VerifyOptions{})
 		if err != nil {
 			t.Fatal(err)
@@ -64,9 +76,21 @@ func TestRollUp(t *testing.T) {
 // says which rows go without slotsql.
 func TestSetup(t *testing.T) {
 	each(t, func(t *testing.T, dialect string) {
-		ddl := append(schema(dialect), "CREATE TABLE answers (id INT PRIMARY KEY, post INT NOT NULL, n INT NOT NULL, FOREIGN KEY (post) REFERENCES posts (id) ON DELETE CASCADE)")
-		p := twin.New(t, twin.Options{Dialect: dialect, Schema: ddl, Params: params(dialect),
-			Config: strings.Replace(config, "auto_migrate: true\n", "", 1) + "  answers: {slot_table: slotted_counters, counters: {n: {record_type: 4}}}\n"})
+		ddl := append(
+			schema(dialect),
+			"CREATE TABLE answers (id INT PRIMARY KEY, post INT NOT NULL, n INT NOT NULL, FOREIGN KEY (post) REFERENCES posts (id) ON DELETE CASCADE)",
+		)
+		p := twin.New(t, twin.Options{
+			Dialect: dialect,
+			Schema:  ddl,
+			Params:  params(dialect),
+			Config: strings.Replace(
+				config,
+				"auto_migrate: true\n",
+				"",
+				1,
+			) + "  answers: {slot_table: slotted_counters, counters: {n: {record_type: 4}}}\n",
+		})
 		if err := p.Wrapped.PingContext(t.Context()); err == nil || !strings.Contains(err.Error(), "slotsql migrate") {
 			t.Errorf("without slot tables: %v", err)
 		}
@@ -98,7 +122,8 @@ func TestSetup(t *testing.T) {
 			t.Fatal(err)
 		}
 		dropped, err := slotsql.MigrateDown(t.Context(), twin.Connector(t, p))
-		if err != nil || !strings.Contains(strings.Join(dropped, " "), "slotted_counters") || strings.Count(strings.Join(dropped, " "), "slotted_counters") != 1 {
+		if err != nil || !strings.Contains(strings.Join(dropped, " "), "slotted_counters") ||
+			strings.Count(strings.Join(dropped, " "), "slotted_counters") != 1 {
 			t.Errorf("dropped %v, %v", dropped, err)
 		}
 		if got := text(t, p.Under, "SELECT views FROM posts WHERE id = 1"); got != "21" {

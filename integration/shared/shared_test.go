@@ -18,7 +18,11 @@ var (
 )
 
 // patience ends a test that waits for itself.
-var patience = map[string]string{"mysql": "innodb_lock_wait_timeout=60", "postgres": "deadlock_timeout=20ms lock_timeout=60s", "sqlite": "_pragma=busy_timeout(60000)"}
+var patience = map[string]string{
+	"mysql":    "innodb_lock_wait_timeout=60",
+	"postgres": "deadlock_timeout=20ms lock_timeout=60s",
+	"sqlite":   "_pragma=busy_timeout(60000)",
+}
 
 // Three tables share one slot table, and two with text keys another one.
 const config = `version: 1
@@ -87,10 +91,18 @@ func pinned(t *testing.T, db *sql.DB) *sql.Conn {
 }
 
 var reads = []string{
-	"SELECT * FROM posts ORDER BY id", "SELECT id, likes FROM comments ORDER BY id", "SELECT * FROM pages ORDER BY id", "SELECT * FROM tags ORDER BY uses, name",
-	"SELECT id, views FROM posts ORDER BY views DESC, id LIMIT 2", "SELECT id FROM posts WHERE views > 22 ORDER BY id", "SELECT SUM(views), SUM(likes), COUNT(*) FROM posts",
-	"SELECT slug, hits FROM pages WHERE hits >= 3 AND bytes < 100 ORDER BY slug", "SELECT c.likes, p.views FROM comments c JOIN posts p ON p.id = c.post ORDER BY c.id",
-	"SELECT slug FROM pages ORDER BY hits DESC, id LIMIT 3", "SELECT likes, COUNT(*) FROM comments GROUP BY likes ORDER BY likes", "SELECT n FROM plain",
+	"SELECT * FROM posts ORDER BY id",
+	"SELECT id, likes FROM comments ORDER BY id",
+	"SELECT * FROM pages ORDER BY id",
+	"SELECT * FROM tags ORDER BY uses, name",
+	"SELECT id, views FROM posts ORDER BY views DESC, id LIMIT 2",
+	"SELECT id FROM posts WHERE views > 22 ORDER BY id",
+	"SELECT SUM(views), SUM(likes), COUNT(*) FROM posts",
+	"SELECT slug, hits FROM pages WHERE hits >= 3 AND bytes < 100 ORDER BY slug",
+	"SELECT c.likes, p.views FROM comments c JOIN posts p ON p.id = c.post ORDER BY c.id",
+	"SELECT slug FROM pages ORDER BY hits DESC, id LIMIT 3",
+	"SELECT likes, COUNT(*) FROM comments GROUP BY likes ORDER BY likes",
+	"SELECT n FROM plain",
 }
 
 func text(t testing.TB, db *sql.DB, q string) string {
@@ -124,27 +136,63 @@ func TestStatements(t *testing.T) {
 			replace = "REPLACE INTO pages VALUES (2, 'b''s', 100, 0)"
 		}
 		steps := []string{
-			"UPDATE posts SET views = views + 1 WHERE id = 1", "UPDATE posts SET views = views + 1 WHERE id = 1", "UPDATE posts SET likes = likes + 1 WHERE id = 1",
-			"UPDATE posts SET views = views + 2, likes = likes - 3 WHERE id = 2", "UPDATE posts SET likes = likes + 1, views = views + 1 WHERE id = -1",
-			"UPDATE posts SET likes = likes + 1, views = views + 1 WHERE id = 1", "UPDATE posts SET views = views + 1 WHERE id = 77",
-			"UPDATE comments SET likes = likes + 1 WHERE id = 1", "UPDATE comments SET likes = likes + 4 WHERE id = 9007199254740993", "UPDATE comments SET likes = likes - 1 WHERE id = 2",
-			"UPDATE pages SET hits = hits + 1 WHERE slug = 'home'", "UPDATE pages SET hits = hits + 1, bytes = bytes + 50 WHERE slug = 'b''s'", "UPDATE pages SET hits = hits + 1 WHERE id = 3",
-			"UPDATE pages SET hits = hits + 1 WHERE slug = ''", "UPDATE pages SET hits = hits + 1 WHERE slug = 'Äpfel'", "UPDATE pages SET bytes = bytes + 1 WHERE slug = 'HOME'",
-			"UPDATE tags SET uses = uses + 1 WHERE name = 'home'", "UPDATE tags SET uses = uses + 1 WHERE name = 'go'", "UPDATE plain SET n = n + 1 WHERE id = 1",
-			upsert, upsert, "UPDATE posts SET views = views + 5", "UPDATE posts SET views = 7 WHERE id = 1", "UPDATE posts SET likes = 0 WHERE likes IS NULL",
-			"UPDATE posts SET views = views + 1, likes = likes + 1 WHERE id = 1", "UPDATE posts SET views = views * 2 WHERE id > 0",
-			"UPDATE posts SET title = 'new' WHERE id = 2", "UPDATE posts SET id = 12 WHERE id = 2", "UPDATE posts SET views = views + 1 WHERE id = 12", "INSERT INTO posts VALUES (2, 'again', 1, 1)",
-			"UPDATE posts SET views = views + 1, likes = likes + 1 WHERE id = 2", "DELETE FROM posts WHERE id = 2", "INSERT INTO posts VALUES (2, 'third', 0, 0)", "UPDATE posts SET views = views + 1 WHERE id = 2",
-			"DELETE FROM posts WHERE title = 'third'", "INSERT INTO posts VALUES (2, 'fourth', 0, 0)", replace, "UPDATE pages SET hits = hits + 1 WHERE slug = 'b''s'", replace,
-			"UPDATE pages SET slug = 'house' WHERE slug = 'home'", "UPDATE pages SET hits = hits + 1 WHERE slug = 'house'", "INSERT INTO pages (id, slug, hits) SELECT 9, 'home', MAX(hits) FROM pages",
-			"DELETE FROM tags", "INSERT INTO tags VALUES ('home', 0), ('go', 0)", "UPDATE tags SET uses = uses + 1 WHERE name = 'home'",
+			"UPDATE posts SET views = views + 1 WHERE id = 1",
+			"UPDATE posts SET views = views + 1 WHERE id = 1",
+			"UPDATE posts SET likes = likes + 1 WHERE id = 1",
+			"UPDATE posts SET views = views + 2, likes = likes - 3 WHERE id = 2",
+			"UPDATE posts SET likes = likes + 1, views = views + 1 WHERE id = -1",
+			"UPDATE posts SET likes = likes + 1, views = views + 1 WHERE id = 1",
+			"UPDATE posts SET views = views + 1 WHERE id = 77",
+			"UPDATE comments SET likes = likes + 1 WHERE id = 1",
+			"UPDATE comments SET likes = likes + 4 WHERE id = 9007199254740993",
+			"UPDATE comments SET likes = likes - 1 WHERE id = 2",
+			"UPDATE pages SET hits = hits + 1 WHERE slug = 'home'",
+			"UPDATE pages SET hits = hits + 1, bytes = bytes + 50 WHERE slug = 'b''s'",
+			"UPDATE pages SET hits = hits + 1 WHERE id = 3",
+			"UPDATE pages SET hits = hits + 1 WHERE slug = ''",
+			"UPDATE pages SET hits = hits + 1 WHERE slug = 'Äpfel'",
+			"UPDATE pages SET bytes = bytes + 1 WHERE slug = 'HOME'",
+			"UPDATE tags SET uses = uses + 1 WHERE name = 'home'",
+			"UPDATE tags SET uses = uses + 1 WHERE name = 'go'",
+			"UPDATE plain SET n = n + 1 WHERE id = 1",
+			upsert,
+			upsert,
+			"UPDATE posts SET views = views + 5",
+			"UPDATE posts SET views = 7 WHERE id = 1",
+			"UPDATE posts SET likes = 0 WHERE likes IS NULL",
+			"UPDATE posts SET views = views + 1, likes = likes + 1 WHERE id = 1",
+			"UPDATE posts SET views = views * 2 WHERE id > 0",
+			"UPDATE posts SET title = 'new' WHERE id = 2",
+			"UPDATE posts SET id = 12 WHERE id = 2",
+			"UPDATE posts SET views = views + 1 WHERE id = 12",
+			"INSERT INTO posts VALUES (2, 'again', 1, 1)",
+			"UPDATE posts SET views = views + 1, likes = likes + 1 WHERE id = 2",
+			"DELETE FROM posts WHERE id = 2",
+			"INSERT INTO posts VALUES (2, 'third', 0, 0)",
+			"UPDATE posts SET views = views + 1 WHERE id = 2",
+			"DELETE FROM posts WHERE title = 'third'",
+			"INSERT INTO posts VALUES (2, 'fourth', 0, 0)",
+			replace,
+			"UPDATE pages SET hits = hits + 1 WHERE slug = 'b''s'",
+			replace,
+			"UPDATE pages SET slug = 'house' WHERE slug = 'home'",
+			"UPDATE pages SET hits = hits + 1 WHERE slug = 'house'",
+			"INSERT INTO pages (id, slug, hits) SELECT 9, 'home', MAX(hits) FROM pages",
+			"DELETE FROM tags",
+			"INSERT INTO tags VALUES ('home', 0), ('go', 0)",
+			"UPDATE tags SET uses = uses + 1 WHERE name = 'home'",
 		}
 		for _, around := range [][2]string{{"", ""}, {"BEGIN", "COMMIT"}, {"BEGIN", "ROLLBACK"}} {
 			p := newPair(t, dialect)
 			plain, wrapped := pinned(t, p.Plain), pinned(t, p.Wrapped)
 			same(t, p.Plain, p.Wrapped, reads...)
 			// Of nobody that slotsql knows, and so nobody's.
-			execAll(t, p.Under, "INSERT INTO slotted_counters (record_type, record_id, slot, count) VALUES (99, 1, 0, 1000)", "INSERT INTO slotted_texts (kind, name, nr, n) VALUES (99, 'home', 0, 1000)")
+			execAll(
+				t,
+				p.Under,
+				"INSERT INTO slotted_counters (record_type, record_id, slot, count) VALUES (99, 1, 0, 1000)",
+				"INSERT INTO slotted_texts (kind, name, nr, n) VALUES (99, 'home', 0, 1000)",
+			)
 			for _, s := range steps {
 				if around[0] != "" {
 					same(t, plain, wrapped, around[0], s)
@@ -163,8 +211,17 @@ func TestStatements(t *testing.T) {
 			if dialect == "sqlite" {
 				continue
 			}
-			same(t, p.Plain, p.Wrapped, "UPDATE posts SET views = views + 1, likes = likes + 1 WHERE id = 1", "TRUNCATE TABLE posts", "INSERT INTO posts VALUES (1, 'n', 0, 0)",
-				"UPDATE posts SET views = views + 1 WHERE id = 1", reads[0], "DROP TABLE tags")
+			same(
+				t,
+				p.Plain,
+				p.Wrapped,
+				"UPDATE posts SET views = views + 1, likes = likes + 1 WHERE id = 1",
+				"TRUNCATE TABLE posts",
+				"INSERT INTO posts VALUES (1, 'n', 0, 0)",
+				"UPDATE posts SET views = views + 1 WHERE id = 1",
+				reads[0],
+				"DROP TABLE tags",
+			)
 			if got := text(t, p.Under, "SELECT COUNT(*) FROM slotted_texts WHERE kind = 3"); got != "0" {
 				t.Errorf("%s rows of a dropped table", got)
 			}
@@ -177,8 +234,15 @@ func TestSlotted(t *testing.T) {
 	each(t, func(t *testing.T, dialect string) {
 		p := newPair(t, dialect)
 		for range 3 {
-			execAll(t, p.Wrapped, "UPDATE posts SET views = views + 1, likes = likes + 2 WHERE id = 2", "UPDATE posts SET views = views + 1 WHERE id = 2",
-				"UPDATE comments SET likes = likes + 1 WHERE id = 2", "UPDATE pages SET hits = hits + 1, bytes = bytes + 10 WHERE slug = 'home'", "UPDATE tags SET uses = uses + 1 WHERE name = 'home'")
+			execAll(
+				t,
+				p.Wrapped,
+				"UPDATE posts SET views = views + 1, likes = likes + 2 WHERE id = 2",
+				"UPDATE posts SET views = views + 1 WHERE id = 2",
+				"UPDATE comments SET likes = likes + 1 WHERE id = 2",
+				"UPDATE pages SET hits = hits + 1, bytes = bytes + 10 WHERE slug = 'home'",
+				"UPDATE tags SET uses = uses + 1 WHERE name = 'home'",
+			)
 		}
 		for q, want := range map[string]string{
 			"SELECT record_type, record_id, SUM(count) FROM slotted_counters GROUP BY record_type, record_id ORDER BY record_type": "1 2 6\n2 2 6\n3 2 3",

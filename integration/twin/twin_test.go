@@ -140,7 +140,12 @@ func TestPlainPair(t *testing.T) {
 			if ds := final(); len(ds) != 1 {
 				t.Errorf("one difference was made, seen: %v", ds)
 			}
-			if plain, wrapped := p.Run(t.Context(), Statement{SQL: "SELECT views FROM posts WHERE id = 1"}); len(Compare(plain, wrapped)) != 1 {
+			if plain, wrapped := p.Run(
+				t.Context(),
+				Statement{SQL: "SELECT views FROM posts WHERE id = 1"},
+			); len(
+				Compare(plain, wrapped),
+			) != 1 {
 				t.Error("a difference was not seen")
 			}
 		})

@@ -22,7 +22,11 @@ func TestStatementLog(t *testing.T) {
 		"counters: {views: {record_type: 1}}, layout: shared",
 	} {
 		t.Run(table, func(t *testing.T) {
-			p := &twin.Pair{Dialect: "mysql", WrappedDSN: server.MariaDBStatementLog(t), ConfigPath: filepath.Join(t.TempDir(), "slotsql.yaml")}
+			p := &twin.Pair{
+				Dialect:    "mysql",
+				WrappedDSN: server.MariaDBStatementLog(t),
+				ConfigPath: filepath.Join(t.TempDir(), "slotsql.yaml"),
+			}
 			config := "version: 1\nauto_migrate: true\ntables: {posts: {" + table + "}}\n"
 			if err := os.WriteFile(p.ConfigPath, []byte(config), 0o600); err != nil {
 				t.Fatal(err)
@@ -33,7 +37,12 @@ func TestStatementLog(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = under.Close() })
-			twin.ExecAll(t, under, "CREATE TABLE posts (id INT PRIMARY KEY, views INT NOT NULL, seen VARCHAR(20))", "INSERT INTO posts VALUES (1, 0, NULL), (2, 0, NULL)")
+			twin.ExecAll(
+				t,
+				under,
+				"CREATE TABLE posts (id INT PRIMARY KEY, views INT NOT NULL, seen VARCHAR(20))",
+				"INSERT INTO posts VALUES (1, 0, NULL), (2, 0, NULL)",
+			)
 			db, err := twin.OpenWrapped("mysql", p.WrappedDSN, p.ConfigPath)
 			if err != nil {
 				t.Fatal(err)
@@ -41,7 +50,12 @@ func TestStatementLog(t *testing.T) {
 			t.Cleanup(func() { _ = db.Close() })
 			count := func() {
 				for i := range 6 {
-					twin.ExecAll(t, db, fmt.Sprintf("UPDATE posts SET views = views + 1, seen = 'x' WHERE id = %d", i%2+1), fmt.Sprintf("UPDATE posts SET views = views + 1 WHERE id = %d", i%2+1))
+					twin.ExecAll(
+						t,
+						db,
+						fmt.Sprintf("UPDATE posts SET views = views + 1, seen = 'x' WHERE id = %d", i%2+1),
+						fmt.Sprintf("UPDATE posts SET views = views + 1 WHERE id = %d", i%2+1),
+					)
 				}
 			}
 			base := func(want string) {

@@ -35,7 +35,9 @@ func doctorPair(t *testing.T, dialect string) *twin.Pair {
 	return twin.New(t, twin.Options{Dialect: dialect, Config: doctorConfig, Params: params, Schema: []string{
 		"CREATE TABLE posts (id INT PRIMARY KEY, title VARCHAR(20), views INT NOT NULL, seen INT)",
 		"CREATE TABLE pages (site INT NOT NULL, path VARCHAR(20) NOT NULL, title VARCHAR(20), hits BIGINT NOT NULL, PRIMARY KEY (site, path))",
-		"INSERT INTO posts VALUES (7, 'seven', 0, 0), (8, 'eight', 0, 0)", "INSERT INTO pages VALUES (1, 'it''s', '', 0)"}})
+		"INSERT INTO posts VALUES (7, 'seven', 0, 0), (8, 'eight', 0, 0)",
+		"INSERT INTO pages VALUES (1, 'it''s', '', 0)",
+	}})
 }
 
 // explain opens the planner as the command does.
@@ -121,15 +123,26 @@ func TestDoctor(t *testing.T) {
 			}
 			return
 		}
-		quiet, err := doctor.Look(t.Context(), p.Under, plainDialects[dialect], doctor.Options{For: 10 * time.Millisecond, Every: time.Millisecond})
+		quiet, err := doctor.Look(
+			t.Context(),
+			p.Under,
+			plainDialects[dialect],
+			doctor.Options{For: 10 * time.Millisecond, Every: time.Millisecond},
+		)
 		if err != nil || quiet.Looks < 1 || len(quiet.Lacks) > 0 {
 			t.Errorf("%+v, %v", quiet, err)
 		}
 		elsewhere := doctorPair(t, dialect) // of another database, which is not to be shown
 		contend(t, elsewhere, "UPDATE posts SET views = views + 1 WHERE id = 7", "UPDATE posts SET views = views + 2 WHERE id = 7")
 		seen(t, elsewhere, 1, doctor.Options{})
-		contend(t, p, "UPDATE posts SET views = views + 1 WHERE id = 7",
-			"UPDATE posts SET views = views + 2 WHERE id = 7", "UPDATE posts SET views = views + 3, seen = 5 WHERE id = 7", "UPDATE posts SET title = 'secret' WHERE id = 7")
+		contend(
+			t,
+			p,
+			"UPDATE posts SET views = views + 1 WHERE id = 7",
+			"UPDATE posts SET views = views + 2 WHERE id = 7",
+			"UPDATE posts SET views = views + 3, seen = 5 WHERE id = 7",
+			"UPDATE posts SET title = 'secret' WHERE id = 7",
+		)
 		contend(t, p, "UPDATE posts SET title = 'x' WHERE id = 8", "UPDATE posts SET title = 'secret' WHERE id = 8")
 		r := seen(t, p, 4, doctor.Options{})
 		if len(r.Spots) != 2 {
@@ -187,12 +200,20 @@ func TestDoctorConfigured(t *testing.T) {
 			t.Fatal(err)
 		}
 		where := " WHERE site = 1 AND path = 'it''s'"
-		contend(t, p, "UPDATE pages SET title = 'x'"+where, "UPDATE pages SET hits = hits + 1"+where, "UPDATE pages SET title = 'secret', hits = 17"+where)
+		contend(
+			t,
+			p,
+			"UPDATE pages SET title = 'x'"+where,
+			"UPDATE pages SET hits = hits + 1"+where,
+			"UPDATE pages SET title = 'secret', hits = 17"+where,
+		)
 		r := seen(t, p, 2, doctor.Options{Config: config})
-		if len(r.Spots) != 1 || r.Spots[0].Verdict != "configured" || r.Spots[0].Key["path"] != "it's" || r.Spots[0].Key["site"] != "1" || r.Propose != "" {
+		if len(r.Spots) != 1 || r.Spots[0].Verdict != "configured" || r.Spots[0].Key["path"] != "it's" || r.Spots[0].Key["site"] != "1" ||
+			r.Propose != "" {
 			t.Errorf("%+v", r.Spots[0])
 		}
-		if len(r.Saves) != 1 || r.Saves[0].Table != "pages" || fmt.Sprint(r.Saves[0].Counters) != "[hits]" || strings.Contains(r.Saves[0].Text, "secret") {
+		if len(r.Saves) != 1 || r.Saves[0].Table != "pages" || fmt.Sprint(r.Saves[0].Counters) != "[hits]" ||
+			strings.Contains(r.Saves[0].Text, "secret") {
 			t.Errorf("%+v", r.Saves)
 		}
 	})
@@ -233,7 +254,11 @@ func TestDoctorDeadlock(t *testing.T) {
 			t.Fatal(err)
 		}
 		if d := r.Deadlock; d != nil {
-			if got := strings.Join(d.Statements, "\n"); d.Table != "posts" || !strings.Contains(got, "UPDATE posts SET views = ? WHERE id = ?") || !strings.Contains(got, "UPDATE posts SET title = ? WHERE id = ?") {
+			if got := strings.Join(
+				d.Statements,
+				"\n",
+			); d.Table != "posts" || !strings.Contains(got, "UPDATE posts SET views = ? WHERE id = ?") ||
+				!strings.Contains(got, "UPDATE posts SET title = ? WHERE id = ?") {
 				t.Errorf("%+v", d)
 			}
 			return
@@ -284,7 +309,13 @@ func TestDoctorRights(t *testing.T) {
 		}
 		admin(r.Lacks[0].Grant)
 		db.SetMaxIdleConns(0) // rights of a session are those of its beginning
-		if r, err = doctor.Look(t.Context(), db, plainDialects[dialect], doctor.Options{Explain: explain(t, p)}); err != nil || len(r.Lacks) != 0 || len(r.Spots) != 1 || r.Spots[0].Key["id"] != "7" || r.Spots[0].Verdict != "yes" {
+		if r, err = doctor.Look(
+			t.Context(),
+			db,
+			plainDialects[dialect],
+			doctor.Options{Explain: explain(t, p)},
+		); err != nil || len(r.Lacks) != 0 || len(r.Spots) != 1 || r.Spots[0].Key["id"] != "7" ||
+			r.Spots[0].Verdict != "yes" {
 			t.Errorf("after %s: %+v, %v", "the GRANT", r, err)
 		}
 	})

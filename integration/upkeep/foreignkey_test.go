@@ -73,7 +73,14 @@ func TestNoForeignKey(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			execAll(t, tx, "UPDATE posts SET views = views + 1 WHERE id = 4", "DELETE FROM posts WHERE id = 4", "INSERT INTO posts VALUES (4, 'tx', 1)", "UPDATE posts SET views = views + 1 WHERE id = 4")
+			execAll(
+				t,
+				tx,
+				"UPDATE posts SET views = views + 1 WHERE id = 4",
+				"DELETE FROM posts WHERE id = 4",
+				"INSERT INTO posts VALUES (4, 'tx', 1)",
+				"UPDATE posts SET views = views + 1 WHERE id = 4",
+			)
 			want(t, "in a transaction", rows(t, tx, read), "2 0\n3 30\n4 2")
 			if err := tx.Commit(); err != nil {
 				t.Fatal(err)
@@ -150,7 +157,10 @@ func TestNoForeignKeyUnderLoad(t *testing.T) {
 							return err
 						}
 						if round%2 == 0 { // else increments find no row for a moment
-							if _, err := tx.ExecContext(t.Context(), fmt.Sprintf("INSERT INTO posts VALUES (%d, 'new', 0)", id)); err != nil {
+							if _, err := tx.ExecContext(
+								t.Context(),
+								fmt.Sprintf("INSERT INTO posts VALUES (%d, 'new', 0)", id),
+							); err != nil {
 								return err
 							}
 						}
@@ -159,7 +169,12 @@ func TestNoForeignKeyUnderLoad(t *testing.T) {
 						}
 						deleted.Add(n)
 						for round%2 == 1 {
-							if _, err = p.Wrapped.ExecContext(t.Context(), fmt.Sprintf("INSERT INTO posts VALUES (%d, 'new', 0)", id)); !deadlock(err) {
+							if _, err = p.Wrapped.ExecContext(
+								t.Context(),
+								fmt.Sprintf("INSERT INTO posts VALUES (%d, 'new', 0)", id),
+							); !deadlock(
+								err,
+							) {
 								break
 							}
 						}
@@ -185,7 +200,13 @@ func TestNoForeignKeyUnderLoad(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := deleted.Load() + left; got != counted.Load() {
-			t.Errorf("%d increments were acknowledged, %d are there: %d in rows that were deleted, %d in those that are left", counted.Load(), got, deleted.Load(), left)
+			t.Errorf(
+				"%d increments were acknowledged, %d are there: %d in rows that were deleted, %d in those that are left",
+				counted.Load(),
+				got,
+				deleted.Load(),
+				left,
+			)
 		}
 	})
 }
@@ -207,7 +228,12 @@ func TestOrphanCountsForNothing(t *testing.T) {
 			}
 		}
 		execAll(t, p.Under, "DELETE FROM posts WHERE id = 1")
-		want(t, "orphans", rows(t, p.Under, orphans), map[string]string{"mysql": "1", "postgres": "1", "sqlite": "0"}[dialect]) // its triggers work for everybody
+		want(
+			t,
+			"orphans",
+			rows(t, p.Under, orphans),
+			map[string]string{"mysql": "1", "postgres": "1", "sqlite": "0"}[dialect],
+		) // its triggers work for everybody
 		if n := affected(t, p.Wrapped, add); n != 0 {
 			t.Errorf("an increment of a row that is not there affected %d", n)
 		}
@@ -224,8 +250,12 @@ func TestOrphanCountsForNothing(t *testing.T) {
 // Check names what deletes rows inside the database.
 func TestCheckNoForeignKey(t *testing.T) {
 	each(t, func(t *testing.T, dialect string) {
-		p := without(t, dialect, "CREATE TABLE authors (id INT PRIMARY KEY)",
-			"CREATE TABLE posts (id INT PRIMARY KEY, author INT, views INT NOT NULL, FOREIGN KEY (author) REFERENCES authors (id) ON DELETE CASCADE)")
+		p := without(
+			t,
+			dialect,
+			"CREATE TABLE authors (id INT PRIMARY KEY)",
+			"CREATE TABLE posts (id INT PRIMARY KEY, author INT, views INT NOT NULL, FOREIGN KEY (author) REFERENCES authors (id) ON DELETE CASCADE)",
+		)
 		status, err := slotsql.Check(t.Context(), twin.Connector(t, p))
 		if err != nil || len(status) != 1 {
 			t.Fatalf("%+v, %v", status, err)
@@ -248,7 +278,11 @@ func TestCheckNoForeignKey(t *testing.T) {
 		if _, err := slotsql.Migrate(t.Context(), twin.Connector(t, p)); err != nil {
 			t.Fatal(err)
 		}
-		if status, err = slotsql.Check(t.Context(), twin.Connector(t, p)); err != nil || status[0].NoForeignKey || len(status[0].Risks) > 0 {
+		if status, err = slotsql.Check(
+			t.Context(),
+			twin.Connector(t, p),
+		); err != nil || status[0].NoForeignKey ||
+			len(status[0].Risks) > 0 {
 			t.Errorf("%+v, %v", status, err)
 		}
 	})

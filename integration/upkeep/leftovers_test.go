@@ -17,9 +17,12 @@ func TestVerifyAfterFewerSlots(t *testing.T) {
 				continue // its columns hold any number, and so other programs may use any
 			}
 			record := map[string]string{"dedicated": "{}", "shared": "{record_type: 1}"}[layout]
-			p := twin.New(t, twin.Options{Dialect: dialect, Params: patience[dialect],
-				Config: "version: 1\nauto_migrate: true\ntables: {posts: {slots: 16, layout: " + layout + ", counters: {views: " + record + "}}}\n",
-				Schema: []string{"CREATE TABLE posts (id INT PRIMARY KEY, views INT NOT NULL)"}})
+			p := twin.New(t, twin.Options{
+				Dialect: dialect,
+				Params:  patience[dialect],
+				Config:  "version: 1\nauto_migrate: true\ntables: {posts: {slots: 16, layout: " + layout + ", counters: {views: " + record + "}}}\n",
+				Schema:  []string{"CREATE TABLE posts (id INT PRIMARY KEY, views INT NOT NULL)"},
+			})
 			if err := p.Wrapped.PingContext(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -39,12 +42,18 @@ func TestVerifyAfterFewerSlots(t *testing.T) {
 					t.Fatalf("%s: %+v, %v", layout, reports, err)
 				}
 				f := reports[0].Findings[0]
-				if f.Kind != slotsql.FindingSlot || !f.Info || f.Fixed != fix || f.Rows != 30 || f.Slots != 90 || f.Key["id"] == "" || reports[0].Wrong() != 0 {
+				if f.Kind != slotsql.FindingSlot || !f.Info || f.Fixed != fix || f.Rows != 30 || f.Slots != 90 || f.Key["id"] == "" ||
+					reports[0].Wrong() != 0 {
 					t.Errorf("%s, fix %v: %+v", layout, fix, f)
 				}
 				want(t, layout+": totals", rows(t, p.Wrapped, "SELECT SUM(views) FROM posts"), "3120")
 			}
-			if reports, err := slotsql.Verify(t.Context(), twin.Connector(t, p), slotsql.VerifyOptions{}); err != nil || len(reports[0].Findings) > 0 {
+			if reports, err := slotsql.Verify(
+				t.Context(),
+				twin.Connector(t, p),
+				slotsql.VerifyOptions{},
+			); err != nil ||
+				len(reports[0].Findings) > 0 {
 				t.Errorf("%s: after they have been folded: %+v, %v", layout, reports, err)
 			}
 		}

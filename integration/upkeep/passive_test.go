@@ -69,14 +69,24 @@ func grow(t testing.TB, p *twin.Pair) {
 func TestPassiveCounter(t *testing.T) {
 	each(t, func(t *testing.T, dialect string) {
 		p := growing(t, dialect)
-		if _, err := slotsql.Check(t.Context(), open(t, p, twoCounters).connector); err == nil || !strings.Contains(err.Error(), `has no column "likes": run `) {
+		if _, err := slotsql.Check(
+			t.Context(),
+			open(t, p, twoCounters).connector,
+		); err == nil ||
+			!strings.Contains(err.Error(), `has no column "likes": run `) {
 			t.Errorf("before the migration: %v", err)
 		}
 		execAll(t, open(t, p, oneCounter), "UPDATE posts SET views = views + 1 WHERE id = 1")
 		grow(t, p)
 		before, after := open(t, p, oneCounter), open(t, p, twoCounters)
-		execAll(t, after, "UPDATE posts SET likes = likes + 1 WHERE id = 1", "UPDATE posts SET likes = likes + 2, views = views + 3 WHERE id = 2",
-			"UPDATE posts SET likes = likes + 4 WHERE id = 3", "UPDATE posts SET likes = likes + 5 WHERE id = 4")
+		execAll(
+			t,
+			after,
+			"UPDATE posts SET likes = likes + 1 WHERE id = 1",
+			"UPDATE posts SET likes = likes + 2, views = views + 3 WHERE id = 2",
+			"UPDATE posts SET likes = likes + 4 WHERE id = 3",
+			"UPDATE posts SET likes = likes + 5 WHERE id = 4",
+		)
 		if got := rows(t, p.Under, "SELECT likes FROM posts ORDER BY id"); got != "100\n200\n300\n400" {
 			t.Errorf("base values %s: nothing is counted in slots", got)
 		}
@@ -104,11 +114,15 @@ func TestPassiveCounter(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer x.Close()
-		if e, err := x.Explain("UPDATE posts SET likes = likes + 1 WHERE id = 1"); err != nil || e.Class != "additive-base" || !strings.Contains(e.Reason, "likes is passive") {
+		if e, err := x.Explain(
+			"UPDATE posts SET likes = likes + 1 WHERE id = 1",
+		); err != nil || e.Class != "additive-base" ||
+			!strings.Contains(e.Reason, "likes is passive") {
 			t.Errorf("%+v, %v", e, err)
 		}
 		status, err := slotsql.Check(t.Context(), before.connector)
-		if err != nil || len(status) != 1 || len(status[0].Counters) != 2 || status[0].Counters[0].Slotted || !strings.Contains(status[0].Counters[0].Reason, "does not name it") {
+		if err != nil || len(status) != 1 || len(status[0].Counters) != 2 || status[0].Counters[0].Slotted ||
+			!strings.Contains(status[0].Counters[0].Reason, "does not name it") {
 			t.Errorf("%+v, %v", status, err)
 		}
 		// The counter leaves again.
@@ -130,8 +144,13 @@ func TestColumnUnknown(t *testing.T) {
 			"autocommit":  {"UPDATE posts SET views = views * 2 WHERE id = 1"},
 			"all":         {"UPDATE posts SET views = views * 2"},
 			"transaction": {"BEGIN", "UPDATE posts SET views = views * 2 WHERE id = 1", "COMMIT"},
-			"base, read":  {"BEGIN", "UPDATE posts SET title = 'x', views = views + 1 WHERE id = 1", "SELECT views FROM posts WHERE id = 1", "COMMIT"},
-			"slot, read":  {"BEGIN", "UPDATE posts SET views = views + 1 WHERE id = 1", "SELECT views FROM posts WHERE id = 1", "COMMIT"},
+			"base, read": {
+				"BEGIN",
+				"UPDATE posts SET title = 'x', views = views + 1 WHERE id = 1",
+				"SELECT views FROM posts WHERE id = 1",
+				"COMMIT",
+			},
+			"slot, read": {"BEGIN", "UPDATE posts SET views = views + 1 WHERE id = 1", "SELECT views FROM posts WHERE id = 1", "COMMIT"},
 		}
 		old := map[string]process{"roll-up": {}, "sweep": {}, "drain": {}}
 		for name := range drains {

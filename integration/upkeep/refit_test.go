@@ -20,7 +20,11 @@ type refitCase struct {
 	counted string              // what it adds to views of row 1
 }
 
-var refitParams = map[string]string{"mysql": "multiStatements=true", "sqlite": "_pragma=foreign_keys(1)", "postgres": "default_query_exec_mode=exec"}
+var refitParams = map[string]string{
+	"mysql":    "multiStatements=true",
+	"sqlite":   "_pragma=foreign_keys(1)",
+	"postgres": "default_query_exec_mode=exec",
+}
 
 const refitConfig = "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}, likes: {}}, placement: connection, slots: 8}, other: {counters: {n: {}}, placement: connection}}\n"
 
@@ -40,10 +44,24 @@ var refitCases = []refitCase{
 		"sqlite": {"CREATE TABLE fresh (id INTEGER PRIMARY KEY, views INT NOT NULL DEFAULT 0, likes INT NOT NULL DEFAULT 0)",
 			"INSERT INTO fresh SELECT * FROM posts", "ALTER TABLE posts RENAME TO old", "ALTER TABLE fresh RENAME TO posts"},
 	}, "", "UPDATE posts SET views = views + 1 WHERE id = 77", "0"},
-	{"rebuilt", map[string][]string{ // as SQLite's documentation has it
-		"sqlite": {"PRAGMA foreign_keys = OFF", "BEGIN", "CREATE TABLE new_posts (id INTEGER PRIMARY KEY, views INT NOT NULL DEFAULT 0, likes INT NOT NULL DEFAULT 0, more TEXT)",
-			"INSERT INTO new_posts SELECT id, views, likes, 'x' FROM posts", "DROP TABLE posts", "ALTER TABLE new_posts RENAME TO posts", "COMMIT", "PRAGMA foreign_keys = ON"},
-	}, "triggers", "UPDATE posts SET views = views + 1 WHERE id = 77", "0"},
+	{
+		"rebuilt",
+		map[string][]string{ // as SQLite's documentation has it
+			"sqlite": {
+				"PRAGMA foreign_keys = OFF",
+				"BEGIN",
+				"CREATE TABLE new_posts (id INTEGER PRIMARY KEY, views INT NOT NULL DEFAULT 0, likes INT NOT NULL DEFAULT 0, more TEXT)",
+				"INSERT INTO new_posts SELECT id, views, likes, 'x' FROM posts",
+				"DROP TABLE posts",
+				"ALTER TABLE new_posts RENAME TO posts",
+				"COMMIT",
+				"PRAGMA foreign_keys = ON",
+			},
+		},
+		"triggers",
+		"UPDATE posts SET views = views + 1 WHERE id = 77",
+		"0",
+	},
 }
 
 // A slot table that does not fit its table any more is found by check and by

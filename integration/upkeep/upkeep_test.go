@@ -19,7 +19,11 @@ var (
 )
 
 // patience ends a test that waits for itself.
-var patience = map[string]string{"mysql": "innodb_lock_wait_timeout=60", "postgres": "lock_timeout=60s", "sqlite": "_pragma=busy_timeout(60000)"}
+var patience = map[string]string{
+	"mysql":    "innodb_lock_wait_timeout=60",
+	"postgres": "lock_timeout=60s",
+	"sqlite":   "_pragma=busy_timeout(60000)",
+}
 
 // affected runs a text and returns its rows affected.
 func affected(t testing.TB, db *sql.DB, q string) int64 {

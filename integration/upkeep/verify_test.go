@@ -55,7 +55,10 @@ func verify(t testing.TB, p *twin.Pair, o slotsql.VerifyOptions) string {
 	var out []string
 	for _, r := range reports {
 		for _, f := range r.Findings {
-			out = append(out, fmt.Sprintf("%s.%s %s %s %s %d %v", r.Table, f.Counter, f.Kind, f.Key["id"], f.Is+"/"+f.Should, f.Slots, f.Fixed))
+			out = append(
+				out,
+				fmt.Sprintf("%s.%s %s %s %s %d %v", r.Table, f.Counter, f.Kind, f.Key["id"], f.Is+"/"+f.Should, f.Slots, f.Fixed),
+			)
 		}
 	}
 	slices.Sort(out)
@@ -85,7 +88,12 @@ func TestVerify(t *testing.T) {
 			"INSERT INTO posts_slots (id, slot, comments, stock) VALUES (77, 0, 1, 0)",
 			"INSERT INTO posts_slots (id, slot, comments, stock) VALUES (77, 1, 1, 0)")
 		if dialect == "mysql" {
-			execAll(t, p.Under, "SET SESSION check_constraint_checks = 0", "INSERT INTO posts_slots (id, slot, comments, stock) VALUES (3, 64, 0, 3)")
+			execAll(
+				t,
+				p.Under,
+				"SET SESSION check_constraint_checks = 0",
+				"INSERT INTO posts_slots (id, slot, comments, stock) VALUES (3, 64, 0, 3)",
+			)
 		} else {
 			execAll(t, p.Under, "INSERT INTO posts_slots (id, slot, comments, stock) VALUES (3, 64, 0, 3)")
 		}
@@ -138,7 +146,10 @@ func TestVerifyUnderLoad(t *testing.T) {
 		for range 4 {
 			wg.Go(func() {
 				for !stop.Load() {
-					if err := comment(1 + next.Load()%3); err != nil && dialect != "sqlite" { // two that begin to write at once: one is told
+					if err := comment(
+						1 + next.Load()%3,
+					); err != nil &&
+						dialect != "sqlite" { // two that begin to write at once: one is told
 						t.Error(err)
 						return
 					}
@@ -155,7 +166,8 @@ func TestVerifyUnderLoad(t *testing.T) {
 				execAll(t, p.Under, wrong)
 			}
 			got := verify(t, p, slotsql.VerifyOptions{Tables: []string{"posts"}, Fix: true})
-			if strings.Count(got, "\n") != 0 || !strings.Contains(got, fmt.Sprintf("posts.comments drift %d ", 1+round%3)) || !strings.HasSuffix(got, "true") {
+			if strings.Count(got, "\n") != 0 || !strings.Contains(got, fmt.Sprintf("posts.comments drift %d ", 1+round%3)) ||
+				!strings.HasSuffix(got, "true") {
 				t.Errorf("fixing under load: %s", got)
 			}
 		}
@@ -164,8 +176,16 @@ func TestVerifyUnderLoad(t *testing.T) {
 		if _, err := slotsql.Drain(t.Context(), twin.Connector(t, p), slotsql.DrainOptions{Tables: []string{"posts"}}); err != nil {
 			t.Fatal(err)
 		}
-		want(t, "counters and comments", rows(t, p.Under, "SELECT id, comments FROM posts WHERE id < 4 ORDER BY id"),
-			rows(t, p.Under, "SELECT p.id, COUNT(c.id) FROM posts p LEFT JOIN comments c ON c.post = p.id WHERE p.id < 4 GROUP BY p.id ORDER BY p.id"))
+		want(
+			t,
+			"counters and comments",
+			rows(t, p.Under, "SELECT id, comments FROM posts WHERE id < 4 ORDER BY id"),
+			rows(
+				t,
+				p.Under,
+				"SELECT p.id, COUNT(c.id) FROM posts p LEFT JOIN comments c ON c.post = p.id WHERE p.id < 4 GROUP BY p.id ORDER BY p.id",
+			),
+		)
 	})
 }
 
@@ -180,9 +200,15 @@ func TestVerifyRecountProblems(t *testing.T) {
 			{"SELECT id, title AS views FROM posts WHERE id = ?", ""},
 			{"SELECT id, 1 AS views FROM posts WHERE id = 1 UNION ALL SELECT id, 2 FROM posts WHERE id = 1", "more than one row for id=1"},
 		} {
-			p := twin.New(t, twin.Options{Dialect: dialect, Params: patience[dialect],
-				Config: "version: 1\nauto_migrate: true\ntables:\n  posts:\n    counters:\n      views:\n        recount: " + c.recount + "\n",
-				Schema: []string{"CREATE TABLE posts (id INT PRIMARY KEY, title VARCHAR(20), views INT NOT NULL)", "INSERT INTO posts VALUES (1, 'x', 0)"}})
+			p := twin.New(t, twin.Options{
+				Dialect: dialect,
+				Params:  patience[dialect],
+				Config:  "version: 1\nauto_migrate: true\ntables:\n  posts:\n    counters:\n      views:\n        recount: " + c.recount + "\n",
+				Schema: []string{
+					"CREATE TABLE posts (id INT PRIMARY KEY, title VARCHAR(20), views INT NOT NULL)",
+					"INSERT INTO posts VALUES (1, 'x', 0)",
+				},
+			})
 			if err := p.Wrapped.PingContext(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -212,8 +238,22 @@ func TestVerifyKeys(t *testing.T) {
 		"mysql":    {"BIGINT UNSIGNED", "VARCHAR(20)", "VARBINARY(20)", "DECIMAL(10,2)", "DATE", "CHAR(10)"},
 		"postgres": {"bigint", "text", "numeric", "date", "char(10)", "uuid", "timestamptz"},
 	} {
-		value := map[string]string{"UNSIGNED": "18446744073709551615", "VARCHAR(20)": "'It''s é'", "VARBINARY(20)": "x'00ff'", "DECIMAL(10,2)": "1.50", "DATE": "'2024-02-29'",
-			"CHAR(10)": "'a'", "TEXT": "'5'", "BLOB": "x'00ff'", "uuid": "'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'", "text": "'x'' y'", "numeric": "1.50", "date": "'2024-02-29'", "char(10)": "'a'", "timestamptz": "'2024-02-29 12:00:00.123456+00'"}
+		value := map[string]string{
+			"UNSIGNED":      "18446744073709551615",
+			"VARCHAR(20)":   "'It''s é'",
+			"VARBINARY(20)": "x'00ff'",
+			"DECIMAL(10,2)": "1.50",
+			"DATE":          "'2024-02-29'",
+			"CHAR(10)":      "'a'",
+			"TEXT":          "'5'",
+			"BLOB":          "x'00ff'",
+			"uuid":          "'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'",
+			"text":          "'x'' y'",
+			"numeric":       "1.50",
+			"date":          "'2024-02-29'",
+			"char(10)":      "'a'",
+			"timestamptz":   "'2024-02-29 12:00:00.123456+00'",
+		}
 		for _, kind := range types {
 			t.Run(dialect+" "+kind, func(t *testing.T) {
 				t.Parallel()
@@ -223,9 +263,15 @@ func TestVerifyKeys(t *testing.T) {
 				} else if v == "" {
 					v = "7"
 				}
-				p := twin.New(t, twin.Options{Dialect: dialect, Params: patience[dialect],
-					Config: "version: 1\nauto_migrate: true\ntables:\n  t: {counters: {n: {recount: \"SELECT k, right_n AS n FROM t\"}}}\n",
-					Schema: []string{"CREATE TABLE t (k " + kind + " NOT NULL PRIMARY KEY, n BIGINT NOT NULL, right_n BIGINT)", "INSERT INTO t VALUES (" + v + ", 0, 3)"}})
+				p := twin.New(t, twin.Options{
+					Dialect: dialect,
+					Params:  patience[dialect],
+					Config:  "version: 1\nauto_migrate: true\ntables:\n  t: {counters: {n: {recount: \"SELECT k, right_n AS n FROM t\"}}}\n",
+					Schema: []string{
+						"CREATE TABLE t (k " + kind + " NOT NULL PRIMARY KEY, n BIGINT NOT NULL, right_n BIGINT)",
+						"INSERT INTO t VALUES (" + v + ", 0, 3)",
+					},
+				})
 				execAll(t, p.Wrapped, "UPDATE t SET n = n + 2 WHERE k = "+v)
 				for i, wanted := range []string{"drift 2/3 true", ""} {
 					reports, err := slotsql.Verify(t.Context(), twin.Connector(t, p), slotsql.VerifyOptions{Fix: true})

@@ -53,7 +53,15 @@ func (r *Report) charts() []chart {
 		}
 	}
 	if len(varying(r.Points)) == 0 && len(r.Points) == 1 {
-		c := chart{Title: "Operations per second", Note: r.Points[0].Point.String(), Kind: "bar", Y: "operations per second", X: "", section: throughputSection, Labels: []string{""}}
+		c := chart{
+			Title:   "Operations per second",
+			Note:    r.Points[0].Point.String(),
+			Kind:    "bar",
+			Y:       "operations per second",
+			X:       "",
+			section: throughputSection,
+			Labels:  []string{""},
+		}
 		list = append(list, r.fill(c, r.Points, func(n *Numbers) float64 { return n.Operations }))
 	}
 	for i, m := range r.atMostClients() {

@@ -160,7 +160,11 @@ func TestInexact(t *testing.T) {
 			}
 			plain, lossy := kindOf(naiveName).ScenarioInfo, kindOf("lock-free").ScenarioInfo
 			// One bad run of three is enough.
-			m := measurement(p, []collected{{info: plain, samples: []*sample{good}}, {info: lossy, samples: []*sample{good, bad, good}}}, func(s string) string { return s })
+			m := measurement(
+				p,
+				[]collected{{info: plain, samples: []*sample{good}}, {info: lossy, samples: []*sample{good, bad, good}}},
+				func(s string) string { return s },
+			)
 			r := m.Of("lock-free")
 			if r.Outcome != Inexact || r.Numbers != nil || r.Reason != c.want {
 				t.Errorf("%+v", r)
@@ -194,7 +198,10 @@ func TestInexact(t *testing.T) {
 					}
 				}
 			}
-			if b, err := json.Marshal(r); err != nil || strings.Contains(string(b), "numbers") || strings.Contains(string(b), "per_second") {
+			if b, err := json.Marshal(
+				r,
+			); err != nil || strings.Contains(string(b), "numbers") ||
+				strings.Contains(string(b), "per_second") {
 				t.Errorf("%s %v", b, err)
 			}
 		})
@@ -205,12 +212,20 @@ func TestInexact(t *testing.T) {
 // one whose total cannot be read has failed.
 func TestInexactReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &counter{takes: time.Millisecond, total: &InexactError{Acknowledged: 1000, Total: 999, what: "the tables hold %s, the application reads %s"}}
+		c := &counter{
+			takes: time.Millisecond,
+			total: &InexactError{Acknowledged: 1000, Total: 999, what: "the tables hold %s, the application reads %s"},
+		}
 		s, err := measure(t.Context(), c, Point{Clients: 1}, testPlan())
 		if err != nil || s.inexact == nil || s.inexact.Error() != "the tables hold 1,000, the application reads 999" {
 			t.Errorf("%+v %v", s, err)
 		}
-		if s, err := measure(t.Context(), &counter{takes: time.Millisecond, total: errors.New("gone")}, Point{Clients: 1}, testPlan()); err == nil {
+		if s, err := measure(
+			t.Context(),
+			&counter{takes: time.Millisecond, total: errors.New("gone")},
+			Point{Clients: 1},
+			testPlan(),
+		); err == nil {
 			t.Errorf("%+v", s)
 		}
 	})
@@ -222,7 +237,14 @@ func TestInexactNaive(t *testing.T) {
 		p := Point{Clients: 1}
 		good, _ := measure(t.Context(), &counter{takes: time.Millisecond}, p, testPlan())
 		bad, _ := measure(t.Context(), &counter{takes: time.Millisecond, loses: 1}, p, testPlan())
-		m := measurement(p, []collected{{info: kindOf(naiveName).ScenarioInfo, samples: []*sample{bad}}, {info: kindOf(wrappedName).ScenarioInfo, samples: []*sample{good}}}, strings.TrimSpace)
+		m := measurement(
+			p,
+			[]collected{
+				{info: kindOf(naiveName).ScenarioInfo, samples: []*sample{bad}},
+				{info: kindOf(wrappedName).ScenarioInfo, samples: []*sample{good}},
+			},
+			strings.TrimSpace,
+		)
 		if n := m.Of(wrappedName).Numbers; n == nil || n.RatioToNaive != 0 {
 			t.Errorf("%+v", n)
 		}
@@ -260,7 +282,12 @@ func TestTeardown(t *testing.T) {
 			}
 			cancel()
 		}
-		_, err := measure(t.Context(), &counter{takes: time.Millisecond, down: func(context.Context) error { return broken }}, Point{Clients: 1}, testPlan())
+		_, err := measure(
+			t.Context(),
+			&counter{takes: time.Millisecond, down: func(context.Context) error { return broken }},
+			Point{Clients: 1},
+			testPlan(),
+		)
 		if !errors.As(err, new(*leftoverError)) || !errors.Is(err, broken) {
 			t.Error(err)
 		}

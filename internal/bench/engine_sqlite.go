@@ -39,7 +39,10 @@ func sqliteEngine() *Engine {
 		version:   "SELECT 'SQLite ' || sqlite_version()",
 		settings: []settingQuery{
 			{"journal_mode", "PRAGMA journal_mode"},
-			{"synchronous", "SELECT CASE synchronous WHEN 0 THEN 'OFF' WHEN 1 THEN 'NORMAL' WHEN 2 THEN 'FULL' ELSE 'EXTRA' END FROM pragma_synchronous"},
+			{
+				"synchronous",
+				"SELECT CASE synchronous WHEN 0 THEN 'OFF' WHEN 1 THEN 'NORMAL' WHEN 2 THEN 'FULL' ELSE 'EXTRA' END FROM pragma_synchronous",
+			},
 		},
 	}
 }

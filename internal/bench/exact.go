@@ -18,9 +18,17 @@ func (e *InexactError) Error() string {
 		return fmt.Sprintf(e.what, humanize.Comma(e.Acknowledged), humanize.Comma(e.Total))
 	}
 	if e.Total < e.Acknowledged {
-		return fmt.Sprintf("%s of %s acknowledged increments are lost", humanize.Comma(e.Acknowledged-e.Total), humanize.Comma(e.Acknowledged))
+		return fmt.Sprintf(
+			"%s of %s acknowledged increments are lost",
+			humanize.Comma(e.Acknowledged-e.Total),
+			humanize.Comma(e.Acknowledged),
+		)
 	}
-	return fmt.Sprintf("%s increments are counted beyond the %s acknowledged", humanize.Comma(e.Total-e.Acknowledged), humanize.Comma(e.Acknowledged))
+	return fmt.Sprintf(
+		"%s increments are counted beyond the %s acknowledged",
+		humanize.Comma(e.Total-e.Acknowledged),
+		humanize.Comma(e.Acknowledged),
+	)
 }
 
 // exactness holds the total against what was acknowledged.

@@ -87,7 +87,10 @@ func (r *Report) WriteHTML(w io.Writer) error {
 func chapters(charts []chart) []chapter {
 	list := []chapter{
 		{Title: throughputSection, Text: "How many operations per second are acknowledged. Higher is better.", Switch: true},
-		{Title: latencySection, Text: "How long an increment takes, from the call to its acknowledgement. Lower is better; each line of the scale is ten times the one below."},
+		{
+			Title: latencySection,
+			Text:  "How long an increment takes, from the call to its acknowledgement. Lower is better; each line of the scale is ten times the one below.",
+		},
 	}
 	for id, c := range charts {
 		for i := range list {

@@ -38,7 +38,14 @@ func (r *Report) Notes() []string {
 		}
 	}
 	if runs > 0 {
-		list = append(list, fmt.Sprintf("Exact in %s: %s increments acknowledged, as many counted.", plural(int(runs), "run"), humanize.Comma(acknowledged)))
+		list = append(
+			list,
+			fmt.Sprintf(
+				"Exact in %s: %s increments acknowledged, as many counted.",
+				plural(int(runs), "run"),
+				humanize.Comma(acknowledged),
+			),
+		)
 	}
 	if r.Interrupted {
 		list = append(list, "Interrupted: these are the finished runs.")

@@ -18,29 +18,67 @@ func exampleReport() *Report {
 	plan := Presets["sweep"]
 	plan.Clients, plan.RoundTrips, plan.Transactions = []int{8, 32}, []Duration{0, ms(1)}, []Transaction{{}, {Inserts: 1, Hold: ms(5)}}
 	plan.ReadShares, plan.Slots = []float64{0, 0.5}, []int{16, 64}
-	list := []ScenarioInfo{kindOf("naive").ScenarioInfo, kindOf("lock-free").ScenarioInfo, kindOf("wrapped").ScenarioInfo, kindOf("redis").ScenarioInfo}
+	list := []ScenarioInfo{
+		kindOf("naive").ScenarioInfo,
+		kindOf("lock-free").ScenarioInfo,
+		kindOf("wrapped").ScenarioInfo,
+		kindOf("redis").ScenarioInfo,
+	}
 	r := &Report{
-		Schema: reportSchema, Started: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), Took: ms(61_000), Command: "slotsql bench --preset sweep",
-		Plan: plan, Scenarios: list,
+		Schema:    reportSchema,
+		Started:   time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC),
+		Took:      ms(61_000),
+		Command:   "slotsql bench --preset sweep",
+		Plan:      plan,
+		Scenarios: list,
 		Environment: Environment{
-			Engine: "MariaDB 10.11.14", Address: "127.0.0.1:3306", SameHost: true, Settings: []Setting{{"sync_binlog", "0"}}, Redis: "Redis 7.0.15",
-			Cores: 2, Platform: "linux/amd64", Go: "go1.26", Slotsql: "(devel)", RoundTrips: []RoundTrip{{0, ms(0.05)}, {ms(1), ms(1.2)}},
+			Engine:     "MariaDB 10.11.14",
+			Address:    "127.0.0.1:3306",
+			SameHost:   true,
+			Settings:   []Setting{{"sync_binlog", "0"}},
+			Redis:      "Redis 7.0.15",
+			Cores:      2,
+			Platform:   "linux/amd64",
+			Go:         "go1.26",
+			Slotsql:    "(devel)",
+			RoundTrips: []RoundTrip{{0, ms(0.05)}, {ms(1), ms(1.2)}},
 		},
 	}
 	for _, p := range plan.Points() {
 		speed := float64(p.Clients * 100)
 		numbers := func(factor, retries float64) *Numbers {
 			l := &Latency{P50: 1 / factor, P95: 5 / factor, P99: 20 / factor, Max: 100 / factor}
-			n := &Numbers{Operations: speed * factor, Increments: speed * factor * (1 - p.ReadShare), Reads: speed * factor * p.ReadShare, RatioToNaive: factor, Increment: l, Retries: retries}
+			n := &Numbers{
+				Operations:   speed * factor,
+				Increments:   speed * factor * (1 - p.ReadShare),
+				Reads:        speed * factor * p.ReadShare,
+				RatioToNaive: factor,
+				Increment:    l,
+				Retries:      retries,
+			}
 			if p.ReadShare > 0 {
 				n.Read = &Latency{P50: 0.1, P95: 0.2, P99: 0.3, Max: 0.4}
 			}
 			return n
 		}
-		naive := Result{Scenario: "naive", Outcome: Exact, Runs: 3, Acknowledged: 1000, Numbers: numbers(1, 0), Errors: 7, ErrorTexts: []ErrorCount{{"Error 1213 (40001): Deadlock found <when> trying to get lock", 7}}}
+		naive := Result{
+			Scenario:     "naive",
+			Outcome:      Exact,
+			Runs:         3,
+			Acknowledged: 1000,
+			Numbers:      numbers(1, 0),
+			Errors:       7,
+			ErrorTexts:   []ErrorCount{{"Error 1213 (40001): Deadlock found <when> trying to get lock", 7}},
+		}
 		lockFree := Result{Scenario: "lock-free", Outcome: Exact, Runs: 3, Acknowledged: 1000, Numbers: numbers(0.4, 1.5)}
 		if p.Slots == 16 {
-			lockFree = Result{Scenario: "lock-free", Outcome: Inexact, Reason: "1 of 1000 acknowledged increments are lost", Runs: 3, Acknowledged: 1000}
+			lockFree = Result{
+				Scenario:     "lock-free",
+				Outcome:      Inexact,
+				Reason:       "1 of 1000 acknowledged increments are lost",
+				Runs:         3,
+				Acknowledged: 1000,
+			}
 		}
 		redis := Result{Scenario: "redis", Outcome: Exact, Runs: 3, Acknowledged: 1000, Numbers: numbers(9, 0)}
 		if p.Transaction != (Transaction{}) {
@@ -158,11 +196,16 @@ func TestCharts(t *testing.T) {
 		}
 	}
 	want := []string{
-		"Operations per second by clients: 8, 32", "Operations per second by round trip: 0 ms, 1 ms",
-		"Operations per second by transaction: autocommit, +1 INSERT +5 ms", "Operations per second by reads: 0 %, 50 %", "Operations per second by slots: 16, 64",
+		"Operations per second by clients: 8, 32",
+		"Operations per second by round trip: 0 ms, 1 ms",
+		"Operations per second by transaction: autocommit, +1 INSERT +5 ms",
+		"Operations per second by reads: 0 %, 50 %",
+		"Operations per second by slots: 16, 64",
 		"Latency of an increment: p50, p95, p99",
-		"99th percentile of an increment by clients: 8, 32", "99th percentile of an increment by round trip: 0 ms, 1 ms",
-		"99th percentile of an increment by transaction: autocommit, +1 INSERT +5 ms", "99th percentile of an increment by reads: 0 %, 50 %",
+		"99th percentile of an increment by clients: 8, 32",
+		"99th percentile of an increment by round trip: 0 ms, 1 ms",
+		"99th percentile of an increment by transaction: autocommit, +1 INSERT +5 ms",
+		"99th percentile of an increment by reads: 0 %, 50 %",
 		"99th percentile of an increment by slots: 16, 64",
 	}
 	if strings.Join(titles, "\n") != strings.Join(want, "\n") {

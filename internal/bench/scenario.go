@@ -63,13 +63,46 @@ type workload struct {
 // kinds lists the scenarios in the order of reports.
 var kinds = []kind{
 	{ScenarioInfo: ScenarioInfo{"naive", "naive", "UPDATE ... SET views = views + 1, the plain driver"}, new: newNaive},
-	{ScenarioInfo: ScenarioInfo{"for-update", "SELECT FOR UPDATE", "lock the row, read it, write it back, commit (BEGIN IMMEDIATE on SQLite)"}, new: newForUpdate},
-	{ScenarioInfo: ScenarioInfo{"lock-free", "lock-free", "read, then UPDATE ... WHERE views = what was read, again until it succeeds"}, new: newLockFree},
-	{ScenarioInfo: ScenarioInfo{"slots", "hand-written slots", "upsert of a random slot, sums when reading: other statements in the application"}, new: newSlots},
-	{ScenarioInfo: ScenarioInfo{"skip-locked", "SKIP LOCKED", "hand-written slots, picking one that is not locked"}, new: newSkipLocked, not: noSkipLocked},
+	{
+		ScenarioInfo: ScenarioInfo{
+			"for-update",
+			"SELECT FOR UPDATE",
+			"lock the row, read it, write it back, commit (BEGIN IMMEDIATE on SQLite)",
+		},
+		new: newForUpdate,
+	},
+	{
+		ScenarioInfo: ScenarioInfo{"lock-free", "lock-free", "read, then UPDATE ... WHERE views = what was read, again until it succeeds"},
+		new:          newLockFree,
+	},
+	{
+		ScenarioInfo: ScenarioInfo{
+			"slots",
+			"hand-written slots",
+			"upsert of a random slot, sums when reading: other statements in the application",
+		},
+		new: newSlots,
+	},
+	{
+		ScenarioInfo: ScenarioInfo{"skip-locked", "SKIP LOCKED", "hand-written slots, picking one that is not locked"},
+		new:          newSkipLocked,
+		not:          noSkipLocked,
+	},
 	{ScenarioInfo: ScenarioInfo{"wrapped", "slotsql", "the naive statement through slotsql"}, new: newWrapped},
-	{ScenarioInfo: ScenarioInfo{"wrapped-no-coalesce", "slotsql, coalesce: false", "the naive statement through slotsql, concurrent increments not summed up"}, new: newWrappedNoCoalesce},
-	{ScenarioInfo: ScenarioInfo{"redis", "Redis", "INCR, for scale: another server, no transaction"}, new: newRedis, not: noRedis, redis: true},
+	{
+		ScenarioInfo: ScenarioInfo{
+			"wrapped-no-coalesce",
+			"slotsql, coalesce: false",
+			"the naive statement through slotsql, concurrent increments not summed up",
+		},
+		new: newWrappedNoCoalesce,
+	},
+	{
+		ScenarioInfo: ScenarioInfo{"redis", "Redis", "INCR, for scale: another server, no transaction"},
+		new:          newRedis,
+		not:          noRedis,
+		redis:        true,
+	},
 }
 
 // The scenarios that others are compared with.

@@ -57,17 +57,31 @@ func (r *Report) Summary() Summary {
 	}
 	n, w := most.naive.Numbers, most.wrapped.Numbers
 	s := Summary{
-		Headline: fmt.Sprintf("With %s, slotsql does %s times the operations of the plain driver", plural(most.point.Clients, "client"), significant(most.ratio())),
-		Detail: fmt.Sprintf("%s operations per second against %s, each the median of its runs (%s); the ratio is that of runs next to each other.",
-			count(w.Operations), count(n.Operations), most.point),
+		Headline: fmt.Sprintf(
+			"With %s, slotsql does %s times the operations of the plain driver",
+			plural(most.point.Clients, "client"),
+			significant(most.ratio()),
+		),
+		Detail: fmt.Sprintf(
+			"%s operations per second against %s, each the median of its runs (%s); the ratio is that of runs next to each other.",
+			count(w.Operations),
+			count(n.Operations),
+			most.point,
+		),
 	}
 	if len(pairs) > 1 {
 		s.Detail += fmt.Sprintf(" Over the %d points measured the ratio goes from %s (%s) to %s (%s).", len(pairs),
 			significant(low.ratio()), low.point.differs(high.point), significant(high.ratio()), high.point.differs(low.point))
 	}
-	s.Cards = append(s.Cards, Card{significant(most.ratio()) + "×", "throughput", "slotsql to plain, " + plural(most.point.Clients, "client")})
+	s.Cards = append(
+		s.Cards,
+		Card{significant(most.ratio()) + "×", "throughput", "slotsql to plain, " + plural(most.point.Clients, "client")},
+	)
 	if w.Increment != nil && n.Increment != nil {
-		s.Cards = append(s.Cards, Card{significant(w.Increment.P99) + " ms", "p99 of an increment", "plain: " + significant(n.Increment.P99) + " ms"})
+		s.Cards = append(
+			s.Cards,
+			Card{significant(w.Increment.P99) + " ms", "p99 of an increment", "plain: " + significant(n.Increment.P99) + " ms"},
+		)
 	}
 	return s.with(r)
 }

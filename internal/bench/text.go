@@ -84,7 +84,12 @@ func (t RoundTrip) String() string {
 // Method says how the numbers came about.
 func (r *Report) Method() string {
 	p := r.Plan
-	s := fmt.Sprintf("Medians of %s of %s after %s of warm-up, scenarios taking turns; ", plural(p.Runs, "run"), p.Duration.long(), p.Warmup.long())
+	s := fmt.Sprintf(
+		"Medians of %s of %s after %s of warm-up, scenarios taking turns; ",
+		plural(p.Runs, "run"),
+		p.Duration.long(),
+		p.Warmup.long(),
+	)
 	switch {
 	case p.Keys == 1:
 		s += "one counter"

@@ -52,8 +52,15 @@ type Catalog struct {
 }
 
 func NewCatalog(d dialect.Dialect, cfg *config.Config, tables []config.TableConfig) *Catalog {
-	s := &Catalog{Database: link.Database{Dialect: d, Traits: d.Traits(), Patience: link.EndPatience, Sharing: true}, Config: cfg, Tables: tables,
-		schemas: map[string]*Schema{}, reported: map[string]bool{}, NewNames: func() {}, FirstRead: func(context.Context, *View) {}}
+	s := &Catalog{
+		Database:  link.Database{Dialect: d, Traits: d.Traits(), Patience: link.EndPatience, Sharing: true},
+		Config:    cfg,
+		Tables:    tables,
+		schemas:   map[string]*Schema{},
+		reported:  map[string]bool{},
+		NewNames:  func() {},
+		FirstRead: func(context.Context, *View) {},
+	}
 	for _, t := range s.Tables {
 		s.Journals = s.Journals || t.Layout == "journal"
 		s.folded = append(s.folded, strings.ToLower(rewrite.Spelled(t.Table)))

@@ -36,7 +36,12 @@ const (
 )
 
 // checkTableAs is checkTable for a severity.
-func checkTableAs(cfg *config.TableConfig, t *rewrite.Table, names dialect.NameRules, severity severity) (problems []config.Problem, counter *rewrite.Counter) {
+func checkTableAs(
+	cfg *config.TableConfig,
+	t *rewrite.Table,
+	names dialect.NameRules,
+	severity severity,
+) (problems []config.Problem, counter *rewrite.Counter) {
 	report := func(path, format string, args ...any) {
 		problems = append(problems, cfg.Problem(path, format, args...))
 	}
@@ -55,7 +60,18 @@ func checkTableAs(cfg *config.TableConfig, t *rewrite.Table, names dialect.NameR
 		report("", "%s", why)
 		return problems, nil
 	}
-	c := &rewrite.Counter{Slots: cfg.Slots, SlotSchema: t.Schema, SlotColumn: "slot", OnDrain: cfg.OnDrain, Coalesce: cfg.Coalesce, RandomSlots: cfg.Placement == "random", SkipLocked: cfg.Placement == "skip_locked", ReadsBase: cfg.Reads == "base", DeferTriggers: cfg.DeferTriggers, NoForeignKey: cfg.NoForeignKeys || t.Partitioned}
+	c := &rewrite.Counter{
+		Slots:         cfg.Slots,
+		SlotSchema:    t.Schema,
+		SlotColumn:    "slot",
+		OnDrain:       cfg.OnDrain,
+		Coalesce:      cfg.Coalesce,
+		RandomSlots:   cfg.Placement == "random",
+		SkipLocked:    cfg.Placement == "skip_locked",
+		ReadsBase:     cfg.Reads == "base",
+		DeferTriggers: cfg.DeferTriggers,
+		NoForeignKey:  cfg.NoForeignKeys || t.Partitioned,
+	}
 	if c.Journal = cfg.Layout == "journal"; c.Journal {
 		c.RandomSlots, c.SkipLocked = false, false // there are no slots to choose from
 	}
@@ -108,13 +124,22 @@ func checkTableAs(cfg *config.TableConfig, t *rewrite.Table, names dialect.NameR
 		case slices.Contains(key, col.Name):
 			report(path, "column %s is both companion and key: remove it from companions", config.Clip(col.Name))
 		case slices.ContainsFunc(c.Companions, func(o rewrite.Companion) bool { return o.Column == col.Name }):
-			report(path, "companion %s is the same column as another companion, %s: keep one", config.Clip(cc.Column), config.Clip(col.Name))
+			report(
+				path,
+				"companion %s is the same column as another companion, %s: keep one",
+				config.Clip(cc.Column),
+				config.Clip(col.Name),
+			)
 		default:
 			co := rewrite.Companion{Column: col.Name, Merge: rewrite.Merge(cc.Merge)}
 			if why := t.CompanionFault(col.Name, co.Merge); why != "" {
 				report(path, "companion %s %s: remove it from companions", config.Clip(col.Name), why)
 			} else if names.TooLong(co.Stamp()) {
-				report(path, "companion %s has too long a name for the slot table, which prefixes it with slotsql_at_: remove it from companions", config.Clip(col.Name))
+				report(
+					path,
+					"companion %s has too long a name for the slot table, which prefixes it with slotsql_at_: remove it from companions",
+					config.Clip(col.Name),
+				)
 			}
 			c.Companions = append(c.Companions, co)
 		}
@@ -169,7 +194,9 @@ func resolveKey(cfg *config.TableConfig, t *rewrite.Table) (key []string, faults
 			}
 		}
 		if len(t.Uniques) == 0 {
-			return nil, []fault{{"", "has neither a primary key nor another unique key: add one, or write key: [] if it only ever has one row"}}
+			return nil, []fault{
+				{"", "has neither a primary key nor another unique key: add one, or write key: [] if it only ever has one row"},
+			}
 		}
 		return nil, []fault{{"", "has no primary key: name the columns of a unique key with key, here " + listUniques(t)}}
 	}
@@ -195,9 +222,26 @@ func resolveKey(cfg *config.TableConfig, t *rewrite.Table) (key []string, faults
 		}
 	}
 	if len(t.Uniques) == 0 {
-		return key, []fault{{"key", fmt.Sprintf("key [%s] is not unique: add a unique key on it to the table, or write key: [] if it only ever has one row", strings.Join(key, ", "))}}
+		return key, []fault{
+			{
+				"key",
+				fmt.Sprintf(
+					"key [%s] is not unique: add a unique key on it to the table, or write key: [] if it only ever has one row",
+					strings.Join(key, ", "),
+				),
+			},
+		}
 	}
-	return key, []fault{{"key", fmt.Sprintf("key [%s] is not a unique key of the table: use %s, or add a unique key on exactly these columns", strings.Join(key, ", "), listUniques(t))}}
+	return key, []fault{
+		{
+			"key",
+			fmt.Sprintf(
+				"key [%s] is not a unique key of the table: use %s, or add a unique key on exactly these columns",
+				strings.Join(key, ", "),
+				listUniques(t),
+			),
+		},
+	}
 }
 
 // counterFault says why a column cannot be a counter, or "". Judged reports that
@@ -211,16 +255,26 @@ func counterFault(t *rewrite.Table, col *rewrite.Column, key []string) (why stri
 	case col.Identity:
 		return "is an auto-increment or identity column: remove it from counters", false
 	case col.Numeric == rewrite.NotNumeric:
-		return fmt.Sprintf("has type %s, which cannot be summed: a counter is an integer, decimal (numeric) or floating-point column", typeName(col)), false
+		return fmt.Sprintf(
+			"has type %s, which cannot be summed: a counter is an integer, decimal (numeric) or floating-point column",
+			typeName(col),
+		), false
 	}
 	for _, u := range t.Uniques {
 		if slices.Contains(u.Columns, col.Name) {
-			return fmt.Sprintf("is part of the unique key %s [%s], which the database checks against base values, not totals: remove it from counters", config.Clip(u.Name), strings.Join(u.Columns, ", ")), true
+			return fmt.Sprintf(
+				"is part of the unique key %s [%s], which the database checks against base values, not totals: remove it from counters",
+				config.Clip(u.Name),
+				strings.Join(u.Columns, ", "),
+			), true
 		}
 	}
 	for i := range t.Columns {
 		if g := &t.Columns[i]; g.Generated && g.Name != col.Name && slices.Contains(g.DependsOn, col.Name) {
-			return fmt.Sprintf("is used by generated column %s, which would show the base value and not the total: remove it from counters", config.Clip(g.Name)), true
+			return fmt.Sprintf(
+				"is used by generated column %s, which would show the base value and not the total: remove it from counters",
+				config.Clip(g.Name),
+			), true
 		}
 	}
 	return "", false
@@ -245,7 +299,12 @@ func FindColumn(t *rewrite.Table, written string) (*rewrite.Column, string) {
 			continue
 		}
 		if found != nil {
-			return nil, fmt.Sprintf("%s could be %s or %s: write the name as the database stores it", config.Clip(written), config.Clip(found.Name), config.Clip(col.Name))
+			return nil, fmt.Sprintf(
+				"%s could be %s or %s: write the name as the database stores it",
+				config.Clip(written),
+				config.Clip(found.Name),
+				config.Clip(col.Name),
+			)
 		}
 		found = col
 	}
@@ -372,10 +431,26 @@ func checkTogether(tables []CheckedTable, names dialect.NameRules) (problems []c
 		name := c.Table.Counter.SlotTable
 		at := id(c.Table.Counter.SlotSchema, name)
 		if other := folded[at]; other != nil {
-			problems = append(problems, c.Config.Problem("slot_table", "slot table %s is the configured table %s: choose another name with slot_table", config.Clip(name), config.Clip(other.Name)))
+			problems = append(
+				problems,
+				c.Config.Problem(
+					"slot_table",
+					"slot table %s is the configured table %s: choose another name with slot_table",
+					config.Clip(name),
+					config.Clip(other.Name),
+				),
+			)
 		}
 		if other := slot[at]; other != nil && (c.Config.Shared == nil || other.Shared == nil) {
-			problems = append(problems, c.Config.Problem("slot_table", "slot table %s is already the slot table of %s: choose another name with slot_table", config.Clip(name), config.Clip(other.Name)))
+			problems = append(
+				problems,
+				c.Config.Problem(
+					"slot_table",
+					"slot table %s is already the slot table of %s: choose another name with slot_table",
+					config.Clip(name),
+					config.Clip(other.Name),
+				),
+			)
 		}
 		slot[at] = c.Config
 	}

@@ -30,11 +30,26 @@ func (s *Catalog) Misfits(t, slots *rewrite.Table) (out []Misfit) {
 	for _, name := range c.Key {
 		have, _ := FindColumn(slots, name)
 		if base := t.Column(name); have != nil && base != nil && !keyFits(base, have) {
-			out = append(out, Misfit{"", fmt.Sprintf("key column %s of slot table %s has type %s, but %s in the table", config.Clip(name), config.Clip(c.SlotTable), typeName(have), typeName(base))})
+			out = append(
+				out,
+				Misfit{
+					"",
+					fmt.Sprintf(
+						"key column %s of slot table %s has type %s, but %s in the table",
+						config.Clip(name),
+						config.Clip(c.SlotTable),
+						typeName(have),
+						typeName(base),
+					),
+				},
+			)
 		}
 	}
 	if p := s.strays(t, slots); p != nil {
-		out = append(out, Misfit{"", fmt.Sprintf("the foreign key of slot table %s refers to table %s", config.Clip(c.SlotTable), config.Clip(p.Name))})
+		out = append(
+			out,
+			Misfit{"", fmt.Sprintf("the foreign key of slot table %s refers to table %s", config.Clip(c.SlotTable), config.Clip(p.Name))},
+		)
 	}
 	if k, ok := s.Dialect.(dialect.TriggerKeeper); ok && len(k.MissingTriggers(t)) > 0 {
 		out = append(out, Misfit{"", fmt.Sprintf("triggers that keep slot table %s in step are missing", config.Clip(c.SlotTable))})
@@ -42,7 +57,19 @@ func (s *Catalog) Misfits(t, slots *rewrite.Table) (out []Misfit) {
 	for _, name := range c.Counters {
 		have, _ := FindColumn(slots, name)
 		if base := t.Column(name); have != nil && base != nil && !counterFits(base, have) {
-			out = append(out, Misfit{name, fmt.Sprintf("column %s of slot table %s has type %s, which cannot hold counts of type %s", config.Clip(name), config.Clip(c.SlotTable), typeName(have), typeName(base))})
+			out = append(
+				out,
+				Misfit{
+					name,
+					fmt.Sprintf(
+						"column %s of slot table %s has type %s, which cannot hold counts of type %s",
+						config.Clip(name),
+						config.Clip(c.SlotTable),
+						typeName(have),
+						typeName(base),
+					),
+				},
+			)
 		}
 	}
 	return out
@@ -64,7 +91,17 @@ func (s *Catalog) noteMisfits(t, slots *rewrite.Table) {
 // CheckFit reports the misfits of a slot table.
 func (s *Catalog) CheckFit(t, slots *rewrite.Table) (problems []config.Problem) {
 	for _, m := range s.Misfits(t, slots) {
-		problems = append(problems, config.Problem{Message: fmt.Sprintf("table %s: %s: run `%s` to fix it; until then its counters are not slotted", config.Clip(t.Name), m.Why, MigrateCommand)})
+		problems = append(
+			problems,
+			config.Problem{
+				Message: fmt.Sprintf(
+					"table %s: %s: run `%s` to fix it; until then its counters are not slotted",
+					config.Clip(t.Name),
+					m.Why,
+					MigrateCommand,
+				),
+			},
+		)
 	}
 	return problems
 }

@@ -40,6 +40,13 @@ func (s *Catalog) checkNumbers(ctx context.Context, v *View, c CheckedTable) ([]
 	if err != nil || len(rows) == 0 || rows[0][0] == nil {
 		return nil, err
 	}
-	return []config.Problem{c.Config.Problem("", "shared slot table %s has slot %s for this table, but drains only fold slots numbered %s: renumber such rows, or add them to other slots of the same key (`slotsql verify` lists the keys)",
-		config.Clip(c.Table.Counter.SlotTable), link.TextOf(rows[0][0]), numbersTaken)}, nil
+	return []config.Problem{
+		c.Config.Problem(
+			"",
+			"shared slot table %s has slot %s for this table, but drains only fold slots numbered %s: renumber such rows, or add them to other slots of the same key (`slotsql verify` lists the keys)",
+			config.Clip(c.Table.Counter.SlotTable),
+			link.TextOf(rows[0][0]),
+			numbersTaken,
+		),
+	}, nil
 }

@@ -18,9 +18,14 @@ func (s *Catalog) CheckRows(ctx context.Context, v *View, c CheckedTable) ([]con
 		return s.checkNumbers(ctx, v, c)
 	}
 	d := s.Dialect
-	rows, err := v.Session().Query(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM "+d.Quote(c.Table.Schema)+"."+d.Quote(c.Table.Name)+" LIMIT 2) AS slotsql_n")
+	rows, err := v.Session().Query(
+		ctx,
+		"SELECT COUNT(*) FROM (SELECT 1 FROM "+d.Quote(c.Table.Schema)+"."+d.Quote(c.Table.Name)+" LIMIT 2) AS slotsql_n",
+	)
 	if err != nil || link.CountOf(rows) < 2 {
 		return nil, err
 	}
-	return []config.Problem{c.Config.Problem("key", "has more than one row, and key: [] is for tables of a single row: name its key columns")}, nil
+	return []config.Problem{
+		c.Config.Problem("key", "has more than one row, and key: [] is for tables of a single row: name its key columns"),
+	}, nil
 }

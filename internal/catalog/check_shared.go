@@ -28,11 +28,29 @@ func sharedCounter(cfg *config.TableConfig, t *rewrite.Table, c *rewrite.Counter
 	case len(c.Key) == 0 && cfg.Key == nil:
 		return nil // has been said
 	case len(c.Key) != 1:
-		return []fault{{"key", fmt.Sprintf("layout shared stores the key in one column, but [%s] has %d: use layout dedicated", strings.Join(c.Key, ", "), len(c.Key))}}
+		return []fault{
+			{
+				"key",
+				fmt.Sprintf(
+					"layout shared stores the key in one column, but [%s] has %d: use layout dedicated",
+					strings.Join(c.Key, ", "),
+					len(c.Key),
+				),
+			},
+		}
 	}
 	col := t.Column(c.Key[0])
 	if kind, _, _ := textType(col); col.Numeric != rewrite.Integer && !slices.Contains(textKinds, kind) {
-		return []fault{{"key", fmt.Sprintf("key column %s has type %s, but layout shared stores integer and variable-length text keys only: use layout dedicated", config.Clip(col.Name), typeName(col))}}
+		return []fault{
+			{
+				"key",
+				fmt.Sprintf(
+					"key column %s has type %s, but layout shared stores integer and variable-length text keys only: use layout dedicated",
+					config.Clip(col.Name),
+					typeName(col),
+				),
+			},
+		}
 	}
 	return nil
 }
@@ -70,14 +88,24 @@ func checkSharedTable(t, slot *rewrite.Table, traits rewrite.Traits) (problems [
 	c, sh := t.Counter, t.Counter.Shared
 	report := func(format string, args ...any) {
 		problems = append(problems, config.Problem{
-			Message: fmt.Sprintf("table %s: shared slot table %s ", config.Clip(t.Name), config.Clip(c.SlotTable)) + fmt.Sprintf(format, args...),
+			Message: fmt.Sprintf(
+				"table %s: shared slot table %s ",
+				config.Clip(t.Name),
+				config.Clip(c.SlotTable),
+			) + fmt.Sprintf(
+				format,
+				args...),
 		})
 	}
 	column := func(name, what string) *rewrite.Column {
 		col, _ := FindColumn(slot, name)
 		switch {
 		case col == nil:
-			report("has no column %s for %s: name the column under shared, or choose another table with slot_table", config.Clip(name), what)
+			report(
+				"has no column %s for %s: name the column under shared, or choose another table with slot_table",
+				config.Clip(name),
+				what,
+			)
 		case col.Generated:
 			report("has a generated column %s for %s: choose another table with slot_table", config.Clip(name), what)
 			col = nil
@@ -95,8 +123,17 @@ func checkSharedTable(t, slot *rewrite.Table, traits rewrite.Traits) (problems [
 		if n := sh.Records[name]; !holds(record, 0, n) {
 			report("has a column %s of type %s, which cannot hold record_type %d", config.Clip(record.Name), typeName(record), n)
 		}
-		if base := t.Column(name); base.Numeric == rewrite.Integer && (count.Numeric != rewrite.Integer || count.Unsigned || count.Bits < base.Bits) {
-			report("has a column %s of type %s, which is too narrow for counter %s of type %s: a signed integer as wide as the counter is needed", config.Clip(count.Name), typeName(count), config.Clip(name), typeName(base))
+		if base := t.Column(
+			name,
+		); base.Numeric == rewrite.Integer &&
+			(count.Numeric != rewrite.Integer || count.Unsigned || count.Bits < base.Bits) {
+			report(
+				"has a column %s of type %s, which is too narrow for counter %s of type %s: a signed integer as wide as the counter is needed",
+				config.Clip(count.Name),
+				typeName(count),
+				config.Clip(name),
+				typeName(base),
+			)
 		}
 	}
 	c.Wide = number.Bits > 16 // other programs may use numbers that slotsql does not
@@ -108,7 +145,14 @@ func checkSharedTable(t, slot *rewrite.Table, traits rewrite.Traits) (problems [
 		report("has a column %s of type %s, which cannot hold slot %d", config.Clip(number.Name), typeName(number), most)
 	}
 	if why := idFault(t.Column(c.Key[0]), id); why != "" {
-		report("has a column %s of type %s, and key column %s of the table has type %s: %s", config.Clip(id.Name), typeName(id), config.Clip(c.Key[0]), typeName(t.Column(c.Key[0])), why)
+		report(
+			"has a column %s of type %s, and key column %s of the table has type %s: %s",
+			config.Clip(id.Name),
+			typeName(id),
+			config.Clip(c.Key[0]),
+			typeName(t.Column(c.Key[0])),
+			why,
+		)
 	}
 
 	key := []string{record.Name, id.Name, number.Name}
@@ -117,7 +161,11 @@ func checkSharedTable(t, slot *rewrite.Table, traits rewrite.Traits) (problems [
 		switch col := &slot.Columns[i]; {
 		case col == record || col == id || col == number || col == count || col.Generated:
 		case col.Identity && (!traits.UpsertSetsInsertID || col.Numeric != rewrite.Integer || col.Unsigned || col.Bits < 32):
-			report("has an auto-increment or identity column %s: drop it, and make [%s] the primary key (a signed AUTO_INCREMENT column of 32 or 64 bits may stay, on MySQL and MariaDB)", config.Clip(col.Name), strings.Join(key, ", "))
+			report(
+				"has an auto-increment or identity column %s: drop it, and make [%s] the primary key (a signed AUTO_INCREMENT column of 32 or 64 bits may stay, on MySQL and MariaDB)",
+				config.Clip(col.Name),
+				strings.Join(key, ", "),
+			)
 		case col.Identity:
 			sh.Numbered, sh.NumberedBits = col.Name, col.Bits
 		case !col.Nullable && !col.HasDefault:
@@ -134,7 +182,11 @@ func checkSharedTable(t, slot *rewrite.Table, traits rewrite.Traits) (problems [
 			}
 		case len(u.Columns) == 1 && u.Columns[0] == sh.Numbered && sh.Numbered != "":
 		default:
-			report("has a unique key %s [%s], which allows a row only one slot: drop it", config.Clip(u.Name), strings.Join(u.Columns, ", "))
+			report(
+				"has a unique key %s [%s], which allows a row only one slot: drop it",
+				config.Clip(u.Name),
+				strings.Join(u.Columns, ", "),
+			)
 		}
 	}
 	if !found {

@@ -46,7 +46,11 @@ func CheckSlotTable(t, slot *rewrite.Table) (problems []config.Problem) {
 			}
 			missing = true
 			if i > len(c.Key) && i < counters {
-				report("has no column %s: run `%s` to add it (docs/operations.md has the steps before and after)", config.Clip(name), MigrateCommand)
+				report(
+					"has no column %s: run `%s` to add it (docs/operations.md has the steps before and after)",
+					config.Clip(name),
+					MigrateCommand,
+				)
 			} else {
 				report("has no column %s: %s; if another program owns it, choose another name with slot_table", config.Clip(name), repair)
 			}
@@ -57,7 +61,12 @@ func CheckSlotTable(t, slot *rewrite.Table) (problems []config.Problem) {
 		case i == len(c.Key) && col.Numeric != rewrite.Integer:
 			report("has a slot column %s of type %s, which is not an integer: %s", config.Clip(col.Name), typeName(col), repair)
 		case i == len(c.Key) && c.Journal && col.Bits < 64:
-			report("has a slot column %s of type %s, too narrow for a journal: run `%s`, which widens it", config.Clip(col.Name), typeName(col), MigrateCommand)
+			report(
+				"has a slot column %s of type %s, too narrow for a journal: run `%s`, which widens it",
+				config.Clip(col.Name),
+				typeName(col),
+				MigrateCommand,
+			)
 		case i > len(c.Key) && i < counters && col.Numeric == rewrite.NotNumeric:
 			report("has a column %s of type %s, which cannot be summed: %s", config.Clip(col.Name), typeName(col), repair)
 		case col.Generated:
@@ -67,7 +76,11 @@ func CheckSlotTable(t, slot *rewrite.Table) (problems []config.Problem) {
 	for i := range slot.Columns {
 		// A counter that left the configuration may still have counts there.
 		if name := slot.Columns[i].Name; !known[name] {
-			report("has a column %s that is neither a configured counter nor a companion and may hold counts: configure it, or %s", config.Clip(name), repair)
+			report(
+				"has a column %s that is neither a configured counter nor a companion and may hold counts: configure it, or %s",
+				config.Clip(name),
+				repair,
+			)
 		}
 	}
 	if missing {
@@ -82,7 +95,11 @@ func CheckSlotTable(t, slot *rewrite.Table) (problems []config.Problem) {
 			report("has the primary key [%s], which must be [%s]: %s", strings.Join(u.Columns, ", "), strings.Join(primary, ", "), repair)
 			hasPrimary = true
 		case !u.Primary && !same:
-			report("has a further unique key %s [%s], which allows a row only one slot: drop it", config.Clip(u.Name), strings.Join(u.Columns, ", "))
+			report(
+				"has a further unique key %s [%s], which allows a row only one slot: drop it",
+				config.Clip(u.Name),
+				strings.Join(u.Columns, ", "),
+			)
 		}
 	}
 	if !hasPrimary {
@@ -94,7 +111,11 @@ func CheckSlotTable(t, slot *rewrite.Table) (problems []config.Problem) {
 // Narrow says that the slot table is right but for the type of its numbers, which
 // a journal needs wider.
 func Narrow(t, slot *rewrite.Table) bool {
-	if col, _ := FindColumn(slot, t.Counter.SlotColumn); !t.Counter.Journal || col == nil || col.Numeric != rewrite.Integer || col.Bits >= 64 {
+	if col, _ := FindColumn(
+		slot,
+		t.Counter.SlotColumn,
+	); !t.Counter.Journal || col == nil || col.Numeric != rewrite.Integer ||
+		col.Bits >= 64 {
 		return false
 	}
 	other, counter := *t, *t.Counter

@@ -38,11 +38,21 @@ func (s *Catalog) CheckViews(ctx context.Context, v *View, c CheckedTable) ([]co
 		case err != nil:
 			return nil, nil, err
 		case v == nil:
-			problems = append(problems, c.Config.Problem(path, "view %s does not exist in the database: correct the name, or remove it from views", config.Clip(written)))
+			problems = append(
+				problems,
+				c.Config.Problem(
+					path,
+					"view %s does not exist in the database: correct the name, or remove it from views",
+					config.Clip(written),
+				),
+			)
 		case !v.IsView:
 			problems = append(problems, c.Config.Problem(path, "%s is not a view: remove it from views", config.Clip(written)))
 		case !slices.Contains(over, v.Name):
-			problems = append(problems, c.Config.Problem(path, "view %s does not read the table: remove it from views", config.Clip(written)))
+			problems = append(
+				problems,
+				c.Config.Problem(path, "view %s does not read the table: remove it from views", config.Clip(written)),
+			)
 		default:
 			named[v.Name] = true
 		}
@@ -75,8 +85,12 @@ func ViewsUnnamed(cfg *config.TableConfig, views []ViewStatus) string {
 			}
 		}
 	}
-	return fmt.Sprintf("table %s may be read by %s; statements that name such a view drain first; to acknowledge this, add to the table: views: [%s]",
-		config.Clip(cfg.Name), strings.Join(names, ", "), strings.Join(all, ", "))
+	return fmt.Sprintf(
+		"table %s may be read by %s; statements that name such a view drain first; to acknowledge this, add to the table: views: [%s]",
+		config.Clip(cfg.Name),
+		strings.Join(names, ", "),
+		strings.Join(all, ", "),
+	)
 }
 
 // configName writes a stored name as the configuration takes it.

@@ -32,7 +32,8 @@ func learnPassive(t, slots *rewrite.Table) {
 		if strings.EqualFold(col.Name, c.SlotColumn) {
 			continue // the slot's number, though the table has an ordinary column of that name
 		}
-		if base == nil || col.Generated || !Summable(col) || !Summable(base) || t.IsKey(col.Name) || t.IsCounter(col.Name) || t.Companion(col.Name) != nil {
+		if base == nil || col.Generated || !Summable(col) || !Summable(base) || t.IsKey(col.Name) || t.IsCounter(col.Name) ||
+			t.Companion(col.Name) != nil {
 			continue
 		}
 		if why, _ := counterFault(t, base, c.Key); why == "" {
@@ -82,7 +83,9 @@ func PassiveReason(cfg *config.TableConfig, slotTable string) string {
 	if cfg.Mode == config.ModePassive {
 		return "the table has mode passive: its totals include what other processes count in slots, and its increments run on the base row"
 	}
-	return "slot table " + config.Clip(slotTable) + " has it, but the configuration does not name it: its totals include what other processes count there, and its increments run on the base row"
+	return "slot table " + config.Clip(
+		slotTable,
+	) + " has it, but the configuration does not name it: its totals include what other processes count there, and its increments run on the base row"
 }
 
 // Added names the columns that Migrate has added.

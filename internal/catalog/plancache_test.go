@@ -31,7 +31,8 @@ func TestPlanCacheBounds(t *testing.T) {
 				t.Fatalf("text %d is not found", i)
 			}
 		}
-		if n, bytes := c.count(); n == 0 || n > MaxCachedPlans || bytes > maxCachedBytes || int64(n) != c.entries.Load() || int64(bytes) != c.bytes.Load() {
+		if n, bytes := c.count(); n == 0 || n > MaxCachedPlans || bytes > maxCachedBytes || int64(n) != c.entries.Load() ||
+			int64(bytes) != c.bytes.Load() {
 			t.Errorf("%d entries, %d bytes; counted %d, %d", n, bytes, c.entries.Load(), c.bytes.Load())
 		}
 		if c.Clear(); c.Get("00000001") != nil {

@@ -106,8 +106,19 @@ func (c *View) prefetchHeld(ctx context.Context, tables []CheckedTable) error {
 			continue
 		}
 		for _, column := range unslotted(t.Table) {
-			texts = append(texts, "SELECT "+strconv.Itoa(len(ids))+" AS slotsql_n, COUNT(CASE WHEN "+d.Quote(column)+" <> 0 THEN 1 END) AS slotsql_held FROM "+
-				rewrite.SlotSource(d, t.Table, column)+" AS slotsql_s")
+			texts = append(
+				texts,
+				"SELECT "+strconv.Itoa(
+					len(ids),
+				)+" AS slotsql_n, COUNT(CASE WHEN "+d.Quote(
+					column,
+				)+" <> 0 THEN 1 END) AS slotsql_held FROM "+
+					rewrite.SlotSource(
+						d,
+						t.Table,
+						column,
+					)+" AS slotsql_s",
+			)
 			ids = append(ids, retirementID(t.Table, column))
 		}
 	}
@@ -181,7 +192,12 @@ func (c *View) Look(ctx context.Context) func(schema, name string) (*rewrite.Tab
 // viewsOver finds the views over tables: once in all databases, from then on in those
 // of the tables. Where views are found by reading all of them, that another client
 // makes one elsewhere is not noticed (docs/divergences.md).
-func (s *Catalog) viewsOver(ctx context.Context, d dialect.Describer, v *View, tables []*rewrite.Table) (map[dialect.WrittenName][]string, error) {
+func (s *Catalog) viewsOver(
+	ctx context.Context,
+	d dialect.Describer,
+	v *View,
+	tables []*rewrite.Table,
+) (map[dialect.WrittenName][]string, error) {
 	near, err := d.ViewsOver(ctx, v.Session(), tables, dialect.TheirDatabases)
 	if err != nil {
 		return nil, err
@@ -200,7 +216,10 @@ func (s *Catalog) viewsOver(ctx context.Context, d dialect.Describer, v *View, t
 		}
 		far = map[dialect.WrittenName][]string{}
 		for i, t := range tables {
-			far[dialect.WrittenName{Schema: t.Schema, Name: t.Name}] = slices.DeleteFunc(all[i], func(v string) bool { return slices.Contains(near[i], v) })
+			far[dialect.WrittenName{Schema: t.Schema, Name: t.Name}] = slices.DeleteFunc(
+				all[i],
+				func(v string) bool { return slices.Contains(near[i], v) },
+			)
 		}
 		s.mu.Lock()
 		s.far = far

@@ -41,7 +41,8 @@ func (sc *Schema) reach(ctx context.Context, v *View, schema, name string) error
 	s := sc.Catalog
 	for i := range s.Tables {
 		cfg := &s.Tables[i]
-		if cfg.Table != t.Name && !s.Dialect.SameTable(rewrite.Ident{Name: cfg.Table}, t.Name) || cfg.Schema != "" && cfg.Schema != t.Schema {
+		if cfg.Table != t.Name && !s.Dialect.SameTable(rewrite.Ident{Name: cfg.Table}, t.Name) ||
+			cfg.Schema != "" && cfg.Schema != t.Schema {
 			continue
 		}
 		problems, counter := checkTableAs(cfg, t, s.Dialect.NameRules(), running)

@@ -79,7 +79,9 @@ func (c *View) Nameable(p *rewrite.Plan) error {
 	return nil
 }
 
-var errForeignName = &link.UnsupportedError{Reason: "the session's character set is not UTF-8, and a counter table has a name with characters beyond ASCII: connect with charset=utf8mb4"}
+var errForeignName = &link.UnsupportedError{
+	Reason: "the session's character set is not UTF-8, and a counter table has a name with characters beyond ASCII: connect with charset=utf8mb4",
+}
 
 func ascii(s string) bool {
 	for i := range len(s) {

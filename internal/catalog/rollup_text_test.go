@@ -61,7 +61,15 @@ func TestRollUpTexts(t *testing.T) {
 			for _, c := range tables {
 				for _, part := range []dialect.RollUpPart{{Limit: 10}, {After: true, UpTo: true, Limit: 10, Rows: 50}} {
 					r := d.RollUp(c.Table, part)
-					fmt.Fprintf(&b, "-- %s, after %v, up to %v, unordered %v\n%s\n", c.Table.Name, part.After, part.UpTo, r.Unordered, strings.Join(r.Begin, ";\n"))
+					fmt.Fprintf(
+						&b,
+						"-- %s, after %v, up to %v, unordered %v\n%s\n",
+						c.Table.Name,
+						part.After,
+						part.UpTo,
+						r.Unordered,
+						strings.Join(r.Begin, ";\n"),
+					)
 					for _, s := range []struct {
 						name  string
 						steps []dialect.Step

@@ -165,7 +165,10 @@ type unfitTable struct {
 
 // CheckTables holds the configured tables against the facts that look finds. A
 // problem of one that is not strict is none.
-func (s *Catalog) CheckTables(strict func(*config.TableConfig) bool, look func(schema, name string) (*rewrite.Table, error)) ([]CheckedTable, []config.Problem, error) {
+func (s *Catalog) CheckTables(
+	strict func(*config.TableConfig) bool,
+	look func(schema, name string) (*rewrite.Table, error),
+) ([]CheckedTable, []config.Problem, error) {
 	checked, _, problems, err := s.sortTables(strict, everything, look)
 	return checked, problems, err
 }
@@ -173,7 +176,11 @@ func (s *Catalog) CheckTables(strict func(*config.TableConfig) bool, look func(s
 // sortTables sorts the configured tables by the facts that look finds. Where it is
 // not strict a table that is not there is left out, a counter that is not there any
 // more is none, and a table that does not fit is unfit.
-func (s *Catalog) sortTables(strict func(*config.TableConfig) bool, first severity, look func(schema, name string) (*rewrite.Table, error)) (checked []CheckedTable, unfit []unfitTable, problems []config.Problem, err error) {
+func (s *Catalog) sortTables(
+	strict func(*config.TableConfig) bool,
+	first severity,
+	look func(schema, name string) (*rewrite.Table, error),
+) (checked []CheckedTable, unfit []unfitTable, problems []config.Problem, err error) {
 	for i := range s.Tables {
 		cfg := &s.Tables[i]
 		t, err := look(cfg.Schema, cfg.Table)
@@ -207,7 +214,13 @@ func (s *Catalog) sortTables(strict func(*config.TableConfig) bool, first severi
 // missing one when the configuration says so. Where the facts are not read for the
 // first time, the table has none as long as its slot table is not there: base values
 // are then totals. It cannot be created in a transaction of the application.
-func (sc *Schema) slotTable(ctx context.Context, v *View, c CheckedTable, rights map[*rewrite.Table]dialect.SlotRights, strict bool) (found bool, problems []config.Problem, err error) {
+func (sc *Schema) slotTable(
+	ctx context.Context,
+	v *View,
+	c CheckedTable,
+	rights map[*rewrite.Table]dialect.SlotRights,
+	strict bool,
+) (found bool, problems []config.Problem, err error) {
 	d, s := sc.Catalog.Dialect, sc.Catalog
 	slots, err := v.Look(ctx)(c.Table.Counter.SlotSchema, c.Table.Counter.SlotTable)
 	if err != nil {
@@ -271,7 +284,14 @@ func (sc *Schema) lenient(c CheckedTable, slots *rewrite.Table) []config.Problem
 		t.Counter.Counters = slices.DeleteFunc(t.Counter.Counters, func(name string) bool {
 			col, _ := FindColumn(slots, name)
 			if col == nil {
-				sc.Plain = append(sc.Plain, plainCounter{t, name, "slot table " + config.Clip(t.Counter.SlotTable) + " has no column for it: run `" + MigrateCommand + "`"})
+				sc.Plain = append(
+					sc.Plain,
+					plainCounter{
+						t,
+						name,
+						"slot table " + config.Clip(t.Counter.SlotTable) + " has no column for it: run `" + MigrateCommand + "`",
+					},
+				)
 			}
 			return col == nil
 		})

@@ -71,8 +71,10 @@ func lackingRights(t *config.TableConfig, c *rewrite.Counter, lacks []dialect.La
 	if len(lacks) == 0 {
 		return nil
 	}
-	return t.Locate([]config.Problem{{Message: fmt.Sprintf("table %s: the session's user lacks rights on slot table %s, for %s: run, as its owner: %s",
-		config.Clip(t.Name), config.Clip(c.SlotTable), lacks[0].What, strings.Join(Grants(lacks), "; "))}})
+	return t.Locate(
+		[]config.Problem{{Message: fmt.Sprintf("table %s: the session's user lacks rights on slot table %s, for %s: run, as its owner: %s",
+			config.Clip(t.Name), config.Clip(c.SlotTable), lacks[0].What, strings.Join(Grants(lacks), "; "))}},
+	)
 }
 
 // unseen is slotTable for a slot table that the session's user does not see.

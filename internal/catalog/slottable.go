@@ -65,7 +65,11 @@ func ChosenTables(all []*rewrite.Table, names []string) ([]*rewrite.Table, error
 	for _, name := range names {
 		i := slices.Index(known, name)
 		if i < 0 {
-			return nil, fmt.Errorf("slotsql: %q is not a configured counter table: the configuration has %s", name, strings.Join(known, ", "))
+			return nil, fmt.Errorf(
+				"slotsql: %q is not a configured counter table: the configuration has %s",
+				name,
+				strings.Join(known, ", "),
+			)
 		}
 		out = append(out, all[i])
 	}

@@ -69,7 +69,10 @@ func holdsAnything(ctx context.Context, v *View, slots *rewrite.Table) (bool, er
 	if len(conds) == 0 {
 		conds = []string{"1 = 1"}
 	}
-	rows, err := v.Session().Query(ctx, "SELECT 1 FROM "+d.Quote(slots.Schema)+"."+d.Quote(slots.Name)+" WHERE "+strings.Join(conds, " OR ")+" LIMIT 1")
+	rows, err := v.Session().Query(
+		ctx,
+		"SELECT 1 FROM "+d.Quote(slots.Schema)+"."+d.Quote(slots.Name)+" WHERE "+strings.Join(conds, " OR ")+" LIMIT 1",
+	)
 	return len(rows) > 0, err
 }
 
@@ -97,7 +100,11 @@ func (sc *Schema) abandoned(ctx context.Context, v *View, cfg *config.TableConfi
 		return err
 	}
 	p := slots.Parents[0]
-	held := &rewrite.Table{Schema: p.Schema, Name: p.Name, Counter: &rewrite.Counter{SlotSchema: slots.Schema, SlotTable: slots.Name, SlotColumn: "slot"}}
+	held := &rewrite.Table{
+		Schema:  p.Schema,
+		Name:    p.Name,
+		Counter: &rewrite.Counter{SlotSchema: slots.Schema, SlotTable: slots.Name, SlotColumn: "slot"},
+	}
 	held.Counter.Unfit = "its slot table belongs to the table's other name"
 	sc.hold(held)
 	sc.Catalog.viewed([]string{p.Name})

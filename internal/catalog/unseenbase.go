@@ -116,8 +116,15 @@ func (sc *Schema) leftOut(ctx context.Context, v *View, unseen map[dialect.Writt
 		if err != nil {
 			return nil, err
 		}
-		problems = append(problems, cfg.Problem("", "does not exist in the database, or the session's user may not see it, who may read it through %s: create it, or run, as its owner: %s",
-			strings.Join(append(views, cfg.Routines...), ", "), strings.Join(Grants(rights[0].Lacks), "; ")))
+		problems = append(
+			problems,
+			cfg.Problem(
+				"",
+				"does not exist in the database, or the session's user may not see it, who may read it through %s: create it, or run, as its owner: %s",
+				strings.Join(append(views, cfg.Routines...), ", "),
+				strings.Join(Grants(rights[0].Lacks), "; "),
+			),
+		)
 	}
 	return problems, nil
 }

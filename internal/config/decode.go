@@ -110,7 +110,13 @@ func (d *decoder) parseYAML(data []byte) (root ast.Node, ok bool) {
 // It returns false when the file must not be parsed.
 func (d *decoder) checkTokens(tokens token.Tokens) bool {
 	if len(tokens) > maxConfigTokens {
-		d.report(position{}, "", "file has too many entries (%d YAML tokens, the limit is %d): configure fewer tables", len(tokens), maxConfigTokens)
+		d.report(
+			position{},
+			"",
+			"file has too many entries (%d YAML tokens, the limit is %d): configure fewer tables",
+			len(tokens),
+			maxConfigTokens,
+		)
 		return false
 	}
 	var flow, dashes, dashLine, directiveLine, unsupported int

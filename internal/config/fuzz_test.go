@@ -48,11 +48,15 @@ func FuzzConfig(f *testing.F) {
 		if err != nil {
 			t.Fatalf("written out:\n%s\n%v", text, err)
 		}
-		if second.AutoMigrate() != c.AutoMigrate() || second.RollupInterval() != c.RollupInterval() || second.ShadowSample() != c.ShadowSample() || !reflect.DeepEqual(plain(second.Tables()), plain(c.Tables())) {
+		if second.AutoMigrate() != c.AutoMigrate() || second.RollupInterval() != c.RollupInterval() ||
+			second.ShadowSample() != c.ShadowSample() ||
+			!reflect.DeepEqual(plain(second.Tables()), plain(c.Tables())) {
 			t.Fatalf("%+v became %+v by\n%s", c, second, text)
 		}
 		for _, table := range c.Tables() {
-			if table.Table == "" || len(table.Counters) == 0 || table.Slots < 1 || table.Slots > 4096 || !slices.Contains(layouts, table.Layout) || !slices.Contains(drains, table.OnDrain) {
+			if table.Table == "" || len(table.Counters) == 0 || table.Slots < 1 || table.Slots > 4096 ||
+				!slices.Contains(layouts, table.Layout) ||
+				!slices.Contains(drains, table.OnDrain) {
 				t.Errorf("%+v", table)
 			}
 		}
@@ -95,11 +99,30 @@ func writeConfig(c *Config) string {
 		b.WriteString("shared:\n")
 	}
 	for _, sh := range c.shared {
-		fmt.Fprintf(&b, "  %s: {columns: {type: %s, id: %s, slot: %s, count: %s}}\n", yamlQuote(`"`+strings.ReplaceAll(sh.Table, `"`, `""`)+`"`), yamlQuote(sh.Type), yamlQuote(sh.ID), yamlQuote(sh.Slot), yamlQuote(sh.Count))
+		fmt.Fprintf(
+			&b,
+			"  %s: {columns: {type: %s, id: %s, slot: %s, count: %s}}\n",
+			yamlQuote(`"`+strings.ReplaceAll(sh.Table, `"`, `""`)+`"`),
+			yamlQuote(sh.Type),
+			yamlQuote(sh.ID),
+			yamlQuote(sh.Slot),
+			yamlQuote(sh.Count),
+		)
 	}
 	b.WriteString("tables:\n")
 	for _, t := range c.Tables() {
-		fmt.Fprintf(&b, "  %s:\n    layout: %s\n    coalesce: %v\n    placement: %s\n    mode: \"%s\"\n    slots: %d\n    on_drain: %s\n    reads: %s\n", yamlQuote(t.Name), t.Layout, t.Coalesce, t.Placement, t.Mode, t.Slots, t.OnDrain, t.Reads)
+		fmt.Fprintf(
+			&b,
+			"  %s:\n    layout: %s\n    coalesce: %v\n    placement: %s\n    mode: \"%s\"\n    slots: %d\n    on_drain: %s\n    reads: %s\n",
+			yamlQuote(t.Name),
+			t.Layout,
+			t.Coalesce,
+			t.Placement,
+			t.Mode,
+			t.Slots,
+			t.OnDrain,
+			t.Reads,
+		)
 		if t.NoForeignKeys {
 			b.WriteString("    foreign_keys: false\n")
 		}

@@ -40,7 +40,12 @@ func (d *decoder) shared(c *Config, e *entry) {
 			d.report(s.at, s.path, "shared: table %s %s", Clip(s.name), why)
 			continue
 		case len(parts) == 2:
-			d.report(s.at, s.path, "shared: table %s names a schema: leave it out, a slot table is in the schema of its base table", Clip(s.name))
+			d.report(
+				s.at,
+				s.path,
+				"shared: table %s names a schema: leave it out, a slot table is in the schema of its base table",
+				Clip(s.name),
+			)
 			continue
 		}
 		sh.Table = parts[0]
@@ -60,7 +65,13 @@ func (d *decoder) sharedColumns(sh *SharedConfig, e *entry) {
 			continue
 		}
 		columns := map[string]*string{"type": &sh.Type, "id": &sh.ID, "slot": &sh.Slot, "count": &sh.Count}
-		entries, _ := d.mapping(o.value, o.valueAt(), o.path, about+": columns", "{type: record_type, id: record_id, slot: slot, count: count}")
+		entries, _ := d.mapping(
+			o.value,
+			o.valueAt(),
+			o.path,
+			about+": columns",
+			"{type: record_type, id: record_id, slot: slot, count: count}",
+		)
 		for j := range entries {
 			c := &entries[j]
 			to := columns[c.name]
@@ -94,7 +105,14 @@ func (d *decoder) recordType(counter *CounterConfig, o *entry, about string) {
 	v, ok := whole(o.value)
 	counter.RecordType = &v
 	if !ok || v < 0 || v > math.MaxInt32 {
-		d.report(o.valueAt(), o.path, "%s: record_type must be a whole number from 0 to %d, got %s", about, math.MaxInt32, describe(o.value))
+		d.report(
+			o.valueAt(),
+			o.path,
+			"%s: record_type must be a whole number from 0 to %d, got %s",
+			about,
+			math.MaxInt32,
+			describe(o.value),
+		)
 		v = -1 // there is one, but none to compare with
 	}
 }
@@ -126,7 +144,11 @@ func (d *decoder) sharedTables(c *Config) {
 		if t.Layout != "shared" {
 			for _, counter := range t.Counters {
 				if counter.RecordType != nil {
-					report("counters."+PathName(counter.Column), "counter %s has a record_type, which is for layout: shared: remove it, or write layout: shared", Clip(counter.Column))
+					report(
+						"counters."+PathName(counter.Column),
+						"counter %s has a record_type, which is for layout: shared: remove it, or write layout: shared",
+						Clip(counter.Column),
+					)
 				}
 			}
 			continue
@@ -145,20 +167,35 @@ func (d *decoder) sharedTables(c *Config) {
 					name = n
 				}
 			default:
-				report("slot_table", "slot_table is missing: name a shared table (%s)", strings.Join(slices.Sorted(maps.Keys(tables)), ", "))
+				report(
+					"slot_table",
+					"slot_table is missing: name a shared table (%s)",
+					strings.Join(slices.Sorted(maps.Keys(tables)), ", "),
+				)
 				continue
 			}
 		}
 		sh := tables[name]
 		if sh == nil {
-			report("slot_table", "slot table %s is not listed under shared (%s): add it there", Clip(name), strings.Join(slices.Sorted(maps.Keys(tables)), ", "))
+			report(
+				"slot_table",
+				"slot table %s is not listed under shared (%s): add it there",
+				Clip(name),
+				strings.Join(slices.Sorted(maps.Keys(tables)), ", "),
+			)
 			continue
 		}
 		t.SlotTable, t.Shared = name, sh
 		for _, counter := range t.Counters {
 			path := "counters." + PathName(counter.Column)
 			if counter.RecordType == nil {
-				report(path, "counter %s has no record_type to identify its rows in %s: write %s: {record_type: N}", Clip(counter.Column), Clip(name), counter.Column)
+				report(
+					path,
+					"counter %s has no record_type to identify its rows in %s: write %s: {record_type: N}",
+					Clip(counter.Column),
+					Clip(name),
+					counter.Column,
+				)
 				continue
 			}
 			if *counter.RecordType < 0 {
@@ -166,7 +203,13 @@ func (d *decoder) sharedTables(c *Config) {
 			}
 			id := fmt.Sprintf("%s\x00%s\x00%d", t.Schema, name, *counter.RecordType)
 			if other := taken[id]; other != "" {
-				report(path, "counter %s has the record_type %d of %s: each counter of a shared table needs its own", Clip(counter.Column), *counter.RecordType, other)
+				report(
+					path,
+					"counter %s has the record_type %d of %s: each counter of a shared table needs its own",
+					Clip(counter.Column),
+					*counter.RecordType,
+					other,
+				)
 				continue
 			}
 			taken[id] = fmt.Sprintf("counter %s of table %s", Clip(counter.Column), Clip(t.Name))

@@ -17,7 +17,10 @@ func (d *decoder) tables(c *Config, e *entry, fallback TableConfig) {
 		t := d.table(&entries[i], fallback)
 		id := [2]string{t.Schema, t.Table}
 		if other := first[id]; other != nil {
-			d.problems = append(d.problems, t.Problem("", "is the same table as %s on line %d: keep one", Clip(other.Name), other.at[""].line))
+			d.problems = append(
+				d.problems,
+				t.Problem("", "is the same table as %s on line %d: keep one", Clip(other.Name), other.at[""].line),
+			)
 			continue
 		}
 		first[id] = t
@@ -40,10 +43,26 @@ func (d *decoder) slotTables(tables []TableConfig) {
 		name := slotTableName(t, t.Table)
 		id := [2]string{t.Schema, name}
 		if other := base[id]; other != nil {
-			d.problems = append(d.problems, t.Problem("slot_table", "slot table %s is the configured table on line %d: choose another name with slot_table", Clip(name), other.at[""].line))
+			d.problems = append(
+				d.problems,
+				t.Problem(
+					"slot_table",
+					"slot table %s is the configured table on line %d: choose another name with slot_table",
+					Clip(name),
+					other.at[""].line,
+				),
+			)
 		}
 		if other := slot[id]; other != nil && (t.Layout != "shared" || other.Layout != "shared") {
-			d.problems = append(d.problems, t.Problem("slot_table", "slot table %s is already the slot table of %s: choose another name with slot_table", Clip(name), Clip(other.Name)))
+			d.problems = append(
+				d.problems,
+				t.Problem(
+					"slot_table",
+					"slot table %s is already the slot table of %s: choose another name with slot_table",
+					Clip(name),
+					Clip(other.Name),
+				),
+			)
 		}
 		slot[id] = t
 	}
@@ -162,7 +181,14 @@ func (d *decoder) names(t *TableConfig, out *[]string, e *entry, subject, kind, 
 		}
 		name, ok := text(n)
 		if !ok {
-			d.report(at, joinPath(strings.TrimSuffix(e.path, "."+kind+"s"), path), "%s%ss must hold names of %[2]ss, got %s", subject, kind, describe(n))
+			d.report(
+				at,
+				joinPath(strings.TrimSuffix(e.path, "."+kind+"s"), path),
+				"%s%ss must hold names of %[2]ss, got %s",
+				subject,
+				kind,
+				describe(n),
+			)
 			continue
 		}
 		t.at[path] = at
@@ -227,7 +253,14 @@ func (d *decoder) recount(c *CounterConfig, e *entry, about string) {
 	query = strings.TrimRight(strings.TrimSpace(query), "; \t\r\n")
 	first := append(strings.Fields(strings.ToUpper(query)), "")[0]
 	if !ok || first != "SELECT" && first != "WITH" {
-		d.report(e.valueAt(), e.path, "%s: recount must be a query, such as SELECT post_id AS id, COUNT(*) AS %s FROM ... GROUP BY post_id, got %s", about, c.Column, describe(e.value))
+		d.report(
+			e.valueAt(),
+			e.path,
+			"%s: recount must be a query, such as SELECT post_id AS id, COUNT(*) AS %s FROM ... GROUP BY post_id, got %s",
+			about,
+			c.Column,
+			describe(e.value),
+		)
 		return
 	}
 	c.Recount = query
@@ -260,7 +293,13 @@ func (d *decoder) slotTable(t *TableConfig, e *entry, subject string) {
 	case why != "":
 		d.report(e.valueAt(), e.path, "%sslot_table %s %s", subject, Clip(name), why)
 	case len(parts) == 2:
-		d.report(e.valueAt(), e.path, "%sslot_table %s names a schema: leave it out, a slot table is in the schema of its base table", subject, Clip(name))
+		d.report(
+			e.valueAt(),
+			e.path,
+			"%sslot_table %s names a schema: leave it out, a slot table is in the schema of its base table",
+			subject,
+			Clip(name),
+		)
 	case parts[0] == t.Table: // the collision check would name this table as another one
 		d.report(e.valueAt(), e.path, "%sslot_table is the table itself: choose another name", subject)
 	default:
@@ -282,7 +321,10 @@ func (d *decoder) overlaps(t *TableConfig) {
 			d.problems = append(d.problems, t.Problem(path, "column %s is both companion and counter: remove it from one", Clip(c.Column)))
 		}
 		if slices.Contains(t.Key, c.Column) {
-			d.problems = append(d.problems, t.Problem(path, "column %s is both companion and key: remove it from companions", Clip(c.Column)))
+			d.problems = append(
+				d.problems,
+				t.Problem(path, "column %s is both companion and key: remove it from companions", Clip(c.Column)),
+			)
 		}
 	}
 }

@@ -26,13 +26,37 @@ const (
 // tableDefaults are the values a table has when neither it nor the file's
 // defaults say otherwise.
 func tableDefaults() TableConfig {
-	return TableConfig{Mode: ModeOn, Layout: "dedicated", Coalesce: true, Placement: "connection", Slots: 64, OnDrain: "run", Reads: "exact"}
+	return TableConfig{
+		Mode:      ModeOn,
+		Layout:    "dedicated",
+		Coalesce:  true,
+		Placement: "connection",
+		Slots:     64,
+		OnDrain:   "run",
+		Reads:     "exact",
+	}
 }
 
 var (
 	rootKeys    = []string{"version", "auto_migrate", "defaults", "shared", "tables", "rollup", "shadow", "log"}
 	defaultKeys = []string{"slots", "coalesce", "placement", "on_drain", "layout", "reads", "mode", "foreign_keys"}
-	tableKeys   = []string{"mode", "key", "counters", "companions", "layout", "coalesce", "placement", "slots", "on_drain", "reads", "slot_table", "views", "routines", "defer_triggers", "foreign_keys"}
+	tableKeys   = []string{
+		"mode",
+		"key",
+		"counters",
+		"companions",
+		"layout",
+		"coalesce",
+		"placement",
+		"slots",
+		"on_drain",
+		"reads",
+		"slot_table",
+		"views",
+		"routines",
+		"defer_triggers",
+		"foreign_keys",
+	}
 	counterKeys = []string{"min", "recount", "record_type"}
 	rollupKeys  = []string{"interval", "batch", "idle"}
 
@@ -132,7 +156,13 @@ func (d *decoder) rollup(c *Config, e *entry) {
 			if n, ok := whole(s.value); ok && n >= 1 && n <= maxRollUpBatch {
 				c.Rollup.Batch = int(n)
 			} else {
-				d.report(s.valueAt(), s.path, "rollup: batch must be a number of slot rows from 1 to %d, got %s", maxRollUpBatch, describe(s.value))
+				d.report(
+					s.valueAt(),
+					s.path,
+					"rollup: batch must be a number of slot rows from 1 to %d, got %s",
+					maxRollUpBatch,
+					describe(s.value),
+				)
 			}
 		default:
 			d.unknown(s, "rollup: ", rollupKeys)
@@ -193,7 +223,12 @@ func (d *decoder) shadow(c *Config, e *entry) {
 			err = strconv.ErrSyntax
 		}
 		if err != nil || !(v >= 0 && v <= 1) {
-			d.report(s.valueAt(), s.path, "shadow: sample must be a number from 0 (no reads are compared) to 1 (all are), got %s", describe(s.value))
+			d.report(
+				s.valueAt(),
+				s.path,
+				"shadow: sample must be a number from 0 (no reads are compared) to 1 (all are), got %s",
+				describe(s.value),
+			)
 			continue
 		}
 		c.sample = v
@@ -206,7 +241,15 @@ func (d *decoder) option(t *TableConfig, e *entry, subject string) bool {
 	case "slots":
 		v, ok := whole(e.value)
 		if !ok {
-			d.report(e.valueAt(), e.path, "%sslots must be a whole number between %d and %d, got %s", subject, minSlots, MaxSlots, describe(e.value))
+			d.report(
+				e.valueAt(),
+				e.path,
+				"%sslots must be a whole number between %d and %d, got %s",
+				subject,
+				minSlots,
+				MaxSlots,
+				describe(e.value),
+			)
 		} else if v < minSlots || v > MaxSlots {
 			d.report(e.valueAt(), e.path, "%sslots must be between %d and %d, got %d", subject, minSlots, MaxSlots, v)
 		}
@@ -246,7 +289,15 @@ func (d *decoder) choice(v *string, e *entry, subject string, allowed []string) 
 	s, ok := e.value.(*ast.StringNode)
 	if !ok || !slices.Contains(allowed, s.Value) {
 		last := len(allowed) - 1
-		d.report(e.valueAt(), e.path, "%s must be %s or %s, got %s", subject, strings.Join(allowed[:last], ", "), allowed[last], describe(e.value))
+		d.report(
+			e.valueAt(),
+			e.path,
+			"%s must be %s or %s, got %s",
+			subject,
+			strings.Join(allowed[:last], ", "),
+			allowed[last],
+			describe(e.value),
+		)
 		return false
 	}
 	*v = s.Value

@@ -52,7 +52,11 @@ func NewSchemaExplainer(d dialect.Dialect, cfg *config.Config, schema string) (*
 }
 
 // newExplainer plans with the facts that look and views find.
-func newExplainer(s *session.Shared, look func(schema, name string) (*rewrite.Table, error), views func(*catalog.Schema, *rewrite.Table) error) (*Explainer, error) {
+func newExplainer(
+	s *session.Shared,
+	look func(schema, name string) (*rewrite.Table, error),
+	views func(*catalog.Schema, *rewrite.Table) error,
+) (*Explainer, error) {
 	e := &Explainer{Look: look, close: func() error { return nil }}
 	var err error
 	if e.on, err = plannedWith(s, look, views); err == nil && len(s.Config.TablesOf(config.ModeShadow)) > 0 {
@@ -61,7 +65,11 @@ func newExplainer(s *session.Shared, look func(schema, name string) (*rewrite.Ta
 	return e, err
 }
 
-func plannedWith(s *session.Shared, look func(schema, name string) (*rewrite.Table, error), views func(*catalog.Schema, *rewrite.Table) error) (*catalog.Schema, error) {
+func plannedWith(
+	s *session.Shared,
+	look func(schema, name string) (*rewrite.Table, error),
+	views func(*catalog.Schema, *rewrite.Table) error,
+) (*catalog.Schema, error) {
 	checked, problems, err := s.CheckTables(config.Always, look)
 	if err != nil {
 		return nil, err

@@ -93,7 +93,12 @@ func (Engine) Table(_ context.Context, _ dialect.Session, _, name string) (*rewr
 	return nil, nil
 }
 
-func (d Engine) Describe(ctx context.Context, s dialect.Session, names []dialect.WrittenName, _ dialect.Temporary) ([]*rewrite.Table, error) {
+func (d Engine) Describe(
+	ctx context.Context,
+	s dialect.Session,
+	names []dialect.WrittenName,
+	_ dialect.Temporary,
+) ([]*rewrite.Table, error) {
 	out := make([]*rewrite.Table, len(names))
 	for i, n := range names {
 		out[i], _ = d.Table(ctx, s, n.Schema, n.Name)
@@ -122,8 +127,13 @@ func (Engine) Views(context.Context, dialect.Session, *rewrite.Table) ([]string,
 // The ways an engine may have with transactions.
 var (
 	Nesting = Engine{Dialect: sqlite.New(), drain: sqlite.New().Drain(), traits: sqlite.New().Traits()}
-	Probing = Engine{Dialect: sqlite.New(), drain: dialect.DrainTx{Begin: []string{"START TRANSACTION"}, Commit: []string{"COMMIT"},
-		Rollback: []string{"ROLLBACK"}}, traits: rewrite.Traits{ExprNames: true, ArgsRestart: true, MultiProbe: "DO 0; DO 0", UpsertCounts: true}}
+	Probing = Engine{Dialect: sqlite.New(), drain: dialect.DrainTx{
+		Begin:  []string{"START TRANSACTION"},
+		Commit: []string{"COMMIT"},
+		Rollback: []string{
+			"ROLLBACK",
+		},
+	}, traits: rewrite.Traits{ExprNames: true, ArgsRestart: true, MultiProbe: "DO 0; DO 0", UpsertCounts: true}}
 	Watching = WatchingEngine{Engine{Dialect: sqlite.New(), drain: dialect.DrainTx{Begin: []string{"BEGIN"}, Commit: []string{"COMMIT"},
 		Rollback: []string{"ROLLBACK"}}, traits: rewrite.Traits{MultiIsTx: true}}}
 	Ways = map[string]dialect.Dialect{"nesting": Nesting, "probing": Probing, "watching": Watching}

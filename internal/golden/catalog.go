@@ -49,7 +49,14 @@ func NewCatalog(d rewrite.Dialect, tables []*rewrite.Table, config string) (*Cat
 		}
 		t := tables[i]
 		counter := &rewrite.Counter{
-			Slots: tc.Slots, SlotSchema: t.Schema, SlotTable: tc.SlotTable, SlotColumn: "slot", OnDrain: tc.OnDrain, Coalesce: tc.Coalesce, SkipLocked: tc.Placement == "skip_locked", Journal: tc.Layout == "journal",
+			Slots:      tc.Slots,
+			SlotSchema: t.Schema,
+			SlotTable:  tc.SlotTable,
+			SlotColumn: "slot",
+			OnDrain:    tc.OnDrain,
+			Coalesce:   tc.Coalesce,
+			SkipLocked: tc.Placement == "skip_locked",
+			Journal:    tc.Layout == "journal",
 		}
 		if tc.Layout == "shared" {
 			counter.Shared = &rewrite.Shared{Type: "record_type", ID: "record_id", Count: "count", Records: map[string]int64{}}

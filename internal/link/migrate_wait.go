@@ -45,7 +45,11 @@ func (c *Conn) MigratePatiently(ctx context.Context, ddl []string) error {
 			return err
 		}
 		if time.Since(begun) > migratePatience {
-			return fmt.Errorf("%w (other transactions kept the table locked for %s: try again, or avoid the foreign key's lock on the base table with --no-foreign-keys)", err, migratePatience)
+			return fmt.Errorf(
+				"%w (other transactions kept the table locked for %s: try again, or avoid the foreign key's lock on the base table with --no-foreign-keys)",
+				err,
+				migratePatience,
+			)
 		}
 		select {
 		case <-ctx.Done():

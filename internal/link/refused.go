@@ -22,5 +22,12 @@ func (e *Engine) Refused(t *rewrite.Table, err error) error {
 	if !e.NotApplied(err) || e.Retryable(err) || e.Conflict(err) || e.LockTimeout(err) || e.SchemaChanged(err) || e.TxEnded(err) {
 		return err
 	}
-	return &NotMovedError{Table: t.Name, Reason: fmt.Sprintf("the database rejects it. The counter's column must be able to hold the total, and no constraint, trigger or missing privilege may prevent the update (run `slotsql check`, repair table %s, and retry)", t.Name), Err: err}
+	return &NotMovedError{
+		Table: t.Name,
+		Reason: fmt.Sprintf(
+			"the database rejects it. The counter's column must be able to hold the total, and no constraint, trigger or missing privilege may prevent the update (run `slotsql check`, repair table %s, and retry)",
+			t.Name,
+		),
+		Err: err,
+	}
 }

@@ -150,7 +150,8 @@ func (f *finder) change(s *Statement, st *rewrite.Statement, set []rewrite.Assig
 		any = true
 		fd.written[name] = true
 		col := t.Column(name)
-		if a.Value == nil || !f.reads(a.Value, name) || !adds(a.Value) || col.Numeric == rewrite.NotNumeric || col.Identity || col.Generated {
+		if a.Value == nil || !f.reads(a.Value, name) || !adds(a.Value) || col.Numeric == rewrite.NotNumeric || col.Identity ||
+			col.Generated {
 			continue
 		}
 		if !slices.Contains(fd.columns, name) {

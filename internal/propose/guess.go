@@ -10,8 +10,10 @@ import (
 // counting are names of columns that most often count something. Words for
 // amounts (total, balance, stock, quantity) are not among them: they are as
 // often set as added to.
-var counting = regexp.MustCompile(`(?i)(?:^|_)(?:count|counts|counter|cnt|views?|viewed|likes?|dislikes?|hits?|clicks?|impressions?|downloads?|plays?|shares?|votes?|upvotes?|downvotes?|` +
-	`followers?|visits?|reads|karma|reputation)$|^(?:num|nb)_`)
+var counting = regexp.MustCompile(
+	`(?i)(?:^|_)(?:count|counts|counter|cnt|views?|viewed|likes?|dislikes?|hits?|clicks?|impressions?|downloads?|plays?|shares?|votes?|upvotes?|downvotes?|` +
+		`followers?|visits?|reads|karma|reputation)$|^(?:num|nb)_`,
+)
 
 // countingCamel are such names in camel case.
 var countingCamel = regexp.MustCompile(`[a-z](?:Count|Counter|Views|Likes|Hits|Clicks|Downloads)$`)
@@ -39,8 +41,11 @@ func guess(t Table, found *finding) *Proposal {
 func byName(t Table, found *finding) (out []Counter) {
 	for i := range t.Columns {
 		c := &t.Columns[i]
-		if c.Numeric != rewrite.Integer || c.Identity || c.Generated || !counting.MatchString(c.Name) && !countingCamel.MatchString(c.Name) || slices.Contains(t.Referring, c.Name) ||
-			slices.ContainsFunc(t.Uniques, func(u rewrite.Unique) bool { return slices.Contains(u.Columns, c.Name) }) || found != nil && found.written[c.Name] {
+		if c.Numeric != rewrite.Integer || c.Identity || c.Generated ||
+			!counting.MatchString(c.Name) && !countingCamel.MatchString(c.Name) ||
+			slices.Contains(t.Referring, c.Name) ||
+			slices.ContainsFunc(t.Uniques, func(u rewrite.Unique) bool { return slices.Contains(u.Columns, c.Name) }) ||
+			found != nil && found.written[c.Name] {
 			continue
 		}
 		counter := Counter{Column: c.Name, Notes: columnNotes(t, c.Name)}

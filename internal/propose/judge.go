@@ -76,7 +76,10 @@ func (j *judge) propose() *Proposal {
 	case len(kept) == 0:
 		p.Off = "none of its columns can be slotted the way it is used"
 	case why != "":
-		p.Notes = append(p.Notes, "it has no unique key, and its increments have no WHERE: assumed to be a table that only ever has one row")
+		p.Notes = append(
+			p.Notes,
+			"it has no unique key, and its increments have no WHERE: assumed to be a table that only ever has one row",
+		)
 	}
 	if len(kept) == 0 {
 		p.Companions = nil

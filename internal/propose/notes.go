@@ -26,7 +26,8 @@ func (j *judge) kind(ch *change, counters []string) string {
 			continue
 		}
 		if a.Value != nil && !ReadsColumn(j.d, a.Value, name) {
-			saved = saved || a.Value.Kind == rewrite.Param || a.Value.Kind == rewrite.Number || a.Value.Kind == rewrite.String || a.Value.Kind == rewrite.Excluded
+			saved = saved || a.Value.Kind == rewrite.Param || a.Value.Kind == rewrite.Number || a.Value.Kind == rewrite.String ||
+				a.Value.Kind == rewrite.Excluded
 			continue
 		}
 		switch op := j.comparison(ch.st.Where, name); {
@@ -80,7 +81,10 @@ func tableNotes(t Table) []string {
 	case t.Ruled:
 		out = append(out, "row-level security or a rewrite rule decides what an UPDATE does: no counter of the table is slotted")
 	case t.UpdateTrigger:
-		out = append(out, "a trigger fires on UPDATE: nothing is slotted without defer_triggers: true, which lets it fire once for the sum of many increments")
+		out = append(
+			out,
+			"a trigger fires on UPDATE: nothing is slotted without defer_triggers: true, which lets it fire once for the sum of many increments",
+		)
 	}
 	if t.InsertTrigger {
 		out = append(out, "a trigger fires on INSERT: upserts may do more than they state")

@@ -128,14 +128,70 @@ func TestPropose(t *testing.T) {
 // Names come out of the file as they went in, and nothing of a statement
 // becomes configuration.
 func TestWriteNames(t *testing.T) {
-	names := []string{"posts", "Posts", "my posts", "a.b", `q"uote`, "tick`s", "'", "it's", "on", "No", "null", "1", "1e3", "0x1", "-", "- a", "#x", "a #b", "a: b", "{a}", "[a]", "&a", "*a", "!a", "%a", "@a", "|", ">", "?", "ünïcode", "日本", " edge ", "tab\tname", "new\nline", "true", "~", ".nan", "2026-11-21", "<<", "key", "back\\slash", "\x01", "é\u2028"}
+	names := []string{
+		"posts",
+		"Posts",
+		"my posts",
+		"a.b",
+		`q"uote`,
+		"tick`s",
+		"'",
+		"it's",
+		"on",
+		"No",
+		"null",
+		"1",
+		"1e3",
+		"0x1",
+		"-",
+		"- a",
+		"#x",
+		"a #b",
+		"a: b",
+		"{a}",
+		"[a]",
+		"&a",
+		"*a",
+		"!a",
+		"%a",
+		"@a",
+		"|",
+		">",
+		"?",
+		"ünïcode",
+		"日本",
+		" edge ",
+		"tab\tname",
+		"new\nline",
+		"true",
+		"~",
+		".nan",
+		"2026-11-21",
+		"<<",
+		"key",
+		"back\\slash",
+		"\x01",
+		"é\u2028",
+	}
 	for _, name := range names {
-		p := &Proposal{Table: configTable(Table{Table: &rewrite.Table{Name: name}, Bare: true}), Key: []string{name}, Counters: []Counter{{Column: name + "1", Notes: []string{"a\nb: {}"}}, {Column: "x" + name, Off: "no\n  y:"}},
-			Companions: []Companion{{name + "2", "latest"}}, Views: []string{ConfigName(name + "3")},
-			Adds: []Use{{Statement: Statement{Shape: "UPDATE\n  evil:\n    counters: {n: }\u2028\u0085", Runs: 1}, Reason: "x\ry"}}, Notes: []string{"\nevil: {}"}}
+		p := &Proposal{
+			Table:      configTable(Table{Table: &rewrite.Table{Name: name}, Bare: true}),
+			Key:        []string{name},
+			Counters:   []Counter{{Column: name + "1", Notes: []string{"a\nb: {}"}}, {Column: "x" + name, Off: "no\n  y:"}},
+			Companions: []Companion{{name + "2", "latest"}},
+			Views:      []string{ConfigName(name + "3")},
+			Adds: []Use{
+				{Statement: Statement{Shape: "UPDATE\n  evil:\n    counters: {n: }\u2028\u0085", Runs: 1}, Reason: "x\ry"},
+			},
+			Notes: []string{"\nevil: {}"},
+		}
 		q := &Proposal{Table: configTable(Table{Table: &rewrite.Table{Schema: name, Name: name + "4"}}), Counters: []Counter{{Column: "n"}}}
 		var text bytes.Buffer
-		if err := Write(&text, Header{Database: "x\nversion: 2", Sources: []string{"\u2029y: "}}, []*Proposal{p, q, {Table: name, Off: "n\no", Counters: []Counter{{Column: name}}}}); err != nil {
+		if err := Write(
+			&text,
+			Header{Database: "x\nversion: 2", Sources: []string{"\u2029y: "}},
+			[]*Proposal{p, q, {Table: name, Off: "n\no", Counters: []Counter{{Column: name}}}},
+		); err != nil {
 			t.Fatal(err)
 		}
 		bare, at := Bare([]*Proposal{p, q})

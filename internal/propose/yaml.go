@@ -129,7 +129,10 @@ func (w *writer) tables(proposals []*Proposal, bare bool) {
 	}
 	if len(guesses) > 0 {
 		w.line("")
-		w.comment("  ", "Guesses from the names and types of columns: no statement that was seen writes them. Where one is incremented by many")
+		w.comment(
+			"  ",
+			"Guesses from the names and types of columns: no statement that was seen writes them. Where one is incremented by many",
+		)
 		w.comment("  ", "sessions at once, uncomment its lines"+empty+"; slotsql explain shows how a statement runs.")
 		for _, p := range guesses {
 			w.line("  #")

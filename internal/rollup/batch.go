@@ -161,7 +161,13 @@ func (w *Worker) fence(ctx context.Context) error {
 
 // picked locks slot rows by one text and does something with them by others, and
 // returns their number.
-func (w *Worker) picked(ctx context.Context, pick dialect.Step, steps []dialect.Step, unmoved dialect.Step, values []any) (n int, err error) {
+func (w *Worker) picked(
+	ctx context.Context,
+	pick dialect.Step,
+	steps []dialect.Step,
+	unmoved dialect.Step,
+	values []any,
+) (n int, err error) {
 	rows, err := w.query(ctx, pick, values)
 	if err != nil {
 		return 0, err

@@ -51,8 +51,16 @@ func (c *crowd) idle(seed uint64) {
 
 func schedule(t *testing.T, seed uint64) {
 	t.Helper()
-	fates := []fate{{err: fake.ErrRefused}, {err: fake.ErrConflict}, {nothing: true}, {err: fake.ErrTimeout}, {err: errLost, kill: true}, {err: errLost, kill: true, applied: true},
-		{err: driver.ErrBadConn, kill: true}, {err: errOops, applied: true}}
+	fates := []fate{
+		{err: fake.ErrRefused},
+		{err: fake.ErrConflict},
+		{nothing: true},
+		{err: fake.ErrTimeout},
+		{err: errLost, kill: true},
+		{err: errLost, kill: true, applied: true},
+		{err: driver.ErrBadConn, kill: true},
+		{err: errOops, applied: true},
+	}
 	server := &countServer{behave: func(ctx context.Context, st statement) fate {
 		if st.adds == 0 {
 			return fate{}

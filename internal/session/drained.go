@@ -174,7 +174,8 @@ func (r *Run) queryDrained(ctx context.Context) (driver.Rows, error) {
 // have changed no total. Statements whose effect is outside of a transaction are
 // another matter.
 func (r *Run) unapplied(err error) error {
-	if err == nil || !errors.Is(err, driver.ErrBadConn) || r.apart || len(r.Plan.Before) > 0 || r.Plan.Effects&(rewrite.SchemaChange|rewrite.TxControl) != 0 {
+	if err == nil || !errors.Is(err, driver.ErrBadConn) || r.apart || len(r.Plan.Before) > 0 ||
+		r.Plan.Effects&(rewrite.SchemaChange|rewrite.TxControl) != 0 {
 		return err
 	}
 	return link.Unapplied(err)

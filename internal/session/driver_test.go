@@ -140,11 +140,25 @@ func TestNamedValueChecker(t *testing.T) {
 	if _, err := db.Exec(text, fake.Odd{N: 3}); err != nil || last(server) != int64(3) {
 		t.Errorf("checker of the connection: %v", err)
 	}
-	if err := onStmt(db, text, func(st *sql.Stmt) error { _, err := st.Exec(fake.Odd{N: 3}); return err }); err != nil || last(server) != int64(3) {
+	if err := onStmt(
+		db,
+		text,
+		func(st *sql.Stmt) error { _, err := st.Exec(fake.Odd{N: 3}); return err },
+	); err != nil ||
+		last(server) != int64(3) {
 		t.Errorf("checker of the connection, prepared: %v", err)
 	}
-	db, server = openMade(t, fake.Nesting, withStmt(func(s *fake.BareStmt) driver.Stmt { return fake.CheckingStmt{Stmt: &fake.Stmt{BareStmt: s}} }))
-	if err := onStmt(db, text, func(st *sql.Stmt) error { _, err := st.Exec(fake.Odd{N: 3}); return err }); err != nil || last(server) != int64(300) {
+	db, server = openMade(
+		t,
+		fake.Nesting,
+		withStmt(func(s *fake.BareStmt) driver.Stmt { return fake.CheckingStmt{Stmt: &fake.Stmt{BareStmt: s}} }),
+	)
+	if err := onStmt(
+		db,
+		text,
+		func(st *sql.Stmt) error { _, err := st.Exec(fake.Odd{N: 3}); return err },
+	); err != nil ||
+		last(server) != int64(300) {
 		t.Errorf("checker of the statement: %v", err)
 	}
 	db, _ = openMade(t, fake.Nesting, bare)
@@ -157,7 +171,11 @@ func TestColumnConverter(t *testing.T) {
 	last := func(s *fake.Server) driver.Value { return s.Args[len(s.Args)-1][0].Value }
 	const text = "INSERT INTO log VALUES (?)"
 	exec := func(st *sql.Stmt) error { _, err := st.Exec(3); return err }
-	db, server := openMade(t, fake.Nesting, withStmt(func(s *fake.BareStmt) driver.Stmt { return fake.Converting{Stmt: &fake.Stmt{BareStmt: s}} }))
+	db, server := openMade(
+		t,
+		fake.Nesting,
+		withStmt(func(s *fake.BareStmt) driver.Stmt { return fake.Converting{Stmt: &fake.Stmt{BareStmt: s}} }),
+	)
 	if err := onStmt(db, text, exec); err != nil || last(server) != int64(3000) {
 		t.Errorf("with: %v, %v", err, last(server))
 	}
@@ -259,7 +277,8 @@ func TestRows(t *testing.T) {
 			length, _ := c.Length()
 			nullable, hasNull := c.Nullable()
 			p, s, _ := c.DecimalSize()
-			if c.DatabaseTypeName() != "WONDER" || length != 11 || !nullable || !hasNull || p != 12 || s != 3 || c.ScanType() != reflect.TypeFor[fake.Odd]() {
+			if c.DatabaseTypeName() != "WONDER" || length != 11 || !nullable || !hasNull || p != 12 || s != 3 ||
+				c.ScanType() != reflect.TypeFor[fake.Odd]() {
 				t.Errorf("%s: %s: types %+v", name, text, c)
 			}
 			n := 0
@@ -351,7 +370,12 @@ func TestUntouched(t *testing.T) {
 		args := []driver.NamedValue{{Ordinal: 1, Value: int64(7)}, {Ordinal: 2, Name: "x", Value: "y"}}
 		for _, text := range []string{"SELECT 1", "  /* c */ INSERT\tINTO log VALUES (?, :x) ;; -- end\n", "", ";", "SELECT '\xff\x00'", "garbage 'unterminated"} {
 			for range 2 { // planned, then cached
-				if _, err := c.ExecContext(ctx, text, args); err != nil || parent.text != text || &parent.args[0] != &args[0] || len(parent.args) != 2 {
+				if _, err := c.ExecContext(
+					ctx,
+					text,
+					args,
+				); err != nil || parent.text != text || &parent.args[0] != &args[0] ||
+					len(parent.args) != 2 {
 					t.Errorf("%q arrives as %q with %v", text, parent.text, parent.args)
 				}
 				parent.args = nil

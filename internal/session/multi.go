@@ -59,7 +59,11 @@ func (r *Run) execMulti(ctx context.Context) (driver.Result, error) {
 		if !traits.ArgsRestart && part.ArgBase <= len(args) {
 			args = args[part.ArgBase:min(len(args), part.ArgBase+part.Params)]
 		}
-		p := &plan{Plan: part.Plan, tally: r.conn.Shared.tallyOf(part.Plan), habit: r.conn.Shared.habits.Of(r.conn.Shared.Dialect, part.Plan, part.Text)}
+		p := &plan{
+			Plan:  part.Plan,
+			tally: r.conn.Shared.tallyOf(part.Plan),
+			habit: r.conn.Shared.habits.Of(r.conn.Shared.Dialect, part.Plan, part.Text),
+		}
 		if part.Dynamic || r.conn.Moved || r.conn.Schema.Stale() {
 			// A part before it has changed what its names mean.
 			lexis := r.conn.Dialect().Lexis()
@@ -85,7 +89,9 @@ func (r *Run) execMulti(ctx context.Context) (driver.Result, error) {
 
 // errRulesChanged is for a text that was cut into its statements by rules which
 // one of them has changed.
-var errRulesChanged = &link.UnsupportedError{Reason: "one of several statements changes how the later ones are parsed (sql_mode or the character set); send them one by one"}
+var errRulesChanged = &link.UnsupportedError{
+	Reason: "one of several statements changes how the later ones are parsed (sql_mode or the character set); send them one by one",
+}
 
 // queryMulti runs a text that returns rows whole, with every counter table of
 // it drained before, in one transaction.
@@ -95,12 +101,16 @@ func (r *Run) queryMulti(ctx context.Context) (driver.Rows, error) {
 		Reason: "several statements in one call return rows"}
 	for i, part := range r.Plan.Parts {
 		if part.Plan.Effects&rewrite.Namespace != 0 && i+1 < len(r.Plan.Parts) {
-			return nil, &link.UnsupportedError{Tables: r.Plan.Tables,
-				Reason: "several statements in one call that return rows, change what names mean and use counters cannot be run exactly; send them one by one"}
+			return nil, &link.UnsupportedError{
+				Tables: r.Plan.Tables,
+				Reason: "several statements in one call that return rows, change what names mean and use counters cannot be run exactly; send them one by one",
+			}
 		}
 		if part.TxBegin || part.TxEnd || part.Plan.Effects&rewrite.TxControl != 0 {
-			return nil, &link.UnsupportedError{Tables: r.Plan.Tables,
-				Reason: "several statements in one call that return rows, control transactions and use counters cannot be run exactly; send them one by one"}
+			return nil, &link.UnsupportedError{
+				Tables: r.Plan.Tables,
+				Reason: "several statements in one call that return rows, control transactions and use counters cannot be run exactly; send them one by one",
+			}
 		}
 		if err := r.conn.allowed(part.Plan); err != nil {
 			return nil, err

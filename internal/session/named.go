@@ -58,7 +58,12 @@ func (r *Run) foldNamed(ctx context.Context, d *rewrite.DrainTable, locked [][]a
 const maxNamed = 500
 
 // slotRows finds the slot rows of locked rows, or of the whole table.
-func (r *Run) slotRows(ctx context.Context, n dialect.SlotNamer, d *rewrite.DrainTable, locked [][]any) (rows [][]any, done bool, err error) {
+func (r *Run) slotRows(
+	ctx context.Context,
+	n dialect.SlotNamer,
+	d *rewrite.DrainTable,
+	locked [][]any,
+) (rows [][]any, done bool, err error) {
 	c, width := r.conn, len(d.Table.Counter.Key)
 	if len(locked) == 0 || len(locked[0]) < 3+width { // all rows
 		return r.slotsFound(ctx, n.FindSlots(d.Table, nil, true))
@@ -178,7 +183,12 @@ func (r *Run) moveNamed(ctx context.Context, n dialect.SlotNamer, d *rewrite.Dra
 		return held, added, err
 	}
 	if gone, _ := res.RowsAffected(); gone != held {
-		err = c.Engine.Refused(d.Table, link.ErrUnmoved(fmt.Sprintf("of %d slot rows %d were not moved: a trigger or a column's type changes what is written", held, held-gone)))
+		err = c.Engine.Refused(
+			d.Table,
+			link.ErrUnmoved(
+				fmt.Sprintf("of %d slot rows %d were not moved: a trigger or a column's type changes what is written", held, held-gone),
+			),
+		)
 		return held, added, err
 	}
 	return held, added, nil

@@ -92,7 +92,8 @@ func (r *Run) changesOwn(changes []rewrite.DrainTable) {
 			if inc := own.plan.Increment; inc == nil || !inc.Holds && !c.Shared.Traits.ChangeExcludes {
 				continue
 			}
-			if own.how == inSlot && !own.settled && own.rows.Table.Counter.Slotted() == d.Table.Counter.Slotted() && maybeSame(own.key, key) {
+			if own.how == inSlot && !own.settled && own.rows.Table.Counter.Slotted() == d.Table.Counter.Slotted() &&
+				maybeSame(own.key, key) {
 				own.plan.habit.Drains()
 			}
 		}

@@ -22,7 +22,12 @@ func TestPlacementTakes(t *testing.T) {
 	t.Parallel()
 	for _, table := range []int{1, 3, 64, 200} {
 		p := slots.NewPlacement()
-		keys := []slots.RowKey{{Table: "a", Values: "1"}, {Table: "a", Values: "2"}, {Table: "b", Values: "1"}, {Table: "a", Values: "1", Node: 1}}
+		keys := []slots.RowKey{
+			{Table: "a", Values: "1"},
+			{Table: "a", Values: "2"},
+			{Table: "b", Values: "1"},
+			{Table: "a", Values: "1", Node: 1},
+		}
 		holders := map[slots.RowKey][]atomic.Int32{}
 		for _, k := range keys {
 			holders[k] = make([]atomic.Int32, table)
@@ -74,7 +79,12 @@ func TestTransactionsHoldSlots(t *testing.T) {
 	t.Parallel()
 	for _, table := range []int{64, 5} {
 		server := &fake.Server{}
-		wrapped := wrap(t, fake.Connector{Server: server}, fake.Probing, fmt.Sprintf("version: 1\ntables: {posts: {counters: {views: {}}, slots: %d}}\n", table))
+		wrapped := wrap(
+			t,
+			fake.Connector{Server: server},
+			fake.Probing,
+			fmt.Sprintf("version: 1\ntables: {posts: {counters: {views: {}}, slots: %d}}\n", table),
+		)
 		db := sql.OpenDB(wrapped)
 		defer db.Close()
 		conn, err := db.Conn(t.Context()) // learns the schema
@@ -189,7 +199,11 @@ func TestPlacementGivesBack(t *testing.T) {
 			}
 			for k, text := range server.Ran() {
 				for kind, f := range faults {
-					if word, _, _ := strings.Cut(text, " "); strings.HasPrefix(kind, "hang") && (word == "COMMIT" || word == "ROLLBACK") && (name == "commit" || name == "rollback") {
+					if word, _, _ := strings.Cut(
+						text,
+						" ",
+					); strings.HasPrefix(kind, "hang") && (word == "COMMIT" || word == "ROLLBACK") &&
+						(name == "commit" || name == "rollback") {
 						continue // a driver.Tx has no context
 					}
 					t.Run(fmt.Sprintf("%s/%s/%s/%d", way, name, kind, k), func(t *testing.T) {

@@ -57,7 +57,13 @@ func (c *Conn) Plan(ctx context.Context, query string) (*plan, error) {
 			if err := c.Nameable(made); err != nil {
 				return nil, err
 			}
-			p := &plan{Plan: made, source: query, tally: c.Shared.tallyOf(made), shadow: c.Shared.shadowOf(query), habit: c.Shared.habits.Of(c.Shared.Dialect, made, query)}
+			p := &plan{
+				Plan:   made,
+				source: query,
+				tally:  c.Shared.tallyOf(made),
+				shadow: c.Shared.shadowOf(query),
+				habit:  c.Shared.habits.Of(c.Shared.Dialect, made, query),
+			}
 			sc.Plans.Put(query, p)
 			return p, nil
 		}

@@ -155,11 +155,19 @@ func (r *Run) foundBare() {
 // notFolded is the error of a statement that would need a fold where nothing may be
 // written.
 func (r *Run) notFolded(refused error, advice string) error {
-	return fmt.Errorf("slotsql: a view or routine reads table %q, which has increments in slots, and nothing may be written here to fold them; read the table itself, or %s: %w",
-		r.Plan.Drains[0].Table.Name, advice, refused)
+	return fmt.Errorf(
+		"slotsql: a view or routine reads table %q, which has increments in slots, and nothing may be written here to fold them; read the table itself, or %s: %w",
+		r.Plan.Drains[0].Table.Name,
+		advice,
+		refused,
+	)
 }
 
 // notKept is the error of a statement whose tables could not be kept without slots.
 func (r *Run) notKept(err error) error {
-	return fmt.Errorf("slotsql: a view or routine reads table %q in a READ ONLY transaction; keeping its slots empty on another connection: %w", r.Plan.Drains[0].Table.Name, link.Settled(err))
+	return fmt.Errorf(
+		"slotsql: a view or routine reads table %q in a READ ONLY transaction; keeping its slots empty on another connection: %w",
+		r.Plan.Drains[0].Table.Name,
+		link.Settled(err),
+	)
 }

@@ -32,7 +32,13 @@ type Shared struct {
 }
 
 func NewFor(d dialect.Dialect, cfg *config.Config, tables []config.TableConfig) *Shared {
-	s := &Shared{Catalog: catalog.NewCatalog(d, cfg, tables), placement: slots.NewPlacement(), witness: newWitness(), coalescer: slots.NewCoalescer(), Made: slots.Made{Wake: make(chan struct{}, 1), Journal: make(chan struct{}, 1)}}
+	s := &Shared{
+		Catalog:   catalog.NewCatalog(d, cfg, tables),
+		placement: slots.NewPlacement(),
+		witness:   newWitness(),
+		coalescer: slots.NewCoalescer(),
+		Made:      slots.Made{Wake: make(chan struct{}, 1), Journal: make(chan struct{}, 1)},
+	}
 	s.NewNames = s.Untouched.Clear
 	s.FirstRead = s.leases
 	return s

@@ -114,7 +114,10 @@ func (r *Run) refusal(ctx context.Context) error {
 
 // notGranted is the error of a statement that would have to move slots.
 func (r *Run) notGranted(t *rewrite.Table, or string) *link.NotMovedError {
-	return &link.NotMovedError{Table: t.Name, Reason: "the session's user may not move it: run, as the owner of table " + t.Name + ": " + strings.Join(r.ungranted, "; ") + or}
+	return &link.NotMovedError{
+		Table:  t.Name,
+		Reason: "the session's user may not move it: run, as the owner of table " + t.Name + ": " + strings.Join(r.ungranted, "; ") + or,
+	}
 }
 
 // lacking explains the refusal of a drain's lock. Who may not change a counter is refused

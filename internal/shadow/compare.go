@@ -68,7 +68,8 @@ func (w *Shadower) plan(ctx context.Context, dry *session.Conn, t *tracked) (*ve
 func (w *Shadower) shadows(t *rewrite.Table) bool {
 	for i := range w.dry.Tables {
 		cfg := &w.dry.Tables[i]
-		if cfg.Mode == config.ModeShadow && (cfg.Table == t.Name || w.on.Dialect.SameTable(rewrite.Ident{Name: cfg.Table}, t.Name)) && (cfg.Schema == "" || cfg.Schema == t.Schema) {
+		if cfg.Mode == config.ModeShadow && (cfg.Table == t.Name || w.on.Dialect.SameTable(rewrite.Ident{Name: cfg.Table}, t.Name)) &&
+			(cfg.Schema == "" || cfg.Schema == t.Schema) {
 			return true
 		}
 	}
@@ -244,7 +245,10 @@ func (c *comparison) behind(ctx context.Context) (string, error) {
 		for _, column := range t.Counter.Counters {
 			conds = append(conds, d.Quote(column)+" <> 0")
 		}
-		rows, err := c.on.Session().Query(ctx, "SELECT 1 FROM "+rewrite.SlotSource(d, t, t.Counter.Counters...)+" AS slotsql_s WHERE "+strings.Join(conds, " OR ")+" LIMIT 1")
+		rows, err := c.on.Session().Query(
+			ctx,
+			"SELECT 1 FROM "+rewrite.SlotSource(d, t, t.Counter.Counters...)+" AS slotsql_s WHERE "+strings.Join(conds, " OR ")+" LIMIT 1",
+		)
 		if err != nil {
 			return "", err
 		}

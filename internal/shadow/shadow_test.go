@@ -90,9 +90,13 @@ func (w *Shadower) settle(t *testing.T) {
 }
 
 var shadowTexts = []string{
-	"UPDATE posts SET views = views + ? WHERE id = ?", " SELECT * FROM posts WHERE id > ? AND id < ? -- posts",
-	"DELETE FROM posts WHERE id = ? OR id = ?", "garbage 'posts ? ?", "SELECT views FROM posts; DELETE FROM posts WHERE id = ? OR views = ?",
-	"SELECT 'posts', ?, ?", "/* posts */ SELECT ?, ?",
+	"UPDATE posts SET views = views + ? WHERE id = ?",
+	" SELECT * FROM posts WHERE id > ? AND id < ? -- posts",
+	"DELETE FROM posts WHERE id = ? OR id = ?",
+	"garbage 'posts ? ?",
+	"SELECT views FROM posts; DELETE FROM posts WHERE id = ? OR views = ?",
+	"SELECT 'posts', ?, ?",
+	"/* posts */ SELECT ?, ?",
 }
 
 // A statement on a table in shadow, or off, reaches the parent as it is, with
@@ -230,7 +234,8 @@ func TestShadowFaults(t *testing.T) {
 				read(t, db, w, text)
 				server.Arm(nil)
 				after := tally("read")
-				if after.Statements != before.Statements+1 || after.Compared+after.Failed != before.Compared+before.Failed+1 || (after.Compared == before.Compared) == (name == "no rollback") {
+				if after.Statements != before.Statements+1 || after.Compared+after.Failed != before.Compared+before.Failed+1 ||
+					(after.Compared == before.Compared) == (name == "no rollback") {
 					t.Errorf("%+v after %+v", after, before)
 				}
 				read(t, db, w, text)

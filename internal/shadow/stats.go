@@ -63,7 +63,12 @@ func Totals() []Stats {
 		return true
 	})
 	slices.SortFunc(out, func(a, b Stats) int {
-		return cmp.Or(cmp.Compare(a.Dialect, b.Dialect), slices.Compare(a.Tables, b.Tables), cmp.Compare(a.Class, b.Class), cmp.Compare(a.Reason, b.Reason))
+		return cmp.Or(
+			cmp.Compare(a.Dialect, b.Dialect),
+			slices.Compare(a.Tables, b.Tables),
+			cmp.Compare(a.Class, b.Class),
+			cmp.Compare(a.Reason, b.Reason),
+		)
 	})
 	return out
 }

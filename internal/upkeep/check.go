@@ -99,7 +99,15 @@ func Check(ctx context.Context, s *catalog.Catalog) ([]TableStatus, error) {
 
 func statusOf(t catalog.CheckedTable, missing bool) TableStatus {
 	c := t.Table.Counter
-	out := TableStatus{Table: t.Config.Name, Mode: t.Config.Mode, Key: c.Key, SlotTable: c.SlotTable, Missing: missing, Layout: t.Config.Layout, Slots: c.Slots}
+	out := TableStatus{
+		Table:     t.Config.Name,
+		Mode:      t.Config.Mode,
+		Key:       c.Key,
+		SlotTable: c.SlotTable,
+		Missing:   missing,
+		Layout:    t.Config.Layout,
+		Slots:     c.Slots,
+	}
 	if out.Key == nil {
 		out.Key = []string{}
 	}

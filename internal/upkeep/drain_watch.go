@@ -65,7 +65,11 @@ func (d *drainer) watch(ctx context.Context, tables []*rewrite.Table, reports []
 const looks = 3
 
 func notWatched(t *rewrite.Table, err error) error {
-	return fmt.Errorf("slotsql: table %s is drained, but slotsql could not check whether applications still count in its slots: %w", t.Name, err)
+	return fmt.Errorf(
+		"slotsql: table %s is drained, but slotsql could not check whether applications still count in its slots: %w",
+		t.Name,
+		err,
+	)
 }
 
 // look counts slot rows with the table locked.

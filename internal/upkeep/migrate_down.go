@@ -92,7 +92,10 @@ func (m *downMigration) empty(ctx context.Context) (tables []*rewrite.Table, err
 }
 
 func notEmpty(tables ...string) error {
-	return fmt.Errorf("slotsql: slots hold increments that are not in the base rows (%s): run `slotsql drain` first", strings.Join(tables, ", "))
+	return fmt.Errorf(
+		"slotsql: slots hold increments that are not in the base rows (%s): run `slotsql drain` first",
+		strings.Join(tables, ", "),
+	)
 }
 
 func (m *downMigration) texts(t *rewrite.Table) dialect.RollUp {

@@ -13,9 +13,19 @@ import (
 // refit makes a slot table fit its base table again, where that has changed under
 // it, and says what it has done. The foreign key is moved where there is one, and
 // one is wanted.
-func refit(ctx context.Context, c *catalog.View, t catalog.CheckedTable, slots *rewrite.Table, wanted bool) (done []string, _ *rewrite.Table, err error) {
+func refit(
+	ctx context.Context,
+	c *catalog.View,
+	t catalog.CheckedTable,
+	slots *rewrite.Table,
+	wanted bool,
+) (done []string, _ *rewrite.Table, err error) {
 	d, name := c.Catalog.Dialect, t.Table.Counter.SlotTable
-	if misfits := c.Catalog.Misfits(t.Table, slots); len(misfits) > 0 && len(catalog.CheckSlotTable(t.Table, catalog.Outgrown(t.Table, slots))) == 0 {
+	if misfits := c.Catalog.Misfits(
+		t.Table,
+		slots,
+	); len(misfits) > 0 &&
+		len(catalog.CheckSlotTable(t.Table, catalog.Outgrown(t.Table, slots))) == 0 {
 		refer := wanted && len(t.Table.Counter.Key) > 0 && len(slots.Parents) > 0 &&
 			slices.ContainsFunc(misfits, func(m catalog.Misfit) bool { return m.Counter == "" }) // else the base table needs no lock
 		t.Table.Counter.NoForeignKey = !wanted

@@ -119,7 +119,10 @@ func (a *audit) belowMin(counter string, least int64) *criterion {
 func (a *audit) drift(counter, recount string) *criterion {
 	c := &criterion{audit: a, kind: FindingDrift, counter: counter, recounts: true}
 	right := recountAlias + "." + a.d.Quote(counter)
-	c.from = a.base() + " AS " + auditAlias + " LEFT JOIN (" + recount + "\n) AS " + recountAlias + " ON " + a.same(recountAlias, auditAlias)
+	c.from = a.base() + " AS " + auditAlias + " LEFT JOIN (" + recount + "\n) AS " + recountAlias + " ON " + a.same(
+		recountAlias,
+		auditAlias,
+	)
 	c.should = "COALESCE(" + right + ", 0)"
 	c.where = "COALESCE(" + c.total() + ", 0) <> " + c.should
 	return c
@@ -151,5 +154,10 @@ func (a *audit) outOfRange(condition string) string {
 	case a.t.Counter.AnyNumber():
 		out += " AND " + slot + fmt.Sprintf(" < %d", slots.LowestJournalNumber)
 	}
-	return "SELECT " + a.keys("slotsql_s") + slot + " FROM " + table + " AS slotsql_s WHERE (" + out + ") AND EXISTS (SELECT 1 FROM " + a.base() + " AS " + auditAlias + " WHERE " + a.same(auditAlias, "slotsql_s") + ")" + condition
+	return "SELECT " + a.keys(
+		"slotsql_s",
+	) + slot + " FROM " + table + " AS slotsql_s WHERE (" + out + ") AND EXISTS (SELECT 1 FROM " + a.base() + " AS " + auditAlias + " WHERE " + a.same(
+		auditAlias,
+		"slotsql_s",
+	) + ")" + condition
 }

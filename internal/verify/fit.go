@@ -31,7 +31,10 @@ func (v *verifier) fits(ctx context.Context, sc *catalog.Schema) (map[*rewrite.T
 			fresh.Counter = &counter
 			misfits := v.shared.Misfits(&fresh, slots)
 			for _, m := range misfits {
-				found[t] = append(found[t], Finding{Kind: FindingFit, Counter: m.Counter, Problem: m.Why + ": run `" + catalog.MigrateCommand + "`"})
+				found[t] = append(
+					found[t],
+					Finding{Kind: FindingFit, Counter: m.Counter, Problem: m.Why + ": run `" + catalog.MigrateCommand + "`"},
+				)
 			}
 			if i > 0 && len(misfits) > 0 {
 				tables = append(tables[:len(tables):len(tables)], t)

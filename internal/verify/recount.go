@@ -23,7 +23,10 @@ func CheckRecounts(ctx context.Context, c *catalog.View, t catalog.CheckedTable)
 		}
 		report := func(format string, args ...any) {
 			args = append([]any{config.Clip(counter.Column)}, args...)
-			problems = append(problems, t.Config.Problem("counters."+config.PathName(counter.Column)+".recount", "counter %s: recount "+format, args...))
+			problems = append(
+				problems,
+				t.Config.Problem("counters."+config.PathName(counter.Column)+".recount", "counter %s: recount "+format, args...),
+			)
 		}
 		check := a.drift(col.Name, counter.Recount)
 		if ok, _ := t.Table.Slottable(col.Name); !ok {

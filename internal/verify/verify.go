@@ -153,7 +153,10 @@ func (v *verifier) table(ctx context.Context, t *rewrite.Table, cfg *config.Tabl
 			continue
 		}
 		if !t.IsCounter(col.Name) {
-			r.Notes = append(r.Notes, fmt.Sprintf("min and recount of %s are not checked: the counter is not slotted, so its column is its total", col.Name))
+			r.Notes = append(
+				r.Notes,
+				fmt.Sprintf("min and recount of %s are not checked: the counter is not slotted, so its column is its total", col.Name),
+			)
 			continue
 		}
 		if counter.Min != nil {
@@ -164,7 +167,16 @@ func (v *verifier) table(ctx context.Context, t *rewrite.Table, cfg *config.Tabl
 		if counter.Recount != "" {
 			check := a.drift(col.Name, counter.Recount)
 			if err := v.planned(ctx, check.find("1 = 0")); err != nil {
-				return catalog.AsConfigError([]config.Problem{cfg.Problem("counters."+config.PathName(counter.Column)+".recount", "counter %s: recount %s", config.Clip(counter.Column), trimmed(err))})
+				return catalog.AsConfigError(
+					[]config.Problem{
+						cfg.Problem(
+							"counters."+config.PathName(counter.Column)+".recount",
+							"counter %s: recount %s",
+							config.Clip(counter.Column),
+							trimmed(err),
+						),
+					},
+				)
 			}
 			if err := v.wrong(ctx, check, r); err != nil {
 				return err

@@ -9,7 +9,9 @@ import (
 
 // foreign are placeholders as drivers and tools of other languages write them:
 // ?, ?1, :name, :1, @name, $1, $name, %s, %(name)s, #{name}, ${name}, {name}.
-var foreign = regexp.MustCompile(`#\{[^{}\n]*\}|\$\{[^{}\n]*\}|\{\w*\}|%\(\w+\)[a-z]|%[sdvifu]\b|\?\d*|:[A-Za-z_]\w*|:\d+|\$\d+|\$[A-Za-z_]\w*|@[A-Za-z_]\w*`)
+var foreign = regexp.MustCompile(
+	`#\{[^{}\n]*\}|\$\{[^{}\n]*\}|\{\w*\}|%\(\w+\)[a-z]|%[sdvifu]\b|\?\d*|:[A-Za-z_]\w*|:\d+|\$\d+|\$[A-Za-z_]\w*|@[A-Za-z_]\w*`,
+)
 
 var mybatis = regexp.MustCompile(`#\{[^{}\n']*\}`)
 

@@ -154,10 +154,26 @@ func (o *Order) Notes() []string {
 	for _, t := range tables {
 		n := o.tables[t]
 		if drained := n.Locked + n.Read; drained > 0 {
-			out = append(out, fmt.Sprintf("of %d increments of %s, judged by the order of each connection's statements, %d came after their transaction had locked rows of the table, and %d before it read the table: these %d drain their row and gain little",
-				n.Runs, t, n.Locked, n.Read, drained))
+			out = append(
+				out,
+				fmt.Sprintf(
+					"of %d increments of %s, judged by the order of each connection's statements, %d came after their transaction had locked rows of the table, and %d before it read the table: these %d drain their row and gain little",
+					n.Runs,
+					t,
+					n.Locked,
+					n.Read,
+					drained,
+				),
+			)
 		} else {
-			out = append(out, fmt.Sprintf("judged by the order of each connection's statements, none of %d increments of %s came after a lock or before a read of the table in the same transaction", n.Runs, t))
+			out = append(
+				out,
+				fmt.Sprintf(
+					"judged by the order of each connection's statements, none of %d increments of %s came after a lock or before a read of the table in the same transaction",
+					n.Runs,
+					t,
+				),
+			)
 		}
 	}
 	return out

@@ -15,7 +15,9 @@ import (
 
 // postgresEntry is the first line of an entry, behind whatever log_line_prefix
 // writes.
-var postgresEntry = regexp.MustCompile(`(?:^|[^A-Za-z])(LOG|ERROR|FATAL|PANIC|WARNING|NOTICE|INFO|DEBUG\d?|DETAIL|HINT|STATEMENT|CONTEXT|QUERY|LOCATION):  (.*)$`)
+var postgresEntry = regexp.MustCompile(
+	`(?:^|[^A-Za-z])(LOG|ERROR|FATAL|PANIC|WARNING|NOTICE|INFO|DEBUG\d?|DETAIL|HINT|STATEMENT|CONTEXT|QUERY|LOCATION):  (.*)$`,
+)
 
 // postgresRun is the message of a statement that is run: by log_statement, or
 // by log_min_duration_statement with its time. Parsing and binding have entries
@@ -66,7 +68,21 @@ func readPostgres(l *lines, f func(Statement) error) error {
 // The places of severity and message in a csvlog.
 const csvSeverity, csvMessage = 11, 13
 
-var severities = []string{"LOG", "ERROR", "FATAL", "PANIC", "WARNING", "NOTICE", "INFO", "DEBUG", "DEBUG1", "DEBUG2", "DEBUG3", "DEBUG4", "DEBUG5"}
+var severities = []string{
+	"LOG",
+	"ERROR",
+	"FATAL",
+	"PANIC",
+	"WARNING",
+	"NOTICE",
+	"INFO",
+	"DEBUG",
+	"DEBUG1",
+	"DEBUG2",
+	"DEBUG3",
+	"DEBUG4",
+	"DEBUG5",
+}
 
 func isCSVLog(fields []string) bool {
 	return len(fields) > 20 && slices.Contains(severities, fields[csvSeverity])

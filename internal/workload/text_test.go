@@ -94,7 +94,8 @@ func FuzzShape(f *testing.F) {
 			return
 		}
 		got := Shape(d.Lexis(), text+"\n'"+secret+"'")
-		if strings.Contains(got, secret) || strings.ContainsFunc(got, unicode.IsControl) || utf8.RuneCountInString(got) > maxShape+3 || !utf8.ValidString(got) {
+		if strings.Contains(got, secret) || strings.ContainsFunc(got, unicode.IsControl) || utf8.RuneCountInString(got) > maxShape+3 ||
+			!utf8.ValidString(got) {
 			t.Errorf("%q becomes %q", text, got)
 		}
 		if strings.Contains(Key(d.Lexis(), text+"\n'"+secret+"'"), strings.ToUpper(secret)) {
