@@ -75,6 +75,42 @@ var (
 	}}
 )
 
+// core are the packages below the root, from the lowest up, with those of this
+// module that each may import beside rewrite and dialect, themselves or through
+// another one.
+var core = []struct {
+	name   string
+	allows []string
+}{
+	{"config", nil},
+	{"link", nil},
+	{"slots", nil},
+	{"workload", nil},
+	{"catalog", []string{"config", "link"}},
+	{"session", []string{"config", "link", "slots", "workload", "catalog"}},
+	{"rollup", []string{"config", "link", "slots", "catalog"}},
+	{"explain", []string{"config", "link", "slots", "workload", "catalog", "session"}},
+	{"shadow", []string{"config", "link", "slots", "workload", "catalog", "session"}},
+	{"verify", []string{"config", "link", "slots", "workload", "catalog", "session", "rollup", "explain"}},
+	{"upkeep", []string{"config", "link", "slots", "workload", "catalog", "session", "rollup", "explain", "verify"}},
+}
+
+func init() {
+	for _, c := range core {
+		l := layer{
+			name:    c.name,
+			matches: func(p string) bool { return p == module+"/internal/"+c.name },
+			all:     append([]string{module + "/..."}, append(drivers, parsers...)...),
+			allowed: []string{module + "/rewrite", module + "/dialect"},
+			why:     "the core's imports point down",
+		}
+		for _, i := range c.allows {
+			l.allowed = append(l.allowed, module+"/internal/"+i)
+		}
+		layers = append(layers, l)
+	}
+}
+
 // TestImports holds the direction of imports.
 func TestImports(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", "-json=ImportPath,Imports,Deps", module+"/...").Output()
