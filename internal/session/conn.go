@@ -39,9 +39,8 @@ type Conn struct {
 	looked    map[string]bool            // slot tables whose counters it has read, see conflicts
 	level     level                      // its isolation level
 
-	led   int           // shared statements that this connection has run
-	lent  chan struct{} // closed when a statement ends that has outlived its caller
-	later []func()      // to be done then
+	led      int // shared statements that this connection has run
+	detached detached
 
 	bare      []string // tables that a READ ONLY transaction has found without slots, and keeps so
 	readOnly  bool     // the transaction that is open may not write, as it was begun
@@ -89,7 +88,7 @@ func NewConn(ctx context.Context, s *Shared, parent driver.Conn) (*Conn, error) 
 // Statements sent through it are not seen by slotsql, which lets no other
 // session's increments share a statement with this one's from then on.
 func (c *Conn) Unwrap() driver.Conn {
-	c.returned()
+	c.detached.attach()
 	c.Dirty = true
 	return c.Parent
 }
@@ -99,10 +98,10 @@ func (c *Conn) Raw() driver.Conn { return c.Unwrap() }
 
 // Close implements driver.Conn.
 func (c *Conn) Close() error {
-	if c.isLent() {
+	if c.detached.running() {
 		// Nobody uses the connection any more but the statement.
 		go func() {
-			c.returned()
+			c.detached.attach()
 			_ = c.Close()
 		}()
 		return nil
@@ -116,47 +115,9 @@ func (c *Conn) Close() error {
 	return c.Parent.Close()
 }
 
-// isLent says that a statement is under way whose caller has given up.
-func (c *Conn) isLent() bool {
-	select {
-	case <-c.lent: // closed, or nil and never ready
-		return false
-	default:
-		return c.lent != nil
-	}
-}
-
-// await waits until the connection is not lent.
-func (c *Conn) await(ctx context.Context) error {
-	if c.lent == nil {
-		return nil
-	}
-	select {
-	case <-c.lent:
-		c.returned()
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// returned waits until the connection is not lent, and does what has been put
-// off until then.
-func (c *Conn) returned() {
-	if c.lent == nil {
-		return
-	}
-	<-c.lent
-	c.lent = nil
-	for _, f := range c.later {
-		f()
-	}
-	c.later = nil
-}
-
 // Ping implements driver.Pinger.
 func (c *Conn) Ping(ctx context.Context) error {
-	if err := c.await(ctx); err != nil {
+	if err := c.detached.await(ctx); err != nil {
 		return err
 	}
 	if p, ok := c.Parent.(driver.Pinger); ok {
@@ -167,7 +128,7 @@ func (c *Conn) Ping(ctx context.Context) error {
 
 // ResetSession implements driver.SessionResetter.
 func (c *Conn) ResetSession(ctx context.Context) error {
-	if c.Broken || c.isLent() {
+	if c.Broken || c.detached.running() {
 		return driver.ErrBadConn
 	}
 	c.Lasting, c.RowsOpen = false, false
@@ -194,7 +155,7 @@ func (c *Conn) ResetSession(ctx context.Context) error {
 
 // IsValid implements driver.Validator.
 func (c *Conn) IsValid() bool {
-	if c.Broken || c.isLent() {
+	if c.Broken || c.detached.running() {
 		return false
 	}
 	if v, ok := c.Parent.(driver.Validator); ok {

@@ -19,7 +19,7 @@ func (c *Conn) Plan(ctx context.Context, query string) (*plan, error) {
 	if c.Broken {
 		return nil, link.ErrBroken
 	}
-	if err := c.await(ctx); err != nil {
+	if err := c.detached.await(ctx); err != nil {
 		return nil, err
 	}
 	p := cached(&c.Shared.Untouched, query)

@@ -126,7 +126,7 @@ func (r *Run) lead(ctx context.Context, m *slots.Member, b *slots.Batch) slots.V
 		return (<-m.Verdict).ForLeader()
 	}
 	// The statement is also the others', so it outlives this caller's context:
-	// it runs beside the caller, who may leave while the connection is lent.
+	// it runs beside the caller, who may leave it behind: see detached.
 	shared, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	b.Mu.Lock()
 	b.Cancel = cancel
@@ -139,7 +139,7 @@ func (r *Run) lead(ctx context.Context, m *slots.Member, b *slots.Batch) slots.V
 	}()
 	v := m.Wait(ctx)
 	if v.Outcome == slots.OutcomeLeft {
-		r.conn.lent = done
+		r.conn.detached.leave(done)
 		return v
 	}
 	<-done

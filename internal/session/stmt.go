@@ -57,8 +57,7 @@ func (s *stmt) Unwrap() driver.Stmt { return s.parent }
 
 // Close implements driver.Stmt.
 func (s *stmt) Close() error {
-	if s.conn.isLent() {
-		s.conn.later = append(s.conn.later, func() { _ = s.Close() })
+	if s.conn.detached.putOff(func() { _ = s.Close() }) {
 		return nil
 	}
 	err := s.parent.Close()

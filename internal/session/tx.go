@@ -16,7 +16,7 @@ func (c *Conn) Begin() (driver.Tx, error) {
 
 // BeginTx implements driver.ConnBeginTx.
 func (c *Conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
-	if err := c.await(ctx); err != nil {
+	if err := c.detached.await(ctx); err != nil {
 		return nil, err
 	}
 	c.HeedHere(ctx)
