@@ -25,10 +25,10 @@ import (
 // transaction that is rolled back where that has happened meanwhile.
 func (c *Conn) prepareGuarded(ctx context.Context, query string) (driver.Stmt, error) {
 	g, ok := c.Db.Dialect.(dialect.TxGuard)
-	if !ok || !c.Cluster || !c.Draining && !c.Lasting {
+	if !ok || !c.Cluster || !c.Drain.UnderWay() && !c.Lasting {
 		return c.prepareText(ctx, query)
 	}
-	open := c.Draining && c.guarded
+	open := c.Drain == DrainGuarded
 	if !open {
 		var err error
 		if open, err = g.TxOpen(ctx, c.Session()); err != nil {
@@ -47,9 +47,6 @@ func (c *Conn) prepareGuarded(ctx context.Context, query string) (driver.Stmt, e
 		_ = st.Close()
 		return nil, Settled(err)
 	}
-	c.guarded = c.Draining
+	c.Drain.Guard()
 	return st, nil
 }
-
-// EndDraining ends what draining says.
-func (c *Conn) EndDraining() { c.Draining, c.guarded = false, false }

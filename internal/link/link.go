@@ -27,13 +27,10 @@ type Conn struct {
 	SnapshotTaken bool // which may have a snapshot already
 	Lasting       bool // what a statement locks may stay locked after it: a transaction may be open
 	TxUnused      bool // nothing has been run since a transaction was begun
-	HalfFolded    bool // a fold has failed between two of its statements
-	// draining says that a drain is under way, or the text that follows it.
-	Draining bool
-	guarded  bool // and its transaction was there after the last preparation
-	Dirty    bool // the session may not be as the connector opened it
-	RowsOpen bool // rows may be open
-	Broken   bool // not to be used again: see lost
+	Drain         Drain
+	Dirty         bool // the session may not be as the connector opened it
+	RowsOpen      bool // rows may be open
+	Broken        bool // not to be used again: see lost
 }
 
 // ErrBroken is returned for what comes after the statement in which the

@@ -60,7 +60,7 @@ func (c *Conn) ParentQuery(ctx context.Context, query string, args []driver.Name
 }
 
 func (c *Conn) ParentPrepare(ctx context.Context, query string) (driver.Stmt, error) {
-	if c.Draining {
+	if c.Drain.UnderWay() {
 		return c.prepareGuarded(ctx, query)
 	}
 	return c.prepareText(ctx, query)

@@ -31,9 +31,8 @@ func (s *Session) Query(ctx context.Context, sql string, args ...any) ([][]any, 
 }
 
 func (s *Session) query(ctx context.Context, sql string, args []any) ([][]any, error) {
-	if len(args) > 0 && !s.Draining {
-		s.Draining = s.Lasting // for a transaction that the preparation may lose
-		defer (*Conn)(s).EndDraining()
+	if len(args) > 0 && s.Lasting && s.Drain.Begin() { // for a transaction that the preparation may lose
+		defer s.Drain.End()
 	}
 	if d, ok := s.Db.Dialect.(dialect.RowLimited); ok {
 		sql = d.AllRows(sql)

@@ -134,7 +134,7 @@ func (c *Conn) BeginOwnAs(ctx context.Context, d dialect.DrainTx) (end func(erro
 		} else {
 			c.Broken = true
 		}
-		c.HalfFolded = false
+		c.Drain.Undo()
 		return c.Lost(err)
 	}, nil
 }
@@ -179,7 +179,7 @@ func (c *Conn) Lost(err error) error {
 		return u.error
 	}
 	s := Settled(err)
-	if s != err || c.HalfFolded {
+	if s != err || c.Drain.HalfDone() {
 		c.Broken = true
 	}
 	return s

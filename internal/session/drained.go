@@ -59,7 +59,7 @@ func (r *Run) execOutside(ctx context.Context) (driver.Result, error) {
 }
 
 func (r *Run) drainApart(ctx context.Context) error {
-	defer r.conn.EndDraining()
+	defer r.conn.Drain.End()
 	return r.conn.InOwnTx(ctx, func() error {
 		_, err := r.drain(ctx)
 		return err
@@ -67,7 +67,7 @@ func (r *Run) drainApart(ctx context.Context) error {
 }
 
 func (r *Run) drainAndExec(ctx context.Context) (res driver.Result, err error) {
-	defer r.conn.EndDraining()
+	defer r.conn.Drain.End()
 	unlocked := false
 	err = r.conn.InOwnTx(ctx, func() (err error) {
 		defer func() { r.cleanUp(ctx, err) }()
@@ -103,7 +103,7 @@ func (r *Run) queryDrained(ctx context.Context) (driver.Rows, error) {
 	if !r.complete() {
 		return r.queryText(ctx)
 	}
-	defer r.conn.EndDraining()
+	defer r.conn.Drain.End()
 	if may, err := r.byViewAlone(ctx); err != nil {
 		return nil, err
 	} else if may {
@@ -184,7 +184,7 @@ func (r *Run) unapplied(err error) error {
 // drain locks and folds, and runs what has to come before the text. Missed
 // says that there was no row to lock, or fewer than the text may meet.
 func (r *Run) drain(ctx context.Context) (missed bool, err error) {
-	r.conn.Draining = true
+	r.conn.Drain.Begin()
 	if err := r.learnGrants(ctx); err != nil {
 		return false, err
 	}

@@ -28,7 +28,9 @@ func (r *Run) fold(ctx context.Context, d *rewrite.DrainTable) (adds int64, mark
 		}
 		if err != nil {
 			// It may have been run all the same.
-			r.conn.HalfFolded = (i > 0 || ctx.Err() != nil) && !r.conn.Engine.TxEnded(err)
+			if (i > 0 || ctx.Err() != nil) && !r.conn.Engine.TxEnded(err) {
+				r.conn.Drain.Fail()
+			}
 			return 0, false, r.conn.Engine.Refused(d.Table, err)
 		}
 		if i == 0 && n == 0 && r.conn.Shared.Traits.FoldMarks {

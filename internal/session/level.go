@@ -39,7 +39,7 @@ func (r *Run) readCommitted(ctx context.Context) error {
 	if !open {
 		return r.control(ctx, d.NextReadCommitted())
 	}
-	defer c.EndDraining()
+	defer c.Drain.End()
 	p := &plan{Plan: &rewrite.Plan{Class: rewrite.Drain, Text: r.Plan.Text, Tables: r.Plan.Tables,
 		Reason: "a transaction at READ UNCOMMITTED reads a counter"}, tally: r.Plan.tally}
 	for _, t := range r.Plan.Touched {

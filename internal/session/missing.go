@@ -122,7 +122,9 @@ func (r *Run) text(ctx context.Context, missed bool, text func() (int64, error))
 		if uerr := r.control(ctx, rollbackSavepoint); uerr != nil {
 			// The text stands, and its result is not known, unless nothing is
 			// left of the transaction.
-			r.conn.HalfFolded = !r.conn.Engine.TxEnded(uerr) && (err == nil || !r.conn.Engine.TxEnded(err))
+			if !r.conn.Engine.TxEnded(uerr) && (err == nil || !r.conn.Engine.TxEnded(err)) {
+				r.conn.Drain.Fail()
+			}
 			if err == nil {
 				err = uerr
 			}

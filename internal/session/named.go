@@ -167,7 +167,9 @@ func (r *Run) moveNamed(ctx context.Context, n dialect.SlotNamer, d *rewrite.Dra
 		held += link.CountOf([][]any{k[len(d.Table.Counter.Key):]})
 	}
 	defer func() {
-		c.HalfFolded = c.HalfFolded || err != nil && !c.Engine.TxEnded(err)
+		if err != nil && !c.Engine.TxEnded(err) {
+			c.Drain.Fail()
+		}
 	}()
 	res, err := c.ParentExec(ctx, n.MoveSlots(d.Table, rows), nil)
 	if err != nil {

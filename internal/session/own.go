@@ -156,7 +156,7 @@ func (r *Run) settle(ctx context.Context) error {
 
 // settleTables drains the rows of tables that the transaction has changed.
 func (c *Conn) settleTables(ctx context.Context, tables []*rewrite.Table) error {
-	defer c.EndDraining()
+	defer c.Drain.End()
 	var keys []slots.RowKey
 	for k, own := range c.own {
 		if !own.settled && slices.ContainsFunc(tables, func(t *rewrite.Table) bool {

@@ -61,7 +61,7 @@ func (r *Run) inSnapshot(ctx context.Context, refused error, text func() error) 
 // lifted runs a text after a drain that the session's own setting forbids.
 func (r *Run) lifted(ctx context.Context, d dialect.ReadOnlyReader, refused error, text func() error) error {
 	c := r.conn
-	defer c.EndDraining()
+	defer c.Drain.End()
 	end, err := c.BeginOwn(ctx)
 	if err != nil {
 		return err

@@ -224,7 +224,7 @@ func (v *verifier) transaction(ctx context.Context, f func() (commit bool, err e
 	if err != nil {
 		return err
 	}
-	defer v.conn.EndDraining()
+	defer v.conn.Drain.End()
 	commit, err := f()
 	clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), link.EndPatience)
 	defer cancel()
@@ -232,9 +232,7 @@ func (v *verifier) transaction(ctx context.Context, f func() (commit bool, err e
 		v.conn.Broken = true
 		err = errors.Join(err, eerr)
 	}
-	if v.conn.HalfFolded { // rolled back with the rest
-		v.conn.HalfFolded = false
-	}
+	v.conn.Drain.Undo() // rolled back with the rest
 	return err
 }
 
