@@ -244,6 +244,9 @@ func (r *Run) outdated(d *rewrite.DrainTable, err error) error {
 	if !r.conn.Engine.SchemaChanged(err) || r.conn.InAutocommit() {
 		return err
 	}
+	// It was slotsql's own statement, so the facts are certainly out of date: the
+	// retry must not meet them, however long a look at the catalog takes.
+	r.conn.Catalog.Expire()
 	return fmt.Errorf("slotsql: the columns of slot table %q have changed; retry the transaction: %w", d.Table.Counter.SlotTable, err)
 }
 
