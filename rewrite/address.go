@@ -32,7 +32,7 @@ type Shared struct {
 // SlotKey returns the columns of a slot row that hold the base key, in the order
 // of Key.
 func (c *Counter) SlotKey() []string {
-	if c.Shared != nil {
+	if c.Layout == LayoutShared {
 		return []string{c.Shared.ID}
 	}
 	return c.Key
@@ -40,7 +40,7 @@ func (c *Counter) SlotKey() []string {
 
 // Cell returns the column of a slot row that holds a counter.
 func (c *Counter) Cell(counter string) string {
-	if c.Shared != nil {
+	if c.Layout == LayoutShared {
 		return c.Shared.Count
 	}
 	return counter
@@ -49,11 +49,11 @@ func (c *Counter) Cell(counter string) string {
 // Alike reports whether an increment of any counters makes a slot row which those of
 // all others use too: what it says of the base value of one counter it does not
 // say of another one's.
-func (c *Counter) Alike() bool { return len(c.Counters) > 1 && c.Shared == nil }
+func (c *Counter) Alike() bool { return len(c.Counters) > 1 && c.Layout != LayoutShared }
 
 // Slotted names the slots of this table, in a map of those of several tables.
 func (c *Counter) Slotted() string {
-	if c.Shared == nil || len(c.Counters) == 0 {
+	if c.Layout != LayoutShared || len(c.Counters) == 0 {
 		return c.SlotTable
 	}
 	return c.SlotTable + "#" + strconv.FormatInt(c.Shared.Records[c.Counters[0]], 10)
@@ -67,7 +67,7 @@ func (c *Counter) OfTable(quote func(string) string, prefix string) string {
 
 // OfCounters is the condition that a row holds slots of one of the counters.
 func (c *Counter) OfCounters(quote func(string) string, prefix string, counters ...string) string {
-	if c.Shared == nil {
+	if c.Layout != LayoutShared {
 		return ""
 	}
 	var types []int64
@@ -89,7 +89,7 @@ func (c *Counter) OfCounters(quote func(string) string, prefix string, counters 
 // Held is what a row that OfTable selects holds of a counter.
 func (c *Counter) Held(quote func(string) string, prefix, counter string) string {
 	cell := prefix + quote(c.Cell(counter))
-	if c.Shared == nil || len(c.Counters) == 1 {
+	if c.Layout != LayoutShared || len(c.Counters) == 1 {
 		return cell
 	}
 	return "CASE " + prefix + quote(
@@ -102,7 +102,7 @@ func (c *Counter) Held(quote func(string) string, prefix, counter string) string
 
 // Cells are the columns of a slot row that hold counters, each once.
 func (c *Counter) Cells() []string {
-	if c.Shared != nil {
+	if c.Layout == LayoutShared {
 		return []string{c.Shared.Count}
 	}
 	return c.Counters
@@ -116,7 +116,7 @@ func SlotSource(d Dialect, t *Table, counters ...string) string {
 	if c.SlotSchema != "" {
 		ref = d.Quote(c.SlotSchema) + "." + ref
 	}
-	if c.Shared == nil {
+	if c.Layout != LayoutShared {
 		return ref
 	}
 	list := []string{d.Quote(c.Shared.ID) + " AS " + d.Quote(c.Key[0])}
@@ -135,7 +135,7 @@ func SlotSource(d Dialect, t *Table, counters ...string) string {
 // other. (Executions of two statements whose texts then come out the same may
 // share one: what is the first counter for the one must be so for the other.)
 func (c *Counter) ordered(list []increment) []increment {
-	if c.Shared == nil {
+	if c.Layout != LayoutShared {
 		return list
 	}
 	out := slices.Clone(list)
@@ -150,7 +150,7 @@ func (c *Counter) ordered(list []increment) []increment {
 // name that it returns, quoted.
 func SlotNumbers(d Dialect, t *Table) (source, number string) {
 	c := t.Counter
-	if c.Shared == nil {
+	if c.Layout != LayoutShared {
 		return SlotSource(d, t), d.Quote(c.SlotColumn)
 	}
 	ref := d.Quote(c.SlotTable)

@@ -355,7 +355,7 @@ type blockReader struct {
 // readsBase says whether a table's counters are read as they stand in the base
 // table: the application asked for it, and the statement is a query.
 func (r *reader) readsBase(t *Table) bool {
-	return r.base || r.relaxed && t.Counter.ReadsBase
+	return r.base || r.relaxed && t.Counter.Reads == ReadsBase
 }
 
 func (r *reader) note(t *Table) {

@@ -410,7 +410,7 @@ func (m *dml) slotted(base *Plan, a assigned, rows *rowset, where fragment) *Pla
 func (m *dml) addText(tp *template, in IncrementText, rows *rowset) (text *Bound, values []KeyValue) {
 	key := m.table.Counter.Key
 	switch {
-	case m.table.Counter.SkipLocked, m.table.Counter.Journal:
+	case m.table.Counter.Placement == PlacementSkipLocked, m.table.Counter.Layout == LayoutJournal:
 		return nil, nil
 	case m.table.Counter.Single():
 		// The slots are the row's as long as there is one row: a drain comes

@@ -121,16 +121,16 @@ func (o *options) check(cmd *cobra.Command, e engine, config *slotsql.Config) ([
 
 func printTables(w io.Writer, tables []slotsql.TableStatus) {
 	for _, t := range tables {
-		missing := ""
+		mode, missing := slotsql.Mode(t.Mode), ""
 		switch {
-		case t.Missing && (t.Mode == "on" || t.Mode == "passive"):
+		case t.Missing && (mode == slotsql.ModeOn || mode == slotsql.ModePassive):
 			missing = " (created at first connect)"
-		case t.Missing && t.Mode == "shadow":
+		case t.Missing && mode == slotsql.ModeShadow:
 			missing = " (missing: reads are not compared; run slotsql migrate)"
 		case t.Missing:
 			missing = " (missing)"
 		}
-		if t.Mode == "off" {
+		if mode == slotsql.ModeOff {
 			fmt.Fprintf(w, "%s: mode off", t.Table)
 			if t.SlotTable != "" {
 				fmt.Fprintf(w, ", slots in %s%s", t.SlotTable, missing)
@@ -138,11 +138,11 @@ func printTables(w io.Writer, tables []slotsql.TableStatus) {
 			fmt.Fprintln(w)
 			continue
 		}
-		if t.Mode == "shadow" {
+		if mode == slotsql.ModeShadow {
 			fmt.Fprintf(w, "%s: mode shadow: statements run as they are; with mode on:\n", t.Table)
 		}
 		what := fmt.Sprintf("%d slots", t.Slots)
-		if t.Layout == "journal" {
+		if slotsql.Layout(t.Layout) == slotsql.LayoutJournal {
 			what = "a journal, which a roll-up moves,"
 		}
 		fmt.Fprintf(w, "%s: key [%s], %s in %s%s\n", t.Table, strings.Join(t.Key, ", "), what, t.SlotTable, missing)

@@ -16,7 +16,7 @@ import (
 // The base values cannot be looked at here: an UPDATE that reads the base row
 // locks it.
 func (d *Dialect) Add(t *rewrite.Table, in rewrite.AddText) string {
-	if in.CheckBase || t.Counter.Shared != nil && len(in.Deltas) > 1 {
+	if in.CheckBase || t.Counter.Layout == rewrite.LayoutShared && len(in.Deltas) > 1 {
 		return ""
 	}
 	var set, where []string
@@ -34,7 +34,7 @@ func (d *Dialect) Add(t *rewrite.Table, in rewrite.AddText) string {
 			delta = fmt.Sprintf("CAST(%s AS DECIMAL(65, %d))", delta, col.Scale)
 		}
 		set = append(set, c+" = "+c+" + "+delta)
-		if t.Counter.Shared != nil { // which has no CHECK constraints for the counter
+		if t.Counter.Layout == rewrite.LayoutShared { // which has no CHECK constraints for the counter
 			where = append(where, sharedRange(t, dl.Column, c+" + "+delta))
 		}
 	}

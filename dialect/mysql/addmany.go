@@ -15,7 +15,7 @@ import (
 //
 // MySQL has no such timeout, and so no such statement.
 func (d *Dialect) AddMany(t *rewrite.Table, in rewrite.AddManyText) string {
-	if !d.NoWait || in.CheckBase || t.Counter.Shared != nil && len(in.Deltas) > 1 {
+	if !d.NoWait || in.CheckBase || t.Counter.Layout == rewrite.LayoutShared && len(in.Deltas) > 1 {
 		return ""
 	}
 	const slotAlias = "slotsql_s"
@@ -33,7 +33,7 @@ func (d *Dialect) AddMany(t *rewrite.Table, in rewrite.AddManyText) string {
 		c := slotAlias + "." + quote(t.Counter.Cell(name))
 		sum := c + " + " + v.delta(t, i, name)
 		set = append(set, c+" = "+sum)
-		if t.Counter.Shared != nil {
+		if t.Counter.Layout == rewrite.LayoutShared {
 			wrong = wrong + " OR NOT (" + sharedRange(t, name, sum) + ")"
 		}
 	}
@@ -56,7 +56,7 @@ func (d *Dialect) AddMany(t *rewrite.Table, in rewrite.AddManyText) string {
 // take slots, is an error as in AddMany, and so is a lock that others have.
 func (d *Dialect) UpsertMany(t *rewrite.Table, in rewrite.AddManyText) string {
 	u := rowIndex(t)
-	if !d.NoWait || in.CheckBase || t.Counter.Shared != nil || u == nil || !u.Primary || !containsAll(t.Counter.Key, u.Columns) {
+	if !d.NoWait || in.CheckBase || t.Counter.Layout == rewrite.LayoutShared || u == nil || !u.Primary || !containsAll(t.Counter.Key, u.Columns) {
 		return ""
 	}
 	const baseAlias = "slotsql_b"

@@ -85,7 +85,7 @@ func limit(c *rewrite.Column, counter *rewrite.Counter) limits {
 		return limits{"0", "0", "0", "0"}
 	}
 	share := int64(2 * harmonicBound)
-	if counter.Journal {
+	if counter.Layout == rewrite.LayoutJournal {
 		share = 2 // of what the roll-up has put together
 	}
 	slotCap := new(big.Int).Quo(free, big.NewInt(share))

@@ -17,7 +17,7 @@ var _ dialect.BriefLocker = (*Dialect)(nil)
 // 64 characters.
 func (d *Dialect) CreateSlots(t *rewrite.Table) []string {
 	ct := t.Counter
-	if ct.Shared != nil {
+	if ct.Layout == rewrite.LayoutShared {
 		return []string{createShared(t)}
 	}
 	slot := slotColumn(t)
@@ -46,7 +46,7 @@ func (d *Dialect) CreateSlots(t *rewrite.Table) []string {
 	if len(key) > 0 && !ct.NoForeignKey {
 		lines = append(lines, foreignKey(t))
 	}
-	if !ct.Journal {
+	if ct.Layout != rewrite.LayoutJournal {
 		lines = append(lines, fmt.Sprintf("CONSTRAINT %s CHECK (%s < %d OR %s BETWEEN %d AND %d)",
 			constraint(t, "slot"), slot, maxSlots, slot, folding, folding+maxSlots-1))
 	}
@@ -61,7 +61,7 @@ func ranges(t *rewrite.Table, counters []string) (out []string) {
 	for _, name := range counters {
 		if c := t.Column(name); c != nil {
 			l, value := limit(c, t.Counter), quote(name)
-			if !t.Counter.Journal {
+			if t.Counter.Layout != rewrite.LayoutJournal {
 				value += fmt.Sprintf(" * (1 + CAST(%s AS SIGNED) %% %d)", slotColumn(t), folding)
 			}
 			out = append(
@@ -126,7 +126,7 @@ func (d *Dialect) WidenSlots(t *rewrite.Table) []string {
 
 // numberType is the type of a slot's number.
 func numberType(t *rewrite.Table) string {
-	if t.Counter.Journal {
+	if t.Counter.Layout == rewrite.LayoutJournal {
 		return "BIGINT"
 	}
 	return "SMALLINT UNSIGNED"

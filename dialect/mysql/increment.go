@@ -15,7 +15,7 @@ import (
 // the text names the index: the primary key where the predicate fixes it,
 // else a second access to the same row through it.
 func (d *Dialect) Increment(t *rewrite.Table, in rewrite.IncrementText) string {
-	if t.Counter.Shared != nil {
+	if t.Counter.Layout == rewrite.LayoutShared {
 		return incrementShared(t, in)
 	}
 	key := t.Counter.Key

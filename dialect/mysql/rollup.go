@@ -72,7 +72,7 @@ func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.Roll
 	if whole := wholeToWrite(t); whole != "" {
 		out.Begin = append(out.Begin, "SELECT "+whole)
 	}
-	if t.Counter.Journal {
+	if t.Counter.Layout == rewrite.LayoutJournal {
 		out.Gather = w.step(func() string { return "SELECT COUNT(*) FROM (" + w.gathered() + ") AS slotsql_l" })
 		out.Merge = []dialect.Step{w.step(w.merge), w.step(func() string { return w.remove(all) })}
 	}
@@ -265,7 +265,7 @@ func (w *rollUp) values() []string {
 
 // most bounds what a batch locks.
 func (w *rollUp) most() string {
-	if w.part.Rows == 0 || !w.t.Counter.Journal || w.latest() {
+	if w.part.Rows == 0 || w.t.Counter.Layout != rewrite.LayoutJournal || w.latest() {
 		return all
 	}
 	return fmt.Sprintf(" LIMIT %d", w.part.Rows)
@@ -313,7 +313,7 @@ func (w *rollUp) move(latest bool) string {
 	t := w.t
 	over := " OVER (" + w.partition() + ")"
 	list := []string{"slotsql_l.n"}
-	if t.Counter.Shared != nil {
+	if t.Counter.Layout == rewrite.LayoutShared {
 		list = append(list, "slotsql_l.y")
 	}
 	key := t.Counter.Key

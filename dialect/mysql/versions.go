@@ -62,7 +62,7 @@ func (d *Dialect) Versions(t *rewrite.Table, s rewrite.Scope) *rewrite.VersionTe
 	}
 	same = append(same, version(t, "slotsql_b")+" = ?")
 	drop = append(drop, slot+" = ?")
-	if t.Counter.Shared != nil {
+	if t.Counter.Layout == rewrite.LayoutShared {
 		hide, drop := hideShared(t, base, same)
 		return &rewrite.VersionTexts{
 			Find:  d.unlimitedText(find),

@@ -11,7 +11,7 @@ import (
 // deleted this update does not find. So nothing slips past a drain, though no
 // lock is taken on the base row; and no MultiXact is made for it either.
 func (d *Dialect) Add(t *rewrite.Table, in rewrite.AddText) string {
-	if t.Counter.Shared != nil && len(in.Deltas) > 1 {
+	if t.Counter.Layout == rewrite.LayoutShared && len(in.Deltas) > 1 {
 		return ""
 	}
 	var set, where []string

@@ -14,7 +14,7 @@ import (
 // The rows come as one array for each column: of the length of an array that
 // is no constant the server assumes ten, and takes the index.
 func (d *Dialect) AddMany(t *rewrite.Table, in rewrite.AddManyText) string {
-	if t.Counter.Shared != nil && len(in.Deltas) > 1 {
+	if t.Counter.Layout == rewrite.LayoutShared && len(in.Deltas) > 1 {
 		return ""
 	}
 	key := t.Counter.Key

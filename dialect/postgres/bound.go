@@ -49,7 +49,7 @@ const (
 // and of a slot, as SQL literals; empty for a column without bounds.
 func bounds(c *rewrite.Column, counter *rewrite.Counter) (base, slot string) {
 	parts := int64(harmonicBound * min(max(counter.Slots, 1), maxSlots))
-	if counter.Journal {
+	if counter.Layout == rewrite.LayoutJournal {
 		parts = maxSlots
 	}
 	switch {

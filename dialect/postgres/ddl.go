@@ -25,7 +25,7 @@ var _ dialect.BriefLocker = (*Dialect)(nil)
 func (d *Dialect) CreateSlots(t *rewrite.Table) []string {
 	name := slotTable(t)
 	var lines []string
-	if t.Counter.Shared != nil {
+	if t.Counter.Layout == rewrite.LayoutShared {
 		return createShared(t)
 	}
 	for _, k := range t.Counter.Key {
@@ -60,7 +60,7 @@ func (d *Dialect) CreateSlots(t *rewrite.Table) []string {
 		}
 	}
 	room := "fillfactor = 50, "
-	if t.Counter.Journal {
+	if t.Counter.Layout == rewrite.LayoutJournal {
 		room = "" // rows are not updated
 	}
 	h := fnv.New64a()
@@ -99,7 +99,7 @@ func (d *Dialect) AddSlots(t *rewrite.Table, counters []string) []string {
 
 // numberType is the type of a slot's number.
 func numberType(t *rewrite.Table) string {
-	if t.Counter.Journal {
+	if t.Counter.Layout == rewrite.LayoutJournal {
 		return "bigint"
 	}
 	return "smallint"

@@ -23,7 +23,7 @@ const (
 // got the lock counts before them, the one that waited for it sees what they
 // left, and affects no row where there is none.
 func (d *Dialect) Increment(t *rewrite.Table, in rewrite.IncrementText) string {
-	if t.Counter.Shared != nil {
+	if t.Counter.Layout == rewrite.LayoutShared {
 		return incrementShared(t, in)
 	}
 	var into, values, guards, set, within []string
@@ -78,7 +78,7 @@ func (d *Dialect) Increment(t *rewrite.Table, in rewrite.IncrementText) string {
 	}
 	guards = append(guards, mayWrite(t, deltaColumns(in.Deltas), in.Companions, in.Inserts))
 	from := in.Ref + " WHERE (" + in.Where + ") AND " + strings.Join(guards, " AND ") + " " + rowLock(in)
-	if t.Counter.SkipLocked {
+	if t.Counter.Placement == rewrite.PlacementSkipLocked {
 		values, from = lockedFirst(t, in, into, values, from)
 	}
 	s := fmt.Sprintf("INSERT INTO %s AS %s (%s) SELECT %s FROM %s ON CONFLICT (%s) DO UPDATE SET %s",
@@ -138,7 +138,7 @@ const newSnapshot = "pg_catalog.current_setting('transaction_isolation') IN ('re
 // slotChoice is the slot that an increment takes: with SkipLocked one that nobody
 // has locked, and the given one only when there is none.
 func slotChoice(t *rewrite.Table, in rewrite.IncrementText) string {
-	if !t.Counter.SkipLocked {
+	if t.Counter.Placement != rewrite.PlacementSkipLocked {
 		return in.Slot
 	}
 	const alias = "slotsql_l"

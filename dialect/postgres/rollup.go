@@ -79,7 +79,7 @@ func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.Roll
 			}),
 		},
 	}
-	if t.Counter.Journal {
+	if t.Counter.Layout == rewrite.LayoutJournal {
 		out.Gather, out.Merge = w.step(w.gather), []dialect.Step{w.step(w.merge)}
 	}
 	return out
@@ -161,7 +161,7 @@ func (w *rollUp) full(alias string) string {
 	for _, name := range w.t.Counter.Cells() {
 		c := alias + "." + quote(name)
 		parts = append(parts, c+" <> 0")
-		if col := w.t.Column(name); w.t.Counter.Shared == nil && col.Numeric == rewrite.Decimal && col.Precision == 0 {
+		if col := w.t.Column(name); w.t.Counter.Layout != rewrite.LayoutShared && col.Numeric == rewrite.Decimal && col.Precision == 0 {
 			parts = append(parts, "pg_catalog.scale("+c+") > 0")
 		}
 	}
@@ -333,7 +333,7 @@ func (w *rollUp) move() string {
 	// only what still has a companion.
 	stays := "slotsql_u.slotsql_ok"
 	left := "NOT (" + strings.Join(append(together, "TRUE"), " AND ") + ")"
-	if t.Counter.Journal {
+	if t.Counter.Layout == rewrite.LayoutJournal {
 		stays = left
 	} else if len(together) > 0 && len(guards) == 1 {
 		stays = "(slotsql_u.slotsql_ok OR " + left + ")"

@@ -9,7 +9,7 @@ import (
 
 // most bounds what a batch locks.
 func (w *rollUp) most() string {
-	if w.part.Rows == 0 || !w.t.Counter.Journal {
+	if w.part.Rows == 0 || w.t.Counter.Layout != rewrite.LayoutJournal {
 		return ""
 	}
 	for _, co := range w.t.Counter.Companions {

@@ -87,7 +87,7 @@ func (d *Dialect) Meet(t *rewrite.Table) string {
 // MeetEvery inserts each number for each key, or does nothing for those that are
 // there. In a shared table, and in a journal, a number may be any.
 func (d *Dialect) MeetEvery(t *rewrite.Table, slots int) string {
-	if t.Counter.Shared != nil || t.Counter.Journal || len(t.Counter.Key) == 0 {
+	if t.Counter.Layout == rewrite.LayoutShared || t.Counter.Layout == rewrite.LayoutJournal || len(t.Counter.Key) == 0 {
 		return ""
 	}
 	return fmt.Sprintf(
@@ -113,7 +113,7 @@ func fromJSON(t *rewrite.Table, placeholder string, numbers bool) string {
 		list = append(list, fmt.Sprintf("%s AS slotsql_k%d", read(fmt.Sprintf("slotsql_j.slotsql_v ->> %d", len(list))), len(list)+1))
 	}
 	number := func(text string) string { return "CAST(" + text + " AS bigint)" }
-	if numbers && t.Counter.Shared != nil {
+	if numbers && t.Counter.Layout == rewrite.LayoutShared {
 		value(number)
 	}
 	for _, k := range t.Counter.Key {

@@ -16,7 +16,7 @@ func (*Dialect) Traits() rewrite.Traits {
 // Truncate implements rewrite.Dialect. TRUNCATE refuses a table that a foreign
 // key references unless the referencing table is truncated with it.
 func (d *Dialect) Truncate(t *rewrite.Table) (also string, before, after []string) {
-	if t.Counter.Shared != nil {
+	if t.Counter.Layout == rewrite.LayoutShared {
 		return "", nil, nil // the drain has deleted the rows, and keeps new ones out
 	}
 	return ", " + slotTable(t), nil, nil

@@ -10,7 +10,7 @@ import (
 // Add writes the update of one slot row. SQLite has one writer, so that a drain
 // has come and gone, slot row and all, or has not begun.
 func (*Dialect) Add(t *rewrite.Table, in rewrite.AddText) string {
-	if t.Counter.Shared != nil && len(in.Deltas) > 1 {
+	if t.Counter.Layout == rewrite.LayoutShared && len(in.Deltas) > 1 {
 		return ""
 	}
 	var set, where []string

@@ -10,7 +10,7 @@ import (
 // AddMany counts the slot rows that may be added to, and adds to all or none.
 // SQLite has one writer: nothing comes between the one and the other.
 func (*Dialect) AddMany(t *rewrite.Table, in rewrite.AddManyText) string {
-	if t.Counter.Shared != nil && len(in.Deltas) > 1 {
+	if t.Counter.Layout == rewrite.LayoutShared && len(in.Deltas) > 1 {
 		return ""
 	}
 	var columns, on, may, set []string

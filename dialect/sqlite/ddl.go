@@ -16,7 +16,7 @@ import (
 // trigger that clears the way for them.
 func (*Dialect) CreateSlots(t *rewrite.Table) []string {
 	c := t.Counter
-	if c.Shared != nil {
+	if c.Layout == rewrite.LayoutShared {
 		return []string{createShared(t)}
 	}
 	var defs []string
@@ -111,7 +111,7 @@ func containsAll(all, some []string) bool {
 
 // CreateLocks says what creating the slot table asks of the base table.
 func (*Dialect) CreateLocks(t *rewrite.Table) []string {
-	if t.Counter.Shared != nil {
+	if t.Counter.Layout == rewrite.LayoutShared {
 		return []string{"Takes the database's write lock for a moment."}
 	}
 	return []string{"Takes the database's write lock for a moment. Triggers on " + t.Name + " delete the slots of a row with it."}

@@ -31,7 +31,7 @@ const _ = uint64(1<<61 - slotLimit*maxSlots) // does not compile when the slots 
 // exactly one row.
 func (*Dialect) Increment(t *rewrite.Table, in rewrite.IncrementText) string {
 	c, q := t.Counter, in.Qualifier
-	if c.Shared != nil {
+	if c.Layout == rewrite.LayoutShared {
 		return incrementShared(t, in)
 	}
 	into := columns("", append(append([]string(nil), c.Key...), c.SlotColumn)...)

@@ -78,7 +78,7 @@ func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.Roll
 	if whole := t.Counter.Whole(slotTable(t), ""); whole != "" {
 		out.Begin = append(out.Begin, "SELECT "+whole)
 	}
-	if t.Counter.Journal {
+	if t.Counter.Layout == rewrite.LayoutJournal {
 		out.Move[1] = w.step(func() string {
 			return "DELETE FROM " + slotTable(t) + " AS " + slotAlias + " WHERE " + w.within(true) + " AND " + full + " AND " + based
 		})

@@ -36,7 +36,7 @@ func ownTrigger(name string) (slotTable string, ok bool) {
 // under its name has lost them.
 func (*Dialect) MissingTriggers(t *rewrite.Table) (missing []string) {
 	c := t.Counter
-	if c.Shared != nil || c.SlotSchema != "" && !sameName(c.SlotSchema, schemaOf(t)) {
+	if c.Layout == rewrite.LayoutShared || c.SlotSchema != "" && !sameName(c.SlotSchema, schemaOf(t)) {
 		return nil
 	}
 	events := triggerEvents

@@ -64,16 +64,16 @@ func checkTableAs(
 		Slots:         cfg.Slots,
 		SlotSchema:    t.Schema,
 		SlotColumn:    "slot",
+		Layout:        cfg.Layout,
+		Placement:     cfg.Placement,
 		OnDrain:       cfg.OnDrain,
+		Reads:         cfg.Reads,
 		Coalesce:      cfg.Coalesce,
-		RandomSlots:   cfg.Placement == "random",
-		SkipLocked:    cfg.Placement == "skip_locked",
-		ReadsBase:     cfg.Reads == "base",
 		DeferTriggers: cfg.DeferTriggers,
 		NoForeignKey:  cfg.NoForeignKeys || t.Partitioned,
 	}
-	if c.Journal = cfg.Layout == "journal"; c.Journal {
-		c.RandomSlots, c.SkipLocked = false, false // there are no slots to choose from
+	if c.Layout == rewrite.LayoutJournal {
+		c.Placement = rewrite.PlacementConnection // there are no slots to choose from
 	}
 
 	for _, written := range cfg.Routines {
@@ -131,7 +131,7 @@ func checkTableAs(
 				config.Clip(col.Name),
 			)
 		default:
-			co := rewrite.Companion{Column: col.Name, Merge: rewrite.Merge(cc.Merge)}
+			co := rewrite.Companion{Column: col.Name, Merge: cc.Merge}
 			if why := t.CompanionFault(col.Name, co.Merge); why != "" {
 				report(path, "companion %s %s: remove it from companions", config.Clip(col.Name), why)
 			} else if names.TooLong(co.Stamp()) {
@@ -148,7 +148,7 @@ func checkTableAs(
 	c.Counters = inTableOrder(t, c.Counters)
 	c.SlotColumn = slotColumn(c)
 
-	if cfg.Shared == nil {
+	if cfg.Layout != config.LayoutShared {
 		c.Width = len(SlotColumns(c))
 	} else {
 		for _, w := range sharedCounter(cfg, t, c) {
@@ -441,7 +441,7 @@ func checkTogether(tables []CheckedTable, names dialect.NameRules) (problems []c
 				),
 			)
 		}
-		if other := slot[at]; other != nil && (c.Config.Shared == nil || other.Shared == nil) {
+		if other := slot[at]; other != nil && (c.Config.Layout != config.LayoutShared || other.Layout != config.LayoutShared) {
 			problems = append(
 				problems,
 				c.Config.Problem(

@@ -24,7 +24,7 @@ type Misfit struct {
 // against its base table.
 func (s *Catalog) Misfits(t, slots *rewrite.Table) (out []Misfit) {
 	c := t.Counter
-	if c.Shared != nil {
+	if c.Layout == rewrite.LayoutShared {
 		return nil // checkSharedTable says it
 	}
 	for _, name := range c.Key {
@@ -152,7 +152,7 @@ func (s *Catalog) named(p *rewrite.Parent, t *rewrite.Table) bool {
 // Outgrown leaves out of a slot table's facts the columns that its base table has
 // none of: what they hold counts for nothing.
 func Outgrown(t, slots *rewrite.Table) *rewrite.Table {
-	if t.Counter.Shared != nil || slots == nil {
+	if t.Counter.Layout == rewrite.LayoutShared || slots == nil {
 		return slots
 	}
 	other := *slots

@@ -24,14 +24,14 @@ func NotTaken(d rewrite.Dialect, number string) string {
 
 // Takes says that drains take a slot of the number.
 func (s *Catalog) Takes(t *rewrite.Table, number int) bool {
-	return !s.Traits.FoldMarks || t.Counter.Shared == nil || number >= 0 && number < 32768 || number >= 65536 && number%2 == 0
+	return !s.Traits.FoldMarks || t.Counter.Layout != rewrite.LayoutShared || number >= 0 && number < 32768 || number >= 65536 && number%2 == 0
 }
 
 // checkNumbers holds the slots in a shared table that is wide enough for others
 // against the numbers that drains take. Another program may have made them; whether
 // it makes more is not known. Tables of slotsql's own have room for no others.
 func (s *Catalog) checkNumbers(ctx context.Context, v *View, c CheckedTable) ([]config.Problem, error) {
-	if !s.Traits.FoldMarks || c.Table.Counter.Shared == nil || !c.Table.Counter.Wide || s.Auditing {
+	if !s.Traits.FoldMarks || c.Table.Counter.Layout != rewrite.LayoutShared || !c.Table.Counter.Wide || s.Auditing {
 		return nil, nil
 	}
 	slots, number := rewrite.SlotNumbers(s.Dialect, c.Table)

@@ -76,7 +76,7 @@ func textType(c *rewrite.Column) (kind string, length int, comparison string) {
 // CheckSlots holds the slot table that the database has, nil for none, against
 // what t needs, and notes facts of it.
 func (s *Catalog) CheckSlots(t, slot *rewrite.Table) []config.Problem {
-	if t.Counter.Shared == nil || slot == nil || slot.IsView || slot.Temporary {
+	if t.Counter.Layout != rewrite.LayoutShared || slot == nil || slot.IsView || slot.Temporary {
 		return CheckSlotTable(t, slot)
 	}
 	return checkSharedTable(t, slot, s.Traits)

@@ -60,7 +60,7 @@ func CheckSlotTable(t, slot *rewrite.Table) (problems []config.Problem) {
 		switch {
 		case i == len(c.Key) && col.Numeric != rewrite.Integer:
 			report("has a slot column %s of type %s, which is not an integer: %s", config.Clip(col.Name), typeName(col), repair)
-		case i == len(c.Key) && c.Journal && col.Bits < 64:
+		case i == len(c.Key) && c.Layout == rewrite.LayoutJournal && col.Bits < 64:
 			report(
 				"has a slot column %s of type %s, too narrow for a journal: run `%s`, which widens it",
 				config.Clip(col.Name),
@@ -114,12 +114,12 @@ func Narrow(t, slot *rewrite.Table) bool {
 	if col, _ := FindColumn(
 		slot,
 		t.Counter.SlotColumn,
-	); !t.Counter.Journal || col == nil || col.Numeric != rewrite.Integer ||
+	); t.Counter.Layout != rewrite.LayoutJournal || col == nil || col.Numeric != rewrite.Integer ||
 		col.Bits >= 64 {
 		return false
 	}
 	other, counter := *t, *t.Counter
-	counter.Journal, other.Counter = false, &counter
+	counter.Layout, other.Counter = rewrite.LayoutDedicated, &counter
 	return len(CheckSlotTable(&other, slot)) == 0
 }
 

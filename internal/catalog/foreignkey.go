@@ -25,7 +25,7 @@ func (s *Catalog) learnSlots(t, slots *rewrite.Table) {
 	if k, ok := s.Dialect.(dialect.TriggerKeeper); ok {
 		t.Counter.Untended = len(k.MissingTriggers(t)) > 0
 	}
-	if t.Counter.Shared == nil {
+	if t.Counter.Layout != rewrite.LayoutShared {
 		number, _ := FindColumn(slots, t.Counter.SlotColumn)
 		t.Counter.Wide = number != nil && number.Bits >= 64
 		t.Counter.Width = len(slots.Columns)
@@ -33,7 +33,7 @@ func (s *Catalog) learnSlots(t, slots *rewrite.Table) {
 	if len(t.Counter.Key) == 0 {
 		return
 	}
-	if t.Counter.Shared != nil {
+	if t.Counter.Layout == rewrite.LayoutShared {
 		s.CheckSlots(t, slots) // for what it notes of the table
 	}
 	t.Counter.NoForeignKey = !slices.ContainsFunc(slots.Parents, func(p rewrite.Parent) bool { return s.ties(t, &p) })
@@ -82,5 +82,5 @@ func DeletedInside(t *rewrite.Table) (out []string) {
 
 // LeavesSlots says that nothing in the database deletes the slots of a row.
 func (s *Catalog) LeavesSlots(t *rewrite.Table) bool {
-	return t.Counter.NoForeignKey && (t.Counter.Shared != nil || !s.Traits.SlotTriggers || t.Counter.Untended)
+	return t.Counter.NoForeignKey && (t.Counter.Layout == rewrite.LayoutShared || !s.Traits.SlotTriggers || t.Counter.Untended)
 }

@@ -23,7 +23,7 @@ import (
 // learnPassive adds the passive counters of t, a table with its Counter set.
 func learnPassive(t, slots *rewrite.Table) {
 	c := t.Counter
-	if slots == nil || c.Shared != nil {
+	if slots == nil || c.Layout == rewrite.LayoutShared {
 		return
 	}
 	for i := range slots.Columns {
@@ -62,12 +62,14 @@ func Summable(c *rewrite.Column) bool {
 // Lacking returns the counters that a slot table has no columns of, if there is
 // nothing else that it has not got.
 func Lacking(t, slot *rewrite.Table) []string {
-	if t.Counter.Shared != nil {
+	if t.Counter.Layout == rewrite.LayoutShared {
 		return nil
 	}
 	other, counter := *t, *t.Counter
 	other.Counter = &counter
-	counter.Journal = false // see narrow
+	if counter.Layout == rewrite.LayoutJournal {
+		counter.Layout = rewrite.LayoutDedicated // see Narrow
+	}
 	counter.Counters = slices.DeleteFunc(slices.Clone(counter.Counters), func(name string) bool {
 		col, _ := FindColumn(slot, name)
 		return col == nil && t.Column(name).Numeric != rewrite.Float

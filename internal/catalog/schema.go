@@ -280,7 +280,7 @@ func (sc *Schema) slotTable(
 // column that the table has not is of no counter.
 func (sc *Schema) lenient(c CheckedTable, slots *rewrite.Table) []config.Problem {
 	s, t := sc.Catalog, c.Table
-	if t.Counter.Shared == nil && !slots.IsView {
+	if t.Counter.Layout != rewrite.LayoutShared && !slots.IsView {
 		t.Counter.Counters = slices.DeleteFunc(t.Counter.Counters, func(name string) bool {
 			col, _ := FindColumn(slots, name)
 			if col == nil {

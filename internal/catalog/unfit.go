@@ -19,7 +19,7 @@ func (s *Catalog) holder(cfg *config.TableConfig, t, slots *rewrite.Table) *rewr
 	held.Counter = &rewrite.Counter{SlotSchema: slots.Schema, SlotTable: slots.Name, SlotColumn: "slot", NoForeignKey: true}
 	if t.Counter != nil {
 		held.Counter = t.Counter
-	} else if cfg.Shared != nil {
+	} else if cfg.Layout == config.LayoutShared {
 		return nil // nothing refers to the table
 	}
 	return &held
@@ -92,7 +92,7 @@ func (sc *Schema) release(t, slots *rewrite.Table) {
 // abandoned takes the table into the facts that the slot table of a configured one
 // refers to which is not there, since it has another name now. Its slots go with it.
 func (sc *Schema) abandoned(ctx context.Context, v *View, cfg *config.TableConfig) error {
-	if cfg.Shared != nil {
+	if cfg.Layout == config.LayoutShared {
 		return nil
 	}
 	slots, err := v.Look(ctx)(cfg.Schema, sc.Catalog.slotTableOf(cfg, &rewrite.Table{Name: cfg.Table}))

@@ -130,13 +130,13 @@ type TableConfig struct {
 	Counters   []CounterConfig   // in file order, at least one
 	Companions []CompanionConfig // in file order
 
-	Mode      string // "on", "passive", "shadow" or "off"
-	Layout    string // "dedicated", "shared" or "journal"
+	Mode      Mode
+	Layout    Layout
 	Coalesce  bool
-	Placement string // "connection", "random" or "skip_locked"
-	Slots     int    // at most this many slots per key, 1 to 4096
-	OnDrain   string // "run", "warn" or "error"
-	Reads     string // "exact" or "base"
+	Placement Placement
+	Slots     int // at most this many slots per key, 1 to 4096
+	OnDrain   OnDrain
+	Reads     Reads
 	SlotTable string // the slot table's name; empty for the default, <table>_slots
 
 	// Shared is the slot table of layout shared; nil for any other.
@@ -179,7 +179,7 @@ type CounterConfig struct {
 // updates commute under Merge.
 type CompanionConfig struct {
 	Column string
-	Merge  string // "latest", "max" or "min"
+	Merge  Merge
 }
 
 func (t *TableConfig) clone() TableConfig {
@@ -303,7 +303,7 @@ func (c *Config) Audited() *Config {
 	out := *c
 	out.autoMigrate, out.tables = false, c.Tables()
 	for i := range out.tables {
-		out.tables[i].Reads, out.tables[i].OnDrain = "exact", "run"
+		out.tables[i].Reads, out.tables[i].OnDrain = ReadsExact, OnDrainRun
 	}
 	return &out
 }

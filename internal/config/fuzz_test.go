@@ -56,7 +56,7 @@ func FuzzConfig(f *testing.F) {
 		for _, table := range c.Tables() {
 			if table.Table == "" || len(table.Counters) == 0 || table.Slots < 1 || table.Slots > 4096 ||
 				!slices.Contains(layouts, table.Layout) ||
-				!slices.Contains(drains, table.OnDrain) {
+				!slices.Contains(onDrains, table.OnDrain) {
 				t.Errorf("%+v", table)
 			}
 		}

@@ -141,7 +141,7 @@ func (d *decoder) sharedTables(c *Config) {
 		report := func(path, format string, args ...any) {
 			d.problems = append(d.problems, t.Problem(path, format, args...))
 		}
-		if t.Layout != "shared" {
+		if t.Layout != LayoutShared {
 			for _, counter := range t.Counters {
 				if counter.RecordType != nil {
 					report(

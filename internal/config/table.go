@@ -53,7 +53,7 @@ func (d *decoder) slotTables(tables []TableConfig) {
 				),
 			)
 		}
-		if other := slot[id]; other != nil && (t.Layout != "shared" || other.Layout != "shared") {
+		if other := slot[id]; other != nil && (t.Layout != LayoutShared || other.Layout != LayoutShared) {
 			d.problems = append(
 				d.problems,
 				t.Problem(
@@ -277,7 +277,7 @@ func (d *decoder) companions(t *TableConfig, e *entry, subject string) {
 			continue
 		}
 		c := CompanionConfig{Column: s.name}
-		d.choice(&c.Merge, s, fmt.Sprintf("%scompanion %s", subject, Clip(s.name)), merges)
+		choose(d, &c.Merge, s, fmt.Sprintf("%scompanion %s", subject, Clip(s.name)), merges)
 		t.Companions = append(t.Companions, c)
 	}
 }

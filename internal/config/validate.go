@@ -28,12 +28,12 @@ const (
 func tableDefaults() TableConfig {
 	return TableConfig{
 		Mode:      ModeOn,
-		Layout:    "dedicated",
+		Layout:    LayoutDedicated,
 		Coalesce:  true,
-		Placement: "connection",
+		Placement: PlacementConnection,
 		Slots:     64,
-		OnDrain:   "run",
-		Reads:     "exact",
+		OnDrain:   OnDrainRun,
+		Reads:     ReadsExact,
 	}
 }
 
@@ -65,13 +65,6 @@ var (
 
 	shadowKeys = []string{"sample"}
 	logKeys    = []string{"stats"}
-
-	Modes      = []string{ModeOn, ModePassive, ModeShadow, ModeOff}
-	layouts    = []string{"dedicated", "shared", "journal"}
-	drains     = []string{"run", "warn", "error"}
-	placements = []string{"connection", "random", "skip_locked"}
-	readers    = []string{"exact", "base"}
-	merges     = []string{"latest", "max", "min"}
 )
 
 func (d *decoder) config(root ast.Node) *Config {
@@ -255,7 +248,7 @@ func (d *decoder) option(t *TableConfig, e *entry, subject string) bool {
 		}
 		t.Slots = int(v)
 	case "mode":
-		d.choice(&t.Mode, e, subject+"mode", Modes)
+		choose(d, &t.Mode, e, subject+"mode", Modes)
 	case "coalesce":
 		d.boolean(&t.Coalesce, e, subject+"coalesce")
 	case "foreign_keys":
@@ -263,13 +256,13 @@ func (d *decoder) option(t *TableConfig, e *entry, subject string) bool {
 		d.boolean(&keys, e, subject+"foreign_keys")
 		t.NoForeignKeys = !keys
 	case "placement":
-		d.choice(&t.Placement, e, subject+"placement", placements)
+		choose(d, &t.Placement, e, subject+"placement", placements)
 	case "on_drain":
-		d.choice(&t.OnDrain, e, subject+"on_drain", drains)
+		choose(d, &t.OnDrain, e, subject+"on_drain", onDrains)
 	case "reads":
-		d.choice(&t.Reads, e, subject+"reads", readers)
+		choose(d, &t.Reads, e, subject+"reads", reads)
 	case "layout":
-		d.choice(&t.Layout, e, subject+"layout", layouts)
+		choose(d, &t.Layout, e, subject+"layout", layouts)
 	default:
 		return false
 	}
@@ -285,23 +278,27 @@ func (d *decoder) boolean(v *bool, e *entry, subject string) {
 	*v = b.Value
 }
 
-func (d *decoder) choice(v *string, e *entry, subject string, allowed []string) bool {
+// choose decodes one of a few words.
+func choose[T ~string](d *decoder, v *T, e *entry, subject string, allowed []T) {
 	s, ok := e.value.(*ast.StringNode)
-	if !ok || !slices.Contains(allowed, s.Value) {
-		last := len(allowed) - 1
+	if !ok || !slices.Contains(allowed, T(s.Value)) {
+		words := make([]string, len(allowed))
+		for i, word := range allowed {
+			words[i] = string(word)
+		}
+		last := len(words) - 1
 		d.report(
 			e.valueAt(),
 			e.path,
 			"%s must be %s or %s, got %s",
 			subject,
-			strings.Join(allowed[:last], ", "),
-			allowed[last],
+			strings.Join(words[:last], ", "),
+			words[last],
 			describe(e.value),
 		)
-		return false
+		return
 	}
-	*v = s.Value
-	return true
+	*v = T(s.Value)
 }
 
 func (d *decoder) unknown(e *entry, subject string, known []string) {

@@ -217,7 +217,7 @@ func explanation(p *rewrite.Plan, query string) *Explanation {
 			x.Unless = "all rows, when an argument may be converted when it is stored"
 		}
 		e.Drains = append(e.Drains, x)
-		if on := d.Table.Counter.OnDrain; p.Class == rewrite.Drain && on == "error" {
+		if on := d.Table.Counter.OnDrain; p.Class == rewrite.Drain && on == rewrite.OnDrainError {
 			e.Denied = true
 			e.Notes = append(e.Notes, fmt.Sprintf("table %s has on_drain: error, so the statement is refused", d.Table.Name))
 		}

@@ -53,10 +53,10 @@ func NewCatalog(d rewrite.Dialect, tables []*rewrite.Table, config string) (*Cat
 			SlotSchema: t.Schema,
 			SlotTable:  tc.SlotTable,
 			SlotColumn: "slot",
-			OnDrain:    tc.OnDrain,
+			OnDrain:    rewrite.OnDrain(tc.OnDrain),
 			Coalesce:   tc.Coalesce,
-			SkipLocked: tc.Placement == "skip_locked",
-			Journal:    tc.Layout == "journal",
+			Placement:  rewrite.Placement(tc.Placement),
+			Layout:     rewrite.Layout(tc.Layout),
 		}
 		if tc.Layout == "shared" {
 			counter.Shared = &rewrite.Shared{Type: "record_type", ID: "record_id", Count: "count", Records: map[string]int64{}}

@@ -137,7 +137,7 @@ func (w *Worker) pass(ctx context.Context) (report Report, err error) {
 // journals goes over the tables whose slots are a journal, and leaves what holds
 // nothing to a pass.
 func (w *Worker) journals(ctx context.Context) (report Report, err error) {
-	return w.over(ctx, func(t *rewrite.Table) bool { return t.Counter.Journal }, false)
+	return w.over(ctx, func(t *rewrite.Table) bool { return t.Counter.Layout == rewrite.LayoutJournal }, false)
 }
 
 // over goes over some of the tables once.
@@ -310,7 +310,7 @@ func (w *Worker) try(ctx context.Context, t *rewrite.Table, job Job, after []any
 // partly says that a batch may be for a part of a row's slots: they need not move
 // together, and there may be any number of them.
 func (w *Worker) partly(t *rewrite.Table, job Job) bool {
-	return t.Counter.Journal && job == MoveSlots && !w.catalog.Traits.OneWriter &&
+	return t.Counter.Layout == rewrite.LayoutJournal && job == MoveSlots && !w.catalog.Traits.OneWriter &&
 		!slices.ContainsFunc(t.Counter.Companions, func(co rewrite.Companion) bool { return co.Merge == rewrite.Latest })
 }
 

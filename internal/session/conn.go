@@ -305,7 +305,7 @@ func (c *Conn) allowed(plan *rewrite.Plan) error {
 		return nil
 	}
 	for _, d := range plan.Drains {
-		if d.Table.Counter.OnDrain == "error" {
+		if d.Table.Counter.OnDrain == rewrite.OnDrainError {
 			return &link.DrainError{Reason: plan.Reason, Table: d.Table.Name}
 		}
 	}

@@ -196,7 +196,7 @@ func (r *Run) drain(ctx context.Context) (missed bool, err error) {
 		if err != nil {
 			return false, r.lacking(&d, r.outdated(&d, err))
 		}
-		if d.Table.Counter.OnDrain == "warn" {
+		if d.Table.Counter.OnDrain == rewrite.OnDrainWarn {
 			r.warn(ctx, &d, some)
 		}
 		missed = missed || open

@@ -286,7 +286,7 @@ func (r *Run) addTo(ctx context.Context, p slots.Place, lasting, auto bool) (res
 // other is another slot to try.
 func (r *Run) other() int64 {
 	c := r.Plan.Increment.Table.Counter
-	if c.Journal {
+	if c.Layout == rewrite.LayoutJournal {
 		return r.conn.Shared.placement.Journal.Next()
 	}
 	return rand.Int64N(int64(c.Slots))

@@ -13,7 +13,7 @@ func New(d dialect.Dialect, cfg *config.Config) *Shared {
 
 // ForModes returns one for tables of the given modes, which runs none of the
 // application's statements; on itself where that has them all.
-func (on *Shared) ForModes(modes ...string) *Shared {
+func (on *Shared) ForModes(modes ...config.Mode) *Shared {
 	tables := on.Config.TablesOf(modes...)
 	if len(tables) == len(on.Tables) {
 		return on

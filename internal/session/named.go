@@ -210,7 +210,7 @@ func (c *Conn) ownSlots(t *rewrite.Table, keys [][]any) (rows [][]any, known boo
 		if own.how != inSlot || own.rows.Table.Counter.Slotted() != t.Counter.Slotted() {
 			continue
 		}
-		if len(own.slots) == 0 || t.Counter.Shared != nil || own.key == nil && len(keys) > fewKeys {
+		if len(own.slots) == 0 || t.Counter.Layout == rewrite.LayoutShared || own.key == nil && len(keys) > fewKeys {
 			return nil, false
 		}
 		for _, k := range keys {

@@ -4,12 +4,13 @@ import (
 	"math/rand/v2"
 
 	"github.com/slotsql/slotsql/internal/slots"
+	"github.com/slotsql/slotsql/rewrite"
 )
 
 // place finds the slot for an increment on this connection.
 func (r *Run) place() slots.Place {
 	c, n := r.conn, r.Plan.Increment.Table.Counter.Slots
-	if r.Plan.Increment.Table.Counter.Journal {
+	if r.Plan.Increment.Table.Counter.Layout == rewrite.LayoutJournal {
 		return slots.Place{SlotRow: slots.SlotRow{Slot: c.Shared.placement.Journal.Next()}, Ordinal: -1}
 	}
 	seats := r.seats()
@@ -38,8 +39,8 @@ func (r *Run) place() slots.Place {
 
 func (r *Run) seats() slots.Seats {
 	s, c := r.conn.Shared, r.Plan.Increment.Table.Counter
-	return slots.Seats{Placement: s.placement, Places: r.conn.node.Places, Slots: c.Slots,
-		One: s.Traits.OneWriter, Random: c.RandomSlots || c.SkipLocked && !s.Traits.MissLocks}
+	random := c.Placement == rewrite.PlacementRandom || c.Placement == rewrite.PlacementSkipLocked && !s.Traits.MissLocks
+	return slots.Seats{Placement: s.placement, Places: r.conn.node.Places, Slots: c.Slots, One: s.Traits.OneWriter, Random: random}
 }
 
 // rowKey names the row of this execution; false when the increment is not by
@@ -100,7 +101,7 @@ func (r *Run) made() {
 	c := r.conn
 	c.Shared.Made.Add()
 	switch {
-	case !r.Plan.Increment.Table.Counter.Journal:
+	case r.Plan.Increment.Table.Counter.Layout != rewrite.LayoutJournal:
 	case r.with != nil || c.InAutocommit():
 		c.Shared.Made.Journaled()
 	default:

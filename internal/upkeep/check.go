@@ -10,6 +10,7 @@ import (
 	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/internal/session"
 	"github.com/slotsql/slotsql/internal/verify"
+	"github.com/slotsql/slotsql/rewrite"
 )
 
 // This file holds what is done with a database before it is used: its slot
@@ -19,11 +20,11 @@ import (
 // TableStatus is what Check found of one configured table.
 type TableStatus struct {
 	Table     string          `json:"table"`
-	Mode      string          `json:"mode"` // on, passive, shadow or off
+	Mode      string          `json:"mode"` // a Mode
 	Key       []string        `json:"key"`
 	SlotTable string          `json:"slot_table"`
 	Missing   bool            `json:"missing"` // the slot table is; auto_migrate will create it, or it is not needed in this mode
-	Layout    string          `json:"layout"`
+	Layout    string          `json:"layout"`  // a Layout
 	Slots     int             `json:"slots"`
 	Counters  []CounterStatus `json:"counters"`
 	// NoForeignKey says that the slot table has no foreign key to the table:
@@ -88,7 +89,7 @@ func Check(ctx context.Context, s *catalog.Catalog) ([]TableStatus, error) {
 		}
 		problems = append(problems, more...)
 		status := statusOf(t, missing)
-		if (slots != nil || t.Table.Counter.Shared != nil) && cn.Catalog.LeavesSlots(t.Table) {
+		if (slots != nil || t.Table.Counter.Layout == rewrite.LayoutShared) && cn.Catalog.LeavesSlots(t.Table) {
 			status.NoForeignKey, status.Risks = true, catalog.DeletedInside(t.Table)
 		}
 		status.Views, status.Unnamed = views, catalog.ViewsUnnamed(t.Config, views)
@@ -101,11 +102,11 @@ func statusOf(t catalog.CheckedTable, missing bool) TableStatus {
 	c := t.Table.Counter
 	out := TableStatus{
 		Table:     t.Config.Name,
-		Mode:      t.Config.Mode,
+		Mode:      string(t.Config.Mode),
 		Key:       c.Key,
 		SlotTable: c.SlotTable,
 		Missing:   missing,
-		Layout:    t.Config.Layout,
+		Layout:    string(t.Config.Layout),
 		Slots:     c.Slots,
 	}
 	if out.Key == nil {
@@ -182,7 +183,7 @@ func Migrate(ctx context.Context, s *catalog.Catalog, opts ...SetupOption) (crea
 				return created, err
 			}
 		}
-		if w, ok := cn.Catalog.Dialect.(dialect.Widener); ok && t.Table.Counter.Shared == nil && catalog.Narrow(t.Table, slots) {
+		if w, ok := cn.Catalog.Dialect.(dialect.Widener); ok && t.Table.Counter.Layout != rewrite.LayoutShared && catalog.Narrow(t.Table, slots) {
 			if err := cn.MigratePatiently(ctx, w.WidenSlots(t.Table)); err != nil {
 				return created, fmt.Errorf("slotsql: widen slot table %q: %w", t.Table.Counter.SlotTable, err)
 			}
@@ -233,7 +234,7 @@ func ddlOf(d dialect.Dialect, checked []catalog.CheckedTable, problems []config.
 	checked = notOff(checked)
 	made := map[[2]string]bool{} // shared slot tables
 	for _, t := range checked {
-		if c := t.Table.Counter; c.Shared != nil {
+		if c := t.Table.Counter; c.Layout == rewrite.LayoutShared {
 			id := [2]string{c.SlotSchema, c.SlotTable}
 			if made[id] {
 				continue
@@ -262,7 +263,7 @@ func notOff(tables []catalog.CheckedTable) []catalog.CheckedTable {
 func absent(s *catalog.Catalog, found []TableStatus) (out []TableStatus) {
 	for _, t := range s.Tables {
 		if t.Mode == config.ModeOff && !slices.ContainsFunc(found, func(o TableStatus) bool { return o.Table == t.Name }) {
-			out = append(out, TableStatus{Table: t.Name, Mode: t.Mode, Key: []string{}, Counters: []CounterStatus{}, Missing: true})
+			out = append(out, TableStatus{Table: t.Name, Mode: string(t.Mode), Key: []string{}, Counters: []CounterStatus{}, Missing: true})
 		}
 	}
 	return out

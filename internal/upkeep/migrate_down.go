@@ -34,7 +34,7 @@ func MigrateDown(ctx context.Context, s *catalog.Catalog) (dropped []string, err
 		if err := down.drop(ctx, t); err != nil {
 			return dropped, fmt.Errorf("slotsql: dropping slot table %q: %w", t.Counter.SlotTable, err)
 		}
-		if t.Counter.Shared == nil || down.gone[sharedID(t)] {
+		if t.Counter.Layout != rewrite.LayoutShared || down.gone[sharedID(t)] {
 			dropped = append(dropped, t.Counter.SlotTable)
 		}
 	}
@@ -162,7 +162,7 @@ func (m *downMigration) dropOnce(ctx context.Context, t *rewrite.Table) (err err
 // locked. One that has columns which Migrate does not give it is another
 // program's, and stays.
 func (m *downMigration) dropShared(ctx context.Context, t *rewrite.Table) (bool, error) {
-	if t.Counter.Shared == nil {
+	if t.Counter.Layout != rewrite.LayoutShared {
 		return false, nil
 	}
 	d := m.conn.Catalog.Dialect
@@ -180,7 +180,7 @@ func (m *downMigration) dropShared(ctx context.Context, t *rewrite.Table) (bool,
 
 // sharedID names a shared slot table; "" for one of the table's own.
 func sharedID(t *rewrite.Table) string {
-	if t.Counter.Shared == nil {
+	if t.Counter.Layout != rewrite.LayoutShared {
 		return ""
 	}
 	return t.Counter.SlotSchema + "\x00" + t.Counter.SlotTable

@@ -57,7 +57,7 @@ func refit(
 // if they hold nothing.
 func outgrownColumns(ctx context.Context, c *catalog.View, t, slots *rewrite.Table) (empty []string, err error) {
 	rest := catalog.Outgrown(t, slots)
-	if t.Counter.Shared != nil || slots == nil || len(slots.Columns) == len(rest.Columns) || len(catalog.CheckSlotTable(t, rest)) > 0 {
+	if t.Counter.Layout == rewrite.LayoutShared || slots == nil || len(slots.Columns) == len(rest.Columns) || len(catalog.CheckSlotTable(t, rest)) > 0 {
 		return nil, nil // nothing to do, or another program's table
 	}
 	for i := range slots.Columns {

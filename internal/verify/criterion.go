@@ -149,7 +149,7 @@ func (a *audit) outOfRange(condition string) string {
 	slot = "slotsql_s." + slot
 	out := slot + " < 0 OR " + slot + fmt.Sprintf(" >= %d", a.t.Counter.Slots)
 	switch {
-	case a.t.Counter.Shared != nil && a.t.Counter.Wide:
+	case a.t.Counter.Layout == rewrite.LayoutShared && a.t.Counter.Wide:
 		out = catalog.NotTaken(a.d, slot) // others may have more slots
 	case a.t.Counter.AnyNumber():
 		out += " AND " + slot + fmt.Sprintf(" < %d", slots.LowestJournalNumber)

@@ -93,7 +93,7 @@ func (v *verifier) slots(ctx context.Context, a *audit, r *Report) error {
 		if err != nil {
 			return err
 		}
-		legal := !(a.t.Counter.Shared != nil && a.t.Counter.Wide) && number >= 0 && number < config.MaxSlots
+		legal := !(a.t.Counter.Layout == rewrite.LayoutShared && a.t.Counter.Wide) && number >= 0 && number < config.MaxSlots
 		f := Finding{Kind: FindingSlot, Key: v.key(a.t, row[:n]), Slots: 1}
 		first := !done[rowText(f.Key, a.t)]
 		done[rowText(f.Key, a.t)] = true
