@@ -54,9 +54,8 @@ func (h *History) impossible(t *Tx) string {
 	}
 	if h.Apart {
 		// PostgreSQL's serializable snapshot isolation takes pages and whole tables
-		// for what has been read of them. A roll-up counts as a change, and so may
-		// what a transaction with a snapshot has itself folded by an earlier drain.
-		if conflict && (h.Level == "SERIALIZABLE" || h.Wrapped) {
+		// for what has been read of them. A roll-up is another one who changes a row.
+		if conflict && (h.Level == "SERIALIZABLE" || h.RolledUp) {
 			return ""
 		}
 		if h.Wrapped && h.Dialect == "mysql" && h.Level != "READ COMMITTED" && t.Auto && h.evicts(t) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -64,9 +65,36 @@ func (r *Run) newer(ctx context.Context, d *rewrite.DrainTable) error {
 	if err != nil || n == 0 {
 		return err
 	}
-	// A row that the transaction does not see has been there, and a roll-up has
-	// deleted it since the other session has told of it.
+	return r.deletedNewer(ctx, d, teller, keyed, ask, found)
+}
+
+// deletedNewer is for slot rows that the other session has found and the transaction
+// could insert: each of them has been deleted. By an earlier drain of this very
+// transaction, then they are not newer than its snapshot, since deleting them would
+// have failed; or by a roll-up since the other session has looked. The other session
+// still sees what this transaction has deleted and not committed, and it no longer
+// sees what a roll-up has deleted: the insert has waited for that to be committed.
+func (r *Run) deletedNewer(
+	ctx context.Context, d *rewrite.DrainTable, teller dialect.SnapshotTeller, keyed bool, ask []any, found [][]any,
+) error {
+	c := r.conn
+	still, err := c.Shared.witness.query(ctx, c.Shared, teller.Newer(d.Table, keyed), ask...)
+	if err != nil && !errors.Is(err, errUnheard) {
+		return fmt.Errorf("slotsql: looking again for slot rows that are newer than the transaction's snapshot: %w", link.Settled(err))
+	}
+	if err == nil && containsRows(still, found) {
+		return nil
+	}
 	return c.Session().Exec(ctx, teller.Unserializable())
+}
+
+// containsRows reports whether all of some rows are among others.
+func containsRows(all, some [][]any) bool {
+	has := make(map[string]bool, len(all))
+	for _, row := range all {
+		has[jsonTexts([][]any{row})] = true
+	}
+	return !slices.ContainsFunc(some, func(row []any) bool { return !has[jsonTexts([][]any{row})] })
 }
 
 // newerUnheard does without the other session, which is not to be had in time: a
