@@ -28,67 +28,6 @@ type CounterConfig = config.CounterConfig
 // updates commute under Merge.
 type CompanionConfig = config.CompanionConfig
 
-// Mode says what becomes of the application's statements on a table in this
-// process: docs/configuration.md, mode.
-type Mode = config.Mode
-
-// The modes of a table.
-const (
-	ModeOn      = config.ModeOn      // slotsql's plans run
-	ModePassive = config.ModePassive // they run, but increments are made on the base row
-	ModeShadow  = config.ModeShadow  // statements run as they are, and are counted
-	ModeOff     = config.ModeOff     // statements run as they are
-)
-
-// Layout is how the slots of a table are stored.
-type Layout = config.Layout
-
-// The layouts of a slot table.
-const (
-	LayoutDedicated = config.LayoutDedicated // a slot table of the table's own
-	LayoutShared    = config.LayoutShared    // one that several counter tables share
-	LayoutJournal   = config.LayoutJournal   // one of its own, with a row per increment
-)
-
-// Placement is how an increment chooses among the slots of its row.
-type Placement = config.Placement
-
-// The placements.
-const (
-	PlacementConnection = config.PlacementConnection // the lowest slot that the process does not use just now
-	PlacementRandom     = config.PlacementRandom     // any slot
-	PlacementSkipLocked = config.PlacementSkipLocked // a slot that no transaction has locked, where there is one
-)
-
-// OnDrain is what becomes of a statement that drains.
-type OnDrain = config.OnDrain
-
-// The answers to a drain.
-const (
-	OnDrainRun   = config.OnDrainRun   // it runs
-	OnDrainWarn  = config.OnDrainWarn  // it runs, and is logged
-	OnDrainError = config.OnDrainError // it fails with a DrainError
-)
-
-// Reads is what queries see of a counter.
-type Reads = config.Reads
-
-// The kinds of reads.
-const (
-	ReadsExact = config.ReadsExact // the total
-	ReadsBase  = config.ReadsBase  // the base value, which lags behind the total
-)
-
-// Merge is how the values of a companion become one.
-type Merge = config.Merge
-
-// The ways to merge.
-const (
-	MergeLatest = config.MergeLatest // the value that was set last
-	MergeMax    = config.MergeMax    // the greatest
-	MergeMin    = config.MergeMin    // the least
-)
-
 // SharedConfig is a slot table that tables with layout: shared keep their slots
 // in: one row for each base row, slot and counter.
 type SharedConfig = config.SharedConfig

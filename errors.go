@@ -18,10 +18,10 @@ var ErrDrain = link.ErrDrain
 // has been run.
 type DrainError = link.DrainError
 
-// ErrNotMoved is matched by the error of a drain or roll-up whose base rows have not
-// taken what their slots hold; the error is a *NotMovedError.
+// ErrNotMoved is matched by the error of a drain or roll-up that could not move
+// slots into the base rows; the error is a *NotMovedError.
 var ErrNotMoved = link.ErrNotMoved
 
-// NotMovedError says why slots have not been moved into the base rows of a table.
-// All of them hold what they held: totals are as they were.
+// NotMovedError says why slots could not be moved into the base rows of a table.
+// The slots are unchanged, and so are the totals.
 type NotMovedError = link.NotMovedError

@@ -8,43 +8,41 @@ import (
 	"github.com/slotsql/slotsql/internal/explain"
 )
 
-// Explanation says what slotsql makes of a statement. Its String is for
-// people; as JSON it is for programs, which may find further keys in later
-// versions.
+// Explanation describes how slotsql runs a statement. String formats it for
+// people. Later versions may add keys to its JSON.
 type Explanation = explain.Explanation
 
-// ExplainedText is a statement of slotsql's with where its arguments come
-// from: "arg 1" is the first one of the explained statement, "slot" the
-// session's slot number. Without Args it takes those of the explained
-// statement, or none.
+// ExplainedText is a statement that slotsql sends, and where its arguments come
+// from: "arg 1" is the first argument of the explained statement, "slot" the slot
+// number. Without Args it takes the arguments of the explained statement, or none.
 type ExplainedText = explain.ExplainedText
 
 // ExplainedDrain is how one table is drained: the rows of the unique key that
 // the statement fixes, or all.
 type ExplainedDrain = explain.ExplainedDrain
 
-// Explain says what a wrapped database makes of a statement: one opened by Open
-// or OpenDB, or by sql.Open under the name of a wrapped driver. It plans with
-// what the database says of its tables, and runs nothing of the statement.
+// Explain returns how a wrapped database runs a statement. The database is one
+// opened by Open or OpenDB, or by sql.Open under the name of a wrapped driver.
+// Nothing of the statement is run; only the catalog is read.
 func Explain(ctx context.Context, db *sql.DB, query string) (*Explanation, error) {
 	return explain.Explain(ctx, db, query)
 }
 
-// ExplainSchema is Explain without a database: schema is the text of a schema
-// file, which holds the statements that create the tables (CREATE TABLE,
-// CREATE UNIQUE INDEX, CREATE TRIGGER, ALTER TABLE; others are skipped), such as
-// a dump without data. A table that is not in it is taken as not existing, and
-// noted.
+// ExplainSchema is Explain without a database. The schema is the content of a
+// schema file, such as a dump without data: the statements that create the tables
+// (CREATE TABLE, CREATE UNIQUE INDEX, CREATE TRIGGER, ALTER TABLE; others are
+// skipped). A table that is not in it does not exist, and a note says so.
 func ExplainSchema(d dialect.Dialect, config *Config, schema, query string) (*Explanation, error) {
 	return explain.ExplainSchema(d, config, schema, query)
 }
 
-// Explainer explains many statements with facts that it has read once. It is
-// for one goroutine at a time.
+// Explainer explains many statements from facts that it reads once. It must not
+// be used by several goroutines at the same time.
 type Explainer = explain.Explainer
 
-// NewSchemaExplainer is ExplainSchema for many statements. Tables that the
-// schema file lacks are taken as not existing, without a note.
-func NewSchemaExplainer(d dialect.Dialect, config *Config, schema string) (*Explainer, error) {
-	return explain.NewSchemaExplainer(d, config, schema)
+// NewExplainer connects and reads what explaining needs. It changes nothing, and
+// slot tables need not exist. The context covers all later reads of the catalog,
+// too. Close ends the connection.
+func NewExplainer(ctx context.Context, c *Connector) (*Explainer, error) {
+	return explain.NewExplainerOf(ctx, c.shared, c.every.Catalog)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/slotsql/slotsql"
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/integration/server"
+	"github.com/slotsql/slotsql/internal/upkeep"
 	"github.com/slotsql/slotsql/mysql"
 	"github.com/slotsql/slotsql/postgres"
 	"github.com/slotsql/slotsql/sqlite"
@@ -172,13 +173,20 @@ func TestSetup(t *testing.T) {
 				"SELECT * FROM popular",
 				"SELECT 1",
 			}
+			x, err := slotsql.NewExplainer(ctx, c)
+			if err != nil {
+				t.Fatal(err)
+			}
 			var before []string
 			for _, q := range queries {
-				e, err := slotsql.ExplainConnector(ctx, c, q)
+				e, err := x.Explain(q)
 				if err != nil {
 					t.Fatal(err)
 				}
 				before = append(before, e.String())
+			}
+			if err := x.Close(); err != nil {
+				t.Error(err)
 			}
 			if tables, err := slotsql.Check(ctx, c); err != nil || !tables[0].Missing {
 				t.Errorf("explaining has created slot tables: %+v, %v", tables, err)
@@ -204,7 +212,7 @@ func TestSetup(t *testing.T) {
 			if again, err := slotsql.DDL(ctx, c); err != nil || !reflect.DeepEqual(again, ddl) {
 				t.Errorf("DDL changes: %v, %v", again, err)
 			}
-			offline, err := slotsql.SchemaDDL(en.dialect, explainConfigured(t), en.schema)
+			offline, err := upkeep.SchemaDDL(en.dialect, explainConfigured(t), en.schema)
 			if err != nil || len(offline) != len(ddl) {
 				t.Errorf("%v, %v", offline, err)
 			}

@@ -13,19 +13,17 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// With log: {stats: 1m} what Stats and Shadows count is logged every so often, for
-// programs that have no metrics library: a record for each kind of statement with
-// what has been counted since the one before.
-
-// statsLogger writes the records of one connector, from its first connection until
-// it is closed.
+// statsLogger logs what Stats and Shadows count, at the interval of log: {stats:
+// 1m}, for programs that have no metrics library: one record for each kind of
+// statement, with what has been counted since the previous record. It runs from
+// the connector's first connection until the connector is closed.
 type statsLogger struct {
 	shared  *session.Shared
 	last    map[string]session.StatementStats
 	shadows map[string]shadow.Stats
 }
 
-// logStats starts the logger with the connector's first connection, where the
+// logStats starts the logger with the connector's first connection, if the
 // configuration asks for one.
 func (c *Connector) logStats() {
 	every := c.shared.Config.StatsInterval()
@@ -37,12 +35,8 @@ func (c *Connector) logStats() {
 	if c.statsLog != nil || c.closed {
 		return
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	w := &worker{cancel: cancel, done: make(chan struct{})}
-	c.statsLog = w
 	l := newStatsLogger(c.shared)
-	go func() {
-		defer close(w.done)
+	c.statsLog = work(func(ctx context.Context) {
 		tick := time.NewTicker(every)
 		defer tick.Stop()
 		for since := time.Now(); ; {
@@ -56,21 +50,7 @@ func (c *Connector) logStats() {
 				return
 			}
 		}
-	}()
-}
-
-// worker is a goroutine of a connector's.
-type worker struct {
-	cancel context.CancelFunc
-	done   chan struct{}
-}
-
-// stop ends the goroutine, and returns when it has ended.
-func (w *worker) stop() {
-	if w != nil {
-		w.cancel()
-		<-w.done
-	}
+	})
 }
 
 // newStatsLogger begins with what has been counted so far.
@@ -93,8 +73,8 @@ func kindOf(dialect, class, reason string, tables []string) string {
 // statements first.
 const maxLogged = 50
 
-// log writes what has been counted in the time since the last call. A kind of which
-// nothing has been counted is left out.
+// log writes what has been counted since the last call. A kind with no new
+// statements is left out.
 func (l *statsLogger) log(ctx context.Context, over time.Duration) {
 	var grown []session.StatementStats
 	for _, st := range session.Stats() {
@@ -104,7 +84,8 @@ func (l *statsLogger) log(ctx context.Context, over time.Duration) {
 		kind := kindOf(st.Dialect, st.Class, st.Reason, st.Tables)
 		was := l.last[kind]
 		l.last[kind] = st
-		st.Statements, st.Drains, st.Fallbacks, st.Coalesced = st.Statements-was.Statements, st.Drains-was.Drains, st.Fallbacks-was.Fallbacks, st.Coalesced-was.Coalesced
+		st.Statements, st.Drains = st.Statements-was.Statements, st.Drains-was.Drains
+		st.Fallbacks, st.Coalesced = st.Fallbacks-was.Fallbacks, st.Coalesced-was.Coalesced
 		if st.Statements+st.Drains+st.Fallbacks+st.Coalesced > 0 {
 			grown = append(grown, st)
 		}
@@ -141,8 +122,8 @@ func (l *statsLogger) logShadows(ctx context.Context, over time.Duration) {
 	}
 }
 
-// concerns reports whether statements on the tables are of this configuration: the
-// counts are those of the process.
+// concerns reports whether the configuration names the tables: the counts are
+// those of the whole process.
 func (l *statsLogger) concerns(dialect string, tables []string) bool {
 	if dialect != l.shared.Dialect.Name() {
 		return false

@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotsql/slotsql"
+	internalconfig "github.com/slotsql/slotsql/internal/config"
+	"github.com/slotsql/slotsql/internal/upkeep"
 )
 
 func checkCommand(o *options) *cobra.Command {
@@ -109,7 +111,7 @@ func (o *options) check(cmd *cobra.Command, e engine, config *slotsql.Config) ([
 		if err != nil {
 			return nil, err
 		}
-		tables, err := slotsql.CheckSchema(e.dialect, config, text)
+		tables, err := upkeep.CheckSchema(e.dialect, config, text)
 		return tables, o.schemaError(err)
 	}
 	c, err := o.connector(e, config)
@@ -121,16 +123,16 @@ func (o *options) check(cmd *cobra.Command, e engine, config *slotsql.Config) ([
 
 func printTables(w io.Writer, tables []slotsql.TableStatus) {
 	for _, t := range tables {
-		mode, missing := slotsql.Mode(t.Mode), ""
+		mode, missing := internalconfig.Mode(t.Mode), ""
 		switch {
-		case t.Missing && (mode == slotsql.ModeOn || mode == slotsql.ModePassive):
+		case t.Missing && (mode == internalconfig.ModeOn || mode == internalconfig.ModePassive):
 			missing = " (created at first connect)"
-		case t.Missing && mode == slotsql.ModeShadow:
+		case t.Missing && mode == internalconfig.ModeShadow:
 			missing = " (missing: reads are not compared; run slotsql migrate)"
 		case t.Missing:
 			missing = " (missing)"
 		}
-		if mode == slotsql.ModeOff {
+		if mode == internalconfig.ModeOff {
 			fmt.Fprintf(w, "%s: mode off", t.Table)
 			if t.SlotTable != "" {
 				fmt.Fprintf(w, ", slots in %s%s", t.SlotTable, missing)
@@ -138,11 +140,11 @@ func printTables(w io.Writer, tables []slotsql.TableStatus) {
 			fmt.Fprintln(w)
 			continue
 		}
-		if mode == slotsql.ModeShadow {
+		if mode == internalconfig.ModeShadow {
 			fmt.Fprintf(w, "%s: mode shadow: statements run as they are; with mode on:\n", t.Table)
 		}
 		what := fmt.Sprintf("%d slots", t.Slots)
-		if slotsql.Layout(t.Layout) == slotsql.LayoutJournal {
+		if internalconfig.Layout(t.Layout) == internalconfig.LayoutJournal {
 			what = "a journal, which a roll-up moves,"
 		}
 		fmt.Fprintf(w, "%s: key [%s], %s in %s%s\n", t.Table, strings.Join(t.Key, ", "), what, t.SlotTable, missing)

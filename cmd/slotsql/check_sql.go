@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/internal/explain"
 	"github.com/slotsql/slotsql/internal/workload"
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -217,7 +218,7 @@ func (o *options) explainer(cmd *cobra.Command, e engine, config *slotsql.Config
 		if err != nil {
 			return nil, err
 		}
-		x, err := slotsql.NewSchemaExplainer(e.dialect, config, text)
+		x, err := explain.NewSchemaExplainer(e.dialect, config, text)
 		return x, o.schemaError(err)
 	}
 	c, err := o.connector(e, config)

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/internal/upkeep"
 )
 
 func ddlCommand(o *options) *cobra.Command {
@@ -23,7 +24,7 @@ the base tables.`,
 			if err != nil {
 				return err
 			}
-			statements, err := o.ddl(cmd, e, config, setupOptions(noForeignKeys))
+			statements, err := o.ddl(cmd, e, withForeignKeys(config, noForeignKeys))
 			if err != nil {
 				return err
 			}
@@ -44,20 +45,20 @@ the base tables.`,
 	return cmd
 }
 
-func (o *options) ddl(cmd *cobra.Command, e engine, config *slotsql.Config, opts []slotsql.SetupOption) ([]string, error) {
+func (o *options) ddl(cmd *cobra.Command, e engine, config *slotsql.Config) ([]string, error) {
 	if o.schema != "" {
 		text, err := o.schemaText()
 		if err != nil {
 			return nil, err
 		}
-		out, err := slotsql.SchemaDDL(e.dialect, config, text, opts...)
+		out, err := upkeep.SchemaDDL(e.dialect, config, text)
 		return out, o.schemaError(err)
 	}
 	c, err := o.connector(e, config)
 	if err != nil {
 		return nil, err
 	}
-	return slotsql.DDL(cmd.Context(), c, opts...)
+	return slotsql.DDL(cmd.Context(), c)
 }
 
 // orEmpty makes a list that JSON writes as [] and not as null.

@@ -73,7 +73,12 @@ func (o *options) explain(cmd *cobra.Command, e engine, config *slotsql.Config, 
 	if err != nil {
 		return nil, err
 	}
-	return slotsql.ExplainConnector(cmd.Context(), c, query)
+	x, err := slotsql.NewExplainer(cmd.Context(), c)
+	if err != nil {
+		return nil, err
+	}
+	defer x.Close()
+	return x.Explain(query)
 }
 
 func readStatement(r io.Reader) (string, error) {

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotsql/slotsql"
+	internalconfig "github.com/slotsql/slotsql/internal/config"
 )
 
 func migrateCommand(o *options) *cobra.Command {
@@ -25,11 +26,11 @@ for it. --no-foreign-keys leaves the foreign key out; a DELETE then drains.
 With --down the slot tables are dropped, if all of them are empty.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			e, config, err := o.target(cmd)
+			e, cfg, err := o.target(cmd)
 			if err != nil {
 				return err
 			}
-			c, err := o.connector(e, config)
+			c, err := o.connector(e, withForeignKeys(cfg, noForeignKeys))
 			if err != nil {
 				return err
 			}
@@ -39,7 +40,7 @@ With --down the slot tables are dropped, if all of them are empty.`,
 				done, none = "dropped", "there are no slot tables"
 				tables, err = slotsql.MigrateDown(cmd.Context(), c)
 			} else {
-				tables, err = slotsql.Migrate(cmd.Context(), c, setupOptions(noForeignKeys)...)
+				tables, err = slotsql.Migrate(cmd.Context(), c)
 			}
 			out := cmd.OutOrStdout()
 			if o.json {
@@ -70,9 +71,10 @@ func foreignKeys(cmd *cobra.Command, without *bool) {
 	cmd.Flags().BoolVar(without, "no-foreign-keys", false, "create slot tables without a foreign key to the base table")
 }
 
-func setupOptions(noForeignKeys bool) []slotsql.SetupOption {
-	if noForeignKeys {
-		return []slotsql.SetupOption{slotsql.WithoutForeignKeys()}
+// withForeignKeys returns the configuration that the flag asks for.
+func withForeignKeys(c *slotsql.Config, without bool) *slotsql.Config {
+	if without {
+		return internalconfig.WithoutForeignKeys(c)
 	}
-	return nil
+	return c
 }

@@ -197,7 +197,7 @@ func TestExplainModes(t *testing.T) {
 	each(t, func(t *testing.T, dialect string) {
 		p := newPair(t, dialect)
 		for mode, shadow := range map[string]bool{"shadow": true, "off": false} {
-			e, err := slotsql.ExplainConnector(t.Context(), connector(t, p, config(", mode: "+mode)), views)
+			e, err := twin.Explain(t, connector(t, p, config(", mode: "+mode)), views)
 			if err != nil || e.Class != "pass-through" || (e.Shadow != nil) != shadow ||
 				!strings.Contains(strings.Join(e.Notes, "\n"), "posts has mode "+mode) {
 				t.Fatalf("%+v, %v", e, err)

@@ -48,6 +48,18 @@ func ConnectorWith(t testing.TB, p *Pair, config *slotsql.Config, opts ...slotsq
 	return c
 }
 
+// Explain returns how a connector would run a statement. It closes the connector.
+func Explain(t testing.TB, c *slotsql.Connector, query string) (*slotsql.Explanation, error) {
+	t.Helper()
+	defer c.Close()
+	x, err := slotsql.NewExplainer(t.Context(), c)
+	if err != nil {
+		return nil, err
+	}
+	defer x.Close()
+	return x.Explain(query)
+}
+
 // Snapshot begins a transaction that has read of the table, and so has its snapshot
 // at the levels that have one. It ends with the test, if not before.
 func Snapshot(t testing.TB, db *sql.DB, level sql.IsolationLevel, table string) *sql.Tx {

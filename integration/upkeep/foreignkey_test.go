@@ -10,6 +10,7 @@ import (
 
 	"github.com/slotsql/slotsql"
 	"github.com/slotsql/slotsql/integration/twin"
+	"github.com/slotsql/slotsql/internal/config"
 )
 
 const postsConfig = `version: 1
@@ -20,6 +21,16 @@ tables:
 // orphans counts the slot rows without a base row.
 const orphans = "SELECT COUNT(*) FROM posts_slots s WHERE NOT EXISTS (SELECT 1 FROM posts p WHERE p.id = s.id)"
 
+// keyless is the pair's connector for migrate --no-foreign-keys.
+func keyless(t *testing.T, p *twin.Pair) *slotsql.Connector {
+	t.Helper()
+	cfg, err := slotsql.Load(p.ConfigPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return twin.ConnectorWith(t, p, config.WithoutForeignKeys(cfg))
+}
+
 // without makes a pair whose slot tables have no foreign key, though the
 // configuration does not say so: it is a fact of the table.
 func without(t *testing.T, dialect string, schema ...string) *twin.Pair {
@@ -29,7 +40,7 @@ func without(t *testing.T, dialect string, schema ...string) *twin.Pair {
 			"INSERT INTO posts VALUES (1, 'one', 10), (2, 'two', 20), (3, 'three', 30)"}
 	}
 	p := twin.New(t, twin.Options{Dialect: dialect, Config: postsConfig, Params: patience[dialect], Schema: schema})
-	if _, err := slotsql.Migrate(t.Context(), twin.Connector(t, p), slotsql.WithoutForeignKeys()); err != nil {
+	if _, err := slotsql.Migrate(t.Context(), keyless(t, p)); err != nil {
 		t.Fatal(err)
 	}
 	return p
@@ -267,7 +278,7 @@ func TestCheckNoForeignKey(t *testing.T) {
 		} else if !got.NoForeignKey || len(got.Risks) != 1 || !strings.Contains(got.Risks[0], "authors") {
 			t.Errorf("%+v", got)
 		}
-		e, err := slotsql.ExplainConnector(t.Context(), twin.Connector(t, p), "DELETE FROM posts WHERE id = 1")
+		e, err := twin.Explain(t, twin.Connector(t, p), "DELETE FROM posts WHERE id = 1")
 		if err != nil || e.Class != map[string]string{"mysql": "drain", "postgres": "drain", "sqlite": "pass-through"}[dialect] {
 			t.Errorf("%v, %v", e, err)
 		}
@@ -321,12 +332,12 @@ func TestMigrateBesideATransaction(t *testing.T) {
 				t.Errorf("the foreign key did not wait for the table: %v", err)
 			}
 		}
-		opts := []slotsql.SetupOption{slotsql.WithoutForeignKeys()}
+		connect := keyless
 		if dialect == "mysql" {
-			opts = nil
+			connect = func(t *testing.T, p *twin.Pair) *slotsql.Connector { return twin.Connector(t, p) }
 		}
 		for i, n := range []int{1, 0} { // the second time there is nothing to do
-			created, err := slotsql.Migrate(t.Context(), twin.Connector(t, p), opts...)
+			created, err := slotsql.Migrate(t.Context(), connect(t, p))
 			if err != nil || i == 0 && len(created) < n || i > 0 && len(created) > 0 {
 				t.Errorf("%v, %v", created, err)
 			}

@@ -14,10 +14,11 @@ var ErrUnsupported = errors.New("slotsql: statement is not supported")
 // UnsupportedError says why a statement was refused, and what to do instead.
 // Nothing of the statement has been run.
 type UnsupportedError struct {
+	Table  string // the counter table concerned, the first of several; empty where none is known
 	Reason string
-	Tables []string // the counter tables concerned
 }
 
+// Error names the reason, which says what to do.
 func (e *UnsupportedError) Error() string { return "slotsql: " + e.Reason }
 
 // Is matches ErrUnsupported.
@@ -30,10 +31,11 @@ var ErrDrain = errors.New("slotsql: statement would drain a counter table")
 // DrainError says why a statement would have drained. Nothing of the statement
 // has been run.
 type DrainError struct {
+	Table  string // with on_drain: error
 	Reason string
-	Table  string
 }
 
+// Error names the table and the reason.
 func (e *DrainError) Error() string {
 	return fmt.Sprintf("slotsql: the statement would drain table %q, which is configured with on_drain: error: %s", e.Table, e.Reason)
 }
@@ -41,18 +43,19 @@ func (e *DrainError) Error() string {
 // Is matches ErrDrain.
 func (e *DrainError) Is(target error) bool { return target == ErrDrain }
 
-// ErrNotMoved is matched by the error of a drain or roll-up whose base rows have not
-// taken what their slots hold; the error is a *NotMovedError.
+// ErrNotMoved is matched by the error of a drain or roll-up that could not move
+// slots into the base rows; the error is a *NotMovedError.
 var ErrNotMoved = errors.New("slotsql: slots could not be moved into base rows")
 
-// NotMovedError says why slots have not been moved into the base rows of a table.
-// All of them hold what they held: totals are as they were.
+// NotMovedError says why slots could not be moved into the base rows of a table.
+// The slots are unchanged, and so are the totals.
 type NotMovedError struct {
 	Table  string
 	Reason string
 	Err    error // the database's own; nil where it has accepted the statement
 }
 
+// Error names the table, the reason, and the database's own error.
 func (e *NotMovedError) Error() string {
 	text := fmt.Sprintf("slotsql: the slots of table %q could not be moved into its rows and are unchanged: %s", e.Table, e.Reason)
 	if e.Err != nil && !strings.Contains(e.Err.Error(), e.Reason) {

@@ -299,7 +299,7 @@ func (c *Conn) legacyQuery(ctx context.Context, p *plan, query string, args []dr
 // allowed refuses what the plan or the configuration refuses.
 func (c *Conn) allowed(plan *rewrite.Plan) error {
 	if plan.Class == rewrite.Refused {
-		return &link.UnsupportedError{Reason: plan.Reason, Tables: plan.Tables}
+		return unsupported(plan, plan.Reason)
 	}
 	if plan.Class != rewrite.Drain {
 		return nil

@@ -101,16 +101,12 @@ func (r *Run) queryMulti(ctx context.Context) (driver.Rows, error) {
 		Reason: "several statements in one call return rows"}
 	for i, part := range r.Plan.Parts {
 		if part.Plan.Effects&rewrite.Namespace != 0 && i+1 < len(r.Plan.Parts) {
-			return nil, &link.UnsupportedError{
-				Tables: r.Plan.Tables,
-				Reason: "several statements in one call that return rows, change what names mean and use counters cannot be run exactly; send them one by one",
-			}
+			return nil, unsupported(r.Plan.Plan,
+				"several statements in one call that return rows, change what names mean and use counters cannot be run exactly; send them one by one")
 		}
 		if part.TxBegin || part.TxEnd || part.Plan.Effects&rewrite.TxControl != 0 {
-			return nil, &link.UnsupportedError{
-				Tables: r.Plan.Tables,
-				Reason: "several statements in one call that return rows, control transactions and use counters cannot be run exactly; send them one by one",
-			}
+			return nil, unsupported(r.Plan.Plan,
+				"several statements in one call that return rows, control transactions and use counters cannot be run exactly; send them one by one")
 		}
 		if err := r.conn.allowed(part.Plan); err != nil {
 			return nil, err

@@ -1,0 +1,78 @@
+package upkeep
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/internal/catalog"
+	"github.com/slotsql/slotsql/internal/config"
+	"github.com/slotsql/slotsql/internal/session"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// DDL returns the statements that create the slot tables: see slotsql.DDL.
+func DDL(ctx context.Context, s *catalog.Catalog) ([]string, error) {
+	cn, err := catalog.OpenView(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	defer cn.Parent.Close()
+	checked, problems, err := cn.CheckTables(ctx)
+	return ddlOf(cn.Catalog.Dialect, checked, problems, err)
+}
+
+// SchemaDDL is DDL without a database: the tables come from a schema file.
+func SchemaDDL(d dialect.Dialect, cfg *config.Config, schema string) ([]string, error) {
+	f, err := catalog.ParseSchemaFile(d, schema)
+	if err != nil {
+		return nil, err
+	}
+	checked, problems, err := session.NewFor(d, cfg, cfg.Tables()).CheckTables(config.Always, f.Look)
+	return ddlOf(d, checked, problems, err)
+}
+
+func ddlOf(d dialect.Dialect, checked []catalog.CheckedTable, problems []config.Problem, err error) ([]string, error) {
+	if err != nil {
+		return nil, err
+	}
+	if len(problems) > 0 {
+		return nil, catalog.AsConfigError(problems)
+	}
+	var out []string
+	checked = notOff(checked)
+	made := map[[2]string]bool{} // shared slot tables
+	for _, t := range checked {
+		if c := t.Table.Counter; c.Layout == rewrite.LayoutShared {
+			id := [2]string{c.SlotSchema, c.SlotTable}
+			if made[id] {
+				continue
+			}
+			made[id] = true
+		}
+		texts := d.CreateSlots(t.Table)
+		if len(texts) > 0 {
+			texts[0] = commented(d.CreateLocks(t.Table)) + texts[0]
+		}
+		out = append(out, texts...)
+	}
+	if l, ok := d.(dialect.Leaser); ok && len(checked) > 0 {
+		out = append(out, l.CreateLeases()...)
+	}
+	return out, nil
+}
+
+// notOff leaves out the tables with mode off.
+func notOff(tables []catalog.CheckedTable) []catalog.CheckedTable {
+	return slices.DeleteFunc(tables, func(t catalog.CheckedTable) bool { return t.Config.Mode == config.ModeOff })
+}
+
+// commented makes the lines a comment above a statement.
+func commented(lines []string) string {
+	var b strings.Builder
+	for _, l := range lines {
+		b.WriteString("-- " + l + "\n")
+	}
+	return b.String()
+}
