@@ -56,7 +56,7 @@ func (c *View) Refresh(ctx context.Context) error {
 // that happens is one where even opening a connection may wait, so it is tried once.
 func (c *View) Aside(ctx context.Context, read func(*View) error) error {
 	d, ok := c.Catalog.Dialect.(dialect.SnapshotAware)
-	apart := ok && c.TxUnused && c.Lasting && c.ordinary() && c.Catalog.Connect != nil && !c.Catalog.shutsOut.Load()
+	apart := ok && c.Tx.Unused() && c.ordinary() && c.Catalog.Connect != nil && !c.Catalog.shutsOut.Load()
 	if apart {
 		err := c.readAside(ctx, d, read)
 		if err == nil || ctx.Err() != nil {
@@ -93,7 +93,7 @@ func (c *View) Begins(text string) bool {
 // everybody.
 func (c *View) Committed() bool {
 	if c.Engine.Watcher == nil && !c.Catalog.Traits.DDLCommits {
-		return !c.Lasting && !c.Tx.ByText
+		return c.Tx.None()
 	}
 	return c.Catalog.Traits.DDLCommits || c.Engine.Watcher != nil && !c.Engine.Watcher.ConnInTransaction(c.Parent)
 }

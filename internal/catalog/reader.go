@@ -200,7 +200,7 @@ func (c *View) readAgain(ctx context.Context) error {
 	if s.Traits.OneWriter || !s.aside() {
 		return c.readHere(ctx)
 	}
-	inTx := c.Lasting || !c.InAutocommit()
+	inTx := c.Tx.KeepsLocks() || !c.InAutocommit()
 	wait, cancel := ctx, context.CancelFunc(func() {})
 	if inTx {
 		wait, cancel = context.WithTimeout(ctx, ownPatience)
@@ -235,7 +235,7 @@ func (c *View) readAgain(ctx context.Context) error {
 // would show.
 func (c *View) readHere(ctx context.Context) error {
 	s := c.Catalog
-	if s.Traits.OneWriter && c.Lasting && !c.TxUnused {
+	if s.Traits.OneWriter && c.Tx.KeepsLocks() && !c.Tx.Unused() {
 		return c.readForItself(ctx) // its transaction may see what has been changed since
 	}
 	sc, err := s.current(ctx, func(r *reading) {

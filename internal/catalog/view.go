@@ -44,7 +44,7 @@ func NewOwnView(ctx context.Context, c *Catalog, parent driver.Conn) *View {
 // transaction, and without open rows. Two such sessions do the same with the
 // same statement.
 func (c *View) AsConnected() bool {
-	return c.ordinary() && !c.RowsOpen && !c.Lasting && c.InAutocommit()
+	return c.ordinary() && !c.RowsOpen && !c.Tx.KeepsLocks() && c.InAutocommit()
 }
 
 // ordinary says that any connection of the connector sees the same database.

@@ -62,10 +62,10 @@ func (c *View) HeedHere(ctx context.Context) {
 // database, or be in the way.
 func (c *View) lookHere(ctx context.Context) {
 	if c.Catalog.Traits.OneWriter {
-		if c.Lasting || c.Tx.ByText || c.Temp {
+		if !c.Tx.None() || c.Temp {
 			return
 		}
-	} else if c.RowsOpen || c.Lasting || !c.InAutocommit() {
+	} else if c.RowsOpen || c.Tx.KeepsLocks() || !c.InAutocommit() {
 		return
 	}
 	w := &c.Catalog.Watch

@@ -61,5 +61,5 @@ func (c *Conn) InAutocommit() bool {
 	if c.Engine.Watcher != nil {
 		return !c.Engine.Watcher.ConnInTransaction(c.Parent)
 	}
-	return c.Db.Sharing && !c.Dirty && !c.Lasting && !c.Tx.ByText
+	return c.Db.Sharing && !c.Dirty && c.Tx.None()
 }

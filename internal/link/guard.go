@@ -25,7 +25,7 @@ import (
 // transaction that is rolled back where that has happened meanwhile.
 func (c *Conn) prepareGuarded(ctx context.Context, query string) (driver.Stmt, error) {
 	g, ok := c.Db.Dialect.(dialect.TxGuard)
-	if !ok || !c.Cluster || !c.Drain.UnderWay() && !c.Lasting {
+	if !ok || !c.Cluster || !c.Drain.UnderWay() && !c.Tx.KeepsLocks() {
 		return c.prepareText(ctx, query)
 	}
 	open := c.Drain == DrainGuarded

@@ -22,15 +22,11 @@ type Conn struct {
 	PreparesArgs bool     // the parent takes arguments through prepared statements only
 	Opening      []string // what a transaction of slotsql's own runs first
 
-	Tx            TxState
-	Ours          bool // the transaction is a drain's own
-	SnapshotTaken bool // which may have a snapshot already
-	Lasting       bool // what a statement locks may stay locked after it: a transaction may be open
-	TxUnused      bool // nothing has been run since a transaction was begun
-	Drain         Drain
-	Dirty         bool // the session may not be as the connector opened it
-	RowsOpen      bool // rows may be open
-	Broken        bool // not to be used again: see lost
+	Tx       Tx
+	Drain    Drain
+	Dirty    bool // the session may not be as the connector opened it
+	RowsOpen bool // rows may be open
+	Broken   bool // not to be used again: see lost
 }
 
 // ErrBroken is returned for what comes after the statement in which the

@@ -6,7 +6,6 @@ import (
 	"io"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
 )
 
 var _ dialect.Session = (*Session)(nil)
@@ -21,7 +20,7 @@ func (c *Conn) Session() *Session { return (*Session)(c) }
 // where it stands alone: in a transaction, be it one of slotsql's own, the
 // statements before it, and their locks, are gone with it.
 func (s *Session) Query(ctx context.Context, sql string, args ...any) ([][]any, error) {
-	alone := (*Conn)(s).InAutocommit() && !s.Ours
+	alone := (*Conn)(s).InAutocommit() && !s.Tx.Own()
 	for tries := 1; ; tries++ {
 		out, err := s.query(ctx, sql, args)
 		if !alone || !(*Conn)(s).Retry(ctx, tries, err) {
@@ -31,7 +30,7 @@ func (s *Session) Query(ctx context.Context, sql string, args ...any) ([][]any, 
 }
 
 func (s *Session) query(ctx context.Context, sql string, args []any) ([][]any, error) {
-	if len(args) > 0 && s.Lasting && s.Drain.Begin() { // for a transaction that the preparation may lose
+	if len(args) > 0 && s.Tx.KeepsLocks() && s.Drain.Begin() { // for a transaction that the preparation may lose
 		defer s.Drain.End()
 	}
 	if d, ok := s.Db.Dialect.(dialect.RowLimited); ok {
@@ -64,22 +63,9 @@ func Collect(rows driver.Rows) ([][]any, error) {
 func (s *Session) Exec(ctx context.Context, sql string, args ...any) error {
 	_, err := (*Conn)(s).ParentExec(ctx, sql, NamedValues(args))
 	if err == nil && len(args) == 0 {
-		s.transacted(sql)
+		(*Conn)(s).noteOwn(sql)
 	}
 	return err
-}
-
-// transacted notes that a transaction has begun or ended by a statement of
-// slotsql's own. Drains of the application's statements do so themselves: see begin.
-func (s *Session) transacted(sql string) {
-	for _, e := range rewrite.TxEvents(s.Db.Dialect.Lexis(), sql) {
-		switch e.Kind {
-		case rewrite.TxBegins:
-			s.Lasting = true
-		case rewrite.TxEnds:
-			s.Lasting = e.Chained
-		}
-	}
 }
 
 // ExecAll runs statements one after another.

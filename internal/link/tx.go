@@ -8,19 +8,8 @@ import (
 	"time"
 
 	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/rewrite"
 )
-
-// TxState is what is known of a session's transaction. Known is false after
-// any text that may have begun or ended one, after an error, with which an
-// engine may have rolled it back, and after a query, whose error may come with
-// its rows; the engine is then asked when it matters, which is when a drain has
-// to know whether to begin its own.
-type TxState struct {
-	Known bool
-	Open  bool
-	// byText says that a text may have begun a transaction, or left one open.
-	ByText bool
-}
 
 // EndPatience bounds how long a transaction of slotsql's own may take to end
 // once the statement's context is done; then the connection is given up.
@@ -50,21 +39,22 @@ func (c *Conn) InTransaction(ctx context.Context) (bool, error) {
 	if c.Engine.Watcher != nil {
 		return c.Engine.Watcher.ConnInTransaction(c.Parent), nil
 	}
-	if !c.Tx.Known {
-		open, err := c.Db.Dialect.InTransaction(ctx, c.Session())
-		if err != nil {
-			return false, err
-		}
-		c.Tx.Known, c.Tx.Open = true, open
+	if open, ok := c.Tx.Known(); ok {
+		return open, nil
 	}
-	return c.Tx.Open, nil
+	open, err := c.Db.Dialect.InTransaction(ctx, c.Session())
+	if err != nil {
+		return false, err
+	}
+	c.Tx.Answer(open)
+	return open, nil
 }
 
 // MayBeInTransaction is inTransaction where an engine cannot tell, which is told by
 // what the session has run.
 func (c *Conn) MayBeInTransaction(ctx context.Context) (bool, error) {
 	if c.Engine.Watcher == nil && c.Db.Dialect.Drain().Nested {
-		return c.Tx.Open || c.Tx.ByText, nil
+		return c.Tx.LastKnownOpen() || c.Tx.BySQL(), nil
 	}
 	return c.InTransaction(ctx)
 }
@@ -120,9 +110,9 @@ func (c *Conn) BeginOwnAs(ctx context.Context, d dialect.DrainTx) (end func(erro
 			return nil, c.Lost(err)
 		}
 	}
-	c.Ours, c.SnapshotTaken = true, false
+	c.Tx.BeginOwn()
 	return func(err error) error {
-		c.Ours = false
+		c.Tx.EndOwn()
 		if err == nil {
 			err = c.commit(ctx, d.Commit, d.Nested)
 		}
@@ -190,6 +180,23 @@ func (c *Conn) Lost(err error) error {
 func (c *Conn) WaitsBriefly(ctx context.Context) error {
 	c.Opening = c.Db.Dialect.DrainTransaction()
 	return c.Session().ExecAll(ctx, c.Db.Dialect.DrainSession())
+}
+
+// NoteTx notes what one statement has done to the transaction. DDL: it is certainly no
+// other statement.
+func (c *Conn) NoteTx(e rewrite.TxEvent, ddl bool) {
+	c.Tx.Apply(e, TxRules{Watched: c.Engine.Watcher != nil, DDLCommits: c.Db.Traits.DDLCommits, DDL: ddl})
+}
+
+// noteOwn notes that a statement of slotsql's own has begun or ended a transaction; it
+// does nothing else to one. Drains of the application's statements do so themselves: see
+// BeginOwn.
+func (c *Conn) noteOwn(sql string) {
+	for _, e := range rewrite.TxEvents(c.Db.Dialect.Lexis(), sql) {
+		if e.Kind == rewrite.TxBegins || e.Kind == rewrite.TxEnds {
+			c.NoteTx(e, false)
+		}
+	}
 }
 
 // Idle reports whether the parent knows that no transaction is open.

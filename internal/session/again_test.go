@@ -197,7 +197,9 @@ func TestLookAgain(t *testing.T) {
 		server := &fake.Server{}
 		db := openFake(t, fake.Probing, fake.Connector{Server: server})
 		if err := withConn(t, db, func(c *Conn) {
-			c.Lasting = lasting
+			if lasting {
+				c.Tx.Begin()
+			}
 			conflicts(server, 3, prefix("SELECT"))
 			_, err := c.Session().Query(t.Context(), "SELECT 1")
 			if want := map[bool]int{false: 4, true: 1}[lasting]; (err != nil) != lasting || len(server.Ran()) != want {

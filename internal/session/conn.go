@@ -131,11 +131,11 @@ func (c *Conn) ResetSession(ctx context.Context) error {
 	if c.Broken || c.detached.running() {
 		return driver.ErrBadConn
 	}
-	c.Lasting, c.RowsOpen = false, false
-	if c.Tx.ByText && !c.Idle() {
-		c.doubted() // a transaction that a text has begun may still be open
-	} else {
+	c.RowsOpen = false
+	if c.Tx.Reset(c.Idle()) {
 		c.ended()
+	} else {
+		c.doubted()
 	}
 	if r, ok := c.Parent.(driver.SessionResetter); ok {
 		if err := r.ResetSession(ctx); err != nil {
@@ -260,7 +260,7 @@ func (c *Conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 	if err != nil {
 		return nil, err
 	}
-	defer c.queried()
+	defer c.queried(p.Plan)
 	if p.Class == rewrite.PassThrough && (len(p.Changes) == 0 || c.InAutocommit()) {
 		q, ok := c.Parent.(driver.QueryerContext)
 		if !ok {

@@ -34,7 +34,7 @@ func (r *Run) execDrained(ctx context.Context) (driver.Result, error) {
 		return r.execReadOnly(ctx, nil)
 	}
 	res, err := r.execWhole(ctx, r.drainAndExec)
-	if err != nil && !r.conn.Broken && (!r.conn.Tx.Open || r.onReadOnlyServer(err)) && r.readsOnly(err) {
+	if err != nil && !r.conn.Broken && (!r.conn.Tx.LastKnownOpen() || r.onReadOnlyServer(err)) && r.readsOnly(err) {
 		return r.execReadOnly(ctx, err)
 	}
 	return res, err
@@ -121,7 +121,7 @@ func (r *Run) queryDrained(ctx context.Context) (driver.Rows, error) {
 	missed, err := r.drain(ctx)
 	if err != nil {
 		r.cleanUp(ctx, err)
-		own := !r.conn.Tx.Open || r.onReadOnlyServer(err)
+		own := !r.conn.Tx.LastKnownOpen() || r.onReadOnlyServer(err)
 		if err = end(r.unapplied(err)); own && !r.conn.Broken && r.readsOnly(err) {
 			return r.queryReadOnly(ctx, err)
 		}

@@ -228,7 +228,7 @@ func (r *Run) execIncrement(ctx context.Context) (driver.Result, error) {
 	case r.conn.OtherRole:
 		return r.because(roleUnknown).fallback(ctx)
 	}
-	if r.conn.Lasting {
+	if r.conn.Tx.KeepsLocks() {
 		if r.belongsOnBase() {
 			return r.execOnBase(ctx)
 		}
@@ -244,7 +244,7 @@ func (r *Run) execIncrement(ctx context.Context) (driver.Result, error) {
 	v := r.share(ctx)
 	if v.Outcome == slots.OutcomeAlone {
 		var n int64
-		v.Result, n, v.Err = r.addTo(ctx, r.place(), r.conn.Lasting, r.conn.InAutocommit())
+		v.Result, n, v.Err = r.addTo(ctx, r.place(), r.conn.Tx.KeepsLocks(), r.conn.InAutocommit())
 		switch {
 		case v.Err == nil && n == 0:
 			return r.because(noRowAffected).fallback(ctx)

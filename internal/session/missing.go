@@ -103,7 +103,7 @@ func (r *Run) appeared(ctx context.Context) (bool, error) {
 // text runs the application's own text, which says how many rows it has
 // touched, after a drain. Missed says that the drain has found no row to lock.
 func (r *Run) text(ctx context.Context, missed bool, text func() (int64, error)) error {
-	r.conn.SnapshotTaken = true
+	r.conn.Tx.TakeSnapshot()
 	for missed {
 		if err := r.control(ctx, savepoint); err != nil {
 			return err

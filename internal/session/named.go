@@ -79,9 +79,10 @@ func (r *Run) slotRows(
 	lock, ask := true, ""
 	switch {
 	case !n.GapLocks(level) || c.Cluster: // what another node knows is not what this one does
-	case c.Ours && !c.SnapshotTaken && n.OpensSnapshot(level):
+	case c.Tx.OwnWithoutSnapshot() && n.OpensSnapshot(level):
 		// All rows are locked, and what it sees is as of now.
-		lock, c.SnapshotTaken = false, true
+		c.Tx.TakeSnapshot()
+		lock = false
 	default:
 		lock, ask = false, here
 	}
@@ -252,7 +253,7 @@ func (r *Run) keyNumbers(d *rewrite.DrainTable) []string {
 
 // isolation is the level of the transaction that is open.
 func (c *Conn) isolation(session string) string {
-	if c.Ours {
+	if c.Tx.Own() {
 		return session
 	}
 	switch sql.IsolationLevel(c.begun) {

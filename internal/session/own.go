@@ -238,7 +238,7 @@ func (c *Conn) forget() {
 // before and must not change what is newer.
 func (r *Run) locksFirst(ctx context.Context, rows *rewrite.DrainTable) (bool, error) {
 	c := r.conn
-	if !c.Lasting || !r.Plan.habit.First() {
+	if !c.Tx.KeepsLocks() || !r.Plan.habit.First() {
 		if !rows.Only {
 			return false, nil
 		}

@@ -21,7 +21,7 @@ func (r *Run) place() slots.Place {
 		// The row is not known. A slot of this connection's own, from the last
 		// one down.
 		p.Slot = seats.Places.Slot(n-1-c.slot%n, n)
-	case c.Lasting && keyed && !seats.Any():
+	case c.Tx.KeepsLocks() && keyed && !seats.Any():
 		i, held := c.held[row]
 		if !held {
 			if i = seats.Placement.Take(row, n); i < 0 {

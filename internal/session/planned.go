@@ -78,7 +78,7 @@ func (c *Conn) Plan(ctx context.Context, query string) (*plan, error) {
 
 // after notes what a text that has been run may have done to the session.
 func (c *Conn) after(plan *rewrite.Plan, err error) {
-	c.TxUnused = err == nil && plan.Effects&rewrite.TxControl != 0 && c.Begins(plan.Text)
+	c.Tx.Ran(err == nil && plan.Effects&rewrite.TxControl != 0 && c.Begins(plan.Text))
 	if err != nil {
 		c.failed(err)
 	}
@@ -106,7 +106,17 @@ func (c *Conn) after(plan *rewrite.Plan, err error) {
 }
 
 // queried notes that a query has been run: its error may come with its rows.
-func (c *Conn) queried() { c.Tx.Known, c.RowsOpen = false, true }
+func (c *Conn) queried(plan *rewrite.Plan) {
+	c.Tx.Doubt()
+	c.RowsOpen = true
+	if plan.Effects&rewrite.TxControl != 0 && !single(plan.Text) {
+		// Of several statements the later ones may run with their rows, or fail.
+		if !c.Idle() {
+			c.Tx.Fail()
+			c.doubted()
+		}
+	}
+}
 
 // changed notes that a text may have changed the schema. Others must look
 // again, and must not take over what this session sees: not its temporary

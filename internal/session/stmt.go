@@ -119,7 +119,7 @@ func (s *stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driv
 	if err != nil {
 		return nil, err
 	}
-	defer s.conn.queried()
+	defer s.conn.queried(r.Plan.Plan)
 	if r.Plan.shadow != nil {
 		s.conn.Shared.Shadow.Queried(r.Plan.shadow, r.call.args, r.call.options)
 	}

@@ -25,13 +25,12 @@ func (c *Conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 	if err != nil {
 		return nil, err
 	}
-	c.Lasting, c.TxUnused = true, true
 	if goesOn {
 		c.level = levelUnknown
 	} else {
 		c.ended() // the one before, however that was
 	}
-	c.Tx = link.TxState{Known: true, Open: true}
+	c.Tx.Begin()
 	c.begun = opts.Isolation
 	c.readOnly = opts.ReadOnly
 	return &tx{conn: c, parent: t}, nil

@@ -3,7 +3,6 @@ package session
 import (
 	"strings"
 
-	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -44,17 +43,18 @@ func (c *Conn) doubted() {
 
 // finished notes what a driver.Tx has returned for its end.
 func (c *Conn) finished(err error) {
-	c.Tx, c.Lasting = link.TxState{ByText: err != nil}, false
-	if err == nil || c.Idle() {
+	mayBeOpen := err != nil && !c.Idle()
+	c.Tx.Finish(mayBeOpen)
+	if mayBeOpen {
+		c.doubted()
+	} else {
 		c.ended()
-		return
 	}
-	c.doubted()
 }
 
 // transacted notes what the text of a plan may have done to the transaction.
 func (c *Conn) transacted(plan *rewrite.Plan, err error) {
-	c.Tx.Known = false
+	c.Tx.Doubt()
 	text, events := plan.Text, plan.TxEvents
 	if events == nil {
 		events = rewrite.TxEvents(c.Dialect().Lexis(), text)
@@ -66,25 +66,26 @@ func (c *Conn) transacted(plan *rewrite.Plan, err error) {
 	}
 	switch {
 	case c.Idle():
-		c.Tx.ByText, c.Lasting = false, false
+		c.Tx.Close()
 		c.ended()
 		return
 	case err != nil:
-		c.Tx.ByText, c.Lasting = true, true
+		c.Tx.Fail()
 		c.doubted()
 		return
 	}
-	byText, lasting := c.Tx.ByText, c.Lasting
+	before := c.Tx
+	ddl := plan.Effects&rewrite.SchemaChange != 0 && plan.Effects&rewrite.SessionChange == 0 && single(text)
 	for _, e := range events {
 		if e.Kind == rewrite.TxEnds && slots.Commits(c.Shared.Dialect.Lexis(), text) {
 			c.trials.Acquit()
 		}
-		c.apply(e)
+		c.apply(e, ddl)
 	}
 	if c.Shared.Traits.OneWriter && len(events) == 1 && events[0].Kind == rewrite.TxMayEnd && single(text) {
 		// SQLite has no routines: such a statement, ALTER or DROP, leaves the
 		// transaction as it is.
-		c.Tx.ByText, c.Lasting = byText, lasting
+		c.Tx = before
 	}
 	c.unsettle()
 	c.SettleFacts(false)
@@ -96,10 +97,9 @@ func single(text string) bool {
 }
 
 // apply notes what one statement has done.
-func (c *Conn) apply(e rewrite.TxEvent) {
+func (c *Conn) apply(e rewrite.TxEvent, ddl bool) {
 	watched := c.Engine.Watcher != nil
-	byText, lasting := c.Tx.ByText, c.Lasting
-	c.Tx.ByText, c.Lasting = !watched, true
+	c.NoteTx(e, ddl)
 	switch e.Kind {
 	case rewrite.TxBegins:
 		if !watched {
@@ -109,16 +109,11 @@ func (c *Conn) apply(e rewrite.TxEvent) {
 		c.readOnly = e.ReadOnly
 	case rewrite.TxEnds:
 		c.ended()
-		c.Tx.ByText = e.Chained && !watched
 	case rewrite.TxChanges:
 		if c.Shared.Traits.DDLCommits {
 			c.ended()
-			c.Tx.ByText = false
-		} else if !watched {
-			c.Tx.ByText, c.Lasting = byText, lasting // SQLite: DDL begins and ends none
 		}
 	case rewrite.TxReadOnly:
-		c.Tx.ByText, c.Lasting = byText, lasting
 		c.readOnly = c.readOnly || watched // the server is asked
 		c.mayRefuse = true
 	case rewrite.TxMayEnd:
@@ -133,7 +128,7 @@ func (c *Conn) apply(e rewrite.TxEvent) {
 
 // failed notes an error of any statement, which may have undone the transaction.
 func (c *Conn) failed(err error) {
-	c.Tx.Known = false
+	c.Tx.Doubt()
 	if c.Engine.TxEnded(err) {
 		c.ended()
 	}

@@ -1,0 +1,208 @@
+package link
+
+import "github.com/slotsql/slotsql/rewrite"
+
+// Tx is what is known of a session's transaction: which one may be open, what the engine
+// has last said of it, and whether anything has run in it. Its zero value is that of a
+// session that has just been opened.
+//
+// Everything that happens to a transaction is one of its methods. None of them asks the
+// database: where only that knows, the state says so.
+type Tx struct {
+	phase    TxPhase
+	answer   txAnswer
+	unused   bool // nothing has run since a transaction was begun
+	implicit bool // a statement may have switched autocommit off
+	own      ownTx
+}
+
+// TxPhase is which transaction of the application may be open.
+type TxPhase byte
+
+// The phases.
+const (
+	// TxNone: none is open, unless the session was opened with autocommit off.
+	TxNone TxPhase = iota
+	// TxBegun: one is open that was begun through BeginTx, or that the parent tells of.
+	TxBegun
+	// TxBySQL: a statement has begun one, or may have.
+	TxBySQL
+	// TxImplicit: the one before has ended, and any statement may have begun the next:
+	// autocommit may be off.
+	TxImplicit
+	// TxLeftOpen: nobody uses one, and it may be open all the same: its COMMIT has
+	// failed, or the session was reset while a statement's was open.
+	TxLeftOpen
+)
+
+// txAnswer is what the engine has last said, when it was asked whether a transaction is
+// open, and whether that still holds. It no longer does after any statement that may
+// have begun or ended one, after an error, with which an engine may have rolled it back,
+// and after a query, whose error may come with its rows.
+type txAnswer byte
+
+const (
+	staleClosed txAnswer = iota // also: it was never asked
+	staleOpen
+	closed
+	open
+)
+
+// ownTx is a transaction of slotsql's own.
+type ownTx byte
+
+const (
+	noOwnTx ownTx = iota
+	ownTxOpen
+	ownTxSnapshot // and it may have a snapshot
+)
+
+// TxRules is what the effect of a statement on the transaction depends on, beside its
+// words.
+type TxRules struct {
+	Watched    bool // the parent tells whether a transaction is open
+	DDLCommits bool // DDL ends the transaction
+	DDL        bool // the statement is certainly DDL: it begins none, and leaves autocommit as it is
+}
+
+// Begin notes that BeginTx has begun a transaction.
+func (t *Tx) Begin() { t.phase, t.answer, t.unused = TxBegun, open, true }
+
+// Finish notes that a driver.Tx has been committed or rolled back. Where that failed the
+// transaction may still be open.
+func (t *Tx) Finish(mayBeOpen bool) {
+	t.phase, t.answer = TxNone, staleClosed
+	if mayBeOpen {
+		t.phase = TxLeftOpen
+	}
+}
+
+// Close notes that the parent knows of no transaction.
+func (t *Tx) Close() { t.phase, t.answer = TxNone, t.answer.stale() }
+
+// Fail notes that a statement which may begin or end a transaction has failed: one may
+// be open.
+func (t *Tx) Fail() { t.phase, t.answer = TxBySQL, t.answer.stale() }
+
+// Reset notes that the session has been given back to the pool, and reports whether no
+// transaction is open any more. Idle: the parent knows of none.
+func (t *Tx) Reset(idle bool) (ended bool) {
+	if t.BySQL() && !idle {
+		t.phase = TxLeftOpen
+		return false
+	}
+	t.phase = TxNone
+	return true
+}
+
+// Apply notes what one statement has done by its words. An unchained COMMIT leaves the
+// session as it was before the BEGIN: in autocommit, unless a statement may have
+// switched that off.
+func (t *Tx) Apply(e rewrite.TxEvent, rules TxRules) {
+	t.answer = t.answer.stale()
+	may := TxBySQL
+	if rules.Watched {
+		may = TxBegun
+	}
+	switch e.Kind {
+	case rewrite.TxEnds:
+		if t.end(); e.Chained {
+			t.phase = may
+		}
+	case rewrite.TxChanges:
+		switch {
+		case rules.DDLCommits:
+			t.end()
+		case rules.Watched:
+			t.phase = may
+		}
+	case rewrite.TxReadOnly:
+	case rewrite.TxMayEnd:
+		t.implicit = t.implicit || !rules.DDL
+		if t.phase != TxNone || !rules.DDL { // else there is none to end
+			t.phase = may
+		}
+	default:
+		t.phase = may
+	}
+}
+
+// end notes that the transaction has ended for certain.
+func (t *Tx) end() {
+	t.phase = TxNone
+	if t.implicit {
+		t.phase = TxImplicit
+	}
+}
+
+// Answer notes what the engine has said when asked whether a transaction is open.
+func (t *Tx) Answer(isOpen bool) {
+	t.answer = closed
+	if isOpen {
+		t.answer = open
+	}
+}
+
+// Doubt notes that what the engine has said may no longer hold.
+func (t *Tx) Doubt() { t.answer = t.answer.stale() }
+
+// Ran notes that a statement has run. Begins: it has begun a transaction that has not
+// read anything.
+func (t *Tx) Ran(begins bool) { t.unused = begins }
+
+// BeginOwn, TakeSnapshot and EndOwn note what becomes of a transaction of slotsql's own.
+func (t *Tx) BeginOwn() { t.own = ownTxOpen }
+
+// TakeSnapshot notes that a transaction of slotsql's own may have a snapshot from now on.
+func (t *Tx) TakeSnapshot() {
+	if t.own == ownTxOpen {
+		t.own = ownTxSnapshot
+	}
+}
+
+// EndOwn notes the end of a transaction of slotsql's own.
+func (t *Tx) EndOwn() { t.own = noOwnTx }
+
+// Phase returns which transaction may be open.
+func (t *Tx) Phase() TxPhase { return t.phase }
+
+// None reports whether the session has no transaction, by all that it has run.
+func (t *Tx) None() bool { return t.phase == TxNone }
+
+// KeepsLocks reports whether what a statement locks may stay locked after it: it runs in
+// a transaction, or may.
+func (t *Tx) KeepsLocks() bool {
+	return t.phase == TxBegun || t.phase == TxBySQL || t.phase == TxImplicit
+}
+
+// BySQL reports whether a statement may have begun a transaction that may still be open,
+// which nothing but the engine knows.
+func (t *Tx) BySQL() bool { return t.phase == TxBySQL || t.phase == TxLeftOpen }
+
+// Unused reports whether nothing has run in the transaction that is open.
+func (t *Tx) Unused() bool { return t.unused && t.KeepsLocks() }
+
+// Known returns what the engine has said, where that still holds.
+func (t *Tx) Known() (isOpen, ok bool) {
+	return t.answer == open, t.answer == open || t.answer == closed
+}
+
+// LastKnownOpen reports whether a transaction was open when that was last known.
+func (t *Tx) LastKnownOpen() bool { return t.answer == open || t.answer == staleOpen }
+
+// Own reports whether a transaction of slotsql's own is open.
+func (t *Tx) Own() bool { return t.own != noOwnTx }
+
+// OwnWithoutSnapshot reports whether a transaction of slotsql's own is open whose first
+// snapshot is still to come.
+func (t *Tx) OwnWithoutSnapshot() bool { return t.own == ownTxOpen }
+
+func (a txAnswer) stale() txAnswer {
+	switch a {
+	case open:
+		return staleOpen
+	case closed:
+		return staleClosed
+	}
+	return a
+}
