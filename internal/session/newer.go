@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync/atomic"
-	"time"
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/config"
@@ -44,9 +42,17 @@ func (r *Run) newer(ctx context.Context, d *rewrite.DrainTable) error {
 		}
 		ask = append(ask, jsonTexts(all))
 	}
-	found, err := c.Shared.witness.query(ctx, c.Shared, teller.Newer(d.Table, keyed), ask...)
+	every := r.meetEvery(d, teller, all, keyed)
+	need := needed
+	if every != "" {
+		need = wanted
+	}
+	found, err := c.Shared.witness.query(ctx, c.Shared, need, teller.Newer(d.Table, keyed), ask...)
 	if errors.Is(err, errUnheard) {
-		return r.newerUnheard(ctx, d, teller, all, keyed)
+		if every != "" {
+			return c.Session().Exec(ctx, every, jsonTexts(all))
+		}
+		return c.Session().Exec(ctx, teller.Unserializable())
 	}
 	if err != nil {
 		return fmt.Errorf("slotsql: looking for slot rows that are newer than the transaction's snapshot: %w", link.Settled(err))
@@ -78,7 +84,7 @@ func (r *Run) deletedNewer(
 	ctx context.Context, d *rewrite.DrainTable, teller dialect.SnapshotTeller, keyed bool, ask []any, found [][]any,
 ) error {
 	c := r.conn
-	still, err := c.Shared.witness.query(ctx, c.Shared, teller.Newer(d.Table, keyed), ask...)
+	still, err := c.Shared.witness.query(ctx, c.Shared, needed, teller.Newer(d.Table, keyed), ask...)
 	if err != nil && !errors.Is(err, errUnheard) {
 		return fmt.Errorf("slotsql: looking again for slot rows that are newer than the transaction's snapshot: %w", link.Settled(err))
 	}
@@ -97,16 +103,16 @@ func containsRows(all, some [][]any) bool {
 	return !slices.ContainsFunc(some, func(row []any) bool { return !has[jsonTexts([][]any{row})] })
 }
 
-// newerUnheard does without the other session, which is not to be had in time: a
-// transaction pooler may have given all its server connections to transactions
-// that wait here. A few keys meet every slot that a process may have made, which is
-// as exact, and slower. For many the transaction is told to try again, which gives
-// its connection back.
-func (r *Run) newerUnheard(ctx context.Context, d *rewrite.DrainTable, teller dialect.SnapshotTeller, keys [][]any, keyed bool) error {
-	if every := teller.MeetEvery(d.Table, config.MaxSlots); every != "" && keyed && len(r.ungranted) == 0 && len(keys) <= maxKeysMet {
-		return r.conn.Session().Exec(ctx, every, jsonTexts(keys))
+// meetEvery is how a drain does without the other session, "" where it cannot. A
+// transaction pooler may have given all its server connections to transactions that
+// wait here. A few keys meet every slot that a process may have made, which is as
+// exact, and slower. A drain of many keys waits for the other session, and only then
+// its transaction is told to try again, which gives its connection back.
+func (r *Run) meetEvery(d *rewrite.DrainTable, teller dialect.SnapshotTeller, keys [][]any, keyed bool) string {
+	if !keyed || len(r.ungranted) > 0 || len(keys) > maxKeysMet {
+		return ""
 	}
-	return r.conn.Session().Exec(ctx, teller.Unserializable())
+	return teller.MeetEvery(d.Table, config.MaxSlots)
 }
 
 // maxKeysMet is how many keys meet every slot: so many rows of maxSlots slots each
@@ -123,113 +129,4 @@ func jsonTexts(rows [][]any) string {
 	}
 	b, _ := json.Marshal(out) // texts always can be written
 	return string(b)
-}
-
-// A witness is a connection of slotsql's own for questions that no session of the
-// application can be asked. It is made when one comes up, and kept. Who asks holds
-// a connection, and perhaps the last that there is (of a transaction pooler, or up
-// to the server's max_connections): so nobody waits long for an answer, and for a
-// while after nobody has got one, hardly at all.
-type witness struct {
-	turn   chan struct{} // holds a token while nobody asks
-	conn   *Conn
-	unsure atomic.Int64 // until when an answer is not to be expected, in Unix nanoseconds
-}
-
-const (
-	witnessPatience = 300 * time.Millisecond // for a connection
-	answerPatience  = 5 * time.Second        // when it has one: the server answers, if only that a lock is held
-	unsurePatience  = 20 * time.Millisecond
-	unsureFor       = 10 * time.Second
-)
-
-// errUnheard is returned when the witness could not be asked in time, or not be
-// reached.
-var errUnheard = errors.New("slotsql: no side connection available")
-
-func newWitness() *witness {
-	w := &witness{turn: make(chan struct{}, 1)}
-	w.turn <- struct{}{}
-	return w
-}
-
-func (w *witness) query(ctx context.Context, s *Shared, q string, args ...any) ([][]any, error) {
-	patience := witnessPatience
-	if time.Now().UnixNano() < w.unsure.Load() {
-		patience = unsurePatience
-	}
-	brief, cancel := context.WithCancel(ctx)
-	defer cancel()
-	reached := time.AfterFunc(patience, cancel) // stopped when the session has a connection
-	defer reached.Stop()
-	rows, err := w.asked(brief, s, reached, q, args)
-	switch e := link.EngineOf(s.Dialect); {
-	case err == nil:
-		w.unsure.Store(0)
-		return rows, nil
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case brief.Err() == nil && e.LockTimeout(err):
-		return nil, err
-	}
-	w.unsure.Store(time.Now().Add(unsureFor).UnixNano())
-	return nil, errUnheard
-}
-
-func (w *witness) asked(ctx context.Context, s *Shared, reached *time.Timer, q string, args []any) ([][]any, error) {
-	select {
-	case <-w.turn:
-		defer func() { w.turn <- struct{}{} }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	for fresh := false; ; {
-		if w.conn == nil {
-			if s.Connect == nil {
-				return nil, errUnheard
-			}
-			raw, err := s.Connect(ctx)
-			if err != nil {
-				return nil, err
-			}
-			w.conn, fresh = WrapConn(s, raw), true
-		}
-		rows, err := w.ask(ctx, s, reached, q, args)
-		if err == nil {
-			return rows, nil
-		}
-		w.drop()
-		if fresh || ctx.Err() != nil {
-			return nil, err
-		}
-	}
-}
-
-// ask waits for locks only as long as OneState says: whoever it waits for, such as
-// an ALTER TABLE of the slot table, may wait for the transaction that it asks for.
-func (w *witness) ask(ctx context.Context, s *Shared, reached *time.Timer, q string, args []any) ([][]any, error) {
-	begin, end := s.Dialect.OneState()
-	if err := w.conn.Session().ExecAll(ctx, begin); err != nil {
-		return nil, err
-	}
-	reached.Reset(answerPatience)
-	rows, err := w.conn.Session().Query(ctx, q, args...)
-	if err != nil {
-		return nil, err
-	}
-	return rows, w.conn.Session().ExecAll(ctx, end)
-}
-
-// drop closes the connection.
-func (w *witness) drop() {
-	if w.conn != nil {
-		_ = w.conn.Parent.Close()
-		w.conn = nil
-	}
-}
-
-func (w *witness) close() {
-	<-w.turn
-	w.drop()
-	w.turn <- struct{}{}
 }

@@ -1,0 +1,158 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/slotsql/slotsql/internal/link"
+)
+
+// A witness is a connection of slotsql's own for questions that no session of the
+// application can be asked. It is made when one comes up, and kept. Who asks holds
+// a connection, and perhaps the last that there is (of a transaction pooler, or up
+// to the server's max_connections): so who can do without an answer does not wait long
+// for one. Who cannot would have to fail, and waits for as long as a connection may
+// take on a busy machine. After an answer has failed to come, the next ones are not
+// waited for as long, for a while.
+type witness struct {
+	turn   chan struct{} // holds a token while nobody asks
+	conn   *Conn
+	unsure [2]atomic.Int64 // by need: until when an answer is not to be expected, in Unix nanoseconds
+}
+
+// need is what an answer of the witness is to the one who asks.
+type need int
+
+const (
+	wanted need = iota // there is another way that is as exact
+	needed             // without it the transaction fails
+)
+
+// patience is for a connection that answers, by need.
+var (
+	patience       = [2]time.Duration{wanted: 300 * time.Millisecond, needed: 3 * time.Second}
+	unsurePatience = [2]time.Duration{wanted: 20 * time.Millisecond, needed: 300 * time.Millisecond}
+)
+
+const (
+	answerPatience = 5 * time.Second // when it has one: the server answers, if only that a lock is held
+	unsureFor      = 10 * time.Second
+)
+
+// errUnheard is returned when the witness could not be asked in time, or not be
+// reached.
+var errUnheard = errors.New("slotsql: no side connection available")
+
+func newWitness() *witness {
+	w := &witness{turn: make(chan struct{}, 1)}
+	w.turn <- struct{}{}
+	return w
+}
+
+// query asks the witness. What is needed is asked for twice, with a new connection the
+// second time: the kept one may lead nowhere any more, without a word of it. A server
+// that refuses the connection has none left, and is not asked again.
+func (w *witness) query(ctx context.Context, s *Shared, n need, q string, args ...any) ([][]any, error) {
+	limit, tries := patience[n], 1
+	switch {
+	case time.Now().UnixNano() < w.unsure[n].Load():
+		limit = unsurePatience[n]
+	case n == needed:
+		tries = 2
+	}
+	for {
+		rows, late, err := w.try(ctx, s, limit, q, args)
+		if err == nil {
+			for i := range w.unsure {
+				w.unsure[i].Store(0)
+			}
+			return rows, nil
+		}
+		if !errors.Is(err, errUnheard) {
+			return nil, err
+		}
+		if tries--; tries == 0 || !late {
+			w.unsure[n].Store(time.Now().Add(unsureFor).UnixNano())
+			return nil, err
+		}
+	}
+}
+
+// try asks once. Late reports whether it has waited in vain, as opposed to having been
+// refused.
+func (w *witness) try(ctx context.Context, s *Shared, limit time.Duration, q string, args []any) (rows [][]any, late bool, err error) {
+	brief, cancel := context.WithCancel(ctx)
+	defer cancel()
+	reached := time.AfterFunc(limit, cancel) // stopped when the session has a connection
+	defer reached.Stop()
+	rows, err = w.asked(brief, s, reached, q, args)
+	switch e := link.EngineOf(s.Dialect); {
+	case err == nil:
+		return rows, false, nil
+	case ctx.Err() != nil:
+		return nil, false, ctx.Err()
+	case brief.Err() == nil && e.LockTimeout(err):
+		return nil, false, err
+	}
+	return nil, brief.Err() != nil, errUnheard
+}
+
+func (w *witness) asked(ctx context.Context, s *Shared, reached *time.Timer, q string, args []any) ([][]any, error) {
+	select {
+	case <-w.turn:
+		defer func() { w.turn <- struct{}{} }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	for fresh := false; ; {
+		if w.conn == nil {
+			if s.Connect == nil {
+				return nil, errUnheard
+			}
+			raw, err := s.Connect(ctx)
+			if err != nil {
+				return nil, err
+			}
+			w.conn, fresh = WrapConn(s, raw), true
+		}
+		rows, err := w.ask(ctx, s, reached, q, args)
+		if err == nil {
+			return rows, nil
+		}
+		w.drop()
+		if fresh || ctx.Err() != nil {
+			return nil, err
+		}
+	}
+}
+
+// ask waits for locks only as long as OneState says: whoever it waits for, such as
+// an ALTER TABLE of the slot table, may wait for the transaction that it asks for.
+func (w *witness) ask(ctx context.Context, s *Shared, reached *time.Timer, q string, args []any) ([][]any, error) {
+	begin, end := s.Dialect.OneState()
+	if err := w.conn.Session().ExecAll(ctx, begin); err != nil {
+		return nil, err
+	}
+	reached.Reset(answerPatience)
+	rows, err := w.conn.Session().Query(ctx, q, args...)
+	if err != nil {
+		return nil, err
+	}
+	return rows, w.conn.Session().ExecAll(ctx, end)
+}
+
+// drop closes the connection.
+func (w *witness) drop() {
+	if w.conn != nil {
+		_ = w.conn.Parent.Close()
+		w.conn = nil
+	}
+}
+
+func (w *witness) close() {
+	<-w.turn
+	w.drop()
+	w.turn <- struct{}{}
+}
