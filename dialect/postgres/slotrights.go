@@ -59,7 +59,11 @@ func (d *Dialect) SlotRights(ctx context.Context, s dialect.Session, tables []di
 	var list []asked
 	for _, t := range tables {
 		read, written := dialect.FoldColumns(t.Base)
-		list = append(list, asked{qualified(t.Base.Schema, t.Base.Name), slotTable(t.Base), t.Base.Counter.Counters, read, written})
+		list = append(list, asked{
+			qualified(t.Base.Schema, t.Base.Name), slotTable(t.Base),
+			// A nil slice would be written as null, which is no list.
+			append([]string{}, t.Base.Counter.Counters...), append([]string{}, read...), append([]string{}, written...),
+		})
 	}
 	b, _ := json.Marshal(list) // texts always can be written
 	rows, err := s.Query(ctx, rightsQuery, string(b))
