@@ -26,28 +26,16 @@ var (
 // goroutine at a time.
 type Conn struct {
 	catalog.View
-	Shared    *Shared
-	node      *slots.Node                // that it is on
-	slot      int                        // number among the live connections of the connector
-	held      map[slots.RowKey]int       // slots held until the transaction ends, see placement
-	own       map[slots.RowKey]ownChange // of the transaction that is open
-	changes   int                        // of it so far
-	marks     []mark                     // its savepoints
-	journaled bool                       // it has made rows of a journal
-	trials    slots.Trials               // its first increments of their forms
-	untied    map[string]bool            // slot tables whose base rows it has deleted
-	looked    map[string]bool            // slot tables whose counters it has read, see conflicts
-	level     level                      // its isolation level
+	Shared  *Shared
+	node    *slots.Node // that it is on
+	slot    int         // number among the live connections of the connector
+	history             // of the transaction that is open
 
 	led      int // shared statements that this connection has run
 	detached detached
 
-	bare      []string // tables that a READ ONLY transaction has found without slots, and keeps so
-	readOnly  bool     // the transaction that is open may not write, as it was begun
-	mayRefuse bool     // transactions of the session may be READ ONLY without saying so
-
-	begun  driver.IsolationLevel // of the transaction begun through BeginTx; 0: the session's
-	closed bool
+	mayRefuse bool // transactions of the session may be READ ONLY without saying so
+	closed    bool
 }
 
 // WrapConn wraps a parent's connection without a look at the database.

@@ -133,7 +133,7 @@ func (r *Run) queryDrained(ctx context.Context) (driver.Rows, error) {
 			err = r.steps(ctx, r.Plan.After)
 		}
 		r.cleanUp(ctx, err)
-		if err != nil && r.apart && link.Settled(err) == err {
+		if err != nil && r.partsStay && link.Settled(err) == err {
 			if cerr := end(nil); cerr != nil {
 				return cerr
 			}
@@ -174,7 +174,7 @@ func (r *Run) queryDrained(ctx context.Context) (driver.Rows, error) {
 // have changed no total. Statements whose effect is outside of a transaction are
 // another matter.
 func (r *Run) unapplied(err error) error {
-	if err == nil || !errors.Is(err, driver.ErrBadConn) || r.apart || len(r.Plan.Before) > 0 ||
+	if err == nil || !errors.Is(err, driver.ErrBadConn) || r.partsStay || len(r.Plan.Before) > 0 ||
 		r.Plan.Effects&(rewrite.SchemaChange|rewrite.TxControl) != 0 {
 		return err
 	}
@@ -224,17 +224,17 @@ func (r *Run) drain(ctx context.Context) (missed bool, err error) {
 			return false, r.outdated(&d, err)
 		}
 		nothing := marked && d.Versions != nil && added == 0
-		r.folded = r.folded || d.Versions != nil && added > 0
+		r.addedToBase = r.addedToBase || d.Versions != nil && added > 0
 		if nothing && len(d.Versions.Touch) > 0 && !r.conn.InAutocommit() {
 			// The slots add up to nothing, and the base row may be another's
 			// version; see versions.go.
 			if err := r.steps(ctx, d.Versions.Touch); err != nil {
 				return false, err
 			}
-			r.folded = true
+			r.addedToBase = true
 		}
 	}
-	r.between = len(r.Plan.After) > 0
+	r.cleanUpDue = len(r.Plan.After) > 0
 	return missed, r.steps(ctx, r.Plan.Before)
 }
 
@@ -256,10 +256,10 @@ func (r *Run) outdated(d *rewrite.DrainTable, err error) error {
 // harmless where there is nothing for it to do, and those behind one that fails
 // are needed, too.
 func (r *Run) cleanUp(ctx context.Context, err error) {
-	if err == nil || !r.between {
+	if err == nil || !r.cleanUpDue {
 		return
 	}
-	r.between = false
+	r.cleanUpDue = false
 	for i := range r.Plan.After {
 		_ = r.conn.Discard(context.WithoutCancel(ctx), r.Plan.After[i].SQL, nil)
 	}

@@ -64,16 +64,16 @@ type Run struct {
 	cause drainCause   // of a drain that the plan has no reason for
 	slot  int64        // that an increment adds to
 	with  *slots.Batch // that a shared statement is for
-	// folded says that a drain has added something to base rows.
-	folded bool
-	// met says that the text has met a row that its drain did not find.
-	met bool
-	// apart says that the text is of several statements that stand or fail
-	// each by itself: the ones before an error stay.
-	apart bool
-	// between says that a drain's last statements, or what follows them, are
-	// under way, and that the plan has statements for behind the text.
-	between bool
+	// addedToBase: a drain has added something to base rows.
+	addedToBase bool
+	// rowAppeared: the statement has met a row that its drain did not find.
+	rowAppeared bool
+	// partsStay: the statement is of several that stand or fail each by itself, so that
+	// those before an error stay.
+	partsStay bool
+	// cleanUpDue: the plan has statements for behind the application's own one, which are
+	// needed too where that fails.
+	cleanUpDue bool
 	// ungranted is what has to be granted before the session's user may move slots
 	// into base rows of the plan's tables; nil where it may.
 	ungranted []string

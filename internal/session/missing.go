@@ -132,7 +132,7 @@ func (r *Run) text(ctx context.Context, missed bool, text func() (int64, error))
 		if err != nil {
 			return err
 		}
-		r.met = true
+		r.rowAppeared = true
 		if missed, err = r.drain(ctx); err != nil {
 			return err
 		}

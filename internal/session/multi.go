@@ -119,7 +119,7 @@ func (r *Run) queryMulti(ctx context.Context) (driver.Rows, error) {
 		}
 	}
 	one := r.conn.run(&plan{Plan: whole, tally: r.Plan.tally}, r.via, r.call)
-	one.apart = !r.conn.Shared.Traits.MultiIsTx
+	one.partsStay = !r.conn.Shared.Traits.MultiIsTx
 	return one.queryDrained(ctx)
 }
 

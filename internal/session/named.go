@@ -42,14 +42,14 @@ func (r *Run) foldNamed(ctx context.Context, d *rewrite.DrainTable, locked [][]a
 			return moved, true, err
 		}
 	}
-	r.folded = r.folded || moved > 0
+	r.addedToBase = r.addedToBase || moved > 0
 	if total > 0 && moved == 0 && d.Versions != nil && len(d.Versions.Touch) > 0 && !r.conn.InAutocommit() {
 		// The slots add up to nothing, and the base row may be another's
 		// version; see versions.go.
 		if err := r.steps(ctx, d.Versions.Touch); err != nil {
 			return moved, true, err
 		}
-		r.folded = true
+		r.addedToBase = true
 	}
 	return total, true, nil
 }

@@ -67,7 +67,7 @@ func (r *Run) lock(ctx context.Context, d *rewrite.DrainTable) (locked [][]any, 
 	}
 	// The probe counts as of the transaction's snapshot; a row that the text has
 	// met may be newer.
-	if d.New.Probe != nil && !r.conn.Tx.LastKnownOpen() && !r.met {
+	if d.New.Probe != nil && !r.conn.Tx.LastKnownOpen() && !r.rowAppeared {
 		r.conn.Tx.TakeSnapshot()
 		if n, err := r.count(ctx, d.New.Probe); n == 0 || err != nil {
 			return nil, false, true, err

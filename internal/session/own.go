@@ -213,24 +213,7 @@ func (c *Conn) keepRows(ctx context.Context, own *ownChange) (seen bool, err err
 	if _, err := r.drain(ctx); err != nil {
 		return false, err
 	}
-	return own.how == onBase || r.folded, nil
-}
-
-// unsettle notes that locks may have been given up.
-func (c *Conn) unsettle() {
-	for k, own := range c.own {
-		own.settled = false
-		c.own[k] = own
-	}
-}
-
-// forget is for when the transaction has ended.
-func (c *Conn) forget() {
-	clear(c.own)
-	clear(c.looked)
-	clear(c.untied)
-	c.trials.End()
-	c.marks, c.changes, c.level = c.marks[:0], 0, levelUnknown
+	return own.how == onBase || r.addedToBase, nil
 }
 
 // locksFirst says that a change of rows is to lock them before it is made: it

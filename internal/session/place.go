@@ -83,15 +83,9 @@ func (c *Conn) hold(k slots.RowKey, i int) {
 
 // release gives back what the transaction that has ended has held.
 func (c *Conn) release() {
-	for k, i := range c.held {
-		c.Shared.placement.Give(k, i)
-	}
-	clear(c.held)
-	if c.journaled {
-		c.journaled = false
+	if c.end(c.Shared.placement.Give) {
 		c.Shared.Made.Journaled()
 	}
-	c.forget()
 }
 
 // made says that the increment has made a slot row, for the roll-up to come early
@@ -105,6 +99,6 @@ func (r *Run) made() {
 	case r.with != nil || c.InAutocommit():
 		c.Shared.Made.Journaled()
 	default:
-		c.journaled = true
+		c.history.made = madeJournalRows
 	}
 }

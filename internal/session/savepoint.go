@@ -17,35 +17,35 @@ type mark struct {
 const maxMarks = 256
 
 // mark notes a savepoint that has been set, released or rolled back to.
-func (c *Conn) mark(e rewrite.TxEvent) {
+func (h *history) mark(e rewrite.TxEvent) {
 	switch e.Kind {
 	case rewrite.TxSavepoint:
-		if len(c.marks) >= maxMarks {
-			c.marks = append(c.marks[:0], c.marks[1:]...)
+		if len(h.marks) >= maxMarks {
+			h.marks = append(h.marks[:0], h.marks[1:]...)
 		}
-		c.marks = append(c.marks, mark{e.Name, c.changes})
+		h.marks = append(h.marks, mark{e.Name, h.changes})
 	case rewrite.TxRelease:
-		if i := c.markOf(e.Name); i >= 0 {
-			c.marks = c.marks[:i]
+		if i := h.markOf(e.Name); i >= 0 {
+			h.marks = h.marks[:i]
 		}
 	case rewrite.TxRollbackTo:
-		i := c.markOf(e.Name)
+		i := h.markOf(e.Name)
 		if i < 0 {
 			return
 		}
-		for k, own := range c.own {
-			if own.at > c.marks[i].changes {
-				delete(c.own, k)
+		for k, own := range h.own {
+			if own.at > h.marks[i].changes {
+				delete(h.own, k)
 			}
 		}
-		c.marks = c.marks[:i+1]
+		h.marks = h.marks[:i+1]
 	}
 }
 
 // markOf returns the newest savepoint of a name, -1 when there is none.
-func (c *Conn) markOf(name string) int {
-	for i := len(c.marks) - 1; i >= 0; i-- {
-		if c.marks[i].name == name {
+func (h *history) markOf(name string) int {
+	for i := len(h.marks) - 1; i >= 0; i-- {
+		if h.marks[i].name == name {
 			return i
 		}
 	}

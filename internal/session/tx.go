@@ -26,13 +26,12 @@ func (c *Conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 		return nil, err
 	}
 	if goesOn {
-		c.level = levelUnknown
+		c.relevel()
 	} else {
 		c.ended() // the one before, however that was
 	}
 	c.Tx.Begin()
-	c.begun = opts.Isolation
-	c.readOnly = opts.ReadOnly
+	c.begin(opts)
 	return &tx{conn: c, parent: t}, nil
 }
 

@@ -22,22 +22,13 @@ import (
 
 // ended notes that no transaction is open, or another one than before.
 func (c *Conn) ended() {
-	c.readOnly, c.bare = false, nil
 	c.release()
-	c.begun = 0
 	c.SettleFacts(true)
 }
 
 // doubted notes that the transaction may have ended.
 func (c *Conn) doubted() {
-	c.level = levelUnknown
-	for k, own := range c.own {
-		own.settled = false
-		if own.how >= afterDrain {
-			own.how = inSlot // its rows may be another's by now
-		}
-		c.own[k] = own
-	}
+	c.doubt()
 	c.SettleFacts(false)
 }
 
@@ -105,8 +96,7 @@ func (c *Conn) apply(e rewrite.TxEvent, ddl bool) {
 		if !watched {
 			c.ended() // MySQL commits the one before
 		}
-		c.level = levelUnknown // the one that is open may have been given another one
-		c.readOnly = e.ReadOnly
+		c.beginBySQL(e)
 	case rewrite.TxEnds:
 		c.ended()
 	case rewrite.TxChanges:
@@ -114,13 +104,15 @@ func (c *Conn) apply(e rewrite.TxEvent, ddl bool) {
 			c.ended()
 		}
 	case rewrite.TxReadOnly:
-		c.readOnly = c.readOnly || watched // the server is asked
+		if watched {
+			c.restrict() // the server is asked
+		}
 		c.mayRefuse = true
 	case rewrite.TxMayEnd:
 		if !watched {
 			c.doubted()
 		}
-		c.level = levelUnknown
+		c.relevel()
 	default:
 		c.mark(e)
 	}

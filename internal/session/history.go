@@ -1,0 +1,110 @@
+package session
+
+import (
+	"database/sql/driver"
+
+	"github.com/slotsql/slotsql/internal/slots"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// history is what is remembered of the transaction that is open: how it was begun, and
+// what it has done to counter tables. It ends with the transaction; see txend.go. Where
+// the engine alone knows whether that has ended, what has been read and changed stays
+// remembered, and nothing counts as locked.
+type history struct {
+	begun  driver.IsolationLevel // the level that BeginTx was given; 0: the session's
+	access access
+	level  level // whether it sees a snapshot, see conflicts.go
+
+	own     map[slots.RowKey]ownChange // the rows that it has changed, see own.go
+	changes int                        // their number so far
+	marks   []mark                     // its savepoints, see savepoint.go
+	looked  map[string]bool            // slot tables whose counters it has read, see conflicts.go
+	untied  map[string]bool            // slot tables whose base rows it has deleted
+	bare    []string                   // slot tables without slots, which a READ ONLY transaction keeps so
+
+	held   map[slots.RowKey]int // slots held until it ends, see place.go
+	trials slots.Trials         // its first increments of their forms
+	made   journalRows
+}
+
+// access is whether a transaction may write, as it was begun.
+type access byte
+
+const (
+	readWrite access = iota
+	readOnly
+)
+
+// journalRows is whether a transaction has made rows of a journal.
+type journalRows byte
+
+const (
+	noJournalRows journalRows = iota
+	madeJournalRows
+)
+
+// begin notes that BeginTx has begun a transaction.
+func (h *history) begin(opts driver.TxOptions) {
+	h.begun, h.access = opts.Isolation, readWrite
+	if opts.ReadOnly {
+		h.access = readOnly
+	}
+}
+
+// beginBySQL notes that a statement has begun one, or given another level to the one that
+// is open.
+func (h *history) beginBySQL(e rewrite.TxEvent) {
+	h.level, h.access = levelUnknown, readWrite
+	if e.ReadOnly {
+		h.access = readOnly
+	}
+}
+
+// restrict notes that the transaction may not write from now on.
+func (h *history) restrict() { h.access = readOnly }
+
+// relevel notes that the transaction may be another one, of another level.
+func (h *history) relevel() { h.level = levelUnknown }
+
+// unsettle notes that locks may have been given up.
+func (h *history) unsettle() {
+	for k, own := range h.own {
+		own.settled = false
+		h.own[k] = own
+	}
+}
+
+// doubt notes that the transaction may have ended.
+func (h *history) doubt() {
+	h.level = levelUnknown
+	for k, own := range h.own {
+		own.settled = false
+		if own.how >= afterDrain {
+			own.how = inSlot // its rows may be another's by now
+		}
+		h.own[k] = own
+	}
+}
+
+// forget notes that no transaction is open in which anything was changed or read.
+func (h *history) forget() {
+	clear(h.own)
+	clear(h.looked)
+	clear(h.untied)
+	h.trials.End()
+	h.marks, h.changes, h.level = h.marks[:0], 0, levelUnknown
+}
+
+// end notes that the transaction has ended. What it held is given to give, and journaled
+// reports whether it has made rows of a journal.
+func (h *history) end(give func(slots.RowKey, int)) (journaled bool) {
+	for k, i := range h.held {
+		give(k, i)
+	}
+	clear(h.held)
+	journaled = h.made == madeJournalRows
+	h.begun, h.access, h.bare, h.made = 0, readWrite, nil, noJournalRows
+	h.forget()
+	return journaled
+}

@@ -1,0 +1,73 @@
+package session
+
+import (
+	"database/sql/driver"
+	"testing"
+
+	"github.com/slotsql/slotsql/internal/slots"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// What is remembered of a transaction: events in, state out.
+func TestHistory(t *testing.T) {
+	t.Parallel()
+	type event = func(*history)
+	key := slots.RowKey{Values: "1"}
+	change := func(how manner) event {
+		return func(h *history) {
+			h.changes++
+			h.own = map[slots.RowKey]ownChange{key: {how: how, settled: true, at: h.changes}}
+			h.looked, h.untied = map[string]bool{"posts": true}, map[string]bool{"posts": true}
+			h.held, h.made, h.level = map[slots.RowKey]int{key: 3}, madeJournalRows, levelSnapshot
+		}
+	}
+	begin := func(h *history) { h.begin(driver.TxOptions{Isolation: 4, ReadOnly: true}) }
+	beginBySQL := func(ro bool) event {
+		return func(h *history) { h.beginBySQL(rewrite.TxEvent{Kind: rewrite.TxBegins, ReadOnly: ro}) }
+	}
+	given, journaled := 0, 0
+	end := func(h *history) {
+		if h.end(func(slots.RowKey, int) { given++ }) {
+			journaled++
+		}
+	}
+	for _, c := range []struct {
+		name             string
+		events           []event
+		begun            driver.IsolationLevel
+		access           access
+		level            level
+		changes          int
+		settled          bool
+		how              manner
+		given, journaled int
+	}{
+		{name: "nothing"},
+		{name: "BeginTx", events: []event{begin}, begun: 4, access: readOnly},
+		{name: "BEGIN", events: []event{beginBySQL(true)}, access: readOnly},
+		{name: "BEGIN again", events: []event{beginBySQL(true), beginBySQL(false)}},
+		{name: "SET TRANSACTION READ ONLY", events: []event{beginBySQL(false), (*history).restrict}, access: readOnly},
+		{name: "changed", events: []event{change(afterDrain)}, level: levelSnapshot, changes: 1, settled: true, how: afterDrain},
+		{name: "locks given up", events: []event{change(afterDrain), (*history).unsettle}, level: levelSnapshot, changes: 1, how: afterDrain},
+		{name: "another level", events: []event{change(onBase), (*history).relevel}, changes: 1, settled: true, how: onBase},
+		{name: "in doubt", events: []event{change(afterDrain), (*history).doubt}, changes: 1, how: inSlot},
+		{name: "in doubt, on the base row", events: []event{change(onBase), (*history).doubt}, changes: 1, how: onBase},
+		{name: "ended", events: []event{begin, change(inserted), end}, given: 1, journaled: 1},
+		{name: "ended twice", events: []event{begin, change(inserted), end, end}, given: 1, journaled: 1},
+		{name: "forgotten", events: []event{begin, change(inserted), (*history).forget}, begun: 4, access: readOnly},
+	} {
+		var h history
+		given, journaled = 0, 0
+		for _, e := range c.events {
+			e(&h)
+		}
+		own := h.own[key]
+		if h.begun != c.begun || h.access != c.access || h.level != c.level || h.changes != c.changes || len(h.own) != c.changes ||
+			len(h.looked) != c.changes || len(h.untied) != c.changes || own.settled != c.settled || own.how != c.how {
+			t.Errorf("%s: %+v", c.name, h)
+		}
+		if given != c.given || journaled != c.journaled {
+			t.Errorf("%s: %d slots given back, %d times journaled", c.name, given, journaled)
+		}
+	}
+}
