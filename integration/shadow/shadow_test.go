@@ -181,7 +181,7 @@ func TestTally(t *testing.T) {
 			dialect,
 			table,
 			".*",
-		); c.Differences+c.Failed+c.Compared > 0 || !strings.Contains(c.Why, table+"_slots is not there") ||
+		); c.Differences+c.Failed+c.Compared > 0 || !strings.Contains(c.Why, table+"_slots does not exist") ||
 			log.String() != "" {
 			t.Errorf("%+v\n%s", c, log)
 		}
@@ -261,8 +261,8 @@ func TestDifference(t *testing.T) {
 			t.Errorf("%+v", c)
 		}
 		text := log.String()
-		for _, want := range []string{"a rewritten read returned a different result", "slots of " + table + "_slots hold what the base rows do not have",
-			`column views: 10, and 30 when it is rewritten`, "SELECT views FROM " + table + " WHERE id"} {
+		for _, want := range []string{"a rewritten read returned a different result", "slots of " + table + "_slots are not empty",
+			`column views: 10, but 30 when rewritten`, "SELECT views FROM " + table + " WHERE id"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%q is not in the log\n%s", want, text)
 			}

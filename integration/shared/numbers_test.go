@@ -45,7 +45,7 @@ func TestForeignNumbers(t *testing.T) {
 					t.Context(),
 					twin.Connector(t, p),
 				); refused != (err != nil) ||
-					err != nil && !strings.Contains(err.Error(), fmt.Sprintf("has a slot %d of this table, and drains take", number)) {
+					err != nil && !strings.Contains(err.Error(), fmt.Sprintf("has slot %d for this table, but drains only fold", number)) {
 					t.Fatalf("check: %v", err)
 				}
 				v, err := slotsql.Verify(t.Context(), twin.Connector(t, p), slotsql.VerifyOptions{Fix: refused})

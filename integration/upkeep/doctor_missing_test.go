@@ -25,7 +25,7 @@ func TestDoctorFindsMissingCounter(t *testing.T) {
 			t.Fatalf("%+v", r)
 		}
 		s := r.Spots[0]
-		if s.Verdict != "configured" || !strings.Contains(s.Why, "add to seen, not among the counters") {
+		if s.Verdict != "configured" || !strings.Contains(s.Why, "add to seen, which is not among the table's configured counters") {
 			t.Errorf("%s: %s", s.Verdict, s.Why)
 		}
 		if !strings.Contains(r.Propose, "seen:") || strings.Contains(r.Propose, "views:") {
