@@ -38,8 +38,12 @@ func (c *View) Heed(ctx context.Context, wait bool) {
 	if age < lookFirst || !wait {
 		return
 	}
+	// A pooler may have no connection for the look as long as this session holds one.
+	late := time.NewTimer(sidePatience)
+	defer late.Stop()
 	select {
 	case <-done:
+	case <-late.C:
 	case <-ctx.Done():
 		return
 	}
