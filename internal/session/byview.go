@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"errors"
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
@@ -25,6 +26,26 @@ func (r *Run) byViewAlone(ctx context.Context) (bool, error) {
 	}
 	err := r.learnGrants(ctx)
 	return err == nil && len(r.ungranted) > 0, err
+}
+
+// errGranted is returned, with nothing run, when the user has the rights by now that
+// the facts do not know of: membership in a role leaves no mark that is watched.
+var errGranted = errors.New("slotsql: rights have been granted")
+
+// refuse is the error of a statement that would have to move slots, unless the user may
+// do so by now. Then the facts are read again, for the statements to come.
+func (r *Run) refuse(ctx context.Context, or string) error {
+	t := r.Plan.Drains[0].Table
+	if !r.conn.Shared.Traits.RightsAreFacts {
+		if err := r.askGrants(ctx); err != nil {
+			return r.conn.Lost(err)
+		}
+		if len(r.ungranted) == 0 {
+			r.conn.Shared.Expire()
+			return errGranted
+		}
+	}
+	return r.notGranted(t, or)
 }
 
 func (r *Run) execByView(ctx context.Context) (res driver.Result, err error) {
@@ -110,7 +131,7 @@ func (r *Run) inOneSnapshot(ctx context.Context, isBare func(context.Context) (b
 		if has, err := r.hasSnapshot(ctx, d); err != nil {
 			return err
 		} else if !has {
-			return r.notGranted(r.Plan.Drains[0].Table, "; or read the view outside a transaction, or at REPEATABLE READ")
+			return r.refuse(ctx, "; or read the view outside a transaction, or at REPEATABLE READ")
 		}
 	}
 	for tries := 0; ; tries++ {
@@ -165,13 +186,12 @@ func (r *Run) hasSnapshot(ctx context.Context, d dialect.RightsReader) (bool, er
 // movedAside moves the slots on a connection of slotsql's own, whose user may have the
 // rights that a role of this session has not.
 func (r *Run) movedAside(ctx context.Context, tries int) error {
-	t := r.Plan.Drains[0].Table
 	if !r.conn.RoleSet || tries >= maxReadOnlyTries || r.conn.Shared.Connect == nil {
-		return r.notGranted(t, "")
+		return r.refuse(ctx, "")
 	}
 	if err := r.foldAside(ctx); err != nil {
 		if d := r.conn.Shared.Dialect.(dialect.RightsReader); d.DeniedRight(err) {
-			return r.notGranted(t, "")
+			return r.refuse(ctx, "")
 		}
 		return err
 	}

@@ -26,7 +26,9 @@ func (r *Run) execDrained(ctx context.Context) (driver.Result, error) {
 	if may, err := r.byViewAlone(ctx); err != nil {
 		return nil, err
 	} else if may {
-		return r.execByView(ctx)
+		if res, err := r.execByView(ctx); err != errGranted {
+			return res, err
+		}
 	}
 	if may, err := r.mayNotWrite(ctx); err != nil {
 		return nil, err
@@ -107,7 +109,9 @@ func (r *Run) queryDrained(ctx context.Context) (driver.Rows, error) {
 	if may, err := r.byViewAlone(ctx); err != nil {
 		return nil, err
 	} else if may {
-		return r.queryByView(ctx)
+		if rows, err := r.queryByView(ctx); err != errGranted {
+			return rows, err
+		}
 	}
 	if may, err := r.mayNotWrite(ctx); err != nil {
 		return nil, err
