@@ -22,6 +22,8 @@ type proposed struct {
 // propose looks for counters in the tables of spots: for those that have a
 // configuration, for counters that are not in it.
 // A statement counts as often as it was seen to wait.
+//
+//nolint:funlen // one proposal, from the rows to the lines of a configuration
 func (l *looker) propose(ctx context.Context, spots []*Spot) (*proposed, error) {
 	var tables []propose.Table
 	weights, texts := map[string]int64{}, map[string]string{}

@@ -276,7 +276,8 @@ func TestBenchEmbedded(t *testing.T) {
 	if code != 0 || stderr != "" {
 		t.Fatalf("%d %s %s", code, stdout, stderr)
 	}
-	for _, want := range []string{"SQLite 3.", "│       3 │", "│       6 │", "│       9 │", "naive", "for-update", "lock-free", "wrapped", "p99 ms", "Exact in 12 runs: "} {
+	for _, want := range []string{"SQLite 3.", "│       3 │", "│       6 │", "│       9 │", "naive", "for-update", "lock-free",
+		"wrapped", "p99 ms", "Exact in 12 runs: "} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("there is no %q in\n%s", want, stdout)
 		}

@@ -19,7 +19,8 @@ func TestMain(m *testing.M) {
 
 // The scripts ask the command itself what may follow.
 func TestCompletionScripts(t *testing.T) {
-	for shell, sign := range map[string]string{"bash": "complete -o default -F __start_slotsql slotsql", "zsh": "#compdef slotsql", "fish": "complete -c slotsql", "powershell": "Register-ArgumentCompleter -CommandName 'slotsql'"} {
+	for shell, sign := range map[string]string{"bash": "complete -o default -F __start_slotsql slotsql",
+		"zsh": "#compdef slotsql", "fish": "complete -c slotsql", "powershell": "Register-ArgumentCompleter -CommandName 'slotsql'"} {
 		stdout, stderr, code := command(t, "", "completion", shell)
 		if code != exitOK || stderr != "" || !strings.Contains(stdout, sign) || !strings.Contains(stdout, "__complete") {
 			t.Errorf("%s: %d %s %s", shell, code, stderr, stdout)

@@ -24,6 +24,7 @@ import (
 // errBlind says that something could not be seen.
 var errBlind = errors.New("some information is not visible")
 
+//nolint:funlen // one command: its help, its flags and what it runs
 func doctorCommand(o *options) *cobra.Command {
 	var opts doctor.Options
 	cmd := &cobra.Command{

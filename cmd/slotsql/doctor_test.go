@@ -30,7 +30,8 @@ func TestDoctor(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &r); err != nil || code != 0 || len(r.Notes) != 1 || r.Spots == nil {
 		t.Errorf("%d, %v: %s", code, err, out)
 	}
-	for _, args := range [][]string{{"--driver", "mysql"}, {"--driver", "sqlite", "--dsn", db, "--every", "0s"}, {"--driver", "sqlite", "--dsn", "absent.db"},
+	for _, args := range [][]string{{"--driver", "mysql"}, {"--driver", "sqlite", "--dsn", db, "--every", "0s"}, {"--driver",
+		"sqlite", "--dsn", "absent.db"},
 		{"--driver", "sqlite", "--dsn", db, "--config", "absent.yaml"}} {
 		if out, _, code := command(t, "", append([]string{"doctor"}, args...)...); code != exitError || out != "" {
 			t.Errorf("%v: %d, %s", args, code, out)

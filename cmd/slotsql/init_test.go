@@ -226,7 +226,9 @@ func TestInit(t *testing.T) {
 			)
 
 			on2 := []string{"--driver", e.driver, "--dsn", dsn, "--config", output}
-			for _, args := range [][]string{{"check", "--fail-on", "never", "--sql", write(t, "s.sql", "SELECT 1;")}, {"migrate"}, {"check"}, {"explain", "UPDATE site SET hits = hits + 1"}} {
+			for _, args := range [][]string{{"check", "--fail-on", "never", "--sql", write(t, "s.sql", "SELECT 1;")}, {"migrate"},
+				{"check"}, {"explain",
+					"UPDATE site SET hits = hits + 1"}} {
 				stdout, stderr, code := command(t, "", append(args, on2...)...)
 				if code != exitOK || stderr != "" {
 					t.Errorf("%v: %d %s %s\n%s", args, code, stderr, stdout, r.Config)
@@ -270,7 +272,8 @@ func TestInitGuesses(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, part := range []string{"\ntables: {}\n", "#   posts:\n", "#       views: # indexed", "#       shares_count:", "#   quiet:\n", "#   events:\n"} {
+			for _, part := range []string{"\ntables: {}\n", "#   posts:\n", "#       views: # indexed", "#       shares_count:",
+				"#   quiet:\n", "#   events:\n"} {
 				if !strings.Contains(string(text), part) {
 					t.Errorf("no %q in\n%s", part, text)
 				}

@@ -135,7 +135,12 @@ func (o *options) printPass(w io.Writer, report slotsql.RollUpReport, only bool)
 		for _, more := range []struct {
 			n    int
 			what string
-		}{{t.Merged, "merged, because their base row is locked"}, {t.Skipped, "locked"}, {t.Orphans, "without a base row deleted"}, {t.Errors, "base rows failed"}} {
+		}{
+			{t.Merged, "merged, because their base row is locked"},
+			{t.Skipped, "locked"},
+			{t.Orphans, "without a base row deleted"},
+			{t.Errors, "base rows failed"},
+		} {
 			if more.n > 0 {
 				line += fmt.Sprintf(", %d %s", more.n, more.what)
 			}

@@ -85,7 +85,8 @@ func TestRollupDaemon(t *testing.T) {
 	var out, errs strings.Builder
 	done := make(chan int)
 	go func() {
-		done <- run(ctx, []string{"rollup", "--interval", "1ms", "--idle", "1ms", "--driver", "sqlite", "--dsn", dsn, "--config", config}, strings.NewReader(""), &out, &errs)
+		done <- run(ctx, []string{"rollup", "--interval", "1ms", "--idle", "1ms", "--driver", "sqlite", "--dsn", dsn, "--config",
+			config}, strings.NewReader(""), &out, &errs)
 	}()
 	for left := 1; left > 0; time.Sleep(time.Millisecond) {
 		if err := db.QueryRow("SELECT COUNT(*) FROM posts_slots").Scan(&left); err != nil {

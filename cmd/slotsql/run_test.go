@@ -60,7 +60,8 @@ func TestOffline(t *testing.T) {
 		{"postgres", "", offline("postgres", "explain", "UPDATE posts SET views = views + $1 WHERE id = $2"), 0, "statement: UPDATE posts SET views = views + $1 WHERE id = $2\nclass:     additive\ntables:    posts", ""},
 		{"sqlite", "", offline("sqlite", "explain", "DELETE FROM other"), 0, "statement: DELETE FROM other\nclass:     pass-through\n", ""},
 		{"stdin", "SELECT 1", offline("sqlite", "explain", "-"), 0, "statement: SELECT 1\nclass:     pass-through\n", ""},
-		{"json", "SELECT '<&>'", offline("sqlite", "explain", "-", "--json"), 0, "{\n  \"statement\": \"SELECT '<&>'\",\n  \"class\": \"pass-through\"\n}\n", ""},
+		{"json", "SELECT '<&>'", offline("sqlite", "explain", "-", "--json"), 0,
+			"{\n  \"statement\": \"SELECT '<&>'\",\n  \"class\": \"pass-through\"\n}\n", ""},
 		{"no statement", "", offline("sqlite", "explain"), 2, "", "slotsql: explain takes one statement, in quotes, or - to read it from standard input; got 0 arguments\n"},
 		{"unquoted", "", offline("sqlite", "explain", "SELECT", "1"), 2, "", "slotsql: explain takes one statement, in quotes, or - to read it from standard input; got 2 arguments\n"},
 		{"ddl", "", offline("postgres", "ddl"), 0, "-- The foreign key takes SHARE ROW EXCLUSIVE on posts until the commit: ", ""},
@@ -213,7 +214,8 @@ func TestDatabase(t *testing.T) {
 			if after := expect(0, "", "", "explain", "UPDATE posts SET views = views + 1 WHERE id = 1"); after != before {
 				t.Errorf("explain changes\n%s\n%s", before, after)
 			}
-			for _, args := range [][]string{{"check", "--json"}, {"migrate", "--json"}, {"ddl", "--json"}, {"explain", "SELECT views FROM posts", "--json"}} {
+			for _, args := range [][]string{{"check", "--json"}, {"migrate", "--json"}, {"ddl", "--json"}, {"explain",
+				"SELECT views FROM posts", "--json"}} {
 				if out := expect(0, "{\n", "", args...); !json.Valid([]byte(out)) {
 					t.Errorf("%v: no JSON: %s", args, out)
 				}

@@ -135,6 +135,8 @@ func (s *survey) databaseName(ctx context.Context, ss dialect.PlainSession) (str
 
 // statements collects what was run: first what the server remembers, then what
 // the file holds.
+//
+//nolint:funlen // one case for each source of statements
 func (s *survey) statements(cmd *cobra.Command, file string) ([]*propose.Statement, error) {
 	all := propose.Collection{}
 	var runs int64

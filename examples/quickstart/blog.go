@@ -69,7 +69,7 @@ func visitPage(id, visitor int64) error {
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback()
+	defer func() { _ = tx.Rollback() }() // does nothing after a commit
 	if _, err := tx.Exec(addVisit, id, visitor); err != nil {
 		return err
 	}

@@ -203,7 +203,7 @@ func (e *Environment) list() []fact {
 		list[1].Value += ", on the machine of the clients"
 	}
 	for _, s := range e.Settings {
-		list = append(list, fact{s.Name, s.Value})
+		list = append(list, fact(s))
 	}
 	if e.Redis != "" {
 		list = append(list, fact{"Redis", e.Redis})

@@ -12,8 +12,10 @@ type naive struct{ *tables }
 
 func newNaive(w *workload) Scenario { return naive{newTables(w)} }
 
+// Setup implements Strategy.
 func (s naive) Setup(ctx context.Context) error { return s.setup(ctx) }
 
+// Increment implements Strategy.
 func (s naive) Increment(ctx context.Context, c *Client) error {
 	key := c.Key()
 	return s.unit(ctx, false, key, func(q querier) error {
@@ -32,6 +34,7 @@ func (s naive) read(ctx context.Context, key int64) (views int64, err error) {
 	return views, err
 }
 
+// Total implements Strategy.
 func (s naive) Total(ctx context.Context) (int64, error) { return sum(ctx, s.admin, s.pages) }
 
 // forUpdate locks the row before it reads it, as programs do that compute the
@@ -40,6 +43,7 @@ type forUpdate struct{ naive }
 
 func newForUpdate(w *workload) Scenario { return forUpdate{naive{newTables(w)}} }
 
+// Setup implements Strategy.
 func (s forUpdate) Setup(ctx context.Context) error {
 	if s.Engine.locking == nil {
 		return s.setup(ctx)
@@ -50,6 +54,7 @@ func (s forUpdate) Setup(ctx context.Context) error {
 	return s.openPool(ctx, s.Engine.locking(s.DSN))
 }
 
+// Increment implements Strategy.
 func (s forUpdate) Increment(ctx context.Context, c *Client) error {
 	key := c.Key()
 	return s.unit(ctx, true, key, func(q querier) error {
@@ -69,6 +74,7 @@ type lockFree struct{ naive }
 
 func newLockFree(w *workload) Scenario { return lockFree{naive{newTables(w)}} }
 
+// Increment implements Strategy.
 func (s lockFree) Increment(ctx context.Context, c *Client) error {
 	for key := c.Key(); ; c.retries++ {
 		// Outside the transaction: inside one that has read, some isolation

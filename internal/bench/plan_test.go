@@ -169,7 +169,8 @@ func TestAddresses(t *testing.T) {
 			t.Errorf("%s: %q", c.dsn, got)
 		}
 	}
-	for address, want := range map[string]bool{"127.0.0.1:3306": true, "[::1]:5432": true, "localhost:1": true, "db.example:3306": false, "unix socket": true} {
+	for address, want := range map[string]bool{"127.0.0.1:3306": true, "[::1]:5432": true, "localhost:1": true,
+		"db.example:3306": false, "unix socket": true} {
 		if local(address) != want {
 			t.Errorf("%s: %v", address, !want)
 		}

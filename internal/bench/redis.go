@@ -39,6 +39,7 @@ func redisOptions(address string, clients int) (*redis.Options, error) {
 
 func (s *redisCounter) key(n int64) string { return s.name + ":" + strconv.FormatInt(n, 10) }
 
+// Setup implements Strategy.
 func (s *redisCounter) Setup(ctx context.Context) error {
 	o, err := redisOptions(s.Redis, s.point.Clients)
 	if err != nil {
@@ -57,6 +58,7 @@ func (s *redisCounter) Setup(ctx context.Context) error {
 	return err
 }
 
+// Increment implements Strategy.
 func (s *redisCounter) Increment(ctx context.Context, c *Client) error {
 	return s.db.Incr(ctx, s.key(c.Key())).Err()
 }
@@ -69,6 +71,7 @@ func (s *redisCounter) Read(ctx context.Context, c *Client) error {
 	return err
 }
 
+// Total implements Strategy.
 func (s *redisCounter) Total(ctx context.Context) (int64, error) {
 	total := int64(0)
 	err := s.each(func(keys []string) error {
@@ -104,6 +107,7 @@ func (s *redisCounter) each(f func(keys []string) error) error {
 	return nil
 }
 
+// Teardown implements Strategy.
 func (s *redisCounter) Teardown(ctx context.Context) error {
 	if s.db == nil {
 		return nil
@@ -116,4 +120,5 @@ func (s *redisCounter) Teardown(ctx context.Context) error {
 // error. What matters comes as an error.
 type quiet struct{}
 
+// Printf implements the logger of the Redis client.
 func (quiet) Printf(context.Context, string, ...any) {}

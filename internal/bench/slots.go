@@ -25,6 +25,7 @@ func handWritten(w *workload) *handSlots {
 	return s
 }
 
+// Setup implements Strategy.
 func (s *handSlots) Setup(ctx context.Context) error {
 	if err := s.create(ctx, s.table, "id BIGINT NOT NULL, slot INT NOT NULL, views BIGINT NOT NULL, PRIMARY KEY (id, slot)"); err != nil {
 		return err
@@ -32,6 +33,7 @@ func (s *handSlots) Setup(ctx context.Context) error {
 	return s.setup(ctx)
 }
 
+// Increment implements Strategy.
 func (s *handSlots) Increment(ctx context.Context, c *Client) error {
 	key := c.Key()
 	return s.unit(ctx, false, key, func(q querier) error {
@@ -46,6 +48,7 @@ func (s *handSlots) Read(ctx context.Context, c *Client) error {
 	return s.db.QueryRowContext(ctx, s.Engine.q(query), c.Key()).Scan(&title, &views)
 }
 
+// Total implements Strategy.
 func (s *handSlots) Total(ctx context.Context) (int64, error) { return s.baseAndSlots(ctx, s.table) }
 
 // baseAndSlots adds up what the tables hold.
@@ -65,6 +68,7 @@ type skipLocked struct{ *handSlots }
 
 func newSkipLocked(w *workload) Scenario { return skipLocked{handWritten(w)} }
 
+// Setup implements Strategy.
 func (s skipLocked) Setup(ctx context.Context) error {
 	if err := s.handSlots.Setup(ctx); err != nil {
 		return err
@@ -75,6 +79,7 @@ func (s skipLocked) Setup(ctx context.Context) error {
 	})
 }
 
+// Increment implements Strategy.
 func (s skipLocked) Increment(ctx context.Context, c *Client) error {
 	key := c.Key()
 	texts := s.Engine.skipLocked

@@ -29,6 +29,7 @@ func wrappedWith(w *workload, keys string) Scenario {
 
 func (s *wrapped) slotTable() string { return s.pages + "_slots" }
 
+// Setup implements Strategy.
 func (s *wrapped) Setup(ctx context.Context) error {
 	if err := s.createPages(ctx); err != nil {
 		return err

@@ -163,6 +163,7 @@ func ExplainSchema(d dialect.Dialect, cfg *config.Config, schema, query string) 
 	return e, nil
 }
 
+//nolint:funlen // one case for each part of a plan
 func explanation(p *rewrite.Plan, query string) *Explanation {
 	e := &Explanation{Statement: query, Class: string(p.Class), Reason: p.Reason, Tables: p.Tables}
 	if p.Class == rewrite.Refused {

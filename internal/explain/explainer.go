@@ -12,8 +12,8 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// Explainer explains many statements with facts that it has read once. It is
-// for one goroutine at a time.
+// Explainer explains many statements from facts that it reads once. It must not be
+// used by several goroutines at the same time.
 type Explainer struct {
 	on    *catalog.Schema // as statements are run
 	dry   *catalog.Schema // as they would be, were the tables in shadow on; nil where none is
@@ -21,7 +21,7 @@ type Explainer struct {
 	close func() error
 }
 
-// NewExplainerOf is slotsql.NewExplainer.
+// NewExplainerOf connects and reads what explaining needs: see slotsql.NewExplainer.
 func NewExplainerOf(ctx context.Context, on *session.Shared, every *catalog.Catalog) (*Explainer, error) {
 	cn, err := catalog.OpenView(ctx, every)
 	if err != nil {
@@ -80,7 +80,7 @@ func plannedWith(
 	return s.Adopted(checked, views)
 }
 
-// Explain says what becomes of a statement.
+// Explain describes how a statement runs.
 func (e *Explainer) Explain(query string) (*Explanation, error) {
 	return explainModes(e.on.Catalog.Config, query, func(shadow bool) (*Explanation, error) {
 		if shadow {
@@ -90,6 +90,7 @@ func (e *Explainer) Explain(query string) (*Explanation, error) {
 	})
 }
 
+// ExplainWith explains a statement as planned with the given facts.
 func (e *Explainer) ExplainWith(sc *catalog.Schema, query string) (*Explanation, error) {
 	for tries := 0; ; tries++ {
 		p, err := sc.Planner.Plan(query)
@@ -108,7 +109,7 @@ func (e *Explainer) ExplainWith(sc *catalog.Schema, query string) (*Explanation,
 	}
 }
 
-// Close ends what NewExplainer has opened.
+// Close ends the connection, if there is one.
 func (e *Explainer) Close() error { return e.close() }
 
 // explainModes explains a text as it is run, and beside it, where it names

@@ -25,22 +25,32 @@ type Engine struct {
 // WatchingEngine knows of transactions from the parent.
 type WatchingEngine struct{ Engine }
 
+// ConnInTransaction implements the dialect.
 func (WatchingEngine) ConnInTransaction(c driver.Conn) bool {
 	return c.(interface{ ConnInTransaction() bool }).ConnInTransaction()
 }
 
+// SavepointGone implements the dialect.
 func (Engine) SavepointGone(err error) bool { return errors.Is(err, errNoSavepoint) }
 
+// SchemaChanged implements the dialect.
 func (Engine) SchemaChanged(err error) bool { return errors.Is(err, ErrChanged) }
 
+// Shares implements the dialect.
 func (Engine) Shares(context.Context, dialect.Session) (bool, error) { return true, nil }
 
+// NotApplied implements the dialect.
 func (Engine) NotApplied(err error) bool {
 	return errors.Is(err, ErrRefused) || errors.Is(err, ErrConflict) || errors.Is(err, ErrTimeout)
 }
 
-func (Engine) Conflict(err error) bool    { return errors.Is(err, ErrConflict) }
+// Conflict implements the dialect.
+func (Engine) Conflict(err error) bool { return errors.Is(err, ErrConflict) }
+
+// LockTimeout implements the dialect.
 func (Engine) LockTimeout(err error) bool { return errors.Is(err, ErrTimeout) }
+
+// Retryable implements the dialect.
 func (Engine) Retryable(err error) bool {
 	return errors.Is(err, ErrConflict) || errors.Is(err, ErrTimeout)
 }
@@ -52,10 +62,13 @@ var (
 	ErrTimeout  = errors.New("lock wait timeout")
 )
 
+// SlotFull implements the dialect.
 func (Engine) SlotFull(error) bool { return false }
 
+// ErrChanged is the error of a statement whose column has gone.
 var ErrChanged = errors.New("no such column")
 
+// Lock implements the dialect.
 func (d Engine) Lock(_ *rewrite.Table, s rewrite.Scope) []string {
 	if d.LockText == "" {
 		return nil
@@ -63,13 +76,22 @@ func (d Engine) Lock(_ *rewrite.Table, s rewrite.Scope) []string {
 	return []string{d.LockText + " " + s.Where, "SELECT more"}
 }
 
+// Unmoved implements the dialect.
 func (Engine) Unmoved(*rewrite.Table, rewrite.Scope) string { return "" }
 
+// Count implements the dialect.
 func (d Engine) Count(*rewrite.Table, rewrite.Scope) string { return d.CountText }
 
-func (d Engine) Drain() dialect.DrainTx                                   { return d.drain }
-func (d Engine) Traits() rewrite.Traits                                   { return d.traits }
+// Drain implements the dialect.
+func (d Engine) Drain() dialect.DrainTx { return d.drain }
+
+// Traits implements the dialect.
+func (d Engine) Traits() rewrite.Traits { return d.traits }
+
+// Namespace implements the dialect.
 func (Engine) Namespace(context.Context, dialect.Session) (string, error) { return "main", nil }
+
+// InTransaction implements the dialect.
 func (Engine) InTransaction(ctx context.Context, s dialect.Session) (bool, error) {
 	if err := s.Exec(ctx, "PROBE"); err != nil {
 		return false, err
@@ -77,6 +99,7 @@ func (Engine) InTransaction(ctx context.Context, s dialect.Session) (bool, error
 	return (*link.Conn)(s.(*link.Session)).Parent.(interface{ ConnInTransaction() bool }).ConnInTransaction(), nil
 }
 
+// Table implements the dialect.
 func (Engine) Table(_ context.Context, _ dialect.Session, _, name string) (*rewrite.Table, error) {
 	id := rewrite.Column{Name: "id", Type: "INTEGER", Numeric: rewrite.Integer, Bits: 64}
 	slot := rewrite.Column{Name: "slot", Type: "INTEGER", Numeric: rewrite.Integer, Bits: 64}
@@ -93,6 +116,7 @@ func (Engine) Table(_ context.Context, _ dialect.Session, _, name string) (*rewr
 	return nil, nil
 }
 
+// Describe implements the dialect.
 func (d Engine) Describe(
 	ctx context.Context,
 	s dialect.Session,
@@ -106,11 +130,12 @@ func (d Engine) Describe(
 	return out, nil
 }
 
+// ViewsOver implements the dialect.
 func (Engine) ViewsOver(_ context.Context, _ dialect.Session, tables []*rewrite.Table, _ dialect.Reach) ([][]string, error) {
 	return make([][]string, len(tables)), nil
 }
 
-// Marks: nothing changes.
+// Marks implements the dialect: nothing changes.
 func (Engine) Marks(_ context.Context, _ dialect.Session, names []dialect.WrittenName) ([]dialect.Mark, error) {
 	marks := make([]dialect.Mark, len(names))
 	for i, n := range names {
@@ -119,7 +144,7 @@ func (Engine) Marks(_ context.Context, _ dialect.Session, names []dialect.Writte
 	return marks, nil
 }
 
-// Views: there are none.
+// Views implements the dialect: there are none.
 func (Engine) Views(context.Context, dialect.Session, *rewrite.Table) ([]string, error) {
 	return nil, nil
 }

@@ -13,9 +13,9 @@ import (
 type Connector struct {
 	Server *Server
 	Make   func(BareConn) driver.Conn
-	closed *bool
 }
 
+// Connect implements driver.Connector.
 func (c Connector) Connect(context.Context) (driver.Conn, error) {
 	s := &Session{server: c.Server}
 	c.Server.Mu.Lock()
@@ -28,17 +28,11 @@ func (c Connector) Connect(context.Context) (driver.Conn, error) {
 	return &Conn{b}, nil
 }
 
+// Driver implements driver.Connector.
 func (c Connector) Driver() driver.Driver { return c }
 
+// Open implements driver.Driver.
 func (c Connector) Open(string) (driver.Conn, error) { return c.Connect(context.Background()) }
-
-// closingConnector is one that can be closed.
-type closingConnector struct{ Connector }
-
-func (c closingConnector) Close() error {
-	*c.closed = true
-	return nil
-}
 
 // Conn is a parent's connection with the current interfaces.
 type Conn struct{ BareConn }
@@ -49,9 +43,9 @@ type BareConn struct {
 	Stmt     func(*BareStmt) driver.Stmt
 	Rows     func(*BareRows) driver.Rows
 	SkipExec bool // as go-sql-driver/mysql with arguments
-	valid    bool
 }
 
+// Prepare implements driver.Conn.
 func (c *BareConn) Prepare(q string) (driver.Stmt, error) {
 	c.Session.server.note("prepare " + q)
 	s := &BareStmt{conn: c, text: q, Inputs: strings.Count(q, "?")}
@@ -61,6 +55,7 @@ func (c *BareConn) Prepare(q string) (driver.Stmt, error) {
 	return &Stmt{BareStmt: s}, nil
 }
 
+// Close implements driver.Conn.
 func (c *BareConn) Close() error {
 	c.Session.server.Mu.Lock()
 	defer c.Session.server.Mu.Unlock()
@@ -68,6 +63,7 @@ func (c *BareConn) Close() error {
 	return nil
 }
 
+// Begin implements driver.Conn.
 func (c *BareConn) Begin() (driver.Tx, error) {
 	if _, err := c.Session.run(context.Background(), "BEGIN", nil); err != nil {
 		return nil, err
@@ -75,6 +71,7 @@ func (c *BareConn) Begin() (driver.Tx, error) {
 	return &tx{c.Session}, nil
 }
 
+// ConnInTransaction reports whether a transaction is open.
 func (c *BareConn) ConnInTransaction() bool { return c.Session.Open }
 
 func (c *BareConn) query(ctx context.Context, q string, args []driver.NamedValue) (driver.Rows, error) {
@@ -88,6 +85,7 @@ func (c *BareConn) query(ctx context.Context, q string, args []driver.NamedValue
 	return r, nil
 }
 
+// PrepareContext implements driver.ConnPrepareContext.
 func (c *Conn) PrepareContext(ctx context.Context, q string) (driver.Stmt, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -98,6 +96,7 @@ func (c *Conn) PrepareContext(ctx context.Context, q string) (driver.Stmt, error
 	return c.Prepare(q)
 }
 
+// BeginTx implements driver.ConnBeginTx.
 func (c *Conn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
 	c.Session.server.note(fmt.Sprintf("begin %d %v", o.Isolation, o.ReadOnly))
 	if _, err := c.Session.run(ctx, "BEGIN", nil); err != nil {
@@ -106,6 +105,7 @@ func (c *Conn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, erro
 	return &tx{c.Session}, nil
 }
 
+// ExecContext implements driver.ExecerContext.
 func (c *Conn) ExecContext(ctx context.Context, q string, args []driver.NamedValue) (driver.Result, error) {
 	if c.SkipExec && len(args) > 0 {
 		return nil, driver.ErrSkip
@@ -117,6 +117,7 @@ func (c *Conn) ExecContext(ctx context.Context, q string, args []driver.NamedVal
 	return driver.RowsAffected(n), nil
 }
 
+// QueryContext implements driver.QueryerContext.
 func (c *Conn) QueryContext(ctx context.Context, q string, args []driver.NamedValue) (driver.Rows, error) {
 	if c.SkipExec && len(args) > 0 {
 		return nil, driver.ErrSkip
@@ -124,13 +125,16 @@ func (c *Conn) QueryContext(ctx context.Context, q string, args []driver.NamedVa
 	return c.query(ctx, q, args)
 }
 
+// IsValid implements driver.Validator.
 func (c *Conn) IsValid() bool { return !c.Session.dead }
 
+// Ping implements driver.Pinger.
 func (c *Conn) Ping(context.Context) error {
 	c.Session.server.note("ping")
 	return nil
 }
 
+// ResetSession implements driver.SessionResetter.
 func (c *Conn) ResetSession(context.Context) error {
 	if c.Session.dead {
 		return driver.ErrBadConn
@@ -141,6 +145,7 @@ func (c *Conn) ResetSession(context.Context) error {
 // Odd is an argument that only a NamedValueChecker lets through.
 type Odd struct{ N int64 }
 
+// CheckNamedValue implements driver.NamedValueChecker.
 func (c *Conn) CheckNamedValue(v *driver.NamedValue) error {
 	if o, ok := v.Value.(Odd); ok {
 		v.Value = o.N
@@ -152,22 +157,26 @@ func (c *Conn) CheckNamedValue(v *driver.NamedValue) error {
 // LegacyConn has the interfaces of before contexts.
 type LegacyConn struct{ BareConn }
 
+// Exec implements driver.Execer.
 func (c *LegacyConn) Exec(q string, args []driver.Value) (driver.Result, error) {
 	n, err := c.Session.run(context.Background(), q, numbered(args))
 	return driver.RowsAffected(n), err
 }
 
+// Query implements driver.Queryer.
 func (c *LegacyConn) Query(q string, args []driver.Value) (driver.Rows, error) {
 	return c.query(context.Background(), q, numbered(args))
 }
 
 type tx struct{ session *Session }
 
+// Commit implements driver.Tx.
 func (t *tx) Commit() error {
 	_, err := t.session.run(context.Background(), "COMMIT", nil)
 	return err
 }
 
+// Rollback implements driver.Tx.
 func (t *tx) Rollback() error {
 	_, err := t.session.run(context.Background(), "ROLLBACK", nil)
 	return err
@@ -181,16 +190,23 @@ type BareStmt struct {
 	closed bool
 }
 
+// Close implements driver.Stmt.
 func (s *BareStmt) Close() error {
 	s.closed = true
 	s.conn.Session.server.note("close " + s.text)
 	return nil
 }
+
+// NumInput implements driver.Stmt.
 func (s *BareStmt) NumInput() int { return s.Inputs }
+
+// Exec implements driver.Stmt.
 func (s *BareStmt) Exec(args []driver.Value) (driver.Result, error) {
 	n, err := s.conn.Session.run(context.Background(), s.text, numbered(args))
 	return driver.RowsAffected(n), err
 }
+
+// Query implements driver.Stmt.
 func (s *BareStmt) Query(args []driver.Value) (driver.Rows, error) {
 	return s.conn.query(context.Background(), s.text, numbered(args))
 }
@@ -198,6 +214,7 @@ func (s *BareStmt) Query(args []driver.Value) (driver.Rows, error) {
 // Stmt has the interfaces with contexts.
 type Stmt struct{ *BareStmt }
 
+// ExecContext implements driver.StmtExecContext.
 func (s *Stmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
 	n, err := s.conn.Session.run(ctx, s.text, args)
 	if err != nil {
@@ -205,6 +222,8 @@ func (s *Stmt) ExecContext(ctx context.Context, args []driver.NamedValue) (drive
 	}
 	return driver.RowsAffected(n), nil
 }
+
+// QueryContext implements driver.StmtQueryContext.
 func (s *Stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
 	return s.conn.query(ctx, s.text, args)
 }
@@ -212,6 +231,7 @@ func (s *Stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driv
 // CheckingStmt has its own NamedValueChecker, convertingFake converters.
 type CheckingStmt struct{ *Stmt }
 
+// CheckNamedValue implements driver.NamedValueChecker.
 func (s CheckingStmt) CheckNamedValue(v *driver.NamedValue) error {
 	if o, ok := v.Value.(Odd); ok {
 		v.Value = o.N * 100
@@ -220,12 +240,15 @@ func (s CheckingStmt) CheckNamedValue(v *driver.NamedValue) error {
 	return driver.ErrSkip
 }
 
+// Converting is a statement with a driver.ColumnConverter.
 type Converting struct{ *Stmt }
 
+// ColumnConverter implements driver.ColumnConverter.
 func (s Converting) ColumnConverter(int) driver.ValueConverter { return thousandfold{} }
 
 type thousandfold struct{}
 
+// ConvertValue implements driver.ValueConverter.
 func (thousandfold) ConvertValue(v any) (driver.Value, error) {
 	n, err := driver.Int32.ConvertValue(v)
 	if err != nil {
@@ -242,8 +265,13 @@ type BareRows struct {
 	closed  bool
 }
 
+// Columns implements driver.Rows.
 func (r *BareRows) Columns() []string { return []string{"views"} }
-func (r *BareRows) Close() error      { r.closed = true; return nil }
+
+// Close implements driver.Rows.
+func (r *BareRows) Close() error { r.closed = true; return nil }
+
+// Next implements driver.Rows.
 func (r *BareRows) Next(dest []driver.Value) error {
 	if r.Err != nil {
 		return r.Err
@@ -262,7 +290,10 @@ type Typed struct {
 	Sets int
 }
 
+// HasNextResultSet implements driver.RowsNextResultSet.
 func (r *Typed) HasNextResultSet() bool { return r.Sets > 0 }
+
+// NextResultSet implements driver.RowsNextResultSet.
 func (r *Typed) NextResultSet() error {
 	if r.Sets == 0 {
 		return io.EOF
@@ -271,11 +302,21 @@ func (r *Typed) NextResultSet() error {
 	r.Left = 1
 	return nil
 }
-func (r *Typed) ColumnTypeDatabaseTypeName(int) string              { return "WONDER" }
-func (r *Typed) ColumnTypeLength(int) (int64, bool)                 { return 11, true }
-func (r *Typed) ColumnTypeNullable(int) (bool, bool)                { return true, true }
+
+// ColumnTypeDatabaseTypeName implements driver.RowsColumnTypeDatabaseTypeName.
+func (r *Typed) ColumnTypeDatabaseTypeName(int) string { return "WONDER" }
+
+// ColumnTypeLength implements driver.RowsColumnTypeLength.
+func (r *Typed) ColumnTypeLength(int) (int64, bool) { return 11, true }
+
+// ColumnTypeNullable implements driver.RowsColumnTypeNullable.
+func (r *Typed) ColumnTypeNullable(int) (bool, bool) { return true, true }
+
+// ColumnTypePrecisionScale implements driver.RowsColumnTypePrecisionScale.
 func (r *Typed) ColumnTypePrecisionScale(int) (p, s int64, ok bool) { return 12, 3, true }
-func (r *Typed) ColumnTypeScanType(int) reflect.Type                { return reflect.TypeFor[Odd]() }
+
+// ColumnTypeScanType implements driver.RowsColumnTypeScanType.
+func (r *Typed) ColumnTypeScanType(int) reflect.Type { return reflect.TypeFor[Odd]() }
 
 // numbered gives arguments their ordinals.
 func numbered(args []driver.Value) []driver.NamedValue {
@@ -289,6 +330,11 @@ func numbered(args []driver.Value) []driver.NamedValue {
 // NoRows is a result without columns.
 type NoRows struct{}
 
-func (NoRows) Columns() []string         { return nil }
-func (NoRows) Close() error              { return nil }
+// Columns implements driver.Rows.
+func (NoRows) Columns() []string { return nil }
+
+// Close implements driver.Rows.
+func (NoRows) Close() error { return nil }
+
+// Next implements driver.Rows.
 func (NoRows) Next([]driver.Value) error { return io.EOF }

@@ -45,6 +45,7 @@ type Session struct {
 	outer   bool  // the outermost savepoint is the transaction
 }
 
+// Arm has f choose the failure of each step, nil for none.
 func (s *Server) Arm(f func(step int, text string) *Misfortune) {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
@@ -83,6 +84,7 @@ func (s *Server) LeftOpen() int {
 	return n
 }
 
+// Drop ends the session, as a lost connection does.
 func (c *Session) Drop() {
 	c.dead, c.Open, c.Pending, c.marks, c.outer = true, false, nil, nil, false
 }
@@ -186,12 +188,14 @@ func (s *Server) Ran() []string {
 	return out
 }
 
+// Logged reports whether the log has the line.
 func (s *Server) Logged(line string) bool {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
 	return slices.Contains(s.Log, line)
 }
 
+// CountPrefix returns how many lines of the log begin with prefix.
 func (s *Server) CountPrefix(prefix string) int {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()

@@ -23,6 +23,8 @@ type judge struct {
 // becomes of a statement then is due to that column. A column is worth
 // proposing when some increment of it is slotted, and when it is known how
 // often statements are run, no more of them drain for it.
+//
+//nolint:funlen // one table, from its statements to its proposal
 func (j *judge) propose() *Proposal {
 	t := j.table
 	p := &Proposal{Table: configTable(t), table: t}

@@ -13,23 +13,24 @@ import (
 )
 
 // batchPatience bounds a batch, which is not interrupted when the worker is
-// told to stop.
+// stopped.
 const batchPatience = 30 * time.Second
 
-// errFenced says that another worker has the lease.
+// errFenced is the error of a worker that has lost the lease to another one.
 var errFenced = errors.New("slotsql: the roll-up has lost its lease")
 
 // Job is what a batch does.
 type Job int
 
+// The jobs.
 const (
-	MoveSlots Job = iota
-	SweepSlots
-	ReclaimSlots
-	keepLatest // moveSlots, but for companions that must move together
+	MoveSlots    Job = iota // into their base rows
+	SweepSlots              // deletes those that hold nothing
+	ReclaimSlots            // deletes those without a base row
+	keepLatest              // MoveSlots without the companions that must move together
 )
 
-// errLeft says that a batch cannot move what must move together.
+// errLeft is the error of a batch that cannot move what must move together.
 var errLeft = errors.New("slotsql: another transaction has locked rows that must be rolled up together")
 
 // Key is a key as the database gives it, with the number of its slot rows
@@ -69,11 +70,11 @@ func (w *Worker) Find(ctx context.Context, t *rewrite.Table, job Job, after []an
 		}
 		keys = append(keys, Key{r[:n], count})
 	}
-	return keys, texts.Unordered || len(keys) < rollUpFind, nil
+	return keys, texts.Unordered || len(keys) < findLimit, nil
 }
 
-// rollUpFind is how many keys are looked for at once.
-const rollUpFind = 1000
+// findLimit is how many keys are looked for at once.
+const findLimit = 1000
 
 // batch does a job for the keys after one up to another, in one transaction, and
 // returns the number of slot rows. Either all of it has happened or nothing; an
@@ -82,7 +83,7 @@ const rollUpFind = 1000
 func (w *Worker) batch(ctx context.Context, t *rewrite.Table, job Job, after, upTo []any, most int) (n batchCount, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), batchPatience)
 	defer cancel()
-	texts := w.dialect.RollUp(t, dialect.RollUpPart{After: len(after) > 0, UpTo: len(upTo) > 0, Limit: rollUpFind, Rows: most})
+	texts := w.dialect.RollUp(t, dialect.RollUpPart{After: len(after) > 0, UpTo: len(upTo) > 0, Limit: findLimit, Rows: most})
 	begun := false
 	if err = w.Conn.Session().ExecAll(ctx, texts.Begin); err == nil {
 		begun = true
@@ -152,15 +153,15 @@ func (w *Worker) fence(ctx context.Context) error {
 	if f == nil {
 		return nil
 	}
-	held, err := f.Fence(ctx, w.Conn.Session(), rollUpLease, w.holder)
+	held, err := f.Fence(ctx, w.Conn.Session(), leaseName, w.holder)
 	if err == nil && !held {
 		err = errFenced
 	}
 	return err
 }
 
-// picked locks slot rows by one text and does something with them by others, and
-// returns their number.
+// picked locks slot rows by one statement and works on them by others, and returns
+// their number.
 func (w *Worker) picked(
 	ctx context.Context,
 	pick dialect.Step,
@@ -209,10 +210,12 @@ func Bounds(t *rewrite.Table, after, upTo []any) []any {
 	return values
 }
 
+// Texts returns the SQL of the jobs for the keys between two ends.
 func (w *Worker) Texts(t *rewrite.Table, after, upTo []any) dialect.RollUp {
-	return w.dialect.RollUp(t, dialect.RollUpPart{After: len(after) > 0, UpTo: len(upTo) > 0, Limit: rollUpFind})
+	return w.dialect.RollUp(t, dialect.RollUpPart{After: len(after) > 0, UpTo: len(upTo) > 0, Limit: findLimit})
 }
 
+// Args returns the arguments of a step.
 func (w *Worker) Args(s dialect.Step, values []any) []driver.NamedValue {
 	args := make([]any, len(s.Args))
 	for i, a := range s.Args {

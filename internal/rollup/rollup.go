@@ -8,8 +8,8 @@ import (
 	"github.com/slotsql/slotsql/internal/config"
 )
 
-// Options says how slots are rolled up. What is zero is taken from the
-// configuration, or is a default.
+// Options are the options of a roll-up. A zero field takes its value from the
+// configuration, or else a default.
 type Options struct {
 	// Interval is the time between two passes: 5 s.
 	Interval time.Duration
@@ -20,8 +20,8 @@ type Options struct {
 	// Idle is how often slots that hold nothing are deleted: 1 min. A slot row
 	// is deleted when it has been empty since the pass before, at least.
 	Idle time.Duration
-	// Lease is how long a worker that has gone away keeps others from taking
-	// over: 15 s; whole seconds.
+	// Lease is how long a worker that has crashed keeps others from taking over:
+	// 15 s; whole seconds.
 	Lease time.Duration
 	// Progress, if set, is called after each batch with the number of slot rows
 	// it was for.
@@ -51,15 +51,15 @@ func (o Options) withDefaults(c *config.Config) Options {
 	return o
 }
 
-// Report says what a pass has done.
+// Report is the result of one pass over the tables.
 type Report struct {
 	Held   bool          `json:"held"` // false: another worker has the lease
 	Tables []Table       `json:"tables"`
 	Took   time.Duration `json:"took_ns"`
 }
 
-// Table is what a pass has done with one table. Numbers are of slot rows,
-// if nothing else is said.
+// Table is what a pass did to one table. Numbers are slot rows unless stated
+// otherwise.
 type Table struct {
 	Table     string `json:"table"`
 	Moved     int    `json:"moved"`     // into base rows
@@ -67,7 +67,7 @@ type Table struct {
 	Deleted   int    `json:"deleted"`   // that held nothing
 	Orphans   int    `json:"orphans"`   // deleted: their base row has gone
 	Skipped   int    `json:"skipped"`   // others had them or their base rows locked, or they could not be moved
-	Conflicts int    `json:"conflicts"` // batches undone by a deadlock or a lock that was not to be had
+	Conflicts int    `json:"conflicts"` // batches undone by a deadlock or a lock timeout
 	Errors    int    `json:"errors"`    // base rows whose slots could not be moved for another reason
 	Err       error  `json:"-"`         // the last such reason
 }
@@ -93,7 +93,7 @@ func (r Report) Moved() (n int) {
 	return n
 }
 
-// Once is slotsql.RollUp.
+// Once makes one pass: see slotsql.RollUp.
 func Once(ctx context.Context, s *catalog.Catalog, o Options) (Report, error) {
 	w, err := NewWorker(s, o)
 	if err != nil {
@@ -105,7 +105,7 @@ func Once(ctx context.Context, s *catalog.Catalog, o Options) (Report, error) {
 	return report, err
 }
 
-// Run is slotsql.RunRollUp.
+// Run makes passes until ctx is done: see slotsql.RunRollUp.
 func Run(ctx context.Context, s *catalog.Catalog, journal <-chan struct{}, o Options) error {
 	w, err := NewWorker(s, o)
 	if err != nil {

@@ -82,7 +82,7 @@ func (w *Worker) wait(ctx context.Context, pass *time.Timer, wake, journal <-cha
 	}
 }
 
-// report makes a pass and tells who wants to know.
+// report makes a pass and calls Options.Pass.
 func (w *Worker) report(ctx context.Context, pass func(context.Context) (Report, error)) (Report, error) {
 	report, err := pass(ctx)
 	if w.Options.Pass != nil && ctx.Err() == nil {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Stats counts what the roll-ups of this process have done with the slots
-// of the tables of one name. Numbers are of slot rows, if nothing else is said.
+// Stats counts what the roll-ups of this process have done to tables of one name.
+// Numbers are slot rows unless stated otherwise.
 type Stats struct {
 	Dialect   string `json:"dialect"`
 	Table     string `json:"table"`
@@ -31,7 +31,7 @@ type Stats struct {
 // dialect and table. But for Lag the numbers only grow.
 func Totals() []Stats {
 	var out []Stats
-	rollUpTallies.Range(func(_, v any) bool {
+	tallies.Range(func(_, v any) bool {
 		t := v.(*tally)
 		s := t.kind
 		s.Passes, s.Moved, s.Merged, s.Deleted, s.Orphans = t.passes.Load(), t.moved.Load(), t.merged.Load(), t.deleted.Load(), t.orphans.Load()
@@ -57,14 +57,14 @@ type tally struct {
 	clean atomic.Int64 // when the last pass began that left nothing, in Unix nanoseconds
 }
 
-var rollUpTallies sync.Map // [2]string -> *rollUpTally
+var tallies sync.Map // [2]string -> *rollUpTally
 
 func tallyOf(dialect, table string) *tally {
 	k := [2]string{dialect, table}
-	if v, ok := rollUpTallies.Load(k); ok {
+	if v, ok := tallies.Load(k); ok {
 		return v.(*tally)
 	}
-	v, _ := rollUpTallies.LoadOrStore(k, &tally{kind: Stats{Dialect: dialect, Table: table}})
+	v, _ := tallies.LoadOrStore(k, &tally{kind: Stats{Dialect: dialect, Table: table}})
 	return v.(*tally)
 }
 

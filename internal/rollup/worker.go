@@ -16,7 +16,7 @@ import (
 )
 
 // Worker moves slots into base rows, on a connection of its own. What is
-// exact about it is in the dialects' texts and in each batch being one
+// exact about it is in the dialects' SQL and in each batch being one
 // transaction; nothing depends on what the worker remembers.
 type Worker struct {
 	catalog *catalog.Catalog
@@ -32,12 +32,14 @@ type Worker struct {
 	swept time.Time // when slots that hold nothing were last deleted
 }
 
-// rollUpLease is the name of the lease.
-const rollUpLease = "roll-up"
+// leaseName is the name of the lease.
+const leaseName = "roll-up"
 
 // Batches aim at this time, so that an increment that meets one hardly notices.
 const batchAim = 10 * time.Millisecond
 
+// NewWorker returns a worker that is not connected yet. Zero options are filled in
+// from the configuration.
 func NewWorker(s *catalog.Catalog, o Options) (*Worker, error) {
 	o = o.withDefaults(s.Config)
 	return &Worker{catalog: s, Options: o, holder: rand.Text(), size: min(firstBatch, o.Batch)}, nil
@@ -68,6 +70,7 @@ func (w *Worker) Open(ctx context.Context) (*catalog.Schema, error) {
 	return w.catalog.Open(ctx, w.Conn)
 }
 
+// Close ends the connection, if there is one. The worker can be used again.
 func (w *Worker) Close() {
 	if w.Conn != nil {
 		w.Conn.Kept.Close()
@@ -95,7 +98,7 @@ func (w *Worker) lease(ctx context.Context) (held bool, err error) {
 	if f == nil || now.Before(w.until.Add(-w.Options.Lease*2/3)) {
 		return true, nil
 	}
-	held, err = f.Lease(ctx, w.Conn.Session(), rollUpLease, w.holder, int(max(w.Options.Lease/time.Second, 1)))
+	held, err = f.Lease(ctx, w.Conn.Session(), leaseName, w.holder, int(max(w.Options.Lease/time.Second, 1)))
 	if err != nil && w.Conn.Engine.SchemaChanged(err) {
 		if !w.catalog.Config.AutoMigrate() {
 			return false, fmt.Errorf("slotsql: the roll-up needs table %s: run `slotsql migrate`: %w", dialect.LeaseTable, err)
@@ -103,10 +106,10 @@ func (w *Worker) lease(ctx context.Context) (held bool, err error) {
 		if err := w.Conn.Migrate(ctx, f.CreateLeases()); err != nil {
 			return false, err
 		}
-		held, err = f.Lease(ctx, w.Conn.Session(), rollUpLease, w.holder, int(max(w.Options.Lease/time.Second, 1)))
+		held, err = f.Lease(ctx, w.Conn.Session(), leaseName, w.holder, int(max(w.Options.Lease/time.Second, 1)))
 	}
 	if err != nil && w.Conn.Engine.Retryable(err) {
-		held, err = false, nil // somebody else has its row: a batch is under way, or a take-over
+		held, err = false, nil // another worker has locked its row: a batch is under way, or a take-over
 	}
 	if w.until = (time.Time{}); held {
 		w.until = now.Add(w.Options.Lease)
@@ -118,7 +121,7 @@ func (w *Worker) lease(ctx context.Context) (held bool, err error) {
 func (w *Worker) release(ctx context.Context) {
 	if f := w.fencer(); f != nil && w.Conn != nil && !w.lost && !w.until.IsZero() {
 		for range 5 {
-			if err := f.Release(ctx, w.Conn.Session(), rollUpLease, w.holder); err == nil || !w.Conn.Engine.Retryable(err) {
+			if err := f.Release(ctx, w.Conn.Session(), leaseName, w.holder); err == nil || !w.Conn.Engine.Retryable(err) {
 				break
 			}
 			time.Sleep(10 * time.Millisecond) // another one is looking at it
@@ -128,8 +131,8 @@ func (w *Worker) release(ctx context.Context) {
 }
 
 // pass goes over all tables once. Slots that hold nothing are deleted first,
-// when that is due: those that the pass before has emptied, and nobody has
-// counted in since.
+// when that is due: those that the pass before has emptied and that are still
+// empty.
 func (w *Worker) pass(ctx context.Context) (report Report, err error) {
 	return w.over(ctx, func(*rewrite.Table) bool { return true }, time.Since(w.swept) >= w.Options.Idle)
 }
@@ -233,8 +236,10 @@ func (w *Worker) Walk(ctx context.Context, t *rewrite.Table, job Job, tr *Table)
 	}
 }
 
-// try runs one batch. It says no when the batch is to be tried again, smaller;
+// try runs one batch. It returns false when the batch is to be tried again, smaller;
 // a batch of one key that fails for long is left for the next pass.
+//
+//nolint:funlen // one decision for each way that a batch ends
 func (w *Worker) try(ctx context.Context, t *rewrite.Table, job Job, after []any, keys []Key, rows int, tr *Table) (ok bool, err error) {
 	upTo := keys[len(keys)-1].Values
 	for attempt := 0; ; attempt++ {
@@ -307,7 +312,7 @@ func (w *Worker) try(ctx context.Context, t *rewrite.Table, job Job, after []any
 	}
 }
 
-// partly says that a batch may be for a part of a row's slots: they need not move
+// partly reports whether a batch may be for a part of a row's slots: they need not move
 // together, and there may be any number of them.
 func (w *Worker) partly(t *rewrite.Table, job Job) bool {
 	return t.Counter.Layout == rewrite.LayoutJournal && job == MoveSlots && !w.catalog.Traits.OneWriter &&

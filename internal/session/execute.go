@@ -306,7 +306,7 @@ func (r *Run) addOnce(ctx context.Context, p slots.Place, lasting bool) (res dri
 	if p.Keyed && add != nil && places.Knows(p.SlotRow) && !(lasting && r.conn.Shared.Traits.MissLocks) {
 		if res, n, err = r.own(ctx, add); n > 0 || err != nil {
 			if err == nil {
-				places.Met(p.Row.Table)
+				places.Found(p.Row.Table)
 			}
 			return res, n, err
 		}

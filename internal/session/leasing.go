@@ -41,7 +41,7 @@ func (c *Conn) lease(ctx context.Context) {
 		p.First.Store(bits.Reverse32(uint32(part)))
 		p.Part = part
 	case part < 0 && p.Part >= 0:
-		p.First.Store(slots.Anywhere())
+		p.First.Store(slots.RandomFirst())
 		p.Part = -1
 	}
 }

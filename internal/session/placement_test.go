@@ -260,7 +260,7 @@ func TestPlacementMisses(t *testing.T) {
 	}
 	for i := range 50 {
 		p.Miss(row("posts", i))
-		p.Met("posts")
+		p.Found("posts")
 	}
 	if n := known("posts"); n != 50 {
 		t.Errorf("%d of 50 are known, after each of the others has gone by itself", n)

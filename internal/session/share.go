@@ -138,7 +138,7 @@ func (r *Run) lead(ctx context.Context, m *slots.Member, b *slots.Batch) slots.V
 		r.runShared(shared, m, b, p)
 	}()
 	v := m.Wait(ctx)
-	if v.Outcome == slots.OutcomeLeft {
+	if v.Outcome == slots.OutcomeAbandoned {
 		r.conn.detached.leave(done)
 		return v
 	}
@@ -181,7 +181,7 @@ func (r *Run) runShared(ctx context.Context, m *slots.Member, b *slots.Batch, p 
 			m.Group.Next()
 			return
 		}
-		b.Tell(v)
+		b.Deliver(v)
 		m.Group.Next() // now that their callers may be back
 		m.Verdict <- v
 	}()
@@ -192,7 +192,7 @@ func (r *Run) runShared(ctx context.Context, m *slots.Member, b *slots.Batch, p 
 	if len(b.Rows) > 1 {
 		v.Result, n, err = shared.addMany(ctx)
 		if v.Outcome, v.Err = r.judgeMany(n, err, len(b.Rows)); v.Outcome == slots.OutcomeCounted {
-			r.conn.Shared.placement.Met(b.Rows[0].Row.Table)
+			r.conn.Shared.placement.Found(b.Rows[0].Row.Table)
 		}
 	} else {
 		v.Result, n, err = shared.addTo(ctx, p, false, true)

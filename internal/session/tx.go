@@ -51,7 +51,7 @@ func (t *tx) Commit() error {
 	}
 	err := t.parent.Commit()
 	if err == nil {
-		t.conn.trials.Acquit()
+		t.conn.trials.Committed()
 	}
 	t.conn.finished(err)
 	return err

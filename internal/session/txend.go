@@ -69,7 +69,7 @@ func (c *Conn) transacted(plan *rewrite.Plan, err error) {
 	ddl := plan.Effects&rewrite.SchemaChange != 0 && plan.Effects&rewrite.SessionChange == 0 && single(text)
 	for _, e := range events {
 		if e.Kind == rewrite.TxEnds && slots.Commits(c.Shared.Dialect.Lexis(), text) {
-			c.trials.Acquit()
+			c.trials.Committed()
 		}
 		c.apply(e, ddl)
 	}

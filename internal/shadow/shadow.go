@@ -118,8 +118,11 @@ func New(on *session.Shared) *Shadower {
 
 var _ session.Shadow = (*Shadower)(nil)
 
+// Planner implements session.Shadow.
 func (w *Shadower) Planner() *session.Shared { return w.dry }
 
+// Statement implements session.Shadow: nil for a statement that names no table in
+// shadow.
 func (w *Shadower) Statement(query string) any {
 	named := slices.ContainsFunc(w.names, func(name string) bool { return rewrite.ContainsFold(query, name) })
 	if views := w.dry.ViewNames.Load(); views != nil {
@@ -131,8 +134,10 @@ func (w *Shadower) Statement(query string) any {
 	return &tracked{text: query}
 }
 
+// Ran implements session.Shadow: it counts a statement that has run.
 func (w *Shadower) Ran(statement any) { w.count(statement.(*tracked)) }
 
+// Queried implements session.Shadow: it counts a query, and compares a sample.
 func (w *Shadower) Queried(statement any, args, options []driver.NamedValue) {
 	t := statement.(*tracked)
 	p := w.count(t)
@@ -287,6 +292,8 @@ func (w *Shadower) connected(ctx context.Context, f func() error) (err error) {
 	return err
 }
 
+// CatchUp implements session.Shadow: where the database has one writer, it plans and
+// compares on a connection that has just been taken from the pool.
 func (w *Shadower) CatchUp(ctx context.Context, c *session.Conn) {
 	if !w.inline || w.waiting.Load() == 0 || c.Temp || c.Broken {
 		return

@@ -21,7 +21,6 @@ import (
 // recording is a parent's connection that remembers what it is sent.
 type recording struct {
 	fake.Conn
-	fail  error // for every query of slotsql's own kinds
 	mu    sync.Mutex
 	texts []string
 	args  []driver.NamedValue // of the last one

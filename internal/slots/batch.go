@@ -45,7 +45,7 @@ func (g *Group) newBatch(leader *Member) *Batch {
 		row.Place, b.Many = g.seats.take(leader.Row)
 	}
 	b.Rows = []batchRow{row}
-	b.board(leader)
+	b.take(leader)
 	return b
 }
 
@@ -66,8 +66,8 @@ func (b *Batch) find(row RowKey) (int, bool) {
 	return i, ok
 }
 
-func (b *Batch) board(m *Member) {
-	m.state, m.batch = aboard, b
+func (b *Batch) take(m *Member) {
+	m.state, m.batch = stateTaken, b
 	b.Members = append(b.Members, m)
 	b.waiting++
 }
@@ -85,7 +85,7 @@ func (b *Batch) admit(m *Member, g *Group) bool {
 			return false
 		}
 		b.add(batchRow{Row: m.Row, key: m.Key, Sums: slices.Clone(m.Adds), Place: p})
-		b.board(m)
+		b.take(m)
 		return true
 	}
 	sums := b.Rows[i].Sums
@@ -103,12 +103,12 @@ func (b *Batch) admit(m *Member, g *Group) bool {
 	for i, n := range m.Adds {
 		sums[i] += n
 	}
-	b.board(m)
+	b.take(m)
 	return true
 }
 
-// abandon notes that the caller of a member does not wait any more. The
-// statement is cancelled when nobody waits for it. The shard's lock is held.
+// abandon notes that the caller of a member no longer waits. The statement is
+// cancelled once no caller waits for it. The shard's lock is held.
 func (b *Batch) abandon() {
 	b.Mu.Lock()
 	defer b.Mu.Unlock()
@@ -117,8 +117,8 @@ func (b *Batch) abandon() {
 	}
 }
 
-// Tell gives every member but the leader its verdict.
-func (b *Batch) Tell(v Verdict) {
+// Deliver gives every member but the leader its verdict.
+func (b *Batch) Deliver(v Verdict) {
 	for _, m := range b.Members[1:] {
 		m.Verdict <- v
 	}
@@ -126,7 +126,7 @@ func (b *Batch) Tell(v Verdict) {
 
 // Split makes a batch of each row, when nothing has come of the statement for
 // all of them, and has one of its members lead it. So a row that others hold
-// keeps its own members waiting, and nobody else's.
+// keeps its own members waiting, and no others.
 func (g *Group) Split(b *Batch) {
 	parts := make([]*Batch, len(b.Rows))
 	for i, r := range b.Rows {
@@ -147,8 +147,8 @@ func (g *Group) Split(b *Batch) {
 }
 
 // hand has one of a batch's members lead it, without those whose callers have
-// given up: nothing has come of their increments. It says whether there is
-// anyone.
+// given up: nothing has come of their increments. It reports whether any member is
+// left.
 func (g *Group) hand(b *Batch) bool {
 	g.shard.mu.Lock()
 	defer g.shard.mu.Unlock()
@@ -158,27 +158,27 @@ func (g *Group) hand(b *Batch) bool {
 	b.Members, b.waiting = nil, 0
 	clear(b.Rows[0].Sums)
 	for _, m := range members {
-		if m.state == gone {
+		if m.state == stateGone {
 			continue
 		}
 		for i, n := range m.Adds {
 			b.Rows[0].Sums[i] += n
 		}
-		b.board(m)
+		b.take(m)
 	}
 	if len(b.Members) == 0 {
 		return false
 	}
-	b.Members[0].state = leading
+	b.Members[0].state = stateLeading
 	b.Members[0].Verdict <- Verdict{Outcome: OutcomeLead, Batch: b}
 	return true
 }
 
-// Accept says that a member begins to run the batch that it has been handed.
+// Accept notes that a member begins to run the batch that it has been handed.
 func (m *Member) Accept() {
 	m.Group.shard.mu.Lock()
 	defer m.Group.shard.mu.Unlock()
-	m.state = aboard
+	m.state = stateTaken
 }
 
 // Value is a part of a statement for many rows: each has its key, its slot, and

@@ -52,7 +52,7 @@ type GroupKey struct {
 	Node       int // of a cluster
 }
 
-// A Group is the executions of one shareKey that are under way. Its fields
+// A Group is the executions of one GroupKey that are under way. Its fields
 // belong to the shard's lock.
 type Group struct {
 	shard *coalescerShard
@@ -77,41 +77,44 @@ type Member struct {
 	Verdict chan Verdict // of capacity 1: whoever sends does not wait
 }
 
+// memberState is how far a member has come.
 type memberState int
 
 const (
-	queued memberState = iota
-	leading
-	aboard
-	gone // its caller has given up
+	stateQueued  memberState = iota
+	stateLeading             // it runs a batch, or is about to
+	stateTaken               // it is in a batch
+	stateGone                // its caller has given up
 )
 
-// A Verdict is what a waiting member is told.
+// A Verdict is what a waiting member gets.
 type Verdict struct {
 	Outcome Outcome
-	Batch   *Batch        // of lead: the one to run; nil: what the queue holds
-	Result  driver.Result // of counted
-	Err     error         // of failed and left
+	Batch   *Batch        // of OutcomeLead: the one to run; nil: what the queue holds
+	Result  driver.Result // of OutcomeCounted
+	Err     error         // of OutcomeFailed and OutcomeAbandoned
 }
 
+// Outcome is what has become of a member's increment, or what its caller is to do.
 type Outcome int
 
+// The outcomes.
 const (
-	OutcomeCounted Outcome = iota
-	OutcomeLead            // run a batch, or the queue
-	OutcomeAlone           // nothing has been applied: run it without the others
-	OutcomeRetry           // nothing has been applied: the statement never reached the server
-	OutcomeFailed
-	OutcomeLeft // its caller has given up
+	OutcomeCounted   Outcome = iota // it is committed
+	OutcomeLead                     // run a batch, or the queue
+	OutcomeAlone                    // nothing has been applied: run it without the others
+	OutcomeRetry                    // nothing has been applied: the statement never reached the server
+	OutcomeFailed                   // with the batch's error, which is the member's own
+	OutcomeAbandoned                // its caller has given up
 )
 
-// pace says how many statements of one group may be under way at a time.
+// pace decides how many statements of one group may be under way at a time.
 //
-// Who comes while one is on its way waits for half of its time on average. Where
-// that is long because the database is far away it is worth to send another one
-// at once, in another slot; where it is short it is not, and neither where it is long
-// because the database is busy. So it goes by the shortest time that a statement
-// has taken of late. There are as many as make one per maxPause: a group sends at most
+// An increment that comes while a statement is under way waits for half of its time
+// on average. If that is long because the database is far away, it pays to send
+// another statement at once, in another slot. If it is short, or long because the
+// database is busy, it does not. So pace goes by the shortest time that a recent
+// statement has taken. There are as many as make one per maxPause: a group sends at most
 // 1/maxPause statements in a second, however far away the database is, and nobody
 // waits for much longer than maxPause before its own is sent. While batches are small
 // few come at a time, and waiting gains little: then it is one per minPause.
@@ -130,7 +133,7 @@ const (
 	paceWindow = 64 // statements
 )
 
-// leaders says how many, where the last batch had so many members.
+// leaders returns that number, for a group whose last batch had so many members.
 func (p *pace) leaders(last int) int {
 	pause := maxPause
 	if last <= smallBatch {
@@ -139,7 +142,7 @@ func (p *pace) leaders(last int) int {
 	return max(1, min(p.Most, int(p.took.Load()/int64(pause))))
 }
 
-// Note takes in how long a statement has taken. A lost update is no loss.
+// Note records how long a statement has taken. A lost update does no harm.
 func (p *pace) Note(d time.Duration) {
 	t := int64(d)
 	if now := p.now.Load(); now == 0 || t < now {
@@ -153,6 +156,7 @@ func (p *pace) Note(d time.Duration) {
 	}
 }
 
+// NewCoalescer returns a coalescer without groups.
 func NewCoalescer() *Coalescer {
 	return &Coalescer{seed: maphash.MakeSeed(), Pace: pace{Most: maxLeaders}}
 }
@@ -186,13 +190,13 @@ func (co *Coalescer) Join(k GroupKey, shares []rewrite.Share, many bool, seats S
 	}
 	m.Group, m.batch = g, nil
 	if g.leaders >= co.Pace.leaders(g.last) {
-		m.state = queued
+		m.state = stateQueued
 		g.queue = append(g.queue, m)
 		s.mu.Unlock()
 		return nil
 	}
 	g.leaders++
-	m.state = leading
+	m.state = stateLeading
 	s.mu.Unlock()
 	return g.Take(m)
 }
@@ -201,7 +205,7 @@ const maxYields = 3
 
 // Take makes a batch of the leader and those in the queue; nil when another one
 // is to lead, and the leader to wait. When the last batch
-// had many members their callers have just been told, and are about to be back:
+// had many members their callers have just returned, and are about to be back:
 // the leader lets them go first.
 func (g *Group) Take(leader *Member) *Batch {
 	s := g.shard
@@ -215,7 +219,7 @@ func (g *Group) Take(leader *Member) *Batch {
 	defer s.mu.Unlock()
 	if leader.Used == 0 {
 		if i := g.mostUsed(); i >= 0 && g.queue[i].Used > 0 {
-			leader.state = queued
+			leader.state = stateQueued
 			g.queue = append(g.queue, leader)
 			g.lead(i)
 			return nil
@@ -261,18 +265,18 @@ func (g *Group) mostUsed() int {
 func (g *Group) lead(i int) {
 	m := g.queue[i]
 	g.queue = append(g.queue[:i], g.queue[i+1:]...)
-	m.state = leading
+	m.state = stateLeading
 	m.Verdict <- Verdict{Outcome: OutcomeLead}
 }
 
-// leave takes a member out whose caller gives up. It says whether the member is
+// leave takes out a member whose caller gives up. It reports whether the member is
 // certainly not counted.
 func (m *Member) leave() bool {
 	g := m.Group
 	g.shard.mu.Lock()
 	state, b := m.state, m.batch
-	m.state = gone
-	if state == queued {
+	m.state = stateGone
+	if state == stateQueued {
 		for i, other := range g.queue {
 			if other == m {
 				g.queue = append(g.queue[:i], g.queue[i+1:]...)
@@ -280,14 +284,14 @@ func (m *Member) leave() bool {
 			}
 		}
 	}
-	if state == aboard {
+	if state == stateTaken {
 		b.abandon()
 	}
 	g.shard.mu.Unlock()
-	if state == leading && (b == nil || !g.hand(b)) {
+	if state == stateLeading && (b == nil || !g.hand(b)) {
 		g.Next()
 	}
-	return state != aboard
+	return state != stateTaken
 }
 
 // sweep drops groups without members.
@@ -316,7 +320,7 @@ func (m *Member) Wait(ctx context.Context) Verdict {
 	default:
 	}
 	m.leave()
-	return Verdict{Outcome: OutcomeLeft, Err: ctx.Err()}
+	return Verdict{Outcome: OutcomeAbandoned, Err: ctx.Err()}
 }
 
 // ForLeader is the leader's own verdict: it is its connection that is gone.

@@ -67,7 +67,7 @@ func (hs *Habits) Of(d rewrite.Dialect, p *rewrite.Plan, text string) *Habit {
 	return h
 }
 
-// formOf is a text without its literals.
+// formOf returns a statement without its literals.
 func formOf(d rewrite.Dialect, text string) string {
 	var b strings.Builder
 	for _, t := range rewrite.Tokens(d.Lexis(), text) {
@@ -89,10 +89,11 @@ func (h *Habit) Drains() {
 	}
 }
 
+// First reports whether statements of the form lock their base row first.
 func (h *Habit) First() bool { return h != nil && h.locksFirst.Load() }
 
 // Await waits for another transaction that is on trial for the row, or begins the
-// connection's own. Also who locks first waits: the one on trial shares the base row,
+// connection's own. A transaction that locks first waits, too: the one on trial shares the base row,
 // and could not take it for itself past another that waits for it.
 func (h *Habit) Await(ctx context.Context, ts *Trials, row RowKey) error {
 	if h == nil {
@@ -150,20 +151,20 @@ type tried struct {
 	row   RowKey
 }
 
-// Acquit notes that the transaction has committed.
-func (ts *Trials) Acquit() {
+// Committed notes that the transaction has committed: its habits are harmless.
+func (ts *Trials) Committed() {
 	for _, t := range ts.tried {
 		t.habit.harmless.Store(true)
 	}
 }
 
-// Commits reports whether a text that ends a transaction begins with the word for it.
+// Commits reports whether a statement that ends a transaction commits it.
 func Commits(lx *rewrite.Lexis, text string) bool {
 	t := rewrite.NewScanner(lx, text).Next()
 	return strings.EqualFold(text[t.Start:t.End], "COMMIT") || strings.EqualFold(text[t.Start:t.End], "END")
 }
 
-// End is for when the transaction has ended, in whatever way.
+// End ends the transaction's trials, whichever way the transaction ended.
 func (ts *Trials) End() {
 	for _, t := range ts.tried {
 		t.habit.mu.Lock()

@@ -19,6 +19,8 @@ import (
 // The numbers of other layouts' slots are below, and odd ones are MySQL's drain's.
 type journalNumbers struct{ last atomic.Int64 }
 
+// LowestJournalNumber is the lowest slot number of a journal's row; slots of other
+// layouts have lower ones.
 const (
 	LowestJournalNumber  = 1 << 20
 	highestJournalNumber = 1 << 61 // to begin from: the rest is more than can be used up
@@ -28,6 +30,7 @@ func (j *journalNumbers) begin() {
 	j.last.Store((LowestJournalNumber + rand.Int64N(highestJournalNumber-LowestJournalNumber)) &^ 1)
 }
 
+// Next returns a number that no other increment of the process gets.
 func (j *journalNumbers) Next() int64 { return j.last.Add(2) }
 
 // journalPause is how long a roll-up that a journal's rows have woken lets others
@@ -39,6 +42,8 @@ const journalPause = 100 * time.Millisecond
 // follow.
 const ManyJournalRows = 200
 
+// JournalWait returns how long to wait before the next look at the journals, when
+// the last one took so long.
 func JournalWait(took time.Duration) time.Duration { return max(journalPause, 4*took) }
 
 // Made counts the slot rows that the process may have made.
@@ -57,7 +62,7 @@ func (m *Made) Add() {
 // Journaled wakes the worker for rows of a journal that have been committed.
 func (m *Made) Journaled() { signal(m.Journal) }
 
-// signal wakes who waits, or is about to.
+// signal wakes the receiver, now or when it next waits.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:

@@ -20,24 +20,27 @@ type places struct {
 	First  atomic.Uint32
 	Holder string
 
-	Due  atomic.Int64 // when to look after the lease, in Unix nanoseconds; 0: never
+	Due  atomic.Int64 // when to renew the lease, in Unix nanoseconds; 0: never
 	Mu   sync.Mutex
 	Part int // that is leased; -1: none
 }
 
+// The table of leases has MaxParts parts, each leased for LeaseSeconds and renewed
+// every LeaseRenewal. Further processes begin at a random slot.
 const (
-	MaxParts     = 64 // processes beyond begin anywhere
+	MaxParts     = 64
 	LeaseSeconds = 300
 	LeaseRenewal = LeaseSeconds * time.Second / 3
 )
 
 func newPlaces() *places {
 	p := &places{Holder: rand.Text(), Part: -1}
-	p.First.Store(Anywhere())
+	p.First.Store(RandomFirst())
 	return p
 }
 
-func Anywhere() uint32 {
+// RandomFirst returns a random place to begin, for a process without a lease.
+func RandomFirst() uint32 {
 	var b [4]byte
 	_, _ = rand.Read(b[:]) // never fails
 	return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
@@ -49,4 +52,5 @@ func (p *places) Slot(ordinal, n int) int64 {
 	return int64((first + uint64(ordinal)) % uint64(n))
 }
 
+// PartName returns the name of a part in the table of leases.
 func PartName(part int) string { return "slots " + strconv.Itoa(part) }

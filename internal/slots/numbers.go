@@ -22,6 +22,7 @@ func (n *Numbers) Take() int {
 	return len(n.used) - 1
 }
 
+// Free gives a number back.
 func (n *Numbers) Free(number int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 )
 
-// Placement says which slot an increment adds to. Nothing depends on the
-// answer but how long increments wait for each other: any slot is exact.
+// Placement decides which slot an increment adds to. Only the time that increments
+// wait for each other depends on it: any slot is exact.
 //
 // A process gives out the slots of a row from its first one up, the lowest that
 // is free: an increment holds its slot until its transaction ends. So a row has
@@ -21,7 +21,7 @@ type Placement struct {
 	Home  Node // the only one, outside of clusters
 	mu    sync.Mutex
 	nodes map[string]*Node
-	// leasing says that there is a table of leases
+	// leasing is set when there is a table of leases.
 	leasing bool
 	seed    maphash.Seed
 	shards  [placementShards]placementShard
@@ -58,6 +58,7 @@ type ordinals struct {
 	more map[int]struct{}
 }
 
+// NewPlacement returns a placement that begins at a random slot.
 func NewPlacement() *Placement {
 	p := &Placement{Home: Node{Places: newPlaces()}, seed: maphash.MakeSeed()}
 	p.Journal.begin()
@@ -68,8 +69,8 @@ func (p *Placement) shard(k RowKey) *placementShard {
 	return &p.shards[maphash.String(p.seed, k.Values)%placementShards]
 }
 
-// Take returns the lowest number below n that nobody holds; -1 when all are
-// held.
+// Take returns the lowest number below n that is free, and holds it; -1 when all
+// are held.
 func (p *Placement) Take(k RowKey, n int) int {
 	s := p.shard(k)
 	s.mu.Lock()
@@ -89,6 +90,7 @@ func (p *Placement) Take(k RowKey, n int) int {
 	return -1
 }
 
+// Give frees a number that Take has returned.
 func (p *Placement) Give(k RowKey, i int) {
 	s := p.shard(k)
 	s.mu.Lock()
@@ -101,7 +103,7 @@ func (p *Placement) Give(k RowKey, i int) {
 	s.taken[k] = o
 }
 
-// Knows says that a slot row has been written before, so that a plain update
+// Knows reports whether a slot row has been written before, so that a plain update
 // adds to it. It is a guess: a row that has gone since then is not found by the
 // update, and is made again by the upsert.
 func (p *Placement) Knows(r SlotRow) bool {
@@ -115,6 +117,7 @@ func (p *Placement) Knows(r SlotRow) bool {
 // maxKnownSlots bounds what a shard remembers; when it is full it starts anew.
 const maxKnownSlots = 2048
 
+// Learn notes that a slot row has been written.
 func (p *Placement) Learn(r SlotRow) {
 	s := p.shard(r.Row)
 	s.mu.Lock()
@@ -133,8 +136,8 @@ func (p *Placement) Forget(r SlotRow) {
 	delete(s.known, r)
 }
 
-// ManyMissed slot rows that have gone, one after another, say that a roll-up has
-// been by, where one deletes what it has emptied.
+// ManyMissed is how many known slot rows must be missing in a row before a roll-up
+// is taken to have deleted all of the table.
 const ManyMissed = 8
 
 // Miss notes that a slot row which was known has gone. After many of them none of
@@ -158,8 +161,8 @@ func (p *Placement) Miss(r SlotRow) {
 	n.(*atomic.Int32).Store(0)
 }
 
-// Met notes that slot rows of a table that were known are there.
-func (p *Placement) Met(table string) {
+// Found notes that a known slot row of the table was there.
+func (p *Placement) Found(table string) {
 	if n, ok := p.missed.Load(table); ok && n.(*atomic.Int32).Load() != 0 {
 		n.(*atomic.Int32).Store(0)
 	}
@@ -210,7 +213,7 @@ type Seats struct {
 	Random    bool // or to any
 }
 
-// Any says that it does not matter who else is in a slot.
+// Any reports whether increments may share a slot, so that none is held.
 func (s *Seats) Any() bool { return s.One || s.Random }
 
 // Find returns the slot for one statement, and its number to be given back.
@@ -240,7 +243,7 @@ func (s *Seats) take(row RowKey) (Place, bool) {
 	return Place{}, false
 }
 
-// Settled says that the row has the slot that a lone increment takes.
+// Settled reports whether the row has the slot that a lone increment takes.
 func (s *Seats) Settled(row RowKey) bool {
 	var slot int64
 	switch {

@@ -12,7 +12,7 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// DrainOptions says what Drain drains.
+// DrainOptions are the options of Drain. Zero fields are defaults.
 type DrainOptions struct {
 	// Tables are names of counter tables; all of them when it is empty.
 	Tables []string
@@ -26,7 +26,7 @@ type DrainOptions struct {
 	Progress func(rows int)
 }
 
-// DrainReport says what Drain has done with one table. Numbers are of slot rows.
+// DrainReport is what Drain did to one table. Numbers are slot rows.
 type DrainReport struct {
 	Table string `json:"table"`
 	// Moved have been folded into base rows, while increments went on.
@@ -38,9 +38,8 @@ type DrainReport struct {
 	Orphans int `json:"orphans"`
 	// Refilled have come after that: applications still count in slots.
 	Refilled int `json:"refilled"`
-	// Empty is when the table was last seen without slot rows, with everybody who
-	// counts locked out and nobody in the middle of it: base values were the totals
-	// then. It is zero for a table that has not been drained.
+	// Empty is when the table was last seen without slot rows, under a lock that
+	// keeps increments out, with none in flight: base values were the totals then. It is zero for a table that has not been drained.
 	Empty time.Time     `json:"empty"`
 	Took  time.Duration `json:"took_ns"`
 
@@ -52,7 +51,7 @@ const (
 	defaultDrainWatch    = time.Second
 )
 
-// Drain is slotsql.Drain.
+// Drain folds all slots of the tables into their base rows: see slotsql.Drain.
 func Drain(ctx context.Context, s *session.Shared, o DrainOptions) ([]DrainReport, error) {
 	mover, err := rollup.NewWorker(s.Catalog, rollup.Options{Progress: o.Progress})
 	if err != nil {

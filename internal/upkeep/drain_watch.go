@@ -15,7 +15,7 @@ import (
 // What a drain says of the time after it.
 //
 // A drain leaves no slot row of a table, so each that is there later has been
-// made since: somebody counts in slots. Right after the drain there may be none
+// made since: an application counts in slots. Right after the drain there may be none
 // all the same, while its transaction has kept them all waiting. So tables are
 // watched for a while after the last of them is drained, and then each is locked
 // once more as for a drain. The lock is behind the increments that have waited for

@@ -12,7 +12,7 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// MigrateDown is slotsql.MigrateDown.
+// MigrateDown drops the slot tables, if they hold nothing: see slotsql.MigrateDown.
 func MigrateDown(ctx context.Context, s *catalog.Catalog) (dropped []string, err error) {
 	cn, err := catalog.OpenView(ctx, s)
 	if err != nil {
@@ -158,8 +158,7 @@ func (m *downMigration) dropOnce(ctx context.Context, t *rewrite.Table) (err err
 	return nil
 }
 
-// dropShared drops a shared slot table that nobody has a row in, while it is
-// locked. One that has columns which Migrate does not give it is another
+// dropShared drops a shared slot table that has no rows, while it is locked. One that has columns which Migrate does not give it is another
 // program's, and stays.
 func (m *downMigration) dropShared(ctx context.Context, t *rewrite.Table) (bool, error) {
 	if t.Counter.Layout != rewrite.LayoutShared {

@@ -10,8 +10,8 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// refit makes a slot table fit its base table again, where that has changed under
-// it, and says what it has done. The foreign key is moved where there is one, and
+// refit adapts a slot table to a base table that has changed, and returns what it
+// has done. The foreign key is moved where there is one, and
 // one is wanted.
 func refit(
 	ctx context.Context,
@@ -57,7 +57,8 @@ func refit(
 // if they hold nothing.
 func outgrownColumns(ctx context.Context, c *catalog.View, t, slots *rewrite.Table) (empty []string, err error) {
 	rest := catalog.Outgrown(t, slots)
-	if t.Counter.Layout == rewrite.LayoutShared || slots == nil || len(slots.Columns) == len(rest.Columns) || len(catalog.CheckSlotTable(t, rest)) > 0 {
+	if t.Counter.Layout == rewrite.LayoutShared || slots == nil || len(slots.Columns) == len(rest.Columns) ||
+		len(catalog.CheckSlotTable(t, rest)) > 0 {
 		return nil, nil // nothing to do, or another program's table
 	}
 	for i := range slots.Columns {

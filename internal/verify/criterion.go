@@ -154,10 +154,7 @@ func (a *audit) outOfRange(condition string) string {
 	case a.t.Counter.AnyNumber():
 		out += " AND " + slot + fmt.Sprintf(" < %d", slots.LowestJournalNumber)
 	}
-	return "SELECT " + a.keys(
-		"slotsql_s",
-	) + slot + " FROM " + table + " AS slotsql_s WHERE (" + out + ") AND EXISTS (SELECT 1 FROM " + a.base() + " AS " + auditAlias + " WHERE " + a.same(
-		auditAlias,
-		"slotsql_s",
-	) + ")" + condition
+	return "SELECT " + a.keys("slotsql_s") + slot +
+		" FROM " + table + " AS slotsql_s WHERE (" + out + ") AND EXISTS (SELECT 1 FROM " + a.base() + " AS " + auditAlias +
+		" WHERE " + a.same(auditAlias, "slotsql_s") + ")" + condition
 }

@@ -24,8 +24,10 @@ func TestRead(t *testing.T) {
 	}{
 		{"semicolons", "mysql", "-- views\nUPDATE posts\n  SET views = views + 1;\n\nSELECT ';' FROM posts; SELECT 2", formSQL,
 			[]string{"2: UPDATE posts\n  SET views = views + 1", "5: SELECT ';' FROM posts", "5: SELECT 2"}},
-		{"one statement on lines that begin like statements", "postgres", "INSERT INTO a\nSELECT * FROM b;\n", formSQL, []string{"1: INSERT INTO a\nSELECT * FROM b"}},
-		{"one statement of several lines", "postgres", "UPDATE posts\n   SET views = 1\n WHERE id = 1\n", formSQL, []string{"1: UPDATE posts\n   SET views = 1\n WHERE id = 1"}},
+		{"one statement on lines that begin like statements", "postgres", "INSERT INTO a\nSELECT * FROM b;\n", formSQL,
+			[]string{"1: INSERT INTO a\nSELECT * FROM b"}},
+		{"one statement of several lines", "postgres", "UPDATE posts\n   SET views = 1\n WHERE id = 1\n", formSQL,
+			[]string{"1: UPDATE posts\n   SET views = 1\n WHERE id = 1"}},
 		{"one statement", "sqlite", "select 1\n", formSQL, []string{"1: select 1"}},
 		{"lines", "sqlite", "# from the application\nUPDATE posts SET views = views + ? WHERE id = ?\r\n\nselect * from posts where title = 'a;b'\n", formLines,
 			[]string{"2: UPDATE posts SET views = views + ? WHERE id = ?", "4: select * from posts where title = 'a;b'"}},
@@ -93,7 +95,8 @@ func TestRead(t *testing.T) {
 func TestReadFails(t *testing.T) {
 	lx := dialects["mysql"].Lexis()
 	stop := fmt.Errorf("enough")
-	for _, text := range []string{"SELECT 1; SELECT 2", "SELECT 1\nSELECT 2", "- sql: SELECT 1\n", "LOG:  statement: SELECT 1\n", "\t\t   5 Query\tSELECT 1\n"} {
+	for _, text := range []string{"SELECT 1; SELECT 2", "SELECT 1\nSELECT 2", "- sql: SELECT 1\n",
+		"LOG:  statement: SELECT 1\n", "\t\t   5 Query\tSELECT 1\n"} {
 		n := 0
 		_, err := Read(strings.NewReader(text), lx, func(Statement) error { n++; return stop })
 		if err != stop || n != 1 {
@@ -120,7 +123,8 @@ func TestLongLine(t *testing.T) {
 // Rules: any file is read without a panic, whatever its form; statements come
 // in the order of their lines, none is blank, and no time is negative.
 func FuzzRead(f *testing.F) {
-	for _, s := range []string{"SELECT 1; SELECT 2", "- sql: SELECT 1", "LOG:  duration: 9e99 ms  statement: SELECT 1\n\tx", "# Query_time: 1.5  Lock_time: 0.5\nSELECT 1;\n", "\t\t 1 Query\tSELECT 1\nx", "DELIMITER x\nSELECT 1x"} {
+	for _, s := range []string{"SELECT 1; SELECT 2", "- sql: SELECT 1", "LOG:  duration: 9e99 ms  statement: SELECT 1\n\tx",
+		"# Query_time: 1.5  Lock_time: 0.5\nSELECT 1;\n", "\t\t 1 Query\tSELECT 1\nx", "DELIMITER x\nSELECT 1x"} {
 		f.Add(s, "mysql")
 		f.Add(s, "postgres")
 	}
