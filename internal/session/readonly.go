@@ -105,6 +105,9 @@ func (r *Run) readOnly(ctx context.Context, refused error, text func() error) er
 
 // execReadOnly and queryReadOnly run a drained statement so.
 func (r *Run) execReadOnly(ctx context.Context, refused error) (res driver.Result, err error) {
+	if refused == nil && r.changesDrained() {
+		return r.execText(ctx)
+	}
 	err = r.readOnly(ctx, refused, func() (err error) {
 		res, err = r.execText(ctx)
 		return err
@@ -113,6 +116,9 @@ func (r *Run) execReadOnly(ctx context.Context, refused error) (res driver.Resul
 }
 
 func (r *Run) queryReadOnly(ctx context.Context, refused error) (rows driver.Rows, err error) {
+	if refused == nil && r.changesDrained() {
+		return r.queryText(ctx)
+	}
 	err = r.readOnly(ctx, refused, func() (err error) {
 		rows, _, err = r.queryTouching(ctx)
 		return err
