@@ -90,7 +90,8 @@ type Dialect interface {
 	Count(t *Table, scope Scope) string
 
 	// Fold writes the statements that move all slots of the base rows that
-	// scope selects into the base rows, and delete them.
+	// scope selects into the base rows, and delete them. There are none where slot
+	// rows have to be named one by one (FoldByName).
 	Fold(t *Table, scope Scope) []string
 
 	// Versions writes the texts by which a transaction that has changed the
@@ -245,9 +246,6 @@ type Traits struct {
 	// MissLocks: an update that finds no row keeps others from inserting next
 	// to it until its transaction ends (InnoDB's gap locks).
 	MissLocks bool
-	// FoldMarks: the first statement of Fold affects every slot that the others
-	// move, so that they are of no use where it affects none.
-	FoldMarks bool
 	// ChangeExcludes: who has changed a row has it locked against increments as
 	// well.
 	ChangeExcludes bool
@@ -381,10 +379,8 @@ type VersionTexts struct {
 	// made, which the transaction then no longer sees.
 	Hide, Drop string
 	// Touch makes the newest version of the base rows the transaction's own,
-	// when the statement of Fold with the number Adds, which changes them, has
-	// changed none.
+	// where moving their slots has changed none.
 	Touch []string
-	Adds  int
 }
 
 // Scope says which base rows a drain covers: every row (Where ""), or those

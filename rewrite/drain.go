@@ -85,7 +85,10 @@ func (p *planning) drainTable(t *Table, rows *rowset) DrainTable {
 		scope = Scope{Ref: p.baseRef(t, rows.binding), Qualifier: p.qualifier(rows.binding), Where: tp.mark(rows.where)}
 	}
 	out.Lock = tp.expandAll(p.d, p.d.Lock(t, scope))
-	out.Fold = tp.expandAll(p.d, p.d.Fold(t, scope))
+	out.Rows = tp.expand(p.d, scope.Ref+" WHERE "+scope.Where)
+	if out.Fold = tp.expandAll(p.d, p.d.Fold(t, scope)); len(out.Fold) == 0 {
+		out.Folding = FoldByName
+	}
 	if c, ok := p.d.(ConservingDialect); ok {
 		if text := c.Unmoved(t, scope); text != "" {
 			b := tp.expand(p.d, text)
@@ -101,7 +104,7 @@ func (p *planning) drainTable(t *Table, rows *rowset) DrainTable {
 		out.Snapshot = &b
 	}
 	if v := p.d.Versions(t, scope); v != nil {
-		out.Versions = &Versions{Find: tp.expand(p.d, v.Find), Hide: v.Hide, Drop: v.Drop, Touch: tp.expandAll(p.d, v.Touch), Adds: v.Adds}
+		out.Versions = &Versions{Find: tp.expand(p.d, v.Find), Hide: v.Hide, Drop: v.Drop, Touch: tp.expandAll(p.d, v.Touch)}
 	}
 	return out
 }

@@ -228,10 +228,15 @@ type DrainTable struct {
 	// touches these rows if they are there.
 	Only bool
 	// Key is what the slots' key equals where that fixes the one row.
-	Key  []KeyValue
+	Key []KeyValue
+	// Rows identifies what is drained: two drains of equal statements with equal
+	// arguments are of the same rows. It is never run.
+	Rows Bound
 	Lock []Bound
-	Fold []Bound
-	New  *NewRows // set where rows may not exist yet
+	// Folding says how slots are moved; Fold has the statements of FoldByStatement.
+	Folding Folding
+	Fold    []Bound
+	New     *NewRows // set where rows may not exist yet
 
 	// Forms is what arguments have to be for the key to be certain; else All is
 	// what drains.
@@ -250,6 +255,20 @@ type DrainTable struct {
 	Snapshot *Bound
 }
 
+// Folding says how a drain moves slots, once it has locked the base rows.
+type Folding uint8
+
+// The ways of folding.
+const (
+	// FoldByStatement runs the statements that Dialect.Fold has written.
+	FoldByStatement Folding = iota
+	// FoldByName looks the slot rows up, and then names each of them, because the
+	// dialect has no statements for it.
+	FoldByName
+	// FoldNothing moves nothing: who drains looks at what is there.
+	FoldNothing
+)
+
 // Versions are the texts by which a transaction comes to see one version of
 // rows and their slots; see the dialect's VersionTexts. Hide and Drop take the
 // values of a row that Find has returned.
@@ -257,7 +276,6 @@ type Versions struct {
 	Find       Bound
 	Hide, Drop string
 	Touch      []Bound
-	Adds       int // which statement of Fold changes the base rows
 }
 
 // Effect is what a text does to its session.

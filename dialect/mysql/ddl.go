@@ -47,22 +47,20 @@ func (d *Dialect) CreateSlots(t *rewrite.Table) []string {
 		lines = append(lines, foreignKey(t))
 	}
 	if ct.Layout != rewrite.LayoutJournal {
-		lines = append(lines, fmt.Sprintf("CONSTRAINT %s CHECK (%s < %d OR %s BETWEEN %d AND %d)",
-			constraint(t, "slot"), slot, maxSlots, slot, folding, folding+maxSlots-1))
+		lines = append(lines, fmt.Sprintf("CONSTRAINT %s CHECK (%s < %d)", constraint(t, "slot"), slot, maxSlots))
 	}
 	lines = append(lines, ranges(t, ct.Counters)...)
 	return []string{"CREATE TABLE IF NOT EXISTS " + slotTable(t) + " (\n  " + strings.Join(lines, ",\n  ") + "\n) ENGINE=InnoDB"}
 }
 
-// ranges are the constraints that keep what slots hold of counters in its range. A
-// slot row that a fold has renumbered has the bound that it had. (The number is cast
-// since a product with an unsigned one is unsigned.)
+// ranges are the constraints that keep what slots hold of counters in its range. (The
+// number is cast since a product with an unsigned one is unsigned.)
 func ranges(t *rewrite.Table, counters []string) (out []string) {
 	for _, name := range counters {
 		if c := t.Column(name); c != nil {
 			l, value := limit(c, t.Counter), quote(name)
 			if t.Counter.Layout != rewrite.LayoutJournal {
-				value += fmt.Sprintf(" * (1 + CAST(%s AS SIGNED) %% %d)", slotColumn(t), folding)
+				value += fmt.Sprintf(" * (1 + CAST(%s AS SIGNED))", slotColumn(t))
 			}
 			out = append(
 				out,

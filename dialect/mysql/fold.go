@@ -7,29 +7,6 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// folding is what Fold adds to the number of a slot that it is about to move:
-// far above every slot that increments use. The numbers of a journal's rows are
-// even and not below journaled; to them it adds one.
-//
-// Which layout a table has does not matter to a fold, nor the type of its
-// numbers: while a table changes from one to the other, and programs that have
-// not been told so yet drain it, each of them moves the rows of both.
-const (
-	folding   = 32768
-	journaled = 65536
-)
-
-// unmarked says that a slot row has not been renumbered by a fold, marked that
-// it has. The sums keep the conditions out of the index range: a range would
-// also lock the first slot of the next key.
-func unmarked(slot string) string {
-	return fmt.Sprintf("(%s + 0 < %d OR %s + 0 >= %d AND %s %% 2 = 0)", slot, folding, slot, journaled, slot)
-}
-
-func marked(slot string) string {
-	return fmt.Sprintf("(%s + 0 BETWEEN %d AND %d OR %s + 0 >= %d AND %s %% 2 = 1)", slot, folding, journaled-1, slot, journaled, slot)
-}
-
 // Lock writes the statement that takes the exclusive lock on the clustered
 // record of each covered base row. InnoDB always locks the clustered record
 // for FOR UPDATE, whatever index it reads; a sum, unlike COUNT(*), is never
@@ -74,41 +51,8 @@ func (d *Dialect) Count(t *rewrite.Table, s rewrite.Scope) string {
 	return d.unlimitedText("SELECT COUNT(*) FROM " + s.Ref + " WHERE (" + s.Where + ")")
 }
 
-// Fold moves the slots in three steps: renumber the covered slots into a
-// range that no increment uses, which also locks them; add their sums to the
-// base rows; delete them. Each later step names exactly the slots of the
-// first, so a slot that comes to be in between (of a base row that did not
-// exist when Lock ran) stays what it is and nothing is lost, without gap
-// locks, at every isolation level.
-func (d *Dialect) Fold(t *rewrite.Table, s rewrite.Scope) []string {
-	key := t.Counter.Key
-	slots, slot := slotTable(t), slotColumn(t)
-	covered := "" // the covered keys, joined ahead of the slots
-	if s.Where != "" && len(key) > 0 {
-		covered = coveredKeys(t, s) + " STRAIGHT_JOIN "
-	}
-	join := ""
-	if covered != "" {
-		join = slotIndex(t) + " ON " + sameAs("slotsql_s", t.Counter.SlotKey(), "slotsql_k")
-	}
-	of := t.Counter.OfTable(quote, "slotsql_s.")
-	source := covered + slots + " AS slotsql_s" + join
-	number := "slotsql_s." + slot
-	mark := "UPDATE " + source + fmt.Sprintf(
-		" SET %s = %s + IF(%s < %d, %d, 1) WHERE %s",
-		number,
-		number,
-		number,
-		journaled,
-		folding,
-		and(of, unmarked(number)),
-	)
-
-	these := and(of, marked(number))
-	add := addSlots(t, source, these, marked("slotsql_l."+slot))
-	remove := "DELETE slotsql_s FROM " + source + " WHERE " + these
-	return d.unlimited([]string{mark, add, remove})
-}
+// Fold writes nothing: a drain names the slot rows that it moves (named.go).
+func (*Dialect) Fold(*rewrite.Table, rewrite.Scope) []string { return nil }
 
 // addSlots writes the statement that adds slot rows to their base rows: those of a
 // source that a condition selects. Newest selects them once more, as slotsql_l.
@@ -165,16 +109,6 @@ func addSlots(t *rewrite.Table, source, these, newest string) string {
 	return "UPDATE (" + derived + ") AS slotsql_f STRAIGHT_JOIN " + base +
 		" SET " + strings.Join(set, ", ") + " WHERE " + strings.Join(nonzero, " OR ")
 
-}
-
-// coveredKeys is a derived table of the keys that the scope selects, k1, k2,
-// ..., so that the application's predicate sees only its own table's names.
-func coveredKeys(t *rewrite.Table, s rewrite.Scope) string {
-	var cols []string
-	for i, k := range t.Counter.Key {
-		cols = append(cols, fmt.Sprintf("%s.%s AS k%d", s.Qualifier, quote(k), i+1))
-	}
-	return "(SELECT " + strings.Join(cols, ", ") + " FROM " + s.Ref + " WHERE (" + s.Where + ") FOR UPDATE) AS slotsql_k"
 }
 
 // sameAs writes a.key1 = b.k1 AND ... .

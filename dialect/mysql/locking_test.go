@@ -67,7 +67,7 @@ func TestLocking(t *testing.T) {
 	s[0].run("BEGIN", increment(tab, "p.id = 2", "4", "views", "1", true))
 	s[1].run("BEGIN")
 	s[1].run(d.Lock(tab, keyed(tab, "p.id = 1"))...)
-	s[1].run(d.Fold(tab, keyed(tab, "p.id = 1"))...)
+	s[1].fold(tab, []any{1})
 	s[1].run("COMMIT")
 	s[0].run("COMMIT")
 	s[0].want("0", "SELECT COUNT(*) FROM posts_slots WHERE id = 1")
@@ -111,9 +111,10 @@ func TestNoPrimaryKey(t *testing.T) {
 	for _, c := range []struct {
 		t          *rewrite.Table
 		inc, where string
+		key        []any
 	}{
-		{tab, increment(tab, "a = 1 AND b = 'x'", "1", "views", "2", false), "a = 1 AND b = 'x'"},
-		{one, increment(one, "1 = 1", "1", "n", "2", false), ""},
+		{tab, increment(tab, "a = 1 AND b = 'x'", "1", "views", "2", false), "a = 1 AND b = 'x'", []any{1, "78"}},
+		{one, increment(one, "1 = 1", "1", "n", "2", false), "", []any{}},
 	} {
 		s[1].run("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
 		s[0].run("BEGIN")
@@ -123,7 +124,7 @@ func TestNoPrimaryKey(t *testing.T) {
 		if err := finish(); err != nil {
 			t.Fatal(err)
 		}
-		s[0].run(d.Fold(c.t, keyed(c.t, c.where))...)
+		s[0].fold(c.t, c.key)
 	}
 	s[0].want("7", "SELECT views FROM posts")
 	s[0].want("9", "SELECT n FROM single")

@@ -33,7 +33,7 @@ func (*Dialect) LockSlots(t *rewrite.Table) (lock, unlock []string) {
 
 // RollUp moves a part of the slots by an UPDATE of base rows and one of slot rows
 // (rollup_check.go). Both have been locked together, or stepped over.
-// Nothing is ever inserted or renumbered, so that no gap lock of anybody is met,
+// Nothing is ever inserted, so that no gap lock of anybody is met,
 // and none is left: READ COMMITTED.
 //
 // Where a companion is the latest of its values, what is left behind must not be

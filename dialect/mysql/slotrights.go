@@ -154,7 +154,7 @@ func (*Dialect) OwnLock(_ *rewrite.Table, lock string) string { return lock }
 func (d *Dialect) Held(t *rewrite.Table, s rewrite.Scope) string {
 	covered, join := "", ""
 	if s.Where != "" && len(t.Counter.Key) > 0 {
-		covered = strings.Replace(coveredKeys(t, s), " FOR UPDATE)", ")", 1) + " STRAIGHT_JOIN "
+		covered = coveredKeys(t, s) + " STRAIGHT_JOIN "
 		join = slotIndex(t) + " ON " + sameAs("slotsql_s", t.Counter.SlotKey(), "slotsql_k")
 	}
 	return d.unlimitedText(
@@ -179,4 +179,14 @@ func (d *Dialect) HasSnapshot(ctx context.Context, s dialect.Session) (bool, err
 		return false, err
 	}
 	return d.GapLocks(text(rows[0][0])), nil
+}
+
+// coveredKeys is a derived table of the keys that the scope selects, k1, k2,
+// ..., so that the application's predicate sees only its own table's names.
+func coveredKeys(t *rewrite.Table, s rewrite.Scope) string {
+	var cols []string
+	for i, k := range t.Counter.Key {
+		cols = append(cols, fmt.Sprintf("%s.%s AS k%d", s.Qualifier, quote(k), i+1))
+	}
+	return "(SELECT " + strings.Join(cols, ", ") + " FROM " + s.Ref + " WHERE (" + s.Where + ")) AS slotsql_k"
 }

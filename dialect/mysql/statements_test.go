@@ -120,7 +120,7 @@ func TestLimits(t *testing.T) {
 				t.Errorf("%s: one more in slot %s gives %d", name, slot, n)
 			}
 		}
-		s.run(New().Fold(tab, keyed(tab, "p.id = 1"))...)
+		s.fold(tab, []any{1})
 		s.want("0", "SELECT COUNT(*) FROM n_slots")
 		if n := s.affected("INSERT INTO n_slots (id, slot) VALUES (1, 4096)"); n >= 0 {
 			t.Errorf("slot number over the limit gives %d", n)
@@ -147,19 +147,19 @@ func TestFold(t *testing.T) {
 			}
 			s.run("BEGIN")
 			s.run(d.Lock(tab, keyed(tab, "slug = 'a'"))...)
-			s.run(d.Fold(tab, keyed(tab, "slug = 'a'"))...)
+			s.fold(tab, []any{1, "656E"})
 			s.run("COMMIT")
 			s.want("31 2 3", "SELECT GROUP_CONCAT(views ORDER BY slug SEPARATOR ' ') FROM posts")
 			s.want("6", "SELECT COUNT(*) FROM posts_slots")
-			s.run(d.Fold(tab, keyed(tab, "slug = 'a'"))...)
+			s.fold(tab, []any{1, "656E"})
 			s.run("BEGIN")
 			s.run(d.Lock(tab, rewrite.Scope{})...)
-			s.run(d.Fold(tab, rewrite.Scope{})...)
+			s.fold(tab)
 			s.run("ROLLBACK")
 			s.want("6", "SELECT COUNT(*) FROM posts_slots")
 			s.run("BEGIN")
 			s.run(d.Lock(tab, rewrite.Scope{})...)
-			s.run(d.Fold(tab, rewrite.Scope{})...)
+			s.fold(tab)
 			s.run("COMMIT")
 			s.want("31 2 6", "SELECT GROUP_CONCAT(views ORDER BY slug SEPARATOR ' ') FROM posts")
 			s.want("1 -19 3", "SELECT GROUP_CONCAT(likes ORDER BY slug SEPARATOR ' ') FROM posts")
@@ -176,11 +176,15 @@ func TestFoldReadsTheLatest(t *testing.T) {
 	s := sessions(t, 2)
 	s[0].run("CREATE TABLE posts (id INT PRIMARY KEY, views INT NOT NULL)", "INSERT INTO posts VALUES (1, 0), (2, 0)")
 	tab := load(t, s[0], "posts", []string{"id"}, []string{"views"}, 64)
-	for i, scope := range []rewrite.Scope{keyed(tab, "id = 1"), {}} {
+	for i, keys := range [][][]any{{{1}}, nil} {
+		scope := rewrite.Scope{}
+		if keys != nil {
+			scope = keyed(tab, "id = 1")
+		}
 		s[0].run("BEGIN", "SELECT * FROM posts, posts_slots")
 		s[1].run(increment(tab, "id = 1", "1", "views", "5", true))
 		s[0].run(d.Lock(tab, scope)...)
-		s[0].run(d.Fold(tab, scope)...)
+		s[0].fold(tab, keys...)
 		s[0].run("COMMIT")
 		s[0].want([]string{"5", "10"}[i], "SELECT views FROM posts WHERE id = 1")
 		s[0].want("0", "SELECT COUNT(*) FROM posts_slots")
@@ -188,11 +192,11 @@ func TestFoldReadsTheLatest(t *testing.T) {
 	// A row that comes to be during a drain keeps its slots.
 	s[0].run("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", "BEGIN")
 	s[0].run(d.Lock(tab, rewrite.Scope{})...)
-	fold := d.Fold(tab, rewrite.Scope{})
-	for i, q := range fold {
-		s[1].run("INSERT INTO posts VALUES ("+text(10+i)+", 100)", increment(tab, "id = "+text(10+i), "1", "views", "5", true))
-		s[0].run(q)
-	}
+	made := 0
+	s[0].foldBetween(func() {
+		s[1].run("INSERT INTO posts VALUES ("+text(10+made)+", 100)", increment(tab, "id = "+text(10+made), "1", "views", "5", true))
+		made++
+	}, tab)
 	s[0].run("COMMIT")
 	s[0].want("10 0 105 105 105", "SELECT GROUP_CONCAT("+d.Total(tab, "p", "views", false)+" ORDER BY id SEPARATOR ' ') FROM posts p")
 }
@@ -214,7 +218,7 @@ func TestNames(t *testing.T) {
 			t.Errorf("%s: total %s", n, got)
 		}
 		s.run(d.Lock(tab, keyed(tab, "`ke``y` = 'a'"))...)
-		s.run(d.Fold(tab, keyed(tab, "`ke``y` = 'a'"))...)
+		s.fold(tab, []any{"61"})
 		s.want("3", "SELECT `group by` FROM "+base)
 		s.run(increment(tab, "`ke``y` = 'A'", "1", "group by", "2", true), "UPDATE "+base+" SET `ke``y` = 'b'")
 		if got := total(s, tab, "group by", "1"); got != "5" {

@@ -21,7 +21,6 @@ func (*Dialect) Traits() rewrite.Traits {
 		UpsertCounts:       true,
 		MissLocks:          true,
 		ChangeExcludes:     true,
-		FoldMarks:          true,
 		ShapeQuery:         true,
 		StringsAreFloats:   true,
 		NumberCasts:        map[string]int{"signed": 64, "signed integer": 64, "signed int": 64},

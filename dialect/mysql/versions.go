@@ -69,7 +69,6 @@ func (d *Dialect) Versions(t *rewrite.Table, s rewrite.Scope) *rewrite.VersionTe
 			Hide:  hide,
 			Drop:  d.unlimitedText(drop),
 			Touch: d.unlimited(touch(t, s)),
-			Adds:  1,
 		}
 	}
 	return &rewrite.VersionTexts{
@@ -78,7 +77,6 @@ func (d *Dialect) Versions(t *rewrite.Table, s rewrite.Scope) *rewrite.VersionTe
 			" WHERE " + strings.Join(same, " AND "),
 		Drop:  d.unlimitedText("DELETE FROM " + slots + " WHERE " + strings.Join(drop, " AND ")),
 		Touch: d.unlimited(touch(t, s)),
-		Adds:  1,
 	}
 }
 

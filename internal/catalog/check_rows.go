@@ -2,12 +2,15 @@ package catalog
 
 import (
 	"context"
+	"strings"
 
+	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/internal/link"
 )
 
-// CheckRows holds what tables have in them against what it may be.
+// CheckRows holds the keys of tables, and what tables have in them, against what they
+// may be.
 //
 // A table of the empty key is held against its name: it may have one
 // row, or none yet. With several it would be exact as well, as increments count
@@ -15,7 +18,7 @@ import (
 // key is certainly missing.
 func (s *Catalog) CheckRows(ctx context.Context, v *View, c CheckedTable) ([]config.Problem, error) {
 	if !c.Table.Counter.Single() {
-		return s.checkNumbers(ctx, v, c)
+		return s.checkNames(c), nil
 	}
 	d := s.Dialect
 	rows, err := v.Session().Query(
@@ -28,4 +31,16 @@ func (s *Catalog) CheckRows(ctx context.Context, v *View, c CheckedTable) ([]con
 	return []config.Problem{
 		c.Config.Problem("key", "has more than one row, and key: [] is for tables of a single row: name its key columns"),
 	}, nil
+}
+
+// checkNames refuses a key whose values cannot be written where drains name each slot
+// row by its key.
+func (s *Catalog) checkNames(c CheckedTable) []config.Problem {
+	if n, ok := s.Dialect.(dialect.SlotNamer); !ok || n.Nameable(c.Table) {
+		return nil
+	}
+	return []config.Problem{
+		c.Config.Problem("key", "[%s] has a column of a type whose values slotsql cannot write: use another unique key of the table",
+			config.Clip(strings.Join(c.Table.Counter.Key, ", "))),
+	}
 }

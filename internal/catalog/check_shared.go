@@ -137,10 +137,7 @@ func checkSharedTable(t, slot *rewrite.Table, traits rewrite.Traits) (problems [
 		}
 	}
 	c.Wide = number.Bits > 16 // other programs may use numbers that slotsql does not
-	most := int64(config.MaxSlots)
-	if traits.FoldMarks {
-		most += 1 << 15 // the slots that a fold is about to move
-	}
+	const most = int64(config.MaxSlots)
 	if !holds(number, 0, most) {
 		report("has a column %s of type %s, which cannot hold slot %d", config.Clip(number.Name), typeName(number), most)
 	}

@@ -81,7 +81,10 @@ type ExplainedDrain struct {
 	Unless  string          `json:"unless,omitempty"`
 	Missing string          `json:"missing,omitempty"`
 	Lock    []ExplainedText `json:"lock,omitempty"`
+	// Fold has the statements that move slots; where they are written for the slot
+	// rows that there are, Folding says so.
 	Fold    []ExplainedText `json:"fold"`
+	Folding string          `json:"folding,omitempty"`
 }
 
 // Explain says what a wrapped database makes of a statement: one opened by Open
@@ -208,6 +211,9 @@ func explanation(p *rewrite.Plan, query string) *Explanation {
 	}
 	for _, d := range p.Drains {
 		x := ExplainedDrain{Table: d.Table.Name, Scope: "all rows", Lock: explainTexts(d.Lock), Fold: explainTexts(d.Fold)}
+		if d.Folding == rewrite.FoldByName {
+			x.Folding = "looks the slot rows up, and moves each by its key and number"
+		}
 		if d.Keyed {
 			x.Scope = "rows of a unique key"
 		}
@@ -324,6 +330,7 @@ func (e *Explanation) write(b *strings.Builder, indent string) {
 		line("  unless", d.Unless)
 		line("  missing", d.Missing)
 		texts("  lock", d.Lock)
+		line("  fold", d.Folding)
 		texts("  fold", d.Fold)
 	}
 	texts("before", e.Before)

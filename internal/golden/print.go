@@ -153,6 +153,9 @@ func (b *printer) drain(indent string, p *rewrite.Plan, d rewrite.DrainTable, al
 			b.line(indent+"  ", "lock", bound(x))
 		}
 	}
+	if d.Folding == rewrite.FoldByName && allSteps {
+		b.line(indent+"  ", "fold", "slot rows by name")
+	}
 	for _, x := range d.Fold {
 		if allSteps || len(d.Lock) == 0 {
 			b.line(indent+"  ", "fold", bound(x))

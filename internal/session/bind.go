@@ -113,13 +113,9 @@ var errNoArgument = errors.New("slotsql: the statement has a placeholder without
 // that lacks one cannot run, so it needs no drain either.
 func (r *Run) complete() bool {
 	for _, d := range r.Plan.Drains {
-		for _, list := range [][]rewrite.Bound{d.Lock, d.Fold} {
-			for _, b := range list {
-				for _, a := range b.Args {
-					if _, ok := r.value(a); !ok {
-						return false
-					}
-				}
+		for _, a := range d.Rows.Args {
+			if _, ok := r.value(a); !ok {
+				return false
 			}
 		}
 	}

@@ -210,32 +210,21 @@ func (r *Run) drain(ctx context.Context) (missed bool, err error) {
 		if err := r.newer(ctx, &d); err != nil {
 			return false, err
 		}
-		if len(d.Fold) == 0 {
-			continue // who drains looks at what is there
+		if d.Folding == rewrite.FoldNothing {
+			continue
 		}
 		if idle, err := r.nothingHeld(ctx, &d); err != nil {
 			return false, err
 		} else if idle {
 			continue
 		}
-		if _, done, err := r.foldNamed(ctx, &d, locked); err != nil {
-			return false, r.outdated(&d, err)
-		} else if done {
-			continue
+		if d.Folding == rewrite.FoldByName {
+			_, err = r.foldNamed(ctx, &d, locked)
+		} else {
+			err = r.fold(ctx, &d)
 		}
-		added, marked, err := r.fold(ctx, &d)
 		if err != nil {
 			return false, r.outdated(&d, err)
-		}
-		nothing := marked && d.Versions != nil && added == 0
-		r.addedToBase = r.addedToBase || d.Versions != nil && added > 0
-		if nothing && len(d.Versions.Touch) > 0 && !r.conn.InAutocommit() {
-			// The slots add up to nothing, and the base row may be another's
-			// version; see versions.go.
-			if err := r.steps(ctx, d.Versions.Touch); err != nil {
-				return false, err
-			}
-			r.addedToBase = true
 		}
 	}
 	r.cleanUpDue = len(r.Plan.After) > 0

@@ -15,32 +15,24 @@ import (
 // statement that adds and the one that deletes. If they differ, the fold fails, and its
 // transaction cannot be committed with a part of it.
 
-// fold runs the statements of a drain that move slots into base rows. Marked is false
-// where the first one has found that there are none to move.
-func (r *Run) fold(ctx context.Context, d *rewrite.DrainTable) (adds int64, marked bool, err error) {
+// fold runs the statements of a drain that move slots into base rows.
+func (r *Run) fold(ctx context.Context, d *rewrite.DrainTable) (err error) {
 	for i := range d.Fold {
 		if d.Unmoved != nil && i == len(d.Fold)-1 {
 			err = r.conserved(ctx, d)
 		}
-		var n int64
 		if err == nil {
-			n, err = r.step(ctx, &d.Fold[i])
+			_, err = r.step(ctx, &d.Fold[i])
 		}
 		if err != nil {
 			// It may have been run all the same.
 			if (i > 0 || ctx.Err() != nil) && !r.conn.Engine.TxEnded(err) {
 				r.conn.Drain.Fail()
 			}
-			return 0, false, r.conn.Engine.Refused(d.Table, err)
-		}
-		if i == 0 && n == 0 && r.conn.Shared.Traits.FoldMarks {
-			return 0, false, nil
-		}
-		if d.Versions != nil && i == d.Versions.Adds || d.Versions == nil && i == 0 {
-			adds = n
+			return r.conn.Engine.Refused(d.Table, err)
 		}
 	}
-	return adds, true, nil
+	return nil
 }
 
 // conserved fails when a base row has not taken what its slots hold.

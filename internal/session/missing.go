@@ -78,9 +78,10 @@ func (r *Run) appeared(ctx context.Context) (bool, error) {
 		} else if idle {
 			continue
 		}
-		if moved, done, err := r.foldNamed(ctx, d, locked); moved > 0 || err != nil {
-			return moved > 0, err
-		} else if done {
+		if d.Folding == rewrite.FoldByName {
+			if moved, err := r.foldNamed(ctx, d, locked); moved > 0 || err != nil {
+				return moved > 0, err
+			}
 			continue
 		}
 		for _, b := range d.Fold {

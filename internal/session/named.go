@@ -22,24 +22,24 @@ import (
 // fix its snapshot, which plain takes later, or have one already that is older than
 // the lock. Another session is asked.
 
-// foldNamed folds the slots of the rows that a drain has locked. It reports false
-// when it has done nothing because they cannot be named.
-func (r *Run) foldNamed(ctx context.Context, d *rewrite.DrainTable, locked [][]any) (moved int64, done bool, err error) {
+// foldNamed folds the slots of the rows that a drain has locked. It returns the number
+// of slot rows.
+func (r *Run) foldNamed(ctx context.Context, d *rewrite.DrainTable, locked [][]any) (total int64, err error) {
 	n, ok := r.conn.Dialect().(dialect.SlotNamer)
 	if !ok || !n.Nameable(d.Table) {
-		return 0, false, nil
+		return 0, unnameable(d.Table)
 	}
-	rows, done, err := r.slotRows(ctx, n, d, locked)
-	if err != nil || !done {
-		return 0, done, err
+	rows, err := r.slotRows(ctx, n, d, locked)
+	if err != nil {
+		return 0, err
 	}
-	total := int64(0)
+	moved := int64(0)
 	for part := range slices.Chunk(rows, maxNamed) {
 		held, added, err := r.moveNamed(ctx, n, d, part)
 		moved += added
 		total += held
 		if err != nil {
-			return moved, true, err
+			return total, err
 		}
 	}
 	r.addedToBase = r.addedToBase || moved > 0
@@ -47,23 +47,18 @@ func (r *Run) foldNamed(ctx context.Context, d *rewrite.DrainTable, locked [][]a
 		// The slots add up to nothing, and the base row may be another's
 		// version; see versions.go.
 		if err := r.steps(ctx, d.Versions.Touch); err != nil {
-			return moved, true, err
+			return total, err
 		}
 		r.addedToBase = true
 	}
-	return total, true, nil
+	return total, nil
 }
 
 // maxNamed bounds the rows that a statement names.
 const maxNamed = 500
 
 // slotRows finds the slot rows of locked rows, or of the whole table.
-func (r *Run) slotRows(
-	ctx context.Context,
-	n dialect.SlotNamer,
-	d *rewrite.DrainTable,
-	locked [][]any,
-) (rows [][]any, done bool, err error) {
+func (r *Run) slotRows(ctx context.Context, n dialect.SlotNamer, d *rewrite.DrainTable, locked [][]any) (rows [][]any, err error) {
 	c, width := r.conn, len(d.Table.Counter.Key)
 	if len(locked) == 0 || len(locked[0]) < 3+width { // all rows
 		return r.slotsFound(ctx, n.FindSlots(d.Table, nil, true))
@@ -96,35 +91,34 @@ func (r *Run) slotRows(
 	for part := range slices.Chunk(keys, maxNamed) {
 		q := n.FindSlots(d.Table, part, lock)
 		if q == "" {
-			return nil, false, nil
+			return nil, unnameable(d.Table)
 		}
 		var found [][]any
+		answered := false
 		if ask != "" {
-			found, done, err = r.askObserver(ctx, n, q, here)
-			if err == nil && !done { // nobody can be asked
-				found, done, err = r.slotsFound(ctx, n.FindSlots(d.Table, part, true))
+			found, answered, err = r.askObserver(ctx, n, q, here)
+			if !answered { // nobody can be asked
+				q = n.FindSlots(d.Table, part, true)
 			}
-		} else {
-			found, done, err = r.slotsFound(ctx, q)
 		}
-		if err != nil || !done {
-			return nil, done, err
+		if err == nil && !answered {
+			found, err = r.slotsFound(ctx, q)
+		}
+		if err != nil {
+			return nil, err
 		}
 		rows = append(rows, found...)
 	}
-	return append(rows, own...), true, nil
+	return append(rows, own...), nil
 }
 
 // slotsFound asks the session itself.
-func (r *Run) slotsFound(ctx context.Context, q string) ([][]any, bool, error) {
-	if q == "" {
-		return nil, false, nil
-	}
+func (r *Run) slotsFound(ctx context.Context, q string) ([][]any, error) {
 	rows, err := r.conn.Session().Query(ctx, q)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	return namedSlots(rows), true, nil
+	return namedSlots(rows), nil
 }
 
 // askObserver asks another session of the same server; it reports false when there is

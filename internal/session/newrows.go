@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -59,7 +58,7 @@ func (r *Run) lock(ctx context.Context, d *rewrite.DrainTable) (locked [][]any, 
 		return locked, len(locked) > 0, len(locked) == 0, err
 	}
 	if !MayInsert(*d) {
-		if n, ok := r.conn.Dialect().(dialect.SlotNamer); ok && len(d.Table.Counter.Key) == 0 && n.Nameable(d.Table) {
+		if d.Folding == rewrite.FoldByName && len(d.Table.Counter.Key) == 0 {
 			locked, err = r.lockKey(ctx, d)
 			return locked, true, false, err
 		}

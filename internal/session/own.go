@@ -98,17 +98,16 @@ func (r *Run) note(rows rewrite.DrainTable, how manner) {
 // changeKey names rows and how they were changed; false for a value of a type
 // whose equality is not plain.
 func (r *Run) changeKey(rows *rewrite.DrainTable, how manner) (k slots.RowKey, ok bool) {
-	fold := &rows.Fold[0]
 	b := []byte{'0' + byte(how)}
 	ok = true
-	for _, a := range fold.Args {
+	for _, a := range rows.Rows.Args {
 		if v, has := r.value(a); has {
 			if b, has = slots.AppendValue(append(b, ','), v); !has {
 				ok = false
 			}
 		}
 	}
-	return slots.RowKey{Table: fold.SQL, Values: string(b)}, ok
+	return slots.RowKey{Table: rows.Rows.SQL, Values: string(b)}, ok
 }
 
 // counted remembers an increment in a slot.

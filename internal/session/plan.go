@@ -1,6 +1,7 @@
 package session
 
 import (
+	"reflect"
 	"slices"
 	"sync/atomic"
 
@@ -37,7 +38,9 @@ func (p *plan) same(q *plan) bool {
 		return s
 	}
 	for i := range p.Drains {
-		same = same && text(p.Drains[i].Lock) == text(q.Drains[i].Lock) && text(p.Drains[i].Fold) == text(q.Drains[i].Fold)
+		d, e := &p.Drains[i], &q.Drains[i]
+		same = same && text(d.Lock) == text(e.Lock) && text(d.Fold) == text(e.Fold) &&
+			(d.Folding != rewrite.FoldByName || reflect.DeepEqual(d.Table, e.Table)) // its statements are written from the facts
 	}
 	return same && text(p.Before) == text(q.Before) && text(p.After) == text(q.After)
 }

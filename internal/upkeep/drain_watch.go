@@ -75,7 +75,7 @@ func notWatched(t *rewrite.Table, err error) error {
 // look counts slot rows with the table locked.
 func (d *drainer) look(ctx context.Context, t *rewrite.Table, r *DrainReport) error {
 	locked := rewrite.DrainAll(d.shared.Dialect, t)
-	locked.Fold = nil
+	locked.Folding = rewrite.FoldNothing
 	return d.patiently(ctx, func() error {
 		return d.locked(ctx, locked, func() error {
 			empty := time.Now()

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/internal/catalog"
 	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -142,16 +141,12 @@ func (c *criterion) set() string {
 	return text
 }
 
-// outOfRange finds the slot rows of base rows whose number no increment uses; in a
-// table that other programs use as well, those that no drain takes.
+// outOfRange finds the slot rows of base rows whose number no increment uses.
 func (a *audit) outOfRange(condition string) string {
 	table, slot := rewrite.SlotNumbers(a.d, a.t)
 	slot = "slotsql_s." + slot
 	out := slot + " < 0 OR " + slot + fmt.Sprintf(" >= %d", a.t.Counter.Slots)
-	switch {
-	case a.t.Counter.Layout == rewrite.LayoutShared && a.t.Counter.Wide:
-		out = catalog.NotTaken(a.d, slot) // others may have more slots
-	case a.t.Counter.AnyNumber():
+	if a.t.Counter.AnyNumber() {
 		out += " AND " + slot + fmt.Sprintf(" < %d", slots.LowestJournalNumber)
 	}
 	return "SELECT " + a.keys("slotsql_s") + slot +

@@ -205,7 +205,7 @@ func (v *verifier) drain(ctx context.Context, a *audit, keys [][]any, fold bool)
 		rows = rewrite.DrainKey(v.shared.Dialect, a.t, a.bound)
 	}
 	if !fold {
-		rows.Fold = nil
+		rows.Folding = rewrite.FoldNothing
 	}
 	p := &rewrite.Plan{Class: rewrite.Drain, Reason: "an audit checks the row", Drains: []rewrite.DrainTable{rows}}
 	for _, k := range keys {

@@ -66,8 +66,11 @@ func (v *verifier) reclaim(ctx context.Context, t *rewrite.Table, key []any) (n 
 // count, and a roll-up moves them. Up to the highest number that a configuration
 // may have nothing is wrong with them: "slots" was higher, or is in another process.
 // They are told as one, and nobody is locked out to make sure. Fixing folds them
-// into the base row.
+// into the base row. In a table that other programs use as well any number is right.
 func (v *verifier) slots(ctx context.Context, a *audit, r *Report) error {
+	if a.t.Counter.Layout == rewrite.LayoutShared && a.t.Counter.Wide {
+		return nil
+	}
 	if err := v.open(ctx); err != nil {
 		return err
 	}
@@ -93,7 +96,7 @@ func (v *verifier) slots(ctx context.Context, a *audit, r *Report) error {
 		if err != nil {
 			return err
 		}
-		legal := !(a.t.Counter.Layout == rewrite.LayoutShared && a.t.Counter.Wide) && number >= 0 && number < config.MaxSlots
+		legal := number >= 0 && number < config.MaxSlots
 		f := Finding{Kind: FindingSlot, Key: v.key(a.t, row[:n]), Slots: 1}
 		first := !done[rowText(f.Key, a.t)]
 		done[rowText(f.Key, a.t)] = true
@@ -134,7 +137,6 @@ func (v *verifier) slots(ctx context.Context, a *audit, r *Report) error {
 // foldRow locks a row and looks at its slots again, and folds them if something is
 // to be fixed.
 func (v *verifier) foldRow(ctx context.Context, a *audit, key []any, f *Finding) error {
-	n := len(a.t.Counter.Key)
 	return v.patiently(ctx, func() error {
 		return v.transaction(ctx, func() (bool, error) {
 			if err := v.drain(ctx, a, [][]any{key}, false); err != nil {
@@ -143,12 +145,6 @@ func (v *verifier) foldRow(ctx context.Context, a *audit, key []any, f *Finding)
 			rows, err := v.conn.Session().Query(ctx, a.outOfRange(" AND "+a.among("slotsql_s", 1)), key...)
 			if f.Slots = len(rows); err != nil || f.Slots == 0 || !v.options.Fix {
 				return false, err
-			}
-			for _, row := range rows {
-				number, err := link.WholeOf(row[n])
-				if err != nil || !v.shared.Takes(a.t, number) {
-					return false, err
-				}
 			}
 			f.Fixed = true
 			return true, v.drain(ctx, a, [][]any{key}, true)
