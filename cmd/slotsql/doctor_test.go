@@ -30,9 +30,12 @@ func TestDoctor(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &r); err != nil || code != 0 || len(r.Notes) != 1 || r.Spots == nil {
 		t.Errorf("%d, %v: %s", code, err, out)
 	}
-	for _, args := range [][]string{{"--driver", "mysql"}, {"--driver", "sqlite", "--dsn", db, "--every", "0s"}, {"--driver",
-		"sqlite", "--dsn", "absent.db"},
-		{"--driver", "sqlite", "--dsn", db, "--config", "absent.yaml"}} {
+	for _, args := range [][]string{
+		{"--driver", "mysql"},
+		{"--driver", "sqlite", "--dsn", db, "--every", "0s"},
+		{"--driver", "sqlite", "--dsn", "absent.db"},
+		{"--driver", "sqlite", "--dsn", db, "--config", "absent.yaml"},
+	} {
 		if out, _, code := command(t, "", append([]string{"doctor"}, args...)...); code != exitError || out != "" {
 			t.Errorf("%v: %d, %s", args, code, out)
 		}
@@ -65,6 +68,7 @@ func TestDoctorPrints(t *testing.T) {
 		Notes:    []string{"a note"},
 		Propose:  "tables:\n  posts:\n",
 	}
+	//nolint:lll // as it is printed
 	const want = `posts id=7: 5 waits in 9 looks, up to 2 at a time, the longest 1.235s
   waits 5x [additive]: UPDATE posts SET views = views + ?
   for an idle transaction, whose last statement was 4x: SELECT ?

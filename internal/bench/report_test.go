@@ -164,7 +164,8 @@ func TestHTML(t *testing.T) {
 	for _, want := range []string{
 		"<h1>With 32 clients, slotsql does 4.00 times the operations of the plain driver</h1>",
 		"MariaDB 10.11.14", "sync_binlog", "1.2 ms measured", "Medians of 3 runs of 1 s after 300 ms of warm-up",
-		"Deadlock found &lt;when&gt; trying", "Some runs were not exact", "was interrupted", "slotsql bench --preset sweep", "td class=\"bad\">NO",
+		"Deadlock found &lt;when&gt; trying", "Some runs were not exact", "was interrupted", "slotsql bench --preset sweep",
+		"td class=\"bad\">NO",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
