@@ -125,7 +125,7 @@ func OfTemporary(lx *rewrite.Lexis, text string) bool {
 // SettleFacts notes that a transaction may have ended, or has: what it changed
 // in the schema now holds for everybody, or for nobody.
 func (c *View) SettleFacts(ended bool) {
-	if !c.Altered && !c.Adrift && (!c.Private || c.OtherRole) {
+	if !c.Altered && !c.Adrift && (!c.Private || c.Origin.RoleUnknown()) {
 		return
 	}
 	c.Moved = true
@@ -133,7 +133,7 @@ func (c *View) SettleFacts(ended bool) {
 		c.Catalog.Expire()
 	}
 	if ended || c.Committed() {
-		c.Altered, c.Adrift, c.Private = false, false, c.Temp || c.OtherRole
+		c.Altered, c.Adrift, c.Private = false, false, c.Temp || c.Origin.RoleUnknown()
 	}
 }
 

@@ -164,7 +164,7 @@ func (p *prefetched) read(ctx context.Context, d dialect.Describer, c *View, nam
 
 // temporary reports whether the session may have temporary tables.
 func (c *View) temporary() dialect.Temporary {
-	if c.Private || c.Temp || c.Dirty || c.Altered {
+	if c.Private || c.Temp || c.Origin.Dirty() || c.Altered {
 		return dialect.MayHide
 	}
 	return dialect.NoneHides

@@ -97,8 +97,8 @@ func (c *View) MayHaveRole(text string) {
 	if !rewrite.ContainsFold(text, "role") && !rewrite.ContainsFold(text, "authorization") {
 		return
 	}
-	c.RoleSet = true
+	c.Origin.SetRole(!c.Catalog.Traits.RightsAreFacts)
 	if c.Catalog.Traits.RightsAreFacts {
-		c.OtherRole, c.Private, c.Moved = true, true, true
+		c.Private, c.Moved = true, true
 	}
 }

@@ -21,10 +21,6 @@ type View struct {
 	Temp    bool    // and stay so: it may have temporary tables
 	Altered bool    // it has changed the schema in a transaction that may be open
 	Adrift  bool    // or its namespace, which may change back with that one's end
-
-	// roleSet says that the role may be another than the one that the session began
-	// with; otherRole, that it may be another than the one whose rights are known.
-	RoleSet, OtherRole bool
 }
 
 // NewView wraps a parent's connection without a look at the database.
@@ -44,12 +40,12 @@ func NewOwnView(ctx context.Context, c *Catalog, parent driver.Conn) *View {
 // transaction, and without open rows. Two such sessions do the same with the
 // same statement.
 func (c *View) AsConnected() bool {
-	return c.ordinary() && !c.RowsOpen && !c.Tx.KeepsLocks() && c.InAutocommit()
+	return c.ordinary() && !c.Origin.RowsOpen() && !c.Tx.KeepsLocks() && c.InAutocommit()
 }
 
 // ordinary says that any connection of the connector sees the same database.
 func (c *View) ordinary() bool {
-	return !c.Altered && !c.Private && !c.Moved && !c.Temp && !c.Dirty && c.Db.Sharing
+	return !c.Altered && !c.Private && !c.Moved && !c.Temp && !c.Origin.Dirty() && c.DB.Sharing
 }
 
 // OpenView opens a connection of the parent for slotsql's own statements.

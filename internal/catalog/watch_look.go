@@ -69,7 +69,7 @@ func (c *View) lookHere(ctx context.Context) {
 		if !c.Tx.None() || c.Temp {
 			return
 		}
-	} else if c.RowsOpen || c.Tx.KeepsLocks() || !c.InAutocommit() {
+	} else if c.Origin.RowsOpen() || c.Tx.KeepsLocks() || !c.InAutocommit() {
 		return
 	}
 	w := &c.Catalog.Watch

@@ -40,7 +40,7 @@ const (
 	maxPatience = 20 * time.Millisecond
 )
 
-// Retry says that what has failed, of which nothing is left, is to run once
+// Retry reports whether what has failed, of which nothing is left, is to run once
 // more, after that many tries.
 func (c *Conn) Retry(ctx context.Context, tries int, err error) bool {
 	if err == nil || tries >= MaxTries || !c.Engine.Conflict(err) {
@@ -55,11 +55,11 @@ func (c *Conn) Retry(ctx context.Context, tries int, err error) bool {
 	return ctx.Err() == nil
 }
 
-// InAutocommit says that the next statement is certainly committed, or undone,
+// InAutocommit reports whether the next statement is certainly committed, or undone,
 // by itself.
 func (c *Conn) InAutocommit() bool {
 	if c.Engine.Watcher != nil {
 		return !c.Engine.Watcher.ConnInTransaction(c.Parent)
 	}
-	return c.Db.Sharing && !c.Dirty && c.Tx.None()
+	return c.DB.Sharing && !c.Origin.Dirty() && c.Tx.None()
 }

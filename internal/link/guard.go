@@ -24,7 +24,7 @@ import (
 // prepareGuarded prepares a text, and returns the engine's error for a
 // transaction that is rolled back where that has happened meanwhile.
 func (c *Conn) prepareGuarded(ctx context.Context, query string) (driver.Stmt, error) {
-	g, ok := c.Db.Dialect.(dialect.TxGuard)
+	g, ok := c.DB.Dialect.(dialect.TxGuard)
 	if !ok || !c.Cluster || !c.Drain.UnderWay() && !c.Tx.KeepsLocks() {
 		return c.prepareText(ctx, query)
 	}

@@ -14,7 +14,7 @@ import (
 //
 // Like every driver.Conn it is used by one goroutine at a time.
 type Conn struct {
-	Db           *Database
+	DB           *Database
 	Parent       driver.Conn
 	Engine       Engine
 	Cluster      bool // it is on a node that may be one of several
@@ -22,11 +22,10 @@ type Conn struct {
 	PreparesArgs bool     // the parent takes arguments through prepared statements only
 	Opening      []string // what a transaction of slotsql's own runs first
 
-	Tx       Tx
-	Drain    Drain
-	Dirty    bool // the session may not be as the connector opened it
-	RowsOpen bool // rows may be open
-	Broken   bool // not to be used again: see lost
+	Tx     Tx
+	Drain  Drain
+	Origin Origin
+	Broken bool // not to be used again: see lost
 }
 
 // ErrBroken is returned for what comes after the statement in which the
@@ -35,7 +34,7 @@ var ErrBroken error = &LostError{"the connection is out of use"}
 
 // New wraps a parent's connection without a look at the database.
 func New(db *Database, parent driver.Conn) Conn {
-	return Conn{Db: db, Parent: parent, Engine: EngineOf(db.Dialect)}
+	return Conn{DB: db, Parent: parent, Engine: EngineOf(db.Dialect)}
 }
 
 // LearnNode finds out which node of a cluster the connection is on, once for each:
@@ -43,8 +42,8 @@ func New(db *Database, parent driver.Conn) Conn {
 // Where that cannot be told the name is "", and they are all taken for one, which
 // costs speed and nothing else.
 func (c *Conn) LearnNode(ctx context.Context) (name string) {
-	d, ok := c.Db.Dialect.(dialect.ClusterAware)
-	if !ok || c.Db.single.Load() {
+	d, ok := c.DB.Dialect.(dialect.ClusterAware)
+	if !ok || c.DB.single.Load() {
 		return ""
 	}
 	name, err := d.Node(ctx, c.Session())
@@ -53,7 +52,7 @@ func (c *Conn) LearnNode(ctx context.Context) (name string) {
 	case err != nil:
 		return ""
 	case name == "":
-		c.Db.single.Store(true)
+		c.DB.single.Store(true)
 	}
 	return name
 }

@@ -10,7 +10,7 @@ import (
 // run in one transaction where the engine has transactional DDL. Where it has
 // not, a transaction of the application must not be ended by them.
 func (c *Conn) Migrate(ctx context.Context, ddl []string) error {
-	if !c.Db.Dialect.Drain().Nested && c.Engine.Watcher == nil {
+	if !c.DB.Dialect.Drain().Nested && c.Engine.Watcher == nil {
 		open, err := c.InTransaction(ctx)
 		if err != nil {
 			return err

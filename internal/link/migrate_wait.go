@@ -62,7 +62,7 @@ func (c *Conn) MigratePatiently(ctx context.Context, ddl []string) error {
 // briefly has statements wait for a lock no longer than that, or as briefly as the
 // engine can.
 func (c *Conn) briefly(ddl []string, wait time.Duration) []string {
-	if d, ok := c.Db.Dialect.(dialect.BriefLocker); ok {
+	if d, ok := c.DB.Dialect.(dialect.BriefLocker); ok {
 		return d.Briefly(ddl, wait)
 	}
 	return ddl

@@ -33,7 +33,7 @@ func (c *Conn) ParentBegin(ctx context.Context, opts driver.TxOptions) (driver.T
 	return t, err
 }
 
-// InTransaction says whether the session is in a transaction of the
+// InTransaction reports whether the session is in a transaction of the
 // application.
 func (c *Conn) InTransaction(ctx context.Context) (bool, error) {
 	if c.Engine.Watcher != nil {
@@ -42,7 +42,7 @@ func (c *Conn) InTransaction(ctx context.Context) (bool, error) {
 	if open, ok := c.Tx.Known(); ok {
 		return open, nil
 	}
-	open, err := c.Db.Dialect.InTransaction(ctx, c.Session())
+	open, err := c.DB.Dialect.InTransaction(ctx, c.Session())
 	if err != nil {
 		return false, err
 	}
@@ -53,7 +53,7 @@ func (c *Conn) InTransaction(ctx context.Context) (bool, error) {
 // MayBeInTransaction is inTransaction where an engine cannot tell, which is told by
 // what the session has run.
 func (c *Conn) MayBeInTransaction(ctx context.Context) (bool, error) {
-	if c.Engine.Watcher == nil && c.Db.Dialect.Drain().Nested {
+	if c.Engine.Watcher == nil && c.DB.Dialect.Drain().Nested {
 		return c.Tx.LastKnownOpen() || c.Tx.BySQL(), nil
 	}
 	return c.InTransaction(ctx)
@@ -77,7 +77,7 @@ func (c *Conn) InOwnTx(ctx context.Context, f func() error) error {
 // returns the error to report. A transaction that cannot be ended ends with
 // its connection, which is not used again.
 func (c *Conn) BeginOwn(ctx context.Context) (end func(error) error, err error) {
-	return c.BeginOwnAs(ctx, c.Db.Dialect.Drain())
+	return c.BeginOwnAs(ctx, c.DB.Dialect.Drain())
 }
 
 // BeginOwnAs opens one as d says.
@@ -135,7 +135,7 @@ func (c *Conn) BeginOwnAs(ctx context.Context, d dialect.DrainTx) (end func(erro
 func (c *Conn) commit(ctx context.Context, texts []string, nested bool) error {
 	if nested || ctx.Err() != nil {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), c.Db.Patience)
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), c.DB.Patience)
 		defer cancel()
 	}
 	for _, q := range texts {
@@ -149,7 +149,7 @@ func (c *Conn) commit(ctx context.Context, texts []string, nested bool) error {
 // undo rolls back, whatever has become of the statement's context. It says
 // whether no transaction is left.
 func (c *Conn) undo(ctx context.Context, texts []string) bool {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.Db.Patience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.DB.Patience)
 	defer cancel()
 	ok := true
 	for _, q := range texts {
@@ -178,21 +178,21 @@ func (c *Conn) Lost(err error) error {
 // WaitsBriefly has the statements of a connection of slotsql's own wait for locks
 // for seconds at most.
 func (c *Conn) WaitsBriefly(ctx context.Context) error {
-	c.Opening = c.Db.Dialect.DrainTransaction()
-	return c.Session().ExecAll(ctx, c.Db.Dialect.DrainSession())
+	c.Opening = c.DB.Dialect.DrainTransaction()
+	return c.Session().ExecAll(ctx, c.DB.Dialect.DrainSession())
 }
 
 // NoteTx notes what one statement has done to the transaction. DDL: it is certainly no
 // other statement.
 func (c *Conn) NoteTx(e rewrite.TxEvent, ddl bool) {
-	c.Tx.Apply(e, TxRules{Watched: c.Engine.Watcher != nil, DDLCommits: c.Db.Traits.DDLCommits, DDL: ddl})
+	c.Tx.Apply(e, TxRules{Watched: c.Engine.Watcher != nil, DDLCommits: c.DB.Traits.DDLCommits, DDL: ddl})
 }
 
 // noteOwn notes that a statement of slotsql's own has begun or ended a transaction; it
 // does nothing else to one. Drains of the application's statements do so themselves: see
 // BeginOwn.
 func (c *Conn) noteOwn(sql string) {
-	for _, e := range rewrite.TxEvents(c.Db.Dialect.Lexis(), sql) {
+	for _, e := range rewrite.TxEvents(c.DB.Dialect.Lexis(), sql) {
 		if e.Kind == rewrite.TxBegins || e.Kind == rewrite.TxEnds {
 			c.NoteTx(e, false)
 		}

@@ -109,7 +109,7 @@ func (r *Run) textCall() (call, error) {
 
 var errNoArgument = errors.New("slotsql: the statement has a placeholder without an argument")
 
-// complete says that every placeholder of the drain has its argument. A text
+// complete reports whether every placeholder of the drain has its argument. A text
 // that lacks one cannot run, so it needs no drain either.
 func (r *Run) complete() bool {
 	for _, d := range r.Plan.Drains {
@@ -129,7 +129,7 @@ func placeholderName(a rewrite.Arg) string {
 	return fmt.Sprint(a.Index + 1)
 }
 
-// incrementFits says that the arguments are such that the increment may be
+// incrementFits reports whether the arguments are such that the increment may be
 // slotted.
 func (r *Run) incrementFits() bool {
 	inc := r.Plan.Increment
@@ -162,7 +162,7 @@ func (r *Run) incrementFits() bool {
 	return r.fits(inc.Deltas, inc.NonZero)
 }
 
-// baseFits says that the arguments are such that the original text may run on
+// baseFits reports whether the arguments are such that the original text may run on
 // the base table without a drain.
 func (r *Run) baseFits() bool {
 	return r.covered() && r.fits(r.Plan.Require, true)
@@ -175,7 +175,7 @@ func (r *Run) incrementFitsBase() bool {
 	return ok && r.fits(require, true)
 }
 
-// covered says that every argument which a CASE without ELSE has to know is
+// covered reports whether every argument which a CASE without ELSE has to know is
 // among those it names.
 func (r *Run) covered() bool {
 	for _, c := range r.Plan.Cover {
@@ -196,7 +196,7 @@ func (r *Run) among(v any, c rewrite.Cover) bool {
 	return false
 }
 
-// sameConstant says that two arguments are certainly the same to the engine.
+// sameConstant reports whether two arguments are certainly the same to the engine.
 func sameConstant(a, b any, number bool) bool {
 	if _, custom := a.(driver.Valuer); custom {
 		return false
@@ -286,7 +286,7 @@ func checkDecimal(d rewrite.DeltaArg, s string) (zero, ok bool) {
 	return zero, n <= d.Max
 }
 
-// taken says whether a column certainly takes a value.
+// taken reports whether a column certainly takes a value.
 func taken(g rewrite.GivenArg, v any) bool {
 	switch v := v.(type) {
 	case nil:

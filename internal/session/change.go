@@ -71,7 +71,7 @@ func (r *Run) queryChanging(ctx context.Context, changes []rewrite.DrainTable) (
 	return rows, err
 }
 
-// changesFirst says that the rows are to be drained before the text changes
+// changesFirst reports whether the rows are to be drained before the text changes
 // them.
 func (r *Run) changesFirst(ctx context.Context) (bool, error) {
 	if r.Plan.Fresh || len(r.Plan.Changes) != 1 || r.conn.InAutocommit() {

@@ -51,7 +51,7 @@ func (r *Run) look() {
 	}
 }
 
-// conflicts says that a change of a table is to be held to what others have
+// conflicts reports whether a change of a table is to be held to what others have
 // done since the transaction has read.
 func (c *Conn) conflicts(ctx context.Context, t *rewrite.Table) (bool, error) {
 	if !c.looked[t.Counter.Slotted()] {
@@ -60,7 +60,7 @@ func (c *Conn) conflicts(ctx context.Context, t *rewrite.Table) (bool, error) {
 	return c.atSnapshot(ctx)
 }
 
-// atSnapshot says that a transaction is open whose changes are held to its
+// atSnapshot reports whether a transaction is open whose changes are held to its
 // snapshot. It asks once.
 func (c *Conn) atSnapshot(ctx context.Context) (bool, error) {
 	if c.level == levelUnknown {

@@ -186,7 +186,7 @@ func (r *Run) unapplied(err error) error {
 }
 
 // drain locks and folds, and runs what has to come before the text. Missed
-// says that there was no row to lock, or fewer than the text may meet.
+// reports whether there was no row to lock, or fewer than the text may meet.
 func (r *Run) drain(ctx context.Context) (missed bool, err error) {
 	r.conn.Drain.Begin()
 	if err := r.learnGrants(ctx); err != nil {

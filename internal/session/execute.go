@@ -105,7 +105,7 @@ func (r *Run) query(ctx context.Context) (driver.Rows, error) {
 	return rows, err
 }
 
-// replan says that the statement has failed because its plan was made with
+// replan reports whether the statement has failed because its plan was made with
 // facts that no longer hold, and gives it the plan that holds now. Nothing of
 // the statement is left: such errors come before any effect, and a drain has
 // been undone or changes no total.
@@ -225,7 +225,7 @@ func (r *Run) execIncrement(ctx context.Context) (driver.Result, error) {
 	switch {
 	case !r.incrementFits():
 		return r.because(argumentUnfit).fallback(ctx)
-	case r.conn.OtherRole:
+	case r.conn.Origin.RoleUnknown():
 		return r.because(roleUnknown).fallback(ctx)
 	}
 	if r.conn.Tx.KeepsLocks() {

@@ -27,11 +27,11 @@ const (
 	releaseSavepoint  = "RELEASE SAVEPOINT slotsql_missing"
 )
 
-// lockOfKey says that the drain locks the rows of a key, which no text of its
+// lockOfKey reports whether the drain locks the rows of a key, which no text of its
 // kind inserts.
 func lockOfKey(d *rewrite.DrainTable) bool { return d.Keyed && d.New == nil && len(d.Lock) > 0 }
 
-// lockKey runs the lock statements of a key's drain and says whether there is a
+// lockKey runs the lock statements of a key's drain and reports whether there is a
 // row.
 func (r *Run) lockKey(ctx context.Context, d *rewrite.DrainTable) (locked [][]any, err error) {
 	if locked, err = r.find(ctx, &d.Lock[0]); err != nil || len(locked) == 0 {
@@ -58,7 +58,7 @@ func (r *Run) find(ctx context.Context, lock *rewrite.Bound) ([][]any, error) {
 	return all, nil
 }
 
-// appeared says whether there is now a row with slots that the drain has
+// appeared reports whether there is now a row with slots that the drain has
 // missed. Its slots are folded.
 func (r *Run) appeared(ctx context.Context) (bool, error) {
 	for i := range r.Plan.Drains {
@@ -102,7 +102,7 @@ func (r *Run) appeared(ctx context.Context) (bool, error) {
 }
 
 // text runs the application's own text, which says how many rows it has
-// touched, after a drain. Missed says that the drain has found no row to lock.
+// touched, after a drain. Missed reports whether the drain has found no row to lock.
 func (r *Run) text(ctx context.Context, missed bool, text func() (int64, error)) error {
 	r.conn.Tx.TakeSnapshot()
 	for missed {

@@ -50,7 +50,7 @@ func (r *Run) certain(forms []rewrite.FormArg) bool {
 	return true
 }
 
-// lock runs the lock statements of a drain. It says whether there is anything
+// lock runs the lock statements of a drain. It reports whether there is anything
 // to fold, and whether rows that it covers may still come to be.
 func (r *Run) lock(ctx context.Context, d *rewrite.DrainTable) (locked [][]any, some, missed bool, err error) {
 	if lockOfKey(d) {
@@ -83,7 +83,7 @@ func (r *Run) lock(ctx context.Context, d *rewrite.DrainTable) (locked [][]any, 
 	return locked, true, n < int64(d.New.Rows), r.steps(ctx, d.Lock[1:])
 }
 
-// MayInsert says that the drain is one of the rows that a statement may insert.
+// MayInsert reports whether the drain is one of the rows that a statement may insert.
 func MayInsert(d rewrite.DrainTable) bool {
 	return d.New != nil && d.New.Rows > 0 && len(d.Lock) > 0
 }

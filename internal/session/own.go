@@ -37,7 +37,7 @@ type ownChange struct {
 	rows rewrite.DrainTable
 	how  manner
 	at   int // number among the transaction's changes
-	// settled says that its rows have been drained since, and no savepoint been
+	// settled reports whether its rows have been drained since, and no savepoint been
 	// rolled back to, with which an engine may give up the lock.
 	settled bool
 	// key is that of the one row, of whole numbers, and slots those that it has
@@ -215,7 +215,7 @@ func (c *Conn) keepRows(ctx context.Context, own *ownChange) (seen bool, err err
 	return own.how == onBase || r.addedToBase, nil
 }
 
-// locksFirst says that a change of rows is to lock them before it is made: it
+// locksFirst reports whether a change of rows is to lock them before it is made: it
 // is in a transaction, of a kind that reads afterwards, or of one that has read
 // before and must not change what is newer.
 func (r *Run) locksFirst(ctx context.Context, rows *rewrite.DrainTable) (bool, error) {

@@ -88,7 +88,7 @@ func (c *Conn) release() {
 	}
 }
 
-// made says that the increment has made a slot row, for the roll-up to come early
+// made reports whether the increment has made a slot row, for the roll-up to come early
 // where there are many, and for each row of a journal: at once when the row is
 // committed, else with the end of the transaction.
 func (r *Run) made() {

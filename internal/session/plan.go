@@ -25,7 +25,7 @@ type plan struct {
 	otherwise *plan
 }
 
-// same says that both plans run the same texts.
+// same reports whether both plans run the same texts.
 func (p *plan) same(q *plan) bool {
 	if p.Class != q.Class || p.Text != q.Text || (p.Increment == nil) != (q.Increment == nil) || len(p.Drains) != len(q.Drains) {
 		return false

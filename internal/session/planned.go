@@ -90,7 +90,7 @@ func (c *Conn) after(plan *rewrite.Plan, err error) {
 	}
 	if plan.Effects&rewrite.SessionChange != 0 {
 		c.MayHaveRole(plan.Text)
-		c.Dirty = true
+		c.Origin.Change()
 		c.Kept.Expire()
 	}
 	if plan.Effects&rewrite.Namespace != 0 {
@@ -108,7 +108,7 @@ func (c *Conn) after(plan *rewrite.Plan, err error) {
 // queried notes that a query has been run: its error may come with its rows.
 func (c *Conn) queried(plan *rewrite.Plan) {
 	c.Tx.Doubt()
-	c.RowsOpen = true
+	c.Origin.Query()
 	if plan.Effects&rewrite.TxControl != 0 && !single(plan.Text) {
 		// Of several statements the later ones may run with their rows, or fail.
 		if !c.Idle() {
@@ -145,7 +145,7 @@ func (c *Conn) changed(text string) {
 		}
 	}
 	if c.Committed() {
-		c.Altered, c.Private = false, c.Temp || c.OtherRole
+		c.Altered, c.Private = false, c.Temp || c.Origin.RoleUnknown()
 	}
 }
 

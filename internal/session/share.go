@@ -68,7 +68,7 @@ func (r *Run) share(ctx context.Context) slots.Verdict {
 	return own
 }
 
-// known says that the increment may share a statement with those of other rows:
+// known reports whether the increment may share a statement with those of other rows:
 // its row has a slot, and is told from others by numbers.
 func (r *Run) known(co *rewrite.Coalesced, m *slots.Member, seats *slots.Seats) bool {
 	if co.Many == nil {

@@ -7,7 +7,10 @@ import (
 	"github.com/slotsql/slotsql/internal/link"
 )
 
-var _ driver.Tx = (*tx)(nil)
+var (
+	_ driver.ConnBeginTx = (*Conn)(nil)
+	_ driver.Tx          = (*tx)(nil)
+)
 
 // Begin implements driver.Conn.
 func (c *Conn) Begin() (driver.Tx, error) {

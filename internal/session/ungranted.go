@@ -21,7 +21,7 @@ import (
 // learnGrants finds out what has to be granted before the session's user may drain.
 func (r *Run) learnGrants(ctx context.Context) error {
 	c := r.conn
-	if r.ungranted = nil; !c.RoleSet || c.Shared.Traits.RightsAreFacts {
+	if r.ungranted = nil; !c.Origin.RoleSet() || c.Shared.Traits.RightsAreFacts {
 		for i := range r.Plan.Drains {
 			r.ungranted = append(r.ungranted, r.Plan.Drains[i].Table.Counter.Ungranted...)
 		}

@@ -58,7 +58,7 @@ func (r *Run) because(c drainCause) *Run {
 	return r
 }
 
-// warn logs a drain of a table with on_drain: warn. Some says that the drain's
+// warn logs a drain of a table with on_drain: warn. Some reports whether the drain's
 // lock has found a row, if it looks for one. A drain that is not for a statement
 // is not logged.
 func (r *Run) warn(ctx context.Context, d *rewrite.DrainTable, some bool) {

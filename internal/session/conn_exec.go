@@ -1,0 +1,73 @@
+package session
+
+import (
+	"context"
+	"database/sql/driver"
+
+	"github.com/slotsql/slotsql/internal/link"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+var _ driver.ExecerContext = (*Conn)(nil)
+
+// ExecContext implements driver.ExecerContext.
+func (c *Conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	query, args, options, err := c.Engine.RewriteArgs(ctx, c.Parent, query, args)
+	if err != nil {
+		return nil, err
+	}
+	p, err := c.Plan(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	if p.Class == rewrite.PassThrough && len(p.Changes) == 0 {
+		e, ok := c.Parent.(driver.ExecerContext)
+		if !ok {
+			return c.legacyExec(ctx, p, query, args)
+		}
+		res, err := e.ExecContext(ctx, query, link.JoinArgs(options, args))
+		c.after(p.Plan, err)
+		if p.shadow != nil && err != driver.ErrSkip {
+			c.Shared.Shadow.Ran(p.shadow)
+		}
+		return res, err
+	}
+	if p.shadow != nil {
+		c.Shared.Shadow.Ran(p.shadow)
+	}
+	return c.run(p, direct{c}, call{args: args, options: options}).exec(ctx)
+}
+
+// legacyExec serves a parent that has the old Execer only, or none.
+func (c *Conn) legacyExec(ctx context.Context, p *plan, query string, args []driver.NamedValue) (driver.Result, error) {
+	e, ok := c.Parent.(driver.Execer) //nolint:staticcheck // the parent's choice
+	if !ok {
+		return nil, driver.ErrSkip
+	}
+	values, err := link.Unnamed(ctx, args)
+	if err != nil {
+		return nil, err
+	}
+	res, err := e.Exec(query, values)
+	c.after(p.Plan, err)
+	if p.shadow != nil && err != driver.ErrSkip {
+		c.Shared.Shadow.Ran(p.shadow)
+	}
+	return res, err
+}
+
+// allowed refuses what the plan or the configuration refuses.
+func (c *Conn) allowed(plan *rewrite.Plan) error {
+	if plan.Class == rewrite.Refused {
+		return unsupported(plan, plan.Reason)
+	}
+	if plan.Class != rewrite.Drain {
+		return nil
+	}
+	for _, d := range plan.Drains {
+		if d.Table.Counter.OnDrain == rewrite.OnDrainError {
+			return &link.DrainError{Reason: plan.Reason, Table: d.Table.Name}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,61 @@
+package session
+
+import (
+	"context"
+	"database/sql/driver"
+)
+
+var (
+	_ driver.SessionResetter = (*Conn)(nil)
+	_ driver.Validator       = (*Conn)(nil)
+	_ driver.Pinger          = (*Conn)(nil)
+)
+
+// Ping implements driver.Pinger.
+func (c *Conn) Ping(ctx context.Context) error {
+	if err := c.detached.await(ctx); err != nil {
+		return err
+	}
+	if p, ok := c.Parent.(driver.Pinger); ok {
+		return p.Ping(ctx)
+	}
+	return nil
+}
+
+// ResetSession implements driver.SessionResetter.
+func (c *Conn) ResetSession(ctx context.Context) error {
+	if c.Broken || c.detached.running() {
+		return driver.ErrBadConn
+	}
+	c.Origin.Reset()
+	if c.Tx.Reset(c.Idle()) {
+		c.ended()
+	} else {
+		c.doubted()
+	}
+	if r, ok := c.Parent.(driver.SessionResetter); ok {
+		if err := r.ResetSession(ctx); err != nil {
+			return err
+		}
+	}
+	c.HeedHere(ctx)
+	c.lease(ctx)
+	if c.Shared.Shadow != nil {
+		c.Shared.Shadow.CatchUp(ctx, c)
+	}
+	if c.Broken {
+		return driver.ErrBadConn
+	}
+	return nil
+}
+
+// IsValid implements driver.Validator.
+func (c *Conn) IsValid() bool {
+	if c.Broken || c.detached.running() {
+		return false
+	}
+	if v, ok := c.Parent.(driver.Validator); ok {
+		return v.IsValid()
+	}
+	return true
+}

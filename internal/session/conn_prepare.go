@@ -1,0 +1,51 @@
+package session
+
+import (
+	"context"
+	"database/sql/driver"
+)
+
+var (
+	_ driver.ConnPrepareContext = (*Conn)(nil)
+	_ driver.NamedValueChecker  = (*Conn)(nil)
+)
+
+// Prepare implements driver.Conn.
+func (c *Conn) Prepare(query string) (driver.Stmt, error) {
+	return c.PrepareContext(context.Background(), query)
+}
+
+// PrepareContext implements driver.ConnPrepareContext. The text is planned, so
+// that a statement that is refused fails here.
+func (c *Conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
+	p, err := c.Plan(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.allowed(p.Plan); err != nil {
+		return nil, err
+	}
+	parent, err := c.ParentPrepare(ctx, p.Text)
+	if err != nil {
+		if len(p.Tables) > 0 {
+			c.LearnFrom(err)
+		}
+		again := c.run(p, direct{c}, call{})
+		if !again.replan(ctx, err) {
+			return nil, err
+		}
+		p = again.Plan
+		if parent, err = c.ParentPrepare(ctx, p.Text); err != nil {
+			return nil, err
+		}
+	}
+	return newStmt(c, query, p, parent), nil
+}
+
+// CheckNamedValue implements driver.NamedValueChecker.
+func (c *Conn) CheckNamedValue(v *driver.NamedValue) error {
+	if n, ok := c.Parent.(driver.NamedValueChecker); ok {
+		return n.CheckNamedValue(v)
+	}
+	return driver.ErrSkip
+}
