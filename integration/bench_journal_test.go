@@ -2,7 +2,6 @@ package integration
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -107,7 +106,7 @@ func longTransaction(b *testing.B, p *twin.Pair, moves, clients int) {
 	b.ReportMetric(median(reads), "read-µs")
 	for _, s := range slotsql.RollUps() {
 		if s.Errors > 0 {
-			b.Error(fmt.Sprintf("%+v", s))
+			b.Errorf("%+v", s)
 		}
 	}
 }

@@ -51,7 +51,8 @@ func BenchmarkManyRows(b *testing.B) {
 			_, err := db.ExecContext(c, fmt.Sprintf(upsert, slot, keys))
 			return err
 		}
-		within := func(f func(context.Context, *sql.Conn, int, string) error, more string, wait time.Duration) func(context.Context, *sql.Conn, int, string) error {
+		type statement func(ctx context.Context, db *sql.Conn, slot int, keys string) error
+		within := func(f statement, more string, wait time.Duration) statement {
 			return func(c context.Context, db *sql.Conn, slot int, keys string) error {
 				if _, err := db.ExecContext(c, "START TRANSACTION"); err != nil {
 					return err

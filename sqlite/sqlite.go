@@ -57,7 +57,8 @@ func Dialect() Engine { return Engine{dialect.New()} }
 func (Engine) SchemaChanged(err error) bool {
 	var e *sqlite.Error
 	return errors.As(err, &e) && e.Code()&0xff == 1 &&
-		(strings.Contains(e.Error(), "no such") || strings.Contains(e.Error(), "has no column") || strings.Contains(e.Error(), "sub-select returns"))
+		(strings.Contains(e.Error(), "no such") || strings.Contains(e.Error(), "has no column") ||
+			strings.Contains(e.Error(), "sub-select returns"))
 }
 
 // NotApplied recognises SQLite's own errors. In autocommit each of them means

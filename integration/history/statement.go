@@ -35,7 +35,6 @@ type statementTx struct {
 type hold struct {
 	kind    uint8
 	changed bool // the row's newest version is the transaction's own
-	reborn  bool // deleted and inserted again
 	row     Row  // as it is for the transaction, when exclusive
 	delta   sum  // when shared
 }

@@ -95,7 +95,8 @@ func (g *generator) insertSelect(*table) string {
 			int64(1),
 		) + order + g.skip()
 	case 1:
-		return "INSERT INTO limits (id, spare, cap) SELECT s." + k + " + 30, " + c + ", 1" + from + " WHERE " + c + " IS NOT NULL" + order + g.skip()
+		return "INSERT INTO limits (id, spare, cap) SELECT s." + k + " + 30, " + c + ", 1" + from +
+			" WHERE " + c + " IS NOT NULL" + order + g.skip()
 	case 2:
 		return "INSERT INTO tags (id, n) SELECT 60 + COUNT(*), MAX(" + c + ")" + from + " WHERE 1 = 1" + g.skip()
 	}

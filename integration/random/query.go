@@ -225,7 +225,8 @@ func (g *generator) plain() *block {
 	}
 	for _, name := range []string{"v", "n", "total"} {
 		if strings.Count(strings.Join(items, ",")+",", name+",") == 1 &&
-			(strings.Contains(strings.Join(items, ",")+",", " AS "+name+",") || name == "n" && strings.Contains(strings.Join(items, ",")+",", " n,")) {
+			(strings.Contains(strings.Join(items, ",")+",", " AS "+name+",") ||
+				name == "n" && strings.Contains(strings.Join(items, ",")+",", " n,")) {
 			b.names = append(b.names, name)
 		}
 	}

@@ -27,7 +27,8 @@ func TestEndOfRange(t *testing.T) {
 		count := func(n string) {
 			t.Helper()
 			text := "UPDATE posts SET views = views + " + n + " WHERE id = 1"
-			for i, d := range twin.Compare(twin.Run(t.Context(), p.Plain, twin.Statement{SQL: text}), twin.Run(t.Context(), p.Wrapped, twin.Statement{SQL: text})) {
+			st := twin.Statement{SQL: text}
+			for i, d := range twin.Compare(twin.Run(t.Context(), p.Plain, st), twin.Run(t.Context(), p.Wrapped, st)) {
 				t.Errorf("%d: %s", i, d)
 			}
 			if got, want := rows(t, p.Wrapped, q), rows(t, p.Plain, q); got != want {

@@ -30,7 +30,9 @@ func wideTexts(lead string) []string {
 // A session's statements may come in a character set in which bytes beyond the
 // first of a character look like ASCII: set by the DSN, or as it goes along.
 func TestCharacterSets(t *testing.T) {
-	for charset, lead := range map[string]string{"gbk": "\xbf", "big5": "\xa5", "sjis": "\x83", "cp932": "\x95", "latin1": "\xe9", "utf8mb4": "é", "binary": "\xe9"} {
+	for charset, lead := range map[string]string{
+		"gbk": "\xbf", "big5": "\xa5", "sjis": "\x83", "cp932": "\x95", "latin1": "\xe9", "utf8mb4": "é", "binary": "\xe9",
+	} {
 		for _, how := range []string{"dsn", "text"} {
 			t.Run(charset+"/"+how, func(t *testing.T) {
 				t.Parallel()

@@ -5,7 +5,6 @@ package upkeep
 
 import (
 	"database/sql"
-	"fmt"
 	"testing"
 
 	"github.com/slotsql/slotsql/integration/twin"
@@ -45,5 +44,3 @@ func want(t testing.TB, what, got, want string) {
 		t.Errorf("%s: got %s, want %s", what, got, want)
 	}
 }
-
-func number(n any) string { return fmt.Sprint(n) }
