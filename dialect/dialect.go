@@ -28,6 +28,8 @@ type Dialect interface {
 	rewrite.Dialect
 	SchemaParser
 	StateReader
+	Describer
+	Watcher
 	Viewer
 	Surveyor
 	RollUpper

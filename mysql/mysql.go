@@ -22,10 +22,14 @@ import (
 )
 
 var (
-	_ slotdialect.ServerAware       = Engine{}
-	_ slotdialect.ErrorClassifier   = Engine{}
-	_ slotdialect.TxErrorClassifier = Engine{}
-	_ slotdialect.TxGuard           = Engine{}
+	_ slotdialect.Dialect                 = Engine{}
+	_ slotdialect.ServerAware             = Engine{}
+	_ slotdialect.NamespaceAware          = Engine{}
+	_ slotdialect.ErrorClassifier         = Engine{}
+	_ slotdialect.TxErrorClassifier       = Engine{}
+	_ slotdialect.TxGuard                 = Engine{}
+	_ slotdialect.ReadOnlyReader          = Engine{}
+	_ slotdialect.ReadOnlyErrorClassifier = Engine{}
 )
 
 // DriverName is the name the driver is registered under.

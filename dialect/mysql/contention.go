@@ -11,6 +11,8 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
+var _ dialect.Observer = (*Dialect)(nil)
+
 // MariaDB has InnoDB's locks in information_schema, MySQL 8 in
 // performance_schema.
 const (

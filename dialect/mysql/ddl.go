@@ -10,6 +10,8 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
+var _ dialect.Widener = (*Dialect)(nil)
+
 var _ dialect.BriefLocker = (*Dialect)(nil)
 
 // CreateSlots writes the slot table. Constraints get short names of their

@@ -8,6 +8,8 @@ import (
 	"github.com/slotsql/slotsql/dialect"
 )
 
+var _ dialect.DeadlockReader = (*Dialect)(nil)
+
 // Deadlock reads the latest deadlock from InnoDB's status, which keeps one, of
 // any database.
 func (d *Dialect) Deadlock(ctx context.Context, s dialect.Session) (*dialect.Deadlock, error) {

@@ -8,6 +8,8 @@ import (
 	"github.com/slotsql/slotsql/dialect"
 )
 
+var _ dialect.Fencer = (*Dialect)(nil)
+
 // CreateLeases writes the table of leases.
 func (d *Dialect) CreateLeases() []string {
 	return []string{"CREATE TABLE IF NOT EXISTS " + dialect.LeaseTable +

@@ -8,6 +8,10 @@ import (
 	"github.com/slotsql/slotsql/dialect"
 )
 
+var _ dialect.SessionAware = (*Dialect)(nil)
+
+var _ dialect.ClusterAware = (*Dialect)(nil)
+
 // ForServer returns the dialect for the server of a session.
 func ForServer(ctx context.Context, s dialect.Session) (*Dialect, error) {
 	rows, err := s.Query(ctx, "SELECT @@lower_case_table_names, VERSION() LIMIT 1")

@@ -11,6 +11,8 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
+var _ dialect.Observer = (*Dialect)(nil)
+
 // waitsQuery finds who waits. Who waits for a row waits for the transaction that
 // has it locked, and holds the row's own lock meanwhile, or waits for that, in a
 // queue: so a lock of kind tuple names the row either way. A wait for a table's

@@ -7,6 +7,8 @@ import (
 	"github.com/slotsql/slotsql/dialect"
 )
 
+var _ dialect.Fencer = (*Dialect)(nil)
+
 // CreateLeases writes the table of leases, behind a lock for the same reason as
 // CreateSlots.
 func (d *Dialect) CreateLeases() []string {

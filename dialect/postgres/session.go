@@ -8,6 +8,8 @@ import (
 	"github.com/slotsql/slotsql/dialect"
 )
 
+var _ dialect.SnapshotIsolation = (*Dialect)(nil)
+
 // Namespace is the database, the user (for "$user" and for what the search
 // path may see) and the schemas that are searched. A temporary one comes with what
 // is in it: a procedure or a DO block may have put it there, and the server gives

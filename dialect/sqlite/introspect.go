@@ -8,6 +8,8 @@ import (
 	"github.com/slotsql/slotsql/dialect"
 )
 
+var _ dialect.SessionAware = (*Dialect)(nil)
+
 // Namespace lists what decides which table an unqualified name means: the
 // temporary tables and views, which come before all others, and the databases
 // in the order in which they are searched.

@@ -45,10 +45,6 @@ func (p *prefetched) forget(n dialect.WrittenName) {
 // tables of the namespace that connections open with.
 func (c *View) prefetch(ctx context.Context) (err error) {
 	s := c.Catalog
-	d, ok := s.Dialect.(dialect.Describer)
-	if !ok {
-		return nil
-	}
 	p := &prefetched{tables: map[dialect.WrittenName]*rewrite.Table{}}
 	names := s.writtenNames()
 	for i := range s.Tables {
@@ -62,7 +58,7 @@ func (c *View) prefetch(ctx context.Context) (err error) {
 	if home != nil {
 		names = append(names, home.names()...)
 	}
-	if err := p.read(ctx, d, c, names); err != nil {
+	if err := p.read(ctx, s.Dialect, c, names); err != nil {
 		return err
 	}
 	names = names[:0]
@@ -78,11 +74,11 @@ func (c *View) prefetch(ctx context.Context) (err error) {
 			names = append(names, n)
 		}
 	}
-	if err := p.read(ctx, d, c, names); err != nil {
+	if err := p.read(ctx, s.Dialect, c, names); err != nil {
 		return err
 	}
 	if len(bases) > 0 {
-		if p.views, err = s.viewsOver(ctx, d, c, bases); err != nil {
+		if p.views, err = s.viewsOver(ctx, s.Dialect, c, bases); err != nil {
 			return err
 		}
 	}
@@ -177,11 +173,7 @@ func (c *View) Look(ctx context.Context) func(schema, name string) (*rewrite.Tab
 		if t, known := c.prefetched.table(n); known {
 			return t, nil
 		}
-		d, ok := c.Catalog.Dialect.(dialect.Describer)
-		if !ok {
-			return c.Catalog.Dialect.Table(ctx, c.Session(), schema, name)
-		}
-		tables, err := d.Describe(ctx, c.Session(), []dialect.WrittenName{n}, c.temporary())
+		tables, err := c.Catalog.Dialect.Describe(ctx, c.Session(), []dialect.WrittenName{n}, c.temporary())
 		if err != nil {
 			return nil, err
 		}

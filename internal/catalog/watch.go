@@ -65,13 +65,12 @@ func (w *watch) lookedAt(began time.Duration) {
 	}
 }
 
-// watcher returns the dialect that can look; nil when it cannot, or there is nothing to look at.
+// watcher returns the dialect that can look; nil when there is nothing to look at.
 func (s *Catalog) watcher() dialect.Watcher {
 	if len(s.Tables) == 0 || s.Dry && s.Beside {
 		return nil
 	}
-	d, _ := s.Dialect.(dialect.Watcher)
-	return d
+	return s.Dialect
 }
 
 // writtenNames are the names of the configured tables and their slot tables as a
