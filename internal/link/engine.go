@@ -17,6 +17,7 @@ type Engine struct {
 	Snapshots dialect.SnapshotIsolation
 }
 
+// EngineOf finds out which optional interfaces a dialect has.
 func EngineOf(d dialect.Dialect) Engine {
 	e := Engine{dialect: d}
 	e.errors, _ = d.(dialect.ErrorClassifier)
@@ -26,16 +27,23 @@ func EngineOf(d dialect.Dialect) Engine {
 	return e
 }
 
+// SchemaChanged reports whether err may mean that facts of the schema no longer hold.
 func (e *Engine) SchemaChanged(err error) bool { return e.errors != nil && e.errors.SchemaChanged(err) }
 
+// SlotFull reports whether err means that a slot cannot take what is added.
 func (e *Engine) SlotFull(err error) bool { return e.errors != nil && e.errors.SlotFull(err) }
 
+// NotApplied reports whether err means that nothing of the statement is left.
 func (e *Engine) NotApplied(err error) bool { return e.errors != nil && e.errors.NotApplied(err) }
 
+// Conflict reports whether err means that the engine has undone everything because others
+// were in its way.
 func (e *Engine) Conflict(err error) bool { return e.errors != nil && e.errors.Conflict(err) }
 
+// LockTimeout reports whether err means that a lock was not granted in time.
 func (e *Engine) LockTimeout(err error) bool { return e.errors != nil && e.errors.LockTimeout(err) }
 
+// Retryable reports whether the same may succeed when it is run once more.
 func (e *Engine) Retryable(err error) bool { return e.errors != nil && e.errors.Retryable(err) }
 
 func (e *Engine) savepointGone(err error) bool {
@@ -51,11 +59,14 @@ func (e *Engine) unmoved(err error) (reason string, ok bool) {
 	return c.Unmoved(err)
 }
 
+// TxEnded reports whether err means that nothing is left of the transaction.
 func (e *Engine) TxEnded(err error) bool {
 	c, ok := e.dialect.(dialect.TxErrorClassifier)
 	return ok && c.TxEnded(err)
 }
 
+// RewriteArgs lets the dialect apply what the parent makes of arguments, and returns the
+// statement, its arguments, and those that are options for the parent.
 func (e *Engine) RewriteArgs(
 	ctx context.Context, c driver.Conn, query string, args []driver.NamedValue,
 ) (string, []driver.NamedValue, []driver.NamedValue, error) {

@@ -59,6 +59,8 @@ func (c *Conn) ParentQuery(ctx context.Context, query string, args []driver.Name
 	return &FinishingRows{RowsBase: RowsBase{rows}, Finish: func(bool) error { return st.Close() }}, nil
 }
 
+// ParentPrepare prepares a statement on the parent; during a drain it fails where the
+// transaction is gone, see guard.go.
 func (c *Conn) ParentPrepare(ctx context.Context, query string) (driver.Stmt, error) {
 	if c.Drain.UnderWay() {
 		return c.prepareGuarded(ctx, query)
@@ -78,6 +80,7 @@ func (c *Conn) prepareText(ctx context.Context, query string) (driver.Stmt, erro
 	return st, err
 }
 
+// StmtExec executes a statement of the parent, by the old interface where it has no other.
 func StmtExec(ctx context.Context, st driver.Stmt, args []driver.NamedValue) (driver.Result, error) {
 	if s, ok := st.(driver.StmtExecContext); ok {
 		return s.ExecContext(ctx, args)
@@ -89,6 +92,7 @@ func StmtExec(ctx context.Context, st driver.Stmt, args []driver.NamedValue) (dr
 	return st.Exec(values) //nolint:staticcheck // the parent's choice
 }
 
+// StmtQuery runs a query of the parent, by the old interface where it has no other.
 func StmtQuery(ctx context.Context, st driver.Stmt, args []driver.NamedValue) (driver.Rows, error) {
 	if s, ok := st.(driver.StmtQueryContext); ok {
 		return s.QueryContext(ctx, args)
@@ -106,6 +110,7 @@ func (c *Conn) Discard(ctx context.Context, query string, args []driver.NamedVal
 	return err
 }
 
+// Unnamed returns arguments for the old interfaces, which know no names.
 func Unnamed(ctx context.Context, args []driver.NamedValue) ([]driver.Value, error) {
 	out := make([]driver.Value, len(args))
 	for i, a := range args {
@@ -117,6 +122,7 @@ func Unnamed(ctx context.Context, args []driver.NamedValue) ([]driver.Value, err
 	return out, ctx.Err()
 }
 
+// JoinArgs returns arguments behind those that are options for the parent, numbered anew.
 func JoinArgs(options, args []driver.NamedValue) []driver.NamedValue {
 	if len(options) == 0 {
 		return args

@@ -21,6 +21,7 @@ func (p *Kept) Expire() { p.stale = true }
 // maxPreparedTexts bounds them; when there are more they are prepared anew.
 const maxPreparedTexts = 64
 
+// Get returns the prepared statement of a key, prepared now where there is none.
 func (p *Kept) Get(ctx context.Context, c *Conn, key any, text string) (driver.Stmt, error) {
 	if p.stale {
 		p.Close()
@@ -40,6 +41,7 @@ func (p *Kept) Get(ctx context.Context, c *Conn, key any, text string) (driver.S
 	return st, nil
 }
 
+// Close closes all of them.
 func (p *Kept) Close() {
 	for _, st := range p.stmts {
 		_ = st.Close()

@@ -25,11 +25,13 @@ type RowsBase struct{ driver.Rows }
 // Unwrap returns the parent's rows.
 func (r RowsBase) Unwrap() driver.Rows { return r.Rows }
 
+// HasNextResultSet implements driver.RowsNextResultSet.
 func (r RowsBase) HasNextResultSet() bool {
 	n, ok := r.Rows.(driver.RowsNextResultSet)
 	return ok && n.HasNextResultSet()
 }
 
+// NextResultSet implements driver.RowsNextResultSet.
 func (r RowsBase) NextResultSet() error {
 	if n, ok := r.Rows.(driver.RowsNextResultSet); ok {
 		return n.NextResultSet()
@@ -37,6 +39,7 @@ func (r RowsBase) NextResultSet() error {
 	return io.EOF
 }
 
+// ColumnTypeDatabaseTypeName implements driver.RowsColumnTypeDatabaseTypeName.
 func (r RowsBase) ColumnTypeDatabaseTypeName(i int) string {
 	if t, ok := r.Rows.(driver.RowsColumnTypeDatabaseTypeName); ok {
 		return t.ColumnTypeDatabaseTypeName(i)
@@ -44,6 +47,7 @@ func (r RowsBase) ColumnTypeDatabaseTypeName(i int) string {
 	return ""
 }
 
+// ColumnTypeLength implements driver.RowsColumnTypeLength.
 func (r RowsBase) ColumnTypeLength(i int) (int64, bool) {
 	if t, ok := r.Rows.(driver.RowsColumnTypeLength); ok {
 		return t.ColumnTypeLength(i)
@@ -51,6 +55,7 @@ func (r RowsBase) ColumnTypeLength(i int) (int64, bool) {
 	return 0, false
 }
 
+// ColumnTypeNullable implements driver.RowsColumnTypeNullable.
 func (r RowsBase) ColumnTypeNullable(i int) (nullable, ok bool) {
 	if t, ok := r.Rows.(driver.RowsColumnTypeNullable); ok {
 		return t.ColumnTypeNullable(i)
@@ -58,6 +63,7 @@ func (r RowsBase) ColumnTypeNullable(i int) (nullable, ok bool) {
 	return false, false
 }
 
+// ColumnTypePrecisionScale implements driver.RowsColumnTypePrecisionScale.
 func (r RowsBase) ColumnTypePrecisionScale(i int) (precision, scale int64, ok bool) {
 	if t, ok := r.Rows.(driver.RowsColumnTypePrecisionScale); ok {
 		return t.ColumnTypePrecisionScale(i)
@@ -65,6 +71,7 @@ func (r RowsBase) ColumnTypePrecisionScale(i int) (precision, scale int64, ok bo
 	return 0, 0, false
 }
 
+// ColumnTypeScanType implements driver.RowsColumnTypeScanType.
 func (r RowsBase) ColumnTypeScanType(i int) reflect.Type {
 	if t, ok := r.Rows.(driver.RowsColumnTypeScanType); ok {
 		return t.ColumnTypeScanType(i)
@@ -82,8 +89,11 @@ type FinishingRows struct {
 	failed bool
 }
 
+// ErrRowsFailed is given to Finish, through its caller, where reading the rows has failed: the
+// rows' own error is reported.
 var ErrRowsFailed = errors.New("slotsql: reading the rows failed")
 
+// Next implements driver.Rows.
 func (r *FinishingRows) Next(dest []driver.Value) error {
 	err := r.Rows.Next(dest)
 	switch {
@@ -103,6 +113,7 @@ func (r *FinishingRows) HasNextResultSet() bool {
 	return !r.done && r.RowsBase.HasNextResultSet()
 }
 
+// Close implements driver.Rows.
 func (r *FinishingRows) Close() error {
 	if r.done {
 		return nil

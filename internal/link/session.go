@@ -80,6 +80,7 @@ func (s *Session) ExecAll(ctx context.Context, lists ...[]string) error {
 	return nil
 }
 
+// NamedValues returns arguments as a driver takes them.
 func NamedValues(args []any) []driver.NamedValue {
 	out := make([]driver.NamedValue, len(args))
 	for i, a := range args {

@@ -15,6 +15,8 @@ import (
 // once the statement's context is done; then the connection is given up.
 const EndPatience = 10 * time.Second
 
+// ParentBegin begins a transaction on the parent, by the old interface where it has no other
+// and the options need none.
 func (c *Conn) ParentBegin(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
 	if b, ok := c.Parent.(driver.ConnBeginTx); ok {
 		return b.BeginTx(ctx, opts)

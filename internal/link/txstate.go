@@ -150,7 +150,7 @@ func (t *Tx) Doubt() { t.answer = t.answer.stale() }
 // read anything.
 func (t *Tx) Ran(begins bool) { t.unused = begins }
 
-// BeginOwn, TakeSnapshot and EndOwn note what becomes of a transaction of slotsql's own.
+// BeginOwn notes that a transaction of slotsql's own has begun.
 func (t *Tx) BeginOwn() { t.own = ownTxOpen }
 
 // TakeSnapshot notes that a transaction of slotsql's own may have a snapshot from now on.

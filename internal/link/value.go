@@ -7,6 +7,7 @@ import (
 	"strconv"
 )
 
+// TextOf returns a value as text, whichever type a driver has for it.
 func TextOf(v any) string {
 	if b, ok := v.([]byte); ok {
 		return string(b)
@@ -40,6 +41,8 @@ func WholeOf(v any) (int, error) {
 	return 0, fmt.Errorf("slotsql: want a number, got %T", v)
 }
 
+// WholeNumber returns a number of any integer type, or written as text; false for any other
+// value, and for one below zero or above the largest int64.
 func WholeNumber(v any) (int64, bool) {
 	switch rv := reflect.ValueOf(v); rv.Kind() {
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:

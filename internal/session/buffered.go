@@ -30,10 +30,13 @@ func bufferRows(rows driver.Rows, end func(error) error) (driver.Rows, error) {
 	return b, nil
 }
 
+// Columns implements driver.Rows.
 func (b *bufferedRows) Columns() []string { return b.columns }
 
+// Close implements driver.Rows.
 func (b *bufferedRows) Close() error { return nil }
 
+// Next implements driver.Rows.
 func (b *bufferedRows) Next(dest []driver.Value) error {
 	if len(b.rows) == 0 {
 		return io.EOF

@@ -40,6 +40,7 @@ func typeOf(rows driver.Rows, i int) ColumnType {
 	return t
 }
 
+// TypesOf returns what the rows tell of the types of their columns.
 func TypesOf(rows driver.Rows) []ColumnType {
 	columns := rows.Columns()
 	out := make([]ColumnType, len(columns))
@@ -64,16 +65,21 @@ type rowsTyper interface {
 // columnTypes answers for a list of types that is known.
 type columnTypes []ColumnType
 
+// ColumnTypeDatabaseTypeName implements driver.RowsColumnTypeDatabaseTypeName.
 func (t columnTypes) ColumnTypeDatabaseTypeName(i int) string { return t[i].Name }
 
+// ColumnTypeLength implements driver.RowsColumnTypeLength.
 func (t columnTypes) ColumnTypeLength(i int) (int64, bool) { return t[i].length, t[i].hasLength }
 
+// ColumnTypeNullable implements driver.RowsColumnTypeNullable.
 func (t columnTypes) ColumnTypeNullable(i int) (nullable, ok bool) { return t[i].nullable, t[i].hasNul }
 
+// ColumnTypePrecisionScale implements driver.RowsColumnTypePrecisionScale.
 func (t columnTypes) ColumnTypePrecisionScale(i int) (precision, scale int64, ok bool) {
 	return t[i].precision, t[i].scale, t[i].hasPrecision
 }
 
+// ColumnTypeScanType implements driver.RowsColumnTypeScanType.
 func (t columnTypes) ColumnTypeScanType(i int) reflect.Type { return t[i].scan }
 
 // typedRows reports the column types of the application's own text, for an

@@ -155,6 +155,7 @@ func (r *Run) execOnce(ctx context.Context) (res driver.Result, err error) {
 	return r.execText(ctx)
 }
 
+// QueryOnce runs the plan's query, without planning it again where its facts no longer hold.
 func (r *Run) QueryOnce(ctx context.Context) (rows driver.Rows, err error) {
 	if err := r.conn.allowed(r.Plan.Plan); err != nil {
 		return nil, err

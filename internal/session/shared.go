@@ -31,6 +31,7 @@ type Shared struct {
 	numbers   slots.Numbers
 }
 
+// NewFor returns what the connections of a connector share, for some of the configured tables.
 func NewFor(d dialect.Dialect, cfg *config.Config, tables []config.TableConfig) *Shared {
 	s := &Shared{
 		Catalog:   catalog.NewCatalog(d, cfg, tables),
