@@ -7,6 +7,8 @@ import (
 	"github.com/slotsql/slotsql/dialect/mysql"
 	"github.com/slotsql/slotsql/dialect/postgres"
 	"github.com/slotsql/slotsql/dialect/sqlite"
+	"github.com/slotsql/slotsql/internal/catalog"
+	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -45,11 +47,10 @@ func BenchmarkPlan(b *testing.B) {
 			{Name: "views", Type: "bigint", Numeric: rewrite.Integer, Bits: 64},
 		},
 		Uniques: []rewrite.Unique{{Name: "posts_pkey", Primary: true, Columns: []string{"id"}}},
-		Counter: &rewrite.Counter{
-			Key: []string{"id"}, Counters: []string{"views"}, Slots: 64,
-			SlotSchema: "main", SlotTable: "posts_slots", SlotColumn: "slot", OnDrain: "run",
-		},
 	}
+	cfg := config.TableDefaults()
+	cfg.Counters = []config.CounterConfig{{Column: "views"}}
+	posts.Counter = catalog.Counter(&cfg, posts, sqlite.New().NameRules())
 	for _, d := range []struct {
 		name string
 		rewrite.Dialect

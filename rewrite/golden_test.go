@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/dialect/mysql"
 	"github.com/slotsql/slotsql/dialect/postgres"
 	"github.com/slotsql/slotsql/dialect/sqlite"
@@ -15,19 +16,13 @@ import (
 
 var update = flag.Bool("update", false, "write the plans into the golden cases")
 
-// engine is what the tests of this package need of a dialect.
-type engine interface {
-	rewrite.Dialect
-	ParseSchema(sql string) ([]*rewrite.Table, error)
-}
-
 func mariaDB() *mysql.Dialect {
 	d := mysql.New()
 	d.NoWait = true
 	return d
 }
 
-var engines = map[string]engine{"mysql": mariaDB(), "postgres": postgres.New(), "sqlite": sqlite.New()}
+var engines = map[string]dialect.Dialect{"mysql": mariaDB(), "postgres": postgres.New(), "sqlite": sqlite.New()}
 
 // TestGolden plans the statement of every case in testdata and compares the
 // plan with the one that is written there; -update writes it.

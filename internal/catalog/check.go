@@ -35,141 +35,21 @@ const (
 	running
 )
 
-// checkTableAs is checkTable for a severity.
+// checkTableAs is CheckTable for a severity.
 func checkTableAs(
 	cfg *config.TableConfig,
 	t *rewrite.Table,
 	names dialect.NameRules,
 	severity severity,
 ) (problems []config.Problem, counter *rewrite.Counter) {
-	report := func(path, format string, args ...any) {
-		problems = append(problems, cfg.Problem(path, format, args...))
+	m := maker{cfg: cfg, table: t, names: names, severity: severity}
+	if !m.countable() {
+		return m.problems, nil
 	}
-	switch {
-	case t == nil:
-		report("", "does not exist in the database: create it, or correct the name")
-		return problems, nil
-	case t.IsView:
-		report("", "is a view: configure the table that it reads")
-		return problems, nil
-	case t.Temporary:
-		report("", "is a temporary table, which other sessions do not see: configure a permanent one")
-		return problems, nil
+	if counter = m.make(); len(m.problems) > 0 {
+		return m.problems, nil
 	}
-	if why := noTransactions(t); why != "" && severity != running {
-		report("", "%s", why)
-		return problems, nil
-	}
-	c := &rewrite.Counter{
-		Slots:         cfg.Slots,
-		SlotSchema:    t.Schema,
-		SlotColumn:    "slot",
-		Layout:        cfg.Layout,
-		Placement:     cfg.Placement,
-		OnDrain:       cfg.OnDrain,
-		Reads:         cfg.Reads,
-		Coalesce:      cfg.Coalesce,
-		DeferTriggers: cfg.DeferTriggers,
-		NoForeignKey:  cfg.NoForeignKeys || t.Partitioned,
-	}
-	if c.Layout == rewrite.LayoutJournal {
-		c.Placement = rewrite.PlacementConnection // there are no slots to choose from
-	}
-
-	for _, written := range cfg.Routines {
-		parts, _ := config.SplitName(written)
-		c.Routines = append(c.Routines, parts[len(parts)-1])
-	}
-
-	key, faults := resolveKey(cfg, t)
-	for _, w := range faults {
-		report(w.path, "%s", w.message)
-	}
-	c.Key = key
-
-	for _, cc := range cfg.Counters {
-		path := "counters." + config.PathName(cc.Column)
-		col, why := FindColumn(t, cc.Column)
-		switch {
-		case col == nil && severity == running:
-			continue
-		case col == nil:
-			report(path, "counter %s", why)
-			continue
-		}
-		if slices.Contains(c.Counters, col.Name) {
-			report(path, "counter %s is the same column as another counter, %s: keep one", config.Clip(cc.Column), config.Clip(col.Name))
-			continue
-		}
-		c.Counters = append(c.Counters, col.Name)
-		if why := noTransactions(t); why != "" {
-			c.Fault(col.Name, "the table "+why)
-		}
-		switch why, judged := counterFault(t, col, key); {
-		case why == "":
-		case severity != everything && judged:
-			c.Fault(col.Name, "the column "+why)
-		default:
-			report(path, "counter %s %s", config.Clip(col.Name), why)
-		}
-	}
-	for _, cc := range cfg.Companions {
-		path := "companions." + config.PathName(cc.Column)
-		col, why := FindColumn(t, cc.Column)
-		switch {
-		case col == nil:
-			report(path, "companion %s", why)
-		case slices.Contains(c.Counters, col.Name):
-			report(path, "column %s is both companion and counter: remove it from one", config.Clip(col.Name))
-		case slices.Contains(key, col.Name):
-			report(path, "column %s is both companion and key: remove it from companions", config.Clip(col.Name))
-		case slices.ContainsFunc(c.Companions, func(o rewrite.Companion) bool { return o.Column == col.Name }):
-			report(
-				path,
-				"companion %s is the same column as another companion, %s: keep one",
-				config.Clip(cc.Column),
-				config.Clip(col.Name),
-			)
-		default:
-			co := rewrite.Companion{Column: col.Name, Merge: cc.Merge}
-			if why := t.CompanionFault(col.Name, co.Merge); why != "" {
-				report(path, "companion %s %s: remove it from companions", config.Clip(col.Name), why)
-			} else if names.TooLong(co.Stamp()) {
-				report(
-					path,
-					"companion %s has too long a name for the slot table, which prefixes it with slotsql_at_: remove it from companions",
-					config.Clip(col.Name),
-				)
-			}
-			c.Companions = append(c.Companions, co)
-		}
-	}
-	c.Companions = companionsInOrder(t, c.Companions)
-	c.Counters = inTableOrder(t, c.Counters)
-	c.SlotColumn = slotColumn(c)
-
-	if cfg.Layout != config.LayoutShared {
-		c.Width = len(SlotColumns(c))
-	} else {
-		for _, w := range sharedCounter(cfg, t, c) {
-			report(w.path, "%s", w.message)
-		}
-	}
-
-	c.SlotTable = names.SlotTable(t.Name)
-	if cfg.SlotTable != "" {
-		c.SlotTable = cfg.SlotTable
-		if names.TooLong(c.SlotTable) {
-			report("slot_table", "slot_table %s is longer than %s: choose a shorter name", config.Clip(c.SlotTable), names.Limit())
-		}
-	}
-	if c.SlotTable == t.Name || names.Folds && strings.EqualFold(c.SlotTable, t.Name) {
-		report("slot_table", "slot_table is the table itself: choose another name")
-	}
-	if len(problems) > 0 {
-		return problems, nil
-	}
-	return nil, c
+	return nil, counter
 }
 
 // noTransactions says why a table of a storage engine that does not roll back is
@@ -312,56 +192,6 @@ func FindColumn(t *rewrite.Table, written string) (*rewrite.Column, string) {
 		return nil, fmt.Sprintf("%s is not a column of the table: correct the name (columns are %s)", config.Clip(written), listColumns(t))
 	}
 	return found, ""
-}
-
-// slotColumn returns a name for the slot-number column that no key or counter
-// column has, in whatever letter case.
-func slotColumn(c *rewrite.Counter) string {
-	name := "slot"
-	for i := 1; ; i++ {
-		same := func(column string) bool { return strings.EqualFold(column, name) }
-		if !slices.ContainsFunc(c.Key, same) && !slices.ContainsFunc(c.Counters, same) &&
-			!slices.ContainsFunc(c.Companions, func(co rewrite.Companion) bool { return same(co.Column) || same(co.Stamp()) }) {
-			return name
-		}
-		name = "slotsql_slot"
-		if i > 1 {
-			name = fmt.Sprintf("slotsql_slot%d", i)
-		}
-	}
-}
-
-// SlotColumns are the columns of a slot table of the table's own.
-func SlotColumns(c *rewrite.Counter) []string {
-	columns := slices.Concat(c.Key, []string{c.SlotColumn}, c.Counters)
-	for _, co := range c.Companions {
-		if columns = append(columns, co.Column); co.Stamp() != "" {
-			columns = append(columns, co.Stamp())
-		}
-	}
-	return columns
-}
-
-func inTableOrder(t *rewrite.Table, names []string) []string {
-	ordered := make([]string, 0, len(names))
-	for i := range t.Columns {
-		if slices.Contains(names, t.Columns[i].Name) {
-			ordered = append(ordered, t.Columns[i].Name)
-		}
-	}
-	return ordered
-}
-
-func companionsInOrder(t *rewrite.Table, list []rewrite.Companion) []rewrite.Companion {
-	var ordered []rewrite.Companion
-	for i := range t.Columns {
-		for _, co := range list {
-			if co.Column == t.Columns[i].Name {
-				ordered = append(ordered, co)
-			}
-		}
-	}
-	return ordered
 }
 
 func listColumns(t *rewrite.Table) string {

@@ -314,17 +314,12 @@ func (sc *Schema) add(ctx context.Context, v *View, t *rewrite.Table) error {
 // adopt makes t a counter table of the schema, with the counters that can be
 // slotted, or are retired, and notes why the others cannot.
 func (sc *Schema) adopt(t *rewrite.Table) {
-	var slotted []string
 	for _, c := range t.Counter.Counters {
-		ok, why := t.Slottable(c)
-		if !ok && !t.Counter.IsPassive(c) {
+		if ok, why := t.Slottable(c); !ok && !t.Counter.IsPassive(c) {
 			sc.Plain = append(sc.Plain, plainCounter{t, c, why})
 		}
-		if ok || t.Counter.IsPassive(c) || t.Counter.IsRetired(c) {
-			slotted = append(slotted, c)
-		}
 	}
-	if t.Counter.Counters = slotted; len(slotted) == 0 {
+	if t.Counter.Counters = Slotted(t); len(t.Counter.Counters) == 0 {
 		sc.hold(t)
 		return
 	}

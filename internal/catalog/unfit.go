@@ -16,11 +16,13 @@ import (
 // holder is a table that nothing is slotted of, or can be.
 func (s *Catalog) holder(cfg *config.TableConfig, t, slots *rewrite.Table) *rewrite.Table {
 	held := *t
-	held.Counter = &rewrite.Counter{SlotSchema: slots.Schema, SlotTable: slots.Name, SlotColumn: "slot", NoForeignKey: true}
-	if t.Counter != nil {
-		held.Counter = t.Counter
-	} else if cfg.Layout == config.LayoutShared {
+	switch {
+	case t.Counter != nil:
+	case cfg.Layout == config.LayoutShared:
 		return nil // nothing refers to the table
+	default:
+		held.Counter = heldCounter(slots.Schema, slots.Name)
+		held.Counter.NoForeignKey = true
 	}
 	return &held
 }
@@ -84,8 +86,9 @@ func (sc *Schema) release(t, slots *rewrite.Table) {
 	if p == nil {
 		return
 	}
-	sc.hold(&rewrite.Table{Schema: p.Schema, Name: p.Name, Counter: &rewrite.Counter{SlotSchema: slots.Schema, SlotTable: slots.Name,
-		Release: s.Dialect.RefitSlots(t, slots, true)}})
+	held := &rewrite.Table{Schema: p.Schema, Name: p.Name, Counter: heldCounter(slots.Schema, slots.Name)}
+	held.Counter.Release = s.Dialect.RefitSlots(t, slots, true)
+	sc.hold(held)
 	s.viewed([]string{p.Name})
 }
 
@@ -100,11 +103,7 @@ func (sc *Schema) abandoned(ctx context.Context, v *View, cfg *config.TableConfi
 		return err
 	}
 	p := slots.Parents[0]
-	held := &rewrite.Table{
-		Schema:  p.Schema,
-		Name:    p.Name,
-		Counter: &rewrite.Counter{SlotSchema: slots.Schema, SlotTable: slots.Name, SlotColumn: "slot"},
-	}
+	held := &rewrite.Table{Schema: p.Schema, Name: p.Name, Counter: heldCounter(slots.Schema, slots.Name)}
 	held.Counter.Unfit = "its slot table belongs to the table's other name"
 	sc.hold(held)
 	sc.Catalog.viewed([]string{p.Name})

@@ -103,8 +103,8 @@ func (sc *Schema) leftOut(ctx context.Context, v *View, unseen map[dialect.Writt
 			continue
 		}
 		sc.lookAgain()
-		t := &rewrite.Table{Schema: base.schema, Name: cfg.Table, Counter: &rewrite.Counter{SlotSchema: base.schema}}
-		t.Counter.SlotTable = s.slotTableOf(cfg, t)
+		t := &rewrite.Table{Schema: base.schema, Name: cfg.Table}
+		t.Counter = heldCounter(base.schema, s.slotTableOf(cfg, t))
 		views, err := s.Dialect.Views(ctx, v.Session(), t)
 		if err != nil {
 			return nil, err

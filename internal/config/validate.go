@@ -23,7 +23,10 @@ const (
 	MaxSlots = 4096
 )
 
-// tableDefaults are the values a table has when neither it nor the file's
+// TableDefaults returns the configuration of a table of which the file says nothing.
+func TableDefaults() TableConfig { return tableDefaults() }
+
+// tableDefaults are the values that a table has when neither it nor the file's
 // defaults say otherwise.
 func tableDefaults() TableConfig {
 	return TableConfig{

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/internal/catalog"
+	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -201,7 +203,7 @@ func (j *judge) plan(s *Statement, counters []string, merges []rewrite.Companion
 	if len(configured.Counter.Counters) == 0 {
 		return outcome{class: rewrite.PassThrough}
 	}
-	c := &catalog{d: j.d, tables: j.tables, counter: configured, of: j.table.Table}
+	c := &candidate{d: j.d, tables: j.tables, counter: configured, of: j.table.Table}
 	p, err := (&rewrite.Planner{Dialect: j.d, Catalog: c}).Plan(s.Text)
 	if err != nil {
 		return outcome{class: rewrite.Refused, reason: err.Error()}
@@ -233,22 +235,22 @@ func (j *judge) plan(s *Statement, counters []string, merges []rewrite.Companion
 
 // configured is the table with a configuration.
 func (j *judge) configured(counters []string, merges []rewrite.Companion) *rewrite.Table {
+	cfg := config.TableDefaults()
+	cfg.Key = append([]string{}, j.key...)
+	for _, c := range counters {
+		cfg.Counters = append(cfg.Counters, config.CounterConfig{Column: c})
+	}
+	for _, co := range merges {
+		cfg.Companions = append(cfg.Companions, config.CompanionConfig{Column: co.Column, Merge: co.Merge})
+	}
 	t := *j.table.Table
-	t.Counter = &rewrite.Counter{
-		Key: j.key, Slots: 64, SlotSchema: t.Schema, SlotTable: t.Name + "_slots", SlotColumn: "slot", OnDrain: "run", Coalesce: true,
-	}
-	t.Counter.Companions = slices.Clone(merges)
-	for i := range t.Columns { // in table order; as when it is read, without those that cannot be slotted
-		name := t.Columns[i].Name
-		if ok, _ := t.Slottable(name); ok && slices.Contains(counters, name) {
-			t.Counter.Counters = append(t.Counter.Counters, name)
-		}
-	}
+	t.Counter = catalog.Counter(&cfg, &t, j.d.NameRules())
+	t.Counter.Counters = catalog.Slotted(&t) // as when it is read
 	return &t
 }
 
-// catalog has one counter table, and all others as they are.
-type catalog struct {
+// candidate is a rewrite.Catalog: it has one counter table, and all others as they are.
+type candidate struct {
 	d       dialect.Dialect
 	tables  []Table
 	counter *rewrite.Table
@@ -256,10 +258,10 @@ type catalog struct {
 }
 
 // Counters implements rewrite.Catalog.
-func (c *catalog) Counters() []*rewrite.Table { return []*rewrite.Table{c.counter} }
+func (c *candidate) Counters() []*rewrite.Table { return []*rewrite.Table{c.counter} }
 
 // Lookup implements rewrite.Catalog.
-func (c *catalog) Lookup(name []rewrite.Ident) (*rewrite.Table, bool) {
+func (c *candidate) Lookup(name []rewrite.Ident) (*rewrite.Table, bool) {
 	t := tableNamed(c.d, c.tables, name)
 	if t == c.of && t != nil {
 		t = c.counter

@@ -81,11 +81,8 @@ func benchShared(b *testing.B, d dialect.Dialect) (*Shared, *catalog.Schema) {
 			{Name: "views", Type: "bigint", Numeric: rewrite.Integer, Bits: 64},
 		},
 		Uniques: []rewrite.Unique{{Name: "posts_pkey", Primary: true, Columns: []string{"id"}}},
-		Counter: &rewrite.Counter{
-			Key: []string{"id"}, Counters: []string{"views"}, Slots: 64,
-			SlotSchema: "main", SlotTable: "posts_slots", SlotColumn: "slot", Coalesce: true, OnDrain: "run",
-		},
 	}
+	posts.Counter = catalog.Counter(&cfg.Tables()[0], posts, d.NameRules())
 	sc := &catalog.Schema{Catalog: s.Catalog, Tables: []*rewrite.Table{posts}, Known: map[string]*rewrite.Table{}}
 	sc.Planner = rewrite.Planner{Dialect: d, Catalog: sc}
 	sc.Known[sc.NameKey([]rewrite.Ident{{Name: "posts"}})] = posts

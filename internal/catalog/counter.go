@@ -1,0 +1,237 @@
+package catalog
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/internal/config"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// This file is the only place where a rewrite.Counter is made: for a program that
+// uses the database, for the golden cases, and for what slotsql init tries out. What
+// the slot table in the database says beside the configuration is learned later:
+// see learnSlots.
+
+// Counter returns what the configuration makes of a table, whether or not it fits:
+// a counter that the table does not have is left out, and Faults notes why others
+// are not slotted.
+func Counter(cfg *config.TableConfig, t *rewrite.Table, names dialect.NameRules) *rewrite.Counter {
+	m := maker{cfg: cfg, table: t, names: names, severity: running}
+	return m.make()
+}
+
+// heldCounter is that of a table that only has a slot table: nothing of it is slotted.
+func heldCounter(slotSchema, slotTable string) *rewrite.Counter {
+	return &rewrite.Counter{Layout: config.LayoutDedicated, SlotSchema: slotSchema, SlotTable: slotTable, SlotColumn: "slot"}
+}
+
+// Slotted returns those of a table's counters that slots may hold counts of. The
+// table has its Counter set.
+func Slotted(t *rewrite.Table) (slotted []string) {
+	for _, c := range t.Counter.Counters {
+		if ok, _ := t.Slottable(c); ok || t.Counter.IsPassive(c) || t.Counter.IsRetired(c) {
+			slotted = append(slotted, c)
+		}
+	}
+	return slotted
+}
+
+// maker makes the Counter of one table, and collects what is wrong with the
+// configuration.
+type maker struct {
+	cfg      *config.TableConfig
+	table    *rewrite.Table // nil when there is none
+	names    dialect.NameRules
+	severity severity
+	problems []config.Problem
+}
+
+func (m *maker) report(path, format string, args ...any) {
+	m.problems = append(m.problems, m.cfg.Problem(path, format, args...))
+}
+
+// countable reports whether the table is one that can have counters.
+func (m *maker) countable() bool {
+	switch {
+	case m.table == nil:
+		m.report("", "does not exist in the database: create it, or correct the name")
+	case m.table.IsView:
+		m.report("", "is a view: configure the table that it reads")
+	case m.table.Temporary:
+		m.report("", "is a temporary table, which other sessions do not see: configure a permanent one")
+	default:
+		if why := noTransactions(m.table); why != "" && m.severity != running {
+			m.report("", "%s", why)
+		}
+	}
+	return len(m.problems) == 0
+}
+
+// make makes the Counter. Names in it are as the database stores them.
+func (m *maker) make() *rewrite.Counter {
+	cfg, t := m.cfg, m.table
+	c := &rewrite.Counter{
+		Layout:        cfg.Layout,
+		Placement:     cfg.Placement,
+		OnDrain:       cfg.OnDrain,
+		Reads:         cfg.Reads,
+		Coalesce:      cfg.Coalesce,
+		Slots:         cfg.Slots,
+		SlotSchema:    t.Schema,
+		DeferTriggers: cfg.DeferTriggers,
+		NoForeignKey:  cfg.NoForeignKeys || t.Partitioned,
+	}
+	if c.Layout == config.LayoutJournal {
+		c.Placement = config.PlacementConnection // there are no slots to choose from
+	}
+	for _, written := range cfg.Routines {
+		parts, _ := config.SplitName(written)
+		c.Routines = append(c.Routines, parts[len(parts)-1])
+	}
+	var faults []fault
+	c.Key, faults = resolveKey(cfg, t)
+	m.add(faults)
+	m.counters(c)
+	m.companions(c)
+	c.SlotColumn = slotColumn(c)
+	if cfg.Layout == config.LayoutShared {
+		m.add(sharedCounter(cfg, t, c))
+	} else {
+		c.Width = len(SlotColumns(c))
+	}
+	m.slotTable(c)
+	return c
+}
+
+func (m *maker) add(faults []fault) {
+	for _, f := range faults {
+		m.report(f.path, "%s", f.message)
+	}
+}
+
+// counters sets the counters of c, in table order.
+func (m *maker) counters(c *rewrite.Counter) {
+	t := m.table
+	for _, cc := range m.cfg.Counters {
+		path := "counters." + config.PathName(cc.Column)
+		col, why := FindColumn(t, cc.Column)
+		switch {
+		case col == nil && m.severity == running:
+			continue
+		case col == nil:
+			m.report(path, "counter %s", why)
+			continue
+		case slices.Contains(c.Counters, col.Name):
+			m.report(path, "counter %s is the same column as another counter, %s: keep one", config.Clip(cc.Column), config.Clip(col.Name))
+			continue
+		}
+		c.Counters = append(c.Counters, col.Name)
+		if why := noTransactions(t); why != "" {
+			c.Fault(col.Name, "the table "+why)
+		}
+		switch why, judged := counterFault(t, col, c.Key); {
+		case why == "":
+		case m.severity != everything && judged:
+			c.Fault(col.Name, "the column "+why)
+		default:
+			m.report(path, "counter %s %s", config.Clip(col.Name), why)
+		}
+	}
+	c.Counters = inTableOrder(t, c.Counters)
+}
+
+// companions sets the companions of c, in table order. Its key and counters are set.
+func (m *maker) companions(c *rewrite.Counter) {
+	for _, cc := range m.cfg.Companions {
+		path := "companions." + config.PathName(cc.Column)
+		col, why := FindColumn(m.table, cc.Column)
+		switch {
+		case col == nil:
+			m.report(path, "companion %s", why)
+		case slices.Contains(c.Counters, col.Name):
+			m.report(path, "column %s is both companion and counter: remove it from one", config.Clip(col.Name))
+		case slices.Contains(c.Key, col.Name):
+			m.report(path, "column %s is both companion and key: remove it from companions", config.Clip(col.Name))
+		case slices.ContainsFunc(c.Companions, func(o rewrite.Companion) bool { return o.Column == col.Name }):
+			m.report(path, "companion %s is the same column as another companion, %s: keep one",
+				config.Clip(cc.Column), config.Clip(col.Name))
+		default:
+			co := rewrite.Companion{Column: col.Name, Merge: cc.Merge}
+			if why := m.table.CompanionFault(col.Name, co.Merge); why != "" {
+				m.report(path, "companion %s %s: remove it from companions", config.Clip(col.Name), why)
+			} else if m.names.TooLong(co.Stamp()) {
+				m.report(path, "companion %s has too long a name for the slot table, which prefixes it with slotsql_at_: "+
+					"remove it from companions", config.Clip(col.Name))
+			}
+			c.Companions = append(c.Companions, co)
+		}
+	}
+	c.Companions = companionsInOrder(m.table, c.Companions)
+}
+
+// slotTable sets the name of the slot table.
+func (m *maker) slotTable(c *rewrite.Counter) {
+	c.SlotTable = m.names.SlotTable(m.table.Name)
+	if m.cfg.SlotTable != "" {
+		c.SlotTable = m.cfg.SlotTable
+		if m.names.TooLong(c.SlotTable) {
+			m.report("slot_table", "slot_table %s is longer than %s: choose a shorter name", config.Clip(c.SlotTable), m.names.Limit())
+		}
+	}
+	if c.SlotTable == m.table.Name || m.names.Folds && strings.EqualFold(c.SlotTable, m.table.Name) {
+		m.report("slot_table", "slot_table is the table itself: choose another name")
+	}
+}
+
+// slotColumn returns a name for the slot-number column that no key or counter
+// column has, in whatever letter case.
+func slotColumn(c *rewrite.Counter) string {
+	name := "slot"
+	for i := 1; ; i++ {
+		same := func(column string) bool { return strings.EqualFold(column, name) }
+		if !slices.ContainsFunc(c.Key, same) && !slices.ContainsFunc(c.Counters, same) &&
+			!slices.ContainsFunc(c.Companions, func(co rewrite.Companion) bool { return same(co.Column) || same(co.Stamp()) }) {
+			return name
+		}
+		name = "slotsql_slot"
+		if i > 1 {
+			name = fmt.Sprintf("slotsql_slot%d", i)
+		}
+	}
+}
+
+// SlotColumns are the columns of a slot table of the table's own.
+func SlotColumns(c *rewrite.Counter) []string {
+	columns := slices.Concat(c.Key, []string{c.SlotColumn}, c.Counters)
+	for _, co := range c.Companions {
+		if columns = append(columns, co.Column); co.Stamp() != "" {
+			columns = append(columns, co.Stamp())
+		}
+	}
+	return columns
+}
+
+func inTableOrder(t *rewrite.Table, names []string) []string {
+	ordered := make([]string, 0, len(names))
+	for i := range t.Columns {
+		if slices.Contains(names, t.Columns[i].Name) {
+			ordered = append(ordered, t.Columns[i].Name)
+		}
+	}
+	return ordered
+}
+
+func companionsInOrder(t *rewrite.Table, list []rewrite.Companion) []rewrite.Companion {
+	var ordered []rewrite.Companion
+	for i := range t.Columns {
+		for _, co := range list {
+			if co.Column == t.Columns[i].Name {
+				ordered = append(ordered, co)
+			}
+		}
+	}
+	return ordered
+}
