@@ -51,6 +51,8 @@ type Catalog struct {
 	home    string                           // its namespace
 }
 
+// NewCatalog returns a catalog of tables, some or all of the configuration's, of
+// which nothing is known yet.
 func NewCatalog(d dialect.Dialect, cfg *config.Config, tables []config.TableConfig) *Catalog {
 	s := &Catalog{
 		Database:  link.Database{Dialect: d, Traits: d.Traits(), Patience: link.EndPatience, Sharing: true},
@@ -70,55 +72,55 @@ func NewCatalog(d dialect.Dialect, cfg *config.Config, tables []config.TableConf
 }
 
 // Log returns where warnings go.
-func (s *Catalog) Log() *slog.Logger {
-	if s.Logger != nil {
-		return s.Logger
+func (c *Catalog) Log() *slog.Logger {
+	if c.Logger != nil {
+		return c.Logger
 	}
 	return slog.Default()
 }
 
 // Mentions says whether a text can concern a configured table at all.
-func (s *Catalog) Mentions(text string) bool {
-	for _, name := range s.folded {
+func (c *Catalog) Mentions(text string) bool {
+	for _, name := range c.folded {
 		if rewrite.ContainsFold(text, name) {
 			return true
 		}
 	}
-	if views := s.ViewNames.Load(); views != nil {
+	if views := c.ViewNames.Load(); views != nil {
 		for _, name := range *views {
 			if rewrite.ContainsFold(text, name) {
 				return true
 			}
 		}
 	}
-	return rewrite.EscapedNames(s.Dialect.Lexis(), text)
+	return rewrite.EscapedNames(c.Dialect.Lexis(), text)
 }
 
 // load returns the facts that hold in the session's namespace.
-func (s *Catalog) load(ctx context.Context, v *View, how loading) (*Schema, error) {
-	namespace, err := s.Dialect.Namespace(ctx, v.Session())
+func (c *Catalog) load(ctx context.Context, v *View, how loading) (*Schema, error) {
+	namespace, err := c.Dialect.Namespace(ctx, v.Session())
 	if err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	how.home = namespace == s.home
-	sc := s.schemas[namespace]
-	s.mu.Unlock()
+	c.mu.Lock()
+	how.home = namespace == c.home
+	sc := c.schemas[namespace]
+	c.mu.Unlock()
 	if !how.private && sc != nil && !sc.Stale() {
 		return sc, nil
 	}
-	if sc, err = s.read(ctx, v, how, namespace); err != nil || how.private || sc.partial {
+	if sc, err = c.read(ctx, v, how, namespace); err != nil || how.private || sc.partial {
 		return sc, err
 	}
-	s.mu.Lock()
-	s.schemas[namespace] = sc
-	s.mu.Unlock()
+	c.mu.Lock()
+	c.schemas[namespace] = sc
+	c.mu.Unlock()
 	return sc, nil
 }
 
 // read reads the facts of a namespace.
-func (s *Catalog) read(ctx context.Context, v *View, how loading, namespace string) (*Schema, error) {
-	sc, err := s.marked(ctx, v, how, func() (*Schema, error) { return loadSchema(ctx, s, v, namespace, how.strict) })
+func (c *Catalog) read(ctx context.Context, v *View, how loading, namespace string) (*Schema, error) {
+	sc, err := c.marked(ctx, v, how, func() (*Schema, error) { return loadSchema(ctx, c, v, namespace, how.strict) })
 	if err == nil {
 		sc.namespace = namespace
 	}
@@ -127,18 +129,19 @@ func (s *Catalog) read(ctx context.Context, v *View, how loading, namespace stri
 
 // Expire marks all facts as out of date, and returns the number of changes that
 // have been noticed with this one.
-func (s *Catalog) Expire() int64 {
-	n := s.Changes.Add(1)
-	s.Watch.forget()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	clear(s.schemas)
-	for _, k := range s.Kin {
+func (c *Catalog) Expire() int64 {
+	n := c.Changes.Add(1)
+	c.Watch.forget()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.schemas)
+	for _, k := range c.Kin {
 		k.Expire()
 	}
 	return n
 }
 
+// AsConfigError returns the problems as one *config.ConfigError; nil for none.
 func AsConfigError(problems []config.Problem) error {
 	if len(problems) == 0 {
 		return nil
@@ -155,11 +158,11 @@ func AsConfigError(problems []config.Problem) error {
 type loading struct{ strict, private, home, renew bool }
 
 // ConfigOf returns the configuration of a counter table.
-func (s *Catalog) ConfigOf(t *rewrite.Table) *config.TableConfig {
-	for i := range s.Tables {
-		cfg := &s.Tables[i]
-		if s.Dialect.SameTable(rewrite.Ident{Name: cfg.Table, Quoted: true}, t.Name) &&
-			(cfg.Schema == "" || s.Dialect.SameTable(rewrite.Ident{Name: cfg.Schema, Quoted: true}, t.Schema)) {
+func (c *Catalog) ConfigOf(t *rewrite.Table) *config.TableConfig {
+	for i := range c.Tables {
+		cfg := &c.Tables[i]
+		if c.Dialect.SameTable(rewrite.Ident{Name: cfg.Table, Quoted: true}, t.Name) &&
+			(cfg.Schema == "" || c.Dialect.SameTable(rewrite.Ident{Name: cfg.Schema, Quoted: true}, t.Schema)) {
 			return cfg
 		}
 	}

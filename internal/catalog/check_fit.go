@@ -22,12 +22,12 @@ type Misfit struct {
 
 // Misfits holds the columns, the foreign key and the triggers of a slot table
 // against its base table.
-func (s *Catalog) Misfits(t, slots *rewrite.Table) (out []Misfit) {
-	c := t.Counter
-	if c.Layout == rewrite.LayoutShared {
+func (c *Catalog) Misfits(t, slots *rewrite.Table) (out []Misfit) {
+	counter := t.Counter
+	if counter.Layout == rewrite.LayoutShared {
 		return nil // checkSharedTable says it
 	}
-	for _, name := range c.Key {
+	for _, name := range counter.Key {
 		have, _ := FindColumn(slots, name)
 		if base := t.Column(name); have != nil && base != nil && !keyFits(base, have) {
 			out = append(
@@ -37,7 +37,7 @@ func (s *Catalog) Misfits(t, slots *rewrite.Table) (out []Misfit) {
 					fmt.Sprintf(
 						"key column %s of slot table %s has type %s, but %s in the table",
 						config.Clip(name),
-						config.Clip(c.SlotTable),
+						config.Clip(counter.SlotTable),
 						typeName(have),
 						typeName(base),
 					),
@@ -45,16 +45,16 @@ func (s *Catalog) Misfits(t, slots *rewrite.Table) (out []Misfit) {
 			)
 		}
 	}
-	if p := s.strays(t, slots); p != nil {
+	if p := c.strays(t, slots); p != nil {
 		out = append(
 			out,
-			Misfit{"", fmt.Sprintf("the foreign key of slot table %s refers to table %s", config.Clip(c.SlotTable), config.Clip(p.Name))},
+			Misfit{"", fmt.Sprintf("the foreign key of slot table %s refers to table %s", config.Clip(counter.SlotTable), config.Clip(p.Name))},
 		)
 	}
-	if k, ok := s.Dialect.(dialect.TriggerKeeper); ok && len(k.MissingTriggers(t)) > 0 {
-		out = append(out, Misfit{"", fmt.Sprintf("triggers that keep slot table %s in step are missing", config.Clip(c.SlotTable))})
+	if k, ok := c.Dialect.(dialect.TriggerKeeper); ok && len(k.MissingTriggers(t)) > 0 {
+		out = append(out, Misfit{"", fmt.Sprintf("triggers that keep slot table %s in step are missing", config.Clip(counter.SlotTable))})
 	}
-	for _, name := range c.Counters {
+	for _, name := range counter.Counters {
 		have, _ := FindColumn(slots, name)
 		if base := t.Column(name); have != nil && base != nil && !counterFits(base, have) {
 			out = append(
@@ -64,7 +64,7 @@ func (s *Catalog) Misfits(t, slots *rewrite.Table) (out []Misfit) {
 					fmt.Sprintf(
 						"column %s of slot table %s has type %s, which cannot hold counts of type %s",
 						config.Clip(name),
-						config.Clip(c.SlotTable),
+						config.Clip(counter.SlotTable),
 						typeName(have),
 						typeName(base),
 					),
@@ -76,8 +76,8 @@ func (s *Catalog) Misfits(t, slots *rewrite.Table) (out []Misfit) {
 }
 
 // noteMisfits has counters of a slot table that does not fit not slotted.
-func (s *Catalog) noteMisfits(t, slots *rewrite.Table) {
-	for _, m := range s.Misfits(t, slots) {
+func (c *Catalog) noteMisfits(t, slots *rewrite.Table) {
+	for _, m := range c.Misfits(t, slots) {
 		columns := []string{m.Counter}
 		if m.Counter == "" {
 			columns = t.Counter.Counters
@@ -89,8 +89,8 @@ func (s *Catalog) noteMisfits(t, slots *rewrite.Table) {
 }
 
 // CheckFit reports the misfits of a slot table.
-func (s *Catalog) CheckFit(t, slots *rewrite.Table) (problems []config.Problem) {
-	for _, m := range s.Misfits(t, slots) {
+func (c *Catalog) CheckFit(t, slots *rewrite.Table) (problems []config.Problem) {
+	for _, m := range c.Misfits(t, slots) {
 		problems = append(
 			problems,
 			config.Problem{
@@ -128,13 +128,13 @@ func counterFits(base, have *rewrite.Column) bool {
 
 // strays returns a foreign key of the slot table's key that refers to another
 // table than t: one that t has taken the name of.
-func (s *Catalog) strays(t, slots *rewrite.Table) *rewrite.Parent {
+func (c *Catalog) strays(t, slots *rewrite.Table) *rewrite.Parent {
 	for i := range slots.Parents {
 		p := &slots.Parents[i]
-		if s.ties(t, p) || !sameFold(p.Columns, t.Counter.Key) {
+		if c.ties(t, p) || !sameFold(p.Columns, t.Counter.Key) {
 			continue
 		}
-		if !s.named(p, t) {
+		if !c.named(p, t) {
 			return p
 		}
 	}
@@ -142,9 +142,9 @@ func (s *Catalog) strays(t, slots *rewrite.Table) *rewrite.Parent {
 }
 
 // named reports whether a foreign key refers to t, by whatever columns.
-func (s *Catalog) named(p *rewrite.Parent, t *rewrite.Table) bool {
+func (c *Catalog) named(p *rewrite.Parent, t *rewrite.Table) bool {
 	same := func(written, stored string) bool {
-		return s.Dialect.SameTable(rewrite.Ident{Name: written, Quoted: true}, stored)
+		return c.Dialect.SameTable(rewrite.Ident{Name: written, Quoted: true}, stored)
 	}
 	return same(p.Name, t.Name) && same(p.Schema, t.Schema)
 }

@@ -16,31 +16,31 @@ import (
 // row, or none yet. With several it would be exact as well, as increments count
 // the rows before they use a slot; but none would ever be slotted, so that a
 // key is certainly missing.
-func (s *Catalog) CheckRows(ctx context.Context, v *View, c CheckedTable) ([]config.Problem, error) {
-	if !c.Table.Counter.Single() {
-		return s.checkNames(c), nil
+func (c *Catalog) CheckRows(ctx context.Context, v *View, t CheckedTable) ([]config.Problem, error) {
+	if !t.Table.Counter.Single() {
+		return c.checkNames(t), nil
 	}
-	d := s.Dialect
+	d := c.Dialect
 	rows, err := v.Session().Query(
 		ctx,
-		"SELECT COUNT(*) FROM (SELECT 1 FROM "+d.Quote(c.Table.Schema)+"."+d.Quote(c.Table.Name)+" LIMIT 2) AS slotsql_n",
+		"SELECT COUNT(*) FROM (SELECT 1 FROM "+d.Quote(t.Table.Schema)+"."+d.Quote(t.Table.Name)+" LIMIT 2) AS slotsql_n",
 	)
 	if err != nil || link.CountOf(rows) < 2 {
 		return nil, err
 	}
 	return []config.Problem{
-		c.Config.Problem("key", "has more than one row, and key: [] is for tables of a single row: name its key columns"),
+		t.Config.Problem("key", "has more than one row, and key: [] is for tables of a single row: name its key columns"),
 	}, nil
 }
 
 // checkNames refuses a key whose values cannot be written where drains name each slot
 // row by its key.
-func (s *Catalog) checkNames(c CheckedTable) []config.Problem {
-	if n, ok := s.Dialect.(dialect.SlotNamer); !ok || n.Nameable(c.Table) {
+func (c *Catalog) checkNames(t CheckedTable) []config.Problem {
+	if n, ok := c.Dialect.(dialect.SlotNamer); !ok || n.Nameable(t.Table) {
 		return nil
 	}
 	return []config.Problem{
-		c.Config.Problem("key", "[%s] has a column of a type whose values slotsql cannot write: use another unique key of the table",
-			config.Clip(strings.Join(c.Table.Counter.Key, ", "))),
+		t.Config.Problem("key", "[%s] has a column of a type whose values slotsql cannot write: use another unique key of the table",
+			config.Clip(strings.Join(t.Table.Counter.Key, ", "))),
 	}
 }

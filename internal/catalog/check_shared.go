@@ -75,11 +75,11 @@ func textType(c *rewrite.Column) (kind string, length int, comparison string) {
 
 // CheckSlots holds the slot table that the database has, nil for none, against
 // what t needs, and notes facts of it.
-func (s *Catalog) CheckSlots(t, slot *rewrite.Table) []config.Problem {
+func (c *Catalog) CheckSlots(t, slot *rewrite.Table) []config.Problem {
 	if t.Counter.Layout != rewrite.LayoutShared || slot == nil || slot.IsView || slot.Temporary {
 		return CheckSlotTable(t, slot)
 	}
-	return checkSharedTable(t, slot, s.Traits)
+	return checkSharedTable(t, slot, c.Traits)
 }
 
 // checkSharedTable holds a shared slot table, which another program may have

@@ -12,6 +12,7 @@ import (
 // This file names slot tables and holds the ones that exist against what their
 // base tables need.
 
+// MigrateCommand is the command that messages tell to run.
 const MigrateCommand = "slotsql migrate --driver DRIVER --dsn DSN --config FILE"
 
 // CheckSlotTable holds the slot table that the database has, nil for none,

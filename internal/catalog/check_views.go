@@ -23,14 +23,14 @@ type ViewStatus struct {
 
 // CheckViews reports configured views that are none over the table, and
 // returns the views that the database has.
-func (s *Catalog) CheckViews(ctx context.Context, v *View, c CheckedTable) ([]config.Problem, []ViewStatus, error) {
-	over, err := v.viewsOver(ctx, c.Table)
+func (c *Catalog) CheckViews(ctx context.Context, v *View, t CheckedTable) ([]config.Problem, []ViewStatus, error) {
+	over, err := v.viewsOver(ctx, t.Table)
 	if err != nil {
 		return nil, nil, err
 	}
 	var problems []config.Problem
 	named := map[string]bool{}
-	for i, written := range c.Config.Views {
+	for i, written := range t.Config.Views {
 		n := viewName(written)
 		path := fmt.Sprintf("views[%d]", i)
 		v, err := v.Look(ctx)(n.Schema, n.Name)
@@ -40,18 +40,18 @@ func (s *Catalog) CheckViews(ctx context.Context, v *View, c CheckedTable) ([]co
 		case v == nil:
 			problems = append(
 				problems,
-				c.Config.Problem(
+				t.Config.Problem(
 					path,
 					"view %s does not exist in the database: correct the name, or remove it from views",
 					config.Clip(written),
 				),
 			)
 		case !v.IsView:
-			problems = append(problems, c.Config.Problem(path, "%s is not a view: remove it from views", config.Clip(written)))
+			problems = append(problems, t.Config.Problem(path, "%s is not a view: remove it from views", config.Clip(written)))
 		case !slices.Contains(over, v.Name):
 			problems = append(
 				problems,
-				c.Config.Problem(path, "view %s does not read the table: remove it from views", config.Clip(written)),
+				t.Config.Problem(path, "view %s does not read the table: remove it from views", config.Clip(written)),
 			)
 		default:
 			named[v.Name] = true
@@ -103,17 +103,17 @@ func configName(name string) string {
 
 // reportViews warns once of the views over a table that the configuration does
 // not name.
-func (s *Catalog) reportViews(ctx context.Context, cfg *config.TableConfig, t *rewrite.Table, views []ViewStatus) {
+func (c *Catalog) reportViews(ctx context.Context, cfg *config.TableConfig, t *rewrite.Table, views []ViewStatus) {
 	why := ViewsUnnamed(cfg, views)
 	if why == "" {
 		return
 	}
-	s.mu.Lock()
-	done := s.reported[cfg.Name]
-	s.reported[cfg.Name] = true
-	s.mu.Unlock()
+	c.mu.Lock()
+	done := c.reported[cfg.Name]
+	c.reported[cfg.Name] = true
+	c.mu.Unlock()
 	if !done {
 		p := cfg.Problem("", "")
-		s.Log().WarnContext(ctx, "slotsql: "+why, "table", t.Name, "file", p.File, "line", p.Line)
+		c.Log().WarnContext(ctx, "slotsql: "+why, "table", t.Name, "file", p.File, "line", p.Line)
 	}
 }

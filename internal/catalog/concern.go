@@ -10,6 +10,7 @@ import (
 // facts in use.
 type concern int
 
+// What DDL may have to do with the facts in use.
 const (
 	NoFacts     concern = iota // it changes no definition
 	NewNames                   // it makes what nothing in use knows of
@@ -18,7 +19,7 @@ const (
 )
 
 // Concerns judges a text by the words that it begins with and the names in it.
-func (s *Catalog) Concerns(lx *rewrite.Lexis, text string) concern {
+func (c *Catalog) Concerns(lx *rewrite.Lexis, text string) concern {
 	if len(text) > MaxCachedText {
 		return factsInUse
 	}
@@ -61,7 +62,7 @@ func (s *Catalog) Concerns(lx *rewrite.Lexis, text string) concern {
 			return factsInUse
 		}
 	}
-	if out != NoFacts && s.inUse(text) {
+	if out != NoFacts && c.inUse(text) {
 		return factsInUse
 	}
 	return out
@@ -71,27 +72,27 @@ func (s *Catalog) Concerns(lx *rewrite.Lexis, text string) concern {
 var isModifier = map[string]bool{"TEMP": true, "TEMPORARY": true, "UNIQUE": true, "UNLOGGED": true, "FULLTEXT": true, "SPATIAL": true}
 
 // inUse reports whether a text may name anything that facts are known of.
-func (s *Catalog) inUse(text string) bool {
-	if s.Mentions(text) {
+func (c *Catalog) inUse(text string) bool {
+	if c.Mentions(text) {
 		return true
 	}
-	for i := range s.Tables {
-		if t := &s.Tables[i]; t.SlotTable != "" && rewrite.ContainsFold(text, t.SlotTable) {
+	for i := range c.Tables {
+		if t := &c.Tables[i]; t.SlotTable != "" && rewrite.ContainsFold(text, t.SlotTable) {
 			return true
 		}
 	}
-	s.mu.Lock()
-	all := []*Schema{s.First}
-	for _, sc := range s.schemas {
+	c.mu.Lock()
+	all := []*Schema{c.First}
+	for _, sc := range c.schemas {
 		all = append(all, sc)
 	}
-	s.mu.Unlock()
+	c.mu.Unlock()
 	for _, sc := range all {
 		if sc != nil && sc.knows(text) {
 			return true
 		}
 	}
-	for _, k := range s.Kin {
+	for _, k := range c.Kin {
 		if k.inUse(text) {
 			return true
 		}
@@ -126,8 +127,8 @@ func (sc *Schema) forgetOthers() {
 }
 
 // ForgetViews has the views over counter tables looked for in all databases.
-func (s *Catalog) ForgetViews() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.far = nil
+func (c *Catalog) ForgetViews() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.far = nil
 }

@@ -12,16 +12,16 @@ import (
 // the plan of a text, and notes what a text that has run may have changed.
 
 // Refresh makes c.schema the facts of the session's namespace as it is now.
-func (c *View) Refresh(ctx context.Context) error {
-	if c.Schema != nil && !c.Moved && !c.Schema.Stale() {
+func (v *View) Refresh(ctx context.Context) error {
+	if v.Schema != nil && !v.Moved && !v.Schema.Stale() {
 		return nil
 	}
-	s := c.Catalog
-	if !c.Private && c.Schema != nil {
-		namespace := c.Schema.namespace
-		if c.Moved {
+	s := v.Catalog
+	if !v.Private && v.Schema != nil {
+		namespace := v.Schema.namespace
+		if v.Moved {
 			var err error
-			if namespace, err = s.Dialect.Namespace(ctx, c.Session()); err != nil {
+			if namespace, err = s.Dialect.Namespace(ctx, v.Session()); err != nil {
 				return err
 			}
 		}
@@ -31,18 +31,18 @@ func (c *View) Refresh(ctx context.Context) error {
 		switch {
 		case namespace != home:
 		case sc != nil && !sc.Stale():
-			c.Schema, c.Moved = sc, false
+			v.Schema, v.Moved = sc, false
 			return nil
 		default:
-			return c.readAgain(ctx)
+			return v.readAgain(ctx)
 		}
 	}
-	return c.Aside(ctx, func(v *View) error {
-		sc, err := s.load(ctx, v, loading{private: c.Private})
+	return v.Aside(ctx, func(on *View) error {
+		sc, err := s.load(ctx, on, loading{private: v.Private})
 		if err != nil {
 			return err
 		}
-		c.Schema, c.Moved = sc, false
+		v.Schema, v.Moved = sc, false
 		return nil
 	})
 }
@@ -54,26 +54,26 @@ func (c *View) Refresh(ctx context.Context) error {
 // SQLITE_BUSY_SNAPSHOT, where plain waits for its turn. What cannot be read aside,
 // because this transaction keeps all others out, is read here; a database where
 // that happens is one where even opening a connection may wait, so it is tried once.
-func (c *View) Aside(ctx context.Context, read func(*View) error) error {
-	d, ok := c.Catalog.Dialect.(dialect.SnapshotAware)
-	apart := ok && c.Tx.Unused() && c.ordinary() && c.Catalog.Connect != nil && !c.Catalog.shutsOut.Load()
+func (v *View) Aside(ctx context.Context, read func(*View) error) error {
+	d, ok := v.Catalog.Dialect.(dialect.SnapshotAware)
+	apart := ok && v.Tx.Unused() && v.ordinary() && v.Catalog.Connect != nil && !v.Catalog.shutsOut.Load()
 	if apart {
-		err := c.readAside(ctx, d, read)
+		err := v.readAside(ctx, d, read)
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
-		c.Catalog.shutsOut.Store(true)
+		v.Catalog.shutsOut.Store(true)
 	}
-	return read(c)
+	return read(v)
 }
 
-func (c *View) readAside(ctx context.Context, d dialect.SnapshotAware, read func(*View) error) error {
-	raw, err := c.Catalog.Connect(ctx)
+func (v *View) readAside(ctx context.Context, d dialect.SnapshotAware, read func(*View) error) error {
+	raw, err := v.Catalog.Connect(ctx)
 	if err != nil {
 		return err
 	}
 	defer raw.Close()
-	other := NewView(c.Catalog, raw)
+	other := NewView(v.Catalog, raw)
 	for _, q := range d.AsideSession() {
 		if err := other.Session().Exec(ctx, q); err != nil {
 			return err
@@ -84,18 +84,18 @@ func (c *View) readAside(ctx context.Context, d dialect.SnapshotAware, read func
 
 // Begins says that a text that has been run may have begun a transaction whose
 // first read is still to come.
-func (c *View) Begins(text string) bool {
-	d, ok := c.Catalog.Dialect.(dialect.SnapshotAware)
+func (v *View) Begins(text string) bool {
+	d, ok := v.Catalog.Dialect.(dialect.SnapshotAware)
 	return ok && d.Defers(text)
 }
 
 // Committed says that a change of the schema that has just been made holds for
 // everybody.
-func (c *View) Committed() bool {
-	if c.Engine.Watcher == nil && !c.Catalog.Traits.DDLCommits {
-		return c.Tx.None()
+func (v *View) Committed() bool {
+	if v.Engine.Watcher == nil && !v.Catalog.Traits.DDLCommits {
+		return v.Tx.None()
 	}
-	return c.Catalog.Traits.DDLCommits || c.Engine.Watcher != nil && !c.Engine.Watcher.ConnInTransaction(c.Parent)
+	return v.Catalog.Traits.DDLCommits || v.Engine.Watcher != nil && !v.Engine.Watcher.ConnInTransaction(v.Parent)
 }
 
 // OfTemporary reports whether a text creates or drops a temporary table, and
@@ -124,16 +124,16 @@ func OfTemporary(lx *rewrite.Lexis, text string) bool {
 
 // SettleFacts notes that a transaction may have ended, or has: what it changed
 // in the schema now holds for everybody, or for nobody.
-func (c *View) SettleFacts(ended bool) {
-	if !c.Altered && !c.Adrift && (!c.Private || c.Origin.RoleUnknown()) {
+func (v *View) SettleFacts(ended bool) {
+	if !v.Altered && !v.Adrift && (!v.Private || v.Origin.RoleUnknown()) {
 		return
 	}
-	c.Moved = true
-	if c.Altered {
-		c.Catalog.Expire()
+	v.Moved = true
+	if v.Altered {
+		v.Catalog.Expire()
 	}
-	if ended || c.Committed() {
-		c.Altered, c.Adrift, c.Private = false, false, c.Temp || c.Origin.RoleUnknown()
+	if ended || v.Committed() {
+		v.Altered, v.Adrift, v.Private = false, false, v.Temp || v.Origin.RoleUnknown()
 	}
 }
 
@@ -141,13 +141,13 @@ func (c *View) SettleFacts(ended bool) {
 // it may also be the application's own mistake, again and again. So the configured
 // tables are looked at, and read if they have changed, and what is known of other
 // tables is looked up anew.
-func (c *View) LearnFrom(err error) {
+func (v *View) LearnFrom(err error) {
 	switch {
-	case !c.Engine.SchemaChanged(err):
-	case c.Schema == nil || c.Catalog.Traits.OneWriter || !c.Catalog.aside():
-		c.Catalog.Expire()
+	case !v.Engine.SchemaChanged(err):
+	case v.Schema == nil || v.Catalog.Traits.OneWriter || !v.Catalog.aside():
+		v.Catalog.Expire()
 	default:
-		c.Catalog.Watch.Due()
-		c.Schema.forgetOthers()
+		v.Catalog.Watch.Due()
+		v.Schema.forgetOthers()
 	}
 }

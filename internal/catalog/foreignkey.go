@@ -16,13 +16,13 @@ import (
 // learnSlots notes of t, a table with its Counter set, what the slot table that
 // the database has says of it: whether it refers to the table, how wide its
 // numbers are, and which counters it has that the configuration does not name.
-func (s *Catalog) learnSlots(t, slots *rewrite.Table) {
+func (c *Catalog) learnSlots(t, slots *rewrite.Table) {
 	if slots == nil {
 		return
 	}
 	learnPassive(t, slots)
-	s.noteMisfits(t, slots)
-	if k, ok := s.Dialect.(dialect.TriggerKeeper); ok {
+	c.noteMisfits(t, slots)
+	if k, ok := c.Dialect.(dialect.TriggerKeeper); ok {
 		t.Counter.Untended = len(k.MissingTriggers(t)) > 0
 	}
 	if t.Counter.Layout != rewrite.LayoutShared {
@@ -34,15 +34,15 @@ func (s *Catalog) learnSlots(t, slots *rewrite.Table) {
 		return
 	}
 	if t.Counter.Layout == rewrite.LayoutShared {
-		s.CheckSlots(t, slots) // for what it notes of the table
+		c.CheckSlots(t, slots) // for what it notes of the table
 	}
-	t.Counter.NoForeignKey = !slices.ContainsFunc(slots.Parents, func(p rewrite.Parent) bool { return s.ties(t, &p) })
+	t.Counter.NoForeignKey = !slices.ContainsFunc(slots.Parents, func(p rewrite.Parent) bool { return c.ties(t, &p) })
 }
 
 // ties says that a foreign key of a slot table is one that deletes the slots of
 // a row of t with it.
-func (s *Catalog) ties(t *rewrite.Table, p *rewrite.Parent) bool {
-	d := s.Dialect
+func (c *Catalog) ties(t *rewrite.Table, p *rewrite.Parent) bool {
+	d := c.Dialect
 	name := func(written, stored string) bool {
 		return d.SameTable(rewrite.Ident{Name: written, Quoted: true}, stored)
 	}
@@ -53,12 +53,12 @@ func (s *Catalog) ties(t *rewrite.Table, p *rewrite.Parent) bool {
 		return false
 	}
 	for _, k := range t.Counter.Key {
-		if !slices.ContainsFunc(p.Columns, func(c string) bool { return column(c, k) }) {
+		if !slices.ContainsFunc(p.Columns, func(written string) bool { return column(written, k) }) {
 			return false
 		}
 	}
-	for i, c := range p.References { // each slot column refers to the key column of its own name
-		if c != "" && !column(p.Columns[i], c) { // "": the primary key (SQLite)
+	for i, referenced := range p.References { // each slot column refers to the key column of its own name
+		if referenced != "" && !column(p.Columns[i], referenced) { // "": the primary key (SQLite)
 			return false
 		}
 	}
@@ -81,6 +81,6 @@ func DeletedInside(t *rewrite.Table) (out []string) {
 }
 
 // LeavesSlots says that nothing in the database deletes the slots of a row.
-func (s *Catalog) LeavesSlots(t *rewrite.Table) bool {
-	return t.Counter.NoForeignKey && (t.Counter.Layout == rewrite.LayoutShared || !s.Traits.SlotTriggers || t.Counter.Untended)
+func (c *Catalog) LeavesSlots(t *rewrite.Table) bool {
+	return t.Counter.NoForeignKey && (t.Counter.Layout == rewrite.LayoutShared || !c.Traits.SlotTriggers || t.Counter.Untended)
 }

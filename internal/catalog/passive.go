@@ -55,6 +55,7 @@ func makePassive(cfg *config.TableConfig, t *rewrite.Table) {
 	}
 }
 
+// Summable reports whether values of a column add up exactly.
 func Summable(c *rewrite.Column) bool {
 	return c.Numeric == rewrite.Integer || c.Numeric == rewrite.Decimal
 }

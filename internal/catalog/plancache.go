@@ -23,11 +23,13 @@ const (
 	maxCachedBytes = 8 << 20  // of all texts; what their plans hold is a small multiple of it
 )
 
+// Get returns the plan of a text, nil for none.
 func (c *PlanCache) Get(text string) any {
 	v, _ := c.plans.Load(text)
 	return v
 }
 
+// Put keeps the plan of a text, unless the text is longer than MaxCachedText.
 func (c *PlanCache) Put(text string, p any) {
 	if len(text) > MaxCachedText {
 		return
@@ -41,6 +43,7 @@ func (c *PlanCache) Put(text string, p any) {
 	}
 }
 
+// Clear forgets all plans.
 func (c *PlanCache) Clear() {
 	c.plans.Clear()
 	c.entries.Store(0)

@@ -43,8 +43,8 @@ func (p *prefetched) forget(n dialect.WrittenName) {
 
 // prefetch reads the configured tables, their slot tables and views, and the counter
 // tables of the namespace that connections open with.
-func (c *View) prefetch(ctx context.Context) (err error) {
-	s := c.Catalog
+func (v *View) prefetch(ctx context.Context) (err error) {
+	s := v.Catalog
 	p := &prefetched{tables: map[dialect.WrittenName]*rewrite.Table{}}
 	names := s.writtenNames()
 	for i := range s.Tables {
@@ -58,7 +58,7 @@ func (c *View) prefetch(ctx context.Context) (err error) {
 	if home != nil {
 		names = append(names, home.names()...)
 	}
-	if err := p.read(ctx, s.Dialect, c, names); err != nil {
+	if err := p.read(ctx, s.Dialect, v, names); err != nil {
 		return err
 	}
 	names = names[:0]
@@ -74,15 +74,15 @@ func (c *View) prefetch(ctx context.Context) (err error) {
 			names = append(names, n)
 		}
 	}
-	if err := p.read(ctx, s.Dialect, c, names); err != nil {
+	if err := p.read(ctx, s.Dialect, v, names); err != nil {
 		return err
 	}
 	if len(bases) > 0 {
-		if p.views, err = s.viewsOver(ctx, s.Dialect, c, bases); err != nil {
+		if p.views, err = s.viewsOver(ctx, s.Dialect, v, bases); err != nil {
 			return err
 		}
 	}
-	c.prefetched = p
+	v.prefetched = p
 	return nil
 }
 
@@ -91,11 +91,11 @@ const maxTogether = 200
 
 // prefetchHeld finds out together of which counters that cannot be slotted slots hold
 // something.
-func (c *View) prefetchHeld(ctx context.Context, tables []CheckedTable) error {
-	if c.prefetched == nil {
+func (v *View) prefetchHeld(ctx context.Context, tables []CheckedTable) error {
+	if v.prefetched == nil {
 		return nil
 	}
-	d := c.Catalog.Dialect
+	d := v.Catalog.Dialect
 	var texts, ids []string
 	for _, t := range tables {
 		if t.Table.Counter.Blind {
@@ -120,7 +120,7 @@ func (c *View) prefetchHeld(ctx context.Context, tables []CheckedTable) error {
 	}
 	held := map[string]bool{}
 	for part := range slices.Chunk(texts, maxTogether) {
-		rows, err := c.Session().Query(ctx, strings.Join(part, " UNION ALL "))
+		rows, err := v.Session().Query(ctx, strings.Join(part, " UNION ALL "))
 		if err != nil {
 			return err
 		}
@@ -136,7 +136,7 @@ func (c *View) prefetchHeld(ctx context.Context, tables []CheckedTable) error {
 			held[ids[i]] = n > 0
 		}
 	}
-	c.prefetched.held = held
+	v.prefetched.held = held
 	return nil
 }
 
@@ -159,21 +159,21 @@ func (p *prefetched) read(ctx context.Context, d dialect.Describer, c *View, nam
 }
 
 // temporary reports whether the session may have temporary tables.
-func (c *View) temporary() dialect.Temporary {
-	if c.Private || c.Temp || c.Origin.Dirty() || c.Altered {
+func (v *View) temporary() dialect.Temporary {
+	if v.Private || v.Temp || v.Origin.Dirty() || v.Altered {
 		return dialect.MayHide
 	}
 	return dialect.NoneHides
 }
 
 // Look returns what looks tables up for the session.
-func (c *View) Look(ctx context.Context) func(schema, name string) (*rewrite.Table, error) {
+func (v *View) Look(ctx context.Context) func(schema, name string) (*rewrite.Table, error) {
 	return func(schema, name string) (*rewrite.Table, error) {
 		n := dialect.WrittenName{Schema: schema, Name: name}
-		if t, known := c.prefetched.table(n); known {
+		if t, known := v.prefetched.table(n); known {
 			return t, nil
 		}
-		tables, err := c.Catalog.Dialect.Describe(ctx, c.Session(), []dialect.WrittenName{n}, c.temporary())
+		tables, err := v.Catalog.Dialect.Describe(ctx, v.Session(), []dialect.WrittenName{n}, v.temporary())
 		if err != nil {
 			return nil, err
 		}
@@ -184,7 +184,7 @@ func (c *View) Look(ctx context.Context) func(schema, name string) (*rewrite.Tab
 // viewsOver finds the views over tables: once in all databases, from then on in those
 // of the tables. Where views are found by reading all of them, that another client
 // makes one elsewhere is not noticed (docs/divergences.md).
-func (s *Catalog) viewsOver(
+func (c *Catalog) viewsOver(
 	ctx context.Context,
 	d dialect.Describer,
 	v *View,
@@ -194,9 +194,9 @@ func (s *Catalog) viewsOver(
 	if err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	far := s.far
-	s.mu.Unlock()
+	c.mu.Lock()
+	far := c.far
+	c.mu.Unlock()
 	out := map[dialect.WrittenName][]string{}
 	for i, t := range tables {
 		out[dialect.WrittenName{Schema: t.Schema, Name: t.Name}] = near[i]
@@ -213,9 +213,9 @@ func (s *Catalog) viewsOver(
 				func(v string) bool { return slices.Contains(near[i], v) },
 			)
 		}
-		s.mu.Lock()
-		s.far = far
-		s.mu.Unlock()
+		c.mu.Lock()
+		c.far = far
+		c.mu.Unlock()
 	}
 	for n, views := range far {
 		if _, ok := out[n]; ok {
@@ -226,13 +226,13 @@ func (s *Catalog) viewsOver(
 }
 
 // viewsOver returns the names of the views over a table.
-func (c *View) viewsOver(ctx context.Context, t *rewrite.Table) ([]string, error) {
-	if p := c.prefetched; p != nil {
+func (v *View) viewsOver(ctx context.Context, t *rewrite.Table) ([]string, error) {
+	if p := v.prefetched; p != nil {
 		if views, ok := p.views[dialect.WrittenName{Schema: t.Schema, Name: t.Name}]; ok {
 			return views, nil
 		}
 	}
-	return c.Catalog.Dialect.Views(ctx, c.Session(), t)
+	return v.Catalog.Dialect.Views(ctx, v.Session(), t)
 }
 
 // viewName reads the name of a view as the configuration has it.

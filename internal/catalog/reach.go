@@ -63,11 +63,11 @@ func (sc *Schema) reach(ctx context.Context, v *View, schema, name string) error
 	return nil
 }
 
-func (s *Catalog) slotTableOf(cfg *config.TableConfig, t *rewrite.Table) string {
+func (c *Catalog) slotTableOf(cfg *config.TableConfig, t *rewrite.Table) string {
 	if cfg.SlotTable != "" {
 		return cfg.SlotTable
 	}
-	return s.Dialect.NameRules().SlotTable(t.Name)
+	return c.Dialect.NameRules().SlotTable(t.Name)
 }
 
 // counter returns the counter table of the schema that t is, or nil.

@@ -31,20 +31,20 @@ type reading struct {
 
 // current returns the facts of the home namespace as they are now. When they have
 // to be read, and nobody does, begin has them read: it calls finish, now or later.
-func (s *Catalog) current(ctx context.Context, begin func(r *reading)) (*Schema, error) {
+func (c *Catalog) current(ctx context.Context, begin func(r *reading)) (*Schema, error) {
 	for {
-		s.mu.Lock()
-		if sc := s.First; sc != nil && !sc.Stale() {
-			s.mu.Unlock()
+		c.mu.Lock()
+		if sc := c.First; sc != nil && !sc.Stale() {
+			c.mu.Unlock()
 			return sc, nil
 		}
-		r := s.reading
+		r := c.reading
 		mine := r == nil
 		if mine {
 			r = &reading{done: make(chan struct{})}
-			s.reading = r
+			c.reading = r
 		}
-		s.mu.Unlock()
+		c.mu.Unlock()
 		if mine {
 			begin(r)
 		}
@@ -64,47 +64,47 @@ func (s *Catalog) current(ctx context.Context, begin func(r *reading)) (*Schema,
 }
 
 // finish ends a reading.
-func (s *Catalog) finish(r *reading, sc *Schema, err error) {
-	s.mu.Lock()
+func (c *Catalog) finish(r *reading, sc *Schema, err error) {
+	c.mu.Lock()
 	if r.sc, r.err = sc, err; err == nil && !sc.partial {
-		s.First, s.schemas[sc.namespace] = sc, sc
+		c.First, c.schemas[sc.namespace] = sc, sc
 	}
-	s.reading = nil
-	s.mu.Unlock()
+	c.reading = nil
+	c.mu.Unlock()
 	close(r.done)
 }
 
 // readHome reads the facts of the home namespace. The first ones are strict, and
 // with them leases begin.
-func (s *Catalog) readHome(ctx context.Context, v *View) (*Schema, error) {
-	s.mu.Lock()
-	first := s.First == nil
-	s.mu.Unlock()
-	namespace, err := s.homeOf(ctx, v)
+func (c *Catalog) readHome(ctx context.Context, v *View) (*Schema, error) {
+	c.mu.Lock()
+	first := c.First == nil
+	c.mu.Unlock()
+	namespace, err := c.homeOf(ctx, v)
 	if err != nil {
 		return nil, err
 	}
-	sc, err := s.read(ctx, v, loading{strict: first, home: true}, namespace)
-	if err == nil && first && len(sc.Tables) > 0 && !s.Beside {
-		s.FirstRead(ctx, v)
+	sc, err := c.read(ctx, v, loading{strict: first, home: true}, namespace)
+	if err == nil && first && len(sc.Tables) > 0 && !c.Beside {
+		c.FirstRead(ctx, v)
 	}
 	return sc, err
 }
 
 // homeOf returns the namespace that the connector's sessions begin with. It is
 // asked of the first one: a session of slotsql's own has other settings.
-func (s *Catalog) homeOf(ctx context.Context, v *View) (string, error) {
-	s.mu.Lock()
-	home := s.home
-	s.mu.Unlock()
-	if _, own := s.Dialect.(dialect.OwnSettings); own && home != "" {
+func (c *Catalog) homeOf(ctx context.Context, v *View) (string, error) {
+	c.mu.Lock()
+	home := c.home
+	c.mu.Unlock()
+	if _, own := c.Dialect.(dialect.OwnSettings); own && home != "" {
 		return home, nil
 	}
-	home, err := s.Dialect.Namespace(ctx, v.Session())
+	home, err := c.Dialect.Namespace(ctx, v.Session())
 	if err == nil {
-		s.mu.Lock()
-		s.home = home
-		s.mu.Unlock()
+		c.mu.Lock()
+		c.home = home
+		c.mu.Unlock()
 	}
 	return home, err
 }
@@ -113,26 +113,26 @@ func (s *Catalog) homeOf(ctx context.Context, v *View) (string, error) {
 // nothing. The first call reads them, and reports what does not fit; when that
 // fails the next connection tries again. Once it has succeeded a table may go: the
 // application that dropped it may be about to create it again.
-func (s *Catalog) Open(ctx context.Context, v *View) (*Schema, error) {
-	if err := s.lookNow(ctx, v); err != nil {
+func (c *Catalog) Open(ctx context.Context, v *View) (*Schema, error) {
+	if err := c.lookNow(ctx, v); err != nil {
 		return nil, err
 	}
-	return s.current(ctx, func(r *reading) {
-		sc, err := s.readHome(ctx, v)
-		s.finish(r, sc, err)
+	return c.current(ctx, func(r *reading) {
+		sc, err := c.readHome(ctx, v)
+		c.finish(r, sc, err)
 	})
 }
 
 // lookNow compares the tables with the facts, for a connection that has just been
 // opened.
-func (s *Catalog) lookNow(ctx context.Context, v *View) error {
-	s.mu.Lock()
-	sc := s.First
-	s.mu.Unlock()
-	if sc == nil || sc.Stale() || len(s.Tables) > manyTables && s.Watch.age() < lookAgain {
+func (c *Catalog) lookNow(ctx context.Context, v *View) error {
+	c.mu.Lock()
+	sc := c.First
+	c.mu.Unlock()
+	if sc == nil || sc.Stale() || len(c.Tables) > manyTables && c.Watch.age() < lookAgain {
 		return nil
 	}
-	if err := s.compare(ctx, v, func() { s.Expire() }); err != nil && ctx.Err() != nil {
+	if err := c.compare(ctx, v, func() { c.Expire() }); err != nil && ctx.Err() != nil {
 		return err
 	}
 	return nil
@@ -144,18 +144,18 @@ const manyTables = 50
 
 // Opened is open for a connection that database/sql has asked for. Lent reports that
 // the connection is left to the reading, which closes it.
-func (c *View) Opened(ctx context.Context) (lent bool, err error) {
-	s := c.Catalog
-	if err := s.lookNow(ctx, c); err != nil {
+func (v *View) Opened(ctx context.Context) (lent bool, err error) {
+	s := v.Catalog
+	if err := s.lookNow(ctx, v); err != nil {
 		return false, err
 	}
 	var own *reading
-	c.Schema, err = s.current(ctx, func(r *reading) {
+	v.Schema, err = s.current(ctx, func(r *reading) {
 		own = r
 		go func() {
 			ctx, cancel := s.Watch.Side.bounded(ctx, readingPatience)
 			defer cancel()
-			sc, err := s.readHome(ctx, c)
+			sc, err := s.readHome(ctx, v)
 			s.finish(r, sc, err)
 		}()
 	})
@@ -169,38 +169,38 @@ func (c *View) Opened(ctx context.Context) (lent bool, err error) {
 	}
 	go func() {
 		<-own.done
-		_ = c.Parent.Close()
+		_ = v.Parent.Close()
 	}()
 	return true, err
 }
 
 // renew reads the facts again, once a look has found that they are out of date;
 // until it has, statements go on with those that there are.
-func (s *Catalog) renew(ctx context.Context, v *View) {
-	s.mu.Lock()
-	if s.reading != nil || s.First == nil {
-		s.mu.Unlock()
-		s.Expire()
+func (c *Catalog) renew(ctx context.Context, v *View) {
+	c.mu.Lock()
+	if c.reading != nil || c.First == nil {
+		c.mu.Unlock()
+		c.Expire()
 		return
 	}
 	r := &reading{done: make(chan struct{})}
-	s.reading = r
-	namespace := s.home
-	s.mu.Unlock()
-	sc, err := s.read(ctx, v, loading{home: true, renew: true}, namespace)
+	c.reading = r
+	namespace := c.home
+	c.mu.Unlock()
+	sc, err := c.read(ctx, v, loading{home: true, renew: true}, namespace)
 	if err != nil {
-		s.Expire()
+		c.Expire()
 	}
-	s.finish(r, sc, err)
+	c.finish(r, sc, err)
 }
 
 // readAgain has the facts of the home namespace read for a statement of c.
-func (c *View) readAgain(ctx context.Context) error {
-	s := c.Catalog
+func (v *View) readAgain(ctx context.Context) error {
+	s := v.Catalog
 	if s.Traits.OneWriter || !s.aside() {
-		return c.readHere(ctx)
+		return v.readHere(ctx)
 	}
-	inTx := c.Tx.KeepsLocks() || !c.InAutocommit()
+	inTx := v.Tx.KeepsLocks() || !v.InAutocommit()
 	wait, cancel := ctx, context.CancelFunc(func() {})
 	if inTx {
 		wait, cancel = context.WithTimeout(ctx, ownPatience)
@@ -211,8 +211,8 @@ func (c *View) readAgain(ctx context.Context) error {
 			ctx, cancel := s.Watch.Side.bounded(ctx, readingPatience)
 			defer cancel()
 			var sc *Schema
-			err := s.Watch.Side.run(ctx, s, func(v *View) (err error) {
-				sc, err = s.readHome(ctx, v)
+			err := s.Watch.Side.run(ctx, s, func(on *View) (err error) {
+				sc, err = s.readHome(ctx, on)
 				return err
 			})
 			s.finish(r, sc, err)
@@ -221,44 +221,44 @@ func (c *View) readAgain(ctx context.Context) error {
 	var cfg *config.ConfigError
 	switch {
 	case err == nil:
-		c.Schema, c.Moved = sc, false
+		v.Schema, v.Moved = sc, false
 		return nil
 	case ctx.Err() != nil, errors.As(err, &cfg):
 		return err
 	case inTx:
-		return c.readForItself(ctx)
+		return v.readForItself(ctx)
 	}
-	return c.readHere(ctx)
+	return v.readHere(ctx)
 }
 
 // readHere reads on the statement's own connection, or aside where a first read
 // would show.
-func (c *View) readHere(ctx context.Context) error {
-	s := c.Catalog
-	if s.Traits.OneWriter && c.Tx.KeepsLocks() && !c.Tx.Unused() {
-		return c.readForItself(ctx) // its transaction may see what has been changed since
+func (v *View) readHere(ctx context.Context) error {
+	s := v.Catalog
+	if s.Traits.OneWriter && v.Tx.KeepsLocks() && !v.Tx.Unused() {
+		return v.readForItself(ctx) // its transaction may see what has been changed since
 	}
 	sc, err := s.current(ctx, func(r *reading) {
 		var sc *Schema
-		err := c.Aside(ctx, func(v *View) (err error) {
-			sc, err = s.readHome(ctx, v)
+		err := v.Aside(ctx, func(on *View) (err error) {
+			sc, err = s.readHome(ctx, on)
 			return err
 		})
 		s.finish(r, sc, err)
 	})
 	if err == nil {
-		c.Schema, c.Moved = sc, false
+		v.Schema, v.Moved = sc, false
 	}
 	return err
 }
 
 // readForItself reads the facts as the session's transaction sees them, for this
 // session and until it ends.
-func (c *View) readForItself(ctx context.Context) error {
-	return c.Aside(ctx, func(v *View) error {
-		sc, err := c.Catalog.load(ctx, v, loading{private: true})
+func (v *View) readForItself(ctx context.Context) error {
+	return v.Aside(ctx, func(on *View) error {
+		sc, err := v.Catalog.load(ctx, on, loading{private: true})
 		if err == nil {
-			c.Schema, c.Moved, c.Adrift = sc, false, true
+			v.Schema, v.Moved, v.Adrift = sc, false, true
 		}
 		return err
 	})

@@ -19,41 +19,41 @@ import (
 
 // dialectIn returns the dialect that reads and writes statements as sessions of
 // that namespace do.
-func (s *Catalog) dialectIn(namespace string) dialect.Dialect {
-	if d, ok := s.Dialect.(dialect.NamespaceAware); ok {
+func (c *Catalog) dialectIn(namespace string) dialect.Dialect {
+	if d, ok := c.Dialect.(dialect.NamespaceAware); ok {
 		return d.InNamespace(namespace)
 	}
-	return s.Dialect
+	return c.Dialect
 }
 
 // Dialect is that of the session, as far as it is known.
-func (c *View) Dialect() rewrite.Dialect {
-	if c.Schema == nil {
-		return c.Catalog.Dialect
+func (v *View) Dialect() rewrite.Dialect {
+	if v.Schema == nil {
+		return v.Catalog.Dialect
 	}
-	return c.Schema.Planner.Dialect
+	return v.Schema.Planner.Dialect
 }
 
 // ReadsOtherwise reports whether the session may read statements by other rules
 // than the plans of texts that name no counter table were made by.
-func (c *View) ReadsOtherwise() bool {
-	if _, ok := c.Catalog.Dialect.(dialect.NamespaceAware); !ok {
+func (v *View) ReadsOtherwise() bool {
+	if _, ok := v.Catalog.Dialect.(dialect.NamespaceAware); !ok {
 		return false
 	}
-	return c.Moved || c.Schema != nil && *c.Dialect().Lexis() != *c.Catalog.Dialect.Lexis()
+	return v.Moved || v.Schema != nil && *v.Dialect().Lexis() != *v.Catalog.Dialect.Lexis()
 }
 
 // Legible refuses a text in which a name might stand that is not found: one with
 // characters beyond ASCII, in a session whose character set for statements is not
 // UTF-8, where a name to be looked for has such characters, too.
-func (c *View) Legible(ctx context.Context, text string) error {
-	if !c.Catalog.wideNames.Load() || ascii(text) {
+func (v *View) Legible(ctx context.Context, text string) error {
+	if !v.Catalog.wideNames.Load() || ascii(text) {
 		return nil
 	}
-	if err := c.Refresh(ctx); err != nil {
+	if err := v.Refresh(ctx); err != nil {
 		return err
 	}
-	if c.Dialect().Lexis().Foreign {
+	if v.Dialect().Lexis().Foreign {
 		return errForeignName
 	}
 	return nil
@@ -61,8 +61,8 @@ func (c *View) Legible(ctx context.Context, text string) error {
 
 // Nameable refuses a statement on counter tables whose names slotsql could not
 // write in the session's character set.
-func (c *View) Nameable(p *rewrite.Plan) error {
-	if !c.Dialect().Lexis().Foreign {
+func (v *View) Nameable(p *rewrite.Plan) error {
+	if !v.Dialect().Lexis().Foreign {
 		return nil
 	}
 	for _, t := range p.Touched {

@@ -100,36 +100,36 @@ func retirementID(t *rewrite.Table, column string) string {
 }
 
 // slotting notes which counters of t the process slots: all but those.
-func (s *Catalog) slotting(t *rewrite.Table, plain []string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.retired.slotted == nil {
-		s.retired = retirements{map[string]bool{}, map[string]time.Time{}}
+func (c *Catalog) slotting(t *rewrite.Table, plain []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.retired.slotted == nil {
+		c.retired = retirements{map[string]bool{}, map[string]time.Time{}}
 	}
 	isPlain := map[string]bool{}
-	for _, c := range plain {
-		isPlain[c] = true
+	for _, name := range plain {
+		isPlain[name] = true
 	}
-	for _, c := range t.Counter.Counters {
-		if id := retirementID(t, c); !isPlain[c] {
-			s.retired.slotted[id] = true
-			delete(s.retired.since, id)
+	for _, name := range t.Counter.Counters {
+		if id := retirementID(t, name); !isPlain[name] {
+			c.retired.slotted[id] = true
+			delete(c.retired.since, id)
 		}
 	}
 }
 
 // notSlotted notes that a counter is not slotted. Young: other processes may not
 // know it yet. Slotted: this process has slotted it before.
-func (s *Catalog) notSlotted(t *rewrite.Table, column string) (young, slotted bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (c *Catalog) notSlotted(t *rewrite.Table, column string) (young, slotted bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	id := retirementID(t, column)
-	since, known := s.retired.since[id]
+	since, known := c.retired.since[id]
 	if !known {
 		since = time.Now()
-		s.retired.since[id] = since
+		c.retired.since[id] = since
 	}
-	return time.Since(since) < retirement, s.retired.slotted[id]
+	return time.Since(since) < retirement, c.retired.slotted[id]
 }
 
 // unslotted returns the counters that cannot be slotted.

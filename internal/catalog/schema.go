@@ -165,24 +165,24 @@ type unfitTable struct {
 
 // CheckTables holds the configured tables against the facts that look finds. A
 // problem of one that is not strict is none.
-func (s *Catalog) CheckTables(
+func (c *Catalog) CheckTables(
 	strict func(*config.TableConfig) bool,
 	look func(schema, name string) (*rewrite.Table, error),
 ) ([]CheckedTable, []config.Problem, error) {
-	checked, _, problems, err := s.sortTables(strict, everything, look)
+	checked, _, problems, err := c.sortTables(strict, everything, look)
 	return checked, problems, err
 }
 
 // sortTables sorts the configured tables by the facts that look finds. Where it is
 // not strict a table that is not there is left out, a counter that is not there any
 // more is none, and a table that does not fit is unfit.
-func (s *Catalog) sortTables(
+func (c *Catalog) sortTables(
 	strict func(*config.TableConfig) bool,
 	first severity,
 	look func(schema, name string) (*rewrite.Table, error),
 ) (checked []CheckedTable, unfit []unfitTable, problems []config.Problem, err error) {
-	for i := range s.Tables {
-		cfg := &s.Tables[i]
+	for i := range c.Tables {
+		cfg := &c.Tables[i]
 		t, err := look(cfg.Schema, cfg.Table)
 		if err != nil {
 			return nil, nil, nil, err
@@ -195,7 +195,7 @@ func (s *Catalog) sortTables(
 		if !strict {
 			severity = running
 		}
-		more, counter := checkTableAs(cfg, t, s.Dialect.NameRules(), severity)
+		more, counter := checkTableAs(cfg, t, c.Dialect.NameRules(), severity)
 		switch {
 		case len(more) == 0:
 			t.Counter = counter
@@ -207,7 +207,7 @@ func (s *Catalog) sortTables(
 			unfit = append(unfit, unfitTable{cfg, t, more})
 		}
 	}
-	return checked, unfit, append(problems, checkTogether(checked, s.Dialect.NameRules())...), nil
+	return checked, unfit, append(problems, checkTogether(checked, c.Dialect.NameRules())...), nil
 }
 
 // slotTable holds a table's slot table against what it needs, and creates a
@@ -350,6 +350,7 @@ func (sc *Schema) Lookup(name []rewrite.Ident) (*rewrite.Table, bool) {
 	return t, ok
 }
 
+// NameKey returns the key of Known for a name as written.
 func (sc *Schema) NameKey(name []rewrite.Ident) string {
 	var b strings.Builder
 	for _, n := range name {
@@ -379,6 +380,7 @@ func (sc *Schema) Learn(ctx context.Context, v *View, names [][]rewrite.Ident) e
 	return sc.LearnWith(v.Look(ctx), names)
 }
 
+// LearnWith is Learn with the facts that look finds.
 func (sc *Schema) LearnWith(look func(schema, name string) (*rewrite.Table, error), names [][]rewrite.Ident) error {
 	for _, n := range names {
 		ns := ""
@@ -413,8 +415,8 @@ func (sc *Schema) note(name []rewrite.Ident, t *rewrite.Table) {
 const maxKnownTables = 10000
 
 // Adopted returns a schema of the tables.
-func (s *Catalog) Adopted(checked []CheckedTable, views func(*Schema, *rewrite.Table) error) (*Schema, error) {
-	sc := newSchema(s)
+func (c *Catalog) Adopted(checked []CheckedTable, views func(*Schema, *rewrite.Table) error) (*Schema, error) {
+	sc := newSchema(c)
 	for _, t := range checked {
 		sc.adopt(t.Table)
 		if err := views(sc, t.Table); err != nil {
@@ -439,14 +441,14 @@ func (sc *Schema) Notes(query string) []string {
 // Audited returns the tables as an audit plans with them: all of the
 // configuration, whatever their mode, for it is by the slots that are there that
 // a total is read. Those with problems are left out; Check reports them by itself.
-func (c *View) Audited(ctx context.Context) (*Schema, error) {
-	cfg := c.Catalog.Config.Audited()
-	s := NewCatalog(c.Catalog.Dialect, cfg, cfg.Tables())
-	checked, _, err := s.CheckTables(config.Always, c.Look(ctx))
+func (v *View) Audited(ctx context.Context) (*Schema, error) {
+	cfg := v.Catalog.Config.Audited()
+	s := NewCatalog(v.Catalog.Dialect, cfg, cfg.Tables())
+	checked, _, err := s.CheckTables(config.Always, v.Look(ctx))
 	if err != nil {
 		return nil, err
 	}
-	return s.Adopted(checked, func(sc *Schema, t *rewrite.Table) error { return sc.LearnViews(ctx, c, t) })
+	return s.Adopted(checked, func(sc *Schema, t *rewrite.Table) error { return sc.LearnViews(ctx, v, t) })
 }
 
 // Counted returns the counters of t, with those that are not slotted.

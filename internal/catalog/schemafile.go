@@ -9,26 +9,27 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// schemaFile holds the tables of a schema file in place of a database.
-type schemaFile struct {
+// SchemaFile holds the tables of a schema file in place of a database.
+type SchemaFile struct {
 	dialect dialect.Dialect
 	tables  []*rewrite.Table
 	Views   []dialect.ViewDefinition
 	Missing []string // names looked for in vain
 }
 
-func ParseSchemaFile(d dialect.Dialect, sql string) (*schemaFile, error) {
+// ParseSchemaFile reads the tables and views of a file of CREATE statements.
+func ParseSchemaFile(d dialect.Dialect, sql string) (*SchemaFile, error) {
 	tables, err := d.ParseSchema(sql)
 	if err != nil {
 		return nil, fmt.Errorf("slotsql: schema: %w", err)
 	}
-	f := &schemaFile{dialect: d, tables: tables}
+	f := &SchemaFile{dialect: d, tables: tables}
 	return f, f.readViews(sql)
 }
 
 // readViews finds the texts of the views. One that it does not find may read
 // anything.
-func (f *schemaFile) readViews(sql string) error {
+func (f *SchemaFile) readViews(sql string) error {
 	texts := map[string]string{}
 	err := dialect.EachStatement(f.dialect.Lexis(), sql, func(st dialect.SchemaStatement) error {
 		if !st.Is("CREATE") || !slices.Contains(st.Words, "VIEW") {
@@ -50,7 +51,7 @@ func (f *schemaFile) readViews(sql string) error {
 }
 
 // LearnViews takes the views over a counter table into the facts.
-func (f *schemaFile) LearnViews(sc *Schema, t *rewrite.Table) error {
+func (f *SchemaFile) LearnViews(sc *Schema, t *rewrite.Table) error {
 	for _, name := range dialect.ViewsOver(t, f.Views, dialect.SpelledAnywhere) {
 		sc.views = append(sc.views, rewrite.View{Name: name, Tables: []*rewrite.Table{t}})
 	}
@@ -62,7 +63,7 @@ func (f *schemaFile) LearnViews(sc *Schema, t *rewrite.Table) error {
 
 // Look finds a table as dialect.Table does. Without a schema it is the first
 // of that name; a table whose own schema is unknown has any.
-func (f *schemaFile) Look(schema, name string) (*rewrite.Table, error) {
+func (f *SchemaFile) Look(schema, name string) (*rewrite.Table, error) {
 	same := func(a, b string) bool { return f.dialect.SameTable(rewrite.Ident{Name: a, Quoted: true}, b) }
 	for _, t := range f.tables {
 		if same(name, t.Name) && (schema == "" || t.Schema == "" || same(schema, t.Schema)) {

@@ -19,26 +19,26 @@ import (
 // itself, statement by statement; a slot table that has become invisible is still one.
 
 // slotRights reads what the session's user lacks on the slot tables, by table.
-func (c *View) slotRights(ctx context.Context, tables []CheckedTable) (map[*rewrite.Table]dialect.SlotRights, error) {
-	d, ok := c.Catalog.Dialect.(dialect.RightsReader)
-	if !ok || c.Catalog.Beside || len(tables) == 0 {
+func (v *View) slotRights(ctx context.Context, tables []CheckedTable) (map[*rewrite.Table]dialect.SlotRights, error) {
+	d, ok := v.Catalog.Dialect.(dialect.RightsReader)
+	if !ok || v.Catalog.Beside || len(tables) == 0 {
 		return nil, nil
 	}
 	var asked []dialect.SlotTable
 	for _, t := range tables {
-		slots, err := c.Look(ctx)(t.Table.Counter.SlotSchema, t.Table.Counter.SlotTable)
+		slots, err := v.Look(ctx)(t.Table.Counter.SlotSchema, t.Table.Counter.SlotTable)
 		if err != nil {
 			return nil, err
 		}
 		if slots == nil {
-			_, hidden, err := d.Hidden(ctx, c.Session(), t.Table.Counter.SlotSchema, t.Table.Counter.SlotTable)
+			_, hidden, err := d.Hidden(ctx, v.Session(), t.Table.Counter.SlotSchema, t.Table.Counter.SlotTable)
 			if err != nil {
 				return nil, err
 			} else if !hidden {
 				continue
 			}
 		}
-		views, err := c.viewsOver(ctx, t.Table)
+		views, err := v.viewsOver(ctx, t.Table)
 		if err != nil {
 			return nil, err
 		}
@@ -47,7 +47,7 @@ func (c *View) slotRights(ctx context.Context, tables []CheckedTable) (map[*rewr
 	if len(asked) == 0 {
 		return nil, nil
 	}
-	rights, err := d.SlotRights(ctx, c.Session(), asked)
+	rights, err := d.SlotRights(ctx, v.Session(), asked)
 	if err != nil {
 		return nil, err
 	}
@@ -59,6 +59,7 @@ func (c *View) slotRights(ctx context.Context, tables []CheckedTable) (map[*rewr
 	return out, nil
 }
 
+// Grants returns the statements that grant what is lacking.
 func Grants(lacks []dialect.Lack) (out []string) {
 	for _, l := range lacks {
 		out = append(out, l.Grant)
@@ -93,12 +94,12 @@ func (sc *Schema) unseen(ctx context.Context, c CheckedTable, r dialect.SlotRigh
 
 // MayHaveRole notes that a text may have given the session another role. Where rights
 // are facts, they are then facts of this session alone.
-func (c *View) MayHaveRole(text string) {
+func (v *View) MayHaveRole(text string) {
 	if !rewrite.ContainsFold(text, "role") && !rewrite.ContainsFold(text, "authorization") {
 		return
 	}
-	c.Origin.SetRole(!c.Catalog.Traits.RightsAreFacts)
-	if c.Catalog.Traits.RightsAreFacts {
-		c.Private, c.Moved = true, true
+	v.Origin.SetRole(!v.Catalog.Traits.RightsAreFacts)
+	if v.Catalog.Traits.RightsAreFacts {
+		v.Private, v.Moved = true, true
 	}
 }

@@ -10,38 +10,40 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-func (c *View) CheckTables(ctx context.Context) ([]CheckedTable, []config.Problem, error) {
-	return c.Catalog.CheckTables(config.Always, c.Look(ctx))
+// CheckTables holds all tables that counts may be slotted of against the database,
+// each strictly.
+func (v *View) CheckTables(ctx context.Context) ([]CheckedTable, []config.Problem, error) {
+	return v.Catalog.CheckTables(config.Always, v.Look(ctx))
 }
 
 // MadeSlots reads the facts of a slot table that has just been made, and what that
 // has changed of the table.
-func (c *View) MadeSlots(ctx context.Context, t CheckedTable) (*rewrite.Table, error) {
-	base, err := c.Look(ctx)(t.Table.Schema, t.Table.Name)
+func (v *View) MadeSlots(ctx context.Context, t CheckedTable) (*rewrite.Table, error) {
+	base, err := v.Look(ctx)(t.Table.Schema, t.Table.Name)
 	if err != nil {
 		return nil, err
 	}
 	if base != nil {
 		t.Table.OwnTriggers = base.OwnTriggers
 	}
-	return c.SlotTable(ctx, t)
+	return v.SlotTable(ctx, t)
 }
 
 // SlotTable reads the facts of a table's slot table, nil when there is none.
-func (c *View) SlotTable(ctx context.Context, t CheckedTable) (*rewrite.Table, error) {
-	slots, err := c.Look(ctx)(t.Table.Counter.SlotSchema, t.Table.Counter.SlotTable)
+func (v *View) SlotTable(ctx context.Context, t CheckedTable) (*rewrite.Table, error) {
+	slots, err := v.Look(ctx)(t.Table.Counter.SlotSchema, t.Table.Counter.SlotTable)
 	if err == nil {
-		c.Catalog.learnSlots(t.Table, slots)
+		v.Catalog.learnSlots(t.Table, slots)
 	}
 	return slots, err
 }
 
 // withSlots leaves the tables out for which nothing is demanded and that have
 // no slot table, and says whether there are such ones among so many.
-func (c *View) withSlots(ctx context.Context, tables []CheckedTable, configured int) (with []CheckedTable, lacking bool, err error) {
+func (v *View) withSlots(ctx context.Context, tables []CheckedTable, configured int) (with []CheckedTable, lacking bool, err error) {
 	for _, t := range tables {
 		if !config.Demanded(t.Config) {
-			if slots, err := c.SlotTable(ctx, t); err != nil {
+			if slots, err := v.SlotTable(ctx, t); err != nil {
 				return nil, false, err
 			} else if slots == nil {
 				continue

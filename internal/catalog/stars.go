@@ -28,9 +28,9 @@ func (sc *Schema) DueStar(t *rewrite.Table) bool {
 }
 
 // SameColumns compares the columns of a table with what is known of it.
-func (c *View) SameColumns(ctx context.Context, t *rewrite.Table) (bool, error) {
-	d := c.Catalog.Dialect
-	rows, err := c.ParentQuery(ctx, "SELECT * FROM "+d.Quote(t.Schema)+"."+d.Quote(t.Name)+" WHERE 1=0", nil)
+func (v *View) SameColumns(ctx context.Context, t *rewrite.Table) (bool, error) {
+	d := v.Catalog.Dialect
+	rows, err := v.ParentQuery(ctx, "SELECT * FROM "+d.Quote(t.Schema)+"."+d.Quote(t.Name)+" WHERE 1=0", nil)
 	if err != nil {
 		return false, err
 	}

@@ -14,7 +14,7 @@ import (
 // it are refused, and say why; others, and DDL, which may put the table right, run.
 
 // holder is a table that nothing is slotted of, or can be.
-func (s *Catalog) holder(cfg *config.TableConfig, t, slots *rewrite.Table) *rewrite.Table {
+func (c *Catalog) holder(cfg *config.TableConfig, t, slots *rewrite.Table) *rewrite.Table {
 	held := *t
 	switch {
 	case t.Counter != nil:
@@ -124,17 +124,17 @@ func (sc *Schema) hold(t *rewrite.Table) {
 }
 
 // reportOnce warns of what has become of a table.
-func (s *Catalog) reportOnce(ctx context.Context, t *rewrite.Table, problems []config.Problem) {
-	s.warnOnce(ctx, t, "slotsql: a table no longer fits its configuration", AsConfigError(problems).Error())
+func (c *Catalog) reportOnce(ctx context.Context, t *rewrite.Table, problems []config.Problem) {
+	c.warnOnce(ctx, t, "slotsql: a table no longer fits its configuration", AsConfigError(problems).Error())
 }
 
-func (s *Catalog) warnOnce(ctx context.Context, t *rewrite.Table, what, why string) {
+func (c *Catalog) warnOnce(ctx context.Context, t *rewrite.Table, what, why string) {
 	id := t.Schema + "\x00" + t.Name + "\x00" + what + why
-	s.mu.Lock()
-	done := s.reported[id]
-	s.reported[id] = true
-	s.mu.Unlock()
+	c.mu.Lock()
+	done := c.reported[id]
+	c.reported[id] = true
+	c.mu.Unlock()
 	if !done {
-		s.Log().WarnContext(ctx, what, "table", t.Name, "reason", why)
+		c.Log().WarnContext(ctx, what, "table", t.Name, "reason", why)
 	}
 }

@@ -22,8 +22,8 @@ type unseenBase struct {
 }
 
 // unseenBases finds them, by their configured names.
-func (c *View) unseenBases(ctx context.Context) (map[dialect.WrittenName]unseenBase, error) {
-	s := c.Catalog
+func (v *View) unseenBases(ctx context.Context) (map[dialect.WrittenName]unseenBase, error) {
+	s := v.Catalog
 	d, ok := s.Dialect.(dialect.RightsReader)
 	if !ok || s.Dry || s.Beside {
 		return nil, nil
@@ -32,18 +32,18 @@ func (c *View) unseenBases(ctx context.Context) (map[dialect.WrittenName]unseenB
 	for i := range s.Tables {
 		cfg := &s.Tables[i]
 		n := dialect.WrittenName{Schema: cfg.Schema, Name: cfg.Table}
-		if t, err := c.Look(ctx)(n.Schema, n.Name); err != nil {
+		if t, err := v.Look(ctx)(n.Schema, n.Name); err != nil {
 			return nil, err
 		} else if t != nil || !config.Demanded(cfg) {
 			continue
 		}
-		schema, hidden, err := d.Hidden(ctx, c.Session(), n.Schema, n.Name)
+		schema, hidden, err := d.Hidden(ctx, v.Session(), n.Schema, n.Name)
 		if err != nil {
 			return nil, err
 		} else if !hidden {
 			continue
 		}
-		slots, err := c.Look(ctx)(n.Schema, s.slotTableOf(cfg, &rewrite.Table{Name: n.Name}))
+		slots, err := v.Look(ctx)(n.Schema, s.slotTableOf(cfg, &rewrite.Table{Name: n.Name}))
 		if err != nil {
 			return nil, err
 		}
@@ -81,8 +81,8 @@ func baseOf(cfg *config.TableConfig, slots *rewrite.Table) *rewrite.Table {
 }
 
 // beneath is look, for base tables.
-func (c *View) beneath(ctx context.Context, unseen map[dialect.WrittenName]unseenBase) func(schema, name string) (*rewrite.Table, error) {
-	look := c.Look(ctx)
+func (v *View) beneath(ctx context.Context, unseen map[dialect.WrittenName]unseenBase) func(schema, name string) (*rewrite.Table, error) {
+	look := v.Look(ctx)
 	return func(schema, name string) (*rewrite.Table, error) {
 		if t := unseen[dialect.WrittenName{Schema: schema, Name: name}].table; t != nil {
 			return t, nil

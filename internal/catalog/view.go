@@ -39,13 +39,13 @@ func NewOwnView(ctx context.Context, c *Catalog, parent driver.Conn) *View {
 // AsConnected says that the session is as the connector opens it, outside a
 // transaction, and without open rows. Two such sessions do the same with the
 // same statement.
-func (c *View) AsConnected() bool {
-	return c.ordinary() && !c.Origin.RowsOpen() && !c.Tx.KeepsLocks() && c.InAutocommit()
+func (v *View) AsConnected() bool {
+	return v.ordinary() && !v.Origin.RowsOpen() && !v.Tx.KeepsLocks() && v.InAutocommit()
 }
 
 // ordinary says that any connection of the connector sees the same database.
-func (c *View) ordinary() bool {
-	return !c.Altered && !c.Private && !c.Moved && !c.Temp && !c.Origin.Dirty() && c.DB.Sharing
+func (v *View) ordinary() bool {
+	return !v.Altered && !v.Private && !v.Moved && !v.Temp && !v.Origin.Dirty() && v.DB.Sharing
 }
 
 // OpenView opens a connection of the parent for slotsql's own statements.

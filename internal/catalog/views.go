@@ -45,22 +45,22 @@ func (sc *Schema) Views() []rewrite.View {
 }
 
 // viewed adds names to those by which a text may concern a counter table.
-func (s *Catalog) viewed(names []string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (c *Catalog) viewed(names []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	var all []string
-	if p := s.ViewNames.Load(); p != nil {
+	if p := c.ViewNames.Load(); p != nil {
 		all = slices.Clone(*p)
 	}
 	before := len(all)
 	for _, name := range names {
 		if name = strings.ToLower(rewrite.Spelled(name)); !slices.Contains(all, name) {
 			all = append(all, name)
-			s.wideNames.Store(s.wideNames.Load() || !ascii(name))
+			c.wideNames.Store(c.wideNames.Load() || !ascii(name))
 		}
 	}
 	if len(all) > before {
-		s.ViewNames.Store(&all)
-		s.NewNames()
+		c.ViewNames.Store(&all)
+		c.NewNames()
 	}
 }

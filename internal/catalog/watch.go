@@ -66,21 +66,21 @@ func (w *watch) lookedAt(began time.Duration) {
 }
 
 // watcher returns the dialect that can look; nil when there is nothing to look at.
-func (s *Catalog) watcher() dialect.Watcher {
-	if len(s.Tables) == 0 || s.Dry && s.Beside {
+func (c *Catalog) watcher() dialect.Watcher {
+	if len(c.Tables) == 0 || c.Dry && c.Beside {
 		return nil
 	}
-	return s.Dialect
+	return c.Dialect
 }
 
 // writtenNames are the names of the configured tables and their slot tables as a
 // session resolves them before any facts are known.
-func (s *Catalog) writtenNames() []dialect.WrittenName {
+func (c *Catalog) writtenNames() []dialect.WrittenName {
 	var out []dialect.WrittenName
-	for i := range s.Tables {
-		t := &s.Tables[i]
+	for i := range c.Tables {
+		t := &c.Tables[i]
 		out = append(out, dialect.WrittenName{Schema: t.Schema, Name: t.Table},
-			dialect.WrittenName{Schema: t.Schema, Name: s.slotTableOf(t, &rewrite.Table{Name: t.Table})})
+			dialect.WrittenName{Schema: t.Schema, Name: c.slotTableOf(t, &rewrite.Table{Name: t.Table})})
 	}
 	return out
 }
@@ -114,12 +114,12 @@ func (sc *Schema) names() []dialect.WrittenName {
 // marked reads facts with load, and the marks that they are read at. It reads
 // again, with more marks, when a table turns out to be another than its name was
 // taken for.
-func (s *Catalog) marked(ctx context.Context, v *View, how loading, load func() (*Schema, error)) (*Schema, error) {
-	d := s.watcher()
+func (c *Catalog) marked(ctx context.Context, v *View, how loading, load func() (*Schema, error)) (*Schema, error) {
+	d := c.watcher()
 	if d == nil || how.private {
 		return load()
 	}
-	names := s.writtenNames()
+	names := c.writtenNames()
 	for tries := 1; ; tries++ {
 		began := clock()
 		got, err := d.Marks(ctx, v.Session(), names)
@@ -146,9 +146,9 @@ func (s *Catalog) marked(ctx context.Context, v *View, how loading, load func() 
 			}
 		}
 		if !more || tries > 2 {
-			s.Watch.note(s, sc, marks, how.renew)
+			c.Watch.note(c, sc, marks, how.renew)
 			if how.home {
-				s.Watch.lookedAt(began)
+				c.Watch.lookedAt(began)
 			}
 			return sc, nil
 		}
@@ -187,28 +187,28 @@ func (w *watch) forget() {
 
 // compare looks whether the tables are as they were when the facts were read, and
 // calls differs when they are not.
-func (s *Catalog) compare(ctx context.Context, v *View, differs func()) error {
-	began, changes := clock(), s.Changes.Load()
-	s.Watch.mu.Lock()
+func (c *Catalog) compare(ctx context.Context, v *View, differs func()) error {
+	began, changes := clock(), c.Changes.Load()
+	c.Watch.mu.Lock()
 	var names []dialect.WrittenName
 	var want []dialect.Mark
-	for n, m := range s.Watch.marks {
+	for n, m := range c.Watch.marks {
 		names, want = append(names, n), append(want, m)
 	}
-	s.Watch.mu.Unlock()
-	d := s.watcher()
+	c.Watch.mu.Unlock()
+	d := c.watcher()
 	if d == nil || len(names) == 0 {
-		s.Watch.lookedAt(began) // the next reading takes marks
+		c.Watch.lookedAt(began) // the next reading takes marks
 		return nil
 	}
 	got, err := d.Marks(ctx, v.Session(), names)
 	if err != nil {
 		return err
 	}
-	if !slices.Equal(got, want) && s.Changes.Load() == changes {
-		s.ViewDDL.Store(true) // there may be new views
+	if !slices.Equal(got, want) && c.Changes.Load() == changes {
+		c.ViewDDL.Store(true) // there may be new views
 		differs()
 	}
-	s.Watch.lookedAt(began)
+	c.Watch.lookedAt(began)
 	return nil
 }

@@ -21,20 +21,20 @@ const sideIdle = 30 * time.Second
 // that has run before and named no configured table does not, as it would have to
 // name a view that has just come to be. A look that fails is no error of the
 // statement's: it runs on the facts that there are, and another one begins soon.
-func (c *View) Heed(ctx context.Context, wait bool) {
-	if len(c.Catalog.Tables) == 0 {
+func (v *View) Heed(ctx context.Context, wait bool) {
+	if len(v.Catalog.Tables) == 0 {
 		return
 	}
-	w := &c.Catalog.Watch
+	w := &v.Catalog.Watch
 	age := w.age()
-	if age < lookAgain || c.Schema == nil || c.Catalog.watcher() == nil {
+	if age < lookAgain || v.Schema == nil || v.Catalog.watcher() == nil {
 		return
 	}
-	if c.Catalog.Traits.OneWriter || !c.Catalog.aside() {
-		c.lookHere(ctx)
+	if v.Catalog.Traits.OneWriter || !v.Catalog.aside() {
+		v.lookHere(ctx)
 		return
 	}
-	done := c.Catalog.lookAside()
+	done := v.Catalog.lookAside()
 	if age < lookFirst || !wait {
 		return
 	}
@@ -48,15 +48,15 @@ func (c *View) Heed(ctx context.Context, wait bool) {
 		return
 	}
 	if w.age() >= lookFirst {
-		c.lookHere(ctx)
+		v.lookHere(ctx)
 	}
 }
 
 // HeedHere is heed for a session that is not yet in a transaction, where looks are
 // made on the application's connections: in one they are not.
-func (c *View) HeedHere(ctx context.Context) {
-	if len(c.Catalog.Tables) > 0 && (c.Catalog.Traits.OneWriter || !c.Catalog.aside()) {
-		c.Heed(ctx, true)
+func (v *View) HeedHere(ctx context.Context) {
+	if len(v.Catalog.Tables) > 0 && (v.Catalog.Traits.OneWriter || !v.Catalog.aside()) {
+		v.Heed(ctx, true)
 	}
 }
 
@@ -64,15 +64,15 @@ func (c *View) HeedHere(ctx context.Context) {
 // it: outside a transaction, and while no rows are open. Where one connection
 // writes at a time that is the way at all times: a second one could see another
 // database, or be in the way.
-func (c *View) lookHere(ctx context.Context) {
-	if c.Catalog.Traits.OneWriter {
-		if !c.Tx.None() || c.Temp {
+func (v *View) lookHere(ctx context.Context) {
+	if v.Catalog.Traits.OneWriter {
+		if !v.Tx.None() || v.Temp {
 			return
 		}
-	} else if c.Origin.RowsOpen() || c.Tx.KeepsLocks() || !c.InAutocommit() {
+	} else if v.Origin.RowsOpen() || v.Tx.KeepsLocks() || !v.InAutocommit() {
 		return
 	}
-	w := &c.Catalog.Watch
+	w := &v.Catalog.Watch
 	w.mu.Lock()
 	if w.under != nil {
 		w.mu.Unlock()
@@ -81,7 +81,7 @@ func (c *View) lookHere(ctx context.Context) {
 	done := make(chan struct{})
 	w.under = done
 	w.mu.Unlock()
-	_ = c.Catalog.compare(ctx, c, func() { c.Catalog.Expire() })
+	_ = v.Catalog.compare(ctx, v, func() { v.Catalog.Expire() })
 	w.ended(done)
 }
 
@@ -93,14 +93,14 @@ func (w *watch) ended(done chan struct{}) {
 }
 
 // aside reports whether a connection of slotsql's own may be had to look.
-func (s *Catalog) aside() bool {
-	return s.Connect != nil && clock() >= time.Duration(s.Watch.Side.rest.Load())
+func (c *Catalog) aside() bool {
+	return c.Connect != nil && clock() >= time.Duration(c.Watch.Side.rest.Load())
 }
 
 // lookAside begins a look on slotsql's own connection, unless one is under way.
 // The channel is closed at its end.
-func (s *Catalog) lookAside() <-chan struct{} {
-	w := &s.Watch
+func (c *Catalog) lookAside() <-chan struct{} {
+	w := &c.Watch
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.under != nil {
@@ -112,10 +112,10 @@ func (s *Catalog) lookAside() <-chan struct{} {
 		defer w.ended(done)
 		ctx, cancel := w.Side.bounded(context.Background(), readingPatience)
 		defer cancel()
-		_ = w.Side.run(ctx, s, func(v *View) error {
+		_ = w.Side.run(ctx, c, func(v *View) error {
 			soon, cancel := context.WithTimeout(ctx, sidePatience)
 			defer cancel()
-			return s.compare(soon, v, func() { s.renew(ctx, v) })
+			return c.compare(soon, v, func() { c.renew(ctx, v) })
 		})
 	}()
 	return done
