@@ -137,82 +137,76 @@ func (d *decoder) sharedTables(c *Config) {
 	}
 	taken := map[string]string{}
 	for i := range c.tables {
-		t := &c.tables[i]
-		report := func(path, format string, args ...any) {
-			d.problems = append(d.problems, t.Problem(path, format, args...))
+		if t := &c.tables[i]; t.Layout != LayoutShared {
+			d.noRecordTypes(t)
+		} else if d.findShared(t, tables) {
+			d.recordTypes(t, taken)
 		}
-		if t.Layout != LayoutShared {
-			for _, counter := range t.Counters {
-				if counter.RecordType != nil {
-					report(
-						"counters."+PathName(counter.Column),
-						"counter %s has a record_type, which is for layout: shared: remove it, or write layout: shared",
-						Clip(counter.Column),
-					)
-				}
-			}
+	}
+}
+
+// noRecordTypes reports record types of a table of another layout.
+func (d *decoder) noRecordTypes(t *TableConfig) {
+	for _, counter := range t.Counters {
+		if counter.RecordType != nil {
+			d.problems = append(d.problems, t.Problem(
+				"counters."+PathName(counter.Column),
+				"counter %s has a record_type, which is for layout: shared: remove it, or write layout: shared",
+				Clip(counter.Column),
+			))
+		}
+	}
+}
+
+// findShared sets the shared slot table of t, and reports whether there is one.
+func (d *decoder) findShared(t *TableConfig, tables map[string]*SharedConfig) bool {
+	report := func(path, format string, args ...any) {
+		d.problems = append(d.problems, t.Problem(path, format, args...))
+	}
+	if t.Key != nil && len(t.Key) != 1 {
+		report("key", "layout shared stores the key in one column: name a key of one column, or use layout dedicated")
+	}
+	if len(t.Companions) > 0 {
+		report("companions", "layout shared does not support companions: remove them, or use layout dedicated")
+	}
+	known := slices.Sorted(maps.Keys(tables))
+	name := t.SlotTable
+	if name == "" && len(known) == 1 {
+		name = known[0]
+	}
+	if name == "" {
+		report("slot_table", "slot_table is missing: name a shared table (%s)", strings.Join(known, ", "))
+		return false
+	}
+	if tables[name] == nil {
+		report("slot_table", "slot table %s is not listed under shared (%s): add it there", Clip(name), strings.Join(known, ", "))
+		return false
+	}
+	t.SlotTable, t.Shared = name, tables[name]
+	return true
+}
+
+// recordTypes sees that each counter of t has a record type that none has taken.
+func (d *decoder) recordTypes(t *TableConfig, taken map[string]string) {
+	report := func(counter *CounterConfig, format string, args ...any) {
+		d.problems = append(d.problems, t.Problem("counters."+PathName(counter.Column), format, args...))
+	}
+	for i := range t.Counters {
+		counter := &t.Counters[i]
+		if counter.RecordType == nil {
+			report(counter, "counter %s has no record_type to identify its rows in %s: write %s: {record_type: N}",
+				Clip(counter.Column), Clip(t.SlotTable), counter.Column)
 			continue
 		}
-		if t.Key != nil && len(t.Key) != 1 {
-			report("key", "layout shared stores the key in one column: name a key of one column, or use layout dedicated")
-		}
-		if len(t.Companions) > 0 {
-			report("companions", "layout shared does not support companions: remove them, or use layout dedicated")
-		}
-		name := t.SlotTable
-		if name == "" {
-			switch len(tables) {
-			case 1:
-				for n := range tables {
-					name = n
-				}
-			default:
-				report(
-					"slot_table",
-					"slot_table is missing: name a shared table (%s)",
-					strings.Join(slices.Sorted(maps.Keys(tables)), ", "),
-				)
-				continue
-			}
-		}
-		sh := tables[name]
-		if sh == nil {
-			report(
-				"slot_table",
-				"slot table %s is not listed under shared (%s): add it there",
-				Clip(name),
-				strings.Join(slices.Sorted(maps.Keys(tables)), ", "),
-			)
+		if *counter.RecordType < 0 {
 			continue
 		}
-		t.SlotTable, t.Shared = name, sh
-		for _, counter := range t.Counters {
-			path := "counters." + PathName(counter.Column)
-			if counter.RecordType == nil {
-				report(
-					path,
-					"counter %s has no record_type to identify its rows in %s: write %s: {record_type: N}",
-					Clip(counter.Column),
-					Clip(name),
-					counter.Column,
-				)
-				continue
-			}
-			if *counter.RecordType < 0 {
-				continue
-			}
-			id := fmt.Sprintf("%s\x00%s\x00%d", t.Schema, name, *counter.RecordType)
-			if other := taken[id]; other != "" {
-				report(
-					path,
-					"counter %s has the record_type %d of %s: each counter of a shared table needs its own",
-					Clip(counter.Column),
-					*counter.RecordType,
-					other,
-				)
-				continue
-			}
-			taken[id] = fmt.Sprintf("counter %s of table %s", Clip(counter.Column), Clip(t.Name))
+		id := fmt.Sprintf("%s\x00%s\x00%d", t.Schema, t.SlotTable, *counter.RecordType)
+		if other := taken[id]; other != "" {
+			report(counter, "counter %s has the record_type %d of %s: each counter of a shared table needs its own",
+				Clip(counter.Column), *counter.RecordType, other)
+			continue
 		}
+		taken[id] = fmt.Sprintf("counter %s of table %s", Clip(counter.Column), Clip(t.Name))
 	}
 }
