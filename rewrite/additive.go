@@ -65,7 +65,7 @@ func (p *planning) counterFree(sc *scope, exprs ...*Expr) bool {
 			return false
 		}
 	}
-	return len(r.edits) == 0 && !r.locked && !r.writes
+	return len(r.edits) == 0 && !r.found.locks && !r.found.writes
 }
 
 // constant says that e has one value for the whole statement, known before it

@@ -19,7 +19,7 @@ func (p *planning) planCreateSelect(st *Statement) *Plan {
 	r, err := p.reading(
 		func() *reader { return &reader{planning: p} },
 		func(r *reader) error { return r.query(nil, st.Select) })
-	if err == nil && !r.locked && len(r.edits) > 0 && p.d.Traits().CopiesColumns {
+	if err == nil && !r.found.locks && len(r.edits) > 0 && p.d.Traits().CopiesColumns {
 		if why := p.define(st, r); why != "" {
 			return p.drainAll(mentioned, why)
 		}
@@ -42,7 +42,7 @@ func (p *planning) define(st *Statement, r *reader) string {
 		return "cannot tell where the new table's columns are defined"
 	}
 	simple := len(q.Operands) == 0 && len(q.With) == 0 && len(q.GroupBy) == 0 && q.Having == nil && !q.Distinct &&
-		len(q.Windows) == 0 && !outerJoins(q.From) && len(p.derived) == 0 && !r.whole
+		len(q.Windows) == 0 && !outerJoins(q.From) && len(p.derived) == 0 && !r.found.wholeRow
 	sc := p.newScope(nil, nil, q.From)
 	for _, b := range sc.bindings {
 		simple = simple && b.query == nil

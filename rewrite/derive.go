@@ -78,7 +78,7 @@ func (p *planning) reading(start func() *reader, walk func(*reader) error) (*rea
 		err := walk(r)
 		var d *errDerive
 		if !errors.As(err, &d) {
-			if err == nil && r.truth && len(r.edits) > 0 && p.d.Traits().TruthLost {
+			if err == nil && r.found.truth && len(r.edits) > 0 && p.d.Traits().TruthLost {
 				err = opaque("a comparison with ANY or ALL is a value: MariaDB may lose its NULL beside the sum of slots")
 			}
 			return r, err
@@ -153,7 +153,7 @@ func (r *reader) derivedSource(sc *scope, s *Source) {
 			// MariaDB merges it into the block, and when a prepared statement
 			// runs for the second time no longer knows the total for what the
 			// block groups by (error 1055). Plain has no such query in FROM.
-			r.merges = true
+			r.found.merged = true
 		}
 		r.edits = append(r.edits,
 			edit{Span{s.Ref.Start, s.Ref.Start}, "(SELECT " + strings.Join(r.totals(b.table, q, nil), ", ") + " FROM "},

@@ -69,7 +69,7 @@ func (m *dml) alone() bool {
 			return false
 		}
 	}
-	return len(r.edits) == 0 && !r.locked && !r.writes
+	return len(r.edits) == 0 && !r.found.locks && !r.found.writes
 }
 
 // reads says whether any part of the statement reads a counter, the listed
@@ -80,11 +80,11 @@ func (m *dml) reads(except map[*Expr]bool) (bool, string) {
 	switch {
 	case err != nil:
 		return true, reasonOf(err)
-	case len(r.edits) > 0 && !r.counter:
+	case len(r.edits) > 0 && !r.found.counter:
 		return true, "the statement reads a companion"
 	case len(r.edits) > 0:
 		return true, "the statement reads a counter"
-	case r.locked:
+	case r.found.locks:
 		return true, "the statement locks rows of a counter table"
 	}
 	return false, ""
@@ -157,11 +157,11 @@ func (p *planning) planReads(r *reader, err error, locked string) *Plan {
 	switch {
 	case err != nil:
 		return p.drainAll(p.mentioned(), reasonOf(err))
-	case r.locked:
+	case r.found.locks:
 		return p.drainAll(p.mentioned(), locked)
-	case r.writes && len(r.edits) > 0:
+	case r.found.writes && len(r.edits) > 0:
 		return p.drainAll(p.mentioned(), "a WITH query increments a counter that the statement also reads")
-	case r.writes:
+	case r.found.writes:
 		return &Plan{Class: AdditiveBase}
 	case len(r.edits) == 0:
 		return &Plan{Class: PassThrough}
@@ -172,7 +172,7 @@ func (p *planning) planReads(r *reader, err error, locked string) *Plan {
 		Tables: names(r.tables),
 		Text:   p.src.apply(r.edits),
 		Stars:  r.stars,
-		Anew:   r.merges,
+		Anew:   r.found.merged,
 		reads:  r,
 	}
 }

@@ -4,23 +4,47 @@ package rewrite
 // totals. The text between the edits stays as it is.
 type reader struct {
 	*planning
-	edits   []edit
-	tables  []*Table // counter tables whose counters are read
-	stars   []*Table // counter tables whose * is written out
-	seen    []*Table // counter tables that occur as a source
-	relaxed bool     // counters of tables with reads: base stay as they are
-	base    bool     // so do all counters: /* slotsql: base */
-	locked  bool     // a block that reads a counter table locks rows
-	writes  bool     // a data-modifying CTE writes a counter table's counters
-	whole   bool     // a row as a whole is replaced
-	merges  bool     // MariaDB merges a derived form into a block that groups
-	truth   bool     // a comparison with ANY or ALL is more than a condition, see quantified
-	counter bool     // a counter is read, and not only companions
-	tested  *Expr    // the column that the IS NULL which is being read asks about
+	values readValues
+	edits  []edit
+	tables []*Table // counter tables whose counters are read
+	stars  []*Table // counter tables whose * is written out
+	seen   []*Table // counter tables that occur as a source
+	found  findings
+	tested *Expr // the column that the IS NULL which is being read asks about
 	// aggregates counts those whose argument is a query that is being read.
 	aggregates int
 
 	reason string // why a derived table stands for a counter table
+}
+
+// readValues is which value of a counter a statement is to see.
+type readValues int
+
+const (
+	// totals: of every table. What a statement computes to store is exact.
+	totals readValues = iota
+	// asConfigured: the totals, but base values of tables with reads: base.
+	asConfigured
+	// baseValues: of all tables, by the hint.
+	baseValues
+)
+
+// queryReader reads a query whose rows go to the application.
+func (p *planning) queryReader() *reader {
+	if hintOf(p.src.text) == hintBase {
+		return &reader{planning: p, values: baseValues}
+	}
+	return &reader{planning: p, values: asConfigured}
+}
+
+// findings are what a statement has been found to do with counter tables.
+type findings struct {
+	counter  bool // it reads a counter, and not only companions
+	locks    bool // a block that reads a counter table locks rows
+	writes   bool // a data-modifying CTE writes a counter table's counters
+	wholeRow bool // a row as a whole is replaced
+	merged   bool // MariaDB merges a derived form into a block that groups
+	truth    bool // a comparison with ANY or ALL is more than a condition, see quantified
 }
 
 // clause says where in a block an expression stands.
@@ -41,23 +65,23 @@ func (p *planning) planSelect(st *Statement) *Plan {
 		return p.drainAll(tables, opaqueReason(st))
 	}
 	r, err := p.reading(
-		func() *reader { return &reader{planning: p, relaxed: true, base: hintOf(p.src.text) == hintBase} },
+		p.queryReader,
 		func(r *reader) error { return r.query(nil, st.Select) })
 	switch {
 	case err != nil:
 		return p.drainSelect(st, tables, reasonOf(err))
-	case r.locked:
+	case r.found.locks:
 		return p.drainSelect(st, r.seen, "the query locks rows of a counter table")
 	case len(r.edits) == 0:
 		class := PassThrough
-		if r.writes {
+		if r.found.writes {
 			class = AdditiveBase
 		}
 		return &Plan{Class: class}
-	case r.writes:
+	case r.found.writes:
 		return p.drainAll(tables, "a WITH query increments a counter that the statement also reads")
 	}
-	plan := &Plan{Class: Read, Reason: r.reason, Tables: names(r.tables), Text: p.src.apply(r.edits), Stars: r.stars, Anew: r.merges}
+	plan := &Plan{Class: Read, Reason: r.reason, Tables: names(r.tables), Text: p.src.apply(r.edits), Stars: r.stars, Anew: r.found.merged}
 	p.faster(st, r, plan)
 	if st.Kind == KindSelect && !st.Select.Into && p.d.Traits().ShapeQuery {
 		plan.Shape = p.shape(st.Select)
@@ -73,7 +97,7 @@ func (p *planning) faster(st *Statement, r *reader, plan *Plan) {
 	if st.Select.Into {
 		return // INTO stands where these have no place for it
 	}
-	if r.whole || len(p.derived) > 0 || st.Select.Table {
+	if r.found.wholeRow || len(p.derived) > 0 || st.Select.Table {
 		return // these know of counters that are replaced in their place only
 	}
 	b, why, ok := p.split(st, r.edits)
@@ -176,7 +200,7 @@ func (r *reader) cteStatement(sc *scope, st *Statement) error {
 		if !plan.baseExact() {
 			return opaque("a WITH query changes a counter whose range or CHECK must be checked")
 		}
-		r.writes = true
+		r.found.writes = true
 	default:
 		return opaque("a WITH query reads or sets a counter: " + plan.Reason)
 	}
@@ -217,7 +241,7 @@ func (r *reader) setOrder(sc *scope, q *Select) error {
 		}
 	}
 	if q.Lock && len(r.seen) > 0 {
-		r.locked = true
+		r.found.locks = true
 	}
 	return nil
 }
@@ -238,7 +262,7 @@ func (r *reader) block(parent *scope, q *Select) error {
 		}
 	}
 	if q.Lock && (counts || len(r.seen) > 0) {
-		r.locked = true
+		r.found.locks = true
 	}
 	if q.Table && len(q.Items) == 0 && counts {
 		return opaque("IN names a counter table")
@@ -355,7 +379,7 @@ type blockReader struct {
 // readsBase says whether a table's counters are read as they stand in the base
 // table: the application asked for it, and the statement is a query.
 func (r *reader) readsBase(t *Table) bool {
-	return r.base || r.relaxed && t.Counter.Reads == ReadsBase
+	return r.values == baseValues || r.values == asConfigured && t.Counter.Reads == ReadsBase
 }
 
 func (r *reader) note(t *Table) {
@@ -400,7 +424,7 @@ func (b *blockReader) walk(e *Expr, in clause, aggregate bool) error {
 	if x := nullTest(e); x != nil && in == inPredicate {
 		b.tested = x
 	}
-	b.truth = b.truth || in != inPredicate && quantified(e) && !(in == inHaving && b.q != nil && decides(b.q.Having, e))
+	b.found.truth = b.found.truth || in != inPredicate && quantified(e) && !(in == inHaving && b.q != nil && decides(b.q.Having, e))
 	for i, a := range e.Args {
 		if a != nil && a.Kind == Star && e.Op == "row" && e.Kind == Opaque {
 			if err := b.listed(a, in); err != nil {
@@ -490,7 +514,7 @@ func (b *blockReader) column(e *Expr, in clause, aggregate bool) error {
 			return derivable("alias "+e.Name[0].Name+" may hide the counter of that name in a window", t.binding)
 		}
 	}
-	b.counter = b.counter || t.binding.table.IsCounter(t.column.Name)
+	b.found.counter = b.found.counter || t.binding.table.IsCounter(t.column.Name)
 	b.note(t.binding.table)
 	total := b.d.Total(t.binding.table, b.qualifier(t.binding), t.column.Name, true)
 	if in == inItems && b.bareItem(e) {

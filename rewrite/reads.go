@@ -38,7 +38,7 @@ func (p *planning) planReader(st *Statement) *Plan {
 		return p.drainAll(p.mentioned(), opaqueReason(st))
 	}
 	r, err := p.reading(
-		func() *reader { return &reader{planning: p, relaxed: true, base: hintOf(p.src.text) == hintBase} },
+		p.queryReader,
 		func(r *reader) error { return r.query(nil, st.Select) })
 	return p.planReads(r, err, "the query locks rows of a counter table")
 }

@@ -69,7 +69,7 @@ func (m *dml) planConflict(c *Conflict, st *Statement, as assigned) *Plan {
 	if err := m.returning(b); err != nil {
 		return all(reasonOf(err))
 	}
-	if len(r.edits) > 0 || r.locked {
+	if len(r.edits) > 0 || r.found.locks {
 		return all("the conflict clause reads a counter")
 	}
 	if len(as.increments) == 0 {

@@ -41,7 +41,7 @@ func (b *blockReader) fields(x *binding) ([]string, error) {
 	}
 	b.note(x.table)
 	b.addStar(x.table)
-	b.whole = true
+	b.found.wholeRow = true
 	q := b.qualifier(x)
 	var out []string
 	for i, l := range b.labels(x) {

@@ -21,6 +21,9 @@ type Catalog struct {
 // NewCatalog sets the tables' counters as the configuration says: by the code that
 // does so for a program.
 func NewCatalog(d dialect.Dialect, tables []*rewrite.Table, text string) (*Catalog, error) {
+	if !strings.Contains(text, "version:") {
+		text = "version: 1\n" + text
+	}
 	cfg, err := config.Parse([]byte(text), "config.yaml")
 	if err != nil {
 		return nil, err
