@@ -10,6 +10,7 @@ import (
 // others of the same name.
 type Temporary int
 
+// What a session may have.
 const (
 	MayHide   Temporary = iota // it may have some
 	NoneHides                  // it has none
@@ -31,6 +32,7 @@ type Describer interface {
 // definition of every view to know.
 type Reach int
 
+// The databases that views are looked for in.
 const (
 	AllDatabases   Reach = iota
 	TheirDatabases       // those of the tables, and the session's

@@ -14,10 +14,12 @@ type NameRules struct {
 	Folds        bool
 }
 
+// TooLong reports whether the engine refuses a table of that name for its length.
 func (r NameRules) TooLong(name string) bool {
 	return r.Chars > 0 && utf8.RuneCountInString(name) > r.Chars || r.Bytes > 0 && len(name) > r.Bytes
 }
 
+// Limit is the longest name, for messages.
 func (r NameRules) Limit() string {
 	if r.Chars > 0 {
 		return fmt.Sprintf("%d characters", r.Chars)

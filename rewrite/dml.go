@@ -137,7 +137,7 @@ func (m *dml) returning(b *blockReader) error {
 	return nil
 }
 
-func (m *dml) reader() *reader { return &reader{planning: m.planning} }
+func (m *dml) reader() *reader { return &reader{planning: m.planning, values: totals} }
 
 // planOther plans a write to a table without counters: its reads of counters
 // become totals where they stand in a subquery, else it is drained for.

@@ -156,6 +156,8 @@ func (p *planning) drainSelect(st *Statement, tables []*Table, reason string) *P
 // fixedRows finds a unique key that the top-level conjunction of where fixes to constants.
 // The predicate it returns consists of those conjuncts alone: the rows it
 // selects cannot change under the drain's lock, whatever else the statement asks.
+//
+//nolint:funlen // a list of rules, each with its reason
 func (p *planning) fixedRows(sc *scope, b *binding, where *Expr) *rowset {
 	if where == nil || b == nil || b.table == nil {
 		return nil

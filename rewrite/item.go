@@ -81,6 +81,7 @@ func (b *blockReader) isAlias(name Ident) bool {
 	return false
 }
 
+//nolint:funlen // a list of rules, each with its reason
 func (b *blockReader) star(it Item) error {
 	if len(it.Expr.Name) > 1 {
 		if x := b.labelled(it.Expr.Name, false); x != nil && x.derived {

@@ -226,6 +226,7 @@ func appendNew(list []string, s string) []string {
 // statement.
 const Rejected = "the parser rejects the statement"
 
+//nolint:funlen // one case for each kind of statement
 func (p *planning) plan() *Plan {
 	src := p.src
 	mentioned := p.mentioned()

@@ -447,6 +447,7 @@ func (b *blockReader) walk(e *Expr, in clause, aggregate bool) error {
 	return nil
 }
 
+//nolint:funlen // a list of rules, each with its reason
 func (b *blockReader) column(e *Expr, in clause, aggregate bool) error {
 	if done, err := b.throughDerived(e); done || err != nil {
 		return err

@@ -15,6 +15,8 @@ type Repeat struct {
 // nothing, and give the same for the same rows, whoever asks. A function that is
 // not on the list may do anything. Of what a text only names (a view, an
 // operator) nothing is known.
+//
+//nolint:funlen // a list of rules, each with its reason
 func Repeatable(lx *Lexis, text string) Repeat {
 	s := NewScanner(lx, text)
 	var out Repeat

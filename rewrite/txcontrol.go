@@ -77,6 +77,7 @@ func (p *Plan) controls(lx *Lexis) *Plan {
 // maxControlWords is how many words of a statement are looked at.
 const maxControlWords = 8
 
+//nolint:funlen // one case for each statement that controls transactions
 func txEvent(words []string) TxEvent {
 	is := func(i int, list ...string) bool {
 		for _, w := range list {

@@ -17,6 +17,8 @@ func (p *planning) planUpdate(st *Statement) *Plan {
 }
 
 // planMultiUpdate plans UPDATE a JOIN b: additive ones run as they are.
+//
+//nolint:funlen // a list of rules, each with its reason
 func (m *dml) planMultiUpdate() *Plan {
 	except := map[*Expr]bool{}
 	var tables, changed []*Table
@@ -330,6 +332,8 @@ func (m *dml) limitsNothing() bool {
 
 // slotted turns a base plan into a slotted upsert, with a drain of the same
 // row as its fallback.
+//
+//nolint:funlen // a list of rules, each with its reason
 func (m *dml) slotted(base *Plan, a assigned, rows *rowset, where fragment) *Plan {
 	t := m.table
 	if why := m.mistyped(m.typeAt(a.increments)); why != "" {

@@ -174,6 +174,8 @@ func (m *dml) insertIndex(written Ident) int {
 // inserts a missing one. Both are exact on their own, so it does not matter
 // what happens between them: deltas commute, and the original text is itself
 // an increment when the row has come to exist.
+//
+//nolint:funlen // a list of rules, each with its reason
 func (m *dml) slottedUpsert(base *Plan, as assigned) *Plan {
 	why := func(s string) *Plan { base.Reason = s; return base }
 	st, t := m.st, m.table

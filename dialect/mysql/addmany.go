@@ -56,7 +56,8 @@ func (d *Dialect) AddMany(t *rewrite.Table, in rewrite.AddManyText) string {
 // take slots, is an error as in AddMany, and so is a lock that others have.
 func (d *Dialect) UpsertMany(t *rewrite.Table, in rewrite.AddManyText) string {
 	u := rowIndex(t)
-	if !d.NoWait || in.CheckBase || t.Counter.Layout == rewrite.LayoutShared || u == nil || !u.Primary || !containsAll(t.Counter.Key, u.Columns) {
+	if !d.NoWait || in.CheckBase || t.Counter.Layout == rewrite.LayoutShared ||
+		u == nil || !u.Primary || !containsAll(t.Counter.Key, u.Columns) {
 		return ""
 	}
 	const baseAlias = "slotsql_b"
@@ -74,8 +75,10 @@ func (d *Dialect) UpsertMany(t *rewrite.Table, in rewrite.AddManyText) string {
 		update = append(update, c+" = "+slotTable(t)+"."+c+" + VALUES("+c+")")
 	}
 	return withoutWaiting + "INSERT INTO " + slotTable(t) + " (" + strings.Join(columns, ", ") + ") SELECT " + strings.Join(values, ", ") +
-		" FROM " + v.table(in.JSON) + " LEFT JOIN " + baseTable(t) + " AS " + baseAlias + " FORCE INDEX (PRIMARY) ON " + strings.Join(on, " AND ") +
-		" WHERE IF(" + strings.Join(takes, " AND ") + ", 1, " + fails + ") LOCK IN SHARE MODE ON DUPLICATE KEY UPDATE " + strings.Join(update, ", ")
+		" FROM " + v.table(in.JSON) + " LEFT JOIN " + baseTable(t) + " AS " + baseAlias +
+		" FORCE INDEX (PRIMARY) ON " + strings.Join(on, " AND ") +
+		" WHERE IF(" + strings.Join(takes, " AND ") + ", 1, " + fails + ") LOCK IN SHARE MODE" +
+		" ON DUPLICATE KEY UPDATE " + strings.Join(update, ", ")
 }
 
 const (

@@ -22,7 +22,8 @@ func (d *Dialect) parseAnalyze(text string, toks []rewrite.Token) (*rewrite.Stat
 	case runs && word(text, toks, 1, "SELECT", "WITH", "INSERT", "REPLACE", "UPDATE", "DELETE", "FORMAT", "VALUES"),
 		runs && is(text, toks, 1, "("):
 		blanked = text[:toks[0].Start] + "EXPLAIN" + text[toks[0].End:]
-	case word(text, toks, 0, "EXPLAIN", "DESCRIBE", "DESC") && word(text, toks, 1, "EXTENDED", "PARTITIONS") && len(toks) > 2 && word(text, toks, 2, "SELECT", "WITH", "INSERT", "REPLACE", "UPDATE", "DELETE"):
+	case word(text, toks, 0, "EXPLAIN", "DESCRIBE", "DESC") && word(text, toks, 1, "EXTENDED", "PARTITIONS") &&
+		len(toks) > 2 && word(text, toks, 2, "SELECT", "WITH", "INSERT", "REPLACE", "UPDATE", "DELETE"):
 		blanked = text[:toks[1].Start] + strings.Repeat(" ", toks[1].End-toks[1].Start) + text[toks[1].End:]
 	default:
 		return nil, nil

@@ -67,7 +67,8 @@ func findRowAlias(text string, toks []rewrite.Token) *rowAlias {
 			return nil // AS is a table's alias there
 		case word(text, toks, i, "VALUES", "VALUE", "SET"):
 			values = true
-		case values && word(text, toks, i, "ON") && word(text, toks, i+1, "DUPLICATE") && word(text, toks, i+2, "KEY") && word(text, toks, i+3, "UPDATE"):
+		case values && word(text, toks, i, "ON") && word(text, toks, i+1, "DUPLICATE") &&
+			word(text, toks, i+2, "KEY") && word(text, toks, i+3, "UPDATE"):
 			end = i - 1
 		}
 		if end > 0 {

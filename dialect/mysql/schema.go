@@ -405,7 +405,8 @@ func (s *schemaFile) change(t *schemaTable, a *ast.AlterTableSpec) error {
 		t.options(a.Options)
 	case ast.AlterTableDropForeignKey, ast.AlterTableLock, ast.AlterTableAlgorithm, ast.AlterTableForce, ast.AlterTableEnableKeys,
 		ast.AlterTableDisableKeys, ast.AlterTableWithValidation, ast.AlterTableWithoutValidation, ast.AlterTableOrderByColumns,
-		ast.AlterTableAddPartitions, ast.AlterTablePartition, ast.AlterTableDropPartition, ast.AlterTableRemovePartitioning, ast.AlterTableIndexInvisible:
+		ast.AlterTableAddPartitions, ast.AlterTablePartition, ast.AlterTableDropPartition,
+		ast.AlterTableRemovePartitioning, ast.AlterTableIndexInvisible:
 	default:
 		return errors.New("this form of ALTER TABLE is not supported in a schema file: write the table's final definition")
 	}

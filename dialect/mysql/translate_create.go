@@ -31,7 +31,8 @@ func (t *translator) createTable(st *rewrite.Statement, n *ast.CreateTableStmt) 
 		t.skipParens()
 	}
 	// Options and partitions, up to the query.
-	for t.pos < len(t.toks) && !t.isWord("SELECT", "WITH", "AS", "TABLE", "VALUES", "IGNORE", "REPLACE") && !(t.isOp("(") && t.isWordAt(1, "SELECT", "WITH")) {
+	for t.pos < len(t.toks) && !t.isWord("SELECT", "WITH", "AS", "TABLE", "VALUES", "IGNORE", "REPLACE") &&
+		!(t.isOp("(") && t.isWordAt(1, "SELECT", "WITH")) {
 		if t.isOp("(") {
 			t.skipParens()
 			continue

@@ -10,6 +10,8 @@ import (
 )
 
 // expr passes one expression.
+//
+//nolint:funlen // one case for each kind of node
 func (t *translator) expr(n ast.ExprNode) *rewrite.Expr {
 	start := t.start()
 	e := &rewrite.Expr{}

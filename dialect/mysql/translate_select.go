@@ -154,6 +154,8 @@ var selectOptions = []string{
 }
 
 // selectCore passes a SELECT, VALUES or TABLE up to its ORDER BY.
+//
+//nolint:funlen // one clause after another
 func (t *translator) selectCore(n *ast.SelectStmt) *rewrite.Select {
 	q := &rewrite.Select{Distinct: n.Distinct}
 	switch n.Kind {

@@ -37,14 +37,16 @@ func asksForSlots(t *rewrite.Table) string {
 	return "WITH slotsql_w AS (DELETE FROM " + slotTable(t) + " WHERE false) "
 }
 
-// Count: a lock on no row is none.
+// Count returns nothing: a lock on no row is none.
 func (*Dialect) Count(*rewrite.Table, rewrite.Scope) string { return "" }
 
-// Versions: a transaction that has a snapshot cannot change a row that is newer.
+// Versions returns nothing: a transaction that has a snapshot cannot change a row that is newer.
 func (*Dialect) Versions(*rewrite.Table, rewrite.Scope) *rewrite.VersionTexts { return nil }
 
 // Fold writes one statement that deletes slots, sums them per key and adds the
 // sums to the base rows, or fails (conserve.go). Lock comes first.
+//
+//nolint:funlen // one statement, read from its beginning to its end
 func (d *Dialect) Fold(t *rewrite.Table, scope rewrite.Scope) []string {
 	key := t.Counter.Key
 	var columns, sums, set, some []string

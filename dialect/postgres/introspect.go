@@ -137,6 +137,8 @@ type described struct {
 // Describe implements dialect.Describer. Row security counts as triggers, because it
 // may change which rows a statement touches. Which table a name means, temporary
 // ones included, the server says.
+//
+//nolint:funlen // one query for each kind of fact
 func (d *Dialect) Describe(
 	ctx context.Context,
 	s dialect.Session,

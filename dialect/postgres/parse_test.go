@@ -405,7 +405,8 @@ func (k *sketcher) set(list []rewrite.Assignment) {
 
 func (k *sketcher) statement(st *rewrite.Statement) {
 	k.with(st.With)
-	kind := []string{"other", "select", "insert", "update", "delete", "truncate", "drop", "ddl", "explain", "session", "create", "reads"}[st.Kind]
+	kind := []string{"other", "select", "insert", "update", "delete", "truncate", "drop",
+		"ddl", "explain", "session", "create", "reads"}[st.Kind]
 	if st.Kind != rewrite.KindSelect {
 		k.add(kind)
 	}

@@ -262,6 +262,8 @@ func (w *rollUp) pick() string {
 // move adds up what the picked slot rows hold, adds that to the base rows, and
 // empties the slot rows. It deletes those whose base value has come to the end
 // of its range, so that none is there for increments that do not look at it.
+//
+//nolint:funlen // one statement, read from its beginning to its end
 func (w *rollUp) move() string {
 	t := w.t
 	key := t.Counter.Key
@@ -352,7 +354,8 @@ func (w *rollUp) move() string {
 		" FROM slotsql_t, slotsql_o WHERE " + matched(t) + " RETURNING " + strings.Join(returned, ", ") + "), " +
 		"slotsql_z AS (UPDATE " + slotTable(t) + " AS " + slotAlias + " SET " + strings.Join(empty, ", ") +
 		" FROM slotsql_m, slotsql_u WHERE " + slotAlias + ".ctid = slotsql_m.slotsql_c AND " + both + " AND " + stays + "), " +
-		"slotsql_x AS (DELETE FROM " + slotTable(t) + " AS " + slotAlias + " USING slotsql_m, slotsql_u WHERE " + slotAlias + ".ctid = slotsql_m.slotsql_c AND " + both +
+		"slotsql_x AS (DELETE FROM " + slotTable(t) + " AS " + slotAlias + " USING slotsql_m, slotsql_u" +
+		" WHERE " + slotAlias + ".ctid = slotsql_m.slotsql_c AND " + both +
 		" AND NOT " + stays + ") " + moved(t, "TRUE")
 }
 

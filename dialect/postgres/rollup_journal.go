@@ -78,6 +78,7 @@ func (w *rollUp) merge() string {
 		"slotsql_u AS (UPDATE " + slotTable(t) + " AS " + slotAlias + " SET " + strings.Join(set, ", ") +
 		" FROM slotsql_m, slotsql_t WHERE " + slotAlias + ".ctid = slotsql_m.slotsql_c AND " + of + " AND " + kept +
 		" RETURNING " + strings.Join(returned, ", ") + ") " +
-		"DELETE FROM " + slotTable(t) + " AS " + slotAlias + " USING slotsql_m, slotsql_u WHERE " + slotAlias + ".ctid = slotsql_m.slotsql_c AND " + both +
+		"DELETE FROM " + slotTable(t) + " AS " + slotAlias + " USING slotsql_m, slotsql_u" +
+		" WHERE " + slotAlias + ".ctid = slotsql_m.slotsql_c AND " + both +
 		" AND slotsql_m." + slot + " <> slotsql_u.slotsql_g"
 }

@@ -26,14 +26,13 @@ type schemaTable struct {
 
 // schemaKey is a unique index.
 type schemaKey struct {
-	name      string
-	label     string // the end of the name that the server chooses
-	primary   bool
-	columns   []string
-	named     []string // parts of that name
-	watched   []string // columns of a predicate or an expression
-	exact     bool     // over columns alone, for all rows, checked at once
-	exclusion bool
+	name    string
+	label   string // the end of the name that the server chooses
+	primary bool
+	columns []string
+	named   []string // parts of that name
+	watched []string // columns of a predicate or an expression
+	exact   bool     // over columns alone, for all rows, checked at once
 }
 
 // schemaCheck is a CHECK, an exclusion or a checked domain: the columns it

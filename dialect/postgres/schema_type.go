@@ -27,6 +27,8 @@ var typeNames = map[string]string{
 }
 
 // describe sets what the column's type says.
+//
+//nolint:funlen // one case for each type
 func (s *schemaFile) describe(t *schemaTable, c *rewrite.Column, n *ast.TypeName, collate *ast.CollateClause) error {
 	_, name := lastTwo(n.Names)
 	if base, ok := serials[name]; ok && len(n.Names) == 1 {

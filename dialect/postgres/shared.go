@@ -28,15 +28,6 @@ func backEquals(t *rewrite.Table, slots string) string {
 	return strings.Join(on, " AND ")
 }
 
-// recordRows are the record types of counters as rows of VALUES.
-func recordRows(t *rewrite.Table, counters []string) string {
-	var rows []string
-	for _, c := range counters {
-		rows = append(rows, fmt.Sprintf("(%d)", t.Counter.Shared.Records[c]))
-	}
-	return strings.Join(rows, ", ")
-}
-
 func createShared(t *rewrite.Table) []string {
 	name, sh, slot := slotTable(t), t.Counter.Shared, quote(t.Counter.SlotColumn)
 	id := "bigint"
@@ -71,6 +62,8 @@ func createShared(t *rewrite.Table) []string {
 // the same statement. That is exact, as additions are wherever they happen; and
 // where no row is written the plain statement decides, as for one counter. The
 // statement's own tag then says 1 row for what was one row's UPDATE.
+//
+//nolint:funlen // one statement, read from its beginning to its end
 func incrementShared(t *rewrite.Table, in rewrite.IncrementText) string {
 	sh, q, base := t.Counter.Shared, in.Qualifier, qualified(t.Schema, t.Name)
 	count, record, key := quote(sh.Count), quote(sh.Type), quote(t.Counter.Key[0])

@@ -10,6 +10,8 @@ import (
 
 // operator translates an operator expression, or returns nil when r is not
 // cut as expected.
+//
+//nolint:funlen // one case for each operator
 func (t *translator) operator(a *ast.A_Expr, r rng) *rewrite.Expr {
 	at := t.index(a.Location)
 	if at < r.lo || at >= r.hi {

@@ -40,5 +40,6 @@ func merged(t *rewrite.Table, co *rewrite.Companion, qualifier string) string {
 	if len(t.Counter.Key) == 0 {
 		and = " WHERE "
 	}
-	return "(SELECT " + value + " " + slots + and + slotAlias + "." + stamp + " = " + last + " UNION ALL SELECT " + base + " WHERE " + last + " IS NULL)"
+	return "(SELECT " + value + " " + slots + and + slotAlias + "." + stamp + " = " + last +
+		" UNION ALL SELECT " + base + " WHERE " + last + " IS NULL)"
 }

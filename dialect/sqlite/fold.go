@@ -13,7 +13,7 @@ var _ rewrite.ConservingDialect = (*Dialect)(nil)
 // is one.
 func (*Dialect) Lock(*rewrite.Table, rewrite.Scope) []string { return nil }
 
-// Versions: a transaction that has a snapshot cannot change a row that is newer.
+// Versions returns nothing: a transaction that has a snapshot cannot change a row that is newer.
 func (*Dialect) Versions(*rewrite.Table, rewrite.Scope) *rewrite.VersionTexts { return nil }
 
 // Fold moves the slots of the selected base rows into these rows. The rows are
@@ -118,5 +118,5 @@ func foldSet(t *rewrite.Table, slots string) string {
 	return strings.Join(set, ", ")
 }
 
-// Count: there is one writer.
+// Count returns nothing: there is one writer.
 func (*Dialect) Count(*rewrite.Table, rewrite.Scope) string { return "" }

@@ -26,6 +26,8 @@ func (*Dialect) LockSlots(*rewrite.Table) (lock, unlock []string) { return nil, 
 // writes meanwhile, so that each of its statements meets the same slots. (The
 // application's own triggers fire when a base row is updated; what they add to
 // slots by themselves goes to base rows.)
+//
+//nolint:funlen // one statement, read from its beginning to its end
 func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.RollUp {
 	w := &rollUp{t: t, part: part}
 	full := "(" + nonZero(t, slotAlias) + ")"

@@ -27,6 +27,8 @@ func (t *translator) exprs(list []ast.Expr) []*rewrite.Expr {
 }
 
 // expr translates n; nil stays nil.
+//
+//nolint:funlen // one case for each kind of node
 func (t *translator) expr(n ast.Expr) *rewrite.Expr {
 	if n == nil {
 		return nil

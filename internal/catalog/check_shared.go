@@ -84,6 +84,8 @@ func (c *Catalog) CheckSlots(t, slot *rewrite.Table) []config.Problem {
 
 // checkSharedTable holds a shared slot table, which another program may have
 // made, against what the table t needs of it.
+//
+//nolint:funlen // a list of checks, in the order of what they report
 func checkSharedTable(t, slot *rewrite.Table, traits rewrite.Traits) (problems []config.Problem) {
 	c, sh := t.Counter, t.Counter.Shared
 	report := func(format string, args ...any) {

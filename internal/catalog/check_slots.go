@@ -18,6 +18,8 @@ const MigrateCommand = "slotsql migrate --driver DRIVER --dsn DSN --config FILE"
 // CheckSlotTable holds the slot table that the database has, nil for none,
 // against what t, a base table with its Counter set, needs. The problems have
 // no place in a file; TableConfig.locate gives them the table's.
+//
+//nolint:funlen // a list of checks, in the order of what they report
 func CheckSlotTable(t, slot *rewrite.Table) (problems []config.Problem) {
 	c := t.Counter
 	report := func(format string, args ...any) {

@@ -48,6 +48,7 @@ func (sc *Schema) Stale() bool {
 	return sc.changes != sc.Catalog.Changes.Load() || !sc.review.IsZero() && time.Now().After(sc.review)
 }
 
+//nolint:funlen // the steps of a reading, in their order
 func loadSchema(ctx context.Context, s *Catalog, v *View, namespace string, strict bool) (*Schema, error) {
 	sc := newSchema(s)
 	sc.Planner.Dialect = s.dialectIn(namespace)

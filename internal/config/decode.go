@@ -108,6 +108,8 @@ func (d *decoder) parseYAML(data []byte) (root ast.Node, ok bool) {
 
 // checkTokens reports the parts of YAML that a configuration has no use for.
 // It returns false when the file must not be parsed.
+//
+//nolint:funlen // a list of checks, in the order of what they report
 func (d *decoder) checkTokens(tokens token.Tokens) bool {
 	if len(tokens) > maxConfigTokens {
 		d.report(

@@ -29,6 +29,7 @@ func (b *printer) line(indent, key, value string) {
 	b.WriteString(indent + key + ": " + value + "\n")
 }
 
+//nolint:funlen // one section of a golden file after another
 func (b *printer) plan(indent, text string, p *rewrite.Plan, allSteps bool) {
 	class := string(p.Class)
 	if len(p.Tables) > 0 {

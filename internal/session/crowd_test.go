@@ -15,8 +15,6 @@ import (
 
 const addTwo = "UPDATE posts SET views = views + ? WHERE id = ?"
 
-func add(ctx context.Context, db *sql.DB, n int64) error { return addTo(ctx, db, n, 1) }
-
 func addTo(ctx context.Context, db *sql.DB, n, row int64) error {
 	res, err := db.ExecContext(ctx, addTwo, n, row)
 	if err != nil {

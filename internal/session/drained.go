@@ -101,6 +101,8 @@ func (r *Run) drainAndExec(ctx context.Context) (res driver.Result, err error) {
 // queryDrained runs a query in its drain's transaction, which ends with the
 // rows. Where the transaction may be the application's own, the rows are read
 // at once: the application may go on while they are open.
+//
+//nolint:funlen // the ways in which a query drains, the cheapest first
 func (r *Run) queryDrained(ctx context.Context) (driver.Rows, error) {
 	if !r.complete() {
 		return r.queryText(ctx)

@@ -15,6 +15,8 @@ import (
 // text one transaction (PostgreSQL), so does this: a block is opened before
 // the first part that does something, unless the text or the session has
 // opened one, and ended after the last.
+//
+//nolint:funlen // the steps of a statement of several, in their order
 func (r *Run) execMulti(ctx context.Context) (driver.Result, error) {
 	traits := &r.conn.Shared.Traits
 	if traits.MultiProbe != "" {

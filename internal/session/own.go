@@ -89,7 +89,8 @@ func (r *Run) note(rows rewrite.DrainTable, how manner) {
 	if has {
 		own.at = old.at
 	}
-	if how == inSlot && (rows.Table.Counter.Placement != rewrite.PlacementSkipLocked || c.Shared.Traits.MissLocks) && len(c.own) < maxOwnChanges {
+	if how == inSlot && (rows.Table.Counter.Placement != rewrite.PlacementSkipLocked || c.Shared.Traits.MissLocks) &&
+		len(c.own) < maxOwnChanges {
 		own.slots = append(slices.Clip(old.slots), r.slot)
 	}
 	c.own[k] = own

@@ -69,6 +69,8 @@ var (
 	tallyNumber atomic.Int64
 )
 
+// A process that runs ever new kinds of statements counts those beyond MaxTallies
+// under OtherReasons.
 const (
 	MaxTallies   = 1000
 	OtherReasons = "(other reasons)"

@@ -67,6 +67,8 @@ func (v *verifier) reclaim(ctx context.Context, t *rewrite.Table, key []any) (n 
 // may have nothing is wrong with them: "slots" was higher, or is in another process.
 // They are told as one, and nobody is locked out to make sure. Fixing folds them
 // into the base row. In a table that other programs use as well any number is right.
+//
+//nolint:funlen // the steps of one check, in their order
 func (v *verifier) slots(ctx context.Context, a *audit, r *Report) error {
 	if a.t.Counter.Layout == rewrite.LayoutShared && a.t.Counter.Wide {
 		return nil
