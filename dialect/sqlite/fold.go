@@ -30,15 +30,8 @@ func (*Dialect) Fold(t *rewrite.Table, scope rewrite.Scope) []string {
 		remove += " WHERE " + where
 	}
 	return []string{
-		"UPDATE " + baseTable(
-			t,
-		) + " AS " + baseAlias + " SET " + foldSet(
-			t,
-			slotsOf(t, baseAlias, t.Counter.Counters...),
-		) + " WHERE " + guard + filled(
-			t,
-			scope,
-		),
+		"UPDATE " + baseTable(t) + " AS " + baseAlias + " SET " + foldSet(t, baseAlias, slotsOf(t, baseAlias, t.Counter.Counters...)) +
+			" WHERE " + guard + filled(t, scope),
 		remove,
 	}
 }
@@ -101,8 +94,9 @@ func unmoved(t *rewrite.Table, where string) string {
 }
 
 // foldSet writes the assignments that add the slots to every counter. A counter
-// whose slots sum to zero keeps its value as it is, TEXT too.
-func foldSet(t *rewrite.Table, slots string) string {
+// whose slots sum to zero keeps its value as it is, TEXT too. Base is the name that
+// the UPDATE has for the base table.
+func foldSet(t *rewrite.Table, base, slots string) string {
 	var set []string
 	for _, c := range t.Counter.Counters {
 		name := quote(c)
@@ -113,7 +107,7 @@ func foldSet(t *rewrite.Table, slots string) string {
 	}
 	for i := range t.Counter.Companions {
 		co := &t.Counter.Companions[i]
-		set = append(set, quote(co.Column)+" = "+merged(t, co, baseAlias))
+		set = append(set, quote(co.Column)+" = "+merged(t, co, base))
 	}
 	return strings.Join(set, ", ")
 }

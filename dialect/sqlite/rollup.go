@@ -44,15 +44,8 @@ func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.Roll
 		Pick:      w.step(func() string { return "SELECT COUNT(*)" + from + w.within(true) + " AND " + full + " AND " + based }),
 		Move: []dialect.Step{
 			w.step(func() string {
-				return "UPDATE " + baseTable(
-					t,
-				) + " AS " + baseAlias + " SET " + foldSet(
-					t,
-					slotsOf(t, baseAlias, t.Counter.Counters...),
-				) + " WHERE " + w.filled(
-					from,
-					full,
-				)
+				return "UPDATE " + baseTable(t) + " AS " + baseAlias + " SET " +
+					foldSet(t, baseAlias, slotsOf(t, baseAlias, t.Counter.Counters...)) + " WHERE " + w.filled(from, full)
 			}),
 			w.step(func() string {
 				return "UPDATE " + slotTable(

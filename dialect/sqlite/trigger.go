@@ -105,12 +105,13 @@ func updateNames(t *rewrite.Table) string {
 
 // singleRowTriggers keep a table without key right when it stops having one
 // row. Folding changes no total, so it is done before any INSERT: the row that
-// is there keeps what is its own, and a later row starts without slots.
+// is there keeps what is its own, and a later row starts without slots. The UPDATE
+// of a trigger can give its table no alias.
 func singleRowTriggers(t *rewrite.Table) []string {
 	base, slots := quote(t.Name), quote(t.Counter.SlotTable)
 	return []string{
 		trigger(t, "insert", "BEFORE INSERT", "EXISTS (SELECT 1 FROM "+slots+")",
-			"UPDATE "+base+" SET "+foldSet(t, "FROM "+slots+" AS "+slotAlias),
+			"UPDATE "+base+" SET "+foldSet(t, base, "FROM "+slots+" AS "+slotAlias),
 			"DELETE FROM "+slots),
 		trigger(t, "delete", "AFTER DELETE", "NOT EXISTS (SELECT 1 FROM "+base+")",
 			"DELETE FROM "+slots),
