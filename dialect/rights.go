@@ -108,13 +108,8 @@ func (h HeldRights) Lacking(n GrantNames) (out SlotRights) {
 		out.Fold = []Lack{
 			{
 				What: "moving slots into base rows",
-				Grant: "GRANT SELECT (" + strings.Join(
-					n.Read,
-					", ",
-				) + "), UPDATE (" + strings.Join(
-					n.Written,
-					", ",
-				) + ") ON " + n.Base + " TO " + n.User,
+				Grant: "GRANT SELECT (" + strings.Join(n.Read, ", ") + "), UPDATE (" + strings.Join(n.Written, ", ") + ") ON " +
+					n.Base + " TO " + n.User,
 			},
 		}
 	}

@@ -61,12 +61,7 @@ func handWritten(b *testing.B, dialect, id string, clients int, roundTrip time.D
 	b.Run("ratio", func(b *testing.B) { ratio(b, plain, wrapped, op, clients) })
 	exact(b, wrapped)
 	var total int64
-	if err := plain.db.QueryRowContext(
-		b.Context(),
-		"SELECT SUM(views) FROM hand",
-	).Scan(
-		&total,
-	); err != nil ||
+	if err := plain.db.QueryRowContext(b.Context(), "SELECT SUM(views) FROM hand").Scan(&total); err != nil ||
 		total != plain.counted.Load() {
 		b.Errorf("by hand: %d increments acknowledged, %d counted, %v", plain.counted.Load(), total, err)
 	}

@@ -135,9 +135,7 @@ func (g forms) query() string {
 	where := ""
 	if g.IntN(2) == 0 {
 		where = " WHERE " + g.of(
-			"p.views > "+fmt.Sprint(
-				g.IntN(6),
-			),
+			"p.views > "+fmt.Sprint(g.IntN(6)),
 			"p.likes IS NULL",
 			"p.id = "+fmt.Sprint(1+g.IntN(6)),
 			"p.views IN (SELECT views FROM notes)",
@@ -163,15 +161,9 @@ func (g forms) query() string {
 				"postgres: GROUP BY GROUPING SETS (("+by+"), ())", "sqlite: GROUP BY "+by)
 		}
 		having := g.of("", "", " HAVING COUNT(*) > 1", " HAVING MAX(p.views) > 3", " HAVING "+first+" > 2", " HAVING p.likes > 1")
-		return "SELECT " + by + g.of(
-			", COUNT(*)",
-			", SUM(p.likes), MIN(p.views)",
-			", COUNT(*) AS views",
-			", (SELECT MAX(p.likes) FROM one)",
-		) +
-			" FROM " + from + where + " " + strings.TrimSpace(
-			tail,
-		) + having
+		return "SELECT " + by +
+			g.of(", COUNT(*)", ", SUM(p.likes), MIN(p.views)", ", COUNT(*) AS views", ", (SELECT MAX(p.likes) FROM one)") +
+			" FROM " + from + where + " " + strings.TrimSpace(tail) + having
 	case 1: // one row
 		return "SELECT " + g.of(
 			"COUNT(*), MAX(p.views)",

@@ -73,9 +73,7 @@ func orphans(t *testing.T, p *twin.Pair) {
 	if err := p.Under.QueryRowContext(
 		t.Context(),
 		"SELECT COUNT(*) FROM posts_slots WHERE id NOT IN (SELECT id FROM posts)",
-	).Scan(
-		&n,
-	); err != nil ||
+	).Scan(&n); err != nil ||
 		n > 0 {
 		t.Errorf("%d slots without a row, %v", n, err)
 	}
@@ -258,9 +256,7 @@ func TestHistoryAdditive(t *testing.T) {
 				h.Context(),
 				h.text("SELECT views FROM posts WHERE id = ?"),
 				key,
-			).Scan(
-				&views,
-			); err != nil {
+			).Scan(&views); err != nil {
 				h.Fatal(err)
 			}
 			if want := sums[key].Load(); views != want {

@@ -257,11 +257,7 @@ func tolerated(dialect, params string, plain, wrapped *twin.Outcome) bool {
 		// another condition drops the row is the engine's choice.
 		return true
 	}
-	if p, w := twin.Class(
-		plain.Err,
-	), twin.Class(
-		wrapped.Err,
-	); ungrouped[p] &&
+	if p, w := twin.Class(plain.Err), twin.Class(wrapped.Err); ungrouped[p] &&
 		(ungrouped[w] || w == unknown && strings.Contains(wrapped.Err.Error(), "HAVING")) {
 		return true // of two faults one is named
 	}

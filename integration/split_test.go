@@ -110,32 +110,15 @@ func TestSplit(t *testing.T) {
 						q += " WHERE " + strings.Join(where, " AND ")
 					}
 					if ordered {
-						q += " ORDER BY " + counter + pick(
-							"",
-							" ASC",
-							" DESC",
-						) + pick(
-							"",
-							", likes",
-							", views DESC",
-						) + ", id" + pick(
-							"",
-							" DESC",
-						) + " LIMIT " + number(
-							r.IntN(30),
-						)
+						q += " ORDER BY " + counter + pick("", " ASC", " DESC") + pick("", ", likes", ", views DESC") + ", id" +
+							pick("", " DESC") + " LIMIT " + number(r.IntN(30))
 						if r.IntN(3) == 0 {
 							q += " OFFSET " + number(r.IntN(50))
 						}
 					} else {
 						q += " ORDER BY id"
 					}
-					want, got := rowsSplit(
-						t,
-						plain,
-						strings.Replace(q, "FROM posts", "FROM truth", 1),
-						args,
-					), rowsSplit(
+					want, got := rowsSplit(t, plain, strings.Replace(q, "FROM posts", "FROM truth", 1), args), rowsSplit(
 						t,
 						wrapped,
 						q,

@@ -92,12 +92,8 @@ func (c *Counter) Held(quote func(string) string, prefix, counter string) string
 	if c.Layout != LayoutShared || len(c.Counters) == 1 {
 		return cell
 	}
-	return "CASE " + prefix + quote(
-		c.Shared.Type,
-	) + " WHEN " + strconv.FormatInt(
-		c.Shared.Records[counter],
-		10,
-	) + " THEN " + cell + " ELSE 0 END"
+	return "CASE " + prefix + quote(c.Shared.Type) + " WHEN " + strconv.FormatInt(c.Shared.Records[counter], 10) + " THEN " + cell +
+		" ELSE 0 END"
 }
 
 // Cells are the columns of a slot row that hold counters, each once.

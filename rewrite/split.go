@@ -201,16 +201,8 @@ func (s *splitter) hot(where, having string) string {
 	if having != "" {
 		having = " HAVING CASE WHEN " + having + " THEN 1 END = 1"
 	}
-	return "SELECT " + strings.Join(
-		list,
-		", ",
-	) + " FROM " + SlotSource(
-		s.d,
-		s.b.table,
-		c.Counters...) + " AS slotsql_g" + where + " GROUP BY " + strings.Join(
-		group,
-		", ",
-	) + having
+	return "SELECT " + strings.Join(list, ", ") + " FROM " + SlotSource(s.d, s.b.table, c.Counters...) + " AS slotsql_g" + where +
+		" GROUP BY " + strings.Join(group, ", ") + having
 }
 
 // table writes the FROM clause's table.

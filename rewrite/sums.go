@@ -93,21 +93,9 @@ func (s *splitter) sumText(e *Expr, c *Column, tp *template) string {
 			match = append(match, s.qualifier(s.b)+"."+s.d.Quote(k)+" = slotsql_h.slotsql_k"+n)
 		}
 		group = append(group, "SUM(slotsql_g."+s.d.Quote(c.Name)+") AS slotsql_c0")
-		sum = "SELECT SUM(slotsql_h.slotsql_c0) FROM (SELECT " + strings.Join(
-			group,
-			", ",
-		) + " FROM " + slots + " AS slotsql_g GROUP BY " + strings.Join(
-			groupBy,
-			", ",
-		) +
-			") AS slotsql_h CROSS JOIN " + tp.mark(
-			s.src.cut(s.from),
-		) + " WHERE " + strings.Join(
-			match,
-			" AND ",
-		) + " AND (" + tp.mark(
-			s.src.cut(s.q.Where.Span),
-		) + ")"
+		sum = "SELECT SUM(slotsql_h.slotsql_c0) FROM (SELECT " + strings.Join(group, ", ") + " FROM " + slots +
+			" AS slotsql_g GROUP BY " + strings.Join(groupBy, ", ") + ") AS slotsql_h CROSS JOIN " + tp.mark(s.src.cut(s.from)) +
+			" WHERE " + strings.Join(match, " AND ") + " AND (" + tp.mark(s.src.cut(s.q.Where.Span)) + ")"
 	}
 	text := "(" + s.src.text[e.Start:e.End] + " + COALESCE((" + sum + "), 0))"
 	if as := s.d.Traits().SumOfInt; as != "" && c.Numeric == Integer && c.Bits <= 32 {

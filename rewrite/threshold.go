@@ -132,9 +132,8 @@ func (s *splitter) threshold(b band) string {
 		where = " WHERE " + strings.Join(rest, " AND ")
 	}
 	first := func(n string) string {
-		return "SELECT " + aliased(
-			s.keys,
-		) + ", " + base + " AS slotsql_v FROM " + s.table() + where + " ORDER BY " + base + desc + " LIMIT " + n
+		return "SELECT " + aliased(s.keys) + ", " + base + " AS slotsql_v FROM " + s.table() + where + " ORDER BY " + base + desc +
+			" LIMIT " + n
 	}
 	var keys []string
 	for j := range s.keys {
@@ -176,24 +175,13 @@ func (s *splitter) threshold(b band) string {
 		// with a LIMIT is not merged; W has no more rows than that.
 		all = " LIMIT " + n
 	}
-	near := "SELECT " + s.k + ", " + s.c + " FROM (SELECT " + strings.Join(
-		keys,
-		", ",
-	) + ", slotsql_w.slotsql_v, " + s.sumsOf(
-		keys,
-	) + " FROM " + front +
-		" AS slotsql_w" + all + ") AS slotsql_x WHERE slotsql_v + " + sumName(
-		i,
-	) + " " + b.op + " " + bound
+	near := "SELECT " + s.k + ", " + s.c + " FROM (SELECT " + strings.Join(keys, ", ") + ", slotsql_w.slotsql_v, " +
+		s.sumsOf(keys) + " FROM " + front + " AS slotsql_w" + all + ") AS slotsql_x WHERE slotsql_v + " + sumName(i) + " " + b.op +
+		" " + bound
 	lifted := "SUM(slotsql_g." + s.d.Quote(b.column.Name) + ")"
 	if b.ordered {
-		arms := near + " UNION " + s.hot(
-			w+" IS NOT NULL",
-			lifted+" + "+w+" "+b.op+" "+bound,
-		) + " UNION " + s.cold(
-			true,
-			bound+" "+turned[b.op]+" "+w,
-		)
+		arms := near + " UNION " + s.hot(w+" IS NOT NULL", lifted+" + "+w+" "+b.op+" "+bound) + " UNION " +
+			s.cold(true, bound+" "+turned[b.op]+" "+w)
 		return inWith(with, arms)
 	}
 	var match []string

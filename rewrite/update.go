@@ -346,9 +346,7 @@ func (m *dml) slotted(base *Plan, a assigned, rows *rowset, where fragment) *Pla
 		Ref:       m.baseRef(t, rows.binding),
 		Qualifier: m.qualifier(rows.binding),
 		Where:     tp.mark(where),
-		Slot: tp.mark(
-			bound(Arg{Slot: true}),
-		),
+		Slot:      tp.mark(bound(Arg{Slot: true})),
 		Clustered: rows.primary,
 		Inserts:   m.inserts(),
 		Holds:     rows.binding == m.target && m.st.Where != nil && !rows.only,

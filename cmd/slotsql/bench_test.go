@@ -68,9 +68,7 @@ func stranger(t *testing.T, parent, dsn, tables string) (check func()) {
 			t.Errorf("there are %v, %v", names, err)
 		}
 		var n, id, views int
-		if err := db.QueryRow(
-			"SELECT COUNT(*), SUM(id), SUM(views) FROM slotsql_bench",
-		).Scan(
+		if err := db.QueryRow("SELECT COUNT(*), SUM(id), SUM(views) FROM slotsql_bench").Scan(
 			&n,
 			&id,
 			&views,

@@ -245,10 +245,7 @@ func TestCheckUsage(t *testing.T) {
 		!strings.HasSuffix(stdout, "the statements were not checked: the configuration does not fit the database\n") {
 		t.Errorf("%d %s %s", code, stderr, stdout)
 	}
-	if stdout, _, code := command(
-		t,
-		"",
-		append(on, "--sql", write(t, "empty.sql", "-- nothing\n"))...); code != exitOK ||
+	if stdout, _, code := command(t, "", append(on, "--sql", write(t, "empty.sql", "-- nothing\n"))...); code != exitOK ||
 		!strings.Contains(stdout, "empty.sql: 0 statements") {
 		t.Errorf("%d %s", code, stdout)
 	}

@@ -60,10 +60,8 @@ func TestDoctorPrints(t *testing.T) {
 				Holders:    []*doctor.Holder{{Text: "SELECT ?", Idle: true, Seen: 4}},
 			},
 		},
-		Saves: []doctor.Save{{Table: "posts", Counters: []string{"views"}, Text: "UPDATE posts SET title = ?, views = ?"}},
-		Counts: []doctor.Count{
-			{What: "deadlocks", N: 3},
-		},
+		Saves:    []doctor.Save{{Table: "posts", Counters: []string{"views"}, Text: "UPDATE posts SET title = ?, views = ?"}},
+		Counts:   []doctor.Count{{What: "deadlocks", N: 3}},
 		Deadlock: &doctor.Deadlock{At: "now", Table: "posts", Statements: []string{"SELECT ?", "SELECT ? FOR UPDATE"}},
 		Notes:    []string{"a note"},
 		Propose:  "tables:\n  posts:\n",
@@ -92,18 +90,12 @@ tables:
 	}
 	report.Lacks = []dialect.Lack{{What: "much", Grant: "GRANT it TO me"}}
 	b.Reset()
-	if err := (&options{}).printDoctor(
-		&b,
-		report,
-	); err == nil ||
+	if err := (&options{}).printDoctor(&b, report); err == nil ||
 		!strings.Contains(b.String(), "not seen: much; to see it: GRANT it TO me\n") {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 	b.Reset()
-	if err := (&options{}).printDoctor(
-		&b,
-		&doctor.Report{Looks: 3, Took: time.Second},
-	); err != nil ||
+	if err := (&options{}).printDoctor(&b, &doctor.Report{Looks: 3, Took: time.Second}); err != nil ||
 		b.String() != "no session waited for a lock (3 looks in 1s)\n" {
 		t.Errorf("%v\n%s", err, b.String())
 	}

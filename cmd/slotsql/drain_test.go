@@ -15,9 +15,7 @@ func TestDrain(t *testing.T) {
 		t.Errorf("%d, %q, %q", code, out, errs)
 	}
 	var views, slots int
-	if err := db.QueryRow(
-		"SELECT (SELECT SUM(views) FROM posts), (SELECT COUNT(*) FROM posts_slots)",
-	).Scan(
+	if err := db.QueryRow("SELECT (SELECT SUM(views) FROM posts), (SELECT COUNT(*) FROM posts_slots)").Scan(
 		&views,
 		&slots,
 	); err != nil || views != 17 ||

@@ -237,10 +237,7 @@ func TestInit(t *testing.T) {
 			// Slot tables are none of the application's.
 			stdout, stderr, code = command(t, "", append(args, "--json", "--force")...)
 			var again initReport
-			if err := json.Unmarshal(
-				[]byte(stdout),
-				&again,
-			); err != nil || code != exitOK || stderr != "" ||
+			if err := json.Unmarshal([]byte(stdout), &again); err != nil || code != exitOK || stderr != "" ||
 				len(again.Tables) != len(r.Tables) {
 				t.Errorf("after migrate: %v %d %s: %d tables, before it %d", err, code, stderr, len(again.Tables), len(r.Tables))
 			}

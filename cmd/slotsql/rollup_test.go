@@ -101,28 +101,11 @@ func TestRollupDaemon(t *testing.T) {
 
 func TestRollupUsage(t *testing.T) {
 	t.Parallel()
-	if _, errs, code := command(
-		t,
-		"",
-		"rollup",
-		"--driver",
-		"sqlite",
-		"--dsn",
-		"x.db",
-		"--batch",
-		"-1",
-	); code != exitError ||
+	if _, errs, code := command(t, "", "rollup", "--driver", "sqlite", "--dsn", "x.db", "--batch", "-1"); code != exitError ||
 		!strings.Contains(errs, "--batch") {
 		t.Errorf("%d, %s", code, errs)
 	}
-	if _, errs, code := command(
-		t,
-		"",
-		"rollup",
-		"--once",
-		"--driver",
-		"sqlite",
-	); code != exitError ||
+	if _, errs, code := command(t, "", "rollup", "--once", "--driver", "sqlite"); code != exitError ||
 		!strings.Contains(errs, "--dsn is missing") {
 		t.Errorf("%d, %s", code, errs)
 	}

@@ -88,10 +88,7 @@ func TestOffline(t *testing.T) {
 				strings.HasSuffix(c.stdout, "\n") && stdout != c.stdout {
 				t.Errorf("stdout\n%s\nwant\n%s", stdout, c.stdout)
 			}
-			if beginning, ok := strings.CutSuffix(
-				c.stderr,
-				"...",
-			); ok && !strings.HasPrefix(stderr, beginning) ||
+			if beginning, ok := strings.CutSuffix(c.stderr, "..."); ok && !strings.HasPrefix(stderr, beginning) ||
 				!ok && stderr != c.stderr {
 				t.Errorf("stderr\n%s\nwant\n%s", stderr, c.stderr)
 			}

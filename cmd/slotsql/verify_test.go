@@ -101,9 +101,7 @@ func TestVerifyPrintsExamples(t *testing.T) {
 		t.Error(out.String())
 	}
 	out.Reset()
-	if err := new(
-		options,
-	).printVerify(
+	if err := new(options).printVerify(
 		&out,
 		[]slotsql.VerifyReport{{Table: "posts", Findings: []slotsql.Finding{leftovers}}},
 		nil,

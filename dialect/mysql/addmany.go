@@ -37,18 +37,10 @@ func (d *Dialect) AddMany(t *rewrite.Table, in rewrite.AddManyText) string {
 			wrong = wrong + " OR NOT (" + sharedRange(t, name, sum) + ")"
 		}
 	}
-	return withoutWaiting + "UPDATE " + v.table(
-		in.JSON,
-	) + " LEFT JOIN " + slotTable(
+	return withoutWaiting + "UPDATE " + v.table(in.JSON) + " LEFT JOIN " + slotTable(
 		t,
-	) + " AS " + slotAlias + " ON " + strings.Join(
-		on,
-		" AND ",
-	) +
-		" SET " + strings.Join(
-		set,
-		", ",
-	) + " WHERE IF(" + wrong + ", " + fails + ", 1)"
+	) + " AS " + slotAlias + " ON " + strings.Join(on, " AND ") +
+		" SET " + strings.Join(set, ", ") + " WHERE IF(" + wrong + ", " + fails + ", 1)"
 }
 
 // UpsertMany joins the rows to their base rows, by the clustered record, which it

@@ -34,11 +34,8 @@ func merged(t *rewrite.Table, co *rewrite.Companion, qualifier string) string {
 		from += "TRUE"
 	}
 	if co.Merge != rewrite.Latest {
-		return "COALESCE(" + extreme(
-			co.Merge,
-		) + "(" + base + ", (SELECT " + string(
-			co.Merge,
-		) + "(" + value + ")" + from + ")), " + base + ")"
+		return "COALESCE(" + extreme(co.Merge) + "(" + base + ", (SELECT " + string(co.Merge) + "(" + value + ")" + from + ")), " +
+			base + ")"
 	}
 	stamp := s + "." + quote(co.Stamp())
 	latest := "(SELECT " + value + from + " AND " + stamp + " IS NOT NULL" + latestFirst(t, co, s) + " LIMIT 1)"

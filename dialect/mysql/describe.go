@@ -67,11 +67,7 @@ func (f *found) read(ctx context.Context, s dialect.Session, names []string, tem
 	rows, err := s.Query(
 		ctx,
 		"SELECT TABLE_NAME, TABLE_TYPE, ENGINE, (SELECT MAX(e.TRANSACTIONS) FROM information_schema.ENGINES e WHERE e.ENGINE = t.ENGINE), CREATE_OPTIONS"+
-			" FROM information_schema.TABLES t WHERE TABLE_SCHEMA = "+nameLiteral(
-			f.schema,
-		)+" AND TABLE_NAME IN "+literals(
-			names,
-		),
+			" FROM information_schema.TABLES t WHERE TABLE_SCHEMA = "+nameLiteral(f.schema)+" AND TABLE_NAME IN "+literals(names),
 	)
 	if err != nil || len(rows) == 0 {
 		return err
@@ -157,13 +153,7 @@ func column(r []any) (c rewrite.Column, generated string) {
 		Hidden:   strings.Contains(extra, "invisible"),
 	}
 	may := strings.ToLower(text(r[12]))
-	c.NoSelect, c.NoInsert, c.NoUpdate = !strings.Contains(
-		may,
-		"select",
-	), !strings.Contains(
-		may,
-		"insert",
-	), !strings.Contains(
+	c.NoSelect, c.NoInsert, c.NoUpdate = !strings.Contains(may, "select"), !strings.Contains(may, "insert"), !strings.Contains(
 		may,
 		"update",
 	)

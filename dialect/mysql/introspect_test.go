@@ -32,10 +32,7 @@ func TestTable(t *testing.T) {
 		{Name: "PRIMARY", Primary: true, Columns: []string{"id"}},
 		{Name: "ab", Columns: []string{"b", "a"}},
 		{Name: "z", Columns: []string{"slug"}},
-	}; !reflect.DeepEqual(
-		tab.Uniques,
-		want,
-	) {
+	}; !reflect.DeepEqual(tab.Uniques, want) {
 		t.Errorf("uniques %+v", tab.Uniques)
 	}
 	if want := []string{"views", "price"}; !reflect.DeepEqual(tab.Checked, want) {

@@ -129,16 +129,8 @@ func (n *slotRows) where(alias string) string {
 }
 
 func (n *slotRows) one(key, alias string) string {
-	return "(" + strings.ReplaceAll(
-		key,
-		"%[1]s",
-		alias,
-	) + " AND " + alias + "." + slotColumn(
-		n.t,
-	) + " IN (" + strings.Join(
-		n.slots[key],
-		", ",
-	) + "))"
+	return "(" + strings.ReplaceAll(key, "%[1]s", alias) + " AND " + alias + "." + slotColumn(n.t) + " IN (" +
+		strings.Join(n.slots[key], ", ") + "))"
 }
 
 // source is the slot rows with their base rows, locked by the drain, if there are any.

@@ -283,17 +283,8 @@ func (w *rollUp) latest() bool {
 
 // locked is the part's slot rows with their base rows.
 func (w *rollUp) locked() string {
-	return slotTable(
-		w.t,
-	) + " AS slotsql_s" + slotIndex(
-		w.t,
-	) + " STRAIGHT_JOIN " + w.baseOf(
-		"slotsql_s",
-		"ON",
-	) + " WHERE " + w.within(
-		"slotsql_s",
-		true,
-	)
+	return slotTable(w.t) + " AS slotsql_s" + slotIndex(w.t) + " STRAIGHT_JOIN " + w.baseOf("slotsql_s", "ON") + " WHERE " +
+		w.within("slotsql_s", true)
 }
 
 func (w *rollUp) partition() string {
@@ -360,14 +351,8 @@ func (w *rollUp) move(latest bool) string {
 	} else {
 		base += "TRUE" // Pick has seen to there being one row
 	}
-	return "UPDATE (SELECT " + strings.Join(
-		list,
-		", ",
-	) + " FROM (" + w.picked() + ") AS slotsql_l" + all + ") AS slotsql_f STRAIGHT_JOIN " +
-		base + " SET " + strings.Join(
-		set,
-		", ",
-	)
+	return "UPDATE (SELECT " + strings.Join(list, ", ") + " FROM (" + w.picked() + ") AS slotsql_l" + all +
+		") AS slotsql_f STRAIGHT_JOIN " + base + " SET " + strings.Join(set, ", ")
 }
 
 // names are the columns that tell one slot row of the table from the others.
@@ -403,19 +388,8 @@ func (w *rollUp) left(locking bool) string {
 			some = append(some, "slotsql_s."+quote(co.Stamp())+" IS NOT NULL")
 		}
 	}
-	q := "SELECT COUNT(*) FROM " + slotTable(
-		w.t,
-	) + " AS slotsql_s WHERE " + w.within(
-		"slotsql_s",
-		true,
-	) + " AND (" + strings.Join(
-		some,
-		" OR ",
-	) +
-		") AND EXISTS (SELECT 1 FROM " + w.baseOf(
-		"slotsql_s",
-		"WHERE",
-	) + ")"
+	q := "SELECT COUNT(*) FROM " + slotTable(w.t) + " AS slotsql_s WHERE " + w.within("slotsql_s", true) + " AND (" +
+		strings.Join(some, " OR ") + ") AND EXISTS (SELECT 1 FROM " + w.baseOf("slotsql_s", "WHERE") + ")"
 	if locking {
 		q += " LOCK IN SHARE MODE"
 	}
@@ -426,16 +400,9 @@ func (w *rollUp) left(locking bool) string {
 func (w *rollUp) remove(limit string) string {
 	t := w.t
 	slots := slotTable(t) + " AS slotsql_s" + slotIndex(t)
-	return "DELETE slotsql_s FROM (SELECT " + strings.Join(
-		w.names(),
-		", ",
-	) + " FROM " + slots + " WHERE " + w.within(
-		"slotsql_s",
-		true,
-	) + " AND " +
-		w.empty(
-			"slotsql_s",
-		) + limit + " FOR UPDATE SKIP LOCKED) AS slotsql_f STRAIGHT_JOIN " + slots + " ON " + w.row()
+	return "DELETE slotsql_s FROM (SELECT " + strings.Join(w.names(), ", ") + " FROM " + slots + " WHERE " +
+		w.within("slotsql_s", true) + " AND " + w.empty("slotsql_s") + limit +
+		" FOR UPDATE SKIP LOCKED) AS slotsql_f STRAIGHT_JOIN " + slots + " ON " + w.row()
 }
 
 // reclaim deletes the slots of a key that has no base row. The slot row is
@@ -452,10 +419,6 @@ func (w *rollUp) reclaim() string {
 		where = strings.Join(eq, " AND ")
 	}
 	where = and(t.Counter.OfTable(quote, ""), where)
-	return "DELETE FROM " + slotTable(
-		t,
-	) + " WHERE " + where + " AND NOT EXISTS (SELECT 1 FROM " + w.baseOf(
-		slotTable(t),
-		"WHERE",
-	) + " LOCK IN SHARE MODE)"
+	return "DELETE FROM " + slotTable(t) + " WHERE " + where + " AND NOT EXISTS (SELECT 1 FROM " + w.baseOf(slotTable(t), "WHERE") +
+		" LOCK IN SHARE MODE)"
 }

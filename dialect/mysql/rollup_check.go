@@ -63,25 +63,16 @@ func (w *rollUp) pick() string {
 		list = append(list, fmt.Sprintf("slotsql_b.%s AS o%d", quote(c), i+1))
 		expected = append(expected, number(fmt.Sprintf("slotsql_l.o%d + SUM(slotsql_l.c%d) OVER (%s)", i+1, i+1, w.partition())))
 	}
-	locked := "SELECT " + strings.Join(
-		list,
-		", ",
-	) + " FROM " + w.locked() + " AND " + w.full(
-		"slotsql_s",
-	) + w.most() + " FOR UPDATE SKIP LOCKED"
+	locked := "SELECT " + strings.Join(list, ", ") + " FROM " + w.locked() + " AND " + w.full("slotsql_s") + w.most() +
+		" FOR UPDATE SKIP LOCKED"
 	single, one := "", ""
 	if len(t.Counter.Key) == 0 {
 		// The one row of a table without key; where there are more, none is it.
 		single, one = ", COUNT(*) OVER (PARTITION BY slotsql_l.n) AS d", " WHERE slotsql_x.d = 1"
 	}
-	return "SELECT COUNT(*), " + listOf(
-		"slotsql_x.i",
-	) + ", " + listOf(
+	return "SELECT COUNT(*), " + listOf("slotsql_x.i") + ", " + listOf(
 		"DISTINCT slotsql_x.e",
-	) + " FROM (SELECT slotsql_l.i, CONCAT_WS(':', " + strings.Join(
-		expected,
-		", ",
-	) +
+	) + " FROM (SELECT slotsql_l.i, CONCAT_WS(':', " + strings.Join(expected, ", ") +
 		") AS e" + single + " FROM (" + locked + ") AS slotsql_l" + all + ") AS slotsql_x" + one
 }
 
@@ -116,14 +107,9 @@ func (w *rollUp) unmoved() string {
 	for _, c := range w.t.Counter.Counters {
 		now = append(now, number("slotsql_b."+quote(c)))
 	}
-	return "SELECT 'a trigger stores another value in the counter, or its type cannot hold the total: drop the trigger, or widen the column' FROM (SELECT CONCAT_WS(':', " +
-		strings.Join(
-			now,
-			", ",
-		) + ") AS e FROM " + w.locked() + " AND " + w.listed() + w.most() + ") AS slotsql_u WHERE NOT " + w.among(
-		"slotsql_u.e",
-		w.expectedArg(),
-	) + " LIMIT 1"
+	return "SELECT 'a trigger stores another value in the counter, or its type cannot hold the total: " +
+		"drop the trigger, or widen the column' FROM (SELECT CONCAT_WS(':', " + strings.Join(now, ", ") + ") AS e FROM " + w.locked() +
+		" AND " + w.listed() + w.most() + ") AS slotsql_u WHERE NOT " + w.among("slotsql_u.e", w.expectedArg()) + " LIMIT 1"
 }
 
 // emptied empties the slot rows that Pick has locked; without latest it leaves
@@ -145,15 +131,7 @@ func (w *rollUp) emptied(latest bool) string {
 		}
 	}
 	slots := slotTable(t) + " AS slotsql_s" + slotIndex(t)
-	return "UPDATE (SELECT " + strings.Join(
-		w.names(),
-		", ",
-	) + " FROM " + slots + " WHERE " + w.within(
-		"slotsql_s",
-		true,
-	) + " AND " + w.listed() +
-		w.most() + " FOR UPDATE SKIP LOCKED) AS slotsql_f STRAIGHT_JOIN " + slots + " ON " + w.row() + " SET " + strings.Join(
-		set,
-		", ",
-	)
+	return "UPDATE (SELECT " + strings.Join(w.names(), ", ") + " FROM " + slots + " WHERE " + w.within("slotsql_s", true) +
+		" AND " + w.listed() + w.most() + " FOR UPDATE SKIP LOCKED) AS slotsql_f STRAIGHT_JOIN " + slots + " ON " + w.row() +
+		" SET " + strings.Join(set, ", ")
 }

@@ -54,14 +54,7 @@ func (w *rollUp) merge() string {
 		)
 		keep(co.Stamp(), fmt.Sprintf("y%d", i+1), "NULL")
 	}
-	return "UPDATE (SELECT " + strings.Join(
-		list,
-		", ",
-	) + " FROM (" + w.gathered() + ") AS slotsql_l" + all + ") AS slotsql_f STRAIGHT_JOIN " +
-		slotTable(
-			t,
-		) + " AS slotsql_s FORCE INDEX (PRIMARY) ON " + w.row() + " SET " + strings.Join(
-		set,
-		", ",
-	) + " WHERE slotsql_f.d > 1"
+	return "UPDATE (SELECT " + strings.Join(list, ", ") + " FROM (" + w.gathered() + ") AS slotsql_l" + all +
+		") AS slotsql_f STRAIGHT_JOIN " + slotTable(t) + " AS slotsql_s FORCE INDEX (PRIMARY) ON " + w.row() + " SET " +
+		strings.Join(set, ", ") + " WHERE slotsql_f.d > 1"
 }

@@ -58,9 +58,7 @@ func TestParseSchema(t *testing.T) {
 			}
 			if n := s.one(
 				"SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE <> 'TEMPORARY'",
-			); n != text(
-				len(got),
-			) {
+			); n != text(len(got)) {
 				t.Errorf("%d tables, want %s", len(got), n)
 			}
 			for _, tb := range got {

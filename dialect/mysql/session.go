@@ -60,13 +60,7 @@ func noWait(version string) bool {
 // 10.11.6-MariaDB. TiDB says 8.0.11-TiDB-v8.5.0 and knows no row alias.
 func hasRowAlias(version string) bool {
 	var major, minor, patch int
-	if n, _ := fmt.Sscanf(
-		version,
-		"%d.%d.%d",
-		&major,
-		&minor,
-		&patch,
-	); n != 3 || strings.Contains(version, "MariaDB") ||
+	if n, _ := fmt.Sscanf(version, "%d.%d.%d", &major, &minor, &patch); n != 3 || strings.Contains(version, "MariaDB") ||
 		strings.Contains(version, "TiDB") {
 		return false
 	}
@@ -125,12 +119,10 @@ func (d *Dialect) Drain() dialect.DrainTx {
 // OneState implements dialect.StateReader. Reads wait for DDL only.
 func (*Dialect) OneState() (begin, end []string) {
 	return []string{
-			"SET SESSION lock_wait_timeout = 1",
-			"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",
-			"START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",
-		}, []string{
-			rollback,
-		}
+		"SET SESSION lock_wait_timeout = 1",
+		"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",
+		"START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",
+	}, []string{rollback}
 }
 
 // InTransaction sets a savepoint and releases it. Outside a transaction (in

@@ -126,21 +126,10 @@ func incrementShared(t *rewrite.Table, in rewrite.IncrementText) string {
 		}
 	}
 	over := fmt.Sprintf("(%s.%s + 1) * 9223372036854775807 * 4", slots, slot)
-	return "INSERT INTO " + slots + " (" + strings.Join(
-		columns,
-		", ",
-	) + ") SELECT " + strings.Join(
-		values,
-		", ",
-	) + " FROM " + in.Ref + hint + from +
-		" WHERE (" + in.Where + ") AND " + strings.Join(
-		guards,
-		" AND ",
-	) + " LOCK IN SHARE MODE ON DUPLICATE KEY UPDATE " +
-		count + " = IF(" + strings.Join(
-		within,
-		" AND ",
-	) + ", " + sum + ", " + over + ")"
+	return "INSERT INTO " + slots + " (" + strings.Join(columns, ", ") + ") SELECT " + strings.Join(values, ", ") + " FROM " +
+		in.Ref + hint + from + " WHERE (" + in.Where + ") AND " + strings.Join(guards, " AND ") +
+		" LOCK IN SHARE MODE ON DUPLICATE KEY UPDATE " + count + " = IF(" + strings.Join(within, " AND ") + ", " + sum + ", " +
+		over + ")"
 }
 
 // rowNumber is the hash that a slot row has for a number: of 60 bits, or 28 where

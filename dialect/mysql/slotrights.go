@@ -158,12 +158,8 @@ func (d *Dialect) Held(t *rewrite.Table, s rewrite.Scope) string {
 		join = slotIndex(t) + " ON " + sameAs("slotsql_s", t.Counter.SlotKey(), "slotsql_k")
 	}
 	return d.unlimitedText(
-		"SELECT 1 FROM " + covered + slotTable(
-			t,
-		) + " AS slotsql_s" + join + " WHERE " + and(
-			t.Counter.OfTable(quote, "slotsql_s."),
-			"TRUE",
-		) + " LIMIT 1 LOCK IN SHARE MODE",
+		"SELECT 1 FROM " + covered + slotTable(t) + " AS slotsql_s" + join + " WHERE " +
+			and(t.Counter.OfTable(quote, "slotsql_s."), "TRUE") + " LIMIT 1 LOCK IN SHARE MODE",
 	)
 }
 

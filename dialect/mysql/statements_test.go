@@ -42,22 +42,8 @@ func TestIncrementAndTotal(t *testing.T) {
 	}
 	rows, err := s.Conn.QueryContext(
 		t.Context(),
-		"SELECT "+New().Total(
-			tab,
-			"p",
-			"likes",
-			false,
-		)+", "+New().Total(
-			tab,
-			"p",
-			"price",
-			false,
-		)+", "+New().Total(
-			tab,
-			"p",
-			"views",
-			false,
-		)+" FROM posts p",
+		"SELECT "+New().Total(tab, "p", "likes", false)+", "+New().Total(tab, "p", "price", false)+", "+
+			New().Total(tab, "p", "views", false)+" FROM posts p",
 	)
 	if err != nil {
 		t.Fatal(err)

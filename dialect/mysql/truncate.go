@@ -19,23 +19,14 @@ func (d *Dialect) Truncate(t *rewrite.Table) (also string, before, after []strin
 		// names; and there is no foreign key.
 		orphans := "DELETE FROM " + slots + " WHERE NOT EXISTS (SELECT 1 FROM " + base + ")"
 		if len(key) > 0 {
-			orphans = "DELETE slotsql_s FROM " + slots + " AS slotsql_s LEFT JOIN " + base + " ON " + same(
-				base,
-				key,
-				"slotsql_s",
-				t.Counter.SlotKey(),
-			) +
-				" WHERE " + and(
-				t.Counter.OfTable(quote, "slotsql_s."),
-				base+"."+quote(key[0])+" IS NULL",
-			)
+			orphans = "DELETE slotsql_s FROM " + slots + " AS slotsql_s LEFT JOIN " + base + " ON " +
+				same(base, key, "slotsql_s", t.Counter.SlotKey()) + " WHERE " +
+				and(t.Counter.OfTable(quote, "slotsql_s."), base+"."+quote(key[0])+" IS NULL")
 		}
-		return "", []string{
-				"LOCK TABLES " + base + " WRITE, " + slots + " WRITE, " + slots + " AS slotsql_s WRITE",
-			}, []string{
-				orphans,
-				"UNLOCK TABLES",
-			}
+		return "", []string{"LOCK TABLES " + base + " WRITE, " + slots + " WRITE, " + slots + " AS slotsql_s WRITE"}, []string{
+			orphans,
+			"UNLOCK TABLES",
+		}
 	}
 	lock := "LOCK TABLES " + base + " WRITE, " + base + " AS slotsql_b WRITE, " + slots + " WRITE, " + slots + " AS slotsql_s WRITE"
 	if len(key) == 0 {

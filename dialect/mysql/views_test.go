@@ -20,11 +20,7 @@ func TestViews(t *testing.T) {
 		"CREATE VIEW over_tops AS SELECT * FROM tops t",
 		"CREATE VIEW aside AS SELECT id AS posts FROM users",
 		"CREATE VIEW "+quote(other)+".far AS SELECT MAX(views) AS top FROM posts p",
-		"CREATE VIEW "+quote(
-			other,
-		)+".theirs AS SELECT views FROM "+quote(
-			other,
-		)+".posts",
+		"CREATE VIEW "+quote(other)+".theirs AS SELECT views FROM "+quote(other)+".posts",
 		"CREATE VIEW "+quote(other)+".tops AS SELECT id FROM "+quote(other)+".posts",
 		"CREATE VIEW under_theirs AS SELECT views FROM "+quote(other)+".tops, "+quote(other)+".theirs, users",
 	)

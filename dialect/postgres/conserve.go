@@ -28,13 +28,8 @@ func before(t *rewrite.Table, some string) string {
 	if len(t.Counter.Key) > 0 {
 		where = " WHERE (" + keyList(t, baseAlias+".") + ") IN (SELECT " + keyList(t, "slotsql_t.") + " FROM slotsql_t WHERE " + some + ")"
 	}
-	return "slotsql_o AS (SELECT " + strings.Join(
-		list,
-		", ",
-	) + " FROM " + qualified(
-		t.Schema,
-		t.Name,
-	) + " AS " + baseAlias + where + " FOR NO KEY UPDATE)"
+	return "slotsql_o AS (SELECT " + strings.Join(list, ", ") + " FROM " + qualified(t.Schema, t.Name) + " AS " + baseAlias +
+		where + " FOR NO KEY UPDATE)"
 }
 
 // matched says that slotsql_t, slotsql_o and the base row are of one key.
@@ -98,17 +93,10 @@ func moved(t *rewrite.Table, some string) string {
 	}
 	// What follows the reason keeps the planner from casting it ahead of time.
 	reason := "pg_catalog.concat(CASE WHEN " + gone + " THEN 'slotsql: hidden' WHEN slotsql_u.slotsql_in IS NULL THEN 'slotsql: not updated'" +
-		" ELSE 'slotsql: not taken' END, pg_catalog.left(CAST(slotsql_t." + quote(
-		t.Counter.Counters[0],
-	) + " AS text), 0))"
-	return "SELECT CASE WHEN slotsql_u.slotsql_in THEN 1 WHEN " + gone + " AND NOT " + secured(
-		t,
-	) + " THEN 1 ELSE CAST(" + reason + " AS integer) END FROM slotsql_t" +
-		" LEFT JOIN slotsql_o ON " + on(
-		"slotsql_o",
-	) + " LEFT JOIN slotsql_u ON " + on(
-		"slotsql_u",
-	) + " WHERE " + some
+		" ELSE 'slotsql: not taken' END, pg_catalog.left(CAST(slotsql_t." + quote(t.Counter.Counters[0]) + " AS text), 0))"
+	return "SELECT CASE WHEN slotsql_u.slotsql_in THEN 1 WHEN " + gone + " AND NOT " + secured(t) + " THEN 1 ELSE CAST(" + reason +
+		" AS integer) END FROM slotsql_t" + " LEFT JOIN slotsql_o ON " + on("slotsql_o") + " LEFT JOIN slotsql_u ON " +
+		on("slotsql_u") + " WHERE " + some
 }
 
 // secured says that row security applies to this role, whatever row_security is set to.

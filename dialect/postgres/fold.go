@@ -126,9 +126,7 @@ func (d *Dialect) Fold(t *rewrite.Table, scope rewrite.Scope) []string {
 	return []string{
 		fmt.Sprintf(
 			"WITH "+whole+"slotsql_d AS (DELETE FROM %s AS %s%s RETURNING %s), slotsql_t AS (SELECT %s FROM slotsql_d%s), %s, slotsql_u AS (%s) %s",
-			slotTable(
-				t,
-			),
+			slotTable(t),
 			slotAlias,
 			where,
 			strings.Join(columns, ", "),

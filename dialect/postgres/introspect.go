@@ -161,13 +161,11 @@ func (d *Dialect) Describe(
 		t := tables[oid]
 		if t == nil {
 			t = &described{Table: &rewrite.Table{
-				Schema:    str(r[2]),
-				Name:      str(r[3]),
-				IsView:    kind == "v" || kind == "m" || kind == "f",
-				Temporary: str(r[5]) == "t",
-				UpdateTrigger: yes(
-					r[6],
-				),
+				Schema:        str(r[2]),
+				Name:          str(r[3]),
+				IsView:        kind == "v" || kind == "m" || kind == "f",
+				Temporary:     str(r[5]) == "t",
+				UpdateTrigger: yes(r[6]),
 				Ruled:         yes(r[6]),
 				UpdateRule:    yes(r[11]),
 				DeleteTrigger: yes(r[7]),

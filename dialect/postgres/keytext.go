@@ -47,9 +47,7 @@ func textForm(kind string) string {
 		return "CASE WHEN pg_catalog.isempty(%[1]s) THEN 'empty' ELSE pg_catalog.concat(CASE WHEN pg_catalog.lower_inc(%[1]s) THEN '[' ELSE '(' END, " + bound(
 			"lower",
 		) +
-			", ',', " + bound(
-			"upper",
-		) + ", CASE WHEN pg_catalog.upper_inc(%[1]s) THEN ']' ELSE ')' END) END"
+			", ',', " + bound("upper") + ", CASE WHEN pg_catalog.upper_inc(%[1]s) THEN ']' ELSE ')' END) END"
 	case "bytea":
 		return `(E'\\x' || pg_catalog.encode(%[1]s, 'hex'))`
 	case "real", "double precision":

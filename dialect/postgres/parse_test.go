@@ -57,10 +57,7 @@ var shapes = []struct{ text, want string }{
 	{`CREATE TABLE x (id int REFERENCES y)`, `ddl x y`},
 	{`CREATE TABLE x AS SELECT 1 AS a FROM y WITH NO DATA`, `create (select <1 AS a> from y) x`},
 	{`SELECT a INTO x FROM y`, `create (select <a> from y into) x`},
-	{
-		`BEGIN`,
-		`session`,
-	},
+	{`BEGIN`, `session`},
 	{`set local x = 1`, `session`},
 	{`SAVEPOINT a`, `session`},
 	{`DISCARD ALL`, `session`},

@@ -53,9 +53,8 @@ func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.Roll
 	w := &rollUp{t: t, part: part}
 	out := dialect.RollUp{
 		Begin: []string{
-			"BEGIN ISOLATION LEVEL SERIALIZABLE READ WRITE; SET LOCAL lock_timeout = '100ms'; SET LOCAL row_security = off; LOCK TABLE " + slotTable(
-				t,
-			) + " IN ROW EXCLUSIVE MODE",
+			"BEGIN ISOLATION LEVEL SERIALIZABLE READ WRITE; SET LOCAL lock_timeout = '100ms'; SET LOCAL row_security = off; LOCK TABLE " +
+				slotTable(t) + " IN ROW EXCLUSIVE MODE",
 		},
 		Commit:    []string{"COMMIT"},
 		Rollback:  []string{"ROLLBACK"},
@@ -178,14 +177,8 @@ func (w *rollUp) full(alias string) string {
 // orphan says that a slot row has no base row. One that row security may hide from
 // this role is not known to be no more.
 func (w *rollUp) orphan() string {
-	return "(NOT EXISTS (SELECT 1 FROM " + qualified(
-		w.t.Schema,
-		w.t.Name,
-	) + " AS " + baseAlias + " WHERE " + w.on(
-		slotAlias,
-	) + ") AND NOT " + secured(
-		w.t,
-	) + ")"
+	return "(NOT EXISTS (SELECT 1 FROM " + qualified(w.t.Schema, w.t.Name) + " AS " + baseAlias + " WHERE " + w.on(slotAlias) +
+		") AND NOT " + secured(w.t) + ")"
 }
 
 // on says that a row has the key of the base row.
@@ -229,34 +222,18 @@ func (w *rollUp) find(condition string) dialect.Step {
 			read = append(read, keyText(w.t, w.t.Counter.Key[i], slotAlias+"."+quote(k)))
 		}
 		by := slotKeyList(w.t, slotAlias+".")
-		return "SELECT " + strings.Join(
-			read,
-			", ",
-		) + ", COUNT(*)" + from + " GROUP BY " + by + " ORDER BY " + by + fmt.Sprintf(
-			" LIMIT %d",
-			w.part.Limit,
-		)
+		return "SELECT " + strings.Join(read, ", ") + ", COUNT(*)" + from + " GROUP BY " + by + " ORDER BY " + by +
+			fmt.Sprintf(" LIMIT %d", w.part.Limit)
 	})
 }
 
 // pick locks. FOR NO KEY UPDATE is what an UPDATE of the base row takes, and lets
 // increments that make a slot row pass.
 func (w *rollUp) pick() string {
-	return w.whole() + "SELECT COUNT(*), CAST(pg_catalog.array_agg(slotsql_l.slotsql_c) AS text) FROM (SELECT " + slotAlias + ".ctid AS slotsql_c FROM " +
-		slotTable(
-			w.t,
-		) + " AS " + slotAlias + " JOIN " + qualified(
-		w.t.Schema,
-		w.t.Name,
-	) + " AS " + baseAlias + " ON " + w.on(
-		slotAlias,
-	) +
-		" WHERE " + w.within(
-		true,
-	) + w.single() + " AND " + w.full(
-		slotAlias,
-	) +
-		w.most() + " FOR NO KEY UPDATE OF " + baseAlias + " SKIP LOCKED FOR UPDATE OF " + slotAlias + " SKIP LOCKED) AS slotsql_l"
+	return w.whole() + "SELECT COUNT(*), CAST(pg_catalog.array_agg(slotsql_l.slotsql_c) AS text) FROM (SELECT " + slotAlias +
+		".ctid AS slotsql_c FROM " + slotTable(w.t) + " AS " + slotAlias + " JOIN " + qualified(w.t.Schema, w.t.Name) + " AS " +
+		baseAlias + " ON " + w.on(slotAlias) + " WHERE " + w.within(true) + w.single() + " AND " + w.full(slotAlias) + w.most() +
+		" FOR NO KEY UPDATE OF " + baseAlias + " SKIP LOCKED FOR UPDATE OF " + slotAlias + " SKIP LOCKED) AS slotsql_l"
 }
 
 // move adds up what the picked slot rows hold, adds that to the base rows, and
@@ -310,9 +287,8 @@ func (w *rollUp) move() string {
 		}
 		sums = append(
 			sums,
-			"(pg_catalog.array_agg(slotsql_m."+c+" ORDER BY slotsql_m."+stamp+" DESC NULLS LAST, slotsql_m."+quote(
-				t.Counter.SlotColumn,
-			)+" DESC))[1] AS "+c,
+			"(pg_catalog.array_agg(slotsql_m."+c+" ORDER BY slotsql_m."+stamp+" DESC NULLS LAST, slotsql_m."+
+				quote(t.Counter.SlotColumn)+" DESC))[1] AS "+c,
 			"pg_catalog.count(slotsql_m."+stamp+") AS "+stamp,
 			"pg_catalog.count(slotsql_m."+stamp+") = ("+others+") AS "+whole,
 		)
@@ -345,34 +321,20 @@ func (w *rollUp) move() string {
 		group, both = " GROUP BY "+keyList(t, "slotsql_m."), keyEquals(t, "slotsql_m", "slotsql_u")
 	}
 	return "WITH slotsql_m AS MATERIALIZED (SELECT " + strings.Join(picked, ", ") + " FROM " + slotTable(t) + " AS " + slotAlias +
-		" WHERE " + slotAlias + ".ctid = ANY (" + w.use(2*len(key)) + ")), " +
-		"slotsql_t AS MATERIALIZED (SELECT " + strings.Join(sums, ", ") + " FROM slotsql_m" + group + "), " +
-		before(
-			t,
-			"TRUE",
-		) + ", slotsql_u AS (UPDATE " + qualified(t.Schema, t.Name) + " AS " + baseAlias + " SET " + strings.Join(set, ", ") +
-		" FROM slotsql_t, slotsql_o WHERE " + matched(t) + " RETURNING " + strings.Join(returned, ", ") + "), " +
-		"slotsql_z AS (UPDATE " + slotTable(t) + " AS " + slotAlias + " SET " + strings.Join(empty, ", ") +
-		" FROM slotsql_m, slotsql_u WHERE " + slotAlias + ".ctid = slotsql_m.slotsql_c AND " + both + " AND " + stays + "), " +
-		"slotsql_x AS (DELETE FROM " + slotTable(t) + " AS " + slotAlias + " USING slotsql_m, slotsql_u" +
-		" WHERE " + slotAlias + ".ctid = slotsql_m.slotsql_c AND " + both +
+		" WHERE " + slotAlias + ".ctid = ANY (" + w.use(2*len(key)) + ")), " + "slotsql_t AS MATERIALIZED (SELECT " +
+		strings.Join(sums, ", ") + " FROM slotsql_m" + group + "), " + before(t, "TRUE") + ", slotsql_u AS (UPDATE " +
+		qualified(t.Schema, t.Name) + " AS " + baseAlias + " SET " + strings.Join(set, ", ") + " FROM slotsql_t, slotsql_o WHERE " +
+		matched(t) + " RETURNING " + strings.Join(returned, ", ") + "), " + "slotsql_z AS (UPDATE " + slotTable(t) + " AS " +
+		slotAlias + " SET " + strings.Join(empty, ", ") + " FROM slotsql_m, slotsql_u WHERE " + slotAlias +
+		".ctid = slotsql_m.slotsql_c AND " + both + " AND " + stays + "), " + "slotsql_x AS (DELETE FROM " + slotTable(t) + " AS " +
+		slotAlias + " USING slotsql_m, slotsql_u" + " WHERE " + slotAlias + ".ctid = slotsql_m.slotsql_c AND " + both +
 		" AND NOT " + stays + ") " + moved(t, "TRUE")
 }
 
 // sweep deletes the very versions that it has locked and found empty: one that
 // has become a newer one since the snapshot is not met.
 func (w *rollUp) sweep() string {
-	return w.whole() + "DELETE FROM " + slotTable(
-		w.t,
-	) + " AS slotsql_d USING (SELECT " + slotAlias + ".ctid AS slotsql_c FROM " + slotTable(
-		w.t,
-	) + " AS " + slotAlias +
-		" WHERE " + w.within(
-		true,
-	) + " AND NOT " + w.full(
-		slotAlias,
-	) + " FOR UPDATE SKIP LOCKED) AS slotsql_l WHERE slotsql_d.ctid = slotsql_l.slotsql_c" +
-		" AND NOT " + w.full(
-		"slotsql_d",
-	)
+	return w.whole() + "DELETE FROM " + slotTable(w.t) + " AS slotsql_d USING (SELECT " + slotAlias + ".ctid AS slotsql_c FROM " +
+		slotTable(w.t) + " AS " + slotAlias + " WHERE " + w.within(true) + " AND NOT " + w.full(slotAlias) +
+		" FOR UPDATE SKIP LOCKED) AS slotsql_l WHERE slotsql_d.ctid = slotsql_l.slotsql_c" + " AND NOT " + w.full("slotsql_d")
 }

@@ -22,14 +22,9 @@ func (w *rollUp) most() string {
 
 // gather is pick, whatever has become of the base rows.
 func (w *rollUp) gather() string {
-	return "SELECT COUNT(*), CAST(pg_catalog.array_agg(slotsql_l.slotsql_c) AS text) FROM (SELECT " + slotAlias + ".ctid AS slotsql_c FROM " +
-		slotTable(
-			w.t,
-		) + " AS " + slotAlias + " WHERE " + w.within(
-		true,
-	) + " AND " + w.full(
-		slotAlias,
-	) + w.most() + " FOR UPDATE SKIP LOCKED) AS slotsql_l"
+	return "SELECT COUNT(*), CAST(pg_catalog.array_agg(slotsql_l.slotsql_c) AS text) FROM (SELECT " + slotAlias +
+		".ctid AS slotsql_c FROM " + slotTable(w.t) + " AS " + slotAlias + " WHERE " + w.within(true) + " AND " +
+		w.full(slotAlias) + w.most() + " FOR UPDATE SKIP LOCKED) AS slotsql_l"
 }
 
 // merge puts the gathered slot rows of each key together in the one with the

@@ -68,9 +68,7 @@ func TestParseSchema(t *testing.T) {
 			}
 			if n := s.value(
 				"SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace WHERE relkind IN ('r', 'p') AND nspname IN ('public', 'app')",
-			); n != fmt.Sprint(
-				len(got),
-			) {
+			); n != fmt.Sprint(len(got)) {
 				t.Errorf("%d tables, want %s", len(got), n)
 			}
 			s.exec("SET search_path TO public")

@@ -99,9 +99,7 @@ func incrementShared(t *rewrite.Table, in rewrite.IncrementText) string {
 	}
 	upsert := fmt.Sprintf(
 		"INSERT INTO %s AS %s (%s, %s) SELECT %s FROM %s WHERE (%s) AND %s %s ON CONFLICT (%s) DO UPDATE SET %s = %s WHERE %s",
-		slotTable(
-			t,
-		),
+		slotTable(t),
 		slotAlias,
 		strings.Join(into, ", "),
 		count,

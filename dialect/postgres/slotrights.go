@@ -155,10 +155,8 @@ func (d *Dialect) Guarded(query string, checks []string) string {
 			end = t.Start
 		}
 	}
-	return "SELECT * FROM (" + query[:end] + "\n) AS slotsql_q LIMIT CAST((SELECT CASE WHEN EXISTS (" + strings.Join(
-		checks,
-		") OR EXISTS (",
-	) + ") THEN CAST('" + guard + "' AS text) END) AS bigint)"
+	return "SELECT * FROM (" + query[:end] + "\n) AS slotsql_q LIMIT CAST((SELECT CASE WHEN EXISTS (" +
+		strings.Join(checks, ") OR EXISTS (") + ") THEN CAST('" + guard + "' AS text) END) AS bigint)"
 }
 
 // Guard implements dialect.QueryGuard.

@@ -122,8 +122,6 @@ func fromJSON(t *rewrite.Table, placeholder string, numbers bool) string {
 	if numbers {
 		value(number)
 	}
-	return "SELECT " + strings.Join(
-		list,
-		", ",
-	) + " FROM pg_catalog.json_array_elements(CAST(CAST(" + placeholder + " AS text) AS json)) AS slotsql_j(slotsql_v)"
+	return "SELECT " + strings.Join(list, ", ") + " FROM pg_catalog.json_array_elements(CAST(CAST(" + placeholder +
+		" AS text) AS json)) AS slotsql_j(slotsql_v)"
 }

@@ -5,15 +5,8 @@ import "github.com/slotsql/slotsql/rewrite"
 // nextStamp writes the number of the next setting of a companion of the row q.
 // There is one writer, so that no two settings get the same.
 func nextStamp(t *rewrite.Table, co *rewrite.Companion, q string) string {
-	return "(SELECT COALESCE(MAX(slotsql_v." + quote(
-		co.Stamp(),
-	) + "), 0) + 1 FROM " + slotTable(
-		t,
-	) + " AS slotsql_v" + whereKey(
-		t,
-		"slotsql_v",
-		q,
-	) + ")"
+	return "(SELECT COALESCE(MAX(slotsql_v." + quote(co.Stamp()) + "), 0) + 1 FROM " + slotTable(t) + " AS slotsql_v" +
+		whereKey(t, "slotsql_v", q) + ")"
 }
 
 func whereKey(t *rewrite.Table, s, q string) string {

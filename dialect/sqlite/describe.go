@@ -100,11 +100,8 @@ func foundIn(ctx context.Context, s dialect.Session, db string, names []dialect.
 	}
 	rows, err := s.Query(
 		ctx,
-		"SELECT name, type, sql FROM "+quote(
-			db,
-		)+".sqlite_schema WHERE type IN ('table', 'view') AND name COLLATE NOCASE IN "+textList(
-			asked,
-		),
+		"SELECT name, type, sql FROM "+quote(db)+".sqlite_schema WHERE type IN ('table', 'view') AND name COLLATE NOCASE IN "+
+			textList(asked),
 	)
 	if err != nil {
 		return nil, err

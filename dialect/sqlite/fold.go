@@ -51,16 +51,8 @@ func filled(t *rewrite.Table, scope rewrite.Scope) string {
 		return own + " IN (SELECT " + list(columns(slotAlias, t.Counter.SlotKey()...)) + " FROM " + slotTable(t) + " AS " + slotAlias +
 			" WHERE " + and(t.Counter.OfTable(quote, slotAlias+"."), nonZero(t, slotAlias)) + ")"
 	}
-	return own + " IN " + selected(
-		t,
-		scope,
-	) + " AND EXISTS (SELECT 1 " + slotsOf(
-		t,
-		baseAlias,
-		t.Counter.Counters...) + " AND (" + nonZero(
-		t,
-		slotAlias,
-	) + "))"
+	return own + " IN " + selected(t, scope) + " AND EXISTS (SELECT 1 " + slotsOf(t, baseAlias, t.Counter.Counters...) + " AND (" +
+		nonZero(t, slotAlias) + "))"
 }
 
 // removed says that a slot row is of the scope; "" for all.

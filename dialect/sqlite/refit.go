@@ -35,14 +35,8 @@ func (d *Dialect) RefitSlots(t, slots *rewrite.Table, _ bool) []string {
 		for _, k := range c.Key {
 			same = append(same, "slotsql_b."+quote(k)+" = slotsql_s."+quote(k))
 		}
-		rows += " WHERE EXISTS (SELECT 1 FROM " + quote(
-			schemaOf(t),
-		) + "." + quote(
-			t.Name,
-		) + " AS slotsql_b WHERE " + strings.Join(
-			same,
-			" AND ",
-		) + ")"
+		rows += " WHERE EXISTS (SELECT 1 FROM " + quote(schemaOf(t)) + "." + quote(t.Name) + " AS slotsql_b WHERE " +
+			strings.Join(same, " AND ") + ")"
 	}
 	out = append(out, create[0], rows, "DROP TABLE "+quote(schema)+"."+quote(old))
 	return append(out, create[1:]...)

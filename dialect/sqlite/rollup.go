@@ -48,14 +48,8 @@ func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.Roll
 					foldSet(t, baseAlias, slotsOf(t, baseAlias, t.Counter.Counters...)) + " WHERE " + w.filled(from, full)
 			}),
 			w.step(func() string {
-				return "UPDATE " + slotTable(
-					t,
-				) + " AS " + slotAlias + " SET " + strings.Join(
-					w.emptied(),
-					", ",
-				) + " WHERE " + w.within(
-					true,
-				) + " AND " + full + " AND " + based
+				return "UPDATE " + slotTable(t) + " AS " + slotAlias + " SET " + strings.Join(w.emptied(), ", ") + " WHERE " +
+					w.within(true) + " AND " + full + " AND " + based
 			}),
 		},
 		Unmoved: w.step(func() string { return unmoved(t, w.filled(from, full)) }),
@@ -146,13 +140,8 @@ func (w *rollUp) filled(from, full string) string {
 	if len(w.t.Counter.Key) == 0 {
 		return "EXISTS (SELECT 1" + from + full + ")"
 	}
-	return tuple(
-		columns(baseAlias, w.t.Counter.Key...),
-	) + " IN (SELECT " + list(
-		columns(slotAlias, w.t.Counter.SlotKey()...),
-	) + from + w.within(
-		true,
-	) + " AND " + full + ")"
+	return tuple(columns(baseAlias, w.t.Counter.Key...)) + " IN (SELECT " + list(columns(slotAlias, w.t.Counter.SlotKey()...)) +
+		from + w.within(true) + " AND " + full + ")"
 }
 
 // on says that the slot row is the base row's. A table without key has one row.
@@ -190,15 +179,7 @@ func (w *rollUp) find(condition string) dialect.Step {
 		for _, c := range by {
 			read = append(read, "+"+c)
 		}
-		return "SELECT " + list(
-			read,
-		) + ", COUNT(*)" + from + " GROUP BY " + list(
-			by,
-		) + " ORDER BY " + list(
-			by,
-		) + fmt.Sprintf(
-			" LIMIT %d",
-			w.part.Limit,
-		)
+		return "SELECT " + list(read) + ", COUNT(*)" + from + " GROUP BY " + list(by) + " ORDER BY " + list(by) +
+			fmt.Sprintf(" LIMIT %d", w.part.Limit)
 	})
 }

@@ -54,19 +54,8 @@ func incrementShared(t *rewrite.Table, in rewrite.IncrementText) string {
 			fmt.Sprintf("%s BETWEEN %d AND %d", delta, -slotLimit, slotLimit),
 			fmt.Sprintf("%s + %s BETWEEN %d AND %d", held, delta, -slotLimit, slotLimit))
 	}
-	return "INSERT INTO " + slotTable(
-		t,
-	) + " AS " + slotAlias + " (" + list(
-		append(into, count),
-	) + ") SELECT slotsql_y.slotsql_y, " + key + ", " + in.Slot +
-		", slotsql_y.slotsql_d FROM " + in.Ref + " CROSS JOIN (" + strings.Join(
-		rows,
-		" UNION ALL ",
-	) + ") AS slotsql_y WHERE " + strings.Join(
-		where,
-		" AND ",
-	) +
-		" ON CONFLICT (" + list(
-		into,
-	) + ") DO UPDATE SET " + count + " = " + slotAlias + "." + count + " + excluded." + count
+	return "INSERT INTO " + slotTable(t) + " AS " + slotAlias + " (" + list(append(into, count)) +
+		") SELECT slotsql_y.slotsql_y, " + key + ", " + in.Slot + ", slotsql_y.slotsql_d FROM " + in.Ref + " CROSS JOIN (" +
+		strings.Join(rows, " UNION ALL ") + ") AS slotsql_y WHERE " + strings.Join(where, " AND ") + " ON CONFLICT (" + list(into) +
+		") DO UPDATE SET " + count + " = " + slotAlias + "." + count + " + excluded." + count
 }

@@ -75,10 +75,8 @@ func slotsOf(t *rewrite.Table, q string, counters ...string) string {
 	if len(t.Counter.Key) == 0 {
 		return from
 	}
-	return from + " WHERE " + and(
-		t.Counter.OfCounters(quote, slotAlias+".", counters...),
-		matchTo(slotAlias, t.Counter.SlotKey(), q, t.Counter.Key),
-	)
+	return from + " WHERE " +
+		and(t.Counter.OfCounters(quote, slotAlias+".", counters...), matchTo(slotAlias, t.Counter.SlotKey(), q, t.Counter.Key))
 }
 
 // and joins two conditions, the first of which may be empty.

@@ -100,9 +100,7 @@ func (e engine) below(dsn string) (base, inSlots, rows int64, err error) {
 	if err := admin.QueryRow(fmt.Sprintf("SELECT views FROM %s WHERE id = %d", pages, hotPage)).Scan(&base); err != nil {
 		return 0, 0, 0, err
 	}
-	err = admin.QueryRow(
-		fmt.Sprintf("SELECT COUNT(*), COALESCE(SUM(views), 0) FROM %s WHERE id = %d", slots, hotPage),
-	).Scan(
+	err = admin.QueryRow(fmt.Sprintf("SELECT COUNT(*), COALESCE(SUM(views), 0) FROM %s WHERE id = %d", slots, hotPage)).Scan(
 		&rows,
 		&inSlots,
 	)

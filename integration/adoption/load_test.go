@@ -122,9 +122,7 @@ func (w *worker) in(ctx context.Context, f func(tx *sql.Tx) error) error {
 // drains, and MySQL one whose snapshot is older. docs/operations.md says so.
 func (w *worker) again(transaction func() error) error {
 	err := transaction()
-	if class := twin.Class(
-		err,
-	); class == "PostgreSQL 42601" && strings.Contains(err.Error(), "retry the transaction") ||
+	if class := twin.Class(err); class == "PostgreSQL 42601" && strings.Contains(err.Error(), "retry the transaction") ||
 		strings.HasPrefix(class, "MySQL 1412") {
 		w.f.repeated.Add(1)
 		err = transaction()

@@ -66,10 +66,7 @@ func TestSlotsDiffer(t *testing.T) {
 				count(1)
 			}
 			is("the base value", number(p.Under, of1), 10)
-			if n := number(
-				p.Under,
-				"SELECT COUNT(*) FROM posts_slots WHERE slot >= 2",
-			); n < 2 &&
+			if n := number(p.Under, "SELECT COUNT(*) FROM posts_slots WHERE slot >= 2"); n < 2 &&
 				dialect != "sqlite" { // one slot is enough where one writes
 				t.Errorf("%d slots are used of those that the other process does not have", n)
 			}

@@ -225,16 +225,11 @@ func (d *database) check(t testing.TB, c *counted) {
 			if err := db.QueryRowContext(t.Context(), "SELECT views FROM pages WHERE id = ?", id).Scan(&got); err != nil {
 				t.Fatal(err)
 			}
-			if err := d.plain(
-				t,
-				0,
-			).QueryRowContext(
+			if err := d.plain(t, 0).QueryRowContext(
 				t.Context(),
 				"SELECT views + COALESCE((SELECT SUM(views) FROM pages_slots s WHERE s.id = pages.id), 0) FROM pages WHERE id = ?",
 				id,
-			).Scan(
-				&want,
-			); err != nil ||
+			).Scan(&want); err != nil ||
 				got != want {
 				t.Errorf("page %d reads as %d, want %d: %v", id, got, want, err)
 			}

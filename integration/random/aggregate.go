@@ -289,13 +289,9 @@ func (g *generator) dependent() *block {
 	}
 	b.text = "SELECT " + strings.Join(items, ", ") + " FROM " + f.text + g.maybeWhere(f) + " GROUP BY " + key
 	if g.one(3) {
-		b.text += " HAVING " + g.pick(
-			"COUNT(*)",
-			"SUM(p."+g.quote(either(g, t.counters()).name)+")",
-			"p."+g.quote(either(g, t.counters()).name),
-		) + " > " + g.value(
-			int64(1),
-		)
+		b.text += " HAVING " +
+			g.pick("COUNT(*)", "SUM(p."+g.quote(either(g, t.counters()).name)+")", "p."+g.quote(either(g, t.counters()).name)) +
+			" > " + g.value(int64(1))
 	}
 	return b
 }

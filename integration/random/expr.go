@@ -193,24 +193,9 @@ func (g *generator) condition(f *from) string {
 		}
 		if g.one(4) {
 			other := g.sources(nil, 1)
-			return g.sought(
-				f,
-			) + g.pick(
-				" IN",
-				" NOT IN",
-			) + " (SELECT " + g.wholeNumber(
-				sub,
-			) + " FROM " + sub.text + g.pick(
-				" UNION ",
-				" EXCEPT ",
-				" INTERSECT ",
-				" UNION ALL ",
-			) +
-				"SELECT " + g.wholeNumber(
-				other,
-			) + " FROM " + other.text + g.maybeWhere(
-				other,
-			) + ")"
+			return g.sought(f) + g.pick(" IN", " NOT IN") + " (SELECT " + g.wholeNumber(sub) + " FROM " + sub.text +
+				g.pick(" UNION ", " EXCEPT ", " INTERSECT ", " UNION ALL ") + "SELECT " + g.wholeNumber(other) + " FROM " +
+				other.text + g.maybeWhere(other) + ")"
 		}
 		return g.sought(f) + g.pick(" IN", " NOT IN") + " (SELECT " + g.number(sub) + " FROM " + sub.text + ")"
 	case 10:
@@ -244,13 +229,8 @@ func (g *generator) condition(f *from) string {
 		return g.distinctFrom(f)
 	case 18: // in the way of an ORM
 		if r := g.ref(f, number); r != "" {
-			return "(1 = 1 AND (" + r + " IN (" + g.value(
-				int64(2),
-			) + "," + g.value(
-				int64(3),
-			) + ") OR " + r + " = " + g.value(
-				int64(0),
-			) + "))"
+			return "(1 = 1 AND (" + r + " IN (" + g.value(int64(2)) + "," + g.value(int64(3)) + ") OR " + r + " = " +
+				g.value(int64(0)) + "))"
 		}
 	case 19:
 		if r := g.ref(f, number); r != "" {
@@ -317,15 +297,8 @@ func (g *generator) quantified(f *from) string {
 	if x == "" {
 		x = "1"
 	}
-	return r + g.pick(
-		" = ANY",
-		" > ALL",
-		" <= ANY",
-		" <> ALL",
-		" >= SOME",
-	) + " (SELECT " + x + " FROM " + sub.text + g.maybeWhere(
-		sub,
-	) + ")"
+	return r + g.pick(" = ANY", " > ALL", " <= ANY", " <> ALL", " >= SOME") + " (SELECT " + x + " FROM " + sub.text +
+		g.maybeWhere(sub) + ")"
 }
 
 func (g *generator) distinctFrom(f *from) string {

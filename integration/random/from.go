@@ -303,16 +303,9 @@ func (g *generator) derived(f *from) (string, []column) {
 	if g.one(4) {
 		key := g.ref(f, words)
 		if key != "" {
-			return "SELECT " + key + " AS w, SUM(" + g.number(
-					f,
-				) + ") AS views, COUNT(*) AS n FROM " + f.text + g.maybeWhere(
-					f,
-				) + " GROUP BY " + key,
-				[]column{
-					{name: "w", kind: words},
-					{name: "views", kind: number, decimal: true},
-					{name: "n", kind: number},
-				}
+			return "SELECT " + key + " AS w, SUM(" + g.number(f) + ") AS views, COUNT(*) AS n FROM " + f.text + g.maybeWhere(f) +
+					" GROUP BY " + key,
+				[]column{{name: "w", kind: words}, {name: "views", kind: number, decimal: true}, {name: "n", kind: number}}
 		}
 	} else if g.one(8) {
 		distinct = "DISTINCT "

@@ -91,18 +91,16 @@ func (g *generator) insertSelect(*table) string {
 	}
 	switch g.IntN(4) {
 	case 0:
-		return "INSERT INTO tags (id, n, label) SELECT s." + k + " + 50, s." + c + ", 'copied'" + from + " WHERE s." + c + " > " + g.value(
-			int64(1),
-		) + order + g.skip()
+		return "INSERT INTO tags (id, n, label) SELECT s." + k + " + 50, s." + c + ", 'copied'" + from + " WHERE s." + c + " > " +
+			g.value(int64(1)) + order + g.skip()
 	case 1:
 		return "INSERT INTO limits (id, spare, cap) SELECT s." + k + " + 30, " + c + ", 1" + from +
 			" WHERE " + c + " IS NOT NULL" + order + g.skip()
 	case 2:
 		return "INSERT INTO tags (id, n) SELECT 60 + COUNT(*), MAX(" + c + ")" + from + " WHERE 1 = 1" + g.skip()
 	}
-	return "INSERT INTO stats (day, kind, hits) SELECT DISTINCT 'd', 'k', " + g.greatest() + "(" + c + ", 0)" + from + " WHERE " + k + " = " + g.value(
-		int64(2),
-	) + g.skip()
+	return "INSERT INTO stats (day, kind, hits) SELECT DISTINCT 'd', 'k', " + g.greatest() + "(" + c + ", 0)" + from + " WHERE " +
+		k + " = " + g.value(int64(2)) + g.skip()
 }
 
 func (g *generator) skip() string {

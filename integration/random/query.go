@@ -106,14 +106,8 @@ func (g *generator) limit() string {
 	if !g.my() && g.one(8) { // MySQL takes numbers only
 		t := g.counterTable()
 		c := g.quote(either(g, t.counters()).name)
-		return g.pick(
-			" LIMIT (SELECT COUNT(*) FROM ",
-			" LIMIT 4 OFFSET (SELECT COUNT(*) FROM ",
-		) + g.tableName(
-			t,
-		) + " WHERE " + c + " > " + g.value(
-			int64(3),
-		) + ")"
+		return g.pick(" LIMIT (SELECT COUNT(*) FROM ", " LIMIT 4 OFFSET (SELECT COUNT(*) FROM ") + g.tableName(t) + " WHERE " + c +
+			" > " + g.value(int64(3)) + ")"
 	}
 	s := g.pick(" LIMIT 3", " LIMIT 2 OFFSET 1", " LIMIT 1", " LIMIT "+g.value(int64(4)), " limit 5")
 	switch {
@@ -274,13 +268,8 @@ func (g *generator) topOf(desc string) string {
 		t = g.counterTable()
 	}
 	c, k := g.quote(t.counters()[0].name), g.quote(t.key[0])
-	return "(SELECT " + k + ", " + c + " FROM " + g.tableName(
-		t,
-	) + " ORDER BY " + c + desc + ", " + k + g.pick(
-		" LIMIT 3",
-		" LIMIT 2 OFFSET 1",
-		"",
-	) + ")"
+	return "(SELECT " + k + ", " + c + " FROM " + g.tableName(t) + " ORDER BY " + c + desc + ", " + k +
+		g.pick(" LIMIT 3", " LIMIT 2 OFFSET 1", "") + ")"
 }
 
 // setOperation combines blocks of the same column kinds.

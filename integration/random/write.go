@@ -265,15 +265,8 @@ func (g *generator) assignment(t *table, qualifier, target string) string {
 	case 3:
 		return left + " = CASE WHEN " + q + " > 0 THEN " + q + " - 1 ELSE 0 END"
 	case 4:
-		return left + " = (SELECT COUNT(*) FROM " + g.tableName(
-			g.tables[len(g.tables)-1],
-		) + " AS c WHERE c.n = " + qualifier2(
-			t,
-			qualifier,
-			g,
-		) + g.quote(
-			c.name,
-		) + ")"
+		return left + " = (SELECT COUNT(*) FROM " + g.tableName(g.tables[len(g.tables)-1]) + " AS c WHERE c.n = " +
+			qualifier2(t, qualifier, g) + g.quote(c.name) + ")"
 	case 5:
 		return left + " = " + q + " * 2"
 	case 6:

@@ -90,11 +90,8 @@ func TestLatestStaysBehind(t *testing.T) {
 			rows(
 				t,
 				holder,
-				"SELECT * FROM posts_slots WHERE id = 1 AND slot = "+rows(
-					t,
-					p.Under,
-					"SELECT slot FROM posts_slots WHERE seen = 'old'",
-				)+" FOR UPDATE",
+				"SELECT * FROM posts_slots WHERE id = 1 AND slot = "+
+					rows(t, p.Under, "SELECT slot FROM posts_slots WHERE seen = 'old'")+" FOR UPDATE",
 			)
 			r := rollUp(t, p)
 			if got := rows(t, p.Wrapped, q); got != "2 new 7" {

@@ -149,11 +149,7 @@ func TestFoldConserves(t *testing.T) {
 						t.Errorf("roll-up: %v", tr.Err)
 					}
 				}
-				if _, err := slotsql.Drain(
-					t.Context(),
-					twin.Connector(t, p),
-					slotsql.DrainOptions{},
-				); err != nil &&
+				if _, err := slotsql.Drain(t.Context(), twin.Connector(t, p), slotsql.DrainOptions{}); err != nil &&
 					!errors.Is(err, slotsql.ErrNotMoved) {
 					t.Errorf("drain: %v", err)
 				}
@@ -232,9 +228,7 @@ func TestHiddenRowsKeepTheirSlots(t *testing.T) {
 				var fk string
 				if err := p.Under.QueryRow(
 					"SELECT conname FROM pg_constraint WHERE conrelid = 'posts_slots'::regclass AND contype = 'f'",
-				).Scan(
-					&fk,
-				); err != nil {
+				).Scan(&fk); err != nil {
 					t.Fatal(err)
 				}
 				execAll(t, p.Under, "ALTER TABLE posts_slots DROP CONSTRAINT "+fk)
@@ -274,10 +268,7 @@ func TestHiddenRowsKeepTheirSlots(t *testing.T) {
 				t.Context(),
 				twin.Connector(t, &theirs),
 				slotsql.DrainOptions{},
-			); !errors.Is(
-				err,
-				slotsql.ErrNotMoved,
-			) {
+			); !errors.Is(err, slotsql.ErrNotMoved) {
 				t.Errorf("drain: %v", err)
 			}
 			check("drain")

@@ -95,11 +95,7 @@ func TestWokenByWrites(t *testing.T) {
 			for rows(t, p.Under, "SELECT COUNT(*) FROM tallies_slots") != "0" {
 				time.Sleep(time.Millisecond)
 			}
-			if got, want := rows(
-				t,
-				p.Under,
-				"SELECT n FROM tallies ORDER BY status",
-			), fmt.Sprintf(
+			if got, want := rows(t, p.Under, "SELECT n FROM tallies ORDER BY status"), fmt.Sprintf(
 				"%d\n%d\n%d",
 				5000-i-1,
 				i+1,

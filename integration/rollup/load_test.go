@@ -119,10 +119,7 @@ func TestUnderLoad(t *testing.T) {
 		addView, addDuo := text(
 			dialect,
 			"UPDATE posts SET views = views + 1 WHERE id = ?",
-		), text(
-			dialect,
-			"UPDATE duos SET n = n + 1, m = m + 2 WHERE id = ?",
-		)
+		), text(dialect, "UPDATE duos SET n = n + 1, m = m + 2 WHERE id = ?")
 		for range 3 {
 			until(func() {
 				k := rand.IntN(loadKeys)

@@ -166,11 +166,7 @@ func TestMoves(t *testing.T) {
 					"b " + pick(dialect, "mysql: VARBINARY(20)", "sqlite: BLOB", "bytea") + " PRIMARY KEY",
 					"[b]",
 					[]string{
-						pick(
-							dialect,
-							"postgres: '\\x00ff27'",
-							"'é'",
-						),
+						pick(dialect, "postgres: '\\x00ff27'", "'é'"),
 						pick(dialect, "postgres: '\\x41'", "'A'"),
 						pick(dialect, "postgres: '\\x'", "''"),
 					},
@@ -220,12 +216,8 @@ func TestMoves(t *testing.T) {
 		for _, tb := range tables {
 			ddl = append(
 				ddl,
-				"CREATE TABLE "+tb.name+" ("+strings.Replace(
-					tb.ddl,
-					" PRIMARY KEY",
-					" NOT NULL PRIMARY KEY",
-					1,
-				)+", n INT NOT NULL, m BIGINT)",
+				"CREATE TABLE "+tb.name+" ("+strings.Replace(tb.ddl, " PRIMARY KEY", " NOT NULL PRIMARY KEY", 1)+
+					", n INT NOT NULL, m BIGINT)",
 			)
 			ddl[len(ddl)-1] = strings.Replace(ddl[len(ddl)-1], "), n INT NOT NULL, m BIGINT)", "), n INT NOT NULL, m BIGINT)", 1)
 			if i := strings.Index(tb.ddl, ", PRIMARY KEY"); i >= 0 {

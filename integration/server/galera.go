@@ -84,9 +84,7 @@ func appeared(node, database string) error {
 		if err = db.QueryRow(
 			"SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = ?",
 			database,
-		).Scan(
-			&n,
-		); err == nil &&
+		).Scan(&n); err == nil &&
 			n == 1 {
 			return nil
 		}

@@ -125,9 +125,7 @@ func TestLiveChanges(t *testing.T) {
 						if err := db.QueryRowContext(
 							t.Context(),
 							"SELECT views FROM posts WHERE id = 1",
-						).Scan(
-							&n,
-						); err != nil || n < last ||
+						).Scan(&n); err != nil || n < last ||
 							n < least {
 							t.Errorf("%v after %v, of at least %v: %v", n, last, least, err)
 							return
@@ -158,9 +156,7 @@ func TestLiveChanges(t *testing.T) {
 						if err := p.Under.QueryRowContext(
 							t.Context(),
 							"SELECT COUNT(*) FROM posts_slots WHERE id = 1 AND views <> 0",
-						).Scan(
-							&n,
-						); err != nil ||
+						).Scan(&n); err != nil ||
 							(n > 0) == want {
 							if err != nil {
 								t.Error(err)
@@ -187,21 +183,11 @@ func TestLiveChanges(t *testing.T) {
 				stop.Store(true)
 				wg.Wait()
 				var one, two float64
-				if err := db.QueryRowContext(
-					t.Context(),
-					"SELECT views FROM posts WHERE id = 1",
-				).Scan(
-					&one,
-				); err != nil ||
+				if err := db.QueryRowContext(t.Context(), "SELECT views FROM posts WHERE id = 1").Scan(&one); err != nil ||
 					one != float64(10+counted.Load()) {
 					t.Errorf("row 1: %v of %d, %v", one, 10+counted.Load(), err)
 				}
-				if err := db.QueryRowContext(
-					t.Context(),
-					"SELECT views FROM posts WHERE id = 2",
-				).Scan(
-					&two,
-				); err != nil ||
+				if err := db.QueryRowContext(t.Context(), "SELECT views FROM posts WHERE id = 2").Scan(&two); err != nil ||
 					name != "swapped" && two != float64(set.Load()) {
 					t.Errorf("row 2: %v of %d, %v", two, set.Load(), err)
 				}

@@ -51,10 +51,7 @@ func TestStampDoesNotGoBack(t *testing.T) {
 				var slots, back int
 				if err := p.Under.QueryRow(
 					"SELECT COUNT(*), COALESCE(SUM(CASE WHEN slotsql_at_seen < "+later+" - INTERVAL '5' MINUTE THEN 1 ELSE 0 END), 0) FROM notes_slots",
-				).Scan(
-					&slots,
-					&back,
-				); err != nil {
+				).Scan(&slots, &back); err != nil {
 					t.Fatal(err)
 				}
 				if slots != 1 || back != 0 {

@@ -314,11 +314,7 @@ func TestCancelled(t *testing.T) {
 		execAll(t, p.Wrapped, "UPDATE posts SET title = 'done' WHERE id = 1")
 		var views int64
 		var title string
-		if err := p.Wrapped.QueryRow(
-			"SELECT views FROM posts WHERE id = 1",
-		).Scan(
-			&views,
-		); err != nil || views < want ||
+		if err := p.Wrapped.QueryRow("SELECT views FROM posts WHERE id = 1").Scan(&views); err != nil || views < want ||
 			views > want+unsure {
 			t.Errorf("%d, want %d to %d, %v", views, want, want+unsure, err)
 		}

@@ -55,9 +55,7 @@ func TestReadUncommitted(t *testing.T) {
 					err = one.wrapped.(*sql.Conn).QueryRowContext(
 						t.Context(),
 						"SELECT SUM(views) FROM posts WHERE id < 9 AND title <> 'none'",
-					).Scan(
-						&sum,
-					)
+					).Scan(&sum)
 				}
 				if err != nil || sum != 66 {
 					t.Errorf("%d, %v", sum, err)

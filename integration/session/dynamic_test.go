@@ -102,10 +102,7 @@ func TestDynamicInsideText(t *testing.T) {
 	if _, err := one.wrapped.ExecContext(
 		t.Context(),
 		"SET @q = 'UPDATE posts SET views = 0'; PREPARE s FROM @q; EXECUTE s",
-	); !errors.Is(
-		err,
-		slotsql.ErrUnsupported,
-	) {
+	); !errors.Is(err, slotsql.ErrUnsupported) {
 		t.Error(err)
 	}
 }
@@ -132,10 +129,7 @@ func TestCompoundStatements(t *testing.T) {
 			if _, err := one.wrapped.ExecContext(
 				t.Context(),
 				"BEGIN NOT ATOMIC COMMIT; UPDATE posts SET views = 0; END",
-			); !errors.Is(
-				err,
-				slotsql.ErrUnsupported,
-			) {
+			); !errors.Is(err, slotsql.ErrUnsupported) {
 				t.Error(err)
 			}
 		})

@@ -97,9 +97,7 @@ func TestKnownSlotRow(t *testing.T) {
 					var slots int64
 					if err := p.Under.QueryRow(
 						"SELECT COUNT(*) FROM posts_slots WHERE id = 1",
-					).Scan(
-						&slots,
-					); err != nil || first && other.affected == 1 && slots != 1 ||
+					).Scan(&slots); err != nil || first && other.affected == 1 && slots != 1 ||
 						!first && slots != 0 {
 						t.Errorf("first %v: %d slot rows, %v", first, slots, err)
 					}

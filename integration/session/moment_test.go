@@ -60,9 +60,7 @@ func untilBlocked(ctx context.Context, t *testing.T, p *twin.Pair, done chan err
 		if err := p.Under.QueryRowContext(
 			ctx,
 			"SELECT COUNT(*) FROM information_schema.INNODB_TRX x JOIN information_schema.PROCESSLIST p ON p.ID = x.trx_mysql_thread_id WHERE x.trx_state = 'LOCK WAIT' AND p.DB = DATABASE()",
-		).Scan(
-			&n,
-		); err != nil {
+		).Scan(&n); err != nil {
 			t.Fatal(err)
 		}
 		if n > 0 {

@@ -41,12 +41,7 @@ func onceSchema(dialect string) []string {
 			call("yes", "", "boolean", "true"),
 			call("no", "", "boolean", "false"),
 			call("own.lower", "", "boolean", "false"),
-			call(
-				"asked",
-				"p posts",
-				"boolean",
-				"false",
-			),
+			call("asked", "p posts", "boolean", "false"),
 			"CREATE TYPE pair AS (a INT, b INT)",
 			call("topair", "i INT", "pair", "ROW(i, 1)::pair"),
 			"CREATE CAST (INT AS pair) WITH FUNCTION topair(INT)",

@@ -95,10 +95,7 @@ func TestOnDrain(t *testing.T) {
 		if s := statsOf(table, "additive"); s.Statements != 2 || s.Fallbacks != 1 || s.Drains != 1 {
 			t.Errorf("increments: %+v", s)
 		}
-		if s := statsOf(
-			table,
-			"drain",
-		); s.Statements != 1 || s.Drains != 1 || s.Fallbacks != 0 ||
+		if s := statsOf(table, "drain"); s.Statements != 1 || s.Drains != 1 || s.Fallbacks != 0 ||
 			s.Reason != "the statement sets counter views" {
 			t.Errorf("drains: %+v", s)
 		}

@@ -214,9 +214,7 @@ func TestSlotTableFacts(t *testing.T) {
 		var n int
 		if err := p.Under.QueryRow(
 			"SELECT COUNT(*) FROM posts_slots WHERE id NOT IN (SELECT id FROM posts)",
-		).Scan(
-			&n,
-		); err != nil ||
+		).Scan(&n); err != nil ||
 			n != 0 {
 			t.Errorf("%d orphans, %v", n, err)
 		}
@@ -228,9 +226,7 @@ func TestSlotTableFacts(t *testing.T) {
 		switch dialect {
 		case "mysql":
 			var ddl, name string
-			if err := p.Under.QueryRow(
-				"SHOW CREATE TABLE posts_slots",
-			).Scan(
+			if err := p.Under.QueryRow("SHOW CREATE TABLE posts_slots").Scan(
 				&name,
 				&ddl,
 			); err != nil || strings.Contains(ddl, "AUTO_INCREMENT") ||
@@ -239,11 +235,7 @@ func TestSlotTableFacts(t *testing.T) {
 			}
 		case "sqlite":
 			var ddl string
-			if err := p.Under.QueryRow(
-				"SELECT sql FROM sqlite_schema WHERE name = 'posts_slots'",
-			).Scan(
-				&ddl,
-			); err != nil ||
+			if err := p.Under.QueryRow("SELECT sql FROM sqlite_schema WHERE name = 'posts_slots'").Scan(&ddl); err != nil ||
 				!strings.Contains(ddl, "WITHOUT ROWID") {
 				t.Errorf("%s %v", ddl, err)
 			}

@@ -91,11 +91,7 @@ func TestUnslottedByAnother(t *testing.T) {
 					}
 				}
 				var n int
-				if err := p.Under.QueryRow(
-					"SELECT COUNT(*) FROM posts_slots WHERE id = 1 AND views <> 0",
-				).Scan(
-					&n,
-				); err != nil ||
+				if err := p.Under.QueryRow("SELECT COUNT(*) FROM posts_slots WHERE id = 1 AND views <> 0").Scan(&n); err != nil ||
 					n > 0 && name != "wide" {
 					t.Errorf("%d slots are left of a row that has been changed, %v", n, err)
 				}

@@ -60,14 +60,8 @@ var versions = map[string]struct{ steps, only string }{
 		steps: "a read; b inc; b drain; a INSERT INTO posts (id, title) VALUES (1, 'u') ON DUPLICATE KEY UPDATE title = VALUES(title)",
 		only:  "mysql",
 	},
-	"REPLACE": {
-		steps: "a read; b inc; b drain; a REPLACE INTO posts (id, views, title) VALUES (1, 5, 'r')",
-		only:  "mysql",
-	},
-	"a join": {
-		steps: "a read; b inc; b drain; a UPDATE posts JOIN log ON log.id = posts.id SET posts.title = 'j'",
-		only:  "mysql",
-	},
+	"REPLACE": {steps: "a read; b inc; b drain; a REPLACE INTO posts (id, views, title) VALUES (1, 5, 'r')", only: "mysql"},
+	"a join":  {steps: "a read; b inc; b drain; a UPDATE posts JOIN log ON log.id = posts.id SET posts.title = 'j'", only: "mysql"},
 	"an upsert of two rows": {
 		steps: "a read; b inc; b drain; a INSERT INTO posts (id, views) VALUES (1, 5), (8, 6) ON CONFLICT (id) DO UPDATE SET views = posts.views + excluded.views",
 		only:  "postgres",
@@ -80,14 +74,8 @@ var versions = map[string]struct{ steps, only string }{
 		steps: "a read; b inc; a INSERT INTO posts (id, title) VALUES (1, 'u') ON CONFLICT (id) DO UPDATE SET title = excluded.title",
 		only:  "postgres",
 	},
-	"RETURNING": {
-		steps: "a read; b inc; a UPDATE posts SET title = 'x' WHERE id = 1 RETURNING id, title",
-		only:  "postgres",
-	},
-	"FROM": {
-		steps: "a read; b inc; a UPDATE posts SET title = 'x' FROM log WHERE log.id = posts.id",
-		only:  "postgres",
-	},
+	"RETURNING": {steps: "a read; b inc; a UPDATE posts SET title = 'x' WHERE id = 1 RETURNING id, title", only: "postgres"},
+	"FROM":      {steps: "a read; b inc; a UPDATE posts SET title = 'x' FROM log WHERE log.id = posts.id", only: "postgres"},
 	"WITH": {
 		steps: "a read; b inc; a WITH w AS (UPDATE posts SET title = 'x' WHERE id = 1 RETURNING id) SELECT id FROM w",
 		only:  "postgres",

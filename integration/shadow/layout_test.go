@@ -31,12 +31,8 @@ func TestLayoutsInShadow(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				table := fmt.Sprintf("laid%d", tables.Add(1))
 				config := func(mode string) string {
-					return "version: 1\nauto_migrate: true\n" + all + "tables:\n  " + table + ": " + strings.Replace(
-						l.config,
-						"MODE",
-						"mode: "+mode,
-						1,
-					) + "\n"
+					return "version: 1\nauto_migrate: true\n" + all + "tables:\n  " + table + ": " +
+						strings.Replace(l.config, "MODE", "mode: "+mode, 1) + "\n"
 				}
 				id := ""
 				if l.columns != "" {
@@ -61,11 +57,7 @@ func TestLayoutsInShadow(t *testing.T) {
 					is(t, "in shadow", rows(t, shadow, read), "11 3")
 					return counts(dialect, table, "read").Compared > 0 && counts(dialect, table, "additive").Statements > 0
 				})
-				if c := counts(
-					dialect,
-					table,
-					".*",
-				); c.Differences+c.Behind > 0 || failed(c) ||
+				if c := counts(dialect, table, ".*"); c.Differences+c.Behind > 0 || failed(c) ||
 					counts(dialect, table, "additive").Statements != 1 {
 					t.Errorf("%+v", c)
 				}

@@ -173,10 +173,7 @@ func TestStart(t *testing.T) {
 		if created, err := slotsql.Migrate(t.Context(), connector(t, p, config(", mode: off"))); err != nil || len(created) != 0 {
 			t.Errorf("migrate creates %q, %v", created, err)
 		}
-		if created, err := slotsql.Migrate(
-			t.Context(),
-			connector(t, p, config(", mode: shadow")),
-		); err != nil ||
+		if created, err := slotsql.Migrate(t.Context(), connector(t, p, config(", mode: shadow"))); err != nil ||
 			fmt.Sprint(created) != "[posts_slots]" {
 			t.Errorf("migrate creates %q, %v", created, err)
 		}
@@ -202,11 +199,7 @@ func TestExplainModes(t *testing.T) {
 				!strings.Contains(strings.Join(e.Notes, "\n"), "posts has mode "+mode) {
 				t.Fatalf("%+v, %v", e, err)
 			}
-			if again, err := slotsql.Explain(
-				t.Context(),
-				open(t, p, config(", mode: "+mode)),
-				views,
-			); err != nil ||
+			if again, err := slotsql.Explain(t.Context(), open(t, p, config(", mode: "+mode)), views); err != nil ||
 				again.String() != e.String() {
 				t.Errorf("%s\n%s\n%v", again, e, err)
 			}

@@ -136,11 +136,7 @@ func TestTally(t *testing.T) {
 				if c.class != "" {
 					want[c.class]++
 				}
-				plain, wrapped := twin.Run(
-					t.Context(),
-					p.Plain,
-					twin.Statement{SQL: c.text},
-				), twin.Run(
+				plain, wrapped := twin.Run(t.Context(), p.Plain, twin.Statement{SQL: c.text}), twin.Run(
 					t.Context(),
 					db,
 					twin.Statement{SQL: c.text},

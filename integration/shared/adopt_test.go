@@ -142,9 +142,7 @@ func TestAdoptProblems(t *testing.T) {
 					"record_id VARCHAR(20) NOT NULL",
 					"record_id INTEGER NOT NULL",
 					"record_id TEXT NOT NULL",
-				).Replace(
-					slotted(dialect, ""),
-				),
+				).Replace(slotted(dialect, "")),
 				"an integer key needs an integer column",
 			},
 		}
@@ -224,9 +222,7 @@ func TestKeyProblems(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				p := twin.New(t, twin.Options{Dialect: dialect, Schema: []string{"CREATE TABLE x (n INT NOT NULL, " + columns + ")"},
 					Config: "version: 1\nauto_migrate: true\ntables:\n  x: {layout: shared, counters: {n: {record_type: 1}}}\n"})
-				if err := p.Wrapped.PingContext(
-					t.Context(),
-				); err == nil || !strings.Contains(err.Error(), ":4: ") ||
+				if err := p.Wrapped.PingContext(t.Context()); err == nil || !strings.Contains(err.Error(), ":4: ") ||
 					!strings.Contains(err.Error(), "use layout dedicated") {
 					t.Errorf("error %v", err)
 				}

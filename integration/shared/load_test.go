@@ -99,11 +99,7 @@ func TestUnderLoad(t *testing.T) {
 		go func() {
 			defer rolling.Done()
 			for ctx.Err() == nil {
-				if _, err := slotsql.RollUp(
-					ctx,
-					twin.Connector(t, p),
-					slotsql.RollUpOptions{},
-				); err != nil && ctx.Err() == nil &&
+				if _, err := slotsql.RollUp(ctx, twin.Connector(t, p), slotsql.RollUpOptions{}); err != nil && ctx.Err() == nil &&
 					!conflict(err) {
 					t.Errorf("roll-up: %v", err)
 				}
@@ -203,11 +199,7 @@ func TestUnderLoad(t *testing.T) {
 			t,
 			db,
 			"SELECT hits, bytes FROM pages WHERE id = 1",
-		), fmt.Sprintf(
-			"%d %d",
-			hits.Load(),
-			bytes.Load(),
-		); got != want {
+		), fmt.Sprintf("%d %d", hits.Load(), bytes.Load()); got != want {
 			t.Errorf("pages: %s, want %s", got, want)
 		}
 		if got := text(

@@ -16,10 +16,7 @@ func adopted(t *testing.T, dialect string, number int) *twin.Pair {
 	return twin.New(t, twin.Options{Dialect: dialect, Config: adoptConfig, Params: params(dialect), Schema: []string{
 		"CREATE TABLE posts (id INT PRIMARY KEY, views INT NOT NULL, likes BIGINT NOT NULL)",
 		"INSERT INTO posts VALUES (1, 10, 0), (2, 20, 5)",
-		slotted(
-			dialect,
-			"",
-		),
+		slotted(dialect, ""),
 		fmt.Sprintf(
 			"INSERT INTO slotted_counters (record_type, record_id, slot, count) VALUES (1, 1, 3, 100), (1, 1, %d, 7), (9, 1, 40000, 1)",
 			number,

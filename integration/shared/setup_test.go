@@ -84,12 +84,8 @@ func TestSetup(t *testing.T) {
 			Dialect: dialect,
 			Schema:  ddl,
 			Params:  params(dialect),
-			Config: strings.Replace(
-				config,
-				"auto_migrate: true\n",
-				"",
-				1,
-			) + "  answers: {slot_table: slotted_counters, counters: {n: {record_type: 4}}}\n",
+			Config: strings.Replace(config, "auto_migrate: true\n", "", 1) +
+				"  answers: {slot_table: slotted_counters, counters: {n: {record_type: 4}}}\n",
 		})
 		if err := p.Wrapped.PingContext(t.Context()); err == nil || !strings.Contains(err.Error(), "slotsql migrate") {
 			t.Errorf("without slot tables: %v", err)

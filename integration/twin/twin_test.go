@@ -143,9 +143,7 @@ func TestPlainPair(t *testing.T) {
 			if plain, wrapped := p.Run(
 				t.Context(),
 				Statement{SQL: "SELECT views FROM posts WHERE id = 1"},
-			); len(
-				Compare(plain, wrapped),
-			) != 1 {
+			); len(Compare(plain, wrapped)) != 1 {
 				t.Error("a difference was not seen")
 			}
 		})

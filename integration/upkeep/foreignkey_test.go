@@ -183,9 +183,7 @@ func TestNoForeignKeyUnderLoad(t *testing.T) {
 							if _, err = p.Wrapped.ExecContext(
 								t.Context(),
 								fmt.Sprintf("INSERT INTO posts VALUES (%d, 'new', 0)", id),
-							); !deadlock(
-								err,
-							) {
+							); !deadlock(err) {
 								break
 							}
 						}
@@ -289,10 +287,7 @@ func TestCheckNoForeignKey(t *testing.T) {
 		if _, err := slotsql.Migrate(t.Context(), twin.Connector(t, p)); err != nil {
 			t.Fatal(err)
 		}
-		if status, err = slotsql.Check(
-			t.Context(),
-			twin.Connector(t, p),
-		); err != nil || status[0].NoForeignKey ||
+		if status, err = slotsql.Check(t.Context(), twin.Connector(t, p)); err != nil || status[0].NoForeignKey ||
 			len(status[0].Risks) > 0 {
 			t.Errorf("%+v, %v", status, err)
 		}

@@ -48,11 +48,7 @@ func TestVerifyAfterFewerSlots(t *testing.T) {
 				}
 				want(t, layout+": totals", rows(t, p.Wrapped, "SELECT SUM(views) FROM posts"), "3120")
 			}
-			if reports, err := slotsql.Verify(
-				t.Context(),
-				twin.Connector(t, p),
-				slotsql.VerifyOptions{},
-			); err != nil ||
+			if reports, err := slotsql.Verify(t.Context(), twin.Connector(t, p), slotsql.VerifyOptions{}); err != nil ||
 				len(reports[0].Findings) > 0 {
 				t.Errorf("%s: after they have been folded: %+v, %v", layout, reports, err)
 			}

@@ -69,10 +69,7 @@ func grow(t testing.TB, p *twin.Pair) {
 func TestPassiveCounter(t *testing.T) {
 	each(t, func(t *testing.T, dialect string) {
 		p := growing(t, dialect)
-		if _, err := slotsql.Check(
-			t.Context(),
-			open(t, p, twoCounters).connector,
-		); err == nil ||
+		if _, err := slotsql.Check(t.Context(), open(t, p, twoCounters).connector); err == nil ||
 			!strings.Contains(err.Error(), `has no column "likes": run `) {
 			t.Errorf("before the migration: %v", err)
 		}
@@ -114,9 +111,7 @@ func TestPassiveCounter(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer x.Close()
-		if e, err := x.Explain(
-			"UPDATE posts SET likes = likes + 1 WHERE id = 1",
-		); err != nil || e.Class != "additive-base" ||
+		if e, err := x.Explain("UPDATE posts SET likes = likes + 1 WHERE id = 1"); err != nil || e.Class != "additive-base" ||
 			!strings.Contains(e.Reason, "likes is passive") {
 			t.Errorf("%+v, %v", e, err)
 		}

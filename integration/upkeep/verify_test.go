@@ -146,9 +146,7 @@ func TestVerifyUnderLoad(t *testing.T) {
 		for range 4 {
 			wg.Go(func() {
 				for !stop.Load() {
-					if err := comment(
-						1 + next.Load()%3,
-					); err != nil &&
+					if err := comment(1 + next.Load()%3); err != nil &&
 						dialect != "sqlite" { // two that begin to write at once: one is told
 						t.Error(err)
 						return

@@ -198,9 +198,7 @@ func TestInexact(t *testing.T) {
 					}
 				}
 			}
-			if b, err := json.Marshal(
-				r,
-			); err != nil || strings.Contains(string(b), "numbers") ||
+			if b, err := json.Marshal(r); err != nil || strings.Contains(string(b), "numbers") ||
 				strings.Contains(string(b), "per_second") {
 				t.Errorf("%s %v", b, err)
 			}

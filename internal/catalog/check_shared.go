@@ -90,13 +90,8 @@ func checkSharedTable(t, slot *rewrite.Table, traits rewrite.Traits) (problems [
 	c, sh := t.Counter, t.Counter.Shared
 	report := func(format string, args ...any) {
 		problems = append(problems, config.Problem{
-			Message: fmt.Sprintf(
-				"table %s: shared slot table %s ",
-				config.Clip(t.Name),
-				config.Clip(c.SlotTable),
-			) + fmt.Sprintf(
-				format,
-				args...),
+			Message: fmt.Sprintf("table %s: shared slot table %s ", config.Clip(t.Name), config.Clip(c.SlotTable)) +
+				fmt.Sprintf(format, args...),
 		})
 	}
 	column := func(name, what string) *rewrite.Column {
@@ -125,9 +120,7 @@ func checkSharedTable(t, slot *rewrite.Table, traits rewrite.Traits) (problems [
 		if n := sh.Records[name]; !holds(record, 0, n) {
 			report("has a column %s of type %s, which cannot hold record_type %d", config.Clip(record.Name), typeName(record), n)
 		}
-		if base := t.Column(
-			name,
-		); base.Numeric == rewrite.Integer &&
+		if base := t.Column(name); base.Numeric == rewrite.Integer &&
 			(count.Numeric != rewrite.Integer || count.Unsigned || count.Bits < base.Bits) {
 			report(
 				"has a column %s of type %s, which is too narrow for counter %s of type %s: a signed integer as wide as the counter is needed",

@@ -104,16 +104,8 @@ func (v *View) prefetchHeld(ctx context.Context, tables []CheckedTable) error {
 		for _, column := range unslotted(t.Table) {
 			texts = append(
 				texts,
-				"SELECT "+strconv.Itoa(
-					len(ids),
-				)+" AS slotsql_n, COUNT(CASE WHEN "+d.Quote(
-					column,
-				)+" <> 0 THEN 1 END) AS slotsql_held FROM "+
-					rewrite.SlotSource(
-						d,
-						t.Table,
-						column,
-					)+" AS slotsql_s",
+				"SELECT "+strconv.Itoa(len(ids))+" AS slotsql_n, COUNT(CASE WHEN "+d.Quote(column)+
+					" <> 0 THEN 1 END) AS slotsql_held FROM "+rewrite.SlotSource(d, t.Table, column)+" AS slotsql_s",
 			)
 			ids = append(ids, retirementID(t.Table, column))
 		}

@@ -153,11 +153,9 @@ func (Engine) Views(context.Context, dialect.Session, *rewrite.Table) ([]string,
 var (
 	Nesting = Engine{Dialect: sqlite.New(), drain: sqlite.New().Drain(), traits: sqlite.New().Traits()}
 	Probing = Engine{Dialect: sqlite.New(), drain: dialect.DrainTx{
-		Begin:  []string{"START TRANSACTION"},
-		Commit: []string{"COMMIT"},
-		Rollback: []string{
-			"ROLLBACK",
-		},
+		Begin:    []string{"START TRANSACTION"},
+		Commit:   []string{"COMMIT"},
+		Rollback: []string{"ROLLBACK"},
 	}, traits: rewrite.Traits{ExprNames: true, ArgsRestart: true, MultiProbe: "DO 0; DO 0", UpsertCounts: true}}
 	Watching = WatchingEngine{Engine{Dialect: sqlite.New(), drain: dialect.DrainTx{Begin: []string{"BEGIN"}, Commit: []string{"COMMIT"},
 		Rollback: []string{"ROLLBACK"}}, traits: rewrite.Traits{MultiIsTx: true}}}

@@ -184,10 +184,8 @@ func TestWriteNames(t *testing.T) {
 			Counters:   []Counter{{Column: name + "1", Notes: []string{"a\nb: {}"}}, {Column: "x" + name, Off: "no\n  y:"}},
 			Companions: []Companion{{name + "2", "latest"}},
 			Views:      []string{ConfigName(name + "3")},
-			Adds: []Use{
-				{Statement: Statement{Shape: "UPDATE\n  evil:\n    counters: {n: }\u2028\u0085", Runs: 1}, Reason: "x\ry"},
-			},
-			Notes: []string{"\nevil: {}"},
+			Adds:       []Use{{Statement: Statement{Shape: "UPDATE\n  evil:\n    counters: {n: }\u2028\u0085", Runs: 1}, Reason: "x\ry"}},
+			Notes:      []string{"\nevil: {}"},
 		}
 		q := &Proposal{Table: configTable(Table{Table: &rewrite.Table{Schema: name, Name: name + "4"}}), Counters: []Counter{{Column: "n"}}}
 		var text bytes.Buffer

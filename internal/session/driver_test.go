@@ -140,11 +140,7 @@ func TestNamedValueChecker(t *testing.T) {
 	if _, err := db.Exec(text, fake.Odd{N: 3}); err != nil || last(server) != int64(3) {
 		t.Errorf("checker of the connection: %v", err)
 	}
-	if err := onStmt(
-		db,
-		text,
-		func(st *sql.Stmt) error { _, err := st.Exec(fake.Odd{N: 3}); return err },
-	); err != nil ||
+	if err := onStmt(db, text, func(st *sql.Stmt) error { _, err := st.Exec(fake.Odd{N: 3}); return err }); err != nil ||
 		last(server) != int64(3) {
 		t.Errorf("checker of the connection, prepared: %v", err)
 	}
@@ -153,11 +149,7 @@ func TestNamedValueChecker(t *testing.T) {
 		fake.Nesting,
 		withStmt(func(s *fake.BareStmt) driver.Stmt { return fake.CheckingStmt{Stmt: &fake.Stmt{BareStmt: s}} }),
 	)
-	if err := onStmt(
-		db,
-		text,
-		func(st *sql.Stmt) error { _, err := st.Exec(fake.Odd{N: 3}); return err },
-	); err != nil ||
+	if err := onStmt(db, text, func(st *sql.Stmt) error { _, err := st.Exec(fake.Odd{N: 3}); return err }); err != nil ||
 		last(server) != int64(300) {
 		t.Errorf("checker of the statement: %v", err)
 	}
@@ -370,11 +362,7 @@ func TestUntouched(t *testing.T) {
 		args := []driver.NamedValue{{Ordinal: 1, Value: int64(7)}, {Ordinal: 2, Name: "x", Value: "y"}}
 		for _, text := range []string{"SELECT 1", "  /* c */ INSERT\tINTO log VALUES (?, :x) ;; -- end\n", "", ";", "SELECT '\xff\x00'", "garbage 'unterminated"} {
 			for range 2 { // planned, then cached
-				if _, err := c.ExecContext(
-					ctx,
-					text,
-					args,
-				); err != nil || parent.text != text || &parent.args[0] != &args[0] ||
+				if _, err := c.ExecContext(ctx, text, args); err != nil || parent.text != text || &parent.args[0] != &args[0] ||
 					len(parent.args) != 2 {
 					t.Errorf("%q arrives as %q with %v", text, parent.text, parent.args)
 				}

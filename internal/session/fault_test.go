@@ -294,9 +294,7 @@ func faultAt(t *testing.T, d dialect.Dialect, sc scenario, f func(func()) *fake.
 	if some && (errors.Is(err, driver.ErrBadConn) || errors.Is(err, driver.ErrSkip)) {
 		t.Errorf("an error that database/sql takes as leave to run the statement again, after an effect: %v", err)
 	}
-	if folded, deleted := server.CountPrefix(
-		`UPDATE "main"."posts"`,
-	), server.CountPrefix(
+	if folded, deleted := server.CountPrefix(`UPDATE "main"."posts"`), server.CountPrefix(
 		`DELETE FROM "main"."posts_slots"`,
 	); folded != deleted {
 		t.Errorf("half a fold is committed: %d base rows, %d slots", folded, deleted)

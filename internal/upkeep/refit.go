@@ -21,10 +21,7 @@ func refit(
 	wanted bool,
 ) (done []string, _ *rewrite.Table, err error) {
 	d, name := c.Catalog.Dialect, t.Table.Counter.SlotTable
-	if misfits := c.Catalog.Misfits(
-		t.Table,
-		slots,
-	); len(misfits) > 0 &&
+	if misfits := c.Catalog.Misfits(t.Table, slots); len(misfits) > 0 &&
 		len(catalog.CheckSlotTable(t.Table, catalog.Outgrown(t.Table, slots))) == 0 {
 		refer := wanted && len(t.Table.Counter.Key) > 0 && len(slots.Parents) > 0 &&
 			slices.ContainsFunc(misfits, func(m catalog.Misfit) bool { return m.Counter == "" }) // else the base table needs no lock

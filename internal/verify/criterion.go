@@ -118,10 +118,8 @@ func (a *audit) belowMin(counter string, least int64) *criterion {
 func (a *audit) drift(counter, recount string) *criterion {
 	c := &criterion{audit: a, kind: FindingDrift, counter: counter, recounts: true}
 	right := recountAlias + "." + a.d.Quote(counter)
-	c.from = a.base() + " AS " + auditAlias + " LEFT JOIN (" + recount + "\n) AS " + recountAlias + " ON " + a.same(
-		recountAlias,
-		auditAlias,
-	)
+	c.from = a.base() + " AS " + auditAlias + " LEFT JOIN (" + recount + "\n) AS " + recountAlias + " ON " +
+		a.same(recountAlias, auditAlias)
 	c.should = "COALESCE(" + right + ", 0)"
 	c.where = "COALESCE(" + c.total() + ", 0) <> " + c.should
 	return c
