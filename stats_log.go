@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/internal/session"
 	"github.com/slotsql/slotsql/internal/shadow"
+	"github.com/slotsql/slotsql/internal/tally"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -66,7 +66,7 @@ func newStatsLogger(s *session.Shared) *statsLogger {
 }
 
 func kindOf(dialect, class, reason string, tables []string) string {
-	return strings.Join(append([]string{dialect, class, reason}, tables...), "\x00")
+	return tally.Kind{Dialect: dialect, Class: class, Reason: reason, Tables: tables}.Key()
 }
 
 // maxLogged is how many kinds of each are logged at a time, those with the most

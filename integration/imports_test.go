@@ -86,13 +86,14 @@ var core = []struct {
 	{"link", nil},
 	{"slots", nil},
 	{"workload", nil},
+	{"tally", nil},
 	{"catalog", []string{"config", "link"}},
-	{"session", []string{"config", "link", "slots", "workload", "catalog"}},
+	{"session", []string{"config", "link", "slots", "workload", "tally", "catalog"}},
 	{"rollup", []string{"config", "link", "slots", "catalog"}},
-	{"explain", []string{"config", "link", "slots", "workload", "catalog", "session"}},
-	{"shadow", []string{"config", "link", "slots", "workload", "catalog", "session"}},
-	{"verify", []string{"config", "link", "slots", "workload", "catalog", "session", "rollup", "explain"}},
-	{"upkeep", []string{"config", "link", "slots", "workload", "catalog", "session", "rollup", "explain", "verify"}},
+	{"explain", []string{"config", "link", "slots", "workload", "tally", "catalog", "session"}},
+	{"shadow", []string{"config", "link", "slots", "workload", "tally", "catalog", "session"}},
+	{"verify", []string{"config", "link", "slots", "workload", "tally", "catalog", "session", "rollup", "explain"}},
+	{"upkeep", []string{"config", "link", "slots", "workload", "tally", "catalog", "session", "rollup", "explain", "verify"}},
 }
 
 func init() {

@@ -63,7 +63,7 @@ func (r *Run) execMulti(ctx context.Context) (driver.Result, error) {
 		}
 		p := &plan{
 			Plan:  part.Plan,
-			tally: r.conn.Shared.tallyOf(part.Plan),
+			tally: r.conn.Shared.countsOf(part.Plan),
 			habit: r.conn.Shared.habits.Of(r.conn.Shared.Dialect, part.Plan, part.Text),
 		}
 		if part.Dynamic || r.conn.Moved || r.conn.Schema.Stale() {

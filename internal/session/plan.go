@@ -15,7 +15,7 @@ type plan struct {
 	*rewrite.Plan
 	source string                     // the application's text, where it can be planned again
 	types  atomic.Pointer[shapeTypes] // see run.shape
-	tally  *tally                     // nil: not counted
+	tally  *counts                    // nil: not counted
 	shadow any                        // what counts it; nil: it names no table in shadow
 	habit  *slots.Habit               // of its form; nil: none is kept
 	// dynamic is set where the text's own statement is an expression's value.

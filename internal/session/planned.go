@@ -60,7 +60,7 @@ func (c *Conn) Plan(ctx context.Context, query string) (*plan, error) {
 			p := &plan{
 				Plan:   made,
 				source: query,
-				tally:  c.Shared.tallyOf(made),
+				tally:  c.Shared.countsOf(made),
 				shadow: c.Shared.shadowOf(query),
 				habit:  c.Shared.habits.Of(c.Shared.Dialect, made, query),
 			}

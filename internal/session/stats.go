@@ -1,12 +1,9 @@
 package session
 
 import (
-	"cmp"
-	"slices"
-	"strings"
-	"sync"
 	"sync/atomic"
 
+	"github.com/slotsql/slotsql/internal/tally"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -37,96 +34,51 @@ type StatementStats struct {
 // right by itself, together they may be some statements apart.
 func Stats() []StatementStats {
 	var out []StatementStats
-	tallies.Range(func(_, v any) bool {
-		t := v.(*tally)
-		s := t.kind
-		s.Tables = slices.Clone(s.Tables)
-		s.Statements, s.Drains, s.Fallbacks, s.Coalesced = t.statements.Load(), t.drains.Load(), t.fallbacks.Load(), t.coalesced.Load()
-		out = append(out, s)
-		return true
-	})
-	slices.SortFunc(out, func(a, b StatementStats) int {
-		return cmp.Or(
-			cmp.Compare(a.Dialect, b.Dialect),
-			slices.Compare(a.Tables, b.Tables),
-			cmp.Compare(a.Class, b.Class),
-			cmp.Compare(a.Reason, b.Reason),
-		)
+	tallies.All(func(k tally.Kind, c *counts) {
+		out = append(out, StatementStats{
+			Dialect: k.Dialect, Tables: k.Tables, Class: k.Class, Reason: k.Reason,
+			Statements: c.statements.Load(), Drains: c.drains.Load(), Fallbacks: c.fallbacks.Load(), Coalesced: c.coalesced.Load(),
+		})
 	})
 	return out
 }
 
-// tally is the counts of one kind of statement.
-type tally struct {
-	kind                                     StatementStats
+var tallies tally.Set[counts]
+
+// counts are those of one kind of statement.
+type counts struct {
 	statements, drains, fallbacks, coalesced atomic.Uint64
 }
 
-// tallies holds every tally by its kind. A process that runs ever new kinds
-// (reasons may quote a text) counts those beyond maxTallies under otherReasons.
-var (
-	tallies     sync.Map // string -> *tally
-	tallyNumber atomic.Int64
-)
-
-// A process that runs ever new kinds of statements counts those beyond MaxTallies
-// under OtherReasons.
-const (
-	MaxTallies   = 1000
-	OtherReasons = "(other reasons)"
-)
-
-// tallyOf returns the tally that counts a plan; nil where nothing is run.
-func (s *Shared) tallyOf(p *rewrite.Plan) *tally {
-	if s.Dry {
+// countsOf returns what counts a plan: nil where nothing is run, and for one that
+// passes through.
+func (s *Shared) countsOf(p *rewrite.Plan) *counts {
+	if s.Dry || p.Class == rewrite.PassThrough {
 		return nil
 	}
-	return tallyOf(s.Dialect.Name(), p)
+	return tallies.Of(tally.Kind{Dialect: s.Dialect.Name(), Class: string(p.Class), Reason: p.Reason, Tables: p.Tables})
 }
 
-// tallyOf returns the tally that counts a plan; nil for one that passes
-// through.
-func tallyOf(dialect string, p *rewrite.Plan) *tally {
-	if p.Class == rewrite.PassThrough {
-		return nil
-	}
-	t := &tally{kind: StatementStats{Dialect: dialect, Tables: p.Tables, Class: string(p.Class), Reason: p.Reason}}
-	key := func() string {
-		return t.kind.Dialect + "\x00" + t.kind.Class + "\x00" + t.kind.Reason + "\x00" + strings.Join(t.kind.Tables, "\x00")
-	}
-	if v, ok := tallies.Load(key()); ok {
-		return v.(*tally)
-	}
-	if tallyNumber.Load() >= MaxTallies {
-		t.kind.Tables, t.kind.Reason = nil, OtherReasons
-	}
-	v, known := tallies.LoadOrStore(key(), t)
-	if !known {
-		tallyNumber.Add(1)
-	}
-	return v.(*tally)
-}
-
-func (t *tally) ran() {
-	if t != nil {
-		t.statements.Add(1)
+func (c *counts) ran() {
+	if c != nil {
+		c.statements.Add(1)
 	}
 }
 
-func (t *tally) drained() {
-	if t != nil {
-		t.drains.Add(1)
+func (c *counts) drained() {
+	if c != nil {
+		c.drains.Add(1)
 	}
 }
 
-func (t *tally) shared(n int) {
-	if t != nil {
-		t.coalesced.Add(uint64(n))
+func (c *counts) shared(n int) {
+	if c != nil {
+		c.coalesced.Add(uint64(n))
 	}
 }
 
-func (t *tally) fellBack() {
-	if t != nil {
-		t.fallbacks.Add(1)
+func (c *counts) fellBack() {
+	if c != nil {
+		c.fallbacks.Add(1)
 	}
 }

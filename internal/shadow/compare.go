@@ -10,6 +10,7 @@ import (
 
 	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/internal/session"
+	"github.com/slotsql/slotsql/internal/tally"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -55,7 +56,8 @@ func (w *Shadower) plan(ctx context.Context, dry *session.Conn, t *tracked) (*ve
 				tables = append(tables, t.Name)
 			}
 		}
-		p.tally = tallyOf(Stats{Dialect: w.on.Dialect.Name(), Tables: tables, Class: string(made.Class), Reason: made.Reason})
+		p.tables = tables
+		p.tally = tallies.Of(tally.Kind{Dialect: w.on.Dialect.Name(), Tables: tables, Class: string(made.Class), Reason: made.Reason})
 	}
 	if p.read {
 		p.repeat = rewrite.Repeatable(w.on.Dialect.Lexis(), t.text)
@@ -281,7 +283,7 @@ func (c *comparison) log(ctx context.Context, what, behind string) {
 	if len(text) > maxShadowLog {
 		text = strings.ToValidUTF8(text[:maxShadowLog], "") + "..."
 	}
-	c.w.on.Log().WarnContext(ctx, "slotsql: shadow: a rewritten read returned a different result", "tables", c.plan.tally.kind.Tables,
+	c.w.on.Log().WarnContext(ctx, "slotsql: shadow: a rewritten read returned a different result", "tables", c.plan.tables,
 		"difference", what, "reason", reason, "statement", text)
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/internal/session"
+	"github.com/slotsql/slotsql/internal/tally"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -72,8 +73,9 @@ type tracked struct {
 
 // verdict is what is known of a text.
 type verdict struct {
-	tally   *tally // nil: it concerns no table in shadow
-	read    bool   // it would be rewritten, and may be compared
+	tally   *counted // nil: it concerns no table in shadow
+	tables  []string // concerned
+	read    bool     // it would be rewritten, and may be compared
 	repeat  rewrite.Repeat
 	changes int64         // of the schema, when it was planned
 	logged  atomic.Uint64 // differences
@@ -204,8 +206,8 @@ func (w *Shadower) known(t *tracked, p *verdict) {
 	t.plan.Store(p)
 }
 
-func (w *Shadower) unplanned(why string) *tally {
-	return tallyOf(Stats{Dialect: w.on.Dialect.Name(), Class: "unplanned", Reason: why})
+func (w *Shadower) unplanned(why string) *counted {
+	return tallies.Of(tally.Kind{Dialect: w.on.Dialect.Name(), Class: "unplanned", Reason: why})
 }
 
 // keptArgs returns arguments that stay as they are when the call has returned.

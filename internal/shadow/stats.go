@@ -1,13 +1,9 @@
 package shadow
 
 import (
-	"cmp"
-	"slices"
-	"strings"
-	"sync"
 	"sync/atomic"
 
-	"github.com/slotsql/slotsql/internal/session"
+	"github.com/slotsql/slotsql/internal/tally"
 )
 
 // Stats counts the statements of one kind that were run on tables with
@@ -50,70 +46,38 @@ type Stats struct {
 // when the next connection is taken from the pool.
 func Totals() []Stats {
 	var out []Stats
-	shadowTallies.Range(func(_, v any) bool {
-		t := v.(*tally)
-		s := t.kind
-		s.Tables = slices.Clone(s.Tables)
-		s.Statements, s.Compared, s.Differences, s.Behind = t.statements.Load(), t.compared.Load(), t.differences.Load(), t.behind.Load()
-		s.Undecided, s.NotCompared, s.Failed = t.undecided.Load(), t.notCompared.Load(), t.failed.Load()
-		if why := t.why.Load(); why != nil {
+	tallies.All(func(k tally.Kind, c *counted) {
+		s := Stats{
+			Dialect: k.Dialect, Tables: k.Tables, Class: k.Class, Reason: k.Reason,
+			Statements: c.statements.Load(), Compared: c.compared.Load(), Differences: c.differences.Load(), Behind: c.behind.Load(),
+			Undecided: c.undecided.Load(), NotCompared: c.notCompared.Load(), Failed: c.failed.Load(),
+		}
+		if why := c.why.Load(); why != nil {
 			s.Why = *why
 		}
 		out = append(out, s)
-		return true
-	})
-	slices.SortFunc(out, func(a, b Stats) int {
-		return cmp.Or(
-			cmp.Compare(a.Dialect, b.Dialect),
-			slices.Compare(a.Tables, b.Tables),
-			cmp.Compare(a.Class, b.Class),
-			cmp.Compare(a.Reason, b.Reason),
-		)
 	})
 	return out
 }
 
-// tally is the counts of one kind.
-type tally struct {
-	kind                                   Stats
+var tallies tally.Set[counted]
+
+// counted is what is counted of one kind.
+type counted struct {
 	statements, compared, differences      atomic.Uint64
 	behind, undecided, notCompared, failed atomic.Uint64
 	why                                    atomic.Pointer[string]
 }
 
-// shadowTallies holds them by their kinds, of which there are at most
-// maxTallies, as in stats.go.
-var (
-	shadowTallies     sync.Map // string -> *shadowTally
-	shadowTallyNumber atomic.Int64
-)
-
-func tallyOf(kind Stats) *tally {
-	key := func() string {
-		return kind.Dialect + "\x00" + kind.Class + "\x00" + kind.Reason + "\x00" + strings.Join(kind.Tables, "\x00")
-	}
-	if v, ok := shadowTallies.Load(key()); ok {
-		return v.(*tally)
-	}
-	if shadowTallyNumber.Load() >= session.MaxTallies {
-		kind.Tables, kind.Reason = nil, session.OtherReasons
-	}
-	v, known := shadowTallies.LoadOrStore(key(), &tally{kind: kind})
-	if !known {
-		shadowTallyNumber.Add(1)
-	}
-	return v.(*tally)
-}
-
 // leave counts a read that is not compared.
-func (t *tally) leave(why string) {
-	t.notCompared.Add(1)
-	t.why.Store(&why)
+func (c *counted) leave(why string) {
+	c.notCompared.Add(1)
+	c.why.Store(&why)
 }
 
 // fail counts one whose comparison has come to nothing.
-func (t *tally) fail(err error) {
-	t.failed.Add(1)
+func (c *counted) fail(err error) {
+	c.failed.Add(1)
 	why := err.Error()
-	t.why.Store(&why)
+	c.why.Store(&why)
 }
