@@ -11,6 +11,7 @@ import (
 	"github.com/slotsql/slotsql"
 	internalconfig "github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/internal/upkeep"
+	"github.com/slotsql/slotsql/rewrite"
 )
 
 func checkCommand(o *options) *cobra.Command {
@@ -144,7 +145,7 @@ func printTables(w io.Writer, tables []slotsql.TableStatus) {
 			fmt.Fprintf(w, "%s: mode shadow: statements run as they are; with mode on:\n", t.Table)
 		}
 		what := fmt.Sprintf("%d slots", t.Slots)
-		if internalconfig.Layout(t.Layout) == internalconfig.LayoutJournal {
+		if rewrite.Layout(t.Layout) == rewrite.LayoutJournal {
 			what = "a journal, which a roll-up moves,"
 		}
 		fmt.Fprintf(w, "%s: key [%s], %s in %s%s\n", t.Table, strings.Join(t.Key, ", "), what, t.SlotTable, missing)

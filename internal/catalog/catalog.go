@@ -64,7 +64,7 @@ func NewCatalog(d dialect.Dialect, cfg *config.Config, tables []config.TableConf
 		FirstRead: func(context.Context, *View) {},
 	}
 	for _, t := range s.Tables {
-		s.Journals = s.Journals || t.Layout == config.LayoutJournal
+		s.Journals = s.Journals || t.Layout == rewrite.LayoutJournal
 		s.folded = append(s.folded, strings.ToLower(rewrite.Spelled(t.Table)))
 		s.wideNames.Store(s.wideNames.Load() || !ascii(t.Table))
 	}

@@ -271,7 +271,7 @@ func checkTogether(tables []CheckedTable, names dialect.NameRules) (problems []c
 				),
 			)
 		}
-		if other := slot[at]; other != nil && (c.Config.Layout != config.LayoutShared || other.Layout != config.LayoutShared) {
+		if other := slot[at]; other != nil && (c.Config.Layout != rewrite.LayoutShared || other.Layout != rewrite.LayoutShared) {
 			problems = append(
 				problems,
 				c.Config.Problem(

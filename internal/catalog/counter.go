@@ -25,7 +25,7 @@ func Counter(cfg *config.TableConfig, t *rewrite.Table, names dialect.NameRules)
 
 // heldCounter is that of a table that only has a slot table: nothing of it is slotted.
 func heldCounter(slotSchema, slotTable string) *rewrite.Counter {
-	return &rewrite.Counter{Layout: config.LayoutDedicated, SlotSchema: slotSchema, SlotTable: slotTable, SlotColumn: "slot"}
+	return &rewrite.Counter{Layout: rewrite.LayoutDedicated, SlotSchema: slotSchema, SlotTable: slotTable, SlotColumn: "slot"}
 }
 
 // Slotted returns those of a table's counters that slots may hold counts of. The
@@ -84,8 +84,8 @@ func (m *maker) make() *rewrite.Counter {
 		DeferTriggers: cfg.DeferTriggers,
 		NoForeignKey:  cfg.NoForeignKeys || t.Partitioned,
 	}
-	if c.Layout == config.LayoutJournal {
-		c.Placement = config.PlacementConnection // there are no slots to choose from
+	if c.Layout == rewrite.LayoutJournal {
+		c.Placement = rewrite.PlacementConnection // there are no slots to choose from
 	}
 	for _, written := range cfg.Routines {
 		parts, _ := config.SplitName(written)
@@ -97,7 +97,7 @@ func (m *maker) make() *rewrite.Counter {
 	m.counters(c)
 	m.companions(c)
 	c.SlotColumn = slotColumn(c)
-	if cfg.Layout == config.LayoutShared {
+	if cfg.Layout == rewrite.LayoutShared {
 		m.add(sharedCounter(cfg, t, c))
 	} else {
 		c.Width = len(SlotColumns(c))

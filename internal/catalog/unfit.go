@@ -18,7 +18,7 @@ func (c *Catalog) holder(cfg *config.TableConfig, t, slots *rewrite.Table) *rewr
 	held := *t
 	switch {
 	case t.Counter != nil:
-	case cfg.Layout == config.LayoutShared:
+	case cfg.Layout == rewrite.LayoutShared:
 		return nil // nothing refers to the table
 	default:
 		held.Counter = heldCounter(slots.Schema, slots.Name)
@@ -95,7 +95,7 @@ func (sc *Schema) release(t, slots *rewrite.Table) {
 // abandoned takes the table into the facts that the slot table of a configured one
 // refers to which is not there, since it has another name now. Its slots go with it.
 func (sc *Schema) abandoned(ctx context.Context, v *View, cfg *config.TableConfig) error {
-	if cfg.Layout == config.LayoutShared {
+	if cfg.Layout == rewrite.LayoutShared {
 		return nil
 	}
 	slots, err := v.Look(ctx)(cfg.Schema, sc.Catalog.slotTableOf(cfg, &rewrite.Table{Name: cfg.Table}))

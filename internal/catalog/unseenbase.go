@@ -57,7 +57,7 @@ func (v *View) unseenBases(ctx context.Context) (map[dialect.WrittenName]unseenB
 
 // baseOf is a base table as its own slot table shows it; nil without one.
 func baseOf(cfg *config.TableConfig, slots *rewrite.Table) *rewrite.Table {
-	if slots == nil || slots.IsView || cfg.Layout == config.LayoutShared {
+	if slots == nil || slots.IsView || cfg.Layout == rewrite.LayoutShared {
 		return nil
 	}
 	t := &rewrite.Table{Schema: slots.Schema, Name: cfg.Table}

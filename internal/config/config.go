@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/slotsql/slotsql/rewrite"
 )
 
 // EnvConfig is the environment variable that names the configuration file.
@@ -131,12 +133,12 @@ type TableConfig struct {
 	Companions []CompanionConfig // in file order
 
 	Mode      Mode
-	Layout    Layout
+	Layout    rewrite.Layout
 	Coalesce  bool
-	Placement Placement
+	Placement rewrite.Placement
 	Slots     int // at most this many slots per key, 1 to 4096
-	OnDrain   OnDrain
-	Reads     Reads
+	OnDrain   rewrite.OnDrain
+	Reads     rewrite.Reads
 	SlotTable string // the slot table's name; empty for the default, <table>_slots
 
 	// Shared is the slot table of layout shared; nil for any other.
@@ -179,7 +181,7 @@ type CounterConfig struct {
 // updates commute under Merge.
 type CompanionConfig struct {
 	Column string
-	Merge  Merge
+	Merge  rewrite.Merge
 }
 
 func (t *TableConfig) clone() TableConfig {
@@ -303,7 +305,7 @@ func (c *Config) Audited() *Config {
 	out := *c
 	out.autoMigrate, out.tables = false, c.Tables()
 	for i := range out.tables {
-		out.tables[i].Reads, out.tables[i].OnDrain = ReadsExact, OnDrainRun
+		out.tables[i].Reads, out.tables[i].OnDrain = rewrite.ReadsExact, rewrite.OnDrainRun
 	}
 	return &out
 }

@@ -23,64 +23,15 @@ const (
 	ModeOff     Mode = "off"     // statements run as they are
 )
 
-// Layout is how the slots of a table are stored.
-type Layout = rewrite.Layout
-
-// The layouts.
-const (
-	LayoutDedicated = rewrite.LayoutDedicated
-	LayoutShared    = rewrite.LayoutShared
-	LayoutJournal   = rewrite.LayoutJournal
-)
-
-// Placement is how an increment chooses among the slots of its row.
-type Placement = rewrite.Placement
-
-// The placements.
-const (
-	PlacementConnection = rewrite.PlacementConnection
-	PlacementRandom     = rewrite.PlacementRandom
-	PlacementSkipLocked = rewrite.PlacementSkipLocked
-)
-
-// OnDrain is what becomes of a statement that drains.
-type OnDrain = rewrite.OnDrain
-
-// The answers to a drain.
-const (
-	OnDrainRun   = rewrite.OnDrainRun
-	OnDrainWarn  = rewrite.OnDrainWarn
-	OnDrainError = rewrite.OnDrainError
-)
-
-// Reads is what queries see of a counter.
-type Reads = rewrite.Reads
-
-// The kinds of reads.
-const (
-	ReadsExact = rewrite.ReadsExact
-	ReadsBase  = rewrite.ReadsBase
-)
-
-// Merge is how the values of a companion become one.
-type Merge = rewrite.Merge
-
-// The ways to merge.
-const (
-	MergeLatest = rewrite.Latest
-	MergeMax    = rewrite.Max
-	MergeMin    = rewrite.Min
-)
-
 // Modes are all modes, in the order that messages list them.
 var Modes = []Mode{ModeOn, ModePassive, ModeShadow, ModeOff}
 
 var (
-	layouts    = []Layout{LayoutDedicated, LayoutShared, LayoutJournal}
-	placements = []Placement{PlacementConnection, PlacementRandom, PlacementSkipLocked}
-	onDrains   = []OnDrain{OnDrainRun, OnDrainWarn, OnDrainError}
-	reads      = []Reads{ReadsExact, ReadsBase}
-	merges     = []Merge{MergeLatest, MergeMax, MergeMin}
+	layouts    = []rewrite.Layout{rewrite.LayoutDedicated, rewrite.LayoutShared, rewrite.LayoutJournal}
+	placements = []rewrite.Placement{rewrite.PlacementConnection, rewrite.PlacementRandom, rewrite.PlacementSkipLocked}
+	onDrains   = []rewrite.OnDrain{rewrite.OnDrainRun, rewrite.OnDrainWarn, rewrite.OnDrainError}
+	reads      = []rewrite.Reads{rewrite.ReadsExact, rewrite.ReadsBase}
+	merges     = []rewrite.Merge{rewrite.Latest, rewrite.Max, rewrite.Min}
 )
 
 // TablesOf returns the configured tables of the given modes.

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/slotsql/slotsql/rewrite"
 )
 
 // This file decodes what is said of slot tables that several tables share.
@@ -137,7 +139,7 @@ func (d *decoder) sharedTables(c *Config) {
 	}
 	taken := map[string]string{}
 	for i := range c.tables {
-		if t := &c.tables[i]; t.Layout != LayoutShared {
+		if t := &c.tables[i]; t.Layout != rewrite.LayoutShared {
 			d.noRecordTypes(t)
 		} else if d.findShared(t, tables) {
 			d.recordTypes(t, taken)

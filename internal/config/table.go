@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
+	"github.com/slotsql/slotsql/rewrite"
 )
 
 // This file decodes the tables of a configuration.
@@ -53,7 +54,7 @@ func (d *decoder) slotTables(tables []TableConfig) {
 				),
 			)
 		}
-		if other := slot[id]; other != nil && (t.Layout != LayoutShared || other.Layout != LayoutShared) {
+		if other := slot[id]; other != nil && (t.Layout != rewrite.LayoutShared || other.Layout != rewrite.LayoutShared) {
 			d.problems = append(
 				d.problems,
 				t.Problem(

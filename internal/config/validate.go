@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml/ast"
+	"github.com/slotsql/slotsql/rewrite"
 )
 
 // This file knows the keys: their types, ranges and defaults, and what must
@@ -31,12 +32,12 @@ func TableDefaults() TableConfig { return tableDefaults() }
 func tableDefaults() TableConfig {
 	return TableConfig{
 		Mode:      ModeOn,
-		Layout:    LayoutDedicated,
+		Layout:    rewrite.LayoutDedicated,
 		Coalesce:  true,
-		Placement: PlacementConnection,
+		Placement: rewrite.PlacementConnection,
 		Slots:     64,
-		OnDrain:   OnDrainRun,
-		Reads:     ReadsExact,
+		OnDrain:   rewrite.OnDrainRun,
+		Reads:     rewrite.ReadsExact,
 	}
 }
 
