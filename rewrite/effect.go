@@ -72,24 +72,22 @@ func effects(text string, tokens []Token) Effect {
 	return e
 }
 
-func effectOf(word, text string, rest []Token) Effect {
+// ofData reports whether statements that begin with a word, in upper case, read or
+// change rows and do nothing to the session, its transaction or the schema.
+func ofData(word string) bool {
 	switch word {
-	case "SELECT",
-		"INSERT",
-		"UPDATE",
-		"DELETE",
-		"REPLACE",
-		"WITH",
-		"VALUES",
-		"TABLE",
-		"EXPLAIN",
-		"SHOW",
-		"DESCRIBE",
-		"DESC",
-		"MERGE",
-		"COPY",
-		"FETCH":
+	case "SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH", "VALUES", "TABLE", "EXPLAIN", "SHOW", "DESCRIBE", "DESC",
+		"MERGE", "COPY", "FETCH":
+		return true
+	}
+	return false
+}
+
+func effectOf(word, text string, rest []Token) Effect {
+	if ofData(word) {
 		return 0
+	}
+	switch word {
 	case "BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "SAVEPOINT", "RELEASE":
 		return TxControl
 	case "USE", "ATTACH", "DETACH", "PRAGMA":

@@ -93,26 +93,12 @@ func txEvent(words []string) TxEvent {
 	if len(words) == 0 {
 		return TxEvent{Kind: TxMayEnd} // an executable comment: its code is not among the tokens
 	}
-	switch strings.ToUpper(words[0]) {
-	case "SELECT",
-		"INSERT",
-		"UPDATE",
-		"DELETE",
-		"REPLACE",
-		"WITH",
-		"VALUES",
-		"TABLE",
-		"EXPLAIN",
-		"SHOW",
-		"DESCRIBE",
-		"DESC",
-		"MERGE",
-		"COPY",
-		"FETCH",
-		"USE",
-		"ATTACH",
-		"DETACH",
-		"PRAGMA":
+	first := strings.ToUpper(words[0])
+	if ofData(first) {
+		return TxEvent{}
+	}
+	switch first {
+	case "USE", "ATTACH", "DETACH", "PRAGMA":
 		return TxEvent{}
 	case "BEGIN", "START":
 		if is(1, "NOT") { // a compound statement

@@ -37,7 +37,7 @@ type Catalog struct {
 	Auditing bool        // nothing is refused for what it holds: it is to be found
 	Beside   bool        // the connector has another one, which runs the application's statements
 	Kin      []*Catalog  // those of which this is the other one
-	Dry      bool        // it only plans: see shadow.go
+	Dry      bool        // it only plans: see package shadow
 	shutsOut atomic.Bool // a transaction has kept out who read facts aside
 
 	NewNames  func()                       // called when statements may concern a counter table by another name than before

@@ -35,7 +35,7 @@ const (
 	running
 )
 
-// checkTableAs is CheckTable for a severity.
+// CheckTableAs is CheckTable for a severity.
 func checkTableAs(
 	cfg *config.TableConfig,
 	t *rewrite.Table,
@@ -222,7 +222,7 @@ func sameSet(a, b []string) bool {
 	return slices.Equal(a, b)
 }
 
-// CheckedTable is a configured table that checkTable found right, with its
+// CheckedTable is a configured table that CheckTable found right, with its
 // Counter set.
 type CheckedTable struct {
 	Config *config.TableConfig

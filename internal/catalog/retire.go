@@ -14,7 +14,7 @@ import (
 // trigger has come to be, or its type has changed, is retired as long as slots hold
 // something of it: it is summed and folded as ever, and nobody adds to its slots.
 //
-// Processes learn of a change one after the other, within noticeTime. So that none
+// Processes learn of a change one after the other, within two seconds (lookFirst). So that none
 // takes base values for totals while another one still counts in slots, a counter
 // that this process has slotted stays retired for retirement, also with empty
 // slots; and one that it has found plain is looked at again after that time.

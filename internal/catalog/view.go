@@ -29,7 +29,7 @@ func NewView(c *Catalog, parent driver.Conn) *View {
 }
 
 // NewOwnView wraps a connection that folds slots: on a node of a cluster it looks
-// whether its transaction is still there, see guard.go.
+// whether its transaction is still there, see link/guard.go.
 func NewOwnView(ctx context.Context, c *Catalog, parent driver.Conn) *View {
 	v := NewView(c, parent)
 	v.LearnNode(ctx)

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Connector opens connections to a fakeServer.
+// Connector opens connections to a Server.
 type Connector struct {
 	Server *Server
 	Make   func(BareConn) driver.Conn
@@ -228,7 +228,7 @@ func (s *Stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driv
 	return s.conn.query(ctx, s.text, args)
 }
 
-// CheckingStmt has its own NamedValueChecker, convertingFake converters.
+// CheckingStmt has its own NamedValueChecker, Converting converters.
 type CheckingStmt struct{ *Stmt }
 
 // CheckNamedValue implements driver.NamedValueChecker.

@@ -52,7 +52,7 @@ func (c *Conn) InTransaction(ctx context.Context) (bool, error) {
 	return open, nil
 }
 
-// MayBeInTransaction is inTransaction where an engine cannot tell, which is told by
+// MayBeInTransaction is InTransaction where an engine cannot tell, which is told by
 // what the session has run.
 func (c *Conn) MayBeInTransaction(ctx context.Context) (bool, error) {
 	if c.Engine.Watcher == nil && c.DB.Dialect.Drain().Nested {

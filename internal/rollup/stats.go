@@ -57,7 +57,7 @@ type tally struct {
 	clean atomic.Int64 // when the last pass began that left nothing, in Unix nanoseconds
 }
 
-var tallies sync.Map // [2]string -> *rollUpTally
+var tallies sync.Map // [2]string -> *tally
 
 func tallyOf(dialect, table string) *tally {
 	k := [2]string{dialect, table}

@@ -32,7 +32,7 @@ func WrapConn(s *Shared, parent driver.Conn) *Conn {
 }
 
 // OwnConn wraps a connection that folds slots: on a node of a cluster it looks
-// whether its transaction is still there, see guard.go.
+// whether its transaction is still there, see link/guard.go.
 func OwnConn(ctx context.Context, s *Shared, parent driver.Conn) *Conn {
 	c := WrapConn(s, parent)
 	c.learnNode(ctx)

@@ -27,14 +27,12 @@ func (c *Conn) ExecContext(ctx context.Context, query string, args []driver.Name
 		}
 		res, err := e.ExecContext(ctx, query, link.JoinArgs(options, args))
 		c.after(p.Plan, err)
-		if p.shadow != nil && err != driver.ErrSkip {
-			c.Shared.Shadow.Ran(p.shadow)
+		if err != driver.ErrSkip {
+			c.Shared.shadowRan(p)
 		}
 		return res, err
 	}
-	if p.shadow != nil {
-		c.Shared.Shadow.Ran(p.shadow)
-	}
+	c.Shared.shadowRan(p)
 	return c.run(p, direct{c}, call{args: args, options: options}).exec(ctx)
 }
 
@@ -50,8 +48,8 @@ func (c *Conn) legacyExec(ctx context.Context, p *plan, query string, args []dri
 	}
 	res, err := e.Exec(query, values)
 	c.after(p.Plan, err)
-	if p.shadow != nil && err != driver.ErrSkip {
-		c.Shared.Shadow.Ran(p.shadow)
+	if err != driver.ErrSkip {
+		c.Shared.shadowRan(p)
 	}
 	return res, err
 }

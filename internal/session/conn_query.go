@@ -28,14 +28,12 @@ func (c *Conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 		}
 		rows, err := q.QueryContext(ctx, query, link.JoinArgs(options, args))
 		c.after(p.Plan, err)
-		if p.shadow != nil && err != driver.ErrSkip {
-			c.Shared.Shadow.Queried(p.shadow, args, options)
+		if err != driver.ErrSkip {
+			c.Shared.shadowQueried(p, args, options)
 		}
 		return rows, err
 	}
-	if p.shadow != nil {
-		c.Shared.Shadow.Queried(p.shadow, args, options)
-	}
+	c.Shared.shadowQueried(p, args, options)
 	return c.run(p, direct{c}, call{args: args, options: options}).query(ctx)
 }
 
@@ -50,8 +48,8 @@ func (c *Conn) legacyQuery(ctx context.Context, p *plan, query string, args []dr
 	}
 	rows, err := q.Query(query, values)
 	c.after(p.Plan, err)
-	if p.shadow != nil && err != driver.ErrSkip {
-		c.Shared.Shadow.Queried(p.shadow, args, nil)
+	if err != driver.ErrSkip {
+		c.Shared.shadowQueried(p, args, nil)
 	}
 	return rows, err
 }

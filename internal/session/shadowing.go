@@ -8,17 +8,17 @@ import (
 // Shadow counts and compares the statements of an application that name tables
 // with mode shadow. What it knows of a statement is kept with its plan.
 type Shadow interface {
-	// statement returns what counts a statement, nil for one that cannot concern
+	// Statement returns what counts a statement, nil for one that cannot concern
 	// a table in shadow.
 	Statement(query string) any
-	// ran counts an execution of a statement.
-	Ran(Statement any)
-	// queried counts a statement that was run as a query, and has it compared now
+	// Ran counts an execution of a statement.
+	Ran(statement any)
+	// Queried counts a statement that was run as a query, and has it compared now
 	// and then.
-	Queried(Statement any, args, options []driver.NamedValue)
-	// catchUp does what waits for a connection that is not in use.
+	Queried(statement any, args, options []driver.NamedValue)
+	// CatchUp does what waits for a connection that is not in use.
 	CatchUp(ctx context.Context, c *Conn)
-	// planner returns what plans statements as if the tables were on.
+	// Planner returns what plans statements as if the tables were on.
 	Planner() *Shared
 }
 
@@ -28,4 +28,18 @@ func (s *Shared) shadowOf(query string) any {
 		return nil
 	}
 	return s.Shadow.Statement(query)
+}
+
+// shadowRan counts an execution of a plan's statement, where shadow mode does.
+func (s *Shared) shadowRan(p *plan) {
+	if p.shadow != nil {
+		s.Shadow.Ran(p.shadow)
+	}
+}
+
+// shadowQueried is shadowRan for a query, which may be compared.
+func (s *Shared) shadowQueried(p *plan, args, options []driver.NamedValue) {
+	if p.shadow != nil {
+		s.Shadow.Queried(p.shadow, args, options)
+	}
 }

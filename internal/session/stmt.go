@@ -107,9 +107,7 @@ func (s *stmt) ExecContext(ctx context.Context, args []driver.NamedValue) (drive
 	if err != nil {
 		return nil, err
 	}
-	if r.Plan.shadow != nil {
-		s.conn.Shared.Shadow.Ran(r.Plan.shadow)
-	}
+	s.conn.Shared.shadowRan(r.Plan)
 	return r.exec(ctx)
 }
 
@@ -120,9 +118,7 @@ func (s *stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driv
 		return nil, err
 	}
 	defer s.conn.queried(r.Plan.Plan)
-	if r.Plan.shadow != nil {
-		s.conn.Shared.Shadow.Queried(r.Plan.shadow, r.call.args, r.call.options)
-	}
+	s.conn.Shared.shadowQueried(r.Plan, r.call.args, r.call.options)
 	return r.query(ctx)
 }
 
