@@ -85,7 +85,7 @@ func newConnector(d *wrappedDriver, parent driver.Connector) (*Connector, error)
 		}
 	}
 	c := &Connector{driver: d, parent: parent, shared: session.New(d.dialect, cfg)}
-	c.shared.Logger, c.shared.Connect, c.shared.Dial = d.options.logger, parent.Connect, parent.Connect
+	c.shared.Logger, c.shared.Dial, c.shared.OpensAside = d.options.logger, parent.Connect, true
 	if c.every = c.shared.ForModes(config.Modes...); c.every != c.shared {
 		c.shared.Kin = append(c.shared.Kin, c.every.Catalog)
 	}

@@ -56,7 +56,7 @@ func (v *View) Refresh(ctx context.Context) error {
 // that happens is one where even opening a connection may wait, so it is tried once.
 func (v *View) Aside(ctx context.Context, read func(*View) error) error {
 	d, ok := v.Catalog.Dialect.(dialect.SnapshotAware)
-	apart := ok && v.Tx.Unused() && v.ordinary() && v.Catalog.Connect != nil && !v.Catalog.shutsOut.Load()
+	apart := ok && v.Tx.Unused() && v.ordinary() && v.Catalog.OpensAside && !v.Catalog.shutsOut.Load()
 	if apart {
 		err := v.readAside(ctx, d, read)
 		if err == nil || ctx.Err() != nil {
@@ -68,7 +68,7 @@ func (v *View) Aside(ctx context.Context, read func(*View) error) error {
 }
 
 func (v *View) readAside(ctx context.Context, d dialect.SnapshotAware, read func(*View) error) error {
-	raw, err := v.Catalog.Connect(ctx)
+	raw, err := v.Catalog.Dial(ctx)
 	if err != nil {
 		return err
 	}

@@ -68,7 +68,7 @@ func (d *side) try(ctx context.Context, s *Catalog, f func(*View) error) error {
 		}
 		fresh := d.conn == nil
 		if fresh {
-			raw, err := s.Connect(ctx)
+			raw, err := s.Dial(ctx)
 			if err != nil {
 				return err
 			}

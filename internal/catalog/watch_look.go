@@ -94,7 +94,7 @@ func (w *watch) ended(done chan struct{}) {
 
 // aside reports whether a connection of slotsql's own may be had to look.
 func (c *Catalog) aside() bool {
-	return c.Connect != nil && clock() >= time.Duration(c.Watch.Side.rest.Load())
+	return c.OpensAside && clock() >= time.Duration(c.Watch.Side.rest.Load())
 }
 
 // lookAside begins a look on slotsql's own connection, unless one is under way.

@@ -14,13 +14,15 @@ import (
 // Database is what the connections of one connector have in common as links: the
 // dialect of their server, and how another one is opened.
 type Database struct {
-	Dialect  dialect.Dialect
-	Traits   rewrite.Traits                             // of the dialect
-	Dial     func(context.Context) (driver.Conn, error) // opens the parent's connections; nil: nobody can
-	Connect  func(context.Context) (driver.Conn, error) // the same, where facts may be read aside; nil: they may not
-	Patience time.Duration
-	Sharing  bool        // sessions may share a statement: see dialect.SessionAware
-	single   atomic.Bool // the server is in no cluster
+	Dialect dialect.Dialect
+	Traits  rewrite.Traits                             // of the dialect
+	Dial    func(context.Context) (driver.Conn, error) // opens the parent's connections; nil: nobody can
+	// OpensAside reports whether statements of the application may have a connection
+	// opened beside their own.
+	OpensAside bool
+	Patience   time.Duration
+	Sharing    bool        // sessions may share a statement: see dialect.SessionAware
+	single     atomic.Bool // the server is in no cluster
 
 	meeting sync.Mutex // held while the first connection meets its server
 	met     bool

@@ -186,7 +186,7 @@ func (r *Run) hasSnapshot(ctx context.Context, d dialect.RightsReader) (bool, er
 // movedAside moves the slots on a connection of slotsql's own, whose user may have the
 // rights that a role of this session has not.
 func (r *Run) movedAside(ctx context.Context, tries int) error {
-	if !r.conn.Origin.RoleSet() || tries >= maxReadOnlyTries || r.conn.Shared.Connect == nil {
+	if !r.conn.Origin.RoleSet() || tries >= maxReadOnlyTries || !r.conn.Shared.OpensAside {
 		return r.refuse(ctx, "")
 	}
 	if err := r.foldAside(ctx); err != nil {

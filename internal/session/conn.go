@@ -39,6 +39,21 @@ func OwnConn(ctx context.Context, s *Shared, parent driver.Conn) *Conn {
 	return c
 }
 
+// OpenOwn opens a connection that folds slots, and waits for locks for seconds at
+// most.
+func OpenOwn(ctx context.Context, s *Shared) (*Conn, error) {
+	raw, err := s.Dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := OwnConn(ctx, s, raw)
+	if err := c.WaitsBriefly(ctx); err != nil {
+		_ = raw.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
 // NewConn wraps a parent's connection for the application. When that fails it has
 // closed it, or leaves it to those who do.
 func NewConn(ctx context.Context, s *Shared, parent driver.Conn) (*Conn, error) {

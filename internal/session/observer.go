@@ -82,10 +82,10 @@ func (o *observers) take(ctx context.Context, s *Shared, n dialect.SlotNamer) (c
 	}
 	resting := o.ended || time.Now().Before(o.shut)
 	o.mu.Unlock()
-	if s.Connect == nil || resting {
+	if !s.OpensAside || resting {
 		return nil, false, errNoObserver
 	}
-	raw, err := s.Connect(ctx)
+	raw, err := s.Dial(ctx)
 	if err == nil {
 		c = WrapConn(s, raw)
 		connected, begin, _ := n.Observer()

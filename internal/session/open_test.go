@@ -43,7 +43,7 @@ func wrap(t testing.TB, parent driver.Connector, d dialect.Dialect, yaml string)
 		t.Fatal(err)
 	}
 	s := New(d, parsed)
-	s.Connect, s.Dial = parent.Connect, parent.Connect
+	s.Dial, s.OpensAside = parent.Connect, true
 	return &testConnector{parent: parent, shared: s}
 }
 

@@ -61,7 +61,7 @@ func (r *Run) readsOnly(err error) bool {
 func (r *Run) mayRun(known bool) bool {
 	switch r.conn.Shared.Dialect.(type) {
 	case dialect.ReadOnlyErrorClassifier:
-		if r.conn.Shared.Connect == nil {
+		if !r.conn.Shared.OpensAside {
 			return false
 		}
 	case dialect.ReadOnlyReader:

@@ -102,19 +102,15 @@ func (r *Run) besideHeld(ctx context.Context, d dialect.ReadOnlyErrorClassifier,
 func (r *Run) holdGaps(ctx context.Context, d dialect.ReadOnlyErrorClassifier) (release func() error, err error) {
 	ctx, cancel := context.WithTimeout(ctx, holdPatience)
 	defer cancel()
-	raw, err := r.conn.Shared.Connect(ctx)
+	c, err := OpenOwn(ctx, r.conn.Shared)
 	if err != nil {
 		return nil, err
 	}
 	defer func() {
 		if release == nil {
-			_ = raw.Close()
+			_ = c.Parent.Close()
 		}
 	}()
-	c := OwnConn(ctx, r.conn.Shared, raw)
-	if err := c.WaitsBriefly(ctx); err != nil {
-		return nil, err
-	}
 	own := r.wholeTables(c)
 	for {
 		if err := own.control(ctx, d.NextRepeatableRead()); err != nil {
@@ -127,7 +123,7 @@ func (r *Run) holdGaps(ctx context.Context, d dialect.ReadOnlyErrorClassifier) (
 		bare, err := own.holdBare(ctx)
 		if err == nil && bare {
 			return func() error {
-				defer func() { _ = raw.Close() }()
+				defer func() { _ = c.Parent.Close() }()
 				return end(nil)
 			}, nil
 		}
@@ -202,15 +198,11 @@ func (r *Run) locksGaps(ctx context.Context, d dialect.ReadOnlyErrorClassifier) 
 
 // foldAside drains the tables on a connection of slotsql's own.
 func (r *Run) foldAside(ctx context.Context) error {
-	raw, err := r.conn.Shared.Connect(ctx)
+	c, err := OpenOwn(ctx, r.conn.Shared)
 	if err != nil {
 		return err
 	}
-	defer raw.Close()
-	c := OwnConn(ctx, r.conn.Shared, raw)
-	if err := c.WaitsBriefly(ctx); err != nil {
-		return err
-	}
+	defer c.Parent.Close()
 	return c.InOwnTx(ctx, func() error {
 		_, err := r.wholeTables(c).drain(ctx)
 		return err

@@ -169,22 +169,18 @@ func (r *Run) onReplica(ctx context.Context, w dialect.ReadOnlyWatcher, applied 
 
 // holdAside locks the tables on another connection, without slots, until release.
 func (r *Run) holdAside(ctx context.Context) (release func() error, err error) {
-	if r.conn.Shared.Connect == nil {
+	if !r.conn.Shared.OpensAside {
 		return nil, errUnheard
 	}
 	ctx, cancel := context.WithTimeout(ctx, holdPatience)
 	defer cancel()
-	raw, err := r.conn.Shared.Connect(ctx)
+	c, err := OpenOwn(ctx, r.conn.Shared)
 	if err != nil {
 		return nil, err
 	}
-	c := OwnConn(ctx, r.conn.Shared, raw)
-	if err = c.WaitsBriefly(ctx); err == nil {
-		c.Opening = slices.Concat(c.Shared.Dialect.(dialect.ReadOnlyReader).Lift(), c.Opening)
-		release, err = r.wholeTables(c).keepBare(ctx)
-	}
-	if err != nil {
-		_ = raw.Close()
+	c.Opening = slices.Concat(c.Shared.Dialect.(dialect.ReadOnlyReader).Lift(), c.Opening)
+	if release, err = r.wholeTables(c).keepBare(ctx); err != nil {
+		_ = c.Parent.Close()
 		return nil, err
 	}
 	return release, nil

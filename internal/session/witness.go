@@ -108,10 +108,10 @@ func (w *witness) asked(ctx context.Context, s *Shared, reached *time.Timer, q s
 	}
 	for fresh := false; ; {
 		if w.conn == nil {
-			if s.Connect == nil {
+			if !s.OpensAside {
 				return nil, errUnheard
 			}
-			raw, err := s.Connect(ctx)
+			raw, err := s.Dial(ctx)
 			if err != nil {
 				return nil, err
 			}

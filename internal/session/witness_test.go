@@ -84,7 +84,7 @@ func newSlow(t *testing.T, server *slowServer) *Shared {
 		t.Fatal(err)
 	}
 	s := New(fake.Probing, parsed)
-	s.Connect = server.open
+	s.Dial, s.OpensAside = server.open, true
 	return s
 }
 

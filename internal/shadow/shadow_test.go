@@ -341,7 +341,7 @@ func (c *shadowConnector) Close() error {
 
 func shadowed(t *testing.T, parent driver.Connector, d dialect.Dialect, cfg *config.Config) (*sql.DB, *Shadower) {
 	s := session.New(d, cfg)
-	s.Connect, s.Dial, s.Logger = parent.Connect, parent.Connect, slog.New(slog.DiscardHandler)
+	s.Dial, s.OpensAside, s.Logger = parent.Connect, true, slog.New(slog.DiscardHandler)
 	c := &shadowConnector{parent: parent, shared: s, shadow: New(s)}
 	if c.shadow != nil {
 		s.Shadow = c.shadow

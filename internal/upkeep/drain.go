@@ -152,19 +152,15 @@ func (d *drainer) fold(ctx context.Context, t *rewrite.Table, r *DrainReport) er
 }
 
 // open connects, unless there is a connection that can be used.
-func (d *drainer) open(ctx context.Context) error {
+func (d *drainer) open(ctx context.Context) (err error) {
 	if d.conn != nil && d.conn.Broken {
 		d.close()
 	}
 	if d.conn != nil {
 		return nil
 	}
-	raw, err := d.shared.Dial(ctx)
-	if err != nil {
-		return err
-	}
-	d.conn = session.OwnConn(ctx, d.shared, raw)
-	return d.conn.WaitsBriefly(ctx)
+	d.conn, err = session.OpenOwn(ctx, d.shared)
+	return err
 }
 
 // count counts the slot rows that jobs are for.
