@@ -3,7 +3,6 @@ package session
 import (
 	"cmp"
 	"context"
-	"slices"
 	"time"
 
 	"github.com/slotsql/slotsql/dialect"
@@ -28,9 +27,8 @@ import (
 // neither waits for locks for ever, and whoever waits for both is released.
 
 const (
-	holdPatience = 15 * time.Second // to have the tables locked and without slots
-	lookPatience = time.Second      // the lock is held while a snapshot is opened
-	readPatience = "10s"            // the text waits for a lock of others while the lock is held
+	lookPatience = time.Second // the lock is held while a snapshot is opened
+	readPatience = "10s"       // the text waits for a lock of others while the lock is held
 )
 
 // inSnapshot runs a text in a transaction of slotsql's own.
@@ -163,62 +161,6 @@ func (r *Run) onReplica(ctx context.Context, w dialect.ReadOnlyWatcher, applied 
 	}
 	if !bare {
 		return r.notFolded(w.ErrReadOnly(), "run it at REPEATABLE READ once the slots are rolled up")
-	}
-	return nil
-}
-
-// holdAside locks the tables on another connection, without slots, until release.
-func (r *Run) holdAside(ctx context.Context) (release func() error, err error) {
-	if !r.conn.Shared.OpensAside {
-		return nil, errUnheard
-	}
-	ctx, cancel := context.WithTimeout(ctx, holdPatience)
-	defer cancel()
-	c, err := OpenOwn(ctx, r.conn.Shared)
-	if err != nil {
-		return nil, err
-	}
-	c.Opening = slices.Concat(c.Shared.Dialect.(dialect.ReadOnlyReader).Lift(), c.Opening)
-	if release, err = r.wholeTables(c).keepBare(ctx); err != nil {
-		_ = c.Parent.Close()
-		return nil, err
-	}
-	return release, nil
-}
-
-// keepBare drains until it finds nothing to drain, and stays so.
-func (r *Run) keepBare(ctx context.Context) (release func() error, err error) {
-	c := r.conn
-	for {
-		end, err := c.BeginOwn(ctx)
-		if err != nil {
-			return nil, err
-		}
-		bare := false
-		if err = r.lockTables(ctx); err == nil {
-			bare, err = r.bare(ctx)
-		}
-		if err == nil && bare {
-			return func() error {
-				defer func() { _ = c.Parent.Close() }()
-				return end(nil)
-			}, nil
-		}
-		if err == nil {
-			_, err = r.drain(ctx)
-		}
-		if err = end(err); err != nil && (ctx.Err() != nil || !c.Engine.Retryable(err)) {
-			return nil, err
-		}
-	}
-}
-
-// lockTables takes the locks of a drain.
-func (r *Run) lockTables(ctx context.Context) error {
-	for i := range r.Plan.Drains {
-		if _, _, _, err := r.lock(ctx, &r.Plan.Drains[i]); err != nil {
-			return err
-		}
 	}
 	return nil
 }
