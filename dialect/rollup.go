@@ -30,8 +30,7 @@ type RollUpper interface {
 // one key, when After is set, up to another one, which is part of it, when UpTo
 // is set. Find, Idle and Orphans have no upper end; they return Limit keys.
 //
-// Of a journal, of which one key may have any number of rows, Pick takes Rows of
-// them at most, where that is more than 0 and nothing has to move together.
+// Pick takes Rows slot rows at most, where that is more than 0 and RollUp.Divisible.
 type RollUpPart struct {
 	After, UpTo bool
 	Limit, Rows int
@@ -49,6 +48,9 @@ type RollUp struct {
 	// then, without values, and the table is one part.
 	Find, Idle, Orphans Step
 	Unordered           bool
+	// Divisible reports whether Pick may take a part of a row's slots and leave the
+	// others for later: their values need not move together.
+	Divisible bool
 	// BytesAreText says that a value of a key which comes as bytes goes back as
 	// a string.
 	BytesAreText bool

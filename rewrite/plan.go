@@ -51,6 +51,9 @@ type Plan struct {
 	// Increment is the slotted upsert of Additive and Upsert.
 	Increment *Increment
 
+	// Group is the form that executions of Text share; nil where they may not.
+	Group *Group
+
 	// Drains are the tables to drain before Text runs. For Additive and
 	// AdditiveBase they are the fallback: what runs, with Text, when the
 	// increment affects no row or an argument breaks Require.
@@ -193,6 +196,8 @@ type Arg struct {
 	// Total, from 1, is the sum of what executions that share a statement add
 	// to the counter of that number; Index is then -1.
 	Total int
+	// Bound, from 1, is the bound of the group's Guard of that number; Index is then -1.
+	Bound int
 	// Free says that executions with different values may share a statement.
 	Free bool
 

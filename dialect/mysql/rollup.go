@@ -60,14 +60,15 @@ func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.Roll
 		Commit:    []string{commit},
 		Rollback:  []string{rollback},
 		Unordered: !w.ordered(), BytesAreText: true,
-		Find:    w.find(w.full("slotsql_s")),
-		Idle:    w.find(w.empty("slotsql_s")),
-		Orphans: w.find("NOT EXISTS (SELECT 1 FROM " + w.baseOf("slotsql_s", "WHERE") + ")"),
-		Pick:    w.step(w.pick),
-		Move:    []dialect.Step{w.step(func() string { return w.move(true) }), w.step(func() string { return w.emptied(true) })},
-		Unmoved: w.step(w.unmoved),
-		Sweep:   []dialect.Step{w.step(func() string { return w.remove(all) })},
-		Reclaim: []dialect.Step{w.step(w.reclaim)},
+		Divisible: w.divisible(),
+		Find:      w.find(w.full("slotsql_s")),
+		Idle:      w.find(w.empty("slotsql_s")),
+		Orphans:   w.find("NOT EXISTS (SELECT 1 FROM " + w.baseOf("slotsql_s", "WHERE") + ")"),
+		Pick:      w.step(w.pick),
+		Move:      []dialect.Step{w.step(func() string { return w.move(true) }), w.step(func() string { return w.emptied(true) })},
+		Unmoved:   w.step(w.unmoved),
+		Sweep:     []dialect.Step{w.step(func() string { return w.remove(all) })},
+		Reclaim:   []dialect.Step{w.step(w.reclaim)},
 	}
 	if whole := wholeToWrite(t); whole != "" {
 		out.Begin = append(out.Begin, "SELECT "+whole)
@@ -265,10 +266,15 @@ func (w *rollUp) values() []string {
 
 // most bounds what a batch locks.
 func (w *rollUp) most() string {
-	if w.part.Rows == 0 || w.t.Counter.Layout != rewrite.LayoutJournal || w.latest() {
+	if w.part.Rows == 0 || !w.divisible() {
 		return all
 	}
 	return fmt.Sprintf(" LIMIT %d", w.part.Rows)
+}
+
+// divisible reports whether a part of a row's slots may move.
+func (w *rollUp) divisible() bool {
+	return w.t.Counter.Layout == rewrite.LayoutJournal && !w.latest()
 }
 
 // latest says that there is a companion whose values must move together.

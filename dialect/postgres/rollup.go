@@ -59,6 +59,7 @@ func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.Roll
 		Commit:    []string{"COMMIT"},
 		Rollback:  []string{"ROLLBACK"},
 		Unordered: len(t.Counter.Key) == 0,
+		Divisible: w.divisible(),
 		Find:      w.find(w.full(slotAlias)),
 		Idle:      w.find("NOT " + w.full(slotAlias)),
 		Orphans:   w.find(w.orphan()),

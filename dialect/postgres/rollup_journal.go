@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite"
@@ -9,15 +10,16 @@ import (
 
 // most bounds what a batch locks.
 func (w *rollUp) most() string {
-	if w.part.Rows == 0 || w.t.Counter.Layout != rewrite.LayoutJournal {
+	if w.part.Rows == 0 || !w.divisible() {
 		return ""
 	}
-	for _, co := range w.t.Counter.Companions {
-		if co.Merge == rewrite.Latest {
-			return "" // whose values move together
-		}
-	}
 	return fmt.Sprintf(" LIMIT %d", w.part.Rows)
+}
+
+// divisible reports whether a part of a row's slots may move: values of a companion
+// that is the latest one move together.
+func (w *rollUp) divisible() bool {
+	return !slices.ContainsFunc(w.t.Counter.Companions, func(co rewrite.Companion) bool { return co.Merge == rewrite.Latest })
 }
 
 // gather is pick, whatever has become of the base rows.

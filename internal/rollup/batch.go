@@ -79,7 +79,8 @@ const findLimit = 1000
 // batch does a job for the keys after one up to another, in one transaction, and
 // returns the number of slot rows. Either all of it has happened or nothing; an
 // error of the commit leaves that open, and the next pass finds what is there.
-// Of a journal it takes so many rows at most, and merges what it cannot move.
+// Where most is more than 0, it takes so many slot rows at most. Of a journal it merges
+// what it cannot move.
 func (w *Worker) batch(ctx context.Context, t *rewrite.Table, job Job, after, upTo []any, most int) (n batchCount, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), batchPatience)
 	defer cancel()
@@ -141,7 +142,7 @@ func (w *Worker) work(ctx context.Context, texts dialect.RollUp, job Job, values
 			return n, errors.Join(err, errLeft)
 		}
 	}
-	if len(texts.Merge) > 0 && n.done < most { // else there is more to move
+	if len(texts.Merge) > 0 && (most == 0 || n.done < most) { // else there is more to move
 		n.merged, err = w.picked(ctx, texts.Gather, texts.Merge, dialect.Step{}, values)
 	}
 	return n, err

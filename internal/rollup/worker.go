@@ -7,7 +7,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/slotsql/slotsql/dialect"
@@ -237,19 +236,26 @@ func (w *Worker) Walk(ctx context.Context, t *rewrite.Table, job Job, tr *Table)
 }
 
 // try runs one batch. It returns false when the batch is to be tried again, smaller;
-// a batch of one key that fails for long is left for the next pass.
+// a batch of one key that fails for long is left for the next pass. Where increments
+// of a row never pause, one slot row at a time is moved: some increment has changed one
+// of them since the batch began, but not each of them.
 //
 //nolint:funlen // one decision for each way that a batch ends
 func (w *Worker) try(ctx context.Context, t *rewrite.Table, job Job, after []any, keys []Key, rows int, tr *Table) (ok bool, err error) {
 	upTo := keys[len(keys)-1].Values
+	divisible := job == MoveSlots && w.Texts(t, after, upTo).Divisible
+	journal := t.Counter.Layout == rewrite.LayoutJournal
+	most := 0
+	if divisible && journal {
+		most = max(w.size, 2) // two can be merged
+	}
 	for attempt := 0; ; attempt++ {
 		start := time.Now()
 		var n batchCount
-		most := max(w.size, 2) // two can be merged
 		n, err = w.batch(ctx, t, job, after, upTo, most)
 		if err == nil {
 			took := rows
-			if w.partly(t, job) {
+			if most > 0 {
 				took = min(rows, most)
 			}
 			tr.count(job, n, took)
@@ -257,9 +263,8 @@ func (w *Worker) try(ctx context.Context, t *rewrite.Table, job Job, after []any
 				w.Options.Progress(took)
 			}
 			w.pace(time.Since(start), took)
-			// Of a journal there may be more; what has come since is for the
-			// next pass.
-			if rows -= took; rows > 0 && max(n.done, n.merged) >= most {
+			// There may be more; what has come since is for the next pass.
+			if rows -= took; rows > 0 && most > 0 && max(n.done, n.merged) >= most {
 				if err := ctx.Err(); err != nil {
 					return false, err
 				}
@@ -295,6 +300,10 @@ func (w *Worker) try(ctx context.Context, t *rewrite.Table, job Job, after []any
 			w.size = max(rows/2, 1)
 			return false, w.Rest(ctx, conflict, attempt)
 		}
+		if conflict && divisible && !journal && attempt < oneAtATime {
+			most = 1
+			continue
+		}
 		if !conflict || attempt >= 3 {
 			tr.Skipped += rows
 			if !conflict {
@@ -312,12 +321,8 @@ func (w *Worker) try(ctx context.Context, t *rewrite.Table, job Job, after []any
 	}
 }
 
-// partly reports whether a batch may be for a part of a row's slots: they need not move
-// together, and there may be any number of them.
-func (w *Worker) partly(t *rewrite.Table, job Job) bool {
-	return t.Counter.Layout == rewrite.LayoutJournal && job == MoveSlots && !w.catalog.Traits.OneWriter &&
-		!slices.ContainsFunc(t.Counter.Companions, func(co rewrite.Companion) bool { return co.Merge == rewrite.Latest })
-}
+// oneAtATime is how often the roll-up of one slot row is tried without a pause.
+const oneAtATime = 8
 
 // Rest waits after a conflict, longer each time.
 func (w *Worker) Rest(ctx context.Context, conflict bool, attempt int) error {

@@ -1,0 +1,45 @@
+package rewrite
+
+// A Group is the form of a statement that executions of it share while they overlap:
+// one statement that does to the base row what all of them do, one after another.
+//
+// That is exact for executions outside of transactions that overlap in time: each has
+// begun before the shared statement does, and none returns before that is committed, so
+// that one after another, in the order of the group, is an order that the plain
+// statements could have had. Each member's result is read off that order. Executions may
+// share a statement when its SQL and its arguments are the same for all of them, but for
+// those that are Total, Bound or Free.
+//
+// When the statement affects no row, or fails and leaves nothing, the group is split,
+// down to single executions, so that each meets its own result.
+type Group struct {
+	Bound
+	// Shares are what an execution adds, in the order of the Total arguments.
+	Shares []Share
+	// Guards are the bounds that the statement's predicate puts on counters, in the
+	// order of the Bound arguments.
+	Guards []Guard
+	// Returns says of each column of RETURNING which share's counter it is, from 1; 0
+	// for a column that every member sees alike.
+	Returns []int
+	// InsertID is the share, from 1, whose counter the session tells as its last insert
+	// ID; 0 for none.
+	InsertID int
+}
+
+// A Guard is a bound on a counter that each execution demands of the value that it
+// meets. The group's statement has one bound in its place, which implies every member's:
+// where the members before one add S to the counter, and it demands at least g, the
+// group demands at least g - S, and so the largest of these; where it demands at most g,
+// the smallest.
+type Guard struct {
+	Share   int // of Shares, from 0
+	AtLeast bool
+	// Literal or Arg is what an execution demands, in units of the counter's last digit.
+	// Both are zero where the bound is an expression of the row, such as another
+	// column: the argument then is subtracted from the counter.
+	Literal int64
+	Arg     *Arg
+	// Max is the largest magnitude that the bound may have.
+	Max int64
+}
