@@ -34,6 +34,9 @@ const (
 	// PlacementSkipLocked takes a slot that no transaction has locked, where there is
 	// one.
 	PlacementSkipLocked Placement = "skip_locked"
+	// PlacementAdaptive leaves increments on the base row, and takes slots, as
+	// PlacementConnection does, for rows that are waited for.
+	PlacementAdaptive Placement = "adaptive"
 )
 
 // OnDrain is what becomes of a statement that drains.

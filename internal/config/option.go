@@ -28,10 +28,12 @@ var Modes = []Mode{ModeOn, ModePassive, ModeShadow, ModeOff}
 
 var (
 	layouts    = []rewrite.Layout{rewrite.LayoutDedicated, rewrite.LayoutShared, rewrite.LayoutJournal}
-	placements = []rewrite.Placement{rewrite.PlacementConnection, rewrite.PlacementRandom, rewrite.PlacementSkipLocked}
-	onDrains   = []rewrite.OnDrain{rewrite.OnDrainRun, rewrite.OnDrainWarn, rewrite.OnDrainError}
-	reads      = []rewrite.Reads{rewrite.ReadsExact, rewrite.ReadsBase}
-	merges     = []rewrite.Merge{rewrite.Latest, rewrite.Max, rewrite.Min}
+	placements = []rewrite.Placement{
+		rewrite.PlacementAdaptive, rewrite.PlacementConnection, rewrite.PlacementRandom, rewrite.PlacementSkipLocked,
+	}
+	onDrains = []rewrite.OnDrain{rewrite.OnDrainRun, rewrite.OnDrainWarn, rewrite.OnDrainError}
+	reads    = []rewrite.Reads{rewrite.ReadsExact, rewrite.ReadsBase}
+	merges   = []rewrite.Merge{rewrite.Latest, rewrite.Max, rewrite.Min}
 )
 
 // TablesOf returns the configured tables of the given modes.
