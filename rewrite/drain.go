@@ -314,88 +314,11 @@ func (p *planning) targetColumn(sc *scope, b *binding, name []Ident) string {
 // that name a counter table.
 func (p *planning) sources(st *Statement) int {
 	n := 0
-	eachSource(st, func(s *Source) {
+	v := Visitor{Source: func(s *Source) {
 		if len(s.Name) > 0 && p.lookupCounter(s.Name) != nil {
 			n++
 		}
-	})
+	}}
+	v.Walk(st)
 	return n
-}
-
-func eachSource(st *Statement, f func(*Source)) {
-	if st == nil {
-		return
-	}
-	eachSource(st.Explained, f)
-	eachInCTEs(st.With, f)
-	eachInSelect(st.Select, f)
-	eachInSource(st.Target, f)
-	for _, s := range st.From {
-		eachInSource(s, f)
-	}
-	for _, a := range st.Set {
-		eachInExpr(a.Value, f)
-	}
-	eachInExprs(f, st.OrderBy, st.Limit, []*Expr{st.Where})
-	eachInExprs(f, st.Rows...)
-	for _, it := range st.Returning {
-		eachInExpr(it.Expr, f)
-	}
-	if c := st.Conflict; c != nil {
-		for _, a := range c.Set {
-			eachInExpr(a.Value, f)
-		}
-		eachInExprs(f, []*Expr{c.Where, c.Predicate})
-	}
-}
-
-func eachInCTEs(with []*CTE, f func(*Source)) {
-	for _, c := range with {
-		eachInSelect(c.Select, f)
-		eachSource(c.Statement, f)
-	}
-}
-
-func eachInSelect(q *Select, f func(*Source)) {
-	if q == nil {
-		return
-	}
-	eachInCTEs(q.With, f)
-	for _, o := range q.Operands {
-		eachInSelect(o, f)
-	}
-	for _, s := range q.From {
-		eachInSource(s, f)
-	}
-	for _, it := range q.Items {
-		eachInExpr(it.Expr, f)
-	}
-	eachInExprs(f, q.DistinctOn, q.GroupBy, q.Windows, q.OrderBy, q.Limit, []*Expr{q.Where, q.Having})
-	eachInExprs(f, q.Values...)
-}
-
-func eachInSource(s *Source, f func(*Source)) {
-	if s == nil {
-		return
-	}
-	f(s)
-	eachInSource(s.Left, f)
-	eachInSource(s.Right, f)
-	eachInSelect(s.Select, f)
-	eachInExprs(f, []*Expr{s.On, s.Func})
-}
-
-func eachInExprs(f func(*Source), lists ...[]*Expr) {
-	for _, l := range lists {
-		for _, e := range l {
-			eachInExpr(e, f)
-		}
-	}
-}
-
-func eachInExpr(e *Expr, f func(*Source)) {
-	e.Walk(func(x *Expr) bool {
-		eachInSelect(x.Query, f)
-		return true
-	})
 }

@@ -54,11 +54,12 @@ func (p *planning) planHeld(held []*Table) *Plan {
 			unfit, named = []*Table{t}, true
 		}
 	}
-	eachSource(st, func(s *Source) {
+	v := Visitor{Source: func(s *Source) {
 		if len(s.Name) > 0 {
 			look(s.Name)
 		}
-	})
+	}}
+	v.Walk(st)
 	for _, n := range st.Tables {
 		look(n)
 	}

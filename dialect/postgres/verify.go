@@ -74,120 +74,35 @@ func (t *translator) verify(st *rewrite.Statement, want census) {
 	default:
 		return
 	}
-	var got census
-	got.statement(st)
-	if got != want {
+	if got := counted(st); got != want {
 		t.giveUp(fmt.Sprintf("translated %+v of %+v", got, want))
 	}
 }
 
-func (c *census) statement(st *rewrite.Statement) {
-	if st.Explained != nil {
-		c.statement(st.Explained)
+// counted takes the census of a translation.
+func counted(st *rewrite.Statement) census {
+	var c census
+	v := rewrite.Visitor{
+		CTE: func(*rewrite.CTE) { c.queries++ },
+		Source: func(s *rewrite.Source) {
+			if len(s.Name) > 0 {
+				c.tables++
+			}
+			if s.Select != nil {
+				c.queries++
+			}
+		},
+		Expr: func(e *rewrite.Expr) {
+			switch e.Kind {
+			case rewrite.ColumnRef, rewrite.Star, rewrite.Excluded:
+				c.columns++
+			case rewrite.Param:
+				c.params++
+			case rewrite.Subquery:
+				c.queries++
+			}
+		},
 	}
-	c.query(st.Select)
-	c.ctes(st.With)
-	c.source(st.Target)
-	c.sources(st.From)
-	c.assignments(st.Set)
-	c.expr(st.Where)
-	c.exprs(st.OrderBy)
-	c.exprs(st.Limit)
-	c.items(st.Returning)
-	for _, row := range st.Rows {
-		c.exprs(row)
-	}
-	if x := st.Conflict; x != nil {
-		c.expr(x.Predicate)
-		c.assignments(x.Set)
-		c.expr(x.Where)
-	}
-}
-
-func (c *census) query(s *rewrite.Select) {
-	if s == nil {
-		return
-	}
-	c.ctes(s.With)
-	for _, o := range s.Operands {
-		c.query(o)
-	}
-	c.exprs(s.DistinctOn)
-	c.items(s.Items)
-	for _, row := range s.Values {
-		c.exprs(row)
-	}
-	c.sources(s.From)
-	c.expr(s.Where)
-	c.exprs(s.GroupBy)
-	c.expr(s.Having)
-	c.exprs(s.Windows)
-	c.exprs(s.OrderBy)
-	c.exprs(s.Limit)
-}
-
-func (c *census) ctes(with []*rewrite.CTE) {
-	for _, w := range with {
-		c.queries++
-		c.query(w.Select)
-		if w.Statement != nil {
-			c.statement(w.Statement)
-		}
-	}
-}
-
-func (c *census) sources(list []*rewrite.Source) {
-	for _, s := range list {
-		c.source(s)
-	}
-}
-
-func (c *census) source(s *rewrite.Source) {
-	if s == nil {
-		return
-	}
-	if len(s.Name) > 0 {
-		c.tables++
-	}
-	if s.Select != nil {
-		c.queries++
-		c.query(s.Select)
-	}
-	c.expr(s.Func)
-	c.source(s.Left)
-	c.source(s.Right)
-	c.expr(s.On)
-}
-
-func (c *census) assignments(list []rewrite.Assignment) {
-	for _, a := range list {
-		c.expr(a.Value)
-	}
-}
-
-func (c *census) items(list []rewrite.Item) {
-	for _, it := range list {
-		c.expr(it.Expr)
-	}
-}
-
-func (c *census) exprs(list []*rewrite.Expr) {
-	for _, e := range list {
-		c.expr(e)
-	}
-}
-
-func (c *census) expr(e *rewrite.Expr) {
-	e.Walk(func(x *rewrite.Expr) bool {
-		switch x.Kind {
-		case rewrite.ColumnRef, rewrite.Star, rewrite.Excluded:
-			c.columns++
-		case rewrite.Param:
-			c.params++
-		case rewrite.Subquery:
-			c.queries++
-			c.query(x.Query)
-		}
-		return true
-	})
+	v.Walk(st)
+	return c
 }

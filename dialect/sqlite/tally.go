@@ -23,9 +23,7 @@ func (t *translator) check(n ast.Stmt) {
 	default:
 		return
 	}
-	var neutral tally
-	neutral.statement(t.st)
-	if neutral != parsed(n) {
+	if counted(t.st) != parsed(n) {
 		t.opaque("statement that is not translated completely")
 	}
 }
@@ -104,113 +102,37 @@ func parsed(root ast.Node) tally {
 	return c
 }
 
-// statement counts the neutral form.
-func (c *tally) statement(st *rewrite.Statement) {
-	if st.Explained != nil {
-		c.statement(st.Explained)
+// counted counts the neutral form.
+func counted(st *rewrite.Statement) tally {
+	var c tally
+	v := rewrite.Visitor{
+		Statement: func(st *rewrite.Statement) {
+			if st.Rows != nil {
+				c.selects++
+			}
+			if st.Conflict != nil {
+				c.columns += len(st.Conflict.Columns)
+			}
+		},
+		Query: func(q *rewrite.Select) {
+			if q.Operands == nil {
+				c.selects++
+			}
+		},
+		Source: func(s *rewrite.Source) {
+			if s.Name != nil {
+				c.tables++
+			}
+		},
+		Expr: func(e *rewrite.Expr) {
+			switch e.Kind {
+			case rewrite.ColumnRef, rewrite.Star, rewrite.Excluded:
+				c.columns++
+			case rewrite.Param:
+				c.params++
+			}
+		},
 	}
-	c.query(st.Select)
-	c.with(st.With)
-	c.source(st.Target)
-	c.sources(st.From)
-	c.assignments(st.Set)
-	c.expr(st.Where)
-	c.exprs(st.OrderBy)
-	c.exprs(st.Limit)
-	c.items(st.Returning)
-	if st.Rows != nil {
-		c.selects++
-	}
-	c.rows(st.Rows)
-	if u := st.Conflict; u != nil {
-		c.columns += len(u.Columns)
-		c.expr(u.Predicate)
-		c.assignments(u.Set)
-		c.expr(u.Where)
-	}
-}
-
-func (c *tally) with(list []*rewrite.CTE) {
-	for _, w := range list {
-		c.query(w.Select)
-	}
-}
-
-func (c *tally) query(s *rewrite.Select) {
-	if s == nil {
-		return
-	}
-	c.with(s.With)
-	for _, o := range s.Operands {
-		c.query(o)
-	}
-	if s.Operands == nil {
-		c.selects++
-	}
-	c.items(s.Items)
-	c.rows(s.Values)
-	c.sources(s.From)
-	c.expr(s.Where)
-	c.exprs(s.GroupBy)
-	c.expr(s.Having)
-	c.exprs(s.Windows)
-	c.exprs(s.OrderBy)
-	c.exprs(s.Limit)
-}
-
-func (c *tally) sources(list []*rewrite.Source) {
-	for _, s := range list {
-		c.source(s)
-	}
-}
-
-func (c *tally) source(s *rewrite.Source) {
-	if s == nil {
-		return
-	}
-	if s.Name != nil {
-		c.tables++
-	}
-	c.query(s.Select)
-	c.expr(s.Func)
-	c.source(s.Left)
-	c.source(s.Right)
-	c.expr(s.On)
-}
-
-func (c *tally) items(list []rewrite.Item) {
-	for _, i := range list {
-		c.expr(i.Expr)
-	}
-}
-
-func (c *tally) assignments(list []rewrite.Assignment) {
-	for _, a := range list {
-		c.expr(a.Value)
-	}
-}
-
-func (c *tally) rows(list [][]*rewrite.Expr) {
-	for _, r := range list {
-		c.exprs(r)
-	}
-}
-
-func (c *tally) exprs(list []*rewrite.Expr) {
-	for _, e := range list {
-		c.expr(e)
-	}
-}
-
-func (c *tally) expr(e *rewrite.Expr) {
-	e.Walk(func(e *rewrite.Expr) bool {
-		switch e.Kind {
-		case rewrite.ColumnRef, rewrite.Star, rewrite.Excluded:
-			c.columns++
-		case rewrite.Param:
-			c.params++
-		}
-		c.query(e.Query)
-		return true
-	})
+	v.Walk(st)
+	return c
 }
