@@ -9,6 +9,9 @@ import (
 
 // A Surveyor is a Dialect that can look over a whole database. It only reads.
 type Surveyor interface {
+	// Database returns what people call the session's database: "database blog", or
+	// the name of its file. It is "" when the session is in no database.
+	Database(ctx context.Context, s Session) (string, error)
 	// Tables returns the permanent base tables of the database's applications,
 	// those first that their bare name finds.
 	Tables(ctx context.Context, s Session) ([]TableName, error)

@@ -22,11 +22,14 @@ type engine struct {
 	parent  string // the plain driver's
 	dialect dialect.Dialect
 	file    bool // the DSN names a file, which the driver would create
+	// password returns the password that the parent driver finds with a DSN; nil
+	// where there is none.
+	password func(dsn string) string
 }
 
 var engines = map[string]engine{
-	"mysql":    {driver: mysql.DriverName, parent: "mysql", dialect: mysql.Dialect()},
-	"postgres": {driver: postgres.DriverName, parent: "pgx", dialect: postgres.Dialect()},
+	"mysql":    {driver: mysql.DriverName, parent: "mysql", dialect: mysql.Dialect(), password: mysqlPassword},
+	"postgres": {driver: postgres.DriverName, parent: "pgx", dialect: postgres.Dialect(), password: pgxPassword},
 	"sqlite":   {driver: sqlite.DriverName, parent: "sqlite", dialect: sqlite.Dialect(), file: true},
 }
 

@@ -36,15 +36,8 @@ func redact(message, driver, dsn string) string {
 			secrets[u] = true
 		}
 	}
-	switch driver {
-	case "mysql":
-		if c, err := mysql.ParseDSN(dsn); err == nil {
-			add(c.Passwd)
-		}
-	case "postgres":
-		if c, err := pgx.ParseConfig(dsn); err == nil {
-			add(c.Password)
-		}
+	if password := engines[driver].password; password != nil {
+		add(password(dsn))
 	}
 	for _, p := range passwordPlaces {
 		for _, m := range p.FindAllStringSubmatch(dsn, -1) {
@@ -67,4 +60,23 @@ var passwordPlaces = []*regexp.Regexp{
 	regexp.MustCompile(`^[^:/]*:(.*)@`),    // user:password@
 	regexp.MustCompile(`://[^:/@]*:(.*)@`), // scheme://user:password@
 	regexp.MustCompile(`(?i)(?:password|passwd|pwd|_key|_auth_pass)\s*=\s*('(?:[^'\\]|\\.)*'|[^\s&]+)`), // password=
+}
+
+// mysqlPassword returns the password of a DSN as the driver reads it.
+func mysqlPassword(dsn string) string {
+	c, err := mysql.ParseDSN(dsn)
+	if err != nil {
+		return ""
+	}
+	return c.Passwd
+}
+
+// pgxPassword returns the password of a DSN as the driver reads it, which may be
+// that of the environment or of a password file.
+func pgxPassword(dsn string) string {
+	c, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		return ""
+	}
+	return c.Password
 }

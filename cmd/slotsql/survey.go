@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -86,8 +85,12 @@ func (s *survey) readDatabase(cmd *cobra.Command, ss dialect.PlainSession) error
 	}
 	d := s.dialect
 	var err error
-	if s.name, err = s.databaseName(ctx, ss); err != nil {
+	// Not from the DSN, which may hold a password.
+	if s.name, err = d.Database(ctx, ss); err != nil {
 		return err
+	}
+	if s.name == "" {
+		return errors.New("--dsn names no database: write user@tcp(host)/database")
 	}
 	names, err := d.Tables(ctx, ss)
 	if err != nil {
@@ -114,23 +117,6 @@ func (s *survey) readDatabase(cmd *cobra.Command, ss dialect.PlainSession) error
 	s.sources = append(s.sources, fmt.Sprintf("Tables: %d.", len(s.tables)))
 	s.stats, err = d.Statistics(ctx, ss)
 	return err
-}
-
-// databaseName is for the proposal's first line: the DSN may hold a password.
-func (s *survey) databaseName(ctx context.Context, ss dialect.PlainSession) (string, error) {
-	switch s.o.driver {
-	case "mysql":
-		name, err := one(ctx, ss.Conn, "SELECT COALESCE(DATABASE(), '')")
-		if err == nil && name == "" {
-			err = errors.New("--dsn names no database: write user@tcp(host)/database")
-		}
-		return "database " + name, err
-	case "postgres":
-		name, err := one(ctx, ss.Conn, "SELECT current_database()::text")
-		return "database " + name, err
-	}
-	name, _, _ := strings.Cut(strings.TrimPrefix(s.o.dsn, "file:"), "?")
-	return filepath.Base(name), nil
 }
 
 // statements collects what was run: first what the server remembers, then what
@@ -338,11 +324,4 @@ func summary(classes []classShare) []string {
 		return nil
 	}
 	return []string{"With it the statements run as: " + strings.Join(parts, ", ") + "."}
-}
-
-// one returns the only value of a query.
-func one(ctx context.Context, c *sql.Conn, query string) (string, error) {
-	var v string
-	err := c.QueryRowContext(ctx, query).Scan(&v)
-	return v, err
 }

@@ -13,6 +13,15 @@ import (
 
 var _ dialect.Surveyor = (*Dialect)(nil)
 
+// Database implements dialect.Surveyor.
+func (*Dialect) Database(ctx context.Context, s dialect.Session) (string, error) {
+	rows, err := s.Query(ctx, "SELECT CONCAT('database ', DATABASE())")
+	if err != nil {
+		return "", fmt.Errorf("mysql: read the database's name: %w", err)
+	}
+	return text(rows[0][0]), nil // NULL without a database
+}
+
 // Tables implements dialect.Surveyor: the tables of the session's database.
 func (*Dialect) Tables(ctx context.Context, s dialect.Session) ([]dialect.TableName, error) {
 	rows, err := s.Query(ctx, "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES"+

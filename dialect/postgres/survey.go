@@ -22,6 +22,15 @@ WHERE c.relkind IN ('r', 'p') AND c.relpersistence <> 't' AND NOT c.relispartiti
   AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_depend d WHERE d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.objid = c.oid AND d.deptype = 'e')
 ORDER BY 3 DESC, 1, 2`
 
+// Database implements dialect.Surveyor.
+func (*Dialect) Database(ctx context.Context, s dialect.Session) (string, error) {
+	rows, err := s.Query(ctx, "SELECT 'database ' || pg_catalog.current_database()")
+	if err != nil {
+		return "", fmt.Errorf("postgres: read the database's name: %w", err)
+	}
+	return str(rows[0][0]), nil
+}
+
 // Tables implements dialect.Surveyor.
 func (*Dialect) Tables(ctx context.Context, s dialect.Session) ([]dialect.TableName, error) {
 	rows, err := s.Query(ctx, tablesQuery)

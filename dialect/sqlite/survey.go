@@ -3,12 +3,25 @@ package sqlite
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
 var _ dialect.Surveyor = (*Dialect)(nil)
+
+// Database implements dialect.Surveyor: the name of the main database's file.
+func (*Dialect) Database(ctx context.Context, s dialect.Session) (string, error) {
+	rows, err := s.Query(ctx, "SELECT file FROM pragma_database_list WHERE name = 'main'")
+	if err != nil {
+		return "", fmt.Errorf("sqlite: read the database's file: %w", err)
+	}
+	if file := text(rows[0][0]); file != "" {
+		return filepath.Base(file), nil
+	}
+	return ":memory:", nil
+}
 
 // Tables implements dialect.Surveyor: the tables of the main database, without
 // SQLite's own, and without virtual ones and what they keep their data in.
