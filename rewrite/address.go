@@ -104,6 +104,49 @@ func (c *Counter) Cells() []string {
 	return c.Counters
 }
 
+// Filled writes that a slot row of the alias holds something: parts to be joined by
+// OR. A cell does if it is not 0, or if more, which may be nil, says so of its column.
+func (c *Counter) Filled(quote func(string) string, prefix string, more func(column, cell string) string) []string {
+	var parts []string
+	for _, name := range c.Cells() {
+		cell := prefix + quote(name)
+		parts = append(parts, cell+" <> 0")
+		if more == nil {
+			continue
+		}
+		if part := more(name, cell); part != "" {
+			parts = append(parts, part)
+		}
+	}
+	for _, co := range c.Companions {
+		column := co.Column
+		if co.Stamp() != "" {
+			column = co.Stamp()
+		}
+		parts = append(parts, prefix+quote(column)+" IS NOT NULL")
+	}
+	return parts
+}
+
+// Emptied writes the assignments after which a slot row of the alias holds nothing;
+// without latest companions of that kind stay.
+func (c *Counter) Emptied(quote func(string) string, prefix string, latest bool) []string {
+	var set []string
+	for _, name := range c.Cells() {
+		set = append(set, prefix+quote(name)+" = 0")
+	}
+	for _, co := range c.Companions {
+		if co.Merge == Latest && !latest {
+			continue
+		}
+		set = append(set, prefix+quote(co.Column)+" = NULL")
+		if co.Stamp() != "" {
+			set = append(set, prefix+quote(co.Stamp())+" = NULL")
+		}
+	}
+	return set
+}
+
 // SlotSource writes what stands in FROM for the slots of some counters of a
 // table: rows of the base key and of the counters, under the base table's names.
 func SlotSource(d Dialect, t *Table, counters ...string) string {

@@ -1,6 +1,9 @@
 package rewrite
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // A companion is an ordinary column that increments of a counter set as well:
 // updated_at, last_viewed_at, high_score. Its new value rides in the slot row,
@@ -38,6 +41,12 @@ func (c *Companion) Stamp() string {
 		return ""
 	}
 	return stampPrefix + c.Column
+}
+
+// HasLatest reports whether there is a companion whose values must move together: a
+// value that is left behind must not be older than one that has moved.
+func (c *Counter) HasLatest() bool {
+	return slices.ContainsFunc(c.Companions, func(co Companion) bool { return co.Merge == Latest })
 }
 
 const stampPrefix = "slotsql_at_"

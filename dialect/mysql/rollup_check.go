@@ -14,17 +14,17 @@ import (
 // arrays of JSON; names are made of hexadecimal digits, numbers and colons.
 
 // What Pick returns, as arguments.
-func (w *rollUp) listArg() int     { return 2 * len(w.t.Counter.Key) }
+func (w *rollUp) listArg() int     { return 2 * len(w.Table.Counter.Key) }
 func (w *rollUp) expectedArg() int { return w.listArg() + 1 }
 
 // name tells a slot row from the others of the table.
 func (w *rollUp) name(alias string) string {
-	return w.colons(alias, w.t.Counter.SlotKey(), "CAST("+alias+"."+slotColumn(w.t)+" AS CHAR)", w.typeName(alias))
+	return w.colons(alias, w.Table.Counter.SlotKey(), "CAST("+alias+"."+slotColumn(w.Table)+" AS CHAR)", w.typeName(alias))
 }
 
 // typeName is the record type of a shared slot table's row.
 func (w *rollUp) typeName(alias string) string {
-	if sh := w.t.Counter.Shared; sh != nil {
+	if sh := w.Table.Counter.Shared; sh != nil {
 		return "CAST(" + alias + "." + quote(sh.Type) + " AS CHAR)"
 	}
 	return ""
@@ -52,7 +52,7 @@ func number(value string) string {
 // pick locks slot rows that hold something, with their base rows, and returns their
 // number, their names and what the base rows are to have.
 func (w *rollUp) pick() string {
-	t := w.t
+	t := w.Table
 	list := append(w.values(), w.name("slotsql_s")+" AS i")
 	var expected []string
 	if len(t.Counter.Key) > 0 {
@@ -101,10 +101,10 @@ func listOf(names string) string {
 // are as Pick has locked them.
 func (w *rollUp) unmoved() string {
 	var now []string
-	if len(w.t.Counter.Key) > 0 {
-		now = append(now, w.colons("slotsql_b", w.t.Counter.Key))
+	if len(w.Table.Counter.Key) > 0 {
+		now = append(now, w.colons("slotsql_b", w.Table.Counter.Key))
 	}
-	for _, c := range w.t.Counter.Counters {
+	for _, c := range w.Table.Counter.Counters {
 		now = append(now, number("slotsql_b."+quote(c)))
 	}
 	return "SELECT 'a trigger stores another value in the counter, or its type cannot hold the total: " +
@@ -115,23 +115,9 @@ func (w *rollUp) unmoved() string {
 // emptied empties the slot rows that Pick has locked; without latest it leaves
 // companions of that kind as they are.
 func (w *rollUp) emptied(latest bool) string {
-	t := w.t
-	var set []string
-	for _, c := range t.Counter.Cells() {
-		set = append(set, "slotsql_s."+quote(c)+" = 0")
-	}
-	for i := range t.Counter.Companions {
-		co := &t.Counter.Companions[i]
-		if co.Stamp() != "" && !latest {
-			continue
-		}
-		set = append(set, "slotsql_s."+quote(co.Column)+" = NULL")
-		if co.Stamp() != "" {
-			set = append(set, "slotsql_s."+quote(co.Stamp())+" = NULL")
-		}
-	}
+	t := w.Table
 	slots := slotTable(t) + " AS slotsql_s" + slotIndex(t)
 	return "UPDATE (SELECT " + strings.Join(w.names(), ", ") + " FROM " + slots + " WHERE " + w.within("slotsql_s", true) +
 		" AND " + w.listed() + w.most() + " FOR UPDATE SKIP LOCKED) AS slotsql_f STRAIGHT_JOIN " + slots + " ON " + w.row() +
-		" SET " + strings.Join(set, ", ")
+		" SET " + strings.Join(t.Counter.Emptied(quote, "slotsql_s.", latest), ", ")
 }

@@ -10,7 +10,7 @@ import (
 // gathered locks slot rows that hold something, whatever has become of their base
 // rows.
 func (w *rollUp) gathered() string {
-	return "SELECT " + strings.Join(w.values(), ", ") + " FROM " + slotTable(w.t) + " AS slotsql_s FORCE INDEX (PRIMARY) WHERE " +
+	return "SELECT " + strings.Join(w.values(), ", ") + " FROM " + slotTable(w.Table) + " AS slotsql_s FORCE INDEX (PRIMARY) WHERE " +
 		w.within("slotsql_s", true) + " AND " + w.full("slotsql_s") + w.most() + " FOR UPDATE SKIP LOCKED"
 }
 
@@ -20,7 +20,7 @@ func (w *rollUp) gathered() string {
 // when it has waited for their locks, the one that is left of them. Only columns
 // outside the key are written, so the foreign key is not looked at.
 func (w *rollUp) merge() string {
-	t := w.t
+	t := w.Table
 	over := " OVER (" + w.partition() + ")"
 	list := []string{"slotsql_l.n", "MAX(slotsql_l.n)" + over + " AS g", "COUNT(*)" + over + " AS d"}
 	for i := range t.Counter.Key {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pingcap/tidb/pkg/parser"
 	"github.com/pingcap/tidb/pkg/parser/ast"
 
 	"github.com/slotsql/slotsql/dialect"
@@ -39,47 +38,6 @@ func (d *Dialect) ParseSchema(sql string) ([]*rewrite.Table, error) {
 		}
 	}
 	return out, nil
-}
-
-// unwrapComments makes executable comments (/*!50003 ... */) what a server
-// makes of them. The result has the length of the text.
-func unwrapComments(text string) string {
-	out := []byte(text)
-	gap := func(start, end int) {
-		for at := start; ; {
-			i := strings.Index(text[at:end], "/*")
-			if i < 0 {
-				return
-			}
-			open := at + i
-			n := 2
-			if strings.HasPrefix(text[open:], "/*M!") {
-				n = 4
-			} else if strings.HasPrefix(text[open:], "/*!") {
-				n = 3
-			}
-			length := strings.Index(text[open+2:end], "*/")
-			if length < 0 {
-				return
-			}
-			closing := open + 2 + length
-			if n > 2 {
-				for n < 10 && open+n < closing && text[open+n] >= '0' && text[open+n] <= '9' {
-					n++
-				}
-				copy(out[open:], strings.Repeat(" ", n))
-				copy(out[closing:], "  ")
-			}
-			at = closing + 2
-		}
-	}
-	last := 0
-	for _, t := range rewrite.Tokens(&lexis, text) {
-		gap(last, t.Start)
-		last = t.End
-	}
-	gap(last, len(text))
-	return string(out)
 }
 
 // schemaFile collects the tables of a schema file, in order.
@@ -172,66 +130,6 @@ func (s *schemaFile) statement(st dialect.SchemaStatement) error {
 		return s.alter(n)
 	}
 	return nil
-}
-
-// parseSchema runs the parser within the bounds of Parse.
-func parseSchema(text string) (node ast.StmtNode, err error) {
-	if len(text) > maxText {
-		return nil, ErrTooLarge
-	}
-	toks, err := New().lex(text)
-	if err != nil {
-		return nil, err
-	}
-	if err := bounded(text, toks); err != nil {
-		return nil, err
-	}
-	text = plainDefaults(text, toks)
-	defer func() {
-		if r := recover(); r != nil {
-			node, err = nil, fmt.Errorf("parser failed: %v", r)
-		}
-	}()
-	p := parsers.Get().(*parser.Parser)
-	text, stands := knownCollations(text)
-	nodes, _, err := p.ParseSQL(text)
-	if err == nil && len(nodes) != 1 {
-		err = fmt.Errorf("want one statement, got %d", len(nodes))
-	}
-	if err == nil {
-		node = nodes[0]
-	}
-	parsers.Put(p)
-	restoreCollations(node, stands)
-	return node, err
-}
-
-// plainDefaults puts a number in the place of each DEFAULT (expression), which
-// the parser does not know: it only matters that there is a default.
-func plainDefaults(text string, toks []rewrite.Token) string {
-	out := []byte(text)
-	at := func(i int) string { return text[toks[i].Start:toks[i].End] }
-	for i := 0; i+1 < len(toks); i++ {
-		if toks[i].Kind != rewrite.Word || !strings.EqualFold(at(i), "DEFAULT") || at(i+1) != "(" {
-			continue
-		}
-		depth, end := 1, i+2
-		for ; end < len(toks) && depth > 0; end++ {
-			switch at(end) {
-			case "(":
-				depth++
-			case ")":
-				depth--
-			}
-		}
-		start, value := toks[i+1].Start, "0"
-		if end == i+4 && strings.EqualFold(at(i+2), "NULL") {
-			value = "NULL"
-		}
-		copy(out[start:toks[end-1].End], value+strings.Repeat(" ", toks[end-1].End-start))
-		i = end - 1
-	}
-	return string(out)
 }
 
 func (s *schemaFile) create(n *ast.CreateTableStmt) error {
@@ -335,80 +233,5 @@ func (s *schemaFile) trigger(text string) error {
 	t.UpdateTrigger = t.UpdateTrigger || update
 	t.DeleteTrigger = t.DeleteTrigger || remove
 	t.InsertTrigger = t.InsertTrigger || insert
-	return nil
-}
-
-// alter applies ALTER TABLE. What it does not know it refuses.
-func (s *schemaFile) alter(n *ast.AlterTableStmt) error {
-	t := s.find(n.Table.Schema.O, n.Table.Name.O)
-	if t == nil {
-		return fmt.Errorf("table %q is not defined earlier in the schema file", n.Table.Name.O)
-	}
-	for _, a := range n.Specs {
-		if err := s.change(t, a); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (s *schemaFile) change(t *schemaTable, a *ast.AlterTableSpec) error {
-	switch a.Tp {
-	case ast.AlterTableAddColumns:
-		for _, c := range a.NewColumns {
-			if t.named(c.Name.Name.O) >= 0 && a.IfNotExists {
-				continue
-			}
-			if err := s.column(t, c, t.position(a.Position, len(t.Columns))); err != nil {
-				return err
-			}
-		}
-		for _, k := range a.NewConstraints {
-			if err := s.constraint(t, k); err != nil {
-				return err
-			}
-		}
-	case ast.AlterTableAddConstraint:
-		return s.constraint(t, a.Constraint)
-	case ast.AlterTableModifyColumn, ast.AlterTableChangeColumn:
-		c := a.NewColumns[0]
-		old := c.Name.Name.O
-		if a.OldColumnName != nil {
-			old = a.OldColumnName.Name.O
-		}
-		at := t.named(old)
-		if at < 0 {
-			return fmt.Errorf("table %q has no column %q", t.Name, old)
-		}
-		if old = t.Columns[at].Name; !strings.EqualFold(old, c.Name.Name.O) && len(t.checks)+len(t.generated) > 0 {
-			return errors.New(
-				"renaming a column of a table with expressions is not supported in a schema file: write the table's final definition",
-			)
-		}
-		delete(t.generated, old)
-		t.Columns = slices.Delete(t.Columns, at, at+1)
-		for i := range t.keys {
-			for j := range t.keys[i].columns {
-				if t.keys[i].columns[j] == old {
-					t.keys[i].columns[j] = c.Name.Name.O
-				}
-			}
-		}
-		return s.column(t, c, t.position(a.Position, at))
-	case ast.AlterTableDropPrimaryKey:
-		t.dropKey("PRIMARY")
-	case ast.AlterTableDropIndex:
-		t.dropKey(a.Name)
-	case ast.AlterTableRenameTable:
-		t.Schema, t.Name = s.schema(a.NewTable.Schema.O), a.NewTable.Name.O
-	case ast.AlterTableOption:
-		t.options(a.Options)
-	case ast.AlterTableDropForeignKey, ast.AlterTableLock, ast.AlterTableAlgorithm, ast.AlterTableForce, ast.AlterTableEnableKeys,
-		ast.AlterTableDisableKeys, ast.AlterTableWithValidation, ast.AlterTableWithoutValidation, ast.AlterTableOrderByColumns,
-		ast.AlterTableAddPartitions, ast.AlterTablePartition, ast.AlterTableDropPartition,
-		ast.AlterTableRemovePartitioning, ast.AlterTableIndexInvisible:
-	default:
-		return errors.New("this form of ALTER TABLE is not supported in a schema file: write the table's final definition")
-	}
 	return nil
 }

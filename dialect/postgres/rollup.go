@@ -50,7 +50,7 @@ func (*Dialect) LockSlots(t *rewrite.Table) (lock, unlock []string) {
 // Pick takes the locks on the tables that a drain of all rows excludes, and so
 // waits for it before it has locked any row, no longer than lock_timeout.
 func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.RollUp {
-	w := &rollUp{t: t, part: part}
+	w := &rollUp{dialect.RollUpText{Table: t, Part: part}}
 	out := dialect.RollUp{
 		Begin: []string{
 			"BEGIN ISOLATION LEVEL SERIALIZABLE READ WRITE; SET LOCAL lock_timeout = '100ms'; SET LOCAL row_security = off; LOCK TABLE " +
@@ -63,14 +63,14 @@ func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.Roll
 		Find:      w.find(w.full(slotAlias)),
 		Idle:      w.find("NOT " + w.full(slotAlias)),
 		Orphans:   w.find(w.orphan()),
-		Pick:      w.step(w.pick),
-		Move:      []dialect.Step{w.step(w.move)},
-		Sweep:     []dialect.Step{w.step(w.sweep)},
+		Pick:      w.Step(w.pick),
+		Move:      []dialect.Step{w.Step(w.move)},
+		Sweep:     []dialect.Step{w.Step(w.sweep)},
 		Reclaim: []dialect.Step{
-			w.step(func() string {
+			w.Step(func() string {
 				return w.whole() + "SELECT 1 FROM " + slotTable(t) + " AS " + slotAlias + w.one() + " FOR UPDATE"
 			}),
-			w.step(func() string {
+			w.Step(func() string {
 				where := w.one()
 				if where == "" {
 					return "DELETE FROM " + slotTable(t) + " AS " + slotAlias + " WHERE " + w.orphan()
@@ -80,7 +80,7 @@ func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.Roll
 		},
 	}
 	if t.Counter.Layout == rewrite.LayoutJournal {
-		out.Gather, out.Merge = w.step(w.gather), []dialect.Step{w.step(w.merge)}
+		out.Gather, out.Merge = w.Step(w.gather), []dialect.Step{w.Step(w.merge)}
 	}
 	return out
 }
@@ -88,40 +88,20 @@ func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.Roll
 // whole asks for the slot table's columns, ahead of the statement that takes the
 // snapshot of the batch and at the same time as it.
 func (w *rollUp) whole() string {
-	if whole := w.t.Counter.Whole(slotTable(w.t), ""); whole != "" {
+	if whole := w.Table.Counter.Whole(slotTable(w.Table), ""); whole != "" {
 		return "WITH slotsql_n AS (SELECT " + whole + ") "
 	}
 	return ""
 }
 
 // rollUp writes the texts of one part.
-type rollUp struct {
-	t    *rewrite.Table
-	part dialect.RollUpPart
-	args []int
-}
-
-func (w *rollUp) step(text func() string) dialect.Step {
-	w.args = nil
-	sql := text()
-	return dialect.Step{SQL: sql, Args: w.args}
-}
+type rollUp struct{ dialect.RollUpText }
 
 // use is a value of a key, or what Pick has returned, by way of its text.
 func (w *rollUp) use(arg int) string {
-	at := -1
-	for i, a := range w.args {
-		if a == arg {
-			at = i
-		}
-	}
-	if at < 0 {
-		w.args = append(w.args, arg)
-		at = len(w.args) - 1
-	}
-	text := fmt.Sprintf("CAST($%d AS text)", at+1)
-	if n := len(w.t.Counter.Key); arg < 2*n {
-		return keyValue(w.t, w.t.Counter.Key[arg%n], text)
+	text := fmt.Sprintf("CAST($%d AS text)", w.Position(arg))
+	if n := len(w.Table.Counter.Key); arg < 2*n {
+		return keyValue(w.Table, w.Table.Counter.Key[arg%n], text)
 	}
 	return "CAST(" + text + " AS tid[])"
 }
@@ -129,7 +109,7 @@ func (w *rollUp) use(arg int) string {
 // values are those of a key.
 func (w *rollUp) values(first int) string {
 	var out []string
-	for i := range w.t.Counter.Key {
+	for i := range w.Table.Counter.Key {
 		out = append(out, w.use(first+i))
 	}
 	return strings.Join(out, ", ")
@@ -138,18 +118,18 @@ func (w *rollUp) values(first int) string {
 // within is the part, as a condition on the slot rows.
 func (w *rollUp) within(upTo bool) string {
 	out := "TRUE"
-	if len(w.t.Counter.Key) == 0 {
+	if len(w.Table.Counter.Key) == 0 {
 		return out
 	}
-	if of := w.t.Counter.OfTable(quote, slotAlias+"."); of != "" {
+	if of := w.Table.Counter.OfTable(quote, slotAlias+"."); of != "" {
 		out = of
 	}
-	key := "(" + slotKeyList(w.t, slotAlias+".") + ")"
-	if w.part.After {
+	key := "(" + slotKeyList(w.Table, slotAlias+".") + ")"
+	if w.Part.After {
 		out += " AND " + key + " > (" + w.values(0) + ")"
 	}
-	if w.part.UpTo && upTo {
-		out += " AND " + key + " <= (" + w.values(len(w.t.Counter.Key)) + ")"
+	if w.Part.UpTo && upTo {
+		out += " AND " + key + " <= (" + w.values(len(w.Table.Counter.Key)) + ")"
 	}
 	return out
 }
@@ -157,34 +137,24 @@ func (w *rollUp) within(upTo bool) string {
 // full says that a slot row holds something. A zero may have a scale, which
 // shows in the sum of a column that has none of its own.
 func (w *rollUp) full(alias string) string {
-	var parts []string
-	for _, name := range w.t.Counter.Cells() {
-		c := alias + "." + quote(name)
-		parts = append(parts, c+" <> 0")
-		if col := w.t.Column(name); w.t.Counter.Layout != rewrite.LayoutShared && col.Numeric == rewrite.Decimal && col.Precision == 0 {
-			parts = append(parts, "pg_catalog.scale("+c+") > 0")
+	return "(" + strings.Join(w.Table.Counter.Filled(quote, alias+".", func(column, cell string) string {
+		if col := w.Table.Column(column); w.Table.Counter.Layout != rewrite.LayoutShared && col.Numeric == rewrite.Decimal && col.Precision == 0 {
+			return "pg_catalog.scale(" + cell + ") > 0"
 		}
-	}
-	for _, co := range w.t.Counter.Companions {
-		c := co.Column
-		if co.Stamp() != "" {
-			c = co.Stamp()
-		}
-		parts = append(parts, alias+"."+quote(c)+" IS NOT NULL")
-	}
-	return "(" + strings.Join(parts, " OR ") + ")"
+		return ""
+	}), " OR ") + ")"
 }
 
 // orphan says that a slot row has no base row. One that row security may hide from
 // this role is not known to be no more.
 func (w *rollUp) orphan() string {
-	return "(NOT EXISTS (SELECT 1 FROM " + qualified(w.t.Schema, w.t.Name) + " AS " + baseAlias + " WHERE " + w.on(slotAlias) +
-		") AND NOT " + secured(w.t) + ")"
+	return "(NOT EXISTS (SELECT 1 FROM " + qualified(w.Table.Schema, w.Table.Name) + " AS " + baseAlias + " WHERE " + w.on(slotAlias) +
+		") AND NOT " + secured(w.Table) + ")"
 }
 
 // on says that a row has the key of the base row.
 func (w *rollUp) on(alias string) string {
-	if on := backEquals(w.t, alias); on != "" {
+	if on := backEquals(w.Table, alias); on != "" {
 		return on
 	}
 	return "TRUE"
@@ -193,19 +163,19 @@ func (w *rollUp) on(alias string) string {
 // single leaves slots of the empty key where they are while there is more than
 // one row that they could go to.
 func (w *rollUp) single() string {
-	if !w.t.Counter.Single() {
+	if !w.Table.Counter.Single() {
 		return ""
 	}
-	return " AND " + oneRow(w.t)
+	return " AND " + oneRow(w.Table)
 }
 
 // one is the key UpTo.
 func (w *rollUp) one() string {
-	if len(w.t.Counter.Key) == 0 {
+	if len(w.Table.Counter.Key) == 0 {
 		return ""
 	}
-	one := "(" + slotKeyList(w.t, slotAlias+".") + ") = (" + w.values(len(w.t.Counter.Key)) + ")"
-	if of := w.t.Counter.OfTable(quote, slotAlias+"."); of != "" {
+	one := "(" + slotKeyList(w.Table, slotAlias+".") + ") = (" + w.values(len(w.Table.Counter.Key)) + ")"
+	if of := w.Table.Counter.OfTable(quote, slotAlias+"."); of != "" {
 		one = of + " AND " + one
 	}
 	return " WHERE " + one
@@ -213,18 +183,13 @@ func (w *rollUp) one() string {
 
 // find returns the keys of slot rows of a condition.
 func (w *rollUp) find(condition string) dialect.Step {
-	return w.step(func() string {
-		from := " FROM " + slotTable(w.t) + " AS " + slotAlias + " WHERE " + w.within(false) + " AND " + condition
-		if len(w.t.Counter.Key) == 0 {
-			return "SELECT COUNT(*)" + from + " HAVING COUNT(*) > 0"
+	return w.Step(func() string {
+		var read, by []string
+		for i, k := range w.Table.Counter.SlotKey() {
+			c := slotAlias + "." + quote(k)
+			read, by = append(read, keyText(w.Table, w.Table.Counter.Key[i], c)), append(by, c)
 		}
-		var read []string
-		for i, k := range w.t.Counter.SlotKey() {
-			read = append(read, keyText(w.t, w.t.Counter.Key[i], slotAlias+"."+quote(k)))
-		}
-		by := slotKeyList(w.t, slotAlias+".")
-		return "SELECT " + strings.Join(read, ", ") + ", COUNT(*)" + from + " GROUP BY " + by + " ORDER BY " + by +
-			fmt.Sprintf(" LIMIT %d", w.part.Limit)
+		return w.Keys("FROM "+slotTable(w.Table)+" AS "+slotAlias+" WHERE "+w.within(false)+" AND "+condition, read, by)
 	})
 }
 
@@ -232,7 +197,7 @@ func (w *rollUp) find(condition string) dialect.Step {
 // increments that make a slot row pass.
 func (w *rollUp) pick() string {
 	return w.whole() + "SELECT COUNT(*), CAST(pg_catalog.array_agg(slotsql_l.slotsql_c) AS text) FROM (SELECT " + slotAlias +
-		".ctid AS slotsql_c FROM " + slotTable(w.t) + " AS " + slotAlias + " JOIN " + qualified(w.t.Schema, w.t.Name) + " AS " +
+		".ctid AS slotsql_c FROM " + slotTable(w.Table) + " AS " + slotAlias + " JOIN " + qualified(w.Table.Schema, w.Table.Name) + " AS " +
 		baseAlias + " ON " + w.on(slotAlias) + " WHERE " + w.within(true) + w.single() + " AND " + w.full(slotAlias) + w.most() +
 		" FOR NO KEY UPDATE OF " + baseAlias + " SKIP LOCKED FOR UPDATE OF " + slotAlias + " SKIP LOCKED) AS slotsql_l"
 }
@@ -243,7 +208,7 @@ func (w *rollUp) pick() string {
 //
 //nolint:funlen // one statement, read from its beginning to its end
 func (w *rollUp) move() string {
-	t := w.t
+	t := w.Table
 	key := t.Counter.Key
 	picked := []string{slotAlias + ".ctid AS slotsql_c"}
 	var sums, set, empty, guards, together []string
@@ -335,7 +300,7 @@ func (w *rollUp) move() string {
 // sweep deletes the very versions that it has locked and found empty: one that
 // has become a newer one since the snapshot is not met.
 func (w *rollUp) sweep() string {
-	return w.whole() + "DELETE FROM " + slotTable(w.t) + " AS slotsql_d USING (SELECT " + slotAlias + ".ctid AS slotsql_c FROM " +
-		slotTable(w.t) + " AS " + slotAlias + " WHERE " + w.within(true) + " AND NOT " + w.full(slotAlias) +
+	return w.whole() + "DELETE FROM " + slotTable(w.Table) + " AS slotsql_d USING (SELECT " + slotAlias + ".ctid AS slotsql_c FROM " +
+		slotTable(w.Table) + " AS " + slotAlias + " WHERE " + w.within(true) + " AND NOT " + w.full(slotAlias) +
 		" FOR UPDATE SKIP LOCKED) AS slotsql_l WHERE slotsql_d.ctid = slotsql_l.slotsql_c" + " AND NOT " + w.full("slotsql_d")
 }

@@ -1,8 +1,6 @@
 package postgres
 
 import (
-	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite"
@@ -10,22 +8,19 @@ import (
 
 // most bounds what a batch locks.
 func (w *rollUp) most() string {
-	if w.part.Rows == 0 || !w.divisible() {
-		return ""
-	}
-	return fmt.Sprintf(" LIMIT %d", w.part.Rows)
+	return w.Most(w.divisible())
 }
 
 // divisible reports whether a part of a row's slots may move: values of a companion
 // that is the latest one move together.
 func (w *rollUp) divisible() bool {
-	return !slices.ContainsFunc(w.t.Counter.Companions, func(co rewrite.Companion) bool { return co.Merge == rewrite.Latest })
+	return !w.Table.Counter.HasLatest()
 }
 
 // gather is pick, whatever has become of the base rows.
 func (w *rollUp) gather() string {
 	return "SELECT COUNT(*), CAST(pg_catalog.array_agg(slotsql_l.slotsql_c) AS text) FROM (SELECT " + slotAlias +
-		".ctid AS slotsql_c FROM " + slotTable(w.t) + " AS " + slotAlias + " WHERE " + w.within(true) + " AND " +
+		".ctid AS slotsql_c FROM " + slotTable(w.Table) + " AS " + slotAlias + " WHERE " + w.within(true) + " AND " +
 		w.full(slotAlias) + w.most() + " FOR UPDATE SKIP LOCKED) AS slotsql_l"
 }
 
@@ -34,7 +29,7 @@ func (w *rollUp) gather() string {
 // it is, so no lock of the base row is needed: a drain meets all of these rows or,
 // when it has waited for their locks, the one that is left of them.
 func (w *rollUp) merge() string {
-	t := w.t
+	t := w.Table
 	slot := quote(t.Counter.SlotColumn)
 	list := []string{slotAlias + ".ctid AS slotsql_c", slotAlias + "." + slot}
 	sums := []string{"pg_catalog.max(slotsql_m." + slot + ") AS slotsql_g"}

@@ -29,7 +29,7 @@ func (*Dialect) LockSlots(*rewrite.Table) (lock, unlock []string) { return nil, 
 //
 //nolint:funlen // one statement, read from its beginning to its end
 func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.RollUp {
-	w := &rollUp{t: t, part: part}
+	w := &rollUp{dialect.RollUpText{Table: t, Part: part}}
 	full := "(" + nonZero(t, slotAlias) + ")"
 	from := " FROM " + slotTable(t) + " AS " + slotAlias + " WHERE "
 	based := "EXISTS (SELECT 1 FROM " + baseTable(t) + " AS " + baseAlias + " WHERE " + w.on() + ")"
@@ -41,22 +41,22 @@ func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.Roll
 		Find:      w.find(full),
 		Idle:      w.find("NOT " + full),
 		Orphans:   w.find("NOT " + based),
-		Pick:      w.step(func() string { return "SELECT COUNT(*)" + from + w.within(true) + " AND " + full + " AND " + based }),
+		Pick:      w.Step(func() string { return "SELECT COUNT(*)" + from + w.within(true) + " AND " + full + " AND " + based }),
 		Move: []dialect.Step{
-			w.step(func() string {
+			w.Step(func() string {
 				return "UPDATE " + baseTable(t) + " AS " + baseAlias + " SET " +
 					foldSet(t, baseAlias, slotsOf(t, baseAlias, t.Counter.Counters...)) + " WHERE " + w.filled(from, full)
 			}),
-			w.step(func() string {
-				return "UPDATE " + slotTable(t) + " AS " + slotAlias + " SET " + strings.Join(w.emptied(), ", ") + " WHERE " +
+			w.Step(func() string {
+				return "UPDATE " + slotTable(t) + " AS " + slotAlias + " SET " + strings.Join(t.Counter.Emptied(quote, "", true), ", ") + " WHERE " +
 					w.within(true) + " AND " + full + " AND " + based
 			}),
 		},
-		Unmoved: w.step(func() string { return unmoved(t, w.filled(from, full)) }),
-		Sweep: []dialect.Step{w.step(func() string {
+		Unmoved: w.Step(func() string { return unmoved(t, w.filled(from, full)) }),
+		Sweep: []dialect.Step{w.Step(func() string {
 			return "DELETE FROM " + slotTable(t) + " AS " + slotAlias + " WHERE " + w.within(true) + " AND NOT " + full
 		})},
-		Reclaim: []dialect.Step{w.step(func() string {
+		Reclaim: []dialect.Step{w.Step(func() string {
 			where := and(t.Counter.OfTable(quote, slotAlias+"."), "NOT "+based)
 			if len(t.Counter.Key) > 0 {
 				where += " AND " + tuple(columns(slotAlias, t.Counter.SlotKey()...)) + " = " + tuple(w.values(len(t.Counter.Key)))
@@ -68,7 +68,7 @@ func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.Roll
 		out.Begin = append(out.Begin, "SELECT "+whole)
 	}
 	if t.Counter.Layout == rewrite.LayoutJournal {
-		out.Move[1] = w.step(func() string {
+		out.Move[1] = w.Step(func() string {
 			return "DELETE FROM " + slotTable(t) + " AS " + slotAlias + " WHERE " + w.within(true) + " AND " + full + " AND " + based
 		})
 	} else if !t.Counter.Alike() {
@@ -78,7 +78,7 @@ func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.Roll
 		for _, c := range t.Counter.Counters {
 			guards = append(guards, baseGuards(baseAlias, c)...)
 		}
-		out.Move = append(out.Move, w.step(func() string {
+		out.Move = append(out.Move, w.Step(func() string {
 			return "DELETE FROM " + slotTable(t) + " AS " + slotAlias + " WHERE " + w.within(true) + " AND NOT " + full +
 				" AND EXISTS (SELECT 1 FROM " + baseTable(t) + " AS " + baseAlias + " WHERE " + w.on() +
 				" AND NOT COALESCE(" + strings.Join(guards, " AND ") + ", 0))"
@@ -88,32 +88,14 @@ func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.Roll
 }
 
 // rollUp writes the texts of one part.
-type rollUp struct {
-	t    *rewrite.Table
-	part dialect.RollUpPart
-	args []int
-}
+type rollUp struct{ dialect.RollUpText }
 
-func (w *rollUp) step(text func() string) dialect.Step {
-	w.args = nil
-	sql := text()
-	return dialect.Step{SQL: sql, Args: w.args}
-}
-
-func (w *rollUp) use(arg int) string {
-	for i, a := range w.args {
-		if a == arg {
-			return fmt.Sprintf("?%d", i+1)
-		}
-	}
-	w.args = append(w.args, arg)
-	return fmt.Sprintf("?%d", len(w.args))
-}
+func (w *rollUp) use(arg int) string { return fmt.Sprintf("?%d", w.Position(arg)) }
 
 // values are those of a key.
 func (w *rollUp) values(first int) []string {
 	var out []string
-	for i := range w.t.Counter.Key {
+	for i := range w.Table.Counter.Key {
 		out = append(out, w.use(first+i))
 	}
 	return out
@@ -121,15 +103,15 @@ func (w *rollUp) values(first int) []string {
 
 // within is the part, as a condition on the slot rows.
 func (w *rollUp) within(upTo bool) string {
-	out := ofTable(w.t, slotAlias)
-	key := w.t.Counter.SlotKey()
+	out := ofTable(w.Table, slotAlias)
+	key := w.Table.Counter.SlotKey()
 	if len(key) == 0 {
 		return out
 	}
-	if w.part.After {
+	if w.Part.After {
 		out += " AND " + tuple(columns(slotAlias, key...)) + " > " + tuple(w.values(0))
 	}
-	if w.part.UpTo && upTo {
+	if w.Part.UpTo && upTo {
 		out += " AND " + tuple(columns(slotAlias, key...)) + " <= " + tuple(w.values(len(key)))
 	}
 	return out
@@ -137,49 +119,30 @@ func (w *rollUp) within(upTo bool) string {
 
 // filled says that a base row has something to take from slot rows of the part.
 func (w *rollUp) filled(from, full string) string {
-	if len(w.t.Counter.Key) == 0 {
+	if len(w.Table.Counter.Key) == 0 {
 		return "EXISTS (SELECT 1" + from + full + ")"
 	}
-	return tuple(columns(baseAlias, w.t.Counter.Key...)) + " IN (SELECT " + list(columns(slotAlias, w.t.Counter.SlotKey()...)) +
+	return tuple(columns(baseAlias, w.Table.Counter.Key...)) + " IN (SELECT " + list(columns(slotAlias, w.Table.Counter.SlotKey()...)) +
 		from + w.within(true) + " AND " + full + ")"
 }
 
 // on says that the slot row is the base row's. A table without key has one row.
 func (w *rollUp) on() string {
-	if len(w.t.Counter.Key) == 0 {
+	if len(w.Table.Counter.Key) == 0 {
 		return "TRUE"
 	}
-	return matchTo(slotAlias, w.t.Counter.SlotKey(), baseAlias, w.t.Counter.Key)
-}
-
-func (w *rollUp) emptied() []string {
-	var set []string
-	for _, c := range w.t.Counter.Cells() {
-		set = append(set, quote(c)+" = 0")
-	}
-	for _, co := range w.t.Counter.Companions {
-		set = append(set, quote(co.Column)+" = NULL")
-		if co.Stamp() != "" {
-			set = append(set, quote(co.Stamp())+" = NULL")
-		}
-	}
-	return set
+	return matchTo(slotAlias, w.Table.Counter.SlotKey(), baseAlias, w.Table.Counter.Key)
 }
 
 // find returns the keys of slot rows of a condition. The sign keeps the driver
 // from reading a value as what its column declares.
 func (w *rollUp) find(condition string) dialect.Step {
-	return w.step(func() string {
-		from := " FROM " + slotTable(w.t) + " AS " + slotAlias + " WHERE " + w.within(false) + " AND " + condition
-		if len(w.t.Counter.Key) == 0 {
-			return "SELECT COUNT(*)" + from + " HAVING COUNT(*) > 0"
-		}
-		by := columns(slotAlias, w.t.Counter.SlotKey()...)
+	return w.Step(func() string {
+		by := columns(slotAlias, w.Table.Counter.SlotKey()...)
 		var read []string
 		for _, c := range by {
 			read = append(read, "+"+c)
 		}
-		return "SELECT " + list(read) + ", COUNT(*)" + from + " GROUP BY " + list(by) + " ORDER BY " + list(by) +
-			fmt.Sprintf(" LIMIT %d", w.part.Limit)
+		return w.Keys("FROM "+slotTable(w.Table)+" AS "+slotAlias+" WHERE "+w.within(false)+" AND "+condition, read, by)
 	})
 }

@@ -2,8 +2,6 @@ package sqlite
 
 import (
 	"errors"
-	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -52,21 +50,6 @@ type schemaTable struct {
 	strict  bool
 	indexes []schemaIndex // newest first, those that replace last
 	made    int           // indexes of constraints, for their names
-}
-
-type schemaIndex struct {
-	index
-	partial, expression, replace bool
-}
-
-func (t *schemaTable) plainIndexes() []index {
-	var out []index
-	for _, x := range t.indexes {
-		if !x.partial && !x.expression {
-			out = append(out, x.index)
-		}
-	}
-	return out
 }
 
 func (s *schemaFile) find(n *ast.QualifiedName) *schemaTable {
@@ -212,69 +195,6 @@ func (s *schemaFile) create(n *ast.CreateTableStmt) error {
 	return nil
 }
 
-func declaredTypeOf(n *ast.CreateTableStmt, column string) string {
-	for _, c := range n.Columns {
-		if sameName(c.Name.Name, column) {
-			return declaredType(c)
-		}
-	}
-	return ""
-}
-
-// generatedAlways ends a type for the parser, as it does for SQLite's own.
-var generatedAlways = regexp.MustCompile(`(?i)\s*\bgenerated\s+always$`)
-
-// declaredType is the type as the schema pragmas show it: SQLite keeps the
-// text, but for its own type names.
-func declaredType(c *ast.ColumnDef) string {
-	if c.Type == nil {
-		return ""
-	}
-	raw := generatedAlways.ReplaceAllString(strings.TrimSpace(c.Type.Raw), "")
-	for _, own := range []string{"ANY", "BLOB", "INT", "INTEGER", "REAL", "TEXT"} {
-		if sameName(raw, own) {
-			return own
-		}
-	}
-	if n := len(raw); n > 1 && strings.IndexByte("\"'`[", raw[0]) >= 0 && len(strings.Fields(raw)) == 1 {
-		return raw[1 : n-1]
-	}
-	return raw
-}
-
-// column adds a column, without what other clauses of its table say of it.
-func (s *schemaFile) column(t *schemaTable, c *ast.ColumnDef) {
-	declared := declaredType(c)
-	col := rewrite.Column{Name: c.Name.Name, Nullable: true, Type: columnType(declared, t.strict)}
-	collation, refers := "BINARY", false
-	for _, k := range c.Constraints {
-		switch k.Kind {
-		case ast.ColumnNotNull:
-			col.Nullable = false
-		case ast.ColumnDefault:
-			lit, ok := k.Expr.(*ast.Literal)
-			col.HasDefault = !ok || lit.Kind != ast.LitNull
-		case ast.ColumnGenerated:
-			col.Generated = true
-		case ast.ColumnCollate:
-			collation = k.Collation.Name
-		case ast.ColumnReferences:
-			s.reference(t, k.References)
-			refers = true
-		}
-	}
-	if !sameName(collation, "BINARY") {
-		col.Type, col.Collation = strings.TrimSpace(col.Type+" COLLATE "+quote(collation)), collation
-	} else if !sameName(col.Name, "true") && !sameName(col.Name, "false") {
-		col.Numeric, col.Bits = numeric(declared, t.strict)
-	}
-	t.Columns = append(t.Columns, col)
-	if refers {
-		t.Refer(col.Name)
-	}
-	t.def.column(c)
-}
-
 // finish fills in what depends on all columns.
 func (t *schemaTable) finish() {
 	for i := range t.Columns {
@@ -282,102 +202,6 @@ func (t *schemaTable) finish() {
 			c.DependsOn = t.def.dependsOn(c.Name, t.Table)
 		}
 	}
-}
-
-// terms returns the columns of a key by their names in the table, and their
-// collations. With an expression among them ok is false.
-func (t *schemaTable) terms(list []*ast.OrderingTerm) (columns, collations []string, ok bool) {
-	ok = true
-	for _, term := range list {
-		e, collation := term.Expr, ""
-		for {
-			if c, is := e.(*ast.CollateExpr); is {
-				if collation == "" {
-					collation = c.Name.Name
-				}
-				e = c.X
-				continue
-			}
-			break
-		}
-		name := ""
-		switch e := e.(type) {
-		case *ast.Ident:
-			name = e.Name
-		case *ast.Literal:
-			name = e.Value
-		}
-		found := ""
-		for _, c := range t.Columns {
-			if sameName(c.Name, name) {
-				found = c.Name
-			}
-		}
-		if collation == "" {
-			collation, _ = t.def.collation(found)
-		}
-		ok = ok && found != ""
-		columns, collations = append(columns, found), append(collations, collation)
-	}
-	return columns, collations, ok
-}
-
-// autoindex begins the names of the indexes of constraints.
-const autoindex = "sqlite_autoindex_"
-
-// constraint adds the index of a PRIMARY KEY or UNIQUE clause, unless another
-// clause has made it already. Without collations it has the columns' own.
-func (t *schemaTable) constraint(primary bool, on ast.ConflictAction, columns, collations []string) {
-	if collations == nil {
-		for _, c := range columns {
-			own, _ := t.def.collation(c)
-			collations = append(collations, own)
-		}
-	}
-	for i := range t.indexes {
-		x := &t.indexes[i]
-		if slices.Equal(x.columns, columns) && slices.EqualFunc(x.collations, collations, sameName) {
-			x.primary = x.primary || primary
-			return
-		}
-	}
-	t.made++
-	name := fmt.Sprintf("%s%s_%d", autoindex, t.Name, t.made)
-	t.addIndex(
-		schemaIndex{
-			index:   index{name: name, primary: primary, columns: columns, collations: collations},
-			replace: on == ast.ConflictReplace,
-		},
-	)
-}
-
-// addIndex puts an index where SQLite's list has it.
-func (t *schemaTable) addIndex(x schemaIndex) {
-	at := 0
-	if x.replace {
-		at = len(t.indexes)
-	}
-	t.indexes = slices.Insert(t.indexes, at, x)
-}
-
-func (s *schemaFile) index(n *ast.CreateIndexStmt) error {
-	t := s.named(n.Table.Name)
-	if !n.Unique || t == nil || t.IsView {
-		return nil
-	}
-	for _, other := range s.tables {
-		for _, x := range other.indexes {
-			if sameName(x.name, n.Name.Name.Name) {
-				return nil // IF NOT EXISTS
-			}
-		}
-	}
-	columns, collations, ok := t.terms(n.Columns)
-	t.addIndex(schemaIndex{
-		index:   index{name: n.Name.Name.Name, columns: columns, collations: collations},
-		partial: n.Where != nil, expression: !ok,
-	})
-	return nil
 }
 
 func (s *schemaFile) reference(t *schemaTable, k *ast.ForeignKeyClause) {

@@ -97,16 +97,5 @@ func ofTable(t *rewrite.Table, alias string) string {
 
 // nonZero writes that some counter of the slot row q is not zero.
 func nonZero(t *rewrite.Table, q string) string {
-	parts := columns(q, t.Counter.Cells()...)
-	for i := range parts {
-		parts[i] += " <> 0"
-	}
-	for _, co := range t.Counter.Companions {
-		column := co.Column
-		if co.Stamp() != "" {
-			column = co.Stamp()
-		}
-		parts = append(parts, q+"."+quote(column)+" IS NOT NULL")
-	}
-	return strings.Join(parts, " OR ")
+	return strings.Join(t.Counter.Filled(quote, q+".", nil), " OR ")
 }
