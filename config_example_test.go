@@ -45,7 +45,7 @@ tables:
   posts:
     key: id
     counters: {views: }
-    slots: 0
+    slots: 5000
 `), "slotsql.yaml")
 	var ce *slotsql.ConfigError
 	if errors.As(err, &ce) {
@@ -55,5 +55,5 @@ tables:
 	// Output:
 	// 2 problems
 	// slotsql.yaml:4: table "posts": key must be a list of columns, such as [id], got "id"
-	// slotsql.yaml:6: table "posts": slots must be between 1 and 4096, got 0
+	// slotsql.yaml:6: table "posts": slots must be between 0 and 4096, got 5000
 }

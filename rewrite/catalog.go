@@ -227,6 +227,9 @@ func (t *Table) Slottable(column string) (bool, string) {
 	if t.Counter != nil && t.Counter.Faults[column] != "" {
 		return false, t.Counter.Faults[column]
 	}
+	if t.Counter != nil && t.Counter.Slots == 0 {
+		return false, "slots: 0: overlapping increments are grouped on the base row"
+	}
 	switch {
 	case c.Numeric == Float:
 		return false, "sums of floating-point numbers depend on their order"

@@ -28,7 +28,7 @@ type Counter struct {
 	// Blind says that the session's user may not read the slot table.
 	Blind bool
 
-	Slots int // at most this many slot rows per key
+	Slots int // at most this many slot rows per key; 0: none, see GroupCatalog
 
 	Companions []Companion // in table order
 

@@ -35,6 +35,9 @@ const maxPlanned = 1 << 20
 // catalog lacks tables (a *MissingError).
 func (pl *Planner) Plan(text string) (*Plan, error) {
 	plan, err := pl.plan(text)
+	if err == nil {
+		plan, err = pl.withGroup(plan, text)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -435,7 +438,7 @@ func (p *planning) lookupCounter(name []Ident) *Table {
 	last := name[len(name)-1]
 	for _, c := range p.Catalog.Counters() {
 		if equalFold(last.Name, c.Name) {
-			if t, _ := p.lookup(name); t != nil && t.Counter != nil {
+			if t, _ := p.lookup(name); t != nil && has(p.Catalog.Counters(), t) {
 				return t
 			}
 			return nil

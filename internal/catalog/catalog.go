@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -57,11 +58,14 @@ func NewCatalog(d dialect.Dialect, cfg *config.Config, tables []config.TableConf
 	s := &Catalog{
 		Database:  link.Database{Dialect: d, Traits: d.Traits(), Patience: link.EndPatience, Sharing: true},
 		Config:    cfg,
-		Tables:    tables,
+		Tables:    slices.Clone(tables),
 		schemas:   map[string]*Schema{},
 		reported:  map[string]bool{},
 		NewNames:  func() {},
 		FirstRead: func(context.Context, *View) {},
+	}
+	for i := range s.Tables {
+		s.Tables[i].Bind(engineSlots(s.Traits))
 	}
 	for _, t := range s.Tables {
 		s.Journals = s.Journals || t.Layout == rewrite.LayoutJournal

@@ -45,9 +45,12 @@ func learnPassive(t, slots *rewrite.Table) {
 // makePassive makes all counters of a table passive that would be slotted, if its mode
 // says so.
 func makePassive(cfg *config.TableConfig, t *rewrite.Table) {
-	if cfg.Mode != config.ModePassive {
-		return
+	if cfg.Mode == config.ModePassive {
+		allPassive(t)
 	}
+}
+
+func allPassive(t *rewrite.Table) {
 	for _, c := range t.Counter.Counters {
 		if ok, _ := t.Slottable(c); ok {
 			t.Counter.Passive = append(t.Counter.Passive, c)

@@ -63,6 +63,7 @@ func (v *View) prefetch(ctx context.Context) (err error) {
 	}
 	names = names[:0]
 	var bases []*rewrite.Table
+	slotless := map[*rewrite.Table]dialect.WrittenName{} // the slot tables of tables that are to have none
 	for i := range s.Tables {
 		t := p.tables[dialect.WrittenName{Schema: s.Tables[i].Schema, Name: s.Tables[i].Table}]
 		if t == nil || t.IsView {
@@ -70,6 +71,9 @@ func (v *View) prefetch(ctx context.Context) (err error) {
 		}
 		bases = append(bases, t)
 		n := dialect.WrittenName{Schema: t.Schema, Name: s.slotTableOf(&s.Tables[i], t)}
+		if s.Tables[i].Slots == 0 {
+			slotless[t] = n
+		}
 		if _, ok := p.tables[n]; !ok {
 			names = append(names, n)
 		}
@@ -77,6 +81,10 @@ func (v *View) prefetch(ctx context.Context) (err error) {
 	if err := p.read(ctx, s.Dialect, v, names); err != nil {
 		return err
 	}
+	bases = slices.DeleteFunc(bases, func(t *rewrite.Table) bool { // views over a table without slots show totals
+		n, without := slotless[t]
+		return without && p.tables[n] == nil
+	})
 	if len(bases) > 0 {
 		if p.views, err = s.viewsOver(ctx, s.Dialect, v, bases); err != nil {
 			return err

@@ -53,6 +53,9 @@ func (sc *Schema) reach(ctx context.Context, v *View, schema, name string) error
 		if len(problems) == 0 {
 			t.Counter = counter
 			makePassive(cfg, t)
+			if !leftOver(t, slots) {
+				return nil
+			}
 			problems = cfg.Locate(sc.lenient(CheckedTable{cfg, t}, slots))
 		}
 		if len(problems) > 0 {

@@ -25,6 +25,7 @@ type Schema struct {
 	Plans     PlanCache
 	views     []rewrite.View
 	held      []*rewrite.Table // that have a slot table, and no slotted counter
+	grouped   []*rewrite.Table // that have no slotted counter, but counters
 	Lacking   bool             // tables were left out which nothing is demanded for: see withSlots
 	changes   int64            // shared.changes before the facts were read
 	review    time.Time        // when the facts are to be read again in any case; zero: never
@@ -75,6 +76,12 @@ func loadSchema(ctx context.Context, s *Catalog, v *View, namespace string, stri
 	if len(problems) > 0 {
 		return nil, AsConfigError(problems)
 	}
+	configured := len(s.Tables) - len(checked)
+	checked, more, err := sc.withoutSlots(ctx, v, checked, strict)
+	if err != nil {
+		return nil, err
+	}
+	configured, problems = configured+len(checked), append(problems, more...)
 	if s.Dry {
 		for _, c := range checked {
 			if _, err := v.SlotTable(ctx, c); err != nil {
@@ -86,7 +93,7 @@ func loadSchema(ctx context.Context, s *Catalog, v *View, namespace string, stri
 		}
 		return sc, sc.reachHome(ctx, v)
 	}
-	if checked, sc.Lacking, err = v.withSlots(ctx, checked, len(s.Tables)); err != nil {
+	if checked, sc.Lacking, err = v.withSlots(ctx, checked, configured); err != nil {
 		return nil, err
 	}
 	rights, err := v.slotRights(ctx, checked)
@@ -165,12 +172,16 @@ type unfitTable struct {
 }
 
 // CheckTables holds the configured tables against the facts that look finds. A
-// problem of one that is not strict is none.
+// problem of one that is not strict is none. Those that have no slots, and no slot
+// table, have Slots 0.
 func (c *Catalog) CheckTables(
 	strict func(*config.TableConfig) bool,
 	look func(schema, name string) (*rewrite.Table, error),
 ) ([]CheckedTable, []config.Problem, error) {
 	checked, _, problems, err := c.sortTables(strict, everything, look)
+	if err == nil {
+		err = leaveOver(checked, look)
+	}
 	return checked, problems, err
 }
 
@@ -315,13 +326,17 @@ func (sc *Schema) add(ctx context.Context, v *View, t *rewrite.Table) error {
 // adopt makes t a counter table of the schema, with the counters that can be
 // slotted, or are retired, and notes why the others cannot.
 func (sc *Schema) adopt(t *rewrite.Table) {
-	for _, c := range t.Counter.Counters {
+	configured := t.Counter.Counters
+	for _, c := range configured {
 		if ok, why := t.Slottable(c); !ok && !t.Counter.IsPassive(c) {
 			sc.Plain = append(sc.Plain, plainCounter{t, c, why})
 		}
 	}
 	if t.Counter.Counters = Slotted(t); len(t.Counter.Counters) == 0 {
-		sc.hold(t)
+		sc.group(t, configured)
+		if t.Counter.Slots > 0 {
+			sc.hold(t)
+		}
 		return
 	}
 	sc.mu.Lock()
@@ -420,6 +435,9 @@ func (c *Catalog) Adopted(checked []CheckedTable, views func(*Schema, *rewrite.T
 	sc := newSchema(c)
 	for _, t := range checked {
 		sc.adopt(t.Table)
+		if t.Table.Counter.Slots == 0 {
+			continue // views over it show totals
+		}
 		if err := views(sc, t.Table); err != nil {
 			return nil, err
 		}

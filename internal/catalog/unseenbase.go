@@ -99,7 +99,7 @@ func (sc *Schema) leftOut(ctx context.Context, v *View, unseen map[dialect.Writt
 	for i := range s.Tables {
 		cfg := &s.Tables[i]
 		base, hidden := unseen[dialect.WrittenName{Schema: cfg.Schema, Name: cfg.Table}]
-		if !hidden || base.table != nil {
+		if !hidden || base.table != nil || cfg.Slots == 0 {
 			continue
 		}
 		sc.lookAgain()

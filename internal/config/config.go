@@ -136,7 +136,7 @@ type TableConfig struct {
 	Layout    rewrite.Layout
 	Coalesce  bool
 	Placement rewrite.Placement
-	Slots     int // at most this many slots per key, 1 to 4096
+	Slots     int // at most this many slots per key, to 4096; 0 for none. See Bind.
 	OnDrain   rewrite.OnDrain
 	Reads     rewrite.Reads
 	SlotTable string // the slot table's name; empty for the default, <table>_slots

@@ -303,7 +303,7 @@ func TestProblemString(t *testing.T) {
 }
 
 func TestProblemPath(t *testing.T) {
-	_, err := Parse([]byte("version: 1\ntables:\n  \"a.b\":\n    key: [id, id]\n    counters: {n: {min: x}}\n    slots: 0\n"), "")
+	_, err := Parse([]byte("version: 1\ntables:\n  \"a.b\":\n    key: [id, id]\n    counters: {n: {min: x}}\n    slots: -1\n"), "")
 	var ce *ConfigError
 	if !errors.As(err, &ce) {
 		t.Fatal(err)

@@ -54,7 +54,7 @@ func FuzzConfig(f *testing.F) {
 			t.Fatalf("%+v became %+v by\n%s", c, second, text)
 		}
 		for _, table := range c.Tables() {
-			if table.Table == "" || len(table.Counters) == 0 || table.Slots < 1 || table.Slots > 4096 ||
+			if table.Table == "" || len(table.Counters) == 0 || table.Slots < 0 || table.Slots > 4096 ||
 				!slices.Contains(layouts, table.Layout) ||
 				!slices.Contains(onDrains, table.OnDrain) {
 				t.Errorf("%+v", table)

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -72,7 +73,8 @@ func (d *decoder) slotTables(tables []TableConfig) {
 func (d *decoder) table(e *entry, fallback TableConfig) *TableConfig {
 	t := fallback
 	t.Name, t.file = e.name, d.file
-	t.at = map[string]position{"": e.at}
+	t.at = maps.Clone(fallback.at)
+	t.at[""] = e.at
 	report := func(at position, path, format string, args ...any) {
 		p := t.Problem(path, format, args...)
 		p.Line, p.Column = at.line, at.column
@@ -123,6 +125,7 @@ func (d *decoder) table(e *entry, fallback TableConfig) *TableConfig {
 		report(e.at, "counters", "counters is missing: name at least one counter column, such as counters: {views: }")
 	}
 	d.overlaps(&t)
+	d.slotless(&t)
 	return &t
 }
 

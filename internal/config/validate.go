@@ -18,11 +18,8 @@ const configVersion = 1
 // defaultSample is one read of a hundred.
 const defaultSample = 0.01
 
-// The range of slots.
-const (
-	minSlots = 1
-	MaxSlots = 4096
-)
+// MaxSlots is the largest number of slots; 0 is for none.
+const MaxSlots = 4096
 
 // TableDefaults returns the configuration of a table of which the file says nothing.
 func TableDefaults() TableConfig { return tableDefaults() }
@@ -35,7 +32,7 @@ func tableDefaults() TableConfig {
 		Layout:    rewrite.LayoutDedicated,
 		Coalesce:  true,
 		Placement: rewrite.PlacementConnection,
-		Slots:     64,
+		Slots:     DefaultSlots,
 		OnDrain:   rewrite.OnDrainRun,
 		Reads:     rewrite.ReadsExact,
 	}
@@ -79,6 +76,7 @@ func (d *decoder) config(root ast.Node) *Config {
 		return c
 	}
 	fallback := tableDefaults()
+	fallback.at = map[string]position{}
 	var version, tables *entry
 	for i := range entries {
 		e := &entries[i]
@@ -94,7 +92,9 @@ func (d *decoder) config(root ast.Node) *Config {
 				if !d.option(&fallback, &s, "defaults: ") {
 					d.unknown(&s, "defaults: ", defaultKeys)
 				}
+				fallback.at[defaultsPath+s.name] = s.at
 			}
+			d.slotlessDefaults(&fallback)
 		case "tables":
 			tables = e
 		case "rollup":
@@ -241,14 +241,15 @@ func (d *decoder) option(t *TableConfig, e *entry, subject string) bool {
 			d.report(
 				e.valueAt(),
 				e.path,
-				"%sslots must be a whole number between %d and %d, got %s",
+				"%sslots must be a whole number between 0 and %d, got %s",
 				subject,
-				minSlots,
 				MaxSlots,
 				describe(e.value),
 			)
-		} else if v < minSlots || v > MaxSlots {
-			d.report(e.valueAt(), e.path, "%sslots must be between %d and %d, got %d", subject, minSlots, MaxSlots, v)
+			return true
+		}
+		if v < 0 || v > MaxSlots {
+			d.report(e.valueAt(), e.path, "%sslots must be between 0 and %d, got %d", subject, MaxSlots, v)
 		}
 		t.Slots = int(v)
 	case "mode":

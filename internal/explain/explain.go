@@ -156,6 +156,7 @@ func ExplainSchema(d dialect.Dialect, cfg *config.Config, schema, query string) 
 	if err != nil {
 		return nil, err
 	}
+	f.Missing = nil // but for tables that the statement names
 	e, err := x.Explain(query)
 	if err != nil {
 		return nil, err

@@ -151,6 +151,10 @@ func (w *Worker) over(ctx context.Context, these func(*rewrite.Table) bool, swee
 		w.lost = true
 		return report, err
 	}
+	if len(sc.Counters()) == 0 {
+		report.Held = true // over nothing
+		return report, nil
+	}
 	if report.Held, err = w.lease(ctx); err != nil || !report.Held {
 		return report, err
 	}

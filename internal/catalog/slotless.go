@@ -1,0 +1,127 @@
+package catalog
+
+import (
+	"context"
+	"slices"
+
+	"github.com/slotsql/slotsql/internal/config"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// A table with slots: 0 has no slot table, and nothing of it is added up: to the planner
+// it is an ordinary table, and increments of it that overlap share a statement
+// (rewrite.GroupCatalog).
+//
+// Unless a slot table is there all the same: it has been left over from a configuration
+// with slots, or other processes have one. Then all counters of the table are passive, as
+// with mode: passive: totals have what slots hold, drains and roll-ups move it, and this
+// process puts nothing into them. That is exact beside any other process, for the reasons
+// that passive.go has. A slot table that comes or goes is noticed as any change of a
+// table's definition is (watch.go): by its name, for which a mark is kept even while it
+// means nothing. Once it has been dropped nobody can count in slots, so base values are
+// the totals from then on.
+
+// engineSlots is the number of slots of tables for which the configuration says nothing.
+func engineSlots(traits rewrite.Traits) int {
+	return config.DefaultSlots
+}
+
+// leftOver reports whether the slot table of a table, nil for none, is to be reckoned
+// with. Where the table is to have no slots, that is one that slotsql has made for it;
+// its counters are made passive.
+func leftOver(t, slots *rewrite.Table) bool {
+	if t.Counter.Slots > 0 {
+		return true
+	}
+	if slots == nil || !madeFor(t, slots) {
+		return false
+	}
+	t.Counter.Slots = config.MaxSlots // whoever has filled them may have had so many
+	allPassive(t)
+	return true
+}
+
+// madeFor reports whether a table is a slot table of t, by what another program's would
+// not have: the primary key of t's key and a slot.
+func madeFor(t, slots *rewrite.Table) bool {
+	if slots.IsView || slots.Temporary {
+		return false
+	}
+	number, _ := FindColumn(slots, t.Counter.SlotColumn)
+	primary := slices.Concat(t.Counter.Key, []string{t.Counter.SlotColumn})
+	return number != nil && number.Numeric == rewrite.Integer &&
+		slices.ContainsFunc(slots.Uniques, func(u rewrite.Unique) bool { return u.Primary && sameFold(u.Columns, primary) })
+}
+
+// leaveOver looks for the slot tables of tables that are to have no slots.
+func leaveOver(checked []CheckedTable, look func(schema, name string) (*rewrite.Table, error)) error {
+	for _, c := range checked {
+		if c.Table.Counter.Slots > 0 {
+			continue
+		}
+		slots, err := look(c.Table.Counter.SlotSchema, c.Table.Counter.SlotTable)
+		if err != nil {
+			return err
+		}
+		leftOver(c.Table, slots)
+	}
+	return nil
+}
+
+// withoutSlots takes the tables that have no slots, and no slot table, into the schema,
+// and returns the others.
+func (sc *Schema) withoutSlots(
+	ctx context.Context,
+	v *View,
+	checked []CheckedTable,
+	strict bool,
+) (others []CheckedTable, problems []config.Problem, err error) {
+	if err := leaveOver(checked, v.Look(ctx)); err != nil {
+		return nil, nil, err
+	}
+	for _, c := range checked {
+		if c.Table.Counter.Slots > 0 {
+			others = append(others, c)
+			continue
+		}
+		if strict && config.Demanded(c.Config) && c.Table.Counter.Single() {
+			more, err := sc.Catalog.CheckRows(ctx, v, c)
+			if err != nil {
+				return nil, nil, err
+			}
+			problems = append(problems, more...)
+		}
+		sc.adopt(c.Table)
+	}
+	return others, problems, nil
+}
+
+// group notes that increments of t, none of whose counters is slotted, may share
+// statements on the base row.
+func (sc *Schema) group(t *rewrite.Table, counters []string) {
+	grouped, counter := *t, *t.Counter
+	counter.Counters = slices.DeleteFunc(slices.Clone(counters), func(name string) bool { return !groupable(t, name) })
+	if len(counter.Counters) == 0 {
+		return
+	}
+	counter.Passive, counter.Retired, counter.Companions = counter.Counters, nil, nil
+	grouped.Counter = &counter
+	sc.mu.Lock()
+	defer sc.mu.Unlock()
+	sc.grouped = append(sc.grouped, &grouped)
+}
+
+// groupable reports whether what several executions add to a column may be added by one
+// statement: the sum is exact, and no step on the way to it can fail by itself.
+func groupable(t *rewrite.Table, column string) bool {
+	c := t.Column(column)
+	return c != nil && Summable(c) && !c.Generated && !c.Identity && t.NoTransactions == "" &&
+		!slices.ContainsFunc(t.Uniques, func(u rewrite.Unique) bool { return slices.Contains(u.Columns, column) })
+}
+
+// Grouped implements rewrite.GroupCatalog.
+func (sc *Schema) Grouped() []*rewrite.Table {
+	sc.mu.RLock()
+	defer sc.mu.RUnlock()
+	return sc.grouped
+}

@@ -1,0 +1,98 @@
+package rewrite
+
+import "strings"
+
+// A GroupCatalog is a Catalog that also knows counter tables without slots: to the
+// planner they are ordinary tables, whose statements run as they are, byte for byte. But
+// increments of their counters may share a statement while they overlap.
+//
+// Each of their counters is one of Passive, so that planning with them as counter tables
+// never has an increment go to a slot.
+type GroupCatalog interface {
+	Grouped() []*Table
+}
+
+func (pl *Planner) grouped() []*Table {
+	if g, ok := pl.Catalog.(GroupCatalog); ok {
+		return g.Grouped()
+	}
+	return nil
+}
+
+// The reasons of increments of tables without slots.
+const (
+	runsGrouped = "the increment runs as written; those that overlap share one statement"
+	runsAlone   = "the increment runs as written"
+)
+
+// withGroup returns the plan of a text that runs as it is, with the group that its
+// executions may share. The text is planned a second time, as if the tables without slots
+// were counter tables: what that would have slots drained or added up for is right as it
+// is where there are none, so nothing but the group is kept of it.
+func (pl *Planner) withGroup(plan *Plan, text string) (*Plan, error) {
+	if plan.Class != PassThrough || len(plan.Touched) > 0 || len(text) > maxPlanned || hintOf(text) == hintOff || !pl.mayGroup(text) {
+		return plan, nil
+	}
+	tokens, exec := scan(pl.Dialect.Lexis(), text)
+	spans := split(text, tokens, exec)
+	if len(spans) != 1 {
+		return plan, nil
+	}
+	apart := &Planner{Dialect: pl.Dialect, Catalog: groupedCatalog{pl.Catalog, pl.grouped()}}
+	made, err := apart.single(text, tokens, spans)
+	if err != nil {
+		return nil, err
+	}
+	if made.Group == nil && made.Class != AdditiveBase {
+		return plan, nil
+	}
+	out := *plan
+	out.Class, out.Tables, out.Inputs, out.Group = AdditiveBase, made.Tables, made.Inputs, made.Group
+	if out.Reason = runsAlone; out.Group != nil {
+		out.Reason = runsGrouped
+	}
+	return &out, nil
+}
+
+// mayGroup reports whether a text can be an increment of a table without slots, by its
+// words.
+func (pl *Planner) mayGroup(text string) bool {
+	tables := pl.grouped()
+	if len(tables) == 0 {
+		return false
+	}
+	first := NewScanner(pl.Dialect.Lexis(), text).Next()
+	switch strings.ToUpper(text[first.Start:first.End]) {
+	case "UPDATE", "INSERT", "WITH":
+	default:
+		return false
+	}
+	for _, t := range tables {
+		if containsFold(text, Spelled(t.Name)) {
+			return true
+		}
+	}
+	return EscapedNames(pl.Dialect.Lexis(), text)
+}
+
+// groupedCatalog has tables without slots for its counter tables.
+type groupedCatalog struct {
+	Catalog
+	tables []*Table
+}
+
+// Counters implements Catalog.
+func (c groupedCatalog) Counters() []*Table { return c.tables }
+
+// Lookup implements Catalog.
+func (c groupedCatalog) Lookup(name []Ident) (*Table, bool) {
+	t, known := c.Catalog.Lookup(name)
+	if t != nil && !t.Temporary {
+		for _, g := range c.tables {
+			if g.Schema == t.Schema && g.Name == t.Name {
+				return g, true
+			}
+		}
+	}
+	return t, known
+}

@@ -1,0 +1,87 @@
+package rewrite_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/slotsql/slotsql/internal/config"
+	"github.com/slotsql/slotsql/internal/golden"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// With slots: 0 the statement of every case, of whatever class, runs as it is.
+func TestWithoutSlots(t *testing.T) {
+	increments := 0
+	for _, c := range cases(t) {
+		t.Run(c.Class+"/"+c.Name, func(t *testing.T) {
+			text := slotless(t, c)
+			for _, d := range c.Dialects {
+				s, err := c.Statement(d)
+				if err != nil {
+					t.Fatal(err)
+				}
+				pl, err := newPlanner(d, c.Schema(d), text)
+				if err != nil {
+					t.Fatalf("%s: %v", d, err)
+				}
+				plan, err := pl.Plan(s.SQL)
+				if err != nil {
+					t.Fatalf("%s: %v", d, err)
+				}
+				runsAsItIs(t, d, s.SQL, plan)
+				if plan.Class == rewrite.AdditiveBase {
+					increments++
+				}
+			}
+		})
+	}
+	if increments == 0 {
+		t.Error("no statement is known to be an increment")
+	}
+}
+
+func runsAsItIs(t *testing.T, dialect, text string, plan *rewrite.Plan) {
+	t.Helper()
+	asIs := plan.AsIs()
+	if plan.Class == rewrite.Multi { // a part of it is not known before it runs
+		asIs = true
+		for _, part := range plan.Parts {
+			runsAsItIs(t, dialect, part.Text, part.Plan)
+		}
+	}
+	if !asIs || plan.Text != text || plan.TextArgs != nil || plan.Increment != nil || len(plan.Drains)+len(plan.Before)+len(plan.After) > 0 ||
+		len(plan.Changes)+len(plan.Stars)+len(plan.Unties) > 0 || plan.Shape != nil || plan.Anew || plan.Fresh {
+		t.Errorf("%s: the plan of\n%s\nis\n%s", dialect, text, golden.Print(text, plan, true))
+	}
+}
+
+// slotless is the configuration of a case with slots: 0, and without what is about slots.
+func slotless(t *testing.T, c *golden.Case) string {
+	t.Helper()
+	cfg, err := config.Parse([]byte(c.Config()), "config.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	b.WriteString("version: 1\ndefaults: {slots: 0}\ntables:\n")
+	for _, table := range cfg.Tables() {
+		fmt.Fprintf(&b, "  %q:\n", table.Name)
+		if table.Key != nil {
+			fmt.Fprintf(&b, "    key: [%s]\n", quoted(table.Key))
+		}
+		fmt.Fprintf(&b, "    routines: [%s]\n    views: [%s]\n    counters:\n", quoted(table.Routines), quoted(table.Views))
+		for _, counter := range table.Counters {
+			fmt.Fprintf(&b, "      %q: {}\n", counter.Column)
+		}
+	}
+	return b.String()
+}
+
+func quoted(names []string) string {
+	out := make([]string, len(names))
+	for i, name := range names {
+		out[i] = fmt.Sprintf("%q", name)
+	}
+	return strings.Join(out, ", ")
+}
