@@ -11,12 +11,11 @@ import (
 // numbers, and of the roll-up's timing that rows which nothing bounds are moved
 // soon. See docs/design/journal.md.
 
-// journalNumbers gives out the numbers of a process: even ones, one after the
-// other, from a random place on, so that two processes do not meet and rows of a
-// key lie in the index in the order in which they came. Nothing depends on it: two
-// rows of one number would be one row that holds both increments.
-//
-// The numbers of other layouts' slots are below, and odd ones are MySQL's drain's.
+// journalNumbers gives out the numbers of a process: one after the other, from a
+// random place on, so that two processes do not meet and rows of a key lie in the
+// index in the order in which they came. Nothing depends on it: two rows of one
+// number would be one row that holds both increments. The numbers of other layouts'
+// slots are below.
 type journalNumbers struct{ last atomic.Int64 }
 
 // LowestJournalNumber is the lowest slot number of a journal's row; slots of other
@@ -27,11 +26,11 @@ const (
 )
 
 func (j *journalNumbers) begin() {
-	j.last.Store((LowestJournalNumber + rand.Int64N(highestJournalNumber-LowestJournalNumber)) &^ 1)
+	j.last.Store(LowestJournalNumber + rand.Int64N(highestJournalNumber-LowestJournalNumber))
 }
 
 // Next returns a number that no other increment of the process gets.
-func (j *journalNumbers) Next() int64 { return j.last.Add(2) }
+func (j *journalNumbers) Next() int64 { return j.last.Add(1) }
 
 // journalPause is how long a roll-up that a journal's rows have woken lets others
 // come before it looks: they are moved together. It takes at most a fifth of the
