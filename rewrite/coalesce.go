@@ -21,10 +21,8 @@ type Coalesced struct {
 	// Many adds to many rows at a time, whose slot rows are there; nil when
 	// there is no such statement. Executions whose Many is the same text may
 	// share one, whatever row they are for. Key is then what says which.
-	// UpsertMany, where there is one, makes the slot rows that have gone.
-	Many       *Bound
-	UpsertMany *Bound
-	Key        []KeyNumber
+	Many *Bound
+	Key  []KeyNumber
 	// Shares are what an execution adds, in the order of the Total arguments.
 	Shares []Share
 }
@@ -130,10 +128,6 @@ func (m *dml) addMany(out *Coalesced, in IncrementText, tp *template, rows *rows
 	}
 	b := tp.expand(m.d, sql)
 	out.Many, out.Key = &b, key
-	if sql := m.d.UpsertMany(m.table, t); sql != "" {
-		b := tp.expand(m.d, sql)
-		out.UpsertMany = &b
-	}
 }
 
 // keyNumber reads an argument, or a literal of a whole number as it is usually

@@ -58,14 +58,6 @@ type Dialect interface {
 	// empty text means that the engine has no such statement.
 	AddMany(t *Table, in AddManyText) string
 
-	// UpsertMany writes the increment of many rows, of one counter table, some of
-	// whose slot rows are missing: it makes these, and adds to the others. It is
-	// for rows whose slot rows were there a moment ago, until a roll-up or a drain
-	// of all rows, and otherwise as AddMany: all or none, and no waiting. An empty
-	// text means that there is no such statement, or no need: each row is counted
-	// by Increment.
-	UpsertMany(t *Table, in AddManyText) string
-
 	// Total writes the exact total of a counter, or the merged value of a
 	// companion, of the row that qualifier names: the base value itself (type,
 	// NULL and all) where no slot exists.

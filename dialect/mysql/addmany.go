@@ -43,36 +43,6 @@ func (d *Dialect) AddMany(t *rewrite.Table, in rewrite.AddManyText) string {
 		" SET " + strings.Join(set, ", ") + " WHERE IF(" + wrong + ", " + fails + ", 1)"
 }
 
-// UpsertMany joins the rows to their base rows, by the clustered record, which it
-// locks as Increment does. A base row that is missing, or whose value does not
-// take slots, is an error as in AddMany, and so is a lock that others have.
-func (d *Dialect) UpsertMany(t *rewrite.Table, in rewrite.AddManyText) string {
-	u := rowIndex(t)
-	if !d.NoWait || in.CheckBase || t.Counter.Layout == rewrite.LayoutShared ||
-		u == nil || !u.Primary || !containsAll(t.Counter.Key, u.Columns) {
-		return ""
-	}
-	const baseAlias = "slotsql_b"
-	var v manyValues
-	var columns, values, on, takes, update []string
-	for i, k := range t.Counter.Key {
-		columns, values = append(columns, quote(k)), append(values, baseAlias+"."+quote(k))
-		on = append(on, baseAlias+"."+quote(k)+" = "+v.key(t, i))
-	}
-	columns, values = append(columns, slotColumn(t)), append(values, v.slot())
-	for i, name := range in.Deltas {
-		c, l := quote(name), limit(t.Column(name), t.Counter)
-		columns, values = append(columns, c), append(values, v.delta(t, i, name))
-		takes = append(takes, baseAlias+"."+c+" BETWEEN "+l.baseLow+" AND "+l.baseHigh)
-		update = append(update, c+" = "+slotTable(t)+"."+c+" + VALUES("+c+")")
-	}
-	return withoutWaiting + "INSERT INTO " + slotTable(t) + " (" + strings.Join(columns, ", ") + ") SELECT " + strings.Join(values, ", ") +
-		" FROM " + v.table(in.JSON) + " LEFT JOIN " + baseTable(t) + " AS " + baseAlias +
-		" FORCE INDEX (PRIMARY) ON " + strings.Join(on, " AND ") +
-		" WHERE IF(" + strings.Join(takes, " AND ") + ", 1, " + fails + ") LOCK IN SHARE MODE" +
-		" ON DUPLICATE KEY UPDATE " + strings.Join(update, ", ")
-}
-
 const (
 	withoutWaiting = "SET STATEMENT innodb_lock_wait_timeout = 0 FOR "
 	fails          = "(SELECT 1 UNION ALL SELECT 2)"

@@ -70,7 +70,3 @@ func (d *Dialect) AddMany(t *rewrite.Table, in rewrite.AddManyText) string {
 		in.Count,
 	)
 }
-
-// UpsertMany is not needed: a roll-up leaves the slot rows of rows that are being
-// counted.
-func (*Dialect) UpsertMany(*rewrite.Table, rewrite.AddManyText) string { return "" }

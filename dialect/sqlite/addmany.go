@@ -41,7 +41,3 @@ func (*Dialect) AddMany(t *rewrite.Table, in rewrite.AddManyText) string {
 		" AND (SELECT COUNT(*) FROM slotsql_v JOIN %[3]s AS %[4]s ON %[6]s AND %[7]s) = %[8]s",
 		list(columns), in.JSON, slotTable(t), slotAlias, list(set), strings.Join(on, " AND "), strings.Join(may, " AND "), in.Count)
 }
-
-// UpsertMany is not needed: a roll-up leaves the slot rows of rows that are being
-// counted, and a statement of one row is cheap.
-func (*Dialect) UpsertMany(*rewrite.Table, rewrite.AddManyText) string { return "" }

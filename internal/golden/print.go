@@ -67,9 +67,6 @@ func (b *printer) plan(indent, text string, p *rewrite.Plan, allSteps bool) {
 			if co.Many != nil {
 				b.line(indent, "many", bound(*co.Many))
 			}
-			if co.UpsertMany != nil {
-				b.line(indent, "many upsert", bound(*co.UpsertMany))
-			}
 			b.line(indent, "shares", shares(co.Shares))
 		}
 		if len(inc.Deltas) > 0 {

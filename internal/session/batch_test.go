@@ -5,13 +5,11 @@ import (
 	"database/sql/driver"
 	"errors"
 	"maps"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/slotsql/slotsql/internal/fake"
 	"github.com/slotsql/slotsql/internal/link"
-	"github.com/slotsql/slotsql/rewrite"
 )
 
 // wantRows checks what the rows have been added.
@@ -127,64 +125,6 @@ func TestCoalesceRowsFaults(t *testing.T) {
 			}
 			c.wantRows(tt.rows)
 			c.idle(0)
-		})
-	}
-}
-
-// remaking makes many slot rows by one statement.
-type remaking struct{ fake.Engine }
-
-func (remaking) UpsertMany(_ *rewrite.Table, in rewrite.AddManyText) string {
-	return "UPSERT " + in.JSON + ", " + in.Count
-}
-
-// Slot rows that have gone together are made again together; when that fails,
-// too, each row goes on by itself, and nothing is counted twice.
-func TestCoalesceRowsRemade(t *testing.T) {
-	t.Parallel()
-	all, first := map[int64]int64{1: 3, 2: 12, 3: 16}, map[int64]int64{1: 1}
-	for name, tt := range map[string]struct {
-		add, upsert fate
-		only        bool  // the first of them is sent
-		each        error // what each member gets; nil: it succeeds in the end
-		rows        map[int64]int64
-	}{
-		"made":                {fate{err: fake.ErrRefused}, fate{}, false, nil, all},
-		"row is missing":      {fate{err: fake.ErrRefused}, fate{err: fake.ErrRefused}, false, nil, all},
-		"row is locked":       {fate{err: fake.ErrRefused}, fate{err: fake.ErrTimeout}, false, nil, all},
-		"conflict":            {fate{err: fake.ErrRefused}, fate{err: fake.ErrConflict}, false, nil, all},
-		"lost before":         {fate{err: fake.ErrRefused}, fate{err: errLost, kill: true}, false, errLost, first},
-		"lost after":          {fate{err: fake.ErrRefused}, fate{err: errLost, kill: true, applied: true}, false, errLost, all},
-		"bad connection":      {fate{err: fake.ErrRefused}, fate{err: driver.ErrBadConn, kill: true}, false, nil, all},
-		"error of the parent": {fate{err: fake.ErrRefused}, fate{err: errOops}, false, errOops, first},
-		"first is locked":     {fate{err: fake.ErrTimeout}, fate{}, true, nil, all},
-		"first is lost":       {fate{err: errLost, kill: true}, fate{}, true, errLost, first},
-		"first is bad":        {fate{err: driver.ErrBadConn, kill: true}, fate{}, true, nil, all},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			c := newCrowdOn(t, remaking{fake.Probing})
-			c.shares(1, 2, 2, 3)
-			c.release <- tt.add
-			if !tt.only {
-				<-c.held
-				c.release <- tt.upsert
-			}
-			defer c.run()()
-			for i := 1; i <= 4; i++ {
-				c.want(i, tt.each)
-			}
-			c.wantRows(tt.rows)
-			c.idle(0)
-			upserts := 0
-			for _, st := range c.server.ran {
-				if strings.HasPrefix(st.text, "UPSERT ") {
-					upserts++
-				}
-			}
-			if want := map[bool]int{false: 1, true: 0}[tt.only]; upserts != want {
-				t.Errorf("%d upserts of many rows, want %d", upserts, want)
-			}
 		})
 	}
 }

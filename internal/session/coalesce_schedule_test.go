@@ -77,10 +77,7 @@ func schedule(t *testing.T, seed uint64) {
 		}
 		return fate{}
 	}}
-	c := &crowd{T: t, dialect: fake.Probing, server: server}
-	if seed%2 == 1 {
-		c.dialect = remaking{fake.Probing}
-	}
+	c := &crowd{T: t, server: server}
 	c.open("")
 	c.shared.coalescer.Pace.Most = 1 + int(seed%3)
 	c.db.SetMaxOpenConns(24)

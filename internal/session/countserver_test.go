@@ -67,9 +67,6 @@ func (s *countServer) do(ctx context.Context, st statement) (driver.Result, erro
 		}
 	}
 	n := max(len(st.rows), 1)
-	if strings.HasPrefix(st.text, "UPSERT ") {
-		n *= 2 // as MySQL counts rows that were there
-	}
 	if f.some {
 		n--
 	}
@@ -113,7 +110,7 @@ func (c *countConn) ExecContext(ctx context.Context, text string, args []driver.
 		one(args[0].Value, args[1].Value)
 	case strings.HasPrefix(text, "UPDATE posts"):
 		one(args[0].Value, args[1].Value)
-	case strings.HasPrefix(text, "WITH slotsql_v"), strings.HasPrefix(text, "UPSERT "):
+	case strings.HasPrefix(text, "WITH slotsql_v"):
 		var rows [][3]int64 // key, slot, what is added
 		if err := json.Unmarshal([]byte(args[0].Value.(string)), &rows); err != nil || int64(len(rows)) != args[1].Value {
 			return nil, fmt.Errorf("%v: %w", args, err)

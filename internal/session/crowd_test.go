@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/fake"
 )
 
@@ -29,7 +28,6 @@ func addTo(ctx context.Context, db *sql.DB, n, row int64) error {
 // A crowd is increments that wait behind one that the server holds.
 type crowd struct {
 	*testing.T
-	dialect dialect.Dialect
 	server  *countServer
 	db      *sql.DB
 	shared  *Shared
@@ -41,11 +39,7 @@ type crowd struct {
 
 // newCrowd has the first statement held until release is told its fate.
 func newCrowd(t *testing.T) *crowd {
-	return newCrowdOn(t, fake.Probing)
-}
-
-func newCrowdOn(t *testing.T, d dialect.Dialect) *crowd {
-	c := &crowd{T: t, dialect: d, release: make(chan fate), held: make(chan context.Context)}
+	c := &crowd{T: t, release: make(chan fate), held: make(chan context.Context)}
 	c.server = &countServer{behave: func(ctx context.Context, st statement) fate { return c.hold(ctx, st) }}
 	c.open("")
 	return c
@@ -54,7 +48,7 @@ func newCrowdOn(t *testing.T, d dialect.Dialect) *crowd {
 // open opens a database with more in the table's configuration.
 func (c *crowd) open(more string) {
 	c.Helper()
-	wrapped := wrap(c.T, c.server, c.dialect, "version: 1\ntables: {posts: {counters: {views: {}}"+more+"}}\n")
+	wrapped := wrap(c.T, c.server, fake.Probing, "version: 1\ntables: {posts: {counters: {views: {}}"+more+"}}\n")
 	c.shared, c.db = wrapped.shared, sql.OpenDB(wrapped)
 	c.shared.coalescer.Pace.Most = 1 // however long a test holds a statement
 	c.Cleanup(func() { _ = c.db.Close() })

@@ -203,26 +203,16 @@ func (r *Run) runShared(ctx context.Context, m *slots.Member, b *slots.Batch, p 
 	}
 }
 
-// addMany adds to slots of many rows. Those that a roll-up or a drain has deleted
-// since they were made it makes again; what is in the way of that, too, is for
-// each row to find out.
-func (r *Run) addMany(ctx context.Context) (res driver.Result, n int64, err error) {
+// addMany adds to slots of many rows: to all of them or, when a roll-up or a drain has
+// deleted one since, to none.
+func (r *Run) addMany(ctx context.Context) (driver.Result, int64, error) {
 	seats := r.seats()
 	defer func() {
 		for _, row := range r.with.Rows {
 			seats.Leave(row.Place)
 		}
 	}()
-	co := r.Plan.Increment.Coalesced
-	res, n, err = r.own(ctx, co.Many)
-	if co.UpsertMany == nil || err == nil || ctx.Err() != nil || r.conn.Engine.LockTimeout(err) || !r.conn.Engine.NotApplied(err) {
-		return res, n, err
-	}
-	if res, n, err = r.own(ctx, co.UpsertMany); err == nil {
-		r.made()
-		n = min(n, int64(len(r.with.Rows))) // it counts a row that was there twice
-	}
-	return res, n, err
+	return r.own(ctx, r.Plan.Increment.Coalesced.Many)
 }
 
 // errLeaderGone is what members are told when their leader panics.
