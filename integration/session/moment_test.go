@@ -55,12 +55,13 @@ func TestSnapshotIsNotOlderThanOwnRows(t *testing.T) {
 // renews INNODB_TRX when nobody has asked for 0.1 s.
 func untilBlocked(ctx context.Context, t *testing.T, p *twin.Pair, done chan error) {
 	t.Helper()
+	query := "SELECT COUNT(*) FROM information_schema.INNODB_TRX x JOIN information_schema.PROCESSLIST p ON p.ID = x.trx_mysql_thread_id WHERE x.trx_state = 'LOCK WAIT' AND p.DB = DATABASE()"
+	if p.Dialect == "postgres" {
+		query = "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+	}
 	for {
 		var n int
-		if err := p.Under.QueryRowContext(
-			ctx,
-			"SELECT COUNT(*) FROM information_schema.INNODB_TRX x JOIN information_schema.PROCESSLIST p ON p.ID = x.trx_mysql_thread_id WHERE x.trx_state = 'LOCK WAIT' AND p.DB = DATABASE()",
-		).Scan(&n); err != nil {
+		if err := p.Under.QueryRowContext(ctx, query).Scan(&n); err != nil {
 			t.Fatal(err)
 		}
 		if n > 0 {

@@ -43,6 +43,12 @@ func (r *Run) bind(args []rewrite.Arg) ([]driver.NamedValue, error) {
 			out[i] = driver.NamedValue{Ordinal: i + 1, Value: r.slot}
 			continue
 		}
+		if r.sums != nil {
+			if v, ok := r.sums.value(r.Plan.Group, a); ok {
+				out[i] = driver.NamedValue{Ordinal: i + 1, Value: v}
+				continue
+			}
+		}
 		if a.Total > 0 {
 			share := r.Plan.Increment.Coalesced.Shares[a.Total-1]
 			out[i] = driver.NamedValue{Ordinal: i + 1, Value: slots.Decimal(r.with.Rows[0].Sums[a.Total-1], share.Scale)}
@@ -308,6 +314,11 @@ func taken(g rewrite.GivenArg, v any) bool {
 		return g.Takes(rv.String())
 	}
 	return false
+}
+
+func isInteger(v any) bool {
+	_, ok := integerOf(v)
+	return ok
 }
 
 func isNumber(v any) bool {

@@ -32,6 +32,9 @@ type via interface {
 type direct struct{ conn *Conn }
 
 func (t direct) execText(ctx context.Context, p *rewrite.Plan, c call) (driver.Result, error) {
+	if (p.Increment != nil || p.Group != nil) && len(c.options) == 0 && (len(c.args) > 0 || t.conn.Shared.Traits.SlowParse) {
+		return t.own(ctx, &rewrite.Bound{SQL: p.Text}, c.args)
+	}
 	return t.conn.ParentExec(ctx, p.Text, link.JoinArgs(c.options, c.args))
 }
 
@@ -55,15 +58,27 @@ func (t direct) own(ctx context.Context, b *rewrite.Bound, args []driver.NamedVa
 	return t.conn.ParentExec(ctx, b.SQL, args)
 }
 
+// ownQuery runs one of slotsql's statements that returns rows.
+func (t direct) ownQuery(ctx context.Context, b *rewrite.Bound, args []driver.NamedValue) (driver.Rows, error) {
+	if t.conn.PreparesArgs || t.conn.Shared.Traits.SlowParse {
+		if rows, err := t.conn.Kept.Query(ctx, &t.conn.Conn, b.SQL, b.SQL, args); rows != nil || err != nil {
+			return rows, err
+		}
+	}
+	return t.conn.ParentQuery(ctx, b.SQL, args)
+}
+
 // Run is one execution of a plan.
 type Run struct {
 	conn  *Conn
 	Plan  *plan
 	via   via
 	call  call
-	cause drainCause   // of a drain that the plan has no reason for
-	slot  int64        // that an increment adds to
-	with  *slots.Batch // that a shared statement is for
+	cause drainCause    // of a drain that the plan has no reason for
+	slot  int64         // that an increment adds to
+	with  *slots.Batch  // that a shared statement is for
+	sums  *sums         // of a group on the base row
+	row   *slots.RowKey // whose heat the execution shows; nil: none's
 	// addedToBase: a drain has added something to base rows.
 	addedToBase bool
 	// rowAppeared: the statement has met a row that its drain did not find.
@@ -130,6 +145,27 @@ func (r *Run) execOnce(ctx context.Context) (res driver.Result, err error) {
 		return nil, err
 	}
 	defer func() { r.conn.after(r.Plan.Plan, err) }()
+	if r.grouped() {
+		return r.execGrouped(ctx, r.execClass)
+	}
+	return r.execClass(ctx)
+}
+
+// grouped reports whether the execution may share a statement on the base row whatever
+// its row. An increment in slots of its own finds that out by itself, and one whose
+// arguments have it drained runs alone.
+func (r *Run) grouped() bool {
+	switch r.Plan.Class {
+	case rewrite.PassThrough, rewrite.Drain:
+		return r.Plan.Group != nil
+	case rewrite.AdditiveBase:
+		return r.Plan.Group != nil && r.baseFits()
+	}
+	return false
+}
+
+// execClass runs the plan as its class has it.
+func (r *Run) execClass(ctx context.Context) (driver.Result, error) {
 	switch r.Plan.Class {
 	case rewrite.Additive, rewrite.Upsert:
 		return r.execIncrement(ctx)
@@ -161,6 +197,14 @@ func (r *Run) QueryOnce(ctx context.Context) (rows driver.Rows, err error) {
 		return nil, err
 	}
 	defer func() { r.conn.after(r.Plan.Plan, err) }()
+	if r.grouped() {
+		return r.queryGrouped(ctx, r.queryClass)
+	}
+	return r.queryClass(ctx)
+}
+
+// queryClass runs the plan's query as its class has it.
+func (r *Run) queryClass(ctx context.Context) (rows driver.Rows, err error) {
 	switch r.Plan.Class {
 	case rewrite.Additive, rewrite.Upsert:
 		if !r.Plan.Increment.BaseExact() {
@@ -229,6 +273,9 @@ func (r *Run) execIncrement(ctx context.Context) (driver.Result, error) {
 	case r.conn.Origin.RoleUnknown():
 		return r.because(roleUnknown).fallback(ctx)
 	}
+	if r.onColdRow() {
+		return r.execColdRow(ctx)
+	}
 	if r.conn.Tx.KeepsLocks() {
 		if r.belongsOnBase() {
 			return r.execOnBase(ctx)
@@ -295,8 +342,10 @@ func (r *Run) other() int64 {
 
 // addOnce adds to a slot: by an update of the slot row when the process has
 // written it before, else by the upsert; where what a statement locks lasts, by
-// the upsert alone if an update that finds no row would keep others from making
-// theirs.
+// the upsert alone, which locks the base row before the slot row, as a drain does.
+// An update that finds no row would keep others from making theirs (MySQL), and
+// PostgreSQL looks for the referenced row, and locks it, when a transaction updates a
+// slot row for the second time.
 func (r *Run) addOnce(ctx context.Context, p slots.Place, lasting bool) (res driver.Result, n int64, err error) {
 	r.slot = p.Slot
 	places := r.conn.Shared.placement
@@ -304,7 +353,7 @@ func (r *Run) addOnce(ctx context.Context, p slots.Place, lasting bool) (res dri
 	if r.with != nil {
 		upsert, add = &r.Plan.Increment.Coalesced.Upsert, r.Plan.Increment.Coalesced.Add
 	}
-	if p.Keyed && add != nil && places.Knows(p.SlotRow) && !(lasting && r.conn.Shared.Traits.MissLocks) {
+	if p.Keyed && add != nil && places.Knows(p.SlotRow) && (!lasting || r.conn.Shared.Traits.OneWriter) {
 		if res, n, err = r.own(ctx, add); n > 0 || err != nil {
 			if err == nil {
 				places.Found(p.Row.Table)

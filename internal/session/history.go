@@ -23,6 +23,8 @@ type history struct {
 	untied  map[string]bool            // slot tables whose base rows it has deleted
 	bare    []string                   // slot tables without slots, which a READ ONLY transaction keeps so
 
+	counting map[slots.RowKey]bool // rows that it counts, and whether they are hot; see adaptive.go
+
 	held   map[slots.RowKey]int // slots held until it ends, see place.go
 	trials slots.Trials         // its first increments of their forms
 	made   journalRows
@@ -98,7 +100,11 @@ func (h *history) forget() {
 
 // end notes that the transaction has ended. What it held is given to give, and journaled
 // reports whether it has made rows of a journal.
-func (h *history) end(give func(slots.RowKey, int)) (journaled bool) {
+func (h *history) end(give func(slots.RowKey, int), release func(slots.RowKey)) (journaled bool) {
+	for k := range h.counting {
+		release(k)
+	}
+	clear(h.counting)
 	for k, i := range h.held {
 		give(k, i)
 	}

@@ -27,7 +27,7 @@ func TestHistory(t *testing.T) {
 	}
 	given, journaled := 0, 0
 	end := func(h *history) {
-		if h.end(func(slots.RowKey, int) { given++ }) {
+		if h.end(func(slots.RowKey, int) { given++ }, func(slots.RowKey) { given += 10 }) {
 			journaled++
 		}
 	}

@@ -83,7 +83,7 @@ func (c *Conn) hold(k slots.RowKey, i int) {
 
 // release gives back what the transaction that has ended has held.
 func (c *Conn) release() {
-	if c.end(c.Shared.placement.Give) {
+	if c.end(c.Shared.placement.Give, c.Shared.heat.Release) {
 		c.Shared.Made.Journaled()
 	}
 }

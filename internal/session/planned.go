@@ -78,6 +78,10 @@ func (c *Conn) Plan(ctx context.Context, query string) (*plan, error) {
 
 // after notes what a text that has been run may have done to the session.
 func (c *Conn) after(plan *rewrite.Plan, err error) {
+	if c.detached.running() { // it has led a statement, and the error is that of its caller's context
+		c.detached.putOff(func() { c.after(plan, nil) })
+		return
+	}
 	c.Tx.Ran(err == nil && plan.Effects&rewrite.TxControl != 0 && c.Begins(plan.Text))
 	if err != nil {
 		c.failed(err)
@@ -107,6 +111,10 @@ func (c *Conn) after(plan *rewrite.Plan, err error) {
 
 // queried notes that a query has been run: its error may come with its rows.
 func (c *Conn) queried(plan *rewrite.Plan) {
+	if c.detached.running() {
+		c.detached.putOff(func() { c.queried(plan) })
+		return
+	}
 	c.Tx.Doubt()
 	c.Origin.Query()
 	if plan.Effects&rewrite.TxControl != 0 && !single(plan.Text) {

@@ -22,3 +22,20 @@ func (r *result) AllLastInsertIds() []int64 {
 	id, _ := r.LastInsertId()
 	return []int64{id}
 }
+
+var _ driver.Result = (*answer)(nil)
+
+// answer is a member's own result of a group's statement.
+type answer struct {
+	result
+	rows driver.Rows // where it returns some
+}
+
+// insertID is the result of a statement that draws a number of its own.
+type insertID int64
+
+// LastInsertId implements driver.Result.
+func (n insertID) LastInsertId() (int64, error) { return int64(n), nil }
+
+// RowsAffected implements driver.Result.
+func (n insertID) RowsAffected() (int64, error) { return 1, nil }

@@ -44,9 +44,10 @@ func (r *Run) share(ctx context.Context) slots.Verdict {
 	} else if key, ok = r.shareKey(co); !ok {
 		return own
 	}
+	form := slots.Form{Shares: co.Shares, Many: many, Seats: seats}
 	m.Verdict = make(chan slots.Verdict, 1)
 	for range 3 {
-		v := slots.Verdict{Outcome: slots.OutcomeLead, Batch: r.conn.Shared.coalescer.Join(key, co.Shares, many, seats, m)}
+		v := slots.Verdict{Outcome: slots.OutcomeLead, Batch: r.conn.Shared.coalescer.Join(key, form, m)}
 		for v.Outcome == slots.OutcomeLead {
 			if v.Batch == nil {
 				v = m.Wait(ctx)
@@ -121,8 +122,13 @@ func (r *Run) lead(ctx context.Context, m *slots.Member, b *slots.Batch) slots.V
 	if len(b.Rows) == 1 {
 		p = r.placeOf(b)
 	}
+	return r.leadShared(ctx, m, b, func(ctx context.Context) { r.runShared(ctx, m, b, p) })
+}
+
+// leadShared runs what a batch's members share, and returns the leader's own verdict.
+func (r *Run) leadShared(ctx context.Context, m *slots.Member, b *slots.Batch, run func(context.Context)) slots.Verdict {
 	if ctx.Done() == nil {
-		r.runShared(ctx, m, b, p)
+		run(ctx)
 		return (<-m.Verdict).ForLeader()
 	}
 	// The statement is also the others', so it outlives this caller's context:
@@ -135,7 +141,7 @@ func (r *Run) lead(ctx context.Context, m *slots.Member, b *slots.Batch) slots.V
 	go func() {
 		defer cancel()
 		defer close(done)
-		r.runShared(shared, m, b, p)
+		run(shared)
 	}()
 	v := m.Wait(ctx)
 	if v.Outcome == slots.OutcomeAbandoned {

@@ -24,6 +24,7 @@ type Shared struct {
 
 	placement *slots.Placement
 	coalescer *slots.Coalescer
+	heat      *slots.Heat
 	witness   *witness
 	warned    warnings
 	observers observers
@@ -38,6 +39,7 @@ func NewFor(d dialect.Dialect, cfg *config.Config, tables []config.TableConfig) 
 		placement: slots.NewPlacement(),
 		witness:   newWitness(),
 		coalescer: slots.NewCoalescer(),
+		heat:      slots.NewHeat(),
 		Made:      slots.Made{Wake: make(chan struct{}, 1), Journal: make(chan struct{}, 1)},
 	}
 	s.NewNames = s.Untouched.Clear

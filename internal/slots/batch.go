@@ -32,8 +32,11 @@ type batchRow struct {
 	Row   RowKey
 }
 
-// maxBatchRows bounds a statement.
-const maxBatchRows = 256
+// These bound a statement: the rows that it is for, and the members of a row.
+const (
+	maxBatchRows = 256
+	maxMembers   = 1024
+)
 
 // newBatch makes a batch of one member. Of a group of many rows it is for many
 // if the row has a place that is known to be there: else the member makes it, in a
@@ -41,8 +44,8 @@ const maxBatchRows = 256
 func (g *Group) newBatch(leader *Member) *Batch {
 	b := &Batch{}
 	row := batchRow{Row: leader.Row, key: leader.Key, Sums: slices.Clone(leader.Adds)}
-	if g.many {
-		row.Place, b.Many = g.seats.take(leader.Row)
+	if g.form.Many {
+		row.Place, b.Many = g.form.Seats.take(leader.Row)
 	}
 	b.Rows = []batchRow{row}
 	b.take(leader)
@@ -80,13 +83,16 @@ func (b *Batch) admit(m *Member, g *Group) bool {
 		if !b.Many || len(b.Rows) == maxBatchRows {
 			return false
 		}
-		p, known := g.seats.take(m.Row)
+		p, known := g.form.Seats.take(m.Row)
 		if !known {
 			return false
 		}
 		b.add(batchRow{Row: m.Row, key: m.Key, Sums: slices.Clone(m.Adds), Place: p})
 		b.take(m)
 		return true
+	}
+	if len(b.Members) == maxMembers {
+		return false
 	}
 	sums := b.Rows[i].Sums
 	nothing := true

@@ -57,17 +57,27 @@ type GroupKey struct {
 type Group struct {
 	shard *coalescerShard
 	max   []int64 // what one statement may add to a row, by counter
-	many  bool    // rows, with places of these seats
-	seats Seats
+	form  Form
 	queue []*Member
 
 	leaders int // statements under way, or about to be
 	last    int // members of the last batch
 }
 
+// A Form is what a group's statements are like.
+type Form struct {
+	Shares []rewrite.Share
+	Many   bool // for several rows, with places of these seats
+	Seats  Seats
+	// OneLeader: a second statement would wait for the lock of the first one's row.
+	OneLeader bool
+}
+
 // A Member is one execution of an increment.
 type Member struct {
 	Adds    []int64 // by counter, in units of its last digit
+	Demands []int64 // by guard, of the counter's value that it meets; of a group on the base row
+	Free    []any   // arguments that members need not have in common: the last one's hold
 	Row     RowKey  // of a group of many
 	Key     []int64 // the row's, with that
 	Used    int     // how many shared statements its connection has run
@@ -167,9 +177,9 @@ func NewCoalescer() *Coalescer {
 // Whoever leads, all that queue go along. So the lead goes to the connection
 // that has led most: its server process knows the statement, and others need
 // not learn it.
-func (co *Coalescer) Join(k GroupKey, shares []rewrite.Share, many bool, seats Seats, m *Member) *Batch {
+func (co *Coalescer) Join(k GroupKey, f Form, m *Member) *Batch {
 	h := maphash.String(co.seed, k.Args)
-	if many {
+	if f.Many {
 		h = maphash.String(co.seed, k.Text)
 	}
 	s := &co.shards[h%coalescerShards]
@@ -182,14 +192,14 @@ func (co *Coalescer) Join(k GroupKey, shares []rewrite.Share, many bool, seats S
 		if s.groups == nil {
 			s.groups = map[GroupKey]*Group{}
 		}
-		g = &Group{shard: s, many: many, seats: seats}
-		for _, share := range shares {
+		g = &Group{shard: s, form: f}
+		for _, share := range f.Shares {
 			g.max = append(g.max, share.Max)
 		}
 		s.groups[k] = g
 	}
 	m.Group, m.batch = g, nil
-	if g.leaders >= co.Pace.leaders(g.last) {
+	if g.leaders > 0 && (f.OneLeader || g.leaders >= co.Pace.leaders(g.last)) {
 		m.state = stateQueued
 		g.queue = append(g.queue, m)
 		s.mu.Unlock()

@@ -1,0 +1,205 @@
+package session
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/integration/twin"
+)
+
+// adaptive makes a table whose placement is adaptive.
+func adaptive(t *testing.T, dialect string) *twin.Pair {
+	t.Helper()
+	return twin.New(t, twin.Options{
+		Dialect: dialect,
+		Schema: []string{
+			"CREATE TABLE posts (id INT PRIMARY KEY, views BIGINT NOT NULL, likes BIGINT, title VARCHAR(20))",
+			"INSERT INTO posts VALUES (1, 0, 0, 'a'), (2, 0, NULL, 'b'), (3, 0, 0, 'c')",
+		},
+		Config: "version: 1\nauto_migrate: true\ndefaults: {slots: 16, placement: adaptive}\ntables: {posts: {counters: {views: {}, likes: {}}}}\n",
+	})
+}
+
+// Rows that nobody waits for are counted on the base row, in transactions and outside.
+// One that a transaction holds when another increments it is counted in slots from then
+// on, and nobody waits for anybody.
+func TestAdaptive(t *testing.T) {
+	for _, dialect := range []string{"mysql", "postgres"} {
+		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
+			p := adaptive(t, dialect)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			const count = "UPDATE posts SET views = views + 1, likes = likes + 2 WHERE id = 1"
+			one := func(res sql.Result, err error) {
+				t.Helper()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if n, _ := res.RowsAffected(); n != 1 {
+					t.Fatalf("%d rows affected", n)
+				}
+			}
+			begin := func() *sql.Tx {
+				t.Helper()
+				tx, err := p.Wrapped.BeginTx(ctx, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return tx
+			}
+			commit := func(tx *sql.Tx) {
+				t.Helper()
+				if err := tx.Commit(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			one(p.Wrapped.ExecContext(ctx, count))
+			cold := begin()
+			one(cold.ExecContext(ctx, count))
+			one(cold.ExecContext(ctx, count))
+			commit(cold)
+			if got := value(t, p.Under, "SELECT COUNT(*) FROM posts_slots"); got != "0" {
+				t.Errorf("%s slot rows of a cold row", got)
+			}
+			if got := value(t, p.Under, "SELECT views + likes FROM posts WHERE id = 1"); got != "9" {
+				t.Errorf("the base row has %s, want 9", got)
+			}
+
+			holder := begin()
+			one(holder.ExecContext(ctx, count))
+			waiter := begin()
+			counted := make(chan error, 1)
+			go func() { // MySQL makes a slot row under a lock of the base row
+				_, err := waiter.ExecContext(ctx, count)
+				counted <- err
+			}()
+			if dialect == "mysql" {
+				commit(holder)
+			}
+			if err := <-counted; err != nil {
+				t.Fatal(err)
+			}
+			commit(waiter)
+			if dialect != "mysql" {
+				commit(holder)
+			}
+
+			hot, other := begin(), begin()
+			one(hot.ExecContext(ctx, count))
+			one(p.Wrapped.ExecContext(ctx, count))
+			if dialect == "postgres" {
+				one(other.ExecContext(ctx, count))
+			}
+			commit(other)
+			commit(hot)
+			if got := value(t, p.Under, "SELECT COUNT(*) FROM posts_slots"); got == "0" {
+				t.Error("a hot row has no slot rows")
+			}
+			want := map[string]string{"mysql": "7", "postgres": "8"}[dialect]
+			if got := value(t, p.Wrapped, "SELECT views FROM posts WHERE id = 1"); got != want {
+				t.Errorf("total %s, want %s", got, want)
+			}
+		})
+	}
+}
+
+// What is acknowledged is counted, in whatever mixture of transactions, statements,
+// roll-ups, plain clients and drains rows become hot and cold.
+func TestAdaptiveMixture(t *testing.T) {
+	for _, dialect := range []string{"mysql", "postgres"} {
+		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
+			p := adaptive(t, dialect)
+			if err := p.Wrapped.Ping(); err != nil {
+				t.Fatal(err)
+			}
+			worker := twin.Connector(t, p)
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+			defer cancel()
+			var mu sync.Mutex
+			want := map[int]int{}
+			var wg sync.WaitGroup
+			for i := range 12 {
+				wg.Go(func() {
+					r := rand.New(rand.NewPCG(uint64(i), 1))
+					for ctx.Err() == nil {
+						id, n := 1+r.IntN(3), 1+r.IntN(5)
+						added, err := adaptiveStep(t.Context(), p, r, id, n)
+						if err != nil {
+							t.Error(err)
+							return
+						}
+						mu.Lock()
+						want[id] += added
+						mu.Unlock()
+					}
+				})
+			}
+			for ctx.Err() == nil {
+				if _, err := slotsql.RollUp(t.Context(), worker, slotsql.RollUpOptions{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			wg.Wait()
+			for id, n := range want {
+				if got := value(t, p.Wrapped, fmt.Sprintf("SELECT views FROM posts WHERE id = %d", id)); got != fmt.Sprint(n) {
+					t.Errorf("row %d: total %s, want %d", id, got, n)
+				}
+			}
+		})
+	}
+}
+
+// adaptiveStep does one of the things that a row meets, and returns what it has added.
+func adaptiveStep(ctx context.Context, p *twin.Pair, r *rand.Rand, id, n int) (int, error) {
+	count := fmt.Sprintf("UPDATE posts SET views = views + %d WHERE id = %d", n, id)
+	once := func(db interface {
+		ExecContext(context.Context, string, ...any) (sql.Result, error)
+	}, q string) error {
+		_, err := db.ExecContext(ctx, q)
+		return err
+	}
+	switch k := r.IntN(20); {
+	case k < 8:
+		return n, once(p.Wrapped, count)
+	case k < 10:
+		return n, once(p.Under, count)
+	case k < 11:
+		return 0, once(p.Wrapped, fmt.Sprintf("UPDATE posts SET views = views + 0, title = 'x' WHERE id = %d AND views >= 0", id))
+	}
+	tx, err := p.Wrapped.BeginTx(ctx, nil)
+	if err != nil {
+		return 0, err
+	}
+	defer tx.Rollback() //nolint:errcheck // it is over
+	if err := once(tx, count); err != nil {
+		return 0, err
+	}
+	added := n
+	switch r.IntN(4) {
+	case 0:
+		return 0, nil // rolled back
+	case 1:
+		if err := once(tx, count); err != nil {
+			return 0, err
+		}
+		added += n
+	}
+	return added, tx.Commit()
+}
+
+// value returns what a query of one value returns.
+func value(t *testing.T, db *sql.DB, query string) (v string) {
+	t.Helper()
+	if err := db.QueryRowContext(t.Context(), query).Scan(&v); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return v
+}

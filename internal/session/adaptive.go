@@ -1,0 +1,95 @@
+package session
+
+import (
+	"context"
+	"database/sql/driver"
+	"time"
+
+	"github.com/slotsql/slotsql/internal/slots"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// Placement adaptive: an increment of a cold row is the application's own statement on
+// the base row, alone or in a group, and one of a hot row goes to a slot. See slots.Heat
+// for which is which. Either is exact at every moment, whatever the other is doing.
+
+// onColdRow reports whether an increment is to run on its base row, because its row is
+// cold. In a transaction the row is then held until that ends.
+func (r *Run) onColdRow() bool {
+	c := r.conn
+	inc := r.Plan.Increment
+	if inc.Table.Counter.Placement != rewrite.PlacementAdaptive || inc.Table.Counter.Layout == rewrite.LayoutJournal || !r.incrementFitsBase() {
+		return false
+	}
+	row, keyed := r.rowKey()
+	if !keyed {
+		return false
+	}
+	row.Node = 0 // nodes of a cluster have the row in common
+	if !c.Tx.KeepsLocks() {
+		if c.Shared.heat.Hot(row) {
+			return false
+		}
+		r.row = &row
+		return true
+	}
+	hot, counted := c.counting[row]
+	if !counted {
+		hot = c.Shared.heat.Hold(row)
+		if c.counting == nil {
+			c.counting = map[slots.RowKey]bool{}
+		}
+		c.counting[row] = hot
+	}
+	if !hot {
+		r.row = &row
+	}
+	return !hot
+}
+
+// execColdRow runs an increment of a cold row, together with others that overlap with it.
+func (r *Run) execColdRow(ctx context.Context) (driver.Result, error) {
+	if !r.conn.Tx.KeepsLocks() {
+		return r.execGrouped(ctx, r.execCold)
+	}
+	if first, err := r.locksFirst(ctx, &r.Plan.Increment.Row); err != nil {
+		return nil, err
+	} else if first && r.cause == heldToSnapshot {
+		return r.lockFirst(ctx)
+	}
+	return r.execCold(ctx)
+}
+
+// execCold runs the increment's own text on the base row.
+func (r *Run) execCold(ctx context.Context) (driver.Result, error) {
+	start := time.Now()
+	res, n, err := r.execTouching(ctx)
+	r.took(time.Since(start), err)
+	switch {
+	case err != nil:
+		if r.conn.InAutocommit() && r.conn.Engine.SlotFull(err) {
+			return r.because(outOfRange).fallback(ctx) // the base value has, and the total may not
+		}
+		return nil, err
+	case n == 0:
+		return res, nil
+	}
+	r.note(r.Plan.Increment.Row, onBase)
+	return res, r.holdIncrement(ctx)
+}
+
+// took notes how an update of a base row has gone.
+func (r *Run) took(d time.Duration, err error) {
+	if r.row == nil {
+		return
+	}
+	h := r.conn.Shared.heat
+	switch {
+	case err != nil:
+		if r.conn.Engine.Retryable(err) || r.conn.Engine.LockTimeout(err) || r.conn.Engine.Conflict(err) {
+			h.Waited(*r.row)
+		}
+	case h.Took(d):
+		h.Waited(*r.row)
+	}
+}

@@ -1,0 +1,184 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"database/sql/driver"
+	"slices"
+
+	"github.com/slotsql/slotsql/internal/slots"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// This file is an execution's way through a group on the base row: see rewrite.Group for
+// what is exact about that. An execution that meets no other runs as it is, while those
+// that come meanwhile queue behind it; then one of them leads, and runs the group's
+// statement for all. Only one statement of a group is under way at a time: a second one
+// would wait for the first one's row.
+
+// execGrouped runs an execution in a group, or by alone where it has none.
+func (r *Run) execGrouped(ctx context.Context, alone func(context.Context) (driver.Result, error)) (driver.Result, error) {
+	v, m := r.inGroup(ctx, false)
+	if m != nil {
+		defer m.Group.Next()
+	}
+	if v.Outcome == slots.OutcomeAlone {
+		return alone(ctx)
+	}
+	return v.Result, v.Err
+}
+
+// queryGrouped is execGrouped for a statement that returns rows.
+func (r *Run) queryGrouped(ctx context.Context, alone func(context.Context) (driver.Rows, error)) (driver.Rows, error) {
+	v, m := r.inGroup(ctx, true)
+	if m != nil {
+		defer m.Group.Next()
+	}
+	switch {
+	case v.Outcome == slots.OutcomeAlone:
+		return alone(ctx)
+	case v.Err != nil:
+		return nil, v.Err
+	}
+	return v.Result.(*answer).rows, nil
+}
+
+// inGroup runs the execution together with those that overlap with it. It says what has
+// become of it: counted or refused, with its result; failed with its error; or alone,
+// when nothing has been applied and it is to run by itself. Where others queue behind it
+// meanwhile, the member is returned whose turn ends then.
+func (r *Run) inGroup(ctx context.Context, rows bool) (slots.Verdict, *slots.Member) {
+	alone := slots.Verdict{Outcome: slots.OutcomeAlone}
+	if r.Plan.Group == nil || len(r.call.options) > 0 || len(r.call.args) != r.Plan.Inputs || !r.conn.AsConnected() {
+		return alone, nil
+	}
+	m, key, ok := r.member(rows)
+	if !ok {
+		return alone, nil
+	}
+	form := slots.Form{Shares: r.Plan.Group.Shares, OneLeader: true}
+	for range 3 {
+		v := slots.Verdict{Outcome: slots.OutcomeLead, Batch: r.conn.Shared.coalescer.Join(key, form, m)}
+		for v.Outcome == slots.OutcomeLead {
+			switch {
+			case v.Batch == nil:
+				if v = m.Wait(ctx); v.Outcome == slots.OutcomeLead {
+					v.Batch = m.Group.Take(m)
+				}
+			case len(v.Batch.Members) == 1:
+				return alone, m
+			default:
+				v = r.leadGroup(ctx, m, v.Batch, rows)
+			}
+		}
+		if v.Outcome != slots.OutcomeRetry {
+			return v, nil
+		}
+	}
+	return alone, nil
+}
+
+// member is the execution as a member of its group, and the group that it belongs to;
+// false where its arguments keep it out.
+func (r *Run) member(rows bool) (*slots.Member, slots.GroupKey, bool) {
+	g := r.Plan.Group
+	n := len(g.Shares)
+	values := make([]int64, n+len(g.Guards))
+	m := &slots.Member{Adds: values[:n:n], Demands: values[n:], Used: r.conn.led}
+	var buf [128]byte
+	b := append(buf[:0], 'e')
+	if rows {
+		b[0] = 'q'
+	}
+	nothing := true
+	var ok bool
+	for i, s := range g.Shares {
+		if m.Adds[i], ok = r.addsNumber(s); !ok {
+			return nil, slots.GroupKey{}, false
+		}
+		nothing = nothing && m.Adds[i] == 0
+		// Where all add, or all subtract, every value on the way lies between the first
+		// and the last: what may be stored at both ends may be all the way.
+		b = append(b, "-0+"[1+cmp.Compare(m.Adds[i], 0)])
+	}
+	if nothing { // engines differ in what that affects
+		return nil, slots.GroupKey{}, false
+	}
+	for i, d := range g.Guards {
+		if m.Demands[i], ok = r.demands(d); !ok {
+			return nil, slots.GroupKey{}, false
+		}
+	}
+	for _, a := range g.Args {
+		if a.Total > 0 || a.Bound > 0 {
+			continue
+		}
+		v, ok := r.value(a)
+		if !ok {
+			return nil, slots.GroupKey{}, false
+		}
+		if a.Free {
+			m.Free = append(m.Free, kept(v.Value))
+			continue
+		}
+		if b, ok = slots.AppendValue(append(b, ','), v); !ok {
+			return nil, slots.GroupKey{}, false
+		}
+	}
+	m.Verdict = make(chan slots.Verdict, 1)
+	return m, slots.GroupKey{Text: g.SQL, Args: string(b), Node: r.conn.node.Number}, true
+}
+
+// kept is an argument that its caller may change once it has given up.
+func kept(v any) any {
+	if b, ok := v.([]byte); ok {
+		return slices.Clone(b)
+	}
+	return v
+}
+
+// addsNumber is adds, of a number: what an engine makes of a string may be another one.
+func (r *Run) addsNumber(s rewrite.Share) (int64, bool) {
+	if s.Arg != nil && s.Scale == 0 {
+		if v, ok := r.value(*s.Arg); !ok || !isInteger(v.Value) {
+			return 0, false
+		}
+	}
+	return r.adds(s)
+}
+
+// demands returns the bound that the execution puts on a counter, in units of its last
+// digit.
+func (r *Run) demands(g rewrite.Guard) (int64, bool) {
+	if g.Arg == nil {
+		return g.Literal, true
+	}
+	v, ok := r.value(*g.Arg)
+	scale := r.Plan.Group.Shares[g.Share].Scale
+	if !ok || scale == 0 && !isInteger(v.Value) {
+		return 0, false
+	}
+	n, ok := units(v.Value, scale)
+	if g.Arg.Negate {
+		n = -n
+	}
+	return n, ok && n >= -g.Max && n <= g.Max
+}
+
+// leadGroup runs the statement of a group, tells its members, and returns the leader's
+// own verdict.
+func (r *Run) leadGroup(ctx context.Context, m *slots.Member, b *slots.Batch, rows bool) slots.Verdict {
+	r.conn.led++
+	g := &group{run: r, members: b.Members, rows: rows}
+	if r.Plan.Class == rewrite.Drain {
+		// The plan of the group's statement drains as that of each member's would.
+		p, err := r.conn.Plan(ctx, r.Plan.Group.SQL)
+		if err != nil || p.Class != rewrite.Drain {
+			g.tell(slots.Verdict{Outcome: slots.OutcomeAlone}, b.Members...)
+			m.Group.Next()
+			return g.own
+		}
+		g.drained = p
+	}
+	return r.leadShared(ctx, m, b, g.lead)
+}

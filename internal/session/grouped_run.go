@@ -1,0 +1,289 @@
+package session
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/slotsql/slotsql/internal/link"
+	"github.com/slotsql/slotsql/internal/slots"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// group is the statements by which a leader runs the executions of a batch. They may run
+// beside the leader's caller, who may have given up; see detached.
+type group struct {
+	run     *Run
+	members []*slots.Member
+	rows    bool  // the statement returns some
+	drained *plan // of the group's statement, where its class is drain
+
+	told    map[*slots.Member]bool // those that know their verdict, once the group is split
+	own     slots.Verdict          // the leader's, who is told last
+	refused *slots.Member          // the last one for which no row was affected
+
+	columns []string
+	types   columnTypes
+}
+
+// lead runs all members and tells them.
+func (g *group) lead(ctx context.Context) {
+	g.own = slots.Verdict{Outcome: slots.OutcomeFailed, Err: errLeaderGone}
+	finished := false
+	defer func() {
+		if !finished { // it panics
+			g.tell(g.own, g.members...)
+		}
+		g.members[0].Group.Next() // now that their callers may be back
+		g.members[0].Verdict <- g.own
+	}()
+	g.runAll(ctx, g.members)
+	finished = true
+}
+
+// tell gives members their verdict, the leader apart.
+func (g *group) tell(v slots.Verdict, members ...*slots.Member) {
+	for _, m := range members {
+		switch {
+		case m == g.members[0]:
+			g.own = v
+		case g.told == nil:
+			m.Verdict <- v
+		case !g.told[m]:
+			g.told[m] = true
+			m.Verdict <- v
+		}
+	}
+}
+
+// runAll runs the statement for some of the members. Where it affects no row, or fails
+// and leaves nothing, they are split until each has a result of its own: the row is not
+// there, or has no room for all of them, or is refused by a constraint.
+func (g *group) runAll(ctx context.Context, members []*slots.Member) {
+	outcome, err := g.statement(ctx, members)
+	switch {
+	case outcome != slots.OutcomeAlone:
+		if outcome != slots.OutcomeCounted {
+			g.tell(slots.Verdict{Outcome: outcome, Err: err}, members...)
+		}
+		return
+	case len(members) > 1:
+		g.split(ctx, members, err)
+	case err != nil:
+		g.tell(slots.Verdict{Outcome: slots.OutcomeAlone}, members...) // to meet its own error
+	default:
+		g.refuse(members[0])
+	}
+}
+
+// split runs members that one statement cannot be for. When no row was affected, the
+// first of them goes alone: if it is refused too, so are at this moment all that demand
+// as much of the row. So a group at a bound takes a number of statements that grows with
+// the logarithm of its members.
+func (g *group) split(ctx context.Context, members []*slots.Member, err error) {
+	if g.told == nil {
+		g.told = make(map[*slots.Member]bool, len(members))
+	}
+	rest := members
+	if err == nil {
+		g.runAll(ctx, members[:1])
+		rest = members[1:]
+		if g.refused == members[0] {
+			var lesser []*slots.Member
+			for _, m := range rest {
+				if g.demandsAsMuch(m, members[0]) {
+					g.refuse(m)
+				} else {
+					lesser = append(lesser, m)
+				}
+			}
+			if len(lesser) > 0 {
+				g.runAll(ctx, lesser)
+			}
+			return
+		}
+	}
+	for _, part := range [][]*slots.Member{rest[:len(rest)/2], rest[len(rest)/2:]} {
+		if len(part) > 0 {
+			g.runAll(ctx, part)
+		}
+	}
+}
+
+// demandsAsMuch reports whether a member is refused by every row that refuses another.
+func (g *group) demandsAsMuch(m, other *slots.Member) bool {
+	for i, guard := range g.run.Plan.Group.Guards {
+		if guard.AtLeast && m.Demands[i] < other.Demands[i] || !guard.AtLeast && m.Demands[i] > other.Demands[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// refuse tells a member that no row was affected.
+func (g *group) refuse(m *slots.Member) {
+	g.refused = m
+	none := &answer{result: result{driver.RowsAffected(0), 0}}
+	if g.rows {
+		none.rows = &bufferedRows{columns: g.columns, columnTypes: g.types}
+	}
+	g.tell(slots.Verdict{Outcome: slots.OutcomeCounted, Result: none}, m)
+}
+
+// statement runs the group's statement for members, in their order, and tells them when
+// it is committed. Alone says that nothing has been applied: with an error, or because no
+// row was affected.
+func (g *group) statement(ctx context.Context, members []*slots.Member) (slots.Outcome, error) {
+	r := g.run
+	args, err := g.bind(members)
+	if err != nil {
+		return slots.OutcomeAlone, err
+	}
+	var a answered
+	start := time.Now()
+	for tries := 1; ; tries++ {
+		if a, err = g.send(ctx, args); !r.conn.Retry(ctx, tries, err) {
+			break
+		}
+	}
+	r.took(time.Since(start), err)
+	switch {
+	case err == nil && a.affected > 0:
+		g.answer(a, members)
+		r.Plan.tally.shared(len(members) - 1)
+		return slots.OutcomeCounted, nil
+	case err == nil:
+		return slots.OutcomeAlone, nil
+	case errors.Is(err, driver.ErrBadConn):
+		return slots.OutcomeRetry, nil // the parent says so only when nothing has been sent
+	case r.conn.Engine.LockTimeout(err):
+		return slots.OutcomeFailed, err // each has waited as long as the leader
+	case r.conn.Engine.NotApplied(err):
+		return slots.OutcomeAlone, err
+	}
+	return slots.OutcomeFailed, err
+}
+
+// answered is what the database has said of a group's statement.
+type answered struct {
+	affected int64
+	result   driver.Result
+	row      []driver.Value
+}
+
+// send runs the statement.
+func (g *group) send(ctx context.Context, args []driver.NamedValue) (a answered, err error) {
+	r := g.run
+	text := &r.Plan.Group.Bound
+	if !g.rows {
+		if g.drained != nil {
+			a.result, err = r.conn.run(g.drained, direct{r.conn}, call{args: args}).execClass(ctx)
+		} else {
+			a.result, err = direct{r.conn}.own(ctx, text, args)
+		}
+		if err != nil {
+			return a, err
+		}
+		a.affected, err = a.result.RowsAffected()
+		return a, link.Settled(err)
+	}
+	var rows driver.Rows
+	if g.drained != nil {
+		rows, err = r.conn.run(g.drained, direct{r.conn}, call{args: args}).queryClass(ctx)
+	} else {
+		rows, err = direct{r.conn}.ownQuery(ctx, text, args)
+	}
+	if err != nil {
+		return a, err
+	}
+	g.columns, g.types = rows.Columns(), TypesOf(rows)
+	all, err := link.ReadAll(rows)
+	if cerr := rows.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil || len(all) == 0 {
+		return a, err
+	}
+	a.affected, a.row = int64(len(all)), all[0]
+	return a, nil
+}
+
+// bind makes the arguments of the statement for members in their order.
+func (g *group) bind(members []*slots.Member) ([]driver.NamedValue, error) {
+	r, form := g.run, g.run.Plan.Group
+	totals := make([]int64, len(form.Shares))
+	bounds := slices.Clone(members[0].Demands)
+	for i, m := range members {
+		for j, guard := range form.Guards {
+			// The member meets what those before it have made of the counter.
+			d := m.Demands[j] - totals[guard.Share]
+			if i > 0 && (guard.AtLeast && d > bounds[j] || !guard.AtLeast && d < bounds[j]) {
+				bounds[j] = d
+			}
+		}
+		for j, n := range m.Adds {
+			totals[j] += n
+		}
+	}
+	own := *r
+	own.sums = &sums{totals: totals, bounds: bounds, free: members[len(members)-1].Free}
+	return own.bind(form.Args)
+}
+
+// sums are what a group's statement adds and demands, and the arguments that its members
+// need not have in common.
+type sums struct {
+	totals, bounds []int64
+	free           []any
+}
+
+// value returns what an argument of the group's statement is bound to; false for one that
+// all members have in common.
+func (s *sums) value(g *rewrite.Group, a rewrite.Arg) (any, bool) {
+	n, scale := int64(0), 0
+	switch {
+	case a.Free:
+		v := s.free[0]
+		s.free = s.free[1:]
+		return v, true
+	case a.Total > 0:
+		n, scale = s.totals[a.Total-1], g.Shares[a.Total-1].Scale
+	case a.Bound > 0:
+		n, scale = s.bounds[a.Bound-1], g.Shares[g.Guards[a.Bound-1].Share].Scale
+	default:
+		return nil, false
+	}
+	if a.Negate {
+		n = -n
+	}
+	return slots.Decimal(n, scale), true
+}
+
+// answer tells members what each of them would have been told, one after another.
+func (g *group) answer(a answered, members []*slots.Member) {
+	form := g.run.Plan.Group
+	after := make([]int64, len(form.Shares)) // what the members behind one have added
+	for _, m := range slices.Backward(members) {
+		own := &answer{result: result{a.result, 1}}
+		if form.InsertID > 0 {
+			if id, err := a.result.LastInsertId(); err == nil {
+				own.Result = insertID(id - after[form.InsertID-1])
+			}
+		}
+		if g.rows {
+			row := slices.Clone(a.row)
+			for i, share := range form.Returns {
+				if n, ok := row[i].(int64); ok && share > 0 {
+					row[i] = n - after[share-1]
+				}
+			}
+			own.rows = &bufferedRows{columns: g.columns, columnTypes: g.types, rows: [][]driver.Value{row}}
+		}
+		for i, n := range m.Adds {
+			after[i] += n
+		}
+		g.tell(slots.Verdict{Outcome: slots.OutcomeCounted, Result: own}, m)
+	}
+}

@@ -1,0 +1,161 @@
+package slots
+
+import (
+	"hash/maphash"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Heat tells which rows are hot: those whose increments have been seen to wait for one
+// another where a group cannot help, because transactions hold the row over round trips,
+// or other processes count it. Increments of a hot row go to slots, and those of any
+// other row to the base row. Nothing but speed depends on it: an increment on the base
+// row and one in a slot commute.
+//
+// A row becomes hot when an increment finds it held by a transaction of this process,
+// when an update of it took much longer than such updates take, and when one has been
+// refused for a lock or a conflict. It stays so for a period, which begins anew
+// whenever increments of it overlap in transactions. The next increment is then one on
+// the base row; when that waits again the row is hot for a longer period.
+type Heat struct {
+	seed   maphash.Seed
+	shards [heatShards]heatShard
+	usual  atomic.Int64 // nanoseconds that updates of cold rows take, on average
+	hot    atomic.Int64 // how often a row has become hot
+}
+
+const (
+	heatShards = 32
+	// maxWarmRows bounds what a shard remembers of rows that nobody holds.
+	maxWarmRows = 1024
+)
+
+type heatShard struct {
+	mu   sync.Mutex
+	rows map[RowKey]*warmth
+	_    [40]byte // a cache line of its own
+}
+
+// warmth is what is known of one row.
+type warmth struct {
+	holders int           // transactions that have counted it and are still open
+	until   time.Time     // it is hot
+	period  time.Duration // that it was last hot for
+}
+
+const (
+	shortestPeriod = 2 * time.Second
+	longestPeriod  = time.Minute
+	// slowFactor and slowSpare say when an update has waited: it took so many times
+	// what updates take, and so much more. A busy machine makes all updates slow.
+	slowFactor = 8
+	slowSpare  = 5 * time.Millisecond
+)
+
+// NewHeat returns one for which all rows are cold.
+func NewHeat() *Heat { return &Heat{seed: maphash.MakeSeed()} }
+
+func (h *Heat) shard(row RowKey) *heatShard {
+	return &h.shards[maphash.String(h.seed, row.Values)%heatShards]
+}
+
+// Hold notes that a transaction counts a row, until Release. It reports whether the row
+// is hot: a slot is the place for the increment.
+func (h *Heat) Hold(row RowKey) (hot bool) {
+	s, now := h.shard(row), time.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w := s.of(row, now)
+	if w.holders > 0 {
+		h.heat(w, now)
+	}
+	w.holders++
+	return now.Before(w.until)
+}
+
+// Release ends a Hold.
+func (h *Heat) Release(row RowKey) {
+	s := h.shard(row)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if w := s.rows[row]; w != nil {
+		if w.holders--; w.holders == 0 && w.until.IsZero() {
+			delete(s.rows, row)
+		}
+	}
+}
+
+// Hot reports whether an increment outside of transactions belongs in a slot.
+func (h *Heat) Hot(row RowKey) bool {
+	s := h.shard(row)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w := s.rows[row]
+	if w == nil {
+		return false
+	}
+	now := time.Now()
+	if w.holders > 0 {
+		h.heat(w, now)
+	}
+	return now.Before(w.until)
+}
+
+// Waited notes that an increment of the row has waited for others.
+func (h *Heat) Waited(row RowKey) {
+	s, now := h.shard(row), time.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h.heat(s.of(row, now), now)
+}
+
+// Took notes how long an update of a row has taken that was cold, and reports whether it
+// has waited.
+func (h *Heat) Took(d time.Duration) (waited bool) {
+	usual := time.Duration(h.usual.Load())
+	waited = usual > 0 && d > slowFactor*usual+slowSpare
+	if usual == 0 {
+		usual = d
+	}
+	h.usual.Store(int64(usual + (min(d, slowFactor*usual+slowSpare)-usual)/32)) // a lost update does no harm
+	return waited
+}
+
+// Became returns how often rows have become hot.
+func (h *Heat) Became() int64 { return h.hot.Load() }
+
+// heat makes a row hot, or keeps it so. The lock of its shard is held.
+func (h *Heat) heat(w *warmth, now time.Time) {
+	switch {
+	case now.Before(w.until):
+	case w.period == 0 || now.Sub(w.until) > 2*w.period:
+		w.period = shortestPeriod
+		h.hot.Add(1)
+	default: // it has waited again as soon as it was tried
+		w.period = min(2*w.period, longestPeriod)
+		h.hot.Add(1)
+	}
+	w.until = now.Add(w.period)
+}
+
+// of returns what is known of a row, for which it makes room.
+func (s *heatShard) of(row RowKey, now time.Time) *warmth {
+	w := s.rows[row]
+	if w != nil {
+		return w
+	}
+	if s.rows == nil {
+		s.rows = map[RowKey]*warmth{}
+	}
+	if len(s.rows) >= maxWarmRows {
+		for k, w := range s.rows {
+			if w.holders == 0 && now.After(w.until) {
+				delete(s.rows, k)
+			}
+		}
+	}
+	w = &warmth{}
+	s.rows[row] = w
+	return w
+}
