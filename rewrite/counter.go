@@ -6,6 +6,9 @@ import "strings"
 type Counter struct {
 	Key      []string // key columns as stored in the database; empty for a single-row table
 	Counters []string // counter columns as stored in the database, in table order
+	// Counted are the counters that the configuration names, whether or not slots may
+	// hold counts of them: increments of each may share a statement on the base row.
+	Counted []string
 	// Passive are those of Counters that the configuration does not name but the
 	// slot table has: other processes may count them in slots. They are summed
 	// and folded like the others, and their increments run on the base row.

@@ -139,6 +139,19 @@ type HoldingDialect interface {
 	Held(t *Table, scope Scope) string
 }
 
+// A GroupingDialect is a Dialect of an engine that would not compute with a sum of many
+// deltas, or not store the result, as it does one by one.
+type GroupingDialect interface {
+	// Amount writes an argument that is a sum, or a bound, of a column's numbers.
+	Amount(c *Column, arg string) string
+	// Stores writes a predicate that holds only where column + sum is exact and stored as
+	// it is; "" where the engine refuses what is not. ref is the column as the
+	// statement names it.
+	Stores(c *Column, ref, sum string) string
+	// Less writes counter - amount such that it compares as the counter does.
+	Less(counter, amount string) string
+}
+
 // Traits are differences between the engines, as data.
 type Traits struct {
 	// ExprNames: a select item without an alias is named by its own text
@@ -176,6 +189,9 @@ type Traits struct {
 	// UpsertSetsInsertID: an upsert of a table with an AUTO_INCREMENT column
 	// changes LAST_INSERT_ID().
 	UpsertSetsInsertID bool
+	// InsertIDCall is the function, in lower case, that returns its argument and has the
+	// session tell it as its last insert ID; "" for none.
+	InsertIDCall string
 	// DynamicSQL: PREPARE and EXECUTE IMMEDIATE take the value of an expression
 	// for a statement.
 	DynamicSQL bool

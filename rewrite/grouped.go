@@ -8,7 +8,10 @@ package rewrite
 // that one after another, in the order of the group, is an order that the plain
 // statements could have had. Each member's result is read off that order. Executions may
 // share a statement when its SQL and its arguments are the same for all of them, but for
-// those that are Total, Bound or Free.
+// those that are Total, Bound or Free, and what they add to each counter has one sign:
+// all values between the first and the last then lie between these two, so that what the
+// engine demands of the last (a range, no negative number, a CHECK of an interval) held for
+// each.
 //
 // When the statement affects no row, or fails and leaves nothing, the group is split,
 // down to single executions, so that each meets its own result.
@@ -22,9 +25,17 @@ type Group struct {
 	// Returns says of each column of RETURNING which share's counter it is, from 1; 0
 	// for a column that every member sees alike.
 	Returns []int
+	// Stars are the tables whose * Returns is about, as in Plan.
+	Stars []*Table
 	// InsertID is the share, from 1, whose counter the session tells as its last insert
 	// ID; 0 for none.
 	InsertID int
+	// NotNumber are arguments compared with key columns that are not numbers, as in
+	// Increment. An execution with a number there runs alone.
+	NotNumber []Arg
+	// Given are the Free arguments, and what their columns take for certain. An execution
+	// with another value runs alone: the engine might refuse it.
+	Given []GivenArg
 }
 
 // A Guard is a bound on a counter that each execution demands of the value that it

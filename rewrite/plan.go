@@ -52,7 +52,9 @@ type Plan struct {
 	Increment *Increment
 
 	// Group is the form that executions of Text share; nil where they may not.
-	Group *Group
+	// GroupReason says why not, of an increment of one row.
+	Group       *Group
+	GroupReason string
 
 	// Drains are the tables to drain before Text runs. For Additive and
 	// AdditiveBase they are the fallback: what runs, with Text, when the
@@ -194,7 +196,7 @@ type Arg struct {
 	Negate bool   // bind the negated number
 
 	// Total, from 1, is the sum of what executions that share a statement add
-	// to the counter of that number; Index is then -1.
+	// to the counter of that number; Index is then -1. Negate is as elsewhere.
 	Total int
 	// Bound, from 1, is the bound of the group's Guard of that number; Index is then -1.
 	Bound int

@@ -281,7 +281,7 @@ func (p *planning) plan() *Plan {
 	case KindInsert:
 		return p.planInsert(st)
 	case KindUpdate:
-		return p.planUpdate(st)
+		return p.planGroup(p.planUpdate(st), st)
 	case KindDelete:
 		return p.planDelete(st)
 	case KindTruncate, KindDrop, KindDDL:

@@ -11,6 +11,7 @@ func (*Dialect) Traits() rewrite.Traits {
 		SelfSubqueryFails:  true,
 		LooseEquality:      true,
 		UpsertSetsInsertID: true,
+		InsertIDCall:       "last_insert_id",
 		LockTables:         true,
 		DynamicSQL:         true,
 		Compound:           true,

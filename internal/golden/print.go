@@ -82,6 +82,7 @@ func (b *printer) plan(indent, text string, p *rewrite.Plan, allSteps bool) {
 			b.line(indent, "else", "the original inserts the row")
 		}
 	}
+	b.group(indent, p)
 	if len(p.Require) > 0 {
 		b.line(indent, "runs as it is for", deltas(p.Require))
 	}
@@ -182,8 +183,8 @@ func arg(a rewrite.Arg) string {
 	if a.Slot {
 		return "slot"
 	}
-	if a.Total > 0 {
-		return fmt.Sprintf("total %d", a.Total)
+	if a.Total > 0 || a.Bound > 0 {
+		return summed(a)
 	}
 	switch a.Many {
 	case rewrite.ManyColumn:

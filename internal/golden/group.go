@@ -1,0 +1,81 @@
+package golden
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// group prints the form that executions share, or why there is none.
+func (b *printer) group(indent string, p *rewrite.Plan) {
+	if p.GroupReason != "" {
+		b.line(indent, "no group", p.GroupReason)
+	}
+	g := p.Group
+	if g == nil {
+		return
+	}
+	b.line(indent, "group", bound(g.Bound))
+	indent += "  "
+	b.line(indent, "shares", shares(g.Shares))
+	for _, x := range g.Guards {
+		b.line(indent, "guard", guard(g, x))
+	}
+	if len(g.Returns) > 0 {
+		b.line(indent, "returns", returns(g.Returns))
+	}
+	if g.InsertID > 0 {
+		b.line(indent, "insert ID", fmt.Sprintf("counter %d", g.InsertID))
+	}
+	if len(g.NotNumber) > 0 {
+		b.line(indent, "not numbers", args(g.NotNumber))
+	}
+	for _, x := range g.Given {
+		b.line(indent, "given", given(x))
+	}
+}
+
+// summed names what a group binds in the place of its members' own numbers.
+func summed(a rewrite.Arg) string {
+	s := fmt.Sprintf("total %d", a.Total)
+	if a.Bound > 0 {
+		s = fmt.Sprintf("bound %d", a.Bound)
+	}
+	if a.Negate {
+		s = "-" + s
+	}
+	return s
+}
+
+// guard says what a member demands of a counter.
+func guard(g *rewrite.Group, x rewrite.Guard) string {
+	s := fmt.Sprintf("counter %d at ", x.Share+1)
+	if x.AtLeast {
+		s += "least "
+	} else {
+		s += "most "
+	}
+	if x.Arg != nil {
+		s += arg(*x.Arg)
+	} else {
+		s += strconv.FormatInt(x.Literal, 10)
+	}
+	s += fmt.Sprintf(", of at most %d", x.Max)
+	if scale := g.Shares[x.Share].Scale; scale > 0 {
+		s += fmt.Sprintf(" in units of 1e-%d", scale)
+	}
+	return s
+}
+
+// returns says what each column of RETURNING is.
+func returns(list []int) string {
+	out := make([]string, len(list))
+	for i, n := range list {
+		if out[i] = "the same for all"; n > 0 {
+			out[i] = fmt.Sprintf("counter %d", n)
+		}
+	}
+	return strings.Join(out, ", ")
+}

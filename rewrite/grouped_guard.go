@@ -1,0 +1,203 @@
+package rewrite
+
+import "strings"
+
+// This file plans WHERE of a group. What reads no column that the statement changes is
+// the same for all members. What compares an incremented counter is a guard: the group
+// demands what the most demanding member does.
+//
+// Guards may stand under AND and OR. A predicate of these alone never becomes false when
+// one of its parts becomes true, so that the group's, whose guards each imply every
+// member's, implies every member's predicate.
+
+// where finds the guards.
+func (g *grouper) where() string {
+	if g.st.Where == nil {
+		return ""
+	}
+	if g.real.UpdateTrigger && !g.rows.only {
+		return "WHERE reads what a trigger may change"
+	}
+	if why := g.predicate(g.st.Where); why != "" {
+		return "WHERE " + why
+	}
+	return ""
+}
+
+func (g *grouper) predicate(e *Expr) string {
+	e = bare(e)
+	if e.Kind == Binary && (e.Op == "AND" || e.Op == "OR") && len(e.Args) == 2 {
+		if why := g.predicate(e.Args[0]); why != "" {
+			return why
+		}
+		return g.predicate(e.Args[1])
+	}
+	name := g.countedIn(e)
+	if name == "" {
+		return g.unlike(e, none)
+	}
+	otherwise := "compares counter " + name + " otherwise than by >, >=, <, <= and BETWEEN"
+	if x := nullTest(e); x != nil {
+		if n := g.counts[g.share(name)]; n.coalesced && n.column.Nullable {
+			return otherwise
+		}
+		return "" // adding a number changes nothing about that
+	}
+	switch {
+	case e.Kind == Binary && len(e.Args) == 2 && turned[e.Op] != "":
+		l, r, op := e.Args[0], e.Args[1], e.Op
+		if g.countedIn(l) == "" {
+			l, r, op = r, l, turned[op]
+		}
+		if other := g.countedIn(r); other != "" {
+			return "compares counter " + name + " with counter " + other
+		}
+		return g.guard(l, op, r)
+	case e.Kind == Opaque && g.isBetween(e):
+		for i, op := range []string{">=", "<="} {
+			if !constant(e.Args[i+1]) {
+				return otherwise
+			}
+			if why := g.guard(e.Args[0], op, e.Args[i+1]); why != "" {
+				return why
+			}
+		}
+		return ""
+	}
+	return otherwise
+}
+
+// isBetween reports whether e is x BETWEEN a AND b, and no more than that.
+func (g *grouper) isBetween(e *Expr) bool {
+	if len(e.Args) != 3 || !equalFold(e.Op, "between") || e.Negated || g.countedIn(e.Args[1]) != "" || g.countedIn(e.Args[2]) != "" {
+		return false
+	}
+	for i, t := range g.src.tokens {
+		if t.Start >= e.Args[0].End {
+			for g.src.is(i, ")") {
+				i++
+			}
+			return g.src.is(i, "BETWEEN") && !g.src.is(i+1, "SYMMETRIC")
+		}
+	}
+	return false
+}
+
+// countedIn returns a counter that the statement increments and e reads, or "".
+func (g *grouper) countedIn(e *Expr) (name string) {
+	e.Walk(func(x *Expr) bool {
+		if x.Kind == ColumnRef && name == "" {
+			if n := g.targetColumn(g.sc, g.target, x.Name); n != "" && g.share(n) >= 0 {
+				name = n
+			}
+		}
+		return name == ""
+	})
+	return name
+}
+
+// guard plans l op r, where l is an incremented counter, or one plus a constant.
+//
+// A member that meets the counter at c + S, after what others before it have added,
+// demands c + S op b: one number takes the place of b, or of the constant beside the
+// counter, or is subtracted from it.
+func (g *grouper) guard(l *Expr, op string, r *Expr) string {
+	name := g.countedIn(l)
+	i := g.share(name)
+	n := &g.counts[i]
+	ops, ok := g.additive(g.sc, l, g.table, name)
+	if !ok || len(ops) > 1 {
+		return "computes with counter " + name
+	}
+	counter := g.counterIn(l)
+	if counter.Kind == Call && n.column.Nullable && !n.coalesced {
+		return "takes counter " + name + " for a number where it is NULL"
+	}
+	guard := Guard{Share: i, AtLeast: op[0] == '>', Max: guardMax(n.column)}
+	arg := Arg{Bound: len(g.group.Guards) + 1, Index: -1}
+	var beside delta
+	if len(ops) == 1 {
+		if beside, ok = g.deltaOf(n.column, ops); !ok {
+			return "compares counter " + name + " plus what is not a literal or a placeholder"
+		}
+	}
+	limit, isNumber := g.deltaOf(n.column, []operand{{expr: r}})
+	switch {
+	case isNumber && (len(ops) == 0 || beside.literal != "" || limit.literal == ""):
+		return g.bind(n.column, guard, arg, operand{expr: r}, limit)
+	case constant(r) && !isNumber:
+		return "compares counter " + name + " with what is no number"
+	}
+	if !isNumber {
+		if why := g.unlike(r, none); why != "" {
+			return why
+		}
+	}
+	if len(ops) == 1 {
+		// c - ? >= r: what stands there is the least amount that all can do without.
+		beside.arg.Negate = !beside.arg.Negate
+		if beside.literal != "" {
+			beside.literal = negatedLiteral(beside.literal)
+		}
+		return g.bind(n.column, guard, arg, operand{ops[0].expr, !ops[0].negative, false, nil}, beside)
+	}
+	text := g.src.text[counter.Start:counter.End]
+	less := "(" + text + " - " + g.sumText(n.column, arg) + ")"
+	if d, ok := g.d.(GroupingDialect); ok {
+		less = d.Less(text, g.sumText(n.column, arg))
+	}
+	before, after, _ := strings.Cut(less, text)
+	g.edit(Span{counter.Start, counter.Start}, before)
+	g.edit(Span{counter.End, counter.End}, after)
+	g.group.Guards = append(g.group.Guards, guard)
+	return ""
+}
+
+// bind puts a bound in the place of the number or placeholder that a member has there.
+func (g *grouper) bind(c *Column, guard Guard, arg Arg, op operand, d delta) string {
+	if d.literal != "" {
+		n, ok := g.literalUnits(c, d)
+		if !ok || n > guard.Max || n < -guard.Max {
+			return "compares counter " + c.Name + " with a number that is too large or has too many digits"
+		}
+		guard.Literal = n
+	} else {
+		a := d.arg
+		guard.Arg = &a
+	}
+	at, flip, ok := g.amount(op.expr, op.negative)
+	if !ok {
+		return "compares counter " + c.Name + " with a number at a place that slotsql cannot tell"
+	}
+	arg.Negate = flip
+	g.used(c, op.expr, d)
+	g.edit(at, g.sumText(c, arg))
+	g.group.Guards = append(g.group.Guards, guard)
+	return ""
+}
+
+// counterIn returns the counter in a sum, with the COALESCE around it.
+func (g *grouper) counterIn(e *Expr) (found *Expr) {
+	e.Walk(func(x *Expr) bool {
+		if found == nil && (x.Kind == ColumnRef || g.coalesces(x)) && g.countedIn(x) != "" {
+			found = x
+		}
+		return found == nil
+	})
+	return found
+}
+
+// guardMax is the largest magnitude of a bound.
+func guardMax(c *Column) int64 {
+	if c.Numeric == Integer && (c.Bits <= 0 || c.Bits >= 64) {
+		return 1 << 42
+	}
+	return shareMax(c)
+}
+
+func negatedLiteral(s string) string {
+	if s[0] == '-' {
+		return s[1:]
+	}
+	return "-" + s
+}

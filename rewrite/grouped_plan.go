@@ -1,0 +1,277 @@
+package rewrite
+
+import "strings"
+
+// This file decides whether executions of an UPDATE may share a statement on the base
+// row, and splices that statement: the application's own SQL with sums in the place of
+// what it adds, and bounds in the place of those that it holds counters against. All
+// else stays as it is, byte for byte.
+//
+// It does not matter how the statement is planned otherwise: a group is about the base
+// row, and asks no more of a counter than that its addition is exact.
+
+// grouper plans the group of one UPDATE. Its table is as groups see it: every counter
+// that the configuration names counts, and nothing is in slots.
+type grouper struct {
+	*dml
+	real  *Table // with what is slotted
+	group *Group
+	rows  *rowset
+	tp    template
+	edits []edit
+	also  []string // what else WHERE has to demand
+
+	counts []counting
+	// varies holds the columns that one execution may see otherwise than the one
+	// before it; counted, those of them that do so because of what is added.
+	varies, counted map[string]bool
+	assigns         []assigning     // of ordinary columns
+	returned        map[string]bool // ordinary columns that RETURNING reads
+	uses            map[Arg][]string
+}
+
+// counting is one counter = counter + something.
+type counting struct {
+	column    *Column
+	delta     delta
+	operand   operand
+	coalesced bool // COALESCE(counter, 0) + something
+}
+
+// assigning is an assignment of an ordinary column.
+type assigning struct {
+	column *Column
+	value  *Expr
+}
+
+// planGroup adds to a plan the form that executions of the statement share, or why
+// there is none.
+func (p *planning) planGroup(plan *Plan, st *Statement) *Plan {
+	switch plan.Class {
+	case PassThrough, AdditiveBase, Additive, Drain:
+	default:
+		return plan
+	}
+	if st.Opaque != "" || st.Target == nil || st.Replace {
+		return plan
+	}
+	m := p.newDML(st)
+	if m.table == nil {
+		return plan
+	}
+	g := newGrouper(m)
+	if !g.increments() {
+		return plan
+	}
+	if plan.GroupReason = g.plan(); plan.GroupReason == "" {
+		plan.Group = g.group
+	}
+	return plan
+}
+
+func newGrouper(m *dml) *grouper {
+	t, c, b := *m.table, *m.table.Counter, *m.target
+	if c.Counted != nil {
+		c.Counters = c.Counted
+	}
+	c.Companions = nil
+	t.Counter, b.table, b.counts = &c, &t, true
+	sc := &scope{bindings: []*binding{&b}}
+	b.scope = sc
+	return &grouper{
+		dml:      &dml{planning: m.planning, st: m.st, sc: sc, target: &b, table: &t, once: true},
+		real:     m.table,
+		group:    &Group{},
+		varies:   map[string]bool{},
+		counted:  map[string]bool{},
+		returned: map[string]bool{},
+		uses:     map[Arg][]string{},
+	}
+}
+
+// increments reports whether the statement increments a counter of one row.
+func (g *grouper) increments() bool {
+	found := false
+	for _, a := range g.st.Set {
+		name, has := columnNamed(g.planning, g.table, a.Column[len(a.Column)-1])
+		if !has || !g.table.IsCounter(name) || a.Value == nil {
+			continue
+		}
+		ops, ok := g.additive(g.sc, g.insertID(a.Value), g.table, name)
+		found = found || ok && len(ops) > 0
+	}
+	if !found || len(g.st.From) > 0 {
+		return false
+	}
+	if g.st.Where == nil {
+		g.rows = &rowset{binding: g.target, single: true}
+		return g.table.Counter.Single()
+	}
+	g.rows = g.fixedRows(g.sc, g.target, g.st.Where)
+	return g.rows != nil && g.rows.single
+}
+
+// insertID returns n + 1 of LAST_INSERT_ID(n + 1), and any other expression itself.
+func (g *grouper) insertID(e *Expr) *Expr {
+	if x := bare(e); x.Kind == Call && len(x.Args) == 1 && x.Op != "" && x.Op == g.d.Traits().InsertIDCall {
+		return x.Args[0]
+	}
+	return e
+}
+
+// plan makes the group; why names what is in the way.
+func (g *grouper) plan() (why string) {
+	if why := g.excluded(); why != "" {
+		return why
+	}
+	for _, step := range []func() string{g.set, g.returning, g.assigned, g.where, g.arguments, g.demand} {
+		if why := step(); why != "" {
+			return why
+		}
+	}
+	for _, k := range g.rows.args {
+		if !numericColumn(k.column) {
+			g.group.NotNumber = append(g.group.NotNumber, k.arg)
+		}
+	}
+	f := g.src.cutEdited(Span{0, len(g.src.text)}, g.edits)
+	g.group.Bound = g.tp.expand(g.d, g.tp.expandText(g.tp.mark(f)))
+	return ""
+}
+
+// excluded names what of the table or the statement's form excludes every group.
+func (g *grouper) excluded() string {
+	t, st := g.real, g.st
+	switch {
+	case !t.Counter.Coalesce:
+		return "coalesce: false"
+	case t.Ruled || t.UpdateRule:
+		return "row-level security or a rewrite rule decides what an UPDATE of the table does"
+	case t.UpdateTrigger && !t.Counter.DeferTriggers:
+		return "a trigger fires on UPDATE of the table"
+	case t.Versioned:
+		return "the table keeps every version of its rows"
+	case t.IsView || t.Temporary:
+		return "it is no table that sessions share"
+	case t.NoTransactions != "":
+		return "the table's storage engine has no transactions"
+	case len(st.With) > 0:
+		return "the statement has WITH queries"
+	case len(st.OrderBy) > 0 || len(st.Limit) > 0 && !g.limitsNothing():
+		return "the statement has ORDER BY or LIMIT"
+	case st.Modifier:
+		return "the statement has a modifier or an index hint"
+	}
+	return ""
+}
+
+// edit replaces a piece of the statement by a text that may have markers in it.
+func (g *grouper) edit(sp Span, text string) { g.edits = append(g.edits, edit{sp, text}) }
+
+// arguments holds what is bound in several places against the engine's typing: where
+// a placeholder has one type, which each of its places decides, the group has one for
+// each place, and would run what the engine refuses.
+func (g *grouper) arguments() string {
+	if !g.d.Traits().TypedConstants {
+		return ""
+	}
+	places := map[Arg]int{}
+	for _, p := range g.src.params {
+		places[p.arg]++
+	}
+	for arg, n := range places {
+		types := g.uses[arg]
+		for i := range types {
+			if types[i] != types[0] {
+				types = nil
+				break
+			}
+		}
+		if n > 1 && len(types) != n {
+			return "an argument is used in several places"
+		}
+	}
+	return ""
+}
+
+// unlike names why an expression need not have the same value for every member of a
+// group; own are columns that it may read though they vary.
+func (g *grouper) unlike(e *Expr, own func(column string) bool) (why string) {
+	e.Walk(func(x *Expr) bool {
+		if why != "" {
+			return false
+		}
+		switch x.Kind {
+		case Subquery:
+			why = "has a subquery"
+		case Star, Excluded:
+			why = "is of a form that slotsql does not analyze"
+		case ColumnRef:
+			name := g.targetColumn(g.sc, g.target, x.Name)
+			switch {
+			case name == "":
+				why = "names " + nameText(x.Name) + ", which is no column of the table"
+			case g.varies[name] && !own(name):
+				why = "reads " + name + ", which the statement changes"
+			}
+		case Call:
+			if x.Aggregate || x.Op == "connection_id" {
+				why = "calls " + x.Op + "()"
+			}
+		}
+		return why == ""
+	})
+	if why == "" {
+		why = g.unsteadyBut(g.sc, e, clocks)
+	}
+	return why
+}
+
+func none(string) bool { return false }
+
+// share returns the number of the share that is added to a column, -1 for none.
+func (g *grouper) share(column string) int {
+	for i := range g.counts {
+		if g.counts[i].column.Name == column {
+			return i
+		}
+	}
+	return -1
+}
+
+// sumText writes a sum or a bound of a column's numbers, as the engine takes it.
+func (g *grouper) sumText(c *Column, arg Arg) string {
+	text := g.tp.mark(bound(arg))
+	if d, ok := g.d.(GroupingDialect); ok {
+		return d.Amount(c, text)
+	}
+	return text
+}
+
+// reference writes the name of a column of the target.
+func (g *grouper) reference(c *Column) string {
+	return g.qualifier(g.target) + "." + g.d.Quote(c.Name)
+}
+
+// demand adds further conditions to WHERE, behind all other edits.
+func (g *grouper) demand() string {
+	if len(g.also) == 0 {
+		return ""
+	}
+	text := strings.Join(g.also, " AND ")
+	if w := g.st.Where; w != nil {
+		g.edits = append([]edit{{Span{w.Start, w.Start}, "("}}, g.edits...)
+		g.edit(Span{w.End, w.End}, ") AND "+text)
+		return ""
+	}
+	end := g.st.Set[len(g.st.Set)-1].Value
+	if end == nil {
+		return "the statement sets a column to its default"
+	}
+	rest := g.src.text[g.src.nextToken(end.End):]
+	if word := "RETURNING"; rest != "" && (len(rest) < len(word) || !equalFold(rest[:len(word)], word)) {
+		return "cannot tell where SET ends"
+	}
+	g.edit(Span{end.End, end.End}, " WHERE "+text)
+	return ""
+}

@@ -1,0 +1,113 @@
+package rewrite
+
+import "strings"
+
+// This file plans RETURNING of a group. A member's own row is the group's with what the
+// members after it have added taken off its counters; all else in it is the same for
+// every member.
+
+// returning finds out what each column of RETURNING is.
+func (g *grouper) returning() string {
+	for _, it := range g.st.Returning {
+		if it.Expr == nil {
+			return "RETURNING is of a form that slotsql does not analyze"
+		}
+		if it.Expr.Kind == Star {
+			if why := g.returnsAll(it.Expr); why != "" {
+				return "RETURNING " + why
+			}
+			continue
+		}
+		i, why := g.returns(it)
+		if why != "" {
+			return "RETURNING " + why
+		}
+		g.group.Returns = append(g.group.Returns, i)
+	}
+	return ""
+}
+
+// returnsAll is RETURNING *.
+func (g *grouper) returnsAll(star *Expr) string {
+	if len(star.Name) > 0 && !g.sameLabel(star.Name[len(star.Name)-1], g.target.label) {
+		return "names another table"
+	}
+	for i := range g.table.Columns {
+		c := &g.table.Columns[i]
+		if c.Hidden {
+			continue
+		}
+		if why := g.returnsColumn(c.Name); why != "" {
+			return why
+		}
+		g.group.Returns = append(g.group.Returns, g.share(c.Name)+1)
+	}
+	g.group.Stars = []*Table{g.real}
+	return ""
+}
+
+// returnsColumn names why a column is not the same for all members, nor a counter.
+func (g *grouper) returnsColumn(name string) string {
+	if g.real.UpdateTrigger {
+		return "returns what a trigger may change"
+	}
+	if g.counted[name] && g.share(name) < 0 {
+		return "returns " + name + ", which is computed from a counter"
+	}
+	g.returned[name] = true
+	for _, d := range g.table.Column(name).DependsOn {
+		g.returned[d] = true
+	}
+	return ""
+}
+
+// returns returns the share, from 1, whose counter an item is, 0 for one that is the
+// same for all members.
+func (g *grouper) returns(it Item) (share int, why string) {
+	if g.d.Traits().ExprNames && it.Alias == nil && it.Expr.Kind != ColumnRef && g.binds(it.Expr) {
+		return 0, "has a column that is named by its placeholders"
+	}
+	name := g.countedIn(it.Expr)
+	if name == "" {
+		it.Expr.Walk(func(x *Expr) bool {
+			if x.Kind == ColumnRef && why == "" {
+				if c := g.targetColumn(g.sc, g.target, x.Name); c != "" {
+					why = g.returnsColumn(c)
+				}
+			}
+			return why == ""
+		})
+		if why == "" {
+			why = g.unlike(it.Expr, func(c string) bool { return !g.counted[c] })
+		}
+		return 0, why
+	}
+	if why := g.returnsColumn(name); why != "" {
+		return 0, why
+	}
+	n := &g.counts[g.share(name)]
+	ops, ok := g.additive(g.sc, it.Expr, g.table, name)
+	for _, op := range ops {
+		d, simple := g.deltaOf(n.column, []operand{op})
+		if ok = ok && simple && !strings.Contains(d.literal, "."); ok {
+			g.used(n.column, op.expr, d)
+		}
+	}
+	switch c := g.counterIn(it.Expr); {
+	case !ok || len(ops) > 0 && n.column.Numeric != Integer:
+		return 0, "computes with counter " + name
+	case c.Kind == Call && n.column.Nullable && !n.coalesced:
+		return 0, "takes counter " + name + " for a number where it is NULL"
+	}
+	return g.share(name) + 1, ""
+}
+
+// binds reports whether an expression has placeholders.
+func (g *grouper) binds(e *Expr) bool {
+	found := false
+	e.Walk(func(x *Expr) bool {
+		found = found || x.Kind == Param
+		return !found
+	})
+	return found
+}

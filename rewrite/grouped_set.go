@@ -1,0 +1,341 @@
+package rewrite
+
+import "strings"
+
+// This file plans SET of a group: what is added becomes a sum, and an ordinary column
+// takes the value that the last member gives it.
+//
+// All values between the first and the last are met by no statement of a group. They
+// lie between the two, since members add numbers of one sign, so that a range holds for
+// them when it holds at both ends. What does not hold for all of a range, such as a
+// unique key, keeps a counter out.
+
+// set sorts the assignments and puts sums in the place of deltas.
+func (g *grouper) set() string {
+	for _, a := range g.st.Set {
+		name, has := columnNamed(g.planning, g.table, a.Column[len(a.Column)-1])
+		if !has || !g.qualifies(g.target, a.Column) {
+			return "cannot tell which column " + a.Column[len(a.Column)-1].Name + " is"
+		}
+		if a.Value != nil {
+			if e := bare(a.Value); e.Kind == ColumnRef && g.targetColumn(g.sc, g.target, e.Name) == name {
+				continue // it stays as it is
+			}
+		}
+		if g.varies[name] {
+			return "the statement assigns " + name + " twice"
+		}
+		g.varies[name] = true
+		var why string
+		switch c := g.table.Column(name); {
+		case g.table.IsKey(name):
+			why = "the statement changes a key"
+		case g.table.IsCounter(name):
+			why = g.count(c, a.Value)
+		case g.slottedToo(name):
+			why = "slots hold the newest value of companion " + name
+		default:
+			g.assigns = append(g.assigns, assigning{c, a.Value})
+		}
+		if why != "" {
+			return why
+		}
+	}
+	if why := g.implies(); why != "" {
+		return why
+	}
+	return g.shares()
+}
+
+// slottedToo reports whether slots may hold a newer value of a companion.
+func (g *grouper) slottedToo(column string) bool {
+	if g.real.Counter.Slots == 0 || g.real.Companion(column) == nil {
+		return false
+	}
+	for _, c := range g.real.Counter.Counters {
+		if !g.real.Counter.IsPassive(c) {
+			return true
+		}
+	}
+	return false
+}
+
+// implies adds the columns that the engine changes along with those of SET.
+func (g *grouper) implies() string {
+	for i := range g.counts {
+		g.counted[g.counts[i].column.Name] = true
+	}
+	for i := range g.table.Columns {
+		c := &g.table.Columns[i]
+		if !c.OnUpdate || g.varies[c.Name] {
+			continue
+		}
+		if g.slottedToo(c.Name) {
+			return "slots hold the newest value of companion " + c.Name
+		}
+		g.varies[c.Name] = true
+	}
+	for changed := true; changed; {
+		changed = false
+		for i := range g.table.Columns {
+			c := &g.table.Columns[i]
+			for _, d := range c.DependsOn {
+				if c.Generated && (g.varies[d] && !g.varies[c.Name] || g.counted[d] && !g.counted[c.Name]) {
+					g.varies[c.Name], g.counted[c.Name] = true, g.counted[c.Name] || g.counted[d]
+					changed = true
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// count takes in the increment of one counter.
+func (g *grouper) count(c *Column, value *Expr) string {
+	sets := "the statement sets counter " + c.Name
+	if value == nil {
+		return sets
+	}
+	e := g.insertID(value)
+	ops, ok := g.additive(g.sc, e, g.table, c.Name)
+	if !ok || len(ops) == 0 {
+		return sets
+	}
+	d, ok := g.deltaOf(c, ops)
+	if !ok {
+		return "what is added to counter " + c.Name + " is not a literal or a placeholder"
+	}
+	if why := g.addable(c, d); why != "" {
+		return why
+	}
+	n := counting{column: c, delta: d, operand: ops[0]}
+	e.Walk(func(x *Expr) bool {
+		n.coalesced = n.coalesced || g.coalesces(x)
+		return true
+	})
+	g.counts = append(g.counts, n)
+	if e != value {
+		if g.group.InsertID > 0 {
+			return "the statement sets the last insert ID twice"
+		}
+		g.group.InsertID = len(g.counts)
+	}
+	return ""
+}
+
+// addable names why a sum of many deltas is not what they come to one by one.
+func (g *grouper) addable(c *Column, d delta) string {
+	t, traits := g.real, g.d.Traits()
+	switch {
+	case c.Numeric == Float:
+		return "sums of floating-point numbers depend on their order"
+	case c.Numeric != Integer && (c.Numeric != Decimal || traits.AnyType):
+		return "counter " + c.Name + " has a type whose sums are not exact"
+	case c.Numeric == Decimal && c.Precision == 0:
+		return "counter " + c.Name + " keeps the digits of what is added"
+	case c.Scale > maxShareScale:
+		return "counter " + c.Name + " has too many digits behind the point"
+	case c.Numeric == Decimal && traits.StringsAreFloats && d.literal == "" && c.Precision > 15:
+		return "a string that is added to counter " + c.Name + " is a floating-point number"
+	case c.Domain != "":
+		return "counter " + c.Name + " is of a domain, which may have conditions of its own"
+	case traits.AnyType && strings.Contains(d.literal, "."):
+		return "what is added to counter " + c.Name + " is a floating-point number"
+	case t.Counter.IsRetired(c.Name):
+		return retired(c.Name)
+	}
+	return ""
+}
+
+// shares writes the sums, once it is known which columns the statement changes.
+func (g *grouper) shares() string {
+	for i := range g.counts {
+		n := &g.counts[i]
+		if why := g.bounded(n.column.Name); why != "" {
+			return why
+		}
+		s := Share{Scale: n.column.Scale, Max: shareMax(n.column)}
+		if n.column.Numeric == Integer {
+			s.Scale = 0
+		}
+		if n.delta.literal != "" {
+			var ok bool
+			if s.Literal, ok = g.literalUnits(n.column, n.delta); !ok || s.Literal > s.Max || s.Literal < -s.Max {
+				return "what is added to counter " + n.column.Name + " is too large or has too many digits"
+			}
+			if s.Literal == 0 {
+				return "the statement adds nothing to counter " + n.column.Name
+			}
+		} else {
+			arg := n.delta.arg
+			s.Arg = &arg
+			s.Max = min(s.Max, n.delta.most(s.Max))
+		}
+		at, flip, ok := g.amount(n.operand.expr, n.operand.negative)
+		if !ok {
+			return "cannot tell where what is added to counter " + n.column.Name + " stands"
+		}
+		g.used(n.column, n.operand.expr, n.delta)
+		g.group.Shares = append(g.group.Shares, s)
+		g.edit(at, g.sumText(n.column, Arg{Total: i + 1, Index: -1, Negate: flip}))
+		if d, ok := g.d.(GroupingDialect); ok {
+			if fits := d.Stores(n.column, g.reference(n.column), g.sumText(n.column, Arg{Total: i + 1, Index: -1})); fits != "" {
+				g.also = append(g.also, fits)
+			}
+		}
+	}
+	return ""
+}
+
+// bounded names what keeps a counter from passing over values unseen: a constraint that
+// holds at both ends need not hold for what lies between.
+func (g *grouper) bounded(counter string) string {
+	with := func(list []string) bool {
+		for _, c := range list {
+			if c == counter || g.counted[c] {
+				return true
+			}
+		}
+		return false
+	}
+	for _, u := range g.real.Uniques {
+		if with(u.Columns) {
+			return "counter " + counter + " is part of the unique key " + u.Name
+		}
+	}
+	switch {
+	case with(g.real.Referring):
+		return "counter " + counter + " references another table"
+	case with(g.real.Checked):
+		return "a CHECK constraint uses counter " + counter
+	}
+	return ""
+}
+
+// shareMax is the largest magnitude that one statement may add: what the column's type
+// holds, and a session adds up.
+func shareMax(c *Column) int64 {
+	if c.Numeric == Decimal {
+		largest, scale := limit(c)
+		for range scale {
+			largest *= 10
+		}
+		return largest
+	}
+	if c.Bits <= 0 || c.Bits >= 64 {
+		return 1 << 40
+	}
+	return 1<<(c.Bits-1) - 1
+}
+
+// literalUnits returns a literal in units of the column's last digit.
+func (g *grouper) literalUnits(c *Column, d delta) (int64, bool) {
+	scale := 0
+	if c.Numeric == Decimal {
+		scale = c.Scale
+	}
+	whole, frac, _ := strings.Cut(strings.TrimPrefix(d.literal, "-"), ".")
+	if len(strings.TrimLeft(whole, "0")) > 12 || len(strings.TrimRight(frac, "0")) > scale {
+		return 0, false
+	}
+	return scaled(d.literal, scale), true
+}
+
+// amount finds the number or placeholder in an operand. A sign goes with it where it
+// stands right before; flip reports whether what stands there is subtracted.
+func (g *grouper) amount(e *Expr, negative bool) (at Span, flip, ok bool) {
+	for {
+		switch {
+		case e.Kind == Paren:
+			e = e.Args[0]
+		case e.Kind == Unary && (e.Op == "-" || e.Op == "+"):
+			x := e.Args[0]
+			if (x.Kind == Number || x.Kind == Param) && x.End == e.End && g.src.text[e.Start:e.Start+1] == e.Op && g.tokenAt(x.Span) {
+				return e.Span, negative, true
+			}
+			e, negative = x, negative != (e.Op == "-")
+		case e.Kind == Opaque && len(e.Args) == 1:
+			e = e.Args[0]
+		default:
+			return e.Span, negative, (e.Kind == Number || e.Kind == Param || e.Kind == String) && g.tokenAt(e.Span)
+		}
+	}
+}
+
+// tokenAt reports whether a span is that of one token, or of a number and its sign.
+func (g *grouper) tokenAt(sp Span) bool {
+	for _, t := range g.src.tokens {
+		if t.Start >= sp.Start {
+			return t.Start == sp.Start && t.End == sp.End ||
+				t.Start == sp.Start && g.src.text[sp.Start] == '-' && g.tokenAt(Span{g.src.nextToken(t.End), sp.End})
+		}
+	}
+	return false
+}
+
+// used notes the type that a column gives a placeholder.
+func (g *grouper) used(c *Column, e *Expr, d delta) {
+	if d.literal != "" {
+		return
+	}
+	x, _ := signed(e, false)
+	typ := c.Type
+	if inner, _ := g.castNumber(x); inner != nil {
+		typ = "::" + g.castType(x)
+	}
+	arg := d.arg
+	arg.Negate = false
+	g.uses[arg] = append(g.uses[arg], typ)
+}
+
+// assigned has each ordinary column take one value: the same for all members, or an
+// argument of the last one.
+func (g *grouper) assigned() string {
+	for _, a := range g.assigns {
+		if a.value == nil {
+			continue // DEFAULT
+		}
+		if why := g.unlike(a.value, none); why != "" {
+			return "the value of " + a.column.Name + " " + why
+		}
+		if arg := g.free(a); arg != nil {
+			g.group.Given = append(g.group.Given, *arg)
+			free := arg.Arg
+			free.Free = true
+			at, _, ok := g.amount(a.value, false)
+			if !ok {
+				return "cannot tell where the value of " + a.column.Name + " stands"
+			}
+			g.edit(at, g.tp.mark(bound(free)))
+		}
+	}
+	return ""
+}
+
+// free returns the argument that an ordinary column is set to, and what it must be for
+// the column to take it for certain; nil where members must agree on it: they see it,
+// or the engine might refuse the value of one of them.
+func (g *grouper) free(a assigning) *GivenArg {
+	name := a.column.Name
+	if g.returned[name] || a.column.Domain != "" || a.column.Generated || contains(g.real.Checked, name) || contains(g.real.Referring, name) {
+		return nil
+	}
+	for _, u := range g.real.Uniques {
+		if contains(u.Columns, name) {
+			return nil
+		}
+	}
+	for i := range g.table.Columns {
+		if c := &g.table.Columns[i]; c.Generated && contains(c.DependsOn, name) {
+			return nil
+		}
+	}
+	if bare(a.value).Kind != Param {
+		return nil
+	}
+	arg, why := g.given(a.column, a.value)
+	if why != "" {
+		return nil
+	}
+	return arg
+}
