@@ -170,6 +170,9 @@ func unprivileged(names []string) (string, *syscall.Credential, error) {
 // socket's is limited to about 100 bytes, and every account can reach it.
 func scratch() (string, error) {
 	parent := os.TempDir()
+	if inMemory() {
+		parent = memory
+	}
 	if len(parent) > 60 || !reachable(parent) {
 		parent = "/tmp"
 	}

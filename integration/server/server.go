@@ -1,7 +1,7 @@
 // Package server gives tests real databases: a fresh, empty one per test on a
 // throwaway MariaDB or PostgreSQL instance, and a SQLite file.
 //
-// The instance is private: own data directory under the temporary directory,
+// The instance is private: own data directory, in memory where there is room,
 // own unix socket, no TCP port, no configuration file of the machine. It is
 // started on first use, shared by all tests of one process, and it ends with
 // that process, however that ends: a small shell holds the server and a pipe,
@@ -75,11 +75,23 @@ func Postgres(t testing.TB) string {
 	return postgres.fresh(t)
 }
 
-// SQLite returns the DSN, for modernc.org/sqlite, of a new file in the test's
-// temporary directory, with write-ahead logging and a busy timeout of 10 s.
+// SQLite returns the DSN, for modernc.org/sqlite, of a new file that lives as
+// long as the test, with write-ahead logging and a busy timeout of 60 s.
 func SQLite(t testing.TB) string {
 	t.Helper()
-	return "file:" + filepath.Join(t.TempDir(), "test.db") +
+	dir := t.TempDir()
+	if inMemory() {
+		var err error
+		if dir, err = os.MkdirTemp(memory, "slotsql-sqlite-"); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := os.RemoveAll(dir); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	return "file:" + filepath.Join(dir, "test.db") +
 		"?_pragma=busy_timeout(60000)&_pragma=journal_mode(WAL)"
 }
 
