@@ -17,6 +17,10 @@ package rewrite
 // down to single executions, so that each meets its own result.
 type Group struct {
 	Bound
+	// One is the statement of a single member, where Bound demands more of the row than
+	// the application's own SQL; nil where Bound is. When One affects no row, neither
+	// would have the application's.
+	One *Bound
 	// Shares are what an execution adds, in the order of the Total arguments.
 	Shares []Share
 	// Guards are the bounds that the statement's predicate puts on counters, in the

@@ -124,7 +124,7 @@ func (g *grouper) plan() (why string) {
 	if why := g.excluded(); why != "" {
 		return why
 	}
-	for _, step := range []func() string{g.set, g.returning, g.assigned, g.where, g.arguments, g.demand} {
+	for _, step := range []func() string{g.set, g.returning, g.assigned, g.where, g.arguments} {
 		if why := step(); why != "" {
 			return why
 		}
@@ -134,9 +134,22 @@ func (g *grouper) plan() (why string) {
 			g.group.NotNumber = append(g.group.NotNumber, k.arg)
 		}
 	}
-	f := g.src.cutEdited(Span{0, len(g.src.text)}, g.edits)
-	g.group.Bound = g.tp.expand(g.d, g.tp.expandText(g.tp.mark(f)))
+	g.group.Bound = g.text()
+	if len(g.also) > 0 {
+		one := g.group.Bound
+		g.group.One = &one
+		if why := g.demand(); why != "" {
+			return why
+		}
+		g.group.Bound = g.text()
+	}
 	return ""
+}
+
+// text is the statement with the edits.
+func (g *grouper) text() Bound {
+	f := g.src.cutEdited(Span{0, len(g.src.text)}, g.edits)
+	return g.tp.expand(g.d, g.tp.expandText(g.tp.mark(f)))
 }
 
 // excluded names what of the table or the statement's form excludes every group.
@@ -255,9 +268,6 @@ func (g *grouper) reference(c *Column) string {
 
 // demand adds further conditions to WHERE, behind all other edits.
 func (g *grouper) demand() string {
-	if len(g.also) == 0 {
-		return ""
-	}
 	text := strings.Join(g.also, " AND ")
 	if w := g.st.Where; w != nil {
 		g.edits = append([]edit{{Span{w.Start, w.Start}, "("}}, g.edits...)

@@ -43,11 +43,12 @@ func (pl *Planner) withGroup(plan *Plan, text string) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if made.Group == nil && made.Class != AdditiveBase {
+	if made.Group == nil && made.GroupReason == "" && made.Class != AdditiveBase {
 		return plan, nil
 	}
 	out := *plan
-	out.Class, out.Tables, out.Inputs, out.Group = AdditiveBase, made.Tables, made.Inputs, made.Group
+	out.Class, out.Tables, out.Inputs = AdditiveBase, made.Tables, made.Inputs
+	out.Group, out.GroupReason = made.Group, made.GroupReason
 	if out.Reason = runsAlone; out.Group != nil {
 		out.Reason = runsGrouped
 	}

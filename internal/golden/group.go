@@ -19,6 +19,9 @@ func (b *printer) group(indent string, p *rewrite.Plan) {
 	}
 	b.line(indent, "group", bound(g.Bound))
 	indent += "  "
+	if g.One != nil {
+		b.line(indent, "of one", bound(*g.One))
+	}
 	b.line(indent, "shares", shares(g.Shares))
 	for _, x := range g.Guards {
 		b.line(indent, "guard", guard(g, x))
