@@ -86,7 +86,7 @@ func (r *runner) one(ctx context.Context, number int) (*History, error) {
 	h.Dialect, h.Level, h.Wrapped, h.RolledUp = r.dialect, r.Level, r.Under != nil, r.RolledUp
 	h.Seed, h.Number, h.Table = r.Seed, number, tableOf(number)
 	h.Companions, h.Several = h.Table == Hits && !r.Layout.shared(), h.Table == Pairs && r.Layout.shared()
-	db, err := r.conns[Clients-1], error(nil)
+	db := r.conns[Clients-1]
 	for k, row := range h.Initial {
 		if !row.There {
 			continue
@@ -94,13 +94,13 @@ func (r *runner) one(ctx context.Context, number int) (*History, error) {
 		h.First[k] = int64(k + 1)
 		text, args := r.insert(h.Table, &Op{Key: k, N: row.Views, Tag: h.First[k]}, "i")
 		args[3], args[4] = row.High, row.Low
-		if _, err := db.ExecContext(ctx, r.text(text), args...); err != nil {
+		if err := exec(ctx, db, r.text(text), args...); err != nil {
 			return nil, err
 		}
 	}
 	for _, other := range h.neighbours() {
 		text, args := r.insert(h.Table, &Op{Other: other}, "i")
-		if _, err := db.ExecContext(ctx, r.text(text), args...); err != nil {
+		if err := exec(ctx, db, r.text(text), args...); err != nil {
 			return nil, err
 		}
 	}
@@ -128,10 +128,16 @@ func (r *runner) one(ctx context.Context, number int) (*History, error) {
 			return nil, fmt.Errorf("%w\n%s", err, h)
 		}
 	}
-	if h.Final, h.Seen, _, err = r.rows(ctx, db, h.Table, h.Table.read("id > 0 ORDER BY id")); err != nil {
+	if err := besideRollUps(func() (err error) {
+		h.Final, h.Seen, _, err = r.rows(ctx, db, h.Table, h.Table.read("id > 0 ORDER BY id"))
+		return err
+	}); err != nil {
 		return nil, err
 	}
-	if h.Others, err = r.others(ctx, db, h.Table); err != nil {
+	if err := besideRollUps(func() (err error) {
+		h.Others, err = r.others(ctx, db, h.Table)
+		return err
+	}); err != nil {
 		return nil, err
 	}
 	return h, r.clear(ctx, h.Table, number)
@@ -142,30 +148,46 @@ func (r *runner) one(ctx context.Context, number int) (*History, error) {
 // knows of them.
 func (r *runner) clear(ctx context.Context, table Table, number int) error {
 	text := "DELETE FROM " + string(table)
-	if _, err := r.DB.ExecContext(ctx, "DELETE FROM files"); err != nil {
+	if err := exec(ctx, r.DB, "DELETE FROM files"); err != nil {
 		return err
 	}
 	if r.Under == nil {
-		_, err := r.DB.ExecContext(ctx, text)
-		return err
+		return exec(ctx, r.DB, text)
 	}
 	db := r.DB
 	if number%2 == 0 && !r.Layout.shared() {
 		db = r.Under
 	}
-	// A roll-up beside it may be in its way.
-	_, err := db.ExecContext(ctx, text)
-	for tries := 0; tries < 20 && twin.Class(err) == "PostgreSQL 40001"; tries++ {
-		_, err = db.ExecContext(ctx, text)
-	}
-	if err != nil {
+	if err := exec(ctx, db, text); err != nil {
 		return err
 	}
 	var left int
-	if err := r.Under.QueryRowContext(ctx, r.Layout.left(table)).Scan(&left); err != nil || left > 0 {
+	err := besideRollUps(func() error {
+		return r.Under.QueryRowContext(ctx, r.Layout.left(table)).Scan(&left)
+	})
+	if err != nil || left > 0 {
 		return fmt.Errorf("%d slots without a row: %w", left, err)
 	}
 	return nil
+}
+
+// besideRollUps runs a statement that no client runs beside, again as long as
+// it is a serialization failure: a serializable one may fail because of a
+// roll-up, and of transactions of clients that have ended, which PostgreSQL
+// remembers as long as the roll-up runs.
+func besideRollUps(f func() error) error {
+	err := f()
+	for tries := 0; tries < 20 && twin.Class(err) == "PostgreSQL 40001"; tries++ {
+		err = f()
+	}
+	return err
+}
+
+func exec(ctx context.Context, db querier, text string, args ...any) error {
+	return besideRollUps(func() error {
+		_, err := db.ExecContext(ctx, text, args...)
+		return err
+	})
 }
 
 // querier is a connection, or the pool.
