@@ -159,12 +159,12 @@ func TestMoreTransactionsThanSlots(t *testing.T) {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
 			const schema = "CREATE TABLE posts (id INT PRIMARY KEY, views INT NOT NULL)"
-			open := func(layout string) *twin.Pair {
+			open := func(layout, params string) *twin.Pair {
 				return twin.New(
 					t,
 					twin.Options{
 						Dialect: dialect,
-						Params:  patience[dialect],
+						Params:  params,
 						Schema:  []string{schema, "INSERT INTO posts VALUES (1, 0)"},
 						Config:  "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}, slots: 1, layout: " + layout + "}}\n",
 					},
@@ -179,7 +179,7 @@ func TestMoreTransactionsThanSlots(t *testing.T) {
 				return tx
 			}
 			const add = "UPDATE posts SET views = views + 1 WHERE id = 1"
-			p := open("journal")
+			p := open("journal", patience[dialect])
 			var all []*sql.Tx
 			for range 12 {
 				tx := begin(p)
@@ -200,7 +200,7 @@ func TestMoreTransactionsThanSlots(t *testing.T) {
 			if got := rows(t, p.Wrapped, "SELECT views FROM posts"); got != "252" {
 				t.Errorf("a total of %s", got)
 			}
-			d := open("dedicated")
+			d := open("dedicated", pick(dialect, "mysql: innodb_lock_wait_timeout=1", "lock_timeout=100"))
 			execTx(t, begin(d), add)
 			if _, err := begin(d).ExecContext(t.Context(), add); !conflict(err) {
 				t.Errorf("two transactions have the one slot: %v", err)
