@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slotsql/slotsql/dialect/dialecttest"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -133,11 +134,8 @@ func TestKinds(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	for _, text := range []string{
-		"", "SELECT 1; SELECT 2", "SELECT /*! 1 */", "SELECT /*M! 1 */", "SELECT 'a", "SELECT 1 /* x",
-		"UPDATE t SET c=c+1 WHERE id=1 RETURNING c", "SELECT FROM",
+		"SELECT /*! 1 */", "SELECT /*M! 1 */", "SELECT 1 /* x", "UPDATE t SET c=c+1 WHERE id=1 RETURNING c", "SELECT FROM",
 		"SELECT " + strings.Repeat("(", 300) + "1" + strings.Repeat(")", 300),
-		"SELECT " + strings.Repeat("1+", 30000) + "1",
-		"SELECT '" + strings.Repeat("x", maxText) + "'",
 	} {
 		if _, err := New().Parse(text); err == nil {
 			t.Errorf("%.60s: no error", text)
@@ -244,57 +242,8 @@ func TestWrites(t *testing.T) {
 	}
 }
 
-// checkSpans holds what the planner relies on when it splices.
-func checkSpans(t *testing.T, text string, st *rewrite.Statement) {
-	t.Helper()
-	walk(st, func(e *rewrite.Expr) {
-		if e.Start < 0 || e.End > len(text) || e.Start >= e.End {
-			t.Fatalf("%q: span %v", text, e.Span)
-		}
-		src := text[e.Start:e.End]
-		switch e.Kind {
-		case rewrite.ColumnRef, rewrite.Star:
-			if e.Kind == rewrite.Star && strings.EqualFold(src, "TABLE") { // TABLE t
-				return
-			}
-			var names []string
-			for _, tok := range rewrite.Tokens(&lexis, src) {
-				switch tok.Kind {
-				case rewrite.Word:
-					names = append(names, src[tok.Start:tok.End])
-				case rewrite.QuotedIdent:
-					names = append(names, unquote(src[tok.Start:tok.End]))
-				}
-			}
-			if len(names) != len(e.Name) {
-				t.Fatalf("%q: %q is not %v", text, src, e.Name)
-			}
-			for i, n := range names {
-				if n != e.Name[i].Name {
-					t.Fatalf("%q: %q is not %v", text, src, e.Name)
-				}
-			}
-		case rewrite.Param:
-			if src != "?" {
-				t.Fatalf("%q: placeholder is %q", text, src)
-			}
-		case rewrite.Number:
-			if toks := rewrite.Tokens(&lexis, src); len(toks) != 1 || toks[0].Kind != rewrite.NumberTok {
-				t.Fatalf("%q: number is %q", text, src)
-			}
-		case rewrite.Binary, rewrite.Paren:
-			if strings.Count(src, "(") != strings.Count(src, ")") && !strings.ContainsAny(src, "'\"`#/-") {
-				t.Fatalf("%q: %q is cut", text, src)
-			}
-		}
-	})
-}
-
-// FuzzParse holds: Parse returns; in a tree that is not opaque every span
-// lies inside the text, a column reference's span reads as its name, a
-// number's as one number, and every placeholder of the text is reached
-// exactly once. The judge is the token scanner, which shares no code with the
-// parser.
+// FuzzParse holds that Parse returns, and that what it returns keeps the rules of
+// dialecttest.Spans.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		"UPDATE posts SET views = views + 1 WHERE id = ?",
@@ -311,33 +260,8 @@ func FuzzParse(f *testing.F) {
 	}
 	d := New()
 	f.Fuzz(func(t *testing.T, text string) {
-		st, err := d.Parse(text)
-		if err != nil || st.Opaque != "" {
-			return
-		}
-		checkSpans(t, text, st)
-		switch st.Kind {
-		case rewrite.KindSelect, rewrite.KindInsert, rewrite.KindUpdate, rewrite.KindDelete:
-		default:
-			return
-		}
-		params := map[int]int{}
-		walk(st, func(e *rewrite.Expr) {
-			if e.Kind == rewrite.Param {
-				params[e.Start]++
-			}
-		})
-		n := 0
-		for _, tok := range rewrite.Tokens(&lexis, text) {
-			if tok.Kind == rewrite.ParamTok {
-				n++
-				if params[tok.Start] != 1 {
-					t.Fatalf("%q: placeholder at %d reached %d times", text, tok.Start, params[tok.Start])
-				}
-			}
-		}
-		if len(params) != n {
-			t.Fatalf("%q: %d placeholders, %d reached", text, n, len(params))
+		if st, err := d.Parse(text); err == nil {
+			dialecttest.Spans(t, d, text, st)
 		}
 	})
 }

@@ -169,32 +169,3 @@ func TestNamespace(t *testing.T) {
 		t.Error("a temporary schema makes no difference")
 	}
 }
-
-func TestInTransaction(t *testing.T) {
-	t.Parallel()
-	s := database(t)()
-	wants := func(want bool) {
-		t.Helper()
-		got, err := New().InTransaction(context.Background(), s)
-		if err != nil || got != want {
-			t.Errorf("got %v, %v", got, err)
-		}
-	}
-	wants(false)
-	s.exec("BEGIN")
-	wants(true)
-	if _, err := s.try("SELECT 1/0"); err == nil {
-		t.Error("no error")
-	}
-	wants(true)
-	s.exec("ROLLBACK")
-	wants(false)
-	for _, text := range New().Drain().Begin {
-		s.exec(text)
-	}
-	wants(true)
-	for _, text := range New().Drain().Commit {
-		s.exec(text)
-	}
-	wants(false)
-}

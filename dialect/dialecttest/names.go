@@ -1,0 +1,61 @@
+package dialecttest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// odd are names that have to be quoted.
+var odd = []string{"Select", "a b", `a"b`, "a`b", "a'b", "a]b", "1a", "ü", "a--b", "a/*b", "a?b", "$1", "a;b"}
+
+// names holds that a quoted name reads back as itself, for the scanner and for the
+// parser, that placeholders are ones, and that names of tables fit.
+func (o Options) names(t *testing.T) {
+	d := o.Dialect
+	for _, name := range odd {
+		q := d.Quote(name)
+		if toks := rewrite.Tokens(d.Lexis(), q); len(toks) != 1 || toks[0].Kind != rewrite.QuotedIdent {
+			t.Errorf("%s is no quoted identifier: %+v", q, toks)
+		}
+		text := "SELECT " + q + " FROM " + q
+		st, err := d.Parse(text)
+		if err != nil || st.Opaque != "" || st.Select == nil || len(st.Select.From) != 1 || len(st.Select.Items) != 1 {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		e, from := st.Select.Items[0].Expr, st.Select.From[0]
+		if e.Kind != rewrite.ColumnRef || len(e.Name) != 1 || e.Name[0] != (rewrite.Ident{Name: name, Quoted: true}) {
+			t.Errorf("%s: column %+v", text, e)
+		}
+		if len(from.Name) != 1 || !d.SameTable(from.Name[0], name) || !d.SameColumn(from.Name[0], name) {
+			t.Errorf("%s: table %+v", text, from.Name)
+		}
+		if other := (rewrite.Ident{Name: name + "x", Quoted: true}); d.SameTable(other, name) || d.SameColumn(other, name) {
+			t.Errorf("%s is the same as %s", other.Name, name)
+		}
+	}
+	if !d.SameColumn(rewrite.Ident{Name: "Views"}, "views") {
+		t.Error("a bare column's letter case counts")
+	}
+	text := "SELECT " + d.Placeholder(1) + ", " + d.Placeholder(2)
+	var params []string
+	for _, tok := range rewrite.Tokens(d.Lexis(), text) {
+		if tok.Kind == rewrite.ParamTok {
+			params = append(params, text[tok.Start:tok.End])
+		}
+	}
+	if len(params) != 2 || params[0] != d.Placeholder(1) || params[1] != d.Placeholder(2) {
+		t.Errorf("placeholders of %s: %q", text, params)
+	}
+	rules := d.NameRules()
+	for _, stored := range []string{"posts", strings.Repeat("x", 70), strings.Repeat("é", 70)} {
+		if name := rules.SlotTable(stored); rules.TooLong(name) || name != rules.SlotTable(stored) {
+			t.Errorf("slot table %s of %s", name, stored)
+		}
+	}
+	if rules.Chars+rules.Bytes > 0 && (rules.TooLong("posts") || !rules.TooLong(strings.Repeat("x", rules.Chars+rules.Bytes+1))) {
+		t.Errorf("%+v", rules)
+	}
+}

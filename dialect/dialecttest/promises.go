@@ -1,0 +1,88 @@
+package dialecttest
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// promises holds that a dialect implements what its other answers say it has: an
+// optional interface that it has lost (a method renamed, say) would switch a safety
+// off without a word.
+func (o Options) promises(t *testing.T) {
+	d := o.Dialect
+	tables, err := d.ParseSchema(schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tab, traits := counter(tables[0], layouts["dedicated"]), d.Traits()
+	must := func(when bool, ok bool, want string) {
+		t.Helper()
+		if when && !ok {
+			t.Errorf("%s is missing", want)
+		}
+	}
+	fold := d.Fold(tab, rewrite.Scope{})
+	_, names := d.(dialect.SlotNamer)
+	must(len(fold) == 0, names, "dialect.SlotNamer: Fold writes nothing, so slots have to be named")
+	_, conserves := d.(rewrite.ConservingDialect)
+	must(len(fold) > 1, conserves, "rewrite.ConservingDialect: Fold deletes slots apart from what it adds")
+	_, triggers := d.(dialect.TriggerKeeper)
+	must(traits.SlotTriggers, triggers, "dialect.TriggerKeeper: triggers delete slots")
+	_, snapshot := d.(rewrite.SnapshotDialect)
+	_, teller := d.(dialect.SnapshotTeller)
+	must(snapshot, teller, "dialect.SnapshotTeller: transactions have snapshots")
+	_, leaser := d.(dialect.Leaser)
+	_, fencer := d.(dialect.Fencer)
+	_, observer := d.(dialect.Observer)
+	_, brief := d.(dialect.BriefLocker)
+	_, rights := d.(dialect.RightsReader)
+	_, holding := d.(rewrite.HoldingDialect)
+	_, widener := d.(dialect.Widener)
+	for want, ok := range map[string]bool{
+		"dialect.Leaser": leaser, "dialect.Fencer": fencer, "dialect.Observer": observer, "dialect.BriefLocker": brief,
+		"dialect.RightsReader": rights, "rewrite.HoldingDialect": holding, "dialect.Widener": widener,
+	} {
+		must(!traits.OneWriter, ok, want+": a server has several sessions that write, and accounts")
+	}
+	if o.Open != nil {
+		o.driverPromises(t)
+	}
+	if drain := d.Drain(); len(drain.Begin) == 0 || len(drain.Commit) == 0 || len(drain.Rollback) == 0 {
+		t.Errorf("Drain has no way to begin or end: %+v", drain)
+	}
+}
+
+// driverPromises are those of a dialect that knows its driver.
+func (o Options) driverPromises(t *testing.T) {
+	d := o.Dialect
+	c, ok := d.(dialect.ErrorClassifier)
+	if !ok {
+		t.Fatal("dialect.ErrorClassifier is missing: no error would be known")
+	}
+	if _, ok := d.(dialect.SavepointErrorClassifier); d.Drain().Nested && !ok {
+		t.Error("dialect.SavepointErrorClassifier is missing: a drain runs in savepoints")
+	}
+	if _, ok := d.(dialect.FoldErrorClassifier); !ok && len(d.RollUp(o.table(t), dialect.RollUpPart{}).Unmoved.SQL) == 0 {
+		t.Error("dialect.FoldErrorClassifier is missing: a move that base rows do not take fails by itself")
+	}
+	if _, ok := d.(dialect.ReadOnlyReader); !ok {
+		t.Error("dialect.ReadOnlyReader is missing: totals could not be read in a READ ONLY transaction")
+	}
+	other := errors.New("an error of a program's own")
+	if c.SchemaChanged(other) || c.SlotFull(other) || c.NotApplied(other) || c.Conflict(other) || c.LockTimeout(other) || c.Retryable(other) {
+		t.Error("an unknown error has a class")
+	}
+}
+
+// table returns the table of the schema, configured.
+func (o Options) table(t *testing.T) *rewrite.Table {
+	t.Helper()
+	tables, err := o.Dialect.ParseSchema(schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return counter(tables[0], layouts["dedicated"])
+}

@@ -1,0 +1,158 @@
+package dialecttest
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// Spans reads the spans of a statement back from its text, with the token scanner,
+// which shares no code with a parser: each lies inside the text; that of a column
+// reads as its name; of a number, a string or a placeholder it is one of that kind;
+// a pair of parentheses is not cut; and the tree has every placeholder of the text.
+// A fuzz target judges by it.
+func Spans(t *testing.T, d dialect.Dialect, text string, st *rewrite.Statement) {
+	t.Helper()
+	if st.Opaque != "" {
+		return
+	}
+	params := map[int]bool{}
+	Each(st, func(e *rewrite.Expr) {
+		if e.Start < 0 || e.End < e.Start || e.End > len(text) {
+			t.Errorf("span %v of %q", e.Span, text)
+			return
+		}
+		part := text[e.Start:e.End]
+		if wrong := misread(d, e, part); wrong != "" {
+			t.Errorf("%s: %q in %q", wrong, part, text)
+		}
+		if e.Kind == rewrite.Param {
+			params[e.Start] = true
+		}
+	}, func(s *rewrite.Source) {
+		if s.Start < 0 || s.End < s.Start || s.End > len(text) {
+			t.Errorf("span %v of a source in %q", s.Span, text)
+		}
+	})
+	switch st.Kind {
+	case rewrite.KindSelect, rewrite.KindInsert, rewrite.KindUpdate, rewrite.KindDelete:
+		for _, tok := range rewrite.Tokens(d.Lexis(), text) {
+			if tok.Kind == rewrite.ParamTok && !params[tok.Start] {
+				t.Errorf("the placeholder at %d is lost: %q", tok.Start, text)
+			}
+		}
+	}
+}
+
+// misread says what is wrong with the text of an expression.
+func misread(d dialect.Dialect, e *rewrite.Expr, part string) string {
+	toks := rewrite.Tokens(d.Lexis(), part)
+	kinds := func(kind rewrite.TokenKind) bool {
+		for _, tok := range toks {
+			if tok.Kind != kind {
+				return false
+			}
+		}
+		return len(toks) > 0
+	}
+	switch e.Kind {
+	case rewrite.ColumnRef, rewrite.Star:
+		return misnamed(d, e, part, toks)
+	case rewrite.Param:
+		if len(toks) != 1 || !kinds(rewrite.ParamTok) || part != e.Text {
+			return "no placeholder"
+		}
+	case rewrite.Number:
+		if len(toks) != 1 || !kinds(rewrite.NumberTok) {
+			return "no number"
+		}
+	case rewrite.String:
+		if !kinds(rewrite.StringTok) { // one may go on after a line break
+			return "no string"
+		}
+	case rewrite.Paren:
+		if !strings.HasPrefix(part, "(") || !strings.HasSuffix(part, ")") {
+			return "no parentheses"
+		}
+	case rewrite.Binary:
+		depth := 0
+		for _, tok := range toks {
+			switch part[tok.Start:tok.End] {
+			case "(":
+				depth++
+			case ")":
+				depth--
+			}
+		}
+		if depth != 0 {
+			return "cut"
+		}
+	}
+	return ""
+}
+
+// misnamed says what is wrong with the name of a column. The case of letters is for
+// the engine, and so is a name that it cuts.
+func misnamed(d dialect.Dialect, e *rewrite.Expr, part string, toks []rewrite.Token) string {
+	if e.Kind == rewrite.Star && strings.EqualFold(part, "TABLE") { // TABLE t
+		return ""
+	}
+	var got []string
+	for _, tok := range toks {
+		w := part[tok.Start:tok.End]
+		switch {
+		case tok.Kind == rewrite.QuotedIdent && strings.HasPrefix(strings.ToLower(w), "u&"):
+			return ""
+		case tok.Kind == rewrite.QuotedIdent:
+			end := w[len(w)-1:]
+			got = append(got, strings.ReplaceAll(w[1:len(w)-1], end+end, end))
+		case w != "." && w != "*":
+			got = append(got, w)
+		}
+	}
+	if len(got) != len(e.Name) {
+		return "another name"
+	}
+	rules := d.NameRules()
+	for i, w := range got {
+		if !strings.EqualFold(w, e.Name[i].Name) && !rules.TooLong(w) {
+			return "another name than " + e.Name[i].Name
+		}
+	}
+	return ""
+}
+
+// Each calls the functions for every expression and source of a statement, without
+// the walk that the translators are checked by (rewrite.Visitor).
+func Each(st *rewrite.Statement, expr func(*rewrite.Expr), source func(*rewrite.Source)) {
+	var walk func(v reflect.Value)
+	walk = func(v reflect.Value) {
+		switch v.Kind() {
+		case reflect.Pointer:
+			if v.IsNil() {
+				return
+			}
+			switch x := v.Interface().(type) {
+			case *rewrite.Expr:
+				expr(x)
+			case *rewrite.Source:
+				source(x)
+			case *rewrite.Case:
+				return // its expressions are among the operands
+			}
+			walk(v.Elem())
+		case reflect.Struct:
+			for i := range v.NumField() {
+				walk(v.Field(i))
+			}
+		case reflect.Slice:
+			for i := range v.Len() {
+				walk(v.Index(i))
+			}
+		}
+	}
+	walk(reflect.ValueOf(st))
+}

@@ -1,0 +1,11 @@
+package mysql
+
+import (
+	"testing"
+
+	"github.com/slotsql/slotsql/dialect/dialecttest"
+)
+
+func TestConformance(t *testing.T) {
+	dialecttest.Run(t, dialecttest.Options{Dialect: New(), Unread: []string{"JSON_TABLE"}})
+}
