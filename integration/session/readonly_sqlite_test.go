@@ -33,7 +33,7 @@ func TestReadOnlyDatabase(t *testing.T) {
 		"mode=ro":     {params: "mode=ro"},
 		"immutable":   {params: "immutable=1"},
 		"query_only":  {params: "_pragma=query_only(1)", folds: true},
-		"pragma":      {params: "_pragma=busy_timeout(5000)", setup: []string{"PRAGMA query_only = 1"}, folds: true},
+		"pragma":      {params: "_pragma=busy_timeout(60000)", setup: []string{"PRAGMA query_only = 1"}, folds: true},
 		"deferred":    {params: "mode=ro", setup: []string{"BEGIN", "SELECT COUNT(*) FROM posts"}},
 		"wal":         {params: "mode=ro&_pragma=query_only(1)", setup: []string{"BEGIN"}},
 		"transaction": {params: "_pragma=query_only(1)", setup: []string{"BEGIN"}, folds: true},
@@ -41,7 +41,7 @@ func TestReadOnlyDatabase(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, slots := range []bool{false, true} {
-				p := readOnlyPair(t, "sqlite", "_pragma=busy_timeout(5000)")
+				p := readOnlyPair(t, "sqlite", "_pragma=busy_timeout(60000)")
 				countIn(t, p)
 				filled(t, p)
 				if !slots {

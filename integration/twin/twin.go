@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -84,11 +85,18 @@ var engines = map[string]engine{
 	"sqlite": {
 		driver: "sqlite",
 		fresh:  server.SQLite,
-		params: query,
+		params: func(dsn, params string) string {
+			if strings.Contains(params, "busy_timeout") { // of two, the DSN's own would hold
+				dsn = busyTimeout.ReplaceAllString(dsn, "")
+			}
+			return query(dsn, params)
+		},
 		quote:  quoteStandard,
 		tables: "SELECT 'main', name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
 	},
 }
+
+var busyTimeout = regexp.MustCompile(`_pragma=busy_timeout\(\d+\)&?`)
 
 func quoteStandard(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"` }
 
