@@ -90,7 +90,7 @@ func mariadbLayout() (layout, error) {
 			return append([]string{
 				daemon, "--no-defaults", "--datadir=" + filepath.Join(dir, "data"), "--tmpdir=" + dir,
 				"--socket=" + filepath.Join(dir, "s"), "--pid-file=" + filepath.Join(dir, "pid"),
-				"--skip-networking", "--skip-name-resolve", "--max-connections=600",
+				"--skip-networking", "--skip-name-resolve", "--max-connections=900",
 				"--character-set-server=utf8mb4",
 			}, small...)
 		},

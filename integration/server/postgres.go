@@ -59,7 +59,7 @@ func postgresLayout() (layout, error) {
 			settings := []string{
 				"listen_addresses=",
 				"unix_socket_directories=" + dir,
-				"max_connections=400",
+				"max_connections=600",
 				"max_prepared_transactions=10",
 				"shared_buffers=64MB",
 				"logging_collector=off",
