@@ -292,7 +292,7 @@ type raw struct{ base, slots string }
 func rawTables(t *testing.T, p *twin.Pair, c *golden.Catalog) map[string]raw {
 	t.Helper()
 	out := map[string]raw{}
-	for _, table := range c.Counters() {
+	for _, table := range slices.Concat(c.Grouped(), c.Counters()) {
 		read := func(schema, name string) string {
 			if name = p.Quote(name); p.Dialect == "postgres" {
 				name = p.Quote(schema) + "." + name

@@ -18,6 +18,8 @@ type Table struct {
 	// Checked holds the columns that a CHECK constraint mentions; a
 	// constraint whose columns are unknown lists every column.
 	Checked []string
+	// Checks are these constraints themselves, as far as they are known.
+	Checks []Check
 
 	// UpdateTrigger says that a trigger fires on UPDATE of a row.
 	// DeleteTrigger: on DELETE, InsertTrigger: on INSERT. slotsql's own
@@ -126,6 +128,13 @@ const (
 	Decimal
 	Float
 )
+
+// A Check is a constraint on the values of a row: the columns that it mentions, and its
+// condition in SQL, "" where that is not known or it is no condition.
+type Check struct {
+	Columns []string
+	SQL     string
+}
 
 // Parent is one foreign key of a table: to which table, by which columns, and
 // whether the database deletes rows along with the row that they refer to.

@@ -109,10 +109,18 @@ func (g *grouper) count(c *Column, value *Expr) string {
 		return why
 	}
 	n := counting{column: c, delta: d, operand: ops[0]}
+	fits := true
 	e.Walk(func(x *Expr) bool {
-		n.coalesced = n.coalesced || g.coalesces(x)
+		if g.coalesces(x) {
+			n.coalesced = true
+			arg, why := g.given(c, x.Args[1])
+			fits = arg == nil && why == "" && bare(x.Args[1]).Kind != Null
+		}
 		return true
 	})
+	if c.Nullable && !fits {
+		return "the number that counter " + c.Name + " is taken for where it is NULL may not fit it"
+	}
 	g.counts = append(g.counts, n)
 	if e != value {
 		if g.group.InsertID > 0 {
@@ -203,13 +211,10 @@ func (g *grouper) bounded(counter string) string {
 			return "counter " + counter + " is part of the unique key " + u.Name
 		}
 	}
-	switch {
-	case with(g.real.Referring):
+	if with(g.real.Referring) {
 		return "counter " + counter + " references another table"
-	case with(g.real.Checked):
-		return "a CHECK constraint uses counter " + counter
 	}
-	return ""
+	return g.checked(counter)
 }
 
 // shareMax is the largest magnitude that one statement may add: what the column's type

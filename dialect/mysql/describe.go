@@ -213,7 +213,9 @@ func (f *found) checks(ctx context.Context, s dialect.Session) error {
 		if checked[t] == nil {
 			checked[t] = map[string]bool{}
 		}
-		for _, c := range mentioned(t, text(r[0])) {
+		check := rewrite.Check{Columns: mentioned(t, text(r[0])), SQL: text(r[0])}
+		t.Checks = append(t.Checks, check)
+		for _, c := range check.Columns {
 			if !checked[t][c] {
 				checked[t][c] = true
 				t.Checked = append(t.Checked, c)

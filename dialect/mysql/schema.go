@@ -171,7 +171,7 @@ func (s *schemaFile) constraint(t *schemaTable, k *ast.Constraint) error {
 	case ast.ConstraintKey, ast.ConstraintIndex, ast.ConstraintFulltext:
 		return t.key(k.Name, false, false, k.Keys)
 	case ast.ConstraintCheck:
-		t.checks = append(t.checks, columnsOf(k.Expr))
+		t.checks = append(t.checks, checkOf(k.Expr))
 	case ast.ConstraintForeignKey:
 		if !strings.HasPrefix(k.Name, constraintPrefix) {
 			s.reference(k.Refer)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/pingcap/tidb/pkg/parser/ast"
+	"github.com/pingcap/tidb/pkg/parser/format"
 	"github.com/pingcap/tidb/pkg/parser/mysql"
 	"github.com/pingcap/tidb/pkg/parser/types"
 
@@ -20,7 +21,7 @@ type schemaTable struct {
 	*rewrite.Table
 	charset, collation string
 	keys               []schemaKey
-	checks             []string          // columns of each CHECK
+	checks             []schemaCheck
 	generated          map[string]string // columns of the expression, by column
 }
 
@@ -126,7 +127,7 @@ func (s *schemaFile) column(t *schemaTable, n *ast.ColumnDef, at int) error {
 		case ast.ColumnOptionCollate:
 			collation = canonical(o.StrValue)
 		case ast.ColumnOptionCheck:
-			t.checks = append(t.checks, columnsOf(o.Expr))
+			t.checks = append(t.checks, checkOf(o.Expr))
 		case ast.ColumnOptionPrimaryKey:
 			err = t.key("PRIMARY", true, true, part)
 		case ast.ColumnOptionUniqKey:
@@ -202,6 +203,17 @@ func columnsOf(e ast.ExprNode) string {
 	var v columnNames
 	e.Accept(&v)
 	return strings.Join(v, " ")
+}
+
+// schemaCheck is a CHECK constraint: its columns, and its condition.
+type schemaCheck struct{ columns, condition string }
+
+func checkOf(e ast.ExprNode) schemaCheck {
+	var b strings.Builder
+	if e.Restore(format.NewRestoreCtx(format.DefaultRestoreFlags, &b)) != nil {
+		b.Reset()
+	}
+	return schemaCheck{columnsOf(e), b.String()}
 }
 
 type columnNames []string
@@ -280,8 +292,10 @@ func (t *schemaTable) finish() {
 		}
 	}
 	seen := map[string]bool{}
-	for _, expr := range t.checks {
-		for _, c := range mentioned(t.Table, expr) {
+	for _, k := range t.checks {
+		check := rewrite.Check{Columns: mentioned(t.Table, k.columns), SQL: k.condition}
+		t.Checks = append(t.Checks, check)
+		for _, c := range check.Columns {
 			if !seen[c] {
 				seen[c] = true
 				t.Checked = append(t.Checked, c)

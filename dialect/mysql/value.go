@@ -51,9 +51,17 @@ func (e *value) GetString() string {
 }
 func (e *value) GetProjectionOffset() int { return -1 }
 func (e *value) SetProjectionOffset(int)  {}
+
+// Restore prints whole numbers, for the conditions of a schema file, and nothing else.
 func (e *value) Restore(ctx *format.RestoreCtx) error {
-	return fmt.Errorf("mysql: a literal is never printed")
+	switch e.v.(type) {
+	case int64, uint64:
+		ctx.WritePlainf("%d", e.v)
+		return nil
+	}
+	return fmt.Errorf("mysql: only literals of whole numbers are ever printed")
 }
+
 func (e *value) Format(io.Writer)                      {}
 func (e *value) Accept(v ast.Visitor) (ast.Node, bool) { return accept(e, v) }
 

@@ -96,22 +96,22 @@ ORDER BY k.conrelid, k.oid, u.ord`
 	// constraints, and the unique indexes that uniqueQuery leaves out. An
 	// empty name stands for every column.
 	checkQuery = `
-SELECT DISTINCT v.rel::text, COALESCE(a.attname::text, '')
+SELECT DISTINCT v.rel::text, COALESCE(a.attname::text, ''), v.sql
 FROM (
-  SELECT k.conrelid AS rel, COALESCE(u.attnum, 0) AS attnum
+  SELECT k.conrelid AS rel, COALESCE(u.attnum, 0) AS attnum, CASE WHEN k.contype = 'c' AND k.convalidated THEN pg_catalog.pg_get_expr(k.conbin, k.conrelid) ELSE '' END AS sql
   FROM pg_catalog.pg_constraint k LEFT JOIN LATERAL pg_catalog.unnest(k.conkey) AS u(attnum) ON true
   WHERE k.conrelid = ANY ($1::text::pg_catalog.oid[]) AND k.contype IN ('c', 'x')
   UNION ALL
-  SELECT i.indrelid, u.attnum
+  SELECT i.indrelid, u.attnum, ''
   FROM pg_catalog.pg_index i CROSS JOIN LATERAL pg_catalog.unnest(i.indkey::pg_catalog.int2[]) AS u(attnum)
   WHERE i.indrelid = ANY ($1::text::pg_catalog.oid[]) AND i.indisunique AND u.attnum <> 0 AND NOT (i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL)
   UNION ALL
-  SELECT i.indrelid, p.refobjsubid
+  SELECT i.indrelid, p.refobjsubid, ''
   FROM pg_catalog.pg_index i JOIN pg_catalog.pg_depend p ON p.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND p.objid = i.indexrelid
     AND p.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND p.refobjid = i.indrelid AND p.refobjsubid > 0
   WHERE i.indrelid = ANY ($1::text::pg_catalog.oid[]) AND i.indisunique AND NOT (i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL)
 ) v LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = v.rel AND a.attnum = v.attnum AND a.attnum > 0
-ORDER BY 1, 2`
+ORDER BY 1, 3, 2`
 )
 
 var _ dialect.Describer = (*Dialect)(nil)
@@ -274,14 +274,22 @@ func (t *described) refers(r []any) error {
 	return nil
 }
 
-// check takes a column that a constraint mentions, "" for all of them.
+// check takes a column that a constraint mentions, "" for all of them, and the condition.
 func (t *described) check(r []any) error {
+	n := len(t.Checks)
+	if n == 0 || t.Checks[n-1].SQL != str(r[1]) {
+		t.Checks = append(t.Checks, rewrite.Check{SQL: str(r[1])})
+		n++
+	}
+	last := &t.Checks[n-1]
 	if str(r[0]) != "" {
 		t.checked[str(r[0])] = true
+		last.Columns = append(last.Columns, str(r[0]))
 		return nil
 	}
 	for _, c := range t.Columns {
 		t.checked[c.Name] = true
+		last.Columns = append(last.Columns, c.Name)
 	}
 	return nil
 }

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"strings"
 
+	pgquery "github.com/sqlc-dev/oliphant"
 	"github.com/sqlc-dev/oliphant/ast"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
@@ -36,8 +38,20 @@ type schemaKey struct {
 // schemaCheck is a CHECK, an exclusion or a checked domain: the columns it
 // looks at, "" for all.
 type schemaCheck struct {
-	name    string
-	columns []string
+	name      string
+	columns   []string
+	condition string
+}
+
+// condition writes the condition of a CHECK constraint, "" for one that need not hold.
+func condition(k *ast.Constraint) string {
+	const before = "SELECT WHERE "
+	query := &ast.SelectStmt{WhereClause: k.RawExpr, LimitOption: ast.LimitOption_LIMIT_OPTION_DEFAULT, Op: ast.SetOperation_SETOP_NONE}
+	text, err := pgquery.Deparse(&ast.ParseResult{Stmts: []*ast.RawStmt{{Stmt: &ast.Node{Node: &ast.Node_SelectStmt{SelectStmt: query}}}}})
+	if err != nil || k.SkipValidation || !strings.HasPrefix(text, before) {
+		return ""
+	}
+	return strings.TrimPrefix(text, before)
 }
 
 // inherit takes over a parent's columns and checks.
@@ -142,7 +156,7 @@ func (s *schemaFile) constraint(t *schemaTable, k *ast.Constraint) error {
 		if len(columns) == 0 {
 			columns = []string{""}
 		}
-		t.checks = append(t.checks, schemaCheck{k.Conname, columns})
+		t.checks = append(t.checks, schemaCheck{k.Conname, columns, condition(k)})
 	case ast.ConstrType_CONSTR_PRIMARY, ast.ConstrType_CONSTR_UNIQUE:
 		if k.Indexname != "" {
 			for i := range t.keys {
@@ -248,7 +262,9 @@ func (t *schemaTable) finish() {
 	checked := map[string]bool{}
 	for _, k := range t.keys {
 		if !k.exact {
-			for _, c := range slices.Concat(k.columns, k.watched) {
+			all := slices.Concat(k.columns, k.watched)
+			t.Checks = append(t.Checks, rewrite.Check{Columns: all})
+			for _, c := range all {
 				checked[c] = true
 			}
 		} else if !t.inherited {
@@ -256,6 +272,11 @@ func (t *schemaTable) finish() {
 		}
 	}
 	for _, k := range t.checks {
+		check := rewrite.Check{Columns: k.columns, SQL: k.condition}
+		if slices.Contains(k.columns, "") {
+			check.Columns = columnNames(t.Table, "")
+		}
+		t.Checks = append(t.Checks, check)
 		for _, c := range k.columns {
 			checked[c] = true
 		}

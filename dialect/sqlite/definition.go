@@ -16,6 +16,7 @@ type definition struct {
 	text       string
 	collations map[string]string
 	checked    map[string]bool
+	checks     []string // the conditions; "" for one that is not known
 	generated  map[string]map[string]bool
 }
 
@@ -53,7 +54,7 @@ func (def *definition) column(c *ast.ColumnDef) {
 		case ast.ColumnCollate:
 			def.collations[name] = k.Collation.Name
 		case ast.ColumnCheck:
-			namesIn(k.Expr, def.checked)
+			def.check(k.Expr)
 		case ast.ColumnGenerated:
 			def.generated[name] = map[string]bool{}
 			namesIn(k.Expr, def.generated[name])
@@ -65,10 +66,33 @@ func (def *definition) column(c *ast.ColumnDef) {
 func (def *definition) create(n *ast.CreateTableStmt) {
 	for _, k := range n.Constraints {
 		if k.Kind == ast.TableCheck {
-			namesIn(k.Expr, def.checked)
+			def.check(k.Expr)
 		}
 	}
 	def.understood = true
+}
+
+// check takes up a CHECK constraint.
+func (def *definition) check(e ast.Expr) {
+	namesIn(e, def.checked)
+	text := ""
+	if sp := span(e); sp.Start >= 0 && sp.End <= len(def.text) && sp.Start < sp.End {
+		text = def.text[sp.Start:sp.End]
+	}
+	def.checks = append(def.checks, text)
+}
+
+// checksOf returns the constraints. Each has the columns of all of them: too many
+// rather than too few.
+func (def definition) checksOf(columns []string) []rewrite.Check {
+	if !def.understood && len(columns) > 0 {
+		return []rewrite.Check{{Columns: columns}}
+	}
+	var out []rewrite.Check
+	for _, text := range def.checks {
+		out = append(out, rewrite.Check{Columns: columns, SQL: text})
+	}
+	return out
 }
 
 // namesIn adds every identifier of an expression: too many rather than too

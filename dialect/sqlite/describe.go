@@ -207,6 +207,7 @@ func (t *described) finish() {
 	}
 	addUniques(t.Table, whole, t.def)
 	t.Checked = t.def.checkedColumns(t.Table)
+	t.Checks = t.def.checksOf(t.Checked)
 }
 
 // rowidAlias returns the INTEGER PRIMARY KEY column that is the rowid itself:

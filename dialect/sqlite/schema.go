@@ -29,6 +29,7 @@ func (*Dialect) ParseSchema(sql string) ([]*rewrite.Table, error) {
 			t.OtherUniques = len(plain) < len(t.indexes)
 			addUniques(t.Table, plain, t.def)
 			t.Checked = t.def.checkedColumns(t.Table)
+			t.Checks = t.def.checksOf(t.Checked)
 		}
 		out[i] = t.Table
 	}
@@ -78,7 +79,7 @@ func (s *schemaFile) statement(st dialect.SchemaStatement) error {
 	}
 	switch n := n.(type) {
 	case *ast.CreateTableStmt:
-		return s.create(n)
+		return s.create(n, st.Text)
 	case *ast.CreateViewStmt:
 		if !n.Temp {
 			s.add(n.Name, &schemaTable{Table: &rewrite.Table{IsView: true}})
@@ -114,7 +115,7 @@ func (s *schemaFile) add(name *ast.QualifiedName, t *schemaTable) bool {
 }
 
 //nolint:funlen // one case for each part of CREATE TABLE
-func (s *schemaFile) create(n *ast.CreateTableStmt) error {
+func (s *schemaFile) create(n *ast.CreateTableStmt, text string) error {
 	if n.Temp || n.Name.Schema != nil && sameName(n.Name.Schema.Name, "temp") {
 		return nil
 	}
@@ -122,7 +123,7 @@ func (s *schemaFile) create(n *ast.CreateTableStmt) error {
 		return errors.New("the columns of CREATE TABLE ... AS SELECT are not known without the database: write them out")
 	}
 	t := &schemaTable{Table: &rewrite.Table{}, def: newDefinition()}
-	t.def.understood = true
+	t.def.understood, t.def.text = true, text
 	if !s.add(n.Name, t) {
 		return nil
 	}
@@ -264,6 +265,7 @@ func (s *schemaFile) alter(n *ast.AlterTableStmt) error {
 		}
 	case ast.AlterAddConstraintCheck:
 		namesIn(n.Expr, t.def.checked)
+		t.def.checks = append(t.def.checks, "")
 	default:
 		return errors.New("this form of ALTER TABLE is not supported in a schema file: write the table's final definition")
 	}

@@ -47,7 +47,9 @@ func TestParseSchema(t *testing.T) {
 					t.Fatal(want, err)
 				}
 				want.Parents = nil // told by databases only
+				want.Checks = nil  // a file that changes a table knows fewer
 				for _, tb := range got {
+					tb.Checks = nil
 					if tb.Name == want.Name && !reflect.DeepEqual(tb, want) {
 						t.Errorf("got\n%s\n%+v\nwant\n%s\n%+v", facts(tb), *tb, facts(want), *want)
 					}

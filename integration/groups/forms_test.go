@@ -11,9 +11,9 @@ type form struct {
 	partly  bool     // some groups are split that all members of would succeed
 }
 
-// The table has counters of each width, one that may be NULL, one of cents, and
+// The table has counters of each width, one under a CHECK, one that may be NULL, one of cents, and
 // ordinary columns.
-const schema = `CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL, big BIGINT NOT NULL, small SMALLINT NOT NULL, maybe INT,
+const schema = `CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL, big BIGINT NOT NULL CHECK (big >= 3), small SMALLINT NOT NULL, maybe INT,
 	cents DECIMAL(12,2) NOT NULL, capacity INT, note VARCHAR(20), kind VARCHAR(10) NOT NULL)`
 
 var (

@@ -380,7 +380,7 @@ func less(v any, later int64, scale int) any {
 
 func drawRow(r *rand.Rand, dialect string) []any {
 	small := func() int64 { return r.Int64N(30) }
-	row := []any{int64(1), small(), small(), 32767 - small(), nil, decimal(r.Int64N(3000), 2), nil, "x", "a"}
+	row := []any{int64(1), small(), 3 + small(), 32767 - small(), nil, decimal(r.Int64N(3000), 2), nil, "x", "a"}
 	if dialect == "sqlite" {
 		row[5] = small()
 	}
