@@ -38,9 +38,9 @@ func RunRollUp(ctx context.Context, c *Connector, o RollUpOptions) error {
 }
 
 // startRollUp starts the worker with the connector's first connection, if the
-// configuration asks for one.
+// configuration asks for one, and for slots.
 func (c *Connector) startRollUp() {
-	if c.shared.Config.RollupInterval() == 0 || c.shared.Rolling.Load() {
+	if c.shared.Config.RollupInterval() == 0 || c.shared.Rolling.Load() || !c.every.HasSlots() {
 		return
 	}
 	c.starting.Lock()

@@ -144,11 +144,7 @@ func printTables(w io.Writer, tables []slotsql.TableStatus) {
 		if mode == internalconfig.ModeShadow {
 			fmt.Fprintf(w, "%s: mode shadow: statements run as they are; with mode on:\n", t.Table)
 		}
-		what := fmt.Sprintf("%d slots", t.Slots)
-		if rewrite.Layout(t.Layout) == rewrite.LayoutJournal {
-			what = "a journal, which a roll-up moves,"
-		}
-		fmt.Fprintf(w, "%s: key [%s], %s in %s%s\n", t.Table, strings.Join(t.Key, ", "), what, t.SlotTable, missing)
+		fmt.Fprintf(w, "%s: key [%s], %s%s\n", t.Table, strings.Join(t.Key, ", "), slotsOf(&t), missing)
 		for _, c := range t.Counters {
 			how := "slotted"
 			if !c.Slotted {
@@ -174,6 +170,20 @@ func printTables(w io.Writer, tables []slotsql.TableStatus) {
 			fmt.Fprintf(w, "  warning: %s\n", t.Unnamed)
 		}
 	}
+}
+
+// slotsOf says where the slots of a table are.
+func slotsOf(t *slotsql.TableStatus) string {
+	switch {
+	case t.LeftOver:
+		return fmt.Sprintf("slots: 0, but there is slot table %s, which totals include: "+
+			"once no process counts in slots run slotsql drain, then slotsql migrate --down", t.SlotTable)
+	case t.Slots == 0:
+		return "no slots"
+	case rewrite.Layout(t.Layout) == rewrite.LayoutJournal:
+		return "a journal, which a roll-up moves, in " + t.SlotTable
+	}
+	return fmt.Sprintf("%d slots in %s", t.Slots, t.SlotTable)
 }
 
 // report is the JSON of check.

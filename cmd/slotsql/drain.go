@@ -78,6 +78,10 @@ func (o *options) printDrains(w io.Writer, reports []slotsql.DrainReport, failed
 		return reportedError{refilled}
 	}
 	for _, r := range reports {
+		if r.NoSlots {
+			fmt.Fprintf(w, "%s: has no slots\n", r.Table)
+			continue
+		}
 		if r.Empty.IsZero() {
 			break // the error is about this one
 		}

@@ -97,7 +97,11 @@ func (o *options) init(cmd *cobra.Command, f *initFlags) error {
 		return err
 	}
 	var text bytes.Buffer
-	if err := propose.Write(&text, propose.Header{Database: s.name, Sources: s.sources, Summary: summary(classes)}, proposals); err != nil {
+	header := propose.Header{Database: s.name, Sources: s.sources, Summary: summary(classes)}
+	if s.engine.dialect.Traits().OneWriter {
+		header.Summary = append(header.Summary, withoutSlots)
+	}
+	if err := propose.Write(&text, header, proposals); err != nil {
 		return err
 	}
 	if f.output != "" {
@@ -162,3 +166,6 @@ func writeProposal(path string, text []byte, force bool) error {
 	}
 	return err
 }
+
+// withoutSlots is said of engines that have no slots by themselves.
+const withoutSlots = "Tables without companions have no slots here, as one connection writes at a time: nothing of them drains, and what is said of slots holds once slots: 64 is written."

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/internal/catalog"
 	internalconfig "github.com/slotsql/slotsql/internal/config"
 )
 
@@ -35,6 +36,9 @@ With --down the slot tables are dropped, if all of them are empty.`,
 				return err
 			}
 			done, none := "created", "all slot tables exist"
+			if !hasSlots(e, cfg) {
+				none = "no table has slots: there is nothing to create"
+			}
 			var tables []string
 			if down {
 				done, none = "dropped", "there are no slot tables"
@@ -64,6 +68,11 @@ With --down the slot tables are dropped, if all of them are empty.`,
 	foreignKeys(cmd, &noForeignKeys)
 	cmd.MarkFlagsMutuallyExclusive("down", "no-foreign-keys")
 	return cmd
+}
+
+// hasSlots reports whether any table is to have slots on that engine.
+func hasSlots(e engine, cfg *slotsql.Config) bool {
+	return catalog.NewCatalog(e.dialect, cfg, cfg.Tables()).HasSlots()
 }
 
 // foreignKeys adds the flag of the commands that create slot tables.

@@ -98,7 +98,7 @@ func TestOffline(t *testing.T) {
 
 // Problems of the configuration are told apart from other errors.
 func TestProblems(t *testing.T) {
-	invalid := write(t, "slotsql.yaml", "version: 1\ntables:\n  posts: {counters: {views: }, slots: 0}\n  other: {counters: {}}\n")
+	invalid := write(t, "slotsql.yaml", "version: 1\ntables:\n  posts: {counters: {views: }, slots: 5000}\n  other: {counters: {}}\n")
 	wrong := write(t, "slotsql.yaml", "version: 1\ntables:\n  posts: {counters: {seen: }}\n  absent: {counters: {n: }}\n")
 	schema := write(t, "schema.sql", "CREATE TABLE other (id INT);\n\nCREATE TABLE posts (id INT,,);\n")
 

@@ -216,11 +216,12 @@ const singly = "Statements are judged one by one: whether a transaction locks a 
 
 // hold holds the proposal against the database until it fits: what check finds
 // fault with is taken out, with its reason. Each round takes something out, or
-// is the one before the last, which names the views.
+// is the one before the last, which names the views. What slots cannot take is taken out
+// on an engine that has none by itself, too: the proposal holds for either.
 func (s *survey) hold(cmd *cobra.Command, proposals []*propose.Proposal) error {
 	unnamed := map[*propose.Proposal]bool{} // whose views cannot be named: they are in other schemas
 	for {
-		text, lines := propose.Bare(proposals)
+		text, lines := propose.WithSlots(proposals)
 		config, err := slotsql.Parse([]byte(text), "proposal")
 		var tables []slotsql.TableStatus
 		if err == nil {

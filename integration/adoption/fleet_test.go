@@ -12,6 +12,7 @@ import (
 	"github.com/slotsql/slotsql"
 	"github.com/slotsql/slotsql/integration/server"
 	"github.com/slotsql/slotsql/integration/twin"
+	"github.com/slotsql/slotsql/internal/golden"
 	_ "github.com/slotsql/slotsql/mysql"
 	_ "github.com/slotsql/slotsql/postgres"
 )
@@ -127,7 +128,7 @@ func (f *fleet) open(c config) *sql.DB {
 
 func (f *fleet) connector(c config) *slotsql.Connector {
 	f.t.Helper()
-	parsed, err := slotsql.Parse([]byte(c.text()), "slotsql.yaml")
+	parsed, err := slotsql.Parse([]byte(golden.WithSlots(c.text())), "slotsql.yaml")
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/slotsql/slotsql"
 	"github.com/slotsql/slotsql/integration/twin"
+	"github.com/slotsql/slotsql/internal/golden"
 )
 
 // Processes with different numbers of slots count side by side, in a slot table
@@ -25,7 +26,7 @@ func TestSlotsDiffer(t *testing.T) {
 			if err := few.PingContext(t.Context()); err != nil { // makes the slot table
 				t.Fatal(err)
 			}
-			parsed, err := slotsql.Parse([]byte(fmt.Sprintf(config, 4096)), "slotsql.yaml")
+			parsed, err := slotsql.Parse([]byte(golden.WithSlots(fmt.Sprintf(config, 4096))), "slotsql.yaml")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/slotsql/slotsql"
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/integration/twin"
+	"github.com/slotsql/slotsql/internal/golden"
 	"github.com/slotsql/slotsql/mysql"
 	"github.com/slotsql/slotsql/postgres"
 	"github.com/slotsql/slotsql/sqlite"
@@ -66,7 +67,7 @@ func newPair(t *testing.T, dialect string, others int) *twin.Pair {
 // open opens a database on a recorder, with the first n tables configured.
 func open(t *testing.T, p *twin.Pair, r *recorder, n int) *sql.DB {
 	t.Helper()
-	c, err := slotsql.Parse([]byte(config(n)), "slotsql.yaml")
+	c, err := slotsql.Parse([]byte(golden.WithSlots(config(n))), "slotsql.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/slotsql/slotsql"
 	"github.com/slotsql/slotsql/integration/twin"
+	"github.com/slotsql/slotsql/internal/golden"
 )
 
 // A transaction of MySQL's REPEATABLE READ whose snapshot is older than a merge, and
@@ -117,7 +118,7 @@ func TestChangeOfLayout(t *testing.T) {
 			"CREATE TABLE posts (id INT PRIMARY KEY, views BIGINT NOT NULL)", "INSERT INTO posts VALUES (1, 0), (2, 0), (3, 0)",
 		}, Config: fmt.Sprintf(config, "dedicated")})
 		execAll(t, p.Wrapped, "UPDATE posts SET views = views + 1 WHERE id = 1")
-		journal, err := slotsql.Parse([]byte(fmt.Sprintf(config, "journal")), "journal.yaml")
+		journal, err := slotsql.Parse([]byte(golden.WithSlots(fmt.Sprintf(config, "journal"))), "journal.yaml")
 		if err != nil {
 			t.Fatal(err)
 		}

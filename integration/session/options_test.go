@@ -11,6 +11,7 @@ import (
 
 	"github.com/slotsql/slotsql"
 	"github.com/slotsql/slotsql/integration/twin"
+	"github.com/slotsql/slotsql/internal/golden"
 )
 
 // syncBuffer is a buffer that loggers of several goroutines may write.
@@ -58,7 +59,7 @@ func TestOnDrain(t *testing.T) {
 		open := func(on string, log *syncBuffer) *sql.DB {
 			t.Helper()
 			c, err := slotsql.Parse(
-				[]byte("version: 1\nauto_migrate: true\ntables: {"+table+": {on_drain: "+on+", counters: {views: {}}}}"),
+				[]byte(golden.WithSlots("version: 1\nauto_migrate: true\ntables: {"+table+": {on_drain: "+on+", counters: {views: {}}}}")),
 				"slotsql.yaml",
 			)
 			if err != nil {

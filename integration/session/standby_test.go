@@ -10,6 +10,7 @@ import (
 
 	"github.com/slotsql/slotsql/integration/server"
 	"github.com/slotsql/slotsql/integration/twin"
+	"github.com/slotsql/slotsql/internal/golden"
 )
 
 // replicated is a pair on a primary, and the same databases on its hot standby.
@@ -33,7 +34,7 @@ func replicated(t *testing.T) (primary, standby *twin.Pair) {
 	t.Cleanup(second.Stop)
 	path := filepath.Join(t.TempDir(), "slotsql.yaml")
 	config := "version: 1\nauto_migrate: true\ntables: {posts: {routines: [views_of], slots: 8, placement: random, counters: {views: {}}}}"
-	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(golden.WithSlots(config)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	pairs := [2]*twin.Pair{}

@@ -13,13 +13,14 @@ import (
 
 	"github.com/slotsql/slotsql"
 	"github.com/slotsql/slotsql/integration/twin"
+	"github.com/slotsql/slotsql/internal/golden"
 )
 
 // wrapped opens the wrapped side once more, with another configuration.
 func wrapped(t *testing.T, p *twin.Pair, config string) *sql.DB {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "slotsql.yaml")
-	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(golden.WithSlots(config)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	driver := map[string]string{"mysql": "mysql", "postgres": "pgx", "sqlite": "sqlite"}[p.Dialect]

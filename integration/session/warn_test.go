@@ -8,6 +8,7 @@ import (
 
 	"github.com/slotsql/slotsql"
 	"github.com/slotsql/slotsql/integration/twin"
+	"github.com/slotsql/slotsql/internal/golden"
 )
 
 // on_drain: warn names the reason why a statement has drained this time, and the
@@ -23,7 +24,7 @@ func TestWarnings(t *testing.T) {
 			},
 		})
 		c, err := slotsql.Parse(
-			[]byte("version: 1\nauto_migrate: true\ntables: {posts: {on_drain: warn, counters: {views: {}}}}"),
+			[]byte(golden.WithSlots("version: 1\nauto_migrate: true\ntables: {posts: {on_drain: warn, counters: {views: {}}}}")),
 			"slotsql.yaml",
 		)
 		if err != nil {

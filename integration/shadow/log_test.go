@@ -10,6 +10,7 @@ import (
 
 	"github.com/slotsql/slotsql"
 	"github.com/slotsql/slotsql/integration/twin"
+	"github.com/slotsql/slotsql/internal/golden"
 )
 
 // With log: {stats: ...} what has been counted is output every so often, and once
@@ -26,7 +27,7 @@ func TestStatsAreLogged(t *testing.T) {
 		open := func(stats string, w *logged, tables string) *sql.DB {
 			t.Helper()
 			c, err := slotsql.Parse(
-				[]byte("version: 1\nauto_migrate: true\nlog: {stats: "+stats+"}\ntables: {"+tables+"}\n"),
+				[]byte(golden.WithSlots("version: 1\nauto_migrate: true\nlog: {stats: "+stats+"}\ntables: {"+tables+"}\n")),
 				"slotsql.yaml",
 			)
 			if err != nil {
@@ -87,7 +88,7 @@ func TestLogIsChecked(t *testing.T) {
 		"log: {stats: 1m}": "", "log: {}": "",
 		"log: {stats: 0s}": "must be more than 0", "log: {stats: 5}": "duration with a unit", "log: {stat: 1m}": `"stat"`, "log: 1m": "log",
 	} {
-		_, err := slotsql.Parse([]byte("version: 1\n"+text+"\ntables: {}\n"), "slotsql.yaml")
+		_, err := slotsql.Parse([]byte(golden.WithSlots("version: 1\n"+text+"\ntables: {}\n")), "slotsql.yaml")
 		if (err == nil) != (problem == "") || err != nil && !strings.Contains(err.Error(), problem) {
 			t.Errorf("%s: %v", text, err)
 		}

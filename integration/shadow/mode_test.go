@@ -11,6 +11,7 @@ import (
 
 	"github.com/slotsql/slotsql"
 	"github.com/slotsql/slotsql/integration/twin"
+	"github.com/slotsql/slotsql/internal/golden"
 )
 
 // In short, what every test of this package uses.
@@ -40,7 +41,7 @@ func newPair(t *testing.T, dialect string) *twin.Pair {
 
 func connector(t *testing.T, p *twin.Pair, text string, opts ...slotsql.Option) *slotsql.Connector {
 	t.Helper()
-	c, err := slotsql.Parse([]byte(text), "slotsql.yaml")
+	c, err := slotsql.Parse([]byte(golden.WithSlots(text)), "slotsql.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

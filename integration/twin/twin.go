@@ -22,6 +22,7 @@ import (
 	"testing"
 
 	"github.com/slotsql/slotsql/integration/server"
+	"github.com/slotsql/slotsql/internal/golden"
 )
 
 // Pair is two databases with the same schema and rows.
@@ -39,7 +40,7 @@ type Pair struct {
 type Options struct {
 	Dialect string   // mysql, postgres or sqlite
 	Schema  []string // DDL and seed rows, run in order through the plain driver on both sides
-	Config  string   // of slotsql, as YAML
+	Config  string   // of slotsql, as YAML; without slots: among its defaults there are 64 on every engine
 	Params  string   // added to both DSNs: "interpolateParams=true&clientFoundRows=true"
 	Open    Opener   // of the wrapped side; nil means the wrapped driver
 }
@@ -119,7 +120,7 @@ func New(t testing.TB, o Options) *Pair {
 		p.PlainDSN, p.WrappedDSN = e.params(p.PlainDSN, o.Params), e.params(p.WrappedDSN, o.Params)
 	}
 	p.ConfigPath = filepath.Join(t.TempDir(), "slotsql.yaml")
-	if err := os.WriteFile(p.ConfigPath, []byte(o.Config), 0o600); err != nil {
+	if err := os.WriteFile(p.ConfigPath, []byte(golden.WithSlots(o.Config)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 

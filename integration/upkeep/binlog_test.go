@@ -9,6 +9,7 @@ import (
 	"github.com/slotsql/slotsql"
 	"github.com/slotsql/slotsql/integration/server"
 	"github.com/slotsql/slotsql/integration/twin"
+	"github.com/slotsql/slotsql/internal/golden"
 )
 
 // A server that writes statements to its binary log takes no change at READ
@@ -28,7 +29,7 @@ func TestStatementLog(t *testing.T) {
 				ConfigPath: filepath.Join(t.TempDir(), "slotsql.yaml"),
 			}
 			config := "version: 1\nauto_migrate: true\ntables: {posts: {" + table + "}}\n"
-			if err := os.WriteFile(p.ConfigPath, []byte(config), 0o600); err != nil {
+			if err := os.WriteFile(p.ConfigPath, []byte(golden.WithSlots(config)), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			connector := twin.Connector(t, p)

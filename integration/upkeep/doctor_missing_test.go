@@ -7,6 +7,7 @@ import (
 
 	"github.com/slotsql/slotsql"
 	"github.com/slotsql/slotsql/doctor"
+	"github.com/slotsql/slotsql/internal/golden"
 )
 
 // A column that statements add to, of a table that is configured without it, is
@@ -14,7 +15,7 @@ import (
 func TestDoctorFindsMissingCounter(t *testing.T) {
 	servers(t, func(t *testing.T, dialect string) {
 		p := doctorPair(t, dialect)
-		config, err := slotsql.Parse([]byte("version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}}}\n"), "slotsql.yaml")
+		config, err := slotsql.Parse([]byte(golden.WithSlots("version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}}}\n")), "slotsql.yaml")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/slotsql/slotsql"
 	"github.com/slotsql/slotsql/integration/twin"
+	"github.com/slotsql/slotsql/internal/golden"
 )
 
 // While `slotsql migrate` waits for a transaction that has read the slot table,
@@ -36,7 +37,7 @@ func TestMigrateLetsOthersThrough(t *testing.T) {
 			if err := reader.QueryRow("SELECT COUNT(*) FROM posts_slots").Scan(&n); err != nil {
 				t.Fatal(err)
 			}
-			wider, err := slotsql.Parse([]byte(config("views: {}, likes: {}")), "slotsql.yaml")
+			wider, err := slotsql.Parse([]byte(golden.WithSlots(config("views: {}, likes: {}"))), "slotsql.yaml")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/slotsql/slotsql"
 	"github.com/slotsql/slotsql/integration/twin"
+	"github.com/slotsql/slotsql/internal/golden"
 )
 
 // A recount is checked and audited alike whatever the table's mode, before
@@ -23,7 +24,7 @@ func TestRecountInEveryMode(t *testing.T) {
 				"CREATE TABLE hits (post INT NOT NULL)", "INSERT INTO hits VALUES (1), (1)",
 			}})
 			connector := func(recount string) *slotsql.Connector {
-				c, err := slotsql.Parse([]byte(config(mode, recount)), "slotsql.yaml")
+				c, err := slotsql.Parse([]byte(golden.WithSlots(config(mode, recount))), "slotsql.yaml")
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/slotsql/slotsql"
 	"github.com/slotsql/slotsql/integration/twin"
+	"github.com/slotsql/slotsql/internal/golden"
 )
 
 const (
@@ -39,7 +40,7 @@ type process struct {
 
 func open(t testing.TB, p *twin.Pair, config string) process {
 	t.Helper()
-	parsed, err := slotsql.Parse([]byte(config), "slotsql.yaml")
+	parsed, err := slotsql.Parse([]byte(golden.WithSlots(config)), "slotsql.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,7 +63,7 @@ func (m *maker) countable() bool {
 	case m.table.Temporary:
 		m.report("", "is a temporary table, which other sessions do not see: configure a permanent one")
 	default:
-		if why := noTransactions(m.table); why != "" && m.severity != running {
+		if why := noTransactions(m.table); why != "" && m.severity != running && m.cfg.Slots > 0 {
 			m.report("", "%s", why)
 		}
 	}
@@ -134,7 +134,7 @@ func (m *maker) counters(c *rewrite.Counter) {
 		}
 		switch why, judged := counterFault(t, col, c.Key); {
 		case why == "":
-		case m.severity != everything && judged:
+		case judged && (m.severity != everything || m.cfg.Slots == 0):
 			c.Fault(col.Name, "the column "+why)
 		default:
 			m.report(path, "counter %s %s", config.Clip(col.Name), why)

@@ -20,7 +20,8 @@ import (
 // one process after another, those that are passive see what those that have the
 // table on count, and set counters as they do.
 
-// learnPassive adds the passive counters of t, a table with its Counter set.
+// learnPassive adds the passive counters of t, a table with its Counter set. A column that
+// may be NULL is a companion's, whose values do not add up.
 func learnPassive(t, slots *rewrite.Table) {
 	c := t.Counter
 	if slots == nil || c.Layout == rewrite.LayoutShared {
@@ -32,7 +33,7 @@ func learnPassive(t, slots *rewrite.Table) {
 		if strings.EqualFold(col.Name, c.SlotColumn) {
 			continue // the slot's number, though the table has an ordinary column of that name
 		}
-		if base == nil || col.Generated || !Summable(col) || !Summable(base) || t.IsKey(col.Name) || t.IsCounter(col.Name) ||
+		if base == nil || col.Generated || col.Nullable || !Summable(col) || !Summable(base) || t.IsKey(col.Name) || t.IsCounter(col.Name) ||
 			t.Companion(col.Name) != nil {
 			continue
 		}
@@ -88,6 +89,10 @@ func Lacking(t, slot *rewrite.Table) []string {
 func PassiveReason(cfg *config.TableConfig, slotTable string) string {
 	if cfg.Mode == config.ModePassive {
 		return "the table has mode passive: its totals include what other processes count in slots, and its increments run on the base row"
+	}
+	if cfg.Slots == 0 {
+		return "slots is 0, and slot table " + config.Clip(slotTable) +
+			" is there: its totals include what that holds, and its increments run on the base row"
 	}
 	return "slot table " + config.Clip(
 		slotTable,

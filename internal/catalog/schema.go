@@ -26,6 +26,7 @@ type Schema struct {
 	views     []rewrite.View
 	held      []*rewrite.Table // that have a slot table, and no slotted counter
 	grouped   []*rewrite.Table // that have no slotted counter, but counters
+	Slotless  []*rewrite.Table // that have no slots, by slots: 0
 	Lacking   bool             // tables were left out which nothing is demanded for: see withSlots
 	changes   int64            // shared.changes before the facts were read
 	review    time.Time        // when the facts are to be read again in any case; zero: never
@@ -155,13 +156,23 @@ func loadSchema(ctx context.Context, s *Catalog, v *View, namespace string, stri
 		if err := sc.add(ctx, v, c.Table); err != nil {
 			return nil, err
 		}
-		if c.Config.Schema == "" && len(c.Table.Counter.Counters) > 0 {
-			// The configuration's name was looked up in this namespace: it
-			// need not be looked up again when a text has it.
-			sc.Known[sc.NameKey([]rewrite.Ident{{Name: c.Table.Name, Quoted: true}})] = c.Table
-		}
+		sc.know(c)
 	}
 	return sc, sc.reachHome(ctx, v)
+}
+
+// know takes a checked table up by its name. The configuration's name was looked up in
+// this namespace: it need not be looked up again when a text has it.
+func (sc *Schema) know(c CheckedTable) {
+	if c.Config.Schema != "" {
+		return
+	}
+	t := c.Table
+	if len(t.Counter.Counters) == 0 {
+		plain := *t
+		plain.Counter, t = nil, &plain
+	}
+	sc.Known[sc.NameKey([]rewrite.Ident{{Name: t.Name, Quoted: true}})] = t
 }
 
 // unfitTable is a configured table that does not fit any more.
@@ -336,6 +347,8 @@ func (sc *Schema) adopt(t *rewrite.Table) {
 		sc.group(t, configured)
 		if t.Counter.Slots > 0 {
 			sc.hold(t)
+		} else {
+			sc.Slotless = append(sc.Slotless, t)
 		}
 		return
 	}

@@ -23,7 +23,15 @@ import (
 
 // engineSlots is the number of slots of tables for which the configuration says nothing.
 func engineSlots(traits rewrite.Traits) int {
+	if traits.OneWriter {
+		return 0 // an increment in a slot would wait for the others as one on the base row does
+	}
 	return config.DefaultSlots
+}
+
+// HasSlots reports whether any of the configured tables is to have slots.
+func (c *Catalog) HasSlots() bool {
+	return slices.ContainsFunc(c.Tables, func(t config.TableConfig) bool { return t.Slots > 0 })
 }
 
 // leftOver reports whether the slot table of a table, nil for none, is to be reckoned
@@ -37,6 +45,10 @@ func leftOver(t, slots *rewrite.Table) bool {
 		return false
 	}
 	t.Counter.Slots = config.MaxSlots // whoever has filled them may have had so many
+	t.Counter.Counters = slices.DeleteFunc(t.Counter.Counters, func(name string) bool {
+		col, _ := FindColumn(slots, name) // nobody can have counted it there
+		return col == nil
+	})
 	allPassive(t)
 	return true
 }
@@ -84,16 +96,35 @@ func (sc *Schema) withoutSlots(
 			others = append(others, c)
 			continue
 		}
-		if strict && config.Demanded(c.Config) && c.Table.Counter.Single() {
-			more, err := sc.Catalog.CheckRows(ctx, v, c)
+		if strict && config.Demanded(c.Config) {
+			more, err := v.CheckSlotless(ctx, c)
 			if err != nil {
 				return nil, nil, err
 			}
 			problems = append(problems, more...)
 		}
 		sc.adopt(c.Table)
+		sc.know(c)
 	}
 	return others, problems, nil
+}
+
+// CheckSlotless holds what the configuration says of a table without slots against the
+// database.
+func (v *View) CheckSlotless(ctx context.Context, c CheckedTable) (problems []config.Problem, err error) {
+	if c.Table.Counter.Single() {
+		if problems, err = v.Catalog.CheckRows(ctx, v, c); err != nil {
+			return nil, err
+		}
+	}
+	if len(c.Config.Views) > 0 {
+		more, _, err := v.Catalog.CheckViews(ctx, v, c)
+		if err != nil {
+			return nil, err
+		}
+		problems = append(problems, more...)
+	}
+	return problems, nil
 }
 
 // group notes that increments of t, none of whose counters is slotted, may share

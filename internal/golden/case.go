@@ -115,13 +115,14 @@ func (c *Case) text(names ...string) string {
 	return ""
 }
 
-// Config is the configuration file. A case may give its tables only.
+// Config is the configuration file. A case may give its tables only, and has slots on
+// every engine.
 func (c *Case) Config() string {
 	text := c.text("config.yaml")
-	if strings.Contains(text, "version:") {
-		return text
+	if !strings.Contains(text, "version:") {
+		text = "version: 1\nauto_migrate: true\ntables:\n  " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n  ") + "\n"
 	}
-	return "version: 1\nauto_migrate: true\ntables:\n  " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n  ") + "\n"
+	return WithSlots(text)
 }
 
 // Schema returns the CREATE TABLE statements.

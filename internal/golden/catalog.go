@@ -23,7 +23,7 @@ func NewCatalog(d dialect.Dialect, tables []*rewrite.Table, text string) (*Catal
 	if !strings.Contains(text, "version:") {
 		text = "version: 1\n" + text
 	}
-	cfg, err := config.Parse([]byte(text), "config.yaml")
+	cfg, err := config.Parse([]byte(WithSlots(text)), "config.yaml")
 	if err != nil {
 		return nil, err
 	}

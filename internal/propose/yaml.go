@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/dustin/go-humanize"
+
+	"github.com/slotsql/slotsql/internal/config"
 )
 
 // Lines says which line of a written file stands for which counter; the column
@@ -25,10 +27,19 @@ type Place struct {
 }
 
 // Bare writes the configuration alone, for holding it against a database.
-func Bare(proposals []*Proposal) (string, Lines) {
+func Bare(proposals []*Proposal) (string, Lines) { return bare(proposals, "auto_migrate: true") }
+
+// WithSlots is Bare with slots on every engine.
+func WithSlots(proposals []*Proposal) (string, Lines) {
+	return bare(proposals, "auto_migrate: true", "defaults: {slots: "+strconv.Itoa(config.DefaultSlots)+"}")
+}
+
+func bare(proposals []*Proposal, lines ...string) (string, Lines) {
 	w := &writer{at: Lines{}}
 	w.line("version: 1")
-	w.line("auto_migrate: true")
+	for _, l := range lines {
+		w.line(l)
+	}
 	w.tables(proposals, true)
 	return w.b.String(), w.at
 }

@@ -14,14 +14,18 @@ import (
 
 // TableStatus is what Check found of one configured table.
 type TableStatus struct {
-	Table     string          `json:"table"`
-	Mode      string          `json:"mode"` // on, passive, shadow or off
-	Key       []string        `json:"key"`
-	SlotTable string          `json:"slot_table"`
-	Missing   bool            `json:"missing"` // no slot table yet: auto_migrate will create it, or this mode needs none
-	Layout    string          `json:"layout"`  // dedicated, shared or journal
-	Slots     int             `json:"slots"`
-	Counters  []CounterStatus `json:"counters"`
+	Table     string   `json:"table"`
+	Mode      string   `json:"mode"` // on, passive, shadow or off
+	Key       []string `json:"key"`
+	SlotTable string   `json:"slot_table"`
+	Missing   bool     `json:"missing"` // no slot table yet: auto_migrate will create it, or this mode needs none
+	Layout    string   `json:"layout"`  // dedicated, shared or journal
+	Slots     int      `json:"slots"`   // at most so many for a row; 0: none
+	// LeftOver is set when the configuration says slots: 0, and there is a slot table all
+	// the same.
+	LeftOver bool `json:"left_over,omitempty"`
+
+	Counters []CounterStatus `json:"counters"`
 	// NoForeignKey is set when the slot table has no foreign key to the table:
 	// a DELETE of the table's rows drains. Risks lists what deletes rows inside
 	// the database, unseen by slotsql.
@@ -54,6 +58,14 @@ func Check(ctx context.Context, s *catalog.Catalog) ([]TableStatus, error) {
 	}
 	var out []TableStatus
 	for _, t := range checked {
+		if t.Table.Counter.Slots == 0 {
+			more, err := cn.CheckSlotless(ctx, t)
+			if err != nil {
+				return nil, err
+			}
+			problems, out = append(problems, more...), append(out, statusOf(t, false))
+			continue
+		}
 		slots, err := cn.SlotTable(ctx, t)
 		if err != nil {
 			return nil, err
@@ -102,7 +114,11 @@ func statusOf(t catalog.CheckedTable, missing bool) TableStatus {
 		SlotTable: c.SlotTable,
 		Missing:   missing,
 		Layout:    string(t.Config.Layout),
-		Slots:     c.Slots,
+		Slots:     t.Config.Slots,
+		LeftOver:  t.Config.Slots == 0 && c.Slots > 0,
+	}
+	if c.Slots == 0 {
+		out.SlotTable = ""
 	}
 	if out.Key == nil {
 		out.Key = []string{}

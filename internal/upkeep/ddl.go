@@ -41,7 +41,7 @@ func ddlOf(d dialect.Dialect, checked []catalog.CheckedTable, problems []config.
 		return nil, catalog.AsConfigError(problems)
 	}
 	var out []string
-	checked = notOff(checked)
+	checked = slotted(checked)
 	made := map[[2]string]bool{} // shared slot tables
 	for _, t := range checked {
 		if c := t.Table.Counter; c.Layout == rewrite.LayoutShared {
@@ -63,9 +63,9 @@ func ddlOf(d dialect.Dialect, checked []catalog.CheckedTable, problems []config.
 	return out, nil
 }
 
-// notOff leaves out the tables with mode off.
-func notOff(tables []catalog.CheckedTable) []catalog.CheckedTable {
-	return slices.DeleteFunc(tables, func(t catalog.CheckedTable) bool { return t.Config.Mode == config.ModeOff })
+// slotted leaves out the tables with mode off, and those that are to have no slots.
+func slotted(tables []catalog.CheckedTable) []catalog.CheckedTable {
+	return slices.DeleteFunc(tables, func(t catalog.CheckedTable) bool { return t.Config.Mode == config.ModeOff || t.Config.Slots == 0 })
 }
 
 // commented makes the lines a comment above a statement.

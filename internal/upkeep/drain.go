@@ -3,6 +3,7 @@ package upkeep
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/slotsql/slotsql/internal/catalog"
@@ -29,6 +30,8 @@ type DrainOptions struct {
 // DrainReport is what Drain did to one table. Numbers are slot rows.
 type DrainReport struct {
 	Table string `json:"table"`
+	// NoSlots is set for a table that has none, by slots: 0. There is nothing to drain.
+	NoSlots bool `json:"no_slots,omitempty"`
 	// Moved have been folded into base rows, while increments went on.
 	Moved int `json:"moved"`
 	// Folded had come since then, or were locked, and have been folded with the
@@ -63,9 +66,18 @@ func Drain(ctx context.Context, s *session.Shared, o DrainOptions) ([]DrainRepor
 	if err != nil {
 		return nil, err
 	}
-	tables, err := catalog.ChosenTables(sc.Counters(), o.Tables)
+	chosen, err := catalog.ChosenTables(slices.Concat(sc.Counters(), sc.Slotless), o.Tables)
 	if err != nil {
 		return nil, err
+	}
+	var reports []DrainReport
+	var tables []*rewrite.Table
+	for _, t := range chosen {
+		if t.Counter.Slots > 0 {
+			tables = append(tables, t)
+		} else {
+			reports = append(reports, DrainReport{Table: t.Name, NoSlots: true})
+		}
 	}
 	if o.Patience == 0 {
 		o.Patience = defaultDrainPatience
@@ -75,7 +87,6 @@ func Drain(ctx context.Context, s *session.Shared, o DrainOptions) ([]DrainRepor
 	}
 	d := &drainer{mover: mover, shared: s, patience: o.Patience}
 	defer d.close()
-	var reports []DrainReport
 	for _, t := range tables {
 		r := DrainReport{Table: t.Name}
 		start := time.Now()
@@ -89,7 +100,7 @@ func Drain(ctx context.Context, s *session.Shared, o DrainOptions) ([]DrainRepor
 			return reports, fmt.Errorf("slotsql: draining table %s: %w", t.Name, err)
 		}
 	}
-	return reports, d.watch(ctx, tables, reports, o.Watch)
+	return reports, d.watch(ctx, tables, reports[len(reports)-len(tables):], o.Watch)
 }
 
 // drainer drains whole tables.

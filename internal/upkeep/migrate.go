@@ -25,7 +25,7 @@ func Migrate(ctx context.Context, s *catalog.Catalog) (created []string, err err
 	if len(problems) > 0 {
 		return nil, catalog.AsConfigError(problems)
 	}
-	if checked = notOff(checked); len(checked) == 0 {
+	if checked = slotted(checked); len(checked) == 0 {
 		return nil, nil
 	}
 	if err := view.WaitsBriefly(ctx); err != nil {

@@ -69,6 +69,9 @@ func (m *downMigration) empty(ctx context.Context) (tables []*rewrite.Table, err
 	}
 	var full []string
 	for _, t := range checked {
+		if t.Table.Counter.Slots == 0 {
+			continue // a table by the name of its slot table is another program's
+		}
 		slots, err := m.conn.SlotTable(ctx, t)
 		if err != nil {
 			return nil, err

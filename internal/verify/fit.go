@@ -2,6 +2,7 @@ package verify
 
 import (
 	"context"
+	"slices"
 
 	"github.com/slotsql/slotsql/internal/catalog"
 	"github.com/slotsql/slotsql/rewrite"
@@ -15,7 +16,7 @@ func (v *verifier) fits(ctx context.Context, sc *catalog.Schema) (map[*rewrite.T
 		return nil, nil, err
 	}
 	found := map[*rewrite.Table][]Finding{}
-	tables := sc.Counters()
+	tables := slices.Concat(sc.Counters(), sc.Slotless)
 	for i, list := range [][]*rewrite.Table{sc.Counters(), sc.Holders()} {
 		for _, t := range list {
 			slots, err := v.conn.Look(ctx)(t.Counter.SlotSchema, t.Counter.SlotTable)
