@@ -141,7 +141,6 @@ func (m *maker) counters(c *rewrite.Counter) {
 		}
 	}
 	c.Counters = inTableOrder(t, c.Counters)
-	c.Counted = slices.Clone(c.Counters)
 }
 
 // companions sets the companions of c, in table order. Its key and counters are set.

@@ -52,6 +52,7 @@ func (sc *Schema) reach(ctx context.Context, v *View, schema, name string) error
 		}
 		if len(problems) == 0 {
 			t.Counter = counter
+			counter.Counted = slices.Clone(counter.Counters)
 			makePassive(cfg, t)
 			if !leftOver(t, slots) {
 				return nil

@@ -222,6 +222,7 @@ func (c *Catalog) sortTables(
 		switch {
 		case len(more) == 0:
 			t.Counter = counter
+			counter.Counted = slices.Clone(counter.Counters)
 			makePassive(cfg, t)
 			checked = append(checked, CheckedTable{cfg, t})
 		case strict:

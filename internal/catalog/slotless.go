@@ -135,7 +135,8 @@ func (sc *Schema) group(t *rewrite.Table, counters []string) {
 	if len(counter.Counters) == 0 {
 		return
 	}
-	counter.Passive, counter.Retired, counter.Companions = counter.Counters, nil, nil
+	counter.Counted, counter.Passive = counter.Counters, counter.Counters
+	counter.Retired, counter.Companions = nil, nil
 	grouped.Counter = &counter
 	sc.mu.Lock()
 	defer sc.mu.Unlock()
