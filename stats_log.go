@@ -86,6 +86,7 @@ func (l *statsLogger) log(ctx context.Context, over time.Duration) {
 		l.last[kind] = st
 		st.Statements, st.Drains = st.Statements-was.Statements, st.Drains-was.Drains
 		st.Fallbacks, st.Coalesced = st.Fallbacks-was.Fallbacks, st.Coalesced-was.Coalesced
+		st.Cold, st.Grouped, st.Slotted, st.Heated = st.Cold-was.Cold, st.Grouped-was.Grouped, st.Slotted-was.Slotted, st.Heated-was.Heated
 		if st.Statements+st.Drains+st.Fallbacks+st.Coalesced > 0 {
 			grown = append(grown, st)
 		}
@@ -93,7 +94,8 @@ func (l *statsLogger) log(ctx context.Context, over time.Duration) {
 	slices.SortStableFunc(grown, func(a, b session.StatementStats) int { return cmp.Compare(b.Statements, a.Statements) })
 	for _, st := range grown[:min(len(grown), maxLogged)] {
 		l.shared.Log().InfoContext(ctx, "slotsql: statements", "tables", st.Tables, "class", st.Class, "reason", st.Reason, "over", over,
-			"statements", st.Statements, "drains", st.Drains, "fallbacks", st.Fallbacks, "coalesced", st.Coalesced)
+			"statements", st.Statements, "drains", st.Drains, "fallbacks", st.Fallbacks, "coalesced", st.Coalesced,
+			"cold", st.Cold, "grouped", st.Grouped, "slotted", st.Slotted, "heated", st.Heated)
 	}
 	l.logShadows(ctx, over)
 }

@@ -27,15 +27,17 @@ func (r *Run) onColdRow() bool {
 	}
 	row.Node = 0 // nodes of a cluster have the row in common
 	if !c.Tx.KeepsLocks() {
-		if c.Shared.heat.Hot(row) {
-			return false
+		hot, became := c.Shared.heat.Hot(row)
+		if r.Plan.tally.heatedRow(became); !hot {
+			r.row = &row
 		}
-		r.row = &row
-		return true
+		return !hot
 	}
 	hot, counted := c.counting[row]
 	if !counted {
-		hot = c.Shared.heat.Hold(row)
+		var became bool
+		hot, became = c.Shared.heat.Hold(row)
+		r.Plan.tally.heatedRow(became)
 		if c.counting == nil {
 			c.counting = map[slots.RowKey]bool{}
 		}
@@ -74,6 +76,7 @@ func (r *Run) execCold(ctx context.Context) (driver.Result, error) {
 	case n == 0:
 		return res, nil
 	}
+	r.Plan.tally.ranCold()
 	r.note(r.Plan.Increment.Row, onBase)
 	return res, r.holdIncrement(ctx)
 }
@@ -83,13 +86,14 @@ func (r *Run) took(d time.Duration, err error) {
 	if r.row == nil {
 		return
 	}
-	h := r.conn.Shared.heat
-	switch {
-	case err != nil:
-		if r.conn.Engine.Retryable(err) || r.conn.Engine.LockTimeout(err) || r.conn.Engine.Conflict(err) {
-			h.Waited(*r.row)
-		}
-	case h.Took(d):
-		h.Waited(*r.row)
+	h, e := r.conn.Shared.heat, &r.conn.Engine
+	waited := false
+	if err != nil {
+		waited = e.Retryable(err) || e.LockTimeout(err) || e.Conflict(err)
+	} else {
+		waited = h.Took(d)
+	}
+	if waited {
+		r.Plan.tally.heatedRow(h.Waited(*r.row))
 	}
 }

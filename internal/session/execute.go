@@ -303,6 +303,7 @@ func (r *Run) execIncrement(ctx context.Context) (driver.Result, error) {
 	if v.Err != nil {
 		return nil, v.Err
 	}
+	r.Plan.tally.ranSlotted()
 	r.counted()
 	if err := r.holdIncrement(ctx); err != nil {
 		return nil, err

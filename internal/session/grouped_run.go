@@ -152,7 +152,7 @@ func (g *group) statement(ctx context.Context, members []*slots.Member) (slots.O
 	switch {
 	case err == nil && a.affected > 0:
 		g.answer(a, members)
-		r.Plan.tally.shared(len(members) - 1)
+		r.Plan.tally.ranGrouped(len(members))
 		return slots.OutcomeCounted, nil
 	case err == nil:
 		return slots.OutcomeAlone, nil

@@ -23,8 +23,16 @@ type StatementStats struct {
 	// no row, its counter was NULL or close to the end of its range, or an
 	// argument did not fit.
 	Fallbacks uint64 `json:"fallbacks"`
-	// Coalesced is how many increments were added by another one's statement.
+	// Coalesced is how many executions were part of another one's statement.
 	Coalesced uint64 `json:"coalesced"`
+	// Cold is how many increments ran alone on the base row, as written, because
+	// nothing has waited for it; Grouped, how many shared a statement on the base
+	// row; Slotted, how many went to a slot.
+	Cold    uint64 `json:"cold"`
+	Grouped uint64 `json:"grouped"`
+	Slotted uint64 `json:"slotted"`
+	// Heated is how often a row has become hot: see placement adaptive.
+	Heated uint64 `json:"heated"`
 }
 
 // Stats returns what all drivers of this process have done so far with
@@ -38,6 +46,7 @@ func Stats() []StatementStats {
 		out = append(out, StatementStats{
 			Dialect: k.Dialect, Tables: k.Tables, Class: k.Class, Reason: k.Reason,
 			Statements: c.statements.Load(), Drains: c.drains.Load(), Fallbacks: c.fallbacks.Load(), Coalesced: c.coalesced.Load(),
+			Cold: c.cold.Load(), Grouped: c.grouped.Load(), Slotted: c.slotted.Load(), Heated: c.heated.Load(),
 		})
 	})
 	return out
@@ -47,7 +56,7 @@ var tallies tally.Set[counts]
 
 // counts are those of one kind of statement.
 type counts struct {
-	statements, drains, fallbacks, coalesced atomic.Uint64
+	statements, drains, fallbacks, coalesced, cold, grouped, slotted, heated atomic.Uint64
 }
 
 // countsOf returns what counts a plan: nil where nothing is run, and for one that
@@ -80,5 +89,30 @@ func (c *counts) shared(n int) {
 func (c *counts) fellBack() {
 	if c != nil {
 		c.fallbacks.Add(1)
+	}
+}
+
+func (c *counts) ranCold() {
+	if c != nil {
+		c.cold.Add(1)
+	}
+}
+
+func (c *counts) ranGrouped(n int) {
+	if c != nil {
+		c.grouped.Add(uint64(n))
+		c.coalesced.Add(uint64(n - 1))
+	}
+}
+
+func (c *counts) ranSlotted() {
+	if c != nil {
+		c.slotted.Add(1)
+	}
+}
+
+func (c *counts) heatedRow(became bool) {
+	if c != nil && became {
+		c.heated.Add(1)
 	}
 }

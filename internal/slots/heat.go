@@ -22,7 +22,6 @@ type Heat struct {
 	seed   maphash.Seed
 	shards [heatShards]heatShard
 	usual  atomic.Int64 // nanoseconds that updates of cold rows take, on average
-	hot    atomic.Int64 // how often a row has become hot
 }
 
 const (
@@ -61,17 +60,17 @@ func (h *Heat) shard(row RowKey) *heatShard {
 }
 
 // Hold notes that a transaction counts a row, until Release. It reports whether the row
-// is hot: a slot is the place for the increment.
-func (h *Heat) Hold(row RowKey) (hot bool) {
+// is hot, so that a slot is the place for the increment, and whether it became so now.
+func (h *Heat) Hold(row RowKey) (hot, became bool) {
 	s, now := h.shard(row), time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w := s.of(row, now)
 	if w.holders > 0 {
-		h.heat(w, now)
+		became = w.heat(now)
 	}
 	w.holders++
-	return now.Before(w.until)
+	return now.Before(w.until), became
 }
 
 // Release ends a Hold.
@@ -86,28 +85,30 @@ func (h *Heat) Release(row RowKey) {
 	}
 }
 
-// Hot reports whether an increment outside of transactions belongs in a slot.
-func (h *Heat) Hot(row RowKey) bool {
+// Hot reports whether an increment outside of transactions belongs in a slot, and whether
+// the row became hot now.
+func (h *Heat) Hot(row RowKey) (hot, became bool) {
 	s := h.shard(row)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w := s.rows[row]
 	if w == nil {
-		return false
+		return false, false
 	}
 	now := time.Now()
 	if w.holders > 0 {
-		h.heat(w, now)
+		became = w.heat(now)
 	}
-	return now.Before(w.until)
+	return now.Before(w.until), became
 }
 
-// Waited notes that an increment of the row has waited for others.
-func (h *Heat) Waited(row RowKey) {
+// Waited notes that an increment of the row has waited for others, and reports whether
+// the row became hot by that.
+func (h *Heat) Waited(row RowKey) (became bool) {
 	s, now := h.shard(row), time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	h.heat(s.of(row, now), now)
+	return s.of(row, now).heat(now)
 }
 
 // Took notes how long an update of a row has taken that was cold, and reports whether it
@@ -122,21 +123,17 @@ func (h *Heat) Took(d time.Duration) (waited bool) {
 	return waited
 }
 
-// Became returns how often rows have become hot.
-func (h *Heat) Became() int64 { return h.hot.Load() }
-
-// heat makes a row hot, or keeps it so. The lock of its shard is held.
-func (h *Heat) heat(w *warmth, now time.Time) {
+// heat makes the row hot, or keeps it so. The lock of its shard is held.
+func (w *warmth) heat(now time.Time) (became bool) {
 	switch {
 	case now.Before(w.until):
 	case w.period == 0 || now.Sub(w.until) > 2*w.period:
-		w.period = shortestPeriod
-		h.hot.Add(1)
+		w.period, became = shortestPeriod, true
 	default: // it has waited again as soon as it was tried
-		w.period = min(2*w.period, longestPeriod)
-		h.hot.Add(1)
+		w.period, became = min(2*w.period, longestPeriod), true
 	}
 	w.until = now.Add(w.period)
+	return became
 }
 
 // of returns what is known of a row, for which it makes room.
