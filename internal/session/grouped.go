@@ -85,6 +85,16 @@ func (r *Run) member(rows bool) (*slots.Member, slots.GroupKey, bool) {
 	n := len(g.Shares)
 	values := make([]int64, n+len(g.Guards))
 	m := &slots.Member{Adds: values[:n:n], Demands: values[n:], Used: r.conn.led}
+	for _, a := range g.NotNumber {
+		if v, ok := r.value(a); !ok || isNumber(v.Value) {
+			return nil, slots.GroupKey{}, false
+		}
+	}
+	for _, given := range g.Given {
+		if v, ok := r.value(given.Arg); !ok || !taken(given, v.Value) {
+			return nil, slots.GroupKey{}, false
+		}
+	}
 	var buf [128]byte
 	b := append(buf[:0], 'e')
 	if rows {

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/slotsql/slotsql/internal/catalog"
@@ -192,7 +193,11 @@ func (s *Shared) untouchedPlan(text string) *plan {
 // has written out have changed.
 func (r *Run) CheckStars(ctx context.Context) error {
 	sc := r.conn.Schema
-	for _, t := range r.Plan.Stars {
+	stars := r.Plan.Stars
+	if r.Plan.Group != nil {
+		stars = append(slices.Clip(stars), r.Plan.Group.Stars...)
+	}
+	for _, t := range stars {
 		if sc == nil || !sc.DueStar(t) {
 			continue
 		}
