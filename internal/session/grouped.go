@@ -180,15 +180,27 @@ func (r *Run) demands(g rewrite.Guard) (int64, bool) {
 func (r *Run) leadGroup(ctx context.Context, m *slots.Member, b *slots.Batch, rows bool) slots.Verdict {
 	r.conn.led++
 	g := &group{run: r, members: b.Members, rows: rows}
-	if r.Plan.Class == rewrite.Drain {
-		// The plan of the group's statement drains as that of each member's would.
-		p, err := r.conn.Plan(ctx, r.Plan.Group.SQL)
-		if err != nil || p.Class != rewrite.Drain {
-			g.tell(slots.Verdict{Outcome: slots.OutcomeAlone}, b.Members...)
-			m.Group.Next()
-			return g.own
-		}
-		g.drained = p
+	if r.Plan.Class == rewrite.Drain && !g.plan(ctx) {
+		g.tell(slots.Verdict{Outcome: slots.OutcomeAlone}, b.Members...)
+		m.Group.Next()
+		return g.own
 	}
 	return r.leadShared(ctx, m, b, g.lead)
+}
+
+// plan has the group's statements planned: they drain as those of its members would.
+func (g *group) plan(ctx context.Context) bool {
+	form := g.run.Plan.Group
+	g.drained = map[*rewrite.Bound]*plan{}
+	for _, b := range []*rewrite.Bound{&form.Bound, form.One} {
+		if b == nil {
+			continue
+		}
+		p, err := g.run.conn.Plan(ctx, b.SQL)
+		if err != nil || p.Class != rewrite.Drain {
+			return false
+		}
+		g.drained[b] = p
+	}
+	return true
 }

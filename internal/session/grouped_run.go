@@ -4,7 +4,9 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"math/big"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/slotsql/slotsql/internal/link"
@@ -17,8 +19,8 @@ import (
 type group struct {
 	run     *Run
 	members []*slots.Member
-	rows    bool  // the statement returns some
-	drained *plan // of the group's statement, where its class is drain
+	rows    bool                     // the statement returns some
+	drained map[*rewrite.Bound]*plan // of the group's statements, where their class is drain
 
 	told    map[*slots.Member]bool // those that know their verdict, once the group is split
 	own     slots.Verdict          // the leader's, who is told last
@@ -137,14 +139,18 @@ func (g *group) refuse(m *slots.Member) {
 // row was affected.
 func (g *group) statement(ctx context.Context, members []*slots.Member) (slots.Outcome, error) {
 	r := g.run
-	args, err := g.bind(members)
+	text := &r.Plan.Group.Bound
+	if one := r.Plan.Group.One; one != nil && len(members) == 1 {
+		text = one
+	}
+	args, err := g.bind(text, members)
 	if err != nil {
 		return slots.OutcomeAlone, err
 	}
 	var a answered
 	start := time.Now()
 	for tries := 1; ; tries++ {
-		if a, err = g.send(ctx, args); !r.conn.Retry(ctx, tries, err) {
+		if a, err = g.send(ctx, text, args); !r.conn.Retry(ctx, tries, err) {
 			break
 		}
 	}
@@ -174,12 +180,12 @@ type answered struct {
 }
 
 // send runs the statement.
-func (g *group) send(ctx context.Context, args []driver.NamedValue) (a answered, err error) {
+func (g *group) send(ctx context.Context, text *rewrite.Bound, args []driver.NamedValue) (a answered, err error) {
 	r := g.run
-	text := &r.Plan.Group.Bound
+	drained := g.drained[text]
 	if !g.rows {
-		if g.drained != nil {
-			a.result, err = r.conn.run(g.drained, direct{r.conn}, call{args: args}).execClass(ctx)
+		if drained != nil {
+			a.result, err = r.conn.run(drained, direct{r.conn}, call{args: args}).execClass(ctx)
 		} else {
 			a.result, err = direct{r.conn}.own(ctx, text, args)
 		}
@@ -190,8 +196,8 @@ func (g *group) send(ctx context.Context, args []driver.NamedValue) (a answered,
 		return a, link.Settled(err)
 	}
 	var rows driver.Rows
-	if g.drained != nil {
-		rows, err = r.conn.run(g.drained, direct{r.conn}, call{args: args}).queryClass(ctx)
+	if drained != nil {
+		rows, err = r.conn.run(drained, direct{r.conn}, call{args: args}).queryClass(ctx)
 	} else {
 		rows, err = direct{r.conn}.ownQuery(ctx, text, args)
 	}
@@ -211,7 +217,7 @@ func (g *group) send(ctx context.Context, args []driver.NamedValue) (a answered,
 }
 
 // bind makes the arguments of the statement for members in their order.
-func (g *group) bind(members []*slots.Member) ([]driver.NamedValue, error) {
+func (g *group) bind(text *rewrite.Bound, members []*slots.Member) ([]driver.NamedValue, error) {
 	r, form := g.run, g.run.Plan.Group
 	totals := make([]int64, len(form.Shares))
 	bounds := slices.Clone(members[0].Demands)
@@ -229,7 +235,7 @@ func (g *group) bind(members []*slots.Member) ([]driver.NamedValue, error) {
 	}
 	own := *r
 	own.sums = &sums{totals: totals, bounds: bounds, free: members[len(members)-1].Free}
-	return own.bind(form.Args)
+	return own.bind(text.Args)
 }
 
 // sums are what a group's statement adds and demands, and the arguments that its members
@@ -275,8 +281,8 @@ func (g *group) answer(a answered, members []*slots.Member) {
 		if g.rows {
 			row := slices.Clone(a.row)
 			for i, share := range form.Returns {
-				if n, ok := row[i].(int64); ok && share > 0 {
-					row[i] = n - after[share-1]
+				if share > 0 {
+					row[i] = less(row[i], after[share-1], form.Shares[share-1].Scale)
 				}
 			}
 			own.rows = &bufferedRows{columns: g.columns, columnTypes: g.types, rows: [][]driver.Value{row}}
@@ -286,4 +292,30 @@ func (g *group) answer(a answered, members []*slots.Member) {
 		}
 		g.tell(slots.Verdict{Outcome: slots.OutcomeCounted, Result: own}, m)
 	}
+}
+
+// less returns a counter's value before what later members have added, in units of a
+// digit behind the point. A NULL stays one.
+func less(v driver.Value, later int64, scale int) driver.Value {
+	switch v := v.(type) {
+	case int64:
+		return v - later
+	case string:
+		return lessDecimal(v, later, scale)
+	case []byte:
+		return []byte(lessDecimal(string(v), later, scale))
+	}
+	return v
+}
+
+// lessDecimal is less for a number that is written out. It keeps the digits behind the
+// point.
+func lessDecimal(s string, later int64, scale int) string {
+	n, ok := new(big.Rat).SetString(s)
+	if !ok {
+		return s // NaN
+	}
+	_, frac, _ := strings.Cut(s, ".")
+	unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(scale)), nil)
+	return n.Sub(n, new(big.Rat).SetFrac(big.NewInt(later), unit)).FloatString(len(frac))
 }
