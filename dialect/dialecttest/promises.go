@@ -18,22 +18,22 @@ func (o Options) promises(t *testing.T) {
 		t.Fatal(err)
 	}
 	tab, traits := counter(tables[0], layouts["dedicated"]), d.Traits()
-	must := func(when bool, ok bool, want string) {
+	must := func(when bool, ok bool, want, why string) {
 		t.Helper()
 		if when && !ok {
-			t.Errorf("%s is missing", want)
+			t.Errorf("%s is missing: %s", want, why)
 		}
 	}
 	fold := d.Fold(tab, rewrite.Scope{})
 	_, names := d.(dialect.SlotNamer)
-	must(len(fold) == 0, names, "dialect.SlotNamer: Fold writes nothing, so slots have to be named")
+	must(len(fold) == 0, names, "dialect.SlotNamer", "Fold writes nothing, so slots have to be named")
 	_, conserves := d.(rewrite.ConservingDialect)
-	must(len(fold) > 1, conserves, "rewrite.ConservingDialect: Fold deletes slots apart from what it adds")
+	must(len(fold) > 1, conserves, "rewrite.ConservingDialect", "Fold deletes slots apart from what it adds")
 	_, triggers := d.(dialect.TriggerKeeper)
-	must(traits.SlotTriggers, triggers, "dialect.TriggerKeeper: triggers delete slots")
+	must(traits.SlotTriggers, triggers, "dialect.TriggerKeeper", "triggers delete slots")
 	_, snapshot := d.(rewrite.SnapshotDialect)
 	_, teller := d.(dialect.SnapshotTeller)
-	must(snapshot, teller, "dialect.SnapshotTeller: transactions have snapshots")
+	must(snapshot, teller, "dialect.SnapshotTeller", "transactions have snapshots")
 	_, leaser := d.(dialect.Leaser)
 	_, fencer := d.(dialect.Fencer)
 	_, observer := d.(dialect.Observer)
@@ -45,7 +45,7 @@ func (o Options) promises(t *testing.T) {
 		"dialect.Leaser": leaser, "dialect.Fencer": fencer, "dialect.Observer": observer, "dialect.BriefLocker": brief,
 		"dialect.RightsReader": rights, "rewrite.HoldingDialect": holding, "dialect.Widener": widener,
 	} {
-		must(!traits.OneWriter, ok, want+": a server has several sessions that write, and accounts")
+		must(!traits.OneWriter, ok, want, "a server has several sessions that write, and accounts")
 	}
 	if o.Open != nil {
 		o.driverPromises(t)
