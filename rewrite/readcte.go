@@ -1,0 +1,88 @@
+package rewrite
+
+// This file reads WITH queries: those that only read, and those that change data.
+
+func (r *reader) ctes(sc *scope, with []*CTE) error {
+	for _, c := range with {
+		if c.Statement != nil {
+			if err := r.cteStatement(sc, c.Statement); err != nil {
+				return err
+			}
+			continue
+		}
+		if c.Select == nil {
+			return opaque("a WITH query has a form that slotsql does not analyze")
+		}
+		if err := r.cteQuery(sc, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cteQuery looks into a WITH query. MariaDB puts it where it is named, so that
+// one which is named inside an aggregate is read as if it stood there.
+func (r *reader) cteQuery(sc *scope, c *CTE) error {
+	outer := r.aggregates
+	r.aggregates = 0
+	if r.inside[c] {
+		r.aggregates = 1
+	}
+	err := r.query(r.cteScope(sc, c), c.Select)
+	r.aggregates = outer
+	return err
+}
+
+// nameInside notes a WITH query that is named inside an aggregate, and has the
+// statement be read again.
+func (r *reader) nameInside(sc *scope, s *Source) error {
+	c := r.findCTE(sc, s.Name)
+	if c == nil || r.aggregates == 0 || !r.d.Traits().StrictGroups || r.inside[c.cte] {
+		return nil
+	}
+	if r.inside == nil {
+		r.inside = map[*CTE]bool{}
+	}
+	r.inside[c.cte] = true
+	return &errDerive{reason: "a WITH query is named in a subquery inside an aggregate"}
+}
+
+// cteStatement looks into a data-modifying CTE. One that only increments runs
+// as it is; one that does anything else to a counter table cannot.
+func (r *reader) cteStatement(sc *scope, st *Statement) error {
+	if st.Opaque != "" {
+		return opaque(st.Opaque)
+	}
+	outer := r.outer
+	r.outer = sc
+	plan := r.planDML(st)
+	r.outer = outer
+	for i := range plan.Changes {
+		r.within(plan.Changes[i].Table)
+	}
+	if plan.Increment != nil {
+		r.within(plan.Increment.Table)
+	}
+	switch plan.Class {
+	case PassThrough:
+	case Read:
+		// It writes another table, and sees what the whole statement sees: its
+		// totals are spliced into its part of the text.
+		r.edits = append(r.edits, plan.reads.edits...)
+		r.stars = append(r.stars, plan.reads.stars...)
+		for _, t := range plan.reads.tables {
+			r.note(t)
+		}
+		if r.reason == "" {
+			r.reason = plan.reads.reason
+		}
+	case Additive, AdditiveBase, Upsert:
+		if !plan.baseExact() {
+			return opaque("a WITH query changes a counter whose range or CHECK must be checked")
+		}
+		r.found.writes = true
+	default:
+		return opaque("a WITH query reads or sets a counter: " + plan.Reason)
+	}
+	return nil
+}

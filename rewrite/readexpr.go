@@ -1,0 +1,157 @@
+package rewrite
+
+// A blockReader edits the expressions of one SELECT block.
+type blockReader struct {
+	*reader
+	sc *scope
+	q  *Select // nil outside a block (ON, DML)
+}
+
+// expr edits one expression.
+func (b *blockReader) expr(e *Expr, in clause) error {
+	if e == nil {
+		return nil
+	}
+	if in == inGroup && e.Kind == ColumnRef && len(e.Name) == 1 && b.d.Traits().HavingAlias {
+		// Of two result columns of the name MySQL takes the first, or the one
+		// that is a table's column and no expression.
+		if edited, derived := b.twice(e.Name[0]); edited || derived {
+			return opaque("two result columns are named " + e.Name[0].Name)
+		}
+	}
+	if skip, err := b.outputName(e, in, true); skip || err != nil {
+		return err
+	}
+	return b.walk(e, in, false)
+}
+
+func (b *blockReader) walk(e *Expr, in clause, aggregate bool) error {
+	switch e.Kind {
+	case ColumnRef:
+		return b.column(e, in, aggregate)
+	case Star:
+		return b.starArgument(e)
+	case Subquery:
+		if aggregate {
+			b.aggregates++
+			defer func() { b.aggregates-- }()
+		}
+		if err := b.query(b.sc, e.Query); err != nil {
+			return err
+		}
+	}
+	if x := nullTest(e); x != nil && in == inPredicate {
+		b.tested = x
+	}
+	b.found.truth = b.found.truth || in != inPredicate && quantified(e) && !(in == inHaving && b.q != nil && decides(b.q.Having, e))
+	for i, a := range e.Args {
+		if a != nil && a.Kind == Star && e.Op == "row" && e.Kind == Opaque {
+			if err := b.listed(a, in); err != nil {
+				return err
+			}
+			continue
+		}
+		before := len(b.edits)
+		if err := b.walk(a, in, aggregate || e.Aggregate); err != nil {
+			return err
+		}
+		if a != nil && a.Label != nil && len(b.edits) > before {
+			b.edits = append(b.edits, edit{Span{a.Label.At, a.Label.At}, " AS " + b.d.Quote(a.Label.Name)})
+		}
+		if i == 0 && isRow(a) && len(e.Args) == 2 && e.Args[1].Kind == Subquery && b.d.Traits().PlainRows &&
+			(len(b.edits) > before || b.merges()) {
+			return b.rowApart(a)
+		}
+	}
+	return nil
+}
+
+//nolint:funlen // a list of rules, each with its reason
+func (b *blockReader) column(e *Expr, in clause, aggregate bool) error {
+	if done, err := b.throughDerived(e); done || err != nil {
+		return err
+	}
+	if done, err := b.field(e); done || err != nil {
+		return err
+	}
+	t, err := b.resolve(b.sc, e.Name)
+	if err != nil {
+		return err
+	}
+	if t == nil && len(e.Name) == 1 {
+		// No counter; but it may be the name of a result column that is one.
+		if skip, err := b.outputName(e, in, false); skip || err != nil {
+			return err
+		}
+		return b.systemColumn(e.Name[0])
+	}
+	if t != nil && t.whole {
+		if t.binding.counts && b.q != nil && len(b.q.GroupBy) > 0 && b.groupingSets() {
+			return derivable("grouping sets over a counter", t.binding)
+		}
+		return b.wholeRow(e, t.binding)
+	}
+	if t == nil || t.column == nil || b.readsBase(t.binding.table) || e == b.tested && b.nullAsBase(t) {
+		return nil
+	}
+	if skip, err := b.outputName(e, in, false); skip || err != nil {
+		return err
+	}
+	if t.binding.table.Companion(t.column.Name) != nil {
+		if err := b.companion(t.binding, b.bareItem(e)); err != nil {
+			return err
+		}
+	}
+	switch {
+	case aggregate && !b.sc.holds(t.binding):
+		// Such an aggregate is the outer query's; a subquery inside it could
+		// make it this one's.
+		return derivable("an aggregate over an outer query's counter", t.binding)
+	case in == inHaving && !aggregate && b.d.Traits().HavingAlias:
+		return derivable("HAVING names a counter that is neither aggregated nor selected", t.binding)
+	case !aggregate && b.q != nil && len(b.q.GroupBy) > 0 && b.groupingSets():
+		// Which of the expressions are the grouped one, and NULL in the rows
+		// that sum up, the engines decide in ways of their own.
+		return derivable("grouping sets over a counter", t.binding)
+	case in == inGroup && b.d.Traits().HavingAlias:
+		// Under ONLY_FULL_GROUP_BY a column that is selected has to be one that
+		// is grouped by; an expression is no column.
+		return derivable("GROUP BY names a counter", t.binding)
+	}
+	if b.d.Traits().StrictGroups {
+		switch {
+		case in != inPredicate && t.binding.scope.grouped && !(aggregate && b.sc.holds(t.binding)):
+			// The total depends on the key, which is not grouped by: under
+			// ONLY_FULL_GROUP_BY the engine refuses it even where the counter is.
+			return derivable("rows are grouped, and a counter is named outside of aggregates", t.binding)
+		case b.aggregates > 0:
+			// MariaDB takes the sum of the slots for an aggregate of the block,
+			// if the subquery has aggregates of its own.
+			return derivable("a counter is named in a subquery inside an aggregate", t.binding)
+		case len(e.Name) == 1 && b.windowed() && b.isAlias(e.Name[0]) && !b.bareItem(e):
+			// MariaDB finds names of result columns in ORDER BY and PARTITION BY
+			// of windows.
+			return derivable("alias "+e.Name[0].Name+" may hide the counter of that name in a window", t.binding)
+		}
+	}
+	b.found.counter = b.found.counter || t.binding.table.IsCounter(t.column.Name)
+	b.note(t.binding.table)
+	total := b.d.Total(t.binding.table, b.qualifier(t.binding), t.column.Name, true)
+	if in == inItems && b.bareItem(e) {
+		total = b.resultColumn(t.binding.table, b.qualifier(t.binding), t.column.Name, b.q)
+	}
+	b.edits = append(b.edits, edit{e.Span, total})
+	return nil
+}
+
+// subqueries looks only into the subqueries of an expression.
+func (r *reader) subqueries(sc *scope, e *Expr) error {
+	var err error
+	e.Walk(func(x *Expr) bool {
+		if err == nil && x.Kind == Subquery {
+			err = r.query(sc, x.Query)
+		}
+		return err == nil
+	})
+	return err
+}
