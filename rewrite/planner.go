@@ -279,7 +279,7 @@ func (p *planning) plan() *Plan {
 	case KindCreateSelect:
 		return p.planCreateSelect(st)
 	case KindInsert:
-		return p.planInsert(st)
+		return p.planUpsertGroup(p.planInsert(st), st)
 	case KindUpdate:
 		return p.planGroup(p.planUpdate(st), st)
 	case KindDelete:

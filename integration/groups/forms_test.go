@@ -19,6 +19,8 @@ const schema = `CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL, big BIGINT N
 var (
 	returning = []string{"postgres", "sqlite"}
 	mysqlOnly = []string{"mysql"}
+	// An upsert tells more on the other engines.
+	postgresOnly = []string{"postgres"}
 )
 
 // counters of SQLite are integers: it computes with others as floating-point numbers.
@@ -60,6 +62,13 @@ var forms = []form{
 	{name: "drawn nullable", sql: "UPDATE t SET maybe = maybe + 1 WHERE id = ? RETURNING maybe", args: []string{"id"}, only: returning, partly: true},
 	{name: "drawn guarded", sql: "UPDATE t SET n = n - ? WHERE id = ? AND n >= ? RETURNING n", args: []string{"take", "id", "same 0"}, only: returning},
 	{name: "drawn cents", sql: "UPDATE t SET cents = cents + ? WHERE id = ? RETURNING cents", args: []string{"cents", "id"}, only: []string{"postgres"}},
+
+	{name: "upsert", sql: "INSERT INTO t (id, n, big, small, cents, kind) VALUES (?, ?, 7, 8, 9, ?) ON CONFLICT (id) DO UPDATE SET n = t.n + EXCLUDED.n",
+		args: []string{"row", "add", "same 0 note"}, only: postgresOnly},
+	{name: "upsert drawn", sql: "INSERT INTO t (id, n, big, small, cents, kind) VALUES (?, 1, 7, 8, 9, 'b') " +
+		"ON CONFLICT (id) DO UPDATE SET n = 1 + t.n, kind = excluded.kind RETURNING n, id, kind", args: []string{"row"}, only: postgresOnly},
+	{name: "upsert drawn argument", sql: "INSERT INTO t (id, n, big, small, cents, kind) VALUES (?, ?, 7, 8, 9, 'b') " +
+		"ON CONFLICT (id) DO UPDATE SET n = t.n + EXCLUDED.n RETURNING n AS drawn, big, n - 1 AS last", args: []string{"row", "add"}, only: postgresOnly},
 
 	{name: "insert ID", sql: "UPDATE t SET n = LAST_INSERT_ID(n + ?) WHERE id = ?", args: []string{"take", "id"}, only: mysqlOnly},
 	{name: "insert ID and more", sql: "UPDATE t SET big = big + 1, n = LAST_INSERT_ID(n + 1) WHERE id = ? AND n < ?", args: []string{"id", "bound"}, only: mysqlOnly},

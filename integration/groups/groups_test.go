@@ -206,7 +206,7 @@ func (c *run) final() string {
 	if columns == "" {
 		columns = "n, big, small, maybe, cents"
 	}
-	return twin.Rows(c.t, c.db, "SELECT "+columns+" FROM t")
+	return twin.Rows(c.t, c.db, "SELECT "+columns+" FROM t ORDER BY id")
 }
 
 // exec runs a statement and returns its effect and the row of RETURNING.
@@ -396,6 +396,7 @@ func drawRow(r *rand.Rand, dialect string) []any {
 // drawMembers draws executions that may share: what they add to a counter has one sign,
 // and each adds something.
 func drawMembers(r *rand.Rand, f form, g *rewrite.Group) (list [][]any) {
+	id := int64(1 + r.IntN(2))
 	sign, k, low := 1-2*r.Int64N(2), r.Int64N(5), r.Int64N(10)-5
 	for range 1 + r.IntN(5) {
 		var args []any
@@ -403,6 +404,10 @@ func drawMembers(r *rand.Rand, f form, g *rewrite.Group) (list [][]any) {
 			switch kind {
 			case "id":
 				args = append(args, int64(1))
+			case "row":
+				args = append(args, id)
+			case "same 0 note":
+				args = append(args, fmt.Sprint("k", id))
 			case "add":
 				args = append(args, sign*(1+r.Int64N(6)))
 			case "take":
