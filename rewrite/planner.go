@@ -121,7 +121,7 @@ type planning struct {
 }
 
 // maxWork bounds planning: what names mean takes time in the product of names
-// and sources. No statement that somebody wrote comes near.
+// and sources. No statement written by hand comes near.
 const (
 	maxWork     = 2_000_000
 	tooMuchWork = "the statement has too many names and sources"
@@ -369,7 +369,7 @@ func (p *planning) compound() bool {
 		wholeStatement(p.src.text, p.src.tokens, 0)
 }
 
-// sessionOnly says that the statement is one that reads no table: a
+// sessionOnly reports whether the statement is one that reads no table: a
 // transaction or a savepoint may be named like a view.
 func (p *planning) sessionOnly() bool {
 	for _, w := range []string{"SAVEPOINT", "RELEASE", "ROLLBACK", "COMMIT", "USE"} {

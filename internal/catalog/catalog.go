@@ -83,7 +83,7 @@ func (c *Catalog) Log() *slog.Logger {
 	return slog.Default()
 }
 
-// Mentions says whether a text can concern a configured table at all.
+// Mentions reports whether a statement can concern a configured table at all.
 func (c *Catalog) Mentions(text string) bool {
 	for _, name := range c.folded {
 		if rewrite.ContainsFold(text, name) {

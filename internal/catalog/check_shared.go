@@ -196,7 +196,7 @@ func checkSharedTable(t, slot *rewrite.Table, traits rewrite.Traits) (problems [
 	return problems
 }
 
-// holds says that an integer column holds the numbers of a range.
+// holds reports whether an integer column holds the numbers of a range.
 func holds(c *rewrite.Column, low, high int64) bool {
 	if c.Numeric != rewrite.Integer {
 		return false

@@ -111,7 +111,7 @@ func CheckSlotTable(t, slot *rewrite.Table) (problems []config.Problem) {
 	return problems
 }
 
-// Narrow says that the slot table is right but for the type of its numbers, which
+// Narrow reports whether a slot table lacks nothing but the type of its numbers, which
 // a journal needs wider.
 func Narrow(t, slot *rewrite.Table) bool {
 	if col, _ := FindColumn(

@@ -82,15 +82,15 @@ func (v *View) readAside(ctx context.Context, d dialect.SnapshotAware, read func
 	return read(other)
 }
 
-// Begins says that a text that has been run may have begun a transaction whose
+// Begins reports whether a statement that has run may have begun a transaction whose
 // first read is still to come.
 func (v *View) Begins(text string) bool {
 	d, ok := v.Catalog.Dialect.(dialect.SnapshotAware)
 	return ok && d.Defers(text)
 }
 
-// Committed says that a change of the schema that has just been made holds for
-// everybody.
+// Committed reports whether a schema change that has just been made is visible to
+// other sessions.
 func (v *View) Committed() bool {
 	if v.Engine.Watcher == nil && !v.Catalog.Traits.DDLCommits {
 		return v.Tx.None()

@@ -39,7 +39,7 @@ func (c *Catalog) learnSlots(t, slots *rewrite.Table) {
 	t.Counter.NoForeignKey = !slices.ContainsFunc(slots.Parents, func(p rewrite.Parent) bool { return c.ties(t, &p) })
 }
 
-// ties says that a foreign key of a slot table is one that deletes the slots of
+// ties reports whether a foreign key of a slot table deletes the slots of
 // a row of t with it.
 func (c *Catalog) ties(t *rewrite.Table, p *rewrite.Parent) bool {
 	d := c.Dialect
@@ -80,7 +80,7 @@ func DeletedInside(t *rewrite.Table) (out []string) {
 	return out
 }
 
-// LeavesSlots says that nothing in the database deletes the slots of a row.
+// LeavesSlots reports whether nothing in the database deletes the slots of a row.
 func (c *Catalog) LeavesSlots(t *rewrite.Table) bool {
 	return t.Counter.NoForeignKey && (t.Counter.Layout == rewrite.LayoutShared || !c.Traits.SlotTriggers || t.Counter.Untended)
 }

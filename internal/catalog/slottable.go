@@ -39,7 +39,7 @@ func (v *View) SlotTable(ctx context.Context, t CheckedTable) (*rewrite.Table, e
 }
 
 // withSlots leaves the tables out for which nothing is demanded and that have
-// no slot table, and says whether there are such ones among so many.
+// no slot table, and reports whether there were any.
 func (v *View) withSlots(ctx context.Context, tables []CheckedTable, configured int) (with []CheckedTable, lacking bool, err error) {
 	for _, t := range tables {
 		if !config.Demanded(t.Config) {

@@ -14,8 +14,8 @@ import (
 // once in starsTrusted for each table.
 const starsTrusted = 2 * time.Second
 
-// DueStar says that a table's columns have not been looked at for a while, and
-// that they are now.
+// DueStar reports whether a table's columns have not been looked at for a while, and
+// notes that they are now.
 func (sc *Schema) DueStar(t *rewrite.Table) bool {
 	now := time.Now()
 	sc.mu.Lock()

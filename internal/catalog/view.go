@@ -36,14 +36,14 @@ func NewOwnView(ctx context.Context, c *Catalog, parent driver.Conn) *View {
 	return v
 }
 
-// AsConnected says that the session is as the connector opens it, outside a
+// AsConnected reports whether the session is as the connector opens it, outside a
 // transaction, and without open rows. Two such sessions do the same with the
 // same statement.
 func (v *View) AsConnected() bool {
 	return v.ordinary() && !v.Origin.RowsOpen() && !v.Tx.KeepsLocks() && v.InAutocommit()
 }
 
-// ordinary says that any connection of the connector sees the same database.
+// ordinary reports whether any connection of the connector sees the same database.
 func (v *View) ordinary() bool {
 	return !v.Altered && !v.Private && !v.Moved && !v.Temp && !v.Origin.Dirty() && v.DB.Sharing
 }
