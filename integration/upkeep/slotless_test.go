@@ -145,6 +145,24 @@ func TestCompanionLeftOver(t *testing.T) {
 	})
 }
 
+// Base values are held against their recount, and put right.
+func TestRecountWithoutSlots(t *testing.T) {
+	each(t, func(t *testing.T, dialect string) {
+		p := unslotted(t, dialect)
+		config := "version: 1\ndefaults: {slots: 0}\ntables:\n  posts:\n    counters:\n" +
+			"      views: {recount: \"SELECT id, likes AS views FROM posts\"}\n      likes: {min: 15}\n"
+		for _, fix := range []bool{false, true} {
+			r, err := slotsql.Verify(t.Context(), open(t, p, config).connector, slotsql.VerifyOptions{Fix: fix})
+			if err != nil || len(r) != 1 || len(r[0].Findings) != 3 || len(r[0].Recounted) != 1 {
+				t.Fatalf("%+v %v", r, err)
+			}
+		}
+		if v, _ := totals(t, p.Under); v != 10 {
+			t.Errorf("views are %d", v)
+		}
+	})
+}
+
 // Another program's table by the name of a slot table is none.
 func TestNotASlotTable(t *testing.T) {
 	each(t, func(t *testing.T, dialect string) {

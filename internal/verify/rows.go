@@ -75,7 +75,7 @@ func (v *verifier) planned(ctx context.Context, query string) error {
 		return err
 	case p.Inputs > 0:
 		return errors.New("takes an argument: write a query without placeholders")
-	case p.Class != rewrite.Read:
+	case p.Class != rewrite.Read && p.Class != rewrite.PassThrough: // the latter without slots
 		return fmt.Errorf("is not a query that slotsql can rewrite: %s", p.Reason)
 	}
 	// One that the database rejects is the configuration's fault, too.
@@ -200,6 +200,9 @@ func (v *verifier) locked(ctx context.Context, a *audit, keys [][]any, f func() 
 
 // drain locks rows, and folds their slots.
 func (v *verifier) drain(ctx context.Context, a *audit, keys [][]any, fold bool) error {
+	if a.t.Counter.Slots == 0 {
+		return v.lock(ctx, a, keys)
+	}
 	rows := rewrite.DrainAll(v.shared.Dialect, a.t)
 	if len(a.t.Counter.Key) > 0 {
 		rows = rewrite.DrainKey(v.shared.Dialect, a.t, a.bound)
@@ -214,6 +217,20 @@ func (v *verifier) drain(ctx context.Context, a *audit, keys [][]any, fold bool)
 		}
 	}
 	return nil
+}
+
+// lock locks rows of a table without slots. Where one connection writes at a time the
+// transaction has the one lock already.
+func (v *verifier) lock(ctx context.Context, a *audit, keys [][]any) error {
+	if v.shared.Traits.OneWriter {
+		return nil
+	}
+	var args []any
+	for _, k := range keys {
+		args = append(args, k...)
+	}
+	_, err := v.query(ctx, "SELECT 1 FROM "+a.base()+" AS "+auditAlias+" WHERE "+a.among(auditAlias, len(keys))+" FOR UPDATE", args...)
+	return err
 }
 
 func (v *verifier) transaction(ctx context.Context, f func() (commit bool, err error)) (err error) {
