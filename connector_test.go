@@ -18,7 +18,7 @@ func (c closing) Close() error                                 { *c.closed = tru
 
 // A connector closes its parent where that can be closed.
 func TestConnectorClose(t *testing.T) {
-	cfg, err := config.Parse([]byte("version: 1\ndefaults: {slots: 64}\ntables: {posts: {counters: {views: {}}}}\n"), "slotsql.yaml")
+	cfg, err := config.Parse([]byte("version: 1\ndefaults: {slots: 64, placement: connection}\ntables: {posts: {counters: {views: {}}}}\n"), "slotsql.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

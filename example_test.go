@@ -18,7 +18,7 @@ import (
 
 // exampleConfig is what slotsql.yaml would hold.
 const exampleConfig = `version: 1
-defaults: {slots: 64} # slots on SQLite, too, which has none by itself
+defaults: {slots: 64, placement: connection} # slots on SQLite, too, which has none by itself
 auto_migrate: true
 tables:
   posts:
@@ -205,7 +205,7 @@ func ExampleDrainError() {
 	dsn, remove := blog()
 	defer remove()
 	strict := must(
-		slotsql.Parse([]byte("version: 1\nauto_migrate: true\ndefaults: {slots: 64}\ntables: {posts: {counters: {views: }, on_drain: error}}"), "slotsql.yaml"),
+		slotsql.Parse([]byte("version: 1\nauto_migrate: true\ndefaults: {slots: 64, placement: connection}\ntables: {posts: {counters: {views: }, on_drain: error}}"), "slotsql.yaml"),
 	)
 	db := must(slotsql.Open("sqlite3-slotsql", dsn, slotsql.WithConfig(strict)))
 	defer db.Close()

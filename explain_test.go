@@ -57,7 +57,7 @@ auto_migrate: true
 tables:
   posts: {counters: {views: , ratio: }}
   strict_counts: {counters: {n: }, on_drain: error}
-defaults: {slots: 64}
+defaults: {slots: 64, placement: connection}
 `
 
 func explainConfigured(t testing.TB) *slotsql.Config {
@@ -264,7 +264,7 @@ func ExampleOpen() {
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
-	config, err := slotsql.Parse([]byte("version: 1\nauto_migrate: true\ndefaults: {slots: 64}\ntables: {posts: {counters: {views: }}}"), "slotsql.yaml")
+	config, err := slotsql.Parse([]byte("version: 1\nauto_migrate: true\ndefaults: {slots: 64, placement: connection}\ntables: {posts: {counters: {views: }}}"), "slotsql.yaml")
 	if err != nil {
 		panic(err)
 	}
@@ -321,7 +321,7 @@ func ExampleExplain() {
 		panic(err)
 	}
 
-	config, err := slotsql.Parse([]byte("version: 1\nauto_migrate: true\ndefaults: {slots: 64}\ntables: {posts: {counters: {views: }}}"), "slotsql.yaml")
+	config, err := slotsql.Parse([]byte("version: 1\nauto_migrate: true\ndefaults: {slots: 64, placement: connection}\ntables: {posts: {counters: {views: }}}"), "slotsql.yaml")
 	if err != nil {
 		panic(err)
 	}
@@ -350,7 +350,7 @@ func ExampleExplain() {
 }
 
 func ExampleExplainSchema() {
-	config, err := slotsql.Parse([]byte("version: 1\ndefaults: {slots: 64}\ntables: {posts: {counters: {views: }}}"), "slotsql.yaml")
+	config, err := slotsql.Parse([]byte("version: 1\ndefaults: {slots: 64, placement: connection}\ntables: {posts: {counters: {views: }}}"), "slotsql.yaml")
 	if err != nil {
 		panic(err)
 	}

@@ -122,7 +122,7 @@ func checked(t *testing.T, stdin string, args ...string) (report, string, int) {
 
 // The exit code is what --fail-on says.
 func TestCheckFailsOn(t *testing.T) {
-	strict := write(t, "slotsql.yaml", "version: 1\ndefaults: {slots: 64}\ntables:\n  posts: {counters: {views: }, on_drain: error}\n")
+	strict := write(t, "slotsql.yaml", "version: 1\ndefaults: {slots: 64, placement: connection}\ntables:\n  posts: {counters: {views: }, on_drain: error}\n")
 	statements := map[string]string{
 		"fast":    "UPDATE posts SET views = views + 1 WHERE id = 1;",
 		"base":    "UPDATE posts SET views = views + 1;",
@@ -227,7 +227,7 @@ func TestCheckUsage(t *testing.T) {
 			t.Errorf("%v: %d %s %s", c.args, code, stderr, stdout)
 		}
 	}
-	wrong := write(t, "slotsql.yaml", "version: 1\ndefaults: {slots: 64}\ntables:\n  absent: {counters: {n: }}\n")
+	wrong := write(t, "slotsql.yaml", "version: 1\ndefaults: {slots: 64, placement: connection}\ntables:\n  absent: {counters: {n: }}\n")
 	stdout, stderr, code := command(
 		t,
 		"SELECT 1;",

@@ -16,7 +16,7 @@ func TestModes(t *testing.T) {
 	config := write(
 		t,
 		"slotsql.yaml",
-		"version: 1\ndefaults: {slots: 64}\ntables:\n  posts: {counters: {views: }, mode: shadow}\n  pages: {counters: {hits: }, mode: off}\n  gone: {counters: {n: }, mode: off}\n",
+		"version: 1\ndefaults: {slots: 64, placement: connection}\ntables:\n  posts: {counters: {views: }, mode: shadow}\n  pages: {counters: {hits: }, mode: off}\n  gone: {counters: {n: }, mode: off}\n",
 	)
 	statements := write(
 		t,

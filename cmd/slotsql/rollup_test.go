@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-const rollupConfig = "version: 1\ndefaults: {slots: 64}\ntables: {posts: {counters: {views: {}}}}\n"
+const rollupConfig = "version: 1\ndefaults: {slots: 64, placement: connection}\ntables: {posts: {counters: {views: {}}}}\n"
 
 // counted makes a database whose slots hold something.
 func counted(t *testing.T) (dsn, config string, db *sql.DB) {

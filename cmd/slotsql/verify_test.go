@@ -17,7 +17,7 @@ func TestVerify(t *testing.T) {
 	config := write(
 		t,
 		"slotsql.yaml",
-		"version: 1\ndefaults: {slots: 64}\ntables:\n  posts:\n    counters:\n      likes: {recount: \"SELECT post AS id, COUNT(*) AS likes FROM likes GROUP BY post\"}\n      stock: {min: 0}\n",
+		"version: 1\ndefaults: {slots: 64, placement: connection}\ntables:\n  posts:\n    counters:\n      likes: {recount: \"SELECT post AS id, COUNT(*) AS likes FROM likes GROUP BY post\"}\n      stock: {min: 0}\n",
 	)
 	plain, err := sql.Open("sqlite", db)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 
 const (
 	slotless    = "version: 1\nauto_migrate: true\ndefaults: {slots: 0}\ntables:\n  posts: {counters: {views: {}, likes: {}}}\n"
-	slotted     = "version: 1\ndefaults: {slots: 64}\ntables:\n  posts: {counters: {views: {}, likes: {}}}\n"
+	slotted     = "version: 1\ndefaults: {slots: 64, placement: connection}\ntables:\n  posts: {counters: {views: {}, likes: {}}}\n"
 	accompanied = "version: 1\nauto_migrate: true\ntables:\n  posts: {slots: 64, counters: {views: {}}, companions: {seen: max}}\n"
 )
 

@@ -127,7 +127,7 @@ func TestCheckTable(t *testing.T) {
 			if tt.want.Width == 0 { // where nothing else is said: key, slot and counters
 				tt.want.Width = len(tt.want.Key) + 1 + len(tt.want.Counters)
 			}
-			tt.want.Layout, tt.want.Placement, tt.want.Reads = rewrite.LayoutDedicated, rewrite.PlacementConnection, rewrite.ReadsExact
+			tt.want.Layout, tt.want.Placement, tt.want.Reads = rewrite.LayoutDedicated, rewrite.PlacementAdaptive, rewrite.ReadsExact
 			if !reflect.DeepEqual(got, tt.want) {
 				t.Errorf("got  %+v\nwant %+v", got, tt.want)
 			}

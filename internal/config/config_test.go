@@ -109,8 +109,8 @@ func TestConfigValid(t *testing.T) {
 		{"no_tables.yaml", false, 0, []TableConfig{}},
 		{"document_mark.yaml", false, 0, []TableConfig{}},
 		{"defaults_last.yaml", false, 0, []TableConfig{
-			{Name: "posts", Table: "posts", Counters: []CounterConfig{{Column: "views"}}, Mode: "on", Layout: "dedicated", Placement: "connection", Slots: 4096, OnDrain: "error", Reads: "exact"},
-			{Name: "pages", Table: "pages", Counters: []CounterConfig{{Column: "views"}}, Mode: "on", Layout: "dedicated", Slots: 8, OnDrain: "run", Reads: "exact", Coalesce: true, Placement: "connection"},
+			{Name: "posts", Table: "posts", Counters: []CounterConfig{{Column: "views"}}, Mode: "on", Layout: "dedicated", Placement: "adaptive", Slots: 4096, OnDrain: "error", Reads: "exact"},
+			{Name: "pages", Table: "pages", Counters: []CounterConfig{{Column: "views"}}, Mode: "on", Layout: "dedicated", Slots: 8, OnDrain: "run", Reads: "exact", Coalesce: true, Placement: "adaptive"},
 		}},
 		{"modes.yaml", false, 0, []TableConfig{
 			table(func(c *TableConfig) {

@@ -40,7 +40,7 @@ func (t *TableConfig) asksForSlots() bool {
 // choosesSlots reports whether the table's placement always takes slots, by a key of
 // the file.
 func (t *TableConfig) choosesSlots() bool {
-	return t.Placement != rewrite.PlacementAdaptive && t.Placement != tableDefaults().Placement
+	return t.Placement != rewrite.PlacementAdaptive
 }
 
 // slotted are the keys that need slots, with whether a table has them set such.
@@ -87,6 +87,6 @@ func (d *decoder) slotless(t *TableConfig) {
 	}
 	t.Layout, t.Reads = rewrite.LayoutDedicated, rewrite.ReadsExact
 	if t.choosesSlots() {
-		t.Placement = tableDefaults().Placement
+		t.Placement = rewrite.PlacementAdaptive
 	}
 }

@@ -31,7 +31,7 @@ func tableDefaults() TableConfig {
 		Mode:      ModeOn,
 		Layout:    rewrite.LayoutDedicated,
 		Coalesce:  true,
-		Placement: rewrite.PlacementConnection,
+		Placement: rewrite.PlacementAdaptive,
 		Slots:     DefaultSlots,
 		OnDrain:   rewrite.OnDrainRun,
 		Reads:     rewrite.ReadsExact,

@@ -7,21 +7,26 @@ import (
 
 var (
 	defaults = regexp.MustCompile(`(?m)^defaults:[ \t]*(\{)?`)
-	slots    = regexp.MustCompile(`(?m)^defaults:[ \t]*(?:\{[^}]*|(?:\n[ \t]+.*)*?\n[ \t]+)\bslots:`)
+	setBy    = `(?m)^defaults:[ \t]*(?:\{[^}]*|(?:\n[ \t]+.*)*?\n[ \t]+)\b`
 )
 
-// WithSlots returns a configuration with slots: 64 among its defaults, unless they say how
-// many there are: engines with one writer have none by themselves, and the tests of what
-// slots do are for all engines. The lines above keep their numbers.
+// WithSlots returns a configuration with slots: 64 and placement: connection among its
+// defaults, unless they say something else: by themselves engines with one writer have no
+// slots, and others count cold rows without, and the tests of what slots do are for all
+// engines. The lines above keep their numbers.
 func WithSlots(text string) string {
+	return withDefault(withDefault(text, "placement", "connection"), "slots", "64")
+}
+
+func withDefault(text, key, value string) string {
 	at := defaults.FindStringSubmatchIndex(text)
 	switch {
-	case !strings.Contains(text, "version:") || slots.MatchString(text):
+	case !strings.Contains(text, "version:") || regexp.MustCompile(setBy+key+":").MatchString(text):
 		return text
 	case at == nil:
-		return strings.TrimRight(text, "\n") + "\ndefaults: {slots: 64}\n"
+		return strings.TrimRight(text, "\n") + "\ndefaults: {" + key + ": " + value + "}\n"
 	case at[2] >= 0:
-		return text[:at[3]] + "slots: 64, " + text[at[3]:]
+		return text[:at[3]] + key + ": " + value + ", " + text[at[3]:]
 	}
-	return text[:at[1]] + "\n  slots: 64" + text[at[1]:]
+	return text[:at[1]] + "\n  " + key + ": " + value + text[at[1]:]
 }

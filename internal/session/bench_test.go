@@ -68,7 +68,7 @@ const (
 // a database.
 func benchShared(b *testing.B, d dialect.Dialect) (*Shared, *catalog.Schema) {
 	b.Helper()
-	cfg, err := config.Parse([]byte("version: 1\ndefaults: {slots: 64}\ntables: {posts: {counters: {views: }}}"), "slotsql.yaml")
+	cfg, err := config.Parse([]byte("version: 1\ndefaults: {slots: 64, placement: connection}\ntables: {posts: {counters: {views: }}}"), "slotsql.yaml")
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -48,7 +48,7 @@ func newCrowd(t *testing.T) *crowd {
 // open opens a database with more in the table's configuration.
 func (c *crowd) open(more string) {
 	c.Helper()
-	wrapped := wrap(c.T, c.server, fake.Probing, "version: 1\ndefaults: {slots: 64}\ntables: {posts: {counters: {views: {}}"+more+"}}\n")
+	wrapped := wrap(c.T, c.server, fake.Probing, "version: 1\ndefaults: {slots: 64, placement: connection}\ntables: {posts: {counters: {views: {}}"+more+"}}\n")
 	c.shared, c.db = wrapped.shared, sql.OpenDB(wrapped)
 	c.shared.coalescer.Pace.Most = 1 // however long a test holds a statement
 	c.Cleanup(func() { _ = c.db.Close() })

@@ -48,7 +48,7 @@ func TestLease(t *testing.T) {
 	t.Parallel()
 	l := &leasing{Engine: fake.Probing, held: map[string]string{}}
 	open := func() *Conn {
-		cfg, err := config.Parse([]byte("version: 1\ndefaults: {slots: 64}\ntables: {posts: {counters: {views: {}}}}\n"), "slotsql.yaml")
+		cfg, err := config.Parse([]byte("version: 1\ndefaults: {slots: 64, placement: connection}\ntables: {posts: {counters: {views: {}}}}\n"), "slotsql.yaml")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -27,7 +27,7 @@ func (d *clustered) Node(context.Context, dialect.Session) (string, error) {
 // connections opens some of one connector.
 func (d *clustered) connections(t *testing.T, number int) (out []*Conn) {
 	t.Helper()
-	cfg, err := config.Parse([]byte("version: 1\ndefaults: {slots: 64}\ntables: {posts: {counters: {views: {}}}}\n"), "slotsql.yaml")
+	cfg, err := config.Parse([]byte("version: 1\ndefaults: {slots: 64, placement: connection}\ntables: {posts: {counters: {views: {}}}}\n"), "slotsql.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,7 +50,7 @@ func wrap(t testing.TB, parent driver.Connector, d dialect.Dialect, yaml string)
 // openFake opens a wrapped database on a fake parent.
 func openFake(t testing.TB, d dialect.Dialect, c driver.Connector) *sql.DB {
 	t.Helper()
-	db := sql.OpenDB(wrap(t, c, d, "version: 1\ndefaults: {slots: 64}\ntables: {posts: {counters: {views: {}}}}\n"))
+	db := sql.OpenDB(wrap(t, c, d, "version: 1\ndefaults: {slots: 64, placement: connection}\ntables: {posts: {counters: {views: {}}}}\n"))
 	t.Cleanup(func() { _ = db.Close() })
 	return db
 }

@@ -28,7 +28,7 @@ func TestPinnedConnectionAfterTransactionsBySQL(t *testing.T) {
 			if way == "watching" && c.name == "chained" {
 				continue // the fake server does not chain
 			}
-			wrapped := wrap(t, fake.Connector{Server: &fake.Server{}}, d, "version: 1\ndefaults: {slots: 64}\ntables: {posts: {counters: {views: {}}}}\n")
+			wrapped := wrap(t, fake.Connector{Server: &fake.Server{}}, d, "version: 1\ndefaults: {slots: 64, placement: connection}\ntables: {posts: {counters: {views: {}}}}\n")
 			db := sql.OpenDB(wrapped)
 			defer db.Close()
 			conn, err := db.Conn(t.Context())

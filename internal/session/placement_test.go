@@ -83,7 +83,7 @@ func TestTransactionsHoldSlots(t *testing.T) {
 			t,
 			fake.Connector{Server: server},
 			fake.Probing,
-			fmt.Sprintf("version: 1\ndefaults: {slots: 64}\ntables: {posts: {counters: {views: {}}, slots: %d}}\n", table),
+			fmt.Sprintf("version: 1\ndefaults: {slots: 64, placement: connection}\ntables: {posts: {counters: {views: {}}, slots: %d}}\n", table),
 		)
 		db := sql.OpenDB(wrapped)
 		defer db.Close()

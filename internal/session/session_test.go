@@ -15,7 +15,7 @@ import (
 func TestQueryRunsAgainAlone(t *testing.T) {
 	t.Parallel()
 	const query = "SELECT 1 FROM posts"
-	cfg, err := config.Parse([]byte("version: 1\ndefaults: {slots: 64}\ntables: {posts: {counters: {views: {}}}}\n"), "slotsql.yaml")
+	cfg, err := config.Parse([]byte("version: 1\ndefaults: {slots: 64, placement: connection}\ntables: {posts: {counters: {views: {}}}}\n"), "slotsql.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

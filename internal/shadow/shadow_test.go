@@ -105,7 +105,7 @@ func TestShadowUntouched(t *testing.T) {
 	for name, d := range fake.Ways {
 		for _, mode := range []string{"mode: shadow}}\nshadow: {sample: 1}", "mode: shadow}}\nshadow: {sample: 0}", "mode: off}}"} {
 			t.Run(name+" "+mode, func(t *testing.T) {
-				db, shadow, conns := recorded(t, d, "version: 1\ndefaults: {slots: 64}\ntables: {posts: {counters: {views: }, "+mode+"\n")
+				db, shadow, conns := recorded(t, d, "version: 1\ndefaults: {slots: 64, placement: connection}\ntables: {posts: {counters: {views: }, "+mode+"\n")
 				if off := strings.Contains(mode, "off"); off != (shadow == nil) {
 					t.Fatal("who is in shadow?")
 				}
@@ -185,7 +185,7 @@ func TestShadowUntouched(t *testing.T) {
 
 // What becomes of jobs that cannot be done.
 func TestShadowFaults(t *testing.T) {
-	const cfg = "version: 1\ndefaults: {slots: 64}\ntables: {posts: {counters: {views: }, mode: shadow}}\nshadow: {sample: 1}\n"
+	const cfg = "version: 1\ndefaults: {slots: 64, placement: connection}\ntables: {posts: {counters: {views: }, mode: shadow}}\nshadow: {sample: 1}\n"
 	run := func(t *testing.T, server *fake.Server, f func(db *sql.DB, w *Shadower)) {
 		cfg, err := config.Parse([]byte(cfg), "slotsql.yaml")
 		if err != nil {
