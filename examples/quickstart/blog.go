@@ -23,6 +23,7 @@ type page struct {
 var (
 	countView  = `UPDATE slotsql_quickstart_pages SET views = views + 1 WHERE id = ?`
 	countVisit = `UPDATE slotsql_quickstart_pages SET visits = visits + 1 WHERE id = ?`
+	drawOrder  = `UPDATE slotsql_quickstart_pages SET orders = orders + 1 WHERE id = ? RETURNING orders`
 	addVisit   = `INSERT INTO slotsql_quickstart_visits (page_id, visitor) VALUES (?, ?)`
 	selectPage = `SELECT id, title, views, visits FROM slotsql_quickstart_pages WHERE id = ?`
 	selectTop  = `SELECT id, title, views FROM slotsql_quickstart_pages ORDER BY views DESC, id LIMIT 10`
@@ -36,9 +37,12 @@ func openBlog(driver, dsn string, connections int) (err error) {
 	db.SetMaxOpenConns(connections)
 	db.SetMaxIdleConns(connections)
 	if strings.HasPrefix(driver, "pgx") || strings.HasPrefix(driver, "postgres") {
-		for _, q := range []*string{&countView, &countVisit, &addVisit, &selectPage, &selectTop, &logLength} {
+		for _, q := range []*string{&countView, &countVisit, &drawOrder, &addVisit, &selectPage, &selectTop, &logLength} {
 			*q = numbered(*q)
 		}
+	}
+	if strings.HasPrefix(driver, "mysql") { // which has no UPDATE ... RETURNING
+		drawOrder = `UPDATE slotsql_quickstart_pages SET orders = LAST_INSERT_ID(orders + 1) WHERE id = ?`
 	}
 	return db.Ping()
 }
@@ -61,6 +65,19 @@ func viewPage(id int64) error {
 		return fmt.Errorf("no page %d (%w)", id, err)
 	}
 	return nil
+}
+
+// drawNumber draws the next order number of a page: unique, and without gaps.
+func drawNumber(id int64) (n int64, err error) {
+	if strings.Contains(drawOrder, "RETURNING") {
+		err = db.QueryRow(drawOrder, id).Scan(&n)
+		return n, err
+	}
+	res, err := db.Exec(drawOrder, id)
+	if err != nil {
+		return 0, err
+	}
+	return res.LastInsertId()
 }
 
 // visitPage logs a visit and counts it, both or neither.

@@ -35,10 +35,11 @@ const (
 const numPages = 100
 
 // sqliteDSN names a database file with the settings that a web application
-// would use: readers do not block the writer, writers wait for their turn.
+// would use: readers do not block the writer, writers wait for their turn. Every commit is
+// on disk when it returns, as by default.
 func sqliteDSN(dir, name string) string {
 	return "file:" + filepath.ToSlash(filepath.Join(dir, name)) +
-		"?_pragma=journal_mode(WAL)&_pragma=busy_timeout(10000)&_pragma=synchronous(NORMAL)"
+		"?_pragma=journal_mode(WAL)&_pragma=busy_timeout(10000)"
 }
 
 // setup creates the application's tables. The function returned drops them,
@@ -74,7 +75,7 @@ func (e engine) setup(ctx context.Context, dsn string) (drop func() error, err e
 	}
 	created = []string{slots}
 	for _, t := range []struct{ name, columns string }{
-		{pages, "id " + e.id + ", title VARCHAR(80) NOT NULL, views BIGINT NOT NULL DEFAULT 0, visits BIGINT NOT NULL DEFAULT 0"},
+		{pages, "id " + e.id + ", title VARCHAR(80) NOT NULL, views BIGINT NOT NULL DEFAULT 0, visits BIGINT NOT NULL DEFAULT 0, orders BIGINT NOT NULL DEFAULT 0"},
 		{visits, "id " + e.id + ", page_id BIGINT NOT NULL, visitor BIGINT NOT NULL"},
 	} {
 		if _, err := admin.ExecContext(ctx, "CREATE TABLE "+t.name+" ("+t.columns+")"); err != nil {
@@ -100,9 +101,13 @@ func (e engine) below(dsn string) (base, inSlots, rows int64, err error) {
 	if err := admin.QueryRow(fmt.Sprintf("SELECT views FROM %s WHERE id = %d", pages, hotPage)).Scan(&base); err != nil {
 		return 0, 0, 0, err
 	}
-	err = admin.QueryRow(fmt.Sprintf("SELECT COUNT(*), COALESCE(SUM(views), 0) FROM %s WHERE id = %d", slots, hotPage)).Scan(
-		&rows,
-		&inSlots,
-	)
-	return base, inSlots, rows, err
+	slotRows, err := admin.Query(fmt.Sprintf("SELECT COUNT(*), COALESCE(SUM(views), 0) FROM %s WHERE id = %d", slots, hotPage))
+	if err != nil {
+		return base, 0, 0, nil // there is no slot table
+	}
+	defer slotRows.Close()
+	for slotRows.Next() {
+		err = slotRows.Scan(&rows, &inSlots)
+	}
+	return base, inSlots, rows, errors.Join(err, slotRows.Err())
 }

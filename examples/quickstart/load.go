@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -105,4 +106,39 @@ func (r *result) quantile(k kind, q float64) time.Duration {
 		return 0
 	}
 	return t[min(len(t)-1, int(q*float64(len(t))))]
+}
+
+// hammered is what the callers of one statement have seen.
+type hammered struct {
+	times, perSecond, last int64 // last: the highest number that one was given
+	failure                error // the first
+}
+
+// hammer has one statement run by many callers at once for the given time.
+func hammer(ctx context.Context, callers int, d time.Duration, statement func() (int64, error)) (all hammered) {
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	start := time.Now()
+	ctx, cancel := context.WithDeadline(ctx, start.Add(d))
+	defer cancel()
+	for range callers {
+		wg.Go(func() {
+			var own hammered
+			for ctx.Err() == nil && own.failure == nil {
+				n, err := statement()
+				if own.failure = err; err == nil {
+					own.times++
+					own.last = max(own.last, n)
+				}
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			all.times += own.times
+			all.last = max(all.last, own.last)
+			all.failure = cmp.Or(all.failure, own.failure)
+		})
+	}
+	wg.Wait()
+	all.perSecond = int64(float64(all.times) / time.Since(start).Seconds())
+	return all
 }

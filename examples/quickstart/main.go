@@ -1,5 +1,6 @@
-// Command quickstart runs a small page-view application twice, with the plain
-// driver and with slotsql's, and shows what changed: speed, not results.
+// Command quickstart counts one hot row, draws numbers from it, and then runs a small
+// page-view application: with the plain driver and with slotsql's. It shows what changed:
+// speed, not results.
 //
 //	go run ./examples/quickstart
 //	go run ./examples/quickstart -driver mysql -dsn 'user:password@tcp(localhost:3306)/test'
@@ -43,7 +44,7 @@ func main() {
 	flag.StringVar(&o.driver, "driver", "sqlite", "sqlite, mysql (MariaDB, too) or postgres")
 	flag.StringVar(&o.dsn, "dsn", "", "data source name; SQLite needs none")
 	flag.IntVar(&o.clients, "clients", 32, "goroutines, each with its connection")
-	flag.DurationVar(&o.duration, "duration", 3*time.Second, "of each of the two runs")
+	flag.DurationVar(&o.duration, "duration", 2*time.Second, "of each run of the application")
 	flag.Parse()
 	o.out = os.Stdout
 	if isTerminal(os.Stderr) {
@@ -93,6 +94,7 @@ func run(ctx context.Context, o options) (err error) {
 	if err != nil {
 		return fmt.Errorf("driver %s: %w", e.wrapped, err)
 	}
+	r.hotRow(plain, wrapped)
 	r.speed(plain, wrapped)
 	exact := r.totals(plain, wrapped)
 	r.storage(wrapped)
@@ -108,6 +110,10 @@ type outcome struct {
 	driver string
 	*result
 	acknowledged [kinds]int64 // warm-up included
+
+	counted, drawn int64 // per second, by statements on one row alone
+	numbers        int64 // drawn in all; each of them once
+	last           int64 // and the last of them
 
 	hot    page  // as the application reads it
 	logged int64 // rows in its visit log
@@ -131,14 +137,23 @@ func once(ctx context.Context, o options, e engine, driver, dir string, then fun
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 
+	out = &outcome{driver: driver}
+	counted := hammer(ctx, o.clients, o.duration/2, func() (int64, error) { return 0, viewPage(hotPage) })
+	drawn := hammer(ctx, o.clients, o.duration/2, func() (int64, error) { return drawNumber(hotPage) })
+	if err := errors.Join(counted.failure, drawn.failure); err != nil {
+		return nil, err
+	}
+	out.counted, out.drawn = counted.perSecond, drawn.perSecond
+	out.numbers, out.last = drawn.times, drawn.last
 	// Connecting and the first planning of each statement are not measured.
 	warm := load(ctx, o.clients, warmUp)
 	stop := showProgress(o.bar, driver, o.duration)
-	out = &outcome{driver: driver, result: load(ctx, o.clients, o.duration)}
+	out.result = load(ctx, o.clients, o.duration)
 	stop()
 	for k := range out.acknowledged {
 		out.acknowledged[k] = int64(len(warm.took[k]) + len(out.took[k]))
 	}
+	out.acknowledged[view] += counted.times
 	out.failed += warm.failed
 	out.failure = cmp.Or(out.failure, warm.failure)
 	if err := ctx.Err(); err != nil {

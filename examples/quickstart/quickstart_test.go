@@ -15,7 +15,7 @@ import (
 func TestQuickstart(t *testing.T) {
 	for driver, dsn := range map[string]string{"sqlite": "", "mysql": server.MariaDB(t), "postgres": server.Postgres(t)} {
 		t.Run(driver, func(t *testing.T) {
-			statements := []*string{&countView, &countVisit, &addVisit, &selectPage, &selectTop, &logLength}
+			statements := []*string{&countView, &countVisit, &drawOrder, &addVisit, &selectPage, &selectTop, &logLength}
 			for _, q := range statements {
 				defer func(text string) { *q = text }(*q)
 			}
@@ -30,8 +30,8 @@ func TestQuickstart(t *testing.T) {
 					t.Errorf("does not fit a terminal of 80 columns: %q", line)
 				}
 			}
-			if n := strings.Count(out.String(), " ok\n"); n != 6 || strings.Contains(out.String(), "failed") {
-				t.Errorf("%d of 6 totals are right\n%s", n, &out)
+			if n := strings.Count(out.String(), " ok\n"); n != 8 || strings.Contains(out.String(), "failed") {
+				t.Errorf("%d of 8 totals are right\n%s", n, &out)
 			}
 		})
 	}

@@ -206,3 +206,39 @@ func TestGroupedErrors(t *testing.T) {
 		}
 	})
 }
+
+// On MySQL a session tells the number that it has drawn, whoever has sent the statement.
+func TestGroupedInsertID(t *testing.T) {
+	p := groupable(t, "mysql", ", slots: 0")
+	rounds := 0
+	for before := groupedSoFar("mysql"); groupedSoFar("mysql") == before; rounds++ {
+		if rounds == 20 {
+			t.Fatal("no execution has shared a statement")
+		}
+		crowd(t, 1, func(ctx context.Context, caller, _ int) error {
+			conn, err := p.Wrapped.Conn(ctx)
+			if err != nil {
+				return err
+			}
+			defer conn.Close()
+			for range 20 {
+				res, err := conn.ExecContext(ctx, "UPDATE stock SET n = LAST_INSERT_ID(n + ?) WHERE id = 3", 1+caller%3)
+				if err != nil {
+					return err
+				}
+				want, _ := res.LastInsertId()
+				if caller%2 == 0 {
+					// It sets none, and so leaves the number as it is.
+					if _, err := conn.ExecContext(ctx, "INSERT INTO stock SELECT id, n, sold, note FROM stock WHERE id < 0"); err != nil {
+						return err
+					}
+				}
+				var got int64
+				if err := conn.QueryRowContext(ctx, "SELECT LAST_INSERT_ID()").Scan(&got); err != nil || got != want {
+					return fmt.Errorf("the session tells %d, want %d: %w", got, want, err)
+				}
+			}
+			return nil
+		})
+	}
+}

@@ -28,6 +28,7 @@ func (c *Conn) ResetSession(ctx context.Context) error {
 		return driver.ErrBadConn
 	}
 	c.Origin.Reset()
+	c.insertID.reset()
 	if c.Tx.Reset(c.Idle()) {
 		c.ended()
 	} else {

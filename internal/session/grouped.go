@@ -71,9 +71,15 @@ func (r *Run) inGroup(ctx context.Context, rows bool) (slots.Verdict, *slots.Mem
 				v = r.leadGroup(ctx, m, v.Batch, rows)
 			}
 		}
-		if v.Outcome != slots.OutcomeRetry {
-			return v, nil
+		if v.Outcome == slots.OutcomeRetry {
+			continue
 		}
+		if a, ok := v.Result.(*answer); ok && r.Plan.Group.InsertID > 0 && a.result.rows > 0 {
+			if id, err := a.LastInsertId(); err == nil {
+				r.conn.insertID.drew(id)
+			}
+		}
+		return v, nil
 	}
 	return alone, nil
 }

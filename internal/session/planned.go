@@ -23,6 +23,11 @@ func (c *Conn) Plan(ctx context.Context, query string) (*plan, error) {
 	if err := c.detached.await(ctx); err != nil {
 		return nil, err
 	}
+	if c.insertID.state != insertIDKnown {
+		if err := c.tellInsertID(ctx, query); err != nil {
+			return nil, err
+		}
+	}
 	p := cached(&c.Shared.Untouched, query)
 	c.Heed(ctx, p == nil)
 	if c.Shared.ViewDDL.Load() && len(c.Shared.Tables) > 0 && c.Schema != nil && c.Schema.Stale() {
