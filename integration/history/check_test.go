@@ -51,6 +51,9 @@ func TestHistoriesLayouts(t *testing.T) {
 // at a time, and those that cannot be moved are put together.
 func TestHistoriesLayoutsRolledUp(t *testing.T) {
 	for _, layout := range history.Layouts[1:] {
+		if layout == history.None {
+			continue // there is nothing to roll up
+		}
 		t.Run(string(layout), func(t *testing.T) { rolledUp(t, layout, max(*number/4, 1)) })
 	}
 }
@@ -68,7 +71,7 @@ func rolledUp(t *testing.T, layout history.Layout, n int) {
 		},
 	)
 	for dialect, n := range moved() {
-		if n == before[dialect] {
+		if n == before[dialect] && layout != history.Adaptive { // of which a row may stay cold
 			t.Errorf("%s: nothing has been rolled up", dialect)
 		}
 	}

@@ -54,10 +54,14 @@ const (
 	Shared    Layout = "shared"
 	Adopted   Layout = "adopted"
 	Journal   Layout = "journal"
+	// Adaptive is a dedicated one where cold rows are counted on the base row, and None
+	// has no slot tables. Neither has companions.
+	Adaptive Layout = "adaptive"
+	None     Layout = "none"
 )
 
 // Layouts are all of them.
-var Layouts = []Layout{Dedicated, Shared, Adopted, Journal}
+var Layouts = []Layout{Dedicated, Shared, Adopted, Journal, Adaptive, None}
 
 func (l Layout) shared() bool { return l == Shared || l == Adopted }
 
@@ -92,6 +96,13 @@ func (l Layout) Schema(dialect string) []string {
 func (l Layout) Config() string {
 	config := "version: 1\nauto_migrate: true\ndefaults: {slots: 8"
 	switch l {
+	case Adaptive, None:
+		slots := "slots: 8, placement: adaptive"
+		if l == None {
+			slots = "slots: 0"
+		}
+		return "version: 1\nauto_migrate: true\ndefaults: {" + slots + "}\ntables:\n  hits: {counters: {views: {}}}\n" +
+			"  pairs: {counters: {views: {}, likes: {}}}\n"
 	case Journal:
 		config += ", layout: journal"
 	case Shared, Adopted:
@@ -104,6 +115,9 @@ func (l Layout) Config() string {
 
 // left counts the slots of a table that has no rows, and what is missing of others'.
 func (l Layout) left(t Table) string {
+	if l == None {
+		return "SELECT 0"
+	}
 	if !l.shared() {
 		return fmt.Sprintf("SELECT COUNT(*) FROM %s_slots", t)
 	}

@@ -411,6 +411,16 @@ func (g *generator) config() {
 			kind = t.column(key[0]).kind
 		}
 		layout, slotTable := g.layout.of(key, kind)
+		if layout == "dedicated" && slotTable == "" {
+			if g.one(6) {
+				b.WriteString("    slots: 0\n    counters:\n")
+				for _, c := range t.counters() {
+					fmt.Fprintf(&b, "      %s: %s\n", c.name, g.layout.counter(layout))
+				}
+				continue
+			}
+			fmt.Fprintf(&b, "    placement: %s\n", []string{"adaptive", "connection"}[g.IntN(2)])
+		}
 		fmt.Fprintf(&b, "    layout: %s\n", layout)
 		if slotTable != "" {
 			fmt.Fprintf(&b, "    slot_table: %s\n", slotTable)

@@ -15,7 +15,10 @@ var (
 // slots, and others count cold rows without, and the tests of what slots do are for all
 // engines. The lines above keep their numbers.
 func WithSlots(text string) string {
-	return withDefault(withDefault(text, "placement", "connection"), "slots", "64")
+	if !regexp.MustCompile(setBy + "slots: 0\\b").MatchString(text) {
+		text = withDefault(text, "placement", "connection")
+	}
+	return withDefault(text, "slots", "64")
 }
 
 func withDefault(text, key, value string) string {
