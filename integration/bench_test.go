@@ -178,9 +178,10 @@ func benchPair(b *testing.B, dialect, id string, clients int, roundTrip time.Dur
 			"INSERT INTO pages (id, title, views) VALUES (1, 'Hot', 0), (2, 'Cold', 7)",
 			"INSERT INTO users (id, name) VALUES (1, 'nobody')",
 		},
-		Config: "version: 1\nauto_migrate: true\ntables:\n  pages:\n    counters: {views: {}}\n",
+		Config: "version: 1\nauto_migrate: true\ndefaults: {placement: adaptive}\ntables:\n  pages:\n    counters: {views: {}}\n",
 	}
-	if dialect == "sqlite" {
+	if dialect == "sqlite" { // as by default, too
+		o.Config = strings.Replace(o.Config, "placement: adaptive", "slots: 0", 1)
 		o.Params = "_pragma=synchronous(NORMAL)"
 		if server.Durable() {
 			o.Params = "_pragma=synchronous(FULL)"

@@ -17,8 +17,8 @@ import (
 // cold. In a transaction the row is then held until that ends.
 func (r *Run) onColdRow() bool {
 	c := r.conn
-	inc := r.Plan.Increment
-	if inc.Table.Counter.Placement != rewrite.PlacementAdaptive || inc.Table.Counter.Layout == rewrite.LayoutJournal || !r.incrementFitsBase() {
+	counter := r.Plan.Increment.Table.Counter
+	if counter.Placement != rewrite.PlacementAdaptive || counter.Layout == rewrite.LayoutJournal || !r.incrementFitsBase() {
 		return false
 	}
 	row, keyed := r.rowKey()

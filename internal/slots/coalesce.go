@@ -56,6 +56,7 @@ type GroupKey struct {
 // belong to the shard's lock.
 type Group struct {
 	shard *coalescerShard
+	key   GroupKey
 	max   []int64 // what one statement may add to a row, by counter
 	form  Form
 	queue []*Member
@@ -192,7 +193,7 @@ func (co *Coalescer) Join(k GroupKey, f Form, m *Member) *Batch {
 		if s.groups == nil {
 			s.groups = map[GroupKey]*Group{}
 		}
-		g = &Group{shard: s, form: f}
+		g = &Group{shard: s, key: k, form: f}
 		for _, share := range f.Shares {
 			g.max = append(g.max, share.Max)
 		}
@@ -252,11 +253,13 @@ func (g *Group) Take(leader *Member) *Batch {
 func (g *Group) Next() {
 	g.shard.mu.Lock()
 	defer g.shard.mu.Unlock()
-	if len(g.queue) == 0 {
-		g.leaders--
+	if len(g.queue) > 0 {
+		g.lead(g.mostUsed())
 		return
 	}
-	g.lead(g.mostUsed())
+	if g.leaders--; g.leaders == 0 && g.last <= 1 {
+		delete(g.shard.groups, g.key) // nothing to remember: so it is with nearly all rows
+	}
 }
 
 // mostUsed returns the place in the queue of the member whose connection has
