@@ -20,7 +20,7 @@ func adaptive(t *testing.T, dialect string) *twin.Pair {
 		Dialect: dialect,
 		Schema: []string{
 			"CREATE TABLE posts (id INT PRIMARY KEY, views BIGINT NOT NULL, likes BIGINT, title VARCHAR(20))",
-			"INSERT INTO posts VALUES (1, 0, 0, 'a'), (2, 0, NULL, 'b'), (3, 0, 0, 'c')",
+			"INSERT INTO posts VALUES (1, 0, 0, 'a'), (2, 0, NULL, 'b'), (3, 0, 0, 'c'), (4, 0, 0, 'd'), (5, 0, 0, 'e'), (6, 0, 0, 'f')",
 		},
 		Config: "version: 1\nauto_migrate: true\ndefaults: {slots: 16, placement: adaptive}\ntables: {posts: {counters: {views: {}, likes: {}}}}\n",
 	})
@@ -130,7 +130,7 @@ func TestAdaptiveMixture(t *testing.T) {
 				wg.Go(func() {
 					r := rand.New(rand.NewPCG(uint64(i), 1))
 					for ctx.Err() == nil {
-						id, n := 1+r.IntN(3), 1+r.IntN(5)
+						id, n := 1+r.IntN(6), 1+r.IntN(5)
 						added, err := adaptiveStep(t.Context(), p, r, id, n)
 						if err != nil {
 							t.Error(err)

@@ -159,6 +159,9 @@ func (g *group) statement(ctx context.Context, members []*slots.Member) (slots.O
 	case err == nil && a.affected > 0:
 		g.answer(a, members)
 		r.Plan.tally.ranGrouped(len(members))
+		if inc := r.Plan.Increment; r.row != nil && len(members) > 1 && inc != nil && inc.Coalesced != nil && inc.Coalesced.Many != nil {
+			r.conn.Shared.heat.Grouped(*r.row)
+		}
 		return slots.OutcomeCounted, nil
 	case err == nil:
 		return slots.OutcomeAlone, nil
@@ -176,7 +179,7 @@ func (g *group) statement(ctx context.Context, members []*slots.Member) (slots.O
 type answered struct {
 	affected int64
 	result   driver.Result
-	row      []driver.Value
+	rows     [][]driver.Value
 }
 
 // send runs the statement.
@@ -209,11 +212,8 @@ func (g *group) send(ctx context.Context, text *rewrite.Bound, args []driver.Nam
 	if cerr := rows.Close(); err == nil {
 		err = cerr
 	}
-	if err != nil || len(all) == 0 {
-		return a, err
-	}
-	a.affected, a.row = int64(len(all)), all[0]
-	return a, nil
+	a.affected, a.rows = int64(len(all)), all
+	return a, err
 }
 
 // bind makes the arguments of the statement for members in their order.
@@ -272,20 +272,24 @@ func (g *group) answer(a answered, members []*slots.Member) {
 	form := g.run.Plan.Group
 	after := make([]int64, len(form.Shares)) // what the members behind one have added
 	for _, m := range slices.Backward(members) {
-		own := &answer{result: result{a.result, 1}}
+		own := &answer{result: result{a.result, a.affected}}
 		if form.InsertID > 0 {
 			if id, err := a.result.LastInsertId(); err == nil {
 				own.Result = insertID(id - after[form.InsertID-1])
 			}
 		}
 		if g.rows {
-			row := slices.Clone(a.row)
-			for i, share := range form.Returns {
-				if share > 0 {
-					row[i] = less(row[i], after[share-1], form.Shares[share-1].Scale)
+			seen := &bufferedRows{columns: g.columns, columnTypes: g.types}
+			for _, row := range a.rows {
+				row = slices.Clone(row)
+				for i, share := range form.Returns {
+					if share > 0 {
+						row[i] = less(row[i], after[share-1], form.Shares[share-1].Scale)
+					}
 				}
+				seen.rows = append(seen.rows, row)
 			}
-			own.rows = &bufferedRows{columns: g.columns, columnTypes: g.types, rows: [][]driver.Value{row}}
+			own.rows = seen
 		}
 		for i, n := range m.Adds {
 			after[i] += n

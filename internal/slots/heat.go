@@ -21,6 +21,7 @@ import (
 type Heat struct {
 	seed   maphash.Seed
 	shards [heatShards]heatShard
+	crowds sync.Map     // by table: *crowd
 	usual  atomic.Int64 // nanoseconds that updates of cold rows take, on average
 }
 
@@ -88,6 +89,9 @@ func (h *Heat) Release(row RowKey) {
 // Hot reports whether an increment outside of transactions belongs in a slot, and whether
 // the row became hot now.
 func (h *Heat) Hot(row RowKey) (hot, became bool) {
+	if h.crowded(row.Table) {
+		return true, false
+	}
 	s := h.shard(row)
 	s.mu.Lock()
 	defer s.mu.Unlock()

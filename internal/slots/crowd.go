@@ -1,0 +1,62 @@
+package slots
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A crowd is what is known of the hot rows of one table. Where increments of several rows
+// share statements at the same time, each row by itself, one statement for slots of many
+// rows does more than one on each base row: see Form.Many. So a crowded table is hot as a
+// whole, for a period as a row is.
+type crowd struct {
+	until   atomic.Int64 // Unix nanoseconds
+	mu      sync.Mutex
+	grouped map[string]time.Time // the rows of which a group had several members, and when
+	period  time.Duration
+}
+
+const (
+	crowdRows   = 4           // so many rows are a crowd
+	crowdWindow = time.Second // within this time
+)
+
+// Grouped notes that several increments of a row have shared a statement on the base row,
+// though one for many rows could have been for them.
+func (h *Heat) Grouped(row RowKey) {
+	found, ok := h.crowds.Load(row.Table)
+	if !ok {
+		found, _ = h.crowds.LoadOrStore(row.Table, &crowd{grouped: map[string]time.Time{}})
+	}
+	found.(*crowd).note(row.Values, time.Now())
+}
+
+func (c *crowd) note(row string, now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.grouped[row] = now
+	if len(c.grouped) < crowdRows {
+		return
+	}
+	for other, at := range c.grouped {
+		if now.Sub(at) > crowdWindow {
+			delete(c.grouped, other)
+		}
+	}
+	if until := time.Unix(0, c.until.Load()); len(c.grouped) < crowdRows || now.Before(until) {
+		return
+	} else if c.period == 0 || now.Sub(until) > 2*c.period {
+		c.period = shortestPeriod
+	} else {
+		c.period = min(2*c.period, longestPeriod)
+	}
+	c.until.Store(now.Add(c.period).UnixNano())
+	clear(c.grouped)
+}
+
+// crowded reports whether a table is hot as a whole.
+func (h *Heat) crowded(table string) bool {
+	c, ok := h.crowds.Load(table)
+	return ok && time.Now().UnixNano() < c.(*crowd).until.Load()
+}

@@ -1,0 +1,96 @@
+package slots
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A row is hot while transactions that count it overlap, and for a period afterwards; the
+// period doubles when it has to be hot again at once.
+func TestHeat(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, row := NewHeat(), RowKey{Table: "posts", Values: "1"}
+		want := func(hot bool) {
+			t.Helper()
+			if got, _ := h.Hot(row); got != hot {
+				t.Fatalf("hot: %v, want %v", got, hot)
+			}
+		}
+		want(false)
+		if hot, _ := h.Hold(row); hot {
+			t.Fatal("hot for the first who holds it")
+		}
+		h.Release(row)
+		want(false)
+		h.Hold(row)
+		if hot, became := h.Hold(row); !hot || !became {
+			t.Fatal("two hold it, and it is not hot")
+		}
+		h.Release(row)
+		h.Release(row)
+		want(true)
+		time.Sleep(shortestPeriod + time.Millisecond)
+		want(false)
+		h.Waited(row) // again as soon as it was tried
+		time.Sleep(shortestPeriod + time.Millisecond)
+		want(true)
+		time.Sleep(shortestPeriod)
+		want(false)
+		time.Sleep(longestPeriod)
+		h.Waited(row) // after a long time it begins anew
+		time.Sleep(shortestPeriod + time.Millisecond)
+		want(false)
+	})
+}
+
+// An update has waited when it takes much longer than updates take, however long these do.
+func TestHeatTook(t *testing.T) {
+	t.Parallel()
+	for _, usual := range []time.Duration{200 * time.Microsecond, 20 * time.Millisecond} {
+		h := NewHeat()
+		for range 200 {
+			if h.Took(usual) {
+				t.Fatalf("%v is much longer than %v", usual, usual)
+			}
+		}
+		if h.Took(3*usual) || !h.Took(2*slowFactor*usual+2*slowSpare) {
+			t.Errorf("at %v: three times is slow, or %d times is not", usual, 2*slowFactor)
+		}
+	}
+}
+
+// A table is hot as a whole when several of its rows are grouped within a second.
+func TestHeatCrowd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := NewHeat()
+		other := RowKey{Table: "posts", Values: "other"}
+		group := func(table string, rows int, every time.Duration) {
+			for i := range rows {
+				h.Grouped(RowKey{Table: table, Values: fmt.Sprint(i)})
+				time.Sleep(every)
+			}
+		}
+		group("posts", crowdRows-1, 0)
+		group("pages", crowdRows, 0)
+		if hot, _ := h.Hot(other); hot {
+			t.Error("hot for fewer rows than are a crowd")
+		}
+		time.Sleep(2 * crowdWindow)
+		group("posts", 2*crowdRows, crowdWindow)
+		if hot, _ := h.Hot(other); hot {
+			t.Error("hot for rows that are grouped one after another")
+		}
+		group("posts", crowdRows, 0)
+		if hot, _ := h.Hot(other); !hot {
+			t.Error("not hot for a crowd")
+		}
+		time.Sleep(shortestPeriod + time.Millisecond)
+		if hot, _ := h.Hot(other); hot {
+			t.Error("still hot")
+		}
+	})
+}
