@@ -23,7 +23,7 @@ func (*Dialect) DrainSession() []string { return nil }
 // deadlock that it could not have met without slots.
 func (*Dialect) DrainTransaction() []string {
 	return []string{
-		"SELECT pg_catalog.set_config('lock_timeout', CAST(LEAST(2000, GREATEST(200, CAST(setting AS integer) / 2)) AS text), true) " +
+		"SELECT pg_catalog.set_config('lock_timeout', CAST(LEAST(2000, GREATEST(20, CAST(setting AS integer) / 2)) AS text), true) " +
 			"FROM pg_catalog.pg_settings WHERE name = 'deadlock_timeout'",
 	}
 }

@@ -63,8 +63,7 @@ func postgresLayout() (layout, error) {
 				"max_prepared_transactions=10",
 				"shared_buffers=64MB",
 				"logging_collector=off",
-				"deadlock_timeout=100ms", // found as surely as after a second
-				"jit=off",                // compiling queries of new catalogs takes longer than they do
+				"jit=off", // compiling queries of new catalogs takes longer than they do
 			}
 			if !Durable() {
 				settings = append(settings, "fsync=off", "synchronous_commit=off", "full_page_writes=off")

@@ -33,6 +33,16 @@ type Explanation struct {
 	// it for that.
 	Denied bool `json:"denied,omitempty"`
 
+	// Cold says when the statement runs as written, on the base row, instead of
+	// Increment; empty where it never does.
+	Cold string `json:"cold,omitempty"`
+	// Group runs on the base row for executions outside of transactions that overlap:
+	// "sum 1" is what all of them add to a counter, "bound 1" what they demand of one.
+	// In a table with slots an increment does so while its row is cold.
+	Group *ExplainedText `json:"group,omitempty"`
+	// NotGrouped says why overlapping executions of an increment do not share a statement
+	// on the base row.
+	NotGrouped string `json:"not_grouped,omitempty"`
 	// Increment is the slotted upsert that runs instead of the statement.
 	Increment *ExplainedText `json:"increment,omitempty"`
 	// Again runs in its place on a connection that has written the same slot
@@ -176,8 +186,16 @@ func explanation(p *rewrite.Plan, query string) *Explanation {
 	if p.Text != query || len(p.TextArgs) > 0 {
 		e.Rewritten = &ExplainedText{p.Text, explainArgs(p.TextArgs)}
 	}
+	if p.Group != nil {
+		t := explainText(p.Group.Bound)
+		e.Group = &t
+	}
+	e.NotGrouped = p.GroupReason
 	require := p.Require
 	if in := p.Increment; in != nil {
+		if on := in.Table.Counter; on.Placement == rewrite.PlacementAdaptive && on.Layout != rewrite.LayoutJournal && in.BaseExact() {
+			e.Cold = "while nothing has waited for its row (placement: adaptive): runs the statement as written"
+		}
 		t := explainText(in.Bound)
 		e.Increment = &t
 		if in.Add != nil {
@@ -260,6 +278,10 @@ func explainArg(a rewrite.Arg) string {
 	switch {
 	case a.Slot:
 		s = "slot"
+	case a.Total > 0:
+		s = fmt.Sprintf("sum %d", a.Total)
+	case a.Bound > 0:
+		s = fmt.Sprintf("bound %d", a.Bound)
 	case a.Name != "":
 		s = "arg " + a.Name
 	case a.Index < 0:
@@ -315,6 +337,11 @@ func (e *Explanation) write(b *strings.Builder, indent string) {
 	line("class", e.Class)
 	line("reason", e.Reason)
 	line("tables", strings.Join(e.Tables, ", "))
+	line("cold", e.Cold)
+	if e.Group != nil {
+		texts("group", []ExplainedText{*e.Group})
+	}
+	line("ungrouped", e.NotGrouped)
 	if e.Increment != nil {
 		texts("increment", []ExplainedText{*e.Increment})
 	}
