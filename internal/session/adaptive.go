@@ -69,6 +69,9 @@ func (r *Run) execCold(ctx context.Context) (driver.Result, error) {
 	r.took(time.Since(start), err)
 	switch {
 	case err != nil:
+		if r.conn.InAutocommit() && r.conn.Engine.Conflict(err) && r.conn.Engine.NotApplied(err) && ctx.Err() == nil {
+			return r.execIncrement(ctx) // the row is hot now, and others are not in the way in a slot
+		}
 		if r.conn.InAutocommit() && r.conn.Engine.SlotFull(err) {
 			return r.because(outOfRange).fallback(ctx) // the base value has, and the total may not
 		}

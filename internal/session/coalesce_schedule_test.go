@@ -12,7 +12,7 @@ import (
 	"github.com/slotsql/slotsql/internal/fake"
 )
 
-// For random schedules: what is acknowledged is counted, what has been
+// For random schedules, of groups in slots and on the base row: what is acknowledged is counted, what has been
 // cancelled before it began or refused is not, and of what came to an unknown
 // end at most all of it.
 func TestCoalesceSchedules(t *testing.T) {
@@ -21,8 +21,17 @@ func TestCoalesceSchedules(t *testing.T) {
 	if testing.Short() {
 		runs = 10
 	}
-	for seed := range uint64(runs) {
-		schedule(t, seed)
+	for _, more := range []string{"", ", placement: adaptive"} {
+		for seed := range uint64(runs) {
+			schedule(t, seed, more)
+		}
+	}
+	grouped := uint64(0)
+	for _, s := range Stats() {
+		grouped += s.Grouped
+	}
+	if grouped == 0 {
+		t.Error("no increment has shared a statement on the base row")
 	}
 }
 
@@ -49,7 +58,7 @@ func (c *crowd) idle(seed uint64) {
 	}
 }
 
-func schedule(t *testing.T, seed uint64) {
+func schedule(t *testing.T, seed uint64, more string) {
 	t.Helper()
 	fates := []fate{
 		{err: fake.ErrRefused},
@@ -78,7 +87,7 @@ func schedule(t *testing.T, seed uint64) {
 		return fate{}
 	}}
 	c := &crowd{T: t, server: server}
-	c.open("")
+	c.open(more)
 	c.shared.coalescer.Pace.Most = 1 + int(seed%3)
 	c.db.SetMaxOpenConns(24)
 	var mu sync.Mutex
