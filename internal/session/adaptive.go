@@ -100,3 +100,16 @@ func (r *Run) took(d time.Duration, err error) {
 		r.Plan.tally.heatedRow(h.Waited(*r.row))
 	}
 }
+
+// conflicted notes that the transaction has met a conflict, perhaps one of the rows that
+// it has counted: on a cluster of nodes COMMIT says so.
+func (c *Conn) conflicted(err error) {
+	if len(c.counting) == 0 || err == nil || !c.Engine.Conflict(err) {
+		return
+	}
+	for row, hot := range c.counting {
+		if !hot {
+			c.Shared.heat.Waited(row)
+		}
+	}
+}

@@ -34,6 +34,7 @@ func (c *Conn) doubted() {
 
 // finished notes what a driver.Tx has returned for its end.
 func (c *Conn) finished(err error) {
+	c.conflicted(err)
 	mayBeOpen := err != nil && !c.Idle()
 	c.Tx.Finish(mayBeOpen)
 	if mayBeOpen {
@@ -121,6 +122,7 @@ func (c *Conn) apply(e rewrite.TxEvent, ddl bool) {
 // failed notes an error of any statement, which may have undone the transaction.
 func (c *Conn) failed(err error) {
 	c.Tx.Doubt()
+	c.conflicted(err)
 	if c.Engine.TxEnded(err) {
 		c.ended()
 	}
