@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"database/sql/driver"
-	"errors"
 	"math/big"
 	"slices"
 	"strings"
@@ -155,24 +154,18 @@ func (g *group) statement(ctx context.Context, members []*slots.Member) (slots.O
 		}
 	}
 	r.took(time.Since(start), err)
-	switch {
-	case err == nil && a.affected > 0:
+	outcome, failure := r.judge(a.affected, err)
+	switch outcome {
+	case slots.OutcomeCounted:
 		g.answer(a, members)
 		r.Plan.tally.ranGrouped(len(members))
 		if inc := r.Plan.Increment; r.row != nil && len(members) > 1 && inc != nil && inc.Coalesced != nil && inc.Coalesced.Many != nil {
 			r.conn.Shared.heat.Grouped(*r.row)
 		}
-		return slots.OutcomeCounted, nil
-	case err == nil:
-		return slots.OutcomeAlone, nil
-	case errors.Is(err, driver.ErrBadConn):
-		return slots.OutcomeRetry, nil // the parent says so only when nothing has been sent
-	case r.conn.Engine.LockTimeout(err):
-		return slots.OutcomeFailed, err // each has waited as long as the leader
-	case r.conn.Engine.NotApplied(err):
-		return slots.OutcomeAlone, err
+	case slots.OutcomeAlone:
+		return outcome, err // which says how the group is split
 	}
-	return slots.OutcomeFailed, err
+	return outcome, failure
 }
 
 // answered is what the database has said of a group's statement.
