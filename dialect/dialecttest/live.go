@@ -63,7 +63,7 @@ func (s *session) run(texts ...string) {
 
 func (s *session) try(text string) error { return s.Exec(s.Context(), text) }
 
-// affected returns how many rows a statement says that it has changed.
+// affected returns the rows affected that a statement reports.
 func (s *session) affected(text string) int64 {
 	s.Helper()
 	r, err := s.Conn.ExecContext(s.Context(), text)

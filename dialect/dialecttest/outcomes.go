@@ -138,7 +138,7 @@ func (o Options) errors(t *testing.T) {
 
 	s.run("BEGIN", "UPDATE posts SET views = 11 WHERE id = 1")
 	other.run(o.Impatient)
-	other.wantClass("a lock that is not to be had", other.try("UPDATE posts SET views = 12 WHERE id = 1"),
+	other.wantClass("a lock that is not granted", other.try("UPDATE posts SET views = 12 WHERE id = 1"),
 		class{notApplied: true, timeout: true, retryable: true})
 	s.run("ROLLBACK")
 	if !s.Traits().OneWriter {

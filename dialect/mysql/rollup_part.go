@@ -92,7 +92,7 @@ func (w *rollUp) within(alias string, upTo bool) string {
 	return out
 }
 
-// full says that a slot row holds something.
+// full is the condition that a slot row holds something.
 func (w *rollUp) full(alias string) string {
 	return "(" + strings.Join(w.Table.Counter.Filled(quote, alias+".", nil), " OR ") + ")"
 }
@@ -188,7 +188,7 @@ func (w *rollUp) names() []string {
 	return list
 }
 
-// row says that the slot row is the one of the derived table.
+// row is the condition that the slot row is the one of the derived table.
 func (w *rollUp) row() string {
 	on := "slotsql_s." + slotColumn(w.Table) + " = slotsql_f.n"
 	if len(w.Table.Counter.Key) > 0 {

@@ -134,7 +134,7 @@ func (w *rollUp) within(upTo bool) string {
 	return out
 }
 
-// full says that a slot row holds something. A zero may have a scale, which
+// full is the condition that a slot row holds something. A zero may have a scale, which
 // shows in the sum of a column that has none of its own.
 func (w *rollUp) full(alias string) string {
 	return "(" + strings.Join(w.Table.Counter.Filled(quote, alias+".", func(column, cell string) string {
