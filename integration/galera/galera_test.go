@@ -34,13 +34,14 @@ const rows = 4
 type database struct {
 	dsns    []string
 	wrapped bool
+	config  string    // of slotsql
 	dbs     []*sql.DB // of a client i: dbs[i % len(dbs)]
 }
 
 // newDatabase makes one with the tables, and waits until every node has them.
 func newDatabase(t testing.TB, wrapped bool) *database {
 	t.Helper()
-	d := &database{dsns: server.Galera(t), wrapped: wrapped}
+	d := &database{dsns: server.Galera(t), wrapped: wrapped, config: config}
 	db := d.plain(t, 0)
 	for _, q := range []string{
 		"CREATE TABLE pages (id BIGINT PRIMARY KEY, title VARCHAR(50), views BIGINT NOT NULL)",
@@ -80,7 +81,7 @@ func (d *database) connector(t testing.TB, parent driver.Connector) driver.Conne
 	if !d.wrapped {
 		return parent
 	}
-	c, err := slotsql.Parse([]byte(config), "slotsql.yaml")
+	c, err := slotsql.Parse([]byte(d.config), "slotsql.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

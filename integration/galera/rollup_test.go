@@ -17,8 +17,12 @@ import (
 // but conflicts. SKIP LOCKED steps over what is locked on the worker's own node
 // only; what others have written is a conflict, of which one side is told, and the
 // worker's batch is undone and tried again.
+//
+// Every increment goes to a slot, so that there is something to move whenever a
+// worker looks: with the default placement that would be for chance to decide.
 func TestRollUp(t *testing.T) {
 	d := newDatabase(t, true)
+	d.config += "defaults: {placement: connection}\n"
 	ways["a connector per node"](t, d, "")
 	before := conflicts()
 	ctx, stop := context.WithCancel(t.Context())
