@@ -21,96 +21,96 @@ type group struct {
 	rows    bool                     // the statement returns some
 	drained map[*rewrite.Bound]*plan // of the group's statements, where their class is drain
 
-	told    map[*slots.Member]bool // those that know their verdict, once the group is split
-	own     slots.Verdict          // the leader's, who is told last
-	refused *slots.Member          // the last one for which no row was affected
+	todo    [][]*slots.Member // parts of the batch that have no verdict yet
+	own     slots.Verdict     // the leader's, who is told last
+	refused *slots.Member     // the last one for which no row was affected
 
 	columns []string
 	types   columnTypes
 }
 
-// lead runs all members and tells them.
+// lead runs all members and tells them. Where one statement cannot be for a part of
+// them, that is split.
 func (g *group) lead(ctx context.Context) {
 	g.own = slots.Verdict{Outcome: slots.OutcomeFailed, Err: errLeaderGone}
-	finished := false
+	g.todo = [][]*slots.Member{g.members}
 	defer func() {
-		if !finished { // it panics
-			g.tell(g.own, g.members...)
+		for _, part := range g.todo { // the parent panics
+			g.tell(slots.Verdict{Outcome: slots.OutcomeFailed, Err: errLeaderGone}, part...)
 		}
 		g.members[0].Group.Next() // now that their callers may be back
 		g.members[0].Verdict <- g.own
 	}()
-	g.runAll(ctx, g.members)
-	finished = true
+	for len(g.todo) > 0 {
+		parts := g.part(ctx, g.todo[0]) // which are told, or returned
+		g.todo = append(parts, g.todo[1:]...)
+	}
 }
 
 // tell gives members their verdict, the leader apart.
 func (g *group) tell(v slots.Verdict, members ...*slots.Member) {
 	for _, m := range members {
-		switch {
-		case m == g.members[0]:
+		if m == g.members[0] {
 			g.own = v
-		case g.told == nil:
-			m.Verdict <- v
-		case !g.told[m]:
-			g.told[m] = true
-			m.Verdict <- v
+			continue
 		}
+		m.Verdict <- v
 	}
 }
 
-// runAll runs the statement for some of the members. Where it affects no row, or fails
-// and leaves nothing, they are split until each has a result of its own: the row is not
-// there, or has no room for all of them, or is refused by a constraint.
-func (g *group) runAll(ctx context.Context, members []*slots.Member) {
+// part runs the statement for some of the members. Where it affects no row, or fails
+// and leaves nothing, it returns the parts that they are split into, until each member
+// has a result of its own: the row is not there, or has no room for all of them, or is
+// refused by a constraint.
+func (g *group) part(ctx context.Context, members []*slots.Member) (parts [][]*slots.Member) {
 	outcome, err := g.statement(ctx, members)
 	switch {
+	case outcome == slots.OutcomeCounted:
+		return nil
 	case outcome != slots.OutcomeAlone:
-		if outcome != slots.OutcomeCounted {
-			g.tell(slots.Verdict{Outcome: outcome, Err: err}, members...)
-		}
-		return
+		g.tell(slots.Verdict{Outcome: outcome, Err: err}, members...)
+		return nil
+	case len(members) > 1 && err == nil:
+		return g.splitBound(ctx, members)
 	case len(members) > 1:
-		g.split(ctx, members, err)
+		return halves(members)
 	case err != nil:
 		g.tell(slots.Verdict{Outcome: slots.OutcomeAlone}, members...) // to meet its own error
 	default:
 		g.refuse(members[0])
 	}
+	return nil
 }
 
-// split runs members that one statement cannot be for. When no row was affected, the
-// first of them goes alone: if it is refused too, so are at this moment all that demand
-// as much of the row. So a group at a bound takes a number of statements that grows with
-// the logarithm of its members.
-func (g *group) split(ctx context.Context, members []*slots.Member, err error) {
-	if g.told == nil {
-		g.told = make(map[*slots.Member]bool, len(members))
+// splitBound splits members when no row was affected. The first of them goes alone: if it
+// is refused too, so are at this moment all that demand as much of the row. So a group at
+// a bound takes a number of statements that grows with the logarithm of its members.
+func (g *group) splitBound(ctx context.Context, members []*slots.Member) (parts [][]*slots.Member) {
+	first, rest := members[0], members[1:]
+	g.part(ctx, members[:1])
+	if g.refused != first {
+		return halves(rest)
 	}
-	rest := members
-	if err == nil {
-		g.runAll(ctx, members[:1])
-		rest = members[1:]
-		if g.refused == members[0] {
-			var lesser []*slots.Member
-			for _, m := range rest {
-				if g.demandsAsMuch(m, members[0]) {
-					g.refuse(m)
-				} else {
-					lesser = append(lesser, m)
-				}
-			}
-			if len(lesser) > 0 {
-				g.runAll(ctx, lesser)
-			}
-			return
+	var lesser []*slots.Member
+	for _, m := range rest {
+		if g.demandsAsMuch(m, first) {
+			g.refuse(m)
+		} else {
+			lesser = append(lesser, m)
 		}
 	}
-	for _, part := range [][]*slots.Member{rest[:len(rest)/2], rest[len(rest)/2:]} {
-		if len(part) > 0 {
-			g.runAll(ctx, part)
-		}
+	if lesser == nil {
+		return nil
 	}
+	return [][]*slots.Member{lesser}
+}
+
+// halves splits members in two, or leaves one by itself.
+func halves(members []*slots.Member) [][]*slots.Member {
+	if len(members) < 2 {
+		return [][]*slots.Member{members}
+	}
+	return [][]*slots.Member{members[:len(members)/2], members[len(members)/2:]}
 }
 
 // demandsAsMuch reports whether a member is refused by every row that refuses another.
@@ -264,12 +264,17 @@ func (s *sums) value(g *rewrite.Group, a rewrite.Arg) (any, bool) {
 func (g *group) answer(a answered, members []*slots.Member) {
 	form := g.run.Plan.Group
 	after := make([]int64, len(form.Shares)) // what the members behind one have added
+	var id int64
+	drawn := false
+	if form.InsertID > 0 {
+		var err error
+		id, err = a.result.LastInsertId()
+		drawn = err == nil
+	}
 	for _, m := range slices.Backward(members) {
 		own := &answer{result: result{a.result, a.affected}}
-		if form.InsertID > 0 {
-			if id, err := a.result.LastInsertId(); err == nil {
-				own.Result = insertID(id - after[form.InsertID-1])
-			}
+		if drawn {
+			own.Result = insertID(id - after[form.InsertID-1])
 		}
 		if g.rows {
 			seen := &bufferedRows{columns: g.columns, columnTypes: g.types}
