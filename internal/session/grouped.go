@@ -28,8 +28,12 @@ func (r *Run) execGrouped(ctx context.Context, alone func(context.Context) (driv
 	return v.Result, v.Err
 }
 
-// queryGrouped is execGrouped for a statement that returns rows.
+// queryGrouped is execGrouped for a statement that returns rows. One that returns none
+// would not tell how many it has affected, and runs alone.
 func (r *Run) queryGrouped(ctx context.Context, alone func(context.Context) (driver.Rows, error)) (driver.Rows, error) {
+	if len(r.Plan.Group.Returns) == 0 {
+		return alone(ctx)
+	}
 	v, m := r.inGroup(ctx, true)
 	if m != nil {
 		defer m.Group.Next()
