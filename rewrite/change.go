@@ -18,7 +18,7 @@ func (m *dml) changed(plan *Plan, t *Table) *Plan {
 			rows = nil
 		}
 	}
-	plan.Changes = []DrainTable{m.drainTable(t, rows)}
+	plan.Base.Changes = []DrainTable{m.drainTable(t, rows)}
 	return plan
 }
 
@@ -44,7 +44,7 @@ func (p *planning) changedAll(plan *Plan, tables []*Table) *Plan {
 		return plan
 	}
 	for _, t := range tables {
-		plan.Changes = append(plan.Changes, p.drainTable(t, nil))
+		plan.Base.Changes = append(plan.Base.Changes, p.drainTable(t, nil))
 	}
 	return plan
 }
@@ -54,9 +54,9 @@ func (m *dml) changedGiven(plan *Plan) *Plan {
 	if plan.Class == Drain || plan.Class == Refused || m.d.Traits().OneWriter {
 		return plan
 	}
-	for _, d := range m.drainGiven("").Drains {
+	for _, d := range m.drainGiven("").Drain.Tables {
 		if d.Table == m.table {
-			plan.Changes = []DrainTable{d}
+			plan.Base.Changes = []DrainTable{d}
 		}
 	}
 	return plan
@@ -74,8 +74,8 @@ func (m *dml) inserted(plan *Plan) *Plan {
 	if all.Versions == nil {
 		return plan
 	}
-	plan.Fresh = true
-	plan.Changes = []DrainTable{all}
+	plan.Base.Fresh = true
+	plan.Base.Changes = []DrainTable{all}
 	var key *Unique
 	for i := range t.Uniques {
 		if m.sameKey(t.Uniques[i].Columns, t.Counter.Key) {
@@ -98,7 +98,7 @@ func (m *dml) inserted(plan *Plan) *Plan {
 		}
 	}
 	if len(any) == 0 {
-		plan.Fresh, plan.Changes = false, nil
+		plan.Base.Fresh, plan.Base.Changes = false, nil
 		return plan
 	}
 	b := &binding{
@@ -109,7 +109,7 @@ func (m *dml) inserted(plan *Plan) *Plan {
 	}
 	d := m.drainTable(t, &rowset{binding: b, where: join(any, " OR ")})
 	d.New = &NewRows{Given: given, All: &all}
-	plan.Changes = []DrainTable{d}
+	plan.Base.Changes = []DrainTable{d}
 	return plan
 }
 

@@ -26,15 +26,15 @@ func (p *planning) planDDL(st *Statement) *Plan {
 				drop = p.d.DropSlots(t)
 			}
 			for _, s := range drop {
-				plan.Before = append(plan.Before, Bound{SQL: s})
+				plan.Drain.Before = append(plan.Drain.Before, Bound{SQL: s})
 			}
 		}
-		plan.FoldOptional = true
+		plan.Drain.FoldOptional = true
 		return plan
 	case p.src.is(0, "ALTER") || p.src.is(0, "RENAME"):
 		plan := p.drainAll(tables, "the statement changes a counter table's definition")
-		plan.FoldOptional = !p.needsTotals()
-		plan.Outside = p.src.hasWord("CONCURRENTLY")
+		plan.Drain.FoldOptional = !p.needsTotals()
+		plan.Drain.Outside = p.src.hasWord("CONCURRENTLY")
 		return plan
 	case p.src.is(0, "LOCK"):
 		return p.drainAll(tables, "the statement locks a counter table")
@@ -96,7 +96,7 @@ func (p *planning) planReplaced(name []Ident) *Plan {
 	plan := p.drainAll(p.mentioned(), "the statement drops a counter table")
 	if t := p.lookupCounter(name); t != nil {
 		for _, s := range p.d.DropSlots(t) {
-			plan.Before = append(plan.Before, Bound{SQL: s})
+			plan.Drain.Before = append(plan.Drain.Before, Bound{SQL: s})
 		}
 	}
 	return plan
@@ -106,7 +106,7 @@ func (p *planning) planReplaced(name []Ident) *Plan {
 // otherwise forbid what the plain driver allows.
 func (p *planning) planTruncate(tables, held []*Table) *Plan {
 	plan := p.drainAll(tables, "TRUNCATE empties the slots as well")
-	plan.FoldOptional = true
+	plan.Drain.FoldOptional = true
 	var edits []edit
 	for _, t := range append(tables, held...) {
 		if t.Counter.Unfit != "" || t.Counter.Release != nil {
@@ -115,16 +115,16 @@ func (p *planning) planTruncate(tables, held []*Table) *Plan {
 				drop = p.d.DropSlots(t)
 			}
 			for _, s := range drop {
-				plan.Before = append(plan.Before, Bound{SQL: s})
+				plan.Drain.Before = append(plan.Drain.Before, Bound{SQL: s})
 			}
 			continue
 		}
 		also, before, after := p.d.Truncate(t)
 		for _, s := range before {
-			plan.Before = append(plan.Before, Bound{SQL: s})
+			plan.Drain.Before = append(plan.Drain.Before, Bound{SQL: s})
 		}
 		for _, s := range after {
-			plan.After = append(plan.After, Bound{SQL: s})
+			plan.Drain.After = append(plan.Drain.After, Bound{SQL: s})
 		}
 		if also == "" {
 			continue

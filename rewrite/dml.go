@@ -171,9 +171,7 @@ func (p *planning) planReads(r *reader, err error, locked string) *Plan {
 		Reason: r.reason,
 		Tables: names(r.tables),
 		Text:   p.src.apply(r.edits),
-		Stars:  r.stars,
-		Anew:   r.found.merged,
-		reads:  r,
+		Read:   ReadPlan{Stars: r.stars, Anew: r.found.merged, reader: r},
 	}
 }
 
@@ -243,5 +241,5 @@ func (p *planning) planDelete(st *Statement) *Plan {
 		return m.drain(why)
 	}
 	// The slot rows go with the base row: the engine's own cascade deletes them.
-	return &Plan{Class: PassThrough, Unties: deleted}
+	return &Plan{Class: PassThrough, Base: BasePlan{Unties: deleted}}
 }

@@ -6,7 +6,7 @@ import "strings"
 func (p *planning) drainAll(tables []*Table, reason string) *Plan {
 	plan := &Plan{Class: Drain, Reason: reason, Tables: names(tables)}
 	for _, t := range tables {
-		plan.Drains = append(plan.Drains, p.drainTable(t, nil))
+		plan.Drain.Tables = append(plan.Drain.Tables, p.drainTable(t, nil))
 	}
 	return plan
 }
@@ -134,10 +134,10 @@ func (p *planning) drainRows(sc *scope, b *binding, where *Expr, once bool, reas
 	plan := &Plan{Class: Drain, Reason: reason, Tables: names(tables)}
 	for _, t := range tables {
 		if rows != nil && t == b.table {
-			plan.Drains = append(plan.Drains, p.drainTable(t, rows))
+			plan.Drain.Tables = append(plan.Drain.Tables, p.drainTable(t, rows))
 			continue
 		}
-		plan.Drains = append(plan.Drains, p.drainTable(t, nil))
+		plan.Drain.Tables = append(plan.Drain.Tables, p.drainTable(t, nil))
 	}
 	return plan
 }

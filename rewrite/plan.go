@@ -27,96 +27,122 @@ const (
 	Refused Class = "refused"
 )
 
-// Plan is what to do for one text. It is immutable, holds neither slot
-// numbers nor argument values, and may be used by many goroutines.
+// Plan is what to do for one statement, or for several sent as one text. It is immutable,
+// holds neither slot numbers nor argument values, and may be used by many goroutines.
+//
+// What every class has comes first. Then follows a form for each class; the forms of other
+// classes are zero.
 type Plan struct {
 	Class  Class
 	Reason string   // why the statement is not faster than it is; "" when it is as fast as can be
 	Tables []string // the counter tables concerned
 
-	// Stars are the counter tables whose * is written out in Text: it is right
-	// only as long as they have the columns that the catalog has.
-	Stars []*Table
-
-	// Touched are the counter tables that the text mentions.
+	// Touched are the counter tables that the original SQL mentions.
 	Touched []*Table
 
-	// Text is the statement to run: the original, or for Read the rewritten
-	// one. It takes the original arguments, or TextArgs where that is set.
-	Text     string
-	TextArgs []Arg
-	// Inputs is the number of arguments that the original text takes.
+	// Text is the SQL to run: the original, or for Read the rewritten one.
+	Text string
+	// Inputs is the number of arguments that the original SQL takes.
 	Inputs int
 
-	// Increment is the slotted upsert of Additive and Upsert.
-	Increment *Increment
+	// Effects on the session.
+	Effects Effect
+	// TxEvents are what the SQL does to the transaction, worked out once where
+	// Effects has TxControl; nil where it has not.
+	TxEvents []TxEvent
 
 	// Group is the form that executions of Text share; nil where they may not.
 	// GroupReason says why not, of an increment of one row.
 	Group       *Group
 	GroupReason string
 
-	// Drains are the tables to drain before Text runs. For Additive and
-	// AdditiveBase they are the fallback: what runs, with Text, when the
-	// increment affects no row or an argument breaks Require.
-	Drains []DrainTable
+	// Increment is the slotted upsert of Additive and Upsert.
+	Increment *Increment
+	// Base is what PassThrough and AdditiveBase have, and what the fallback of an
+	// Upsert has: how the original SQL runs on the base table.
+	Base BasePlan
+	// Read is what Read has.
+	Read ReadPlan
+	// Drain is what Drain has. Additive, AdditiveBase and Upsert have its tables: the
+	// fallback drains them when the increment affects no row or an argument does not
+	// meet Base.Require.
+	Drain DrainPlan
+	// Parts are the statements of a Multi.
+	Parts []Part
+}
 
-	// ByView says that the text drains because it names views over the tables, which
-	// only read them.
-	ByView bool
+// BasePlan is how the original SQL runs on the base table without a drain.
+type BasePlan struct {
+	// Require is what an AdditiveBase demands of bound deltas.
+	Require []DeltaArg
+	// Cover is what else it demands of arguments.
+	Cover []Cover
 
-	// FoldOptional says that Text may run without the drain where a fold fails: it
-	// changes the table such that what slots hold counts as before, or goes with
-	// its rows. It may be what has folds succeed again.
-	FoldOptional bool
-
-	// Changes are the rows of counter tables that Text changes where it runs
-	// without a drain and is not an Increment's; nil where it changes none, and
-	// where nobody needs to know. Fresh says that it inserts them.
+	// Changes are the rows of counter tables that the statement changes and that are
+	// not an Increment's; nil where it changes none, and where that does not matter.
+	// Fresh reports whether it inserts them.
 	Changes []DrainTable
 	Fresh   bool
 
 	// Unties are the tables that rows are deleted from while slot rows refer to them.
 	Unties []*Table
 
-	// Require is what an AdditiveBase demands of bound deltas.
-	Require []DeltaArg
-	// Cover is what else it demands of arguments.
-	Cover []Cover
+	// Several reports whether Text is several statements that run as they are: where one
+	// fails, those before it may stay.
+	Several bool
+}
 
-	// Before and After are run around Text of a drain: slot-table DDL.
-	Before, After []Bound
+// ReadPlan is how a query with totals runs.
+type ReadPlan struct {
+	// Args are the arguments of Text; nil for the original ones.
+	Args []Arg
 
-	// Outside says that Text cannot run in a transaction: it follows a drain that is
-	// committed. It is refused by the engine if there are slots by then.
-	Outside bool
+	// Stars are the counter tables whose * is written out in Text: it is right
+	// only as long as they have the columns that the catalog has.
+	Stars []*Table
 
-	// Shape is a query that returns no rows but the column types of the
-	// original text, for engines whose expressions report other types than
-	// the plain column; nil elsewhere. It takes the original arguments.
-	Shape *Bound
-	// Judged says that the engine may refuse the original text where it takes
-	// Text: what it says of Shape is the statement's error.
-	Judged bool
-	// InPlace says that Text is the original text with expressions in the place
-	// of counters, over the same tables.
-	InPlace bool
+	// Shape is a query for the column types of the original, for engines whose
+	// expressions report other types than the plain column; nil elsewhere.
+	Shape *Shape
 
-	// Anew says that Text is to be prepared anew each time that it runs.
+	// Anew reports whether Text has to be prepared each time that it runs.
 	Anew bool
 
-	// Effects of the text on the session.
-	Effects Effect
-	// TxEvents are what the text does to the transaction, worked out once where
-	// Effects has TxControl; nil where it has not.
-	TxEvents []TxEvent
+	reader *reader // what a write of another table reads, for a statement around it
+}
 
-	// Parts are the statements of a Multi. Several says that Text is several
-	// statements that run as they are: where one fails, those before it may stay.
-	Parts   []Part
-	Several bool
+// Shape is a query that returns no rows but the column types of the original. It takes
+// the original arguments.
+type Shape struct {
+	Bound
+	// Judged reports whether the engine may refuse the original SQL where it takes
+	// Text: the error of Shape is then the statement's.
+	Judged bool
+	// InPlace reports whether Text is the original SQL with expressions in the place of
+	// counters, over the same tables.
+	InPlace bool
+}
 
-	reads *reader // what a write of another table reads, for a statement around it
+// DrainPlan is how slots are folded before Text runs.
+type DrainPlan struct {
+	// Tables are drained before Text runs.
+	Tables []DrainTable
+
+	// Before and After run around Text: DDL of slot tables.
+	Before, After []Bound
+
+	// ByView reports whether the statement drains because it names views over the
+	// tables, which only read them.
+	ByView bool
+
+	// FoldOptional reports whether Text may run without the drain where a fold fails: it
+	// changes the table such that what slots hold counts as before, or goes with
+	// its rows. It may be what has folds succeed again.
+	FoldOptional bool
+
+	// Outside reports whether Text cannot run in a transaction: it follows a drain that
+	// is committed. The engine refuses it if there are slots by then.
+	Outside bool
 }
 
 // baseExact says that the plan's text may run on the base table wherever it
@@ -317,7 +343,7 @@ type Part struct {
 
 // AsIs reports whether the plan runs the original text and nothing else.
 func (p *Plan) AsIs() bool {
-	return p.Class == PassThrough || p.Class == AdditiveBase && len(p.Require) == 0 && len(p.Cover) == 0
+	return p.Class == PassThrough || p.Class == AdditiveBase && len(p.Base.Require) == 0 && len(p.Base.Cover) == 0
 }
 
 // BaseExact reports whether the original text is exact on the base table, too, whatever

@@ -196,11 +196,11 @@ func (pl *Planner) multi(text string, tokens []Token, spans []Span) (*Plan, erro
 	}
 	if asIs {
 		for _, part := range out.Parts {
-			for i := range part.Plan.Changes {
-				out.Changes = append(out.Changes, DrainAll(pl.Dialect, part.Plan.Changes[i].Table))
+			for i := range part.Plan.Base.Changes {
+				out.Base.Changes = append(out.Base.Changes, DrainAll(pl.Dialect, part.Plan.Base.Changes[i].Table))
 			}
 		}
-		out.Class, out.Parts, out.Several = AdditiveBase, nil, true
+		out.Class, out.Parts, out.Base.Several = AdditiveBase, nil, true
 		if len(out.Tables) == 0 {
 			out.Class = PassThrough
 		}

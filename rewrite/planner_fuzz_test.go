@@ -136,10 +136,10 @@ func (c *planCheck) plan(p *rewrite.Plan, text string) {
 		switch {
 		case p.Class != rewrite.Read && !truncate:
 			c.Errorf("class %s changes the text %q to %q", p.Class, text, p.Text)
-		case p.TextArgs != nil:
-			own("the text", rewrite.Bound{SQL: p.Text, Args: p.TextArgs})
+		case p.Read.Args != nil:
+			own("the text", rewrite.Bound{SQL: p.Text, Args: p.Read.Args})
 			used := map[int]bool{}
-			for _, a := range p.TextArgs {
+			for _, a := range p.Read.Args {
 				used[a.Index] = true
 				for more := a.Plus; more != nil; more = more.Plus {
 					used[more.Index] = true
@@ -185,18 +185,18 @@ func (c *planCheck) plan(p *rewrite.Plan, text string) {
 			args("a delta", []rewrite.Arg{d.Arg})
 		}
 	}
-	for _, d := range p.Require {
+	for _, d := range p.Base.Require {
 		args("a bound", []rewrite.Arg{d.Arg})
 	}
-	for _, d := range p.Drains {
+	for _, d := range p.Drain.Tables {
 		for _, b := range append(slices.Clone(d.Lock), d.Fold...) {
 			own("a drain of "+d.Table.Name, b)
 		}
 	}
-	if p.Shape != nil {
-		args("the query for types", p.Shape.Args)
+	if p.Read.Shape != nil {
+		args("the query for types", p.Read.Shape.Args)
 		if _, err := c.d.Parse(text); err == nil {
-			c.parses("the query for types", p.Shape.SQL)
+			c.parses("the query for types", p.Read.Shape.SQL)
 		}
 	}
 }

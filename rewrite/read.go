@@ -81,12 +81,14 @@ func (p *planning) planSelect(st *Statement) *Plan {
 	case r.found.writes:
 		return p.drainAll(tables, "a WITH query increments a counter that the statement also reads")
 	}
-	plan := &Plan{Class: Read, Reason: r.reason, Tables: names(r.tables), Text: p.src.apply(r.edits), Stars: r.stars, Anew: r.found.merged}
+	plan := &Plan{Class: Read, Reason: r.reason, Tables: names(r.tables), Text: p.src.apply(r.edits)}
+	plan.Read = ReadPlan{Stars: r.stars, Anew: r.found.merged}
 	p.faster(st, r, plan)
 	if st.Kind == KindSelect && !st.Select.Into && p.d.Traits().ShapeQuery {
-		plan.Shape = p.shape(st.Select)
-		plan.Judged = r.reason != "" || p.tableWord
-		plan.InPlace = plan.Reason == "" // of faster, and of what is derived
+		if b := p.shape(st.Select); b != nil {
+			// The reason is that of faster, or of what is derived.
+			plan.Read.Shape = &Shape{Bound: *b, Judged: r.reason != "" || p.tableWord, InPlace: plan.Reason == ""}
+		}
 	}
 	return plan
 }
@@ -109,9 +111,9 @@ func (p *planning) faster(st *Statement, r *reader, plan *Plan) {
 	if !ok {
 		return
 	}
-	plan.Text, plan.TextArgs, plan.Reason = b.SQL, b.Args, why
-	if plan.TextArgs == nil {
-		plan.TextArgs = []Arg{}
+	plan.Text, plan.Read.Args, plan.Reason = b.SQL, b.Args, why
+	if plan.Read.Args == nil {
+		plan.Read.Args = []Arg{}
 	}
 }
 

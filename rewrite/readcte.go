@@ -57,8 +57,8 @@ func (r *reader) cteStatement(sc *scope, st *Statement) error {
 	r.outer = sc
 	plan := r.planDML(st)
 	r.outer = outer
-	for i := range plan.Changes {
-		r.within(plan.Changes[i].Table)
+	for i := range plan.Base.Changes {
+		r.within(plan.Base.Changes[i].Table)
 	}
 	if plan.Increment != nil {
 		r.within(plan.Increment.Table)
@@ -68,13 +68,13 @@ func (r *reader) cteStatement(sc *scope, st *Statement) error {
 	case Read:
 		// It writes another table, and sees what the whole statement sees: its
 		// totals are spliced into its part of the text.
-		r.edits = append(r.edits, plan.reads.edits...)
-		r.stars = append(r.stars, plan.reads.stars...)
-		for _, t := range plan.reads.tables {
+		r.edits = append(r.edits, plan.Read.reader.edits...)
+		r.stars = append(r.stars, plan.Read.reader.stars...)
+		for _, t := range plan.Read.reader.tables {
 			r.note(t)
 		}
 		if r.reason == "" {
-			r.reason = plan.reads.reason
+			r.reason = plan.Read.reader.reason
 		}
 	case Additive, AdditiveBase, Upsert:
 		if !plan.baseExact() {

@@ -50,8 +50,9 @@ func runsAsItIs(t *testing.T, dialect, text string, plan *rewrite.Plan) {
 			runsAsItIs(t, dialect, part.Text, part.Plan)
 		}
 	}
-	if !asIs || plan.Text != text || plan.TextArgs != nil || plan.Increment != nil || len(plan.Drains)+len(plan.Before)+len(plan.After) > 0 ||
-		len(plan.Changes)+len(plan.Stars)+len(plan.Unties) > 0 || plan.Shape != nil || plan.Anew || plan.Fresh {
+	base, read, drain := plan.Base, plan.Read, plan.Drain
+	if !asIs || plan.Text != text || plan.Increment != nil || len(drain.Tables)+len(drain.Before)+len(drain.After) > 0 ||
+		len(base.Changes)+len(base.Unties) > 0 || base.Fresh || len(read.Stars) > 0 || read.Args != nil || read.Shape != nil || read.Anew {
 		t.Errorf("%s: the plan of\n%s\nis\n%s", dialect, text, golden.Print(text, plan, true))
 	}
 }

@@ -88,14 +88,13 @@ func (m *dml) planMultiUpdate() *Plan {
 		return m.changedAll(&Plan{Class: PassThrough}, changed)
 	}
 	plan := &Plan{
-		Class:   AdditiveBase,
-		Tables:  names(tables),
-		Require: require,
-		Cover:   m.covers,
-		Reason:  "an increment through a join runs on the base table",
+		Class:  AdditiveBase,
+		Tables: names(tables),
+		Base:   BasePlan{Require: require, Cover: m.covers},
+		Reason: "an increment through a join runs on the base table",
 	}
 	if !plan.AsIs() {
-		plan.Drains = m.drain("").Drains
+		plan.Drain.Tables = m.drain("").Drain.Tables
 	}
 	return m.changedAll(plan, changed)
 }
@@ -277,11 +276,11 @@ func (m *dml) base(incs []increment, t *Table) *Plan {
 		if why != "" {
 			return m.drain(why)
 		}
-		plan.Require = append(plan.Require, require...)
+		plan.Base.Require = append(plan.Base.Require, require...)
 	}
-	plan.Cover = m.covers
+	plan.Base.Cover = m.covers
 	if !plan.AsIs() {
-		plan.Drains = m.drain("").Drains
+		plan.Drain.Tables = m.drain("").Drain.Tables
 	}
 	return plan
 }
@@ -353,8 +352,8 @@ func (m *dml) slotted(base *Plan, a assigned, rows *rowset, where fragment) *Pla
 	}
 	in.Companions = companionTexts(a.companions, &tp)
 	out := &Increment{Table: t, Companions: len(a.companions) > 0, Holds: in.Holds}
-	out.onBase, out.base = len(base.Cover) == 0 && len(a.companions) == 0, base.Require
-	out.plain = out.onBase && len(base.Require) == 0
+	out.onBase, out.base = len(base.Base.Cover) == 0 && len(a.companions) == 0, base.Base.Require
+	out.plain = out.onBase && len(base.Base.Require) == 0
 	for _, s := range a.companions {
 		if s.given != nil {
 			out.Given = append(out.Given, *s.given)
@@ -404,7 +403,7 @@ func (m *dml) slotted(base *Plan, a assigned, rows *rowset, where fragment) *Pla
 	out.Add, out.Key = m.addText(&tp, in, rows)
 	out.Coalesced = m.coalesced(a, in, &tp, rows)
 	out.Row = m.drainTable(t, rowsOrAll(t, rows))
-	return &Plan{Class: Additive, Tables: []string{t.Name}, Increment: out, Drains: []DrainTable{out.Row}}
+	return &Plan{Class: Additive, Tables: []string{t.Name}, Increment: out, Drain: DrainPlan{Tables: []DrainTable{out.Row}}}
 }
 
 // addText is the short form of an increment by the slots' own key, and the

@@ -83,7 +83,7 @@ func (m *dml) planConflict(c *Conflict, st *Statement, as assigned) *Plan {
 			if why != "" {
 				return all(why)
 			}
-			plan.Require = append(plan.Require, require...)
+			plan.Base.Require = append(plan.Base.Require, require...)
 			continue
 		}
 		for _, d := range ds {
@@ -92,13 +92,13 @@ func (m *dml) planConflict(c *Conflict, st *Statement, as assigned) *Plan {
 				return all(why)
 			}
 			if require != nil {
-				plan.Require = append(plan.Require, *require)
+				plan.Base.Require = append(plan.Base.Require, *require)
 			}
 		}
 	}
-	plan.Cover = m.covers
+	plan.Base.Cover = m.covers
 	if !plan.AsIs() {
-		plan.Drains = all("").Drains
+		plan.Drain.Tables = all("").Drain.Tables
 	}
 	if why := m.notSlotted(as); why != "" {
 		plan.Reason = why
@@ -292,7 +292,7 @@ func (m *dml) slottedUpsert(base *Plan, as assigned) *Plan {
 	if plan.Increment.Companions {
 		return plan
 	}
-	plan.Drains, plan.Require = base.Drains, base.Require
+	plan.Drain.Tables, plan.Base.Require = base.Drain.Tables, base.Base.Require
 	return plan
 }
 

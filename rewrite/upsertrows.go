@@ -43,7 +43,7 @@ func (m *dml) drainGiven(reason string) *Plan {
 			d.New = m.newRows(t, rows, keys)
 			d.New.Given, d.New.All = given, &all
 		}
-		plan.Drains = append(plan.Drains, d)
+		plan.Drain.Tables = append(plan.Drain.Tables, d)
 	}
 	return plan
 }

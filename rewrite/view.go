@@ -52,7 +52,7 @@ func (p *planning) viewed() (tables []*Table, why string) {
 // planViewed plans a statement that names views, or calls routines.
 func (p *planning) planViewed(tables []*Table, why string) *Plan {
 	pl := p.drainAll(tables, why)
-	pl.ByView = !p.calls()
+	pl.Drain.ByView = !p.calls()
 	return pl
 }
 

@@ -183,15 +183,15 @@ func explanation(p *rewrite.Plan, query string) *Explanation {
 	if p.Class == rewrite.Refused {
 		return e
 	}
-	if p.Text != query || len(p.TextArgs) > 0 {
-		e.Rewritten = &ExplainedText{p.Text, explainArgs(p.TextArgs)}
+	if p.Text != query || len(p.Read.Args) > 0 {
+		e.Rewritten = &ExplainedText{p.Text, explainArgs(p.Read.Args)}
 	}
 	if p.Group != nil {
 		t := explainText(p.Group.Bound)
 		e.Group = &t
 	}
 	e.NotGrouped = p.GroupReason
-	require := p.Require
+	require := p.Base.Require
 	if in := p.Increment; in != nil {
 		if on := in.Table.Counter; on.Placement == rewrite.PlacementAdaptive && on.Layout != rewrite.LayoutJournal && in.BaseExact() {
 			e.Cold = "while nothing has waited for its row (placement: adaptive): runs the statement as written"
@@ -212,23 +212,23 @@ func explanation(p *rewrite.Plan, query string) *Explanation {
 		switch {
 		case in.Upsert && in.Companions:
 			e.Fallback = "when no row is affected, or an argument does not fit: drains, then runs the statement"
-		case in.Upsert && len(p.Require) > 0:
+		case in.Upsert && len(p.Base.Require) > 0:
 			e.Fallback = "when no row is affected: runs the statement; when an argument does not fit: drains, then runs the statement"
 		case in.Upsert:
 			e.Fallback = "when no row is affected: runs the statement"
 		case len(require)+len(in.NotNumber) > 0:
 			e.Fallback = "when no row is affected, or an argument does not fit: drains, then runs the statement"
 		}
-	} else if len(require)+len(p.Cover) > 0 {
+	} else if len(require)+len(p.Base.Cover) > 0 {
 		e.Fallback = "when an argument does not fit: drains, then runs the statement"
 	}
 	for _, d := range require {
 		e.Requires = append(e.Requires, explainDelta(d))
 	}
-	for _, c := range p.Cover {
+	for _, c := range p.Base.Cover {
 		e.Requires = append(e.Requires, explainArg(c.Arg)+" is one of "+strings.Join(explainArgs(c.In), ", "))
 	}
-	for _, d := range p.Drains {
+	for _, d := range p.Drain.Tables {
 		x := ExplainedDrain{Table: d.Table.Name, Scope: "all rows", Lock: explainTexts(d.Lock), Fold: explainTexts(d.Fold)}
 		if d.Folding == rewrite.FoldByName {
 			x.Folding = "looks the slot rows up, and moves each by its key and number"
@@ -248,7 +248,7 @@ func explanation(p *rewrite.Plan, query string) *Explanation {
 			e.Notes = append(e.Notes, fmt.Sprintf("table %s has on_drain: error, so the statement is refused", d.Table.Name))
 		}
 	}
-	e.Before, e.After = explainTexts(p.Before), explainTexts(p.After)
+	e.Before, e.After = explainTexts(p.Drain.Before), explainTexts(p.Drain.After)
 	for _, part := range p.Parts {
 		e.Parts = append(e.Parts, explanation(part.Plan, part.Text))
 	}

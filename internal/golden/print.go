@@ -40,17 +40,17 @@ func (b *printer) plan(indent, text string, p *rewrite.Plan, allSteps bool) {
 		b.line(indent, "reason", strings.Join(strings.Fields(p.Reason), " "))
 	}
 	if p.Text != text {
-		b.line(indent, "text", strings.TrimRight(p.Text, "\n")+arrow(p.TextArgs))
+		b.line(indent, "text", strings.TrimRight(p.Text, "\n")+arrow(p.Read.Args))
 	}
-	if p.Anew {
+	if p.Read.Anew {
 		b.line(indent, "prepared", "anew each time")
 	}
-	if p.Shape != nil {
-		shape := p.Shape.SQL
+	if p.Read.Shape != nil {
+		shape := p.Read.Shape.SQL
 		if shape == text+"\nLIMIT 0" {
 			shape = "asked of the original with LIMIT 0"
 		} else {
-			shape += arrow(p.Shape.Args)
+			shape += arrow(p.Read.Shape.Args)
 		}
 		b.line(indent, "types", shape)
 	}
@@ -83,19 +83,19 @@ func (b *printer) plan(indent, text string, p *rewrite.Plan, allSteps bool) {
 		}
 	}
 	b.group(indent, p)
-	if len(p.Require) > 0 {
-		b.line(indent, "runs as it is for", deltas(p.Require))
+	if len(p.Base.Require) > 0 {
+		b.line(indent, "runs as it is for", deltas(p.Base.Require))
 	}
-	for _, c := range p.Cover {
+	for _, c := range p.Base.Cover {
 		b.line(indent, "runs as it is if", args([]rewrite.Arg{c.Arg})+" is one of "+args(c.In))
 	}
-	for _, d := range p.Drains {
+	for _, d := range p.Drain.Tables {
 		b.drain(indent, p, d, allSteps)
 	}
-	for _, x := range p.Before {
+	for _, x := range p.Drain.Before {
 		b.line(indent, "before", bound(x))
 	}
-	for _, x := range p.After {
+	for _, x := range p.Drain.After {
 		b.line(indent, "after", bound(x))
 	}
 	if e := effects(p.Effects); e != "" {

@@ -97,10 +97,10 @@ func (r *Run) added(v any, plus rewrite.Arg) any {
 
 // textCall returns the arguments of the plan's text.
 func (r *Run) textCall() (call, error) {
-	if r.Plan.TextArgs == nil {
+	if r.Plan.Read.Args == nil {
 		return r.call, nil
 	}
-	args, err := r.bind(r.Plan.TextArgs)
+	args, err := r.bind(r.Plan.Read.Args)
 	if errors.Is(err, errNoArgument) {
 		return r.call, nil // the parent has its own word for that
 	}
@@ -118,7 +118,7 @@ var errNoArgument = errors.New("slotsql: the statement has a placeholder without
 // complete reports whether every placeholder of the drain has its argument. A text
 // that lacks one cannot run, so it needs no drain either.
 func (r *Run) complete() bool {
-	for _, d := range r.Plan.Drains {
+	for _, d := range r.Plan.Drain.Tables {
 		for _, a := range d.Rows.Args {
 			if _, ok := r.value(a); !ok {
 				return false
@@ -171,7 +171,7 @@ func (r *Run) incrementFits() bool {
 // baseFits reports whether the arguments are such that the original text may run on
 // the base table without a drain.
 func (r *Run) baseFits() bool {
-	return r.covered() && r.fits(r.Plan.Require, true)
+	return r.covered() && r.fits(r.Plan.Base.Require, true)
 }
 
 // incrementFitsBase reports whether the original text of an increment, with its
@@ -184,7 +184,7 @@ func (r *Run) incrementFitsBase() bool {
 // covered reports whether every argument which a CASE without ELSE has to know is
 // among those it names.
 func (r *Run) covered() bool {
-	for _, c := range r.Plan.Cover {
+	for _, c := range r.Plan.Base.Cover {
 		v, ok := r.value(c.Arg)
 		if !ok || !r.among(v.Value, c) {
 			return false

@@ -21,7 +21,7 @@ import (
 // byViewAlone reports whether a statement drains only because it names views, and the
 // session's user may not drain.
 func (r *Run) byViewAlone(ctx context.Context) (bool, error) {
-	if !r.Plan.ByView || len(r.Plan.Before)+len(r.Plan.After) > 0 {
+	if !r.Plan.Drain.ByView || len(r.Plan.Drain.Before)+len(r.Plan.Drain.After) > 0 {
 		return false, nil
 	}
 	err := r.learnGrants(ctx)
@@ -35,7 +35,7 @@ var errGranted = errors.New("slotsql: rights have been granted")
 // refuse is the error of a statement that would have to move slots, unless the user may
 // do so by now. Then the facts are read again, for the statements to come.
 func (r *Run) refuse(ctx context.Context, or string) error {
-	t := r.Plan.Drains[0].Table
+	t := r.Plan.Drain.Tables[0].Table
 	if !r.conn.Shared.Traits.RightsAreFacts {
 		if err := r.askGrants(ctx); err != nil {
 			return r.conn.Lost(err)
@@ -62,7 +62,7 @@ func (r *Run) execByView(ctx context.Context) (res driver.Result, err error) {
 func (r *Run) queryByView(ctx context.Context) (rows driver.Rows, err error) {
 	if g, ok := r.conn.Shared.Dialect.(dialect.QueryGuard); ok {
 		var checks []string
-		for _, d := range r.Plan.Drains {
+		for _, d := range r.Plan.Drain.Tables {
 			checks = append(checks, rewrite.FullSlots(r.conn.Dialect(), d.Table))
 		}
 		if text := g.Guarded(r.Plan.Text, checks); text != "" {

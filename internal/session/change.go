@@ -22,13 +22,13 @@ func (r *Run) execChanging(ctx context.Context) (driver.Result, error) {
 	if r.conn.InAutocommit() {
 		return r.execWhole(ctx, r.execText)
 	}
-	r.changesOwn(r.Plan.Changes)
+	r.changesOwn(r.Plan.Base.Changes)
 	res, n, err := r.execTouching(ctx)
 	if err != nil {
 		return nil, err
 	}
 	r.changed(n)
-	if err := r.hold(ctx, r.Plan.Changes); err != nil {
+	if err := r.hold(ctx, r.Plan.Base.Changes); err != nil {
 		return nil, err
 	}
 	return res, nil
@@ -47,7 +47,7 @@ func (r *Run) queryChanging(ctx context.Context, changes []rewrite.DrainTable) (
 	}
 	r.changesOwn(changes)
 	how := onBase
-	if r.Plan.Fresh {
+	if r.Plan.Base.Fresh {
 		how = inserted
 	}
 	for _, d := range changes {
@@ -74,16 +74,17 @@ func (r *Run) queryChanging(ctx context.Context, changes []rewrite.DrainTable) (
 // changesFirst reports whether the rows are to be drained before the text changes
 // them.
 func (r *Run) changesFirst(ctx context.Context) (bool, error) {
-	if r.Plan.Fresh || len(r.Plan.Changes) != 1 || r.conn.InAutocommit() {
+	if r.Plan.Base.Fresh || len(r.Plan.Base.Changes) != 1 || r.conn.InAutocommit() {
 		return false, nil
 	}
-	return r.locksFirst(ctx, &r.Plan.Changes[0])
+	return r.locksFirst(ctx, &r.Plan.Base.Changes[0])
 }
 
 // drainingFirst is the same statement with its rows drained for.
 func (r *Run) drainingFirst() *Run {
 	own, first := *r, *r.Plan.Plan
-	first.Class, first.Drains, first.Reason = rewrite.Drain, r.Plan.Changes, "a transaction reads counters of a table and changes it"
+	first.Class, first.Reason = rewrite.Drain, "a transaction reads counters of a table and changes it"
+	first.Drain.Tables = r.Plan.Base.Changes
 	own.Plan = &plan{Plan: &first, tally: r.Plan.tally}
 	return &own
 }

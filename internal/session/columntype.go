@@ -126,13 +126,13 @@ func (r *Run) shape(ctx context.Context) ([]ColumnType, error) {
 	if t := r.Plan.types.Load(); t != nil && t.ddl == ddl {
 		return t.types, nil
 	}
-	args, err := r.bind(r.Plan.Shape.Args)
+	args, err := r.bind(r.Plan.Read.Shape.Args)
 	if err != nil {
 		return nil, nil // as it is for the statement's own text to find
 	}
-	rows, err := r.conn.ParentQuery(ctx, r.Plan.Shape.SQL, link.JoinArgs(r.call.options, args))
+	rows, err := r.conn.ParentQuery(ctx, r.Plan.Read.Shape.SQL, link.JoinArgs(r.call.options, args))
 	switch {
-	case err != nil && (r.Plan.Judged || r.conn.Engine.TxEnded(err)):
+	case err != nil && (r.Plan.Read.Shape.Judged || r.conn.Engine.TxEnded(err)):
 		return nil, err // once: the text would not be told that its transaction is gone
 	case err != nil:
 		return nil, nil
@@ -157,7 +157,7 @@ func (r *Run) typed(rows driver.Rows, types []ColumnType) driver.Rows {
 		r.Plan.types.Store(nil) // another client has changed a table
 		return rows
 	}
-	if r.Plan.InPlace {
+	if r.Plan.Read.Shape.InPlace {
 		types = foundRows(types, rows)
 	}
 	columns, narrow := make([]string, len(types)), make([]bool, len(types))

@@ -20,7 +20,7 @@ func (c *Conn) ExecContext(ctx context.Context, query string, args []driver.Name
 	if err != nil {
 		return nil, err
 	}
-	if p.Class == rewrite.PassThrough && p.Group == nil && len(p.Changes) == 0 {
+	if p.Class == rewrite.PassThrough && p.Group == nil && len(p.Base.Changes) == 0 {
 		e, ok := c.Parent.(driver.ExecerContext)
 		if !ok {
 			return c.legacyExec(ctx, p, query, args)
@@ -62,7 +62,7 @@ func (c *Conn) allowed(plan *rewrite.Plan) error {
 	if plan.Class != rewrite.Drain {
 		return nil
 	}
-	for _, d := range plan.Drains {
+	for _, d := range plan.Drain.Tables {
 		if d.Table.Counter.OnDrain == rewrite.OnDrainError {
 			return &link.DrainError{Reason: plan.Reason, Table: d.Table.Name}
 		}

@@ -21,7 +21,7 @@ func (c *Conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 		return nil, err
 	}
 	defer c.queried(p.Plan)
-	if p.Class == rewrite.PassThrough && p.Group == nil && (len(p.Changes) == 0 || c.InAutocommit()) {
+	if p.Class == rewrite.PassThrough && p.Group == nil && (len(p.Base.Changes) == 0 || c.InAutocommit()) {
 		q, ok := c.Parent.(driver.QueryerContext)
 		if !ok {
 			return c.legacyQuery(ctx, p, query, args)

@@ -17,10 +17,10 @@ func (r *Run) execDrained(ctx context.Context) (driver.Result, error) {
 	if !r.complete() {
 		return r.execText(ctx)
 	}
-	if r.Plan.Outside {
+	if r.Plan.Drain.Outside {
 		return r.execOutside(ctx)
 	}
-	if r.Plan.FoldOptional {
+	if r.Plan.Drain.FoldOptional {
 		return r.execOptional(ctx)
 	}
 	if may, err := r.byViewAlone(ctx); err != nil {
@@ -86,7 +86,7 @@ func (r *Run) drainAndExec(ctx context.Context) (res driver.Result, err error) {
 		}); err != nil {
 			return err
 		}
-		return r.steps(ctx, r.Plan.After)
+		return r.steps(ctx, r.Plan.Drain.After)
 	})
 	if err != nil {
 		return nil, err
@@ -136,7 +136,7 @@ func (r *Run) queryDrained(ctx context.Context) (driver.Rows, error) {
 	r.noteDrained()
 	finish := func(err error) error {
 		if err == nil {
-			err = r.steps(ctx, r.Plan.After)
+			err = r.steps(ctx, r.Plan.Drain.After)
 		}
 		r.cleanUp(ctx, err)
 		if err != nil && r.partsStay && link.Settled(err) == err {
@@ -180,7 +180,7 @@ func (r *Run) queryDrained(ctx context.Context) (driver.Rows, error) {
 // have changed no total. Statements whose effect is outside of a transaction are
 // another matter.
 func (r *Run) unapplied(err error) error {
-	if err == nil || !errors.Is(err, driver.ErrBadConn) || r.partsStay || len(r.Plan.Before) > 0 ||
+	if err == nil || !errors.Is(err, driver.ErrBadConn) || r.partsStay || len(r.Plan.Drain.Before) > 0 ||
 		r.Plan.Effects&(rewrite.SchemaChange|rewrite.TxControl) != 0 {
 		return err
 	}
@@ -194,7 +194,7 @@ func (r *Run) drain(ctx context.Context) (missed bool, err error) {
 	if err := r.learnGrants(ctx); err != nil {
 		return false, err
 	}
-	for _, d := range r.Plan.Drains {
+	for _, d := range r.Plan.Drain.Tables {
 		d = r.ownLock(r.chosen(d))
 		r.Plan.tally.drained()
 		r.conn.drainsOwn(d.Table, r.keyNumbers(&d))
@@ -229,8 +229,8 @@ func (r *Run) drain(ctx context.Context) (missed bool, err error) {
 			return false, r.outdated(&d, err)
 		}
 	}
-	r.cleanUpDue = len(r.Plan.After) > 0
-	return missed, r.steps(ctx, r.Plan.Before)
+	r.cleanUpDue = len(r.Plan.Drain.After) > 0
+	return missed, r.steps(ctx, r.Plan.Drain.Before)
 }
 
 // outdated explains an error that ends a transaction in which the drain would
@@ -255,8 +255,8 @@ func (r *Run) cleanUp(ctx context.Context, err error) {
 		return
 	}
 	r.cleanUpDue = false
-	for i := range r.Plan.After {
-		_ = r.conn.Discard(context.WithoutCancel(ctx), r.Plan.After[i].SQL, nil)
+	for i := range r.Plan.Drain.After {
+		_ = r.conn.Discard(context.WithoutCancel(ctx), r.Plan.Drain.After[i].SQL, nil)
 	}
 }
 

@@ -185,7 +185,7 @@ func (r *Run) execClass(ctx context.Context) (driver.Result, error) {
 			return r.because(argumentUnfit).execDrained(ctx)
 		}
 	}
-	if len(r.Plan.Changes) > 0 {
+	if len(r.Plan.Base.Changes) > 0 {
 		return r.execChanging(ctx)
 	}
 	return r.execText(ctx)
@@ -227,11 +227,11 @@ func (r *Run) queryClass(ctx context.Context) (rows driver.Rows, err error) {
 			return r.because(argumentUnfit).queryDrained(ctx)
 		}
 	}
-	if len(r.Plan.Changes) > 0 {
-		return r.queryChanging(ctx, r.Plan.Changes)
+	if len(r.Plan.Base.Changes) > 0 {
+		return r.queryChanging(ctx, r.Plan.Base.Changes)
 	}
 	var types []ColumnType
-	if r.Plan.Shape != nil {
+	if r.Plan.Read.Shape != nil {
 		if types, err = r.shape(ctx); err != nil {
 			return nil, err
 		}

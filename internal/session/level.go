@@ -43,7 +43,7 @@ func (r *Run) readCommitted(ctx context.Context) error {
 	p := &plan{Plan: &rewrite.Plan{Class: rewrite.Drain, Text: r.Plan.Text, Tables: r.Plan.Tables,
 		Reason: "a transaction at READ UNCOMMITTED reads a counter"}, tally: r.Plan.tally}
 	for _, t := range r.Plan.Touched {
-		p.Drains = append(p.Drains, rewrite.DrainAll(c.Dialect(), t))
+		p.Drain.Tables = append(p.Drain.Tables, rewrite.DrainAll(c.Dialect(), t))
 	}
 	drain := c.run(p, direct{c}, call{})
 	if _, err := drain.drain(ctx); err != nil {

@@ -61,8 +61,8 @@ func (r *Run) find(ctx context.Context, lock *rewrite.Bound) ([][]any, error) {
 // appeared reports whether there is now a row with slots that the drain has
 // missed. Its slots are folded.
 func (r *Run) appeared(ctx context.Context) (bool, error) {
-	for i := range r.Plan.Drains {
-		chosen := r.ownLock(r.chosen(r.Plan.Drains[i]))
+	for i := range r.Plan.Drain.Tables {
+		chosen := r.ownLock(r.chosen(r.Plan.Drain.Tables[i]))
 		d := &chosen
 		if !lockOfKey(d) && !MayInsert(*d) {
 			continue
@@ -113,7 +113,7 @@ func (r *Run) text(ctx context.Context, missed bool, text func() (int64, error))
 		if err != nil {
 			return err
 		}
-		again := touched > 0 && r.Plan.Class != rewrite.Upsert && !slices.ContainsFunc(r.Plan.Drains, MayInsert)
+		again := touched > 0 && r.Plan.Class != rewrite.Upsert && !slices.ContainsFunc(r.Plan.Drain.Tables, MayInsert)
 		if !again {
 			again, err = r.appeared(ctx)
 		}

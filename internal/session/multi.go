@@ -116,7 +116,7 @@ func (r *Run) queryMulti(ctx context.Context) (driver.Rows, error) {
 		for _, t := range part.Plan.Touched {
 			if !drains[t] {
 				drains[t] = true
-				whole.Drains = append(whole.Drains, rewrite.DrainAll(r.conn.Dialect(), t))
+				whole.Drain.Tables = append(whole.Drain.Tables, rewrite.DrainAll(r.conn.Dialect(), t))
 			}
 		}
 	}

@@ -82,7 +82,7 @@ func (c *Conn) drainsOwn(t *rewrite.Table, key []string) {
 // deadlock.
 func (r *Run) changesOwn(changes []rewrite.DrainTable) {
 	c := r.conn
-	if r.Plan.Fresh || len(c.own) == 0 {
+	if r.Plan.Base.Fresh || len(c.own) == 0 {
 		return
 	}
 	for i := range changes {

@@ -12,7 +12,7 @@ import (
 // that fails, for a CHECK constraint that a total violates, say, the statement may
 // be what has it succeed again: DROP CONSTRAINT, a wider type, DROP TABLE. Where it
 // leaves what slots hold as it is, it runs without the fold; see
-// rewrite.Plan.FoldOptional.
+// rewrite.DrainPlan.FoldOptional.
 
 const (
 	optionalSavepoint = "SAVEPOINT slotsql_optional"
@@ -38,7 +38,7 @@ func (r *Run) execOptional(ctx context.Context) (driver.Result, error) {
 			}
 		}
 		plain := *r.Plan.Plan
-		plain.Drains = nil
+		plain.Drain.Tables = nil
 		without := r.conn.run(&plan{Plan: &plain, tally: r.Plan.tally}, r.via, r.call)
 		res, err = without.execWhole(ctx, without.drainAndExec)
 	}

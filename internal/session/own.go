@@ -120,17 +120,17 @@ func (r *Run) changed(affected int64) {
 		return
 	}
 	how := onBase
-	if r.Plan.Fresh {
+	if r.Plan.Base.Fresh {
 		how = inserted
 	}
-	for _, d := range r.Plan.Changes {
+	for _, d := range r.Plan.Base.Changes {
 		r.note(d, how)
 	}
 }
 
 // noteDrained remembers the rows of a drain.
 func (r *Run) noteDrained() {
-	for _, d := range r.Plan.Drains {
+	for _, d := range r.Plan.Drain.Tables {
 		r.note(d, afterDrain)
 	}
 }
@@ -207,7 +207,7 @@ func (c *Conn) keepRows(ctx context.Context, own *ownChange) (seen bool, err err
 	}
 	// Where the lock is there already its statement still keeps the columns of
 	// the slot table as they are.
-	p := &plan{Plan: &rewrite.Plan{Class: rewrite.Drain, Drains: []rewrite.DrainTable{d},
+	p := &plan{Plan: &rewrite.Plan{Class: rewrite.Drain, Drain: rewrite.DrainPlan{Tables: []rewrite.DrainTable{d}},
 		Reason: "a transaction reads a counter of a row that it has changed", Text: own.plan.Text}, tally: own.plan.tally}
 	r := c.run(p, direct{c}, own.call)
 	if _, err := r.drain(ctx); err != nil {
@@ -249,7 +249,7 @@ func (r *Run) lockFirst(ctx context.Context) (driver.Result, error) {
 	// not. One that is not cannot be locked, and another one may make it; so it
 	// is remembered, and drained before it is read.
 	own, first := *r, *r.Plan.Plan
-	first.Class, first.Drains = rewrite.Additive, []rewrite.DrainTable{r.Plan.Increment.Row}
+	first.Class, first.Drain.Tables = rewrite.Additive, []rewrite.DrainTable{r.Plan.Increment.Row}
 	own.Plan = &plan{Plan: &first, tally: r.Plan.tally}
 	res, err := own.execDrained(ctx)
 	if err == nil {

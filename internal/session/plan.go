@@ -27,7 +27,7 @@ type plan struct {
 
 // same reports whether both plans run the same texts.
 func (p *plan) same(q *plan) bool {
-	if p.Class != q.Class || p.Text != q.Text || (p.Increment == nil) != (q.Increment == nil) || len(p.Drains) != len(q.Drains) {
+	if p.Class != q.Class || p.Text != q.Text || (p.Increment == nil) != (q.Increment == nil) || len(p.Drain.Tables) != len(q.Drain.Tables) {
 		return false
 	}
 	same := p.Increment == nil || p.Increment.SQL == q.Increment.SQL
@@ -37,12 +37,12 @@ func (p *plan) same(q *plan) bool {
 		}
 		return s
 	}
-	for i := range p.Drains {
-		d, e := &p.Drains[i], &q.Drains[i]
+	for i := range p.Drain.Tables {
+		d, e := &p.Drain.Tables[i], &q.Drain.Tables[i]
 		same = same && text(d.Lock) == text(e.Lock) && text(d.Fold) == text(e.Fold) &&
 			(d.Folding != rewrite.FoldByName || reflect.DeepEqual(d.Table, e.Table)) // its statements are written from the facts
 	}
-	return same && text(p.Before) == text(q.Before) && text(p.After) == text(q.After)
+	return same && text(p.Drain.Before) == text(q.Drain.Before) && text(p.Drain.After) == text(q.Drain.After)
 }
 
 // cached returns the plan of a statement that a cache holds, nil for none.

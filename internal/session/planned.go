@@ -95,8 +95,8 @@ func (c *Conn) after(plan *rewrite.Plan, err error) {
 	if plan.Effects&rewrite.TxControl != 0 {
 		c.transacted(plan, err)
 	}
-	if len(plan.Unties) > 0 && !c.InAutocommit() {
-		c.unties(plan.Unties)
+	if len(plan.Base.Unties) > 0 && !c.InAutocommit() {
+		c.unties(plan.Base.Unties)
 	}
 	if plan.Effects&rewrite.SessionChange != 0 {
 		c.MayHaveRole(plan.Text)
@@ -198,7 +198,7 @@ func (s *Shared) untouchedPlan(text string) *plan {
 // has written out have changed.
 func (r *Run) CheckStars(ctx context.Context) error {
 	sc := r.conn.Schema
-	stars := r.Plan.Stars
+	stars := r.Plan.Read.Stars
 	if r.Plan.Group != nil {
 		stars = append(slices.Clip(stars), r.Plan.Group.Stars...)
 	}

@@ -39,7 +39,7 @@ func (r *Run) mayNotWrite(ctx context.Context) (bool, error) {
 		if open, err := c.InTransaction(ctx); err != nil || !open {
 			return false, err
 		}
-		err := c.Session().Exec(ctx, w.ChangeNothing(r.Plan.Drains[0].Table))
+		err := c.Session().Exec(ctx, w.ChangeNothing(r.Plan.Drain.Tables[0].Table))
 		if w.ReadOnly(err) {
 			return true, nil
 		}
@@ -68,7 +68,7 @@ func (r *Run) mayRun(known bool) bool {
 	default:
 		return false
 	}
-	if len(r.Plan.Before)+len(r.Plan.After) > 0 {
+	if len(r.Plan.Drain.Before)+len(r.Plan.Drain.After) > 0 {
 		return false
 	}
 	for _, t := range rewrite.Tokens(r.conn.Dialect().Lexis(), r.Plan.Text) {
@@ -133,8 +133,8 @@ func (r *Run) queryReadOnly(ctx context.Context, refused error) (rows driver.Row
 // the statement's tables.
 func (r *Run) wholeTables(c *Conn) *Run {
 	p := &plan{Plan: &rewrite.Plan{Class: rewrite.Drain}}
-	for _, d := range r.Plan.Drains {
-		p.Drains = append(p.Drains, rewrite.DrainAll(c.Shared.Dialect, d.Table))
+	for _, d := range r.Plan.Drain.Tables {
+		p.Drain.Tables = append(p.Drain.Tables, rewrite.DrainAll(c.Shared.Dialect, d.Table))
 	}
 	return c.run(p, direct{c}, call{})
 }
@@ -142,7 +142,7 @@ func (r *Run) wholeTables(c *Conn) *Run {
 // bare reports whether the tables have no slots that hold anything, as the session
 // sees them.
 func (r *Run) bare(ctx context.Context) (bool, error) {
-	for _, d := range r.Plan.Drains {
+	for _, d := range r.Plan.Drain.Tables {
 		some, err := r.conn.Session().Query(ctx, rewrite.FullSlots(r.conn.Dialect(), d.Table))
 		if err != nil || len(some) > 0 {
 			return false, err
@@ -153,7 +153,7 @@ func (r *Run) bare(ctx context.Context) (bool, error) {
 
 // foundBare notes that the tables have no slots until the transaction ends.
 func (r *Run) foundBare() {
-	for _, d := range r.Plan.Drains {
+	for _, d := range r.Plan.Drain.Tables {
 		r.conn.bare = append(r.conn.bare, d.Table.Counter.Slotted())
 	}
 }
@@ -163,7 +163,7 @@ func (r *Run) foundBare() {
 func (r *Run) notFolded(refused error, advice string) error {
 	return fmt.Errorf(
 		"slotsql: a view or routine reads table %q, which has increments in slots, and nothing may be written here to fold them; read the table itself, or %s: %w",
-		r.Plan.Drains[0].Table.Name,
+		r.Plan.Drain.Tables[0].Table.Name,
 		advice,
 		refused,
 	)
@@ -173,7 +173,7 @@ func (r *Run) notFolded(refused error, advice string) error {
 func (r *Run) notKept(err error) error {
 	return fmt.Errorf(
 		"slotsql: a view or routine reads table %q in a READ ONLY transaction; keeping its slots empty on another connection: %w",
-		r.Plan.Drains[0].Table.Name,
+		r.Plan.Drain.Tables[0].Table.Name,
 		link.Settled(err),
 	)
 }

@@ -182,7 +182,7 @@ func (r *Run) locksRows() bool {
 // heldBare reports whether the transaction has found before that the tables have no
 // slots.
 func (r *Run) heldBare() bool {
-	return !slices.ContainsFunc(r.Plan.Drains, func(d rewrite.DrainTable) bool {
+	return !slices.ContainsFunc(r.Plan.Drain.Tables, func(d rewrite.DrainTable) bool {
 		return !slices.Contains(r.conn.bare, d.Table.Counter.Slotted())
 	})
 }
@@ -213,7 +213,7 @@ func (r *Run) foldAside(ctx context.Context) error {
 // and as they are, and keeps it so.
 func (r *Run) holdBare(ctx context.Context) (bool, error) {
 	for _, lock := range []string{"", " LOCK IN SHARE MODE"} {
-		for _, d := range r.Plan.Drains {
+		for _, d := range r.Plan.Drain.Tables {
 			some, err := r.conn.Session().Query(ctx, rewrite.FullSlots(r.conn.Dialect(), d.Table)+lock)
 			if err != nil || len(some) > 0 {
 				return false, err

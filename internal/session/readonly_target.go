@@ -26,7 +26,7 @@ func (r *Run) changesDrained() bool {
 	for more := verb; more != ""; {
 		more, words = leading(words, "ONLY", "FROM", "INTO", "LOW_PRIORITY", "HIGH_PRIORITY", "DELAYED", "QUICK", "IGNORE")
 	}
-	if len(words) == 0 || !slices.ContainsFunc(r.Plan.Drains, func(d rewrite.DrainTable) bool {
+	if len(words) == 0 || !slices.ContainsFunc(r.Plan.Drain.Tables, func(d rewrite.DrainTable) bool {
 		return strings.EqualFold(strings.Trim(words[0], "`\""), d.Table.Name)
 	}) {
 		return false

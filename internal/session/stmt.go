@@ -68,7 +68,7 @@ func (s *stmt) Close() error {
 // NumInput implements driver.Stmt.
 func (s *stmt) NumInput() int {
 	n := s.parent.NumInput()
-	if n >= 0 && s.plan.TextArgs != nil {
+	if n >= 0 && s.plan.Read.Args != nil {
 		return s.plan.Inputs
 	}
 	return n
@@ -140,7 +140,7 @@ func (s *stmt) ready(ctx context.Context, args []driver.NamedValue) (*Run, error
 // reprepare makes the parent's statement one of the plan's text, which is about
 // to run.
 func (s *stmt) reprepare(ctx context.Context, p *rewrite.Plan) error {
-	if s.text == p.Text && !(p.Anew && s.ran) {
+	if s.text == p.Text && !(p.Read.Anew && s.ran) {
 		s.ran = true
 		return nil
 	}

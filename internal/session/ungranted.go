@@ -22,8 +22,8 @@ import (
 func (r *Run) learnGrants(ctx context.Context) error {
 	c := r.conn
 	if r.ungranted = nil; !c.Origin.RoleSet() || c.Shared.Traits.RightsAreFacts {
-		for i := range r.Plan.Drains {
-			r.ungranted = append(r.ungranted, r.Plan.Drains[i].Table.Counter.Ungranted...)
+		for i := range r.Plan.Drain.Tables {
+			r.ungranted = append(r.ungranted, r.Plan.Drain.Tables[i].Table.Counter.Ungranted...)
 		}
 		return nil
 	}
@@ -34,11 +34,11 @@ func (r *Run) learnGrants(ctx context.Context) error {
 func (r *Run) askGrants(ctx context.Context) error {
 	c := r.conn
 	d, ok := c.Shared.Dialect.(dialect.RightsReader)
-	if !ok || len(r.Plan.Drains) == 0 {
+	if !ok || len(r.Plan.Drain.Tables) == 0 {
 		return nil
 	}
 	var asked []dialect.SlotTable
-	for _, drained := range r.Plan.Drains {
+	for _, drained := range r.Plan.Drain.Tables {
 		asked = append(asked, dialect.SlotTable{Base: drained.Table})
 	}
 	rights, err := d.SlotRights(ctx, c.Session(), asked)

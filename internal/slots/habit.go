@@ -50,7 +50,7 @@ type Habits struct {
 
 // Of returns the habit of a text; nil for a plan that changes no counter's rows.
 func (hs *Habits) Of(d rewrite.Dialect, p *rewrite.Plan, text string) *Habit {
-	if p.Increment == nil && len(p.Changes) == 0 {
+	if p.Increment == nil && len(p.Base.Changes) == 0 {
 		return nil
 	}
 	form := formOf(d, text)

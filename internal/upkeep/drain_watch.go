@@ -131,7 +131,7 @@ func (d *drainer) locked(ctx context.Context, rows rewrite.DrainTable, f func() 
 	if err := d.open(ctx); err != nil {
 		return err
 	}
-	p := &rewrite.Plan{Class: rewrite.Drain, Drains: []rewrite.DrainTable{rows}}
+	p := &rewrite.Plan{Class: rewrite.Drain, Drain: rewrite.DrainPlan{Tables: []rewrite.DrainTable{rows}}}
 	return d.conn.InOwnTx(ctx, func() error {
 		if err := d.conn.DrainFor(ctx, p, nil); err != nil {
 			return err

@@ -210,7 +210,7 @@ func (v *verifier) drain(ctx context.Context, a *audit, keys [][]any, fold bool)
 	if !fold {
 		rows.Folding = rewrite.FoldNothing
 	}
-	p := &rewrite.Plan{Class: rewrite.Drain, Reason: "an audit checks the row", Drains: []rewrite.DrainTable{rows}}
+	p := &rewrite.Plan{Class: rewrite.Drain, Reason: "an audit checks the row", Drain: rewrite.DrainPlan{Tables: []rewrite.DrainTable{rows}}}
 	for _, k := range keys {
 		if err := v.conn.DrainFor(ctx, p, link.NamedValues(k)); err != nil {
 			return err
