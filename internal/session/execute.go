@@ -146,9 +146,18 @@ func (r *Run) execOnce(ctx context.Context) (res driver.Result, err error) {
 	}
 	defer func() { r.conn.after(r.Plan.Plan, err) }()
 	if r.grouped() {
-		return r.execGrouped(ctx, r.execClass)
+		return r.execGrouped(ctx, r.execAlone)
 	}
-	return r.execClass(ctx)
+	return r.execAlone(ctx)
+}
+
+// execAlone runs the plan for this execution and no other.
+func (r *Run) execAlone(ctx context.Context) (driver.Result, error) {
+	res, err := r.execClass(ctx)
+	if err == nil {
+		r.drewAlone(res)
+	}
+	return res, err
 }
 
 // grouped reports whether the execution may share a statement on the base row whatever
@@ -197,6 +206,12 @@ func (r *Run) QueryOnce(ctx context.Context) (rows driver.Rows, err error) {
 		return nil, err
 	}
 	defer func() { r.conn.after(r.Plan.Plan, err) }()
+	if r.conn.insertID.state != insertIDKnown && drawsNumber(r.Plan) {
+		// Of a query it is not seen whether it has set the number.
+		if err := r.conn.giveInsertID(ctx); err != nil {
+			return nil, err
+		}
+	}
 	if r.grouped() {
 		return r.queryGrouped(ctx, r.queryClass)
 	}

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"database/sql/driver"
 	"strings"
 
 	"github.com/slotsql/slotsql/dialect"
@@ -12,7 +13,9 @@ import (
 // Its session has another one: the leader's has that of the last member, and the others
 // have the one of their statement before. So the number is remembered, and the session is
 // given it before a statement that may ask for it, or that may leave it as it is after
-// having set none. Statements of the next user of a pooled connection ask for nothing,
+// having set none. One that draws the next number asks for none and sets its own: where
+// it affects a row there is nothing left to give, and where it affects none what was to
+// be given still is. Statements of the next user of a pooled connection ask for nothing,
 // unless they say so.
 
 // ownInsertID is a number that the session is still to be given.
@@ -55,11 +58,37 @@ func (o *ownInsertID) neededBy(lx *rewrite.Lexis, query string) bool {
 	return o.state == insertIDPending
 }
 
+// drawsNumber reports whether executions of a plan set the session's number themselves,
+// and do not ask for it: a statement that can be grouped calls nothing else that has to
+// do with it.
+func drawsNumber(p *plan) bool { return p != nil && p.Group != nil && p.Group.InsertID > 0 }
+
+// knownToDraw is drawsNumber for the plan that a statement has had so far.
+func (c *Conn) knownToDraw(query string) bool {
+	return c.Schema != nil && drawsNumber(cached(&c.Schema.Plans, query))
+}
+
+// drewAlone notes that an execution has drawn its number by itself, so that the session
+// has it.
+func (r *Run) drewAlone(res driver.Result) {
+	if r.conn.insertID.state == insertIDKnown || !drawsNumber(r.Plan) {
+		return
+	}
+	if n, err := res.RowsAffected(); err == nil && n > 0 {
+		r.conn.insertID.state = insertIDKnown
+	}
+}
+
 // tellInsertID gives the session the number that it has drawn, where a statement needs it.
 func (c *Conn) tellInsertID(ctx context.Context, query string) error {
-	if !c.insertID.neededBy(c.Shared.Dialect.Lexis(), query) {
+	if !c.insertID.neededBy(c.Shared.Dialect.Lexis(), query) || c.knownToDraw(query) {
 		return nil
 	}
+	return c.giveInsertID(ctx)
+}
+
+// giveInsertID gives the session the number that it has drawn.
+func (c *Conn) giveInsertID(ctx context.Context) error {
 	setter, ok := c.Shared.Dialect.(dialect.InsertIDSetter)
 	if !ok {
 		return nil
