@@ -33,6 +33,7 @@ type Catalog struct {
 	Watch   watch        // which notices those of other clients
 
 	reported map[string]bool // what has been reported of tables, once
+	absent   absences
 	retired  retirements
 
 	Auditing bool        // nothing is refused for what it holds: it is to be found
@@ -42,12 +43,13 @@ type Catalog struct {
 	shutsOut atomic.Bool // a transaction has kept out who read facts aside
 
 	NewNames  func()                       // called when statements may concern a counter table by another name than before
-	FirstRead func(context.Context, *View) // called when the facts of the home namespace have been read for the first time
+	FirstRead func(context.Context, *View) // called when the facts of the home namespace first have a counter table
 
 	mu      sync.Mutex
 	schemas map[string]*Schema               // by namespace
 	far     map[dialect.WrittenName][]string // views over tables from other databases; nil: not known
 	First   *Schema                          // of a connection that has changed nothing
+	started bool                             // FirstRead has been called
 	reading *reading                         // of the home namespace's facts, that is under way
 	home    string                           // its namespace
 }
@@ -61,6 +63,7 @@ func NewCatalog(d dialect.Dialect, cfg *config.Config, tables []config.TableConf
 		Tables:    slices.Clone(tables),
 		schemas:   map[string]*Schema{},
 		reported:  map[string]bool{},
+		absent:    absences{after: reportAgain},
 		NewNames:  func() {},
 		FirstRead: func(context.Context, *View) {},
 	}
@@ -124,7 +127,7 @@ func (c *Catalog) load(ctx context.Context, v *View, how loading) (*Schema, erro
 
 // read reads the facts of a namespace.
 func (c *Catalog) read(ctx context.Context, v *View, how loading, namespace string) (*Schema, error) {
-	sc, err := c.marked(ctx, v, how, func() (*Schema, error) { return loadSchema(ctx, c, v, namespace, how.strict) })
+	sc, err := c.marked(ctx, v, how, func() (*Schema, error) { return loadSchema(ctx, c, v, namespace, how) })
 	if err == nil {
 		sc.namespace = namespace
 	}
@@ -154,8 +157,8 @@ func AsConfigError(problems []config.Problem) error {
 }
 
 // loading says how facts are read. In the namespace the connector opens with
-// (strict) every configured table must be there and fit; in any other one a
-// table that is missing is simply not a counter table. Private facts are those
+// (strict) every configured table that is there must fit; in any other one
+// a table that is missing is simply not a counter table. Private facts are those
 // of one session: it may see tables that others do not.
 // Those of the home namespace are read on a session as the connector opens it.
 // Renew: those in use are known to be out of date.

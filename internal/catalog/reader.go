@@ -74,8 +74,8 @@ func (c *Catalog) finish(r *reading, sc *Schema, err error) {
 	close(r.done)
 }
 
-// readHome reads the facts of the home namespace. The first ones are strict, and
-// with them leases begin.
+// readHome reads the facts of the home namespace. The first ones are strict; with
+// the first ones that have a counter table leases begin.
 func (c *Catalog) readHome(ctx context.Context, v *View) (*Schema, error) {
 	c.mu.Lock()
 	first := c.First == nil
@@ -85,10 +85,19 @@ func (c *Catalog) readHome(ctx context.Context, v *View) (*Schema, error) {
 		return nil, err
 	}
 	sc, err := c.read(ctx, v, loading{strict: first, home: true}, namespace)
-	if err == nil && first && len(sc.Tables) > 0 && !c.Beside {
+	if err == nil && len(sc.Tables) > 0 && !c.Beside && !sc.partial && c.start() {
 		c.FirstRead(ctx, v)
 	}
 	return sc, err
+}
+
+// start reports whether FirstRead is yet to be called.
+func (c *Catalog) start() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	started := c.started
+	c.started = true
+	return !started
 }
 
 // homeOf returns the namespace that the connector's sessions begin with. It is

@@ -31,6 +31,7 @@ type Schema struct {
 	changes   int64            // shared.changes before the facts were read
 	review    time.Time        // when the facts are to be read again in any case; zero: never
 	partial   bool             // a slot table is to be created when the transaction has ended
+	awaited   awaited
 
 	mu    sync.RWMutex
 	Known map[string]*rewrite.Table // by name as written, folded
@@ -51,8 +52,8 @@ func (sc *Schema) Stale() bool {
 }
 
 //nolint:funlen // the steps of a reading, in their order
-func loadSchema(ctx context.Context, s *Catalog, v *View, namespace string, strict bool) (*Schema, error) {
-	sc := newSchema(s)
+func loadSchema(ctx context.Context, s *Catalog, v *View, namespace string, how loading) (*Schema, error) {
+	sc, strict := newSchema(s), how.strict
 	sc.Planner.Dialect = s.dialectIn(namespace)
 	if err := v.prefetch(ctx); err != nil {
 		return nil, err
@@ -62,9 +63,13 @@ func loadSchema(ctx context.Context, s *Catalog, v *View, namespace string, stri
 	if err != nil {
 		return nil, err
 	}
+	missing, err := sc.missing(ctx, v, how, unseen)
+	if err != nil {
+		return nil, err
+	}
 	checked, unfit, problems, err := s.sortTables(func(t *config.TableConfig) bool {
 		base, hidden := unseen[dialect.WrittenName{Schema: t.Schema, Name: t.Table}]
-		return strict && config.Demanded(t) && (!hidden || base.table != nil)
+		return strict && config.Demanded(t) && !slices.Contains(missing, t) && (!hidden || base.table != nil)
 	}, starting, v.beneath(ctx, unseen))
 	if err != nil {
 		return nil, err
@@ -75,7 +80,7 @@ func loadSchema(ctx context.Context, s *Catalog, v *View, namespace string, stri
 		problems = append(problems, more...)
 	}
 	if len(problems) > 0 {
-		return nil, AsConfigError(problems)
+		return nil, AsConfigError(append(problems, s.gone(missing)...))
 	}
 	configured := len(s.Tables) - len(checked)
 	checked, more, err := sc.withoutSlots(ctx, v, checked, strict)
@@ -132,7 +137,10 @@ func loadSchema(ctx context.Context, s *Catalog, v *View, namespace string, stri
 		s.reportViews(ctx, c.Config, c.Table, views)
 	}
 	if len(problems) > 0 {
-		return nil, AsConfigError(problems)
+		return nil, AsConfigError(append(problems, s.gone(missing)...))
+	}
+	if how.home && !s.Beside {
+		s.absent.note(ctx, s, missing)
 	}
 	for i := range s.Tables {
 		cfg := &s.Tables[i]
@@ -245,7 +253,7 @@ func (sc *Schema) slotTable(
 	rights map[*rewrite.Table]dialect.SlotRights,
 	strict bool,
 ) (found bool, problems []config.Problem, err error) {
-	d, s := sc.Catalog.Dialect, sc.Catalog
+	s := sc.Catalog
 	slots, err := v.Look(ctx)(c.Table.Counter.SlotSchema, c.Table.Counter.SlotTable)
 	if err != nil {
 		return false, nil, err
@@ -256,7 +264,7 @@ func (sc *Schema) slotTable(
 		found, problems := sc.unseen(ctx, c, r, strict)
 		return found, problems, nil
 	}
-	if slots == nil && s.Config.AutoMigrate() {
+	if slots == nil && s.Config.AutoMigrate() && (strict || complete(c)) {
 		open := false
 		if !strict {
 			if open, err = v.MayBeInTransaction(ctx); err != nil {
@@ -264,7 +272,7 @@ func (sc *Schema) slotTable(
 			}
 		}
 		if sc.partial = sc.partial || open; !open {
-			if err := v.Migrate(ctx, d.CreateSlots(c.Table)); err != nil {
+			if made, err := sc.make(ctx, v, c, strict); err != nil || !made {
 				return false, nil, err
 			}
 			v.prefetched.forget(dialect.WrittenName{Schema: c.Table.Schema, Name: c.Table.Name})
@@ -278,6 +286,7 @@ func (sc *Schema) slotTable(
 	}
 	if slots == nil && !strict {
 		if !sc.partial {
+			sc.await(c.Config)
 			s.reportOnce(ctx, c.Table, c.Config.Locate(CheckSlotTable(c.Table, nil)))
 		}
 		return false, nil, nil

@@ -210,5 +210,6 @@ func (c *Catalog) compare(ctx context.Context, v *View, differs func()) error {
 		differs()
 	}
 	c.Watch.lookedAt(began)
+	c.absent.remind(ctx, c)
 	return nil
 }

@@ -59,6 +59,12 @@ func (c *Conn) MigratePatiently(ctx context.Context, ddl []string) error {
 	}
 }
 
+// MigrateBriefly runs the DDL of a slot table once, and gives up soon where others keep
+// the table locked.
+func (c *Conn) MigrateBriefly(ctx context.Context, ddl []string) error {
+	return c.Migrate(ctx, c.briefly(ddl, briefWait))
+}
+
 // briefly has statements wait for a lock no longer than that, or as briefly as the
 // engine can.
 func (c *Conn) briefly(ddl []string, wait time.Duration) []string {

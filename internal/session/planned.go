@@ -49,13 +49,18 @@ func (c *Conn) Plan(ctx context.Context, query string) (*plan, error) {
 		c.Shared.Untouched.Put(query, p)
 		return c.untouchedHere(ctx, p)
 	}
-	if err := c.Refresh(ctx); err != nil {
+	if err := c.RefreshFor(ctx, query); err != nil {
 		return nil, err
 	}
-	sc := c.Schema
-	if p := cached(&sc.Plans, query); p != nil {
+	if p := cached(&c.Schema.Plans, query); p != nil {
 		return p, nil
 	}
+	return c.planNow(ctx, query)
+}
+
+// planNow makes the plan of a text with the facts of the session's namespace.
+func (c *Conn) planNow(ctx context.Context, query string) (*plan, error) {
+	sc := c.Schema
 	for tries := 0; ; tries++ {
 		made, err := sc.Planner.Plan(query)
 		var missing *rewrite.MissingError

@@ -1,0 +1,200 @@
+package catalog
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/internal/config"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// An application may create its tables itself, after it has connected. A configured table
+// that is not there is no counter table yet: statements that name it run as they are, and
+// the log says so. It becomes one as any other change is noticed: at once in the process
+// whose DDL makes it (concern.go), in others by the watch, which keeps marks also of names
+// that mean nothing. Its slot table is made then, where auto_migrate says so.
+//
+// Between the two another process may count in slots already, which a statement that runs as
+// it is would not add up. So a statement that names a table whose slots are still to come is
+// preceded by a look that begins after the statement has (RefreshFor), and is planned anew if that
+// finds anything. If it finds nothing there was no slot table at that moment, which lies
+// within the statement's own call: whatever is counted in slots from then on is counted by
+// statements that overlap with this one, which may come after it. Only such statements pay for the look,
+// and nearly all of them fail, or are the DDL that makes the table.
+
+// awaited are configured tables that are not there, or that are to have slots and have
+// none yet, by a piece of their names.
+type awaited []string
+
+// await notes that statements on a table run as they are until something has been made.
+func (sc *Schema) await(cfg *config.TableConfig) {
+	sc.awaited = append(sc.awaited, strings.ToLower(rewrite.Spelled(cfg.Table)))
+}
+
+// names reports whether a statement may name one of the tables.
+func (a awaited) names(lx *rewrite.Lexis, query string) bool {
+	for _, name := range a {
+		if !rewrite.ContainsFold(query, name) {
+			continue
+		}
+		for _, t := range rewrite.Tokens(lx, query) {
+			word := query[t.Start:t.End]
+			if t.Kind == rewrite.Word && strings.EqualFold(word, name) || t.Kind != rewrite.Word && rewrite.ContainsFold(word, name) {
+				return true
+			}
+		}
+	}
+	return len(a) > 0 && rewrite.EscapedNames(lx, query)
+}
+
+// awaits reports whether a statement may name a table that is still to come.
+func (sc *Schema) awaits(query string) bool {
+	return len(sc.awaited) > 0 && sc.awaited.names(sc.Planner.Dialect.Lexis(), query)
+}
+
+// RefreshFor is Refresh for a statement. It looks whether tables that are still to come have come
+// if the statement names one; where no look can be had, that runs on the facts that there are.
+func (v *View) RefreshFor(ctx context.Context, query string) error {
+	if err := v.Refresh(ctx); err != nil || !v.Schema.awaits(query) {
+		return err
+	}
+	began := clock()
+	for tries := 0; tries < 3 && v.Catalog.Watch.looked.Load() < int64(began) && !v.Schema.Stale(); tries++ {
+		if err := v.look(ctx); err != nil {
+			return err
+		}
+	}
+	return v.Refresh(ctx)
+}
+
+// look has the tables looked at, and waits for the result.
+func (v *View) look(ctx context.Context) error {
+	c := v.Catalog
+	switch {
+	case c.Traits.OneWriter && !v.Tx.None() && !v.Temp:
+		// The schema is part of the transaction's snapshot. One that has none yet is not
+		// to get it from this.
+		return v.Aside(ctx, func(on *View) error { return c.compare(ctx, on, func() { c.Expire() }) })
+	case c.Traits.OneWriter || !c.aside():
+		v.lookHere(ctx)
+		return ctx.Err()
+	}
+	late := time.NewTimer(sidePatience)
+	defer late.Stop()
+	select {
+	case <-c.lookAside():
+	case <-late.C:
+		v.lookHere(ctx)
+	case <-ctx.Done():
+	}
+	return ctx.Err()
+}
+
+// make creates the slot table of a table, and reports whether it is there. Its
+// foreign key needs a lock on the base table, and others queue behind a statement that
+// waits for one: in a running program it is asked for briefly, and again soon.
+func (sc *Schema) make(ctx context.Context, v *View, c CheckedTable, first bool) (bool, error) {
+	ddl := sc.Catalog.Dialect.CreateSlots(c.Table)
+	if first {
+		err := v.Migrate(ctx, ddl)
+		return err == nil, err
+	}
+	err := v.MigrateBriefly(ctx, ddl)
+	if err != nil && v.Engine.Retryable(err) && !v.Broken && ctx.Err() == nil {
+		sc.await(c.Config)
+		sc.review = time.Now().Add(lookAgain)
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// missing are the configured tables that are not there, rather than out of the user's sight.
+func (sc *Schema) missing(
+	ctx context.Context,
+	v *View,
+	how loading,
+	unseen map[dialect.WrittenName]unseenBase,
+) (missing []*config.TableConfig, err error) {
+	for i := range sc.Catalog.Tables {
+		cfg := &sc.Catalog.Tables[i]
+		t, err := v.Look(ctx)(cfg.Schema, cfg.Table)
+		if err != nil {
+			return nil, err
+		}
+		if _, hidden := unseen[dialect.WrittenName{Schema: cfg.Schema, Name: cfg.Table}]; t != nil || hidden {
+			continue
+		}
+		missing = append(missing, cfg)
+		if how.home && cfg.Slots > 0 {
+			sc.await(cfg)
+		}
+	}
+	return missing, nil
+}
+
+// gone are the problems of tables that are not there, for a list of all that there are.
+func (c *Catalog) gone(missing []*config.TableConfig) (problems []config.Problem) {
+	for _, cfg := range missing {
+		if config.Demanded(cfg) {
+			more, _ := checkTableAs(cfg, nil, c.Dialect.NameRules(), starting)
+			problems = append(problems, more...)
+		}
+	}
+	return problems
+}
+
+// complete reports whether a table has all columns that it is configured to count in.
+func complete(c CheckedTable) bool { return len(c.Table.Counter.Counters) == len(c.Config.Counters) }
+
+// absences remember since when which tables are not there.
+type absences struct {
+	mu      sync.Mutex
+	after   time.Duration // between the first report and the second
+	missing map[*config.TableConfig]*absence
+}
+
+type absence struct {
+	next  time.Time // when it is reported again
+	pause time.Duration
+}
+
+const reportAgain = time.Minute
+
+// note reports tables that are not there: at once, then after a minute, and each time after twice
+// as long, so that a name that is mistyped does not go unnoticed. All others are there.
+func (a *absences) note(ctx context.Context, c *Catalog, missing []*config.TableConfig) {
+	a.mu.Lock()
+	before := a.missing
+	a.missing = map[*config.TableConfig]*absence{}
+	for _, cfg := range missing {
+		if a.missing[cfg] = before[cfg]; a.missing[cfg] == nil {
+			a.missing[cfg] = &absence{pause: a.after}
+		}
+		delete(before, cfg)
+	}
+	a.mu.Unlock()
+	for cfg := range before {
+		c.Log().InfoContext(ctx, "slotsql: a configured table has been created", "table", cfg.Table)
+	}
+	a.remind(ctx, c)
+}
+
+// remind reports tables for which it is time.
+func (a *absences) remind(ctx context.Context, c *Catalog) {
+	a.mu.Lock()
+	var due []*config.TableConfig
+	for cfg, m := range a.missing {
+		if now := time.Now(); !now.Before(m.next) {
+			m.next, m.pause = now.Add(m.pause), 2*m.pause
+			due = append(due, cfg)
+		}
+	}
+	a.mu.Unlock()
+	for _, cfg := range due {
+		c.Log().WarnContext(ctx, "slotsql: a configured table does not exist in the database: "+
+			"statements that name it run as they are until it is created; if it is not to be, correct the name", "table", cfg.Table)
+	}
+}
