@@ -78,7 +78,7 @@ func (p *planning) reading(start func() *reader, walk func(*reader) error) (*rea
 		err := walk(r)
 		var d *errDerive
 		if !errors.As(err, &d) {
-			if err == nil && r.found.truth && len(r.edits) > 0 && p.d.Traits().TruthLost {
+			if err == nil && r.found.truth && len(r.edits) > 0 && p.d.Traits().Defects.Has(QuantifiedNull) {
 				err = opaque("a comparison with ANY or ALL is a value: MariaDB may lose its NULL beside the sum of slots")
 			}
 			return r, err
@@ -148,7 +148,7 @@ func (r *reader) derivedSource(sc *scope, s *Source) {
 		r.addStar(b.table)
 		tail := ""
 		if r.keptApart(sc, b) {
-			tail = r.d.Traits().Apart
+			tail = r.d.Traits().Unmerged
 		} else if sc.grouped && r.d.Traits().StrictGroups {
 			// MariaDB merges it into the block, and when a prepared statement
 			// runs for the second time no longer knows the total for what the

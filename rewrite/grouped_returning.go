@@ -64,7 +64,7 @@ func (g *grouper) returnsColumn(name string) string {
 // returns returns the share, from 1, whose counter an item is, 0 for one that is the
 // same for all members.
 func (g *grouper) returns(it Item) (share int, why string) {
-	if g.d.Traits().ExprNames && it.Alias == nil && it.Expr.Kind != ColumnRef && g.binds(it.Expr) {
+	if g.d.Traits().ItemNames != ItemsByRule && it.Alias == nil && it.Expr.Kind != ColumnRef && g.binds(it.Expr) {
 		return 0, "has a column that is named by its placeholders"
 	}
 	name := g.countedIn(it.Expr)

@@ -11,9 +11,9 @@ func (b *blockReader) itemName(it Item) (string, bool) {
 	if e.Kind == ColumnRef {
 		return b.columnName(e), true
 	}
-	if b.d.Traits().ExprNames {
+	if names := b.d.Traits().ItemNames; names != ItemsByRule {
 		end := it.Expr.End
-		if b.d.Traits().NameToNext {
+		if names == ItemsToNextToken {
 			end = b.src.nextToken(end)
 		}
 		return strings.TrimRight(b.src.text[it.Expr.Start:end], " \t\n\f\r"), true
@@ -25,7 +25,7 @@ func (b *blockReader) itemName(it Item) (string, bool) {
 func (b *blockReader) columnName(e *Expr) string {
 	last := e.Name[len(e.Name)-1]
 	t, err := b.resolve(b.sc, e.Name)
-	if !b.d.Traits().StoredNames || !b.outermost() && b.d.Traits().WrittenInside {
+	if stored := b.d.Traits().StoredNames; stored == NamesAsWritten || stored == OutermostNamesStored && !b.outermost() {
 		return last.Name
 	}
 	if err == nil && t != nil && t.column != nil {

@@ -103,7 +103,7 @@ func (b *blockReader) itemMeans(it Item, t *target) (*Ident, bool, error) {
 	if x.Kind == ColumnRef {
 		return &x.Name[len(x.Name)-1], same, nil
 	}
-	if !b.d.Traits().ExprNames {
+	if b.d.Traits().ItemNames == ItemsByRule {
 		return b.ruled(x), false, nil
 	}
 	return nil, false, nil

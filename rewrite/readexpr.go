@@ -58,7 +58,7 @@ func (b *blockReader) walk(e *Expr, in clause, aggregate bool) error {
 		if a != nil && a.Label != nil && len(b.edits) > before {
 			b.edits = append(b.edits, edit{Span{a.Label.At, a.Label.At}, " AS " + b.d.Quote(a.Label.Name)})
 		}
-		if i == 0 && isRow(a) && len(e.Args) == 2 && e.Args[1].Kind == Subquery && b.d.Traits().PlainRows &&
+		if i == 0 && isRow(a) && len(e.Args) == 2 && e.Args[1].Kind == Subquery && b.d.Traits().Defects.Has(RowSubquery) &&
 			(len(b.edits) > before || b.merges()) {
 			return b.rowApart(a)
 		}

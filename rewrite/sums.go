@@ -62,7 +62,7 @@ func (s *splitter) sumItem(it Item, tp *template) bool {
 				return false
 			}
 			s.edits = append(s.edits, edit{e.Span, s.sumText(e, t.column, tp)})
-			if it.Expr == e && it.Alias == nil && !s.d.Traits().ExprNames {
+			if it.Expr == e && it.Alias == nil && s.d.Traits().ItemNames == ItemsByRule {
 				s.edits = append(s.edits, edit{Span{e.End, e.End}, " AS " + s.d.Quote("sum")})
 			}
 			return false

@@ -2,39 +2,50 @@ package mysql
 
 import "github.com/slotsql/slotsql/rewrite"
 
-// Traits says how MySQL differs where the planner has to know.
+// Traits implements rewrite.Dialect.
 func (*Dialect) Traits() rewrite.Traits {
 	return rewrite.Traits{
-		ExprNames:          true,
-		AliasInExpr:        true,
-		HavingAlias:        true,
-		SelfSubqueryFails:  true,
-		LooseEquality:      true,
-		UpsertSetsInsertID: true,
-		InsertIDCall:       "last_insert_id",
-		LockTables:         true,
-		DynamicSQL:         true,
-		Compound:           true,
-		DDLCommits:         true,
-		CopiesColumns:      true,
-		UpsertSeesQuery:    true,
-		ReplaceCascades:    true,
-		UpsertCounts:       true,
-		MissLocks:          true,
-		ChangeExcludes:     true,
-		ShapeQuery:         true,
-		StringsAreFloats:   true,
-		NumberCasts:        map[string]int{"signed": 64, "signed integer": 64, "signed int": 64},
-		PlainRows:          true,
-		StrictGroups:       true,
-		MaybeNull:          [2]string{"IF(TRUE, ", ", NULL)"},
-		TruthLost:          true,
-		Split:              true,
-		Apart:              " LIMIT 18446744073709551615",
-		OrderedJoin:        "STRAIGHT_JOIN",
-		MultiProbe:         "DO 0; DO 0",
-		MultiProbeArg:      "DO ?; DO 0",
-		Steady:             steady,
-		RightsAreFacts:     true,
+		NameRules: rewrite.NameRules{
+			ItemNames:       rewrite.ItemsByText,
+			AliasInExpr:     true,
+			HavingAlias:     true,
+			UpsertSeesQuery: true,
+		},
+		ValueRules: rewrite.ValueRules{
+			LooseEquality:    true,
+			StringsAreFloats: true,
+			NumberCasts:      map[string]int{"signed": 64, "signed integer": 64, "signed int": 64},
+			Steady:           steady,
+		},
+		StatementRules: rewrite.StatementRules{
+			DynamicSQL:         true,
+			Compound:           true,
+			LockTables:         true,
+			CopiesColumns:      true,
+			InsertIDCall:       "last_insert_id",
+			UpsertSetsInsertID: true,
+			UpsertCounts:       true,
+		},
+		ReadRules: rewrite.ReadRules{
+			Split:             true,
+			OrderedJoin:       "STRAIGHT_JOIN",
+			ShapeQuery:        true,
+			StrictGroups:      true,
+			Unmerged:          " LIMIT 18446744073709551615",
+			MaybeNull:         [2]string{"IF(TRUE, ", ", NULL)"},
+			SelfSubqueryFails: true,
+			Defects:           rewrite.RowSubquery | rewrite.QuantifiedNull,
+		},
+		WriteRules: rewrite.WriteRules{
+			MissLocks:       true,
+			ChangeExcludes:  true,
+			ReplaceCascades: true,
+		},
+		SessionRules: rewrite.SessionRules{
+			DDLCommits:     true,
+			MultiProbe:     "DO 0; DO 0",
+			MultiProbeArg:  "DO ?; DO 0",
+			RightsAreFacts: true,
+		},
 	}
 }

@@ -5,11 +5,25 @@ import "github.com/slotsql/slotsql/rewrite"
 // Traits implements rewrite.Dialect.
 func (*Dialect) Traits() rewrite.Traits {
 	return rewrite.Traits{
-		StoredNames: true, MultiIsTx: true, Split: true, WholeRow: true, GroupsByKey: true,
-		SystemColumns: []string{"ctid", "xmin", "xmax", "cmin", "cmax", "tableoid"},
-		OrderedJoin:   "CROSS JOIN", SharedWith: true, TypedConstants: true, SumOfInt: "bigint",
-		NumberCasts:    map[string]int{"int": 32, "integer": 32, "int4": 32, "bigint": 64, "int8": 64, "numeric": 0, "decimal": 0},
-		StrictConflict: true, Steady: steady,
+		NameRules: rewrite.NameRules{
+			StoredNames:    rewrite.NamesStored,
+			WholeRow:       true,
+			SystemColumns:  []string{"ctid", "xmin", "xmax", "cmin", "cmax", "tableoid"},
+			StrictConflict: true,
+		},
+		ValueRules: rewrite.ValueRules{
+			TypedConstants: true,
+			NumberCasts:    map[string]int{"int": 32, "integer": 32, "int4": 32, "bigint": 64, "int8": 64, "numeric": 0, "decimal": 0},
+			SumOfInt:       "bigint",
+			Steady:         steady,
+		},
+		ReadRules: rewrite.ReadRules{
+			Split:       true,
+			OrderedJoin: "CROSS JOIN",
+			SharedWith:  true,
+			GroupsByKey: true,
+		},
+		SessionRules: rewrite.SessionRules{MultiIsTx: true},
 	}
 }
 

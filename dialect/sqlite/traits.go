@@ -5,24 +5,27 @@ import "github.com/slotsql/slotsql/rewrite"
 // Traits implements rewrite.Dialect.
 func (*Dialect) Traits() rewrite.Traits {
 	return rewrite.Traits{
-		StoredNames:    true,
-		ExprNames:      true,
-		NameToNext:     true,
-		WrittenInside:  true,
-		OneWriter:      true,
-		SlotTriggers:   true,
-		SlowParse:      true,
-		AliasInExpr:    true,
-		WithSeesAll:    true,
-		ArgsRestart:    true,
-		ScalarMax:      true,
-		AnyType:        true,
-		ColumnsCollate: true,
-		NestedNames:    true,
-		FullJoins:      true,
-		NumberCasts:    map[string]int{"integer": 64, "int": 64, "bigint": 64},
-		SystemColumns:  []string{"rowid", "oid", "_rowid_"},
-		Steady:         steady,
+		NameRules: rewrite.NameRules{
+			ItemNames:     rewrite.ItemsToNextToken,
+			StoredNames:   rewrite.OutermostNamesStored,
+			AliasInExpr:   true,
+			SystemColumns: []string{"rowid", "oid", "_rowid_"},
+			NestedNames:   true,
+			WithSeesAll:   true,
+		},
+		ValueRules: rewrite.ValueRules{
+			AnyType:        true,
+			ColumnsCollate: true,
+			ScalarMax:      true,
+			NumberCasts:    map[string]int{"integer": 64, "int": 64, "bigint": 64},
+			Steady:         steady,
+		},
+		ReadRules:  rewrite.ReadRules{Defects: rewrite.FullJoinFilter},
+		WriteRules: rewrite.WriteRules{OneWriter: true, SlotTriggers: true},
+		SessionRules: rewrite.SessionRules{
+			ArgsRestart: true,
+			SlowParse:   true,
+		},
 	}
 }
 

@@ -156,8 +156,12 @@ var (
 		Begin:    []string{"START TRANSACTION"},
 		Commit:   []string{"COMMIT"},
 		Rollback: []string{"ROLLBACK"},
-	}, traits: rewrite.Traits{ExprNames: true, ArgsRestart: true, MultiProbe: "DO 0; DO 0", UpsertCounts: true}}
+	}, traits: rewrite.Traits{
+		NameRules:      rewrite.NameRules{ItemNames: rewrite.ItemsByText},
+		StatementRules: rewrite.StatementRules{UpsertCounts: true},
+		SessionRules:   rewrite.SessionRules{ArgsRestart: true, MultiProbe: "DO 0; DO 0"},
+	}}
 	Watching = WatchingEngine{Engine{Dialect: sqlite.New(), drain: dialect.DrainTx{Begin: []string{"BEGIN"}, Commit: []string{"COMMIT"},
-		Rollback: []string{"ROLLBACK"}}, traits: rewrite.Traits{MultiIsTx: true}}}
+		Rollback: []string{"ROLLBACK"}}, traits: rewrite.Traits{SessionRules: rewrite.SessionRules{MultiIsTx: true}}}}
 	Ways = map[string]dialect.Dialect{"nesting": Nesting, "probing": Probing, "watching": Watching}
 )

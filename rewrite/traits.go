@@ -1,0 +1,209 @@
+package rewrite
+
+// Traits are the differences between engines, as data: what a planner or a session has to
+// know and no statement of a dialect can express. The zero value of each is standard SQL.
+type Traits struct {
+	NameRules
+	ValueRules
+	StatementRules
+	ReadRules
+	WriteRules
+	SessionRules
+}
+
+// NameRules are how names resolve and how result columns are named.
+type NameRules struct {
+	// ItemNames is how a select item without an alias is named.
+	ItemNames ItemNames
+	// StoredNames is where a bare column as a select item is named as its table has
+	// it, not as the statement writes it.
+	StoredNames StoredNames
+	// AliasInExpr: ORDER BY finds aliases inside expressions too.
+	AliasInExpr bool
+	// HavingAlias: HAVING may only name grouped columns, aggregates and aliases.
+	HavingAlias bool
+	// WholeRow: a table's name stands for its row, of the type that has the
+	// table's name.
+	WholeRow bool
+	// SystemColumns are the columns that every table has and no query.
+	SystemColumns []string
+	// NestedNames: a join in parentheses names its columns by rules of its own
+	// where a name comes twice (SQLite).
+	NestedNames bool
+	// WithSeesAll: WITH queries see each other, and themselves, without the
+	// word RECURSIVE, too.
+	WithSeesAll bool
+	// UpsertSeesQuery: the conflict clause of INSERT ... SELECT may name the
+	// columns of the query's tables.
+	UpsertSeesQuery bool
+	// StrictConflict: ON CONFLICT DO UPDATE has to name its conflict target, and columns of
+	// the table by the table's name.
+	StrictConflict bool
+}
+
+// ItemNames is how an engine names a select item that is an expression without an alias.
+type ItemNames uint8
+
+// The ways of naming an item.
+const (
+	// ItemsByRule: by its function or type, or by a fixed word (PostgreSQL).
+	ItemsByRule ItemNames = iota
+	// ItemsByText: by its own SQL (MySQL).
+	ItemsByText
+	// ItemsToNextToken: by its own SQL and all that follows up to the next token, comments
+	// included (SQLite).
+	ItemsToNextToken
+)
+
+// StoredNames is which queries name a bare column as its table has it.
+type StoredNames uint8
+
+// The queries that do so.
+const (
+	NamesAsWritten       StoredNames = iota // none: columns are named as the statement writes them
+	NamesStored                             // all
+	OutermostNamesStored                    // the outermost one only
+)
+
+// ValueRules are how values are typed, compared and computed.
+type ValueRules struct {
+	// LooseEquality: a number compares equal to many strings.
+	LooseEquality bool
+	// StringsAreFloats: a string in an addition is a floating-point number.
+	StringsAreFloats bool
+	// TypedConstants: a string or placeholder has the type of what it is compared with.
+	TypedConstants bool
+	// AnyType: a column takes values of any type.
+	AnyType bool
+	// ColumnsCollate: a comparison uses the collation of the column that it
+	// names first, and a subquery in a column's place has none (SQLite).
+	ColumnsCollate bool
+	// ScalarMax: MAX and MIN of several arguments are what others call
+	// GREATEST and LEAST.
+	ScalarMax bool
+	// NumberCasts are the types, in lower case and as a cast writes them, that leave an
+	// integer as it is: with their number of bits, or with 0 where any number fits.
+	NumberCasts map[string]int
+	// SumOfInt is the type of SUM over an integer column of up to 32 bits,
+	// where adding a slot sum to it would give another.
+	SumOfInt string
+	// Steady is what may be evaluated more than once; nil for nothing.
+	Steady *Steady
+}
+
+// StatementRules are which statements there are, and what they do besides their job.
+type StatementRules struct {
+	// DynamicSQL: PREPARE and EXECUTE IMMEDIATE take the value of an expression
+	// for a statement.
+	DynamicSQL bool
+	// Compound: IF, CASE, LOOP, FOR and the like may stand outside of routines, with
+	// statements in them.
+	Compound bool
+	// LockTables: LOCK TABLES limits the session to the tables it lists.
+	LockTables bool
+	// CopiesColumns: CREATE TABLE ... SELECT copies NOT NULL and DEFAULT of
+	// plain columns.
+	CopiesColumns bool
+	// InsertIDCall is the function, in lower case, that returns its argument and makes it the
+	// session's last insert ID; "" for none.
+	InsertIDCall string
+	// UpsertSetsInsertID: an upsert of a table with an AUTO_INCREMENT column
+	// changes LAST_INSERT_ID().
+	UpsertSetsInsertID bool
+	// UpsertCounts: RowsAffected of an upsert is 1 for a new and 2 for a
+	// changed row.
+	UpsertCounts bool
+}
+
+// ReadRules are the forms that a query of totals may have, and those it has to avoid.
+type ReadRules struct {
+	// Split: queries that order or filter by a counter are split into rows
+	// with and without slots, see split.go.
+	Split bool
+	// OrderedJoin is the word for a cross join, one that reads its left side
+	// first if there is such a word.
+	OrderedJoin string
+	// SharedWith: WITH name AS MATERIALIZED (...), computed once however often
+	// it is named.
+	SharedWith bool
+	// ShapeQuery: an expression over a counter reports another type than the
+	// column, so that the original is asked for its column types.
+	ShapeQuery bool
+	// GroupsByKey: a block grouped by a table's primary key may name its
+	// other columns; one over a query may not.
+	GroupsByKey bool
+	// StrictGroups: the engine may be set to refuse, in a query with groups,
+	// what names a column that is not grouped by (ONLY_FULL_GROUP_BY).
+	StrictGroups bool
+	// Unmerged ends a derived table that the engine must not merge into the
+	// query around it when grouping sets stand over it.
+	Unmerged string
+	// MaybeNull stands around an expression to have the engine take it for one
+	// that may be NULL, where it would otherwise take it for one that never is,
+	// and not look whether its row is the missing one of an outer join.
+	MaybeNull [2]string
+	// SelfSubqueryFails: an UPDATE may not read its own table in a subquery,
+	// but in a derived table.
+	SelfSubqueryFails bool
+	// Defects are those of the engine that a rewritten query must not meet.
+	Defects Defects
+}
+
+// Defects is a set of wrong answers that engines give to correct SQL.
+type Defects uint8
+
+// The defects.
+const (
+	// FullJoinFilter: a set operation in FROM may lose a WHERE where one of its
+	// queries has a FULL or RIGHT JOIN and others have subqueries (SQLite).
+	FullJoinFilter Defects = 1 << iota
+	// RowSubquery: a row that is compared with a subquery may hold no subquery
+	// itself (MariaDB refuses it, and may crash where it was prepared).
+	RowSubquery
+	// QuantifiedNull: the NULL of a comparison with ANY or ALL may become 0 in a
+	// statement with further subqueries (MariaDB).
+	QuantifiedNull
+)
+
+// Has reports whether the set has the defect.
+func (d Defects) Has(one Defects) bool { return d&one != 0 }
+
+// WriteRules are what a write locks, and what happens to the slots of the rows it changes.
+type WriteRules struct {
+	// OneWriter: one connection writes at a time, so that more than one slot
+	// per key gains nothing.
+	OneWriter bool
+	// MissLocks: an update that finds no row keeps others from inserting next
+	// to it until its transaction ends (InnoDB's gap locks).
+	MissLocks bool
+	// ChangeExcludes: a transaction that has changed a row has it locked against
+	// increments as well.
+	ChangeExcludes bool
+	// ReplaceCascades: REPLACE deletes a replaced row's slots through the
+	// foreign key.
+	ReplaceCascades bool
+	// SlotTriggers: triggers on the base table delete the slots of a row that
+	// goes, and move those of one whose key changes, with a foreign key or not.
+	SlotTriggers bool
+}
+
+// SessionRules are what a session has to know about its engine and parent driver.
+type SessionRules struct {
+	// DDLCommits: a statement that changes the schema commits.
+	DDLCommits bool
+	// MultiIsTx: several statements sent as one text are one transaction.
+	MultiIsTx bool
+	// ArgsRestart: each statement of such a text takes its arguments from the
+	// first one on.
+	ArgsRestart bool
+	// MultiProbe is a harmless text of two statements, to be run first where
+	// the parent may have such texts switched off. MultiProbeArg is one that
+	// takes an argument: the parent may have them switched off with arguments only.
+	MultiProbe, MultiProbeArg string
+	// SlowParse: the parent parses SQL each time it runs, so that slotsql
+	// prepares its own.
+	SlowParse bool
+	// RightsAreFacts: what the session's user may do is a fact of a column, and
+	// another role of the same session may do other things (MySQL).
+	RightsAreFacts bool
+}
