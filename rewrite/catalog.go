@@ -1,5 +1,7 @@
 package rewrite
 
+import "sort"
+
 // Table is what the planner knows of one base table: what the database says
 // of it and, for a counter table, what the configuration says.
 type Table struct {
@@ -10,6 +12,10 @@ type Table struct {
 	// Uniques holds the primary key and every UNIQUE key that holds for all
 	// rows (no partial or expression index), the primary key first.
 	Uniques []Unique
+	// PartialUniques holds the unique keys that do not: partial ones, those on expressions
+	// or prefixes, those with another collation than their columns have, deferrable ones and
+	// those of a partition alone. Their columns are all that they mention, in table order.
+	PartialUniques []Unique
 	// OtherUniques says that a row may meet another by a key that is not in
 	// Uniques, or by one whose comparison is coarser than its columns'. It is
 	// not set where an INSERT names the key it meets.
@@ -165,6 +171,35 @@ func (t *Table) Unrestricted() {
 	}
 }
 
+// AddPartialUnique adds a key to PartialUniques, of all columns that it mentions.
+func (t *Table) AddPartialUnique(name string, mentions func(column string) bool) {
+	u := Unique{Name: name}
+	for i := range t.Columns {
+		if c := t.Columns[i].Name; mentions(c) {
+			u.Columns = append(u.Columns, c)
+		}
+	}
+	if len(u.Columns) == 0 {
+		return
+	}
+	t.PartialUniques = append(t.PartialUniques, u)
+	sort.Slice(t.PartialUniques, func(i, j int) bool { return t.PartialUniques[i].Name < t.PartialUniques[j].Name })
+}
+
+// uniqueOver returns a unique key, of whichever kind, that mentions a column; nil for none.
+func (t *Table) uniqueOver(mentions func(column string) bool) *Unique {
+	for _, list := range [][]Unique{t.Uniques, t.PartialUniques} {
+		for i := range list {
+			for _, c := range list[i].Columns {
+				if mentions(c) {
+					return &list[i]
+				}
+			}
+		}
+	}
+	return nil
+}
+
 // AddPassive adds a counter that other processes may count in slots.
 func (t *Table) AddPassive(column string) {
 	c := t.Counter
@@ -261,6 +296,11 @@ func (t *Table) Slottable(column string) (bool, string) {
 	}
 	if t.Versioned {
 		return false, "the table keeps every version of its rows (system versioning), and increments in slots create none"
+	}
+	for _, u := range t.PartialUniques {
+		if contains(u.Columns, column) {
+			return false, "the unique index " + u.Name + " looks at the column's base value"
+		}
 	}
 	for _, name := range t.Checked {
 		if name == column {

@@ -97,10 +97,8 @@ func (t *Table) CompanionFault(column string, merge Merge) string {
 			return "references another table, which the values in slots would not"
 		}
 	}
-	for _, u := range t.Uniques {
-		if contains(u.Columns, column) {
-			return "is part of the unique key " + u.Name + ", which would not see the values in slots"
-		}
+	if u := t.uniqueOver(func(c string) bool { return c == column }); u != nil {
+		return "is part of the unique key " + u.Name + ", which would not see the values in slots"
 	}
 	for i := range t.Columns {
 		if g := &t.Columns[i]; g.Generated && contains(g.DependsOn, column) {

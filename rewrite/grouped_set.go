@@ -198,21 +198,14 @@ func (g *grouper) shares() string {
 // bounded names what keeps a counter from passing over values unseen: a constraint that
 // holds at both ends need not hold for what lies between.
 func (g *grouper) bounded(counter string) string {
-	with := func(list []string) bool {
-		for _, c := range list {
-			if c == counter || g.counted[c] {
-				return true
-			}
-		}
-		return false
+	with := func(c string) bool { return c == counter || g.counted[c] }
+	if u := g.real.uniqueOver(with); u != nil {
+		return "counter " + counter + " is part of the unique key " + u.Name
 	}
-	for _, u := range g.real.Uniques {
-		if with(u.Columns) {
-			return "counter " + counter + " is part of the unique key " + u.Name
+	for _, c := range g.real.Referring {
+		if with(c) {
+			return "counter " + counter + " references another table"
 		}
-	}
-	if with(g.real.Referring) {
-		return "counter " + counter + " references another table"
 	}
 	return g.checked(counter)
 }
@@ -325,10 +318,8 @@ func (g *grouper) free(a assigning) *GivenArg {
 	if g.returned[name] || a.column.Domain != "" || a.column.Generated || contains(g.real.Checked, name) || contains(g.real.Referring, name) {
 		return nil
 	}
-	for _, u := range g.real.Uniques {
-		if contains(u.Columns, name) {
-			return nil
-		}
+	if g.real.uniqueOver(func(c string) bool { return c == name }) != nil {
+		return nil
 	}
 	for i := range g.table.Columns {
 		if c := &g.table.Columns[i]; c.Generated && contains(c.DependsOn, name) {

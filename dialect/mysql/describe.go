@@ -173,31 +173,59 @@ func column(r []any) (c rewrite.Column, generated string) {
 }
 
 func (f *found) uniques(ctx context.Context, s dialect.Session) error {
-	partial := map[*rewrite.Table]map[string]bool{}
+	type key struct {
+		table *rewrite.Table
+		name  string
+	}
+	// A key on a prefix or on an expression says nothing of whole columns.
+	partial, expressions := map[key]bool{}, map[key]string{}
+	unique := " AND NON_UNIQUE = 0"
 	err := f.of(ctx, s, "unique keys", "INDEX_NAME, COLUMN_NAME, SUB_PART", "STATISTICS", "TABLE_SCHEMA", "TABLE_NAME",
-		" AND NON_UNIQUE = 0 ORDER BY TABLE_NAME, INDEX_NAME = 'PRIMARY' DESC, INDEX_NAME, SEQ_IN_INDEX", func(t *rewrite.Table, r []any) {
+		unique+" ORDER BY TABLE_NAME, INDEX_NAME = 'PRIMARY' DESC, INDEX_NAME, SEQ_IN_INDEX", func(t *rewrite.Table, r []any) {
 			name := text(r[0])
 			if n := len(t.Uniques); n == 0 || t.Uniques[n-1].Name != name {
 				t.Uniques = append(t.Uniques, rewrite.Unique{Name: name, Primary: name == "PRIMARY"})
 			}
 			u := &t.Uniques[len(t.Uniques)-1]
-			u.Columns = append(u.Columns, text(r[1]))
-			// A key on a prefix or on an expression says nothing of whole columns.
-			if r[2] != nil || r[1] == nil {
-				if partial[t] == nil {
-					partial[t] = map[string]bool{}
-				}
-				partial[t][name] = true
+			switch {
+			case r[1] == nil:
+				partial[key{t, name}], expressions[key{t, name}] = true, ""
+				return
+			case r[2] != nil:
+				partial[key{t, name}] = true
 			}
+			u.Columns = append(u.Columns, text(r[1]))
 		})
-	for t, names := range partial {
-		t.OtherUniques = true
-		t.Uniques = slices.DeleteFunc(t.Uniques, func(u rewrite.Unique) bool { return names[u.Name] })
+	if err != nil {
+		return err
+	}
+	if len(expressions) > 0 { // MySQL, whose STATISTICS has them
+		if err := f.of(ctx, s, "expressions of unique keys", "INDEX_NAME, EXPRESSION", "STATISTICS", "TABLE_SCHEMA", "TABLE_NAME",
+			unique+" AND EXPRESSION IS NOT NULL", func(t *rewrite.Table, r []any) {
+				expressions[key{t, text(r[0])}] += " " + text(r[1])
+			}); err != nil {
+			return err
+		}
+	}
+	for _, t := range f.tables {
+		t.Uniques = slices.DeleteFunc(t.Uniques, func(u rewrite.Unique) bool {
+			k := key{t, u.Name}
+			if !partial[k] {
+				return false
+			}
+			over := u.Columns
+			if e, ok := expressions[k]; ok {
+				over = slices.Concat(over, mentioned(t, e))
+			}
+			t.OtherUniques = true
+			t.AddPartialUnique(u.Name, func(c string) bool { return slices.Contains(over, c) })
+			return true
+		})
 		if len(t.Uniques) == 0 {
 			t.Uniques = nil
 		}
 	}
-	return err
+	return nil
 }
 
 // checks finds the columns that CHECK constraints mention.

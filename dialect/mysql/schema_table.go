@@ -30,6 +30,7 @@ type schemaKey struct {
 	primary, unique bool
 	partial         bool // on a prefix or an expression
 	columns         []string
+	mentioned       []string // by expressions
 }
 
 // like returns a copy without what belongs to the one table only.
@@ -235,6 +236,7 @@ func (t *schemaTable) key(name string, primary, unique bool, parts []*ast.IndexP
 	for _, p := range parts {
 		if p.Column == nil {
 			k.partial = true
+			k.mentioned = append(k.mentioned, mentioned(t.Table, columnsOf(p.Expr))...)
 			continue
 		}
 		at := t.named(p.Column.Name.O)
@@ -282,6 +284,9 @@ func (t *schemaTable) finish() {
 			}
 		}
 		t.OtherUniques = t.OtherUniques || k.unique && k.partial
+		if k.unique && k.partial {
+			t.AddPartialUnique(k.name, func(c string) bool { return slices.Contains(k.columns, c) || slices.Contains(k.mentioned, c) })
+		}
 		if k.unique && !k.partial {
 			t.Uniques = append(t.Uniques, rewrite.Unique{Name: k.name, Primary: k.primary, Columns: k.columns})
 		}

@@ -72,6 +72,12 @@ JOIN pg_catalog.pg_depend p ON p.refclassid = 'pg_catalog.pg_class'::pg_catalog.
 JOIN pg_catalog.pg_attribute a ON a.attrelid = f.adrelid AND a.attnum = p.refobjsubid
 WHERE f.adrelid = ANY ($1::text::pg_catalog.oid[]) ORDER BY 1, 2, 3`
 
+	// The tables, and those below them: partitions, and what inherits.
+	below = `
+WITH RECURSIVE below (root, rel) AS (
+  SELECT o, o FROM pg_catalog.unnest($1::text::pg_catalog.oid[]) AS o
+  UNION SELECT b.root, h.inhrelid FROM below b JOIN pg_catalog.pg_inherits h ON h.inhparent = b.rel)`
+
 	uniqueQuery = `
 SELECT i.indrelid::text, x.relname::text, i.indisprimary::text, a.attname::text,
   (NOT EXISTS (SELECT 1 FROM pg_catalog.pg_constraint k WHERE k.conindid = x.oid AND k.conrelid = i.indrelid AND k.contype IN ('p', 'u')))::text
@@ -81,6 +87,20 @@ JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = u.attnu
 WHERE i.indrelid = ANY ($1::text::pg_catalog.oid[]) AND i.indisunique AND i.indisvalid AND i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL
   AND u.ord <= i.indnkeyatts
 ORDER BY i.indrelid, i.indisprimary DESC, i.indexrelid, u.ord`
+
+	// The unique keys that uniqueQuery leaves out, those of partitions and of tables that
+	// inherit among them, with every column that they mention.
+	partialUniqueQuery = below + `
+SELECT DISTINCT b.root::text, x.relname::text, a.attname::text,
+  (b.rel = b.root AND i.indisvalid AND i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL)::text
+FROM below b JOIN pg_catalog.pg_index i ON i.indrelid = b.rel JOIN pg_catalog.pg_class x ON x.oid = i.indexrelid
+JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum > 0 AND (
+  a.attnum = ANY (i.indkey::pg_catalog.int2[]) OR EXISTS (
+    SELECT 1 FROM pg_catalog.pg_depend p
+    WHERE p.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND p.objid = i.indexrelid
+      AND p.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND p.refobjid = i.indrelid AND p.refobjsubid = a.attnum))
+WHERE i.indisunique AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_inherits h WHERE h.inhrelid = i.indexrelid)
+ORDER BY 1, 2, 3`
 
 	// A foreign key to a partitioned table has another one to each partition below
 	// it, which are left out.
@@ -93,20 +113,20 @@ JOIN pg_catalog.pg_class c ON c.oid = k.confrelid JOIN pg_catalog.pg_namespace n
 WHERE k.conrelid = ANY ($1::text::pg_catalog.oid[]) AND k.contype = 'f' AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_constraint o WHERE o.oid = k.conparentid AND o.conrelid = k.conrelid)
 ORDER BY k.conrelid, k.oid, u.ord`
 	// What else can refuse a row for a column's value: CHECK and exclusion
-	// constraints, and the unique indexes that uniqueQuery leaves out. An
-	// empty name stands for every column.
-	checkQuery = `
-SELECT DISTINCT v.rel::text, COALESCE(a.attname::text, ''), v.sql
+	// constraints, those of partitions and of tables that inherit among them, and the unique
+	// indexes that uniqueQuery leaves out. An empty name stands for every column.
+	checkQuery = below + `
+SELECT DISTINCT v.root::text, COALESCE(a.attname::text, ''), v.sql
 FROM (
-  SELECT k.conrelid AS rel, COALESCE(u.attnum, 0) AS attnum, CASE WHEN k.contype = 'c' AND k.convalidated THEN pg_catalog.pg_get_expr(k.conbin, k.conrelid) ELSE '' END AS sql
-  FROM pg_catalog.pg_constraint k LEFT JOIN LATERAL pg_catalog.unnest(k.conkey) AS u(attnum) ON true
-  WHERE k.conrelid = ANY ($1::text::pg_catalog.oid[]) AND k.contype IN ('c', 'x')
+  SELECT b.root, k.conrelid AS rel, COALESCE(u.attnum, 0) AS attnum, CASE WHEN k.contype = 'c' AND k.convalidated THEN pg_catalog.pg_get_expr(k.conbin, k.conrelid) ELSE '' END AS sql
+  FROM below b JOIN pg_catalog.pg_constraint k ON k.conrelid = b.rel LEFT JOIN LATERAL pg_catalog.unnest(k.conkey) AS u(attnum) ON true
+  WHERE k.contype IN ('c', 'x') AND (b.rel = b.root OR k.coninhcount = 0)
   UNION ALL
-  SELECT i.indrelid, u.attnum, ''
+  SELECT i.indrelid, i.indrelid, u.attnum, ''
   FROM pg_catalog.pg_index i CROSS JOIN LATERAL pg_catalog.unnest(i.indkey::pg_catalog.int2[]) AS u(attnum)
   WHERE i.indrelid = ANY ($1::text::pg_catalog.oid[]) AND i.indisunique AND u.attnum <> 0 AND NOT (i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL)
   UNION ALL
-  SELECT i.indrelid, p.refobjsubid, ''
+  SELECT i.indrelid, i.indrelid, p.refobjsubid, ''
   FROM pg_catalog.pg_index i JOIN pg_catalog.pg_depend p ON p.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND p.objid = i.indexrelid
     AND p.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND p.refobjid = i.indrelid AND p.refobjsubid > 0
   WHERE i.indrelid = ANY ($1::text::pg_catalog.oid[]) AND i.indisunique AND NOT (i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL)
@@ -128,10 +148,11 @@ func (d *Dialect) Table(ctx context.Context, s dialect.Session, schema, name str
 // described is a table while it is read.
 type described struct {
 	*rewrite.Table
-	places     map[string]int  // of the columns, by catalog number
-	checked    map[string]bool // columns that something may refuse a value of
-	inherited  bool            // other tables inherit from it
-	constraint string          // whose columns are being read
+	places     map[string]int             // of the columns, by catalog number
+	checked    map[string]bool            // columns that something may refuse a value of
+	inherited  bool                       // other tables inherit from it
+	constraint string                     // whose columns are being read
+	partial    map[string]map[string]bool // the columns of partial unique keys, by their name
 }
 
 // Describe implements dialect.Describer. Row security counts as triggers, because it
@@ -186,6 +207,7 @@ func (d *Dialect) Describe(
 		{dependQuery, (*described).dependsOn},
 		{triggerQuery, (*described).triggers},
 		{uniqueQuery, (*described).unique},
+		{partialUniqueQuery, (*described).partialUnique},
 		{referringQuery, (*described).refers},
 		{checkQuery, (*described).check},
 	} {
@@ -262,6 +284,21 @@ func (t *described) unique(r []any) error {
 	return nil
 }
 
+// partialUnique reads a column that a unique key mentions.
+func (t *described) partialUnique(r []any) error {
+	if whole := yes(r[2]) && !t.inherited; whole {
+		return nil
+	}
+	if t.partial == nil {
+		t.partial = map[string]map[string]bool{}
+	}
+	if t.partial[str(r[0])] == nil {
+		t.partial[str(r[0])] = map[string]bool{}
+	}
+	t.partial[str(r[0])][str(r[1])] = true
+	return nil
+}
+
 // refers reads a column of a foreign key; constraint is that of the last one.
 func (t *described) refers(r []any) error {
 	t.Refer(str(r[0]))
@@ -306,6 +343,9 @@ func (t *described) finish() {
 		if t.checked[c.Name] {
 			t.Checked = append(t.Checked, c.Name)
 		}
+	}
+	for name, columns := range t.partial {
+		t.AddPartialUnique(name, func(c string) bool { return columns[c] })
 	}
 }
 

@@ -267,7 +267,11 @@ func (t *schemaTable) finish() {
 			for _, c := range all {
 				checked[c] = true
 			}
-		} else if !t.inherited {
+		}
+		switch {
+		case !k.exact || t.inherited:
+			t.AddPartialUnique(k.name, func(c string) bool { return slices.Contains(k.columns, c) || slices.Contains(k.watched, c) })
+		default:
 			t.Uniques = append(t.Uniques, rewrite.Unique{Name: k.name, Primary: k.primary, Columns: k.columns, Index: k.label == "idx"})
 		}
 	}

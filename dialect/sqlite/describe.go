@@ -136,7 +136,7 @@ func complete(ctx context.Context, s dialect.Session, db string, found map[strin
 	}{
 		{"SELECT name, wr, strict FROM pragma_table_list WHERE schema = " + schema + " AND name IN " + list, (*described).kind},
 		{`SELECT m.name, c.name, c.type, c."notnull", c.dflt_value, c.hidden, c.pk` + from + "pragma_table_xinfo(m.name, " + schema + ") AS c" + these + " ORDER BY m.name, c.cid", (*described).column},
-		{"SELECT m.name, x.name, x.origin, x.partial, p.cid, p.name, p.coll" + from + "pragma_index_list(m.name, " + schema + ") AS x, pragma_index_xinfo(x.name, " + schema + ") AS p" +
+		{"SELECT m.name, x.name, x.origin, x.partial, p.cid, p.name, p.coll, (SELECT i.sql FROM " + quote(db) + ".sqlite_schema AS i WHERE i.type = 'index' AND i.name = x.name)" + from + "pragma_index_list(m.name, " + schema + ") AS x, pragma_index_xinfo(x.name, " + schema + ") AS p" +
 			these + ` AND x."unique" = 1 AND p.key = 1 ORDER BY m.name, x.seq, p.seqno`, (*described).indexed},
 		{`SELECT m.name, f."from", f.id, f."table", f."to", f.on_delete, f.on_update` + from + "pragma_foreign_key_list(m.name, " + schema + ") AS f" +
 			these + " ORDER BY m.name, f.id, f.seq", (*described).refers},
@@ -170,6 +170,9 @@ func (t *described) indexed(r []any) {
 	x := &t.indexes[len(t.indexes)-1]
 	x.expression = x.expression || number(r[3]) < 0 // -1: rowid, -2: expression
 	x.columns, x.collations = append(x.columns, text(r[4])), append(x.collations, text(r[5]))
+	if (x.partial || x.expression) && x.mentioned == nil {
+		x.mentioned = indexed(text(r[6]))
+	}
 }
 
 // refers takes a column of a foreign key.
@@ -198,14 +201,12 @@ func (t *described) finish() {
 			c.DependsOn = t.def.dependsOn(c.Name, t.Table)
 		}
 	}
-	whole := slices.DeleteFunc(slices.Clone(t.indexes), func(x index) bool { return x.partial || x.expression })
-	t.OtherUniques = len(whole) < len(t.indexes)
-	if rowid := t.rowidAlias(whole); rowid != "" {
+	if rowid := t.rowidAlias(t.indexes); rowid != "" {
 		c := t.Column(rowid)
 		c.Identity, c.Nullable = true, false
 		t.Uniques = append(t.Uniques, rewrite.Unique{Primary: true, Columns: []string{rowid}})
 	}
-	addUniques(t.Table, whole, t.def)
+	addUniques(t.Table, t.indexes, t.def)
 	t.Checked = t.def.checkedColumns(t.Table)
 	t.Checks = t.def.checksOf(t.Checked)
 }

@@ -25,9 +25,7 @@ func (*Dialect) ParseSchema(sql string) ([]*rewrite.Table, error) {
 	out := make([]*rewrite.Table, len(s.tables))
 	for i, t := range s.tables {
 		if t.def.understood {
-			plain := t.plainIndexes()
-			t.OtherUniques = len(plain) < len(t.indexes)
-			addUniques(t.Table, plain, t.def)
+			addUniques(t.Table, t.uniqueIndexes(), t.def)
 			t.Checked = t.def.checkedColumns(t.Table)
 			t.Checks = t.def.checksOf(t.Checked)
 		}

@@ -9,15 +9,13 @@ import (
 
 type schemaIndex struct {
 	index
-	partial, expression, replace bool
+	replace bool
 }
 
-func (t *schemaTable) plainIndexes() []index {
-	var out []index
-	for _, x := range t.indexes {
-		if !x.partial && !x.expression {
-			out = append(out, x.index)
-		}
+func (t *schemaTable) uniqueIndexes() []index {
+	out := make([]index, len(t.indexes))
+	for i, x := range t.indexes {
+		out[i] = x.index
 	}
 	return out
 }
@@ -112,8 +110,10 @@ func (s *schemaFile) index(n *ast.CreateIndexStmt) error {
 	}
 	columns, collations, ok := t.terms(n.Columns)
 	t.addIndex(schemaIndex{
-		index:   index{name: n.Name.Name.Name, columns: columns, collations: collations},
-		partial: n.Where != nil, expression: !ok,
+		index: index{
+			name: n.Name.Name.Name, columns: columns, collations: collations,
+			partial: n.Where != nil, expression: !ok, mentioned: indexMentions(n),
+		},
 	})
 	return nil
 }

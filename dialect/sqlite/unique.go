@@ -3,6 +3,8 @@ package sqlite
 import (
 	"strings"
 
+	"github.com/sqlc-dev/meyer/ast"
+
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -13,6 +15,42 @@ type index struct {
 	partial, expression bool // it does not hold for all rows, or for columns only
 	columns             []string
 	collations          []string
+	mentioned           map[string]bool // by a partial index, or one on expressions; nil: anything
+}
+
+// indexed returns the columns that the definition of an index mentions, by their folded
+// names: too many rather than too few. It is nil where they are not known.
+func indexed(sql string) map[string]bool {
+	n, err := parseOne(sql)
+	create, ok := n.(*ast.CreateIndexStmt)
+	if err != nil || !ok {
+		return nil
+	}
+	return indexMentions(create)
+}
+
+func indexMentions(n *ast.CreateIndexStmt) map[string]bool {
+	out := map[string]bool{}
+	for _, term := range n.Columns {
+		namesIn(term.Expr, out)
+		if s, ok := term.Expr.(*ast.Literal); ok {
+			out[foldName(s.Value)] = true // a name in single quotes
+		}
+	}
+	namesIn(n.Where, out)
+	return out
+}
+
+// partialUnique adds an index to the table's partial ones.
+func partialUnique(t *rewrite.Table, x index) {
+	names := x.mentioned
+	if !x.partial && !x.expression {
+		names = map[string]bool{}
+		for _, c := range x.columns {
+			names[foldName(c)] = true
+		}
+	}
+	t.AddPartialUnique(x.name, func(c string) bool { return names == nil || names[foldName(c)] })
 }
 
 // addUniques adds the indexes under which rows that compare equal, column by
@@ -22,6 +60,11 @@ type index struct {
 func addUniques(t *rewrite.Table, indexes []index, def definition) {
 	var primary, others []rewrite.Unique
 	for _, x := range indexes {
+		if x.partial || x.expression {
+			t.OtherUniques = true
+			partialUnique(t, x)
+			continue
+		}
 		fits := true
 		for i, name := range x.columns {
 			own, known := def.collation(name)
@@ -34,6 +77,7 @@ func addUniques(t *rewrite.Table, indexes []index, def definition) {
 		}
 		t.OtherUniques = t.OtherUniques || !fits
 		if !fits {
+			partialUnique(t, x)
 			continue
 		}
 		u := rewrite.Unique{Name: x.name, Primary: x.primary, Columns: x.columns}

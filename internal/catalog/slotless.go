@@ -147,8 +147,7 @@ func (sc *Schema) group(t *rewrite.Table, counters []string) {
 // statement: the sum is exact, and no step on the way to it can fail by itself.
 func groupable(t *rewrite.Table, column string) bool {
 	c := t.Column(column)
-	return c != nil && Summable(c) && !c.Generated && !c.Identity && t.NoTransactions == "" &&
-		!slices.ContainsFunc(t.Uniques, func(u rewrite.Unique) bool { return slices.Contains(u.Columns, column) })
+	return c != nil && Summable(c) && !c.Generated && !c.Identity && t.NoTransactions == ""
 }
 
 // Grouped implements rewrite.GroupCatalog.
