@@ -236,10 +236,26 @@ func (f *fleet) advanced(w *worker, err error) bool {
 	if err != nil {
 		f.failed = true
 		f.t.Errorf("step %q: %s (%q): %s: %v", f.step, w.process.name, w.process.config.mode, twin.Class(err), err)
+		if strings.HasPrefix(twin.Class(err), "MySQL 1213") {
+			f.t.Log(f.lastDeadlock())
+		}
 		return false
 	}
 	w.done++
 	return !f.failed
+}
+
+// lastDeadlock is what InnoDB knows of it.
+func (f *fleet) lastDeadlock() string {
+	db := f.open(plain)
+	defer db.Close()
+	var kind, name, status string
+	if err := db.QueryRow("SHOW ENGINE INNODB STATUS").Scan(&kind, &name, &status); err != nil {
+		return err.Error()
+	}
+	_, status, _ = strings.Cut(status, "LATEST DETECTED DEADLOCK")
+	status, _, _ = strings.Cut(status, "\nTRANSACTIONS\n")
+	return status
 }
 
 func (f *fleet) operations() int {

@@ -29,7 +29,7 @@ func (r *Run) onColdRow() bool {
 	if !c.Tx.KeepsLocks() {
 		hot, became := c.Shared.heat.Hot(row)
 		if r.Plan.tally.heatedRow(became); !hot {
-			r.row = &row
+			r.row = row
 		}
 		return !hot
 	}
@@ -44,7 +44,7 @@ func (r *Run) onColdRow() bool {
 		c.counting[row] = hot
 	}
 	if !hot {
-		r.row = &row
+		r.row = row
 	}
 	return !hot
 }
@@ -86,7 +86,7 @@ func (r *Run) execCold(ctx context.Context) (driver.Result, error) {
 
 // took notes how an update of a base row has gone.
 func (r *Run) took(d time.Duration, err error) {
-	if r.row == nil {
+	if r.row.Table == "" {
 		return
 	}
 	h, e := r.conn.Shared.heat, &r.conn.Engine
@@ -97,7 +97,7 @@ func (r *Run) took(d time.Duration, err error) {
 		waited = h.Took(d)
 	}
 	if waited {
-		r.Plan.tally.heatedRow(h.Waited(*r.row))
+		r.Plan.tally.heatedRow(h.Waited(r.row))
 	}
 }
 

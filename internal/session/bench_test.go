@@ -66,9 +66,9 @@ const (
 
 // benchShared is a connector's state with one counter table, as if read from
 // a database.
-func benchShared(b *testing.B, d dialect.Dialect) (*Shared, *catalog.Schema) {
+func benchShared(b *testing.B, d dialect.Dialect, placement string) (*Shared, *catalog.Schema) {
 	b.Helper()
-	cfg, err := config.Parse([]byte("version: 1\ndefaults: {slots: 64, placement: connection}\ntables: {posts: {counters: {views: }}}"), "slotsql.yaml")
+	cfg, err := config.Parse([]byte("version: 1\ndefaults: {slots: 64, placement: "+placement+"}\ntables: {posts: {counters: {views: }}}"), "slotsql.yaml")
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func benchShared(b *testing.B, d dialect.Dialect) (*Shared, *catalog.Schema) {
 
 func benchConn(b *testing.B) *Conn {
 	b.Helper()
-	s, _ := benchShared(b, sqlite.New())
+	s, _ := benchShared(b, sqlite.New(), "connection")
 	c, err := NewConn(b.Context(), s, idleConn{})
 	if err != nil {
 		b.Fatal(err)
@@ -148,7 +148,7 @@ func benchQuery(b *testing.B, c driver.Conn, text string, args []driver.NamedVal
 
 // BenchmarkDatabaseSQL is the same way as an application goes it, by sql.DB.
 func BenchmarkDatabaseSQL(b *testing.B) {
-	s, _ := benchShared(b, sqlite.New())
+	s, _ := benchShared(b, sqlite.New(), "connection")
 	for _, way := range []struct {
 		name string
 		db   *sql.DB
@@ -182,7 +182,7 @@ func (c bareConnector) Connect(ctx context.Context) (driver.Conn, error) {
 // connection per CPU.
 func BenchmarkPlanCached(b *testing.B) {
 	for _, t := range []struct{ name, text string }{{"untouched", textUntouched}, {"increment", textIncrement}} {
-		s, _ := benchShared(b, sqlite.New())
+		s, _ := benchShared(b, sqlite.New(), "connection")
 		b.Run(t.name, func(b *testing.B) {
 			c, err := NewConn(b.Context(), s, idleConn{})
 			if err != nil {
@@ -231,7 +231,7 @@ func BenchmarkPlanUncached(b *testing.B) {
 				}
 			}
 			b.Run(d.Name()+"/"+t.name, func(b *testing.B) {
-				s, sc := benchShared(b, d)
+				s, sc := benchShared(b, d, "connection")
 				c, err := NewConn(b.Context(), s, idleConn{})
 				if err != nil {
 					b.Fatal(err)

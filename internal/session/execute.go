@@ -74,11 +74,11 @@ type Run struct {
 	Plan  *plan
 	via   via
 	call  call
-	cause drainCause    // of a drain that the plan has no reason for
-	slot  int64         // that an increment adds to
-	with  *slots.Batch  // that a shared statement is for
-	sums  *sums         // of a group on the base row
-	row   *slots.RowKey // whose heat the execution shows; nil: none's
+	cause drainCause   // of a drain that the plan has no reason for
+	slot  int64        // that an increment adds to
+	with  *slots.Batch // that a shared statement is for
+	sums  *sums        // of a group on the base row
+	row   slots.RowKey // whose heat the execution shows; the zero one: none's
 	// addedToBase: a drain has added something to base rows.
 	addedToBase bool
 	// rowAppeared: the statement has met a row that its drain did not find.

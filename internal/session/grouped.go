@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"slices"
+	"strconv"
 
 	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
@@ -18,10 +19,8 @@ import (
 
 // execGrouped runs an execution in a group, or by alone where it has none.
 func (r *Run) execGrouped(ctx context.Context, alone func(context.Context) (driver.Result, error)) (driver.Result, error) {
-	v, m := r.inGroup(ctx, false)
-	if m != nil {
-		defer m.Group.Next()
-	}
+	v, turn := r.inGroup(ctx, false)
+	defer turn.End()
 	if v.Outcome == slots.OutcomeAlone {
 		return alone(ctx)
 	}
@@ -34,10 +33,8 @@ func (r *Run) queryGrouped(ctx context.Context, alone func(context.Context) (dri
 	if len(r.Plan.Group.Returns) == 0 {
 		return alone(ctx)
 	}
-	v, m := r.inGroup(ctx, true)
-	if m != nil {
-		defer m.Group.Next()
-	}
+	v, turn := r.inGroup(ctx, true)
+	defer turn.End()
 	switch {
 	case v.Outcome == slots.OutcomeAlone:
 		return alone(ctx)
@@ -49,20 +46,29 @@ func (r *Run) queryGrouped(ctx context.Context, alone func(context.Context) (dri
 
 // inGroup runs the execution together with those that overlap with it. It says what has
 // become of it: counted or refused, with its result; failed with its error; or alone,
-// when nothing has been applied and it is to run by itself. Where others queue behind it
-// meanwhile, the member is returned whose turn ends then.
-func (r *Run) inGroup(ctx context.Context, rows bool) (slots.Verdict, *slots.Member) {
-	alone := slots.Verdict{Outcome: slots.OutcomeAlone}
+// when nothing has been applied and it is to run by itself. The turn that it then has
+// others may wait for.
+func (r *Run) inGroup(ctx context.Context, rows bool) (slots.Verdict, slots.Turn) {
+	alone, co := slots.Verdict{Outcome: slots.OutcomeAlone}, r.conn.Shared.coalescer
 	if r.Plan.Group == nil || len(r.call.options) > 0 || len(r.call.args) != r.Plan.Inputs || !r.conn.AsConnected() {
-		return alone, nil
+		return alone, slots.Turn{}
 	}
-	m, key, ok := r.member(rows)
+	var buf [128]byte
+	args, ok := r.groupArgs(buf[:0], rows)
 	if !ok {
-		return alone, nil
+		return alone, slots.Turn{}
 	}
-	form := slots.Form{Shares: r.Plan.Group.Shares, OneLeader: true}
+	form := slots.Form{Shares: r.Plan.Group.Shares, Hash: co.Hash(r.Plan.Group.SQL, args)}
+	if turn, ok := co.Enter(form.Hash); ok {
+		return alone, turn
+	}
+	m, signs, ok := r.member(args)
+	if !ok {
+		return alone, slots.Turn{}
+	}
+	key := slots.GroupKey{Text: r.Plan.Group.SQL, Args: string(signs), Node: r.conn.node.Number}
 	for range 3 {
-		v := slots.Verdict{Outcome: slots.OutcomeLead, Batch: r.conn.Shared.coalescer.Join(key, form, m)}
+		v := slots.Verdict{Outcome: slots.OutcomeLead, Batch: co.Join(key, form, m)}
 		for v.Outcome == slots.OutcomeLead {
 			switch {
 			case v.Batch == nil:
@@ -70,7 +76,7 @@ func (r *Run) inGroup(ctx context.Context, rows bool) (slots.Verdict, *slots.Mem
 					v.Batch = m.Group.Take(m)
 				}
 			case len(v.Batch.Members) == 1:
-				return alone, m
+				return alone, m.Turn()
 			default:
 				v = r.leadGroup(ctx, m, v.Batch, rows)
 			}
@@ -83,70 +89,80 @@ func (r *Run) inGroup(ctx context.Context, rows bool) (slots.Verdict, *slots.Mem
 				r.conn.insertID.drew(id)
 			}
 		}
-		return v, nil
+		return v, slots.Turn{}
 	}
-	return alone, nil
+	return alone, slots.Turn{}
 }
 
-// member is the execution as a member of its group, and the group that it belongs to;
+// groupArgs appends what executions of the group have in common beside its statement.
+func (r *Run) groupArgs(b []byte, rows bool) ([]byte, bool) {
+	kind := byte('e')
+	if rows {
+		kind = 'q'
+	}
+	b = strconv.AppendInt(append(b, kind), int64(r.conn.node.Number), 10)
+	for _, a := range r.Plan.Group.Args {
+		if a.Total > 0 || a.Bound > 0 || a.Free {
+			continue
+		}
+		v, ok := r.value(a)
+		if !ok {
+			return nil, false
+		}
+		if b, ok = slots.AppendValue(append(b, ','), v); !ok {
+			return nil, false
+		}
+	}
+	return b, true
+}
+
+// member is the execution as a member of its group, with what members have in common;
 // false where its arguments keep it out.
-func (r *Run) member(rows bool) (*slots.Member, slots.GroupKey, bool) {
+func (r *Run) member(args []byte) (*slots.Member, []byte, bool) {
 	g := r.Plan.Group
 	n := len(g.Shares)
 	values := make([]int64, n+len(g.Guards))
-	m := &slots.Member{Adds: values[:n:n], Demands: values[n:], Used: r.conn.led}
+	m := &slots.Member{Adds: values[:n:n], Demands: values[n:], Used: r.conn.led, Verdict: make(chan slots.Verdict, 1)}
 	for _, a := range g.NotNumber {
 		if v, ok := r.value(a); !ok || isNumber(v.Value) {
-			return nil, slots.GroupKey{}, false
+			return nil, nil, false
 		}
 	}
 	for _, given := range g.Given {
 		if v, ok := r.value(given.Arg); !ok || !taken(given, v.Value) {
-			return nil, slots.GroupKey{}, false
+			return nil, nil, false
 		}
-	}
-	var buf [128]byte
-	b := append(buf[:0], 'e')
-	if rows {
-		b[0] = 'q'
 	}
 	nothing := true
 	var ok bool
 	for i, s := range g.Shares {
 		if m.Adds[i], ok = r.addsNumber(s); !ok {
-			return nil, slots.GroupKey{}, false
+			return nil, nil, false
 		}
 		nothing = nothing && m.Adds[i] == 0
 		// Where all add, or all subtract, every value on the way lies between the first
 		// and the last: what may be stored at both ends may be all the way.
-		b = append(b, "-0+"[1+cmp.Compare(m.Adds[i], 0)])
+		args = append(args, "-0+"[1+cmp.Compare(m.Adds[i], 0)])
 	}
 	if nothing { // engines differ in what that affects
-		return nil, slots.GroupKey{}, false
+		return nil, nil, false
 	}
 	for i, d := range g.Guards {
 		if m.Demands[i], ok = r.demands(d); !ok {
-			return nil, slots.GroupKey{}, false
+			return nil, nil, false
 		}
 	}
 	for _, a := range g.Args {
-		if a.Total > 0 || a.Bound > 0 {
+		if !a.Free || a.Total > 0 || a.Bound > 0 {
 			continue
 		}
 		v, ok := r.value(a)
 		if !ok {
-			return nil, slots.GroupKey{}, false
+			return nil, nil, false
 		}
-		if a.Free {
-			m.Free = append(m.Free, kept(v.Value))
-			continue
-		}
-		if b, ok = slots.AppendValue(append(b, ','), v); !ok {
-			return nil, slots.GroupKey{}, false
-		}
+		m.Free = append(m.Free, kept(v.Value))
 	}
-	m.Verdict = make(chan slots.Verdict, 1)
-	return m, slots.GroupKey{Text: g.SQL, Args: string(b), Node: r.conn.node.Number}, true
+	return m, args, true
 }
 
 // kept is an argument that its caller may change once it has given up.

@@ -159,8 +159,8 @@ func (g *group) statement(ctx context.Context, members []*slots.Member) (slots.O
 	case slots.OutcomeCounted:
 		g.answer(a, members)
 		r.Plan.tally.ranGrouped(len(members))
-		if inc := r.Plan.Increment; r.row != nil && len(members) > 1 && inc != nil && inc.Coalesced != nil && inc.Coalesced.Many != nil {
-			r.conn.Shared.heat.Grouped(*r.row)
+		if inc := r.Plan.Increment; r.row.Table != "" && len(members) > 1 && inc != nil && inc.Coalesced != nil && inc.Coalesced.Many != nil {
+			r.conn.Shared.heat.Grouped(r.row)
 		}
 	case slots.OutcomeAlone:
 		return outcome, err // which says how the group is split

@@ -43,7 +43,8 @@ const (
 type coalescerShard struct {
 	mu     sync.Mutex
 	groups map[GroupKey]*Group
-	_      [48]byte // a cache line of its own
+	turns  [turnEntries]turnEntry // of keys on base rows
+	_      [48]byte               // a cache line of its own
 }
 
 // A GroupKey is what executions have in common that may share a statement.
@@ -59,6 +60,7 @@ type Group struct {
 	key   GroupKey
 	max   []int64 // what one statement may add to a row, by counter
 	form  Form
+	entry *turnEntry // that keeps others from going alone; nil: none does
 	queue []*Member
 
 	leaders int // statements under way, or about to be
@@ -70,8 +72,9 @@ type Form struct {
 	Shares []rewrite.Share
 	Many   bool // for several rows, with places of these seats
 	Seats  Seats
-	// OneLeader: a second statement would wait for the lock of the first one's row.
-	OneLeader bool
+	// Hash is that of a key on a base row, where a second statement would wait for the lock
+	// of the first one's row: one is under way at a time. 0: a slot's.
+	Hash uint64
 }
 
 // A Member is one execution of an increment.
@@ -179,11 +182,14 @@ func NewCoalescer() *Coalescer {
 // that has led most: its server process knows the statement, and others need
 // not learn it.
 func (co *Coalescer) Join(k GroupKey, f Form, m *Member) *Batch {
-	h := maphash.String(co.seed, k.Args)
-	if f.Many {
-		h = maphash.String(co.seed, k.Text)
+	s, e := co.turn(f.Hash)
+	if f.Hash == 0 {
+		h := maphash.String(co.seed, k.Args)
+		if f.Many {
+			h = maphash.String(co.seed, k.Text)
+		}
+		s = &co.shards[h%coalescerShards]
 	}
-	s := &co.shards[h%coalescerShards]
 	s.mu.Lock()
 	g := s.groups[k]
 	if g == nil {
@@ -198,9 +204,12 @@ func (co *Coalescer) Join(k GroupKey, f Form, m *Member) *Batch {
 			g.max = append(g.max, share.Max)
 		}
 		s.groups[k] = g
+		if f.Hash != 0 && g.claim(e, f.Hash) {
+			g.leaders++
+		}
 	}
 	m.Group, m.batch = g, nil
-	if g.leaders > 0 && (f.OneLeader || g.leaders >= co.Pace.leaders(g.last)) {
+	if g.leaders > 0 && (f.Hash != 0 || g.leaders >= co.Pace.leaders(g.last)) {
 		m.state = stateQueued
 		g.queue = append(g.queue, m)
 		s.mu.Unlock()
@@ -253,12 +262,16 @@ func (g *Group) Take(leader *Member) *Batch {
 func (g *Group) Next() {
 	g.shard.mu.Lock()
 	defer g.shard.mu.Unlock()
+	g.next()
+}
+
+func (g *Group) next() {
 	if len(g.queue) > 0 {
 		g.lead(g.mostUsed())
 		return
 	}
 	if g.leaders--; g.leaders == 0 && g.last <= 1 {
-		delete(g.shard.groups, g.key) // nothing to remember: so it is with nearly all rows
+		g.drop() // nothing to remember: so it is with nearly all rows
 	}
 }
 
@@ -309,9 +322,9 @@ func (m *Member) leave() bool {
 
 // sweep drops groups without members.
 func (s *coalescerShard) sweep() {
-	for k, g := range s.groups {
+	for _, g := range s.groups {
 		if g.leaders == 0 && len(g.queue) == 0 {
-			delete(s.groups, k)
+			g.drop()
 		}
 	}
 }

@@ -1,0 +1,82 @@
+package slots
+
+import (
+	"hash/maphash"
+	"sync/atomic"
+)
+
+// A Turn is the right to send the statement of a key on a base row, until End. It is
+// taken without a lock or an allocation where no other execution of the key is under
+// way, which is how nearly all are. The zero Turn is none.
+type Turn struct {
+	shard *coalescerShard
+	entry *turnEntry
+	hash  uint64
+	group *Group // of a turn that a group has given
+}
+
+// A turnEntry is who has the turn of keys with a hash: nobody (0), one execution without
+// a group (the hash), or a group (the hash with groupBit), which others have made to
+// queue in. Keys that share a hash wait for one another: that is a matter of speed only.
+type turnEntry struct {
+	hash  atomic.Uint64
+	group *Group // belongs to the shard's lock
+}
+
+const (
+	turnEntries = 128 // of a shard
+	groupBit    = 1
+)
+
+// Hash tells keys apart by what they have in common: statement and arguments.
+func (co *Coalescer) Hash(statement string, args []byte) uint64 {
+	h := maphash.String(co.seed, statement)*31 + maphash.Bytes(co.seed, args)
+	return max(h&^groupBit, 2)
+}
+
+func (co *Coalescer) turn(hash uint64) (*coalescerShard, *turnEntry) {
+	s := &co.shards[hash>>1%coalescerShards]
+	return s, &s.turns[hash>>8%turnEntries]
+}
+
+// Enter takes the turn of a key where nobody has it.
+func (co *Coalescer) Enter(hash uint64) (Turn, bool) {
+	s, e := co.turn(hash)
+	if !e.hash.CompareAndSwap(0, hash) {
+		return Turn{}, false
+	}
+	return Turn{shard: s, entry: e, hash: hash}, true
+}
+
+// End gives the turn to those who have come meanwhile.
+func (t Turn) End() {
+	switch {
+	case t.group != nil:
+		t.group.Next()
+	case t.entry != nil && !t.entry.hash.CompareAndSwap(t.hash, 0):
+		t.shard.mu.Lock()
+		defer t.shard.mu.Unlock()
+		t.entry.group.next()
+	}
+}
+
+// Turn is that of a member whose batch has no other one.
+func (m *Member) Turn() Turn { return Turn{group: m.Group} }
+
+// claim has later executions queue in a new group. It reports whether one that needs no
+// group has the turn: its End is then the group's first Next. The shard's lock is held.
+func (g *Group) claim(e *turnEntry, hash uint64) (waits bool) {
+	if waits = e.hash.CompareAndSwap(hash, hash|groupBit); waits || e.hash.CompareAndSwap(0, hash|groupBit) {
+		e.group, g.entry = g, e
+	}
+	return waits
+}
+
+// drop forgets a group without members. The shard's lock is held.
+func (g *Group) drop() {
+	delete(g.shard.groups, g.key)
+	if e := g.entry; e != nil {
+		e.group, g.entry = nil, nil
+		e.hash.Store(0)
+	}
+}

@@ -1,0 +1,70 @@
+package slots
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// One statement of a key is under way at a time, whoever has the turn: an execution
+// without a group, or a leader of one. Nobody is forgotten, and in the end nothing is
+// left of the key.
+func TestTurns(t *testing.T) {
+	const key = "UPDATE pages" // of its own hash: those of several may meet in one entry
+	const clients, times = 8, 5000
+	co := NewCoalescer()
+	var underWay, counted atomic.Int64
+	begin := func() {
+		if n := underWay.Add(1); n != 1 {
+			t.Errorf("%d statements at once", n)
+		}
+	}
+	execute := func() {
+		form := Form{Shares: []rewrite.Share{{Max: 1 << 40}}, Hash: co.Hash(key, nil)}
+		if turn, ok := co.Enter(form.Hash); ok {
+			begin()
+			counted.Add(1)
+			underWay.Add(-1)
+			turn.End()
+			return
+		}
+		m := &Member{Adds: []int64{1}, Verdict: make(chan Verdict, 1)}
+		b := co.Join(GroupKey{Text: key}, form, m)
+		for b == nil {
+			v := m.Wait(t.Context())
+			if v.Outcome == OutcomeCounted {
+				return
+			}
+			b = m.Group.Take(m)
+		}
+		begin()
+		counted.Add(int64(len(b.Members)))
+		underWay.Add(-1)
+		m.Turn().End()
+		for _, other := range b.Members[1:] {
+			other.Verdict <- Verdict{Outcome: OutcomeCounted}
+		}
+	}
+	var wg sync.WaitGroup
+	for range clients {
+		wg.Go(func() {
+			for range times {
+				execute()
+			}
+		})
+	}
+	wg.Wait()
+	if total := counted.Load(); total != clients*times {
+		t.Errorf("%d executions have run, want %d", total, clients*times)
+	}
+	for i := range co.shards {
+		co.shards[i].sweep()
+		for j := range co.shards[i].turns {
+			if e := &co.shards[i].turns[j]; e.hash.Load() != 0 || e.group != nil {
+				t.Errorf("shard %d has kept a turn of nobody's", i)
+			}
+		}
+	}
+}
