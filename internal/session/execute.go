@@ -13,81 +13,37 @@ import (
 // The life of a planned statement: bind its arguments, run its steps, adapt
 // its result. What a plan is, and how it comes about, is in package rewrite.
 
-// call holds the arguments of one execution. Options are arguments that are
-// meant for the parent driver and stand before the others.
-type call struct {
-	args    []driver.NamedValue
-	options []driver.NamedValue
-}
-
-// via is how the texts of a plan reach the parent: as they are, or through
-// statements prepared for them.
-type via interface {
-	execText(ctx context.Context, p *rewrite.Plan, c call) (driver.Result, error)
-	queryText(ctx context.Context, p *rewrite.Plan, c call) (driver.Rows, error)
-	own(ctx context.Context, b *rewrite.Bound, args []driver.NamedValue) (driver.Result, error)
-}
-
-// direct is the via of db.Exec and db.Query.
-type direct struct{ conn *Conn }
-
-func (t direct) execText(ctx context.Context, p *rewrite.Plan, c call) (driver.Result, error) {
-	if (p.Increment != nil || p.Group != nil) && len(c.options) == 0 && (len(c.args) > 0 || t.conn.Shared.Traits.SlowParse) {
-		return t.own(ctx, &rewrite.Bound{SQL: p.Text}, c.args)
-	}
-	return t.conn.ParentExec(ctx, p.Text, link.JoinArgs(c.options, c.args))
-}
-
-func (t direct) queryText(ctx context.Context, p *rewrite.Plan, c call) (driver.Rows, error) {
-	if p.Class == rewrite.Read && t.conn.Shared.Traits.SlowParse {
-		if rows, err := t.conn.Kept.Query(ctx, &t.conn.Conn, p, p.Text, c.args); rows != nil || err != nil {
-			return rows, err
-		}
-	}
-	return t.conn.ParentQuery(ctx, p.Text, link.JoinArgs(c.options, c.args))
-}
-
-func (t direct) own(ctx context.Context, b *rewrite.Bound, args []driver.NamedValue) (driver.Result, error) {
-	if t.conn.PreparesArgs || t.conn.Shared.Traits.SlowParse {
-		st, err := t.conn.Kept.Get(ctx, &t.conn.Conn, b.SQL, b.SQL)
-		if err != nil {
-			return nil, err
-		}
-		return link.StmtExec(ctx, st, args)
-	}
-	return t.conn.ParentExec(ctx, b.SQL, args)
-}
-
-// ownQuery runs one of slotsql's statements that returns rows.
-func (t direct) ownQuery(ctx context.Context, b *rewrite.Bound, args []driver.NamedValue) (driver.Rows, error) {
-	if t.conn.PreparesArgs || t.conn.Shared.Traits.SlowParse {
-		if rows, err := t.conn.Kept.Query(ctx, &t.conn.Conn, b.SQL, b.SQL, args); rows != nil || err != nil {
-			return rows, err
-		}
-	}
-	return t.conn.ParentQuery(ctx, b.SQL, args)
-}
-
 // Run is one execution of a plan.
 type Run struct {
-	conn  *Conn
-	Plan  *plan
-	via   via
-	call  call
-	cause drainCause   // of a drain that the plan has no reason for
-	slot  int64        // that an increment adds to
-	with  *slots.Batch // that a shared statement is for
-	sums  *sums        // of a group on the base row
-	row   slots.RowKey // whose heat the execution shows; the zero one: none's
+	conn *Conn
+	Plan *plan
+	via  via
+	call call
+	// partsStay: the statement is of several that stand or fail each by itself, so that
+	// those before an error stay.
+	partsStay bool
+
+	adding
+	draining
+}
+
+// adding is what an execution that adds to a counter has found out.
+type adding struct {
+	slot int64        // that it adds to
+	with *slots.Batch // that a shared statement is for
+	sums *sums        // of a group on the base row
+	row  slots.RowKey // whose heat the execution shows; the zero one: none's
+}
+
+// draining is what an execution that drains has found out.
+type draining struct {
+	cause drainCause // of a drain that the plan has no reason for
 	// addedToBase: a drain has added something to base rows.
 	addedToBase bool
 	// rowAppeared: the statement has met a row that its drain did not find.
 	rowAppeared bool
-	// partsStay: the statement is of several that stand or fail each by itself, so that
-	// those before an error stay.
-	partsStay bool
-	// cleanUpDue: the plan has statements for behind the application's own one, which are
-	// needed too where that fails.
+	// cleanUpDue: Before has run, and the statements of After are needed even if the
+	// application's own one fails.
 	cleanUpDue bool
 	// ungranted is what has to be granted before the session's user may move slots
 	// into base rows of the plan's tables; nil where it may.
