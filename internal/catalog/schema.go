@@ -2,9 +2,7 @@ package catalog
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -167,20 +165,6 @@ func loadSchema(ctx context.Context, s *Catalog, v *View, namespace string, how 
 		sc.know(c)
 	}
 	return sc, sc.reachHome(ctx, v)
-}
-
-// know takes a checked table up by its name. The configuration's name was looked up in
-// this namespace: it need not be looked up again when a text has it.
-func (sc *Schema) know(c CheckedTable) {
-	if c.Config.Schema != "" {
-		return
-	}
-	t := c.Table
-	if len(t.Counter.Counters) == 0 {
-		plain := *t
-		plain.Counter, t = nil, &plain
-	}
-	sc.Known[sc.NameKey([]rewrite.Ident{{Name: t.Name, Quoted: true}})] = t
 }
 
 // unfitTable is a configured table that does not fit any more.
@@ -367,139 +351,9 @@ func (sc *Schema) adopt(t *rewrite.Table) {
 	sc.mu.Unlock()
 }
 
-// plainCounter is a counter that stays an ordinary column, and why.
-type plainCounter struct {
-	Table  *rewrite.Table
-	Column string
-	Reason string
-}
-
 // Counters implements rewrite.Catalog.
 func (sc *Schema) Counters() []*rewrite.Table {
 	sc.mu.RLock()
 	defer sc.mu.RUnlock()
 	return sc.Tables
-}
-
-// Lookup implements rewrite.Catalog.
-func (sc *Schema) Lookup(name []rewrite.Ident) (*rewrite.Table, bool) {
-	sc.mu.RLock()
-	defer sc.mu.RUnlock()
-	t, ok := sc.Known[sc.NameKey(name)]
-	return t, ok
-}
-
-// NameKey returns the key of Known for a name as written.
-func (sc *Schema) NameKey(name []rewrite.Ident) string {
-	var b strings.Builder
-	for _, n := range name {
-		b.WriteString(sc.fold(n))
-		b.WriteByte(0)
-	}
-	return b.String()
-}
-
-// fold returns a name as written in the form the database stores it.
-func (sc *Schema) fold(n rewrite.Ident) string {
-	if lower := strings.ToLower(n.Name); sc.Catalog.Dialect.SameTable(n, lower) {
-		return lower
-	}
-	return n.Name
-}
-
-// Learn looks tables up for the planner.
-func (sc *Schema) Learn(ctx context.Context, v *View, names [][]rewrite.Ident) error {
-	for _, n := range names {
-		if len(n) > 1 {
-			if err := sc.reach(ctx, v, sc.fold(n[len(n)-2]), sc.fold(n[len(n)-1])); err != nil {
-				return err
-			}
-		}
-	}
-	return sc.LearnWith(v.Look(ctx), names)
-}
-
-// LearnWith is Learn with the facts that look finds.
-func (sc *Schema) LearnWith(look func(schema, name string) (*rewrite.Table, error), names [][]rewrite.Ident) error {
-	for _, n := range names {
-		ns := ""
-		if len(n) > 1 {
-			ns = sc.fold(n[len(n)-2])
-		}
-		t, err := look(ns, sc.fold(n[len(n)-1]))
-		if err != nil {
-			return err
-		}
-		sc.note(n, t)
-	}
-	return nil
-}
-
-// note remembers what a name means, nil for nothing.
-func (sc *Schema) note(name []rewrite.Ident, t *rewrite.Table) {
-	if t != nil && !t.Temporary {
-		if c := sc.counter(t); c != nil {
-			t = c
-		}
-	}
-	sc.mu.Lock()
-	defer sc.mu.Unlock()
-	if len(sc.Known) > maxKnownTables {
-		clear(sc.Known)
-	}
-	sc.Known[sc.NameKey(name)] = t
-}
-
-// maxKnownTables bounds the facts kept of tables that are no counter tables.
-const maxKnownTables = 10000
-
-// Adopted returns a schema of the tables.
-func (c *Catalog) Adopted(checked []CheckedTable, views func(*Schema, *rewrite.Table) error) (*Schema, error) {
-	sc := newSchema(c)
-	for _, t := range checked {
-		sc.adopt(t.Table)
-		if t.Table.Counter.Slots == 0 {
-			continue // views over it show totals
-		}
-		if err := views(sc, t.Table); err != nil {
-			return nil, err
-		}
-	}
-	return sc, nil
-}
-
-// Notes tells of the counters of tables that the text may mean which are not
-// slotted.
-func (sc *Schema) Notes(query string) []string {
-	var out []string
-	for _, p := range sc.Plain {
-		if rewrite.ContainsFold(query, p.Table.Name) {
-			out = append(out, fmt.Sprintf("counter %s.%s is not slotted: %s", p.Table.Name, p.Column, p.Reason))
-		}
-	}
-	return out
-}
-
-// Audited returns the tables as an audit plans with them: all of the
-// configuration, whatever their mode, for it is by the slots that are there that
-// a total is read. Those with problems are left out; Check reports them by itself.
-func (v *View) Audited(ctx context.Context) (*Schema, error) {
-	cfg := v.Catalog.Config.Audited()
-	s := NewCatalog(v.Catalog.Dialect, cfg, cfg.Tables())
-	checked, _, err := s.CheckTables(config.Always, v.Look(ctx))
-	if err != nil {
-		return nil, err
-	}
-	return s.Adopted(checked, func(sc *Schema, t *rewrite.Table) error { return sc.LearnViews(ctx, v, t) })
-}
-
-// Counted returns the counters of t, with those that are not slotted.
-func (sc *Schema) Counted(t *rewrite.Table) []string {
-	all := t.Counter.Counters
-	for _, p := range sc.Plain {
-		if p.Table == t {
-			all = append(all[:len(all):len(all)], p.Column)
-		}
-	}
-	return all
 }

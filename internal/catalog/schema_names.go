@@ -1,0 +1,96 @@
+package catalog
+
+import (
+	"context"
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// What names mean in a schema.
+
+// know takes a checked table up by its name. The configuration's name was looked up in
+// this namespace: it need not be looked up again when a text has it.
+func (sc *Schema) know(c CheckedTable) {
+	if c.Config.Schema != "" {
+		return
+	}
+	t := c.Table
+	if len(t.Counter.Counters) == 0 {
+		plain := *t
+		plain.Counter, t = nil, &plain
+	}
+	sc.Known[sc.NameKey([]rewrite.Ident{{Name: t.Name, Quoted: true}})] = t
+}
+
+// Lookup implements rewrite.Catalog.
+func (sc *Schema) Lookup(name []rewrite.Ident) (*rewrite.Table, bool) {
+	sc.mu.RLock()
+	defer sc.mu.RUnlock()
+	t, ok := sc.Known[sc.NameKey(name)]
+	return t, ok
+}
+
+// NameKey returns the key of Known for a name as written.
+func (sc *Schema) NameKey(name []rewrite.Ident) string {
+	var b strings.Builder
+	for _, n := range name {
+		b.WriteString(sc.fold(n))
+		b.WriteByte(0)
+	}
+	return b.String()
+}
+
+// fold returns a name as written in the form the database stores it.
+func (sc *Schema) fold(n rewrite.Ident) string {
+	if lower := strings.ToLower(n.Name); sc.Catalog.Dialect.SameTable(n, lower) {
+		return lower
+	}
+	return n.Name
+}
+
+// Learn looks tables up for the planner.
+func (sc *Schema) Learn(ctx context.Context, v *View, names [][]rewrite.Ident) error {
+	for _, n := range names {
+		if len(n) > 1 {
+			if err := sc.reach(ctx, v, sc.fold(n[len(n)-2]), sc.fold(n[len(n)-1])); err != nil {
+				return err
+			}
+		}
+	}
+	return sc.LearnWith(v.Look(ctx), names)
+}
+
+// LearnWith is Learn with the facts that look finds.
+func (sc *Schema) LearnWith(look func(schema, name string) (*rewrite.Table, error), names [][]rewrite.Ident) error {
+	for _, n := range names {
+		ns := ""
+		if len(n) > 1 {
+			ns = sc.fold(n[len(n)-2])
+		}
+		t, err := look(ns, sc.fold(n[len(n)-1]))
+		if err != nil {
+			return err
+		}
+		sc.note(n, t)
+	}
+	return nil
+}
+
+// note remembers what a name means, nil for nothing.
+func (sc *Schema) note(name []rewrite.Ident, t *rewrite.Table) {
+	if t != nil && !t.Temporary {
+		if c := sc.counter(t); c != nil {
+			t = c
+		}
+	}
+	sc.mu.Lock()
+	defer sc.mu.Unlock()
+	if len(sc.Known) > maxKnownTables {
+		clear(sc.Known)
+	}
+	sc.Known[sc.NameKey(name)] = t
+}
+
+// maxKnownTables bounds the facts kept of tables that are no counter tables.
+const maxKnownTables = 10000

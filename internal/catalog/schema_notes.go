@@ -1,0 +1,69 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/slotsql/slotsql/internal/config"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// Which counters of a schema are not slotted, and the schema of an audit.
+
+// plainCounter is a counter that stays an ordinary column, and why.
+type plainCounter struct {
+	Table  *rewrite.Table
+	Column string
+	Reason string
+}
+
+// Adopted returns a schema of the tables.
+func (c *Catalog) Adopted(checked []CheckedTable, views func(*Schema, *rewrite.Table) error) (*Schema, error) {
+	sc := newSchema(c)
+	for _, t := range checked {
+		sc.adopt(t.Table)
+		if t.Table.Counter.Slots == 0 {
+			continue // views over it show totals
+		}
+		if err := views(sc, t.Table); err != nil {
+			return nil, err
+		}
+	}
+	return sc, nil
+}
+
+// Notes tells of the counters of tables that the text may mean which are not
+// slotted.
+func (sc *Schema) Notes(query string) []string {
+	var out []string
+	for _, p := range sc.Plain {
+		if rewrite.ContainsFold(query, p.Table.Name) {
+			out = append(out, fmt.Sprintf("counter %s.%s is not slotted: %s", p.Table.Name, p.Column, p.Reason))
+		}
+	}
+	return out
+}
+
+// Audited returns the tables as an audit plans with them: all of the
+// configuration, whatever their mode, for it is by the slots that are there that
+// a total is read. Those with problems are left out; Check reports them by itself.
+func (v *View) Audited(ctx context.Context) (*Schema, error) {
+	cfg := v.Catalog.Config.Audited()
+	s := NewCatalog(v.Catalog.Dialect, cfg, cfg.Tables())
+	checked, _, err := s.CheckTables(config.Always, v.Look(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return s.Adopted(checked, func(sc *Schema, t *rewrite.Table) error { return sc.LearnViews(ctx, v, t) })
+}
+
+// Counted returns the counters of t, with those that are not slotted.
+func (sc *Schema) Counted(t *rewrite.Table) []string {
+	all := t.Counter.Counters
+	for _, p := range sc.Plain {
+		if p.Table == t {
+			all = append(all[:len(all):len(all)], p.Column)
+		}
+	}
+	return all
+}

@@ -1,0 +1,94 @@
+package rewrite
+
+// planMultiUpdate plans UPDATE a JOIN b: additive ones run as they are.
+//
+//nolint:funlen // a list of rules, each with its reason
+func (m *dml) planMultiUpdate() *Plan {
+	except := map[*Expr]bool{}
+	var tables, changed []*Table
+	var require []DeltaArg
+	writes := false // any column of a counter table
+	for _, a := range m.st.Set {
+		var owner *binding
+		column := a.Column[len(a.Column)-1]
+		for _, b := range m.sc.bindings {
+			if !b.counts || len(a.Column) > 1 && !m.sameLabel(a.Column[len(a.Column)-2], b.label) {
+				continue
+			}
+			if _, has := columnNamed(m.planning, b.table, column); has {
+				if owner != nil {
+					return m.drain("cannot tell which table " + column.Name + " belongs to")
+				}
+				owner = b
+			}
+		}
+		if owner == nil {
+			continue
+		}
+		writes = true
+		if !has(changed, owner.table) {
+			changed = append(changed, owner.table)
+		}
+		name, _ := columnNamed(m.planning, owner.table, column)
+		switch {
+		case owner.table.IsKey(name):
+			return m.drain("the statement changes a key")
+		case owner.table.Companion(name) != nil:
+			return m.drain("the statement sets companion " + name + " through a join")
+		case !owner.table.IsCounter(name):
+			continue
+		case owner.table.Counter.IsRetired(name):
+			return m.drain(retired(name))
+		}
+		// additive looks at the first binding: give it a scope in which the
+		// owner is the first.
+		sc := &scope{parent: m.sc.parent, bindings: append([]*binding{owner}, without(m.sc.bindings, owner)...)}
+		ops, ok := m.additive(sc, a.Value, owner.table, name)
+		if !ok {
+			return m.drain("the statement sets a counter")
+		}
+		more, why := m.onBase(m.sc, owner, outerJoins(m.st.From), owner.table.Column(name), ops)
+		if why != "" {
+			return m.drain(why)
+		}
+		require = append(require, more...)
+		except[a.Value] = true
+		tables = append(tables, owner.table)
+	}
+	if !writes {
+		return m.planOther()
+	}
+	if reads, why := m.reads(except); reads {
+		return m.drain(why)
+	}
+	for _, a := range m.st.Set {
+		for _, b := range m.sc.bindings {
+			if b.counts && b.table.touchesCompanion() && (len(a.Column) == 1 || m.sameLabel(a.Column[len(a.Column)-2], b.label)) {
+				return m.drain("an UPDATE of " + b.table.Name + " sets a companion")
+			}
+		}
+	}
+	if len(tables) == 0 {
+		return m.changedAll(&Plan{Class: PassThrough}, changed)
+	}
+	plan := &Plan{
+		Class:  AdditiveBase,
+		Tables: names(tables),
+		Base:   BasePlan{Require: require, Cover: m.covers},
+		Reason: "an increment through a join runs on the base table",
+	}
+	if !plan.AsIs() {
+		plan.Drain.Tables = m.drain("").Drain.Tables
+	}
+	return m.changedAll(plan, changed)
+}
+
+func without(list []*binding, b *binding) []*binding {
+	var out []*binding
+	for _, x := range list {
+		if x != b {
+			out = append(out, x)
+		}
+	}
+	return out
+}
