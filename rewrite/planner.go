@@ -34,9 +34,13 @@ const maxPlanned = 1 << 20
 // Plan decides what to do for one text. It returns an error only when the
 // catalog lacks tables (a *MissingError).
 func (pl *Planner) Plan(text string) (*Plan, error) {
-	plan, err := pl.plan(text)
+	named := pl.narrowed(text)
+	if named == nil {
+		return (&Plan{Class: PassThrough, Text: text, Effects: pl.effects(text)}).controls(pl.Dialect.Lexis()), nil
+	}
+	plan, err := named.plan(text)
 	if err == nil {
-		plan, err = pl.withGroup(plan, text)
+		plan, err = named.withGroup(plan, text)
 	}
 	if err != nil {
 		return nil, err

@@ -16,6 +16,8 @@ type named struct {
 	schema string
 	names  []string
 	at     [][]int // for each name its places among all that were asked for
+
+	folded map[string][]int // numbers of names, by their lower case; made when it is needed
 }
 
 // standing is what must be known of a session before information_schema is asked.
@@ -91,9 +93,15 @@ func nameLiteral(name string) string {
 // places finds those of the names asked for that mean the stored table:
 // information_schema compares loosely.
 func (n *named) places(stored string, folds bool) []int {
+	if n.folded == nil {
+		n.folded = map[string][]int{}
+		for i, name := range n.names {
+			n.folded[strings.ToLower(name)] = append(n.folded[strings.ToLower(name)], i)
+		}
+	}
 	var out []int
-	for i, name := range n.names {
-		if name == stored || folds && strings.EqualFold(name, stored) {
+	for _, i := range n.folded[strings.ToLower(stored)] {
+		if n.names[i] == stored || folds && strings.EqualFold(n.names[i], stored) {
 			out = append(out, n.at[i]...)
 		}
 	}

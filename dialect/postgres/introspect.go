@@ -30,7 +30,7 @@ JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace ORDER BY a.ord`
 	// A trigger of a partition fires for a change of the table. Partitions come with it.
 	triggerQuery = `
 WITH RECURSIVE tree(root, oid) AS (
-  SELECT c.oid, c.oid FROM pg_catalog.pg_class c WHERE c.oid = ANY ($1::text::pg_catalog.oid[])
+  SELECT c.oid, c.oid FROM pg_catalog.pg_class c WHERE c.oid = ANY (ARRAY(SELECT pg_catalog.unnest($1::text::pg_catalog.oid[])))
   UNION
   SELECT t.root, h.inhrelid FROM tree t JOIN pg_catalog.pg_class c ON c.oid = t.oid AND c.relkind = 'p' JOIN pg_catalog.pg_inherits h ON h.inhparent = c.oid)
 SELECT t.root::text, COALESCE(pg_catalog.bool_or(g.tgtype & 16 <> 0), false)::text, COALESCE(pg_catalog.bool_or(g.tgtype & 8 <> 0), false)::text,
@@ -59,7 +59,7 @@ CROSS JOIN LATERAL (
   SELECT d.oid, d.typmod, d.checked FROM d ORDER BY d.depth DESC LIMIT 1) b
 JOIN pg_catalog.pg_type y ON y.oid = b.oid
 LEFT JOIN pg_catalog.pg_attrdef f ON f.adrelid = a.attrelid AND f.adnum = a.attnum
-WHERE a.attrelid = ANY ($1::text::pg_catalog.oid[]) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attrelid, a.attnum`
+WHERE a.attrelid = ANY (ARRAY(SELECT pg_catalog.unnest($1::text::pg_catalog.oid[]))) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attrelid, a.attnum`
 
 	// A generated column's sources hang on the column up to version 14 and on
 	// its expression later.
@@ -70,7 +70,7 @@ JOIN pg_catalog.pg_depend p ON p.refclassid = 'pg_catalog.pg_class'::pg_catalog.
   AND (p.classid = 'pg_catalog.pg_attrdef'::pg_catalog.regclass AND p.objid = f.oid
     OR p.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND p.objid = f.adrelid AND p.objsubid = f.adnum)
 JOIN pg_catalog.pg_attribute a ON a.attrelid = f.adrelid AND a.attnum = p.refobjsubid
-WHERE f.adrelid = ANY ($1::text::pg_catalog.oid[]) ORDER BY 1, 2, 3`
+WHERE f.adrelid = ANY (ARRAY(SELECT pg_catalog.unnest($1::text::pg_catalog.oid[]))) ORDER BY 1, 2, 3`
 
 	// The tables, and those below them: partitions, and what inherits.
 	below = `
@@ -84,7 +84,7 @@ SELECT i.indrelid::text, x.relname::text, i.indisprimary::text, a.attname::text,
 FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class x ON x.oid = i.indexrelid
 CROSS JOIN LATERAL pg_catalog.unnest(i.indkey::pg_catalog.int2[]) WITH ORDINALITY AS u(attnum, ord)
 JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = u.attnum
-WHERE i.indrelid = ANY ($1::text::pg_catalog.oid[]) AND i.indisunique AND i.indisvalid AND i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL
+WHERE i.indrelid = ANY (ARRAY(SELECT pg_catalog.unnest($1::text::pg_catalog.oid[]))) AND i.indisunique AND i.indisvalid AND i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL
   AND u.ord <= i.indnkeyatts
 ORDER BY i.indrelid, i.indisprimary DESC, i.indexrelid, u.ord`
 
@@ -110,7 +110,7 @@ FROM pg_catalog.pg_constraint k CROSS JOIN LATERAL pg_catalog.generate_subscript
 JOIN pg_catalog.pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = k.conkey[u.ord]
 JOIN pg_catalog.pg_attribute b ON b.attrelid = k.confrelid AND b.attnum = k.confkey[u.ord]
 JOIN pg_catalog.pg_class c ON c.oid = k.confrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-WHERE k.conrelid = ANY ($1::text::pg_catalog.oid[]) AND k.contype = 'f' AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_constraint o WHERE o.oid = k.conparentid AND o.conrelid = k.conrelid)
+WHERE k.conrelid = ANY (ARRAY(SELECT pg_catalog.unnest($1::text::pg_catalog.oid[]))) AND k.contype = 'f' AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_constraint o WHERE o.oid = k.conparentid AND o.conrelid = k.conrelid)
 ORDER BY k.conrelid, k.oid, u.ord`
 	// What else can refuse a row for a column's value: CHECK and exclusion
 	// constraints, those of partitions and of tables that inherit among them, and the unique
@@ -124,12 +124,12 @@ FROM (
   UNION ALL
   SELECT i.indrelid, i.indrelid, u.attnum, ''
   FROM pg_catalog.pg_index i CROSS JOIN LATERAL pg_catalog.unnest(i.indkey::pg_catalog.int2[]) AS u(attnum)
-  WHERE i.indrelid = ANY ($1::text::pg_catalog.oid[]) AND i.indisunique AND u.attnum <> 0 AND NOT (i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL)
+  WHERE i.indrelid = ANY (ARRAY(SELECT pg_catalog.unnest($1::text::pg_catalog.oid[]))) AND i.indisunique AND u.attnum <> 0 AND NOT (i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL)
   UNION ALL
   SELECT i.indrelid, i.indrelid, p.refobjsubid, ''
   FROM pg_catalog.pg_index i JOIN pg_catalog.pg_depend p ON p.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND p.objid = i.indexrelid
     AND p.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND p.refobjid = i.indrelid AND p.refobjsubid > 0
-  WHERE i.indrelid = ANY ($1::text::pg_catalog.oid[]) AND i.indisunique AND NOT (i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL)
+  WHERE i.indrelid = ANY (ARRAY(SELECT pg_catalog.unnest($1::text::pg_catalog.oid[]))) AND i.indisunique AND NOT (i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL)
 ) v LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = v.rel AND a.attnum = v.attnum AND a.attnum > 0
 ORDER BY 1, 3, 2`
 )

@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -20,13 +19,13 @@ type Catalog struct {
 	link.Database
 	Config   *config.Config
 	Tables   []config.TableConfig
-	folded   []string // lower-case names of the configured tables
-	Journals bool     // some table's layout is a journal
+	Journals bool // some table's layout is a journal
 
-	ViewDDL   atomic.Bool              // some statement has created or changed a view
-	ViewNames atomic.Pointer[[]string] // of views over configured tables, lower-case
-	wideNames atomic.Bool              // one of these names, or of the tables', has characters beyond ASCII
-	Logger    *slog.Logger             // nil: slog's default one
+	ViewDDL   atomic.Bool                       // some statement has created or changed a view
+	ViewNames atomic.Pointer[[]string]          // of views over configured tables, lower-case
+	names     atomic.Pointer[rewrite.NameIndex] // the configured tables' and these
+	wideNames atomic.Bool                       // one of these names, or of the tables', has characters beyond ASCII
+	Logger    *slog.Logger                      // nil: slog's default one
 
 	Changes atomic.Int64 // of the schema, as far as noticed
 	Ddl     atomic.Int64 // statements that may have changed the schema of any table
@@ -72,9 +71,9 @@ func NewCatalog(d dialect.Dialect, cfg *config.Config, tables []config.TableConf
 	}
 	for _, t := range s.Tables {
 		s.Journals = s.Journals || t.Layout == rewrite.LayoutJournal
-		s.folded = append(s.folded, strings.ToLower(rewrite.Spelled(t.Table)))
 		s.wideNames.Store(s.wideNames.Load() || !ascii(t.Table))
 	}
+	s.nameViews(nil)
 	return s
 }
 
@@ -88,19 +87,19 @@ func (c *Catalog) Log() *slog.Logger {
 
 // Mentions reports whether a statement can concern a configured table at all.
 func (c *Catalog) Mentions(text string) bool {
-	for _, name := range c.folded {
-		if rewrite.ContainsFold(text, name) {
-			return true
-		}
+	return c.names.Load().In(text) || rewrite.EscapedNames(c.Dialect.Lexis(), text)
+}
+
+// nameViews sets the names of views over the configured tables.
+func (c *Catalog) nameViews(views []string) {
+	names := slices.Clone(views)
+	for _, t := range c.Tables {
+		names = append(names, t.Table)
 	}
-	if views := c.ViewNames.Load(); views != nil {
-		for _, name := range *views {
-			if rewrite.ContainsFold(text, name) {
-				return true
-			}
-		}
+	c.names.Store(rewrite.NewNameIndex(names))
+	if len(views) > 0 {
+		c.ViewNames.Store(&views)
 	}
-	return rewrite.EscapedNames(c.Dialect.Lexis(), text)
 }
 
 // load returns the facts that hold in the session's namespace.

@@ -138,7 +138,7 @@ func (c *Catalog) lookNow(ctx context.Context, v *View) error {
 	c.mu.Lock()
 	sc := c.First
 	c.mu.Unlock()
-	if sc == nil || sc.Stale() || len(c.Tables) > manyTables && c.Watch.age() < lookAgain {
+	if sc == nil || sc.Stale() || len(c.Tables) > manyTables {
 		return nil
 	}
 	if err := c.compare(ctx, v, func() { c.Expire() }); err != nil && ctx.Err() != nil {
@@ -147,8 +147,9 @@ func (c *Catalog) lookNow(ctx context.Context, v *View) error {
 	return nil
 }
 
-// manyTables is from how many tables on a look takes so long that not every
-// connection has one of its own.
+// manyTables is from how many tables on a look takes so long that no connection has one
+// of its own. Its first statement has one made, and waits for it, when the last one is too
+// old: see Heed.
 const manyTables = 50
 
 // Opened is open for a connection that database/sql has asked for. Lent reports that

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/slotsql/slotsql/dialect"
@@ -35,6 +36,7 @@ type Schema struct {
 	Known map[string]*rewrite.Table // by name as written, folded
 
 	starred map[*rewrite.Table]time.Time // when the columns were last compared
+	naming  atomic.Pointer[naming]
 }
 
 func newSchema(s *Catalog) *Schema {
@@ -102,6 +104,9 @@ func loadSchema(ctx context.Context, s *Catalog, v *View, namespace string, how 
 	}
 	rights, err := v.slotRights(ctx, checked)
 	if err != nil {
+		return nil, err
+	}
+	if err := sc.makeSlots(ctx, v, checked, rights, strict); err != nil {
 		return nil, err
 	}
 	fitting := checked[:0]

@@ -60,7 +60,7 @@ func (c *Catalog) viewed(names []string) {
 		}
 	}
 	if len(all) > before {
-		c.ViewNames.Store(&all)
+		c.nameViews(all)
 		c.NewNames()
 	}
 }

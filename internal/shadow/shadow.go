@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -38,7 +37,7 @@ import (
 // Shadower is the shadow of one connector.
 type Shadower struct {
 	on, dry *session.Shared
-	names   []string // of the tables in shadow, lower-case
+	names   *rewrite.NameIndex // of the tables in shadow
 	sample  float64
 	begin   []string // of the transaction that two reads are compared in
 	end     []string
@@ -112,9 +111,11 @@ func New(on *session.Shared) *Shadower {
 	w.sample = on.Config.ShadowSample()
 	w.begin, w.end = on.Dialect.OneState()
 	w.ctx, w.cancel = context.WithCancel(context.Background())
+	var names []string
 	for _, t := range tables {
-		w.names = append(w.names, strings.ToLower(rewrite.Spelled(t.Table)))
+		names = append(names, t.Table)
 	}
+	w.names = rewrite.NewNameIndex(names)
 	return w
 }
 
@@ -126,7 +127,7 @@ func (w *Shadower) Planner() *session.Shared { return w.dry }
 // Statement implements session.Shadow: nil for a statement that names no table in
 // shadow.
 func (w *Shadower) Statement(query string) any {
-	named := slices.ContainsFunc(w.names, func(name string) bool { return rewrite.ContainsFold(query, name) })
+	named := w.names.In(query)
 	if views := w.dry.ViewNames.Load(); views != nil {
 		named = named || slices.ContainsFunc(*views, func(name string) bool { return rewrite.ContainsFold(query, name) })
 	}

@@ -1,0 +1,87 @@
+package catalog
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/slotsql/slotsql/integration/twin"
+)
+
+// fewAndMany are numbers of counter tables between which nothing is to grow.
+var fewAndMany = []int{3, 70}
+
+// A first connection that creates the slot tables reads them, and what they change, by
+// the same number of queries for any number of tables. Only the statements that create
+// them are as many as they are.
+func TestCreatingReadsOnce(t *testing.T) {
+	each(t, func(t *testing.T, dialect string) {
+		asked := map[int]int{}
+		for _, n := range fewAndMany {
+			p := without(t, dialect, n)
+			r := parent(t, p)
+			if err := open(t, p, r, n).PingContext(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			asked[n] = r.selected()
+		}
+		more := 0
+		if dialect != "sqlite" {
+			more = fewAndMany[1] - fewAndMany[0]
+		}
+		if asked[fewAndMany[0]]+more != asked[fewAndMany[1]] {
+			t.Errorf("queries by number of tables: %v", asked)
+		}
+	})
+}
+
+// A connection that is opened later asks nothing about the tables where there are many.
+// What has changed meanwhile is found by its statements (TestUnrelatedDDLReadsNothing).
+func TestLaterConnectionAsksNothing(t *testing.T) {
+	each(t, func(t *testing.T, dialect string) {
+		n := fewAndMany[1]
+		p := without(t, dialect, n)
+		r := parent(t, p)
+		db := open(t, p, r, n)
+		first, err := db.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer first.Close()
+		r.selected()
+		second, err := db.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer second.Close()
+		if asked := r.selected(); asked > 0 {
+			t.Errorf("the second connection asked %d queries", asked)
+		}
+	})
+}
+
+// without has counter tables whose slot tables are yet to be created.
+func without(t *testing.T, dialect string, n int) *twin.Pair {
+	t.Helper()
+	var schema []string
+	for i := range n {
+		schema = append(schema, fmt.Sprintf("CREATE TABLE c%d (id INTEGER PRIMARY KEY, n INTEGER NOT NULL DEFAULT 0)", i))
+	}
+	return twin.New(t, twin.Options{Dialect: dialect, Schema: schema, Config: config(n)})
+}
+
+// selected returns how many queries there were since the last call, statements that
+// change something left out.
+func (r *recorder) selected() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := 0
+	for _, q := range r.queries {
+		switch verb, _, _ := strings.Cut(strings.TrimSpace(q), " "); verb {
+		case "SELECT", "WITH", "SHOW":
+			n++
+		}
+	}
+	r.queries = nil
+	return n
+}
