@@ -28,6 +28,7 @@ func (h *Heat) Grouped(row RowKey) {
 	found, ok := h.crowds.Load(row.Table)
 	if !ok {
 		found, _ = h.crowds.LoadOrStore(row.Table, &crowd{grouped: map[string]time.Time{}})
+		h.crowd.Store(true)
 	}
 	found.(*crowd).note(row.Values, time.Now())
 }
@@ -57,6 +58,9 @@ func (c *crowd) note(row string, now time.Time) {
 
 // crowded reports whether a table is hot as a whole.
 func (h *Heat) crowded(table string) bool {
+	if !h.crowd.Load() {
+		return false
+	}
 	c, ok := h.crowds.Load(table)
 	return ok && time.Now().UnixNano() < c.(*crowd).until.Load()
 }

@@ -21,7 +21,9 @@ import (
 type Heat struct {
 	seed   maphash.Seed
 	shards [heatShards]heatShard
+	known  atomic.Int64 // rows of all shards: while there are none all rows are cold
 	crowds sync.Map     // by table: *crowd
+	crowd  atomic.Bool  // there is one
 	usual  atomic.Int64 // nanoseconds that updates of cold rows take, on average
 }
 
@@ -66,7 +68,7 @@ func (h *Heat) Hold(row RowKey) (hot, became bool) {
 	s, now := h.shard(row), time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	w := s.of(row, now)
+	w := h.of(s, row, now)
 	if w.holders > 0 {
 		became = w.heat(now)
 	}
@@ -82,6 +84,7 @@ func (h *Heat) Release(row RowKey) {
 	if w := s.rows[row]; w != nil {
 		if w.holders--; w.holders == 0 && w.until.IsZero() {
 			delete(s.rows, row)
+			h.known.Add(-1)
 		}
 	}
 }
@@ -91,6 +94,9 @@ func (h *Heat) Release(row RowKey) {
 func (h *Heat) Hot(row RowKey) (hot, became bool) {
 	if h.crowded(row.Table) {
 		return true, false
+	}
+	if h.known.Load() == 0 {
+		return false, false
 	}
 	s := h.shard(row)
 	s.mu.Lock()
@@ -112,7 +118,7 @@ func (h *Heat) Waited(row RowKey) (became bool) {
 	s, now := h.shard(row), time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.of(row, now).heat(now)
+	return h.of(s, row, now).heat(now)
 }
 
 // Took notes how long an update of a row has taken that was cold, and reports whether it
@@ -140,8 +146,8 @@ func (w *warmth) heat(now time.Time) (became bool) {
 	return became
 }
 
-// of returns what is known of a row, for which it makes room.
-func (s *heatShard) of(row RowKey, now time.Time) *warmth {
+// of returns what is known of a row, for which it makes room. The lock of its shard is held.
+func (h *Heat) of(s *heatShard, row RowKey, now time.Time) *warmth {
 	w := s.rows[row]
 	if w != nil {
 		return w
@@ -153,10 +159,12 @@ func (s *heatShard) of(row RowKey, now time.Time) *warmth {
 		for k, w := range s.rows {
 			if w.holders == 0 && now.After(w.until) {
 				delete(s.rows, k)
+				h.known.Add(-1)
 			}
 		}
 	}
 	w = &warmth{}
 	s.rows[row] = w
+	h.known.Add(1)
 	return w
 }
