@@ -34,10 +34,10 @@ type Wait struct {
 	Kind       string // of the lock, in the server's words
 	For        time.Duration
 	// Statement is what the waiter runs, Holding what the holder runs or has run
-	// last, "" when unknown. Cut says that the server has cut the first one off.
+	// last, "" when unknown. Cut reports whether the server has cut the first one off.
 	Statement, Holding string
 	Cut                bool
-	// Idle says that the holder runs nothing: its transaction is open.
+	// Idle reports whether the holder runs nothing: its transaction is open.
 	Idle bool
 }
 

@@ -91,7 +91,7 @@ type StateReader interface {
 // SnapshotAware is a Dialect where a transaction's first read fixes what it
 // sees, and may keep it from writing later on.
 type SnapshotAware interface {
-	// Defers says that a transaction that the text begins has no such view yet.
+	// Defers reports whether a transaction that the text begins has no such view yet.
 	Defers(text string) bool
 	// AsideSession holds what a connection runs first that reads facts for
 	// another one in a transaction, such that it waits for nobody: that one may
@@ -149,7 +149,7 @@ type NamespaceAware interface {
 // SessionAware is a Dialect whose sessions may be such that increments of
 // several of them must not share a statement.
 type SessionAware interface {
-	// Shares says that every session which the connector opens, as it is
+	// Shares reports whether every session which the connector opens, as it is
 	// before anything is run, works on the same database and commits each
 	// statement by itself. It is called once per connector.
 	Shares(ctx context.Context, s Session) (bool, error)
@@ -189,7 +189,7 @@ type Leaser interface {
 	// Leased returns the names whose lease somebody has.
 	Leased(ctx context.Context, s Session) (map[string]bool, error)
 	// Lease takes or extends the lease of that name for a holder, for so many
-	// seconds, unless another one has it. It says whether the holder has it.
+	// seconds, unless another one has it. It reports whether the holder has it.
 	Lease(ctx context.Context, s Session, name, holder string, seconds int) (bool, error)
 }
 
@@ -204,7 +204,7 @@ const LeaseTable = "slotsql_leases"
 // DrainTx holds the statements that open and end a drain's own transaction.
 type DrainTx struct {
 	Begin, Commit, Rollback []string
-	// Nested says that these also work, and are to be used, inside a
+	// Nested reports whether these also work, and are to be used, inside a
 	// transaction of the application (a savepoint).
 	Nested bool
 }

@@ -44,14 +44,14 @@ type RollUp struct {
 	// Find returns the keys whose slots hold anything: their values, in a form
 	// that is an argument later on, and the number of such slot rows. Idle does
 	// so for slot rows that hold nothing, Orphans for those without a base row.
-	// Unordered says that a key cannot be an argument: the three have one row
+	// Unordered reports whether a key cannot be an argument: the three have one row
 	// then, without values, and the table is one part.
 	Find, Idle, Orphans Step
 	Unordered           bool
 	// Divisible reports whether Pick may take a part of a row's slots and leave the
 	// others for later: their values need not move together.
 	Divisible bool
-	// BytesAreText says that a value of a key which comes as bytes goes back as
+	// BytesAreText reports whether a value of a key which comes as bytes goes back as
 	// a string.
 	BytesAreText bool
 
@@ -96,7 +96,7 @@ type Step struct {
 type Fencer interface {
 	Leaser
 	// Fence locks a lease until the transaction ends, so that nobody else takes
-	// it before, and says whether the holder has it.
+	// it before, and reports whether the holder has it.
 	Fence(ctx context.Context, s Session, name, holder string) (bool, error)
 	// Release ends the holder's lease.
 	Release(ctx context.Context, s Session, name, holder string) error

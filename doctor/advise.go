@@ -145,10 +145,10 @@ func whyConfigured(list []*Statement) string {
 	return "the waiting statements do not go to slots"
 }
 
-// fast says that increments of such a statement wait for nobody.
+// fast reports whether increments of such a statement wait for nobody.
 func fast(class string) bool { return class == "additive" || class == "upsert" }
 
-// judge says whether what is proposed would help a spot.
+// judge reports whether what is proposed would help a spot.
 func (l *looker) judge(s *Spot, p *proposed) error {
 	t := p.of(s)
 	if p.planner != nil {

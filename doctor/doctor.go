@@ -1,5 +1,5 @@
 // Package doctor looks at who waits for whom in a database at this moment, by
-// the server's own views, and says whether slotsql would help. It changes
+// the server's own views, and reports whether slotsql would help. It changes
 // nothing, and asks for no more rights than reading these views takes: what it
 // may not see it names, with the GRANT.
 //
@@ -66,7 +66,7 @@ type Spot struct {
 	// run last.
 	Statements []*Statement `json:"statements"`
 	Holders    []*Holder    `json:"holders"`
-	// Verdict says whether slotsql would help: yes, partly, no, configured,
+	// Verdict reports whether slotsql would help: yes, partly, no, configured,
 	// slots (it is a slot table's own row) or unknown.
 	Verdict string `json:"verdict"`
 	Why     string `json:"why"`
@@ -86,7 +86,7 @@ type Statement struct {
 	full string
 }
 
-// Holder is a statement of sessions that others wait for. Idle says that the
+// Holder is a statement of sessions that others wait for. Idle reports whether the
 // session was doing nothing: its transaction was open.
 type Holder struct {
 	Text string `json:"statement,omitempty"`

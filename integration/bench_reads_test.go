@@ -51,7 +51,7 @@ var reads = []struct {
 	{"group", "SELECT author % 10, SUM(views), MAX(views) FROM posts WHERE author < 100 GROUP BY author % 10", "", nil},
 }
 
-// A bar says whether a read is fast enough; above it, its plan is printed.
+// A bar reports whether a read is fast enough; above it, its plan is printed.
 type bar func(plain, wrapped time.Duration, keys int) bool
 
 func times(most float64) bar {

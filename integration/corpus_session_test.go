@@ -103,7 +103,7 @@ func (on sides) increment(t *testing.T, p *twin.Pair, tables []counterTable) (ds
 	return ds
 }
 
-// full says whether a counter cannot be incremented.
+// full reports whether a counter cannot be incremented.
 func full(v any, c twin.Column) bool {
 	if v == nil {
 		return true

@@ -156,7 +156,7 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// within says whether the path is the pattern, or in its tree.
+// within reports whether the path is the pattern, or in its tree.
 func within(path, pattern string) bool {
 	tree, ok := strings.CutSuffix(pattern, "/...")
 	return path == tree || ok && strings.HasPrefix(path, tree+"/")

@@ -241,7 +241,7 @@ func (r *player) step(ctx context.Context, t *testing.T, s random.Step) []twin.D
 	return twin.Compare(plain, wrapped)
 }
 
-// tolerated says whether the outcomes differ by what docs/divergences.md
+// tolerated reports whether the outcomes differ by what docs/divergences.md
 // lists, or by what the engine itself does not keep from one plan to another;
 // what is of a column's type is made equal.
 func tolerated(dialect, params string, plain, wrapped *twin.Outcome) bool {

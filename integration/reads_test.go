@@ -291,7 +291,7 @@ func (r *readsRun) query(t *testing.T, s random.Step, sum *readsTally) ([]twin.D
 	return ds, [2]twin.Outcome{plain, wrapped}
 }
 
-// lost says that the plain driver has given up a query, and its connection with
+// lost reports whether the plain driver has given up a query, and its connection with
 // it: MariaDB does not end some within the minute that each has.
 func lost(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, mysql.ErrInvalidConn)

@@ -44,7 +44,7 @@ func (p *planning) additive(sc *scope, value *Expr, t *Table, column string) ([]
 	return nil, false
 }
 
-// isColumn says whether e is a reference to that counter of the statement's
+// isColumn reports whether e is a reference to that counter of the statement's
 // own target, which is the first binding of the scope.
 func (p *planning) isColumn(sc *scope, e *Expr, t *Table, column string) bool {
 	if e.Kind == Paren {
@@ -57,7 +57,7 @@ func (p *planning) isColumn(sc *scope, e *Expr, t *Table, column string) bool {
 	return err == nil && tg != nil && tg.column != nil && tg.column.Name == column && tg.binding == sc.bindings[0] && tg.binding.table == t
 }
 
-// counterFree says that evaluating e reads no counter.
+// counterFree reports whether evaluating e reads no counter.
 func (p *planning) counterFree(sc *scope, exprs ...*Expr) bool {
 	r := &reader{planning: p}
 	for _, e := range exprs {
@@ -68,7 +68,7 @@ func (p *planning) counterFree(sc *scope, exprs ...*Expr) bool {
 	return len(r.edits) == 0 && !r.found.locks && !r.found.writes
 }
 
-// constant says that e has one value for the whole statement, known before it
+// constant reports whether e has one value for the whole statement, known before it
 // starts: literals, placeholders, and casts and signs of them.
 func constant(e *Expr) bool {
 	if e == nil {
@@ -153,7 +153,7 @@ func limit(c *Column) (largest int64, scale int) {
 	return 1 << 18, 0
 }
 
-// fits says whether a literal delta can be slotted: a number of at most so
+// fits reports whether a literal delta can be slotted: a number of at most so
 // many digits that the column stores as it is.
 func (d delta) fits(c *Column) (ok, zero, negative bool) {
 	largest, scale := limit(c)

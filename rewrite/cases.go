@@ -56,7 +56,7 @@ func branches(op operand) []operand {
 }
 
 // Cover is what a CASE without ELSE demands of bound arguments: that Arg is one
-// of In. Number says that they are compared with a numeric column, and have to
+// of In. Number reports whether they are compared with a numeric column, and have to
 // be integers; else strings.
 type Cover struct {
 	Arg    Arg
@@ -64,7 +64,7 @@ type Cover struct {
 	Number bool
 }
 
-// meetsAll says that the rows which WHERE selects all meet a WHEN of the CASE,
+// meetsAll reports whether the rows which WHERE selects all meet a WHEN of the CASE,
 // and what that demands of arguments.
 func (m *dml) meetsAll(e *Expr) (covers []Cover, ok bool) {
 	column, whens := m.chosenBy(e.Case)

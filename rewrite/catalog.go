@@ -16,7 +16,7 @@ type Table struct {
 	// or prefixes, those with another collation than their columns have, deferrable ones and
 	// those of a partition alone. Their columns are all that they mention, in table order.
 	PartialUniques []Unique
-	// OtherUniques says that a row may meet another by a key that is not in
+	// OtherUniques reports whether a row may meet another by a key that is not in
 	// Uniques, or by one whose comparison is coarser than its columns'. It is
 	// not set where an INSERT names the key it meets.
 	OtherUniques bool
@@ -27,7 +27,7 @@ type Table struct {
 	// Checks are these constraints themselves, as far as they are known.
 	Checks []Check
 
-	// UpdateTrigger says that a trigger fires on UPDATE of a row.
+	// UpdateTrigger reports whether a trigger fires on UPDATE of a row.
 	// DeleteTrigger: on DELETE, InsertTrigger: on INSERT. slotsql's own
 	// triggers do not count.
 	UpdateTrigger, DeleteTrigger, InsertTrigger bool
@@ -35,10 +35,10 @@ type Table struct {
 	// OwnTriggers are the names of slotsql's triggers on the table.
 	OwnTriggers []string
 
-	// Ruled says that row security or a rewrite rule may change which rows an
+	// Ruled reports whether row security or a rewrite rule may change which rows an
 	// UPDATE touches; it counts as an UpdateTrigger, and cannot be deferred.
 	Ruled bool
-	// UpdateRule says that there is a rewrite rule for UPDATE. PostgreSQL does not run
+	// UpdateRule reports whether there is a rewrite rule for UPDATE. PostgreSQL does not run
 	// some of them in a statement that does anything else.
 	UpdateRule bool
 
@@ -46,7 +46,7 @@ type Table struct {
 	// statements may name.
 	Parts []string
 
-	// Versioned says that the table keeps every version of its rows.
+	// Versioned reports whether the table keeps every version of its rows.
 	Versioned bool
 
 	// Referring holds the columns of this table's own foreign keys.
@@ -56,21 +56,21 @@ type Table struct {
 	// database.
 	Parents []Parent
 
-	// Referencing says that a foreign key of another table references this
+	// Referencing reports whether a foreign key of another table references this
 	// one with ON UPDATE/ON DELETE actions; informational.
 	Referencing bool
 
 	// Partitioned: the table has partitions, and the engine then lets no foreign key
 	// reference it.
 	Partitioned bool
-	// IsView says that the name is a view. Temporary: a temporary table.
+	// IsView reports whether the name is a view. Temporary: a temporary table.
 	IsView, Temporary bool
 
 	// NoTransactions is the storage engine of a table that a rollback leaves as it
 	// is; "" where one takes back what has been written.
 	NoTransactions string
 
-	// Numbers says that a new row changes the number that the session tells as
+	// Numbers reports whether a new row changes the number that the session tells as
 	// its last one, without a column for it (SQLite's rowids).
 	Numbers bool
 
@@ -85,21 +85,21 @@ type Column struct {
 	// none.
 	Domain   string
 	Nullable bool
-	// Hidden says that * leaves the column out.
+	// Hidden reports whether * leaves the column out.
 	Hidden bool
-	// Identity says that the database fills the column: AUTO_INCREMENT,
+	// Identity reports whether the database fills the column: AUTO_INCREMENT,
 	// serial/identity, or SQLite's rowid alias.
 	Identity bool
 	// NoSelect, NoInsert and NoUpdate say that the session's user may not do that
 	// with the column, where an increment in a slot does not ask the engine for it.
 	NoSelect, NoInsert, NoUpdate bool
-	// NoReferences says that the user may not refer to the column. Who has been
+	// NoReferences reports whether the user may not refer to the column. Who has been
 	// granted everything on the table may.
 	NoReferences bool
-	// Always says that the database fills the column, and refuses any other value
+	// Always reports whether the database fills the column, and refuses any other value
 	// that an INSERT gives.
 	Always bool
-	// HasDefault says that the column has a default other than NULL.
+	// HasDefault reports whether the column has a default other than NULL.
 	HasDefault bool
 	Generated  bool     // GENERATED ALWAYS AS
 	DependsOn  []string // the columns a generated column is computed from, or every column when unknown
@@ -157,7 +157,7 @@ type Unique struct {
 	Name    string
 	Primary bool
 	Columns []string
-	// Index says that it is an index and no constraint: ON CONSTRAINT does not
+	// Index reports whether it is an index and no constraint: ON CONSTRAINT does not
 	// know its name (PostgreSQL).
 	Index bool
 }

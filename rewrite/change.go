@@ -22,7 +22,7 @@ func (m *dml) changed(plan *Plan, t *Table) *Plan {
 	return plan
 }
 
-// keeps says that the statement leaves a row's key as it is.
+// keeps reports whether the statement leaves a row's key as it is.
 func (m *dml) keeps(t *Table, key *Unique) bool {
 	for _, name := range key.Columns {
 		c := t.Column(name)

@@ -35,7 +35,7 @@ var (
 	shiftUnit = regexp.MustCompile(`(?i)\b(second|minute|hour|day|week|month)\b`)
 )
 
-// clockTime says whether e is such an expression; shifted, that it adds an
+// clockTime reports whether e is such an expression; shifted, that it adds an
 // interval.
 func (p *planning) clockTime(e *Expr) (ok, shifted bool) {
 	if e == nil {

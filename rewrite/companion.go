@@ -204,7 +204,7 @@ func (m *dml) merged(co *Companion, e *Expr) *Expr {
 	return nil
 }
 
-// hasDefault says that e is COALESCE(c, x) with an x that the column certainly
+// hasDefault reports whether e is COALESCE(c, x) with an x that the column certainly
 // takes: where the column is not NULL, x is left out.
 func (m *dml) hasDefault(c *Column, e *Expr) bool {
 	switch {
@@ -229,7 +229,7 @@ func (m *dml) excluded(c *Column, e *Expr) *Expr {
 	return nil
 }
 
-// independent says that an expression means the same wherever it stands: it
+// independent reports whether an expression means the same wherever it stands: it
 // names no column, holds no query, and calls nothing that does something.
 func (m *dml) independent(e *Expr) bool {
 	ok := e != nil
@@ -245,7 +245,7 @@ func (m *dml) independent(e *Expr) bool {
 	return ok && m.unsteadyBut(nil, e, clocks) == ""
 }
 
-// touchesCompanion says that the engine itself sets a companion when it updates
+// touchesCompanion reports whether the engine itself sets a companion when it updates
 // a row.
 func (t *Table) touchesCompanion() bool {
 	for i := range t.Columns {

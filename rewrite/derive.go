@@ -50,7 +50,7 @@ func derivable(reason string, bs ...*binding) error {
 	return e
 }
 
-// derives says whether an error names a source to derive.
+// derives reports whether an error names a source to derive.
 func derives(err error) bool {
 	var d *errDerive
 	return errors.As(err, &d)
@@ -164,7 +164,7 @@ func (r *reader) derivedSource(sc *scope, s *Source) {
 	}
 }
 
-// keptApart says that a derived form is not to be merged into the block, as
+// keptApart reports whether a derived form is not to be merged into the block, as
 // MariaDB does with derived tables where it can.
 func (r *reader) keptApart(sc *scope, x *binding) bool {
 	switch {
@@ -183,7 +183,7 @@ func (r *reader) keptApart(sc *scope, x *binding) bool {
 	return r.groupsComputed(sc, x)
 }
 
-// compares says that the statement may look something up in a subquery. Where a
+// compares reports whether the statement may look something up in a subquery. Where a
 // window computes over a column of a query that it has merged, MariaDB has that
 // column compared with the subquery before there is a value in it.
 func (r *reader) compares() bool {

@@ -70,7 +70,7 @@ func (b *blockReader) bareColumn(x *binding, e *Expr) string {
 	return b.columnIn(x, e.Name)
 }
 
-// keyGrouped says that GROUP BY may name the whole primary key of x.
+// keyGrouped reports whether GROUP BY may name the whole primary key of x.
 func (b *blockReader) keyGrouped(x *binding) bool {
 	columns, known := b.groupedColumns(x)
 	for _, u := range x.table.Uniques {
@@ -87,7 +87,7 @@ func (b *blockReader) keyGrouped(x *binding) bool {
 	return false
 }
 
-// onlyGrouped says that every column of x which the block reads outside of
+// onlyGrouped reports whether every column of x which the block reads outside of
 // aggregates is itself one that GROUP BY names. It errs on the side of no.
 func (b *blockReader) onlyGrouped(x *binding) bool {
 	columns, ok := b.groupedColumns(x)

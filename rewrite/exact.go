@@ -9,7 +9,7 @@ import "strings"
 // rounding does not commute with adding. So x is a literal or an argument that
 // the column stores as it is, or a column of that kind that is never NULL.
 
-// onBase says whether an increment by these operands is exact on the base row,
+// onBase reports whether an increment by these operands is exact on the base row,
 // and what that demands of its arguments; why names what is in the way.
 func (m *dml) onBase(sc *scope, own *binding, outer bool, c *Column, ops []operand) (require []DeltaArg, why string) {
 	for _, op := range ops {
@@ -88,8 +88,8 @@ func decimal(n int64) string {
 	return string(b)
 }
 
-// wholeColumn says whether an operand is a column, or what the INSERT gives
-// for one, that is never NULL and that c stores as it is. outer says that the
+// wholeColumn reports whether an operand is a column, or what the INSERT gives
+// for one, that is never NULL and that c stores as it is. outer reports whether the
 // statement has outer joins, which make NULLs of other tables' columns.
 func (p *planning) wholeColumn(sc *scope, own *binding, outer bool, c *Column, op operand) bool {
 	e := op.expr
@@ -133,7 +133,7 @@ func (p *planning) wholeColumn(sc *scope, own *binding, outer bool, c *Column, o
 	return o.Numeric == Integer
 }
 
-// outerJoins says whether any source is an outer join.
+// outerJoins reports whether any source is an outer join.
 func outerJoins(list []*Source) bool {
 	for _, s := range list {
 		if s != nil && (s.LeftOuter || s.RightOuter || outerJoins([]*Source{s.Left, s.Right})) {

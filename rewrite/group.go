@@ -4,7 +4,7 @@ import "strconv"
 
 // This file says which blocks make groups.
 
-// groups says whether a block's rows are made of groups of others.
+// groups reports whether a block's rows are made of groups of others.
 // An Aggregate may be a window function, which makes none.
 func (p *planning) groups(q *Select) bool {
 	if len(q.GroupBy) > 0 || q.Having != nil {
@@ -20,7 +20,7 @@ func (p *planning) groups(q *Select) bool {
 	return found && !p.windowed()
 }
 
-// windowed says that the statement may have window functions.
+// windowed reports whether the statement may have window functions.
 func (p *planning) windowed() bool {
 	if p.windows == 0 { // looked for once: a text may hold very many blocks
 		p.windows = 1
@@ -31,12 +31,12 @@ func (p *planning) windowed() bool {
 	return p.windows == 2
 }
 
-// groupingSets says that the statement has ROLLUP, CUBE or GROUPING SETS.
+// groupingSets reports whether the statement has ROLLUP, CUBE or GROUPING SETS.
 func (p *planning) groupingSets() bool {
 	return p.src.hasWord("ROLLUP") || p.src.hasWord("CUBE") || p.src.hasWord("SETS")
 }
 
-// groupsComputed says that the block groups by an expression, one that is no
+// groupsComputed reports whether the block groups by an expression, one that is no
 // name, that may name a counter of x and has no position, and that it may also
 // select it.
 func (r *reader) groupsComputed(sc *scope, x *binding) bool {
@@ -55,7 +55,7 @@ func (r *reader) groupsComputed(sc *scope, x *binding) bool {
 	return false
 }
 
-// selects says that an item may name a counter of x outside of aggregates.
+// selects reports whether an item may name a counter of x outside of aggregates.
 func (b *blockReader) selects(x *binding) bool {
 	found := b.windowed() // an Aggregate may be a window function
 	for _, it := range b.q.Items {
@@ -72,7 +72,7 @@ func (b *blockReader) namesCounter(x *binding, e *Expr) bool {
 	return c != "" && x.table.IsSlotted(c)
 }
 
-// computes says that e is more than a name, and may name a counter of x.
+// computes reports whether e is more than a name, and may name a counter of x.
 func (b *blockReader) computes(e *Expr, x *binding) bool {
 	if e == nil || unwrapped(e).Kind == ColumnRef {
 		return false

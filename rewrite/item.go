@@ -59,7 +59,7 @@ func (b *blockReader) named(x *binding) error {
 	return nil
 }
 
-// aliased says whether the name is an alias among the items of a block whose
+// aliased reports whether the name is an alias among the items of a block whose
 // ORDER BY, GROUP BY or HAVING may name it.
 func (b *blockReader) aliased(name string) bool {
 	if b.q == nil || len(b.q.OrderBy)+len(b.q.GroupBy) == 0 && b.q.Having == nil {
@@ -68,7 +68,7 @@ func (b *blockReader) aliased(name string) bool {
 	return b.isAlias(Ident{Name: name, Quoted: true})
 }
 
-// isAlias says whether an item of the block has that alias.
+// isAlias reports whether an item of the block has that alias.
 func (b *blockReader) isAlias(name Ident) bool {
 	if b.q == nil {
 		return false
@@ -163,7 +163,7 @@ func (p *planning) qualifier(b *binding) string {
 	return p.d.Quote(b.label.Name)
 }
 
-// bareItem says whether e is a whole select item.
+// bareItem reports whether e is a whole select item.
 func (b *blockReader) bareItem(e *Expr) bool {
 	if b.q == nil {
 		return false

@@ -41,7 +41,7 @@ func (b *blockReader) columnName(e *Expr) string {
 	return last.Name
 }
 
-// outermost says whether the block names the columns of the whole result.
+// outermost reports whether the block names the columns of the whole result.
 func (b *blockReader) outermost() bool {
 	return b.q == nil || b.q == b.top
 }
@@ -97,7 +97,7 @@ func unwrapped(e *Expr) *Expr {
 	return e
 }
 
-// behindElse says that an operand of CASE stands behind ELSE.
+// behindElse reports whether an operand of CASE stands behind ELSE.
 func (b *blockReader) behindElse(e *Expr) bool {
 	i := 0
 	for i < len(b.src.tokens) && b.src.tokens[i].Start < e.Start {

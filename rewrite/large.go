@@ -66,7 +66,7 @@ func scanLarge(lx *Lexis, text string) *source {
 	return s
 }
 
-// wholeStatement says that the statement that begins with token i holds
+// wholeStatement reports whether the statement that begins with token i holds
 // semicolons: BEGIN ... END bodies of triggers, procedures and blocks.
 func wholeStatement(text string, tokens []Token, i int) bool {
 	word := func(i int) string {

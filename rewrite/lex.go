@@ -27,7 +27,7 @@ type Lexis struct {
 	AtVariable     bool // @name and @@name are variables
 	SelectInto     bool // SELECT ... INTO name makes a table
 
-	// Foreign says that statements come in another character set than UTF-8:
+	// Foreign reports whether statements come in another character set than UTF-8:
 	// bytes beyond ASCII are only understood inside quotes and comments.
 	Foreign bool
 	// Wide is set for a character set in which the bytes of a character may look
@@ -71,7 +71,7 @@ type Scanner struct {
 	text string
 	pos  int
 
-	// Exec says that an executable comment has been met.
+	// Exec reports whether an executable comment has been met.
 	Exec bool
 }
 

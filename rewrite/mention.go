@@ -20,7 +20,7 @@ func Spelled(name string) string {
 	return longest
 }
 
-// spells says whether an unquoted word may be the stored name.
+// spells reports whether an unquoted word may be the stored name.
 func spells(word, name string) bool {
 	return strings.EqualFold(word, name) ||
 		len(name) >= maxName-utf8Tail && len(word) > len(name) && strings.EqualFold(word[:len(name)], name)

@@ -23,12 +23,12 @@ func (r *reader) resultColumn(t *Table, q, column string, block *Select) string 
 	return around[0] + total + around[1]
 }
 
-// extends says that the statement may have an outer join. Over the missing side
+// extends reports whether the statement may have an outer join. Over the missing side
 // of one COUNT(column) OVER also counts a merged query's column that is never
 // NULL in its table, so that derived forms are kept apart.
 func (r *reader) extends() bool { return r.src.hasWord("LEFT") || r.src.hasWord("RIGHT") }
 
-// quantified says that e compares with ANY or ALL by order.
+// quantified reports whether e compares with ANY or ALL by order.
 //
 // Such a comparison may be NULL although neither side is: MariaDB asks the left
 // side alone. Whether it keeps the value in a temporary table depends on the
@@ -46,7 +46,7 @@ func quantified(e *Expr) bool {
 	return false
 }
 
-// decides says that e is a condition of its own in cond, so that NULL is to it
+// decides reports whether e is a condition of its own in cond, so that NULL is to it
 // what false is.
 func decides(cond, e *Expr) bool {
 	if cond == e {

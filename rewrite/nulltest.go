@@ -25,7 +25,7 @@ func nullTest(e *Expr) *Expr {
 	return x
 }
 
-// nullAsBase says that a column which is asked whether it is NULL is a counter
+// nullAsBase reports whether a column which is asked whether it is NULL is a counter
 // of a table that stands in the statement as it is.
 func (b *blockReader) nullAsBase(t *target) bool {
 	return !t.binding.derived && t.binding.table.IsCounter(t.column.Name)

@@ -3,8 +3,8 @@ package rewrite
 // This file tells names of result columns, which are totals already, from names
 // of base columns.
 
-// outputName says whether an unqualified name in ORDER BY or HAVING means a
-// result column, which is a total already and stays as it is. whole says that
+// outputName reports whether an unqualified name in ORDER BY or HAVING means a
+// result column, which is a total already and stays as it is. whole reports whether
 // e is a whole ORDER BY entry, where every engine looks at result columns
 // first; inside an expression the engines differ.
 func (b *blockReader) outputName(e *Expr, in clause, whole bool) (bool, error) {
@@ -58,7 +58,7 @@ func (b *blockReader) outputName(e *Expr, in clause, whole bool) (bool, error) {
 	return false, nil
 }
 
-// twice says that several items have the name, and that one of them is no
+// twice reports whether several items have the name, and that one of them is no
 // longer what it was, or may name a column of a derived form: an engine may
 // prefer columns of tables to expressions.
 func (b *blockReader) twice(label Ident) (edited, derived bool) {
@@ -137,7 +137,7 @@ func (b *blockReader) ruled(e *Expr) *Ident {
 	return nil
 }
 
-// starHas says whether a * item has brought the counter into the result under
+// starHas reports whether a * item has brought the counter into the result under
 // its own name, and unambiguously.
 func (b *blockReader) starHas(name Ident) bool {
 	n := 0

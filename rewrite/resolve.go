@@ -144,7 +144,7 @@ func (p *planning) resolveBare(sc *scope, name Ident) (*target, error) {
 	return nil, nil
 }
 
-// isCounterTarget says that a reference to t is replaced. A column of a query
+// isCounterTarget reports whether a reference to t is replaced. A column of a query
 // is not: it is a total already.
 func isCounterTarget(t *target) bool { return t != nil && t.column != nil }
 

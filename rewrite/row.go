@@ -6,7 +6,7 @@ import "strings"
 // ...): MariaDB refuses one that holds a subquery itself, as a total does, and
 // may crash where it was prepared.
 
-// isRow says whether an expression is a row of several values. What is no row
+// isRow reports whether an expression is a row of several values. What is no row
 // but looks like one is not wrong: the statement then takes the slow way.
 func isRow(e *Expr) bool {
 	for e.Kind == Paren && len(e.Args) == 1 {
@@ -15,7 +15,7 @@ func isRow(e *Expr) bool {
 	return e.Kind == Opaque && len(e.Args) > 1 && (e.Op == "" || strings.EqualFold(e.Op, "row"))
 }
 
-// merges says whether a name may mean a column of a query in FROM, which the
+// merges reports whether a name may mean a column of a query in FROM, which the
 // engine may replace by the expression that it is there.
 func (b *blockReader) merges() bool {
 	for _, x := range allOf(b.sc) {

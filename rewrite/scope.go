@@ -31,7 +31,7 @@ type binding struct {
 	columns []Ident // column aliases
 }
 
-// holds says whether b is a source of this very block.
+// holds reports whether b is a source of this very block.
 func (s *scope) holds(b *binding) bool {
 	for _, x := range s.bindings {
 		if x == b {

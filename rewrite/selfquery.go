@@ -8,7 +8,7 @@ package rewrite
 // column with, so the column is fixed to these values in the statement, too.
 
 // selfValues returns the constants to which column IN (subquery), or column =
-// (subquery), fixes a column of the table; only says that the predicate is no
+// (subquery), fixes a column of the table; only reports whether the predicate is no
 // narrower than that.
 func (p *planning) selfValues(sc *scope, t *Table, column string, q *Select) (values []*Expr, only bool) {
 	if q == nil || len(q.Operands) > 0 || len(q.With) > 0 || len(q.From) != 1 || len(q.Items) != 1 || len(q.Values) > 0 || q.Lock ||
@@ -90,7 +90,7 @@ func (p *planning) oneOf(b *binding, column string, values []*Expr) fragment {
 	return f
 }
 
-// readsItself says whether a subquery of e names the statement's table other
+// readsItself reports whether a subquery of e names the statement's table other
 // than in a derived table, which an engine computes before it updates.
 func (m *dml) readsItself(e *Expr) bool {
 	found := false

@@ -14,7 +14,7 @@ type source struct {
 	exec   bool // holds an executable comment
 	bad    bool // holds something the scanner does not understand
 	count  int  // of arguments
-	// large says that tokens holds the first ones only, and params nothing;
+	// large reports whether tokens holds the first ones only, and params nothing;
 	// several, that more than one statement is in a large text.
 	large, several bool
 }
@@ -118,7 +118,7 @@ func (s *source) nextToken(at int) int {
 	return s.tokens[i].Start
 }
 
-// is says whether token i is the given unquoted word or operator.
+// is reports whether token i is the given unquoted word or operator.
 func (s *source) is(i int, word string) bool {
 	if i < 0 || i >= len(s.tokens) {
 		return false
@@ -127,7 +127,7 @@ func (s *source) is(i int, word string) bool {
 	return (t.Kind == Word || t.Kind == Operator) && strings.EqualFold(s.text[t.Start:t.End], word)
 }
 
-// hasWord says whether an unquoted word occurs in the statement.
+// hasWord reports whether an unquoted word occurs in the statement.
 func (s *source) hasWord(word string) bool {
 	for i := range s.tokens {
 		if s.tokens[i].Kind == Word && s.is(i, word) {

@@ -46,11 +46,11 @@ type Statement struct {
 	// Conflict is the ON CONFLICT / ON DUPLICATE KEY UPDATE clause, or nil.
 	Conflict *Conflict
 
-	// Replace says that the statement may delete conflicting rows: REPLACE,
+	// Replace reports whether the statement may delete conflicting rows: REPLACE,
 	// INSERT OR REPLACE, UPDATE OR REPLACE.
 	Replace bool
 
-	// Modifier says that the statement carries IGNORE, LOW_PRIORITY, OR
+	// Modifier reports whether the statement carries IGNORE, LOW_PRIORITY, OR
 	// ABORT and the like, or index hints, partitions or anything else written
 	// between the parts that a slotted upsert could not repeat.
 	Modifier bool
@@ -101,7 +101,7 @@ const (
 type Span struct{ Start, End int }
 
 // Ident is one name. Name is the name with quotes taken off and escapes
-// resolved; letter case is as written. Quoted says whether it stood in quotes.
+// resolved; letter case is as written. Quoted reports whether it stood in quotes.
 type Ident struct {
 	Name   string
 	Quoted bool
@@ -130,7 +130,7 @@ type Select struct {
 	OrderBy    []*Expr
 	Limit      []*Expr
 
-	// Table says that the block is written TABLE name; the span of its only
+	// Table reports whether the block is written TABLE name; the span of its only
 	// item, a *, is that of the word. Without items it is the table of
 	// SQLite's x IN table.
 	Table bool
@@ -177,7 +177,7 @@ type Source struct {
 	// ColumnAliases is FROM t AS x(a, b).
 	ColumnAliases []Ident
 
-	// Select is a derived table. Lateral says that it may refer to the
+	// Select is a derived table. Lateral reports whether it may refer to the
 	// sources to its left.
 	Select  *Select
 	Lateral bool
@@ -254,7 +254,7 @@ type Expr struct {
 	Negated bool
 	// Label is the name that an argument has by being a column; nil elsewhere.
 	Label *Label
-	// Aggregate says that a Call is written with OVER, FILTER, WITHIN GROUP
+	// Aggregate reports whether a Call is written with OVER, FILTER, WITHIN GROUP
 	// or DISTINCT, or is an aggregate function the translator knows.
 	Aggregate bool
 }

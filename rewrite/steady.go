@@ -113,7 +113,7 @@ func typeName(s string) string {
 	return strings.TrimPrefix(strings.Join(strings.Fields(s), " "), "pg_catalog.")
 }
 
-// namesColumn says that a qualified name is a column of a source.
+// namesColumn reports whether a qualified name is a column of a source.
 func (p *planning) namesColumn(sc *scope, name []Ident) bool {
 	qualifier, column := name[len(name)-2], name[len(name)-1]
 	for s := sc; s != nil; s = s.parent {

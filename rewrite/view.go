@@ -8,7 +8,7 @@ type View struct {
 	Name    string
 	Tables  []*Table
 	Routine bool // a procedure or function
-	// Part says that it is a part of the table, such as a partition, which
+	// Part reports whether it is a part of the table, such as a partition, which
 	// statements may name in its stead. DDL on it is that on any table.
 	Part bool
 }
@@ -78,7 +78,7 @@ func (p *planning) definesTable() bool {
 	return false
 }
 
-// called says whether a token that is a routine's name stands where one is
+// called reports whether a token that is a routine's name stands where one is
 // called: before an argument list, behind CALL, or inside a string.
 func (p *planning) called(i int) bool {
 	if k := p.src.tokens[i].Kind; k == StringTok || k == Bad {

@@ -8,7 +8,7 @@ import "strings"
 // are certainly what the engine would take; else the application's own text runs,
 // and the engine says of it what it says.
 
-// qualifies says that the qualifiers of a column's name are those of b, by the
+// qualifies reports whether the qualifiers of a column's name are those of b, by the
 // engine's own rules: of an alias it knows no schema.
 func (p *planning) qualifies(b *binding, name []Ident) bool {
 	switch n := len(name); {
@@ -29,7 +29,7 @@ func (p *planning) sameSource(written, label Ident) bool {
 	return p.sameLabel(written, label) && (folds || written.Name == label.Name)
 }
 
-// coalesces says that a call is COALESCE, or what the engine has beside it, of two
+// coalesces reports whether a call is COALESCE, or what the engine has beside it, of two
 // arguments.
 func (p *planning) coalesces(e *Expr) bool {
 	return e.Kind == Call && (e.Op == "coalesce" || e.Op == "ifnull") && len(e.Args) == 2 && p.steady().Functions[e.Op]

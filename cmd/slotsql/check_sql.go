@@ -17,7 +17,7 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// errFailing says that statements are as --fail-on does not want them.
+// errFailing means that statements are as --fail-on does not want them.
 var errFailing = errors.New("statements fail the check")
 
 // What --fail-on takes, each with the classes that it fails on.

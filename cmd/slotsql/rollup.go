@@ -14,10 +14,10 @@ import (
 	"github.com/slotsql/slotsql"
 )
 
-// errStandby says that another worker has the lease.
+// errStandby means that another worker has the lease.
 var errStandby = errors.New("another worker is rolling up this database: it has the lease")
 
-// errLeft says that slots could not be moved.
+// errLeft means that slots could not be moved.
 var errLeft = errors.New("some slots could not be moved")
 
 func rollupCommand(o *options) *cobra.Command {

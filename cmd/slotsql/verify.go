@@ -14,7 +14,7 @@ import (
 	"github.com/slotsql/slotsql"
 )
 
-// errWrong says that an audit has found what it has not put right.
+// errWrong means that an audit has found what it has not put right.
 var errWrong = errors.New("problems remain")
 
 func verifyCommand(o *options) *cobra.Command {

@@ -11,7 +11,7 @@ import (
 	"github.com/slotsql/slotsql"
 )
 
-// The exit code says whether something is wrong that has not been put right.
+// The exit code reports whether something is wrong that has not been put right.
 func TestVerify(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "app.db")
 	config := write(

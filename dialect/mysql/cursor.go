@@ -85,7 +85,7 @@ func (t *translator) span(start int) rewrite.Span {
 	return rewrite.Span{Start: start, End: max(start, t.end())}
 }
 
-// isWord says whether the token at hand is that keyword; words are upper case.
+// isWord reports whether the token at hand is that keyword; words are upper case.
 func (t *translator) isWord(words ...string) bool { return t.isWordAt(0, words...) }
 
 func (t *translator) isWordAt(n int, words ...string) bool {

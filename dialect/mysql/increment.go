@@ -70,7 +70,7 @@ func (d *Dialect) Increment(t *rewrite.Table, in rewrite.IncrementText) string {
 	return b.String()
 }
 
-// oneRow says that a table of the empty key has one row. An INSERT drains the
+// oneRow reports whether a table of the empty key has one row. An INSERT drains the
 // table first, and has the base row locked for that until its new row is
 // committed. So the rows must be counted when this statement has the lock on
 // the base row, and as they are then: that the subquery names a column of that

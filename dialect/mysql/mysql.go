@@ -23,14 +23,14 @@ type Dialect struct {
 	// it before the first use; Folds asks a server.
 	FoldTableNames bool
 
-	// NoWait says that the server knows JSON_TABLE, and SET STATEMENT with a
+	// NoWait reports whether the server knows JSON_TABLE, and SET STATEMENT with a
 	// lock wait timeout of 0 (MariaDB 10.6). Set it before the first use, too.
 	NoWait bool
-	// StatementLog says that the server writes statements to its binary log, and so
+	// StatementLog reports whether the server writes statements to its binary log, and so
 	// lets InnoDB change nothing below REPEATABLE READ.
 	StatementLog bool
 
-	// NoRowAlias says that the server does not know INSERT ... VALUES (...) AS
+	// NoRowAlias reports whether the server does not know INSERT ... VALUES (...) AS
 	// new, which came with MySQL 8.0.19: MariaDB does not.
 	NoRowAlias bool
 
@@ -38,7 +38,7 @@ type Dialect struct {
 	// level; empty when it is not known.
 	Isolation string
 
-	// MariaDB says that the server is one.
+	// MariaDB reports whether the server is one.
 	MariaDB bool
 
 	// renamed: the server has given @@tx_isolation the name @@transaction_isolation.

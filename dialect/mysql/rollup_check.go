@@ -76,12 +76,12 @@ func (w *rollUp) pick() string {
 		") AS e" + single + " FROM (" + locked + ") AS slotsql_l" + all + ") AS slotsql_x" + one
 }
 
-// listed says that a slot row is one that Pick has locked.
+// listed reports whether a slot row is one that Pick has locked.
 func (w *rollUp) listed() string {
 	return w.among(w.name("slotsql_s"), w.listArg())
 }
 
-// among says that a list has a name. Lists are long where many have counted since the
+// among reports whether a list has a name. Lists are long where many have counted since the
 // last pass, so the server makes a table of it once, with a key on a hash.
 func (w *rollUp) among(name string, list int) string {
 	return "(SELECT 1 FROM (SELECT CRC32(slotsql_c.i) AS h, slotsql_c.i FROM JSON_TABLE(CONVERT(" + w.use(list) +

@@ -130,7 +130,7 @@ func blocked(t *testing.T, watcher, s session, q string) (finish func() error) {
 	}
 }
 
-// waiting says whether a connection waits for a row lock.
+// waiting reports whether a connection waits for a row lock.
 // information_schema.INNODB_TRX would be cached for a while.
 func (s session) waiting(id string) bool {
 	s.t.Helper()

@@ -71,7 +71,7 @@ func (t *translator) query(n ast.Node) *rewrite.Select {
 	return q
 }
 
-// redundantParens says that the parenthesis at hand encloses all of n, and
+// redundantParens reports whether the parenthesis at hand encloses all of n, and
 // that n itself does not begin with one.
 func (t *translator) redundantParens(n ast.Node) bool {
 	end := t.close()

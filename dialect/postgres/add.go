@@ -59,7 +59,7 @@ func (d *Dialect) Add(t *rewrite.Table, in rewrite.AddText) string {
 	return "UPDATE " + slotTable(t) + " SET " + strings.Join(set, ", ") + " WHERE " + strings.Join(where, " AND ")
 }
 
-// baseGuard says that a base value may have slots.
+// baseGuard reports whether a base value may have slots.
 func baseGuard(t *rewrite.Table, qualifier, column string) string {
 	base := qualifier + "." + quote(column)
 	bound, _ := bounds(t.Column(column), t.Counter)

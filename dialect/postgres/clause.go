@@ -44,7 +44,7 @@ func isSetOp(k ast.Token) bool {
 	return k == ast.Token_UNION || k == ast.Token_EXCEPT || k == ast.Token_INTERSECT
 }
 
-// startsClause says whether a keyword at i is one, and not a name or a part
+// startsClause reports whether a keyword at i is one, and not a name or a part
 // of an expression. All but VALUES are reserved words.
 func (t *translator) startsClause(i int, r rng) bool {
 	switch k := t.tok[i].kind; {

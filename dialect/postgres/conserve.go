@@ -32,7 +32,7 @@ func before(t *rewrite.Table, some string) string {
 		where + " FOR NO KEY UPDATE)"
 }
 
-// matched says that slotsql_t, slotsql_o and the base row are of one key.
+// matched reports whether slotsql_t, slotsql_o and the base row are of one key.
 func matched(t *rewrite.Table) string {
 	if len(t.Counter.Key) == 0 {
 		return "TRUE"
@@ -99,7 +99,7 @@ func moved(t *rewrite.Table, some string) string {
 		on("slotsql_u") + " WHERE " + some
 }
 
-// secured says that row security applies to this role, whatever row_security is set to.
+// secured reports whether row security applies to this role, whatever row_security is set to.
 func secured(t *rewrite.Table) string {
 	return "pg_catalog.row_security_active(CAST(" + literal(qualified(t.Schema, t.Name)) + " AS pg_catalog.regclass))"
 }

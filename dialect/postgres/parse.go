@@ -61,7 +61,7 @@ type translator struct {
 
 	// opaque is the first reason why the result is not faithful.
 	opaque string
-	// upsert says that the translation is inside ON CONFLICT DO UPDATE, where
+	// upsert reports whether the translation is inside ON CONFLICT DO UPDATE, where
 	// excluded is a table.
 	upsert bool
 }

@@ -13,7 +13,7 @@ import (
 // server asks once for each execution, before it looks at a row; they go by the
 // current role, whatever SET ROLE and REVOKE have made of it.
 
-// mayWrite says that the role may update the counters and companions, and insert
+// mayWrite reports whether the role may update the counters and companions, and insert
 // the columns that an upsert gives. What else the plain statement reads is read by
 // the statement that this is a part of.
 func mayWrite(t *rewrite.Table, deltas []string, companions []rewrite.CompanionText, inserts []string) string {
@@ -34,7 +34,7 @@ func mayCount(t *rewrite.Table, deltas []string, companions []rewrite.CompanionT
 	return mayWrite(t, append([]string(nil), deltas...), companions, inserts) + " AND " + allowed(t, "SELECT", read)
 }
 
-// allowed says that the role has a privilege for each of the columns.
+// allowed reports whether the role has a privilege for each of the columns.
 func allowed(t *rewrite.Table, privilege string, columns []string) string {
 	table := literal(qualified(t.Schema, t.Name)) + "::pg_catalog.regclass"
 	var each []string

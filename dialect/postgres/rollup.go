@@ -145,14 +145,14 @@ func (w *rollUp) full(alias string) string {
 	}), " OR ") + ")"
 }
 
-// orphan says that a slot row has no base row. One that row security may hide from
+// orphan reports whether a slot row has no base row. One that row security may hide from
 // this role is not known to be no more.
 func (w *rollUp) orphan() string {
 	return "(NOT EXISTS (SELECT 1 FROM " + qualified(w.Table.Schema, w.Table.Name) + " AS " + baseAlias + " WHERE " + w.on(slotAlias) +
 		") AND NOT " + secured(w.Table) + ")"
 }
 
-// on says that a row has the key of the base row.
+// on reports whether a row has the key of the base row.
 func (w *rollUp) on(alias string) string {
 	if on := backEquals(w.Table, alias); on != "" {
 		return on

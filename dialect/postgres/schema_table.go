@@ -335,7 +335,7 @@ func columnsIn(t *schemaTable, e *ast.Node) []string {
 	return out
 }
 
-// isValue says whether a DEFAULT gives a value of its own: not NULL, and not a
+// isValue reports whether a DEFAULT gives a value of its own: not NULL, and not a
 // sequence's next one.
 func isValue(n *ast.Node) bool {
 	if n == nil || isNextval(n) {

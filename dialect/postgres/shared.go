@@ -19,7 +19,7 @@ func as(expr, column, name string) string {
 	return expr + " AS " + quote(name)
 }
 
-// backEquals says that the base row is the one of a slot row.
+// backEquals reports whether the base row is the one of a slot row.
 func backEquals(t *rewrite.Table, slots string) string {
 	var on []string
 	for i, k := range t.Counter.SlotKey() {

@@ -132,7 +132,7 @@ func (t *translator) find(r rng, k ast.Token) int {
 	return -1
 }
 
-// label says that token i stands where any keyword is a plain name.
+// label reports whether token i stands where any keyword is a plain name.
 func (t *translator) label(i int) bool {
 	return t.is(i-1, ast.Token_AS) || t.is(i-1, '.')
 }
@@ -153,7 +153,7 @@ func (t *translator) split(r rng) []rng {
 	return append(out, rng{lo, r.hi})
 }
 
-// wrapped says that one pair of parentheses encloses all of r.
+// wrapped reports whether one pair of parentheses encloses all of r.
 func (t *translator) wrapped(r rng) bool {
 	return r.hi-r.lo >= 2 && t.is(r.lo, '(') && t.tok[r.lo].match == r.hi-1
 }

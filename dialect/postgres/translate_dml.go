@@ -46,7 +46,7 @@ func (t *translator) insert(s *ast.InsertStmt, r rng) *rewrite.Statement {
 	return st
 }
 
-// isValues says that a query is a bare VALUES list.
+// isValues reports whether a query is a bare VALUES list.
 func isValues(s *ast.SelectStmt) bool {
 	return s.ValuesLists != nil && s.WithClause == nil && s.SortClause == nil && s.LimitCount == nil &&
 		s.LimitOffset == nil && len(s.LockingClause) == 0
@@ -114,7 +114,7 @@ func (t *translator) afterSource(s *rewrite.Source) int {
 	return len(t.tok)
 }
 
-// marked says that the target is written with ONLY or with *.
+// marked reports whether the target is written with ONLY or with *.
 func (t *translator) marked(v *ast.RangeVar, after int) bool {
 	if !v.Inh {
 		return true

@@ -70,7 +70,7 @@ func (t *translator) node(kind rewrite.ExprKind, r rng, op string, args ...*rewr
 	return &rewrite.Expr{Span: t.span(r), Kind: kind, Op: op, Args: args}
 }
 
-// ownsBrackets says that the parentheses at token i belong to n itself.
+// ownsBrackets reports whether the parentheses at token i belong to n itself.
 func (t *translator) ownsBrackets(n *ast.Node, i int) bool {
 	switch v := n.Node.(type) {
 	case *ast.Node_SubLink:

@@ -91,7 +91,7 @@ func (t *translator) named(e *rewrite.Expr, ref *ast.ColumnRef) {
 	e.Label = &rewrite.Label{Name: last.Sval, At: t.span(r).End}
 }
 
-// isExpr says that a node is worth an Expr of its own; the others only hold
+// isExpr reports whether a node is worth an Expr of its own; the others only hold
 // expressions (lists, sort keys, window definitions, names).
 func isExpr(n *ast.Node) bool {
 	switch n.Node.(type) {

@@ -91,7 +91,7 @@ func (t *translator) join(left *shape, i, hi int) (*shape, int) {
 	return s, end
 }
 
-// joinWord says whether a join's keywords start at i, and where they end.
+// joinWord reports whether a join's keywords start at i, and where they end.
 func (t *translator) joinWord(i, hi int) (int, bool) {
 	if t.label(i) {
 		return 0, false

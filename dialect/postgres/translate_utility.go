@@ -59,7 +59,7 @@ func (t *translator) utility(n *ast.Node, r rng) *rewrite.Statement {
 	return st
 }
 
-// runs says that an EXPLAIN runs what it explains.
+// runs reports whether an EXPLAIN runs what it explains.
 func runs(s *ast.ExplainStmt) bool {
 	for _, o := range s.Options {
 		if o.GetDefElem().GetDefname() == "analyze" {

@@ -73,7 +73,7 @@ func (*Dialect) DropSlots(t *rewrite.Table) []string {
 	return append(out, "DROP TABLE IF EXISTS "+slotTable(t))
 }
 
-// referable says whether the key can be a foreign key's parent: exactly the
+// referable reports whether the key can be a foreign key's parent: exactly the
 // columns of a unique key, in the same database, and with the columns' own
 // collations (introspection marks a column whose index has another one).
 // Otherwise every statement on the base table would fail with "foreign key

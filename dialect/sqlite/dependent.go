@@ -76,7 +76,7 @@ func ownTriggers(ctx context.Context, s dialect.Session, db string, triggers [][
 	return own, nil
 }
 
-// referenced says whether a foreign key with actions refers to the table;
+// referenced reports whether a foreign key with actions refers to the table;
 // that of slotsql's own slot table does not count.
 func referenced(ctx context.Context, s dialect.Session, t *rewrite.Table) (bool, error) {
 	rows, err := s.Query(ctx, "SELECT DISTINCT m.name FROM "+quote(t.Schema)+".sqlite_schema AS m, pragma_foreign_key_list(m.name, ?) AS f"+

@@ -36,7 +36,7 @@ func (*Dialect) Fold(t *rewrite.Table, scope rewrite.Scope) []string {
 	}
 }
 
-// filled says that a base row of the scope has something to take.
+// filled reports whether a base row of the scope has something to take.
 func filled(t *rewrite.Table, scope rewrite.Scope) string {
 	key := t.Counter.Key
 	if len(key) == 0 {
@@ -55,7 +55,7 @@ func filled(t *rewrite.Table, scope rewrite.Scope) string {
 		nonZero(t, slotAlias) + "))"
 }
 
-// removed says that a slot row is of the scope; "" for all.
+// removed reports whether a slot row is of the scope; "" for all.
 func removed(t *rewrite.Table, scope rewrite.Scope) string {
 	of := t.Counter.OfTable(quote, "")
 	switch {

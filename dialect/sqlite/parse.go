@@ -83,7 +83,7 @@ type translator struct {
 	// rules counts the COLLATE and CAST met so far: a comparison that
 	// contains one does not compare as its column does.
 	rules int
-	// upsert says that names are resolved in DO UPDATE, where excluded.c is
+	// upsert reports whether names are resolved in DO UPDATE, where excluded.c is
 	// the row proposed for insertion.
 	upsert bool
 }

@@ -117,7 +117,7 @@ func (w *rollUp) within(upTo bool) string {
 	return out
 }
 
-// filled says that a base row has something to take from slot rows of the part.
+// filled reports whether a base row has something to take from slot rows of the part.
 func (w *rollUp) filled(from, full string) string {
 	if len(w.Table.Counter.Key) == 0 {
 		return "EXISTS (SELECT 1" + from + full + ")"
@@ -126,7 +126,7 @@ func (w *rollUp) filled(from, full string) string {
 		from + w.within(true) + " AND " + full + ")"
 }
 
-// on says that the slot row is the base row's. A table without key has one row.
+// on reports whether the slot row is the base row's. A table without key has one row.
 func (w *rollUp) on() string {
 	if len(w.Table.Counter.Key) == 0 {
 		return "TRUE"

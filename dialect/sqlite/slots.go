@@ -87,7 +87,7 @@ func and(first, second string) string {
 	return first + " AND " + second
 }
 
-// ofTable says that a row of the alias holds slots of t.
+// ofTable reports whether a row of the alias holds slots of t.
 func ofTable(t *rewrite.Table, alias string) string {
 	if of := t.Counter.OfTable(quote, alias+"."); of != "" {
 		return of

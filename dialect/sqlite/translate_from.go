@@ -58,7 +58,7 @@ func (t *translator) join(list []*ast.TableRef) *rewrite.Source {
 	return left
 }
 
-// soundJoin says whether SQLite accepts the join's words; its grammar takes
+// soundJoin reports whether SQLite accepts the join's words; its grammar takes
 // any names there.
 func soundJoin(op *ast.JoinOperator) bool {
 	for _, w := range op.Words {

@@ -14,7 +14,7 @@ type config struct {
 
 func (c config) plain() bool { return c.mode == "" }
 
-// totals says that a process with it reads totals, and sets counters to what it
+// totals reports whether a process with it reads totals, and sets counters to what it
 // says, whatever others do.
 func (c config) totals() bool { return c.mode == "on" || c.mode == "passive" }
 

@@ -1,6 +1,6 @@
 package history
 
-// effect is what a statement makes of a row, and how many rows it says that it
+// effect is what a statement makes of a row, and how many rows it reports that it
 // has affected.
 func effect(dialect string, o *Op, r Row) (Row, int64) {
 	with := func(views int32) Row {

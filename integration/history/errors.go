@@ -92,7 +92,7 @@ func (h *History) evicts(t *Tx) bool {
 	return false
 }
 
-// gaps says that InnoDB may deadlock in more ways: by the shared locks of
+// gaps reports whether InnoDB may deadlock in more ways: by the shared locks of
 // SERIALIZABLE, by locks on gaps, and by those that an INSERT sets where it
 // finds a row.
 func (h *History) gaps() bool {
@@ -119,7 +119,7 @@ func (t *Tx) from() int64 {
 	return t.Start
 }
 
-// holdsAndWaits says that a statement of the transaction may have waited for a
+// holdsAndWaits reports whether a statement of the transaction may have waited for a
 // row while the transaction held another one.
 func (t *Tx) holdsAndWaits(h *History) bool {
 	for i, o := range t.Ops {
@@ -144,7 +144,7 @@ func (t *Tx) holdsAndWaits(h *History) bool {
 	return false
 }
 
-// holds says that the statement has locked its row.
+// holds reports whether the statement has locked its row.
 func (o *Op) holds(h *History) bool {
 	if o.Kind == Savepoint || o.Kind == RollbackTo || o.Kind.beside() {
 		return false

@@ -73,7 +73,7 @@ var kindNames = [...]string{
 
 func (k Kind) String() string { return kindNames[k] }
 
-// setsSeen says that the statement sets seen of a row that is there in the end.
+// setsSeen reports whether the statement sets seen of a row that is there in the end.
 // An upsert that spells it without does so only where it inserts.
 func (o *Op) setsSeen() bool {
 	switch o.Kind {
@@ -85,18 +85,18 @@ func (o *Op) setsSeen() bool {
 	return o.Kind == Mark || o.Kind == Insert
 }
 
-// saves says that the statement sets other columns too, as a program does that
+// saves reports whether the statement sets other columns too, as a program does that
 // writes back a whole row.
 func (o *Op) saves() bool { return o.Kind == Set && o.Form >= 3 }
 
-// merges says that the statement sets high and low of a row that is there.
+// merges reports whether the statement sets high and low of a row that is there.
 func (o *Op) merges() bool { return o.Kind == Touch && o.Form%2 == 0 }
 
-// apart says that the statement changes no counter and nothing that rides in
+// apart reports whether the statement changes no counter and nothing that rides in
 // slots, so that increments may pass it.
 func (h *History) apart(o *Op) bool { return o.Kind == Rename || o.Kind == Mark && !h.Companions }
 
-// onBase says that the statement adds to a counter of a row that is there, and
+// onBase reports whether the statement adds to a counter of a row that is there, and
 // changes other columns of it, so that it runs on the base row.
 func (h *History) onBase(o *Op) bool {
 	return o.Kind == Wide || !h.Companions && o.Kind.additive() && (o.setsSeen() || o.merges())
@@ -104,7 +104,7 @@ func (h *History) onBase(o *Op) bool {
 
 func (k Kind) reads() bool { return k == Read || k == ReadAll || k == Lock }
 
-// additive says that the statement adds to a row that is there.
+// additive reports whether the statement adds to a row that is there.
 func (k Kind) additive() bool { return k == Increment || k == Touch || k == Wide || k == Upsert }
 
 // Row is one row of the table, or its absence.
@@ -206,16 +206,16 @@ type Tx struct {
 // History is what the clients of one history did.
 type History struct {
 	Dialect, Level string
-	// Wrapped says that increments may pass each other before they are
+	// Wrapped reports whether increments may pass each other before they are
 	// committed, which is what slots are for.
 	Wrapped  bool
 	RolledUp bool
-	// Companions says that seen, high and low ride in slots. Where they do not
+	// Companions reports whether seen, high and low ride in slots. Where they do not
 	// they are columns as any others.
 	Companions bool
-	// Several says that an increment writes several slot rows.
+	// Several reports whether an increment writes several slot rows.
 	Several bool
-	// Apart says that a row of the model is changed by one client's transactions
+	// Apart reports whether a row of the model is changed by one client's transactions
 	// alone, and otherwise at most by single statements.
 	Apart   bool
 	Table   Table

@@ -21,7 +21,7 @@ type Options struct {
 	// Under is the plain driver on the same database; nil means that DB is. In
 	// every fourth history two of the clients use it, and only add to counters.
 	Under *sql.DB
-	// RolledUp says that slots are rolled up meanwhile.
+	// RolledUp reports whether slots are rolled up meanwhile.
 	RolledUp bool
 	Layout   Layout // of DB; "" is the dedicated one
 	Seed     uint64
@@ -279,7 +279,7 @@ func (r *runner) count(ctx context.Context, db querier, text string, args ...any
 	return n, rows.Err()
 }
 
-// victim says that the error is one that an engine gives to transactions that
+// victim reports whether the error is one that an engine gives to transactions that
 // meet.
 func victim(class string) bool {
 	switch class {

@@ -12,7 +12,7 @@ import "fmt"
 // to a later snapshot, as real time does.
 type serialMachine struct {
 	h *History
-	// victims says that what a transaction saw which was not committed is
+	// victims reports whether what a transaction saw which was not committed is
 	// explained as well; PostgreSQL promises it only of those that commit.
 	victims bool
 }
@@ -60,7 +60,7 @@ func (m serialMachine) step(db serialState, e *event) (serialState, bool, bool) 
 	return now, true, changesNothing(e.tx)
 }
 
-// changesNothing says that the transaction changes no row wherever it stands in
+// changesNothing reports whether the transaction changes no row wherever it stands in
 // the order, and not only where it is tried now.
 func changesNothing(t *Tx) bool {
 	for _, o := range t.Ops {
@@ -77,7 +77,7 @@ func (m serialMachine) describe(db serialState) string {
 	return fmt.Sprintf("%v files %v", db.rows, db.files)
 }
 
-// matches runs a statement on the rows and says whether its result is what the
+// matches runs a statement on the rows and reports whether its result is what the
 // client has seen.
 func matches(h *History, o *Op, now *[Keys]Row, blind bool) bool {
 	if o.Kind.reads() {

@@ -1,6 +1,6 @@
 package history
 
-// slips says that an increment may have got its lock beside a drain's: a
+// slips reports whether an increment may have got its lock beside a drain's: a
 // transaction has changed a row, then locked it against everything, and been
 // undone. PostgreSQL (15 at least) may then grant FOR UPDATE and FOR KEY SHARE
 // together to two who were waiting: who waits for FOR KEY SHARE follows the

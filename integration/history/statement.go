@@ -137,7 +137,7 @@ func (m statementMachine) step(s statementState, e *event) (statementState, bool
 	return s, true, false
 }
 
-// missed says that a statement that affects nothing may have met a row that is
+// missed reports whether a statement that affects nothing may have met a row that is
 // gone although there is one: at PostgreSQL's READ COMMITTED a statement finds
 // its rows in a snapshot of its own, waits for who is changing them, and skips
 // those that were deleted; a row that the same transaction has inserted again
@@ -154,7 +154,7 @@ func (m statementMachine) missed(s *statementState, o *Op) bool {
 	return false
 }
 
-// bears says that the transaction deletes a row and inserts one at its key.
+// bears reports whether the transaction deletes a row and inserts one at its key.
 func (t *Tx) bears(key int) bool {
 	deleted := false
 	for _, o := range t.Ops {

@@ -201,7 +201,7 @@ func (g *generator) grouped() *block {
 	return b
 }
 
-// isComputed says that e is more than a column's name.
+// isComputed reports whether e is more than a column's name.
 func isComputed(e string) bool { return strings.ContainsAny(e, "( +-*/%") }
 
 func isConstant(e string) bool { return strings.Trim(e, "0123456789- '") == "" }

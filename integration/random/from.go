@@ -25,18 +25,18 @@ type from struct {
 	item    int  // the first source of the last item between commas: what its ON sees
 }
 
-// extends says whether a row that f or a query around it sees may be NULL.
+// extends reports whether a row that f or a query around it sees may be NULL.
 func (f *from) extends() bool {
 	return f != nil && (f.extend || f.outer.extends())
 }
 
-// loses says whether the engine may not show the NULL that a column is where
+// loses reports whether the engine may not show the NULL that a column is where
 // its row is the missing one of an outer join: MariaDB 10.11 may take an
 // expression of a query in FROM for one that is never NULL and compute it all
 // the same, where the query or the outer join holds a join in turn.
 func (g *generator) loses(f *from, c column) bool { return g.my() && c.made && f.extends() }
 
-// queries says whether f or a query around it has columns of queries.
+// queries reports whether f or a query around it has columns of queries.
 func (f *from) queries() bool {
 	if f == nil {
 		return false
@@ -63,7 +63,7 @@ func (f *from) rows() int {
 
 func (t *table) size() int { return max(t.rows, 10) }
 
-// long says that MariaDB may not end a query within a minute that has a source
+// long reports whether MariaDB may not end a query within a minute that has a source
 // of more than n rows beside those of f.
 func (g *generator) long(f *from, n int) bool { return g.my() && f.rows()*n > 1000 }
 

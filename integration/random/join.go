@@ -77,7 +77,7 @@ func (g *generator) join(f *from) {
 
 func isWhole(c column) bool { return c.kind == number && !c.decimal }
 
-// manyShared says whether a NATURAL join would compare something that it must
+// manyShared reports whether a NATURAL join would compare something that it must
 // not, or names a column that the left side has twice.
 func (g *generator) manyShared(left []source, right source) bool {
 	for _, c := range right.columns {

@@ -65,7 +65,7 @@ func workers(t testing.TB, p *twin.Pair, n int) (moved *atomic.Int64, stop func(
 	}
 }
 
-// conflict says that a transaction may be tried again.
+// conflict reports whether a transaction may be tried again.
 func conflict(err error) bool {
 	for _, class := range []string{"MySQL 1213", "MySQL 1205", "PostgreSQL 40001", "PostgreSQL 40P01", "PostgreSQL 55P03", "SQLite 5"} {
 		if strings.HasPrefix(twin.Class(err), class) {

@@ -49,7 +49,7 @@ func TestWriteSkewBesideRollUp(t *testing.T) {
 	}
 }
 
-// skew says whether one of the two has failed.
+// skew reports whether one of the two has failed.
 func skew(t *testing.T, p *twin.Pair, db *sql.DB, order string, between func()) bool {
 	t.Helper()
 	begin := func() *sql.Tx {

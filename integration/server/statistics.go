@@ -11,7 +11,7 @@ import (
 // instance of their own, because remembering costs the others time. Where the
 // programs are not installed here (the environment names the servers), or a
 // library of the distribution is missing, the ordinary server is used: remembers
-// says whether statistics are to be expected.
+// reports whether statistics are to be expected.
 
 var remembering = struct {
 	mariadb, postgres *engine

@@ -15,7 +15,7 @@ import (
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
-// conflict says that a statement was refused because of what others do; the
+// conflict reports whether a statement was refused because of what others do; the
 // plain driver has the same, and nothing of the statement is applied.
 func conflict(err error) bool {
 	switch c := twin.Class(err); c {

@@ -86,7 +86,7 @@ func counts(dialect, table, class string) (out slotsql.ShadowStats) {
 	return out
 }
 
-// failed says that a comparison has failed for another reason than that the
+// failed reports whether a comparison has failed for another reason than that the
 // machine is slow.
 func failed(c slotsql.ShadowStats) bool {
 	return c.Failed > 0 && !strings.Contains(c.Why, "deadline")

@@ -14,7 +14,7 @@ import (
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
-// conflict says that a statement was refused because of what others do, and that
+// conflict reports whether a statement was refused because of what others do, and that
 // nothing of it is applied.
 func conflict(err error) bool {
 	switch c := twin.Class(err); c {

@@ -160,7 +160,7 @@ func equal(a, b any, now time.Time) bool {
 	return recentX && recentY && x.Sub(y).Abs() < time.Minute
 }
 
-// moment reads a value as a point in time, and says whether it is of about now.
+// moment reads a value as a point in time, and reports whether it is of about now.
 func moment(v any, now time.Time) (time.Time, bool) {
 	var t time.Time
 	switch v := v.(type) {

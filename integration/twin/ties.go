@@ -45,7 +45,7 @@ func HiddenOrder(sql string) bool {
 	return false
 }
 
-// tied says that two orders of the same rows differ only among rows that the
+// tied reports whether two orders of the same rows differ only among rows that the
 // text does not order: every column that it orders by is the same, row by row.
 func tied(plain, wrapped ResultSet, by []string, now time.Time) bool {
 	for _, name := range by {

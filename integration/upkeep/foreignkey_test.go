@@ -220,7 +220,7 @@ func TestNoForeignKeyUnderLoad(t *testing.T) {
 	})
 }
 
-// deadlock says that the server has undone a transaction for others in its way.
+// deadlock reports whether the server has undone a transaction for others in its way.
 func deadlock(err error) bool {
 	return err != nil && (strings.Contains(err.Error(), "Error 1213") || strings.Contains(err.Error(), "40P01"))
 }

@@ -243,7 +243,7 @@ func measure(ctx context.Context, scenario Scenario, p Point, plan Plan) (s *sam
 	return s, nil
 }
 
-// leftoverError says that tables could not be dropped.
+// leftoverError reports whether tables could not be dropped.
 type leftoverError struct{ error }
 
 func (e *leftoverError) Unwrap() error { return e.error }

@@ -108,7 +108,7 @@ func (b *run) roundTrip(ctx context.Context, added Duration) (Duration, error) {
 
 func (d Duration) rounded() Duration { return Duration(time.Duration(d).Round(10 * time.Microsecond)) }
 
-// local says whether an address is of this machine.
+// local reports whether an address is of this machine.
 func local(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

@@ -103,7 +103,7 @@ func measurement(p Point, all []collected, redact func(string) string) Measureme
 	return m
 }
 
-// has says whether anything was found.
+// has reports whether anything was found.
 func (m *Measurement) has() bool {
 	return slices.ContainsFunc(m.Results, func(r Result) bool { return r.Outcome != NotRun })
 }

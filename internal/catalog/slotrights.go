@@ -83,7 +83,7 @@ func (sc *Schema) unseen(ctx context.Context, c CheckedTable, r dialect.SlotRigh
 	problems = lackingRights(c.Config, c.Table.Counter, r.Lacks)
 	switch {
 	case len(problems) == 0:
-		sc.lookAgain() // nothing says that a view over the table has come
+		sc.lookAgain() // nothing reports whether a view over the table has come
 		return false, nil
 	case strict:
 		return true, problems

@@ -186,7 +186,7 @@ func columnNamed(d dialect.Dialect, t *rewrite.Table, written rewrite.Ident) str
 
 func (f *finder) reads(e *rewrite.Expr, column string) bool { return ReadsColumn(f.d, e, column) }
 
-// adds says that an expression has an addition or subtraction in it.
+// adds reports whether an expression has an addition or subtraction in it.
 func adds(e *rewrite.Expr) bool {
 	found := false
 	e.Walk(func(x *rewrite.Expr) bool {

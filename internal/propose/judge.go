@@ -165,7 +165,7 @@ func (j *judge) counter(column string, kept []string, needed, merges []rewrite.C
 	return c
 }
 
-// counted says that it is known how often the table's statements are run.
+// counted reports whether it is known how often the table's statements are run.
 func (j *judge) counted() bool {
 	return slices.ContainsFunc(j.found.mentions, func(s *Statement) bool { return s.Runs > 1 })
 }

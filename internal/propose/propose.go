@@ -74,7 +74,7 @@ type Proposal struct {
 	Notes      []string    `json:"notes,omitempty"`
 	// Off says why no counter of the table is proposed; "" when one is.
 	Off string `json:"not_proposed,omitempty"`
-	// Guess says that the names and types of the columns are the only reason.
+	// Guess reports whether the names and types of the columns are the only reason.
 	Guess bool `json:"guess,omitempty"`
 
 	table Table
@@ -197,7 +197,7 @@ func runs(p *Proposal) (n int64) {
 	return n
 }
 
-// isOurs says that slotsql has made the table.
+// isOurs reports whether slotsql has made the table.
 func isOurs(t Table, tables []Table) bool {
 	if t.Name == dialect.LeaseTable {
 		return true

@@ -112,7 +112,7 @@ func (a *answer) differs(b *answer, text rewrite.Repeat, counters []string) (lik
 	return different, fmt.Sprintf("row %d%s", at+1, a.difference(a.rows[at], b.rows[at]))
 }
 
-// countersDiffer says that a result column with the name of a counter has other
+// countersDiffer reports whether a result column with the name of a counter has other
 // values, in whatever order.
 func (a *answer) countersDiffer(b *answer, counters []string) bool {
 	for i, name := range a.columns {

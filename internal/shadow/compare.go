@@ -14,7 +14,7 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// errSnapshotOpen says that the transaction of a comparison could not be ended:
+// errSnapshotOpen means that the transaction of a comparison could not be ended:
 // the connection is of no more use.
 var errSnapshotOpen = errors.New("slotsql: could not end the transaction of a comparison")
 
@@ -66,7 +66,7 @@ func (w *Shadower) plan(ctx context.Context, dry *session.Conn, t *tracked) (*ve
 	return p, nil
 }
 
-// shadows says that a table is in shadow.
+// shadows reports whether a table is in shadow.
 func (w *Shadower) shadows(t *rewrite.Table) bool {
 	for i := range w.dry.Tables {
 		cfg := &w.dry.Tables[i]

@@ -52,7 +52,7 @@ func (a *audit) keys(alias string) string {
 	return b.String()
 }
 
-// same says that two aliases have the same key.
+// same reports whether two aliases have the same key.
 func (a *audit) same(x, y string) string {
 	var out []string
 	for _, k := range a.t.Counter.Key {
@@ -64,7 +64,7 @@ func (a *audit) same(x, y string) string {
 	return strings.Join(out, " AND ")
 }
 
-// among says that a row has one of n keys, whose values are arguments.
+// among reports whether a row has one of n keys, whose values are arguments.
 func (a *audit) among(alias string, n int) string {
 	if len(a.t.Counter.Key) == 0 {
 		return "1 = 1"

@@ -50,7 +50,7 @@ type Finding struct {
 	// Problem says what a fit is about; Migrate puts it right.
 	Problem string `json:"problem,omitempty"`
 	Fixed   bool   `json:"fixed"`
-	// Info says that nothing is wrong. The finding stands for all Rows of the kind
+	// Info reports whether nothing is wrong. The finding stands for all Rows of the kind
 	// then, of which Key is one: slot rows with legal numbers that this
 	// configuration does not use, because its "slots" is lower than it was, or than
 	// another process has it. Totals count them.

@@ -30,7 +30,7 @@ type Statement struct {
 // Form says how a file was read.
 type Form struct {
 	Name string `json:"name"` // sql, lines, yaml, mysql-general, mysql-slow, postgres, postgres-csv, postgres-json
-	// Log says that each statement stands there as often as it was run.
+	// Log reports whether each statement stands there as often as it was run.
 	Log  bool   `json:"log"`
 	Text string `json:"-"` // for people
 }

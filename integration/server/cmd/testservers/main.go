@@ -5,7 +5,7 @@
 //	go run ./integration/server/cmd/testservers -- go test ./...
 //
 // A server whose DSN is in the environment already is not started. With -check
-// it only says whether the server programs are installed, with -check-galera
+// it only reports whether the server programs are installed, with -check-galera
 // whether those of a Galera cluster are, which the tests that need one start.
 package main
 
