@@ -33,6 +33,9 @@ type Counter struct {
 
 	Slots int // at most this many slot rows per key; 0: none, see GroupCatalog
 
+	// Bounds are those of counters that have any.
+	Bounds []Bounds
+
 	Companions []Companion // in table order
 
 	Layout    Layout // "" is LayoutDedicated

@@ -63,9 +63,15 @@ func (p *planning) planGroup(plan *Plan, st *Statement) *Plan {
 	if !g.increments() {
 		return plan
 	}
-	if plan.GroupReason = g.plan(); plan.GroupReason == "" {
-		plan.Group = g.group
+	if plan.GroupReason = g.plan(); plan.GroupReason != "" {
+		return plan
 	}
+	g.planBounded(plan)
+	if !g.real.Counter.Coalesce {
+		plan.GroupReason = "coalesce: false"
+		return plan
+	}
+	plan.Group = g.group
 	return plan
 }
 
@@ -156,8 +162,6 @@ func (g *grouper) text() Bound {
 func (g *grouper) excluded() string {
 	t, st := g.real, g.st
 	switch {
-	case !t.Counter.Coalesce:
-		return "coalesce: false"
 	case t.Ruled || t.UpdateRule:
 		return "row-level security or a rewrite rule decides what an UPDATE of the table does"
 	case t.UpdateTrigger && !t.Counter.DeferTriggers:

@@ -58,6 +58,9 @@ type Plan struct {
 
 	// Increment is the slotted upsert of Additive and Upsert.
 	Increment *Increment
+	// Bounded is the form of a guarded statement that is tried before the drain; nil where
+	// a part of the total cannot decide.
+	Bounded *Bounded
 	// Base is what PassThrough and AdditiveBase have, and what the fallback of an
 	// Upsert has: how the original SQL runs on the base table.
 	Base BasePlan
@@ -204,6 +207,7 @@ type KeyValue struct {
 type DeltaArg struct {
 	Arg         Arg
 	NonNegative bool  // after Arg.Negate has been applied
+	Side        Side  // that a slot's counter has, as NonNegative
 	Max         int64 // largest magnitude
 	Scale       int   // digits allowed after the point; 0: integers only
 }

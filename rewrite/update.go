@@ -280,7 +280,8 @@ func (m *dml) slotted(base *Plan, a assigned, rows *rowset, where fragment) *Pla
 		out.Given = append(out.Given, given...)
 		largest, scale := limit(inc.column)
 		if d.literal == "" {
-			out.Deltas = append(out.Deltas, DeltaArg{Arg: d.arg, NonNegative: inc.column.Unsigned, Max: d.most(largest), Scale: scale})
+			out.Deltas = append(out.Deltas, DeltaArg{Arg: d.arg, NonNegative: inc.column.Unsigned, Max: d.most(largest), Scale: scale,
+				Side: t.Counter.Side(inc.column.Name)})
 			in.Deltas = append(in.Deltas, Delta{inc.column.Name, tp.mark(bound(d.arg))})
 			continue
 		}
@@ -291,6 +292,9 @@ func (m *dml) slotted(base *Plan, a assigned, rows *rowset, where fragment) *Pla
 			return base
 		case negative && inc.column.Unsigned:
 			return m.drain("the statement decrements unsigned counter " + inc.column.Name)
+		case !zero && t.Counter.Side(inc.column.Name).Refuses(negative):
+			base.Reason = "no slot of counter " + inc.column.Name + " takes such a number: its bounds keep slots on the other side of zero"
+			return base
 		}
 		out.NonZero = out.NonZero || !zero
 		in.Deltas = append(in.Deltas, Delta{inc.column.Name, tp.mark(literal(d.text(inc.column)))})

@@ -129,6 +129,7 @@ func (m *maker) counters(c *rewrite.Counter) {
 			continue
 		}
 		c.Counters = append(c.Counters, col.Name)
+		m.bounds(c, &cc, col.Name, path)
 		if why := noTransactions(t); why != "" {
 			c.Fault(col.Name, "the table "+why)
 		}
@@ -141,6 +142,41 @@ func (m *maker) counters(c *rewrite.Counter) {
 		}
 	}
 	c.Counters = inTableOrder(t, c.Counters)
+}
+
+// bounds sets the bounds of one counter.
+func (m *maker) bounds(c *rewrite.Counter, cc *config.CounterConfig, counter, path string) {
+	if !cc.Bounded() {
+		return
+	}
+	b := rewrite.Bounds{Column: counter}
+	b.Min = m.limit(cc.Min, cc.MinColumn, counter, path+".min")
+	b.Max = m.limit(cc.Max, cc.MaxColumn, counter, path+".max")
+	c.Bounds = append(c.Bounds, b)
+}
+
+// limit returns one bound, nil where there is none.
+func (m *maker) limit(number *int64, column, counter, path string) *rewrite.Limit {
+	switch {
+	case number != nil:
+		return &rewrite.Limit{Number: *number}
+	case column == "":
+		return nil
+	}
+	about := "counter " + config.Clip(counter) + ": " + path[strings.LastIndexByte(path, '.')+1:]
+	col, why := FindColumn(m.table, column)
+	switch {
+	case col == nil:
+		m.report(path, "%s %s", about, why)
+	case col.Numeric == rewrite.NotNumeric:
+		m.report(path, "%s column %s has type %s, which is no number: name another column", about, config.Clip(col.Name), typeName(col))
+	case slices.ContainsFunc(m.cfg.Counters, func(o config.CounterConfig) bool { return strings.EqualFold(o.Column, col.Name) }):
+		m.report(path, "%s column %s is a counter, whose total is not in the row: name a column that is none", about, config.Clip(col.Name))
+	}
+	if col == nil {
+		return nil // at run time: the column has gone since
+	}
+	return &rewrite.Limit{Column: col.Name}
 }
 
 // companions sets the companions of c, in table order. Its key and counters are set.

@@ -164,10 +164,19 @@ type TableConfig struct {
 	at   map[string]position // where each key stands, by its path below the table; "" is the table
 }
 
+// Bounded reports whether the counter has a bound.
+func (c *CounterConfig) Bounded() bool {
+	return c.Min != nil || c.Max != nil || c.MinColumn != "" || c.MaxColumn != ""
+}
+
 // CounterConfig is one counter of a table.
 type CounterConfig struct {
 	Column string
-	Min    *int64 // the total never goes below it; nil when there is no such bound
+	// Min and Max are the bounds that guards of the application's statements keep, in
+	// whole numbers; nil where there is none. MinColumn and MaxColumn name a column of
+	// the same row that is the bound instead; "" for none.
+	Min, Max             *int64
+	MinColumn, MaxColumn string
 	// Recount is a query that gives the counter's right value for each key; ""
 	// when there is none. See Verify.
 	Recount string
@@ -194,6 +203,10 @@ func (t *TableConfig) clone() TableConfig {
 		if counter.Min != nil {
 			m := *counter.Min
 			c.Counters[i].Min = &m
+		}
+		if counter.Max != nil {
+			m := *counter.Max
+			c.Counters[i].Max = &m
 		}
 		if counter.RecordType != nil {
 			n := *counter.RecordType

@@ -143,6 +143,15 @@ func writeConfig(c *Config) string {
 			if counter.Min != nil {
 				options = append(options, fmt.Sprintf("min: %d", *counter.Min))
 			}
+			if counter.Max != nil {
+				options = append(options, fmt.Sprintf("max: %d", *counter.Max))
+			}
+			if counter.MinColumn != "" {
+				options = append(options, "min: {column: "+yamlQuote(counter.MinColumn)+"}")
+			}
+			if counter.MaxColumn != "" {
+				options = append(options, "max: {column: "+yamlQuote(counter.MaxColumn)+"}")
+			}
 			if counter.RecordType != nil {
 				options = append(options, fmt.Sprintf("record_type: %d", *counter.RecordType))
 			}

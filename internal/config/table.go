@@ -228,26 +228,58 @@ func (d *decoder) counters(t *TableConfig, e *entry, subject string) {
 			o := &options[j]
 			switch o.name {
 			case "min":
+				t.at[path+".min"] = o.at
+				d.bound(&counter.Min, &counter.MinColumn, o, about)
+			case "max":
+				t.at[path+".max"] = o.at
+				d.bound(&counter.Max, &counter.MaxColumn, o, about)
 			case "recount":
 				t.at[path+".recount"] = o.at
 				d.recount(&counter, o, about)
-				continue
 			case "record_type":
 				d.recordType(&counter, o, about)
-				continue
 			default:
 				d.unknown(o, about+": ", counterKeys)
-				continue
 			}
-			v, ok := whole(o.value)
-			if !ok {
-				d.report(o.valueAt(), o.path, "%s: min must be a whole number, got %s", about, describe(o.value))
-				continue
-			}
-			counter.Min = &v
+		}
+		if counter.Min != nil && counter.Max != nil && *counter.Min > *counter.Max {
+			d.report(s.at, s.path, "%s: min %d is more than max %d", about, *counter.Min, *counter.Max)
 		}
 		t.Counters = append(t.Counters, counter)
 	}
+}
+
+// bound decodes a bound of a counter: a whole number, or {column: name} for a column of
+// the same row. A word alone is the column's name for max only: the word behind min has
+// always been a mistake.
+func (d *decoder) bound(number **int64, column *string, o *entry, about string) {
+	value := o.value
+	switch n := value.(type) {
+	case *ast.MappingNode, *ast.MappingValueNode:
+		list, ok := d.mapping(n, o.valueAt(), o.path, about+": "+o.name, "column: capacity")
+		if ok && len(list) == 1 && list[0].name == "column" {
+			value = list[0].value
+			if name, isName := text(value); isName && nameFault(name) == "" {
+				*column = name
+				return
+			}
+		}
+	case *ast.StringNode:
+		if o.name == "max" && nameFault(n.Value) == "" && strings.Trim(n.Value, "+-.0123456789") != "" {
+			*column = n.Value
+			return
+		}
+	}
+	v, ok := whole(value)
+	if !ok {
+		or := ""
+		if o.name == "max" {
+			or = ", or the name of a column of the same row"
+		}
+		d.report(o.valueAt(), o.path, "%s: %s must be a whole number%s, got %s", about, o.name, or, describe(o.value))
+		return
+	}
+	*number = &v
 }
 
 // recount decodes a query. Only a database can tell whether it is one: see

@@ -58,7 +58,7 @@ var (
 		"defer_triggers",
 		"foreign_keys",
 	}
-	counterKeys = []string{"min", "recount", "record_type"}
+	counterKeys = []string{"min", "max", "recount", "record_type"}
 	rollupKeys  = []string{"interval", "batch", "idle"}
 
 	sharedKeys       = []string{"columns"}

@@ -36,6 +36,9 @@ type Explanation struct {
 	// Cold says when the statement runs as written, on the base row, instead of
 	// Increment; empty where it never does.
 	Cold string `json:"cold,omitempty"`
+	// Bounded says when a guarded statement on a counter with min or max runs as it is
+	// written, before any drain.
+	Bounded string `json:"bounded,omitempty"`
 	// Group runs on the base row for executions outside of transactions that overlap:
 	// "sum 1" is what all of them add to a counter, "bound 1" what they demand of one.
 	// In a table with slots an increment does so while its row is cold.
@@ -185,6 +188,9 @@ func explanation(p *rewrite.Plan, query string) *Explanation {
 	}
 	if p.Text != query || len(p.Read.Args) > 0 {
 		e.Rewritten = &ExplainedText{p.Text, explainArgs(p.Read.Args)}
+	}
+	if p.Bounded != nil {
+		e.Bounded = "where the base row alone satisfies the guards: runs the statement as written, without a drain"
 	}
 	if p.Group != nil {
 		t := explainText(p.Group.Bound)
@@ -338,6 +344,7 @@ func (e *Explanation) write(b *strings.Builder, indent string) {
 	line("reason", e.Reason)
 	line("tables", strings.Join(e.Tables, ", "))
 	line("cold", e.Cold)
+	line("bounded", e.Bounded)
 	if e.Group != nil {
 		texts("group", []ExplainedText{*e.Group})
 	}

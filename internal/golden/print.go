@@ -82,6 +82,9 @@ func (b *printer) plan(indent, text string, p *rewrite.Plan, allSteps bool) {
 			b.line(indent, "else", "the original inserts the row")
 		}
 	}
+	if p.Bounded != nil {
+		b.line(indent, "bounded", "runs as it is where the base row satisfies the guards")
+	}
 	b.group(indent, p)
 	if len(p.Base.Require) > 0 {
 		b.line(indent, "runs as it is for", deltas(p.Base.Require))

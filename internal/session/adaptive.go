@@ -69,7 +69,8 @@ func (r *Run) execCold(ctx context.Context) (driver.Result, error) {
 	r.took(time.Since(start), err)
 	switch {
 	case err != nil:
-		if r.conn.InAutocommit() && r.conn.Engine.Conflict(err) && r.conn.Engine.NotApplied(err) && ctx.Err() == nil {
+		retries := r.row != (slots.RowKey{}) && r.conn.InAutocommit() && ctx.Err() == nil
+		if retries && r.conn.Engine.Conflict(err) && r.conn.Engine.NotApplied(err) {
 			return r.execIncrement(ctx) // the row is hot now, and others are not in the way in a slot
 		}
 		if r.conn.InAutocommit() && r.conn.Engine.SlotFull(err) {

@@ -168,6 +168,25 @@ func (r *Run) incrementFits() bool {
 	return r.fits(inc.Deltas, inc.NonZero)
 }
 
+// againstSide reports whether slots do not take what the increment adds: the counter has
+// bounds, and its slots hold portions of the other sign.
+func (r *Run) againstSide() bool {
+	for _, d := range r.Plan.Increment.Deltas {
+		if d.Side == rewrite.AnySide {
+			continue
+		}
+		v, ok := r.value(d.Arg)
+		d.NonNegative = true
+		if d.Side == rewrite.NeverPositive {
+			d.Arg.Negate = !d.Arg.Negate
+		}
+		if _, fits := checkDelta(d, v.Value); ok && !fits {
+			return true
+		}
+	}
+	return false
+}
+
 // baseFits reports whether the arguments are such that the original text may run on
 // the base table without a drain.
 func (r *Run) baseFits() bool {

@@ -135,6 +135,9 @@ func (r *Run) execClass(ctx context.Context) (driver.Result, error) {
 	case rewrite.Additive, rewrite.Upsert:
 		return r.execIncrement(ctx)
 	case rewrite.Drain:
+		if r.bounded() {
+			return r.execBounded(ctx)
+		}
 		return r.execDrained(ctx)
 	case rewrite.Read:
 		if err := r.settle(ctx); err != nil {
@@ -246,6 +249,12 @@ func (r *Run) execIncrement(ctx context.Context) (driver.Result, error) {
 	}
 	if r.onColdRow() {
 		return r.execColdRow(ctx)
+	}
+	if r.againstSide() {
+		if r.incrementFitsBase() {
+			return r.execColdRow(ctx)
+		}
+		return r.because(argumentUnfit).fallback(ctx)
 	}
 	if r.conn.Tx.KeepsLocks() {
 		if r.belongsOnBase() {

@@ -180,12 +180,7 @@ func (g *group) send(ctx context.Context, text *rewrite.Bound, args []driver.Nam
 	r := g.run
 	drained := g.drained[text]
 	if !g.rows {
-		if drained != nil {
-			a.result, err = r.conn.run(drained, direct{r.conn}, call{args: args}).execClass(ctx)
-		} else {
-			a.result, err = direct{r.conn}.own(ctx, text, args)
-		}
-		if err != nil {
+		if a.result, err = g.exec(ctx, text, args); err != nil {
 			return a, err
 		}
 		a.affected, err = a.result.RowsAffected()
@@ -207,6 +202,26 @@ func (g *group) send(ctx context.Context, text *rewrite.Bound, args []driver.Nam
 	}
 	a.affected, a.rows = int64(len(all)), all
 	return a, err
+}
+
+// exec runs the statement, on the drained row where its members' would be. Where the base
+// row satisfies the guards of bounded counters nothing is drained: see rewrite.Bounded; what
+// else the group's statement demands is about the base row.
+func (g *group) exec(ctx context.Context, text *rewrite.Bound, args []driver.NamedValue) (driver.Result, error) {
+	r := g.run
+	drained := g.drained[text]
+	if drained == nil || r.Plan.Bounded != nil {
+		res, err := direct{r.conn}.own(ctx, text, args)
+		if drained == nil || err != nil && !r.refusedBase(err) {
+			return res, err
+		}
+		if err == nil {
+			if n, err := res.RowsAffected(); n > 0 || err != nil {
+				return res, err
+			}
+		}
+	}
+	return r.conn.run(drained, direct{r.conn}, call{args: args}).execDrained(ctx)
 }
 
 // bind makes the arguments of the statement for members in their order.

@@ -1,0 +1,77 @@
+package rewrite
+
+// This file finds statements whose guards a part of the total may prove.
+//
+// Slots of a counter with a lower bound are never negative, whoever has written them and
+// whether or not that is committed. So the base value alone is at most the total, and where
+// it satisfies c >= k, under the lock that the statement itself takes, the total does, too,
+// whatever happens to the slots: the application's own statement is exact on the base row.
+// Where it affects no row nothing is known, and the row is drained. With an upper bound it is
+// the mirror image.
+
+// Bounded is the form of a guarded statement that may run on the base row before anything
+// is drained: when it affects a row it is done.
+type Bounded struct {
+	// Row drains the row.
+	Row DrainTable
+	// Key is what the key's columns equal; nil where the row is fixed otherwise.
+	Key []KeyValue
+	// NotNumber and Forms are what arguments have to be for the statement to meet one row,
+	// as in Increment.
+	NotNumber []Arg
+	Forms     []FormArg
+}
+
+// planBounded adds to the plan of a drain the form that the base row may decide.
+func (g *grouper) planBounded(plan *Plan) {
+	if plan.Class != Drain || len(plan.Drain.Tables) != 1 || !g.proves() {
+		return
+	}
+	row := plan.Drain.Tables[0]
+	if !row.Keyed && !g.real.Counter.Single() || row.New != nil || row.Table != g.real {
+		return
+	}
+	plan.Bounded = &Bounded{Row: row, Key: g.rows.slotKey(g.real), NotNumber: g.group.NotNumber, Forms: row.Forms}
+}
+
+// proves reports whether the base row alone may decide: the statement looks at no counter
+// but by guards that are harder for the base value to satisfy than for the total.
+func (g *grouper) proves() bool {
+	if len(g.group.Guards) == 0 || g.group.InsertID > 0 || len(g.st.Returning) > 0 {
+		return false
+	}
+	for _, guard := range g.group.Guards {
+		side := g.real.Counter.Side(g.counts[guard.Share].column.Name)
+		if guard.AtLeast && side != NeverNegative || !guard.AtLeast && side != NeverPositive {
+			return false
+		}
+	}
+	for i := range g.counts {
+		if g.counts[i].coalesced && g.counts[i].column.Nullable {
+			return false
+		}
+	}
+	free := !g.readsSlotted(g.st.Where, true)
+	for _, a := range g.st.Set {
+		name, _ := columnNamed(g.planning, g.table, a.Column[len(a.Column)-1])
+		free = free && (g.share(name) >= 0 || !g.readsSlotted(a.Value, false))
+	}
+	return free
+}
+
+// readsSlotted reports whether an expression reads a column whose newest value may be in
+// slots; guards reports whether the counters of the statement's guards are none.
+func (g *grouper) readsSlotted(e *Expr, guards bool) bool {
+	if e == nil {
+		return false
+	}
+	c, found := g.real.Counter, false
+	e.Walk(func(x *Expr) bool {
+		if x.Kind == ColumnRef {
+			name := g.targetColumn(g.sc, g.target, x.Name)
+			found = found || name == "" || contains(c.Counters, name) && (!guards || g.share(name) < 0) || g.real.Companion(name) != nil
+		}
+		return !found
+	})
+	return found
+}
