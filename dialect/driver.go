@@ -77,6 +77,14 @@ type TxWatcher interface {
 	ConnInTransaction(driver.Conn) bool
 }
 
+// A SelectiveTxWatcher is a TxWatcher that may not know a connection: a wrapper around the
+// parent driver may hide the parent's. Of such a connection slotsql asks the server.
+type SelectiveTxWatcher interface {
+	TxWatcher
+	// Watches reports whether ConnInTransaction knows the connection.
+	Watches(driver.Conn) bool
+}
+
 // An ArgRewriter separates arguments that are options of the parent driver, and
 // resolves arguments that rewrite the query.
 type ArgRewriter interface {

@@ -27,6 +27,7 @@ var (
 	_ slotdialect.ErrorClassifier     = Engine{}
 	_ slotdialect.FoldErrorClassifier = Engine{}
 	_ slotdialect.TxWatcher           = Engine{}
+	_ slotdialect.SelectiveTxWatcher  = Engine{}
 	_ slotdialect.ArgRewriter         = Engine{}
 	_ slotdialect.ReadOnlyReader      = Engine{}
 	_ slotdialect.ReadOnlyWatcher     = Engine{}
@@ -39,107 +40,64 @@ func init() { slotsql.Register(DriverName, stdlib.GetDefaultDriver(), Dialect(),
 
 // Engine is the PostgreSQL dialect with knowledge of pgx: its errors, its
 // transaction status and the arguments that are options.
-type Engine struct{ *dialect.Dialect }
+type Engine struct{ dialect.Over }
 
 // Dialect returns the dialect for slotsql.Register, OpenDB and WrapConnector
-// with pgx's stdlib as the parent.
-func Dialect() Engine { return Engine{dialect.New()} }
+// with pgx's stdlib as the parent, or with a wrapper of it.
+func Dialect() Engine {
+	return Engine{dialect.Over{Dialect: dialect.New(), Fault: fault, Error: makeError}}
+}
 
-// SchemaChanged recognises undefined tables and columns, and prepared
-// statements whose result type has changed.
-func (Engine) SchemaChanged(err error) bool {
+func fault(err error) (f dialect.Fault, ok bool) {
 	var e *pgconn.PgError
-	if !errors.As(err, &e) {
-		return false
+	if ok = errors.As(err, &e); ok {
+		f = dialect.Fault{Severity: e.SeverityUnlocalized, Code: e.Code, Message: e.Message, Routine: e.Routine}
 	}
-	switch e.Code {
-	case "42P01", "42703", "42P10", "0A000", "42804":
-		return true
+	return f, ok
+}
+
+func makeError(f dialect.Fault) error {
+	return &pgconn.PgError{Severity: f.Severity, SeverityUnlocalized: f.Severity, Code: f.Code, Message: f.Message}
+}
+
+// pgxConn finds pgx's connection, behind wrappers that lead to it by Unwrap or Raw.
+func pgxConn(c driver.Conn) (*pgx.Conn, bool) {
+	for range maxWrappers {
+		switch w := c.(type) {
+		case interface{ Conn() *pgx.Conn }:
+			return w.Conn(), true
+		case interface{ Unwrap() driver.Conn }:
+			c = w.Unwrap()
+		case interface{ Raw() driver.Conn }:
+			c = w.Raw()
+		default:
+			return nil, false
+		}
 	}
-	return e.Code == "42601" && e.Routine == "transformSubLink" // other columns than the statement expects
+	return nil, false
 }
 
-// SlotFull is always false: the upsert affects no row instead.
-func (Engine) SlotFull(error) bool { return false }
+// maxWrappers ends the search where a wrapper leads back to itself.
+const maxWrappers = 32
 
-// Unmoved recognises the failure that a statement brings about by itself which moves
-// slots, that of row security where it is not to hide rows silently, and that of
-// rewrite rules for UPDATE.
-func (Engine) Unmoved(err error) (reason string, ok bool) {
-	var e *pgconn.PgError
-	if !errors.As(err, &e) {
-		return "", false
-	}
-	switch {
-	case e.Code == "22P02":
-		return dialect.Refusal(e.Message)
-	case e.Code == "42501" && e.Routine == "check_enable_rls":
-		return dialect.HiddenRows, true
-	case e.Code == "0A000" && e.Routine == "RewriteQuery":
-		return dialect.NotUpdated, true
-	}
-	return "", false
-}
-
-// NotApplied recognises the server's answers. One that ends the session may
-// come after the commit.
-func (Engine) NotApplied(err error) bool {
-	var e *pgconn.PgError
-	return errors.As(err, &e) && e.SeverityUnlocalized == "ERROR"
-}
-
-// Conflict recognises a deadlock's victim (40P01). The plain statement that
-// changes one row waits for that row only, and so is none: it is the slot row,
-// beside the base row, that makes it possible. What a plain statement of many
-// rows meets is one that may have come later. A serialization failure (40001)
-// is not among them: at the levels that have it the plain statement gets it
-// too, and the application is ready for it.
-func (Engine) Conflict(err error) bool {
-	var e *pgconn.PgError
-	return errors.As(err, &e) && e.Code == "40P01"
-}
-
-// LockTimeout recognises the end of lock_timeout and of statement_timeout.
-func (Engine) LockTimeout(err error) bool {
-	var e *pgconn.PgError
-	return errors.As(err, &e) && (e.Code == "55P03" || e.Code == "57014")
-}
-
-// Retryable recognises deadlocks, serialization failures, and locks that were
-// not to be had.
-func (Engine) Retryable(err error) bool {
-	var e *pgconn.PgError
-	return errors.As(err, &e) && (e.Code == "40001" || e.Code == "40P01" || e.Code == "55P03")
+// Watches reports whether pgx's connection can be reached.
+func (Engine) Watches(c driver.Conn) bool {
+	_, ok := pgxConn(c)
+	return ok
 }
 
 // ConnInTransaction reads the status that the server sends with every answer.
 func (Engine) ConnInTransaction(c driver.Conn) bool {
-	p, ok := c.(interface{ Conn() *pgx.Conn })
-	return ok && p.Conn().PgConn().TxStatus() != 'I'
-}
-
-// ReadOnly recognises what a READ ONLY transaction and a standby refuse.
-func (Engine) ReadOnly(err error) bool {
-	var e *pgconn.PgError
-	return errors.As(err, &e) && e.Code == "25006"
-}
-
-// ErrReadOnly is such an error.
-func (Engine) ErrReadOnly() error {
-	return &pgconn.PgError{
-		Severity:            "ERROR",
-		SeverityUnlocalized: "ERROR",
-		Code:                "25006",
-		Message:             "cannot execute UPDATE in a read-only transaction",
-	}
+	p, ok := pgxConn(c)
+	return ok && p.PgConn().TxStatus() != 'I'
 }
 
 // ConnReadOnly reads what servers since 14 report of the session's default and of
-// recovery. An older one has to be asked.
+// recovery. An older one has to be asked, as is one behind a wrapper that hides pgx.
 func (Engine) ConnReadOnly(c driver.Conn) bool {
-	p, ok := c.(interface{ Conn() *pgx.Conn })
-	return ok && (p.Conn().PgConn().ParameterStatus("default_transaction_read_only") != "off" ||
-		p.Conn().PgConn().ParameterStatus("in_hot_standby") != "off")
+	p, ok := pgxConn(c)
+	return !ok || p.PgConn().ParameterStatus("default_transaction_read_only") != "off" ||
+		p.PgConn().ParameterStatus("in_hot_standby") != "off"
 }
 
 // RewriteArgs separates pgx's leading option arguments and lets a query
@@ -170,7 +128,7 @@ func rewriteQuery(
 	query string,
 	options, args []driver.NamedValue,
 ) (string, []driver.NamedValue, []driver.NamedValue, error) {
-	p, ok := c.(interface{ Conn() *pgx.Conn })
+	p, ok := pgxConn(c)
 	if !ok {
 		return "", nil, nil, errors.New("slotsql: a query rewriter needs a pgx connection")
 	}
@@ -178,7 +136,7 @@ func rewriteQuery(
 	for i, a := range args {
 		values[i] = a.Value
 	}
-	query, values, err := r.RewriteQuery(ctx, p.Conn(), query, values)
+	query, values, err := r.RewriteQuery(ctx, p, query, values)
 	if err != nil {
 		return "", nil, nil, err
 	}

@@ -13,7 +13,6 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
-	"strings"
 
 	"modernc.org/sqlite"
 
@@ -46,55 +45,16 @@ func parent() driver.Driver {
 }
 
 // Engine is the SQLite dialect with knowledge of modernc's errors.
-type Engine struct{ *dialect.Dialect }
+type Engine struct{ dialect.Over }
 
 // Dialect returns the dialect for slotsql.Register, OpenDB and WrapConnector
-// with modernc.org/sqlite as the parent.
-func Dialect() Engine { return Engine{dialect.New()} }
+// with modernc.org/sqlite as the parent, or with a wrapper of it.
+func Dialect() Engine { return Engine{dialect.Over{Dialect: dialect.New(), Fault: fault}} }
 
-// SchemaChanged recognises missing tables and columns. SQLite has one code,
-// SQLITE_ERROR, for them and for every mistake in a text.
-func (Engine) SchemaChanged(err error) bool {
+func fault(err error) (code int, message string, ok bool) {
 	var e *sqlite.Error
-	return errors.As(err, &e) && e.Code()&0xff == 1 &&
-		(strings.Contains(e.Error(), "no such") || strings.Contains(e.Error(), "has no column") ||
-			strings.Contains(e.Error(), "sub-select returns"))
-}
-
-// NotApplied recognises SQLite's own errors. In autocommit each of them means
-// that the statement has been undone.
-func (Engine) NotApplied(err error) bool {
-	var e *sqlite.Error
-	return errors.As(err, &e)
-}
-
-// Conflict is never: SQLite's one writer waits, and has waited when it fails.
-func (Engine) Conflict(error) bool { return false }
-
-// LockTimeout recognises the end of busy_timeout.
-func (Engine) LockTimeout(err error) bool {
-	var e *sqlite.Error
-	return errors.As(err, &e) && e.Code()&0xff == 5
-}
-
-// Retryable recognises a database that somebody else writes.
-func (Engine) Retryable(err error) bool {
-	var e *sqlite.Error
-	return errors.As(err, &e) && (e.Code()&0xff == 5 || e.Code()&0xff == 6)
-}
-
-// SavepointGone recognises a savepoint that is not there: some errors, an
-// interrupted write among them, roll back everything.
-func (Engine) SavepointGone(err error) bool {
-	var e *sqlite.Error
-	return errors.As(err, &e) && e.Code()&0xff == 1 && strings.Contains(e.Error(), "no such savepoint")
-}
-
-// SlotFull is always false: the upsert affects no row instead.
-func (Engine) SlotFull(error) bool { return false }
-
-// ReadOnly recognises SQLITE_READONLY.
-func (Engine) ReadOnly(err error) bool {
-	var e *sqlite.Error
-	return errors.As(err, &e) && e.Code()&0xff == 8
+	if ok = errors.As(err, &e); ok {
+		code, message = e.Code(), e.Error()
+	}
+	return code, message, ok
 }

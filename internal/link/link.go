@@ -3,6 +3,8 @@ package link
 import (
 	"context"
 	"database/sql/driver"
+	"errors"
+	"fmt"
 
 	"github.com/slotsql/slotsql/dialect"
 )
@@ -34,7 +36,31 @@ var ErrBroken error = &LostError{"the connection is out of use"}
 
 // New wraps a parent's connection without a look at the database.
 func New(db *Database, parent driver.Conn) Conn {
-	return Conn{DB: db, Parent: parent, Engine: EngineOf(db.Dialect)}
+	e := EngineOf(db.Dialect)
+	if w, ok := e.Watcher.(dialect.SelectiveTxWatcher); ok && !w.Watches(parent) {
+		e.Watcher = nil
+	}
+	return Conn{DB: db, Parent: parent, Engine: e}
+}
+
+// CanTell reports an error where neither the parent nor the server tells whether a session is in a
+// transaction: a drain would end one of the application's. The session has just been opened.
+func (c *Conn) CanTell(ctx context.Context) error {
+	if c.Engine.Watcher != nil || c.DB.Traits.OneWriter {
+		return nil
+	}
+	if _, ok := c.DB.Dialect.(dialect.SelectiveTxWatcher); !ok {
+		return nil
+	}
+	open, err := c.DB.Dialect.InTransaction(ctx, c.Session())
+	if err != nil {
+		return fmt.Errorf("slotsql: cannot tell whether a session is in a transaction: the wrapper around the parent driver hides "+
+			"the parent's connection and the types of its errors: give its connection a method Unwrap() driver.Conn, or wrap errors with %%w: %w", err)
+	}
+	if open {
+		return errors.New("slotsql: a connection of the parent driver is in a transaction when it is opened")
+	}
+	return nil
 }
 
 // LearnNode finds out which node of a cluster the connection is on, once for each:

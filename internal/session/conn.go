@@ -64,6 +64,10 @@ func NewConn(ctx context.Context, s *Shared, parent driver.Conn) (*Conn, error) 
 	}
 	c := OwnConn(ctx, s, parent)
 	if len(s.Tables) > 0 {
+		if err := c.CanTell(ctx); err != nil {
+			_ = parent.Close()
+			return nil, err
+		}
 		if lent, err := c.Opened(ctx); err != nil {
 			if !lent {
 				_ = parent.Close()

@@ -1,0 +1,128 @@
+package postgres
+
+import (
+	"database/sql/driver"
+
+	"github.com/slotsql/slotsql/dialect"
+)
+
+var (
+	_ dialect.Dialect             = Over{}
+	_ dialect.ErrorClassifier     = Over{}
+	_ dialect.FoldErrorClassifier = Over{}
+	_ dialect.ReadOnlyReader      = Over{}
+	_ dialect.ReadOnlyWatcher     = Over{}
+)
+
+// Fault is an error of the server, by the fields of its message.
+type Fault struct {
+	Severity string // not localized: ERROR, FATAL, PANIC
+	Code     string // SQLSTATE
+	Message  string
+	Routine  string
+}
+
+// Error implements error, for a parent driver of which no errors can be made.
+func (f Fault) Error() string { return f.Severity + ": " + f.Message + " (SQLSTATE " + f.Code + ")" }
+
+// SQLState returns the code, as the errors of drivers do.
+func (f Fault) SQLState() string { return f.Code }
+
+// Over is the dialect over a parent driver whose errors it reads with Fault. For lib/pq:
+//
+//	func fault(err error) (f postgres.Fault, ok bool) {
+//		var e *pq.Error
+//		if ok = errors.As(err, &e); ok {
+//			f = postgres.Fault{Severity: e.Severity, Code: string(e.Code), Message: e.Message, Routine: e.Routine}
+//		}
+//		return f, ok
+//	}
+//
+//	slotsql.Register("postgres-slotsql", &pq.Driver{}, postgres.Over{Dialect: postgres.New(), Fault: fault}, nil)
+//
+// Whether a session is in a transaction is then asked of the server where it matters. A dialect that
+// can tell it of the parent's connection embeds Over and adds dialect.TxWatcher.
+type Over struct {
+	*Dialect
+	Fault func(error) (f Fault, ok bool)
+	Error func(Fault) error // makes an error of the parent's type; nil: a Fault is one
+}
+
+// SchemaChanged recognises undefined tables and columns, and prepared
+// statements whose result type has changed.
+func (o Over) SchemaChanged(err error) bool {
+	f, _ := o.Fault(err)
+	switch f.Code {
+	case "42P01", "42703", "42P10", "0A000", "42804":
+		return true
+	}
+	return f.Code == "42601" && f.Routine == "transformSubLink" // other columns than the statement expects
+}
+
+// SlotFull is always false: the upsert affects no row instead.
+func (Over) SlotFull(error) bool { return false }
+
+// Unmoved recognises the failure that a statement brings about by itself which moves
+// slots, that of row security where it is not to hide rows silently, and that of
+// rewrite rules for UPDATE.
+func (o Over) Unmoved(err error) (reason string, ok bool) {
+	f, _ := o.Fault(err)
+	switch {
+	case f.Code == "22P02":
+		return Refusal(f.Message)
+	case f.Code == "42501" && f.Routine == "check_enable_rls":
+		return HiddenRows, true
+	case f.Code == "0A000" && f.Routine == "RewriteQuery":
+		return NotUpdated, true
+	}
+	return "", false
+}
+
+// NotApplied recognises the server's answers. One that ends the session may
+// come after the commit.
+func (o Over) NotApplied(err error) bool {
+	f, ok := o.Fault(err)
+	return ok && f.Severity == "ERROR"
+}
+
+// Conflict recognises a deadlock's victim (40P01). The plain statement that
+// changes one row waits for that row only, and so is none: it is the slot row,
+// beside the base row, that makes it possible. What a plain statement of many
+// rows meets is one that may have come later. A serialization failure (40001)
+// is not among them: at the levels that have it the plain statement gets it
+// too, and the application is ready for it.
+func (o Over) Conflict(err error) bool {
+	f, _ := o.Fault(err)
+	return f.Code == "40P01"
+}
+
+// LockTimeout recognises the end of lock_timeout and of statement_timeout.
+func (o Over) LockTimeout(err error) bool {
+	f, _ := o.Fault(err)
+	return f.Code == "55P03" || f.Code == "57014"
+}
+
+// Retryable recognises deadlocks, serialization failures, and locks that were
+// not to be had.
+func (o Over) Retryable(err error) bool {
+	f, _ := o.Fault(err)
+	return f.Code == "40001" || f.Code == "40P01" || f.Code == "55P03"
+}
+
+// ReadOnly recognises what a READ ONLY transaction and a standby refuse.
+func (o Over) ReadOnly(err error) bool {
+	f, _ := o.Fault(err)
+	return f.Code == "25006"
+}
+
+// ErrReadOnly is such an error.
+func (o Over) ErrReadOnly() error {
+	f := Fault{Severity: "ERROR", Code: "25006", Message: "cannot execute UPDATE in a read-only transaction"}
+	if o.Error == nil {
+		return f
+	}
+	return o.Error(f)
+}
+
+// ConnReadOnly is true: the server has to be asked.
+func (Over) ConnReadOnly(driver.Conn) bool { return true }

@@ -1,0 +1,91 @@
+package sqlite
+
+import (
+	"strings"
+
+	"github.com/slotsql/slotsql/dialect"
+)
+
+var (
+	_ dialect.Dialect                  = Over{}
+	_ dialect.ErrorClassifier          = Over{}
+	_ dialect.SavepointErrorClassifier = Over{}
+	_ dialect.ReadOnlyReader           = Over{}
+)
+
+// Over is the dialect over a parent driver whose errors it reads with Fault: SQLite's result code, extended or not,
+// and its message. For mattn/go-sqlite3:
+//
+//	func fault(err error) (code int, message string, ok bool) {
+//		var e sqlite3.Error
+//		if ok = errors.As(err, &e); ok {
+//			code, message = int(e.Code), e.Error()
+//		}
+//		return code, message, ok
+//	}
+//
+//	slotsql.Register("sqlite3-slotsql", &sqlite3.SQLiteDriver{}, sqlite.Over{Dialect: sqlite.New(), Fault: fault}, nil)
+type Over struct {
+	*Dialect
+	Fault func(error) (code int, message string, ok bool)
+}
+
+// SQLite's primary result codes.
+const (
+	codeError    = 1
+	codeBusy     = 5
+	codeLocked   = 6
+	codeReadOnly = 8
+)
+
+// code returns the primary result code.
+func (o Over) code(err error) (code int, message string) {
+	code, message, _ = o.Fault(err)
+	return code & 0xff, message
+}
+
+// SchemaChanged recognises missing tables and columns. SQLite has one code,
+// SQLITE_ERROR, for them and for every mistake in a statement.
+func (o Over) SchemaChanged(err error) bool {
+	code, message := o.code(err)
+	return code == codeError && (strings.Contains(message, "no such") || strings.Contains(message, "has no column") ||
+		strings.Contains(message, "sub-select returns"))
+}
+
+// NotApplied recognises SQLite's own errors. In autocommit each of them means
+// that the statement has been undone.
+func (o Over) NotApplied(err error) bool {
+	_, _, ok := o.Fault(err)
+	return ok
+}
+
+// Conflict is never: SQLite's one writer waits, and has waited when it fails.
+func (Over) Conflict(error) bool { return false }
+
+// LockTimeout recognises the end of busy_timeout.
+func (o Over) LockTimeout(err error) bool {
+	code, _ := o.code(err)
+	return code == codeBusy
+}
+
+// Retryable recognises a database that another connection is writing.
+func (o Over) Retryable(err error) bool {
+	code, _ := o.code(err)
+	return code == codeBusy || code == codeLocked
+}
+
+// SavepointGone recognises a savepoint that is not there: some errors, an
+// interrupted write among them, roll back everything.
+func (o Over) SavepointGone(err error) bool {
+	code, message := o.code(err)
+	return code == codeError && strings.Contains(message, "no such savepoint")
+}
+
+// SlotFull is always false: the upsert affects no row instead.
+func (Over) SlotFull(error) bool { return false }
+
+// ReadOnly recognises SQLITE_READONLY.
+func (o Over) ReadOnly(err error) bool {
+	code, _ := o.code(err)
+	return code == codeReadOnly
+}
