@@ -149,6 +149,15 @@ func (c *Catalog) gone(missing []*config.TableConfig) (problems []config.Problem
 // complete reports whether a table has all columns that it is configured to count in.
 func complete(c CheckedTable) bool { return len(c.Table.Counter.Counters) == len(c.Config.Counters) }
 
+// reportSlotless warns of a table that is to have slots and has no slot table yet.
+func (c *Catalog) reportSlotless(ctx context.Context, t CheckedTable) {
+	if c.Config.AutoMigrate() && !complete(t) {
+		c.warnOnce(ctx, t.Table, "slotsql: a table lacks columns of configured counters", "its slot table is created once it has all of them")
+		return
+	}
+	c.reportOnce(ctx, t.Table, t.Config.Locate(CheckSlotTable(t.Table, nil)))
+}
+
 // absences remember since when which tables are not there.
 type absences struct {
 	mu      sync.Mutex

@@ -276,7 +276,7 @@ func (sc *Schema) slotTable(
 	if slots == nil && !strict {
 		if !sc.partial {
 			sc.await(c.Config)
-			s.reportOnce(ctx, c.Table, c.Config.Locate(CheckSlotTable(c.Table, nil)))
+			s.reportSlotless(ctx, c)
 		}
 		return false, nil, nil
 	}

@@ -38,7 +38,10 @@ tables:
   posts: {counters: {views: {}, likes: {}}, slots: 8, placement: random}
 `
 
-var fresh = map[string]func(testing.TB) string{"mysql": server.MariaDB, "postgres": server.Postgres, "sqlite": server.SQLite}
+var fresh = map[string]func(testing.TB) string{
+	"mysql": server.MariaDB, "postgres": server.Postgres,
+	"sqlite": func(t testing.TB) string { return server.SQLite(t) + "&_pragma=foreign_keys(1)" }, // ent asks for it
+}
 
 // process opens the database as one more process does.
 func process(t *testing.T, engine, dsn string) *sql.DB {

@@ -106,11 +106,11 @@ func TestPool(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer pool.Close()
+	t.Cleanup(pool.Close) // which waits for connections that are in use
 	db, err := slotsql.OpenDB(stdlib.GetPoolConnector(pool), postgres.Dialect(), config(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close()
+	t.Cleanup(func() { _ = db.Close() })
 	suite.Compare(t, plain, db)
 }
