@@ -48,7 +48,7 @@ func benchCommand(o *options) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.driver, "driver", "", "mysql, postgres or sqlite (default sqlite, without --dsn)")
-	f.StringVar(&o.dsn, "dsn", "", "data source name, as the driver accepts it (default for sqlite: an embedded, temporary database)")
+	o.dataSource(cmd, "data source name, as the driver accepts it (default $"+environmentDSN+"; for sqlite an embedded, temporary database)")
 	f.StringVar(&o.redis, "redis", "", "`address` of a Redis server (host:port or redis://...), to compare with")
 	f.StringVar(
 		&b.preset,
@@ -154,7 +154,7 @@ func (o *options) bench(cmd *cobra.Command, b *benchFlags) error {
 	}
 	switch {
 	case o.dsn == "" && !e.file:
-		return errors.New("--dsn is missing: name the database")
+		return errNoDSN
 	case o.dsn != "" && e.file:
 		if err := fileExists(o.dsn); err != nil {
 			return err
@@ -192,7 +192,7 @@ func repeat(cmd *cobra.Command) string {
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		value := f.Value.String()
 		switch f.Name {
-		case "json", "html":
+		case "json", "html", "dsn-file":
 			return
 		case "dsn", "redis":
 			value = strings.ToUpper(f.Name)

@@ -290,7 +290,7 @@ func TestBenchUsage(t *testing.T) {
 	for _, c := range []struct{ args, stderr string }{
 		{"--preset slow", "--preset must be one of comparison, quick, sweep, got \"slow\"\n"},
 		{"--driver oracle", "--driver must be mysql, postgres or sqlite, got \"oracle\"\n"},
-		{"--driver mysql", "--dsn is missing: name the database\n"},
+		{"--driver mysql", "--dsn is missing: name the database, with --dsn, --dsn-file or SLOTSQL_DSN\n"},
 		{"--dsn x", "--driver is missing: mysql, postgres or sqlite\n"},
 		{"--driver sqlite --dsn " + absent, "stat " + absent + ": no such file or directory\n"},
 		{"--tx often", "--tx: transaction length \"often\": write a number of statements (4), a time (5ms), or both (1+5ms)\n"},

@@ -45,7 +45,7 @@ GRANT for each, and the exit code is 1.`,
 			}
 			switch {
 			case o.dsn == "":
-				return errors.New("--dsn is missing: name the database")
+				return errNoDSN
 			case opts.For < 0 || opts.Every <= 0:
 				return errors.New("--for must not be less than 0, and --every more than 0")
 			}

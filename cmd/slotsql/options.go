@@ -38,6 +38,7 @@ var engineNames = []string{"mysql", "postgres", "sqlite"}
 // options are the flags that commands share.
 type options struct {
 	driver, dsn, schema, config string
+	dsnFile                     string
 	redis                       string // bench
 	json                        bool
 }
@@ -47,7 +48,7 @@ type options struct {
 func (o *options) database(cmd *cobra.Command, schema bool) {
 	f := cmd.Flags()
 	f.StringVar(&o.driver, "driver", "", "mysql, postgres or sqlite")
-	f.StringVar(&o.dsn, "dsn", "", "data source name, as the driver accepts it")
+	o.dataSource(cmd, "data source name, as the driver accepts it (default $"+environmentDSN+")")
 	f.StringVar(&o.config, "config", "", "configuration `file` (default $SLOTSQL_CONFIG, else slotsql.yaml)")
 	if schema {
 		f.StringVar(&o.schema, "schema", "", "`file` of CREATE TABLE statements instead of a database")
@@ -77,6 +78,9 @@ func (o *options) load() (*slotsql.Config, error) {
 	return slotsql.Load(o.config)
 }
 
+// errNoDSN says that no database is named.
+var errNoDSN = errors.New("--dsn is missing: name the database, with --dsn, --dsn-file or " + environmentDSN)
+
 // target checks the flags that say what to work on before anything is opened.
 func (o *options) target(cmd *cobra.Command) (engine, *slotsql.Config, error) {
 	e, err := o.engine()
@@ -88,7 +92,7 @@ func (o *options) target(cmd *cobra.Command) (engine, *slotsql.Config, error) {
 	case o.dsn == "" && o.schema == "" && offline:
 		return e, nil, errors.New("--dsn or --schema is missing: name a database or a file of CREATE TABLE statements")
 	case o.dsn == "" && !offline:
-		return e, nil, errors.New("--dsn is missing: name the database")
+		return e, nil, errNoDSN
 	case o.dsn != "" && o.schema != "":
 		return e, nil, errors.New("--dsn and --schema are both given: leave one out")
 	}

@@ -4,12 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
-
-	"github.com/slotsql/slotsql"
 )
 
 // The exit codes.
@@ -32,20 +29,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if err == nil {
 		return exitOK
 	}
-	if !errors.Is(err, errReported) {
-		fmt.Fprintln(stderr, o.redact("slotsql: "+trimName(err.Error())))
-	}
-	if errors.Is(err, errStandby) {
-		return exitStandby
-	}
-	var problems *slotsql.ConfigError
-	if errors.As(err, &problems) || errors.As(err, new(inexactError)) || errors.Is(err, errLeft) || errors.Is(err, errRefilled) ||
-		errors.Is(err, errFailing) ||
-		errors.Is(err, errWrong) ||
-		errors.Is(err, errBlind) {
-		return exitProblems
-	}
-	return exitError
+	return o.fail(stderr, err)
 }
 
 // reportedError is an error whose text has been printed as data.
@@ -63,11 +47,16 @@ func rootCommand(o *options) *cobra.Command {
 		Args:          cobra.NoArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
+		Version:       version(),
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			return o.findDSN(cmd)
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_ = cmd.Help()
 			return reportedError{errors.New("no command")}
 		},
 	}
+	cmd.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	cmd.AddCommand(
 		initCommand(o),
 		explainCommand(o),

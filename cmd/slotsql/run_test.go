@@ -71,7 +71,7 @@ func TestOffline(t *testing.T) {
 
 		{"no driver", "", []string{"check", "--dsn", "x"}, 2, "", "slotsql: --driver is missing: mysql, postgres or sqlite\n"},
 		{"unknown driver", "", []string{"check", "--driver", "oracle"}, 2, "", "slotsql: --driver must be mysql, postgres or sqlite, got \"oracle\"\n"},
-		{"no database", "", []string{"migrate", "--driver", "mysql"}, 2, "", "slotsql: --dsn is missing: name the database\n"},
+		{"no database", "", []string{"migrate", "--driver", "mysql"}, 2, "", "slotsql: --dsn is missing: name the database, with --dsn, --dsn-file or SLOTSQL_DSN\n"},
 		{"no tables", "", []string{"ddl", "--driver", "mysql"}, 2, "", "slotsql: --dsn or --schema is missing: name a database or a file of CREATE TABLE statements\n"},
 		{"both", "", offline("mysql", "ddl", "--dsn", "x"), 2, "", "slotsql: --dsn and --schema are both given: leave one out\n"},
 		{"no configuration", "", []string{"check", "--driver", "sqlite", "--dsn", "x"}, 2, "", "slotsql: config: no configuration found: set SLOTSQL_CONFIG..."},

@@ -14,20 +14,29 @@ func versionCommand(o *options) *cobra.Command {
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			v := "(devel)"
-			if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-				v = info.Main.Version
-			}
 			if o.json {
 				return printJSON(
 					cmd.OutOrStdout(),
-					map[string]string{"version": v, "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH},
+					map[string]string{"version": moduleVersion(), "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH},
 				)
 			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "slotsql %s %s %s/%s\n", v, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "slotsql %s\n", version())
 			return err
 		},
 	}
 	o.output(cmd)
 	return cmd
+}
+
+// moduleVersion is that of the tag which the command was built from.
+func moduleVersion() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(devel)"
+}
+
+// version is what --version prints after the name.
+func version() string {
+	return fmt.Sprintf("%s %s %s/%s", moduleVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/slotsql/slotsql"
+)
+
+// failure is the JSON of an error, on standard error, for every command that has --json.
+type failure struct {
+	Error    string          `json:"error"`
+	Exit     int             `json:"exit"` // the exit code
+	Problems []configProblem `json:"problems,omitempty"`
+}
+
+// configProblem is one of the configuration's.
+type configProblem struct {
+	File    string `json:"file,omitempty"`
+	Line    int    `json:"line,omitempty"`
+	Column  int    `json:"column,omitempty"`
+	Path    string `json:"path,omitempty"` // such as tables.posts.slots
+	Message string `json:"message"`
+}
+
+// fail reports an error, unless it has been, and returns the exit code.
+func (o *options) fail(w io.Writer, err error) int {
+	code := exitCode(err)
+	if errors.Is(err, errReported) {
+		return code
+	}
+	text := o.redact(trimName(err.Error()))
+	if !o.json {
+		fmt.Fprintln(w, "slotsql: "+text)
+		return code
+	}
+	out := failure{Error: text, Exit: code}
+	if e := (*slotsql.ConfigError)(nil); errors.As(err, &e) {
+		for _, p := range e.Problems {
+			out.Problems = append(out.Problems, configProblem{p.File, p.Line, p.Column, p.Path, o.redact(p.Message)})
+		}
+	}
+	_ = printJSON(w, out)
+	return code
+}
+
+// exitCode tells what was found from what went wrong.
+func exitCode(err error) int {
+	var problems *slotsql.ConfigError
+	if errors.Is(err, errStandby) {
+		return exitStandby
+	}
+	if errors.As(err, &problems) || errors.As(err, new(inexactError)) {
+		return exitProblems
+	}
+	for _, found := range []error{errLeft, errRefilled, errFailing, errWrong, errBlind} {
+		if errors.Is(err, found) {
+			return exitProblems
+		}
+	}
+	return exitError
+}
