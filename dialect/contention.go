@@ -20,7 +20,7 @@ type Observer interface {
 	Totals(ctx context.Context, s Session) ([]Total, error)
 	// Rights says what the session may not see.
 	Rights(ctx context.Context, s Session) ([]Lack, error)
-	// Locked returns the values of a table's key, of the row that somebody waits
+	// Locked returns the values of a table's key, of the row that a session waits
 	// for; nil when that is not to be found out, or not any more.
 	Locked(ctx context.Context, s Session, t *rewrite.Table, key []string, w *Wait) ([]string, error)
 }

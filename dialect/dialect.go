@@ -94,7 +94,7 @@ type SnapshotAware interface {
 	// Defers reports whether a transaction that the text begins has no such view yet.
 	Defers(text string) bool
 	// AsideSession holds what a connection runs first that reads facts for
-	// another one in a transaction, such that it waits for nobody: that one may
+	// another one in a transaction, such that it waits for no other: that one may
 	// be who it would wait for.
 	AsideSession() []string
 }
@@ -107,7 +107,7 @@ type SnapshotTeller interface {
 	// Newer writes the query of the other session: the slot rows, each as the
 	// values of its key and its number, that are not certainly older than the
 	// snapshot. It takes what Snapshot has returned: the oldest transaction and,
-	// where keyed, a JSON list of keys, each a list of texts.
+	// where keyed, a JSON list of keys, each a list of strings.
 	Newer(t *rewrite.Table, keyed bool) string
 	// Meet writes the statement by which the transaction meets these rows, a JSON
 	// list of lists: it fails as a change of a newer row does if one is there that
@@ -186,7 +186,7 @@ type RowLimited interface {
 type Leaser interface {
 	// CreateLeases writes the DDL of the table, to be run in one transaction.
 	CreateLeases() []string
-	// Leased returns the names whose lease somebody has.
+	// Leased returns the names of leases that are held.
 	Leased(ctx context.Context, s Session) (map[string]bool, error)
 	// Lease takes or extends the lease of that name for a holder, for so many
 	// seconds, unless another one has it. It reports whether the holder has it.

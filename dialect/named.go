@@ -4,12 +4,12 @@ import "github.com/slotsql/slotsql/rewrite"
 
 // A SlotNamer is a Dialect whose drains ask first which slot rows there are, and
 // then name each of them. It is for an engine where a locking read locks more than
-// the rows that it finds, so that a row without slots would get in the way of
+// the rows that it finds, so that a row without slots would block
 // others.
 //
-// Once a drain has locked the base rows nobody makes slot rows of them, so whoever
+// Once a drain has locked the base rows no session makes slot rows of them, so a session that
 // sees what is committed then sees all there are. Rows are lists of the key's
-// values, as texts, and of what tells the slot rows of a key apart.
+// values, as strings, and of what tells the slot rows of a key apart.
 type SlotNamer interface {
 	// Nameable reports whether the slot rows of a table can be named. For a scope
 	// with a predicate Lock then returns a row for each base row: 1, where it is

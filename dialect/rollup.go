@@ -6,7 +6,7 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// A RollUpper writes the texts of the roll-up, which moves slots into base rows
+// A RollUpper writes the statements of the roll-up, which moves slots into base rows
 // while increments go on. See docs/design/rollup.md for what makes them exact.
 type RollUpper interface {
 	// RollUpSession holds what a new connection of the roll-up runs first.
@@ -19,10 +19,10 @@ type RollUpper interface {
 	// that can say it there: a transaction pooler gives each another session, and
 	// this one's settings to others.
 	DrainTransaction() []string
-	// LockSlots keeps everybody else out of a slot table: until the transaction
+	// LockSlots keeps all other sessions out of a slot table: until the transaction
 	// ends or, where tables are dropped outside transactions, until unlock.
 	LockSlots(t *rewrite.Table) (lock, unlock []string)
-	// RollUp writes the texts for a part of a slot table.
+	// RollUp writes the statements for a part of a slot table.
 	RollUp(t *rewrite.Table, part RollUpPart) RollUp
 }
 
@@ -36,7 +36,7 @@ type RollUpPart struct {
 	Limit, Rows int
 }
 
-// RollUp holds the texts of the roll-up for one part of a slot table. What is
+// RollUp holds the statements of the roll-up for one part of a slot table. What is
 // between Begin and Commit waits for no lock on a base or slot row.
 type RollUp struct {
 	Begin, Commit, Rollback []string
@@ -55,7 +55,7 @@ type RollUp struct {
 	// a string.
 	BytesAreText bool
 
-	// Pick locks what Move moves, as far as nobody else has it locked. Its one
+	// Pick locks what Move moves, as far as no other session has it locked. Its one
 	// row is the number of slot rows and what the steps of Move take.
 	Pick Step
 	Move []Step
@@ -66,19 +66,19 @@ type RollUp struct {
 	Unmoved Step
 
 	// Left, where there is one, counts after Move what should have moved along
-	// and has not, because somebody has it locked: more than 0 means that all is
+	// and has not, because another session has it locked: more than 0 means that all is
 	// to be undone. Keep is a Move that leaves it where it is.
 	Left Step
 	Keep []Step
 
 	// Gather locks slot rows of a journal that Move has left behind, because their
 	// base row is locked, with Rows as in Pick; its row is like that of Pick.
-	// Merge puts those of each key together in one of them. Texts are empty where
-	// nobody can have a base row locked.
+	// Merge puts those of each key together in one of them. They are empty where
+	// no other session can have a base row locked.
 	Gather Step
 	Merge  []Step
 
-	// Sweep deletes slot rows that hold nothing and that nobody has locked.
+	// Sweep deletes slot rows that hold nothing and that no session has locked.
 	Sweep []Step
 	// Reclaim deletes slot rows of the one key UpTo, if it has no base row.
 	Reclaim []Step
@@ -95,7 +95,7 @@ type Step struct {
 // A Fencer is a Leaser whose leases can guard a transaction.
 type Fencer interface {
 	Leaser
-	// Fence locks a lease until the transaction ends, so that nobody else takes
+	// Fence locks a lease until the transaction ends, so that no other holder takes
 	// it before, and reports whether the holder has it.
 	Fence(ctx context.Context, s Session, name, holder string) (bool, error)
 	// Release ends the holder's lease.

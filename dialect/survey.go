@@ -34,7 +34,7 @@ type Statistics struct {
 	Source     string // what they come from
 	Since      string // when they began, as the server writes it; "" when it does not say
 	Missing    string // why there are none, and what to do about it; "" when there are
-	Hidden     int64  // runs of which the text is not to be had
+	Hidden     int64  // runs whose SQL is not available
 	Statements []RunStatement
 	// Notes say what they lack, and where it may be had.
 	Notes []string

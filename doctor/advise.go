@@ -145,7 +145,7 @@ func whyConfigured(list []*Statement) string {
 	return "the waiting statements do not go to slots"
 }
 
-// fast reports whether increments of such a statement wait for nobody.
+// fast reports whether increments of such a statement wait for no other session.
 func fast(class string) bool { return class == "additive" || class == "upsert" }
 
 // judge reports whether what is proposed would help a spot.

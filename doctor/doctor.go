@@ -34,7 +34,7 @@ type Options struct {
 type Report struct {
 	Looks int           `json:"looks"`
 	Took  time.Duration `json:"took_ns"`
-	// Spots are the rows and tables that somebody waited for, those with the
+	// Spots are the rows and tables that sessions waited for, those with the
 	// most waits first.
 	Spots []*Spot `json:"spots"`
 	// Saves are statements that set configured counters along with other

@@ -116,7 +116,7 @@ func (Engine) Conflict(err error) bool { return number(err) == 1213 }
 // LockTimeout recognises the end of innodb_lock_wait_timeout.
 func (Engine) LockTimeout(err error) bool { return number(err) == 1205 }
 
-// Retryable recognises deadlocks, locks that were not to be had, and a COMMIT of
+// Retryable recognises deadlocks, locks that were not granted, and a COMMIT of
 // what a deadlock has undone (1180, MariaDB).
 func (Engine) Retryable(err error) bool {
 	switch number(err) {

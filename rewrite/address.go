@@ -12,7 +12,7 @@ import (
 // that several counter tables share, by the record types of the counters. It
 // holds a number for each counter of a base row, or for one of them.
 //
-// The texts are the same in every dialect, but for the way names are quoted.
+// The SQL is the same in every dialect, but for the way names are quoted.
 
 // Shared says how slots stand in a table that several counter tables share: one
 // row for a base row, a slot and a counter, which is told by a record type.
@@ -23,7 +23,7 @@ type Shared struct {
 	// Index is the unique key of type, id and slot; empty where that is the
 	// primary key.
 	Index string
-	// Numbered is a column that the database numbers where no value is given
+	// Numbered is a column that the database numbers by default
 	// for it; empty for none. NumberedBits is its width.
 	Numbered     string
 	NumberedBits int
@@ -171,7 +171,7 @@ func SlotSource(d Dialect, t *Table, counters ...string) string {
 
 // ordered returns the increments of a statement in the order in which it writes
 // their slot rows: the same in every statement, so that two do not wait for each
-// other. (Executions of two statements whose texts then come out the same may
+// other. (Executions of two statements whose SQL is then the same may
 // share one: what is the first counter for the one must be so for the other.)
 func (c *Counter) ordered(list []increment) []increment {
 	if c.Layout != LayoutShared {

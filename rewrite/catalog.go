@@ -104,8 +104,8 @@ type Column struct {
 	Generated  bool     // GENERATED ALWAYS AS
 	DependsOn  []string // the columns a generated column is computed from, or every column when unknown
 	OnUpdate   bool     // MySQL ON UPDATE CURRENT_TIMESTAMP
-	// Collation is what the column's texts are compared by, where that is not
-	// what texts are compared by that come from no column (SQLite: BINARY).
+	// Collation is what the column's strings are compared by, where that is not
+	// what strings are compared by that come from no column (SQLite: BINARY).
 	Collation string
 	// Copied is the definition, without its name, that CREATE TABLE ... SELECT
 	// gives to a copy of a numeric column; "" when it cannot be written out,

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Coalesced is an increment that many executions share: its texts are the
+// Coalesced is an increment that many executions share: its statements are the
 // increment's own with the deltas as arguments, so that one statement adds what
 // all of them add.
 //
@@ -98,7 +98,7 @@ func (m *dml) coalesced(a assigned, in IncrementText, tp *template, rows *rowset
 }
 
 // addMany is the statement for many rows. Its rows are told apart by their
-// keys, so that these must be numbers: of two texts only the engine knows
+// keys, so that these must be numbers: of two strings only the engine knows
 // whether they are the same key.
 func (m *dml) addMany(out *Coalesced, in IncrementText, tp *template, rows *rowset) {
 	var key []KeyNumber

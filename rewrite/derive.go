@@ -35,7 +35,7 @@ type errDerive struct {
 
 func (e *errDerive) Error() string { return e.reason }
 
-// derivable returns an error for what stands in the way of substitution, one
+// derivable returns an error for what prevents substitution, one
 // that derived forms of the sources among bs that are counter tables cure.
 func derivable(reason string, bs ...*binding) error {
 	e := &errDerive{reason: reason}

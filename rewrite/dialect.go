@@ -53,9 +53,9 @@ type Dialect interface {
 	// AddMany writes the update of many slot rows that are there already, of
 	// one counter table: what Add does, for each of them, in one statement. It
 	// updates all of them or none: none when one is missing, would leave its
-	// range, or is locked. It never waits for a lock: who waits while holding
-	// others may be part of a deadlock, and nobody is who adds to one row. An
-	// empty text means that the engine has no such statement.
+	// range, or is locked. It never waits for a lock: a session that waits while it
+	// holds other locks may be part of a deadlock, and one that adds to a single row
+	// never is. An empty string means that the engine has no such statement.
 	AddMany(t *Table, in AddManyText) string
 
 	// Total writes the exact total of a counter, or the merged value of a
@@ -86,7 +86,7 @@ type Dialect interface {
 	// rows have to be named one by one (FoldByName).
 	Fold(t *Table, scope Scope) []string
 
-	// Versions writes the texts by which a transaction that has changed the
+	// Versions writes the statements by which a transaction that has changed the
 	// rows of scope comes to see one version of each and its slots, where an
 	// engine may show it the new row beside slots of an old snapshot; nil where
 	// it never does.
@@ -96,7 +96,7 @@ type Dialect interface {
 	// where the dialect has IF [NOT] EXISTS.
 	CreateSlots(t *Table) []string
 	// AddSlots writes the DDL that gives a slot table the columns of counters
-	// which it has not got, to be run in one transaction by a session that does
+	// that it lacks, to be run in one transaction by a session that does
 	// not wait long for locks: others wait behind it.
 	AddSlots(t *Table, counters []string) []string
 	DropSlots(t *Table) []string
@@ -113,7 +113,7 @@ type Dialect interface {
 type SnapshotDialect interface {
 	// Snapshot writes a query that returns no row where the transaction has no
 	// such snapshot. Else it returns one for each base row that scope selects:
-	// the snapshot's oldest transaction, and the key's values, all as texts; for
+	// the snapshot's oldest transaction, and the key's values, all as strings; for
 	// every row as scope, one with the former alone.
 	Snapshot(t *Table, scope Scope) string
 }
@@ -223,7 +223,7 @@ type Delta struct {
 	Text   string
 }
 
-// VersionTexts are the texts of Versions.
+// VersionTexts are the statements of Versions.
 type VersionTexts struct {
 	// Find is a query of what the transaction sees of slots of the rows that
 	// scope selects: the key's columns, the slot's number and a text that says

@@ -2,12 +2,12 @@ package rewrite
 
 import "strings"
 
-// Texts longer than maxPlanned are not looked into: their tokens and trees
+// SQL longer than maxPlanned is not parsed: their tokens and trees
 // would cost a multiple of their size. They are scanned once, of which only
 // the beginning is kept.
 
 const (
-	// maxCut bounds the texts of several statements that are cut into them.
+	// maxCut bounds the calls of several statements that are cut into them.
 	maxCut = 4 << 20
 	// keptTokens of a long text are kept: enough to tell its kind.
 	keptTokens = 16

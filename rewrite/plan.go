@@ -306,7 +306,7 @@ const (
 	FoldNothing
 )
 
-// Versions are the texts by which a transaction comes to see one version of
+// Versions are the statements by which a transaction comes to see one version of
 // rows and their slots; see the dialect's VersionTexts. Hide and Drop take the
 // values of a row that Find has returned.
 type Versions struct {

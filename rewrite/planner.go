@@ -27,11 +27,11 @@ type Planner struct {
 	Catalog Catalog
 }
 
-// maxPlanned bounds the texts that are looked into; a longer one that may
+// maxPlanned bounds the SQL that is parsed; a longer one that may
 // concern a counter table is drained for.
 const maxPlanned = 1 << 20
 
-// Plan decides what to do for one text. It returns an error only when the
+// Plan decides what to do for the SQL of one call. It returns an error only when the
 // catalog lacks tables (a *MissingError).
 func (pl *Planner) Plan(text string) (*Plan, error) {
 	named := pl.narrowed(text)

@@ -12,7 +12,7 @@ type Repeat struct {
 
 // Repeatable judges a text by its words. What may be run again is one query that
 // calls no functions but those of a list: they change nothing, wait for
-// nothing, and give the same for the same rows, whoever asks. A function that is
+// nothing, and give the same for the same rows to every user. A function that is
 // not on the list may do anything. Of what a text only names (a view, an
 // operator) nothing is known.
 //

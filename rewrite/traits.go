@@ -197,8 +197,8 @@ type SessionRules struct {
 	// first one on.
 	ArgsRestart bool
 	// MultiProbe is a harmless text of two statements, to be run first where
-	// the parent may have such texts switched off. MultiProbeArg is one that
-	// takes an argument: the parent may have them switched off with arguments only.
+	// the parent may refuse such calls. MultiProbeArg is one that
+	// takes an argument: the parent may refuse them with arguments only.
 	MultiProbe, MultiProbeArg string
 	// SlowParse: the parent parses SQL each time it runs, so that slotsql
 	// prepares its own.

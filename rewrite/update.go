@@ -355,9 +355,9 @@ func (m *dml) addText(tp *template, in IncrementText, rows *rowset) (text *Bound
 	return &b, values
 }
 
-// checkBase says that a slot row does not tell that its base row is there, and
-// takes slots: an increment of another counter may have made it, or whoever has
-// deleted the base row may have left it.
+// checkBase reports whether a slot row does not prove that its base row is there, and
+// takes slots: an increment of another counter may have made it, or a program that
+// has deleted the base row may have left it.
 func (m *dml) checkBase() bool {
 	return m.table.Counter.Alike() || !m.table.Counter.Single() && !m.tied(m.table)
 }

@@ -218,7 +218,7 @@ func (o *options) writeReport(cmd *cobra.Command, r *bench.Report, p *page) erro
 	return r.WriteText(cmd.OutOrStdout())
 }
 
-// progress shows a bar where somebody looks at it.
+// progress shows a progress bar on a terminal.
 func (o *options) progress(w io.Writer, plan bench.Plan) (report func(done, total int, what string), finish func()) {
 	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {

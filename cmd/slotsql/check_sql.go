@@ -100,7 +100,7 @@ func judged(e *slotsql.Explanation) []verdict {
 	return []verdict{v}
 }
 
-// maxVerdicts bounds the texts that are remembered: a log may hold as many as
+// maxVerdicts bounds the statements that are remembered: a log may hold as many as
 // it has lines.
 const maxVerdicts = 50_000
 

@@ -14,7 +14,7 @@ import (
 )
 
 // readStatements reads the statements of a file, - for standard input, and
-// shows a bar where somebody looks at it.
+// shows a progress bar on a terminal.
 func readStatements(cmd *cobra.Command, e engine, file string, f func(workload.Statement) error) (workload.Form, error) {
 	in, size := cmd.InOrStdin(), int64(-1)
 	if file != "-" {
@@ -60,7 +60,7 @@ func (c *countedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// bar is a progress bar, or none where nobody looks.
+// bar is a progress bar, or none where the output is no terminal.
 type bar struct{ *progressbar.ProgressBar }
 
 func barOf(w io.Writer, what string, size int64, more ...progressbar.Option) bar {

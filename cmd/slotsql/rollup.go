@@ -75,7 +75,7 @@ and the others stand by.`,
 	return cmd
 }
 
-// moving shows a bar where somebody looks at it; how much there is to move is not
+// moving shows a progress bar on a terminal; how much there is to move is not
 // known before.
 func moving(w io.Writer) (progress func(rows int), finish func()) { return counting(w, "slot rows") }
 

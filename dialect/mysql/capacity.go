@@ -18,7 +18,7 @@ import (
 //	slot value    times (slot number + 1) within -cap..cap after the addition (0..cap when UNSIGNED)
 //
 // The first is a guard of the increment, the others are CHECK constraints of
-// the slot table, so they hold whoever writes. They say nothing of the configured
+// the slot table, so they hold for every writer. They say nothing of the configured
 // number of slots: it may change at any time, and processes with different ones
 // count side by side, in a slot table that was made for neither. So the bounds add
 // up for all of them: all slots together hold at most

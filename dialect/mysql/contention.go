@@ -30,7 +30,7 @@ const maxTrxQuery = 1024
 
 // Waits implements dialect.Observer. The server's lists are of all its databases;
 // other applications' statements are not this one's to show. MariaDB renews the
-// lists when nobody has read them for 0.1 s.
+// lists when they have not been read for 0.1 s.
 func (d *Dialect) Waits(ctx context.Context, s dialect.Session) ([]dialect.Wait, error) {
 	query := waitsNew
 	if maria, err := isMariaDB(ctx, s); err != nil {
@@ -90,7 +90,7 @@ func isMariaDB(ctx context.Context, s dialect.Session) (bool, error) {
 	return strings.Contains(strings.ToLower(text(rows[0][0])), "mariadb"), nil
 }
 
-// Texts implements dialect.Observer: what the sessions of the database run.
+// Texts implements dialect.Observer: the SQL that sessions of the database run.
 func (d *Dialect) Texts(ctx context.Context, s dialect.Session) ([]string, error) {
 	rows, err := s.Query(
 		ctx,

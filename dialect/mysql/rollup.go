@@ -11,7 +11,7 @@ import (
 var _ dialect.RollUpper = (*Dialect)(nil)
 
 // RollUpSession has the worker wait for as little as can be: what SKIP LOCKED does
-// not step over, such as a gap in an index of the counter that somebody has
+// not step over, such as a gap in an index of the counter that another session has
 // locked, is an error after a second, and the batch is undone. (With 0 MariaDB
 // would not wait at all, but fail transactions that have stepped over a row.)
 func (d *Dialect) RollUpSession() []string {
@@ -91,7 +91,7 @@ func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.Roll
 	return out
 }
 
-// rollUp writes the texts of one part.
+// rollUp writes the statements for one part.
 type rollUp struct{ dialect.RollUpText }
 
 // all keeps a derived table apart from the query around it.

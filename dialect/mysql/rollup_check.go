@@ -30,7 +30,7 @@ func (w *rollUp) typeName(alias string) string {
 	return ""
 }
 
-// colons joins the values of columns, in hexadecimal, and other texts.
+// colons joins the values of columns, in hexadecimal, and other strings.
 func (w *rollUp) colons(alias string, columns []string, more ...string) string {
 	var list []string
 	for _, c := range columns {

@@ -51,7 +51,7 @@ func createShared(t *rewrite.Table) string {
 // sharedRange is what the CHECK constraint of a slot table of the table's own
 // says: that a slot's value keeps the total from overflowing (see limit).
 //
-// Which numbers of slots the configuration has had nobody can tell from the
+// Which numbers of slots the configuration has had cannot be read off the
 // table, so the bounds must add up for any history of them: slot i is only
 // written while the number is n > i, when its bound is at most that of n = i+1,
 // so that of free (what limit leaves free) all slots together take at most

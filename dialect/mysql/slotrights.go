@@ -125,7 +125,7 @@ func accountOf(ctx context.Context, s dialect.Session) (string, error) {
 	return quoteText(text(rows[0][0])[:at]) + "@" + quoteText(text(rows[0][0])[at+1:]), nil
 }
 
-// Hidden implements dialect.RightsReader: who has no right on a table is told that they
+// Hidden implements dialect.RightsReader: a user without rights on a table gets the error that they
 // may not read it, whether it is there or not.
 func (d *Dialect) Hidden(ctx context.Context, s dialect.Session, schema, name string) (string, bool, error) {
 	if schema == "" {

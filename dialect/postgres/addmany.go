@@ -7,7 +7,7 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// AddMany locks the slot rows that nobody else has locked, and adds to them if
+// AddMany locks the slot rows that no other session has locked, and adds to them if
 // these are all. What the locking query finds it finds as of its latest version, and
 // no one changes it from then on: so the UPDATE has either all rows or none.
 //

@@ -99,7 +99,7 @@ func (d *Dialect) Rights(ctx context.Context, s dialect.Session) ([]dialect.Lack
 }
 
 // Locked implements dialect.Observer: the row is looked up by its place. There
-// it is, for everybody else, until whoever has it locked commits.
+// it is, for all others, until the session that has it locked commits.
 func (d *Dialect) Locked(ctx context.Context, s dialect.Session, t *rewrite.Table, key []string, w *dialect.Wait) ([]string, error) {
 	if w.Row == "" || len(key) == 0 {
 		return nil, nil

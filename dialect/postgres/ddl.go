@@ -108,7 +108,7 @@ func numberType(t *rewrite.Table) string {
 }
 
 // WidenSlots makes room for the numbers of a journal's rows. The server writes
-// the table anew, and lets nobody else read or write it meanwhile: it is as small
+// the table anew, and no other session reads or writes it meanwhile: it is as small
 // as the roll-up keeps it.
 func (d *Dialect) WidenSlots(t *rewrite.Table) []string {
 	return []string{"ALTER TABLE " + slotTable(t) + " ALTER COLUMN " + quote(t.Counter.SlotColumn) + " TYPE bigint"}

@@ -92,7 +92,7 @@ func (d *Dialect) Increment(t *rewrite.Table, in rewrite.IncrementText) string {
 }
 
 // rowLock is the lock on the base row. A predicate on other columns than the key
-// holds when the increment is committed, as with the plain UPDATE, only if nobody
+// holds when the increment is committed, as with the plain UPDATE, only if no other session
 // can change them before: FOR SHARE keeps out every UPDATE of the row, and lets
 // other increments pass.
 func rowLock(in rewrite.IncrementText) string {
@@ -137,7 +137,7 @@ func oneRow(t *rewrite.Table) string {
 // add: who inserts has deleted that, so that the UPDATE then fails with 40001.
 const newSnapshot = "pg_catalog.current_setting('transaction_isolation') IN ('read committed', 'read uncommitted')"
 
-// slotChoice is the slot that an increment takes: with SkipLocked one that nobody
+// slotChoice is the slot that an increment takes: with SkipLocked one that no session
 // has locked, and the given one only when there is none.
 func slotChoice(t *rewrite.Table, in rewrite.IncrementText) string {
 	if t.Counter.Placement != rewrite.PlacementSkipLocked {

@@ -6,7 +6,7 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// Keys go from one session to another, and from one statement to the next, as texts.
+// Keys go from one session to another, and from one statement to the next, as strings.
 // What CAST(k AS text) writes depends on the session for some types (DateStyle,
 // IntervalStyle, extra_float_digits, bytea_output, lc_monetary), so these are written
 // in a form that every session reads as the same value. Of the others the text is the

@@ -19,7 +19,7 @@ func (*Dialect) DrainSession() []string { return nil }
 // DrainTransaction lets a statement wait for a lock for half of the time after which
 // who waits looks for a deadlock. A drain of a table has its slot table, and goes on
 // to the rows; a plain DELETE has a row, and goes on to the slots that are deleted
-// with it. The drain gives up, and tries again, before the DELETE is told of a
+// with it. The drain gives up, and tries again, before the DELETE fails with a
 // deadlock that it could not have met without slots.
 func (*Dialect) DrainTransaction() []string {
 	return []string{
@@ -35,11 +35,11 @@ func (*Dialect) LockSlots(t *rewrite.Table) (lock, unlock []string) {
 
 // RollUp moves a part of the slots in two statements. Pick locks slot rows and base
 // rows, stepping over those that others have locked, and returns where the slot rows
-// are. They stay there: nobody else can write them. Move reads and writes no other.
+// are. They stay there: no other session can write them. Move reads and writes no other.
 //
 // The transaction is SERIALIZABLE. A transaction of that level that has read a counter
 // has marked the versions of its rows as read; one that comes later and changes the
-// counter meets new versions, which the roll-up has made, and nobody would see the
+// counter meets new versions, which the roll-up has made, and no session would see the
 // conflict of the two if the roll-up were not one of theirs. To transactions of other
 // levels that makes no difference. Pick has the snapshot: a row that others have
 // changed since it began is an error (40001), and the batch is tried again, smaller.
@@ -94,7 +94,7 @@ func (w *rollUp) whole() string {
 	return ""
 }
 
-// rollUp writes the texts of one part.
+// rollUp writes the statements for one part.
 type rollUp struct{ dialect.RollUpText }
 
 // use is a value of a key, or what Pick has returned, by way of its text.

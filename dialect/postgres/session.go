@@ -63,7 +63,7 @@ func (d *Dialect) InTransaction(ctx context.Context, s dialect.Session) (bool, e
 // takes no snapshot.
 func (d *Dialect) IsolationQuery() string { return "SHOW transaction_isolation" }
 
-// Conflicts says of a level whether a transaction that changes a row is told
+// Conflicts reports of a level whether a transaction that changes a row gets an error
 // when others have changed it since its snapshot.
 func (d *Dialect) Conflicts(level string) bool {
 	return level == "repeatable read" || level == "serializable"

@@ -65,7 +65,7 @@ func (d *Dialect) SlotRights(ctx context.Context, s dialect.Session, tables []di
 			append([]string{}, t.Base.Counter.Counters...), append([]string{}, read...), append([]string{}, written...),
 		})
 	}
-	b, _ := json.Marshal(list) // texts always can be written
+	b, _ := json.Marshal(list) // strings can always be encoded
 	rows, err := s.Query(ctx, rightsQuery, string(b))
 	if err != nil {
 		return nil, fmt.Errorf("postgres: read the rights on slot tables: %w", err)

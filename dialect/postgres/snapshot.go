@@ -23,8 +23,8 @@ var _ dialect.SnapshotTeller = (*Dialect)(nil)
 // Snapshot asks for the oldest transaction that the snapshot may not see.
 func (d *Dialect) Snapshot(t *rewrite.Table, scope rewrite.Scope) string {
 	list := []string{"CAST(pg_catalog.txid_snapshot_xmin(pg_catalog.txid_current_snapshot()) AS text)"}
-	// Whoever has the slot table for itself, as after its TRUNCATE, must not wait for
-	// the other session, which waits for it; and nobody has counted there since.
+	// A transaction that has locked the whole slot table, as after its TRUNCATE, must not wait for
+	// the other session, which waits for it; and nothing has been counted there since.
 	level := "CASE WHEN pg_catalog.current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN NOT EXISTS (SELECT 1 FROM pg_catalog.pg_locks AS slotsql_l" +
 		" WHERE slotsql_l.pid = pg_catalog.pg_backend_pid() AND slotsql_l.mode = 'AccessExclusiveLock' AND slotsql_l.relation = CAST('" + strings.ReplaceAll(
 		slotTable(t),

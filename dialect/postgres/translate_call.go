@@ -178,8 +178,8 @@ func (t *translator) subquery(s *ast.SubLink, r rng) *rewrite.Expr {
 	return q
 }
 
-// looseSubquery translates a subquery whose test expression starts nobody
-// knows where. Its query is exact all the same.
+// looseSubquery translates a subquery whose test expression has no known
+// start. Its query is exact all the same.
 func (t *translator) looseSubquery(s *ast.SubLink) *rewrite.Expr {
 	at := t.index(s.Location)
 	if at < 0 || s.Subselect.GetSelectStmt() == nil {

@@ -7,7 +7,7 @@ import (
 )
 
 // CreateSlots writes the slot table and the triggers that keep it in step with
-// the base table whoever writes that. The table is WITHOUT ROWID, so that no
+// the base table, whichever program writes that. The table is WITHOUT ROWID, so that no
 // increment changes last_insert_rowid(); SQLite restores that and changes()
 // after triggers by itself.
 //

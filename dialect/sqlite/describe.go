@@ -222,7 +222,7 @@ func (t *described) rowidAlias(indexes []index) string {
 	return t.keys[0]
 }
 
-// textList writes texts for IN.
+// textList writes strings for IN.
 func textList(texts []string) string {
 	out := make([]string, len(texts))
 	for i, s := range texts {

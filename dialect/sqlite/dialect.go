@@ -56,7 +56,7 @@ func (*Dialect) SameColumn(written rewrite.Ident, stored string) bool {
 
 // Quote writes a name in double quotes, which SQLite reads as a name wherever
 // a name is expected. (In an expression it falls back to a string when no
-// column has that name, so slotsql's texts qualify every column.)
+// column has that name, so slotsql's statements qualify every column.)
 func (*Dialect) Quote(name string) string { return quote(name) }
 
 // Placeholder writes ?n: unlike a bare ? it keeps its number next to any other.

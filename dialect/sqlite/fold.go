@@ -73,7 +73,7 @@ func selected(t *rewrite.Table, scope rewrite.Scope) string {
 }
 
 // Unmoved counts: an UPDATE stores what it says or, where a trigger ignores it, leaves
-// the row out of changes(). Nobody else writes in between.
+// the row out of changes(). No other connection writes in between.
 func (*Dialect) Unmoved(t *rewrite.Table, scope rewrite.Scope) string {
 	return unmoved(t, filled(t, scope))
 }

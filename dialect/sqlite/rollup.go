@@ -87,7 +87,7 @@ func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.Roll
 	return out
 }
 
-// rollUp writes the texts of one part.
+// rollUp writes the statements for one part.
 type rollUp struct{ dialect.RollUpText }
 
 func (w *rollUp) use(arg int) string { return fmt.Sprintf("?%d", w.Position(arg)) }

@@ -6,7 +6,7 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// Names that slotsql's own texts use for the slot table and the base table.
+// Names that slotsql's own statements use for the slot table and the base table.
 const (
 	slotAlias = "slotsql_s"
 	baseAlias = "slotsql_b"

@@ -40,7 +40,7 @@ func (t *translator) join(list []*ast.TableRef) *rewrite.Source {
 		t.opaque("ON or USING without a join")
 		t.expr(list[0].On)
 	}
-	// A long list makes a deep tree, which whoever reads it walks down.
+	// A long list makes a deep tree, which every reader walks down.
 	if t.depth+len(list) > maxDepth {
 		t.tooDeep = true
 	}

@@ -36,7 +36,7 @@ type Options struct {
 
 	// Command repeats the benchmark, for the report; without passwords.
 	Command string
-	// Progress is told before each run what it is, how many were done and how
+	// Progress is called before each run with what it is, how many were done and how
 	// many there are; and once at the end. It may be nil.
 	Progress func(done, total int, what string)
 	// Redact takes passwords out of an error's text. It may be nil.

@@ -123,7 +123,7 @@ func (s *sample) merge(part *sample) {
 	}
 }
 
-// fail counts errors by text; texts that are all different do not pile up.
+// fail counts errors by message; messages that all differ do not pile up.
 func (s *sample) fail(text string, n int64) {
 	const most = 20
 	if _, known := s.errors[text]; !known && len(s.errors) >= most {

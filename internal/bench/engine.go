@@ -11,7 +11,7 @@ import (
 	"github.com/slotsql/slotsql/dialect"
 )
 
-// Engine is one database engine: how to open it, and the texts that differ
+// Engine is one database engine: how to open it, and the SQL that differs
 // from one engine to another.
 type Engine struct {
 	Name    string          // as in --driver

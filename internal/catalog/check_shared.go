@@ -55,15 +55,15 @@ func sharedCounter(cfg *config.TableConfig, t *rewrite.Table, c *rewrite.Counter
 	return nil
 }
 
-// textKinds are types of texts that come out of another such column as they went
-// in. (CHAR would lose blanks; what is compared by other rules than texts would
-// be compared by those of texts.)
+// textKinds are types of strings that come out of another such column as they went
+// in. (CHAR would lose blanks; what is compared by other rules than strings would
+// be compared by those of strings.)
 var textKinds = []string{"varchar", "character varying", "text", "nvarchar"}
 
 var typeParts = regexp.MustCompile(`(?i)^\s*([a-z]+(?: varying)?)\s*(?:\(\s*(\d+)\s*\))?(?:\s+(.*))?$`)
 
 // textType takes a type apart: its kind, its length (0 for none), and what says
-// how texts of it are compared.
+// how its strings are compared.
 func textType(c *rewrite.Column) (kind string, length int, comparison string) {
 	m := typeParts.FindStringSubmatch(c.Type)
 	if m == nil {

@@ -65,7 +65,7 @@ func Summable(c *rewrite.Column) bool {
 }
 
 // Lacking returns the counters that a slot table has no columns of, if there is
-// nothing else that it has not got.
+// nothing else that it lacks.
 func Lacking(t, slot *rewrite.Table) []string {
 	if t.Counter.Layout == rewrite.LayoutShared {
 		return nil

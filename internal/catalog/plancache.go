@@ -7,8 +7,8 @@ import (
 
 // PlanCache keeps plans by text. Finding one takes no lock: every statement of
 // every connection comes here. The cache is bounded in the size of a text, in
-// entries and in the bytes of their texts; when it is full all go, which needs
-// no clock and costs a hot text one more planning in thousands of new texts.
+// entries and in the bytes of their SQL; when it is full all go, which needs
+// no clock and costs a frequent statement one more planning in thousands of new ones.
 type PlanCache struct {
 	plans   sync.Map // by statement
 	entries atomic.Int64
@@ -20,7 +20,7 @@ type PlanCache struct {
 const (
 	MaxCachedPlans = 4096
 	MaxCachedText  = 16 << 10 // bytes; a longer text costs more to run than to plan
-	maxCachedBytes = 8 << 20  // of all texts; what their plans hold is a small multiple of it
+	maxCachedBytes = 8 << 20  // of all SQL; what their plans hold is a small multiple of it
 )
 
 // Get returns the plan of a text, nil for none.

@@ -35,7 +35,7 @@ func (v *View) Dialect() rewrite.Dialect {
 }
 
 // ReadsOtherwise reports whether the session may read statements by other rules
-// than the plans of texts that name no counter table were made by.
+// than the plans of statements that name no counter table were made by.
 func (v *View) ReadsOtherwise() bool {
 	if _, ok := v.Catalog.Dialect.(dialect.NamespaceAware); !ok {
 		return false

@@ -27,7 +27,7 @@ func ParseSchemaFile(d dialect.Dialect, sql string) (*SchemaFile, error) {
 	return f, f.readViews(sql)
 }
 
-// readViews finds the texts of the views. One that it does not find may read
+// readViews finds the definitions of the views. One that it does not find may read
 // anything.
 func (f *SchemaFile) readViews(sql string) error {
 	texts := map[string]string{}

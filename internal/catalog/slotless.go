@@ -44,7 +44,7 @@ func leftOver(t, slots *rewrite.Table) bool {
 	if slots == nil || !madeFor(t, slots) {
 		return false
 	}
-	t.Counter.Slots = config.MaxSlots // whoever has filled them may have had so many
+	t.Counter.Slots = config.MaxSlots // the programs that have filled them may have had so many
 	t.Counter.Counters = slices.DeleteFunc(t.Counter.Counters, func(name string) bool {
 		col, _ := FindColumn(slots, name) // nobody can have counted it there
 		return col == nil

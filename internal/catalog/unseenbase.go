@@ -13,7 +13,7 @@ import (
 // On MySQL nobody sees a table that he has no right on. A user may still read it
 // through views, for which it is enough to know its slot table. Where that is not to be
 // seen either, a user who sees no view that may read the table, and calls no routine,
-// has nothing to do with it; others are told what to grant.
+// has nothing to do with it; others get an error that names the rights to grant.
 
 // unseenBase is a configured table that the session's user has no right on.
 type unseenBase struct {

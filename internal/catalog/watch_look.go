@@ -9,7 +9,7 @@ import (
 // so that one which takes longer has met a server that does not answer.
 const sidePatience = 3 * time.Second
 
-// sideRest is how long no connection is asked for after one was not to be had:
+// sideRest is how long no connection is asked for after none was free:
 // looks are then made on the application's, outside transactions.
 const sideRest = 10 * time.Second
 

@@ -10,14 +10,14 @@ import (
 )
 
 // Server is a database of which only the life of transactions is real: it
-// keeps which texts have been run and have not been undone.
+// keeps which statements have been run and have not been undone.
 type Server struct {
 	Mu        sync.Mutex
-	Committed []string // texts that write, in order
+	Committed []string // statements that write, in order
 	Log       []string // every call: "exec TEXT", "prepare TEXT", ...
 	Conns     []*Session
 	Affected  func(text string) int64
-	// fault is asked before every text is run, with the number of texts run
+	// fault is asked before every statement, with the number of statements run
 	// since the last arm.
 	fault func(step int, text string) *Misfortune
 	step  int
@@ -175,7 +175,7 @@ func (c *Session) apply(text string) error {
 	return nil
 }
 
-// Ran returns the texts run since the last arm.
+// Ran returns the statements run since the last arm.
 func (s *Server) Ran() []string {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()

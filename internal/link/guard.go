@@ -7,7 +7,7 @@ import (
 	"github.com/slotsql/slotsql/dialect"
 )
 
-// A node of a Galera cluster rolls back a transaction that is in the way of what
+// A node of a Galera cluster rolls back a transaction that conflicts with what
 // another node has committed, and says so with the next statement: error 1213.
 // When that falls together with the preparation of a statement, it does not
 // (MariaDB 10.11): the preparation succeeds, no transaction is left, and what
@@ -19,7 +19,7 @@ import (
 // So on such a node slotsql looks whether the transaction is still there after
 // each preparation of its own in it, and of a text that it has drained for. And
 // whatever of its own statements is told that the transaction has ended, the
-// application is told: the next statement would not be.
+// application gets that error: the next statement would get none.
 
 // prepareGuarded prepares a text, and returns the engine's error for a
 // transaction that is rolled back where that has happened meanwhile.

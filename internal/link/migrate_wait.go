@@ -10,7 +10,7 @@ import (
 
 // DDL of a slot table asks for locks on it, or on its base table, that a
 // transaction which has merely read the table keeps from it. While it waits,
-// whoever uses the table next waits behind it. So it asks briefly, and between two
+// every session that uses the table next waits behind it. So it asks briefly, and between two
 // attempts leaves others a multiple of the time that the attempt has taken: they
 // lose a small share of their time, however long the transaction takes. Where such
 // transactions follow one another without a gap only who waits gets his turn: so

@@ -34,7 +34,7 @@ const (
 	rowsOpen
 )
 
-// Change notes that a statement, or whoever has the parent's connection, may have changed
+// Change notes that a statement, or code that has the parent's connection, may have changed
 // settings of the session.
 func (o *Origin) Change() { o.settings = settingsChanged }
 

@@ -47,7 +47,7 @@ func bare(proposals []*Proposal, lines ...string) (string, Lines) {
 // Header is what stands above a proposal.
 type Header struct {
 	Database string   // of which the proposal is, without passwords
-	Sources  []string // what it was made of, and what was not to be had
+	Sources  []string // what it was made of, and what was not available
 	Summary  []string // what becomes of the statements with it
 }
 
@@ -157,7 +157,7 @@ func (w *writer) tables(proposals []*Proposal, bare bool) {
 }
 
 // table writes the entry of a table. In the indent of a comment all counters
-// are written, for whoever wants to try.
+// are written as comments, to try.
 func (w *writer) table(indent string, p *Proposal, bare bool) {
 	commented := strings.Contains(indent, "#")
 	w.line(indent + scalar(p.Table) + ":")

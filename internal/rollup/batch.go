@@ -211,7 +211,7 @@ func Bounds(t *rewrite.Table, after, upTo []any) []any {
 	return values
 }
 
-// Texts returns the SQL of the jobs for the keys between two ends.
+// Texts returns the statements of the jobs for the keys between two ends.
 func (w *Worker) Texts(t *rewrite.Table, after, upTo []any) dialect.RollUp {
 	return w.dialect.RollUp(t, dialect.RollUpPart{After: len(after) > 0, UpTo: len(upTo) > 0, Limit: findLimit})
 }

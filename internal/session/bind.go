@@ -35,7 +35,7 @@ func (r *Run) value(a rewrite.Arg) (driver.NamedValue, bool) {
 	return r.call.args[a.Index], true
 }
 
-// bind makes the argument list of one of the plan's own texts.
+// bind makes the argument list of one of the plan's own statements.
 func (r *Run) bind(args []rewrite.Arg) ([]driver.NamedValue, error) {
 	out := make([]driver.NamedValue, len(args))
 	for i, a := range args {

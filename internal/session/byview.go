@@ -16,7 +16,7 @@ import (
 // plain would have shown at that moment. That the snapshot is the same is certain in two
 // ways: the query looks for slots itself (dialect.QueryGuard), or it runs in a
 // transaction that has one snapshot for all its statements. Else, and where there are
-// slots, the role is told what to grant.
+// slots, the error names the rights to grant.
 
 // byViewAlone reports whether a statement drains only because it names views, and the
 // session's user may not drain.

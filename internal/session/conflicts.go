@@ -8,7 +8,7 @@ import (
 )
 
 // At PostgreSQL's REPEATABLE READ and SERIALIZABLE a transaction that changes a
-// row which others have changed since its snapshot is told so (40001). Programs
+// row which others have changed since its snapshot fails (40001). Programs
 // rely on it: two that read a counter, find it under their limit and increment
 // it never pass the limit, because one of them fails. Slots would let both
 // increment: a transaction that only counts needs no such thing, since what it

@@ -355,7 +355,7 @@ func (r *Run) addOnce(ctx context.Context, p slots.Place, lasting bool) (res dri
 	return res, n, err
 }
 
-// own runs one of the texts of an increment, and returns the rows affected.
+// own runs one of the statements of an increment, and returns the rows affected.
 func (r *Run) own(ctx context.Context, b *rewrite.Bound) (driver.Result, int64, error) {
 	args, err := r.bind(b.Args)
 	if err != nil {

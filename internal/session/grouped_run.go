@@ -22,7 +22,7 @@ type group struct {
 	drained map[*rewrite.Bound]*plan // of the group's statements, where their class is drain
 
 	todo    [][]*slots.Member // parts of the batch that have no verdict yet
-	own     slots.Verdict     // the leader's, who is told last
+	own     slots.Verdict     // the leader's, which comes last
 	refused *slots.Member     // the last one for which no row was affected
 
 	columns []string
@@ -42,7 +42,7 @@ func (g *group) lead(ctx context.Context) {
 		g.members[0].Verdict <- g.own
 	}()
 	for len(g.todo) > 0 {
-		parts := g.part(ctx, g.todo[0]) // which are told, or returned
+		parts := g.part(ctx, g.todo[0]) // those that have a verdict, or are returned
 		g.todo = append(parts, g.todo[1:]...)
 	}
 }

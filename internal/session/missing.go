@@ -12,7 +12,7 @@ import (
 // A drain locks its row, but there is no lock on a row that is not there: at
 // READ COMMITTED another transaction may insert it, and others add to its
 // slots, before the application's own text runs, which then meets a row that
-// nobody has drained. So when the lock has found no row the text runs under a
+// has not been drained. So when the lock has found no row the text runs under a
 // savepoint. If it touches a row, everything goes back to the savepoint and
 // starts again, now with a row to lock. If it touches none, a row that is there
 // by now may still have been looked at: it is locked, and when there is

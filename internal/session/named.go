@@ -15,8 +15,8 @@ import (
 
 // A fold by name: the slot rows of the rows that a drain has locked are looked for
 // first, and then each is named, so that a row without slots costs no lock in the
-// slot table (see dialect.SlotNamer). Nobody makes slot rows of these keys any more,
-// so whoever sees what is committed sees all of them but the transaction's own.
+// slot table (see dialect.SlotNamer). No session makes slot rows of these keys any more,
+// so a read of what is committed sees all of them but the transaction's own.
 //
 // A transaction of the application cannot look for itself: an ordinary query would
 // fix its snapshot, which plain takes later, or have one already that is older than

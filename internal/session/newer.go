@@ -107,7 +107,7 @@ func containsRows(all, some [][]any) bool {
 // transaction pooler may have given all its server connections to transactions that
 // wait here. A few keys meet every slot that a process may have made, which is as
 // exact, and slower. A drain of many keys waits for the other session, and only then
-// its transaction is told to try again, which gives its connection back.
+// its transaction gets a retryable error, which gives its connection back.
 func (r *Run) meetEvery(d *rewrite.DrainTable, teller dialect.SnapshotTeller, keys [][]any, keyed bool) string {
 	if !keyed || len(r.ungranted) > 0 || len(keys) > maxKeysMet {
 		return ""
@@ -119,7 +119,7 @@ func (r *Run) meetEvery(d *rewrite.DrainTable, teller dialect.SnapshotTeller, ke
 // are inserted, and deleted again by the fold.
 const maxKeysMet = 4
 
-// jsonTexts writes a list of lists of texts.
+// jsonTexts writes a list of lists of strings.
 func jsonTexts(rows [][]any) string {
 	out := make([][]string, len(rows))
 	for i, row := range rows {
@@ -127,6 +127,6 @@ func jsonTexts(rows [][]any) string {
 			out[i] = append(out[i], link.TextOf(v))
 		}
 	}
-	b, _ := json.Marshal(out) // texts always can be written
+	b, _ := json.Marshal(out) // strings can always be encoded
 	return string(b)
 }

@@ -22,7 +22,7 @@ import (
 // costs nothing where it does not read them.
 //
 // Two transactions that have changed a row and then both drain it wait for each
-// other, and one of them is told of a deadlock. So that this does not go on, a
+// other, and one of them is chosen as deadlock victim. So that this does not go on, a
 // change whose transaction has read afterwards locks first from then on: in a
 // transaction it drains its row and runs on it, in the plain order of locks.
 //
@@ -169,7 +169,7 @@ func (c *Conn) settleTables(ctx context.Context, tables []*rewrite.Table) error 
 		return cmp.Or(cmp.Compare(a.Table, b.Table), cmp.Compare(a.Values, b.Values))
 	})
 	// First all of them are locked: with the plain driver the locks come before
-	// the read's snapshot, and so whoever commits while this waits for one of
+	// the read's snapshot, and so a transaction that commits while this waits for one of
 	// them is in it with everything else that it has done.
 	seen := make([]bool, len(keys))
 	for i, k := range keys {

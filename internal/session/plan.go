@@ -25,7 +25,7 @@ type plan struct {
 	otherwise *plan
 }
 
-// same reports whether both plans run the same texts.
+// same reports whether both plans run the same SQL.
 func (p *plan) same(q *plan) bool {
 	if p.Class != q.Class || p.Text != q.Text || (p.Increment == nil) != (q.Increment == nil) || len(p.Drain.Tables) != len(q.Drain.Tables) {
 		return false

@@ -10,7 +10,7 @@ import (
 
 // Another connection holds the lock of a drain on tables without slots. What it finds
 // in slots it has to fold and commit first, so that others see the base values, and
-// with the commit the lock is gone: whoever has waited for it counts, and there are
+// with the commit the lock is gone: sessions that have waited for it count, and there are
 // slots again. Beside callers that count without a pause that would go on for ever. So
 // after the first time two connections ask for the lock together. One has it first
 // and folds; the other one stands right behind it, before all who count, and finds

@@ -24,7 +24,7 @@ import (
 // what the look finds decides. Below, each statement has its own snapshot, a routine
 // several, and the lock is held until the text has run: it sees base values that are
 // totals. The server knows nothing of the text and the lock belonging together. So
-// neither waits for locks for ever, and whoever waits for both is released.
+// neither waits for locks for ever, and a session that waits for both is released.
 
 const (
 	lookPatience = time.Second // the lock is held while a snapshot is opened

@@ -70,7 +70,7 @@ func (r *Run) share(ctx context.Context) slots.Verdict {
 }
 
 // known reports whether the increment may share a statement with those of other rows:
-// its row has a slot, and is told from others by numbers.
+// its row has a slot, and is told apart from others by numbers.
 func (r *Run) known(co *rewrite.Coalesced, m *slots.Member, seats *slots.Seats) bool {
 	if co.Many == nil {
 		return false
@@ -221,7 +221,7 @@ func (r *Run) addMany(ctx context.Context) (driver.Result, int64, error) {
 	return r.own(ctx, r.Plan.Increment.Coalesced.Many)
 }
 
-// errLeaderGone is what members are told when their leader panics.
+// errLeaderGone is the error of members whose leader has panicked.
 var errLeaderGone = &link.LostError{Text: "the goroutine running the coalesced statement panicked"}
 
 // judge says what the result of a shared statement means for each member.

@@ -18,7 +18,7 @@ var (
 )
 
 // stmt is a prepared statement: the plan's text prepared on the parent, and
-// the increment's own texts once they are used. NumInput is the original text's, which
+// the increment's own statements once they are used. NumInput is the original's, which
 // the plan's text shares.
 type stmt struct {
 	conn   *Conn

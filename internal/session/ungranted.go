@@ -16,7 +16,7 @@ import (
 // makes slot rows of theirs any more. When there are none then, nothing has to be moved:
 // base values are totals until the transaction ends, and the text runs as it is. A slot
 // row that is there, even with nothing in it, may be added to without the base row's lock;
-// for these the role is told what to grant.
+// for these the error names the rights to grant.
 
 // learnGrants finds out what has to be granted before the session's user may drain.
 func (r *Run) learnGrants(ctx context.Context) error {

@@ -15,8 +15,8 @@ type call struct {
 	options []driver.NamedValue
 }
 
-// via is how the texts of a plan reach the parent: as they are, or through
-// statements prepared for them.
+// via is how the SQL of a plan reaches the parent: as it is, or through
+// statements prepared for it.
 type via interface {
 	execText(ctx context.Context, p *rewrite.Plan, c call) (driver.Result, error)
 	queryText(ctx context.Context, p *rewrite.Plan, c call) (driver.Rows, error)

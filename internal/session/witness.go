@@ -128,7 +128,7 @@ func (w *witness) asked(ctx context.Context, s *Shared, reached *time.Timer, q s
 	}
 }
 
-// ask waits for locks only as long as OneState says: whoever it waits for, such as
+// ask waits for locks only as long as OneState says: the session it waits for, such as
 // an ALTER TABLE of the slot table, may wait for the transaction that it asks for.
 func (w *witness) ask(ctx context.Context, s *Shared, reached *time.Timer, q string, args []any) ([][]any, error) {
 	begin, end := s.Dialect.OneState()

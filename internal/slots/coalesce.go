@@ -88,7 +88,7 @@ type Member struct {
 	Group   *Group
 	state   memberState
 	batch   *Batch
-	Verdict chan Verdict // of capacity 1: whoever sends does not wait
+	Verdict chan Verdict // of capacity 1: the sender does not wait
 }
 
 // memberState is how far a member has come.
@@ -178,7 +178,7 @@ func NewCoalescer() *Coalescer {
 // Join brings a member in. When it returns a batch the member leads it, else it
 // waits for its verdict.
 //
-// Whoever leads, all that queue go along. So the lead goes to the connection
+// All that queue go along, whichever of them leads. So the lead goes to the connection
 // that has led most: its server process knows the statement, and others need
 // not learn it.
 func (co *Coalescer) Join(k GroupKey, f Form, m *Member) *Batch {

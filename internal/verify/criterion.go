@@ -9,7 +9,7 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// The texts of an audit. They are written as an application would write them,
+// The statements of an audit. They are written as an application would write them,
 // with totals where they say counters: the planner makes them exact, whatever
 // the table's layout.
 

@@ -19,8 +19,8 @@ import (
 // An audit of rows has two steps. A query finds what looks wrong: it is one
 // statement, so base values, slots and the recount are of one snapshot. Then each
 // such row is locked and folded as for a drain, and looked at again, by a
-// statement that begins afterwards: nobody can be in the middle of counting it,
-// and whoever has counted before has committed. What is wrong then is reported,
+// statement that begins afterwards: no increment of it is in flight,
+// and every earlier increment is committed. What is wrong then is reported,
 // or put right in the same transaction; else it is rolled back, and the fold
 // with it.
 //

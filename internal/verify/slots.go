@@ -65,7 +65,7 @@ func (v *verifier) reclaim(ctx context.Context, t *rewrite.Table, key []any) (n 
 // slots finds slot rows whose number no increment of this configuration uses: they
 // count, and a roll-up moves them. Up to the highest number that a configuration
 // may have nothing is wrong with them: "slots" was higher, or is in another process.
-// They are told as one, and nobody is locked out to make sure. Fixing folds them
+// They are reported as one, without a lock to make sure. Fixing folds them
 // into the base row. In a table that other programs use as well any number is right.
 //
 //nolint:funlen // the steps of one check, in their order

@@ -15,7 +15,7 @@ var generalEntry = regexp.MustCompile(`^(?:\d{6} +\d{1,2}:\d\d:\d\d|\d{4}-\d\d-\
 	`(Query|Execute|Prepare|Connect|Quit|Init DB|Close stmt|Reset stmt|Field List|Statistics|Ping|Long Data|Fetch|Change user|Binlog Dump|Register Slave|` +
 	`Set option|Debug|Refresh|Shutdown|Processlist|Kill|Sleep|Bulk_execute|Delayed insert|Daemon|Error|Create DB|Drop DB|Table Dump|Connect Out|Time|Binlog Dump GTID|Reset Connection|clone)\b(?:\t| *$)(.*)$`)
 
-// readGeneral takes what was run: texts, and prepared statements each time they
+// readGeneral takes what was run: plain statements, and prepared statements each time they
 // are executed, which the log gives with their arguments.
 func readGeneral(l *lines, f func(Statement) error) error {
 	c := &collector{f: f}
@@ -53,7 +53,7 @@ var (
 	slowSkip  = regexp.MustCompile(`^(?:use [^;]*;|SET (?:timestamp|last_insert_id|insert_id)=[^;]*;|# administrator command: .*)$`)
 )
 
-// readSlow takes the texts after the comments of each entry, and their times.
+// readSlow takes the statements after the comments of each entry, and their times.
 func readSlow(l *lines, f func(Statement) error) error {
 	c := &collector{f: f}
 	var times Statement
