@@ -9,7 +9,7 @@
 // An UPDATE x SET c = c + 1 becomes an upsert of one of many slot rows, a read
 // of c becomes an exact sum, and everything else that touches c stays exactly
 // right by a drain: the slots are folded into the row under lock, then the
-// application's own text runs.
+// application's own SQL runs.
 //
 // Whatever a program sees through slotsql it could have seen with the plain
 // driver. A statement is fast, or slow and right, or refused with an error

@@ -91,7 +91,7 @@ type StateReader interface {
 // SnapshotAware is a Dialect where a transaction's first read fixes what it
 // sees, and may keep it from writing later on.
 type SnapshotAware interface {
-	// Defers reports whether a transaction that the text begins has no such view yet.
+	// Defers reports whether a transaction that the statement begins has no such view yet.
 	Defers(text string) bool
 	// AsideSession holds what a connection runs first that reads facts for
 	// another one in a transaction, such that it waits for no other: that one may

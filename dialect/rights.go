@@ -34,7 +34,7 @@ type RightsReader interface {
 // A QueryGuard is a Dialect whose queries can be made to fail, by a part of their own
 // and in their own snapshot, when another query has a row.
 type QueryGuard interface {
-	// Guarded writes the query so. It is "" for a text that is no single query, or
+	// Guarded writes the query so. It is "" for a statement that is no single query, or
 	// that does more than read.
 	Guarded(query string, checks []string) string
 	// Guard recognises the error of a guarded query whose check has a row.

@@ -20,7 +20,7 @@ type Viewer interface {
 type ViewDefinition struct{ Schema, Name, Text string }
 
 // ViewsOver finds the views in whose text a table's name occurs, or that of
-// another such view. written is how a text writes a name.
+// another such view. written is how a statement writes a name.
 func ViewsOver(t *rewrite.Table, views []ViewDefinition, written func(schema, name string) string) []string {
 	var out []string
 	found := make([]bool, len(views))
@@ -39,6 +39,6 @@ func ViewsOver(t *rewrite.Table, views []ViewDefinition, written func(schema, na
 	return out
 }
 
-// SpelledAnywhere is how a text as its author wrote it has a name: in quotes or
+// SpelledAnywhere is how a statement as its author wrote it has a name: in quotes or
 // not, behind a schema or not.
 func SpelledAnywhere(_, name string) string { return rewrite.Spelled(name) }

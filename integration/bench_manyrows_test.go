@@ -18,7 +18,7 @@ import (
 )
 
 // BenchmarkManyRows weighs what an increment of several rows by key could run
-// as: the text itself on the base rows, or an upsert of as many slot rows. The
+// as: the statement itself on the base rows, or an upsert of as many slot rows. The
 // upsert must not be left half done, so it needs a transaction of its own, to
 // take back when it has met fewer rows than the statement names. All by hand,
 // through the plain driver.

@@ -293,7 +293,7 @@ func forgive(plain, wrapped *twin.Outcome, interpolated bool) {
 			}
 			if p[j].DatabaseType == "BIGINT" && w[j].DatabaseType == "INT" && interpolated {
 				// Computed from an argument: with interpolateParams a prepared
-				// statement's is a BIGINT, that of the text which is asked for
+				// statement's is a BIGINT, that of the statement which is asked for
 				// the types an INT.
 				p[j].DatabaseType = w[j].DatabaseType
 			}
@@ -310,7 +310,7 @@ func forgive(plain, wrapped *twin.Outcome, interpolated bool) {
 // databaseOf finds the name of the database in a DSN of MySQL's.
 var databaseOf = regexp.MustCompile(`^[^?]*/([^/?]+)`)
 
-// in puts the name of the side's database into the text.
+// in puts the name of the side's database into the statement.
 func in(dsn string, s random.Step) random.Step {
 	if strings.Contains(s.SQL, random.ThisDatabase) {
 		s.SQL = strings.ReplaceAll(s.SQL, random.ThisDatabase, databaseOf.FindStringSubmatch(dsn)[1])

@@ -11,7 +11,7 @@ import (
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
-// sqlToken cuts a text into what cannot be taken apart.
+// sqlToken cuts a statement into what cannot be taken apart.
 var sqlToken = regexp.MustCompile(
 	"'(?:[^']|'')*'|\"[^\"]*\"|`[^`]*`|(?s:/\\*.*?\\*/)|--[^\\n]*\\n|#[^\\n]*\\n|[A-Za-z_][A-Za-z_0-9]*|\\$[0-9]+|[0-9.]+|::|<=>|<>|<=|>=|!=|\\|\\||\\s+|.",
 )
@@ -95,7 +95,7 @@ func (r *readsRun) shrink(t *testing.T, s random.Step) random.Step {
 	if want == "" {
 		return s
 	}
-	// Without its LIMIT a text may leave the order open, and without ORDER BY
+	// Without its LIMIT a statement may leave the order open, and without ORDER BY
 	// it does.
 	s.Ordered = s.Ordered && !strings.HasPrefix(want, "a")
 	orders := strings.Count(strings.ToUpper(s.SQL), "ORDER BY")

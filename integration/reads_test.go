@@ -44,7 +44,7 @@ const readsPerSchema = 1000
 //
 //	go test ./integration -run TestRandomReads -reads.n 100000 -timeout 4h
 //
-// A difference is reported with the text, both results, the shortest text
+// A difference is reported with the statement, both results, the shortest text
 // found that still shows it, and the command that runs it again.
 func TestRandomReads(t *testing.T) {
 	for _, dialect := range []string{"sqlite", "mysql", "postgres"} {
@@ -78,7 +78,7 @@ type readsTally struct {
 	queries, failed, differences int
 	plans                        map[string]int
 	errors                       map[string]int
-	samples                      map[string]string // a text of each class of error
+	samples                      map[string]string // a statement of each class of error
 	slowest                      []slowQuery
 }
 

@@ -34,7 +34,7 @@ var benchTexts = []struct{ name, text string }{
 	{"drain", "UPDATE posts SET views = 0 WHERE id = ?"},
 }
 
-// BenchmarkPlan is what becomes of a text that no cache knows, and its parts:
+// BenchmarkPlan is what becomes of a statement that no cache knows, and its parts:
 // cutting it into tokens, and the dialect's parser with the translation into
 // the neutral statement.
 func BenchmarkPlan(b *testing.B) {

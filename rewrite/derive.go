@@ -18,7 +18,7 @@ import (
 // engine's rules make of a table with these columns (columns merged by USING
 // and NATURAL, aliases that hide columns, grouping sets, names of result
 // columns), they make of it too, and no expression of the statement is
-// touched. The application's own text of the source stays inside, hints and
+// touched. The application's own SQL of the source stays inside, hints and
 // partitions included.
 //
 // What a table has and a query has not (hidden and system columns, a key to

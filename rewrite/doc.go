@@ -1,5 +1,5 @@
 // Package rewrite plans statements: text and tables in, plan out. It does no I/O
-// and knows no clock, chance, context or log; the same text, tables and
+// and knows no clock, chance, context or log; the same statement, tables and
 // dialect always give the same plan, and planning changes nothing it is given.
 //
 // A Planner takes the SQL of one call. SQL that names no
@@ -11,7 +11,7 @@
 //
 // What a parser rejects or a dialect does not carry faithfully is never
 // guessed at: it is planned as a drain, or refused with a reason. Offsets (Span)
-// are bytes of the application's text. No text makes planning panic, and its time and
+// are bytes of the application's SQL. No text makes planning panic, and its time and
 // memory are bounded: very large or deep statements are drained for by the names in
 // them.
 package rewrite

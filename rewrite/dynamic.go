@@ -7,12 +7,12 @@ import "strings"
 // What it names is known when the expression has been evaluated.
 type Dynamic struct {
 	before, after string
-	Expr          string // the expression as the text has it
+	Expr          string // the expression as the statement has it
 	// Fixed: evaluating the expression twice gives the same and changes nothing.
 	Fixed bool
 }
 
-// DynamicOf reads a text as such a statement; nil when it is none, or when the
+// DynamicOf reads SQL as such a statement; nil when it is none, or when the
 // statement stands in it as a literal.
 func DynamicOf(d Dialect, text string) *Dynamic {
 	if !d.Traits().DynamicSQL || !containsFold(text, "prepare") && !containsFold(text, "immediate") || len(text) > maxControlText {
@@ -64,7 +64,7 @@ func DynamicOf(d Dialect, text string) *Dynamic {
 	return dy
 }
 
-// With returns the text with the statement that the expression stands for written
+// With returns the SQL with the statement that the expression stands for written
 // out.
 func (dy *Dynamic) With(d Dialect, statement string) string {
 	s := strings.ReplaceAll(statement, "'", "''")

@@ -2,7 +2,7 @@ package rewrite
 
 import "strings"
 
-// effectsOf finds what a text may do to its session. Tokens are all of a text of
+// effectsOf finds what a statement may do to its session. Tokens are all of SQL of
 // several statements, of another one the first two may do.
 func (pl *Planner) effectsOf(text string, tokens []Token) Effect {
 	e := effects(text, tokens)
@@ -45,7 +45,7 @@ func makesTable(text string, tokens []Token) (e Effect) {
 	return e
 }
 
-// effects finds what a text may do to its session by the first word of each
+// effects finds what a statement may do to its session by the first word of each
 // of its statements. It errs on the side of reporting too much: an effect
 // costs the session one look at the engine, nothing else.
 func effects(text string, tokens []Token) Effect {
@@ -114,7 +114,7 @@ func containsFold(s, sub string) bool {
 	return false
 }
 
-// anyEffect returns every effect that a text may have which cannot be cut into
+// anyEffect returns every effect that a statement may have which cannot be cut into
 // tokens.
 func anyEffect(text string) Effect {
 	e := TxControl | Namespace | SessionChange
@@ -126,7 +126,7 @@ func anyEffect(text string) Effect {
 	return e
 }
 
-// AnyEffect returns the effects of a text of which it is not known by which rules
+// AnyEffect returns the effects of a statement of which it is not known by which rules
 // the session reads it: those of the first statement, and every one that it may
 // have where it may be of several.
 func AnyEffect(d Dialect, text string) Effect {
@@ -141,16 +141,16 @@ func AnyEffect(d Dialect, text string) Effect {
 // case.
 func ContainsFold(s, sub string) bool { return containsFold(s, sub) }
 
-// EscapedNames reports whether a text may hold identifiers written with escapes,
+// EscapedNames reports whether a statement may hold identifiers written with escapes,
 // in which a table's name cannot be found by looking for it.
 func EscapedNames(lx *Lexis, text string) bool {
 	return lx.EString && (strings.Contains(text, `U&"`) || strings.Contains(text, `u&"`))
 }
 
-// Untouched returns the plan of a text that concerns no counter table.
+// Untouched returns the plan of a statement that concerns no counter table.
 func Untouched(d Dialect, text string) *Plan {
 	return (&Plan{Class: PassThrough, Text: text, Effects: Effects(d, text)}).controls(d.Lexis())
 }
 
-// Effects returns the effects of a text that concerns no counter table.
+// Effects returns the effects of a statement that concerns no counter table.
 func Effects(d Dialect, text string) Effect { return (&Planner{Dialect: d}).effects(text) }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A fragment is a piece of the application's text, cut at its placeholders:
+// A fragment is a piece of the application's SQL, cut at its placeholders:
 // text[0] arg[0] text[1] arg[1] ... text[n].
 type fragment struct {
 	texts []string
@@ -120,7 +120,7 @@ func (t *template) expand(d Dialect, sql string) Bound {
 	return out
 }
 
-// expandText replaces the outer markers of a text only: what they stand for
+// expandText replaces the outer markers of a statement only: what they stand for
 // may hold markers itself.
 func (t *template) expandText(text string) string {
 	var b strings.Builder

@@ -22,7 +22,7 @@ func (p *planning) groups(q *Select) bool {
 
 // windowed reports whether the statement may have window functions.
 func (p *planning) windowed() bool {
-	if p.windows == 0 { // looked for once: a text may hold very many blocks
+	if p.windows == 0 { // looked for once: a statement may hold very many blocks
 		p.windows = 1
 		if p.src.hasWord("OVER") {
 			p.windows = 2

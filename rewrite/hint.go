@@ -7,13 +7,13 @@ type hint int
 
 const (
 	noHint hint = iota
-	// hintOff, /* slotsql: off */: the text goes to the parent as it is.
+	// hintOff, /* slotsql: off */: the statement goes to the parent as it is.
 	hintOff
 	// hintBase, /* slotsql: base */: a query sees base values.
 	hintBase
 )
 
-// hintOf reads the comment that a text begins with.
+// hintOf reads the comment that a statement begins with.
 func hintOf(text string) hint {
 	body, ok := strings.CutPrefix(strings.TrimLeft(text, " \t\r\n"), "/*")
 	if !ok {

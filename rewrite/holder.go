@@ -23,7 +23,7 @@ func (pl *Planner) holders() []*Table {
 	return nil
 }
 
-// planHeld plans a text that names no counter table but, perhaps, tables that only
+// planHeld plans a statement that names no counter table but, perhaps, tables that only
 // have slot tables.
 func (p *planning) planHeld(held []*Table) *Plan {
 	changes := p.definesTable()

@@ -13,7 +13,7 @@ const (
 	keptTokens = 16
 )
 
-// large plans a text that is longer than maxPlanned.
+// large plans a statement that is longer than maxPlanned.
 func (pl *Planner) large(text string) (*Plan, error) {
 	p := &planning{Planner: pl, d: pl.Dialect, src: scanLarge(pl.Dialect.Lexis(), text)}
 	if p.src.several && len(text) <= maxCut {
@@ -37,7 +37,7 @@ func (pl *Planner) large(text string) (*Plan, error) {
 	return plan, nil
 }
 
-// scanLarge scans a text without keeping more than its beginning.
+// scanLarge scans a statement without keeping more than its beginning.
 func scanLarge(lx *Lexis, text string) *source {
 	s := &source{text: text, large: true}
 	sc := NewScanner(lx, text)

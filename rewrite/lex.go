@@ -38,7 +38,7 @@ type Lexis struct {
 // Wide tells the characters of a character set apart. Two that are equal do so
 // alike.
 type Wide interface {
-	// Len returns how many bytes the character at a place of a text has.
+	// Len returns how many bytes the character at a place of a statement has.
 	Len(text string, i int) int
 }
 
@@ -55,17 +55,17 @@ const (
 	ParamTok
 	Variable // @name, @@name
 	Operator // operators and punctuation, one token per ( ) , ; . and per run of operator characters
-	Bad      // an unterminated quote or comment, or a byte that fits nothing; runs to the end of the text for the former
+	Bad      // an unterminated quote or comment, or a byte that fits nothing; runs to the end of the statement for the former
 )
 
-// Token is one lexical element of a text.
+// Token is one lexical element of a statement.
 type Token struct {
 	Kind TokenKind
 	Span
 }
 
-// Scanner cuts a text into tokens. It never fails: what it does not
-// understand comes as Bad. It is bounded by one pass over the text.
+// Scanner cuts a statement into tokens. It never fails: what it does not
+// understand comes as Bad. It is bounded by one pass over the statement.
 type Scanner struct {
 	lx   *Lexis
 	text string

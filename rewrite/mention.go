@@ -30,7 +30,7 @@ func spells(word, name string) bool {
 // character is.
 const utf8Tail = 3
 
-// Mentions reports whether any counter table's name occurs in the text, in any
+// Mentions reports whether any counter table's name occurs in the statement, in any
 // letter case and anywhere, also inside strings and comments: a name that is
 // not there cannot be meant. Identifiers written with escapes are taken as a
 // mention.

@@ -5,7 +5,7 @@ import "strings"
 // A NameIndex finds out which of some names may occur in a statement, by one look-up for
 // each word of it, however many names there are.
 //
-// A name that an engine could read in a text stands there as a word of its own, in any
+// A name that an engine could read in a statement stands there as a word of its own, in any
 // letter case, wherever it stands: between quotes, in a comment, in a string. A word is a
 // run of ASCII letters, digits and _. A name of other characters is found by its longest
 // word, and is then looked for as a whole; one without a word, or so long that
@@ -59,14 +59,14 @@ func longestWord(name string) string {
 	return strings.ToLower(longest)
 }
 
-// In reports whether any of the names may occur in a text.
+// In reports whether any of the names may occur in a statement.
 func (n *NameIndex) In(text string) bool {
 	found := false
 	n.Find(text, func(int) bool { found = true; return false })
 	return found
 }
 
-// Find calls f with the number of each name that may occur in a text, until f returns
+// Find calls f with the number of each name that may occur in a statement, until f returns
 // false. A number may come more than once.
 func (n *NameIndex) Find(text string, f func(int) bool) {
 	for _, i := range n.always {
@@ -102,7 +102,7 @@ func (n *NameIndex) Find(text string, f func(int) bool) {
 	}
 }
 
-// word calls f for the names that a word of a text stands for.
+// word calls f for the names that a word of a statement stands for.
 func (n *NameIndex) word(text, word string, hash uint32, f func(int) bool) bool {
 	if h := hash & n.mask; n.filter[h/64]&(1<<(h%64)) == 0 || len(word) > maxName {
 		return true

@@ -84,7 +84,7 @@ func BenchmarkNameIndex(b *testing.B) {
 	}
 }
 
-// FuzzNameIndex: a name that the scanner of any dialect finds in a text as a word or
+// FuzzNameIndex: a name that the scanner of any dialect finds in a statement as a word or
 // between quotes, the index finds, too.
 func FuzzNameIndex(f *testing.F) {
 	for _, s := range []string{"SELECT 1FROM posts", "`a b`.x", "1e5x", "[posts]", `"Posts"`, "/*!1posts*/", "\xffposts", "$1posts", "a$posts$b"} {

@@ -20,7 +20,7 @@ type outColumns struct {
 // outsOf returns the result columns of a derived table or CTE; known is false
 // when there may be more than are listed.
 func (p *planning) outsOf(b *binding) (outs []outColumn, known bool, err error) {
-	// A query stands in one place of the text, however many sources mean it:
+	// A query stands in one place of the statement, however many sources mean it:
 	// a CTE may have many, each of which may be one of a CTE again.
 	if done, ok := p.outs[b.query]; ok {
 		return done.columns, done.known, nil

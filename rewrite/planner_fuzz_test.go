@@ -14,17 +14,17 @@ import (
 // The fuzz targets of the planner, one for each dialect, hold it to these
 // rules, for any text:
 //
-//   - it does not panic, and the same text gives the same plan
-//   - a text in which no counter table's name occurs (looked for by
+//   - it does not panic, and the same statement gives the same plan
+//   - a statement in which no counter table's name occurs (looked for by
 //     strings.Contains) passes through with the identical text
-//   - only reads and drains of TRUNCATE change the text; a text that the
+//   - only reads and drains of TRUNCATE change the statement; a statement that the
 //     dialect's parser, which is not ours, accepts is accepted after the
 //     change, and so are all of slotsql's own statements
 //   - a changed text takes the original's placeholders, all and in order, or
 //     lists the arguments it takes
 //   - every argument of a plan is one of the original's, and every text of
 //     ours has as many placeholders as arguments
-//   - the parts of a text of several statements lose nothing but semicolons,
+//   - the parts of a call of several statements lose nothing but semicolons,
 //     white space and comments
 func fuzzPlanner(f *testing.F, dialect string) {
 	for _, c := range cases(f) {
@@ -201,7 +201,7 @@ func (c *planCheck) plan(p *rewrite.Plan, text string) {
 	}
 }
 
-// parses has the dialect's parser read a text of ours.
+// parses has the dialect's parser read a statement of ours.
 func (c *planCheck) parses(what, sql string) {
 	c.Helper()
 	if _, err := c.d.Parse(sql); err != nil {
@@ -219,7 +219,7 @@ func (c *planCheck) placeholders(sql string) []string {
 	return out
 }
 
-// inputs is the number of arguments that a text takes, counted as the drivers
+// inputs is the number of arguments that a statement takes, counted as the drivers
 // do.
 func (c *planCheck) inputs(sql string) int {
 	n, names := 0, map[string]bool{}

@@ -67,7 +67,7 @@ func (r *reader) cteStatement(sc *scope, st *Statement) error {
 	case PassThrough:
 	case Read:
 		// It writes another table, and sees what the whole statement sees: its
-		// totals are spliced into its part of the text.
+		// totals are spliced into its part of the statement.
 		r.edits = append(r.edits, plan.Read.reader.edits...)
 		r.stars = append(r.stars, plan.Read.reader.stars...)
 		for _, t := range plan.Read.reader.tables {

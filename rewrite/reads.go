@@ -5,7 +5,7 @@ package rewrite
 
 // planExplain plans EXPLAIN: what it explains is what slotsql runs. A write
 // that only is explained changes nothing and returns no row of a table, so
-// there is nothing to drain for: its own text is explained.
+// there is nothing to drain for: its own SQL is explained.
 func (p *planning) planExplain(st *Statement) *Plan {
 	var plan *Plan
 	switch {

@@ -2,7 +2,7 @@ package rewrite
 
 import "strings"
 
-// Repeat says of a text whether it may be run once more, by another session
+// Repeat says of a statement whether it may be run once more, by another session
 // and at another time, and what is known of its rows' order.
 type Repeat struct {
 	Why     string // it may not be; "" when it may
@@ -10,10 +10,10 @@ type Repeat struct {
 	Limited bool   // it leaves rows out, by an order that may not be complete
 }
 
-// Repeatable judges a text by its words. What may be run again is one query that
+// Repeatable judges a statement by its words. What may be run again is one query that
 // calls no functions but those of a list: they change nothing, wait for
 // nothing, and give the same for the same rows to every user. A function that is
-// not on the list may do anything. Of what a text only names (a view, an
+// not on the list may do anything. Of what a statement only names (a view, an
 // operator) nothing is known.
 //
 //nolint:funlen // a list of rules, each with its reason

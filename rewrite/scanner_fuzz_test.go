@@ -10,7 +10,7 @@ import (
 )
 
 // FuzzScanner holds the scanner to these rules, in every dialect: it does not
-// panic; tokens are not empty, stand in order and inside the text; what stands
+// panic; tokens are not empty, stand in order and inside the statement; what stands
 // between them is white space and whole comments, read here with regular
 // expressions; a Bad token that is not a single byte runs to the end; quotes
 // are of the same kind at both ends of a token.

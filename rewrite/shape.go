@@ -37,7 +37,7 @@ func (p *planning) shape(q *Select) *Bound {
 	return nil
 }
 
-// depthAt returns how many parentheses are open at a place of the text.
+// depthAt returns how many parentheses are open at a place of the statement.
 func (s *source) depthAt(at int) int {
 	depth := 0
 	for i := range s.tokens {

@@ -2,9 +2,9 @@ package rewrite
 
 // Statement is one SQL statement in the neutral form that every dialect's
 // parser is translated into. It carries what the planner needs to decide and
-// to splice: names, nesting, byte ranges into the original text. It does not
+// to splice: names, nesting, byte ranges into the original SQL. It does not
 // carry enough to print the statement again, on purpose: slotsql never prints
-// a tree back, it splices into the application's own text.
+// a tree back, it splices into the application's own SQL.
 type Statement struct {
 	Kind Kind
 
@@ -73,7 +73,7 @@ type Statement struct {
 // Create says where CREATE TABLE ... SELECT defines columns.
 type Create struct {
 	Columns []Ident // those defined already
-	At      int     // where the text takes more definitions
+	At      int     // where the statement takes more definitions
 	List    bool    // there is a list already, and it is not empty
 }
 
@@ -97,7 +97,7 @@ const (
 	KindReads        // reads Select and writes no table: DECLARE CURSOR, COPY (SELECT ...) TO; DO and SET with subqueries, in Select.Values
 )
 
-// Span is a byte range [Start, End) of the original text.
+// Span is a byte range [Start, End) of the original SQL.
 type Span struct{ Start, End int }
 
 // Ident is one name. Name is the name with quotes taken off and escapes
@@ -259,7 +259,7 @@ type Expr struct {
 	Aggregate bool
 }
 
-// Label is a name, and the place in the text where AS would stand.
+// Label is a name, and the place in the statement where AS would stand.
 type Label struct {
 	Name string
 	At   int

@@ -3,7 +3,7 @@ package rewrite
 import "strings"
 
 // A slotted upsert evaluates the application's WHERE, and when it affects no row
-// the application's own text evaluates it again. Queries that are split evaluate
+// the application's own SQL evaluates it again. Queries that are split evaluate
 // it in each of their parts, and a statement that many executions share evaluates
 // it once for all. That is exact for an expression whose last evaluation could
 // have been the only one: it does nothing but give a value, and the value depends
@@ -11,7 +11,7 @@ import "strings"
 // kind (two draws are not one), nor is a function with side effects, nor one that
 // tells of the statement before, such as ROW_COUNT(). Of a function that is not
 // known to be of that kind nothing is assumed: what calls it runs once, in the
-// application's own text.
+// application's own SQL.
 
 // Steady lists what of a dialect is known to be of that kind.
 type Steady struct {

@@ -42,7 +42,7 @@ const (
 // transactions.
 const maxControlText = 1 << 16
 
-// TxEvents returns what the statements of a text do to the transaction, one
+// TxEvents returns what the statements of a call do to the transaction, one
 // event for each statement that may do something.
 func TxEvents(lx *Lexis, text string) []TxEvent {
 	if len(text) > maxControlText {

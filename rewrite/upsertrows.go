@@ -8,7 +8,7 @@ import "strings"
 // the row.
 //
 // What is special about them is that a row may not be there yet. Nothing can be
-// locked then, and between the drain and the text another transaction may
+// locked then, and between the drain and the statement another transaction may
 // insert the row and increment it. NewRows says how that is noticed.
 
 // NewRows is what a drain does in addition when rows that it covers may not
@@ -19,7 +19,7 @@ type NewRows struct {
 	Given []GivenArg
 	All   *DrainTable
 	// Rows is the number of keys that the statement gives. When Lock finds fewer
-	// rows, the text may meet one that has not been drained. 0 where none can come
+	// rows, the statement may meet one that has not been drained. 0 where none can come
 	// to be in between.
 	Rows int
 	// Probe counts the rows that exist, for transactions of slotsql's own: with

@@ -2,10 +2,10 @@ package rewrite
 
 import "strings"
 
-// A slotted statement leaves parts of the application's text out: what SET and
+// A slotted statement leaves parts of the application's SQL out: what SET and
 // the INSERT name, the row that the INSERT gives, the conflict target. The engine
 // does not see them, and so does not refuse them. They are left out only when they
-// are certainly what the engine would take; else the application's own text runs,
+// are certainly what the engine would take; else the application's own SQL runs,
 // and the engine says of it what it says.
 
 // qualifies reports whether the qualifiers of a column's name are those of b, by the

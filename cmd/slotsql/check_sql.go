@@ -69,7 +69,7 @@ var classOrder = []rewrite.Class{
 	rewrite.Refused,
 }
 
-// verdict is what becomes of one statement, or of one part of a text of
+// verdict is what becomes of one statement, or of one part of a call of
 // several.
 type verdict struct {
 	class  rewrite.Class

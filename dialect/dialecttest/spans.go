@@ -10,9 +10,9 @@ import (
 )
 
 // Spans reads the spans of a statement back from its text, with the token scanner,
-// which shares no code with a parser: each lies inside the text; that of a column
+// which shares no code with a parser: each lies inside the statement; that of a column
 // reads as its name; of a number, a string or a placeholder it is one of that kind;
-// a pair of parentheses is not cut; and the tree has every placeholder of the text.
+// a pair of parentheses is not cut; and the tree has every placeholder of the statement.
 // A fuzz target judges by it.
 func Spans(t *testing.T, d dialect.Dialect, text string, st *rewrite.Statement) {
 	t.Helper()

@@ -11,7 +11,7 @@ import (
 // knows. ANALYZE is as long as EXPLAIN and is read as it; the other words are
 // blanked out.
 
-// parseAnalyze reads such a statement; nil when the text is none.
+// parseAnalyze reads such a statement; nil when the statement is none.
 func (d *Dialect) parseAnalyze(text string, toks []rewrite.Token) (*rewrite.Statement, error) {
 	if len(toks) < 2 {
 		return nil, nil

@@ -6,10 +6,10 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// The translator walks the parser's tree and the text's tokens side by side:
+// The translator walks the parser's tree and the statement's tokens side by side:
 // the tree says what must come next, the tokens say where it is, and every
 // token must be accounted for. So spans do not depend on the parser's offsets,
-// and a tree that does not match the text (a construct that is not carried, a
+// and a tree that does not match the statement (a construct that is not carried, a
 // normalisation the parser made) is noticed and makes the statement Opaque.
 type translator struct {
 	text string

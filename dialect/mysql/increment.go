@@ -12,7 +12,7 @@ import (
 // which lasts until the transaction ends and which a drain's exclusive lock
 // conflicts with. LOCK IN SHARE MODE sets it at every isolation level, but a
 // secondary index that covers the statement would be locked in its place, so
-// the text names the index: the primary key where the predicate fixes it,
+// the statement names the index: the primary key where the predicate fixes it,
 // else a second access to the same row through it.
 func (d *Dialect) Increment(t *rewrite.Table, in rewrite.IncrementText) string {
 	if t.Counter.Layout == rewrite.LayoutShared {

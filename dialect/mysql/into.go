@@ -8,7 +8,7 @@ import (
 
 // The parser knows no SELECT ... INTO @a and no INTO DUMPFILE, and INTO OUTFILE
 // in one place only. The clause names no column and no table, so it is blanked
-// out: all offsets stay the original text's.
+// out: all offsets stay the original SQL's.
 
 // parseInto reads a query with an INTO clause; nil when there is none.
 func (d *Dialect) parseInto(text string, toks []rewrite.Token) (*rewrite.Statement, error) {

@@ -84,7 +84,7 @@ func (d *Dialect) parseTokens(text string, toks []rewrite.Token) (*rewrite.State
 	return t.statement(node), nil
 }
 
-// lex cuts the text into tokens and runs of operator characters into
+// lex cuts the statement into tokens and runs of operator characters into
 // operators.
 func (d *Dialect) lex(text string) ([]rewrite.Token, error) {
 	s := rewrite.NewScanner(d.Lexis(), text)

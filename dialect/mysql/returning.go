@@ -42,7 +42,7 @@ func returning(text string, toks []rewrite.Token) int {
 }
 
 // parseReturning reads a statement in two parts, each at its own place in a
-// text of blanks, so that all offsets are the original text's.
+// text of blanks, so that all offsets are the original SQL's.
 func (d *Dialect) parseReturning(text string, toks []rewrite.Token, i int) (*rewrite.Statement, error) {
 	at := toks[i]
 	st, err := d.parseTokens(text[:at.Start], toks[:i])

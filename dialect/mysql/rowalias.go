@@ -10,7 +10,7 @@ import (
 // MySQL 8.0.19 names the row of INSERT ... VALUES (...) AS new [(m, n)] ON
 // DUPLICATE KEY UPDATE c = t.c + new.c, which the parser does not know. The
 // clause names columns for what follows it only, so it is blanked out, all
-// offsets stay the original text's, and the names that it gives are read as what
+// offsets stay the original SQL's, and the names that it gives are read as what
 // VALUES(c) is. A name that could be meant otherwise makes the statement opaque.
 
 // rowAlias is the clause.
@@ -101,7 +101,7 @@ func findRowAlias(text string, toks []rewrite.Token) *rowAlias {
 	return a
 }
 
-// ident reads a name as the text writes it.
+// ident reads a name as the statement writes it.
 func ident(text string, toks []rewrite.Token, i int) (rewrite.Ident, bool) {
 	s := text[toks[i].Start:toks[i].End]
 	switch {

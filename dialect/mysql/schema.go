@@ -19,7 +19,7 @@ import (
 // temporary tables not at all.
 //
 // What the server adds is not known: a type has no display width, and no
-// character set or collation that the text does not give; and a JSON column
+// character set or collation that the statement does not give; and a JSON column
 // has no CHECK, as MariaDB's has. Schema is empty for a table that is created
 // without one before any USE.
 func (d *Dialect) ParseSchema(sql string) ([]*rewrite.Table, error) {

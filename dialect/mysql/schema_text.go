@@ -10,10 +10,10 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// This file makes the text of a schema file one that the parser takes.
+// This file makes the statement of a schema file one that the parser takes.
 
 // unwrapComments makes executable comments (/*!50003 ... */) what a server
-// makes of them. The result has the length of the text.
+// makes of them. The result has the length of the statement.
 func unwrapComments(text string) string {
 	out := []byte(text)
 	gap := func(start, end int) {

@@ -57,7 +57,7 @@ const (
 
 // Statistics implements dialect.Surveyor: the summary by digest. MySQL 8 keeps
 // one statement of each digest as it was sent; where there is none, or it is cut
-// off, the digest's own text is mended.
+// off, the digest's own SQL is mended.
 func (d *Dialect) Statistics(ctx context.Context, s dialect.Session) (dialect.Statistics, error) {
 	out, err := d.digests(ctx, s)
 	if err == nil {

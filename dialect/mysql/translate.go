@@ -156,7 +156,7 @@ func (v *tableVisitor) Enter(n ast.Node) (ast.Node, bool) {
 
 func (v *tableVisitor) Leave(n ast.Node) (ast.Node, bool) { return n, true }
 
-// everyName returns every name in the text that could be a table, for
+// everyName returns every name in the statement that could be a table, for
 // statements whose tree does not tell.
 func (t *translator) everyName() [][]rewrite.Ident {
 	var out [][]rewrite.Ident

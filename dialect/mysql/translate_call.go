@@ -152,7 +152,7 @@ func (t *translator) keywordArgs(e *rewrite.Expr, args []ast.ExprNode) {
 			continue
 		}
 		if i == 1 && e.Op == "convert" || i > 0 && i == len(args)-1 && e.Op == "char" || i > 0 && e.Op == "weight_string" {
-			continue // a character set, which is no expression of the text
+			continue // a character set, which is no expression of the statement
 		}
 		if v, ok := a.(ast.ValueExpr); ok && e.Op == "trim" && v.GetValue() == nil {
 			continue

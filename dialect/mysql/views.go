@@ -20,8 +20,8 @@ func (d *Dialect) Views(ctx context.Context, s dialect.Session, t *rewrite.Table
 	return views[0], nil
 }
 
-// ViewsOver implements dialect.Describer. The server keeps a view's text with every
-// name in quotes and behind its database's; it hides the text of a view that the
+// ViewsOver implements dialect.Describer. The server keeps a view's definition with every
+// name in quotes and behind its database's; it hides the definition of a view that the
 // user may not see. MariaDB reads the header of each table's file to find the views
 // of all databases.
 func (d *Dialect) ViewsOver(ctx context.Context, s dialect.Session, tables []*rewrite.Table, within dialect.Reach) ([][]string, error) {

@@ -112,7 +112,7 @@ func tableName(v *ast.RangeVar) [][]rewrite.Ident {
 	return [][]rewrite.Ident{parts}
 }
 
-// name is a name that the tree gives without its place in the text. Whether
+// name is a name that the tree gives without its place in the statement. Whether
 // it stood in quotes makes no difference unless it needs them.
 func name(s string) rewrite.Ident { return rewrite.Ident{Name: s, Quoted: s != fold(s)} }
 

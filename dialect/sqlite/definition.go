@@ -8,7 +8,7 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// definition is what only the text of CREATE TABLE tells: collations, the
+// definition is what only the statement of CREATE TABLE tells: collations, the
 // columns of CHECK constraints and those of generated columns. Names are
 // folded to lower case.
 type definition struct {

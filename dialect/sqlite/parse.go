@@ -45,8 +45,8 @@ func (*Dialect) Parse(text string) (st *rewrite.Statement, err error) {
 	return t.st, nil
 }
 
-// parseOne runs the parser within bounds. A NUL byte ends a text for SQLite,
-// and what stands behind it is ignored; such a text is refused.
+// parseOne runs the parser within bounds. A NUL byte ends a statement for SQLite,
+// and what stands behind it is ignored; such a statement is refused.
 func parseOne(text string) (node ast.Stmt, err error) {
 	if len(text) > maxText {
 		return nil, errTooLong

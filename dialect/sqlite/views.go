@@ -20,7 +20,7 @@ func (d *Dialect) Views(ctx context.Context, s dialect.Session, t *rewrite.Table
 }
 
 // ViewsOver implements dialect.Describer, at all times for all databases that the
-// session has attached. SQLite keeps a view's text as it was written, so any text in
+// session has attached. SQLite keeps a view's definition as it was written, so any text in
 // which the name occurs may mean it.
 func (*Dialect) ViewsOver(ctx context.Context, s dialect.Session, tables []*rewrite.Table, _ dialect.Reach) ([][]string, error) {
 	databases, err := searched(ctx, s)

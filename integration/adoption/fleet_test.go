@@ -270,7 +270,7 @@ func (f *fleet) operations() int {
 	return n
 }
 
-// sql writes a text's placeholders as the dialect has them.
+// sql writes a statement's placeholders as the dialect has them.
 func (f *fleet) sql(q string) string {
 	for i := 1; f.dialect == "postgres" && strings.Contains(q, "?"); i++ {
 		q = strings.Replace(q, "?", fmt.Sprintf("$%d", i), 1)

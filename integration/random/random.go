@@ -39,7 +39,7 @@ type Step struct {
 	SQL      string
 	Args     []any
 	Prepared bool
-	// Ordered: the text gives its rows in one order only. Otherwise rows are
+	// Ordered: the statement gives its rows in one order only. Otherwise rows are
 	// a multiset.
 	Ordered bool
 }
@@ -166,8 +166,8 @@ type generator struct {
 	views    []*table
 	large    *table // of many rows, for lists; nil but for reads
 	compared int
-	values   []any // arguments that marks in a text stand for
-	literal  bool  // write values into the text
+	values   []any // arguments that marks in a statement stand for
+	literal  bool  // write values into the statement
 	depth    int
 	fresh    int  // of aliases
 	ties     bool // rows that are told apart may compare as equal
@@ -198,8 +198,8 @@ func (g *generator) lite() bool { return g.dialect == "sqlite" }
 
 func either[T any](g *generator, list []T) T { return list[g.IntN(len(list))] }
 
-// A mark stands for an argument until the text is complete, so that it does
-// not matter in which order the parts of a text are made.
+// A mark stands for an argument until the statement is complete, so that it does
+// not matter in which order the parts of a statement are made.
 const markStart, markEnd = "\x01", "\x02"
 
 // value writes a value: a literal or an argument.
@@ -222,7 +222,7 @@ func (g *generator) constant(v any) string {
 	return fmt.Sprint(v)
 }
 
-// finish numbers the arguments of a text.
+// finish numbers the arguments of a statement.
 func (g *generator) finish(text string) Step {
 	s := Step{}
 	var b strings.Builder

@@ -354,7 +354,7 @@ func (g *generator) remove() string {
 	return "DELETE FROM " + g.tableName(t) + whereClause(w) + g.tail(t)
 }
 
-// several writes a text of two statements, where the driver takes one.
+// several writes a call of two statements, where the driver takes one.
 func (g *generator) several() string {
 	g.literal = true
 	if g.my() {

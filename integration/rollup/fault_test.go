@@ -110,7 +110,7 @@ func (o opener) Connect(context.Context) (driver.Conn, error) { return o.driver.
 func (o opener) Driver() driver.Driver                        { return o.driver }
 
 // faults counts what runs on its connections, and cuts the connection at one
-// step: before the text is sent, or, answered, before its answer is given back.
+// step: before the statement is sent, or, answered, before its answer is given back.
 type faults struct {
 	driver.Connector
 	at, step int

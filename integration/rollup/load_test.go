@@ -15,7 +15,7 @@ import (
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
-// text writes a text's placeholders as the dialect has them.
+// text writes a statement's placeholders as the dialect has them.
 func text(dialect, s string) string {
 	if dialect == "postgres" {
 		for i := 1; strings.Contains(s, "?"); i++ {

@@ -62,7 +62,7 @@ func idle(dialect string, n int) int {
 	return n
 }
 
-// pick is the text of one dialect, from "mysql: ..." and the like, or the one
+// pick is the statement of one dialect, from "mysql: ..." and the like, or the one
 // without a name.
 func pick(dialect string, texts ...string) string {
 	for _, s := range texts {

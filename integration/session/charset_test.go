@@ -132,7 +132,7 @@ func TestQuotesBySQLMode(t *testing.T) {
 	}
 }
 
-// A text of several statements whose first one changes how the others are read.
+// A call of several statements whose first one changes how the others are read.
 func TestSettingInsideText(t *testing.T) {
 	t.Parallel()
 	p := newPair(t, "mysql", "multiStatements=true")

@@ -90,7 +90,7 @@ func TestDynamicStatements(t *testing.T) {
 	}
 }
 
-// The same in a text of several statements.
+// The same in a call of several statements.
 func TestDynamicInsideText(t *testing.T) {
 	t.Parallel()
 	one := newDynamic(t, "multiStatements=true")

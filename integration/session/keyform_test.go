@@ -106,7 +106,7 @@ func TestKeyForms(t *testing.T) {
 	}
 }
 
-// So may the values of other columns in WHERE, and those that stand in the text.
+// So may the values of other columns in WHERE, and those that stand in the statement.
 func TestKeyFormsInText(t *testing.T) {
 	for _, params := range []string{"", "sql_mode=''"} {
 		t.Run(params, func(t *testing.T) {

@@ -39,7 +39,7 @@ var ways = map[string][]string{
 	},
 }
 
-// sameEnd runs a text on both sides; prepared transactions have names of their own
+// sameEnd runs a statement on both sides; prepared transactions have names of their own
 // in the two databases, which are on one server.
 func (b both) sameEnd(t *testing.T, text string) {
 	t.Helper()

@@ -63,7 +63,7 @@ func newPair(t *testing.T, dialect string) *twin.Pair {
 
 func params(dialect string) string { return strings.ReplaceAll(patience[dialect], " ", "&") }
 
-// same runs a text on both sides and compares all that a program sees.
+// same runs a statement on both sides and compares all that a program sees.
 func same(t *testing.T, plain, wrapped twin.Session, texts ...string) {
 	t.Helper()
 	for _, q := range texts {

@@ -20,7 +20,7 @@ func (d Difference) String() string {
 	return fmt.Sprintf("%s: plain %s, wrapped %s", d.What, d.Plain, d.Wrapped)
 }
 
-// Compare returns all differences. Rows count in their order when the text asks
+// Compare returns all differences. Rows count in their order when the statement asks
 // for one, else as a multiset. Times that the two servers made a moment apart
 // are equal: both within a day or so of now (zones differ), and within a minute
 // of each other.

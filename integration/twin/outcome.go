@@ -42,7 +42,7 @@ func contains(sql, word string) bool { return strings.Contains(strings.ToLower(s
 
 func returns(sql string) bool { return contains(sql, "returning") && returning.MatchString(sql) }
 
-// mode is a guess from the text, good enough for a test: both sides are run in
+// mode is a guess from the statement, good enough for a test: both sides are run in
 // the same way whatever it is.
 func (s Statement) mode() Mode {
 	if s.Mode != Auto {
@@ -67,7 +67,7 @@ func (s Statement) mode() Mode {
 // Outcome is all that a program sees of a statement.
 type Outcome struct {
 	Mode    Mode
-	Ordered bool     // the text asks for an order
+	Ordered bool     // the statement asks for an order
 	OrderBy []string // by these columns; nil when they cannot be told
 	Sets    []ResultSet
 	// Of Exec.

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// lastOrder finds the ORDER BY of a text that ends with it, or with a LIMIT
+// lastOrder finds the ORDER BY of a statement that ends with it, or with a LIMIT
 // behind it, where it names columns only.
 var lastOrder = regexp.MustCompile(`(?is)\border\s+by\s+([^()]+?)(?:\s+(?:limit|offset|fetch)\b[^()]*)?[\s;]*$`)
 
 var orderItem = regexp.MustCompile("(?i)^(?:[\\w`\"]+\\.)*([\\w`\"]+)(?:\\s+(?:asc|desc))?(?:\\s+nulls\\s+(?:first|last))?$")
 
-// orderColumns returns the names of the columns by which a text orders its
+// orderColumns returns the names of the columns by which a statement orders its
 // rows, or nil when they cannot be told.
 func orderColumns(sql string) []string {
 	m := lastOrder.FindStringSubmatch(sql)
@@ -30,7 +30,7 @@ func orderColumns(sql string) []string {
 	return out
 }
 
-// HiddenOrder reports whether a text orders its rows by columns of which one is not
+// HiddenOrder reports whether a statement orders its rows by columns of which one is not
 // selected, so that their order alone cannot be judged: rows may tie in it.
 func HiddenOrder(sql string) bool {
 	list, _, ok := strings.Cut(strings.ToLower(sql), " from ")

@@ -24,7 +24,7 @@ var patience = map[string]string{
 	"sqlite":   "_pragma=busy_timeout(60000)",
 }
 
-// affected runs a text and returns its rows affected.
+// affected runs a statement and returns its rows affected.
 func affected(t testing.TB, db *sql.DB, q string) int64 {
 	t.Helper()
 	res, err := db.ExecContext(t.Context(), q)

@@ -68,7 +68,7 @@ func EngineOf(name string) *Engine {
 	return nil
 }
 
-// q writes a text's placeholders as the engine wants them.
+// q writes a statement's placeholders as the engine wants them.
 func (e *Engine) q(query string) string {
 	if !e.numbered {
 		return query

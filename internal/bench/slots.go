@@ -14,7 +14,7 @@ import (
 type handSlots struct {
 	*tables
 	table string // of slots
-	add   string // a text that adds to a slot: key, slot
+	add   string // a statement that adds to a slot: key, slot
 }
 
 func newSlots(w *workload) Scenario { return handWritten(w) }

@@ -18,7 +18,7 @@ const (
 	factsInUse                 // it names something in use, or may reach anything
 )
 
-// Concerns judges a text by the words that it begins with and the names in it.
+// Concerns judges a statement by the words that it begins with and the names in it.
 func (c *Catalog) Concerns(lx *rewrite.Lexis, text string) concern {
 	if len(text) > MaxCachedText {
 		return factsInUse
@@ -71,7 +71,7 @@ func (c *Catalog) Concerns(lx *rewrite.Lexis, text string) concern {
 // isModifier are words between CREATE, ALTER or DROP and what is created.
 var isModifier = map[string]bool{"TEMP": true, "TEMPORARY": true, "UNIQUE": true, "UNLOGGED": true, "FULLTEXT": true, "SPATIAL": true}
 
-// inUse reports whether a text may name anything that facts are known of.
+// inUse reports whether a statement may name anything that facts are known of.
 func (c *Catalog) inUse(text string) bool {
 	if c.Mentions(text) {
 		return true
@@ -100,7 +100,7 @@ func (c *Catalog) inUse(text string) bool {
 	return false
 }
 
-// knows reports whether a name that has been looked up occurs in the text.
+// knows reports whether a name that has been looked up occurs in the statement.
 func (sc *Schema) knows(text string) bool {
 	sc.mu.RLock()
 	defer sc.mu.RUnlock()

@@ -9,7 +9,7 @@ import (
 )
 
 // This file keeps what a connection knows of the database up to date: it finds
-// the plan of a text, and notes what a text that has run may have changed.
+// the plan of a statement, and notes what a statement that has run may have changed.
 
 // Refresh makes c.schema the facts of the session's namespace as it is now.
 func (v *View) Refresh(ctx context.Context) error {
@@ -98,7 +98,7 @@ func (v *View) Committed() bool {
 	return v.Catalog.Traits.DDLCommits || v.Engine.Watcher != nil && !v.Engine.Watcher.ConnInTransaction(v.Parent)
 }
 
-// OfTemporary reports whether a text creates or drops a temporary table, and
+// OfTemporary reports whether a statement creates or drops a temporary table, and
 // changes nothing else of the schema.
 func OfTemporary(lx *rewrite.Lexis, text string) bool {
 	if len(text) > MaxCachedText {

@@ -6,7 +6,7 @@ import (
 )
 
 // PlanCache keeps plans by text. Finding one takes no lock: every statement of
-// every connection comes here. The cache is bounded in the size of a text, in
+// every connection comes here. The cache is bounded in the size of a statement, in
 // entries and in the bytes of their SQL; when it is full all go, which needs
 // no clock and costs a frequent statement one more planning in thousands of new ones.
 type PlanCache struct {
@@ -23,13 +23,13 @@ const (
 	maxCachedBytes = 8 << 20  // of all SQL; what their plans hold is a small multiple of it
 )
 
-// Get returns the plan of a text, nil for none.
+// Get returns the plan of a statement, nil for none.
 func (c *PlanCache) Get(text string) any {
 	v, _ := c.plans.Load(text)
 	return v
 }
 
-// Put keeps the plan of a text, unless the text is longer than MaxCachedText.
+// Put keeps the plan of a statement, unless it is longer than MaxCachedText.
 func (c *PlanCache) Put(text string, p any) {
 	if len(text) > MaxCachedText {
 		return

@@ -43,7 +43,7 @@ func (v *View) ReadsOtherwise() bool {
 	return v.Moved || v.Schema != nil && *v.Dialect().Lexis() != *v.Catalog.Dialect.Lexis()
 }
 
-// Legible refuses a text in which a name might stand that is not found: one with
+// Legible refuses a statement in which a name might stand that is not found: one with
 // characters beyond ASCII, in a session whose character set for statements is not
 // UTF-8, where a name to be looked for has such characters, too.
 func (v *View) Legible(ctx context.Context, text string) error {

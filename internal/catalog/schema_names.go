@@ -10,7 +10,7 @@ import (
 // What names mean in a schema.
 
 // know takes a checked table up by its name. The configuration's name was looked up in
-// this namespace: it need not be looked up again when a text has it.
+// this namespace: it need not be looked up again when a statement has it.
 func (sc *Schema) know(c CheckedTable) {
 	if c.Config.Schema != "" {
 		return

@@ -32,7 +32,7 @@ func (c *Catalog) Adopted(checked []CheckedTable, views func(*Schema, *rewrite.T
 	return sc, nil
 }
 
-// Notes tells of the counters of tables that the text may mean which are not
+// Notes tells of the counters of tables that the statement may mean which are not
 // slotted.
 func (sc *Schema) Notes(query string) []string {
 	var out []string

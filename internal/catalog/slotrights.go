@@ -92,7 +92,7 @@ func (sc *Schema) unseen(ctx context.Context, c CheckedTable, r dialect.SlotRigh
 	return true, nil
 }
 
-// MayHaveRole notes that a text may have given the session another role. Where rights
+// MayHaveRole notes that a statement may have given the session another role. Where rights
 // are facts, they are then facts of this session alone.
 func (v *View) MayHaveRole(text string) {
 	if !rewrite.ContainsFold(text, "role") && !rewrite.ContainsFold(text, "authorization") {

@@ -8,8 +8,8 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// A rewritten text has * written out, so a column that another program adds
-// would be missing from it without an error. Before such a text runs, the
+// Rewritten SQL has * written out, so a column that another program adds
+// would be missing from it without an error. Before such a statement runs, the
 // columns of its tables are therefore compared with the database's, at most
 // once in starsTrusted for each table.
 const starsTrusted = 2 * time.Second

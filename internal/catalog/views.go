@@ -44,7 +44,7 @@ func (sc *Schema) Views() []rewrite.View {
 	return sc.views
 }
 
-// viewed adds names to those by which a text may concern a counter table.
+// viewed adds names to those by which a statement may concern a counter table.
 func (c *Catalog) viewed(names []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

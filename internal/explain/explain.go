@@ -59,7 +59,7 @@ type Explanation struct {
 	// Fallback says what runs when the increment affects no row, or Requires
 	// does not hold.
 	Fallback string `json:"fallback,omitempty"`
-	// Drains are what is locked and folded before the text of a drain, or of
+	// Drains are what is locked and folded before the statement of a drain, or of
 	// a fallback that drains; Before and After is slot-table DDL around it.
 	Drains []ExplainedDrain `json:"drains,omitempty"`
 	Before []ExplainedText  `json:"before,omitempty"`
@@ -69,7 +69,7 @@ type Explanation struct {
 	// which have mode shadow had mode on.
 	Shadow *Explanation `json:"shadow,omitempty"`
 
-	// Parts are the statements of a text of several.
+	// Parts are the statements of a call of several.
 	Parts []*Explanation `json:"parts,omitempty"`
 	// Notes are what else is worth knowing.
 	Notes []string `json:"notes,omitempty"`
@@ -313,7 +313,7 @@ func explainDelta(d rewrite.DeltaArg) string {
 	return s + fmt.Sprintf(" from -%d to %d", d.Max, d.Max)
 }
 
-// String returns a text of several lines.
+// String returns several lines.
 func (e *Explanation) String() string {
 	var b strings.Builder
 	e.write(&b, "")

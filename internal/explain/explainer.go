@@ -112,7 +112,7 @@ func (e *Explainer) ExplainWith(sc *catalog.Schema, query string) (*Explanation,
 // Close ends the connection, if there is one.
 func (e *Explainer) Close() error { return e.close() }
 
-// explainModes explains a text as it is run, and beside it, where it names
+// explainModes explains a statement as it is run, and beside it, where it names
 // tables with mode shadow, as it would be run if they were on.
 func explainModes(cfg *config.Config, query string, explain func(shadow bool) (*Explanation, error)) (*Explanation, error) {
 	e, err := explain(false)

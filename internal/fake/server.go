@@ -27,7 +27,7 @@ type Server struct {
 // Misfortune is what goes wrong with one text.
 type Misfortune struct {
 	Err   error
-	After bool // the text is run all the same
+	After bool // the statement is run all the same
 	Kill  bool // the connection is gone
 	Hang  bool // until the context is done, whose error is returned
 	// undone: the server has rolled back the transaction
@@ -58,7 +58,7 @@ func (s *Server) note(what string) {
 	s.Log = append(s.Log, what)
 }
 
-// Count returns how often a text has been run for good.
+// Count returns how often a statement has been run for good.
 func (s *Server) Count(text string) int {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()

@@ -29,7 +29,7 @@ type Case struct {
 	archive *txtar.Archive
 }
 
-// Statement is the text of one dialect, and what its header says.
+// Statement is the SQL of one dialect, and what its header says.
 type Statement struct {
 	SQL       string
 	Args      []any
@@ -37,7 +37,7 @@ type Statement struct {
 	Params    string // added to the DSN
 	AllSteps  bool   // print every step of a drain
 	FallsBack string // why the increment is not slotted when it runs, or a drain finds nothing
-	Query     bool   // run by Query, whatever the text looks like
+	Query     bool   // run by Query, whatever the statement looks like
 }
 
 // Load reads every case under dir, in order of class and name.

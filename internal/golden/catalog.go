@@ -66,7 +66,7 @@ func (c *Catalog) Lookup(name []rewrite.Ident) (*rewrite.Table, bool) {
 	return nil, true
 }
 
-// Mentions reports whether the text contains the name of a counter table or what
+// Mentions reports whether the statement contains the name of a counter table or what
 // could be an escaped one; it does not look at how.
 func (c *Catalog) Mentions(text string) bool {
 	text = strings.ToLower(text)

@@ -20,7 +20,7 @@ import (
 // even those.
 //
 // A statement that drains outside a transaction has one of slotsql's own, which
-// begins with it, ends with it, and is undone as a whole, the application's text
+// begins with it, ends with it, and is undone as a whole, the application's SQL
 // included. So it may run again, too. It needs to: the plain statement locks a row
 // once, where the drain locks the row and its slots, and so may meet others from
 // the other side. And so may a statement that changes rows of a counter table as

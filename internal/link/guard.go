@@ -17,11 +17,11 @@ import (
 // would then fold, or read, without a lock.
 //
 // So on such a node slotsql looks whether the transaction is still there after
-// each preparation of its own in it, and of a text that it has drained for. And
+// each preparation of its own in it, and of a statement that it has drained for. And
 // whatever of its own statements is told that the transaction has ended, the
 // application gets that error: the next statement would get none.
 
-// prepareGuarded prepares a text, and returns the engine's error for a
+// prepareGuarded prepares a statement, and returns the engine's error for a
 // transaction that is rolled back where that has happened meanwhile.
 func (c *Conn) prepareGuarded(ctx context.Context, query string) (driver.Stmt, error) {
 	g, ok := c.DB.Dialect.(dialect.TxGuard)

@@ -6,9 +6,9 @@ import (
 )
 
 // Kept keeps slotsql's own statements prepared on one connection, for
-// a parent that parses a text each time it runs.
+// a parent that parses a statement each time it runs.
 type Kept struct {
-	stmts map[any]driver.Stmt // by the part of a plan that the text belongs to
+	stmts map[any]driver.Stmt // by the part of a plan that the statement belongs to
 	busy  map[any]bool        // rows of it are open
 	stale bool                // the session may have changed since they were prepared
 }

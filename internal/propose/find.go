@@ -33,7 +33,7 @@ type change struct {
 	columns   []string // what set assigns, as stored; "" for another table's
 }
 
-// read notes what a text does.
+// read notes what a statement does.
 func (f *finder) read(s *Statement) {
 	if f.found == nil {
 		f.found = map[*rewrite.Table]*finding{}

@@ -189,7 +189,7 @@ func (j *judge) uses(p *Proposal, counters []string, merges []rewrite.Companion)
 	}
 }
 
-// outcome is what the planner makes of a text.
+// outcome is what the planner makes of a statement.
 type outcome struct {
 	class   rewrite.Class
 	reason  string

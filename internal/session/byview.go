@@ -118,7 +118,7 @@ func (r *Run) queryGuarded(ctx context.Context, g dialect.QueryGuard, text strin
 	}
 }
 
-// inOneSnapshot runs a text in a transaction with one snapshot that shows no slots: the
+// inOneSnapshot runs a statement in a transaction with one snapshot that shows no slots: the
 // application's, where it has such a one, or else one of its own.
 func (r *Run) inOneSnapshot(ctx context.Context, isBare func(context.Context) (bool, error), text func() error) error {
 	c := r.conn
@@ -167,7 +167,7 @@ func (r *Run) inOneSnapshot(ctx context.Context, isBare func(context.Context) (b
 	}
 }
 
-// bareToAll is bare for a text that may write. Where what such a text reads is
+// bareToAll is bare for a statement that may write. Where what such a statement reads is
 // not the snapshot, but locked (InnoDB), nobody may make slots, either.
 func (r *Run) bareToAll(ctx context.Context) (bool, error) {
 	if _, ok := r.conn.Shared.Dialect.(dialect.ReadOnlyErrorClassifier); ok {

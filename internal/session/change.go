@@ -7,10 +7,10 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// A text that changes rows of a counter table and runs on the base rows as they
+// A statement that changes rows of a counter table and runs on the base rows as they
 // are: what it has changed is remembered, see own.go.
 
-// execChanging runs such a text.
+// execChanging runs such a statement.
 func (r *Run) execChanging(ctx context.Context) (driver.Result, error) {
 	first, err := r.changesFirst(ctx)
 	switch {
@@ -71,7 +71,7 @@ func (r *Run) queryChanging(ctx context.Context, changes []rewrite.DrainTable) (
 	return rows, err
 }
 
-// changesFirst reports whether the rows are to be drained before the text changes
+// changesFirst reports whether the rows are to be drained before the statement changes
 // them.
 func (r *Run) changesFirst(ctx context.Context) (bool, error) {
 	if r.Plan.Base.Fresh || len(r.Plan.Base.Changes) != 1 || r.conn.InAutocommit() {

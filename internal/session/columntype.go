@@ -82,8 +82,8 @@ func (t columnTypes) ColumnTypePrecisionScale(i int) (precision, scale int64, ok
 // ColumnTypeScanType implements driver.RowsColumnTypeScanType.
 func (t columnTypes) ColumnTypeScanType(i int) reflect.Type { return t[i].scan }
 
-// typedRows reports the column types of the application's own text, for an
-// engine that types the rewritten text's expressions differently, and gives
+// typedRows reports the column types of the application's own SQL, for an
+// engine that types the rewritten SQL's expressions differently, and gives
 // integers in the Go type that goes with them.
 type typedRows struct {
 	columnTypes
@@ -112,14 +112,14 @@ func (r *typedRows) Next(dest []driver.Value) error {
 	return nil
 }
 
-// HasNextResultSet implements driver.RowsNextResultSet: the text is one query.
+// HasNextResultSet implements driver.RowsNextResultSet: the statement is one query.
 func (r *typedRows) HasNextResultSet() bool { return false }
 
 // NextResultSet implements driver.RowsNextResultSet.
 func (r *typedRows) NextResultSet() error { return link.RowsBase{Rows: r.Rows}.NextResultSet() }
 
-// shape learns the column types of a query's own text: once per plan, by the
-// plan's Shape. When the engine refuses that query the rewritten text's types
+// shape learns the column types of a query's own SQL: once per plan, by the
+// plan's Shape. When the engine refuses that query the rewritten SQL's types
 // have to do, unless the refusal is the statement's own.
 func (r *Run) shape(ctx context.Context) ([]ColumnType, error) {
 	ddl := r.conn.Shared.Ddl.Load()
@@ -128,12 +128,12 @@ func (r *Run) shape(ctx context.Context) ([]ColumnType, error) {
 	}
 	args, err := r.bind(r.Plan.Read.Shape.Args)
 	if err != nil {
-		return nil, nil // as it is for the statement's own text to find
+		return nil, nil // as it is for the statement's own SQL to find
 	}
 	rows, err := r.conn.ParentQuery(ctx, r.Plan.Read.Shape.SQL, link.JoinArgs(r.call.options, args))
 	switch {
 	case err != nil && (r.Plan.Read.Shape.Judged || r.conn.Engine.TxEnded(err)):
-		return nil, err // once: the text would not be told that its transaction is gone
+		return nil, err // once: the statement would not be told that its transaction is gone
 	case err != nil:
 		return nil, nil
 	}
@@ -144,7 +144,7 @@ func (r *Run) shape(ctx context.Context) ([]ColumnType, error) {
 	return types, nil
 }
 
-// shapeTypes are the column types of a query's own text, and how many statements of
+// shapeTypes are the column types of a query's own SQL, and how many statements of
 // DDL the process had sent when they were learned: one may have changed any table
 // that the query reads.
 type shapeTypes struct {

@@ -15,7 +15,7 @@ func (c *Conn) Prepare(query string) (driver.Stmt, error) {
 	return c.PrepareContext(context.Background(), query)
 }
 
-// PrepareContext implements driver.ConnPrepareContext. The text is planned, so
+// PrepareContext implements driver.ConnPrepareContext. The statement is planned, so
 // that a statement that is refused fails here.
 func (c *Conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
 	p, err := c.Plan(ctx, query)

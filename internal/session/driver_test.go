@@ -349,7 +349,7 @@ func (p *passing) QueryContext(_ context.Context, q string, args []driver.NamedV
 	return fake.NoRows{}, nil
 }
 
-// A text that concerns no counter table reaches the parent as it is, with its
+// A statement that concerns no counter table reaches the parent as it is, with its
 // arguments as they are, at no allocation; its rows are the parent's own.
 func TestUntouched(t *testing.T) {
 	var parent *passing

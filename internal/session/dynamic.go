@@ -7,11 +7,11 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// A text may run, or prepare, a statement that is the value of a variable: the
+// A statement may run, or prepare, a statement that is the value of a variable: the
 // text itself names no table. So the server is asked what the expression's value
-// is, which the session could have asked as well, and the text is planned with the
+// is, which the session could have asked as well, and the statement is planned with the
 // value written out. Where that names no counter table, nor a view or a routine
-// over one, the text runs as it is.
+// over one, the statement runs as it is.
 
 // spelledOut returns the plan of a dynamic statement.
 func (c *Conn) spelledOut(ctx context.Context, p *plan) (*plan, error) {

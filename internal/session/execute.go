@@ -369,7 +369,7 @@ func (r *Run) own(ctx context.Context, b *rewrite.Bound) (driver.Result, int64, 
 	return res, n, link.Settled(err)
 }
 
-// execOwnText runs the increment's own text on the base row, where that is exact.
+// execOwnText runs the increment's own SQL on the base row, where that is exact.
 // Which rows it has changed is not certain, so that all are remembered.
 func (r *Run) execOwnText(ctx context.Context) (driver.Result, error) {
 	res, err := r.execText(ctx)

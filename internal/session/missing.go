@@ -11,14 +11,14 @@ import (
 
 // A drain locks its row, but there is no lock on a row that is not there: at
 // READ COMMITTED another transaction may insert it, and others add to its
-// slots, before the application's own text runs, which then meets a row that
-// has not been drained. So when the lock has found no row the text runs under a
+// slots, before the application's own SQL runs, which then meets a row that
+// has not been drained. So when the lock has found no row the statement runs under a
 // savepoint. If it touches a row, everything goes back to the savepoint and
 // starts again, now with a row to lock. If it touches none, a row that is there
 // by now may still have been looked at: it is locked, and when there is
-// something to fold, the text has to run again on what that makes of it.
+// something to fold, the statement has to run again on what that makes of it.
 //
-// A text that inserts rows touches what it has inserted, which has no slots. For
+// A statement that inserts rows touches what it has inserted, which has no slots. For
 // it, as for an upsert increment, only the second look counts.
 
 const (
@@ -101,7 +101,7 @@ func (r *Run) appeared(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// text runs the application's own text, which says how many rows it has
+// text runs the application's own SQL, which says how many rows it has
 // touched, after a drain. Missed reports whether the drain has found no row to lock.
 func (r *Run) text(ctx context.Context, missed bool, text func() (int64, error)) error {
 	r.conn.Tx.TakeSnapshot()
@@ -121,7 +121,7 @@ func (r *Run) text(ctx context.Context, missed bool, text func() (int64, error))
 			return r.control(ctx, releaseSavepoint)
 		}
 		if uerr := r.control(ctx, rollbackSavepoint); uerr != nil {
-			// The text stands, and its result is not known, unless nothing is
+			// The statement stands, and its result is not known, unless nothing is
 			// left of the transaction.
 			if !r.conn.Engine.TxEnded(uerr) && (err == nil || !r.conn.Engine.TxEnded(err)) {
 				r.conn.Drain.Fail()
@@ -147,7 +147,7 @@ func (r *Run) control(ctx context.Context, text string) error {
 	return err
 }
 
-// execTouching runs the text and says how many rows it has affected.
+// execTouching runs the statement and says how many rows it has affected.
 func (r *Run) execTouching(ctx context.Context) (res driver.Result, n int64, err error) {
 	if res, err = r.execText(ctx); err != nil {
 		return nil, 0, err
@@ -156,7 +156,7 @@ func (r *Run) execTouching(ctx context.Context) (res driver.Result, n int64, err
 	return res, n, link.Settled(err)
 }
 
-// queryTouching reads the rows of the text, so that other statements may follow
+// queryTouching reads the rows of the statement, so that other statements may follow
 // before the application has them.
 func (r *Run) queryTouching(ctx context.Context) (driver.Rows, int64, error) {
 	rows, err := r.queryText(ctx)

@@ -22,14 +22,14 @@ func (lockingDialect) Lock(_ *rewrite.Table, s rewrite.Scope) []string {
 	return []string{"LOCK " + s.Where}
 }
 
-// A row that comes to be between the drain and the text is drained, and the
-// text run again on it, unless the text has touched none and it has no slots.
+// A row that comes to be between the drain and the statement is drained, and the
+// text run again on it, unless the statement has touched none and it has no slots.
 func TestRowThatAppears(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		locks  string // what each lock statement finds: a row or none
-		texts  string // what the text touches each time
-		slots  string // whether each fold after the text finds slots
+		texts  string // what the statement touches each time
+		slots  string // whether each fold after the statement finds slots
 		expect string
 	}{
 		"there":              {"r", "r", "", "LOCK UPDATE DELETE text"},

@@ -8,12 +8,12 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// A text of several statements, of which at least one cannot run as it is, is
+// A call of several statements, of which at least one cannot run as it is, is
 // run statement by statement.
 
 // execMulti runs the parts one after the other. Where the engine makes such a
 // text one transaction (PostgreSQL), so does this: a block is opened before
-// the first part that does something, unless the text or the session has
+// the first part that does something, unless the statement or the session has
 // opened one, and ended after the last.
 //
 //nolint:funlen // the steps of a statement of several, in their order
@@ -42,7 +42,7 @@ func (r *Run) execMulti(ctx context.Context) (driver.Result, error) {
 	for _, part := range r.Plan.Parts {
 		switch {
 		case part.TxEnd:
-			end = nil // the text's own COMMIT or ROLLBACK ends the block
+			end = nil // the statement's own COMMIT or ROLLBACK ends the block
 		case part.TxBegin && end != nil:
 			end = nil // the block goes on as the application's
 			continue
@@ -89,13 +89,13 @@ func (r *Run) execMulti(ctx context.Context) (driver.Result, error) {
 	return &out, nil
 }
 
-// errRulesChanged is for a text that was cut into its statements by rules which
+// errRulesChanged is for a call that was cut into its statements by rules which
 // one of them has changed.
 var errRulesChanged = &link.UnsupportedError{
 	Reason: "one of several statements changes how the later ones are parsed (sql_mode or the character set); send them one by one",
 }
 
-// queryMulti runs a text that returns rows whole, with every counter table of
+// queryMulti runs a statement that returns rows whole, with every counter table of
 // it drained before, in one transaction.
 func (r *Run) queryMulti(ctx context.Context) (driver.Rows, error) {
 	drains := map[*rewrite.Table]bool{}

@@ -64,7 +64,7 @@ func (r *Run) lock(ctx context.Context, d *rewrite.DrainTable) (locked [][]any, 
 		}
 		return nil, true, false, r.steps(ctx, d.Lock)
 	}
-	// The probe counts as of the transaction's snapshot; a row that the text has
+	// The probe counts as of the transaction's snapshot; a row that the statement has
 	// met may be newer.
 	if d.New.Probe != nil && !r.conn.Tx.LastKnownOpen() && !r.rowAppeared {
 		r.conn.Tx.TakeSnapshot()

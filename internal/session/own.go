@@ -51,7 +51,7 @@ type manner byte
 
 const (
 	inSlot     manner = iota // by an increment in a slot
-	onBase                   // by a text that ran on the base rows as they are
+	onBase                   // by a statement that ran on the base rows as they are
 	afterDrain               // after a drain: nobody else can add to them
 	inserted                 // they are new: nobody else knows them
 )
@@ -114,9 +114,9 @@ func (r *Run) changeKey(rows *rewrite.DrainTable, how manner) (k slots.RowKey, o
 // counted remembers an increment in a slot.
 func (r *Run) counted() { r.note(r.Plan.Increment.Row, inSlot) }
 
-// changed remembers what a text has changed on the base rows.
+// changed remembers what a statement has changed on the base rows.
 func (r *Run) changed(affected int64) {
-	if affected == 0 && r.Plan.Touched != nil { // of a text of several statements it is the last one's
+	if affected == 0 && r.Plan.Touched != nil { // of a call of several statements it is the last one's
 		return
 	}
 	how := onBase
@@ -237,7 +237,7 @@ func (r *Run) locksFirst(ctx context.Context, rows *rewrite.DrainTable) (bool, e
 	return !held && err == nil, err
 }
 
-// lockFirst drains the increment's row and runs the text on it.
+// lockFirst drains the increment's row and runs the statement on it.
 func (r *Run) lockFirst(ctx context.Context) (driver.Result, error) {
 	if r.conn.Shared.Traits.ChangeExcludes && r.incrementFitsBase() {
 		return r.execOnBase(ctx)
@@ -245,7 +245,7 @@ func (r *Run) lockFirst(ctx context.Context) (driver.Result, error) {
 	if r.Plan.Class == rewrite.Additive || r.Plan.Increment.Companions {
 		return r.execDrained(ctx)
 	}
-	// The text of an upsert is right for a row that is there as for one that is
+	// The statement of an upsert is right for a row that is there as for one that is
 	// not. One that is not cannot be locked, and another one may make it; so it
 	// is remembered, and drained before it is read.
 	own, first := *r, *r.Plan.Plan

@@ -14,7 +14,7 @@ import (
 // This file finds the plan of a statement, and notes what a statement that has run
 // may have changed.
 
-// Plan returns the plan of a text: from the cache, or made now with whatever
+// Plan returns the plan of a statement: from the cache, or made now with whatever
 // facts it needs read from the database.
 func (c *Conn) Plan(ctx context.Context, query string) (*plan, error) {
 	if c.Broken {
@@ -34,7 +34,7 @@ func (c *Conn) Plan(ctx context.Context, query string) (*plan, error) {
 		// A view may have come to be over a counter table, and its name is yet
 		// unknown. In a transaction that has failed nothing can be read, nor run.
 		if err := c.Refresh(ctx); err != nil && c.Engine.TxEnded(err) {
-			return nil, err // the text would not be told
+			return nil, err // the statement would not be told
 		}
 	}
 	if err := c.Legible(ctx, query); err != nil {
@@ -58,7 +58,7 @@ func (c *Conn) Plan(ctx context.Context, query string) (*plan, error) {
 	return c.planNow(ctx, query)
 }
 
-// planNow makes the plan of a text with the facts of the session's namespace.
+// planNow makes the plan of a statement with the facts of the session's namespace.
 func (c *Conn) planNow(ctx context.Context, query string) (*plan, error) {
 	sc := c.Schema
 	for tries := 0; ; tries++ {
@@ -87,7 +87,7 @@ func (c *Conn) planNow(ctx context.Context, query string) (*plan, error) {
 	}
 }
 
-// after notes what a text that has been run may have done to the session.
+// after notes what a statement that has been run may have done to the session.
 func (c *Conn) after(plan *rewrite.Plan, err error) {
 	if c.detached.running() { // it has led a statement, and the error is that of its caller's context
 		c.detached.putOff(func() { c.after(plan, nil) })
@@ -137,7 +137,7 @@ func (c *Conn) queried(plan *rewrite.Plan) {
 	}
 }
 
-// changed notes that a text may have changed the schema. Others must look
+// changed notes that a statement may have changed the schema. Others must look
 // again, and must not take over what this session sees: not its temporary
 // tables, and not a change that is not committed.
 func (c *Conn) changed(text string) {
@@ -168,8 +168,8 @@ func (c *Conn) changed(text string) {
 	}
 }
 
-// untouchedHere returns the plan of a text that names no counter table, or of the
-// statement that such a text runs as an expression's value.
+// untouchedHere returns the plan of a statement that names no counter table, or of the
+// statement that such a statement runs as an expression's value.
 func (c *Conn) untouchedHere(ctx context.Context, p *plan) (*plan, error) {
 	if p.dynamic != nil {
 		return c.spelledOut(ctx, p)
@@ -177,9 +177,9 @@ func (c *Conn) untouchedHere(ctx context.Context, p *plan) (*plan, error) {
 	return c.withEffects(p), nil
 }
 
-// withEffects returns the plan that holds in this session. A text that names no
+// withEffects returns the plan that holds in this session. A statement that names no
 // counter table runs as it is, by whatever rules it is read; but where these may be
-// others than the connector's, a text of several statements may be cut elsewhere, and
+// others than the connector's, a call of several statements may be cut elsewhere, and
 // is taken to do to the session all that it can.
 func (c *Conn) withEffects(p *plan) *plan {
 	if p.otherwise == nil || !c.ReadsOtherwise() {
@@ -188,7 +188,7 @@ func (c *Conn) withEffects(p *plan) *plan {
 	return p.otherwise
 }
 
-// untouchedPlan makes the plan of a text that names no counter table.
+// untouchedPlan makes the plan of a statement that names no counter table.
 func (s *Shared) untouchedPlan(text string) *plan {
 	p := &plan{Plan: rewrite.Untouched(s.Dialect, text), shadow: s.shadowOf(text)}
 	if strings.IndexByte(text, ';') >= 0 {

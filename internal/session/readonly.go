@@ -85,7 +85,7 @@ func (r *Run) mayRun(known bool) bool {
 	return false
 }
 
-// readOnly runs a text where nothing may be written. Refused is the error of the
+// readOnly runs a statement where nothing may be written. Refused is the error of the
 // fold; nil where it was not tried.
 func (r *Run) readOnly(ctx context.Context, refused error, text func() error) error {
 	if d, ok := r.conn.Shared.Dialect.(dialect.ReadOnlyErrorClassifier); ok {

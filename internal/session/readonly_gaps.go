@@ -25,7 +25,7 @@ import (
 // maxReadOnlyTries bounds how often increments may come in between.
 const maxReadOnlyTries = 10
 
-// besideGaps runs a text in a READ ONLY transaction, the session's or one of its own.
+// besideGaps runs a statement in a READ ONLY transaction, the session's or one of its own.
 func (r *Run) besideGaps(ctx context.Context, d dialect.ReadOnlyErrorClassifier, refused error, text func() error) error {
 	c := r.conn
 	open, err := c.InTransaction(ctx)
@@ -82,8 +82,8 @@ func (r *Run) besideGaps(ctx context.Context, d dialect.ReadOnlyErrorClassifier,
 	}
 }
 
-// besideHeld runs a text in a transaction whose statements have snapshots of their
-// own. Another session finds that there are no slots, and keeps it so until the text
+// besideHeld runs a statement in a transaction whose statements have snapshots of their
+// own. Another session finds that there are no slots, and keeps it so until the statement
 // has run.
 func (r *Run) besideHeld(ctx context.Context, d dialect.ReadOnlyErrorClassifier, text func() error) error {
 	release, err := r.holdGaps(ctx, d)
@@ -92,7 +92,7 @@ func (r *Run) besideHeld(ctx context.Context, d dialect.ReadOnlyErrorClassifier,
 	}
 	err = text()
 	if rerr := release(); err == nil {
-		err = rerr // the locks may have been lost before the text has run
+		err = rerr // the locks may have been lost before the statement has run
 	}
 	return err
 }
@@ -146,7 +146,7 @@ func (r *Run) onReadOnlyServer(err error) bool {
 	return ok && d.ServerReadOnly(err)
 }
 
-// asReplicated runs a text in a transaction on a server that takes no writes: its
+// asReplicated runs a statement in a transaction on a server that takes no writes: its
 // snapshot, if it has one, shows no slots.
 func (r *Run) asReplicated(ctx context.Context, refused error, snapshot bool, text func() error) error {
 	bare, err := false, error(nil)

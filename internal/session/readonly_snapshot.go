@@ -13,17 +13,17 @@ import (
 // tells what a view will read: if the snapshot shows no slots, base values are the
 // totals, for as long as the transaction lasts, without any lock.
 //
-// In autocommit the look and the text share a transaction of slotsql's own. If there
+// In autocommit the look and the statement share a transaction of slotsql's own. If there
 // are slots and the session is read-only by its own setting alone, they are folded in
-// a transaction that may write, and may not any more when the text runs.
+// a transaction that may write, and may not any more when the statement runs.
 //
 // In a READ ONLY transaction of the application (PostgreSQL) nothing can be folded.
 // That is done on another connection, which then holds the lock of a drain while it
 // sees no slots: no increment in slots is in flight, and none can begin. At
 // REPEATABLE READ and above it holds the lock while the look opens the snapshot, and
 // what the look finds decides. Below, each statement has its own snapshot, a routine
-// several, and the lock is held until the text has run: it sees base values that are
-// totals. The server knows nothing of the text and the lock belonging together. So
+// several, and the lock is held until the statement has run: it sees base values that are
+// totals. The server knows nothing of the statement and the lock belonging together. So
 // neither waits for locks for ever, and a session that waits for both is released.
 
 const (
@@ -31,7 +31,7 @@ const (
 	readPatience = "10s"       // the text waits for a lock of others while the lock is held
 )
 
-// inSnapshot runs a text in a transaction of slotsql's own.
+// inSnapshot runs a statement in a transaction of slotsql's own.
 func (r *Run) inSnapshot(ctx context.Context, refused error, text func() error) error {
 	c := r.conn
 	d := c.Shared.Dialect.(dialect.ReadOnlyReader)
@@ -56,7 +56,7 @@ func (r *Run) inSnapshot(ctx context.Context, refused error, text func() error) 
 	return r.lifted(ctx, d, refused, text)
 }
 
-// lifted runs a text after a drain that the session's own setting forbids.
+// lifted runs a statement after a drain that the session's own setting forbids.
 func (r *Run) lifted(ctx context.Context, d dialect.ReadOnlyReader, refused error, text func() error) error {
 	c := r.conn
 	defer c.Drain.End()
@@ -80,7 +80,7 @@ func (r *Run) lifted(ctx context.Context, d dialect.ReadOnlyReader, refused erro
 	return err
 }
 
-// inReadOnly runs a text in the application's READ ONLY transaction.
+// inReadOnly runs a statement in the application's READ ONLY transaction.
 func (r *Run) inReadOnly(ctx context.Context, w dialect.ReadOnlyWatcher, text func() error) error {
 	c := r.conn
 	if r.heldBare() {
@@ -109,12 +109,12 @@ func (r *Run) inReadOnly(ctx context.Context, w dialect.ReadOnlyWatcher, text fu
 	}
 	err = r.patiently(ctx, w, text)
 	if rerr := release(); err == nil {
-		err = rerr // the lock may have been lost before the text has run
+		err = rerr // the lock may have been lost before the statement has run
 	}
 	return err
 }
 
-// inOldSnapshot runs a text in a transaction whose snapshot shows no slots.
+// inOldSnapshot runs a statement in a transaction whose snapshot shows no slots.
 func (r *Run) inOldSnapshot(ctx context.Context, w dialect.ReadOnlyWatcher, text func() error) error {
 	// Where the lock cannot be had the look tells all the same. It may wait for
 	// transactions that wait for the lock (DEFERRABLE): then that is given up.
@@ -138,7 +138,7 @@ func (r *Run) inOldSnapshot(ctx context.Context, w dialect.ReadOnlyWatcher, text
 	return text()
 }
 
-// onReplica runs a text between two looks that find no slots, and the replica in the
+// onReplica runs a statement between two looks that find no slots, and the replica in the
 // same state: at most one transaction has become visible in between. If that had made
 // slots, the second look would see them, because it takes another one to fold them.
 func (r *Run) onReplica(ctx context.Context, w dialect.ReadOnlyWatcher, applied string, text func() error) error {
@@ -165,7 +165,7 @@ func (r *Run) onReplica(ctx context.Context, w dialect.ReadOnlyWatcher, applied 
 	return nil
 }
 
-// patiently runs a text that waits for locks for some seconds at most.
+// patiently runs a statement that waits for locks for some seconds at most.
 func (r *Run) patiently(ctx context.Context, w dialect.ReadOnlyWatcher, text func() error) error {
 	ask, set := w.LockPatience()
 	patience, err := r.ask(ctx, ask)

@@ -17,9 +17,9 @@ var (
 	_ via                      = (*stmt)(nil)
 )
 
-// stmt is a prepared statement: the plan's text prepared on the parent, and
+// stmt is a prepared statement: the plan's SQL prepared on the parent, and
 // the increment's own statements once they are used. NumInput is the original's, which
-// the plan's text shares.
+// the plan's SQL shares.
 type stmt struct {
 	conn   *Conn
 	query  string
@@ -52,7 +52,7 @@ func newStmt(c *Conn, query string, p *plan, parent driver.Stmt) driver.Stmt {
 	return s
 }
 
-// Unwrap returns the parent's statement for the plan's text.
+// Unwrap returns the parent's statement for the plan's SQL.
 func (s *stmt) Unwrap() driver.Stmt { return s.parent }
 
 // Close implements driver.Stmt.
@@ -137,7 +137,7 @@ func (s *stmt) ready(ctx context.Context, args []driver.NamedValue) (*Run, error
 	return s.conn.run(p, s, call{args: values, options: options}), nil
 }
 
-// reprepare makes the parent's statement one of the plan's text, which is about
+// reprepare makes the parent's statement one of the plan's SQL, which is about
 // to run.
 func (s *stmt) reprepare(ctx context.Context, p *rewrite.Plan) error {
 	if s.text == p.Text && !(p.Read.Anew && s.ran) {

@@ -44,7 +44,7 @@ func (c *Conn) finished(err error) {
 	}
 }
 
-// transacted notes what the text of a plan may have done to the transaction.
+// transacted notes what the statement of a plan may have done to the transaction.
 func (c *Conn) transacted(plan *rewrite.Plan, err error) {
 	c.Tx.Doubt()
 	text, events := plan.Text, plan.TxEvents
@@ -83,7 +83,7 @@ func (c *Conn) transacted(plan *rewrite.Plan, err error) {
 	c.SettleFacts(false)
 }
 
-// single reports whether a text is certainly one statement, and was read as such.
+// single reports whether SQL is certainly one statement, and was read as such.
 func single(text string) bool {
 	return len(text) < 1<<10 && strings.IndexByte(strings.TrimRight(text, "; \t\r\n"), ';') < 0
 }

@@ -14,7 +14,7 @@ import (
 // A role may lock rows of a counter table, or delete them, and have no right to UPDATE
 // its counters, or its slots. Its drains lock the base rows as ever, so that nobody
 // makes slot rows of theirs any more. When there are none then, nothing has to be moved:
-// base values are totals until the transaction ends, and the text runs as it is. A slot
+// base values are totals until the transaction ends, and the statement runs as it is. A slot
 // row that is there, even with nothing in it, may be added to without the base row's lock;
 // for these the error names the rights to grant.
 
@@ -85,7 +85,7 @@ func (r *Run) nothingHeld(ctx context.Context, d *rewrite.DrainTable) (bool, err
 	return false, r.notGranted(d.Table, "")
 }
 
-// refusal is the engine's error for a text that the session's user may not run, with the
+// refusal is the engine's error for a statement that the session's user may not run, with the
 // plain driver, either. EXPLAIN asks for the same rights.
 func (r *Run) refusal(ctx context.Context) error {
 	text := r.Plan.Text

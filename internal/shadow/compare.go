@@ -38,7 +38,7 @@ func (w *Shadower) do(ctx context.Context, raw driver.Conn, j job) error {
 	return (&comparison{w: w, on: on, dry: dry, job: j, plan: p}).run(ctx)
 }
 
-// plan finds out what would become of a text.
+// plan finds out what would become of a statement.
 func (w *Shadower) plan(ctx context.Context, dry *session.Conn, t *tracked) (*verdict, error) {
 	changes := w.dry.Changes.Load()
 	if p := t.plan.Load(); p != nil && p.changes == changes {
@@ -261,7 +261,7 @@ func (c *comparison) behind(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// counters are the names of the counters of the tables that the text mentions.
+// counters are the names of the counters of the tables that the statement mentions.
 func (c *comparison) counters() (out []string) {
 	for _, t := range c.rewritten.Plan.Touched {
 		out = append(out, t.Counter.Counters...)
@@ -269,7 +269,7 @@ func (c *comparison) counters() (out []string) {
 	return out
 }
 
-// log reports a difference: the first one of a text, the second, the fourth and
+// log reports a difference: the first one of a statement, the second, the fourth and
 // so on.
 func (c *comparison) log(ctx context.Context, what, behind string) {
 	if n := c.plan.logged.Add(1); n&(n-1) != 0 {

@@ -20,8 +20,8 @@ import (
 )
 
 // A table with mode shadow is no counter table to the application's
-// connections: a text that names it goes to the parent as it is, and nothing
-// else is done on the connection. That a text has been run is noted here, beside
+// connections: a statement that names it goes to the parent as it is, and nothing
+// else is done on the connection. That a statement has been run is noted here, beside
 // it. What would become of it is found out by a second planner, for which the
 // tables in shadow are on, and which runs nothing of the application's; and of
 // the reads some are run both ways and compared (shadow_compare.go).
@@ -58,7 +58,7 @@ type Shadower struct {
 	slotted  map[*rewrite.Table]bool // tables whose slot table has been seen
 }
 
-// tracked is a text that names a table in shadow.
+// tracked is a statement that names a table in shadow.
 type tracked struct {
 	text string
 	plan atomic.Pointer[verdict] // nil: not known yet
@@ -70,7 +70,7 @@ type tracked struct {
 	failures int
 }
 
-// verdict is what is known of a text.
+// verdict is what is known of a statement.
 type verdict struct {
 	tally   *counted // nil: it concerns no table in shadow
 	tables  []string // concerned
@@ -80,7 +80,7 @@ type verdict struct {
 	logged  atomic.Uint64 // differences
 }
 
-// job is a text to be planned, and to be compared with these arguments.
+// job is a statement to be planned, and to be compared with these arguments.
 type job struct {
 	text    *tracked
 	compare bool
@@ -165,7 +165,7 @@ func (w *Shadower) Queried(statement any, args, options []driver.NamedValue) {
 	}
 }
 
-// count returns what is known of the text; nil when that is nothing yet.
+// count returns what is known of the statement; nil when that is nothing yet.
 func (w *Shadower) count(t *tracked) *verdict {
 	p := t.plan.Load()
 	if p != nil && p.changes == w.dry.Changes.Load() {

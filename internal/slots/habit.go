@@ -42,13 +42,13 @@ const trialPatience = time.Second
 // maxHabits bounds what is remembered; then it begins anew.
 const maxHabits = 4096
 
-// Habits are those of a connector, by the form of the text.
+// Habits are those of a connector, by the form of the statement.
 type Habits struct {
 	mu    sync.Mutex
 	forms map[string]*Habit
 }
 
-// Of returns the habit of a text; nil for a plan that changes no counter's rows.
+// Of returns the habit of a statement; nil for a plan that changes no counter's rows.
 func (hs *Habits) Of(d rewrite.Dialect, p *rewrite.Plan, text string) *Habit {
 	if p.Increment == nil && len(p.Base.Changes) == 0 {
 		return nil

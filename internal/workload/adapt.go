@@ -23,7 +23,7 @@ var (
 	atNamed  = regexp.MustCompile(`(?:^|[^@\w])@[A-Za-z_]\w*|\?\d`)
 )
 
-// Adapt returns a text whose placeholders are the dialect's own. A text that
+// Adapt returns a statement whose placeholders are the dialect's own. A statement that
 // the dialect's parser takes as it is meant is left as it is, and so is one that
 // it does not take without foreign placeholders either.
 func Adapt(d rewrite.Dialect, text string) string {

@@ -118,7 +118,7 @@ func (o *Order) end(steps []step) {
 	}
 }
 
-// names reports whether a text names a table, as a word of its own.
+// names reports whether a statement names a table, as a word of its own.
 func names(text, table string) bool {
 	for at := 0; ; {
 		i := strings.Index(text[at:], table)

@@ -34,7 +34,7 @@ func Key(lx *rewrite.Lexis, text string) string {
 	return strings.Join(tokens(lx, text, true), " ")
 }
 
-// tokens returns a text's tokens without values. To show them each has a space
+// tokens returns a statement's tokens without values. To show them each has a space
 // before it that had one; as a key they are bare.
 func tokens(lx *rewrite.Lexis, text string, key bool) []string {
 	var out []string
