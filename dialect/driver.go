@@ -46,6 +46,39 @@ type FoldErrorClassifier interface {
 	Unmoved(err error) (reason string, ok bool)
 }
 
+// A ProofErrorClassifier is a Dialect whose rewrite.Proof fails by itself where a row has
+// slots.
+type ProofErrorClassifier interface {
+	// Refuted reports whether err may be that failure. The statement itself may fail so
+	// as well: it is then run after a drain.
+	Refuted(err error) bool
+}
+
+// A Pipeliner is a Dialect whose parent sends several statements in one round trip. Each
+// begins when the one before has ended, with a snapshot of its own where the isolation
+// level has it so. Outside of a transaction they are one.
+type Pipeliner interface {
+	// Pipeline runs the statements. An error is that of the first one that fails, and
+	// those behind it do not run; driver.ErrSkip is that of a connection which cannot.
+	Pipeline(ctx context.Context, c driver.Conn, list []Statement) ([]Outcome, error)
+	// Decodes reports whether Outcome has values of a type, named as the parent's
+	// ColumnTypeDatabaseTypeName has it, as the parent's own rows have them.
+	Decodes(typeName string) bool
+}
+
+// Statement is one statement of a pipeline.
+type Statement struct {
+	SQL  string
+	Args []driver.NamedValue
+}
+
+// Outcome is what has become of one statement of a pipeline.
+type Outcome struct {
+	Affected int64
+	Columns  []string
+	Rows     [][]driver.Value
+}
+
 // A SavepointErrorClassifier is for an engine whose errors may roll back a
 // drain's own transaction by themselves.
 type SavepointErrorClassifier interface {

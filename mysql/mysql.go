@@ -27,6 +27,7 @@ var (
 	_ slotdialect.NamespaceAware          = Engine{}
 	_ slotdialect.ErrorClassifier         = Engine{}
 	_ slotdialect.TxErrorClassifier       = Engine{}
+	_ slotdialect.ProofErrorClassifier    = Engine{}
 	_ slotdialect.TxGuard                 = Engine{}
 	_ slotdialect.ReadOnlyReader          = Engine{}
 	_ slotdialect.ReadOnlyErrorClassifier = Engine{}
@@ -155,6 +156,9 @@ func (Engine) TxUndone() error {
 // SlotFull recognises what an increment meets at the limits of its slot. The
 // drain that follows is right whatever the reason was.
 func (Engine) SlotFull(err error) bool { return dialect.Overflow(number(err)) }
+
+// Refuted recognises a number out of range.
+func (Engine) Refuted(err error) bool { return number(err) == 1690 }
 
 func number(err error) uint16 {
 	var e *mysql.MySQLError

@@ -31,6 +31,7 @@ var (
 	_ slotdialect.ArgRewriter         = Engine{}
 	_ slotdialect.ReadOnlyReader      = Engine{}
 	_ slotdialect.ReadOnlyWatcher     = Engine{}
+	_ slotdialect.Pipeliner           = Engine{}
 )
 
 // DriverName is the name the driver is registered under.

@@ -41,7 +41,7 @@ func (p *planning) newDML(st *Statement) *dml {
 }
 
 func (m *dml) drain(reason string) *Plan {
-	return m.drainRows(m.sc, m.target, m.st.Where, m.alone(), reason)
+	return m.drainRows(m.st, m.sc, m.target, m.st.Where, m.alone(), reason)
 }
 
 // alone says that the counters of no other rows than those that WHERE selects

@@ -125,7 +125,7 @@ func (p *planning) baseRef(t *Table, b *binding) string {
 // drainRows drains the rows that the statement's predicate fixes, or all rows
 // of its table when it fixes none, and all rows of every other counter table
 // of the statement.
-func (p *planning) drainRows(sc *scope, b *binding, where *Expr, once bool, reason string) *Plan {
+func (p *planning) drainRows(st *Statement, sc *scope, b *binding, where *Expr, once bool, reason string) *Plan {
 	tables := p.mentioned()
 	var rows *rowset
 	if once && b != nil && b.counts {
@@ -139,6 +139,9 @@ func (p *planning) drainRows(sc *scope, b *binding, where *Expr, once bool, reas
 		}
 		plan.Drain.Tables = append(plan.Drain.Tables, p.drainTable(t, nil))
 	}
+	if len(tables) == 1 {
+		plan.Drain.Proof = p.proof(st, sc, where, rows)
+	}
 	return plan
 }
 
@@ -150,7 +153,7 @@ func (p *planning) drainSelect(st *Statement, tables []*Table, reason string) *P
 		return p.drainAll(tables, reason)
 	}
 	sc := p.newScope(p.withScope(nil, q.With), nil, q.From)
-	return p.drainRows(sc, sc.bindings[0], q.Where, true, reason)
+	return p.drainRows(st, sc, sc.bindings[0], q.Where, true, reason)
 }
 
 // fixedRows finds a unique key that the top-level conjunction of where fixes to constants.

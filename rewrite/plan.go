@@ -131,6 +131,10 @@ type DrainPlan struct {
 	// Tables are drained before Text runs.
 	Tables []DrainTable
 
+	// Proof is the form of the statement that needs no drain where its row has no slots;
+	// nil where there is none.
+	Proof *Proof
+
 	// Before and After run around Text: DDL of slot tables.
 	Before, After []Bound
 

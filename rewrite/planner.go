@@ -129,6 +129,9 @@ func (pl *Planner) single(text string, tokens []Token, spans []Span) (*Plan, err
 	} else {
 		plan.Text += text[len(body):]
 	}
+	if plan.Drain.Proof != nil {
+		plan.Drain.Proof.SQL += text[len(body):]
+	}
 	if plan.Class != Drain && plan.Class != Refused {
 		plan = p.changedAll(plan, p.changedWithin)
 	}

@@ -25,6 +25,7 @@ var (
 	_ slotdialect.Dialect                  = Engine{}
 	_ slotdialect.ErrorClassifier          = Engine{}
 	_ slotdialect.SavepointErrorClassifier = Engine{}
+	_ slotdialect.ProofErrorClassifier     = Engine{}
 	_ slotdialect.ReadOnlyReader           = Engine{}
 )
 

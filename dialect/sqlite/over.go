@@ -10,6 +10,7 @@ var (
 	_ dialect.Dialect                  = Over{}
 	_ dialect.ErrorClassifier          = Over{}
 	_ dialect.SavepointErrorClassifier = Over{}
+	_ dialect.ProofErrorClassifier     = Over{}
 	_ dialect.ReadOnlyReader           = Over{}
 )
 
@@ -79,6 +80,12 @@ func (o Over) Retryable(err error) bool {
 func (o Over) SavepointGone(err error) bool {
 	code, message := o.code(err)
 	return code == codeError && strings.Contains(message, "no such savepoint")
+}
+
+// Refuted recognises what abs() says of the smallest integer.
+func (o Over) Refuted(err error) bool {
+	code, message := o.code(err)
+	return code == codeError && strings.Contains(message, "integer overflow")
 }
 
 // SlotFull is always false: the upsert affects no row instead.

@@ -92,6 +92,9 @@ func (b *printer) plan(indent, text string, p *rewrite.Plan, allSteps bool) {
 	for _, c := range p.Base.Cover {
 		b.line(indent, "runs as it is if", args([]rewrite.Arg{c.Arg})+" is one of "+args(c.In))
 	}
+	if proof := p.Drain.Proof; proof != nil {
+		b.line(indent, "without slots", strings.TrimRight(proof.SQL, "\n")+arrow(proof.Args))
+	}
 	for _, d := range p.Drain.Tables {
 		b.drain(indent, p, d, allSteps)
 	}

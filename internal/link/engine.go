@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 
 	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/rewrite"
 )
 
 // Engine is a dialect with its optional knowledge of the parent.
@@ -15,6 +16,7 @@ type Engine struct {
 	args    dialect.ArgRewriter
 
 	Snapshots dialect.SnapshotIsolation
+	Pipeliner dialect.Pipeliner // nil where the parent has none
 }
 
 // EngineOf finds out which optional interfaces a dialect has.
@@ -24,6 +26,7 @@ func EngineOf(d dialect.Dialect) Engine {
 	e.Watcher, _ = d.(dialect.TxWatcher)
 	e.args, _ = d.(dialect.ArgRewriter)
 	e.Snapshots, _ = d.(dialect.SnapshotIsolation)
+	e.Pipeliner, _ = d.(dialect.Pipeliner)
 	return e
 }
 
@@ -45,6 +48,22 @@ func (e *Engine) LockTimeout(err error) bool { return e.errors != nil && e.error
 
 // Retryable reports whether the same may succeed when it is run once more.
 func (e *Engine) Retryable(err error) bool { return e.errors != nil && e.errors.Retryable(err) }
+
+// Proves reports whether the parent runs the form of a statement that proves that a row
+// has no slots, and what comes of it can be told.
+func (e *Engine) Proves(p *rewrite.Proof) bool {
+	if p != nil && p.Refuted == nil {
+		_, ok := e.dialect.(dialect.ProofErrorClassifier)
+		return ok
+	}
+	return p != nil && e.Pipeliner != nil
+}
+
+// Refuted reports whether err may say that a row has slots.
+func (e *Engine) Refuted(err error) bool {
+	c, ok := e.dialect.(dialect.ProofErrorClassifier)
+	return ok && err != nil && c.Refuted(err)
+}
 
 func (e *Engine) savepointGone(err error) bool {
 	c, ok := e.dialect.(dialect.SavepointErrorClassifier)

@@ -20,6 +20,9 @@ func (r *Run) execDrained(ctx context.Context) (driver.Result, error) {
 	if r.Plan.Drain.Outside {
 		return r.execOutside(ctx)
 	}
+	if res, done, err := r.execProven(ctx); done || err != nil {
+		return res, err
+	}
 	if r.Plan.Drain.FoldOptional {
 		return r.execOptional(ctx)
 	}
@@ -101,12 +104,24 @@ func (r *Run) drainAndExec(ctx context.Context) (res driver.Result, err error) {
 // queryDrained runs a query in its drain's transaction, which ends with the
 // rows. Where the transaction may be the application's own, the rows are read
 // at once: the application may go on while they are open.
-//
-//nolint:funlen // the ways in which a query drains, the cheapest first
 func (r *Run) queryDrained(ctx context.Context) (driver.Rows, error) {
 	if !r.complete() {
 		return r.queryText(ctx)
 	}
+	if rows, done, err := r.queryProven(ctx); done || err != nil {
+		return rows, err
+	}
+	rows, err := r.queryLocked(ctx)
+	if err == nil {
+		r.noteReturned(rows)
+	}
+	return rows, err
+}
+
+// queryLocked runs a query after a drain.
+//
+//nolint:funlen // the ways in which a query drains, the cheapest first
+func (r *Run) queryLocked(ctx context.Context) (driver.Rows, error) {
 	defer r.conn.Drain.End()
 	if may, err := r.byViewAlone(ctx); err != nil {
 		return nil, err

@@ -18,6 +18,7 @@ type plan struct {
 	tally  *counts                    // nil: not counted
 	shadow any                        // what counts it; nil: it names no table in shadow
 	habit  *slots.Habit               // of its form; nil: none is kept
+	proofs proofs
 	// dynamic is set where the text's own statement is an expression's value.
 	dynamic *rewrite.Dynamic
 	// otherwise is the plan of an untouched text of several statements in a session

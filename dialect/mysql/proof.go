@@ -1,0 +1,36 @@
+package mysql
+
+import (
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+var _ rewrite.ProvingDialect = (*Dialect)(nil)
+
+// Proof writes a predicate that fails with error 1690 where the row has slots.
+//
+// Why that is exact: the subquery depends on the row, so it is run when the statement has
+// read it, and by then the statement has the row's exclusive lock, as it has with the
+// plain driver. Who makes a slot row holds the shared lock of the base row until its
+// transaction ends. So none is under way, and none comes before this statement is
+// committed. A locking read sees the newest rows, whatever the snapshot, and waits for
+// those that are being changed. So it finds every slot row that there is.
+//
+// At READ COMMITTED a scan may look at a row before it waits for its lock, and once more
+// when it has it. RAND has MariaDB run the subquery each time, and not remember what it
+// has returned for the same key.
+//
+// In a transaction the locking read would keep the place where slot rows would be locked
+// until the transaction ends, for other rows as well (InnoDB's gap locks): the form is
+// for autocommit only.
+func (d *Dialect) Proof(t *rewrite.Table, s rewrite.Scope) rewrite.ProofText {
+	row := alias("slotsql_s", s.Qualifier)
+	var on []string
+	if of := t.Counter.OfTable(quote, row+"."); of != "" {
+		on = append(on, of)
+	}
+	on = append(on, same(row, t.Counter.SlotKey(), s.Qualifier, t.Counter.Key))
+	return rewrite.ProofText{Holds: "18446744073709551615 + (SELECT COUNT(*) FROM " + slotTable(t) + " AS " + row + slotIndex(t) +
+		" WHERE " + strings.Join(on, " AND ") + " AND RAND() >= 0 LOCK IN SHARE MODE) = 18446744073709551615"}
+}

@@ -1,0 +1,37 @@
+package postgres
+
+import "github.com/slotsql/slotsql/rewrite"
+
+var _ rewrite.ProvingDialect = (*Dialect)(nil)
+
+// Proof writes three statements of one transaction: the drain's lock on the row, the
+// question whether the predicate fails, and the application's own statement with the
+// predicate.
+//
+// One statement cannot do: it takes its snapshot before it waits for the row, so that it
+// would not see a slot row which is committed meanwhile. At READ COMMITTED the statement
+// behind the lock has a snapshot that is newer than the lock. Who makes a slot row has
+// the base row locked FOR KEY SHARE until its transaction ends, which FOR UPDATE
+// conflicts with. So none is under way, none comes before the end of the transaction, and
+// the snapshot shows every slot row that there is.
+//
+// The predicate also asks whether the row is the one that has been locked (its xmax is the
+// transaction), since it may have been inserted after that: then nothing keeps others
+// from counting in it. Of such a row the statement sees nothing, as if it had run when
+// the lock found none. And it asks for the level: at REPEATABLE READ the snapshot is
+// older than the lock.
+func (d *Dialect) Proof(t *rewrite.Table, s rewrite.Scope) rewrite.ProofText {
+	alias := slotAlias
+	for quote(alias) == s.Qualifier {
+		alias += "_"
+	}
+	const level = "pg_catalog.current_setting('transaction_isolation') IN ('read committed', 'read uncommitted')"
+	locked := s.Qualifier + ".xmax = CAST(CAST(pg_catalog.txid_current() % 4294967296 AS text) AS pg_catalog.xid)"
+	empty := "NOT EXISTS (SELECT 1 FROM " + slotTable(t) + " AS " + alias + " WHERE " + slotEquals(t, alias, s.Qualifier, t.Counter.Counters...) + ")"
+	holds := "(" + level + " AND " + locked + " AND " + empty + ")"
+	return rewrite.ProofText{
+		Lock:    d.Lock(t, s)[0],
+		Refuted: "SELECT 1 FROM " + s.Ref + " WHERE (" + s.Where + ") AND NOT " + holds,
+		Holds:   holds,
+	}
+}

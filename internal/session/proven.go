@@ -1,0 +1,164 @@
+package session
+
+import (
+	"context"
+	"database/sql/driver"
+	"slices"
+	"sync/atomic"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/internal/link"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// A drain of a row without slots, and that is nearly every row, costs what the plain
+// statement costs: outside of transactions the statement goes first in a form that
+// touches its row only where that has no slots (rewrite.Proof). Where it has some nothing
+// has been done, and the drain follows. Why that is exact is said with each dialect's
+// Proof.
+
+// proofs is how statements of a plan have fared that were sent in the form that proves
+// that there are no slots.
+type proofs struct {
+	// refuted is how many have been refuted in a row, and skip how many executions are
+	// to drain at once because of that.
+	refuted, skip atomic.Int32
+	// types are those of the columns that the statement returns, once they are known.
+	types atomic.Pointer[columnTypes]
+}
+
+// maxSkipped bounds the executions that drain at once, after one that had to.
+const maxSkipped = 64
+
+// due reports whether the form is worth a try.
+func (p *proofs) due() bool { return p.skip.Load() <= 0 || p.skip.Add(-1) < 0 }
+
+// settle notes how a try has gone.
+func (p *proofs) settle(held bool) {
+	if held {
+		p.refuted.Store(0)
+		return
+	}
+	p.skip.Store(min(int32(1)<<min(p.refuted.Add(1)-1, 30), maxSkipped))
+}
+
+// mayProve reports whether the statement may run in the form that proves that there is
+// nothing to fold: outside of transactions, so that what it locks is locked as long as
+// the plain statement locks its row; on a single server, whose locks are all there are;
+// and as a user who may read what slots there are.
+func (r *Run) mayProve() bool {
+	c := r.conn
+	if r.Plan.Class != rewrite.Drain || !c.Engine.Proves(r.Plan.Drain.Proof) || len(r.call.options) > 0 || r.partsStay ||
+		!c.InAutocommit() || c.Cluster || c.Origin.RoleSet() {
+		return false
+	}
+	d := &r.Plan.Drain.Tables[0]
+	t := d.Table.Counter
+	return len(t.Ungranted) == 0 && t.OnDrain == rewrite.OnDrainRun && r.certain(d.Forms) && r.Plan.proofs.due()
+}
+
+// execProven runs the statement where nothing is to be folded; it reports false where
+// nothing has come of it, and the drain is to follow.
+func (r *Run) execProven(ctx context.Context) (res driver.Result, done bool, err error) {
+	if !r.mayProve() {
+		return nil, false, nil
+	}
+	proof := r.Plan.Drain.Proof
+	if proof.Refuted != nil {
+		var o *dialect.Outcome
+		if o, err = r.pipelined(ctx, proof); o != nil {
+			res = driver.RowsAffected(o.Affected)
+		}
+	} else {
+		res, _, err = r.own(ctx, &proof.Bound)
+	}
+	if done, err = r.provenBy(res != nil, err); done && err == nil {
+		return res, true, nil
+	}
+	return nil, done, err
+}
+
+// queryProven is execProven for a statement that returns rows.
+func (r *Run) queryProven(ctx context.Context) (rows driver.Rows, done bool, err error) {
+	if !r.mayProve() {
+		return nil, false, nil
+	}
+	proof := r.Plan.Drain.Proof
+	var all *bufferedRows
+	if proof.Refuted != nil {
+		types := r.Plan.proofs.types.Load()
+		if types == nil || !r.decodes(*types) {
+			return nil, false, nil
+		}
+		var o *dialect.Outcome
+		if o, err = r.pipelined(ctx, proof); o != nil {
+			all = &bufferedRows{columns: o.Columns, columnTypes: *types, rows: o.Rows}
+		}
+	} else {
+		// The error may come with the rows.
+		args, berr := r.bind(proof.Args)
+		if berr != nil {
+			return nil, true, berr
+		}
+		if rows, err = (direct{r.conn}).ownQuery(ctx, &proof.Bound, args); err == nil {
+			all = &bufferedRows{columns: rows.Columns(), columnTypes: TypesOf(rows)}
+			all.rows, err = link.ReadAll(rows)
+			if cerr := rows.Close(); err == nil {
+				err = cerr
+			}
+		}
+	}
+	if done, err = r.provenBy(all != nil, err); done && err == nil {
+		return all, true, nil
+	}
+	return nil, done, err
+}
+
+// provenBy judges how the statement has gone: done with an error is the application's.
+// What a deadlock has undone is run after a drain, as a drain runs again.
+func (r *Run) provenBy(ran bool, err error) (done bool, _ error) {
+	switch {
+	case err == nil && ran:
+		r.Plan.tally.drained()
+		r.Plan.proofs.settle(true)
+		return true, nil
+	case err == nil, r.conn.Engine.Refuted(err):
+		r.Plan.proofs.settle(false)
+		return false, nil
+	case r.conn.Engine.Conflict(err), err == driver.ErrSkip:
+		return false, nil
+	}
+	return true, err
+}
+
+// pipelined sends the statements of a proof in one round trip. It returns nil where the
+// row has slots.
+func (r *Run) pipelined(ctx context.Context, proof *rewrite.Proof) (*dialect.Outcome, error) {
+	var list []dialect.Statement
+	for _, b := range []*rewrite.Bound{proof.Lock, proof.Refuted} {
+		args, err := r.bind(b.Args)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, dialect.Statement{SQL: b.SQL, Args: args})
+	}
+	list = append(list, dialect.Statement{SQL: proof.SQL, Args: r.call.args})
+	out, err := r.conn.Engine.Pipeliner.Pipeline(ctx, r.conn.Parent, list)
+	if err != nil || len(out[1].Rows) > 0 {
+		return nil, err
+	}
+	return &out[2], nil
+}
+
+// decodes reports whether a pipeline returns columns of the types as the parent does.
+func (r *Run) decodes(types columnTypes) bool {
+	return !slices.ContainsFunc(types, func(t ColumnType) bool { return !r.conn.Engine.Pipeliner.Decodes(t.Name) })
+}
+
+// noteReturned notes the types of the columns that the statement returns.
+func (r *Run) noteReturned(rows driver.Rows) {
+	if p := r.Plan.Drain.Proof; p != nil && p.Refuted != nil && r.Plan.proofs.types.Load() == nil {
+		types := columnTypes(TypesOf(rows))
+		r.Plan.proofs.types.Store(&types)
+	}
+}

@@ -1,0 +1,141 @@
+package rewrite
+
+// This file writes the form of a drain's statement that needs no drain, because it proves
+// that there is nothing to fold.
+
+// A Proof is a drain's statement with a condition by which it touches its row only where
+// that has no slots, and none can come to be before the statement is committed. Then base
+// values are totals, and it has done what it would have done after a drain. Its arguments
+// are those of the original.
+//
+// Where the condition does not hold the statement has left everything as it was, and the
+// drain follows: the statement has failed, with an error that the dialect knows
+// (Refuted is nil), or it has touched no row, and Refuted returns one.
+type Proof struct {
+	Bound
+	// Lock runs before it, and Refuted between the two, in one transaction, and its
+	// arguments are those of the original; nil where the statement does without.
+	Lock, Refuted *Bound
+}
+
+// A ProvingDialect is a Dialect of an engine that can tell, in a statement of one row,
+// whether the row has slots.
+type ProvingDialect interface {
+	// Proof writes what a Proof is made of; the zero value where the table has none.
+	// Scope selects the row.
+	Proof(t *Table, scope Scope) ProofText
+}
+
+// ProofText is what a dialect writes of a Proof.
+type ProofText struct {
+	// Holds is a predicate over the row.
+	Holds         string
+	Lock, Refuted string // "" where Holds raises an error
+}
+
+// proof returns the form of a statement that drains the row that its WHERE fixes; nil
+// where there is none.
+func (p *planning) proof(st *Statement, sc *scope, where *Expr, rows *rowset) *Proof {
+	d, ok := p.d.(ProvingDialect)
+	if !ok || rows == nil || !rows.single || !p.provable(st, sc, where) {
+		return nil
+	}
+	t := rows.binding.table
+	if len(t.Counter.Key) == 0 || t.Ruled || t.UpdateRule || t.IsView || t.NoTransactions != "" {
+		return nil
+	}
+	var tp template
+	text := d.Proof(t, Scope{
+		Ref: p.baseRef(t, rows.binding), Qualifier: p.qualifier(rows.binding), Where: tp.mark(rows.where),
+	})
+	if text.Holds == "" {
+		return nil
+	}
+	if text.Refuted != "" && (t.UpdateTrigger || st.Kind == KindDelete) {
+		return nil // triggers of a statement fire where it touches no row, too
+	}
+	out := &Proof{}
+	if text.Refuted != "" {
+		out.SQL = p.src.apply([]edit{
+			{Span{where.Start, where.Start}, "("},
+			{Span{where.End, where.End}, ") AND " + text.Holds},
+		})
+	} else {
+		out.Bound = p.proving(&tp, where, rows, text.Holds)
+	}
+	for _, b := range []struct {
+		text string
+		to   **Bound
+	}{{text.Lock, &out.Lock}, {text.Refuted, &out.Refuted}} {
+		if b.text != "" {
+			bound := tp.expand(p.d, b.text)
+			*b.to = &bound
+		}
+	}
+	return out
+}
+
+// proving writes a statement whose condition fails where it does not hold. It has to be
+// asked before anything that the statement asks of its row, such as whether a counter is
+// large enough, but for the key, by which the engine finds the row.
+func (p *planning) proving(tp *template, where *Expr, rows *rowset, holds string) Bound {
+	before, after := p.src.cut(Span{0, where.Start}), p.src.cut(Span{where.End, len(p.src.text)})
+	asked := tp.mark(rows.where) + " AND " + holds
+	if !rows.only {
+		asked = tp.mark(rows.where) + " AND CASE WHEN " + holds + " THEN (" + tp.mark(p.src.cut(where.Span)) + ") END"
+	}
+	return tp.expand(p.d, tp.mark(before)+asked+tp.mark(after))
+}
+
+// provable reports whether a statement that touches no row may run once more: all that
+// is evaluated before a row is touched gives a value and does nothing else.
+func (p *planning) provable(st *Statement, sc *scope, where *Expr) bool {
+	if where == nil || st.Opaque != "" || st.Replace || len(st.With) > 0 || p.src.large || p.src.hasWord("IGNORE") {
+		return false // MySQL makes warnings of errors where IGNORE is written
+	}
+	list := []*Expr{where}
+	switch st.Kind {
+	case KindUpdate, KindDelete:
+		if st.Target == nil || len(st.From) > 0 || len(st.Limit) > 0 || len(st.OrderBy) > 0 {
+			return false
+		}
+		for _, a := range st.Set {
+			list = append(list, subqueriesOf(a.Value)...)
+		}
+		for _, it := range st.Returning {
+			list = append(list, subqueriesOf(it.Expr)...)
+		}
+	case KindSelect:
+		q := st.Select
+		if !q.Lock || q.Into || len(q.With) > 0 || len(q.Limit) > 0 || len(q.GroupBy) > 0 || q.Having != nil {
+			return false
+		}
+		for _, it := range q.Items {
+			list = append(list, subqueriesOf(it.Expr)...)
+		}
+	default:
+		return false
+	}
+	for _, e := range list {
+		if p.unsteady(sc, e) != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// subqueriesOf returns the subqueries of an expression: an engine may run one before it
+// has found a row.
+func subqueriesOf(e *Expr) (out []*Expr) {
+	if e == nil {
+		return nil
+	}
+	e.Walk(func(x *Expr) bool {
+		if x.Kind == Subquery {
+			out = append(out, x)
+			return false
+		}
+		return true
+	})
+	return out
+}
