@@ -1,0 +1,143 @@
+// Package promslotsql exports what slotsql counts as Prometheus metrics:
+//
+//	prometheus.MustRegister(promslotsql.NewCollector())
+//
+// It reads [slotsql.Stats], [slotsql.RollUps] and [slotsql.Shadows] when it is scraped, and costs nothing in between. Durations
+// of statements are not among them: they are those of a wrapper outside slotsql, such as otelsql.
+package promslotsql
+
+import (
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/slotsql/slotsql"
+)
+
+var _ prometheus.Collector = (*Collector)(nil)
+
+// Collector collects the metrics of all drivers of this process.
+type Collector struct{}
+
+// NewCollector returns a collector. One per process is enough.
+func NewCollector() *Collector { return &Collector{} }
+
+// metric is one number of what is counted in S.
+type metric[S any] struct {
+	desc  *prometheus.Desc
+	kind  prometheus.ValueType
+	value func(*S) float64
+}
+
+// kindLabels tell kinds of statements apart. The tables of a statement are joined by commas.
+var kindLabels = []string{"db_system_name", "db_collection_name", "class", "reason"}
+
+var tableLabels = []string{"db_system_name", "db_collection_name"}
+
+func counter[S any](name, help string, labels []string, value func(*S) uint64) metric[S] {
+	return metric[S]{
+		prometheus.NewDesc("slotsql_"+name+"_total", help, labels, nil),
+		prometheus.CounterValue,
+		func(s *S) float64 { return float64(value(s)) },
+	}
+}
+
+var statements = []metric[slotsql.StatementStats]{
+	counter("statements", "Statements on counter tables, failed ones included.", kindLabels,
+		func(s *slotsql.StatementStats) uint64 { return s.Statements }),
+	counter("drains", "How often slots were folded for statements, per table.", kindLabels,
+		func(s *slotsql.StatementStats) uint64 { return s.Drains }),
+	counter("fallbacks", "Increments that were not slotted when they ran: no row, a NULL, the end of a range, an argument that does not fit.", kindLabels,
+		func(s *slotsql.StatementStats) uint64 { return s.Fallbacks }),
+	counter("coalesced", "Executions that were part of another one's statement.", kindLabels,
+		func(s *slotsql.StatementStats) uint64 { return s.Coalesced }),
+	counter("cold", "Increments that ran alone on the base row, as written, because nothing has waited for it.", kindLabels,
+		func(s *slotsql.StatementStats) uint64 { return s.Cold }),
+	counter("grouped", "Increments that shared a statement on the base row.", kindLabels,
+		func(s *slotsql.StatementStats) uint64 { return s.Grouped }),
+	counter("slotted", "Increments that went to slots.", kindLabels,
+		func(s *slotsql.StatementStats) uint64 { return s.Slotted }),
+	counter("heated", "How often a row has become hot.", kindLabels,
+		func(s *slotsql.StatementStats) uint64 { return s.Heated }),
+}
+
+var rollUps = []metric[slotsql.RollUpStats]{
+	counter("rollup_passes", "Passes over the table, to their end.", tableLabels,
+		func(s *slotsql.RollUpStats) uint64 { return s.Passes }),
+	counter("rollup_moved_rows", "Slot rows moved into base rows.", tableLabels,
+		func(s *slotsql.RollUpStats) uint64 { return s.Moved }),
+	counter("rollup_merged_rows", "Slot rows merged, because their base row was locked.", tableLabels,
+		func(s *slotsql.RollUpStats) uint64 { return s.Merged }),
+	counter("rollup_deleted_rows", "Empty slot rows deleted.", tableLabels,
+		func(s *slotsql.RollUpStats) uint64 { return s.Deleted }),
+	counter("rollup_orphan_rows", "Slot rows without a base row deleted.", tableLabels,
+		func(s *slotsql.RollUpStats) uint64 { return s.Orphans }),
+	counter("rollup_skipped_rows", "Slot rows skipped, because they were locked.", tableLabels,
+		func(s *slotsql.RollUpStats) uint64 { return s.Skipped }),
+	counter("rollup_conflicts", "Batches that met a conflict.", tableLabels,
+		func(s *slotsql.RollUpStats) uint64 { return s.Conflicts }),
+	counter("rollup_errors", "Base rows that could not take what slots hold.", tableLabels,
+		func(s *slotsql.RollUpStats) uint64 { return s.Errors }),
+	{
+		prometheus.NewDesc("slotsql_rollup_lag_seconds", "Age of the oldest increment that may still be in a slot.", tableLabels, nil),
+		prometheus.GaugeValue,
+		func(s *slotsql.RollUpStats) float64 { return s.Lag.Seconds() },
+	},
+}
+
+var shadows = []metric[slotsql.ShadowStats]{
+	counter("shadow_statements", "Statements on tables in shadow mode.", kindLabels,
+		func(s *slotsql.ShadowStats) uint64 { return s.Statements }),
+	counter("shadow_compared", "Reads that were run both ways and compared.", kindLabels,
+		func(s *slotsql.ShadowStats) uint64 { return s.Compared }),
+	counter("shadow_differences", "Compared reads that differ.", kindLabels,
+		func(s *slotsql.ShadowStats) uint64 { return s.Differences }),
+	counter("shadow_behind", "Differences while slots held something.", kindLabels,
+		func(s *slotsql.ShadowStats) uint64 { return s.Behind }),
+	counter("shadow_undecided", "Compared reads that differ in what their text leaves open.", kindLabels,
+		func(s *slotsql.ShadowStats) uint64 { return s.Undecided }),
+	counter("shadow_not_compared", "Reads that could not be compared.", kindLabels,
+		func(s *slotsql.ShadowStats) uint64 { return s.NotCompared }),
+	counter("shadow_failed", "Comparisons that an error or the time ended.", kindLabels,
+		func(s *slotsql.ShadowStats) uint64 { return s.Failed }),
+}
+
+// Describe implements prometheus.Collector.
+func (*Collector) Describe(out chan<- *prometheus.Desc) {
+	describe(out, statements)
+	describe(out, rollUps)
+	describe(out, shadows)
+}
+
+// Collect implements prometheus.Collector.
+func (*Collector) Collect(out chan<- prometheus.Metric) {
+	for _, s := range slotsql.Stats() {
+		collect(out, statements, &s, system(s.Dialect), strings.Join(s.Tables, ","), s.Class, s.Reason)
+	}
+	for _, s := range slotsql.RollUps() {
+		collect(out, rollUps, &s, system(s.Dialect), s.Table)
+	}
+	for _, s := range slotsql.Shadows() {
+		collect(out, shadows, &s, system(s.Dialect), strings.Join(s.Tables, ","), s.Class, s.Reason)
+	}
+}
+
+func describe[S any](out chan<- *prometheus.Desc, metrics []metric[S]) {
+	for _, m := range metrics {
+		out <- m.desc
+	}
+}
+
+func collect[S any](out chan<- prometheus.Metric, metrics []metric[S], s *S, labels ...string) {
+	for _, m := range metrics {
+		out <- prometheus.MustNewConstMetric(m.desc, m.kind, m.value(s), labels...)
+	}
+}
+
+// system is a dialect's name by the conventions of OpenTelemetry.
+func system(dialect string) string {
+	if dialect == "postgres" {
+		return "postgresql"
+	}
+	return dialect
+}
