@@ -80,12 +80,7 @@ func BenchmarkGroups(b *testing.B) {
 						},
 						Config: "version: 1\nauto_migrate: true\ndefaults: {" + slots + "}\ntables: {items: {counters: {n: {}}}}\n",
 					}
-					if e.dialect == "sqlite" {
-						o.Params = "_pragma=synchronous(NORMAL)"
-						if server.Durable() {
-							o.Params = "_pragma=synchronous(FULL)"
-						}
-					}
+					o.Params = benchParams(e.dialect)
 					p := twin.New(b, o)
 					sides := [2]*side{{db: p.Plain, numbered: e.dialect == "postgres"}, {db: p.Wrapped, numbered: e.dialect == "postgres", wrapped: true}}
 					for _, s := range sides {
@@ -102,4 +97,15 @@ func BenchmarkGroups(b *testing.B) {
 			}
 		}
 	}
+}
+
+// benchParams has SQLite sync as the servers of the run do.
+func benchParams(dialect string) string {
+	switch {
+	case dialect != "sqlite":
+		return ""
+	case server.Durable():
+		return "_pragma=synchronous(FULL)"
+	}
+	return "_pragma=synchronous(NORMAL)"
 }

@@ -21,6 +21,13 @@ type Group struct {
 	// the application's own SQL; nil where Bound is. When One affects no row, neither
 	// would have the application's.
 	One *Bound
+	// Table is the table.
+	Table *Table
+	// Many does what the statements of several groups do to their rows, all of it or
+	// nothing, and never waits; nil where there is no such statement. Executions of which
+	// it is the same may share it. Key says which row one is for.
+	Many *Bound
+	Key  []KeyNumber
 	// Shares are what an execution adds, in the order of the Total arguments.
 	Shares []Share
 	// Guards are the bounds that the statement's predicate puts on counters, in the

@@ -87,7 +87,7 @@ func newGrouper(m *dml) *grouper {
 	return &grouper{
 		dml:      &dml{planning: m.planning, st: m.st, sc: sc, target: &b, table: &t, once: true},
 		real:     m.table,
-		group:    &Group{},
+		group:    &Group{Table: m.table},
 		varies:   map[string]bool{},
 		counted:  map[string]bool{},
 		returned: map[string]bool{},
@@ -149,6 +149,7 @@ func (g *grouper) plan() (why string) {
 		}
 		g.group.Bound = g.text()
 	}
+	g.many()
 	return ""
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // group prints the form that executions share, or why there is none.
-func (b *printer) group(indent string, p *rewrite.Plan) {
+func (b *printer) group(indent string, p *rewrite.Plan, allSteps bool) {
 	if p.GroupReason != "" {
 		b.line(indent, "no group", p.GroupReason)
 	}
@@ -21,6 +21,9 @@ func (b *printer) group(indent string, p *rewrite.Plan) {
 	indent += "  "
 	if g.One != nil {
 		b.line(indent, "of one", bound(*g.One))
+	}
+	if g.Many != nil && allSteps {
+		b.line(indent, "of many rows", bound(*g.Many))
 	}
 	b.line(indent, "shares", shares(g.Shares))
 	for _, x := range g.Guards {

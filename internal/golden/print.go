@@ -85,7 +85,7 @@ func (b *printer) plan(indent, text string, p *rewrite.Plan, allSteps bool) {
 	if p.Bounded != nil {
 		b.line(indent, "bounded", "runs as it is where the base row satisfies the guards")
 	}
-	b.group(indent, p)
+	b.group(indent, p, allSteps)
 	if len(p.Base.Require) > 0 {
 		b.line(indent, "runs as it is for", deltas(p.Base.Require))
 	}

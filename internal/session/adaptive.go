@@ -27,7 +27,11 @@ func (r *Run) onColdRow() bool {
 	}
 	row.Node = 0 // nodes of a cluster have the row in common
 	if !c.Tx.KeepsLocks() {
-		hot, became := c.Shared.heat.Hot(row)
+		heatOf := c.Shared.heat.Hot
+		if g := r.Plan.Group; g != nil && g.Many != nil {
+			heatOf = c.Shared.heat.HotRow // a crowd shares statements on base rows
+		}
+		hot, became := heatOf(row)
 		if r.Plan.tally.heatedRow(became); !hot {
 			r.row = row
 		}

@@ -20,7 +20,7 @@ import (
 // execGrouped runs an execution in a group, or by alone where it has none.
 func (r *Run) execGrouped(ctx context.Context, alone func(context.Context) (driver.Result, error)) (driver.Result, error) {
 	v, turn := r.inGroup(ctx, false)
-	defer turn.End()
+	defer r.passOn(turn)
 	if v.Outcome == slots.OutcomeAlone {
 		return alone(ctx)
 	}
@@ -34,7 +34,7 @@ func (r *Run) queryGrouped(ctx context.Context, alone func(context.Context) (dri
 		return alone(ctx)
 	}
 	v, turn := r.inGroup(ctx, true)
-	defer turn.End()
+	defer r.passOn(turn)
 	switch {
 	case v.Outcome == slots.OutcomeAlone:
 		return alone(ctx)
@@ -58,16 +58,27 @@ func (r *Run) inGroup(ctx context.Context, rows bool) (slots.Verdict, slots.Turn
 	if !ok {
 		return alone, slots.Turn{}
 	}
-	form := slots.Form{Shares: r.Plan.Group.Shares, Hash: co.Hash(r.Plan.Group.SQL, args)}
-	if turn, ok := co.Enter(form.Hash); ok {
-		return alone, turn
+	hash := co.Hash(r.Plan.Group.SQL, args)
+	if !r.inCrowd() {
+		if turn, ok := co.Enter(hash); ok {
+			return alone, turn
+		}
 	}
 	m, signs, ok := r.member(args)
 	if !ok {
 		return alone, slots.Turn{}
 	}
-	key := slots.GroupKey{Text: r.Plan.Group.SQL, Args: string(signs), Node: r.conn.node.Number}
-	for range 3 {
+	byRow := slots.GroupKey{Text: r.Plan.Group.SQL, Args: string(signs), Node: r.conn.node.Number}
+	apart := false // from those of other rows
+	for range maxJoins {
+		key, form := byRow, slots.Form{Shares: r.Plan.Group.Shares, Hash: hash}
+		m.Key, m.Row = nil, slots.RowKey{}
+		if !apart && r.joinsMany(hash) {
+			if k, row, ok := r.groupRow(); ok {
+				m.Key, m.Row, form.Many, form.Base = k, row, true, true
+				key, form.Hash = r.manyKey(m)
+			}
+		}
 		v := slots.Verdict{Outcome: slots.OutcomeLead, Batch: co.Join(key, form, m)}
 		for v.Outcome == slots.OutcomeLead {
 			switch {
@@ -81,7 +92,9 @@ func (r *Run) inGroup(ctx context.Context, rows bool) (slots.Verdict, slots.Turn
 				v = r.leadGroup(ctx, m, v.Batch, rows)
 			}
 		}
-		if v.Outcome == slots.OutcomeRetry {
+		apart = v.Outcome == slots.OutcomeByRow
+		switch v.Outcome {
+		case slots.OutcomeRetry, slots.OutcomeByRow, slots.OutcomeRejoin:
 			continue
 		}
 		if a, ok := v.Result.(*answer); ok && r.Plan.Group.InsertID > 0 && a.result.rows > 0 {
@@ -93,6 +106,9 @@ func (r *Run) inGroup(ctx context.Context, rows bool) (slots.Verdict, slots.Turn
 	}
 	return alone, slots.Turn{}
 }
+
+// maxJoins bounds how often an execution of which nothing has been applied joins a group.
+const maxJoins = 12
 
 // groupArgs appends what executions of the group have in common beside its statement.
 func (r *Run) groupArgs(b []byte, rows bool) ([]byte, bool) {
@@ -142,7 +158,7 @@ func (r *Run) member(args []byte) (*slots.Member, []byte, bool) {
 		nothing = nothing && m.Adds[i] == 0
 		// Where all add, or all subtract, every value on the way lies between the first
 		// and the last: what may be stored at both ends may be all the way.
-		args = append(args, "-0+"[1+cmp.Compare(m.Adds[i], 0)])
+		args = append(args, sign(m.Adds[i]))
 	}
 	if nothing { // engines differ in what that affects
 		return nil, nil, false
@@ -164,6 +180,9 @@ func (r *Run) member(args []byte) (*slots.Member, []byte, bool) {
 	}
 	return m, args, true
 }
+
+// sign is - or + for a number, 0 for nothing.
+func sign(n int64) byte { return "-0+"[1+cmp.Compare(n, 0)] }
 
 // kept is an argument that its caller may change once it has given up.
 func kept(v any) any {
@@ -206,6 +225,9 @@ func (r *Run) demands(g rewrite.Guard) (int64, bool) {
 func (r *Run) leadGroup(ctx context.Context, m *slots.Member, b *slots.Batch, rows bool) slots.Verdict {
 	r.conn.led++
 	g := &group{run: r, members: b.Members, rows: rows}
+	if len(b.Rows) > 1 {
+		return r.leadShared(ctx, m, b, func(ctx context.Context) { g.leadMany(ctx, b) })
+	}
 	if r.Plan.Class == rewrite.Drain && !g.plan(ctx) {
 		g.tell(slots.Verdict{Outcome: slots.OutcomeAlone}, b.Members...)
 		m.Group.Next()

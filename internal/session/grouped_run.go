@@ -38,7 +38,7 @@ func (g *group) lead(ctx context.Context) {
 		for _, part := range g.todo { // the parent panics
 			g.tell(slots.Verdict{Outcome: slots.OutcomeFailed, Err: errLeaderGone}, part...)
 		}
-		g.members[0].Group.Next() // now that their callers may be back
+		g.run.passOn(g.members[0].Turn()) // now that their callers may be back
 		g.members[0].Verdict <- g.own
 	}()
 	for len(g.todo) > 0 {
@@ -159,9 +159,7 @@ func (g *group) statement(ctx context.Context, members []*slots.Member) (slots.O
 	case slots.OutcomeCounted:
 		g.answer(a, members)
 		r.Plan.tally.ranGrouped(len(members))
-		if inc := r.Plan.Increment; r.row.Table != "" && len(members) > 1 && inc != nil && inc.Coalesced != nil && inc.Coalesced.Many != nil {
-			r.conn.Shared.heat.Grouped(r.row)
-		}
+		r.metOthers(members)
 	case slots.OutcomeAlone:
 		return outcome, err // which says how the group is split
 	}

@@ -45,11 +45,19 @@ func (g *Group) newBatch(leader *Member) *Batch {
 	b := &Batch{}
 	row := batchRow{Row: leader.Row, key: leader.Key, Sums: slices.Clone(leader.Adds)}
 	if g.form.Many {
-		row.Place, b.Many = g.form.Seats.take(leader.Row)
+		row.Place, b.Many = g.form.place(leader.Row)
 	}
 	b.Rows = []batchRow{row}
 	b.take(leader)
 	return b
+}
+
+// place is where a statement for many rows adds to one of them; false where it cannot.
+func (f *Form) place(row RowKey) (Place, bool) {
+	if f.Base {
+		return Place{}, true
+	}
+	return f.Seats.take(row)
 }
 
 func (b *Batch) add(r batchRow) {
@@ -83,7 +91,7 @@ func (b *Batch) admit(m *Member, g *Group) bool {
 		if !b.Many || len(b.Rows) == maxBatchRows {
 			return false
 		}
-		p, known := g.form.Seats.take(m.Row)
+		p, known := g.form.place(m.Row)
 		if !known {
 			return false
 		}

@@ -70,7 +70,8 @@ type Group struct {
 // A Form is what a group's statements are like.
 type Form struct {
 	Shares []rewrite.Share
-	Many   bool // for several rows, with places of these seats
+	Many   bool // for several rows: with places of these seats, or base rows
+	Base   bool
 	Seats  Seats
 	// Hash is that of a key on a base row, where a second statement would wait for the lock
 	// of the first one's row: one is under way at a time. 0: a slot's.
@@ -117,6 +118,8 @@ const (
 	OutcomeCounted   Outcome = iota // it is committed
 	OutcomeLead                     // run a batch, or the queue
 	OutcomeAlone                    // nothing has been applied: run it without the others
+	OutcomeByRow                    // nothing has been applied: share it with those of its row only
+	OutcomeRejoin                   // nothing has been done yet: choose a group anew
 	OutcomeRetry                    // nothing has been applied: the statement never reached the server
 	OutcomeFailed                   // with the batch's error, which is the member's own
 	OutcomeAbandoned                // its caller has given up
@@ -272,6 +275,29 @@ func (g *Group) next() {
 	}
 	if g.leaders--; g.leaders == 0 && g.last <= 1 {
 		g.drop() // nothing to remember: so it is with nearly all rows
+	}
+}
+
+// Disperse ends a leader's turn, and has those in the queue choose a group anew. A group of
+// many rows has no other one to go to.
+func (g *Group) Disperse() {
+	g.shard.mu.Lock()
+	defer g.shard.mu.Unlock()
+	g.disperse()
+}
+
+func (g *Group) disperse() {
+	if g.form.Many {
+		g.next()
+		return
+	}
+	for _, m := range g.queue {
+		m.Verdict <- Verdict{Outcome: OutcomeRejoin}
+	}
+	clear(g.queue)
+	g.queue = g.queue[:0]
+	if g.leaders--; g.leaders == 0 {
+		g.drop()
 	}
 }
 

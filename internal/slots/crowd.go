@@ -7,9 +7,9 @@ import (
 )
 
 // A crowd is what is known of the hot rows of one table. Where increments of several rows
-// share statements at the same time, each row by itself, one statement for slots of many
-// rows does more than one on each base row: see Form.Many. So a crowded table is hot as a
-// whole, for a period as a row is.
+// share statements at the same time, each row by itself, one statement for many rows does
+// more than one on each: see Form.Many. Where there is one for base rows they share that
+// while the table is crowded. Else the table is hot as a whole, for a period as a row is.
 type crowd struct {
 	until   atomic.Int64 // Unix nanoseconds
 	mu      sync.Mutex
@@ -56,8 +56,8 @@ func (c *crowd) note(row string, now time.Time) {
 	clear(c.grouped)
 }
 
-// crowded reports whether a table is hot as a whole.
-func (h *Heat) crowded(table string) bool {
+// Crowded reports whether a table is hot as a whole.
+func (h *Heat) Crowded(table string) bool {
 	if !h.crowd.Load() {
 		return false
 	}

@@ -92,9 +92,14 @@ func (h *Heat) Release(row RowKey) {
 // Hot reports whether an increment outside of transactions belongs in a slot, and whether
 // the row became hot now.
 func (h *Heat) Hot(row RowKey) (hot, became bool) {
-	if h.crowded(row.Table) {
+	if h.Crowded(row.Table) {
 		return true, false
 	}
+	return h.HotRow(row)
+}
+
+// HotRow is Hot of the row itself, whatever its table is.
+func (h *Heat) HotRow(row RowKey) (hot, became bool) {
 	if h.known.Load() == 0 {
 		return false, false
 	}

@@ -60,6 +60,32 @@ func (t Turn) End() {
 	}
 }
 
+// Disperse is End that has those who have come meanwhile choose a group anew.
+func (t Turn) Disperse() {
+	switch {
+	case t.group != nil:
+		t.group.Disperse()
+	case t.entry != nil && !t.entry.hash.CompareAndSwap(t.hash, 0):
+		t.shard.mu.Lock()
+		defer t.shard.mu.Unlock()
+		t.entry.group.disperse()
+	}
+}
+
+// Busy reports whether a statement of a key is under way.
+func (co *Coalescer) Busy(hash uint64) bool {
+	s, e := co.turn(hash)
+	switch e.hash.Load() {
+	case 0:
+		return false
+	case hash | groupBit:
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return e.group != nil && e.group.leaders > 0
+	}
+	return true
+}
+
 // Turn is that of a member whose batch has no other one.
 func (m *Member) Turn() Turn { return Turn{group: m.Group} }
 

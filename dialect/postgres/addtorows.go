@@ -1,0 +1,47 @@
+package postgres
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+var _ rewrite.ManyRowsDialect = (*Dialect)(nil)
+
+// AddToRows implements rewrite.ManyRowsDialect, as AddMany does for slot rows. A sum that
+// leaves a column's range is an error.
+func (d *Dialect) AddToRows(t *rewrite.Table, in rewrite.AddManyText) string {
+	var names, arrays, from, lock, match, set []string
+	column := func(at int, name, elem string) {
+		arrays = append(arrays, "CAST(CAST("+in.Columns[at]+" AS text) AS "+elem+"[])")
+		names = append(names, name)
+		from = append(from, "slotsql_v."+name)
+	}
+	key := t.Counter.Key
+	for i, k := range key {
+		name := fmt.Sprintf("k%d", i)
+		column(i, name, "bigint")
+		lock = append(lock, "slotsql_l."+quote(k)+" = slotsql_v."+name)
+		match = append(match, baseAlias+"."+quote(k)+" = slotsql_r."+name)
+	}
+	for i, c := range in.Deltas {
+		name := fmt.Sprintf("d%d", i)
+		column(len(key)+1+i, name, t.Column(c).Type)
+		set = append(set, quote(c)+" = "+baseAlias+"."+quote(c)+" + slotsql_r."+name)
+	}
+	table := qualified(t.Schema, t.Name)
+	return fmt.Sprintf(
+		"WITH slotsql_r AS (SELECT %s FROM unnest(%s) AS slotsql_v(%s) JOIN %s AS slotsql_l ON %s FOR NO KEY UPDATE OF slotsql_l SKIP LOCKED)"+
+			" UPDATE %[4]s AS %[6]s SET %[7]s FROM slotsql_r WHERE %[8]s AND (SELECT COUNT(*) FROM slotsql_r) = %[9]s",
+		strings.Join(from, ", "),
+		strings.Join(arrays, ", "),
+		strings.Join(names, ", "),
+		table,
+		strings.Join(lock, " AND "),
+		baseAlias,
+		strings.Join(set, ", "),
+		strings.Join(match, " AND "),
+		in.Count,
+	)
+}

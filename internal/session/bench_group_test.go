@@ -1,0 +1,70 @@
+package session
+
+import (
+	"context"
+	"database/sql/driver"
+	"runtime"
+	"testing"
+
+	"github.com/slotsql/slotsql/dialect/sqlite"
+)
+
+// yieldingConn is a parent that does nothing but let others run, so that executions
+// overlap.
+type yieldingConn struct{ idleConn }
+
+func (yieldingConn) ExecContext(context.Context, string, []driver.NamedValue) (driver.Result, error) {
+	runtime.Gosched()
+	return driver.RowsAffected(1), nil
+}
+
+func groupedNow() (n uint64) {
+	for _, s := range Stats() {
+		n += s.Grouped
+	}
+	return n
+}
+
+// BenchmarkGrouped is the way of an increment that shares its statement on the base row
+// with others, by 64 sessions for each CPU.
+func BenchmarkGrouped(b *testing.B) {
+	for _, c := range []struct {
+		name, text string
+		args       []driver.NamedValue
+	}{
+		{"increment", textIncrement, []driver.NamedValue{{Ordinal: 1, Value: int64(1)}}},
+		{"guard", "UPDATE posts SET views = views - ? WHERE id = ? AND views >= ?", []driver.NamedValue{
+			{Ordinal: 1, Value: int64(1)}, {Ordinal: 2, Value: int64(1)}, {Ordinal: 3, Value: int64(1)},
+		}},
+	} {
+		b.Run("alone/"+c.name, func(b *testing.B) {
+			s, _ := benchShared(b, sqlite.New(), "adaptive")
+			conn, err := NewConn(b.Context(), s, idleConn{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			benchExec(b, conn, c.text, c.args)
+		})
+		b.Run(c.name, func(b *testing.B) {
+			s, _ := benchShared(b, sqlite.New(), "adaptive")
+			before := groupedNow()
+			b.SetParallelism(64)
+			b.ReportAllocs()
+			b.RunParallel(func(pb *testing.PB) {
+				conn, err := NewConn(b.Context(), s, yieldingConn{})
+				if err != nil {
+					b.Error(err)
+					return
+				}
+				ctx := context.Background()
+				for pb.Next() {
+					if _, err := conn.ExecContext(ctx, c.text, c.args); err != nil {
+						b.Error(err)
+						return
+					}
+				}
+			})
+			b.ReportMetric(float64(groupedNow()-before)/float64(b.N), "grouped/op")
+		})
+	}
+}

@@ -1,0 +1,123 @@
+package session
+
+import (
+	"context"
+	"database/sql/driver"
+	"strconv"
+
+	"github.com/slotsql/slotsql/internal/link"
+	"github.com/slotsql/slotsql/internal/slots"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// Groups of different rows of a table run as one statement while the table is crowded:
+// several of its rows have had groups of several members within a second, see slots.Heat.
+// That is exact as one group is: its members overlap, the statement does to each row what
+// the row's own members add, and it is applied as a whole or not at all. When nothing
+// has come of it, its members go to the groups of their rows.
+
+// groupRow is the row that the execution is for; false where its plan has no statement
+// for many, or the row is not told by numbers.
+func (r *Run) groupRow() (key []int64, row slots.RowKey, ok bool) {
+	g := r.Plan.Group
+	if g.Many == nil || r.Plan.Class == rewrite.Drain {
+		return nil, row, false
+	}
+	key = make([]int64, len(g.Key))
+	for i, k := range g.Key {
+		if key[i] = k.Literal; k.Arg == nil {
+			continue
+		}
+		v, ok := r.value(*k.Arg)
+		if !ok {
+			return nil, row, false
+		}
+		switch n := v.Value.(type) {
+		case int64:
+			key[i] = n
+		case int:
+			key[i] = int64(n)
+		default:
+			return nil, row, false
+		}
+	}
+	return key, slots.RowKey{Table: g.Table.Counter.Slotted(), Values: numbers(key)}, true
+}
+
+// joinsMany reports whether the execution is to share a statement with those of other
+// rows. While a statement of its row alone is under way it waits for that one: it may be
+// waiting for a transaction that has the row.
+func (r *Run) joinsMany(byRow uint64) bool {
+	return r.inCrowd() && !r.conn.Shared.coalescer.Busy(byRow)
+}
+
+// inCrowd reports whether the table is crowded, and has a statement for many rows.
+func (r *Run) inCrowd() bool {
+	g := r.Plan.Group
+	return g.Many != nil && r.conn.Shared.heat.Crowded(g.Table.Counter.Slotted())
+}
+
+// metOthers notes that members of one row have shared a statement.
+func (r *Run) metOthers(members []*slots.Member) {
+	if len(members) < 2 {
+		return
+	}
+	if _, row, ok := r.groupRow(); ok {
+		r.conn.Shared.heat.Grouped(row)
+	} else if inc := r.Plan.Increment; r.row.Table != "" && inc != nil && inc.Coalesced != nil && inc.Coalesced.Many != nil {
+		r.conn.Shared.heat.Grouped(r.row) // slots of many rows can share one
+	}
+}
+
+// passOn ends a leader's turn: one in the queue leads, or all go to where the members of
+// other rows are.
+func (r *Run) passOn(t slots.Turn) {
+	if r.Plan.Group != nil && r.inCrowd() {
+		t.Disperse()
+		return
+	}
+	t.End()
+}
+
+// manyKey is what members of different rows have in common: the statement, and the sign
+// of what each of them adds.
+func (r *Run) manyKey(m *slots.Member) (slots.GroupKey, uint64) {
+	b := strconv.AppendInt(make([]byte, 0, 16), int64(r.conn.node.Number), 10)
+	for _, n := range m.Adds {
+		b = append(b, sign(n))
+	}
+	sql := r.Plan.Group.Many.SQL
+	return slots.GroupKey{Text: sql, Args: string(b), Node: r.conn.node.Number}, r.conn.Shared.coalescer.Hash(sql, b)
+}
+
+// leadMany runs the statement of a batch of several rows, and tells its members.
+func (g *group) leadMany(ctx context.Context, b *slots.Batch) {
+	g.own = slots.Verdict{Outcome: slots.OutcomeFailed, Err: errLeaderGone}
+	told := g.own
+	defer func() {
+		g.tell(told, g.members...)
+		g.members[0].Turn().End() // now that their callers may be back
+		g.members[0].Verdict <- g.own
+	}()
+	r, form := g.run, g.run.Plan.Group
+	args := make([]driver.NamedValue, len(form.Many.Args))
+	for i, a := range form.Many.Args {
+		args[i] = driver.NamedValue{Ordinal: i + 1, Value: b.Value(a, form.Shares)}
+	}
+	res, err := direct{r.conn}.own(ctx, form.Many, args)
+	var n int64
+	if err == nil {
+		n, err = res.RowsAffected()
+		err = link.Settled(err)
+	}
+	outcome, err := r.judgeMany(n, err, len(b.Rows))
+	switch outcome {
+	case slots.OutcomeCounted:
+		r.Plan.tally.ranGrouped(len(g.members))
+		told = slots.Verdict{Outcome: outcome, Result: &answer{result: result{res, 1}}}
+	case slots.OutcomeAlone:
+		told = slots.Verdict{Outcome: slots.OutcomeByRow}
+	default:
+		told = slots.Verdict{Outcome: outcome, Err: err}
+	}
+}

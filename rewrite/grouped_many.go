@@ -1,0 +1,58 @@
+package rewrite
+
+// This file plans the statement by which groups of different rows of a table run as one.
+//
+// It adds to all of its rows or to none, and none when one of them is missing or locked:
+// it never waits. So it is never part of a deadlock, in whatever order others lock
+// these rows, and holds no row while it waits for another one. When it adds to none each
+// row's group runs by itself, as if there were no such statement.
+
+// A ManyRowsDialect is a Dialect of an engine with a statement that adds to many base
+// rows.
+type ManyRowsDialect interface {
+	// AddToRows writes it, "" for a table that has none: what is added to every row that
+	// is named is stored as it is, or the statement fails, or affects no row. Columns of
+	// in are as of AddMany, with a slot that means nothing.
+	AddToRows(t *Table, in AddManyText) string
+}
+
+// many plans the statement, where all that the group's does is to add to not nullable
+// counters of a row that its key tells from others, by numbers: of two strings only the
+// engine knows whether they are the same key.
+func (g *grouper) many() {
+	d, ok := g.d.(ManyRowsDialect)
+	key := g.table.Counter.Key
+	if !ok || !g.rows.only || g.rows.key == nil || len(key) == 0 || len(g.rows.key.Columns) != len(key) ||
+		len(g.counts) != len(g.st.Set) || len(g.st.Returning) > 0 || g.group.InsertID > 0 {
+		return
+	}
+	var numbers []KeyNumber
+	for _, name := range key {
+		c, v := g.table.Column(name), g.rows.values[name]
+		if c == nil || c.Numeric != Integer {
+			return
+		}
+		n, ok := keyNumber(v)
+		if !ok {
+			return
+		}
+		numbers = append(numbers, n)
+	}
+	var tp template
+	in := AddManyText{JSON: tp.mark(bound(Arg{Many: ManyRows, Index: -1})), Count: tp.mark(bound(Arg{Many: ManyCount, Index: -1}))}
+	for i := range len(key) + 1 + len(g.counts) {
+		in.Columns = append(in.Columns, tp.mark(bound(Arg{Many: ManyColumn, Column: i, Index: -1})))
+	}
+	for _, n := range g.counts {
+		if n.column.Nullable {
+			return
+		}
+		in.Deltas = append(in.Deltas, n.column.Name)
+	}
+	sql := d.AddToRows(g.real, in)
+	if sql == "" {
+		return
+	}
+	b := tp.expand(g.d, sql)
+	g.group.Many, g.group.Key = &b, numbers
+}
