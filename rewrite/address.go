@@ -65,6 +65,19 @@ func (c *Counter) OfTable(quote func(string) string, prefix string) string {
 	return c.OfCounters(quote, prefix, c.Counters...)
 }
 
+// SlotRow returns the conditions that fix one slot row of a counter: by the values of the
+// key's columns, in the order of Key, and by the slot.
+func (c *Counter) SlotRow(quote func(string) string, counter string, key []string, slot string) []string {
+	var out []string
+	if of := c.OfCounters(quote, "", counter); of != "" {
+		out = append(out, of)
+	}
+	for i, k := range c.SlotKey() {
+		out = append(out, quote(k)+" = "+key[i])
+	}
+	return append(out, quote(c.SlotColumn)+" = "+slot)
+}
+
 // OfCounters is the condition that a row holds slots of one of the counters.
 func (c *Counter) OfCounters(quote func(string) string, prefix string, counters ...string) string {
 	if c.Layout != LayoutShared {

@@ -19,14 +19,8 @@ func (d *Dialect) Add(t *rewrite.Table, in rewrite.AddText) string {
 	if in.CheckBase || t.Counter.Layout == rewrite.LayoutShared && len(in.Deltas) > 1 {
 		return ""
 	}
-	var set, where []string
-	if of := t.Counter.OfCounters(quote, "", in.Deltas[0].Column); of != "" {
-		where = append(where, of)
-	}
-	for i, k := range t.Counter.SlotKey() {
-		where = append(where, quote(k)+" = "+in.Key[i])
-	}
-	where = append(where, slotColumn(t)+" = "+in.Slot)
+	var set []string
+	where := t.Counter.SlotRow(quote, in.Deltas[0].Column, in.Key, in.Slot)
 	for _, dl := range in.Deltas {
 		c, delta := quote(t.Counter.Cell(dl.Column)), dl.Text
 		if col := t.Column(dl.Column); col != nil && col.Numeric == rewrite.Decimal {

@@ -133,13 +133,7 @@ func (w *rollUp) move(latest bool) string {
 		}
 		list = append(
 			list,
-			fmt.Sprintf(
-				"FIRST_VALUE(slotsql_l.m%d) OVER (%s ORDER BY slotsql_l.a%d DESC, slotsql_l.n DESC) AS x%d",
-				i+1,
-				w.partition(),
-				i+1,
-				i+1,
-			),
+			w.newest(i+1),
 			fmt.Sprintf("COUNT(slotsql_l.a%d)%s AS h%d", i+1, over, i+1),
 		)
 		set = append(set, fmt.Sprintf("%s = IF(slotsql_f.h%d > 0, slotsql_f.x%d, %s)", b, i+1, i+1, b))

@@ -43,13 +43,7 @@ func (w *rollUp) merge() string {
 		}
 		list = append(
 			list,
-			fmt.Sprintf(
-				"FIRST_VALUE(slotsql_l.m%d) OVER (%s ORDER BY slotsql_l.a%d DESC, slotsql_l.n DESC) AS x%d",
-				i+1,
-				w.partition(),
-				i+1,
-				i+1,
-			),
+			w.newest(i+1),
 			fmt.Sprintf("MAX(slotsql_l.a%d)%s AS y%d", i+1, over, i+1),
 		)
 		keep(co.Stamp(), fmt.Sprintf("y%d", i+1), "NULL")

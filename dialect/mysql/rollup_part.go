@@ -165,6 +165,11 @@ func (w *rollUp) locked() string {
 		w.within("slotsql_s", true)
 }
 
+// newest writes the newest value of the n-th companion among the slots of a key.
+func (w *rollUp) newest(n int) string {
+	return fmt.Sprintf("FIRST_VALUE(slotsql_l.m%d) OVER (%s ORDER BY slotsql_l.a%[1]d DESC, slotsql_l.n DESC) AS x%[1]d", n, w.partition())
+}
+
 func (w *rollUp) partition() string {
 	var by []string
 	for i := range w.Table.Counter.Key {

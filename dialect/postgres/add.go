@@ -14,14 +14,8 @@ func (d *Dialect) Add(t *rewrite.Table, in rewrite.AddText) string {
 	if t.Counter.Layout == rewrite.LayoutShared && len(in.Deltas) > 1 {
 		return ""
 	}
-	var set, where []string
-	if of := t.Counter.OfCounters(quote, "", in.Deltas[0].Column); of != "" {
-		where = append(where, of)
-	}
-	for i, k := range t.Counter.SlotKey() {
-		where = append(where, quote(k)+" = "+in.Key[i])
-	}
-	where = append(where, quote(t.Counter.SlotColumn)+" = "+in.Slot)
+	var set []string
+	where := t.Counter.SlotRow(quote, in.Deltas[0].Column, in.Key, in.Slot)
 	for _, dl := range in.Deltas {
 		col, c := t.Column(dl.Column), quote(t.Counter.Cell(dl.Column))
 		delta := "CAST(" + dl.Text + " AS " + col.Type + ")"

@@ -316,18 +316,7 @@ func columnsIn(t *schemaTable, e *ast.Node) []string {
 			add(name)
 			return
 		}
-		m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
-			switch {
-			case fd.Message() == nil || fd.IsMap():
-			case fd.IsList():
-				for i := 0; i < v.List().Len(); i++ {
-					walk(v.List().Get(i).Message())
-				}
-			default:
-				walk(v.Message())
-			}
-			return true
-		})
+		children(m, walk)
 	}
 	if e != nil {
 		walk(e.ProtoReflect())

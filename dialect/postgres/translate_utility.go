@@ -161,18 +161,7 @@ func tables(n *ast.Node) [][]rewrite.Ident {
 			objectNames(v.Object, v.Objtype, add)
 			return
 		}
-		m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
-			switch {
-			case fd.Message() == nil:
-			case fd.IsList():
-				for i := 0; i < v.List().Len(); i++ {
-					walk(v.List().Get(i).Message())
-				}
-			default:
-				walk(v.Message())
-			}
-			return true
-		})
+		children(m, walk)
 	}
 	walk(n.ProtoReflect())
 	return out
