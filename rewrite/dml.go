@@ -166,12 +166,13 @@ func (p *planning) planReads(r *reader, err error, locked string) *Plan {
 	case len(r.edits) == 0:
 		return &Plan{Class: PassThrough}
 	}
+	text, args := r.written()
 	return &Plan{
 		Class:  Read,
-		Reason: r.reason,
+		Reason: r.form(),
 		Tables: names(r.tables),
-		Text:   p.src.apply(r.edits),
-		Read:   ReadPlan{Stars: r.stars, Anew: r.found.merged, reader: r},
+		Text:   text,
+		Read:   ReadPlan{Args: args, Stars: r.stars, Anew: r.found.merged, reader: r},
 	}
 }
 
