@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/slotsql/slotsql/dialect/sqlite"
+	"github.com/slotsql/slotsql/dialect/postgres"
 )
 
 // yieldingConn is a parent that does nothing but let others run, so that executions
@@ -32,13 +32,13 @@ func BenchmarkGrouped(b *testing.B) {
 		name, text string
 		args       []driver.NamedValue
 	}{
-		{"increment", textIncrement, []driver.NamedValue{{Ordinal: 1, Value: int64(1)}}},
-		{"guard", "UPDATE posts SET views = views - ? WHERE id = ? AND views >= ?", []driver.NamedValue{
+		{"increment", "UPDATE posts SET views = views + 1 WHERE id = $1", []driver.NamedValue{{Ordinal: 1, Value: int64(1)}}},
+		{"guard", "UPDATE posts SET views = views - $1 WHERE id = $2 AND views >= $3", []driver.NamedValue{
 			{Ordinal: 1, Value: int64(1)}, {Ordinal: 2, Value: int64(1)}, {Ordinal: 3, Value: int64(1)},
 		}},
 	} {
 		b.Run("alone/"+c.name, func(b *testing.B) {
-			s, _ := benchShared(b, sqlite.New(), "adaptive")
+			s, _ := benchShared(b, postgres.New(), "adaptive")
 			conn, err := NewConn(b.Context(), s, idleConn{})
 			if err != nil {
 				b.Fatal(err)
@@ -46,7 +46,7 @@ func BenchmarkGrouped(b *testing.B) {
 			benchExec(b, conn, c.text, c.args)
 		})
 		b.Run(c.name, func(b *testing.B) {
-			s, _ := benchShared(b, sqlite.New(), "adaptive")
+			s, _ := benchShared(b, postgres.New(), "adaptive")
 			before := groupedNow()
 			b.SetParallelism(64)
 			b.ReportAllocs()

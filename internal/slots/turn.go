@@ -92,10 +92,16 @@ func (m *Member) Turn() Turn { return Turn{group: m.Group} }
 // claim has later executions queue in a new group. It reports whether one that needs no
 // group has the turn: its End is then the group's first Next. The shard's lock is held.
 func (g *Group) claim(e *turnEntry, hash uint64) (waits bool) {
-	if waits = e.hash.CompareAndSwap(hash, hash|groupBit); waits || e.hash.CompareAndSwap(0, hash|groupBit) {
-		e.group, g.entry = g, e
+	for {
+		held := e.hash.Load()
+		if held != 0 && held != hash { // another key's, or another group's
+			return false
+		}
+		if e.hash.CompareAndSwap(held, hash|groupBit) {
+			e.group, g.entry = g, e
+			return held == hash
+		}
 	}
-	return waits
 }
 
 // drop forgets a group without members. The shard's lock is held.
