@@ -62,8 +62,12 @@ type Dialect interface {
 	// companion, of the row that qualifier names: the base value itself (type,
 	// NULL and all) where no slot exists.
 	// comparable asks for an expression that also compares as the plain
-	// column would, and may be computed for many more rows than are returned.
+	// column would.
 	Total(t *Table, qualifier, column string, comparable bool) string
+
+	// TotalOf writes the total of a row whose slots' sum is known: an
+	// expression that is not NULL, 0 where there is no slot.
+	TotalOf(t *Table, qualifier, column, sum string) string
 
 	// Lock writes the statement that makes increments of the base rows that
 	// scope selects wait until the transaction ends, and that waits itself

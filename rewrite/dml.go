@@ -166,13 +166,12 @@ func (p *planning) planReads(r *reader, err error, locked string) *Plan {
 	case len(r.edits) == 0:
 		return &Plan{Class: PassThrough}
 	}
-	text, args := r.written()
 	return &Plan{
 		Class:  Read,
-		Reason: r.form(),
+		Reason: r.reason,
 		Tables: names(r.tables),
-		Text:   text,
-		Read:   ReadPlan{Args: args, Stars: r.stars, Anew: r.found.merged, reader: r},
+		Text:   p.src.apply(r.edits),
+		Read:   ReadPlan{Stars: r.stars, Anew: r.found.merged, reader: r},
 	}
 }
 

@@ -101,8 +101,6 @@ type planning struct {
 
 	changedWithin []*Table // by data-modifying CTEs
 
-	tp template // what edits repeat of the statement, with its arguments
-
 	work int // names compared so far, about
 }
 

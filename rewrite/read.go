@@ -1,10 +1,5 @@
 package rewrite
 
-import (
-	"slices"
-	"strings"
-)
-
 // A reader walks a query and collects the edits that turn counters into
 // totals. The text between the edits stays as it is.
 type reader struct {
@@ -18,8 +13,6 @@ type reader struct {
 	tested *Expr // the column that the IS NULL which is being read asks about
 	// aggregates counts those whose argument is a query that is being read.
 	aggregates int
-
-	narrowed int // sources whose candidates are named
 
 	reason string // why a derived table stands for a counter table
 }
@@ -88,14 +81,9 @@ func (p *planning) planSelect(st *Statement) *Plan {
 	case r.found.writes:
 		return p.drainAll(tables, "a WITH query increments a counter that the statement also reads")
 	}
-	plan := &Plan{Class: Read, Reason: r.reason, Tables: names(r.tables)}
+	plan := &Plan{Class: Read, Reason: r.reason, Tables: names(r.tables), Text: p.src.apply(r.edits)}
 	plan.Read = ReadPlan{Stars: r.stars, Anew: r.found.merged}
-	if edits, ok := r.sums(st.Select); ok {
-		r.edits, plan.Reason = edits, "a sum over the table: base values and slots are summed separately"
-	} else {
-		plan.Reason = r.form()
-	}
-	plan.Text, plan.Read.Args = r.written()
+	p.faster(st, r, plan)
 	if st.Kind == KindSelect && !st.Select.Into && p.d.Traits().ShapeQuery {
 		if b := p.shape(st.Select); b != nil {
 			// The reason is that of faster, or of what is derived.
@@ -105,26 +93,28 @@ func (p *planning) planSelect(st *Statement) *Plan {
 	return plan
 }
 
-// form says what stands for counters, where it is more than their totals.
-func (r *reader) form() string {
-	if r.reason == "" && r.narrowed > 0 {
-		return "candidates for a counter's order or range are named by key"
+// faster has a query use the counter's index or sum the slots up once, where
+// it has the form for that.
+func (p *planning) faster(st *Statement, r *reader, plan *Plan) {
+	if st.Select.Into {
+		return // INTO stands where these have no place for it
 	}
-	return r.reason
-}
-
-// written returns the statement with the reader's edits, and the arguments that it
-// then takes: nil for its own.
-func (r *reader) written() (string, []Arg) {
-	if !slices.ContainsFunc(r.edits, func(e edit) bool { return strings.Contains(e.text, markerByte) }) {
-		return r.src.apply(r.edits), nil
+	if r.found.wholeRow || len(p.derived) > 0 || st.Select.Table {
+		return // these know of counters that are replaced in their place only
 	}
-	text := r.tp.mark(r.src.cutEdited(Span{0, len(r.src.text)}, r.edits))
-	b := r.tp.expand(r.d, r.tp.expandText(text))
-	if b.Args == nil {
-		b.Args = []Arg{}
+	b, why, ok := p.split(st, r.edits)
+	if !ok {
+		if b, ok = p.sums(st, r.edits); ok {
+			why = "a sum over the table: base values and slots are summed separately"
+		}
 	}
-	return b.SQL, b.Args
+	if !ok {
+		return
+	}
+	plan.Text, plan.Read.Args, plan.Reason = b.SQL, b.Args, why
+	if plan.Read.Args == nil {
+		plan.Read.Args = []Arg{}
+	}
 }
 
 func opaqueReason(st *Statement) string {
@@ -224,11 +214,7 @@ func (r *reader) block(parent *scope, q *Select) error {
 			}
 		}
 	}
-	if err := b.byKey(); err != nil {
-		return err
-	}
-	r.narrow(sc, q)
-	return nil
+	return b.byKey()
 }
 
 func (r *reader) addSeen(t *Table) {

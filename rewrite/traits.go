@@ -73,9 +73,6 @@ type ValueRules struct {
 	StringsAreFloats bool
 	// TypedConstants: a string or placeholder has the type of what it is compared with.
 	TypedConstants bool
-	// ConstantType is the type that a string or placeholder is cast to so that it
-	// compares with an expression as it does with the column; nil for none.
-	ConstantType func(*Column) string
 	// AnyType: a column takes values of any type.
 	AnyType bool
 	// ColumnsCollate: a comparison uses the collation of the column that it
@@ -120,10 +117,12 @@ type StatementRules struct {
 
 // ReadRules are the forms that a query of totals may have, and those it has to avoid.
 type ReadRules struct {
-	// KeyIn stands around a query of keys, behind a key's name, such that the engine
-	// finds rows by these keys OR by another condition, from an index for each
-	// (candidates.go). Empty: it has no such plan.
-	KeyIn [2]string
+	// Split: queries that order or filter by a counter are split into rows
+	// with and without slots, see split.go.
+	Split bool
+	// OrderedJoin is the word for a cross join, one that reads its left side
+	// first if there is such a word.
+	OrderedJoin string
 	// SharedWith: WITH name AS MATERIALIZED (...), computed once however often
 	// it is named.
 	SharedWith bool

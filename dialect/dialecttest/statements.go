@@ -88,6 +88,7 @@ func (o Options) statements(t *testing.T) {
 			for _, c := range tab.Counter.Counters {
 				o.reads(t, "Total", "SELECT "+d.Total(tab, "p", c, false)+" FROM posts AS p")
 				o.reads(t, "Total to compare", "SELECT 1 FROM posts AS p WHERE "+d.Total(tab, "p", c, true)+" > 1")
+				o.reads(t, "TotalOf", "SELECT "+d.TotalOf(tab, "p", c, "4715")+" FROM posts AS p", "4715")
 			}
 			for _, part := range []dialect.RollUpPart{{Limit: 10}, {After: true, UpTo: true, Limit: 10, Rows: 50}} {
 				o.rollUpReads(t, tab, part)

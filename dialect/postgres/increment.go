@@ -154,26 +154,24 @@ func slotChoice(t *rewrite.Table, in rewrite.IncrementText) string {
 
 func between(expr, bound string) string { return expr + " BETWEEN -" + bound + " AND " + bound }
 
-// Total writes base value + SUM(slots) in the column's own type. PostgreSQL plans
-// EXISTS in two ways, a look at an index for each row or one hash of all keys: what is
-// compared may be so for a great many rows, most of which have no slots.
-func (d *Dialect) Total(t *rewrite.Table, qualifier, column string, comparable bool) string {
+// Total writes base value + SUM(slots) in the column's own type.
+func (d *Dialect) Total(t *rewrite.Table, qualifier, column string, _ bool) string {
 	if co := t.Companion(column); co != nil {
 		return merged(t, co, qualifier)
 	}
+	c := quote(t.Counter.Cell(column))
 	base := qualifier + "." + quote(column)
 	where := ""
 	if on := slotEquals(t, slotAlias, qualifier, column); on != "" {
 		where = " WHERE " + on
 	}
-	slots := slotTable(t) + " " + slotAlias + where
-	sum := fmt.Sprintf("%s + (SELECT SUM(%s.%s) FROM %s)", base, slotAlias, quote(t.Counter.Cell(column)), slots)
-	typ := valueType(t.Column(column))
-	total := fmt.Sprintf("CAST(COALESCE(%s, %s) AS %s)", sum, base, typ)
-	if where == "" || !comparable {
-		return total
-	}
-	return fmt.Sprintf("CASE WHEN EXISTS (SELECT 1 FROM %s) THEN %s ELSE %s END", slots, total, base)
+	return fmt.Sprintf("CAST(COALESCE(%s + (SELECT SUM(%s.%s) FROM %s %s%s), %s) AS %s)",
+		base, slotAlias, c, slotTable(t), slotAlias, where, base, valueType(t.Column(column)))
+}
+
+// TotalOf writes base value + sum in the column's own type.
+func (d *Dialect) TotalOf(t *rewrite.Table, qualifier, column, sum string) string {
+	return fmt.Sprintf("CAST(%s.%s + %s AS %s)", qualifier, quote(column), sum, valueType(t.Column(column)))
 }
 
 // slotTable is the slot table's full name.

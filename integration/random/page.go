@@ -35,7 +35,23 @@ func (g *generator) page() (string, []column) {
 		items = k + ", " + c + " AS v"
 	}
 	desc := g.pick("", " DESC", " DESC")
-	where := g.pageWhere(c, k, desc)
+	var where []string
+	a, b := g.value(either(g, smallNumbers)), g.value(either(g, ids))
+	less := map[string]string{"": " > ", " DESC": " < "}[desc]
+	switch g.IntN(10) {
+	case 0, 1:
+		where = append(where, "("+c+", "+k+")"+less+"("+a+", "+b+")")
+	case 2:
+		where = append(where, "("+c+less+a+" OR ("+c+" = "+g.value(int64(2))+" AND "+k+less+b+"))")
+	case 3:
+		where = append(where, c+either(g, comparisons)+a)
+	case 4:
+		where = append(where, c+" BETWEEN "+a+" AND "+g.value(int64(20)))
+	case 5:
+		where = append(where, a+" <= "+c, c+" < "+g.value(int64(9)))
+	case 6:
+		where = append(where, c+" IN ("+a+", 4, 6)")
+	}
 	if g.one(4) {
 		where = append(where, g.condition(f))
 	}
@@ -106,58 +122,4 @@ func (g *generator) sums() string {
 		}
 	}
 	return text
-}
-
-// pageWhere writes what a list begins behind, or other bounds of a counter; or
-// nothing.
-func (g *generator) pageWhere(c, k, desc string) []string {
-	var where []string
-	a, b := g.value(either(g, smallNumbers)), g.value(either(g, ids))
-	less := map[string]string{"": " > ", " DESC": " < "}[desc]
-	switch g.IntN(10) {
-	case 0, 1:
-		where = append(where, "("+c+", "+k+")"+less+"("+a+", "+b+")")
-	case 2:
-		where = append(where, "("+c+less+a+" OR ("+c+" = "+g.value(int64(2))+" AND "+k+less+b+"))")
-	case 3:
-		where = append(where, c+either(g, comparisons)+a)
-	case 4:
-		where = append(where, c+" BETWEEN "+a+" AND "+g.value(int64(20)))
-	case 5:
-		where = append(where, a+" <= "+c, c+" < "+g.value(int64(9)))
-	case 6:
-		where = append(where, c+" IN ("+a+", 4, 6)")
-	}
-	return where
-}
-
-// bounded writes a query that asks one thing of the rows within bounds of a counter.
-func (g *generator) bounded() string {
-	t := g.counterTable()
-	for len(t.key) != 1 {
-		t = g.counterTable()
-	}
-	if g.large != nil && g.one(2) {
-		t = g.large
-	}
-	c, k := g.quote(either(g, t.counters()).name), g.quote(t.key[0])
-	from, where := " FROM "+g.tableName(t), ""
-	conds := g.pageWhere(c, k, g.pick("", " DESC"))
-	if g.one(3) {
-		conds = append(conds, c+either(g, comparisons)+g.value(either(g, smallNumbers)))
-	}
-	if len(conds) > 0 {
-		where = " WHERE " + strings.Join(conds, " AND ")
-	}
-	switch g.IntN(6) {
-	case 0:
-		return "SELECT COUNT(*), MIN(" + k + "), SUM(" + c + ")" + from + where
-	case 1:
-		return "SELECT " + g.pick("", "NOT ") + "EXISTS (SELECT 1" + from + where + ")"
-	case 2:
-		return "WITH h AS (SELECT " + k + from + where + ") SELECT COUNT(*) FROM h"
-	case 3:
-		return "SELECT COUNT(*) FROM (SELECT DISTINCT " + c + from + where + ") AS d"
-	}
-	return "SELECT " + g.pick("MAX("+c+"), MIN("+c+")", "MIN("+c+") AS v", "MAX("+c+") + 1", "COALESCE(MAX("+c+"), 0)") + from + where
 }

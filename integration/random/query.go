@@ -33,7 +33,7 @@ func (g *generator) query() (string, bool) {
 		with, undo = g.with()
 		defer undo()
 	}
-	switch n := g.IntN(46); {
+	switch n := g.IntN(40); {
 	case n < 15:
 		return g.ended(with, g.plain())
 	case n < 25:
@@ -48,8 +48,6 @@ func (g *generator) query() (string, bool) {
 		return with + g.sums(), false
 	case n < 37:
 		return with + g.json(), false
-	case n >= 40 && with == "":
-		return g.bounded(), false
 	}
 	if with != "" {
 		return g.ended(with, g.plain())
