@@ -28,43 +28,24 @@ func groupedNow() (n uint64) {
 // BenchmarkGrouped is the way of an increment that shares its statement on the base row
 // with others, by 64 sessions for each CPU.
 func BenchmarkGrouped(b *testing.B) {
-	for _, c := range []struct {
-		name, text string
-		args       []driver.NamedValue
-	}{
-		{"increment", "UPDATE posts SET views = views + 1 WHERE id = $1", []driver.NamedValue{{Ordinal: 1, Value: int64(1)}}},
-		{"guard", "UPDATE posts SET views = views - $1 WHERE id = $2 AND views >= $3", []driver.NamedValue{
-			{Ordinal: 1, Value: int64(1)}, {Ordinal: 2, Value: int64(1)}, {Ordinal: 3, Value: int64(1)},
-		}},
-	} {
-		b.Run("alone/"+c.name, func(b *testing.B) {
-			s, _ := benchShared(b, postgres.New(), "adaptive")
-			conn, err := NewConn(b.Context(), s, idleConn{})
-			if err != nil {
-				b.Fatal(err)
+	s, _ := benchShared(b, postgres.New(), "adaptive")
+	args := []driver.NamedValue{{Ordinal: 1, Value: int64(1)}}
+	before := groupedNow()
+	b.SetParallelism(64)
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		conn, err := NewConn(b.Context(), s, yieldingConn{})
+		if err != nil {
+			b.Error(err)
+			return
+		}
+		ctx := context.Background()
+		for pb.Next() {
+			if _, err := conn.ExecContext(ctx, "UPDATE posts SET views = views + 1 WHERE id = $1", args); err != nil {
+				b.Error(err)
+				return
 			}
-			benchExec(b, conn, c.text, c.args)
-		})
-		b.Run(c.name, func(b *testing.B) {
-			s, _ := benchShared(b, postgres.New(), "adaptive")
-			before := groupedNow()
-			b.SetParallelism(64)
-			b.ReportAllocs()
-			b.RunParallel(func(pb *testing.PB) {
-				conn, err := NewConn(b.Context(), s, yieldingConn{})
-				if err != nil {
-					b.Error(err)
-					return
-				}
-				ctx := context.Background()
-				for pb.Next() {
-					if _, err := conn.ExecContext(ctx, c.text, c.args); err != nil {
-						b.Error(err)
-						return
-					}
-				}
-			})
-			b.ReportMetric(float64(groupedNow()-before)/float64(b.N), "grouped/op")
-		})
-	}
+		}
+	})
+	b.ReportMetric(float64(groupedNow()-before)/float64(b.N), "grouped/op")
 }
