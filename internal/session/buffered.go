@@ -14,9 +14,9 @@ type bufferedRows struct {
 	rows    [][]driver.Value
 }
 
-// bufferRows reads all rows, closes them and ends the transaction they were
-// read in.
-func bufferRows(rows driver.Rows, end func(error) error) (driver.Rows, error) {
+// readBuffered reads all rows and closes them. The error of a statement may come with its
+// rows.
+func readBuffered(rows driver.Rows) (*bufferedRows, error) {
 	// Some parents know types from the row at hand: ask before reading on.
 	b := &bufferedRows{columns: rows.Columns(), columnTypes: TypesOf(rows)}
 	var err error
@@ -24,6 +24,13 @@ func bufferRows(rows driver.Rows, end func(error) error) (driver.Rows, error) {
 	if cerr := rows.Close(); err == nil {
 		err = cerr
 	}
+	return b, err
+}
+
+// bufferRows reads all rows, closes them and ends the transaction they were
+// read in.
+func bufferRows(rows driver.Rows, end func(error) error) (driver.Rows, error) {
+	b, err := readBuffered(rows)
 	if err := end(err); err != nil {
 		return nil, err
 	}

@@ -24,22 +24,8 @@ func (r *Run) groupRow() (key []int64, row slots.RowKey, ok bool) {
 		return nil, row, false
 	}
 	key = make([]int64, len(g.Key))
-	for i, k := range g.Key {
-		if key[i] = k.Literal; k.Arg == nil {
-			continue
-		}
-		v, ok := r.value(*k.Arg)
-		if !ok {
-			return nil, row, false
-		}
-		switch n := v.Value.(type) {
-		case int64:
-			key[i] = n
-		case int:
-			key[i] = int64(n)
-		default:
-			return nil, row, false
-		}
+	if !r.numberKey(g.Key, key) {
+		return nil, row, false
 	}
 	return key, slots.RowKey{Table: g.Table.Counter.Slotted(), Values: numbers(key)}, true
 }

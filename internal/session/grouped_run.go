@@ -193,12 +193,9 @@ func (g *group) send(ctx context.Context, text *rewrite.Bound, args []driver.Nam
 	if err != nil {
 		return a, err
 	}
-	g.columns, g.types = rows.Columns(), TypesOf(rows)
-	all, err := link.ReadAll(rows)
-	if cerr := rows.Close(); err == nil {
-		err = cerr
-	}
-	a.affected, a.rows = int64(len(all)), all
+	all, err := readBuffered(rows)
+	g.columns, g.types = all.columns, all.columnTypes
+	a.affected, a.rows = int64(len(all.rows)), all.rows
 	return a, err
 }
 

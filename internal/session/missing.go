@@ -163,10 +163,6 @@ func (r *Run) queryTouching(ctx context.Context) (driver.Rows, int64, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	b := &bufferedRows{columns: rows.Columns(), columnTypes: TypesOf(rows)}
-	b.rows, err = link.ReadAll(rows)
-	if cerr := rows.Close(); err == nil {
-		err = cerr
-	}
+	b, err := readBuffered(rows)
 	return b, int64(len(b.rows)), err
 }

@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -95,17 +94,12 @@ func (r *Run) queryProven(ctx context.Context) (rows driver.Rows, done bool, err
 			all = &bufferedRows{columns: o.Columns, columnTypes: *types, rows: o.Rows}
 		}
 	} else {
-		// The error may come with the rows.
 		args, berr := r.bind(proof.Args)
 		if berr != nil {
 			return nil, true, berr
 		}
 		if rows, err = (direct{r.conn}).ownQuery(ctx, &proof.Bound, args); err == nil {
-			all = &bufferedRows{columns: rows.Columns(), columnTypes: TypesOf(rows)}
-			all.rows, err = link.ReadAll(rows)
-			if cerr := rows.Close(); err == nil {
-				err = cerr
-			}
+			all, err = readBuffered(rows)
 		}
 	}
 	if done, err = r.provenBy(all != nil, err); done && err == nil {

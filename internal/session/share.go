@@ -75,9 +75,21 @@ func (r *Run) known(co *rewrite.Coalesced, m *slots.Member, seats *slots.Seats) 
 	if co.Many == nil {
 		return false
 	}
-	for i, k := range co.Key {
-		m.Key[i] = k.Literal
-		if k.Arg == nil {
+	if !r.numberKey(co.Key, m.Key) {
+		return false
+	}
+	row := slots.RowKey{Table: r.Plan.Increment.Table.Counter.Slotted(), Values: numbers(m.Key), Node: r.conn.node.Number}
+	if !seats.Settled(row) {
+		return false
+	}
+	m.Row = row
+	return true
+}
+
+// numberKey puts the values of a key into the slice, and reports whether all are numbers.
+func (r *Run) numberKey(key []rewrite.KeyNumber, into []int64) bool {
+	for i, k := range key {
+		if into[i] = k.Literal; k.Arg == nil {
 			continue
 		}
 		v, ok := r.value(*k.Arg)
@@ -86,18 +98,13 @@ func (r *Run) known(co *rewrite.Coalesced, m *slots.Member, seats *slots.Seats) 
 		}
 		switch n := v.Value.(type) {
 		case int64:
-			m.Key[i] = n
+			into[i] = n
 		case int:
-			m.Key[i] = int64(n)
+			into[i] = int64(n)
 		default:
 			return false
 		}
 	}
-	row := slots.RowKey{Table: r.Plan.Increment.Table.Counter.Slotted(), Values: numbers(m.Key), Node: r.conn.node.Number}
-	if !seats.Settled(row) {
-		return false
-	}
-	m.Row = row
 	return true
 }
 
