@@ -278,14 +278,8 @@ func (g *Group) next() {
 	}
 }
 
-// Disperse ends a leader's turn, and has those in the queue choose a group anew. A group of
-// many rows has no other one to go to.
-func (g *Group) Disperse() {
-	g.shard.mu.Lock()
-	defer g.shard.mu.Unlock()
-	g.disperse()
-}
-
+// disperse ends a leader's turn, and has those in the queue choose a group anew. A group of
+// many rows has no other one to go to. The shard's lock is held.
 func (g *Group) disperse() {
 	if g.form.Many {
 		g.next()

@@ -49,26 +49,24 @@ func (co *Coalescer) Enter(hash uint64) (Turn, bool) {
 }
 
 // End gives the turn to those who have come meanwhile.
-func (t Turn) End() {
-	switch {
-	case t.group != nil:
-		t.group.Next()
-	case t.entry != nil && !t.entry.hash.CompareAndSwap(t.hash, 0):
-		t.shard.mu.Lock()
-		defer t.shard.mu.Unlock()
-		t.entry.group.next()
-	}
-}
+func (t Turn) End() { t.pass((*Group).next) }
 
 // Disperse is End that has those who have come meanwhile choose a group anew.
-func (t Turn) Disperse() {
-	switch {
-	case t.group != nil:
-		t.group.Disperse()
-	case t.entry != nil && !t.entry.hash.CompareAndSwap(t.hash, 0):
-		t.shard.mu.Lock()
-		defer t.shard.mu.Unlock()
-		t.entry.group.disperse()
+func (t Turn) Disperse() { t.pass((*Group).disperse) }
+
+// pass leaves the turn to a group, if there is one; the group is told with its shard's
+// lock held.
+func (t Turn) pass(on func(*Group)) {
+	if t.group == nil && (t.entry == nil || t.entry.hash.CompareAndSwap(t.hash, 0)) {
+		return
+	}
+	s := t.shard
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t.group != nil {
+		on(t.group)
+	} else {
+		on(t.entry.group)
 	}
 }
 
@@ -87,7 +85,7 @@ func (co *Coalescer) Busy(hash uint64) bool {
 }
 
 // Turn is that of a member whose batch has no other one.
-func (m *Member) Turn() Turn { return Turn{group: m.Group} }
+func (m *Member) Turn() Turn { return Turn{shard: m.Group.shard, group: m.Group} }
 
 // claim has later executions queue in a new group. It reports whether one that needs no
 // group has the turn: its End is then the group's first Next. The shard's lock is held.
