@@ -78,7 +78,7 @@ func (o *options) load() (*slotsql.Config, error) {
 	return slotsql.Load(o.config)
 }
 
-// errNoDSN says that no database is named.
+// errNoDSN is the error when no database is named.
 var errNoDSN = errors.New("--dsn is missing: name the database, with --dsn, --dsn-file or " + environmentDSN)
 
 // target checks the flags that say what to work on before anything is opened.

@@ -102,8 +102,8 @@ func (o Over) LockTimeout(err error) bool {
 	return f.Code == "55P03" || f.Code == "57014"
 }
 
-// Retryable recognises deadlocks, serialization failures, and locks that were
-// not to be had.
+// Retryable recognises deadlocks, serialization failures, and locks that could
+// not be taken.
 func (o Over) Retryable(err error) bool {
 	f, _ := o.Fault(err)
 	return f.Code == "40001" || f.Code == "40P01" || f.Code == "55P03"

@@ -127,8 +127,8 @@ func race(t *testing.T, p *twin.Pair, take string, clients int) int {
 	return int(sold.Load())
 }
 
-// The last units go to whoever asks for them, each to one, however many race for them and
-// whoever rolls back.
+// Each of the last units is sold once, however many clients race for them, and however
+// many of those roll back.
 func TestLastUnits(t *testing.T) {
 	takes := map[string]string{
 		"stock": "UPDATE items SET stock = stock - 1 WHERE id = 1 AND stock > 0",
