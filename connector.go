@@ -60,6 +60,9 @@ func OpenConnector(driverName, dsn string, opts ...Option) (*Connector, error) {
 	if o.logger == nil {
 		o.logger = registered.options.logger
 	}
+	if o.groups == nil {
+		o.groups = registered.options.groups
+	}
 	return (&wrappedDriver{parent: registered.parent, dialect: registered.dialect, options: *o}).connector(dsn)
 }
 
@@ -86,8 +89,9 @@ func newConnector(d *wrappedDriver, parent driver.Connector) (*Connector, error)
 	}
 	c := &Connector{driver: d, parent: parent, shared: session.New(d.dialect, cfg)}
 	c.shared.Logger, c.shared.Dial, c.shared.OpensAside = d.options.logger, parent.Connect, true
+	c.shared.TraceGroup = d.options.groups
 	if c.every = c.shared.ForModes(config.Modes...); c.every != c.shared {
-		c.shared.Kin = append(c.shared.Kin, c.every.Catalog)
+		c.shared.Role.Kin = append(c.shared.Role.Kin, c.every.Catalog)
 	}
 	if w := shadow.New(c.shared); w != nil {
 		c.shadow, c.shared.Shadow = w, w
@@ -104,6 +108,7 @@ func (c *Connector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.shared.Begin()
 	c.startRollUp()
 	c.logStats()
 	return conn, nil

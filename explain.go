@@ -12,10 +12,10 @@ import (
 // people. Later versions may add keys to its JSON.
 type Explanation = explain.Explanation
 
-// ExplainedText is a statement that slotsql sends, and where its arguments come
+// ExplainedStatement is a statement that slotsql sends, and where its arguments come
 // from: "arg 1" is the first argument of the explained statement, "slot" the slot
 // number. Without Args it takes the arguments of the explained statement, or none.
-type ExplainedText = explain.ExplainedText
+type ExplainedStatement = explain.ExplainedStatement
 
 // ExplainedDrain is how one table is drained: the rows of the unique key that
 // the statement fixes, or all.

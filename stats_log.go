@@ -57,16 +57,16 @@ func (c *Connector) logStats() {
 func newStatsLogger(s *session.Shared) *statsLogger {
 	l := &statsLogger{shared: s, last: map[string]session.StatementStats{}, shadows: map[string]shadow.Stats{}}
 	for _, st := range session.Stats() {
-		l.last[kindOf(st.Dialect, st.Class, st.Reason, st.Tables)] = st
+		l.last[kindOf(st.Dialect, st.Class, st.Reason, st.Scope, st.Tables)] = st
 	}
 	for _, st := range shadow.Totals() {
-		l.shadows[kindOf(st.Dialect, st.Class, st.Reason, st.Tables)] = st
+		l.shadows[kindOf(st.Dialect, st.Class, st.Reason, st.Scope, st.Tables)] = st
 	}
 	return l
 }
 
-func kindOf(dialect, class, reason string, tables []string) string {
-	return tally.Kind{Dialect: dialect, Class: class, Reason: reason, Tables: tables}.Key()
+func kindOf(dialect, class, reason, scope string, tables []string) string {
+	return tally.Kind{Dialect: dialect, Class: class, Reason: reason, Scope: scope, Tables: tables}.Key()
 }
 
 // maxLogged is how many kinds of each are logged at a time, those with the most
@@ -81,7 +81,7 @@ func (l *statsLogger) log(ctx context.Context, over time.Duration) {
 		if !l.concerns(st.Dialect, st.Tables) {
 			continue
 		}
-		kind := kindOf(st.Dialect, st.Class, st.Reason, st.Tables)
+		kind := kindOf(st.Dialect, st.Class, st.Reason, st.Scope, st.Tables)
 		was := l.last[kind]
 		l.last[kind] = st
 		st.Statements, st.Drains = st.Statements-was.Statements, st.Drains-was.Drains
@@ -93,7 +93,8 @@ func (l *statsLogger) log(ctx context.Context, over time.Duration) {
 	}
 	slices.SortStableFunc(grown, func(a, b session.StatementStats) int { return cmp.Compare(b.Statements, a.Statements) })
 	for _, st := range grown[:min(len(grown), maxLogged)] {
-		l.shared.Log().InfoContext(ctx, "slotsql: statements", "tables", st.Tables, "class", st.Class, "reason", st.Reason, "over", over,
+		l.shared.Log().InfoContext(ctx, "slotsql: statements", "tables", st.Tables, "class", st.Class, "reason", st.Reason,
+			"scope", st.Scope, "over", over,
 			"statements", st.Statements, "drains", st.Drains, "fallbacks", st.Fallbacks, "coalesced", st.Coalesced,
 			"cold", st.Cold, "grouped", st.Grouped, "slotted", st.Slotted, "heated", st.Heated)
 	}
@@ -106,7 +107,7 @@ func (l *statsLogger) logShadows(ctx context.Context, over time.Duration) {
 		if !l.concerns(st.Dialect, st.Tables) {
 			continue
 		}
-		kind := kindOf(st.Dialect, st.Class, st.Reason, st.Tables)
+		kind := kindOf(st.Dialect, st.Class, st.Reason, st.Scope, st.Tables)
 		was := l.shadows[kind]
 		l.shadows[kind] = st
 		st.Statements -= was.Statements
@@ -118,7 +119,8 @@ func (l *statsLogger) logShadows(ctx context.Context, over time.Duration) {
 	}
 	slices.SortStableFunc(grown, func(a, b shadow.Stats) int { return cmp.Compare(b.Statements, a.Statements) })
 	for _, st := range grown[:min(len(grown), maxLogged)] {
-		l.shared.Log().InfoContext(ctx, "slotsql: shadow", "tables", st.Tables, "class", st.Class, "reason", st.Reason, "over", over,
+		l.shared.Log().InfoContext(ctx, "slotsql: shadow", "tables", st.Tables, "class", st.Class, "reason", st.Reason,
+			"scope", st.Scope, "over", over,
 			"statements", st.Statements, "compared", st.Compared, "differences", st.Differences, "behind", st.Behind,
 			"undecided", st.Undecided, "not_compared", st.NotCompared, "failed", st.Failed, "why", st.Why)
 	}

@@ -12,9 +12,9 @@ import (
 type Observer interface {
 	// Waits returns who waits for a lock at this moment.
 	Waits(ctx context.Context, s Session) ([]Wait, error)
-	// Texts returns statements that sessions of the database run, or have run
+	// Statements returns statements that sessions of the database run, or have run
 	// last, as far as the server still has them.
-	Texts(ctx context.Context, s Session) ([]string, error)
+	Statements(ctx context.Context, s Session) ([]string, error)
 	// Totals returns numbers that the server only counts up, by what they count:
 	// what a look now and then misses.
 	Totals(ctx context.Context, s Session) ([]Total, error)

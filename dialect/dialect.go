@@ -83,7 +83,7 @@ type ClusterAware interface {
 type StateReader interface {
 	// OneState says how a transaction begins that writes nothing, sees one state
 	// of the database from its first query on and does not wait long for
-	// anybody, and how it ends. The session is one of slotsql's own, or in
+	// other sessions, and how it ends. The session is one of slotsql's own, or in
 	// autocommit and as it was afterwards.
 	OneState() (begin, end []string)
 }
@@ -92,7 +92,7 @@ type StateReader interface {
 // sees, and may keep it from writing later on.
 type SnapshotAware interface {
 	// Defers reports whether a transaction that the statement begins has no such view yet.
-	Defers(text string) bool
+	Defers(sql string) bool
 	// AsideSession holds what a connection runs first that reads facts for
 	// another one in a transaction, such that it waits for no other: that one may
 	// be who it would wait for.
@@ -114,8 +114,8 @@ type SnapshotTeller interface {
 	// the transaction does not see. What it inserts the fold deletes.
 	Meet(t *rewrite.Table) string
 	// MeetEvery writes the statement by which the transaction meets every row of a
-	// JSON list of keys that has a number below slots, without anybody who tells
-	// which are there; "" where numbers are not bounded. What it inserts the fold
+	// JSON list of keys that has a number below slots, without knowing
+	// which exist; "" where numbers are not bounded. What it inserts the fold
 	// deletes.
 	MeetEvery(t *rewrite.Table, slots int) string
 	// Unserializable writes a statement that fails as such a change does.
@@ -192,6 +192,19 @@ type Leaser interface {
 	// seconds, unless another one has it. It reports whether the holder has it.
 	Lease(ctx context.Context, s Session, name, holder string, seconds int) (bool, error)
 }
+
+// A PassNoter keeps in [LeaseTable], beside the leases, when the last pass of a roll-up
+// began that has left nothing behind, by names of the roll-up's choice. No such row is a
+// lease that is held.
+type PassNoter interface {
+	// NotePasses notes that such passes began so long ago.
+	NotePasses(ctx context.Context, s Session, begun map[string]time.Duration) error
+	// Passes returns how long ago they began, by the server's clock.
+	Passes(ctx context.Context, s Session) (map[string]time.Duration, error)
+}
+
+// PassPrefix begins the names of passes.
+const PassPrefix = "pass "
 
 // A LockNoter says, for people, which locks on a base table CreateSlots takes.
 type LockNoter interface {

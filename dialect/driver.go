@@ -82,7 +82,7 @@ type Outcome struct {
 // A SavepointErrorClassifier is for an engine whose errors may roll back a
 // drain's own transaction by themselves.
 type SavepointErrorClassifier interface {
-	// SavepointGone reports whether err says that a savepoint to be rolled
+	// SavepointGone reports whether err means that a savepoint to be rolled
 	// back to or released does not exist.
 	SavepointGone(err error) bool
 }

@@ -7,12 +7,17 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// A ReadOnlyErrorClassifier is for an engine where a transaction that may not write
-// may lock rows in share mode.
-type ReadOnlyErrorClassifier interface {
-	// ReadOnly reports whether a write was refused because its transaction is READ
-	// ONLY, and is otherwise as it was.
+// A ReadOnlyDetector knows the error of a write where nothing may be written.
+type ReadOnlyDetector interface {
+	// ReadOnly reports whether a write was refused because its transaction, its
+	// session or the database is read-only.
 	ReadOnly(err error) bool
+}
+
+// A ReadOnlyErrorClassifier is for an engine where a transaction that may not write
+// may lock rows in share mode. After the error of ReadOnly it is as it was.
+type ReadOnlyErrorClassifier interface {
+	ReadOnlyDetector
 	// ErrReadOnly is that error.
 	ErrReadOnly() error
 	// LocksGaps reports whether the transactions of a session keep others, by a
@@ -31,9 +36,7 @@ type ReadOnlyErrorClassifier interface {
 // A ReadOnlyReader is for an engine with transactions that see one snapshot of the
 // database: where that shows no slots, base values are totals.
 type ReadOnlyReader interface {
-	// ReadOnly reports whether a write was refused because its transaction, its
-	// session or the database is read-only.
-	ReadOnly(err error) bool
+	ReadOnlyDetector
 	// ReadTx writes a transaction of slotsql's own whose queries see one snapshot.
 	ReadTx() DrainTx
 	// MayLift reports whether the session is read-only by its own setting, which

@@ -15,7 +15,7 @@ type RightsReader interface {
 	// something is lacking.
 	SlotRights(ctx context.Context, s Session, tables []SlotTable) ([]SlotRights, error)
 	// Hidden reports whether the session's user cannot know if a table exists: the
-	// engine shows nobody what they have no right on. It returns the table's schema,
+	// engine does not show users what they have no right on. It returns the table's schema,
 	// where none is given that of the session.
 	Hidden(ctx context.Context, s Session, schema, name string) (in string, hidden bool, err error)
 	// OwnLock returns a lock statement of a drain without what only the slot table's
@@ -57,6 +57,9 @@ type SlotRights struct {
 	Blind bool
 	// Fold is what the user lacks to move slots into base rows; nil where it may.
 	Fold []Lack
+	// Columns: it has rights on columns of the base table, and not on those that the
+	// engine adds.
+	Columns bool
 }
 
 // HeldRights are those of one user on a counter table and its slot table.

@@ -26,6 +26,18 @@ type RollUpper interface {
 	RollUp(t *rewrite.Table, part RollUpPart) RollUp
 }
 
+// A WriterLocker is a RollUpper whose engine can keep writers out of a slot table by one
+// lock of the table, where a drain of all rows would have to lock every base row. It does
+// not reach the other nodes of a cluster.
+type WriterLocker interface {
+	// LockWriters fails with a retryable error if a transaction has changed the slot table
+	// or a statement that changes it is under way: at once where the engine can, or, with
+	// wait, when it has waited for that a second or two, and new writers behind it.
+	// Otherwise nothing is changed until unlock, and what is read meanwhile is all that
+	// there is. Readers and base rows are not locked.
+	LockWriters(t *rewrite.Table, wait bool) (lock, unlock []string)
+}
+
 // RollUpPart is a part of a slot table in the order of its key: the rows after
 // one key, when After is set, up to another one, which is part of it, when UpTo
 // is set. Find, Idle and Orphans have no upper end; they return Limit keys.
@@ -84,7 +96,7 @@ type RollUp struct {
 	Reclaim []Step
 }
 
-// Step is one text with its arguments.
+// Step is one statement with its arguments.
 type Step struct {
 	SQL string
 	// Args says which values it takes: a key of n columns is 0 to n-1 for After,

@@ -10,7 +10,7 @@ import (
 
 // SchemaStatement is one statement of a schema file.
 type SchemaStatement struct {
-	Text string
+	SQL  string
 	Line int // of its first word, from 1
 	// Words are the words and names it begins with, in upper case and without
 	// quotes: at most 16 of them.
@@ -40,22 +40,22 @@ func (e *SchemaError) Unwrap() error { return e.Err }
 // migrations one after the other. Bodies of triggers and routines are not cut.
 // It skips the lines that are meant for the command-line clients and the data
 // of COPY, and obeys DELIMITER. An error of f comes back as a *SchemaError.
-func EachStatement(lexis *rewrite.Lexis, text string, f func(SchemaStatement) error) error {
+func EachStatement(lexis *rewrite.Lexis, sql string, f func(SchemaStatement) error) error {
 	each := func(st SchemaStatement) error {
 		if err := f(st); err != nil {
-			return &SchemaError{st.Line, summary(st.Text), err}
+			return &SchemaError{st.Line, summary(st.SQL), err}
 		}
 		return nil
 	}
 	delimiter, start, line := ";", 0, 1
-	for start <= len(text) {
-		end, next, following := len(text), len(text)+1, ""
-		if m := delimiterLine.FindStringSubmatchIndex(text[start:]); m != nil {
-			end, next, following = start+m[0], start+m[1], text[start+m[2]:start+m[3]]
+	for start <= len(sql) {
+		end, next, following := len(sql), len(sql)+1, ""
+		if m := delimiterLine.FindStringSubmatchIndex(sql[start:]); m != nil {
+			end, next, following = start+m[0], start+m[1], sql[start+m[2]:start+m[3]]
 		}
-		chunk := text[start:end]
+		chunk := sql[start:end]
 		if delimiter == ";" {
-			s := &schemaScanner{lexis: lexis, text: chunk, tokens: rewrite.Tokens(lexis, chunk), line: line}
+			s := &schemaScanner{lexis: lexis, sql: chunk, tokens: rewrite.Tokens(lexis, chunk), line: line}
 			for st, ok := s.next(); ok; st, ok = s.next() {
 				if err := each(st); err != nil {
 					return err
@@ -64,7 +64,7 @@ func EachStatement(lexis *rewrite.Lexis, text string, f func(SchemaStatement) er
 		} else {
 			at := line
 			for _, piece := range strings.Split(chunk, delimiter) {
-				s := &schemaScanner{lexis: lexis, text: piece, tokens: rewrite.Tokens(lexis, piece), line: at}
+				s := &schemaScanner{lexis: lexis, sql: piece, tokens: rewrite.Tokens(lexis, piece), line: at}
 				if len(s.tokens) > 0 {
 					if err := each(s.make(0, s.tokens[0].Start, len(piece))); err != nil {
 						return err
@@ -73,10 +73,10 @@ func EachStatement(lexis *rewrite.Lexis, text string, f func(SchemaStatement) er
 				at += strings.Count(piece, "\n")
 			}
 		}
-		if next > len(text) {
+		if next > len(sql) {
 			return nil
 		}
-		line += strings.Count(text[start:next], "\n")
+		line += strings.Count(sql[start:next], "\n")
 		start, delimiter = next, following
 	}
 	return nil
@@ -86,9 +86,9 @@ func EachStatement(lexis *rewrite.Lexis, text string, f func(SchemaStatement) er
 var delimiterLine = regexp.MustCompile(`(?mi)^[ \t]*DELIMITER[ \t]+(\S+)[ \t]*\r?$`)
 
 // summary is the beginning of a statement on one line.
-func summary(text string) string {
+func summary(sql string) string {
 	const most = 60
-	short := strings.Join(strings.Fields(text[:min(len(text), 4*most)]), " ")
+	short := strings.Join(strings.Fields(sql[:min(len(sql), 4*most)]), " ")
 	if r := []rune(short); len(r) > most {
 		short = string(r[:most]) + "..."
 	}
@@ -97,7 +97,7 @@ func summary(text string) string {
 
 type schemaScanner struct {
 	lexis  *rewrite.Lexis
-	text   string
+	sql    string
 	tokens []rewrite.Token
 	at     int // next token
 	line   int // of the offset seen
@@ -105,23 +105,23 @@ type schemaScanner struct {
 }
 
 func (s *schemaScanner) lineOf(offset int) int {
-	s.line += strings.Count(s.text[s.seen:offset], "\n")
+	s.line += strings.Count(s.sql[s.seen:offset], "\n")
 	s.seen = offset
 	return s.line
 }
 
 func (s *schemaScanner) endOfLine(offset int) int {
-	if i := strings.IndexByte(s.text[offset:], '\n'); i >= 0 {
+	if i := strings.IndexByte(s.sql[offset:], '\n'); i >= 0 {
 		return offset + i + 1
 	}
-	return len(s.text)
+	return len(s.sql)
 }
 
 func (s *schemaScanner) word(i int) string {
 	if i >= len(s.tokens) {
 		return ""
 	}
-	t := s.text[s.tokens[i].Start:s.tokens[i].End]
+	t := s.sql[s.tokens[i].Start:s.tokens[i].End]
 	switch s.tokens[i].Kind {
 	case rewrite.Word:
 		return strings.ToUpper(t)
@@ -134,7 +134,7 @@ func (s *schemaScanner) word(i int) string {
 func (s *schemaScanner) next() (SchemaStatement, bool) {
 	for s.at < len(s.tokens) {
 		start := s.tokens[s.at].Start
-		switch s.text[start] {
+		switch s.sql[start] {
 		case ';':
 			s.at++
 		case '\\': // psql
@@ -161,10 +161,10 @@ func (s *schemaScanner) statement() SchemaStatement {
 		}
 	}
 	brackets, blocks := 0, 0
-	end := len(s.text)
+	end := len(s.sql)
 	for ; s.at < len(s.tokens); s.at++ {
 		t := s.tokens[s.at]
-		switch s.text[t.Start] {
+		switch s.sql[t.Start] {
 		case '(':
 			brackets++
 		case ')':
@@ -184,19 +184,19 @@ func (s *schemaScanner) statement() SchemaStatement {
 				}
 			}
 		}
-		if s.text[t.Start] == ';' && t.Kind == rewrite.Operator && brackets <= 0 && blocks <= 0 {
+		if s.sql[t.Start] == ';' && t.Kind == rewrite.Operator && brackets <= 0 && blocks <= 0 {
 			end = t.Start
 			s.at++
 			break
 		}
 	}
 	st := s.make(first, s.tokens[first].Start, end)
-	if st.Is("COPY") && strings.HasSuffix(strings.ToUpper(strings.TrimSpace(st.Text)), "STDIN") && end < len(s.text) {
+	if st.Is("COPY") && strings.HasSuffix(strings.ToUpper(strings.TrimSpace(st.SQL)), "STDIN") && end < len(s.sql) {
 		data := s.endOfLine(end)
-		if i := strings.Index(s.text[data-1:], "\n\\.\n"); i >= 0 {
+		if i := strings.Index(s.sql[data-1:], "\n\\.\n"); i >= 0 {
 			data += i + 3
 		} else {
-			data = len(s.text)
+			data = len(s.sql)
 		}
 		s.restart(data)
 	}
@@ -207,12 +207,12 @@ func (s *schemaScanner) statement() SchemaStatement {
 // that is none.
 func (s *schemaScanner) restart(offset int) {
 	s.lineOf(offset)
-	s.text, s.seen, s.at = s.text[offset:], 0, 0
-	s.tokens = rewrite.Tokens(s.lexis, s.text)
+	s.sql, s.seen, s.at = s.sql[offset:], 0, 0
+	s.tokens = rewrite.Tokens(s.lexis, s.sql)
 }
 
 func (s *schemaScanner) make(first, start, end int) SchemaStatement {
-	st := SchemaStatement{Text: s.text[start:end], Line: s.lineOf(start)}
+	st := SchemaStatement{SQL: s.sql[start:end], Line: s.lineOf(start)}
 	for i := first; i < len(s.tokens) && i < first+16 && s.tokens[i].Start < end; i++ {
 		if w := s.word(i); w != "" {
 			st.Words = append(st.Words, w)

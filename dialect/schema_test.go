@@ -15,7 +15,7 @@ func TestEachStatement(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		lexis *rewrite.Lexis
-		text  string
+		sql   string
 		want  []string // line:words
 	}{
 		{"empty", mysql, " ;; -- nothing\n/* x; y */ ;", nil},
@@ -30,7 +30,7 @@ func TestEachStatement(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got []string
-			err := EachStatement(c.lexis, c.text, func(s SchemaStatement) error {
+			err := EachStatement(c.lexis, c.sql, func(s SchemaStatement) error {
 				got = append(got, fmt.Sprintf("%d:%s", s.Line, strings.Join(s.Words, " ")))
 				return nil
 			})

@@ -43,7 +43,7 @@ type Statistics struct {
 // RunStatement is one statement as a server remembers it: without the values
 // of its literals.
 type RunStatement struct {
-	Text       string
+	SQL        string
 	Conn       string // names the connection, of a log that has all its statements in their order
 	Runs       int64
 	Time, Lock time.Duration // all runs together: in the server, and of that waiting for locks; Lock is 0 where it does not tell

@@ -17,20 +17,20 @@ type Viewer interface {
 // ViewDefinition is a view's name, its schema where there are several, and the
 // text that defines it; empty when it may not be read, and the view then may
 // read anything.
-type ViewDefinition struct{ Schema, Name, Text string }
+type ViewDefinition struct{ Schema, Name, SQL string }
 
-// ViewsOver finds the views in whose text a table's name occurs, or that of
+// ViewsOver finds the views in whose definition a table's name occurs, or that of
 // another such view. written is how a statement writes a name.
 func ViewsOver(t *rewrite.Table, views []ViewDefinition, written func(schema, name string) string) []string {
 	var out []string
 	found := make([]bool, len(views))
-	for texts := []string{written(t.Schema, t.Name)}; len(texts) > 0; texts = texts[1:] {
+	for names := []string{written(t.Schema, t.Name)}; len(names) > 0; names = names[1:] {
 		for i, v := range views {
-			if found[i] || v.Text != "" && !rewrite.ContainsFold(v.Text, texts[0]) {
+			if found[i] || v.SQL != "" && !rewrite.ContainsFold(v.SQL, names[0]) {
 				continue
 			}
 			found[i] = true
-			texts = append(texts, written(v.Schema, v.Name))
+			names = append(names, written(v.Schema, v.Name))
 			if !slices.Contains(out, v.Name) {
 				out = append(out, v.Name)
 			}

@@ -1,5 +1,5 @@
 // Package docs tests what the documentation of this module looks like when it
-// is rendered. It has no other code: nobody who imports slotsql builds the
+// is rendered. It has no other code: no importer of slotsql builds the
 // Markdown parser.
 package docs
 
@@ -27,7 +27,7 @@ type page struct {
 	anchors map[string]bool
 }
 
-// pages reads README, CHANGELOG, CONTRIBUTING and all of docs.
+// pages reads README, CHANGELOG, CONTRIBUTING, all of docs and the examples' pages.
 func pages(t *testing.T) map[string]*page {
 	t.Helper()
 	files := []string{"README.md", "CHANGELOG.md", "CONTRIBUTING.md"}
@@ -39,6 +39,16 @@ func pages(t *testing.T) map[string]*page {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, pattern := range []string{"examples/*/README.md", "examples/*/*/README.md"} {
+		found, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil || len(found) == 0 {
+			t.Fatalf("%s: %d files, %v", pattern, len(found), err)
+		}
+		for _, f := range found {
+			name, _ := filepath.Rel(root, f)
+			files = append(files, filepath.ToSlash(name))
+		}
 	}
 	parser := goldmark.New(goldmark.WithExtensions(extension.GFM)).Parser()
 	all := map[string]*page{}

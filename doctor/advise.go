@@ -39,7 +39,7 @@ func (l *looker) advise(ctx context.Context) error {
 			if err := l.plan(mine, s.Statements); err != nil {
 				return err
 			}
-			s.Why = whyConfigured(s.Statements)
+			s.Why = l.whyConfigured(s, cfg)
 			configured = append(configured, s)
 		default:
 			unknown = append(unknown, s)
@@ -128,13 +128,19 @@ func (l *looker) plan(e *slotsql.Explainer, list []*Statement) error {
 		if err != nil {
 			return err
 		}
-		st.Class, st.Reason = x.Class, x.Reason
+		st.Class, st.Reason, st.shares = x.Class, x.Reason, x.Group != nil
 	}
 	return nil
 }
 
-func whyConfigured(list []*Statement) string {
-	for _, st := range list {
+func (l *looker) whyConfigured(s *Spot, cfg *slotsql.TableConfig) string {
+	for _, st := range s.Statements {
+		switch {
+		case st.shares && cfg.Slots == 0 && l.heldOver(s):
+			return "transactions hold the row while increments wait, which groups (slots: 0) cannot shorten: write slots: 64 (docs/operations.md has the steps)"
+		case st.shares && cfg.Slots == 0:
+			return "increments of one process share a statement (slots: 0); these wait for another process, or for one that uses the plain driver"
+		}
 		switch st.Class {
 		case "drain":
 			return "a waiting statement drains:  " + st.Reason
@@ -172,30 +178,36 @@ func (l *looker) judge(s *Spot, p *proposed) error {
 		return nil
 	}
 	helped, all := 0, 0
-	why := ""
+	why, way := "", "which would go to slots"
+	if t.Slotless != "" {
+		way = "which would share statements on the base row where they are of one process (slots: 0)"
+	}
 	for _, st := range s.Statements {
 		all += st.Seen
-		if fast(st.Class) {
+		if t.Slotless == "" && fast(st.Class) || t.Slotless != "" && st.shares && !l.heldOver(s) {
 			helped += st.Seen
 		} else if why == "" && st.Class != "" {
 			why = fmt.Sprintf("%s: %s", st.Class, st.Reason)
 		}
 	}
 	switch {
+	case helped == 0 && t.Slotless != "" && l.heldOver(s):
+		s.Verdict, s.Why = "no", "a transaction holds the row while others wait, and slots cannot hold these counters the way they are used"
 	case helped == 0:
 		s.Verdict, s.Why = "no", why
 	case helped == all:
-		s.Verdict, s.Why = "yes", "all waiting statements are increments, which would go to slots and not wait"
+		s.Verdict, s.Why = "yes", "all waiting statements are increments, "+way
 	default:
 		s.Verdict, s.Why = "partly", fmt.Sprintf(
-			"%d of %d waits are of increments, which would go to slots; the others would remain: %s",
+			"%d of %d waits are of increments, %s; the others would remain: %s",
 			helped,
 			all,
+			way,
 			why,
 		)
 	}
 	for _, h := range s.Holders {
-		if h.Idle {
+		if h.Idle && t.Slotless == "" {
 			l.noteOnce(
 				"a transaction that has " + s.Table + " locked was idle: increments in slots do not wait for other increments, whatever their transactions do, but on MySQL they wait for one that has changed the row itself",
 			)
@@ -210,12 +222,12 @@ func (l *looker) saves(e *slotsql.Explainer) error {
 	if e == nil {
 		return nil
 	}
-	for shape, text := range l.texts {
-		st, err := l.dialect.Parse(text)
+	for shape, sql := range l.statements {
+		st, err := l.dialect.Parse(sql)
 		if err != nil || st.Kind != rewrite.KindUpdate || st.Target == nil || len(st.Set) < 2 {
 			continue
 		}
-		x, err := e.Explain(text)
+		x, err := e.Explain(sql)
 		if err != nil {
 			return err
 		}
@@ -235,9 +247,9 @@ func (l *looker) saves(e *slotsql.Explainer) error {
 			}
 		}
 		if len(counters) > 0 && len(counters) < len(st.Set) {
-			l.report.Saves = append(l.report.Saves, Save{Table: x.Tables[0], Counters: counters, Text: shape, Reason: x.Reason})
+			l.report.Saves = append(l.report.Saves, Save{Table: x.Tables[0], Counters: counters, SQL: shape, Reason: x.Reason})
 		}
 	}
-	slices.SortFunc(l.report.Saves, func(a, b Save) int { return strings.Compare(a.Text, b.Text) })
+	slices.SortFunc(l.report.Saves, func(a, b Save) int { return strings.Compare(a.SQL, b.SQL) })
 	return nil
 }

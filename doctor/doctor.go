@@ -74,22 +74,23 @@ type Spot struct {
 
 // Statement is a statement without its values.
 type Statement struct {
-	Text string `json:"statement"`
+	SQL  string `json:"statement"`
 	Seen int    `json:"seen"`
 	// Class and Reason are what the planner makes of it, with the configuration
-	// that is proposed or in use; Cut says that the server shows only its
+	// that is proposed or in use; Cut reports whether the server shows only its
 	// beginning, which cannot be planned.
 	Class  string `json:"class,omitempty"`
 	Reason string `json:"reason,omitempty"`
 	Cut    bool   `json:"cut,omitempty"`
 
-	full string
+	full   string
+	shares bool // a group on the base row has it
 }
 
 // Holder is a statement of sessions that others wait for. Idle reports whether the
 // session was doing nothing: its transaction was open.
 type Holder struct {
-	Text string `json:"statement,omitempty"`
+	SQL  string `json:"statement,omitempty"`
 	Idle bool   `json:"idle_in_transaction,omitempty"`
 	Seen int    `json:"seen"`
 }
@@ -99,7 +100,7 @@ type Holder struct {
 type Save struct {
 	Table    string   `json:"table"`
 	Counters []string `json:"counters"`
-	Text     string   `json:"statement"`
+	SQL      string   `json:"statement"`
 	Reason   string   `json:"reason"`
 }
 
@@ -137,13 +138,13 @@ func Look(ctx context.Context, db *sql.DB, d dialect.Dialect, o Options) (*Repor
 		o.Every = defaultEvery
 	}
 	l := &looker{
-		session:  dialect.PlainSession{Conn: conn},
-		dialect:  d,
-		observer: observer,
-		options:  o,
-		report:   &Report{Spots: []*Spot{}},
-		tables:   map[[2]string]*table{},
-		texts:    map[string]string{},
+		session:    dialect.PlainSession{Conn: conn},
+		dialect:    d,
+		observer:   observer,
+		options:    o,
+		report:     &Report{Spots: []*Spot{}},
+		tables:     map[[2]string]*table{},
+		statements: map[string]string{},
 	}
 	return l.report, l.look(ctx)
 }

@@ -14,13 +14,13 @@ import (
 
 // looker gathers what several looks see.
 type looker struct {
-	session  dialect.Session
-	dialect  dialect.Dialect
-	observer dialect.Observer
-	options  Options
-	report   *Report
-	tables   map[[2]string]*table
-	texts    map[string]string // statements seen anywhere, by their shape
+	session    dialect.Session
+	dialect    dialect.Dialect
+	observer   dialect.Observer
+	options    Options
+	report     *Report
+	tables     map[[2]string]*table
+	statements map[string]string // statements seen anywhere, by their shape
 }
 
 // table is what is known of a table that was waited for; facts is nil when it
@@ -103,11 +103,11 @@ func (l *looker) once(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	texts, err := l.observer.Texts(ctx, l.session)
+	statements, err := l.observer.Statements(ctx, l.session)
 	if err != nil {
 		return err
 	}
-	for _, t := range texts {
+	for _, t := range statements {
 		l.note(t)
 	}
 	l.report.Looks++
@@ -116,6 +116,7 @@ func (l *looker) once(ctx context.Context) error {
 	for i := range waits {
 		w := &waits[i]
 		l.note(w.Statement)
+		l.note(w.Holding)
 		spot, err := l.spot(ctx, w)
 		if err != nil {
 			return err
@@ -213,8 +214,8 @@ func (l *looker) table(ctx context.Context, schema, name string) (*table, error)
 }
 
 // target is the table that a statement writes.
-func (l *looker) target(text string) (schema, name string) {
-	st, err := l.dialect.Parse(text)
+func (l *looker) target(sql string) (schema, name string) {
+	st, err := l.dialect.Parse(sql)
 	if err != nil || st.Target == nil || len(st.Target.Name) == 0 {
 		return "", ""
 	}
@@ -231,20 +232,20 @@ func (l *looker) target(text string) (schema, name string) {
 	return schema, fold(parts[len(parts)-1])
 }
 
-func (l *looker) shape(text string) string {
-	if text == "" {
+func (l *looker) shape(sql string) string {
+	if sql == "" {
 		return ""
 	}
-	return workload.Shape(l.dialect.Lexis(), text)
+	return workload.Shape(l.dialect.Lexis(), sql)
 }
 
-// maxTexts bounds how many statements are kept.
-const maxTexts = 500
+// maxKept bounds how many statements are kept.
+const maxKept = 500
 
-func (l *looker) note(text string) {
-	if shape := l.shape(text); shape != "" && len(l.texts) < maxTexts {
-		if _, has := l.texts[shape]; !has {
-			l.texts[shape] = text
+func (l *looker) note(sql string) {
+	if shape := l.shape(sql); shape != "" && len(l.statements) < maxKept {
+		if _, has := l.statements[shape]; !has {
+			l.statements[shape] = sql
 		}
 	}
 }
@@ -253,24 +254,24 @@ const maxStatements = 20
 
 func (s *Spot) statement(shape string, w *dialect.Wait) {
 	for _, st := range s.Statements {
-		if st.Text == shape {
+		if st.SQL == shape {
 			st.Seen++
 			return
 		}
 	}
 	if len(s.Statements) < maxStatements {
-		s.Statements = append(s.Statements, &Statement{Text: shape, Seen: 1, Cut: w.Cut, full: w.Statement})
+		s.Statements = append(s.Statements, &Statement{SQL: shape, Seen: 1, Cut: w.Cut, full: w.Statement})
 	}
 }
 
 func (s *Spot) holder(shape string, idle bool) {
 	for _, h := range s.Holders {
-		if h.Text == shape && h.Idle == idle {
+		if h.SQL == shape && h.Idle == idle {
 			h.Seen++
 			return
 		}
 	}
 	if len(s.Holders) < maxStatements {
-		s.Holders = append(s.Holders, &Holder{Text: shape, Idle: idle, Seen: 1})
+		s.Holders = append(s.Holders, &Holder{SQL: shape, Idle: idle, Seen: 1})
 	}
 }

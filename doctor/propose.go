@@ -26,12 +26,12 @@ type proposed struct {
 //nolint:funlen // one proposal, from the rows to the lines of a configuration
 func (l *looker) propose(ctx context.Context, spots []*Spot) (*proposed, error) {
 	var tables []propose.Table
-	weights, texts := map[string]int64{}, map[string]string{}
+	weights, full := map[string]int64{}, map[string]string{}
 	for _, s := range spots {
 		for _, st := range s.Statements {
 			if st.full != "" && !st.Cut {
-				weights[st.Text] += int64(st.Seen)
-				texts[st.Text] = st.full
+				weights[st.SQL] += int64(st.Seen)
+				full[st.SQL] = st.full
 			}
 		}
 		t, err := l.table(ctx, s.Schema, s.Table)
@@ -49,13 +49,13 @@ func (l *looker) propose(ctx context.Context, spots []*Spot) (*proposed, error) 
 	}
 	var statements []*propose.Statement
 	for shape, n := range weights {
-		statements = append(statements, &propose.Statement{Text: texts[shape], Shape: shape, Runs: n})
+		statements = append(statements, &propose.Statement{SQL: full[shape], Shape: shape, Runs: n})
 	}
 	slices.SortFunc(statements, func(a, b *propose.Statement) int {
 		return cmp.Or(cmp.Compare(b.Runs, a.Runs), cmp.Compare(a.Shape, b.Shape))
 	})
 	out := &proposed{}
-	for _, p := range propose.Propose(l.dialect, tables, statements) {
+	for _, p := range propose.Propose(l.dialect, tables, statements, l.transactions) {
 		if p.Guess {
 			continue
 		}
@@ -91,6 +91,28 @@ func (l *looker) propose(ctx context.Context, spots []*Spot) (*proposed, error) 
 	_, yaml, _ := strings.Cut(text, "\ntables:")
 	l.report.Propose = "tables:" + yaml
 	return out, err
+}
+
+// transactions says what was seen of the transactions that hold rows of a table: those
+// whose session runs nothing, or a statement of another table, hold them over round trips.
+func (l *looker) transactions(t propose.Table) (known propose.Transactions) {
+	for _, s := range l.report.Spots {
+		if s.Table == t.Name && s.Schema == t.Schema {
+			known.Inside = known.Inside || l.heldOver(s)
+			known.Outside = known.Outside || !l.heldOver(s)
+		}
+	}
+	known.Why = "no transaction was seen to hold its rows over round trips"
+	return known
+}
+
+// heldOver reports whether a transaction may have held the row of a spot while it ran
+// something else, or nothing.
+func (l *looker) heldOver(s *Spot) bool {
+	return len(s.Holders) == 0 || slices.ContainsFunc(s.Holders, func(h *Holder) bool {
+		_, table := l.target(l.statements[h.SQL])
+		return h.Idle || table != s.Table
+	})
 }
 
 func has(tables []propose.Table, t *table) bool {

@@ -9,13 +9,13 @@ import (
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
-// TestBadInput sends texts that no application sends on purpose through both
+// TestBadInput sends statements that no application sends on purpose through both
 // drivers, with slots that are not empty. The class of the error, or the rows,
 // and all totals afterwards must be those of the plain driver.
 func TestBadInput(t *testing.T) {
 	times := strings.Repeat
 	const set = "UPDATE posts SET views = 0 WHERE id = 1"
-	texts := map[string]string{
+	statements := map[string]string{
 		"empty comment":                "/* posts */",
 		"unterminated string":          set + " AND title = 'x",
 		"unterminated identifier":      set + ` AND "title = 1`,
@@ -106,12 +106,12 @@ func TestBadInput(t *testing.T) {
 				},
 				Config: "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}}}\n",
 			})
-			for _, name := range slices.Sorted(maps.Keys(texts)) {
-				text := texts[name]
+			for _, name := range slices.Sorted(maps.Keys(statements)) {
+				query := statements[name]
 				if dialect == "sqlite" && slices.Contains([]string{"empty comment", "carriage return", "statement in a comment"}, name) {
 					continue // no statement: the driver's result is nil, and RowsAffected panics
 				}
-				if !t.Run(name, func(t *testing.T) { sameBadInput(t, p, text) }) {
+				if !t.Run(name, func(t *testing.T) { sameBadInput(t, p, query) }) {
 					return // the sides may be apart from here on
 				}
 			}
@@ -122,22 +122,22 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-func sameBadInput(t *testing.T, p *twin.Pair, text string) {
+func sameBadInput(t *testing.T, p *twin.Pair, query string) {
 	t.Helper()
 	for _, prepared := range []bool{false, true} {
 		for _, id := range []string{"1", "2"} {
 			p.Same(t, twin.Statement{SQL: "UPDATE posts SET views = views + 1 WHERE id = " + id})
 		}
-		plain, wrapped := p.Run(t.Context(), twin.Statement{SQL: text, Prepared: prepared})
+		plain, wrapped := p.Run(t.Context(), twin.Statement{SQL: query, Prepared: prepared})
 		for _, d := range twin.Compare(plain, wrapped) {
-			t.Errorf("prepared %v: %s\n%.300q", prepared, d, text)
+			t.Errorf("prepared %v: %s\n%.300q", prepared, d, query)
 		}
 		ds, err := p.FinalTables(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, d := range ds {
-			t.Fatalf("prepared %v: afterwards: %s\n%.300q", prepared, d, text)
+			t.Fatalf("prepared %v: afterwards: %s\n%.300q", prepared, d, query)
 		}
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
-// BenchmarkGroups measures what placement adaptive and slots: 0 make of rows that nobody
-// waits for, and of one that everybody does, by the kinds of statement that share one on
+// BenchmarkGroups measures what placement adaptive and slots: 0 make of rows that nothing
+// waits for, and of one that all clients wait for, by the kinds of statement that share one on
 // the base row. The number of rows that have come to have slots is reported.
 func BenchmarkGroups(b *testing.B) {
 	const rows = 100_000

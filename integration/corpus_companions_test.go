@@ -10,7 +10,7 @@ import (
 )
 
 // companions proposes the companions of an application's tables from its
-// statements, as somebody who writes its configuration would: columns that
+// statements, as a user who writes its configuration would: columns that
 // increments set beside a counter, each always in the same way, as long as
 // every other column of these increments is one too. It returns merges by
 // table and column.

@@ -179,7 +179,7 @@ func (a application) run(t *testing.T, v variant, open twin.Opener, config strin
 			continue
 		}
 		on, end := outside(p)
-		if v.transaction && !slices.Contains(s.Tags, "mstmt") { // such a text begins its own
+		if v.transaction && !slices.Contains(s.Tags, "mstmt") { // such a call begins its own
 			on, end = inside(t, p)
 		}
 		report(i, s, on.increment(t, p, tables))

@@ -8,8 +8,8 @@ import (
 )
 
 // TestDrainsOfAllAndOfOne: drains of all rows beside drains of one row,
-// increments, and upserts of new rows. Each waits for others, and nobody is told
-// of a deadlock: a statement that has one row, and asks for no other, is part
+// increments, and upserts of new rows. Each waits for others, and none is chosen
+// as deadlock victim: a statement that has one row, and asks for no other, is part
 // of none with the plain driver.
 func TestDrainsOfAllAndOfOne(t *testing.T) {
 	t.Parallel()
@@ -19,7 +19,7 @@ func TestDrainsOfAllAndOfOne(t *testing.T) {
 		Config:  "version: 1\nauto_migrate: true\ntables: {hits: {counters: {n: {}}}}\n",
 	})
 	var wg sync.WaitGroup
-	for w, text := range []string{
+	for w, query := range []string{
 		"UPDATE hits SET n = n * 1 WHERE n >= 0",
 		"UPDATE hits SET n = n * 2 - n WHERE page = 1", "UPDATE hits SET n = n * 2 - n WHERE page = 1",
 		"UPDATE hits SET n = n + 1 WHERE page = 1", "UPDATE hits SET n = n + 1 WHERE page = 1",
@@ -31,8 +31,8 @@ func TestDrainsOfAllAndOfOne(t *testing.T) {
 				if w > 4 {
 					args = append(args, 1+i/4)
 				}
-				if _, err := p.Wrapped.ExecContext(t.Context(), text, args...); err != nil {
-					t.Errorf("%s: %v", text, err)
+				if _, err := p.Wrapped.ExecContext(t.Context(), query, args...); err != nil {
+					t.Errorf("%s: %v", query, err)
 					return
 				}
 			}

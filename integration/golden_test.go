@@ -121,7 +121,7 @@ func testGolden(t *testing.T, c *golden.Case, dialect string) {
 }
 
 // refused runs a statement on the wrapped side alone: the other one may block
-// whoever looks at its tables afterwards.
+// whichever session looks at its tables afterwards.
 func refused(t *testing.T, p *twin.Pair, s twin.Statement) {
 	t.Helper()
 	var unsupported *slotsql.UnsupportedError
@@ -308,7 +308,7 @@ func rawTables(t *testing.T, p *twin.Pair, c *golden.Catalog) map[string]raw {
 			slices.Sort(lines)
 			return strings.Join(lines, "\n")
 		}
-		out[table.Name] = raw{read(table.Schema, table.Name), read(table.Counter.SlotSchema, table.Counter.SlotTable)}
+		out[table.Name] = raw{read(table.Schema, table.Name), read(table.Counter.SlotTable.Schema, table.Counter.SlotTable.Name)}
 	}
 	return out
 }

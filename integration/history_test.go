@@ -152,8 +152,8 @@ func (h *history) clients(n int, f func(ctx context.Context, client int, r *rand
 // exec runs a statement and returns the rows affected.
 func (h *history) exec(ctx context.Context, s interface {
 	ExecContext(context.Context, string, ...any) (sql.Result, error)
-}, text string, args ...any) (int64, error) {
-	res, err := s.ExecContext(ctx, h.text(text), args...)
+}, query string, args ...any) (int64, error) {
+	res, err := s.ExecContext(ctx, h.text(query), args...)
 	if err != nil {
 		return 0, err
 	}

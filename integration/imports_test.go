@@ -72,6 +72,17 @@ var (
 		},
 		all: []string{module + "/internal/bench"},
 		why: "the benchmark, with its drivers, charts and Redis client, is the command's alone",
+	}, {
+		name: "library",
+		matches: func(p string) bool {
+			return within(p, module+"/...") && !within(p, module+"/cmd/...") && !within(p, module+"/examples/...") &&
+				!within(p, module+"/integration/...") && p != module+"/internal/bench" && p != module+"/internal/golden"
+		},
+		all: []string{
+			"github.com/spf13/...", "github.com/redis/...", "github.com/jedib0t/...", "github.com/schollz/...", "github.com/HdrHistogram/...",
+			"github.com/alicebob/...", "github.com/yuin/...", "golang.org/x/tools/...", "golang.org/x/term",
+		},
+		why: "what the command and tests use is in no importer's go.sum",
 	}}
 )
 

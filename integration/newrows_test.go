@@ -4,17 +4,16 @@ import (
 	"context"
 	"database/sql"
 	"testing"
-	"time"
 
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
 func newRowsPair(t *testing.T, dialect string) *twin.Pair {
-	params := map[string]string{"mysql": "innodb_lock_wait_timeout=60", "postgres": "lock_timeout=60s"}[dialect]
+	params := map[string]string{"mysql": "innodb_lock_wait_timeout=60&tx_isolation='READ-COMMITTED'", "postgres": "lock_timeout=60s"}[dialect]
 	return twin.New(t, twin.Options{
 		Dialect: dialect, Params: params,
 		Schema: []string{"CREATE TABLE hits (page INT NOT NULL PRIMARY KEY, n INT NOT NULL)", "INSERT INTO hits VALUES (1, 10), (9, 90)"},
-		Config: "version: 1\nauto_migrate: true\ntables: {hits: {counters: {n: {}}}}\n",
+		Config: "version: 1\nauto_migrate: true\ntables: {hits: {counters: {n: {}}, placement: connection}}\n",
 	})
 }
 
@@ -64,7 +63,7 @@ func TestUpsertMeetsNewRow(t *testing.T) {
 						return tx.Commit()
 					}()
 				}()
-				waitUntilBlocked(t, p, dialect, done)
+				p.UntilBlocked(t, done)
 				if err := first.Commit(); err != nil {
 					t.Fatal(err)
 				}
@@ -80,31 +79,10 @@ func TestUpsertMeetsNewRow(t *testing.T) {
 	}
 }
 
-// waitUntilBlocked waits until the server has somebody who waits for a lock in
-// this database, or done has something. MariaDB renews INNODB_TRX when nobody
-// has asked for 0.1 s.
-func waitUntilBlocked(t *testing.T, p *twin.Pair, dialect string, done chan error) {
-	t.Helper()
-	q := map[string]string{
-		"mysql":    "SELECT COUNT(*) FROM information_schema.INNODB_TRX x JOIN information_schema.PROCESSLIST p ON p.ID = x.trx_mysql_thread_id WHERE x.trx_state = 'LOCK WAIT' AND p.DB = DATABASE()",
-		"postgres": "SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()",
-	}[dialect]
-	for len(done) == 0 {
-		var n int
-		if err := p.Under.QueryRow(q).Scan(&n); err != nil {
-			t.Fatal(err)
-		}
-		if n > 0 {
-			return
-		}
-		time.Sleep(150 * time.Millisecond)
-	}
-}
-
-// TestNewRowKeepsNobodyOut: a transaction that has set the counter of a row that
+// TestNewRowBlocksNoOtherSession: a transaction that has set the counter of a row that
 // is new keeps no increment of other rows waiting, and two such transactions
 // that have counted before do not wait for one another.
-func TestNewRowKeepsNobodyOut(t *testing.T) {
+func TestNewRowBlocksNoOtherSession(t *testing.T) {
 	for dialect, upsert := range map[string]string{
 		"mysql":    "INSERT INTO hits (page, n) VALUES (?, 100) ON DUPLICATE KEY UPDATE n = VALUES(n)",
 		"postgres": "INSERT INTO hits (page, n) VALUES ($1, 100) ON CONFLICT (page) DO UPDATE SET n = excluded.n",
@@ -147,5 +125,70 @@ func TestNewRowKeepsNobodyOut(t *testing.T) {
 				t.Errorf("%d, want 303: %v", total, err)
 			}
 		})
+	}
+}
+
+// TestListMeetsNewRow: a statement that sets the counters of several rows by their keys
+// finds one of them missing and waits for another. Meanwhile the missing row is inserted
+// and counted in: it is set as it is then, or not at all.
+func TestListMeetsNewRow(t *testing.T) {
+	for _, dialect := range []string{"mysql", "postgres"} {
+		for name, level := range map[string]sql.IsolationLevel{"autocommit": -1, "transaction": sql.LevelReadCommitted} {
+			for _, where := range []string{"page IN (5, 9)", "page IN (5, 9, 9, 5)"} {
+				t.Run(dialect+"/"+name, func(t *testing.T) {
+					t.Parallel()
+					p := newRowsPair(t, dialect)
+					must := func(_ sql.Result, err error) {
+						t.Helper()
+						if err != nil {
+							t.Error(err)
+						}
+					}
+					must(p.Wrapped.Exec("UPDATE hits SET n = n + 1 WHERE page = 9")) // so that it only adds to a slot row from now on
+					first, err := p.Wrapped.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelReadCommitted})
+					if err != nil {
+						t.Fatal(err)
+					}
+					must(first.Exec("UPDATE hits SET n = n + 1 WHERE page = 9"))
+					done := make(chan error, 1)
+					set := "UPDATE hits SET n = 100 WHERE " + where
+					go func() {
+						done <- func() error {
+							if level < 0 {
+								_, err := p.Wrapped.ExecContext(t.Context(), set)
+								return err
+							}
+							tx, err := p.Wrapped.BeginTx(t.Context(), &sql.TxOptions{Isolation: level})
+							if err != nil {
+								return err
+							}
+							defer func() { _ = tx.Rollback() }()
+							if _, err := tx.Exec(set); err != nil {
+								return err
+							}
+							return tx.Commit()
+						}()
+					}()
+					p.UntilBlocked(t, done)
+					must(p.Wrapped.Exec("INSERT INTO hits VALUES (5, 50)"))
+					var total int
+					for range 3 { // on the base row, and in a slot where the configuration says so
+						must(p.Wrapped.Exec("UPDATE hits SET n = n + 1 WHERE page = 5"))
+					}
+					if err := first.Commit(); err != nil {
+						t.Fatal(err)
+					}
+					if err := <-done; err != nil {
+						t.Fatal(err)
+					}
+					if err := p.Wrapped.QueryRow("SELECT n FROM hits WHERE page = 9").Scan(&total); err != nil || total != 100 {
+						t.Errorf("page 9 has %d, want 100: %v", total, err)
+					}
+					if err := p.Wrapped.QueryRow("SELECT n FROM hits WHERE page = 5").Scan(&total); err != nil || total != 100 && total != 53 {
+						t.Errorf("page 5 has %d, want 100 or 53: %v", total, err)
+					}
+				})
+			}
+		}
 	}
 }

@@ -29,8 +29,8 @@ func (r *player) restrict(ctx context.Context, t *testing.T, app *random.Applica
 	}
 	twin.ExecAll(t, p.Plain, create)
 	t.Cleanup(func() {
-		for i, text := range drop {
-			if _, err := []*sql.DB{p.Plain, p.Under}[i%2].ExecContext(context.Background(), text); err != nil {
+		for i, query := range drop {
+			if _, err := []*sql.DB{p.Plain, p.Under}[i%2].ExecContext(context.Background(), query); err != nil {
 				t.Error(err)
 			}
 		}
@@ -101,13 +101,13 @@ func as(t *testing.T, dsn, role string) string {
 
 // change runs DDL as another client, and has the wrapped side notice: a new
 // connection does so at once, and a busy process within two seconds.
-func (r *player) change(ctx context.Context, t *testing.T, text string) {
+func (r *player) change(ctx context.Context, t *testing.T, query string) {
 	t.Helper()
-	if _, err := r.pair.Plain.ExecContext(ctx, text); err != nil {
+	if _, err := r.pair.Plain.ExecContext(ctx, query); err != nil {
 		return // as much as the plain side takes
 	}
-	if _, err := r.pair.Under.ExecContext(ctx, text); err != nil {
-		t.Fatalf("%s: %v", text, err)
+	if _, err := r.pair.Under.ExecContext(ctx, query); err != nil {
+		t.Fatalf("%s: %v", query, err)
 	}
 	r.pair.Wrapped.SetMaxIdleConns(-1)
 	defer r.pair.Wrapped.SetMaxIdleConns(2)

@@ -71,8 +71,8 @@ func play(t *testing.T, app *random.Application, seed uint64) {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, seed %d\n\n", app.Dialect, seed)
-	used := func(text string) bool { // of a table that no step names nothing need be shown
-		name := strings.Trim(strings.Fields(strings.TrimPrefix(strings.TrimPrefix(text, "CREATE TABLE "), "INSERT INTO "))[0], "\"`:")
+	used := func(query string) bool { // of a table that no step names nothing need be shown
+		name := strings.Trim(strings.Fields(strings.TrimPrefix(strings.TrimPrefix(query, "CREATE TABLE "), "INSERT INTO "))[0], "\"`:")
 		return slices.ContainsFunc(steps, func(s random.Step) bool {
 			return s.Kind == random.Tables || strings.Contains(strings.ToLower(s.SQL), strings.ToLower(name))
 		})
@@ -160,8 +160,8 @@ func foreign(t *testing.T, p *twin.Pair) {
 	if err := p.Wrapped.PingContext(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for _, text := range random.Foreign {
-		if _, err := p.Under.ExecContext(t.Context(), text); err != nil && !strings.Contains(err.Error(), "slotted_") {
+	for _, query := range random.Foreign {
+		if _, err := p.Under.ExecContext(t.Context(), query); err != nil && !strings.Contains(err.Error(), "slotted_") {
 			t.Fatal(err)
 		}
 	}

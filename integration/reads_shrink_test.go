@@ -18,7 +18,7 @@ var sqlToken = regexp.MustCompile(
 
 // piece is a token with the argument that it stands for.
 type piece struct {
-	text string
+	sql  string
 	arg  any
 	mark bool
 }
@@ -27,7 +27,7 @@ func pieces(s random.Step) []piece {
 	var list []piece
 	next := 0
 	for _, text := range sqlToken.FindAllString(s.SQL, -1) {
-		p := piece{text: text}
+		p := piece{sql: text}
 		if text == "?" || text[0] == '$' && len(text) > 1 {
 			p.mark, p.arg = true, s.Args[next] // they are numbered as they come
 			next++
@@ -43,8 +43,8 @@ func joinPieces(s random.Step, list []piece) random.Step {
 	for _, p := range list {
 		switch {
 		case !p.mark:
-			b.WriteString(p.text)
-		case p.text == "?":
+			b.WriteString(p.sql)
+		case p.sql == "?":
 			s.Args = append(s.Args, p.arg)
 			b.WriteByte('?')
 		default:
@@ -59,7 +59,7 @@ func joinPieces(s random.Step, list []piece) random.Step {
 func balanced(list []piece) bool {
 	depth := 0
 	for _, p := range list {
-		switch p.text {
+		switch p.sql {
 		case "(":
 			depth++
 		case ")":
@@ -115,15 +115,15 @@ func (r *readsRun) shrink(t *testing.T, s random.Step) random.Step {
 					continue
 				}
 				for _, by := range []string{"", "1"} {
-					if by == list[from].text || by == "1" && strings.TrimSpace(list[from].text) == "" {
+					if by == list[from].sql || by == "1" && strings.TrimSpace(list[from].sql) == "" {
 						continue
 					}
 					try := append([]piece(nil), list[:from]...)
 					if by != "" {
-						try = append(try, piece{text: by})
+						try = append(try, piece{sql: by})
 					}
 					try = append(try, list[from+size:]...)
-					if by != "" && size == 1 && (list[from].mark || list[from].text[0] >= '0' && list[from].text[0] <= '9') {
+					if by != "" && size == 1 && (list[from].mark || list[from].sql[0] >= '0' && list[from].sql[0] <= '9') {
 						continue
 					}
 					step := joinPieces(s, try)

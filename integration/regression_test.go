@@ -24,7 +24,7 @@ func TestViews(t *testing.T) {
 				},
 				Config: "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}}}\n",
 			})
-			for _, text := range []string{
+			for _, query := range []string{
 				"UPDATE posts SET views = views + 5 WHERE id = 1",
 				"SELECT * FROM busy ORDER BY id",
 				"UPDATE posts SET views = views + 5 WHERE id = 2",
@@ -41,7 +41,7 @@ func TestViews(t *testing.T) {
 				"SELECT s FROM later",
 				"SELECT views FROM posts ORDER BY id",
 			} {
-				p.Same(t, twin.Statement{SQL: text})
+				p.Same(t, twin.Statement{SQL: query})
 			}
 		})
 	}
@@ -63,7 +63,7 @@ func TestSlotRowOfAnother(t *testing.T) {
 			})
 			like, both := "UPDATE posts SET likes = COALESCE(likes, 0) + 1 WHERE id = 1", "UPDATE posts SET likes = COALESCE(likes, 0) + 1, views = views + 1 WHERE id = 1"
 			view := "UPDATE posts SET views = views + 1 WHERE id = 1"
-			for _, text := range []string{
+			for _, query := range []string{
 				like, like, both, // slot row and short forms are known
 				"UPDATE posts SET likes = NULL WHERE id = 1",
 				view, // makes the slot row again
@@ -74,7 +74,7 @@ func TestSlotRowOfAnother(t *testing.T) {
 				"UPDATE posts SET views = 2147483640 WHERE id = 1",
 				like, both, view, view, view, view, view, view, view, view,
 			} {
-				p.Same(t, twin.Statement{SQL: text})
+				p.Same(t, twin.Statement{SQL: query})
 				p.Same(t, twin.Statement{SQL: "SELECT * FROM posts"})
 			}
 		})

@@ -14,7 +14,7 @@ import (
 // TestUpsertDrainsConcurrently: upserts that drain the keys they give, of rows
 // that are there and of rows that all of them want to be the first to insert,
 // beside increments of the same rows. Nothing is lost or counted twice, and
-// nobody is told of a deadlock over one row.
+// no session is chosen as deadlock victim over one row.
 func TestUpsertDrainsConcurrently(t *testing.T) {
 	upserts := map[string]string{
 		"mysql":    "INSERT INTO hits (page, n) VALUES (?, 1) ON DUPLICATE KEY UPDATE n = 1 * n + VALUES(n)",
@@ -35,7 +35,7 @@ func TestUpsertDrainsConcurrently(t *testing.T) {
 			}
 			workers, rounds := 8, 40
 			if dialect == "sqlite" {
-				workers = 1 // one writer: the others would be told that it is busy
+				workers = 1 // one writer: the others would get SQLITE_BUSY
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
@@ -44,14 +44,14 @@ func TestUpsertDrainsConcurrently(t *testing.T) {
 			for w := range workers {
 				wg.Go(func() {
 					for i := range rounds {
-						text := increment
+						query := increment
 						if (w+i)%2 == 0 {
-							text = upsert
+							query = upsert
 						}
 						page := 1 + i/4 // every four rounds a row that is new
-						res, err := p.Wrapped.ExecContext(ctx, text, page)
+						res, err := p.Wrapped.ExecContext(ctx, query, page)
 						if err != nil {
-							t.Errorf("%s of %d: %v", text, page, err)
+							t.Errorf("%s of %d: %v", query, page, err)
 							cancel()
 							return
 						}

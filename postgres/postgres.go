@@ -102,7 +102,7 @@ func (Engine) ConnReadOnly(c driver.Conn) bool {
 }
 
 // RewriteArgs separates pgx's leading option arguments and lets a query
-// rewriter, such as pgx.NamedArgs, do its work before the text is planned.
+// rewriter, such as pgx.NamedArgs, do its work before the statement is planned.
 func (Engine) RewriteArgs(
 	ctx context.Context,
 	c driver.Conn,

@@ -30,7 +30,7 @@ type metric[S any] struct {
 }
 
 // kindLabels tell kinds of statements apart. The tables of a statement are joined by commas.
-var kindLabels = []string{"db_system_name", "db_collection_name", "class", "reason"}
+var kindLabels = []string{"db_system_name", "db_collection_name", "class", "reason", "scope"}
 
 var tableLabels = []string{"db_system_name", "db_collection_name"}
 
@@ -112,13 +112,13 @@ func (*Collector) Describe(out chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (*Collector) Collect(out chan<- prometheus.Metric) {
 	for _, s := range slotsql.Stats() {
-		collect(out, statements, &s, system(s.Dialect), strings.Join(s.Tables, ","), s.Class, s.Reason)
+		collect(out, statements, &s, system(s.Dialect), strings.Join(s.Tables, ","), s.Class, s.Reason, s.Scope)
 	}
 	for _, s := range slotsql.RollUps() {
 		collect(out, rollUps, &s, system(s.Dialect), s.Table)
 	}
 	for _, s := range slotsql.Shadows() {
-		collect(out, shadows, &s, system(s.Dialect), strings.Join(s.Tables, ","), s.Class, s.Reason)
+		collect(out, shadows, &s, system(s.Dialect), strings.Join(s.Tables, ","), s.Class, s.Reason, s.Scope)
 	}
 }
 

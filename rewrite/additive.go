@@ -114,7 +114,7 @@ func (p *planning) simpleDelta(ops []operand) (delta, bool) {
 	e, negative = signed(e, negative)
 	switch e.Kind {
 	case Number:
-		s := p.src.text[e.Start:e.End]
+		s := p.src.sql[e.Start:e.End]
 		if strings.HasPrefix(s, "-") {
 			s, negative = s[1:], !negative
 		}

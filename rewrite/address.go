@@ -15,7 +15,7 @@ import (
 // The SQL is the same in every dialect, but for the way names are quoted.
 
 // Shared says how slots stand in a table that several counter tables share: one
-// row for a base row, a slot and a counter, which is told by a record type.
+// row for a base row, a slot and a counter, which a record type identifies.
 type Shared struct {
 	Type, ID, Count string           // its columns beside the slot's
 	Records         map[string]int64 // the record type of each counter column
@@ -54,9 +54,9 @@ func (c *Counter) Alike() bool { return len(c.Counters) > 1 && c.Layout != Layou
 // Slotted names the slots of this table, in a map of those of several tables.
 func (c *Counter) Slotted() string {
 	if c.Layout != LayoutShared || len(c.Counters) == 0 {
-		return c.SlotTable
+		return c.SlotTable.Name
 	}
-	return c.SlotTable + "#" + strconv.FormatInt(c.Shared.Records[c.Counters[0]], 10)
+	return c.SlotTable.Name + "#" + strconv.FormatInt(c.Shared.Records[c.Counters[0]], 10)
 }
 
 // OfTable is the condition that a row of the alias holds slots of the table, ""
@@ -75,7 +75,7 @@ func (c *Counter) SlotRow(quote func(string) string, counter string, key []strin
 	for i, k := range c.SlotKey() {
 		out = append(out, quote(k)+" = "+key[i])
 	}
-	return append(out, quote(c.SlotColumn)+" = "+slot)
+	return append(out, quote(c.SlotTable.Column)+" = "+slot)
 }
 
 // OfCounters is the condition that a row holds slots of one of the counters.
@@ -164,9 +164,9 @@ func (c *Counter) Emptied(quote func(string) string, prefix string, latest bool)
 // table: rows of the base key and of the counters, under the base table's names.
 func SlotSource(d Dialect, t *Table, counters ...string) string {
 	c := t.Counter
-	ref := d.Quote(c.SlotTable)
-	if c.SlotSchema != "" {
-		ref = d.Quote(c.SlotSchema) + "." + ref
+	ref := d.Quote(c.SlotTable.Name)
+	if c.SlotTable.Schema != "" {
+		ref = d.Quote(c.SlotTable.Schema) + "." + ref
 	}
 	if c.Layout != LayoutShared {
 		return ref
@@ -203,13 +203,13 @@ func (c *Counter) ordered(list []increment) []increment {
 func SlotNumbers(d Dialect, t *Table) (source, number string) {
 	c := t.Counter
 	if c.Layout != LayoutShared {
-		return SlotSource(d, t), d.Quote(c.SlotColumn)
+		return SlotSource(d, t), d.Quote(c.SlotTable.Column)
 	}
-	ref := d.Quote(c.SlotTable)
-	if c.SlotSchema != "" {
-		ref = d.Quote(c.SlotSchema) + "." + ref
+	ref := d.Quote(c.SlotTable.Name)
+	if c.SlotTable.Schema != "" {
+		ref = d.Quote(c.SlotTable.Schema) + "." + ref
 	}
-	return "(SELECT " + d.Quote(c.Shared.ID) + " AS " + d.Quote(c.Key[0]) + ", " + d.Quote(c.SlotColumn) + " AS slotsql_n FROM " + ref +
+	return "(SELECT " + d.Quote(c.Shared.ID) + " AS " + d.Quote(c.Key[0]) + ", " + d.Quote(c.SlotTable.Column) + " AS slotsql_n FROM " + ref +
 		" WHERE " + c.OfTable(d.Quote, "") + ")", "slotsql_n"
 }
 
@@ -217,9 +217,9 @@ func SlotNumbers(d Dialect, t *Table) (source, number string) {
 // lock may follow.
 func FullSlots(d Dialect, t *Table) string {
 	c := t.Counter
-	ref := d.Quote(c.SlotTable)
-	if c.SlotSchema != "" {
-		ref = d.Quote(c.SlotSchema) + "." + ref
+	ref := d.Quote(c.SlotTable.Name)
+	if c.SlotTable.Schema != "" {
+		ref = d.Quote(c.SlotTable.Schema) + "." + ref
 	}
 	var some []string
 	for _, cell := range c.Cells() {

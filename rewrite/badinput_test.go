@@ -10,7 +10,7 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// TestBadInput plans texts that no application sends on purpose. Planning is
+// TestBadInput plans statements that no application sends on purpose. Planning is
 // bounded in time and memory whatever comes, and what cannot be understood but
 // may concern a counter table never passes through.
 func TestBadInput(t *testing.T) {
@@ -18,8 +18,8 @@ func TestBadInput(t *testing.T) {
 	times := strings.Repeat
 	set := "UPDATE posts SET views = 0 WHERE id = 1"
 	for _, c := range []struct {
-		name, text string
-		class      rewrite.Class // "" for any, as long as it is bounded
+		name, sql string
+		class     rewrite.Class // "" for any, as long as it is bounded
 	}{
 		{"100 MB string", "UPDATE posts SET views = 0, title = '" + times("x", long) + "' WHERE id = 1", rewrite.Drain},
 		{"8 MB comment", set + " /*" + times("x", middling) + "*/", rewrite.Drain},
@@ -70,7 +70,7 @@ func TestBadInput(t *testing.T) {
 				var before, after runtime.MemStats
 				runtime.ReadMemStats(&before)
 				start := time.Now()
-				plan, err := pl.Plan(c.text)
+				plan, err := pl.Plan(c.sql)
 				took := time.Since(start)
 				runtime.ReadMemStats(&after)
 				if err != nil {
@@ -79,13 +79,13 @@ func TestBadInput(t *testing.T) {
 				if c.class != "" && plan.Class != c.class {
 					t.Errorf("class %s, want %s: %.200s", plan.Class, c.class, plan.Reason)
 				}
-				if plan.Class == rewrite.PassThrough && c.class != rewrite.PassThrough && strings.Contains(c.text, "views = 0") {
-					t.Error("a text that sets the counter passes through")
+				if plan.Class == rewrite.PassThrough && c.class != rewrite.PassThrough && strings.Contains(c.sql, "views = 0") {
+					t.Error("a statement that sets the counter passes through")
 				}
 				// Time is bounded by the test's own limit: machines differ. What is
 				// allocated grows with it.
-				if bytes, limit := after.TotalAlloc-before.TotalAlloc, uint64(len(c.text))/4+1<<30; bytes > limit {
-					t.Errorf("allocated %d MB for a text of %d MB", bytes>>20, len(c.text)>>20)
+				if bytes, limit := after.TotalAlloc-before.TotalAlloc, uint64(len(c.sql))/4+1<<30; bytes > limit {
+					t.Errorf("allocated %d MB for a statement of %d MB", bytes>>20, len(c.sql)>>20)
 				}
 				if took > time.Second {
 					t.Logf("took %v, %d MB", took, (after.TotalAlloc-before.TotalAlloc)>>20)

@@ -23,7 +23,7 @@ func (c benchCatalog) Lookup(name []rewrite.Ident) (*rewrite.Table, bool) {
 	return nil, true
 }
 
-var benchTexts = []struct{ name, text string }{
+var benchStatements = []struct{ name, sql string }{
 	{"untouched", "SELECT id, name, email FROM users WHERE id = ? AND deleted_at IS NULL"},
 	{"increment", "UPDATE posts SET views = views + 1 WHERE id = ?"},
 	{"read", "SELECT id, title, views FROM posts WHERE id = ?"},
@@ -34,43 +34,49 @@ var benchTexts = []struct{ name, text string }{
 	{"drain", "UPDATE posts SET views = 0 WHERE id = ?"},
 }
 
-// BenchmarkPlan is what becomes of a statement that no cache knows, and its parts:
-// cutting it into tokens, and the dialect's parser with the translation into
-// the neutral statement.
-func BenchmarkPlan(b *testing.B) {
+// benchPosts is a counter table as a configuration with defaults has it.
+func benchPosts() *rewrite.Table {
 	posts := &rewrite.Table{
 		Schema: "main", Name: "posts",
 		Columns: []rewrite.Column{
-			{Name: "id", Type: "bigint", Numeric: rewrite.Integer, Bits: 64},
-			{Name: "author_id", Type: "bigint", Numeric: rewrite.Integer, Bits: 64},
+			{Name: "id", Type: "bigint", NumericType: rewrite.NumericType{Numeric: rewrite.Integer, Bits: 64}},
+			{Name: "author_id", Type: "bigint", NumericType: rewrite.NumericType{Numeric: rewrite.Integer, Bits: 64}},
 			{Name: "title", Type: "text"},
-			{Name: "views", Type: "bigint", Numeric: rewrite.Integer, Bits: 64},
+			{Name: "views", Type: "bigint", NumericType: rewrite.NumericType{Numeric: rewrite.Integer, Bits: 64}},
 		},
 		Uniques: []rewrite.Unique{{Name: "posts_pkey", Primary: true, Columns: []string{"id"}}},
 	}
 	cfg := config.TableDefaults()
 	cfg.Counters = []config.CounterConfig{{Column: "views"}}
 	posts.Counter = catalog.Counter(&cfg, posts, sqlite.New().NameRules())
+	return posts
+}
+
+// BenchmarkPlan is what becomes of a statement that no cache knows, and its parts:
+// cutting it into tokens, and the dialect's parser with the translation into
+// the neutral statement.
+func BenchmarkPlan(b *testing.B) {
+	posts := benchPosts()
 	for _, d := range []struct {
 		name string
 		rewrite.Dialect
 	}{{"mysql", mysql.New()}, {"postgres", postgres.New()}, {"sqlite", sqlite.New()}} {
 		pl := rewrite.Planner{Dialect: d, Catalog: benchCatalog{posts}}
-		for _, t := range benchTexts {
-			text := t.text
+		for _, t := range benchStatements {
+			sql := t.sql
 			if d.Lexis().DollarParam {
-				text = strings.Replace(text, "?", "$1", 1)
+				sql = strings.Replace(sql, "?", "$1", 1)
 			}
 			b.Run("scan/"+d.name+"/"+t.name, func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					rewrite.Tokens(d.Lexis(), text)
+					rewrite.Tokens(d.Lexis(), sql)
 				}
 			})
 			b.Run("parse/"+d.name+"/"+t.name, func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					if _, err := d.Parse(text); err != nil {
+					if _, err := d.Parse(sql); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -78,9 +84,46 @@ func BenchmarkPlan(b *testing.B) {
 			b.Run("plan/"+d.name+"/"+t.name, func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					if _, err := pl.Plan(text); err != nil {
+					if _, err := pl.Plan(sql); err != nil {
 						b.Fatal(err)
 					}
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkShape is what becomes of a statement that no cache knows, whose shape is known: it
+// is cut up, and the shared plan is made its own.
+func BenchmarkShape(b *testing.B) {
+	posts := benchPosts()
+	for _, d := range []struct {
+		name string
+		rewrite.Dialect
+	}{{"mysql", mysql.New()}, {"postgres", postgres.New()}, {"sqlite", sqlite.New()}} {
+		pl := rewrite.Planner{Dialect: d, Catalog: benchCatalog{posts}}
+		names := func(string) bool { return false }
+		for _, t := range benchStatements {
+			sql := strings.Replace(strings.Replace(t.sql, "?", "1234567", 1), "= 0", "= 5", 1)
+			own, err := pl.Plan(sql)
+			if err != nil {
+				b.Fatal(err)
+			}
+			var o rewrite.Outline
+			if !o.Scan(d, sql, names) {
+				b.Fatal(sql)
+			}
+			shared := pl.Share(&o, own)
+			b.Run("cut/"+d.name+"/"+t.name, func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					o.Scan(d, sql, names)
+				}
+			})
+			b.Run("fill/"+d.name+"/"+t.name, func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					shared.Of(&o)
 				}
 			})
 		}

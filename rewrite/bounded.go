@@ -2,7 +2,7 @@ package rewrite
 
 // This file finds statements whose guards a part of the total may prove.
 //
-// Slots of a counter with a lower bound are never negative, whoever has written them and
+// Slots of a counter with a lower bound are never negative, no matter which process has written them and
 // whether or not that is committed. So the base value alone is at most the total, and where
 // it satisfies c >= k, under the lock that the statement itself takes, the total does, too,
 // whatever happens to the slots: the application's own statement is exact on the base row.
@@ -20,6 +20,9 @@ type Bounded struct {
 	// as in Increment.
 	NotNumber []Arg
 	Forms     []FormArg
+	// Portion is the form that takes from a slot, for a row that transactions wait for; nil
+	// where there is none.
+	Portion *Portion
 }
 
 // planBounded adds to the plan of a drain the form that the base row may decide.
@@ -32,6 +35,7 @@ func (g *grouper) planBounded(plan *Plan) {
 		return
 	}
 	plan.Bounded = &Bounded{Row: row, Key: g.rows.slotKey(g.real), NotNumber: g.group.NotNumber, Forms: row.Forms}
+	g.planPortion(plan.Bounded)
 }
 
 // proves reports whether the base row alone may decide: the statement looks at no counter

@@ -18,7 +18,7 @@ type Limit struct {
 type Side int
 
 // The sides. A slot of a counter with a lower bound holds a portion that is reserved for
-// whoever takes from it: the total is at least the base value plus any of them. One with
+// no matter who takes from it: the total is at least the base value plus any of them. One with
 // an upper bound holds, as a negative number, room that the base value counts as taken:
 // the total is at most the base value plus any of them.
 const (

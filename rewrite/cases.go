@@ -92,7 +92,7 @@ func (m *dml) meetsAll(e *Expr) (covers []Cover, ok bool) {
 				found = found || a == arg
 				c.In = append(c.In, a)
 			}
-			found = found || v.Kind == String && w.Kind == String && v.Text == w.Text && !number
+			found = found || v.Kind == String && w.Kind == String && m.noted(v.Text) == m.noted(w.Text) && !number
 		}
 		if found {
 			continue
@@ -160,7 +160,7 @@ func (p *planning) constantArg(e *Expr) (Arg, bool) {
 		for i := 0; ok && i < len(d.literal); i++ {
 			ok = d.literal[i] != '.'
 		}
-		return Arg{Index: -1, Number: d.literal}, ok && len(d.literal) < 19
+		return Arg{Index: -1, Number: p.noted(d.literal)}, ok && len(d.literal) < 19
 	}
 	return Arg{}, false
 }

@@ -27,54 +27,61 @@ type Table struct {
 	// Checks are these constraints themselves, as far as they are known.
 	Checks []Check
 
-	// UpdateTrigger reports whether a trigger fires on UPDATE of a row.
-	// DeleteTrigger: on DELETE, InsertTrigger: on INSERT. slotsql's own
-	// triggers do not count.
-	UpdateTrigger, DeleteTrigger, InsertTrigger bool
+	Triggers    Triggers
+	ForeignKeys ForeignKeys
+	Storage     Storage
 
-	// OwnTriggers are the names of slotsql's triggers on the table.
-	OwnTriggers []string
+	// Unseen says what may be there of the table that the session's user cannot see; ""
+	// where it is all in the facts.
+	Unseen string
 
-	// Ruled reports whether row security or a rewrite rule may change which rows an
-	// UPDATE touches; it counts as an UpdateTrigger, and cannot be deferred.
-	Ruled bool
-	// UpdateRule reports whether there is a rewrite rule for UPDATE. PostgreSQL does not run
-	// some of them in a statement that does anything else.
-	UpdateRule bool
-
-	// Parts are the names of the table's partitions, where they are tables that
-	// statements may name.
-	Parts []string
-
-	// Versioned reports whether the table keeps every version of its rows.
-	Versioned bool
-
-	// Referring holds the columns of this table's own foreign keys.
-	Referring []string
-
-	// Parents are the foreign keys themselves, where the facts come from a
-	// database.
-	Parents []Parent
-
-	// Referencing reports whether a foreign key of another table references this
-	// one with ON UPDATE/ON DELETE actions; informational.
-	Referencing bool
-
-	// Partitioned: the table has partitions, and the engine then lets no foreign key
-	// reference it.
-	Partitioned bool
 	// IsView reports whether the name is a view. Temporary: a temporary table.
 	IsView, Temporary bool
-
-	// NoTransactions is the storage engine of a table that a rollback leaves as it
-	// is; "" where one takes back what has been written.
-	NoTransactions string
 
 	// Numbers reports whether a new row changes the number that the session tells as
 	// its last one, without a column for it (SQLite's rowids).
 	Numbers bool
 
 	Counter *Counter // nil for a table that is not configured
+}
+
+// Triggers are what an engine does of its own when a row of the table changes.
+type Triggers struct {
+	// Update reports whether a trigger fires on UPDATE of a row. Delete: on DELETE,
+	// Insert: on INSERT. slotsql's own triggers do not count.
+	Update, Delete, Insert bool
+	// Own are the names of slotsql's triggers on the table.
+	Own []string
+	// Ruled reports whether row security or a rewrite rule may change which rows an
+	// UPDATE touches; it counts as Update, and cannot be deferred.
+	Ruled bool
+	// UpdateRule reports whether there is a rewrite rule for UPDATE. PostgreSQL does not run
+	// some of them in a statement that does anything else.
+	UpdateRule bool
+}
+
+// ForeignKeys are those from and to a table.
+type ForeignKeys struct {
+	Columns []string // of the table's own foreign keys
+	Parents []Parent // these keys themselves, where the facts come from a database
+	// Referenced reports whether a foreign key of another table references this
+	// one with ON UPDATE/ON DELETE actions; informational.
+	Referenced bool
+}
+
+// Storage is how the engine keeps the table's rows.
+type Storage struct {
+	// Partitioned: the table has partitions, and the engine then lets no foreign key
+	// reference it.
+	Partitioned bool
+	// Parts are the names of the table's partitions, where they are tables that
+	// statements may name.
+	Parts []string
+	// Versioned reports whether the table keeps every version of its rows.
+	Versioned bool
+	// NoTransactions is the storage engine of a table that a rollback leaves as it
+	// is; "" where a rollback takes back what has been written.
+	NoTransactions string
 }
 
 // Column is one column of a base table.
@@ -90,17 +97,12 @@ type Column struct {
 	// Identity reports whether the database fills the column: AUTO_INCREMENT,
 	// serial/identity, or SQLite's rowid alias.
 	Identity bool
-	// NoSelect, NoInsert and NoUpdate say that the session's user may not do that
-	// with the column, where an increment in a slot does not ask the engine for it.
-	NoSelect, NoInsert, NoUpdate bool
-	// NoReferences reports whether the user may not refer to the column. Who has been
-	// granted everything on the table may.
-	NoReferences bool
 	// Always reports whether the database fills the column, and refuses any other value
 	// that an INSERT gives.
 	Always bool
 	// HasDefault reports whether the column has a default other than NULL.
 	HasDefault bool
+	Default    DefaultKind
 	Generated  bool     // GENERATED ALWAYS AS
 	DependsOn  []string // the columns a generated column is computed from, or every column when unknown
 	OnUpdate   bool     // MySQL ON UPDATE CURRENT_TIMESTAMP
@@ -112,6 +114,32 @@ type Column struct {
 	// and where the engine copies no more than the type.
 	Copied string
 
+	Denied Denied
+	NumericType
+}
+
+// DefaultKind is what is known of a column's default on an engine where a default may read
+// other columns of the row (MySQL).
+type DefaultKind int
+
+// The kinds of default.
+const (
+	DefaultFixed    DefaultKind = iota // none, a constant, or one that reads no column
+	DefaultNow                         // the current time, as ON UPDATE sets it
+	DefaultComputed                    // an expression
+)
+
+// Denied is what the session's user may not do with a column, where an increment in a slot
+// does not ask the engine for it.
+type Denied struct {
+	Select, Insert, Update bool
+	// References: the user may not refer to the column. A user that has been granted
+	// everything on the table may.
+	References bool
+}
+
+// NumericType is what a column is as a number.
+type NumericType struct {
 	Numeric  Numeric
 	Unsigned bool
 	// Padded: the column's values are shown with zeros in front (ZEROFILL).
@@ -162,12 +190,11 @@ type Unique struct {
 	Index bool
 }
 
-// Unrestricted takes off what the user may not do who has looked at the table: tools
-// look for others, and with an account that only reads.
+// Unrestricted forgets what the user who has looked at the table may not do: tools
+// look on behalf of others, and with an account that only reads.
 func (t *Table) Unrestricted() {
 	for i := range t.Columns {
-		c := &t.Columns[i]
-		c.NoSelect, c.NoInsert, c.NoUpdate, c.NoReferences = false, false, false, false
+		t.Columns[i].Denied = Denied{}
 	}
 }
 
@@ -203,7 +230,7 @@ func (t *Table) uniqueOver(mentions func(column string) bool) *Unique {
 // AddPassive adds a counter that other processes may count in slots.
 func (t *Table) AddPassive(column string) {
 	c := t.Counter
-	c.Passive = append(c.Passive, column)
+	c.Unslotted.Passive = append(c.Unslotted.Passive, column)
 	var all []string
 	for i := range t.Columns {
 		if name := t.Columns[i].Name; name == column || t.IsCounter(name) {
@@ -217,11 +244,11 @@ func (t *Table) AddPassive(column string) {
 func (t *Table) Refer(columns ...string) {
 	var all []string
 	for i := range t.Columns {
-		if name := t.Columns[i].Name; contains(columns, name) || contains(t.Referring, name) {
+		if name := t.Columns[i].Name; contains(columns, name) || contains(t.ForeignKeys.Columns, name) {
 			all = append(all, name)
 		}
 	}
-	t.Referring = all
+	t.ForeignKeys.Columns = all
 }
 
 // Column returns the column of that exact name, or nil.
@@ -268,8 +295,8 @@ func (t *Table) Slottable(column string) (bool, string) {
 	if c == nil {
 		return false, "there is no such column"
 	}
-	if t.Counter != nil && t.Counter.Faults[column] != "" {
-		return false, t.Counter.Faults[column]
+	if t.Counter != nil && t.Counter.Unslotted.Faults[column] != "" {
+		return false, t.Counter.Unslotted.Faults[column]
 	}
 	if t.Counter != nil && t.Counter.Slots == 0 {
 		return false, "slots: 0: overlapping increments are grouped on the base row"
@@ -289,12 +316,14 @@ func (t *Table) Slottable(column string) (bool, string) {
 		return false, "the shared slot table counts whole numbers"
 	case t.Temporary:
 		return false, "the table is temporary"
-	case t.Ruled:
+	case t.Unseen != "":
+		return false, t.Unseen
+	case t.Triggers.Ruled:
 		return false, "row-level security or a rewrite rule decides what an UPDATE of the table does"
-	case t.UpdateTrigger && (t.Counter == nil || !t.Counter.DeferTriggers):
+	case t.Triggers.Update && (t.Counter == nil || !t.Counter.Options.DeferTriggers):
 		return false, "a trigger fires on UPDATE of the table: write defer_triggers: true if it may fire later, for the sum of many increments"
 	}
-	if t.Versioned {
+	if t.Storage.Versioned {
 		return false, "the table keeps every version of its rows (system versioning), and increments in slots create none"
 	}
 	for _, u := range t.PartialUniques {

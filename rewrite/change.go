@@ -3,7 +3,7 @@ package rewrite
 // A transaction reads its own changes. When it has changed a row of a counter
 // table and then reads the row's counter, slots have to be of the same version
 // as the row; package session sees to that (own.go). For it a plan tells which
-// rows its text changes where it runs without a drain.
+// rows its statement changes where it runs without a drain.
 
 // changed notes the rows of t that an UPDATE changes: those that WHERE fixes,
 // found by it after the change as well as before.
@@ -26,7 +26,7 @@ func (m *dml) changed(plan *Plan, t *Table) *Plan {
 func (m *dml) keeps(t *Table, key *Unique) bool {
 	for _, name := range key.Columns {
 		c := t.Column(name)
-		if c == nil || c.Generated || t.UpdateTrigger && !t.IsKey(name) {
+		if c == nil || c.Generated || t.Triggers.Update && !t.IsKey(name) {
 			return false
 		}
 		for _, a := range m.st.Set {
@@ -83,7 +83,7 @@ func (m *dml) inserted(plan *Plan) *Plan {
 		}
 	}
 	lists := m.givenLists()
-	if key == nil || len(lists) == 0 || len(lists) > maxGivenRows || t.InsertTrigger {
+	if key == nil || len(lists) == 0 || len(lists) > maxGivenRows || t.Triggers.Insert {
 		return plan
 	}
 	var any []fragment

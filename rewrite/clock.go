@@ -50,16 +50,16 @@ func (p *planning) clockTime(e *Expr) (ok, shifted bool) {
 	}
 	literal := func(i int, re *regexp.Regexp) bool {
 		a := bare(e.Args[i])
-		return a.Kind == String && re.MatchString(a.Text)
+		return a.Kind == String && re.MatchString(p.noted(a.Text))
 	}
-	text := func(x *Expr) string { return p.src.text[x.Start:x.End] }
+	text := func(x *Expr) string { return p.noted(p.src.sql[x.Start:x.End]) }
 	switch {
 	case e.Kind == Binary && (e.Op == "+" || e.Op == "-") && len(e.Args) == 2:
 		r := bare(e.Args[1])
 		is(0)
 		shifted = true
 		return ok && r.Kind == Opaque && r.Op == "cast" && len(r.Args) == 1 && containsFold(text(r), "interval") &&
-			bare(r.Args[0]).Kind == String && interval.MatchString(bare(r.Args[0]).Text), shifted
+			bare(r.Args[0]).Kind == String && interval.MatchString(p.noted(bare(r.Args[0]).Text)), shifted
 	case e.Kind != Opaque && e.Kind != Call:
 		return false, false
 	case len(e.Args) == 0:
@@ -69,7 +69,7 @@ func (p *planning) clockTime(e *Expr) (ok, shifted bool) {
 	case p.d.Traits().AnyType && (e.Op == "date" || e.Op == "datetime"):
 		for i := range e.Args {
 			if re := modifier; i > 0 && !literal(i, re) ||
-				i == 0 && !(bare(e.Args[0]).Kind == String && strings.EqualFold(bare(e.Args[0]).Text, "now")) {
+				i == 0 && !(bare(e.Args[0]).Kind == String && strings.EqualFold(p.noted(bare(e.Args[0]).Text), "now")) {
 				return false, false
 			}
 		}
@@ -80,14 +80,14 @@ func (p *planning) clockTime(e *Expr) (ok, shifted bool) {
 		return literal(0, truncUnit) && is(1), shifted
 	case e.Op == "timezone" && len(e.Args) == 2:
 		a := bare(e.Args[0])
-		return a.Kind == String && strings.EqualFold(a.Text, "UTC") && is(1), shifted
+		return a.Kind == String && strings.EqualFold(p.noted(a.Text), "UTC") && is(1), shifted
 	case e.Op == "to_timestamp" && len(e.Args) == 1:
 		a := bare(e.Args[0])
 		s := text(a)
 		return a.Kind == Number && len(s) <= 10 && strings.Trim(s, "0123456789") == "", false
 	case (e.Op == "INTERVAL" || e.Op == "date_add" || e.Op == "date_sub") && len(e.Args) == 2:
 		n := bare(e.Args[1])
-		return is(0) && n.Kind == Number && smallInt.MatchString(text(n)) && shiftUnit.MatchString(p.src.text[n.End:e.End]), true
+		return is(0) && n.Kind == Number && smallInt.MatchString(text(n)) && shiftUnit.MatchString(p.noted(p.src.sql[n.End:e.End])), true
 	}
 	return false, false
 }

@@ -12,14 +12,15 @@ import (
 // That is exact for executions that overlap in time and are transactions of
 // their own. The statement begins after each of them has, and is committed
 // before any of them ends: one of the serial orders that the plain statements
-// could have had. Two executions may share one when the text of Upsert and its
+// could have had. Two executions may share one when the SQL of Upsert and its
 // arguments are the same for both, but for the arguments that are Slot, Total
 // or Free.
 type Coalesced struct {
 	Upsert Bound
+	Firm   *Bound // as Increment.Firm
 	Add    *Bound // as Increment.Add
 	// Many adds to many rows at a time, whose slot rows are there; nil when
-	// there is no such statement. Executions whose Many is the same text may
+	// there is no such statement. Executions whose Many is the same SQL may
 	// share one, whatever row they are for. Key is then what says which.
 	Many *Bound
 	Key  []KeyNumber
@@ -28,7 +29,7 @@ type Coalesced struct {
 }
 
 // Share is what one execution adds to one counter, in units of the counter's
-// last digit: a number that the text has, or an argument.
+// last digit: a number in the statement, or an argument.
 type Share struct {
 	Literal int64
 	Arg     *Arg
@@ -38,8 +39,8 @@ type Share struct {
 	Max int64
 }
 
-// KeyNumber is the value of an integer column of the key: a number that the
-// text has, or an argument.
+// KeyNumber is the value of an integer column of the key: a number in
+// the statement, or an argument.
 type KeyNumber struct {
 	Literal int64
 	Arg     *Arg
@@ -52,8 +53,8 @@ const maxShareScale = 6
 // configuration forbids it, and where WHERE is more than comparisons of columns
 // and constants: what a function or a variable is may differ between two
 // executions.
-func (m *dml) coalesced(a assigned, in IncrementText, tp *template, rows *rowset) *Coalesced {
-	if !m.table.Counter.Coalesce || !m.comparisons(m.st.Where) {
+func (m *dml) coalesced(a assigned, in IncrementSQL, tp *template, rows *rowset) *Coalesced {
+	if !m.table.Counter.Options.Coalesce || !m.comparisons(m.st.Where) {
 		return nil
 	}
 	out := &Coalesced{}
@@ -80,17 +81,18 @@ func (m *dml) coalesced(a assigned, in IncrementText, tp *template, rows *rowset
 	for _, s := range a.companions {
 		value := s.value
 		if s.companion.Merge == Latest {
-			// Which of several that overlap is the latest is for no one to say.
+			// Of several that overlap any may be the latest.
 			value.args = nil
 			for _, arg := range s.value.args {
 				arg.Free = true
 				value.args = append(value.args, arg)
 			}
 		}
-		in.Companions = append(in.Companions, CompanionText{Companion: *s.companion, Text: tp.mark(value), NotNull: !s.sure})
+		in.Companions = append(in.Companions, CompanionSQL{Companion: *s.companion, SQL: tp.mark(value), NotNull: !s.sure})
 	}
 	out.Upsert = tp.expand(m.d, m.d.Increment(m.table, in))
-	out.Add, _ = m.addText(tp, in, rows)
+	out.Firm = m.firm(in, tp, out.Upsert.SQL)
+	out.Add, _ = m.addSQL(tp, in, rows)
 	if out.Add != nil && len(in.Companions) == 0 && !m.table.Counter.Single() {
 		m.addMany(out, in, tp, rows)
 	}
@@ -100,7 +102,7 @@ func (m *dml) coalesced(a assigned, in IncrementText, tp *template, rows *rowset
 // addMany is the statement for many rows. Its rows are told apart by their
 // keys, so that these must be numbers: of two strings only the engine knows
 // whether they are the same key.
-func (m *dml) addMany(out *Coalesced, in IncrementText, tp *template, rows *rowset) {
+func (m *dml) addMany(out *Coalesced, in IncrementSQL, tp *template, rows *rowset) {
 	var key []KeyNumber
 	for _, name := range m.table.Counter.Key {
 		c := m.table.Column(name)
@@ -113,7 +115,7 @@ func (m *dml) addMany(out *Coalesced, in IncrementText, tp *template, rows *rows
 		}
 		key = append(key, n)
 	}
-	t := AddManyText{CheckBase: m.checkBase(), Inserts: in.Inserts}
+	t := AddManySQL{CheckBase: m.checkBase(), Inserts: in.Inserts}
 	for i := range len(key) + 1 + len(in.Deltas) {
 		t.Columns = append(t.Columns, tp.mark(bound(Arg{Many: ManyColumn, Column: i, Index: -1})))
 	}
@@ -134,17 +136,17 @@ func (m *dml) addMany(out *Coalesced, in IncrementText, tp *template, rows *rows
 // written.
 func keyNumber(f fragment) (KeyNumber, bool) {
 	switch {
-	case len(f.args) == 1 && strings.TrimSpace(f.texts[0]+f.texts[1]) == "":
+	case len(f.args) == 1 && strings.TrimSpace(f.parts[0]+f.parts[1]) == "":
 		return KeyNumber{Arg: &f.args[0]}, true
-	case len(f.args) == 0 && len(f.texts) == 1:
-		text := strings.TrimSpace(f.texts[0])
-		n, err := strconv.ParseInt(text, 10, 64)
-		return KeyNumber{Literal: n}, err == nil && strconv.FormatInt(n, 10) == text
+	case len(f.args) == 0 && len(f.parts) == 1:
+		sql := strings.TrimSpace(f.parts[0])
+		n, err := strconv.ParseInt(sql, 10, 64)
+		return KeyNumber{Literal: n}, err == nil && strconv.FormatInt(n, 10) == sql
 	}
 	return KeyNumber{}, false
 }
 
-// comparisons says that a predicate is made of columns, constants and
+// comparisons reports whether a predicate is made of columns, constants and
 // operators.
 func (m *dml) comparisons(where *Expr) bool {
 	if where == nil {

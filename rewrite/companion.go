@@ -92,7 +92,7 @@ func (t *Table) CompanionFault(column string, merge Merge) string {
 			return "is used by a CHECK or exclusion constraint, which would not see the values in slots"
 		}
 	}
-	for _, name := range t.Referring {
+	for _, name := range t.ForeignKeys.Columns {
 		if name == column {
 			return "references another table, which the values in slots would not"
 		}
@@ -281,11 +281,11 @@ func (m *dml) implied(a *assigned) {
 	}
 }
 
-// companionTexts are the companions of a slotted upsert.
-func companionTexts(sets []companionSet, tp *template) []CompanionText {
-	var out []CompanionText
+// companionSQL is that of the companions of a slotted upsert.
+func companionSQL(sets []companionSet, tp *template) []CompanionSQL {
+	var out []CompanionSQL
 	for _, s := range sets {
-		out = append(out, CompanionText{Companion: *s.companion, Text: tp.mark(s.value), NotNull: !s.sure})
+		out = append(out, CompanionSQL{Companion: *s.companion, SQL: tp.mark(s.value), NotNull: !s.sure})
 	}
 	return out
 }

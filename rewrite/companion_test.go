@@ -8,12 +8,12 @@ import (
 func TestCompanionFault(t *testing.T) {
 	table := &Table{
 		Columns: []Column{
-			{Name: "id", Type: "bigint", Numeric: Integer, Bits: 64, Identity: true},
-			{Name: "slug", Type: "text"}, {Name: "author_id", Type: "bigint", Numeric: Integer, Bits: 64},
+			{Name: "id", Type: "bigint", NumericType: NumericType{Numeric: Integer, Bits: 64}, Identity: true},
+			{Name: "slug", Type: "text"}, {Name: "author_id", Type: "bigint", NumericType: NumericType{Numeric: Integer, Bits: 64}},
 			{Name: "seen", Type: "timestamp without time zone"}, {Name: "day", Type: "date"},
-			{Name: "checked", Type: "integer", Numeric: Integer, Bits: 32}, {Name: "tags", Type: "text[]"}, {Name: "title", Type: "text"},
-			{Name: "ratio", Type: "double precision", Numeric: Float}, {Name: "source", Type: "integer", Numeric: Integer, Bits: 32},
-			{Name: "twice", Type: "integer", Numeric: Integer, Bits: 32, Generated: true, DependsOn: []string{"source"}},
+			{Name: "checked", Type: "integer", NumericType: NumericType{Numeric: Integer, Bits: 32}}, {Name: "tags", Type: "text[]"}, {Name: "title", Type: "text"},
+			{Name: "ratio", Type: "double precision", NumericType: NumericType{Numeric: Float}}, {Name: "source", Type: "integer", NumericType: NumericType{Numeric: Integer, Bits: 32}},
+			{Name: "twice", Type: "integer", NumericType: NumericType{Numeric: Integer, Bits: 32}, Generated: true, DependsOn: []string{"source"}},
 		},
 		Uniques: []Unique{{Name: "pk", Primary: true, Columns: []string{"id"}}, {Name: "posts_slug", Columns: []string{"slug"}}},
 		Checked: []string{"checked"},

@@ -2,13 +2,72 @@ package rewrite
 
 import "strings"
 
-// Counter is the configuration of one counter table.
+// Counter is one counter table: what its configuration decides, and what is known of
+// the slots that go with it.
 type Counter struct {
 	Key      []string // key columns as stored in the database; empty for a single-row table
 	Counters []string // counter columns as stored in the database, in table order
 	// Counted are the counters that the configuration names, whether or not slots may
 	// hold counts of them: increments of each may share a statement on the base row.
-	Counted []string
+	Counted    []string
+	Companions []Companion // in table order
+	Bounds     []Bounds    // of the counters that have any
+
+	Layout  Layout // "" is LayoutDedicated
+	Slots   int    // at most this many slot rows per key; 0: none, see GroupCatalog
+	Options Options
+
+	SlotTable SlotTable
+	Shared    *Shared // how slots stand in the slot table of LayoutShared; nil for any other layout
+	Unslotted Unslotted
+	Rights    Rights
+}
+
+// Options are the configuration's choices for one table, beside its layout.
+type Options struct {
+	Placement Placement
+	OnDrain   OnDrain
+	Reads     Reads
+	// Coalesce: executions that overlap may share one statement.
+	Coalesce bool
+	// DeferTriggers: UPDATE triggers of the table need not fire for each increment,
+	// but may for the sum of many when slots are folded.
+	DeferTriggers bool
+	// Routines are the names of procedures and functions that read or set the
+	// table's counters.
+	Routines []string
+}
+
+// SlotTable is where the slots of a table are, and what is known of their table.
+type SlotTable struct {
+	Schema, Name string
+	Column       string // the column of the slot number, normally "slot"
+
+	// Width is the number of columns that the slot table is known to have; 0 if
+	// it is not known, and for a shared one.
+	Width int
+	// Wide: the slot table has room for a journal's numbers, or, where it is shared, for
+	// any that slotsql itself would not use. Other programs may make such rows, whatever
+	// the configuration of this one is.
+	Wide bool
+	// NoForeignKey: the slot table has, or is to get, no foreign key to the base table.
+	// Only slotsql deletes the slots of a deleted row, or triggers where an engine's
+	// slot tables have them.
+	NoForeignKey bool
+	// Untended: triggers are missing which keep the slot table in step, where an
+	// engine's slot tables have them.
+	Untended bool
+	// Release is the DDL that has the slot table refer to its own table again, when
+	// this is another one, which had its name. See HolderCatalog.
+	Release []string
+	// Unfit is why slots cannot be added up, "" where they can. Holding: and they
+	// hold something. See HolderCatalog.
+	Unfit   string
+	Holding bool
+}
+
+// Unslotted are the counters of a table whose increments do not go to slots.
+type Unslotted struct {
 	// Passive are those of Counters that the configuration does not name but the
 	// slot table has: other processes may count them in slots. They are summed
 	// and folded like the others, and their increments run on the base row.
@@ -18,84 +77,36 @@ type Counter struct {
 	// and a statement that changes one is drained for: the base row then decides on
 	// its own, as it will for all once the slots are empty.
 	Retired []string
-	// Faults says, by column, why a counter is not slotted though its table would
-	// allow it: its slot table cannot take it, for instance.
+	// Faults are, by column, the reasons why a counter is not slotted though its table
+	// would allow it: its slot table cannot take it, for instance.
 	Faults map[string]string
-	// Unfit says why slots cannot be added up, "" where they can. Holding: and they
-	// hold something. See HolderCatalog.
-	Unfit   string
-	Holding bool
-	// Ungranted says what has to be granted before the session's user may move slots
-	// into base rows; nil where it may.
+}
+
+// Rights are what the session's user may do with the base table and its slots.
+type Rights struct {
+	// Ungranted is what has to be granted before the user may move slots into base
+	// rows; nil where it may.
 	Ungranted []string
-	// Blind says that the session's user may not read the slot table.
+	// Blind: the user may not read the slot table.
 	Blind bool
-
-	Slots int // at most this many slot rows per key; 0: none, see GroupCatalog
-
-	// Bounds are those of counters that have any.
-	Bounds []Bounds
-
-	Companions []Companion // in table order
-
-	Layout    Layout // "" is LayoutDedicated
-	Placement Placement
-	OnDrain   OnDrain
-	Reads     Reads
-	// Release is the DDL that has the slot table refer to its own table again, when
-	// this is another one, which had its name. See HolderCatalog.
-	Release []string
-	// Wide says that the slot table has room for a journal's numbers, or, where it
-	// is shared, for any that slotsql itself would not use: other programs may make
-	// such rows, whatever this one's configuration says.
-	Wide bool
-
-	// Width is the number of columns that the slot table is known to have; 0 if
-	// it is not known, and for a shared one.
-	Width int
-
-	SlotSchema string // where the slot table is
-	SlotTable  string
-	SlotColumn string // name of the slot-number column in the slot table, normally "slot"
-
-	// Shared says how slots stand in the slot table of LayoutShared; nil for any
-	// other layout.
-	Shared *Shared
-
-	// Coalesce says that executions which overlap may share one statement.
-	Coalesce bool
-
-	// NoForeignKey says that the slot table has, or is to get, no foreign key
-	// to the base table: nothing but slotsql, or triggers where an engine's slot
-	// tables have them, deletes the slots of a row that goes.
-	NoForeignKey bool
-
-	// Untended says that triggers are missing which keep the slot table in step,
-	// where an engine's slot tables have them.
-	Untended bool
-
-	// Routines are the names of procedures and functions that read or set the
-	// table's counters.
-	Routines []string
-
-	// DeferTriggers says that UPDATE triggers of the table need not fire for
-	// each increment, but may for the sum of many when slots are folded.
-	DeferTriggers bool
+	// ByColumn: the user may read columns of the base table that it has been granted,
+	// and not those that the engine adds to every table.
+	ByColumn bool
 }
 
 // IsPassive reports whether a counter is one of Passive.
-func (c *Counter) IsPassive(column string) bool { return contains(c.Passive, column) }
+func (u *Unslotted) IsPassive(column string) bool { return contains(u.Passive, column) }
 
 // IsRetired reports whether a counter is one of Retired.
-func (c *Counter) IsRetired(column string) bool { return contains(c.Retired, column) }
+func (u *Unslotted) IsRetired(column string) bool { return contains(u.Retired, column) }
 
 // Fault notes why a counter is not slotted, unless there is a reason already.
-func (c *Counter) Fault(column, why string) {
-	if c.Faults == nil {
-		c.Faults = map[string]string{}
+func (u *Unslotted) Fault(column, why string) {
+	if u.Faults == nil {
+		u.Faults = map[string]string{}
 	}
-	if c.Faults[column] == "" {
-		c.Faults[column] = why
+	if u.Faults[column] == "" {
+		u.Faults[column] = why
 	}
 }
 
@@ -105,11 +116,11 @@ func (c *Counter) Fault(column, why string) {
 // has locked the table's columns: a column that another process has added since
 // may hold counts.
 // Lock, which may be "", is how the slot table is read.
-func (c *Counter) Whole(slots, lock string) string {
-	if c.Width == 0 {
+func (s *SlotTable) Whole(slots, lock string) string {
+	if s.Width == 0 {
 		return ""
 	}
-	return "(NULL" + strings.Repeat(", NULL", c.Width-1) + ") IN (SELECT * FROM " + slots + " AS slotsql_s WHERE 1 = 0" + lock + ")"
+	return "(NULL" + strings.Repeat(", NULL", s.Width-1) + ") IN (SELECT * FROM " + slots + " AS slotsql_s WHERE 1 = 0" + lock + ")"
 }
 
 // Single reports whether the table has the empty key: it is one of a single row.
@@ -120,4 +131,4 @@ func (c *Counter) Single() bool { return len(c.Key) == 0 }
 func (c *Counter) Tied() bool { return !c.Single() && c.Layout != LayoutShared }
 
 // AnyNumber reports whether slot rows may have any number.
-func (c *Counter) AnyNumber() bool { return c.Layout == LayoutJournal || c.Wide }
+func (c *Counter) AnyNumber() bool { return c.Layout == LayoutJournal || c.SlotTable.Wide }

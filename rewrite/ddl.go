@@ -7,8 +7,10 @@ func (p *planning) planDDL(st *Statement) *Plan {
 	var tables, held []*Table
 	for _, n := range st.Tables {
 		if t := p.lookupCounter(n); t != nil {
-			tables = append(tables, t)
-		} else if t := p.lookupAmong(p.holders(), n); t != nil && (!t.Counter.Holding || st.Kind == KindDrop) {
+			if !has(tables, t) {
+				tables = append(tables, t)
+			}
+		} else if t := p.lookupAmong(p.holders(), n); t != nil && (!t.Counter.SlotTable.Holding || st.Kind == KindDrop) {
 			held = append(held, t)
 		}
 	}
@@ -21,7 +23,7 @@ func (p *planning) planDDL(st *Statement) *Plan {
 	case st.Kind == KindDrop:
 		plan := p.drainAll(tables, "the statement drops a counter table")
 		for _, t := range append(tables, held...) {
-			drop := t.Counter.Release
+			drop := t.Counter.SlotTable.Release
 			if drop == nil {
 				drop = p.d.DropSlots(t)
 			}
@@ -36,10 +38,46 @@ func (p *planning) planDDL(st *Statement) *Plan {
 		plan.Drain.FoldOptional = !p.needsTotals()
 		plan.Drain.Outside = p.src.hasWord("CONCURRENTLY")
 		return plan
+	case p.watchesUpdates():
+		plan := p.planWatcher(tables)
+		plan.Drain.FoldOptional = !p.needsTotals()
+		return plan
 	case p.src.is(0, "LOCK"):
 		return p.drainAll(tables, "the statement locks a counter table")
 	}
 	return &Plan{Class: PassThrough}
+}
+
+// planWatcher plans what creates such a definition, or a statement that begins with one.
+func (p *planning) planWatcher(tables []*Table) *Plan {
+	plan := p.drainAll(tables, "what the statement creates meets every UPDATE of a counter table's rows, a later fold's included")
+	plan.Drain.Outside = p.src.hasWord("CONCURRENTLY")
+	return plan
+}
+
+// watchesUpdates reports whether the statement creates a trigger, a rule, a policy or a
+// unique index: each meets every UPDATE of a row from then on, does something for it or
+// refuses it, and would do so for the fold of what has been counted in slots before.
+// (ALTER drains whatever it changes.) The fold comes first, in the statement's own
+// transaction where the engine has DDL in one, so that no fold is left for the new
+// definition to meet; the counters retire with the next reading of the facts.
+func (p *planning) watchesUpdates() bool {
+	if !p.src.is(0, "CREATE") {
+		return false
+	}
+	const before = 10 // words and signs: OR REPLACE DEFINER = 'user' @ 'host'
+	for i := 1; i < len(p.src.tokens) && i < before; i++ {
+		switch {
+		case p.src.is(i, "UNIQUE"), p.src.is(i, "POLICY"):
+			return true
+		case p.src.is(i, "TRIGGER"), p.src.is(i, "RULE"):
+			return p.src.hasWord("UPDATE")
+		case p.src.is(i, "TABLE"), p.src.is(i, "INDEX"), p.src.is(i, "VIEW"),
+			p.src.is(i, "FUNCTION"), p.src.is(i, "PROCEDURE"), p.src.is(i, "EVENT"):
+			return false
+		}
+	}
+	return false
 }
 
 // needsTotals reports whether a change of a table's definition means something else
@@ -47,6 +85,9 @@ func (p *planning) planDDL(st *Statement) *Plan {
 // gives a name away that slots go by. Any other one leaves base values and slots as
 // they are.
 func (p *planning) needsTotals() bool {
+	if p.src.is(0, "CREATE") {
+		return p.src.is(1, "UNIQUE")
+	}
 	adds := false
 	for i := range p.src.tokens {
 		adds = adds || p.src.is(i, "ADD")
@@ -71,7 +112,7 @@ func (p *planning) replacedTable() []Ident {
 	var name []Ident
 	for i := 4; i < len(p.src.tokens); i += 2 {
 		t := p.src.tokens[i]
-		written := p.src.text[t.Start:t.End]
+		written := p.src.sql[t.Start:t.End]
 		switch {
 		case t.Kind == Word:
 			name = append(name, Ident{Name: written})
@@ -109,8 +150,8 @@ func (p *planning) planTruncate(tables, held []*Table) *Plan {
 	plan.Drain.FoldOptional = true
 	var edits []edit
 	for _, t := range append(tables, held...) {
-		if t.Counter.Unfit != "" || t.Counter.Release != nil {
-			drop := t.Counter.Release
+		if t.Counter.SlotTable.Unfit != "" || t.Counter.SlotTable.Release != nil {
+			drop := t.Counter.SlotTable.Release
 			if drop == nil {
 				drop = p.d.DropSlots(t)
 			}
@@ -138,7 +179,7 @@ func (p *planning) planTruncate(tables, held []*Table) *Plan {
 		}
 	}
 	if len(edits) > 0 {
-		plan.Text = p.src.apply(edits)
+		plan.SQL = p.src.apply(edits)
 	}
 	return plan
 }

@@ -16,6 +16,7 @@ import "strings"
 // stays far below 2^53: in columns of 32 bits.
 func (p *planning) deltaOf(c *Column, ops []operand) (delta, bool) {
 	if d, ok := p.simpleDelta(ops); ok {
+		p.noteDelta(c, d.literal)
 		return d, true
 	}
 	if len(ops) != 1 || ops[0].sometimes || ops[0].expr == nil {
@@ -25,9 +26,10 @@ func (p *planning) deltaOf(c *Column, ops []operand) (delta, bool) {
 	if x, bits := p.castNumber(e); x != nil && (bits == 0 || c.Numeric == Integer) {
 		e, negative = signed(x, negative)
 		if e.Kind == String {
-			return digits(e, negative)
+			return p.digits(e, negative)
 		}
 		d, ok := p.simpleDelta([]operand{{expr: e, negative: negative}})
+		p.noted(d.literal)
 		if bits == 32 {
 			d.max = 1<<31 - 1
 		}
@@ -36,9 +38,31 @@ func (p *planning) deltaOf(c *Column, ops []operand) (delta, bool) {
 		return d, ok && !strings.Contains(d.literal, ".") && len(d.literal) < 10
 	}
 	if e.Kind == String && (!p.d.Traits().StringsAreFloats || c.Numeric == Integer && c.Bits <= 32) {
-		return digits(e, negative)
+		return p.digits(e, negative)
 	}
 	return delta{}, false
+}
+
+// noteDelta notes that the planner decides by what is added to a counter, where that may
+// be beyond a limit or have too many digits.
+func (p *planning) noteDelta(c *Column, literal string) {
+	if p.marks == nil || literal == "" {
+		return
+	}
+	largest, scale := limit(c)
+	p.noteBehind(literal, scale)
+	unit := pow10(scale)
+	for _, n := range []int64{largest, pow10(len(decimal(baseLimit(c)))-1) - 1, shareMax(c) / unit, guardMax(c) / unit, pow10(12) - 1} {
+		p.noteAbove(literal, n)
+	}
+}
+
+func pow10(n int) int64 {
+	p := int64(1)
+	for range n {
+		p *= 10
+	}
+	return p
 }
 
 // signed takes parentheses and signs off.
@@ -59,8 +83,8 @@ func signed(e *Expr, negative bool) (*Expr, bool) {
 
 // digits is the delta of a string that spells an integer of up to nine digits,
 // with a sign or without.
-func digits(e *Expr, negative bool) (delta, bool) {
-	s := e.Text
+func (p *planning) digits(e *Expr, negative bool) (delta, bool) {
+	s := p.noted(e.Text)
 	if strings.HasPrefix(s, "-") {
 		s, negative = s[1:], !negative
 	}
@@ -93,7 +117,7 @@ func (p *planning) castType(e *Expr) string {
 	if x.Start < e.Start || x.End <= x.Start || x.End > e.End {
 		return ""
 	}
-	rest := strings.ToLower(strings.TrimSpace(p.src.text[x.End:e.End]))
+	rest := strings.ToLower(strings.TrimSpace(p.noted(p.src.sql[x.End:e.End])))
 	if name, ok := strings.CutPrefix(rest, "::"); ok {
 		return strings.TrimSpace(name)
 	}

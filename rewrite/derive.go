@@ -295,7 +295,7 @@ func (p *planning) labels(x *binding) []Ident {
 }
 
 // labelled finds the source that qualifies a name, in the innermost block that
-// has one of that label; column says that the last part of the name is one.
+// has one of that label; column reports whether the last part of the name is one.
 func (b *blockReader) labelled(name []Ident, column bool) *binding {
 	n := len(name)
 	if column {

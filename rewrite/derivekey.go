@@ -30,7 +30,7 @@ func (b *blockReader) groupedColumns(x *binding) (columns map[string]bool, known
 				entry(a)
 			}
 		case e.Kind == Number:
-			n, err := strconv.Atoi(b.src.text[e.Start:e.End])
+			n, err := strconv.Atoi(b.noted(b.src.sql[e.Start:e.End]))
 			if err != nil || n < 1 || n > len(b.q.Items) {
 				known = false
 				return

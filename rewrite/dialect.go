@@ -1,6 +1,6 @@
 package rewrite
 
-// Dialect is what the planner needs to know of one SQL dialect: how its text
+// Dialect is what the planner needs to know of one SQL dialect: how its SQL
 // is read, how its names compare, and how slotsql's own statements are
 // written in it. Implementations hold no state beside caches and are safe for
 // concurrent use.
@@ -13,9 +13,9 @@ type Dialect interface {
 
 	// Parse translates exactly one statement (without a trailing semicolon;
 	// comments may surround it). An error means that the dialect's parser
-	// rejects the text or gave up; the planner then drains. Parse never
+	// rejects the statement or gave up; the planner then drains. Parse never
 	// panics and is bounded in time and memory for any input.
-	Parse(text string) (*Statement, error)
+	Parse(sql string) (*Statement, error)
 
 	// SameTable and SameColumn say whether a name as written refers to a
 	// table or column of that stored name. DefaultSchema rules are the
@@ -35,7 +35,7 @@ type Dialect interface {
 	// with. It affects no row when the base row is missing, when a touched
 	// counter is NULL, or when its base value or slot value leaves the range
 	// in which base and slots together cannot overflow (see docs/design).
-	Increment(t *Table, in IncrementText) string
+	Increment(t *Table, in IncrementSQL) string
 
 	// Add writes the update of one slot row that is there already, by its key:
 	// what Increment comes down to for a connection that has written the row
@@ -45,10 +45,10 @@ type Dialect interface {
 	// DELETE, which hold the base row, cannot get past the slot row either.
 	//
 	// With CheckBase an increment of other counters may have made the slot row,
-	// or the base row may have gone without it: the text then affects no row either where Increment would affect none for
-	// the base value. An empty text means that it cannot be told without a lock
+	// or the base row may have gone without it: the statement then affects no row either where Increment would affect none for
+	// the base value. An empty one means that this cannot be known without a lock
 	// of the base row.
-	Add(t *Table, in AddText) string
+	Add(t *Table, in AddSQL) string
 
 	// AddMany writes the update of many slot rows that are there already, of
 	// one counter table: what Add does, for each of them, in one statement. It
@@ -56,22 +56,18 @@ type Dialect interface {
 	// range, or is locked. It never waits for a lock: a session that waits while it
 	// holds other locks may be part of a deadlock, and one that adds to a single row
 	// never is. An empty string means that the engine has no such statement.
-	AddMany(t *Table, in AddManyText) string
+	AddMany(t *Table, in AddManySQL) string
 
 	// Total writes the exact total of a counter, or the merged value of a
 	// companion, of the row that qualifier names: the base value itself (type,
 	// NULL and all) where no slot exists.
 	// comparable asks for an expression that also compares as the plain
-	// column would.
+	// column would, and may be computed for many more rows than are returned.
 	Total(t *Table, qualifier, column string, comparable bool) string
-
-	// TotalOf writes the total of a row whose slots' sum is known: an
-	// expression that is not NULL, 0 where there is no slot.
-	TotalOf(t *Table, qualifier, column, sum string) string
 
 	// Lock writes the statement that makes increments of the base rows that
 	// scope selects wait until the transaction ends, and that waits itself
-	// for the increments in flight. An empty text means that the first
+	// for the increments in flight. An empty one means that the first
 	// statement of Fold does that already. A returned result set is to be
 	// discarded.
 	Lock(t *Table, scope Scope) []string
@@ -90,7 +86,7 @@ type Dialect interface {
 	// rows of scope comes to see one version of each and its slots, where an
 	// engine may show it the new row beside slots of an old snapshot; nil where
 	// it never does.
-	Versions(t *Table, scope Scope) *VersionTexts
+	Versions(t *Table, scope Scope) *VersionSQL
 
 	// CreateSlots and DropSlots write the DDL of a slot table, idempotent
 	// where the dialect has IF [NOT] EXISTS.
@@ -125,8 +121,8 @@ type SnapshotDialect interface {
 type ConservingDialect interface {
 	// Unmoved writes a query that runs before the last statement of Fold. Each of
 	// its rows is a reason, for people, why slots cannot be deleted: a base row has
-	// not taken what they hold. It returns none when all has arrived. A text that is
-	// empty asks nothing.
+	// not taken what they hold. It returns none when all has arrived. An empty
+	// query asks nothing.
 	Unmoved(t *Table, scope Scope) string
 }
 
@@ -152,13 +148,21 @@ type GroupingDialect interface {
 	Less(counter, amount string) string
 }
 
-// IncrementText is the variable part of a slotted upsert. Where, Slot and each
-// Delta's Text are opaque markers that stand for pieces of the application's
-// own statement or for bound values. A dialect copies them into its text
+// A ConflictGroupingDialect is a GroupingDialect whose conflict clause takes no WHERE.
+type ConflictGroupingDialect interface {
+	GroupingDialect
+	// OnlyIf writes what stands around an expression so that the statement fails, and changes
+	// nothing, where a predicate does not hold.
+	OnlyIf(predicate string) (before, after string)
+}
+
+// IncrementSQL is the variable part of a slotted upsert. Where, Slot and each
+// Delta's SQL are opaque markers that stand for pieces of the application's
+// own statement or for bound values. A dialect copies them into its SQL
 // verbatim, as often and in whatever order it likes; the planner replaces each
 // occurrence by the piece and appends that piece's arguments in the same
 // order.
-type IncrementText struct {
+type IncrementSQL struct {
 	Ref       string  // the table reference as FROM takes it, e.g. `posts AS p`
 	Qualifier string  // how columns of Ref are qualified, quoted as needed, e.g. `p`
 	Where     string  // a predicate over Ref, to be parenthesised; never empty
@@ -167,34 +171,34 @@ type IncrementText struct {
 	// Companions are set in the slot row as well. One that is NotNull keeps
 	// the statement from affecting any row when its value is NULL, and one
 	// that is Max or Min when the base value is.
-	Companions []CompanionText
-	// Clustered says that Where fixes every column of the primary key, so
+	Companions []CompanionSQL
+	// Clustered reports whether Where fixes every column of the primary key, so
 	// that the engine reads the base row itself.
 	Clustered bool
 	// Inserts are the columns for which the application's INSERT gives values; nil
 	// for an UPDATE.
 	Inserts []string
-	// Holds says that Where looks at columns beyond the key, which nobody else may
+	// Holds reports whether Where looks at columns beyond the key, which no other session may
 	// change before the transaction ends.
 	Holds bool
 }
 
-// AddText is the variable part of Add, of markers as in IncrementText.
-type AddText struct {
+// AddSQL is the variable part of Add, of markers as in IncrementSQL.
+type AddSQL struct {
 	Key    []string // the values of the table's key columns, in their order
 	Slot   string
 	Deltas []Delta
-	// CheckBase says that the base values have to be looked at.
+	// CheckBase reports whether the base values have to be looked at.
 	CheckBase bool
 
-	Companions []CompanionText // Latest only
-	Inserts    []string        // as in IncrementText
+	Companions []CompanionSQL // Latest only
+	Inserts    []string       // as in IncrementSQL
 }
 
-// AddManyText is the variable part of AddMany: markers for the rows, given in
+// AddManySQL is the variable part of AddMany: markers for the rows, given in
 // two forms, of which a dialect takes the one it reads faster. Both hold, for
 // each row, the key's values, the slot, and a delta for each counter.
-type AddManyText struct {
+type AddManySQL struct {
 	// Columns are lists such as {1,2,3}, one for each of these values.
 	Columns []string
 	// JSON is a list of lists such as [[1,0,5],[2,0,1]], one for each row.
@@ -203,16 +207,16 @@ type AddManyText struct {
 	Count string
 	// Deltas names the counters.
 	Deltas []string
-	// CheckBase as in AddText, Inserts as in IncrementText.
+	// CheckBase as in AddSQL, Inserts as in IncrementSQL.
 	CheckBase bool
 	Inserts   []string
 }
 
-// CompanionText is a companion and what it is set to: a marker, or a text of
+// CompanionSQL is a companion and what it is set to: a marker, or an expression of
 // the engine's own that takes no argument.
-type CompanionText struct {
+type CompanionSQL struct {
 	Companion
-	Text    string
+	SQL     string
 	NotNull bool
 }
 
@@ -220,18 +224,18 @@ type CompanionText struct {
 // or a bound value, never NULL.
 type Delta struct {
 	Column string
-	Text   string
+	SQL    string
 }
 
-// VersionTexts are the statements of Versions.
-type VersionTexts struct {
+// VersionSQL are the statements of Versions.
+type VersionSQL struct {
 	// Find is a query of what the transaction sees of slots of the rows that
-	// scope selects: the key's columns, the slot's number and a text that says
+	// scope selects: the key's columns, the slot's number and a string that says
 	// what it sees of the base row.
 	Find string
-	// Hide makes the slot of such a row (its number, the key, the text) the
+	// Hide makes the slot of such a row (its number, the key, the string) the
 	// transaction's own, without a value. It affects no row when the slot is
-	// there for everybody, and when the base row is not what the transaction
+	// there for every session, and when the base row is not what the transaction
 	// sees of it. Drop (the key, the number) deletes the slot that Hide has
 	// made, which the transaction then no longer sees.
 	Hide, Drop string
@@ -241,10 +245,11 @@ type VersionTexts struct {
 }
 
 // Scope says which base rows a drain covers: every row (Where ""), or those
-// of Ref that Where selects. Where is a marker as in IncrementText; what it
-// stands for fixes every column of a unique key to constants.
+// of Ref that Where selects. Where is a marker as in IncrementSQL; what it
+// stands for fixes every column of a unique key to constants, or with Range selects keys.
 type Scope struct {
 	Ref       string
 	Qualifier string
 	Where     string
+	Range     bool
 }

@@ -44,7 +44,7 @@ func (m *dml) drain(reason string) *Plan {
 	return m.drainRows(m.st, m.sc, m.target, m.st.Where, m.alone(), reason)
 }
 
-// alone says that the counters of no other rows than those that WHERE selects
+// alone reports whether the counters of no other rows than those that WHERE selects
 // are read: no other source is a counter table, or what reads it, a subquery,
 // reads no counter.
 func (m *dml) alone() bool {
@@ -166,12 +166,13 @@ func (p *planning) planReads(r *reader, err error, locked string) *Plan {
 	case len(r.edits) == 0:
 		return &Plan{Class: PassThrough}
 	}
+	sql, args := r.written()
 	return &Plan{
 		Class:  Read,
-		Reason: r.reason,
+		Reason: r.form(),
 		Tables: names(r.tables),
-		Text:   p.src.apply(r.edits),
-		Read:   ReadPlan{Stars: r.stars, Anew: r.found.merged, reader: r},
+		SQL:    sql,
+		Read:   ReadPlan{Args: args, Stars: r.stars, Anew: r.found.merged, reader: r},
 	}
 }
 
@@ -205,7 +206,7 @@ func (m *dml) deleted() (tables []*Table) {
 
 // untied says why a DELETE has to fold the slots of what it deletes, or "": a
 // row that comes to have the key afterwards must not find them. The drain
-// deletes them, after it has folded them, and nobody makes new ones before its
+// deletes them, after it has folded them, and no session makes new ones before its
 // transaction ends: who makes a slot row locks the base row, and finds it gone
 // afterwards.
 func (m *dml) untied(deleted []*Table) string {
@@ -217,12 +218,12 @@ func (m *dml) untied(deleted []*Table) string {
 	return ""
 }
 
-// tied says that the engine deletes the slot rows of a base row that is deleted.
+// tied reports whether the engine deletes the slot rows of a base row that is deleted.
 func (p *planning) tied(t *Table) bool {
 	if p.d.Traits().SlotTriggers {
-		return t.Counter.Tied() && !t.Counter.Untended
+		return t.Counter.Tied() && !t.Counter.SlotTable.Untended
 	}
-	return t.Counter.Tied() && !t.Counter.NoForeignKey
+	return t.Counter.Tied() && !t.Counter.SlotTable.NoForeignKey
 }
 
 func (p *planning) planDelete(st *Statement) *Plan {

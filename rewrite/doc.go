@@ -1,4 +1,4 @@
-// Package rewrite plans statements: text and tables in, plan out. It does no I/O
+// Package rewrite plans statements: SQL and tables in, plan out. It does no I/O
 // and knows no clock, chance, context or log; the same statement, tables and
 // dialect always give the same plan, and planning changes nothing it is given.
 //
@@ -11,7 +11,7 @@
 //
 // What a parser rejects or a dialect does not carry faithfully is never
 // guessed at: it is planned as a drain, or refused with a reason. Offsets (Span)
-// are bytes of the application's SQL. No text makes planning panic, and its time and
+// are bytes of the application's SQL. No statement makes planning panic, and its time and
 // memory are bounded: very large or deep statements are drained for by the names in
 // them.
 package rewrite

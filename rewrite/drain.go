@@ -21,6 +21,8 @@ type rowset struct {
 	key     *Unique
 	values  map[string]fragment // of a single row: what each key column equals
 	only    bool                // the statement's predicate is this and nothing else
+	most    int                 // so many rows at most
+	between *fragment           // of a key range: its predicate over the slot table
 }
 
 // slotKey is what the key of the table's slots equals, nil where the rows are
@@ -32,7 +34,7 @@ func (rows *rowset) slotKey(t *Table) []KeyValue {
 		if !ok || !rows.single {
 			return nil
 		}
-		out = append(out, KeyValue{v.texts, v.args})
+		out = append(out, KeyValue{v.parts, v.args})
 	}
 	return out
 }
@@ -41,6 +43,42 @@ func (rows *rowset) slotKey(t *Table) []KeyValue {
 type keyArg struct {
 	arg    Arg
 	column *Column
+}
+
+// What a drain covers: see Plan.DrainScope.
+const (
+	ScopeKey   = "rows of a unique key"
+	ScopeRange = "rows of a key range"
+	ScopeAll   = "all rows"
+)
+
+// DrainScope returns which rows the plan's drain covers, or "" for a plan of another class.
+// Of several tables the one of which most is drained decides.
+func (p *Plan) DrainScope() string {
+	if p.Class != Drain || len(p.Drain.Tables) == 0 {
+		return ""
+	}
+	scope := ScopeKey
+	for i := range p.Drain.Tables {
+		switch p.Drain.Tables[i].Scope() {
+		case ScopeAll:
+			return ScopeAll
+		case ScopeRange:
+			scope = ScopeRange
+		}
+	}
+	return scope
+}
+
+// Scope returns which of its rows are drained.
+func (d *DrainTable) Scope() string {
+	switch {
+	case d.Look.Range != nil:
+		return ScopeRange
+	case d.Keyed:
+		return ScopeKey
+	}
+	return ScopeAll
 }
 
 // DrainAll drains every row of a table.
@@ -65,7 +103,7 @@ func DrainKey(d Dialect, t *Table, forms []string) DrainTable {
 		before, after, _ := strings.Cut(forms[i], "%s")
 		equal = append(
 			equal,
-			fragment{texts: []string{d.Quote(t.Name) + "." + d.Quote(k) + " = " + before, after}, args: []Arg{{Index: i}}},
+			fragment{parts: []string{d.Quote(t.Name) + "." + d.Quote(k) + " = " + before, after}, args: []Arg{{Index: i}}},
 		)
 	}
 	return p.drainTable(t, &rowset{binding: b, where: join(equal, " AND "), single: true, only: true})
@@ -75,14 +113,20 @@ func (p *planning) drainTable(t *Table, rows *rowset) DrainTable {
 	out := DrainTable{Table: t}
 	var tp template
 	scope := Scope{Ref: p.baseRef(t, nil), Qualifier: p.d.Quote(t.Name)}
+	if rows != nil && rows.between != nil {
+		if out.Look.Range = p.rangeSlots(&tp, t, rows.between); out.Look.Range == nil {
+			return p.drainTable(t, nil)
+		}
+	}
 	if rows != nil {
-		out.Keyed, out.Only = true, rows.only
+		out.Keyed, out.Only, out.Most = true, rows.only, max(rows.most, 1)
 		out.Key = rows.slotKey(t)
 		if out.Forms = p.forms(rows.args); out.Forms != nil {
 			all := p.drainTable(t, nil)
 			out.All = &all
 		}
 		scope = Scope{Ref: p.baseRef(t, rows.binding), Qualifier: p.qualifier(rows.binding), Where: tp.mark(rows.where)}
+		scope.Range = rows.between != nil
 	}
 	out.Lock = tp.expandAll(p.d, p.d.Lock(t, scope))
 	out.Rows = tp.expand(p.d, scope.Ref+" WHERE "+scope.Where)
@@ -90,18 +134,18 @@ func (p *planning) drainTable(t *Table, rows *rowset) DrainTable {
 		out.Folding = FoldByName
 	}
 	if c, ok := p.d.(ConservingDialect); ok {
-		if text := c.Unmoved(t, scope); text != "" {
-			b := tp.expand(p.d, text)
+		if sql := c.Unmoved(t, scope); sql != "" {
+			b := tp.expand(p.d, sql)
 			out.Unmoved = &b
 		}
 	}
 	if h, ok := p.d.(HoldingDialect); ok {
 		b := tp.expand(p.d, h.Held(t, scope))
-		out.Held = &b
+		out.Look.Held = &b
 	}
 	if s, ok := p.d.(SnapshotDialect); ok {
 		b := tp.expand(p.d, s.Snapshot(t, scope))
-		out.Snapshot = &b
+		out.Look.Snapshot = &b
 	}
 	if v := p.d.Versions(t, scope); v != nil {
 		out.Versions = &Versions{Find: tp.expand(p.d, v.Find), Hide: v.Hide, Drop: v.Drop, Touch: tp.expandAll(p.d, v.Touch)}
@@ -122,14 +166,16 @@ func (p *planning) baseRef(t *Table, b *binding) string {
 	return ref
 }
 
-// drainRows drains the rows that the statement's predicate fixes, or all rows
-// of its table when it fixes none, and all rows of every other counter table
+// drainRows drains the rows that the statement's predicate fixes, or a range of keys, or
+// all rows of its table when it says nothing of the key, and all rows of every other counter table
 // of the statement.
 func (p *planning) drainRows(st *Statement, sc *scope, b *binding, where *Expr, once bool, reason string) *Plan {
 	tables := p.mentioned()
 	var rows *rowset
 	if once && b != nil && b.counts {
-		rows = p.fixedRows(sc, b, where)
+		if rows = p.fixedRows(sc, b, where); rows == nil {
+			rows = p.keyRange(st, sc, b, where)
+		}
 	}
 	plan := &Plan{Class: Drain, Reason: reason, Tables: names(tables)}
 	for _, t := range tables {
@@ -140,6 +186,7 @@ func (p *planning) drainRows(st *Statement, sc *scope, b *binding, where *Expr, 
 		plan.Drain.Tables = append(plan.Drain.Tables, p.drainTable(t, nil))
 	}
 	if len(tables) == 1 {
+		plan.Drain.Deletes = rows != nil && !rows.single && st.Kind == KindDelete && len(st.From) == 0
 		plan.Drain.Proof = p.proof(st, sc, where, rows)
 	}
 	return plan
@@ -169,6 +216,7 @@ func (p *planning) fixedRows(sc *scope, b *binding, where *Expr) *rowset {
 		single bool
 		args   []Arg
 		value  Span // when single
+		values int
 		wider  bool // the predicate says more than that
 		frag   fragment
 	}
@@ -208,7 +256,7 @@ func (p *planning) fixedRows(sc *scope, b *binding, where *Expr) *rowset {
 			f.wider = !only
 			f.frag = p.oneOf(b, name, values)
 		}
-		f.single, f.value = len(values) == 1, values[0].Span
+		f.single, f.value, f.values = len(values) == 1, values[0].Span, len(values)
 		ok := true
 		for _, v := range values {
 			ok = ok && constant(v) && v.Kind != Null
@@ -221,7 +269,7 @@ func (p *planning) fixedRows(sc *scope, b *binding, where *Expr) *rowset {
 			if !numericColumn(b.table.Column(name)) && containsNumber(v) && p.d.Traits().LooseEquality {
 				ok = false // MySQL: a number matches many strings
 			}
-			if x := bare(v); x.Kind == String && !p.keyForm(b.table.Column(name)).Fits(x.Text) {
+			if x := bare(v); x.Kind == String && !p.fitsForm(p.keyForm(b.table.Column(name)), x.Text) {
 				ok = false
 			}
 		}
@@ -241,6 +289,7 @@ func (p *planning) fixedRows(sc *scope, b *binding, where *Expr) *rowset {
 			key:     &u,
 			values:  map[string]fragment{},
 			only:    len(all) == len(u.Columns),
+			most:    1,
 		}
 		var parts []fragment
 		for _, col := range u.Columns {
@@ -253,6 +302,7 @@ func (p *planning) fixedRows(sc *scope, b *binding, where *Expr) *rowset {
 			rows.only = rows.only && !f.wider
 			rows.values[col] = p.src.cut(f.value)
 			rows.single = rows.single && f.single
+			rows.most *= f.values
 			for _, a := range f.args {
 				rows.args = append(rows.args, keyArg{a, b.table.Column(col)})
 			}

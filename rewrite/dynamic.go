@@ -14,11 +14,11 @@ type Dynamic struct {
 
 // DynamicOf reads SQL as such a statement; nil when it is none, or when the
 // statement stands in it as a literal.
-func DynamicOf(d Dialect, text string) *Dynamic {
-	if !d.Traits().DynamicSQL || !containsFold(text, "prepare") && !containsFold(text, "immediate") || len(text) > maxControlText {
+func DynamicOf(d Dialect, sql string) *Dynamic {
+	if !d.Traits().DynamicSQL || !containsFold(sql, "prepare") && !containsFold(sql, "immediate") || len(sql) > maxControlSQL {
 		return nil
 	}
-	src := newSource(d.Lexis(), text)
+	src := newSource(d.Lexis(), sql)
 	if src.bad || src.exec {
 		return nil
 	}
@@ -48,7 +48,7 @@ func DynamicOf(d Dialect, text string) *Dynamic {
 	}
 	tokens := src.tokens[first:last]
 	from, to := tokens[0].Start, tokens[len(tokens)-1].End
-	dy := &Dynamic{before: text[:from], after: text[to:], Expr: text[from:to], Fixed: true}
+	dy := &Dynamic{before: sql[:from], after: sql[to:], Expr: sql[from:to], Fixed: true}
 	if len(tokens) == 1 && tokens[0].Kind == StringTok && strings.IndexByte(dy.Expr, '\\') < 0 {
 		return nil
 	}
@@ -56,7 +56,7 @@ func DynamicOf(d Dialect, text string) *Dynamic {
 		switch t := tokens[i]; t.Kind {
 		case StringTok, NumberTok, Variable:
 		case Operator:
-			dy.Fixed = dy.Fixed && (text[t.Start:t.End] == "(" || text[t.Start:t.End] == ")" || text[t.Start:t.End] == ",")
+			dy.Fixed = dy.Fixed && (sql[t.Start:t.End] == "(" || sql[t.Start:t.End] == ")" || sql[t.Start:t.End] == ",")
 		default:
 			dy.Fixed = dy.Fixed && (src.is(first+i, "CONCAT") || src.is(first+i, "CONCAT_WS") || src.is(first+i, "REPLACE"))
 		}

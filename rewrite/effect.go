@@ -4,25 +4,25 @@ import "strings"
 
 // effectsOf finds what a statement may do to its session. Tokens are all of SQL of
 // several statements, of another one the first two may do.
-func (pl *Planner) effectsOf(text string, tokens []Token) Effect {
-	e := effects(text, tokens)
+func (pl *Planner) effectsOf(sql string, tokens []Token) Effect {
+	e := effects(sql, tokens)
 	lx := pl.Dialect.Lexis()
 	if !lx.SelectInto ||
-		strings.IndexByte(text, ';') < 0 && len(tokens) > 0 && strings.EqualFold(text[tokens[0].Start:tokens[0].End], "INSERT") {
+		strings.IndexByte(sql, ';') < 0 && len(tokens) > 0 && strings.EqualFold(sql[tokens[0].Start:tokens[0].End], "INSERT") {
 		return e
 	}
-	if containsFold(text, "into") || containsFold(text, "explain") && containsFold(text, "create") {
-		e |= makesTable(text, Tokens(lx, text))
+	if containsFold(sql, "into") || containsFold(sql, "explain") && containsFold(sql, "create") {
+		e |= makesTable(sql, Tokens(lx, sql))
 	}
 	return e
 }
 
 // makesTable finds a table that a query makes, or a statement inside EXPLAIN.
-func makesTable(text string, tokens []Token) (e Effect) {
+func makesTable(sql string, tokens []Token) (e Effect) {
 	first, explain := true, false
 	is := func(i int, list ...string) bool {
 		for _, w := range list {
-			if i >= 0 && i < len(tokens) && tokens[i].Kind == Word && strings.EqualFold(text[tokens[i].Start:tokens[i].End], w) {
+			if i >= 0 && i < len(tokens) && tokens[i].Kind == Word && strings.EqualFold(sql[tokens[i].Start:tokens[i].End], w) {
 				return true
 			}
 		}
@@ -31,7 +31,7 @@ func makesTable(text string, tokens []Token) (e Effect) {
 	query := false
 	for i, t := range tokens {
 		if t.Kind == Operator {
-			first = first || text[t.Start] == ';'
+			first = first || sql[t.Start] == ';'
 			continue
 		}
 		if first {
@@ -39,7 +39,7 @@ func makesTable(text string, tokens []Token) (e Effect) {
 			query = is(i, "SELECT", "WITH", "EXPLAIN", "VALUES", "TABLE")
 		}
 		if query && (is(i, "INTO") && !is(i-1, "INSERT", "MERGE") || explain && is(i, "CREATE")) {
-			e |= effectOf("CREATE", text, nil)
+			e |= effectOf("CREATE", sql, nil)
 		}
 	}
 	return e
@@ -48,15 +48,15 @@ func makesTable(text string, tokens []Token) (e Effect) {
 // effects finds what a statement may do to its session by the first word of each
 // of its statements. It errs on the side of reporting too much: an effect
 // costs the session one look at the engine, nothing else.
-func effects(text string, tokens []Token) Effect {
+func effects(sql string, tokens []Token) Effect {
 	var e Effect
 	first := true
 	for i, t := range tokens {
-		if t.Kind == Operator && text[t.Start] == ';' {
+		if t.Kind == Operator && sql[t.Start] == ';' {
 			first = true
 			continue
 		}
-		if !first || t.Kind == Operator && text[t.Start] == '(' {
+		if !first || t.Kind == Operator && sql[t.Start] == '(' {
 			continue // nothing but a query stands in parentheses
 		}
 		first = false
@@ -64,9 +64,9 @@ func effects(text string, tokens []Token) Effect {
 			e |= TxControl | SessionChange // executable comments, garbage
 			continue
 		}
-		e |= effectOf(strings.ToUpper(text[t.Start:t.End]), text, tokens[i+1:])
+		e |= effectOf(strings.ToUpper(sql[t.Start:t.End]), sql, tokens[i+1:])
 	}
-	if containsFold(text, "set_config") || containsFold(text, "search_path") {
+	if containsFold(sql, "set_config") || containsFold(sql, "search_path") {
 		e |= Namespace | SessionChange
 	}
 	return e
@@ -83,7 +83,7 @@ func ofData(word string) bool {
 	return false
 }
 
-func effectOf(word, text string, rest []Token) Effect {
+func effectOf(word, sql string, rest []Token) Effect {
 	if ofData(word) {
 		return 0
 	}
@@ -94,7 +94,7 @@ func effectOf(word, text string, rest []Token) Effect {
 		return Namespace | SessionChange
 	case "CREATE", "ALTER", "DROP", "RENAME", "TRUNCATE":
 		e := TxControl | Namespace | SchemaChange
-		if containsFold(text, "temp") {
+		if containsFold(sql, "temp") {
 			e |= SessionChange
 		}
 		return e
@@ -116,10 +116,10 @@ func containsFold(s, sub string) bool {
 
 // anyEffect returns every effect that a statement may have which cannot be cut into
 // tokens.
-func anyEffect(text string) Effect {
+func anyEffect(sql string) Effect {
 	e := TxControl | Namespace | SessionChange
 	for _, word := range []string{"create", "alter", "drop", "rename", "truncate"} {
-		if containsFold(text, word) {
+		if containsFold(sql, word) {
 			e |= SchemaChange
 		}
 	}
@@ -129,10 +129,10 @@ func anyEffect(text string) Effect {
 // AnyEffect returns the effects of a statement of which it is not known by which rules
 // the session reads it: those of the first statement, and every one that it may
 // have where it may be of several.
-func AnyEffect(d Dialect, text string) Effect {
-	e := Effects(d, text)
-	if strings.IndexByte(text, ';') >= 0 {
-		e |= anyEffect(text)
+func AnyEffect(d Dialect, sql string) Effect {
+	e := Effects(d, sql)
+	if strings.IndexByte(sql, ';') >= 0 {
+		e |= anyEffect(sql)
 	}
 	return e
 }
@@ -143,14 +143,14 @@ func ContainsFold(s, sub string) bool { return containsFold(s, sub) }
 
 // EscapedNames reports whether a statement may hold identifiers written with escapes,
 // in which a table's name cannot be found by looking for it.
-func EscapedNames(lx *Lexis, text string) bool {
-	return lx.EString && (strings.Contains(text, `U&"`) || strings.Contains(text, `u&"`))
+func EscapedNames(lx *Lexis, sql string) bool {
+	return lx.EString && (strings.Contains(sql, `U&"`) || strings.Contains(sql, `u&"`))
 }
 
 // Untouched returns the plan of a statement that concerns no counter table.
-func Untouched(d Dialect, text string) *Plan {
-	return (&Plan{Class: PassThrough, Text: text, Effects: Effects(d, text)}).controls(d.Lexis())
+func Untouched(d Dialect, sql string) *Plan {
+	return (&Plan{Class: PassThrough, SQL: sql, Effects: Effects(d, sql)}).controls(d.Lexis())
 }
 
 // Effects returns the effects of a statement that concerns no counter table.
-func Effects(d Dialect, text string) Effect { return (&Planner{Dialect: d}).effects(text) }
+func Effects(d Dialect, sql string) Effect { return (&Planner{Dialect: d}).effects(sql) }

@@ -7,15 +7,15 @@ import (
 )
 
 // A fragment is a piece of the application's SQL, cut at its placeholders:
-// text[0] arg[0] text[1] arg[1] ... text[n].
+// sql[0] arg[0] sql[1] arg[1] ... sql[n].
 type fragment struct {
-	texts []string
+	parts []string
 	args  []Arg
 }
 
-func literal(s string) fragment { return fragment{texts: []string{s}} }
+func literal(s string) fragment { return fragment{parts: []string{s}} }
 
-func bound(a Arg) fragment { return fragment{texts: []string{"", ""}, args: []Arg{a}} }
+func bound(a Arg) fragment { return fragment{parts: []string{"", ""}, args: []Arg{a}} }
 
 // cut makes a fragment of a span of the statement.
 func (s *source) cut(sp Span) fragment {
@@ -25,11 +25,11 @@ func (s *source) cut(sp Span) fragment {
 		if t.Start < sp.Start || t.End > sp.End {
 			continue
 		}
-		f.texts = append(f.texts, s.text[last:t.Start])
+		f.parts = append(f.parts, s.sql[last:t.Start])
 		f.args = append(f.args, t.arg)
 		last = t.End
 	}
-	f.texts = append(f.texts, s.text[last:sp.End])
+	f.parts = append(f.parts, s.sql[last:sp.End])
 	return f
 }
 
@@ -46,38 +46,38 @@ func (s *source) cutEdited(sp Span, edits []edit) fragment {
 		}
 		for len(params) > 0 && params[0].Start < e.Start {
 			if params[0].Start >= last {
-				b.WriteString(s.text[last:params[0].Start])
-				f.texts = append(f.texts, b.String())
+				b.WriteString(s.sql[last:params[0].Start])
+				f.parts = append(f.parts, b.String())
 				f.args = append(f.args, params[0].arg)
 				b.Reset()
 				last = params[0].End
 			}
 			params = params[1:]
 		}
-		b.WriteString(s.text[last:e.Start])
-		b.WriteString(e.text)
+		b.WriteString(s.sql[last:e.Start])
+		b.WriteString(e.sql)
 		last = e.End
 	}
-	f.texts = append(f.texts, b.String())
+	f.parts = append(f.parts, b.String())
 	return f
 }
 
 // join concatenates fragments with a separator, each in parentheses.
 func join(fs []fragment, sep string) fragment {
-	out := fragment{texts: []string{""}}
+	out := fragment{parts: []string{""}}
 	for i, f := range fs {
 		if i > 0 {
-			out.texts[len(out.texts)-1] += sep
+			out.parts[len(out.parts)-1] += sep
 		}
-		out.texts[len(out.texts)-1] += "(" + f.texts[0]
-		out.texts = append(out.texts, f.texts[1:]...)
-		out.texts[len(out.texts)-1] += ")"
+		out.parts[len(out.parts)-1] += "(" + f.parts[0]
+		out.parts = append(out.parts, f.parts[1:]...)
+		out.parts[len(out.parts)-1] += ")"
 		out.args = append(out.args, f.args...)
 	}
 	return out
 }
 
-// A template collects the fragments that a dialect's text refers to by marker.
+// A template collects the fragments that a dialect's SQL refers to by marker.
 type template struct {
 	fragments []fragment
 }
@@ -90,14 +90,43 @@ func (t *template) mark(f fragment) string {
 	return markerByte + strconv.Itoa(len(t.fragments)-1) + markerByte
 }
 
-// expand replaces the markers of a dialect's text, numbering placeholders in
+// expand replaces the markers of a dialect's SQL, numbering placeholders in
 // order of occurrence. A placeholder that the engine can refer to twice is
 // still written twice: engines infer the type of each on its own.
 func (t *template) expand(d Dialect, sql string) Bound {
 	var out Bound
+	out.SQL = t.fill(sql, func(a Arg) string {
+		out.Args = append(out.Args, a)
+		return d.Placeholder(len(out.Args))
+	})
+	return out
+}
+
+// pieces is expand without the placeholders.
+func (t *template) pieces(sql string) fragment {
+	out := fragment{parts: []string{""}}
+	for i, p := range strings.Split(sql, markerByte) {
+		f := literal(p)
+		if n, err := strconv.Atoi(p); i%2 == 1 && err == nil && n >= 0 && n < len(t.fragments) {
+			f = t.fragments[n]
+		}
+		out.parts[len(out.parts)-1] += f.parts[0]
+		out.parts = append(out.parts, f.parts[1:]...)
+		out.args = append(out.args, f.args...)
+	}
+	return out
+}
+
+// expandSQL replaces the outer markers of a statement only: what they stand for
+// may hold markers itself.
+func (t *template) expandSQL(sql string) string {
+	return t.fill(sql, func(a Arg) string { return t.mark(bound(a)) })
+}
+
+// fill replaces each marker by its fragment, whose arguments are what write returns.
+func (t *template) fill(sql string, write func(Arg) string) string {
 	var b strings.Builder
-	pieces := strings.Split(sql, markerByte)
-	for i, p := range pieces {
+	for i, p := range strings.Split(sql, markerByte) {
 		if i%2 == 0 {
 			b.WriteString(p)
 			continue
@@ -108,34 +137,10 @@ func (t *template) expand(d Dialect, sql string) Bound {
 			continue
 		}
 		f := t.fragments[n]
-		for j, text := range f.texts {
-			b.WriteString(text)
-			if j < len(f.args) {
-				out.Args = append(out.Args, f.args[j])
-				b.WriteString(d.Placeholder(len(out.Args)))
-			}
-		}
-	}
-	out.SQL = b.String()
-	return out
-}
-
-// expandText replaces the outer markers of a statement only: what they stand for
-// may hold markers itself.
-func (t *template) expandText(text string) string {
-	var b strings.Builder
-	pieces := strings.Split(text, markerByte)
-	for i, p := range pieces {
-		if i%2 == 0 {
-			b.WriteString(p)
-			continue
-		}
-		n, _ := strconv.Atoi(p)
-		f := t.fragments[n]
-		for j, part := range f.texts {
+		for j, part := range f.parts {
 			b.WriteString(part)
 			if j < len(f.args) {
-				b.WriteString(t.mark(bound(f.args[j])))
+				b.WriteString(write(f.args[j]))
 			}
 		}
 	}

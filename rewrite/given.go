@@ -22,13 +22,13 @@ type GivenArg struct {
 	Integer  bool // low..high
 	Low      int64
 	High     uint64
-	Length   int  // of a text, in characters; 0 means that the column takes none
+	Length   int  // of a string, in characters; 0 means that the column takes none
 	ASCII    bool // its text may have to be of ASCII characters
 	Time     bool
 	TimeText bool // of a time, that it may come as text
 }
 
-// Takes reports whether the column certainly takes a text.
+// Takes reports whether the column certainly takes a string.
 func (g GivenArg) Takes(s string) bool {
 	if g.TimeText {
 		return timeText(s)
@@ -128,7 +128,7 @@ func (m *dml) given(c *Column, e *Expr) (arg *GivenArg, why string) {
 	case c.Generated:
 	case e.Kind == Null && c.Nullable:
 		return nil, ""
-	case e.Kind == String && g.Takes(e.Text):
+	case e.Kind == String && g.Takes(m.notedText(g, e.Text)):
 		return nil, ""
 	case e.Kind == Param && (g.Integer || g.Time || g.Length > 0):
 		a, ok := m.src.paramAt(e.Span)
@@ -144,6 +144,7 @@ func (m *dml) given(c *Column, e *Expr) (arg *GivenArg, why string) {
 		if !ok || d.literal == "" {
 			break
 		}
+		m.noteGiven(g, c, d.literal)
 		whole, frac, _ := strings.Cut(strings.TrimPrefix(d.literal, "-"), ".")
 		n, err := strconv.ParseUint("0"+whole, 10, 63)
 		negative := strings.HasPrefix(d.literal, "-")
@@ -156,4 +157,29 @@ func (m *dml) given(c *Column, e *Expr) (arg *GivenArg, why string) {
 		}
 	}
 	return nil, no
+}
+
+// noteGiven notes that the planner decides by a number that is given, where that may be
+// beyond what the column takes.
+func (p *planning) noteGiven(g GivenArg, c *Column, literal string) {
+	switch {
+	case p.marks == nil:
+	case g.Integer:
+		p.noteAbove(literal, int64(min(g.High, math.MaxInt64)))
+		if g.Low < 0 {
+			p.noteAbove(literal, -(g.Low + 1))
+		}
+	default:
+		p.noteBehind(literal, c.Scale)
+		p.noteAbove(literal, pow10(max(0, min(c.Precision-c.Scale, 18)))-1)
+	}
+}
+
+// notedText notes that the planner decides by a string that is given, where not every short
+// one of ASCII characters has the same outcome, and returns it.
+func (p *planning) notedText(g GivenArg, s string) string {
+	if !g.TimeText && (g.Length == 0 || g.Length >= maxShort) && p.short(s) {
+		return s
+	}
+	return p.noted(s)
 }

@@ -93,7 +93,7 @@ func (b *blockReader) position(e *Expr) int {
 	if src.large || b.groupingSets() {
 		return 0
 	}
-	text := src.text[e.Start:e.End]
+	sql := b.noted(src.sql[e.Start:e.End])
 	for i, t := range src.tokens {
 		switch {
 		case t.Start == e.Start && !src.is(i-1, "BY") && !src.is(i-1, ","):
@@ -106,7 +106,7 @@ func (b *blockReader) position(e *Expr) int {
 		switch {
 		case it.Expr == nil || it.Expr.Kind == Star:
 			return 0
-		case src.text[it.Expr.Start:it.Expr.End] == text:
+		case b.noted(src.sql[it.Expr.Start:it.Expr.End]) == sql:
 			return i + 1
 		}
 	}

@@ -17,6 +17,9 @@ package rewrite
 // down to single executions, so that each meets its own result.
 type Group struct {
 	Bound
+	// Alike is the SQL without its comments and with white space made alike: executions of
+	// which it is the same may share a statement, whichever of theirs.
+	Alike string
 	// One is the statement of a single member, where Bound demands more of the row than
 	// the application's own SQL; nil where Bound is. When One affects no row, neither
 	// would have the application's.
@@ -41,6 +44,8 @@ type Group struct {
 	// InsertID is the share, from 1, whose counter the session tells as its last insert
 	// ID; 0 for none.
 	InsertID int
+	// Upsert is what an upsert has; nil for an UPDATE.
+	Upsert *UpsertGroup
 	// NotNumber are arguments compared with key columns that are not numbers, as in
 	// Increment. An execution with a number there runs alone.
 	NotNumber []Arg

@@ -3,7 +3,7 @@ package rewrite
 // This file looks into CHECK constraints. A group passes over the values that its members
 // would have stored one after another; the engine checks the last one, and has checked the
 // first. What lies between the two satisfies a condition that holds for an interval of
-// numbers, and for no other can that be told.
+// numbers; of other conditions that is not known.
 
 // checked names a constraint that keeps a counter out of groups.
 func (g *grouper) checked(counter string) string {
@@ -55,14 +55,14 @@ func (g *grouper) condition(sql string) (e *Expr, in *grouper) {
 	if sql == "" {
 		return nil, nil
 	}
-	text := "SELECT 1 FROM " + g.d.Quote(g.table.Name) + " WHERE " + sql
-	st, err := g.d.Parse(text)
+	query := "SELECT 1 FROM " + g.d.Quote(g.table.Name) + " WHERE " + sql
+	st, err := g.d.Parse(query)
 	if err != nil || st.Opaque != "" || st.Select == nil || st.Select.Where == nil {
 		return nil, nil
 	}
 	here := *g
 	m := *g.dml
-	m.planning = &planning{Planner: g.Planner, d: g.d, src: newSource(g.d.Lexis(), text)}
+	m.planning = &planning{Planner: g.Planner, d: g.d, src: newSource(g.d.Lexis(), query)}
 	here.dml = &m
 	return st.Select.Where, &here
 }

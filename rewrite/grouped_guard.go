@@ -15,7 +15,7 @@ func (g *grouper) where() string {
 	if g.st.Where == nil {
 		return ""
 	}
-	if g.real.UpdateTrigger && !g.rows.only {
+	if g.real.Triggers.Update && !g.rows.only {
 		return "WHERE reads what a trigger may change"
 	}
 	if why := g.predicate(g.st.Where); why != "" {
@@ -141,12 +141,12 @@ func (g *grouper) guard(l *Expr, op string, r *Expr) string {
 		}
 		return g.bind(n.column, guard, arg, operand{ops[0].expr, !ops[0].negative, false, nil}, beside)
 	}
-	text := g.src.text[counter.Start:counter.End]
-	less := "(" + text + " - " + g.sumText(n.column, arg) + ")"
+	sql := g.src.sql[counter.Start:counter.End]
+	less := "(" + sql + " - " + g.sumText(n.column, arg) + ")"
 	if d, ok := g.d.(GroupingDialect); ok {
-		less = d.Less(text, g.sumText(n.column, arg))
+		less = d.Less(sql, g.sumText(n.column, arg))
 	}
-	before, after, _ := strings.Cut(less, text)
+	before, after, _ := strings.Cut(less, sql)
 	g.edit(Span{counter.Start, counter.Start}, before)
 	g.edit(Span{counter.End, counter.End}, after)
 	g.group.Guards = append(g.group.Guards, guard)

@@ -13,7 +13,7 @@ type ManyRowsDialect interface {
 	// AddToRows writes it, "" for a table that has none: what is added to every row that
 	// is named is stored as it is, or the statement fails, or affects no row. Columns of
 	// in are as of AddMany, with a slot that means nothing.
-	AddToRows(t *Table, in AddManyText) string
+	AddToRows(t *Table, in AddManySQL) string
 }
 
 // many plans the statement, where all that the group's does is to add to not nullable
@@ -39,7 +39,7 @@ func (g *grouper) many() {
 		numbers = append(numbers, n)
 	}
 	var tp template
-	in := AddManyText{JSON: tp.mark(bound(Arg{Many: ManyRows, Index: -1})), Count: tp.mark(bound(Arg{Many: ManyCount, Index: -1}))}
+	in := AddManySQL{JSON: tp.mark(bound(Arg{Many: ManyRows, Index: -1})), Count: tp.mark(bound(Arg{Many: ManyCount, Index: -1}))}
 	for i := range len(key) + 1 + len(g.counts) {
 		in.Columns = append(in.Columns, tp.mark(bound(Arg{Many: ManyColumn, Column: i, Index: -1})))
 	}

@@ -67,7 +67,7 @@ func (p *planning) planGroup(plan *Plan, st *Statement) *Plan {
 		return plan
 	}
 	g.planBounded(plan)
-	if !g.real.Counter.Coalesce {
+	if !g.real.Counter.Options.Coalesce {
 		plan.GroupReason = "coalesce: false"
 		return plan
 	}
@@ -155,23 +155,23 @@ func (g *grouper) plan() (why string) {
 
 // text is the statement with the edits.
 func (g *grouper) text() Bound {
-	f := g.src.cutEdited(Span{0, len(g.src.text)}, g.edits)
-	return g.tp.expand(g.d, g.tp.expandText(g.tp.mark(f)))
+	f := g.src.cutEdited(Span{0, len(g.src.sql)}, g.edits)
+	return g.tp.expand(g.d, g.tp.expandSQL(g.tp.mark(f)))
 }
 
 // excluded names what of the table or the statement's form excludes every group.
 func (g *grouper) excluded() string {
 	t, st := g.real, g.st
 	switch {
-	case t.Ruled || t.UpdateRule:
+	case t.Triggers.Ruled || t.Triggers.UpdateRule:
 		return "row-level security or a rewrite rule decides what an UPDATE of the table does"
-	case t.UpdateTrigger && !t.Counter.DeferTriggers:
+	case t.Triggers.Update && !t.Counter.Options.DeferTriggers:
 		return "a trigger fires on UPDATE of the table"
-	case t.Versioned:
+	case t.Storage.Versioned:
 		return "the table keeps every version of its rows"
 	case t.IsView || t.Temporary:
 		return "it is no table that sessions share"
-	case t.NoTransactions != "":
+	case t.Storage.NoTransactions != "":
 		return "the table's storage engine has no transactions"
 	case len(st.With) > 0:
 		return "the statement has WITH queries"
@@ -183,8 +183,8 @@ func (g *grouper) excluded() string {
 	return ""
 }
 
-// edit replaces a piece of the statement by a text that may have markers in it.
-func (g *grouper) edit(sp Span, text string) { g.edits = append(g.edits, edit{sp, text}) }
+// edit replaces a piece of the statement by SQL that may have markers in it.
+func (g *grouper) edit(sp Span, sql string) { g.edits = append(g.edits, edit{sp, sql}) }
 
 // arguments holds what is bound in several places against the engine's typing: where
 // a placeholder has one type, which each of its places decides, the group has one for
@@ -259,11 +259,11 @@ func (g *grouper) share(column string) int {
 
 // sumText writes a sum or a bound of a column's numbers, as the engine takes it.
 func (g *grouper) sumText(c *Column, arg Arg) string {
-	text := g.tp.mark(bound(arg))
+	sql := g.tp.mark(bound(arg))
 	if d, ok := g.d.(GroupingDialect); ok {
-		return d.Amount(c, text)
+		return d.Amount(c, sql)
 	}
-	return text
+	return sql
 }
 
 // reference writes the name of a column of the target.
@@ -273,20 +273,20 @@ func (g *grouper) reference(c *Column) string {
 
 // demand adds further conditions to WHERE, behind all other edits.
 func (g *grouper) demand() string {
-	text := strings.Join(g.also, " AND ")
+	sql := strings.Join(g.also, " AND ")
 	if w := g.st.Where; w != nil {
 		g.edits = append([]edit{{Span{w.Start, w.Start}, "("}}, g.edits...)
-		g.edit(Span{w.End, w.End}, ") AND "+text)
+		g.edit(Span{w.End, w.End}, ") AND "+sql)
 		return ""
 	}
 	end := g.st.Set[len(g.st.Set)-1].Value
 	if end == nil {
 		return "the statement sets a column to its default"
 	}
-	rest := g.src.text[g.src.nextToken(end.End):]
+	rest := g.src.sql[g.src.nextToken(end.End):]
 	if word := "RETURNING"; rest != "" && (len(rest) < len(word) || !equalFold(rest[:len(word)], word)) {
 		return "cannot tell where SET ends"
 	}
-	g.edit(Span{end.End, end.End}, " WHERE "+text)
+	g.edit(Span{end.End, end.End}, " WHERE "+sql)
 	return ""
 }

@@ -48,7 +48,7 @@ func (g *grouper) returnsAll(star *Expr) string {
 
 // returnsColumn names why a column is not the same for all members, nor a counter.
 func (g *grouper) returnsColumn(name string) string {
-	if g.real.UpdateTrigger {
+	if g.real.Triggers.Update {
 		return "returns what a trigger may change"
 	}
 	if g.counted[name] && g.share(name) < 0 {
@@ -64,7 +64,7 @@ func (g *grouper) returnsColumn(name string) string {
 // returns returns the share, from 1, whose counter an item is, 0 for one that is the
 // same for all members.
 func (g *grouper) returns(it Item) (share int, why string) {
-	if g.d.Traits().ItemNames != ItemsByRule && it.Alias == nil && it.Expr.Kind != ColumnRef && g.binds(it.Expr) {
+	if g.namedByPlaceholder(it) {
 		return 0, "has a column that is named by its placeholders"
 	}
 	name := g.countedIn(it.Expr)
@@ -100,14 +100,4 @@ func (g *grouper) returns(it Item) (share int, why string) {
 		return 0, "takes counter " + name + " for a number where it is NULL"
 	}
 	return g.share(name) + 1, ""
-}
-
-// binds reports whether an expression has placeholders.
-func (g *grouper) binds(e *Expr) bool {
-	found := false
-	e.Walk(func(x *Expr) bool {
-		found = found || x.Kind == Param
-		return !found
-	})
-	return found
 }

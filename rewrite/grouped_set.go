@@ -53,7 +53,7 @@ func (g *grouper) slottedToo(column string) bool {
 		return false
 	}
 	for _, c := range g.real.Counter.Counters {
-		if !g.real.Counter.IsPassive(c) {
+		if !g.real.Counter.Unslotted.IsPassive(c) {
 			return true
 		}
 	}
@@ -149,7 +149,7 @@ func (g *grouper) addable(c *Column, d delta) string {
 		return "counter " + c.Name + " is of a domain, which may have conditions of its own"
 	case traits.AnyType && strings.Contains(d.literal, "."):
 		return "what is added to counter " + c.Name + " is a floating-point number"
-	case t.Counter.IsRetired(c.Name):
+	case t.Counter.Unslotted.IsRetired(c.Name):
 		return retired(c.Name)
 	}
 	return ""
@@ -202,7 +202,7 @@ func (g *grouper) bounded(counter string) string {
 	if u := g.real.uniqueOver(with); u != nil {
 		return "counter " + counter + " is part of the unique key " + u.Name
 	}
-	for _, c := range g.real.Referring {
+	for _, c := range g.real.ForeignKeys.Columns {
 		if with(c) {
 			return "counter " + counter + " references another table"
 		}
@@ -248,7 +248,7 @@ func (g *grouper) amount(e *Expr, negative bool) (at Span, flip, ok bool) {
 			e = e.Args[0]
 		case e.Kind == Unary && (e.Op == "-" || e.Op == "+"):
 			x := e.Args[0]
-			if (x.Kind == Number || x.Kind == Param) && x.End == e.End && g.src.text[e.Start:e.Start+1] == e.Op && g.tokenAt(x.Span) {
+			if (x.Kind == Number || x.Kind == Param) && x.End == e.End && g.src.sql[e.Start:e.Start+1] == e.Op && g.tokenAt(x.Span) {
 				return e.Span, negative, true
 			}
 			e, negative = x, negative != (e.Op == "-")
@@ -265,7 +265,7 @@ func (g *grouper) tokenAt(sp Span) bool {
 	for _, t := range g.src.tokens {
 		if t.Start >= sp.Start {
 			return t.Start == sp.Start && t.End == sp.End ||
-				t.Start == sp.Start && g.src.text[sp.Start] == '-' && g.tokenAt(Span{g.src.nextToken(t.End), sp.End})
+				t.Start == sp.Start && g.src.sql[sp.Start] == '-' && g.tokenAt(Span{g.src.nextToken(t.End), sp.End})
 		}
 	}
 	return false
@@ -315,7 +315,7 @@ func (g *grouper) assigned() string {
 // or the engine might refuse the value of one of them.
 func (g *grouper) free(a assigning) *GivenArg {
 	name := a.column.Name
-	if g.returned[name] || a.column.Domain != "" || a.column.Generated || contains(g.real.Checked, name) || contains(g.real.Referring, name) {
+	if g.returned[name] || a.column.Domain != "" || a.column.Generated || contains(g.real.Checked, name) || contains(g.real.ForeignKeys.Columns, name) {
 		return nil
 	}
 	if g.real.uniqueOver(func(c string) bool { return c == name }) != nil {

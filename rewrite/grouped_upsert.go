@@ -1,16 +1,44 @@
 package rewrite
 
+import "strings"
+
 // This file plans the group of an upsert whose row gets, where it is new, what it would
 // be counted up by if it were there: INSERT ... VALUES (k, 1) ON CONFLICT (k) DO UPDATE
 // SET n = t.n + 1. The same statement with the sum in both places then does what all
 // members do one after another, whether the row is there or not: the first of them makes
 // it, and the others add to it.
+//
+// For that, the second of them has to meet the row that the first has made: the key that
+// they conflict on is given, alike for all, and is neither NULL nor a number that the
+// database chooses.
+
+// An UpsertGroup is what else there is to know of a group of upserts. When its statement
+// affects no row, or cannot be for all, each member runs the application's own.
+type UpsertGroup struct {
+	// Numbers reports whether a new row gets a number that the database chooses and the
+	// session then tells. The leader is the first of all members: as the statement is for
+	// all of them or is not run, its session tells what it would have by itself.
+	Numbers bool
+	// Keys are arguments given for the key.
+	Keys []KeyGiven
+}
+
+// A KeyGiven is an argument for a column of a key, which must not be NULL. One that is
+// Numbered must be an integer and not 0: else the database may choose a number instead.
+type KeyGiven struct {
+	Arg      Arg
+	Numbered bool
+}
 
 // planUpsertGroup is planGroup for an upsert.
 func (p *planning) planUpsertGroup(plan *Plan, st *Statement) *Plan {
 	c := st.Conflict
-	if plan.Class != AdditiveBase && plan.Class != Drain || c == nil || c.Nothing || st.Opaque != "" || st.Target == nil || st.Replace ||
-		len(st.Rows) != 1 || st.Select != nil {
+	switch plan.Class {
+	case AdditiveBase, Upsert, Drain:
+	default:
+		return plan
+	}
+	if c == nil || c.Nothing || st.Opaque != "" || st.Target == nil || st.Replace || len(st.Rows) != 1 || st.Select != nil {
 		return plan
 	}
 	as := *st
@@ -23,10 +51,15 @@ func (p *planning) planUpsertGroup(plan *Plan, st *Statement) *Plan {
 	if !g.upserts() {
 		return plan
 	}
-	if plan.GroupReason = g.planUpsert(); plan.GroupReason == "" {
-		plan.Group = g.group
-		plan.Group.Bound = g.text()
+	if plan.GroupReason = g.planUpsert(); plan.GroupReason != "" {
+		return plan
 	}
+	g.group.Bound = g.text()
+	if !g.real.Counter.Options.Coalesce {
+		plan.GroupReason = "coalesce: false"
+		return plan
+	}
+	plan.Group = g.group
 	return plan
 }
 
@@ -50,33 +83,106 @@ func (g *grouper) planUpsert() string {
 	if why := g.excluded(); why != "" {
 		return why
 	}
-	_, others := g.d.(GroupingDialect)
-	switch t, c := g.real, g.st.Conflict; {
-	case others, t.Numbers, g.d.Traits().UpsertCounts:
-		return "the session tells more of an upsert than a group could"
-	case t.InsertTrigger || t.UpdateTrigger:
+	if t := g.real; t.Triggers.Insert || t.Triggers.Update {
 		return "a trigger fires on INSERT or UPDATE of the table"
-	case c.Where != nil || c.Predicate != nil:
-		return "the conflict clause has a WHERE"
-	case g.conflictKey() == nil:
-		return "cannot tell which unique key the upsert conflicts on"
 	}
+	if c := g.st.Conflict; c.Where != nil || c.Predicate != nil {
+		return "the conflict clause has a WHERE"
+	}
+	g.group.Upsert = &UpsertGroup{Numbers: g.real.Numbers}
+	steps := []func() string{g.inserted, g.conflictKeys, g.conflictSet, g.implies, g.setByDatabase, g.upsertShares, g.returning, g.arguments}
+	for _, step := range steps {
+		if why := step(); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// inserted holds a new row to be the same whoever makes it.
+func (g *grouper) inserted() string {
 	for i, e := range g.st.Rows[0] {
-		if e == nil || g.unlike(e, none) != "" {
+		if e == nil || g.unlike(e, none) != "" || namesColumn(e) {
 			return "a value of the INSERT may differ between executions"
 		} else if len(g.st.Columns) == 0 && i >= len(g.table.Columns) {
 			return "the INSERT has too many values"
 		}
 	}
 	for i := range g.table.Columns {
-		if c := &g.table.Columns[i]; c.Identity && g.valueOf(c) == nil {
-			return "the database numbers column " + c.Name
+		c := &g.table.Columns[i]
+		switch given := g.valueOf(c) != nil; {
+		case given:
+		case c.Identity:
+			g.group.Upsert.Numbers = true
+		case c.Default == DefaultComputed:
+			return "the default of column " + c.Name + " is computed, perhaps from a counter"
 		}
 	}
-	for _, step := range []func() string{g.conflictSet, g.implies, g.upsertShares, g.returning, g.arguments} {
-		if why := step(); why != "" {
-			return why
+	return ""
+}
+
+func namesColumn(e *Expr) bool {
+	found := false
+	e.Walk(func(x *Expr) bool {
+		found = found || x.Kind == ColumnRef
+		return !found
+	})
+	return found
+}
+
+// conflictKeys holds what is given for the key.
+func (g *grouper) conflictKeys() string {
+	key := g.conflictKey()
+	if key == nil {
+		return "cannot tell which unique key the upsert conflicts on"
+	}
+	for _, name := range key.Columns {
+		c := g.table.Column(name)
+		v := g.valueOf(c)
+		if v == nil {
+			return "the INSERT has no value for the key"
 		}
+		x := bare(v)
+		switch {
+		case x.Kind == Param:
+			if arg, ok := g.src.paramAt(x.Span); !ok {
+				return "the INSERT has no value for the key"
+			} else if c.Nullable || c.Identity {
+				g.group.Upsert.Keys = append(g.group.Upsert.Keys, KeyGiven{arg, c.Identity})
+			}
+		case x.Kind == String && !c.Identity:
+		case x.Kind == Number:
+			if c.Identity && strings.Trim(g.noted(g.src.sql[x.Start:x.End]), "0.") == "" {
+				return "the database numbers column " + c.Name
+			}
+		case x.Kind == Null || c.Nullable || c.Identity:
+			return "the key that the INSERT gives may be NULL"
+		}
+	}
+	return ""
+}
+
+// setByDatabase holds columns that the engine sets in a row that is updated: a new row
+// has to have that in them as well.
+func (g *grouper) setByDatabase() string {
+	assigned := func(name string) bool {
+		for _, a := range g.st.Set {
+			if n, ok := columnNamed(g.planning, g.table, a.Column[len(a.Column)-1]); ok && n == name {
+				return true
+			}
+		}
+		return false
+	}
+	for i := range g.table.Columns {
+		c := &g.table.Columns[i]
+		if !c.OnUpdate || assigned(c.Name) {
+			continue
+		}
+		given := g.valueOf(c)
+		if now, shifted := g.clockTime(given); given != nil && now && !shifted || given == nil && c.Default == DefaultNow {
+			continue
+		}
+		return "the database sets column " + c.Name + " of a row that is there"
 	}
 	return ""
 }
@@ -100,10 +206,10 @@ func (g *grouper) conflictSet() string {
 			return "the conflict clause sets what slotsql does not analyze"
 		}
 		g.varies[name] = true
-		c, e := g.table.Column(name), bare(a.Value)
+		c := g.table.Column(name)
 		if !g.table.IsCounter(name) {
 			// A new row has the value of the INSERT, one that is there that of SET.
-			if own, ok := g.excludedColumn(e); !ok || own != name {
+			if !g.setsGiven(c, a.Value) {
 				return "the conflict clause sets " + name + " to what the INSERT does not give for it"
 			}
 			continue
@@ -113,6 +219,23 @@ func (g *grouper) conflictSet() string {
 		}
 	}
 	return ""
+}
+
+// setsGiven reports whether the conflict clause sets a column to what the INSERT gives for it.
+func (g *grouper) setsGiven(c *Column, value *Expr) bool {
+	if own, ok := g.excludedColumn(bare(value)); ok {
+		return own == c.Name && (g.valueOf(c) != nil || !c.Identity)
+	}
+	given := g.valueOf(c)
+	if given == nil || g.unlike(value, none) != "" {
+		return false
+	}
+	fixed := true
+	value.Walk(func(x *Expr) bool {
+		fixed = fixed && x.Kind != Param && x.Kind != ColumnRef
+		return fixed
+	})
+	return fixed && g.noted(g.src.sql[value.Start:value.End]) == g.noted(g.src.sql[given.Start:given.End])
 }
 
 func (g *grouper) excludedColumn(e *Expr) (name string, ok bool) {
@@ -134,7 +257,8 @@ func (g *grouper) countUpsert(c *Column, value *Expr) string {
 		return "what is added to counter " + c.Name + " is not a literal or a placeholder"
 	}
 	if own, is := g.excludedColumn(bare(ops[0].expr)); !is || own != c.Name || ops[0].negative {
-		if d, ok := g.deltaOf(c, ops); !ok || d != first {
+		d, ok := g.deltaOf(c, ops)
+		if g.noted(d.literal + " " + first.literal); !ok || d != first {
 			return "a new row does not begin with what is added to counter " + c.Name
 		}
 	} else {
@@ -142,6 +266,15 @@ func (g *grouper) countUpsert(c *Column, value *Expr) string {
 	}
 	if why := g.addable(c, first); why != "" {
 		return why
+	}
+	if c.Unsigned { // a negative number may be stored as 0 in a new row
+		arg, why := g.given(c, given)
+		if why != "" {
+			return why
+		}
+		if arg != nil {
+			g.group.Given = append(g.group.Given, *arg)
+		}
 	}
 	if contains(g.real.Checked, c.Name) || g.checkedThrough(c.Name) {
 		return "a CHECK constraint of counter " + c.Name + " applies to a new row, too"
@@ -172,5 +305,33 @@ func (g *grouper) upsertShares() string {
 	if len(g.counts) == 0 {
 		return "the statement sets a counter"
 	}
-	return g.shares()
+	if why := g.shares(); why != "" || len(g.also) == 0 {
+		return why
+	}
+	d, ok := g.d.(ConflictGroupingDialect)
+	if !ok {
+		return g.demand()
+	}
+	for i := range g.counts {
+		c := g.counts[i].column
+		fits := d.Stores(c, g.reference(c), g.sumText(c, Arg{Total: i + 1, Index: -1}))
+		if fits == "" {
+			continue
+		}
+		value := g.assignedValue(c)
+		before, after := d.OnlyIf(fits)
+		g.edits = append([]edit{{Span{value.Start, value.Start}, before}}, g.edits...)
+		g.edit(Span{value.End, value.End}, after)
+	}
+	return ""
+}
+
+// assignedValue returns what the conflict clause sets a counter to.
+func (g *grouper) assignedValue(c *Column) *Expr {
+	for _, a := range g.st.Set {
+		if name, ok := columnNamed(g.planning, g.table, a.Column[len(a.Column)-1]); ok && name == c.Name {
+			return a.Value
+		}
+	}
+	return nil
 }

@@ -25,21 +25,21 @@ const (
 	runsAlone   = "the increment runs as written"
 )
 
-// withGroup returns the plan of a text that runs as it is, with the group that its
-// executions may share. The text is planned a second time, as if the tables without slots
+// withGroup returns the plan of a statement that runs as it is, with the group that its
+// executions may share. The statement is planned a second time, as if the tables without slots
 // were counter tables: what that would have slots drained or added up for is right as it
 // is where there are none, so nothing but the group is kept of it.
-func (pl *Planner) withGroup(plan *Plan, text string) (*Plan, error) {
-	if plan.Class != PassThrough || len(plan.Touched) > 0 || len(text) > maxPlanned || hintOf(text) == hintOff || !pl.mayGroup(text) {
+func (pl *Planner) withGroup(plan *Plan, sql string) (*Plan, error) {
+	if plan.Class != PassThrough || len(plan.Touched) > 0 || len(sql) > maxPlanned || hintOf(sql) == hintOff || !pl.mayGroup(sql) {
 		return plan, nil
 	}
-	tokens, exec := scan(pl.Dialect.Lexis(), text)
-	spans := split(text, tokens, exec)
+	tokens, exec := scan(pl.Dialect.Lexis(), sql)
+	spans := split(sql, tokens, exec)
 	if len(spans) != 1 {
 		return plan, nil
 	}
-	apart := &Planner{Dialect: pl.Dialect, Catalog: groupedCatalog{pl.Catalog, pl.grouped()}}
-	made, err := apart.single(text, tokens, spans)
+	apart := &Planner{Dialect: pl.Dialect, Catalog: groupedCatalog{pl.Catalog, pl.grouped()}, marks: pl.marks}
+	made, err := apart.single(sql, tokens, spans)
 	if err != nil {
 		return nil, err
 	}
@@ -55,25 +55,25 @@ func (pl *Planner) withGroup(plan *Plan, text string) (*Plan, error) {
 	return &out, nil
 }
 
-// mayGroup reports whether a text can be an increment of a table without slots, by its
+// mayGroup reports whether a statement can be an increment of a table without slots, by its
 // words.
-func (pl *Planner) mayGroup(text string) bool {
+func (pl *Planner) mayGroup(sql string) bool {
 	tables := pl.grouped()
 	if len(tables) == 0 {
 		return false
 	}
-	first := NewScanner(pl.Dialect.Lexis(), text).Next()
-	switch strings.ToUpper(text[first.Start:first.End]) {
+	first := NewScanner(pl.Dialect.Lexis(), sql).Next()
+	switch strings.ToUpper(sql[first.Start:first.End]) {
 	case "UPDATE", "INSERT", "WITH":
 	default:
 		return false
 	}
 	for _, t := range tables {
-		if containsFold(text, Spelled(t.Name)) {
+		if containsFold(sql, Spelled(t.Name)) {
 			return true
 		}
 	}
-	return EscapedNames(pl.Dialect.Lexis(), text)
+	return EscapedNames(pl.Dialect.Lexis(), sql)
 }
 
 // groupedCatalog has tables without slots for its counter tables.

@@ -2,7 +2,7 @@ package rewrite
 
 import "strings"
 
-// A hint is a leading comment that tells slotsql how to treat one text.
+// A hint is a leading comment that tells slotsql how to treat one statement.
 type hint int
 
 const (
@@ -14,8 +14,8 @@ const (
 )
 
 // hintOf reads the comment that a statement begins with.
-func hintOf(text string) hint {
-	body, ok := strings.CutPrefix(strings.TrimLeft(text, " \t\r\n"), "/*")
+func hintOf(sql string) hint {
+	body, ok := strings.CutPrefix(strings.TrimLeft(sql, " \t\r\n"), "/*")
 	if !ok {
 		return noHint
 	}

@@ -6,12 +6,12 @@ package rewrite
 // refuse DROP and TRUNCATE.
 //
 // A table that slots cannot be added up for, since it does not fit its slot table
-// any more (Counter.Unfit), is one of them. As long as the slots hold something
+// any more (SlotTable.Unfit), is one of them. As long as the slots hold something
 // its base values are not its totals, so that all statements on it are refused, but
 // for DDL, which may put it right.
 //
 // So is a table that has had the name of a counter table, whose slot table still
-// refers to it (Counter.Release).
+// refers to it (SlotTable.Release).
 type HolderCatalog interface {
 	Holders() []*Table
 }
@@ -29,7 +29,7 @@ func (p *planning) planHeld(held []*Table) *Plan {
 	changes := p.definesTable()
 	var unfit []*Table
 	for _, t := range held {
-		if t.Counter.Holding {
+		if t.Counter.SlotTable.Holding {
 			unfit = append(unfit, t)
 		}
 	}
@@ -37,9 +37,9 @@ func (p *planning) planHeld(held []*Table) *Plan {
 		return &Plan{Class: PassThrough}
 	}
 	refused := func() *Plan {
-		return &Plan{Class: Refused, Tables: names(unfit), Reason: unfit[0].Counter.Unfit}
+		return &Plan{Class: Refused, Tables: names(unfit), Reason: unfit[0].Counter.SlotTable.Unfit}
 	}
-	st, err := p.d.Parse(p.src.text)
+	st, err := p.parse(p.src.sql)
 	switch {
 	case changes && (err != nil || st.Kind != KindTruncate && st.Kind != KindDrop):
 		return &Plan{Class: PassThrough}

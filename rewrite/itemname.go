@@ -16,7 +16,7 @@ func (b *blockReader) itemName(it Item) (string, bool) {
 		if names == ItemsToNextToken {
 			end = b.src.nextToken(end)
 		}
-		return strings.TrimRight(b.src.text[it.Expr.Start:end], " \t\n\f\r"), true
+		return strings.TrimRight(b.noted(b.src.sql[it.Expr.Start:end]), " \t\n\f\r"), true
 	}
 	return ruleName(b, e)
 }

@@ -53,6 +53,9 @@ func (f KeyForm) Fits(s string) bool {
 	return false
 }
 
+// fitsForm is Fits for a string of the statement.
+func (p *planning) fitsForm(f KeyForm, s string) bool { return f == AnyString || f.Fits(p.noted(s)) }
+
 // keyForm is the form that strings compared with a column need.
 func (p *planning) keyForm(c *Column) KeyForm {
 	if !p.d.Traits().LooseEquality || c == nil {
@@ -98,7 +101,7 @@ func (m *dml) comparedForms() (out []FormArg, ok bool) {
 			continue
 		}
 		c.Walk(func(x *Expr) bool {
-			ok = ok && (x.Kind != String || form.Fits(x.Text))
+			ok = ok && (x.Kind != String || m.fitsForm(form, x.Text))
 			if a, found := m.src.paramAt(x.Span); found && x.Kind == Param {
 				out = append(out, FormArg{a, form})
 			}

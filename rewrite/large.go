@@ -9,38 +9,38 @@ import "strings"
 const (
 	// maxCut bounds the calls of several statements that are cut into them.
 	maxCut = 4 << 20
-	// keptTokens of a long text are kept: enough to tell its kind.
+	// keptTokens of a long statement are kept: enough to tell its kind.
 	keptTokens = 16
 )
 
 // large plans a statement that is longer than maxPlanned.
-func (pl *Planner) large(text string) (*Plan, error) {
-	p := &planning{Planner: pl, d: pl.Dialect, src: scanLarge(pl.Dialect.Lexis(), text)}
-	if p.src.several && len(text) <= maxCut {
-		tokens, exec := scan(pl.Dialect.Lexis(), text)
-		if spans := split(text, tokens, exec); len(spans) > 1 {
-			return pl.multi(text, tokens, spans)
+func (pl *Planner) large(sql string) (*Plan, error) {
+	p := &planning{Planner: pl, d: pl.Dialect, src: scanLarge(pl.Dialect.Lexis(), sql)}
+	if p.src.several && len(sql) <= maxCut {
+		tokens, exec := scan(pl.Dialect.Lexis(), sql)
+		if spans := split(sql, tokens, exec); len(spans) > 1 {
+			return pl.multi(sql, tokens, spans)
 		}
 	}
 	mentioned := p.mentioned()
 	plan := p.hidden(mentioned)
 	switch {
 	case plan != nil:
-	case p.src.several && len(text) > maxCut:
+	case p.src.several && len(sql) > maxCut:
 		plan = &Plan{Class: Refused, Tables: names(mentioned),
 			Reason: "several statements in one call that name a counter table are longer than 4 MiB; send them one by one"}
 	default:
 		plan = p.drainAll(mentioned, "the statement is longer than 1 MiB")
 	}
-	plan.Text, plan.Touched, plan.Inputs = text, mentioned, p.src.inputs()
+	plan.SQL, plan.Touched, plan.Inputs = sql, mentioned, p.src.inputs()
 	plan.Effects = TxControl | Namespace | SchemaChange
 	return plan, nil
 }
 
 // scanLarge scans a statement without keeping more than its beginning.
-func scanLarge(lx *Lexis, text string) *source {
-	s := &source{text: text, large: true}
-	sc := NewScanner(lx, text)
+func scanLarge(lx *Lexis, sql string) *source {
+	s := &source{sql: sql, large: true}
+	sc := NewScanner(lx, sql)
 	ended := false
 	c := paramCount{}
 	for {
@@ -48,17 +48,17 @@ func scanLarge(lx *Lexis, text string) *source {
 		if t.Kind == EOF {
 			break
 		}
-		semicolon := t.Kind == Operator && text[t.Start] == ';'
+		semicolon := t.Kind == Operator && sql[t.Start] == ';'
 		s.several = s.several || ended && !semicolon
 		ended = ended || semicolon
 		if len(s.tokens) < keptTokens {
 			s.tokens = append(s.tokens, t)
 		}
 		if t.Kind == ParamTok {
-			c.add(text[t.Start:t.End])
+			c.add(sql[t.Start:t.End])
 		}
 	}
-	if len(s.tokens) > 0 && wholeStatement(text, s.tokens, 0) {
+	if len(s.tokens) > 0 && wholeStatement(sql, s.tokens, 0) {
 		s.several = false
 	}
 	s.count = c.most
@@ -68,10 +68,10 @@ func scanLarge(lx *Lexis, text string) *source {
 
 // wholeStatement reports whether the statement that begins with token i holds
 // semicolons: BEGIN ... END bodies of triggers, procedures and blocks.
-func wholeStatement(text string, tokens []Token, i int) bool {
+func wholeStatement(sql string, tokens []Token, i int) bool {
 	word := func(i int) string {
 		if i < len(tokens) && tokens[i].Kind == Word {
-			return strings.ToUpper(text[tokens[i].Start:tokens[i].End])
+			return strings.ToUpper(sql[tokens[i].Start:tokens[i].End])
 		}
 		return ""
 	}
@@ -83,8 +83,8 @@ func wholeStatement(text string, tokens []Token, i int) bool {
 	case "CREATE", "ALTER", "DELIMITER":
 	default:
 		// label: LOOP
-		return i+2 < len(tokens) && tokens[i+1].Kind == Operator && text[tokens[i+1].Start:tokens[i+1].End] == ":" &&
-			wholeStatement(text, tokens, i+2) &&
+		return i+2 < len(tokens) && tokens[i+1].Kind == Operator && sql[tokens[i+1].Start:tokens[i+1].End] == ":" &&
+			wholeStatement(sql, tokens, i+2) &&
 			word(i+2) != "CREATE" &&
 			word(i+2) != "ALTER"
 	}

@@ -39,7 +39,7 @@ type Lexis struct {
 // alike.
 type Wide interface {
 	// Len returns how many bytes the character at a place of a statement has.
-	Len(text string, i int) int
+	Len(sql string, i int) int
 }
 
 // TokenKind is the kind of a Token.
@@ -67,21 +67,21 @@ type Token struct {
 // Scanner cuts a statement into tokens. It never fails: what it does not
 // understand comes as Bad. It is bounded by one pass over the statement.
 type Scanner struct {
-	lx   *Lexis
-	text string
-	pos  int
+	lx  *Lexis
+	sql string
+	pos int
 
 	// Exec reports whether an executable comment has been met.
 	Exec bool
 }
 
-// NewScanner starts at offset 0 of text.
-func NewScanner(lx *Lexis, text string) *Scanner { return &Scanner{lx: lx, text: text} }
+// NewScanner starts at offset 0 of sql.
+func NewScanner(lx *Lexis, sql string) *Scanner { return &Scanner{lx: lx, sql: sql} }
 
-// Tokens returns all tokens of text, without the final EOF.
-func Tokens(lx *Lexis, text string) []Token {
-	s := NewScanner(lx, text)
-	out := make([]Token, 0, len(text)/5+4)
+// Tokens returns all tokens of sql, without the final EOF.
+func Tokens(lx *Lexis, sql string) []Token {
+	s := NewScanner(lx, sql)
+	out := make([]Token, 0, len(sql)/5+4)
 	for {
 		t := s.Next()
 		if t.Kind == EOF {
@@ -108,10 +108,10 @@ func (s *Scanner) Next() Token {
 		return bad
 	}
 	start := s.pos
-	if start >= len(s.text) {
+	if start >= len(s.sql) {
 		return Token{EOF, Span{start, start}}
 	}
-	c := s.text[start]
+	c := s.sql[start]
 	switch {
 	case c == '\'':
 		return s.quoted(start, start, '\'', StringTok, s.lx.Backslash)
@@ -123,12 +123,12 @@ func (s *Scanner) Next() Token {
 	case c == '`' && s.lx.Backtick:
 		return s.quoted(start, start, '`', QuotedIdent, false)
 	case c == '[' && s.lx.Bracket:
-		if i := strings.IndexByte(s.text[start:], ']'); i >= 0 {
+		if i := strings.IndexByte(s.sql[start:], ']'); i >= 0 {
 			return s.token(QuotedIdent, start, start+i+1)
 		}
-		return s.token(Bad, start, len(s.text))
+		return s.token(Bad, start, len(s.sql))
 	case c >= utf8.RuneSelf && s.lx.Foreign:
-		return s.token(Bad, start, len(s.text))
+		return s.token(Bad, start, len(s.sql))
 	case isWordStart(c):
 		return s.word(start)
 	case isDigit(c) || c == '.' && s.at(start+1, isDigit):
@@ -146,8 +146,8 @@ func (s *Scanner) Next() Token {
 		if s.at(end, func(b byte) bool { return b == '@' }) {
 			end++
 		}
-		if end < len(s.text) && (s.text[end] == '`' || s.text[end] == '\'' || s.text[end] == '"') {
-			return s.quoted(start, end, s.text[end], Variable, false)
+		if end < len(s.sql) && (s.sql[end] == '`' || s.sql[end] == '\'' || s.sql[end] == '"') {
+			return s.quoted(start, end, s.sql[end], Variable, false)
 		}
 		for s.at(end, func(b byte) bool { return b == '.' || isWordPart(b) && (b < utf8.RuneSelf || !s.lx.Foreign) }) {
 			end++
@@ -168,10 +168,10 @@ func (s *Scanner) token(k TokenKind, start, end int) Token {
 	return Token{k, Span{start, end}}
 }
 
-func (s *Scanner) at(i int, f func(byte) bool) bool { return i < len(s.text) && f(s.text[i]) }
+func (s *Scanner) at(i int, f func(byte) bool) bool { return i < len(s.sql) && f(s.sql[i]) }
 
 func (s *Scanner) wordEnd(i int) int {
-	for i < len(s.text) && isWordPart(s.text[i]) && (s.text[i] < utf8.RuneSelf || !s.lx.Foreign) {
+	for i < len(s.sql) && isWordPart(s.sql[i]) && (s.sql[i] < utf8.RuneSelf || !s.lx.Foreign) {
 		i++
 	}
 	return i
@@ -180,9 +180,9 @@ func (s *Scanner) wordEnd(i int) int {
 // skip passes white space and comments. It returns false with a Bad token for
 // a comment that does not end.
 func (s *Scanner) skip() (Token, bool) {
-	for s.pos < len(s.text) {
-		c := s.text[s.pos]
-		rest := s.text[s.pos:]
+	for s.pos < len(s.sql) {
+		c := s.sql[s.pos]
+		rest := s.sql[s.pos:]
 		switch {
 		case isSpace(c):
 			s.pos++
@@ -198,7 +198,7 @@ func (s *Scanner) skip() (Token, bool) {
 			}
 			end := s.comment()
 			if end < 0 {
-				return s.token(Bad, s.pos, len(s.text)), false
+				return s.token(Bad, s.pos, len(s.sql)), false
 			}
 			s.pos = end
 		default:
@@ -213,32 +213,32 @@ func (s *Scanner) line() {
 	if s.lx.ReturnEndsLine {
 		ends = "\r\n"
 	}
-	if i := strings.IndexAny(s.text[s.pos:], ends); i >= 0 {
+	if i := strings.IndexAny(s.sql[s.pos:], ends); i >= 0 {
 		s.pos += i + 1
 		return
 	}
-	s.pos = len(s.text)
+	s.pos = len(s.sql)
 }
 
 // comment returns the end of the block comment at s.pos, or -1.
 func (s *Scanner) comment() int {
 	if !s.lx.NestedComment {
-		i := strings.Index(s.text[s.pos+2:], "*/")
+		i := strings.Index(s.sql[s.pos+2:], "*/")
 		if i < 0 {
 			return -1
 		}
 		return s.pos + 2 + i + 2
 	}
 	depth, i := 1, s.pos+2
-	for i+1 < len(s.text) {
+	for i+1 < len(s.sql) {
 		switch {
-		case s.text[i] == '*' && s.text[i+1] == '/':
+		case s.sql[i] == '*' && s.sql[i+1] == '/':
 			depth--
 			i += 2
 			if depth == 0 {
 				return i
 			}
-		case s.text[i] == '/' && s.text[i+1] == '*':
+		case s.sql[i] == '/' && s.sql[i+1] == '*':
 			depth++
 			i += 2
 		default:
@@ -251,26 +251,26 @@ func (s *Scanner) comment() int {
 // quoted scans a quoted run whose opening quote q is at open; the quote
 // doubled stands for itself.
 func (s *Scanner) quoted(start, open int, q byte, k TokenKind, backslash bool) Token {
-	for i := open + 1; i < len(s.text); i++ {
+	for i := open + 1; i < len(s.sql); i++ {
 		switch {
-		case s.text[i] >= utf8.RuneSelf && s.lx.Wide != nil:
-			i += s.lx.Wide.Len(s.text, i) - 1
-		case s.text[i] == '\\' && backslash:
+		case s.sql[i] >= utf8.RuneSelf && s.lx.Wide != nil:
+			i += s.lx.Wide.Len(s.sql, i) - 1
+		case s.sql[i] == '\\' && backslash:
 			i++
-		case s.text[i] == q:
-			if i+1 < len(s.text) && s.text[i+1] == q {
+		case s.sql[i] == q:
+			if i+1 < len(s.sql) && s.sql[i+1] == q {
 				i++
 				continue
 			}
 			return s.token(k, start, i+1)
 		}
 	}
-	return s.token(Bad, start, len(s.text))
+	return s.token(Bad, start, len(s.sql))
 }
 
 func (s *Scanner) word(start int) Token {
 	end := s.wordEnd(start)
-	if end < len(s.text) && (s.text[end] == '\'' || s.text[end] == '&') {
+	if end < len(s.sql) && (s.sql[end] == '\'' || s.sql[end] == '&') {
 		if t, ok := s.prefixed(start, end); ok {
 			return t
 		}
@@ -280,10 +280,10 @@ func (s *Scanner) word(start int) Token {
 
 // prefixed scans strings such as E'..', X'..', N'..', U&'..', U&"..", _utf8'..'.
 func (s *Scanner) prefixed(start, end int) (Token, bool) {
-	prefix := s.text[start:end]
-	if s.text[end] == '&' {
-		if s.lx.EString && (prefix == "u" || prefix == "U") && end+1 < len(s.text) {
-			switch s.text[end+1] {
+	prefix := s.sql[start:end]
+	if s.sql[end] == '&' {
+		if s.lx.EString && (prefix == "u" || prefix == "U") && end+1 < len(s.sql) {
+			switch s.sql[end+1] {
 			case '\'':
 				return s.quoted(start, end+1, '\'', StringTok, false), true
 			case '"':
@@ -303,21 +303,21 @@ func (s *Scanner) prefixed(start, end int) (Token, bool) {
 
 func (s *Scanner) number(start int) Token {
 	i := start
-	if s.text[i] == '0' && i+1 < len(s.text) && strings.IndexByte("xXbBoO", s.text[i+1]) >= 0 {
+	if s.sql[i] == '0' && i+1 < len(s.sql) && strings.IndexByte("xXbBoO", s.sql[i+1]) >= 0 {
 		i += 2
 		for s.at(i, isWordPart) {
 			i++
 		}
 		return s.token(NumberTok, start, i)
 	}
-	for i < len(s.text) {
-		c := s.text[i]
+	for i < len(s.sql) {
+		c := s.sql[i]
 		switch {
 		case isDigit(c) || c == '.' || c == '_':
 			i++
-		case (c == 'e' || c == 'E') && i+1 < len(s.text) && isDigit(s.text[i+1]):
+		case (c == 'e' || c == 'E') && i+1 < len(s.sql) && isDigit(s.sql[i+1]):
 			i += 2
-		case (c == 'e' || c == 'E') && i+2 < len(s.text) && (s.text[i+1] == '+' || s.text[i+1] == '-') && isDigit(s.text[i+2]):
+		case (c == 'e' || c == 'E') && i+2 < len(s.sql) && (s.sql[i+1] == '+' || s.sql[i+1] == '-') && isDigit(s.sql[i+2]):
 			i += 3
 		default:
 			return s.token(NumberTok, start, i)
@@ -339,11 +339,11 @@ func (s *Scanner) dollar(start int) Token {
 			end++
 		}
 		if s.at(end, func(b byte) bool { return b == '$' }) {
-			tag := s.text[start : end+1]
-			if i := strings.Index(s.text[end+1:], tag); i >= 0 {
+			tag := s.sql[start : end+1]
+			if i := strings.Index(s.sql[end+1:], tag); i >= 0 {
 				return s.token(StringTok, start, end+1+i+len(tag))
 			}
-			return s.token(Bad, start, len(s.text))
+			return s.token(Bad, start, len(s.sql))
 		}
 		return s.token(Bad, start, start+1)
 	}
@@ -359,8 +359,8 @@ func (s *Scanner) dollar(start int) Token {
 // operator scans a run of operator characters, stopping before a comment.
 func (s *Scanner) operator(start int) Token {
 	i := start + 1
-	for i < len(s.text) && strings.IndexByte(operatorBytes, s.text[i]) >= 0 {
-		rest := s.text[i:]
+	for i < len(s.sql) && strings.IndexByte(operatorBytes, s.sql[i]) >= 0 {
+		rest := s.sql[i:]
 		if strings.HasPrefix(rest, "--") || strings.HasPrefix(rest, "/*") ||
 			rest[0] == '#' && s.lx.HashComment || rest[0] == '`' && s.lx.Backtick ||
 			rest[0] == '?' && s.lx.QuestionParam || rest[0] == '@' && s.lx.AtVariable ||

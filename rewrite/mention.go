@@ -7,7 +7,7 @@ import "strings"
 const maxName = 63
 
 // Spelled returns a piece of a stored name that stands, but for letter case,
-// in every text that names it in quotes or not: a quote inside a name is
+// in every statement that names it in quotes or not: a quote inside a name is
 // written twice, so the piece is the longest one without quotes. It may be
 // empty.
 func Spelled(name string) string {
@@ -34,20 +34,20 @@ const utf8Tail = 3
 // letter case and anywhere, also inside strings and comments: a name that is
 // not there cannot be meant. Identifiers written with escapes are taken as a
 // mention.
-func (pl *Planner) Mentions(text string) bool {
+func (pl *Planner) Mentions(sql string) bool {
 	for _, tables := range [][]*Table{pl.Catalog.Counters(), pl.holders()} {
 		for _, t := range tables {
-			if containsFold(text, Spelled(t.Name)) {
+			if containsFold(sql, Spelled(t.Name)) {
 				return true
 			}
 		}
 	}
 	for _, v := range pl.views() {
-		if containsFold(text, Spelled(v.Name)) {
+		if containsFold(sql, Spelled(v.Name)) {
 			return true
 		}
 	}
-	return EscapedNames(pl.Dialect.Lexis(), text)
+	return EscapedNames(pl.Dialect.Lexis(), sql)
 }
 
 // mentioned returns the counter tables whose name occurs as an identifier, or
@@ -68,7 +68,7 @@ func (p *planning) named(tables []*Table) []*Table {
 	var out []*Table
 	for _, t := range tables {
 		if p.src.large {
-			if containsFold(p.src.text, Spelled(t.Name)) || EscapedNames(p.d.Lexis(), p.src.text) {
+			if containsFold(p.src.sql, Spelled(t.Name)) || EscapedNames(p.d.Lexis(), p.src.sql) {
 				out = append(out, t)
 			}
 			continue
@@ -79,8 +79,11 @@ func (p *planning) named(tables []*Table) []*Table {
 				break
 			}
 		}
+		if isDigit(t.Name[0]) {
+			p.noted(p.src.sql)
+		}
 		// MySQL takes 2fa for a name where the scanner sees a number first.
-		if (p.src.exec || isDigit(t.Name[0])) && (len(out) == 0 || out[len(out)-1] != t) && containsFold(p.src.text, Spelled(t.Name)) {
+		if (p.src.exec || isDigit(t.Name[0])) && (len(out) == 0 || out[len(out)-1] != t) && containsFold(p.src.sql, Spelled(t.Name)) {
 			out = append(out, t)
 		}
 	}
@@ -97,7 +100,7 @@ func has(tables []*Table, t *Table) bool {
 }
 
 func (p *planning) tokenNames(tok Token, name string) bool {
-	s := p.src.text[tok.Start:tok.End]
+	s := p.src.sql[tok.Start:tok.End]
 	switch tok.Kind {
 	case Word:
 		return spells(s, name)
@@ -110,6 +113,9 @@ func (p *planning) tokenNames(tok Token, name string) bool {
 		}
 		fallthrough
 	case StringTok, Bad:
+		if strings.ContainsAny(name, "\"`'") {
+			p.noted(s)
+		}
 		return containsFold(s, name) || len(s) > 2 && (s[0] == 'U' || s[0] == 'u') && s[1] == '&' ||
 			strings.ContainsAny(name, "\"`'") && len(s) > len(name)
 	}

@@ -60,50 +60,50 @@ func longestWord(name string) string {
 }
 
 // In reports whether any of the names may occur in a statement.
-func (n *NameIndex) In(text string) bool {
+func (n *NameIndex) In(sql string) bool {
 	found := false
-	n.Find(text, func(int) bool { found = true; return false })
+	n.Find(sql, func(int) bool { found = true; return false })
 	return found
 }
 
 // Find calls f with the number of each name that may occur in a statement, until f returns
 // false. A number may come more than once.
-func (n *NameIndex) Find(text string, f func(int) bool) {
+func (n *NameIndex) Find(sql string, f func(int) bool) {
 	for _, i := range n.always {
-		if containsFold(text, n.names[i]) && !f(i) {
+		if containsFold(sql, n.names[i]) && !f(i) {
 			return
 		}
 	}
 	if len(n.byWord) == 0 {
 		return
 	}
-	for at := 0; at < len(text); {
-		if lowerWord[text[at]] == 0 {
+	for at := 0; at < len(sql); {
+		if lowerWord[sql[at]] == 0 {
 			at++
 			continue
 		}
 		start, hash, letters := at, uint32(hashSeed), byte(0)
-		for ; at < len(text) && lowerWord[text[at]] != 0; at++ {
-			c := lowerWord[text[at]]
+		for ; at < len(sql) && lowerWord[sql[at]] != 0; at++ {
+			c := lowerWord[sql[at]]
 			letters |= c
 			hash = (hash ^ uint32(c)) * hashPrime
 		}
-		switch run := text[start:at]; {
+		switch run := sql[start:at]; {
 		case letters < 0x40: // digits alone
-		case run[0] <= '9', start > 0 && (text[start-1] == '\\' || text[start-1] >= 0x80):
+		case run[0] <= '9', start > 0 && (sql[start-1] == '\\' || sql[start-1] >= 0x80):
 			for i := max(0, len(run)-maxName); i < len(run); i++ { // a longer end is no name's word
-				if !n.word(text, run[i:], hashWord(run[i:]), f) {
+				if !n.word(sql, run[i:], hashWord(run[i:]), f) {
 					return
 				}
 			}
-		case !n.word(text, run, hash, f):
+		case !n.word(sql, run, hash, f):
 			return
 		}
 	}
 }
 
 // word calls f for the names that a word of a statement stands for.
-func (n *NameIndex) word(text, word string, hash uint32, f func(int) bool) bool {
+func (n *NameIndex) word(sql, word string, hash uint32, f func(int) bool) bool {
 	if h := hash & n.mask; n.filter[h/64]&(1<<(h%64)) == 0 || len(word) > maxName {
 		return true
 	}
@@ -112,7 +112,7 @@ func (n *NameIndex) word(text, word string, hash uint32, f func(int) bool) bool 
 		buf[i] = lowerWord[word[i]]
 	}
 	for _, i := range n.byWord[string(buf[:len(word)])] {
-		if (len(n.names[i]) == len(word) || containsFold(text, n.names[i])) && !f(i) {
+		if (len(n.names[i]) == len(word) || containsFold(sql, n.names[i])) && !f(i) {
 			return false
 		}
 	}

@@ -11,7 +11,7 @@ func TestNameIndex(t *testing.T) {
 	long := strings.Repeat("x", 63)
 	names := []string{"posts", "order items", "2fa", "straße", `we"ird`, "a$b", long, "123"}
 	index := NewNameIndex(names)
-	for _, c := range []struct{ text, want string }{
+	for _, c := range []struct{ sql, want string }{
 		{"SELECT * FROM posts", "posts"},
 		{"select*from POSTS", "posts"},
 		{`UPDATE "main"."Posts" SET n = 1`, "posts"},
@@ -37,17 +37,17 @@ func TestNameIndex(t *testing.T) {
 		{"", ""},
 	} {
 		var got []string
-		index.Find(c.text, func(i int) bool {
+		index.Find(c.sql, func(i int) bool {
 			if !slices.Contains(got, names[i]) {
 				got = append(got, names[i])
 			}
 			return true
 		})
 		if s := strings.Join(got, ","); s != c.want {
-			t.Errorf("%.60q: found %q, want %q", c.text, s, c.want)
+			t.Errorf("%.60q: found %q, want %q", c.sql, s, c.want)
 		}
-		if index.In(c.text) != (c.want != "") {
-			t.Errorf("%.60q: In is %v", c.text, c.want == "")
+		if index.In(c.sql) != (c.want != "") {
+			t.Errorf("%.60q: In is %v", c.sql, c.want == "")
 		}
 	}
 }
@@ -55,9 +55,9 @@ func TestNameIndex(t *testing.T) {
 // Looking for names takes no memory, and of no name in particular: with many names no
 // text is searched for each of them.
 func TestNameIndexAllocatesNothing(t *testing.T) {
-	text := "SELECT id, name, email FROM users WHERE id = ? AND deleted_at IS NULL"
+	sql := "SELECT id, name, email FROM users WHERE id = ? AND deleted_at IS NULL"
 	index := manyNames(1000)
-	if n := testing.AllocsPerRun(100, func() { index.In(text) }); n > 0 {
+	if n := testing.AllocsPerRun(100, func() { index.In(sql) }); n > 0 {
 		t.Errorf("%v allocations", n)
 	}
 	if len(index.always) > 0 {
@@ -90,8 +90,8 @@ func FuzzNameIndex(f *testing.F) {
 	for _, s := range []string{"SELECT 1FROM posts", "`a b`.x", "1e5x", "[posts]", `"Posts"`, "/*!1posts*/", "\xffposts", "$1posts", "a$posts$b"} {
 		f.Add(s, "posts")
 	}
-	f.Fuzz(func(t *testing.T, text, name string) {
-		if name == "" || len(text) > 4096 || len(name) > 200 {
+	f.Fuzz(func(t *testing.T, sql, name string) {
+		if name == "" || len(sql) > 4096 || len(name) > 200 {
 			return
 		}
 		index := NewNameIndex([]string{name})
@@ -100,14 +100,14 @@ func FuzzNameIndex(f *testing.F) {
 			{NestedComment: true, EString: true, DollarString: true, DollarParam: true},
 			{Backtick: true, Bracket: true, QuestionParam: true, QuestionNumber: true, NamedParam: true, MarkIsSpace: true},
 		} {
-			for _, tok := range Tokens(lx, text) {
-				s := text[tok.Start:tok.End]
+			for _, tok := range Tokens(lx, sql) {
+				s := sql[tok.Start:tok.End]
 				named := tok.Kind == Word && spells(s, name)
 				if tok.Kind == QuotedIdent && !strings.ContainsAny(name, "\"`'") && len(s) > 1 {
 					named = spells(s[1:len(s)-1], name)
 				}
-				if named && len(s) < 1000 && asciiOrSame(s, name) && !index.In(text) {
-					t.Fatalf("%q: %q is not found", text, name)
+				if named && len(s) < 1000 && asciiOrSame(s, name) && !index.In(sql) {
+					t.Fatalf("%q: %q is not found", sql, name)
 				}
 			}
 		}

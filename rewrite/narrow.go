@@ -4,32 +4,32 @@ package rewrite
 // look-up per word.
 type NamingCatalog interface {
 	Catalog
-	// Named returns what a text may name.
-	Named(text string) Named
+	// Named returns what a statement may name.
+	Named(sql string) Named
 }
 
-// Named is what a text may name of a catalog: those of its tables and views whose names
-// occur in the text, and the tables of those views.
+// Named is what a statement may name of a catalog: those of its tables and views whose names
+// occur in the statement, and the tables of those views.
 type Named struct {
 	Counters, Holders, Grouped []*Table
 	Views                      []View
 }
 
-// narrowed returns the planner of the tables that a text may name, so that what it costs
-// to plan the text does not depend on how many there are; nil when it can name none.
-func (pl *Planner) narrowed(text string) *Planner {
+// narrowed returns the planner of the tables that a statement may name, so that what it costs
+// to plan the statement does not depend on how many there are; nil when it can name none.
+func (pl *Planner) narrowed(sql string) *Planner {
 	c, ok := pl.Catalog.(NamingCatalog)
-	if !ok || len(text) > maxPlanned || EscapedNames(pl.Dialect.Lexis(), text) {
+	if !ok || len(sql) > maxPlanned || EscapedNames(pl.Dialect.Lexis(), sql) {
 		return pl
 	}
-	n := c.Named(text)
+	n := c.Named(sql)
 	if len(n.Counters)+len(n.Holders)+len(n.Grouped)+len(n.Views) == 0 {
 		return nil
 	}
-	return &Planner{Dialect: pl.Dialect, Catalog: namedCatalog{pl.Catalog, n}}
+	return &Planner{Dialect: pl.Dialect, Catalog: namedCatalog{pl.Catalog, n}, marks: pl.marks}
 }
 
-// namedCatalog is a catalog without the tables that a text does not name. A table that
+// namedCatalog is a catalog without the tables that a statement does not name. A table that
 // another name means is found by Lookup as ever.
 type namedCatalog struct {
 	Catalog

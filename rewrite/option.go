@@ -15,7 +15,7 @@ const (
 	// key, slot and counter; see Shared.
 	LayoutShared Layout = "shared"
 	// LayoutJournal is a slot table of the table's own, in which each increment makes
-	// a row under a number that nobody else has, rather than adding to one of Slots
+	// a row under a number that no other row has, rather than adding to one of Slots
 	// rows.
 	LayoutJournal Layout = "journal"
 )

@@ -6,7 +6,7 @@ type Class string
 // The classes. Every class but Refused gives exactly what the plain driver
 // would give; they differ in cost.
 const (
-	// PassThrough: the text goes to the parent byte for byte.
+	// PassThrough: the statement goes to the parent byte for byte.
 	PassThrough Class = "pass-through"
 	// Additive: an increment of one row by a unique key; a slotted upsert.
 	Additive Class = "additive"
@@ -14,20 +14,20 @@ const (
 	// Deltas commute, so a total is right wherever its parts are.
 	AdditiveBase Class = "additive-base"
 	// Upsert: INSERT ... ON CONFLICT/DUPLICATE KEY that increments; a slotted
-	// upsert when the row exists, else the original text.
+	// upsert when the row exists, else the original statement.
 	Upsert Class = "upsert"
-	// Read: counters are replaced by exact totals in the text.
+	// Read: counters are replaced by exact totals in the statement.
 	Read Class = "read"
 	// Drain: slots are folded into the base rows under lock, then the
-	// original text runs, in one transaction.
+	// original statement runs, in one transaction.
 	Drain Class = "drain"
-	// Multi: a text of several statements, each with its own plan.
+	// Multi: several statements in one call, each with its own plan.
 	Multi Class = "multi"
 	// Refused: the statement cannot be run exactly; Reason says what to do.
 	Refused Class = "refused"
 )
 
-// Plan is what to do for one statement, or for several sent as one text. It is immutable,
+// Plan is what to do for one statement, or for several sent in one call. It is immutable,
 // holds neither slot numbers nor argument values, and may be used by many goroutines.
 //
 // What every class has comes first. Then follows a form for each class; the forms of other
@@ -40,8 +40,8 @@ type Plan struct {
 	// Touched are the counter tables that the original SQL mentions.
 	Touched []*Table
 
-	// Text is the SQL to run: the original, or for Read the rewritten one.
-	Text string
+	// SQL is what to run: the original, or for Read the rewritten one.
+	SQL string
 	// Inputs is the number of arguments that the original SQL takes.
 	Inputs int
 
@@ -51,7 +51,7 @@ type Plan struct {
 	// Effects has TxControl; nil where it has not.
 	TxEvents []TxEvent
 
-	// Group is the form that executions of Text share; nil where they may not.
+	// Group is the form that executions of the statement share; nil where they may not.
 	// GroupReason says why not, of an increment of one row.
 	Group       *Group
 	GroupReason string
@@ -90,17 +90,17 @@ type BasePlan struct {
 	// Unties are the tables that rows are deleted from while slot rows refer to them.
 	Unties []*Table
 
-	// Several reports whether Text is several statements that run as they are: where one
+	// Several reports whether SQL is several statements that run as they are: where one
 	// fails, those before it may stay.
 	Several bool
 }
 
 // ReadPlan is how a query with totals runs.
 type ReadPlan struct {
-	// Args are the arguments of Text; nil for the original ones.
+	// Args are the arguments of SQL; nil for the original ones.
 	Args []Arg
 
-	// Stars are the counter tables whose * is written out in Text: it is right
+	// Stars are the counter tables whose * is written out in SQL: it is right
 	// only as long as they have the columns that the catalog has.
 	Stars []*Table
 
@@ -108,7 +108,7 @@ type ReadPlan struct {
 	// expressions report other types than the plain column; nil elsewhere.
 	Shape *Shape
 
-	// Anew reports whether Text has to be prepared each time that it runs.
+	// Anew reports whether SQL has to be prepared each time that it runs.
 	Anew bool
 
 	reader *reader // what a write of another table reads, for a statement around it
@@ -119,40 +119,44 @@ type ReadPlan struct {
 type Shape struct {
 	Bound
 	// Judged reports whether the engine may refuse the original SQL where it takes
-	// Text: the error of Shape is then the statement's.
+	// SQL: the error of Shape is then the statement's.
 	Judged bool
-	// InPlace reports whether Text is the original SQL with expressions in the place of
+	// InPlace reports whether SQL is the original statement with expressions in the place of
 	// counters, over the same tables.
 	InPlace bool
 }
 
-// DrainPlan is how slots are folded before Text runs.
+// DrainPlan is how slots are folded before SQL runs.
 type DrainPlan struct {
-	// Tables are drained before Text runs.
+	// Tables are drained before SQL runs.
 	Tables []DrainTable
 
 	// Proof is the form of the statement that needs no drain where its row has no slots;
 	// nil where there is none.
 	Proof *Proof
 
-	// Before and After run around Text: DDL of slot tables.
+	// Before and After run around SQL: DDL of slot tables.
 	Before, After []Bound
 
 	// ByView reports whether the statement drains because it names views over the
 	// tables, which only read them.
 	ByView bool
 
-	// FoldOptional reports whether Text may run without the drain where a fold fails: it
+	// FoldOptional reports whether SQL may run without the drain where a fold fails: it
 	// changes the table such that what slots hold counts as before, or goes with
 	// its rows. It may be what has folds succeed again.
 	FoldOptional bool
 
-	// Outside reports whether Text cannot run in a transaction: it follows a drain that
+	// Deletes reports whether SQL is a DELETE of rows that Tables names by a list of keys, or
+	// a range, and of no other table.
+	Deletes bool
+
+	// Outside reports whether SQL cannot run in a transaction: it follows a drain that
 	// is committed. The engine refuses it if there are slots by then.
 	Outside bool
 }
 
-// baseExact says that the plan's text may run on the base table wherever it
+// baseExact reports whether the plan's SQL may run on the base table wherever it
 // stands, whatever its arguments.
 func (p *Plan) baseExact() bool {
 	return p.AsIs() || p.Increment != nil && p.Increment.plain
@@ -162,6 +166,10 @@ func (p *Plan) baseExact() bool {
 type Increment struct {
 	Bound
 	Table *Table
+	// Firm, where it is set, is the upsert with a lock on the base row that keeps other sessions from
+	// changing the row. It runs when the upsert affects no row, which may mean that its own
+	// lock is not certain, and for roles that may not read the upsert's system columns.
+	Firm *Bound
 	// Add, where it is set, is the update of the slot row itself. It may run
 	// instead of the upsert when that row is there; when it affects no row the
 	// upsert runs. Key is what the key's columns equal, which says which row
@@ -173,7 +181,7 @@ type Increment struct {
 	// Coalesced is the form that many executions share; nil when they may not.
 	Coalesced *Coalesced
 	Deltas    []DeltaArg
-	// NonZero says that a literal delta is not zero already; otherwise one of
+	// NonZero reports whether a literal delta is not zero already; otherwise one of
 	// the bound ones must not be.
 	NonZero bool
 	// NotNumber are arguments compared with key columns that are not numbers:
@@ -185,24 +193,24 @@ type Increment struct {
 	// Given are arguments that the INSERT of an Upsert gives for columns that
 	// the slotted upsert does not touch.
 	Given []GivenArg
-	// Upsert says that the plan's Text, not a drain, runs when no row is
+	// Upsert reports whether the plan's SQL, not a drain, runs when no row is
 	// affected: it inserts the row.
 	Upsert bool
-	// Holds as in IncrementText.
+	// Holds as in IncrementSQL.
 	Holds bool
-	// Companions says that the increment sets companions, so that its text is
+	// Companions reports whether the increment sets companions, so that its SQL is
 	// never run on the base row without a drain.
 	Companions bool
 
-	plain  bool // the original text is exact on the base table, too, whatever its arguments
+	plain  bool // the original statement is exact on the base table, too, whatever its arguments
 	onBase bool // it is where its arguments are as base has it
 	base   []DeltaArg
 }
 
 // KeyValue is what a column of the key equals: a piece of the application's
-// text, Texts[0] Args[0] Texts[1] and so on.
+// SQL, Parts[0] Args[0] Parts[1] and so on.
 type KeyValue struct {
-	Texts []string
+	Parts []string
 	Args  []Arg
 }
 
@@ -216,7 +224,7 @@ type DeltaArg struct {
 	Scale       int   // digits allowed after the point; 0: integers only
 }
 
-// Bound is a text of ours with the arguments it takes.
+// Bound is SQL of ours with the arguments it takes.
 type Bound struct {
 	SQL  string
 	Args []Arg
@@ -234,7 +242,9 @@ type Arg struct {
 	Total int
 	// Bound, from 1, is the bound of the group's Guard of that number; Index is then -1.
 	Bound int
-	// Free says that executions with different values may share a statement.
+	// Portion is a number of the execution's portion; Index is then -1.
+	Portion PortionArg
+	// Free reports whether executions with different values may share a statement.
 	Free bool
 
 	// Many says what of the rows of a statement for many of them is bound;
@@ -248,7 +258,7 @@ type Arg struct {
 	Number string
 }
 
-// Many is a part of AddManyText.
+// Many is a part of AddManySQL.
 type Many int
 
 // The parts: not one of them, a column of all rows, all rows, their number.
@@ -262,10 +272,13 @@ const (
 // DrainTable is how one table is drained.
 type DrainTable struct {
 	Table *Table
-	// Keyed says that only the rows of one unique key value (or a list of
-	// them) are drained.
+	// Keyed reports whether only the rows of one unique key value, of a list of them, or
+	// of a key range are drained.
 	Keyed bool
-	// Only says that the statement's predicate is that key and nothing else: it
+	// Most is how many rows these keys name at most: the lengths of the lists, multiplied;
+	// the largest int for a range.
+	Most int
+	// Only reports whether the statement's predicate is that key and nothing else: it
 	// touches these rows if they are there.
 	Only bool
 	// Key is what the slots' key equals where that fixes the one row.
@@ -284,16 +297,19 @@ type DrainTable struct {
 	Forms []FormArg
 	All   *DrainTable
 
-	// Unmoved is the text of ConservingDialect; nil where it is not needed.
+	// Unmoved is the statement of ConservingDialect; nil where it is not needed.
 	Unmoved *Bound
-
-	// Held is the text of HoldingDialect; nil where it is not needed.
-	Held *Bound
 
 	Versions *Versions // set where a transaction may see old slots beside a new row
 
-	// Snapshot is the text of SnapshotDialect; nil where it is not needed.
-	Snapshot *Bound
+	Look Look
+}
+
+// Look is what a drain asks about slots, each nil where it is not needed: the statements of
+// HoldingDialect and SnapshotDialect, and which slots a key range has.
+type Look struct {
+	Held, Snapshot *Bound
+	Range          *RangeSlots
 }
 
 // Folding says how a drain moves slots, once it has locked the base rows.
@@ -311,7 +327,7 @@ const (
 )
 
 // Versions are the statements by which a transaction comes to see one version of
-// rows and their slots; see the dialect's VersionTexts. Hide and Drop take the
+// rows and their slots; see the dialect's VersionSQL. Hide and Drop take the
 // values of a row that Find has returned.
 type Versions struct {
 	Find       Bound
@@ -319,18 +335,18 @@ type Versions struct {
 	Touch      []Bound
 }
 
-// Effect is what a text does to its session.
+// Effect is what a statement does to its session.
 type Effect uint8
 
 // The effects, found lexically: they may be reported where there are none.
 const (
-	// TxControl: the text may begin or end a transaction.
+	// TxControl: the statement may begin or end a transaction.
 	TxControl Effect = 1 << iota
-	// Namespace: the text may change what unqualified names mean.
+	// Namespace: the statement may change what unqualified names mean.
 	Namespace
-	// SchemaChange: the text may change tables.
+	// SchemaChange: the statement may change tables.
 	SchemaChange
-	// SessionChange: the text may leave the session such that a statement
+	// SessionChange: the statement may leave the session such that a statement
 	// does something else in it than in others.
 	SessionChange
 )
@@ -338,26 +354,26 @@ const (
 // Part is one statement of a Multi.
 type Part struct {
 	Plan *Plan
-	Text string // as the application wrote it
+	SQL  string // as the application wrote it
 	// Args is the number of positional placeholders before this part.
 	ArgBase int
 	// Params is the number of placeholders in this part.
 	Params int
 	// Dynamic: which statement the part runs or prepares is known when it runs.
 	Dynamic bool
-	// TxBegin and TxEnd say that the part is BEGIN / COMMIT or the like.
+	// TxBegin and TxEnd report whether the part is BEGIN / COMMIT or the like.
 	TxBegin, TxEnd bool
 }
 
-// AsIs reports whether the plan runs the original text and nothing else.
+// AsIs reports whether the plan runs the original statement and nothing else.
 func (p *Plan) AsIs() bool {
 	return p.Class == PassThrough || p.Class == AdditiveBase && len(p.Base.Require) == 0 && len(p.Base.Cover) == 0
 }
 
-// BaseExact reports whether the original text is exact on the base table, too, whatever
+// BaseExact reports whether the original statement is exact on the base table, too, whatever
 // its arguments.
 func (i *Increment) BaseExact() bool { return i.plain }
 
-// OnBase reports whether the original text is exact on the base table, too, when
+// OnBase reports whether the original statement is exact on the base table, too, when
 // its arguments are as require has it.
 func (i *Increment) OnBase() (require []DeltaArg, ok bool) { return i.base, i.onBase }

@@ -8,14 +8,14 @@ import (
 // Catalog is what the planner asks about tables.
 type Catalog interface {
 	// Lookup returns the table that a name in a statement means. A nil table
-	// with known true: there is none. Known false: nobody has looked yet; the
+	// with known true: there is none. Known false: it has not been looked up yet; the
 	// plan comes back as a *MissingError.
 	Lookup(name []Ident) (t *Table, known bool)
 	// Counters returns the counter tables.
 	Counters() []*Table
 }
 
-// MissingError says which tables have to be looked up before a text can be
+// MissingError says which tables have to be looked up before a statement can be
 // planned.
 type MissingError struct{ Names [][]Ident }
 
@@ -25,6 +25,8 @@ func (e *MissingError) Error() string { return "tables not yet known to the cata
 type Planner struct {
 	Dialect Dialect
 	Catalog Catalog
+
+	marks *marks // what stands for literals that are unknown; nil where all are known
 }
 
 // maxPlanned bounds the SQL that is parsed; a longer one that may
@@ -33,54 +35,58 @@ const maxPlanned = 1 << 20
 
 // Plan decides what to do for the SQL of one call. It returns an error only when the
 // catalog lacks tables (a *MissingError).
-func (pl *Planner) Plan(text string) (*Plan, error) {
-	named := pl.narrowed(text)
+func (pl *Planner) Plan(sql string) (*Plan, error) {
+	named := pl.narrowed(sql)
 	if named == nil {
-		return (&Plan{Class: PassThrough, Text: text, Effects: pl.effects(text)}).controls(pl.Dialect.Lexis()), nil
+		return (&Plan{Class: PassThrough, SQL: sql, Effects: pl.effects(sql)}).controls(pl.Dialect.Lexis()), nil
 	}
-	plan, err := named.plan(text)
+	plan, err := named.plan(sql)
 	if err == nil {
-		plan, err = named.withGroup(plan, text)
+		plan, err = named.withGroup(plan, sql)
 	}
 	if err != nil {
 		return nil, err
 	}
+	if plan.Group != nil {
+		plan.Group.Alike = withoutGaps(pl.Dialect.Lexis(), plan.Group.SQL)
+	}
+	plan.Read.reader = nil // which would keep all that the planner has made
 	return plan.controls(pl.Dialect.Lexis()), nil
 }
 
-func (pl *Planner) plan(text string) (*Plan, error) {
-	if !pl.Mentions(text) {
-		return &Plan{Class: PassThrough, Text: text, Effects: pl.effects(text)}, nil
+func (pl *Planner) plan(sql string) (*Plan, error) {
+	if !pl.Mentions(sql) {
+		return &Plan{Class: PassThrough, SQL: sql, Effects: pl.effects(sql)}, nil
 	}
-	if hintOf(text) == hintOff {
-		return &Plan{Class: PassThrough, Text: text, Effects: pl.effects(text), Reason: "the statement begins with slotsql: off"}, nil
+	if hintOf(sql) == hintOff {
+		return &Plan{Class: PassThrough, SQL: sql, Effects: pl.effects(sql), Reason: "the statement begins with slotsql: off"}, nil
 	}
-	if len(text) > maxPlanned {
-		return pl.large(text)
+	if len(sql) > maxPlanned {
+		return pl.large(sql)
 	}
-	tokens, exec := scan(pl.Dialect.Lexis(), text)
-	spans := split(text, tokens, exec)
+	tokens, exec := scan(pl.Dialect.Lexis(), sql)
+	spans := split(sql, tokens, exec)
 	if len(spans) <= 1 {
-		return pl.single(text, tokens, spans)
+		return pl.single(sql, tokens, spans)
 	}
-	return pl.multi(text, tokens, spans)
+	return pl.multi(sql, tokens, spans)
 }
 
-func (pl *Planner) effects(text string) Effect {
-	body := strings.TrimRight(text, "; \t\r\n")
+func (pl *Planner) effects(sql string) Effect {
+	body := strings.TrimRight(sql, "; \t\r\n")
 	if strings.IndexByte(body, ';') < 0 {
-		sc := NewScanner(pl.Dialect.Lexis(), text)
+		sc := NewScanner(pl.Dialect.Lexis(), sql)
 		t := sc.Next()
 		if !sc.Exec && (t.Kind == Word || t.Kind == EOF) {
 			second := sc.Next()
-			return pl.effectsOf(text, []Token{t, second})
+			return pl.effectsOf(sql, []Token{t, second})
 		}
 		return TxControl | Namespace
 	}
-	if len(text) > maxPlanned {
+	if len(sql) > maxPlanned {
 		return TxControl | Namespace | SchemaChange
 	}
-	return pl.effectsOf(text, Tokens(pl.Dialect.Lexis(), text))
+	return pl.effectsOf(sql, Tokens(pl.Dialect.Lexis(), sql))
 }
 
 // planning is the work on one statement.
@@ -101,6 +107,8 @@ type planning struct {
 
 	changedWithin []*Table // by data-modifying CTEs
 
+	tp template // what edits repeat of the statement, with its arguments
+
 	work int // names compared so far, about
 }
 
@@ -111,11 +119,11 @@ const (
 	tooMuchWork = "the statement has too many names and sources"
 )
 
-func (pl *Planner) single(text string, tokens []Token, spans []Span) (*Plan, error) {
+func (pl *Planner) single(sql string, tokens []Token, spans []Span) (*Plan, error) {
 	if len(spans) == 0 {
-		return &Plan{Class: PassThrough, Text: text, Effects: pl.effects(text)}, nil
+		return &Plan{Class: PassThrough, SQL: sql, Effects: pl.effects(sql)}, nil
 	}
-	body := text[:spans[0].End]
+	body := sql[:spans[0].End]
 	p := &planning{Planner: pl, d: pl.Dialect, src: newSource(pl.Dialect.Lexis(), body)}
 	plan := p.plan()
 	if p.work > maxWork && plan.Class != Drain && plan.Class != Refused {
@@ -124,41 +132,41 @@ func (pl *Planner) single(text string, tokens []Token, spans []Span) (*Plan, err
 	if len(p.missing) > 0 {
 		return nil, &MissingError{p.missing}
 	}
-	if plan.Text == "" {
-		plan.Text = text
+	if plan.SQL == "" {
+		plan.SQL = sql
 	} else {
-		plan.Text += text[len(body):]
+		plan.SQL += sql[len(body):]
 	}
 	if plan.Drain.Proof != nil {
-		plan.Drain.Proof.SQL += text[len(body):]
+		plan.Drain.Proof.SQL += sql[len(body):]
 	}
 	if plan.Class != Drain && plan.Class != Refused {
 		plan = p.changedAll(plan, p.changedWithin)
 	}
-	plan.Effects |= pl.effectsOf(text, tokens)
+	plan.Effects |= pl.effectsOf(sql, tokens)
 	if p.src.bad && pl.Dialect.Lexis().Foreign {
-		plan.Effects |= anyEffect(text) // the server may read what the scanner cannot
+		plan.Effects |= anyEffect(sql) // the server may read what the scanner cannot
 	}
 	plan.Touched = p.mentioned()
 	plan.Inputs = p.src.inputs()
 	return plan, nil
 }
 
-// multi plans a text of several statements. When every one of them runs as it
-// is, so does the text; otherwise its parts are run one by one.
-func (pl *Planner) multi(text string, tokens []Token, spans []Span) (*Plan, error) {
-	out := &Plan{Class: Multi, Text: text, Effects: pl.effectsOf(text, tokens)}
+// multi plans several statements in one call. When every one of them runs as it
+// is, so does the whole; otherwise they are run one by one.
+func (pl *Planner) multi(sql string, tokens []Token, spans []Span) (*Plan, error) {
+	out := &Plan{Class: Multi, SQL: sql, Effects: pl.effectsOf(sql, tokens)}
 	asIs, base := true, 0
 	missing := &MissingError{}
 	for _, sp := range spans {
-		part := text[sp.Start:sp.End]
+		part := sql[sp.Start:sp.End]
 		plan, err := pl.Plan(part)
 		if m, ok := err.(*MissingError); ok {
 			missing.Names = append(missing.Names, m.Names...)
 			continue
 		}
 		src := newSource(pl.Dialect.Lexis(), part)
-		pt := Part{Plan: plan, Text: part, ArgBase: base, Params: len(src.params)}
+		pt := Part{Plan: plan, SQL: part, ArgBase: base, Params: len(src.params)}
 		for _, e := range TxEvents(pl.Dialect.Lexis(), part) {
 			pt.TxBegin, pt.TxEnd = e.Kind == TxBegins, e.Kind == TxEnds
 		}
@@ -168,7 +176,7 @@ func (pl *Planner) multi(text string, tokens []Token, spans []Span) (*Plan, erro
 		asIs = asIs && plan.AsIs() && !changesReading(plan, part) && !pt.Dynamic
 		if plan.Class == Refused {
 			// Before its first part has run.
-			return &Plan{Class: Refused, Text: text, Tables: plan.Tables, Reason: plan.Reason, Effects: out.Effects}, nil
+			return &Plan{Class: Refused, SQL: sql, Tables: plan.Tables, Reason: plan.Reason, Effects: out.Effects}, nil
 		}
 		out.Parts = append(out.Parts, pt)
 		for _, t := range plan.Tables {
@@ -240,13 +248,16 @@ func (p *planning) plan() *Plan {
 		}
 		return p.planViewed(mentioned, why)
 	}
-	st, err := p.d.Parse(src.text)
+	st, err := p.parse(src.sql)
 	if err != nil {
 		if name := p.replacedTable(); name != nil {
 			return p.planReplaced(name)
 		}
 		if pl := p.hidden(mentioned); pl != nil {
 			return pl
+		}
+		if p.watchesUpdates() {
+			return p.planWatcher(mentioned)
 		}
 		return p.drainAll(mentioned, Rejected+": "+err.Error())
 	}
@@ -307,7 +318,7 @@ func (p *planning) hidden(mentioned []*Table) *Plan {
 // compound reports whether the statement is a compound one, outside of a routine.
 func (p *planning) compound() bool {
 	return len(p.src.tokens) > 0 && !p.src.is(0, "CREATE") && !p.src.is(0, "ALTER") && !p.src.is(0, "DELIMITER") &&
-		wholeStatement(p.src.text, p.src.tokens, 0)
+		wholeStatement(p.src.sql, p.src.tokens, 0)
 }
 
 // sessionOnly reports whether the statement is one that reads no table: a
@@ -353,7 +364,7 @@ func equalFold(a, b string) bool { return strings.EqualFold(a, b) }
 // An edit replaces a span of the statement.
 type edit struct {
 	Span
-	text string
+	sql string
 }
 
 func (s *source) apply(edits []edit) string {
@@ -361,10 +372,10 @@ func (s *source) apply(edits []edit) string {
 	var b strings.Builder
 	last := 0
 	for _, e := range edits {
-		b.WriteString(s.text[last:e.Start])
-		b.WriteString(e.text)
+		b.WriteString(s.sql[last:e.Start])
+		b.WriteString(e.sql)
 		last = e.End
 	}
-	b.WriteString(s.text[last:])
+	b.WriteString(s.sql[last:])
 	return b.String()
 }

@@ -37,19 +37,19 @@ func fuzzPlanner(f *testing.F, dialect string) {
 		}
 		f.Add(s.SQL)
 	}
-	for _, text := range hostile {
-		f.Add(text)
-		f.Add("UPDATE posts SET views = views + 1 WHERE id = 1 " + text)
+	for _, sql := range hostile {
+		f.Add(sql)
+		f.Add("UPDATE posts SET views = views + 1 WHERE id = 1 " + sql)
 	}
-	f.Fuzz(func(t *testing.T, text string) {
-		if len(text) > 1<<13 {
+	f.Fuzz(func(t *testing.T, sql string) {
+		if len(sql) > 1<<13 {
 			return
 		}
 		pl, err := newPlanner(dialect, fuzzSchema[dialect], fuzzConfig[dialect])
 		if err != nil {
 			t.Fatal(err)
 		}
-		checkPlan(t, dialect, pl, text)
+		checkPlan(t, dialect, pl, sql)
 	})
 }
 
@@ -83,61 +83,61 @@ const counters = `tables:
   totals: {key: [], counters: {n: {}}}
 `
 
-func checkPlan(t *testing.T, dialect string, pl *rewrite.Planner, text string) {
+func checkPlan(t *testing.T, dialect string, pl *rewrite.Planner, sql string) {
 	t.Helper()
-	plan, err := pl.Plan(text)
+	plan, err := pl.Plan(sql)
 	if err != nil {
 		t.Fatalf("%v, although the catalog knows every table", err)
 	}
-	again, err := pl.Plan(text)
-	if err != nil || golden.Print(text, plan, true) != golden.Print(text, again, true) {
-		t.Fatalf("two plans of %q: %v\n%s\n%s", text, err, golden.Print(text, plan, true), golden.Print(text, again, true))
+	again, err := pl.Plan(sql)
+	if err != nil || golden.Print(sql, plan, true) != golden.Print(sql, again, true) {
+		t.Fatalf("two plans of %q: %v\n%s\n%s", sql, err, golden.Print(sql, plan, true), golden.Print(sql, again, true))
 	}
-	if !pl.Catalog.(*golden.Catalog).Mentions(text) && (plan.Class != rewrite.PassThrough || plan.Text != text) {
-		t.Fatalf("no counter table is named in %q:\n%s", text, golden.Print(text, plan, false))
+	if !pl.Catalog.(*golden.Catalog).Mentions(sql) && (plan.Class != rewrite.PassThrough || plan.SQL != sql) {
+		t.Fatalf("no counter table is named in %q:\n%s", sql, golden.Print(sql, plan, false))
 	}
-	c := planCheck{t, pl.Dialect, dialect, text}
-	c.plan(plan, text)
+	c := planCheck{t, pl.Dialect, dialect, sql}
+	c.plan(plan, sql)
 }
 
 type planCheck struct {
 	*testing.T
 	d       rewrite.Dialect
 	dialect string
-	text    string
+	sql     string
 }
 
-func (c *planCheck) plan(p *rewrite.Plan, text string) {
+func (c *planCheck) plan(p *rewrite.Plan, sql string) {
 	c.Helper()
 	if p.Class == rewrite.Multi {
-		c.parts(p, text)
+		c.parts(p, sql)
 		return
 	}
-	inputs := c.inputs(text)
+	inputs := c.inputs(sql)
 	args := func(what string, list []rewrite.Arg) {
 		for _, a := range list {
 			if !a.Slot && a.Index >= inputs || a.Index < 0 && a.Number == "" && a.Total == 0 {
-				c.Errorf("%s takes argument %d of %d\n%s", what, a.Index+1, inputs, c.text)
+				c.Errorf("%s takes argument %d of %d\n%s", what, a.Index+1, inputs, c.sql)
 			}
 		}
 	}
 	own := func(what string, b rewrite.Bound) {
 		args(what, b.Args)
 		if n := c.inputs(b.SQL); n != len(b.Args) {
-			c.Errorf("%s has %d placeholders for %d arguments\n%s\n%s", what, n, len(b.Args), b.SQL, c.text)
+			c.Errorf("%s has %d placeholders for %d arguments\n%s\n%s", what, n, len(b.Args), b.SQL, c.sql)
 		}
 		c.parses(what, b.SQL)
 	}
 	truncate := false
-	for _, tok := range rewrite.Tokens(c.d.Lexis(), text)[:min(1, len(rewrite.Tokens(c.d.Lexis(), text)))] {
-		truncate = strings.EqualFold(text[tok.Start:tok.End], "truncate")
+	for _, tok := range rewrite.Tokens(c.d.Lexis(), sql)[:min(1, len(rewrite.Tokens(c.d.Lexis(), sql)))] {
+		truncate = strings.EqualFold(sql[tok.Start:tok.End], "truncate")
 	}
-	if p.Text != text {
+	if p.SQL != sql {
 		switch {
 		case p.Class != rewrite.Read && !truncate:
-			c.Errorf("class %s changes the text %q to %q", p.Class, text, p.Text)
+			c.Errorf("class %s changes the SQL %q to %q", p.Class, sql, p.SQL)
 		case p.Read.Args != nil:
-			own("the text", rewrite.Bound{SQL: p.Text, Args: p.Read.Args})
+			own("the SQL", rewrite.Bound{SQL: p.SQL, Args: p.Read.Args})
 			used := map[int]bool{}
 			for _, a := range p.Read.Args {
 				used[a.Index] = true
@@ -146,17 +146,17 @@ func (c *planCheck) plan(p *rewrite.Plan, text string) {
 				}
 			}
 			for i := range inputs {
-				if !used[i] && strings.IndexByte(text, '?') >= 0 {
-					c.Errorf("argument %d is not used\n%s\n%s", i+1, p.Text, c.text)
+				if !used[i] && strings.IndexByte(sql, '?') >= 0 {
+					c.Errorf("argument %d is not used\n%s\n%s", i+1, p.SQL, c.sql)
 				}
 			}
 		default:
-			if got, want := c.placeholders(p.Text), c.placeholders(text); !slices.Equal(got, want) {
-				c.Errorf("placeholders %q became %q\n%s", want, got, p.Text)
+			if got, want := c.placeholders(p.SQL), c.placeholders(sql); !slices.Equal(got, want) {
+				c.Errorf("placeholders %q became %q\n%s", want, got, p.SQL)
 			}
 		}
-		if _, err := c.d.Parse(text); err == nil {
-			c.parses("the changed text", p.Text)
+		if _, err := c.d.Parse(sql); err == nil {
+			c.parses("the changed text", p.SQL)
 		}
 	}
 	if p.Increment != nil {
@@ -195,7 +195,7 @@ func (c *planCheck) plan(p *rewrite.Plan, text string) {
 	}
 	if p.Read.Shape != nil {
 		args("the query for types", p.Read.Shape.Args)
-		if _, err := c.d.Parse(text); err == nil {
+		if _, err := c.d.Parse(sql); err == nil {
 			c.parses("the query for types", p.Read.Shape.SQL)
 		}
 	}
@@ -205,7 +205,7 @@ func (c *planCheck) plan(p *rewrite.Plan, text string) {
 func (c *planCheck) parses(what, sql string) {
 	c.Helper()
 	if _, err := c.d.Parse(sql); err != nil {
-		c.Errorf("%s is rejected: %v\n%s\nmade of %q", what, err, sql, c.text)
+		c.Errorf("%s is rejected: %v\n%s\nmade of %q", what, err, sql, c.sql)
 	}
 }
 
@@ -240,24 +240,24 @@ func (c *planCheck) inputs(sql string) int {
 
 var noText = regexp.MustCompile(`^(?s:\s|;|/\*.*?\*/|--[^\n]*(?:\n|\r|$)|#[^\n]*(?:\n|$)|\x{FEFF})*$`)
 
-func (c *planCheck) parts(p *rewrite.Plan, text string) {
+func (c *planCheck) parts(p *rewrite.Plan, sql string) {
 	c.Helper()
-	if p.Text != text {
-		c.Errorf("the text of several statements %q became %q", text, p.Text)
+	if p.SQL != sql {
+		c.Errorf("several statements %q became %q", sql, p.SQL)
 	}
-	rest := text
+	rest := sql
 	for _, part := range p.Parts {
-		i := strings.Index(rest, part.Text)
+		i := strings.Index(rest, part.SQL)
 		if i < 0 {
-			c.Fatalf("part %q is not in the rest %q of %q", part.Text, rest, text)
+			c.Fatalf("part %q is not in the rest %q of %q", part.SQL, rest, sql)
 		}
 		if !noText.MatchString(rest[:i]) {
-			c.Errorf("%q is in no part of %q", rest[:i], text)
+			c.Errorf("%q is in no part of %q", rest[:i], sql)
 		}
-		rest = rest[i+len(part.Text):]
-		c.plan(part.Plan, part.Text)
+		rest = rest[i+len(part.SQL):]
+		c.plan(part.Plan, part.SQL)
 	}
 	if len(p.Parts) > 0 && !noText.MatchString(rest) {
-		c.Errorf("%q is in no part of %q", rest, text)
+		c.Errorf("%q is in no part of %q", rest, sql)
 	}
 }

@@ -23,11 +23,11 @@ type Proof struct {
 type ProvingDialect interface {
 	// Proof writes what a Proof is made of; the zero value where the table has none.
 	// Scope selects the row.
-	Proof(t *Table, scope Scope) ProofText
+	Proof(t *Table, scope Scope) ProofSQL
 }
 
-// ProofText is what a dialect writes of a Proof.
-type ProofText struct {
+// ProofSQL is what a dialect writes of a Proof.
+type ProofSQL struct {
 	// Holds is a predicate over the row.
 	Holds         string
 	Lock, Refuted string // "" where Holds raises an error
@@ -41,34 +41,34 @@ func (p *planning) proof(st *Statement, sc *scope, where *Expr, rows *rowset) *P
 		return nil
 	}
 	t := rows.binding.table
-	if len(t.Counter.Key) == 0 || t.Ruled || t.UpdateRule || t.IsView || t.NoTransactions != "" {
+	if len(t.Counter.Key) == 0 || t.Triggers.Ruled || t.Triggers.UpdateRule || t.IsView || t.Storage.NoTransactions != "" {
 		return nil
 	}
 	var tp template
-	text := d.Proof(t, Scope{
+	sql := d.Proof(t, Scope{
 		Ref: p.baseRef(t, rows.binding), Qualifier: p.qualifier(rows.binding), Where: tp.mark(rows.where),
 	})
-	if text.Holds == "" {
+	if sql.Holds == "" {
 		return nil
 	}
-	if text.Refuted != "" && (t.UpdateTrigger || st.Kind == KindDelete) {
+	if sql.Refuted != "" && (t.Triggers.Update || st.Kind == KindDelete) {
 		return nil // triggers of a statement fire where it touches no row, too
 	}
 	out := &Proof{}
-	if text.Refuted != "" {
+	if sql.Refuted != "" {
 		out.SQL = p.src.apply([]edit{
 			{Span{where.Start, where.Start}, "("},
-			{Span{where.End, where.End}, ") AND " + text.Holds},
+			{Span{where.End, where.End}, ") AND " + sql.Holds},
 		})
 	} else {
-		out.Bound = p.proving(&tp, where, rows, text.Holds)
+		out.Bound = p.proving(&tp, where, rows, sql.Holds)
 	}
 	for _, b := range []struct {
-		text string
-		to   **Bound
-	}{{text.Lock, &out.Lock}, {text.Refuted, &out.Refuted}} {
-		if b.text != "" {
-			bound := tp.expand(p.d, b.text)
+		sql string
+		to  **Bound
+	}{{sql.Lock, &out.Lock}, {sql.Refuted, &out.Refuted}} {
+		if b.sql != "" {
+			bound := tp.expand(p.d, b.sql)
 			*b.to = &bound
 		}
 	}
@@ -79,7 +79,7 @@ func (p *planning) proof(st *Statement, sc *scope, where *Expr, rows *rowset) *P
 // asked before anything that the statement asks of its row, such as whether a counter is
 // large enough, but for the key, by which the engine finds the row.
 func (p *planning) proving(tp *template, where *Expr, rows *rowset, holds string) Bound {
-	before, after := p.src.cut(Span{0, where.Start}), p.src.cut(Span{where.End, len(p.src.text)})
+	before, after := p.src.cut(Span{0, where.Start}), p.src.cut(Span{where.End, len(p.src.sql)})
 	asked := tp.mark(rows.where) + " AND " + holds
 	if !rows.only {
 		asked = tp.mark(rows.where) + " AND CASE WHEN " + holds + " THEN (" + tp.mark(p.src.cut(where.Span)) + ") END"

@@ -1,7 +1,12 @@
 package rewrite
 
+import (
+	"slices"
+	"strings"
+)
+
 // A reader walks a query and collects the edits that turn counters into
-// totals. The text between the edits stays as it is.
+// totals. The statement between the edits stays as it is.
 type reader struct {
 	*planning
 	values readValues
@@ -13,6 +18,8 @@ type reader struct {
 	tested *Expr // the column that the IS NULL which is being read asks about
 	// aggregates counts those whose argument is a query that is being read.
 	aggregates int
+
+	narrowed int // sources whose candidates are named
 
 	reason string // why a derived table stands for a counter table
 }
@@ -31,7 +38,7 @@ const (
 
 // queryReader reads a query whose rows go to the application.
 func (p *planning) queryReader() *reader {
-	if hintOf(p.src.text) == hintBase {
+	if hintOf(p.src.sql) == hintBase {
 		return &reader{planning: p, values: baseValues}
 	}
 	return &reader{planning: p, values: asConfigured}
@@ -81,9 +88,14 @@ func (p *planning) planSelect(st *Statement) *Plan {
 	case r.found.writes:
 		return p.drainAll(tables, "a WITH query increments a counter that the statement also reads")
 	}
-	plan := &Plan{Class: Read, Reason: r.reason, Tables: names(r.tables), Text: p.src.apply(r.edits)}
+	plan := &Plan{Class: Read, Reason: r.reason, Tables: names(r.tables)}
 	plan.Read = ReadPlan{Stars: r.stars, Anew: r.found.merged}
-	p.faster(st, r, plan)
+	if edits, ok := r.sums(st.Select); ok {
+		r.edits, plan.Reason = edits, "a sum over the table: base values and slots are summed separately"
+	} else {
+		plan.Reason = r.form()
+	}
+	plan.SQL, plan.Read.Args = r.written()
 	if st.Kind == KindSelect && !st.Select.Into && p.d.Traits().ShapeQuery {
 		if b := p.shape(st.Select); b != nil {
 			// The reason is that of faster, or of what is derived.
@@ -93,28 +105,26 @@ func (p *planning) planSelect(st *Statement) *Plan {
 	return plan
 }
 
-// faster has a query use the counter's index or sum the slots up once, where
-// it has the form for that.
-func (p *planning) faster(st *Statement, r *reader, plan *Plan) {
-	if st.Select.Into {
-		return // INTO stands where these have no place for it
+// form says what stands for counters, where it is more than their totals.
+func (r *reader) form() string {
+	if r.reason == "" && r.narrowed > 0 {
+		return "candidates for a counter's order or range are named by key"
 	}
-	if r.found.wholeRow || len(p.derived) > 0 || st.Select.Table {
-		return // these know of counters that are replaced in their place only
+	return r.reason
+}
+
+// written returns the statement with the reader's edits, and the arguments that it
+// then takes: nil for its own.
+func (r *reader) written() (string, []Arg) {
+	if !slices.ContainsFunc(r.edits, func(e edit) bool { return strings.Contains(e.sql, markerByte) }) {
+		return r.src.apply(r.edits), nil
 	}
-	b, why, ok := p.split(st, r.edits)
-	if !ok {
-		if b, ok = p.sums(st, r.edits); ok {
-			why = "a sum over the table: base values and slots are summed separately"
-		}
+	sql := r.tp.mark(r.src.cutEdited(Span{0, len(r.src.sql)}, r.edits))
+	b := r.tp.expand(r.d, r.tp.expandSQL(sql))
+	if b.Args == nil {
+		b.Args = []Arg{}
 	}
-	if !ok {
-		return
-	}
-	plan.Text, plan.Read.Args, plan.Reason = b.SQL, b.Args, why
-	if plan.Read.Args == nil {
-		plan.Read.Args = []Arg{}
-	}
+	return b.SQL, b.Args
 }
 
 func opaqueReason(st *Statement) string {
@@ -214,7 +224,11 @@ func (r *reader) block(parent *scope, q *Select) error {
 			}
 		}
 	}
-	return b.byKey()
+	if err := b.byKey(); err != nil {
+		return err
+	}
+	r.narrow(sc, q)
+	return nil
 }
 
 func (r *reader) addSeen(t *Table) {
@@ -262,7 +276,7 @@ func (r *reader) source(sc, parent *scope, s *Source) error {
 	return nil
 }
 
-// merged refuses joins that compare counters without naming them in the text.
+// merged refuses joins that compare counters without naming them in the statement.
 // A query's columns are totals already. What a NATURAL join compares is left
 // to the engine: another program may add a column of that name at any time.
 func (r *reader) merged(sc *scope, s *Source) error {
@@ -289,7 +303,7 @@ func (r *reader) merged(sc *scope, s *Source) error {
 // readsBase reports whether a table's counters are read as they stand in the base
 // table: the application asked for it, and the statement is a query.
 func (r *reader) readsBase(t *Table) bool {
-	return r.values == baseValues || r.values == asConfigured && t.Counter.Reads == ReadsBase
+	return r.values == baseValues || r.values == asConfigured && t.Counter.Options.Reads == ReadsBase
 }
 
 func (r *reader) note(t *Table) {

@@ -17,8 +17,8 @@ type Repeat struct {
 // operator) nothing is known.
 //
 //nolint:funlen // a list of rules, each with its reason
-func Repeatable(lx *Lexis, text string) Repeat {
-	s := NewScanner(lx, text)
+func Repeatable(lx *Lexis, sql string) Repeat {
+	s := NewScanner(lx, sql)
 	var out Repeat
 	depth, n := 0, 0
 	var before Token
@@ -32,7 +32,7 @@ func Repeatable(lx *Lexis, text string) Repeat {
 		if t.Kind == EOF {
 			break
 		}
-		token := text[t.Start:t.End]
+		token := sql[t.Start:t.End]
 		if last == ";" && token != ";" {
 			return no("there are several statements")
 		}
@@ -49,7 +49,7 @@ func Repeatable(lx *Lexis, text string) Repeat {
 				depth++
 				switch {
 				case before.Kind == QuotedIdent, before.Kind == Word && !harmless[word]:
-					return no("the query calls " + clipped(text[before.Start:before.End]) + ", which may have side effects")
+					return no("the query calls " + clipped(sql[before.Start:before.End]) + ", which may have side effects")
 				}
 			}
 			if token == ")" {

@@ -12,7 +12,7 @@ import (
 
 func TestRepeatable(t *testing.T) {
 	lexes := map[string]*rewrite.Lexis{"mysql": mysql.New().Lexis(), "postgres": postgres.New().Lexis(), "sqlite": sqlite.New().Lexis()}
-	for _, c := range []struct{ text, why string }{
+	for _, c := range []struct{ sql, why string }{
 		{"SELECT views FROM posts WHERE id = 1", ""},
 		{"-- c\n(SELECT COUNT(*), coalesce(sum(views), 0) FROM posts WHERE id IN (1, 2)) ;", ""},
 		{"WITH x AS (SELECT views FROM posts) SELECT max(views) FROM x WHERE EXISTS (SELECT 1 FROM x)", ""},
@@ -46,25 +46,25 @@ func TestRepeatable(t *testing.T) {
 		{"SELECT 'views", "unterminated"},
 	} {
 		for name, lx := range lexes {
-			if got := rewrite.Repeatable(lx, c.text); (got.Why == "") != (c.why == "") || !strings.Contains(got.Why, c.why) {
-				if strings.HasPrefix(c.text, `SELECT "my_f"`) && name == "mysql" {
+			if got := rewrite.Repeatable(lx, c.sql); (got.Why == "") != (c.why == "") || !strings.Contains(got.Why, c.why) {
+				if strings.HasPrefix(c.sql, `SELECT "my_f"`) && name == "mysql" {
 					continue // a string there
 				}
-				t.Errorf("%s: %s: %q, want %q", name, c.text, got.Why, c.why)
+				t.Errorf("%s: %s: %q, want %q", name, c.sql, got.Why, c.why)
 			}
 		}
 	}
-	for text, why := range map[string]string{
+	for sql, why := range map[string]string{
 		"SELECT @x := views FROM posts":             "variable",
 		"SELECT @@last_insert_id, views FROM posts": "variable",
 		"SELECT views /*! FOR UPDATE */ FROM posts": "executable",
 		"SELECT `my_f`(views) FROM posts":           "my_f",
 	} {
-		if got := rewrite.Repeatable(lexes["mysql"], text); !strings.Contains(got.Why, why) {
-			t.Errorf("%s: %q, want %q", text, got.Why, why)
+		if got := rewrite.Repeatable(lexes["mysql"], sql); !strings.Contains(got.Why, why) {
+			t.Errorf("%s: %q, want %q", sql, got.Why, why)
 		}
 	}
-	for text, want := range map[string][2]bool{
+	for sql, want := range map[string][2]bool{
 		"SELECT views FROM posts":                                               {false, false},
 		"SELECT views FROM posts ORDER BY id":                                   {true, false},
 		"SELECT views FROM posts ORDER BY id LIMIT 3":                           {true, true},
@@ -73,8 +73,8 @@ func TestRepeatable(t *testing.T) {
 		"SELECT DISTINCT ON (title) views FROM posts":                           {false, true},
 		"SELECT views FROM posts ORDER BY id FETCH FIRST 3 ROWS ONLY":           {true, true},
 	} {
-		if got := rewrite.Repeatable(lexes["postgres"], text); got.Why != "" || got.Ordered != want[0] || got.Limited != want[1] {
-			t.Errorf("%s: %+v, want %v", text, got, want)
+		if got := rewrite.Repeatable(lexes["postgres"], sql); got.Why != "" || got.Ordered != want[0] || got.Limited != want[1] {
+			t.Errorf("%s: %+v, want %v", sql, got, want)
 		}
 	}
 }

@@ -13,7 +13,7 @@ type target struct {
 
 // resolve finds what a column reference means, as far as it concerns
 // counters: it returns nil for a reference that certainly is not a counter of
-// a counter table, and an error when that cannot be told.
+// a counter table, and an error when that cannot be decided.
 func (p *planning) resolve(sc *scope, name []Ident) (*target, error) {
 	if p.work++; p.work > maxWork {
 		return nil, opaque(tooMuchWork)

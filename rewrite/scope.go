@@ -7,7 +7,7 @@ type scope struct {
 	parent   *scope
 	bindings []*binding
 	ctes     []*cteBinding
-	natural  bool    // a NATURAL join merges columns nobody names
+	natural  bool    // a NATURAL join merges columns that the statement does not name
 	outer    bool    // an outer join may make a source's row NULL
 	using    []Ident // columns merged by USING
 	grouped  bool    // the block's rows are made of groups

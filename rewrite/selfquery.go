@@ -85,8 +85,8 @@ func (p *planning) oneOf(b *binding, column string, values []*Expr) fragment {
 		list = append(list, p.src.cut(v.Span))
 	}
 	f := join(list, ", ")
-	f.texts[0] = p.qualifier(b) + "." + p.d.Quote(column) + " IN (" + f.texts[0]
-	f.texts[len(f.texts)-1] += ")"
+	f.parts[0] = p.qualifier(b) + "." + p.d.Quote(column) + " IN (" + f.parts[0]
+	f.parts[len(f.parts)-1] += ")"
 	return f
 }
 

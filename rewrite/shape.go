@@ -5,7 +5,7 @@ package rewrite
 // its LIMIT is not plain.
 func (p *planning) shape(q *Select) *Bound {
 	src := p.src
-	end := len(src.text)
+	end := len(src.sql)
 	// A LIMIT in parentheses at the end is part of what another one limits.
 	inside := src.is(len(src.tokens)-1, ")")
 	if n := len(q.Operands); n > 0 && len(q.Operands[n-1].Limit) > 0 && !inside && src.depthAt(q.Operands[n-1].Limit[0].Start) == 0 {

@@ -15,13 +15,13 @@ func TestWithoutSlots(t *testing.T) {
 	increments := 0
 	for _, c := range cases(t) {
 		t.Run(c.Class+"/"+c.Name, func(t *testing.T) {
-			text := slotless(t, c)
+			sql := slotless(t, c)
 			for _, d := range c.Dialects {
 				s, err := c.Statement(d)
 				if err != nil {
 					t.Fatal(err)
 				}
-				pl, err := newPlanner(d, c.Schema(d), text)
+				pl, err := newPlanner(d, c.Schema(d), sql)
 				if err != nil {
 					t.Fatalf("%s: %v", d, err)
 				}
@@ -41,19 +41,19 @@ func TestWithoutSlots(t *testing.T) {
 	}
 }
 
-func runsAsItIs(t *testing.T, dialect, text string, plan *rewrite.Plan) {
+func runsAsItIs(t *testing.T, dialect, sql string, plan *rewrite.Plan) {
 	t.Helper()
 	asIs := plan.AsIs()
 	if plan.Class == rewrite.Multi { // a part of it is not known before it runs
 		asIs = true
 		for _, part := range plan.Parts {
-			runsAsItIs(t, dialect, part.Text, part.Plan)
+			runsAsItIs(t, dialect, part.SQL, part.Plan)
 		}
 	}
 	base, read, drain := plan.Base, plan.Read, plan.Drain
-	if !asIs || plan.Text != text || plan.Increment != nil || len(drain.Tables)+len(drain.Before)+len(drain.After) > 0 ||
+	if !asIs || plan.SQL != sql || plan.Increment != nil || len(drain.Tables)+len(drain.Before)+len(drain.After) > 0 ||
 		len(base.Changes)+len(base.Unties) > 0 || base.Fresh || len(read.Stars) > 0 || read.Args != nil || read.Shape != nil || read.Anew {
-		t.Errorf("%s: the plan of\n%s\nis\n%s", dialect, text, golden.Print(text, plan, true))
+		t.Errorf("%s: the plan of\n%s\nis\n%s", dialect, sql, golden.Print(sql, plan, true))
 	}
 }
 

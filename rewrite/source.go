@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// source is one statement's text with its tokens and placeholders.
+// source is one statement's SQL with its tokens and placeholders.
 type source struct {
-	text   string
+	sql    string
 	tokens []Token
 	params []param
 	exec   bool // holds an executable comment
 	bad    bool // holds something the scanner does not understand
 	count  int  // of arguments
 	// large reports whether tokens holds the first ones only, and params nothing;
-	// several, that more than one statement is in a large text.
+	// several, that more than one statement is in large SQL.
 	large, several bool
 }
 
@@ -27,9 +27,9 @@ type param struct {
 // newSource scans one statement. Placeholders are counted as the engine
 // counts them: each plain ? is the next position, ?N and $N name their
 // position, a name is looked up by name and takes the next position when new.
-func newSource(lx *Lexis, text string) *source {
-	s := &source{text: text}
-	sc := NewScanner(lx, text)
+func newSource(lx *Lexis, sql string) *source {
+	s := &source{sql: sql}
+	sc := NewScanner(lx, sql)
 	count := paramCount{}
 	for {
 		t := sc.Next()
@@ -41,7 +41,7 @@ func newSource(lx *Lexis, text string) *source {
 		case Bad:
 			s.bad = true
 		case ParamTok:
-			a, ok := count.add(text[t.Start:t.End])
+			a, ok := count.add(sql[t.Start:t.End])
 			s.bad = s.bad || !ok
 			s.params = append(s.params, param{t.Span, a})
 		}
@@ -105,15 +105,15 @@ func (s *source) paramAt(sp Span) (Arg, bool) {
 // inputs is the number of arguments that the statement takes.
 func (s *source) inputs() int { return s.count }
 
-// nextToken returns where the first token at or after a place in the text
-// begins, or the text's length.
+// nextToken returns where the first token at or after a place in the SQL
+// begins, or the SQL's length.
 func (s *source) nextToken(at int) int {
 	if s.large {
 		return at // tokens holds the first ones only
 	}
 	i := sort.Search(len(s.tokens), func(i int) bool { return s.tokens[i].Start >= at })
 	if i == len(s.tokens) {
-		return len(s.text)
+		return len(s.sql)
 	}
 	return s.tokens[i].Start
 }
@@ -124,7 +124,7 @@ func (s *source) is(i int, word string) bool {
 		return false
 	}
 	t := s.tokens[i]
-	return (t.Kind == Word || t.Kind == Operator) && strings.EqualFold(s.text[t.Start:t.End], word)
+	return (t.Kind == Word || t.Kind == Operator) && strings.EqualFold(s.sql[t.Start:t.End], word)
 }
 
 // hasWord reports whether an unquoted word occurs in the statement.
@@ -147,10 +147,10 @@ func (s *source) hasOperator(op string) bool {
 	return false
 }
 
-// scan returns all tokens of a text, and whether it holds executable comments.
-func scan(lx *Lexis, text string) ([]Token, bool) {
-	sc := NewScanner(lx, text)
-	out := make([]Token, 0, len(text)/5+4)
+// scan returns all tokens of SQL, and whether it holds executable comments.
+func scan(lx *Lexis, sql string) ([]Token, bool) {
+	sc := NewScanner(lx, sql)
+	out := make([]Token, 0, len(sql)/5+4)
 	for {
 		t := sc.Next()
 		if t.Kind == EOF {
@@ -160,31 +160,31 @@ func scan(lx *Lexis, text string) ([]Token, bool) {
 	}
 }
 
-// split cuts a text at its top-level semicolons into spans of statements;
+// split cuts SQL at its top-level semicolons into spans of statements;
 // empty statements are left out. BEGIN ... END bodies (triggers, procedures,
-// anonymous blocks) hold semicolons, so a text is not cut from a statement on
+// anonymous blocks) hold semicolons, so SQL is not cut from a statement on
 // that creates one.
 //
 // With executable comments (exec) a statement may be a comment.
-func split(text string, tokens []Token, exec bool) []Span {
+func split(sql string, tokens []Token, exec bool) []Span {
 	code := func(part string) bool {
 		return exec && (strings.Contains(part, "/*!") || strings.Contains(part, "/*M!"))
 	}
 	var out []Span
 	start, count, depth := 0, 0, 0
 	for i, t := range tokens {
-		if count == 0 && wholeStatement(text, tokens, i) {
-			return append(out, Span{start, len(text)})
+		if count == 0 && wholeStatement(sql, tokens, i) {
+			return append(out, Span{start, len(sql)})
 		}
 		if t.Kind == Operator && t.End == t.Start+1 {
-			switch text[t.Start] {
+			switch sql[t.Start] {
 			case '(':
 				depth++
 			case ')':
 				depth--
 			case ';':
 				if depth <= 0 {
-					if count > 0 || code(text[start:t.Start]) {
+					if count > 0 || code(sql[start:t.Start]) {
 						out = append(out, Span{start, t.Start})
 					}
 					start, count, depth = t.End, 0, 0
@@ -194,8 +194,8 @@ func split(text string, tokens []Token, exec bool) []Span {
 		}
 		count++
 	}
-	if count > 0 || code(text[start:]) {
-		out = append(out, Span{start, len(text)})
+	if count > 0 || code(sql[start:]) {
+		out = append(out, Span{start, len(sql)})
 	}
 	return out
 }

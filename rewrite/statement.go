@@ -61,7 +61,7 @@ type Statement struct {
 	Tables [][]Ident
 
 	// Explained is the INSERT, UPDATE or DELETE that an EXPLAIN is about; Runs
-	// says that what is explained also runs.
+	// means that what is explained also runs.
 	Explained *Statement
 	Runs      bool
 

@@ -180,7 +180,7 @@ func (p *planning) unsteadySource(sc *scope, s *Source) string {
 	case len(s.Name) == 0 || p.findCTE(sc, s.Name) != nil:
 		return "has a subquery of something other than a table"
 	}
-	if t, known := p.lookup(s.Name); known && (t == nil || t.IsView || t.Ruled) {
+	if t, known := p.lookup(s.Name); known && (t == nil || t.IsView || t.Triggers.Ruled) {
 		return "has a subquery of " + nameText(s.Name) + ", which may call functions"
 	}
 	return ""

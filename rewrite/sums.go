@@ -7,41 +7,66 @@ import "strings"
 // exact because addition commutes and each slot row belongs to exactly one
 // base row (its foreign key says so, and where it has none the form is not used). It spares the engine a look at the slots
 // of every row. False when the query has another form.
-func (p *planning) sums(st *Statement, edits []edit) (Bound, bool) {
-	q := st.Select
-	if !p.d.Traits().Split || p.mistyped(nil) != "" || len(q.Operands) > 0 || len(q.Values) > 0 || len(q.With) > 0 || q.Distinct || len(q.DistinctOn) > 0 ||
-		len(q.GroupBy) > 0 || q.Having != nil || len(q.Windows) > 0 || len(q.OrderBy) > 0 ||
-		len(q.From) != 1 || len(q.From[0].Name) == 0 ||
-		len(q.Items) == 0 {
-		return Bound{}, false
+func (r *reader) sums(q *Select) (edits []edit, ok bool) {
+	if r.found.wholeRow || len(r.derived) > 0 || r.mistyped(nil) != "" || strings.Contains(r.src.sql, markerByte) ||
+		len(q.Operands) > 0 || len(q.Values) > 0 || len(q.With) > 0 || q.Distinct || len(q.DistinctOn) > 0 ||
+		len(q.GroupBy) > 0 || q.Having != nil || len(q.Windows) > 0 || len(q.OrderBy) > 0 || q.Table || q.Into ||
+		len(q.From) != 1 || len(q.From[0].Name) == 0 || len(q.Items) == 0 {
+		return nil, false
 	}
-	s := splitter{planning: p, q: q, sc: p.newScope(nil, nil, q.From)}
+	s := summer{candidates: candidates{reader: r, q: q, sc: r.newScope(nil, nil, q.From), lone: true}}
 	s.b = s.sc.bindings[0]
-	if !s.b.counts || len(s.b.columns) > 0 || !s.repeatable() || s.limitedByQuery() || !s.places() ||
-		q.Where != nil && !p.counterFree(s.sc, q.Where) {
-		return Bound{}, false
+	if !s.b.counts || len(s.b.columns) > 0 || s.unsteady(s.sc, q.Where) != "" || s.limitedByQuery() || q.Where != nil && !r.counterFree(s.sc, q.Where) {
+		return nil, false
 	}
-	for _, e := range edits {
+	if _, ok := s.behindFrom(); !ok {
+		return nil, false
+	}
+	for _, e := range r.edits {
 		if e.Start == e.End {
-			s.edits = append(s.edits, e) // the name of an item without alias
+			s.sums = append(s.sums, e) // the name of an item without alias
 		}
 	}
-	var tp template
 	for _, it := range q.Items {
-		if it.Expr == nil || it.Expr.Kind == Star || !s.sumItem(it, &tp) {
-			return Bound{}, false
+		if it.Expr == nil || it.Expr.Kind == Star || !s.item(it) {
+			return nil, false
 		}
 	}
 	if !s.tied(s.b.table) && len(s.b.table.Counter.Key) > 0 || q.Where != nil && len(s.b.table.Counter.Key) == 0 {
-		return Bound{}, false
+		return nil, false
 	}
-	text := tp.mark(p.src.cutEdited(Span{0, len(p.src.text)}, s.edits))
-	return tp.expand(p.d, tp.expandText(text)), true
+	return s.sums, true
 }
 
-// sumItem replaces each SUM(counter) of an item; false when a counter stands
+// A summer writes the sums of a block.
+type summer struct {
+	candidates
+	sums []edit
+}
+
+// limitedByQuery reports whether LIMIT or OFFSET is a query, which may be of the
+// same table: its counters are not the query's own.
+func (s *summer) limitedByQuery() bool {
+	for _, e := range s.q.Limit {
+		if hasQuery(e) {
+			return true
+		}
+	}
+	return false
+}
+
+// isCounter reports whether an expression is a counter or a companion.
+func (s *summer) isCounter(e *Expr) bool {
+	if e.Kind != ColumnRef {
+		return false
+	}
+	t, err := s.resolve(s.sc, e.Name)
+	return err == nil && t != nil && t.column != nil
+}
+
+// item replaces each SUM(counter) of an item; false when a counter stands
 // anywhere else.
-func (s *splitter) sumItem(it Item, tp *template) bool {
+func (s *summer) item(it Item) bool {
 	ok := true
 	it.Expr.Walk(func(e *Expr) bool {
 		switch {
@@ -52,7 +77,7 @@ func (s *splitter) sumItem(it Item, tp *template) bool {
 			ok = false
 			return false
 		case e.Kind == Call && e.Op == "sum" && len(e.Args) == 1 && s.isCounter(e.Args[0]):
-			if !s.bareCall(e) {
+			if !s.src.bareCall(e) {
 				ok = false
 				return false
 			}
@@ -61,9 +86,9 @@ func (s *splitter) sumItem(it Item, tp *template) bool {
 				ok = false
 				return false
 			}
-			s.edits = append(s.edits, edit{e.Span, s.sumText(e, t.column, tp)})
+			s.sums = append(s.sums, edit{e.Span, s.sum(e, t.column)})
 			if it.Expr == e && it.Alias == nil && s.d.Traits().ItemNames == ItemsByRule {
-				s.edits = append(s.edits, edit{Span{e.End, e.End}, " AS " + s.d.Quote("sum")})
+				s.sums = append(s.sums, edit{Span{e.End, e.End}, " AS " + s.d.Quote("sum")})
 			}
 			return false
 		}
@@ -72,34 +97,26 @@ func (s *splitter) sumItem(it Item, tp *template) bool {
 	return ok
 }
 
-// bareCall says that a call is its name and one argument, without DISTINCT,
-// FILTER or OVER.
-func (s *splitter) bareCall(e *Expr) bool {
-	a := e.Args[0]
-	i, j := s.tokenAt(e.Start), s.tokenAt(a.Start)
-	return j == i+2 && s.src.is(j-1, "(") && s.src.is(s.tokenAt(a.End), ")") && s.src.tokens[s.tokenAt(a.End)].End == e.End
-}
-
-func (s *splitter) sumText(e *Expr, c *Column, tp *template) string {
+// sum writes SUM(counter) of the rows that WHERE selects.
+func (s *summer) sum(e *Expr, c *Column) string {
 	t := s.b.table
 	slots := SlotSource(s.d, t, c.Name)
 	sum := "SELECT SUM(slotsql_g." + s.d.Quote(c.Name) + ") FROM " + slots + " AS slotsql_g"
 	if s.q.Where != nil {
 		var group, groupBy, match []string
 		for i, k := range t.Counter.Key {
-			n := formatUint(uint64(i))
-			group = append(group, "slotsql_g."+s.d.Quote(k)+" AS slotsql_k"+n)
+			group = append(group, "slotsql_g."+s.d.Quote(k)+" AS "+keyName(i))
 			groupBy = append(groupBy, "slotsql_g."+s.d.Quote(k))
-			match = append(match, s.qualifier(s.b)+"."+s.d.Quote(k)+" = slotsql_h.slotsql_k"+n)
+			match = append(match, s.qualifier(s.b)+"."+s.d.Quote(k)+" = slotsql_h."+keyName(i))
 		}
 		group = append(group, "SUM(slotsql_g."+s.d.Quote(c.Name)+") AS slotsql_c0")
 		sum = "SELECT SUM(slotsql_h.slotsql_c0) FROM (SELECT " + strings.Join(group, ", ") + " FROM " + slots +
-			" AS slotsql_g GROUP BY " + strings.Join(groupBy, ", ") + ") AS slotsql_h CROSS JOIN " + tp.mark(s.src.cut(s.from)) +
-			" WHERE " + strings.Join(match, " AND ") + " AND (" + tp.mark(s.src.cut(s.q.Where.Span)) + ")"
+			" AS slotsql_g GROUP BY " + strings.Join(groupBy, ", ") + ") AS slotsql_h CROSS JOIN " + s.baseRef(t, s.b) +
+			" WHERE " + strings.Join(match, " AND ") + " AND (" + s.tp.mark(s.src.cut(s.q.Where.Span)) + ")"
 	}
-	text := "(" + s.src.text[e.Start:e.End] + " + COALESCE((" + sum + "), 0))"
+	sql := "(" + s.src.sql[e.Start:e.End] + " + COALESCE((" + sum + "), 0))"
 	if as := s.d.Traits().SumOfInt; as != "" && c.Numeric == Integer && c.Bits <= 32 {
-		text = "CAST(" + text + " AS " + as + ")"
+		sql = "CAST(" + sql + " AS " + as + ")"
 	}
-	return text
+	return sql
 }

@@ -73,6 +73,9 @@ type ValueRules struct {
 	StringsAreFloats bool
 	// TypedConstants: a string or placeholder has the type of what it is compared with.
 	TypedConstants bool
+	// ConstantType is the type that a string or placeholder is cast to so that it
+	// compares with an expression as it does with the column; nil for none.
+	ConstantType func(*Column) string
 	// AnyType: a column takes values of any type.
 	AnyType bool
 	// ColumnsCollate: a comparison uses the collation of the column that it
@@ -117,12 +120,10 @@ type StatementRules struct {
 
 // ReadRules are the forms that a query of totals may have, and those it has to avoid.
 type ReadRules struct {
-	// Split: queries that order or filter by a counter are split into rows
-	// with and without slots, see split.go.
-	Split bool
-	// OrderedJoin is the word for a cross join, one that reads its left side
-	// first if there is such a word.
-	OrderedJoin string
+	// KeyIn stands around a query of keys, behind a key's name, such that the engine
+	// finds rows by these keys OR by another condition, from an index for each
+	// (candidates.go). Empty: it has no such plan.
+	KeyIn [2]string
 	// SharedWith: WITH name AS MATERIALIZED (...), computed once however often
 	// it is named.
 	SharedWith bool
@@ -191,12 +192,12 @@ type WriteRules struct {
 type SessionRules struct {
 	// DDLCommits: a statement that changes the schema commits.
 	DDLCommits bool
-	// MultiIsTx: several statements sent as one text are one transaction.
+	// MultiIsTx: several statements sent in one call are one transaction.
 	MultiIsTx bool
-	// ArgsRestart: each statement of such a text takes its arguments from the
+	// ArgsRestart: each statement of such a call takes its arguments from the
 	// first one on.
 	ArgsRestart bool
-	// MultiProbe is a harmless text of two statements, to be run first where
+	// MultiProbe is two harmless statements, to be run first where
 	// the parent may refuse such calls. MultiProbeArg is one that
 	// takes an argument: the parent may refuse them with arguments only.
 	MultiProbe, MultiProbeArg string
@@ -206,4 +207,7 @@ type SessionRules struct {
 	// RightsAreFacts: what the session's user may do is a fact of a column, and
 	// another role of the same session may do other things (MySQL).
 	RightsAreFacts bool
+	// StatementTriggers: a trigger may fire for a statement that has changed no row
+	// (PostgreSQL), so that a fold is only sent where there are slots.
+	StatementTriggers bool
 }

@@ -38,25 +38,25 @@ const (
 	TxReadOnly
 )
 
-// maxControlText is the longest text that is looked through for the ends of
+// maxControlSQL is the longest statement that is looked through for the ends of
 // transactions.
-const maxControlText = 1 << 16
+const maxControlSQL = 1 << 16
 
 // TxEvents returns what the statements of a call do to the transaction, one
 // event for each statement that may do something.
-func TxEvents(lx *Lexis, text string) []TxEvent {
-	if len(text) > maxControlText {
+func TxEvents(lx *Lexis, sql string) []TxEvent {
+	if len(sql) > maxControlSQL {
 		return []TxEvent{{Kind: TxMayEnd}}
 	}
-	tokens, exec := scan(lx, text)
+	tokens, exec := scan(lx, sql)
 	var out []TxEvent
-	for _, span := range split(text, tokens, exec) {
+	for _, span := range split(sql, tokens, exec) {
 		var words []string
 		for len(tokens) > 0 && tokens[0].Start < span.End {
 			t := tokens[0]
 			tokens = tokens[1:]
 			if t.Start >= span.Start && t.Kind != Operator && len(words) < maxControlWords {
-				words = append(words, text[t.Start:t.End])
+				words = append(words, sql[t.Start:t.End])
 			}
 		}
 		if e := txEvent(words); e.Kind != TxNothing {
@@ -66,10 +66,10 @@ func TxEvents(lx *Lexis, text string) []TxEvent {
 	return out
 }
 
-// controls works out the TxEvents of a plan whose text may have any.
+// controls works out the TxEvents of a plan whose SQL may have any.
 func (p *Plan) controls(lx *Lexis) *Plan {
 	if p.Effects&TxControl != 0 {
-		p.TxEvents = append([]TxEvent{}, TxEvents(lx, p.Text)...)
+		p.TxEvents = append([]TxEvent{}, TxEvents(lx, p.SQL)...)
 	}
 	return p
 }

@@ -13,7 +13,7 @@ func TestTxEvents(t *testing.T) {
 	chained := rewrite.TxEvent{Kind: rewrite.TxEnds, Chained: true}
 	kind := func(k rewrite.TxKind) rewrite.TxEvent { return rewrite.TxEvent{Kind: k} }
 	for _, c := range []struct {
-		text string
+		sql  string
 		want []rewrite.TxEvent
 	}{
 		{"SELECT 1", nil},
@@ -40,8 +40,8 @@ func TestTxEvents(t *testing.T) {
 		{"CALL p()", []rewrite.TxEvent{kind(rewrite.TxMayEnd)}},
 	} {
 		for _, d := range []rewrite.Dialect{mysql.New(), postgres.New()} {
-			if got := rewrite.TxEvents(d.Lexis(), c.text); fmt.Sprint(got) != fmt.Sprint(c.want) {
-				t.Errorf("%q: %v, want %v", c.text, got, c.want)
+			if got := rewrite.TxEvents(d.Lexis(), c.sql); fmt.Sprint(got) != fmt.Sprint(c.want) {
+				t.Errorf("%q: %v, want %v", c.sql, got, c.want)
 			}
 		}
 	}

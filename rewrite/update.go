@@ -130,7 +130,7 @@ func (m *dml) assignments(set []Assignment) (out assigned, why string) {
 		case !m.table.IsCounter(name):
 			out.plain = true
 			continue
-		case m.table.Counter.IsRetired(name):
+		case m.table.Counter.Unslotted.IsRetired(name):
 			return out, retired(name)
 		}
 		ops, ok := m.additive(m.sc, a.Value, m.table, name)
@@ -156,7 +156,7 @@ func retired(counter string) string {
 
 // setsNothing recognises c = c for a counter or a column of the key, which changes
 // nothing: the base row keeps what it has, and the slots theirs. ON DUPLICATE
-// KEY UPDATE id = id is how programs on MySQL say that the row may be there
+// KEY UPDATE id = id is how programs on MySQL allow for a row that is there
 // already. The query of INSERT ... SELECT may have a column of that name.
 func (m *dml) setsNothing(value *Expr, name string) bool {
 	if value == nil || m.st.Select != nil || !m.table.IsCounter(name) && !m.table.IsKey(name) {
@@ -197,7 +197,7 @@ func (m *dml) base(incs []increment, t *Table) *Plan {
 func (m *dml) notSlotted(a assigned) string {
 	st := m.st
 	for _, inc := range a.increments {
-		if m.table.Counter.IsPassive(inc.column.Name) {
+		if m.table.Counter.Unslotted.IsPassive(inc.column.Name) {
 			return "counter " + inc.column.Name + " is passive in this process: its totals include what other processes count in slots"
 		}
 	}
@@ -227,13 +227,13 @@ func (m *dml) notSlotted(a assigned) string {
 	return ""
 }
 
-// limitsNothing says that LIMIT takes at least one row: of a statement whose
+// limitsNothing reports whether LIMIT takes at least one row: of a statement whose
 // WHERE fixes one row it takes that, and one that has no such WHERE is not
 // slotted anyway.
 func (m *dml) limitsNothing() bool {
 	e := m.st.Limit[0]
-	return len(m.st.Limit) == 1 && e.Kind == Number && strings.Trim(m.src.text[e.Start:e.End], "0123456789") == "" &&
-		strings.Trim(m.src.text[e.Start:e.End], "0") != ""
+	return len(m.st.Limit) == 1 && e.Kind == Number && strings.Trim(m.noted(m.src.sql[e.Start:e.End]), "0123456789") == "" &&
+		strings.Trim(m.src.sql[e.Start:e.End], "0") != ""
 }
 
 // slotted turns a base plan into a slotted upsert, with a drain of the same
@@ -248,7 +248,7 @@ func (m *dml) slotted(base *Plan, a assigned, rows *rowset, where fragment) *Pla
 	}
 	a.increments = t.Counter.ordered(a.increments)
 	var tp template
-	in := IncrementText{
+	in := IncrementSQL{
 		Ref:       m.baseRef(t, rows.binding),
 		Qualifier: m.qualifier(rows.binding),
 		Where:     tp.mark(where),
@@ -257,7 +257,7 @@ func (m *dml) slotted(base *Plan, a assigned, rows *rowset, where fragment) *Pla
 		Inserts:   m.inserts(),
 		Holds:     rows.binding == m.target && m.st.Where != nil && !rows.only,
 	}
-	in.Companions = companionTexts(a.companions, &tp)
+	in.Companions = companionSQL(a.companions, &tp)
 	out := &Increment{Table: t, Companions: len(a.companions) > 0, Holds: in.Holds}
 	out.onBase, out.base = len(base.Base.Cover) == 0 && len(a.companions) == 0, base.Base.Require
 	out.plain = out.onBase && len(base.Base.Require) == 0
@@ -311,18 +311,30 @@ func (m *dml) slotted(base *Plan, a assigned, rows *rowset, where fragment) *Pla
 	}
 	out.Forms = append(m.forms(rows.args), compared...)
 	out.Bound = tp.expand(m.d, m.d.Increment(t, in))
-	out.Add, out.Key = m.addText(&tp, in, rows)
+	out.Firm = m.firm(in, &tp, out.SQL)
+	out.Add, out.Key = m.addSQL(&tp, in, rows)
 	out.Coalesced = m.coalesced(a, in, &tp, rows)
 	out.Row = m.drainTable(t, rowsOrAll(t, rows))
 	return &Plan{Class: Additive, Tables: []string{t.Name}, Increment: out, Drain: DrainPlan{Tables: []DrainTable{out.Row}}}
 }
 
+// firm is the form of an upsert that holds the base row as it is; nil where the upsert
+// does that anyway.
+func (m *dml) firm(in IncrementSQL, tp *template, upsert string) *Bound {
+	in.Holds = true
+	b := tp.expand(m.d, m.d.Increment(m.table, in))
+	if b.SQL == upsert {
+		return nil
+	}
+	return &b
+}
+
 // addText is the short form of an increment by the slots' own key, and the
 // values of that key; nil when there is none: in a journal no row is added to.
-func (m *dml) addText(tp *template, in IncrementText, rows *rowset) (text *Bound, values []KeyValue) {
+func (m *dml) addSQL(tp *template, in IncrementSQL, rows *rowset) (bound *Bound, values []KeyValue) {
 	key := m.table.Counter.Key
 	switch {
-	case m.table.Counter.Placement == PlacementSkipLocked, m.table.Counter.Layout == LayoutJournal:
+	case m.table.Counter.Options.Placement == PlacementSkipLocked, m.table.Counter.Layout == LayoutJournal:
 		return nil, nil
 	case m.table.Counter.Single():
 		// The slots are the row's as long as there is one row: a drain comes
@@ -338,14 +350,14 @@ func (m *dml) addText(tp *template, in IncrementText, rows *rowset) (text *Bound
 			return nil, nil
 		}
 	}
-	add := AddText{Slot: in.Slot, Deltas: in.Deltas, Companions: in.Companions, CheckBase: m.checkBase(), Inserts: in.Inserts}
+	add := AddSQL{Slot: in.Slot, Deltas: in.Deltas, Companions: in.Companions, CheckBase: m.checkBase(), Inserts: in.Inserts}
 	for _, k := range key {
 		v, ok := rows.values[k]
 		if !ok {
 			return nil, nil
 		}
 		add.Key = append(add.Key, tp.mark(v))
-		values = append(values, KeyValue{v.texts, v.args})
+		values = append(values, KeyValue{v.parts, v.args})
 	}
 	sql := m.d.Add(m.table, add)
 	if sql == "" {

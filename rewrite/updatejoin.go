@@ -37,7 +37,7 @@ func (m *dml) planMultiUpdate() *Plan {
 			return m.drain("the statement sets companion " + name + " through a join")
 		case !owner.table.IsCounter(name):
 			continue
-		case owner.table.Counter.IsRetired(name):
+		case owner.table.Counter.Unslotted.IsRetired(name):
 			return m.drain(retired(name))
 		}
 		// additive looks at the first binding: give it a scope in which the

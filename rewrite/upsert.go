@@ -170,9 +170,9 @@ func (m *dml) insertIndex(written Ident) int {
 	return -1
 }
 
-// slottedUpsert plans the increment of an existing row; the original text
+// slottedUpsert plans the increment of an existing row; the original statement
 // inserts a missing one. Both are exact on their own, so it does not matter
-// what happens between them: deltas commute, and the original text is itself
+// what happens between them: deltas commute, and the original statement is itself
 // an increment when the row has come to exist.
 //
 //nolint:funlen // a list of rules, each with its reason
@@ -197,7 +197,7 @@ func (m *dml) slottedUpsert(base *Plan, as assigned) *Plan {
 	if key == nil {
 		return why("cannot tell which unique key the upsert conflicts on")
 	}
-	if t.InsertTrigger {
+	if t.Triggers.Insert {
 		return why("a trigger fires on INSERT")
 	}
 	if len(t.Checked) > 0 {
@@ -252,10 +252,10 @@ func (m *dml) slottedUpsert(base *Plan, as assigned) *Plan {
 				givens = append(givens, *arg)
 			}
 		}
-		if x := bare(v); x.Kind == String && !m.keyForm(t.Column(name)).Fits(x.Text) {
+		if x := bare(v); x.Kind == String && !m.fitsForm(m.keyForm(t.Column(name)), x.Text) {
 			return why("the key is given in a form that may be stored and compared differently")
 		}
-		f.texts[0] = m.d.Quote(t.Name) + "." + m.d.Quote(name) + " = " + f.texts[0]
+		f.parts[0] = m.d.Quote(t.Name) + "." + m.d.Quote(name) + " = " + f.parts[0]
 		parts = append(parts, f)
 		v.Walk(func(x *Expr) bool {
 			if a, ok := m.src.paramAt(x.Span); ok && x.Kind == Param {
@@ -328,10 +328,24 @@ func (m *dml) conflictKey() *Unique {
 			}
 		}
 	}
-	if found != nil && len(t.Uniques) > 1 {
-		return nil // a default value could meet another key
+	for i := range t.Uniques {
+		if u := &t.Uniques[i]; found != nil && u != found && !m.meetsNone(u) {
+			return nil // a default value could meet another key
+		}
 	}
 	return found
+}
+
+// meetsNone reports whether the INSERT meets no row by a key: it leaves a column out that
+// gets a new number, or NULL.
+func (m *dml) meetsNone(u *Unique) bool {
+	for _, name := range u.Columns {
+		c := m.table.Column(name)
+		if c != nil && m.insertIndex(Ident{Name: name, Quoted: true}) < 0 && (c.Identity || c.Nullable && !c.HasDefault && !c.Generated) {
+			return true
+		}
+	}
+	return false
 }
 
 func (m *dml) sameSet(written []Ident, stored []string) bool {

@@ -88,10 +88,10 @@ func (m *dml) givenLists() [][]*Expr {
 }
 
 // givenRows returns the rows that an INSERT may meet, and the number of keys that
-// it gives; nil when that cannot be told.
+// it gives; nil when that cannot be known.
 func (m *dml) givenRows() (rows *rowset, keys int, given []GivenArg) {
 	t, lists := m.table, m.givenLists()
-	if !m.once || t.OtherUniques || t.InsertTrigger || len(lists) == 0 || len(lists) > maxGivenRows || len(t.Counter.Key) == 0 {
+	if !m.once || t.OtherUniques || t.Triggers.Insert || len(lists) == 0 || len(lists) > maxGivenRows || len(t.Counter.Key) == 0 {
 		return nil, 0, nil
 	}
 	b := &binding{
@@ -188,7 +188,7 @@ func (m *dml) givenKey(u *Unique, list []*Expr) (where *fragment, given []GivenA
 // in another.
 func (m *dml) equals(c *Column, v *Expr) fragment {
 	f := m.stored(c, v)
-	f.texts[0] = m.d.Quote(m.table.Name) + "." + m.d.Quote(c.Name) + " = " + f.texts[0]
+	f.parts[0] = m.d.Quote(m.table.Name) + "." + m.d.Quote(c.Name) + " = " + f.parts[0]
 	return f
 }
 
@@ -198,8 +198,8 @@ func (m *dml) stored(c *Column, v *Expr) fragment {
 	f := m.src.cut(v.Span)
 	if m.d.Traits().TypedConstants {
 		typ, _, _ := strings.Cut(c.Type, " COLLATE ")
-		f.texts[0] = "CAST(" + f.texts[0]
-		f.texts[len(f.texts)-1] += " AS " + typ + ")"
+		f.parts[0] = "CAST(" + f.parts[0]
+		f.parts[len(f.parts)-1] += " AS " + typ + ")"
 	}
 	return f
 }

@@ -30,7 +30,7 @@ func (pl *Planner) views() []View {
 // statement, and of the routines that it calls, and says which is one of them.
 func (p *planning) viewed() (tables []*Table, why string) {
 	for _, v := range p.views() {
-		named := (p.src.exec || p.src.large) && containsFold(p.src.text, Spelled(v.Name))
+		named := (p.src.exec || p.src.large) && containsFold(p.src.sql, Spelled(v.Name))
 		for i, tok := range p.src.tokens {
 			named = named || p.tokenNames(tok, v.Name) && (!v.Routine || p.called(i))
 		}

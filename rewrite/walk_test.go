@@ -31,7 +31,7 @@ func TestVisitor(t *testing.T) {
 	if visited[&st] != 1 || len(visited) != len(parts)+1 || len(parts) < 100 {
 		t.Errorf("%d parts are visited, of %d", len(visited), len(parts)+1)
 	}
-	(&rewrite.Visitor{}).Walk(&st) // whoever asks for nothing gets nothing
+	(&rewrite.Visitor{}).Walk(&st) // whichever session asks for nothing gets nothing
 	v.Walk(nil)
 }
 

@@ -133,17 +133,17 @@ func (m *dml) forbidden(a assigned) string {
 		read = append(read, m.table.Column(name))
 	}
 	for _, c := range read {
-		if c.NoSelect {
+		if c.Denied.Select {
 			return "the session's user may not SELECT column " + c.Name
 		}
 	}
 	for _, c := range set {
-		if c.NoUpdate {
+		if c.Denied.Update {
 			return "the session's user may not UPDATE column " + c.Name
 		}
 	}
 	for _, name := range m.inserts() {
-		if c := m.table.Column(name); c.NoInsert || c.NoUpdate { // MariaDB asks for both
+		if c := m.table.Column(name); c.Denied.Insert || c.Denied.Update { // MariaDB asks for both
 			return "the session's user may not INSERT or UPDATE column " + name
 		}
 	}
@@ -203,7 +203,7 @@ func (m *dml) typeAt(incs []increment) func(Span) string {
 			switch x = bare(x); {
 			case x.Kind == ColumnRef:
 				c = m.table.Column(m.targetColumn(m.sc, m.target, x.Name))
-			case x.Kind == Number && len(x.Text) < 10 && strings.Trim(m.src.text[x.Start:x.End], "0123456789") == "":
+			case x.Kind == Number && len(x.Text) < 10 && strings.Trim(m.src.sql[x.Start:x.End], "0123456789") == "":
 				c = &Column{Type: "integer"}
 			}
 			for _, v := range e.Args {
@@ -213,4 +213,18 @@ func (m *dml) typeAt(incs []increment) func(Span) string {
 		return true
 	})
 	return func(s Span) string { return types[s] }
+}
+
+// namedByPlaceholder reports whether a select item is named by its own SQL, with
+// placeholders in it: numbering them anew would give the column another name.
+func (p *planning) namedByPlaceholder(it Item) bool {
+	if p.d.Traits().ItemNames == ItemsByRule || it.Alias != nil || it.Expr.Kind == ColumnRef {
+		return false
+	}
+	found := false
+	it.Expr.Walk(func(x *Expr) bool {
+		found = found || x.Kind == Param
+		return !found
+	})
+	return found
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/alicebob/miniredis/v2"
 
@@ -16,7 +17,7 @@ import (
 	"github.com/slotsql/slotsql/internal/bench"
 )
 
-// benchDatabases are databases with a table of somebody else in them, and what
+// benchDatabases are databases with a table of another program in them, and what
 // lists their tables.
 var benchDatabases = []struct {
 	driver, parent, tables string
@@ -219,7 +220,7 @@ func TestBenchSignal(t *testing.T) {
 	}
 }
 
-// A counter that somebody else changes is not exact: no number, and an exit
+// A counter that another client changes is not exact: no number, and an exit
 // code that says so.
 func TestBenchInexact(t *testing.T) {
 	for _, d := range benchDatabases {
@@ -234,11 +235,11 @@ func TestBenchInexact(t *testing.T) {
 				"--scenarios", "naive", "--duration", "4s", "--warmup", "0s", "--runs", "1")
 			cancel()
 			if !<-done {
-				t.Fatal("nobody has changed the counter")
+				t.Fatal("the counter has not changed")
 			}
 			if code != exitProblems || stderr != "" ||
 				!strings.Contains(stdout, "naive: NOT EXACT, no numbers: 1,000 increments are counted beyond the ") ||
-				!strings.Contains(stdout, "│ naive    │     - │      0 │    NO │") {
+				!strings.Contains(stdout, " naive         -       0     NO\n") {
 				t.Errorf("%d\n%s\n%s", code, stdout, stderr)
 			}
 			check()
@@ -274,10 +275,15 @@ func TestBenchEmbedded(t *testing.T) {
 	if code != 0 || stderr != "" {
 		t.Fatalf("%d %s %s", code, stdout, stderr)
 	}
-	for _, want := range []string{"SQLite 3.", "│       3 │", "│       6 │", "│       9 │", "naive", "for-update", "lock-free",
+	for _, want := range []string{"SQLite 3.", "\n       3  ", "\n       6  ", "\n       9  ", "naive", "for-update", "lock-free",
 		"wrapped", "p99 ms", "Exact in 12 runs: "} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("there is no %q in\n%s", want, stdout)
+		}
+	}
+	for line := range strings.Lines(stdout) {
+		if utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) > 80 {
+			t.Errorf("does not fit a terminal of 80 columns: %s", line)
 		}
 	}
 	if left, err := os.ReadDir(os.Getenv("TMPDIR")); err != nil || len(left) > 0 {

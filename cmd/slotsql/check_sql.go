@@ -53,6 +53,7 @@ type classShare struct {
 type checkedStatement struct {
 	Statement string   `json:"statement"`
 	Reason    string   `json:"reason"`
+	Scope     string   `json:"scope,omitempty"`
 	Tables    []string `json:"tables"`
 	Count     int      `json:"count"`
 	Line      int      `json:"line"` // of the first
@@ -73,8 +74,9 @@ var classOrder = []rewrite.Class{
 // several.
 type verdict struct {
 	class  rewrite.Class
-	text   string
+	sql    string
 	reason string
+	scope  string // of a drain
 	tables []string
 }
 
@@ -90,7 +92,7 @@ func judged(e *slotsql.Explanation) []verdict {
 		}
 		return out
 	}
-	v := verdict{rewrite.Class(e.Class), e.Statement, e.Reason, e.Tables}
+	v := verdict{rewrite.Class(e.Class), e.Statement, e.Reason, e.Scope, e.Tables}
 	if strings.HasPrefix(v.reason, rewrite.Rejected) { // the parser's words may hold values
 		v.reason = rewrite.Rejected + "; slotsql explain shows where"
 	}
@@ -128,9 +130,9 @@ func newTally(e engine, x *slotsql.Explainer) *tally {
 }
 
 func (t *tally) add(st workload.Statement) error {
-	verdicts, ok := t.cached[st.Text]
+	verdicts, ok := t.cached[st.SQL]
 	if !ok {
-		e, err := t.explainer.Explain(workload.Adapt(t.engine.dialect, st.Text))
+		e, err := t.explainer.Explain(workload.Adapt(t.engine.dialect, st.SQL))
 		if err != nil {
 			return fmt.Errorf("line %d: %w", st.Line, err)
 		}
@@ -138,7 +140,7 @@ func (t *tally) add(st workload.Statement) error {
 		if len(t.cached) >= maxVerdicts {
 			clear(t.cached)
 		}
-		t.cached[st.Text] = verdicts
+		t.cached[st.SQL] = verdicts
 	}
 	for _, v := range verdicts {
 		t.count++
@@ -148,11 +150,11 @@ func (t *tally) add(st workload.Statement) error {
 		default:
 			continue
 		}
-		shape := workload.Shape(t.engine.dialect.Lexis(), v.text)
-		key := strings.Join([]string{string(v.class), shape, v.reason}, "\x00")
+		shape := workload.Shape(t.engine.dialect.Lexis(), v.sql)
+		key := strings.Join([]string{string(v.class), shape, v.reason, v.scope}, "\x00")
 		c := t.found[key]
 		if c == nil {
-			c = &checkedStatement{Statement: shape, Reason: v.reason, Tables: orEmpty(v.tables), Line: st.Line}
+			c = &checkedStatement{Statement: shape, Reason: v.reason, Scope: v.scope, Tables: orEmpty(v.tables), Line: st.Line}
 			t.found[key], t.by[c] = c, v.class
 		}
 		c.Count++
@@ -180,6 +182,7 @@ func (t *tally) report(file string, form workload.Form, fail string) *statements
 				cmp.Compare(a.Line, b.Line),
 				cmp.Compare(a.Statement, b.Statement),
 				cmp.Compare(a.Reason, b.Reason),
+				cmp.Compare(a.Scope, b.Scope),
 			)
 		})
 		return out
@@ -242,6 +245,9 @@ func (r *statementsReport) print(w io.Writer) {
 			fmt.Fprintf(w, "  %s, line %d: %s\n", number(c.Count, "time"), c.Line, c.Statement)
 			if c.Reason != "" {
 				fmt.Fprintf(w, "    %s\n", c.Reason)
+			}
+			if c.Scope != "" {
+				fmt.Fprintf(w, "    drains %s\n", c.Scope)
 			}
 		}
 	}

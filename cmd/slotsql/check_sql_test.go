@@ -196,8 +196,10 @@ on the base row, as with the plain driver:
 drained:
   2 times, line 4: UPDATE posts SET views = ?
     the statement sets counter views
+    drains all rows
   1 time, line 7: SELECT ?)) FROM
     the parser rejects the statement; slotsql explain shows where
+    drains all rows
 refused:
   1 time, line 6: PREPARE s FROM ?
     SQL-level PREPARE hides its statement from slotsql; prepare it through database/sql (db.Prepare)

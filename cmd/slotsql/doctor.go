@@ -21,7 +21,7 @@ import (
 	"github.com/slotsql/slotsql/doctor"
 )
 
-// errBlind says that something could not be seen.
+// errBlind: something could not be seen.
 var errBlind = errors.New("some information is not visible")
 
 //nolint:funlen // one command: its help, its flags and what it runs
@@ -92,7 +92,7 @@ GRANT for each, and the exit code is 1.`,
 }
 
 const oneWriter = "SQLite has one writer at a time, and does not show which sessions wait for it: every write waits for every other one, whatever rows they change. " +
-	"Slots do not change that. What slotsql gains there is coalescing: concurrent increments of one process share one statement and one commit"
+	"Slots do not change that, so a table has none there (slots: 0). What slotsql gains is coalescing: concurrent increments of one process share one statement and one commit"
 
 // looking shows a bar of the time.
 func looking(w io.Writer, total time.Duration) (progress func(time.Duration), finish func()) {
@@ -128,7 +128,7 @@ func (o *options) printDoctor(w io.Writer, r *doctor.Report) error {
 			"warning: a statement writes %s of %s back along with other columns; it drains each time it runs, and overwrites increments made since the row was read:\n  %s\n",
 			strings.Join(s.Counters, ", "),
 			s.Table,
-			s.Text,
+			s.SQL,
 		)
 	}
 	if len(r.Counts) > 0 {
@@ -182,22 +182,22 @@ func printSpot(w io.Writer, s *doctor.Spot, looks int) {
 		if st.Class != "" {
 			class = " [" + st.Class + "]"
 		}
-		text := st.Text
-		if text == "" {
-			text = "(statement not shown)"
+		query := st.SQL
+		if query == "" {
+			query = "(statement not shown)"
 		}
-		fmt.Fprintf(w, "  waits %dx%s: %s\n", st.Seen, class, text)
+		fmt.Fprintf(w, "  waits %dx%s: %s\n", st.Seen, class, query)
 	}
 	for _, h := range s.Holders {
 		how := "for"
 		if h.Idle {
 			how = "for an idle transaction, whose last statement was"
 		}
-		text := h.Text
-		if text == "" {
-			text = "(statement not shown)"
+		query := h.SQL
+		if query == "" {
+			query = "(statement not shown)"
 		}
-		fmt.Fprintf(w, "  %s %dx: %s\n", how, h.Seen, text)
+		fmt.Fprintf(w, "  %s %dx: %s\n", how, h.Seen, query)
 	}
 	fmt.Fprintf(w, "  would slotsql help? %s: %s\n", s.Verdict, s.Why)
 }

@@ -22,7 +22,8 @@ func TestDoctor(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, errs, code := command(t, "", "doctor", "--driver", "sqlite", "--dsn", db)
-	if code != 0 || errs != "" || !strings.Contains(out, "one writer") || !strings.Contains(out, "coalescing") {
+	if code != 0 || errs != "" || !strings.Contains(out, "one writer") || !strings.Contains(out, "coalescing") ||
+		!strings.Contains(out, "slots: 0") {
 		t.Errorf("%d, %s%s", code, out, errs)
 	}
 	out, _, code = command(t, "", "doctor", "--driver", "sqlite", "--dsn", db, "--json")
@@ -56,11 +57,11 @@ func TestDoctorPrints(t *testing.T) {
 				Longest:    1234567 * time.Microsecond,
 				Verdict:    "yes",
 				Why:        "because",
-				Statements: []*doctor.Statement{{Text: "UPDATE posts SET views = views + ?", Seen: 5, Class: "additive"}},
-				Holders:    []*doctor.Holder{{Text: "SELECT ?", Idle: true, Seen: 4}},
+				Statements: []*doctor.Statement{{SQL: "UPDATE posts SET views = views + ?", Seen: 5, Class: "additive"}},
+				Holders:    []*doctor.Holder{{SQL: "SELECT ?", Idle: true, Seen: 4}},
 			},
 		},
-		Saves:    []doctor.Save{{Table: "posts", Counters: []string{"views"}, Text: "UPDATE posts SET title = ?, views = ?"}},
+		Saves:    []doctor.Save{{Table: "posts", Counters: []string{"views"}, SQL: "UPDATE posts SET title = ?, views = ?"}},
 		Counts:   []doctor.Count{{What: "deadlocks", N: 3}},
 		Deadlock: &doctor.Deadlock{At: "now", Table: "posts", Statements: []string{"SELECT ?", "SELECT ? FOR UPDATE"}},
 		Notes:    []string{"a note"},

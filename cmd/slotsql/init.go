@@ -88,7 +88,7 @@ func (o *options) init(cmd *cobra.Command, f *initFlags) error {
 	if err != nil {
 		return err
 	}
-	proposals := propose.Propose(s.dialect, s.tables, statements)
+	proposals := propose.Propose(s.dialect, s.tables, statements, s.transactions)
 	if err := s.hold(cmd, proposals); err != nil {
 		return err
 	}
@@ -98,9 +98,6 @@ func (o *options) init(cmd *cobra.Command, f *initFlags) error {
 	}
 	var text bytes.Buffer
 	header := propose.Header{Database: s.name, Sources: s.sources, Summary: summary(classes)}
-	if s.engine.dialect.Traits().OneWriter {
-		header.Summary = append(header.Summary, withoutSlots)
-	}
 	if err := propose.Write(&text, header, proposals); err != nil {
 		return err
 	}
@@ -166,6 +163,3 @@ func writeProposal(path string, text []byte, force bool) error {
 	}
 	return err
 }
-
-// withoutSlots is said of engines that have no slots by themselves.
-const withoutSlots = "Tables without companions have no slots here, as one connection writes at a time: nothing of them drains, and what is said of slots holds once slots: 64 is written."

@@ -22,13 +22,15 @@ var errLeft = errors.New("some slots could not be moved")
 
 func rollupCommand(o *options) *cobra.Command {
 	var once bool
+	var service rollupService
 	var opts slotsql.RollUpOptions
 	cmd := &cobra.Command{
 		Use:   "rollup",
 		Short: "Move slots into base rows until stopped",
 		Long: `Move what slots hold into the base rows at intervals, until SIGTERM or Ctrl-C; with
 --once, a single time. Increments and queries go on meanwhile, and totals stay the same
-at every moment. Rollup can be killed at any time.
+at every moment. Rollup can be killed at any time. As a service it logs one line for
+each pass that has done something.
 
 If several run on one database, including applications with "rollup:", one works
 and the others stand by.`,
@@ -36,6 +38,9 @@ and the others stand by.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if opts.Interval < 0 || opts.Idle < 0 || opts.Batch < 0 {
 				return errors.New("--interval, --idle and --batch must be more than 0")
+			}
+			if err := service.check(once); err != nil {
+				return err
 			}
 			e, config, err := o.target(cmd)
 			if err != nil {
@@ -53,16 +58,9 @@ and the others stand by.`,
 				if err != nil {
 					return err
 				}
-				return o.printPass(cmd.OutOrStdout(), report, true)
+				return o.printOnce(cmd.OutOrStdout(), report)
 			}
-			opts.Pass = func(report slotsql.RollUpReport, err error) {
-				if err != nil {
-					fmt.Fprintln(cmd.ErrOrStderr(), o.redact("slotsql: "+trimName(err.Error())))
-					return
-				}
-				_ = o.printPass(cmd.OutOrStdout(), report, false)
-			}
-			return slotsql.RunRollUp(cmd.Context(), c, opts)
+			return service.run(cmd, o, e, config, c, opts)
 		},
 	}
 	o.database(cmd, false)
@@ -72,6 +70,9 @@ and the others stand by.`,
 	f.DurationVar(&opts.Interval, "interval", 0, "`time` between two passes (default rollup.interval, else 5s)")
 	f.DurationVar(&opts.Idle, "idle", 0, "how often empty slots are deleted (default rollup.idle, else 1m; with --once each time)")
 	f.IntVar(&opts.Batch, "batch", 0, "slot `rows` per transaction at most (default rollup.batch, else 1000)")
+	f.StringVar(&service.logFormat, "log-format", "text", "`format` of the log: text or json")
+	f.StringVar(&service.metrics, "metrics", "", "`address`, such as :9187, that serves /metrics and /healthz")
+	_ = cmd.RegisterFlagCompletionFunc("log-format", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -97,40 +98,43 @@ type passReport struct {
 	Errors map[string]string `json:"errors,omitempty"` // by table
 }
 
-// printPass prints what a pass has done: for one that is to be the only one
-// always, else when it has done something.
-func (o *options) printPass(w io.Writer, report slotsql.RollUpReport, only bool) error {
-	var left error
+// busy reports whether a pass has done something to the table.
+func busy(t slotsql.RollUpTable) bool { return t.Moved+t.Merged+t.Deleted+t.Orphans+t.Errors > 0 }
+
+// passOf is the JSON of a pass now.
+func (o *options) passOf(report slotsql.RollUpReport) passReport {
 	failed := map[string]string{}
-	busy := only
 	for _, t := range report.Tables {
 		if t.Err != nil {
 			failed[t.Table] = o.redact(t.Err.Error())
-			left = reportedError{errLeft}
 		}
-		busy = busy || t.Moved+t.Merged+t.Deleted+t.Orphans+t.Errors > 0
+	}
+	return passReport{report, time.Now(), failed}
+}
+
+// printOnce prints what the only pass has done.
+func (o *options) printOnce(w io.Writer, report slotsql.RollUpReport) error {
+	var left error
+	pass := o.passOf(report)
+	if len(pass.Errors) > 0 {
+		left = reportedError{errLeft}
 	}
 	switch {
-	case only && !report.Held:
+	case !report.Held:
 		if o.json {
-			if err := printJSON(w, passReport{report, time.Now(), failed}); err != nil {
+			if err := printJSON(w, pass); err != nil {
 				return err
 			}
 			return reportedError{errStandby}
 		}
 		return errStandby
-	case !busy:
-		return nil
 	case o.json:
-		if err := printJSON(w, passReport{report, time.Now(), failed}); err != nil {
+		if err := printJSON(w, pass); err != nil {
 			return err
 		}
 		return left
 	}
 	for _, t := range report.Tables {
-		if !only && t.Moved+t.Merged+t.Deleted+t.Orphans+t.Errors == 0 {
-			continue
-		}
 		line := fmt.Sprintf("%s: %d slot rows moved, %d idle ones deleted", t.Table, t.Moved, t.Deleted)
 		for _, more := range []struct {
 			n    int
@@ -147,7 +151,7 @@ func (o *options) printPass(w io.Writer, report slotsql.RollUpReport, only bool)
 		}
 		fmt.Fprintln(w, line)
 		if t.Err != nil {
-			fmt.Fprintln(w, "  "+failed[t.Table])
+			fmt.Fprintln(w, "  "+pass.Errors[t.Table])
 		}
 	}
 	return left

@@ -15,7 +15,7 @@ const rollupConfig = "version: 1\ndefaults: {slots: 64, placement: connection}\n
 // counted makes a database whose slots hold something.
 func counted(t *testing.T) (dsn, config string, db *sql.DB) {
 	t.Helper()
-	dsn = "file:" + filepath.Join(t.TempDir(), "app.db") + "?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)"
+	dsn = "file:" + filepath.Join(t.TempDir(), "app.db") + "?_pragma=busy_timeout(60000)&_pragma=journal_mode(WAL)"
 	config = write(t, "slotsql.yaml", rollupConfig)
 	db, err := sql.Open("sqlite", dsn)
 	if err != nil {
@@ -77,7 +77,7 @@ func TestRollupOnce(t *testing.T) {
 
 func writeFile(t *testing.T, text string) string { return write(t, "slotsql.yaml", text) }
 
-// Without --once it goes on until it is told to stop.
+// Without --once it runs until it is stopped.
 func TestRollupDaemon(t *testing.T) {
 	t.Parallel()
 	dsn, config, db := counted(t)
@@ -94,7 +94,7 @@ func TestRollupDaemon(t *testing.T) {
 		}
 	}
 	cancel()
-	if code := <-done; code != 0 || errs.Len() > 0 || !strings.Contains(out.String(), "posts: 3 slot rows moved") {
+	if code := <-done; code != 0 || out.Len() > 0 || !strings.Contains(errs.String(), `msg="rolled up" tables=[posts]`) || !strings.Contains(errs.String(), "moved=3") {
 		t.Errorf("%d, %s, %s", code, out.String(), errs.String())
 	}
 }

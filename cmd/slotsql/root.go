@@ -66,6 +66,8 @@ func rootCommand(o *options) *cobra.Command {
 		rollupCommand(o),
 		drainCommand(o),
 		verifyCommand(o),
+		statusCommand(o),
+		topCommand(o),
 		doctorCommand(o),
 		benchCommand(o),
 		versionCommand(o),

@@ -27,6 +27,7 @@ type survey struct {
 	tables  []propose.Table
 	stats   dialect.Statistics
 	sources []string // what the proposal is made of, for people
+	order   *workload.Order
 }
 
 func (o *options) survey(cmd *cobra.Command, e engine) (*survey, error) {
@@ -128,7 +129,7 @@ func (s *survey) statements(cmd *cobra.Command, file string) ([]*propose.Stateme
 	var runs int64
 	summed := 0 // different statements, of the server's own summary
 	for _, st := range s.stats.Statements {
-		if strings.Contains(st.Text, "slotsql_") {
+		if strings.Contains(st.SQL, "slotsql_") {
 			continue // of wrapped clients
 		}
 		if st.Conn == "" {
@@ -137,7 +138,7 @@ func (s *survey) statements(cmd *cobra.Command, file string) ([]*propose.Stateme
 		} else if st.Runs == 0 {
 			continue // in the summary, too
 		}
-		all.Add(s.dialect, workload.Statement{Text: st.Text, Runs: st.Runs, Time: st.Time, Lock: st.Lock})
+		all.Add(s.dialect, workload.Statement{SQL: st.SQL, Runs: st.Runs, Time: st.Time, Lock: st.Lock})
 	}
 	switch st := s.stats; {
 	case st.Missing != "":
@@ -156,8 +157,9 @@ func (s *survey) statements(cmd *cobra.Command, file string) ([]*propose.Stateme
 		s.sources = append(s.sources, strings.ToUpper(n[:1])+n[1:]+".")
 	}
 	order := workload.NewOrder(s.dialect)
+	s.order = order
 	for _, st := range s.stats.Statements {
-		order.Add(workload.Statement{Text: st.Text, Conn: st.Conn})
+		order.Add(workload.Statement{SQL: st.SQL, Conn: st.Conn})
 	}
 	ordered := order.Notes()
 	if file != "" {
@@ -214,10 +216,19 @@ func orderNotes(order *workload.Order, form workload.Form) []string {
 // singly is what is not known of statements whose transactions are not.
 const singly = "Statements are judged one by one: whether a transaction locks a row before it increments it, or reads its counter afterwards, is not known. Such a transaction drains the row and gains little."
 
+// transactions says what the logs tell of the transactions that increment a table.
+func (s *survey) transactions(t propose.Table) propose.Transactions {
+	of := s.order.Of(t.Name)
+	return propose.Transactions{
+		Inside:  of.Inside > 0,
+		Outside: of.Runs > of.Inside,
+		Why:     fmt.Sprintf("none of the %s that a log has in order is in a transaction", number(of.Runs, "increment")),
+	}
+}
+
 // hold holds the proposal against the database until it fits: what check finds
 // fault with is taken out, with its reason. Each round takes something out, or
-// is the one before the last, which names the views. What slots cannot take is taken out
-// on an engine that has none by itself, too: the proposal holds for either.
+// is the one before the last, which names the views.
 func (s *survey) hold(cmd *cobra.Command, proposals []*propose.Proposal) error {
 	unnamed := map[*propose.Proposal]bool{} // whose views cannot be named: they are in other schemas
 	for {
@@ -252,7 +263,7 @@ func (s *survey) hold(cmd *cobra.Command, proposals []*propose.Proposal) error {
 			}
 			p := proposals[i]
 			for _, c := range t.Counters {
-				if !c.Slotted && p.Proposed(c.Column) {
+				if !c.Slotted && p.Slotless == "" && p.Proposed(c.Column) {
 					p.Drop(c.Column, c.Reason)
 					again = true
 				}
@@ -290,7 +301,7 @@ func (s *survey) explained(cmd *cobra.Command, proposals []*propose.Proposal, st
 	classes := map[rewrite.Class]int{}
 	total := 0
 	for _, st := range statements {
-		e, err := x.Explain(st.Text)
+		e, err := x.Explain(st.SQL)
 		if err != nil {
 			return nil, err
 		}

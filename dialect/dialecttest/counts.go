@@ -61,7 +61,7 @@ func (o Options) counts(t *testing.T) {
 func (s *session) adds(tab *rewrite.Table, number func(string) string) {
 	s.Helper()
 	add := func(key, slot string) string {
-		return s.Add(tab, rewrite.AddText{Key: []string{key}, Slot: number(slot), Deltas: []rewrite.Delta{{Column: "views", Text: "10"}}})
+		return s.Add(tab, rewrite.AddSQL{Key: []string{key}, Slot: number(slot), Deltas: []rewrite.Delta{{Column: "views", SQL: "10"}}})
 	}
 	if add("1", "3") == "" {
 		s.affected(s.Increment(tab, incrementOf(tab, "p.id = 1", number("3"), "10")))
@@ -102,13 +102,13 @@ func (s *session) drain(tab *rewrite.Table, where, key string) {
 	defer s.commit()
 	s.run(s.Lock(tab, scope)...)
 	fold := s.Fold(tab, scope)
-	for i, text := range fold {
+	for i, sql := range fold {
 		if c, ok := s.Dialect.(rewrite.ConservingDialect); ok && i == len(fold)-1 {
 			if reasons := s.query(c.Unmoved(tab, scope)); len(reasons) > 0 {
 				s.Errorf("a base row has not taken what its slots hold: %v", reasons)
 			}
 		}
-		s.run(text)
+		s.run(sql)
 	}
 	names, ok := s.Dialect.(dialect.SlotNamer)
 	if len(fold) > 0 || !ok {

@@ -29,6 +29,9 @@ func (o Options) leases(t *testing.T) {
 	s.lease("work", "a", 60, true) // extends it
 	other.leased("work", "rest")
 
+	s.passes()
+	other.leased("work", "rest")
+
 	f, ok := s.Dialect.(dialect.Fencer)
 	if !ok {
 		return
@@ -60,6 +63,26 @@ func (s *session) lease(name, holder string, seconds int, want bool) {
 	s.Helper()
 	if got, err := s.Dialect.(dialect.Leaser).Lease(s.Context(), s, name, holder, seconds); got != want || err != nil {
 		s.Errorf("%s takes lease %s: %v, %v", holder, name, got, err)
+	}
+}
+
+// passes holds that what is noted of passes comes back, the latest of each name.
+func (s *session) passes() {
+	s.Helper()
+	p, ok := s.Dialect.(dialect.PassNoter)
+	if !ok {
+		return
+	}
+	one, two := dialect.PassPrefix+"1", dialect.PassPrefix+"2"
+	for _, begun := range []map[string]time.Duration{{one: time.Hour}, {one: 0, two: 100 * time.Hour}, {one: 10 * time.Hour}} {
+		if err := p.NotePasses(s.Context(), s, begun); err != nil {
+			s.Error(err)
+		}
+	}
+	got, err := p.Passes(s.Context(), s)
+	within := func(d, of time.Duration) bool { return d >= of && d < of+time.Hour }
+	if err != nil || len(got) != 2 || !within(got[one], 10*time.Hour) || !within(got[two], 100*time.Hour) {
+		s.Errorf("passes: %v, %v", got, err)
 	}
 }
 

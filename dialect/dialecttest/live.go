@@ -52,23 +52,23 @@ func (o Options) session(t *testing.T, db *sql.DB) *session {
 	return s
 }
 
-func (s *session) run(texts ...string) {
+func (s *session) run(statements ...string) {
 	s.Helper()
-	for _, text := range texts {
-		if err := s.try(text); err != nil {
-			s.Fatalf("%v\n%s", err, text)
+	for _, query := range statements {
+		if err := s.try(query); err != nil {
+			s.Fatalf("%v\n%s", err, query)
 		}
 	}
 }
 
-func (s *session) try(text string) error { return s.Exec(s.Context(), text) }
+func (s *session) try(query string) error { return s.Exec(s.Context(), query) }
 
 // affected returns the rows affected that a statement reports.
-func (s *session) affected(text string) int64 {
+func (s *session) affected(query string) int64 {
 	s.Helper()
-	r, err := s.Conn.ExecContext(s.Context(), text)
+	r, err := s.Conn.ExecContext(s.Context(), query)
 	if err != nil {
-		s.Fatalf("%v\n%s", err, text)
+		s.Fatalf("%v\n%s", err, query)
 	}
 	n, err := r.RowsAffected()
 	if err != nil {
@@ -77,11 +77,11 @@ func (s *session) affected(text string) int64 {
 	return n
 }
 
-func (s *session) query(text string, args ...any) [][]any {
+func (s *session) query(query string, args ...any) [][]any {
 	s.Helper()
-	rows, err := s.Query(s.Context(), text, args...)
+	rows, err := s.Query(s.Context(), query, args...)
 	if err != nil {
-		s.Fatalf("%v\n%s", err, text)
+		s.Fatalf("%v\n%s", err, query)
 	}
 	return rows
 }

@@ -15,7 +15,7 @@ func (o Options) addsMany(t *testing.T) {
 	tab := s.slotted(layouts["dedicated"])
 	// Of rows 1 and 2, each with its slot and delta.
 	many := func(checkBase bool, column, slots, deltas, rows string) string {
-		return s.AddMany(tab, rewrite.AddManyText{
+		return s.AddMany(tab, rewrite.AddManySQL{
 			Columns: []string{"'{1,2}'", "'{" + slots + "}'", "'{" + deltas + "}'"},
 			JSON:    "'[" + rows + "]'", Count: "2", Deltas: []string{column}, CheckBase: checkBase,
 		})
@@ -48,9 +48,9 @@ func (o Options) addsMany(t *testing.T) {
 const tooMuch = "4611686018427387904"
 
 // addsNone holds that a statement fails or affects no row.
-func (s *session) addsNone(when, text string) {
+func (s *session) addsNone(when, sql string) {
 	s.Helper()
-	r, err := s.Conn.ExecContext(s.Context(), text)
+	r, err := s.Conn.ExecContext(s.Context(), sql)
 	if err != nil {
 		return
 	}

@@ -19,18 +19,18 @@ func (o Options) names(t *testing.T) {
 		if toks := rewrite.Tokens(d.Lexis(), q); len(toks) != 1 || toks[0].Kind != rewrite.QuotedIdent {
 			t.Errorf("%s is no quoted identifier: %+v", q, toks)
 		}
-		text := "SELECT " + q + " FROM " + q
-		st, err := d.Parse(text)
+		sql := "SELECT " + q + " FROM " + q
+		st, err := d.Parse(sql)
 		if err != nil || st.Opaque != "" || st.Select == nil || len(st.Select.From) != 1 || len(st.Select.Items) != 1 {
-			t.Errorf("%s: %v", text, err)
+			t.Errorf("%s: %v", sql, err)
 			continue
 		}
 		e, from := st.Select.Items[0].Expr, st.Select.From[0]
 		if e.Kind != rewrite.ColumnRef || len(e.Name) != 1 || e.Name[0] != (rewrite.Ident{Name: name, Quoted: true}) {
-			t.Errorf("%s: column %+v", text, e)
+			t.Errorf("%s: column %+v", sql, e)
 		}
 		if len(from.Name) != 1 || !d.SameTable(from.Name[0], name) || !d.SameColumn(from.Name[0], name) {
-			t.Errorf("%s: table %+v", text, from.Name)
+			t.Errorf("%s: table %+v", sql, from.Name)
 		}
 		if other := (rewrite.Ident{Name: name + "x", Quoted: true}); d.SameTable(other, name) || d.SameColumn(other, name) {
 			t.Errorf("%s is the same as %s", other.Name, name)
@@ -39,15 +39,15 @@ func (o Options) names(t *testing.T) {
 	if !d.SameColumn(rewrite.Ident{Name: "Views"}, "views") {
 		t.Error("a bare column's letter case counts")
 	}
-	text := "SELECT " + d.Placeholder(1) + ", " + d.Placeholder(2)
+	sql := "SELECT " + d.Placeholder(1) + ", " + d.Placeholder(2)
 	var params []string
-	for _, tok := range rewrite.Tokens(d.Lexis(), text) {
+	for _, tok := range rewrite.Tokens(d.Lexis(), sql) {
 		if tok.Kind == rewrite.ParamTok {
-			params = append(params, text[tok.Start:tok.End])
+			params = append(params, sql[tok.Start:tok.End])
 		}
 	}
 	if len(params) != 2 || params[0] != d.Placeholder(1) || params[1] != d.Placeholder(2) {
-		t.Errorf("placeholders of %s: %q", text, params)
+		t.Errorf("placeholders of %s: %q", sql, params)
 	}
 	rules := d.NameRules()
 	for _, stored := range []string{"posts", strings.Repeat("x", 70), strings.Repeat("é", 70)} {

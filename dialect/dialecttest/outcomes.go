@@ -128,7 +128,7 @@ func (o Options) errors(t *testing.T) {
 
 	// What a slot does not hold is an error or affects no row, and is never counted.
 	in := incrementOf(tab, "p.id = 1", "0")
-	in.Deltas = []rewrite.Delta{{Column: "likes", Text: "4611686018427387904"}}
+	in.Deltas = []rewrite.Delta{{Column: "likes", SQL: "4611686018427387904"}}
 	if r, err := s.Conn.ExecContext(t.Context(), s.Increment(tab, in)); err != nil {
 		s.wantClass("a slot that is full", err, class{full: true, notApplied: true})
 	} else if n, err := r.RowsAffected(); n != 0 || err != nil {

@@ -54,25 +54,25 @@ func (o Options) parse(t *testing.T) {
 		all = append(all, [2]string{strings.ReplaceAll(c[0], "$1", p), strings.ReplaceAll(c[1], "$1", p)})
 	}
 	for _, c := range all {
-		text, want := c[0], c[1]
-		st, err := o.Dialect.Parse(text)
+		sql, want := c[0], c[1]
+		st, err := o.Dialect.Parse(sql)
 		switch {
 		case err != nil:
-			t.Errorf("%s: %v", text, err)
+			t.Errorf("%s: %v", sql, err)
 			continue
 		case st.Opaque != "":
-			t.Errorf("%s: opaque: %s", text, st.Opaque)
+			t.Errorf("%s: opaque: %s", sql, st.Opaque)
 		}
-		if got := Sketch(text, st); got != want {
-			t.Errorf("%s\n got %s\nwant %s", text, got, want)
+		if got := Sketch(sql, st); got != want {
+			t.Errorf("%s\n got %s\nwant %s", sql, got, want)
 		}
-		Spans(t, o.Dialect, text, st)
+		Spans(t, o.Dialect, sql, st)
 	}
 }
 
 // refuses holds that Parse is bounded in time and memory, and takes one statement.
 func (o Options) refuses(t *testing.T) {
-	for _, text := range []string{
+	for _, sql := range []string{
 		"", "SELECT 1; SELECT 2", "SELEC 1", "SELECT 'a", "SELECT 1\x00", ";",
 		"SELECT " + strings.Repeat("- ", 100000) + "a", strings.Repeat(" ", 1<<20) + "SELECT 1",
 		"SELECT " + strings.Repeat("(", 5000) + "1" + strings.Repeat(")", 5000),
@@ -80,8 +80,8 @@ func (o Options) refuses(t *testing.T) {
 		"SELECT " + strings.Repeat("1+", 20000) + "1",
 		"SELECT '" + strings.Repeat("x", 1<<20) + "'",
 	} {
-		if st, err := o.Dialect.Parse(text); err == nil && st.Opaque == "" {
-			t.Errorf("no error for %.40q", text)
+		if st, err := o.Dialect.Parse(sql); err == nil && st.Opaque == "" {
+			t.Errorf("no error for %.40q", sql)
 		}
 	}
 }

@@ -15,7 +15,7 @@ func (o Options) shares(t *testing.T) {
 	increment := func(id, column, slot, delta string) {
 		t.Helper()
 		in := incrementOf(tab, "p.id = "+id, slot)
-		in.Deltas = []rewrite.Delta{{Column: column, Text: delta}}
+		in.Deltas = []rewrite.Delta{{Column: column, SQL: delta}}
 		if n := s.affected(s.Increment(tab, in)); n < 1 {
 			t.Errorf("an increment of row %s affects %d rows", id, n)
 		}
@@ -27,9 +27,9 @@ func (o Options) shares(t *testing.T) {
 	increment("2", "views", "3", "5")
 	s.want("4", "SELECT COUNT(*) FROM posts_slots")
 	s.totals(tab, "13", "103", "25")
-	add := rewrite.AddText{Key: []string{"1"}, Slot: "0", Deltas: []rewrite.Delta{{Column: "views", Text: "4"}}}
-	if text := s.Add(tab, add); text != "" {
-		if n := s.affected(text); n != 1 {
+	add := rewrite.AddSQL{Key: []string{"1"}, Slot: "0", Deltas: []rewrite.Delta{{Column: "views", SQL: "4"}}}
+	if sql := s.Add(tab, add); sql != "" {
+		if n := s.affected(sql); n != 1 {
 			t.Errorf("the short form affects %d rows", n)
 		}
 	} else {

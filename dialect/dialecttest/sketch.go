@@ -8,17 +8,17 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// Sketch writes what Parse makes of a statement as a line: source text of spans in
+// Sketch writes what Parse makes of a statement as a line: the source of spans in
 // [], {} and <>, structure in words.
-func Sketch(text string, st *rewrite.Statement) string {
-	k := sketcher{text: text}
+func Sketch(sql string, st *rewrite.Statement) string {
+	k := sketcher{sql: sql}
 	k.statement(st)
 	return strings.Join(k.out, " ")
 }
 
 type sketcher struct {
-	text string
-	out  []string
+	sql string
+	out []string
 }
 
 func (k *sketcher) add(parts ...string) {
@@ -29,7 +29,7 @@ func (k *sketcher) add(parts ...string) {
 	}
 }
 
-func (k *sketcher) cut(s rewrite.Span) string { return k.text[s.Start:s.End] }
+func (k *sketcher) cut(s rewrite.Span) string { return k.sql[s.Start:s.End] }
 
 func (k *sketcher) expr(e *rewrite.Expr) string { return "{" + k.cut(e.Span) + "}" }
 
@@ -86,7 +86,7 @@ func words(list []rewrite.Ident, sep string) string {
 }
 
 func (k *sketcher) nested(q *rewrite.Select) string {
-	in := sketcher{text: k.text}
+	in := sketcher{sql: k.sql}
 	in.query(q)
 	return strings.Join(in.out, " ")
 }
@@ -100,7 +100,7 @@ func (k *sketcher) with(list []*rewrite.CTE) {
 		if len(c.Columns) > 0 {
 			head += "(" + words(c.Columns, ",") + ")"
 		}
-		in := sketcher{text: k.text}
+		in := sketcher{sql: k.sql}
 		if c.Select != nil {
 			in.query(c.Select)
 		} else {

@@ -9,45 +9,45 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// Spans reads the spans of a statement back from its text, with the token scanner,
+// Spans reads the spans of a statement back from its SQL, with the token scanner,
 // which shares no code with a parser: each lies inside the statement; that of a column
 // reads as its name; of a number, a string or a placeholder it is one of that kind;
 // a pair of parentheses is not cut; and the tree has every placeholder of the statement.
 // A fuzz target judges by it.
-func Spans(t *testing.T, d dialect.Dialect, text string, st *rewrite.Statement) {
+func Spans(t *testing.T, d dialect.Dialect, sql string, st *rewrite.Statement) {
 	t.Helper()
 	if st.Opaque != "" {
 		return
 	}
 	params := map[int]bool{}
 	Each(st, func(e *rewrite.Expr) {
-		if e.Start < 0 || e.End < e.Start || e.End > len(text) {
-			t.Errorf("span %v of %q", e.Span, text)
+		if e.Start < 0 || e.End < e.Start || e.End > len(sql) {
+			t.Errorf("span %v of %q", e.Span, sql)
 			return
 		}
-		part := text[e.Start:e.End]
+		part := sql[e.Start:e.End]
 		if wrong := misread(d, e, part); wrong != "" {
-			t.Errorf("%s: %q in %q", wrong, part, text)
+			t.Errorf("%s: %q in %q", wrong, part, sql)
 		}
 		if e.Kind == rewrite.Param {
 			params[e.Start] = true
 		}
 	}, func(s *rewrite.Source) {
-		if s.Start < 0 || s.End < s.Start || s.End > len(text) {
-			t.Errorf("span %v of a source in %q", s.Span, text)
+		if s.Start < 0 || s.End < s.Start || s.End > len(sql) {
+			t.Errorf("span %v of a source in %q", s.Span, sql)
 		}
 	})
 	switch st.Kind {
 	case rewrite.KindSelect, rewrite.KindInsert, rewrite.KindUpdate, rewrite.KindDelete:
-		for _, tok := range rewrite.Tokens(d.Lexis(), text) {
+		for _, tok := range rewrite.Tokens(d.Lexis(), sql) {
 			if tok.Kind == rewrite.ParamTok && !params[tok.Start] {
-				t.Errorf("the placeholder at %d is lost: %q", tok.Start, text)
+				t.Errorf("the placeholder at %d is lost: %q", tok.Start, sql)
 			}
 		}
 	}
 }
 
-// misread says what is wrong with the text of an expression.
+// misread says what is wrong with the SQL of an expression.
 func misread(d dialect.Dialect, e *rewrite.Expr, part string) string {
 	toks := rewrite.Tokens(d.Lexis(), part)
 	kinds := func(kind rewrite.TokenKind) bool {

@@ -37,7 +37,7 @@ func (o Options) tables(t *testing.T) {
 	if u := posts.Uniques; len(u) != 1 || !u[0].Primary || !slices.Equal(u[0].Columns, []string{"id"}) {
 		t.Errorf("unique keys %+v", u)
 	}
-	if posts.Name != "posts" || posts.IsView || posts.Temporary || posts.UpdateTrigger || posts.DeleteTrigger || posts.Referencing {
+	if posts.Name != "posts" || posts.IsView || posts.Temporary || posts.Triggers.Update || posts.Triggers.Delete || posts.ForeignKeys.Referenced {
 		t.Errorf("%+v", posts)
 	}
 	if u := s.table("pairs").Uniques; len(u) != 2 || !slices.Equal(u[0].Columns, []string{"a", "b"}) || !slices.Equal(u[1].Columns, []string{"n"}) {
@@ -75,7 +75,7 @@ func (s *session) sameFacts(names ...string) {
 		}
 		for i, name := range names {
 			if one := s.table(name); one != nil && all[i] != nil {
-				one.Referencing = all[i].Referencing
+				one.ForeignKeys.Referenced = all[i].ForeignKeys.Referenced
 			}
 			if one := s.table(name); !reflect.DeepEqual(all[i], one) {
 				s.Errorf("%s, described with others\n%+v\nand alone\n%+v", name, all[i], one)
@@ -140,7 +140,7 @@ func (o Options) slotTables(t *testing.T) {
 			if u := slots.Uniques; len(u) != 1 || !u[0].Primary || !slices.Equal(u[0].Columns, []string{"id", "slot"}) {
 				t.Errorf("unique keys of the slot table %+v", u)
 			}
-			if again := s.table("posts"); again.UpdateTrigger || again.DeleteTrigger {
+			if again := s.table("posts"); again.Triggers.Update || again.Triggers.Delete {
 				t.Errorf("what slotsql has made counts as the application's: %+v", again)
 			}
 			if k, ok := s.Dialect.(dialect.TriggerKeeper); ok {

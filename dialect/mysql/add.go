@@ -15,14 +15,14 @@ import (
 //
 // The base values cannot be looked at here: an UPDATE that reads the base row
 // locks it.
-func (d *Dialect) Add(t *rewrite.Table, in rewrite.AddText) string {
+func (d *Dialect) Add(t *rewrite.Table, in rewrite.AddSQL) string {
 	if in.CheckBase || t.Counter.Layout == rewrite.LayoutShared && len(in.Deltas) > 1 {
 		return ""
 	}
 	var set []string
 	where := t.Counter.SlotRow(quote, in.Deltas[0].Column, in.Key, in.Slot)
 	for _, dl := range in.Deltas {
-		c, delta := quote(t.Counter.Cell(dl.Column)), dl.Text
+		c, delta := quote(t.Counter.Cell(dl.Column)), dl.SQL
 		if col := t.Column(dl.Column); col != nil && col.Numeric == rewrite.Decimal {
 			// A delta bound as text would make the sum a DOUBLE.
 			delta = fmt.Sprintf("CAST(%s AS DECIMAL(65, %d))", delta, col.Scale)
@@ -33,9 +33,9 @@ func (d *Dialect) Add(t *rewrite.Table, in rewrite.AddText) string {
 		}
 	}
 	for _, co := range in.Companions {
-		set = append(set, quote(co.Column)+" = "+co.Text, quote(co.Stamp())+" = "+later(quote(co.Stamp()), stampNow))
+		set = append(set, quote(co.Column)+" = "+co.SQL, quote(co.Stamp())+" = "+later(quote(co.Stamp()), stampNow))
 		if co.NotNull {
-			where = append(where, "("+co.Text+") IS NOT NULL")
+			where = append(where, "("+co.SQL+") IS NOT NULL")
 		}
 	}
 	return "UPDATE " + slotTable(t) + " SET " + strings.Join(set, ", ") + " WHERE " + strings.Join(where, " AND ")

@@ -14,7 +14,7 @@ import (
 // transaction has: InnoDB then answers 1205 before it looks for a deadlock.
 //
 // MySQL has no such timeout, and so no such statement.
-func (d *Dialect) AddMany(t *rewrite.Table, in rewrite.AddManyText) string {
+func (d *Dialect) AddMany(t *rewrite.Table, in rewrite.AddManySQL) string {
 	if !d.NoWait || in.CheckBase || t.Counter.Layout == rewrite.LayoutShared && len(in.Deltas) > 1 {
 		return ""
 	}

@@ -10,7 +10,7 @@ var _ rewrite.ManyRowsDialect = (*Dialect)(nil)
 
 // AddToRows implements rewrite.ManyRowsDialect, as AddMany does for slot rows. Where a
 // row is missing, or a sum would not be stored as it is, the WHERE is an error.
-func (d *Dialect) AddToRows(t *rewrite.Table, in rewrite.AddManyText) string {
+func (d *Dialect) AddToRows(t *rewrite.Table, in rewrite.AddManySQL) string {
 	if !d.NoWait {
 		return ""
 	}

@@ -12,19 +12,19 @@ import (
 // blanked out.
 
 // parseAnalyze reads such a statement; nil when the statement is none.
-func (d *Dialect) parseAnalyze(text string, toks []rewrite.Token) (*rewrite.Statement, error) {
+func (d *Dialect) parseAnalyze(sql string, toks []rewrite.Token) (*rewrite.Statement, error) {
 	if len(toks) < 2 {
 		return nil, nil
 	}
 	blanked := ""
-	runs := word(text, toks, 0, "ANALYZE")
+	runs := word(sql, toks, 0, "ANALYZE")
 	switch {
-	case runs && word(text, toks, 1, "SELECT", "WITH", "INSERT", "REPLACE", "UPDATE", "DELETE", "FORMAT", "VALUES"),
-		runs && is(text, toks, 1, "("):
-		blanked = text[:toks[0].Start] + "EXPLAIN" + text[toks[0].End:]
-	case word(text, toks, 0, "EXPLAIN", "DESCRIBE", "DESC") && word(text, toks, 1, "EXTENDED", "PARTITIONS") &&
-		len(toks) > 2 && word(text, toks, 2, "SELECT", "WITH", "INSERT", "REPLACE", "UPDATE", "DELETE"):
-		blanked = text[:toks[1].Start] + strings.Repeat(" ", toks[1].End-toks[1].Start) + text[toks[1].End:]
+	case runs && word(sql, toks, 1, "SELECT", "WITH", "INSERT", "REPLACE", "UPDATE", "DELETE", "FORMAT", "VALUES"),
+		runs && is(sql, toks, 1, "("):
+		blanked = sql[:toks[0].Start] + "EXPLAIN" + sql[toks[0].End:]
+	case word(sql, toks, 0, "EXPLAIN", "DESCRIBE", "DESC") && word(sql, toks, 1, "EXTENDED", "PARTITIONS") &&
+		len(toks) > 2 && word(sql, toks, 2, "SELECT", "WITH", "INSERT", "REPLACE", "UPDATE", "DELETE"):
+		blanked = sql[:toks[1].Start] + strings.Repeat(" ", toks[1].End-toks[1].Start) + sql[toks[1].End:]
 	default:
 		return nil, nil
 	}

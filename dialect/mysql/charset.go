@@ -19,10 +19,10 @@ func wideOf(charset string) rewrite.Wide {
 }
 
 // Len implements rewrite.Wide; it is 1 for what is no character of several bytes.
-func (w wide) Len(text string, i int) int {
+func (w wide) Len(sql string, i int) int {
 	b := func(n int) byte {
-		if i+n < len(text) {
-			return text[i+n]
+		if i+n < len(sql) {
+			return sql[i+n]
 		}
 		return 0
 	}

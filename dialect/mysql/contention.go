@@ -44,24 +44,24 @@ func (d *Dialect) Waits(ctx context.Context, s dialect.Session) ([]dialect.Wait,
 	}
 	var out []dialect.Wait
 	for _, r := range rows {
-		schema, table := lockedTable(text(r[7]))
-		if !strings.EqualFold(schema, text(r[6])) {
+		schema, table := lockedTable(dialect.String(r[7]))
+		if !strings.EqualFold(schema, dialect.String(r[6])) {
 			continue
 		}
 		w := dialect.Wait{
-			Waiter:    text(r[0]),
-			Holder:    text(r[1]),
-			Statement: text(r[2]),
-			Holding:   text(r[3]),
+			Waiter:    dialect.String(r[0]),
+			Holder:    dialect.String(r[1]),
+			Statement: dialect.String(r[2]),
+			Holding:   dialect.String(r[3]),
 			Schema:    schema,
 			Table:     table,
-			Kind:      text(r[10]),
-			Index:     text(r[8]),
-			Row:       text(r[9]),
+			Kind:      dialect.String(r[10]),
+			Index:     dialect.String(r[8]),
+			Row:       dialect.String(r[9]),
 		}
 		w.Cut = len(w.Statement) >= maxTrxQuery-3
-		w.Idle = r[3] == nil && text(r[5]) == "RUNNING"
-		us, _ := strconv.ParseInt(text(r[4]), 10, 64)
+		w.Idle = r[3] == nil && dialect.String(r[5]) == "RUNNING"
+		us, _ := strconv.ParseInt(dialect.String(r[4]), 10, 64)
 		w.For = max(0, time.Duration(us)*time.Microsecond)
 		out = append(out, w)
 	}
@@ -87,11 +87,11 @@ func isMariaDB(ctx context.Context, s dialect.Session) (bool, error) {
 	if err != nil || len(rows) == 0 {
 		return false, err
 	}
-	return strings.Contains(strings.ToLower(text(rows[0][0])), "mariadb"), nil
+	return strings.Contains(strings.ToLower(dialect.String(rows[0][0])), "mariadb"), nil
 }
 
-// Texts implements dialect.Observer: the SQL that sessions of the database run.
-func (d *Dialect) Texts(ctx context.Context, s dialect.Session) ([]string, error) {
+// Statements implements dialect.Observer: the SQL that sessions of the database run.
+func (d *Dialect) Statements(ctx context.Context, s dialect.Session) ([]string, error) {
 	rows, err := s.Query(
 		ctx,
 		"SELECT INFO FROM information_schema.PROCESSLIST WHERE DB = DATABASE() AND ID <> CONNECTION_ID() AND INFO IS NOT NULL AND COMMAND IN ('Query', 'Execute')",
@@ -101,7 +101,7 @@ func (d *Dialect) Texts(ctx context.Context, s dialect.Session) ([]string, error
 	}
 	var out []string
 	for _, r := range rows {
-		out = append(out, text(r[0]))
+		out = append(out, dialect.String(r[0]))
 	}
 	return out, nil
 }
@@ -125,7 +125,7 @@ func (d *Dialect) Totals(ctx context.Context, s dialect.Session) ([]dialect.Tota
 	var out []dialect.Total
 	for _, c := range counted {
 		for _, r := range rows {
-			if n, err := strconv.ParseInt(text(r[1]), 10, 64); err == nil && strings.EqualFold(text(r[0]), c.variable) {
+			if n, err := strconv.ParseInt(dialect.String(r[1]), 10, 64); err == nil && strings.EqualFold(dialect.String(r[0]), c.variable) {
 				out = append(out, dialect.Total{What: c.what, Value: n})
 			}
 		}
@@ -139,7 +139,7 @@ func (d *Dialect) Rights(ctx context.Context, s dialect.Session) ([]dialect.Lack
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
-	name, host, _ := strings.Cut(text(rows[0][0]), "@")
+	name, host, _ := strings.Cut(dialect.String(rows[0][0]), "@")
 	account := quoteText(name) + "@" + quoteText(host)
 	maria, err := isMariaDB(ctx, s)
 	if err != nil {

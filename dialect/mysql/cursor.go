@@ -12,7 +12,7 @@ import (
 // and a tree that does not match the statement (a construct that is not carried, a
 // normalisation the parser made) is noticed and makes the statement Opaque.
 type translator struct {
-	text string
+	sql  string
 	toks []rewrite.Token
 	pos  int
 	// opaque is the first reason why the tree is not faithful; once set the
@@ -54,7 +54,7 @@ func (t *translator) peekAt(n int) string {
 		return ""
 	}
 	tok := t.toks[t.pos+n]
-	return t.text[tok.Start:tok.End]
+	return t.sql[tok.Start:tok.End]
 }
 
 func (t *translator) kind() rewrite.TokenKind { return t.kindAt(0) }
@@ -71,7 +71,7 @@ func (t *translator) start() int {
 	if t.pos < len(t.toks) {
 		return t.toks[t.pos].Start
 	}
-	return len(t.text)
+	return len(t.sql)
 }
 
 func (t *translator) end() int {
@@ -201,7 +201,7 @@ func (t *translator) close() int {
 		if tok.Kind != rewrite.Operator {
 			continue
 		}
-		switch t.text[tok.Start] {
+		switch t.sql[tok.Start] {
 		case '(':
 			depth++
 		case ')':

@@ -45,7 +45,7 @@ func (d *Dialect) CreateSlots(t *rewrite.Table) []string {
 	}
 	key := quoteAll(ct.Key)
 	lines = append(lines, "PRIMARY KEY ("+strings.Join(append(append([]string{}, key...), slot), ", ")+")")
-	if len(key) > 0 && !ct.NoForeignKey {
+	if len(key) > 0 && !ct.SlotTable.NoForeignKey {
 		lines = append(lines, foreignKey(t))
 	}
 	if ct.Layout != rewrite.LayoutJournal {
@@ -155,7 +155,7 @@ func (*Dialect) CreateLocks(t *rewrite.Table) []string {
 	switch {
 	case len(t.Counter.Key) == 0:
 		return []string{"Takes no lock on " + t.Name + "."}
-	case t.Counter.NoForeignKey:
+	case t.Counter.SlotTable.NoForeignKey:
 		return []string{"Takes no lock on " + t.Name + ": no foreign key. A DELETE of its rows through slotsql drains first."}
 	}
 	return []string{

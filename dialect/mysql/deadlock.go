@@ -21,8 +21,8 @@ func (d *Dialect) Deadlock(ctx context.Context, s dialect.Session) (*dialect.Dea
 	if err != nil || len(own) == 0 {
 		return nil, err
 	}
-	found := readDeadlock(text(rows[0][2]))
-	if found != nil && found.Schema != text(own[0][0]) {
+	found := readDeadlock(dialect.String(rows[0][2]))
+	if found != nil && found.Schema != dialect.String(own[0][0]) {
 		return nil, nil
 	}
 	return found, nil

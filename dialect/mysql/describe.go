@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/slotsql/slotsql/dialect"
@@ -74,18 +75,17 @@ func (f *found) read(ctx context.Context, s dialect.Session, names []string, tem
 	}
 	for _, r := range rows {
 		t := &rewrite.Table{
-			Schema:      f.schema,
-			Name:        text(r[0]),
-			IsView:      strings.HasSuffix(text(r[1]), "VIEW"),
-			Versioned:   text(r[1]) == "SYSTEM VERSIONED",
-			Partitioned: strings.Contains(text(r[4]), "partitioned"),
+			Schema:  f.schema,
+			Name:    dialect.String(r[0]),
+			IsView:  strings.HasSuffix(dialect.String(r[1]), "VIEW"),
+			Storage: rewrite.Storage{Versioned: dialect.String(r[1]) == "SYSTEM VERSIONED", Partitioned: strings.Contains(dialect.String(r[4]), "partitioned")},
 		}
-		if strings.EqualFold(text(r[3]), "NO") {
-			t.NoTransactions = text(r[2])
+		if strings.EqualFold(dialect.String(r[3]), "NO") {
+			t.Storage.NoTransactions = dialect.String(r[2])
 		}
 		f.tables[t.Name] = t
 	}
-	for _, read := range []func(context.Context, dialect.Session) error{f.columns, f.uniques, f.checks, f.triggers, f.foreignKeys} {
+	for _, read := range []func(context.Context, dialect.Session) error{f.columns, f.uniques, f.checks, f.unseen, f.triggers, f.foreignKeys} {
 		if err := read(ctx, s); err != nil {
 			return err
 		}
@@ -110,7 +110,7 @@ func (f *found) of(
 		return fmt.Errorf("reading %s: %w", what, err)
 	}
 	for _, r := range rows {
-		if t := f.tables[text(r[0])]; t != nil {
+		if t := f.tables[dialect.String(r[0])]; t != nil {
 			each(t, r[1:])
 		}
 	}
@@ -141,34 +141,53 @@ func (f *found) columns(ctx context.Context, s dialect.Session) error {
 	return err
 }
 
+// defaultKind returns the kind of a default, as the server writes it out: MariaDB an
+// expression without parentheses, MySQL a string without quotes. What could be either
+// counts as an expression.
+func defaultKind(text, extra string) rewrite.DefaultKind {
+	_, err := strconv.ParseFloat(text, 64)
+	switch {
+	case strings.HasPrefix(strings.ToLower(text), "current_timestamp"):
+		return rewrite.DefaultNow
+	case strings.Contains(extra, "default_generated"):
+		return rewrite.DefaultComputed
+	case err == nil || strings.HasPrefix(text, "'"):
+		return rewrite.DefaultFixed
+	case strings.ContainsAny(text, "(`+-*/%|&^~<>=! "):
+		return rewrite.DefaultComputed
+	}
+	return rewrite.DefaultFixed
+}
+
 // column reads a column, and the expression of a generated one.
 func column(r []any) (c rewrite.Column, generated string) {
-	extra := strings.ToLower(text(r[4]))
+	extra := strings.ToLower(dialect.String(r[4]))
 	c = rewrite.Column{
-		Name:     text(r[0]),
-		Type:     text(r[2]),
-		Nullable: strings.EqualFold(text(r[3]), "YES"),
+		Name:     dialect.String(r[0]),
+		Type:     dialect.String(r[2]),
+		Nullable: strings.EqualFold(dialect.String(r[3]), "YES"),
 		Identity: strings.Contains(extra, "auto_increment"),
 		OnUpdate: strings.Contains(extra, "on update"),
 		Hidden:   strings.Contains(extra, "invisible"),
 	}
-	may := strings.ToLower(text(r[12]))
-	c.NoSelect, c.NoInsert, c.NoUpdate = !strings.Contains(may, "select"), !strings.Contains(may, "insert"), !strings.Contains(
+	may := strings.ToLower(dialect.String(r[12]))
+	c.Denied.Select, c.Denied.Insert, c.Denied.Update = !strings.Contains(may, "select"), !strings.Contains(may, "insert"), !strings.Contains(
 		may,
 		"update",
 	)
-	c.NoReferences = !strings.Contains(may, "references")
+	c.Denied.References = !strings.Contains(may, "references")
 	// MariaDB writes a default of NULL out.
-	c.HasDefault = r[10] != nil && !strings.EqualFold(text(r[10]), "NULL")
-	if cs := text(r[5]); cs != "" {
-		c.Type += " CHARACTER SET " + cs + " COLLATE " + text(r[6])
+	c.Default = defaultKind(dialect.String(r[10]), extra)
+	c.HasDefault = r[10] != nil && !strings.EqualFold(dialect.String(r[10]), "NULL")
+	if cs := dialect.String(r[5]); cs != "" {
+		c.Type += " CHARACTER SET " + cs + " COLLATE " + dialect.String(r[6])
 	}
 	if strings.Contains(extra, "virtual generated") || strings.Contains(extra, "stored generated") ||
 		strings.Contains(extra, "persistent") {
-		c.Generated, generated = true, text(r[9])
+		c.Generated, generated = true, dialect.String(r[9])
 	}
-	numeric(&c, strings.ToLower(text(r[1])), strings.ToLower(text(r[2])), text(r[7]), text(r[8]))
-	copied(&c, text(r[10]), text(r[11]))
+	numeric(&c, strings.ToLower(dialect.String(r[1])), strings.ToLower(dialect.String(r[2])), dialect.String(r[7]), dialect.String(r[8]))
+	copied(&c, dialect.String(r[10]), dialect.String(r[11]))
 	return c, generated
 }
 
@@ -182,7 +201,7 @@ func (f *found) uniques(ctx context.Context, s dialect.Session) error {
 	unique := " AND NON_UNIQUE = 0"
 	err := f.of(ctx, s, "unique keys", "INDEX_NAME, COLUMN_NAME, SUB_PART", "STATISTICS", "TABLE_SCHEMA", "TABLE_NAME",
 		unique+" ORDER BY TABLE_NAME, INDEX_NAME = 'PRIMARY' DESC, INDEX_NAME, SEQ_IN_INDEX", func(t *rewrite.Table, r []any) {
-			name := text(r[0])
+			name := dialect.String(r[0])
 			if n := len(t.Uniques); n == 0 || t.Uniques[n-1].Name != name {
 				t.Uniques = append(t.Uniques, rewrite.Unique{Name: name, Primary: name == "PRIMARY"})
 			}
@@ -194,7 +213,7 @@ func (f *found) uniques(ctx context.Context, s dialect.Session) error {
 			case r[2] != nil:
 				partial[key{t, name}] = true
 			}
-			u.Columns = append(u.Columns, text(r[1]))
+			u.Columns = append(u.Columns, dialect.String(r[1]))
 		})
 	if err != nil {
 		return err
@@ -202,7 +221,7 @@ func (f *found) uniques(ctx context.Context, s dialect.Session) error {
 	if len(expressions) > 0 { // MySQL, whose STATISTICS has them
 		if err := f.of(ctx, s, "expressions of unique keys", "INDEX_NAME, EXPRESSION", "STATISTICS", "TABLE_SCHEMA", "TABLE_NAME",
 			unique+" AND EXPRESSION IS NOT NULL", func(t *rewrite.Table, r []any) {
-				expressions[key{t, text(r[0])}] += " " + text(r[1])
+				expressions[key{t, dialect.String(r[0])}] += " " + dialect.String(r[1])
 			}); err != nil {
 			return err
 		}
@@ -236,20 +255,7 @@ func (f *found) checks(ctx context.Context, s dialect.Session) error {
 		columns, schema, table, rest = "c.CHECK_CLAUSE", "t.TABLE_SCHEMA", "t.TABLE_NAME", " AND t.CONSTRAINT_TYPE = 'CHECK'"
 		from = "TABLE_CONSTRAINTS t JOIN information_schema.CHECK_CONSTRAINTS c ON c.CONSTRAINT_SCHEMA = t.CONSTRAINT_SCHEMA AND c.CONSTRAINT_NAME = t.CONSTRAINT_NAME"
 	}
-	checked := map[*rewrite.Table]map[string]bool{}
-	return f.of(ctx, s, "CHECK constraints", columns, from, schema, table, rest, func(t *rewrite.Table, r []any) {
-		if checked[t] == nil {
-			checked[t] = map[string]bool{}
-		}
-		check := rewrite.Check{Columns: mentioned(t, text(r[0])), SQL: text(r[0])}
-		t.Checks = append(t.Checks, check)
-		for _, c := range check.Columns {
-			if !checked[t][c] {
-				checked[t][c] = true
-				t.Checked = append(t.Checked, c)
-			}
-		}
-	})
+	return f.of(ctx, s, "CHECK constraints", columns, from, schema, table, rest, func(t *rewrite.Table, r []any) { check(t, dialect.String(r[0])) })
 }
 
 func (f *found) triggers(ctx context.Context, s dialect.Session) error {
@@ -263,10 +269,10 @@ func (f *found) triggers(ctx context.Context, s dialect.Session) error {
 		"EVENT_OBJECT_TABLE",
 		"",
 		func(t *rewrite.Table, r []any) {
-			event := strings.ToUpper(text(r[0]))
-			t.UpdateTrigger = t.UpdateTrigger || strings.Contains(event, "UPDATE")
-			t.DeleteTrigger = t.DeleteTrigger || strings.Contains(event, "DELETE")
-			t.InsertTrigger = t.InsertTrigger || strings.Contains(event, "INSERT")
+			event := strings.ToUpper(dialect.String(r[0]))
+			t.Triggers.Update = t.Triggers.Update || strings.Contains(event, "UPDATE")
+			t.Triggers.Delete = t.Triggers.Delete || strings.Contains(event, "DELETE")
+			t.Triggers.Insert = t.Triggers.Insert || strings.Contains(event, "INSERT")
 		},
 	)
 }
@@ -288,16 +294,16 @@ func (f *found) foreignKeys(ctx context.Context, s dialect.Session) error {
 		"TABLE_NAME",
 		" AND REFERENCED_TABLE_NAME IS NOT NULL ORDER BY TABLE_NAME, CONSTRAINT_NAME, ORDINAL_POSITION",
 		func(t *rewrite.Table, r []any) {
-			t.Refer(text(r[1]))
-			k := key{t, text(r[0])}
+			t.Refer(dialect.String(r[1]))
+			k := key{t, dialect.String(r[0])}
 			i, ok := places[k]
 			if !ok {
-				i = len(t.Parents)
+				i = len(t.ForeignKeys.Parents)
 				places[k] = i
-				t.Parents = append(t.Parents, rewrite.Parent{Schema: text(r[2]), Name: text(r[3])})
+				t.ForeignKeys.Parents = append(t.ForeignKeys.Parents, rewrite.Parent{Schema: dialect.String(r[2]), Name: dialect.String(r[3])})
 			}
-			p := &t.Parents[i]
-			p.Columns, p.References = append(p.Columns, text(r[1])), append(p.References, text(r[4]))
+			p := &t.ForeignKeys.Parents[i]
+			p.Columns, p.References = append(p.Columns, dialect.String(r[1])), append(p.References, dialect.String(r[4]))
 		},
 	)
 	if err != nil || len(places) == 0 {
@@ -313,8 +319,9 @@ func (f *found) foreignKeys(ctx context.Context, s dialect.Session) error {
 		"TABLE_NAME",
 		"",
 		func(t *rewrite.Table, r []any) {
-			if i, ok := places[key{t, text(r[0])}]; ok {
-				t.Parents[i].Cascades, t.Parents[i].Rekeys = text(r[1]) == "CASCADE", text(r[2]) == "CASCADE"
+			if i, ok := places[key{t, dialect.String(r[0])}]; ok {
+				p := &t.ForeignKeys.Parents[i]
+				p.Cascades, p.Rekeys = dialect.String(r[1]) == "CASCADE", dialect.String(r[2]) == "CASCADE"
 			}
 		},
 	)

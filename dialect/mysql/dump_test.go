@@ -8,7 +8,7 @@ import (
 )
 
 // dump writes an expression as kind[text of its span](operands).
-func dump(text string, e *rewrite.Expr) string {
+func dump(sql string, e *rewrite.Expr) string {
 	if e == nil {
 		return "-"
 	}
@@ -17,13 +17,13 @@ func dump(text string, e *rewrite.Expr) string {
 		rewrite.Null: "null", rewrite.Param: "param", rewrite.Binary: "bin", rewrite.Unary: "un", rewrite.Paren: "paren",
 		rewrite.Call: "call", rewrite.In: "in", rewrite.Subquery: "sub", rewrite.Excluded: "excl",
 	}
-	s := kinds[e.Kind] + "[" + text[e.Start:e.End] + "]"
+	s := kinds[e.Kind] + "[" + sql[e.Start:e.End] + "]"
 	var args []string
 	for _, a := range e.Args {
-		args = append(args, dump(text, a))
+		args = append(args, dump(sql, a))
 	}
 	if e.Query != nil {
-		args = append(args, dumpSelect(text, e.Query))
+		args = append(args, dumpSelect(sql, e.Query))
 	}
 	if len(args) > 0 {
 		s += "(" + strings.Join(args, " ") + ")"
@@ -31,26 +31,26 @@ func dump(text string, e *rewrite.Expr) string {
 	return s
 }
 
-func dumpSelect(text string, q *rewrite.Select) string {
+func dumpSelect(sql string, q *rewrite.Select) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "{%s}", text[q.Start:q.End])
+	fmt.Fprintf(&b, "{%s}", sql[q.Start:q.End])
 	for _, o := range q.Operands {
-		b.WriteString(" op" + dumpSelect(text, o))
+		b.WriteString(" op" + dumpSelect(sql, o))
 	}
 	for _, s := range q.From {
-		b.WriteString(" from " + dumpSource(text, s))
+		b.WriteString(" from " + dumpSource(sql, s))
 	}
 	return b.String()
 }
 
-func dumpSource(text string, s *rewrite.Source) string {
+func dumpSource(sql string, s *rewrite.Source) string {
 	switch {
 	case s == nil:
 		return "-"
 	case s.Left != nil:
-		return "(" + dumpSource(text, s.Left) + " join " + dumpSource(text, s.Right) + ")"
+		return "(" + dumpSource(sql, s.Left) + " join " + dumpSource(sql, s.Right) + ")"
 	case s.Select != nil:
 		return "derived"
 	}
-	return "<" + text[s.Start:s.End] + ">"
+	return "<" + sql[s.Start:s.End] + ">"
 }

@@ -22,8 +22,13 @@ func (d *Dialect) Lock(t *rewrite.Table, s rewrite.Scope) []string {
 	if s.Where == "" && len(t.Counter.Key) > 0 {
 		return d.unlimited([]string{sum + " FROM " + baseTable(t) + clusteredHint(t) + " FOR UPDATE"})
 	}
+	if s.Range {
+		return d.unlimited([]string{
+			strings.Replace(sum, "SUM(1)", "SUM(1), "+here+", "+d.level(), 1) + " FROM " + s.Ref + " WHERE (" + s.Where + ") FOR UPDATE",
+		})
+	}
 	if d.Nameable(t) {
-		list := append([]string{"1", here, d.level()}, keyTexts(t, s.Qualifier, t.Counter.Key)...)
+		list := append([]string{"1", here, d.level()}, keyStrings(t, s.Qualifier, t.Counter.Key)...)
 		if whole := wholeToWrite(t); whole != "" {
 			list = append(list, whole)
 		}
@@ -41,7 +46,7 @@ func (d *Dialect) Lock(t *rewrite.Table, s rewrite.Scope) []string {
 // to ask for a writer's later on, and an ALTER TABLE that waits for it in between
 // would have it told of a deadlock.
 func wholeToWrite(t *rewrite.Table) string {
-	return t.Counter.Whole(slotTable(t), " FOR UPDATE")
+	return t.Counter.SlotTable.Whole(slotTable(t), " FOR UPDATE")
 }
 
 // Count counts: FOR UPDATE of a row that is not there locks the gap it would be

@@ -7,7 +7,7 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-var _ rewrite.GroupingDialect = (*Dialect)(nil)
+var _ rewrite.ConflictGroupingDialect = (*Dialect)(nil)
 
 // Amount implements rewrite.GroupingDialect. A decimal is bound as a string, which the
 // server would add, and compare, as a floating-point number.
@@ -42,6 +42,12 @@ func (*Dialect) Stores(c *rewrite.Column, ref, sum string) string {
 		low = "0"
 	}
 	return ref + " + " + sum + " BETWEEN " + low + " AND " + high
+}
+
+// OnlyIf implements rewrite.ConflictGroupingDialect. A subquery of two rows is an error in
+// any sql_mode.
+func (*Dialect) OnlyIf(predicate string) (before, after string) {
+	return "IF(" + predicate + ", ", ", (SELECT 1 UNION ALL SELECT 2))"
 }
 
 // Less implements rewrite.GroupingDialect.

@@ -14,7 +14,7 @@ import (
 // secondary index that covers the statement would be locked in its place, so
 // the statement names the index: the primary key where the predicate fixes it,
 // else a second access to the same row through it.
-func (d *Dialect) Increment(t *rewrite.Table, in rewrite.IncrementText) string {
+func (d *Dialect) Increment(t *rewrite.Table, in rewrite.IncrementSQL) string {
 	if t.Counter.Layout == rewrite.LayoutShared {
 		return incrementShared(t, in)
 	}
@@ -27,7 +27,7 @@ func (d *Dialect) Increment(t *rewrite.Table, in rewrite.IncrementText) string {
 	for _, dl := range in.Deltas {
 		c := quote(dl.Column)
 		columns = append(columns, c)
-		values = append(values, dl.Text)
+		values = append(values, dl.SQL)
 		update = append(update, c+" = "+slotTable(t)+"."+c+" + VALUES("+c+")")
 		if col := t.Column(dl.Column); col != nil {
 			l := limit(col, t.Counter)
@@ -36,7 +36,7 @@ func (d *Dialect) Increment(t *rewrite.Table, in rewrite.IncrementText) string {
 	}
 	for _, co := range in.Companions {
 		c, slot := quote(co.Column), slotTable(t)+"."+quote(co.Column)
-		columns, values = append(columns, c), append(values, co.Text)
+		columns, values = append(columns, c), append(values, co.SQL)
 		switch co.Merge {
 		case rewrite.Latest:
 			stamp := quote(co.Stamp())
@@ -49,7 +49,7 @@ func (d *Dialect) Increment(t *rewrite.Table, in rewrite.IncrementText) string {
 			}
 		}
 		if co.NotNull {
-			guards = append(guards, "("+co.Text+") IS NOT NULL")
+			guards = append(guards, "("+co.SQL+") IS NOT NULL")
 		}
 	}
 	if t.Counter.Single() {
@@ -76,7 +76,7 @@ func (d *Dialect) Increment(t *rewrite.Table, in rewrite.IncrementText) string {
 // the base row, and as they are then: that the subquery names a column of that
 // row keeps it from being run before, and it is a locking read. It reads the
 // clustered index, like the drain.
-func oneRow(t *rewrite.Table, in rewrite.IncrementText) string {
+func oneRow(t *rewrite.Table, in rewrite.IncrementSQL) string {
 	return "(SELECT SUM(1) + 0 * " + in.Qualifier + "." + quote(in.Deltas[0].Column) + " FROM " + baseTable(t) + " AS " +
 		alias("slotsql_o", in.Qualifier) + clusteredHint(t) + " LOCK IN SHARE MODE) = 1"
 }
@@ -91,7 +91,7 @@ func clusteredHint(t *rewrite.Table) string {
 
 // rowLock says how the statement comes to read the clustered record: by an
 // index hint on the reference, or by a predicate that reads the row again.
-func rowLock(t *rewrite.Table, in rewrite.IncrementText) (hint, guard string) {
+func rowLock(t *rewrite.Table, in rewrite.IncrementSQL) (hint, guard string) {
 	u := rowIndex(t)
 	switch {
 	case u == nil:

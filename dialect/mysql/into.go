@@ -11,13 +11,13 @@ import (
 // out: all offsets stay the original SQL's.
 
 // parseInto reads a query with an INTO clause; nil when there is none.
-func (d *Dialect) parseInto(text string, toks []rewrite.Token) (*rewrite.Statement, error) {
-	first, last := intoClause(text, toks)
+func (d *Dialect) parseInto(sql string, toks []rewrite.Token) (*rewrite.Statement, error) {
+	first, last := intoClause(sql, toks)
 	if last == 0 {
 		return nil, nil
 	}
 	from, to := toks[first].Start, toks[last-1].End
-	blanked := text[:from] + strings.Repeat(" ", to-from) + text[to:]
+	blanked := sql[:from] + strings.Repeat(" ", to-from) + sql[to:]
 	rest, err := d.lex(blanked)
 	if err != nil {
 		return nil, err
@@ -32,19 +32,19 @@ func (d *Dialect) parseInto(text string, toks []rewrite.Token) (*rewrite.Stateme
 
 // intoClause finds the tokens of the INTO clause of a query; last is 0 when
 // there is none.
-func intoClause(text string, toks []rewrite.Token) (first, last int) {
-	if len(toks) == 0 || !word(text, toks, 0, "SELECT", "WITH") {
+func intoClause(sql string, toks []rewrite.Token) (first, last int) {
+	if len(toks) == 0 || !word(sql, toks, 0, "SELECT", "WITH") {
 		return 0, 0
 	}
 	depth := 0
 	for i, t := range toks {
 		switch {
-		case t.Kind == rewrite.Operator && text[t.Start] == '(':
+		case t.Kind == rewrite.Operator && sql[t.Start] == '(':
 			depth++
-		case t.Kind == rewrite.Operator && text[t.Start] == ')':
+		case t.Kind == rewrite.Operator && sql[t.Start] == ')':
 			depth--
-		case depth == 0 && i > 0 && word(text, toks, i, "INTO") && !is(text, toks, i-1, "."):
-			return i, intoEnd(text, toks, i+1)
+		case depth == 0 && i > 0 && word(sql, toks, i, "INTO") && !is(sql, toks, i-1, "."):
+			return i, intoEnd(sql, toks, i+1)
 		}
 	}
 	return 0, 0
@@ -52,35 +52,35 @@ func intoClause(text string, toks []rewrite.Token) (first, last int) {
 
 // intoEnd finds the end of a list of variables, or of a file with its options,
 // which has to stand at the end of the query.
-func intoEnd(text string, toks []rewrite.Token, i int) int {
-	if word(text, toks, i, "OUTFILE", "DUMPFILE") {
+func intoEnd(sql string, toks []rewrite.Token, i int) int {
+	if word(sql, toks, i, "OUTFILE", "DUMPFILE") {
 		for j := i; j < len(toks); j++ {
-			if word(text, toks, j, "FROM", "FOR", "LOCK", "WHERE", "LIMIT", "UNION") {
+			if word(sql, toks, j, "FROM", "FOR", "LOCK", "WHERE", "LIMIT", "UNION") {
 				return 0
 			}
 		}
 		return len(toks)
 	}
 	for ; i < len(toks) && toks[i].Kind == rewrite.Variable; i += 2 {
-		if !is(text, toks, i+1, ",") {
+		if !is(sql, toks, i+1, ",") {
 			return i + 1
 		}
 	}
 	return 0
 }
 
-func word(text string, toks []rewrite.Token, i int, words ...string) bool {
+func word(sql string, toks []rewrite.Token, i int, words ...string) bool {
 	if i >= len(toks) || toks[i].Kind != rewrite.Word {
 		return false
 	}
 	for _, w := range words {
-		if strings.EqualFold(text[toks[i].Start:toks[i].End], w) {
+		if strings.EqualFold(sql[toks[i].Start:toks[i].End], w) {
 			return true
 		}
 	}
 	return false
 }
 
-func is(text string, toks []rewrite.Token, i int, op string) bool {
-	return i < len(toks) && toks[i].Kind == rewrite.Operator && text[toks[i].Start:toks[i].End] == op
+func is(sql string, toks []rewrite.Token, i int, op string) bool {
+	return i < len(toks) && toks[i].Kind == rewrite.Operator && sql[toks[i].Start:toks[i].End] == op
 }

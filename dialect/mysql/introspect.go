@@ -66,12 +66,12 @@ func referencing(ctx context.Context, s dialect.Session, t *rewrite.Table) error
 		return fmt.Errorf("reading foreign keys: %w", err)
 	}
 	for _, r := range rows {
-		if strings.HasPrefix(text(r[0]), constraintPrefix) {
+		if strings.HasPrefix(dialect.String(r[0]), constraintPrefix) {
 			continue
 		}
 		for _, rule := range r[1:] {
-			if v := text(rule); v != "RESTRICT" && v != "NO ACTION" {
-				t.Referencing = true
+			if v := dialect.String(rule); v != "RESTRICT" && v != "NO ACTION" {
+				t.ForeignKeys.Referenced = true
 			}
 		}
 	}
@@ -91,22 +91,9 @@ func temporary(ctx context.Context, s dialect.Session, t *rewrite.Table) error {
 		return fmt.Errorf("reading the definition: %w", err)
 	}
 	for _, r := range rows {
-		if len(r) > 1 && strings.HasPrefix(text(r[1]), "CREATE TEMPORARY") {
+		if len(r) > 1 && strings.HasPrefix(dialect.String(r[1]), "CREATE TEMPORARY") {
 			t.Temporary = true
 		}
 	}
 	return nil
-}
-
-// text reads a value as any driver gives it.
-func text(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return ""
-	case string:
-		return v
-	case []byte:
-		return string(v)
-	}
-	return fmt.Sprint(v)
 }

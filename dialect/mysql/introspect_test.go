@@ -23,9 +23,9 @@ func TestTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if tab.Schema != s.one("SELECT DATABASE()") || tab.Name != "posts" || tab.IsView || tab.Temporary || tab.UpdateTrigger ||
-		!tab.DeleteTrigger ||
-		!tab.Referencing {
+	if tab.Schema != s.one("SELECT DATABASE()") || tab.Name != "posts" || tab.IsView || tab.Temporary || tab.Triggers.Update ||
+		!tab.Triggers.Delete ||
+		!tab.ForeignKeys.Referenced {
 		t.Errorf("%+v", tab)
 	}
 	if want := []rewrite.Unique{
@@ -39,15 +39,15 @@ func TestTable(t *testing.T) {
 		t.Errorf("checked %v", tab.Checked)
 	}
 	for _, want := range []rewrite.Column{
-		{Name: "id", Type: "int(10) unsigned", Identity: true, Numeric: rewrite.Integer, Unsigned: true, Bits: 32},
+		{Name: "id", Type: "int(10) unsigned", Identity: true, NumericType: rewrite.NumericType{Numeric: rewrite.Integer, Unsigned: true, Bits: 32}},
 		{Name: "slug", Type: "varchar(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"},
-		{Name: "b", Type: "smallint(6)", HasDefault: true, Copied: "smallint NOT NULL DEFAULT 3", Numeric: rewrite.Integer, Bits: 16},
-		{Name: "a", Type: "int(11)", Nullable: true, Copied: "int", Numeric: rewrite.Integer, Bits: 32},
-		{Name: "price", Type: "decimal(12,3)", Nullable: true, Copied: "decimal(12,3)", Numeric: rewrite.Decimal, Precision: 12, Scale: 3},
-		{Name: "ratio", Type: "double", Nullable: true, Numeric: rewrite.Float},
-		{Name: "padded", Type: "int(5) unsigned zerofill", Copied: "int(5) unsigned zerofill", Nullable: true, Numeric: rewrite.Integer, Unsigned: true, Padded: true, Bits: 32},
-		{Name: "twice", Type: "bigint(20)", Nullable: true, Generated: true, DependsOn: []string{"views"}, Numeric: rewrite.Integer, Bits: 64},
-		{Name: "changed", Type: "timestamp", HasDefault: true, OnUpdate: true},
+		{Name: "b", Type: "smallint(6)", HasDefault: true, Copied: "smallint NOT NULL DEFAULT 3", NumericType: rewrite.NumericType{Numeric: rewrite.Integer, Bits: 16}},
+		{Name: "a", Type: "int(11)", Nullable: true, Copied: "int", NumericType: rewrite.NumericType{Numeric: rewrite.Integer, Bits: 32}},
+		{Name: "price", Type: "decimal(12,3)", Nullable: true, Copied: "decimal(12,3)", NumericType: rewrite.NumericType{Numeric: rewrite.Decimal, Precision: 12, Scale: 3}},
+		{Name: "ratio", Type: "double", Nullable: true, NumericType: rewrite.NumericType{Numeric: rewrite.Float}},
+		{Name: "padded", Type: "int(5) unsigned zerofill", Copied: "int(5) unsigned zerofill", Nullable: true, NumericType: rewrite.NumericType{Numeric: rewrite.Integer, Unsigned: true, Padded: true, Bits: 32}},
+		{Name: "twice", Type: "bigint(20)", Nullable: true, Generated: true, DependsOn: []string{"views"}, NumericType: rewrite.NumericType{Numeric: rewrite.Integer, Bits: 64}},
+		{Name: "changed", Type: "timestamp", HasDefault: true, Default: rewrite.DefaultNow, OnUpdate: true},
 	} {
 		if got := tab.Column(want.Name); got == nil || !reflect.DeepEqual(*got, want) {
 			t.Errorf("got %+v\nwant %+v", got, want)

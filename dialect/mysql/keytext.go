@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -69,8 +70,8 @@ func literalOf(t *rewrite.Table, column string) keyText {
 	return keyTextOf(c)
 }
 
-// keyTexts reads the key's columns of the alias; from are their names there.
-func keyTexts(t *rewrite.Table, alias string, from []string) []string {
+// keyStrings reads the key's columns of the alias; from are their names there.
+func keyStrings(t *rewrite.Table, alias string, from []string) []string {
 	out := make([]string, len(from))
 	for i, k := range t.Counter.Key {
 		out[i] = fmt.Sprintf(literalOf(t, k).read, alias+"."+quote(from[i]))
@@ -85,7 +86,7 @@ func equal(t *rewrite.Table, alias string, key []any) (string, bool) {
 	}
 	var out []string
 	for i, k := range t.Counter.Key {
-		l, v := literalOf(t, k), text(key[i])
+		l, v := literalOf(t, k), dialect.String(key[i])
 		if key[i] == nil || l.form == nil || !l.form.MatchString(v) {
 			return "", false
 		}

@@ -123,16 +123,16 @@ func fullName(schema, name string) string {
 func baseTable(t *rewrite.Table) string { return fullName(t.Schema, t.Name) }
 
 func slotTable(t *rewrite.Table) string {
-	schema := t.Counter.SlotSchema
+	schema := t.Counter.SlotTable.Schema
 	if schema == "" {
 		schema = t.Schema
 	}
-	return fullName(schema, t.Counter.SlotTable)
+	return fullName(schema, t.Counter.SlotTable.Name)
 }
 
 func slotColumn(t *rewrite.Table) string {
-	if t.Counter.SlotColumn == "" {
+	if t.Counter.SlotTable.Column == "" {
 		return quote("slot")
 	}
-	return quote(t.Counter.SlotColumn)
+	return quote(t.Counter.SlotTable.Column)
 }

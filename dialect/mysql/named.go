@@ -7,7 +7,10 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-var _ dialect.SlotNamer = (*Dialect)(nil)
+var (
+	_ dialect.SlotNamer    = (*Dialect)(nil)
+	_ rewrite.RangeDialect = (*Dialect)(nil)
+)
 
 // At REPEATABLE READ InnoDB locks the gap where rows would be that a locking read
 // or a change does not find, and the gaps around those of a key that it finds by a
@@ -54,9 +57,6 @@ func (*Dialect) Nameable(t *rewrite.Table) bool {
 
 // FindSlots implements dialect.SlotNamer.
 func (d *Dialect) FindSlots(t *rewrite.Table, keys [][]any, lock bool) string {
-	slots := slotTable(t) + " AS slotsql_s" + slotIndex(t)
-	list := append([]string{here}, keyTexts(t, "slotsql_s", t.Counter.SlotKey())...)
-	list = append(list, slotNames(t)...)
 	var one []string
 	for _, k := range keys {
 		eq, ok := equal(t, "slotsql_s", k)
@@ -69,7 +69,24 @@ func (d *Dialect) FindSlots(t *rewrite.Table, keys [][]any, lock bool) string {
 	if len(one) > 0 {
 		where += " AND (" + strings.Join(one, " OR ") + ")"
 	}
-	q := "SELECT " + strings.Join(list, ", ") + " FROM (SELECT 1) AS slotsql_o LEFT JOIN " + slots + " ON " + where
+	return d.findSlots(t, where, lock)
+}
+
+// RangeSlots implements rewrite.RangeDialect. A fold that cannot name slot rows
+// needs no way to find them.
+func (d *Dialect) RangeSlots(t *rewrite.Table, where string, lock bool) string {
+	if !d.Nameable(t) {
+		return ""
+	}
+	return d.findSlots(t, where, lock)
+}
+
+// findSlots writes the query for the slot rows that a predicate selects.
+func (d *Dialect) findSlots(t *rewrite.Table, where string, lock bool) string {
+	list := append([]string{here}, keyStrings(t, "slotsql_s", t.Counter.SlotKey())...)
+	list = append(list, slotNames(t)...)
+	q := "SELECT " + strings.Join(list, ", ") + " FROM (SELECT 1) AS slotsql_o LEFT JOIN " +
+		slotTable(t) + " AS slotsql_s" + slotIndex(t) + " ON " + where
 	if lock {
 		q += " FOR UPDATE"
 	}
@@ -103,14 +120,14 @@ func namedRows(t *rewrite.Table, rows [][]any) (*slotRows, bool) {
 			return nil, false
 		}
 		for _, v := range r[k:] {
-			if !wholeForm.MatchString(text(v)) {
+			if !wholeForm.MatchString(dialect.String(v)) {
 				return nil, false
 			}
 		}
-		below := text(r[k])
+		below := dialect.String(r[k])
 		if sh := t.Counter.Shared; sh != nil {
-			below = text(r[k+1])
-			eq = "%[1]s." + quote(sh.Type) + " = " + text(r[k]) + " AND " + eq
+			below = dialect.String(r[k+1])
+			eq = "%[1]s." + quote(sh.Type) + " = " + dialect.String(r[k]) + " AND " + eq
 		}
 		if n.slots[eq] == nil {
 			n.keys = append(n.keys, eq)
@@ -159,7 +176,7 @@ func (d *Dialect) HoldSlots(t *rewrite.Table, rows [][]any) string {
 	if !ok {
 		return ""
 	}
-	list := keyTexts(t, "slotsql_s", t.Counter.SlotKey())
+	list := keyStrings(t, "slotsql_s", t.Counter.SlotKey())
 	var by []string
 	for _, k := range t.Counter.SlotKey() {
 		by = append(by, "slotsql_s."+quote(k))
@@ -184,11 +201,11 @@ func (d *Dialect) MoveSlots(t *rewrite.Table, rows [][]any) string {
 	if !ok {
 		return ""
 	}
-	text := addSlots(t, slotTable(t)+" AS slotsql_s"+slotIndex(t), n.where("slotsql_s"), n.where("slotsql_l"))
-	if t.UpdateTrigger { // it may ask for the time: it is to have the session's zone
-		return d.unlimitedText(text)
+	sql := addSlots(t, slotTable(t)+" AS slotsql_s"+slotIndex(t), n.where("slotsql_s"), n.where("slotsql_l"))
+	if t.Triggers.Update { // it may ask for the time: it is to have the session's zone
+		return d.unlimitedText(sql)
 	}
-	return d.inUTC(t, text)
+	return d.inUTC(t, sql)
 }
 
 // RemoveSlots implements dialect.SlotNamer.
@@ -204,20 +221,20 @@ func (d *Dialect) RemoveSlots(t *rewrite.Table, rows, held [][]any) string {
 		if !ok {
 			return ""
 		}
-		if text(h[k+1]) == "0" {
+		if dialect.String(h[k+1]) == "0" {
 			for i, c := range t.Counter.Counters {
 				some, want := h[k+2+2*i], h[k+3+2*i]
-				if some == nil || text(some) == "0" {
+				if some == nil || dialect.String(some) == "0" {
 					continue
 				}
 				if want == nil {
 					eq += " AND FALSE" // a NULL has taken nothing
 					continue
 				}
-				if !floatForm.MatchString(text(want)) {
+				if !floatForm.MatchString(dialect.String(want)) {
 					return ""
 				}
-				eq += " AND slotsql_b." + quote(c) + " = " + text(want)
+				eq += " AND slotsql_b." + quote(c) + " = " + dialect.String(want)
 			}
 		}
 		moved = append(moved, "("+eq+")")

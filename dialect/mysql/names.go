@@ -36,9 +36,9 @@ func (d *Dialect) ask(ctx context.Context, s dialect.Session) (standing, error) 
 		return standing{}, fmt.Errorf("reading the current database: got %d rows", len(rows))
 	}
 	return standing{
-		database: text(rows[0][0]),
-		folds:    d.FoldTableNames || text(rows[0][1]) != "0",
-		mariaDB:  strings.Contains(strings.ToLower(text(rows[0][2])), "mariadb"),
+		database: dialect.String(rows[0][0]),
+		folds:    d.FoldTableNames || dialect.String(rows[0][1]) != "0",
+		mariaDB:  strings.Contains(strings.ToLower(dialect.String(rows[0][2])), "mariadb"),
 	}, nil
 }
 

@@ -14,12 +14,12 @@ import (
 // what matters: maxNesting bounds parentheses, maxChain the tokens that stand
 // on one path of the tree (a + a + a ... is as deep as it is long).
 const (
-	maxText    = 1 << 20
+	maxSQL     = 1 << 20
 	maxNesting = 200
 	maxChain   = 20000
 )
 
-// Sentinels for text that is never given to the parser.
+// Sentinels for statements that are never given to the parser.
 var (
 	ErrTooLarge    = errors.New("statement is too large or too deeply nested to parse")
 	ErrExecComment = errors.New("executable comments (/*! ... */, /*M! ... */) hold code that depends on the server's version")
@@ -30,18 +30,18 @@ var (
 var parsers = sync.Pool{New: func() any { return parser.New() }}
 
 // Parse translates one statement. See [rewrite.Dialect].
-func (d *Dialect) Parse(text string) (st *rewrite.Statement, err error) {
-	if len(text) > maxText {
+func (d *Dialect) Parse(sql string) (st *rewrite.Statement, err error) {
+	if len(sql) > maxSQL {
 		return nil, ErrTooLarge
 	}
-	if err := d.settings.readable(text); err != nil {
+	if err := d.settings.readable(sql); err != nil {
 		return nil, err
 	}
-	toks, err := d.lex(text)
+	toks, err := d.lex(sql)
 	if err != nil {
 		return nil, err
 	}
-	if err := bounded(text, toks); err != nil {
+	if err := bounded(sql, toks); err != nil {
 		return nil, err
 	}
 	// The grammar's semantic actions panic on some inputs; such a parser is
@@ -51,25 +51,25 @@ func (d *Dialect) Parse(text string) (st *rewrite.Statement, err error) {
 			st, err = nil, fmt.Errorf("parser failed: %v", r)
 		}
 	}()
-	if i := returning(text, toks); i > 0 {
-		return d.parseReturning(text, toks, i)
+	if i := returning(sql, toks); i > 0 {
+		return d.parseReturning(sql, toks, i)
 	}
-	if st, err := d.parseRowAlias(text, toks); st != nil || err != nil {
+	if st, err := d.parseRowAlias(sql, toks); st != nil || err != nil {
 		return st, err
 	}
-	if st, err := d.parseAnalyze(text, toks); st != nil || err != nil {
+	if st, err := d.parseAnalyze(sql, toks); st != nil || err != nil {
 		return st, err
 	}
-	if st, err := d.parseInto(text, toks); st != nil || err != nil {
+	if st, err := d.parseInto(sql, toks); st != nil || err != nil {
 		return st, err
 	}
-	return d.parseTokens(text, toks)
+	return d.parseTokens(sql, toks)
 }
 
-func (d *Dialect) parseTokens(text string, toks []rewrite.Token) (*rewrite.Statement, error) {
+func (d *Dialect) parseTokens(sql string, toks []rewrite.Token) (*rewrite.Statement, error) {
 	p := parsers.Get().(*parser.Parser)
 	p.SetSQLMode(d.settings.parserMode())
-	nodes, _, err := p.ParseSQL(text)
+	nodes, _, err := p.ParseSQL(sql)
 	if err != nil {
 		parsers.Put(p)
 		return nil, err
@@ -80,15 +80,15 @@ func (d *Dialect) parseTokens(text string, toks []rewrite.Token) (*rewrite.State
 	}
 	node := nodes[0]
 	parsers.Put(p)
-	t := &translator{text: text, toks: toks}
+	t := &translator{sql: sql, toks: toks}
 	return t.statement(node), nil
 }
 
 // lex cuts the statement into tokens and runs of operator characters into
 // operators.
-func (d *Dialect) lex(text string) ([]rewrite.Token, error) {
-	s := rewrite.NewScanner(d.Lexis(), text)
-	out := make([]rewrite.Token, 0, len(text)/5+4)
+func (d *Dialect) lex(sql string) ([]rewrite.Token, error) {
+	s := rewrite.NewScanner(d.Lexis(), sql)
+	out := make([]rewrite.Token, 0, len(sql)/5+4)
 	for {
 		t := s.Next()
 		switch t.Kind {
@@ -96,14 +96,14 @@ func (d *Dialect) lex(text string) ([]rewrite.Token, error) {
 			if s.Exec {
 				return nil, ErrExecComment
 			}
-			if n := len(out); n > 0 && text[out[n-1].Start:out[n-1].End] == ";" {
+			if n := len(out); n > 0 && sql[out[n-1].Start:out[n-1].End] == ";" {
 				out = out[:n-1]
 			}
 			return out, nil
 		case rewrite.Bad:
 			return nil, ErrLexical
 		case rewrite.Operator:
-			out = splitOperator(out, text, t)
+			out = splitOperator(out, sql, t)
 		default:
 			out = append(out, t)
 		}
@@ -112,11 +112,11 @@ func (d *Dialect) lex(text string) ([]rewrite.Token, error) {
 
 var operators = [...]string{"<=>", "->>", "->", "<=", ">=", "<>", "!=", "<<", ">>", "||", "&&", ":="}
 
-func splitOperator(out []rewrite.Token, text string, t rewrite.Token) []rewrite.Token {
+func splitOperator(out []rewrite.Token, sql string, t rewrite.Token) []rewrite.Token {
 	for pos := t.Start; pos < t.End; {
 		n := 1
 		for _, op := range operators {
-			if strings.HasPrefix(text[pos:t.End], op) {
+			if strings.HasPrefix(sql[pos:t.End], op) {
 				n = len(op)
 				break
 			}
@@ -128,14 +128,14 @@ func splitOperator(out []rewrite.Token, text string, t rewrite.Token) []rewrite.
 }
 
 // bounded estimates the depth of the tree from above.
-func bounded(text string, toks []rewrite.Token) error {
+func bounded(sql string, toks []rewrite.Token) error {
 	type level struct{ run, child, max int }
 	stack := make([]level, 1, 16)
 	for _, t := range toks {
 		l := &stack[len(stack)-1]
 		c := byte(0)
 		if t.Kind == rewrite.Operator {
-			c = text[t.Start]
+			c = sql[t.Start]
 		}
 		switch c {
 		case '(':

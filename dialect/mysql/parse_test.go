@@ -8,11 +8,11 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-func parse(t *testing.T, text string) *rewrite.Statement {
+func parse(t *testing.T, sql string) *rewrite.Statement {
 	t.Helper()
-	st, err := New().Parse(text)
+	st, err := New().Parse(sql)
 	if err != nil {
-		t.Fatalf("%s\n%v", text, err)
+		t.Fatalf("%s\n%v", sql, err)
 	}
 	return st
 }
@@ -45,13 +45,13 @@ func TestWhere(t *testing.T) {
 		{"timestampdiff(day, a, b) % 2 = mod(a, 2)", "bin[timestampdiff(day, a, b) % 2 = mod(a, 2)](bin[timestampdiff(day, a, b) % 2](call[timestampdiff(day, a, b)](col[a] col[b]) num[2]) call[mod(a, 2)](col[a] num[2]))"},
 		{"a = 0x1F and b = x'00' and c = true and d = _utf8'x'", "bin[a = 0x1F and b = x'00' and c = true and d = _utf8'x'](bin[a = 0x1F and b = x'00' and c = true](bin[a = 0x1F and b = x'00'](bin[a = 0x1F](col[a] opaque[0x1F]) bin[b = x'00'](col[b] opaque[x'00'])) bin[c = true](col[c] opaque[true])) bin[d = _utf8'x'](col[d] opaque[_utf8'x']))"},
 	} {
-		text := "UPDATE t AS p SET c = c + 1 WHERE " + c.where + " /* end */"
-		st := parse(t, text)
+		sql := "UPDATE t AS p SET c = c + 1 WHERE " + c.where + " /* end */"
+		st := parse(t, sql)
 		if st.Opaque != "" {
 			t.Errorf("%s\nopaque: %s", c.where, st.Opaque)
 			continue
 		}
-		if got := dump(text, st.Where); got != c.want {
+		if got := dump(sql, st.Where); got != c.want {
 			t.Errorf("%s\n got %s\nwant %s", c.where, got, c.want)
 		}
 	}
@@ -68,13 +68,13 @@ func TestAssignments(t *testing.T) {
 		{"c = DEFAULT", "-"},
 		{"c = IF(c > 0, c - 1, 0)", "call[IF(c > 0, c - 1, 0)](bin[c > 0](col[c] num[0]) bin[c - 1](col[c] num[1]) num[0])"},
 	} {
-		text := "UPDATE t SET " + c.set
-		st := parse(t, text)
+		sql := "UPDATE t SET " + c.set
+		st := parse(t, sql)
 		if st.Opaque != "" || len(st.Set) != 1 {
 			t.Errorf("%s: opaque %q", c.set, st.Opaque)
 			continue
 		}
-		if got := dump(text, st.Set[0].Value); got != c.want {
+		if got := dump(sql, st.Set[0].Value); got != c.want {
 			t.Errorf("%s\n got %s\nwant %s", c.set, got, c.want)
 		}
 	}
@@ -82,7 +82,7 @@ func TestAssignments(t *testing.T) {
 
 func TestKinds(t *testing.T) {
 	for _, c := range []struct {
-		text string
+		sql  string
 		kind rewrite.Kind
 	}{
 		{"SELECT 1", rewrite.KindSelect},
@@ -119,26 +119,26 @@ func TestKinds(t *testing.T) {
 		{"LOAD DATA INFILE 'x' INTO TABLE t", rewrite.Other},
 		{"PREPARE s FROM 'select 1'", rewrite.Other},
 	} {
-		st := parse(t, c.text)
+		st := parse(t, c.sql)
 		if st.Kind != c.kind {
-			t.Errorf("%s: kind %d, want %d", c.text, st.Kind, c.kind)
+			t.Errorf("%s: kind %d, want %d", c.sql, st.Kind, c.kind)
 		}
 		if c.kind == rewrite.Other && st.Opaque == "" {
-			t.Errorf("%s: other, but not opaque", c.text)
+			t.Errorf("%s: other, but not opaque", c.sql)
 		}
 		if c.kind != rewrite.Other && st.Opaque != "" {
-			t.Errorf("%s: opaque: %s", c.text, st.Opaque)
+			t.Errorf("%s: opaque: %s", c.sql, st.Opaque)
 		}
 	}
 }
 
 func TestRefused(t *testing.T) {
-	for _, text := range []string{
+	for _, sql := range []string{
 		"SELECT /*! 1 */", "SELECT /*M! 1 */", "SELECT 1 /* x", "UPDATE t SET c=c+1 WHERE id=1 RETURNING c", "SELECT FROM",
 		"SELECT " + strings.Repeat("(", 300) + "1" + strings.Repeat(")", 300),
 	} {
-		if _, err := New().Parse(text); err == nil {
-			t.Errorf("%.60s: no error", text)
+		if _, err := New().Parse(sql); err == nil {
+			t.Errorf("%.60s: no error", sql)
 		}
 	}
 	if st := parse(t, "SELECT "+strings.Repeat("9", 120)); st.Opaque != "" {
@@ -147,21 +147,21 @@ func TestRefused(t *testing.T) {
 }
 
 func TestOpaque(t *testing.T) {
-	for _, text := range []string{
+	for _, sql := range []string{
 		"SELECT @a := c FROM t",
 		"SELECT DEFAULT(c) FROM t",
 		"SELECT VALUE(c) FROM t",
 		"SELECT 1 INTO OUTFILE 'x' FROM t",
 		"SELECT 1a FROM (SELECT 1 AS 1a) x",
 	} {
-		if st, err := New().Parse(text); err == nil && st.Opaque == "" {
-			t.Errorf("%s: not opaque", text)
+		if st, err := New().Parse(sql); err == nil && st.Opaque == "" {
+			t.Errorf("%s: not opaque", sql)
 		}
 	}
 }
 
 func TestSelects(t *testing.T) {
-	for _, c := range []struct{ text, want string }{
+	for _, c := range []struct{ sql, want string }{
 		{"SELECT a, b AS x FROM t, (u JOIN v ON u.i = v.i) LEFT JOIN w USING (i) WHERE 1", "{SELECT a, b AS x FROM t, (u JOIN v ON u.i = v.i) LEFT JOIN w USING (i) WHERE 1} from <t> from ((<u> join <v>) join <w>)"},
 		{"SELECT * FROM a JOIN b JOIN c ON b.i = c.i, d", "{SELECT * FROM a JOIN b JOIN c ON b.i = c.i, d} from ((<a> join <b>) join <c>) from <d>"},
 		{"SELECT * FROM ((a JOIN b) JOIN c)", "{SELECT * FROM ((a JOIN b) JOIN c)} from ((<a> join <b>) join <c>)"},
@@ -172,34 +172,34 @@ func TestSelects(t *testing.T) {
 		{"SELECT SQL_CALC_FOUND_ROWS DISTINCT a FROM t GROUP BY a WITH ROLLUP HAVING COUNT(*) > 1 ORDER BY a DESC LIMIT ?, ?", "{SELECT SQL_CALC_FOUND_ROWS DISTINCT a FROM t GROUP BY a WITH ROLLUP HAVING COUNT(*) > 1 ORDER BY a DESC LIMIT ?, ?} from <t>"},
 		{"SELECT SUM(c) OVER w, ROW_NUMBER() OVER (PARTITION BY a ORDER BY b ROWS BETWEEN 1 PRECEDING AND CURRENT ROW), GROUP_CONCAT(DISTINCT a ORDER BY b SEPARATOR ',') FROM t WINDOW w AS (ORDER BY c)", "{SELECT SUM(c) OVER w, ROW_NUMBER() OVER (PARTITION BY a ORDER BY b ROWS BETWEEN 1 PRECEDING AND CURRENT ROW), GROUP_CONCAT(DISTINCT a ORDER BY b SEPARATOR ',') FROM t WINDOW w AS (ORDER BY c)} from <t>"},
 	} {
-		st := parse(t, c.text)
+		st := parse(t, c.sql)
 		if st.Opaque != "" {
-			t.Errorf("%s\nopaque: %s", c.text, st.Opaque)
+			t.Errorf("%s\nopaque: %s", c.sql, st.Opaque)
 			continue
 		}
-		if got := dumpSelect(c.text, st.Select); got != c.want {
-			t.Errorf("%s\n got %s\nwant %s", c.text, got, c.want)
+		if got := dumpSelect(c.sql, st.Select); got != c.want {
+			t.Errorf("%s\n got %s\nwant %s", c.sql, got, c.want)
 		}
 	}
-	for _, text := range []string{"SELECT 1 FROM t FOR UPDATE", "SELECT 1 FROM t LOCK IN SHARE MODE", "SELECT 1 FROM t FOR SHARE SKIP LOCKED", "SELECT 1 FROM (SELECT 1 FROM t FOR UPDATE) x"} {
-		st := parse(t, text)
+	for _, sql := range []string{"SELECT 1 FROM t FOR UPDATE", "SELECT 1 FROM t LOCK IN SHARE MODE", "SELECT 1 FROM t FOR SHARE SKIP LOCKED", "SELECT 1 FROM (SELECT 1 FROM t FOR UPDATE) x"} {
+		st := parse(t, sql)
 		q := st.Select
 		if len(q.From) == 1 && q.From[0].Select != nil {
 			q = q.From[0].Select
 		}
 		if !q.Lock || st.Opaque != "" {
-			t.Errorf("%s: lock %v, opaque %q", text, q.Lock, st.Opaque)
+			t.Errorf("%s: lock %v, opaque %q", sql, q.Lock, st.Opaque)
 		}
 	}
 }
 
 func TestWrites(t *testing.T) {
-	text := "INSERT IGNORE INTO d.t (a, `b`) VALUES (1, DEFAULT), (?, 'x') ON DUPLICATE KEY UPDATE b = VALUES(b) + t.b"
-	st := parse(t, text)
-	if st.Opaque != "" || !st.Modifier || len(st.Columns) != 2 || len(st.Rows) != 2 || text[st.Target.Start:st.Target.End] != "d.t" {
+	sql := "INSERT IGNORE INTO d.t (a, `b`) VALUES (1, DEFAULT), (?, 'x') ON DUPLICATE KEY UPDATE b = VALUES(b) + t.b"
+	st := parse(t, sql)
+	if st.Opaque != "" || !st.Modifier || len(st.Columns) != 2 || len(st.Rows) != 2 || sql[st.Target.Start:st.Target.End] != "d.t" {
 		t.Errorf("%+v", st)
 	}
-	if got, want := dump(text, st.Conflict.Set[0].Value), "bin[VALUES(b) + t.b](excl[VALUES(b)] col[t.b])"; got != want {
+	if got, want := dump(sql, st.Conflict.Set[0].Value), "bin[VALUES(b) + t.b](excl[VALUES(b)] col[t.b])"; got != want {
 		t.Errorf("got %s", got)
 	}
 	st = parse(t, "INSERT t SET a = 1, b = ?")
@@ -226,15 +226,15 @@ func TestWrites(t *testing.T) {
 	if st.Opaque != "" || len(st.DeleteFrom) != 1 || len(st.From) != 1 {
 		t.Errorf("%+v", st)
 	}
-	for text, want := range map[string]string{
+	for sql, want := range map[string]string{
 		"UPDATE LOW_PRIORITY t p SET a = 1 ORDER BY b LIMIT 1": "t p",
 		"UPDATE t PARTITION (p0) AS x SET a = 1":               "t PARTITION (p0) AS x",
 		"UPDATE t x USE INDEX (i) SET a = 1":                   "t x",
 		"DELETE QUICK FROM d . t WHERE a = 1":                  "d . t",
 	} {
-		st := parse(t, text)
-		if st.Opaque != "" || !st.Modifier || text[st.Target.Start:st.Target.End] != want {
-			t.Errorf("%s: %+v", text, st)
+		st := parse(t, sql)
+		if st.Opaque != "" || !st.Modifier || sql[st.Target.Start:st.Target.End] != want {
+			t.Errorf("%s: %+v", sql, st)
 		}
 	}
 	if st := parse(t, "UPDATE t AS p SET a = 1"); st.Modifier {
@@ -259,9 +259,9 @@ func FuzzParse(f *testing.F) {
 		f.Add(s)
 	}
 	d := New()
-	f.Fuzz(func(t *testing.T, text string) {
-		if st, err := d.Parse(text); err == nil {
-			dialecttest.Spans(t, d, text, st)
+	f.Fuzz(func(t *testing.T, sql string) {
+		if st, err := d.Parse(sql); err == nil {
+			dialecttest.Spans(t, d, sql, st)
 		}
 	})
 }

@@ -24,13 +24,13 @@ var _ rewrite.ProvingDialect = (*Dialect)(nil)
 // In a transaction the locking read would keep the place where slot rows would be locked
 // until the transaction ends, for other rows as well (InnoDB's gap locks): the form is
 // for autocommit only.
-func (d *Dialect) Proof(t *rewrite.Table, s rewrite.Scope) rewrite.ProofText {
+func (d *Dialect) Proof(t *rewrite.Table, s rewrite.Scope) rewrite.ProofSQL {
 	row := alias("slotsql_s", s.Qualifier)
 	var on []string
 	if of := t.Counter.OfTable(quote, row+"."); of != "" {
 		on = append(on, of)
 	}
 	on = append(on, same(row, t.Counter.SlotKey(), s.Qualifier, t.Counter.Key))
-	return rewrite.ProofText{Holds: "18446744073709551615 + (SELECT COUNT(*) FROM " + slotTable(t) + " AS " + row + slotIndex(t) +
+	return rewrite.ProofSQL{Holds: "18446744073709551615 + (SELECT COUNT(*) FROM " + slotTable(t) + " AS " + row + slotIndex(t) +
 		" WHERE " + strings.Join(on, " AND ") + " AND RAND() >= 0 LOCK IN SHARE MODE) = 18446744073709551615"}
 }

@@ -12,7 +12,7 @@ import (
 func (d *Dialect) RefitSlots(t, slots *rewrite.Table, refer bool) []string {
 	table := slotTable(t)
 	var out []string
-	if len(slots.Parents) > 0 {
+	if len(slots.ForeignKeys.Parents) > 0 {
 		out = append(out, "ALTER TABLE "+table+" DROP FOREIGN KEY "+d.ifExists()+constraint(t, "fk"))
 	}
 	if refer {

@@ -12,12 +12,12 @@ import (
 // it is cut off and read as one.
 
 // returning finds the RETURNING of a statement that may have one, or 0.
-func returning(text string, toks []rewrite.Token) int {
+func returning(sql string, toks []rewrite.Token) int {
 	word := func(i int) string {
 		if toks[i].Kind != rewrite.Word {
 			return ""
 		}
-		return strings.ToUpper(text[toks[i].Start:toks[i].End])
+		return strings.ToUpper(sql[toks[i].Start:toks[i].End])
 	}
 	if len(toks) == 0 {
 		return 0
@@ -30,9 +30,9 @@ func returning(text string, toks []rewrite.Token) int {
 	depth, found := 0, 0
 	for i, t := range toks {
 		switch {
-		case t.Kind == rewrite.Operator && text[t.Start] == '(':
+		case t.Kind == rewrite.Operator && sql[t.Start] == '(':
 			depth++
-		case t.Kind == rewrite.Operator && text[t.Start] == ')':
+		case t.Kind == rewrite.Operator && sql[t.Start] == ')':
 			depth--
 		case depth == 0 && word(i) == "RETURNING":
 			found = i
@@ -43,13 +43,13 @@ func returning(text string, toks []rewrite.Token) int {
 
 // parseReturning reads a statement in two parts, each at its own place in a
 // text of blanks, so that all offsets are the original SQL's.
-func (d *Dialect) parseReturning(text string, toks []rewrite.Token, i int) (*rewrite.Statement, error) {
+func (d *Dialect) parseReturning(sql string, toks []rewrite.Token, i int) (*rewrite.Statement, error) {
 	at := toks[i]
-	st, err := d.parseTokens(text[:at.Start], toks[:i])
+	st, err := d.parseTokens(sql[:at.Start], toks[:i])
 	if err != nil {
 		return nil, err
 	}
-	list := strings.Repeat(" ", at.Start) + "SELECT" + strings.Repeat(" ", at.End-at.Start-len("SELECT")) + text[at.End:]
+	list := strings.Repeat(" ", at.Start) + "SELECT" + strings.Repeat(" ", at.End-at.Start-len("SELECT")) + sql[at.End:]
 	listToks, err := d.lex(list)
 	if err != nil {
 		return nil, err

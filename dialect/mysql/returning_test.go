@@ -5,7 +5,7 @@ import "testing"
 func TestReturning(t *testing.T) {
 	for _, tt := range []struct {
 		sql   string
-		items []string // texts of the list
+		items []string // of the list
 	}{
 		{"INSERT INTO posts (title) VALUES ('returning x') RETURNING `id`, views + 1 AS v", []string{"`id`", "views + 1"}},
 		{"REPLACE INTO posts VALUES (?) RETURNING *", []string{"*"}},

@@ -8,7 +8,10 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-var _ dialect.RollUpper = (*Dialect)(nil)
+var (
+	_ dialect.RollUpper    = (*Dialect)(nil)
+	_ dialect.WriterLocker = (*Dialect)(nil)
+)
 
 // RollUpSession has the worker wait for as little as can be: what SKIP LOCKED does
 // not step over, such as a gap in an index of the counter that another session has
@@ -31,9 +34,25 @@ func (*Dialect) LockSlots(t *rewrite.Table) (lock, unlock []string) {
 	return []string{"LOCK TABLES " + slotTable(t) + " WRITE, " + slotTable(t) + " AS slotsql_s WRITE"}, []string{"UNLOCK TABLES"}
 }
 
+// LockWriters asks for the table's metadata lock. A statement takes it, shared with other
+// writers, before it waits for any row, and its transaction keeps it until it ends; so does
+// an UPDATE of the base table, because of the foreign key. MySQL always waits, for as long as
+// DrainSession allows.
+func (d *Dialect) LockWriters(t *rewrite.Table, wait bool) (lock, unlock []string) {
+	sql := "LOCK TABLES " + slotTable(t) + " READ, " + slotTable(t) + " AS slotsql_s READ"
+	switch {
+	case !d.MariaDB:
+	case wait:
+		sql += " WAIT 1"
+	default:
+		sql += " NOWAIT"
+	}
+	return []string{sql}, []string{"UNLOCK TABLES"}
+}
+
 // RollUp moves a part of the slots by an UPDATE of base rows and one of slot rows
 // (rollup_check.go). Both have been locked together, or stepped over.
-// Nothing is ever inserted, so that no gap lock of anybody is met,
+// Nothing is ever inserted, so that no other session's gap lock is met,
 // and none is left: READ COMMITTED.
 //
 // Where a companion is the latest of its values, what is left behind must not be
@@ -45,7 +64,7 @@ func (*Dialect) LockSlots(t *rewrite.Table) (lock, unlock []string) {
 // levels (1665). There it is REPEATABLE READ: the locks of the same statements
 // reach to the gaps beside their rows, and Left takes some as well.
 func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.RollUp {
-	w := &rollUp{dialect.RollUpText{Table: t, Part: part}}
+	w := &rollUp{dialect.RollUpSQL{Table: t, Part: part}}
 	level, latest := "READ COMMITTED", t.Counter.HasLatest()
 	if latest {
 		level = "READ UNCOMMITTED"
@@ -92,7 +111,7 @@ func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.Roll
 }
 
 // rollUp writes the statements for one part.
-type rollUp struct{ dialect.RollUpText }
+type rollUp struct{ dialect.RollUpSQL }
 
 // all keeps a derived table apart from the query around it.
 const all = " LIMIT 18446744073709551615"

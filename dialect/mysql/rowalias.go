@@ -22,13 +22,13 @@ type rowAlias struct {
 
 // parseRowAlias reads an INSERT with the clause; nil when there is none, or
 // when the server does not take it.
-func (d *Dialect) parseRowAlias(text string, toks []rewrite.Token) (*rewrite.Statement, error) {
-	a := findRowAlias(text, toks)
+func (d *Dialect) parseRowAlias(sql string, toks []rewrite.Token) (*rewrite.Statement, error) {
+	a := findRowAlias(sql, toks)
 	if a == nil || d.NoRowAlias {
 		return nil, nil
 	}
 	from, to := toks[a.first].Start, toks[a.last].End
-	blanked := text[:from] + strings.Repeat(" ", to-from) + text[to:]
+	blanked := sql[:from] + strings.Repeat(" ", to-from) + sql[to:]
 	rest, err := d.lex(blanked)
 	if err != nil {
 		return nil, err
@@ -51,24 +51,24 @@ func (d *Dialect) parseRowAlias(text string, toks []rewrite.Token) (*rewrite.Sta
 }
 
 // findRowAlias finds AS name [(columns)] ahead of ON DUPLICATE KEY UPDATE.
-func findRowAlias(text string, toks []rewrite.Token) *rowAlias {
-	if !word(text, toks, 0, "INSERT") {
+func findRowAlias(sql string, toks []rewrite.Token) *rowAlias {
+	if !word(sql, toks, 0, "INSERT") {
 		return nil
 	}
 	depth, values, end := 0, false, 0
 	for i := range toks {
 		switch {
-		case is(text, toks, i, "("):
+		case is(sql, toks, i, "("):
 			depth++
-		case is(text, toks, i, ")"):
+		case is(sql, toks, i, ")"):
 			depth--
 		case depth > 0:
-		case word(text, toks, i, "SELECT", "TABLE", "WITH"):
+		case word(sql, toks, i, "SELECT", "TABLE", "WITH"):
 			return nil // AS is a table's alias there
-		case word(text, toks, i, "VALUES", "VALUE", "SET"):
+		case word(sql, toks, i, "VALUES", "VALUE", "SET"):
 			values = true
-		case values && word(text, toks, i, "ON") && word(text, toks, i+1, "DUPLICATE") &&
-			word(text, toks, i+2, "KEY") && word(text, toks, i+3, "UPDATE"):
+		case values && word(sql, toks, i, "ON") && word(sql, toks, i+1, "DUPLICATE") &&
+			word(sql, toks, i+2, "KEY") && word(sql, toks, i+3, "UPDATE"):
 			end = i - 1
 		}
 		if end > 0 {
@@ -80,21 +80,21 @@ func findRowAlias(text string, toks []rewrite.Token) *rowAlias {
 	}
 	a := &rowAlias{last: end}
 	at := end
-	if is(text, toks, at, ")") {
-		for at--; at > 0 && !is(text, toks, at, "("); at-- {
-			if id, ok := ident(text, toks, at); ok {
+	if is(sql, toks, at, ")") {
+		for at--; at > 0 && !is(sql, toks, at, "("); at-- {
+			if id, ok := ident(sql, toks, at); ok {
 				a.columns = append([]rewrite.Ident{id}, a.columns...)
-			} else if !is(text, toks, at, ",") {
+			} else if !is(sql, toks, at, ",") {
 				return nil
 			}
 		}
 		at--
 	}
-	if at < 2 || !word(text, toks, at-1, "AS") {
+	if at < 2 || !word(sql, toks, at-1, "AS") {
 		return nil
 	}
 	var ok bool
-	if a.name, ok = ident(text, toks, at); !ok {
+	if a.name, ok = ident(sql, toks, at); !ok {
 		return nil
 	}
 	a.first = at - 1
@@ -102,8 +102,8 @@ func findRowAlias(text string, toks []rewrite.Token) *rowAlias {
 }
 
 // ident reads a name as the statement writes it.
-func ident(text string, toks []rewrite.Token, i int) (rewrite.Ident, bool) {
-	s := text[toks[i].Start:toks[i].End]
+func ident(sql string, toks []rewrite.Token, i int) (rewrite.Ident, bool) {
+	s := sql[toks[i].Start:toks[i].End]
 	switch {
 	case toks[i].Kind == rewrite.Word:
 		return rewrite.Ident{Name: s}, true

@@ -10,7 +10,7 @@ import (
 // Row aliases are read where MySQL has them, and every name that could mean
 // something else makes the statement opaque.
 func TestRowAlias(t *testing.T) {
-	for _, c := range []struct{ text, want string }{
+	for _, c := range []struct{ sql, want string }{
 		{"INSERT INTO t (a, n) VALUES (1, 2) AS new ON DUPLICATE KEY UPDATE n = t.n + new.n", "n"},
 		{"INSERT INTO t VALUES (1, 2), (2, 3) as `new` on duplicate key update n = `new`.n + t.n", "n"},
 		{"INSERT INTO t (a, n) VALUES (1, 2) AS new (x, y) ON DUPLICATE KEY UPDATE n = n + new.y", "n"},
@@ -26,16 +26,16 @@ func TestRowAlias(t *testing.T) {
 		{"INSERT INTO t (a, n) VALUES (1, 2) ON DUPLICATE KEY UPDATE n = t.n + 1", ""},
 	} {
 		for _, d := range []*Dialect{{}, {NoRowAlias: true}} {
-			st, err := d.Parse(c.text)
-			alias := strings.Contains(strings.ToLower(c.text), ") as ") || strings.Contains(c.text, "2 AS")
+			st, err := d.Parse(c.sql)
+			alias := strings.Contains(strings.ToLower(c.sql), ") as ") || strings.Contains(c.sql, "2 AS")
 			switch {
 			case d.NoRowAlias && alias:
 				if err == nil {
-					t.Errorf("%s: taken without row aliases", c.text)
+					t.Errorf("%s: taken without row aliases", c.sql)
 				}
 				continue
 			case err != nil:
-				t.Errorf("%s: %v", c.text, err)
+				t.Errorf("%s: %v", c.sql, err)
 				continue
 			}
 			got := ""
@@ -50,7 +50,7 @@ func TestRowAlias(t *testing.T) {
 				})
 			}
 			if got != c.want {
-				t.Errorf("%s: %q, want %q (%s)", c.text, got, c.want, st.Opaque)
+				t.Errorf("%s: %q, want %q (%s)", c.sql, got, c.want, st.Opaque)
 			}
 		}
 	}

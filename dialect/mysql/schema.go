@@ -34,7 +34,7 @@ func (d *Dialect) ParseSchema(sql string) ([]*rewrite.Table, error) {
 	}
 	for _, k := range s.foreign {
 		if t := s.find(k[0], k[1]); t != nil {
-			t.Referencing = true
+			t.ForeignKeys.Referenced = true
 		}
 	}
 	return out, nil
@@ -83,9 +83,9 @@ func (s *schemaFile) statement(st dialect.SchemaStatement) error {
 		return nil
 	}
 	if st.Words[0] == "CREATE" && slices.Contains(st.Words, "TRIGGER") {
-		return s.trigger(st.Text)
+		return s.trigger(st.SQL)
 	}
-	n, err := parseSchema(st.Text)
+	n, err := parseSchema(st.SQL)
 	if err != nil {
 		kind := ""
 		if len(st.Words) > 1 {
@@ -195,11 +195,11 @@ func (s *schemaFile) reference(r *ast.ReferenceDef) {
 }
 
 // trigger reads CREATE TRIGGER, which the parser does not know.
-func (s *schemaFile) trigger(text string) error {
-	toks := rewrite.Tokens(&lexis, text)
+func (s *schemaFile) trigger(sql string) error {
+	toks := rewrite.Tokens(&lexis, sql)
 	word := func(i int) string {
 		if i < len(toks) && toks[i].Kind == rewrite.Word {
-			return strings.ToUpper(text[toks[i].Start:toks[i].End])
+			return strings.ToUpper(sql[toks[i].Start:toks[i].End])
 		}
 		return ""
 	}
@@ -217,12 +217,12 @@ func (s *schemaFile) trigger(text string) error {
 	name := ""
 	schema := ""
 	for i++; i < len(toks); i += 2 {
-		part := text[toks[i].Start:toks[i].End]
+		part := sql[toks[i].Start:toks[i].End]
 		if toks[i].Kind == rewrite.QuotedIdent {
 			part = unquote(part)
 		}
 		schema, name = name, part
-		if i+1 >= len(toks) || text[toks[i+1].Start:toks[i+1].End] != "." {
+		if i+1 >= len(toks) || sql[toks[i+1].Start:toks[i+1].End] != "." {
 			break
 		}
 	}
@@ -230,8 +230,8 @@ func (s *schemaFile) trigger(text string) error {
 	if t == nil {
 		return fmt.Errorf("table %q is not defined earlier in the schema file", name)
 	}
-	t.UpdateTrigger = t.UpdateTrigger || update
-	t.DeleteTrigger = t.DeleteTrigger || remove
-	t.InsertTrigger = t.InsertTrigger || insert
+	t.Triggers.Update = t.Triggers.Update || update
+	t.Triggers.Delete = t.Triggers.Delete || remove
+	t.Triggers.Insert = t.Triggers.Insert || insert
 	return nil
 }

@@ -14,9 +14,9 @@ var standIns = []string{"utf8mb4_vietnamese_ci", "utf8mb4_esperanto_ci", "utf8mb
 
 // knownCollations puts a stand-in in the place of each collation that the
 // parser does not know, and returns what they stand for.
-func knownCollations(text string) (string, map[string]string) {
-	if !rewrite.ContainsFold(text, "uca1400") {
-		return text, nil
+func knownCollations(sql string) (string, map[string]string) {
+	if !rewrite.ContainsFold(sql, "uca1400") {
+		return sql, nil
 	}
 	stands := map[string]string{}
 	used := map[string]string{}
@@ -24,15 +24,15 @@ func knownCollations(text string) (string, map[string]string) {
 	var b strings.Builder
 	last := 0
 	collate := false // COLLATE or COLLATE = stands before
-	for _, t := range rewrite.Tokens(&lexis, text) {
+	for _, t := range rewrite.Tokens(&lexis, sql) {
 		after := collate
-		collate = strings.EqualFold(text[t.Start:t.End], "COLLATE") || collate && text[t.Start:t.End] == "="
-		name := strings.ToLower(strings.Trim(text[t.Start:t.End], "`'\""))
+		collate = strings.EqualFold(sql[t.Start:t.End], "COLLATE") || collate && sql[t.Start:t.End] == "="
+		name := strings.ToLower(strings.Trim(sql[t.Start:t.End], "`'\""))
 		if !after || !isUCA(name) {
 			continue
 		}
 		if used[name] == "" {
-			for len(free) > 0 && rewrite.ContainsFold(text, free[0]) {
+			for len(free) > 0 && rewrite.ContainsFold(sql, free[0]) {
 				free = free[1:]
 			}
 			if len(free) == 0 {
@@ -41,10 +41,10 @@ func knownCollations(text string) (string, map[string]string) {
 			used[name], stands[free[0]] = free[0], name
 			free = free[1:]
 		}
-		b.WriteString(text[last:t.Start] + used[name])
+		b.WriteString(sql[last:t.Start] + used[name])
 		last = t.End
 	}
-	return b.String() + text[last:], stands
+	return b.String() + sql[last:], stands
 }
 
 func isUCA(name string) bool {

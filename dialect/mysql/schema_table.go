@@ -115,7 +115,7 @@ func (s *schemaFile) column(t *schemaTable, n *ast.ColumnDef, at int) error {
 		case ast.ColumnOptionDefaultValue:
 			v, ok := o.Expr.(ast.ValueExpr)
 			c.HasDefault = !ok || v.GetValue() != nil
-			value = literalDefault(o.Expr)
+			value, c.Default = literalDefault(o.Expr), kindOfDefault(o.Expr)
 		case ast.ColumnOptionComment:
 			if v, ok := o.Expr.(ast.ValueExpr); ok {
 				comment = v.GetString()
@@ -307,4 +307,19 @@ func (t *schemaTable) finish() {
 			}
 		}
 	}
+}
+
+// kindOfDefault is defaultKind for an expression.
+func kindOfDefault(e ast.ExprNode) rewrite.DefaultKind {
+	switch e := e.(type) {
+	case *ast.FuncCallExpr:
+		switch e.FnName.L {
+		case "current_timestamp", "now", "localtime", "localtimestamp":
+			return rewrite.DefaultNow
+		}
+		return rewrite.DefaultComputed
+	case ast.ValueExpr, *ast.UnaryOperationExpr:
+		return rewrite.DefaultFixed
+	}
+	return rewrite.DefaultComputed
 }

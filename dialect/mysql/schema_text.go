@@ -14,28 +14,28 @@ import (
 
 // unwrapComments makes executable comments (/*!50003 ... */) what a server
 // makes of them. The result has the length of the statement.
-func unwrapComments(text string) string {
-	out := []byte(text)
+func unwrapComments(sql string) string {
+	out := []byte(sql)
 	gap := func(start, end int) {
 		for at := start; ; {
-			i := strings.Index(text[at:end], "/*")
+			i := strings.Index(sql[at:end], "/*")
 			if i < 0 {
 				return
 			}
 			open := at + i
 			n := 2
-			if strings.HasPrefix(text[open:], "/*M!") {
+			if strings.HasPrefix(sql[open:], "/*M!") {
 				n = 4
-			} else if strings.HasPrefix(text[open:], "/*!") {
+			} else if strings.HasPrefix(sql[open:], "/*!") {
 				n = 3
 			}
-			length := strings.Index(text[open+2:end], "*/")
+			length := strings.Index(sql[open+2:end], "*/")
 			if length < 0 {
 				return
 			}
 			closing := open + 2 + length
 			if n > 2 {
-				for n < 10 && open+n < closing && text[open+n] >= '0' && text[open+n] <= '9' {
+				for n < 10 && open+n < closing && sql[open+n] >= '0' && sql[open+n] <= '9' {
 					n++
 				}
 				copy(out[open:], strings.Repeat(" ", n))
@@ -45,35 +45,35 @@ func unwrapComments(text string) string {
 		}
 	}
 	last := 0
-	for _, t := range rewrite.Tokens(&lexis, text) {
+	for _, t := range rewrite.Tokens(&lexis, sql) {
 		gap(last, t.Start)
 		last = t.End
 	}
-	gap(last, len(text))
+	gap(last, len(sql))
 	return string(out)
 }
 
 // parseSchema runs the parser within the bounds of Parse.
-func parseSchema(text string) (node ast.StmtNode, err error) {
-	if len(text) > maxText {
+func parseSchema(sql string) (node ast.StmtNode, err error) {
+	if len(sql) > maxSQL {
 		return nil, ErrTooLarge
 	}
-	toks, err := New().lex(text)
+	toks, err := New().lex(sql)
 	if err != nil {
 		return nil, err
 	}
-	if err := bounded(text, toks); err != nil {
+	if err := bounded(sql, toks); err != nil {
 		return nil, err
 	}
-	text = plainDefaults(text, toks)
+	sql = plainDefaults(sql, toks)
 	defer func() {
 		if r := recover(); r != nil {
 			node, err = nil, fmt.Errorf("parser failed: %v", r)
 		}
 	}()
 	p := parsers.Get().(*parser.Parser)
-	text, stands := knownCollations(text)
-	nodes, _, err := p.ParseSQL(text)
+	sql, stands := knownCollations(sql)
+	nodes, _, err := p.ParseSQL(sql)
 	if err == nil && len(nodes) != 1 {
 		err = fmt.Errorf("want one statement, got %d", len(nodes))
 	}
@@ -87,9 +87,9 @@ func parseSchema(text string) (node ast.StmtNode, err error) {
 
 // plainDefaults puts a number in the place of each DEFAULT (expression), which
 // the parser does not know: it only matters that there is a default.
-func plainDefaults(text string, toks []rewrite.Token) string {
-	out := []byte(text)
-	at := func(i int) string { return text[toks[i].Start:toks[i].End] }
+func plainDefaults(sql string, toks []rewrite.Token) string {
+	out := []byte(sql)
+	at := func(i int) string { return sql[toks[i].Start:toks[i].End] }
 	for i := 0; i+1 < len(toks); i++ {
 		if toks[i].Kind != rewrite.Word || !strings.EqualFold(at(i), "DEFAULT") || at(i+1) != "(" {
 			continue

@@ -49,7 +49,7 @@ func (s session) one(q string, args ...any) string {
 	if rows[0][0] == nil {
 		return "NULL"
 	}
-	return text(rows[0][0])
+	return dialect.String(rows[0][0])
 }
 
 func (s session) want(want, q string, args ...any) {
@@ -93,7 +93,7 @@ func sessions(t *testing.T, n int) []session {
 			t.Fatal(err)
 		}
 		out[i] = session{t, dialect.PlainSession{Conn: c}}
-		out[i].run("SET SESSION innodb_lock_wait_timeout = 10")
+		out[i].run("SET SESSION innodb_lock_wait_timeout = 60") // ends a test that waits for itself
 	}
 	return out
 }
@@ -138,7 +138,7 @@ func (s session) waiting(id string) bool {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	for _, trx := range strings.Split(text(rows[0][2]), "---TRANSACTION")[1:] {
+	for _, trx := range strings.Split(dialect.String(rows[0][2]), "---TRANSACTION")[1:] {
 		if strings.Contains(trx, "LOCK WAIT") && strings.Contains(trx, "thread id "+id+",") {
 			return true
 		}
@@ -158,12 +158,10 @@ func load(t *testing.T, s session, name string, key, counters []string, slots in
 		t.Fatalf("no table %s", name)
 	}
 	tab.Counter = &rewrite.Counter{
-		Key:        key,
-		Counters:   counters,
-		Slots:      slots,
-		SlotSchema: tab.Schema,
-		SlotTable:  name + "_slots",
-		SlotColumn: "slot",
+		Key:       key,
+		Counters:  counters,
+		Slots:     slots,
+		SlotTable: rewrite.SlotTable{Schema: tab.Schema, Name: name + "_slots", Column: "slot"},
 	}
 	s.run(d.CreateSlots(tab)...)
 	s.run(d.CreateSlots(tab)...)
@@ -171,9 +169,9 @@ func load(t *testing.T, s session, name string, key, counters []string, slots in
 }
 
 func increment(t *rewrite.Table, where, slot, column, delta string, clustered bool) string {
-	return New().Increment(t, rewrite.IncrementText{
+	return New().Increment(t, rewrite.IncrementSQL{
 		Ref: baseTable(t) + " AS p", Qualifier: "p", Where: where, Slot: slot,
-		Deltas: []rewrite.Delta{{Column: column, Text: delta}}, Clustered: clustered,
+		Deltas: []rewrite.Delta{{Column: column, SQL: delta}}, Clustered: clustered,
 	})
 }
 

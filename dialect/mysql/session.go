@@ -20,14 +20,14 @@ func ForServer(ctx context.Context, s dialect.Session) (*Dialect, error) {
 	}
 	d := New()
 	if len(rows) == 1 && len(rows[0]) == 2 {
-		d.FoldTableNames = text(rows[0][0]) != "0"
-		d.MariaDB = strings.Contains(text(rows[0][1]), "MariaDB")
+		d.FoldTableNames = dialect.String(rows[0][0]) != "0"
+		d.MariaDB = strings.Contains(dialect.String(rows[0][1]), "MariaDB")
 		d.renamed = !d.MariaDB
 		if d.Isolation = "transaction_isolation"; d.MariaDB {
 			d.Isolation = "tx_isolation"
 		}
-		d.NoWait = noWait(text(rows[0][1]))
-		d.NoRowAlias = !hasRowAlias(text(rows[0][1]))
+		d.NoWait = noWait(dialect.String(rows[0][1]))
+		d.NoRowAlias = !hasRowAlias(dialect.String(rows[0][1]))
 	}
 	if d.StatementLog, err = logsStatements(ctx, s); err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func (d *Dialect) Shares(ctx context.Context, s dialect.Session) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("reading autocommit and completion_type: %w", err)
 	}
-	return len(rows) == 1 && text(rows[0][0]) == "1" && text(rows[0][1]) == "NO_CHAIN", nil
+	return len(rows) == 1 && dialect.String(rows[0][0]) == "1" && dialect.String(rows[0][1]) == "NO_CHAIN", nil
 }
 
 // Node names the node of a Galera cluster. SHOW answers on servers that do not
@@ -86,11 +86,11 @@ func (d *Dialect) Node(ctx context.Context, s dialect.Session) (string, error) {
 	}
 	name, member := "", false
 	for _, r := range rows {
-		if strings.EqualFold(text(r[0]), "wsrep_on") {
-			member = text(r[1]) == "ON"
+		if strings.EqualFold(dialect.String(r[0]), "wsrep_on") {
+			member = dialect.String(r[1]) == "ON"
 			continue
 		}
-		name += text(r[1]) + "\n"
+		name += dialect.String(r[1]) + "\n"
 	}
 	if !member {
 		return "", nil

@@ -51,7 +51,7 @@ func (d *Dialect) Namespace(ctx context.Context, s dialect.Session) (string, err
 		return "", fmt.Errorf("reading the current database and sql_mode: got %d rows", len(rows))
 	}
 	var parts []string
-	for _, m := range strings.Split(strings.ToUpper(text(rows[0][1])), ",") {
+	for _, m := range strings.Split(strings.ToUpper(dialect.String(rows[0][1])), ",") {
 		if m == "ORACLE" {
 			return "", errOracle
 		}
@@ -59,16 +59,16 @@ func (d *Dialect) Namespace(ctx context.Context, s dialect.Session) (string, err
 			parts = append(parts, "mode="+m)
 		}
 	}
-	if charset := strings.ToLower(text(rows[0][2])); !strings.HasPrefix(charset, "utf8") {
+	if charset := strings.ToLower(dialect.String(rows[0][2])); !strings.HasPrefix(charset, "utf8") {
 		parts = append(parts, "charset="+charset)
 	}
-	if text(rows[0][4]) == "1" {
+	if dialect.String(rows[0][4]) == "1" {
 		parts = append(parts, "limited")
 	}
-	if text(rows[0][3]) == "READ-UNCOMMITTED" {
+	if dialect.String(rows[0][3]) == "READ-UNCOMMITTED" {
 		parts = append(parts, "dirty")
 	}
-	return strings.Join(append([]string{text(rows[0][0])}, parts...), "\x00"), nil
+	return strings.Join(append([]string{dialect.String(rows[0][0])}, parts...), "\x00"), nil
 }
 
 // InNamespace implements dialect.NamespaceAware.
@@ -127,13 +127,13 @@ var (
 )
 
 // readable says why a statement is not to be given to the parser.
-func (s *settings) readable(text string) error {
+func (s *settings) readable(sql string) error {
 	if slices.Contains(s.modes, "MSSQL") {
 		return ErrDialect
 	}
 	if s.foreign != "" {
-		for i := range len(text) {
-			if text[i] >= 0x80 {
+		for i := range len(sql) {
+			if sql[i] >= 0x80 {
 				return ErrForeign
 			}
 		}

@@ -83,7 +83,7 @@ func sharedRange(t *rewrite.Table, counter, value string) string {
 // would change LAST_INSERT_ID(), and burn a number for each upsert. It is given a
 // hash of the slot row's names, below zero, where the database numbers none.
 // Should two rows have the same hash, the second one does not pass for the first.
-func incrementShared(t *rewrite.Table, in rewrite.IncrementText) string {
+func incrementShared(t *rewrite.Table, in rewrite.IncrementSQL) string {
 	sh, q := t.Counter.Shared, in.Qualifier
 	slots, key, slot, count := slotTable(t), quote(t.Counter.Key[0]), slotColumn(t), quote(sh.Count)
 	record, delta, from := "", "", ""
@@ -91,12 +91,12 @@ func incrementShared(t *rewrite.Table, in rewrite.IncrementText) string {
 	sum := slots + "." + count + " + VALUES(" + count + ")"
 	if len(in.Deltas) == 1 {
 		dl := in.Deltas[0]
-		record, delta = fmt.Sprint(sh.Records[dl.Column]), "CAST("+dl.Text+" AS SIGNED)"
+		record, delta = fmt.Sprint(sh.Records[dl.Column]), "CAST("+dl.SQL+" AS SIGNED)"
 		within = append(within, sharedRange(t, dl.Column, sum))
 	} else {
 		var rows []string
 		for _, dl := range in.Deltas {
-			rows = append(rows, fmt.Sprintf("SELECT %d AS slotsql_y, CAST(%s AS SIGNED) AS slotsql_d", sh.Records[dl.Column], dl.Text))
+			rows = append(rows, fmt.Sprintf("SELECT %d AS slotsql_y, CAST(%s AS SIGNED) AS slotsql_d", sh.Records[dl.Column], dl.SQL))
 			within = append(
 				within,
 				fmt.Sprintf("(%s.%s <> %d OR %s)", slots, quote(sh.Type), sh.Records[dl.Column], sharedRange(t, dl.Column, sum)),
@@ -106,7 +106,7 @@ func incrementShared(t *rewrite.Table, in rewrite.IncrementText) string {
 		from = " CROSS JOIN (" + strings.Join(rows, " UNION ALL ") + ") AS slotsql_y"
 	}
 	for _, dl := range in.Deltas {
-		guards = append(guards, sharedRange(t, dl.Column, "CAST("+dl.Text+" AS SIGNED)"))
+		guards = append(guards, sharedRange(t, dl.Column, "CAST("+dl.SQL+" AS SIGNED)"))
 		if col := t.Column(dl.Column); col != nil {
 			l := limit(col, t.Counter)
 			guards = append(guards, q+"."+quote(dl.Column)+" BETWEEN "+l.baseLow+" AND "+l.baseHigh)

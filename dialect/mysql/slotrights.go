@@ -33,11 +33,11 @@ func (d *Dialect) SlotRights(ctx context.Context, s dialect.Session, tables []di
 			h.Delete = false
 			continue
 		}
-		h.Select = !slices.ContainsFunc(t.Slots.Columns, func(c rewrite.Column) bool { return c.NoSelect })
-		h.Insert = !slices.ContainsFunc(t.Slots.Columns, func(c rewrite.Column) bool { return c.NoInsert })
-		h.Update = !slices.ContainsFunc(t.Slots.Columns, func(c rewrite.Column) bool { return c.NoUpdate })
+		h.Select = !slices.ContainsFunc(t.Slots.Columns, func(c rewrite.Column) bool { return c.Denied.Select })
+		h.Insert = !slices.ContainsFunc(t.Slots.Columns, func(c rewrite.Column) bool { return c.Denied.Insert })
+		h.Update = !slices.ContainsFunc(t.Slots.Columns, func(c rewrite.Column) bool { return c.Denied.Update })
 		h.Delete = true
-		if slices.ContainsFunc(t.Slots.Columns, func(c rewrite.Column) bool { return c.NoReferences }) {
+		if slices.ContainsFunc(t.Slots.Columns, func(c rewrite.Column) bool { return c.Denied.References }) {
 			if name := slotTable(t.Base); !slices.Contains(asked, name) {
 				asked = append(asked, name)
 			}
@@ -86,16 +86,16 @@ func rightsOnBase(t dialect.SlotTable) dialect.HeldRights {
 	read, written := dialect.FoldColumns(t.Base)
 	for _, name := range t.Base.Counter.Counters {
 		if c := t.Base.Column(name); c != nil {
-			h.Reads, h.Counts = h.Reads || !c.NoSelect, h.Counts || !c.NoUpdate
+			h.Reads, h.Counts = h.Reads || !c.Denied.Select, h.Counts || !c.Denied.Update
 		}
 	}
 	for _, name := range read {
 		c := t.Base.Column(name)
-		h.Folds = h.Folds && c != nil && !c.NoSelect
+		h.Folds = h.Folds && c != nil && !c.Denied.Select
 	}
 	for _, name := range written {
 		c := t.Base.Column(name)
-		h.Folds = h.Folds && c != nil && !c.NoUpdate
+		h.Folds = h.Folds && c != nil && !c.Denied.Update
 	}
 	return h
 }
@@ -118,11 +118,11 @@ func accountOf(ctx context.Context, s dialect.Session) (string, error) {
 	if err != nil || len(rows) == 0 {
 		return "", err
 	}
-	at := strings.LastIndexByte(text(rows[0][0]), '@')
+	at := strings.LastIndexByte(dialect.String(rows[0][0]), '@')
 	if at < 0 {
-		return quoteText(text(rows[0][0])), nil
+		return quoteText(dialect.String(rows[0][0])), nil
 	}
-	return quoteText(text(rows[0][0])[:at]) + "@" + quoteText(text(rows[0][0])[at+1:]), nil
+	return quoteText(dialect.String(rows[0][0])[:at]) + "@" + quoteText(dialect.String(rows[0][0])[at+1:]), nil
 }
 
 // Hidden implements dialect.RightsReader: a user without rights on a table gets the error that they
@@ -142,7 +142,9 @@ func (d *Dialect) Hidden(ctx context.Context, s dialect.Session, schema, name st
 
 // DeniedRight recognises ER_TABLEACCESS_DENIED_ERROR and ER_COLUMNACCESS_DENIED_ERROR,
 // as noSavepoint does.
-func (*Dialect) DeniedRight(err error) bool {
+func (*Dialect) DeniedRight(err error) bool { return deniedRight(err) }
+
+func deniedRight(err error) bool {
 	return strings.Contains(err.Error(), "Error 1142") || strings.Contains(err.Error(), "Error 1143")
 }
 
@@ -174,7 +176,7 @@ func (d *Dialect) HasSnapshot(ctx context.Context, s dialect.Session) (bool, err
 	if err != nil || len(rows) == 0 {
 		return false, err
 	}
-	return d.GapLocks(text(rows[0][0])), nil
+	return d.GapLocks(dialect.String(rows[0][0])), nil
 }
 
 // coveredKeys is a derived table of the keys that the scope selects, k1, k2,

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -180,7 +181,7 @@ func TestFoldReadsTheLatest(t *testing.T) {
 	s[0].run(d.Lock(tab, rewrite.Scope{})...)
 	made := 0
 	s[0].foldBetween(func() {
-		s[1].run("INSERT INTO posts VALUES ("+text(10+made)+", 100)", increment(tab, "id = "+text(10+made), "1", "views", "5", true))
+		s[1].run("INSERT INTO posts VALUES ("+dialect.String(10+made)+", 100)", increment(tab, "id = "+dialect.String(10+made), "1", "views", "5", true))
 		made++
 	}, tab)
 	s[0].run("COMMIT")

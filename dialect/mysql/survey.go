@@ -17,9 +17,9 @@ var _ dialect.Surveyor = (*Dialect)(nil)
 func (*Dialect) Database(ctx context.Context, s dialect.Session) (string, error) {
 	rows, err := s.Query(ctx, "SELECT CONCAT('database ', DATABASE())")
 	if err != nil {
-		return "", fmt.Errorf("mysql: read the database's name: %w", err)
+		return "", fmt.Errorf("mysql: reading the database's name: %w", err)
 	}
-	return text(rows[0][0]), nil // NULL without a database
+	return dialect.String(rows[0][0]), nil // NULL without a database
 }
 
 // Tables implements dialect.Surveyor: the tables of the session's database.
@@ -27,11 +27,11 @@ func (*Dialect) Tables(ctx context.Context, s dialect.Session) ([]dialect.TableN
 	rows, err := s.Query(ctx, "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES"+
 		" WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED') ORDER BY TABLE_NAME")
 	if err != nil {
-		return nil, fmt.Errorf("mysql: list tables: %w", err)
+		return nil, fmt.Errorf("mysql: listing tables: %w", err)
 	}
 	var out []dialect.TableName
 	for _, r := range rows {
-		out = append(out, dialect.TableName{Schema: text(r[0]), Name: text(r[1]), Bare: true})
+		out = append(out, dialect.TableName{Schema: dialect.String(r[0]), Name: dialect.String(r[1]), Bare: true})
 	}
 	return out, nil
 }
@@ -41,11 +41,11 @@ func (*Dialect) Indexed(ctx context.Context, s dialect.Session, t *rewrite.Table
 	rows, err := s.Query(ctx, "SELECT DISTINCT COLUMN_NAME FROM information_schema.STATISTICS"+
 		" WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? AND COLUMN_NAME IS NOT NULL ORDER BY COLUMN_NAME", t.Schema, t.Name)
 	if err != nil {
-		return nil, fmt.Errorf("mysql: read the indexes of %s: %w", t.Name, err)
+		return nil, fmt.Errorf("mysql: reading the indexes of %s: %w", t.Name, err)
 	}
 	var out []string
 	for _, r := range rows {
-		out = append(out, text(r[0]))
+		out = append(out, dialect.String(r[0]))
 	}
 	return out, nil
 }
@@ -71,9 +71,9 @@ func (d *Dialect) digests(ctx context.Context, s dialect.Session) (dialect.Stati
 	out := dialect.Statistics{Source: digestsOf}
 	on, err := s.Query(ctx, "SELECT @@performance_schema")
 	if err != nil {
-		return out, fmt.Errorf("mysql: look for performance_schema: %w", err)
+		return out, fmt.Errorf("mysql: looking for performance_schema: %w", err)
 	}
-	if len(on) == 0 || text(on[0][0]) != "1" {
+	if len(on) == 0 || dialect.String(on[0][0]) != "1" {
 		out.Missing = "performance_schema is off: set performance_schema=ON in the server's configuration, and restart it"
 		return out, nil
 	}
@@ -83,11 +83,11 @@ func (d *Dialect) digests(ctx context.Context, s dialect.Session) (dialect.Stati
 		digests,
 	)
 	if err != nil {
-		return out, fmt.Errorf("mysql: look for %s: %w", digestsOf, err)
+		return out, fmt.Errorf("mysql: looking for %s: %w", digestsOf, err)
 	}
 	sample := "NULL"
 	for _, c := range columns {
-		if strings.EqualFold(text(c[0]), "QUERY_SAMPLE_TEXT") {
+		if strings.EqualFold(dialect.String(c[0]), "QUERY_SAMPLE_TEXT") {
 			sample = "QUERY_SAMPLE_TEXT"
 		}
 	}
@@ -109,21 +109,21 @@ func (d *Dialect) digests(ctx context.Context, s dialect.Session) (dialect.Stati
 		names[strings.ToUpper(t.Name)] = t.Name
 	}
 	for _, r := range rows {
-		runs, _ := strconv.ParseInt(text(r[1]), 10, 64)
-		statement := text(r[4])
+		runs, _ := strconv.ParseInt(dialect.String(r[1]), 10, 64)
+		statement := dialect.String(r[4])
 		if statement == "" || strings.HasSuffix(statement, "...") {
-			statement = undigest(text(r[0]), names)
+			statement = undigest(dialect.String(r[0]), names)
 		}
 		if statement == "" {
 			out.Hidden += runs
 			continue
 		}
-		if seen := text(r[5]); out.Since == "" || seen != "" && seen < out.Since {
+		if seen := dialect.String(r[5]); out.Since == "" || seen != "" && seen < out.Since {
 			out.Since, _, _ = strings.Cut(seen, ".")
 		}
 		out.Statements = append(
 			out.Statements,
-			dialect.RunStatement{Text: statement, Runs: runs, Time: picoseconds(r[2]), Lock: picoseconds(r[3])},
+			dialect.RunStatement{SQL: statement, Runs: runs, Time: picoseconds(r[2]), Lock: picoseconds(r[3])},
 		)
 	}
 	if len(out.Statements) == 0 && out.Hidden == 0 {
@@ -133,7 +133,7 @@ func (d *Dialect) digests(ctx context.Context, s dialect.Session) (dialect.Stati
 }
 
 func picoseconds(v any) time.Duration {
-	n, _ := strconv.ParseUint(text(v), 10, 64)
+	n, _ := strconv.ParseUint(dialect.String(v), 10, 64)
 	return time.Duration(n / 1000)
 }
 

@@ -21,12 +21,12 @@ const maxLogged = 200000
 func (d *Dialect) prepared(ctx context.Context, s dialect.Session, out *dialect.Statistics) error {
 	counts, err := s.Query(ctx, "SHOW GLOBAL STATUS WHERE Variable_name IN ('Com_stmt_execute', 'Questions')")
 	if err != nil {
-		return fmt.Errorf("mysql: read the counts of statements: %w", err)
+		return fmt.Errorf("mysql: reading the counts of statements: %w", err)
 	}
 	var executed, sent int64
 	for _, r := range counts {
-		n, _ := strconv.ParseInt(text(r[1]), 10, 64)
-		if text(r[0]) == "Questions" {
+		n, _ := strconv.ParseInt(dialect.String(r[1]), 10, 64)
+		if dialect.String(r[0]) == "Questions" {
 			sent = n
 		} else {
 			executed = n
@@ -38,7 +38,7 @@ func (d *Dialect) prepared(ctx context.Context, s dialect.Session, out *dialect.
 		if err != nil || len(rows) != 1 {
 			return nil // the summary has been read: it is the sum alone that may not be
 		}
-		summed, _ = strconv.ParseInt(text(rows[0][0]), 10, 64)
+		summed, _ = strconv.ParseInt(dialect.String(rows[0][0]), 10, 64)
 	}
 	// All but those that were prepared would be there.
 	if executed == 0 || sent-summed < executed/2 {
@@ -77,12 +77,12 @@ func (d *Dialect) logged(ctx context.Context, s dialect.Session, out *dialect.St
 		return 0, err
 	}
 	for _, r := range rows {
-		st := dialect.RunStatement{Text: text(r[0]), Conn: text(r[1])}
-		if text(r[2]) == "Execute" { // the others are in the summary, and here for their order
+		st := dialect.RunStatement{SQL: dialect.String(r[0]), Conn: dialect.String(r[1])}
+		if dialect.String(r[2]) == "Execute" { // the others are in the summary, and here for their order
 			st.Runs = 1
 			n++
 		}
-		if st.Text != "" {
+		if st.SQL != "" {
 			out.Statements = append(out.Statements, st)
 		}
 	}

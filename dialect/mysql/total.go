@@ -19,11 +19,6 @@ func (d *Dialect) Total(t *rewrite.Table, qualifier, column string, comparable b
 	return inType(t, column, "COALESCE("+base+" + ("+sum+"), "+base+")")
 }
 
-// TotalOf implements rewrite.Dialect.
-func (d *Dialect) TotalOf(t *rewrite.Table, qualifier, column, sum string) string {
-	return inType(t, column, "("+qualifier+"."+quote(column)+" + "+sum+")")
-}
-
 func inType(t *rewrite.Table, column, expr string) string {
 	col := t.Column(column)
 	if col == nil || col.Numeric == rewrite.Decimal && col.Precision == 0 {

@@ -27,8 +27,6 @@ func (*Dialect) Traits() rewrite.Traits {
 			UpsertCounts:       true,
 		},
 		ReadRules: rewrite.ReadRules{
-			Split:             true,
-			OrderedJoin:       "STRAIGHT_JOIN",
 			ShapeQuery:        true,
 			StrictGroups:      true,
 			Unmerged:          " LIMIT 18446744073709551615",

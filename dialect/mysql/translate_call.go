@@ -141,7 +141,7 @@ func (t *translator) unit() {
 }
 
 // keywordArgs passes the arguments of a function with keywords between them,
-// in text order, found by the parser's offsets and checked by their tokens.
+// in source order, found by the parser's offsets and checked by their tokens.
 func (t *translator) keywordArgs(e *rewrite.Expr, args []ast.ExprNode) {
 	end := t.close()
 	t.wantOp("(")

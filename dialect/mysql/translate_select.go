@@ -93,7 +93,7 @@ func (t *translator) redundantParens(n ast.Node) bool {
 		return false
 	}
 	i := end + 1
-	return i >= len(t.toks) || t.text[t.toks[i].Start:t.toks[i].End] == ")" || t.isWordAt(i-t.pos, "ON")
+	return i >= len(t.toks) || t.sql[t.toks[i].Start:t.toks[i].End] == ")" || t.isWordAt(i-t.pos, "ON")
 }
 
 // setOperation passes operand UNION operand ... ORDER BY ... LIMIT .... A

@@ -14,7 +14,7 @@ import (
 // delete nothing.
 func (d *Dialect) Truncate(t *rewrite.Table) (also string, before, after []string) {
 	base, slots, key := baseTable(t), slotTable(t), t.Counter.Key
-	if t.Partitioned {
+	if t.Storage.Partitioned {
 		// The server does not truncate a partitioned table that is locked under two
 		// names; and there is no foreign key.
 		orphans := "DELETE FROM " + slots + " WHERE NOT EXISTS (SELECT 1 FROM " + base + ")"
@@ -43,7 +43,7 @@ func (d *Dialect) Truncate(t *rewrite.Table) (also string, before, after []strin
 	}
 	orphans := "DELETE slotsql_s FROM " + slots + " AS slotsql_s LEFT JOIN " + base + " AS slotsql_b ON " +
 		same("slotsql_b", key, "slotsql_s", key) + " WHERE slotsql_b." + quote(key[0]) + " IS NULL"
-	if t.Counter.NoForeignKey {
+	if t.Counter.SlotTable.NoForeignKey {
 		return "", []string{lock}, []string{orphans, "UNLOCK TABLES"}
 	}
 	return "",

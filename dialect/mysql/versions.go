@@ -22,8 +22,8 @@ import (
 // It must not go for a row that the transaction has only drained or looked at,
 // and sees the snapshot's version of: slots of the same snapshot belong to that.
 // So Hide compares the row as it is (INSERT ... SELECT reads and locks the newest
-// version) with what the transaction sees of it, told in a text.
-func (d *Dialect) Versions(t *rewrite.Table, s rewrite.Scope) *rewrite.VersionTexts {
+// version) with a string that says what the transaction sees of it.
+func (d *Dialect) Versions(t *rewrite.Table, s rewrite.Scope) *rewrite.VersionSQL {
 	key := t.Counter.Key
 	base, slots, slot := baseTable(t)+" AS slotsql_b", slotTable(t), slotColumn(t)
 	find, columns := "", ""
@@ -64,14 +64,14 @@ func (d *Dialect) Versions(t *rewrite.Table, s rewrite.Scope) *rewrite.VersionTe
 	drop = append(drop, slot+" = ?")
 	if t.Counter.Layout == rewrite.LayoutShared {
 		hide, drop := hideShared(t, base, same)
-		return &rewrite.VersionTexts{
+		return &rewrite.VersionSQL{
 			Find:  d.unlimitedText(find),
 			Hide:  hide,
 			Drop:  d.unlimitedText(drop),
 			Touch: d.unlimited(touch(t, s)),
 		}
 	}
-	return &rewrite.VersionTexts{
+	return &rewrite.VersionSQL{
 		Find: d.unlimitedText(find),
 		Hide: "INSERT IGNORE INTO " + slots + " (" + strings.Join(into, ", ") + ") SELECT " + strings.Join(what, ", ") + " FROM " + base +
 			" WHERE " + strings.Join(same, " AND "),
@@ -80,7 +80,7 @@ func (d *Dialect) Versions(t *rewrite.Table, s rewrite.Scope) *rewrite.VersionTe
 	}
 }
 
-// version is a text that says what there is in the columns that slots add to.
+// version is a string that describes what is in the columns that slots add to.
 func version(t *rewrite.Table, qualifier string) string {
 	var list []string
 	add := func(column string) {
@@ -99,7 +99,7 @@ func version(t *rewrite.Table, qualifier string) string {
 // is makes no version of it. It is for rows that have been incremented in slots,
 // so that there is room on both sides.
 func touch(t *rewrite.Table, s rewrite.Scope) []string {
-	if s.Where == "" {
+	if s.Where == "" || s.Range {
 		return nil
 	}
 	c := s.Qualifier + "." + quote(t.Counter.Counters[0])

@@ -36,10 +36,10 @@ func (d *Dialect) ViewsOver(ctx context.Context, s dialect.Session, tables []*re
 	for _, w := range where {
 		rows, err := s.Query(ctx, "SELECT TABLE_SCHEMA, TABLE_NAME, VIEW_DEFINITION FROM information_schema.VIEWS WHERE "+w)
 		if err != nil {
-			return nil, fmt.Errorf("mysql: read the views over %d tables: %w", len(tables), err)
+			return nil, fmt.Errorf("mysql: reading the views over %d tables: %w", len(tables), err)
 		}
 		for _, r := range rows {
-			views = append(views, dialect.ViewDefinition{Schema: text(r[0]), Name: text(r[1]), Text: text(r[2])})
+			views = append(views, dialect.ViewDefinition{Schema: dialect.String(r[0]), Name: dialect.String(r[1]), SQL: dialect.String(r[2])})
 		}
 	}
 	out := make([][]string, len(tables))

@@ -3,11 +3,13 @@ package mysql
 import (
 	"context"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/rewrite"
 )
 
 var _ dialect.Watcher = (*Dialect)(nil)
@@ -32,8 +34,13 @@ var markParts = []struct{ from, schema, table, describe string }{
 		"CONSTRAINT_NAME, ORDINAL_POSITION, COLUMN_NAME, REFERENCED_TABLE_SCHEMA, REFERENCED_TABLE_NAME, REFERENCED_COLUMN_NAME",
 	},
 	{"REFERENTIAL_CONSTRAINTS", "CONSTRAINT_SCHEMA", "TABLE_NAME", "CONSTRAINT_NAME, UPDATE_RULE, DELETE_RULE, REFERENCED_TABLE_NAME"},
+	{"TABLE_CONSTRAINTS", "TABLE_SCHEMA", "TABLE_NAME", "CONSTRAINT_NAME, CONSTRAINT_TYPE"},
 	{"TRIGGERS", "EVENT_OBJECT_SCHEMA", "EVENT_OBJECT_TABLE", "TRIGGER_NAME, EVENT_MANIPULATION, ACTION_TIMING, ACTION_STATEMENT"},
 }
+
+// keysPart and constraintsPart are the numbers of KEY_COLUMN_USAGE and TABLE_CONSTRAINTS
+// among the parts.
+const keysPart, constraintsPart = "3", "5"
 
 // Marks implements dialect.Watcher. MariaDB reads the definition of each table
 // that it is asked for from its cache; every view of the same databases that may
@@ -41,7 +48,7 @@ var markParts = []struct{ from, schema, table, describe string }{
 func (d *Dialect) Marks(ctx context.Context, s dialect.Session, names []dialect.WrittenName) ([]dialect.Mark, error) {
 	marks, err := d.marks(ctx, s, names)
 	if err != nil {
-		return nil, fmt.Errorf("mysql: look at the tables' definitions: %w", err)
+		return nil, fmt.Errorf("mysql: looking at the tables' definitions: %w", err)
 	}
 	return marks, nil
 }
@@ -63,14 +70,19 @@ func (d *Dialect) marks(ctx context.Context, s dialect.Session, names []dialect.
 		if err != nil {
 			return nil, err
 		}
+		unlisted, err := db.unlisted(ctx, s, rows)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, unlisted...)
 		over := ""
 		for _, r := range rows {
-			if text(r[1]) == "" {
-				over += text(r[2])
+			if dialect.String(r[1]) == "" {
+				over += dialect.String(r[2])
 			}
 		}
 		for _, r := range rows {
-			name, version := text(r[1]), text(r[0])+text(r[2])
+			name, version := dialect.String(r[1]), dialect.String(r[0])+dialect.String(r[2])
 			if name == "" {
 				continue
 			}
@@ -86,6 +98,33 @@ func (d *Dialect) marks(ctx context.Context, s dialect.Session, names []dialect.
 	return marks, nil
 }
 
+// unlisted makes a part of the marks of tables whose keys are listed and whose
+// constraints are not, because the account may not see them there (unseen.go).
+func (db *named) unlisted(ctx context.Context, s dialect.Session, rows [][]any) (parts [][]any, err error) {
+	keys, constraints := map[string]bool{}, map[string]bool{}
+	for _, r := range rows {
+		switch dialect.String(r[0]) {
+		case keysPart:
+			keys[dialect.String(r[1])] = true
+		case constraintsPart:
+			constraints[dialect.String(r[1])] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(keys)) {
+		if constraints[name] {
+			continue
+		}
+		t := &rewrite.Table{Schema: db.schema, Name: name}
+		if err := define(ctx, s, t); err != nil {
+			return nil, err
+		}
+		for _, c := range t.Checks {
+			parts = append(parts, []any{"CHECK", name, c.SQL})
+		}
+	}
+	return parts, nil
+}
+
 // viewsIn lists the views of a database, without opening its tables.
 func viewsIn(ctx context.Context, s dialect.Session, schema string) ([]string, error) {
 	rows, err := s.Query(ctx, "SHOW FULL TABLES FROM "+quote(schema)+" WHERE Table_type = 'VIEW'")
@@ -97,7 +136,7 @@ func viewsIn(ctx context.Context, s dialect.Session, schema string) ([]string, e
 	}
 	var out []string
 	for _, r := range rows {
-		out = append(out, text(r[0]))
+		out = append(out, dialect.String(r[0]))
 	}
 	return out, nil
 }
@@ -120,10 +159,10 @@ func (db *named) markQuery(views []string, mariaDB bool) string {
 			},
 		)
 	}
-	var texts []string
+	var statements []string
 	for i, p := range parts {
-		texts = append(
-			texts,
+		statements = append(
+			statements,
 			fmt.Sprintf(
 				"SELECT %d AS part, CAST(%s AS BINARY) AS name, %s AS version FROM information_schema.%s WHERE %s = %s AND %s IN %s GROUP BY CAST(%s AS BINARY)",
 				i,
@@ -139,8 +178,8 @@ func (db *named) markQuery(views []string, mariaDB bool) string {
 		)
 	}
 	if !mariaDB {
-		texts = append(
-			texts,
+		statements = append(
+			statements,
 			fmt.Sprintf(
 				"SELECT %d, CAST(t.TABLE_NAME AS BINARY), %s FROM information_schema.TABLE_CONSTRAINTS t JOIN information_schema.CHECK_CONSTRAINTS c"+
 					" ON c.CONSTRAINT_SCHEMA = t.CONSTRAINT_SCHEMA AND c.CONSTRAINT_NAME = t.CONSTRAINT_NAME"+
@@ -158,9 +197,9 @@ func (db *named) markQuery(views []string, mariaDB bool) string {
 		if len(db.names) <= maxPattern {
 			over += " AND (VIEW_DEFINITION = '' OR VIEW_DEFINITION REGEXP " + nameLiteral(mentionPattern(db.names)) + ")"
 		}
-		texts = append(texts, over)
+		statements = append(statements, over)
 	}
-	return strings.Join(texts, " UNION ALL ")
+	return strings.Join(statements, " UNION ALL ")
 }
 
 // hashes writes the sum over rows: their number, and both halves of the XOR of

@@ -10,7 +10,7 @@ import (
 // keys it covers: one that this update holds it waits for, and one that it has
 // deleted this update does not find. So nothing slips past a drain, though no
 // lock is taken on the base row; and no MultiXact is made for it either.
-func (d *Dialect) Add(t *rewrite.Table, in rewrite.AddText) string {
+func (d *Dialect) Add(t *rewrite.Table, in rewrite.AddSQL) string {
 	if t.Counter.Layout == rewrite.LayoutShared && len(in.Deltas) > 1 {
 		return ""
 	}
@@ -18,19 +18,19 @@ func (d *Dialect) Add(t *rewrite.Table, in rewrite.AddText) string {
 	where := t.Counter.SlotRow(quote, in.Deltas[0].Column, in.Key, in.Slot)
 	for _, dl := range in.Deltas {
 		col, c := t.Column(dl.Column), quote(t.Counter.Cell(dl.Column))
-		delta := "CAST(" + dl.Text + " AS " + col.Type + ")"
+		delta := "CAST(" + dl.SQL + " AS " + col.Type + ")"
 		set = append(set, c+" = "+c+" + "+delta)
 		if _, slotBound := bounds(col, t.Counter); slotBound != "" {
 			where = append(where, between(c+" + "+delta, slotBound))
 			if col.Numeric == rewrite.Decimal {
-				where = append(where, "CAST("+dl.Text+" AS numeric) = "+delta)
+				where = append(where, "CAST("+dl.SQL+" AS numeric) = "+delta)
 			}
 		}
 	}
 	for _, co := range in.Companions {
-		set = append(set, quote(co.Column)+" = "+co.Text, quote(co.Stamp())+" = "+later(quote(co.Stamp()), stampNow))
+		set = append(set, quote(co.Column)+" = "+co.SQL, quote(co.Stamp())+" = "+later(quote(co.Stamp()), stampNow))
 		if co.NotNull {
-			where = append(where, "CAST("+co.Text+" AS "+t.Column(co.Column).Type+") IS NOT NULL")
+			where = append(where, "CAST("+co.SQL+" AS "+t.Column(co.Column).Type+") IS NOT NULL")
 		}
 	}
 	if in.CheckBase {

@@ -9,11 +9,11 @@ import (
 
 // AddMany locks the slot rows that no other session has locked, and adds to them if
 // these are all. What the locking query finds it finds as of its latest version, and
-// no one changes it from then on: so the UPDATE has either all rows or none.
+// no other session changes it from then on: so the UPDATE has either all rows or none.
 //
 // The rows come as one array for each column: of the length of an array that
 // is no constant the server assumes ten, and takes the index.
-func (d *Dialect) AddMany(t *rewrite.Table, in rewrite.AddManyText) string {
+func (d *Dialect) AddMany(t *rewrite.Table, in rewrite.AddManySQL) string {
 	if t.Counter.Layout == rewrite.LayoutShared && len(in.Deltas) > 1 {
 		return ""
 	}
@@ -34,8 +34,8 @@ func (d *Dialect) AddMany(t *rewrite.Table, in rewrite.AddManyText) string {
 		match = append(match, slotAlias+"."+quote(k)+" = slotsql_r."+name)
 	}
 	column("slot", "smallint")
-	lock = append(lock, "slotsql_l."+quote(t.Counter.SlotColumn)+" = slotsql_v.slot")
-	match = append(match, slotAlias+"."+quote(t.Counter.SlotColumn)+" = slotsql_r.slot")
+	lock = append(lock, "slotsql_l."+quote(t.Counter.SlotTable.Column)+" = slotsql_v.slot")
+	match = append(match, slotAlias+"."+quote(t.Counter.SlotTable.Column)+" = slotsql_r.slot")
 	for i, name := range in.Deltas {
 		col, c, delta := t.Column(name), quote(t.Counter.Cell(name)), fmt.Sprintf("d%d", i)
 		column(delta, col.Type)

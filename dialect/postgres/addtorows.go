@@ -11,7 +11,7 @@ var _ rewrite.ManyRowsDialect = (*Dialect)(nil)
 
 // AddToRows implements rewrite.ManyRowsDialect, as AddMany does for slot rows. A sum that
 // leaves a column's range is an error.
-func (d *Dialect) AddToRows(t *rewrite.Table, in rewrite.AddManyText) string {
+func (d *Dialect) AddToRows(t *rewrite.Table, in rewrite.AddManySQL) string {
 	var names, arrays, from, lock, match, set []string
 	column := func(at int, name, elem string) {
 		arrays = append(arrays, "CAST(CAST("+in.Columns[at]+" AS text) AS "+elem+"[])")

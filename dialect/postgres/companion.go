@@ -45,7 +45,7 @@ func merged(t *rewrite.Table, co *rewrite.Companion, qualifier string) string {
 		slotAlias,
 		quote(co.Stamp()),
 		slotAlias,
-		quote(t.Counter.SlotColumn),
+		quote(t.Counter.SlotTable.Column),
 		slotTable(t),
 		slotAlias,
 		slotAlias,

@@ -13,7 +13,7 @@ import (
 // business, like any other statement of it.)
 //
 // slotsql_o is each row as it is before the update: locked, so that at READ COMMITTED
-// it is the version that the update meets, whoever has changed it since the statement's
+// it is the version that the update meets, no matter which transaction has changed it since the statement's
 // snapshot. slotsql_u is what the update has stored. Both are compared with slotsql_t,
 // what the slots held, and a difference is cast to a number that it is not: the server
 // has no other way to fail in the middle of a query.

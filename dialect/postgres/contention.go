@@ -39,12 +39,14 @@ func (d *Dialect) Waits(ctx context.Context, s dialect.Session) ([]dialect.Wait,
 	}
 	var out []dialect.Wait
 	for _, r := range rows {
-		w := dialect.Wait{Waiter: str(r[0]), Holder: str(r[1]), Statement: shown(str(r[2])), Holding: shown(str(r[3])), Kind: str(r[11]),
-			Schema: str(r[6]), Table: str(r[7]), Row: str(r[8])}
-		w.Idle = strings.HasPrefix(str(r[4]), "idle")
-		us, _ := strconv.ParseInt(str(r[9]), 10, 64)
+		w := dialect.Wait{
+			Waiter: dialect.String(r[0]), Holder: dialect.String(r[1]), Kind: dialect.String(r[11]),
+			Statement: shown(dialect.String(r[2])), Holding: shown(dialect.String(r[3])),
+			Schema: dialect.String(r[6]), Table: dialect.String(r[7]), Row: dialect.String(r[8])}
+		w.Idle = strings.HasPrefix(dialect.String(r[4]), "idle")
+		us, _ := strconv.ParseInt(dialect.String(r[9]), 10, 64)
 		w.For = max(0, time.Duration(us)*time.Microsecond)
-		if size, err := strconv.Atoi(str(r[10])); err == nil {
+		if size, err := strconv.Atoi(dialect.String(r[10])); err == nil {
 			w.Cut = len(w.Statement) >= size-4
 		}
 		out = append(out, w)
@@ -62,8 +64,8 @@ func shown(query string) string {
 
 const hiddenQuery = "<insufficient privilege>"
 
-// Texts implements dialect.Observer.
-func (d *Dialect) Texts(ctx context.Context, s dialect.Session) ([]string, error) {
+// Statements implements dialect.Observer.
+func (d *Dialect) Statements(ctx context.Context, s dialect.Session) ([]string, error) {
 	rows, err := s.Query(ctx, "SELECT DISTINCT query FROM pg_catalog.pg_stat_activity WHERE datname = pg_catalog.current_database()"+
 		" AND pid <> pg_catalog.pg_backend_pid() AND backend_type = 'client backend' AND query <> '' AND query <> '"+hiddenQuery+"'")
 	if err != nil {
@@ -71,7 +73,7 @@ func (d *Dialect) Texts(ctx context.Context, s dialect.Session) ([]string, error
 	}
 	var out []string
 	for _, r := range rows {
-		out = append(out, str(r[0]))
+		out = append(out, dialect.String(r[0]))
 	}
 	return out, nil
 }
@@ -82,7 +84,7 @@ func (d *Dialect) Totals(ctx context.Context, s dialect.Session) ([]dialect.Tota
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
-	n, err := strconv.ParseInt(str(rows[0][0]), 10, 64)
+	n, err := strconv.ParseInt(dialect.String(rows[0][0]), 10, 64)
 	return []dialect.Total{{What: "deadlocks", Value: n}}, err
 }
 
@@ -95,7 +97,8 @@ func (d *Dialect) Rights(ctx context.Context, s dialect.Session) ([]dialect.Lack
 	if err != nil || len(rows) == 0 || yes(rows[0][0]) {
 		return nil, err
 	}
-	return []dialect.Lack{{What: "the statements and waits of other roles", Grant: "GRANT pg_read_all_stats TO " + str(rows[0][1])}}, nil
+	grant := "GRANT pg_read_all_stats TO " + dialect.String(rows[0][1])
+	return []dialect.Lack{{What: "the statements and waits of other roles", Grant: grant}}, nil
 }
 
 // Locked implements dialect.Observer: the row is looked up by its place. There
@@ -114,7 +117,7 @@ func (d *Dialect) Locked(ctx context.Context, s dialect.Session, t *rewrite.Tabl
 	}
 	var out []string
 	for _, v := range rows[0] {
-		out = append(out, str(v))
+		out = append(out, dialect.String(v))
 	}
 	return out, nil
 }

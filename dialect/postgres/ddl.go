@@ -33,7 +33,7 @@ func (d *Dialect) CreateSlots(t *rewrite.Table) []string {
 	for _, k := range t.Counter.Key {
 		lines = append(lines, quote(k)+" "+t.Column(k).Type+" NOT NULL")
 	}
-	slot := quote(t.Counter.SlotColumn)
+	slot := quote(t.Counter.SlotTable.Column)
 	lines = append(lines, slot+" "+numberType(t)+" NOT NULL")
 	for _, c := range t.Counter.Counters {
 		lines = append(lines, quote(c)+" "+slotType(t.Column(c))+" NOT NULL DEFAULT 0")
@@ -49,7 +49,7 @@ func (d *Dialect) CreateSlots(t *rewrite.Table) []string {
 	} else {
 		key := keyList(t, "")
 		lines = append(lines, "PRIMARY KEY ("+key+", "+slot+")")
-		if !t.Counter.NoForeignKey {
+		if !t.Counter.SlotTable.NoForeignKey {
 			lines = append(
 				lines,
 				fmt.Sprintf(
@@ -111,7 +111,7 @@ func numberType(t *rewrite.Table) string {
 // the table anew, and no other session reads or writes it meanwhile: it is as small
 // as the roll-up keeps it.
 func (d *Dialect) WidenSlots(t *rewrite.Table) []string {
-	return []string{"ALTER TABLE " + slotTable(t) + " ALTER COLUMN " + quote(t.Counter.SlotColumn) + " TYPE bigint"}
+	return []string{"ALTER TABLE " + slotTable(t) + " ALTER COLUMN " + quote(t.Counter.SlotTable.Column) + " TYPE bigint"}
 }
 
 // DropSlots writes DROP TABLE IF EXISTS, or deletes the table's rows of a shared
@@ -128,7 +128,7 @@ func (*Dialect) CreateLocks(t *rewrite.Table) []string {
 	switch {
 	case len(t.Counter.Key) == 0:
 		return []string{"Takes no lock on " + t.Name + "."}
-	case t.Counter.NoForeignKey:
+	case t.Counter.SlotTable.NoForeignKey:
 		return []string{"Takes no lock on " + t.Name + ": no foreign key. A DELETE of its rows through slotsql drains first."}
 	}
 	return []string{

@@ -41,7 +41,7 @@ func asksForSlots(t *rewrite.Table) string {
 func (*Dialect) Count(*rewrite.Table, rewrite.Scope) string { return "" }
 
 // Versions returns nothing: a transaction that has a snapshot cannot change a row that is newer.
-func (*Dialect) Versions(*rewrite.Table, rewrite.Scope) *rewrite.VersionTexts { return nil }
+func (*Dialect) Versions(*rewrite.Table, rewrite.Scope) *rewrite.VersionSQL { return nil }
 
 // Fold writes one statement that deletes slots, sums them per key and adds the
 // sums to the base rows, or fails (conserve.go). Lock comes first.
@@ -66,7 +66,7 @@ func (d *Dialect) Fold(t *rewrite.Table, scope rewrite.Scope) []string {
 		}
 	}
 	if len(t.Counter.Companions) > 0 {
-		columns = append(columns, slotAlias+"."+quote(t.Counter.SlotColumn))
+		columns = append(columns, slotAlias+"."+quote(t.Counter.SlotTable.Column))
 	}
 	for _, co := range t.Counter.Companions {
 		c := quote(co.Column)
@@ -81,7 +81,7 @@ func (d *Dialect) Fold(t *rewrite.Table, scope rewrite.Scope) []string {
 		columns = append(columns, slotAlias+"."+stamp)
 		sums = append(
 			sums,
-			"(pg_catalog.array_agg("+c+" ORDER BY "+stamp+" DESC NULLS LAST, "+quote(t.Counter.SlotColumn)+" DESC))[1] AS "+c,
+			"(pg_catalog.array_agg("+c+" ORDER BY "+stamp+" DESC NULLS LAST, "+quote(t.Counter.SlotTable.Column)+" DESC))[1] AS "+c,
 			"pg_catalog.max("+stamp+") AS "+stamp,
 		)
 		set = append(set, c+" = CASE WHEN slotsql_t."+stamp+" IS NULL THEN "+baseAlias+"."+c+" ELSE slotsql_t."+c+" END")
@@ -111,7 +111,7 @@ func (d *Dialect) Fold(t *rewrite.Table, scope rewrite.Scope) []string {
 	}
 	moves := "(" + strings.Join(some, " OR ") + ")"
 	whole := ""
-	if w := t.Counter.Whole(slotTable(t), ""); w != "" {
+	if w := t.Counter.SlotTable.Whole(slotTable(t), ""); w != "" {
 		whole = "slotsql_n AS (SELECT " + w + "), "
 	}
 	returned := taken(t)
@@ -120,7 +120,7 @@ func (d *Dialect) Fold(t *rewrite.Table, scope rewrite.Scope) []string {
 	}
 	update := fmt.Sprintf("UPDATE %s AS %s SET %s FROM slotsql_t, slotsql_o WHERE %s AND %s RETURNING %s",
 		qualified(t.Schema, t.Name), baseAlias, strings.Join(set, ", "), matched(t), moves, returned)
-	if t.UpdateRule {
+	if t.Triggers.UpdateRule {
 		update = unchanged(t)
 	}
 	return []string{

@@ -12,15 +12,15 @@ func FuzzParse(f *testing.F) {
 	for _, c := range shapes {
 		f.Add(c[0])
 	}
-	for _, text := range accepted {
-		f.Add(text)
+	for _, sql := range accepted {
+		f.Add(sql)
 	}
-	f.Fuzz(func(t *testing.T, text string) {
-		if len(text) > 1<<14 {
+	f.Fuzz(func(t *testing.T, sql string) {
+		if len(sql) > 1<<14 {
 			return
 		}
-		if st, err := New().Parse(text); err == nil {
-			dialecttest.Spans(t, New(), text, st)
+		if st, err := New().Parse(sql); err == nil {
+			dialecttest.Spans(t, New(), sql, st)
 		}
 	})
 }

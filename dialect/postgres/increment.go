@@ -17,23 +17,26 @@ const (
 // Increment writes INSERT ... SELECT ... FOR KEY SHARE ... ON CONFLICT DO
 // UPDATE.
 //
-// FOR KEY SHARE is the weakest row lock (rowLock says when it is another). It lets other increments and
-// ordinary updates of the row pass, and conflicts with FOR UPDATE only, which
-// a drain takes, and with a DELETE or a change of the key: the increment that
-// got the lock counts before them, the one that waited for it sees what they
-// left, and affects no row where there is none.
+// FOR KEY SHARE is the weakest row lock (rowLock says when it is another). It lets other
+// increments and ordinary updates of the row pass, and conflicts with FOR UPDATE, which a
+// drain takes, and with a DELETE or a change of the key: the increment that got the lock,
+// and is certain of it (certain), counts before them. One that had to wait, or is not
+// certain, affects no row, and its form with FOR SHARE counts after them, where a row is
+// left. The base row is locked before an unlocked slot row is looked for, and locked: the
+// other way round a statement that has the slot row and waits for the base row would
+// meet a drain that has the base row and waits for the slot row.
 //
 //nolint:funlen // one statement, read from its beginning to its end
-func (d *Dialect) Increment(t *rewrite.Table, in rewrite.IncrementText) string {
+func (d *Dialect) Increment(t *rewrite.Table, in rewrite.IncrementSQL) string {
 	if t.Counter.Layout == rewrite.LayoutShared {
 		return incrementShared(t, in)
 	}
 	var into, values, guards, set, within []string
 	for _, k := range t.Counter.Key {
 		into = append(into, quote(k))
-		values = append(values, in.Qualifier+"."+quote(k))
+		values = append(values, lockedAlias+"."+quote(k))
 	}
-	into = append(into, quote(t.Counter.SlotColumn))
+	into = append(into, quote(t.Counter.SlotTable.Column))
 	conflict := strings.Join(into, ", ")
 	values = append(values, "CAST("+slotChoice(t, in)+" AS "+numberType(t)+")")
 	if t.Counter.Single() {
@@ -41,7 +44,7 @@ func (d *Dialect) Increment(t *rewrite.Table, in rewrite.IncrementText) string {
 	}
 	for _, dl := range in.Deltas {
 		col, c := t.Column(dl.Column), quote(dl.Column)
-		delta := "CAST(" + dl.Text + " AS " + col.Type + ")"
+		delta := "CAST(" + dl.SQL + " AS " + col.Type + ")"
 		into = append(into, c)
 		values = append(values, delta)
 		sum := slotAlias + "." + c + " + excluded." + c
@@ -57,12 +60,12 @@ func (d *Dialect) Increment(t *rewrite.Table, in rewrite.IncrementText) string {
 		if col.Numeric == rewrite.Decimal {
 			// The column rounds the sum, not the delta: the same only for a
 			// delta that needs no rounding.
-			guards = append(guards, "CAST("+dl.Text+" AS numeric) = "+delta)
+			guards = append(guards, "CAST("+dl.SQL+" AS numeric) = "+delta)
 		}
 	}
 	for _, co := range in.Companions {
 		c := quote(co.Column)
-		into, values = append(into, c), append(values, co.Text)
+		into, values = append(into, c), append(values, co.SQL)
 		switch co.Merge {
 		case rewrite.Latest:
 			stamp := quote(co.Stamp())
@@ -75,55 +78,20 @@ func (d *Dialect) Increment(t *rewrite.Table, in rewrite.IncrementText) string {
 			}
 		}
 		if co.NotNull {
-			guards = append(guards, "CAST("+co.Text+" AS "+t.Column(co.Column).Type+") IS NOT NULL")
+			guards = append(guards, "CAST("+co.SQL+" AS "+t.Column(co.Column).Type+") IS NOT NULL")
 		}
 	}
 	guards = append(guards, mayWrite(t, deltaColumns(in.Deltas), in.Companions, in.Inserts))
-	from := in.Ref + " WHERE (" + in.Where + ") AND " + strings.Join(guards, " AND ") + " " + rowLock(in)
-	if t.Counter.Placement == rewrite.PlacementSkipLocked {
-		values, from = lockedFirst(t, in, into, values, from)
-	}
-	s := fmt.Sprintf("INSERT INTO %s AS %s (%s) SELECT %s FROM %s ON CONFLICT (%s) DO UPDATE SET %s",
-		slotTable(t), slotAlias, strings.Join(into, ", "), strings.Join(values, ", "), from, conflict, strings.Join(set, ", "))
+	source, holds := lockedRow(t, in, guards)
+	s := fmt.Sprintf("INSERT INTO %s AS %s (%s) SELECT %s FROM %s WHERE %s ON CONFLICT (%s) DO UPDATE SET %s",
+		slotTable(t), slotAlias, strings.Join(into, ", "), strings.Join(values, ", "), source, holds, conflict, strings.Join(set, ", "))
 	if len(within) > 0 {
 		s += " WHERE " + strings.Join(within, " AND ")
 	}
 	return s
 }
 
-// rowLock is the lock on the base row. A predicate on other columns than the key
-// holds when the increment is committed, as with the plain UPDATE, only if no other session
-// can change them before: FOR SHARE keeps out every UPDATE of the row, and lets
-// other increments pass.
-func rowLock(in rewrite.IncrementText) string {
-	if in.Holds {
-		return "FOR SHARE"
-	}
-	return "FOR KEY SHARE"
-}
-
-// lockedFirst puts what is selected from the base row into a query of its own, so that
-// the row is locked before an unlocked slot row is looked for, and locked: the
-// other way round, a statement that has the slot row and waits for the base row
-// would meet a drain that has the base row and waits for the slot row.
-func lockedFirst(t *rewrite.Table, in rewrite.IncrementText, into, values []string, from string) (outer []string, source string) {
-	const locked = "slotsql_q"
-	slot := len(t.Counter.Key)
-	inner := make([]string, 0, len(into))
-	for i, c := range into {
-		if i == slot {
-			inOuter := in
-			inOuter.Qualifier = locked
-			outer = append(outer, "CAST("+slotChoice(t, inOuter)+" AS "+numberType(t)+")")
-			continue
-		}
-		inner = append(inner, values[i]+" AS "+c)
-		outer = append(outer, locked+"."+c)
-	}
-	return outer, "(SELECT " + strings.Join(inner, ", ") + " FROM " + from + ") AS " + locked
-}
-
-// oneRow says that a table of the empty key has one row. An INSERT drains the
+// oneRow is the condition that a table of the empty key has one row. An INSERT drains the
 // table first, which excludes increments by a lock on the slot table: the
 // statement's snapshot is taken when it has that lock too, and so has the new
 // row.
@@ -139,48 +107,50 @@ const newSnapshot = "pg_catalog.current_setting('transaction_isolation') IN ('re
 
 // slotChoice is the slot that an increment takes: with SkipLocked one that no session
 // has locked, and the given one only when there is none.
-func slotChoice(t *rewrite.Table, in rewrite.IncrementText) string {
-	if t.Counter.Placement != rewrite.PlacementSkipLocked {
+func slotChoice(t *rewrite.Table, in rewrite.IncrementSQL) string {
+	if t.Counter.Options.Placement != rewrite.PlacementSkipLocked {
 		return in.Slot
 	}
 	const alias = "slotsql_l"
-	where := fmt.Sprintf(" WHERE %s.%s < %d", alias, quote(t.Counter.SlotColumn), t.Counter.Slots) // see bounds
-	if on := slotEquals(t, alias, in.Qualifier, in.Deltas[0].Column); on != "" {
+	where := fmt.Sprintf(" WHERE %s.%s < %d", alias, quote(t.Counter.SlotTable.Column), t.Counter.Slots) // see bounds
+	if on := slotEquals(t, alias, lockedAlias, in.Deltas[0].Column); on != "" {
 		where += " AND " + on
 	}
-	return "COALESCE((SELECT " + alias + "." + quote(t.Counter.SlotColumn) + " FROM " + slotTable(t) + " AS " + alias + where +
+	return "COALESCE((SELECT " + alias + "." + quote(t.Counter.SlotTable.Column) + " FROM " + slotTable(t) + " AS " + alias + where +
 		" LIMIT 1 FOR UPDATE SKIP LOCKED), " + in.Slot + ")"
 }
 
 func between(expr, bound string) string { return expr + " BETWEEN -" + bound + " AND " + bound }
 
-// Total writes base value + SUM(slots) in the column's own type.
-func (d *Dialect) Total(t *rewrite.Table, qualifier, column string, _ bool) string {
+// Total writes base value + SUM(slots) in the column's own type. PostgreSQL plans
+// EXISTS in two ways, a look at an index for each row or one hash of all keys: what is
+// compared may be so for a great many rows, most of which have no slots.
+func (d *Dialect) Total(t *rewrite.Table, qualifier, column string, comparable bool) string {
 	if co := t.Companion(column); co != nil {
 		return merged(t, co, qualifier)
 	}
-	c := quote(t.Counter.Cell(column))
 	base := qualifier + "." + quote(column)
 	where := ""
 	if on := slotEquals(t, slotAlias, qualifier, column); on != "" {
 		where = " WHERE " + on
 	}
-	return fmt.Sprintf("CAST(COALESCE(%s + (SELECT SUM(%s.%s) FROM %s %s%s), %s) AS %s)",
-		base, slotAlias, c, slotTable(t), slotAlias, where, base, valueType(t.Column(column)))
-}
-
-// TotalOf writes base value + sum in the column's own type.
-func (d *Dialect) TotalOf(t *rewrite.Table, qualifier, column, sum string) string {
-	return fmt.Sprintf("CAST(%s.%s + %s AS %s)", qualifier, quote(column), sum, valueType(t.Column(column)))
+	slots := slotTable(t) + " " + slotAlias + where
+	sum := fmt.Sprintf("%s + (SELECT SUM(%s.%s) FROM %s)", base, slotAlias, quote(t.Counter.Cell(column)), slots)
+	typ := valueType(t.Column(column))
+	total := fmt.Sprintf("CAST(COALESCE(%s, %s) AS %s)", sum, base, typ)
+	if where == "" || !comparable {
+		return total
+	}
+	return fmt.Sprintf("CASE WHEN EXISTS (SELECT 1 FROM %s) THEN %s ELSE %s END", slots, total, base)
 }
 
 // slotTable is the slot table's full name.
 func slotTable(t *rewrite.Table) string {
-	schema := t.Counter.SlotSchema
+	schema := t.Counter.SlotTable.Schema
 	if schema == "" {
 		schema = t.Schema
 	}
-	return qualified(schema, t.Counter.SlotTable)
+	return qualified(schema, t.Counter.SlotTable.Name)
 }
 
 func qualified(schema, table string) string {
@@ -190,7 +160,7 @@ func qualified(schema, table string) string {
 	return quote(schema) + "." + quote(table)
 }
 
-// slotEquals says that a slot row is the base row's, and holds one of the
+// slotEquals is the condition that a slot row is the base row's, and holds one of the
 // counters; empty for a table without key.
 func slotEquals(t *rewrite.Table, slots, base string, counters ...string) string {
 	var on []string

@@ -8,9 +8,14 @@ import (
 )
 
 func incr(t *rewrite.Table, where string, slot int, deltas ...string) string {
-	in := rewrite.IncrementText{Ref: quote(t.Name) + " AS p", Qualifier: "p", Where: where, Slot: fmt.Sprint(slot)}
+	return incrLocking(t, false, where, slot, deltas...)
+}
+
+// incrLocking is an increment that holds the base row as it is, or not.
+func incrLocking(t *rewrite.Table, holds bool, where string, slot int, deltas ...string) string {
+	in := rewrite.IncrementSQL{Ref: quote(t.Name) + " AS p", Qualifier: "p", Where: where, Slot: fmt.Sprint(slot), Holds: holds}
 	for i := 0; i < len(deltas); i += 2 {
-		in.Deltas = append(in.Deltas, rewrite.Delta{Column: deltas[i], Text: deltas[i+1]})
+		in.Deltas = append(in.Deltas, rewrite.Delta{Column: deltas[i], SQL: deltas[i+1]})
 	}
 	return New().Increment(t, in)
 }
@@ -37,7 +42,7 @@ func TestIncrementCounts(t *testing.T) {
 	s.migrate(tb)
 
 	for i, c := range []struct {
-		text string
+		sql  string
 		rows int64
 	}{
 		{incr(tb, "id = 1", 0, "views", "1"), 1},
@@ -54,8 +59,8 @@ func TestIncrementCounts(t *testing.T) {
 		{incr(tb, "id = 2", 0, "views", "1000000000"), 0},        // more than a slot holds
 		{incr(tb, "id = 2", 0, "views", "-1000000000"), 0},       //
 	} {
-		if got := s.exec(c.text); got != c.rows {
-			t.Errorf("%d: %d rows affected, want %d: %s", i, got, c.rows, c.text)
+		if got := s.exec(c.sql); got != c.rows {
+			t.Errorf("%d: %d rows affected, want %d: %s", i, got, c.rows, c.sql)
 		}
 	}
 	s.wants(total(tb, "views", "id = 1"), "10")
@@ -66,12 +71,12 @@ func TestIncrementCounts(t *testing.T) {
 	s.wants(total(tb, "likes", "id = 2"), "NULL")
 
 	// Bound values take the column's type.
-	in := rewrite.IncrementText{
+	in := rewrite.IncrementSQL{
 		Ref:       "posts",
 		Qualifier: "posts",
 		Where:     "id = $2",
 		Slot:      "$1",
-		Deltas:    []rewrite.Delta{{Column: "views", Text: "$3"}},
+		Deltas:    []rewrite.Delta{{Column: "views", SQL: "$3"}},
 	}
 	if n := s.exec(New().Increment(tb, in), 3, 1, 1); n != 1 {
 		t.Errorf("%d rows", n)
@@ -149,9 +154,9 @@ func TestTotalHasTheColumnsType(t *testing.T) {
 	}
 }
 
-func columnType(t *testing.T, s *session, text string, args []any) string {
+func columnType(t *testing.T, s *session, sql string, args []any) string {
 	t.Helper()
-	rows, err := s.Conn.QueryContext(t.Context(), text, args...)
+	rows, err := s.Conn.QueryContext(t.Context(), sql, args...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -174,24 +174,20 @@ func (d *Dialect) Describe(
 	tables := map[string]*described{}
 	var oids []string
 	for _, r := range rows {
-		at, err := strconv.Atoi(str(r[0]))
+		at, err := strconv.Atoi(dialect.String(r[0]))
 		if err != nil || at < 1 || at > len(names) {
 			return nil, fmt.Errorf("postgres: reading tables: there is no table %v", r[0])
 		}
-		oid, kind := str(r[1]), str(r[4])
+		oid, kind := dialect.String(r[1]), dialect.String(r[4])
 		t := tables[oid]
 		if t == nil {
 			t = &described{Table: &rewrite.Table{
-				Schema:        str(r[2]),
-				Name:          str(r[3]),
-				IsView:        kind == "v" || kind == "m" || kind == "f",
-				Temporary:     str(r[5]) == "t",
-				UpdateTrigger: yes(r[6]),
-				Ruled:         yes(r[6]),
-				UpdateRule:    yes(r[11]),
-				DeleteTrigger: yes(r[7]),
-				InsertTrigger: yes(r[8]),
-				Referencing:   yes(r[9]),
+				Schema:      dialect.String(r[2]),
+				Name:        dialect.String(r[3]),
+				IsView:      kind == "v" || kind == "m" || kind == "f",
+				Temporary:   dialect.String(r[5]) == "t",
+				Triggers:    rewrite.Triggers{Update: yes(r[6]), Ruled: yes(r[6]), UpdateRule: yes(r[11]), Delete: yes(r[7]), Insert: yes(r[8])},
+				ForeignKeys: rewrite.ForeignKeys{Referenced: yes(r[9])},
 			}, inherited: yes(r[10]), places: map[string]int{}, checked: map[string]bool{}}
 			tables[oid] = t
 			oids = append(oids, oid)
@@ -216,7 +212,7 @@ func (d *Dialect) Describe(
 			return nil, err
 		}
 		for _, r := range rows {
-			if t := tables[str(r[0])]; t != nil {
+			if t := tables[dialect.String(r[0])]; t != nil {
 				if err := part.each(t, r[1:]); err != nil {
 					return nil, err
 				}
@@ -231,44 +227,44 @@ func (d *Dialect) Describe(
 
 func (t *described) column(r []any) error {
 	c := rewrite.Column{
-		Name:     str(r[0]),
-		Type:     str(r[1]),
+		Name:     dialect.String(r[0]),
+		Type:     dialect.String(r[1]),
 		Nullable: yes(r[3]),
-		Identity: str(r[4]) != "" ||
+		Identity: dialect.String(r[4]) != "" ||
 			yes(r[6]),
-		Always:     str(r[4]) == "a",
-		Generated:  str(r[5]) != "",
+		Always:     dialect.String(r[4]) == "a",
+		Generated:  dialect.String(r[5]) != "",
 		HasDefault: yes(r[11]),
-		Domain:     str(r[12]),
+		Domain:     dialect.String(r[12]),
 	}
 	if r[2] != nil {
-		c.Type += " COLLATE " + str(r[2])
+		c.Type += " COLLATE " + dialect.String(r[2])
 	}
-	if err := numeric(&c, str(r[7]), str(r[8])); err != nil {
+	if err := numeric(&c, dialect.String(r[7]), dialect.String(r[8])); err != nil {
 		return err
 	}
 	t.checked[c.Name] = yes(r[9])
-	t.places[str(r[10])] = len(t.Columns)
+	t.places[dialect.String(r[10])] = len(t.Columns)
 	t.Columns = append(t.Columns, c)
 	return nil
 }
 
 func (t *described) dependsOn(r []any) error {
-	if i, ok := t.places[str(r[0])]; ok && t.Columns[i].Generated {
-		t.Columns[i].DependsOn = append(t.Columns[i].DependsOn, str(r[1]))
+	if i, ok := t.places[dialect.String(r[0])]; ok && t.Columns[i].Generated {
+		t.Columns[i].DependsOn = append(t.Columns[i].DependsOn, dialect.String(r[1]))
 	}
 	return nil
 }
 
 func (t *described) triggers(r []any) error {
-	t.UpdateTrigger, t.DeleteTrigger, t.InsertTrigger = t.UpdateTrigger ||
-		yes(r[0]), t.DeleteTrigger ||
-		yes(r[1]), t.InsertTrigger ||
+	t.Triggers.Update, t.Triggers.Delete, t.Triggers.Insert = t.Triggers.Update ||
+		yes(r[0]), t.Triggers.Delete ||
+		yes(r[1]), t.Triggers.Insert ||
 		yes(r[2])
 	if r[3] == nil {
 		return nil
 	}
-	return json.Unmarshal([]byte(str(r[3])), &t.Parts)
+	return json.Unmarshal([]byte(dialect.String(r[3])), &t.Storage.Parts)
 }
 
 func (t *described) unique(r []any) error {
@@ -276,11 +272,11 @@ func (t *described) unique(r []any) error {
 		return nil // a unique index does not reach into the tables that inherit from this
 	}
 	n := len(t.Uniques)
-	if n == 0 || t.Uniques[n-1].Name != str(r[0]) {
-		t.Uniques = append(t.Uniques, rewrite.Unique{Name: str(r[0]), Primary: yes(r[1]), Index: yes(r[3])})
+	if n == 0 || t.Uniques[n-1].Name != dialect.String(r[0]) {
+		t.Uniques = append(t.Uniques, rewrite.Unique{Name: dialect.String(r[0]), Primary: yes(r[1]), Index: yes(r[3])})
 		n++
 	}
-	t.Uniques[n-1].Columns = append(t.Uniques[n-1].Columns, str(r[2]))
+	t.Uniques[n-1].Columns = append(t.Uniques[n-1].Columns, dialect.String(r[2]))
 	return nil
 }
 
@@ -292,36 +288,37 @@ func (t *described) partialUnique(r []any) error {
 	if t.partial == nil {
 		t.partial = map[string]map[string]bool{}
 	}
-	if t.partial[str(r[0])] == nil {
-		t.partial[str(r[0])] = map[string]bool{}
+	if t.partial[dialect.String(r[0])] == nil {
+		t.partial[dialect.String(r[0])] = map[string]bool{}
 	}
-	t.partial[str(r[0])][str(r[1])] = true
+	t.partial[dialect.String(r[0])][dialect.String(r[1])] = true
 	return nil
 }
 
 // refers reads a column of a foreign key; constraint is that of the last one.
 func (t *described) refers(r []any) error {
-	t.Refer(str(r[0]))
-	if t.constraint != str(r[1]) {
-		t.constraint = str(r[1])
-		t.Parents = append(t.Parents, rewrite.Parent{Schema: str(r[2]), Name: str(r[3]), Cascades: yes(r[5]), Rekeys: yes(r[6])})
+	t.Refer(dialect.String(r[0]))
+	if t.constraint != dialect.String(r[1]) {
+		t.constraint = dialect.String(r[1])
+		p := rewrite.Parent{Schema: dialect.String(r[2]), Name: dialect.String(r[3]), Cascades: yes(r[5]), Rekeys: yes(r[6])}
+		t.ForeignKeys.Parents = append(t.ForeignKeys.Parents, p)
 	}
-	p := &t.Parents[len(t.Parents)-1]
-	p.Columns, p.References = append(p.Columns, str(r[0])), append(p.References, str(r[4]))
+	p := &t.ForeignKeys.Parents[len(t.ForeignKeys.Parents)-1]
+	p.Columns, p.References = append(p.Columns, dialect.String(r[0])), append(p.References, dialect.String(r[4]))
 	return nil
 }
 
 // check takes a column that a constraint mentions, "" for all of them, and the condition.
 func (t *described) check(r []any) error {
 	n := len(t.Checks)
-	if n == 0 || t.Checks[n-1].SQL != str(r[1]) {
-		t.Checks = append(t.Checks, rewrite.Check{SQL: str(r[1])})
+	if n == 0 || t.Checks[n-1].SQL != dialect.String(r[1]) {
+		t.Checks = append(t.Checks, rewrite.Check{SQL: dialect.String(r[1])})
 		n++
 	}
 	last := &t.Checks[n-1]
-	if str(r[0]) != "" {
-		t.checked[str(r[0])] = true
-		last.Columns = append(last.Columns, str(r[0]))
+	if dialect.String(r[0]) != "" {
+		t.checked[dialect.String(r[0])] = true
+		last.Columns = append(last.Columns, dialect.String(r[0]))
 		return nil
 	}
 	for _, c := range t.Columns {
@@ -385,17 +382,4 @@ func columnNames(t *rewrite.Table, except string) []string {
 	return out
 }
 
-// str reads a text value as the parent driver gives it.
-func str(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return ""
-	case string:
-		return v
-	case []byte:
-		return string(v)
-	}
-	return fmt.Sprint(v)
-}
-
-func yes(v any) bool { return str(v) == "true" || str(v) == "t" }
+func yes(v any) bool { return dialect.String(v) == "true" || dialect.String(v) == "t" }

@@ -33,18 +33,18 @@ func TestTable(t *testing.T) {
 		t.Errorf("simple protocol: %v\n got %+v\nwant %+v", err, again, tb)
 	}
 	want := []rewrite.Column{
-		{Name: "id", Type: "bigint", Identity: true, Numeric: rewrite.Integer, Bits: 64},
-		{Name: "other", Type: "integer", Identity: true, Always: true, Numeric: rewrite.Integer, Bits: 32},
+		{Name: "id", Type: "bigint", Identity: true, NumericType: rewrite.NumericType{Numeric: rewrite.Integer, Bits: 64}},
+		{Name: "other", Type: "integer", Identity: true, Always: true, NumericType: rewrite.NumericType{Numeric: rewrite.Integer, Bits: 32}},
 		{Name: "slug", Type: `character varying(20) COLLATE pg_catalog."C"`, Nullable: true},
-		{Name: "a", Type: "smallint", Numeric: rewrite.Integer, Bits: 16},
-		{Name: "b", Type: "numeric(12,2)", Nullable: true, Numeric: rewrite.Decimal, Precision: 12, Scale: 2},
-		{Name: "c", Type: "numeric", Nullable: true, Numeric: rewrite.Decimal},
-		{Name: "d", Type: "real", Nullable: true, Numeric: rewrite.Float},
+		{Name: "a", Type: "smallint", NumericType: rewrite.NumericType{Numeric: rewrite.Integer, Bits: 16}},
+		{Name: "b", Type: "numeric(12,2)", Nullable: true, NumericType: rewrite.NumericType{Numeric: rewrite.Decimal, Precision: 12, Scale: 2}},
+		{Name: "c", Type: "numeric", Nullable: true, NumericType: rewrite.NumericType{Numeric: rewrite.Decimal}},
+		{Name: "d", Type: "real", Nullable: true, NumericType: rewrite.NumericType{Numeric: rewrite.Float}},
 		{Name: "e", Type: "money", Nullable: true},
-		{Name: "f", Type: "integer", Domain: `"public"."positive"`, Nullable: true, Numeric: rewrite.Integer, Bits: 32},
-		{Name: "g", Type: "numeric(8,2)", Domain: `"public"."price"`, Nullable: true, Numeric: rewrite.Decimal, Precision: 8, Scale: 2},
-		{Name: "h", Type: h, Nullable: true, Numeric: rewrite.Decimal, Precision: 3, Scale: scale},
-		{Name: "sum", Type: "integer", Nullable: true, Generated: true, DependsOn: []string{"a"}, Numeric: rewrite.Integer, Bits: 32},
+		{Name: "f", Type: "integer", Domain: `"public"."positive"`, Nullable: true, NumericType: rewrite.NumericType{Numeric: rewrite.Integer, Bits: 32}},
+		{Name: "g", Type: "numeric(8,2)", Domain: `"public"."price"`, Nullable: true, NumericType: rewrite.NumericType{Numeric: rewrite.Decimal, Precision: 8, Scale: 2}},
+		{Name: "h", Type: h, Nullable: true, NumericType: rewrite.NumericType{Numeric: rewrite.Decimal, Precision: 3, Scale: scale}},
+		{Name: "sum", Type: "integer", Nullable: true, Generated: true, DependsOn: []string{"a"}, NumericType: rewrite.NumericType{Numeric: rewrite.Integer, Bits: 32}},
 		{Name: "tags", Type: "text[]", Nullable: true},
 	}
 	for i, c := range want {
@@ -64,7 +64,7 @@ func TestTable(t *testing.T) {
 	if checked := []string{"other", "slug", "a", "c", "d", "f", "h"}; !reflect.DeepEqual(tb.Checked, checked) {
 		t.Errorf("checked %v, want %v", tb.Checked, checked)
 	}
-	if tb.Schema != "public" || tb.Name != "Odd Name" || tb.UpdateTrigger || tb.DeleteTrigger || !tb.Referencing || tb.IsView ||
+	if tb.Schema != "public" || tb.Name != "Odd Name" || tb.Triggers.Update || tb.Triggers.Delete || !tb.ForeignKeys.Referenced || tb.IsView ||
 		tb.Temporary {
 		t.Errorf("%+v", tb)
 	}
@@ -112,17 +112,17 @@ func TestTableFacts(t *testing.T) {
 		ok           bool
 		what         func(*rewrite.Table) bool
 	}{
-		{"public", "plain", true, func(tb *rewrite.Table) bool { return !tb.Temporary && !tb.UpdateTrigger && tb.Column("c") != nil }},
+		{"public", "plain", true, func(tb *rewrite.Table) bool { return !tb.Temporary && !tb.Triggers.Update && tb.Column("c") != nil }},
 		{"", "plain", true, func(tb *rewrite.Table) bool { return tb.Temporary && tb.Column("other") != nil }},
 		{"", "view", true, func(tb *rewrite.Table) bool { return tb.IsView }},
 		{"", "mat", true, func(tb *rewrite.Table) bool { return tb.IsView }},
-		{"", "updated", true, func(tb *rewrite.Table) bool { return tb.UpdateTrigger && !tb.DeleteTrigger }},
-		{"", "deleted", true, func(tb *rewrite.Table) bool { return !tb.UpdateTrigger && tb.DeleteTrigger }},
-		{"", "disabled", true, func(tb *rewrite.Table) bool { return !tb.UpdateTrigger }},
-		{"", "ruled", true, func(tb *rewrite.Table) bool { return tb.UpdateTrigger && !tb.DeleteTrigger }},
-		{"", "secured", true, func(tb *rewrite.Table) bool { return tb.UpdateTrigger && tb.DeleteTrigger }},
+		{"", "updated", true, func(tb *rewrite.Table) bool { return tb.Triggers.Update && !tb.Triggers.Delete }},
+		{"", "deleted", true, func(tb *rewrite.Table) bool { return !tb.Triggers.Update && tb.Triggers.Delete }},
+		{"", "disabled", true, func(tb *rewrite.Table) bool { return !tb.Triggers.Update }},
+		{"", "ruled", true, func(tb *rewrite.Table) bool { return tb.Triggers.Update && !tb.Triggers.Delete }},
+		{"", "secured", true, func(tb *rewrite.Table) bool { return tb.Triggers.Update && tb.Triggers.Delete }},
 		{"", "parent", true, func(tb *rewrite.Table) bool { return len(tb.Uniques) == 0 }},
-		{"", "parted", true, func(tb *rewrite.Table) bool { return len(tb.Uniques) == 1 && tb.UpdateTrigger }},
+		{"", "parted", true, func(tb *rewrite.Table) bool { return len(tb.Uniques) == 1 && tb.Triggers.Update }},
 		{"", "whole", true, func(tb *rewrite.Table) bool { return len(tb.Checked) == 2 }},
 		{"", "missing", false, nil}, {"missing", "plain", false, nil}, {"", "seq", false, nil}, {"", "Plain", false, nil},
 	} {

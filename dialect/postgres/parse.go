@@ -13,17 +13,17 @@ import (
 // Parse translates one statement. Names in the result are as the server
 // resolves them (folded, cut to 63 bytes, escapes replaced), so that two
 // names of one statement compare byte for byte.
-func (d *Dialect) Parse(text string) (st *rewrite.Statement, err error) {
+func (d *Dialect) Parse(sql string) (st *rewrite.Statement, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			st, err = nil, fmt.Errorf("parser failed: %v", p)
 		}
 	}()
-	toks, err := scan(text)
+	toks, err := scan(sql)
 	if err != nil {
 		return nil, err
 	}
-	tree, err := parser.ParseToTree(text)
+	tree, err := parser.ParseToTree(sql)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func (d *Dialect) Parse(text string) (st *rewrite.Statement, err error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &translator{text: text, tok: toks}
+	t := &translator{sql: sql, tok: toks}
 	all := rng{0, len(toks)}
 	for all.hi > 0 && t.is(all.hi-1, ';') {
 		all.hi--
@@ -56,8 +56,8 @@ func (d *Dialect) Parse(text string) (st *rewrite.Statement, err error) {
 // written with: a node's own anchor (its operator, its keyword, its brackets)
 // cuts its run into those of its operands.
 type translator struct {
-	text string
-	tok  []token
+	sql string
+	tok []token
 
 	// opaque is the first reason why the result is not faithful.
 	opaque string

@@ -123,35 +123,35 @@ var refused = []string{
 }
 
 func TestParseComplete(t *testing.T) {
-	for _, text := range accepted {
-		st, err := New().Parse(text)
+	for _, sql := range accepted {
+		st, err := New().Parse(sql)
 		if err != nil || st.Opaque != "" {
-			t.Errorf("%s: %v, %+v", text, err, st)
+			t.Errorf("%s: %v, %+v", sql, err, st)
 			continue
 		}
-		dialecttest.Spans(t, New(), text, st)
+		dialecttest.Spans(t, New(), sql, st)
 	}
-	for _, text := range refused {
-		if st, err := New().Parse(text); err != nil || st.Opaque == "" {
-			t.Errorf("%s: not refused: %v", text, err)
+	for _, sql := range refused {
+		if st, err := New().Parse(sql); err != nil || st.Opaque == "" {
+			t.Errorf("%s: not refused: %v", sql, err)
 		}
 	}
 }
 
 func TestParseDepth(t *testing.T) {
-	for _, text := range []string{
+	for _, sql := range []string{
 		"SELECT " + strings.Repeat("NOT ", 10000) + "a", "SELECT " + strings.Repeat("- ", 10000) + "a",
 		"SELECT " + strings.Repeat("(", 1000) + "1" + strings.Repeat(")", 1000),
 	} {
-		if _, err := New().Parse(text); err == nil {
-			t.Errorf("no error: %.60q", text)
+		if _, err := New().Parse(sql); err == nil {
+			t.Errorf("no error: %.60q", sql)
 		}
 	}
 }
 
 func TestParseExpressions(t *testing.T) {
 	for _, c := range []struct {
-		text string
+		sql  string
 		kind rewrite.ExprKind
 		want string
 	}{
@@ -162,20 +162,20 @@ func TestParseExpressions(t *testing.T) {
 		{"a in (select 1)", rewrite.In, ""}, {"exists (select 1)", rewrite.Subquery, "exists"}, {"(select 1)", rewrite.Subquery, ""},
 		{"t.*", rewrite.Star, ""}, {"greatest(a, b)", rewrite.Call, "greatest"}, {"current_timestamp", rewrite.Opaque, "current_timestamp"},
 	} {
-		st, err := New().Parse("SELECT " + c.text + " FROM t")
+		st, err := New().Parse("SELECT " + c.sql + " FROM t")
 		if err != nil {
 			t.Fatal(err)
 		}
 		e := st.Select.Items[0].Expr
 		if e.Kind != c.kind || c.want != "" && e.Op != c.want && e.Text != c.want {
-			t.Errorf("%s: %+v", c.text, e)
+			t.Errorf("%s: %+v", c.sql, e)
 		}
 	}
-	for text, want := range map[string]bool{"count(*)": true, "sum(a)": true, "f(a) OVER ()": true, "f(DISTINCT a)": true, "f(a) FILTER (WHERE b)": true,
+	for sql, want := range map[string]bool{"count(*)": true, "sum(a)": true, "f(a) OVER ()": true, "f(DISTINCT a)": true, "f(a) FILTER (WHERE b)": true,
 		"f(a)": false, "lower(a)": false, "coalesce(a, 0)": false, "mode() WITHIN GROUP (ORDER BY a)": true} {
-		st, err := New().Parse("SELECT " + text + " FROM t")
+		st, err := New().Parse("SELECT " + sql + " FROM t")
 		if err != nil || st.Select.Items[0].Expr.Aggregate != want {
-			t.Errorf("%s: %v", text, err)
+			t.Errorf("%s: %v", sql, err)
 		}
 	}
 }

@@ -20,16 +20,16 @@ var _ rewrite.ProvingDialect = (*Dialect)(nil)
 // from counting in it. Of such a row the statement sees nothing, as if it had run when
 // the lock found none. And it asks for the level: at REPEATABLE READ the snapshot is
 // older than the lock.
-func (d *Dialect) Proof(t *rewrite.Table, s rewrite.Scope) rewrite.ProofText {
+func (d *Dialect) Proof(t *rewrite.Table, s rewrite.Scope) rewrite.ProofSQL {
 	alias := slotAlias
 	for quote(alias) == s.Qualifier {
 		alias += "_"
 	}
 	const level = "pg_catalog.current_setting('transaction_isolation') IN ('read committed', 'read uncommitted')"
-	locked := s.Qualifier + ".xmax = CAST(CAST(pg_catalog.txid_current() % 4294967296 AS text) AS pg_catalog.xid)"
+	locked := s.Qualifier + ".xmax = " + ownXID
 	empty := "NOT EXISTS (SELECT 1 FROM " + slotTable(t) + " AS " + alias + " WHERE " + slotEquals(t, alias, s.Qualifier, t.Counter.Counters...) + ")"
 	holds := "(" + level + " AND " + locked + " AND " + empty + ")"
-	return rewrite.ProofText{
+	return rewrite.ProofSQL{
 		Lock:    d.Lock(t, s)[0],
 		Refuted: "SELECT 1 FROM " + s.Ref + " WHERE (" + s.Where + ") AND NOT " + holds,
 		Holds:   holds,

@@ -16,7 +16,7 @@ import (
 // mayWrite reports whether the role may update the counters and companions, and insert
 // the columns that an upsert gives. What else the plain statement reads is read by
 // the statement that this is a part of.
-func mayWrite(t *rewrite.Table, deltas []string, companions []rewrite.CompanionText, inserts []string) string {
+func mayWrite(t *rewrite.Table, deltas []string, companions []rewrite.CompanionSQL, inserts []string) string {
 	for _, co := range companions {
 		deltas = append(deltas, co.Column)
 	}
@@ -27,9 +27,9 @@ func mayWrite(t *rewrite.Table, deltas []string, companions []rewrite.CompanionT
 	return may
 }
 
-// mayCount is mayWrite, and says that the role may read the counters and the key:
+// mayCount is mayWrite and the condition that the role may read the counters and the key:
 // a statement that does not name the base table reads neither.
-func mayCount(t *rewrite.Table, deltas []string, companions []rewrite.CompanionText, inserts []string) string {
+func mayCount(t *rewrite.Table, deltas []string, companions []rewrite.CompanionSQL, inserts []string) string {
 	read := append(append([]string(nil), t.Counter.Key...), deltas...)
 	return mayWrite(t, append([]string(nil), deltas...), companions, inserts) + " AND " + allowed(t, "SELECT", read)
 }

@@ -50,7 +50,7 @@ func (*Dialect) LockSlots(t *rewrite.Table) (lock, unlock []string) {
 // Pick takes the locks on the tables that a drain of all rows excludes, and so
 // waits for it before it has locked any row, no longer than lock_timeout.
 func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.RollUp {
-	w := &rollUp{dialect.RollUpText{Table: t, Part: part}}
+	w := &rollUp{dialect.RollUpSQL{Table: t, Part: part}}
 	out := dialect.RollUp{
 		Begin: []string{
 			"BEGIN ISOLATION LEVEL SERIALIZABLE READ WRITE; SET LOCAL lock_timeout = '100ms'; SET LOCAL row_security = off; LOCK TABLE " +
@@ -88,14 +88,14 @@ func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.Roll
 // whole asks for the slot table's columns, ahead of the statement that takes the
 // snapshot of the batch and at the same time as it.
 func (w *rollUp) whole() string {
-	if whole := w.Table.Counter.Whole(slotTable(w.Table), ""); whole != "" {
+	if whole := w.Table.Counter.SlotTable.Whole(slotTable(w.Table), ""); whole != "" {
 		return "WITH slotsql_n AS (SELECT " + whole + ") "
 	}
 	return ""
 }
 
 // rollUp writes the statements for one part.
-type rollUp struct{ dialect.RollUpText }
+type rollUp struct{ dialect.RollUpSQL }
 
 // use is a value of a key, or what Pick has returned, by way of its text.
 func (w *rollUp) use(arg int) string {
@@ -225,7 +225,7 @@ func (w *rollUp) move() string {
 		picked = append(picked, as(t.Counter.Held(quote, slotAlias+".", name), t.Counter.Cell(name), name))
 		sums = append(sums, "SUM(slotsql_m."+c+") AS "+c)
 		set = append(set, c+" = "+baseAlias+"."+c+" + slotsql_t."+c)
-		if t.Counter.IsRetired(name) { // nothing is added to its slots any more
+		if t.Counter.Unslotted.IsRetired(name) { // nothing is added to its slots any more
 			guards = append(guards, "FALSE")
 			continue
 		}
@@ -234,7 +234,7 @@ func (w *rollUp) move() string {
 	for _, name := range t.Counter.Cells() {
 		empty = append(empty, quote(name)+" = 0")
 	}
-	picked = append(picked, slotAlias+"."+quote(t.Counter.SlotColumn))
+	picked = append(picked, slotAlias+"."+quote(t.Counter.SlotTable.Column))
 	for i, co := range t.Counter.Companions {
 		c := quote(co.Column)
 		picked = append(picked, slotAlias+"."+c)
@@ -254,7 +254,7 @@ func (w *rollUp) move() string {
 		sums = append(
 			sums,
 			"(pg_catalog.array_agg(slotsql_m."+c+" ORDER BY slotsql_m."+stamp+" DESC NULLS LAST, slotsql_m."+
-				quote(t.Counter.SlotColumn)+" DESC))[1] AS "+c,
+				quote(t.Counter.SlotTable.Column)+" DESC))[1] AS "+c,
 			"pg_catalog.count(slotsql_m."+stamp+") AS "+stamp,
 			"pg_catalog.count(slotsql_m."+stamp+") = ("+others+") AS "+whole,
 		)

@@ -30,7 +30,7 @@ func (w *rollUp) gather() string {
 // when it has waited for their locks, the one that is left of them.
 func (w *rollUp) merge() string {
 	t := w.Table
-	slot := quote(t.Counter.SlotColumn)
+	slot := quote(t.Counter.SlotTable.Column)
 	list := []string{slotAlias + ".ctid AS slotsql_c", slotAlias + "." + slot}
 	sums := []string{"pg_catalog.max(slotsql_m." + slot + ") AS slotsql_g"}
 	var set []string

@@ -28,7 +28,7 @@ func (d *Dialect) ParseSchema(sql string) ([]*rewrite.Table, error) {
 	}
 	for _, k := range s.foreign {
 		if t := s.find(k); t != nil {
-			t.Referencing = true
+			t.ForeignKeys.Referenced = true
 		}
 	}
 	out := make([]*rewrite.Table, len(s.tables))
@@ -100,7 +100,7 @@ func (s *schemaFile) statement(st dialect.SchemaStatement) error {
 	if len(st.Words) < 2 || !slices.Contains([]string{"CREATE", "ALTER", "DROP", "SET"}, st.Words[0]) {
 		return nil
 	}
-	node, err := parseSchema(st.Text)
+	node, err := parseSchema(st.SQL)
 	if err != nil {
 		switch st.Words[1] {
 		case "TABLE", "UNLOGGED", "UNIQUE", "DOMAIN", "TRIGGER":
@@ -140,10 +140,10 @@ func (s *schemaFile) statement(st dialect.SchemaStatement) error {
 		return s.trigger(n.CreateTrigStmt)
 	case *ast.Node_RuleStmt:
 		if t := s.find(n.RuleStmt.Relation); t != nil {
-			t.UpdateRule = t.UpdateRule || n.RuleStmt.Event == ast.CmdType_CMD_UPDATE
-			t.Ruled = t.Ruled || t.UpdateRule
-			t.UpdateTrigger = t.UpdateTrigger || t.Ruled
-			t.DeleteTrigger = t.DeleteTrigger || n.RuleStmt.Event == ast.CmdType_CMD_DELETE
+			t.Triggers.UpdateRule = t.Triggers.UpdateRule || n.RuleStmt.Event == ast.CmdType_CMD_UPDATE
+			t.Triggers.Ruled = t.Triggers.Ruled || t.Triggers.UpdateRule
+			t.Triggers.Update = t.Triggers.Update || t.Triggers.Ruled
+			t.Triggers.Delete = t.Triggers.Delete || n.RuleStmt.Event == ast.CmdType_CMD_DELETE
 		}
 	case *ast.Node_DropStmt:
 		s.drop(n.DropStmt)
@@ -158,16 +158,16 @@ func (s *schemaFile) statement(st dialect.SchemaStatement) error {
 }
 
 // parseSchema runs the parser within the bounds of Parse.
-func parseSchema(text string) (node *ast.Node, err error) {
+func parseSchema(sql string) (node *ast.Node, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			node, err = nil, fmt.Errorf("parser failed: %v", p)
 		}
 	}()
-	if _, err := scan(text); err != nil {
+	if _, err := scan(sql); err != nil {
 		return nil, err
 	}
-	tree, err := parser.ParseToTree(text)
+	tree, err := parser.ParseToTree(sql)
 	if err != nil {
 		return nil, err
 	}
@@ -262,8 +262,8 @@ func (s *schemaFile) trigger(n *ast.CreateTrigStmt) error {
 		return err
 	}
 	const insert, remove, update = 1 << 2, 1 << 3, 1 << 4 // TRIGGER_TYPE_INSERT, _DELETE, _UPDATE
-	t.UpdateTrigger = t.UpdateTrigger || n.Events&update != 0
-	t.DeleteTrigger = t.DeleteTrigger || n.Events&remove != 0
-	t.InsertTrigger = t.InsertTrigger || n.Events&insert != 0
+	t.Triggers.Update = t.Triggers.Update || n.Events&update != 0
+	t.Triggers.Delete = t.Triggers.Delete || n.Events&remove != 0
+	t.Triggers.Insert = t.Triggers.Insert || n.Events&insert != 0
 	return nil
 }

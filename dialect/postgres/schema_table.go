@@ -47,11 +47,11 @@ type schemaCheck struct {
 func condition(k *ast.Constraint) string {
 	const before = "SELECT WHERE "
 	query := &ast.SelectStmt{WhereClause: k.RawExpr, LimitOption: ast.LimitOption_LIMIT_OPTION_DEFAULT, Op: ast.SetOperation_SETOP_NONE}
-	text, err := pgquery.Deparse(&ast.ParseResult{Stmts: []*ast.RawStmt{{Stmt: &ast.Node{Node: &ast.Node_SelectStmt{SelectStmt: query}}}}})
-	if err != nil || k.SkipValidation || !strings.HasPrefix(text, before) {
+	sql, err := pgquery.Deparse(&ast.ParseResult{Stmts: []*ast.RawStmt{{Stmt: &ast.Node{Node: &ast.Node_SelectStmt{SelectStmt: query}}}}})
+	if err != nil || k.SkipValidation || !strings.HasPrefix(sql, before) {
 		return ""
 	}
-	return strings.TrimPrefix(text, before)
+	return strings.TrimPrefix(sql, before)
 }
 
 // inherit takes over a parent's columns and checks.
@@ -86,7 +86,7 @@ func (t *schemaTable) rename(from, to string) {
 	for i := range t.checks {
 		t.checks[i].columns = all(t.checks[i].columns)
 	}
-	t.Referring = all(t.Referring)
+	t.ForeignKeys.Columns = all(t.ForeignKeys.Columns)
 }
 
 // column adds a column, or merges it with an inherited one.
@@ -248,15 +248,15 @@ func (s *schemaFile) index(n *ast.IndexStmt) error {
 // partition adds t to the parts of the tables that it is a partition of.
 func (t *schemaTable) partition() {
 	for whole := t.partOf; whole != nil; whole = whole.partOf {
-		whole.Parts = append(whole.Parts, t.Name)
-		slices.Sort(whole.Parts)
+		whole.Storage.Parts = append(whole.Storage.Parts, t.Name)
+		slices.Sort(whole.Storage.Parts)
 	}
 }
 
 // finish fills in what depends on the whole of the table.
 func (t *schemaTable) finish() {
 	if t.secured {
-		t.UpdateTrigger, t.DeleteTrigger, t.InsertTrigger, t.Ruled = true, true, true, true
+		t.Triggers.Update, t.Triggers.Delete, t.Triggers.Insert, t.Triggers.Ruled = true, true, true, true
 	}
 	sort.SliceStable(t.keys, func(i, j int) bool { return t.keys[i].primary && !t.keys[j].primary })
 	checked := map[string]bool{}

@@ -27,7 +27,7 @@ func (d *Dialect) Namespace(ctx context.Context, s dialect.Session) (string, err
 	if len(rows) != 1 || len(rows[0]) != 3 {
 		return "", errors.New("postgres: the search path query returned no row")
 	}
-	return strings.Join([]string{str(rows[0][0]), str(rows[0][1]), str(rows[0][2])}, "\x00"), nil
+	return strings.Join([]string{dialect.String(rows[0][0]), dialect.String(rows[0][1]), dialect.String(rows[0][2])}, "\x00"), nil
 }
 
 // Drain opens a transaction of its own.

@@ -57,45 +57,45 @@ func database(t testing.TB, setup ...string) func() *session {
 		return s
 	}
 	s := open()
-	for _, text := range setup {
-		s.exec(text)
+	for _, query := range setup {
+		s.exec(query)
 	}
 	return open
 }
 
 // try runs a statement and returns the rows affected.
-func (s *session) try(text string, args ...any) (int64, error) {
-	res, err := s.Conn.ExecContext(context.Background(), text, args...)
+func (s *session) try(query string, args ...any) (int64, error) {
+	res, err := s.Conn.ExecContext(context.Background(), query, args...)
 	if err != nil {
 		return 0, err
 	}
 	return res.RowsAffected()
 }
 
-func (s *session) exec(text string, args ...any) int64 {
+func (s *session) exec(query string, args ...any) int64 {
 	s.t.Helper()
-	n, err := s.try(text, args...)
+	n, err := s.try(query, args...)
 	if err != nil {
-		s.t.Fatalf("%s: %v", text, err)
+		s.t.Fatalf("%s: %v", query, err)
 	}
 	return n
 }
 
-func (s *session) run(texts ...string) {
+func (s *session) run(statements ...string) {
 	s.t.Helper()
-	for _, text := range texts {
-		s.exec(text)
+	for _, query := range statements {
+		s.exec(query)
 	}
 }
 
-func (s *session) value(text string) string {
+func (s *session) value(query string) string {
 	s.t.Helper()
-	rows, err := s.Query(context.Background(), text)
+	rows, err := s.Query(context.Background(), query)
 	if err != nil {
-		s.t.Fatalf("%s: %v", text, err)
+		s.t.Fatalf("%s: %v", query, err)
 	}
 	if len(rows) != 1 || len(rows[0]) != 1 {
-		s.t.Fatalf("%s: %v", text, rows)
+		s.t.Fatalf("%s: %v", query, rows)
 	}
 	if rows[0][0] == nil {
 		return "NULL"
@@ -103,16 +103,16 @@ func (s *session) value(text string) string {
 	return fmt.Sprint(rows[0][0])
 }
 
-func (s *session) wants(text, want string) {
+func (s *session) wants(query, want string) {
 	s.t.Helper()
-	if got := s.value(text); got != want {
-		s.t.Errorf("%s\n got %s\nwant %s", text, got, want)
+	if got := s.value(query); got != want {
+		s.t.Errorf("%s\n got %s\nwant %s", query, got, want)
 	}
 }
 
 // blocks starts a statement that must wait, and returns what waits for its
 // end. The server says when it waits.
-func (s *session) blocks(watch *session, text string) func() (int64, error) {
+func (s *session) blocks(watch *session, query string) func() (int64, error) {
 	s.t.Helper()
 	type result struct {
 		n   int64
@@ -120,18 +120,18 @@ func (s *session) blocks(watch *session, text string) func() (int64, error) {
 	}
 	done := make(chan result, 1)
 	go func() {
-		n, err := s.try(text)
+		n, err := s.try(query)
 		done <- result{n, err}
 	}()
 	deadline := time.Now().Add(time.Minute)
 	for watch.value("SELECT cardinality(pg_blocking_pids("+s.pid+"))") == "0" {
 		select {
 		case r := <-done:
-			s.t.Fatalf("did not wait: %s: %d rows, %v", text, r.n, r.err)
+			s.t.Fatalf("did not wait: %s: %d rows, %v", query, r.n, r.err)
 		default:
 		}
 		if time.Now().After(deadline) {
-			s.t.Fatalf("neither waits nor ends: %s", text)
+			s.t.Fatalf("neither waits nor ends: %s", query)
 		}
 		time.Sleep(2 * time.Millisecond) // polls the server's view, not a guess at timing
 	}
@@ -158,7 +158,7 @@ func (s *session) counter(table string, key []string, slots int, counters ...str
 	}
 	t.Counter = &rewrite.Counter{
 		Key: key, Counters: counters, Slots: slots,
-		SlotSchema: t.Schema, SlotTable: table + "_slots", SlotColumn: "slot", OnDrain: "run",
+		SlotTable: rewrite.SlotTable{Schema: t.Schema, Name: table + "_slots", Column: "slot"}, Options: rewrite.Options{OnDrain: "run"},
 	}
 	return t
 }
@@ -176,6 +176,6 @@ var simple = []any{pgx.QueryExecModeSimpleProtocol}
 // simpleSession sends everything by the simple protocol.
 type simpleSession struct{ *session }
 
-func (s simpleSession) Query(ctx context.Context, text string, args ...any) ([][]any, error) {
-	return s.session.Query(ctx, text, append(slices.Clone(simple), args...)...)
+func (s simpleSession) Query(ctx context.Context, query string, args ...any) ([][]any, error) {
+	return s.session.Query(ctx, query, append(slices.Clone(simple), args...)...)
 }

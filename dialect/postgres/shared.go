@@ -29,7 +29,7 @@ func backEquals(t *rewrite.Table, slots string) string {
 }
 
 func createShared(t *rewrite.Table) []string {
-	name, sh, slot := slotTable(t), t.Counter.Shared, quote(t.Counter.SlotColumn)
+	name, sh, slot := slotTable(t), t.Counter.Shared, quote(t.Counter.SlotTable.Column)
 	id := "bigint"
 	if c := t.Column(t.Counter.Key[0]); c.Numeric != rewrite.Integer {
 		id = "text"
@@ -64,12 +64,12 @@ func createShared(t *rewrite.Table) []string {
 // statement's own tag then says 1 row for what was one row's UPDATE.
 //
 //nolint:funlen // one statement, read from its beginning to its end
-func incrementShared(t *rewrite.Table, in rewrite.IncrementText) string {
+func incrementShared(t *rewrite.Table, in rewrite.IncrementSQL) string {
 	sh, q, base := t.Counter.Shared, in.Qualifier, qualified(t.Schema, t.Name)
 	count, record, key := quote(sh.Count), quote(sh.Type), quote(t.Counter.Key[0])
-	into := []string{record, quote(sh.ID), quote(t.Counter.SlotColumn)}
+	into := []string{record, quote(sh.ID), quote(t.Counter.SlotTable.Column)}
 	sum := slotAlias + "." + count + " + excluded." + count
-	delta := func(dl rewrite.Delta) string { return "CAST(" + dl.Text + " AS " + t.Column(dl.Column).Type + ")" }
+	delta := func(dl rewrite.Delta) string { return "CAST(" + dl.SQL + " AS " + t.Column(dl.Column).Type + ")" }
 
 	guards, whens, rows, rest := []string{}, "", []string{}, []string{}
 	for _, dl := range in.Deltas {
@@ -82,15 +82,18 @@ func incrementShared(t *rewrite.Table, in rewrite.IncrementText) string {
 			c, baseAlias, c, sh.Records[dl.Column], delta(dl)))
 	}
 	guards = append(guards, mayWrite(t, deltaColumns(in.Deltas), nil, in.Inserts))
-	from, values := in.Ref, []string{
+	from, holds := lockedRow(t, in, guards)
+	values := []string{
 		fmt.Sprint(sh.Records[in.Deltas[0].Column]),
-		q + "." + key,
+		lockedAlias + "." + key,
 		"CAST(" + slotChoice(t, in) + " AS smallint)",
 		delta(in.Deltas[0]),
 	}
-	within := ""
+	within, locked := "", ""
 	if len(in.Deltas) > 1 {
-		from += " CROSS JOIN (VALUES " + strings.Join(rows, ", ") + ") AS slotsql_y(slotsql_y, slotsql_d)"
+		// The row is locked, and looked at, once for all of them.
+		locked = lockedAlias + " AS MATERIALIZED (SELECT " + lockedAlias + "." + key + " FROM " + from + " WHERE " + holds + "), "
+		from, holds = lockedAlias+" CROSS JOIN (VALUES "+strings.Join(rows, ", ")+") AS slotsql_y(slotsql_y, slotsql_d)", "TRUE"
 		values[0], values[3] = "slotsql_y.slotsql_y", "slotsql_y.slotsql_d"
 		within = "CASE " + slotAlias + "." + record + whens + " END"
 	} else {
@@ -98,16 +101,14 @@ func incrementShared(t *rewrite.Table, in rewrite.IncrementText) string {
 		within = between(sum, most)
 	}
 	upsert := fmt.Sprintf(
-		"INSERT INTO %s AS %s (%s, %s) SELECT %s FROM %s WHERE (%s) AND %s %s ON CONFLICT (%s) DO UPDATE SET %s = %s WHERE %s",
+		"INSERT INTO %s AS %s (%s, %s) SELECT %s FROM %s WHERE %s ON CONFLICT (%s) DO UPDATE SET %s = %s WHERE %s",
 		slotTable(t),
 		slotAlias,
 		strings.Join(into, ", "),
 		count,
 		strings.Join(values, ", "),
 		from,
-		in.Where,
-		strings.Join(guards, " AND "),
-		rowLock(in),
+		holds,
 		strings.Join(into, ", "),
 		count,
 		sum,
@@ -117,8 +118,9 @@ func incrementShared(t *rewrite.Table, in rewrite.IncrementText) string {
 		return upsert
 	}
 	return fmt.Sprintf(
-		"WITH slotsql_u AS (%s RETURNING %s AS slotsql_y), slotsql_b AS (UPDATE %s AS %s SET %s WHERE %s.%s IN (SELECT %s.%s FROM %s WHERE (%s))"+
+		"WITH %sslotsql_u AS (%s RETURNING %s AS slotsql_y), slotsql_b AS (UPDATE %s AS %s SET %s WHERE %s.%s IN (SELECT %s.%s FROM %s WHERE (%s))"+
 			" AND (SELECT COUNT(*) FROM slotsql_u) BETWEEN 1 AND %d) SELECT 1 FROM slotsql_u LIMIT 1",
+		locked,
 		upsert,
 		record,
 		base,

@@ -40,7 +40,8 @@ SELECT a.ord::text, pg_catalog.quote_ident(current_user),
   (n.use AND NOT EXISTS (SELECT 1 FROM pg_catalog.json_array_elements_text(a.t -> 'read') AS c(c) WHERE NOT pg_catalog.has_column_privilege(a.base, c.c, 'SELECT'))
     AND NOT EXISTS (SELECT 1 FROM pg_catalog.json_array_elements_text(a.t -> 'written') AS c(c) WHERE NOT pg_catalog.has_column_privilege(a.base, c.c, 'UPDATE')))::int::text,
   pg_catalog.has_schema_privilege(s.relnamespace, 'USAGE')::int::text,
-  p.may[1]::text, p.may[2]::text, p.may[3]::text, pg_catalog.has_table_privilege(a.slots, 'DELETE')::int::text
+  p.may[1]::text, p.may[2]::text, p.may[3]::text, pg_catalog.has_table_privilege(a.slots, 'DELETE')::int::text,
+  (NOT pg_catalog.has_table_privilege(a.base, 'SELECT'))::int::text
 FROM asked a JOIN pg_catalog.pg_class b ON b.oid = a.base JOIN pg_catalog.pg_class s ON s.oid = a.slots
 CROSS JOIN LATERAL (SELECT pg_catalog.has_schema_privilege(b.relnamespace, 'USAGE')) AS n(use)
 CROSS JOIN LATERAL (SELECT pg_catalog.array_agg((SELECT pg_catalog.bool_and(pg_catalog.has_column_privilege(a.slots, k.attnum, r.r))::int
@@ -68,15 +69,15 @@ func (d *Dialect) SlotRights(ctx context.Context, s dialect.Session, tables []di
 	b, _ := json.Marshal(list) // strings can always be encoded
 	rows, err := s.Query(ctx, rightsQuery, string(b))
 	if err != nil {
-		return nil, fmt.Errorf("postgres: read the rights on slot tables: %w", err)
+		return nil, fmt.Errorf("postgres: reading the rights on slot tables: %w", err)
 	}
 	out := make([]dialect.SlotRights, len(tables))
 	for _, r := range rows {
-		i, err := strconv.Atoi(str(r[0]))
+		i, err := strconv.Atoi(dialect.String(r[0]))
 		if err != nil || i < 1 || i > len(tables) {
-			return nil, fmt.Errorf("postgres: read the rights on slot tables: there is no table %v", r[0])
+			return nil, fmt.Errorf("postgres: reading the rights on slot tables: there is no table %v", r[0])
 		}
-		has := func(at int) bool { return str(r[at]) == "1" }
+		has := func(at int) bool { return dialect.String(r[at]) == "1" }
 		t := tables[i-1].Base
 		h := dialect.HeldRights{
 			Reads:  has(2),
@@ -88,13 +89,14 @@ func (d *Dialect) SlotRights(ctx context.Context, s dialect.Session, tables []di
 			Update: has(8),
 			Delete: has(9),
 		}
-		out[i-1] = h.Lacking(grantNames(t, str(r[1])))
+		out[i-1] = h.Lacking(grantNames(t, dialect.String(r[1])))
+		out[i-1].Columns = has(10)
 	}
 	return out, nil
 }
 
 func grantNames(t *rewrite.Table, user string) dialect.GrantNames {
-	n := dialect.GrantNames{User: user, Base: qualified(t.Schema, t.Name), Schema: quote(t.Counter.SlotSchema), Slots: slotTable(t)}
+	n := dialect.GrantNames{User: user, Base: qualified(t.Schema, t.Name), Schema: quote(t.Counter.SlotTable.Schema), Slots: slotTable(t)}
 	n.Read, n.Written = dialect.FoldColumns(t)
 	for _, list := range [][]string{n.Read, n.Written} {
 		for i := range list {
@@ -104,7 +106,7 @@ func grantNames(t *rewrite.Table, user string) dialect.GrantNames {
 	return n
 }
 
-// Hidden implements dialect.RightsReader: everybody sees the catalog.
+// Hidden implements dialect.RightsReader: every role sees the catalog.
 func (*Dialect) Hidden(_ context.Context, _ dialect.Session, schema, _ string) (string, bool, error) {
 	return schema, false, nil
 }
@@ -173,6 +175,6 @@ func (d *Dialect) HasSnapshot(ctx context.Context, s dialect.Session) (bool, err
 	if err != nil || len(rows) == 0 {
 		return false, err
 	}
-	is := str(rows[0][0])
+	is := dialect.String(rows[0][0])
 	return is == "true" || is == "t", nil
 }

@@ -18,7 +18,7 @@ var _ dialect.SnapshotTeller = (*Dialect)(nil)
 // meanwhile, and what the other session sees is all there is. The roll-up may put
 // rows together between the two: then the newest of them is met, or the row that is
 // left has been changed, and the fold fails. Or it may delete an empty one: then the
-// transaction can insert it, which says that it would not have seen it.
+// transaction can insert it, which means that it would not have seen it.
 
 // Snapshot asks for the oldest transaction that the snapshot may not see.
 func (d *Dialect) Snapshot(t *rewrite.Table, scope rewrite.Scope) string {
@@ -52,7 +52,7 @@ func (d *Dialect) Newer(t *rewrite.Table, keyed bool) string {
 	for i, k := range t.Counter.SlotKey() {
 		list = append(list, keyText(t, t.Counter.Key[i], slotAlias+"."+quote(k)))
 	}
-	list = append(list, "CAST("+slotAlias+"."+quote(t.Counter.SlotColumn)+" AS text)")
+	list = append(list, "CAST("+slotAlias+"."+quote(t.Counter.SlotTable.Column)+" AS text)")
 	const next = "pg_catalog.txid_snapshot_xmax(pg_catalog.txid_current_snapshot())"
 	q := "SELECT " + strings.Join(list, ", ") + " FROM " + slotTable(t) + " AS " + slotAlias
 	where := fmt.Sprintf(
@@ -74,7 +74,7 @@ func (d *Dialect) Newer(t *rewrite.Table, keyed bool) string {
 
 // Meet inserts the rows, or does nothing for those that are there.
 func (d *Dialect) Meet(t *rewrite.Table) string {
-	into := quote(t.Counter.SlotColumn)
+	into := quote(t.Counter.SlotTable.Column)
 	if len(t.Counter.Key) > 0 {
 		into = slotKeyList(t, "") + ", " + into
 	}
@@ -94,7 +94,7 @@ func (d *Dialect) MeetEvery(t *rewrite.Table, slots int) string {
 		"INSERT INTO %s (%s, %s) SELECT slotsql_e.*, slotsql_n FROM (%s) AS slotsql_e, pg_catalog.generate_series(0, %d) AS slotsql_n ON CONFLICT DO NOTHING",
 		slotTable(t),
 		slotKeyList(t, ""),
-		quote(t.Counter.SlotColumn),
+		quote(t.Counter.SlotTable.Column),
 		fromJSON(t, "$1", false),
 		slots-1,
 	)

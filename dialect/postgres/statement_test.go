@@ -7,37 +7,35 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// TestStatements pins the texts, one line per statement.
+// TestStatements pins the SQL, one line per statement.
 func TestStatements(t *testing.T) {
 	tb := &rewrite.Table{
 		Schema: "public",
 		Name:   "posts",
 		Columns: []rewrite.Column{
-			{Name: "id", Type: "bigint", Numeric: rewrite.Integer, Bits: 64},
-			{Name: "views", Type: "integer", Numeric: rewrite.Integer, Bits: 32},
-			{Name: "score", Type: "numeric(12,2)", Numeric: rewrite.Decimal, Precision: 12, Scale: 2},
+			{Name: "id", Type: "bigint", NumericType: rewrite.NumericType{Numeric: rewrite.Integer, Bits: 64}},
+			{Name: "views", Type: "integer", NumericType: rewrite.NumericType{Numeric: rewrite.Integer, Bits: 32}},
+			{Name: "score", Type: "numeric(12,2)", NumericType: rewrite.NumericType{Numeric: rewrite.Decimal, Precision: 12, Scale: 2}},
 		},
 		Counter: &rewrite.Counter{
-			Key:        []string{"id"},
-			Counters:   []string{"views", "score"},
-			Slots:      64,
-			SlotSchema: "public",
-			SlotTable:  "posts_slots",
-			SlotColumn: "slot",
+			Key:       []string{"id"},
+			Counters:  []string{"views", "score"},
+			Slots:     64,
+			SlotTable: rewrite.SlotTable{Schema: "public", Name: "posts_slots", Column: "slot"},
 		},
 	}
 	d := New()
 	scope := rewrite.Scope{Ref: "posts AS p", Qualifier: "p", Where: "p.id = $1"}
-	in := rewrite.IncrementText{
+	in := rewrite.IncrementSQL{
 		Ref:       "posts AS p",
 		Qualifier: "p",
 		Where:     "p.id = $2",
 		Slot:      "$1",
-		Deltas:    []rewrite.Delta{{Column: "views", Text: "$3"}},
+		Deltas:    []rewrite.Delta{{Column: "views", SQL: "$3"}},
 	}
 	var got []string
 	got = append(got, d.Increment(tb, in))
-	in.Deltas[0] = rewrite.Delta{Column: "score", Text: "-0.5"}
+	in.Deltas[0] = rewrite.Delta{Column: "score", SQL: "-0.5"}
 	got = append(got, d.Increment(tb, in), d.Total(tb, "p", "views", false))
 	got = append(got, d.Lock(tb, scope)...)
 	got = append(got, d.Fold(tb, scope)...)
@@ -57,8 +55,8 @@ func TestStatements(t *testing.T) {
 }
 
 const statements = `
-INSERT INTO "public"."posts_slots" AS slotsql_s ("id", "slot", "views") SELECT p."id", CAST($1 AS smallint), CAST($3 AS integer) FROM posts AS p WHERE (p.id = $2) AND p."views" BETWEEN -1073741824 AND 1073741824 AND CAST($3 AS integer) BETWEEN -1864135 AND 1864135 AND pg_catalog.has_column_privilege('"public"."posts"'::pg_catalog.regclass, 'views', 'UPDATE') FOR KEY SHARE ON CONFLICT ("id", "slot") DO UPDATE SET "views" = slotsql_s."views" + excluded."views" WHERE slotsql_s."views" + excluded."views" BETWEEN -1864135 AND 1864135
-INSERT INTO "public"."posts_slots" AS slotsql_s ("id", "slot", "score") SELECT p."id", CAST($1 AS smallint), CAST(-0.5 AS numeric(12,2)) FROM posts AS p WHERE (p.id = $2) AND p."score" BETWEEN -5e9 AND 5e9 AND CAST(-0.5 AS numeric(12,2)) BETWEEN -86805e2 AND 86805e2 AND CAST(-0.5 AS numeric) = CAST(-0.5 AS numeric(12,2)) AND pg_catalog.has_column_privilege('"public"."posts"'::pg_catalog.regclass, 'score', 'UPDATE') FOR KEY SHARE ON CONFLICT ("id", "slot") DO UPDATE SET "score" = slotsql_s."score" + excluded."score" WHERE slotsql_s."score" + excluded."score" BETWEEN -86805e2 AND 86805e2
+INSERT INTO "public"."posts_slots" AS slotsql_s ("id", "slot", "views") SELECT slotsql_q."id", CAST($1 AS smallint), CAST($3 AS integer) FROM (SELECT p."id", p.ctid AS slotsql_c, p.tableoid AS slotsql_r FROM posts AS p WHERE (p.id = $2) AND p."views" BETWEEN -1073741824 AND 1073741824 AND CAST($3 AS integer) BETWEEN -1864135 AND 1864135 AND pg_catalog.has_column_privilege('"public"."posts"'::pg_catalog.regclass, 'views', 'UPDATE') OFFSET 0 FOR KEY SHARE) AS slotsql_q WHERE (SELECT CASE WHEN slotsql_b.xmax = CAST(CAST(pg_catalog.txid_current() % 4294967296 AS text) AS pg_catalog.xid) THEN TRUE WHEN pg_catalog.mxid_age(slotsql_b.xmax) BETWEEN 1 AND (SELECT pg_catalog.mxid_age(slotsql_k.relminmxid) FROM pg_catalog.pg_class AS slotsql_k WHERE slotsql_k.oid = slotsql_b.tableoid) THEN CASE (SELECT CASE WHEN pg_catalog.bool_and(slotsql_m.mode IN ('keysh', 'sh') OR slotsql_m.xid = CAST(CAST(pg_catalog.txid_current() % 4294967296 AS text) AS pg_catalog.xid)) THEN CASE WHEN pg_catalog.bool_or(slotsql_m.xid = CAST(CAST(pg_catalog.txid_current() % 4294967296 AS text) AS pg_catalog.xid)) THEN 2 ELSE 1 END END FROM pg_catalog.pg_get_multixact_members(slotsql_b.xmax) AS slotsql_m) WHEN 2 THEN TRUE WHEN 1 THEN EXISTS (SELECT 1 FROM pg_catalog.pg_get_multixact_members(slotsql_b.xmax) AS slotsql_m, pg_catalog.pg_locks AS slotsql_l WHERE slotsql_l.locktype = 'transactionid' AND slotsql_l.pid = pg_catalog.pg_backend_pid() AND slotsql_l.mode = 'ExclusiveLock' AND slotsql_l.transactionid = slotsql_m.xid) ELSE FALSE END ELSE EXISTS (SELECT 1 FROM pg_catalog.pg_locks AS slotsql_l WHERE slotsql_l.locktype = 'transactionid' AND slotsql_l.pid = pg_catalog.pg_backend_pid() AND slotsql_l.mode = 'ExclusiveLock' AND slotsql_l.transactionid = slotsql_b.xmax) END FROM "public"."posts" AS slotsql_b WHERE slotsql_b.ctid = slotsql_q.slotsql_c AND slotsql_b.tableoid = slotsql_q.slotsql_r) ON CONFLICT ("id", "slot") DO UPDATE SET "views" = slotsql_s."views" + excluded."views" WHERE slotsql_s."views" + excluded."views" BETWEEN -1864135 AND 1864135
+INSERT INTO "public"."posts_slots" AS slotsql_s ("id", "slot", "score") SELECT slotsql_q."id", CAST($1 AS smallint), CAST(-0.5 AS numeric(12,2)) FROM (SELECT p."id", p.ctid AS slotsql_c, p.tableoid AS slotsql_r FROM posts AS p WHERE (p.id = $2) AND p."score" BETWEEN -5e9 AND 5e9 AND CAST(-0.5 AS numeric(12,2)) BETWEEN -86805e2 AND 86805e2 AND CAST(-0.5 AS numeric) = CAST(-0.5 AS numeric(12,2)) AND pg_catalog.has_column_privilege('"public"."posts"'::pg_catalog.regclass, 'score', 'UPDATE') OFFSET 0 FOR KEY SHARE) AS slotsql_q WHERE (SELECT CASE WHEN slotsql_b.xmax = CAST(CAST(pg_catalog.txid_current() % 4294967296 AS text) AS pg_catalog.xid) THEN TRUE WHEN pg_catalog.mxid_age(slotsql_b.xmax) BETWEEN 1 AND (SELECT pg_catalog.mxid_age(slotsql_k.relminmxid) FROM pg_catalog.pg_class AS slotsql_k WHERE slotsql_k.oid = slotsql_b.tableoid) THEN CASE (SELECT CASE WHEN pg_catalog.bool_and(slotsql_m.mode IN ('keysh', 'sh') OR slotsql_m.xid = CAST(CAST(pg_catalog.txid_current() % 4294967296 AS text) AS pg_catalog.xid)) THEN CASE WHEN pg_catalog.bool_or(slotsql_m.xid = CAST(CAST(pg_catalog.txid_current() % 4294967296 AS text) AS pg_catalog.xid)) THEN 2 ELSE 1 END END FROM pg_catalog.pg_get_multixact_members(slotsql_b.xmax) AS slotsql_m) WHEN 2 THEN TRUE WHEN 1 THEN EXISTS (SELECT 1 FROM pg_catalog.pg_get_multixact_members(slotsql_b.xmax) AS slotsql_m, pg_catalog.pg_locks AS slotsql_l WHERE slotsql_l.locktype = 'transactionid' AND slotsql_l.pid = pg_catalog.pg_backend_pid() AND slotsql_l.mode = 'ExclusiveLock' AND slotsql_l.transactionid = slotsql_m.xid) ELSE FALSE END ELSE EXISTS (SELECT 1 FROM pg_catalog.pg_locks AS slotsql_l WHERE slotsql_l.locktype = 'transactionid' AND slotsql_l.pid = pg_catalog.pg_backend_pid() AND slotsql_l.mode = 'ExclusiveLock' AND slotsql_l.transactionid = slotsql_b.xmax) END FROM "public"."posts" AS slotsql_b WHERE slotsql_b.ctid = slotsql_q.slotsql_c AND slotsql_b.tableoid = slotsql_q.slotsql_r) ON CONFLICT ("id", "slot") DO UPDATE SET "score" = slotsql_s."score" + excluded."score" WHERE slotsql_s."score" + excluded."score" BETWEEN -86805e2 AND 86805e2
 CAST(COALESCE(p."views" + (SELECT SUM(slotsql_s."views") FROM "public"."posts_slots" slotsql_s WHERE slotsql_s."id" = p."id"), p."views") AS integer)
 WITH slotsql_w AS (DELETE FROM "public"."posts_slots" WHERE false) SELECT 1 FROM posts AS p WHERE (p.id = $1) ORDER BY p."id" FOR UPDATE
 WITH slotsql_d AS (DELETE FROM "public"."posts_slots" AS slotsql_s WHERE (slotsql_s."id") IN (SELECT p."id" FROM posts AS p WHERE (p.id = $1)) RETURNING slotsql_s."id", slotsql_s."views", slotsql_s."score"), slotsql_t AS (SELECT "id", SUM("views") AS "views", SUM("score") AS "score" FROM slotsql_d GROUP BY "id"), slotsql_o AS (SELECT slotsql_b."id", slotsql_b."views", slotsql_b."score" FROM "public"."posts" AS slotsql_b WHERE (slotsql_b."id") IN (SELECT slotsql_t."id" FROM slotsql_t WHERE (slotsql_t."views" <> 0 OR slotsql_t."score" <> 0)) FOR NO KEY UPDATE), slotsql_u AS (UPDATE "public"."posts" AS slotsql_b SET "views" = slotsql_b."views" + slotsql_t."views", "score" = slotsql_b."score" + slotsql_t."score" FROM slotsql_t, slotsql_o WHERE slotsql_b."id" = slotsql_t."id" AND slotsql_b."id" = slotsql_o."id" AND (slotsql_t."views" <> 0 OR slotsql_t."score" <> 0) RETURNING slotsql_b."id", slotsql_b."views" IS NOT DISTINCT FROM slotsql_o."views" + COALESCE(slotsql_t."views", 0) AND slotsql_b."score" IS NOT DISTINCT FROM slotsql_o."score" + COALESCE(slotsql_t."score", 0) AS slotsql_in) SELECT CASE WHEN slotsql_u.slotsql_in THEN 1 WHEN slotsql_o."id" IS NULL AND NOT pg_catalog.row_security_active(CAST('"public"."posts"' AS pg_catalog.regclass)) THEN 1 ELSE CAST(pg_catalog.concat(CASE WHEN slotsql_o."id" IS NULL THEN 'slotsql: hidden' WHEN slotsql_u.slotsql_in IS NULL THEN 'slotsql: not updated' ELSE 'slotsql: not taken' END, pg_catalog.left(CAST(slotsql_t."views" AS text), 0)) AS integer) END FROM slotsql_t LEFT JOIN slotsql_o ON slotsql_t."id" = slotsql_o."id" LEFT JOIN slotsql_u ON slotsql_t."id" = slotsql_u."id" WHERE (slotsql_t."views" <> 0 OR slotsql_t."score" <> 0)

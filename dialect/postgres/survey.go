@@ -26,20 +26,20 @@ ORDER BY 3 DESC, 1, 2`
 func (*Dialect) Database(ctx context.Context, s dialect.Session) (string, error) {
 	rows, err := s.Query(ctx, "SELECT 'database ' || pg_catalog.current_database()")
 	if err != nil {
-		return "", fmt.Errorf("postgres: read the database's name: %w", err)
+		return "", fmt.Errorf("postgres: reading the database's name: %w", err)
 	}
-	return str(rows[0][0]), nil
+	return dialect.String(rows[0][0]), nil
 }
 
 // Tables implements dialect.Surveyor.
 func (*Dialect) Tables(ctx context.Context, s dialect.Session) ([]dialect.TableName, error) {
 	rows, err := s.Query(ctx, tablesQuery)
 	if err != nil {
-		return nil, fmt.Errorf("postgres: list tables: %w", err)
+		return nil, fmt.Errorf("postgres: listing tables: %w", err)
 	}
 	var out []dialect.TableName
 	for _, r := range rows {
-		out = append(out, dialect.TableName{Schema: str(r[0]), Name: str(r[1]), Bare: yes(r[2])})
+		out = append(out, dialect.TableName{Schema: dialect.String(r[0]), Name: dialect.String(r[1]), Bare: yes(r[2])})
 	}
 	return out, nil
 }
@@ -50,11 +50,11 @@ func (*Dialect) Indexed(ctx context.Context, s dialect.Session, t *rewrite.Table
 		" JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)"+
 		" WHERE i.indrelid = pg_catalog.to_regclass($1::text) ORDER BY 1", qualified(t.Schema, t.Name))
 	if err != nil {
-		return nil, fmt.Errorf("postgres: read the indexes of %s: %w", t.Name, err)
+		return nil, fmt.Errorf("postgres: reading the indexes of %s: %w", t.Name, err)
 	}
 	var out []string
 	for _, r := range rows {
-		out = append(out, str(r[0]))
+		out = append(out, dialect.String(r[0]))
 	}
 	return out, nil
 }
@@ -69,24 +69,24 @@ func (*Dialect) Statistics(ctx context.Context, s dialect.Session) (dialect.Stat
 	at, err := s.Query(ctx, "SELECT pg_catalog.quote_ident(n.nspname) FROM pg_catalog.pg_extension e"+
 		" JOIN pg_catalog.pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = $1::text", statStatements)
 	if err != nil {
-		return out, fmt.Errorf("postgres: look for %s: %w", statStatements, err)
+		return out, fmt.Errorf("postgres: looking for %s: %w", statStatements, err)
 	}
 	if len(at) == 0 {
 		out.Missing = "the extension is not in this database: add " + statStatements + " to shared_preload_libraries, and run CREATE EXTENSION " + statStatements
 		return out, nil
 	}
-	view := str(at[0][0]) + "." + statStatements
+	view := dialect.String(at[0][0]) + "." + statStatements
 	columns, err := s.Query(
 		ctx,
 		"SELECT attname::text FROM pg_catalog.pg_attribute WHERE attrelid = pg_catalog.to_regclass($1::text) AND attnum > 0",
 		view,
 	)
 	if err != nil {
-		return out, fmt.Errorf("postgres: look for %s: %w", statStatements, err)
+		return out, fmt.Errorf("postgres: looking for %s: %w", statStatements, err)
 	}
 	took, only := "total_time", ""
 	for _, c := range columns {
-		switch str(c[0]) {
+		switch dialect.String(c[0]) {
 		case "total_exec_time":
 			took = "total_exec_time"
 		case "toplevel":
@@ -101,16 +101,16 @@ func (*Dialect) Statistics(ctx context.Context, s dialect.Session) (dialect.Stat
 		return out, nil
 	}
 	for _, r := range rows {
-		runs, _ := strconv.ParseInt(str(r[1]), 10, 64)
-		ms, _ := strconv.ParseFloat(str(r[2]), 64)
-		text := str(r[0])
-		if r[0] == nil || text == "" || text == "<insufficient privilege>" {
+		runs, _ := strconv.ParseInt(dialect.String(r[1]), 10, 64)
+		ms, _ := strconv.ParseFloat(dialect.String(r[2]), 64)
+		sql := dialect.String(r[0])
+		if r[0] == nil || sql == "" || sql == "<insufficient privilege>" {
 			out.Hidden += runs
 			continue
 		}
 		out.Statements = append(
 			out.Statements,
-			dialect.RunStatement{Text: text, Runs: runs, Time: time.Duration(ms * float64(time.Millisecond))},
+			dialect.RunStatement{SQL: sql, Runs: runs, Time: time.Duration(ms * float64(time.Millisecond))},
 		)
 	}
 	if since, err := s.Query(
@@ -118,7 +118,7 @@ func (*Dialect) Statistics(ctx context.Context, s dialect.Session) (dialect.Stat
 		"SELECT pg_catalog.to_char(stats_reset, 'YYYY-MM-DD HH24:MI') FROM "+view+"_info",
 	); err == nil && len(since) == 1 &&
 		since[0][0] != nil {
-		out.Since = str(since[0][0])
+		out.Since = dialect.String(since[0][0])
 	}
 	return out, nil
 }

@@ -15,7 +15,7 @@ import (
 // Limits of what Parse looks at. The parser takes quadratic time in nested
 // parentheses, and both it and the translation recurse.
 const (
-	maxText    = 1 << 20
+	maxSQL     = 1 << 20
 	maxNesting = 200
 	maxDepth   = 4000
 )
@@ -32,15 +32,15 @@ type token struct {
 // rng is a run of tokens [lo, hi).
 type rng struct{ lo, hi int }
 
-// scan cuts text into tokens and pairs the brackets.
-func scan(text string) ([]token, error) {
-	if len(text) > maxText {
-		return nil, fmt.Errorf("statement of %d bytes is longer than the limit of %d bytes", len(text), maxText)
+// scan cuts sql into tokens and pairs the brackets.
+func scan(sql string) ([]token, error) {
+	if len(sql) > maxSQL {
+		return nil, fmt.Errorf("statement of %d bytes is longer than the limit of %d bytes", len(sql), maxSQL)
 	}
-	if strings.IndexByte(text, 0) >= 0 {
+	if strings.IndexByte(sql, 0) >= 0 {
 		return nil, errors.New("statement contains a NUL byte")
 	}
-	res, err := pgquery.Scan(text)
+	res, err := pgquery.Scan(sql)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func (t *translator) is(i int, k ast.Token) bool {
 	return i >= 0 && i < len(t.tok) && t.tok[i].kind == k
 }
 
-func (t *translator) word(i int) string { return t.text[t.tok[i].start:t.tok[i].end] }
+func (t *translator) word(i int) string { return t.sql[t.tok[i].start:t.tok[i].end] }
 
 // next steps over the token at i, or over the whole bracket that opens there.
 func (t *translator) next(i int) int {

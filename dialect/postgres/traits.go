@@ -13,18 +13,26 @@ func (*Dialect) Traits() rewrite.Traits {
 		},
 		ValueRules: rewrite.ValueRules{
 			TypedConstants: true,
+			ConstantType:   constantType,
 			NumberCasts:    map[string]int{"int": 32, "integer": 32, "int4": 32, "bigint": 64, "int8": 64, "numeric": 0, "decimal": 0},
 			SumOfInt:       "bigint",
 			Steady:         steady,
 		},
 		ReadRules: rewrite.ReadRules{
-			Split:       true,
-			OrderedJoin: "CROSS JOIN",
+			KeyIn:       [2]string{" = ANY (ARRAY(", "))"},
 			SharedWith:  true,
 			GroupsByKey: true,
 		},
-		SessionRules: rewrite.SessionRules{MultiIsTx: true},
+		SessionRules: rewrite.SessionRules{MultiIsTx: true, StatementTriggers: true},
 	}
+}
+
+// constantType has no modifier: it would round.
+func constantType(c *rewrite.Column) string {
+	if c.Numeric == rewrite.Decimal {
+		return "numeric"
+	}
+	return c.Type
 }
 
 // Truncate implements rewrite.Dialect. TRUNCATE refuses a table that a foreign

@@ -41,15 +41,15 @@ func (d *Dialect) ViewsOver(ctx context.Context, s dialect.Session, tables []*re
 	}
 	rows, err := s.Query(ctx, viewQuery, namesJSON(names))
 	if err != nil {
-		return nil, fmt.Errorf("postgres: read the views over %d tables: %w", len(tables), err)
+		return nil, fmt.Errorf("postgres: reading the views over %d tables: %w", len(tables), err)
 	}
 	out := make([][]string, len(tables))
 	for _, r := range rows {
-		at, err := strconv.Atoi(str(r[0]))
+		at, err := strconv.Atoi(dialect.String(r[0]))
 		if err != nil || at < 1 || at > len(tables) {
-			return nil, fmt.Errorf("postgres: read the views over %d tables: there is no table %v", len(tables), r[0])
+			return nil, fmt.Errorf("postgres: reading the views over %d tables: there is no table %v", len(tables), r[0])
 		}
-		out[at-1] = append(out[at-1], str(r[1]))
+		out[at-1] = append(out[at-1], dialect.String(r[1]))
 	}
 	return out, nil
 }

@@ -57,14 +57,14 @@ func (d *Dialect) Marks(ctx context.Context, s dialect.Session, names []dialect.
 	marks := make([]dialect.Mark, len(names))
 	rows, err := s.Query(ctx, markQuery, namesJSON(names))
 	if err != nil {
-		return nil, fmt.Errorf("postgres: look at the tables' definitions: %w", err)
+		return nil, fmt.Errorf("postgres: looking at the tables' definitions: %w", err)
 	}
 	for _, r := range rows {
-		i, err := strconv.Atoi(str(r[0]))
+		i, err := strconv.Atoi(dialect.String(r[0]))
 		if err != nil || i < 1 || i > len(names) {
-			return nil, fmt.Errorf("postgres: look at the tables' definitions: there is no table %v", r[0])
+			return nil, fmt.Errorf("postgres: looking at the tables' definitions: there is no table %v", r[0])
 		}
-		marks[i-1] = dialect.Mark{Schema: str(r[1]), Name: str(r[2]), Version: str(r[3])}
+		marks[i-1] = dialect.Mark{Schema: dialect.String(r[1]), Name: dialect.String(r[2]), Version: dialect.String(r[3])}
 	}
 	return marks, nil
 }

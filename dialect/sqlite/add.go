@@ -9,7 +9,7 @@ import (
 
 // Add writes the update of one slot row. SQLite has one writer, so that a drain
 // has come and gone, slot row and all, or has not begun.
-func (*Dialect) Add(t *rewrite.Table, in rewrite.AddText) string {
+func (*Dialect) Add(t *rewrite.Table, in rewrite.AddSQL) string {
 	if t.Counter.Layout == rewrite.LayoutShared && len(in.Deltas) > 1 {
 		return ""
 	}
@@ -17,8 +17,8 @@ func (*Dialect) Add(t *rewrite.Table, in rewrite.AddText) string {
 	where := t.Counter.SlotRow(quote, in.Deltas[0].Column, in.Key, in.Slot)
 	for _, dl := range in.Deltas {
 		c := quote(t.Counter.Cell(dl.Column))
-		set = append(set, c+" = "+c+" + "+dl.Text)
-		where = append(where, fmt.Sprintf("%s + %s BETWEEN %d AND %d", c, dl.Text, -slotLimit, slotLimit))
+		set = append(set, c+" = "+c+" + "+dl.SQL)
+		where = append(where, fmt.Sprintf("%s + %s BETWEEN %d AND %d", c, dl.SQL, -slotLimit, slotLimit))
 	}
 	for _, co := range in.Companions {
 		var on []string
@@ -30,10 +30,10 @@ func (*Dialect) Add(t *rewrite.Table, in rewrite.AddText) string {
 			same = " WHERE " + strings.Join(on, " AND ")
 		}
 		stamp := quote(co.Stamp())
-		set = append(set, quote(co.Column)+" = "+co.Text, stamp+" = (SELECT COALESCE(MAX(slotsql_v."+stamp+"), 0) + 1 FROM "+slotTable(t)+
+		set = append(set, quote(co.Column)+" = "+co.SQL, stamp+" = (SELECT COALESCE(MAX(slotsql_v."+stamp+"), 0) + 1 FROM "+slotTable(t)+
 			" AS slotsql_v"+same+")")
 		if co.NotNull {
-			where = append(where, "("+co.Text+") IS NOT NULL")
+			where = append(where, "("+co.SQL+") IS NOT NULL")
 		}
 	}
 	if in.CheckBase {
@@ -49,7 +49,7 @@ func (*Dialect) Add(t *rewrite.Table, in rewrite.AddText) string {
 	return "UPDATE " + slotTable(t) + " SET " + strings.Join(set, ", ") + " WHERE " + strings.Join(where, " AND ")
 }
 
-// baseGuards say that a base value may have slots.
+// baseGuards are the conditions that a base value may have slots.
 func baseGuards(qualifier, column string) []string {
 	base := qualifier + "." + quote(column)
 	return []string{"typeof(" + base + ") = 'integer'", fmt.Sprintf("%s BETWEEN %d AND %d", base, -baseLimit, baseLimit)}

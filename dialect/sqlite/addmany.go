@@ -9,7 +9,7 @@ import (
 
 // AddMany counts the slot rows that may be added to, and adds to all or none.
 // SQLite has one writer: nothing comes between the one and the other.
-func (*Dialect) AddMany(t *rewrite.Table, in rewrite.AddManyText) string {
+func (*Dialect) AddMany(t *rewrite.Table, in rewrite.AddManySQL) string {
 	if t.Counter.Layout == rewrite.LayoutShared && len(in.Deltas) > 1 {
 		return ""
 	}
@@ -27,7 +27,7 @@ func (*Dialect) AddMany(t *rewrite.Table, in rewrite.AddManyText) string {
 		on = append(on, slotAlias+"."+quote(k)+" = "+v)
 		base = append(base, baseAlias+"."+quote(t.Counter.Key[i])+" = "+v)
 	}
-	on = append(on, slotAlias+"."+quote(t.Counter.SlotColumn)+" = "+column("slot"))
+	on = append(on, slotAlias+"."+quote(t.Counter.SlotTable.Column)+" = "+column("slot"))
 	for i, name := range in.Deltas {
 		v, c := column(fmt.Sprintf("d%d", i)), quote(t.Counter.Cell(name))
 		set = append(set, c+" = "+slotAlias+"."+c+" + "+v)

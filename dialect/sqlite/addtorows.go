@@ -10,7 +10,7 @@ import (
 var _ rewrite.ManyRowsDialect = (*Dialect)(nil)
 
 // AddToRows implements rewrite.ManyRowsDialect, as AddMany does for slot rows.
-func (d *Dialect) AddToRows(t *rewrite.Table, in rewrite.AddManyText) string {
+func (d *Dialect) AddToRows(t *rewrite.Table, in rewrite.AddManySQL) string {
 	var columns, on, set []string
 	var may []string
 	column := func(at int, name string) string {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sqlc-dev/meyer/ast"
 
+	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -19,8 +20,8 @@ func (t *described) column(r []any) {
 	if hidden == 1 { // a virtual table's hidden column
 		return
 	}
-	name, declared := text(r[0]), text(r[1])
-	dflt := text(r[3])
+	name, declared := dialect.String(r[0]), dialect.String(r[1])
+	dflt := dialect.String(r[3])
 	c := rewrite.Column{
 		Name:       name,
 		Type:       columnType(declared, t.strict),

@@ -27,7 +27,7 @@ func (*Dialect) CreateSlots(t *rewrite.Table) []string {
 		}
 		defs = append(defs, def+" NOT NULL")
 	}
-	defs = append(defs, quote(c.SlotColumn)+" INTEGER NOT NULL")
+	defs = append(defs, quote(c.SlotTable.Column)+" INTEGER NOT NULL")
 	for _, name := range c.Counters {
 		defs = append(defs, quote(name)+" INTEGER NOT NULL DEFAULT 0")
 	}
@@ -42,9 +42,9 @@ func (*Dialect) CreateSlots(t *rewrite.Table) []string {
 		}
 	}
 	key := list(columns("", c.Key...))
-	primary := list(columns("", append(append([]string(nil), c.Key...), c.SlotColumn)...))
+	primary := list(columns("", append(append([]string(nil), c.Key...), c.SlotTable.Column)...))
 	defs = append(defs, "PRIMARY KEY ("+primary+")")
-	if referable(t) && !c.NoForeignKey {
+	if referable(t) && !c.SlotTable.NoForeignKey {
 		defs = append(defs, "FOREIGN KEY ("+key+") REFERENCES "+quote(t.Name)+" ("+key+") ON DELETE CASCADE")
 	}
 	create := "CREATE TABLE IF NOT EXISTS " + slotTable(t) + " (" + list(defs) + ") WITHOUT ROWID"
@@ -80,7 +80,7 @@ func (*Dialect) DropSlots(t *rewrite.Table) []string {
 // mismatch" where foreign_keys is on.
 func referable(t *rewrite.Table) bool {
 	c := t.Counter
-	if c.SlotSchema != "" && !sameName(c.SlotSchema, schemaOf(t)) || len(c.Key) == 0 {
+	if c.SlotTable.Schema != "" && !sameName(c.SlotTable.Schema, schemaOf(t)) || len(c.Key) == 0 {
 		return false
 	}
 	for _, k := range c.Key {

@@ -13,7 +13,7 @@ import (
 // folded to lower case.
 type definition struct {
 	understood bool
-	text       string
+	sql        string
 	collations map[string]string
 	checked    map[string]bool
 	checks     []string // the conditions; "" for one that is not known
@@ -30,7 +30,7 @@ func newDefinition() definition {
 
 func readDefinition(sql string) definition {
 	def := newDefinition()
-	def.text = sql
+	def.sql = sql
 	n, err := parseOne(sql)
 	if err != nil {
 		return def
@@ -75,11 +75,11 @@ func (def *definition) create(n *ast.CreateTableStmt) {
 // check takes up a CHECK constraint.
 func (def *definition) check(e ast.Expr) {
 	namesIn(e, def.checked)
-	text := ""
-	if sp := span(e); sp.Start >= 0 && sp.End <= len(def.text) && sp.Start < sp.End {
-		text = def.text[sp.Start:sp.End]
+	sql := ""
+	if sp := span(e); sp.Start >= 0 && sp.End <= len(def.sql) && sp.Start < sp.End {
+		sql = def.sql[sp.Start:sp.End]
 	}
-	def.checks = append(def.checks, text)
+	def.checks = append(def.checks, sql)
 }
 
 // checksOf returns the constraints. Each has the columns of all of them: too many
@@ -89,8 +89,8 @@ func (def definition) checksOf(columns []string) []rewrite.Check {
 		return []rewrite.Check{{Columns: columns}}
 	}
 	var out []rewrite.Check
-	for _, text := range def.checks {
-		out = append(out, rewrite.Check{Columns: columns, SQL: text})
+	for _, sql := range def.checks {
+		out = append(out, rewrite.Check{Columns: columns, SQL: sql})
 	}
 	return out
 }
@@ -139,8 +139,8 @@ func (def definition) checkedColumns(t *rewrite.Table) []string {
 		for n := range def.checked {
 			checked[n] = true
 		}
-	} else if i := strings.Index(foldName(def.text), "check"); i >= 0 {
-		rest := foldName(def.text[i:])
+	} else if i := strings.Index(foldName(def.sql), "check"); i >= 0 {
+		rest := foldName(def.sql[i:])
 		for _, c := range t.Columns {
 			checked[foldName(c.Name)] = strings.Contains(rest, foldName(c.Name))
 		}

@@ -24,23 +24,23 @@ func readTriggers(ctx context.Context, s dialect.Session, db, list string, found
 		return err
 	}
 	for i, r := range rows {
-		t := found[foldName(text(r[0]))]
+		t := found[foldName(dialect.String(r[0]))]
 		if t == nil {
 			continue
 		}
 		if own[i] {
-			t.OwnTriggers = append(t.OwnTriggers, text(r[1]))
+			t.Triggers.Own = append(t.Triggers.Own, dialect.String(r[1]))
 			continue
 		}
-		n, err := parseOne(text(r[2]))
+		n, err := parseOne(dialect.String(r[2]))
 		create, ok := n.(*ast.CreateTriggerStmt)
 		if err != nil || !ok {
-			t.UpdateTrigger, t.DeleteTrigger, t.InsertTrigger = true, true, true
+			t.Triggers.Update, t.Triggers.Delete, t.Triggers.Insert = true, true, true
 			continue
 		}
-		t.UpdateTrigger = t.UpdateTrigger || strings.EqualFold(create.Event, "UPDATE")
-		t.DeleteTrigger = t.DeleteTrigger || strings.EqualFold(create.Event, "DELETE")
-		t.InsertTrigger = t.InsertTrigger || strings.EqualFold(create.Event, "INSERT")
+		t.Triggers.Update = t.Triggers.Update || strings.EqualFold(create.Event, "UPDATE")
+		t.Triggers.Delete = t.Triggers.Delete || strings.EqualFold(create.Event, "DELETE")
+		t.Triggers.Insert = t.Triggers.Insert || strings.EqualFold(create.Event, "INSERT")
 	}
 	return nil
 }
@@ -51,7 +51,8 @@ func ownTriggers(ctx context.Context, s dialect.Session, db string, triggers [][
 	writes := map[int]string{}
 	var names []string
 	for i, r := range triggers {
-		if slots, ok := ownTrigger(text(r[1])); ok && strings.Contains(text(r[2]), quote(slots)) && (number(r[3]) == 0 || db == "temp") {
+		slots, ok := ownTrigger(dialect.String(r[1]))
+		if ok && strings.Contains(dialect.String(r[2]), quote(slots)) && (number(r[3]) == 0 || db == "temp") {
 			writes[i] = foldName(slots)
 			names = append(names, slots)
 		}
@@ -68,7 +69,7 @@ func ownTriggers(ctx context.Context, s dialect.Session, db string, triggers [][
 	}
 	tables, own := map[string]bool{}, map[int]bool{}
 	for _, r := range rows {
-		tables[foldName(text(r[0]))] = true
+		tables[foldName(dialect.String(r[0]))] = true
 	}
 	for i, slots := range writes {
 		own[i] = tables[slots]
@@ -89,7 +90,7 @@ func referenced(ctx context.Context, s dialect.Session, t *rewrite.Table) (bool,
 		own, err := s.Query(
 			ctx,
 			"SELECT 1 FROM "+quote(t.Schema)+".sqlite_schema WHERE type = 'trigger' AND name = ? COLLATE NOCASE",
-			triggerPrefix+text(r[0])+"_delete",
+			triggerPrefix+dialect.String(r[0])+"_delete",
 		)
 		if err != nil {
 			return false, err

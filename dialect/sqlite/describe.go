@@ -20,8 +20,8 @@ func (d *Dialect) Table(ctx context.Context, s dialect.Session, schema, name str
 		return nil, err
 	}
 	t := found[0]
-	if t.Referencing, err = referenced(ctx, s, t); err != nil {
-		return nil, fmt.Errorf("sqlite: read table %q: %w", name, err)
+	if t.ForeignKeys.Referenced, err = referenced(ctx, s, t); err != nil {
+		return nil, fmt.Errorf("sqlite: reading table %q: %w", name, err)
 	}
 	return t, nil
 }
@@ -50,12 +50,12 @@ func (d *Dialect) Describe(
 	out := make([]*rewrite.Table, len(names))
 	databases, err := searched(ctx, s)
 	if err != nil {
-		return nil, fmt.Errorf("sqlite: read tables: %w", err)
+		return nil, fmt.Errorf("sqlite: reading tables: %w", err)
 	}
 	for _, db := range databases {
 		found, err := foundIn(ctx, s, db, names)
 		if err != nil {
-			return nil, fmt.Errorf("sqlite: read tables of %s: %w", db, err)
+			return nil, fmt.Errorf("sqlite: reading tables of %s: %w", db, err)
 		}
 		for i, n := range names {
 			if t := found[foldName(n.Name)]; t != nil && out[i] == nil && (n.Schema == "" || sameName(n.Schema, db)) {
@@ -69,7 +69,7 @@ func (d *Dialect) Describe(
 		}
 		if len(found) > 0 {
 			if err := complete(ctx, s, db, found); err != nil {
-				return nil, fmt.Errorf("sqlite: read tables of %s: %w", db, err)
+				return nil, fmt.Errorf("sqlite: reading tables of %s: %w", db, err)
 			}
 		}
 	}
@@ -82,7 +82,7 @@ func searched(ctx context.Context, s dialect.Session) ([]string, error) {
 	rows, err := s.Query(ctx, "SELECT name FROM pragma_database_list WHERE seq <> 1 ORDER BY seq")
 	out := []string{"temp"}
 	for _, r := range rows {
-		out = append(out, text(r[0]))
+		out = append(out, dialect.String(r[0]))
 	}
 	return out, err
 }
@@ -109,8 +109,8 @@ func foundIn(ctx context.Context, s dialect.Session, db string, names []dialect.
 	found := map[string]*described{}
 	for _, r := range rows {
 		t := &described{
-			Table: &rewrite.Table{Schema: db, Name: text(r[0]), IsView: text(r[1]) == "view", Temporary: db == "temp"},
-			sql:   text(r[2]),
+			Table: &rewrite.Table{Schema: db, Name: dialect.String(r[0]), IsView: dialect.String(r[1]) == "view", Temporary: db == "temp"},
+			sql:   dialect.String(r[2]),
 		}
 		if t.def = readDefinition(t.sql); t.IsView {
 			t.def = definition{understood: true}
@@ -146,7 +146,7 @@ func complete(ctx context.Context, s dialect.Session, db string, found map[strin
 			return err
 		}
 		for _, r := range rows {
-			if t := found[foldName(text(r[0]))]; t != nil {
+			if t := found[foldName(dialect.String(r[0]))]; t != nil {
 				part.each(t, r[1:])
 			}
 		}
@@ -163,31 +163,34 @@ func (t *described) kind(r []any) {
 
 // indexed takes a column of a unique index.
 func (t *described) indexed(r []any) {
-	name := text(r[0])
+	name := dialect.String(r[0])
 	if n := len(t.indexes); n == 0 || t.indexes[n-1].name != name {
-		t.indexes = append(t.indexes, index{name: name, primary: text(r[1]) == "pk", partial: number(r[2]) != 0})
+		t.indexes = append(t.indexes, index{name: name, primary: dialect.String(r[1]) == "pk", partial: number(r[2]) != 0})
 	}
 	x := &t.indexes[len(t.indexes)-1]
 	x.expression = x.expression || number(r[3]) < 0 // -1: rowid, -2: expression
-	x.columns, x.collations = append(x.columns, text(r[4])), append(x.collations, text(r[5]))
+	x.columns, x.collations = append(x.columns, dialect.String(r[4])), append(x.collations, dialect.String(r[5]))
 	if (x.partial || x.expression) && x.mentioned == nil {
-		x.mentioned = indexed(text(r[6]))
+		x.mentioned = indexed(dialect.String(r[6]))
 	}
 }
 
 // refers takes a column of a foreign key.
 func (t *described) refers(r []any) {
-	if len(t.Parents) == 0 || t.foreignKey != number(r[1]) {
+	if len(t.ForeignKeys.Parents) == 0 || t.foreignKey != number(r[1]) {
 		t.foreignKey = number(r[1])
-		t.Parents = append(
-			t.Parents,
-			rewrite.Parent{Schema: t.Schema, Name: text(r[2]), Cascades: text(r[4]) == "CASCADE", Rekeys: text(r[5]) == "CASCADE"},
+		t.ForeignKeys.Parents = append(
+			t.ForeignKeys.Parents,
+			rewrite.Parent{
+				Schema: t.Schema, Name: dialect.String(r[2]),
+				Cascades: dialect.String(r[4]) == "CASCADE", Rekeys: dialect.String(r[5]) == "CASCADE",
+			},
 		)
 	}
-	p := &t.Parents[len(t.Parents)-1]
-	p.Columns, p.References = append(p.Columns, text(r[0])), append(p.References, text(r[3]))
+	p := &t.ForeignKeys.Parents[len(t.ForeignKeys.Parents)-1]
+	p.Columns, p.References = append(p.Columns, dialect.String(r[0])), append(p.References, dialect.String(r[3]))
 	for i := range t.Columns {
-		if sameName(t.Columns[i].Name, text(r[0])) {
+		if sameName(t.Columns[i].Name, dialect.String(r[0])) {
 			t.Refer(t.Columns[i].Name)
 		}
 	}
@@ -223,9 +226,9 @@ func (t *described) rowidAlias(indexes []index) string {
 }
 
 // textList writes strings for IN.
-func textList(texts []string) string {
-	out := make([]string, len(texts))
-	for i, s := range texts {
+func textList(values []string) string {
+	out := make([]string, len(values))
+	for i, s := range values {
 		out[i] = textLiteral(s)
 	}
 	return "(" + strings.Join(out, ", ") + ")"

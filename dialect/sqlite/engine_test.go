@@ -46,11 +46,11 @@ func connect(t *testing.T, path string) *sql.Conn {
 	return conn
 }
 
-func (e *engine) exec(text string, args ...any) (affected, id int64) {
+func (e *engine) exec(query string, args ...any) (affected, id int64) {
 	e.t.Helper()
-	r, err := e.Conn.ExecContext(e.t.Context(), text, args...)
+	r, err := e.Conn.ExecContext(e.t.Context(), query, args...)
 	if err != nil {
-		e.t.Fatalf("%s: %v", text, err)
+		e.t.Fatalf("%s: %v", query, err)
 	}
 	affected, _ = r.RowsAffected()
 	id, _ = r.LastInsertId()
@@ -58,11 +58,11 @@ func (e *engine) exec(text string, args ...any) (affected, id int64) {
 }
 
 // query writes all rows: `1|a; 2|b`.
-func (e *engine) query(text string, args ...any) string {
+func (e *engine) query(query string, args ...any) string {
 	e.t.Helper()
-	rows, err := e.Query(e.t.Context(), text, args...)
+	rows, err := e.Query(e.t.Context(), query, args...)
 	if err != nil {
-		e.t.Fatalf("%s: %v", text, err)
+		e.t.Fatalf("%s: %v", query, err)
 	}
 	var lines []string
 	for _, r := range rows {
@@ -75,10 +75,10 @@ func (e *engine) query(text string, args ...any) string {
 	return strings.Join(lines, "; ")
 }
 
-func (e *engine) want(want, text string, args ...any) {
+func (e *engine) want(want, query string, args ...any) {
 	e.t.Helper()
-	if got := e.query(text, args...); got != want {
-		e.t.Errorf("%s\ngot  %s\nwant %s", text, got, want)
+	if got := e.query(query, args...); got != want {
+		e.t.Errorf("%s\ngot  %s\nwant %s", query, got, want)
 	}
 }
 
@@ -91,7 +91,7 @@ func (e *engine) counters(name string, key []string, counters ...string) *rewrit
 	}
 	t.Counter = &rewrite.Counter{
 		Key: key, Counters: counters, Slots: 64,
-		SlotSchema: t.Schema, SlotTable: t.Name + "_slots", SlotColumn: "slot",
+		SlotTable: rewrite.SlotTable{Schema: t.Schema, Name: t.Name + "_slots", Column: "slot"},
 	}
 	for range 2 { // idempotent
 		for _, s := range New().CreateSlots(t) {
@@ -104,9 +104,9 @@ func (e *engine) counters(name string, key []string, counters ...string) *rewrit
 // add increments through slots and returns the rows affected.
 func (e *engine) add(t *rewrite.Table, where string, slot int, delta string, counter string) int64 {
 	e.t.Helper()
-	n, id := e.exec(New().Increment(t, rewrite.IncrementText{
+	n, id := e.exec(New().Increment(t, rewrite.IncrementSQL{
 		Ref: quote(t.Name) + " AS q", Qualifier: "q", Where: where, Slot: fmt.Sprint(slot),
-		Deltas: []rewrite.Delta{{Column: counter, Text: delta}},
+		Deltas: []rewrite.Delta{{Column: counter, SQL: delta}},
 	}))
 	if want := e.query("SELECT last_insert_rowid()"); fmt.Sprint(id) != want && n > 0 {
 		e.t.Errorf("LastInsertId %d, connection says %s", id, want)

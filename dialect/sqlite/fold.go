@@ -14,7 +14,7 @@ var _ rewrite.ConservingDialect = (*Dialect)(nil)
 func (*Dialect) Lock(*rewrite.Table, rewrite.Scope) []string { return nil }
 
 // Versions returns nothing: a transaction that has a snapshot cannot change a row that is newer.
-func (*Dialect) Versions(*rewrite.Table, rewrite.Scope) *rewrite.VersionTexts { return nil }
+func (*Dialect) Versions(*rewrite.Table, rewrite.Scope) *rewrite.VersionSQL { return nil }
 
 // Fold moves the slots of the selected base rows into these rows. The rows are
 // found by key through a subquery over the application's own reference, which
@@ -22,7 +22,7 @@ func (*Dialect) Versions(*rewrite.Table, rewrite.Scope) *rewrite.VersionTexts { 
 // a base row stay, except where the scope is every row.
 func (*Dialect) Fold(t *rewrite.Table, scope rewrite.Scope) []string {
 	guard := ""
-	if whole := t.Counter.Whole(slotTable(t), ""); whole != "" {
+	if whole := t.Counter.SlotTable.Whole(slotTable(t), ""); whole != "" {
 		guard = "NOT " + whole + " AND "
 	}
 	remove := "DELETE FROM " + slotTable(t)

@@ -29,12 +29,12 @@ const _ = uint64(1<<61 - slotLimit*maxSlots) // does not compile when the slots 
 // TEXT or BLOB, and a delta that is not an integer, is not slotted. Neither is
 // a row with a NULL in its key, nor a table without key that does not hold
 // exactly one row.
-func (*Dialect) Increment(t *rewrite.Table, in rewrite.IncrementText) string {
+func (*Dialect) Increment(t *rewrite.Table, in rewrite.IncrementSQL) string {
 	c, q := t.Counter, in.Qualifier
 	if c.Layout == rewrite.LayoutShared {
 		return incrementShared(t, in)
 	}
-	into := columns("", append(append([]string(nil), c.Key...), c.SlotColumn)...)
+	into := columns("", append(append([]string(nil), c.Key...), c.SlotTable.Column)...)
 	conflict := list(into)
 	values := append(columns(q, c.Key...), in.Slot)
 	where := []string{"(" + in.Where + ")"}
@@ -50,7 +50,7 @@ func (*Dialect) Increment(t *rewrite.Table, in rewrite.IncrementText) string {
 	}
 	for _, d := range in.Deltas {
 		name := quote(d.Column)
-		delta := "(" + d.Text + ")"
+		delta := "(" + d.SQL + ")"
 		into = append(into, name)
 		values = append(values, delta)
 		where = append(where, baseGuards(q, d.Column)...)
@@ -63,7 +63,7 @@ func (*Dialect) Increment(t *rewrite.Table, in rewrite.IncrementText) string {
 	}
 	for _, co := range in.Companions {
 		name := quote(co.Column)
-		into, values = append(into, name), append(values, co.Text)
+		into, values = append(into, name), append(values, co.SQL)
 		switch co.Merge {
 		case rewrite.Latest:
 			into, values = append(into, quote(co.Stamp())), append(values, nextStamp(t, &co.Companion, q))
@@ -75,7 +75,7 @@ func (*Dialect) Increment(t *rewrite.Table, in rewrite.IncrementText) string {
 			}
 		}
 		if co.NotNull {
-			where = append(where, "("+co.Text+") IS NOT NULL")
+			where = append(where, "("+co.SQL+") IS NOT NULL")
 		}
 	}
 	return "INSERT INTO " + slotTable(t) + " AS " + slotAlias + " (" + list(into) + ")" +

@@ -17,11 +17,11 @@ func (*Dialect) Namespace(ctx context.Context, s dialect.Session) (string, error
 	rows, err := s.Query(ctx, "SELECT 0, name, '' FROM temp.sqlite_schema WHERE type IN ('table', 'view')"+
 		" UNION ALL SELECT seq, name, file FROM pragma_database_list WHERE seq <> 1 ORDER BY 1, 2")
 	if err != nil {
-		return "", fmt.Errorf("sqlite: read namespace: %w", err)
+		return "", fmt.Errorf("sqlite: reading namespace: %w", err)
 	}
 	var b strings.Builder
 	for _, r := range rows {
-		fmt.Fprintf(&b, "%d %q %q\n", number(r[0]), text(r[1]), text(r[2]))
+		fmt.Fprintf(&b, "%d %q %q\n", number(r[0]), dialect.String(r[1]), dialect.String(r[2]))
 	}
 	return b.String(), nil
 }
@@ -33,19 +33,7 @@ func (*Dialect) Shares(ctx context.Context, s dialect.Session) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("sqlite: reading the database's file: %w", err)
 	}
-	return len(rows) == 1 && text(rows[0][0]) != "", nil
-}
-
-func text(v any) string {
-	switch v := v.(type) {
-	case string:
-		return v
-	case []byte:
-		return string(v)
-	case nil:
-		return ""
-	}
-	return fmt.Sprint(v)
+	return len(rows) == 1 && dialect.String(rows[0][0]) != "", nil
 }
 
 func number(v any) int64 {
@@ -59,6 +47,6 @@ func number(v any) int64 {
 		return 0
 	}
 	var n int64
-	_, _ = fmt.Sscan(text(v), &n)
+	_, _ = fmt.Sscan(dialect.String(v), &n)
 	return n
 }

@@ -17,12 +17,12 @@ func facts(t *rewrite.Table) string {
 			b.WriteString(flag)
 		}
 	}
-	for flag, on := range map[string]bool{"update": t.UpdateTrigger, "delete": t.DeleteTrigger} {
+	for flag, on := range map[string]bool{"update": t.Triggers.Update, "delete": t.Triggers.Delete} {
 		if on {
 			b.WriteString(" trigger:" + flag)
 		}
 	}
-	if t.Referencing {
+	if t.ForeignKeys.Referenced {
 		b.WriteString(" referenced")
 	}
 	for _, c := range t.Columns {
@@ -123,7 +123,7 @@ func TestTableOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.UpdateTrigger || p.DeleteTrigger || p.Referencing {
+	if p.Triggers.Update || p.Triggers.Delete || p.ForeignKeys.Referenced {
 		t.Errorf("own triggers count: %+v", p)
 	}
 	if q, err := New().Table(t.Context(), e, "nowhere", "p"); q != nil || err != nil {

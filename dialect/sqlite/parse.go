@@ -12,22 +12,22 @@ import (
 )
 
 const (
-	// maxText bounds what is parsed at all; SQLite's own limit is 1 GB.
-	maxText = 1 << 20
+	// maxSQL bounds what is parsed at all; SQLite's own limit is 1 GB.
+	maxSQL = 1 << 20
 	// maxDepth bounds the nesting that is translated. SQLite refuses
 	// expressions deeper than 1000 by default.
 	maxDepth = 2000
 )
 
 var (
-	errTooLong = fmt.Errorf("sqlite: statement is longer than %d bytes", maxText)
+	errTooLong = fmt.Errorf("sqlite: statement is longer than %d bytes", maxSQL)
 	errTooDeep = fmt.Errorf("sqlite: statement nests deeper than %d levels", maxDepth)
 	errNUL     = errors.New("sqlite: statement contains a NUL byte")
 )
 
 // Parse translates one statement.
-func (*Dialect) Parse(text string) (st *rewrite.Statement, err error) {
-	node, err := parseOne(text)
+func (*Dialect) Parse(sql string) (st *rewrite.Statement, err error) {
+	node, err := parseOne(sql)
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func (*Dialect) Parse(text string) (st *rewrite.Statement, err error) {
 			st, err = nil, fmt.Errorf("sqlite: translating the statement failed: %v", r)
 		}
 	}()
-	t := &translator{text: text, st: &rewrite.Statement{}}
+	t := &translator{sql: sql, st: &rewrite.Statement{}}
 	t.statement(node)
 	if t.tooDeep {
 		return nil, errTooDeep
@@ -47,16 +47,16 @@ func (*Dialect) Parse(text string) (st *rewrite.Statement, err error) {
 
 // parseOne runs the parser within bounds. A NUL byte ends a statement for SQLite,
 // and what stands behind it is ignored; such a statement is refused.
-func parseOne(text string) (node ast.Stmt, err error) {
-	if len(text) > maxText {
+func parseOne(sql string) (node ast.Stmt, err error) {
+	if len(sql) > maxSQL {
 		return nil, errTooLong
 	}
-	if strings.IndexByte(text, 0) >= 0 {
+	if strings.IndexByte(sql, 0) >= 0 {
 		return nil, errNUL
 	}
 	depth := 0
-	for i := 0; i < len(text); i++ {
-		switch text[i] {
+	for i := 0; i < len(sql); i++ {
+		switch sql[i] {
 		case '(':
 			if depth++; depth > maxDepth {
 				return nil, errTooDeep
@@ -70,12 +70,12 @@ func parseOne(text string) (node ast.Stmt, err error) {
 			node, err = nil, fmt.Errorf("sqlite: the parser failed: %v", r)
 		}
 	}()
-	return parser.ParseStatement(text)
+	return parser.ParseStatement(sql)
 }
 
 // A translator turns one parsed statement into the neutral form.
 type translator struct {
-	text    string
+	sql     string
 	st      *rewrite.Statement
 	depth   int
 	tooDeep bool

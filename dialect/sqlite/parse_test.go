@@ -12,12 +12,12 @@ import (
 
 // describe writes what the planner splices by: every column, star, excluded
 // and parameter with the text of its span, and every table target.
-func describe(text string, st *rewrite.Statement) []string {
+func describe(sql string, st *rewrite.Statement) []string {
 	var out []string
 	dialecttest.Each(st, func(e *rewrite.Expr) {
 		s := ""
-		if e.Start <= e.End && e.End <= len(text) {
-			s = text[e.Start:e.End]
+		if e.Start <= e.End && e.End <= len(sql) {
+			s = sql[e.Start:e.End]
 		}
 		switch e.Kind {
 		case rewrite.ColumnRef:
@@ -31,7 +31,7 @@ func describe(text string, st *rewrite.Statement) []string {
 		}
 	}, func(s *rewrite.Source) {
 		if s.Name != nil {
-			out = append(out, "table "+text[s.Start:s.End])
+			out = append(out, "table "+sql[s.Start:s.End])
 		}
 	})
 	sort.Strings(out)
@@ -40,7 +40,7 @@ func describe(text string, st *rewrite.Statement) []string {
 
 func TestParse(t *testing.T) {
 	for _, c := range []struct {
-		text, want string
+		sql, want string
 	}{
 		{"SELECT views FROM posts WHERE id = ?", "col id, col views, param ?, table posts"},
 		{"SELECT p.*, * FROM posts AS p, main.tags 'q'", "star *, star p.*, table main.tags 'q', table posts AS p"},
@@ -65,15 +65,15 @@ func TestParse(t *testing.T) {
 		{"CREATE TEMP TABLE x AS SELECT views FROM posts", "col views, table posts"},
 		{"SELECT ü FROM \"tä\" WHERE 'x' = ü -- comment é\n", "col ü, col ü, table \"tä\""},
 	} {
-		t.Run(c.text, func(t *testing.T) {
-			st, err := New().Parse(c.text)
+		t.Run(c.sql, func(t *testing.T) {
+			st, err := New().Parse(c.sql)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if st.Opaque != "" {
 				t.Fatalf("opaque: %s", st.Opaque)
 			}
-			if got := strings.Join(describe(c.text, st), ", "); got != c.want {
+			if got := strings.Join(describe(c.sql, st), ", "); got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
 		})
@@ -82,7 +82,7 @@ func TestParse(t *testing.T) {
 
 func TestParseKind(t *testing.T) {
 	for _, c := range []struct {
-		text string
+		sql  string
 		kind rewrite.Kind
 		want string // flags and tables
 	}{
@@ -120,8 +120,8 @@ func TestParseKind(t *testing.T) {
 		{"REINDEX t", rewrite.KindDDL, "t"},
 		{"VALUES (1), (2)", rewrite.KindSelect, ""},
 	} {
-		t.Run(c.text, func(t *testing.T) {
-			st, err := New().Parse(c.text)
+		t.Run(c.sql, func(t *testing.T) {
+			st, err := New().Parse(c.sql)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -151,11 +151,11 @@ func TestParseKind(t *testing.T) {
 }
 
 func TestParseRejects(t *testing.T) {
-	for _, text := range []string{
+	for _, sql := range []string{
 		"SELECT", "UPDATE t SET a=1 LIMIT 1", "SELECT 1" + strings.Repeat("+1", 5000), "SELECT * FROM a" + strings.Repeat(" JOIN a", 5000),
 	} {
-		if _, err := New().Parse(text); err == nil {
-			t.Errorf("no error for %.40q", text)
+		if _, err := New().Parse(sql); err == nil {
+			t.Errorf("no error for %.40q", sql)
 		}
 	}
 }
@@ -196,7 +196,7 @@ func TestParseSpans(t *testing.T) {
 
 // A comparison by other rules than the column's own does not fix a key.
 func TestParseOtherRules(t *testing.T) {
-	for text, want := range map[string]rewrite.ExprKind{
+	for sql, want := range map[string]rewrite.ExprKind{
 		"a = ?":                     rewrite.Binary,
 		"a = ? COLLATE NOCASE":      rewrite.Opaque,
 		"a = (? COLLATE NOCASE)":    rewrite.Opaque,
@@ -208,12 +208,12 @@ func TestParseOtherRules(t *testing.T) {
 		"a + CAST(? AS INTEGER)":    rewrite.Binary,
 		"a = 1 AND b = ? COLLATE x": rewrite.Binary,
 	} {
-		st, err := New().Parse("SELECT 1 FROM t WHERE " + text)
+		st, err := New().Parse("SELECT 1 FROM t WHERE " + sql)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if st.Select.Where.Kind != want {
-			t.Errorf("%s: kind %d, want %d", text, st.Select.Where.Kind, want)
+			t.Errorf("%s: kind %d, want %d", sql, st.Select.Where.Kind, want)
 		}
 	}
 }
@@ -249,17 +249,17 @@ func FuzzParse(f *testing.F) {
 		f.Add(s)
 	}
 	d := New()
-	f.Fuzz(func(t *testing.T, text string) {
-		st, err := d.Parse(text)
+	f.Fuzz(func(t *testing.T, sql string) {
+		st, err := d.Parse(sql)
 		if err != nil {
 			return
 		}
-		dialecttest.Spans(t, d, text, st)
+		dialecttest.Spans(t, d, sql, st)
 		dialecttest.Each(st, func(e *rewrite.Expr) {
 			if e.Kind != rewrite.ColumnRef {
 				return
 			}
-			s := text[e.Start:e.End]
+			s := sql[e.Start:e.End]
 			again, err := d.Parse("SELECT " + s)
 			if err != nil {
 				t.Fatalf("column %q: %v", s, err)

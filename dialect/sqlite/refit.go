@@ -15,16 +15,16 @@ func (d *Dialect) RefitSlots(t, slots *rewrite.Table, _ bool) []string {
 	for _, event := range triggerEvents {
 		out = append(out, "DROP TRIGGER IF EXISTS "+triggerName(t, event))
 	}
-	old := "slotsql_refit_" + c.SlotTable
+	old := "slotsql_refit_" + c.SlotTable.Name
 	out = append(out, "ALTER TABLE "+slotTable(t)+" RENAME TO "+quote(old))
 	create := d.CreateSlots(t)
 	var names []string
 	for i := range slots.Columns {
-		if name := slots.Columns[i].Name; t.Column(name) != nil || sameName(name, c.SlotColumn) || strings.HasPrefix(name, "slotsql_at_") {
+		if name := slots.Columns[i].Name; t.Column(name) != nil || sameName(name, c.SlotTable.Column) || strings.HasPrefix(name, "slotsql_at_") {
 			names = append(names, name)
 		}
 	}
-	schema := c.SlotSchema
+	schema := c.SlotTable.Schema
 	if schema == "" {
 		schema = schemaOf(t)
 	}

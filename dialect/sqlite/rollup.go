@@ -22,14 +22,14 @@ func (*Dialect) DrainTransaction() []string { return nil }
 // LockSlots has nothing to do: a transaction that writes excludes others.
 func (*Dialect) LockSlots(*rewrite.Table) (lock, unlock []string) { return nil, nil }
 
-// RollUp moves a part of the slots inside one write transaction. Nobody else
+// RollUp moves a part of the slots inside one write transaction. No other session
 // writes meanwhile, so that each of its statements meets the same slots. (The
 // application's own triggers fire when a base row is updated; what they add to
 // slots by themselves goes to base rows.)
 //
 //nolint:funlen // one statement, read from its beginning to its end
 func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.RollUp {
-	w := &rollUp{dialect.RollUpText{Table: t, Part: part}}
+	w := &rollUp{dialect.RollUpSQL{Table: t, Part: part}}
 	full := "(" + nonZero(t, slotAlias) + ")"
 	from := " FROM " + slotTable(t) + " AS " + slotAlias + " WHERE "
 	based := "EXISTS (SELECT 1 FROM " + baseTable(t) + " AS " + baseAlias + " WHERE " + w.on() + ")"
@@ -64,7 +64,7 @@ func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.Roll
 			return "DELETE FROM " + slotTable(t) + " AS " + slotAlias + " WHERE " + where
 		})},
 	}
-	if whole := t.Counter.Whole(slotTable(t), ""); whole != "" {
+	if whole := t.Counter.SlotTable.Whole(slotTable(t), ""); whole != "" {
 		out.Begin = append(out.Begin, "SELECT "+whole)
 	}
 	if t.Counter.Layout == rewrite.LayoutJournal {
@@ -88,7 +88,7 @@ func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.Roll
 }
 
 // rollUp writes the statements for one part.
-type rollUp struct{ dialect.RollUpText }
+type rollUp struct{ dialect.RollUpSQL }
 
 func (w *rollUp) use(arg int) string { return fmt.Sprintf("?%d", w.Position(arg)) }
 

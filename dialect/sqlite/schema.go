@@ -68,7 +68,7 @@ func (s *schemaFile) named(name string) *schemaTable {
 }
 
 func (s *schemaFile) statement(st dialect.SchemaStatement) error {
-	n, err := parseOne(st.Text)
+	n, err := parseOne(st.SQL)
 	if err != nil {
 		if st.Is("CREATE", "TABLE") || st.Is("ALTER", "TABLE") || st.Is("CREATE", "UNIQUE") || st.Is("CREATE", "TRIGGER") {
 			return err
@@ -77,7 +77,7 @@ func (s *schemaFile) statement(st dialect.SchemaStatement) error {
 	}
 	switch n := n.(type) {
 	case *ast.CreateTableStmt:
-		return s.create(n, st.Text)
+		return s.create(n, st.SQL)
 	case *ast.CreateViewStmt:
 		if !n.Temp {
 			s.add(n.Name, &schemaTable{Table: &rewrite.Table{IsView: true}})
@@ -87,7 +87,7 @@ func (s *schemaFile) statement(st dialect.SchemaStatement) error {
 	case *ast.CreateIndexStmt:
 		return s.index(n)
 	case *ast.CreateTriggerStmt:
-		s.trigger(n, st.Text)
+		s.trigger(n, st.SQL)
 	case *ast.AlterTableStmt:
 		return s.alter(n)
 	case *ast.DropTableStmt:
@@ -113,7 +113,7 @@ func (s *schemaFile) add(name *ast.QualifiedName, t *schemaTable) bool {
 }
 
 //nolint:funlen // one case for each part of CREATE TABLE
-func (s *schemaFile) create(n *ast.CreateTableStmt, text string) error {
+func (s *schemaFile) create(n *ast.CreateTableStmt, sql string) error {
 	if n.Temp || n.Name.Schema != nil && sameName(n.Name.Schema.Name, "temp") {
 		return nil
 	}
@@ -121,7 +121,7 @@ func (s *schemaFile) create(n *ast.CreateTableStmt, text string) error {
 		return errors.New("the columns of CREATE TABLE ... AS SELECT are not known without the database: write them out")
 	}
 	t := &schemaTable{Table: &rewrite.Table{}, def: newDefinition()}
-	t.def.understood, t.def.text = true, text
+	t.def.understood, t.def.sql = true, sql
 	if !s.add(n.Name, t) {
 		return nil
 	}
@@ -220,22 +220,22 @@ func (s *schemaFile) references() {
 		if to == nil || slices.Contains(s.triggers, foldName(triggerPrefix+k.from+"_delete")) {
 			continue
 		}
-		to.Referencing = to.Referencing || s.named(k.from) != nil
+		to.ForeignKeys.Referenced = to.ForeignKeys.Referenced || s.named(k.from) != nil
 	}
 }
 
-func (s *schemaFile) trigger(n *ast.CreateTriggerStmt, text string) {
+func (s *schemaFile) trigger(n *ast.CreateTriggerStmt, sql string) {
 	if n.Temp {
 		return
 	}
 	s.triggers = append(s.triggers, foldName(n.Name.Name.Name))
-	if slots, ok := ownTrigger(n.Name.Name.Name); ok && s.named(slots) != nil && strings.Contains(text, quote(slots)) {
+	if slots, ok := ownTrigger(n.Name.Name.Name); ok && s.named(slots) != nil && strings.Contains(sql, quote(slots)) {
 		return
 	}
 	if t := s.find(n.Table); t != nil {
-		t.UpdateTrigger = t.UpdateTrigger || strings.EqualFold(n.Event, "UPDATE")
-		t.DeleteTrigger = t.DeleteTrigger || strings.EqualFold(n.Event, "DELETE")
-		t.InsertTrigger = t.InsertTrigger || strings.EqualFold(n.Event, "INSERT")
+		t.Triggers.Update = t.Triggers.Update || strings.EqualFold(n.Event, "UPDATE")
+		t.Triggers.Delete = t.Triggers.Delete || strings.EqualFold(n.Event, "DELETE")
+		t.Triggers.Insert = t.Triggers.Insert || strings.EqualFold(n.Event, "INSERT")
 	}
 }
 

@@ -46,8 +46,8 @@ func TestParseSchema(t *testing.T) {
 				if err != nil || want == nil {
 					t.Fatal(want, err)
 				}
-				want.Parents = nil // told by databases only
-				want.Checks = nil  // a file that changes a table knows fewer
+				want.ForeignKeys.Parents = nil // told by databases only
+				want.Checks = nil              // a file that changes a table knows fewer
 				for _, tb := range got {
 					tb.Checks = nil
 					if tb.Name == want.Name && !reflect.DeepEqual(tb, want) {
@@ -67,19 +67,17 @@ func TestParseSchemaOwn(t *testing.T) {
 	}
 	p := base[0]
 	p.Counter = &rewrite.Counter{
-		Key:        []string{"id"},
-		Counters:   []string{"views"},
-		Slots:      8,
-		SlotSchema: "main",
-		SlotTable:  "p_slots",
-		SlotColumn: "slot",
+		Key:       []string{"id"},
+		Counters:  []string{"views"},
+		Slots:     8,
+		SlotTable: rewrite.SlotTable{Schema: "main", Name: "p_slots", Column: "slot"},
 	}
 	sql := "CREATE TABLE p (id INTEGER PRIMARY KEY, views INT);\n" + strings.Join(d.CreateSlots(p), ";\n")
 	all, err := d.ParseSchema(sql)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if q := all[0]; len(all) != 2 || q.UpdateTrigger || q.DeleteTrigger || q.Referencing {
+	if q := all[0]; len(all) != 2 || q.Triggers.Update || q.Triggers.Delete || q.ForeignKeys.Referenced {
 		t.Errorf("own triggers count: %+v", q)
 	}
 }

@@ -19,7 +19,7 @@ func createShared(t *rewrite.Table) string {
 		quote(sh.Type),
 		quote(sh.ID),
 		id,
-		quote(t.Counter.SlotColumn),
+		quote(t.Counter.SlotTable.Column),
 		quote(sh.Count),
 	)
 }
@@ -27,17 +27,17 @@ func createShared(t *rewrite.Table) string {
 // incrementShared is Increment for a shared table. There is one writer, so that
 // the slot rows can be looked at before they are written: all of them have room,
 // or none is written.
-func incrementShared(t *rewrite.Table, in rewrite.IncrementText) string {
+func incrementShared(t *rewrite.Table, in rewrite.IncrementSQL) string {
 	c, q, sh := t.Counter, in.Qualifier, t.Counter.Shared
 	key, count := q+"."+quote(c.Key[0]), quote(sh.Count)
-	into := columns("", sh.Type, sh.ID, c.SlotColumn)
+	into := columns("", sh.Type, sh.ID, c.SlotTable.Column)
 	where := []string{"(" + in.Where + ")"}
 	if col := t.Column(c.Key[0]); col == nil || col.Nullable {
 		where = append(where, key+" IS NOT NULL")
 	}
 	var rows []string
 	for _, d := range in.Deltas {
-		delta := "(" + d.Text + ")"
+		delta := "(" + d.SQL + ")"
 		rows = append(rows, fmt.Sprintf("SELECT %d AS slotsql_y, %s AS slotsql_d", sh.Records[d.Column], delta))
 		where = append(where, baseGuards(q, d.Column)...)
 		held := fmt.Sprintf(
@@ -47,7 +47,7 @@ func incrementShared(t *rewrite.Table, in rewrite.IncrementText) string {
 			c.OfCounters(quote, "slotsql_l.", d.Column),
 			quote(sh.ID),
 			key,
-			quote(c.SlotColumn),
+			quote(c.SlotTable.Column),
 			in.Slot,
 		)
 		where = append(where, "typeof"+delta+" = 'integer'",

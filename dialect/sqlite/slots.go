@@ -17,11 +17,11 @@ const maxSlots = 4096
 
 // slotTable writes the qualified name of t's slot table.
 func slotTable(t *rewrite.Table) string {
-	schema := t.Counter.SlotSchema
+	schema := t.Counter.SlotTable.Schema
 	if schema == "" {
 		schema = schemaOf(t)
 	}
-	return quote(schema) + "." + quote(t.Counter.SlotTable)
+	return quote(schema) + "." + quote(t.Counter.SlotTable.Name)
 }
 
 // baseTable writes the qualified name of t.

@@ -9,8 +9,8 @@ var _ dialect.SnapshotAware = (*Dialect)(nil)
 
 // Defers implements dialect.SnapshotAware: BEGIN IMMEDIATE and BEGIN EXCLUSIVE
 // look at the database at once.
-func (*Dialect) Defers(text string) bool {
-	return !rewrite.ContainsFold(text, "immediate") && !rewrite.ContainsFold(text, "exclusive")
+func (*Dialect) Defers(sql string) bool {
+	return !rewrite.ContainsFold(sql, "immediate") && !rewrite.ContainsFold(sql, "exclusive")
 }
 
 // AsideSession waits for no lock.

@@ -15,9 +15,9 @@ var _ dialect.Surveyor = (*Dialect)(nil)
 func (*Dialect) Database(ctx context.Context, s dialect.Session) (string, error) {
 	rows, err := s.Query(ctx, "SELECT file FROM pragma_database_list WHERE name = 'main'")
 	if err != nil {
-		return "", fmt.Errorf("sqlite: read the database's file: %w", err)
+		return "", fmt.Errorf("sqlite: reading the database's file: %w", err)
 	}
-	if file := text(rows[0][0]); file != "" {
+	if file := dialect.String(rows[0][0]); file != "" {
 		return filepath.Base(file), nil
 	}
 	return ":memory:", nil
@@ -31,11 +31,11 @@ func (*Dialect) Tables(ctx context.Context, s dialect.Session) ([]dialect.TableN
 		"SELECT schema, name FROM pragma_table_list WHERE type = 'table' AND schema = 'main' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name",
 	)
 	if err != nil {
-		return nil, fmt.Errorf("sqlite: list tables: %w", err)
+		return nil, fmt.Errorf("sqlite: listing tables: %w", err)
 	}
 	var out []dialect.TableName
 	for _, r := range rows {
-		out = append(out, dialect.TableName{Schema: text(r[0]), Name: text(r[1]), Bare: true})
+		out = append(out, dialect.TableName{Schema: dialect.String(r[0]), Name: dialect.String(r[1]), Bare: true})
 	}
 	return out, nil
 }
@@ -49,11 +49,11 @@ func (*Dialect) Indexed(ctx context.Context, s dialect.Session, t *rewrite.Table
 		t.Schema,
 	)
 	if err != nil {
-		return nil, fmt.Errorf("sqlite: read the indexes of %s: %w", t.Name, err)
+		return nil, fmt.Errorf("sqlite: reading the indexes of %s: %w", t.Name, err)
 	}
 	var out []string
 	for _, r := range rows {
-		out = append(out, text(r[0]))
+		out = append(out, dialect.String(r[0]))
 	}
 	return out, nil
 }

@@ -27,10 +27,3 @@ func (*Dialect) Total(t *rewrite.Table, qualifier, column string, comparable boo
 	return "(SELECT " + value + " + " + sum + " " + slots + " HAVING " + sum + " <> 0" +
 		" UNION ALL SELECT " + value + " WHERE COALESCE((SELECT " + sum + " " + slots + "), 0) = 0)"
 }
-
-// TotalOf implements rewrite.Dialect. Where the sum is 0 the value is the
-// column itself.
-func (*Dialect) TotalOf(t *rewrite.Table, qualifier, column, sum string) string {
-	value := qualifier + "." + quote(column)
-	return "(SELECT " + value + " + " + sum + " WHERE " + sum + " <> 0 UNION ALL SELECT " + value + " WHERE " + sum + " = 0)"
-}

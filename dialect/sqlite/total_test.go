@@ -30,8 +30,8 @@ func TestTotalIsTheColumn(t *testing.T) {
 
 		compare := func(query string, args ...any) {
 			t.Helper()
-			run := func(text string) string {
-				rows, err := e.Conn.QueryContext(t.Context(), text, args...)
+			run := func(sql string) string {
+				rows, err := e.Conn.QueryContext(t.Context(), sql, args...)
 				if err != nil {
 					return err.Error()
 				}
@@ -41,7 +41,7 @@ func TestTotalIsTheColumn(t *testing.T) {
 					decl = append(decl, c.DatabaseTypeName())
 				}
 				_ = rows.Close()
-				return fmt.Sprint(decl, " ", e.query(text, args...))
+				return fmt.Sprint(decl, " ", e.query(sql, args...))
 			}
 			plain := run(strings.NewReplacer("<v>", "q.views", "<p>", "twin").Replace(query))
 			for _, comparable := range []bool{false, true} {
@@ -103,15 +103,15 @@ func TestTotalBesideAnother(t *testing.T) {
 	e.want("7|abc; 7|[49]; 7|<nil>; 7|1.5; 5|x", "SELECT views, likes FROM p ORDER BY id")
 }
 
-// The drained and the point-read texts look rows up by key.
+// The statements of a drain and of a point read look rows up by key.
 func TestAccessPaths(t *testing.T) {
 	e := open(t, true, "CREATE TABLE p (a TEXT COLLATE NOCASE, b INTEGER, views INTEGER, PRIMARY KEY (a, b))")
 	p := e.counters("p", []string{"a", "b"}, "views")
-	for _, text := range append(New().Fold(p, scopeOf("a = 'x' AND b = 1")),
+	for _, sql := range append(New().Fold(p, scopeOf("a = 'x' AND b = 1")),
 		"SELECT "+New().Total(p, "q", "views", true)+" FROM p AS q WHERE a = 'x' AND b = 1") {
-		plan := e.query("EXPLAIN QUERY PLAN " + text)
+		plan := e.query("EXPLAIN QUERY PLAN " + sql)
 		if strings.Contains(plan, "SCAN p") || strings.Contains(plan, "SCAN slotsql") || strings.Contains(plan, "SCAN q") {
-			t.Errorf("%s\n%s", text, plan)
+			t.Errorf("%s\n%s", sql, plan)
 		}
 	}
 }

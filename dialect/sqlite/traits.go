@@ -15,12 +15,13 @@ func (*Dialect) Traits() rewrite.Traits {
 		},
 		ValueRules: rewrite.ValueRules{
 			AnyType:        true,
+			ConstantType:   func(*rewrite.Column) string { return "NUMERIC" }, // what the affinity of a counter does
 			ColumnsCollate: true,
 			ScalarMax:      true,
 			NumberCasts:    map[string]int{"integer": 64, "int": 64, "bigint": 64},
 			Steady:         steady,
 		},
-		ReadRules:  rewrite.ReadRules{Defects: rewrite.FullJoinFilter},
+		ReadRules:  rewrite.ReadRules{KeyIn: [2]string{" IN (", ")"}, SharedWith: true, Defects: rewrite.FullJoinFilter},
 		WriteRules: rewrite.WriteRules{OneWriter: true, SlotTriggers: true},
 		SessionRules: rewrite.SessionRules{
 			ArgsRestart: true,

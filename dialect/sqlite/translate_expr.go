@@ -208,12 +208,12 @@ func (t *translator) in(e *rewrite.Expr, n *ast.InExpr) {
 
 // parenAfter finds the parenthesis that opens after start and closes at end.
 func (t *translator) parenAfter(start, end int) rewrite.Span {
-	s := rewrite.NewScanner(&lexis, t.text[start:end])
+	s := rewrite.NewScanner(&lexis, t.sql[start:end])
 	for {
 		switch k := s.Next(); {
 		case k.Kind == rewrite.EOF:
 			return rewrite.Span{Start: start, End: end}
-		case k.Kind == rewrite.Operator && t.text[start+k.Start] == '(':
+		case k.Kind == rewrite.Operator && t.sql[start+k.Start] == '(':
 			return rewrite.Span{Start: start + k.Start, End: end}
 		}
 	}

@@ -89,7 +89,7 @@ func (t *translator) items(list []*ast.ResultColumn) []rewrite.Item {
 	return out
 }
 
-// limit returns the operands in text order.
+// limit returns the operands in source order.
 func (t *translator) limit(n *ast.Limit) []*rewrite.Expr {
 	switch {
 	case n == nil:

@@ -14,7 +14,7 @@ var triggerEvents = []string{"insert", "delete", "update"}
 // triggerName names a trigger for its slot table, so that no second set can
 // come to exist beside the first, even after the base table was renamed.
 func triggerName(t *rewrite.Table, event string) string {
-	return quote(schemaOf(t)) + "." + quote(triggerPrefix+t.Counter.SlotTable+"_"+event)
+	return quote(schemaOf(t)) + "." + quote(triggerPrefix+t.Counter.SlotTable.Name+"_"+event)
 }
 
 // ownTrigger returns the slot table that a trigger name of slotsql's stands
@@ -36,7 +36,7 @@ func ownTrigger(name string) (slotTable string, ok bool) {
 // under its name has lost them.
 func (*Dialect) MissingTriggers(t *rewrite.Table) (missing []string) {
 	c := t.Counter
-	if c.Layout == rewrite.LayoutShared || c.SlotSchema != "" && !sameName(c.SlotSchema, schemaOf(t)) {
+	if c.Layout == rewrite.LayoutShared || c.SlotTable.Schema != "" && !sameName(c.SlotTable.Schema, schemaOf(t)) {
 		return nil
 	}
 	events := triggerEvents
@@ -44,8 +44,8 @@ func (*Dialect) MissingTriggers(t *rewrite.Table) (missing []string) {
 		events = events[:2]
 	}
 	for _, e := range events {
-		name := triggerPrefix + c.SlotTable + "_" + e
-		if !slices.ContainsFunc(t.OwnTriggers, func(own string) bool { return sameName(own, name) }) {
+		name := triggerPrefix + c.SlotTable.Name + "_" + e
+		if !slices.ContainsFunc(t.Triggers.Own, func(own string) bool { return sameName(own, name) }) {
 			missing = append(missing, name)
 		}
 	}
@@ -57,13 +57,13 @@ func (*Dialect) MissingTriggers(t *rewrite.Table) (missing []string) {
 // in the trigger's own database, and must not be qualified.
 func triggers(t *rewrite.Table) []string {
 	c := t.Counter
-	if c.SlotSchema != "" && !sameName(c.SlotSchema, schemaOf(t)) {
+	if c.SlotTable.Schema != "" && !sameName(c.SlotTable.Schema, schemaOf(t)) {
 		return nil
 	}
 	if len(c.Key) == 0 {
 		return singleRowTriggers(t)
 	}
-	slots := quote(c.SlotTable)
+	slots := quote(c.SlotTable.Name)
 	of := func(row string) string {
 		parts := columns("", c.Key...)
 		for i, p := range parts {
@@ -108,7 +108,7 @@ func updateNames(t *rewrite.Table) string {
 // is there keeps what is its own, and a later row starts without slots. The UPDATE
 // of a trigger can give its table no alias.
 func singleRowTriggers(t *rewrite.Table) []string {
-	base, slots := quote(t.Name), quote(t.Counter.SlotTable)
+	base, slots := quote(t.Name), quote(t.Counter.SlotTable.Name)
 	return []string{
 		trigger(t, "insert", "BEFORE INSERT", "EXISTS (SELECT 1 FROM "+slots+")",
 			"UPDATE "+base+" SET "+foldSet(t, base, "FROM "+slots+" AS "+slotAlias),
@@ -119,9 +119,9 @@ func singleRowTriggers(t *rewrite.Table) []string {
 }
 
 func trigger(t *rewrite.Table, event, when, condition string, statements ...string) string {
-	text := "CREATE TRIGGER IF NOT EXISTS " + triggerName(t, event) + " " + when + " ON " + quote(t.Name)
+	sql := "CREATE TRIGGER IF NOT EXISTS " + triggerName(t, event) + " " + when + " ON " + quote(t.Name)
 	if condition != "" {
-		text += " WHEN " + condition
+		sql += " WHEN " + condition
 	}
-	return text + " BEGIN " + strings.Join(statements, "; ") + "; END"
+	return sql + " BEGIN " + strings.Join(statements, "; ") + "; END"
 }

@@ -25,16 +25,16 @@ func (d *Dialect) Views(ctx context.Context, s dialect.Session, t *rewrite.Table
 func (*Dialect) ViewsOver(ctx context.Context, s dialect.Session, tables []*rewrite.Table, _ dialect.Reach) ([][]string, error) {
 	databases, err := searched(ctx, s)
 	if err != nil {
-		return nil, fmt.Errorf("sqlite: read databases: %w", err)
+		return nil, fmt.Errorf("sqlite: reading databases: %w", err)
 	}
 	var views []dialect.ViewDefinition
 	for _, db := range databases {
 		rows, err := s.Query(ctx, "SELECT name, sql FROM "+quote(db)+".sqlite_schema WHERE type = 'view'")
 		if err != nil {
-			return nil, fmt.Errorf("sqlite: read the views of %s: %w", db, err)
+			return nil, fmt.Errorf("sqlite: reading the views of %s: %w", db, err)
 		}
 		for _, r := range rows {
-			views = append(views, dialect.ViewDefinition{Name: text(r[0]), Text: text(r[1])})
+			views = append(views, dialect.ViewDefinition{Name: dialect.String(r[0]), SQL: dialect.String(r[1])})
 		}
 	}
 	out := make([][]string, len(tables))

@@ -21,23 +21,23 @@ func (*Dialect) Marks(ctx context.Context, s dialect.Session, names []dialect.Wr
 	marks := make([]dialect.Mark, len(names))
 	databases, err := s.Query(ctx, "SELECT name FROM pragma_database_list WHERE seq <> 1 ORDER BY seq")
 	if err != nil {
-		return nil, fmt.Errorf("sqlite: look at the tables' definitions: %w", err)
+		return nil, fmt.Errorf("sqlite: looking at the tables' definitions: %w", err)
 	}
 	asked := make([]string, len(names))
 	for i, n := range names {
 		asked[i] = n.Name
 	}
 	for _, r := range databases {
-		db := text(r[0])
+		db := dialect.String(r[0])
 		rows, err := s.Query(ctx, "SELECT type, name, tbl_name, sql FROM "+quote(db)+".sqlite_schema"+
 			" WHERE tbl_name COLLATE NOCASE IN "+textList(asked)+" OR type = 'view' ORDER BY type, name")
 		if err != nil {
-			return nil, fmt.Errorf("sqlite: look at the tables' definitions: %w", err)
+			return nil, fmt.Errorf("sqlite: looking at the tables' definitions: %w", err)
 		}
 		stored, versions := map[string]string{}, map[string]string{}
 		views := ""
 		for _, r := range rows {
-			kind, name, table, sql := text(r[0]), text(r[1]), foldName(text(r[2])), text(r[3])
+			kind, name, table, sql := dialect.String(r[0]), dialect.String(r[1]), foldName(dialect.String(r[2])), dialect.String(r[3])
 			if kind == "table" || kind == "view" {
 				stored[table] = name
 			}

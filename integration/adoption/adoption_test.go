@@ -58,7 +58,7 @@ var story = []struct {
 	{"passive", func(f *fleet) { f.rollOut(passive) }},
 	{"on", func(f *fleet) {
 		f.based.Store(false)
-		f.goOn() // nobody who takes base values for totals is busy any more
+		f.goOn() // no process takes base values for totals any more
 		f.rollOut(on)
 		f.command(0, on, "verify", "--patience", "10m")
 	}},
@@ -84,7 +84,7 @@ var story = []struct {
 	}},
 	{"fewer slots", func(f *fleet) {
 		f.rollOut(slim)
-		f.drain(slim) // of what is in slots that nobody uses any more
+		f.drain(slim) // of what is in slots that no process uses any more
 		f.command(0, slim, "verify", "--patience", "10m")
 	}},
 	{"the other roll-up has taken over", func(f *fleet) { f.rolledUp() }},

@@ -2,7 +2,6 @@ package adoption
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"os"
 	"os/exec"
@@ -11,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // arguments writes a configuration into a file, and returns the arguments that name
@@ -50,15 +50,17 @@ func (f *fleet) command(code int, c config, args ...string) {
 func (f *fleet) migrate(c config, flags ...string) {
 	f.t.Helper()
 	args := append([]string{"migrate"}, flags...)
-	for range 10 {
+	for limit := time.Now().Add(10 * time.Minute); ; {
 		cmd := exec.CommandContext(f.t.Context(), f.binary, f.arguments(c, args...)...)
 		out, err := cmd.CombinedOutput()
 		if err == nil {
 			return
 		}
 		f.t.Logf("step %q: slotsql %s: %v\n%s", f.step, strings.Join(args, " "), err, out)
+		if time.Now().After(limit) {
+			f.t.Fatalf("step %q: migrate has had no lock for ten minutes", f.step)
+		}
 	}
-	f.t.Fatalf("step %q: migrate has had no lock ten times", f.step)
 }
 
 // drain drains while applications may count in slots: it says so when it has met
@@ -70,18 +72,35 @@ func (f *fleet) drain(c config) {
 
 // A daemon is `slotsql rollup`.
 type daemon struct {
-	cmd    *exec.Cmd
-	errors bytes.Buffer
-	moved  chan struct{} // closed when it has moved slots
-	ended  chan struct{}
+	cmd   *exec.Cmd
+	log   lines
+	moved chan struct{} // closed when it has moved slots
+	ended chan struct{}
+}
+
+// lines is what a command has logged so far.
+type lines struct {
+	mu  sync.Mutex
+	all strings.Builder
+}
+
+func (l *lines) add(line string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all.WriteString(line + "\n")
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all.String()
 }
 
 func (f *fleet) startRollUp(c config) {
 	f.t.Helper()
 	d := &daemon{moved: make(chan struct{}), ended: make(chan struct{})}
 	d.cmd = exec.Command(f.binary, f.arguments(c, "rollup", "--interval", "200ms", "--idle", "1s")...)
-	d.cmd.Stderr = &d.errors
-	out, err := d.cmd.StdoutPipe()
+	out, err := d.cmd.StderrPipe()
 	if err == nil {
 		err = d.cmd.Start()
 	}
@@ -92,7 +111,8 @@ func (f *fleet) startRollUp(c config) {
 		defer close(d.ended)
 		var once sync.Once
 		for s := bufio.NewScanner(out); s.Scan(); {
-			if !strings.Contains(s.Text(), " 0 slot rows moved") {
+			d.log.add(s.Text())
+			if strings.Contains(s.Text(), "rolled up") && !strings.Contains(s.Text(), " moved=0 ") {
 				once.Do(func() { close(d.moved) })
 			}
 		}
@@ -107,7 +127,7 @@ func (f *fleet) rolledUp() {
 	select {
 	case <-f.rollUp.moved:
 	case <-f.rollUp.ended:
-		f.t.Fatalf("step %q: slotsql rollup has ended: %s", f.step, f.rollUp.errors.String())
+		f.t.Fatalf("step %q: slotsql rollup has ended: %s", f.step, f.rollUp.log.String())
 	}
 }
 
@@ -119,7 +139,7 @@ func (f *fleet) stopRollUp() {
 	}
 	<-f.rollUp.ended
 	if code := f.rollUp.cmd.ProcessState.ExitCode(); code != 0 {
-		f.t.Fatalf("step %q: slotsql rollup has ended with %d: %s", f.step, code, f.rollUp.errors.String())
+		f.t.Fatalf("step %q: slotsql rollup has ended with %d: %s", f.step, code, f.rollUp.log.String())
 	}
 	f.rollUp = nil
 }

@@ -32,7 +32,7 @@ type fleet struct {
 	based                     atomic.Bool  // the base values are the totals
 	alone                     sync.RWMutex // held shared by who does something
 	mu                        sync.Mutex
-	moved                     *sync.Cond // somebody has gone on, or failed
+	moved                     *sync.Cond // a process has gone on, or failed
 	failed                    bool
 	earlier                   int // operations of processes that are gone
 }
@@ -91,7 +91,7 @@ func (f *fleet) createTables() {
 	db := f.open(plain)
 	defer db.Close()
 	identity := map[string]string{"mysql": "AUTO_INCREMENT", "postgres": "GENERATED ALWAYS AS IDENTITY"}[f.dialect]
-	texts := []string{
+	statements := []string{
 		"CREATE TABLE posts (id INT PRIMARY KEY, title VARCHAR(40) NOT NULL, views BIGINT NOT NULL DEFAULT 0, likes INT NOT NULL DEFAULT 0, shares INT NOT NULL DEFAULT 0)",
 		"CREATE INDEX posts_views ON posts (views)",
 		"CREATE TABLE ledger (id BIGINT " + identity + " PRIMARY KEY, post INT NOT NULL, kind INT NOT NULL, n INT NOT NULL)",
@@ -103,10 +103,10 @@ func (f *fleet) createTables() {
 			posts = append(posts, fmt.Sprintf("(%d, 'post %d', %d, %d)", id, id, id%5, id%liked))
 			ledger = append(ledger, fmt.Sprintf("(%d, 1, %d)", id, id%liked))
 		}
-		texts = append(texts, "INSERT INTO posts (id, title, views, likes) VALUES "+strings.Join(posts, ", "),
+		statements = append(statements, "INSERT INTO posts (id, title, views, likes) VALUES "+strings.Join(posts, ", "),
 			"INSERT INTO ledger (post, kind, n) VALUES "+strings.Join(ledger, ", "))
 	}
-	for _, q := range texts {
+	for _, q := range statements {
 		if _, err := db.ExecContext(f.t.Context(), q); err != nil {
 			f.t.Fatal(err)
 		}

@@ -81,9 +81,9 @@ func open(t *testing.T, p *twin.Pair, r *recorder, n int) *sql.DB {
 
 const increment = "UPDATE c0 SET n = n + 1 WHERE id = 1"
 
-func exec(t *testing.T, db *sql.DB, texts ...string) {
+func exec(t *testing.T, db *sql.DB, statements ...string) {
 	t.Helper()
-	for _, q := range texts {
+	for _, q := range statements {
 		if _, err := db.ExecContext(t.Context(), q); err != nil {
 			t.Fatalf("%s: %v", q, err)
 		}
@@ -120,16 +120,16 @@ func TestUnrelatedDDLReadsNothing(t *testing.T) {
 		db := open(t, p, r, counters)
 		exec(t, db, increment)
 		r.asked()
-		texts := []string{
+		statements := []string{
 			"CREATE TABLE other (id INTEGER PRIMARY KEY, x INTEGER)",
 			"CREATE INDEX other_x ON other (x)",
 			"ALTER TABLE other ADD COLUMN y INTEGER",
 			"DROP TABLE other",
 		}
 		if dialect != "sqlite" {
-			texts = append(texts, "TRUNCATE TABLE o0")
+			statements = append(statements, "TRUNCATE TABLE o0")
 		}
-		for _, q := range texts {
+		for _, q := range statements {
 			exec(t, db, q, increment)
 			exec(t, p.Under, strings.ReplaceAll(q, "other", "another"))
 			exec(t, db, increment)

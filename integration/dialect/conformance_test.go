@@ -40,14 +40,14 @@ func TestConformance(t *testing.T) {
 					Definition: "u INT UNSIGNED NOT NULL DEFAULT 3",
 					Facts: rewrite.Column{
 						Name: "u", Type: "int(10) unsigned", HasDefault: true, Copied: "int unsigned NOT NULL DEFAULT 3",
-						Numeric: rewrite.Integer, Unsigned: true, Bits: 32,
+						NumericType: rewrite.NumericType{Numeric: rewrite.Integer, Unsigned: true, Bits: 32},
 					},
 				},
-				{Definition: "r DOUBLE", Facts: rewrite.Column{Name: "r", Type: "double", Nullable: true, Numeric: rewrite.Float}},
+				{Definition: "r DOUBLE", Facts: rewrite.Column{Name: "r", Type: "double", Nullable: true, NumericType: rewrite.NumericType{Numeric: rewrite.Float}}},
 				{
 					Definition: "g BIGINT AS (u * 2) VIRTUAL",
 					Facts: rewrite.Column{
-						Name: "g", Type: "bigint(20)", Nullable: true, Generated: true, DependsOn: []string{"u"}, Numeric: rewrite.Integer, Bits: 64,
+						Name: "g", Type: "bigint(20)", Nullable: true, Generated: true, DependsOn: []string{"u"}, NumericType: rewrite.NumericType{Numeric: rewrite.Integer, Bits: 64},
 					},
 				},
 			},
@@ -57,16 +57,16 @@ func TestConformance(t *testing.T) {
 			Open:      open("pgx", func(t *testing.T) string { return server.Postgres(t) }),
 			Impatient: "SET lock_timeout = '200ms'",
 			Columns: []dialecttest.Column{
-				{Definition: "s SMALLINT NOT NULL", Facts: rewrite.Column{Name: "s", Type: "smallint", Numeric: rewrite.Integer, Bits: 16}},
+				{Definition: "s SMALLINT NOT NULL", Facts: rewrite.Column{Name: "s", Type: "smallint", NumericType: rewrite.NumericType{Numeric: rewrite.Integer, Bits: 16}}},
 				{
 					Definition: "d NUMERIC(12,2)",
-					Facts:      rewrite.Column{Name: "d", Type: "numeric(12,2)", Nullable: true, Numeric: rewrite.Decimal, Precision: 12, Scale: 2},
+					Facts:      rewrite.Column{Name: "d", Type: "numeric(12,2)", Nullable: true, NumericType: rewrite.NumericType{Numeric: rewrite.Decimal, Precision: 12, Scale: 2}},
 				},
-				{Definition: "r REAL", Facts: rewrite.Column{Name: "r", Type: "real", Nullable: true, Numeric: rewrite.Float}},
+				{Definition: "r REAL", Facts: rewrite.Column{Name: "r", Type: "real", Nullable: true, NumericType: rewrite.NumericType{Numeric: rewrite.Float}}},
 				{
 					Definition: "g INT GENERATED ALWAYS AS (s + 1) STORED",
 					Facts: rewrite.Column{
-						Name: "g", Type: "integer", Nullable: true, Generated: true, DependsOn: []string{"s"}, Numeric: rewrite.Integer, Bits: 32,
+						Name: "g", Type: "integer", Nullable: true, Generated: true, DependsOn: []string{"s"}, NumericType: rewrite.NumericType{Numeric: rewrite.Integer, Bits: 32},
 					},
 				},
 			},
@@ -76,11 +76,11 @@ func TestConformance(t *testing.T) {
 			Open:      open("sqlite", func(t *testing.T) string { return filepath.Join(t.TempDir(), "test.db") }),
 			Impatient: "PRAGMA busy_timeout = 100",
 			Columns: []dialecttest.Column{
-				{Definition: "r REAL", Facts: rewrite.Column{Name: "r", Type: "REAL", Nullable: true, Numeric: rewrite.Float}},
+				{Definition: "r REAL", Facts: rewrite.Column{Name: "r", Type: "REAL", Nullable: true, NumericType: rewrite.NumericType{Numeric: rewrite.Float}}},
 				{
 					Definition: "g INT AS (r * 2)",
 					Facts: rewrite.Column{
-						Name: "g", Type: "INT", Nullable: true, Generated: true, DependsOn: []string{"r"}, Numeric: rewrite.Integer, Bits: 64,
+						Name: "g", Type: "INT", Nullable: true, Generated: true, DependsOn: []string{"r"}, NumericType: rewrite.NumericType{Numeric: rewrite.Integer, Bits: 64},
 					},
 				},
 			},

@@ -13,9 +13,9 @@ import (
 )
 
 // A roll-up on one node, and then on another one, which takes over while all nodes
-// count: what has been acknowledged is counted, once, and nobody is told of anything
+// count: what has been acknowledged is counted, once, and no client gets anything
 // but conflicts. SKIP LOCKED steps over what is locked on the worker's own node
-// only; what others have written is a conflict, of which one side is told, and the
+// only; what others have written is a conflict, of which one side gets an error, and the
 // worker's batch is undone and tried again.
 //
 // Every increment goes to a slot, so that there is something to move whenever a
@@ -33,7 +33,7 @@ func TestRollUp(t *testing.T) {
 		var wg sync.WaitGroup
 		c := d.connector(t, nodes(t, d, "")[node]).(*slotsql.Connector)
 		wg.Go(func() {
-			// What a pass is told is not what ends the worker: it tries again.
+			// An error of a pass does not end the worker: it tries again.
 			if err := slotsql.RunRollUp(
 				ctx,
 				c,
@@ -100,7 +100,7 @@ func TestRollUp(t *testing.T) {
 	d.check(t, &c)
 }
 
-// conflicts are the batches that somebody else was in the way of.
+// conflicts are the batches that another session was in the way of.
 func conflicts() (n uint64) {
 	for _, s := range slotsql.RollUps() {
 		n += s.Conflicts

@@ -17,9 +17,8 @@ const schema = `CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL, big BIGINT N
 	cents DECIMAL(12,2) NOT NULL, capacity INT, note VARCHAR(20), kind VARCHAR(10) NOT NULL)`
 
 var (
-	returning = []string{"postgres", "sqlite"}
-	mysqlOnly = []string{"mysql"}
-	// An upsert tells more on the other engines.
+	returning    = []string{"postgres", "sqlite"}
+	mysqlOnly    = []string{"mysql"}
 	postgresOnly = []string{"postgres"}
 )
 
@@ -64,11 +63,26 @@ var forms = []form{
 	{name: "drawn cents", sql: "UPDATE t SET cents = cents + ? WHERE id = ? RETURNING cents", args: []string{"cents", "id"}, only: []string{"postgres"}},
 
 	{name: "upsert", sql: "INSERT INTO t (id, n, big, small, cents, kind) VALUES (?, ?, 7, 8, 9, ?) ON CONFLICT (id) DO UPDATE SET n = t.n + EXCLUDED.n",
-		args: []string{"row", "add", "same 0 note"}, only: postgresOnly},
+		args: []string{"row", "add", "same 0 note"}, only: returning},
+	{name: "upsert literal", sql: "INSERT INTO t (id, n, big, small, cents, kind) VALUES (?, 2, 7, 8, 9, 'b') " +
+		"ON CONFLICT (id) DO UPDATE SET n = (2) + t.n, kind = 'b'", args: []string{"row"}, columns: "n, kind", only: returning},
+	{name: "upsert counters", sql: "INSERT INTO t (id, n, big, small, cents, kind) VALUES (?, ?, 7, ?, 9, 'b') " +
+		"ON CONFLICT (id) DO UPDATE SET n = EXCLUDED.n + t.n, small = t.small + EXCLUDED.small", args: []string{"row", "add", "large"}, only: returning},
 	{name: "upsert drawn", sql: "INSERT INTO t (id, n, big, small, cents, kind) VALUES (?, 1, 7, 8, 9, 'b') " +
-		"ON CONFLICT (id) DO UPDATE SET n = 1 + t.n, kind = excluded.kind RETURNING n, id, kind", args: []string{"row"}, only: postgresOnly},
+		"ON CONFLICT (id) DO UPDATE SET n = 1 + t.n, kind = excluded.kind RETURNING n, id, kind", args: []string{"row"}, only: returning},
 	{name: "upsert drawn argument", sql: "INSERT INTO t (id, n, big, small, cents, kind) VALUES (?, ?, 7, 8, 9, 'b') " +
-		"ON CONFLICT (id) DO UPDATE SET n = t.n + EXCLUDED.n RETURNING n AS drawn, big, n - 1 AS last", args: []string{"row", "add"}, only: postgresOnly},
+		"ON CONFLICT (id) DO UPDATE SET n = t.n + EXCLUDED.n RETURNING n AS drawn, big, n - 1 AS last", args: []string{"row", "add"}, only: returning},
+	{name: "upsert cents", sql: "INSERT INTO t (id, n, big, small, cents, kind) VALUES (?, 0, 7, 8, ?, 'b') " +
+		"ON CONFLICT (id) DO UPDATE SET cents = t.cents + EXCLUDED.cents", args: []string{"row", "cents"}, only: postgresOnly},
+
+	{name: "upsert", sql: "INSERT INTO t (id, n, big, small, cents, kind) VALUES (?, ?, 7, 8, 9, ?) ON DUPLICATE KEY UPDATE n = n + VALUES(n)",
+		args: []string{"row", "add", "same 0 note"}, only: mysqlOnly},
+	{name: "upsert literal", sql: "INSERT INTO t (id, n, big, small, cents, kind) VALUES (?, 2, 7, 8, 9, 'b') " +
+		"ON DUPLICATE KEY UPDATE n = (2) + t.n, kind = 'b'", args: []string{"row"}, columns: "n, kind", only: mysqlOnly},
+	{name: "upsert counters", sql: "INSERT INTO t (id, n, big, small, cents, kind) VALUES (?, ?, 7, ?, 9, 'b') " +
+		"ON DUPLICATE KEY UPDATE small = VALUES(small) + small, n = COALESCE(n, 0) + VALUES(n)", args: []string{"row", "take", "large"}, only: mysqlOnly, clamps: true},
+	{name: "upsert cents", sql: "INSERT INTO t (id, n, big, small, cents, kind) VALUES (?, 0, 7, 8, ?, 'b') " +
+		"ON DUPLICATE KEY UPDATE cents = cents + VALUES(cents)", args: []string{"row", "cents"}, only: mysqlOnly},
 
 	{name: "insert ID", sql: "UPDATE t SET n = LAST_INSERT_ID(n + ?) WHERE id = ?", args: []string{"take", "id"}, only: mysqlOnly},
 	{name: "insert ID and more", sql: "UPDATE t SET big = big + 1, n = LAST_INSERT_ID(n + 1) WHERE id = ? AND n < ?", args: []string{"id", "bound"}, only: mysqlOnly},

@@ -12,23 +12,21 @@ func Levels(dialect string) []string {
 }
 
 // Check returns an error when no order of events explains the history. Cut says
-// that it is not decided: the search was given up, or see slips.
+// that it is not decided: the search was given up.
 func Check(h *History) (cut bool, err error) {
 	var v verdict
 	switch {
 	case h.Dialect == "sqlite" || h.Level == "SERIALIZABLE":
 		v = checkSerial(h)
 	case h.Level == "READ COMMITTED":
-		v = checkStatements(h, false)
+		v = checkStatements(h, false, nil)
 	case h.Dialect == "postgres":
 		v = checkSnapshot(h)
 	default:
-		v = checkStatements(h, true)
+		v = checkStatements(h, true, nil)
 	}
-	if !v.explained && !v.cut && h.slips() {
-		return true, nil
-	}
-	if !v.explained && !v.cut {
+	torn := !v.explained && !v.cut && explainedTorn(h)
+	if !v.explained && !v.cut && !torn {
 		return false, fmt.Errorf("no order of events that %s allows explains this history:\n%s\n%s", h.Level, h, v.stuck)
 	}
 	if err := checkBeside(h); err != nil {
@@ -39,6 +37,9 @@ func Check(h *History) (cut bool, err error) {
 	}
 	if err := checkErrors(h); err != nil {
 		return false, err
+	}
+	if torn {
+		return false, &Torn{fmt.Errorf("a read of several rows sees them at different moments:\n%s\n%s", h, v.stuck)}
 	}
 	return v.cut, nil
 }

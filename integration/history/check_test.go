@@ -61,6 +61,19 @@ func TestHistoriesLayoutsRolledUp(t *testing.T) {
 // rolledUp runs histories beside a roll-up that never rests.
 func rolledUp(t *testing.T, layout history.Layout, n int) {
 	before := moved()
+	t.Cleanup(func() {
+		for dialect, n := range moved() {
+			if n == before[dialect] && layout != history.Adaptive { // of which a row may stay cold
+				t.Errorf("%s: nothing has been rolled up", dialect)
+			}
+		}
+		for _, s := range slotsql.RollUps() {
+			if s.Errors > 0 {
+				t.Errorf("%+v", s)
+			}
+			t.Logf("%+v", s)
+		}
+	})
 	eachLevelWith(
 		t,
 		layout,
@@ -70,17 +83,6 @@ func rolledUp(t *testing.T, layout history.Layout, n int) {
 			explained(t, o, n)
 		},
 	)
-	for dialect, n := range moved() {
-		if n == before[dialect] && layout != history.Adaptive { // of which a row may stay cold
-			t.Errorf("%s: nothing has been rolled up", dialect)
-		}
-	}
-	for _, s := range slotsql.RollUps() {
-		if s.Errors > 0 {
-			t.Errorf("%+v", s)
-		}
-		t.Logf("%+v", s)
-	}
 }
 
 // moved is how many slot rows have been rolled up, by dialect.
@@ -122,7 +124,7 @@ func findFault(t *testing.T, o history.Options) (tried int) {
 	found := errors.New("found")
 	err := history.Run(t.Context(), o, 0, limit, func(h *history.History) error {
 		tried++
-		if _, err := history.Check(h); err != nil {
+		if _, err := history.Check(h); err != nil && !errors.As(err, new(*history.Torn)) {
 			return found
 		}
 		return nil
@@ -139,9 +141,13 @@ func findFault(t *testing.T, o history.Options) (tried int) {
 // slotsql learns, and one in a hundred.
 const maxUnlearned = 8
 
+// maxTorn is how many histories of a database may have reads that MariaDB has torn, and
+// one in a hundred.
+const maxTorn = 1
+
 // explained runs histories and checks them.
 func explained(t *testing.T, o history.Options, n int) {
-	undecided, violations, unlearned := 0, 0, 0
+	undecided, violations, unlearned, torn := 0, 0, 0, 0
 	classes := map[string]int{}
 	var checking time.Duration
 	start := time.Now()
@@ -159,6 +165,12 @@ func explained(t *testing.T, o history.Options, n int) {
 		}
 		if u := (*history.Unlearned)(nil); errors.As(err, &u) {
 			if unlearned++; unlearned <= maxUnlearned+n/100 {
+				return nil
+			}
+		}
+		if errors.As(err, new(*history.Torn)) {
+			if torn++; torn <= maxTorn+n/100 {
+				t.Log(err)
 				return nil
 			}
 		}
@@ -191,11 +203,13 @@ func eachLevel(t *testing.T, f func(t *testing.T, o history.Options, wrapped, un
 	eachLevelWith(t, history.Dedicated, "", f)
 }
 
-// eachLevelWith does so with a layout and more of a configuration.
+// eachLevelWith does so with a layout and more of a configuration. The subtests end after
+// it has returned.
 func eachLevelWith(t *testing.T, layout history.Layout, more string, f func(t *testing.T, o history.Options, wrapped, under *sql.DB)) {
 	for _, dialect := range []string{"sqlite", "mysql", "postgres"} {
 		for _, level := range history.Levels(dialect) {
 			t.Run(dialect+"-"+strings.ReplaceAll(level, " ", ""), func(t *testing.T) {
+				t.Parallel() // the engines wait for their clients more than they work
 				options := twin.Options{Dialect: dialect, Schema: layout.Schema(dialect), Config: layout.Config() + more}
 				switch dialect {
 				case "mysql":

@@ -45,11 +45,9 @@ func (h *History) impossible(t *Tx) string {
 	}
 	if h.Wrapped && h.Several && h.Dialect != "sqlite" && t.Class != "PostgreSQL 40001" {
 		// An increment holds one slot row and asks for the next. A drain keeps it
-		// out by the base row's lock, but where PostgreSQL grants both (see slips)
-		// it may have that next one and ask for the first: it deletes them in no
-		// order. Seen once in some thousand histories, of a drain that had gone back
-		// to a savepoint of slotsql's own because the row was new. On MySQL an
-		// increment that knows its slot rows locks no base row.
+		// out by the base row's lock, but on MySQL an increment that knows its slot
+		// rows locks no base row. On PostgreSQL one that finds its lock uncertain
+		// keeps it and waits (docs/design/locks.md).
 		return ""
 	}
 	if h.Apart {
@@ -61,12 +59,12 @@ func (h *History) impossible(t *Tx) string {
 		if h.Wrapped && h.Dialect == "mysql" && h.Level != "READ COMMITTED" && t.Auto && h.evicts(t) {
 			return "" // the gap of a DELETE in the slot table: docs/divergences.md
 		}
-		return "nobody waits for two rows, and rows that are changed are not those of others"
+		return "no client waits for two rows, and rows that are changed are not those of others"
 	}
 	if conflict || h.Dialect == "mysql" && h.gaps() {
 		return ""
 	}
-	// A deadlock takes somebody who holds one row and waits for another. Its
+	// A deadlock takes a client that holds one row and waits for another. Its
 	// victim may be a third, who only waits in the queue between them.
 	for _, txs := range h.Clients {
 		for _, u := range txs {
@@ -75,7 +73,7 @@ func (h *History) impossible(t *Tx) string {
 			}
 		}
 	}
-	return "nobody at that time held one row and waited for another"
+	return "no client at that time held one row and waited for another"
 }
 
 // evicts reports whether a transaction at the time of t deletes a neighbour's row.

@@ -20,9 +20,9 @@ var Faults = []Fault{Lost, Doubled, Stale, Deleted, Dirty}
 func (o *Op) wrong() bool { return o.Tag%5 == 0 }
 
 // falsify changes what is sent.
-func (r *runner) falsify(table Table, o *Op, text string, args []any) (string, []any) {
+func (r *runner) falsify(table Table, o *Op, query string, args []any) (string, []any) {
 	if o.Kind != Increment || !o.wrong() {
-		return text, args
+		return query, args
 	}
 	switch r.Fault {
 	case Lost: // title stands in, so that the row counts as affected
@@ -34,9 +34,9 @@ func (r *runner) falsify(table Table, o *Op, text string, args []any) (string, [
 				out[i] = 2 * n
 			}
 		}
-		return text, out
+		return query, out
 	}
-	return text, args
+	return query, args
 }
 
 // forge changes what comes back.

@@ -22,7 +22,7 @@ type rows int
 const (
 	anyRows rows = iota
 	oneRow       // a transaction changes one row of the model: it never holds one and waits for another
-	ownRow       // a row is changed by the transactions of one client alone: nobody waits for another one
+	ownRow       // a row is changed by the transactions of one client alone: none waits for another one
 )
 
 var styles = [...]style{
@@ -148,7 +148,7 @@ func (p *planned) kind() Kind {
 	case p.Plain:
 		return []Kind{Increment, Wide}[p.rnd.IntN(2)] // nothing but additions to counters
 	case p.guest:
-		// Who only adds, in one statement, waits for one row and keeps nobody from a
+		// A client that only adds, in one statement, waits for one row and keeps none from a
 		// second one. But it may be the conflict of a snapshot, or come between a
 		// reader's shared lock and its change.
 		if p.Level != "SERIALIZABLE" && (p.dialect != "postgres" || p.Level == "READ COMMITTED") {

@@ -96,12 +96,6 @@ func (o *Op) merges() bool { return o.Kind == Touch && o.Form%2 == 0 }
 // slots, so that increments may pass it.
 func (h *History) apart(o *Op) bool { return o.Kind == Rename || o.Kind == Mark && !h.Companions }
 
-// onBase reports whether the statement adds to a counter of a row that is there, and
-// changes other columns of it, so that it runs on the base row.
-func (h *History) onBase(o *Op) bool {
-	return o.Kind == Wide || !h.Companions && o.Kind.additive() && (o.setsSeen() || o.merges())
-}
-
 func (k Kind) reads() bool { return k == Read || k == ReadAll || k == Lock }
 
 // additive reports whether the statement adds to a row that is there.
@@ -232,8 +226,8 @@ type History struct {
 // String is the timeline.
 func (h *History) String() string {
 	type line struct {
-		at   int64
-		text string
+		at  int64
+		sql string
 	}
 	var lines []line
 	for c, txs := range h.Clients {
@@ -267,7 +261,7 @@ func (h *History) String() string {
 		h.First,
 	)
 	for _, l := range lines {
-		b.WriteString(l.text + "\n")
+		b.WriteString(l.sql + "\n")
 	}
 	fmt.Fprintf(&b, "final %v seen %v\n", h.Final, h.Seen)
 	return b.String()

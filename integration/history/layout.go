@@ -36,12 +36,12 @@ func (t Table) read(where string) string {
 
 // set writes an assignment to the counter, or to both, with its arguments.
 func (t Table) set(expr string, args ...any) (string, []any) {
-	text := "views = " + expr
+	query := "views = " + expr
 	if t == Pairs {
-		text += ", likes = " + strings.ReplaceAll(expr, "views", "likes")
+		query += ", likes = " + strings.ReplaceAll(expr, "views", "likes")
 		args = append(args[:len(args):len(args)], args...)
 	}
-	return text, args
+	return query, args
 }
 
 // Layout is how the wrapped side keeps slots.
@@ -87,7 +87,7 @@ func (l Layout) Schema(dialect string) []string {
 	return append(
 		schema,
 		"CREATE TABLE slotted_counters ("+id+"record_type INTEGER NOT NULL, record_id BIGINT NOT NULL, slot INTEGER NOT NULL DEFAULT 0, count BIGINT NOT NULL DEFAULT 0"+key,
-		// Of nobody that slotsql knows: they are to stay, and to be in nobody's way.
+		// Of no table that slotsql knows: they must stay, and disturb nothing.
 		"INSERT INTO slotted_counters (record_type, record_id, slot, count) VALUES (0, 10, 0, 1000), (8, 10, 0, 1000), (20, 20, 1, 1000)",
 	)
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/slotsql/slotsql/integration/twin"
 )
@@ -92,15 +93,15 @@ func (r *runner) one(ctx context.Context, number int) (*History, error) {
 			continue
 		}
 		h.First[k] = int64(k + 1)
-		text, args := r.insert(h.Table, &Op{Key: k, N: row.Views, Tag: h.First[k]}, "i")
+		query, args := r.insert(h.Table, &Op{Key: k, N: row.Views, Tag: h.First[k]}, "i")
 		args[3], args[4] = row.High, row.Low
-		if err := exec(ctx, db, r.text(text), args...); err != nil {
+		if err := exec(ctx, db, r.text(query), args...); err != nil {
 			return nil, err
 		}
 	}
 	for _, other := range h.neighbours() {
-		text, args := r.insert(h.Table, &Op{Other: other}, "i")
-		if err := exec(ctx, db, r.text(text), args...); err != nil {
+		query, args := r.insert(h.Table, &Op{Other: other}, "i")
+		if err := exec(ctx, db, r.text(query), args...); err != nil {
 			return nil, err
 		}
 	}
@@ -147,18 +148,18 @@ func (r *runner) one(ctx context.Context, number int) (*History, error) {
 // for slots that stay. Where slots have no foreign key it takes a program that
 // knows of them.
 func (r *runner) clear(ctx context.Context, table Table, number int) error {
-	text := "DELETE FROM " + string(table)
+	query := "DELETE FROM " + string(table)
 	if err := exec(ctx, r.DB, "DELETE FROM files"); err != nil {
 		return err
 	}
 	if r.Under == nil {
-		return exec(ctx, r.DB, text)
+		return exec(ctx, r.DB, query)
 	}
 	db := r.DB
 	if number%2 == 0 && !r.Layout.shared() {
 		db = r.Under
 	}
-	if err := exec(ctx, db, text); err != nil {
+	if err := exec(ctx, db, query); err != nil {
 		return err
 	}
 	var left int
@@ -174,109 +175,27 @@ func (r *runner) clear(ctx context.Context, table Table, number int) error {
 // besideRollUps runs a statement that no client runs beside, again as long as
 // it is a serialization failure: a serializable one may fail because of a
 // roll-up, and of transactions of clients that have ended, which PostgreSQL
-// remembers as long as the roll-up runs.
+// remembers as long as the roll-up runs. That may be long on a slow machine.
 func besideRollUps(f func() error) error {
 	err := f()
-	for tries := 0; tries < 20 && twin.Class(err) == "PostgreSQL 40001"; tries++ {
+	for until := time.Now().Add(time.Minute); twin.Class(err) == "PostgreSQL 40001" && time.Now().Before(until); {
+		time.Sleep(time.Millisecond)
 		err = f()
 	}
 	return err
 }
 
-func exec(ctx context.Context, db querier, text string, args ...any) error {
+func exec(ctx context.Context, db querier, query string, args ...any) error {
 	return besideRollUps(func() error {
-		_, err := db.ExecContext(ctx, text, args...)
+		_, err := db.ExecContext(ctx, query, args...)
 		return err
 	})
 }
 
 // querier is a connection, or the pool.
 type querier interface {
-	QueryContext(ctx context.Context, text string, args ...any) (*sql.Rows, error)
-	ExecContext(ctx context.Context, text string, args ...any) (sql.Result, error)
-}
-
-// rows reads rows, as the columns of Table.read.
-func (r *runner) rows(
-	ctx context.Context,
-	db querier,
-	table Table,
-	text string,
-	args ...any,
-) (got [Keys]Row, saw [Keys]int64, many [Keys]bool, err error) {
-	rows, err := db.QueryContext(ctx, text, args...)
-	if err != nil {
-		return got, saw, many, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var key int
-		row := Row{There: true}
-		var seen int64
-		columns := []any{&key, &row.Views, &seen, &row.High, &row.Low}
-		second := &row.Views
-		if table == Pairs {
-			second = new(int32)
-			columns = append(columns, second)
-		}
-		if err := rows.Scan(columns...); err != nil {
-			return got, saw, many, err
-		}
-		if *second != row.Views {
-			return got, saw, many, fmt.Errorf(
-				"key %d: views is %d and likes is %d, and no statement sets one without the other",
-				key-id(0),
-				row.Views,
-				*second,
-			)
-		}
-		k, ok := keyOf(key)
-		if !ok {
-			continue
-		}
-		many[k] = got[k].There
-		got[k], saw[k] = row, seen
-	}
-	if err := rows.Err(); err != nil {
-		return got, saw, many, err
-	}
-	return got, saw, many, rows.Close()
-}
-
-// others reads the rows beside the model.
-func (r *runner) others(ctx context.Context, db querier, table Table) (map[int]int32, error) {
-	rows, err := db.QueryContext(ctx, "SELECT id, views FROM "+string(table)+" WHERE id > 0")
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	out := map[int]int32{}
-	for rows.Next() {
-		var other int
-		var views int32
-		if err := rows.Scan(&other, &views); err != nil {
-			return nil, err
-		}
-		if _, model := keyOf(other); !model {
-			out[other] = views
-		}
-	}
-	return out, rows.Err()
-}
-
-// count reads one number.
-func (r *runner) count(ctx context.Context, db querier, text string, args ...any) (n int, err error) {
-	rows, err := db.QueryContext(ctx, text, args...)
-	if err != nil {
-		return 0, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := rows.Scan(&n); err != nil {
-			return 0, err
-		}
-	}
-	return n, rows.Err()
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
 // victim reports whether the error is one that an engine gives to transactions that
@@ -383,13 +302,13 @@ func (r *runner) text(s string) string {
 }
 
 func (r *runner) op(ctx context.Context, db querier, table Table, o *Op) (err error) {
-	text, args := r.statement(table, o)
-	text = r.text(text)
+	query, args := r.statement(table, o)
+	query = r.text(query)
 	for range o.Pause {
 		runtime.Gosched()
 	}
 	if r.Fault != "" && !o.Kind.reads() {
-		text, args = r.falsify(table, o, text, args)
+		query, args = r.falsify(table, o, query, args)
 	}
 	defer func() {
 		if err == nil && r.Fault != "" {
@@ -402,14 +321,14 @@ func (r *runner) op(ctx context.Context, db querier, table Table, o *Op) (err er
 	}()
 	o.Start = r.clock.Add(1)
 	if o.Kind.reads() {
-		o.Got, o.Saw, o.Many, err = r.rows(ctx, db, table, text, args...)
+		o.Got, o.Saw, o.Many, err = r.rows(ctx, db, table, query, args...)
 		return err
 	}
 	if o.Kind == Files {
-		o.Count, err = r.count(ctx, db, text, args...)
+		o.Count, err = r.count(ctx, db, query, args...)
 		return err
 	}
-	res, err := db.ExecContext(ctx, text, args...)
+	res, err := db.ExecContext(ctx, query, args...)
 	if err != nil {
 		return err
 	}

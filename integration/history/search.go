@@ -12,6 +12,7 @@ type event struct {
 	tx         *Tx
 	op         *Op // nil for the end of a transaction, and for its beginning
 	begin      bool
+	torn       bool // a part of a read
 	start, end int64
 }
 
@@ -32,7 +33,7 @@ func (e *event) String() string {
 // so that equal states are found again.
 type machine[S comparable] interface {
 	// step returns the state after the event; false when the event cannot have
-	// what was seen as its result in this state. Free says that taking the event
+	// what was seen as its result in this state. Free reports whether taking the event
 	// now excludes nothing that could come later.
 	step(s S, e *event) (next S, ok, free bool)
 	final(s S) bool

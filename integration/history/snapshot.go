@@ -107,7 +107,7 @@ func (m snapshotMachine) run(t *Tx, snapshot [Keys]Row) ([Keys]snapshotWrite, bo
 	now, saved := snapshot, snapshot
 	var w, savedW [Keys]snapshotWrite
 	var looked [Keys]bool
-	// Two rows of one key are visible: the snapshot's, which somebody else has
+	// Two rows of one key are visible: the snapshot's, which another session has
 	// deleted since, and the transaction's own.
 	var odd [Keys]bool
 	both := t.sawBoth()

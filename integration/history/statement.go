@@ -28,7 +28,7 @@ type statementState struct {
 type statementTx struct {
 	own, saved [Keys]hold
 	snapshot   [Keys]Row
-	taken      bool
+	taken      [Keys]bool
 }
 
 // hold is what a transaction has to do with a row.
@@ -107,7 +107,7 @@ func (m statementMachine) step(s statementState, e *event) (statementState, bool
 		return s, false, false
 	}
 	if n == 0 {
-		// InnoDB locks a row that is there and does not change. Whoever looks at
+		// InnoDB locks a row that exists and does not change. A transaction that looks at
 		// it afterwards may see its newest version or the snapshot's.
 		if m.snapshot && now.There && o.Kind != Insert {
 			if others != free {
@@ -175,8 +175,10 @@ func (m statementMachine) read(s statementState, e *event) (statementState, bool
 		return s, true, true
 	}
 	took := false
-	if m.snapshot && !a.taken {
-		took, a.taken, a.snapshot = true, true, s.db
+	for k := range Keys {
+		if m.snapshot && !a.taken[k] && (!e.torn || k == o.Key) {
+			took, a.taken[k], a.snapshot[k] = true, true, s.db[k]
+		}
 	}
 	upgraded := false
 	for k := range Keys {
@@ -250,7 +252,9 @@ func (m statementMachine) describe(s statementState) string {
 
 func (m statementMachine) final(s statementState) bool { return s.db == m.h.Final }
 
-func checkStatements(h *History, snapshot bool) verdict {
+// checkStatements looks for an order of statements. Where apart is not nil, a plain read of all rows
+// reads one after another, in that order.
+func checkStatements(h *History, snapshot bool, apart []int) verdict {
 	m := statementMachine{h: h, snapshot: snapshot}
 	var clients [Clients][]event
 	for c, txs := range h.Clients {
@@ -272,7 +276,9 @@ func checkStatements(h *History, snapshot bool) verdict {
 					start = o.Start
 					break
 				}
-				clients[c] = append(clients[c], event{client: c, tx: t, op: o, start: o.Start, end: o.End})
+				for _, part := range o.apart(apart) {
+					clients[c] = append(clients[c], event{client: c, tx: t, op: part, torn: part != o, start: o.Start, end: o.End})
+				}
 			}
 			clients[c] = append(clients[c], event{client: c, tx: t, start: start, end: t.End})
 		}

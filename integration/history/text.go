@@ -10,12 +10,12 @@ func (r *runner) title(o *Op) string { return strconv.FormatInt(o.Tag, 10) }
 
 // insert writes an INSERT of a row.
 func (r *runner) insert(table Table, o *Op, title string) (string, []any) {
-	text := "INSERT INTO " + string(table) + " (id, views, seen, high, low"
+	query := "INSERT INTO " + string(table) + " (id, views, seen, high, low"
 	values, args := "?, ?, ?, ?, ?", []any{o.id(), o.N, o.Tag, o.Mark, o.Mark}
 	if table == Pairs {
-		text, values, args = text+", likes", values+", ?", append(args, o.N)
+		query, values, args = query+", likes", values+", ?", append(args, o.N)
 	}
-	return text + ", title) VALUES (" + values + ", '" + title + "')", args
+	return query + ", title) VALUES (" + values + ", '" + title + "')", args
 }
 
 func (r *runner) statement(table Table, o *Op) (string, []any) {
@@ -56,21 +56,21 @@ func (r *runner) statement(table Table, o *Op) (string, []any) {
 	case Wide:
 		return to(", title = ?"+byID, []any{r.title(o), id}, "views + ?", o.N)
 	case Upsert, Fresh:
-		text, args := r.insert(table, o, "u")
+		query, args := r.insert(table, o, "u")
 		if r.dialect == "mysql" {
 			set, _ := table.set("views + VALUES(views)")
-			text += " ON DUPLICATE KEY UPDATE " + set
+			query += " ON DUPLICATE KEY UPDATE " + set
 			if o.setsSeen() {
-				text += ", seen = VALUES(seen)"
+				query += ", seen = VALUES(seen)"
 			}
-			return text, args
+			return query, args
 		}
 		set, _ := table.set(string(table) + ".views + excluded.views")
-		text += " ON CONFLICT (id) DO UPDATE SET " + set
+		query += " ON CONFLICT (id) DO UPDATE SET " + set
 		if o.setsSeen() {
-			text += ", seen = excluded.seen"
+			query += ", seen = excluded.seen"
 		}
-		return text, args
+		return query, args
 	case Set:
 		if o.saves() {
 			return to(", title = ?"+byID, []any{r.title(o), id}, "?", o.N)
@@ -91,11 +91,11 @@ func (r *runner) statement(table Table, o *Op) (string, []any) {
 	case Delete, Evict:
 		return "DELETE FROM " + string(table) + byID, []any{id}
 	case Insert:
-		text, args := r.insert(table, o, "n")
+		query, args := r.insert(table, o, "n")
 		if r.dialect == "mysql" {
-			return "INSERT IGNORE" + strings.TrimPrefix(text, "INSERT"), args
+			return "INSERT IGNORE" + strings.TrimPrefix(query, "INSERT"), args
 		}
-		return text + " ON CONFLICT DO NOTHING", args
+		return query + " ON CONFLICT DO NOTHING", args
 	case Read:
 		return table.read("id = ?"), []any{id}
 	case ReadAll:

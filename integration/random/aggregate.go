@@ -63,7 +63,7 @@ func (g *generator) listed(x string) string {
 // column that does so is in its order.
 func (g *generator) window(f *from, b *block) string {
 	x, y, z := g.ref(f, number), g.ref(f, number), g.ref(f, number)
-	if x == "" || y == "" || z == "" || g.my() && (f.rows() > 5000 || f.queries() && lookups.MatchString(f.text)) {
+	if x == "" || y == "" || z == "" || g.my() && (f.rows() > 5000 || f.queries() && lookups.MatchString(f.sql)) {
 		return "1" // for a window MariaDB takes time with the square of the rows; see also whereBeside
 	}
 	key := g.keyOf(f)
@@ -191,11 +191,11 @@ func (g *generator) grouped() *block {
 		}
 	})
 	list := strings.Join(items, ", ")
-	b.text = "SELECT " + list + " FROM " + f.text + g.whereBeside(f, list)
+	b.sql = "SELECT " + list + " FROM " + f.sql + g.whereBeside(f, list)
 	if len(group) > 0 {
-		b.text += g.groupBy(group, b)
+		b.sql += g.groupBy(group, b)
 	}
-	b.text += g.having(f, group, b)
+	b.sql += g.having(f, group, b)
 	b.items = len(items)
 	b.single = len(group) == 0
 	return b
@@ -219,7 +219,7 @@ func (g *generator) groupBy(group []string, b *block) string {
 		// window it shows the last group's value for the NULL of the sum; and an
 		// expression that names another column of GROUP BY it computes anew, of
 		// whatever row it has read last, as it may one of a query in FROM.
-		if g.my() && !strings.Contains(b.text, "DISTINCT ") && !strings.Contains(b.text, " OVER ") &&
+		if g.my() && !strings.Contains(b.sql, "DISTINCT ") && !strings.Contains(b.sql, " OVER ") &&
 			(len(group) == 1 && !b.f.queries() || !b.computed) {
 			b.sortable = false
 			return " GROUP BY " + list + " WITH ROLLUP"
@@ -243,7 +243,7 @@ func (g *generator) having(f *from, group []string, b *block) string {
 	case g.one(2):
 		having = g.pick("SUM(", "COUNT(", "MAX(") + g.number(f) + ")" + either(g, comparisons) + g.value(either(g, smallNumbers))
 	}
-	if g.my() && strings.Contains(b.text, " OVER ") && strings.Contains(b.text+having, "DISTINCT ") {
+	if g.my() && strings.Contains(b.sql, " OVER ") && strings.Contains(b.sql+having, "DISTINCT ") {
 		return "" // beside a window and an aggregate of DISTINCT values MariaDB 10.11 may drop all groups of a join
 	}
 	return " HAVING " + having
@@ -271,7 +271,7 @@ func (g *generator) dependent() *block {
 	}
 	join := g.pick(" LEFT JOIN ", " JOIN ")
 	f.extend = join == " LEFT JOIN "
-	f.text = g.tableName(t) + " p" + join + g.tableName(o) + " AS r ON " + on + " = " + key
+	f.sql = g.tableName(t) + " p" + join + g.tableName(o) + " AS r ON " + on + " = " + key
 	b := &block{f: f, sortable: true, grouped: true, items: len(t.columns)}
 	items := []string{"p.*"}
 	switch g.IntN(3) {
@@ -287,9 +287,9 @@ func (g *generator) dependent() *block {
 		)
 		b.items++
 	}
-	b.text = "SELECT " + strings.Join(items, ", ") + " FROM " + f.text + g.maybeWhere(f) + " GROUP BY " + key
+	b.sql = "SELECT " + strings.Join(items, ", ") + " FROM " + f.sql + g.maybeWhere(f) + " GROUP BY " + key
 	if g.one(3) {
-		b.text += " HAVING " +
+		b.sql += " HAVING " +
 			g.pick("COUNT(*)", "SUM(p."+g.quote(either(g, t.counters()).name)+")", "p."+g.quote(either(g, t.counters()).name)) +
 			" > " + g.value(int64(1))
 	}

@@ -44,16 +44,16 @@ func (g *generator) alters() []Step {
 	return g.changing(c, c.do, c.then)
 }
 
-func (g *generator) changing(c change, text string, then []string) []Step {
+func (g *generator) changing(c change, query string, then []string) []Step {
 	var steps []Step
 	if c.through || g.one(2) {
-		steps = append(steps, Step{SQL: text})
+		steps = append(steps, Step{SQL: query})
 	} else {
 		if c.folded {
 			n := g.quoted(c.table.counters()[0].name)
 			steps = append(steps, Step{SQL: "UPDATE " + g.quoted(c.table.name) + " SET " + n + " = " + n + " * 1"})
 		}
-		steps = append(steps, Step{Kind: Change, SQL: text})
+		steps = append(steps, Step{Kind: Change, SQL: query})
 	}
 	for _, s := range then {
 		steps = append(steps, Step{SQL: s})
@@ -163,7 +163,7 @@ func (g *generator) telling() {
 }
 
 // renamed reports whether a column has another name now: of two faults of a
-// statement, a name and a right, either may be told.
+// statement, a name and a right, either may be reported.
 func (g *generator) renamed() bool {
 	return slices.ContainsFunc(g.changes, func(c change) bool { return c.renames })
 }

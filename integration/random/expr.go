@@ -146,7 +146,7 @@ func (g *generator) scalar(f *from) string {
 	}
 	if g.one(6) {
 		x := g.wholeNumber(sub)
-		return "(SELECT " + x + " FROM " + sub.text + where + " ORDER BY " + g.pick("1", x) + g.pick("", " DESC") + " LIMIT 1)"
+		return "(SELECT " + x + " FROM " + sub.sql + where + " ORDER BY " + g.pick("1", x) + g.pick("", " DESC") + " LIMIT 1)"
 	}
 	// An aggregate of the outer query's columns alone would be the outer query's.
 	inner := *sub
@@ -155,7 +155,7 @@ func (g *generator) scalar(f *from) string {
 	if strings.Contains(x, "(SELECT") {
 		x = "1"
 	}
-	return "(SELECT " + g.pick("COUNT", "MAX", "MIN", "SUM") + "(" + x + ") FROM " + sub.text + where + ")"
+	return "(SELECT " + g.pick("COUNT", "MAX", "MIN", "SUM") + "(" + x + ") FROM " + sub.sql + where + ")"
 }
 
 var comparisons = []string{" > ", " = ", " <= ", "<> ", " < ", " >= ", " != ", ">"}
@@ -180,10 +180,10 @@ func (g *generator) condition(f *from) string {
 	case 6:
 		return g.number(f) + g.pick(" IS NULL", " IS NOT NULL", " is not null")
 	case 7:
-		return g.words(f) + g.pick(" = ", " <> ", " < ") + g.constant(either(g, texts))
+		return g.words(f) + g.pick(" = ", " <> ", " < ") + g.constant(either(g, phrases))
 	case 8:
 		sub := g.sources(f, 1)
-		return g.pick("EXISTS", "NOT EXISTS") + " (SELECT " + g.pick("1", "*") + " FROM " + sub.text + " WHERE " + g.condition(sub) + ")"
+		return g.pick("EXISTS", "NOT EXISTS") + " (SELECT " + g.pick("1", "*") + " FROM " + sub.sql + " WHERE " + g.condition(sub) + ")"
 	case 9:
 		sub := g.sources(f, 1)
 		if g.my() {
@@ -193,11 +193,11 @@ func (g *generator) condition(f *from) string {
 		}
 		if g.one(4) {
 			other := g.sources(nil, 1)
-			return g.sought(f) + g.pick(" IN", " NOT IN") + " (SELECT " + g.wholeNumber(sub) + " FROM " + sub.text +
+			return g.sought(f) + g.pick(" IN", " NOT IN") + " (SELECT " + g.wholeNumber(sub) + " FROM " + sub.sql +
 				g.pick(" UNION ", " EXCEPT ", " INTERSECT ", " UNION ALL ") + "SELECT " + g.wholeNumber(other) + " FROM " +
-				other.text + g.maybeWhere(other) + ")"
+				other.sql + g.maybeWhere(other) + ")"
 		}
-		return g.sought(f) + g.pick(" IN", " NOT IN") + " (SELECT " + g.number(sub) + " FROM " + sub.text + ")"
+		return g.sought(f) + g.pick(" IN", " NOT IN") + " (SELECT " + g.number(sub) + " FROM " + sub.sql + ")"
 	case 10:
 		if r, s := g.ref(f, number), g.ref(f, number); r != "" && s != "" {
 			if g.my() && (f.extends() || f.queries()) {
@@ -246,14 +246,14 @@ func (g *generator) condition(f *from) string {
 		if r, s := g.soughtRef(f), g.soughtRef(f); r != "" && s != "" {
 			sub := g.sources(nil, 1)
 			if x, y := g.ref(sub, number), g.ref(sub, number); x != "" && y != "" {
-				return "(" + r + ", " + s + ") IN (SELECT " + x + ", " + y + " FROM " + sub.text + ")"
+				return "(" + r + ", " + s + ") IN (SELECT " + x + ", " + y + " FROM " + sub.sql + ")"
 			}
 		}
 	case 21:
 		if w := g.ref(f, words); w != "" {
 			sub := g.sources(nil, 1)
 			if x := g.ref(sub, words); x != "" && !g.my() {
-				return w + g.pick(" IN", " NOT IN") + " (SELECT " + x + " FROM " + sub.text + g.maybeWhere(sub) + ")"
+				return w + g.pick(" IN", " NOT IN") + " (SELECT " + x + " FROM " + sub.sql + g.maybeWhere(sub) + ")"
 			}
 		}
 	case 22:
@@ -297,7 +297,7 @@ func (g *generator) quantified(f *from) string {
 	if x == "" {
 		x = "1"
 	}
-	return r + g.pick(" = ANY", " > ALL", " <= ANY", " <> ALL", " >= SOME") + " (SELECT " + x + " FROM " + sub.text +
+	return r + g.pick(" = ANY", " > ALL", " <= ANY", " <> ALL", " >= SOME") + " (SELECT " + x + " FROM " + sub.sql +
 		g.maybeWhere(sub) + ")"
 }
 

@@ -17,7 +17,7 @@ type source struct {
 // from is the scope of a query block.
 type from struct {
 	sources []source
-	text    string
+	sql     string
 	outer   *from
 	merged  bool // USING or NATURAL: * has fewer columns
 	nested  bool // a join in parentheses
@@ -131,7 +131,7 @@ func (g *generator) ref(f *from, k kind) string {
 // sources writes a FROM clause of up to n sources.
 func (g *generator) sources(outer *from, n int) *from {
 	f := &from{outer: outer}
-	f.text = g.source(f)
+	f.sql = g.source(f)
 	for range n - 1 {
 		if !g.one(2) || g.long(f, 1) {
 			break
@@ -250,19 +250,19 @@ func (g *generator) derivedSource(f *from) string {
 		return "(" + rows + ") AS " + a
 	}
 	if g.one(8) {
-		text, cols := g.page()
+		query, cols := g.page()
 		f.sources = append(f.sources, source{name: a, columns: cols, rows: g.pageRows})
-		return "(" + text + ") " + g.pick("AS ", "") + a
+		return "(" + query + ") " + g.pick("AS ", "") + a
 	}
 	if g.one(8) {
 		// The same columns of the same table: types agree.
 		s := g.sources(nil, 1)
-		text, cols := g.derived(s)
+		query, cols := g.derived(s)
 		f.sources = append(f.sources, source{name: a, columns: cols, rows: 2 * s.rows()})
-		return "(" + text + g.pick(" UNION ALL ", " UNION ALL ", " UNION ") + text + ") AS " + a
+		return "(" + query + g.pick(" UNION ALL ", " UNION ALL ", " UNION ") + query + ") AS " + a
 	}
 	inner := g.sources(nil, 2)
-	text, cols := g.derived(inner)
+	query, cols := g.derived(inner)
 	f.sources = append(f.sources, source{name: a, columns: cols, rows: inner.rows()})
 	if g.pg() && g.one(6) && len(cols) > 0 {
 		list := make([]string, len(cols))
@@ -270,9 +270,9 @@ func (g *generator) derivedSource(f *from) string {
 			cols[i].name = fmt.Sprintf("d%d", i+1)
 			list[i] = cols[i].name
 		}
-		return "(" + text + ") AS " + a + " (" + strings.Join(list, ", ") + ")"
+		return "(" + query + ") AS " + a + " (" + strings.Join(list, ", ") + ")"
 	}
-	return "(" + text + ") " + g.pick("AS ", "") + a
+	return "(" + query + ") " + g.pick("AS ", "") + a
 }
 
 // total is a scalar subquery without outer references.
@@ -297,13 +297,13 @@ func (g *generator) derived(f *from) (string, []column) {
 				cols = append(cols, c)
 			}
 		}
-		return "SELECT * FROM " + f.text + g.maybeWhere(f), cols
+		return "SELECT * FROM " + f.sql + g.maybeWhere(f), cols
 	}
 	distinct := ""
 	if g.one(4) {
 		key := g.ref(f, words)
 		if key != "" {
-			return "SELECT " + key + " AS w, SUM(" + g.number(f) + ") AS views, COUNT(*) AS n FROM " + f.text + g.maybeWhere(f) +
+			return "SELECT " + key + " AS w, SUM(" + g.number(f) + ") AS views, COUNT(*) AS n FROM " + f.sql + g.maybeWhere(f) +
 					" GROUP BY " + key,
 				[]column{{name: "w", kind: words}, {name: "views", kind: number, decimal: true}, {name: "n", kind: number}}
 		}
@@ -324,10 +324,10 @@ func (g *generator) derived(f *from) (string, []column) {
 	y, cy := col(g.number, column{name: "id", kind: number})
 	w, cw := col(g.words, column{name: "w", kind: words})
 	where := g.maybeWhere(f)
-	if g.my() && len(f.sources) > 1 && compares.MatchString(f.text+where) {
+	if g.my() && len(f.sources) > 1 && compares.MatchString(f.sql+where) {
 		distinct = "" // as in plain
 	}
-	return "SELECT " + distinct + x + " AS " + a + ", " + y + " AS id, " + w + " AS w FROM " + f.text + where,
+	return "SELECT " + distinct + x + " AS " + a + ", " + y + " AS id, " + w + " AS w FROM " + f.sql + where,
 		[]column{cx, cy, cw}
 }
 

@@ -22,21 +22,21 @@ func (g *generator) join(f *from) {
 		g.lateral(f)
 		return
 	}
-	text, start := "", len(f.sources)
+	query, start := "", len(f.sources)
 	if f.nested || !g.one(12) {
-		text = g.source(f)
+		query = g.source(f)
 	} else {
-		text = g.nest(f)
+		query = g.nest(f)
 	}
 	right := f.sources[len(f.sources)-1]
 	single := len(f.sources)-start == 1
 	switch {
 	case join == ", ":
 		f.item = start
-		f.text += join + text
+		f.sql += join + query
 		return
 	case join == " CROSS JOIN ":
-		f.text += join + text
+		f.sql += join + query
 		return
 	case single && g.one(6) && len(shared(left, right)) > 0:
 		names := shared(left, right)
@@ -45,11 +45,11 @@ func (g *generator) join(f *from) {
 		if len(names) > 1 && g.one(3) {
 			list += ", " + g.quote(names[1])
 		}
-		f.text += join + text + " USING (" + list + ")"
+		f.sql += join + query + " USING (" + list + ")"
 		f.merged = true
 		return
 	case single && g.one(20) && join != " STRAIGHT_JOIN " && !g.manyShared(left, right):
-		f.text += " NATURAL" + strings.TrimSuffix(join, " ") + " " + text
+		f.sql += " NATURAL" + strings.TrimSuffix(join, " ") + " " + query
 		f.merged = true
 		return
 	}
@@ -72,7 +72,7 @@ func (g *generator) join(f *from) {
 	if g.one(8) {
 		on = "(" + on + ")"
 	}
-	f.text += join + text + " ON " + on
+	f.sql += join + query + " ON " + on
 }
 
 func isWhole(c column) bool { return c.kind == number && !c.decimal }
@@ -125,11 +125,11 @@ func shared(left []source, right source) []string {
 // nest writes a join in parentheses.
 func (g *generator) nest(f *from) string {
 	sub := &from{outer: f, nested: true, extend: f.extend}
-	sub.text = g.source(sub)
+	sub.sql = g.source(sub)
 	g.join(sub)
 	f.sources = append(f.sources, sub.sources...)
 	f.merged, f.extend = f.merged || sub.merged, sub.extend
-	return "(" + sub.text + ")"
+	return "(" + sub.sql + ")"
 }
 
 // lateral adds a subquery that sees what stands before it.
@@ -137,14 +137,14 @@ func (g *generator) lateral(f *from) {
 	g.depth++
 	inner := g.sources(nil, 1)
 	inner.outer = &from{sources: f.sources, outer: f.outer}
-	text, cols := g.derived(inner)
+	query, cols := g.derived(inner)
 	g.depth--
 	a := g.alias()
 	join := g.pick(", LATERAL (", " CROSS JOIN LATERAL (", " LEFT JOIN LATERAL (")
-	f.text += join + text + ") " + g.pick("", "AS ") + a
+	f.sql += join + query + ") " + g.pick("", "AS ") + a
 	switch join {
 	case " LEFT JOIN LATERAL (":
-		f.text += " ON true"
+		f.sql += " ON true"
 	case ", LATERAL (":
 		f.item = len(f.sources)
 	}

@@ -35,23 +35,7 @@ func (g *generator) page() (string, []column) {
 		items = k + ", " + c + " AS v"
 	}
 	desc := g.pick("", " DESC", " DESC")
-	var where []string
-	a, b := g.value(either(g, smallNumbers)), g.value(either(g, ids))
-	less := map[string]string{"": " > ", " DESC": " < "}[desc]
-	switch g.IntN(10) {
-	case 0, 1:
-		where = append(where, "("+c+", "+k+")"+less+"("+a+", "+b+")")
-	case 2:
-		where = append(where, "("+c+less+a+" OR ("+c+" = "+g.value(int64(2))+" AND "+k+less+b+"))")
-	case 3:
-		where = append(where, c+either(g, comparisons)+a)
-	case 4:
-		where = append(where, c+" BETWEEN "+a+" AND "+g.value(int64(20)))
-	case 5:
-		where = append(where, a+" <= "+c, c+" < "+g.value(int64(9)))
-	case 6:
-		where = append(where, c+" IN ("+a+", 4, 6)")
-	}
+	where := g.pageWhere(c, k, desc, smallNumbers)
 	if g.one(4) {
 		where = append(where, g.condition(f))
 	}
@@ -59,9 +43,9 @@ func (g *generator) page() (string, []column) {
 		o := either(g, t.valued())
 		where = append(where, qualifier+g.quote(o.name)+g.pick(" IS NOT NULL", " = "+g.constant(either(g, o.values))))
 	}
-	text := "SELECT " + items + " FROM " + head
+	query := "SELECT " + items + " FROM " + head
 	if len(where) > 0 {
-		text += " WHERE " + strings.Join(where, " AND ")
+		query += " WHERE " + strings.Join(where, " AND ")
 	}
 	order := c + desc
 	if items != "*" && g.one(6) {
@@ -76,11 +60,11 @@ func (g *generator) page() (string, []column) {
 	if g.one(8) {
 		order = g.wordsOrNumberColumn(f, t, qualifier) + ", " + order
 	}
-	text += " ORDER BY " + order + ", " + k + g.pick(desc, "")
+	query += " ORDER BY " + order + ", " + k + g.pick(desc, "")
 	if !g.one(5) {
-		text += g.limit()
+		query += g.limit()
 	}
-	return text, columns
+	return query, columns
 }
 
 func (g *generator) wordsOrNumberColumn(f *from, t *table, qualifier string) string {
@@ -91,7 +75,7 @@ func (g *generator) wordsOrNumberColumn(f *from, t *table, qualifier string) str
 // sums writes aggregates over the whole of a table, or of a part of it.
 func (g *generator) sums() string {
 	t := g.counterTable()
-	f := &from{sources: []source{{name: g.tableBare(t), columns: t.columns, table: t}}, text: g.tableName(t)}
+	f := &from{sources: []source{{name: g.tableBare(t), columns: t.columns, table: t}}, sql: g.tableName(t)}
 	var items []string
 	for range 1 + g.IntN(3) {
 		c := g.quote(either(g, t.counters()).name)
@@ -111,15 +95,75 @@ func (g *generator) sums() string {
 			),
 		)
 	}
-	text := "SELECT " + strings.Join(items, ", ") + " FROM " + f.text
+	query := "SELECT " + strings.Join(items, ", ") + " FROM " + f.sql
 	switch g.IntN(4) {
 	case 0:
-		text += " WHERE " + g.condition(f)
+		query += " WHERE " + g.condition(f)
 	case 1, 2:
 		if o := t.valued(); len(o) > 0 {
 			c := either(g, o)
-			text += " WHERE " + g.quote(c.name) + g.pick(" = ", " <> ", " >= ") + g.value(either(g, c.values))
+			query += " WHERE " + g.quote(c.name) + g.pick(" = ", " <> ", " >= ") + g.value(either(g, c.values))
 		}
 	}
-	return text
+	return query
+}
+
+// pageWhere writes what a list begins behind, or other bounds of a counter; or
+// nothing.
+func (g *generator) pageWhere(c, k, desc string, bounds []any) []string {
+	var where []string
+	a, b := g.value(either(g, bounds)), g.value(either(g, ids))
+	less := map[string]string{"": " > ", " DESC": " < "}[desc]
+	switch g.IntN(10) {
+	case 0, 1:
+		where = append(where, "("+c+", "+k+")"+less+"("+a+", "+b+")")
+	case 2:
+		where = append(where, "("+c+less+a+" OR ("+c+" = "+g.value(int64(2))+" AND "+k+less+b+"))")
+	case 3:
+		where = append(where, c+either(g, comparisons)+a)
+	case 4:
+		where = append(where, c+" BETWEEN "+a+" AND "+g.value(int64(20)))
+	case 5:
+		where = append(where, a+" <= "+c, c+" < "+g.value(int64(9)))
+	case 6:
+		where = append(where, c+" IN ("+a+", 4, 6)")
+	}
+	return where
+}
+
+// bounded writes a query that asks one thing of the rows within bounds of a counter.
+func (g *generator) bounded() string {
+	t := g.counterTable()
+	for len(t.key) != 1 {
+		t = g.counterTable()
+	}
+	if g.large != nil && g.one(2) {
+		t = g.large
+	}
+	c, k := g.quote(either(g, t.counters()).name), g.quote(t.key[0])
+	from, where := " FROM "+g.tableName(t), ""
+	form, bounds := g.IntN(6), smallNumbers
+	if form > 3 && g.my() {
+		// MariaDB 10.11 looks for MIN(c) WHERE c > -1 behind the least value of an
+		// unsigned column, and misses the rows that have it.
+		bounds = smallNumbers[:len(smallNumbers)-1]
+	}
+	conds := g.pageWhere(c, k, g.pick("", " DESC"), bounds)
+	if g.one(3) {
+		conds = append(conds, c+either(g, comparisons)+g.value(either(g, bounds)))
+	}
+	if len(conds) > 0 {
+		where = " WHERE " + strings.Join(conds, " AND ")
+	}
+	switch form {
+	case 0:
+		return "SELECT COUNT(*), MIN(" + k + "), SUM(" + c + ")" + from + where
+	case 1:
+		return "SELECT " + g.pick("", "NOT ") + "EXISTS (SELECT 1" + from + where + ")"
+	case 2:
+		return "WITH h AS (SELECT " + k + from + where + ") SELECT COUNT(*) FROM h"
+	case 3:
+		return "SELECT COUNT(*) FROM (SELECT DISTINCT " + c + from + where + ") AS d"
+	}
+	return "SELECT " + g.pick("MAX("+c+"), MIN("+c+")", "MIN("+c+") AS v", "MAX("+c+") + 1", "COALESCE(MAX("+c+"), 0)") + from + where
 }

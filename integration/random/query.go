@@ -12,7 +12,7 @@ func itoa(n int) string { return strconv.Itoa(n) }
 // block is a SELECT up to its HAVING, and what may follow it.
 type block struct {
 	f        *from
-	text     string
+	sql      string
 	window   string   // a WINDOW clause
 	items    int      // result columns; 0 when not known
 	names    []string // of result columns that ORDER BY may use
@@ -33,21 +33,23 @@ func (g *generator) query() (string, bool) {
 		with, undo = g.with()
 		defer undo()
 	}
-	switch n := g.IntN(40); {
+	switch n := g.IntN(46); {
 	case n < 15:
 		return g.ended(with, g.plain())
 	case n < 25:
 		return g.ended(with, g.grouped())
 	case n < 31:
-		text, _ := g.page()
-		return with + text, !g.ties
+		query, _ := g.page()
+		return with + query, !g.ties
 	case n < 34:
-		text, ordered := g.setOperation()
-		return with + text, ordered
+		query, ordered := g.setOperation()
+		return with + query, ordered
 	case n < 36:
 		return with + g.sums(), false
 	case n < 37:
 		return with + g.json(), false
+	case n >= 40 && with == "":
+		return g.bounded(), false
 	}
 	if with != "" {
 		return g.ended(with, g.plain())
@@ -57,24 +59,24 @@ func (g *generator) query() (string, bool) {
 
 // ended adds ORDER BY, LIMIT or a lock.
 func (g *generator) ended(with string, b *block) (string, bool) {
-	text := with + b.text + b.window
+	query := with + b.sql + b.window
 	if b.items == 0 || !b.sortable || b.single || g.one(3) && b.first == "" {
 		switch {
 		case g.one(12) && !g.lite():
 			if g.my() {
-				return text + g.pick(" FOR UPDATE", " LOCK IN SHARE MODE"), false
+				return query + g.pick(" FOR UPDATE", " LOCK IN SHARE MODE"), false
 			}
-			if !b.grouped && !b.distinct && !b.f.extend && b.window == "" && !strings.Contains(text, " OVER ") {
-				return text + g.pick(" FOR UPDATE", " FOR SHARE", " for no key update"), false
+			if !b.grouped && !b.distinct && !b.f.extend && b.window == "" && !strings.Contains(query, " OVER ") {
+				return query + g.pick(" FOR UPDATE", " FOR SHARE", " for no key update"), false
 			}
 		case g.one(12):
 			// Which rows a LIMIT takes is the engine's choice unless it takes all:
 			// five tables of ten rows make a hundred thousand.
-			return text + g.pick(" LIMIT 1000000", " LIMIT 10000000 OFFSET 0", " limit "+g.value(int64(2000000))), false
+			return query + g.pick(" LIMIT 1000000", " LIMIT 10000000 OFFSET 0", " limit "+g.value(int64(2000000))), false
 		case g.one(6) && b.items > 0 && b.sortable:
-			return text + " ORDER BY " + g.orderTerm(b), false
+			return query + " ORDER BY " + g.orderTerm(b), false
 		}
-		return text + g.pick("", "", ";"), false
+		return query + g.pick("", "", ";"), false
 	}
 	var order []string
 	if b.first != "" {
@@ -87,11 +89,11 @@ func (g *generator) ended(with string, b *block) (string, bool) {
 	for i := range b.items {
 		order = append(order, itoa(i+1)+g.direction())
 	}
-	text += g.pick(" ORDER BY ", " ORDER BY ", " order by ") + strings.Join(order, ", ")
+	query += g.pick(" ORDER BY ", " ORDER BY ", " order by ") + strings.Join(order, ", ")
 	if !g.ties && g.one(2) {
-		text += g.limit()
+		query += g.limit()
 	}
-	return text, !g.ties
+	return query, !g.ties
 }
 
 func (g *generator) direction() string {
@@ -225,15 +227,15 @@ func (g *generator) plain() *block {
 		}
 	}
 	list := strings.Join(items, ", ")
-	b.text = head + list + g.pick(" FROM ", " FROM ", " from ") + f.text + g.whereBeside(f, list)
-	if g.my() && b.distinct && len(f.sources) > 1 && compares.MatchString(b.text) {
+	b.sql = head + list + g.pick(" FROM ", " FROM ", " from ") + f.sql + g.whereBeside(f, list)
+	if g.my() && b.distinct && len(f.sources) > 1 && compares.MatchString(b.sql) {
 		// MariaDB 10.11 loses rows of a DISTINCT where it looks for a range of
 		// an index anew with each row.
 		b.distinct = false
-		b.text = strings.Replace(b.text, "DISTINCT ", "", 1)
+		b.sql = strings.Replace(b.sql, "DISTINCT ", "", 1)
 	}
 	if b.first != "" && b.items == 0 {
-		b.text = strings.Replace(b.text, head, "SELECT DISTINCT ", 1) // which of the rows is left to the engine
+		b.sql = strings.Replace(b.sql, head, "SELECT DISTINCT ", 1) // which of the rows is left to the engine
 		b.first = ""
 	}
 	return b
@@ -256,7 +258,7 @@ func (g *generator) whereBeside(f *from, list string) string {
 	return where
 }
 
-// namedLike says that an item has that name.
+// namedLike reports whether an item has that name.
 func namedLike(items []string, name string) bool {
 	return slices.ContainsFunc(items, func(s string) bool { return strings.HasSuffix(s, name) })
 }
@@ -282,7 +284,7 @@ func (g *generator) setOperation() (string, bool) {
 		} else {
 			s += g.words(f)
 		}
-		return s + " FROM " + f.text + g.maybeWhere(f)
+		return s + " FROM " + f.sql + g.maybeWhere(f)
 	}
 	if !g.lite() && g.one(6) {
 		return g.topOf(" DESC") + g.pick(" UNION ALL ", " UNION ", " EXCEPT ", " INTERSECT ") + g.topOf(""), false
@@ -295,24 +297,24 @@ func (g *generator) setOperation() (string, bool) {
 	if !g.lite() && g.one(3) {
 		a, b = "("+a+")", "("+b+")"
 	}
-	text := a + g.pick(ops...) + b
+	query := a + g.pick(ops...) + b
 	if g.one(4) {
 		op, third := g.pick(ops...), one()
 		// MariaDB 10.11 may never end an INTERSECT ALL or EXCEPT ALL that
 		// another operation follows, nor can it be killed.
-		if !g.my() || !strings.Contains(text+op, "CT ALL ") && !strings.Contains(text+op, "PT ALL ") {
-			text += op + third
+		if !g.my() || !strings.Contains(query+op, "CT ALL ") && !strings.Contains(query+op, "PT ALL ") {
+			query += op + third
 		}
 	}
 	switch {
 	case g.one(3):
-		return text, false
+		return query, false
 	case g.one(8):
-		return "SELECT * FROM (" + text + ") AS u", false
+		return "SELECT * FROM (" + query + ") AS u", false
 	}
-	text += " ORDER BY 1" + g.direction() + ", 2"
+	query += " ORDER BY 1" + g.direction() + ", 2"
 	if !g.ties && g.one(2) {
-		text += g.limit()
+		query += g.limit()
 	}
-	return text, !g.ties
+	return query, !g.ties
 }

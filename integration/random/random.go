@@ -184,7 +184,7 @@ type generator struct {
 	created  map[string]string // DDL by table
 }
 
-// ThisDatabase stands in texts for the name of the database, which on MySQL is
+// ThisDatabase stands in statements for the name of the database, which on MySQL is
 // a different one on each side.
 const ThisDatabase = "this_database"
 
@@ -223,11 +223,11 @@ func (g *generator) constant(v any) string {
 }
 
 // finish numbers the arguments of a statement.
-func (g *generator) finish(text string) Step {
+func (g *generator) finish(query string) Step {
 	s := Step{}
 	var b strings.Builder
 	for {
-		before, rest, found := strings.Cut(text, markStart)
+		before, rest, found := strings.Cut(query, markStart)
 		b.WriteString(before)
 		if !found {
 			break
@@ -241,7 +241,7 @@ func (g *generator) finish(text string) Step {
 		} else {
 			b.WriteByte('?')
 		}
-		text = after
+		query = after
 	}
 	s.SQL = b.String()
 	g.values = nil
@@ -251,35 +251,35 @@ func (g *generator) finish(text string) Step {
 // statement makes one statement.
 func (g *generator) statement() Step {
 	g.reset()
-	var text string
+	var query string
 	ordered := false
 	switch n := g.IntN(100); {
 	case n < 3:
-		text = g.malformed()
+		query = g.malformed()
 	case n < 6:
-		text = g.chance()
+		query = g.chance()
 	case n < 8:
-		text = g.newKey()
+		query = g.newKey()
 	case n < 38:
-		text = g.increment()
+		query = g.increment()
 	case n < 52:
-		text = g.update()
+		query = g.update()
 	case n < 61:
-		text = g.upsert()
+		query = g.upsert()
 	case n < 68:
-		text = g.insert()
+		query = g.insert()
 	case n < 72:
-		text = g.remove()
+		query = g.remove()
 	case n < 73:
-		text = g.several()
+		query = g.several()
 		g.values = nil
 	default:
-		text, ordered = g.query()
+		query, ordered = g.query()
 		if g.one(8) {
-			text = g.decorate(text)
+			query = g.decorate(query)
 		}
 	}
-	s := g.finish(text)
+	s := g.finish(query)
 	s.Ordered = ordered
 	s.Prepared = g.one(4) && !strings.Contains(s.SQL, ";")
 	return s

@@ -12,7 +12,7 @@ type Reads struct {
 	g *generator
 }
 
-// NewReads makes the schema. Texts of its rows that compare as equal are
+// NewReads makes the schema. Strings in its rows that compare as equal are
 // equal, so that it does not matter which of them an engine shows for a group.
 func NewReads(dialect string, seed uint64) *Reads {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0x5ead5)), dialect: dialect, reads: true, layout: newLayout(seed)}
@@ -52,8 +52,8 @@ func (r *Reads) Increments(n int) []Step {
 	steps := make([]Step, n)
 	for i := range steps {
 		r.g.reset()
-		text := r.g.increment()
-		steps[i] = r.g.finish(text)
+		query := r.g.increment()
+		steps[i] = r.g.finish(query)
 		steps[i].Session = r.g.IntN(Sessions)
 	}
 	return steps
@@ -63,11 +63,11 @@ func (r *Reads) Increments(n int) []Step {
 func (r *Reads) Query() Step {
 	g := r.g
 	g.reset()
-	text, ordered := g.query()
+	query, ordered := g.query()
 	if g.one(6) {
-		text = g.decorate(text)
+		query = g.decorate(query)
 	}
-	s := g.finish(text)
+	s := g.finish(query)
 	s.Ordered = ordered
 	s.Prepared = g.one(4)
 	s.Session = g.IntN(Sessions)

@@ -2,127 +2,13 @@ package random
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
-
-// kind is what a column's values are.
-type kind int
-
-const (
-	number kind = iota
-	words
-)
-
-type column struct {
-	name    string
-	kind    kind
-	null    bool
-	counter bool
-	decimal bool
-	auto    bool // the database may fill it
-	loose   bool // compared without letter case
-	made    bool // an expression of a query, see from.loses
-	unique  bool
-	merge   string // of a companion
-	values  []any
-}
-
-type table struct {
-	name    string
-	columns []column
-	key     []string // the primary key; none for a table of one row
-	more    bool     // rows may be inserted and deleted
-	local   bool     // a name of WITH
-	rows    int      // about how many there are, when not 10
-}
-
-func (t *table) column(name string) *column {
-	for i := range t.columns {
-		if t.columns[i].name == name {
-			return &t.columns[i]
-		}
-	}
-	return nil
-}
-
-func (t *table) counters() []*column {
-	var out []*column
-	for i := range t.columns {
-		if t.columns[i].counter {
-			out = append(out, &t.columns[i])
-		}
-	}
-	return out
-}
-
-func (t *table) ordinary() []*column {
-	var out []*column
-	for i := range t.columns {
-		if c := &t.columns[i]; !c.counter && !t.isKey(c.name) {
-			out = append(out, c)
-		}
-	}
-	return out
-}
-
-// valued are the ordinary columns that have values to compare them with.
-func (t *table) valued() []*column {
-	return slices.DeleteFunc(t.ordinary(), func(c *column) bool { return len(c.values) == 0 })
-}
-
-func (t *table) isKey(name string) bool {
-	for _, k := range t.key {
-		if k == name {
-			return true
-		}
-	}
-	return false
-}
-
-// quote writes a name, in quotes where it needs them or by chance.
-func (g *generator) quote(name string) string {
-	if !plainName(name) || g.one(4) {
-		if g.my() {
-			return "`" + name + "`"
-		}
-		return `"` + name + `"`
-	}
-	if g.one(12) { // another letter case
-		return strings.ToUpper(name)
-	}
-	return name
-}
-
-func plainName(name string) bool {
-	switch name {
-	case "Order", "group":
-		return false
-	}
-	return name == strings.ToLower(name)
-}
-
-// tableName writes a table's name; MySQL's differ by letter case.
-func (g *generator) tableName(t *table) string {
-	var s string
-	if g.my() {
-		s = t.name
-		if g.one(4) || !plainName(t.name) {
-			s = "`" + s + "`"
-		}
-	} else {
-		s = g.quote(t.name)
-	}
-	if g.one(8) {
-		s = g.schemaOf(t) + s
-	}
-	return s
-}
 
 var (
 	smallNumbers = []any{int64(0), int64(1), int64(2), int64(3), int64(5), int64(7), int64(-1)}
 	ids          = []any{int64(1), int64(2), int64(3), int64(4), int64(5), int64(6)}
-	texts        = []any{"a", "b", "B", "c d", "it's", "5", "", "é"}
+	phrases      = []any{"a", "b", "B", "c d", "it's", "5", "", "é"}
 )
 
 // schema makes the tables and their rows.
@@ -162,7 +48,7 @@ func (g *generator) schema() {
 	strikes, strikesDef := counter("strikes", types...)
 	users := &table{name: "users", key: []string{"id"}, more: true, columns: []column{
 		{name: "id", kind: number, values: ids},
-		{name: "name", kind: words, loose: true, unique: true, values: texts},
+		{name: "name", kind: words, loose: true, unique: true, values: phrases},
 		{name: "age", kind: number, null: true, values: smallNumbers},
 		karma, strikes,
 	}}
@@ -174,7 +60,7 @@ func (g *generator) schema() {
 	score, scoreDef := counter("score", decimal, integer)
 	posts := &table{name: "posts", key: []string{"id"}, more: true, columns: []column{
 		{name: "id", kind: number, auto: true, values: ids},
-		{name: "title", kind: words, null: true, values: texts, merge: g.pick("", "latest")},
+		{name: "title", kind: words, null: true, values: phrases, merge: g.pick("", "latest")},
 		views,
 		{name: "author_id", kind: number, null: true, values: ids},
 		likes,
@@ -196,7 +82,7 @@ func (g *generator) schema() {
 		{name: "day", kind: words, values: []any{"2024-01-01", "2024-01-02", "d"}},
 		{name: "kind", kind: words, loose: true, values: []any{"web", "app", "WEB", "api"}},
 		hits, size,
-		{name: "note", kind: words, null: true, values: texts, merge: g.pick("", "", "latest")},
+		{name: "note", kind: words, null: true, values: phrases, merge: g.pick("", "", "latest")},
 	}}
 	g.create(stats, "day "+text+" NOT NULL", "kind "+loose+" NOT NULL", hitsDef, sizeDef, "note "+text, "PRIMARY KEY (day, kind)")
 
@@ -204,7 +90,7 @@ func (g *generator) schema() {
 	total, totalDef := counter("total", types...)
 	site := &table{
 		name:    "site",
-		columns: []column{{name: "label", kind: words, null: true, values: texts, merge: g.pick("", "", "latest")}, total},
+		columns: []column{{name: "label", kind: words, null: true, values: phrases, merge: g.pick("", "", "latest")}, total},
 	}
 	g.create(site, "label "+text, totalDef)
 
@@ -229,7 +115,7 @@ func (g *generator) schema() {
 	// Order: names that need quotes.
 	count, countDef := counter("Count", types...)
 	order := &table{name: "Order", key: []string{"Id"}, more: true, columns: []column{
-		{name: "Id", kind: number, values: ids}, count, {name: "group", kind: words, null: true, values: texts},
+		{name: "Id", kind: number, values: ids}, count, {name: "group", kind: words, null: true, values: phrases},
 	}}
 	g.create(order, g.quoted("Id")+" "+integer+" PRIMARY KEY", countDef, g.quoted("group")+" "+text)
 
@@ -237,7 +123,7 @@ func (g *generator) schema() {
 	tags := &table{name: "tags", key: []string{"id"}, more: true, columns: []column{
 		{name: "id", kind: number, values: ids},
 		{name: "post_id", kind: number, null: true, values: ids},
-		{name: "label", kind: words, null: true, values: texts},
+		{name: "label", kind: words, null: true, values: phrases},
 		{name: "n", kind: number, null: true, values: smallNumbers},
 	}}
 	g.create(tags, "id "+integer+" PRIMARY KEY", "post_id "+integer, "label "+text, "n "+integer)
@@ -264,7 +150,7 @@ const largeRows = 150
 
 // many makes a table with many rows, few of which are ever incremented, so
 // that lists by its counter are made of rows with slots and without.
-func (g *generator) many(text string, types []string) {
+func (g *generator) many(query string, types []string) {
 	hits := column{name: "hits", kind: number, counter: true, null: g.one(3), values: smallNumbers}
 	t := &table{name: "pages", key: []string{"id"}, rows: largeRows, columns: []column{
 		{
@@ -273,13 +159,13 @@ func (g *generator) many(text string, types []string) {
 			values: []any{int64(3), int64(14), int64(15), int64(92), int64(65), int64(35), int64(89), int64(79), int64(150)},
 		},
 		hits,
-		{name: "kind", kind: words, null: true, values: texts},
+		{name: "kind", kind: words, null: true, values: phrases},
 	}}
 	def := g.pick(types...)
 	if !hits.null {
 		def += " NOT NULL"
 	}
-	g.create(t, "id "+g.pick("INTEGER", "INTEGER", "BIGINT")+" PRIMARY KEY", "hits "+def, "kind "+text)
+	g.create(t, "id "+g.pick("INTEGER", "INTEGER", "BIGINT")+" PRIMARY KEY", "hits "+def, "kind "+query)
 	var rows []string
 	spread := []int{3, 20, 1000}[g.IntN(3)] // many rows that are equal, or few
 	for i := range largeRows {
@@ -308,12 +194,12 @@ func (g *generator) quoted(name string) string {
 }
 
 func (g *generator) create(t *table, lines ...string) {
-	text := "CREATE TABLE " + g.quoted(t.name) + " (" + strings.Join(lines, ", ") + ")"
+	query := "CREATE TABLE " + g.quoted(t.name) + " (" + strings.Join(lines, ", ") + ")"
 	if g.created == nil {
 		g.created = map[string]string{}
 	}
-	g.created[t.name] = text
-	g.app.Schema = append(g.app.Schema, text)
+	g.created[t.name] = query
+	g.app.Schema = append(g.app.Schema, query)
 }
 
 func (g *generator) rows() {

@@ -3,23 +3,23 @@ package random
 import "strings"
 
 // with writes a WITH clause; what follows may use its names until undo.
-func (g *generator) with() (text string, undo func()) {
+func (g *generator) with() (query string, undo func()) {
 	saved := g.tables
 	undo = func() { g.tables = saved }
 	name := "c"
 	if g.one(4) {
 		name = g.pick("posts", "users", "limits") // it hides the table
 	}
-	text, ok := g.cte(name)
+	query, ok := g.cte(name)
 	if !ok {
 		return "", undo
 	}
 	if g.one(3) { // the second may read the first
 		if more, ok := g.cte("d"); ok {
-			text += ", " + more
+			query += ", " + more
 		}
 	}
-	return g.pick("WITH ", "WITH ", "with ") + text + " ", undo
+	return g.pick("WITH ", "WITH ", "with ") + query + " ", undo
 }
 
 // cte writes one query of WITH, which what follows can use.
@@ -70,7 +70,7 @@ func (g *generator) cte(name string) (string, bool) {
 func (g *generator) json() string {
 	f := g.sources(nil, 2)
 	n, w := g.number(f), g.words(f)
-	tail := " FROM " + f.text + g.maybeWhere(f)
+	tail := " FROM " + f.sql + g.maybeWhere(f)
 	switch {
 	case g.my():
 		if g.one(4) {
@@ -154,15 +154,15 @@ func (g *generator) special() string {
 	if b.items == 0 || b.first != "" {
 		n = "0"
 	}
-	return "SELECT COUNT(*), " + n + " FROM (SELECT 1 AS one FROM " + b.f.text + g.maybeWhere(b.f) + ") AS counted"
+	return "SELECT COUNT(*), " + n + " FROM (SELECT 1 AS one FROM " + b.f.sql + g.maybeWhere(b.f) + ") AS counted"
 }
 
 // decorate puts comments and line ends where there is white space.
-func (g *generator) decorate(text string) string {
+func (g *generator) decorate(query string) string {
 	var b strings.Builder
 	quoted := byte(0)
-	for i := range len(text) {
-		ch := text[i]
+	for i := range len(query) {
+		ch := query[i]
 		switch {
 		case quoted != 0:
 			if ch == quoted {

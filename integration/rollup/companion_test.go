@@ -52,7 +52,7 @@ func TestCompanions(t *testing.T) {
 	})
 }
 
-// A latest value stays in its slot while an older one is in a slot that somebody
+// A latest value stays in its slot while an older one is in a slot that another session
 // has locked: in the base row it would count as older than that.
 func TestLatestStaysBehind(t *testing.T) {
 	for _, dialect := range []string{"mysql", "postgres"} {
@@ -81,7 +81,7 @@ func TestLatestStaysBehind(t *testing.T) {
 			if got := rows(t, p.Wrapped, q); got != "2 new 7" {
 				t.Fatal(got)
 			}
-			// Somebody has the slot row of the older value locked.
+			// Another session has the slot row of the older value locked.
 			holder, err := p.Under.BeginTx(t.Context(), nil)
 			if err != nil {
 				t.Fatal(err)
@@ -124,15 +124,8 @@ func TestTakeOver(t *testing.T) {
 			execAll(t, p.Wrapped, visit(dialect, 1, "'a'", 1))
 			const held = "SELECT holder FROM slotsql_leases WHERE name = 'roll-up'"
 			// Another worker, which has gone away.
-			execAll(
-				t,
-				p.Under,
-				pick(
-					dialect,
-					"mysql: INSERT INTO slotsql_leases VALUES ('roll-up', 'another', UTC_TIMESTAMP(6) + INTERVAL 1500000 MICROSECOND)",
-					"INSERT INTO slotsql_leases VALUES ('roll-up', 'another', clock_timestamp() + interval '1.5 seconds')",
-				),
-			)
+			now := pick(dialect, "mysql: UTC_TIMESTAMP(6)", "clock_timestamp()")
+			execAll(t, p.Under, "INSERT INTO slotsql_leases VALUES ('roll-up', 'another', "+now+" + INTERVAL '1' HOUR)")
 			r, err := slotsql.RollUp(t.Context(), twin.Connector(t, p), slotsql.RollUpOptions{})
 			if err != nil || r.Held || r.Moved() > 0 {
 				t.Errorf("%+v, %v", r, err)
@@ -140,6 +133,7 @@ func TestTakeOver(t *testing.T) {
 			if got := rows(t, p.Under, held); got != "another" {
 				t.Errorf("%q has the lease", got)
 			}
+			execAll(t, p.Under, "UPDATE slotsql_leases SET until = "+now+" + INTERVAL '1' SECOND WHERE name = 'roll-up'")
 			if r := rollUp(t, p); r.Moved() != 1 { // waits for it
 				t.Errorf("%+v", r)
 			}
@@ -167,7 +161,7 @@ func TestTakeOver(t *testing.T) {
 // drains, locks or changes; and its own changes on top of the newest.
 func TestOlderSnapshot(t *testing.T) {
 	for _, dialect := range []string{"mysql", "postgres"} {
-		for _, c := range []struct{ name, text, after string }{
+		for _, c := range []struct{ name, sql, after string }{
 			{"nothing", "SELECT 1", "11"},
 			{"locked", "SELECT views FROM posts WHERE id = 1 FOR UPDATE", "11"},
 			{"title", "UPDATE posts SET title = 'x' WHERE id = 1", "11"},
@@ -204,7 +198,7 @@ func TestOlderSnapshot(t *testing.T) {
 					if got := rows(t, tx, q); got != "11" {
 						t.Errorf("%s after the roll-up", got)
 					}
-					if _, err := tx.ExecContext(t.Context(), c.text); err != nil {
+					if _, err := tx.ExecContext(t.Context(), c.sql); err != nil {
 						if dialect != "postgres" || !conflict(err) {
 							t.Error(err)
 						}

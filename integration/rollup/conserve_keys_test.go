@@ -93,20 +93,20 @@ func checkKeyKind(t *testing.T, kind string, values [2]string, o obstacle, layou
 	if o.name == "float" {
 		before = rows(t, p.Under, held)
 	}
-	for _, text := range []string{"UPDATE posts SET views = 5" + which[1], "UPDATE posts SET views = views * 2", "DELETE FROM posts WHERE views > 7"} {
+	for _, query := range []string{"UPDATE posts SET views = 5" + which[1], "UPDATE posts SET views = views * 2", "DELETE FROM posts WHERE views > 7"} {
 		tx, err := p.Wrapped.Begin()
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = tx.Exec(text)
+		_, err = tx.Exec(query)
 		if err == nil {
-			t.Errorf("%s has run", text)
+			t.Errorf("%s has run", query)
 		} else if !errors.Is(err, slotsql.ErrNotMoved) {
-			t.Errorf("%s: %v", text, err)
+			t.Errorf("%s: %v", query, err)
 		}
 		_ = tx.Commit()
 		if after := rows(t, p.Under, held); after != before {
-			t.Fatalf("%s: base rows and slots hold %s, want %s", text, after, before)
+			t.Fatalf("%s: base rows and slots hold %s, want %s", query, after, before)
 		}
 	}
 	execAll(t, p.Under, o.down...)

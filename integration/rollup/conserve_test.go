@@ -155,18 +155,18 @@ func TestFoldConserves(t *testing.T) {
 				}
 				check("drain")
 				for _, db := range []*sql.DB{p.Wrapped, fresh(t, p)} {
-					for _, text := range []string{"UPDATE posts SET views = 5 WHERE id = 2", "UPDATE posts SET views = views * 2"} {
+					for _, query := range []string{"UPDATE posts SET views = 5 WHERE id = 2", "UPDATE posts SET views = views * 2"} {
 						tx, err := db.Begin()
 						if err != nil {
 							t.Fatal(err)
 						}
-						_, err = tx.Exec(text)
+						_, err = tx.Exec(query)
 						if err == nil && o.name != "rounded" && o.name != "real" && o.name != "float" {
-							t.Errorf("%s has run", text)
+							t.Errorf("%s has run", query)
 						}
 						if err != nil {
 							_ = tx.Commit()
-							check(text)
+							check(query)
 						} else {
 							_ = tx.Rollback()
 						}

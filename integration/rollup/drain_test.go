@@ -70,8 +70,8 @@ func TestDrain(t *testing.T) {
 	})
 }
 
-// Drains while everybody counts lose nothing, fail no increment, and say that
-// somebody counts.
+// Drains while applications count lose nothing, fail no increment, and say that
+// another session counts.
 func TestDrainUnderLoad(t *testing.T) {
 	each(t, func(t *testing.T, dialect string) {
 		p, plain := drainPair(t, dialect)
@@ -119,7 +119,7 @@ func TestDrainUnderLoad(t *testing.T) {
 		stop.Store(true)
 		wg.Wait()
 		if refilled == 0 && dialect != "sqlite" {
-			t.Error("no drain has seen that somebody counts")
+			t.Error("no drain has noticed that applications still count")
 		}
 		if _, err := slotsql.Drain(t.Context(), twin.Connector(t, p), slotsql.DrainOptions{}); err != nil {
 			t.Fatal(err)

@@ -49,7 +49,7 @@ func TestDrainTellsWhoCounts(t *testing.T) {
 		wg.Wait()
 		reports, err := slotsql.Drain(t.Context(), twin.Connector(t, p), slotsql.DrainOptions{})
 		if err != nil || reports[0].Refilled+reports[1].Refilled > 0 {
-			t.Errorf("nobody counts any more: %+v, %v", reports, err)
+			t.Errorf("no session counts any more: %+v, %v", reports, err)
 		}
 	})
 }
@@ -70,7 +70,7 @@ func TestDrainWaitsForIncrementsInFlight(t *testing.T) {
 				reports, failed = slotsql.Drain(
 					t.Context(),
 					twin.Connector(t, p),
-					slotsql.DrainOptions{Tables: []string{"pages"}, Watch: time.Second},
+					slotsql.DrainOptions{Tables: []string{"pages"}, Watch: time.Minute}, // it ends when it sees the increment
 				)
 			}()
 			for deadline := time.Now().Add(time.Minute); rows(t, plain, "SELECT COUNT(*) FROM pages_slots") != "0"; {

@@ -194,7 +194,7 @@ func (c *cutConn) PrepareContext(ctx context.Context, q string) (driver.Stmt, er
 type cutStmt struct {
 	driver.Stmt
 	conn *cutConn
-	text string
+	sql  string
 }
 
 func (s *cutStmt) Close() error {
@@ -205,9 +205,9 @@ func (s *cutStmt) Close() error {
 }
 
 func (s *cutStmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
-	return through(s.conn, s.text, func() (driver.Result, error) { return s.Stmt.(driver.StmtExecContext).ExecContext(ctx, args) })
+	return through(s.conn, s.sql, func() (driver.Result, error) { return s.Stmt.(driver.StmtExecContext).ExecContext(ctx, args) })
 }
 
 func (s *cutStmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
-	return through(s.conn, s.text, func() (driver.Rows, error) { return s.Stmt.(driver.StmtQueryContext).QueryContext(ctx, args) })
+	return through(s.conn, s.sql, func() (driver.Rows, error) { return s.Stmt.(driver.StmtQueryContext).QueryContext(ctx, args) })
 }

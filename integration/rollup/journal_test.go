@@ -45,7 +45,7 @@ func move(from, to string, amount int) []string {
 	}
 }
 
-// A transaction that holds thousands of increments keeps nobody waiting: neither
+// A transaction that holds thousands of increments keeps no session waiting: neither
 // increments of the same rows, in transactions and by themselves, nor reads, nor
 // the roll-up, which moves what is committed meanwhile or, where the base row is
 // locked, puts it together in one row for each key. Statements that wait for a
@@ -58,7 +58,7 @@ func TestLongTransaction(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer long.Rollback()
-		var texts []string // what is committed, for the twin
+		var statements []string // what is committed, for the twin
 		in := func(tx interface {
 			Exec(string, ...any) (sql.Result, error)
 		}, undone bool, list ...string) {
@@ -72,7 +72,7 @@ func TestLongTransaction(t *testing.T) {
 					t.Fatalf("%s: %d rows, %v", q, n, err)
 				}
 				if !undone {
-					texts = append(texts, q)
+					statements = append(statements, q)
 				}
 			}
 		}
@@ -135,7 +135,7 @@ func TestLongTransaction(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		execAll(t, p.Plain, texts...)
+		execAll(t, p.Plain, statements...)
 		want := rows(t, p.Plain, totals)
 		if got := rows(t, p.Wrapped, totals); got != want {
 			t.Errorf("totals\n%s\nwant\n%s", got, want)
@@ -209,15 +209,15 @@ func TestMoreTransactionsThanSlots(t *testing.T) {
 	}
 }
 
-func execTx(t testing.TB, tx *sql.Tx, text string) {
+func execTx(t testing.TB, tx *sql.Tx, query string) {
 	t.Helper()
-	if _, err := tx.ExecContext(t.Context(), text); err != nil {
-		t.Fatalf("%s: %v", text, err)
+	if _, err := tx.ExecContext(t.Context(), query); err != nil {
+		t.Fatalf("%s: %v", query, err)
 	}
 }
 
 // The connection of a roll-up that puts rows together, because their base row is
-// locked, is lost with each of its texts: totals stay.
+// locked, is lost with each of its statements: totals stay.
 func TestConnectionLostWhileMerging(t *testing.T) {
 	for _, dialect := range []string{"mysql", "postgres"} {
 		t.Run(dialect, func(t *testing.T) {
@@ -233,7 +233,7 @@ func TestConnectionLostWhileMerging(t *testing.T) {
 			}
 			defer long.Rollback()
 			if holder == p.Under {
-				execTx(t, long, "SELECT 1 FROM tallies WHERE day = 1 AND status IN ('new', 'paid') FOR NO KEY UPDATE")
+				execTx(t, long, "SELECT 1 FROM tallies WHERE day = 1 AND status IN ('new', 'paid') FOR SHARE")
 			} else {
 				for _, q := range move("new", "paid", 1) {
 					execTx(t, long, q)

@@ -82,7 +82,9 @@ func TestCommandKilled(t *testing.T) {
 		if got := rows(t, p.Under, total); got == "0" {
 			t.Error("nothing has been rolled up")
 		}
-		rollUp(t, p)
+		for skipped := 1; skipped > 0; { // what the server still has locked for a command that was killed
+			skipped = rollUp(t, p).Tables[0].Skipped
+		}
 		if got := rows(t, p.Under, total); got != want {
 			t.Errorf("base values of %s, want %s", got, want)
 		}

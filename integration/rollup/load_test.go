@@ -230,9 +230,9 @@ func readers(t *testing.T, p *twin.Pair, until func(func())) {
 	}
 	read := func(q interface {
 		QueryRowContext(context.Context, string, ...any) *sql.Row
-	}, text string) (n int64) {
-		if err := q.QueryRowContext(t.Context(), text).Scan(&n); err != nil {
-			t.Errorf("%s: %v", text, err)
+	}, query string) (n int64) {
+		if err := q.QueryRowContext(t.Context(), query).Scan(&n); err != nil {
+			t.Errorf("%s: %v", query, err)
 		}
 		return n
 	}

@@ -62,11 +62,11 @@ func skew(t *testing.T, p *twin.Pair, db *sql.DB, order string, between func()) 
 	}
 	a, b := begin(), begin()
 	failed := false
-	step := func(tx *sql.Tx, text string) {
+	step := func(tx *sql.Tx, query string) {
 		if failed {
 			return
 		}
-		rows, err := tx.Query(text)
+		rows, err := tx.Query(query)
 		if err == nil {
 			for rows.Next() {
 			}
@@ -75,7 +75,7 @@ func skew(t *testing.T, p *twin.Pair, db *sql.DB, order string, between func()) 
 		}
 		if err != nil {
 			if twin.Class(err) != "PostgreSQL 40001" {
-				t.Fatalf("%s: %v", text, err)
+				t.Fatalf("%s: %v", query, err)
 			}
 			failed = true
 		}

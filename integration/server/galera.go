@@ -54,7 +54,7 @@ func Galera(t testing.TB) []string {
 		}
 		dsns = append(dsns, dsn)
 	}
-	if _, err := cluster.admin.ExecContext(t.Context(), fmt.Sprintf(mariadb.create, database)); err != nil {
+	if err := createMariaDB(t.Context(), cluster.admin, database); err != nil {
 		t.Fatalf("Galera: create database: %v", err)
 	}
 	t.Cleanup(func() {
@@ -121,11 +121,30 @@ func StartGalera() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	nodes, err := startNodes(l, provider)
+	if err != nil { // another program may have taken one of the ports before its node did
+		var again error
+		if nodes, again = startNodes(l, provider); again != nil {
+			return nil, errors.Join(err, again)
+		}
+	}
+	return nodes, nil
+}
+
+func startNodes(l layout, provider string) (nodes []string, err error) {
 	ports, err := freePorts(3 * GaleraNodes)
 	if err != nil {
 		return nil, fmt.Errorf("Galera: %w", err)
 	}
-	var nodes, running []string
+	var running []string
+	var started []*Instance
+	defer func() {
+		if err != nil {
+			for _, in := range started {
+				in.Stop()
+			}
+		}
+	}()
 	for i := range GaleraNodes {
 		g := galeraNode{
 			name: "node" + strconv.Itoa(i+1), provider: provider, members: running,
@@ -136,6 +155,7 @@ func StartGalera() ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
+		started = append(started, in)
 		if err := synced(in.DSN, i+1); err != nil {
 			log, _ := os.ReadFile(filepath.Join(in.dir, "log"))
 			return nil, fmt.Errorf("Galera %s: %w\n%s", g.name, err, tail(log, 30))
@@ -221,7 +241,7 @@ func GaleraInstalled() error {
 	return nil
 }
 
-// freePorts returns TCP ports of the loopback interface that nobody uses.
+// freePorts returns TCP ports of the loopback interface that are not in use.
 func freePorts(n int) ([]int, error) {
 	var ports []int
 	for range n {

@@ -41,7 +41,7 @@ type layout struct {
 }
 
 // startLimit is generous: the machine may be busy with other tests.
-const startLimit = 2 * time.Minute
+const startLimit = 5 * time.Minute
 
 // supervise holds the server. It reads from the pipe whose other end is ours
 // (file descriptor 3): that end closes when this process ends, also by SIGKILL.

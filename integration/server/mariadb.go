@@ -23,8 +23,13 @@ var mariadb = &engine{
 		c.DBName = database
 		return c.FormatDSN(), nil
 	},
-	create: "CREATE DATABASE `%s` CHARACTER SET utf8mb4",
+	create: createMariaDB,
 	drop:   dropMariaDB,
+}
+
+func createMariaDB(ctx context.Context, admin *sql.DB, database string) error {
+	_, err := admin.ExecContext(ctx, fmt.Sprintf("CREATE DATABASE `%s` CHARACTER SET utf8mb4", database))
+	return err
 }
 
 // dropMariaDB ends the sessions that a test has left in the database first:

@@ -20,7 +20,6 @@ import (
 	"crypto/rand"
 	"database/sql"
 	"encoding/hex"
-	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
@@ -53,7 +52,7 @@ type engine struct {
 	find   func() (layout, error)
 
 	withDatabase func(dsn, database string) (string, error)
-	create       string // statement; %s is the database
+	create       func(ctx context.Context, admin *sql.DB, database string) error
 	drop         func(ctx context.Context, admin *sql.DB, database string) error
 
 	once  sync.Once
@@ -86,7 +85,11 @@ func SQLite(t testing.TB) string {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() {
-			if err := os.RemoveAll(dir); err != nil {
+			err := os.RemoveAll(dir)
+			for end := time.Now().Add(time.Minute); err != nil && time.Now().Before(end); err = os.RemoveAll(dir) {
+				time.Sleep(10 * time.Millisecond) // a connection that ends has made a file meanwhile
+			}
+			if err != nil {
 				t.Error(err)
 			}
 		})
@@ -106,7 +109,7 @@ func (e *engine) fresh(t testing.TB) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.admin.ExecContext(t.Context(), fmt.Sprintf(e.create, database)); err != nil {
+	if err := e.create(t.Context(), e.admin, database); err != nil {
 		t.Fatalf("%s: create database: %v", e.name, err)
 	}
 	t.Cleanup(func() {

@@ -10,7 +10,7 @@ import (
 
 // Amounts and keys that are arguments cost no more locks than literals: of new keys,
 // of rows that a transaction has locked before, and of several rows in one order.
-func TestNobodyFailsForArguments(t *testing.T) {
+func TestArgumentsFailNoOtherStatement(t *testing.T) {
 	type statement struct {
 		sql  string
 		args func(id int64, r *rand.Rand) []any
@@ -20,7 +20,7 @@ func TestNobodyFailsForArguments(t *testing.T) {
 		"UPDATE posts SET views = views + ? WHERE id = ?",
 		func(id int64, r *rand.Rand) []any { return append([]any{1}, row(id, r)...) },
 	}
-	for name, texts := range map[string][]statement{
+	for name, statements := range map[string][]statement{
 		"new keys": {{"INSERT INTO posts (id, views) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET views = posts.views + ?",
 			func(id int64, _ *rand.Rand) []any { return []any{10000 + id, 1, 1} }}},
 		"lock then increment":    {{"SELECT id FROM posts WHERE id = ? FOR UPDATE", row}, add},
@@ -29,18 +29,18 @@ func TestNobodyFailsForArguments(t *testing.T) {
 	} {
 		for _, dialect := range []string{"mysql", "postgres"} {
 			t.Run(dialect+"/"+name, func(t *testing.T) {
-				p := many(t, dialect, 100)
+				p := many(t, dialect, 100, "")
 				var next atomic.Int64
 				failed := failures(t, p.Wrapped, 12, 20, func(ctx context.Context, tx *sql.Tx, r *rand.Rand) error {
 					id := next.Add(1)
-					for _, s := range texts {
-						text := s.sql
+					for _, s := range statements {
+						query := s.sql
 						if dialect == "postgres" {
-							text = dollars(text)
+							query = dollars(query)
 						} else {
-							text = onConflict.ReplaceAllString(text, "ON DUPLICATE KEY UPDATE ")
+							query = onConflict.ReplaceAllString(query, "ON DUPLICATE KEY UPDATE ")
 						}
-						if _, err := tx.ExecContext(ctx, text, s.args(id, r)...); err != nil {
+						if _, err := tx.ExecContext(ctx, query, s.args(id, r)...); err != nil {
 							return err
 						}
 					}

@@ -65,7 +65,7 @@ func TestFactsBeginNoSnapshot(t *testing.T) {
 // A transaction that keeps others out reads for itself, when it says so at
 // once, else after one try.
 func TestFactsInExclusiveTransaction(t *testing.T) {
-	for name, dsn := range map[string][2]string{"by text": {"", "BEGIN EXCLUSIVE"}, "by the DSN": {"&_txlock=exclusive", ""}} {
+	for name, dsn := range map[string][2]string{"by statement": {"", "BEGIN EXCLUSIVE"}, "by the DSN": {"&_txlock=exclusive", ""}} {
 		t.Run(name, func(t *testing.T) {
 			p := asidePair(t)
 			p.Wrapped.Close()

@@ -15,7 +15,7 @@ import (
 // Increments of many rows that share statements, beside everything that is in
 // their way: drains, rows that come and go, transactions that hold rows for a
 // while, callers that give up. What is acknowledged is counted, each row by
-// itself, and nobody meets an error that the plain driver does not have.
+// itself, and no session meets an error that the plain driver does not have.
 func TestCoalesceRows(t *testing.T) {
 	for name, table := range map[string]struct{ schema, after, counters, where string }{
 		"one":     {"id BIGINT PRIMARY KEY, grp INT NOT NULL DEFAULT 0", "", "{views: {}}", "id = ?"},
@@ -109,7 +109,7 @@ func (m *manyRows) run() {
 	}
 	var odd int
 	if err := db.QueryRow(m.text("SELECT COUNT(*) FROM posts WHERE likes <> 0")).Scan(&odd); err != nil || odd != 0 {
-		m.Errorf("%d rows with a counter that nobody counts, %v", odd, err)
+		m.Errorf("%d rows with a counter that no statement increments, %v", odd, err)
 	}
 }
 

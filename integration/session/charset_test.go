@@ -10,10 +10,10 @@ import (
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
-// wideTexts are statements with characters whose second byte is a backslash or a
+// wideStatements are statements with characters whose second byte is a backslash or a
 // backtick in the character set, so that by other rules the statement goes on
 // elsewhere.
-func wideTexts(lead string) []string {
+func wideStatements(lead string) []string {
 	slash, tick := lead+"\\", lead+"`"
 	return []string{
 		"UPDATE posts SET views = views + 1, title = '" + slash + "' WHERE id = 1",
@@ -46,11 +46,11 @@ func TestCharacterSets(t *testing.T) {
 				if how == "text" {
 					one.same(t, twin.Statement{SQL: "SET NAMES " + charset})
 				}
-				for _, text := range wideTexts(lead) {
+				for _, query := range wideStatements(lead) {
 					if charset == "latin1" || charset == "utf8mb4" || charset == "binary" {
-						text = wideTexts(lead)[7] // a backslash is one there
+						query = wideStatements(lead)[7] // a backslash is one there
 					}
-					one.same(t, twin.Statement{SQL: text})
+					one.same(t, twin.Statement{SQL: query})
 					one.same(t, twin.Statement{SQL: "SELECT id, views, likes, HEX(title) FROM posts ORDER BY id"})
 				}
 				one.same(
@@ -75,7 +75,7 @@ func TestCharacterSets(t *testing.T) {
 
 // The lexical parts of sql_mode decide what quotes and backslashes mean.
 func TestQuotesBySQLMode(t *testing.T) {
-	for mode, texts := range map[string][]string{
+	for mode, statements := range map[string][]string{
 		"ANSI_QUOTES": {
 			`UPDATE "posts" SET "views" = "views" + 1 WHERE "id" = 1`,
 			`SELECT "views", "p"."likes" AS "a\", "title" FROM "posts" "p" WHERE "views" > 0 ORDER BY "views" DESC LIMIT 2`,
@@ -117,9 +117,9 @@ func TestQuotesBySQLMode(t *testing.T) {
 					one.same(t, twin.Statement{SQL: "SET sql_mode = '" + mode + "'"})
 				}
 				for range 2 {
-					for _, text := range texts {
-						one.same(t, twin.Statement{SQL: text})
-						one.same(t, twin.Statement{SQL: text, Prepared: true})
+					for _, query := range statements {
+						one.same(t, twin.Statement{SQL: query})
+						one.same(t, twin.Statement{SQL: query, Prepared: true})
 					}
 				}
 				// And back.
@@ -137,17 +137,17 @@ func TestSettingInsideText(t *testing.T) {
 	t.Parallel()
 	p := newPair(t, "mysql", "multiStatements=true")
 	one := pinned(t, p)
-	for _, text := range []string{
+	for _, query := range []string{
 		"SET @a = 1; UPDATE posts SET views = views + 1 WHERE id = 1; SET NAMES utf8mb4",
 		"SET NAMES utf8mb4; UPDATE posts SET views = views + 1 WHERE id = 1",
 		"SET sql_mode = 'STRICT_TRANS_TABLES'; UPDATE posts SET views = views * 2 WHERE id = 1",
 		"/*!40101 SET NAMES utf8 */; /*!40101 SET @o = @@sql_mode, sql_mode = 'NO_AUTO_VALUE_ON_ZERO' */; INSERT INTO posts (id, views) VALUES (0, 1); /*!40101 SET sql_mode = @o */",
 	} {
-		one.same(t, twin.Statement{SQL: text, Mode: twin.Exec})
+		one.same(t, twin.Statement{SQL: query, Mode: twin.Exec})
 		one.same(t, twin.Statement{SQL: totals})
 	}
-	text := `SET sql_mode = 'ANSI_QUOTES'; UPDATE "posts" SET title = "title", views = 9 WHERE id = 1`
-	if _, err := one.wrapped.ExecContext(context.Background(), text); !errors.Is(err, slotsql.ErrUnsupported) {
+	query := `SET sql_mode = 'ANSI_QUOTES'; UPDATE "posts" SET title = "title", views = 9 WHERE id = 1`
+	if _, err := one.wrapped.ExecContext(context.Background(), query); !errors.Is(err, slotsql.ErrUnsupported) {
 		t.Errorf("%v (%s)", err, twin.Class(err))
 	}
 }

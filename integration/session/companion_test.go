@@ -31,23 +31,23 @@ func TestStampDoesNotGoBack(t *testing.T) {
 			}
 			defer c.Close()
 			on := onConn{t, c}
-			must := func(texts ...string) {
+			must := func(statements ...string) {
 				t.Helper()
-				for _, s := range texts {
+				for _, s := range statements {
 					if _, err := on.Exec(s); err != nil {
 						t.Fatal(err)
 					}
 				}
 			}
 			must("UPDATE notes SET views = views + 1, seen = 1 WHERE id = 1")
-			for _, texts := range [][]string{
+			for _, statements := range [][]string{
 				{"UPDATE notes SET views = views + 1, seen = 2 WHERE id = 1"},                    // by the row that is known
 				{"BEGIN", "UPDATE notes SET views = views + 1, seen = 3 WHERE id = 1", "COMMIT"}, // by the upsert
 			} {
 				if _, err := p.Under.Exec("UPDATE notes_slots SET slotsql_at_seen = " + later); err != nil {
 					t.Fatal(err)
 				}
-				must(texts...)
+				must(statements...)
 				var slots, back int
 				if err := p.Under.QueryRow(
 					"SELECT COUNT(*), COALESCE(SUM(CASE WHEN slotsql_at_seen < "+later+" - INTERVAL '5' MINUTE THEN 1 ELSE 0 END), 0) FROM notes_slots",
@@ -55,7 +55,7 @@ func TestStampDoesNotGoBack(t *testing.T) {
 					t.Fatal(err)
 				}
 				if slots != 1 || back != 0 {
-					t.Errorf("%v: of %d slots %d have an older stamp", texts, slots, back)
+					t.Errorf("%v: of %d slots %d have an older stamp", statements, slots, back)
 				}
 			}
 			var seen int

@@ -72,7 +72,7 @@ func outcome(ctx context.Context, conn *sql.Conn, s string) string {
 		return err.Error()
 	}
 	defer rows.Close()
-	text := ""
+	query := ""
 	names, _ := rows.Columns()
 	for rows.Next() {
 		row := make([]any, len(names))
@@ -83,7 +83,7 @@ func outcome(ctx context.Context, conn *sql.Conn, s string) string {
 		if err := rows.Scan(to...); err != nil {
 			return err.Error()
 		}
-		text += fmt.Sprint(row)
+		query += fmt.Sprint(row)
 	}
-	return fmt.Sprint(names, text, rows.Err())
+	return fmt.Sprint(names, query, rows.Err())
 }

@@ -13,10 +13,10 @@ func TestCounterColumnChanges(t *testing.T) {
 	each(t, func(t *testing.T, dialect string) {
 		p := newPair(t, dialect, unprepared[dialect])
 		one, other := pinned(t, p), pinned(t, p)
-		all := func(texts ...string) {
+		all := func(statements ...string) {
 			t.Helper()
-			for _, text := range texts {
-				one.same(t, twin.Statement{SQL: text})
+			for _, query := range statements {
+				one.same(t, twin.Statement{SQL: query})
 				for _, q := range []string{"SELECT * FROM posts ORDER BY id", "SELECT COUNT(*) FROM log"} {
 					one.same(t, twin.Statement{SQL: q})
 					other.same(t, twin.Statement{SQL: q})
@@ -74,16 +74,16 @@ func TestTableMadeAnew(t *testing.T) {
 				create := "CREATE TABLE posts (id INTEGER PRIMARY KEY, title VARCHAR(100), likes INTEGER, views INTEGER NOT NULL DEFAULT 0)"
 				for _, end := range []string{"COMMIT", "ROLLBACK"} {
 					one.script(t, &other, work[0])
-					for _, text := range []string{"DROP TABLE posts", create, "INSERT INTO posts (id, views) VALUES (1, 100)",
+					for _, query := range []string{"DROP TABLE posts", create, "INSERT INTO posts (id, views) VALUES (1, 100)",
 						"BEGIN", work[0], work[2], "UPDATE posts SET views = views * 2 WHERE id = 1", work[0], end} {
-						one.same(t, twin.Statement{SQL: text})
+						one.same(t, twin.Statement{SQL: query})
 					}
 					one.script(t, &other, work[0], work[2], work[0])
 					if dialect == "mysql" {
 						continue
 					}
-					for _, text := range []string{"BEGIN", "DROP TABLE posts", create, "INSERT INTO posts (id, views) VALUES (1, 7)", work[0], work[2], end} {
-						one.same(t, twin.Statement{SQL: text})
+					for _, query := range []string{"BEGIN", "DROP TABLE posts", create, "INSERT INTO posts (id, views) VALUES (1, 7)", work[0], work[2], end} {
+						one.same(t, twin.Statement{SQL: query})
 					}
 					one.script(t, &other, work[0], work[2], work[0])
 				}
@@ -105,12 +105,12 @@ func TestNothingSlotted(t *testing.T) {
 				one := pinned(t, p)
 				const add, read = "UPDATE tiny SET n = n + 1 WHERE id = 1", "SELECT * FROM tiny ORDER BY id"
 				for range 2 {
-					for _, text := range []string{add, read, "TRUNCATE TABLE tiny", read, "INSERT INTO tiny VALUES (1, 5)", add, read,
+					for _, query := range []string{add, read, "TRUNCATE TABLE tiny", read, "INSERT INTO tiny VALUES (1, 5)", add, read,
 						"BEGIN", add, "COMMIT", "DROP TABLE tiny", read, create, "INSERT INTO tiny VALUES (1, 5)", add, read} {
-						if dialect == "sqlite" && text == "TRUNCATE TABLE tiny" {
-							text = "DELETE FROM tiny"
+						if dialect == "sqlite" && query == "TRUNCATE TABLE tiny" {
+							query = "DELETE FROM tiny"
 						}
-						one.same(t, twin.Statement{SQL: text})
+						one.same(t, twin.Statement{SQL: query})
 					}
 				}
 			})

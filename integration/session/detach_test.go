@@ -24,7 +24,7 @@ func TestOutsideTransactions(t *testing.T) {
 		},
 	)
 	s := pinned(t, p)
-	for _, text := range []string{
+	for _, query := range []string{
 		"UPDATE posts SET views = views + 1 WHERE id = 1", "UPDATE posts SET views = views + 1 WHERE id = 101", "UPDATE posts SET views = views + 1 WHERE id = 201",
 		"ALTER TABLE posts DETACH PARTITION p2 CONCURRENTLY", "SELECT * FROM posts ORDER BY id", "SELECT * FROM p2",
 		"UPDATE posts SET views = views + 1 WHERE id = 101", "UPDATE posts SET views = views + 1 WHERE id = 201",
@@ -34,6 +34,6 @@ func TestOutsideTransactions(t *testing.T) {
 		"CREATE INDEX CONCURRENTLY p1_title ON p1 (title)", "REINDEX TABLE CONCURRENTLY posts", "DROP INDEX CONCURRENTLY p1_title", "VACUUM posts", "VACUUM (ANALYZE) posts", "CLUSTER p1 USING p1_pkey",
 		"SELECT * FROM posts ORDER BY id",
 	} {
-		s.same(t, twin.Statement{SQL: text})
+		s.same(t, twin.Statement{SQL: query})
 	}
 }

@@ -9,6 +9,34 @@ import (
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
+// What is not committed is in no total at READ UNCOMMITTED, the first time that a session
+// sends a query as well as later on.
+func TestReadUncommittedAtOnce(t *testing.T) {
+	for _, q := range []string{
+		"SELECT SUM(views) FROM posts WHERE id < 9", "SELECT views + 1 FROM posts WHERE id = 1", "SELECT views FROM posts WHERE id = 1",
+	} {
+		t.Run(q, func(t *testing.T) {
+			t.Parallel()
+			p := newPair(t, "mysql", "tx_isolation='READ-UNCOMMITTED'")
+			execAll(t, p.Wrapped, "UPDATE posts SET views = views + 1 WHERE id = 1")
+			want := twin.Rows(t, p.Wrapped, q+" /* now and then */ OR FALSE")
+			tx, err := p.Under.BeginTx(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = tx.Rollback() }()
+			if _, err := tx.Exec("UPDATE posts SET views = 1000 WHERE id = 1"); err != nil {
+				t.Fatal(err)
+			}
+			for range 3 {
+				if got := twin.Rows(t, p.Wrapped, q); got != want {
+					t.Errorf("%s, want %s", got, want)
+				}
+			}
+		})
+	}
+}
+
 // A total does not blink at READ UNCOMMITTED while others fold its slots and roll
 // back.
 func TestReadUncommitted(t *testing.T) {

@@ -24,7 +24,7 @@ func TestDomain(t *testing.T) {
 		},
 	)
 	s := pinned(t, p)
-	for _, text := range []string{
+	for _, query := range []string{
 		"UPDATE posts SET views = views + 1, likes = likes + 1 WHERE id = 1", "UPDATE posts SET views = views + 1 WHERE id = 2",
 		"SELECT views, likes FROM posts ORDER BY id", "SELECT pg_typeof(views), pg_typeof(likes) FROM posts", "SELECT kind(views) FROM posts",
 		"SELECT pg_typeof(views) FROM posts ORDER BY views DESC LIMIT 1", "SELECT id, views FROM posts WHERE views > 5 ORDER BY views DESC LIMIT 2", "SELECT pg_typeof(x.views) FROM (SELECT * FROM posts) x",
@@ -32,6 +32,6 @@ func TestDomain(t *testing.T) {
 		"CREATE TABLE copies AS SELECT * FROM posts", "SELECT attname, atttypid::regtype::text FROM pg_attribute WHERE attrelid = 'copies'::regclass AND attnum > 0 ORDER BY attnum",
 		"UPDATE posts SET views = views * 2", "SELECT views FROM posts ORDER BY id",
 	} {
-		s.same(t, twin.Statement{SQL: text})
+		s.same(t, twin.Statement{SQL: query})
 	}
 }

@@ -29,12 +29,12 @@ func newDynamic(t *testing.T, params string) both {
 var dynamicTotals = twin.Statement{SQL: "SELECT id, views FROM posts ORDER BY id"}
 
 // around counts, runs a statement, and compares what is left of both.
-func (b both) around(t *testing.T, texts ...string) {
+func (b both) around(t *testing.T, statements ...string) {
 	t.Helper()
-	for _, text := range texts {
+	for _, query := range statements {
 		b.same(t, twin.Statement{SQL: "UPDATE posts SET views = views + 1 WHERE id = 1"})
 		b.same(t, twin.Statement{SQL: "UPDATE posts SET views = views + 3 WHERE id = 2"})
-		b.same(t, twin.Statement{SQL: text})
+		b.same(t, twin.Statement{SQL: query})
 		b.same(t, dynamicTotals)
 		b.same(t, twin.Statement{SQL: "SELECT @x, @y"})
 	}
@@ -83,9 +83,9 @@ func TestDynamicStatements(t *testing.T) {
 		"DEALLOCATE PREPARE s",
 		"PREPARE s FROM @nothing",
 	)
-	for _, text := range []string{"PREPARE s FROM @set", "PREPARE s FROM @view", "PREPARE s FROM 'SELECT views FROM posts'", "PREPARE s FROM CONCAT('SELECT * FROM po', 'sts')"} {
-		if _, err := one.wrapped.ExecContext(t.Context(), text); !errors.Is(err, slotsql.ErrUnsupported) {
-			t.Errorf("%s: %v", text, err)
+	for _, query := range []string{"PREPARE s FROM @set", "PREPARE s FROM @view", "PREPARE s FROM 'SELECT views FROM posts'", "PREPARE s FROM CONCAT('SELECT * FROM po', 'sts')"} {
+		if _, err := one.wrapped.ExecContext(t.Context(), query); !errors.Is(err, slotsql.ErrUnsupported) {
+			t.Errorf("%s: %v", query, err)
 		}
 	}
 }

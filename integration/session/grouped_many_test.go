@@ -18,7 +18,7 @@ func ofMany(t *testing.T, dialect, slots string) *twin.Pair {
 	t.Helper()
 	params := ""
 	if dialect == "sqlite" {
-		params = "_pragma=busy_timeout(20000)&_pragma=journal_mode(WAL)&_txlock=immediate"
+		params = "_txlock=immediate"
 	}
 	var rows string
 	for id := range stockRows {

@@ -18,10 +18,6 @@ import (
 // row, without a slot table and with one.
 func groupable(t *testing.T, dialect, slots string) *twin.Pair {
 	t.Helper()
-	params := ""
-	if dialect == "sqlite" {
-		params = "_pragma=busy_timeout(20000)&_pragma=journal_mode(WAL)"
-	}
 	p := twin.New(t, twin.Options{
 		Dialect: dialect,
 		Schema: []string{
@@ -29,7 +25,6 @@ func groupable(t *testing.T, dialect, slots string) *twin.Pair {
 			"INSERT INTO stock VALUES (1, 0, 0, ''), (2, 500, 0, ''), (3, 0, 0, '')",
 		},
 		Config: "version: 1\nauto_migrate: true\ntables: {stock: {counters: {n: {}, sold: {}}" + slots + "}}\n",
-		Params: params,
 	})
 	p.Wrapped.SetMaxOpenConns(clients)
 	p.Wrapped.SetMaxIdleConns(clients)
@@ -207,7 +202,7 @@ func TestGroupedErrors(t *testing.T) {
 	})
 }
 
-// On MySQL a session tells the number that it has drawn, whoever has sent the statement.
+// On MySQL a session tells the number that it has drawn, whichever session has sent the statement.
 func TestGroupedInsertID(t *testing.T) {
 	p := groupable(t, "mysql", ", slots: 0")
 	rounds := 0

@@ -39,10 +39,6 @@ func TestGroupedUnique(t *testing.T) {
 		for dialect, ddl := range byDialect {
 			t.Run(name+"/"+dialect, func(t *testing.T) {
 				t.Parallel()
-				params := ""
-				if dialect == "sqlite" {
-					params = "_pragma=busy_timeout(20000)&_pragma=journal_mode(WAL)"
-				}
 				p := twin.New(t, twin.Options{
 					Dialect: dialect,
 					Schema: append([]string{
@@ -50,7 +46,6 @@ func TestGroupedUnique(t *testing.T) {
 						"INSERT INTO stock VALUES (1, 0, 'a'), (2, 100, 'a')",
 					}, ddl...),
 					Config: "version: 1\ntables: {stock: {counters: {n: {}}, slots: 0}}\n",
-					Params: params,
 				})
 				p.Wrapped.SetMaxOpenConns(clients)
 				p.Wrapped.SetMaxIdleConns(clients)

@@ -122,13 +122,13 @@ func TestKeyFormsInText(t *testing.T) {
 			})
 			one := pinned(t, p)
 			for range 2 {
-				for _, text := range []string{
+				for _, query := range []string{
 					"UPDATE daily SET n = n + 1 WHERE day = '2026-01-02T00:00:00Z'", "UPDATE daily SET n = n + 1 WHERE day = '2026-01-02'", "UPDATE daily SET n = n * 2 WHERE day = '2026-01-02T00:00:00Z'",
 					"UPDATE daily SET n = n + 1 WHERE id = 1 AND day = '2026-01-02T00:00:00Z'", "UPDATE daily SET n = n + 1 WHERE id = 2 AND at < '2026-01-04T00:00:00Z'",
 					"UPDATE daily SET n = n + 1 WHERE day IN ('2026-01-02', '2026-01-03T00:00:00Z')", "DELETE FROM daily WHERE day = '2026-01-03T00:00:00Z'",
 					"INSERT INTO daily (day, id, n) VALUES ('2026-01-02T00:00:00Z', 1, 1) ON DUPLICATE KEY UPDATE n = n + 1",
 				} {
-					one.same(t, twin.Statement{SQL: text})
+					one.same(t, twin.Statement{SQL: query})
 					one.same(t, twin.Statement{SQL: "SELECT * FROM daily ORDER BY id"})
 				}
 			}

@@ -30,13 +30,13 @@ func TestMySQLKinds(t *testing.T) {
 			)
 			one, other := pinned(t, p), pinned(t, p)
 			one.script(t, &other, work...)
-			for _, text := range []string{
+			for _, query := range []string{
 				"SELECT views, likes, views + 1, CONCAT(views), SUM(likes), MAX(views) FROM posts GROUP BY id ORDER BY id", "SELECT id FROM posts WHERE views > 12 ORDER BY views DESC LIMIT 2", "SELECT * FROM posts WHERE id = 1",
 				"UPDATE posts SET views = views - 1 WHERE id = 1", "UPDATE posts SET views = views + 8388600 WHERE id = 1", "SELECT views FROM posts WHERE id = 1", "TRUNCATE TABLE posts",
 				"INSERT INTO posts (id, views) VALUES (1, 1) ON DUPLICATE KEY UPDATE views = views + 1", "INSERT INTO posts (id, views) VALUES (1, 1) ON DUPLICATE KEY UPDATE views = views + 1", "SELECT * FROM posts",
 				"REPLACE INTO posts (id, views) VALUES (1, 7)", "UPDATE posts SET views = views + 1 WHERE id = 1", "DELETE FROM posts WHERE id = 1", "INSERT INTO posts (id, views) VALUES (1, 0)", "SELECT views FROM posts",
 			} {
-				one.same(t, twin.Statement{SQL: text})
+				one.same(t, twin.Statement{SQL: query})
 			}
 			ds, err := p.FinalTables(t.Context())
 			if err != nil || len(ds) > 0 {
@@ -52,14 +52,14 @@ func TestCreateOrReplace(t *testing.T) {
 	p := newPair(t, "mysql", "")
 	one, other := pinned(t, p), pinned(t, p)
 	for range 2 {
-		for _, text := range []string{
+		for _, query := range []string{
 			"UPDATE posts SET views = views + 1 WHERE id = 1", "SELECT SUM(views) FROM posts",
 			"CREATE OR REPLACE TABLE posts (id INTEGER PRIMARY KEY, views INTEGER NOT NULL DEFAULT 0, likes INTEGER, title VARCHAR(50))",
 			"INSERT INTO posts (id, views) VALUES (1, 5)", "UPDATE posts SET views = views + 1 WHERE id = 1", "UPDATE posts SET views = views * 2 WHERE id = 1", totals,
 			"CREATE OR REPLACE TABLE posts AS SELECT 1 AS id, 3 AS views, 4 AS likes, 'x' AS title", totals, "UPDATE posts SET views = views + 1 WHERE id = 1", totals,
 			"CREATE OR REPLACE TABLE posts (id INTEGER PRIMARY KEY, views INTEGER NOT NULL DEFAULT 0, likes INTEGER, title VARCHAR(50))", "INSERT INTO posts (id, views) VALUES (1, 5)",
 		} {
-			one.same(t, twin.Statement{SQL: text})
+			one.same(t, twin.Statement{SQL: query})
 			other.same(t, twin.Statement{SQL: totals})
 		}
 	}

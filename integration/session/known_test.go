@@ -10,7 +10,7 @@ import (
 
 // A connection that has written a slot row before adds to it without a lock on
 // the base row. It waits for a drain and for a DELETE all the same, and they for
-// it; see docs/design/locks.md. That somebody waits shows in a lock timeout.
+// it; see docs/design/locks.md. That another session waits shows in a lock timeout.
 func TestKnownSlotRow(t *testing.T) {
 	const total = "SELECT COALESCE(SUM(views), -1) FROM posts WHERE id = 1"
 	for dialect, e := range map[string]struct{ params, waited string }{
@@ -18,7 +18,7 @@ func TestKnownSlotRow(t *testing.T) {
 		"postgres": {"lock_timeout=500ms", "PostgreSQL 55P03"},
 	} {
 		for _, other := range []struct {
-			text        string
+			sql         string
 			after, last int64 // total when the increment comes after it; before it
 			affected    int64 // by the increment after it
 		}{
@@ -26,7 +26,7 @@ func TestKnownSlotRow(t *testing.T) {
 			{"UPDATE posts SET views = views * 2", 25, 26, 1},
 			{"DELETE FROM posts WHERE id = 1", -1, -1, 0},
 		} {
-			t.Run(dialect+"/"+other.text, func(t *testing.T) {
+			t.Run(dialect+"/"+other.sql, func(t *testing.T) {
 				t.Parallel()
 				for _, first := range []bool{true, false} {
 					p := newPair(t, dialect, e.params)
@@ -57,7 +57,7 @@ func TestKnownSlotRow(t *testing.T) {
 					defer tx.Rollback()
 					want := other.after
 					if first {
-						if _, err := tx.Exec(other.text); err != nil {
+						if _, err := tx.Exec(other.sql); err != nil {
 							t.Fatal(err)
 						}
 						if _, err := inc(on); twin.Class(err) != e.waited {
@@ -79,14 +79,14 @@ func TestKnownSlotRow(t *testing.T) {
 						if n, err := inc(mine); n != 1 || err != nil {
 							t.Fatalf("%d rows affected, %v", n, err)
 						}
-						if _, err := tx.Exec(other.text); twin.Class(err) != e.waited {
-							t.Fatalf("%s did not wait: %v", other.text, err)
+						if _, err := tx.Exec(other.sql); twin.Class(err) != e.waited {
+							t.Fatalf("%s did not wait: %v", other.sql, err)
 						}
 						tx.Rollback()
 						if err := mine.Commit(); err != nil {
 							t.Fatal(err)
 						}
-						if _, err := p.Wrapped.Exec(other.text); err != nil {
+						if _, err := p.Wrapped.Exec(other.sql); err != nil {
 							t.Fatal(err)
 						}
 					}

@@ -168,12 +168,12 @@ func TestMalformed(t *testing.T) {
 			if m.dialects != "" && m.dialects != dialect {
 				continue
 			}
-			text := m.sql
+			query := m.sql
 			switch dialect {
 			case "postgres":
-				text = dollars(text)
+				query = dollars(query)
 			case "mysql":
-				text = onConflict.ReplaceAllString(text, "ON DUPLICATE KEY UPDATE ")
+				query = onConflict.ReplaceAllString(query, "ON DUPLICATE KEY UPDATE ")
 			}
 			for _, prepared := range []bool{false, true} {
 				for _, db := range []twin.Execer{p.Plain, p.Wrapped} {
@@ -181,11 +181,11 @@ func TestMalformed(t *testing.T) {
 					twin.ExecAll(t, db, "UPDATE posts SET views = 10, likes = 1 WHERE id = 1", "UPDATE made SET n = 1 WHERE id = 1",
 						"UPDATE posts SET views = views + 1 WHERE id = 1", "UPDATE made SET n = n + 1 WHERE id = 1")
 				}
-				p.Same(t, twin.Statement{SQL: text, Args: m.args, Prepared: prepared})
+				p.Same(t, twin.Statement{SQL: query, Args: m.args, Prepared: prepared})
 				for _, q := range []string{"SELECT id, views, likes FROM posts", "SELECT id, n FROM made", "SELECT id, n FROM tags"} {
 					plain, wrapped := p.Run(t.Context(), twin.Statement{SQL: q})
 					for _, d := range twin.Compare(plain, wrapped) {
-						t.Errorf("after %s %v: %s", text, m.args, d)
+						t.Errorf("after %s %v: %s", query, m.args, d)
 					}
 				}
 			}

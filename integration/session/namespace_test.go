@@ -11,7 +11,7 @@ import (
 )
 
 // named replaces %DB% by the name of a further database on each side.
-func named(t *testing.T, p *twin.Pair) func(b both, text string) {
+func named(t *testing.T, p *twin.Pair) func(b both, query string) {
 	t.Helper()
 	var names [2]string
 	for i, db := range []*sql.DB{p.Plain, p.Under} {
@@ -24,14 +24,14 @@ func named(t *testing.T, p *twin.Pair) func(b both, text string) {
 			}
 		})
 	}
-	return func(b both, text string) {
+	return func(b both, query string) {
 		t.Helper()
 		var o [2]twin.Outcome
 		for i, s := range []twin.Session{b.plain, b.wrapped} {
-			o[i] = twin.Run(t.Context(), s, twin.Statement{SQL: strings.ReplaceAll(text, "%DB%", names[i])})
+			o[i] = twin.Run(t.Context(), s, twin.Statement{SQL: strings.ReplaceAll(query, "%DB%", names[i])})
 		}
 		for _, d := range twin.Compare(o[0], o[1]) {
-			t.Errorf("%s\n%s", d, text)
+			t.Errorf("%s\n%s", d, query)
 		}
 	}
 }
@@ -43,10 +43,10 @@ func TestUseOtherDatabase(t *testing.T) {
 	p := newPair(t, "mysql", "")
 	one, other := pinned(t, p), pinned(t, p)
 	run := named(t, p)
-	all := func(texts ...string) {
+	all := func(statements ...string) {
 		t.Helper()
-		for _, text := range texts {
-			run(one, text)
+		for _, query := range statements {
+			run(one, query)
 			run(one, "SELECT id, views FROM posts ORDER BY id")
 			other.same(t, twin.Statement{SQL: totals})
 		}
@@ -72,9 +72,9 @@ func TestUseOtherDatabase(t *testing.T) {
 	// A table of the same name that is something else altogether.
 	all("CREATE DATABASE %DB%_c", "CREATE TABLE %DB%_c.posts (id INT, a INT)", "INSERT INTO %DB%_c.posts VALUES (1, 2)")
 	run(one, "USE %DB%_c")
-	for _, text := range []string{"SELECT * FROM posts", "UPDATE posts SET a = a + 1 WHERE id = 1", "UPDATE posts SET a = 0", "SELECT a FROM posts",
+	for _, query := range []string{"SELECT * FROM posts", "UPDATE posts SET a = a + 1 WHERE id = 1", "UPDATE posts SET a = 0", "SELECT a FROM posts",
 		"SELECT views FROM %DB%.posts ORDER BY id", "UPDATE %DB%.posts SET views = views + 1 WHERE id = 1", "UPDATE %DB%.posts SET views = 9 WHERE id = 1"} {
-		run(one, text)
+		run(one, query)
 		other.same(t, twin.Statement{SQL: totals})
 	}
 	run(one, "CREATE DATABASE %DB%_d")
@@ -108,9 +108,9 @@ func TestSearchPath(t *testing.T) {
 	one.same(t, twin.Statement{SQL: "CREATE SCHEMA c"})
 	one.same(t, twin.Statement{SQL: "CREATE TABLE c.posts (id int, a int)"})
 	one.same(t, twin.Statement{SQL: "SET search_path = c"})
-	for _, text := range []string{"INSERT INTO posts VALUES (1, 2)", "SELECT * FROM posts", "UPDATE posts SET a = a + 1 WHERE id = 1", "SELECT a FROM posts",
+	for _, query := range []string{"INSERT INTO posts VALUES (1, 2)", "SELECT * FROM posts", "UPDATE posts SET a = a + 1 WHERE id = 1", "SELECT a FROM posts",
 		"SELECT views FROM public.posts ORDER BY id", "UPDATE public.posts SET views = 9 WHERE id = 1"} {
-		one.same(t, twin.Statement{SQL: text})
+		one.same(t, twin.Statement{SQL: query})
 		other.same(t, twin.Statement{SQL: totals})
 	}
 	// A transaction begun by database/sql ends what SET LOCAL has set.

@@ -56,10 +56,10 @@ func checkDifferentRows(t *testing.T, p *twin.Pair, first string, before bool) {
 	t.Helper()
 	for _, db := range []*sql.DB{p.Plain, p.Wrapped} {
 		var txs [2]*sql.Tx
-		run := func(i int, text string) {
+		run := func(i int, query string) {
 			t.Helper()
-			if _, err := txs[i].Exec(fmt.Sprintf(text, 10*(i+1))); err != nil {
-				t.Fatalf("%s: transaction %d: %s: %v", first, i, text, err)
+			if _, err := txs[i].Exec(fmt.Sprintf(query, 10*(i+1))); err != nil {
+				t.Fatalf("%s: transaction %d: %s: %v", first, i, query, err)
 			}
 		}
 		for i := range txs {

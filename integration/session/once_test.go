@@ -128,12 +128,12 @@ func TestPredicateRunsOnce(t *testing.T) {
 		}
 		for _, predicate := range predicates[dialect] {
 			for _, key := range []string{"id = 1", "id = 99", "slug = 'b'"} {
-				text := "UPDATE posts SET views = views + 1 WHERE " + key + " AND " + predicate
+				query := "UPDATE posts SET views = views + 1 WHERE " + key + " AND " + predicate
 				if dialect == "mysql" {
-					text = strings.ReplaceAll(text, "DATABASE_.", "")
+					query = strings.ReplaceAll(query, "DATABASE_.", "")
 				}
 				for range 2 {
-					s.same(t, twin.Statement{SQL: text})
+					s.same(t, twin.Statement{SQL: query})
 					for _, q := range []string{"SELECT views FROM posts ORDER BY id", "SELECT what, COUNT(*) FROM calls GROUP BY what ORDER BY what"} {
 						s.same(t, twin.Statement{SQL: q})
 					}

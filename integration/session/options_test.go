@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"log/slog"
+	"maps"
 	"strings"
 	"sync"
 	"testing"
@@ -38,6 +39,7 @@ func statsOf(table, class string) (n slotsql.StatementStats) {
 	for _, s := range slotsql.Stats() {
 		if len(s.Tables) == 1 && s.Tables[0] == table && s.Class == class {
 			n.Statements, n.Drains, n.Fallbacks, n.Reason = n.Statements+s.Statements, n.Drains+s.Drains, n.Fallbacks+s.Fallbacks, s.Reason
+			n.Scope = s.Scope
 		}
 	}
 	return n
@@ -86,7 +88,7 @@ func TestOnDrain(t *testing.T) {
 		}
 		execAll(t, db, "UPDATE "+table+" SET views = 7 WHERE id = 1")
 		if s := log.String(); strings.Count(s, "\n") != 1 || !strings.Contains(s, "table="+table) || !strings.Contains(s, "class=drain") ||
-			!strings.Contains(s, `reason="the statement sets counter views"`) || !strings.Contains(s, "keyed=true") {
+			!strings.Contains(s, `reason="the statement sets counter views"`) || !strings.Contains(s, `scope="rows of a unique key"`) {
 			t.Errorf("logged %s", s)
 		}
 		execAll(t, db, "UPDATE "+table+" SET views = views + 1 WHERE id = 2", "SELECT views FROM "+table)
@@ -97,8 +99,24 @@ func TestOnDrain(t *testing.T) {
 			t.Errorf("increments: %+v", s)
 		}
 		if s := statsOf(table, "drain"); s.Statements != 1 || s.Drains != 1 || s.Fallbacks != 0 ||
-			s.Reason != "the statement sets counter views" {
+			s.Reason != "the statement sets counter views" || s.Scope != "rows of a unique key" {
 			t.Errorf("drains: %+v", s)
+		}
+		execAll(t, db, "UPDATE "+table+" SET views = 7 WHERE id < 2", "UPDATE "+table+" SET views = 7 WHERE id + 0 < 2")
+		scopes := map[string]int{}
+		for _, s := range slotsql.Stats() {
+			if s.Class == "drain" && len(s.Tables) == 1 && s.Tables[0] == table {
+				scopes[s.Scope] += int(s.Statements)
+			}
+		}
+		wide := map[string]map[string]int{
+			"mysql": {"rows of a unique key": 1, "rows of a key range": 1, "all rows": 1},
+		}[dialect]
+		if wide == nil {
+			wide = map[string]int{"rows of a unique key": 1, "all rows": 2}
+		}
+		if !maps.Equal(scopes, wide) {
+			t.Errorf("drains by scope: %v, want %v", scopes, wide)
 		}
 		if s := statsOf(table, "read"); s.Statements != 1 || s.Drains != 0 {
 			t.Errorf("reads: %+v", s)
@@ -120,7 +138,7 @@ func TestOnDrain(t *testing.T) {
 	})
 }
 
-// A table with UPDATE triggers is slotted when its configuration says that they
+// A table with UPDATE triggers is slotted when its configuration allows that they
 // may fire later: they then fire for the sum that a drain folds.
 func TestDeferTriggers(t *testing.T) {
 	each(t, func(t *testing.T, dialect string) {
@@ -182,7 +200,7 @@ func TestRoutines(t *testing.T) {
 			"CREATE FUNCTION views_of(k int) RETURNS bigint LANGUAGE sql AS 'SELECT views FROM posts WHERE id = k'",
 		},
 	}
-	for dialect, texts := range routines {
+	for dialect, statements := range routines {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
 			p := twin.New(t, twin.Options{
@@ -192,7 +210,7 @@ func TestRoutines(t *testing.T) {
 						"CREATE TABLE posts (id INTEGER PRIMARY KEY, views BIGINT NOT NULL)",
 						"INSERT INTO posts VALUES (1, 10), (2, 20)",
 					},
-					texts...),
+					statements...),
 				Config: "version: 1\nauto_migrate: true\ntables: {posts: {routines: [double_views, views_of], counters: {views: {}}}}",
 			})
 			for _, call := range []string{

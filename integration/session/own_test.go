@@ -22,15 +22,15 @@ func TestNumbers(t *testing.T) {
 				"CREATE TABLE tickets (id INT PRIMARY KEY, name VARCHAR(20) NOT NULL UNIQUE, n INT NOT NULL)",
 				"INSERT INTO tickets VALUES (1, 'a', 0)",
 			}, Config: "version: 1\nauto_migrate: true\ntables: {tickets: {counters: {n: {}}}}\n"})
-			text := "UPDATE tickets SET n = n + 1 WHERE id = ?"
+			query := "UPDATE tickets SET n = n + 1 WHERE id = ?"
 			if upsert {
-				text = "INSERT INTO tickets (id, name, n) VALUES (?, 'a', 1) ON CONFLICT (id) DO UPDATE SET n = tickets.n + 1"
+				query = "INSERT INTO tickets (id, name, n) VALUES (?, 'a', 1) ON CONFLICT (id) DO UPDATE SET n = tickets.n + 1"
 				if dialect == "mysql" {
 					continue // any of its keys may be the one that is met, so it runs on the row
 				}
 			}
 			if dialect == "postgres" {
-				text = dollars(text)
+				query = dollars(query)
 			}
 			draw := func(ctx context.Context) (n int, err error) {
 				tx, err := p.Wrapped.BeginTx(ctx, nil)
@@ -38,7 +38,7 @@ func TestNumbers(t *testing.T) {
 					return 0, err
 				}
 				defer tx.Rollback()
-				if _, err := tx.ExecContext(ctx, text, 1); err != nil {
+				if _, err := tx.ExecContext(ctx, query, 1); err != nil {
 					return 0, err
 				}
 				if err := tx.QueryRowContext(ctx, "SELECT n FROM tickets WHERE name = 'a'").Scan(&n); err != nil {
@@ -107,8 +107,8 @@ func TestNumbersAfterSavepoint(t *testing.T) {
 				}
 				return n
 			}
-			for _, text := range []string{work[0], "SAVEPOINT a"} {
-				if _, err := tx.Exec(text); err != nil {
+			for _, query := range []string{work[0], "SAVEPOINT a"} {
+				if _, err := tx.Exec(query); err != nil {
 					t.Fatal(err)
 				}
 			}

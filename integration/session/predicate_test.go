@@ -12,7 +12,7 @@ import (
 )
 
 // An increment whose WHERE looks at an ordinary column keeps others from changing
-// the row until its transaction ends, and waits for whoever has changed it: a row
+// the row until its transaction ends, and waits for whichever session has changed it: a row
 // that is closed is not counted any more.
 func TestPredicateHoldsRow(t *testing.T) {
 	for _, dialect := range []string{"mysql", "postgres"} {
@@ -27,16 +27,16 @@ func TestPredicateHoldsRow(t *testing.T) {
 			} {
 				const change = "UPDATE posts SET title = 'two' WHERE id = 1"
 				for range 2 { // the second time its slot row is known
-					for _, texts := range [][2]string{{increment, change}, {change, increment}} {
+					for _, statements := range [][2]string{{increment, change}, {change, increment}} {
 						one.same(t, twin.Statement{SQL: "BEGIN"})
-						one.same(t, twin.Statement{SQL: texts[0]})
-						two.same(t, twin.Statement{SQL: texts[1]}) // is told that it has waited too long
+						one.same(t, twin.Statement{SQL: statements[0]})
+						two.same(t, twin.Statement{SQL: statements[1]}) // lock timeout
 						one.same(t, twin.Statement{SQL: "ROLLBACK"})
 						two.same(t, twin.Statement{SQL: totals})
 						one.same(t, twin.Statement{SQL: "BEGIN"})
-						one.same(t, twin.Statement{SQL: texts[0]})
+						one.same(t, twin.Statement{SQL: statements[0]})
 						one.same(t, twin.Statement{SQL: "COMMIT"})
-						two.same(t, twin.Statement{SQL: texts[1]})
+						two.same(t, twin.Statement{SQL: statements[1]})
 						two.same(t, twin.Statement{SQL: totals})
 						one.same(t, twin.Statement{SQL: "UPDATE posts SET title = 'one' WHERE id = 1"})
 					}
@@ -90,8 +90,8 @@ func countAndChange(ctx context.Context, db *sql.DB) error {
 		return err
 	}
 	defer tx.Rollback()
-	for _, text := range []string{"UPDATE posts SET views = views + 1 WHERE id = 1 AND title <> 'closed'", "UPDATE posts SET title = 'two' WHERE id = 1"} {
-		if _, err := tx.ExecContext(ctx, text); err != nil {
+	for _, query := range []string{"UPDATE posts SET views = views + 1 WHERE id = 1 AND title <> 'closed'", "UPDATE posts SET title = 'two' WHERE id = 1"} {
+		if _, err := tx.ExecContext(ctx, query); err != nil {
 			return err
 		}
 	}

@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/slotsql/slotsql/integration/twin"
 )
@@ -19,10 +19,6 @@ import (
 // program that counts in slots from the first increment on.
 func provable(t *testing.T, dialect, level string) (p *twin.Pair, slotted *sql.DB) {
 	t.Helper()
-	params := ""
-	if dialect == "sqlite" {
-		params = "_pragma=busy_timeout(20000)&_pragma=journal_mode(WAL)"
-	}
 	o := twin.Options{
 		Dialect: dialect,
 		Schema: []string{
@@ -30,7 +26,6 @@ func provable(t *testing.T, dialect, level string) (p *twin.Pair, slotted *sql.D
 			"INSERT INTO stock VALUES (1, 0, ''), (2, 500, ''), (3, 0, '')",
 		},
 		Config: "version: 1\nauto_migrate: true\ntables: {stock: {counters: {n: {}}, slots: 8, placement: adaptive}}\n",
-		Params: params,
 	}
 	if dialect == "mysql" && level != "" {
 		o.Params = "tx_isolation=%27" + level + "%27"
@@ -139,15 +134,18 @@ func newDraws(dialect string, db *sql.DB) func(context.Context) (int64, error) {
 
 var inTheWay = regexp.MustCompile("40001|40P01|1213|1205|database is locked")
 
-// again runs f until no conflict with others is in its way.
+// again runs f until no conflict with others is in its way, for minutes if need be: each
+// conflict is with another one that goes on.
 func again(f func() error) error {
-	for range 200 {
+	for limit := time.Now().Add(5 * time.Minute); ; {
 		err := f()
 		if err == nil || !inTheWay.MatchString(err.Error()) {
 			return err
 		}
+		if time.Now().After(limit) {
+			return fmt.Errorf("conflicts without end: %w", err)
+		}
 	}
-	return errors.New("conflicts without end")
 }
 
 // A statement whose row has slots is refuted, and drains; one whose row has none runs

@@ -72,11 +72,11 @@ func TestEndOfRange(t *testing.T) {
 					p.Same(t, twin.Statement{SQL: update})
 					p.Same(t, twin.Statement{SQL: "SELECT c FROM t"})
 				}
-				for _, text := range []string{
+				for _, query := range []string{
 					"UPDATE t SET c = c " + c.delta, "UPDATE t SET c = c " + c.delta + " WHERE id IN (1, 2)",
 					"UPDATE t SET c = NULL WHERE id = 1", "UPDATE t SET c = c + NULL WHERE id = 1", "UPDATE t SET c = COALESCE(c, 0) " + c.delta + " WHERE id = 1",
 				} {
-					p.Same(t, twin.Statement{SQL: text})
+					p.Same(t, twin.Statement{SQL: query})
 					p.Same(t, twin.Statement{SQL: "SELECT c FROM t"})
 				}
 				final(t, p)

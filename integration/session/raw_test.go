@@ -16,9 +16,9 @@ import (
 func TestCopyFromOfTheRawConnection(t *testing.T) {
 	p := newPair(t, "postgres", "")
 	s := pinned(t, p)
-	same := func(text string) {
+	same := func(query string) {
 		t.Helper()
-		p.Same(t, twin.Statement{SQL: text})
+		p.Same(t, twin.Statement{SQL: query})
 	}
 	same("UPDATE posts SET views = views + 7 WHERE id = 1")
 	copyFrom := func(on twin.Session) {
@@ -48,11 +48,11 @@ func TestCopyFromOfTheRawConnection(t *testing.T) {
 	}
 	copyFrom(s.plain)
 	copyFrom(s.wrapped)
-	for _, text := range []string{
+	for _, query := range []string{
 		"UPDATE posts SET views = views + 7 WHERE id = 11", "UPDATE posts SET likes = COALESCE(likes, 0) + 1 WHERE id IN (11, 12)",
 		"SELECT id, views, likes, title FROM posts ORDER BY id", "UPDATE posts SET views = 3 WHERE views > 11", "SELECT * FROM posts ORDER BY id",
 	} {
-		same(text)
+		same(query)
 	}
 	final(t, p)
 }

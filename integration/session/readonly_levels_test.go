@@ -10,7 +10,7 @@ import (
 // On MySQL a READ ONLY transaction of each level reads views, calls routines and locks
 // rows as with the plain driver, however it has come to be READ ONLY.
 func TestReadOnlyLevels(t *testing.T) {
-	texts := []string{
+	statements := []string{
 		"SELECT id, views FROM ranked ORDER BY id",
 		"SELECT views FROM posts WHERE id = 1 LOCK IN SHARE MODE",
 		"SELECT views_of(1), views_of(2)",
@@ -47,18 +47,18 @@ func TestReadOnlyLevels(t *testing.T) {
 				if how == "begintx" {
 					one = readOnlyTx(t, one)
 				}
-				for _, text := range begin {
-					one.same(t, twin.Statement{SQL: text})
+				for _, query := range begin {
+					one.same(t, twin.Statement{SQL: query})
 				}
-				for _, text := range texts {
+				for _, query := range statements {
 					if strings.HasSuffix(level, "COMMITTED") && how != "autocommit" &&
-						(strings.Contains(text, "FOR UPDATE") || strings.Contains(text, "SHARE") || strings.Contains(text, "@")) {
+						(strings.Contains(query, "FOR UPDATE") || strings.Contains(query, "SHARE") || strings.Contains(query, "@")) {
 						continue // slots cannot be kept away afterwards: see docs/divergences.md
 					}
-					if level == "READ UNCOMMITTED" && how != "autocommit" && strings.Contains(text, "FROM posts ORDER") {
+					if level == "READ UNCOMMITTED" && how != "autocommit" && strings.Contains(query, "FROM posts ORDER") {
 						continue // it would drain: see docs/divergences.md
 					}
-					one.same(t, twin.Statement{SQL: text})
+					one.same(t, twin.Statement{SQL: query})
 					if how == "autocommit" {
 						countIn(t, p)
 					}

@@ -29,11 +29,11 @@ func TestReadOnlyRefusesBesideIncrement(t *testing.T) {
 			if _, err := held.Exec("UPDATE posts SET views = views + 1 WHERE id = 1"); err != nil {
 				t.Fatal(err)
 			}
-			for _, text := range []string{"UPDATE posts SET views = 7 WHERE id = 1", "DELETE FROM posts", "update posts set views = views * 2;", "DELETE FROM posts WHERE id = 1 RETURNING views"} {
-				if dialect == "mysql" && strings.HasPrefix(text, "update") {
-					text = "update low_priority `posts` set views = views * 2"
+			for _, query := range []string{"UPDATE posts SET views = 7 WHERE id = 1", "DELETE FROM posts", "update posts set views = views * 2;", "DELETE FROM posts WHERE id = 1 RETURNING views"} {
+				if dialect == "mysql" && strings.HasPrefix(query, "update") {
+					query = "update low_priority `posts` set views = views * 2"
 				}
-				readOnlyTx(t, pinned(t, p)).same(t, twin.Statement{SQL: text})
+				readOnlyTx(t, pinned(t, p)).same(t, twin.Statement{SQL: query})
 			}
 		})
 	}

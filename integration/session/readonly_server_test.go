@@ -75,14 +75,14 @@ func TestReadOnlyServer(t *testing.T) {
 		if begin != "" {
 			one.same(t, twin.Statement{SQL: begin})
 		}
-		for _, text := range []string{
+		for _, query := range []string{
 			"SELECT id, views FROM ranked ORDER BY id", "SELECT views FROM best", "SELECT views FROM posts ORDER BY id",
 			"UPDATE posts SET views = views + 1 WHERE id = 1", "UPDATE posts SET views = 7 WHERE id = 1", "DELETE FROM posts WHERE id = 1",
 		} {
-			if strings.HasPrefix(begin, "START") && !strings.HasPrefix(text, "SELECT") {
+			if strings.HasPrefix(begin, "START") && !strings.HasPrefix(query, "SELECT") {
 				continue // two reasons to refuse it, and either may be given
 			}
-			one.same(t, twin.Statement{SQL: text})
+			one.same(t, twin.Statement{SQL: query})
 		}
 		if begin != "" {
 			one.same(t, twin.Statement{SQL: "ROLLBACK"})

@@ -105,13 +105,13 @@ func TestReadOnlySnapshots(t *testing.T) {
 					one = readOnlyTx(t, one)
 					return
 				}
-				for _, text := range begin {
-					one.same(t, twin.Statement{SQL: text})
+				for _, query := range begin {
+					one.same(t, twin.Statement{SQL: query})
 				}
 			}
 			open()
-			for _, text := range reads {
-				one.same(t, twin.Statement{SQL: text})
+			for _, query := range reads {
+				one.same(t, twin.Statement{SQL: query})
 				if !strings.HasPrefix(how, "writes") {
 					countIn(t, p)
 				}
@@ -119,9 +119,9 @@ func TestReadOnlySnapshots(t *testing.T) {
 			if strings.HasPrefix(how, "writes") || how == "begintx" {
 				return
 			}
-			for _, text := range writes {
+			for _, query := range writes {
 				one.same(t, twin.Statement{SQL: "SAVEPOINT b"})
-				one.same(t, twin.Statement{SQL: text})
+				one.same(t, twin.Statement{SQL: query})
 				one.same(t, twin.Statement{SQL: "ROLLBACK TO b"})
 			}
 			one.same(t, twin.Statement{SQL: "ROLLBACK"})

@@ -10,7 +10,7 @@ import (
 
 // A SQLite database that may only be read, by its DSN or the session's own setting,
 // answers through views as with the plain driver and refuses writes as that. Slots
-// that nobody may fold are an error that is SQLite's own and says what to do.
+// that cannot be folded are an error that is SQLite's own and says what to do.
 func TestReadOnlyDatabase(t *testing.T) {
 	reads := []string{
 		"SELECT id, views FROM ranked ORDER BY id",
@@ -50,22 +50,22 @@ func TestReadOnlyDatabase(t *testing.T) {
 				p.Same(t, twin.Statement{SQL: "PRAGMA wal_checkpoint(TRUNCATE)"})
 				q := reopened(t, p, c.params)
 				one := pinned(t, q)
-				for _, text := range c.setup {
-					one.same(t, twin.Statement{SQL: text})
+				for _, query := range c.setup {
+					one.same(t, twin.Statement{SQL: query})
 				}
-				for i, text := range reads {
+				for i, query := range reads {
 					if slots && !c.folds && i < 2 {
-						out := twin.Run(t.Context(), one.wrapped, twin.Statement{SQL: text})
+						out := twin.Run(t.Context(), one.wrapped, twin.Statement{SQL: query})
 						if out.Err == nil || !strings.Contains(out.Err.Error(), "read the table itself") ||
 							!strings.HasPrefix(twin.Class(out.Err), "SQLite 8") {
-							t.Errorf("%s: %v (%s)", text, out.Err, twin.Class(out.Err))
+							t.Errorf("%s: %v (%s)", query, out.Err, twin.Class(out.Err))
 						}
 						continue
 					}
-					one.same(t, twin.Statement{SQL: text})
+					one.same(t, twin.Statement{SQL: query})
 				}
-				for _, text := range writes {
-					one.same(t, twin.Statement{SQL: text})
+				for _, query := range writes {
+					one.same(t, twin.Statement{SQL: query})
 				}
 				one.same(t, twin.Statement{SQL: "PRAGMA query_only"})
 			}

@@ -10,7 +10,7 @@ import (
 // A READ ONLY transaction reads views, calls routines and locks rows as with the
 // plain driver, and may not write.
 func TestReadOnlyTransactions(t *testing.T) {
-	texts := []string{
+	statements := []string{
 		"SELECT id, views FROM ranked ORDER BY id",
 		"SELECT views FROM posts WHERE id = 1 LOCK IN SHARE MODE",
 		"SELECT views FROM posts WHERE id = 2 FOR UPDATE",
@@ -64,8 +64,8 @@ func TestReadOnlyTransactions(t *testing.T) {
 				default:
 					one.same(t, twin.Statement{SQL: "SET SESSION TRANSACTION READ ONLY"})
 				}
-				for _, text := range texts {
-					one.same(t, twin.Statement{SQL: text})
+				for _, query := range statements {
+					one.same(t, twin.Statement{SQL: query})
 					if how == "session" {
 						count()
 					}

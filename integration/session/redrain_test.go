@@ -28,14 +28,7 @@ func TestDrainTwiceInSnapshot(t *testing.T) {
 			t.Run(c.name+"/"+level.String(), func(t *testing.T) {
 				t.Parallel()
 				p := newPair(t, "postgres", "")
-				old, err := p.Under.Begin()
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer func() { _ = old.Rollback() }()
-				if _, err := old.Exec("SELECT txid_current()"); err != nil {
-					t.Fatal(err)
-				}
+				olderTransaction(t, p)
 				execAll(t, p.Wrapped, increment)
 				tx := twin.Snapshot(t, p.Wrapped, level, "posts")
 				if _, err := tx.Exec(c.first); err != nil {
@@ -44,7 +37,7 @@ func TestDrainTwiceInSnapshot(t *testing.T) {
 				if c.beside != "" {
 					execAll(t, p.Wrapped, c.beside)
 				}
-				_, err = tx.Exec(c.second)
+				_, err := tx.Exec(c.second)
 				if c.want != "" {
 					if twin.Class(err) != c.want {
 						t.Errorf("%v, want %s", err, c.want)
@@ -58,8 +51,8 @@ func TestDrainTwiceInSnapshot(t *testing.T) {
 					t.Fatal(err)
 				}
 				const q = "SELECT id, views FROM posts ORDER BY id"
-				for _, text := range []string{increment, c.first, c.second} {
-					execAll(t, p.Plain, text)
+				for _, query := range []string{increment, c.first, c.second} {
+					execAll(t, p.Plain, query)
 				}
 				if got, want := twin.Rows(t, p.Wrapped, q), twin.Rows(t, p.Plain, q); got != want {
 					t.Errorf("%s, want %s", got, want)

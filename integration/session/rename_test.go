@@ -12,10 +12,10 @@ func TestTableRenames(t *testing.T) {
 	each(t, func(t *testing.T, dialect string) {
 		p := newPair(t, dialect, unprepared[dialect])
 		one, other := pinned(t, p), pinned(t, p)
-		all := func(texts ...string) {
+		all := func(statements ...string) {
 			t.Helper()
-			for _, text := range texts {
-				one.same(t, twin.Statement{SQL: text})
+			for _, query := range statements {
+				one.same(t, twin.Statement{SQL: query})
 				for _, q := range []string{"SELECT * FROM posts ORDER BY id", "SELECT COUNT(*) FROM log"} {
 					one.same(t, twin.Statement{SQL: q})
 					other.same(t, twin.Statement{SQL: q})
@@ -55,19 +55,19 @@ func TestTableRenames(t *testing.T) {
 			)
 			if dialect != "mysql" {
 				for _, end := range []string{"ROLLBACK", "COMMIT"} {
-					for _, text := range append(append([]string{"BEGIN", like, fill}, swap...), work[0], work[2], "DROP TABLE old", work[0], end) {
-						one.same(t, twin.Statement{SQL: text})
+					for _, query := range append(append([]string{"BEGIN", like, fill}, swap...), work[0], work[2], "DROP TABLE old", work[0], end) {
+						one.same(t, twin.Statement{SQL: query})
 					}
 					all(work[0], work[2])
 				}
 			}
 			if dialect == "sqlite" {
-				for _, text := range []string{"PRAGMA foreign_keys = OFF", "BEGIN", like, fill, "DROP TABLE posts", "ALTER TABLE fresh RENAME TO posts", "COMMIT", "PRAGMA foreign_keys = ON"} {
-					if text == "COMMIT" { // its RowsAffected repeats the last write's: see docs/divergences.md
-						execOn(t, one, text)
+				for _, query := range []string{"PRAGMA foreign_keys = OFF", "BEGIN", like, fill, "DROP TABLE posts", "ALTER TABLE fresh RENAME TO posts", "COMMIT", "PRAGMA foreign_keys = ON"} {
+					if query == "COMMIT" { // its RowsAffected repeats the last write's: see docs/divergences.md
+						execOn(t, one, query)
 						continue
 					}
-					one.same(t, twin.Statement{SQL: text})
+					one.same(t, twin.Statement{SQL: query})
 				}
 				all(work[0], work[2], work[0])
 			}
@@ -82,11 +82,11 @@ func TestTableRenames(t *testing.T) {
 	})
 }
 
-func execOn(t *testing.T, b both, text string) {
+func execOn(t *testing.T, b both, query string) {
 	t.Helper()
 	for _, s := range []twin.Session{b.plain, b.wrapped} {
-		if o := twin.Run(t.Context(), s, twin.Statement{SQL: text}); o.Err != nil {
-			t.Fatalf("%s: %v", text, o.Err)
+		if o := twin.Run(t.Context(), s, twin.Statement{SQL: query}); o.Err != nil {
+			t.Fatalf("%s: %v", query, o.Err)
 		}
 	}
 }

@@ -30,7 +30,7 @@ var rights = map[string][]string{
 	"INSERT of id":         {"GRANT SELECT, UPDATE ON posts TO app", "GRANT INSERT (id) ON posts TO app"},
 }
 
-var rightsTexts = []string{
+var rightsStatements = []string{
 	"UPDATE posts SET views = views + 1 WHERE id = 1",
 	"UPDATE posts SET views = views + 1 WHERE id = 1 AND title = 'one'",
 	"UPDATE posts SET views = views + 1, likes = likes + 1 WHERE id = 1",
@@ -54,8 +54,8 @@ func TestRights(t *testing.T) {
 			twin.ExecAll(t, db, "DROP ROLE IF EXISTS "+role, "CREATE ROLE "+role)
 		}
 		t.Cleanup(func() {
-			for i, text := range []string{"DROP OWNED BY " + role, "DROP OWNED BY " + role, "DROP ROLE " + role} {
-				if _, err := owner[i%2].ExecContext(context.Background(), text); err != nil {
+			for i, query := range []string{"DROP OWNED BY " + role, "DROP OWNED BY " + role, "DROP ROLE " + role} {
+				if _, err := owner[i%2].ExecContext(context.Background(), query); err != nil {
 					t.Error(err)
 				}
 			}
@@ -69,9 +69,9 @@ func TestRights(t *testing.T) {
 				}
 			}
 			for round := range 2 {
-				for _, text := range rightsTexts {
+				for _, query := range rightsStatements {
 					s.same(t, twin.Statement{SQL: "SET ROLE " + role})
-					s.same(t, twin.Statement{SQL: text})
+					s.same(t, twin.Statement{SQL: query})
 					s.same(t, twin.Statement{SQL: "RESET ROLE"})
 					s.same(t, twin.Statement{SQL: totals})
 					if round == 0 { // the slot row is there, and known
@@ -99,13 +99,13 @@ func TestRightsOfUser(t *testing.T) {
 		s := users.open(t)
 		for name, grants := range rights {
 			if name == "SELECT of the needed" {
-				continue // who does not see a configured column is told so at connect
+				continue // an account that does not see a configured column gets an error at connect
 			}
 			users.grant(t, append(grants, "GRANT SELECT, INSERT, UPDATE, DELETE ON posts_slots TO app"))
 			s := s(t)
 			for round := range 2 {
-				for _, text := range rightsTexts {
-					s.same(t, twin.Statement{SQL: onConflict.ReplaceAllString(text, "ON DUPLICATE KEY UPDATE ")})
+				for _, query := range rightsStatements {
+					s.same(t, twin.Statement{SQL: onConflict.ReplaceAllString(query, "ON DUPLICATE KEY UPDATE ")})
 					p.Same(t, twin.Statement{SQL: totals})
 					if round == 0 {
 						p.Same(t, twin.Statement{SQL: "UPDATE posts SET views = views + 1, likes = likes + 1 WHERE id = 1"})

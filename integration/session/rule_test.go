@@ -29,16 +29,16 @@ func TestUpdateRule(t *testing.T) {
 			execAll(t, p.Plain, rule)
 			execAll(t, p.Under, rule)
 			for range 2 {
-				for _, text := range []string{
+				for _, query := range []string{
 					"UPDATE posts SET views = 5 WHERE id = 2", "SELECT views FROM posts WHERE id = 2 FOR UPDATE", "UPDATE posts SET views = views - 1 WHERE id = 3 AND views > 0",
 					"UPDATE posts SET views = views + 1 WHERE id = 2", "DELETE FROM posts WHERE id = 4", "SELECT id, views FROM posts ORDER BY id", "SELECT n FROM log ORDER BY n",
 				} {
-					same(t, p, text)
+					same(t, p, query)
 				}
 			}
-			for _, text := range []string{"UPDATE posts SET views = 5 WHERE id = 1", "UPDATE posts SET views = views * 2", "SELECT views FROM posts WHERE id = 1 FOR UPDATE"} {
-				if _, err := p.Wrapped.Exec(text); !errors.Is(err, slotsql.ErrNotMoved) {
-					t.Errorf("%s: %v", text, err)
+			for _, query := range []string{"UPDATE posts SET views = 5 WHERE id = 1", "UPDATE posts SET views = views * 2", "SELECT views FROM posts WHERE id = 1 FOR UPDATE"} {
+				if _, err := p.Wrapped.Exec(query); !errors.Is(err, slotsql.ErrNotMoved) {
+					t.Errorf("%s: %v", query, err)
 				}
 			}
 			same(t, p, "SELECT id, views FROM posts ORDER BY id")
@@ -52,9 +52,9 @@ func TestUpdateRule(t *testing.T) {
 	}
 }
 
-func same(t *testing.T, p *twin.Pair, texts ...string) {
+func same(t *testing.T, p *twin.Pair, statements ...string) {
 	t.Helper()
-	for _, text := range texts {
-		p.Same(t, twin.Statement{SQL: text})
+	for _, query := range statements {
+		p.Same(t, twin.Statement{SQL: query})
 	}
 }

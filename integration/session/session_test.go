@@ -78,16 +78,16 @@ const totals = "SELECT id, views, likes, title FROM posts ORDER BY id"
 
 // script runs statements one after the other, reads the totals after each of
 // them in the same session and, when others is given, in another one.
-func (b both) script(t *testing.T, others *both, texts ...string) {
+func (b both) script(t *testing.T, others *both, statements ...string) {
 	t.Helper()
-	for i, text := range texts {
+	for i, text := range statements {
 		b.same(t, twin.Statement{SQL: text})
 		b.same(t, twin.Statement{SQL: totals})
 		if others != nil {
 			others.same(t, twin.Statement{SQL: totals})
 		}
 		if t.Failed() {
-			t.Fatalf("after statement %d of\n%s", i+1, strings.Join(texts[:i+1], "\n"))
+			t.Fatalf("after statement %d of\n%s", i+1, strings.Join(statements[:i+1], "\n"))
 		}
 	}
 }
@@ -109,7 +109,7 @@ var work = []string{
 	"UPDATE posts SET views = views + 1 WHERE id = 3",
 }
 
-// begins are the ways into a transaction by text.
+// begins are the statements that begin a transaction.
 var begins = map[string][]string{
 	"mysql": {
 		"BEGIN",
@@ -155,25 +155,25 @@ func TestTransactionByText(t *testing.T) {
 		one, other := pinned(t, p), pinned(t, p)
 		for _, begin := range begins[dialect] {
 			for _, end := range ends(dialect, begin) {
-				texts := append([]string{work[0], begin}, work...)
-				texts = append(texts, end, work[0], work[2])
+				statements := append([]string{work[0], begin}, work...)
+				statements = append(statements, end, work[0], work[2])
 				if strings.Contains(strings.ToLower(begin), "autocommit") {
-					texts = append(texts, "COMMIT", "SET autocommit=1")
+					statements = append(statements, "COMMIT", "SET autocommit=1")
 				}
-				texts = append(
-					texts,
+				statements = append(
+					statements,
 					"DELETE FROM posts WHERE id IN (4, 5)",
 					"UPDATE posts SET views = views % 1000",
 					"INSERT INTO posts (id, views, likes, title) SELECT 3, 30, 3, 'three' WHERE NOT EXISTS (SELECT 1 FROM posts p WHERE p.id = 3)",
 				)
 				if dialect == "mysql" {
-					texts[len(texts)-1] = "INSERT IGNORE INTO posts (id, views, likes, title) VALUES (3, 30, 3, 'three')"
+					statements[len(statements)-1] = "INSERT IGNORE INTO posts (id, views, likes, title) VALUES (3, 30, 3, 'three')"
 				}
 				seen := &other
 				if dialect == "sqlite" && begin == "BEGIN EXCLUSIVE" {
 					seen = nil
 				}
-				one.script(t, seen, texts...)
+				one.script(t, seen, statements...)
 			}
 		}
 	})
@@ -215,13 +215,13 @@ func TestSavepoints(t *testing.T) {
 	each(t, func(t *testing.T, dialect string) {
 		p := newPair(t, dialect, "")
 		one, other := pinned(t, p), pinned(t, p)
-		texts := []string{"BEGIN"}
+		statements := []string{"BEGIN"}
 		for depth := range 3 {
-			texts = append(texts, fmt.Sprintf("SAVEPOINT s%d", depth))
-			texts = append(texts, work...)
+			statements = append(statements, fmt.Sprintf("SAVEPOINT s%d", depth))
+			statements = append(statements, work...)
 		}
-		texts = append(
-			texts,
+		statements = append(
+			statements,
 			"ROLLBACK TO SAVEPOINT s2",
 			work[0],
 			work[2],
@@ -239,7 +239,7 @@ func TestSavepoints(t *testing.T) {
 			"COMMIT",
 			work[0],
 		)
-		one.script(t, &other, texts...)
+		one.script(t, &other, statements...)
 		// The errors of savepoints that are not there.
 		one.script(
 			t,

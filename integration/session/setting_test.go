@@ -77,9 +77,9 @@ func TestSessionSettings(t *testing.T) {
 
 func settingScript(t *testing.T, one both, setting string) {
 	t.Helper()
-	run := func(texts ...string) {
-		for _, text := range texts {
-			one.same(t, twin.Statement{SQL: text})
+	run := func(statements ...string) {
+		for _, query := range statements {
+			one.same(t, twin.Statement{SQL: query})
 			one.same(t, twin.Statement{SQL: "SELECT views, likes FROM posts WHERE id = 1"})
 			one.same(t, twin.Statement{SQL: totals})
 		}

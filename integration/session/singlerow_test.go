@@ -97,12 +97,12 @@ func TestSingleRow(t *testing.T) {
 				if around[0] != "" && s == truncate && dialect != "sqlite" {
 					continue // not in a transaction, or no rollback
 				}
-				texts := []string{s}
+				statements := []string{s}
 				if around[0] != "" {
-					texts = []string{around[0], s, "UPDATE hits SET cnt = cnt + 1", around[1]}
+					statements = []string{around[0], s, "UPDATE hits SET cnt = cnt + 1", around[1]}
 				}
-				for _, text := range texts {
-					one.same(t, twin.Statement{SQL: text})
+				for _, query := range statements {
+					one.same(t, twin.Statement{SQL: query})
 					for _, r := range reads {
 						one.same(t, twin.Statement{SQL: r})
 					}

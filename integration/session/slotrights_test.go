@@ -52,17 +52,17 @@ func newAccounts(t *testing.T, p *twin.Pair) *accounts {
 
 // run runs statements about the account, called app in them, on both sides as the
 // owner of the tables.
-func (a *accounts) run(t *testing.T, texts ...string) {
+func (a *accounts) run(t *testing.T, statements ...string) {
 	t.Helper()
-	for _, text := range texts {
+	for _, query := range statements {
 		for _, db := range []*sql.DB{a.p.Plain, a.p.Under} {
-			twin.ExecAll(t, db, a.named(text))
+			twin.ExecAll(t, db, a.named(query))
 		}
 	}
 }
 
-func (a *accounts) named(text string) string {
-	return regexp.MustCompile(`\bapp\b`).ReplaceAllString(text, a.name)
+func (a *accounts) named(query string) string {
+	return regexp.MustCompile(`\bapp\b`).ReplaceAllString(query, a.name)
 }
 
 // pair opens both sides as the account.
@@ -81,7 +81,7 @@ func (a *accounts) pair(t *testing.T) both {
 	return both{plain, wrapped}
 }
 
-// refused connects as the account, which has to be told what to grant.
+// refused connects as the account, and expects an error that names what to grant.
 func (a *accounts) refused(t *testing.T) (grants []string) {
 	t.Helper()
 	s := a.pair(t)
@@ -115,9 +115,9 @@ func twoServers(t *testing.T, f func(t *testing.T, p *twin.Pair, a *accounts)) {
 }
 
 var rightsAtConnect = map[string]struct {
-	grants []string
-	want   []string // rights that have to be granted; none: connects
-	texts  []string
+	grants     []string
+	want       []string // rights that have to be granted; none: connects
+	statements []string
 }{
 	"counts": {
 		[]string{"GRANT SELECT, INSERT, UPDATE, DELETE ON posts TO app"},
@@ -138,8 +138,8 @@ var rightsAtConnect = map[string]struct {
 	"nothing": {nil, nil, []string{"SELECT 1", totals, "UPDATE posts SET views = views + 1 WHERE id = 1"}},
 }
 
-// A role that may read or update counters, and has no rights on the slot table, is told
-// when it connects what to grant. With that it does what it may do with the plain
+// A role that may read or update counters, and has no rights on the slot table, gets
+// an error that names what to grant when it connects. With that it does what it may do with the plain
 // driver.
 func TestSlotRightsAtConnect(t *testing.T) {
 	twoServers(t, func(t *testing.T, p *twin.Pair, a *accounts) {
@@ -164,8 +164,8 @@ func TestSlotRightsAtConnect(t *testing.T) {
 				}
 			}
 			s := a.pair(t)
-			for _, text := range c.texts {
-				s.same(t, twin.Statement{SQL: text})
+			for _, query := range c.statements {
+				s.same(t, twin.Statement{SQL: query})
 				p.Same(t, twin.Statement{SQL: totals})
 			}
 			if t.Failed() {
@@ -217,8 +217,8 @@ func TestSlotRightsByRole(t *testing.T) {
 	one.same(t, twin.Statement{SQL: totals})
 	for range 2 {
 		one.same(t, twin.Statement{SQL: "SET ROLE " + role})
-		for _, text := range []string{totals, "SELECT views FROM posts WHERE id = 1", "UPDATE posts SET views = views + 1 WHERE id = 1", "SELECT views FROM tops WHERE id = 1", "BEGIN", totals, "UPDATE posts SET views = views + 1 WHERE id = 1", totals, "COMMIT", totals} {
-			one.same(t, twin.Statement{SQL: text})
+		for _, query := range []string{totals, "SELECT views FROM posts WHERE id = 1", "UPDATE posts SET views = views + 1 WHERE id = 1", "SELECT views FROM tops WHERE id = 1", "BEGIN", totals, "UPDATE posts SET views = views + 1 WHERE id = 1", totals, "COMMIT", totals} {
+			one.same(t, twin.Statement{SQL: query})
 		}
 		one.same(t, twin.Statement{SQL: "SET ROLE NONE"})
 		one.same(t, twin.Statement{SQL: totals})

@@ -37,16 +37,16 @@ func TestNewSlotsSinceSnapshot(t *testing.T) {
 				execAll(t, p.Wrapped, work[0])
 				few, many := withSlots(t, p, 1), withSlots(t, p, 4096)
 				for _, other := range []struct {
-					text string
+					sql  string
 					want string
 				}{
 					{"UPDATE posts SET views = views + 1 WHERE id = 1", "PostgreSQL 40001"},
 					{"UPDATE posts SET views = views + 1 WHERE id = 2", map[bool]string{true: "none", false: "PostgreSQL 40001"}[strings.Contains(drain, "WHERE")]},
 				} {
 					tx := twin.Snapshot(t, few, level, "posts")
-					execAll(t, many, other.text)
+					execAll(t, many, other.sql)
 					if err := run(tx, drain); twin.Class(err) != other.want {
-						t.Errorf("%s: %v (%s), want %s", other.text, err, twin.Class(err), other.want)
+						t.Errorf("%s: %v (%s), want %s", other.sql, err, twin.Class(err), other.want)
 					}
 					_ = tx.Rollback()
 				}
@@ -55,16 +55,16 @@ func TestNewSlotsSinceSnapshot(t *testing.T) {
 	}
 }
 
-func run(tx *sql.Tx, text string) error {
-	if strings.HasPrefix(text, "SELECT") {
-		return readAll(tx.Query(text))
+func run(tx *sql.Tx, query string) error {
+	if strings.HasPrefix(query, "SELECT") {
+		return readAll(tx.Query(query))
 	}
-	_, err := tx.Exec(text)
+	_, err := tx.Exec(query)
 	return err
 }
 
 // The other session that is asked for these never waits for the transaction that
-// asks: neither when that has the slot table for itself, nor when somebody who waits
+// asks: neither when that has the slot table for itself, nor when another session that waits
 // for the transaction is before it in the queue.
 func TestWitnessDoesNotHang(t *testing.T) {
 	t.Run("own lock", func(t *testing.T) {
@@ -72,9 +72,9 @@ func TestWitnessDoesNotHang(t *testing.T) {
 		p := newPair(t, "postgres", "")
 		execAll(t, p.Wrapped, work[0])
 		tx := twin.Snapshot(t, p.Wrapped, sql.LevelRepeatableRead, "posts")
-		for _, text := range []string{"TRUNCATE posts CASCADE", "INSERT INTO posts (id, title, views) VALUES (1, 'one', 3)", "UPDATE posts SET views = views + 1 WHERE id = 1", "UPDATE posts SET views = views * 2 WHERE id = 1"} {
-			if _, err := tx.Exec(text); err != nil {
-				t.Fatalf("%s: %v", text, err)
+		for _, query := range []string{"TRUNCATE posts CASCADE", "INSERT INTO posts (id, title, views) VALUES (1, 'one', 3)", "UPDATE posts SET views = views + 1 WHERE id = 1", "UPDATE posts SET views = views * 2 WHERE id = 1"} {
+			if _, err := tx.Exec(query); err != nil {
+				t.Fatalf("%s: %v", query, err)
 			}
 		}
 		if err := tx.Commit(); err != nil {

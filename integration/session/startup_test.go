@@ -32,9 +32,9 @@ func wrapped(t *testing.T, p *twin.Pair, config string) *sql.DB {
 	return db
 }
 
-func execAll(t *testing.T, db *sql.DB, texts ...string) {
+func execAll(t *testing.T, db *sql.DB, statements ...string) {
 	t.Helper()
-	for _, q := range texts {
+	for _, q := range statements {
 		if _, err := db.ExecContext(context.Background(), q); err != nil {
 			t.Fatalf("%s: %v", q, err)
 		}
@@ -151,9 +151,9 @@ tables:
   site: {key: [], counters: {hits: {}}}
 `})
 		one, other := pinned(t, p), pinned(t, p)
-		run := func(texts ...string) {
+		run := func(statements ...string) {
 			t.Helper()
-			for _, s := range texts {
+			for _, s := range statements {
 				one.same(t, twin.Statement{SQL: s})
 				for _, table := range []string{odd, ord, quo, "site"} {
 					other.same(t, twin.Statement{SQL: "SELECT * FROM " + table})
@@ -201,7 +201,7 @@ func TestSlotTableFacts(t *testing.T) {
 		)
 		one := pinned(t, p)
 		last := map[string]string{"mysql": "SELECT LAST_INSERT_ID()", "postgres": "SELECT currval('log_id_seq'), currval('posts_id_seq')", "sqlite": "SELECT last_insert_rowid()"}[dialect]
-		for _, text := range []string{
+		for _, query := range []string{
 			"INSERT INTO posts (views) VALUES (1)", "INSERT INTO posts (views) VALUES (1)", "INSERT INTO log (note) VALUES ('a')", "INSERT INTO log (note) VALUES ('b')",
 			"INSERT INTO log (note) VALUES ('c')", last,
 			"UPDATE posts SET views = views + 1 WHERE id = 1", last, "UPDATE posts SET views = views + 1 WHERE id = 99", last,
@@ -209,7 +209,7 @@ func TestSlotTableFacts(t *testing.T) {
 			"DELETE FROM posts WHERE id = 2", last, "INSERT INTO posts (views) VALUES (5)", last, "UPDATE posts SET views = views + 1 WHERE id = 3", last,
 			"INSERT INTO log (note) SELECT views FROM posts", last, "SELECT id, views FROM posts ORDER BY id",
 		} {
-			one.same(t, twin.Statement{SQL: text})
+			one.same(t, twin.Statement{SQL: query})
 		}
 		var n int
 		if err := p.Under.QueryRow(
@@ -244,7 +244,7 @@ func TestSlotTableFacts(t *testing.T) {
 }
 
 // PostgreSQL fails a prepared statement whose columns have changed, once, and
-// the plain driver prepares other texts than the wrapped.
+// the plain driver prepares other statements than the wrapped.
 var unprepared = map[string]string{"postgres": "default_query_exec_mode=exec"}
 
 // The schema changes while the application runs.
@@ -252,10 +252,10 @@ func TestSchemaChanges(t *testing.T) {
 	each(t, func(t *testing.T, dialect string) {
 		p := newPair(t, dialect, unprepared[dialect])
 		one, other := pinned(t, p), pinned(t, p)
-		all := func(texts ...string) {
+		all := func(statements ...string) {
 			t.Helper()
-			for _, text := range texts {
-				one.same(t, twin.Statement{SQL: text})
+			for _, query := range statements {
+				one.same(t, twin.Statement{SQL: query})
 				for _, q := range []string{"SELECT * FROM posts ORDER BY id", "SELECT p.*, l.* FROM posts p LEFT JOIN log l ON l.id = p.id ORDER BY p.id"} {
 					other.same(t, twin.Statement{SQL: q})
 					one.same(t, twin.Statement{SQL: q})
@@ -284,8 +284,8 @@ func TestSchemaChanges(t *testing.T) {
 		}
 		for _, end := range []string{"ROLLBACK", "COMMIT"} { // DDL in a transaction
 			one.same(t, twin.Statement{SQL: work[0]})
-			for _, text := range []string{"BEGIN", "ALTER TABLE posts ADD COLUMN tx INTEGER", work[0], work[2], "SELECT * FROM posts ORDER BY id", end} {
-				one.same(t, twin.Statement{SQL: text})
+			for _, query := range []string{"BEGIN", "ALTER TABLE posts ADD COLUMN tx INTEGER", work[0], work[2], "SELECT * FROM posts ORDER BY id", end} {
+				one.same(t, twin.Statement{SQL: query})
 			}
 			all(work[0], work[2])
 		}

@@ -15,8 +15,9 @@ import (
 func TestNothingBoundToTheSession(t *testing.T) {
 	look := map[string][]string{
 		"mysql": {
-			// Of the statements that have run before, the time included.
-			"SELECT variable_name, variable_value FROM information_schema.session_variables WHERE variable_name NOT IN ('TIMESTAMP', 'PSEUDO_THREAD_ID', 'RAND_SEED1', 'RAND_SEED2', 'LAST_GTID', 'GTID_CURRENT_POS', 'GTID_BINLOG_POS', 'GTID_BINLOG_STATE') ORDER BY 1",
+			// Without those of the statements that have run before, the time included, and those of the
+			// server, which other tests set.
+			"SELECT variable_name, session_value FROM information_schema.system_variables WHERE variable_scope <> 'GLOBAL' AND variable_name NOT IN ('TIMESTAMP', 'PSEUDO_THREAD_ID', 'RAND_SEED1', 'RAND_SEED2', 'LAST_GTID', 'GTID_CURRENT_POS', 'GTID_BINLOG_POS', 'GTID_BINLOG_STATE') ORDER BY 1",
 			"SELECT variable_name FROM information_schema.user_variables ORDER BY 1",
 			"SELECT @@in_transaction, @@autocommit",
 		},
@@ -41,7 +42,7 @@ func TestNothingBoundToTheSession(t *testing.T) {
 	each(t, func(t *testing.T, dialect string) {
 		p := newPair(t, dialect, "")
 		s := pinned(t, p)
-		texts := slices.Concat(
+		statements := slices.Concat(
 			work,
 			[]string{
 				"SELECT id, views FROM posts ORDER BY views DESC LIMIT 2",
@@ -50,14 +51,14 @@ func TestNothingBoundToTheSession(t *testing.T) {
 			},
 		)
 		for _, around := range [][2]string{{"", ""}, {"BEGIN", "COMMIT"}, {"BEGIN", "ROLLBACK"}} {
-			for i, text := range slices.Concat([]string{around[0]}, texts, []string{around[1]}) {
-				if text == "" || around[1] == "COMMIT" && strings.HasPrefix(text, "INSERT") {
+			for i, query := range slices.Concat([]string{around[0]}, statements, []string{around[1]}) {
+				if query == "" || around[1] == "COMMIT" && strings.HasPrefix(query, "INSERT") {
 					continue // the row is there already
 				}
-				if i > 0 && around[1] == "COMMIT" && strings.Contains(text, "SET id = 5") {
+				if i > 0 && around[1] == "COMMIT" && strings.Contains(query, "SET id = 5") {
 					continue
 				}
-				s.same(t, twin.Statement{SQL: text})
+				s.same(t, twin.Statement{SQL: query})
 			}
 			for _, q := range look[dialect] {
 				a := twin.Run(t.Context(), s.plain, twin.Statement{SQL: q})

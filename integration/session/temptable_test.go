@@ -47,20 +47,20 @@ func TestTemporaryTableMadeByQuery(t *testing.T) {
 		p := twin.New(t, twin.Options{Dialect: dialect, Schema: list, Config: config, Params: params})
 		one, other := pinned(t, p), pinned(t, p)
 		drops := map[string][]string{"mysql": {"DROP TEMPORARY TABLE posts", "DROP TABLE posts"}, "postgres": {"DROP TABLE posts", "DROP TABLE pg_temp.posts"}, "sqlite": {"DROP TABLE posts", "DROP TABLE temp.posts"}}[dialect]
-		for i, text := range makes[dialect] {
+		for i, query := range makes[dialect] {
 			one.script(t, &other, work[0])
-			if strings.HasPrefix(text, "EXPLAIN") {
+			if strings.HasPrefix(query, "EXPLAIN") {
 				for _, s := range []twin.Session{one.plain, one.wrapped} {
-					if _, err := s.ExecContext(t.Context(), text); err != nil {
+					if _, err := s.ExecContext(t.Context(), query); err != nil {
 						t.Fatal(err)
 					}
 				}
-				text = "SELECT 1"
+				query = "SELECT 1"
 			}
 			one.script(
 				t,
 				&other,
-				text,
+				query,
 				work[0],
 				"UPDATE posts SET views = views * 2 WHERE id = 1",
 				work[5],

@@ -23,7 +23,7 @@ func TestCountTwiceBesideDrain(t *testing.T) {
 				},
 				Config: "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}, placement: connection}}\n",
 			})
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 			defer cancel()
 			const count = "UPDATE posts SET views = views + 1 WHERE id = 1"
 			for range 2 { // the slot row is there and known
@@ -49,7 +49,7 @@ func TestCountTwiceBesideDrain(t *testing.T) {
 				_, err := p.Wrapped.ExecContext(ctx, "UPDATE posts SET views = views * 10 WHERE id = 1")
 				drained <- err
 			}()
-			untilBlocked(ctx, t, p, drained)
+			untilBlocked(t, p, drained)
 			if _, err := tx.ExecContext(ctx, count); err != nil {
 				t.Fatalf("the second increment: %v", err)
 			}

@@ -8,9 +8,9 @@ import (
 )
 
 // However a transaction ends, nothing of it is left for the next one: what that
-// one sees and is told depends on its own level and its own changes.
+// one sees and which errors it gets depend on its own level and its own changes.
 
-// ways are texts that end a transaction, and begin the next one where they do.
+// ways are statements that end a transaction, and begin the next one where they do.
 var ways = map[string][]string{
 	"postgres": {
 		"COMMIT",
@@ -41,15 +41,15 @@ var ways = map[string][]string{
 
 // sameEnd runs a statement on both sides; prepared transactions have names of their own
 // in the two databases, which are on one server.
-func (b both) sameEnd(t *testing.T, text string) {
+func (b both) sameEnd(t *testing.T, query string) {
 	t.Helper()
-	if !strings.Contains(text, "'slotsql'") {
-		b.same(t, twin.Statement{SQL: text})
+	if !strings.Contains(query, "'slotsql'") {
+		b.same(t, twin.Statement{SQL: query})
 		return
 	}
 	for name, s := range map[string]twin.Session{"'slotsql plain'": b.plain, "'slotsql wrapped'": b.wrapped} {
-		if _, err := s.ExecContext(t.Context(), strings.ReplaceAll(text, "'slotsql'", name)); err != nil {
-			t.Errorf("%s: %v", text, err)
+		if _, err := s.ExecContext(t.Context(), strings.ReplaceAll(query, "'slotsql'", name)); err != nil {
+			t.Errorf("%s: %v", query, err)
 		}
 	}
 }
@@ -69,9 +69,9 @@ func TestLevelOfTheNextTransaction(t *testing.T) {
 	one, other := pinned(t, p), pinned(t, p)
 	for _, way := range ways["postgres"] {
 		for _, first := range []string{"BEGIN", "BEGIN ISOLATION LEVEL REPEATABLE READ"} {
-			run := func(texts ...string) {
-				for _, text := range texts {
-					one.sameEnd(t, text)
+			run := func(statements ...string) {
+				for _, query := range statements {
+					one.sameEnd(t, query)
 				}
 			}
 			run(first, "SELECT views FROM posts", work[0], "SELECT views FROM posts", way)
@@ -108,29 +108,29 @@ func TestRowsOfTheTransactionBefore(t *testing.T) {
 			timeout := map[string]string{"mysql": "SET innodb_lock_wait_timeout = 1", "postgres": "SET lock_timeout = '1s'"}[dialect]
 			other.same(t, twin.Statement{SQL: timeout})
 			for _, way := range ways[dialect] {
-				for _, texts := range [][]string{
+				for _, statements := range [][]string{
 					{"BEGIN", work[0], "SELECT views FROM posts", way},
 					{"BEGIN", work[0], work[2], way},
 					{"BEGIN", "UPDATE posts SET title = 'x' WHERE id = 1", way},
 				} {
 					if strings.Contains(strings.ToLower(way), "prepare") {
-						texts = append(texts, "COMMIT PREPARED 'slotsql'")
+						statements = append(statements, "COMMIT PREPARED 'slotsql'")
 					}
 					if strings.HasPrefix(way, "LOCK") {
-						texts = append(texts, "UNLOCK TABLES")
+						statements = append(statements, "UNLOCK TABLES")
 					}
 					if !strings.Contains(way, "AND CHAIN") && !strings.Contains(way, "BEGIN") {
-						texts = append(texts, "BEGIN")
+						statements = append(statements, "BEGIN")
 					}
-					for _, text := range append(texts, "SELECT views FROM posts WHERE id = 2", "SELECT views FROM posts WHERE id = 1") {
-						one.sameEnd(t, text)
+					for _, query := range append(statements, "SELECT views FROM posts WHERE id = 2", "SELECT views FROM posts WHERE id = 1") {
+						one.sameEnd(t, query)
 					}
 					other.same(t, twin.Statement{SQL: work[0]})
 					other.same(t, twin.Statement{SQL: "UPDATE posts SET views = views + 1, title = 'y' WHERE id = 1"})
 					one.same(t, twin.Statement{SQL: "ROLLBACK"})
 					one.same(t, twin.Statement{SQL: totals})
 					if t.Failed() {
-						t.Fatalf("after %q", texts)
+						t.Fatalf("after %q", statements)
 					}
 				}
 			}
@@ -148,12 +148,12 @@ func TestTemporaryTableEndsNoTransaction(t *testing.T) {
 			one, other := pinned(t, p), pinned(t, p)
 			timeout := map[string]string{"mysql": "SET innodb_lock_wait_timeout = 1", "postgres": "SET lock_timeout = '1s'"}[dialect]
 			other.same(t, twin.Statement{SQL: timeout})
-			for _, text := range []string{"BEGIN", work[0], "CREATE TEMPORARY TABLE scratch (id INT)", "SELECT views FROM posts WHERE id = 1"} {
-				one.sameEnd(t, text)
+			for _, query := range []string{"BEGIN", work[0], "CREATE TEMPORARY TABLE scratch (id INT)", "SELECT views FROM posts WHERE id = 1"} {
+				one.sameEnd(t, query)
 			}
 			other.same(t, twin.Statement{SQL: work[0]}) // waits in vain
-			for _, text := range []string{"DROP TABLE scratch", "SELECT views FROM posts WHERE id = 1", "ROLLBACK", totals} {
-				one.sameEnd(t, text)
+			for _, query := range []string{"DROP TABLE scratch", "SELECT views FROM posts WHERE id = 1", "ROLLBACK", totals} {
+				one.sameEnd(t, query)
 			}
 		})
 	}

@@ -26,7 +26,7 @@ func granted(t *testing.T, err error) []string {
 	return strings.Split(list, "; ")
 }
 
-var viewTexts = []string{
+var viewStatements = []string{
 	"SELECT views FROM tops WHERE id = 1",
 	"SELECT id, views, views + 1, COUNT(*) OVER () FROM tops ORDER BY views DESC, id -- the first",
 	"WITH x AS (SELECT * FROM tops) SELECT SUM(views) FROM x",
@@ -36,7 +36,7 @@ var viewTexts = []string{
 }
 
 // A role that may select a view over a counter table, and nothing of the table, reads
-// totals where there are no slots; else it is told what to grant, and reads them then.
+// totals where there are no slots; otherwise the error names what to grant, after which it reads them.
 func TestViewsOfRoleThatOnlySelects(t *testing.T) {
 	twoServers(t, func(t *testing.T, p *twin.Pair, a *accounts) {
 		a.run(
@@ -61,14 +61,14 @@ func TestViewsOfRoleThatOnlySelects(t *testing.T) {
 		}
 		pair := a.pair(t)
 		s := both{conn(t, pair.plain.(*sql.DB)), conn(t, pair.wrapped.(*sql.DB))}
-		all := func(s both, texts []string) {
+		all := func(s both, statements []string) {
 			t.Helper()
-			for _, text := range texts {
-				s.same(t, twin.Statement{SQL: text})
+			for _, query := range statements {
+				s.same(t, twin.Statement{SQL: query})
 			}
 		}
 		fold()
-		all(s, viewTexts)
+		all(s, viewStatements)
 		s.same(
 			t,
 			twin.Statement{
@@ -80,10 +80,10 @@ func TestViewsOfRoleThatOnlySelects(t *testing.T) {
 			count()
 			fold()
 			txs := s.begin(t, &sql.TxOptions{Isolation: level})
-			all(txs.both, viewTexts[:4])
+			all(txs.both, viewStatements[:4])
 			count()
 			if level == sql.LevelRepeatableRead {
-				all(txs.both, viewTexts[:4])
+				all(txs.both, viewStatements[:4])
 			}
 			txs.commit(t)
 			fold()
@@ -100,9 +100,9 @@ func TestViewsOfRoleThatOnlySelects(t *testing.T) {
 			twin.ExecAll(t, p.Under, g)
 		}
 		pair = a.pair(t)
-		all(pair, viewTexts)
+		all(pair, viewStatements)
 		count()
-		all(pair, viewTexts)
+		all(pair, viewStatements)
 		p.Same(t, twin.Statement{SQL: totals})
 	})
 }
@@ -141,7 +141,7 @@ var lockGrants = map[string][]string{
 	"SELECT alone":       {"GRANT SELECT ON posts TO app"},
 }
 
-var lockTexts = []string{
+var lockStatements = []string{
 	"SELECT views FROM posts WHERE id = 2 FOR UPDATE",
 	"SELECT views, likes, title FROM posts WHERE id IN (2, 3) ORDER BY id FOR UPDATE",
 	"SELECT views FROM posts WHERE id = 77 FOR UPDATE",
@@ -152,7 +152,7 @@ var lockTexts = []string{
 }
 
 // A role that may lock rows, or delete them, and not update their counters, does so as
-// with the plain driver while the rows have no slots. Else it is told what to grant.
+// with the plain driver while the rows have no slots. Otherwise the error names what to grant.
 func TestLocksOfRoleThatMayNotCount(t *testing.T) {
 	twoServers(t, func(t *testing.T, p *twin.Pair, a *accounts) {
 		for name, list := range lockGrants {
@@ -169,16 +169,16 @@ func TestLocksOfRoleThatMayNotCount(t *testing.T) {
 			p.Same(t, twin.Statement{SQL: "UPDATE posts SET views = views + 1 WHERE id = 1"})
 			s := a.pair(t)
 			for _, tx := range []bool{false, true} {
-				for _, text := range lockTexts {
+				for _, query := range lockStatements {
 					if tx {
 						txs := both{conn(t, s.plain.(*sql.DB)), conn(t, s.wrapped.(*sql.DB))}.begin(t, nil)
-						txs.same(t, twin.Statement{SQL: text})
+						txs.same(t, twin.Statement{SQL: query})
 						if _, err := txs.plain.(*sql.Tx).Exec("SELECT 1"); err == nil {
 							txs.same(t, twin.Statement{SQL: "SELECT views FROM posts WHERE id = 2"})
 						}
 						_, _ = txs.plain.(*sql.Tx).Rollback(), txs.wrapped.(*sql.Tx).Rollback()
 					} else {
-						s.same(t, twin.Statement{SQL: text})
+						s.same(t, twin.Statement{SQL: query})
 					}
 					p.Same(t, twin.Statement{SQL: totals})
 				}

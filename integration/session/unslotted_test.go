@@ -64,8 +64,8 @@ func TestUnslottedByAnother(t *testing.T) {
 		"security": {"postgres": {"ALTER TABLE posts ENABLE ROW LEVEL SECURITY"}},
 	}
 	each(t, func(t *testing.T, dialect string) {
-		for name, texts := range changes {
-			if texts[dialect] == nil {
+		for name, statements := range changes {
+			if statements[dialect] == nil {
 				continue
 			}
 			t.Run(name, func(t *testing.T) {
@@ -76,7 +76,7 @@ func TestUnslottedByAnother(t *testing.T) {
 					one.script(t, nil, work[0], "UPDATE posts SET views = views + 2 WHERE id = 2")
 				}
 				counts()
-				execBoth(t, p, texts[dialect])
+				execBoth(t, p, statements[dialect])
 				p.Wrapped = wrapped(t, p, always)
 				one = pinned(t, p)
 				for range 2 {
@@ -100,10 +100,10 @@ func TestUnslottedByAnother(t *testing.T) {
 	})
 }
 
-func execBoth(t *testing.T, p *twin.Pair, texts []string) {
+func execBoth(t *testing.T, p *twin.Pair, statements []string) {
 	t.Helper()
-	execAll(t, p.Plain, texts...)
-	execAll(t, p.Under, texts...)
+	execAll(t, p.Plain, statements...)
+	execAll(t, p.Under, statements...)
 }
 
 // A total that a new constraint forbids: the row that has it is not changed, with an
@@ -156,16 +156,16 @@ func TestForbiddenTotal(t *testing.T) {
 // A partition named by itself is as its table.
 func TestPartitionNamed(t *testing.T) {
 	t.Parallel()
-	var texts []string
-	texts = append(
-		texts,
+	var statements []string
+	statements = append(
+		statements,
 		"CREATE TABLE posts (id INTEGER PRIMARY KEY, views INTEGER NOT NULL DEFAULT 0, likes INTEGER, title VARCHAR(100)) PARTITION BY RANGE (id)",
 	)
 	for i := range 2 {
-		texts = append(texts, fmt.Sprintf("CREATE TABLE posts_p%d PARTITION OF posts FOR VALUES FROM (%d) TO (%d)", i, i*10, i*10+10))
+		statements = append(statements, fmt.Sprintf("CREATE TABLE posts_p%d PARTITION OF posts FOR VALUES FROM (%d) TO (%d)", i, i*10, i*10+10))
 	}
-	texts = append(texts, "INSERT INTO posts (id, views) VALUES (1, 10), (11, 20)")
-	p := twin.New(t, twin.Options{Dialect: "postgres", Schema: texts, Config: always, Params: unprepared["postgres"]})
+	statements = append(statements, "INSERT INTO posts (id, views) VALUES (1, 10), (11, 20)")
+	p := twin.New(t, twin.Options{Dialect: "postgres", Schema: statements, Config: always, Params: unprepared["postgres"]})
 	one, other := pinned(t, p), pinned(t, p)
 	for range 2 {
 		one.script(

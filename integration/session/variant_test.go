@@ -218,9 +218,9 @@ func TestPgxOptions(t *testing.T) {
 	}
 }
 
-// Texts of several statements.
+// Calls of several statements.
 func TestMultiStatements(t *testing.T) {
-	texts := []string{
+	calls := []string{
 		"UPDATE posts SET views = views + 1 WHERE id = 1; UPDATE posts SET views = views + 2 WHERE id = 2",
 		"INSERT INTO posts (id, slug, views) VALUES (5, 'five', 5); UPDATE posts SET views = views + 1 WHERE id = 5; DELETE FROM posts WHERE id = 5;",
 		"BEGIN; UPDATE posts SET views = views + 1 WHERE id = 1; UPDATE posts SET views = views * 2 WHERE id = 1; COMMIT",
@@ -240,7 +240,7 @@ func TestMultiStatements(t *testing.T) {
 				t.Parallel()
 				p := newTyped(t, dialect, param)
 				for _, mode := range []twin.Mode{twin.Exec, twin.Query} {
-					for i, text := range texts {
+					for i, query := range calls {
 						if mode == twin.Query && (i == 2 || i == 3) {
 							continue // refused, with the reason
 						}
@@ -248,7 +248,7 @@ func TestMultiStatements(t *testing.T) {
 							continue // an empty statement is an error there
 						}
 						one := pinned(t, p)
-						one.same(t, twin.Statement{SQL: text, Mode: mode})
+						one.same(t, twin.Statement{SQL: query, Mode: mode})
 						one.same(t, twin.Statement{SQL: "ROLLBACK"})
 						p.Same(t, twin.Statement{SQL: "SELECT * FROM posts ORDER BY id"})
 						one.same(t, twin.Statement{SQL: "UPDATE posts SET views = views + 1 WHERE id = 1"})
@@ -257,9 +257,9 @@ func TestMultiStatements(t *testing.T) {
 						}
 					}
 				}
-				for _, text := range []string{"SELECT views FROM posts WHERE id = 1; SELECT likes, views FROM posts ORDER BY id",
+				for _, query := range []string{"SELECT views FROM posts WHERE id = 1; SELECT likes, views FROM posts ORDER BY id",
 					"UPDATE posts SET views = views + 1 WHERE id = 1; SELECT views FROM posts ORDER BY id"} {
-					p.Same(t, twin.Statement{SQL: text, Mode: twin.Query})
+					p.Same(t, twin.Statement{SQL: query, Mode: twin.Query})
 				}
 			})
 		}
@@ -308,10 +308,10 @@ func TestPrepared(t *testing.T) {
 			}
 			return s
 		}
-		prepare := func(text string) [2]*sql.Stmt {
+		prepare := func(query string) [2]*sql.Stmt {
 			var out [2]*sql.Stmt
 			for i, db := range []*sql.DB{p.Plain, p.Wrapped} {
-				st, err := db.Prepare(q(text))
+				st, err := db.Prepare(q(query))
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -96,7 +96,7 @@ var versions = map[string]struct{ steps, only string }{
 }
 
 // What a transaction reads of rows that it has changed is its own version of
-// them, and what it must not change it is told so, at every isolation level.
+// them, and gets an error for what it must not change, at every isolation level.
 func TestVersions(t *testing.T) {
 	levels := map[string][]string{
 		"mysql":    {"READ COMMITTED", "REPEATABLE READ"},
@@ -111,28 +111,28 @@ func TestVersions(t *testing.T) {
 					continue
 				}
 				t.Run(dialect+"/"+level+"/"+name, func(t *testing.T) {
-					run := func(s both, text string) {
-						switch text {
+					run := func(s both, query string) {
+						switch query {
 						case "inc":
-							text = "UPDATE posts SET views = views + 1 WHERE id = 1"
+							query = "UPDATE posts SET views = views + 1 WHERE id = 1"
 						case "drain":
-							text = "UPDATE posts SET views = views * 1 WHERE id = 1"
+							query = "UPDATE posts SET views = views * 1 WHERE id = 1"
 						case "read":
 							s.same(t, twin.Statement{SQL: "SELECT id, views, title FROM posts WHERE id <> 3 ORDER BY id"})
-							text = "SELECT views FROM posts WHERE id = 1"
+							query = "SELECT views FROM posts WHERE id = 1"
 						}
-						s.same(t, twin.Statement{SQL: text})
+						s.same(t, twin.Statement{SQL: query})
 					}
-					for _, text := range []string{
+					for _, query := range []string{
 						"DELETE FROM log", "INSERT INTO log VALUES (1, 'l')", "DELETE FROM posts",
 						"INSERT INTO posts (id, views, likes, title) VALUES (1, 10, 1, 'one'), (2, 20, NULL, 'two'), (3, 30, 3, 'three')", "inc", "inc",
 					} {
-						run(b, text)
+						run(b, query)
 					}
 					// What a session has changed before its transaction is not the
 					// transaction's.
-					for _, text := range []string{"BEGIN", "ROLLBACK", "UPDATE posts SET title = 'two' WHERE id = 2", "inc"} {
-						run(a, text)
+					for _, query := range []string{"BEGIN", "ROLLBACK", "UPDATE posts SET title = 'two' WHERE id = 2", "inc"} {
+						run(a, query)
 					}
 					run(
 						a,
@@ -140,8 +140,8 @@ func TestVersions(t *testing.T) {
 					)
 					run(a, "BEGIN")
 					for _, step := range append(strings.Split(v.steps, "; "), "a read", "a read", "a COMMIT", "b read") {
-						who, text, _ := strings.Cut(step, " ")
-						run(map[string]both{"a": a, "b": b}[who], text)
+						who, query, _ := strings.Cut(step, " ")
+						run(map[string]both{"a": a, "b": b}[who], query)
 					}
 				})
 			}
@@ -153,13 +153,13 @@ func TestVersions(t *testing.T) {
 // itself, whatever column it was.
 func TestChangedRowIsKept(t *testing.T) {
 	for _, dialect := range []string{"mysql", "postgres"} {
-		for _, text := range []string{
+		for _, query := range []string{
 			"UPDATE posts SET title = 'x' WHERE id = 1",
 			"UPDATE posts SET title = 'x' WHERE title = 'one'",
 			"UPDATE posts SET views = views + 1, title = 'x' WHERE id = 1",
 			"UPDATE posts SET views = views + 1 WHERE id IN (1, 2)",
 		} {
-			t.Run(dialect+"/"+text, func(t *testing.T) {
+			t.Run(dialect+"/"+query, func(t *testing.T) {
 				t.Parallel()
 				p := newPair(
 					t,
@@ -173,7 +173,7 @@ func TestChangedRowIsKept(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer tx.Rollback()
-				if _, err := tx.Exec(text); err != nil {
+				if _, err := tx.Exec(query); err != nil {
 					t.Fatal(err)
 				}
 				read := func() (n int) {

@@ -58,10 +58,10 @@ func (w *warnings) of(dir string) []string {
 func TestViews(t *testing.T) {
 	each(t, func(t *testing.T, dialect string) {
 		p := newPair(t, dialect, "")
-		both := func(texts ...string) {
+		both := func(statements ...string) {
 			t.Helper()
-			execAll(t, p.Plain, texts...)
-			execAll(t, p.Under, texts...)
+			execAll(t, p.Plain, statements...)
+			execAll(t, p.Under, statements...)
 		}
 		both(
 			"CREATE VIEW tops AS SELECT id, views FROM posts",

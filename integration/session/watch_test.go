@@ -43,7 +43,7 @@ func count(t *testing.T, db *sql.DB, query string) (n int) {
 // changed.
 func untilNoticed(t *testing.T, do func() error, noticed func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); ; {
+	for deadline := time.Now().Add(5 * time.Minute); ; {
 		if err := do(); err != nil {
 			t.Fatal(err)
 		}

@@ -62,7 +62,7 @@ func TestStatsAreLogged(t *testing.T) {
 				t.Errorf("when it is closed: no %q in %s", want, got)
 			}
 		}
-		for deadline := time.Now().Add(time.Minute); !strings.Contains(often.String(), "tables=["+shadowed+"]") || !strings.Contains(often.String(), "tables=["+on+"]"); {
+		for deadline := time.Now().Add(5 * time.Minute); !strings.Contains(often.String(), "tables=["+shadowed+"]") || !strings.Contains(often.String(), "tables=["+on+"]"); {
 			if time.Now().After(deadline) {
 				t.Fatalf("every so often: %s", often.String())
 			}

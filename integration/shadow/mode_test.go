@@ -133,7 +133,7 @@ func TestModes(t *testing.T) {
 		for name, db := range map[string]*sql.DB{"on": on, "shadow": shadow, "off": off, "plain": p.Under} {
 			is(t, name+" in the end", rows(t, db, views), "56")
 		}
-		// A delete takes the slots along, whoever it comes from.
+		// A delete takes the slots along, whichever session it comes from.
 		exec(t, on, count)
 		exec(t, off, "DELETE FROM posts WHERE id = 1")
 		is(t, "slots of a deleted row", rows(t, p.Under, inSlots), "0")
@@ -166,9 +166,9 @@ func TestStart(t *testing.T) {
 			if r, err := slotsql.Drain(t.Context(), c, slotsql.DrainOptions{}); err != nil || len(r) != 1 {
 				t.Errorf("drain: %+v, %v", r, err)
 			}
-			texts, err := slotsql.DDL(t.Context(), c)
-			if has := strings.Contains(strings.Join(texts, "\n"), "posts_slots"); err != nil || has != (mode == "shadow") {
-				t.Errorf("ddl with mode %s: %q, %v", mode, texts, err)
+			statements, err := slotsql.DDL(t.Context(), c)
+			if has := strings.Contains(strings.Join(statements, "\n"), "posts_slots"); err != nil || has != (mode == "shadow") {
+				t.Errorf("ddl with mode %s: %q, %v", mode, statements, err)
 			}
 		}
 		if created, err := slotsql.Migrate(t.Context(), connector(t, p, config(", mode: off"))); err != nil || len(created) != 0 {

@@ -2,7 +2,6 @@ package shadow
 
 import (
 	"bytes"
-	"context"
 	"database/sql"
 	"fmt"
 	"log/slog"
@@ -122,7 +121,7 @@ func TestTally(t *testing.T) {
 		const rounds = 3
 		want := map[string]uint64{}
 		for range rounds {
-			for _, c := range []struct{ text, class string }{
+			for _, c := range []struct{ sql, class string }{
 				{"UPDATE " + table + " SET views = views + 1 WHERE id = 1", "additive"},
 				{"UPDATE " + table + " SET views = views + 1 WHERE id > 1", "additive-base"},
 				{"UPDATE " + table + " SET views = 5 WHERE id = 2", "drain"},
@@ -136,13 +135,13 @@ func TestTally(t *testing.T) {
 				if c.class != "" {
 					want[c.class]++
 				}
-				plain, wrapped := twin.Run(t.Context(), p.Plain, twin.Statement{SQL: c.text}), twin.Run(
+				plain, wrapped := twin.Run(t.Context(), p.Plain, twin.Statement{SQL: c.sql}), twin.Run(
 					t.Context(),
 					db,
-					twin.Statement{SQL: c.text},
+					twin.Statement{SQL: c.sql},
 				)
 				for _, d := range twin.Compare(plain, wrapped) {
-					t.Errorf("%s\n%s", d, c.text)
+					t.Errorf("%s\n%s", d, c.sql)
 				}
 			}
 			// Prepared ones are counted once, too.
@@ -292,20 +291,20 @@ func TestNotCompared(t *testing.T) {
 		}
 		db, log := inShadow(t, p, table)
 		chance := map[string]string{"mysql": "RAND()", "postgres": "random()", "sqlite": "random()"}[dialect]
-		texts := []string{"SELECT " + chance + ", views FROM " + table}
+		statements := []string{"SELECT " + chance + ", views FROM " + table}
 		switch dialect {
 		case "mysql":
-			texts = append(
-				texts,
+			statements = append(
+				statements,
 				"SELECT @x, views FROM "+table,
 				"SELECT LAST_INSERT_ID(views) FROM "+table,
 				"SELECT GET_LOCK('x', 0), views FROM "+table,
 			)
 		case "postgres":
 			exec(t, p.Under, "CREATE SEQUENCE seq")
-			texts = append(texts, "SELECT nextval('seq'), views FROM "+table, "SELECT pg_advisory_lock(7), views FROM "+table)
+			statements = append(statements, "SELECT nextval('seq'), views FROM "+table, "SELECT pg_advisory_lock(7), views FROM "+table)
 		}
-		for _, q := range texts {
+		for _, q := range statements {
 			before := counts(dialect, table, "read").NotCompared
 			until(t, db, q, func() bool {
 				rows(t, db, q)
@@ -318,135 +317,7 @@ func TestNotCompared(t *testing.T) {
 	})
 }
 
-// Nothing of the shadow can be seen in the application's session.
-func TestNothingLeaks(t *testing.T) {
-	each(t, func(t *testing.T, dialect string) {
-		p, table := newTable(t, dialect, "leaking")
-		if err := p.Wrapped.PingContext(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		serial := map[string]string{"mysql": "INT AUTO_INCREMENT PRIMARY KEY", "postgres": "SERIAL PRIMARY KEY", "sqlite": "INTEGER PRIMARY KEY"}[dialect]
-		for _, db := range []*sql.DB{p.Plain, p.Under} {
-			exec(t, db, "CREATE TABLE things (id "+serial+", note VARCHAR(3))")
-		}
-		db, log := inShadow(t, p, table)
-		db.SetMaxOpenConns(1)
-		p.Plain.SetMaxOpenConns(1)
-		state := map[string][]string{
-			"mysql":    {"SELECT LAST_INSERT_ID()", "SELECT FOUND_ROWS()", "SHOW WARNINGS", "SELECT ROW_COUNT()", "SELECT @@warning_count", "SELECT @seen", "SELECT @@session.lock_wait_timeout, @@session.tx_isolation"},
-			"postgres": {"SELECT lastval()", "SHOW lock_timeout", "SHOW transaction_isolation", "SHOW transaction_read_only"},
-			"sqlite":   {"SELECT last_insert_rowid()", "SELECT changes()", "SELECT total_changes()", "PRAGMA data_version"},
-		}[dialect]
-		texts := []string{
-			"INSERT INTO things (note) VALUES ('a')",
-			"UPDATE " + table + " SET views = views + 1 WHERE id > 1",
-			"SELECT views FROM " + table + " ORDER BY id LIMIT 1",
-			"SELECT COUNT(*) FROM " + table + " WHERE views > 3",
-			"DELETE FROM " + table + " WHERE id = 99",
-			"SELECT * FROM " + table + " ORDER BY id",
-			"SELEC views FROM " + table,
-		}
-		if dialect == "mysql" {
-			texts = append(
-				texts,
-				"SELECT SQL_CALC_FOUND_ROWS views FROM "+table+" ORDER BY id LIMIT 1",
-				"SELECT 1 / 0, views FROM "+table,
-				"SET @seen = (SELECT MAX(views) FROM "+table+")",
-				"INSERT IGNORE INTO "+table+" (id, views, title) VALUES (7, 1, 'a title that is much too long for it')",
-				"CREATE TEMPORARY TABLE own AS SELECT views FROM "+table,
-				"DROP TEMPORARY TABLE own",
-			)
-		} else {
-			texts = append(texts, "CREATE TEMP TABLE own AS SELECT views FROM "+table, "DROP TABLE own")
-		}
-		for round := range 4 {
-			for i, text := range texts {
-				for _, look := range state {
-					one := func(db *sql.DB) (out []string) {
-						c, err := db.Conn(t.Context())
-						if err != nil {
-							t.Fatal(err)
-						}
-						defer c.Close()
-						for _, q := range []string{text, look} {
-							if o := twin.Run(t.Context(), c, twin.Statement{SQL: q}); strings.HasPrefix(q, "PRAGMA") {
-								out = append(out, q) // the number is the database's own
-							} else {
-								out = append(out, show(o))
-							}
-						}
-						return out
-					}
-					plain, wrapped := one(p.Plain), one(db)
-					if !slices.Equal(plain, wrapped) {
-						t.Fatalf("round %d, text %d: %s; %s\nplain   %q\nwrapped %q", round, i, text, look, plain, wrapped)
-					}
-				}
-			}
-		}
-		until(t, db, "a comparison", func() bool {
-			rows(t, db, "SELECT views FROM "+table+" WHERE id = 2")
-			return counts(dialect, table, "read").Compared > 0
-		})
-		if c := counts(dialect, table, ".*"); c.Differences > 0 || failed(c) || log.String() != "" {
-			t.Errorf("%+v\n%s", c, log)
-		}
-	})
-}
-
-// database is the name of a test's database, which messages quote.
-var database = regexp.MustCompile("slotsql_[0-9a-f]+")
-
-func show(o twin.Outcome) string {
-	out := fmt.Sprint(twin.Class(o.Err), o.RowsAffected, o.LastInsertID)
-	for _, set := range o.Sets {
-		for _, row := range set.Rows {
-			for _, v := range row {
-				if b, ok := v.([]byte); ok {
-					v = string(b)
-				}
-				out += fmt.Sprint(" ", v)
-			}
-		}
-	}
-	return database.ReplaceAllString(out, "db")
-}
-
-// A transaction of the application's is its own: a read in it is compared
-// beside it, whatever it has changed and locked.
-func TestInTransaction(t *testing.T) {
-	each(t, func(t *testing.T, dialect string) {
-		p, table := newTable(t, dialect, "within")
-		if err := p.Wrapped.PingContext(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		db, log := inShadow(t, p, table)
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		for range 5 {
-			tx, err := db.BeginTx(ctx, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			exec(t, tx, "UPDATE "+table+" SET views = views + 1 WHERE id = 1")
-			got := rows(t, tx, "SELECT views FROM "+table+" WHERE id = 1")
-			is(t, "own change", got, "11")
-			if err := tx.Rollback(); err != nil {
-				t.Fatal(err)
-			}
-		}
-		until(t, db, "a comparison", func() bool {
-			rows(t, db, "SELECT views FROM "+table+" WHERE id = 1")
-			return counts(dialect, table, "read").Compared > 0
-		})
-		is(t, "additive", fmt.Sprint(counts(dialect, table, "additive").Statements), "5")
-		if c := counts(dialect, table, ".*"); c.Differences > 0 || failed(c) || log.String() != "" {
-			t.Errorf("%+v\n%s", c, log)
-		}
-	})
-}
-
-// A table in shadow that could not be on is no obstacle, and is told of once.
+// A table in shadow that could not be on is no obstacle, and is reported once.
 func TestUnfit(t *testing.T) {
 	each(t, func(t *testing.T, dialect string) {
 		p, table := newTable(t, dialect, "unfit")
@@ -457,7 +328,7 @@ func TestUnfit(t *testing.T) {
 		is(t, "count", rows(t, db, "SELECT views FROM "+table+" WHERE id = 1"), "11")
 		until(t, db, "the log", func() bool { return strings.Contains(log.String(), "nosuch") })
 		if n := strings.Count(log.String(), "nosuch"); n != 1 {
-			t.Errorf("it is told of %d times:\n%s", n, log)
+			t.Errorf("it is reported %d times:\n%s", n, log)
 		}
 		if _, err := slotsql.Check(t.Context(), connector(t, p, text)); err == nil || !strings.Contains(err.Error(), "slotsql.yaml:3: ") {
 			t.Errorf("check says %v", err)

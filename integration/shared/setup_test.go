@@ -41,7 +41,7 @@ func TestRollUp(t *testing.T) {
 			}
 			same(t, p.Plain, p.Wrapped, reads...)
 		}
-		// Slots of a row that another program has deleted, and those of record types that are nobody's.
+		// Slots of a row that another program has deleted, and those of unknown record types.
 		execAll(t, p.Wrapped, "UPDATE comments SET likes = likes + 4 WHERE id = 2")
 		execAll(
 			t,
@@ -72,7 +72,7 @@ func TestRollUp(t *testing.T) {
 	})
 }
 
-// A shared table is made once, is dropped when nobody has a row in it, and check
+// A shared table is made once, is dropped when it is empty, and check
 // says which rows go without slotsql.
 func TestSetup(t *testing.T) {
 	each(t, func(t *testing.T, dialect string) {
@@ -90,9 +90,9 @@ func TestSetup(t *testing.T) {
 		if err := p.Wrapped.PingContext(t.Context()); err == nil || !strings.Contains(err.Error(), "slotsql migrate") {
 			t.Errorf("without slot tables: %v", err)
 		}
-		texts, err := slotsql.DDL(t.Context(), twin.Connector(t, p))
-		if n := strings.Count(strings.Join(texts, ";"), "CREATE TABLE IF NOT EXISTS"); err != nil || n != 3 && n != 4 { // with the leases
-			t.Errorf("%d tables, %v: %s", n, err, texts)
+		statements, err := slotsql.DDL(t.Context(), twin.Connector(t, p))
+		if n := strings.Count(strings.Join(statements, ";"), "CREATE TABLE IF NOT EXISTS"); err != nil || n != 3 && n != 4 { // with the leases
+			t.Errorf("%d tables, %v: %s", n, err, statements)
 		}
 		for range 2 {
 			created, err := slotsql.Migrate(t.Context(), twin.Connector(t, p))

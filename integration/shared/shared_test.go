@@ -64,9 +64,9 @@ func newPair(t *testing.T, dialect string) *twin.Pair {
 func params(dialect string) string { return strings.ReplaceAll(patience[dialect], " ", "&") }
 
 // same runs a statement on both sides and compares all that a program sees.
-func same(t *testing.T, plain, wrapped twin.Session, texts ...string) {
+func same(t *testing.T, plain, wrapped twin.Session, statements ...string) {
 	t.Helper()
-	for _, q := range texts {
+	for _, q := range statements {
 		a, b := twin.Run(t.Context(), plain, twin.Statement{SQL: q}), twin.Run(t.Context(), wrapped, twin.Statement{SQL: q})
 		for _, d := range twin.Compare(a, b) {
 			if d.What == "RowsAffected" && (q == "BEGIN" || q == "ROLLBACK" || q == "COMMIT") {
@@ -186,7 +186,7 @@ func TestStatements(t *testing.T) {
 			p := newPair(t, dialect)
 			plain, wrapped := pinned(t, p.Plain), pinned(t, p.Wrapped)
 			same(t, p.Plain, p.Wrapped, reads...)
-			// Of nobody that slotsql knows, and so nobody's.
+			// Of a record type that no configuration names.
 			execAll(
 				t,
 				p.Under,

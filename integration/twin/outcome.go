@@ -48,16 +48,16 @@ func (s Statement) mode() Mode {
 	if s.Mode != Auto {
 		return s.Mode
 	}
-	text := leading.ReplaceAllString(s.SQL, "")
-	switch strings.ToUpper(firstWord.FindString(text)) {
+	query := leading.ReplaceAllString(s.SQL, "")
+	switch strings.ToUpper(firstWord.FindString(query)) {
 	case "SELECT", "VALUES", "TABLE", "SHOW", "EXPLAIN", "DESCRIBE", "DESC", "PRAGMA":
 		return Query
 	case "WITH":
-		if !changes.MatchString(locks.ReplaceAllString(text, "")) || returns(text) {
+		if !changes.MatchString(locks.ReplaceAllString(query, "")) || returns(query) {
 			return Query
 		}
 	case "INSERT", "UPDATE", "DELETE", "REPLACE", "MERGE":
-		if returns(text) {
+		if returns(query) {
 			return Query
 		}
 	}

@@ -151,7 +151,7 @@ func TestPlainPair(t *testing.T) {
 }
 
 func TestOrderColumns(t *testing.T) {
-	for text, want := range map[string][]string{
+	for query, want := range map[string][]string{
 		"SELECT a FROM t ORDER BY a":                              {"a"},
 		"SELECT a FROM t ORDER BY t.`a` DESC, \"b\" LIMIT ?, 10;": {"a", "b"},
 		"SELECT a FROM t ORDER BY a NULLS LAST OFFSET 3":          {"a"},
@@ -160,8 +160,8 @@ func TestOrderColumns(t *testing.T) {
 		"SELECT a FROM (SELECT a FROM t ORDER BY a) x":            nil,
 		"SELECT a FROM t ORDER BY a FOR UPDATE":                   nil,
 	} {
-		if got := orderColumns(text); !slices.Equal(got, want) {
-			t.Errorf("%s: %q, want %q", text, got, want)
+		if got := orderColumns(query); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", query, got, want)
 		}
 	}
 }

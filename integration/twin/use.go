@@ -18,8 +18,16 @@ var Dialects = []string{"sqlite", "mysql", "postgres"}
 var Wrapped = map[string]string{"mysql": "mysql-slotsql", "postgres": "postgres-slotsql", "sqlite": "sqlite3-slotsql"}
 
 // Each runs f once per engine, at the same time.
-func Each(t *testing.T, f func(t *testing.T, dialect string)) {
-	for _, d := range Dialects {
+func Each(t *testing.T, f func(t *testing.T, dialect string)) { each(t, Dialects, f) }
+
+// Servers runs f once per database server, where transactions hold a row while others run;
+// on SQLite one connection writes at a time.
+func Servers(t *testing.T, f func(t *testing.T, dialect string)) {
+	each(t, []string{"mysql", "postgres"}, f)
+}
+
+func each(t *testing.T, dialects []string, f func(t *testing.T, dialect string)) {
+	for _, d := range dialects {
 		t.Run(d, func(t *testing.T) {
 			t.Parallel()
 			f(t, d)
@@ -82,10 +90,10 @@ type Execer interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
-// ExecAll runs texts, and fails the test at the first error.
-func ExecAll(t testing.TB, db Execer, texts ...string) {
+// ExecAll runs statements, and fails the test at the first error.
+func ExecAll(t testing.TB, db Execer, statements ...string) {
 	t.Helper()
-	for _, q := range texts {
+	for _, q := range statements {
 		if _, err := db.ExecContext(t.Context(), q); err != nil {
 			t.Fatalf("%s: %v", q, err)
 		}

@@ -7,13 +7,14 @@ import (
 
 	"github.com/slotsql/slotsql"
 	"github.com/slotsql/slotsql/doctor"
+	"github.com/slotsql/slotsql/integration/twin"
 	"github.com/slotsql/slotsql/internal/golden"
 )
 
 // A column that statements add to, of a table that is configured without it, is
 // named, with the lines to add; one that is configured is not proposed again.
 func TestDoctorFindsMissingCounter(t *testing.T) {
-	servers(t, func(t *testing.T, dialect string) {
+	twin.Servers(t, func(t *testing.T, dialect string) {
 		p := doctorPair(t, dialect)
 		config, err := slotsql.Parse([]byte(golden.WithSlots("version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}}}\n")), "slotsql.yaml")
 		if err != nil {

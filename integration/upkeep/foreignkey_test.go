@@ -225,7 +225,7 @@ func deadlock(err error) bool {
 	return err != nil && (strings.Contains(err.Error(), "Error 1213") || strings.Contains(err.Error(), "40P01"))
 }
 
-// A slot row that somebody else has left behind counts for nothing: not in a
+// A slot row that another session has left behind counts for nothing: not in a
 // sum, and an increment of its row affects none.
 func TestOrphanCountsForNothing(t *testing.T) {
 	each(t, func(t *testing.T, dialect string) {
@@ -242,7 +242,7 @@ func TestOrphanCountsForNothing(t *testing.T) {
 			"orphans",
 			rows(t, p.Under, orphans),
 			map[string]string{"mysql": "1", "postgres": "1", "sqlite": "0"}[dialect],
-		) // its triggers work for everybody
+		) // its triggers work for all clients
 		if n := affected(t, p.Wrapped, add); n != 0 {
 			t.Errorf("an increment of a row that is not there affected %d", n)
 		}

@@ -9,7 +9,7 @@ import (
 )
 
 // After "slots" has become less, slot rows with higher numbers are no finding each,
-// and nothing is wrong: they are told as one, with their number, and can be folded.
+// and nothing is wrong: they are reported as one, with their number, and can be folded.
 func TestVerifyAfterFewerSlots(t *testing.T) {
 	each(t, func(t *testing.T, dialect string) {
 		for _, layout := range []string{"dedicated", "shared"} {

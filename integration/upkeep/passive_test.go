@@ -172,14 +172,14 @@ func TestColumnUnknown(t *testing.T) {
 				t.Fatalf("after %s: %s likes, want %d", name, got, likes)
 			}
 		}
-		for name, texts := range drains {
+		for name, statements := range drains {
 			count()
 			c, err := old[name].Conn(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
 			for try := 0; ; try++ {
-				for _, q := range texts {
+				for _, q := range statements {
 					if _, err = c.ExecContext(t.Context(), q); err != nil {
 						break
 					}
@@ -187,7 +187,7 @@ func TestColumnUnknown(t *testing.T) {
 				if err == nil {
 					break
 				}
-				if try > 0 || len(texts) == 1 || !strings.Contains(err.Error(), "retry the transaction") {
+				if try > 0 || len(statements) == 1 || !strings.Contains(err.Error(), "retry the transaction") {
 					t.Fatalf("%s: %v", name, err)
 				}
 				twin.ExecAll(t, c, "ROLLBACK")

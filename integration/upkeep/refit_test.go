@@ -13,11 +13,11 @@ import (
 // refitCase is a change of a base table by a plain client, while slots hold
 // something, after which the slot table does not fit.
 type refitCase struct {
-	name    string
-	texts   map[string][]string // by dialect
-	problem string              // what check and verify say
-	add     string              // an increment that only the new type can take
-	counted string              // what it adds to views of row 1
+	name       string
+	statements map[string][]string // by dialect
+	problem    string              // what check and verify say
+	add        string              // an increment that only the new type can take
+	counted    string              // what it adds to views of row 1
 }
 
 var refitParams = map[string]string{
@@ -70,7 +70,7 @@ var refitCases = []refitCase{
 func TestRefit(t *testing.T) {
 	each(t, func(t *testing.T, dialect string) {
 		for _, c := range refitCases {
-			if c.texts[dialect] == nil {
+			if c.statements[dialect] == nil {
 				continue
 			}
 			t.Run(c.name, func(t *testing.T) {
@@ -82,16 +82,16 @@ func TestRefit(t *testing.T) {
 					"CREATE TABLE posts (id INTEGER PRIMARY KEY, views INT NOT NULL DEFAULT 0, likes INT NOT NULL DEFAULT 0)",
 					"CREATE TABLE other (id INTEGER PRIMARY KEY, n INT NOT NULL)",
 					"INSERT INTO posts VALUES (1, 10, 1), (2, 20, 2)", "INSERT INTO other VALUES (1, 1)"}})
-				both := func(text string) {
+				both := func(query string) {
 					t.Helper()
-					p.Same(t, twin.Statement{SQL: text})
+					p.Same(t, twin.Statement{SQL: query})
 				}
 				work := func() {
 					t.Helper()
-					for _, text := range []string{"UPDATE posts SET views = views + 3 WHERE id = 1", "UPDATE posts SET likes = likes + 1 WHERE id = 2", "UPDATE other SET n = n + 1 WHERE id = 1",
+					for _, query := range []string{"UPDATE posts SET views = views + 3 WHERE id = 1", "UPDATE posts SET likes = likes + 1 WHERE id = 2", "UPDATE other SET n = n + 1 WHERE id = 1",
 						"UPDATE posts SET views = views * 2 WHERE id = 2", "SELECT * FROM posts ORDER BY id", "SELECT SUM(views), SUM(likes) FROM posts", "SELECT n FROM other",
 						"DELETE FROM posts WHERE id = 9", "INSERT INTO posts (id, views) VALUES (9, 9)", "UPDATE posts SET views = views + 1 WHERE id = 9"} {
-						both(text)
+						both(query)
 					}
 				}
 				work()
@@ -100,7 +100,7 @@ func TestRefit(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					execAll(t, one, c.texts[dialect]...)
+					execAll(t, one, c.statements[dialect]...)
 					_ = one.Close()
 				}
 				again(t, p)

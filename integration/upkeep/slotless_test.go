@@ -73,7 +73,7 @@ func TestSlotsComeAndGo(t *testing.T) {
 			t.Errorf("migrated: %v %v", created, err)
 		}
 
-		// The slot table comes first, while nobody counts in it.
+		// The slot table comes first, while no process counts in it.
 		if _, err := slotsql.Migrate(t.Context(), open(t, p, slotted).connector); err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +89,7 @@ func TestSlotsComeAndGo(t *testing.T) {
 			t.Errorf("check: %+v", s)
 		}
 
-		// Whoever has no slots drains as well as others.
+		// A process without slots drains as well as others.
 		if n := affected(t, none.DB, "UPDATE posts SET views = 5 WHERE id = 1 AND views > 0"); n != 1 {
 			t.Errorf("a SET affects %d rows", n)
 		}
@@ -98,7 +98,7 @@ func TestSlotsComeAndGo(t *testing.T) {
 		count(many, none)
 		exact("after more", many, none)
 
-		// Back: nobody fills slots any more, then they go.
+		// Back: no process fills slots any more, then they are dropped.
 		if err := many.Close(); err != nil {
 			t.Fatal(err)
 		}

@@ -118,7 +118,7 @@ func TestVerify(t *testing.T) {
 	})
 }
 
-// While everybody counts, inserting and counting in one transaction, an audit
+// While all clients count, inserting and counting in one transaction, an audit
 // finds nothing; and a fix of what is wrong loses no increment that comes while
 // it is made.
 func TestVerifyUnderLoad(t *testing.T) {
@@ -147,7 +147,7 @@ func TestVerifyUnderLoad(t *testing.T) {
 			wg.Go(func() {
 				for !stop.Load() {
 					if err := comment(1 + next.Load()%3); err != nil &&
-						dialect != "sqlite" { // two that begin to write at once: one is told
+						dialect != "sqlite" { // of two that begin to write at once one fails
 						t.Error(err)
 						return
 					}

@@ -36,19 +36,19 @@ type Engine struct {
 	locking   func(dsn string) string
 	forUpdate string
 
-	addToSlot  string           // the conflict clause of an upsert; %s is the table
-	skipLocked *skipLockedTexts // nil where there is no SKIP LOCKED
-	like       string           // lists tables whose name matches LIKE ?
-	version    string           // a query
-	settings   []settingQuery   // what a commit costs
+	addToSlot  string                // the conflict clause of an upsert; %s is the table
+	skipLocked *skipLockedStatements // nil where there is no SKIP LOCKED
+	like       string                // lists tables whose name matches LIKE ?
+	version    string                // a query
+	settings   []settingQuery        // what a commit costs
 }
 
 // settingQuery reads one setting of the server.
 type settingQuery struct{ name, query string }
 
-// skipLockedTexts increment an unlocked slot; %s is the slot table. With a
+// skipLockedStatements increment an unlocked slot; %s is the slot table. With a
 // choose text that is two statements in a transaction, else one.
-type skipLockedTexts struct {
+type skipLockedStatements struct {
 	choose string // key -> slot
 	add    string // key, slot; or without choose: key, key
 }

@@ -40,7 +40,7 @@ func mysqlEngine() *Engine {
 		serial:    "BIGINT PRIMARY KEY AUTO_INCREMENT",
 		forUpdate: " FOR UPDATE",
 		addToSlot: "ON DUPLICATE KEY UPDATE views = views + 1",
-		skipLocked: &skipLockedTexts{
+		skipLocked: &skipLockedStatements{
 			choose: "SELECT slot FROM %s WHERE id = ? LIMIT 1 FOR UPDATE SKIP LOCKED",
 			add:    "UPDATE %s SET views = views + 1 WHERE id = ? AND slot = ?",
 		},

@@ -43,7 +43,7 @@ func postgresEngine() *Engine {
 		forUpdate: " FOR UPDATE",
 		addToSlot: "ON CONFLICT (id, slot) DO UPDATE SET views = %s.views + 1",
 		// The subquery is computed once, before the update looks for its row.
-		skipLocked: &skipLockedTexts{
+		skipLocked: &skipLockedStatements{
 			add: "UPDATE %[1]s SET views = views + 1 WHERE id = ? AND slot = (SELECT slot FROM %[1]s WHERE id = ? LIMIT 1 FOR UPDATE SKIP LOCKED)",
 		},
 		like:    "SELECT relname FROM pg_catalog.pg_class WHERE relname LIKE ?",

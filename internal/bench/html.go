@@ -144,7 +144,7 @@ func (r *Report) overviewRows() (rows []overviewRow) {
 		best := m.best()
 		for _, s := range r.Scenarios {
 			result := m.Of(s.Name)
-			c := cell{Text: result.cell(func(n *Numbers) string { return count(n.Operations) })}
+			c := cell{Text: result.cell(perSecond)}
 			if result != nil && result == best {
 				c.Kind = "best"
 			}
@@ -162,7 +162,7 @@ func (r *Report) overviewRows() (rows []overviewRow) {
 func (m *Measurement) best() (best *Result) {
 	for i := range m.Results {
 		n := m.Results[i].Numbers
-		if n != nil && (best == nil || n.Operations > best.Numbers.Operations) {
+		if n != nil && n.Operations > 0 && (best == nil || n.Operations > best.Numbers.Operations) {
 			best = &m.Results[i]
 		}
 	}

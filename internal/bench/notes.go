@@ -18,6 +18,10 @@ func (r *Report) Notes() []string {
 				n.add(result.Scenario, "NOT EXACT, no numbers: "+result.Reason, at, 0)
 			case Failed, NotApplicable:
 				n.add(result.Scenario, result.Reason, at, 0)
+			case Exact:
+				if result.Numbers != nil && result.Numbers.Operations == 0 {
+					n.add(result.Scenario, "no operation was finished, so there is no ratio", at, 0)
+				}
 			}
 			if result.GaveUp > 0 {
 				n.add(result.Scenario, fmt.Sprintf("clients gave up after %d errors in a row", errorsInARow), at, int64(result.GaveUp))

@@ -7,7 +7,7 @@ import (
 
 // The scenarios that keep a counter in its row.
 
-// naive is the statement that everybody writes first.
+// naive is the statement that comes to mind first.
 type naive struct{ *tables }
 
 func newNaive(w *workload) Scenario { return naive{newTables(w)} }
@@ -67,7 +67,7 @@ func (s forUpdate) Increment(ctx context.Context, c *Client) error {
 	})
 }
 
-// lockFree writes only where nobody has written since it read (optimistic
+// lockFree writes only where no other client has written since it read (optimistic
 // locking, compare and set). A counter never returns to an earlier value, so
 // that the value itself serves as its version.
 type lockFree struct{ naive }

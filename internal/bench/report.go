@@ -9,7 +9,7 @@ import (
 )
 
 // reportSchema is the version of a Report's JSON. Keys may be added to it;
-// another number says that one has changed or gone.
+// another number means that one has changed or gone.
 const reportSchema = 1
 
 // Report is what a Run found.
@@ -129,16 +129,16 @@ func (c *collected) inexact() *InexactError {
 
 func (c *collected) result(naive []*sample, redact func(string) string) Result {
 	r := Result{Scenario: c.info.Name, Runs: len(c.samples)}
-	texts := map[string]int64{}
+	messages := map[string]int64{}
 	for _, s := range c.samples {
 		r.Acknowledged += s.acknowledged
 		r.GaveUp += s.gaveUp
 		for text, n := range s.errors {
-			texts[redact(text)] += n
+			messages[redact(text)] += n
 			r.Errors += n
 		}
 	}
-	for text, n := range texts {
+	for text, n := range messages {
 		r.ErrorTexts = append(r.ErrorTexts, ErrorCount{text, n})
 	}
 	slices.SortFunc(r.ErrorTexts, func(a, b ErrorCount) int {
@@ -191,7 +191,13 @@ func (c *collected) numbers(naive []*sample) *Numbers {
 	return n
 }
 
-func (s *sample) rate(n int64) float64 { return float64(n) / s.measured.Seconds() }
+// rate is 0 for a run that was given up before it began.
+func (s *sample) rate(n int64) float64 {
+	if s.measured <= 0 {
+		return 0
+	}
+	return float64(n) / s.measured.Seconds()
+}
 
 func (s *sample) operations() float64 {
 	return s.rate(s.increments.TotalCount() + s.reads.TotalCount())

@@ -223,13 +223,19 @@ func TestSummary(t *testing.T) {
 	r.Points[0].Of("wrapped").Numbers.RatioToNaive = 0.5
 	s := r.Summary()
 	if s.Headline != "With 32 clients, slotsql does 4.00 times the operations of the plain driver" ||
-		!strings.Contains(s.Detail, "from 0.50 (8 clients) to 4.00 (32 clients)") {
+		!strings.Contains(s.Detail, "from 0.50 (8 clients) to 4.00 (32 clients); its median is 4.00") {
 		t.Errorf("%+v", s)
 	}
+	// The point of the headline is not the one with the best numbers.
+	r.Points[0].Of("wrapped").Numbers.RatioToNaive = 50
+	if again := r.Summary(); again.Headline != s.Headline {
+		t.Errorf("%+v", again)
+	}
+	r.Points[0].Of("redis").Numbers.Operations = 1e6
 	for i := range r.Points {
 		r.Points[i].Of("naive").Numbers = nil
 	}
-	if s = r.Summary(); s.Headline != "28,800 operations per second at best: Redis" {
+	if s = r.Summary(); s.Headline != "With 32 clients, Redis is the fastest: 28,800 operations per second" {
 		t.Errorf("%+v", s)
 	}
 	r.Points = nil

@@ -61,7 +61,7 @@ func (t *tables) baseAndSlots(ctx context.Context, slots string) (int64, error) 
 	return base + rest, err
 }
 
-// skipLocked looks for a slot that nobody has locked, and takes a random one
+// skipLocked looks for a slot that no transaction has locked, and takes a random one
 // when there is none. All slot rows are there from the beginning: looking for
 // a row that is not there would lock the gap on InnoDB.
 type skipLocked struct{ *handSlots }
@@ -82,10 +82,10 @@ func (s skipLocked) Setup(ctx context.Context) error {
 // Increment implements Strategy.
 func (s skipLocked) Increment(ctx context.Context, c *Client) error {
 	key := c.Key()
-	texts := s.Engine.skipLocked
-	add := fmt.Sprintf(texts.add, s.table)
+	statements := s.Engine.skipLocked
+	add := fmt.Sprintf(statements.add, s.table)
 	random := func(q querier) error { return s.affects(ctx, q, s.add, key, c.Slot(s.point.Slots)) }
-	if texts.choose == "" {
+	if statements.choose == "" {
 		return s.unit(ctx, false, key, func(q querier) error {
 			if err := s.affects(ctx, q, add, key, key); !errors.Is(err, errNoRow) {
 				return err
@@ -93,7 +93,7 @@ func (s skipLocked) Increment(ctx context.Context, c *Client) error {
 			return random(q)
 		})
 	}
-	choose := s.Engine.q(fmt.Sprintf(texts.choose, s.table))
+	choose := s.Engine.q(fmt.Sprintf(statements.choose, s.table))
 	return s.unit(ctx, true, key, func(q querier) error {
 		var slot int64
 		switch err := q.QueryRowContext(ctx, choose, key).Scan(&slot); {

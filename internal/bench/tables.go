@@ -27,7 +27,7 @@ func newTables(w *workload) *tables {
 
 // create creates a table. It fails where one of that name is there. An
 // interrupt waits for it: a statement that is given up may still succeed, and
-// leave a table that nobody drops.
+// leave a table that is never dropped.
 func (t *tables) create(ctx context.Context, name, columns string) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -8,15 +8,13 @@ import (
 	"strings"
 
 	"github.com/dustin/go-humanize"
-	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
 )
 
 // WriteText prints a report for a terminal.
 func (r *Report) WriteText(w io.Writer) error {
 	p := &printer{w: w}
-	p.line("%s", strings.Join(r.Environment.facts(), "; "))
-	p.line("%s", r.Method())
+	p.line("%s", wrap(strings.Join(r.Environment.facts(), "; "), ""))
+	p.line("%s", wrap(r.Method(), ""))
 	p.line("")
 	if len(r.Points) == 0 {
 		p.line("nothing was measured")
@@ -24,19 +22,23 @@ func (r *Report) WriteText(w io.Writer) error {
 	}
 	if len(r.Points) > 1 {
 		p.line("Operations per second:")
-		p.line("%s", r.overview().Render())
+		p.line("%s", r.overview().render())
 		p.line("")
 	}
 	if len(varying(r.Points)) <= 1 {
-		p.line("%s", r.details(r.Points).Render())
+		p.line("%s", r.details(r.Points).render())
 	} else {
 		for i := range r.Points {
-			p.line("%s", r.Points[i].Point)
-			p.line("%s", r.details(r.Points[i:i+1]).Render())
+			if i > 0 {
+				p.line("")
+			}
+			p.line("%s:", r.Points[i].Point)
+			p.line("%s", r.details(r.Points[i:i+1]).render())
 		}
 	}
+	p.line("")
 	for _, note := range r.Notes() {
-		p.line("%s", note)
+		p.line("%s", wrap(note, "  "))
 	}
 	return p.err
 }
@@ -111,42 +113,28 @@ func (r *Report) Method() string {
 	return s + "."
 }
 
-func newTable() table.Writer {
-	t := table.NewWriter()
-	style := table.StyleLight
-	style.Format.Header = text.FormatDefault
-	t.SetStyle(style)
-	return t
-}
-
 // overview has a row per point and a column per scenario.
-func (r *Report) overview() table.Writer {
-	t := newTable()
-	varying := varying(r.Points)
-	var head table.Row
-	var columns []table.ColumnConfig
-	for _, a := range varying {
-		head = append(head, a.name)
-		columns = append(columns, table.ColumnConfig{Number: len(head), Align: text.AlignRight})
+func (r *Report) overview() *grid {
+	axes := r.overviewAxes()
+	g := &grid{head: axisNames(axes), keys: len(axes), left: -1}
+	if len(axes) < len(varying(r.Points)) {
+		g.left = 0 // a point in words
 	}
 	for _, s := range r.Scenarios {
-		head = append(head, s.Name)
-		columns = append(columns, table.ColumnConfig{Number: len(head), Align: text.AlignRight, AlignHeader: text.AlignRight})
+		g.head = append(g.head, s.Name)
 	}
-	t.AppendHeader(head)
-	t.SetColumnConfigs(columns)
 	for i := range r.Points {
 		m := &r.Points[i]
-		var row table.Row
-		for _, a := range varying {
+		var row []string
+		for _, a := range axes {
 			row = append(row, a.value(m.Point))
 		}
 		for _, s := range r.Scenarios {
-			row = append(row, m.Of(s.Name).cell(func(n *Numbers) string { return count(n.Operations) }))
+			row = append(row, m.Of(s.Name).cell(perSecond))
 		}
-		t.AppendRow(row)
+		g.add(row)
 	}
-	return t
+	return g
 }
 
 // cell returns a number, or what stands in its place.
@@ -158,41 +146,31 @@ func (r *Result) cell(number func(*Numbers) string) string {
 }
 
 // details has a row per point and scenario.
-func (r *Report) details(points []Measurement) table.Writer {
-	t := newTable()
-	varying := varying(points)
+func (r *Report) details(points []Measurement) *grid {
+	axes := varying(points)
 	columns := columns(points)
-	var head table.Row
-	var configs []table.ColumnConfig
-	for _, a := range varying {
-		head = append(head, a.name)
-		configs = append(configs, table.ColumnConfig{Number: len(head), Align: text.AlignRight, AutoMerge: true})
-	}
-	head = append(head, "scenario")
+	g := &grid{head: append(axisNames(axes), "scenario"), keys: len(axes) + 1, left: len(axes)}
 	for _, c := range columns {
-		head = append(head, c.Head)
-		configs = append(configs, table.ColumnConfig{Number: len(head), Align: text.AlignRight, AlignHeader: text.AlignRight})
+		g.head = append(g.head, c.Head)
 	}
-	t.AppendHeader(head)
-	t.SetColumnConfigs(configs)
 	for i := range points {
 		m := &points[i]
 		if i > 0 {
-			t.AppendSeparator()
+			g.separate()
 		}
 		for k := range m.Results {
-			var row table.Row
-			for _, a := range varying {
+			var row []string
+			for _, a := range axes {
 				row = append(row, a.value(m.Point))
 			}
 			row = append(row, m.Results[k].Scenario)
 			for _, c := range columns {
 				row = append(row, c.value(&m.Results[k]))
 			}
-			t.AppendRow(row)
+			g.add(row)
 		}
 	}
-	return t
+	return g
 }
 
 // column is a column of numbers.
@@ -217,7 +195,7 @@ func columns(points []Measurement) []column {
 	numbers := func(f func(*Numbers) string) func(*Result) string {
 		return func(r *Result) string { return r.cell(f) }
 	}
-	list := []column{{"ops/s", numbers(func(n *Numbers) string { return count(n.Operations) })}}
+	list := []column{{"ops/s", numbers(perSecond)}}
 	if ratio {
 		list = append(list, column{"× naive", numbers(func(n *Numbers) string { return positive(n.RatioToNaive) })})
 	}
@@ -267,6 +245,14 @@ func (o Outcome) word() string {
 		return "failed"
 	}
 	return "-"
+}
+
+// perSecond writes the operations per second, or that there was none: all failed, or none ended in time.
+func perSecond(n *Numbers) string {
+	if n.Operations == 0 {
+		return "none"
+	}
+	return count(n.Operations)
 }
 
 // count writes a number of things per second.

@@ -74,7 +74,7 @@ func (v *View) RefreshFor(ctx context.Context, query string) error {
 func (v *View) look(ctx context.Context) error {
 	c := v.Catalog
 	switch {
-	case c.Traits.OneWriter && !v.Tx.None() && !v.Temp:
+	case c.Traits.OneWriter && !v.Tx.None() && !v.Facts.HasTemporary():
 		// The schema is part of the transaction's snapshot. One that has none yet is not
 		// to get it from this.
 		return v.Aside(ctx, func(on *View) error { return c.compare(ctx, on, func() { c.Expire() }) })
@@ -105,7 +105,7 @@ func (sc *Schema) make(ctx context.Context, v *View, c CheckedTable, first bool)
 	err := v.MigrateBriefly(ctx, ddl)
 	if err != nil && v.Engine.Retryable(err) && !v.Broken && ctx.Err() == nil {
 		sc.await(c.Config)
-		sc.review = time.Now().Add(lookAgain)
+		sc.fresh.review = time.Now().Add(lookAgain)
 		return false, nil
 	}
 	return err == nil, err

@@ -23,24 +23,24 @@ func TestAbsentTableIsReportedAgain(t *testing.T) {
 	c.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	reports := func() int { return strings.Count(log.String(), "table=pots") }
 	both := []*config.TableConfig{&c.Tables[0], &c.Tables[1]}
-	c.absent.note(t.Context(), c, both)
-	c.absent.note(t.Context(), c, both[1:])
+	c.notes.absent.note(t.Context(), c, both)
+	c.notes.absent.note(t.Context(), c, both[1:])
 	if reports() != 1 || !strings.Contains(log.String(), "has been created\" table=posts") {
 		t.Fatalf("log: %s", &log)
 	}
 	for want, pause := 2, reportAgain; want < 5; want, pause = want+1, 2*pause {
-		m := c.absent.missing[both[1]]
+		m := c.notes.absent.missing[both[1]]
 		if until := time.Until(m.next); until <= pause-time.Minute || until > pause {
 			t.Errorf("report %d comes after %s, want %s", want, until, pause)
 		}
 		m.next = time.Now()
-		c.absent.remind(t.Context(), c)
+		c.notes.absent.remind(t.Context(), c)
 		if reports() != want {
 			t.Errorf("%d reports, want %d", reports(), want)
 		}
 	}
-	c.absent.note(t.Context(), c, nil)
-	c.absent.remind(t.Context(), c)
+	c.notes.absent.note(t.Context(), c, nil)
+	c.notes.absent.remind(t.Context(), c)
 	if reports() != 5 || strings.Contains(log.String()[strings.LastIndex(log.String(), "level"):], "WARN") {
 		t.Errorf("log: %s", &log)
 	}

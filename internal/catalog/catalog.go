@@ -17,63 +17,75 @@ import (
 // configuration, and the facts of each namespace that sessions have used.
 type Catalog struct {
 	link.Database
-	Config   *config.Config
-	Tables   []config.TableConfig
-	Journals bool // some table's layout is a journal
+	Config *config.Config
+	Tables []config.TableConfig
+	Logger *slog.Logger // nil: slog's default one
+	Role   Role
+	Hooks  Hooks
 
-	ViewDDL   atomic.Bool                       // some statement has created or changed a view
-	ViewNames atomic.Pointer[[]string]          // of views over configured tables, lower-case
-	names     atomic.Pointer[rewrite.NameIndex] // the configured tables' and these
-	wideNames atomic.Bool                       // one of these names, or of the tables', has characters beyond ASCII
-	Logger    *slog.Logger                      // nil: slog's default one
-
-	Changes atomic.Int64 // of the schema, as far as noticed
-	Ddl     atomic.Int64 // statements that may have changed the schema of any table
-	Watch   watch        // which notices those of other clients
-
-	reported map[string]bool // what has been reported of tables, once
-	absent   absences
-	retired  retirements
-
-	Auditing bool        // nothing is refused for what it holds: it is to be found
-	Beside   bool        // the connector has another one, which runs the application's statements
-	Kin      []*Catalog  // those of which this is the other one
-	Dry      bool        // it only plans: see package shadow
-	shutsOut atomic.Bool // a transaction has kept out who read facts aside
-
-	NewNames  func()                       // called when statements may concern a counter table by another name than before
-	FirstRead func(context.Context, *View) // called when the facts of the home namespace first have a counter table
+	Names   Names
+	Noticed Noticed
+	Watch   watch // which notices what other clients change
+	notes   tableNotes
 
 	mu      sync.Mutex
+	Home    home
 	schemas map[string]*Schema               // by namespace
 	far     map[dialect.WrittenName][]string // views over tables from other databases; nil: not known
-	First   *Schema                          // of a connection that has changed nothing
-	started bool                             // FirstRead has been called
-	reading *reading                         // of the home namespace's facts, that is under way
-	home    string                           // its namespace
+}
+
+// Role is what a catalog is for where a connector has more than one.
+type Role struct {
+	Beside bool       // the connector has another one, which runs the application's statements
+	Dry    bool       // it only plans: see package shadow
+	Kin    []*Catalog // those of the same connector, which go out of date with this one
+}
+
+// Hooks are called when a catalog learns something that others depend on.
+type Hooks struct {
+	NewNames  func()                       // statements may concern a counter table by another name than before
+	FirstRead func(context.Context, *View) // the facts of the home namespace have a counter table for the first time
+}
+
+// Noticed counts changes of the schema.
+type Noticed struct {
+	Changes atomic.Int64 // as far as noticed
+	DDL     atomic.Int64 // statements that may have changed the schema of any table
+}
+
+// home is the namespace that connections open with. Its facts are what sessions use that
+// have changed nothing. The catalog's mu guards it.
+type home struct {
+	namespace string
+	Facts     *Schema  // nil until they have been read
+	reading   *reading // that is under way
+	started   bool     // Hooks.FirstRead has been called
+}
+
+// tableNotes are what is remembered of tables that do not fit, so that each problem is
+// reported once, and acted on in time.
+type tableNotes struct {
+	reported map[string]bool
+	absent   absences
+	retired  retirements
 }
 
 // NewCatalog returns a catalog of tables, some or all of the configuration's, of
 // which nothing is known yet.
 func NewCatalog(d dialect.Dialect, cfg *config.Config, tables []config.TableConfig) *Catalog {
 	s := &Catalog{
-		Database:  link.Database{Dialect: d, Traits: d.Traits(), Patience: link.EndPatience, Sharing: true},
-		Config:    cfg,
-		Tables:    slices.Clone(tables),
-		schemas:   map[string]*Schema{},
-		reported:  map[string]bool{},
-		absent:    absences{after: reportAgain},
-		NewNames:  func() {},
-		FirstRead: func(context.Context, *View) {},
+		Database: link.Database{Dialect: d, Traits: d.Traits(), Patience: link.EndPatience, Sharing: true},
+		Config:   cfg,
+		Tables:   slices.Clone(tables),
+		schemas:  map[string]*Schema{},
+		notes:    tableNotes{reported: map[string]bool{}, absent: absences{after: reportAgain}},
+		Hooks:    Hooks{NewNames: func() {}, FirstRead: func(context.Context, *View) {}},
 	}
 	for i := range s.Tables {
 		s.Tables[i].Bind(engineSlots(s.Traits))
 	}
-	for _, t := range s.Tables {
-		s.Journals = s.Journals || t.Layout == rewrite.LayoutJournal
-		s.wideNames.Store(s.wideNames.Load() || !ascii(t.Table))
-	}
-	s.nameViews(nil)
+	s.Names.index.Store(rewrite.NewNameIndex(s.tableNames()))
+	s.Names.widen(s.tableNames())
 	return s
 }
 
@@ -85,23 +97,6 @@ func (c *Catalog) Log() *slog.Logger {
 	return slog.Default()
 }
 
-// Mentions reports whether a statement can concern a configured table at all.
-func (c *Catalog) Mentions(text string) bool {
-	return c.names.Load().In(text) || rewrite.EscapedNames(c.Dialect.Lexis(), text)
-}
-
-// nameViews sets the names of views over the configured tables.
-func (c *Catalog) nameViews(views []string) {
-	names := slices.Clone(views)
-	for _, t := range c.Tables {
-		names = append(names, t.Table)
-	}
-	c.names.Store(rewrite.NewNameIndex(names))
-	if len(views) > 0 {
-		c.ViewNames.Store(&views)
-	}
-}
-
 // load returns the facts that hold in the session's namespace.
 func (c *Catalog) load(ctx context.Context, v *View, how loading) (*Schema, error) {
 	namespace, err := c.Dialect.Namespace(ctx, v.Session())
@@ -109,13 +104,13 @@ func (c *Catalog) load(ctx context.Context, v *View, how loading) (*Schema, erro
 		return nil, err
 	}
 	c.mu.Lock()
-	how.home = namespace == c.home
+	how.home = namespace == c.Home.namespace
 	sc := c.schemas[namespace]
 	c.mu.Unlock()
 	if !how.private && sc != nil && !sc.Stale() {
 		return sc, nil
 	}
-	if sc, err = c.read(ctx, v, how, namespace); err != nil || how.private || sc.partial {
+	if sc, err = c.read(ctx, v, how, namespace); err != nil || how.private || sc.fresh.partial {
 		return sc, err
 	}
 	c.mu.Lock()
@@ -136,15 +131,20 @@ func (c *Catalog) read(ctx context.Context, v *View, how loading, namespace stri
 // Expire marks all facts as out of date, and returns the number of changes that
 // have been noticed with this one.
 func (c *Catalog) Expire() int64 {
-	n := c.Changes.Add(1)
+	n := c.Noticed.Changes.Add(1)
 	c.Watch.forget()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	clear(c.schemas)
-	for _, k := range c.Kin {
+	for _, k := range c.Role.Kin {
 		k.Expire()
 	}
 	return n
+}
+
+// Journals reports whether some table's layout is a journal.
+func (c *Catalog) Journals() bool {
+	return slices.ContainsFunc(c.Tables, func(t config.TableConfig) bool { return t.Layout == rewrite.LayoutJournal })
 }
 
 // AsConfigError returns the problems as one *config.ConfigError; nil for none.

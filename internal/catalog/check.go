@@ -55,10 +55,10 @@ func checkTableAs(
 // noTransactions says why a table of a storage engine that does not roll back is
 // refused; "" for others.
 func noTransactions(t *rewrite.Table) string {
-	if t.NoTransactions == "" {
+	if t.Storage.NoTransactions == "" {
 		return ""
 	}
-	return "has the storage engine " + t.NoTransactions + ", which has no transactions: counts would double when a drain or roll-up is rolled back; change it (ALTER TABLE ... ENGINE=InnoDB)"
+	return "has the storage engine " + t.Storage.NoTransactions + ", which has no transactions: counts would double when a drain or roll-up is rolled back; change it (ALTER TABLE ... ENGINE=InnoDB)"
 }
 
 // fault is a Problem still without its table.
@@ -258,8 +258,8 @@ func checkTogether(tables []CheckedTable, names dialect.NameRules) (problems []c
 		if base[[2]string{c.Table.Schema, c.Table.Name}] != c.Config {
 			continue
 		}
-		name := c.Table.Counter.SlotTable
-		at := id(c.Table.Counter.SlotSchema, name)
+		name := c.Table.Counter.SlotTable.Name
+		at := id(c.Table.Counter.SlotTable.Schema, name)
 		if other := folded[at]; other != nil {
 			problems = append(
 				problems,

@@ -37,7 +37,7 @@ func (c *Catalog) Misfits(t, slots *rewrite.Table) (out []Misfit) {
 					fmt.Sprintf(
 						"key column %s of slot table %s has type %s, but %s in the table",
 						config.Clip(name),
-						config.Clip(counter.SlotTable),
+						config.Clip(counter.SlotTable.Name),
 						typeName(have),
 						typeName(base),
 					),
@@ -48,11 +48,11 @@ func (c *Catalog) Misfits(t, slots *rewrite.Table) (out []Misfit) {
 	if p := c.strays(t, slots); p != nil {
 		out = append(
 			out,
-			Misfit{"", fmt.Sprintf("the foreign key of slot table %s refers to table %s", config.Clip(counter.SlotTable), config.Clip(p.Name))},
+			Misfit{"", fmt.Sprintf("the foreign key of slot table %s refers to table %s", config.Clip(counter.SlotTable.Name), config.Clip(p.Name))},
 		)
 	}
 	if k, ok := c.Dialect.(dialect.TriggerKeeper); ok && len(k.MissingTriggers(t)) > 0 {
-		out = append(out, Misfit{"", fmt.Sprintf("triggers that keep slot table %s in step are missing", config.Clip(counter.SlotTable))})
+		out = append(out, Misfit{"", fmt.Sprintf("triggers that keep slot table %s in step are missing", config.Clip(counter.SlotTable.Name))})
 	}
 	for _, name := range counter.Counters {
 		have, _ := FindColumn(slots, name)
@@ -64,7 +64,7 @@ func (c *Catalog) Misfits(t, slots *rewrite.Table) (out []Misfit) {
 					fmt.Sprintf(
 						"column %s of slot table %s has type %s, which cannot hold counts of type %s",
 						config.Clip(name),
-						config.Clip(counter.SlotTable),
+						config.Clip(counter.SlotTable.Name),
 						typeName(have),
 						typeName(base),
 					),
@@ -83,7 +83,7 @@ func (c *Catalog) noteMisfits(t, slots *rewrite.Table) {
 			columns = t.Counter.Counters
 		}
 		for _, name := range columns {
-			t.Counter.Fault(name, m.Why+": run `"+MigrateCommand+"`")
+			t.Counter.Unslotted.Fault(name, m.Why+": run `"+MigrateCommand+"`")
 		}
 	}
 }
@@ -129,8 +129,8 @@ func counterFits(base, have *rewrite.Column) bool {
 // strays returns a foreign key of the slot table's key that refers to another
 // table than t: one that t has taken the name of.
 func (c *Catalog) strays(t, slots *rewrite.Table) *rewrite.Parent {
-	for i := range slots.Parents {
-		p := &slots.Parents[i]
+	for i := range slots.ForeignKeys.Parents {
+		p := &slots.ForeignKeys.Parents[i]
 		if c.ties(t, p) || !sameFold(p.Columns, t.Counter.Key) {
 			continue
 		}

@@ -18,7 +18,7 @@ import (
 func sharedCounter(cfg *config.TableConfig, t *rewrite.Table, c *rewrite.Counter) (faults []fault) {
 	sh := cfg.Shared
 	c.Shared = &rewrite.Shared{Type: sh.Type, ID: sh.ID, Count: sh.Count, Records: map[string]int64{}}
-	c.SlotColumn, c.NoForeignKey = sh.Slot, true
+	c.SlotTable.Column, c.SlotTable.NoForeignKey = sh.Slot, true
 	for _, cc := range cfg.Counters {
 		if col, _ := FindColumn(t, cc.Column); col != nil && cc.RecordType != nil {
 			c.Shared.Records[col.Name] = *cc.RecordType
@@ -90,7 +90,7 @@ func checkSharedTable(t, slot *rewrite.Table, traits rewrite.Traits) (problems [
 	c, sh := t.Counter, t.Counter.Shared
 	report := func(format string, args ...any) {
 		problems = append(problems, config.Problem{
-			Message: fmt.Sprintf("table %s: shared slot table %s ", config.Clip(t.Name), config.Clip(c.SlotTable)) +
+			Message: fmt.Sprintf("table %s: shared slot table %s ", config.Clip(t.Name), config.Clip(c.SlotTable.Name)) +
 				fmt.Sprintf(format, args...),
 		})
 	}
@@ -110,11 +110,11 @@ func checkSharedTable(t, slot *rewrite.Table, traits rewrite.Traits) (problems [
 		return col
 	}
 	record, id := column(sh.Type, "record types"), column(sh.ID, "ids")
-	number, count := column(c.SlotColumn, "slots"), column(sh.Count, "counts")
+	number, count := column(c.SlotTable.Column, "slots"), column(sh.Count, "counts")
 	if len(problems) > 0 {
 		return problems
 	}
-	sh.Type, sh.ID, sh.Count, c.SlotColumn = record.Name, id.Name, count.Name, number.Name
+	sh.Type, sh.ID, sh.Count, c.SlotTable.Column = record.Name, id.Name, count.Name, number.Name
 
 	for _, name := range c.Counters {
 		if n := sh.Records[name]; !holds(record, 0, n) {
@@ -131,7 +131,7 @@ func checkSharedTable(t, slot *rewrite.Table, traits rewrite.Traits) (problems [
 			)
 		}
 	}
-	c.Wide = number.Bits > 16 // other programs may use numbers that slotsql does not
+	c.SlotTable.Wide = number.Bits > 16 // other programs may use numbers that slotsql does not
 	const most = int64(config.MaxSlots)
 	if !holds(number, 0, most) {
 		report("has a column %s of type %s, which cannot hold slot %d", config.Clip(number.Name), typeName(number), most)
@@ -190,7 +190,7 @@ func checkSharedTable(t, slot *rewrite.Table, traits rewrite.Traits) (problems [
 	if slot.Numbers && sh.Numbered == "" {
 		report("has rowids, so that an increment would change last_insert_rowid(): create it WITHOUT ROWID")
 	}
-	if slot.InsertTrigger || slot.UpdateTrigger || slot.DeleteTrigger || slot.Ruled {
+	if slot.Triggers.Insert || slot.Triggers.Update || slot.Triggers.Delete || slot.Triggers.Ruled {
 		report("has triggers or rules: choose another table with slot_table")
 	}
 	return problems

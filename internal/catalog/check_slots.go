@@ -24,7 +24,7 @@ func CheckSlotTable(t, slot *rewrite.Table) (problems []config.Problem) {
 	c := t.Counter
 	report := func(format string, args ...any) {
 		problems = append(problems, config.Problem{
-			Message: fmt.Sprintf("table %s: slot table %s ", config.Clip(t.Name), config.Clip(c.SlotTable)) + fmt.Sprintf(format, args...),
+			Message: fmt.Sprintf("table %s: slot table %s ", config.Clip(t.Name), config.Clip(c.SlotTable.Name)) + fmt.Sprintf(format, args...),
 		})
 	}
 	switch {
@@ -38,7 +38,7 @@ func CheckSlotTable(t, slot *rewrite.Table) (problems []config.Problem) {
 	const repair = "drain the table, drop its slot table and run `" + MigrateCommand + "`"
 	counters := len(c.Key) + 1 + len(c.Counters)
 	wanted := SlotColumns(c)
-	primary := slices.Concat(c.Key, []string{c.SlotColumn})
+	primary := slices.Concat(c.Key, []string{c.SlotTable.Column})
 	known := map[string]bool{}
 	missing := false
 	for i, name := range wanted {
@@ -116,7 +116,7 @@ func CheckSlotTable(t, slot *rewrite.Table) (problems []config.Problem) {
 func Narrow(t, slot *rewrite.Table) bool {
 	if col, _ := FindColumn(
 		slot,
-		t.Counter.SlotColumn,
+		t.Counter.SlotTable.Column,
 	); t.Counter.Layout != rewrite.LayoutJournal || col == nil || col.Numeric != rewrite.Integer ||
 		col.Bits >= 64 {
 		return false

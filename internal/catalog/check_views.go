@@ -109,8 +109,8 @@ func (c *Catalog) reportViews(ctx context.Context, cfg *config.TableConfig, t *r
 		return
 	}
 	c.mu.Lock()
-	done := c.reported[cfg.Name]
-	c.reported[cfg.Name] = true
+	done := c.notes.reported[cfg.Name]
+	c.notes.reported[cfg.Name] = true
 	c.mu.Unlock()
 	if !done {
 		p := cfg.Problem("", "")

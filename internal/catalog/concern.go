@@ -19,20 +19,20 @@ const (
 )
 
 // Concerns judges a statement by the words that it begins with and the names in it.
-func (c *Catalog) Concerns(lx *rewrite.Lexis, text string) concern {
-	if len(text) > MaxCachedText {
+func (c *Catalog) Concerns(lx *rewrite.Lexis, sql string) concern {
+	if len(sql) > MaxCachedSQL {
 		return factsInUse
 	}
 	out, first := NoFacts, true
-	tokens := rewrite.Tokens(lx, text)
+	tokens := rewrite.Tokens(lx, sql)
 	word := func(i int) string {
 		if i >= len(tokens) || tokens[i].Kind != rewrite.Word {
 			return ""
 		}
-		return strings.ToUpper(text[tokens[i].Start:tokens[i].End])
+		return strings.ToUpper(sql[tokens[i].Start:tokens[i].End])
 	}
 	for i, t := range tokens {
-		if t.Kind == rewrite.Operator && text[t.Start] == ';' {
+		if t.Kind == rewrite.Operator && sql[t.Start] == ';' {
 			first = true
 			continue
 		}
@@ -62,7 +62,7 @@ func (c *Catalog) Concerns(lx *rewrite.Lexis, text string) concern {
 			return factsInUse
 		}
 	}
-	if out != NoFacts && c.inUse(text) {
+	if out != NoFacts && c.inUse(sql) {
 		return factsInUse
 	}
 	return out
@@ -72,28 +72,28 @@ func (c *Catalog) Concerns(lx *rewrite.Lexis, text string) concern {
 var isModifier = map[string]bool{"TEMP": true, "TEMPORARY": true, "UNIQUE": true, "UNLOGGED": true, "FULLTEXT": true, "SPATIAL": true}
 
 // inUse reports whether a statement may name anything that facts are known of.
-func (c *Catalog) inUse(text string) bool {
-	if c.Mentions(text) {
+func (c *Catalog) inUse(sql string) bool {
+	if c.Mentions(sql) {
 		return true
 	}
 	for i := range c.Tables {
-		if t := &c.Tables[i]; t.SlotTable != "" && rewrite.ContainsFold(text, t.SlotTable) {
+		if t := &c.Tables[i]; t.SlotTable != "" && rewrite.ContainsFold(sql, t.SlotTable) {
 			return true
 		}
 	}
 	c.mu.Lock()
-	all := []*Schema{c.First}
+	all := []*Schema{c.Home.Facts}
 	for _, sc := range c.schemas {
 		all = append(all, sc)
 	}
 	c.mu.Unlock()
 	for _, sc := range all {
-		if sc != nil && sc.knows(text) {
+		if sc != nil && sc.knows(sql) {
 			return true
 		}
 	}
-	for _, k := range c.Kin {
-		if k.inUse(text) {
+	for _, k := range c.Role.Kin {
+		if k.inUse(sql) {
 			return true
 		}
 	}
@@ -101,12 +101,12 @@ func (c *Catalog) inUse(text string) bool {
 }
 
 // knows reports whether a name that has been looked up occurs in the statement.
-func (sc *Schema) knows(text string) bool {
+func (sc *Schema) knows(sql string) bool {
 	sc.mu.RLock()
 	defer sc.mu.RUnlock()
 	for key := range sc.Known {
 		parts := strings.Split(strings.TrimSuffix(key, "\x00"), "\x00")
-		if rewrite.ContainsFold(text, rewrite.Spelled(parts[len(parts)-1])) {
+		if rewrite.ContainsFold(sql, rewrite.Spelled(parts[len(parts)-1])) {
 			return true
 		}
 	}
@@ -124,6 +124,7 @@ func (sc *Schema) forgetOthers() {
 	}
 	sc.mu.Unlock()
 	sc.Plans.Clear()
+	sc.Shapes.Clear()
 }
 
 // ForgetViews has the views over counter tables looked for in all databases.

@@ -25,14 +25,14 @@ func Counter(cfg *config.TableConfig, t *rewrite.Table, names dialect.NameRules)
 
 // heldCounter is that of a table that only has a slot table: nothing of it is slotted.
 func heldCounter(slotSchema, slotTable string) *rewrite.Counter {
-	return &rewrite.Counter{Layout: rewrite.LayoutDedicated, SlotSchema: slotSchema, SlotTable: slotTable, SlotColumn: "slot"}
+	return &rewrite.Counter{Layout: rewrite.LayoutDedicated, SlotTable: rewrite.SlotTable{Schema: slotSchema, Name: slotTable, Column: "slot"}}
 }
 
 // Slotted returns those of a table's counters that slots may hold counts of. The
 // table has its Counter set.
 func Slotted(t *rewrite.Table) (slotted []string) {
 	for _, c := range t.Counter.Counters {
-		if ok, _ := t.Slottable(c); ok || t.Counter.IsPassive(c) || t.Counter.IsRetired(c) {
+		if ok, _ := t.Slottable(c); ok || t.Counter.Unslotted.IsPassive(c) || t.Counter.Unslotted.IsRetired(c) {
 			slotted = append(slotted, c)
 		}
 	}
@@ -74,33 +74,34 @@ func (m *maker) countable() bool {
 func (m *maker) make() *rewrite.Counter {
 	cfg, t := m.cfg, m.table
 	c := &rewrite.Counter{
-		Layout:        cfg.Layout,
-		Placement:     cfg.Placement,
-		OnDrain:       cfg.OnDrain,
-		Reads:         cfg.Reads,
-		Coalesce:      cfg.Coalesce,
-		Slots:         cfg.Slots,
-		SlotSchema:    t.Schema,
-		DeferTriggers: cfg.DeferTriggers,
-		NoForeignKey:  cfg.NoForeignKeys || t.Partitioned,
+		Layout: cfg.Layout,
+		Slots:  cfg.Slots,
+		Options: rewrite.Options{
+			Placement:     cfg.Placement,
+			OnDrain:       cfg.OnDrain,
+			Reads:         cfg.Reads,
+			Coalesce:      cfg.Coalesce,
+			DeferTriggers: cfg.DeferTriggers,
+		},
+		SlotTable: rewrite.SlotTable{Schema: t.Schema, NoForeignKey: cfg.NoForeignKeys || t.Storage.Partitioned},
 	}
 	if c.Layout == rewrite.LayoutJournal {
-		c.Placement = rewrite.PlacementConnection // there are no slots to choose from
+		c.Options.Placement = rewrite.PlacementConnection // there are no slots to choose from
 	}
 	for _, written := range cfg.Routines {
 		parts, _ := config.SplitName(written)
-		c.Routines = append(c.Routines, parts[len(parts)-1])
+		c.Options.Routines = append(c.Options.Routines, parts[len(parts)-1])
 	}
 	var faults []fault
 	c.Key, faults = resolveKey(cfg, t)
 	m.add(faults)
 	m.counters(c)
 	m.companions(c)
-	c.SlotColumn = slotColumn(c)
+	c.SlotTable.Column = slotColumn(c)
 	if cfg.Layout == rewrite.LayoutShared {
 		m.add(sharedCounter(cfg, t, c))
 	} else {
-		c.Width = len(SlotColumns(c))
+		c.SlotTable.Width = len(SlotColumns(c))
 	}
 	m.slotTable(c)
 	return c
@@ -131,12 +132,12 @@ func (m *maker) counters(c *rewrite.Counter) {
 		c.Counters = append(c.Counters, col.Name)
 		m.bounds(c, &cc, col.Name, path)
 		if why := noTransactions(t); why != "" {
-			c.Fault(col.Name, "the table "+why)
+			c.Unslotted.Fault(col.Name, "the table "+why)
 		}
 		switch why, judged := counterFault(t, col, c.Key); {
 		case why == "":
 		case judged && (m.severity != everything || m.cfg.Slots == 0):
-			c.Fault(col.Name, "the column "+why)
+			c.Unslotted.Fault(col.Name, "the column "+why)
 		default:
 			m.report(path, "counter %s %s", config.Clip(col.Name), why)
 		}
@@ -210,14 +211,14 @@ func (m *maker) companions(c *rewrite.Counter) {
 
 // slotTable sets the name of the slot table.
 func (m *maker) slotTable(c *rewrite.Counter) {
-	c.SlotTable = m.names.SlotTable(m.table.Name)
+	c.SlotTable.Name = m.names.SlotTable(m.table.Name)
 	if m.cfg.SlotTable != "" {
-		c.SlotTable = m.cfg.SlotTable
-		if m.names.TooLong(c.SlotTable) {
-			m.report("slot_table", "slot_table %s is longer than %s: choose a shorter name", config.Clip(c.SlotTable), m.names.Limit())
+		c.SlotTable.Name = m.cfg.SlotTable
+		if m.names.TooLong(c.SlotTable.Name) {
+			m.report("slot_table", "slot_table %s is longer than %s: choose a shorter name", config.Clip(c.SlotTable.Name), m.names.Limit())
 		}
 	}
-	if c.SlotTable == m.table.Name || m.names.Folds && strings.EqualFold(c.SlotTable, m.table.Name) {
+	if c.SlotTable.Name == m.table.Name || m.names.Folds && strings.EqualFold(c.SlotTable.Name, m.table.Name) {
 		m.report("slot_table", "slot_table is the table itself: choose another name")
 	}
 }
@@ -241,7 +242,7 @@ func slotColumn(c *rewrite.Counter) string {
 
 // SlotColumns are the columns of a slot table of the table's own.
 func SlotColumns(c *rewrite.Counter) []string {
-	columns := slices.Concat(c.Key, []string{c.SlotColumn}, c.Counters)
+	columns := slices.Concat(c.Key, []string{c.SlotTable.Column}, c.Counters)
 	for _, co := range c.Companions {
 		if columns = append(columns, co.Column); co.Stamp() != "" {
 			columns = append(columns, co.Stamp())

@@ -11,38 +11,38 @@ import (
 // This file keeps what a connection knows of the database up to date: it finds
 // the plan of a statement, and notes what a statement that has run may have changed.
 
-// Refresh makes c.schema the facts of the session's namespace as it is now.
+// Refresh makes v.Schema the facts of the session's namespace as it is now.
 func (v *View) Refresh(ctx context.Context) error {
-	if v.Schema != nil && !v.Moved && !v.Schema.Stale() {
+	if v.Schema != nil && !v.Facts.Old() && !v.Schema.Stale() {
 		return nil
 	}
 	s := v.Catalog
-	if !v.Private && v.Schema != nil {
+	if !v.Facts.Private() && v.Schema != nil {
 		namespace := v.Schema.namespace
-		if v.Moved {
+		if v.Facts.Old() {
 			var err error
 			if namespace, err = s.Dialect.Namespace(ctx, v.Session()); err != nil {
 				return err
 			}
 		}
 		s.mu.Lock()
-		sc, home := s.First, s.home
+		sc, home := s.Home.Facts, s.Home.namespace
 		s.mu.Unlock()
 		switch {
 		case namespace != home:
 		case sc != nil && !sc.Stale():
-			v.Schema, v.Moved = sc, false
+			v.know(sc)
 			return nil
 		default:
 			return v.readAgain(ctx)
 		}
 	}
 	return v.Aside(ctx, func(on *View) error {
-		sc, err := s.load(ctx, on, loading{private: v.Private})
+		sc, err := s.load(ctx, on, loading{private: v.Facts.Private()})
 		if err != nil {
 			return err
 		}
-		v.Schema, v.Moved = sc, false
+		v.know(sc)
 		return nil
 	})
 }
@@ -50,19 +50,19 @@ func (v *View) Refresh(ctx context.Context) error {
 // Aside has facts read on a session of its own where reading them on this one
 // would show: SQLite's deferred transaction begins to see the database with its
 // first read, and cannot write when another connection has since then. If that
-// read is slotsql's, the application's first UPDATE would be told
+// read is slotsql's, the application's first UPDATE would get
 // SQLITE_BUSY_SNAPSHOT, where plain waits for its turn. What cannot be read aside,
 // because this transaction keeps all others out, is read here; a database where
 // that happens is one where even opening a connection may wait, so it is tried once.
 func (v *View) Aside(ctx context.Context, read func(*View) error) error {
 	d, ok := v.Catalog.Dialect.(dialect.SnapshotAware)
-	apart := ok && v.Tx.Unused() && v.ordinary() && v.Catalog.OpensAside && !v.Catalog.shutsOut.Load()
+	apart := ok && v.Tx.Unused() && v.Ordinary() && v.Catalog.OpensAside && !v.Catalog.Watch.Side.shutOut.Load()
 	if apart {
 		err := v.readAside(ctx, d, read)
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
-		v.Catalog.shutsOut.Store(true)
+		v.Catalog.Watch.Side.shutOut.Store(true)
 	}
 	return read(v)
 }
@@ -84,9 +84,9 @@ func (v *View) readAside(ctx context.Context, d dialect.SnapshotAware, read func
 
 // Begins reports whether a statement that has run may have begun a transaction whose
 // first read is still to come.
-func (v *View) Begins(text string) bool {
+func (v *View) Begins(sql string) bool {
 	d, ok := v.Catalog.Dialect.(dialect.SnapshotAware)
-	return ok && d.Defers(text)
+	return ok && d.Defers(sql)
 }
 
 // Committed reports whether a schema change that has just been made is visible to
@@ -100,14 +100,14 @@ func (v *View) Committed() bool {
 
 // OfTemporary reports whether a statement creates or drops a temporary table, and
 // changes nothing else of the schema.
-func OfTemporary(lx *rewrite.Lexis, text string) bool {
-	if len(text) > MaxCachedText {
+func OfTemporary(lx *rewrite.Lexis, sql string) bool {
+	if len(sql) > MaxCachedSQL {
 		return false
 	}
 	first, temporary := "", false
 	at := 0 // of CREATE or INTO
-	for i, t := range rewrite.Tokens(lx, text) {
-		word := strings.ToUpper(text[t.Start:t.End])
+	for i, t := range rewrite.Tokens(lx, sql) {
+		word := strings.ToUpper(sql[t.Start:t.End])
 		switch {
 		case word == ";":
 			return false
@@ -123,17 +123,14 @@ func OfTemporary(lx *rewrite.Lexis, text string) bool {
 }
 
 // SettleFacts notes that a transaction may have ended, or has: what it changed
-// in the schema now holds for everybody, or for nobody.
+// in the schema now holds for all sessions, or for none.
 func (v *View) SettleFacts(ended bool) {
-	if !v.Altered && !v.Adrift && (!v.Private || v.Origin.RoleUnknown()) {
+	role := v.Origin.RoleUnknown()
+	if v.Facts.Settled(role) {
 		return
 	}
-	v.Moved = true
-	if v.Altered {
+	if v.Facts.Settle(ended || v.Committed(), role) {
 		v.Catalog.Expire()
-	}
-	if ended || v.Committed() {
-		v.Altered, v.Adrift, v.Private = false, false, v.Temp || v.Origin.RoleUnknown()
 	}
 }
 

@@ -23,12 +23,12 @@ func (c *Catalog) learnSlots(t, slots *rewrite.Table) {
 	learnPassive(t, slots)
 	c.noteMisfits(t, slots)
 	if k, ok := c.Dialect.(dialect.TriggerKeeper); ok {
-		t.Counter.Untended = len(k.MissingTriggers(t)) > 0
+		t.Counter.SlotTable.Untended = len(k.MissingTriggers(t)) > 0
 	}
 	if t.Counter.Layout != rewrite.LayoutShared {
-		number, _ := FindColumn(slots, t.Counter.SlotColumn)
-		t.Counter.Wide = number != nil && number.Bits >= 64
-		t.Counter.Width = len(slots.Columns)
+		number, _ := FindColumn(slots, t.Counter.SlotTable.Column)
+		t.Counter.SlotTable.Wide = number != nil && number.Bits >= 64
+		t.Counter.SlotTable.Width = len(slots.Columns)
 	}
 	if len(t.Counter.Key) == 0 {
 		return
@@ -36,7 +36,7 @@ func (c *Catalog) learnSlots(t, slots *rewrite.Table) {
 	if t.Counter.Layout == rewrite.LayoutShared {
 		c.CheckSlots(t, slots) // for what it notes of the table
 	}
-	t.Counter.NoForeignKey = !slices.ContainsFunc(slots.Parents, func(p rewrite.Parent) bool { return c.ties(t, &p) })
+	t.Counter.SlotTable.NoForeignKey = !slices.ContainsFunc(slots.ForeignKeys.Parents, func(p rewrite.Parent) bool { return c.ties(t, &p) })
 }
 
 // ties reports whether a foreign key of a slot table deletes the slots of
@@ -69,7 +69,7 @@ func (c *Catalog) ties(t *rewrite.Table, p *rewrite.Parent) bool {
 // change their keys, without slotsql: through a foreign key of the table, which
 // the database follows by itself. One sentence each.
 func DeletedInside(t *rewrite.Table) (out []string) {
-	for _, p := range t.Parents {
+	for _, p := range t.ForeignKeys.Parents {
 		switch {
 		case p.Cascades:
 			out = append(out, fmt.Sprintf("rows are deleted with those of %s (ON DELETE CASCADE)", p.Name))
@@ -82,5 +82,6 @@ func DeletedInside(t *rewrite.Table) (out []string) {
 
 // LeavesSlots reports whether nothing in the database deletes the slots of a row.
 func (c *Catalog) LeavesSlots(t *rewrite.Table) bool {
-	return t.Counter.NoForeignKey && (t.Counter.Layout == rewrite.LayoutShared || !c.Traits.SlotTriggers || t.Counter.Untended)
+	slots := &t.Counter.SlotTable
+	return slots.NoForeignKey && (t.Counter.Layout == rewrite.LayoutShared || !c.Traits.SlotTriggers || slots.Untended)
 }

@@ -26,7 +26,7 @@ func (sc *Schema) makeSlots(
 	var made []CheckedTable
 	var ddl []string
 	for _, c := range checked {
-		slots, err := v.Look(ctx)(c.Table.Counter.SlotSchema, c.Table.Counter.SlotTable)
+		slots, err := v.Look(ctx)(c.Table.Counter.SlotTable.Schema, c.Table.Counter.SlotTable.Name)
 		if err != nil {
 			return err
 		}
@@ -51,7 +51,7 @@ func (sc *Schema) makeSlots(
 		}
 	}
 	s.Expire() // other namespaces may know the tables as ones without slots
-	sc.changes = s.Changes.Load()
+	sc.fresh.changes = s.Noticed.Changes.Load()
 	return v.readMade(ctx, made)
 }
 
@@ -62,7 +62,7 @@ func (v *View) readMade(ctx context.Context, made []CheckedTable) error {
 	for _, c := range made {
 		names = append(names,
 			dialect.WrittenName{Schema: c.Table.Schema, Name: c.Table.Name},
-			dialect.WrittenName{Schema: c.Table.Counter.SlotSchema, Name: c.Table.Counter.SlotTable})
+			dialect.WrittenName{Schema: c.Table.Counter.SlotTable.Schema, Name: c.Table.Counter.SlotTable.Name})
 	}
 	if err := v.prefetched.read(ctx, v.Catalog.Dialect, v, names); err != nil {
 		return err
@@ -70,7 +70,7 @@ func (v *View) readMade(ctx context.Context, made []CheckedTable) error {
 	for _, c := range made {
 		base, _ := v.prefetched.table(dialect.WrittenName{Schema: c.Table.Schema, Name: c.Table.Name})
 		if base != nil {
-			c.Table.OwnTriggers = base.OwnTriggers
+			c.Table.Triggers.Own = base.Triggers.Own
 		}
 	}
 	return nil

@@ -17,10 +17,10 @@ type naming struct {
 }
 
 // Named implements rewrite.NamingCatalog.
-func (sc *Schema) Named(text string) rewrite.Named {
+func (sc *Schema) Named(sql string) rewrite.Named {
 	n := sc.index()
 	var found []int
-	n.names.Find(text, func(i int) bool {
+	n.names.Find(sql, func(i int) bool {
 		if !slices.Contains(found, i) {
 			found = append(found, i)
 		}
@@ -52,10 +52,16 @@ func (sc *Schema) Named(text string) rewrite.Named {
 	return out
 }
 
+// MayName reports whether a string of a statement may name something that the statement's
+// plan depends on.
+func (sc *Schema) MayName(s string) bool {
+	return sc.index().names.In(s) || rewrite.ContainsFold(s, "set_config") || rewrite.ContainsFold(s, "search_path")
+}
+
 // index returns the index of the names that there are.
 func (sc *Schema) index() *naming {
 	sc.mu.RLock()
-	tables, views := [3][]*rewrite.Table{sc.Tables, sc.held, sc.grouped}, sc.views
+	tables, views := [3][]*rewrite.Table{sc.Tables, sc.Unslotted.held, sc.Unslotted.grouped}, sc.views
 	sc.mu.RUnlock()
 	if n := sc.naming.Load(); n != nil && len(n.views) == len(views) &&
 		len(n.tables[0]) == len(tables[0]) && len(n.tables[1]) == len(tables[1]) && len(n.tables[2]) == len(tables[2]) {

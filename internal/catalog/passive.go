@@ -30,7 +30,7 @@ func learnPassive(t, slots *rewrite.Table) {
 	for i := range slots.Columns {
 		col := &slots.Columns[i]
 		base := t.Column(col.Name)
-		if strings.EqualFold(col.Name, c.SlotColumn) {
+		if strings.EqualFold(col.Name, c.SlotTable.Column) {
 			continue // the slot's number, though the table has an ordinary column of that name
 		}
 		if base == nil || col.Generated || col.Nullable || !Summable(col) || !Summable(base) || t.IsKey(col.Name) || t.IsCounter(col.Name) ||
@@ -54,7 +54,7 @@ func makePassive(cfg *config.TableConfig, t *rewrite.Table) {
 func allPassive(t *rewrite.Table) {
 	for _, c := range t.Counter.Counters {
 		if ok, _ := t.Slottable(c); ok {
-			t.Counter.Passive = append(t.Counter.Passive, c)
+			t.Counter.Unslotted.Passive = append(t.Counter.Unslotted.Passive, c)
 		}
 	}
 }

@@ -2,27 +2,40 @@ package catalog
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 )
 
-func (c *PlanCache) count() (entries, bytes int) {
-	c.plans.Range(func(k, _ any) bool {
-		entries++
-		bytes += len(k.(string))
-		return true
-	})
-	return entries, bytes
+// check holds the generations against their bounds, and returns how many plans there are.
+func (c *PlanCache) check(t *testing.T, slack int) (entries int) {
+	t.Helper()
+	for _, g := range []*generation{c.young.Load(), c.old.Load()} {
+		if g == nil {
+			continue
+		}
+		n, bytes := 0, 0
+		g.plans.Range(func(k, _ any) bool {
+			n++
+			bytes += len(k.(string))
+			return true
+		})
+		if n == 0 || n > MaxCachedPlans+slack || bytes > maxCachedBytes || int64(n) != g.entries.Load() || int64(bytes) != g.bytes.Load() {
+			t.Errorf("%d entries, %d bytes; counted %d, %d", n, bytes, g.entries.Load(), g.bytes.Load())
+		}
+		entries += n
+	}
+	return entries
 }
 
 func TestPlanCacheBounds(t *testing.T) {
 	var c PlanCache
 	p := "a plan"
-	if c.Put(strings.Repeat("x", MaxCachedText+1), p); c.Get(strings.Repeat("x", MaxCachedText+1)) != nil {
-		t.Error("a text that is too long is kept")
+	if c.Put(strings.Repeat("x", MaxCachedSQL+1), p); c.Get(strings.Repeat("x", MaxCachedSQL+1)) != nil {
+		t.Error("a statement that is too long is kept")
 	}
-	for _, padding := range []int{0, MaxCachedText - 8} {
+	for _, padding := range []int{0, MaxCachedSQL - 8} {
 		for i := range 3 * MaxCachedPlans {
 			text := fmt.Sprintf("%08d", i) + strings.Repeat("x", padding)
 			c.Put(text, p)
@@ -31,10 +44,7 @@ func TestPlanCacheBounds(t *testing.T) {
 				t.Fatalf("text %d is not found", i)
 			}
 		}
-		if n, bytes := c.count(); n == 0 || n > MaxCachedPlans || bytes > maxCachedBytes || int64(n) != c.entries.Load() ||
-			int64(bytes) != c.bytes.Load() {
-			t.Errorf("%d entries, %d bytes; counted %d, %d", n, bytes, c.entries.Load(), c.bytes.Load())
-		}
+		c.check(t, 0)
 		if c.Clear(); c.Get("00000001") != nil {
 			t.Error("found after clear")
 		}
@@ -57,7 +67,43 @@ func TestPlanCacheConcurrent(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if n, _ := c.count(); n > MaxCachedPlans+writers*writers {
+	c.check(t, writers)
+}
+
+// A million statements that come once each neither have the cache grow nor drive out one that
+// comes between them.
+func TestPlanCacheKeepsHot(t *testing.T) {
+	var c PlanCache
+	const hot = "UPDATE posts SET views = views + 1 WHERE id = ?"
+	c.Put(hot, hot)
+	for i := range 1_000_000 {
+		c.Put(strconv.Itoa(i), i)
+		if i%(MaxCachedPlans/2) == 0 && c.Get(hot) != hot {
+			t.Fatalf("the hot statement is gone after %d others", i+1)
+		}
+	}
+	if n := c.check(t, 0); n > 2*MaxCachedPlans {
 		t.Errorf("%d entries", n)
+	}
+	if c.Get("1") != nil {
+		t.Error("a statement that came once is still there")
+	}
+}
+
+// What is cleared does not come back from a generation that a caller has seen before.
+func TestPlanCacheClear(t *testing.T) {
+	var c PlanCache
+	for i := range MaxCachedPlans {
+		c.Put(strconv.Itoa(i), i)
+	}
+	c.Put("fills the next generation", 0)
+	young := c.young.Load()
+	for i := range MaxCachedPlans {
+		c.Put("x"+strconv.Itoa(i), i)
+	}
+	c.Clear()
+	c.keep(young, "1", 1)
+	if c.Get("1") != nil {
+		t.Error("a plan of before Clear is found")
 	}
 }

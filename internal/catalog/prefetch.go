@@ -28,7 +28,8 @@ func (p *prefetched) table(n dialect.WrittenName) (t *rewrite.Table, known bool)
 	}
 	if t, known = p.tables[n]; t != nil {
 		c := *t
-		c.Referring, c.Parents, c.OwnTriggers = slices.Clone(t.Referring), slices.Clone(t.Parents), slices.Clone(t.OwnTriggers)
+		c.ForeignKeys.Columns, c.ForeignKeys.Parents = slices.Clone(t.ForeignKeys.Columns), slices.Clone(t.ForeignKeys.Parents)
+		c.Triggers.Own = slices.Clone(t.Triggers.Own)
 		t = &c
 	}
 	return t, known
@@ -53,7 +54,7 @@ func (v *View) prefetch(ctx context.Context) (err error) {
 		}
 	}
 	s.mu.Lock()
-	home := s.First
+	home := s.Home.Facts
 	s.mu.Unlock()
 	if home != nil {
 		names = append(names, home.names()...)
@@ -104,14 +105,14 @@ func (v *View) prefetchHeld(ctx context.Context, tables []CheckedTable) error {
 		return nil
 	}
 	d := v.Catalog.Dialect
-	var texts, ids []string
+	var queries, ids []string
 	for _, t := range tables {
-		if t.Table.Counter.Blind {
+		if t.Table.Counter.Rights.Blind {
 			continue
 		}
 		for _, column := range unslotted(t.Table) {
-			texts = append(
-				texts,
+			queries = append(
+				queries,
 				"SELECT "+strconv.Itoa(len(ids))+" AS slotsql_n, COUNT(CASE WHEN "+d.Quote(column)+
 					" <> 0 THEN 1 END) AS slotsql_held FROM "+rewrite.SlotSource(d, t.Table, column)+" AS slotsql_s",
 			)
@@ -119,7 +120,7 @@ func (v *View) prefetchHeld(ctx context.Context, tables []CheckedTable) error {
 		}
 	}
 	held := map[string]bool{}
-	for part := range slices.Chunk(texts, maxTogether) {
+	for part := range slices.Chunk(queries, maxTogether) {
 		rows, err := v.Session().Query(ctx, strings.Join(part, " UNION ALL "))
 		if err != nil {
 			return err
@@ -160,7 +161,7 @@ func (p *prefetched) read(ctx context.Context, d dialect.Describer, c *View, nam
 
 // temporary reports whether the session may have temporary tables.
 func (v *View) temporary() dialect.Temporary {
-	if v.Private || v.Temp || v.Origin.Dirty() || v.Altered {
+	if v.Facts.Private() || v.Origin.Dirty() || v.Facts.Altered() {
 		return dialect.MayHide
 	}
 	return dialect.NoneHides

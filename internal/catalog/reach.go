@@ -18,7 +18,7 @@ import (
 // use of such a name up, too.
 func (sc *Schema) reachHome(ctx context.Context, v *View) error {
 	sc.Catalog.mu.Lock()
-	home := sc.Catalog.First
+	home := sc.Catalog.Home.Facts
 	sc.Catalog.mu.Unlock()
 	if home == nil {
 		return nil

@@ -30,19 +30,19 @@ type reading struct {
 }
 
 // current returns the facts of the home namespace as they are now. When they have
-// to be read, and nobody does, begin has them read: it calls finish, now or later.
+// to be read, and no reading is under way, begin has them read: it calls finish, now or later.
 func (c *Catalog) current(ctx context.Context, begin func(r *reading)) (*Schema, error) {
 	for {
 		c.mu.Lock()
-		if sc := c.First; sc != nil && !sc.Stale() {
+		if sc := c.Home.Facts; sc != nil && !sc.Stale() {
 			c.mu.Unlock()
 			return sc, nil
 		}
-		r := c.reading
+		r := c.Home.reading
 		mine := r == nil
 		if mine {
 			r = &reading{done: make(chan struct{})}
-			c.reading = r
+			c.Home.reading = r
 		}
 		c.mu.Unlock()
 		if mine {
@@ -66,10 +66,10 @@ func (c *Catalog) current(ctx context.Context, begin func(r *reading)) (*Schema,
 // finish ends a reading.
 func (c *Catalog) finish(r *reading, sc *Schema, err error) {
 	c.mu.Lock()
-	if r.sc, r.err = sc, err; err == nil && !sc.partial {
-		c.First, c.schemas[sc.namespace] = sc, sc
+	if r.sc, r.err = sc, err; err == nil && !sc.fresh.partial {
+		c.Home.Facts, c.schemas[sc.namespace] = sc, sc
 	}
-	c.reading = nil
+	c.Home.reading = nil
 	c.mu.Unlock()
 	close(r.done)
 }
@@ -78,15 +78,15 @@ func (c *Catalog) finish(r *reading, sc *Schema, err error) {
 // the first ones that have a counter table leases begin.
 func (c *Catalog) readHome(ctx context.Context, v *View) (*Schema, error) {
 	c.mu.Lock()
-	first := c.First == nil
+	first := c.Home.Facts == nil
 	c.mu.Unlock()
 	namespace, err := c.homeOf(ctx, v)
 	if err != nil {
 		return nil, err
 	}
 	sc, err := c.read(ctx, v, loading{strict: first, home: true}, namespace)
-	if err == nil && len(sc.Tables) > 0 && !c.Beside && !sc.partial && c.start() {
-		c.FirstRead(ctx, v)
+	if err == nil && len(sc.Tables) > 0 && !c.Role.Beside && !sc.fresh.partial && c.start() {
+		c.Hooks.FirstRead(ctx, v)
 	}
 	return sc, err
 }
@@ -95,8 +95,8 @@ func (c *Catalog) readHome(ctx context.Context, v *View) (*Schema, error) {
 func (c *Catalog) start() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	started := c.started
-	c.started = true
+	started := c.Home.started
+	c.Home.started = true
 	return !started
 }
 
@@ -104,7 +104,7 @@ func (c *Catalog) start() bool {
 // asked of the first one: a session of slotsql's own has other settings.
 func (c *Catalog) homeOf(ctx context.Context, v *View) (string, error) {
 	c.mu.Lock()
-	home := c.home
+	home := c.Home.namespace
 	c.mu.Unlock()
 	if _, own := c.Dialect.(dialect.OwnSettings); own && home != "" {
 		return home, nil
@@ -112,7 +112,7 @@ func (c *Catalog) homeOf(ctx context.Context, v *View) (string, error) {
 	home, err := c.Dialect.Namespace(ctx, v.Session())
 	if err == nil {
 		c.mu.Lock()
-		c.home = home
+		c.Home.namespace = home
 		c.mu.Unlock()
 	}
 	return home, err
@@ -136,7 +136,7 @@ func (c *Catalog) Open(ctx context.Context, v *View) (*Schema, error) {
 // opened.
 func (c *Catalog) lookNow(ctx context.Context, v *View) error {
 	c.mu.Lock()
-	sc := c.First
+	sc := c.Home.Facts
 	c.mu.Unlock()
 	if sc == nil || sc.Stale() || len(c.Tables) > manyTables {
 		return nil
@@ -188,14 +188,14 @@ func (v *View) Opened(ctx context.Context) (lent bool, err error) {
 // until it has, statements go on with those that there are.
 func (c *Catalog) renew(ctx context.Context, v *View) {
 	c.mu.Lock()
-	if c.reading != nil || c.First == nil {
+	if c.Home.reading != nil || c.Home.Facts == nil {
 		c.mu.Unlock()
 		c.Expire()
 		return
 	}
 	r := &reading{done: make(chan struct{})}
-	c.reading = r
-	namespace := c.home
+	c.Home.reading = r
+	namespace := c.Home.namespace
 	c.mu.Unlock()
 	sc, err := c.read(ctx, v, loading{home: true, renew: true}, namespace)
 	if err != nil {
@@ -231,7 +231,7 @@ func (v *View) readAgain(ctx context.Context) error {
 	var cfg *config.ConfigError
 	switch {
 	case err == nil:
-		v.Schema, v.Moved = sc, false
+		v.know(sc)
 		return nil
 	case ctx.Err() != nil, errors.As(err, &cfg):
 		return err
@@ -257,7 +257,7 @@ func (v *View) readHere(ctx context.Context) error {
 		s.finish(r, sc, err)
 	})
 	if err == nil {
-		v.Schema, v.Moved = sc, false
+		v.know(sc)
 	}
 	return err
 }
@@ -268,7 +268,8 @@ func (v *View) readForItself(ctx context.Context) error {
 	return v.Aside(ctx, func(on *View) error {
 		sc, err := v.Catalog.load(ctx, on, loading{private: true})
 		if err == nil {
-			v.Schema, v.Moved, v.Adrift = sc, false, true
+			v.Schema = sc
+			v.Facts.ReadInTx()
 		}
 		return err
 	})

@@ -40,14 +40,14 @@ func (v *View) ReadsOtherwise() bool {
 	if _, ok := v.Catalog.Dialect.(dialect.NamespaceAware); !ok {
 		return false
 	}
-	return v.Moved || v.Schema != nil && *v.Dialect().Lexis() != *v.Catalog.Dialect.Lexis()
+	return v.Facts.Old() || v.Schema != nil && *v.Dialect().Lexis() != *v.Catalog.Dialect.Lexis()
 }
 
 // Legible refuses a statement in which a name might stand that is not found: one with
 // characters beyond ASCII, in a session whose character set for statements is not
 // UTF-8, where a name to be looked for has such characters, too.
-func (v *View) Legible(ctx context.Context, text string) error {
-	if !v.Catalog.wideNames.Load() || ascii(text) {
+func (v *View) Legible(ctx context.Context, sql string) error {
+	if !v.Catalog.Names.wide.Load() || ascii(sql) {
 		return nil
 	}
 	if err := v.Refresh(ctx); err != nil {
@@ -66,7 +66,7 @@ func (v *View) Nameable(p *rewrite.Plan) error {
 		return nil
 	}
 	for _, t := range p.Touched {
-		names := append([]string{t.Schema, t.Name, t.Counter.SlotSchema, t.Counter.SlotTable}, t.Counter.Key...)
+		names := append([]string{t.Schema, t.Name, t.Counter.SlotTable.Schema, t.Counter.SlotTable.Name}, t.Counter.Key...)
 		for i := range t.Columns {
 			names = append(names, t.Columns[i].Name)
 		}

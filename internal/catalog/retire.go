@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -12,7 +13,7 @@ import (
 
 // A counter that may not be slotted any more, because a CHECK constraint or a
 // trigger has come to be, or its type has changed, is retired as long as slots hold
-// something of it: it is summed and folded as ever, and nobody adds to its slots.
+// something of it: it is summed and folded as ever, and no process adds to its slots.
 //
 // Processes learn of a change one after the other, within two seconds (lookFirst). So that none
 // takes base values for totals while another one still counts in slots, a counter
@@ -33,12 +34,12 @@ type retirements struct {
 func (sc *Schema) retire(ctx context.Context, v *View, t *rewrite.Table) error {
 	plain := unslotted(t)
 	sc.Catalog.slotting(t, plain)
-	if len(plain) == 0 || sc.Catalog.Dry {
+	if len(plain) == 0 || sc.Catalog.Role.Dry {
 		return nil
 	}
 	held := slices.Repeat([]bool{true}, len(plain))
 	var err error
-	if !t.Counter.Blind {
+	if !t.Counter.Rights.Blind {
 		held, err = HeldOf(ctx, v, t, plain)
 	}
 	if err != nil {
@@ -46,11 +47,11 @@ func (sc *Schema) retire(ctx context.Context, v *View, t *rewrite.Table) error {
 	}
 	for i, column := range plain {
 		young, slotted := sc.Catalog.notSlotted(t, column)
-		if why := t.Counter.Faults[column]; why != "" {
+		if why := cmp.Or(t.Counter.Unslotted.Faults[column], t.Unseen); why != "" {
 			sc.Catalog.warnOnce(ctx, t, "slotsql: counter "+column+" is not slotted", why)
 		}
 		if held[i] || young && slotted {
-			t.Counter.Retired = append(t.Counter.Retired, column)
+			t.Counter.Unslotted.Retired = append(t.Counter.Unslotted.Retired, column)
 		}
 		if held[i] || young {
 			sc.lookAgain()
@@ -60,7 +61,7 @@ func (sc *Schema) retire(ctx context.Context, v *View, t *rewrite.Table) error {
 }
 
 // lookAgain has the facts read again after a while.
-func (sc *Schema) lookAgain() { sc.review = time.Now().Add(retirement) }
+func (sc *Schema) lookAgain() { sc.fresh.review = time.Now().Add(retirement) }
 
 // HeldOf reports for each of the columns whether slots hold something of it.
 func HeldOf(ctx context.Context, v *View, t *rewrite.Table, columns []string) ([]bool, error) {
@@ -103,8 +104,8 @@ func retirementID(t *rewrite.Table, column string) string {
 func (c *Catalog) slotting(t *rewrite.Table, plain []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.retired.slotted == nil {
-		c.retired = retirements{map[string]bool{}, map[string]time.Time{}}
+	if c.notes.retired.slotted == nil {
+		c.notes.retired = retirements{map[string]bool{}, map[string]time.Time{}}
 	}
 	isPlain := map[string]bool{}
 	for _, name := range plain {
@@ -112,8 +113,8 @@ func (c *Catalog) slotting(t *rewrite.Table, plain []string) {
 	}
 	for _, name := range t.Counter.Counters {
 		if id := retirementID(t, name); !isPlain[name] {
-			c.retired.slotted[id] = true
-			delete(c.retired.since, id)
+			c.notes.retired.slotted[id] = true
+			delete(c.notes.retired.since, id)
 		}
 	}
 }
@@ -124,19 +125,19 @@ func (c *Catalog) notSlotted(t *rewrite.Table, column string) (young, slotted bo
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	id := retirementID(t, column)
-	since, known := c.retired.since[id]
+	since, known := c.notes.retired.since[id]
 	if !known {
 		since = time.Now()
-		c.retired.since[id] = since
+		c.notes.retired.since[id] = since
 	}
-	return time.Since(since) < retirement, c.retired.slotted[id]
+	return time.Since(since) < retirement, c.notes.retired.slotted[id]
 }
 
 // unslotted returns the counters that cannot be slotted.
 func unslotted(t *rewrite.Table) []string {
 	var out []string
 	for _, c := range t.Counter.Counters {
-		if ok, _ := t.Slottable(c); !ok && !t.Counter.IsPassive(c) {
+		if ok, _ := t.Slottable(c); !ok && !t.Counter.Unslotted.IsPassive(c) {
 			out = append(out, c)
 		}
 	}

@@ -35,10 +35,10 @@ tables:
   orders: {counters: {n: }, layout: journal}
 `
 
-// The texts of the roll-up on every engine: of a table with one counter, of one
+// The statements of the roll-up on every engine: of a table with one counter, of one
 // with a key of two columns, two counters and companions, and of one without key;
 // from the beginning without an end, and between two keys.
-func TestRollUpTexts(t *testing.T) {
+func TestRollUpStatements(t *testing.T) {
 	cfg, err := config.Parse([]byte(rollUpConfigText), "slotsql.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +98,7 @@ func TestRollUpTexts(t *testing.T) {
 				t.Fatal(err)
 			}
 			if b.String() != string(want) {
-				t.Errorf("the texts differ from %s; go test -run %s -update-rollup writes them:\n%s", name, t.Name(), b.String())
+				t.Errorf("the statements differ from %s; go test -run %s -update-rollup writes them:\n%s", name, t.Name(), b.String())
 			}
 		})
 	}

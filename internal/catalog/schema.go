@@ -21,15 +21,12 @@ type Schema struct {
 	Tables    []*rewrite.Table
 	Plain     []plainCounter
 	Planner   rewrite.Planner
-	Plans     PlanCache
+	Plans     PlanCache // by statement
+	Shapes    PlanCache // what statements of one shape share, by rewrite.Outline's Key
 	views     []rewrite.View
-	held      []*rewrite.Table // that have a slot table, and no slotted counter
-	grouped   []*rewrite.Table // that have no slotted counter, but counters
-	Slotless  []*rewrite.Table // that have no slots, by slots: 0
-	Lacking   bool             // tables were left out which nothing is demanded for: see withSlots
-	changes   int64            // shared.changes before the facts were read
-	review    time.Time        // when the facts are to be read again in any case; zero: never
-	partial   bool             // a slot table is to be created when the transaction has ended
+	Unslotted unslottedTables
+	Lacking   bool // tables were left out which nothing is demanded for: see withSlots
+	fresh     freshness
 	awaited   awaited
 
 	mu    sync.RWMutex
@@ -39,16 +36,34 @@ type Schema struct {
 	naming  atomic.Pointer[naming]
 }
 
+// unslottedTables are configured tables none of whose counters is slotted.
+type unslottedTables struct {
+	held      []*rewrite.Table // that have a slot table
+	grouped   []*rewrite.Table // whose increments share statements on the base row
+	BySetting []*rewrite.Table // that have no slots, by slots: 0
+}
+
+// freshness is how long the facts hold.
+type freshness struct {
+	changes int64     // Noticed.Changes before the facts were read
+	review  time.Time // when the facts are to be read again in any case; zero: never
+	partial bool      // a slot table is to be created when the transaction has ended
+}
+
 func newSchema(s *Catalog) *Schema {
-	sc := &Schema{Catalog: s, Known: map[string]*rewrite.Table{}, starred: map[*rewrite.Table]time.Time{}, changes: s.Changes.Load()}
+	sc := &Schema{Catalog: s, Known: map[string]*rewrite.Table{}, starred: map[*rewrite.Table]time.Time{}}
+	sc.fresh.changes = s.Noticed.Changes.Load()
 	sc.Planner = rewrite.Planner{Dialect: s.Dialect, Catalog: sc}
 	return sc
 }
 
 // Stale reports whether the facts are older than a change of the schema, or are to
 // be looked at again.
-func (sc *Schema) Stale() bool {
-	return sc.changes != sc.Catalog.Changes.Load() || !sc.review.IsZero() && time.Now().After(sc.review)
+func (sc *Schema) Stale() bool { return sc.fresh.over(sc.Catalog.Noticed.Changes.Load()) }
+
+// over reports whether the facts no longer hold, when so many changes have been noticed.
+func (f *freshness) over(changes int64) bool {
+	return f.changes != changes || !f.review.IsZero() && time.Now().After(f.review)
 }
 
 //nolint:funlen // the steps of a reading, in their order
@@ -88,7 +103,7 @@ func loadSchema(ctx context.Context, s *Catalog, v *View, namespace string, how 
 		return nil, err
 	}
 	configured, problems = configured+len(checked), append(problems, more...)
-	if s.Dry {
+	if s.Role.Dry {
 		for _, c := range checked {
 			if _, err := v.SlotTable(ctx, c); err != nil {
 				return nil, err
@@ -125,7 +140,7 @@ func loadSchema(ctx context.Context, s *Catalog, v *View, namespace string, how 
 			continue
 		}
 		problems, fitting = append(problems, more...), append(fitting, c)
-		if s.Beside {
+		if s.Role.Beside {
 			continue
 		}
 		if more, err = s.CheckRows(ctx, v, c); err != nil {
@@ -142,8 +157,8 @@ func loadSchema(ctx context.Context, s *Catalog, v *View, namespace string, how 
 	if len(problems) > 0 {
 		return nil, AsConfigError(append(problems, s.gone(missing)...))
 	}
-	if how.home && !s.Beside {
-		s.absent.note(ctx, s, missing)
+	if how.home && !s.Role.Beside {
+		s.notes.absent.note(ctx, s, missing)
 	}
 	for i := range s.Tables {
 		cfg := &s.Tables[i]
@@ -243,7 +258,7 @@ func (sc *Schema) slotTable(
 	strict bool,
 ) (found bool, problems []config.Problem, err error) {
 	s := sc.Catalog
-	slots, err := v.Look(ctx)(c.Table.Counter.SlotSchema, c.Table.Counter.SlotTable)
+	slots, err := v.Look(ctx)(c.Table.Counter.SlotTable.Schema, c.Table.Counter.SlotTable.Name)
 	if err != nil {
 		return false, nil, err
 	}
@@ -260,21 +275,21 @@ func (sc *Schema) slotTable(
 				return false, nil, err
 			}
 		}
-		if sc.partial = sc.partial || open; !open {
+		if sc.fresh.partial = sc.fresh.partial || open; !open {
 			if made, err := sc.make(ctx, v, c, strict); err != nil || !made {
 				return false, nil, err
 			}
 			v.prefetched.forget(dialect.WrittenName{Schema: c.Table.Schema, Name: c.Table.Name})
-			v.prefetched.forget(dialect.WrittenName{Schema: c.Table.Counter.SlotSchema, Name: c.Table.Counter.SlotTable})
+			v.prefetched.forget(dialect.WrittenName{Schema: c.Table.Counter.SlotTable.Schema, Name: c.Table.Counter.SlotTable.Name})
 			s.Expire() // other namespaces may know the table as one without slots
-			sc.changes = s.Changes.Load()
+			sc.fresh.changes = s.Noticed.Changes.Load()
 			if slots, err = v.MadeSlots(ctx, c); err != nil {
 				return false, nil, err
 			}
 		}
 	}
 	if slots == nil && !strict {
-		if !sc.partial {
+		if !sc.fresh.partial {
 			sc.await(c.Config)
 			s.reportSlotless(ctx, c)
 		}
@@ -311,7 +326,7 @@ func (sc *Schema) lenient(c CheckedTable, slots *rewrite.Table) []config.Problem
 					plainCounter{
 						t,
 						name,
-						"slot table " + config.Clip(t.Counter.SlotTable) + " has no column for it: run `" + MigrateCommand + "`",
+						"slot table " + config.Clip(t.Counter.SlotTable.Name) + " has no column for it: run `" + MigrateCommand + "`",
 					},
 				)
 			}
@@ -338,7 +353,7 @@ func (sc *Schema) add(ctx context.Context, v *View, t *rewrite.Table) error {
 func (sc *Schema) adopt(t *rewrite.Table) {
 	configured := t.Counter.Counters
 	for _, c := range configured {
-		if ok, why := t.Slottable(c); !ok && !t.Counter.IsPassive(c) {
+		if ok, why := t.Slottable(c); !ok && !t.Counter.Unslotted.IsPassive(c) {
 			sc.Plain = append(sc.Plain, plainCounter{t, c, why})
 		}
 	}
@@ -347,7 +362,7 @@ func (sc *Schema) adopt(t *rewrite.Table) {
 		if t.Counter.Slots > 0 {
 			sc.hold(t)
 		} else {
-			sc.Slotless = append(sc.Slotless, t)
+			sc.Unslotted.BySetting = append(sc.Unslotted.BySetting, t)
 		}
 		return
 	}

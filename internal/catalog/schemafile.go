@@ -30,21 +30,21 @@ func ParseSchemaFile(d dialect.Dialect, sql string) (*SchemaFile, error) {
 // readViews finds the definitions of the views. One that it does not find may read
 // anything.
 func (f *SchemaFile) readViews(sql string) error {
-	texts := map[string]string{}
+	definitions := map[string]string{}
 	err := dialect.EachStatement(f.dialect.Lexis(), sql, func(st dialect.SchemaStatement) error {
 		if !st.Is("CREATE") || !slices.Contains(st.Words, "VIEW") {
 			return nil
 		}
 		for _, t := range f.tables {
 			if t.IsView && slices.Contains(st.Words, strings.ToUpper(t.Name)) {
-				texts[t.Name] = st.Text
+				definitions[t.Name] = st.SQL
 			}
 		}
 		return nil
 	})
 	for _, t := range f.tables {
 		if t.IsView {
-			f.Views = append(f.Views, dialect.ViewDefinition{Name: t.Name, Text: texts[t.Name]})
+			f.Views = append(f.Views, dialect.ViewDefinition{Name: t.Name, SQL: definitions[t.Name]})
 		}
 	}
 	return err
@@ -55,7 +55,7 @@ func (f *SchemaFile) LearnViews(sc *Schema, t *rewrite.Table) error {
 	for _, name := range dialect.ViewsOver(t, f.Views, dialect.SpelledAnywhere) {
 		sc.views = append(sc.views, rewrite.View{Name: name, Tables: []*rewrite.Table{t}})
 	}
-	for _, name := range t.Counter.Routines {
+	for _, name := range t.Counter.Options.Routines {
 		sc.views = append(sc.views, rewrite.View{Name: name, Tables: []*rewrite.Table{t}, Routine: true})
 	}
 	return nil

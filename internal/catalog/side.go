@@ -20,6 +20,8 @@ type side struct {
 	under  int                        // how many there were
 	closed bool
 
+	shutOut atomic.Bool // a transaction has kept out those who read facts aside
+
 	mu   sync.Mutex
 	conn *View
 	idle *time.Timer

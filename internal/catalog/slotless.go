@@ -18,7 +18,7 @@ import (
 // process puts nothing into them. That is exact beside any other process, for the reasons
 // that passive.go has. A slot table that comes or goes is noticed as any change of a
 // table's definition is (watch.go): by its name, for which a mark is kept even while it
-// means nothing. Once it has been dropped nobody can count in slots, so base values are
+// means nothing. Once it has been dropped no process can count in slots, so base values are
 // the totals from then on.
 
 // engineSlots is the number of slots of tables for which the configuration says nothing.
@@ -46,7 +46,7 @@ func leftOver(t, slots *rewrite.Table) bool {
 	}
 	t.Counter.Slots = config.MaxSlots // the programs that have filled them may have had so many
 	t.Counter.Counters = slices.DeleteFunc(t.Counter.Counters, func(name string) bool {
-		col, _ := FindColumn(slots, name) // nobody can have counted it there
+		col, _ := FindColumn(slots, name) // no process can have counted it there
 		return col == nil
 	})
 	allPassive(t)
@@ -59,8 +59,8 @@ func madeFor(t, slots *rewrite.Table) bool {
 	if slots.IsView || slots.Temporary {
 		return false
 	}
-	number, _ := FindColumn(slots, t.Counter.SlotColumn)
-	primary := slices.Concat(t.Counter.Key, []string{t.Counter.SlotColumn})
+	number, _ := FindColumn(slots, t.Counter.SlotTable.Column)
+	primary := slices.Concat(t.Counter.Key, []string{t.Counter.SlotTable.Column})
 	return number != nil && number.Numeric == rewrite.Integer &&
 		slices.ContainsFunc(slots.Uniques, func(u rewrite.Unique) bool { return u.Primary && sameFold(u.Columns, primary) })
 }
@@ -71,7 +71,7 @@ func leaveOver(checked []CheckedTable, look func(schema, name string) (*rewrite.
 		if c.Table.Counter.Slots > 0 {
 			continue
 		}
-		slots, err := look(c.Table.Counter.SlotSchema, c.Table.Counter.SlotTable)
+		slots, err := look(c.Table.Counter.SlotTable.Schema, c.Table.Counter.SlotTable.Name)
 		if err != nil {
 			return err
 		}
@@ -130,29 +130,39 @@ func (v *View) CheckSlotless(ctx context.Context, c CheckedTable) (problems []co
 // group notes that increments of t, none of whose counters is slotted, may share
 // statements on the base row.
 func (sc *Schema) group(t *rewrite.Table, counters []string) {
+	grouped := Grouped(t, counters)
+	if grouped == nil {
+		return
+	}
+	sc.mu.Lock()
+	defer sc.mu.Unlock()
+	sc.Unslotted.grouped = append(sc.Unslotted.grouped, grouped)
+}
+
+// Grouped returns t as groups see it where none of its counters is slotted; nil where no
+// counter can be added to for several executions at once.
+func Grouped(t *rewrite.Table, counters []string) *rewrite.Table {
 	grouped, counter := *t, *t.Counter
 	counter.Counters = slices.DeleteFunc(slices.Clone(counters), func(name string) bool { return !groupable(t, name) })
 	if len(counter.Counters) == 0 {
-		return
+		return nil
 	}
-	counter.Counted, counter.Passive = counter.Counters, counter.Counters
-	counter.Retired, counter.Companions = nil, nil
+	counter.Counted, counter.Unslotted.Passive = counter.Counters, counter.Counters
+	counter.Unslotted.Retired, counter.Companions = nil, nil
 	grouped.Counter = &counter
-	sc.mu.Lock()
-	defer sc.mu.Unlock()
-	sc.grouped = append(sc.grouped, &grouped)
+	return &grouped
 }
 
 // groupable reports whether what several executions add to a column may be added by one
 // statement: the sum is exact, and no step on the way to it can fail by itself.
 func groupable(t *rewrite.Table, column string) bool {
 	c := t.Column(column)
-	return c != nil && Summable(c) && !c.Generated && !c.Identity && t.NoTransactions == ""
+	return c != nil && Summable(c) && !c.Generated && !c.Identity && t.Storage.NoTransactions == ""
 }
 
 // Grouped implements rewrite.GroupCatalog.
 func (sc *Schema) Grouped() []*rewrite.Table {
 	sc.mu.RLock()
 	defer sc.mu.RUnlock()
-	return sc.grouped
+	return sc.Unslotted.grouped
 }

@@ -12,7 +12,7 @@ import (
 
 // Who may read a counter has to read its slots, and who may update one has to write
 // them: a role that has rights on the base table alone would meet the engine's refusal
-// of a table that it has never named. So it is told when it connects, with the
+// of a table that it has never named. So it gets an error when it connects, with the
 // statements that grant what it lacks. A role that may do neither needs nothing.
 //
 // In a running program rights come and go. What a role lacks then the engine tells by
@@ -21,17 +21,17 @@ import (
 // slotRights reads what the session's user lacks on the slot tables, by table.
 func (v *View) slotRights(ctx context.Context, tables []CheckedTable) (map[*rewrite.Table]dialect.SlotRights, error) {
 	d, ok := v.Catalog.Dialect.(dialect.RightsReader)
-	if !ok || v.Catalog.Beside || len(tables) == 0 {
+	if !ok || v.Catalog.Role.Beside || len(tables) == 0 {
 		return nil, nil
 	}
 	var asked []dialect.SlotTable
 	for _, t := range tables {
-		slots, err := v.Look(ctx)(t.Table.Counter.SlotSchema, t.Table.Counter.SlotTable)
+		slots, err := v.Look(ctx)(t.Table.Counter.SlotTable.Schema, t.Table.Counter.SlotTable.Name)
 		if err != nil {
 			return nil, err
 		}
 		if slots == nil {
-			_, hidden, err := d.Hidden(ctx, v.Session(), t.Table.Counter.SlotSchema, t.Table.Counter.SlotTable)
+			_, hidden, err := d.Hidden(ctx, v.Session(), t.Table.Counter.SlotTable.Schema, t.Table.Counter.SlotTable.Name)
 			if err != nil {
 				return nil, err
 			} else if !hidden {
@@ -54,7 +54,7 @@ func (v *View) slotRights(ctx context.Context, tables []CheckedTable) (map[*rewr
 	out := map[*rewrite.Table]dialect.SlotRights{}
 	for i, r := range rights {
 		t := asked[i].Base
-		out[t], t.Counter.Ungranted, t.Counter.Blind = r, Grants(r.Fold), r.Blind
+		out[t], t.Counter.Rights.Ungranted, t.Counter.Rights.Blind, t.Counter.Rights.ByColumn = r, Grants(r.Fold), r.Blind, r.Columns
 	}
 	return out, nil
 }
@@ -74,7 +74,7 @@ func lackingRights(t *config.TableConfig, c *rewrite.Counter, lacks []dialect.La
 	}
 	return t.Locate(
 		[]config.Problem{{Message: fmt.Sprintf("table %s: the session's user lacks rights on slot table %s, for %s: run, as its owner: %s",
-			config.Clip(t.Name), config.Clip(c.SlotTable), lacks[0].What, strings.Join(Grants(lacks), "; "))}},
+			config.Clip(t.Name), config.Clip(c.SlotTable.Name), lacks[0].What, strings.Join(Grants(lacks), "; "))}},
 	)
 }
 
@@ -94,12 +94,12 @@ func (sc *Schema) unseen(ctx context.Context, c CheckedTable, r dialect.SlotRigh
 
 // MayHaveRole notes that a statement may have given the session another role. Where rights
 // are facts, they are then facts of this session alone.
-func (v *View) MayHaveRole(text string) {
-	if !rewrite.ContainsFold(text, "role") && !rewrite.ContainsFold(text, "authorization") {
+func (v *View) MayHaveRole(sql string) {
+	if !rewrite.ContainsFold(sql, "role") && !rewrite.ContainsFold(sql, "authorization") {
 		return
 	}
 	v.Origin.SetRole(!v.Catalog.Traits.RightsAreFacts)
 	if v.Catalog.Traits.RightsAreFacts {
-		v.Private, v.Moved = true, true
+		v.Facts.ChangeRole()
 	}
 }

@@ -24,14 +24,14 @@ func (v *View) MadeSlots(ctx context.Context, t CheckedTable) (*rewrite.Table, e
 		return nil, err
 	}
 	if base != nil {
-		t.Table.OwnTriggers = base.OwnTriggers
+		t.Table.Triggers.Own = base.Triggers.Own
 	}
 	return v.SlotTable(ctx, t)
 }
 
 // SlotTable reads the facts of a table's slot table, nil when there is none.
 func (v *View) SlotTable(ctx context.Context, t CheckedTable) (*rewrite.Table, error) {
-	slots, err := v.Look(ctx)(t.Table.Counter.SlotSchema, t.Table.Counter.SlotTable)
+	slots, err := v.Look(ctx)(t.Table.Counter.SlotTable.Schema, t.Table.Counter.SlotTable.Name)
 	if err == nil {
 		v.Catalog.learnSlots(t.Table, slots)
 	}

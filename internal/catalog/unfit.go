@@ -22,7 +22,7 @@ func (c *Catalog) holder(cfg *config.TableConfig, t, slots *rewrite.Table) *rewr
 		return nil // nothing refers to the table
 	default:
 		held.Counter = heldCounter(slots.Schema, slots.Name)
-		held.Counter.NoForeignKey = true
+		held.Counter.SlotTable.NoForeignKey = true
 	}
 	return &held
 }
@@ -44,7 +44,7 @@ func (sc *Schema) unfit(ctx context.Context, v *View, cfg *config.TableConfig, t
 		return err
 	}
 	sc.lookAgain()
-	held.Counter.Unfit, held.Counter.Holding = AsConfigError(problems).Error(), some
+	held.Counter.SlotTable.Unfit, held.Counter.SlotTable.Holding = AsConfigError(problems).Error(), some
 	held.Counter.Counters, held.Counter.Companions = nil, nil
 	sc.hold(held)
 	sc.Catalog.reportOnce(ctx, t, problems)
@@ -87,7 +87,7 @@ func (sc *Schema) release(t, slots *rewrite.Table) {
 		return
 	}
 	held := &rewrite.Table{Schema: p.Schema, Name: p.Name, Counter: heldCounter(slots.Schema, slots.Name)}
-	held.Counter.Release = s.Dialect.RefitSlots(t, slots, true)
+	held.Counter.SlotTable.Release = s.Dialect.RefitSlots(t, slots, true)
 	sc.hold(held)
 	s.viewed([]string{p.Name})
 }
@@ -99,12 +99,12 @@ func (sc *Schema) abandoned(ctx context.Context, v *View, cfg *config.TableConfi
 		return nil
 	}
 	slots, err := v.Look(ctx)(cfg.Schema, sc.Catalog.slotTableOf(cfg, &rewrite.Table{Name: cfg.Table}))
-	if err != nil || slots == nil || len(slots.Parents) != 1 || slots.Parents[0].Name == cfg.Table {
+	if err != nil || slots == nil || len(slots.ForeignKeys.Parents) != 1 || slots.ForeignKeys.Parents[0].Name == cfg.Table {
 		return err
 	}
-	p := slots.Parents[0]
+	p := slots.ForeignKeys.Parents[0]
 	held := &rewrite.Table{Schema: p.Schema, Name: p.Name, Counter: heldCounter(slots.Schema, slots.Name)}
-	held.Counter.Unfit = "its slot table belongs to the table's other name"
+	held.Counter.SlotTable.Unfit = "its slot table belongs to the table's other name"
 	sc.hold(held)
 	sc.Catalog.viewed([]string{p.Name})
 	return nil
@@ -114,13 +114,13 @@ func (sc *Schema) abandoned(ctx context.Context, v *View, cfg *config.TableConfi
 func (sc *Schema) Holders() []*rewrite.Table {
 	sc.mu.RLock()
 	defer sc.mu.RUnlock()
-	return sc.held
+	return sc.Unslotted.held
 }
 
 func (sc *Schema) hold(t *rewrite.Table) {
 	sc.mu.Lock()
 	defer sc.mu.Unlock()
-	sc.held = append(sc.held, t)
+	sc.Unslotted.held = append(sc.Unslotted.held, t)
 }
 
 // reportOnce warns of what has become of a table.
@@ -131,8 +131,8 @@ func (c *Catalog) reportOnce(ctx context.Context, t *rewrite.Table, problems []c
 func (c *Catalog) warnOnce(ctx context.Context, t *rewrite.Table, what, why string) {
 	id := t.Schema + "\x00" + t.Name + "\x00" + what + why
 	c.mu.Lock()
-	done := c.reported[id]
-	c.reported[id] = true
+	done := c.notes.reported[id]
+	c.notes.reported[id] = true
 	c.mu.Unlock()
 	if !done {
 		c.Log().WarnContext(ctx, what, "table", t.Name, "reason", why)

@@ -10,8 +10,8 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// On MySQL nobody sees a table that he has no right on. A user may still read it
-// through views, for which it is enough to know its slot table. Where that is not to be
+// On MySQL a user does not see a table without a right on it. A user may still read it
+// through views, for which it is enough to know its slot table. Where that cannot be
 // seen either, a user who sees no view that may read the table, and calls no routine,
 // has nothing to do with it; others get an error that names the rights to grant.
 
@@ -25,7 +25,7 @@ type unseenBase struct {
 func (v *View) unseenBases(ctx context.Context) (map[dialect.WrittenName]unseenBase, error) {
 	s := v.Catalog
 	d, ok := s.Dialect.(dialect.RightsReader)
-	if !ok || s.Dry || s.Beside {
+	if !ok || s.Role.Dry || s.Role.Beside {
 		return nil, nil
 	}
 	var out map[dialect.WrittenName]unseenBase
@@ -65,7 +65,7 @@ func baseOf(cfg *config.TableConfig, slots *rewrite.Table) *rewrite.Table {
 		if n := len(u.Columns) - 1; u.Primary && n >= 0 {
 			for i := range slots.Columns {
 				if col := slots.Columns[i]; col.Name != u.Columns[n] {
-					col.NoSelect, col.NoInsert, col.NoUpdate = true, true, true
+					col.Denied.Select, col.Denied.Insert, col.Denied.Update = true, true, true
 					t.Columns = append(t.Columns, col)
 				}
 			}

@@ -8,19 +8,21 @@ import (
 )
 
 // View is a link that sees the database's tables as its session does: by the facts
-// of its namespace, and with the changes that it has made itself and that nobody
-// else sees yet.
+// of its namespace, and with the changes that it has made itself and that no other
+// session sees yet.
 type View struct {
 	link.Conn
 	Catalog    *Catalog
 	prefetched *prefetched // while a schema is made
 
-	Schema  *Schema // facts of the session's namespace; nil until they are needed
-	Moved   bool    // the namespace may have changed since schema was set
-	Private bool    // the facts are this session's own: see changed
-	Temp    bool    // and stay so: it may have temporary tables
-	Altered bool    // it has changed the schema in a transaction that may be open
-	Adrift  bool    // or its namespace, which may change back with that one's end
+	Schema *Schema  // facts of the session's namespace; nil until they are needed
+	Facts  Currency // of Schema
+}
+
+// know makes sc what the session knows of its namespace.
+func (v *View) know(sc *Schema) {
+	v.Schema = sc
+	v.Facts.Read()
 }
 
 // NewView wraps a parent's connection without a look at the database.
@@ -40,12 +42,12 @@ func NewOwnView(ctx context.Context, c *Catalog, parent driver.Conn) *View {
 // transaction, and without open rows. Two such sessions do the same with the
 // same statement.
 func (v *View) AsConnected() bool {
-	return v.ordinary() && !v.Origin.RowsOpen() && !v.Tx.KeepsLocks() && v.InAutocommit()
+	return v.Ordinary() && !v.Origin.RowsOpen() && !v.Tx.KeepsLocks() && v.InAutocommit()
 }
 
-// ordinary reports whether any connection of the connector sees the same database.
-func (v *View) ordinary() bool {
-	return !v.Altered && !v.Private && !v.Moved && !v.Temp && !v.Origin.Dirty() && v.DB.Sharing
+// Ordinary reports whether any connection of the connector sees the same database.
+func (v *View) Ordinary() bool {
+	return v.Facts.Common() && !v.Origin.Dirty() && v.DB.Sharing
 }
 
 // OpenView opens a connection of the parent for slotsql's own statements.

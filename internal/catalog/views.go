@@ -3,7 +3,6 @@ package catalog
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -23,17 +22,17 @@ func (sc *Schema) LearnViews(ctx context.Context, v *View, t *rewrite.Table) err
 		return err
 	}
 	sc.mu.Lock()
-	for _, name := range t.Parts {
+	for _, name := range t.Storage.Parts {
 		sc.views = append(sc.views, rewrite.View{Name: name, Tables: []*rewrite.Table{t}, Part: true})
 	}
 	for _, name := range names {
 		sc.views = append(sc.views, rewrite.View{Name: name, Tables: []*rewrite.Table{t}})
 	}
-	for _, name := range t.Counter.Routines {
+	for _, name := range t.Counter.Options.Routines {
 		sc.views = append(sc.views, rewrite.View{Name: name, Tables: []*rewrite.Table{t}, Routine: true})
 	}
 	sc.mu.Unlock()
-	sc.Catalog.viewed(slices.Concat(names, t.Parts, t.Counter.Routines))
+	sc.Catalog.viewed(slices.Concat(names, t.Storage.Parts, t.Counter.Options.Routines))
 	return nil
 }
 
@@ -42,25 +41,4 @@ func (sc *Schema) Views() []rewrite.View {
 	sc.mu.RLock()
 	defer sc.mu.RUnlock()
 	return sc.views
-}
-
-// viewed adds names to those by which a statement may concern a counter table.
-func (c *Catalog) viewed(names []string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var all []string
-	if p := c.ViewNames.Load(); p != nil {
-		all = slices.Clone(*p)
-	}
-	before := len(all)
-	for _, name := range names {
-		if name = strings.ToLower(rewrite.Spelled(name)); !slices.Contains(all, name) {
-			all = append(all, name)
-			c.wideNames.Store(c.wideNames.Load() || !ascii(name))
-		}
-	}
-	if len(all) > before {
-		c.nameViews(all)
-		c.NewNames()
-	}
 }

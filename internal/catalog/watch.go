@@ -67,7 +67,7 @@ func (w *watch) lookedAt(began time.Duration) {
 
 // watcher returns the dialect that can look; nil when there is nothing to look at.
 func (c *Catalog) watcher() dialect.Watcher {
-	if len(c.Tables) == 0 || c.Dry && c.Beside {
+	if len(c.Tables) == 0 || c.Role.Dry && c.Role.Beside {
 		return nil
 	}
 	return c.Dialect
@@ -97,7 +97,7 @@ func (sc *Schema) names() []dialect.WrittenName {
 	}
 	table := func(t *rewrite.Table) {
 		add(dialect.WrittenName{Schema: t.Schema, Name: t.Name})
-		add(dialect.WrittenName{Schema: t.Counter.SlotSchema, Name: t.Counter.SlotTable})
+		add(dialect.WrittenName{Schema: t.Counter.SlotTable.Schema, Name: t.Counter.SlotTable.Name})
 	}
 	for _, t := range sc.Counters() {
 		table(t)
@@ -164,8 +164,8 @@ func (w *watch) note(s *Catalog, sc *Schema, marks map[dialect.WrittenName]diale
 		differ = differ || ok && old != m
 	}
 	w.mu.Unlock()
-	if differ && !sc.Stale() && s.Expire() == sc.changes+1 {
-		sc.changes++ // these are the newer ones
+	if differ && !sc.Stale() && s.Expire() == sc.fresh.changes+1 {
+		sc.fresh.changes++ // these are the newer ones
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -188,7 +188,7 @@ func (w *watch) forget() {
 // compare looks whether the tables are as they were when the facts were read, and
 // calls differs when they are not.
 func (c *Catalog) compare(ctx context.Context, v *View, differs func()) error {
-	began, changes := clock(), c.Changes.Load()
+	began, changes := clock(), c.Noticed.Changes.Load()
 	c.Watch.mu.Lock()
 	var names []dialect.WrittenName
 	var want []dialect.Mark
@@ -205,11 +205,11 @@ func (c *Catalog) compare(ctx context.Context, v *View, differs func()) error {
 	if err != nil {
 		return err
 	}
-	if !slices.Equal(got, want) && c.Changes.Load() == changes {
-		c.ViewDDL.Store(true) // there may be new views
+	if !slices.Equal(got, want) && c.Noticed.Changes.Load() == changes {
+		c.Names.ViewDDL.Store(true) // there may be new views
 		differs()
 	}
 	c.Watch.lookedAt(began)
-	c.absent.remind(ctx, c)
+	c.notes.absent.remind(ctx, c)
 	return nil
 }

@@ -13,7 +13,7 @@ const sidePatience = 3 * time.Second
 // looks are then made on the application's, outside transactions.
 const sideRest = 10 * time.Second
 
-// sideIdle is how long the connection is kept when nobody looks.
+// sideIdle is how long the connection is kept without a look.
 const sideIdle = 30 * time.Second
 
 // Heed has the tables looked at when that is due, for a statement that is about
@@ -66,7 +66,7 @@ func (v *View) HeedHere(ctx context.Context) {
 // database, or be in the way.
 func (v *View) lookHere(ctx context.Context) {
 	if v.Catalog.Traits.OneWriter {
-		if !v.Tx.None() || v.Temp {
+		if !v.Tx.None() || v.Facts.HasTemporary() {
 			return
 		}
 	} else if v.Origin.RowsOpen() || v.Tx.KeepsLocks() || !v.InAutocommit() {

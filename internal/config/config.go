@@ -96,6 +96,14 @@ func (c *Config) Version() int { return c.version }
 // AutoMigrate reports whether missing slot tables are created at first connect.
 func (c *Config) AutoMigrate() bool { return c.autoMigrate }
 
+// WithoutAutoMigrate returns the same configuration for a command that must not change
+// the database.
+func (c *Config) WithoutAutoMigrate() *Config {
+	other := *c
+	other.autoMigrate = false
+	return &other
+}
+
 // RollupInterval returns the time between two roll-ups inside the application;
 // 0 when the application is not to run them.
 func (c *Config) RollupInterval() time.Duration { return c.Rollup.Interval }
@@ -144,7 +152,7 @@ type TableConfig struct {
 	// Shared is the slot table of layout shared; nil for any other.
 	Shared *SharedConfig
 
-	// NoForeignKeys says that a slot table is created without a foreign key to
+	// NoForeignKeys reports whether a slot table is created without a foreign key to
 	// the base table.
 	NoForeignKeys bool
 
@@ -156,7 +164,7 @@ type TableConfig struct {
 	// for.
 	Routines []string
 
-	// DeferTriggers says that triggers on UPDATE of the table may fire when
+	// DeferTriggers reports whether triggers on UPDATE of the table may fire when
 	// slots are folded, instead of for each increment.
 	DeferTriggers bool
 

@@ -7,7 +7,7 @@ import (
 // With slots: 0 a table has no slot table: nothing of it is added up, and increments
 // that overlap share a statement on the base row. Where the file does not say how many
 // slots there are, the engine does: see Bind. Keys that are about slots alone are
-// problems beside slots: 0, so that nobody takes them for being in force.
+// problems beside slots: 0, so that they are not taken for being in force.
 
 // DefaultSlots is the number of slots on engines that let several connections write.
 const DefaultSlots = 64

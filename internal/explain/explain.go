@@ -28,8 +28,10 @@ type Explanation struct {
 	// refused; empty when it is as fast as can be.
 	Reason string   `json:"reason,omitempty"`
 	Tables []string `json:"tables,omitempty"` // the counter tables concerned
+	// Scope is what a statement of class drain drains: "rows of a unique key" or "all rows".
+	Scope string `json:"scope,omitempty"`
 
-	// Denied says that the statement drains, and that on_drain: error refuses
+	// Denied reports whether the statement drains, and on_drain: error refuses
 	// it for that.
 	Denied bool `json:"denied,omitempty"`
 
@@ -42,28 +44,28 @@ type Explanation struct {
 	// Group runs on the base row for executions outside of transactions that overlap:
 	// "sum 1" is what all of them add to a counter, "bound 1" what they demand of one.
 	// In a table with slots an increment does so while its row is cold.
-	Group *ExplainedText `json:"group,omitempty"`
+	Group *ExplainedStatement `json:"group,omitempty"`
 	// NotGrouped says why overlapping executions of an increment do not share a statement
 	// on the base row.
 	NotGrouped string `json:"not_grouped,omitempty"`
 	// Increment is the slotted upsert that runs instead of the statement.
-	Increment *ExplainedText `json:"increment,omitempty"`
+	Increment *ExplainedStatement `json:"increment,omitempty"`
 	// Again runs in its place on a connection that has written the same slot
 	// row before; when that is gone, Increment runs after all.
-	Again *ExplainedText `json:"again,omitempty"`
+	Again *ExplainedStatement `json:"again,omitempty"`
 	// Requires is what bound arguments must be for that, or for an
 	// additive-base statement to run as it is.
 	Requires []string `json:"requires,omitempty"`
-	// Rewritten is the statement's text where it is not sent as it is.
-	Rewritten *ExplainedText `json:"rewritten,omitempty"`
+	// Rewritten is the statement's SQL where it is not sent as it is.
+	Rewritten *ExplainedStatement `json:"rewritten,omitempty"`
 	// Fallback says what runs when the increment affects no row, or Requires
 	// does not hold.
 	Fallback string `json:"fallback,omitempty"`
 	// Drains are what is locked and folded before the statement of a drain, or of
 	// a fallback that drains; Before and After is slot-table DDL around it.
-	Drains []ExplainedDrain `json:"drains,omitempty"`
-	Before []ExplainedText  `json:"before,omitempty"`
-	After  []ExplainedText  `json:"after,omitempty"`
+	Drains []ExplainedDrain     `json:"drains,omitempty"`
+	Before []ExplainedStatement `json:"before,omitempty"`
+	After  []ExplainedStatement `json:"after,omitempty"`
 
 	// Shadow is what would become of the statement if the tables that it names
 	// which have mode shadow had mode on.
@@ -75,11 +77,11 @@ type Explanation struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
-// ExplainedText is a statement of slotsql's with where its arguments come
+// ExplainedStatement is a statement of slotsql's with where its arguments come
 // from: "arg 1" is the first one of the explained statement, "slot" the
 // session's slot number. Without Args it takes those of the explained
 // statement, or none.
-type ExplainedText struct {
+type ExplainedStatement struct {
 	SQL  string   `json:"sql"`
 	Args []string `json:"args,omitempty"`
 }
@@ -91,13 +93,13 @@ type ExplainedDrain struct {
 	Scope string `json:"scope"` // "rows of a unique key" or "all rows"
 	// Unless says when all rows are drained in spite of Scope, Missing what is
 	// done when not all rows exist that the statement gives keys of.
-	Unless  string          `json:"unless,omitempty"`
-	Missing string          `json:"missing,omitempty"`
-	Lock    []ExplainedText `json:"lock,omitempty"`
+	Unless  string               `json:"unless,omitempty"`
+	Missing string               `json:"missing,omitempty"`
+	Lock    []ExplainedStatement `json:"lock,omitempty"`
 	// Fold has the statements that move slots; where they are written for the slot
 	// rows that there are, Folding says so.
-	Fold    []ExplainedText `json:"fold"`
-	Folding string          `json:"folding,omitempty"`
+	Fold    []ExplainedStatement `json:"fold"`
+	Folding string               `json:"folding,omitempty"`
 }
 
 // Explain says what a wrapped database makes of a statement: one opened by Open
@@ -155,7 +157,7 @@ func unwrapConn(dc any) *session.Conn {
 	return nil
 }
 
-// ExplainSchema is Explain without a database: schema is the text of a schema
+// ExplainSchema is Explain without a database: schema is the SQL of a schema
 // file, which holds the statements that create the tables (CREATE TABLE,
 // CREATE UNIQUE INDEX, CREATE TRIGGER, ALTER TABLE; others are skipped), such as
 // a dump without data. A table that is not in it is taken as not existing, and
@@ -182,30 +184,33 @@ func ExplainSchema(d dialect.Dialect, cfg *config.Config, schema, query string) 
 
 //nolint:funlen // one case for each part of a plan
 func explanation(p *rewrite.Plan, query string) *Explanation {
-	e := &Explanation{Statement: query, Class: string(p.Class), Reason: p.Reason, Tables: p.Tables}
+	e := &Explanation{Statement: query, Class: string(p.Class), Reason: p.Reason, Tables: p.Tables, Scope: p.DrainScope()}
 	if p.Class == rewrite.Refused {
 		return e
 	}
-	if p.Text != query || len(p.Read.Args) > 0 {
-		e.Rewritten = &ExplainedText{p.Text, explainArgs(p.Read.Args)}
+	if p.SQL != query || len(p.Read.Args) > 0 {
+		e.Rewritten = &ExplainedStatement{p.SQL, explainArgs(p.Read.Args)}
 	}
 	if p.Bounded != nil {
 		e.Bounded = "where the base row alone satisfies the guards: runs the statement as written, without a drain"
+		if p.Bounded.Portion != nil {
+			e.Bounded += "; in a transaction, on a hot row: takes from a slot that holds enough"
+		}
 	}
 	if p.Group != nil {
-		t := explainText(p.Group.Bound)
+		t := explainStatement(p.Group.Bound)
 		e.Group = &t
 	}
 	e.NotGrouped = p.GroupReason
 	require := p.Base.Require
 	if in := p.Increment; in != nil {
-		if on := in.Table.Counter; on.Placement == rewrite.PlacementAdaptive && on.Layout != rewrite.LayoutJournal && in.BaseExact() {
+		if on := in.Table.Counter; on.Options.Placement == rewrite.PlacementAdaptive && on.Layout != rewrite.LayoutJournal && in.BaseExact() {
 			e.Cold = "while nothing has waited for its row (placement: adaptive): runs the statement as written"
 		}
-		t := explainText(in.Bound)
+		t := explainStatement(in.Bound)
 		e.Increment = &t
 		if in.Add != nil {
-			again := explainText(*in.Add)
+			again := explainStatement(*in.Add)
 			e.Again = &again
 		}
 		if len(require) == 0 {
@@ -235,12 +240,9 @@ func explanation(p *rewrite.Plan, query string) *Explanation {
 		e.Requires = append(e.Requires, explainArg(c.Arg)+" is one of "+strings.Join(explainArgs(c.In), ", "))
 	}
 	for _, d := range p.Drain.Tables {
-		x := ExplainedDrain{Table: d.Table.Name, Scope: "all rows", Lock: explainTexts(d.Lock), Fold: explainTexts(d.Fold)}
+		x := ExplainedDrain{Table: d.Table.Name, Scope: d.Scope(), Lock: explainStatements(d.Lock), Fold: explainStatements(d.Fold)}
 		if d.Folding == rewrite.FoldByName {
 			x.Folding = "looks the slot rows up, and moves each by its key and number"
-		}
-		if d.Keyed {
-			x.Scope = "rows of a unique key"
 		}
 		if session.MayInsert(d) {
 			x.Missing = "the statement runs under a savepoint; if it finds a row with slots, it runs again after another drain"
@@ -249,24 +251,26 @@ func explanation(p *rewrite.Plan, query string) *Explanation {
 			x.Unless = "all rows, when an argument may be converted when it is stored"
 		}
 		e.Drains = append(e.Drains, x)
-		if on := d.Table.Counter.OnDrain; p.Class == rewrite.Drain && on == rewrite.OnDrainError {
+		if on := d.Table.Counter.Options.OnDrain; p.Class == rewrite.Drain && on == rewrite.OnDrainError {
 			e.Denied = true
 			e.Notes = append(e.Notes, fmt.Sprintf("table %s has on_drain: error, so the statement is refused", d.Table.Name))
 		}
 	}
-	e.Before, e.After = explainTexts(p.Drain.Before), explainTexts(p.Drain.After)
+	e.Before, e.After = explainStatements(p.Drain.Before), explainStatements(p.Drain.After)
 	for _, part := range p.Parts {
-		e.Parts = append(e.Parts, explanation(part.Plan, part.Text))
+		e.Parts = append(e.Parts, explanation(part.Plan, part.SQL))
 	}
 	return e
 }
 
-func explainText(b rewrite.Bound) ExplainedText { return ExplainedText{b.SQL, explainArgs(b.Args)} }
+func explainStatement(b rewrite.Bound) ExplainedStatement {
+	return ExplainedStatement{b.SQL, explainArgs(b.Args)}
+}
 
-func explainTexts(list []rewrite.Bound) []ExplainedText {
-	var out []ExplainedText
+func explainStatements(list []rewrite.Bound) []ExplainedStatement {
+	var out []ExplainedStatement
 	for _, b := range list {
-		out = append(out, explainText(b))
+		out = append(out, explainStatement(b))
 	}
 	return out
 }
@@ -328,12 +332,12 @@ func (e *Explanation) write(b *strings.Builder, indent string) {
 		text = strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n"+indent+"           ")
 		fmt.Fprintf(b, "%s%-10s %s\n", indent, label+":", text)
 	}
-	args := func(t ExplainedText) {
+	args := func(t ExplainedStatement) {
 		if len(t.Args) > 0 {
 			line("  args", strings.Join(t.Args, ", "))
 		}
 	}
-	texts := func(label string, list []ExplainedText) {
+	statements := func(label string, list []ExplainedStatement) {
 		for _, t := range list {
 			line(label, t.SQL)
 			args(t)
@@ -346,17 +350,17 @@ func (e *Explanation) write(b *strings.Builder, indent string) {
 	line("cold", e.Cold)
 	line("bounded", e.Bounded)
 	if e.Group != nil {
-		texts("group", []ExplainedText{*e.Group})
+		statements("group", []ExplainedStatement{*e.Group})
 	}
 	line("ungrouped", e.NotGrouped)
 	if e.Increment != nil {
-		texts("increment", []ExplainedText{*e.Increment})
+		statements("increment", []ExplainedStatement{*e.Increment})
 	}
 	if e.Again != nil {
-		texts("again", []ExplainedText{*e.Again})
+		statements("again", []ExplainedStatement{*e.Again})
 	}
 	if e.Rewritten != nil {
-		texts("rewritten", []ExplainedText{*e.Rewritten})
+		statements("rewritten", []ExplainedStatement{*e.Rewritten})
 	}
 	line("requires", strings.Join(e.Requires, "; "))
 	line("fallback", e.Fallback)
@@ -364,12 +368,12 @@ func (e *Explanation) write(b *strings.Builder, indent string) {
 		line("drain", d.Table+", "+d.Scope)
 		line("  unless", d.Unless)
 		line("  missing", d.Missing)
-		texts("  lock", d.Lock)
+		statements("  lock", d.Lock)
 		line("  fold", d.Folding)
-		texts("  fold", d.Fold)
+		statements("  fold", d.Fold)
 	}
-	texts("before", e.Before)
-	texts("after", e.After)
+	statements("before", e.Before)
+	statements("after", e.After)
 	if e.Shadow != nil {
 		fmt.Fprintf(b, "%swith mode on:\n", indent)
 		e.Shadow.write(b, indent+"  ")

@@ -19,7 +19,7 @@ type Engine struct {
 	traits rewrite.Traits
 	// What an engine locks whose drains have to: a row's key, all keys that
 	// have no row, and how it counts those that have.
-	LockText, CountText string
+	LockSQL, CountSQL string
 }
 
 // WatchingEngine knows of transactions from the parent.
@@ -70,17 +70,17 @@ var ErrChanged = errors.New("no such column")
 
 // Lock implements the dialect.
 func (d Engine) Lock(_ *rewrite.Table, s rewrite.Scope) []string {
-	if d.LockText == "" {
+	if d.LockSQL == "" {
 		return nil
 	}
-	return []string{d.LockText + " " + s.Where, "SELECT more"}
+	return []string{d.LockSQL + " " + s.Where, "SELECT more"}
 }
 
 // Unmoved implements the dialect.
 func (Engine) Unmoved(*rewrite.Table, rewrite.Scope) string { return "" }
 
 // Count implements the dialect.
-func (d Engine) Count(*rewrite.Table, rewrite.Scope) string { return d.CountText }
+func (d Engine) Count(*rewrite.Table, rewrite.Scope) string { return d.CountSQL }
 
 // Drain implements the dialect.
 func (d Engine) Drain() dialect.DrainTx { return d.drain }
@@ -101,14 +101,15 @@ func (Engine) InTransaction(ctx context.Context, s dialect.Session) (bool, error
 
 // Table implements the dialect.
 func (Engine) Table(_ context.Context, _ dialect.Session, _, name string) (*rewrite.Table, error) {
-	id := rewrite.Column{Name: "id", Type: "INTEGER", Numeric: rewrite.Integer, Bits: 64}
-	slot := rewrite.Column{Name: "slot", Type: "INTEGER", Numeric: rewrite.Integer, Bits: 64}
-	views := rewrite.Column{Name: "views", Type: "INTEGER", Numeric: rewrite.Integer, Bits: 64, HasDefault: true}
+	integer := rewrite.NumericType{Numeric: rewrite.Integer, Bits: 64}
+	id := rewrite.Column{Name: "id", Type: "INTEGER", NumericType: integer}
+	slot := rewrite.Column{Name: "slot", Type: "INTEGER", NumericType: integer}
+	views := rewrite.Column{Name: "views", Type: "INTEGER", NumericType: integer, HasDefault: true}
 	switch name {
 	case "posts":
 		return &rewrite.Table{Schema: "main", Name: name, Columns: []rewrite.Column{id, views, {Name: "title", Type: "text"}},
-			Uniques:     []rewrite.Unique{{Primary: true, Columns: []string{"id"}}},
-			OwnTriggers: []string{"slotsql_posts_slots_insert", "slotsql_posts_slots_delete", "slotsql_posts_slots_update"}}, nil
+			Uniques:  []rewrite.Unique{{Primary: true, Columns: []string{"id"}}},
+			Triggers: rewrite.Triggers{Own: []string{"slotsql_posts_slots_insert", "slotsql_posts_slots_delete", "slotsql_posts_slots_update"}}}, nil
 	case "posts_slots":
 		return &rewrite.Table{Schema: "main", Name: name, Columns: []rewrite.Column{id, slot, views},
 			Uniques: []rewrite.Unique{{Primary: true, Columns: []string{"id", "slot"}}}}, nil

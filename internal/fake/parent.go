@@ -48,7 +48,7 @@ type BareConn struct {
 // Prepare implements driver.Conn.
 func (c *BareConn) Prepare(q string) (driver.Stmt, error) {
 	c.Session.server.note("prepare " + q)
-	s := &BareStmt{conn: c, text: q, Inputs: strings.Count(q, "?")}
+	s := &BareStmt{conn: c, sql: q, Inputs: strings.Count(q, "?")}
 	if c.Stmt != nil {
 		return c.Stmt(s), nil
 	}
@@ -185,7 +185,7 @@ func (t *tx) Rollback() error {
 // BareStmt has what driver.Stmt demands and no more.
 type BareStmt struct {
 	conn   *BareConn
-	text   string
+	sql    string
 	Inputs int
 	closed bool
 }
@@ -193,7 +193,7 @@ type BareStmt struct {
 // Close implements driver.Stmt.
 func (s *BareStmt) Close() error {
 	s.closed = true
-	s.conn.Session.server.note("close " + s.text)
+	s.conn.Session.server.note("close " + s.sql)
 	return nil
 }
 
@@ -202,13 +202,13 @@ func (s *BareStmt) NumInput() int { return s.Inputs }
 
 // Exec implements driver.Stmt.
 func (s *BareStmt) Exec(args []driver.Value) (driver.Result, error) {
-	n, err := s.conn.Session.run(context.Background(), s.text, numbered(args))
+	n, err := s.conn.Session.run(context.Background(), s.sql, numbered(args))
 	return driver.RowsAffected(n), err
 }
 
 // Query implements driver.Stmt.
 func (s *BareStmt) Query(args []driver.Value) (driver.Rows, error) {
-	return s.conn.query(context.Background(), s.text, numbered(args))
+	return s.conn.query(context.Background(), s.sql, numbered(args))
 }
 
 // Stmt has the interfaces with contexts.
@@ -216,7 +216,7 @@ type Stmt struct{ *BareStmt }
 
 // ExecContext implements driver.StmtExecContext.
 func (s *Stmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
-	n, err := s.conn.Session.run(ctx, s.text, args)
+	n, err := s.conn.Session.run(ctx, s.sql, args)
 	if err != nil {
 		return nil, err
 	}
@@ -225,7 +225,7 @@ func (s *Stmt) ExecContext(ctx context.Context, args []driver.NamedValue) (drive
 
 // QueryContext implements driver.StmtQueryContext.
 func (s *Stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
-	return s.conn.query(ctx, s.text, args)
+	return s.conn.query(ctx, s.sql, args)
 }
 
 // CheckingStmt has its own NamedValueChecker, Converting converters.

@@ -16,15 +16,15 @@ type Server struct {
 	Committed []string // statements that write, in order
 	Log       []string // every call: "exec TEXT", "prepare TEXT", ...
 	Conns     []*Session
-	Affected  func(text string) int64
+	Affected  func(sql string) int64
 	// fault is asked before every statement, with the number of statements run
 	// since the last arm.
-	fault func(step int, text string) *Misfortune
+	fault func(step int, sql string) *Misfortune
 	step  int
-	Args  [][]driver.NamedValue // of each text run
+	Args  [][]driver.NamedValue // of each statement run
 }
 
-// Misfortune is what goes wrong with one text.
+// Misfortune is what goes wrong with one statement.
 type Misfortune struct {
 	Err   error
 	After bool // the statement is run all the same
@@ -46,7 +46,7 @@ type Session struct {
 }
 
 // Arm has f choose the failure of each step, nil for none.
-func (s *Server) Arm(f func(step int, text string) *Misfortune) {
+func (s *Server) Arm(f func(step int, sql string) *Misfortune) {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
 	s.fault, s.step, s.Log, s.Args = f, 0, nil, nil
@@ -59,12 +59,12 @@ func (s *Server) note(what string) {
 }
 
 // Count returns how often a statement has been run for good.
-func (s *Server) Count(text string) int {
+func (s *Server) Count(sql string) int {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
 	n := 0
 	for _, t := range s.Committed {
-		if t == text {
+		if t == sql {
 			n++
 		}
 	}
@@ -91,12 +91,12 @@ func (c *Session) Drop() {
 
 var errNoSavepoint = errors.New("no such savepoint")
 
-// run runs one text.
-func (c *Session) run(ctx context.Context, text string, args []driver.NamedValue) (int64, error) {
+// run runs one statement.
+func (c *Session) run(ctx context.Context, sql string, args []driver.NamedValue) (int64, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
-	text = strings.TrimSpace(text)
+	sql = strings.TrimSpace(sql)
 	s := c.server
 	s.Mu.Lock()
 	if c.dead || c.closed {
@@ -104,10 +104,10 @@ func (c *Session) run(ctx context.Context, text string, args []driver.NamedValue
 		return 0, driver.ErrBadConn
 	}
 	var f *Misfortune
-	s.Log = append(s.Log, "run "+text)
+	s.Log = append(s.Log, "run "+sql)
 	s.Args = append(s.Args, args)
 	if s.fault != nil {
-		f = s.fault(s.step, text)
+		f = s.fault(s.step, sql)
 	}
 	s.step++
 	if f != nil && f.Hang {
@@ -118,7 +118,7 @@ func (c *Session) run(ctx context.Context, text string, args []driver.NamedValue
 	}
 	defer s.Mu.Unlock()
 	if f == nil || f.After {
-		if err := c.apply(text); err != nil {
+		if err := c.apply(sql); err != nil {
 			return 0, err
 		}
 	}
@@ -132,13 +132,13 @@ func (c *Session) run(ctx context.Context, text string, args []driver.NamedValue
 		return 0, f.Err
 	}
 	if s.Affected != nil {
-		return s.Affected(text), nil
+		return s.Affected(sql), nil
 	}
 	return 1, nil
 }
 
-func (c *Session) apply(text string) error {
-	word, rest, _ := strings.Cut(text, " ")
+func (c *Session) apply(sql string) error {
+	word, rest, _ := strings.Cut(sql, " ")
 	switch word {
 	case "BEGIN", "START":
 		c.Open, c.marks, c.outer = true, nil, false
@@ -167,9 +167,9 @@ func (c *Session) apply(text string) error {
 		c.Open, c.Pending, c.marks, c.outer = false, nil, nil, false
 	case "INSERT", "REPLACE", "UPDATE", "DELETE", "WITH":
 		if c.Open {
-			c.Pending = append(c.Pending, text)
+			c.Pending = append(c.Pending, sql)
 		} else {
-			c.server.Committed = append(c.server.Committed, text)
+			c.server.Committed = append(c.server.Committed, sql)
 		}
 	}
 	return nil

@@ -137,10 +137,10 @@ func (c *Case) Seed(dialect string) []string {
 
 // statements cuts where a line ends with a semicolon and the next one is not
 // indented.
-func statements(text string) []string {
+func statements(query string) []string {
 	var out []string
 	var b strings.Builder
-	lines := strings.Split(text, "\n")
+	lines := strings.Split(query, "\n")
 	for i, line := range lines {
 		b.WriteString(line + "\n")
 		next := ""
@@ -161,9 +161,9 @@ func statements(text string) []string {
 // Statement returns the statement of a dialect.
 func (c *Case) Statement(dialect string) (Statement, error) {
 	var s Statement
-	text := c.text(dialect+".sql", "statement.sql")
+	query := c.text(dialect+".sql", "statement.sql")
 	for {
-		line, rest, _ := strings.Cut(text, "\n")
+		line, rest, _ := strings.Cut(query, "\n")
 		key, value, ok := strings.Cut(line, ":")
 		if !ok {
 			break
@@ -205,9 +205,9 @@ func (c *Case) Statement(dialect string) (Statement, error) {
 		if !ok {
 			break
 		}
-		text = rest
+		query = rest
 	}
-	s.SQL = strings.TrimSuffix(text, "\n")
+	s.SQL = strings.TrimSuffix(query, "\n")
 	if s.SQL == "" {
 		return s, fmt.Errorf("%s: no statement", dialect)
 	}

@@ -19,11 +19,11 @@ type Catalog struct {
 
 // NewCatalog sets the tables' counters as the configuration says: by the code that
 // does so for a program.
-func NewCatalog(d dialect.Dialect, tables []*rewrite.Table, text string) (*Catalog, error) {
-	if !strings.Contains(text, "version:") {
-		text = "version: 1\n" + text
+func NewCatalog(d dialect.Dialect, tables []*rewrite.Table, sql string) (*Catalog, error) {
+	if !strings.Contains(sql, "version:") {
+		sql = "version: 1\n" + sql
 	}
-	cfg, err := config.Parse([]byte(WithSlots(text)), "config.yaml")
+	cfg, err := config.Parse([]byte(WithSlots(sql)), "config.yaml")
 	if err != nil {
 		return nil, err
 	}
@@ -68,12 +68,12 @@ func (c *Catalog) Lookup(name []rewrite.Ident) (*rewrite.Table, bool) {
 
 // Mentions reports whether the statement contains the name of a counter table or what
 // could be an escaped one; it does not look at how.
-func (c *Catalog) Mentions(text string) bool {
-	text = strings.ToLower(text)
+func (c *Catalog) Mentions(sql string) bool {
+	sql = strings.ToLower(sql)
 	for _, t := range c.Counters() {
-		if strings.Contains(text, strings.ToLower(t.Name)) {
+		if strings.Contains(sql, strings.ToLower(t.Name)) {
 			return true
 		}
 	}
-	return strings.Contains(text, `u&"`)
+	return strings.Contains(sql, `u&"`)
 }

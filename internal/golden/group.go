@@ -38,6 +38,15 @@ func (b *printer) group(indent string, p *rewrite.Plan, allSteps bool) {
 	if len(g.NotNumber) > 0 {
 		b.line(indent, "not numbers", args(g.NotNumber))
 	}
+	if g.Upsert != nil {
+		for _, k := range g.Upsert.Keys {
+			demand := arg(k.Arg) + " not NULL"
+			if k.Numbered {
+				demand = arg(k.Arg) + " an integer other than 0"
+			}
+			b.line(indent, "key", demand)
+		}
+	}
 	for _, x := range g.Given {
 		b.line(indent, "given", given(x))
 	}

@@ -2,6 +2,7 @@ package golden
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -12,15 +13,29 @@ import (
 // does, with the arguments that it binds behind an arrow. Of a drain of certain
 // keys it shows the lock, which has the application's own predicate in it; a
 // drain of all rows of a table has the same text for every statement, so it is
-// only named, and so is the drain that an increment falls back to. allSteps
-// shows every step of them.
-func Print(text string, p *rewrite.Plan, allSteps bool) string {
-	var b printer
-	b.plan("", text, p, allSteps)
+// only named, and so are the drain that an increment falls back to, and what an
+// increment on PostgreSQL asks of its lock on the base row. allSteps shows them all.
+func Print(sql string, p *rewrite.Plan, allSteps bool) string {
+	b := printer{allSteps: allSteps}
+	b.plan("", sql, p, allSteps)
 	return b.String()
 }
 
-type printer struct{ strings.Builder }
+type printer struct {
+	strings.Builder
+	allSteps bool
+}
+
+// certain is the condition that an increment's lock on the base row is certain.
+var certain = regexp.MustCompile(`\(SELECT CASE WHEN slotsql_b\.xmax = .*? AND slotsql_b\.tableoid = slotsql_q\.slotsql_r\)`)
+
+// upsert writes an increment's statement.
+func (b *printer) upsert(x rewrite.Bound) string {
+	if !b.allSteps {
+		x.SQL = certain.ReplaceAllLiteralString(x.SQL, "(the lock is certain)")
+	}
+	return bound(x)
+}
 
 func (b *printer) line(indent, key, value string) {
 	if strings.Contains(value, "\n") {
@@ -30,7 +45,7 @@ func (b *printer) line(indent, key, value string) {
 }
 
 //nolint:funlen // one section of a golden file after another
-func (b *printer) plan(indent, text string, p *rewrite.Plan, allSteps bool) {
+func (b *printer) plan(indent, sql string, p *rewrite.Plan, allSteps bool) {
 	class := string(p.Class)
 	if len(p.Tables) > 0 {
 		class += " " + strings.Join(p.Tables, ", ")
@@ -39,15 +54,15 @@ func (b *printer) plan(indent, text string, p *rewrite.Plan, allSteps bool) {
 	if p.Reason != "" {
 		b.line(indent, "reason", strings.Join(strings.Fields(p.Reason), " "))
 	}
-	if p.Text != text {
-		b.line(indent, "text", strings.TrimRight(p.Text, "\n")+arrow(p.Read.Args))
+	if p.SQL != sql {
+		b.line(indent, "text", strings.TrimRight(p.SQL, "\n")+arrow(p.Read.Args))
 	}
 	if p.Read.Anew {
 		b.line(indent, "prepared", "anew each time")
 	}
 	if p.Read.Shape != nil {
 		shape := p.Read.Shape.SQL
-		if shape == text+"\nLIMIT 0" {
+		if shape == sql+"\nLIMIT 0" {
 			shape = "asked of the original with LIMIT 0"
 		} else {
 			shape += arrow(p.Read.Shape.Args)
@@ -55,12 +70,12 @@ func (b *printer) plan(indent, text string, p *rewrite.Plan, allSteps bool) {
 		b.line(indent, "types", shape)
 	}
 	if inc := p.Increment; inc != nil {
-		b.line(indent, "increment", bound(inc.Bound))
+		b.line(indent, "increment", b.upsert(inc.Bound))
 		if inc.Add != nil {
 			b.line(indent, "again", bound(*inc.Add))
 		}
 		if co := inc.Coalesced; co != nil {
-			b.line(indent, "coalesced", bound(co.Upsert))
+			b.line(indent, "coalesced", b.upsert(co.Upsert))
 			if co.Add != nil {
 				b.line(indent, "coalesced again", bound(*co.Add))
 			}
@@ -84,6 +99,9 @@ func (b *printer) plan(indent, text string, p *rewrite.Plan, allSteps bool) {
 	}
 	if p.Bounded != nil {
 		b.line(indent, "bounded", "runs as it is where the base row satisfies the guards")
+		if po := p.Bounded.Portion; po != nil {
+			b.line(indent, "portion", bound(po.Take))
+		}
 	}
 	b.group(indent, p, allSteps)
 	if len(p.Base.Require) > 0 {
@@ -108,8 +126,8 @@ func (b *printer) plan(indent, text string, p *rewrite.Plan, allSteps bool) {
 		b.line(indent, "session", e)
 	}
 	for i, part := range p.Parts {
-		// The first part of a text begins where the text does.
-		own := strings.TrimSpace(part.Plan.Text)
+		// The first statement of a call begins where the call's SQL does.
+		own := strings.TrimSpace(part.Plan.SQL)
 		if part.Plan.Class == rewrite.Read {
 			own = ""
 		}
@@ -126,7 +144,7 @@ func (b *printer) plan(indent, text string, p *rewrite.Plan, allSteps bool) {
 		b.WriteString(indent + head + "\n")
 		if own != "" {
 			b.line(indent+"  ", "text", own)
-			own = part.Plan.Text
+			own = part.Plan.SQL
 		}
 		b.plan(indent+"  ", own, part.Plan, false)
 	}
@@ -134,7 +152,10 @@ func (b *printer) plan(indent, text string, p *rewrite.Plan, allSteps bool) {
 
 func (b *printer) drain(indent string, p *rewrite.Plan, d rewrite.DrainTable, allSteps bool) {
 	scope := "all rows"
-	if d.Keyed {
+	switch {
+	case d.Look.Range != nil:
+		scope = "a range of keys"
+	case d.Keyed:
 		scope = "these keys"
 	}
 	key := "drain"
@@ -160,6 +181,9 @@ func (b *printer) drain(indent string, p *rewrite.Plan, d rewrite.DrainTable, al
 	}
 	if d.Folding == rewrite.FoldByName && allSteps {
 		b.line(indent+"  ", "fold", "slot rows by name")
+		if d.Look.Range != nil {
+			b.line(indent+"  ", "find", bound(d.Look.Range.Find))
+		}
 	}
 	for _, x := range d.Fold {
 		if allSteps || len(d.Lock) == 0 {
@@ -185,9 +209,18 @@ func args(list []rewrite.Arg) string {
 	return strings.Join(out, ", ")
 }
 
+// portionNumbers names what an execution works out for its portion.
+var portionNumbers = map[rewrite.PortionArg]string{
+	rewrite.PortionAmount: "amount", rewrite.PortionNeed: "need", rewrite.PortionFloor: "floor",
+	rewrite.PortionSize: "size", rewrite.PortionPlace: "server",
+}
+
 func arg(a rewrite.Arg) string {
 	if a.Slot {
 		return "slot"
+	}
+	if a.Portion != rewrite.NoPortion {
+		return portionNumbers[a.Portion]
 	}
 	if a.Total > 0 || a.Bound > 0 {
 		return summed(a)

@@ -8,7 +8,7 @@ import (
 
 // What the engine has undone as a whole because others were in its way, such
 // as a deadlock's victim, or a row that another node of a cluster has written
-// at the same time, may run again. Of an increment outside a transaction nobody
+// at the same time, may run again. Of an increment outside a transaction no caller
 // can tell that it has run twice: the first time nothing came of it, and the
 // second is one that came a little later. That goes for one that adds for
 // several, too. The plain increment of a row may meet such an error as well, but

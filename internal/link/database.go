@@ -16,7 +16,7 @@ import (
 type Database struct {
 	Dialect dialect.Dialect
 	Traits  rewrite.Traits                             // of the dialect
-	Dial    func(context.Context) (driver.Conn, error) // opens the parent's connections; nil: nobody can
+	Dial    func(context.Context) (driver.Conn, error) // opens the parent's connections; nil: there is no way to
 	// OpensAside reports whether statements of the application may have a connection
 	// opened beside their own.
 	OpensAside bool

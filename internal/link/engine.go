@@ -50,7 +50,7 @@ func (e *Engine) LockTimeout(err error) bool { return e.errors != nil && e.error
 func (e *Engine) Retryable(err error) bool { return e.errors != nil && e.errors.Retryable(err) }
 
 // Proves reports whether the parent runs the form of a statement that proves that a row
-// has no slots, and what comes of it can be told.
+// has no slots, and whether its errors can be told from others.
 func (e *Engine) Proves(p *rewrite.Proof) bool {
 	if p != nil && p.Refuted == nil {
 		_, ok := e.dialect.(dialect.ProofErrorClassifier)
@@ -59,7 +59,7 @@ func (e *Engine) Proves(p *rewrite.Proof) bool {
 	return p != nil && e.Pipeliner != nil
 }
 
-// Refuted reports whether err may say that a row has slots.
+// Refuted reports whether err may mean that a row has slots.
 func (e *Engine) Refuted(err error) bool {
 	c, ok := e.dialect.(dialect.ProofErrorClassifier)
 	return ok && err != nil && c.Refuted(err)

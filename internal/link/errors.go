@@ -98,8 +98,8 @@ func stillConnected(err error) error {
 
 // LostError is a connection lost in the middle of a statement. It does not
 // wrap the parent's error, on purpose: see settled.
-type LostError struct{ Text string }
+type LostError struct{ Cause string }
 
 func (e *LostError) Error() string {
-	return "slotsql: connection lost in the middle of a statement, which may or may not have been applied: " + e.Text
+	return "slotsql: connection lost in the middle of a statement, which may or may not have been applied: " + e.Cause
 }

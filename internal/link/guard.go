@@ -18,8 +18,8 @@ import (
 //
 // So on such a node slotsql looks whether the transaction is still there after
 // each preparation of its own in it, and of a statement that it has drained for. And
-// whatever of its own statements is told that the transaction has ended, the
-// application gets that error: the next statement would get none.
+// if one of its own statements fails because the transaction has ended, the
+// application gets that error: its next statement would get none.
 
 // prepareGuarded prepares a statement, and returns the engine's error for a
 // transaction that is rolled back where that has happened meanwhile.

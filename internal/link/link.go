@@ -65,7 +65,7 @@ func (c *Conn) CanTell(ctx context.Context) error {
 
 // LearnNode finds out which node of a cluster the connection is on, once for each:
 // only the first connection of a connector asks where the server is in no cluster.
-// Where that cannot be told the name is "", and they are all taken for one, which
+// Where the server does not say, the name is "", and they are all taken for one, which
 // costs speed and nothing else.
 func (c *Conn) LearnNode(ctx context.Context) (name string) {
 	d, ok := c.DB.Dialect.(dialect.ClusterAware)

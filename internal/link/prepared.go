@@ -18,22 +18,22 @@ type Kept struct {
 // still sending them MySQL's protocol has no place for another command.
 func (p *Kept) Expire() { p.stale = true }
 
-// maxPreparedTexts bounds them; when there are more they are prepared anew.
-const maxPreparedTexts = 64
+// maxPrepared bounds them; when there are more they are prepared anew.
+const maxPrepared = 64
 
 // Get returns the prepared statement of a key, prepared now where there is none.
-func (p *Kept) Get(ctx context.Context, c *Conn, key any, text string) (driver.Stmt, error) {
+func (p *Kept) Get(ctx context.Context, c *Conn, key any, sql string) (driver.Stmt, error) {
 	if p.stale {
 		p.Close()
 	}
 	if st := p.stmts[key]; st != nil {
 		return st, nil
 	}
-	st, err := c.prepareGuarded(ctx, text)
+	st, err := c.prepareGuarded(ctx, sql)
 	if err != nil {
 		return nil, err
 	}
-	if p.stmts == nil || len(p.stmts) >= maxPreparedTexts && len(p.busy) == 0 {
+	if p.stmts == nil || len(p.stmts) >= maxPrepared && len(p.busy) == 0 {
 		p.Close()
 		p.stmts = map[any]driver.Stmt{}
 	}
@@ -51,11 +51,11 @@ func (p *Kept) Close() {
 
 // Query runs a query of slotsql's on a kept statement; nil when its rows of
 // another execution are still open.
-func (p *Kept) Query(ctx context.Context, c *Conn, key any, text string, args []driver.NamedValue) (driver.Rows, error) {
+func (p *Kept) Query(ctx context.Context, c *Conn, key any, sql string, args []driver.NamedValue) (driver.Rows, error) {
 	if p.busy[key] {
 		return nil, nil
 	}
-	st, err := p.Get(ctx, c, key, text)
+	st, err := p.Get(ctx, c, key, sql)
 	if err != nil {
 		return nil, err
 	}

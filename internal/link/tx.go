@@ -52,8 +52,8 @@ func (c *Conn) InTransaction(ctx context.Context) (bool, error) {
 	return open, nil
 }
 
-// MayBeInTransaction is InTransaction where an engine cannot tell, which is told by
-// what the session has run.
+// MayBeInTransaction is InTransaction; where the engine cannot tell, the answer is by what
+// the session has run.
 func (c *Conn) MayBeInTransaction(ctx context.Context) (bool, error) {
 	if c.Engine.Watcher == nil && c.DB.Dialect.Drain().Nested {
 		return c.Tx.LastKnownOpen() || c.Tx.BySQL(), nil
@@ -134,13 +134,13 @@ func (c *Conn) BeginOwnAs(ctx context.Context, d dialect.DrainTx) (end func(erro
 // commit ends a transaction under the statement's context. When that is done
 // already, or may not interrupt, it gets a time of its own: the statement has
 // succeeded, and rows may be closed late.
-func (c *Conn) commit(ctx context.Context, texts []string, nested bool) error {
+func (c *Conn) commit(ctx context.Context, statements []string, nested bool) error {
 	if nested || ctx.Err() != nil {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), c.DB.Patience)
 		defer cancel()
 	}
-	for _, q := range texts {
+	for _, q := range statements {
 		if _, err := c.ParentExec(ctx, q, nil); err != nil {
 			return err
 		}
@@ -150,11 +150,11 @@ func (c *Conn) commit(ctx context.Context, texts []string, nested bool) error {
 
 // undo rolls back, whatever has become of the statement's context. It says
 // whether no transaction is left.
-func (c *Conn) undo(ctx context.Context, texts []string) bool {
+func (c *Conn) undo(ctx context.Context, statements []string) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.DB.Patience)
 	defer cancel()
 	ok := true
-	for _, q := range texts {
+	for _, q := range statements {
 		if _, err := c.ParentExec(ctx, q, nil); err != nil && !c.Engine.savepointGone(err) {
 			ok = false
 		}

@@ -30,7 +30,7 @@ const (
 	// TxImplicit: the one before has ended, and any statement may have begun the next:
 	// autocommit may be off.
 	TxImplicit
-	// TxLeftOpen: nobody uses one, and it may be open all the same: its COMMIT has
+	// TxLeftOpen: none is in use, and one may be open all the same: its COMMIT has
 	// failed, or the session was reset while a statement's was open.
 	TxLeftOpen
 )
@@ -145,6 +145,14 @@ func (t *Tx) Answer(isOpen bool) {
 
 // Doubt notes that what the engine has said may no longer hold.
 func (t *Tx) Doubt() { t.answer = t.answer.stale() }
+
+// Confirm notes that a query has come to its end, rows and all, without an error: the
+// transaction that BeginTx has begun, and that was known to be open before it, still is.
+func (t *Tx) Confirm() {
+	if t.phase == TxBegun && t.answer == staleOpen {
+		t.answer = open
+	}
+}
 
 // Ran notes that a statement has run. Begins: it has begun a transaction that has not
 // read anything.

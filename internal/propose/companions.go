@@ -92,7 +92,7 @@ func MergeOf(d rewrite.Dialect, e *rewrite.Expr, column string) rewrite.Merge {
 	return rewrite.Latest
 }
 
-// gain is how many runs are slotted, less those that drain. Where nobody knows
+// gain is how many runs are slotted, less those that drain. Where it is not known
 // how often statements are run, an increment that is slotted outweighs them: a
 // table is configured for its increments.
 func (j *judge) gain(counters []string, merges []rewrite.Companion) (n int64) {

@@ -40,7 +40,7 @@ func (f *finder) read(s *Statement) {
 	}
 	named := false
 	for _, t := range f.tables {
-		if rewrite.ContainsFold(s.Text, rewrite.Spelled(t.Name)) {
+		if rewrite.ContainsFold(s.SQL, rewrite.Spelled(t.Name)) {
 			named = true
 			f.at(t.Table).mentions = append(f.at(t.Table).mentions, s)
 		}
@@ -48,8 +48,8 @@ func (f *finder) read(s *Statement) {
 	if !named {
 		return
 	}
-	_ = dialect.EachStatement(f.d.Lexis(), s.Text, func(part dialect.SchemaStatement) error {
-		if st, err := f.d.Parse(part.Text); err == nil {
+	_ = dialect.EachStatement(f.d.Lexis(), s.SQL, func(part dialect.SchemaStatement) error {
+		if st, err := f.d.Parse(part.SQL); err == nil {
 			f.statement(s, st)
 		}
 		return nil

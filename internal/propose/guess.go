@@ -43,7 +43,7 @@ func byName(t Table, found *finding) (out []Counter) {
 		c := &t.Columns[i]
 		if c.Numeric != rewrite.Integer || c.Identity || c.Generated ||
 			!counting.MatchString(c.Name) && !countingCamel.MatchString(c.Name) ||
-			slices.Contains(t.Referring, c.Name) ||
+			slices.Contains(t.ForeignKeys.Columns, c.Name) ||
 			slices.ContainsFunc(t.Uniques, func(u rewrite.Unique) bool { return slices.Contains(u.Columns, c.Name) }) ||
 			found != nil && found.written[c.Name] {
 			continue

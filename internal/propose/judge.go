@@ -204,7 +204,7 @@ func (j *judge) plan(s *Statement, counters []string, merges []rewrite.Companion
 		return outcome{class: rewrite.PassThrough}
 	}
 	c := &candidate{d: j.d, tables: j.tables, counter: configured, of: j.table.Table}
-	p, err := (&rewrite.Planner{Dialect: j.d, Catalog: c}).Plan(s.Text)
+	p, err := (&rewrite.Planner{Dialect: j.d, Catalog: c}).Plan(s.SQL)
 	if err != nil {
 		return outcome{class: rewrite.Refused, reason: err.Error()}
 	}

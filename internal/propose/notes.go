@@ -64,7 +64,7 @@ func (j *judge) comparison(e *rewrite.Expr, column string) string {
 	return ""
 }
 
-// returns says that RETURNING reads the column.
+// returns reports whether RETURNING reads the column.
 func (j *judge) returns(st *rewrite.Statement, column string) bool {
 	for _, item := range st.Returning {
 		if item.Expr != nil && (item.Expr.Kind == rewrite.Star || ReadsColumn(j.d, item.Expr, column)) {
@@ -78,15 +78,15 @@ func (j *judge) returns(st *rewrite.Statement, column string) bool {
 func tableNotes(t Table) []string {
 	var out []string
 	switch {
-	case t.Ruled:
+	case t.Triggers.Ruled:
 		out = append(out, "row-level security or a rewrite rule decides what an UPDATE does: no counter of the table is slotted")
-	case t.UpdateTrigger:
+	case t.Triggers.Update:
 		out = append(
 			out,
 			"a trigger fires on UPDATE: nothing is slotted without defer_triggers: true, which lets it fire once for the sum of many increments",
 		)
 	}
-	if t.InsertTrigger {
+	if t.Triggers.Insert {
 		out = append(out, "a trigger fires on INSERT: upserts may do more than they state")
 	}
 	return out

@@ -24,7 +24,7 @@ type Table struct {
 
 // Statement is a statement of the application, all of one shape taken together.
 type Statement struct {
-	Text  string `json:"-"`
+	SQL   string `json:"-"`
 	Shape string `json:"statement"`
 	// Runs is how often it was run; 0 where that is not known. Line is where it
 	// is first in the file.
@@ -74,6 +74,8 @@ type Proposal struct {
 	Notes      []string    `json:"notes,omitempty"`
 	// Off says why no counter of the table is proposed; "" when one is.
 	Off string `json:"not_proposed,omitempty"`
+	// Slotless says why slots: 0 is proposed; "" when the table is to have slots.
+	Slotless string `json:"slotless,omitempty"`
 	// Guess reports whether the names and types of the columns are the only reason.
 	Guess bool `json:"guess,omitempty"`
 
@@ -124,14 +126,14 @@ type Collection map[string]*Statement
 // Add takes a statement. What defines or maintains tables is left out: it is
 // not what an application is busy with.
 func (into Collection) Add(d rewrite.Dialect, st workload.Statement) {
-	if maintenance.MatchString(st.Text) {
+	if maintenance.MatchString(st.SQL) {
 		return
 	}
-	text := workload.Adapt(d, st.Text)
-	key := workload.Key(d.Lexis(), text)
+	sql := workload.Adapt(d, st.SQL)
+	key := workload.Key(d.Lexis(), sql)
 	s := into[key]
 	if s == nil {
-		s = &Statement{Text: text, Shape: workload.Shape(d.Lexis(), text), Line: st.Line}
+		s = &Statement{SQL: sql, Shape: workload.Shape(d.Lexis(), sql), Line: st.Line}
 		into[key] = s
 	}
 	s.Runs += st.Runs
@@ -166,8 +168,9 @@ func (collected Collection) Sorted() []*Statement {
 }
 
 // Propose looks the statements over, and the names of columns where they say
-// nothing. It returns the tables worth a word, those with most to gain first.
-func Propose(d dialect.Dialect, tables []Table, statements []*Statement) []*Proposal {
+// nothing. It returns the tables worth a word, those with most to gain first. What is
+// known of a table's transactions decides where slots: 0 is enough.
+func Propose(d dialect.Dialect, tables []Table, statements []*Statement, known func(Table) Transactions) []*Proposal {
 	tables = slices.DeleteFunc(slices.Clone(tables), func(t Table) bool { return isOurs(t, tables) })
 	f := &finder{d: d, tables: tables}
 	for _, s := range statements {
@@ -177,7 +180,9 @@ func Propose(d dialect.Dialect, tables []Table, statements []*Statement) []*Prop
 	for _, t := range tables {
 		switch found := f.found[t.Table]; {
 		case found != nil && len(found.columns) > 0:
-			p := (&judge{d: d, tables: tables, table: t, found: found}).propose()
+			j := &judge{d: d, tables: tables, table: t, found: found}
+			p := j.propose()
+			j.slotless(p, known(t))
 			p.Counters = append(p.Counters, siblings(t, found)...)
 			out = append(out, p)
 		default:

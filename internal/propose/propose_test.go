@@ -25,6 +25,11 @@ var dialects = map[string]parser{"mysql": mysql.New(), "postgres": postgres.New(
 // proposed proposes for a schema and statements, each run so often.
 func proposed(t *testing.T, d parser, schema string, runs map[string]int64) []*Proposal {
 	t.Helper()
+	return proposedWith(t, d, schema, runs, func(Table) Transactions { return Transactions{} })
+}
+
+func proposedWith(t *testing.T, d parser, schema string, runs map[string]int64, known func(Table) Transactions) []*Proposal {
+	t.Helper()
 	parsed, err := d.ParseSchema(schema)
 	if err != nil {
 		t.Fatal(err)
@@ -34,10 +39,10 @@ func proposed(t *testing.T, d parser, schema string, runs map[string]int64) []*P
 		tables = append(tables, Table{Table: p, Bare: p.Schema != "stats"})
 	}
 	all := Collection{}
-	for text, n := range runs {
-		all.Add(d, workload.Statement{Text: text, Runs: n})
+	for sql, n := range runs {
+		all.Add(d, workload.Statement{SQL: sql, Runs: n})
 	}
-	return Propose(d, tables, all.Sorted())
+	return Propose(d, tables, all.Sorted(), known)
 }
 
 // line writes what is proposed of a table: counters, companions, and what is not.
@@ -45,6 +50,9 @@ func line(p *Proposal) string {
 	s := p.Table + ":"
 	if p.Guess {
 		s += " guess"
+	}
+	if p.Slotless != "" {
+		s += " slots: 0:"
 	}
 	for _, c := range p.Counters {
 		if p.Off == "" && c.Off == "" {
@@ -82,16 +90,24 @@ func TestPropose(t *testing.T) {
 		{"upsert", "mysql", "CREATE TABLE a (d DATE NOT NULL, p INT NOT NULL, n BIGINT NOT NULL, PRIMARY KEY (d, p))",
 			map[string]int64{"INSERT INTO a (d, p, n) VALUES ('2026-01-01', 2, 1) ON DUPLICATE KEY UPDATE n = n + VALUES(n)": 3}, []string{"a: n"}},
 		{"too narrow", "mysql", "CREATE TABLE a (id INT PRIMARY KEY, n SMALLINT, x DOUBLE)",
-			map[string]int64{"UPDATE a SET n = n + 1 WHERE id = 1": 3, "UPDATE a SET x = x + 1 WHERE id = 1": 3}, []string{"a: (n) (x)"}},
+			map[string]int64{"UPDATE a SET n = n + 1 WHERE id = 1": 3, "UPDATE a SET x = x + 1 WHERE id = 1": 3}, []string{"a: slots: 0: n (x)"}},
 		{"set more often than added to", "sqlite", "CREATE TABLE a (id INTEGER PRIMARY KEY, n INT NOT NULL DEFAULT 0)",
-			map[string]int64{"UPDATE a SET n = n + 1 WHERE id = 1": 3, "UPDATE a SET n = 5 WHERE id = 1": 4}, []string{"a: (n)"}},
-		{"set, and nobody knows how often", "sqlite", "CREATE TABLE a (id INTEGER PRIMARY KEY, n INT NOT NULL DEFAULT 0)",
+			map[string]int64{"UPDATE a SET n = n + 1 WHERE id = 1": 3, "UPDATE a SET n = 5 WHERE id = 1": 4}, []string{"a: slots: 0: n"}},
+		{"set, unknown how often", "sqlite", "CREATE TABLE a (id INTEGER PRIMARY KEY, n INT NOT NULL DEFAULT 0)",
 			map[string]int64{"UPDATE a SET n = n + 1 WHERE id = 1": 0, "UPDATE a SET n = 5 WHERE id = 1": 0,
-				"UPDATE a SET n = 0": 0}, []string{"a: n"}},
+				"UPDATE a SET n = 0": 0}, []string{"a: slots: 0: n"}},
 		{"ticket", "postgres", "CREATE TABLE a (id INT PRIMARY KEY, next BIGINT NOT NULL)",
-			map[string]int64{"UPDATE a SET next = next + 1 WHERE id = 1 RETURNING next": 3}, []string{"a: (next)"}},
+			map[string]int64{"UPDATE a SET next = next + 1 WHERE id = 1 RETURNING next": 3}, []string{"a: slots: 0: next"}},
+		{"a bound", "mysql", "CREATE TABLE a (id INT PRIMARY KEY, stock INT NOT NULL, sold INT NOT NULL)",
+			map[string]int64{"UPDATE a SET stock = stock - ?, sold = sold + ? WHERE id = ? AND stock >= ?": 3}, []string{"a: slots: 0: stock sold"}},
+		{"a version column", "mysql", "CREATE TABLE a (id INT PRIMARY KEY, version INT NOT NULL, s TEXT)",
+			map[string]int64{"UPDATE a SET version = version + 1, s = ? WHERE id = ? AND version = ?": 3}, []string{"a: (version)"}},
+		{"columns beside a counter, where one connection writes", "sqlite", "CREATE TABLE a (id INTEGER PRIMARY KEY, n INT NOT NULL, seen TEXT)",
+			map[string]int64{"UPDATE a SET n = n + 1, seen = CURRENT_TIMESTAMP WHERE id = 1": 3}, []string{"a: slots: 0: n"}},
+		{"no key, where one connection writes", "sqlite", "CREATE TABLE a (name TEXT, n INT NOT NULL)",
+			map[string]int64{"UPDATE a SET n = n + 1 WHERE name = 'x'": 3}, []string{"a: (n)"}},
 		{"the most added to first", "sqlite", "CREATE TABLE a (id INTEGER PRIMARY KEY, n INT); CREATE TABLE b (id INTEGER PRIMARY KEY, n INT)",
-			map[string]int64{"UPDATE a SET n = n + 1 WHERE id = 1": 3, "UPDATE b SET n = n + 1 WHERE id = 1": 4}, []string{"b: n", "a: n"}},
+			map[string]int64{"UPDATE a SET n = n + 1 WHERE id = 1": 3, "UPDATE b SET n = n + 1 WHERE id = 1": 4}, []string{"b: slots: 0: n", "a: slots: 0: n"}},
 		{"no counters", "postgres", "CREATE TABLE a (id INT PRIMARY KEY, n BIGINT, m BIGINT, s TEXT)",
 			map[string]int64{"UPDATE a SET n = m + 1 WHERE id = 1": 3, "UPDATE a SET s = s || 'x' WHERE id = 1": 3,
 				"UPDATE a SET m = $1 + 1 WHERE id = 1": 3, "SELECT n + 1 FROM a": 3}, nil},
@@ -123,6 +139,52 @@ func TestPropose(t *testing.T) {
 			for _, s := range []string{text.String(), bare} {
 				if _, err := slotsql.Parse([]byte(s), "slotsql.yaml"); err != nil {
 					t.Errorf("%v\n%s", err, s)
+				}
+			}
+		})
+	}
+}
+
+// slots: 0 is proposed where a log shows that no increment is in a transaction, and slots
+// where it does not.
+func TestProposeByTransactions(t *testing.T) {
+	const schema = "CREATE TABLE a (id INT PRIMARY KEY, n BIGINT NOT NULL, seen TIMESTAMP)"
+	plain, guarded := "UPDATE a SET n = n + 1, seen = now() WHERE id = 1", "UPDATE a SET n = n - 1 WHERE id = 1 AND n > 0"
+	volatile := "UPDATE a SET n = n + 1 WHERE id = 1 AND random() < 0.5"
+	for _, c := range []struct {
+		name       string
+		known      Transactions
+		statements []string
+		want       string
+	}{
+		{"not known", Transactions{}, []string{plain}, "a: n seen=latest"},
+		{"none in a transaction", Transactions{Outside: true, Why: "seen"}, []string{plain}, "a: slots: 0: n"},
+		{"some in a transaction", Transactions{Outside: true, Inside: true}, []string{plain}, "a: n seen=latest"},
+		{"all in transactions", Transactions{Inside: true}, []string{plain}, "a: n seen=latest"},
+		{"one that runs alone", Transactions{Outside: true, Why: "seen"}, []string{plain, volatile}, "a: n seen=latest"},
+		{"guarded, not known", Transactions{}, []string{guarded}, "a: slots: 0: n"},
+		{"guarded, in transactions", Transactions{Inside: true}, []string{guarded}, "a: (n)"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			runs := map[string]int64{}
+			for _, s := range c.statements {
+				runs[s] = 3
+			}
+			p := proposedWith(t, dialects["postgres"], schema, runs, func(Table) Transactions { return c.known })
+			if len(p) != 1 || line(p[0]) != c.want {
+				t.Fatalf("got %q, want %q", line(p[0]), c.want)
+			}
+			if c.known.Why != "" && p[0].Slotless != "" && !strings.Contains(p[0].Slotless, c.known.Why) {
+				t.Errorf("it does not say how that is known: %s", p[0].Slotless)
+			}
+			text, _ := Bare(p)
+			config, err := slotsql.Parse([]byte(text), "slotsql.yaml")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, table := range config.Tables() {
+				if (table.Slots == 0) != (p[0].Slotless != "") {
+					t.Errorf("%d slots in\n%s", table.Slots, text)
 				}
 			}
 		})
@@ -250,12 +312,12 @@ func TestDrop(t *testing.T) {
 func TestMerge(t *testing.T) {
 	d := dialects["mysql"]
 	all, file := Collection{}, Collection{}
-	all.Add(d, workload.Statement{Text: "UPDATE `a` SET `n` = `n` + ? WHERE ID = ?", Runs: 100, Time: 5})
+	all.Add(d, workload.Statement{SQL: "UPDATE `a` SET `n` = `n` + ? WHERE ID = ?", Runs: 100, Time: 5})
 	for i := range 3 {
-		file.Add(d, workload.Statement{Text: "update a set n=n+1 where id=7", Runs: 1, Line: i + 1})
+		file.Add(d, workload.Statement{SQL: "update a set n=n+1 where id=7", Runs: 1, Line: i + 1})
 	}
-	file.Add(d, workload.Statement{Text: "SELECT 'x'", Runs: 1, Line: 9})
-	file.Add(d, workload.Statement{Text: "ALTER TABLE a ADD COLUMN m INT", Runs: 1, Line: 10})
+	file.Add(d, workload.Statement{SQL: "SELECT 'x'", Runs: 1, Line: 9})
+	file.Add(d, workload.Statement{SQL: "ALTER TABLE a ADD COLUMN m INT", Runs: 1, Line: 10})
 	all.Merge(file)
 	s := all.Sorted()
 	if len(s) != 2 || s[0].Runs != 100 || s[0].Line != 1 || s[0].Time != 5 || s[1].Shape != "SELECT ?" || s[1].Line != 9 {

@@ -170,6 +170,7 @@ func (w *writer) table(indent string, p *Proposal, bare bool) {
 		w.line(indent + "  key: [" + strings.Join(key, ", ") + "]")
 		w.at[w.n] = Place{Proposal: p}
 	}
+	w.slots(indent, p, bare)
 	w.line(indent + "  counters:")
 	w.at[w.n] = Place{Proposal: p}
 	for _, c := range p.Counters {
@@ -216,6 +217,19 @@ func (w *writer) table(indent string, p *Proposal, bare bool) {
 	}
 }
 
+// slots writes how many slots a table has, where that is none.
+func (w *writer) slots(indent string, p *Proposal, bare bool) {
+	if p.Slotless == "" {
+		return
+	}
+	line := indent + "  slots: 0"
+	if !bare {
+		line += " # " + oneLine(p.Slotless)
+	}
+	w.line(line)
+	w.at[w.n] = Place{Proposal: p}
+}
+
 // reasons writes what speaks for a table, and what will be slow.
 func (w *writer) reasons(indent string, p *Proposal) {
 	var total time.Duration
@@ -227,10 +241,10 @@ func (w *writer) reasons(indent string, p *Proposal) {
 	} else if len(p.Adds) > 0 {
 		w.comment(indent, "Statements that add:")
 	}
-	w.uses(indent, p.Adds, true)
+	w.uses(indent, p, p.Adds, true)
 	if len(p.Slow) > 0 {
 		w.comment(indent, "Slow: slots are folded first (drained), then these run:")
-		w.uses(indent, p.Slow, false)
+		w.uses(indent, p, p.Slow, false)
 	}
 	w.notes(indent, p)
 }
@@ -241,7 +255,7 @@ func (w *writer) notes(indent string, p *Proposal) {
 	}
 }
 
-func (w *writer) uses(indent string, uses []Use, adds bool) {
+func (w *writer) uses(indent string, p *Proposal, uses []Use, adds bool) {
 	for i, u := range uses {
 		if i == maxUses {
 			w.comment(indent, fmt.Sprintf("  and %s (slotsql check --sql lists them)", plural(int64(len(uses)-i), "further statement")))
@@ -251,6 +265,8 @@ func (w *writer) uses(indent string, uses []Use, adds bool) {
 		switch {
 		case u.Kind != "":
 			w.comment(indent, "    "+u.Kind)
+		case u.Reason != "" && adds && p.Slotless != "":
+			w.comment(indent, "    runs one by one: "+u.Reason)
 		case u.Reason != "" && adds:
 			w.comment(indent, "    runs on the base row: "+u.Reason)
 		case u.Reason != "":

@@ -45,13 +45,13 @@ type Key struct {
 func (w *Worker) Find(ctx context.Context, t *rewrite.Table, job Job, after []any) (keys []Key, all bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), batchPatience)
 	defer cancel()
-	texts := w.Texts(t, after, nil)
-	step := texts.Find
+	statements := w.Statements(t, after, nil)
+	step := statements.Find
 	switch job {
 	case SweepSlots:
-		step = texts.Idle
+		step = statements.Idle
 	case ReclaimSlots:
-		step = texts.Orphans
+		step = statements.Orphans
 	}
 	rows, err := w.query(ctx, step, after)
 	if err != nil {
@@ -64,13 +64,13 @@ func (w *Worker) Find(ctx context.Context, t *rewrite.Table, job Job, after []an
 			return nil, false, err
 		}
 		for i, v := range r[:n] {
-			if b, ok := v.([]byte); ok && texts.BytesAreText {
+			if b, ok := v.([]byte); ok && statements.BytesAreText {
 				r[i] = string(b)
 			}
 		}
 		keys = append(keys, Key{r[:n], count})
 	}
-	return keys, texts.Unordered || len(keys) < findLimit, nil
+	return keys, statements.Unordered || len(keys) < findLimit, nil
 }
 
 // findLimit is how many keys are looked for at once.
@@ -84,14 +84,14 @@ const findLimit = 1000
 func (w *Worker) batch(ctx context.Context, t *rewrite.Table, job Job, after, upTo []any, most int) (n batchCount, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), batchPatience)
 	defer cancel()
-	texts := w.dialect.RollUp(t, dialect.RollUpPart{After: len(after) > 0, UpTo: len(upTo) > 0, Limit: findLimit, Rows: most})
+	statements := w.dialect.RollUp(t, dialect.RollUpPart{After: len(after) > 0, UpTo: len(upTo) > 0, Limit: findLimit, Rows: most})
 	begun := false
-	if err = w.Conn.Session().ExecAll(ctx, texts.Begin); err == nil {
+	if err = w.Conn.Session().ExecAll(ctx, statements.Begin); err == nil {
 		begun = true
-		n, err = w.work(ctx, texts, job, Bounds(t, after, upTo), most)
+		n, err = w.work(ctx, statements, job, Bounds(t, after, upTo), most)
 	}
 	if err == nil {
-		err = w.Conn.Session().ExecAll(ctx, texts.Commit)
+		err = w.Conn.Session().ExecAll(ctx, statements.Commit)
 	}
 	if err == nil {
 		return n, nil
@@ -99,7 +99,7 @@ func (w *Worker) batch(ctx context.Context, t *rewrite.Table, job Job, after, up
 	if job == MoveSlots || job == keepLatest {
 		err = w.Conn.Engine.Refused(t, err)
 	}
-	if rerr := w.Conn.Session().ExecAll(ctx, texts.Rollback); rerr != nil && (begun || !w.Conn.Engine.Retryable(err)) {
+	if rerr := w.Conn.Session().ExecAll(ctx, statements.Rollback); rerr != nil && (begun || !w.Conn.Engine.Retryable(err)) {
 		w.lost = true
 	}
 	return batchCount{}, err
@@ -109,15 +109,15 @@ func (w *Worker) batch(ctx context.Context, t *rewrite.Table, job Job, after, up
 // deleted, and how many it has merged, of which one is left for each key.
 type batchCount struct{ done, merged int }
 
-func (w *Worker) work(ctx context.Context, texts dialect.RollUp, job Job, values []any, most int) (n batchCount, err error) {
+func (w *Worker) work(ctx context.Context, statements dialect.RollUp, job Job, values []any, most int) (n batchCount, err error) {
 	switch job {
 	case SweepSlots, ReclaimSlots:
 		if err := w.fence(ctx); err != nil {
 			return n, err
 		}
-		steps := texts.Sweep
+		steps := statements.Sweep
 		if job == ReclaimSlots {
-			steps = texts.Reclaim
+			steps = statements.Reclaim
 		}
 		for _, s := range steps {
 			if n.done, err = w.exec(ctx, s, values); err != nil {
@@ -126,15 +126,15 @@ func (w *Worker) work(ctx context.Context, texts dialect.RollUp, job Job, values
 		}
 		return n, nil
 	}
-	steps := texts.Move
+	steps := statements.Move
 	if job == keepLatest {
-		steps = texts.Keep
+		steps = statements.Keep
 	}
-	if n.done, err = w.picked(ctx, texts.Pick, steps, texts.Unmoved, values); err != nil {
+	if n.done, err = w.picked(ctx, statements.Pick, steps, statements.Unmoved, values); err != nil {
 		return n, err
 	}
-	if job == MoveSlots && n.done > 0 && texts.Left.SQL != "" {
-		rows, err := w.query(ctx, texts.Left, values)
+	if job == MoveSlots && n.done > 0 && statements.Left.SQL != "" {
+		rows, err := w.query(ctx, statements.Left, values)
 		if err != nil {
 			return n, err
 		}
@@ -142,8 +142,8 @@ func (w *Worker) work(ctx context.Context, texts dialect.RollUp, job Job, values
 			return n, errors.Join(err, errLeft)
 		}
 	}
-	if len(texts.Merge) > 0 && (most == 0 || n.done < most) { // else there is more to move
-		n.merged, err = w.picked(ctx, texts.Gather, texts.Merge, dialect.Step{}, values)
+	if len(statements.Merge) > 0 && (most == 0 || n.done < most) { // else there is more to move
+		n.merged, err = w.picked(ctx, statements.Gather, statements.Merge, dialect.Step{}, values)
 	}
 	return n, err
 }
@@ -211,8 +211,8 @@ func Bounds(t *rewrite.Table, after, upTo []any) []any {
 	return values
 }
 
-// Texts returns the statements of the jobs for the keys between two ends.
-func (w *Worker) Texts(t *rewrite.Table, after, upTo []any) dialect.RollUp {
+// Statements returns the statements of the jobs for the keys between two ends.
+func (w *Worker) Statements(t *rewrite.Table, after, upTo []any) dialect.RollUp {
 	return w.dialect.RollUp(t, dialect.RollUpPart{After: len(after) > 0, UpTo: len(upTo) > 0, Limit: findLimit})
 }
 

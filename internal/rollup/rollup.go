@@ -70,6 +70,8 @@ type Table struct {
 	Conflicts int    `json:"conflicts"` // batches undone by a deadlock or a lock timeout
 	Errors    int    `json:"errors"`    // base rows whose slots could not be moved for another reason
 	Err       error  `json:"-"`         // the last such reason
+
+	name string // of its passes
 }
 
 func (t *Table) count(job Job, n batchCount, rows int) {
@@ -101,7 +103,7 @@ func Once(ctx context.Context, s *catalog.Catalog, o Options) (Report, error) {
 	}
 	defer w.Close()
 	report, err := w.pass(ctx)
-	w.release(context.WithoutCancel(ctx))
+	w.release(ctx)
 	return report, err
 }
 

@@ -10,11 +10,7 @@ import (
 // Run makes passes until ctx is done. Wake ends a wait early, and journal has the
 // journals looked at in between.
 func (w *Worker) Run(ctx context.Context, wake, journal <-chan struct{}) {
-	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-		defer cancel()
-		w.release(ctx)
-	}()
+	defer w.release(ctx)
 	failures := 0
 	for {
 		report, err := w.report(ctx, w.pass)
@@ -35,10 +31,10 @@ func (w *Worker) Run(ctx context.Context, wake, journal <-chan struct{}) {
 			failures = 0
 		}
 		timer := time.NewTimer(wait)
-		if err != nil || !report.Held { // another one works, or nobody can
+		if err != nil || !report.Held { // another worker has the lease, or none can have it
 			w.wait(ctx, timer, wake, nil, false)
 		} else {
-			w.wait(ctx, timer, wake, journal, w.catalog.Journals && report.Moved() >= slots.ManyJournalRows)
+			w.wait(ctx, timer, wake, journal, w.catalog.Journals() && report.Moved() >= slots.ManyJournalRows)
 		}
 		timer.Stop()
 		if ctx.Err() != nil {

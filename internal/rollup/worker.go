@@ -27,8 +27,10 @@ type Worker struct {
 	Conn  *catalog.View
 	lost  bool      // the connection is not to be used again
 	until time.Time // the lease is held, as far as is known
+	asked bool      // for the lease, so that the database may have it for this worker
 	size  int       // slot rows of a batch
 	swept time.Time // when slots that hold nothing were last deleted
+	noted time.Time // when the database was last told of a pass that has left nothing behind
 }
 
 // leaseName is the name of the lease.
@@ -48,25 +50,33 @@ const firstBatch = 100
 
 // Open makes the connection, and returns the tables as they are now.
 func (w *Worker) Open(ctx context.Context) (*catalog.Schema, error) {
+	if err := w.connect(ctx); err != nil {
+		return nil, err
+	}
+	return w.catalog.Open(ctx, w.Conn)
+}
+
+// connect makes the connection, anew where it is not to be used again.
+func (w *Worker) connect(ctx context.Context) error {
 	if w.lost || w.Conn != nil && w.Conn.Broken {
 		w.Close()
 	}
-	if w.Conn == nil {
-		raw, err := w.catalog.Dial(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if err := w.catalog.Meet(ctx, raw); err != nil {
-			_ = raw.Close()
-			return nil, err
-		}
-		w.Conn, w.lost = catalog.NewOwnView(ctx, w.catalog, raw), false
-		w.dialect = w.catalog.Dialect
-		if err := w.Conn.Session().ExecAll(ctx, w.dialect.RollUpSession()); err != nil {
-			return nil, err
-		}
+	if w.Conn != nil {
+		return nil
 	}
-	return w.catalog.Open(ctx, w.Conn)
+	raw, err := w.catalog.Dial(ctx)
+	if err != nil {
+		return err
+	}
+	if err := w.catalog.Meet(ctx, raw); err != nil {
+		_ = raw.Close()
+		return err
+	}
+	w.Conn, w.lost = catalog.NewOwnView(ctx, w.catalog, raw), false
+	w.dialect = w.catalog.Dialect
+	err = w.Conn.Session().ExecAll(ctx, w.dialect.RollUpSession())
+	w.lost = err != nil // without its settings it would wait for locks as an application does
+	return err
 }
 
 // Close ends the connection, if there is one. The worker can be used again.
@@ -97,6 +107,7 @@ func (w *Worker) lease(ctx context.Context) (held bool, err error) {
 	if f == nil || now.Before(w.until.Add(-w.Options.Lease*2/3)) {
 		return true, nil
 	}
+	w.asked = true
 	held, err = f.Lease(ctx, w.Conn.Session(), leaseName, w.holder, int(max(w.Options.Lease/time.Second, 1)))
 	if err != nil && w.Conn.Engine.SchemaChanged(err) {
 		if !w.catalog.Config.AutoMigrate() {
@@ -116,24 +127,42 @@ func (w *Worker) lease(ctx context.Context) (held bool, err error) {
 	return held, err
 }
 
-// release ends the lease, so that another worker need not wait for that.
+// release ends the lease, so that another worker need not wait for that. A pass that
+// was cancelled has taken its connection with it; the lease is ended on a new one then.
 func (w *Worker) release(ctx context.Context) {
-	if f := w.fencer(); f != nil && w.Conn != nil && !w.lost && !w.until.IsZero() {
-		for range 5 {
-			if err := f.Release(ctx, w.Conn.Session(), leaseName, w.holder); err == nil || !w.Conn.Engine.Retryable(err) {
-				break
-			}
-			time.Sleep(10 * time.Millisecond) // another one is looking at it
-		}
+	f := w.fencer()
+	if f == nil || !w.asked {
+		return
 	}
 	w.until = time.Time{}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releasePatience)
+	defer cancel()
+	if w.connect(ctx) != nil {
+		return
+	}
+	for attempt := 0; ; attempt++ {
+		err := f.Release(ctx, w.Conn.Session(), leaseName, w.holder)
+		w.asked = err != nil
+		if err == nil || !w.Conn.Engine.Retryable(err) || w.Rest(ctx, true, attempt) != nil { // another one is looking at it
+			return
+		}
+	}
 }
+
+// releasePatience is how long a worker that ends tries to give back its lease. Another one would
+// wait for that up to Options.Lease, so that a server which is merely slow is worth waiting for.
+const releasePatience = 10 * time.Second
 
 // pass goes over all tables once. Slots that hold nothing are deleted first,
 // when that is due: those that the pass before has emptied and that are still
 // empty.
 func (w *Worker) pass(ctx context.Context) (report Report, err error) {
-	return w.over(ctx, func(*rewrite.Table) bool { return true }, time.Since(w.swept) >= w.Options.Idle)
+	begun := time.Now()
+	report, err = w.over(ctx, func(*rewrite.Table) bool { return true }, time.Since(w.swept) >= w.Options.Idle)
+	if err == nil && report.Held {
+		err = w.note(ctx, begun, report)
+	}
+	return report, err
 }
 
 // journals goes over the tables whose slots are a journal, and leaves what holds
@@ -162,7 +191,7 @@ func (w *Worker) over(ctx context.Context, these func(*rewrite.Table) bool, swee
 		if !these(t) {
 			continue
 		}
-		tr := Table{Table: t.Name}
+		tr := Table{Table: t.Name, name: PassName(t)}
 		tally := tallyOf(w.catalog.Dialect.Name(), t.Name)
 		begun := time.Now()
 		err := w.table(ctx, t, sweep, &tr)
@@ -182,7 +211,7 @@ func (w *Worker) over(ctx context.Context, these func(*rewrite.Table) bool, swee
 	if sweep {
 		w.swept = start
 	}
-	if sc.Lacking && w.catalog.Beside {
+	if sc.Lacking && w.catalog.Role.Beside {
 		w.catalog.Expire() // slot tables may be made at any time
 	}
 	return report, nil
@@ -247,7 +276,7 @@ func (w *Worker) Walk(ctx context.Context, t *rewrite.Table, job Job, tr *Table)
 //nolint:funlen // one decision for each way that a batch ends
 func (w *Worker) try(ctx context.Context, t *rewrite.Table, job Job, after []any, keys []Key, rows int, tr *Table) (ok bool, err error) {
 	upTo := keys[len(keys)-1].Values
-	divisible := job == MoveSlots && w.Texts(t, after, upTo).Divisible
+	divisible := job == MoveSlots && w.Statements(t, after, upTo).Divisible
 	journal := t.Counter.Layout == rewrite.LayoutJournal
 	most := 0
 	if divisible && journal {

@@ -6,52 +6,12 @@ import (
 	"time"
 
 	"github.com/slotsql/slotsql/internal/slots"
-	"github.com/slotsql/slotsql/rewrite"
 )
 
 // Placement adaptive: an increment of a cold row is the application's own statement on
 // the base row, alone or in a group, and one of a hot row goes to a slot. See slots.Heat
-// for which is which. Either is exact at every moment, whatever the other is doing.
-
-// onColdRow reports whether an increment is to run on its base row, because its row is
-// cold. In a transaction the row is then held until that ends.
-func (r *Run) onColdRow() bool {
-	c := r.conn
-	counter := r.Plan.Increment.Table.Counter
-	if counter.Placement != rewrite.PlacementAdaptive || counter.Layout == rewrite.LayoutJournal || !r.incrementFitsBase() {
-		return false
-	}
-	row, keyed := r.rowKey()
-	if !keyed {
-		return false
-	}
-	row.Node = 0 // nodes of a cluster have the row in common
-	if !c.Tx.KeepsLocks() {
-		heatOf := c.Shared.heat.Hot
-		if g := r.Plan.Group; g != nil && g.Many != nil {
-			heatOf = c.Shared.heat.HotRow // a crowd shares statements on base rows
-		}
-		hot, became := heatOf(row)
-		if r.Plan.tally.heatedRow(became); !hot {
-			r.row = row
-		}
-		return !hot
-	}
-	hot, counted := c.counting[row]
-	if !counted {
-		var became bool
-		hot, became = c.Shared.heat.Hold(row)
-		r.Plan.tally.heatedRow(became)
-		if c.counting == nil {
-			c.counting = map[slots.RowKey]bool{}
-		}
-		c.counting[row] = hot
-	}
-	if !hot {
-		r.row = row
-	}
-	return !hot
-}
+// for which is which, and onColdRow for the choice. Either is exact at every moment,
+// whatever the other is doing.
 
 // execColdRow runs an increment of a cold row, together with others that overlap with it.
 func (r *Run) execColdRow(ctx context.Context) (driver.Result, error) {
@@ -66,7 +26,7 @@ func (r *Run) execColdRow(ctx context.Context) (driver.Result, error) {
 	return r.execCold(ctx)
 }
 
-// execCold runs the increment's own text on the base row.
+// execCold runs the increment, as it is written, on the base row.
 func (r *Run) execCold(ctx context.Context) (driver.Result, error) {
 	start := time.Now()
 	res, n, err := r.execTouching(ctx)
@@ -74,7 +34,7 @@ func (r *Run) execCold(ctx context.Context) (driver.Result, error) {
 	switch {
 	case err != nil:
 		retries := r.row != (slots.RowKey{}) && r.conn.InAutocommit() && ctx.Err() == nil
-		if retries && r.conn.Engine.Conflict(err) && r.conn.Engine.NotApplied(err) {
+		if retries && r.deadlocked(err) && r.conn.Engine.NotApplied(err) {
 			return r.execIncrement(ctx) // the row is hot now, and others are not in the way in a slot
 		}
 		if r.conn.InAutocommit() && r.conn.Engine.SlotFull(err) {
@@ -87,6 +47,14 @@ func (r *Run) execCold(ctx context.Context) (driver.Result, error) {
 	r.Plan.tally.ranCold()
 	r.note(r.Plan.Increment.Row, onBase)
 	return res, r.holdIncrement(ctx)
+}
+
+// deadlocked reports whether the statement was undone because it and others waited for each
+// other. In a cluster that may be a lock timeout: nothing else finds out that an applier waits
+// for a lock whose holder waits for the applier.
+func (r *Run) deadlocked(err error) bool {
+	e := &r.conn.Engine
+	return e.Conflict(err) || r.conn.Cluster && e.LockTimeout(err)
 }
 
 // took notes how an update of a base row has gone.

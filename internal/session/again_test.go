@@ -12,10 +12,10 @@ import (
 	"github.com/slotsql/slotsql/internal/link"
 )
 
-// conflicts fails the first n texts that a condition holds for.
-func conflicts(s *fake.Server, n int, at func(text string) bool) {
-	s.Arm(func(_ int, text string) *fake.Misfortune {
-		if n == 0 || !at(text) {
+// conflicts fails the first n statements that a condition holds for.
+func conflicts(s *fake.Server, n int, at func(query string) bool) {
+	s.Arm(func(_ int, query string) *fake.Misfortune {
+		if n == 0 || !at(query) {
 			return nil
 		}
 		n--
@@ -24,7 +24,7 @@ func conflicts(s *fake.Server, n int, at func(text string) bool) {
 }
 
 func prefix(p string) func(string) bool {
-	return func(text string) bool { return strings.HasPrefix(text, p) }
+	return func(query string) bool { return strings.HasPrefix(query, p) }
 }
 
 // What has been undone is run again, and takes effect once.
@@ -33,7 +33,7 @@ func TestAgain(t *testing.T) {
 	for way, d := range fake.Ways {
 		for name, sc := range scenarios {
 			if way == "nesting" && name == "change" {
-				continue // an engine with one writer has no conflicts, and nobody asks what it changes
+				continue // an engine with one writer has no conflicts, and its changes are not looked at
 			}
 			if !strings.Contains(name, "increment") && name != "drain" && name != "change" {
 				continue
@@ -44,25 +44,25 @@ func TestAgain(t *testing.T) {
 			if err := sc.run(t.Context(), db); err != nil {
 				t.Fatal(err)
 			}
-			for _, text := range server.Ran() {
-				if strings.HasPrefix(text, "RELEASE") {
+			for _, query := range server.Ran() {
+				if strings.HasPrefix(query, "RELEASE") {
 					continue // the way back has it, too
 				}
 				for _, times := range []int{1, 2, link.MaxTries - 1} {
 					server := &fake.Server{Affected: sc.affected}
 					db := openFake(t, d, fake.Connector{Server: server})
-					conflicts(server, times, func(t string) bool { return t == text })
+					conflicts(server, times, func(t string) bool { return t == query })
 					err := sc.run(t.Context(), db)
 					if err != nil {
-						t.Errorf("%s, %s, %d times at %s: %v", way, name, times, text, err)
+						t.Errorf("%s, %s, %d times at %s: %v", way, name, times, query, err)
 					}
 					for _, effect := range sc.effects {
 						if got := server.CountPrefix(effect); got != 1 {
-							t.Errorf("%s, %s, %d times at %s: applied %d times", way, name, times, text, got)
+							t.Errorf("%s, %s, %d times at %s: applied %d times", way, name, times, query, got)
 						}
 					}
 					if server.LeftOpen() != 0 {
-						t.Errorf("%s, %s, %s: a transaction is left open", way, name, text)
+						t.Errorf("%s, %s, %s: a transaction is left open", way, name, query)
 					}
 				}
 			}
@@ -73,7 +73,7 @@ func TestAgain(t *testing.T) {
 // The number of tries is bounded, and then the error is the engine's.
 func TestAgainEnds(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct{ text, at string }{
+	for name, c := range map[string]struct{ sql, at string }{
 		"increment":      {increment, upserted},
 		"change":         {changing, changing},
 		"drain":          {drained, drained},
@@ -83,10 +83,10 @@ func TestAgainEnds(t *testing.T) {
 		server := &fake.Server{}
 		db := openFake(t, fake.Probing, fake.Connector{Server: server})
 		conflicts(server, -1, prefix(c.at))
-		_, err := db.ExecContext(t.Context(), c.text)
+		_, err := db.ExecContext(t.Context(), c.sql)
 		tries := 0
-		for _, text := range server.Ran() {
-			if strings.HasPrefix(text, c.at) && !strings.HasPrefix(text, "ROLLBACK") {
+		for _, query := range server.Ran() {
+			if strings.HasPrefix(query, c.at) && !strings.HasPrefix(query, "ROLLBACK") {
 				tries++
 			}
 		}
@@ -105,15 +105,15 @@ func TestSeveralNotAgain(t *testing.T) {
 	for way, d := range fake.Ways {
 		server := &fake.Server{}
 		db := openFake(t, d, fake.Connector{Server: server})
-		text := changing + "; " + changing
+		query := changing + "; " + changing
 		n := 0
 		conflicts(server, -1, func(t string) bool {
-			if t == text {
+			if t == query {
 				n++
 			}
-			return t == text
+			return t == query
 		})
-		if _, err := db.ExecContext(t.Context(), text); !errors.Is(err, fake.ErrConflict) || n != 1 {
+		if _, err := db.ExecContext(t.Context(), query); !errors.Is(err, fake.ErrConflict) || n != 1 {
 			t.Errorf("%s: %d tries, %v", way, n, err)
 		}
 	}
@@ -136,7 +136,7 @@ func TestNotAgainInTransaction(t *testing.T) {
 			if how == "autocommit=0" && way != "probing" {
 				continue
 			}
-			for _, text := range []string{increment, changing, drained} {
+			for _, query := range []string{increment, changing, drained} {
 				server := &fake.Server{}
 				db := openFake(t, d, fake.Connector{Server: server})
 				c, err := db.Conn(t.Context())
@@ -146,19 +146,19 @@ func TestNotAgainInTransaction(t *testing.T) {
 				if err := f(t.Context(), c); err != nil {
 					t.Fatal(err)
 				}
-				if how == "autocommit=0" && text == drained {
+				if how == "autocommit=0" && query == drained {
 					continue // the engine is asked
 				}
 				n := 0
-				conflicts(server, -1, func(text string) bool {
-					if strings.HasPrefix(text, upserted) || text == changing || text == drained {
+				conflicts(server, -1, func(query string) bool {
+					if strings.HasPrefix(query, upserted) || query == changing || query == drained {
 						n++
 						return true
 					}
 					return false
 				})
-				if _, err := c.ExecContext(t.Context(), text); !errors.Is(err, fake.ErrConflict) || n != 1 {
-					t.Errorf("%s, %s: %s: %d tries, %v", way, how, text, n, err)
+				if _, err := c.ExecContext(t.Context(), query); !errors.Is(err, fake.ErrConflict) || n != 1 {
+					t.Errorf("%s, %s: %s: %d tries, %v", way, how, query, n, err)
 				}
 			}
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/slotsql/slotsql/internal/fake"
 )
 
-// A parent that says that its connection is to be replaced, as go-sql-driver does
+// A parent that asks for its connection to be replaced, as go-sql-driver does
 // with rejectReadOnly=true after a failover, is heard before anything of the
 // statement has been applied: database/sql takes another connection.
 func TestReplacedConnection(t *testing.T) {
@@ -22,17 +22,17 @@ func TestReplacedConnection(t *testing.T) {
 			"fallback":       scenarios["fallback"],
 		} {
 			server := &fake.Server{Affected: sc.affected}
-			db := openFaulty(t, d, server)
+			db := openFake(t, d, fake.Connector{Server: server})
 			server.Arm(nil)
 			if err := sc.run(t.Context(), db); err != nil {
 				t.Fatal(err)
 			}
-			for k, text := range server.Ran() {
-				if word, _, _ := strings.Cut(text, " "); word == "COMMIT" || word == "RELEASE" {
+			for k, query := range server.Ran() {
+				if word, _, _ := strings.Cut(query, " "); word == "COMMIT" || word == "RELEASE" {
 					break // it may have been applied
 				}
 				fresh := &fake.Server{Affected: sc.affected}
-				db := openFaulty(t, d, fresh)
+				db := openFake(t, d, fake.Connector{Server: fresh})
 				failed := false
 				fresh.Arm(func(step int, _ string) *fake.Misfortune {
 					if step == k && !failed {
@@ -42,11 +42,11 @@ func TestReplacedConnection(t *testing.T) {
 					return nil
 				})
 				if err := sc.run(context.WithoutCancel(t.Context()), db); err != nil {
-					t.Errorf("%s, %s: %s: %v", way, name, text, err)
+					t.Errorf("%s, %s: %s: %v", way, name, query, err)
 				}
 				for _, effect := range sc.effects {
 					if n := fresh.CountPrefix(effect); n != 1 {
-						t.Errorf("%s, %s: %s: applied %d times", way, name, text, n)
+						t.Errorf("%s, %s: %s: applied %d times", way, name, query, n)
 					}
 				}
 			}

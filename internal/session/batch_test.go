@@ -178,7 +178,7 @@ func TestCoalesceRowsCancelLeader(t *testing.T) {
 	}
 }
 
-// A statement for many rows for which nobody waits any more is cancelled.
+// A statement for many rows for which no caller waits any more is cancelled.
 func TestCoalesceRowsCancelAll(t *testing.T) {
 	t.Parallel()
 	c := newCrowd(t)

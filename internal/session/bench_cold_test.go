@@ -7,7 +7,7 @@ import (
 	"github.com/slotsql/slotsql/dialect/postgres"
 )
 
-// BenchmarkCold is the way of an increment of a row that nobody else counts: the
+// BenchmarkCold is the way of an increment of a row that no other session counts: the
 // application's own statement. BenchmarkWay's plain is what it would be without slotsql.
 func BenchmarkCold(b *testing.B) {
 	s, _ := benchShared(b, postgres.New(), "adaptive")

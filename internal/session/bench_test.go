@@ -58,15 +58,15 @@ func (idleRows) Close() error              { return nil }
 func (idleRows) Next([]driver.Value) error { return io.EOF }
 
 const (
-	textUntouched = "SELECT id, name, email FROM users WHERE id = ? AND deleted_at IS NULL"
-	textIncrement = "UPDATE posts SET views = views + 1 WHERE id = ?"
-	textRead      = "SELECT id, title, views FROM posts WHERE id = ?"
-	textDrain     = "UPDATE posts SET views = 0 WHERE id = ?"
+	sqlUntouched = "SELECT id, name, email FROM users WHERE id = ? AND deleted_at IS NULL"
+	sqlIncrement = "UPDATE posts SET views = views + 1 WHERE id = ?"
+	sqlRead      = "SELECT id, title, views FROM posts WHERE id = ?"
+	sqlDrain     = "UPDATE posts SET views = 0 WHERE id = ?"
 )
 
 // benchShared is a connector's state with one counter table, as if read from
 // a database.
-func benchShared(b *testing.B, d dialect.Dialect, placement string) (*Shared, *catalog.Schema) {
+func benchShared(b testing.TB, d dialect.Dialect, placement string) (*Shared, *catalog.Schema) {
 	b.Helper()
 	cfg, err := config.Parse([]byte("version: 1\ndefaults: {slots: 64, placement: "+placement+"}\ntables: {posts: {counters: {views: }}}"), "slotsql.yaml")
 	if err != nil {
@@ -76,9 +76,9 @@ func benchShared(b *testing.B, d dialect.Dialect, placement string) (*Shared, *c
 	posts := &rewrite.Table{
 		Schema: "main", Name: "posts",
 		Columns: []rewrite.Column{
-			{Name: "id", Type: "bigint", Numeric: rewrite.Integer, Bits: 64},
+			{Name: "id", Type: "bigint", NumericType: rewrite.NumericType{Numeric: rewrite.Integer, Bits: 64}},
 			{Name: "title", Type: "text"},
-			{Name: "views", Type: "bigint", Numeric: rewrite.Integer, Bits: 64},
+			{Name: "views", Type: "bigint", NumericType: rewrite.NumericType{Numeric: rewrite.Integer, Bits: 64}},
 		},
 		Uniques: []rewrite.Unique{{Name: "posts_pkey", Primary: true, Columns: []string{"id"}}},
 	}
@@ -86,7 +86,7 @@ func benchShared(b *testing.B, d dialect.Dialect, placement string) (*Shared, *c
 	sc := &catalog.Schema{Catalog: s.Catalog, Tables: []*rewrite.Table{posts}, Known: map[string]*rewrite.Table{}}
 	sc.Planner = rewrite.Planner{Dialect: d, Catalog: sc}
 	sc.Known[sc.NameKey([]rewrite.Ident{{Name: "posts"}})] = posts
-	s.First = sc
+	s.Home.Facts = sc
 	return s, sc
 }
 
@@ -113,30 +113,30 @@ func BenchmarkWay(b *testing.B) {
 		name string
 		conn driver.Conn
 	}{{"plain", idleConn{}}, {"sqlmw", through}, {"slotsql", benchConn(b)}} {
-		b.Run("op=exec-untouched/way="+way.name, func(b *testing.B) { benchExec(b, way.conn, textUntouched, args) })
-		b.Run("op=query-untouched/way="+way.name, func(b *testing.B) { benchQuery(b, way.conn, textUntouched, args) })
+		b.Run("op=exec-untouched/way="+way.name, func(b *testing.B) { benchExec(b, way.conn, sqlUntouched, args) })
+		b.Run("op=query-untouched/way="+way.name, func(b *testing.B) { benchQuery(b, way.conn, sqlUntouched, args) })
 		if way.name == "slotsql" {
-			b.Run("op=exec-increment/way="+way.name, func(b *testing.B) { benchExec(b, way.conn, textIncrement, args) })
-			b.Run("op=query-read/way="+way.name, func(b *testing.B) { benchQuery(b, way.conn, textRead, args) })
+			b.Run("op=exec-increment/way="+way.name, func(b *testing.B) { benchExec(b, way.conn, sqlIncrement, args) })
+			b.Run("op=query-read/way="+way.name, func(b *testing.B) { benchQuery(b, way.conn, sqlRead, args) })
 		}
 	}
 }
 
-func benchExec(b *testing.B, c driver.Conn, text string, args []driver.NamedValue) {
+func benchExec(b *testing.B, c driver.Conn, query string, args []driver.NamedValue) {
 	e, ctx := c.(driver.ExecerContext), b.Context()
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := e.ExecContext(ctx, text, args); err != nil {
+		if _, err := e.ExecContext(ctx, query, args); err != nil {
 			b.Fatal(err)
 		}
 	}
 }
 
-func benchQuery(b *testing.B, c driver.Conn, text string, args []driver.NamedValue) {
+func benchQuery(b *testing.B, c driver.Conn, query string, args []driver.NamedValue) {
 	q, ctx := c.(driver.QueryerContext), b.Context()
 	b.ReportAllocs()
 	for b.Loop() {
-		rows, err := q.QueryContext(ctx, text, args)
+		rows, err := q.QueryContext(ctx, query, args)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -157,7 +157,7 @@ func BenchmarkDatabaseSQL(b *testing.B) {
 			defer way.db.Close()
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := way.db.Exec(textUntouched, 1); err != nil {
+				if _, err := way.db.Exec(sqlUntouched, 1); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -181,7 +181,7 @@ func (c bareConnector) Connect(ctx context.Context) (driver.Conn, error) {
 // BenchmarkPlanCached finds a plan that has been made; parallel, by one
 // connection per CPU.
 func BenchmarkPlanCached(b *testing.B) {
-	for _, t := range []struct{ name, text string }{{"untouched", textUntouched}, {"increment", textIncrement}} {
+	for _, t := range []struct{ name, sql string }{{"untouched", sqlUntouched}, {"increment", sqlIncrement}} {
 		s, _ := benchShared(b, sqlite.New(), "connection")
 		b.Run(t.name, func(b *testing.B) {
 			c, err := NewConn(b.Context(), s, idleConn{})
@@ -191,7 +191,7 @@ func BenchmarkPlanCached(b *testing.B) {
 			ctx := b.Context()
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := c.Plan(ctx, t.text); err != nil {
+				if _, err := c.Plan(ctx, t.sql); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -206,7 +206,7 @@ func BenchmarkPlanCached(b *testing.B) {
 				}
 				ctx := b.Context()
 				for pb.Next() {
-					if _, err := c.Plan(ctx, t.text); err != nil {
+					if _, err := c.Plan(ctx, t.sql); err != nil {
 						b.Error(err)
 						return
 					}
@@ -216,18 +216,18 @@ func BenchmarkPlanCached(b *testing.B) {
 	}
 }
 
-// BenchmarkPlanUncached makes a plan: for a text that names no configured
+// BenchmarkPlanUncached makes a plan: for a statement that names no configured
 // table, by looking for the name; for others, by parsing.
 func BenchmarkPlanUncached(b *testing.B) {
 	for _, d := range []dialect.Dialect{mysql.New(), postgres.New(), sqlite.New()} {
-		for _, t := range []struct{ name, text string }{
-			{"untouched", textUntouched}, {"increment", textIncrement}, {"read", textRead}, {"drain", textDrain},
+		for _, t := range []struct{ name, sql string }{
+			{"untouched", sqlUntouched}, {"increment", sqlIncrement}, {"read", sqlRead}, {"drain", sqlDrain},
 		} {
-			text := t.text
+			query := t.sql
 			if d.Lexis().DollarParam {
-				text = text[:len(text)-1] + "$1"
+				query = query[:len(query)-1] + "$1"
 				if t.name == "untouched" {
-					text = "SELECT id, name, email FROM users WHERE id = $1 AND deleted_at IS NULL"
+					query = "SELECT id, name, email FROM users WHERE id = $1 AND deleted_at IS NULL"
 				}
 			}
 			b.Run(d.Name()+"/"+t.name, func(b *testing.B) {
@@ -236,7 +236,7 @@ func BenchmarkPlanUncached(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				p, err := c.Plan(b.Context(), text)
+				p, err := c.Plan(b.Context(), query)
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -250,7 +250,7 @@ func BenchmarkPlanUncached(b *testing.B) {
 				for b.Loop() {
 					s.Untouched.Clear()
 					sc.Plans.Clear()
-					if _, err := c.Plan(b.Context(), text); err != nil {
+					if _, err := c.Plan(b.Context(), query); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -260,14 +260,14 @@ func BenchmarkPlanUncached(b *testing.B) {
 }
 
 // BenchmarkPlanChurn makes plans for an application that writes its values
-// into its texts, so that no text comes twice and the cache is always full.
+// into its SQL, so that no statement comes twice and the cache is always full.
 func BenchmarkPlanChurn(b *testing.B) {
-	for _, t := range []struct{ name, text string }{{"untouched", textUntouched}, {"increment", textIncrement}} {
+	for _, t := range []struct{ name, sql string }{{"untouched", sqlUntouched}, {"increment", sqlIncrement}} {
 		b.Run(t.name, func(b *testing.B) {
 			c, n := benchConn(b), 0
 			next := func() {
 				n++
-				if _, err := c.Plan(b.Context(), t.text[:len(t.text)-1]+strconv.Itoa(n)); err != nil {
+				if _, err := c.Plan(b.Context(), t.sql[:len(t.sql)-1]+strconv.Itoa(n)); err != nil {
 					b.Fatal(err)
 				}
 			}

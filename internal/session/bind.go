@@ -54,6 +54,10 @@ func (r *Run) bind(args []rewrite.Arg) ([]driver.NamedValue, error) {
 			out[i] = driver.NamedValue{Ordinal: i + 1, Value: slots.Decimal(r.with.Rows[0].Sums[a.Total-1], share.Scale)}
 			continue
 		}
+		if a.Portion != rewrite.NoPortion {
+			out[i] = driver.NamedValue{Ordinal: i + 1, Value: r.take.number(a.Portion)}
+			continue
+		}
 		if a.Many != rewrite.NotMany {
 			out[i] = driver.NamedValue{Ordinal: i + 1, Value: r.with.Value(a, r.Plan.Increment.Coalesced.Shares)}
 			continue
@@ -95,27 +99,9 @@ func (r *Run) added(v any, plus rewrite.Arg) any {
 	return a + b
 }
 
-// textCall returns the arguments of the plan's text.
-func (r *Run) textCall() (call, error) {
-	if r.Plan.Read.Args == nil {
-		return r.call, nil
-	}
-	args, err := r.bind(r.Plan.Read.Args)
-	if errors.Is(err, errNoArgument) {
-		return r.call, nil // the parent has its own word for that
-	}
-	if extra := r.Plan.Inputs; extra < len(r.call.args) {
-		args = append(args, r.call.args[extra:]...)
-		for i := range args {
-			args[i].Ordinal = i + 1
-		}
-	}
-	return call{args: args, options: r.call.options}, err
-}
-
 var errNoArgument = errors.New("slotsql: the statement has a placeholder without an argument")
 
-// complete reports whether every placeholder of the drain has its argument. A text
+// complete reports whether every placeholder of the drain has its argument. A statement
 // that lacks one cannot run, so it needs no drain either.
 func (r *Run) complete() bool {
 	for _, d := range r.Plan.Drain.Tables {
@@ -135,69 +121,10 @@ func placeholderName(a rewrite.Arg) string {
 	return fmt.Sprint(a.Index + 1)
 }
 
-// incrementFits reports whether the arguments are such that the increment may be
-// slotted.
-func (r *Run) incrementFits() bool {
-	inc := r.Plan.Increment
-	if len(r.call.args) > r.Plan.Inputs {
-		return false // for the parent to refuse
-	}
-	for _, a := range inc.NotNumber {
-		v, ok := r.value(a)
-		if !ok || isNumber(v.Value) {
-			return false
-		}
-	}
-	if !r.certain(inc.Forms) {
-		return false
-	}
-	for _, g := range inc.Given {
-		v, ok := r.value(g.Arg)
-		if !ok || !taken(g, v.Value) {
-			return false
-		}
-	}
-	for _, a := range inc.Args {
-		if a.Slot {
-			continue
-		}
-		if _, ok := r.value(a); !ok {
-			return false
-		}
-	}
-	return r.fits(inc.Deltas, inc.NonZero)
-}
-
-// againstSide reports whether slots do not take what the increment adds: the counter has
-// bounds, and its slots hold portions of the other sign.
-func (r *Run) againstSide() bool {
-	for _, d := range r.Plan.Increment.Deltas {
-		if d.Side == rewrite.AnySide {
-			continue
-		}
-		v, ok := r.value(d.Arg)
-		d.NonNegative = true
-		if d.Side == rewrite.NeverPositive {
-			d.Arg.Negate = !d.Arg.Negate
-		}
-		if _, fits := checkDelta(d, v.Value); ok && !fits {
-			return true
-		}
-	}
-	return false
-}
-
-// baseFits reports whether the arguments are such that the original text may run on
+// baseFits reports whether the arguments are such that the original statement may run on
 // the base table without a drain.
 func (r *Run) baseFits() bool {
 	return r.covered() && r.fits(r.Plan.Base.Require, true)
-}
-
-// incrementFitsBase reports whether the original text of an increment, with its
-// arguments, is exact on the base table, beside whatever its slots hold.
-func (r *Run) incrementFitsBase() bool {
-	require, ok := r.Plan.Increment.OnBase()
-	return ok && r.fits(require, true)
 }
 
 // covered reports whether every argument which a CASE without ELSE has to know is

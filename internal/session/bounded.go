@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"database/sql/driver"
+	"time"
 )
 
 // Guarded statements on bounded counters: see rewrite.Bounded for what the base row alone
@@ -33,8 +34,13 @@ func (r *Run) execBounded(ctx context.Context) (driver.Result, error) {
 		} else if held {
 			return r.because(heldToSnapshot).execDrained(ctx)
 		}
+		if res, err := r.execPortion(ctx); res != nil || err != nil {
+			return res, err
+		}
 	}
+	start := time.Now()
 	res, n, err := r.execTouching(ctx)
+	r.took(time.Since(start), err)
 	switch {
 	case err != nil && !r.refusedBase(err):
 		return nil, err
@@ -46,7 +52,7 @@ func (r *Run) execBounded(ctx context.Context) (driver.Result, error) {
 	return res, nil
 }
 
-// refusedBase reports whether an error says that the base row does not take what the total
+// refusedBase reports whether an error means that the base row does not take what the total
 // may, and nothing of the statement is left.
 func (r *Run) refusedBase(err error) bool {
 	return r.conn.Engine.SlotFull(err) && (r.conn.InAutocommit() || r.conn.Engine.Watcher == nil)

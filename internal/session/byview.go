@@ -50,7 +50,7 @@ func (r *Run) refuse(ctx context.Context, or string) error {
 
 func (r *Run) execByView(ctx context.Context) (res driver.Result, err error) {
 	err = r.inOneSnapshot(ctx, r.bareToAll, func() error {
-		res, err = r.execText(ctx)
+		res, err = r.execSQL(ctx)
 		return err
 	})
 	if err != nil {
@@ -65,8 +65,8 @@ func (r *Run) queryByView(ctx context.Context) (rows driver.Rows, err error) {
 		for _, d := range r.Plan.Drain.Tables {
 			checks = append(checks, rewrite.FullSlots(r.conn.Dialect(), d.Table))
 		}
-		if text := g.Guarded(r.Plan.Text, checks); text != "" {
-			return r.queryGuarded(ctx, g, text)
+		if query := g.Guarded(r.Plan.SQL, checks); query != "" {
+			return r.queryGuarded(ctx, g, query)
 		}
 	}
 	err = r.inOneSnapshot(ctx, r.bare, func() error {
@@ -81,20 +81,20 @@ func (r *Run) queryByView(ctx context.Context) (rows driver.Rows, err error) {
 
 // queryGuarded runs a query that fails when there are slots. In a transaction it is run
 // under a savepoint: the transaction goes on.
-func (r *Run) queryGuarded(ctx context.Context, g dialect.QueryGuard, text string) (driver.Rows, error) {
+func (r *Run) queryGuarded(ctx context.Context, g dialect.QueryGuard, query string) (driver.Rows, error) {
 	open, err := r.conn.InTransaction(ctx)
 	if err != nil {
 		return nil, err
 	}
 	guarded := *r.Plan.Plan
-	guarded.Text = text
+	guarded.SQL = query
 	for tries := 0; ; tries++ {
 		if open {
 			if err := r.control(ctx, savepoint); err != nil {
 				return nil, err
 			}
 		}
-		rows, err := direct{r.conn}.queryText(ctx, &guarded, r.call)
+		rows, err := direct{r.conn}.querySQL(ctx, &guarded, r.call)
 		if err == nil {
 			rows, err = bufferRows(rows, func(err error) error { return err })
 		}
@@ -120,7 +120,7 @@ func (r *Run) queryGuarded(ctx context.Context, g dialect.QueryGuard, text strin
 
 // inOneSnapshot runs a statement in a transaction with one snapshot that shows no slots: the
 // application's, where it has such a one, or else one of its own.
-func (r *Run) inOneSnapshot(ctx context.Context, isBare func(context.Context) (bool, error), text func() error) error {
+func (r *Run) inOneSnapshot(ctx context.Context, isBare func(context.Context) (bool, error), statement func() error) error {
 	c := r.conn
 	d := c.Shared.Dialect.(dialect.RightsReader)
 	open, err := c.InTransaction(ctx)
@@ -153,7 +153,7 @@ func (r *Run) inOneSnapshot(ctx context.Context, isBare func(context.Context) (b
 			bare, err = isBare(ctx)
 		}
 		if err == nil && bare {
-			return end(text())
+			return end(statement())
 		}
 		if eerr := end(err); eerr != nil {
 			return eerr
@@ -168,7 +168,7 @@ func (r *Run) inOneSnapshot(ctx context.Context, isBare func(context.Context) (b
 }
 
 // bareToAll is bare for a statement that may write. Where what such a statement reads is
-// not the snapshot, but locked (InnoDB), nobody may make slots, either.
+// not the snapshot, but locked (InnoDB), no session may make slots, either.
 func (r *Run) bareToAll(ctx context.Context) (bool, error) {
 	if _, ok := r.conn.Shared.Dialect.(dialect.ReadOnlyErrorClassifier); ok {
 		return r.holdBare(ctx)

@@ -20,7 +20,7 @@ func (r *Run) execChanging(ctx context.Context) (driver.Result, error) {
 		return r.drainingFirst().execDrained(ctx)
 	}
 	if r.conn.InAutocommit() {
-		return r.execWhole(ctx, r.execText)
+		return r.execWhole(ctx, r.execSQL)
 	}
 	r.changesOwn(r.Plan.Base.Changes)
 	res, n, err := r.execTouching(ctx)
@@ -43,7 +43,7 @@ func (r *Run) queryChanging(ctx context.Context, changes []rewrite.DrainTable) (
 	case first:
 		return r.drainingFirst().queryDrained(ctx)
 	case r.conn.InAutocommit():
-		return r.queryText(ctx)
+		return r.querySQL(ctx)
 	}
 	r.changesOwn(changes)
 	how := onBase
@@ -62,7 +62,7 @@ func (r *Run) queryChanging(ctx context.Context, changes []rewrite.DrainTable) (
 		held = held || h
 	}
 	if !held {
-		return r.queryText(ctx)
+		return r.querySQL(ctx)
 	}
 	rows, _, err := r.queryTouching(ctx)
 	if err == nil {
@@ -85,7 +85,7 @@ func (r *Run) drainingFirst() *Run {
 	own, first := *r, *r.Plan.Plan
 	first.Class, first.Reason = rewrite.Drain, "a transaction reads counters of a table and changes it"
 	first.Drain.Tables = r.Plan.Base.Changes
-	own.Plan = &plan{Plan: &first, tally: r.Plan.tally}
+	own.Plan = &plan{Plan: &first, tally: r.Plan.tally, learned: &learned{}}
 	return &own
 }
 

@@ -36,7 +36,7 @@ func TestCoalesceSchedules(t *testing.T) {
 }
 
 // idle waits for the statements that have outlived their callers, after which
-// nobody may lead or wait.
+// none may lead or wait.
 func (c *crowd) idle(seed uint64) {
 	c.Helper()
 	deadline := time.Now().Add(time.Minute)

@@ -98,14 +98,14 @@ func atEachStep(t *testing.T, name string, f func(t *testing.T, c *crowd)) {
 			c.server.mu.Lock()
 			defer c.server.mu.Unlock()
 			i := slices.IndexFunc(c.server.ran, func(st statement) bool { return st.adds == 14 })
-			if i < 0 || !strings.HasPrefix(c.server.ran[i].text, "UPDATE") {
+			if i < 0 || !strings.HasPrefix(c.server.ran[i].sql, "UPDATE") {
 				t.Error("the first of the shared ones is no update")
 			}
 		})
 	}
 }
 
-// A shared statement that hangs holds nobody who gives up, and ends with the last.
+// A shared statement that hangs holds no caller that gives up, and ends with the last.
 func TestCoalesceHangs(t *testing.T) {
 	t.Parallel()
 	atEachStep(t, "hang", func(t *testing.T, c *crowd) {
@@ -124,7 +124,7 @@ func TestCoalesceHangs(t *testing.T) {
 }
 
 // A caller that gives up before a statement has taken it along is not counted,
-// and nobody else notices.
+// and no other caller notices.
 func TestCoalesceCancelQueued(t *testing.T) {
 	t.Parallel()
 	c := newCrowd(t)
@@ -144,7 +144,7 @@ func TestCoalesceCancelQueued(t *testing.T) {
 }
 
 // A leader that gives up returns at once. Its statement goes on for the others,
-// and so counts; its connection is not used by anybody else meanwhile.
+// and so counts; its connection is not used by any other caller meanwhile.
 func TestCoalesceCancelLeader(t *testing.T) {
 	t.Parallel()
 	c := newCrowd(t)
@@ -172,7 +172,7 @@ func TestCoalesceCancelLeader(t *testing.T) {
 	c.wantAdded(1, 6)
 }
 
-// A statement for which nobody waits any more is cancelled.
+// A statement for which no caller waits any more is cancelled.
 func TestCoalesceCancelAll(t *testing.T) {
 	t.Parallel()
 	c := newCrowd(t)
@@ -312,19 +312,19 @@ func TestCoalesceApart(t *testing.T) {
 	}
 }
 
-func execOn(text string) func(context.Context, *sql.Conn) error {
+func execOn(query string) func(context.Context, *sql.Conn) error {
 	return func(ctx context.Context, c *sql.Conn) error {
-		_, err := c.ExecContext(ctx, text)
+		_, err := c.ExecContext(ctx, query)
 		return err
 	}
 }
 
-// A session that a COMMIT by text has left is as it was.
+// A session that a COMMIT sent as a statement has left is as it was.
 func TestCoalesceAfterCommit(t *testing.T) {
 	t.Parallel()
 	c := newCrowd(t)
-	for _, text := range []string{"BEGIN", "COMMIT"} {
-		if _, err := c.db.ExecContext(t.Context(), text); err != nil {
+	for _, query := range []string{"BEGIN", "COMMIT"} {
+		if _, err := c.db.ExecContext(t.Context(), query); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -122,7 +122,7 @@ func (r *typedRows) NextResultSet() error { return link.RowsBase{Rows: r.Rows}.N
 // plan's Shape. When the engine refuses that query the rewritten SQL's types
 // have to do, unless the refusal is the statement's own.
 func (r *Run) shape(ctx context.Context) ([]ColumnType, error) {
-	ddl := r.conn.Shared.Ddl.Load()
+	ddl := r.conn.Shared.Noticed.DDL.Load()
 	if t := r.Plan.types.Load(); t != nil && t.ddl == ddl {
 		return t.types, nil
 	}
@@ -133,7 +133,7 @@ func (r *Run) shape(ctx context.Context) ([]ColumnType, error) {
 	rows, err := r.conn.ParentQuery(ctx, r.Plan.Read.Shape.SQL, link.JoinArgs(r.call.options, args))
 	switch {
 	case err != nil && (r.Plan.Read.Shape.Judged || r.conn.Engine.TxEnded(err)):
-		return nil, err // once: the statement would not be told that its transaction is gone
+		return nil, err // once: the statement would not learn that its transaction is gone
 	case err != nil:
 		return nil, nil
 	}

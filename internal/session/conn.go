@@ -95,7 +95,7 @@ func (c *Conn) Raw() driver.Conn { return c.Unwrap() }
 // Close implements driver.Conn.
 func (c *Conn) Close() error {
 	if c.detached.running() {
-		// Nobody uses the connection any more but the statement.
+		// Only the statement still uses the connection.
 		go func() {
 			c.detached.attach()
 			_ = c.Close()

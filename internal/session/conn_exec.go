@@ -63,7 +63,7 @@ func (c *Conn) allowed(plan *rewrite.Plan) error {
 		return nil
 	}
 	for _, d := range plan.Drain.Tables {
-		if d.Table.Counter.OnDrain == rewrite.OnDrainError {
+		if d.Table.Counter.Options.OnDrain == rewrite.OnDrainError {
 			return &link.DrainError{Reason: plan.Reason, Table: d.Table.Name}
 		}
 	}

@@ -25,7 +25,7 @@ func (c *Conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, e
 	if err := c.allowed(p.Plan); err != nil {
 		return nil, err
 	}
-	parent, err := c.ParentPrepare(ctx, p.Text)
+	parent, err := c.ParentPrepare(ctx, p.SQL)
 	if err != nil {
 		if len(p.Tables) > 0 {
 			c.LearnFrom(err)
@@ -35,7 +35,7 @@ func (c *Conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, e
 			return nil, err
 		}
 		p = again.Plan
-		if parent, err = c.ParentPrepare(ctx, p.Text); err != nil {
+		if parent, err = c.ParentPrepare(ctx, p.SQL); err != nil {
 			return nil, err
 		}
 	}

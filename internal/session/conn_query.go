@@ -34,7 +34,30 @@ func (c *Conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 		return rows, err
 	}
 	c.Shared.shadowQueried(p, args, options)
-	return c.run(p, direct{c}, call{args: args, options: options}).query(ctx)
+	known := c.knownOpen(p.Plan)
+	rows, err := c.run(p, direct{c}, call{args: args, options: options}).query(ctx)
+	return c.confirming(known, rows, err)
+}
+
+// knownOpen reports whether a transaction is known to be open in which a query is run that
+// does not end it.
+func (c *Conn) knownOpen(p *rewrite.Plan) bool {
+	open, known := c.Tx.Known()
+	return c.Engine.Watcher == nil && known && open && c.Tx.Phase() == link.TxBegun && p.Effects == 0 && p.Class != rewrite.Multi
+}
+
+// confirming returns the rows of a query in a transaction that is known to be open. An error that
+// ends that may come with the rows: when they have come to their end without one, it is still known.
+func (c *Conn) confirming(known bool, rows driver.Rows, err error) (driver.Rows, error) {
+	if !known || err != nil || len(c.own) == 0 {
+		return rows, err
+	}
+	return &link.FinishingRows{RowsBase: link.RowsBase{Rows: rows}, Finish: func(failed bool) error {
+		if !failed {
+			c.Tx.Confirm()
+		}
+		return nil
+	}}, nil
 }
 
 func (c *Conn) legacyQuery(ctx context.Context, p *plan, query string, args []driver.NamedValue) (driver.Rows, error) {

@@ -28,7 +28,7 @@ type countServer struct {
 // it adds.
 type statement struct {
 	conn *countConn
-	text string
+	sql  string
 	adds int64
 	rows map[int64]int64 // what it adds to each row
 }
@@ -94,23 +94,23 @@ type countConn struct {
 
 var errBusy = errors.New("two statements at a time on one connection")
 
-func (c *countConn) ExecContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Result, error) {
+func (c *countConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	if !c.busy.TryLock() {
 		return nil, errBusy
 	}
 	defer c.busy.Unlock()
-	st := statement{conn: c, text: text}
-	// The texts are the SQLite dialect's: of the upsert the first argument is
+	st := statement{conn: c, sql: query}
+	// The statements are the SQLite dialect's: of the upsert the first argument is
 	// the slot, and the second what is added.
 	one := func(adds, row any) { st.rows = map[int64]int64{row.(int64): adds.(int64)} }
 	switch {
-	case strings.HasPrefix(text, `INSERT INTO "main"."posts_slots"`):
+	case strings.HasPrefix(query, `INSERT INTO "main"."posts_slots"`):
 		one(args[1].Value, args[2].Value)
-	case strings.HasPrefix(text, `UPDATE "main"."posts_slots"`):
+	case strings.HasPrefix(query, `UPDATE "main"."posts_slots"`):
 		one(args[0].Value, args[1].Value)
-	case strings.HasPrefix(text, "UPDATE posts"):
+	case strings.HasPrefix(query, "UPDATE posts"):
 		one(args[0].Value, args[1].Value)
-	case strings.HasPrefix(text, "WITH slotsql_v"):
+	case strings.HasPrefix(query, "WITH slotsql_v"):
 		var rows [][3]int64 // key, slot, what is added
 		if err := json.Unmarshal([]byte(args[0].Value.(string)), &rows); err != nil || int64(len(rows)) != args[1].Value {
 			return nil, fmt.Errorf("%v: %w", args, err)

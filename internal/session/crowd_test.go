@@ -37,7 +37,7 @@ type crowd struct {
 	cancels []context.CancelFunc
 }
 
-// newCrowd has the first statement held until release is told its fate.
+// newCrowd has the first statement held until release gets its outcome.
 func newCrowd(t *testing.T) *crowd {
 	c := &crowd{T: t, release: make(chan fate), held: make(chan context.Context)}
 	c.server = &countServer{behave: func(ctx context.Context, st statement) fate { return c.hold(ctx, st) }}

@@ -11,11 +11,11 @@ import (
 )
 
 // A drain: rows are locked, their slots folded into them, and the application's
-// own text runs on what is then there, in one transaction.
+// own statement runs on what is then there, in one transaction.
 
 func (r *Run) execDrained(ctx context.Context) (driver.Result, error) {
 	if !r.complete() {
-		return r.execText(ctx)
+		return r.execSQL(ctx)
 	}
 	if r.Plan.Drain.Outside {
 		return r.execOutside(ctx)
@@ -45,22 +45,22 @@ func (r *Run) execDrained(ctx context.Context) (driver.Result, error) {
 	return res, err
 }
 
-// execOutside runs a text that the engine takes outside of transactions only, after
+// execOutside runs a statement that the engine takes outside of transactions only, after
 // a drain of its own. Slots that have come between the two are referenced rows to
-// the engine, which then refuses the text: nothing of them is lost. In a
-// transaction the text fails as it does with the plain driver.
+// the engine, which then refuses the statement: nothing of them is lost. In a
+// transaction the statement fails as it does with the plain driver.
 func (r *Run) execOutside(ctx context.Context) (driver.Result, error) {
 	open, err := r.conn.InTransaction(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if open {
-		return r.execText(ctx)
+		return r.execSQL(ctx)
 	}
 	if err := r.drainApart(ctx); err != nil {
 		return nil, err
 	}
-	return r.execText(ctx)
+	return r.execSQL(ctx)
 }
 
 func (r *Run) drainApart(ctx context.Context) error {
@@ -83,7 +83,7 @@ func (r *Run) drainAndExec(ctx context.Context) (res driver.Result, err error) {
 		if r.Plan.Class == rewrite.Additive && !r.Plan.Increment.Companions {
 			unlocked, missed = missed, false // adds to whatever row it meets
 		}
-		if err := r.text(ctx, missed, func() (n int64, err error) {
+		if err := r.statement(ctx, missed, func() (n int64, err error) {
 			res, n, err = r.execTouching(ctx)
 			return n, r.unapplied(err)
 		}); err != nil {
@@ -106,7 +106,7 @@ func (r *Run) drainAndExec(ctx context.Context) (res driver.Result, err error) {
 // at once: the application may go on while they are open.
 func (r *Run) queryDrained(ctx context.Context) (driver.Rows, error) {
 	if !r.complete() {
-		return r.queryText(ctx)
+		return r.querySQL(ctx)
 	}
 	if rows, done, err := r.queryProven(ctx); done || err != nil {
 		return rows, err
@@ -164,7 +164,7 @@ func (r *Run) queryLocked(ctx context.Context) (driver.Rows, error) {
 	}
 	if missed {
 		var rows driver.Rows
-		err := r.text(ctx, true, func() (n int64, err error) {
+		err := r.statement(ctx, true, func() (n int64, err error) {
 			rows, n, err = r.queryTouching(ctx)
 			return n, err
 		})
@@ -173,7 +173,7 @@ func (r *Run) queryLocked(ctx context.Context) (driver.Rows, error) {
 		}
 		return rows, nil
 	}
-	rows, err := r.queryText(ctx)
+	rows, err := r.querySQL(ctx)
 	if err != nil {
 		return nil, finish(r.unapplied(err))
 	}
@@ -190,7 +190,7 @@ func (r *Run) queryLocked(ctx context.Context) (driver.Rows, error) {
 
 // unapplied lets the parent's word stand that a connection is to be replaced
 // (driver.ErrBadConn, as go-sql-driver says with rejectReadOnly=true after a
-// failover), when nothing of the application's has been run, or its text has not
+// failover), when nothing of the application's has been run, or its own statement has not
 // been applied: what the drain has done is gone with the transaction, and would
 // have changed no total. Statements whose effect is outside of a transaction are
 // another matter.
@@ -202,8 +202,8 @@ func (r *Run) unapplied(err error) error {
 	return link.Unapplied(err)
 }
 
-// drain locks and folds, and runs what has to come before the text. Missed
-// reports whether there was no row to lock, or fewer than the text may meet.
+// drain locks and folds, and runs what has to come before the statement. Missed
+// reports whether there was no row to lock, or fewer than the statement may meet.
 func (r *Run) drain(ctx context.Context) (missed bool, err error) {
 	r.conn.Drain.Begin()
 	if err := r.learnGrants(ctx); err != nil {
@@ -211,26 +211,38 @@ func (r *Run) drain(ctx context.Context) (missed bool, err error) {
 	}
 	for _, d := range r.Plan.Drain.Tables {
 		d = r.ownLock(r.chosen(d))
-		r.Plan.tally.drained()
+		if r.isBare(&d) {
+			continue
+		}
 		r.conn.drainsOwn(d.Table, r.keyNumbers(&d))
-		locked, some, open, err := r.lock(ctx, &d)
+		r.foldsPortions(&d)
+		look, locked, some, open, err := r.lookOrLock(ctx, &d)
 		if err != nil {
 			return false, r.lacking(&d, r.outdated(&d, err))
 		}
-		if d.Table.Counter.OnDrain == rewrite.OnDrainWarn {
+		if look == nil || !look.bare || !r.settles {
+			r.Plan.tally.drained()
+		}
+		if d.Table.Counter.Options.OnDrain == rewrite.OnDrainWarn {
 			r.warn(ctx, &d, some)
 		}
 		missed = missed || open
+		r.found = rowsOf(locked)
+		if look != nil {
+			r.found = rowsOf(look.locked)
+		}
 		if !some {
 			continue
 		}
-		if err := r.newer(ctx, &d); err != nil {
+		if bare, err := r.meetNewer(ctx, &d, look); err != nil {
 			return false, err
+		} else if bare {
+			continue
 		}
 		if d.Folding == rewrite.FoldNothing {
 			continue
 		}
-		if idle, err := r.nothingHeld(ctx, &d); err != nil {
+		if idle, err := r.nothingToFold(ctx, &d); err != nil {
 			return false, err
 		} else if idle {
 			continue
@@ -257,10 +269,10 @@ func (r *Run) outdated(d *rewrite.DrainTable, err error) error {
 	// It was slotsql's own statement, so the facts are certainly out of date: the
 	// retry must not meet them, however long a look at the catalog takes.
 	r.conn.Catalog.Expire()
-	return fmt.Errorf("slotsql: the columns of slot table %q have changed; retry the transaction: %w", d.Table.Counter.SlotTable, err)
+	return fmt.Errorf("slotsql: the columns of slot table %q have changed; retry the transaction: %w", d.Table.Counter.SlotTable.Name, err)
 }
 
-// cleanUp runs the statements behind the text when it, or one of those around
+// cleanUp runs what follows the statement when it, or one of those around
 // it, has failed: MySQL's TRUNCATE stands between LOCK TABLES and UNLOCK TABLES,
 // which no rollback undoes, and without the slot table's foreign key. Each is
 // harmless where there is nothing for it to do, and those behind one that fails
@@ -297,4 +309,24 @@ func (r *Run) step(ctx context.Context, b *rewrite.Bound) (int64, error) {
 	}
 	n, _ := res.RowsAffected()
 	return n, nil
+}
+
+// draining is what an execution that drains has found out.
+type draining struct {
+	cause drainCause // of a drain that the plan has no reason for
+	// addedToBase: a drain has added something to base rows.
+	addedToBase bool
+	// settles: it drains rows that its transaction has changed.
+	settles bool
+	// found is how many rows the drain has locked by their keys, and recounted how many a
+	// DELETE has then been found to be about, for which it has run again.
+	found, recounted int
+	// rowAppeared: the statement has met a row that its drain did not find.
+	rowAppeared bool
+	// cleanUpDue: Before has run, and the statements of After are needed even if the
+	// application's own one fails.
+	cleanUpDue bool
+	// ungranted is what has to be granted before the session's user may move slots
+	// into base rows of the plan's tables; nil where it may.
+	ungranted []string
 }

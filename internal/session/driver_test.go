@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -49,7 +48,7 @@ func TestPing(t *testing.T) {
 	}
 }
 
-// Every kind of statement works with every kind of parent, with the texts that
+// Every kind of statement works with every kind of parent, with the statements that
 // the parent gets being the same.
 func TestParents(t *testing.T) {
 	parents := map[string]func(fake.BareConn) driver.Conn{"full": full, "legacy": legacy, "bare": bare, "bare statements": bareStmts,
@@ -59,7 +58,7 @@ func TestParents(t *testing.T) {
 		db, server := openMade(t, fake.Nesting, parents[name])
 		db.SetMaxOpenConns(1)
 		for _, q := range []struct {
-			text  string
+			sql   string
 			args  []any
 			query bool
 		}{
@@ -76,16 +75,16 @@ func TestParents(t *testing.T) {
 				var err error
 				switch {
 				case q.query && prepared:
-					err = onStmt(db, q.text, func(st *sql.Stmt) error { return readRows(st.Query(q.args...)) })
+					err = onStmt(db, q.sql, func(st *sql.Stmt) error { return readRows(st.Query(q.args...)) })
 				case q.query:
-					err = readRows(db.Query(q.text, q.args...))
+					err = readRows(db.Query(q.sql, q.args...))
 				case prepared:
-					err = onStmt(db, q.text, func(st *sql.Stmt) error { _, err := st.Exec(q.args...); return err })
+					err = onStmt(db, q.sql, func(st *sql.Stmt) error { _, err := st.Exec(q.args...); return err })
 				default:
-					_, err = db.Exec(q.text, q.args...)
+					_, err = db.Exec(q.sql, q.args...)
 				}
 				if err != nil {
-					t.Errorf("%s: %s (prepared %v): %v", name, q.text, prepared, err)
+					t.Errorf("%s: %s (prepared %v): %v", name, q.sql, prepared, err)
 				}
 			}
 		}
@@ -112,8 +111,8 @@ func TestParents(t *testing.T) {
 	}
 }
 
-func onStmt(db *sql.DB, text string, f func(*sql.Stmt) error) error {
-	st, err := db.Prepare(text)
+func onStmt(db *sql.DB, query string, f func(*sql.Stmt) error) error {
+	st, err := db.Prepare(query)
 	if err != nil {
 		return err
 	}
@@ -184,11 +183,11 @@ func TestColumnConverter(t *testing.T) {
 
 func TestNumInput(t *testing.T) {
 	db, _ := openMade(t, fake.Nesting, full)
-	for _, text := range []string{"UPDATE posts SET views = views + ? WHERE id = ?", "SELECT views FROM posts WHERE id = ? AND views > ?",
+	for _, query := range []string{"UPDATE posts SET views = views + ? WHERE id = ?", "SELECT views FROM posts WHERE id = ? AND views > ?",
 		"UPDATE posts SET views = ? WHERE id = ?", "INSERT INTO log VALUES (?, ?)"} {
-		err := onStmt(db, text, func(st *sql.Stmt) error { _, err := st.Exec(1); return err })
+		err := onStmt(db, query, func(st *sql.Stmt) error { _, err := st.Exec(1); return err })
 		if err == nil || !strings.Contains(err.Error(), "expected 2 arguments, got 1") {
-			t.Errorf("%s: %v", text, err)
+			t.Errorf("%s: %v", query, err)
 		}
 	}
 }
@@ -241,176 +240,6 @@ func TestSessionResetterAndValidator(t *testing.T) {
 	db, server = openMade(t, fake.Nesting, bare)
 	if _, err := db.Exec("INSERT INTO log VALUES (1)"); err != nil || len(server.Conns) != 1 {
 		t.Errorf("without: error %v, %d connections", err, len(server.Conns))
-	}
-}
-
-func TestRows(t *testing.T) {
-	typed := func(b fake.BareConn) driver.Conn {
-		b.Rows = func(r *fake.BareRows) driver.Rows { return &fake.Typed{BareRows: r, Sets: 1} }
-		return &fake.Conn{BareConn: b}
-	}
-	skipping := func(b fake.BareConn) driver.Conn { // rows of a statement that is closed with them
-		b.Rows = func(r *fake.BareRows) driver.Rows { return &fake.Typed{BareRows: r, Sets: 1} }
-		b.SkipExec = true
-		return &fake.Conn{BareConn: b}
-	}
-	for name, f := range map[string]func(fake.BareConn) driver.Conn{"typed": typed, "skipping": skipping} {
-		for _, text := range []string{"SELECT x FROM log WHERE x = ?", "SELECT views FROM posts WHERE id = ?", "UPDATE posts SET views = 5 WHERE id = ? RETURNING views"} {
-			db, server := openMade(t, fake.Watching, f)
-			rows, err := db.Query(text, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
-			types, err := rows.ColumnTypes()
-			if err != nil {
-				t.Fatal(err)
-			}
-			c := types[0]
-			length, _ := c.Length()
-			nullable, hasNull := c.Nullable()
-			p, s, _ := c.DecimalSize()
-			if c.DatabaseTypeName() != "WONDER" || length != 11 || !nullable || !hasNull || p != 12 || s != 3 ||
-				c.ScanType() != reflect.TypeFor[fake.Odd]() {
-				t.Errorf("%s: %s: types %+v", name, text, c)
-			}
-			n := 0
-			for more := true; more; more = rows.NextResultSet() {
-				for rows.Next() {
-					n++
-				}
-			}
-			if err := errors.Join(rows.Err(), rows.Close()); err != nil || n != 2 {
-				t.Errorf("%s: %s: %d rows, %v", name, text, n, err)
-			}
-			if server.LeftOpen() != 0 {
-				t.Errorf("%s: %s: left open", name, text)
-			}
-		}
-	}
-	db, _ := openMade(t, fake.Watching, full)
-	rows, err := db.Query(drained + " RETURNING views")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rows.Close()
-	types, err := rows.ColumnTypes()
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, hasLength := types[0].Length()
-	_, hasNull := types[0].Nullable()
-	_, _, hasPrecision := types[0].DecimalSize()
-	if types[0].DatabaseTypeName() != "" || hasLength || hasNull || hasPrecision || types[0].ScanType() != reflect.TypeFor[any]() {
-		t.Errorf("without types: %+v", types[0])
-	}
-}
-
-func TestRaw(t *testing.T) {
-	db, _ := openMade(t, fake.Nesting, full)
-	one, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer one.Close()
-	if err := one.Raw(func(c any) error {
-		u, _ := c.(interface{ Unwrap() driver.Conn }).Unwrap().(*fake.Conn)
-		r, _ := c.(interface{ Raw() driver.Conn }).Raw().(*fake.Conn)
-		if u == nil || u != r {
-			t.Error("the parent's connection is out of reach")
-		}
-		st, err := c.(driver.ConnPrepareContext).PrepareContext(t.Context(), increment)
-		if err != nil {
-			return err
-		}
-		defer st.Close()
-		if _, ok := st.(interface{ Unwrap() driver.Stmt }).Unwrap().(*fake.Stmt); !ok {
-			t.Error("the parent's statement is out of reach")
-		}
-		return nil
-	}); err != nil {
-		t.Error(err)
-	}
-}
-
-// passing is a parent connection that keeps what it was given.
-type passing struct {
-	fake.Conn
-	text string
-	args []driver.NamedValue
-}
-
-func (p *passing) ExecContext(_ context.Context, q string, args []driver.NamedValue) (driver.Result, error) {
-	p.text, p.args = q, args
-	return driver.ResultNoRows, nil
-}
-
-func (p *passing) QueryContext(_ context.Context, q string, args []driver.NamedValue) (driver.Rows, error) {
-	p.text, p.args = q, args
-	return fake.NoRows{}, nil
-}
-
-// A statement that concerns no counter table reaches the parent as it is, with its
-// arguments as they are, at no allocation; its rows are the parent's own.
-func TestUntouched(t *testing.T) {
-	var parent *passing
-	db, _ := openMade(t, fake.Nesting, func(b fake.BareConn) driver.Conn {
-		parent = &passing{Conn: fake.Conn{BareConn: b}}
-		return parent
-	})
-	ctx := t.Context()
-	err := withConn(t, db, func(c *Conn) {
-		args := []driver.NamedValue{{Ordinal: 1, Value: int64(7)}, {Ordinal: 2, Name: "x", Value: "y"}}
-		for _, text := range []string{"SELECT 1", "  /* c */ INSERT\tINTO log VALUES (?, :x) ;; -- end\n", "", ";", "SELECT '\xff\x00'", "garbage 'unterminated"} {
-			for range 2 { // planned, then cached
-				if _, err := c.ExecContext(ctx, text, args); err != nil || parent.text != text || &parent.args[0] != &args[0] ||
-					len(parent.args) != 2 {
-					t.Errorf("%q arrives as %q with %v", text, parent.text, parent.args)
-				}
-				parent.args = nil
-				rows, err := c.QueryContext(ctx, text, args)
-				if _, ok := rows.(fake.NoRows); err != nil || !ok || parent.text != text || &parent.args[0] != &args[0] {
-					t.Errorf("%q arrives as %q with %v", text, parent.text, parent.args)
-				}
-			}
-		}
-		const text = "SELECT x FROM log WHERE x = ?"
-		if n := testing.AllocsPerRun(100, func() {
-			_, _ = c.ExecContext(ctx, text, args)
-			_, _ = c.QueryContext(ctx, text, args)
-		}); n != 0 {
-			t.Errorf("%v allocations", n)
-		}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// result extras: go-sql-driver/mysql's Result has them.
-func TestResultExtras(t *testing.T) {
-	for _, d := range []dialect.Dialect{fake.Nesting, fake.Probing} {
-		db, server := openMade(t, d, full)
-		server.Mu.Lock()
-		server.Affected = func(string) int64 { return 2 }
-		server.Mu.Unlock()
-		err := withConn(t, db, func(c *Conn) {
-			res, err := c.ExecContext(t.Context(), increment, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			all, ok := res.(interface {
-				AllRowsAffected() []int64
-				AllLastInsertIds() []int64
-			})
-			const want = 1 // row of a unique key, however the parent counts an upsert
-			n, err := res.RowsAffected()
-			if err != nil || n != want || !ok || !slices.Equal(all.AllRowsAffected(), []int64{want}) || len(all.AllLastInsertIds()) != 1 {
-				t.Errorf("%d rows, %v", n, err)
-			}
-		})
-		if err != nil {
-			t.Error(err)
-		}
 	}
 }
 

@@ -29,12 +29,12 @@ func (c *Conn) spelledOut(ctx context.Context, p *plan) (*plan, error) {
 	if !c.Shared.Mentions(statement) && p.dynamic.Fixed {
 		return c.withEffects(p), nil
 	}
-	text := p.dynamic.With(c.Dialect(), statement)
-	if !c.Shared.Mentions(text) {
+	query := p.dynamic.With(c.Dialect(), statement)
+	if !c.Shared.Mentions(query) {
 		out := *p.Plan
-		out.Text = text // the expression has been evaluated, once
+		out.SQL = query // the expression has been evaluated, once
 		out.Class = rewrite.AdditiveBase
-		return &plan{Plan: &out}, nil
+		return &plan{Plan: &out, learned: &learned{}}, nil
 	}
-	return c.Plan(ctx, text)
+	return c.Plan(ctx, query)
 }

@@ -5,13 +5,13 @@ import (
 	"database/sql/driver"
 	"math/rand/v2"
 
-	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
 // The life of a planned statement: bind its arguments, run its steps, adapt
-// its result. What a plan is, and how it comes about, is in package rewrite.
+// its result. Queries are in query.go. What a plan is, and how it comes about, is in
+// package rewrite.
 
 // Run is one execution of a plan.
 type Run struct {
@@ -33,21 +33,8 @@ type adding struct {
 	with *slots.Batch // that a shared statement is for
 	sums *sums        // of a group on the base row
 	row  slots.RowKey // whose heat the execution shows; the zero one: none's
-}
-
-// draining is what an execution that drains has found out.
-type draining struct {
-	cause drainCause // of a drain that the plan has no reason for
-	// addedToBase: a drain has added something to base rows.
-	addedToBase bool
-	// rowAppeared: the statement has met a row that its drain did not find.
-	rowAppeared bool
-	// cleanUpDue: Before has run, and the statements of After are needed even if the
-	// application's own one fails.
-	cleanUpDue bool
-	// ungranted is what has to be granted before the session's user may move slots
-	// into base rows of the plan's tables; nil where it may.
-	ungranted []string
+	firm bool         // the statement that has counted lets no other session change the base row
+	take taking       // of a portion
 }
 
 func (c *Conn) run(p *plan, v via, a call) *Run { return &Run{conn: c, Plan: p, via: v, call: a} }
@@ -64,45 +51,13 @@ func (r *Run) exec(ctx context.Context) (driver.Result, error) {
 	return res, err
 }
 
-func (r *Run) query(ctx context.Context) (driver.Rows, error) {
-	r.Plan.tally.ran()
-	if err := r.CheckStars(ctx); err != nil {
-		return nil, err
-	}
-	rows, err := r.QueryOnce(ctx)
-	if err != nil && r.replan(ctx, err) {
-		return r.QueryOnce(ctx)
-	}
-	return rows, err
-}
-
-// replan reports whether the statement has failed because its plan was made with
-// facts that no longer hold, and gives it the plan that holds now. Nothing of
-// the statement is left: such errors come before any effect, and a drain has
-// been undone or changes no total.
-func (r *Run) replan(ctx context.Context, err error) bool {
-	c := r.conn
-	if r.Plan.source == "" || r.Plan.AsIs() || r.Plan.Class == rewrite.Multi || c.Broken || !c.Engine.SchemaChanged(err) {
-		return false
-	}
-	if c.Engine.Watcher != nil && c.Engine.Watcher.ConnInTransaction(c.Parent) {
-		return false // an error fails the transaction of such an engine
-	}
-	p, err := c.Plan(ctx, r.Plan.source)
-	if err != nil || p.same(r.Plan) {
-		return false
-	}
-	r.Plan = p
-	return true
-}
-
 func (r *Run) execOnce(ctx context.Context) (res driver.Result, err error) {
 	if err := r.conn.allowed(r.Plan.Plan); err != nil {
 		return nil, err
 	}
 	defer func() { r.conn.after(r.Plan.Plan, err) }()
 	if r.grouped() {
-		return r.execGrouped(ctx, r.execAlone)
+		return r.execGrouped(ctx, r.execBesideGroups)
 	}
 	return r.execAlone(ctx)
 }
@@ -114,19 +69,6 @@ func (r *Run) execAlone(ctx context.Context) (driver.Result, error) {
 		r.drewAlone(res)
 	}
 	return res, err
-}
-
-// grouped reports whether the execution may share a statement on the base row whatever
-// its row. An increment in slots of its own finds that out by itself, and one whose
-// arguments have it drained runs alone.
-func (r *Run) grouped() bool {
-	switch r.Plan.Class {
-	case rewrite.PassThrough, rewrite.Drain:
-		return r.Plan.Group != nil
-	case rewrite.AdditiveBase:
-		return r.Plan.Group != nil && r.baseFits()
-	}
-	return false
 }
 
 // execClass runs the plan as its class has it.
@@ -156,81 +98,7 @@ func (r *Run) execClass(ctx context.Context) (driver.Result, error) {
 	if len(r.Plan.Base.Changes) > 0 {
 		return r.execChanging(ctx)
 	}
-	return r.execText(ctx)
-}
-
-// QueryOnce runs the plan's query, without planning it again where its facts no longer hold.
-func (r *Run) QueryOnce(ctx context.Context) (rows driver.Rows, err error) {
-	if err := r.conn.allowed(r.Plan.Plan); err != nil {
-		return nil, err
-	}
-	defer func() { r.conn.after(r.Plan.Plan, err) }()
-	if r.conn.insertID.state != insertIDKnown && drawsNumber(r.Plan) {
-		// Of a query it is not seen whether it has set the number.
-		if err := r.conn.giveInsertID(ctx); err != nil {
-			return nil, err
-		}
-	}
-	if r.grouped() {
-		return r.queryGrouped(ctx, r.queryClass)
-	}
-	return r.queryClass(ctx)
-}
-
-// queryClass runs the plan's query as its class has it.
-func (r *Run) queryClass(ctx context.Context) (rows driver.Rows, err error) {
-	switch r.Plan.Class {
-	case rewrite.Additive, rewrite.Upsert:
-		if !r.Plan.Increment.BaseExact() {
-			return r.because(rowsAskedFor).queryDrained(ctx)
-		}
-		return r.queryChanging(ctx, []rewrite.DrainTable{r.Plan.Increment.Row})
-	case rewrite.Drain:
-		return r.queryDrained(ctx)
-	case rewrite.Read:
-		if err := r.settle(ctx); err != nil {
-			return nil, err
-		}
-		if err := r.readCommitted(ctx); err != nil {
-			return nil, err
-		}
-	case rewrite.Multi:
-		return r.queryMulti(ctx)
-	case rewrite.AdditiveBase:
-		if !r.baseFits() {
-			return r.because(argumentUnfit).queryDrained(ctx)
-		}
-	}
-	if len(r.Plan.Base.Changes) > 0 {
-		return r.queryChanging(ctx, r.Plan.Base.Changes)
-	}
-	var types []ColumnType
-	if r.Plan.Read.Shape != nil {
-		if types, err = r.shape(ctx); err != nil {
-			return nil, err
-		}
-	}
-	rows, err = r.queryText(ctx)
-	if err == nil && types != nil {
-		rows = r.typed(rows, types)
-	}
-	return rows, err
-}
-
-func (r *Run) execText(ctx context.Context) (driver.Result, error) {
-	c, err := r.textCall()
-	if err != nil {
-		return nil, err
-	}
-	return r.via.execText(ctx, r.Plan.Plan, c)
-}
-
-func (r *Run) queryText(ctx context.Context) (driver.Rows, error) {
-	c, err := r.textCall()
-	if err != nil {
-		return nil, err
-	}
-	return r.via.queryText(ctx, r.Plan.Plan, c)
+	return r.execSQL(ctx)
 }
 
 // execIncrement adds to a slot, together with others that are under way where
@@ -239,7 +107,7 @@ func (r *Run) queryText(ctx context.Context) (driver.Rows, error) {
 // missing, its counter NULL or close to the end of its range.
 func (r *Run) execIncrement(ctx context.Context) (driver.Result, error) {
 	if inc := r.Plan.Increment; !r.certain(inc.Forms) && inc.BaseExact() && len(r.call.args) == r.Plan.Inputs {
-		return r.execOwnText(ctx)
+		return r.execOwnSQL(ctx)
 	}
 	switch {
 	case !r.incrementFits():
@@ -295,6 +163,141 @@ func (r *Run) execIncrement(ctx context.Context) (driver.Result, error) {
 	return &result{v.Result, n}, nil
 }
 
+// incrementFits reports whether the arguments are such that the increment may be
+// slotted.
+func (r *Run) incrementFits() bool {
+	inc := r.Plan.Increment
+	if len(r.call.args) > r.Plan.Inputs {
+		return false // for the parent to refuse
+	}
+	for _, a := range inc.NotNumber {
+		v, ok := r.value(a)
+		if !ok || isNumber(v.Value) {
+			return false
+		}
+	}
+	if !r.certain(inc.Forms) {
+		return false
+	}
+	for _, g := range inc.Given {
+		v, ok := r.value(g.Arg)
+		if !ok || !taken(g, v.Value) {
+			return false
+		}
+	}
+	for _, a := range inc.Args {
+		if a.Slot {
+			continue
+		}
+		if _, ok := r.value(a); !ok {
+			return false
+		}
+	}
+	return r.fits(inc.Deltas, inc.NonZero)
+}
+
+// incrementFitsBase reports whether the original statement of an increment, with its
+// arguments, is exact on the base table, beside whatever its slots hold.
+func (r *Run) incrementFitsBase() bool {
+	require, ok := r.Plan.Increment.OnBase()
+	return ok && r.fits(require, true)
+}
+
+// againstSide reports whether slots do not take what the increment adds: the counter has
+// bounds, and its slots hold portions of the other sign.
+func (r *Run) againstSide() bool {
+	for _, d := range r.Plan.Increment.Deltas {
+		if d.Side == rewrite.AnySide {
+			continue
+		}
+		v, ok := r.value(d.Arg)
+		d.NonNegative = true
+		if d.Side == rewrite.NeverPositive {
+			d.Arg.Negate = !d.Arg.Negate
+		}
+		if _, fits := checkDelta(d, v.Value); ok && !fits {
+			return true
+		}
+	}
+	return false
+}
+
+// onColdRow reports whether an increment is to run on its base row, because its row is
+// cold. In a transaction the row is then held until that ends.
+func (r *Run) onColdRow() bool {
+	c := r.conn
+	counter := r.Plan.Increment.Table.Counter
+	if counter.Options.Placement != rewrite.PlacementAdaptive || counter.Layout == rewrite.LayoutJournal || !r.incrementFitsBase() {
+		return false
+	}
+	row, keyed := r.rowKey()
+	if !keyed {
+		return false
+	}
+	row.Node = 0 // nodes of a cluster have the row in common
+	if !c.Tx.KeepsLocks() {
+		heatOf := c.Shared.heat.Hot
+		if g := r.Plan.Group; g != nil && g.Many != nil {
+			heatOf = c.Shared.heat.HotRow // a crowd shares statements on base rows
+		}
+		hot, became := heatOf(row)
+		if r.Plan.tally.heatedRow(became); !hot {
+			r.row = row
+		}
+		return !hot
+	}
+	return !r.holdsHot(row)
+}
+
+// holdsHot reports whether a row is hot that the transaction counts, and notes that it does.
+func (r *Run) holdsHot(row slots.RowKey) bool {
+	c := r.conn
+	hot, counted := c.counting[row]
+	if !counted {
+		var became bool
+		hot, became = c.Shared.heat.Hold(row)
+		r.Plan.tally.heatedRow(became)
+		if c.counting == nil {
+			c.counting = map[slots.RowKey]bool{}
+		}
+		c.counting[row] = hot
+	}
+	if !hot {
+		r.row = row
+	}
+	return hot
+}
+
+// place finds the slot for an increment on this connection.
+func (r *Run) place() slots.Place {
+	c, n := r.conn, r.Plan.Increment.Table.Counter.Slots
+	if r.Plan.Increment.Table.Counter.Layout == rewrite.LayoutJournal {
+		return slots.Place{SlotRow: slots.SlotRow{Slot: c.Shared.placement.Journal.Next()}, Ordinal: -1}
+	}
+	seats := r.seats()
+	row, keyed := r.rowKey()
+	p := slots.Place{SlotRow: slots.SlotRow{Row: row}, Keyed: keyed, Ordinal: -1}
+	switch {
+	case !keyed && !seats.Any():
+		// The row is not known. A slot of this connection's own, from the last
+		// one down.
+		p.Slot = seats.Places.Slot(n-1-c.slot%n, n)
+	case c.Tx.KeepsLocks() && keyed && !seats.Any():
+		i, held := c.held[row]
+		if !held {
+			if i = seats.Placement.Take(row, n); i < 0 {
+				i = rand.IntN(n)
+			} else {
+				c.hold(row, i)
+			}
+		}
+		p.Slot = seats.Places.Slot(i, n)
+	default:
+		p.Slot, p.Ordinal = seats.Find(row)
+	}
+	return p
+}
+
 // addTo adds to a slot. In autocommit (auto) it does so again when others were
 // in the way: another node of a cluster, say, had a process with the same slot.
 // When it still has, any other slot will do.
@@ -330,9 +333,10 @@ func (r *Run) other() int64 {
 func (r *Run) addOnce(ctx context.Context, p slots.Place, lasting bool) (res driver.Result, n int64, err error) {
 	r.slot = p.Slot
 	places := r.conn.Shared.placement
-	upsert, add := &r.Plan.Increment.Bound, r.Plan.Increment.Add
+	inc := r.Plan.Increment
+	upsert, firm, add := &inc.Bound, inc.Firm, inc.Add
 	if r.with != nil {
-		upsert, add = &r.Plan.Increment.Coalesced.Upsert, r.Plan.Increment.Coalesced.Add
+		upsert, firm, add = &inc.Coalesced.Upsert, inc.Coalesced.Firm, inc.Coalesced.Add
 	}
 	if p.Keyed && add != nil && places.Knows(p.SlotRow) && (!lasting || r.conn.Shared.Traits.OneWriter) {
 		if res, n, err = r.own(ctx, add); n > 0 || err != nil {
@@ -343,36 +347,32 @@ func (r *Run) addOnce(ctx context.Context, p slots.Place, lasting bool) (res dri
 		}
 		places.Miss(p.SlotRow)
 	}
-	if res, n, err = r.own(ctx, upsert); n > 0 && err == nil {
+	if r.firm = firm != nil && r.conn.Origin.RoleSet(); r.firm {
+		upsert = firm
+	}
+	res, n, err = r.own(ctx, upsert)
+	if n == 0 && err == nil && firm != nil && !r.firm && !inc.Upsert {
+		// The lock on the row is not certain, or there is no row. (Of an upsert the
+		// application's own statement follows, which waits for the row, or makes it.)
+		r.firm = true
+		res, n, err = r.own(ctx, firm)
+	}
+	if n > 0 && err == nil {
 		r.made()
 		if p.Keyed {
 			places.Learn(p.SlotRow)
 			r.exists(p.Row)
 		}
-	} else if n == 0 && err == nil && p.Keyed && r.Plan.Increment.Upsert {
+	} else if n == 0 && err == nil && p.Keyed && inc.Upsert {
 		places.Forget(slots.SlotRow{Row: p.Row, Slot: existence})
 	}
 	return res, n, err
 }
 
-// own runs one of the statements of an increment, and returns the rows affected.
-func (r *Run) own(ctx context.Context, b *rewrite.Bound) (driver.Result, int64, error) {
-	args, err := r.bind(b.Args)
-	if err != nil {
-		return nil, 0, err
-	}
-	res, err := r.via.own(ctx, b, args)
-	if err != nil {
-		return nil, 0, err
-	}
-	n, err := res.RowsAffected()
-	return res, n, link.Settled(err)
-}
-
 // execOwnText runs the increment's own SQL on the base row, where that is exact.
 // Which rows it has changed is not certain, so that all are remembered.
-func (r *Run) execOwnText(ctx context.Context) (driver.Result, error) {
-	res, err := r.execText(ctx)
+func (r *Run) execOwnSQL(ctx context.Context) (driver.Result, error) {
+	res, err := r.execSQL(ctx)
 	if err == nil {
 		r.note(r.Plan.Increment.Row, onBase)
 	}
@@ -382,7 +382,7 @@ func (r *Run) execOwnText(ctx context.Context) (driver.Result, error) {
 func (r *Run) fallback(ctx context.Context) (driver.Result, error) {
 	r.Plan.tally.fellBack()
 	if r.Plan.Increment.Upsert && !r.Plan.Increment.Companions && r.baseFits() {
-		res, err := r.execText(ctx)
+		res, err := r.execSQL(ctx)
 		if err == nil {
 			r.note(r.Plan.Increment.Row, onBase)
 			err = r.holdIncrement(ctx)

@@ -25,9 +25,9 @@ var (
 
 // scenario is one statement of the application.
 type scenario struct {
-	affected func(text string) int64
+	affected func(query string) int64
 	run      func(ctx context.Context, db *sql.DB) error
-	effects  []string // prefixes of the texts that are the statement's own effect
+	effects  []string // prefixes of the statements that are the statement's own effect
 }
 
 const (
@@ -37,16 +37,16 @@ const (
 	upserted  = `INSERT INTO "main"."posts_slots"`
 )
 
-func exec(text string, args ...any) func(context.Context, *sql.DB) error {
+func exec(query string, args ...any) func(context.Context, *sql.DB) error {
 	return func(ctx context.Context, db *sql.DB) error {
-		_, err := db.ExecContext(ctx, text, args...)
+		_, err := db.ExecContext(ctx, query, args...)
 		return err
 	}
 }
 
-func query(text string, args ...any) func(context.Context, *sql.DB) error {
+func query(query string, args ...any) func(context.Context, *sql.DB) error {
 	return func(ctx context.Context, db *sql.DB) error {
-		return readRows(db.QueryContext(ctx, text, args...))
+		return readRows(db.QueryContext(ctx, query, args...))
 	}
 }
 
@@ -60,8 +60,8 @@ func readRows(rows *sql.Rows, err error) error {
 }
 
 // no row takes the increment: the drain has to decide.
-func noneSlotted(text string) int64 {
-	if strings.HasPrefix(text, "INSERT") {
+func noneSlotted(query string) int64 {
+	if strings.HasPrefix(query, "INSERT") {
 		return 0
 	}
 	return 1
@@ -134,7 +134,9 @@ var faults = map[string]func(cancel func()) *fake.Misfortune{
 	},
 }
 
-// broken opens a database whose own transactions give up soon.
+// openFaulty opens a database whose own transactions give up soon: for faults that hang, of
+// statements that may fail. Where one has to succeed openFake is for it: on a busy machine a
+// commit may well take 5 ms.
 func openFaulty(t *testing.T, d dialect.Dialect, s *fake.Server) *sql.DB {
 	t.Helper()
 	db := openFake(t, d, fake.Connector{Server: s})
@@ -165,16 +167,16 @@ func TestFaultAtEveryStep(t *testing.T) {
 func TestFaultAtEveryStepOfAnUpsert(t *testing.T) {
 	t.Parallel()
 	counting, locking := fake.Probing, fake.Watching
-	counting.LockText, counting.CountText = "SELECT lock", "SELECT count"
-	locking.LockText = "SELECT lock"
+	counting.LockSQL, counting.CountSQL = "SELECT lock", "SELECT count"
+	locking.LockSQL = "SELECT lock"
 	const one = "INSERT INTO posts VALUES (1, 5) ON CONFLICT (id) DO UPDATE SET views = 5"
 	var many strings.Builder
 	for i := range 9 { // more than the fake server says there are
 		fmt.Fprintf(&many, ", (%d, 5)", i+2)
 	}
 	several := strings.Replace(one, " ON", many.String()+" ON", 1)
-	noSlots := func(text string) int64 {
-		if strings.HasPrefix(text, "UPDATE") || strings.HasPrefix(text, "DELETE") {
+	noSlots := func(query string) int64 {
+		if strings.HasPrefix(query, "UPDATE") || strings.HasPrefix(query, "DELETE") {
 			return 0
 		}
 		return 1
@@ -189,21 +191,21 @@ func TestFaultAtEveryStepOfAnUpsert(t *testing.T) {
 	faultsAtEveryStep(t, engines, upserts)
 
 	// A row with slots has come to be when the second fold finds something.
-	appears := func() func(text string) int64 {
+	appears := func() func(query string) int64 {
 		folds := 0
-		return func(text string) int64 {
-			if strings.HasPrefix(text, "UPDATE") {
+		return func(query string) int64 {
+			if strings.HasPrefix(query, "UPDATE") {
 				if folds++; folds == 2 {
 					return 1
 				}
 			}
-			return noSlots(text)
+			return noSlots(query)
 		}
 	}
 	for way, begin := range map[string]string{"counting": "PROBE START SELECT:count", "locking": "BEGIN"} {
 		const drain, look = " SELECT:lock SELECT:more UPDATE DELETE", " SAVEPOINT INSERT SELECT:lock UPDATE"
 		for _, c := range []struct {
-			text     string
+			sql      string
 			affected func(string) int64
 			want     string
 		}{
@@ -215,7 +217,7 @@ func TestFaultAtEveryStepOfAnUpsert(t *testing.T) {
 			db := openFake(t, engines[way], fake.Connector{Server: server})
 			server.Arm(nil)
 			server.Affected = c.affected
-			if err := exec(c.text)(t.Context(), db); err != nil {
+			if err := exec(c.sql)(t.Context(), db); err != nil {
 				t.Fatal(err)
 			}
 			var words []string
@@ -240,7 +242,7 @@ func faultsAtEveryStep(t *testing.T, ways map[string]dialect.Dialect, scenarios 
 	for way, d := range ways {
 		for name, sc := range scenarios {
 			server := &fake.Server{Affected: sc.affected}
-			db := openFaulty(t, d, server)
+			db := openFake(t, d, fake.Connector{Server: server})
 			server.Arm(nil)
 			if err := sc.run(t.Context(), db); err != nil {
 				t.Errorf("%s, %s: %v", way, name, err)
@@ -270,11 +272,11 @@ func faultAt(t *testing.T, d dialect.Dialect, sc scenario, f func(func()) *fake.
 	db := openFaulty(t, d, server)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	server.Arm(func(step int, text string) *fake.Misfortune {
+	server.Arm(func(step int, query string) *fake.Misfortune {
 		if step == k {
 			return f(cancel)
 		}
-		if stuck && strings.HasPrefix(text, "ROLLBACK") {
+		if stuck && strings.HasPrefix(query, "ROLLBACK") {
 			return &fake.Misfortune{Hang: true}
 		}
 		return nil

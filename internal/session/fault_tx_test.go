@@ -63,13 +63,13 @@ func TestFaultInApplicationTransaction(t *testing.T) {
 func TestLostConnectionIsNotUsedAgain(t *testing.T) {
 	t.Parallel()
 	server := &fake.Server{}
-	db := openFaulty(t, fake.Probing, server)
+	db := openFake(t, fake.Probing, fake.Connector{Server: server})
 	one, err := db.Conn(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	server.Arm(func(_ int, text string) *fake.Misfortune {
-		if text == drained {
+	server.Arm(func(_ int, query string) *fake.Misfortune {
+		if query == drained {
 			return &fake.Misfortune{Err: driver.ErrBadConn}
 		}
 		return nil
@@ -105,9 +105,9 @@ func TestLostConnectionIsNotUsedAgain(t *testing.T) {
 func TestCommitErrorOfRows(t *testing.T) {
 	t.Parallel()
 	server := &fake.Server{}
-	db := openFaulty(t, fake.Watching, server)
-	server.Arm(func(_ int, text string) *fake.Misfortune {
-		if text == "COMMIT" {
+	db := openFake(t, fake.Watching, fake.Connector{Server: server})
+	server.Arm(func(_ int, query string) *fake.Misfortune {
+		if query == "COMMIT" {
 			return &fake.Misfortune{Err: errOops}
 		}
 		return nil
@@ -149,7 +149,7 @@ func TestReplanned(t *testing.T) {
 	t.Parallel()
 	for way, d := range fake.Ways {
 		server := &fake.Server{}
-		db := openFaulty(t, d, server)
+		db := openFake(t, d, fake.Connector{Server: server})
 		server.Arm(func(step int, _ string) *fake.Misfortune {
 			if step == 0 {
 				return &fake.Misfortune{Err: fake.ErrChanged}

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"context"
 	"database/sql/driver"
+	"reflect"
 	"slices"
-	"strconv"
 
 	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
@@ -17,6 +17,19 @@ import (
 // statement for all. Only one statement of a group is under way at a time: a second one
 // would wait for the first one's row.
 
+// grouped reports whether the execution may share a statement on the base row whatever
+// its row. An increment in slots of its own finds that out by itself, and one whose
+// arguments have it drained runs alone.
+func (r *Run) grouped() bool {
+	switch r.Plan.Class {
+	case rewrite.PassThrough, rewrite.Drain:
+		return r.Plan.Group != nil
+	case rewrite.AdditiveBase:
+		return r.Plan.Group != nil && r.baseFits()
+	}
+	return false
+}
+
 // execGrouped runs an execution in a group, or by alone where it has none.
 func (r *Run) execGrouped(ctx context.Context, alone func(context.Context) (driver.Result, error)) (driver.Result, error) {
 	v, turn := r.inGroup(ctx, false)
@@ -25,6 +38,19 @@ func (r *Run) execGrouped(ctx context.Context, alone func(context.Context) (driv
 		return alone(ctx)
 	}
 	return v.Result, v.Err
+}
+
+// execBesideGroups runs the plan for this execution alone, beside groups. One of several rows locks
+// them in an order of its own, so the statement of a single row may be a deadlock's victim, which
+// plain would not choose it for. Outside a transaction nothing is left of it then, and it runs again.
+func (r *Run) execBesideGroups(ctx context.Context) (driver.Result, error) {
+	auto := r.conn.InAutocommit() && !r.partsStay
+	for tries := 1; ; tries++ {
+		res, err := r.execAlone(ctx)
+		if !auto || r.conn.Broken || !r.conn.Retry(ctx, tries, err) {
+			return res, err
+		}
+	}
 }
 
 // queryGrouped is execGrouped for a statement that returns rows. One that returns none
@@ -58,17 +84,17 @@ func (r *Run) inGroup(ctx context.Context, rows bool) (slots.Verdict, slots.Turn
 	if !ok {
 		return alone, slots.Turn{}
 	}
-	hash := co.Hash(r.Plan.Group.SQL, args)
+	hash := co.Hash(r.Plan.Group.Alike, args, r.conn.node.Number)
 	if !r.inCrowd() {
 		if turn, ok := co.Enter(hash); ok {
 			return alone, turn
 		}
 	}
-	m, signs, ok := r.member(args)
+	m, signs, ok := r.member(ctx, args)
 	if !ok {
 		return alone, slots.Turn{}
 	}
-	byRow := slots.GroupKey{Text: r.Plan.Group.SQL, Args: string(signs), Node: r.conn.node.Number}
+	byRow := slots.GroupKey{SQL: r.Plan.Group.Alike, Args: string(signs), Node: r.conn.node.Number}
 	apart := false // from those of other rows
 	for range maxJoins {
 		key, form := byRow, slots.Form{Shares: r.Plan.Group.Shares, Hash: hash}
@@ -116,7 +142,7 @@ func (r *Run) groupArgs(b []byte, rows bool) ([]byte, bool) {
 	if rows {
 		kind = 'q'
 	}
-	b = strconv.AppendInt(append(b, kind), int64(r.conn.node.Number), 10)
+	b = append(b, kind)
 	for _, a := range r.Plan.Group.Args {
 		if a.Total > 0 || a.Bound > 0 || a.Free {
 			continue
@@ -134,11 +160,13 @@ func (r *Run) groupArgs(b []byte, rows bool) ([]byte, bool) {
 
 // member is the execution as a member of its group, with what members have in common;
 // false where its arguments keep it out.
-func (r *Run) member(args []byte) (*slots.Member, []byte, bool) {
+func (r *Run) member(ctx context.Context, args []byte) (*slots.Member, []byte, bool) {
 	g := r.Plan.Group
 	n := len(g.Shares)
 	values := make([]int64, n+len(g.Guards))
-	m := &slots.Member{Adds: values[:n:n], Demands: values[n:], Used: r.conn.led, Verdict: make(chan slots.Verdict, 1)}
+	m := &slots.Member{
+		Adds: values[:n:n], Demands: values[n:], Used: r.conn.led, Verdict: make(chan slots.Verdict, 1), Context: r.conn.Shared.traced(ctx),
+	}
 	for _, a := range g.NotNumber {
 		if v, ok := r.value(a); !ok || isNumber(v.Value) {
 			return nil, nil, false
@@ -148,6 +176,9 @@ func (r *Run) member(args []byte) (*slots.Member, []byte, bool) {
 		if v, ok := r.value(given.Arg); !ok || !taken(given, v.Value) {
 			return nil, nil, false
 		}
+	}
+	if !r.keyGiven() {
+		return nil, nil, false
 	}
 	nothing := true
 	var ok bool
@@ -179,6 +210,36 @@ func (r *Run) member(args []byte) (*slots.Member, []byte, bool) {
 		m.Free = append(m.Free, kept(v.Value))
 	}
 	return m, args, true
+}
+
+// keyGiven reports whether an upsert's arguments give a key that a second execution
+// conflicts on.
+func (r *Run) keyGiven() bool {
+	if r.Plan.Group.Upsert == nil {
+		return true
+	}
+	for _, k := range r.Plan.Group.Upsert.Keys {
+		v, ok := r.value(k.Arg)
+		if !ok || isNull(v.Value) {
+			return false
+		}
+		if n, whole := integerOf(v.Value); k.Numbered && (!whole || n == 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// isNull reports whether an argument is, or may be, NULL.
+func isNull(v any) bool {
+	switch v := v.(type) {
+	case nil, driver.Valuer:
+		return true
+	case []byte:
+		return v == nil
+	}
+	rv := reflect.ValueOf(v)
+	return rv.Kind() == reflect.Pointer && rv.IsNil()
 }
 
 // sign is - or + for a number, 0 for nothing.

@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"database/sql/driver"
-	"strconv"
 
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/internal/slots"
@@ -68,12 +67,12 @@ func (r *Run) passOn(t slots.Turn) {
 // manyKey is what members of different rows have in common: the statement, and the sign
 // of what each of them adds.
 func (r *Run) manyKey(m *slots.Member) (slots.GroupKey, uint64) {
-	b := strconv.AppendInt(make([]byte, 0, 16), int64(r.conn.node.Number), 10)
+	b := make([]byte, 0, 16)
 	for _, n := range m.Adds {
 		b = append(b, sign(n))
 	}
-	sql := r.Plan.Group.Many.SQL
-	return slots.GroupKey{Text: sql, Args: string(b), Node: r.conn.node.Number}, r.conn.Shared.coalescer.Hash(sql, b)
+	sql, node := r.Plan.Group.Many.SQL, r.conn.node.Number
+	return slots.GroupKey{SQL: sql, Args: string(b), Node: node}, r.conn.Shared.coalescer.Hash(sql, b, node)
 }
 
 // leadMany runs the statement of a batch of several rows, and tells its members.

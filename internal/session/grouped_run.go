@@ -63,9 +63,17 @@ func (g *group) tell(v slots.Verdict, members ...*slots.Member) {
 // has a result of its own: the row is not there, or has no room for all of them, or is
 // refused by a constraint.
 func (g *group) part(ctx context.Context, members []*slots.Member) (parts [][]*slots.Member) {
+	upsert := g.run.Plan.Group.Upsert
+	if upsert != nil && len(members) == 1 {
+		g.tell(slots.Verdict{Outcome: slots.OutcomeAlone}, members...)
+		return nil
+	}
 	outcome, err := g.statement(ctx, members)
 	switch {
 	case outcome == slots.OutcomeCounted:
+		return nil
+	case outcome == slots.OutcomeAlone && upsert != nil && (err == nil || upsert.Numbers):
+		g.tell(slots.Verdict{Outcome: slots.OutcomeAlone}, members...)
 		return nil
 	case outcome != slots.OutcomeAlone:
 		g.tell(slots.Verdict{Outcome: outcome, Err: err}, members...)
@@ -134,22 +142,22 @@ func (g *group) refuse(m *slots.Member) {
 }
 
 // statement runs the group's statement for members, in their order, and tells them when
-// it is committed. Alone says that nothing has been applied: with an error, or because no
+// it is committed. Alone reports whether nothing has been applied: with an error, or because no
 // row was affected.
 func (g *group) statement(ctx context.Context, members []*slots.Member) (slots.Outcome, error) {
 	r := g.run
-	text := &r.Plan.Group.Bound
+	bound := &r.Plan.Group.Bound
 	if one := r.Plan.Group.One; one != nil && len(members) == 1 {
-		text = one
+		bound = one
 	}
-	args, err := g.bind(text, members)
+	args, err := g.bind(bound, members)
 	if err != nil {
 		return slots.OutcomeAlone, err
 	}
 	var a answered
 	start := time.Now()
 	for tries := 1; ; tries++ {
-		if a, err = g.send(ctx, text, args); !r.conn.Retry(ctx, tries, err) {
+		if a, err = g.send(ctx, bound, args); !r.conn.Retry(ctx, tries, err) {
 			break
 		}
 	}
@@ -174,11 +182,11 @@ type answered struct {
 }
 
 // send runs the statement.
-func (g *group) send(ctx context.Context, text *rewrite.Bound, args []driver.NamedValue) (a answered, err error) {
+func (g *group) send(ctx context.Context, bound *rewrite.Bound, args []driver.NamedValue) (a answered, err error) {
 	r := g.run
-	drained := g.drained[text]
+	drained := g.drained[bound]
 	if !g.rows {
-		if a.result, err = g.exec(ctx, text, args); err != nil {
+		if a.result, err = g.exec(ctx, bound, args); err != nil {
 			return a, err
 		}
 		a.affected, err = a.result.RowsAffected()
@@ -188,7 +196,7 @@ func (g *group) send(ctx context.Context, text *rewrite.Bound, args []driver.Nam
 	if drained != nil {
 		rows, err = r.conn.run(drained, direct{r.conn}, call{args: args}).queryClass(ctx)
 	} else {
-		rows, err = direct{r.conn}.ownQuery(ctx, text, args)
+		rows, err = direct{r.conn}.ownQuery(ctx, bound, args)
 	}
 	if err != nil {
 		return a, err
@@ -202,11 +210,11 @@ func (g *group) send(ctx context.Context, text *rewrite.Bound, args []driver.Nam
 // exec runs the statement, on the drained row where its members' would be. Where the base
 // row satisfies the guards of bounded counters nothing is drained: see rewrite.Bounded; what
 // else the group's statement demands is about the base row.
-func (g *group) exec(ctx context.Context, text *rewrite.Bound, args []driver.NamedValue) (driver.Result, error) {
+func (g *group) exec(ctx context.Context, bound *rewrite.Bound, args []driver.NamedValue) (driver.Result, error) {
 	r := g.run
-	drained := g.drained[text]
+	drained := g.drained[bound]
 	if drained == nil || r.Plan.Bounded != nil {
-		res, err := direct{r.conn}.own(ctx, text, args)
+		res, err := direct{r.conn}.own(ctx, bound, args)
 		if drained == nil || err != nil && !r.refusedBase(err) {
 			return res, err
 		}
@@ -220,7 +228,7 @@ func (g *group) exec(ctx context.Context, text *rewrite.Bound, args []driver.Nam
 }
 
 // bind makes the arguments of the statement for members in their order.
-func (g *group) bind(text *rewrite.Bound, members []*slots.Member) ([]driver.NamedValue, error) {
+func (g *group) bind(bound *rewrite.Bound, members []*slots.Member) ([]driver.NamedValue, error) {
 	r, form := g.run, g.run.Plan.Group
 	totals := make([]int64, len(form.Shares))
 	bounds := slices.Clone(members[0].Demands)
@@ -238,7 +246,7 @@ func (g *group) bind(text *rewrite.Bound, members []*slots.Member) ([]driver.Nam
 	}
 	own := *r
 	own.sums = &sums{totals: totals, bounds: bounds, free: members[len(members)-1].Free}
-	return own.bind(text.Args)
+	return own.bind(bound.Args)
 }
 
 // sums are what a group's statement adds and demands, and the arguments that its members
@@ -281,8 +289,8 @@ func (g *group) answer(a answered, members []*slots.Member) {
 		id, err = a.result.LastInsertId()
 		drawn = err == nil
 	}
-	for _, m := range slices.Backward(members) {
-		own := &answer{result: result{a.result, a.affected}}
+	for i, m := range slices.Backward(members) {
+		own := &answer{result: result{a.result, g.affectedBy(i, a)}}
 		if drawn {
 			own.Result = insertID(id - after[form.InsertID-1])
 		}
@@ -304,6 +312,15 @@ func (g *group) answer(a answered, members []*slots.Member) {
 		}
 		g.tell(slots.Verdict{Outcome: slots.OutcomeCounted, Result: own}, m)
 	}
+}
+
+// affectedBy returns the number of rows that a member, the i-th from 0, has affected: of an
+// upsert, the first one may have made the row, and the others have updated it.
+func (g *group) affectedBy(i int, a answered) int64 {
+	if i > 0 && g.run.Plan.Group.Upsert != nil && g.run.conn.Shared.Traits.UpsertCounts {
+		return 2
+	}
+	return a.affected
 }
 
 // less returns a counter's value before what later members have added, in units of a

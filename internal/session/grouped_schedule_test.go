@@ -23,18 +23,21 @@ import (
 type stockServer struct {
 	mu    sync.Mutex
 	views int64
+	row   bool  // an upsert has made it
 	most  int64 // what a statement may add or take at once; more is an error, as of a CHECK
 	fate  func(ctx context.Context) fate
 }
 
 type stockConn struct {
 	countConn
-	stock *stockServer
+	stock    *stockServer
+	insertID int64
 }
 
 // do runs a statement, and returns the number in the row.
-func (c *stockConn) do(ctx context.Context, text string, args []driver.NamedValue) (n, affected int64, err error) {
-	if !strings.HasPrefix(text, "UPDATE posts") {
+func (c *stockConn) do(ctx context.Context, query string, args []driver.NamedValue) (n, affected int64, err error) {
+	upsert := strings.HasPrefix(query, "INSERT INTO posts")
+	if !upsert && !strings.HasPrefix(query, "UPDATE posts") {
 		return 0, 1, nil
 	}
 	if !c.busy.TryLock() {
@@ -49,30 +52,53 @@ func (c *stockConn) do(ctx context.Context, text string, args []driver.NamedValu
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c.dead = f.kill
-	amount := args[0].Value.(int64)
+	amount, affected := args[0].Value.(int64), int64(1)
+	if upsert {
+		amount = args[1].Value.(int64)
+	}
 	if amount > s.most {
 		return 0, 0, fake.ErrRefused
 	}
 	if f.err != nil && !f.applied {
 		return 0, 0, f.err
 	}
-	if strings.Contains(text, "views - ") {
+	if strings.Contains(query, "views - ") {
 		if s.views < args[2].Value.(int64) {
 			return 0, 0, f.err
 		}
 		amount = -amount
 	}
 	s.views += amount
-	return s.views, 1, f.err
+	if upsert && s.row {
+		affected = 2
+	}
+	s.row = s.row || upsert
+	if strings.Contains(query, "LAST_INSERT_ID(") {
+		c.insertID = s.views
+	}
+	return s.views, affected, f.err
 }
 
-func (c *stockConn) ExecContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Result, error) {
-	_, n, err := c.do(ctx, text, args)
-	return driver.RowsAffected(n), err
+func (c *stockConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	if value, ok := strings.CutPrefix(query, "SET LAST_INSERT_ID = "); ok {
+		if c.dead {
+			return nil, driver.ErrBadConn
+		}
+		_, err := fmt.Sscan(value, &c.insertID)
+		return driver.RowsAffected(0), err
+	}
+	_, n, err := c.do(ctx, query, args)
+	return stockResult{driver.RowsAffected(n), c.insertID}, err
 }
 
-func (c *stockConn) QueryContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Rows, error) {
-	n, affected, err := c.do(ctx, text, args)
+func (c *stockConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	if query == "SELECT LAST_INSERT_ID()" {
+		if c.dead {
+			return nil, driver.ErrBadConn
+		}
+		return &stockRows{n: c.insertID, left: 1}, nil
+	}
+	n, affected, err := c.do(ctx, query, args)
 	if err != nil {
 		return nil, err
 	}
@@ -80,10 +106,17 @@ func (c *stockConn) QueryContext(ctx context.Context, text string, args []driver
 }
 
 func (s *stockServer) Connect(context.Context) (driver.Conn, error) {
-	return &stockConn{countConn{server: &countServer{}}, s}, nil
+	return &stockConn{countConn: countConn{server: &countServer{}}, stock: s}, nil
 }
 func (s *stockServer) Driver() driver.Driver            { return s }
 func (s *stockServer) Open(string) (driver.Conn, error) { return s.Connect(context.Background()) }
+
+type stockResult struct {
+	driver.Result
+	insertID int64
+}
+
+func (r stockResult) LastInsertId() (int64, error) { return r.insertID, nil }
 
 type stockRows struct{ n, left int64 }
 
@@ -125,6 +158,11 @@ func (d slotlessEngine) Table(ctx context.Context, s dialect.Session, schema, na
 // schedules runs f for random schedules of what becomes of statements and their callers.
 func schedules(t *testing.T, f func(t *testing.T, seed uint64, s *stockServer, db *sql.DB)) {
 	t.Helper()
+	schedulesOn(t, slotlessEngine{fake.Probing}, f)
+}
+
+func schedulesOn(t *testing.T, engine dialect.Dialect, f func(t *testing.T, seed uint64, s *stockServer, db *sql.DB)) {
+	t.Helper()
 	runs := 40
 	if testing.Short() {
 		runs = 8
@@ -147,7 +185,7 @@ func schedules(t *testing.T, f func(t *testing.T, seed uint64, s *stockServer, d
 			}
 			return fate{}
 		}}
-		wrapped := wrap(t, s, slotlessEngine{fake.Probing}, "version: 1\ntables: {posts: {counters: {views: {}}, slots: 0}}\n")
+		wrapped := wrap(t, s, engine, "version: 1\ntables: {posts: {counters: {views: {}}, slots: 0}}\n")
 		db := sql.OpenDB(wrapped)
 		db.SetMaxOpenConns(24)
 		f(t, seed, s, db)
@@ -181,12 +219,12 @@ func callers(seed uint64, f func(ctx context.Context, caller int, n int64)) {
 	wg.Wait()
 }
 
-// notApplied reports whether an error says that nothing has come of a statement.
+// notApplied reports whether an error means that nothing has come of a statement.
 func notApplied(err error) bool {
 	return errors.Is(err, fake.ErrRefused) || errors.Is(err, fake.ErrConflict) || errors.Is(err, fake.ErrTimeout)
 }
 
-// A stock is never oversold, what is acknowledged is sold, and nobody is refused who could
+// A stock is never oversold, what is acknowledged is sold, and no caller is refused that could
 // have had what is there all the time.
 func TestGuardSchedules(t *testing.T) {
 	t.Parallel()

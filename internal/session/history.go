@@ -19,9 +19,13 @@ type history struct {
 	own     map[slots.RowKey]ownChange // the rows that it has changed, see own.go
 	changes int                        // their number so far
 	marks   []mark                     // its savepoints, see savepoint.go
-	looked  map[string]bool            // slot tables whose counters it has read, see conflicts.go
-	untied  map[string]bool            // slot tables whose base rows it has deleted
-	bare    []string                   // slot tables without slots, which a READ ONLY transaction keeps so
+	// bareRows are the rows that have no slots until the transaction ends, each with the
+	// number of changes when that was found, see looked.go.
+	bareRows map[bareRow]int
+	looked   map[string]bool // slot tables whose counters it has read, see conflicts.go
+	untied   map[string]bool // slot tables whose base rows it has deleted
+	folded   map[string]bool // slot tables of which it has drained rows
+	bare     []string        // slot tables without slots, which a READ ONLY transaction keeps so
 
 	counting map[slots.RowKey]bool // rows that it counts, and whether they are hot; see adaptive.go
 
@@ -79,6 +83,7 @@ func (h *history) unsettle() {
 
 // doubt notes that the transaction may have ended.
 func (h *history) doubt() {
+	clear(h.bareRows)
 	h.level = levelUnknown
 	for k, own := range h.own {
 		own.settled = false
@@ -92,8 +97,10 @@ func (h *history) doubt() {
 // forget notes that no transaction is open in which anything was changed or read.
 func (h *history) forget() {
 	clear(h.own)
+	clear(h.bareRows)
 	clear(h.looked)
 	clear(h.untied)
+	clear(h.folded)
 	h.trials.End()
 	h.marks, h.changes, h.level = h.marks[:0], 0, levelUnknown
 }

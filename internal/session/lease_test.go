@@ -96,7 +96,7 @@ func TestLease(t *testing.T) {
 		l.held[slots.PartName(part)] = "another"
 	}
 	reset(conns[1])
-	if part := conns[1].node.Places.Part; part != -1 {
+	if part := conns[1].node.Places.Part.Load(); part != -1 {
 		t.Errorf("it has part %d of others", part)
 	}
 	l.err = fake.ErrChanged // no such table

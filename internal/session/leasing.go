@@ -29,20 +29,21 @@ func (c *Conn) lease(ctx context.Context) {
 	}
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
-	part, err := c.leasePart(ctx, l, p.Part)
+	was := int(p.Part.Load())
+	part, err := c.leasePart(ctx, l, was)
 	for tries := 1; err != nil && tries < link.MaxTries && c.Engine.Conflict(err); tries++ {
-		part, err = c.leasePart(ctx, l, p.Part) // another node of a cluster has taken one
+		part, err = c.leasePart(ctx, l, was) // another node of a cluster has taken one
 	}
 	switch {
 	case err != nil && c.Engine.SchemaChanged(err):
 		p.Due.Store(0) // there is no table
 	case err != nil: // which says nothing of who has the part
-	case part != p.Part && part >= 0:
+	case part != was && part >= 0:
 		p.First.Store(bits.Reverse32(uint32(part)))
-		p.Part = part
-	case part < 0 && p.Part >= 0:
+		p.Part.Store(int32(part))
+	case part < 0 && was >= 0:
 		p.First.Store(slots.RandomFirst())
-		p.Part = -1
+		p.Part.Store(-1)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 // other: a dirty read of both may see the sum twice, or not at all, which no dirty
 // read of one row shows. So totals are read at READ COMMITTED, as the level allows:
 // it promises no dirty read. A transaction that was begun at READ UNCOMMITTED by a
-// statement cannot change its level; there the rows are drained, and nobody folds
+// statement cannot change its level; there the rows are drained, and no other session folds
 // them until it ends.
 
 // levelFor returns the options of a transaction that may read totals.
@@ -40,8 +40,8 @@ func (r *Run) readCommitted(ctx context.Context) error {
 		return r.control(ctx, d.NextReadCommitted())
 	}
 	defer c.Drain.End()
-	p := &plan{Plan: &rewrite.Plan{Class: rewrite.Drain, Text: r.Plan.Text, Tables: r.Plan.Tables,
-		Reason: "a transaction at READ UNCOMMITTED reads a counter"}, tally: r.Plan.tally}
+	p := &plan{Plan: &rewrite.Plan{Class: rewrite.Drain, SQL: r.Plan.SQL, Tables: r.Plan.Tables,
+		Reason: "a transaction at READ UNCOMMITTED reads a counter"}, tally: r.Plan.tally, learned: &learned{}}
 	for _, t := range r.Plan.Touched {
 		p.Drain.Tables = append(p.Drain.Tables, rewrite.DrainAll(c.Dialect(), t))
 	}

@@ -18,8 +18,11 @@ import (
 // by now may still have been looked at: it is locked, and when there is
 // something to fold, the statement has to run again on what that makes of it.
 //
-// A statement that inserts rows touches what it has inserted, which has no slots. For
-// it, as for an upsert increment, only the second look counts.
+// A statement that inserts rows touches what it has inserted, which has no slots, and one
+// with a list of keys, or a range, touches rows that the drain has locked. For these, as
+// for an upsert increment, only the second look counts. Of a DELETE it cannot find the rows that
+// are gone, so rows are counted: those that it has deleted and those that are left are
+// the ones that the drain has locked, or there were others.
 
 const (
 	savepoint         = "SAVEPOINT slotsql_missing"
@@ -27,7 +30,7 @@ const (
 	releaseSavepoint  = "RELEASE SAVEPOINT slotsql_missing"
 )
 
-// lockOfKey reports whether the drain locks the rows of a key, which no text of its
+// lockOfKey reports whether the drain locks the rows of a key, which no statement of its
 // kind inserts.
 func lockOfKey(d *rewrite.DrainTable) bool { return d.Keyed && d.New == nil && len(d.Lock) > 0 }
 
@@ -47,7 +50,12 @@ func (r *Run) find(ctx context.Context, lock *rewrite.Bound) ([][]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := r.conn.ParentQuery(ctx, lock.SQL, args)
+	var rows driver.Rows
+	if own := (direct{r.conn}); own.keeps(args) {
+		rows, err = own.ownQuery(ctx, lock, args)
+	} else {
+		rows, err = r.conn.ParentQuery(ctx, lock.SQL, args)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -59,8 +67,12 @@ func (r *Run) find(ctx context.Context, lock *rewrite.Bound) ([][]any, error) {
 }
 
 // appeared reports whether there is now a row with slots that the drain has
-// missed. Its slots are folded.
-func (r *Run) appeared(ctx context.Context) (bool, error) {
+// missed, whose slots are folded, or whether the statement has deleted one, perhaps.
+func (r *Run) appeared(ctx context.Context, touched int64) (bool, error) {
+	deleted := 0
+	if r.Plan.Drain.Deletes {
+		deleted = int(touched)
+	}
 	for i := range r.Plan.Drain.Tables {
 		chosen := r.ownLock(r.chosen(r.Plan.Drain.Tables[i]))
 		d := &chosen
@@ -68,12 +80,16 @@ func (r *Run) appeared(ctx context.Context) (bool, error) {
 			continue
 		}
 		locked, err := r.find(ctx, &d.Lock[0])
+		if n := rowsOf(locked) + deleted; err == nil && deleted > 0 && n != r.found && n != r.recounted {
+			r.recounted = n
+			return true, nil
+		}
 		if err != nil {
 			return false, err
 		} else if len(locked) == 0 {
 			continue
 		}
-		if idle, err := r.nothingHeld(ctx, d); err != nil {
+		if idle, err := r.nothingToFold(ctx, d); err != nil {
 			return false, err
 		} else if idle {
 			continue
@@ -101,21 +117,21 @@ func (r *Run) appeared(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// text runs the application's own SQL, which says how many rows it has
-// touched, after a drain. Missed reports whether the drain has found no row to lock.
-func (r *Run) text(ctx context.Context, missed bool, text func() (int64, error)) error {
+// statement runs the application's own statement after a drain; run returns how many
+// rows it has touched. Missed reports whether the drain has found no row to lock.
+func (r *Run) statement(ctx context.Context, missed bool, run func() (int64, error)) error {
 	r.conn.Tx.TakeSnapshot()
 	for missed {
 		if err := r.control(ctx, savepoint); err != nil {
 			return err
 		}
-		touched, err := text()
+		touched, err := run()
 		if err != nil {
 			return err
 		}
-		again := touched > 0 && r.Plan.Class != rewrite.Upsert && !slices.ContainsFunc(r.Plan.Drain.Tables, MayInsert)
+		again := touched > 0 && r.Plan.Class != rewrite.Upsert && !slices.ContainsFunc(r.Plan.Drain.Tables, touchesOthers)
 		if !again {
-			again, err = r.appeared(ctx)
+			again, err = r.appeared(ctx, touched)
 		}
 		if err == nil && !again {
 			return r.control(ctx, releaseSavepoint)
@@ -138,31 +154,15 @@ func (r *Run) text(ctx context.Context, missed bool, text func() (int64, error))
 			return err
 		}
 	}
-	_, err := text()
+	_, err := run()
 	return err
 }
 
-func (r *Run) control(ctx context.Context, text string) error {
-	_, err := r.conn.ParentExec(ctx, text, nil)
+// touchesOthers reports whether the statement may touch rows of which the drain has missed
+// none.
+func touchesOthers(d rewrite.DrainTable) bool { return MayInsert(d) || d.Most > 1 }
+
+func (r *Run) control(ctx context.Context, query string) error {
+	_, err := r.conn.ParentExec(ctx, query, nil)
 	return err
-}
-
-// execTouching runs the statement and says how many rows it has affected.
-func (r *Run) execTouching(ctx context.Context) (res driver.Result, n int64, err error) {
-	if res, err = r.execText(ctx); err != nil {
-		return nil, 0, err
-	}
-	n, err = res.RowsAffected()
-	return res, n, link.Settled(err)
-}
-
-// queryTouching reads the rows of the statement, so that other statements may follow
-// before the application has them.
-func (r *Run) queryTouching(ctx context.Context) (driver.Rows, int64, error) {
-	rows, err := r.queryText(ctx)
-	if err != nil {
-		return nil, 0, err
-	}
-	b, err := readBuffered(rows)
-	return b, int64(len(b.rows)), err
 }

@@ -27,10 +27,10 @@ func (lockingDialect) Lock(_ *rewrite.Table, s rewrite.Scope) []string {
 func TestRowThatAppears(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		locks  string // what each lock statement finds: a row or none
-		texts  string // what the statement touches each time
-		slots  string // whether each fold after the statement finds slots
-		expect string
+		locks      string // what each lock statement finds: a row or none
+		statements string // what the statement touches each time
+		slots      string // whether each fold after the statement finds slots
+		expect     string
 	}{
 		"there":              {"r", "r", "", "LOCK UPDATE DELETE text"},
 		"stays away":         {"--", "-", "", "LOCK SAVEPOINT text LOCK RELEASE"},
@@ -41,7 +41,7 @@ func TestRowThatAppears(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			locks, texts, slots, after := c.locks, c.texts, c.slots, false
+			locks, statements, slots, after := c.locks, c.statements, c.slots, false
 			next := func(s *string) int64 {
 				first := (*s)[0]
 				*s = (*s)[1:]
@@ -50,17 +50,17 @@ func TestRowThatAppears(t *testing.T) {
 				}
 				return 1
 			}
-			server := &fake.Server{Affected: func(text string) int64 {
+			server := &fake.Server{Affected: func(query string) int64 {
 				switch {
-				case strings.HasPrefix(text, "SAVEPOINT"):
+				case strings.HasPrefix(query, "SAVEPOINT"):
 					after = true
-				case strings.HasPrefix(text, "ROLLBACK TO"):
+				case strings.HasPrefix(query, "ROLLBACK TO"):
 					after = false
-				case text == drained:
-					return next(&texts)
-				case after && strings.HasPrefix(text, "UPDATE"):
+				case query == drained:
+					return next(&statements)
+				case after && strings.HasPrefix(query, "UPDATE"):
 					return next(&slots)
-				case after && strings.HasPrefix(text, "DELETE"):
+				case after && strings.HasPrefix(query, "DELETE"):
 					return 0
 				}
 				return 1
@@ -87,8 +87,8 @@ func TestRowThatAppears(t *testing.T) {
 			if want := slices.Concat([]string{"PROBE", "START"}, strings.Fields(c.expect), []string{"COMMIT"}); !slices.Equal(words, want) {
 				t.Errorf("ran  %v\nwant %v", words, want)
 			}
-			if locks+texts+slots != "" {
-				t.Errorf("not run: locks %s, texts %s, folds %s", locks, texts, slots)
+			if locks+statements+slots != "" {
+				t.Errorf("not run: locks %s, statements %s, folds %s", locks, statements, slots)
 			}
 		})
 	}
@@ -108,8 +108,8 @@ func TestVictimInAFold(t *testing.T) {
 	if _, err := one.ExecContext(t.Context(), "BEGIN"); err != nil {
 		t.Fatal(err)
 	}
-	server.Arm(func(_ int, text string) *fake.Misfortune {
-		if strings.HasPrefix(text, "DELETE") { // the second statement of the fold
+	server.Arm(func(_ int, query string) *fake.Misfortune {
+		if strings.HasPrefix(query, "DELETE") { // the second statement of the fold
 			return &fake.Misfortune{Err: errVictim}
 		}
 		return nil
@@ -118,9 +118,9 @@ func TestVictimInAFold(t *testing.T) {
 		t.Fatalf("error %v", err)
 	}
 	server.Arm(nil)
-	for _, text := range []string{"ROLLBACK", "INSERT INTO log VALUES (1)"} {
-		if _, err := one.ExecContext(t.Context(), text); err != nil {
-			t.Errorf("%s: %v", text, err)
+	for _, query := range []string{"ROLLBACK", "INSERT INTO log VALUES (1)"} {
+		if _, err := one.ExecContext(t.Context(), query); err != nil {
+			t.Errorf("%s: %v", query, err)
 		}
 	}
 }

@@ -20,7 +20,7 @@ import (
 func (r *Run) execMulti(ctx context.Context) (driver.Result, error) {
 	traits := &r.conn.Shared.Traits
 	if traits.MultiProbe != "" {
-		// The parent may have several statements in one text switched off.
+		// The parent may refuse several statements in one call.
 		probe, args := traits.MultiProbe, r.call.args
 		if len(args) > 0 {
 			probe, args = traits.MultiProbeArg, args[:1]
@@ -63,14 +63,16 @@ func (r *Run) execMulti(ctx context.Context) (driver.Result, error) {
 		}
 		p := &plan{
 			Plan:  part.Plan,
-			tally: r.conn.Shared.countsOf(part.Plan),
-			habit: r.conn.Shared.habits.Of(r.conn.Shared.Dialect, part.Plan, part.Text),
+			tally: r.conn.Shared.countsOf(part.Plan, part.SQL),
+			habit: r.conn.Shared.habits.Of(r.conn.Shared.Dialect, part.Plan, part.SQL),
+
+			learned: &learned{},
 		}
-		if part.Dynamic || r.conn.Moved || r.conn.Schema.Stale() {
+		if part.Dynamic || r.conn.Facts.Old() || r.conn.Schema.Stale() {
 			// A part before it has changed what its names mean.
 			lexis := r.conn.Dialect().Lexis()
 			var err error
-			if p, err = r.conn.Plan(ctx, part.Text); err != nil {
+			if p, err = r.conn.Plan(ctx, part.SQL); err != nil {
 				return nil, finish(err)
 			}
 			if *r.conn.Dialect().Lexis() != *lexis {
@@ -99,7 +101,7 @@ var errRulesChanged = &link.UnsupportedError{
 // it drained before, in one transaction.
 func (r *Run) queryMulti(ctx context.Context) (driver.Rows, error) {
 	drains := map[*rewrite.Table]bool{}
-	whole := &rewrite.Plan{Class: rewrite.Drain, Text: r.Plan.Text, Tables: r.Plan.Tables, Effects: r.Plan.Effects,
+	whole := &rewrite.Plan{Class: rewrite.Drain, SQL: r.Plan.SQL, Tables: r.Plan.Tables, Effects: r.Plan.Effects,
 		Reason: "several statements in one call return rows"}
 	for i, part := range r.Plan.Parts {
 		if part.Plan.Effects&rewrite.Namespace != 0 && i+1 < len(r.Plan.Parts) {
@@ -120,7 +122,7 @@ func (r *Run) queryMulti(ctx context.Context) (driver.Rows, error) {
 			}
 		}
 	}
-	one := r.conn.run(&plan{Plan: whole, tally: r.Plan.tally}, r.via, r.call)
+	one := r.conn.run(&plan{Plan: whole, tally: r.Plan.tally, learned: &learned{}}, r.via, r.call)
 	one.partsStay = !r.conn.Shared.Traits.MultiIsTx
 	return one.queryDrained(ctx)
 }

@@ -60,10 +60,12 @@ const maxNamed = 500
 // slotRows finds the slot rows of locked rows, or of the whole table.
 func (r *Run) slotRows(ctx context.Context, n dialect.SlotNamer, d *rewrite.DrainTable, locked [][]any) (rows [][]any, err error) {
 	c, width := r.conn, len(d.Table.Counter.Key)
+	if d.Look.Range != nil {
+		return r.slotsOfRange(ctx, n, d, locked)
+	}
 	if len(locked) == 0 || len(locked[0]) < 3+width { // all rows
 		return r.slotsFound(ctx, n.FindSlots(d.Table, nil, true))
 	}
-	here, level := link.TextOf(locked[0][1]), r.conn.isolation(link.TextOf(locked[0][2]))
 	var keys [][]any
 	for _, l := range locked {
 		keys = append(keys, l[3:3+width])
@@ -71,16 +73,7 @@ func (r *Run) slotRows(ctx context.Context, n dialect.SlotNamer, d *rewrite.Drai
 	if width == 0 {
 		keys = keys[:1] // all rows have it
 	}
-	lock, ask := true, ""
-	switch {
-	case !n.GapLocks(level) || c.Cluster: // what another node knows is not what this one does
-	case c.Tx.OwnWithoutSnapshot() && n.OpensSnapshot(level):
-		// All rows are locked, and what it sees is as of now.
-		c.Tx.TakeSnapshot()
-		lock = false
-	default:
-		lock, ask = false, here
-	}
+	lock, ask := r.whereToLook(n, locked)
 	var own [][]any
 	if ask != "" {
 		var known bool
@@ -96,8 +89,8 @@ func (r *Run) slotRows(ctx context.Context, n dialect.SlotNamer, d *rewrite.Drai
 		var found [][]any
 		answered := false
 		if ask != "" {
-			found, answered, err = r.askObserver(ctx, n, q, here)
-			if !answered { // nobody can be asked
+			found, answered, err = r.askObserver(ctx, n, ask, q)
+			if !answered { // there is no connection to ask on
 				q = n.FindSlots(d.Table, part, true)
 			}
 		}
@@ -112,9 +105,73 @@ func (r *Run) slotRows(ctx context.Context, n dialect.SlotNamer, d *rewrite.Drai
 	return append(rows, own...), nil
 }
 
+// whereToLook says how the slots of rows that are locked can be found: by a query that locks
+// them, by one that does not, or by another session of the same server, whose name is ask.
+func (r *Run) whereToLook(n dialect.SlotNamer, locked [][]any) (lock bool, ask string) {
+	c := r.conn
+	level := c.isolation(link.TextOf(locked[0][2]))
+	switch {
+	case !n.GapLocks(level) || c.Cluster: // what another node knows is not what this one does
+		return true, ""
+	case c.Tx.OwnWithoutSnapshot() && n.OpensSnapshot(level):
+		// All rows are locked, and what it sees is as of now.
+		c.Tx.TakeSnapshot()
+		return false, ""
+	}
+	return false, link.TextOf(locked[0][1])
+}
+
+// slotsOfRange finds the slot rows of a range of keys whose rows are locked. Where the
+// transaction has slots of its own in the table, which another session does not see, its
+// own query locks what it finds.
+func (r *Run) slotsOfRange(ctx context.Context, n dialect.SlotNamer, d *rewrite.DrainTable, locked [][]any) ([][]any, error) {
+	lock, ask := r.whereToLook(n, locked)
+	if ask != "" && r.conn.hasOwnSlots(d.Table) {
+		lock, ask = true, ""
+	}
+	find := &d.Look.Range.Find
+	args, err := r.values(find.Args)
+	if err != nil {
+		return nil, err
+	}
+	if ask != "" {
+		if rows, answered, err := r.askObserver(ctx, n, ask, find.SQL, args...); answered || err != nil {
+			return rows, err
+		}
+		lock = true // there is no connection to ask on
+	}
+	if lock {
+		find = &d.Look.Range.Locked
+	}
+	return r.slotsFound(ctx, find.SQL, args...)
+}
+
+// hasOwnSlots reports whether the transaction has added to slots of a table.
+func (c *Conn) hasOwnSlots(t *rewrite.Table) bool {
+	for _, own := range c.own {
+		if own.how == inSlot && own.rows.Table.Counter.Slotted() == t.Counter.Slotted() {
+			return true
+		}
+	}
+	return false
+}
+
+// values are the values of arguments.
+func (r *Run) values(list []rewrite.Arg) ([]any, error) {
+	args, err := r.bind(list)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]any, len(args))
+	for i, a := range args {
+		out[i] = a.Value
+	}
+	return out, nil
+}
+
 // slotsFound asks the session itself.
-func (r *Run) slotsFound(ctx context.Context, q string) ([][]any, error) {
-	rows, err := r.conn.Session().Query(ctx, q)
+func (r *Run) slotsFound(ctx context.Context, q string, args ...any) ([][]any, error) {
+	rows, err := r.conn.Session().Query(ctx, q, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -123,9 +180,9 @@ func (r *Run) slotsFound(ctx context.Context, q string) ([][]any, error) {
 
 // askObserver asks another session of the same server; it reports false when there is
 // none.
-func (r *Run) askObserver(ctx context.Context, n dialect.SlotNamer, q, here string) ([][]any, bool, error) {
+func (r *Run) askObserver(ctx context.Context, n dialect.SlotNamer, here, q string, args ...any) ([][]any, bool, error) {
 	s := r.conn.Shared
-	rows, err := s.observers.query(ctx, s, n, q)
+	rows, err := s.asides.observers.query(ctx, s, n, nil, q, args...)
 	if ctx.Err() != nil {
 		return nil, false, ctx.Err()
 	}
@@ -197,7 +254,7 @@ func unnameable(t *rewrite.Table) error {
 }
 
 // ownSlots are slot rows of keys that the transaction itself has added to, and
-// perhaps made, which nobody else sees; false when it is not known which they are.
+// perhaps made, which no other session sees; false when it is not known which they are.
 // Of a change whose key is not known they are those of each key, of which there
 // are few then: to name one that is not there costs the lock of its place.
 func (c *Conn) ownSlots(t *rewrite.Table, keys [][]any) (rows [][]any, known bool) {
@@ -231,9 +288,9 @@ func (r *Run) keyNumbers(d *rewrite.DrainTable) []string {
 		}
 		s := ""
 		switch {
-		case len(k.Args) == 0 && len(k.Texts) == 1:
-			s = strings.TrimSpace(k.Texts[0])
-		case len(k.Args) == 1 && strings.TrimSpace(strings.Join(k.Texts, "")) == "":
+		case len(k.Args) == 0 && len(k.Parts) == 1:
+			s = strings.TrimSpace(k.Parts[0])
+		case len(k.Args) == 1 && strings.TrimSpace(strings.Join(k.Parts, "")) == "":
 			v, _ := r.value(k.Args[0])
 			s = fmt.Sprint(v.Value)
 		}

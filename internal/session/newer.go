@@ -18,15 +18,14 @@ import (
 // rows are locked.
 func (r *Run) newer(ctx context.Context, d *rewrite.DrainTable) error {
 	c := r.conn
-	teller, ok := c.Shared.Dialect.(dialect.SnapshotTeller)
-	if !ok || d.Snapshot == nil {
+	if d.Look.Snapshot == nil {
 		return nil
 	}
-	args, err := r.bind(d.Snapshot.Args)
+	args, err := r.bind(d.Look.Snapshot.Args)
 	if err != nil {
 		return err
 	}
-	rows, err := c.ParentQuery(ctx, d.Snapshot.SQL, args)
+	rows, err := c.ParentQuery(ctx, d.Look.Snapshot.SQL, args)
 	if err != nil {
 		return err
 	}
@@ -34,44 +33,79 @@ func (r *Run) newer(ctx context.Context, d *rewrite.DrainTable) error {
 	if err != nil || len(all) == 0 {
 		return err
 	}
+	_, err = r.newerThan(ctx, d, all)
+	return err
+}
+
+// newerThan does it for what the snapshot's query has returned. Made reports whether it has made
+// slot rows, without a value, that a fold is to delete.
+func (r *Run) newerThan(ctx context.Context, d *rewrite.DrainTable, all [][]any) (made bool, err error) {
+	c := r.conn
+	teller, ok := c.Shared.Dialect.(dialect.SnapshotTeller)
+	if !ok {
+		return false, nil
+	}
 	ask := []any{link.TextOf(all[0][0])}
 	keyed := len(all[0]) > 1
 	if keyed {
 		for i := range all {
 			all[i] = all[i][1:]
 		}
-		ask = append(ask, jsonTexts(all))
+		ask = append(ask, jsonStrings(all))
 	}
 	every := r.meetEvery(d, teller, all, keyed)
 	need := needed
 	if every != "" {
 		need = wanted
 	}
-	found, err := c.Shared.witness.query(ctx, c.Shared, need, teller.Newer(d.Table, keyed), ask...)
+	found, err := c.Shared.asides.witness.query(ctx, c.Shared, need, teller.Newer(d.Table, keyed), ask...)
 	if errors.Is(err, errUnheard) {
 		if every != "" {
-			return c.Session().Exec(ctx, every, jsonTexts(all))
+			return true, c.Session().Exec(ctx, every, jsonStrings(all))
 		}
-		return c.Session().Exec(ctx, teller.Unserializable())
+		return false, c.Session().Exec(ctx, teller.Unserializable())
 	}
 	if err != nil {
-		return fmt.Errorf("slotsql: looking for slot rows that are newer than the transaction's snapshot: %w", link.Settled(err))
+		return false, fmt.Errorf("slotsql: looking for slot rows that are newer than the transaction's snapshot: %w", link.Settled(err))
 	}
 	if len(found) == 0 {
-		return nil
+		return false, nil
 	}
 	if len(r.ungranted) > 0 {
-		return c.Session().Exec(ctx, teller.Unserializable())
+		if err := r.newerUngranted(ctx, d, teller); err != nil {
+			return false, err
+		}
 	}
-	res, err := c.ParentExec(ctx, teller.Meet(d.Table), link.NamedValues([]any{jsonTexts(found)}))
+	res, err := c.ParentExec(ctx, teller.Meet(d.Table), link.NamedValues([]any{jsonStrings(found)}))
 	if err != nil {
-		return err
+		return false, err
 	}
 	n, err := res.RowsAffected()
 	if err != nil || n == 0 {
+		return false, err
+	}
+	return true, r.deletedNewer(ctx, d, teller, keyed, ask, found)
+}
+
+// newerUngranted is for slot rows that may be newer than the snapshot when the session's
+// user may not move slots, and so may not insert them to find out. It returns nil if the
+// rights have been granted since. Otherwise what the transaction sees decides: a slot row
+// in its snapshot has the statement refused, as at any level. If there is none, the other
+// session's rows have all been committed since the snapshot, and plain would fail as well.
+func (r *Run) newerUngranted(ctx context.Context, d *rewrite.DrainTable, teller dialect.SnapshotTeller) error {
+	if granted, err := r.grantedSince(ctx); granted || err != nil {
 		return err
 	}
-	return r.deletedNewer(ctx, d, teller, keyed, ask, found)
+	if d.Look.Held != nil {
+		seen, err := r.find(ctx, d.Look.Held)
+		if err != nil {
+			return r.lacking(d, err)
+		}
+		if len(seen) > 0 {
+			return r.refused(ctx, d)
+		}
+	}
+	return r.conn.Session().Exec(ctx, teller.Unserializable())
 }
 
 // deletedNewer is for slot rows that the other session has found and the transaction
@@ -84,7 +118,7 @@ func (r *Run) deletedNewer(
 	ctx context.Context, d *rewrite.DrainTable, teller dialect.SnapshotTeller, keyed bool, ask []any, found [][]any,
 ) error {
 	c := r.conn
-	still, err := c.Shared.witness.query(ctx, c.Shared, needed, teller.Newer(d.Table, keyed), ask...)
+	still, err := c.Shared.asides.witness.query(ctx, c.Shared, needed, teller.Newer(d.Table, keyed), ask...)
 	if err != nil && !errors.Is(err, errUnheard) {
 		return fmt.Errorf("slotsql: looking again for slot rows that are newer than the transaction's snapshot: %w", link.Settled(err))
 	}
@@ -98,9 +132,9 @@ func (r *Run) deletedNewer(
 func containsRows(all, some [][]any) bool {
 	has := make(map[string]bool, len(all))
 	for _, row := range all {
-		has[jsonTexts([][]any{row})] = true
+		has[jsonStrings([][]any{row})] = true
 	}
-	return !slices.ContainsFunc(some, func(row []any) bool { return !has[jsonTexts([][]any{row})] })
+	return !slices.ContainsFunc(some, func(row []any) bool { return !has[jsonStrings([][]any{row})] })
 }
 
 // meetEvery is how a drain does without the other session, "" where it cannot. A
@@ -119,8 +153,8 @@ func (r *Run) meetEvery(d *rewrite.DrainTable, teller dialect.SnapshotTeller, ke
 // are inserted, and deleted again by the fold.
 const maxKeysMet = 4
 
-// jsonTexts writes a list of lists of strings.
-func jsonTexts(rows [][]any) string {
+// jsonStrings writes a list of lists of strings.
+func jsonStrings(rows [][]any) string {
 	out := make([][]string, len(rows))
 	for i, row := range rows {
 		for _, v := range row {

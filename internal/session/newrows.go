@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -55,7 +56,8 @@ func (r *Run) certain(forms []rewrite.FormArg) bool {
 func (r *Run) lock(ctx context.Context, d *rewrite.DrainTable) (locked [][]any, some, missed bool, err error) {
 	if lockOfKey(d) {
 		locked, err = r.lockKey(ctx, d)
-		return locked, len(locked) > 0, len(locked) == 0, err
+		n := rowsOf(locked)
+		return locked, n > 0, n < d.Most && !r.heldTogether(d, locked), err
 	}
 	if !MayInsert(*d) {
 		if d.Folding == rewrite.FoldByName && len(d.Table.Counter.Key) == 0 {
@@ -73,14 +75,28 @@ func (r *Run) lock(ctx context.Context, d *rewrite.DrainTable) (locked [][]any, 
 		}
 	}
 	locked, err = r.find(ctx, &d.Lock[0])
+	n := rowsOf(locked)
+	if n == 0 || err != nil {
+		return nil, false, true, err
+	}
+	return locked, true, n < d.New.Rows, r.steps(ctx, d.Lock[1:])
+}
+
+// heldTogether reports whether no other row of a key range can come to be: gaps between its rows
+// are locked. On a cluster another node may insert one.
+func (r *Run) heldTogether(d *rewrite.DrainTable, locked [][]any) bool {
+	n, ok := r.conn.Dialect().(dialect.SlotNamer)
+	return ok && d.Look.Range != nil && len(locked) > 0 && !r.conn.Cluster && n.GapLocks(r.conn.isolation(link.TextOf(locked[0][2])))
+}
+
+// rowsOf is the number of rows that a lock statement has found: each row that it returns
+// begins with how many it stands for.
+func rowsOf(locked [][]any) int {
 	n := int64(0)
 	for i := range locked {
 		n += link.CountOf(locked[i:])
 	}
-	if n == 0 || err != nil {
-		return nil, false, true, err
-	}
-	return locked, true, n < int64(d.New.Rows), r.steps(ctx, d.Lock[1:])
+	return int(n)
 }
 
 // MayInsert reports whether the drain is one of the rows that a statement may insert.
@@ -90,15 +106,11 @@ func MayInsert(d rewrite.DrainTable) bool {
 
 // count runs a query and adds up its rows.
 func (r *Run) count(ctx context.Context, b *rewrite.Bound) (int64, error) {
-	args, err := r.bind(b.Args)
+	args, err := r.values(b.Args)
 	if err != nil {
 		return 0, err
 	}
-	list := make([]any, len(args))
-	for i, a := range args {
-		list[i] = a.Value
-	}
-	rows, err := r.conn.Session().Query(ctx, b.SQL, list...)
+	rows, err := r.conn.Session().Query(ctx, b.SQL, args...)
 	if err != nil {
 		return 0, err
 	}

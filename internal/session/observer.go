@@ -21,7 +21,7 @@ type observers struct {
 }
 
 // maxObservers bounds the connections. observerPatience is how long an answer is waited
-// for, and observerRest how long none is made after one could not be: whoever asks
+// for, and observerRest how long none is made after one could not be: a caller that asks
 // has locks.
 const (
 	maxObservers     = 8
@@ -31,7 +31,8 @@ const (
 
 var errNoObserver = errors.New("no connection available")
 
-func (o *observers) query(ctx context.Context, s *Shared, n dialect.SlotNamer, q string) ([][]any, error) {
+// query asks a question, and calls before when it is about to be sent.
+func (o *observers) query(ctx context.Context, s *Shared, n dialect.SlotNamer, before func(), q string, args ...any) ([][]any, error) {
 	ctx, cancel := context.WithTimeout(ctx, observerPatience)
 	defer cancel()
 	busy := o.places()
@@ -46,7 +47,10 @@ func (o *observers) query(ctx context.Context, s *Shared, n dialect.SlotNamer, q
 			<-busy
 			return nil, err
 		}
-		rows, err := c.Session().Query(ctx, q)
+		if before != nil {
+			before()
+		}
+		rows, err := c.Session().Query(ctx, q, args...)
 		if err == nil {
 			// The next question's transaction is begun before it comes.
 			go func() {

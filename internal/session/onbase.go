@@ -78,8 +78,8 @@ func (c *Conn) drainsOwn(t *rewrite.Table, key []string) {
 // changesOwn notes that a transaction changes base rows that its increments in slots
 // share with others': those that hold a row as it is, and on an engine where an
 // increment and a change exclude each other all. Two such transactions would wait for
-// one another, as with a drain. It is noted before the change, which may be told of a
-// deadlock.
+// one another, as with a drain. It is noted before the change, which may be chosen as
+// deadlock victim.
 func (r *Run) changesOwn(changes []rewrite.DrainTable) {
 	c := r.conn
 	if r.Plan.Base.Fresh || len(c.own) == 0 {
@@ -89,7 +89,7 @@ func (r *Run) changesOwn(changes []rewrite.DrainTable) {
 		d := r.chosen(changes[i])
 		key := r.keyNumbers(&d)
 		for _, own := range c.own {
-			if inc := own.plan.Increment; inc == nil || !inc.Holds && !c.Shared.Traits.ChangeExcludes {
+			if inc := own.plan.Increment; inc == nil || !inc.Holds && !own.firm && !c.Shared.Traits.ChangeExcludes {
 				continue
 			}
 			if own.how == inSlot && !own.settled && own.rows.Table.Counter.Slotted() == d.Table.Counter.Slotted() &&

@@ -39,7 +39,7 @@ func (r *Run) execOptional(ctx context.Context) (driver.Result, error) {
 		}
 		plain := *r.Plan.Plan
 		plain.Drain.Tables = nil
-		without := r.conn.run(&plan{Plan: &plain, tally: r.Plan.tally}, r.via, r.call)
+		without := r.conn.run(&plan{Plan: &plain, tally: r.Plan.tally, learned: &learned{}}, r.via, r.call)
 		res, err = without.execWhole(ctx, without.drainAndExec)
 	}
 	if err == nil && marked {

@@ -12,7 +12,7 @@ import (
 )
 
 // A transaction that has changed a row holds the row's lock with the plain
-// driver: until it ends nobody else changes the row, and what it reads of it is
+// driver: until it ends no other session changes the row, and what it reads of it is
 // its own version. Two that count and then read never read the same. Slots let
 // others count, and a transaction would read its own changes and not theirs, or
 // theirs from one moment to the next.
@@ -37,6 +37,8 @@ type ownChange struct {
 	rows rewrite.DrainTable
 	how  manner
 	at   int // number among the transaction's changes
+	// firm reports whether it keeps other sessions from changing the rows.
+	firm bool
 	// settled reports whether its rows have been drained since, and no savepoint been
 	// rolled back to, with which an engine may give up the lock.
 	settled bool
@@ -52,16 +54,16 @@ type manner byte
 const (
 	inSlot     manner = iota // by an increment in a slot
 	onBase                   // by a statement that ran on the base rows as they are
-	afterDrain               // after a drain: nobody else can add to them
-	inserted                 // they are new: nobody else knows them
+	afterDrain               // after a drain: no other session can add to them
+	inserted                 // they are new: no other session sees them
 )
 
 // maxOwnChanges is how many changes a transaction remembers; one that has more
 // drains whole tables.
 const maxOwnChanges = 256
 
-// note remembers a change of rows. Where one connection writes at a time nobody
-// else changes any before the transaction ends.
+// note remembers a change of rows. Where one connection writes at a time no other
+// changes any before the transaction ends.
 func (r *Run) note(rows rewrite.DrainTable, how manner) {
 	c := r.conn
 	if c.Shared.Traits.OneWriter || c.InAutocommit() {
@@ -71,7 +73,11 @@ func (r *Run) note(rows rewrite.DrainTable, how manner) {
 		return
 	}
 	rows.New = nil
+	if how == inSlot {
+		r.notBare(&rows)
+	}
 	own := ownChange{plan: r.Plan, call: r.call, rows: rows, how: how, key: r.keyNumbers(&rows)}
+	own.firm = r.firm || rows.Table.Counter.Rights.ByColumn
 	k, ok := r.changeKey(&rows, how)
 	switch {
 	case len(c.own) >= maxOwnChanges:
@@ -87,9 +93,10 @@ func (r *Run) note(rows rewrite.DrainTable, how manner) {
 	own.at = c.changes
 	old, has := c.own[k]
 	if has {
-		own.at = old.at
+		own.at, own.firm = old.at, own.firm || old.firm
+		own.settled = old.settled && how == onBase && ok && len(c.own) < maxOwnChanges // no other session adds to the row
 	}
-	if how == inSlot && (rows.Table.Counter.Placement != rewrite.PlacementSkipLocked || c.Shared.Traits.MissLocks) &&
+	if how == inSlot && (rows.Table.Counter.Options.Placement != rewrite.PlacementSkipLocked || c.Shared.Traits.MissLocks) &&
 		len(c.own) < maxOwnChanges {
 		own.slots = append(slices.Clip(old.slots), r.slot)
 	}
@@ -181,7 +188,7 @@ func (c *Conn) settleTables(ctx context.Context, tables []*rewrite.Table) error 
 	}
 	for i, k := range keys {
 		own := c.own[k]
-		if v := own.rows.Versions; v != nil {
+		if v := own.rows.Versions; v != nil && !c.sameBefore(keys[:i], seen, &own) {
 			if err := c.run(own.plan, direct{c}, own.call).oneVersion(ctx, v, seen[i]); err != nil {
 				return c.Lost(err)
 			}
@@ -190,6 +197,19 @@ func (c *Conn) settleTables(ctx context.Context, tables []*rewrite.Table) error 
 		c.own[k] = own
 	}
 	return nil
+}
+
+// sameBefore reports whether the one row of a change is that of another one, of which the
+// transaction sees its own version.
+func (c *Conn) sameBefore(keys []slots.RowKey, seen []bool, own *ownChange) bool {
+	for i, k := range keys {
+		before := c.own[k]
+		if seen[i] && own.key != nil && slices.Equal(before.key, own.key) &&
+			before.rows.Table.Counter.Slotted() == own.rows.Table.Counter.Slotted() {
+			return true
+		}
+	}
+	return false
 }
 
 // keepRows drains rows that the transaction has changed, and has them for itself
@@ -202,18 +222,31 @@ func (c *Conn) keepRows(ctx context.Context, own *ownChange) (seen bool, err err
 	if !alone {
 		own.plan.habit.Drains()
 	}
-	if own.how >= afterDrain {
+	if own.how >= afterDrain || own.how == onBase && c.drained(own) {
 		return true, nil
 	}
 	// Where the lock is there already its statement still keeps the columns of
 	// the slot table as they are.
 	p := &plan{Plan: &rewrite.Plan{Class: rewrite.Drain, Drain: rewrite.DrainPlan{Tables: []rewrite.DrainTable{d}},
-		Reason: "a transaction reads a counter of a row that it has changed", Text: own.plan.Text}, tally: own.plan.tally}
+		Reason: "a transaction reads a counter of a row that it has changed", SQL: own.plan.SQL}, tally: own.plan.tally, learned: &learned{}}
 	r := c.run(p, direct{c}, own.call)
+	r.settles = true
 	if _, err := r.drain(ctx); err != nil {
 		return false, err
 	}
 	return own.how == onBase || r.addedToBase, nil
+}
+
+// drained reports whether the transaction has drained the one row of a change, so that no other session
+// else has added to it since.
+func (c *Conn) drained(own *ownChange) bool {
+	for _, other := range c.own {
+		if (other.how == afterDrain || other.settled) && own.key != nil && slices.Equal(other.key, own.key) &&
+			other.rows.Table.Counter.Slotted() == own.rows.Table.Counter.Slotted() {
+			return true
+		}
+	}
+	return false
 }
 
 // locksFirst reports whether a change of rows is to lock them before it is made: it
@@ -250,7 +283,7 @@ func (r *Run) lockFirst(ctx context.Context) (driver.Result, error) {
 	// is remembered, and drained before it is read.
 	own, first := *r, *r.Plan.Plan
 	first.Class, first.Drain.Tables = rewrite.Additive, []rewrite.DrainTable{r.Plan.Increment.Row}
-	own.Plan = &plan{Plan: &first, tally: r.Plan.tally}
+	own.Plan = &plan{Plan: &first, tally: r.Plan.tally, learned: &learned{}}
 	res, err := own.execDrained(ctx)
 	if err == nil {
 		r.note(r.Plan.Increment.Row, onBase)

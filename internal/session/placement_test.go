@@ -55,7 +55,7 @@ func TestPlacementTakes(t *testing.T) {
 		}
 		wg.Wait()
 		if n := p.Held(); n != 0 {
-			t.Errorf("%d rows have slots held by nobody", n)
+			t.Errorf("%d rows have slots that no session holds", n)
 		}
 		for want := range table {
 			if got := p.Take(keys[0], table); got != want {
@@ -157,14 +157,14 @@ func TestPlacementGivesBack(t *testing.T) {
 	whole := map[string]scenario{
 		"commit":   {run: inTx((*sql.Tx).Commit)},
 		"rollback": {run: inTx((*sql.Tx).Rollback)},
-		"texts": {run: func(ctx context.Context, db *sql.DB) error {
+		"SQL": {run: func(ctx context.Context, db *sql.DB) error {
 			c, err := db.Conn(ctx)
 			if err != nil {
 				return err
 			}
 			defer c.Close()
-			for _, text := range []string{"BEGIN", increment, "COMMIT"} {
-				if _, err := c.ExecContext(ctx, text); err != nil {
+			for _, query := range []string{"BEGIN", increment, "COMMIT"} {
+				if _, err := c.ExecContext(ctx, query); err != nil {
 					return err
 				}
 			}
@@ -176,8 +176,8 @@ func TestPlacementGivesBack(t *testing.T) {
 				return err
 			}
 			defer c.Close()
-			for _, text := range []string{"BEGIN", increment} {
-				if _, err := c.ExecContext(ctx, text); err != nil {
+			for _, query := range []string{"BEGIN", increment} {
+				if _, err := c.ExecContext(ctx, query); err != nil {
 					return err
 				}
 			}
@@ -192,15 +192,15 @@ func TestPlacementGivesBack(t *testing.T) {
 	for way, d := range fake.Ways {
 		for name, sc := range whole {
 			server := &fake.Server{Affected: sc.affected}
-			db := openFaulty(t, d, server)
+			db := openFake(t, d, fake.Connector{Server: server})
 			server.Arm(nil)
 			if err := sc.run(t.Context(), db); err != nil && name != "connection dropped" {
 				t.Fatalf("%s, %s: %v", way, name, err)
 			}
-			for k, text := range server.Ran() {
+			for k, query := range server.Ran() {
 				for kind, f := range faults {
 					if word, _, _ := strings.Cut(
-						text,
+						query,
 						" ",
 					); strings.HasPrefix(kind, "hang") && (word == "COMMIT" || word == "ROLLBACK") &&
 						(name == "commit" || name == "rollback") {
@@ -229,7 +229,7 @@ func TestPlacementGivesBack(t *testing.T) {
 						_ = db.Close()
 						for limit := time.Now().Add(time.Minute); p.Held() > 0; time.Sleep(time.Millisecond) {
 							if time.Now().After(limit) {
-								t.Fatalf("%d rows have slots that nobody can give back", p.Held())
+								t.Fatalf("%d rows have slots that no session can give back", p.Held())
 							}
 						}
 					})

@@ -13,22 +13,27 @@ import (
 // plan is a plan with what is learned when it first runs.
 type plan struct {
 	*rewrite.Plan
-	source string                     // the application's text, where it can be planned again
-	types  atomic.Pointer[shapeTypes] // see run.shape
-	tally  *counts                    // nil: not counted
-	shadow any                        // what counts it; nil: it names no table in shadow
-	habit  *slots.Habit               // of its form; nil: none is kept
-	proofs proofs
-	// dynamic is set where the text's own statement is an expression's value.
+	source string       // the application's SQL, where it can be planned again
+	tally  *counts      // nil: not counted
+	shadow any          // what counts it; nil: it names no table in shadow
+	habit  *slots.Habit // of its form; nil: none is kept
+	*learned
+	// dynamic is set where the statement runs SQL that is an expression's value.
 	dynamic *rewrite.Dynamic
-	// otherwise is the plan of an untouched text of several statements in a session
+	// otherwise is the plan of several untouched statements in one call, in a session
 	// that may cut it elsewhere; see untouchedHere.
 	otherwise *plan
 }
 
+// learned is what executions have shown of a statement, and of those of its shape.
+type learned struct {
+	types  atomic.Pointer[shapeTypes] // see run.shape
+	proofs proofs
+}
+
 // same reports whether both plans run the same SQL.
 func (p *plan) same(q *plan) bool {
-	if p.Class != q.Class || p.Text != q.Text || (p.Increment == nil) != (q.Increment == nil) || len(p.Drain.Tables) != len(q.Drain.Tables) {
+	if p.Class != q.Class || p.SQL != q.SQL || (p.Increment == nil) != (q.Increment == nil) || len(p.Drain.Tables) != len(q.Drain.Tables) {
 		return false
 	}
 	same := p.Increment == nil || p.Increment.SQL == q.Increment.SQL
@@ -47,12 +52,12 @@ func (p *plan) same(q *plan) bool {
 }
 
 // cached returns the plan of a statement that a cache holds, nil for none.
-func cached(c *catalog.PlanCache, text string) *plan {
-	p, _ := c.Get(text).(*plan)
+func cached(c *catalog.PlanCache, query string) *plan {
+	p, _ := c.Get(query).(*plan)
 	return p
 }
 
-// TouchedTables returns the counter tables that the plan's text mentions.
+// TouchedTables returns the counter tables that the plan's SQL mentions.
 func (p *plan) TouchedTables() []*rewrite.Table {
 	all := p.Touched
 	for _, part := range p.Parts {

@@ -30,11 +30,11 @@ func (c *Conn) Plan(ctx context.Context, query string) (*plan, error) {
 	}
 	p := cached(&c.Shared.Untouched, query)
 	c.Heed(ctx, p == nil)
-	if c.Shared.ViewDDL.Load() && len(c.Shared.Tables) > 0 && c.Schema != nil && c.Schema.Stale() {
+	if c.Shared.Names.ViewDDL.Load() && len(c.Shared.Tables) > 0 && c.Schema != nil && c.Schema.Stale() {
 		// A view may have come to be over a counter table, and its name is yet
 		// unknown. In a transaction that has failed nothing can be read, nor run.
 		if err := c.Refresh(ctx); err != nil && c.Engine.TxEnded(err) {
-			return nil, err // the statement would not be told
+			return nil, err // the statement would not get the error
 		}
 	}
 	if err := c.Legible(ctx, query); err != nil {
@@ -55,7 +55,7 @@ func (c *Conn) Plan(ctx context.Context, query string) (*plan, error) {
 	if p := cached(&c.Schema.Plans, query); p != nil {
 		return p, nil
 	}
-	return c.planNow(ctx, query)
+	return c.planShaped(ctx, query)
 }
 
 // planNow makes the plan of a statement with the facts of the session's namespace.
@@ -71,9 +71,11 @@ func (c *Conn) planNow(ctx context.Context, query string) (*plan, error) {
 			p := &plan{
 				Plan:   made,
 				source: query,
-				tally:  c.Shared.countsOf(made),
+				tally:  c.Shared.countsOf(made, query),
 				shadow: c.Shared.shadowOf(query),
 				habit:  c.Shared.habits.Of(c.Shared.Dialect, made, query),
+
+				learned: &learned{},
 			}
 			sc.Plans.Put(query, p)
 			return p, nil
@@ -93,7 +95,7 @@ func (c *Conn) after(plan *rewrite.Plan, err error) {
 		c.detached.putOff(func() { c.after(plan, nil) })
 		return
 	}
-	c.Tx.Ran(err == nil && plan.Effects&rewrite.TxControl != 0 && c.Begins(plan.Text))
+	c.Tx.Ran(err == nil && plan.Effects&rewrite.TxControl != 0 && c.Begins(plan.SQL))
 	if err != nil {
 		c.failed(err)
 	}
@@ -104,16 +106,15 @@ func (c *Conn) after(plan *rewrite.Plan, err error) {
 		c.unties(plan.Base.Unties)
 	}
 	if plan.Effects&rewrite.SessionChange != 0 {
-		c.MayHaveRole(plan.Text)
+		c.MayHaveRole(plan.SQL)
 		c.Origin.Change()
 		c.Kept.Expire()
 	}
 	if plan.Effects&rewrite.Namespace != 0 {
-		c.Moved = true
-		c.Adrift = !c.Committed()
+		c.Facts.MoveNamespace(!c.Committed())
 	}
 	if plan.Effects&rewrite.SchemaChange != 0 {
-		c.changed(plan.Text)
+		c.changed(plan.SQL)
 	}
 	if err != nil && len(plan.Tables) > 0 {
 		c.LearnFrom(err)
@@ -128,7 +129,7 @@ func (c *Conn) queried(plan *rewrite.Plan) {
 	}
 	c.Tx.Doubt()
 	c.Origin.Query()
-	if plan.Effects&rewrite.TxControl != 0 && !single(plan.Text) {
+	if plan.Effects&rewrite.TxControl != 0 && !single(plan.SQL) {
 		// Of several statements the later ones may run with their rows, or fail.
 		if !c.Idle() {
 			c.Tx.Fail()
@@ -140,22 +141,21 @@ func (c *Conn) queried(plan *rewrite.Plan) {
 // changed notes that a statement may have changed the schema. Others must look
 // again, and must not take over what this session sees: not its temporary
 // tables, and not a change that is not committed.
-func (c *Conn) changed(text string) {
-	c.Shared.Ddl.Add(1)
-	concerns := c.Shared.Concerns(c.Dialect().Lexis(), text)
+func (c *Conn) changed(query string) {
+	c.Shared.Noticed.DDL.Add(1)
+	concerns := c.Shared.Concerns(c.Dialect().Lexis(), query)
 	if concerns == catalog.NoFacts {
 		return
 	}
-	c.Private, c.Moved = true, true
-	c.Temp = c.Temp || rewrite.ContainsFold(text, "temp")
-	if concerns != catalog.NewNames && !catalog.OfTemporary(c.Dialect().Lexis(), text) {
-		c.Altered = true
-		if rewrite.ContainsFold(text, "view") {
-			c.Shared.ViewDDL.Store(true)
+	c.Facts.ChangeTables(rewrite.ContainsFold(query, "temp"))
+	if concerns != catalog.NewNames && !catalog.OfTemporary(c.Dialect().Lexis(), query) {
+		c.Facts.Alter()
+		if rewrite.ContainsFold(query, "view") {
+			c.Shared.Names.ViewDDL.Store(true)
 			c.Shared.ForgetViews()
 		}
-		if rewrite.ContainsFold(text, "rename") {
-			c.Shared.ViewDDL.Store(true) // a name yet unknown may be that of a table whose slots are known
+		if rewrite.ContainsFold(query, "rename") {
+			c.Shared.Names.ViewDDL.Store(true) // a name yet unknown may be that of a table whose slots are known
 		}
 		if concerns == catalog.OtherTables && c.Committed() {
 			c.Shared.Watch.Due()
@@ -164,7 +164,7 @@ func (c *Conn) changed(text string) {
 		}
 	}
 	if c.Committed() {
-		c.Altered, c.Private = false, c.Temp || c.Origin.RoleUnknown()
+		c.Facts.Commit(c.Origin.RoleUnknown())
 	}
 }
 
@@ -189,12 +189,12 @@ func (c *Conn) withEffects(p *plan) *plan {
 }
 
 // untouchedPlan makes the plan of a statement that names no counter table.
-func (s *Shared) untouchedPlan(text string) *plan {
-	p := &plan{Plan: rewrite.Untouched(s.Dialect, text), shadow: s.shadowOf(text)}
-	if strings.IndexByte(text, ';') >= 0 {
+func (s *Shared) untouchedPlan(query string) *plan {
+	p := &plan{Plan: rewrite.Untouched(s.Dialect, query), shadow: s.shadowOf(query), learned: &learned{}}
+	if strings.IndexByte(query, ';') >= 0 {
 		other := *p.Plan
-		other.Effects, other.TxEvents = rewrite.AnyEffect(s.Dialect, text), []rewrite.TxEvent{{Kind: rewrite.TxMayEnd}}
-		p.otherwise = &plan{Plan: &other, shadow: p.shadow}
+		other.Effects, other.TxEvents = rewrite.AnyEffect(s.Dialect, query), []rewrite.TxEvent{{Kind: rewrite.TxMayEnd}}
+		p.otherwise = &plan{Plan: &other, shadow: p.shadow, learned: p.learned}
 	}
 	return p
 }
@@ -224,4 +224,24 @@ func (r *Run) CheckStars(ctx context.Context) error {
 		return nil
 	}
 	return nil
+}
+
+// replan reports whether the statement has failed because its plan was made with
+// facts that no longer hold, and gives it the plan that holds now. Nothing of
+// the statement is left: such errors come before any effect, and a drain has
+// been undone or changes no total.
+func (r *Run) replan(ctx context.Context, err error) bool {
+	c := r.conn
+	if r.Plan.source == "" || r.Plan.AsIs() || r.Plan.Class == rewrite.Multi || c.Broken || !c.Engine.SchemaChanged(err) {
+		return false
+	}
+	if c.Engine.Watcher != nil && c.Engine.Watcher.ConnInTransaction(c.Parent) {
+		return false // an error fails the transaction of such an engine
+	}
+	p, err := c.Plan(ctx, r.Plan.source)
+	if err != nil || p.same(r.Plan) {
+		return false
+	}
+	r.Plan = p
+	return true
 }

@@ -53,7 +53,7 @@ func (r *Run) mayProve() bool {
 	}
 	d := &r.Plan.Drain.Tables[0]
 	t := d.Table.Counter
-	return len(t.Ungranted) == 0 && t.OnDrain == rewrite.OnDrainRun && r.certain(d.Forms) && r.Plan.proofs.due()
+	return len(t.Rights.Ungranted) == 0 && t.Options.OnDrain == rewrite.OnDrainRun && r.certain(d.Forms) && r.Plan.proofs.due()
 }
 
 // execProven runs the statement where nothing is to be folded; it reports false where

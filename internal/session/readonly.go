@@ -51,8 +51,8 @@ func (r *Run) mayNotWrite(ctx context.Context) (bool, error) {
 // readsOnly reports whether err came of a fold where nothing may be written, and the
 // statement is one that may run there.
 func (r *Run) readsOnly(err error) bool {
-	j, ok := r.conn.Shared.Dialect.(interface{ ReadOnly(error) bool })
-	return ok && j.ReadOnly(err) && r.mayRun(false)
+	d, ok := r.conn.Shared.Dialect.(dialect.ReadOnlyDetector)
+	return ok && d.ReadOnly(err) && r.mayRun(false)
 }
 
 // mayRun reports whether the statement is not certain to be refused where nothing may
@@ -71,8 +71,8 @@ func (r *Run) mayRun(known bool) bool {
 	if len(r.Plan.Drain.Before)+len(r.Plan.Drain.After) > 0 {
 		return false
 	}
-	for _, t := range rewrite.Tokens(r.conn.Dialect().Lexis(), r.Plan.Text) {
-		switch strings.ToUpper(r.Plan.Text[t.Start:t.End]) {
+	for _, t := range rewrite.Tokens(r.conn.Dialect().Lexis(), r.Plan.SQL) {
+		switch strings.ToUpper(r.Plan.SQL[t.Start:t.End]) {
 		case "(":
 			continue
 		case "SELECT", "WITH", "TABLE", "VALUES", "SET", "DO", "CALL", "EXPLAIN", "DECLARE", "EXECUTE", "COPY", "INSERT":
@@ -87,9 +87,9 @@ func (r *Run) mayRun(known bool) bool {
 
 // readOnly runs a statement where nothing may be written. Refused is the error of the
 // fold; nil where it was not tried.
-func (r *Run) readOnly(ctx context.Context, refused error, text func() error) error {
+func (r *Run) readOnly(ctx context.Context, refused error, statement func() error) error {
 	if d, ok := r.conn.Shared.Dialect.(dialect.ReadOnlyErrorClassifier); ok {
-		return r.besideGaps(ctx, d, refused, text)
+		return r.besideGaps(ctx, d, refused, statement)
 	}
 	if w, ok := r.conn.Shared.Dialect.(dialect.ReadOnlyWatcher); ok {
 		open, err := r.conn.InTransaction(ctx)
@@ -97,19 +97,19 @@ func (r *Run) readOnly(ctx context.Context, refused error, text func() error) er
 			return err
 		}
 		if open {
-			return r.inReadOnly(ctx, w, text)
+			return r.inReadOnly(ctx, w, statement)
 		}
 	}
-	return r.inSnapshot(ctx, refused, text)
+	return r.inSnapshot(ctx, refused, statement)
 }
 
 // execReadOnly and queryReadOnly run a drained statement so.
 func (r *Run) execReadOnly(ctx context.Context, refused error) (res driver.Result, err error) {
 	if refused == nil && r.changesDrained() {
-		return r.execText(ctx)
+		return r.execSQL(ctx)
 	}
 	err = r.readOnly(ctx, refused, func() (err error) {
-		res, err = r.execText(ctx)
+		res, err = r.execSQL(ctx)
 		return err
 	})
 	return res, err
@@ -117,7 +117,7 @@ func (r *Run) execReadOnly(ctx context.Context, refused error) (res driver.Resul
 
 func (r *Run) queryReadOnly(ctx context.Context, refused error) (rows driver.Rows, err error) {
 	if refused == nil && r.changesDrained() {
-		return r.queryText(ctx)
+		return r.querySQL(ctx)
 	}
 	err = r.readOnly(ctx, refused, func() (err error) {
 		rows, _, err = r.queryTouching(ctx)
@@ -132,7 +132,7 @@ func (r *Run) queryReadOnly(ctx context.Context, refused error) (rows driver.Row
 // wholeTables is a run, on a connection of slotsql's own, that drains all rows of
 // the statement's tables.
 func (r *Run) wholeTables(c *Conn) *Run {
-	p := &plan{Plan: &rewrite.Plan{Class: rewrite.Drain}}
+	p := &plan{Plan: &rewrite.Plan{Class: rewrite.Drain}, learned: &learned{}}
 	for _, d := range r.Plan.Drain.Tables {
 		p.Drain.Tables = append(p.Drain.Tables, rewrite.DrainAll(c.Shared.Dialect, d.Table))
 	}

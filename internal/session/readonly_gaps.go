@@ -16,7 +16,7 @@ import (
 // commits. Increments may come in between, so the slots are looked for twice: as
 // the transaction sees them, and, locked in share mode with the gaps between them,
 // as they are. When neither finds any the base values are the totals, in the
-// transaction's snapshot and beside it, and nobody makes slots until it ends: the
+// transaction's snapshot and beside it, and no session makes slots until it ends: the
 // text runs as it is. Where something has come in between, or is in a snapshot that
 // is older than the fold, that is tried again in a transaction of the statement's
 // own; in the application's the statement fails with the engine's own error, and so
@@ -26,14 +26,14 @@ import (
 const maxReadOnlyTries = 10
 
 // besideGaps runs a statement in a READ ONLY transaction, the session's or one of its own.
-func (r *Run) besideGaps(ctx context.Context, d dialect.ReadOnlyErrorClassifier, refused error, text func() error) error {
+func (r *Run) besideGaps(ctx context.Context, d dialect.ReadOnlyErrorClassifier, refused error, statement func() error) error {
 	c := r.conn
 	open, err := c.InTransaction(ctx)
 	if err != nil {
 		return err
 	}
 	if open && r.heldBare() {
-		return text()
+		return statement()
 	}
 	if open {
 		locks, err := r.locksGaps(ctx, d)
@@ -41,19 +41,19 @@ func (r *Run) besideGaps(ctx context.Context, d dialect.ReadOnlyErrorClassifier,
 		case err != nil:
 			return err
 		case d.ServerReadOnly(refused):
-			return r.asReplicated(ctx, refused, locks, text)
+			return r.asReplicated(ctx, refused, locks, statement)
 		case !locks && r.locksRows():
 			return d.ErrReadOnly()
 		case !locks:
-			return r.besideHeld(ctx, d, text)
+			return r.besideHeld(ctx, d, statement)
 		}
 	} else if d.ServerReadOnly(refused) {
-		return r.inSnapshot(ctx, refused, text)
+		return r.inSnapshot(ctx, refused, statement)
 	}
 	for tries := 0; ; tries++ {
 		if err := r.foldAside(ctx); err != nil {
 			if open && d.ServerReadOnly(err) {
-				return r.asReplicated(ctx, err, true, text)
+				return r.asReplicated(ctx, err, true, statement)
 			}
 			return err
 		}
@@ -71,7 +71,7 @@ func (r *Run) besideGaps(ctx context.Context, d dialect.ReadOnlyErrorClassifier,
 			if open {
 				r.foundBare()
 			}
-			return end(text())
+			return end(statement())
 		}
 		if err == nil && (open || tries >= maxReadOnlyTries) {
 			err = d.ErrReadOnly()
@@ -85,12 +85,12 @@ func (r *Run) besideGaps(ctx context.Context, d dialect.ReadOnlyErrorClassifier,
 // besideHeld runs a statement in a transaction whose statements have snapshots of their
 // own. Another session finds that there are no slots, and keeps it so until the statement
 // has run.
-func (r *Run) besideHeld(ctx context.Context, d dialect.ReadOnlyErrorClassifier, text func() error) error {
+func (r *Run) besideHeld(ctx context.Context, d dialect.ReadOnlyErrorClassifier, statement func() error) error {
 	release, err := r.holdGaps(ctx, d)
 	if err != nil {
 		return r.notKept(err)
 	}
-	err = text()
+	err = statement()
 	if rerr := release(); err == nil {
 		err = rerr // the locks may have been lost before the statement has run
 	}
@@ -148,7 +148,7 @@ func (r *Run) onReadOnlyServer(err error) bool {
 
 // asReplicated runs a statement in a transaction on a server that takes no writes: its
 // snapshot, if it has one, shows no slots.
-func (r *Run) asReplicated(ctx context.Context, refused error, snapshot bool, text func() error) error {
+func (r *Run) asReplicated(ctx context.Context, refused error, snapshot bool, statement func() error) error {
 	bare, err := false, error(nil)
 	if snapshot && !r.locksRows() {
 		bare, err = r.bare(ctx)
@@ -160,14 +160,14 @@ func (r *Run) asReplicated(ctx context.Context, refused error, snapshot bool, te
 		return r.notFolded(refused, "run it at REPEATABLE READ once the slots are rolled up")
 	}
 	r.foundBare()
-	return text()
+	return statement()
 }
 
 // locksRows reports whether the statement may lock what it reads, so that plain keeps
 // others from counting until the transaction ends. What is no query reads with locks.
 func (r *Run) locksRows() bool {
-	for _, t := range rewrite.Tokens(r.conn.Dialect().Lexis(), r.Plan.Text) {
-		switch strings.ToUpper(r.Plan.Text[t.Start:t.End]) {
+	for _, t := range rewrite.Tokens(r.conn.Dialect().Lexis(), r.Plan.SQL) {
+		switch strings.ToUpper(r.Plan.SQL[t.Start:t.End]) {
 		case "(":
 			continue
 		case "SELECT", "WITH", "TABLE", "VALUES", "EXPLAIN":
@@ -176,7 +176,7 @@ func (r *Run) locksRows() bool {
 		}
 		break
 	}
-	return rewrite.ContainsFold(r.Plan.Text, "for update") || rewrite.ContainsFold(r.Plan.Text, "share")
+	return rewrite.ContainsFold(r.Plan.SQL, "for update") || rewrite.ContainsFold(r.Plan.SQL, "share")
 }
 
 // heldBare reports whether the transaction has found before that the tables have no

@@ -28,11 +28,11 @@ import (
 
 const (
 	lookPatience = time.Second // the lock is held while a snapshot is opened
-	readPatience = "10s"       // the text waits for a lock of others while the lock is held
+	readPatience = "10s"       // the statement waits for a lock of others while the lock is held
 )
 
 // inSnapshot runs a statement in a transaction of slotsql's own.
-func (r *Run) inSnapshot(ctx context.Context, refused error, text func() error) error {
+func (r *Run) inSnapshot(ctx context.Context, refused error, statement func() error) error {
 	c := r.conn
 	d := c.Shared.Dialect.(dialect.ReadOnlyReader)
 	end, err := c.BeginOwnAs(ctx, d.ReadTx())
@@ -41,7 +41,7 @@ func (r *Run) inSnapshot(ctx context.Context, refused error, text func() error) 
 	}
 	bare, err := r.bare(ctx)
 	if err == nil && bare {
-		return end(text())
+		return end(statement())
 	}
 	if err := end(err); err != nil {
 		return err
@@ -53,11 +53,11 @@ func (r *Run) inSnapshot(ctx context.Context, refused error, text func() error) 
 	if !lifts {
 		return r.notFolded(refused, "connect to a database that may be written")
 	}
-	return r.lifted(ctx, d, refused, text)
+	return r.lifted(ctx, d, refused, statement)
 }
 
 // lifted runs a statement after a drain that the session's own setting forbids.
-func (r *Run) lifted(ctx context.Context, d dialect.ReadOnlyReader, refused error, text func() error) error {
+func (r *Run) lifted(ctx context.Context, d dialect.ReadOnlyReader, refused error, statement func() error) error {
 	c := r.conn
 	defer c.Drain.End()
 	end, err := c.BeginOwn(ctx)
@@ -72,7 +72,7 @@ func (r *Run) lifted(ctx context.Context, d dialect.ReadOnlyReader, refused erro
 		err = lerr
 	}
 	if err == nil {
-		return end(text())
+		return end(statement())
 	}
 	if err = end(err); d.ReadOnly(err) {
 		return r.notFolded(cmp.Or(refused, err), "connect to a database that may be written")
@@ -81,24 +81,24 @@ func (r *Run) lifted(ctx context.Context, d dialect.ReadOnlyReader, refused erro
 }
 
 // inReadOnly runs a statement in the application's READ ONLY transaction.
-func (r *Run) inReadOnly(ctx context.Context, w dialect.ReadOnlyWatcher, text func() error) error {
+func (r *Run) inReadOnly(ctx context.Context, w dialect.ReadOnlyWatcher, statement func() error) error {
 	c := r.conn
 	if r.heldBare() {
-		return text()
+		return statement()
 	}
 	held, err := c.atSnapshot(ctx)
 	if err != nil {
 		return err
 	}
 	if held {
-		return r.inOldSnapshot(ctx, w, text)
+		return r.inOldSnapshot(ctx, w, statement)
 	}
 	applied, err := r.ask(ctx, w.AppliedQuery())
 	if err != nil {
 		return err
 	}
 	if applied != "" {
-		return r.onReplica(ctx, w, applied, text)
+		return r.onReplica(ctx, w, applied, statement)
 	}
 	if c.changes > 0 { // the lock would wait for this transaction
 		return r.notFolded(w.ErrReadOnly(), "do so before the transaction has changed it and become READ ONLY")
@@ -107,7 +107,7 @@ func (r *Run) inReadOnly(ctx context.Context, w dialect.ReadOnlyWatcher, text fu
 	if err != nil {
 		return r.notKept(err)
 	}
-	err = r.patiently(ctx, w, text)
+	err = r.patiently(ctx, w, statement)
 	if rerr := release(); err == nil {
 		err = rerr // the lock may have been lost before the statement has run
 	}
@@ -115,7 +115,7 @@ func (r *Run) inReadOnly(ctx context.Context, w dialect.ReadOnlyWatcher, text fu
 }
 
 // inOldSnapshot runs a statement in a transaction whose snapshot shows no slots.
-func (r *Run) inOldSnapshot(ctx context.Context, w dialect.ReadOnlyWatcher, text func() error) error {
+func (r *Run) inOldSnapshot(ctx context.Context, w dialect.ReadOnlyWatcher, statement func() error) error {
 	// Where the lock cannot be had the look tells all the same. It may wait for
 	// transactions that wait for the lock (DEFERRABLE): then that is given up.
 	release, err := r.holdAside(ctx)
@@ -135,19 +135,19 @@ func (r *Run) inOldSnapshot(ctx context.Context, w dialect.ReadOnlyWatcher, text
 		return r.notFolded(w.ErrReadOnly(), "begin the transaction with this statement")
 	}
 	r.foundBare()
-	return text()
+	return statement()
 }
 
 // onReplica runs a statement between two looks that find no slots, and the replica in the
 // same state: at most one transaction has become visible in between. If that had made
 // slots, the second look would see them, because it takes another one to fold them.
-func (r *Run) onReplica(ctx context.Context, w dialect.ReadOnlyWatcher, applied string, text func() error) error {
+func (r *Run) onReplica(ctx context.Context, w dialect.ReadOnlyWatcher, applied string, statement func() error) error {
 	bare, err := r.bare(ctx)
 	if err != nil {
 		return r.conn.Lost(err)
 	}
 	if bare {
-		if err := text(); err != nil {
+		if err := statement(); err != nil {
 			return err
 		}
 		if bare, err = r.bare(ctx); err != nil {
@@ -166,19 +166,19 @@ func (r *Run) onReplica(ctx context.Context, w dialect.ReadOnlyWatcher, applied 
 }
 
 // patiently runs a statement that waits for locks for some seconds at most.
-func (r *Run) patiently(ctx context.Context, w dialect.ReadOnlyWatcher, text func() error) error {
+func (r *Run) patiently(ctx context.Context, w dialect.ReadOnlyWatcher, statement func() error) error {
 	ask, set := w.LockPatience()
 	patience, err := r.ask(ctx, ask)
 	if err != nil {
 		return err
 	}
 	if patience != "0" {
-		return text()
+		return statement()
 	}
 	if _, err := r.conn.Session().Query(ctx, set, readPatience); err != nil {
 		return r.conn.Lost(err)
 	}
-	if err := text(); err != nil {
+	if err := statement(); err != nil {
 		return err // and the transaction fails
 	}
 	_, err = r.conn.Session().Query(ctx, set, patience)

@@ -12,10 +12,10 @@ import (
 // READ ONLY transaction refuses it whatever is in slots, so nothing has to be kept out of
 // them for it. (A temporary table of that name is none that is drained.)
 func (r *Run) changesDrained() bool {
-	text := r.Plan.Text
+	query := r.Plan.SQL
 	var words []string
-	for _, t := range rewrite.Tokens(r.conn.Dialect().Lexis(), text) {
-		if words = append(words, text[t.Start:t.End]); len(words) > maxTargetWords {
+	for _, t := range rewrite.Tokens(r.conn.Dialect().Lexis(), query) {
+		if words = append(words, query[t.Start:t.End]); len(words) > maxTargetWords {
 			break
 		}
 	}

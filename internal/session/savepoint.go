@@ -31,7 +31,13 @@ func (h *history) mark(e rewrite.TxEvent) {
 	case rewrite.TxRollbackTo:
 		i := h.markOf(e.Name)
 		if i < 0 {
+			clear(h.bareRows)
 			return
+		}
+		for row, at := range h.bareRows {
+			if at > h.marks[i].changes {
+				delete(h.bareRows, row)
+			}
 		}
 		for k, own := range h.own {
 			if own.at > h.marks[i].changes {

@@ -13,8 +13,8 @@ import (
 // What a ROLLBACK TO SAVEPOINT undoes is forgotten, and nothing else.
 func TestMarks(t *testing.T) {
 	for _, c := range []struct {
-		texts []string // "+" is a change
-		left  int      // changes that are remembered
+		statements []string // "+" is a change
+		left       int      // changes that are remembered
 	}{
 		{[]string{"+", "SAVEPOINT a", "+", "ROLLBACK TO SAVEPOINT a"}, 1},
 		{[]string{"+", "SAVEPOINT a", "+", "rollback to A;"}, 1},
@@ -30,18 +30,18 @@ func TestMarks(t *testing.T) {
 	} {
 		conn := WrapConn(New(postgres.New(), &config.Config{}), nil)
 		conn.own = map[slots.RowKey]ownChange{}
-		for _, text := range c.texts {
-			if text == "+" {
+		for _, query := range c.statements {
+			if query == "+" {
 				conn.changes++
 				conn.own[slots.RowKey{Values: fmt.Sprint(conn.changes)}] = ownChange{at: conn.changes}
 				continue
 			}
-			for _, e := range rewrite.TxEvents(conn.Shared.Dialect.Lexis(), text) {
+			for _, e := range rewrite.TxEvents(conn.Shared.Dialect.Lexis(), query) {
 				conn.mark(e)
 			}
 		}
 		if len(conn.own) != c.left {
-			t.Errorf("%q: %d changes are left, want %d", c.texts, len(conn.own), c.left)
+			t.Errorf("%q: %d changes are left, want %d", c.statements, len(conn.own), c.left)
 		}
 	}
 }

@@ -40,7 +40,7 @@ func TestQueryRunsAgainAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		if ran, err := once(); !errors.Is(err, fake.ErrConflict) || ran > 0 {
-			t.Errorf("%s, in a transaction by text: applied %d times, %v", way, ran, err)
+			t.Errorf("%s, in a transaction begun by a statement: applied %d times, %v", way, ran, err)
 		}
 		if err := c.Session().ExecAll(t.Context(), []string{"ROLLBACK"}); err != nil {
 			t.Fatal(err)

@@ -29,7 +29,7 @@ func (r *Run) share(ctx context.Context) slots.Verdict {
 	}
 	n := len(co.Shares)
 	values := make([]int64, n+len(co.Key))
-	m := &slots.Member{Adds: values[:n:n], Key: values[n:], Used: r.conn.led}
+	m := &slots.Member{Adds: values[:n:n], Key: values[n:], Used: r.conn.led, Context: r.conn.Shared.traced(ctx)}
 	var ok bool
 	for i, s := range co.Shares {
 		if m.Adds[i], ok = r.adds(s); !ok {
@@ -40,7 +40,7 @@ func (r *Run) share(ctx context.Context) slots.Verdict {
 	many := r.known(co, m, &seats)
 	key := slots.GroupKey{Node: r.conn.node.Number}
 	if many {
-		key.Text = co.Many.SQL
+		key.SQL = co.Many.SQL
 	} else if key, ok = r.shareKey(co); !ok {
 		return own
 	}
@@ -134,6 +134,7 @@ func (r *Run) lead(ctx context.Context, m *slots.Member, b *slots.Batch) slots.V
 
 // leadShared runs what a batch's members share, and returns the leader's own verdict.
 func (r *Run) leadShared(ctx context.Context, m *slots.Member, b *slots.Batch, run func(context.Context)) slots.Verdict {
+	run = r.conn.Shared.traceGroup(m, b, run)
 	if ctx.Done() == nil {
 		run(ctx)
 		return (<-m.Verdict).ForLeader()
@@ -229,7 +230,7 @@ func (r *Run) addMany(ctx context.Context) (driver.Result, int64, error) {
 }
 
 // errLeaderGone is the error of members whose leader has panicked.
-var errLeaderGone = &link.LostError{Text: "the goroutine running the coalesced statement panicked"}
+var errLeaderGone = &link.LostError{Cause: "the goroutine running the coalesced statement panicked"}
 
 // judge says what the result of a shared statement means for each member.
 func (r *Run) judge(n int64, err error) (slots.Outcome, error) {
@@ -255,7 +256,7 @@ func (r *Run) judgeMany(n int64, err error, rows int) (slots.Outcome, error) {
 	case err == nil && n == int64(rows):
 		return slots.OutcomeCounted, nil
 	case err == nil && n != 0:
-		return slots.OutcomeFailed, &link.LostError{Text: fmt.Sprintf("of %d rows only %d were counted", rows, n)}
+		return slots.OutcomeFailed, &link.LostError{Cause: fmt.Sprintf("of %d rows only %d were counted", rows, n)}
 	case err != nil && r.conn.Engine.LockTimeout(err):
 		return slots.OutcomeAlone, nil // it does not wait at all
 	}
@@ -277,7 +278,7 @@ func (r *Run) shareKey(co *rewrite.Coalesced) (slots.GroupKey, bool) {
 			return slots.GroupKey{}, false
 		}
 	}
-	return slots.GroupKey{Text: co.Upsert.SQL, Args: string(b), Node: r.conn.node.Number}, true
+	return slots.GroupKey{SQL: co.Upsert.SQL, Args: string(b), Node: r.conn.node.Number}, true
 }
 
 // adds returns what the execution adds to a counter, in units of its last digit.

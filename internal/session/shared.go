@@ -1,6 +1,8 @@
 package session
 
 import (
+	"hash/maphash"
+	"sync"
 	"sync/atomic"
 
 	"github.com/slotsql/slotsql/dialect"
@@ -20,16 +22,28 @@ type Shared struct {
 	Rolling atomic.Bool // a roll-up runs inside the application
 	Made    slots.Made
 
+	begun  sync.Once
 	Shadow Shadow // nil: no table is in shadow
+
+	// TraceGroup is called before statements that several executions share; nil for none.
+	TraceGroup GroupTracer
 
 	placement *slots.Placement
 	coalescer *slots.Coalescer
 	heat      *slots.Heat
-	witness   *witness
+	portions  *slots.Portions
+	asides    asides
 	warned    warnings
-	observers observers
 	habits    slots.Habits
+	comers    comers
 	numbers   slots.Numbers
+}
+
+// asides are the connections that sessions have had opened beside their own.
+type asides struct {
+	witness   *witness
+	observers observers
+	stock     stock
 }
 
 // NewFor returns what the connections of a connector share, for some of the configured tables.
@@ -37,19 +51,23 @@ func NewFor(d dialect.Dialect, cfg *config.Config, tables []config.TableConfig) 
 	s := &Shared{
 		Catalog:   catalog.NewCatalog(d, cfg, tables),
 		placement: slots.NewPlacement(),
-		witness:   newWitness(),
+		asides:    asides{witness: newWitness()},
 		coalescer: slots.NewCoalescer(),
 		heat:      slots.NewHeat(),
+		portions:  slots.NewPortions(),
+		comers:    comers{seed: maphash.MakeSeed()},
 		Made:      slots.Made{Wake: make(chan struct{}, 1), Journal: make(chan struct{}, 1)},
 	}
-	s.NewNames = s.Untouched.Clear
-	s.FirstRead = s.leases
+	s.Hooks.NewNames = s.Untouched.Clear
+	s.Hooks.FirstRead = s.leases
 	return s
 }
 
 // Close closes the connections that sessions have had opened beside their own.
 func (s *Shared) Close() {
-	s.witness.close()
+	s.end()
+	s.asides.witness.close()
 	s.Watch.Side.Close()
-	s.observers.close()
+	s.asides.observers.close()
+	s.asides.stock.close()
 }

@@ -8,12 +8,17 @@ import (
 )
 
 // StatementStats counts what became of the statements of one kind: those on the
-// same tables that have the same class for the same reason.
+// same tables that have the same class for the same reason and drain as many rows.
 type StatementStats struct {
 	Dialect string   `json:"dialect"`
 	Tables  []string `json:"tables"` // the counter tables concerned
 	Class   string   `json:"class"`  // as `slotsql explain` says it: additive, read, drain, ...
 	Reason  string   `json:"reason"` // why it is not faster; "" when it is as fast as can be
+
+	// Scope is what a statement of class drain drains: "rows of a unique key", which keeps
+	// increments of these rows out until its transaction ends, or "all rows". It is "" for
+	// other classes.
+	Scope string `json:"scope,omitempty"`
 
 	Statements uint64 `json:"statements"` // that were run, failed ones included
 	// Drains is how often slots were folded for them, per table. A drain of a
@@ -33,20 +38,25 @@ type StatementStats struct {
 	Slotted uint64 `json:"slotted"`
 	// Heated is how often a row has become hot: see placement adaptive.
 	Heated uint64 `json:"heated"`
+
+	// Examples are a few of the statements, without the values in them: literals and
+	// placeholders are shown as ?.
+	Examples []string `json:"examples,omitempty"`
 }
 
 // Stats returns what all drivers of this process have done so far with
-// statements that concern counter tables, ordered by dialect, tables, class and
-// reason. Statements that pass through untouched are not counted. The counts
+// statements that concern counter tables, ordered by dialect, tables, class,
+// reason and scope. Statements that pass through untouched are not counted. The counts
 // only grow, so that a metrics library can export them as counters; each is
 // right by itself, together they may be some statements apart.
 func Stats() []StatementStats {
 	var out []StatementStats
 	tallies.All(func(k tally.Kind, c *counts) {
 		out = append(out, StatementStats{
-			Dialect: k.Dialect, Tables: k.Tables, Class: k.Class, Reason: k.Reason,
+			Dialect: k.Dialect, Tables: k.Tables, Class: k.Class, Reason: k.Reason, Scope: k.Scope,
 			Statements: c.statements.Load(), Drains: c.drains.Load(), Fallbacks: c.fallbacks.Load(), Coalesced: c.coalesced.Load(),
 			Cold: c.cold.Load(), Grouped: c.grouped.Load(), Slotted: c.slotted.Load(), Heated: c.heated.Load(),
+			Examples: c.examples.shapes(),
 		})
 	})
 	return out
@@ -57,15 +67,19 @@ var tallies tally.Set[counts]
 // counts are those of one kind of statement.
 type counts struct {
 	statements, drains, fallbacks, coalesced, cold, grouped, slotted, heated atomic.Uint64
+
+	examples examples
 }
 
-// countsOf returns what counts a plan: nil where nothing is run, and for one that
+// countsOf returns what counts the plan of a statement: nil where nothing is run, and for one that
 // passes through.
-func (s *Shared) countsOf(p *rewrite.Plan) *counts {
-	if s.Dry || p.Class == rewrite.PassThrough {
+func (s *Shared) countsOf(p *rewrite.Plan, query string) *counts {
+	if s.Role.Dry || p.Class == rewrite.PassThrough {
 		return nil
 	}
-	return tallies.Of(tally.Kind{Dialect: s.Dialect.Name(), Class: string(p.Class), Reason: p.Reason, Tables: p.Tables})
+	c := tallies.Of(tally.Kind{Dialect: s.Dialect.Name(), Class: string(p.Class), Reason: p.Reason, Scope: p.DrainScope(), Tables: p.Tables})
+	c.examples.note(s.Dialect.Lexis(), query)
+	return c
 }
 
 func (c *counts) ran() {

@@ -25,10 +25,10 @@ type stmt struct {
 	query  string
 	plan   *plan
 	parent driver.Stmt
-	text   string // of parent
+	sql    string // of parent
 	ran    bool   // parent has run
 
-	texts link.Kept // of the plan's increment
+	statements link.Kept // of the plan's increment
 }
 
 // convertingStmt is a stmt whose parent has column converters. They are not
@@ -45,7 +45,7 @@ func (s *convertingStmt) ColumnConverter(i int) driver.ValueConverter {
 }
 
 func newStmt(c *Conn, query string, p *plan, parent driver.Stmt) driver.Stmt {
-	s := &stmt{conn: c, query: query, plan: p, parent: parent, text: p.Text}
+	s := &stmt{conn: c, query: query, plan: p, parent: parent, sql: p.SQL}
 	if cc, ok := parent.(driver.ColumnConverter); ok { //nolint:staticcheck // the parent's choice
 		return &convertingStmt{s, cc}
 	}
@@ -61,7 +61,7 @@ func (s *stmt) Close() error {
 		return nil
 	}
 	err := s.parent.Close()
-	s.texts.Close()
+	s.statements.Close()
 	return err
 }
 
@@ -119,7 +119,9 @@ func (s *stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driv
 	}
 	defer s.conn.queried(r.Plan.Plan)
 	s.conn.Shared.shadowQueried(r.Plan, r.call.args, r.call.options)
-	return r.query(ctx)
+	known := s.conn.knownOpen(r.Plan.Plan)
+	rows, err := r.query(ctx)
+	return s.conn.confirming(known, rows, err)
 }
 
 // ready plans again: what was true when the statement was prepared may have
@@ -140,27 +142,27 @@ func (s *stmt) ready(ctx context.Context, args []driver.NamedValue) (*Run, error
 // reprepare makes the parent's statement one of the plan's SQL, which is about
 // to run.
 func (s *stmt) reprepare(ctx context.Context, p *rewrite.Plan) error {
-	if s.text == p.Text && !(p.Read.Anew && s.ran) {
+	if s.sql == p.SQL && !(p.Read.Anew && s.ran) {
 		s.ran = true
 		return nil
 	}
-	parent, err := s.conn.ParentPrepare(ctx, p.Text)
+	parent, err := s.conn.ParentPrepare(ctx, p.SQL)
 	if err != nil {
 		return err
 	}
 	_ = s.parent.Close()
-	s.parent, s.text, s.ran = parent, p.Text, true
+	s.parent, s.sql, s.ran = parent, p.SQL, true
 	return nil
 }
 
-func (s *stmt) execText(ctx context.Context, p *rewrite.Plan, c call) (driver.Result, error) {
+func (s *stmt) execSQL(ctx context.Context, p *rewrite.Plan, c call) (driver.Result, error) {
 	if err := s.reprepare(ctx, p); err != nil {
 		return nil, err
 	}
 	return link.StmtExec(ctx, s.parent, link.JoinArgs(c.options, c.args))
 }
 
-func (s *stmt) queryText(ctx context.Context, p *rewrite.Plan, c call) (driver.Rows, error) {
+func (s *stmt) querySQL(ctx context.Context, p *rewrite.Plan, c call) (driver.Rows, error) {
 	if err := s.reprepare(ctx, p); err != nil {
 		return nil, err
 	}
@@ -168,7 +170,7 @@ func (s *stmt) queryText(ctx context.Context, p *rewrite.Plan, c call) (driver.R
 }
 
 func (s *stmt) own(ctx context.Context, b *rewrite.Bound, args []driver.NamedValue) (driver.Result, error) {
-	st, err := s.texts.Get(ctx, &s.conn.Conn, b, b.SQL)
+	st, err := s.statements.Get(ctx, &s.conn.Conn, b, b.SQL)
 	if err != nil {
 		return nil, err
 	}

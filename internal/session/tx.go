@@ -23,7 +23,7 @@ func (c *Conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 		return nil, err
 	}
 	c.HeedHere(ctx)
-	goesOn := c.Engine.Watcher != nil && c.Engine.Watcher.ConnInTransaction(c.Parent) // BEGIN by text: PostgreSQL only warns
+	goesOn := c.Engine.Watcher != nil && c.Engine.Watcher.ConnInTransaction(c.Parent) // BEGIN sent as SQL: PostgreSQL only warns
 	t, err := c.ParentBegin(ctx, c.levelFor(opts))
 	if err != nil {
 		return nil, err

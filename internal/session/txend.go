@@ -8,7 +8,7 @@ import (
 )
 
 // However a transaction ends, there is one place for it: ended. What leads there
-// is a driver.Tx, a statement sent as text in whatever spelling, PREPARE
+// is a driver.Tx, a statement sent as SQL in whatever spelling, PREPARE
 // TRANSACTION, the implicit commit of DDL on MySQL, an error that leaves nothing
 // of the transaction, and the reset of a session. What is remembered of a
 // transaction must not outlive it: its isolation level, the rows that it has
@@ -47,9 +47,9 @@ func (c *Conn) finished(err error) {
 // transacted notes what the statement of a plan may have done to the transaction.
 func (c *Conn) transacted(plan *rewrite.Plan, err error) {
 	c.Tx.Doubt()
-	text, events := plan.Text, plan.TxEvents
+	query, events := plan.SQL, plan.TxEvents
 	if events == nil {
-		events = rewrite.TxEvents(c.Dialect().Lexis(), text)
+		events = rewrite.TxEvents(c.Dialect().Lexis(), query)
 	}
 	for _, e := range events {
 		if e.Kind == rewrite.TxPrepared {
@@ -67,14 +67,14 @@ func (c *Conn) transacted(plan *rewrite.Plan, err error) {
 		return
 	}
 	before := c.Tx
-	ddl := plan.Effects&rewrite.SchemaChange != 0 && plan.Effects&rewrite.SessionChange == 0 && single(text)
+	ddl := plan.Effects&rewrite.SchemaChange != 0 && plan.Effects&rewrite.SessionChange == 0 && single(query)
 	for _, e := range events {
-		if e.Kind == rewrite.TxEnds && slots.Commits(c.Shared.Dialect.Lexis(), text) {
+		if e.Kind == rewrite.TxEnds && slots.Commits(c.Shared.Dialect.Lexis(), query) {
 			c.trials.Committed()
 		}
 		c.apply(e, ddl)
 	}
-	if c.Shared.Traits.OneWriter && len(events) == 1 && events[0].Kind == rewrite.TxMayEnd && single(text) {
+	if c.Shared.Traits.OneWriter && len(events) == 1 && events[0].Kind == rewrite.TxMayEnd && single(query) {
 		// SQLite has no routines: such a statement, ALTER or DROP, leaves the
 		// transaction as it is.
 		c.Tx = before
@@ -84,8 +84,8 @@ func (c *Conn) transacted(plan *rewrite.Plan, err error) {
 }
 
 // single reports whether SQL is certainly one statement, and was read as such.
-func single(text string) bool {
-	return len(text) < 1<<10 && strings.IndexByte(strings.TrimRight(text, "; \t\r\n"), ';') < 0
+func single(query string) bool {
+	return len(query) < 1<<10 && strings.IndexByte(strings.TrimRight(query, "; \t\r\n"), ';') < 0
 }
 
 // apply notes what one statement has done.

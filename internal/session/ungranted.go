@@ -12,7 +12,7 @@ import (
 )
 
 // A role may lock rows of a counter table, or delete them, and have no right to UPDATE
-// its counters, or its slots. Its drains lock the base rows as ever, so that nobody
+// its counters, or its slots. Its drains lock the base rows as ever, so that no other session
 // makes slot rows of theirs any more. When there are none then, nothing has to be moved:
 // base values are totals until the transaction ends, and the statement runs as it is. A slot
 // row that is there, even with nothing in it, may be added to without the base row's lock;
@@ -23,7 +23,7 @@ func (r *Run) learnGrants(ctx context.Context) error {
 	c := r.conn
 	if r.ungranted = nil; !c.Origin.RoleSet() || c.Shared.Traits.RightsAreFacts {
 		for i := range r.Plan.Drain.Tables {
-			r.ungranted = append(r.ungranted, r.Plan.Drain.Tables[i].Table.Counter.Ungranted...)
+			r.ungranted = append(r.ungranted, r.Plan.Drain.Tables[i].Table.Counter.Rights.Ungranted...)
 		}
 		return nil
 	}
@@ -64,33 +64,60 @@ func (r *Run) ownLock(d rewrite.DrainTable) rewrite.DrainTable {
 	return d
 }
 
+// nothingToFold reports whether a drain whose rows are locked leaves its fold out. A
+// fold of nothing changes no row, but a trigger for each statement would fire for it.
+// No slot row that is there can be missed: one that has come since the transaction's
+// snapshot has been met by then (newer), and no other one comes while the lock is held.
+func (r *Run) nothingToFold(ctx context.Context, d *rewrite.DrainTable) (bool, error) {
+	if idle, err := r.nothingHeld(ctx, d); idle || err != nil {
+		return idle, err
+	}
+	if !r.conn.Shared.Traits.StatementTriggers || !d.Table.Triggers.Update || d.Look.Held == nil {
+		return false, nil
+	}
+	found, err := r.find(ctx, d.Look.Held)
+	return err == nil && len(found) == 0, err
+}
+
 // nothingHeld reports whether a drain has nothing to move, for a user who may not move
 // it. Where the rights have been granted since, it does.
 func (r *Run) nothingHeld(ctx context.Context, d *rewrite.DrainTable) (bool, error) {
-	if len(r.ungranted) == 0 || d.Held == nil {
+	if len(r.ungranted) == 0 || d.Look.Held == nil {
 		return false, nil
 	}
-	found, err := r.find(ctx, d.Held)
+	found, err := r.find(ctx, d.Look.Held)
 	if err != nil || len(found) == 0 {
 		return err == nil, r.lacking(d, err)
 	}
-	if !r.conn.Shared.Traits.RightsAreFacts {
-		if err := r.askGrants(ctx); err != nil || len(r.ungranted) == 0 {
-			return false, err
-		}
-	}
-	if err := r.refusal(ctx); err != nil {
+	if granted, err := r.grantedSince(ctx); granted || err != nil {
 		return false, err
 	}
-	return false, r.notGranted(d.Table, "")
+	return false, r.refused(ctx, d)
+}
+
+// grantedSince reports whether the session's user has been granted what it lacked.
+func (r *Run) grantedSince(ctx context.Context) (bool, error) {
+	if r.conn.Shared.Traits.RightsAreFacts {
+		return false, nil
+	}
+	err := r.askGrants(ctx)
+	return err == nil && len(r.ungranted) == 0, err
+}
+
+// refused is the error of a statement that meets slots which the session's user may not move.
+func (r *Run) refused(ctx context.Context, d *rewrite.DrainTable) error {
+	if err := r.refusal(ctx); err != nil {
+		return err
+	}
+	return r.notGranted(d.Table, "")
 }
 
 // refusal is the engine's error for a statement that the session's user may not run, with the
 // plain driver, either. EXPLAIN asks for the same rights.
 func (r *Run) refusal(ctx context.Context) error {
-	text := r.Plan.Text
-	for i, t := range rewrite.Tokens(r.conn.Dialect().Lexis(), text) {
-		switch word := strings.ToUpper(text[t.Start:t.End]); {
+	query := r.Plan.SQL
+	for i, t := range rewrite.Tokens(r.conn.Dialect().Lexis(), query) {
+		switch word := strings.ToUpper(query[t.Start:t.End]); {
 		case word == ";": // what follows would run
 			return nil
 		case i > 0:
@@ -98,11 +125,11 @@ func (r *Run) refusal(ctx context.Context) error {
 			return nil
 		}
 	}
-	c, err := r.textCall()
+	c, err := r.sqlCall()
 	if err != nil {
 		return err
 	}
-	rows, err := r.conn.ParentQuery(ctx, "EXPLAIN "+text, link.JoinArgs(c.options, c.args))
+	rows, err := r.conn.ParentQuery(ctx, "EXPLAIN "+query, link.JoinArgs(c.options, c.args))
 	if err == nil {
 		_, err = link.Collect(rows)
 	}
@@ -127,8 +154,8 @@ func (r *Run) lacking(d *rewrite.DrainTable, err error) error {
 	if !ok || err == nil || len(r.ungranted) == 0 || !right.DeniedRight(err) {
 		return err
 	}
-	if first := rewrite.Tokens(r.conn.Dialect().Lexis(), r.Plan.Text); len(first) > 0 {
-		switch strings.ToUpper(r.Plan.Text[first[0].Start:first[0].End]) {
+	if first := rewrite.Tokens(r.conn.Dialect().Lexis(), r.Plan.SQL); len(first) > 0 {
+		switch strings.ToUpper(r.Plan.SQL[first[0].Start:first[0].End]) {
 		case "UPDATE", "INSERT":
 			return err
 		}

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"database/sql/driver"
+	"errors"
 
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/rewrite"
@@ -18,28 +19,40 @@ type call struct {
 // via is how the SQL of a plan reaches the parent: as it is, or through
 // statements prepared for it.
 type via interface {
-	execText(ctx context.Context, p *rewrite.Plan, c call) (driver.Result, error)
-	queryText(ctx context.Context, p *rewrite.Plan, c call) (driver.Rows, error)
+	execSQL(ctx context.Context, p *rewrite.Plan, c call) (driver.Result, error)
+	querySQL(ctx context.Context, p *rewrite.Plan, c call) (driver.Rows, error)
 	own(ctx context.Context, b *rewrite.Bound, args []driver.NamedValue) (driver.Result, error)
 }
 
 // direct is the via of db.Exec and db.Query.
 type direct struct{ conn *Conn }
 
-func (t direct) execText(ctx context.Context, p *rewrite.Plan, c call) (driver.Result, error) {
+func (t direct) execSQL(ctx context.Context, p *rewrite.Plan, c call) (driver.Result, error) {
 	if (p.Increment != nil || p.Group != nil) && len(c.options) == 0 && (len(c.args) > 0 || t.conn.Shared.Traits.SlowParse) {
-		return t.own(ctx, &rewrite.Bound{SQL: p.Text}, c.args)
+		return t.own(ctx, &rewrite.Bound{SQL: p.SQL}, c.args)
 	}
-	return t.conn.ParentExec(ctx, p.Text, link.JoinArgs(c.options, c.args))
+	if p.Drain.Proof != nil && len(c.options) == 0 && t.keeps(c.args) {
+		return t.own(ctx, &rewrite.Bound{SQL: p.SQL}, c.args)
+	}
+	return t.conn.ParentExec(ctx, p.SQL, link.JoinArgs(c.options, c.args))
 }
 
-func (t direct) queryText(ctx context.Context, p *rewrite.Plan, c call) (driver.Rows, error) {
+func (t direct) querySQL(ctx context.Context, p *rewrite.Plan, c call) (driver.Rows, error) {
 	if p.Class == rewrite.Read && t.conn.Shared.Traits.SlowParse {
-		if rows, err := t.conn.Kept.Query(ctx, &t.conn.Conn, p, p.Text, c.args); rows != nil || err != nil {
+		if rows, err := t.conn.Kept.Query(ctx, &t.conn.Conn, p, p.SQL, c.args); rows != nil || err != nil {
 			return rows, err
 		}
 	}
-	return t.conn.ParentQuery(ctx, p.Text, link.JoinArgs(c.options, c.args))
+	if p.Drain.Proof != nil && len(c.options) == 0 && t.keeps(c.args) {
+		return t.ownQuery(ctx, &rewrite.Bound{SQL: p.SQL}, c.args)
+	}
+	return t.conn.ParentQuery(ctx, p.SQL, link.JoinArgs(c.options, c.args))
+}
+
+// keeps reports whether a statement of a drain, or one that drains one row, is kept prepared: the
+// parent would prepare it for its arguments each time.
+func (t direct) keeps(args []driver.NamedValue) bool {
+	return len(args) > 0 && t.conn.PreparesArgs && !t.conn.Cluster
 }
 
 func (t direct) own(ctx context.Context, b *rewrite.Bound, args []driver.NamedValue) (driver.Result, error) {
@@ -61,4 +74,72 @@ func (t direct) ownQuery(ctx context.Context, b *rewrite.Bound, args []driver.Na
 		}
 	}
 	return t.conn.ParentQuery(ctx, b.SQL, args)
+}
+
+func (r *Run) execSQL(ctx context.Context) (driver.Result, error) {
+	c, err := r.sqlCall()
+	if err != nil {
+		return nil, err
+	}
+	return r.via.execSQL(ctx, r.Plan.Plan, c)
+}
+
+func (r *Run) querySQL(ctx context.Context) (driver.Rows, error) {
+	c, err := r.sqlCall()
+	if err != nil {
+		return nil, err
+	}
+	return r.via.querySQL(ctx, r.Plan.Plan, c)
+}
+
+// own runs one of the statements of an increment, and returns the rows affected.
+func (r *Run) own(ctx context.Context, b *rewrite.Bound) (driver.Result, int64, error) {
+	args, err := r.bind(b.Args)
+	if err != nil {
+		return nil, 0, err
+	}
+	res, err := r.via.own(ctx, b, args)
+	if err != nil {
+		return nil, 0, err
+	}
+	n, err := res.RowsAffected()
+	return res, n, link.Settled(err)
+}
+
+// sqlCall returns the arguments of the plan's SQL.
+func (r *Run) sqlCall() (call, error) {
+	if r.Plan.Read.Args == nil {
+		return r.call, nil
+	}
+	args, err := r.bind(r.Plan.Read.Args)
+	if errors.Is(err, errNoArgument) {
+		return r.call, nil // the parent has its own word for that
+	}
+	if extra := r.Plan.Inputs; extra < len(r.call.args) {
+		args = append(args, r.call.args[extra:]...)
+		for i := range args {
+			args[i].Ordinal = i + 1
+		}
+	}
+	return call{args: args, options: r.call.options}, err
+}
+
+// execTouching runs the statement and says how many rows it has affected.
+func (r *Run) execTouching(ctx context.Context) (res driver.Result, n int64, err error) {
+	if res, err = r.execSQL(ctx); err != nil {
+		return nil, 0, err
+	}
+	n, err = res.RowsAffected()
+	return res, n, link.Settled(err)
+}
+
+// queryTouching reads the rows of the statement, so that other statements may follow
+// before the application has them.
+func (r *Run) queryTouching(ctx context.Context) (driver.Rows, int64, error) {
+	rows, err := r.querySQL(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	b, err := readBuffered(rows)
+	return b, int64(len(b.rows)), err
 }

@@ -62,7 +62,7 @@ func (r *Run) because(c drainCause) *Run {
 // lock has found a row, if it looks for one. A drain that is not for a statement
 // is not logged.
 func (r *Run) warn(ctx context.Context, d *rewrite.DrainTable, some bool) {
-	if r.Plan.Text == "" {
+	if r.Plan.SQL == "" {
 		return
 	}
 	reason := r.Plan.Reason
@@ -77,12 +77,12 @@ func (r *Run) warn(ctx context.Context, d *rewrite.DrainTable, some bool) {
 	}
 	s := r.conn.Shared
 	// A shape has none of the application's values: neither arguments nor literals.
-	statement := workload.Shape(s.Dialect.Lexis(), r.Plan.Text)
+	statement := workload.Shape(s.Dialect.Lexis(), r.Plan.SQL)
 	withheld, ok := s.warned.due(strings.Join([]string{d.Table.Name, reason, statement}, "\x00"), time.Now())
 	if !ok {
 		return
 	}
-	attrs := []any{"table", d.Table.Name, "class", string(r.Plan.Class), "reason", reason, "keyed", d.Keyed, "statement", statement}
+	attrs := []any{"table", d.Table.Name, "class", string(r.Plan.Class), "reason", reason, "scope", d.Scope(), "statement", statement}
 	if withheld > 0 {
 		attrs = append(attrs, "withheld", withheld)
 	}

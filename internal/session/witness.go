@@ -17,7 +17,7 @@ import (
 // take on a busy machine. After an answer has failed to come, the next ones are not
 // waited for as long, for a while.
 type witness struct {
-	turn   chan struct{} // holds a token while nobody asks
+	turn   chan struct{} // holds a token while no session asks
 	conn   *Conn
 	unsure [2]atomic.Int64 // by need: until when an answer is not to be expected, in Unix nanoseconds
 }
@@ -132,15 +132,16 @@ func (w *witness) asked(ctx context.Context, s *Shared, reached *time.Timer, q s
 // an ALTER TABLE of the slot table, may wait for the transaction that it asks for.
 func (w *witness) ask(ctx context.Context, s *Shared, reached *time.Timer, q string, args []any) ([][]any, error) {
 	begin, end := s.Dialect.OneState()
-	if err := w.conn.Session().ExecAll(ctx, begin); err != nil {
+	c := w.conn
+	if _, err := c.inOneTrip(ctx, statements(begin, "", nil, nil)); err != nil {
 		return nil, err
 	}
 	reached.Reset(answerPatience)
-	rows, err := w.conn.Session().Query(ctx, q, args...)
+	out, err := c.inOneTrip(ctx, statements(nil, q, args, end))
 	if err != nil {
 		return nil, err
 	}
-	return rows, w.conn.Session().ExecAll(ctx, end)
+	return returned(&out[0]), nil
 }
 
 // drop closes the connection.

@@ -70,7 +70,7 @@ func (noRows) Next([]driver.Value) error { return io.EOF }
 func askSlow(t *testing.T, s *Shared, n need) (heard bool, took time.Duration) {
 	t.Helper()
 	start := time.Now()
-	_, err := s.witness.query(t.Context(), s, n, "SELECT 1")
+	_, err := s.asides.witness.query(t.Context(), s, n, "SELECT 1")
 	if err != nil && !errors.Is(err, errUnheard) {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func newSlow(t *testing.T, server *slowServer) *Shared {
 	return s
 }
 
-// Nobody fails only because a connection took long, where nothing else says what the
+// No statement fails only because a connection took long, where nothing else says what the
 // answer would; who can do without does not wait for it.
 func TestWitnessPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -111,14 +111,14 @@ func TestWitnessReplaced(t *testing.T) {
 		server := &slowServer{}
 		s := newSlow(t, server)
 		askSlow(t, s, needed)
-		s.witness.conn.Parent.(*slowConn).dead = true
+		s.asides.witness.conn.Parent.(*slowConn).dead = true
 		if heard, took := askSlow(t, s, needed); !heard || server.opened != 2 {
 			t.Errorf("heard %v after %v, %d connections", heard, took, server.opened)
 		}
 	})
 }
 
-// Where the pooler or the server has no connection left nobody waits for long: at once
+// Where the pooler or the server has no connection left, no statement waits for long: at once
 // where it says so; else the first for some seconds, and the next ones hardly.
 func TestWitnessExhausted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

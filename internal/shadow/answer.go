@@ -72,7 +72,7 @@ const (
 )
 
 // differs compares an answer with another one, and says what differs. Rows
-// count in their order where the text gives them one.
+// count in their order where the statement gives them one.
 func (a *answer) differs(b *answer, text rewrite.Repeat, counters []string) (likeness, string) {
 	if !slices.Equal(a.columns, b.columns) {
 		return different, fmt.Sprintf("columns %q, but %q when rewritten", a.columns, b.columns)
@@ -168,7 +168,7 @@ func asNumber(v driver.Value) (string, bool) {
 	return s, err == nil && len(s) < 64
 }
 
-// keysOf returns for each row a text that is that of rows with the same values
+// keysOf returns for each row a string that is that of rows with the same values
 // of the same types, and of no others.
 func keysOf(rows [][]driver.Value) []string {
 	out := make([]string, len(rows))

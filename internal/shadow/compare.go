@@ -18,7 +18,7 @@ import (
 // the connection is of no more use.
 var errSnapshotOpen = errors.New("slotsql: could not end the transaction of a comparison")
 
-// do does one job on a connection that nobody else uses meanwhile. An error is
+// do does one job on a connection that is not used for anything else meanwhile. An error is
 // one of the connection, or of the database as it is now.
 func (w *Shadower) do(ctx context.Context, raw driver.Conn, j job) error {
 	w.running.Lock()
@@ -29,7 +29,7 @@ func (w *Shadower) do(ctx context.Context, raw driver.Conn, j job) error {
 	dry := session.WrapConn(w.dry, raw)
 	defer dry.Kept.Close()
 	w.report(ctx, dry)
-	p, err := w.plan(ctx, dry, j.text)
+	p, err := w.plan(ctx, dry, j.stmt)
 	if err != nil || !j.compare || p.tally == nil {
 		return err
 	}
@@ -40,11 +40,11 @@ func (w *Shadower) do(ctx context.Context, raw driver.Conn, j job) error {
 
 // plan finds out what would become of a statement.
 func (w *Shadower) plan(ctx context.Context, dry *session.Conn, t *tracked) (*verdict, error) {
-	changes := w.dry.Changes.Load()
+	changes := w.dry.Noticed.Changes.Load()
 	if p := t.plan.Load(); p != nil && p.changes == changes {
 		return p, nil
 	}
-	made, err := dry.Plan(ctx, t.text)
+	made, err := dry.Plan(ctx, t.sql)
 	if err != nil {
 		return nil, err
 	}
@@ -57,10 +57,12 @@ func (w *Shadower) plan(ctx context.Context, dry *session.Conn, t *tracked) (*ve
 			}
 		}
 		p.tables = tables
-		p.tally = tallies.Of(tally.Kind{Dialect: w.on.Dialect.Name(), Tables: tables, Class: string(made.Class), Reason: made.Reason})
+		p.tally = tallies.Of(tally.Kind{
+			Dialect: w.on.Dialect.Name(), Tables: tables, Class: string(made.Class), Reason: made.Reason, Scope: made.DrainScope(),
+		})
 	}
 	if p.read {
-		p.repeat = rewrite.Repeatable(w.on.Dialect.Lexis(), t.text)
+		p.repeat = rewrite.Repeatable(w.on.Dialect.Lexis(), t.sql)
 	}
 	w.known(t, p)
 	return p, nil
@@ -141,13 +143,13 @@ func (w *Shadower) endSnapshot(ctx context.Context, c *session.Conn) bool {
 	return c.Session().ExecAll(ctx, w.end) == nil
 }
 
-// prepare makes both plans; why says that they cannot be compared.
+// prepare makes both plans; why is the reason that they cannot be compared.
 func (c *comparison) prepare(ctx context.Context) (why string, err error) {
 	for _, side := range []struct {
 		conn *session.Conn
 		run  **session.Run
 	}{{c.on, &c.asIs}, {c.dry, &c.rewritten}} {
-		p, err := side.conn.Plan(ctx, c.job.text.text)
+		p, err := side.conn.Plan(ctx, c.job.stmt.sql)
 		if err != nil {
 			return "", err
 		}
@@ -164,12 +166,12 @@ func (c *comparison) prepare(ctx context.Context) (why string, err error) {
 		if !c.w.shadows(t) || c.w.slotted[t] {
 			continue
 		}
-		slots, err := c.dry.Look(ctx)(t.Counter.SlotSchema, t.Counter.SlotTable)
+		slots, err := c.dry.Look(ctx)(t.Counter.SlotTable.Schema, t.Counter.SlotTable.Name)
 		if err != nil {
 			return "", err
 		}
 		if slots == nil {
-			return "slot table " + t.Counter.SlotTable + " does not exist: run `slotsql migrate`", nil
+			return "slot table " + t.Counter.SlotTable.Name + " does not exist: run `slotsql migrate`", nil
 		}
 		if len(c.w.slotted) > maxShadowJobs {
 			clear(c.w.slotted) // facts of old
@@ -203,7 +205,7 @@ func (c *comparison) judge(ctx context.Context, asIs, rewritten *answer) error {
 	t := c.plan.tally
 	v, what := asIs.differs(rewritten, c.plan.repeat, c.counters())
 	if v != same {
-		// What does not give the same twice cannot be told from what differs.
+		// A query that gives different results twice cannot be compared.
 		again, err := answerOf(ctx, c.asIs)
 		if err != nil {
 			return err
@@ -255,7 +257,7 @@ func (c *comparison) behind(ctx context.Context) (string, error) {
 			return "", err
 		}
 		if len(rows) > 0 {
-			return t.Counter.SlotTable, nil
+			return t.Counter.SlotTable.Name, nil
 		}
 	}
 	return "", nil
@@ -279,12 +281,12 @@ func (c *comparison) log(ctx context.Context, what, behind string) {
 	if behind != "" {
 		reason = "slots of " + behind + " are not empty: another process counts in them"
 	}
-	text := c.job.text.text
-	if len(text) > maxShadowLog {
-		text = strings.ToValidUTF8(text[:maxShadowLog], "") + "..."
+	sql := c.job.stmt.sql
+	if len(sql) > maxShadowLog {
+		sql = strings.ToValidUTF8(sql[:maxShadowLog], "") + "..."
 	}
 	c.w.on.Log().WarnContext(ctx, "slotsql: shadow: a rewritten read returned a different result", "tables", c.plan.tables,
-		"difference", what, "reason", reason, "statement", text)
+		"difference", what, "reason", reason, "statement", sql)
 }
 
 const maxShadowLog = 2000 // bytes of a statement

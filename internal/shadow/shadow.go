@@ -28,7 +28,7 @@ import (
 //
 // Both need statements of slotsql's own. On an engine with servers they have a
 // connection of their own, which this file opens when there is something to do:
-// nothing that they do can be seen in the application's sessions, and nobody
+// nothing that they do can be seen in the application's sessions, and no caller
 // waits for them. Where one connection writes at a time (SQLite) a second one
 // could be in the way of the application's, or see another database; there they
 // run on the application's connection when the pool hands it out, before it is
@@ -60,7 +60,7 @@ type Shadower struct {
 
 // tracked is a statement that names a table in shadow.
 type tracked struct {
-	text string
+	sql  string
 	plan atomic.Pointer[verdict] // nil: not known yet
 
 	mu    sync.Mutex
@@ -82,7 +82,7 @@ type verdict struct {
 
 // job is a statement to be planned, and to be compared with these arguments.
 type job struct {
-	text    *tracked
+	stmt    *tracked
 	compare bool
 	args    []driver.NamedValue
 }
@@ -101,12 +101,12 @@ func New(on *session.Shared) *Shadower {
 		return nil
 	}
 	dry := on.ForModes(config.ModeOn, config.ModePassive, config.ModeShadow)
-	dry.Dry = true
-	dry.NewNames = func() {
+	dry.Role.Dry = true
+	dry.Hooks.NewNames = func() {
 		dry.Untouched.Clear()
 		on.Untouched.Clear()
 	}
-	on.Kin = append(on.Kin, dry.Catalog)
+	on.Role.Kin = append(on.Role.Kin, dry.Catalog)
 	w := &Shadower{on: on, dry: dry, inline: on.Traits.OneWriter, slotted: map[*rewrite.Table]bool{}}
 	w.sample = on.Config.ShadowSample()
 	w.begin, w.end = on.Dialect.OneState()
@@ -128,13 +128,13 @@ func (w *Shadower) Planner() *session.Shared { return w.dry }
 // shadow.
 func (w *Shadower) Statement(query string) any {
 	named := w.names.In(query)
-	if views := w.dry.ViewNames.Load(); views != nil {
+	if views := w.dry.Names.Views.Load(); views != nil {
 		named = named || slices.ContainsFunc(*views, func(name string) bool { return rewrite.ContainsFold(query, name) })
 	}
 	if !named && !rewrite.EscapedNames(w.on.Dialect.Lexis(), query) {
 		return nil
 	}
-	return &tracked{text: query}
+	return &tracked{sql: query}
 }
 
 // Ran implements session.Shadow: it counts a statement that has run.
@@ -160,7 +160,7 @@ func (w *Shadower) Queried(statement any, args, options []driver.NamedValue) {
 		p.tally.leave("an argument is not a plain value")
 		return
 	}
-	if !w.ask(job{text: t, compare: true, args: args}) {
+	if !w.ask(job{stmt: t, compare: true, args: args}) {
 		p.tally.leave("too many other comparisons were waiting")
 	}
 }
@@ -168,14 +168,14 @@ func (w *Shadower) Queried(statement any, args, options []driver.NamedValue) {
 // count returns what is known of the statement; nil when that is nothing yet.
 func (w *Shadower) count(t *tracked) *verdict {
 	p := t.plan.Load()
-	if p != nil && p.changes == w.dry.Changes.Load() {
+	if p != nil && p.changes == w.dry.Noticed.Changes.Load() {
 		if p.tally == nil {
 			return nil
 		}
 		p.tally.statements.Add(1)
 		return p
 	}
-	if len(t.text) > catalog.MaxCachedText {
+	if len(t.sql) > catalog.MaxCachedSQL {
 		w.unplanned("a statement of more than 16 KiB").statements.Add(1)
 		return nil
 	}
@@ -184,7 +184,7 @@ func (w *Shadower) count(t *tracked) *verdict {
 	ask := !t.asked
 	t.asked = true
 	t.mu.Unlock()
-	if ask && !w.ask(job{text: t}) {
+	if ask && !w.ask(job{stmt: t}) {
 		w.known(t, nil)
 	}
 	return nil
@@ -298,7 +298,7 @@ func (w *Shadower) connected(ctx context.Context, f func() error) (err error) {
 // CatchUp implements session.Shadow: where the database has one writer, it plans and
 // compares on a connection that has just been taken from the pool.
 func (w *Shadower) CatchUp(ctx context.Context, c *session.Conn) {
-	if !w.inline || w.waiting.Load() == 0 || c.Temp || c.Broken {
+	if !w.inline || w.waiting.Load() == 0 || c.Facts.HasTemporary() || c.Broken {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, inlinePatience)
@@ -323,7 +323,7 @@ func (w *Shadower) failed(j job, err error) {
 	if err == nil || err == errSnapshotOpen || w.ctx.Err() != nil { // or it is closed
 		return
 	}
-	t := j.text
+	t := j.stmt
 	if p := t.plan.Load(); j.compare && p != nil && p.tally != nil {
 		p.tally.fail(err)
 		return
@@ -336,7 +336,7 @@ func (w *Shadower) failed(j job, err error) {
 	lasting := t.failures >= maxShadowTries
 	t.mu.Unlock()
 	if lasting {
-		w.known(t, &verdict{tally: w.unplanned("planning failed: " + err.Error()), changes: w.dry.Changes.Load()})
+		w.known(t, &verdict{tally: w.unplanned("planning failed: " + err.Error()), changes: w.dry.Noticed.Changes.Load()})
 	}
 }
 

@@ -21,15 +21,15 @@ import (
 // recording is a parent's connection that remembers what it is sent.
 type recording struct {
 	fake.Conn
-	mu    sync.Mutex
-	texts []string
-	args  []driver.NamedValue // of the last one
+	mu         sync.Mutex
+	statements []string
+	args       []driver.NamedValue // of the last one
 }
 
 func (r *recording) note(q string, args []driver.NamedValue) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.texts, r.args = append(r.texts, q), args
+	r.statements, r.args = append(r.statements, q), args
 }
 
 func (r *recording) ExecContext(ctx context.Context, q string, args []driver.NamedValue) (driver.Result, error) {
@@ -45,7 +45,7 @@ func (r *recording) QueryContext(ctx context.Context, q string, args []driver.Na
 func (r *recording) sent() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return strings.Join(r.texts, "\n")
+	return strings.Join(r.statements, "\n")
 }
 
 // recorded opens a wrapped database on connections that are recorded, the
@@ -88,7 +88,7 @@ func (w *Shadower) settle(t *testing.T) {
 	t.Fatal("there is work left")
 }
 
-var shadowTexts = []string{
+var shadowStatements = []string{
 	"UPDATE posts SET views = views + ? WHERE id = ?",
 	" SELECT * FROM posts WHERE id > ? AND id < ? -- posts",
 	"DELETE FROM posts WHERE id = ? OR id = ?",
@@ -116,15 +116,15 @@ func TestShadowUntouched(t *testing.T) {
 					var want []string
 					before := r.sent()
 					for range 3 {
-						for _, text := range shadowTexts {
-							if _, err := c.ExecContext(ctx, text, args); err != nil || &r.args[0] != &args[0] || len(r.args) != 2 {
-								t.Errorf("%s: %v, %v", text, r.args, err)
+						for _, query := range shadowStatements {
+							if _, err := c.ExecContext(ctx, query, args); err != nil || &r.args[0] != &args[0] || len(r.args) != 2 {
+								t.Errorf("%s: %v, %v", query, r.args, err)
 							}
-							rows, err := c.QueryContext(ctx, text, args)
+							rows, err := c.QueryContext(ctx, query, args)
 							if _, ok := rows.(fake.NoRows); err != nil || !ok || &r.args[0] != &args[0] {
-								t.Errorf("%s: %v, %v", text, r.args, err)
+								t.Errorf("%s: %v, %v", query, r.args, err)
 							}
-							want = append(want, text, text)
+							want = append(want, query, query)
 						}
 						if shadow != nil && !shadow.inline {
 							shadow.settle(t)
@@ -142,26 +142,26 @@ func TestShadowUntouched(t *testing.T) {
 					if strings.Contains(mode, "sample: 1") {
 						return
 					}
-					for _, text := range shadowTexts {
-						if strings.HasPrefix(text, "garbage") {
+					for _, query := range shadowStatements {
+						if strings.HasPrefix(query, "garbage") {
 							continue // it may have done anything to the session
 						}
 						r.mu.Lock()
-						r.texts = make([]string, 0, 1000)
+						r.statements = make([]string, 0, 1000)
 						r.mu.Unlock()
 						if n := testing.AllocsPerRun(100, func() {
-							_, _ = c.ExecContext(ctx, text, args)
-							_, _ = c.QueryContext(ctx, text, args)
+							_, _ = c.ExecContext(ctx, query, args)
+							_, _ = c.QueryContext(ctx, query, args)
 						}); n != 0 {
-							t.Errorf("%s: %v allocations", text, n)
+							t.Errorf("%s: %v allocations", query, n)
 						}
 					}
 				})
 				if err != nil {
 					t.Fatal(err)
 				}
-				for _, text := range shadowTexts { // prepared
-					st, err := db.Prepare(text)
+				for _, query := range shadowStatements { // prepared
+					st, err := db.Prepare(query)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -170,10 +170,10 @@ func TestShadowUntouched(t *testing.T) {
 				if conns := conns(); len(conns) > 1 == (shadow == nil || shadow.inline) {
 					t.Errorf("%d connections", len(conns))
 				} else if n := len(conns); n > 1 {
-					for _, text := range strings.Split(conns[1].sent(), "\n") {
+					for _, query := range strings.Split(conns[1].sent(), "\n") {
 						for _, write := range []string{"UPDATE", "DELETE", "INSERT", "CREATE"} {
-							if strings.Contains(text, write) {
-								t.Errorf("slotsql's own connection has got %s", text)
+							if strings.Contains(query, write) {
+								t.Errorf("slotsql's own connection has got %s", query)
 							}
 						}
 					}
@@ -201,17 +201,17 @@ func TestShadowFaults(t *testing.T) {
 		}
 		return Stats{}
 	}
-	read := func(t *testing.T, db *sql.DB, w *Shadower, text string) {
-		rows, err := db.QueryContext(t.Context(), text)
+	read := func(t *testing.T, db *sql.DB, w *Shadower, query string) {
+		rows, err := db.QueryContext(t.Context(), query)
 		if err != nil {
-			t.Fatalf("%s: %v", text, err)
+			t.Fatalf("%s: %v", query, err)
 		}
 		if err := rows.Close(); err != nil {
 			t.Fatal(err)
 		}
 		w.settle(t)
 	}
-	for name, fault := range map[string]func(text string) *fake.Misfortune{
+	for name, fault := range map[string]func(query string) *fake.Misfortune{
 		"begin": func(s string) *fake.Misfortune {
 			return ifSo(strings.HasPrefix(s, "BEGIN"), &fake.Misfortune{Err: fake.ErrRefused})
 		},
@@ -226,18 +226,18 @@ func TestShadowFaults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := &fake.Server{}
 			run(t, server, func(db *sql.DB, w *Shadower) {
-				text := "SELECT views, '" + name + "' FROM posts WHERE id = 1"
-				read(t, db, w, text) // planned
+				query := "SELECT views, '" + name + "' FROM posts WHERE id = 1"
+				read(t, db, w, query) // planned
 				before := tally("read")
 				server.Arm(func(_ int, s string) *fake.Misfortune { return fault(s) })
-				read(t, db, w, text)
+				read(t, db, w, query)
 				server.Arm(nil)
 				after := tally("read")
 				if after.Statements != before.Statements+1 || after.Compared+after.Failed != before.Compared+before.Failed+1 ||
 					(after.Compared == before.Compared) == (name == "no rollback") {
 					t.Errorf("%+v after %+v", after, before)
 				}
-				read(t, db, w, text)
+				read(t, db, w, query)
 				if last := tally("read"); last.Compared != after.Compared+1 || last.Failed != after.Failed || last.Differences != 0 {
 					t.Errorf("%+v after %+v", last, after)
 				}
@@ -253,7 +253,7 @@ func TestShadowFaults(t *testing.T) {
 				t.Fatal(err)
 			}
 			w.Close()
-			if w.ask(job{text: w.Statement("SELECT views FROM posts").(*tracked)}) {
+			if w.ask(job{stmt: w.Statement("SELECT views FROM posts").(*tracked)}) {
 				t.Error("a job is taken after the end")
 			}
 		})
@@ -280,10 +280,10 @@ func TestShadowDiffers(t *testing.T) {
 	named := table(one, two)
 	named.columns = []string{"id", "views"}
 	for i, c := range []struct {
-		a, b *answer
-		text rewrite.Repeat
-		want likeness
-		what string
+		a, b   *answer
+		repeat rewrite.Repeat
+		want   likeness
+		what   string
 	}{
 		{table(one, two), table(one, two), ordered, same, ""},
 		{table(one, two), table(two, one), rewrite.Repeat{}, same, ""},
@@ -299,7 +299,7 @@ func TestShadowDiffers(t *testing.T) {
 		{table(one, two), typed, ordered, different, "type of column Views: INT as <nil>, but BIGINT"},
 		{table(one, two), named, ordered, different, "columns"},
 	} {
-		got, what := c.a.differs(c.b, c.text, []string{"views"})
+		got, what := c.a.differs(c.b, c.repeat, []string{"views"})
 		if got != c.want || !strings.Contains(what, c.what) || strings.Contains(what, "secret") {
 			t.Errorf("%d: %v, %q", i, got, what)
 		}

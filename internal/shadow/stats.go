@@ -12,11 +12,12 @@ import (
 type Stats struct {
 	Dialect string   `json:"dialect"`
 	Tables  []string `json:"tables"` // the tables concerned, those that are on included
-	// Class and Reason are those of [StatementStats], and pass-through for
-	// statements that would run as they are. Statements whose text slotsql has
+	// Class, Reason and Scope are those of [StatementStats], and pass-through for
+	// statements that would run as they are. Statements that slotsql has
 	// not looked into have class "unplanned".
 	Class  string `json:"class"`
 	Reason string `json:"reason"`
+	Scope  string `json:"scope,omitempty"`
 
 	Statements uint64 `json:"statements"` // that were run, as they are, failed ones included
 
@@ -39,16 +40,16 @@ type Stats struct {
 }
 
 // Totals returns what all drivers of this process have counted so far of
-// statements on tables with mode shadow, ordered by dialect, tables, class and
-// reason. But for Why the numbers only grow; each is right by itself, together
-// they may be some statements apart. A statement whose text is new is counted
+// statements on tables with mode shadow, ordered by dialect, tables, class,
+// reason and scope. But for Why the numbers only grow; each is right by itself, together
+// they may be some statements apart. A new statement is counted
 // when it has been planned, which is after it has run: at once, or on SQLite
 // when the next connection is taken from the pool.
 func Totals() []Stats {
 	var out []Stats
 	tallies.All(func(k tally.Kind, c *counted) {
 		s := Stats{
-			Dialect: k.Dialect, Tables: k.Tables, Class: k.Class, Reason: k.Reason,
+			Dialect: k.Dialect, Tables: k.Tables, Class: k.Class, Reason: k.Reason, Scope: k.Scope,
 			Statements: c.statements.Load(), Compared: c.compared.Load(), Differences: c.differences.Load(), Behind: c.behind.Load(),
 			Undecided: c.undecided.Load(), NotCompared: c.notCompared.Load(), Failed: c.failed.Load(),
 		}

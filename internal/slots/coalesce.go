@@ -26,7 +26,7 @@ import (
 // both: it is moved under the shard's lock. A batch runs one statement in
 // autocommit, which is applied as a whole or not at all. What is known not to
 // have been applied each member runs again by itself, and so meets the error
-// that is its own; where that is not known, nobody runs it again.
+// that is its own; where that is not known, it is not run again.
 type Coalescer struct {
 	seed   maphash.Seed
 	Pace   pace
@@ -49,8 +49,8 @@ type coalescerShard struct {
 
 // A GroupKey is what executions have in common that may share a statement.
 type GroupKey struct {
-	Text, Args string
-	Node       int // of a cluster
+	SQL, Args string
+	Node      int // of a cluster
 }
 
 // A Group is the executions of one GroupKey that are under way. Its fields
@@ -87,6 +87,7 @@ type Member struct {
 	Key     []int64 // the row's, with that
 	Used    int     // how many shared statements its connection has run
 	Group   *Group
+	Context context.Context // its caller's, where groups are traced; else nil
 	state   memberState
 	batch   *Batch
 	Verdict chan Verdict // of capacity 1: the sender does not wait
@@ -132,7 +133,7 @@ const (
 // another statement at once, in another slot. If it is short, or long because the
 // database is busy, it does not. So pace goes by the shortest time that a recent
 // statement has taken. There are as many as make one per maxPause: a group sends at most
-// 1/maxPause statements in a second, however far away the database is, and nobody
+// 1/maxPause statements in a second, however far away the database is, and no caller
 // waits for much longer than maxPause before its own is sent. While batches are small
 // few come at a time, and waiting gains little: then it is one per minPause.
 type pace struct {
@@ -189,7 +190,7 @@ func (co *Coalescer) Join(k GroupKey, f Form, m *Member) *Batch {
 	if f.Hash == 0 {
 		h := maphash.String(co.seed, k.Args)
 		if f.Many {
-			h = maphash.String(co.seed, k.Text)
+			h = maphash.String(co.seed, k.SQL)
 		}
 		s = &co.shards[h%coalescerShards]
 	}

@@ -49,11 +49,11 @@ type Habits struct {
 }
 
 // Of returns the habit of a statement; nil for a plan that changes no counter's rows.
-func (hs *Habits) Of(d rewrite.Dialect, p *rewrite.Plan, text string) *Habit {
-	if p.Increment == nil && len(p.Base.Changes) == 0 {
+func (hs *Habits) Of(d rewrite.Dialect, p *rewrite.Plan, sql string) *Habit {
+	if p.Increment == nil && len(p.Base.Changes) == 0 && (p.Bounded == nil || p.Bounded.Portion == nil) {
 		return nil
 	}
-	form := formOf(d, text)
+	form := formOf(d, sql)
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
 	if h := hs.forms[form]; h != nil {
@@ -68,14 +68,14 @@ func (hs *Habits) Of(d rewrite.Dialect, p *rewrite.Plan, text string) *Habit {
 }
 
 // formOf returns a statement without its literals.
-func formOf(d rewrite.Dialect, text string) string {
+func formOf(d rewrite.Dialect, sql string) string {
 	var b strings.Builder
-	for _, t := range rewrite.Tokens(d.Lexis(), text) {
+	for _, t := range rewrite.Tokens(d.Lexis(), sql) {
 		switch t.Kind {
 		case rewrite.NumberTok, rewrite.StringTok:
 			b.WriteString("? ")
 		default:
-			b.WriteString(text[t.Start:t.End])
+			b.WriteString(sql[t.Start:t.End])
 			b.WriteByte(' ')
 		}
 	}
@@ -159,9 +159,9 @@ func (ts *Trials) Committed() {
 }
 
 // Commits reports whether a statement that ends a transaction commits it.
-func Commits(lx *rewrite.Lexis, text string) bool {
-	t := rewrite.NewScanner(lx, text).Next()
-	return strings.EqualFold(text[t.Start:t.End], "COMMIT") || strings.EqualFold(text[t.Start:t.End], "END")
+func Commits(lx *rewrite.Lexis, sql string) bool {
+	t := rewrite.NewScanner(lx, sql).Next()
+	return strings.EqualFold(sql[t.Start:t.End], "COMMIT") || strings.EqualFold(sql[t.Start:t.End], "END")
 }
 
 // End ends the transaction's trials, whichever way the transaction ended.

@@ -29,7 +29,7 @@ type Heat struct {
 
 const (
 	heatShards = 32
-	// maxWarmRows bounds what a shard remembers of rows that nobody holds.
+	// maxWarmRows bounds what a shard remembers of rows that no transaction holds.
 	maxWarmRows = 1024
 )
 
@@ -172,4 +172,20 @@ func (h *Heat) of(s *heatShard, row RowKey, now time.Time) *warmth {
 	s.rows[row] = w
 	h.known.Add(1)
 	return w
+}
+
+// HotRows counts the hot rows of each table, by the table of their keys.
+func (h *Heat) HotRows(now time.Time) map[string]int {
+	hot := map[string]int{}
+	for i := range h.shards {
+		s := &h.shards[i]
+		s.mu.Lock()
+		for k, w := range s.rows {
+			if now.Before(w.until) {
+				hot[k.Table]++
+			}
+		}
+		s.mu.Unlock()
+	}
+	return hot
 }

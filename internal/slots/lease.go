@@ -22,7 +22,7 @@ type places struct {
 
 	Due  atomic.Int64 // when to renew the lease, in Unix nanoseconds; 0: never
 	Mu   sync.Mutex
-	Part int // that is leased; -1: none
+	Part atomic.Int32 // that is leased; -1: none
 }
 
 // The table of leases has MaxParts parts, each leased for LeaseSeconds and renewed
@@ -34,7 +34,8 @@ const (
 )
 
 func newPlaces() *places {
-	p := &places{Holder: rand.Text(), Part: -1}
+	p := &places{Holder: rand.Text()}
+	p.Part.Store(-1)
 	p.First.Store(RandomFirst())
 	return p
 }

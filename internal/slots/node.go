@@ -2,6 +2,7 @@ package slots
 
 import (
 	"math/bits"
+	"slices"
 )
 
 // On a cluster whose nodes all take writes, a row that two of them write at
@@ -48,4 +49,23 @@ func (p *Placement) StartLeasing() {
 	for _, n := range p.nodes {
 		n.Places.Due.Store(1)
 	}
+}
+
+// Parts returns the part that each node has leased, in the order of the nodes' numbers;
+// -1 where a node has none.
+func (p *Placement) Parts() []int {
+	p.mu.Lock()
+	nodes := []*Node{&p.Home}
+	for _, n := range p.nodes {
+		if n != &p.Home {
+			nodes = append(nodes, n)
+		}
+	}
+	p.mu.Unlock()
+	slices.SortFunc(nodes, func(a, b *Node) int { return a.Number - b.Number })
+	parts := make([]int, len(nodes))
+	for i, n := range nodes {
+		parts[i] = int(n.Places.Part.Load())
+	}
+	return parts
 }

@@ -15,7 +15,7 @@ type Turn struct {
 	group *Group // of a turn that a group has given
 }
 
-// A turnEntry is who has the turn of keys with a hash: nobody (0), one execution without
+// A turnEntry is who has the turn of keys with a hash: none (0), one execution without
 // a group (the hash), or a group (the hash with groupBit), which others have made to
 // queue in. Keys that share a hash wait for one another: that is a matter of speed only.
 type turnEntry struct {
@@ -28,9 +28,11 @@ const (
 	groupBit    = 1
 )
 
-// Hash tells keys apart by what they have in common: statement and arguments.
-func (co *Coalescer) Hash(statement string, args []byte) uint64 {
+// Hash tells keys apart by what their executions have in common: statement, arguments and
+// node.
+func (co *Coalescer) Hash(statement string, args []byte, node int) uint64 {
 	h := maphash.String(co.seed, statement)*31 + maphash.Bytes(co.seed, args)
+	h = h*31 + uint64(node)
 	return max(h&^groupBit, 2)
 }
 
@@ -39,7 +41,7 @@ func (co *Coalescer) turn(hash uint64) (*coalescerShard, *turnEntry) {
 	return s, &s.turns[hash>>8%turnEntries]
 }
 
-// Enter takes the turn of a key where nobody has it.
+// Enter takes the turn of a key where it is free.
 func (co *Coalescer) Enter(hash uint64) (Turn, bool) {
 	s, e := co.turn(hash)
 	if !e.hash.CompareAndSwap(0, hash) {
@@ -48,13 +50,13 @@ func (co *Coalescer) Enter(hash uint64) (Turn, bool) {
 	return Turn{shard: s, entry: e, hash: hash}, true
 }
 
-// End gives the turn to those who have come meanwhile.
+// End gives the turn to those that have come meanwhile.
 func (t Turn) End() { t.pass((*Group).next) }
 
-// Disperse is End that has those who have come meanwhile choose a group anew.
+// Disperse is End, and has those that have come meanwhile choose another group.
 func (t Turn) Disperse() { t.pass((*Group).disperse) }
 
-// pass leaves the turn to a group, if there is one; the group is told with its shard's
+// pass leaves the turn to a group, if there is one; the group learns it with its shard's
 // lock held.
 func (t Turn) pass(on func(*Group)) {
 	if t.group == nil && (t.entry == nil || t.entry.hash.CompareAndSwap(t.hash, 0)) {

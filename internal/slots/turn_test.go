@@ -8,8 +8,8 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// One statement of a key is under way at a time, whoever has the turn: an execution
-// without a group, or a leader of one. Nobody is forgotten, and in the end nothing is
+// One statement of a key is under way at a time, whichever session has the turn: an execution
+// without a group, or a leader of one. None is forgotten, and in the end nothing is
 // left of the key.
 func TestTurns(t *testing.T) {
 	const key = "UPDATE pages" // of its own hash: those of several may meet in one entry
@@ -22,7 +22,7 @@ func TestTurns(t *testing.T) {
 		}
 	}
 	execute := func() {
-		form := Form{Shares: []rewrite.Share{{Max: 1 << 40}}, Hash: co.Hash(key, nil)}
+		form := Form{Shares: []rewrite.Share{{Max: 1 << 40}}, Hash: co.Hash(key, nil, 0)}
 		if turn, ok := co.Enter(form.Hash); ok {
 			begin()
 			counted.Add(1)
@@ -31,7 +31,7 @@ func TestTurns(t *testing.T) {
 			return
 		}
 		m := &Member{Adds: []int64{1}, Verdict: make(chan Verdict, 1)}
-		b := co.Join(GroupKey{Text: key}, form, m)
+		b := co.Join(GroupKey{SQL: key}, form, m)
 		for b == nil {
 			v := m.Wait(t.Context())
 			if v.Outcome == OutcomeCounted {
@@ -63,7 +63,7 @@ func TestTurns(t *testing.T) {
 		co.shards[i].sweep()
 		for j := range co.shards[i].turns {
 			if e := &co.shards[i].turns[j]; e.hash.Load() != 0 || e.group != nil {
-				t.Errorf("shard %d has kept a turn of nobody's", i)
+				t.Errorf("shard %d has kept a turn that no execution has", i)
 			}
 		}
 	}

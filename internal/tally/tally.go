@@ -11,24 +11,25 @@ import (
 )
 
 // Kind is what statements have in common that are counted together: the tables
-// concerned, the class of their plans, and its reason.
+// concerned, the class of their plans, its reason, and which rows are drained.
 type Kind struct {
-	Dialect, Class, Reason string
-	Tables                 []string
+	Dialect, Class, Reason, Scope string
+	Tables                        []string
 }
 
 // Key identifies the kind in a map.
 func (k Kind) Key() string {
-	return k.Dialect + "\x00" + k.Class + "\x00" + k.Reason + "\x00" + strings.Join(k.Tables, "\x00")
+	return k.Dialect + "\x00" + k.Class + "\x00" + k.Reason + "\x00" + k.Scope + "\x00" + strings.Join(k.Tables, "\x00")
 }
 
-// Compare orders kinds by dialect, tables, class and reason.
+// Compare orders kinds by dialect, tables, class, reason and scope.
 func (k Kind) Compare(o Kind) int {
 	return cmp.Or(
 		cmp.Compare(k.Dialect, o.Dialect),
 		slices.Compare(k.Tables, o.Tables),
 		cmp.Compare(k.Class, o.Class),
 		cmp.Compare(k.Reason, o.Reason),
+		cmp.Compare(k.Scope, o.Scope),
 	)
 }
 
@@ -57,7 +58,7 @@ func (s *Set[T]) Of(k Kind) *T {
 		return &v.(*entry[T]).counters
 	}
 	if s.number.Load() >= maxKinds {
-		k.Tables, k.Reason = nil, otherReasons
+		k.Tables, k.Reason, k.Scope = nil, otherReasons, ""
 	}
 	v, known := s.all.LoadOrStore(k.Key(), &entry[T]{kind: k})
 	if !known {

@@ -18,6 +18,7 @@ func TestSet(t *testing.T) {
 		{Dialect: "a", Class: "x", Reason: "r", Tables: []string{"t", "u"}},
 		{Dialect: "a", Class: "x", Reason: "r", Tables: []string{"t"}},
 		{Dialect: "a", Class: "x", Reason: "q", Tables: []string{"t"}},
+		{Dialect: "a", Class: "x", Reason: "r", Scope: "s", Tables: []string{"t"}},
 	}
 	var wg sync.WaitGroup
 	for i, k := range kinds {
@@ -34,7 +35,7 @@ func TestSet(t *testing.T) {
 		}
 		got = append(got, n.Load())
 	})
-	if want := []int64{5, 4, 2, 3, 1}; !slices.Equal(got, want) {
+	if want := []int64{5, 4, 6, 2, 3, 1}; !slices.Equal(got, want) {
 		t.Errorf("order %v, want %v", got, want)
 	}
 	for i := range maxKinds + 10 {

@@ -111,7 +111,7 @@ func statusOf(t catalog.CheckedTable, missing bool) TableStatus {
 		Table:     t.Config.Name,
 		Mode:      string(t.Config.Mode),
 		Key:       c.Key,
-		SlotTable: c.SlotTable,
+		SlotTable: c.SlotTable.Name,
 		Missing:   missing,
 		Layout:    string(t.Config.Layout),
 		Slots:     t.Config.Slots,
@@ -125,8 +125,8 @@ func statusOf(t catalog.CheckedTable, missing bool) TableStatus {
 	}
 	for _, column := range c.Counters {
 		ok, why := t.Table.Slottable(column)
-		if c.IsPassive(column) {
-			ok, why = false, catalog.PassiveReason(t.Config, c.SlotTable)
+		if c.Unslotted.IsPassive(column) {
+			ok, why = false, catalog.PassiveReason(t.Config, c.SlotTable.Name)
 		}
 		out.Counters = append(out.Counters, CounterStatus{column, ok, why})
 	}

@@ -45,17 +45,17 @@ func ddlOf(d dialect.Dialect, checked []catalog.CheckedTable, problems []config.
 	made := map[[2]string]bool{} // shared slot tables
 	for _, t := range checked {
 		if c := t.Table.Counter; c.Layout == rewrite.LayoutShared {
-			id := [2]string{c.SlotSchema, c.SlotTable}
+			id := [2]string{c.SlotTable.Schema, c.SlotTable.Name}
 			if made[id] {
 				continue
 			}
 			made[id] = true
 		}
-		texts := d.CreateSlots(t.Table)
-		if len(texts) > 0 {
-			texts[0] = commented(d.CreateLocks(t.Table)) + texts[0]
+		statements := d.CreateSlots(t.Table)
+		if len(statements) > 0 {
+			statements[0] = commented(d.CreateLocks(t.Table)) + statements[0]
 		}
-		out = append(out, texts...)
+		out = append(out, statements...)
 	}
 	if l, ok := d.(dialect.Leaser); ok && len(checked) > 0 {
 		out = append(out, l.CreateLeases()...)

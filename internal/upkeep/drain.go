@@ -66,7 +66,7 @@ func Drain(ctx context.Context, s *session.Shared, o DrainOptions) ([]DrainRepor
 	if err != nil {
 		return nil, err
 	}
-	chosen, err := catalog.ChosenTables(slices.Concat(sc.Counters(), sc.Slotless), o.Tables)
+	chosen, err := catalog.ChosenTables(slices.Concat(sc.Counters(), sc.Unslotted.BySetting), o.Tables)
 	if err != nil {
 		return nil, err
 	}
@@ -117,19 +117,14 @@ const maxMoves = 5
 
 func (d *drainer) table(ctx context.Context, t *rewrite.Table, r *DrainReport) error {
 	for range maxMoves {
-		var tr rollup.Table
-		for _, job := range []rollup.Job{rollup.ReclaimSlots, rollup.MoveSlots} {
-			if err := d.mover.Walk(ctx, t, job, &tr); err != nil {
-				return err
-			}
-		}
-		if tr.Err != nil {
-			return tr.Err
-		}
-		r.Moved, r.Orphans = r.Moved+tr.Moved, r.Orphans+tr.Orphans
-		if tr.Moved < slots.ManyRows/10 {
+		if moved, err := d.move(ctx, t, r, rollup.ReclaimSlots, rollup.MoveSlots); err != nil {
+			return err
+		} else if moved < slots.ManyRows/10 {
 			break
 		}
+	}
+	if done, err := d.settled(ctx, t, r); err != nil || done {
+		return err
 	}
 	return d.patiently(ctx, func() error {
 		folded, err := d.count(ctx, t, rollup.MoveSlots)
@@ -141,17 +136,30 @@ func (d *drainer) table(ctx context.Context, t *rewrite.Table, r *DrainReport) e
 	})
 }
 
+// move does jobs of the roll-up for the whole table, and returns how many slot rows it has
+// moved into base rows.
+func (d *drainer) move(ctx context.Context, t *rewrite.Table, r *DrainReport, jobs ...rollup.Job) (int, error) {
+	var tr rollup.Table
+	for _, job := range jobs {
+		if err := d.mover.Walk(ctx, t, job, &tr); err != nil {
+			return 0, err
+		}
+	}
+	r.Moved, r.Orphans = r.Moved+tr.Moved, r.Orphans+tr.Orphans
+	return tr.Moved, tr.Err
+}
+
 // fold drains the table in a transaction of its own.
 func (d *drainer) fold(ctx context.Context, t *rewrite.Table, r *DrainReport) error {
 	var empty time.Time
 	err := d.locked(ctx, rewrite.DrainAll(d.shared.Dialect, t), func() error {
-		texts := d.mover.Texts(t, nil, nil)
-		n, err := d.present(ctx, texts.Find)
+		statements := d.mover.Statements(t, nil, nil)
+		n, err := d.present(ctx, statements.Find)
 		if err == nil && n > 0 {
 			err = errNotDrained
 		}
 		if err == nil {
-			r.stayed, err = d.present(ctx, texts.Idle)
+			r.stayed, err = d.present(ctx, statements.Idle)
 		}
 		empty = time.Now()
 		return err

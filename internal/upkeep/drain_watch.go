@@ -74,22 +74,25 @@ func notWatched(t *rewrite.Table, err error) error {
 
 // look counts slot rows with the table locked.
 func (d *drainer) look(ctx context.Context, t *rewrite.Table, r *DrainReport) error {
+	count := func(statements dialect.RollUp) error {
+		empty := time.Now()
+		n, err := d.present(ctx, statements.Find, statements.Idle)
+		if err != nil {
+			return err
+		}
+		r.Refilled = max(n-r.stayed, 0)
+		if r.Refilled == 0 {
+			r.Empty = empty
+		}
+		return nil
+	}
+	if done, err := d.withoutWriters(ctx, t, count); err != nil || done {
+		return err
+	}
 	locked := rewrite.DrainAll(d.shared.Dialect, t)
 	locked.Folding = rewrite.FoldNothing
 	return d.patiently(ctx, func() error {
-		return d.locked(ctx, locked, func() error {
-			empty := time.Now()
-			texts := d.mover.Texts(t, nil, nil)
-			n, err := d.present(ctx, texts.Find, texts.Idle)
-			if err != nil {
-				return err
-			}
-			r.Refilled = max(n-r.stayed, 0)
-			if r.Refilled == 0 {
-				r.Empty = empty
-			}
-			return nil
-		})
+		return d.locked(ctx, locked, func() error { return count(d.mover.Statements(t, nil, nil)) })
 	})
 }
 

@@ -61,7 +61,7 @@ func (m *migration) leases(ctx context.Context) error {
 		return err
 	}
 	if err := m.view.Migrate(ctx, l.CreateLeases()); err != nil {
-		return fmt.Errorf("slotsql: create table %q: %w", dialect.LeaseTable, err)
+		return fmt.Errorf("slotsql: creating table %q: %w", dialect.LeaseTable, err)
 	}
 	m.created = append(m.created, dialect.LeaseTable)
 	return nil
@@ -81,7 +81,7 @@ func (m *migration) table(ctx context.Context, t catalog.CheckedTable) error {
 	if err != nil {
 		return err
 	}
-	wantsKey := !t.Config.NoForeignKeys && !t.Table.Partitioned
+	wantsKey := !t.Config.NoForeignKeys && !t.Table.Storage.Partitioned
 	done, slots, err := refit(ctx, m.view, t, slots, wantsKey)
 	if m.created = append(m.created, done...); err != nil {
 		return err
@@ -93,14 +93,14 @@ func (m *migration) table(ctx context.Context, t catalog.CheckedTable) error {
 // slotTable returns the slot table with the columns that it needs, each of them
 // wide enough. It is created if it is missing.
 func (m *migration) slotTable(ctx context.Context, t catalog.CheckedTable) (*rewrite.Table, error) {
-	view, d, name := m.view, m.view.Catalog.Dialect, t.Table.Counter.SlotTable
+	view, d, name := m.view, m.view.Catalog.Dialect, t.Table.Counter.SlotTable.Name
 	slots, err := view.SlotTable(ctx, t)
 	if err != nil {
 		return nil, err
 	}
 	if slots == nil {
 		if err := view.MigratePatiently(ctx, d.CreateSlots(t.Table)); err != nil {
-			return nil, fmt.Errorf("slotsql: create slot table %q: %w", name, err)
+			return nil, fmt.Errorf("slotsql: creating slot table %q: %w", name, err)
 		}
 		m.created = append(m.created, name)
 		if slots, err = view.MadeSlots(ctx, t); err != nil {
@@ -109,7 +109,7 @@ func (m *migration) slotTable(ctx context.Context, t catalog.CheckedTable) (*rew
 	}
 	if more := catalog.Lacking(t.Table, slots); len(more) > 0 {
 		if err := view.MigratePatiently(ctx, d.AddSlots(t.Table, more)); err != nil {
-			return nil, fmt.Errorf("slotsql: add columns to slot table %q: %w", name, err)
+			return nil, fmt.Errorf("slotsql: adding columns to slot table %q: %w", name, err)
 		}
 		m.created = append(m.created, catalog.Added(name, more))
 		if slots, err = view.SlotTable(ctx, t); err != nil {
@@ -121,7 +121,7 @@ func (m *migration) slotTable(ctx context.Context, t catalog.CheckedTable) (*rew
 		return slots, nil
 	}
 	if err := view.MigratePatiently(ctx, w.WidenSlots(t.Table)); err != nil {
-		return nil, fmt.Errorf("slotsql: widen slot table %q: %w", name, err)
+		return nil, fmt.Errorf("slotsql: widening slot table %q: %w", name, err)
 	}
 	m.created = append(m.created, name+" (widened)")
 	return view.SlotTable(ctx, t)

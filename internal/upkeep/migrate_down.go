@@ -32,10 +32,10 @@ func MigrateDown(ctx context.Context, s *catalog.Catalog) (dropped []string, err
 			continue
 		}
 		if err := down.drop(ctx, t); err != nil {
-			return dropped, fmt.Errorf("slotsql: dropping slot table %q: %w", t.Counter.SlotTable, err)
+			return dropped, fmt.Errorf("slotsql: dropping slot table %q: %w", t.Counter.SlotTable.Name, err)
 		}
 		if t.Counter.Layout != rewrite.LayoutShared || down.gone[sharedID(t)] {
-			dropped = append(dropped, t.Counter.SlotTable)
+			dropped = append(dropped, t.Counter.SlotTable.Name)
 		}
 	}
 	if _, ok := cn.Catalog.Dialect.(dialect.Leaser); ok {
@@ -84,7 +84,7 @@ func (m *downMigration) empty(ctx context.Context) (tables []*rewrite.Table, err
 			return nil, err
 		}
 		if some {
-			full = append(full, t.Table.Counter.SlotTable)
+			full = append(full, t.Table.Counter.SlotTable.Name)
 		}
 		tables = append(tables, t.Table)
 	}
@@ -101,12 +101,12 @@ func notEmpty(tables ...string) error {
 	)
 }
 
-func (m *downMigration) texts(t *rewrite.Table) dialect.RollUp {
+func (m *downMigration) statements(t *rewrite.Table) dialect.RollUp {
 	return m.dialect.RollUp(t, dialect.RollUpPart{Limit: 1})
 }
 
 func (m *downMigration) full(ctx context.Context, t *rewrite.Table) (bool, error) {
-	rows, err := m.conn.Session().Query(ctx, m.texts(t).Find.SQL)
+	rows, err := m.conn.Session().Query(ctx, m.statements(t).Find.SQL)
 	return len(rows) > 0, err
 }
 
@@ -127,17 +127,17 @@ func (m *downMigration) drop(ctx context.Context, t *rewrite.Table) (err error) 
 }
 
 func (m *downMigration) dropOnce(ctx context.Context, t *rewrite.Table) (err error) {
-	texts := m.texts(t)
+	statements := m.statements(t)
 	lock, unlock := m.dialect.LockSlots(t)
 	defer func() {
 		if err != nil {
 			clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), link.EndPatience)
 			defer cancel()
-			_ = m.conn.Session().ExecAll(clean, texts.Rollback)
+			_ = m.conn.Session().ExecAll(clean, statements.Rollback)
 			_ = m.conn.Session().ExecAll(clean, unlock)
 		}
 	}()
-	if err := m.conn.Session().ExecAll(ctx, texts.Begin, lock); err != nil {
+	if err := m.conn.Session().ExecAll(ctx, statements.Begin, lock); err != nil {
 		return err
 	}
 	some, err := m.full(ctx, t)
@@ -145,7 +145,7 @@ func (m *downMigration) dropOnce(ctx context.Context, t *rewrite.Table) (err err
 		return err
 	}
 	if some {
-		return notEmpty(t.Counter.SlotTable)
+		return notEmpty(t.Counter.SlotTable.Name)
 	}
 	if err := m.conn.Session().ExecAll(ctx, m.conn.Catalog.Dialect.DropSlots(t)); err != nil {
 		return err
@@ -154,7 +154,7 @@ func (m *downMigration) dropOnce(ctx context.Context, t *rewrite.Table) (err err
 	if err != nil {
 		return err
 	}
-	if err := m.conn.Session().ExecAll(ctx, texts.Commit, unlock); err != nil {
+	if err := m.conn.Session().ExecAll(ctx, statements.Commit, unlock); err != nil {
 		return err
 	}
 	m.gone[sharedID(t)] = gone
@@ -168,11 +168,11 @@ func (m *downMigration) dropShared(ctx context.Context, t *rewrite.Table) (bool,
 		return false, nil
 	}
 	d := m.conn.Catalog.Dialect
-	slots, err := m.conn.Look(ctx)(t.Counter.SlotSchema, t.Counter.SlotTable)
+	slots, err := m.conn.Look(ctx)(t.Counter.SlotTable.Schema, t.Counter.SlotTable.Name)
 	if err != nil || slots == nil || len(slots.Columns) != 4 {
 		return false, err
 	}
-	name := d.Quote(t.Counter.SlotSchema) + "." + d.Quote(t.Counter.SlotTable)
+	name := d.Quote(t.Counter.SlotTable.Schema) + "." + d.Quote(t.Counter.SlotTable.Name)
 	rows, err := m.conn.Session().Query(ctx, "SELECT 1 FROM "+name+" LIMIT 1")
 	if err != nil || len(rows) > 0 {
 		return false, err
@@ -185,5 +185,5 @@ func sharedID(t *rewrite.Table) string {
 	if t.Counter.Layout != rewrite.LayoutShared {
 		return ""
 	}
-	return t.Counter.SlotSchema + "\x00" + t.Counter.SlotTable
+	return t.Counter.SlotTable.Schema + "\x00" + t.Counter.SlotTable.Name
 }

@@ -20,21 +20,21 @@ func refit(
 	slots *rewrite.Table,
 	wanted bool,
 ) (done []string, _ *rewrite.Table, err error) {
-	d, name := c.Catalog.Dialect, t.Table.Counter.SlotTable
+	d, name := c.Catalog.Dialect, t.Table.Counter.SlotTable.Name
 	if misfits := c.Catalog.Misfits(t.Table, slots); len(misfits) > 0 &&
 		len(catalog.CheckSlotTable(t.Table, catalog.Outgrown(t.Table, slots))) == 0 {
-		refer := wanted && len(t.Table.Counter.Key) > 0 && len(slots.Parents) > 0 &&
+		refer := wanted && len(t.Table.Counter.Key) > 0 && len(slots.ForeignKeys.Parents) > 0 &&
 			slices.ContainsFunc(misfits, func(m catalog.Misfit) bool { return m.Counter == "" }) // else the base table needs no lock
-		t.Table.Counter.NoForeignKey = !wanted
+		t.Table.Counter.SlotTable.NoForeignKey = !wanted
 		if err := c.MigratePatiently(ctx, d.RefitSlots(t.Table, slots, refer)); err != nil {
-			return nil, nil, fmt.Errorf("slotsql: fit slot table %q to its table: %w", name, err)
+			return nil, nil, fmt.Errorf("slotsql: fitting slot table %q to its table: %w", name, err)
 		}
 		var why []string
 		for _, m := range misfits {
 			why = append(why, m.Why)
 		}
 		done = append(done, name+" (fixed: "+strings.Join(why, "; ")+")")
-		t.Table.Counter.Faults = nil
+		t.Table.Counter.Unslotted.Faults = nil
 		if slots, err = c.MadeSlots(ctx, t); err != nil {
 			return done, nil, err
 		}
@@ -44,7 +44,7 @@ func refit(
 		return done, slots, err
 	}
 	if err := c.MigratePatiently(ctx, d.DropColumns(t.Table, empty)); err != nil {
-		return done, nil, fmt.Errorf("slotsql: drop columns of slot table %q: %w", name, err)
+		return done, nil, fmt.Errorf("slotsql: dropping columns of slot table %q: %w", name, err)
 	}
 	slots, err = c.SlotTable(ctx, t)
 	return append(done, name+" (column "+strings.Join(empty, ", ")+" dropped)"), slots, err

@@ -132,11 +132,11 @@ func (c *criterion) set() string {
 	for i, k := range c.t.Counter.Key {
 		where = append(where, c.d.Quote(k)+" = "+fmt.Sprintf(c.bound[i], c.d.Placeholder(i+2)))
 	}
-	text := "UPDATE " + c.base() + " SET " + c.d.Quote(c.counter) + " = " + fmt.Sprintf(c.value(c.counter), c.d.Placeholder(1))
+	sql := "UPDATE " + c.base() + " SET " + c.d.Quote(c.counter) + " = " + fmt.Sprintf(c.value(c.counter), c.d.Placeholder(1))
 	if len(where) > 0 {
-		text += " WHERE " + strings.Join(where, " AND ")
+		sql += " WHERE " + strings.Join(where, " AND ")
 	}
-	return text
+	return sql
 }
 
 // outOfRange finds the slot rows of base rows whose number no increment uses.

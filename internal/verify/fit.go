@@ -16,10 +16,10 @@ func (v *verifier) fits(ctx context.Context, sc *catalog.Schema) (map[*rewrite.T
 		return nil, nil, err
 	}
 	found := map[*rewrite.Table][]Finding{}
-	tables := slices.Concat(sc.Counters(), sc.Slotless)
+	tables := slices.Concat(sc.Counters(), sc.Unslotted.BySetting)
 	for i, list := range [][]*rewrite.Table{sc.Counters(), sc.Holders()} {
 		for _, t := range list {
-			slots, err := v.conn.Look(ctx)(t.Counter.SlotSchema, t.Counter.SlotTable)
+			slots, err := v.conn.Look(ctx)(t.Counter.SlotTable.Schema, t.Counter.SlotTable.Name)
 			if err != nil {
 				return nil, nil, err
 			}

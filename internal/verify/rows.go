@@ -31,11 +31,11 @@ import (
 // verifier audits tables, on a connection of its own. (The mover's has settings
 // of a roll-up.)
 type verifier struct {
-	options Options
-	shared  *session.Shared
-	mover   *rollup.Worker
-	conn    *session.Conn
-	texts   dialect.RollUp // of the table, without a part
+	options    Options
+	shared     *session.Shared
+	mover      *rollup.Worker
+	conn       *session.Conn
+	statements dialect.RollUp // of the table, without a part
 }
 
 func (v *verifier) close() {
@@ -268,15 +268,15 @@ func (v *verifier) begin(ctx context.Context) (end func(ctx context.Context, com
 			return tx.Rollback()
 		}, nil
 	}
-	texts := v.texts
-	if err := v.conn.Session().ExecAll(ctx, texts.Begin); err != nil {
+	statements := v.statements
+	if err := v.conn.Session().ExecAll(ctx, statements.Begin); err != nil {
 		return nil, err
 	}
 	return func(ctx context.Context, commit bool) error {
 		if commit {
-			return v.conn.Session().ExecAll(ctx, texts.Commit)
+			return v.conn.Session().ExecAll(ctx, statements.Commit)
 		}
-		return v.conn.Session().ExecAll(ctx, texts.Rollback)
+		return v.conn.Session().ExecAll(ctx, statements.Rollback)
 	}, nil
 }
 
@@ -303,7 +303,7 @@ func (v *verifier) retryable(err error) bool {
 func (v *verifier) arguments(values []any) []any {
 	out := make([]any, len(values))
 	for i, x := range values {
-		if b, ok := x.([]byte); ok && v.texts.BytesAreText {
+		if b, ok := x.([]byte); ok && v.statements.BytesAreText {
 			x = string(b)
 		}
 		out[i] = x

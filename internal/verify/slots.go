@@ -44,8 +44,8 @@ func (v *verifier) orphans(ctx context.Context, t *rewrite.Table, r *Report) err
 // reclaim deletes the orphans of one key, and returns how many they are.
 func (v *verifier) reclaim(ctx context.Context, t *rewrite.Table, key []any) (n int, err error) {
 	err = v.transaction(ctx, func() (bool, error) {
-		texts := v.mover.Texts(t, nil, key)
-		for _, s := range texts.Reclaim {
+		statements := v.mover.Statements(t, nil, key)
+		for _, s := range statements.Reclaim {
 			args := v.mover.Args(s, rollup.Bounds(t, nil, key))
 			res, err := v.conn.ParentExec(ctx, s.SQL, args)
 			if err != nil {
@@ -70,18 +70,18 @@ func (v *verifier) reclaim(ctx context.Context, t *rewrite.Table, key []any) (n 
 //
 //nolint:funlen // the steps of one check, in their order
 func (v *verifier) slots(ctx context.Context, a *audit, r *Report) error {
-	if a.t.Counter.Layout == rewrite.LayoutShared && a.t.Counter.Wide {
+	if a.t.Counter.Layout == rewrite.LayoutShared && a.t.Counter.SlotTable.Wide {
 		return nil
 	}
 	if err := v.open(ctx); err != nil {
 		return err
 	}
 	n := len(a.t.Counter.Key)
-	facts, err := v.conn.Look(ctx)(a.t.Counter.SlotSchema, a.t.Counter.SlotTable)
+	facts, err := v.conn.Look(ctx)(a.t.Counter.SlotTable.Schema, a.t.Counter.SlotTable.Name)
 	if err != nil || facts == nil {
 		return err
 	}
-	for _, column := range append([]string{a.t.Counter.SlotColumn}, a.t.Counter.SlotKey()...) {
+	for _, column := range append([]string{a.t.Counter.SlotTable.Column}, a.t.Counter.SlotKey()...) {
 		if col, _ := catalog.FindColumn(facts, column); col == nil {
 			r.Notes = append(r.Notes, "slot numbers are not checked: the slot table has another layout")
 			return nil

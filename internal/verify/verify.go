@@ -39,7 +39,7 @@ const (
 type Finding struct {
 	Kind string `json:"kind"`
 	// Key is the row's key by its columns; nil where the table has none, or
-	// values of its type cannot be told.
+	// values of its type cannot be known.
 	Key     map[string]string `json:"key,omitempty"`
 	Counter string            `json:"counter,omitempty"`
 	// Is and Should are the total and what it should be: exactly for a drift,
@@ -88,7 +88,7 @@ func Run(ctx context.Context, on *session.Shared, o Options) ([]Report, error) {
 	}
 	cfg := on.Config.Audited()
 	s := session.NewFor(on.Dialect, cfg, cfg.Tables()) // whatever their mode
-	s.Logger, s.Dial, s.Auditing = on.Logger, on.Dial, true
+	s.Logger, s.Dial = on.Logger, on.Dial
 	mover, err := rollup.NewWorker(s.Catalog, rollup.Options{})
 	if err != nil {
 		return nil, err
@@ -138,13 +138,13 @@ func Run(ctx context.Context, on *session.Shared, o Options) ([]Report, error) {
 // counted is a table without slots, with its counters, of which base values are totals.
 func counted(sc *catalog.Schema, t *rewrite.Table) *rewrite.Table {
 	out, counter := *t, *t.Counter
-	counter.Counters, counter.Width, out.Counter = sc.Counted(t), 0, &counter // nothing is asked of a slot table
+	counter.Counters, counter.SlotTable.Width, out.Counter = sc.Counted(t), 0, &counter // nothing is asked of a slot table
 	return &out
 }
 
 // table makes all checks of one table.
 func (v *verifier) table(ctx context.Context, t *rewrite.Table, cfg *config.TableConfig, r *Report) error {
-	v.texts = v.mover.Texts(t, nil, nil)
+	v.statements = v.mover.Statements(t, nil, nil)
 	if t.Counter.Slots > 0 {
 		if err := v.orphans(ctx, t, r); err != nil {
 			return err

@@ -16,8 +16,8 @@ var foreign = regexp.MustCompile(
 var mybatis = regexp.MustCompile(`#\{[^{}\n']*\}`)
 
 // certain are placeholders of others that a parser takes for something else:
-// $1 is a name on MySQL, @name and ?1 are operators on PostgreSQL. Nobody
-// writes these.
+// $1 is a name on MySQL, @name and ?1 are operators on PostgreSQL. No one
+// writes them in SQL of these dialects.
 var (
 	numbered = regexp.MustCompile(`\$\d+\b`)
 	atNamed  = regexp.MustCompile(`(?:^|[^@\w])@[A-Za-z_]\w*|\?\d`)
@@ -26,36 +26,36 @@ var (
 // Adapt returns a statement whose placeholders are the dialect's own. A statement that
 // the dialect's parser takes as it is meant is left as it is, and so is one that
 // it does not take without foreign placeholders either.
-func Adapt(d rewrite.Dialect, text string) string {
+func Adapt(d rewrite.Dialect, sql string) string {
 	lx := d.Lexis()
-	other := lx.DollarParam && atNamed.MatchString(text) || !lx.DollarParam && !lx.NamedParam && numbered.MatchString(text)
+	other := lx.DollarParam && atNamed.MatchString(sql) || !lx.DollarParam && !lx.NamedParam && numbered.MatchString(sql)
 	if !other {
-		if _, err := d.Parse(text); err == nil {
-			return text
+		if _, err := d.Parse(sql); err == nil {
+			return sql
 		}
 	}
-	changed := replace(d, text)
-	if changed == text {
-		return text
+	changed := replace(d, sql)
+	if changed == sql {
+		return sql
 	}
 	if _, err := d.Parse(changed); err != nil {
-		return text
+		return sql
 	}
 	return changed
 }
 
 // replace writes the dialect's placeholders wherever a foreign one stands
 // outside strings, quoted names and comments.
-func replace(d rewrite.Dialect, text string) string {
+func replace(d rewrite.Dialect, sql string) string {
 	if d.Lexis().HashComment {
-		text = mybatis.ReplaceAllString(text, "?") // before # begins a comment
+		sql = mybatis.ReplaceAllString(sql, "?") // before # begins a comment
 	}
 	var b strings.Builder
 	n, last := 0, 0
 	names := map[string]int{}
-	for _, sp := range foreign.FindAllStringIndex(mask(d.Lexis(), text), -1) {
-		token := text[sp[0]:sp[1]]
-		if sp[0] > 0 && (text[sp[0]-1] == ':' || text[sp[0]-1] == '@') {
+	for _, sp := range foreign.FindAllStringIndex(mask(d.Lexis(), sql), -1) {
+		token := sql[sp[0]:sp[1]]
+		if sp[0] > 0 && (sql[sp[0]-1] == ':' || sql[sp[0]-1] == '@') {
 			continue // a cast, a variable of the system
 		}
 		at, seen := names[token]
@@ -64,35 +64,35 @@ func replace(d rewrite.Dialect, text string) string {
 			at = n
 			names[token] = at
 		}
-		b.WriteString(text[last:sp[0]])
+		b.WriteString(sql[last:sp[0]])
 		b.WriteString(d.Placeholder(at))
 		last = sp[1]
 	}
-	b.WriteString(text[last:])
+	b.WriteString(sql[last:])
 	return b.String()
 }
 
 // mask puts blanks in the place of everything but code, byte by byte.
-func mask(lx *rewrite.Lexis, text string) string {
-	out := []byte(strings.Repeat(" ", len(text)))
-	for _, t := range rewrite.Tokens(lx, text) {
+func mask(lx *rewrite.Lexis, sql string) string {
+	out := []byte(strings.Repeat(" ", len(sql)))
+	for _, t := range rewrite.Tokens(lx, sql) {
 		switch t.Kind {
 		case rewrite.StringTok, rewrite.QuotedIdent, rewrite.NumberTok:
 		case rewrite.Bad:
-			if t.End-t.Start > 1 && t.End == len(text) && strings.ContainsAny(text[t.Start:t.Start+1], "'\"`") {
+			if t.End-t.Start > 1 && t.End == len(sql) && strings.ContainsAny(sql[t.Start:t.Start+1], "'\"`") {
 				break // a quote that does not end
 			}
 			fallthrough
 		default:
-			copy(out[t.Start:t.End], text[t.Start:t.End])
+			copy(out[t.Start:t.End], sql[t.Start:t.End])
 		}
 	}
 	// A placeholder's number or name is a token of its own where the dialect
 	// does not know the placeholder.
 	for i := 1; i < len(out); i++ {
-		if out[i] == ' ' && isDigit(text[i]) && strings.IndexByte("?:$", text[i-1]) >= 0 && out[i-1] != ' ' {
-			for j := i; j < len(text) && isDigit(text[j]); j++ {
-				out[j] = text[j]
+		if out[i] == ' ' && isDigit(sql[i]) && strings.IndexByte("?:$", sql[i-1]) >= 0 && out[i-1] != ' ' {
+			for j := i; j < len(sql) && isDigit(sql[j]); j++ {
+				out[j] = sql[j]
 			}
 		}
 	}

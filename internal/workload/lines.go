@@ -20,7 +20,7 @@ func (l *lines) next() (string, error) {
 	var b strings.Builder
 	for {
 		part, err := l.r.ReadSlice('\n')
-		if b.Len() < maxText {
+		if b.Len() < maxSQL {
 			b.Write(part)
 		}
 		if errors.Is(err, bufio.ErrBufferFull) {
@@ -53,7 +53,7 @@ func (c *collector) begin(st Statement, first string) {
 }
 
 func (c *collector) add(line string) {
-	if c.open && c.text.Len() < maxText {
+	if c.open && c.text.Len() < maxSQL {
 		c.text.WriteByte('\n')
 		c.text.WriteString(line)
 	}
@@ -64,8 +64,8 @@ func (c *collector) end() error {
 		return nil
 	}
 	c.open = false
-	c.st.Text = strings.TrimSpace(c.text.String())
-	if c.st.Text == "" {
+	c.st.SQL = strings.TrimSpace(c.text.String())
+	if c.st.SQL == "" {
 		return nil
 	}
 	c.st.Runs = 1

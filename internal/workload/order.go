@@ -15,12 +15,13 @@ import (
 // its row before, or reads a counter of the table afterwards, drains the row, and
 // waits as it does without slots.
 //
-// A transaction goes from BEGIN to COMMIT or ROLLBACK. A statement outside of one
-// is taken for one in autocommit.
+// A transaction goes from BEGIN to COMMIT or ROLLBACK, and with autocommit off from one
+// such end to the next. Any other statement is one in autocommit.
 type Order struct {
 	d      dialect.Dialect
 	open   map[string][]step // by connection, of those in a transaction
 	tables map[string]*Ordered
+	manual map[string]bool // connections without autocommit
 }
 
 // Ordered counts the increments of one table.
@@ -28,24 +29,26 @@ type Ordered struct {
 	Runs   int // increments that were followed
 	Locked int // of which a query or a DELETE of the same transaction has locked rows of the table before
 	Read   int // of the others: it has read the table afterwards
+	Inside int // of all: in a transaction of its session
 }
 
 // step is what a statement does in its transaction.
 type step struct {
 	increments, locks, reads string // the table, in lower case
-	text                     string
+	sql                      string
 }
 
 // NewOrder returns one that has seen nothing.
 func NewOrder(d dialect.Dialect) *Order {
-	return &Order{d: d, open: map[string][]step{}, tables: map[string]*Ordered{}}
+	return &Order{d: d, open: map[string][]step{}, tables: map[string]*Ordered{}, manual: map[string]bool{}}
 }
 
 var (
-	beginsTx = regexp.MustCompile(`(?i)^\s*(?:BEGIN|START\s+TRANSACTION)\b`)
-	endsTx   = regexp.MustCompile(`(?i)^\s*(?:COMMIT|ROLLBACK)\s*;?\s*$`)
-	lockRead = regexp.MustCompile(`(?is)^\s*SELECT\b.*\b(?:FOR\s+(?:NO\s+KEY\s+)?UPDATE|LOCK\s+IN\s+SHARE\s+MODE|FOR\s+(?:KEY\s+)?SHARE)\b`)
-	addition = regexp.MustCompile("(?i)([\\w$]+)[`\"]?\\s*=\\s*(?:[\\w$`\"]+\\.)*[`\"]?([\\w$]+)[`\"]?\\s*[+-]")
+	beginsTx   = regexp.MustCompile(`(?i)^\s*(?:BEGIN|START\s+TRANSACTION)\b`)
+	autocommit = regexp.MustCompile(`(?i)^\s*SET\s+(?:@@)?(?:(?:SESSION|LOCAL)[\s.]+)?autocommit\s*:?=\s*(\w+)`)
+	endsTx     = regexp.MustCompile(`(?i)^\s*(?:COMMIT|ROLLBACK)\s*;?\s*$`)
+	lockRead   = regexp.MustCompile(`(?is)^\s*SELECT\b.*\b(?:FOR\s+(?:NO\s+KEY\s+)?UPDATE|LOCK\s+IN\s+SHARE\s+MODE|FOR\s+(?:KEY\s+)?SHARE)\b`)
+	addition   = regexp.MustCompile("(?i)([\\w$]+)[`\"]?\\s*=\\s*(?:[\\w$`\"]+\\.)*[`\"]?([\\w$]+)[`\"]?\\s*[+-]")
 )
 
 // Add takes the next statement of a log; one without a connection is not followed.
@@ -54,41 +57,57 @@ func (o *Order) Add(st Statement) {
 		return
 	}
 	steps, open := o.open[st.Conn]
-	switch {
-	case beginsTx.MatchString(st.Text):
-		o.end(steps)
+	switch m := autocommit.FindStringSubmatch(st.SQL); {
+	case m != nil:
+		o.end(steps, true)
+		delete(o.open, st.Conn)
+		o.manual[st.Conn] = m[1] == "0" || strings.EqualFold(m[1], "OFF") || strings.EqualFold(m[1], "FALSE")
+	case beginsTx.MatchString(st.SQL):
+		o.end(steps, true)
 		o.open[st.Conn] = nil
-	case endsTx.MatchString(st.Text):
-		o.end(steps)
+	case endsTx.MatchString(st.SQL):
+		o.end(steps, true)
 		delete(o.open, st.Conn)
 	case open:
 		if len(steps) < 1000 {
-			o.open[st.Conn] = append(steps, o.step(st.Text))
+			o.open[st.Conn] = append(steps, o.step(st.SQL))
 		}
 	default:
-		o.end([]step{o.step(st.Text)})
+		if s := o.step(st.SQL); o.manual[st.Conn] {
+			o.open[st.Conn] = []step{s}
+		} else {
+			o.end([]step{s}, false)
+		}
 	}
 }
 
+// Of returns what has been counted of a table, in any schema.
+func (o *Order) Of(table string) Ordered {
+	if of := o.tables[strings.ToLower(table)]; of != nil {
+		return *of
+	}
+	return Ordered{}
+}
+
 // step says what a statement does to its table.
-func (o *Order) step(text string) step {
-	s := step{text: strings.ToLower(text)}
-	verb, _, _ := strings.Cut(strings.TrimSpace(s.text), " ")
+func (o *Order) step(sql string) step {
+	s := step{sql: strings.ToLower(sql)}
+	verb, _, _ := strings.Cut(strings.TrimSpace(s.sql), " ")
 	switch verb {
 	case "select", "with":
-		if lockRead.MatchString(text) {
-			s.locks = s.text
+		if lockRead.MatchString(sql) {
+			s.locks = s.sql
 		} else {
-			s.reads = s.text
+			s.reads = s.sql
 		}
 	case "update", "insert", "delete":
-		parsed, err := o.d.Parse(text)
+		parsed, err := o.d.Parse(sql)
 		if err != nil || parsed.Target == nil || len(parsed.Target.Name) == 0 {
 			return s
 		}
 		table := strings.ToLower(parsed.Target.Name[len(parsed.Target.Name)-1].Name)
 		switch {
-		case slices.ContainsFunc(addition.FindAllStringSubmatch(text, -1), func(m []string) bool { return strings.EqualFold(m[1], m[2]) }):
+		case slices.ContainsFunc(addition.FindAllStringSubmatch(sql, -1), func(m []string) bool { return strings.EqualFold(m[1], m[2]) }):
 			s.increments = table
 		case parsed.Kind != rewrite.KindInsert:
 			s.locks = table
@@ -98,7 +117,7 @@ func (o *Order) step(text string) step {
 }
 
 // end judges the increments of a transaction that is over.
-func (o *Order) end(steps []step) {
+func (o *Order) end(steps []step, inside bool) {
 	for i, s := range steps {
 		if s.increments == "" {
 			continue
@@ -109,6 +128,9 @@ func (o *Order) end(steps []step) {
 			o.tables[s.increments] = of
 		}
 		of.Runs++
+		if inside {
+			of.Inside++
+		}
 		switch {
 		case slices.ContainsFunc(steps[:i], func(b step) bool { return names(b.locks, s.increments) }):
 			of.Locked++
@@ -119,14 +141,14 @@ func (o *Order) end(steps []step) {
 }
 
 // names reports whether a statement names a table, as a word of its own.
-func names(text, table string) bool {
+func names(sql, table string) bool {
 	for at := 0; ; {
-		i := strings.Index(text[at:], table)
+		i := strings.Index(sql[at:], table)
 		if i < 0 {
 			return false
 		}
 		begin, end := at+i, at+i+len(table)
-		if (begin == 0 || !word(text[begin-1])) && (end == len(text) || !word(text[end])) {
+		if (begin == 0 || !word(sql[begin-1])) && (end == len(sql) || !word(sql[end])) {
 			return true
 		}
 		at = end
@@ -142,7 +164,7 @@ func word(b byte) bool {
 // judged as far as they are in it.
 func (o *Order) Notes() []string {
 	for conn, steps := range o.open {
-		o.end(steps)
+		o.end(steps, true)
 		delete(o.open, conn)
 	}
 	var tables []string

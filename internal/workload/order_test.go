@@ -38,4 +38,22 @@ func TestOrder(t *testing.T) {
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
+	if p, u := o.Of("Posts"), o.Of("users"); p.Runs != 4 || p.Inside != 3 || u.Runs != 1 || u.Inside != 0 || o.Of("none").Runs != 0 {
+		t.Errorf("posts %+v, users %+v", p, u)
+	}
+}
+
+// Without autocommit a session is always in a transaction, whatever begins it.
+func TestOrderWithoutAutocommit(t *testing.T) {
+	o := NewOrder(mysql.New())
+	for _, sql := range []string{
+		"SET autocommit = 0", "UPDATE posts SET n = n + 1 WHERE id = 1", "COMMIT",
+		"UPDATE posts SET n = n + 1 WHERE id = 1", "SELECT n FROM posts", "ROLLBACK", "UPDATE posts SET n = n + 1 WHERE id = 1",
+		"set @@session.autocommit=1", "UPDATE posts SET n = n + 1 WHERE id = 1",
+	} {
+		o.Add(Statement{SQL: sql, Conn: "1"})
+	}
+	if p := o.Of("posts"); p.Runs != 4 || p.Inside != 3 || p.Read != 1 {
+		t.Errorf("%+v", p)
+	}
 }

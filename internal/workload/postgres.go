@@ -59,8 +59,8 @@ func readPostgres(l *lines, f func(Statement) error) error {
 		if err := c.end(); err != nil {
 			return err
 		}
-		if st, text, ok := postgresStatement(m[2], l.line); ok && m[1] == "LOG" {
-			c.begin(st, text)
+		if st, sql, ok := postgresStatement(m[2], l.line); ok && m[1] == "LOG" {
+			c.begin(st, sql)
 		}
 	}
 }
@@ -104,8 +104,8 @@ func readCSV(b *bufio.Reader, f func(Statement) error) error {
 			continue
 		}
 		line, _ := r.FieldPos(0)
-		if st, text, ok := postgresStatement(fields[csvMessage], line); ok {
-			c.begin(st, strings.Clone(text))
+		if st, sql, ok := postgresStatement(fields[csvMessage], line); ok {
+			c.begin(st, strings.Clone(sql))
 			if err := c.end(); err != nil {
 				return err
 			}
@@ -130,8 +130,8 @@ func readJSON(l *lines, f func(Statement) error) error {
 		if json.Unmarshal([]byte(line), &entry) != nil || entry.Severity != "LOG" {
 			continue // cut off by a crash, perhaps
 		}
-		if st, text, ok := postgresStatement(entry.Message, l.line); ok {
-			c.begin(st, text)
+		if st, sql, ok := postgresStatement(entry.Message, l.line); ok {
+			c.begin(st, sql)
 			if err := c.end(); err != nil {
 				return err
 			}

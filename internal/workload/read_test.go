@@ -18,9 +18,9 @@ var dialects = map[string]rewrite.Dialect{"mysql": mysql.New(), "postgres": post
 // Each file is one that a server or a person wrote.
 func TestRead(t *testing.T) {
 	for _, c := range []struct {
-		name, dialect, text string
-		form                Form
-		want                []string // line: statement, times where there are any
+		name, dialect, sql string
+		form               Form
+		want               []string // line: statement, times where there are any
 	}{
 		{"semicolons", "mysql", "-- views\nUPDATE posts\n  SET views = views + 1;\n\nSELECT ';' FROM posts; SELECT 2", formSQL,
 			[]string{"2: UPDATE posts\n  SET views = views + 1", "5: SELECT ';' FROM posts", "5: SELECT 2"}},
@@ -68,14 +68,14 @@ func TestRead(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got []string
-			form, err := Read(strings.NewReader(c.text), dialects[c.dialect].Lexis(), func(st Statement) error {
-				s := fmt.Sprintf("%d: %s", st.Line, st.Text)
+			form, err := Read(strings.NewReader(c.sql), dialects[c.dialect].Lexis(), func(st Statement) error {
+				s := fmt.Sprintf("%d: %s", st.Line, st.SQL)
 				if st.Time > 0 {
 					s += fmt.Sprintf(" %v/%v", st.Time, st.Lock)
 				}
 				got = append(got, s)
 				if want := map[bool]int64{true: 1, false: 0}[c.form.Log]; st.Runs != want {
-					t.Errorf("%d runs of %s", st.Runs, st.Text)
+					t.Errorf("%d runs of %s", st.Runs, st.SQL)
 				}
 				return nil
 			})
@@ -95,12 +95,12 @@ func TestRead(t *testing.T) {
 func TestReadFails(t *testing.T) {
 	lx := dialects["mysql"].Lexis()
 	stop := fmt.Errorf("enough")
-	for _, text := range []string{"SELECT 1; SELECT 2", "SELECT 1\nSELECT 2", "- sql: SELECT 1\n",
+	for _, sql := range []string{"SELECT 1; SELECT 2", "SELECT 1\nSELECT 2", "- sql: SELECT 1\n",
 		"LOG:  statement: SELECT 1\n", "\t\t   5 Query\tSELECT 1\n"} {
 		n := 0
-		_, err := Read(strings.NewReader(text), lx, func(Statement) error { n++; return stop })
+		_, err := Read(strings.NewReader(sql), lx, func(Statement) error { n++; return stop })
 		if err != stop || n != 1 {
-			t.Errorf("%q: %v after %d", text, err, n)
+			t.Errorf("%q: %v after %d", sql, err, n)
 		}
 	}
 	if _, err := Read(strings.NewReader("a: [\n- sql: x"), lx, func(Statement) error { return nil }); err == nil {
@@ -110,12 +110,12 @@ func TestReadFails(t *testing.T) {
 
 // A statement longer than what is kept is cut off, and the next one is read.
 func TestLongLine(t *testing.T) {
-	text := "LOG:  statement: SELECT '" + strings.Repeat("x", maxText) + "'\nLOG:  statement: SELECT 2\n"
+	sql := "LOG:  statement: SELECT '" + strings.Repeat("x", maxSQL) + "'\nLOG:  statement: SELECT 2\n"
 	var got []int
-	if _, err := Read(strings.NewReader(text), dialects["postgres"].Lexis(), func(st Statement) error {
-		got = append(got, len(st.Text))
+	if _, err := Read(strings.NewReader(sql), dialects["postgres"].Lexis(), func(st Statement) error {
+		got = append(got, len(st.SQL))
 		return nil
-	}); err != nil || len(got) != 2 || got[0] > maxText+peekBytes || got[1] != len("SELECT 2") {
+	}); err != nil || len(got) != 2 || got[0] > maxSQL+peekBytes || got[1] != len("SELECT 2") {
 		t.Errorf("%v %v", got, err)
 	}
 }
@@ -128,14 +128,14 @@ func FuzzRead(f *testing.F) {
 		f.Add(s, "mysql")
 		f.Add(s, "postgres")
 	}
-	f.Fuzz(func(t *testing.T, text, dialect string) {
+	f.Fuzz(func(t *testing.T, sql, dialect string) {
 		d := dialects[dialect]
 		if d == nil {
 			d = dialects["sqlite"]
 		}
 		last := 0
-		_, _ = Read(strings.NewReader(text), d.Lexis(), func(st Statement) error {
-			if st.Line < last || strings.TrimSpace(st.Text) == "" || st.Time < 0 || st.Lock < 0 || st.Time > 1e9*time.Second {
+		_, _ = Read(strings.NewReader(sql), d.Lexis(), func(st Statement) error {
+			if st.Line < last || strings.TrimSpace(st.SQL) == "" || st.Time < 0 || st.Lock < 0 || st.Time > 1e9*time.Second {
 				t.Errorf("after line %d: %+v", last, st)
 			}
 			last = st.Line

@@ -14,13 +14,13 @@ const maxShape = 400
 // literal and placeholder as ?, lists of them as one. No value of the
 // application's data survives. Statements that differ in values only have the
 // same shape.
-func Shape(lx *rewrite.Lexis, text string) string {
+func Shape(lx *rewrite.Lexis, sql string) string {
 	line := strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || r == unicode.ReplacementChar {
 			return ' '
 		}
 		return r
-	}, strings.ToValidUTF8(strings.Join(tokens(lx, text, false), ""), " "))
+	}, strings.ToValidUTF8(strings.Join(tokens(lx, sql, false), ""), " "))
 	if r := []rune(line); len(r) > maxShape {
 		line = string(r[:maxShape]) + "..."
 	}
@@ -30,17 +30,17 @@ func Shape(lx *rewrite.Lexis, text string) string {
 // Key is the same for statements that differ in values, white space, letter
 // case or quotes around names only: as an application writes them, and as a
 // server's statistics do.
-func Key(lx *rewrite.Lexis, text string) string {
-	return strings.Join(tokens(lx, text, true), " ")
+func Key(lx *rewrite.Lexis, sql string) string {
+	return strings.Join(tokens(lx, sql, true), " ")
 }
 
 // tokens returns a statement's tokens without values. To show them each has a space
 // before it that had one; as a key they are bare.
-func tokens(lx *rewrite.Lexis, text string, key bool) []string {
+func tokens(lx *rewrite.Lexis, sql string, key bool) []string {
 	var out []string
 	last := 0
-	for _, t := range rewrite.Tokens(lx, text) {
-		s := text[t.Start:t.End]
+	for _, t := range rewrite.Tokens(lx, sql) {
+		s := sql[t.Start:t.End]
 		if key && t.Kind == rewrite.QuotedIdent && len(s) > 2 {
 			s = s[1 : len(s)-1]
 		}

@@ -20,22 +20,22 @@ var verb = regexp.MustCompile(
 
 // readSQL reads statements that end with a semicolon. Where no line ends with
 // one and every line begins as a statement does, each line is one.
-func readSQL(lexis *rewrite.Lexis, text string, f func(Statement) error) (Form, error) {
-	if single, ok := perLine(text); ok {
+func readSQL(lexis *rewrite.Lexis, sql string, f func(Statement) error) (Form, error) {
+	if single, ok := perLine(sql); ok {
 		for i, line := range single {
 			if line == "" {
 				continue
 			}
-			if err := f(Statement{Text: line, Line: i + 1}); err != nil {
+			if err := f(Statement{SQL: line, Line: i + 1}); err != nil {
 				return formLines, err
 			}
 		}
 		return formLines, nil
 	}
 	var failed error
-	err := dialect.EachStatement(lexis, text, func(st dialect.SchemaStatement) error {
-		if t := strings.TrimSpace(st.Text); t != "" && failed == nil {
-			failed = f(Statement{Text: t, Line: st.Line})
+	err := dialect.EachStatement(lexis, sql, func(st dialect.SchemaStatement) error {
+		if t := strings.TrimSpace(st.SQL); t != "" && failed == nil {
+			failed = f(Statement{SQL: t, Line: st.Line})
 		}
 		return failed
 	})
@@ -47,10 +47,10 @@ func readSQL(lexis *rewrite.Lexis, text string, f func(Statement) error) (Form, 
 
 // perLine returns the lines of a file that has one statement on each, comments
 // as empty lines.
-func perLine(text string) ([]string, bool) {
+func perLine(sql string) ([]string, bool) {
 	var out []string
 	statements := 0
-	for line := range strings.Lines(strings.TrimPrefix(text, "\ufeff")) {
+	for line := range strings.Lines(strings.TrimPrefix(sql, "\ufeff")) {
 		line = strings.TrimSpace(line)
 		switch {
 		case line == "" || strings.HasPrefix(line, "--") || strings.HasPrefix(line, "#"):
@@ -102,7 +102,7 @@ func (w *yamlWalker) Visit(n ast.Node) ast.Visitor {
 		text = v.Value.Value
 	}
 	if text = strings.TrimRight(strings.TrimSpace(text), "; \n"); text != "" {
-		w.err = w.f(Statement{Text: text, Line: m.Key.GetToken().Position.Line})
+		w.err = w.f(Statement{SQL: text, Line: m.Key.GetToken().Position.Line})
 	}
 	return w
 }

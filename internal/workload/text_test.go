@@ -12,7 +12,7 @@ import (
 
 // Placeholders of every style become the dialect's own; what is none stays.
 func TestAdapt(t *testing.T) {
-	for _, c := range []struct{ dialect, text, want string }{
+	for _, c := range []struct{ dialect, sql, want string }{
 		{"mysql", "UPDATE a SET n=n+? WHERE id=?", "UPDATE a SET n=n+? WHERE id=?"},
 		{"mysql", "UPDATE a SET n = n + :n WHERE id = :id", "UPDATE a SET n = n + ? WHERE id = ?"},
 		{"mysql", "UPDATE a SET n = n + $1 WHERE id = $2", "UPDATE a SET n = n + ? WHERE id = ?"},
@@ -33,9 +33,9 @@ func TestAdapt(t *testing.T) {
 		{"sqlite", "UPDATE a SET n = n + :n WHERE id = @id", "UPDATE a SET n = n + :n WHERE id = @id"},
 		{"sqlite", "UPDATE a SET n = n + %s WHERE id = %s", "UPDATE a SET n = n + ?1 WHERE id = ?2"},
 	} {
-		got := Adapt(dialects[c.dialect], c.text)
+		got := Adapt(dialects[c.dialect], c.sql)
 		if got != c.want {
-			t.Errorf("%s: %s\ngot  %s\nwant %s", c.dialect, c.text, got, c.want)
+			t.Errorf("%s: %s\ngot  %s\nwant %s", c.dialect, c.sql, got, c.want)
 		}
 		if again := Adapt(dialects[c.dialect], got); again != got {
 			t.Errorf("%s: %s changes again: %s", c.dialect, got, again)
@@ -44,7 +44,7 @@ func TestAdapt(t *testing.T) {
 }
 
 func TestShape(t *testing.T) {
-	for _, c := range []struct{ dialect, text, want string }{
+	for _, c := range []struct{ dialect, sql, want string }{
 		{"mysql", "update a set n = n + 1, m = 'it''s' /* for ann@example.org */\n where id = 7 -- seven", "update a set n = n + ?, m = ? where id = ?"},
 		{"mysql", "SELECT \"x\" FROM `a b` WHERE id IN (1, 2,3 , ?)", "SELECT ? FROM `a b` WHERE id IN (?, ...)"},
 		{"postgres", `SELECT "x" FROM a WHERE id IN ($1, $2) AND s = $$secret$$ AND e = E'x\'y'`, `SELECT "x" FROM a WHERE id IN (?, ...) AND s = ? AND e = ?`},
@@ -54,8 +54,8 @@ func TestShape(t *testing.T) {
 		{"postgres", "UPDATE a SET n=n+? WHERE id=?", "UPDATE a SET n=n+ ? WHERE id= ?"},
 		{"sqlite", "SELECT [a]\u2028FROM b WHERE c = :name", "SELECT [a] FROM b WHERE c = ?"},
 	} {
-		if got := strings.ReplaceAll(Shape(dialects[c.dialect].Lexis(), c.text), "  ", " "); got != c.want {
-			t.Errorf("%s\ngot  %s\nwant %s", c.text, got, c.want)
+		if got := strings.ReplaceAll(Shape(dialects[c.dialect].Lexis(), c.sql), "  ", " "); got != c.want {
+			t.Errorf("%s\ngot  %s\nwant %s", c.sql, got, c.want)
 		}
 	}
 	if got := Shape(dialects["mysql"].Lexis(), "SELECT "+strings.Repeat("column, ", 1000)); utf8.RuneCountInString(got) > maxShape+3 {
@@ -83,24 +83,24 @@ func FuzzShape(f *testing.F) {
 		f.Add(s, "postgres")
 		f.Add(s, "sqlite")
 	}
-	f.Fuzz(func(t *testing.T, text, dialect string) {
+	f.Fuzz(func(t *testing.T, sql, dialect string) {
 		d := dialects[dialect]
 		if d == nil {
 			d = dialects["sqlite"]
 		}
 		const secret = "hunter2"
-		whole := !slices.ContainsFunc(rewrite.Tokens(d.Lexis(), text), func(t rewrite.Token) bool { return t.Kind == rewrite.Bad })
-		if !whole || strings.Contains(text, secret) {
+		whole := !slices.ContainsFunc(rewrite.Tokens(d.Lexis(), sql), func(t rewrite.Token) bool { return t.Kind == rewrite.Bad })
+		if !whole || strings.Contains(sql, secret) {
 			return
 		}
-		got := Shape(d.Lexis(), text+"\n'"+secret+"'")
+		got := Shape(d.Lexis(), sql+"\n'"+secret+"'")
 		if strings.Contains(got, secret) || strings.ContainsFunc(got, unicode.IsControl) || utf8.RuneCountInString(got) > maxShape+3 ||
 			!utf8.ValidString(got) {
-			t.Errorf("%q becomes %q", text, got)
+			t.Errorf("%q becomes %q", sql, got)
 		}
-		if strings.Contains(Key(d.Lexis(), text+"\n'"+secret+"'"), strings.ToUpper(secret)) {
-			t.Errorf("the key of %q holds a literal", text)
+		if strings.Contains(Key(d.Lexis(), sql+"\n'"+secret+"'"), strings.ToUpper(secret)) {
+			t.Errorf("the key of %q holds a literal", sql)
 		}
-		Adapt(d, text)
+		Adapt(d, sql)
 	})
 }

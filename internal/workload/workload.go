@@ -18,12 +18,12 @@ import (
 
 // Statement is one statement of a file, or of a server's statistics.
 type Statement struct {
-	Text string
+	SQL  string
 	Line int    // where it begins in the file, from 1; 0 when it is from no file
 	Conn string // names the connection, in logs that tell them apart and are complete
 	Runs int64  // how often it was run: 1 for each place in a log, 0 where the file does not say
 	// Time is how long the server was busy with it, Lock how much of that went
-	// by waiting for locks, all runs together; 0 where nobody knows.
+	// by waiting for locks, all runs together; 0 where it is not known.
 	Time, Lock time.Duration
 }
 
@@ -50,9 +50,9 @@ const (
 	peekBytes = 64 << 10
 	// maxWhole is the largest file of those forms that are read as a whole.
 	maxWhole = 256 << 20
-	// maxText is the longest statement of a log that is kept; of a longer one
+	// maxSQL is the longest statement of a log that is kept; of a longer one
 	// the rest is cut off, so that no parser takes it.
-	maxText = 16 << 20
+	maxSQL = 16 << 20
 )
 
 // Read calls f for each statement of r, in the file's order, and says how the

@@ -168,7 +168,7 @@ func TestTablesOfTheApplication(t *testing.T) {
 
 // count counts n times, each time until the row is there.
 func count(ctx context.Context, db *sql.DB, n int) error {
-	deadline := time.Now().Add(time.Minute)
+	deadline := time.Now().Add(10 * time.Minute)
 	for done := 0; done < n; {
 		res, err := db.ExecContext(ctx, "UPDATE posts SET views = views + 1, likes = likes + 1 WHERE id = 1")
 		if err == nil {

@@ -114,3 +114,8 @@ func TestPool(t *testing.T) {
 	t.Cleanup(func() { _ = db.Close() })
 	suite.Compare(t, plain, db)
 }
+
+// connected is the driver of one connector, for wrappers that take a driver.
+type connected struct{ *slotsql.Connector }
+
+func (c connected) Open(string) (driver.Conn, error) { return c.Connect(context.Background()) }

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/slotsql/slotsql"
+)
+
+func TestStatus(t *testing.T) {
+	t.Parallel()
+	dsn, config, _ := counted(t)
+	flags := []string{"--driver", "sqlite", "--dsn", dsn, "--config", config}
+	out, errs, code := command(t, "", append([]string{"status", "--json"}, flags...)...)
+	var seen slotsql.Inspection
+	if err := json.Unmarshal([]byte(out), &seen); err != nil || code != 0 || len(seen.Tables) != 1 ||
+		seen.Tables[0].Rows != 2 || seen.Tables[0].Slots != 3 || seen.Tables[0].Idle != 0 {
+		t.Errorf("%d, %v: %s%s", code, err, out, errs)
+	}
+	out, errs, code = command(t, "", append([]string{"status"}, flags...)...)
+	lines := strings.Split(out, "\n")
+	if code != 0 || len(lines) < 2 || !strings.HasPrefix(strings.TrimSpace(lines[1]), "posts ") {
+		t.Errorf("%d: %s%s", code, out, errs)
+	}
+	for _, line := range lines {
+		if len(line) > 80 {
+			t.Errorf("a line of %d characters: %s", len(line), line)
+		}
+	}
+}
+
+// Where the output is no terminal, top writes one look after the other.
+func TestTop(t *testing.T) {
+	t.Parallel()
+	dsn, config, _ := counted(t)
+	out, errs, code := command(t, "", "top", "--looks", "2", "--every", "1ms", "--driver", "sqlite", "--dsn", dsn, "--config", config)
+	if code != 0 || strings.Count(out, "slotsql top, ") != 2 || strings.Count(out, " posts ") != 2 || strings.Contains(out, "\x1b") {
+		t.Errorf("%d: %q %s", code, out, errs)
+	}
+	if _, errs, code := command(t, "", "top", "--every", "0s", "--driver", "sqlite", "--dsn", dsn); code != exitError ||
+		!strings.Contains(errs, "--every") {
+		t.Errorf("%d, %s", code, errs)
+	}
+}

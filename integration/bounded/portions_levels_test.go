@@ -1,0 +1,101 @@
+package bounded
+
+import (
+	"database/sql"
+	"fmt"
+	"testing"
+
+	"github.com/slotsql/slotsql/integration/twin"
+)
+
+// A transaction that waits for its slot row while another one raises it and lowers the base
+// value does not judge the new slot by the old base value.
+func TestPortionsOfOneMoment(t *testing.T) {
+	portioned(t, func(t *testing.T, dialect string) {
+		p := store(t, dialect, "connection", 1000)
+		withPortion(t, p)
+		other, err := p.Under.BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = other.Rollback() }()
+		affected(t, other, "UPDATE items_slots SET stock = stock + 5 WHERE id = 1")
+		rows := number(t, p.Under, "SELECT COUNT(*) FROM items_slots WHERE id = 1")
+		left := number(t, p.Under, baseStock) + number(t, p.Under, slotStock) + 5*rows
+		affected(t, other, fmt.Sprintf("UPDATE items SET stock = stock - %d WHERE id = 1", left-4)) // 4 are left
+		done, n := make(chan error, 1), int64(-1)
+		tx, err := p.Wrapped.BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = tx.Rollback() }()
+		go func() {
+			res, err := tx.Exec("UPDATE items SET stock = stock - 10 WHERE id = 1 AND stock >= 10")
+			if err == nil {
+				n, err = res.RowsAffected()
+			}
+			done <- err
+		}()
+		p.UntilBlocked(t, done)
+		if err := other.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-done; err != nil || n != 0 {
+			t.Errorf("%d rows affected: 10 taken of 4; %v", n, err)
+		}
+		if err := tx.Rollback(); err != nil {
+			t.Fatal(err)
+		}
+		if n := number(t, p.Wrapped, baseStock); n != 4 {
+			t.Errorf("%d are left", n)
+		}
+	})
+}
+
+// A transaction at a higher level takes from the base row, or fails with a conflict.
+func TestPortionsAndLevels(t *testing.T) {
+	twin.Servers(t, func(t *testing.T, dialect string) {
+		p := store(t, dialect, "connection", 1000)
+		for i, level := range []sql.IsolationLevel{sql.LevelReadCommitted, sql.LevelRepeatableRead, sql.LevelSerializable} {
+			tx, err := p.Wrapped.BeginTx(t.Context(), &sql.TxOptions{Isolation: level})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := affected(t, tx, "UPDATE items SET stock = stock - 1 WHERE id = 1 AND stock > 0"); n != 1 {
+				t.Errorf("%s: %d rows affected", level, n)
+			}
+			if err := tx.Commit(); err != nil {
+				t.Fatal(err)
+			}
+			if n := number(t, p.Wrapped, baseStock); n != 999-i {
+				t.Errorf("%s: %d are left", level, n)
+			}
+		}
+	})
+}
+
+// A transaction that has locked the base row itself takes from that, and does not wait for
+// a portion that no session can move.
+func TestPortionsAfterALock(t *testing.T) {
+	twin.Servers(t, func(t *testing.T, dialect string) {
+		p := store(t, dialect, "connection", 1000)
+		tx, err := p.Wrapped.BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = tx.Rollback() }()
+		var n int
+		if err := tx.QueryRow("SELECT stock FROM items WHERE id = 1 FOR UPDATE").Scan(&n); err != nil || n != 1000 {
+			t.Fatalf("%d, %v", n, err)
+		}
+		if n := affected(t, tx, "UPDATE items SET stock = stock - 1 WHERE id = 1 AND stock >= 1"); n != 1 {
+			t.Errorf("%d rows affected", n)
+		}
+		if err := tx.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		if base := number(t, p.Under, baseStock); base != 999 {
+			t.Errorf("%d in the base row", base)
+		}
+	})
+}

@@ -1,0 +1,252 @@
+package integration
+
+import (
+	"database/sql"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/integration/server"
+)
+
+// TestCandidates compares reads that order or filter by a counter with the same
+// reads of a table that holds the totals: with more rows than a window has
+// in any case, with slots that hold little and slots that hold more
+// than the base values, of either sign, by a counter that is nearly unique and
+// by one with few values and NULL.
+func TestCandidates(t *testing.T) {
+	for _, e := range []struct {
+		plain, wrapped string
+		dsn            func(testing.TB) string
+		series         string
+	}{
+		{"pgx", "postgres-slotsql", server.Postgres, "generate_series(1, 5000) AS s(n)"},
+		{"mysql", "mysql-slotsql", server.MariaDB, "(SELECT CAST(seq AS SIGNED) AS n FROM seq_1_to_5000) AS s"},
+		{"sqlite", "sqlite3-slotsql", sqliteFile, "(WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 5000) SELECT n FROM r) AS s"},
+	} {
+		for shape, sum := range map[string]string{
+			"little":   "n % 7 - 2",
+			"much":     "(n * 37) % 100000",
+			"negative": "-((n * 37) % 9000)",
+			"few much": "CASE WHEN n % 1000 = 0 THEN 500000 ELSE 1 END",
+		} {
+			t.Run(e.wrapped+"/"+shape, func(t *testing.T) {
+				t.Parallel()
+				dsn := e.dsn(t)
+				plain := openCandidates(t, e.plain, dsn, nil)
+				for _, q := range []string{
+					"CREATE TABLE posts (id bigint PRIMARY KEY, author int NOT NULL, views int NOT NULL, likes int)",
+					"INSERT INTO posts SELECT n, n % 40, (n * 7919) % 10000, CASE WHEN n % 11 <> 0 THEN n % 20 END FROM " + e.series,
+					"CREATE INDEX v ON posts (views)", "CREATE INDEX l ON posts (likes)",
+				} {
+					execCandidates(t, plain, q)
+				}
+				file := filepath.Join(t.TempDir(), "slotsql.yaml")
+				if err := os.WriteFile(
+					file,
+					[]byte("version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}, likes: {}}, slots: 8}}\n"),
+					0o644,
+				); err != nil {
+					t.Fatal(err)
+				}
+				cfg, err := slotsql.Load(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				wrapped := openCandidates(t, e.wrapped, dsn, cfg)
+				execCandidates(
+					t,
+					plain,
+					"INSERT INTO posts_slots (id, slot, views, likes) SELECT n, n % 3, "+sum+", n % 5 - 1 FROM "+e.series+" WHERE n % 3 = 0",
+				)
+				execCandidates(t, plain, "INSERT INTO posts_slots (id, slot, views, likes) SELECT n, 7, 1, 1 FROM "+e.series+" WHERE n % 30 = 0")
+				execCandidates(t, plain, "CREATE TABLE truth (id bigint PRIMARY KEY, author int NOT NULL, views int NOT NULL, likes int)")
+				of := func(c string) string {
+					return "p." + c + " + COALESCE((SELECT SUM(s." + c + ") FROM posts_slots s WHERE s.id = p.id), 0)"
+				}
+				execCandidates(t, plain, "INSERT INTO truth SELECT p.id, p.author, "+of("views")+", "+of("likes")+" FROM posts p")
+
+				execCandidates(t, plain, "CREATE TABLE authors (id int PRIMARY KEY, name varchar(20) NOT NULL)")
+				execCandidates(t, plain, "INSERT INTO authors SELECT n, 'name' FROM "+e.series+" WHERE n <= 30")
+				g := &candidateQueries{r: rand.New(rand.NewPCG(1, 2)), numbered: e.plain == "pgx"}
+				for range 400 {
+					q, args := g.query()
+					want := rowsCandidates(t, plain, strings.ReplaceAll(q, " posts p", " truth p"), args)
+					if got := rowsCandidates(t, wrapped, q, args); want != got {
+						t.Fatalf("%s %v\ngot  %.600s\nwant %.600s", q, args, got, want)
+					}
+				}
+			})
+		}
+	}
+}
+
+// sqliteFile is a database of its own.
+func sqliteFile(t testing.TB) string {
+	return "file:" + filepath.Join(t.TempDir(), "test.db") + "?_pragma=busy_timeout(10000)"
+}
+
+// candidateQueries makes queries that order by a counter or compare it.
+type candidateQueries struct {
+	r        *rand.Rand
+	numbered bool // placeholders are $1
+	args     []any
+}
+
+func (g *candidateQueries) pick(list ...string) string { return list[g.r.IntN(len(list))] }
+
+func (g *candidateQueries) number(n int) string {
+	if g.r.IntN(2) == 0 {
+		return fmt.Sprint(n)
+	}
+	g.args = append(g.args, n)
+	if g.numbered {
+		return fmt.Sprintf("$%d", len(g.args))
+	}
+	return "?"
+}
+
+// value is one that a counter may have.
+func (g *candidateQueries) value(counter string) string {
+	if counter == "likes" {
+		return g.number(g.r.IntN(30) - 4)
+	}
+	return g.number(g.r.IntN(14000) - 2000)
+}
+
+// compared is a condition on a counter.
+func (g *candidateQueries) compared(counter string) string {
+	p := "p." + counter
+	switch g.r.IntN(10) {
+	case 0:
+		return g.value(counter) + g.pick(" < ", " > ", " <= ", " >= ", " = ") + p
+	case 1:
+		return p + " BETWEEN " + g.value(counter) + " AND " + g.value(counter)
+	case 2:
+		list := []string{g.value(counter)}
+		for range g.r.IntN(6) {
+			list = append(list, g.value(counter))
+		}
+		return p + " IN (" + strings.Join(list, ", ") + ")"
+	case 3:
+		return "(" + p + ", p.id) " + g.pick("<", ">", "<=", ">=") + " (" + g.value(counter) + ", " + g.number(g.r.IntN(5000)) + ")"
+	case 4:
+		n := g.value(counter)
+		return "(" + p + " < " + n + " OR (" + p + " = " + g.value(counter) + " AND p.id < " + g.number(g.r.IntN(5000)) + "))"
+	case 5:
+		return "(" + p + " IS NULL OR " + p + g.pick(" < ", " > ") + g.value(counter) + ")"
+	}
+	return p + g.pick(" < ", " > ", " <= ", " >= ", " = ") + g.value(counter)
+}
+
+func (g *candidateQueries) query() (string, []any) {
+	g.args = nil
+	counter := g.pick("views", "views", "likes")
+	ordinary := func() string {
+		if g.r.IntN(3) == 0 {
+			return "p.author IN (SELECT id FROM authors WHERE id > " + g.number(g.r.IntN(30)) + ")"
+		}
+		return "p.author " + g.pick("<", ">", "=") + " " + g.number(g.r.IntN(40))
+	}
+	where := func(least int) string {
+		var conds []string
+		for range least + g.r.IntN(4)/3 {
+			conds = append(conds, g.compared(g.pick(counter, counter, "views", "likes")))
+		}
+		if g.r.IntN(3) == 0 {
+			conds = append(conds, ordinary())
+		}
+		if len(conds) == 0 {
+			return ""
+		}
+		return " WHERE " + strings.Join(conds, " AND ")
+	}
+	limit := func() string {
+		out := " LIMIT " + g.number(g.r.IntN(30))
+		if g.r.IntN(3) == 0 {
+			out += " OFFSET " + g.number(g.r.IntN(50))
+		}
+		return out
+	}
+	items := g.pick("p.id, p.views, p.likes", "p.*", "p.likes, p.*, p.views + 1")
+	order := func() string {
+		return " ORDER BY p." + counter + g.pick("", " ASC", " DESC") + g.pick("", ", p.likes", ", p.views DESC") + ", p.id" + g.pick("", " DESC")
+	}
+	var q string
+	switch g.r.IntN(9) {
+	case 0, 1:
+		q = "SELECT " + items + " FROM posts p" + where(0) + order() + limit()
+	case 2:
+		q = "SELECT " + g.pick("COUNT(*), SUM(p.views), MAX(p.likes), MIN(p.id)", "MAX(p.views), MIN(p.views)", "MIN(p.likes)", "MAX(p."+counter+") - MIN(p.likes)") + " FROM posts p" + where(g.r.IntN(2))
+	case 3:
+		q = "SELECT p.author, COUNT(*), SUM(p.views) FROM posts p" + where(1) + " GROUP BY p.author ORDER BY p.author"
+	case 4:
+		q = "WITH h AS (SELECT p.id, p.author FROM posts p" + where(1) + ") SELECT COUNT(*) FROM h JOIN authors a ON a.id = h.author"
+	case 5:
+		q = "SELECT a.id, " + items + " FROM authors a " + g.pick("JOIN", "LEFT JOIN") + " posts p ON p.author = a.id" + where(1) + order() + limit()
+	case 6:
+		q = "SELECT a.id FROM authors a WHERE " + g.pick("", "NOT ") + "EXISTS (SELECT 1 FROM posts p" + where(1) + " AND p.author = a.id) ORDER BY a.id"
+	case 7:
+		q = "SELECT a.id FROM authors a WHERE a.id " + g.pick("", "NOT ") + "IN (SELECT p.author FROM posts p" + where(1) + ") ORDER BY a.id"
+	default:
+		q = "SELECT " + items + " FROM posts p" + where(1) + " ORDER BY p.id"
+	}
+	return q, g.args
+}
+
+func openCandidates(t *testing.T, driver, dsn string, cfg *slotsql.Config) *sql.DB {
+	t.Helper()
+	var db *sql.DB
+	var err error
+	if cfg == nil {
+		db, err = sql.Open(driver, dsn)
+	} else if db, err = slotsql.Open(driver, dsn, slotsql.WithConfig(cfg)); err == nil {
+		err = db.PingContext(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+func execCandidates(t *testing.T, db *sql.DB, q string) {
+	t.Helper()
+	if _, err := db.ExecContext(t.Context(), q); err != nil {
+		t.Fatalf("%s: %v", q, err)
+	}
+}
+
+func rowsCandidates(t *testing.T, db *sql.DB, q string, args []any) string {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), q, args...)
+	if err != nil {
+		t.Fatalf("%s %v: %v", q, args, err)
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := make([]sql.NullInt64, len(columns))
+	into := make([]any, len(columns))
+	for i := range values {
+		into[i] = &values[i]
+	}
+	var out strings.Builder
+	fmt.Fprintln(&out, columns)
+	for rows.Next() {
+		if err := rows.Scan(into...); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintln(&out, values)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}

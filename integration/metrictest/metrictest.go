@@ -1,0 +1,58 @@
+// Package metrictest is what the tests of the modules that export metrics have in common.
+package metrictest
+
+import (
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"sync/atomic"
+	"testing"
+
+	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/sqlite"
+)
+
+// tables is how many tables have been counted in.
+var tables atomic.Int64
+
+// Count counts in a new table, in a database of its own: one increment goes to a slot, and one
+// statement drains. Numbers are of the process: the table's name is given once only.
+func Count(t *testing.T) (c *slotsql.Connector, table string) {
+	t.Helper()
+	table = fmt.Sprintf("posts%d", tables.Add(1))
+	yaml := "version: 1\nauto_migrate: true\ntables: {" + table + ": {counters: {views: {}}, slots: 4, placement: random}}\n"
+	cfg, err := slotsql.Parse([]byte(yaml), "slotsql.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err = slotsql.OpenConnector(sqlite.DriverName, filepath.Join(t.TempDir(), "test.db"), slotsql.WithConfig(cfg))
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := sql.OpenDB(c)
+	t.Cleanup(func() { _ = db.Close() })
+	for _, q := range []string{
+		"CREATE TABLE " + table + " (id INTEGER PRIMARY KEY, views INTEGER NOT NULL DEFAULT 0)", "INSERT INTO " + table + " (id) VALUES (1)",
+		"UPDATE " + table + " SET views = views + 1 WHERE id = 1", "UPDATE " + table + " SET views = 0 WHERE id = 1",
+	} {
+		if _, err := db.ExecContext(t.Context(), q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return c, table
+}
+
+// EveryNumber fails the test unless there are as many metrics as S has numbers.
+func EveryNumber[S any](t *testing.T, metrics int) {
+	t.Helper()
+	var numbers []string
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[S]()) {
+		if k := f.Type.Kind(); k == reflect.Uint64 || k == reflect.Int64 {
+			numbers = append(numbers, f.Name)
+		}
+	}
+	if len(numbers) != metrics {
+		t.Errorf("%T has %v, of which %d are metrics", *new(S), numbers, metrics)
+	}
+}

@@ -1,0 +1,50 @@
+package twin
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// poll is how often the server is asked whether a session waits.
+const poll = 10 * time.Millisecond
+
+// UntilBlocked waits until a session of the wrapped side's database waits for a lock, and reports
+// true; or until done, which is what such a session is to send to, has something, and reports false.
+// It polls the server's view of its sessions and gives up with the test only: a slow machine is
+// waited for.
+func (p *Pair) UntilBlocked(t testing.TB, done <-chan error) bool {
+	t.Helper()
+	for len(done) == 0 {
+		if p.blocked(t) {
+			return true
+		}
+		time.Sleep(poll)
+	}
+	return false
+}
+
+// thread finds the session of one of InnoDB's transactions.
+var thread = regexp.MustCompile(`thread id (\d+),`)
+
+// blocked reports whether a session of the wrapped side's database waits for a lock. It does not ask
+// information_schema.INNODB_TRX: MariaDB renews that only when no session of the server has read it
+// for 0.1 s, so that two tests which poll it may keep each other from ever seeing anything new.
+func (p *Pair) blocked(t testing.TB) bool {
+	t.Helper()
+	if p.Dialect == "postgres" {
+		waiting := Rows(t, p.Under, "SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()")
+		return waiting != "0"
+	}
+	own := map[string]bool{}
+	for id := range strings.Lines(Rows(t, p.Under, "SELECT ID FROM information_schema.PROCESSLIST WHERE DB = DATABASE()")) {
+		own[strings.TrimSpace(id)] = true
+	}
+	for _, trx := range strings.Split(Rows(t, p.Under, "SHOW ENGINE INNODB STATUS"), "---TRANSACTION")[1:] {
+		if m := thread.FindStringSubmatch(trx); m != nil && own[m[1]] && strings.Contains(trx, "LOCK WAIT") {
+			return true
+		}
+	}
+	return false
+}

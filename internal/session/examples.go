@@ -1,0 +1,64 @@
+package session
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/slotsql/slotsql/internal/workload"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+const (
+	// maxExamples is how many statements of a kind are kept, the first ones.
+	maxExamples = 3
+	// maxExample is the longest statement that is kept, in bytes.
+	maxExample = 16 << 10
+)
+
+// examples are a few statements of one kind. They are noted as statements are planned,
+// which is once for each as long as plans are cached.
+type examples struct {
+	mu   sync.Mutex // held to add one
+	list atomic.Pointer[[]example]
+}
+
+type example struct{ sql, shape string }
+
+// note keeps a statement, unless one that differs in its values only is kept already.
+func (e *examples) note(lx *rewrite.Lexis, query string) {
+	if len(query) > maxExample || e.done(func(x example) bool { return x.sql == query }) {
+		return
+	}
+	shape := workload.Shape(lx, query)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.done(func(x example) bool { return x.shape == shape }) {
+		return
+	}
+	more := append(e.kept(), example{query, shape})
+	e.list.Store(&more)
+}
+
+// done reports whether a statement need not be kept: it is known as one that is, or there
+// are enough.
+func (e *examples) done(known func(example) bool) bool {
+	kept := e.kept()
+	return len(kept) >= maxExamples || slices.ContainsFunc(kept, known)
+}
+
+// kept returns what has been noted so far. To append to it makes a copy.
+func (e *examples) kept() []example {
+	if list := e.list.Load(); list != nil {
+		return slices.Clip(*list)
+	}
+	return nil
+}
+
+// shapes returns the statements without their values.
+func (e *examples) shapes() (out []string) {
+	for _, x := range e.kept() {
+		out = append(out, x.shape)
+	}
+	return out
+}

@@ -1,0 +1,176 @@
+package session
+
+import (
+	"context"
+	"database/sql/driver"
+	"strings"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/internal/link"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// Where the parent sends several statements in one round trip, a drain of the rows of a key in
+// a transaction of the application's begins with three: its lock, the question for the transaction's snapshot, and a look
+// whether the rows have slots. Nearly none have, and then that is all of the drain.
+//
+// Such rows are bare. They stay so until the transaction ends, but for slots of its own:
+// the drain's lock keeps out any session that would make one (docs/design/locks.md). What is
+// remembered of that saves another look, at a row that the transaction goes on to
+// increment, to set and to read.
+
+// look is what a drain has found out with its lock.
+type look struct {
+	locked   [][]any
+	snapshot [][]any // what DrainTable.Look.Snapshot has returned
+	bare     bool
+}
+
+// lookAt locks the rows of a drain and looks at them; nil where that takes more than one round
+// trip, or a right that the session may not have. A transaction of slotsql's own is for a row that
+// has slots, most often, and folds at once.
+func (r *Run) lookAt(ctx context.Context, d *rewrite.DrainTable) (*look, error) {
+	c := r.conn
+	if c.Engine.Pipeliner == nil || c.Tx.Own() || !lockOfKey(d) || len(d.Lock) != 1 || d.Look.Snapshot == nil || d.Look.Held == nil ||
+		d.Folding == rewrite.FoldNothing || len(r.ungranted) > 0 || c.Origin.RoleSet() {
+		return nil, nil
+	}
+	var list []dialect.Statement
+	for _, b := range []*rewrite.Bound{&d.Lock[0], d.Look.Snapshot, d.Look.Held} {
+		args, err := r.bind(b.Args)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, dialect.Statement{SQL: b.SQL, Args: args})
+	}
+	out, err := c.Engine.Pipeliner.Pipeline(ctx, c.Parent, list)
+	if err == driver.ErrSkip {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	return &look{locked: returned(&out[0]), snapshot: returned(&out[1]), bare: len(out[2].Rows) == 0}, nil
+}
+
+// lookOrLock looks, or runs the lock statements of a drain.
+func (r *Run) lookOrLock(ctx context.Context, d *rewrite.DrainTable) (l *look, locked [][]any, some, missed bool, err error) {
+	if l, err = r.lookAt(ctx, d); err != nil {
+		return nil, nil, false, false, err
+	} else if l != nil {
+		n := rowsOf(l.locked)
+		return l, nil, n > 0, n < d.Most, nil
+	}
+	locked, some, missed, err = r.lock(ctx, d)
+	return nil, locked, some, missed, err
+}
+
+// meetNewer has the transaction meet the slot rows that are newer than its snapshot. It reports whether
+// the rows have no slots, and nothing is to be folded.
+func (r *Run) meetNewer(ctx context.Context, d *rewrite.DrainTable, l *look) (bare bool, err error) {
+	if l == nil {
+		return false, r.newer(ctx, d)
+	}
+	made := false
+	if len(l.snapshot) > 0 {
+		if made, err = r.newerThan(ctx, d, l.snapshot); err != nil {
+			return false, err
+		}
+	}
+	if !l.bare {
+		return false, nil
+	}
+	if made {
+		err = r.fold(ctx, d)
+	}
+	if err == nil {
+		r.keepBare(d)
+	}
+	return true, err
+}
+
+// returned are the rows of a statement of a pipeline.
+func returned(o *dialect.Outcome) [][]any {
+	out := make([][]any, len(o.Rows))
+	for i, row := range o.Rows {
+		out[i] = make([]any, len(row))
+		for j, v := range row {
+			out[i][j] = v
+		}
+	}
+	return out
+}
+
+// bareRow names a row that is bare.
+type bareRow struct{ table, key string }
+
+// keepBare remembers that the one row of a drain is bare.
+func (r *Run) keepBare(d *rewrite.DrainTable) {
+	c := r.conn
+	key := r.keyNumbers(d)
+	if key == nil || len(c.bareRows) >= maxOwnChanges {
+		return
+	}
+	if c.bareRows == nil {
+		c.bareRows = map[bareRow]int{}
+	}
+	row := bareRow{d.Table.Counter.Slotted(), strings.Join(key, ",")}
+	if _, ok := c.bareRows[row]; !ok {
+		c.changes++
+		c.bareRows[row] = c.changes
+	}
+}
+
+// isBare reports whether the one row of a drain is known to be bare.
+func (r *Run) isBare(d *rewrite.DrainTable) bool {
+	if len(r.conn.bareRows) == 0 || !lockOfKey(d) {
+		return false
+	}
+	key := r.keyNumbers(d)
+	_, ok := r.conn.bareRows[bareRow{d.Table.Counter.Slotted(), strings.Join(key, ",")}]
+	return ok && key != nil
+}
+
+// notBare notes that the transaction adds to slots of rows.
+func (r *Run) notBare(rows *rewrite.DrainTable) {
+	if key := r.keyNumbers(rows); key != nil {
+		delete(r.conn.bareRows, bareRow{rows.Table.Counter.Slotted(), strings.Join(key, ",")})
+	} else {
+		clear(r.conn.bareRows)
+	}
+}
+
+// inOneTrip runs statements of slotsql's own in one round trip where the parent can.
+func (c *Conn) inOneTrip(ctx context.Context, list []dialect.Statement) ([]dialect.Outcome, error) {
+	if c.Engine.Pipeliner != nil {
+		if out, err := c.Engine.Pipeliner.Pipeline(ctx, c.Parent, list); err != driver.ErrSkip {
+			return out, err
+		}
+	}
+	out := make([]dialect.Outcome, len(list))
+	for i, s := range list {
+		rows, err := c.ParentQuery(ctx, s.SQL, s.Args)
+		if err != nil {
+			return nil, err
+		}
+		b, err := readBuffered(rows)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = dialect.Outcome{Columns: b.columns, Rows: b.rows}
+	}
+	return out, nil
+}
+
+// statements are some that take no arguments around one that does.
+func statements(before []string, q string, args []any, after []string) (out []dialect.Statement) {
+	for _, s := range before {
+		out = append(out, dialect.Statement{SQL: s})
+	}
+	if q != "" {
+		out = append(out, dialect.Statement{SQL: q, Args: link.NamedValues(args)})
+	}
+	for _, s := range after {
+		out = append(out, dialect.Statement{SQL: s})
+	}
+	return out
+}

@@ -1,0 +1,139 @@
+package session
+
+import (
+	"context"
+	"hash/maphash"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/slotsql/slotsql/internal/slots"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// This file finds the plan of a statement that has not been seen before among those of its
+// shape: see rewrite.SharedPlan.
+
+// shape is what is known of the statements of one shape.
+type shape struct {
+	mu     sync.Mutex // held to add a plan
+	shared atomic.Pointer[sharedPlans]
+}
+
+// sharedPlans are the plans of a shape. They are replaced as a whole.
+type sharedPlans struct {
+	known []bool // the literals by which the planner decides for any of them
+	plans map[string]*sharedPlan
+	none  bool // there are none to be made
+}
+
+// sharedPlan is a plan, with what all of its statements have in common.
+type sharedPlan struct {
+	*rewrite.SharedPlan
+	tally   *counts
+	habit   *slots.Habit
+	learned *learned
+}
+
+// maxSharedPlans bounds the plans of one shape.
+const maxSharedPlans = 64
+
+var outlines = sync.Pool{New: func() any { return &rewrite.Outline{} }}
+
+// planShaped returns the plan of a statement that is in no cache: that of others of its
+// shape, or one made now.
+func (c *Conn) planShaped(ctx context.Context, query string) (*plan, error) {
+	sc, o := c.Schema, outlines.Get().(*rewrite.Outline)
+	defer outlines.Put(o)
+	if !o.Scan(sc.Planner.Dialect, query, sc.MayName) {
+		return c.planNow(ctx, query)
+	}
+	key := string(o.Key)
+	sh, _ := sc.Shapes.Get(key).(*shape)
+	if sh == nil {
+		sc.Shapes.Put(key, &shape{})
+		return c.planNow(ctx, query)
+	}
+	shared, due := sh.find(o)
+	if shared != nil {
+		p := &plan{
+			Plan: shared.Of(o), source: query,
+			tally: shared.tally, shadow: c.Shared.shadowOf(query), habit: shared.habit, learned: shared.learned,
+		}
+		if c.Shared.comers.again(query) {
+			sc.Plans.Put(query, p)
+		}
+		return p, nil
+	}
+	p, err := c.planNow(ctx, query)
+	if err == nil && due {
+		sh.learn(&sc.Planner, o, p)
+	}
+	return p, err
+}
+
+// find returns the shared plan of a statement, nil for none. Due reports whether to make one:
+// that costs a few plannings, and waits for a second statement that it would be for.
+func (sh *shape) find(o *rewrite.Outline) (found *sharedPlan, due bool) {
+	s := sh.shared.Load()
+	if s == nil {
+		return nil, true
+	}
+	var buf [64]byte
+	known := o.Known(buf[:0], s.known)
+	found, met := s.plans[string(known)]
+	if !met && !s.none {
+		sh.add(s.known, string(known), nil)
+	}
+	return found, met && !s.none
+}
+
+// learn makes a shared plan of that of a statement.
+func (sh *shape) learn(pl *rewrite.Planner, o *rewrite.Outline, p *plan) {
+	shared := pl.Share(o, p.Plan)
+	if shared == nil {
+		sh.shared.Store(&sharedPlans{none: true})
+		return
+	}
+	known := shared.Known()
+	if old := sh.shared.Load(); old != nil && !old.none {
+		for i := range known {
+			known[i] = known[i] || old.known[i]
+		}
+	}
+	sh.add(known, string(o.Known(nil, known)), &sharedPlan{shared, p.tally, p.habit, p.learned})
+}
+
+// add adds a plan, or nil where one is to be made for the next statement with these known
+// literals. Where the planner has decided by literals that the plans there have not
+// been told apart by, these go.
+func (sh *shape) add(known []bool, key string, p *sharedPlan) {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	next := &sharedPlans{known: known, plans: map[string]*sharedPlan{}}
+	if old := sh.shared.Load(); old != nil {
+		if old.none {
+			return
+		}
+		if slices.Equal(old.known, known) && len(old.plans) < maxSharedPlans {
+			maps.Copy(next.plans, old.plans)
+		}
+	}
+	next.plans[key] = p
+	sh.shared.Store(next)
+}
+
+// comers tells statements that come again from those that come once: these are not worth a
+// place in a cache. It forgets, and may take one for another.
+type comers struct {
+	seed maphash.Seed
+	seen [8192]atomic.Uint32
+}
+
+// again reports whether a statement has come before.
+func (c *comers) again(query string) bool {
+	h := maphash.String(c.seed, query)
+	at, mark := &c.seen[h%uint64(len(c.seen))], uint32(h>>32)|1
+	return at.Load() == mark || at.Swap(mark) == mark
+}

@@ -1,0 +1,146 @@
+package slots
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Portions remembers what a process believes that its slots hold of counters with min, and
+// which rows are so near to it that their base rows decide at once. Nothing but speed
+// depends on it: the statement that takes from a slot looks for itself.
+//
+// A portion is a share of what is left in the base row, so that portions shrink as the
+// row comes near its bound. Where a share would be worth no more than a few statements, none
+// is moved for a while: what is left is in one place then, and nobody has to look for it in
+// all slots.
+type Portions struct {
+	mu    sync.Mutex
+	rows  map[RowKey]*portioned
+	known atomic.Int64 // len(rows)
+}
+
+// portioned is what is known of one row.
+type portioned struct {
+	holds map[int64]int64 // by slot
+	place string          // the server that they are on
+	rest  time.Time       // until then no portion is moved
+	pause time.Duration   // that was last rested for
+	turn  chan struct{}   // holds a token while no portion of the row is moved
+}
+
+const (
+	maxPortioned = 1024
+	// fewest is how many slots a portion leaves at least as much for.
+	fewest = 8
+	// worthwhile is how many statements a portion has to be for, with as much again for
+	// each of the other slots.
+	worthwhile  = 2
+	shortestNap = 100 * time.Millisecond
+	longestNap  = 3 * time.Second
+)
+
+// NewPortions returns one that knows of no portion.
+func NewPortions() *Portions { return &Portions{rows: map[RowKey]*portioned{}} }
+
+// of returns what is known of a row, for which it makes room. The lock is held.
+func (p *Portions) of(row RowKey) *portioned {
+	w := p.rows[row]
+	if w != nil {
+		return w
+	}
+	if len(p.rows) >= maxPortioned {
+		clear(p.rows)
+	}
+	w = &portioned{holds: map[int64]int64{}, turn: make(chan struct{}, 1)}
+	w.turn <- struct{}{}
+	p.rows[row] = w
+	p.known.Store(int64(len(p.rows)))
+	return w
+}
+
+// Holds returns what a slot is believed to hold, and the server that it is on; rests
+// reports whether no portion is to be moved to it now.
+func (p *Portions) Holds(r SlotRow) (n int64, place string, rests bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	w := p.of(r.Row)
+	return w.holds[r.Slot], w.place, time.Now().Before(w.rest)
+}
+
+// Took notes that a slot has been taken from.
+func (p *Portions) Took(r SlotRow, n int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	w := p.of(r.Row)
+	w.holds[r.Slot] = max(w.holds[r.Slot]-n, 0)
+}
+
+// Lack notes that a slot does not hold what it was believed to.
+func (p *Portions) Lack(r SlotRow) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.of(r.Row).holds, r.Slot)
+}
+
+// Turn waits until no other portion of the row is moved, and has others wait until it is
+// given back.
+func (p *Portions) Turn(ctx context.Context, row RowKey) (back func(), err error) {
+	p.mu.Lock()
+	turn := p.of(row).turn
+	p.mu.Unlock()
+	select {
+	case <-turn:
+		return func() { turn <- struct{}{} }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Size returns how much of what the base row has to spare becomes the portion of one more
+// slot, of which a statement needs that much; 0 for none.
+func (p *Portions) Size(r SlotRow, spare, need, most int64) int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	w := p.of(r.Row)
+	share := spare / int64(2*max(len(w.holds), fewest))
+	if share = min(share, most); share < worthwhile*need {
+		return 0
+	}
+	return share
+}
+
+// Moved notes that a portion has been moved to a slot.
+func (p *Portions) Moved(r SlotRow, n int64, place string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	w := p.of(r.Row)
+	w.holds[r.Slot] += n
+	w.place, w.rest, w.pause = place, time.Time{}, 0
+}
+
+// Rest notes that no portion of a row could be moved: none is tried for a while.
+func (p *Portions) Rest(row RowKey) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	w := p.of(row)
+	w.pause = min(max(2*w.pause, shortestNap), longestNap)
+	w.rest = time.Now().Add(w.pause)
+}
+
+// Any reports whether any have been moved.
+func (p *Portions) Any() bool { return p.known.Load() > 0 }
+
+// Forget notes that portions have been folded: those of the row, or of all rows of the
+// table where it is not known which. When they are moved again, and how much, is found out
+// anew.
+func (p *Portions) Forget(row RowKey, known bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for k, w := range p.rows {
+		if k.Table == row.Table && (!known || k.Values == row.Values) {
+			clear(w.holds)
+		}
+	}
+}

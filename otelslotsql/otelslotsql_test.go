@@ -1,0 +1,126 @@
+package otelslotsql
+
+import (
+	"encoding/json"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
+	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/integration/metrictest"
+)
+
+// What has been counted is collected, with units and attributes.
+func TestRegister(t *testing.T) {
+	c, table := metrictest.Count(t)
+	if _, err := slotsql.RollUp(t.Context(), c, slotsql.RollUpOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	reader := metric.NewManualReader()
+	registration, err := Register(metric.NewMeterProvider(metric.WithReader(reader)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums, units := collect(t, reader, table)
+	if sums["slotsql.statements"] < 2 || sums["slotsql.slotted"] != 1 || sums["slotsql.drains"] != 1 || sums["slotsql.rollup.passes"] != 1 {
+		t.Errorf("collected %v", sums)
+	}
+	if units["slotsql.statements"] != "{statement}" || units["slotsql.rollup.lag"] != "s" {
+		t.Errorf("units %v", units)
+	}
+	if err := registration.Unregister(); err != nil {
+		t.Fatal(err)
+	}
+	if sums, _ := collect(t, reader, table); len(sums) > 0 {
+		t.Errorf("collected after the end: %v", sums)
+	}
+}
+
+// collect returns what is collected of a table, and all units.
+func collect(t *testing.T, reader *metric.ManualReader, of string) (sums map[string]int64, units map[string]string) {
+	t.Helper()
+	var rm metricdata.ResourceMetrics
+	if err := reader.Collect(t.Context(), &rm); err != nil {
+		t.Fatal(err)
+	}
+	sums, units = map[string]int64{}, map[string]string{}
+	for _, sm := range rm.ScopeMetrics {
+		for _, m := range sm.Metrics {
+			units[m.Name] = m.Unit
+			data, ok := m.Data.(metricdata.Sum[int64])
+			if !ok {
+				continue
+			}
+			for _, p := range data.DataPoints {
+				table, _ := p.Attributes.Value("db.collection.name")
+				system, _ := p.Attributes.Value("db.system.name")
+				if table.AsString() == of && system.AsString() == "sqlite" {
+					sums[m.Name] += p.Value
+				}
+			}
+		}
+	}
+	return sums, units
+}
+
+// Every number that slotsql counts is a metric.
+func TestEveryNumberIsCollected(t *testing.T) {
+	metrictest.EveryNumber[slotsql.StatementStats](t, len(statements))
+	metrictest.EveryNumber[slotsql.RollUpStats](t, len(rollUps)+1) // the lag
+	metrictest.EveryNumber[slotsql.ShadowStats](t, len(shadows))
+}
+
+// prometheusNames returns the names that Prometheus has for the metrics.
+func prometheusNames() map[string]bool {
+	names := map[string]bool{"slotsql_rollup_lag_seconds": true}
+	add := func(name string) { names["slotsql_"+strings.ReplaceAll(name, ".", "_")+"_total"] = true }
+	for _, c := range statements {
+		add(c.name)
+	}
+	for _, c := range rollUps {
+		add(c.name)
+	}
+	for _, c := range shadows {
+		add(c.name)
+	}
+	return names
+}
+
+// The metrics are those of promslotsql, name by name, and the dashboard has no other ones.
+func TestNames(t *testing.T) {
+	names := prometheusNames()
+	source, err := os.ReadFile("../promslotsql/collector.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, m := range regexp.MustCompile(`counter\("(\w+)"`).FindAllSubmatch(source, -1) {
+		if name := "slotsql_" + string(m[1]) + "_total"; !names[name] {
+			t.Errorf("promslotsql has %s, which is not here", name)
+		}
+		found++
+	}
+	if found+1 != len(names) {
+		t.Errorf("promslotsql has %d metrics, and here are %d", found+1, len(names))
+	}
+	dashboard, err := os.ReadFile("../docs/observe/grafana-slotsql.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !json.Valid(dashboard) {
+		t.Error("the dashboard is not JSON")
+	}
+	used := regexp.MustCompile(`slotsql_\w+`).FindAllString(string(dashboard), -1)
+	if len(used) == 0 {
+		t.Error("the dashboard shows no metric")
+	}
+	for _, name := range used {
+		if !names[name] {
+			t.Errorf("the dashboard shows %s, which is no metric", name)
+		}
+	}
+}

@@ -1,0 +1,193 @@
+package rewrite
+
+import (
+	"slices"
+	"strings"
+)
+
+// Candidates.
+//
+// Once a counter is an expression, a block that compares it or orders by it
+// cannot use the counter's index: the engine computes the total of every row.
+// But few rows have slots, and of most of these the slots hold too little to
+// matter. So the block gets one condition more, which names by key all rows
+// that can be in its result, and which the engine answers from indexes:
+//
+//	WHERE <total of views> > 100 AND (views > 100 OR id IN (<candidates>))
+//
+// The rest of the block stays as it is. That is exact because the condition is
+// implied by what the block asks for: it judges nothing, and the block's own
+// conditions, order and limit do all that they did before. Every value is read
+// in the one statement, so from one snapshot.
+//
+// # Windows
+//
+// Let P be a condition on a counter. A row that meets P by its total and not
+// by its base value has slots, whose sum lifts it over a bound: for `views > k`
+// its base value is at most k. Take W, the hundred rows below k with the
+// greatest base values, and w, the last of these. A row below k and outside of
+// W has a base value of at most w. So if base value + sum > k, then w + sum > k:
+// it is one of those whose sum alone says so, and few say so. (For an upper
+// bound all of it holds with signs changed, and `views = k` is both.) Where
+// fewer rows than that are below k, W has them all, w is NULL and no sums are
+// looked at. Candidates are the rows that meet P by base value, W, and those of
+// which w + sum meets the bound.
+//
+// What is compared is always sum + w: it stays in the range of the totals, where
+// a difference of unsigned numbers would not, and rounding keeps an order.
+//
+// W may be taken of the rows that meet the block's other conditions, those that
+// can be written a second time. Where rows are equal W may come out with other
+// ones each time that it is written; w is the same.
+//
+// # The first rows
+//
+// ORDER BY views DESC LIMIT n is a condition, too: the total is at least l, for
+// any l that n rows of the result reach. The first n rows by base value tell
+// one, the least of their totals. W are then the first n and a hundred more.
+// A row outside of W that has no slots has a base value of at most w: it can
+// only be wanted if w >= l, and then it is among the first n rows without slots
+// (in the block's own order, of which ties are part). If fewer than n rows meet
+// the block's conditions by base value and by total, these are candidates
+// themselves, and all that is left to the windows of its conditions.
+// MAX(views) is the first row of ORDER BY views DESC, MIN(views) of ORDER BY views.
+
+// windowRows is how many rows W has, beside those of LIMIT: enough that few sums
+// reach from its one end to the other, and little work.
+const windowRows = "100"
+
+// maxNarrowed bounds the conditions of one statement: each repeats parts of it.
+const maxNarrowed = 16
+
+// A window is W of one bound.
+type window struct {
+	column *Column
+	down   bool       // it holds the greatest base values below the bound
+	edge   string     // what base values beyond the bound meet; "" for any
+	op     string     // how a total compares with the bound if it meets the condition
+	bound  string     // "" for the bound of first
+	first  *firstRows // whose bound it is; nil for that of a condition
+
+	// implied is what a condition on a row of columns says of base values: MariaDB
+	// looks for such rows in no index.
+	implied string
+}
+
+// firstRows are the first rows of a block by a counter.
+type firstRows struct {
+	rows  fragment // how many
+	order string   // the block's order, by base values
+}
+
+// candidates are those of one source of a block.
+type candidates struct {
+	*reader
+	sc      *scope
+	q       *Select
+	b       *binding
+	lone    bool     // the block has no other source, and none is around it
+	near    []string // conditions that have windows, by base values
+	rest    []string // conditions that W is taken by
+	windows []window
+	tail    int // where WHERE would stand, if there is none
+
+	keys    []string // the key columns, qualified
+	keyless bool     // a key may be NULL: of rows that have no slots
+	with    []string // the WITH queries of the condition
+}
+
+// narrow adds the condition for each source of a block that has been read. A
+// source that has none is read as before.
+func (r *reader) narrow(sc *scope, q *Select) {
+	if len(r.edits) == 0 || r.found.locks || strings.Contains(r.src.sql, markerByte) || r.mistyped(nil) != "" ||
+		r.top != nil && slices.ContainsFunc(r.top.Items, r.namedByPlaceholder) {
+		return
+	}
+	for _, b := range sc.bindings {
+		if !b.counts || r.readsBase(b.table) || len(b.columns) > 0 || len(b.table.Counter.Key) == 0 || r.narrowed >= maxNarrowed {
+			continue
+		}
+		c := candidates{reader: r, sc: sc, q: q, b: b, lone: len(sc.bindings) == 1 && sc.outermost()}
+		for _, k := range b.table.Counter.Key {
+			c.keys = append(c.keys, r.qualifier(b)+"."+r.d.Quote(k))
+			col := b.table.Column(k)
+			c.keyless = c.keyless || col == nil || col.Nullable
+		}
+		if c.keyless && c.listed() {
+			continue
+		}
+		c.conditions()
+		c.firsts()
+		if len(c.windows) == 0 || !c.worth() {
+			continue
+		}
+		c.insert(c.condition())
+		r.narrowed++
+	}
+}
+
+// outermost reports whether no scope around this one has sources.
+func (s *scope) outermost() bool {
+	for s = s.parent; s != nil; s = s.parent {
+		if len(s.bindings) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// insert writes the condition beside the block's own.
+func (c *candidates) insert(condition string) {
+	w := c.q.Where
+	if w == nil {
+		c.edits = append(c.edits, edit{Span{c.tail, c.tail}, " WHERE " + condition})
+		return
+	}
+	// An edit at the beginning of WHERE comes after this one.
+	c.edits = append([]edit{{Span{w.Start, w.Start}, "("}}, c.edits...)
+	c.edits = append(c.edits, edit{Span{w.End, w.End}, ") AND " + condition})
+}
+
+// worth reports whether the condition is exact, and may cost less than the totals
+// of the rows that it leaves out. Where the engine reads all candidates before it looks at
+// another source, a constant that fixes rows of that one, or a row of the query
+// around the block, is taken for the better way in.
+func (c *candidates) worth() bool {
+	switch {
+	case c.lone || !c.listed():
+		return true
+	case c.sc.outer: // a row that is missing has no key
+		return false
+	}
+	for _, e := range conjuncts(c.q.Where, nil) {
+		e = unwrapped(e)
+		if (e.Kind == Binary && e.Op == "=" || e.Kind == In && !e.Negated) && !c.own(e) && c.fixes(e) {
+			return false
+		}
+	}
+	return true
+}
+
+// fixes reports whether an equality is none between two sources of the block.
+func (c *candidates) fixes(e *Expr) bool {
+	inside := 0
+	for _, a := range e.Args {
+		if a = unwrapped(a); a.Kind == ColumnRef && c.inBlock(a.Name) {
+			inside++
+		}
+	}
+	return inside < 2
+}
+
+// inBlock reports whether a name certainly means a column of the block's sources.
+func (c *candidates) inBlock(name []Ident) bool {
+	for _, b := range c.sc.bindings {
+		if len(name) > 1 && !c.sameLabel(name[len(name)-2], b.label) {
+			continue
+		}
+		if has, err := c.hasColumn(b, name[len(name)-1]); err == nil && has == yes {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,237 @@
+package rewrite
+
+import "strings"
+
+// This file writes the condition that names a block's candidates.
+
+// keyName is the name of a key column among the candidates' columns.
+func keyName(i int) string { return "slotsql_k" + formatUint(uint64(i)) }
+
+// listed reports whether the condition is one query of all candidates: where the
+// engine does not find rows by base value OR by key, and for keys of several
+// columns, where none does.
+func (c *candidates) listed() bool { return len(c.keys) > 1 || c.d.Traits().KeyIn[0] == "" }
+
+// condition writes it.
+func (c *candidates) condition() string {
+	var arms []string
+	first := false
+	var far, some []string
+	for i := range c.windows {
+		w := &c.windows[i]
+		if w.op == everySum {
+			some, far = append(some, "1 = 1"), append(far, "1 = 1")
+			continue
+		}
+		rows, last, bound := c.write(w, i)
+		arms = append(arms, "SELECT "+c.keyNames()+" FROM "+rows+" AS slotsql_w")
+		if w.first != nil {
+			first = true
+			arms = append(arms, c.cold(w, last, bound))
+			if len(c.near) > 0 {
+				arms = append(arms, "SELECT "+c.keyNames()+" FROM "+c.shared("slotsql_x"+formatUint(uint64(i)), c.met(w))+" AS slotsql_x")
+			}
+		}
+		some = append(some, last+" IS NOT NULL")
+		far = append(far, "SUM(slotsql_g."+c.d.Quote(w.column.Name)+") + "+last+" "+w.op+" "+bound)
+	}
+	arms = append(arms, c.far(some, far))
+	arms = append(arms, c.notNumbers()...)
+	near := strings.Join(c.near, " AND ")
+	if first {
+		near = ""
+	}
+	if c.listed() {
+		if near != "" {
+			arms = append(arms, c.from(c.keyList(), append([]string{near}, c.rest...)))
+		}
+		keys := strings.Join(c.keys, ", ")
+		if len(c.keys) > 1 {
+			keys = "(" + keys + ")"
+		}
+		return keys + " IN (SELECT " + c.keyNames() + " FROM (" + c.inWith(strings.Join(arms, " UNION ALL ")) + ") AS slotsql_c)"
+	}
+	in := c.d.Traits().KeyIn
+	cond := c.keys[0] + in[0] + c.inWith(strings.Join(arms, " UNION ALL ")) + in[1]
+	if near != "" {
+		return "(" + near + " OR " + cond + ")"
+	}
+	if c.keyless {
+		return "(" + cond + " OR " + c.keys[0] + " IS NULL)"
+	}
+	return cond
+}
+
+// write writes the rows of a window, as FROM takes them; the last of their base
+// values, NULL where there are no more such rows; and the bound of their totals.
+func (c *candidates) write(w *window, i int) (rows, last, bound string) {
+	n, conds := literal(windowRows), c.rest
+	if w.first != nil {
+		n = sum(w.first.rows, n)
+		conds = append(conds[:len(conds):len(conds)], c.near...)
+	}
+	if w.edge != "" {
+		conds = append(conds[:len(conds):len(conds)], w.edge)
+	}
+	if c.d.Traits().AnyType {
+		conds = append(conds[:len(conds):len(conds)], c.base(w.column)+" < ''")
+	}
+	number := formatUint(uint64(i))
+	limit := c.tp.mark(n)
+	rows = c.shared("slotsql_w"+number,
+		c.from(c.keyList()+", "+c.base(w.column)+" AS slotsql_v", conds)+" ORDER BY "+c.base(w.column)+w.direction()+" LIMIT "+limit)
+	last = c.value("slotsql_m"+number, "SELECT "+c.least(w, limit)+" AS slotsql_v FROM "+rows+" AS slotsql_w")
+	bound = w.bound
+	if w.first != nil {
+		met := c.shared("slotsql_x"+number, c.met(w))
+		bound = c.value("slotsql_l"+number, "SELECT "+c.least(w, c.tp.mark(w.first.rows))+" AS slotsql_v FROM "+met+" AS slotsql_x")
+	}
+	return rows, last, bound
+}
+
+func (w *window) direction() string {
+	if w.down {
+		return " DESC"
+	}
+	return ""
+}
+
+// least writes the last value of that many rows, NULL if there are fewer.
+func (c *candidates) least(w *window, rows string) string {
+	last := "MAX"
+	if w.down {
+		last = "MIN"
+	}
+	return "CASE WHEN COUNT(*) = " + rows + " THEN " + last + "(slotsql_v) END"
+}
+
+// met writes the first rows, by base value, that meet the block's conditions by
+// base value and by total, with their totals.
+func (c *candidates) met(w *window) string {
+	conds := c.near
+	if q := c.q.Where; q != nil {
+		conds = append(conds[:len(conds):len(conds)], "("+c.tp.mark(c.src.cutEdited(q.Span, c.edits))+")")
+	}
+	if w.edge != "" {
+		conds = append(conds[:len(conds):len(conds)], w.edge)
+	}
+	total := c.d.Total(c.b.table, c.qualifier(c.b), w.column.Name, true)
+	return c.from(c.keyList()+", "+total+" AS slotsql_v", conds) + " ORDER BY " + c.base(w.column) + w.direction() +
+		" LIMIT " + c.tp.mark(w.first.rows)
+}
+
+// cold writes the first rows without slots, in the block's order, if there may be
+// any outside of W.
+func (c *candidates) cold(w *window, last, bound string) string {
+	conds := []string{bound + " " + turned[w.op] + " " + last}
+	if q := c.q.Where; q != nil {
+		conds = append(conds, "("+c.tp.mark(c.src.cut(q.Span))+")")
+	}
+	if w.edge != "" {
+		conds = append(conds, w.edge)
+	}
+	// A scalar subquery is evaluated row by row in the index's order, and
+	// stops with the limit; an anti-join would read the whole table.
+	conds = append(conds, "(SELECT 1 FROM "+c.slots(c.b.table.Counter.Counters)+" WHERE "+c.sameKey()+" LIMIT 1) IS NULL")
+	first := c.from(c.keyList(), conds) + " ORDER BY " + w.first.order + " LIMIT " + c.tp.mark(w.first.rows)
+	return "SELECT " + c.keyNames() + " FROM (" + first + ") AS slotsql_n"
+}
+
+// far writes the rows whose sums carry them over a bound.
+func (c *candidates) far(some, conds []string) string {
+	var used, list, group []string
+	for i := range c.windows {
+		if name := c.windows[i].column.Name; !contains(used, name) {
+			used = append(used, name)
+		}
+	}
+	for i, k := range c.b.table.Counter.Key {
+		group = append(group, "slotsql_g."+c.d.Quote(k))
+		list = append(list, group[i]+" AS "+keyName(i))
+	}
+	return "SELECT " + strings.Join(list, ", ") + " FROM " + c.slots(used) + " WHERE " + strings.Join(some, " OR ") +
+		" GROUP BY " + strings.Join(group, ", ") + " HAVING " + strings.Join(conds, " OR ")
+}
+
+// notNumbers writes the rows whose base value is no number, where a column takes
+// values of any type: what is said of sums does not hold for them.
+func (c *candidates) notNumbers() []string {
+	if !c.d.Traits().AnyType {
+		return nil
+	}
+	var out, seen []string
+	for i := range c.windows {
+		if col := c.windows[i].column; !contains(seen, col.Name) {
+			seen = append(seen, col.Name)
+			out = append(out, c.from(c.keyList(), []string{c.base(col) + " >= ''"}))
+		}
+	}
+	return out
+}
+
+// from writes a query of the source's table alone.
+func (c *candidates) from(list string, conds []string) string {
+	out := "SELECT " + list + " FROM " + c.baseRef(c.b.table, c.b)
+	if len(conds) > 0 {
+		out += " WHERE " + strings.Join(conds, " AND ")
+	}
+	return out
+}
+
+func (c *candidates) slots(counters []string) string {
+	return SlotSource(c.d, c.b.table, counters...) + " AS slotsql_g"
+}
+
+// sameKey is the condition that a slot is one of the source's row.
+func (c *candidates) sameKey() string {
+	var out []string
+	for i, k := range c.b.table.Counter.Key {
+		out = append(out, "slotsql_g."+c.d.Quote(k)+" = "+c.keys[i])
+	}
+	return strings.Join(out, " AND ")
+}
+
+// keyList writes the key columns under the names that keyNames lists.
+func (c *candidates) keyList() string {
+	var out []string
+	for i, k := range c.keys {
+		out = append(out, k+" AS "+keyName(i))
+	}
+	return strings.Join(out, ", ")
+}
+
+func (c *candidates) keyNames() string {
+	var out []string
+	for i := range c.keys {
+		out = append(out, keyName(i))
+	}
+	return strings.Join(out, ", ")
+}
+
+// shared returns what FROM names a query by: a WITH query where the engine reads
+// such a one once, however often it is named.
+func (c *candidates) shared(name, query string) string {
+	if !c.d.Traits().SharedWith {
+		return "(" + query + ")"
+	}
+	sql := name + " AS MATERIALIZED (" + query + ")"
+	if !strings.Contains(strings.Join(c.with, ","), name+" AS ") {
+		c.with = append(c.with, sql)
+	}
+	return name
+}
+
+// value is shared for a query of one value.
+func (c *candidates) value(name, query string) string {
+	if from := c.shared(name, query); from == name {
+		return "(SELECT slotsql_v FROM " + name + ")"
+	}
+	return "(" + query + ")"
+}
+
+func (c *candidates) inWith(sql string) string {
+	if len(c.with) == 0 {
+		return sql
+	}
+	return "WITH " + strings.Join(c.with, ", ") + " " + sql
+}

@@ -1,0 +1,294 @@
+package rewrite
+
+import (
+	"sort"
+	"strings"
+)
+
+// This file finds blocks that want the first rows by a counter.
+
+// firsts adds the windows of ORDER BY counter LIMIT n, and of MIN and MAX.
+func (c *candidates) firsts() {
+	q := c.q
+	if !c.lone || q.Distinct || len(q.DistinctOn) > 0 || len(q.GroupBy) > 0 || q.Having != nil || len(q.Windows) > 0 || len(q.Items) == 0 ||
+		c.windowed() || q.Table || !c.judged() || !c.steadyItems() {
+		return
+	}
+	var ok bool
+	if c.tail, ok = c.behindFrom(); !ok {
+		return
+	}
+	if !c.aggregated() {
+		c.ordered()
+	} else if len(q.OrderBy) == 0 && len(q.Limit) == 0 {
+		c.extremes()
+	}
+}
+
+// judged reports whether WHERE may be written again in queries of the source
+// alone, by totals as by base values.
+func (c *candidates) judged() bool {
+	if c.q.Where == nil {
+		return true
+	}
+	for _, e := range conjuncts(c.q.Where, nil) {
+		if c.unsteady(c.sc, e) != "" || !c.own(e) || c.edited(e.Span) && hasQuery(e) {
+			return false
+		}
+	}
+	return true
+}
+
+func hasQuery(e *Expr) bool {
+	found := false
+	e.Walk(func(x *Expr) bool {
+		found = found || x.Kind == Subquery
+		return !found
+	})
+	return found
+}
+
+// steadyItems reports whether each row of the source is one of the result: what a
+// function returns may be no row, or several.
+func (c *candidates) steadyItems() bool {
+	for _, it := range c.q.Items {
+		if it.Expr != nil && it.Expr.Kind != Star && c.unsteady(c.sc, it.Expr) != "" {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *candidates) aggregated() bool {
+	found := false
+	look := func(x *Expr) bool {
+		found = found || x.Aggregate
+		return !found
+	}
+	for _, it := range c.q.Items {
+		it.Expr.Walk(look)
+	}
+	for _, e := range c.q.OrderBy {
+		e.Walk(look)
+	}
+	return found
+}
+
+// extremes adds the windows of a block that asks for nothing but MIN and MAX of
+// counters.
+func (c *candidates) extremes() {
+	var found []window
+	ok := true
+	for _, it := range c.q.Items {
+		it.Expr.Walk(func(e *Expr) bool {
+			switch {
+			case e.Kind == Call && (e.Op == "min" || e.Op == "max") && len(e.Args) == 1 && c.counter(e.Args[0]) != nil && c.src.bareCall(e):
+				found = append(found, c.firstWindow(c.counter(e.Args[0]), e.Op == "max", literal("1"), ""))
+				return false
+			case e.Aggregate || e.Kind == ColumnRef || e.Kind == Star || e.Kind == Subquery:
+				ok = false
+			}
+			return ok
+		})
+	}
+	if ok {
+		c.windows = append(c.windows, found...)
+	}
+}
+
+// firstWindow is the window of the first rows by a counter; order is by its base
+// value alone if it is "".
+func (c *candidates) firstWindow(col *Column, down bool, rows fragment, order string) window {
+	w := window{column: col, down: down, op: "<=", first: &firstRows{rows, order}}
+	if down {
+		w.op = ">="
+	}
+	if order == "" {
+		w.first.order = c.base(col) + w.direction()
+	}
+	if col.Nullable {
+		w.edge = c.base(col) + " IS NOT NULL"
+	}
+	return w
+}
+
+// ordered adds the window of the first rows of ORDER BY.
+func (c *candidates) ordered() {
+	q := c.q
+	if len(q.OrderBy) == 0 || len(q.Limit) == 0 || c.src.hasWord("SQL_CALC_FOUND_ROWS") {
+		return
+	}
+	var col *Column
+	var down bool
+	var order []string
+	for i, e := range q.OrderBy {
+		x := c.meaning(e)
+		tail, ok := c.direction(e)
+		if x == nil || !ok {
+			return
+		}
+		sql := c.tp.mark(c.src.cut(x.Span))
+		t, err := c.resolve(c.sc, x.Name)
+		switch {
+		case err != nil || !c.ownColumn(x.Name):
+			return
+		case t != nil && t.column != nil:
+			sql = c.base(t.column)
+		}
+		if i == 0 {
+			if col = c.counter(x); col == nil || col.Nullable {
+				return
+			}
+			down = strings.HasPrefix(tail, "DESC")
+		}
+		if tail != "" {
+			sql += " " + tail
+		}
+		order = append(order, sql)
+	}
+	if rows, ok := c.limit(); ok {
+		c.windows = append(c.windows, c.firstWindow(col, down, rows, strings.Join(order, ", ")))
+	}
+}
+
+// meaning returns the column that an ORDER BY entry means: itself, or the bare
+// column of the select list that its name stands for.
+func (c *candidates) meaning(e *Expr) *Expr {
+	if e.Kind != ColumnRef {
+		return nil
+	}
+	if len(e.Name) > 1 {
+		return e
+	}
+	c.work += len(c.q.Items)
+	for _, it := range c.q.Items {
+		if c.work > maxWork {
+			return nil
+		}
+		if it.Expr == nil || it.Expr.Kind == Star {
+			continue
+		}
+		x := unwrapped(it.Expr)
+		name := it.Alias
+		if name == nil && x.Kind == ColumnRef {
+			name = &x.Name[len(x.Name)-1]
+		}
+		if name != nil && c.sameLabel(e.Name[0], *name) {
+			if x.Kind != ColumnRef {
+				return nil
+			}
+			return x
+		}
+	}
+	return e
+}
+
+// direction returns what follows an ORDER BY entry up to the comma or the end of
+// the clause.
+func (c *candidates) direction(e *Expr) (string, bool) {
+	var words []string
+	for i := c.src.tokenAt(e.End); i < len(c.src.tokens); i++ {
+		w := strings.ToUpper(c.src.sql[c.src.tokens[i].Start:c.src.tokens[i].End])
+		switch w {
+		case "ASC", "DESC", "NULLS", "FIRST", "LAST":
+			words = append(words, w)
+		case ",", "LIMIT", "OFFSET":
+			return strings.Join(words, " "), true
+		default:
+			return "", false
+		}
+	}
+	return "", false
+}
+
+// limit reads LIMIT n, LIMIT m, n and LIMIT n OFFSET m, the end of the block: how
+// many rows it looks at.
+func (c *candidates) limit() (fragment, bool) {
+	src := c.src
+	i := src.tokenAt(c.q.OrderBy[len(c.q.OrderBy)-1].End)
+	for i < len(src.tokens) && !src.is(i, "LIMIT") {
+		if src.is(i, ")") || src.is(i, "(") || src.is(i, "OFFSET") {
+			return fragment{}, false
+		}
+		i++
+	}
+	var numbers []fragment
+	for i++; i < len(src.tokens); i += 2 {
+		t := src.tokens[i]
+		if t.Kind != NumberTok && t.Kind != ParamTok {
+			return fragment{}, false
+		}
+		f := src.cut(t.Span)
+		if len(f.args) == 0 && addDecimal(f.parts[0], "0") == "" {
+			return fragment{}, false
+		}
+		numbers = append(numbers, f)
+		if i+1 == len(src.tokens) || src.is(i+1, ")") || src.is(i+1, ";") {
+			break
+		}
+		if len(numbers) == 2 || !src.is(i+1, ",") && !src.is(i+1, "OFFSET") {
+			return fragment{}, false
+		}
+	}
+	switch len(numbers) {
+	case 1:
+		return numbers[0], true
+	case 2:
+		return sum(numbers[0], numbers[1]), true
+	}
+	return fragment{}, false
+}
+
+// behindFrom returns the end of the block's FROM clause, if nothing but the table's
+// name is there.
+func (c *candidates) behindFrom() (int, bool) {
+	src, i := c.src, c.src.tokenAt(c.q.Items[len(c.q.Items)-1].End)
+	if !src.is(i, "FROM") {
+		return 0, false
+	}
+	start := i + 1
+	for i = start; i < len(src.tokens); i++ {
+		t := src.tokens[i]
+		if src.is(i, ")") || src.is(i, ";") || t.Kind == Word && behindFroms[strings.ToUpper(src.sql[t.Start:t.End])] {
+			break
+		}
+		if t.Kind == Operator && !src.is(i, ".") || t.Kind == Word && !c.isName(t) {
+			return 0, false // an index hint, TABLESAMPLE, ...
+		}
+	}
+	if i == start {
+		return 0, false
+	}
+	return src.tokens[i-1].End, true
+}
+
+// behindFroms are the words that may follow a FROM clause.
+var behindFroms = Names("WHERE ORDER LIMIT UNION INTERSECT EXCEPT")
+
+// isName reports whether a word is part of the source's own name: schema, table,
+// AS, alias.
+func (c *candidates) isName(t Token) bool {
+	w := c.src.sql[t.Start:t.End]
+	if strings.EqualFold(w, "AS") {
+		return true
+	}
+	for _, n := range c.b.source.Name {
+		if strings.EqualFold(w, n.Name) {
+			return true
+		}
+	}
+	return c.b.source.Alias != nil && strings.EqualFold(w, c.b.source.Alias.Name)
+}
+
+// tokenAt returns the first token that starts at or behind a place.
+func (s *source) tokenAt(at int) int {
+	return sort.Search(len(s.tokens), func(i int) bool { return s.tokens[i].Start >= at })
+}
+
+// bareCall reports whether a call is its name and one argument, without DISTINCT,
+// FILTER or OVER.
+func (s *source) bareCall(e *Expr) bool {
+	a := e.Args[0]
+	i, j := s.tokenAt(e.Start), s.tokenAt(a.Start)
+	return j == i+2 && s.is(j-1, "(") && s.is(s.tokenAt(a.End), ")") && s.tokens[s.tokenAt(a.End)].End == e.End
+}

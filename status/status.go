@@ -1,0 +1,90 @@
+// Package status is a page that shows what slotsql does in this process, to be mounted
+// as net/http/pprof is:
+//
+//	mux.Handle("/debug/slotsql", status.Handler())
+//
+// It is a package of its own because of net/http: a program that does not import it does
+// not link that. Like pprof it asks for no password, so mount it where only operators
+// can reach it. The page shows statements without their values, and no values of
+// arguments.
+package status
+
+import (
+	"crypto/rand"
+	_ "embed"
+	"encoding/json"
+	"html/template"
+	"net/http"
+	"time"
+
+	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/internal/session"
+)
+
+// Connector is what one connector of this process does at the moment: its tables, with
+// their hot rows, and its leases.
+type Connector = session.LiveStats
+
+// Table is one configured table of a connector.
+type Table = session.LiveTable
+
+// Report is what the page shows.
+type Report struct {
+	At         time.Time                `json:"at"`
+	Connectors []Connector              `json:"connectors"`
+	Statements []slotsql.StatementStats `json:"statements"`
+	RollUps    []slotsql.RollUpStats    `json:"rollups"`
+	Shadows    []slotsql.ShadowStats    `json:"shadows"`
+}
+
+// Read returns what slotsql has done in this process so far. It asks no database.
+func Read() Report {
+	return Report{
+		At: time.Now(), Connectors: session.Live(),
+		Statements: slotsql.Stats(), RollUps: slotsql.RollUps(), Shadows: slotsql.Shadows(),
+	}
+}
+
+// Handler returns the page. With the query ?format=json it returns a [Report] as JSON,
+// which is what the page itself fetches every two seconds while it is visible.
+func Handler() http.Handler { return http.HandlerFunc(serve) }
+
+var (
+	//go:embed page.html
+	pageText string
+	//go:embed page.css
+	pageStyle string
+	//go:embed page.js
+	pageScript string
+
+	page = template.Must(template.New("page").Parse(pageText))
+)
+
+func serve(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		h.Set("Allow", "GET, HEAD")
+		http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
+		return
+	}
+	report := Read()
+	if r.URL.Query().Get("format") == "json" {
+		h.Set("Content-Type", "application/json")
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		_ = e.Encode(report) // the client has gone
+		return
+	}
+	nonce := rand.Text()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy",
+		"default-src 'none'; connect-src 'self'; style-src 'nonce-"+nonce+"'; script-src 'nonce-"+nonce+"'; base-uri 'none'; frame-ancestors 'self'")
+	_ = page.Execute(w, struct {
+		Nonce  string
+		Style  template.CSS
+		Script template.JS
+		Report Report
+	}{nonce, template.CSS(pageStyle), template.JS(pageScript), report})
+}
