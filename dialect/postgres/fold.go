@@ -110,6 +110,8 @@ func (d *Dialect) Fold(t *rewrite.Table, scope rewrite.Scope) []string {
 		some = []string{"slotsql_t." + quote(t.Counter.Counters[0]) + " IS NOT NULL"}
 	}
 	moves := "(" + strings.Join(some, " OR ") + ")"
+	touches := "(" + strings.Join(append(some, "slotsql_t.slotsql_apart"), " OR ") + ")"
+	columns, sums = append(columns, apart(t, slotAlias)+" AS slotsql_apart"), append(sums, "pg_catalog.bool_or(slotsql_apart) AS slotsql_apart")
 	whole := ""
 	if w := t.Counter.SlotTable.Whole(slotTable(t), ""); w != "" {
 		whole = "slotsql_n AS (SELECT " + w + "), "
@@ -119,7 +121,7 @@ func (d *Dialect) Fold(t *rewrite.Table, scope rewrite.Scope) []string {
 		returned = keyList(t, baseAlias+".") + ", " + returned
 	}
 	update := fmt.Sprintf("UPDATE %s AS %s SET %s FROM slotsql_t, slotsql_o WHERE %s AND %s RETURNING %s",
-		qualified(t.Schema, t.Name), baseAlias, strings.Join(set, ", "), matched(t), moves, returned)
+		qualified(t.Schema, t.Name), baseAlias, strings.Join(set, ", "), matched(t), touches, returned)
 	if t.Triggers.UpdateRule {
 		update = unchanged(t)
 	}
@@ -132,7 +134,7 @@ func (d *Dialect) Fold(t *rewrite.Table, scope rewrite.Scope) []string {
 			strings.Join(columns, ", "),
 			strings.Join(sums, ", "),
 			group,
-			before(t, moves),
+			before(t, touches),
 			update,
 			moved(t, moves),
 		),

@@ -145,13 +145,13 @@ func TestUnrelatedDDLReadsNothing(t *testing.T) {
 }
 
 // hurried runs increments whose deadlines all pass while facts are read.
-func hurried(t *testing.T, db *sql.DB) {
+func hurried(t *testing.T, db *sql.DB, deadline time.Duration) {
 	t.Helper()
 	done := make(chan error)
 	const callers = 5
 	for range callers {
 		go func() {
-			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			ctx, cancel := context.WithTimeout(t.Context(), deadline)
 			defer cancel()
 			_, err := db.ExecContext(ctx, increment)
 			done <- err
@@ -164,6 +164,17 @@ func hurried(t *testing.T, db *sql.DB) {
 	}
 }
 
+// untilRead is hurried until facts are being read, and once more then.
+func untilRead(t *testing.T, db *sql.DB, r *recorder) {
+	t.Helper()
+	deadline := 50 * time.Millisecond // enough to open a connection, unless the machine is slow
+	for readings := 0; readings == 0; _, readings = r.asked() {
+		hurried(t, db, deadline)
+		deadline *= 2
+	}
+	hurried(t, db, deadline)
+}
+
 // Callers whose deadlines pass while a first connection reads the facts do not undo
 // its work: the next one has them.
 func TestFirstReadingOutlivesItsCaller(t *testing.T) {
@@ -172,11 +183,7 @@ func TestFirstReadingOutlivesItsCaller(t *testing.T) {
 		r := parent(t, p)
 		db := open(t, p, r, counters)
 		release := r.holdColumns()
-		for _, readings := r.asked(); readings == 0; { // until one has come so far
-			hurried(t, db)
-			_, readings = r.asked()
-		}
-		hurried(t, db)
+		untilRead(t, db, r)
 		release()
 		exec(t, db, increment)
 		if _, readings := r.asked(); readings != 0 {
@@ -197,10 +204,7 @@ func TestLaterReadingOutlivesItsCaller(t *testing.T) {
 		exec(t, db, increment, "ALTER TABLE c0 ADD COLUMN y INTEGER")
 		release := r.holdColumns()
 		r.asked()
-		for readings := 0; readings == 0; _, readings = r.asked() {
-			hurried(t, db)
-		}
-		hurried(t, db)
+		untilRead(t, db, r)
 		release()
 		exec(t, db, increment)
 		if _, readings := r.asked(); readings != 0 {

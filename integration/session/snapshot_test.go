@@ -113,3 +113,48 @@ func TestWitnessDoesNotHang(t *testing.T) {
 		}
 	})
 }
+
+// Additions that cancel each other out are changes of the row like any others, also when their
+// slot row has been deleted since, by a roll-up or by a drain: a transaction whose snapshot is older
+// than they are must not change the row.
+func TestSumOfZeroSinceSnapshot(t *testing.T) {
+	p := newPair(t, "postgres", "")
+	execAll(t, p.Wrapped, work[0])
+	db := withSlots(t, p, 1)
+	tidy := []struct {
+		name string
+		how  func(id int)
+	}{
+		{"left", func(int) {}},
+		{"rolled up", func(int) {
+			if _, err := slotsql.RollUp(t.Context(), twin.Connector(t, p), slotsql.RollUpOptions{Idle: 1}); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		{"drained", func(id int) { execAll(t, db, fmt.Sprintf("SELECT views FROM posts WHERE id = %d FOR UPDATE", id)) }},
+		{"drained whole", func(int) { execAll(t, db, "UPDATE posts SET views = views * 1 WHERE title = 'none'") }},
+	}
+	id := 100
+	for _, level := range []sql.IsolationLevel{sql.LevelRepeatableRead, sql.LevelSerializable} {
+		for _, tidied := range tidy {
+			for _, change := range []string{"SELECT views FROM posts WHERE id = %d FOR UPDATE", "UPDATE posts SET views = 5 WHERE id = %d", "UPDATE posts SET views = views + 1 WHERE id = %d", "DELETE FROM posts WHERE id = %d"} {
+				id++
+				execAll(t, p.Under, fmt.Sprintf("INSERT INTO posts (id, title, views) VALUES (%d, 'one', 3)", id))
+				of, slots := fmt.Sprintf(" WHERE id = %d", id), fmt.Sprintf("SELECT COUNT(*) FROM posts_slots WHERE id = %d", id)
+				tx := twin.Snapshot(t, db, level, "posts")
+				execAll(t, db, "UPDATE posts SET views = views + 2"+of, "UPDATE posts SET views = views - 2"+of)
+				if got := twin.Rows(t, p.Under, slots); got != "1" {
+					t.Fatalf("%s slot rows, want 1", got)
+				}
+				tidied.how(id)
+				if got := twin.Rows(t, p.Under, slots); (got == "1") != (tidied.name == "left") {
+					t.Fatalf("%s: %s slot rows", tidied.name, got)
+				}
+				if err := run(tx, fmt.Sprintf(change, id)); twin.Class(err) != "PostgreSQL 40001" {
+					t.Errorf("%s, %s, %s: %v (%s), want 40001", level, tidied.name, change, err, twin.Class(err))
+				}
+				_ = tx.Rollback()
+			}
+		}
+	}
+}
