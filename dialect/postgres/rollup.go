@@ -65,7 +65,7 @@ func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.Roll
 		Orphans:   w.find(w.orphan()),
 		Pick:      w.Step(w.pick),
 		Move:      []dialect.Step{w.Step(w.move)},
-		Sweep:     []dialect.Step{w.Step(w.sweep), w.Step(w.touch)},
+		Sweep:     []dialect.Step{w.Step(w.sweep)},
 		Reclaim: []dialect.Step{
 			w.Step(func() string {
 				return w.whole() + "SELECT 1 FROM " + slotTable(t) + " AS " + slotAlias + w.one() + " FOR UPDATE"
@@ -298,29 +298,28 @@ func (w *rollUp) move() string {
 }
 
 // sweep deletes the very versions that it has locked and found empty: one that
-// has become a newer one since the snapshot is not met.
+// has become a newer one since the snapshot is not met. Where additions have cancelled each
+// other out it touches the base row, too (touch.go).
 func (w *rollUp) sweep() string {
-	return w.whole() + "DELETE FROM " + slotTable(w.Table) + " AS slotsql_d USING (SELECT " + slotAlias + ".ctid AS slotsql_c FROM " +
-		slotTable(w.Table) + " AS " + slotAlias + " WHERE " + w.within(true) + " AND NOT " + w.full(slotAlias) +
-		" AND NOT " + apart(w.Table, slotAlias) +
-		" FOR UPDATE SKIP LOCKED) AS slotsql_l WHERE slotsql_d.ctid = slotsql_l.slotsql_c" + " AND NOT " + w.full("slotsql_d")
-}
-
-// touch deletes those whose additions have cancelled each other out (touch.go).
-func (w *rollUp) touch() string {
 	t := w.Table
 	list, both := []string{slotAlias + ".ctid AS slotsql_c"}, "TRUE"
 	for _, k := range t.Counter.Key {
 		list = append(list, baseAlias+"."+quote(k))
 	}
 	if len(t.Counter.Key) > 0 {
-		both = keyEquals(t, baseAlias, "slotsql_l")
+		both = keyEquals(t, baseAlias, "slotsql_a")
 	}
-	c := quote(t.Counter.Counters[0])
-	return "WITH slotsql_l AS MATERIALIZED (SELECT " + strings.Join(list, ", ") + " FROM " + slotTable(t) + " AS " + slotAlias + " JOIN " +
-		qualified(t.Schema, t.Name) + " AS " + baseAlias + " ON " + w.on(slotAlias) + " WHERE " + w.within(true) + w.single() + " AND NOT " +
-		w.full(slotAlias) + " AND " + apart(t, slotAlias) + " FOR NO KEY UPDATE OF " + baseAlias + " SKIP LOCKED FOR UPDATE OF " + slotAlias +
-		" SKIP LOCKED), slotsql_u AS (UPDATE " + qualified(t.Schema, t.Name) + " AS " + baseAlias + " SET " + c + " = " + baseAlias + "." + c +
-		" FROM slotsql_l WHERE " + both + ") DELETE FROM " + slotTable(t) + " AS slotsql_d USING slotsql_l WHERE slotsql_d.ctid = slotsql_l.slotsql_c" +
-		" AND NOT " + w.full("slotsql_d")
+	base := qualified(t.Schema, t.Name) + " AS " + baseAlias
+	empty := " WHERE " + w.within(true) + " AND NOT " + w.full(slotAlias)
+	c, with := quote(t.Counter.Counters[0]), "WITH "
+	if whole := w.whole(); whole != "" {
+		with = strings.TrimSuffix(whole, " ") + ", "
+	}
+	return with + "slotsql_a AS MATERIALIZED (SELECT " + strings.Join(list, ", ") + " FROM " + slotTable(t) + " AS " + slotAlias + " JOIN " + base + " ON " +
+		w.on(slotAlias) + empty + w.single() + " AND " + apart(t, slotAlias) + " FOR NO KEY UPDATE OF " + baseAlias + " SKIP LOCKED FOR UPDATE OF " +
+		slotAlias + " SKIP LOCKED), slotsql_l AS MATERIALIZED (SELECT " + slotAlias + ".ctid AS slotsql_c FROM " + slotTable(t) + " AS " + slotAlias +
+		empty + " AND NOT " + apart(t, slotAlias) + " FOR UPDATE SKIP LOCKED), slotsql_u AS (UPDATE " + base + " SET " + c + " = " + baseAlias + "." + c +
+		" FROM slotsql_a WHERE " + both + ") DELETE FROM " + slotTable(t) +
+		" AS slotsql_d USING (SELECT slotsql_c FROM slotsql_a UNION ALL SELECT slotsql_c FROM slotsql_l) AS slotsql_e" +
+		" WHERE slotsql_d.ctid = slotsql_e.slotsql_c AND NOT " + w.full("slotsql_d")
 }

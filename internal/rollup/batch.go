@@ -120,11 +120,9 @@ func (w *Worker) work(ctx context.Context, statements dialect.RollUp, job Job, v
 			steps = statements.Reclaim
 		}
 		for _, s := range steps {
-			deleted, err := w.exec(ctx, s, values)
-			if err != nil {
+			if n.done, err = w.exec(ctx, s, values); err != nil {
 				return n, err
 			}
-			n.done += deleted
 		}
 		return n, nil
 	}
