@@ -309,17 +309,18 @@ func (w *rollUp) sweep() string {
 	if len(t.Counter.Key) > 0 {
 		both = keyEquals(t, baseAlias, "slotsql_a")
 	}
-	base := qualified(t.Schema, t.Name) + " AS " + baseAlias
+	base, slots := qualified(t.Schema, t.Name)+" AS "+baseAlias, slotTable(t)+" AS "+slotAlias
 	empty := " WHERE " + w.within(true) + " AND NOT " + w.full(slotAlias)
 	c, with := quote(t.Counter.Counters[0]), "WITH "
 	if whole := w.whole(); whole != "" {
 		with = strings.TrimSuffix(whole, " ") + ", "
 	}
-	return with + "slotsql_a AS MATERIALIZED (SELECT " + strings.Join(list, ", ") + " FROM " + slotTable(t) + " AS " + slotAlias + " JOIN " + base + " ON " +
-		w.on(slotAlias) + empty + w.single() + " AND " + apart(t, slotAlias) + " FOR NO KEY UPDATE OF " + baseAlias + " SKIP LOCKED FOR UPDATE OF " +
-		slotAlias + " SKIP LOCKED), slotsql_l AS MATERIALIZED (SELECT " + slotAlias + ".ctid AS slotsql_c FROM " + slotTable(t) + " AS " + slotAlias +
-		empty + " AND NOT " + apart(t, slotAlias) + " FOR UPDATE SKIP LOCKED), slotsql_u AS (UPDATE " + base + " SET " + c + " = " + baseAlias + "." + c +
-		" FROM slotsql_a WHERE " + both + ") DELETE FROM " + slotTable(t) +
-		" AS slotsql_d USING (SELECT slotsql_c FROM slotsql_a UNION ALL SELECT slotsql_c FROM slotsql_l) AS slotsql_e" +
-		" WHERE slotsql_d.ctid = slotsql_e.slotsql_c AND NOT " + w.full("slotsql_d")
+	return with + "slotsql_a AS MATERIALIZED (SELECT " + strings.Join(list, ", ") + " FROM " + slots + " JOIN " + base +
+		" ON " + w.on(slotAlias) + empty + w.single() + " AND " + apart(t, slotAlias) +
+		" FOR NO KEY UPDATE OF " + baseAlias + " SKIP LOCKED FOR UPDATE OF " + slotAlias + " SKIP LOCKED), " +
+		"slotsql_l AS MATERIALIZED (SELECT " + slotAlias + ".ctid AS slotsql_c FROM " + slots + empty + " AND NOT " + apart(t, slotAlias) +
+		" FOR UPDATE SKIP LOCKED), " +
+		"slotsql_u AS (UPDATE " + base + " SET " + c + " = " + baseAlias + "." + c + " FROM slotsql_a WHERE " + both + ") " +
+		"DELETE FROM " + slotTable(t) + " AS slotsql_d" +
+		" USING (SELECT slotsql_c FROM slotsql_a UNION ALL SELECT slotsql_c FROM slotsql_l) AS slotsql_e WHERE slotsql_d.ctid = slotsql_e.slotsql_c AND NOT " + w.full("slotsql_d")
 }
