@@ -13,10 +13,9 @@ import "strconv"
 // run: a guarded decrement of a counter with min may then take from a slot.
 type PortionDialect interface {
 	// Take writes the statement that subtracts Amount from the one slot row if that holds
-	// at least Need. Certain reports whether it also affects no row where the base value is
-	// below Floor at that moment: else that is to be asked when the slot row is changed,
-	// and so locked. An empty text means that there is no such statement.
-	Take(t *Table, in PortionSQL) (text string, certain bool)
+	// at least Need. It says nothing about the base value, which is to be asked for when the slot
+	// row is changed, and so locked. An empty text means that there is no such statement.
+	Take(t *Table, in PortionSQL) string
 	// Value writes a query for the server that the session is on and the counter's base
 	// value; with lock one that locks the base row as an UPDATE of it does.
 	Value(t *Table, in PortionSQL, lock bool) string
@@ -60,9 +59,8 @@ type Portion struct {
 	// Most is how large a portion may be, for the slot to stay in its range.
 	Most int64
 
-	Take    Bound
-	Certain bool // as Take of PortionDialect
-	// Value reads the base value, where Take is not certain.
+	Take Bound
+	// Value reads the base value.
 	Value KeyValue
 	// LockValue, Less and Give move a portion from the base row to the slot: they lock the
 	// row and read its value, subtract from it, and add to the slot.
@@ -247,15 +245,13 @@ func (g *grouper) portionSQL(d PortionDialect, out *Portion, rows *rowset) {
 		equal = append(equal, f)
 	}
 	in.Where = tp.mark(join(equal, " AND "))
-	var take string
-	if take, out.Certain = d.Take(g.real, in); take == "" {
+	take := d.Take(g.real, in)
+	if take == "" {
 		return
 	}
 	out.Take = tp.expand(g.d, take)
-	if !out.Certain {
-		f := tp.pieces(d.Value(g.real, in, false))
-		out.Value = KeyValue{f.parts, f.args}
-	}
+	f := tp.pieces(d.Value(g.real, in, false))
+	out.Value = KeyValue{f.parts, f.args}
 	out.LockValue = tp.expand(g.d, d.Value(g.real, in, true))
 	out.Less = tp.expand(g.d, "UPDATE "+ref+" SET "+c+" = "+c+" - "+number(PortionSize)+" WHERE "+in.Where)
 	out.Give = tp.expand(g.d, g.d.Increment(g.real, IncrementSQL{Ref: ref, Qualifier: g.qualifier(b), Where: in.Where, Slot: in.Slot,

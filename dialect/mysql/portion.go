@@ -15,13 +15,13 @@ var (
 // Take writes the update of one slot row. It cannot look at the base value: an UPDATE that
 // reads the base row locks it, and a query in the transaction would fix its snapshot. So it
 // affects no row on another server than the one that is to be asked for the value.
-func (d *Dialect) Take(t *rewrite.Table, in rewrite.PortionSQL) (text string, certain bool) {
+func (d *Dialect) Take(t *rewrite.Table, in rewrite.PortionSQL) string {
 	if d.StatementLog {
-		return "", false // which must not hold the name of a server
+		return "" // which must not hold the name of a server
 	}
 	c := quote(in.Column)
 	where := append(t.Counter.SlotRow(quote, in.Column, in.Key, in.Slot), c+" >= "+in.Need, here+" = "+in.Place)
-	return "UPDATE " + slotTable(t) + " SET " + c + " = " + c + " - " + in.Amount + " WHERE " + strings.Join(where, " AND "), false
+	return "UPDATE " + slotTable(t) + " SET " + c + " = " + c + " - " + in.Amount + " WHERE " + strings.Join(where, " AND ")
 }
 
 // Value implements rewrite.PortionDialect.

@@ -3,7 +3,6 @@ package session
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"math"
@@ -97,7 +96,7 @@ func (r *Run) term(t rewrite.Term) (int64, bool) {
 // base row.
 func (r *Run) execPortion(ctx context.Context) (driver.Result, error) {
 	p, c := r.Plan.Bounded.Portion, r.conn
-	if p == nil || !c.Shared.OpensAside || c.Cluster || c.Origin.RoleSet() || c.Origin.RoleUnknown() || !c.Ordinary() || c.snapshotBegun() {
+	if p == nil || !c.Shared.OpensAside || c.Cluster || c.Origin.RoleSet() || c.Origin.RoleUnknown() || !c.Ordinary() {
 		return nil, nil
 	}
 	var ok bool
@@ -105,11 +104,11 @@ func (r *Run) execPortion(ctx context.Context) (driver.Result, error) {
 		return nil, nil
 	}
 	row, keyed := r.rowOf(p.Table, r.Plan.Bounded.Key)
-	question := ""
-	if keyed && !p.Certain {
-		question, keyed = r.valueQuery(p)
-	}
 	if !keyed {
+		return nil, nil
+	}
+	question, ok := r.valueQuery(p)
+	if !ok {
 		return nil, nil
 	}
 	heat := row
@@ -123,42 +122,26 @@ func (r *Run) execPortion(ctx context.Context) (driver.Result, error) {
 	if err := r.Plan.habit.Await(ctx, &c.trials, row); err != nil {
 		return nil, err
 	}
-	if !p.Certain { // the slot row has to stay locked until the base value is known
-		if open, err := c.InTransaction(ctx); err != nil || !open {
-			return nil, err
-		}
+	// The slot row has to stay locked until the base value is known.
+	if open, err := c.InTransaction(ctx); err != nil || !open {
+		return nil, err
 	}
 	at, ok := r.portionAt(p, row)
 	if !ok {
 		return nil, nil
 	}
-	for range 2 {
-		if !r.stocked(ctx, p, at) {
-			return nil, ctx.Err()
-		}
-		res, n, err := r.own(ctx, &p.Take)
-		switch {
-		case err != nil:
-			return nil, err
-		case n > 0:
-			return r.taken(ctx, p, at, question, res)
-		}
-		c.Shared.portions.Lack(at)
-		if c.Shared.Traits.MissLocks {
-			return nil, nil // the place of the slot row may be locked by now
-		}
-		if held, err := c.atSnapshot(ctx); err != nil || held { // which takes none
-			c.Shared.portions.Rest(row)
-			return nil, err
-		}
+	if !r.stocked(ctx, p, at) {
+		return nil, ctx.Err()
 	}
-	return nil, nil
-}
-
-// snapshotBegun reports whether the transaction was begun at a level that holds it to a
-// snapshot, or is known to be held to one.
-func (c *Conn) snapshotBegun() bool {
-	return c.Engine.Snapshots != nil && (c.level == levelSnapshot || sql.IsolationLevel(c.begun) > sql.LevelReadCommitted)
+	res, n, err := r.own(ctx, &p.Take)
+	if err != nil {
+		return nil, err
+	}
+	if n == 0 {
+		c.Shared.portions.Lack(at)
+		return nil, nil
+	}
+	return r.taken(ctx, p, at, question, res)
 }
 
 // foldsPortions notes that a drain is about to fold what slots of its rows hold.
@@ -239,11 +222,9 @@ func (r *Run) taken(ctx context.Context, p *rewrite.Portion, at slots.SlotRow, q
 	s := r.conn.Shared
 	s.portions.Took(at, r.take.amount)
 	r.note(r.Plan.Bounded.Row, inSlot)
-	if !p.Certain {
-		if !r.baseHolds(ctx, question) {
-			s.portions.Rest(at.Row)
-			return nil, cmp.Or(r.putBack(context.WithoutCancel(ctx), p), ctx.Err())
-		}
+	if !r.baseHolds(ctx, question) {
+		s.portions.Rest(at.Row)
+		return nil, cmp.Or(r.putBack(context.WithoutCancel(ctx), p), ctx.Err())
 	}
 	r.Plan.tally.ranSlotted()
 	return &result{res, 1}, nil
