@@ -72,10 +72,18 @@ func testGolden(t *testing.T, c *golden.Case, dialect string) {
 		return
 	}
 	// As a program runs it: alone, prepared, in a transaction that it commits;
-	// a query also several times with one prepared statement.
-	for _, way := range []string{"alone", "prepared", "in a transaction", "prepared once"} {
-		if way != "alone" && several || way == "prepared once" && class != rewrite.Read {
-			break
+	// a query also several times with one prepared statement; and so in a process whose
+	// increments are adaptive.
+	cold := adaptively(t, p, c)
+	for _, way := range []string{"alone", "prepared", "in a transaction", "prepared once", "cold", "cold in a transaction"} {
+		switch {
+		case several && way != "alone" && way != "cold", way == "prepared once" && class != rewrite.Read:
+			continue
+		case strings.HasPrefix(way, "cold"):
+			if cold == nil {
+				continue
+			}
+			p = cold
 		}
 		on, end := outside(p)
 		ds = append(ds, incrementAll(t, on, p, catalog)...)
@@ -84,7 +92,7 @@ func testGolden(t *testing.T, c *golden.Case, dialect string) {
 		if way == "prepared once" {
 			st.Times = 3
 		}
-		if way == "in a transaction" {
+		if strings.HasSuffix(way, "in a transaction") {
 			on, end = inside(t, p)
 		}
 		plain, wrapped := on.run(t, st)
@@ -118,6 +126,33 @@ func testGolden(t *testing.T, c *golden.Case, dialect string) {
 	default:
 		t.Logf("%s: %v", s.SkipE2E, ds)
 	}
+}
+
+// adaptively is the pair with another process on either side, of which the wrapped one counts
+// cold rows on their base rows; nil where the case sets placement or has no slots.
+func adaptively(t *testing.T, p *twin.Pair, c *golden.Case) *twin.Pair {
+	t.Helper()
+	text := strings.Replace(c.Config(), golden.Placement, "placement: adaptive", 1)
+	if text == c.Config() {
+		return nil
+	}
+	config, err := slotsql.Parse([]byte(text), "slotsql.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := sql.OpenDB(twin.ConnectorWith(t, p, config))
+	t.Cleanup(func() { _ = db.Close() })
+	plain, err := sql.Open(map[string]string{"mysql": "mysql", "postgres": "pgx", "sqlite": "sqlite"}[p.Dialect], p.PlainDSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = plain.Close() })
+	if err := db.PingContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	own := *p
+	own.Plain, own.Wrapped = plain, db
+	return &own
 }
 
 // refused runs a statement on the wrapped side alone: the other one may block

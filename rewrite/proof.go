@@ -1,5 +1,7 @@
 package rewrite
 
+import "slices"
+
 // This file writes the form of a drain's statement that needs no drain, because it proves
 // that there is nothing to fold.
 
@@ -54,6 +56,9 @@ func (p *planning) proof(st *Statement, sc *scope, where *Expr, rows *rowset) *P
 	if sql.Refuted != "" && (t.Triggers.Update || st.Kind == KindDelete) {
 		return nil // triggers of a statement fire where it touches no row, too
 	}
+	if sql.Refuted == "" && slices.ContainsFunc(answered(st), p.namedByPlaceholder) {
+		return nil
+	}
 	out := &Proof{}
 	if sql.Refuted != "" {
 		out.SQL = p.src.apply([]edit{
@@ -85,6 +90,14 @@ func (p *planning) proving(tp *template, where *Expr, rows *rowset, holds string
 		asked = tp.mark(rows.where) + " AND CASE WHEN " + holds + " THEN (" + tp.mark(p.src.cut(where.Span)) + ") END"
 	}
 	return tp.expand(p.d, tp.mark(before)+asked+tp.mark(after))
+}
+
+// answered returns the items that a statement's result has.
+func answered(st *Statement) []Item {
+	if st.Kind == KindSelect {
+		return st.Select.Items
+	}
+	return st.Returning
 }
 
 // provable reports whether a statement that touches no row may run once more: all that

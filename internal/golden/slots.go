@@ -10,6 +10,9 @@ var (
 	setBy    = `(?m)^defaults:[ \t]*(?:\{[^}]*|(?:\n[ \t]+.*)*?\n[ \t]+)\b`
 )
 
+// Placement is what WithSlots adds of it.
+const Placement = "placement: connection"
+
 // WithSlots returns a configuration with slots: 64 and placement: connection among its
 // defaults, unless they say something else: by themselves engines with one writer have no
 // slots, and others count cold rows without, and the tests of what slots do are for all
