@@ -63,7 +63,7 @@ func (w *rollUp) pick() string {
 		list = append(list, fmt.Sprintf("slotsql_b.%s AS o%d", quote(c), i+1))
 		expected = append(expected, number(fmt.Sprintf("slotsql_l.o%d + SUM(slotsql_l.c%d) OVER (%s)", i+1, i+1, w.partition())))
 	}
-	locked := "SELECT " + strings.Join(list, ", ") + " FROM " + w.locked() + " AND " + w.full("slotsql_s") + w.most() +
+	locked := "SELECT " + strings.Join(list, ", ") + " FROM " + w.baseFirst() + w.most() +
 		" FOR UPDATE SKIP LOCKED"
 	single, one := "", ""
 	if len(t.Counter.Key) == 0 {
