@@ -48,6 +48,7 @@ type variant struct {
 	name, params string
 	prepared     bool
 	transaction  bool // each statement, with the increments before it
+	adaptive     bool // rows that nobody waits for are counted without slots
 }
 
 // variants of each dialect; without -full only the first runs.
@@ -59,6 +60,8 @@ var variants = map[string][]variant{
 		{name: "interpolateParams", params: "interpolateParams=true"},
 		{name: "clientFoundRows", params: "clientFoundRows=true"},
 		{name: "parseTime", params: "parseTime=true&interpolateParams=true&clientFoundRows=true"},
+		{name: "adaptive", adaptive: true},
+		{name: "adaptive, transaction", adaptive: true, transaction: true},
 	},
 	"postgres": {
 		{name: "default"},
@@ -66,11 +69,15 @@ var variants = map[string][]variant{
 		{name: "transaction", transaction: true},
 		{name: "exec", params: "default_query_exec_mode=exec"},
 		{name: "simple_protocol", params: "default_query_exec_mode=simple_protocol"},
+		{name: "adaptive", adaptive: true},
+		{name: "adaptive, transaction", adaptive: true, transaction: true},
 	},
 	"sqlite": {
 		{name: "default"},
 		{name: "prepared", prepared: true},
 		{name: "transaction", transaction: true},
+		{name: "adaptive", adaptive: true},
+		{name: "adaptive, transaction", adaptive: true, transaction: true},
 	},
 }
 
@@ -146,6 +153,9 @@ func testCorpus(t *testing.T, file string, open twin.Opener) {
 const mostErrors = 20
 
 func (a application) run(t *testing.T, v variant, open twin.Opener, config string, tables []counterTable) {
+	if v.adaptive {
+		config += "defaults: {placement: adaptive}\n"
+	}
 	p := twin.New(t, twin.Options{
 		Dialect: a.Dialect, Schema: slices.Concat(a.DDL, a.SeedRows), Config: config, Params: v.params, Open: open,
 	})
@@ -185,7 +195,7 @@ func (a application) run(t *testing.T, v variant, open twin.Opener, config strin
 		report(i, s, on.increment(t, p, tables))
 		plain, wrapped := run(on, s)
 		report(i, s, end(plain.Err == nil))
-		if i == 0 && open == nil {
+		if i == 0 && open == nil && !v.adaptive {
 			slotted(t, p, tables)
 		}
 		if plain.Err != nil {
