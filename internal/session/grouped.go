@@ -162,11 +162,8 @@ func (r *Run) groupArgs(b []byte, rows bool) ([]byte, bool) {
 // false where its arguments keep it out.
 func (r *Run) member(ctx context.Context, args []byte) (*slots.Member, []byte, bool) {
 	g := r.Plan.Group
-	n := len(g.Shares)
-	values := make([]int64, n+len(g.Guards))
-	m := &slots.Member{
-		Adds: values[:n:n], Demands: values[n:], Used: r.conn.led, Verdict: make(chan slots.Verdict, 1), Context: r.conn.Shared.traced(ctx),
-	}
+	m, demands := slots.NewMember(len(g.Shares), len(g.Guards))
+	m.Demands, m.Used, m.Context = demands, r.conn.led, r.conn.Shared.traced(ctx)
 	for _, a := range g.NotNumber {
 		if v, ok := r.value(a); !ok || isNumber(v.Value) {
 			return nil, nil, false

@@ -82,7 +82,7 @@ func (g *group) leadMany(ctx context.Context, b *slots.Batch) {
 	defer func() {
 		g.tell(told, g.members...)
 		g.members[0].Turn().End() // now that their callers may be back
-		g.members[0].Verdict <- g.own
+		g.members[0].Tell(g.own)
 	}()
 	r, form := g.run, g.run.Plan.Group
 	args := make([]driver.NamedValue, len(form.Many.Args))

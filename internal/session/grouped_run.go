@@ -39,7 +39,7 @@ func (g *group) lead(ctx context.Context) {
 			g.tell(slots.Verdict{Outcome: slots.OutcomeFailed, Err: errLeaderGone}, part...)
 		}
 		g.run.passOn(g.members[0].Turn()) // now that their callers may be back
-		g.members[0].Verdict <- g.own
+		g.members[0].Tell(g.own)
 	}()
 	for len(g.todo) > 0 {
 		parts := g.part(ctx, g.todo[0]) // those that have a verdict, or are returned
@@ -54,7 +54,7 @@ func (g *group) tell(v slots.Verdict, members ...*slots.Member) {
 			g.own = v
 			continue
 		}
-		m.Verdict <- v
+		m.Tell(v)
 	}
 }
 

@@ -27,9 +27,8 @@ func (r *Run) share(ctx context.Context) slots.Verdict {
 	if co == nil || len(r.call.options) > 0 || !r.conn.AsConnected() {
 		return own
 	}
-	n := len(co.Shares)
-	values := make([]int64, n+len(co.Key))
-	m := &slots.Member{Adds: values[:n:n], Key: values[n:], Used: r.conn.led, Context: r.conn.Shared.traced(ctx)}
+	m, key := slots.NewMember(len(co.Shares), len(co.Key))
+	m.Key, m.Used, m.Context = key, r.conn.led, r.conn.Shared.traced(ctx)
 	var ok bool
 	for i, s := range co.Shares {
 		if m.Adds[i], ok = r.adds(s); !ok {
@@ -38,16 +37,15 @@ func (r *Run) share(ctx context.Context) slots.Verdict {
 	}
 	seats := r.seats()
 	many := r.known(co, m, &seats)
-	key := slots.GroupKey{Node: r.conn.node.Number}
+	group := slots.GroupKey{Node: r.conn.node.Number}
 	if many {
-		key.SQL = co.Many.SQL
-	} else if key, ok = r.shareKey(co); !ok {
+		group.SQL = co.Many.SQL
+	} else if group, ok = r.shareKey(co); !ok {
 		return own
 	}
 	form := slots.Form{Shares: co.Shares, Many: many, Seats: seats}
-	m.Verdict = make(chan slots.Verdict, 1)
 	for range 3 {
-		v := slots.Verdict{Outcome: slots.OutcomeLead, Batch: r.conn.Shared.coalescer.Join(key, form, m)}
+		v := slots.Verdict{Outcome: slots.OutcomeLead, Batch: r.conn.Shared.coalescer.Join(group, form, m)}
 		for v.Outcome == slots.OutcomeLead {
 			if v.Batch == nil {
 				v = m.Wait(ctx)
@@ -137,7 +135,7 @@ func (r *Run) leadShared(ctx context.Context, m *slots.Member, b *slots.Batch, r
 	run = r.conn.Shared.traceGroup(m, b, run)
 	if ctx.Done() == nil {
 		run(ctx)
-		return (<-m.Verdict).ForLeader()
+		return m.Told().ForLeader()
 	}
 	// The statement is also the others', so it outlives this caller's context:
 	// it runs beside the caller, who may leave it behind: see detached.
@@ -197,7 +195,7 @@ func (r *Run) runShared(ctx context.Context, m *slots.Member, b *slots.Batch, p 
 		}
 		b.Deliver(v)
 		m.Group.Next() // now that their callers may be back
-		m.Verdict <- v
+		m.Tell(v)
 	}()
 	shared := *r
 	shared.with = b

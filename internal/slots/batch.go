@@ -134,7 +134,7 @@ func (b *Batch) abandon() {
 // Deliver gives every member but the leader its verdict.
 func (b *Batch) Deliver(v Verdict) {
 	for _, m := range b.Members[1:] {
-		m.Verdict <- v
+		m.Tell(v)
 	}
 }
 
@@ -184,7 +184,7 @@ func (g *Group) hand(b *Batch) bool {
 		return false
 	}
 	b.Members[0].state = stateLeading
-	b.Members[0].Verdict <- Verdict{Outcome: OutcomeLead, Batch: b}
+	b.Members[0].Tell(Verdict{Outcome: OutcomeLead, Batch: b})
 	return true
 }
 

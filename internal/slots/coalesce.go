@@ -90,7 +90,34 @@ type Member struct {
 	Context context.Context // its caller's, where groups are traced; else nil
 	state   memberState
 	batch   *Batch
-	Verdict chan Verdict // of capacity 1: the sender does not wait
+	verdict Verdict
+	told    chan struct{} // of capacity 1: who tells does not wait. One of Verdicts would be two allocations
+	room    [4]int64      // for the numbers of most members
+}
+
+// NewMember returns a member that adds so many numbers, and room for further ones.
+func NewMember(adds, further int) (m *Member, rest []int64) {
+	m = &Member{told: make(chan struct{}, 1)}
+	numbers := m.room[:]
+	if n := adds + further; n > len(numbers) {
+		numbers = make([]int64, n)
+	} else {
+		numbers = numbers[:n]
+	}
+	m.Adds = numbers[:adds:adds]
+	return m, numbers[adds:]
+}
+
+// Tell gives the member a verdict; it has none that it has not taken.
+func (m *Member) Tell(v Verdict) {
+	m.verdict = v
+	m.told <- struct{}{}
+}
+
+// Told waits for the verdict.
+func (m *Member) Told() Verdict {
+	<-m.told
+	return m.verdict
 }
 
 // memberState is how far a member has come.
@@ -287,7 +314,7 @@ func (g *Group) disperse() {
 		return
 	}
 	for _, m := range g.queue {
-		m.Verdict <- Verdict{Outcome: OutcomeRejoin}
+		m.Tell(Verdict{Outcome: OutcomeRejoin})
 	}
 	clear(g.queue)
 	g.queue = g.queue[:0]
@@ -313,7 +340,7 @@ func (g *Group) lead(i int) {
 	m := g.queue[i]
 	g.queue = append(g.queue[:i], g.queue[i+1:]...)
 	m.state = stateLeading
-	m.Verdict <- Verdict{Outcome: OutcomeLead}
+	m.Tell(Verdict{Outcome: OutcomeLead})
 }
 
 // leave takes out a member whose caller gives up. It reports whether the member is
@@ -355,14 +382,14 @@ func (s *coalescerShard) sweep() {
 // as with any statement that is interrupted.
 func (m *Member) Wait(ctx context.Context) Verdict {
 	select {
-	case v := <-m.Verdict:
-		return v
+	case <-m.told:
+		return m.verdict
 	case <-ctx.Done():
 	}
 	select {
-	case v := <-m.Verdict:
-		if v.Outcome != OutcomeLead {
-			return v
+	case <-m.told:
+		if m.verdict.Outcome != OutcomeLead {
+			return m.verdict
 		}
 	default:
 	}

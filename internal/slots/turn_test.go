@@ -30,7 +30,8 @@ func TestTurns(t *testing.T) {
 			turn.End()
 			return
 		}
-		m := &Member{Adds: []int64{1}, Verdict: make(chan Verdict, 1)}
+		m, _ := NewMember(1, 0)
+		m.Adds[0] = 1
 		b := co.Join(GroupKey{SQL: key}, form, m)
 		for b == nil {
 			v := m.Wait(t.Context())
@@ -44,7 +45,7 @@ func TestTurns(t *testing.T) {
 		underWay.Add(-1)
 		m.Turn().End()
 		for _, other := range b.Members[1:] {
-			other.Verdict <- Verdict{Outcome: OutcomeCounted}
+			other.Tell(Verdict{Outcome: OutcomeCounted})
 		}
 	}
 	var wg sync.WaitGroup
