@@ -39,6 +39,19 @@ func (rows *rowset) slotKey(t *Table) []KeyValue {
 	return out
 }
 
+// which is what the slots' key equals, or else another unique key, whose name it returns; nil
+// where the rows may be several.
+func (rows *rowset) which(t *Table) (values []KeyValue, other string) {
+	if values = rows.slotKey(t); values != nil || !rows.single || rows.key == nil {
+		return values, ""
+	}
+	for _, c := range rows.key.Columns {
+		v := rows.values[c]
+		values = append(values, KeyValue{v.parts, v.args})
+	}
+	return values, strings.Join(rows.key.Columns, ",")
+}
+
 // keyArg is an argument compared with a key column.
 type keyArg struct {
 	arg    Arg

@@ -176,6 +176,11 @@ type Increment struct {
 	// that is.
 	Add *Bound
 	Key []KeyValue
+	// Which tells the row from the table's others, by whatever fixes it: an increment of a cold
+	// row is told from one of a hot row by it. ByOther is the unique key that it is of, where
+	// that is not the slots' key: then the row may have another name elsewhere.
+	Which   []KeyValue
+	ByOther string
 	// Row drains the row that is added to.
 	Row DrainTable
 	// Coalesced is the form that many executions share; nil when they may not.

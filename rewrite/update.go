@@ -313,6 +313,7 @@ func (m *dml) slotted(base *Plan, a assigned, rows *rowset, where fragment) *Pla
 	out.Bound = tp.expand(m.d, m.d.Increment(t, in))
 	out.Firm = m.firm(in, &tp, out.SQL)
 	out.Add, out.Key = m.addSQL(&tp, in, rows)
+	out.Which, out.ByOther = rows.which(t)
 	out.Coalesced = m.coalesced(a, in, &tp, rows)
 	out.Row = m.drainTable(t, rowsOrAll(t, rows))
 	return &Plan{Class: Additive, Tables: []string{t.Name}, Increment: out, Drain: DrainPlan{Tables: []DrainTable{out.Row}}}

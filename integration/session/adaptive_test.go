@@ -19,8 +19,8 @@ func adaptive(t *testing.T, dialect string) *twin.Pair {
 	return twin.New(t, twin.Options{
 		Dialect: dialect,
 		Schema: []string{
-			"CREATE TABLE posts (id INT PRIMARY KEY, views BIGINT NOT NULL, likes BIGINT, title VARCHAR(20))",
-			"INSERT INTO posts VALUES (1, 0, 0, 'a'), (2, 0, NULL, 'b'), (3, 0, 0, 'c'), (4, 0, 0, 'd'), (5, 0, 0, 'e'), (6, 0, 0, 'f')",
+			"CREATE TABLE posts (id INT PRIMARY KEY, code INT NOT NULL UNIQUE, views BIGINT NOT NULL, likes BIGINT, title VARCHAR(20))",
+			"INSERT INTO posts VALUES (1, 10, 0, 0, 'a'), (2, 20, 0, NULL, 'b'), (3, 30, 0, 0, 'c'), (4, 40, 0, 0, 'd'), (5, 50, 0, 0, 'e'), (6, 60, 0, 0, 'f')",
 		},
 		Config: "version: 1\nauto_migrate: true\ndefaults: {slots: 16, placement: adaptive}\ntables: {posts: {counters: {views: {}, likes: {}}}}\n",
 	})
@@ -106,6 +106,36 @@ func TestAdaptive(t *testing.T) {
 	}
 }
 
+// A row that nothing waits for is counted without slots whatever the statement finds it by.
+func TestAdaptiveByOtherKeys(t *testing.T) {
+	for _, dialect := range []string{"mysql", "postgres", "sqlite"} {
+		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
+			p := adaptive(t, dialect)
+			for _, where := range []string{"id = 1", "id = 2 AND title = 'b'", "code = 30", "code = 40 AND title IS NOT NULL"} {
+				s := twin.Statement{SQL: "UPDATE posts SET views = views + 1 WHERE " + where}
+				p.Same(t, s)
+				tx, err := p.Wrapped.BeginTx(t.Context(), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := tx.Exec(s.SQL); err != nil {
+					t.Fatal(err)
+				}
+				if err := tx.Commit(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := value(t, p.Under, "SELECT COUNT(*) FROM posts_slots"); got != "0" {
+				t.Errorf("%s slot rows of cold rows", got)
+			}
+			if got := value(t, p.Under, "SELECT SUM(views) FROM posts"); got != "8" {
+				t.Errorf("the base rows have %s, want 8", got)
+			}
+		})
+	}
+}
+
 // What is acknowledged is counted, in whatever mixture of transactions, statements,
 // roll-ups, plain clients and drains rows become hot and cold.
 func TestAdaptiveMixture(t *testing.T) {
@@ -155,7 +185,14 @@ func TestAdaptiveMixture(t *testing.T) {
 
 // adaptiveStep does one of the things that a row meets, and returns what it has added.
 func adaptiveStep(ctx context.Context, p *twin.Pair, r *rand.Rand, id, n int) (int, error) {
-	count := fmt.Sprintf("UPDATE posts SET views = views + %d WHERE id = %d", n, id)
+	byCode := r.IntN(3) == 0 // a transaction that uses both keys may deadlock, plain as well: their indexes are locked apart
+	count := func() string {
+		row := []string{"id = %d", "id = %d AND title <> 'none'"}[r.IntN(2)]
+		if byCode {
+			row = "code = %d0"
+		}
+		return fmt.Sprintf("UPDATE posts SET views = views + %d WHERE "+row, n, id)
+	}
 	once := func(db interface {
 		ExecContext(context.Context, string, ...any) (sql.Result, error)
 	}, q string) error {
@@ -164,9 +201,9 @@ func adaptiveStep(ctx context.Context, p *twin.Pair, r *rand.Rand, id, n int) (i
 	}
 	switch k := r.IntN(20); {
 	case k < 8:
-		return n, once(p.Wrapped, count)
+		return n, once(p.Wrapped, count())
 	case k < 10:
-		return n, once(p.Under, count)
+		return n, once(p.Under, count())
 	case k < 11:
 		return 0, once(p.Wrapped, fmt.Sprintf("UPDATE posts SET views = views + 0, title = 'x' WHERE id = %d AND views >= 0", id))
 	}
@@ -175,7 +212,7 @@ func adaptiveStep(ctx context.Context, p *twin.Pair, r *rand.Rand, id, n int) (i
 		return 0, err
 	}
 	defer tx.Rollback() //nolint:errcheck // it is over
-	if err := once(tx, count); err != nil {
+	if err := once(tx, count()); err != nil {
 		return 0, err
 	}
 	added := n
@@ -183,7 +220,7 @@ func adaptiveStep(ctx context.Context, p *twin.Pair, r *rand.Rand, id, n int) (i
 	case 0:
 		return 0, nil // rolled back
 	case 1:
-		if err := once(tx, count); err != nil {
+		if err := once(tx, count()); err != nil {
 			return 0, err
 		}
 		added += n

@@ -230,7 +230,7 @@ func (r *Run) onColdRow() bool {
 	if counter.Options.Placement != rewrite.PlacementAdaptive || counter.Layout == rewrite.LayoutJournal || !r.incrementFitsBase() {
 		return false
 	}
-	row, keyed := r.rowKey()
+	row, keyed := r.heatKey()
 	if !keyed {
 		return false
 	}

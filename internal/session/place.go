@@ -19,6 +19,30 @@ func (r *Run) rowKey() (slots.RowKey, bool) {
 	return r.rowOf(r.Plan.Increment.Table, r.Plan.Increment.Key)
 }
 
+// heatKey names the row of this execution for its heat: by the slots' own key, or by another
+// one. In a transaction that has counted in slots of the table the other name may be that of a
+// row that it has counted in; then there is none, for the increment to go to a slot as well:
+// two transactions that change the base row behind that would wait for each other.
+func (r *Run) heatKey() (slots.RowKey, bool) {
+	inc := r.Plan.Increment
+	row, ok := r.rowOf(inc.Table, inc.Which)
+	if inc.ByOther == "" || !ok {
+		return row, ok
+	}
+	row.Values = inc.ByOther + ":" + row.Values
+	return row, !r.conn.Tx.KeepsLocks() || !r.conn.inSlots(inc.Table)
+}
+
+// inSlots reports whether the transaction has counted in slots of the table.
+func (c *Conn) inSlots(t *rewrite.Table) bool {
+	for _, own := range c.own {
+		if own.how == inSlot && own.rows.Table.Counter.Slotted() == t.Counter.Slotted() {
+			return true
+		}
+	}
+	return false
+}
+
 // rowOf names the row of a table whose key is as given.
 func (r *Run) rowOf(t *rewrite.Table, key []rewrite.KeyValue) (slots.RowKey, bool) {
 	if t.Counter.Single() {

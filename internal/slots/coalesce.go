@@ -1,7 +1,6 @@
 package slots
 
 import (
-	"context"
 	"database/sql/driver"
 	"hash/maphash"
 	"runtime"
@@ -77,58 +76,6 @@ type Form struct {
 	// of the first one's row: one is under way at a time. 0: a slot's.
 	Hash uint64
 }
-
-// A Member is one execution of an increment.
-type Member struct {
-	Adds    []int64 // by counter, in units of its last digit
-	Demands []int64 // by guard, of the counter's value that it meets; of a group on the base row
-	Free    []any   // arguments that members need not have in common: the last one's hold
-	Row     RowKey  // of a group of many
-	Key     []int64 // the row's, with that
-	Used    int     // how many shared statements its connection has run
-	Group   *Group
-	Context context.Context // its caller's, where groups are traced; else nil
-	state   memberState
-	batch   *Batch
-	verdict Verdict
-	told    chan struct{} // of capacity 1: who tells does not wait. One of Verdicts would be two allocations
-	room    [4]int64      // for the numbers of most members
-}
-
-// NewMember returns a member that adds so many numbers, and room for further ones.
-func NewMember(adds, further int) (m *Member, rest []int64) {
-	m = &Member{told: make(chan struct{}, 1)}
-	numbers := m.room[:]
-	if n := adds + further; n > len(numbers) {
-		numbers = make([]int64, n)
-	} else {
-		numbers = numbers[:n]
-	}
-	m.Adds = numbers[:adds:adds]
-	return m, numbers[adds:]
-}
-
-// Tell gives the member a verdict; it has none that it has not taken.
-func (m *Member) Tell(v Verdict) {
-	m.verdict = v
-	m.told <- struct{}{}
-}
-
-// Told waits for the verdict.
-func (m *Member) Told() Verdict {
-	<-m.told
-	return m.verdict
-}
-
-// memberState is how far a member has come.
-type memberState int
-
-const (
-	stateQueued  memberState = iota
-	stateLeading             // it runs a batch, or is about to
-	stateTaken               // it is in a batch
-	stateGone                // its caller has given up
-)
 
 // A Verdict is what a waiting member gets.
 type Verdict struct {
@@ -343,31 +290,6 @@ func (g *Group) lead(i int) {
 	m.Tell(Verdict{Outcome: OutcomeLead})
 }
 
-// leave takes out a member whose caller gives up. It reports whether the member is
-// certainly not counted.
-func (m *Member) leave() bool {
-	g := m.Group
-	g.shard.mu.Lock()
-	state, b := m.state, m.batch
-	m.state = stateGone
-	if state == stateQueued {
-		for i, other := range g.queue {
-			if other == m {
-				g.queue = append(g.queue[:i], g.queue[i+1:]...)
-				break
-			}
-		}
-	}
-	if state == stateTaken {
-		b.abandon()
-	}
-	g.shard.mu.Unlock()
-	if state == stateLeading && (b == nil || !g.hand(b)) {
-		g.Next()
-	}
-	return state != stateTaken
-}
-
 // sweep drops groups without members.
 func (s *coalescerShard) sweep() {
 	for _, g := range s.groups {
@@ -375,26 +297,6 @@ func (s *coalescerShard) sweep() {
 			g.drop()
 		}
 	}
-}
-
-// Wait waits for the verdict, or until the caller gives up. Then the member is
-// certainly not counted when no statement has taken it along yet; else it is
-// as with any statement that is interrupted.
-func (m *Member) Wait(ctx context.Context) Verdict {
-	select {
-	case <-m.told:
-		return m.verdict
-	case <-ctx.Done():
-	}
-	select {
-	case <-m.told:
-		if m.verdict.Outcome != OutcomeLead {
-			return m.verdict
-		}
-	default:
-	}
-	m.leave()
-	return Verdict{Outcome: OutcomeAbandoned, Err: ctx.Err()}
 }
 
 // ForLeader is the leader's own verdict: it is its connection that is gone.
