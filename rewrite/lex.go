@@ -23,7 +23,7 @@ type Lexis struct {
 	DollarParam    bool // $1
 	QuestionParam  bool // ?
 	QuestionNumber bool // ?7
-	NamedParam     bool // :name, @name, $name
+	NamedParam     bool // :name, @name, #name, $name
 	AtVariable     bool // @name and @@name are variables
 	SelectInto     bool // SELECT ... INTO name makes a table
 
@@ -102,6 +102,9 @@ func isWordPart(c byte) bool { return isWordStart(c) || isDigit(c) || c == '$' }
 
 const operatorBytes = "+-*/<>=~!@#%^&|`?:\\"
 
+// nameMarks begin a placeholder with a name, as $ does; SQLite has no operator with one of them.
+const nameMarks = ":@#"
+
 // Next returns the next token; its Kind is EOF at the end.
 func (s *Scanner) Next() Token {
 	if bad, ok := s.skip(); !ok {
@@ -153,8 +156,8 @@ func (s *Scanner) Next() Token {
 			end++
 		}
 		return s.token(Variable, start, end)
-	case (c == ':' || c == '@') && s.lx.NamedParam && s.at(start+1, isWordStart):
-		return s.token(ParamTok, start, s.wordEnd(start+1))
+	case s.lx.NamedParam && strings.IndexByte(nameMarks, c) >= 0:
+		return s.name(start, start+1)
 	case strings.IndexByte("(),;.[]{}", c) >= 0:
 		return s.token(Operator, start, start+1)
 	case strings.IndexByte(operatorBytes, c) >= 0:
@@ -169,6 +172,30 @@ func (s *Scanner) token(k TokenKind, start, end int) Token {
 }
 
 func (s *Scanner) at(i int, f func(byte) bool) bool { return i < len(s.sql) && f(s.sql[i]) }
+
+// name is the token of a placeholder whose name begins at i, behind its mark at start. SQLite
+// takes names that begin with a digit, and those of Tcl: $ns::array(key). It refuses a statement
+// with a mark that no name follows, so nothing behind one is looked at.
+func (s *Scanner) name(start, i int) Token {
+	for named := false; ; {
+		switch {
+		case s.at(i, isWordPart):
+			i, named = i+1, true
+		case strings.HasPrefix(s.sql[i:], "::"):
+			i += 2
+		case !named:
+			return s.token(Bad, start, len(s.sql))
+		case s.at(i, func(b byte) bool { return b == '(' }):
+			n := strings.IndexAny(s.sql[i:], ") \t\n\v\f\r")
+			if n < 0 || s.sql[i+n] != ')' {
+				return s.token(Bad, start, len(s.sql))
+			}
+			return s.token(ParamTok, start, i+n+1)
+		default:
+			return s.token(ParamTok, start, i)
+		}
+	}
+}
 
 func (s *Scanner) wordEnd(i int) int {
 	for i < len(s.sql) && isWordPart(s.sql[i]) && (s.sql[i] < utf8.RuneSelf || !s.lx.Foreign) {
@@ -347,8 +374,8 @@ func (s *Scanner) dollar(start int) Token {
 		}
 		return s.token(Bad, start, start+1)
 	}
-	if s.lx.NamedParam && s.at(end, isWordPart) {
-		return s.token(ParamTok, start, s.wordEnd(end))
+	if s.lx.NamedParam {
+		return s.name(start, end)
 	}
 	if s.at(end, isWordPart) {
 		return s.token(Word, start, s.wordEnd(end))
@@ -364,7 +391,7 @@ func (s *Scanner) operator(start int) Token {
 		if strings.HasPrefix(rest, "--") || strings.HasPrefix(rest, "/*") ||
 			rest[0] == '#' && s.lx.HashComment || rest[0] == '`' && s.lx.Backtick ||
 			rest[0] == '?' && s.lx.QuestionParam || rest[0] == '@' && s.lx.AtVariable ||
-			(rest[0] == ':' || rest[0] == '@') && s.lx.NamedParam && len(rest) > 1 && isWordStart(rest[1]) {
+			s.lx.NamedParam && strings.IndexByte(nameMarks, rest[0]) >= 0 {
 			break
 		}
 		i++

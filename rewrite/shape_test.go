@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -166,7 +167,7 @@ func FuzzShape(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, i uint16, d, one, other string) {
 		c := list[int(i)%len(list)]
-		if engines[d] == nil || len(c.Schema(d)) == 0 {
+		if !slices.Contains(c.Dialects, d) || len(c.Schema(d)) == 0 {
 			return
 		}
 		pl := planner(t, c, d)

@@ -245,6 +245,7 @@ func FuzzParse(f *testing.F) {
 		"SELECT sum(a) FILTER (WHERE b) OVER (PARTITION BY c) FROM json_each(?1) WHERE d NOT LIKE e ESCAPE 'f'",
 		"DELETE FROM t WHERE (a, b) IN (VALUES (1, 2)) AND c ISNULL;",
 		"CREATE TABLE t (a CHECK (a > 0))",
+		"VALUES(:0), (@1), (#a), ($2), ($a::b(c))",
 	} {
 		f.Add(s)
 	}
