@@ -67,7 +67,7 @@ func (c *paramCount) add(tok string) (a Arg, ok bool) {
 	switch {
 	case tok == "?":
 		c.next++
-	case isDigit(tok[1]):
+	case isDigit(tok[1]) && (tok[0] == '?' || tok[0] == '$'): // :1 has a name
 		n, err := strconv.Atoi(tok[1:])
 		if ok = err == nil && n >= 1 && n <= 1<<20; !ok {
 			n = 1
