@@ -5,8 +5,8 @@ import "github.com/slotsql/slotsql/internal/config"
 // EnvConfig is the environment variable that names the configuration file.
 const EnvConfig = config.EnvConfig
 
-// DefaultConfigFile is read from the working directory when EnvConfig is not
-// set.
+// DefaultConfigFile is the file that is read from the working directory when EnvConfig is
+// not set.
 const DefaultConfigFile = config.DefaultConfigFile
 
 // ErrConfig is matched, with errors.Is, by every error about the
@@ -36,26 +36,26 @@ type SharedConfig = config.SharedConfig
 // the file's lines. It has at least one.
 type ConfigError = config.ConfigError
 
-// Problem is one thing to put right in a configuration.
+// Problem is one problem of a configuration, and what to do about it.
 type Problem = config.Problem
 
-// FindConfig loads the file that SLOTSQL_CONFIG names, else slotsql.yaml of the
-// working directory. When there is neither, the error says so and matches
-// ErrConfig and fs.ErrNotExist.
+// FindConfig loads the file that SLOTSQL_CONFIG names or, if that is not set,
+// slotsql.yaml in the working directory. If neither exists, the error names both and
+// matches ErrConfig and fs.ErrNotExist.
 func FindConfig() (*Config, error) {
 	return config.FindConfig()
 }
 
-// Load reads and validates a configuration file of at most 1 MiB. Problems in
-// it come as a *ConfigError; a file that cannot be read, as the system's error.
+// Load reads and validates a configuration file of at most 1 MiB. Problems in the file
+// are returned as a *ConfigError, and a file that cannot be read as the system's error.
 // Both match ErrConfig.
 func Load(path string) (*Config, error) {
 	return config.Load(path)
 }
 
-// Parse validates a configuration given as YAML. The filename is for messages
-// only. It reports all problems at once, as a *ConfigError; for the same bytes
-// the result is always the same, and time and memory are bounded.
+// Parse validates a configuration given as YAML. The filename is used in messages only.
+// It reports all problems at once, as a *ConfigError. For the same bytes the result is
+// always the same, and time and memory are bounded.
 func Parse(data []byte, filename string) (*Config, error) {
 	return config.Parse(data, filename)
 }

@@ -21,13 +21,13 @@ var (
 	_ io.Closer        = (*Connector)(nil)
 )
 
-// Connector opens wrapped connections to one database. It implements
-// driver.Connector and io.Closer; closing it closes the parent's connector if
-// that is an io.Closer. A sql.DB closes the connector that it was opened on.
+// Connector opens wrapped connections to one database. It implements driver.Connector and
+// io.Closer. Closing it closes the parent's connector if that is an io.Closer; a sql.DB
+// closes the connector that it was opened on.
 //
-// Check, Migrate, Drain, Verify, RollUp and the like take a Connector rather than
-// a sql.DB because they also work where opening a connection fails, for want of
-// slot tables for example.
+// Check, Migrate, Drain, Verify, RollUp and similar functions take a Connector rather
+// than a sql.DB because they also work when a connection cannot be opened, for example
+// because slot tables are missing.
 type Connector struct {
 	driver *wrappedDriver
 	parent driver.Connector
@@ -42,8 +42,8 @@ type Connector struct {
 	closed   bool
 }
 
-// OpenConnector returns the connector that Open opens a database on, for
-// sql.OpenDB, Check, Migrate, RollUp and the like. It does not connect yet.
+// OpenConnector returns the connector on which Open would open a database, for
+// sql.OpenDB, Check, Migrate, RollUp and similar functions. It does not connect yet.
 func OpenConnector(driverName, dsn string, opts ...Option) (*Connector, error) {
 	v, ok := registry.Load(driverName)
 	if !ok {
@@ -100,9 +100,9 @@ func newConnector(d *wrappedDriver, parent driver.Connector) (*Connector, error)
 	return c, nil
 }
 
-// Connect implements driver.Connector. The first connection reads the facts of
-// the configured tables from the database and reports every problem it finds
-// as a *ConfigError.
+// Connect implements driver.Connector. The first connection reads the facts of the
+// configured tables from the database. Every problem that it finds is reported in one
+// *ConfigError.
 func (c *Connector) Connect(ctx context.Context) (driver.Conn, error) {
 	conn, err := c.shell.ConnectorConnect(ctx, c.parent)
 	if err != nil {
@@ -117,7 +117,8 @@ func (c *Connector) Connect(ctx context.Context) (driver.Conn, error) {
 // Driver implements driver.Connector.
 func (c *Connector) Driver() driver.Driver { return c.driver }
 
-// Close implements io.Closer. It waits for the batch that a roll-up is moving.
+// Close implements io.Closer. If a roll-up is moving a batch, it waits for the end of
+// that batch.
 func (c *Connector) Close() error {
 	c.starting.Lock()
 	c.closed = true

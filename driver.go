@@ -14,10 +14,9 @@ var (
 	_ driver.DriverContext = (*wrappedDriver)(nil)
 )
 
-// Register makes a wrapped driver available to sql.Open under the given name.
-// With a nil config each sql.Open looks for one as FindConfig does. It panics,
-// as sql.Register does, when the name is taken, and for a nil parent or dialect
-// or a bad option.
+// Register makes a wrapped driver available to sql.Open under the given name. With a nil
+// config each sql.Open looks for one as FindConfig does. It panics if the name is taken,
+// as sql.Register does, if parent or dialect is nil, or if an option is invalid.
 func Register(name string, parent driver.Driver, d dialect.Dialect, cfg *Config, opts ...Option) {
 	if parent == nil || d == nil {
 		panic("slotsql: Register needs a parent driver and a dialect")

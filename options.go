@@ -17,8 +17,8 @@ type options struct {
 	groups GroupTracer
 }
 
-// WithConfig gives the configuration in code; it wins over SLOTSQL_CONFIG and
-// slotsql.yaml.
+// WithConfig passes the configuration in code. It takes precedence over SLOTSQL_CONFIG
+// and slotsql.yaml.
 func WithConfig(c *Config) Option {
 	return func(o *options) error {
 		if c == nil {
@@ -29,9 +29,9 @@ func WithConfig(c *Config) Option {
 	}
 }
 
-// WithLogger sets the logger for warnings, such as those about statements that
-// drain a table with on_drain: warn and about views that the configuration does
-// not name. The default is slog's default logger at the time of the warning.
+// WithLogger sets the logger for warnings, such as those about statements that drain a
+// table with on_drain: warn, or about views that the configuration does not name. The
+// default is slog's default logger at the time of the warning.
 func WithLogger(l *slog.Logger) Option {
 	return func(o *options) error {
 		if l == nil {
@@ -42,17 +42,17 @@ func WithLogger(l *slog.Logger) Option {
 	}
 }
 
-// GroupTracer is called when several executions are about to share what is sent to the
-// database: one statement, or a few where the group has to be split. The context is that of
-// the execution whose connection is used, without its cancellation; others are the contexts
-// of the other ones. What is sent gets the context returned; end is called when the database
-// has answered. It must be quick, as all of them wait for it.
+// GroupTracer is called before several executions share what is sent to the database: one
+// statement, or a few if the group has to be split. ctx is the context of the execution
+// whose connection is used, without its cancellation; others are the contexts of the
+// other executions. What is sent gets the returned context, and end is called when the
+// database has answered. A GroupTracer must be quick, since all executions wait for it.
 type GroupTracer = session.GroupTracer
 
-// WithGroupTracer has a function called around what the executions of a group share, so
-// that a trace can show where they went: each of them has a span of its own, and the database
-// sees one statement. The module otelslotsql has a function for OpenTelemetry. Without a
-// tracer this costs nothing.
+// WithGroupTracer sets a function that is called around what the executions of a group
+// share, so that a trace can show where they went: each execution has its own span, but
+// the database sees only one statement. The module otelslotsql has such a function for
+// OpenTelemetry. Without a tracer there is no cost.
 func WithGroupTracer(t GroupTracer) Option {
 	return func(o *options) error {
 		if t == nil {

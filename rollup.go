@@ -7,8 +7,8 @@ import (
 	"github.com/slotsql/slotsql/internal/rollup"
 )
 
-// RollUpOptions are the options of RollUp and RunRollUp. A zero field takes its
-// value from the configuration, or else a default.
+// RollUpOptions are the options of RollUp and RunRollUp. A zero field takes its value
+// from the configuration, or has a default.
 type RollUpOptions = rollup.Options
 
 // RollUpReport is the result of one pass over the tables.
@@ -18,21 +18,20 @@ type RollUpReport = rollup.Report
 // stated otherwise.
 type RollUpTable = rollup.Table
 
-// RollUp goes over the tables once and moves what their slots hold into the base
-// rows, while increments and queries go on: totals are the same at every moment.
-// Slots that another transaction has locked are skipped. Interrupted at any point,
-// by ctx or by force, it leaves nothing half done.
+// RollUp goes over the tables once and moves what their slots hold into the base rows.
+// Increments and queries go on meanwhile, and totals never change. Slots that another
+// transaction has locked are skipped. If RollUp is interrupted, by ctx or a kill, nothing
+// is left half done.
 //
-// While another worker holds the lease it does nothing, and the report's Held is
-// false.
+// If another worker holds the lease, RollUp does nothing, and the report's Held is false.
 func RollUp(ctx context.Context, c *Connector, o RollUpOptions) (RollUpReport, error) {
 	return rollup.Once(ctx, c.every.Catalog, o)
 }
 
-// RunRollUp rolls up at intervals until ctx is done, and then returns nil. Of
-// several that run on one database, in one process or in many, one works and the
-// others stand by. Only an error before the first pass ends it: a database that
-// cannot be reached later is tried again.
+// RunRollUp rolls up at intervals until ctx is done, and then returns nil. If several run
+// on one database, in one process or in many, one is active and the others stand by. Only
+// an error before the first pass ends it: after that, it keeps trying to reach a database
+// that has become unreachable.
 func RunRollUp(ctx context.Context, c *Connector, o RollUpOptions) error {
 	return rollup.Run(ctx, c.every.Catalog, c.every.Made.Journal, o)
 }

@@ -10,11 +10,11 @@ import (
 // with the same class for the same reason.
 type StatementStats = session.StatementStats
 
-// Stats returns what all drivers of this process have counted so far of
-// statements on counter tables, ordered by dialect, tables, class and reason.
-// Statements that pass through untouched are not counted. The counts only grow,
-// so that a metrics library can export them as counters. Each count is exact;
-// they are not read at the same instant.
+// Stats returns what all drivers of this process have counted so far of statements on
+// counter tables, ordered by dialect, tables, class and reason. Statements that pass
+// through untouched are not counted. The counts only grow, so that a metrics library can
+// export them as counters. Each count is exact, but they are not all read at the same
+// instant.
 func Stats() []StatementStats {
 	return session.Stats()
 }
