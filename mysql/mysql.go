@@ -5,8 +5,8 @@
 //
 //	db, err := sql.Open("mysql-slotsql", "user:password@/dbname")
 //
-// The DSN is go-sql-driver/mysql's. The configuration is looked for as
-// slotsql.FindConfig says.
+// The DSN is that of go-sql-driver/mysql. The configuration is found as described at
+// slotsql.FindConfig.
 package mysql
 
 import (
@@ -33,20 +33,21 @@ var (
 	_ slotdialect.ReadOnlyErrorClassifier = Engine{}
 )
 
-// DriverName is the name the driver is registered under.
+// DriverName is the name under which the driver is registered.
 const DriverName = "mysql-slotsql"
 
 func init() { slotsql.Register(DriverName, &mysql.MySQLDriver{}, Dialect(), nil) }
 
-// Engine is the MySQL dialect with knowledge of go-sql-driver/mysql's errors.
+// Engine is the MySQL dialect together with what it needs to know of
+// go-sql-driver/mysql's errors.
 type Engine struct{ *dialect.Dialect }
 
 // Dialect returns the dialect for slotsql.Register, OpenDB and WrapConnector
 // with go-sql-driver/mysql as the parent.
 func Dialect() Engine { return Engine{dialect.New()} }
 
-// ForServer learns whether the server folds the letter case of table names, and
-// what its version knows.
+// ForServer finds out whether the server ignores the letter case of table names, and what
+// its version supports.
 func (Engine) ForServer(ctx context.Context, s slotdialect.Session) (slotdialect.Dialect, error) {
 	d, err := dialect.ForServer(ctx, s)
 	return Engine{d}, err
@@ -55,18 +56,18 @@ func (Engine) ForServer(ctx context.Context, s slotdialect.Session) (slotdialect
 // InNamespace is the dialect's own, with the same knowledge of errors.
 func (e Engine) InNamespace(namespace string) slotdialect.Dialect { return Engine{e.In(namespace)} }
 
-// ReadOnly recognises a write in a READ ONLY transaction, or on a server that takes
-// none.
+// ReadOnly recognises the error of a write in a READ ONLY transaction, or on a server
+// that accepts no writes.
 func (e Engine) ReadOnly(err error) bool { return number(err) == 1792 || e.ServerReadOnly(err) }
 
-// ServerReadOnly recognises read_only and super_read_only, whose error names the
-// option, and innodb_read_only.
+// ServerReadOnly recognises read_only and super_read_only, whose error names the option,
+// and innodb_read_only.
 func (Engine) ServerReadOnly(err error) bool {
 	n := number(err)
 	return n == 1836 || n == 1290 && strings.Contains(strings.ReplaceAll(err.Error(), "_", "-"), "read-only")
 }
 
-// ErrReadOnly is the server's error for such a write.
+// ErrReadOnly returns the server's error for a write in a READ ONLY transaction.
 func (Engine) ErrReadOnly() error {
 	return &mysql.MySQLError{
 		Number:   1792,
@@ -75,7 +76,7 @@ func (Engine) ErrReadOnly() error {
 	}
 }
 
-// LocksGaps asks for the session's isolation level.
+// LocksGaps queries the session's isolation level.
 func (e Engine) LocksGaps(ctx context.Context, s slotdialect.Session) (bool, error) {
 	rows, err := s.Query(ctx, "SELECT @@"+e.Isolation)
 	if err != nil || len(rows) == 0 {
@@ -85,7 +86,7 @@ func (e Engine) LocksGaps(ctx context.Context, s slotdialect.Session) (bool, err
 	return string(level) == "REPEATABLE-READ" || string(level) == "SERIALIZABLE", nil
 }
 
-// NextRepeatableRead is for the next transaction alone.
+// NextRepeatableRead applies to the next transaction only.
 func (Engine) NextRepeatableRead() string { return "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ" }
 
 // SchemaChanged recognises unknown tables and columns.
@@ -102,23 +103,23 @@ func (Engine) SchemaChanged(err error) bool {
 	return false
 }
 
-// NotApplied recognises the server's answers. In autocommit each of them means
-// that the statement has been undone, but for an error of the commit itself: a
-// Galera node that loses the others while it commits cannot say whether they
-// have it.
+// NotApplied recognises the server's error responses. In autocommit each of them means
+// that the statement has been rolled back, except for an error of the commit itself: a
+// Galera node that loses contact with the others while it commits cannot know whether
+// they have the transaction.
 func (Engine) NotApplied(err error) bool { return number(err) != 0 && number(err) != 1180 }
 
-// Conflict recognises a deadlock's victim. On Galera it is also the answer to
-// what another node was first to write, at the statement or at its COMMIT; the
-// whole transaction has been rolled back in each of these cases. A single plain
-// UPDATE in autocommit may get it as well.
+// Conflict recognises a deadlock error. On Galera it is also the error when another node
+// was first to write a row, reported by the statement or by its COMMIT. In each of these
+// cases the whole transaction has been rolled back. A single plain UPDATE in autocommit
+// may get it as well.
 func (Engine) Conflict(err error) bool { return number(err) == 1213 }
 
-// LockTimeout recognises the end of innodb_lock_wait_timeout.
+// LockTimeout recognises that innodb_lock_wait_timeout has expired.
 func (Engine) LockTimeout(err error) bool { return number(err) == 1205 }
 
-// Retryable recognises deadlocks, locks that were not granted, and a COMMIT of
-// what a deadlock has undone (1180, MariaDB).
+// Retryable recognises deadlocks, locks that were not granted, and a COMMIT of a
+// transaction that a deadlock has rolled back (1180, MariaDB).
 func (Engine) Retryable(err error) bool {
 	switch number(err) {
 	case 1205, 1213, 3572, 1020, 1180:
@@ -127,8 +128,8 @@ func (Engine) Retryable(err error) bool {
 	return false
 }
 
-// TxEnded recognises the deadlock error, with which InnoDB rolls back the
-// victim's whole transaction. After any other error it goes on.
+// TxEnded recognises the deadlock error, with which InnoDB rolls back the victim's whole
+// transaction. After any other error the transaction continues.
 func (Engine) TxEnded(err error) bool { return number(err) == 1213 }
 
 // TxOpen asks MariaDB. Other servers do not have the variable.
@@ -144,7 +145,8 @@ func (Engine) TxOpen(ctx context.Context, s slotdialect.Session) (bool, error) {
 	return string(b) == "1", nil
 }
 
-// TxUndone is what Galera says of a transaction that it has rolled back.
+// TxUndone returns the error that Galera reports for a transaction that it has rolled
+// back.
 func (Engine) TxUndone() error {
 	return &mysql.MySQLError{
 		Number:   1213,
@@ -153,11 +155,11 @@ func (Engine) TxUndone() error {
 	}
 }
 
-// SlotFull recognises what an increment meets at the limits of its slot. The
-// drain that follows is right whatever the reason was.
+// SlotFull recognises the errors of an increment at the limits of its slot. The drain
+// that follows is right whatever the cause was.
 func (Engine) SlotFull(err error) bool { return dialect.Overflow(number(err)) }
 
-// Refuted recognises a number out of range.
+// Refuted recognises the error of a number out of range.
 func (Engine) Refuted(err error) bool { return number(err) == 1690 }
 
 func number(err error) uint16 {

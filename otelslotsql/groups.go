@@ -14,10 +14,11 @@ import (
 //	c, err := slotsql.OpenConnector("postgres-slotsql", dsn, slotsql.WithGroupTracer(otelslotsql.GroupTracer(otel.GetTracerProvider())))
 //	db := otelsql.OpenDB(c)
 //
-// What executions of a group share gets a span "slotsql.group". It is a child of the span
-// of the execution whose connection is used, and has links to the spans of the others: those of
-// a wrapper outside slotsql, such as otelsql, or the application's own. A wrapper inside slotsql adds
-// the statement itself as a child. The attribute slotsql.group.size is the number of executions.
+// What the executions of a group share gets a span "slotsql.group". It is a child of the
+// span of the execution whose connection is used, and has links to the spans of the
+// others: those of a wrapper outside slotsql, such as otelsql, or the application's own.
+// A wrapper inside slotsql adds the statement itself as a child. The attribute
+// slotsql.group.size is the number of executions.
 func GroupTracer(provider trace.TracerProvider) slotsql.GroupTracer {
 	tracer := provider.Tracer(scope)
 	return func(ctx context.Context, others []context.Context) (context.Context, func()) {

@@ -1,13 +1,14 @@
-// Package otelslotsql exports what slotsql counts as OpenTelemetry metrics:
+// Package otelslotsql exports slotsql's counts as OpenTelemetry metrics:
 //
 //	_, err := otelslotsql.Register(otel.GetMeterProvider())
 //
-// It reads [slotsql.Stats], [slotsql.RollUps] and [slotsql.Shadows] when metrics are
-// collected, and costs nothing in between. Durations and spans of statements are not among
-// them: they are those of a wrapper outside slotsql, such as otelsql. [GroupTracer] links the
-// spans of executions that share a statement.
+// It reads slotsql.Stats, slotsql.RollUps and slotsql.Shadows when metrics are collected,
+// and costs nothing in between. It provides neither durations nor spans of statements:
+// use a wrapper outside slotsql, such as otelsql, for that. GroupTracer links the spans
+// of executions that share a statement.
 //
-// Through an exporter for Prometheus the metrics have the names and labels of promslotsql.
+// With an exporter for Prometheus, the metrics have the same names and labels as those of
+// promslotsql.
 package otelslotsql
 
 import (
@@ -74,8 +75,8 @@ var shadows = []counter[slotsql.ShadowStats]{
 	{"shadow.failed", "{read}", "Comparisons that an error or the time ended.", func(s *slotsql.ShadowStats) uint64 { return s.Failed }},
 }
 
-// Register makes the metrics of all drivers of this process those of a provider, until the
-// registration is ended. One per provider is enough.
+// Register exports the metrics of all drivers of this process through a provider, until
+// the registration is removed. One per provider is enough.
 func Register(provider metric.MeterProvider) (metric.Registration, error) {
 	m := provider.Meter(scope)
 	var all []metric.Observable

@@ -83,7 +83,8 @@ func asDriverValue(v any) driver.Value {
 	return v
 }
 
-// Decodes lists types whose values pgx and its stdlib have alike.
+// Decodes lists the types whose values pgx and its stdlib package represent in the same
+// way.
 func (Engine) Decodes(typeName string) bool {
 	switch typeName {
 	case "INT2", "INT4", "INT8", "BOOL", "TEXT", "VARCHAR":

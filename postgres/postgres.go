@@ -5,7 +5,7 @@
 //
 //	db, err := sql.Open("postgres-slotsql", "postgres://user:password@host/dbname")
 //
-// The DSN is pgx's. The configuration is looked for as slotsql.FindConfig says.
+// The DSN is that of pgx. The configuration is found as described at slotsql.FindConfig.
 package postgres
 
 import (
@@ -34,13 +34,13 @@ var (
 	_ slotdialect.Pipeliner           = Engine{}
 )
 
-// DriverName is the name the driver is registered under.
+// DriverName is the name under which the driver is registered.
 const DriverName = "postgres-slotsql"
 
 func init() { slotsql.Register(DriverName, stdlib.GetDefaultDriver(), Dialect(), nil) }
 
-// Engine is the PostgreSQL dialect with knowledge of pgx: its errors, its
-// transaction status and the arguments that are options.
+// Engine is the PostgreSQL dialect together with what it needs to know of pgx: its
+// errors, its transaction status and the arguments that are options.
 type Engine struct{ dialect.Over }
 
 // Dialect returns the dialect for slotsql.Register, OpenDB and WrapConnector
@@ -87,22 +87,24 @@ func (Engine) Watches(c driver.Conn) bool {
 	return ok
 }
 
-// ConnInTransaction reads the status that the server sends with every answer.
+// ConnInTransaction reads the transaction status that the server sends with every
+// response.
 func (Engine) ConnInTransaction(c driver.Conn) bool {
 	p, ok := pgxConn(c)
 	return ok && p.PgConn().TxStatus() != 'I'
 }
 
-// ConnReadOnly reads what servers since 14 report of the session's default and of
-// recovery. An older one has to be asked, as is one behind a wrapper that hides pgx.
+// ConnReadOnly reads what servers since version 14 report about the session's default and
+// about recovery. Older servers have to be asked, as does one behind a wrapper that hides
+// pgx.
 func (Engine) ConnReadOnly(c driver.Conn) bool {
 	p, ok := pgxConn(c)
 	return !ok || p.PgConn().ParameterStatus("default_transaction_read_only") != "off" ||
 		p.PgConn().ParameterStatus("in_hot_standby") != "off"
 }
 
-// RewriteArgs separates pgx's leading option arguments and lets a query
-// rewriter, such as pgx.NamedArgs, do its work before the statement is planned.
+// RewriteArgs separates pgx's leading option arguments, and applies a query rewriter,
+// such as pgx.NamedArgs, before the statement is planned.
 func (Engine) RewriteArgs(
 	ctx context.Context,
 	c driver.Conn,

@@ -1,9 +1,10 @@
-// Package promslotsql exports what slotsql counts as Prometheus metrics:
+// Package promslotsql exports slotsql's counts as Prometheus metrics:
 //
 //	prometheus.MustRegister(promslotsql.NewCollector())
 //
-// It reads [slotsql.Stats], [slotsql.RollUps] and [slotsql.Shadows] when it is scraped, and costs nothing in between. Durations
-// of statements are not among them: they are those of a wrapper outside slotsql, such as otelsql.
+// It reads slotsql.Stats, slotsql.RollUps and slotsql.Shadows when it is scraped, and
+// costs nothing in between. It does not measure the duration of statements: use a wrapper
+// outside slotsql, such as otelsql, for that.
 package promslotsql
 
 import (

@@ -1,12 +1,11 @@
-// Package sqlite registers the driver "sqlite3-slotsql", which wraps
-// modernc.org/sqlite:
+// Package sqlite registers the driver "sqlite3-slotsql", which wraps modernc.org/sqlite:
 //
 //	import _ "github.com/slotsql/slotsql/sqlite"
 //
 //	db, err := sql.Open("sqlite3-slotsql", "file:app.db?_pragma=journal_mode(WAL)")
 //
-// The DSN is modernc's. The configuration is looked for as slotsql.FindConfig
-// says.
+// The DSN is that of modernc.org/sqlite. The configuration is found as described at
+// slotsql.FindConfig.
 package sqlite
 
 import (
@@ -29,7 +28,7 @@ var (
 	_ slotdialect.ReadOnlyReader           = Engine{}
 )
 
-// DriverName is the name the driver is registered under.
+// DriverName is the name under which the driver is registered.
 const DriverName = "sqlite3-slotsql"
 
 func init() { slotsql.Register(DriverName, parent(), Dialect(), nil) }
@@ -45,7 +44,8 @@ func parent() driver.Driver {
 	return db.Driver()
 }
 
-// Engine is the SQLite dialect with knowledge of modernc's errors.
+// Engine is the SQLite dialect together with what it needs to know of
+// modernc.org/sqlite's errors.
 type Engine struct{ dialect.Over }
 
 // Dialect returns the dialect for slotsql.Register, OpenDB and WrapConnector

@@ -1,12 +1,12 @@
-// Package status is a page that shows what slotsql does in this process, to be mounted
-// as net/http/pprof is:
+// Package status is a page that shows what slotsql does in this process. Mount it as you
+// would mount net/http/pprof:
 //
 //	mux.Handle("/debug/slotsql", status.Handler())
 //
-// It is a package of its own because of net/http: a program that does not import it does
-// not link that. Like pprof it asks for no password, so mount it where only operators
-// can reach it. The page shows statements without their values, and no values of
-// arguments.
+// It is a separate package because it imports net/http, which a program without a web
+// server then need not link. Like pprof it has no password, so mount it where only
+// operators can reach it. The page shows statements without their values, and no values
+// of arguments.
 package status
 
 import (
@@ -21,8 +21,8 @@ import (
 	"github.com/slotsql/slotsql/internal/session"
 )
 
-// Connector is what one connector of this process does at the moment: its tables, with
-// their hot rows, and its leases.
+// Connector is the current state of one connector of this process: its tables, with the
+// number of their hot rows, and its leases.
 type Connector = session.LiveStats
 
 // Table is one configured table of a connector.
@@ -37,7 +37,8 @@ type Report struct {
 	Shadows    []slotsql.ShadowStats    `json:"shadows"`
 }
 
-// Read returns what slotsql has done in this process so far. It asks no database.
+// Read returns what slotsql has done in this process so far. It sends nothing to the
+// database.
 func Read() Report {
 	return Report{
 		At: time.Now(), Connectors: session.Live(),
