@@ -7,25 +7,25 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// An Observer sees who waits for whom in a server, by its own views. It changes
-// nothing and waits for nothing.
+// An Observer reads which sessions wait for which others from the server's own views. It
+// changes nothing and waits for nothing.
 type Observer interface {
-	// Waits returns who waits for a lock at this moment.
+	// Waits returns the sessions that are waiting for a lock.
 	Waits(ctx context.Context, s Session) ([]Wait, error)
-	// Statements returns statements that sessions of the database run, or have run
-	// last, as far as the server still has them.
+	// Statements returns statements that sessions of the database are running, or have
+	// run last, as far as the server still has them.
 	Statements(ctx context.Context, s Session) ([]string, error)
-	// Totals returns numbers that the server only counts up, by what they count:
-	// what a look now and then misses.
+	// Totals returns numbers that the server only counts up, with what they count. They
+	// include what occasional looks miss.
 	Totals(ctx context.Context, s Session) ([]Total, error)
-	// Rights says what the session may not see.
+	// Rights returns what the session may not see.
 	Rights(ctx context.Context, s Session) ([]Lack, error)
-	// Locked returns the values of a table's key, of the row that a session waits
-	// for; nil when that is not to be found out, or not any more.
+	// Locked returns the values of the table's key in the row that a session waits for;
+	// nil if they cannot be found out, or no longer.
 	Locked(ctx context.Context, s Session, t *rewrite.Table, key []string, w *Wait) ([]string, error)
 }
 
-// Wait is one session that waits for another one's lock.
+// Wait is a session that waits for another session's lock.
 type Wait struct {
 	Waiter, Holder string // the server's numbers of the sessions
 	Schema, Table  string // "" when the wait is not for a table's row
@@ -47,21 +47,21 @@ type Total struct {
 	Value int64
 }
 
-// Lack is something that a session may not see, and the statement that lets it.
+// Lack is something that a session may not see, and the statement that grants it.
 type Lack struct {
 	What  string `json:"what"`
 	Grant string `json:"grant"`
 }
 
-// A DeadlockReader has a server that keeps its latest deadlock.
+// A DeadlockReader is for a server that remembers its latest deadlock.
 type DeadlockReader interface {
-	// Deadlock returns the latest deadlock of the session's database; nil when
-	// there is none, or another database has had one since.
+	// Deadlock returns the latest deadlock in the session's database; nil if there was
+	// none, or another database has had one since.
 	Deadlock(ctx context.Context, s Session) (*Deadlock, error)
 }
 
-// Deadlock is who waited for whom in a circle, when the server ended one of
-// them.
+// Deadlock describes a cycle of waiting sessions, at the moment when the server chose a
+// victim.
 type Deadlock struct {
 	At            string // by the server's clock
 	Schema, Table string // of a lock that was waited for

@@ -1,7 +1,6 @@
-// Package dialect says what slotsql needs of a database engine: a
-// [rewrite.Dialect] for the pure part, and the few things that need a
-// connection. The engines are in the packages below; none of them imports a
-// driver.
+// Package dialect defines what slotsql needs from a database engine: a rewrite.Dialect
+// for the pure part, and the few things that need a connection. The engines are in the
+// packages below; none of them imports a driver.
 package dialect
 
 import (
@@ -20,10 +19,10 @@ type Session interface {
 	Exec(ctx context.Context, sql string, args ...any) error
 }
 
-// Dialect is one database engine. What an engine may or may not have is in
-// interfaces of their own, here and beside: ServerAware and those that follow
-// it, what knows the parent driver in driver.go, and a server's leases and views
-// of its sessions.
+// Dialect is one database engine. Capabilities that only some engines have are separate
+// interfaces, here and in the other files: ServerAware and those after it; those that
+// know the parent driver, in driver.go; and those for a server's leases and its views of
+// sessions.
 type Dialect interface {
 	rewrite.Dialect
 	SchemaParser
@@ -53,151 +52,150 @@ type Dialect interface {
 	// error when there is none. Counter is nil in the result.
 	Table(ctx context.Context, s Session, schema, name string) (*rewrite.Table, error)
 
-	// Drain says how a drain gets its own transaction.
+	// Drain returns how a drain begins and ends its own transaction.
 	Drain() DrainTx
 
-	// InTransaction asks the engine whether the session is in a transaction.
-	// It is only called where Drain().Nested is false and nothing better is
-	// known. It does not change the session.
+	// InTransaction asks the engine whether the session is in a transaction. It is called
+	// only if Drain().Nested is false and nothing better is known. It does not change the
+	// session.
 	InTransaction(ctx context.Context, s Session) (bool, error)
 }
 
-// ServerAware is a Dialect that depends on the server it meets.
+// ServerAware is a Dialect that depends on the server to which it connects.
 type ServerAware interface {
 	// ForServer returns the dialect for the server that the session is on. It
 	// is called once per connector, before anything else.
 	ForServer(ctx context.Context, s Session) (Dialect, error)
 }
 
-// ClusterAware is a Dialect whose server may be one of several that all take
-// writes of the same database, where rows which two of them write at about the
-// same time are in each other's way.
+// ClusterAware is a Dialect whose server may be one of several that all accept writes to
+// the same database, where rows that two of them write at about the same time conflict.
 type ClusterAware interface {
-	// Node names the server that the session is on; "" when it is in no
+	// Node returns the name of the server that the session is on; "" if it is in no
 	// cluster.
 	Node(ctx context.Context, s Session) (string, error)
 }
 
-// StateReader is a Dialect whose sessions can read one state of the database by
-// several queries.
+// StateReader is a Dialect whose sessions can read one state of the database with several
+// queries.
 type StateReader interface {
-	// OneState says how a transaction begins that writes nothing, sees one state
-	// of the database from its first query on and does not wait long for
-	// other sessions, and how it ends. The session is one of slotsql's own, or in
-	// autocommit and as it was afterwards.
+	// OneState returns the statements that begin and end a transaction that writes
+	// nothing, sees one state of the database from its first query on, and does not wait
+	// long for other sessions. The session is one of slotsql's own, or is in autocommit
+	// and must be unchanged afterwards.
 	OneState() (begin, end []string)
 }
 
-// SnapshotAware is a Dialect where a transaction's first read fixes what it
-// sees, and may keep it from writing later on.
+// SnapshotAware is a Dialect in which a transaction's first read fixes what the
+// transaction sees, and may prevent it from writing later on.
 type SnapshotAware interface {
-	// Defers reports whether a transaction that the statement begins has no such view yet.
+	// Defers reports whether a transaction that the statement begins has no such snapshot
+	// yet.
 	Defers(sql string) bool
-	// AsideSession holds what a connection runs first that reads facts for
-	// another one in a transaction, such that it waits for no other: that one may
-	// be who it would wait for.
+	// AsideSession returns what a connection runs first if it reads facts for another one
+	// that is in a transaction. It must then wait for no session, since that might be the
+	// one it reads for.
 	AsideSession() []string
 }
 
-// A SnapshotTeller is a Dialect that finds slot rows which are newer than the
-// snapshot of a transaction, with the help of another session that has none. See
+// A SnapshotTeller is a Dialect that finds slot rows newer than the snapshot of a
+// transaction, with the help of another session that has no such snapshot. See
 // docs/design/locks.md.
 type SnapshotTeller interface {
 	rewrite.SnapshotDialect
-	// Newer writes the query of the other session: the slot rows, each as the
-	// values of its key and its number, that are not certainly older than the
-	// snapshot. It takes what Snapshot has returned: the oldest transaction and,
-	// where keyed, a JSON list of keys, each a list of strings.
+	// Newer writes the query of the other session. It returns the slot rows, each as the
+	// values of its key and its number, that are not certainly older than the snapshot.
+	// It takes what Snapshot has returned: the oldest transaction and, if keyed, a JSON
+	// list of keys, each a list of strings.
 	Newer(t *rewrite.Table, keyed bool) string
-	// Meet writes the statement by which the transaction meets these rows, a JSON
-	// list of lists: it fails as a change of a newer row does if one is there that
-	// the transaction does not see. What it inserts the fold deletes.
+	// Meet writes the statement with which the transaction checks these rows, a JSON list
+	// of lists. If one of them exists that the transaction does not see, it fails as a
+	// change of a newer row does. The fold deletes what it inserts.
 	Meet(t *rewrite.Table) string
-	// MeetEvery writes the statement by which the transaction meets every row of a
-	// JSON list of keys that has a number below slots, without knowing
-	// which exist; "" where numbers are not bounded. What it inserts the fold
-	// deletes.
+	// MeetEvery writes the same check for every number below slots of a JSON list of
+	// keys, without knowing which rows exist; "" if numbers are not bounded. The fold
+	// deletes what it inserts.
 	MeetEvery(t *rewrite.Table, slots int) string
 	// Unserializable writes a statement that fails as such a change does.
 	Unserializable() string
 }
 
-// A BriefLocker is a Dialect whose DDL waits for locks while others wait behind it.
+// A BriefLocker is a Dialect in which other sessions queue behind DDL that waits for a
+// lock.
 type BriefLocker interface {
-	// Briefly has statements, to be run in one transaction, wait for each lock no
-	// longer than that; or not at all, or as briefly as the server can, where it
-	// counts in seconds.
+	// Briefly changes statements, to be run in one transaction, so that they wait for
+	// each lock no longer than the given time. An engine that counts in seconds does not
+	// wait, or waits as briefly as it can.
 	Briefly(ddl []string, wait time.Duration) []string
 }
 
-// A Widener is a Dialect whose slot tables are of a narrow type for the slots'
-// numbers unless they are made for a journal.
+// A Widener is a Dialect whose slot tables have a narrow type for the slot number unless
+// they are created for a journal.
 type Widener interface {
 	// WidenSlots writes the DDL that makes a slot table wide enough for a
 	// journal, to be run in one transaction.
 	WidenSlots(t *rewrite.Table) []string
 }
 
-// NamespaceAware is a Dialect of an engine whose sessions may each read
-// statements by rules of their own, which their namespace then names.
+// NamespaceAware is a Dialect of an engine whose sessions may each parse statements by
+// their own rules, which are then part of their namespace.
 type NamespaceAware interface {
-	// InNamespace returns the dialect of sessions whose Namespace is this one: it
-	// differs in what it reads and writes, not in what it asks the database.
+	// InNamespace returns the dialect for sessions with this Namespace. It differs in the
+	// SQL that it reads and writes, but not in what it asks the database.
 	InNamespace(namespace string) Dialect
 }
 
-// SessionAware is a Dialect whose sessions may be such that increments of
-// several of them must not share a statement.
+// SessionAware is a Dialect some of whose sessions must not share statements for
+// increments.
 type SessionAware interface {
-	// Shares reports whether every session which the connector opens, as it is
-	// before anything is run, works on the same database and commits each
-	// statement by itself. It is called once per connector.
+	// Shares reports whether all sessions that the connector opens, in their initial
+	// state, work on the same database and commit each statement by itself. It is called
+	// once per connector.
 	Shares(ctx context.Context, s Session) (bool, error)
 }
 
-// OwnSettings is implemented by a dialect whose sessions may begin, by their DSN
-// or the server's defaults, with settings under which slotsql's own statements
-// fail, return fewer rows than there are, or are not committed.
+// OwnSettings is implemented by a dialect whose sessions may begin, because of the DSN or
+// the server's defaults, with settings under which slotsql's own statements fail, return
+// fewer rows than there are, or are not committed.
 type OwnSettings interface {
-	// OwnSettings are the statements that a session of slotsql's own, which runs
-	// none of the application's, runs first.
+	// OwnSettings returns the statements that one of slotsql's own sessions, which runs
+	// none of the application's statements, runs first.
 	OwnSettings() []string
 }
 
-// A DirtyReader is a Dialect whose sessions may read what is not committed.
+// A DirtyReader is a Dialect whose sessions may read uncommitted data.
 type DirtyReader interface {
 	// Dirty reports whether the sessions of the dialect's namespace do.
 	Dirty() bool
-	// NextReadCommitted writes the statement by which the next transaction alone, or
-	// the next statement outside of one, does not.
+	// NextReadCommitted writes the statement after which only the next transaction, or
+	// the next statement outside transactions, does not.
 	NextReadCommitted() string
 }
 
-// RowLimited is a Dialect whose sessions may be set to return no more than so many
-// rows of a query that has no LIMIT.
+// RowLimited is a Dialect whose sessions may limit the number of rows of a query that has
+// no LIMIT.
 type RowLimited interface {
-	// AllRows returns a query of slotsql's own such that all its rows come.
+	// AllRows changes one of slotsql's own queries so that it returns all rows.
 	AllRows(query string) string
 }
 
-// A Leaser keeps leases in a table of slotsql's own, [LeaseTable], which holds
-// for each name who has it and until when, by the server's clock. Nothing of a
-// lease is bound to a session.
+// A Leaser keeps leases in LeaseTable, a table of slotsql's own. For each name it holds
+// who has the lease and until when, by the server's clock. A lease is not bound to a
+// session.
 type Leaser interface {
 	// CreateLeases writes the DDL of the table, to be run in one transaction.
 	CreateLeases() []string
 	// Leased returns the names of leases that are held.
 	Leased(ctx context.Context, s Session) (map[string]bool, error)
-	// Lease takes or extends the lease of that name for a holder, for so many
-	// seconds, unless another one has it. It reports whether the holder has it.
+	// Lease takes or extends the lease of that name for a holder, for that many seconds,
+	// unless another holder has it. It reports whether the holder has it.
 	Lease(ctx context.Context, s Session, name, holder string, seconds int) (bool, error)
 }
 
-// A PassNoter keeps in [LeaseTable], beside the leases, when the last pass of a roll-up
-// began that has left nothing behind, by names of the roll-up's choice. No such row is a
-// lease that is held.
+// A PassNoter records in LeaseTable when the last pass of a roll-up began that left
+// nothing behind, under names that the roll-up chooses. Such a row is not a lease.
 type PassNoter interface {
-	// NotePasses notes that such passes began so long ago.
+	// NotePasses records that such passes began that long ago.
 	NotePasses(ctx context.Context, s Session, begun map[string]time.Duration) error
 	// Passes returns how long ago they began, by the server's clock.
 	Passes(ctx context.Context, s Session) (map[string]time.Duration, error)
@@ -206,7 +204,7 @@ type PassNoter interface {
 // PassPrefix begins the names of passes.
 const PassPrefix = "pass "
 
-// A LockNoter says, for people, which locks on a base table CreateSlots takes.
+// A LockNoter describes, for people, which locks CreateSlots takes on a base table.
 type LockNoter interface {
 	CreateLocks(t *rewrite.Table) []string
 }
@@ -214,29 +212,29 @@ type LockNoter interface {
 // LeaseTable is the name of the table of leases.
 const LeaseTable = "slotsql_leases"
 
-// DrainTx holds the statements that open and end a drain's own transaction.
+// DrainTx holds the statements that begin and end a drain's own transaction.
 type DrainTx struct {
 	Begin, Commit, Rollback []string
-	// Nested reports whether these also work, and are to be used, inside a
-	// transaction of the application (a savepoint).
+	// Nested reports whether these also work inside a transaction of the application (as
+	// a savepoint), and are to be used there.
 	Nested bool
 }
 
-// A SlotRefitter makes a slot table fit again for a base table that has changed
-// under it, and keeps what it holds.
+// A SlotRefitter adapts a slot table to a base table that has changed, and keeps what the
+// slots hold.
 type SlotRefitter interface {
-	// RefitSlots writes the DDL by which the columns of a slot table, given by its
-	// facts, get the types that CreateSlots would give them. With refer its foreign
-	// key comes to refer to t, and slots that t has no row of go. The statements
-	// run in one transaction where DDL is transactional, and may be repeated.
+	// RefitSlots writes the DDL that gives the columns of a slot table, described by its
+	// facts, the types that CreateSlots would give them. With refer, it also makes the
+	// foreign key reference t, and deletes slots without a row in t. The statements run
+	// in one transaction if DDL is transactional, and may be repeated.
 	RefitSlots(t, slots *rewrite.Table, refer bool) []string
-	// DropColumns writes the DDL that takes columns off a slot table.
+	// DropColumns writes the DDL that drops columns of a slot table.
 	DropColumns(t *rewrite.Table, columns []string) []string
 }
 
-// A TriggerKeeper is a Dialect whose slot tables are kept in step with their base
-// tables by triggers.
+// A TriggerKeeper is a Dialect that keeps slot tables in step with their base tables by
+// triggers.
 type TriggerKeeper interface {
-	// MissingTriggers returns the names of those that the table lacks.
+	// MissingTriggers returns the names of the triggers that the table lacks.
 	MissingTriggers(t *rewrite.Table) []string
 }

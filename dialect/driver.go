@@ -13,56 +13,56 @@ import (
 // neither it nor the dialects import a driver. Each is optional; without one
 // slotsql takes the careful way, as its method says.
 
-// An ErrorClassifier reads the parent driver's error types. Each method reports
-// false for an error that it does not know, wrapped errors included.
+// An ErrorClassifier interprets the parent driver's errors. Each method reports false for
+// an error that it does not know. Wrapped errors count as well.
 type ErrorClassifier interface {
-	// SchemaChanged reports whether err may mean that a table or column has
-	// changed or is gone. Without it, plans made with old facts fail until
-	// something else has the facts read again.
+	// SchemaChanged reports whether err may mean that a table or column has changed or no
+	// longer exists. Without it, plans made with outdated facts fail until the facts are
+	// read again for another reason.
 	SchemaChanged(err error) bool
-	// SlotFull reports whether err is the slot table's own CHECK constraint,
-	// raised by an increment that has had no effect.
+	// SlotFull reports whether err comes from the slot table's own CHECK constraint, for
+	// an increment that has had no effect.
 	SlotFull(err error) bool
-	// NotApplied reports whether err is the server's answer that a statement
-	// in autocommit failed, so that it has had no effect. Without it, no
-	// failed increment of several callers is tried again one by one.
+	// NotApplied reports whether err is the server's response that a statement in
+	// autocommit failed, so that it has had no effect. Without it, a failed increment of
+	// several callers is never retried one by one.
 	NotApplied(err error) bool
-	// Conflict reports whether the engine has rolled back the whole
-	// transaction, or the one statement of it, because of other transactions,
-	// and the same statement may succeed when it runs again.
+	// Conflict reports whether the engine has rolled back the whole transaction, or a
+	// single statement, because of other transactions, so that the same statement may
+	// succeed when it runs again.
 	Conflict(err error) bool
-	// LockTimeout reports whether a lock could not be had in the time that the
-	// server gives a statement.
+	// LockTimeout reports whether a lock was not granted within the time that the server
+	// allows a statement.
 	LockTimeout(err error) bool
-	// Retryable reports whether a transaction of slotsql's own may succeed
-	// when it runs again: a conflict, a serialization failure, a lock timeout.
+	// Retryable reports whether one of slotsql's own transactions may succeed when it
+	// runs again: after a conflict, a serialization failure or a lock timeout.
 	Retryable(err error) bool
 }
 
-// A FoldErrorClassifier is a Dialect whose statements that move slots fail by
-// themselves when a base row does not take what they hold.
+// A FoldErrorClassifier is a Dialect whose statements that move slots fail by themselves
+// if a base row does not accept what the slots hold.
 type FoldErrorClassifier interface {
-	// Unmoved reports whether err is that failure, and why the row does not.
+	// Unmoved reports whether err is that failure, and why the row does not accept it.
 	Unmoved(err error) (reason string, ok bool)
 }
 
-// A ProofErrorClassifier is a Dialect whose rewrite.Proof fails by itself where a row has
-// slots.
+// A ProofErrorClassifier is a Dialect whose rewrite.Proof fails with an error if a row
+// has slots.
 type ProofErrorClassifier interface {
-	// Refuted reports whether err may be that failure. The statement itself may fail so
-	// as well: it is then run after a drain.
+	// Refuted reports whether err may be that failure. The statement itself may fail in
+	// the same way; it then runs after a drain.
 	Refuted(err error) bool
 }
 
 // A Pipeliner is a Dialect whose parent sends several statements in one round trip. Each
-// begins when the one before has ended, with a snapshot of its own where the isolation
-// level has it so. Outside of a transaction they are one.
+// begins when the previous one has ended, with its own snapshot if the isolation level
+// provides that. Outside transactions they form one transaction.
 type Pipeliner interface {
-	// Pipeline runs the statements. An error is that of the first one that fails, and
-	// those behind it do not run; driver.ErrSkip is that of a connection which cannot.
+	// Pipeline runs the statements. It returns the error of the first one that fails;
+	// those after it do not run. A connection that cannot do this returns driver.ErrSkip.
 	Pipeline(ctx context.Context, c driver.Conn, list []Statement) ([]Outcome, error)
-	// Decodes reports whether Outcome has values of a type, named as the parent's
-	// ColumnTypeDatabaseTypeName has it, as the parent's own rows have them.
+	// Decodes reports whether Outcome has values of a type, named as in the parent's
+	// ColumnTypeDatabaseTypeName, in the same form as the parent's own rows.
 	Decodes(typeName string) bool
 }
 
@@ -72,15 +72,15 @@ type Statement struct {
 	Args []driver.NamedValue
 }
 
-// Outcome is what has become of one statement of a pipeline.
+// Outcome is the result of one statement of a pipeline.
 type Outcome struct {
 	Affected int64
 	Columns  []string
 	Rows     [][]driver.Value
 }
 
-// A SavepointErrorClassifier is for an engine whose errors may roll back a
-// drain's own transaction by themselves.
+// A SavepointErrorClassifier is for an engine some of whose errors roll back a drain's
+// own transaction.
 type SavepointErrorClassifier interface {
 	// SavepointGone reports whether err means that a savepoint to be rolled
 	// back to or released does not exist.
@@ -94,8 +94,7 @@ type TxErrorClassifier interface {
 	TxEnded(err error) bool
 }
 
-// A TxGuard is for an engine that may roll back a transaction without
-// reporting it.
+// A TxGuard is for an engine that may roll back a transaction without reporting it.
 type TxGuard interface {
 	// TxOpen reports whether a transaction is open; an engine that cannot tell
 	// reports false.
@@ -104,14 +103,15 @@ type TxGuard interface {
 	TxUndone() error
 }
 
-// A TxWatcher learns from the parent whether a connection is in a transaction.
-// Without it slotsql asks the server where it matters.
+// A TxWatcher learns from the parent driver whether a connection is in a transaction.
+// Without it, slotsql asks the server when it needs to know.
 type TxWatcher interface {
 	ConnInTransaction(driver.Conn) bool
 }
 
-// A SelectiveTxWatcher is a TxWatcher that may not know a connection: a wrapper around the
-// parent driver may hide the parent's. Of such a connection slotsql asks the server.
+// A SelectiveTxWatcher is a TxWatcher that may not know a connection, because a wrapper
+// around the parent driver hides the parent's. For such a connection slotsql asks the
+// server.
 type SelectiveTxWatcher interface {
 	TxWatcher
 	// Watches reports whether ConnInTransaction knows the connection.
@@ -125,13 +125,13 @@ type ArgRewriter interface {
 		newQuery string, values, options []driver.NamedValue, err error)
 }
 
-// SnapshotIsolation is for an engine with isolation levels at which a change of
-// a row that is newer than the transaction's snapshot fails.
+// SnapshotIsolation is for an engine with isolation levels at which a change of a row
+// newer than the transaction's snapshot fails.
 type SnapshotIsolation interface {
-	// IsolationQuery asks for the isolation level of the open transaction.
+	// IsolationQuery returns a query for the isolation level of the open transaction.
 	IsolationQuery() string
-	// Conflicts reports whether changes fail so at the level that the query
-	// has returned.
+	// Conflicts reports whether changes fail in this way at the level that the query has
+	// returned.
 	Conflicts(level string) bool
 }
 

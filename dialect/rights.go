@@ -31,8 +31,8 @@ type RightsReader interface {
 	DeniedRight(err error) bool
 }
 
-// A QueryGuard is a Dialect whose queries can be made to fail, by a part of their own
-// and in their own snapshot, when another query has a row.
+// A QueryGuard is a Dialect whose queries can be made to fail, in their own snapshot, if
+// another query returns a row.
 type QueryGuard interface {
 	// Guarded writes the query so. It is "" for a statement that is no single query, or
 	// that does more than read.
@@ -41,16 +41,17 @@ type QueryGuard interface {
 	Guard(err error) bool
 }
 
-// SlotTable is a counter table with its slot table, nil where the session's user does
-// not see it, and the names of the views over it.
+// SlotTable is a counter table with its slot table, which is nil if the session's user
+// does not see it, and the names of the views over it.
 type SlotTable struct {
 	Base, Slots *rewrite.Table
 	Views       []string
 }
 
-// SlotRights is what a user lacks on a slot table, given what it may do with the base
-// table: who may read a counter, or a view over it, has to read slots; who may update
-// one has to write them. Who may do neither needs nothing.
+// SlotRights is what a user lacks on a slot table, given the user's rights on the base
+// table. A user who may read a counter, or a view over it, must be able to read slots;
+// one who may update a counter must be able to write them. A user who may do neither
+// needs nothing.
 type SlotRights struct {
 	Lacks []Lack
 	// Blind: what lacks is needed to know a total.
@@ -62,7 +63,7 @@ type SlotRights struct {
 	Columns bool
 }
 
-// HeldRights are those of one user on a counter table and its slot table.
+// HeldRights are the rights of one user on a counter table and its slot table.
 type HeldRights struct {
 	Reads, Counts bool // may SELECT, UPDATE any of the counters
 	Folds         bool // may SELECT and UPDATE all that a fold reads and writes of the base row
@@ -71,7 +72,8 @@ type HeldRights struct {
 	Select, Insert, Update, Delete bool // of the slot table
 }
 
-// GrantNames are what GRANT statements name, as they are written there.
+// GrantNames are the names in GRANT statements, in the form in which they are written
+// there.
 type GrantNames struct {
 	User, Base, Schema, Slots string
 	Read, Written             []string // the columns that a fold reads and writes of the base row

@@ -7,28 +7,28 @@ import (
 )
 
 // A RollUpper writes the statements of the roll-up, which moves slots into base rows
-// while increments go on. See docs/design/rollup.md for what makes them exact.
+// while increments go on. docs/design/rollup.md explains why they are exact.
 type RollUpper interface {
-	// RollUpSession holds what a new connection of the roll-up runs first.
+	// RollUpSession returns what a new connection of the roll-up runs first.
 	RollUpSession() []string
-	// DrainSession holds what a connection runs first that drains whole tables:
-	// one of its statements waits for a lock for seconds at most, since
-	// increments wait behind it.
+	// DrainSession returns what a connection that drains whole tables runs first. None of
+	// its statements may wait for a lock for more than some seconds, since increments
+	// wait behind it.
 	DrainSession() []string
-	// DrainTransaction holds what each transaction of it runs first, for an engine
-	// that can say it there: a transaction pooler gives each another session, and
-	// this one's settings to others.
+	// DrainTransaction returns what each transaction of that connection runs first, for
+	// an engine where this can be set per transaction: behind a transaction pooler each
+	// transaction has another session, whose settings others would inherit.
 	DrainTransaction() []string
-	// LockSlots keeps all other sessions out of a slot table: until the transaction
-	// ends or, where tables are dropped outside transactions, until unlock.
+	// LockSlots keeps all other sessions out of a slot table until the transaction ends
+	// or, if tables are dropped outside transactions, until unlock.
 	LockSlots(t *rewrite.Table) (lock, unlock []string)
 	// RollUp writes the statements for a part of a slot table.
 	RollUp(t *rewrite.Table, part RollUpPart) RollUp
 }
 
-// A WriterLocker is a RollUpper whose engine can keep writers out of a slot table by one
-// lock of the table, where a drain of all rows would have to lock every base row. It does
-// not reach the other nodes of a cluster.
+// A WriterLocker is a RollUpper whose engine can keep writers out of a slot table with a
+// single lock of the table, where a drain of all rows would otherwise have to lock every
+// base row. The lock does not reach the other nodes of a cluster.
 type WriterLocker interface {
 	// LockWriters fails with a retryable error if a transaction has changed the slot table
 	// or a statement that changes it is under way: at once where the engine can, or, with

@@ -7,7 +7,7 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// A Surveyor is a Dialect that can look over a whole database. It only reads.
+// A Surveyor is a Dialect that can describe a whole database. It only reads.
 type Surveyor interface {
 	// Database returns what people call the session's database: "database blog", or
 	// the name of its file. It is "" when the session is in no database.
@@ -17,9 +17,9 @@ type Surveyor interface {
 	Tables(ctx context.Context, s Session) ([]TableName, error)
 	// Indexed returns the columns of a table that any index holds.
 	Indexed(ctx context.Context, s Session, t *rewrite.Table) ([]string, error)
-	// Statistics returns what the server remembers of the statements that were
-	// run on this database. That it remembers nothing, or does not tell this
-	// user, is no error.
+	// Statistics returns what the server remembers of the statements that were run on
+	// this database. It is not an error if the server remembers nothing, or does not show
+	// it to this user.
 	Statistics(ctx context.Context, s Session) (Statistics, error)
 }
 
@@ -29,7 +29,7 @@ type TableName struct {
 	Bare         bool // the session finds it without the schema
 }
 
-// Statistics are those of a server.
+// Statistics are the statement statistics of a server.
 type Statistics struct {
 	Source     string // what they come from
 	Since      string // when they began, as the server writes it; "" when it does not say
@@ -40,8 +40,8 @@ type Statistics struct {
 	Notes []string
 }
 
-// RunStatement is one statement as a server remembers it: without the values
-// of its literals.
+// RunStatement is one statement as a server remembers it, without the values of its
+// literals.
 type RunStatement struct {
 	SQL        string
 	Conn       string // names the connection, of a log that has all its statements in their order

@@ -2,8 +2,8 @@ package rewrite
 
 import "sort"
 
-// Table is what the planner knows of one base table: what the database says
-// of it and, for a counter table, what the configuration says.
+// Table is what the planner knows of one base table: its definition in the database and,
+// for a counter table, its configuration.
 type Table struct {
 	Schema  string // schema (PostgreSQL), database (MySQL), "main" (SQLite)
 	Name    string
@@ -31,8 +31,8 @@ type Table struct {
 	ForeignKeys ForeignKeys
 	Storage     Storage
 
-	// Unseen says what may be there of the table that the session's user cannot see; ""
-	// where it is all in the facts.
+	// Unseen describes what the table may have that the session's user cannot see; "" if
+	// the facts are complete.
 	Unseen string
 
 	// IsView reports whether the name is a view. Temporary: a temporary table.
@@ -190,8 +190,8 @@ type Unique struct {
 	Index bool
 }
 
-// Unrestricted forgets what the user who has looked at the table may not do: tools
-// look on behalf of others, and with an account that only reads.
+// Unrestricted forgets the restrictions of the user who has read the table's facts: tools
+// read them on behalf of others, with an account that may only read.
 func (t *Table) Unrestricted() {
 	for i := range t.Columns {
 		t.Columns[i].Denied = Denied{}
@@ -287,9 +287,8 @@ func (t *Table) IsKey(column string) bool {
 	return false
 }
 
-// Slottable reports whether increments of a counter may go to slots; if not, why.
-// A counter that may not is an ordinary column to the planner: its base value
-// is its total.
+// Slottable reports whether increments of a counter may go to slots and, if not, why. To
+// the planner, a counter that may not is an ordinary column: its base value is its total.
 func (t *Table) Slottable(column string) (bool, string) {
 	c := t.Column(column)
 	if c == nil {

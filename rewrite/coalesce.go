@@ -5,16 +5,15 @@ import (
 	"strings"
 )
 
-// Coalesced is an increment that many executions share: its statements are the
-// increment's own with the deltas as arguments, so that one statement adds what
-// all of them add.
+// Coalesced is an increment that many executions share. Its statements are those of the
+// increment with the deltas as arguments, so that one statement adds what all of them
+// add.
 //
-// That is exact for executions that overlap in time and are transactions of
-// their own. The statement begins after each of them has, and is committed
-// before any of them ends: one of the serial orders that the plain statements
-// could have had. Two executions may share one when the SQL of Upsert and its
-// arguments are the same for both, but for the arguments that are Slot, Total
-// or Free.
+// That is exact for executions that overlap in time and are each in their own
+// transaction. The statement begins after each of them has begun, and is committed before
+// any of them ends, so its result is that of one of the serial orders of the plain
+// statements. Two executions may share one if the SQL of Upsert and its arguments are the
+// same for both, except for arguments that are Slot, Total or Free.
 type Coalesced struct {
 	Upsert Bound
 	Firm   *Bound // as Increment.Firm

@@ -1,14 +1,13 @@
 package rewrite
 
-// Dialect is what the planner needs to know of one SQL dialect: how its SQL
-// is read, how its names compare, and how slotsql's own statements are
-// written in it. Implementations hold no state beside caches and are safe for
-// concurrent use.
+// Dialect is what the planner needs to know of one SQL dialect: how its SQL is read, how
+// its names compare, and how slotsql's own statements are written in it. Implementations
+// hold no state except caches and are safe for concurrent use.
 type Dialect interface {
 	// Lexis returns the lexical rules for a Scanner.
 	Lexis() *Lexis
 
-	// Traits returns how the engine differs where the planner has to know.
+	// Traits returns the differences of the engine that the planner has to know.
 	Traits() Traits
 
 	// Parse translates exactly one statement (without a trailing semicolon;
@@ -17,13 +16,12 @@ type Dialect interface {
 	// panics and is bounded in time and memory for any input.
 	Parse(sql string) (*Statement, error)
 
-	// SameTable and SameColumn say whether a name as written refers to a
-	// table or column of that stored name. DefaultSchema rules are the
-	// caller's.
+	// SameTable and SameColumn report whether a name as written refers to a table or
+	// column of that stored name. The caller applies the rules for default schemas.
 	SameTable(written Ident, stored string) bool
 	SameColumn(written Ident, stored string) bool
 
-	// Quote writes a stored name so that the dialect reads back exactly it.
+	// Quote writes a stored name so that the dialect reads exactly that name.
 	Quote(name string) string
 
 	// Placeholder writes the n-th (from 1) placeholder of a statement.
@@ -37,69 +35,66 @@ type Dialect interface {
 	// in which base and slots together cannot overflow (see docs/design).
 	Increment(t *Table, in IncrementSQL) string
 
-	// Add writes the update of one slot row that is there already, by its key:
-	// what Increment comes down to for a connection that has written the row
-	// before. It takes no lock but the slot row's, and affects no row when the
-	// slot row is missing or would leave its range. It is exact without a look
-	// at the base row: a slot row references a base row, and a drain or a
-	// DELETE, which hold the base row, cannot get past the slot row either.
+	// Add writes the update of one existing slot row, by its key: the short form of
+	// Increment for a connection that has written the row before. It takes no lock except
+	// the slot row's, and affects no row if the slot row is missing or would leave its
+	// range. It is exact without looking at the base row: a slot row references a base
+	// row, and a drain or a DELETE, which hold the base row, must also lock the slot row.
 	//
-	// With CheckBase an increment of other counters may have made the slot row,
-	// or the base row may have gone without it: the statement then affects no row either where Increment would affect none for
-	// the base value. An empty one means that this cannot be known without a lock
-	// of the base row.
+	// With CheckBase, an increment of other counters may have created the slot row, or
+	// the base row may have been deleted without it. The statement then also affects no
+	// row if Increment would affect none because of the base value. An empty string means
+	// that this cannot be known without a lock on the base row.
 	Add(t *Table, in AddSQL) string
 
-	// AddMany writes the update of many slot rows that are there already, of
-	// one counter table: what Add does, for each of them, in one statement. It
-	// updates all of them or none: none when one is missing, would leave its
-	// range, or is locked. It never waits for a lock: a session that waits while it
-	// holds other locks may be part of a deadlock, and one that adds to a single row
-	// never is. An empty string means that the engine has no such statement.
+	// AddMany writes the update of many existing slot rows of one counter table: what Add
+	// does, for each of them, in one statement. It updates all of them or none: none if
+	// one is missing, would leave its range, or is locked. It never waits for a lock: a
+	// session that waits while it holds other locks may be part of a deadlock, and one
+	// that adds to a single row never is. An empty string means that the engine has no
+	// such statement.
 	AddMany(t *Table, in AddManySQL) string
 
-	// Total writes the exact total of a counter, or the merged value of a
-	// companion, of the row that qualifier names: the base value itself (type,
-	// NULL and all) where no slot exists.
-	// comparable asks for an expression that also compares as the plain
-	// column would, and may be computed for many more rows than are returned.
+	// Total writes the exact total of a counter, or the merged value of a companion, of
+	// the row that qualifier names. Without slots it is the base value itself, including
+	// its type and NULL. comparable requests an expression that also compares as the
+	// plain column would, and may be computed for many more rows than are returned.
 	Total(t *Table, qualifier, column string, comparable bool) string
 
-	// Lock writes the statement that makes increments of the base rows that
-	// scope selects wait until the transaction ends, and that waits itself
-	// for the increments in flight. An empty one means that the first
-	// statement of Fold does that already. A returned result set is to be
-	// discarded.
+	// Lock writes the statements that make increments of the base rows that scope selects
+	// wait until the transaction ends, and that themselves wait for the increments in
+	// flight. If it is empty, the first statement of Fold does that already. A returned
+	// result set is to be discarded.
 	Lock(t *Table, scope Scope) []string
 
-	// Count writes a query for the number of base rows that scope selects,
-	// which locks nothing, where Lock would lock what is around a row that does
-	// not exist; "" elsewhere.
+	// Count writes a query for the number of base rows that scope selects. It takes no
+	// locks, unlike Lock, which would lock the gap around a row that does not exist; ""
+	// if Lock does not do that.
 	Count(t *Table, scope Scope) string
 
-	// Fold writes the statements that move all slots of the base rows that
-	// scope selects into the base rows, and delete them. There are none where slot
-	// rows have to be named one by one (FoldByName).
+	// Fold writes the statements that move all slots of the base rows that scope selects
+	// into the base rows, and delete the slots. There are none if slot rows have to be
+	// named one by one (FoldByName).
 	Fold(t *Table, scope Scope) []string
 
-	// Versions writes the statements by which a transaction that has changed the
-	// rows of scope comes to see one version of each and its slots, where an
-	// engine may show it the new row beside slots of an old snapshot; nil where
-	// it never does.
+	// Versions writes the statements that give a transaction that has changed the rows of
+	// scope a consistent version of each row and its slots, on an engine that might
+	// otherwise show it the new row together with slots of an old snapshot; nil if the
+	// engine never does that.
 	Versions(t *Table, scope Scope) *VersionSQL
 
 	// CreateSlots and DropSlots write the DDL of a slot table, idempotent
 	// where the dialect has IF [NOT] EXISTS.
 	CreateSlots(t *Table) []string
-	// AddSlots writes the DDL that gives a slot table the columns of counters
-	// that it lacks, to be run in one transaction by a session that does
-	// not wait long for locks: others wait behind it.
+	// AddSlots writes the DDL that adds the missing columns of counters to a slot table.
+	// It is to be run in one transaction, by a session that does not wait long for locks,
+	// since other sessions queue behind it.
 	AddSlots(t *Table, counters []string) []string
 	DropSlots(t *Table) []string
 
-	// Truncate says how TRUNCATE of a base table gets past its slot table's
-	// foreign key: also is written behind the table's name, before and after
-	// are run around the statement.
+	// Truncate returns what TRUNCATE of a base table needs because of its slot table's
+	// foreign key: also is written after the table's name, and before and after are run
+	// around the statement.
 	Truncate(t *Table) (also string, before, after []string)
 }
 
@@ -244,9 +239,9 @@ type VersionSQL struct {
 	Touch []string
 }
 
-// Scope says which base rows a drain covers: every row (Where ""), or those
-// of Ref that Where selects. Where is a marker as in IncrementSQL; what it
-// stands for fixes every column of a unique key to constants, or with Range selects keys.
+// Scope selects the base rows that a drain covers: every row (Where is ""), or those of
+// Ref that Where selects. Where is a marker as in IncrementSQL. What it stands for
+// compares every column of a unique key with constants or, with Range, selects keys.
 type Scope struct {
 	Ref       string
 	Qualifier string

@@ -9,8 +9,8 @@ import (
 // literals, comments and white space alone, and these. docs/design/shapes.md says how plans
 // are shared by that.
 
-// An Outline is a statement cut up: its Key, which all statements of one shape have in
-// common, and the holes where the rest stands. Scan overwrites it.
+// An Outline is a statement divided into its Key, which all statements of one shape have
+// in common, and holes for the rest. Scan overwrites it.
 type Outline struct {
 	Key   []byte
 	sql   string

@@ -1,6 +1,6 @@
 package rewrite
 
-// Class says what the planner made of a statement.
+// Class is how the planner has classified a statement.
 type Class string
 
 // The classes. Every class but Refused gives exactly what the plain driver
@@ -18,8 +18,8 @@ const (
 	Upsert Class = "upsert"
 	// Read: counters are replaced by exact totals in the statement.
 	Read Class = "read"
-	// Drain: slots are folded into the base rows under lock, then the
-	// original statement runs, in one transaction.
+	// Drain: slots are folded into the base rows under lock, then the original statement
+	// runs, in one transaction.
 	Drain Class = "drain"
 	// Multi: several statements in one call, each with its own plan.
 	Multi Class = "multi"
@@ -27,11 +27,11 @@ const (
 	Refused Class = "refused"
 )
 
-// Plan is what to do for one statement, or for several sent in one call. It is immutable,
+// Plan describes how to run one statement, or several sent in one call. It is immutable,
 // holds neither slot numbers nor argument values, and may be used by many goroutines.
 //
-// What every class has comes first. Then follows a form for each class; the forms of other
-// classes are zero.
+// First come the fields that every class has, then a form for each class. The forms of
+// other classes are zero.
 type Plan struct {
 	Class  Class
 	Reason string   // why the statement is not faster than it is; "" when it is as fast as can be
@@ -47,38 +47,38 @@ type Plan struct {
 
 	// Effects on the session.
 	Effects Effect
-	// TxEvents are what the SQL does to the transaction, worked out once where
-	// Effects has TxControl; nil where it has not.
+	// TxEvents are the effects of the SQL on the transaction, computed once if Effects
+	// has TxControl; nil otherwise.
 	TxEvents []TxEvent
 
-	// Group is the form that executions of the statement share; nil where they may not.
-	// GroupReason says why not, of an increment of one row.
+	// Group is the form that executions of the statement share; nil if they may not.
+	// GroupReason is the reason, for an increment of one row.
 	Group       *Group
 	GroupReason string
 
 	// Increment is the slotted upsert of Additive and Upsert.
 	Increment *Increment
-	// Bounded is the form of a guarded statement that is tried before the drain; nil where
-	// a part of the total cannot decide.
+	// Bounded is the form of a guarded statement that is tried before the drain; nil if
+	// part of the total cannot decide the guard.
 	Bounded *Bounded
-	// Base is what PassThrough and AdditiveBase have, and what the fallback of an
-	// Upsert has: how the original SQL runs on the base table.
+	// Base is for PassThrough and AdditiveBase, and for the fallback of an Upsert: how
+	// the original SQL runs on the base table.
 	Base BasePlan
-	// Read is what Read has.
+	// Read is for class Read.
 	Read ReadPlan
-	// Drain is what Drain has. Additive, AdditiveBase and Upsert have its tables: the
-	// fallback drains them when the increment affects no row or an argument does not
-	// meet Base.Require.
+	// Drain is for class Drain. Additive, AdditiveBase and Upsert have its tables: the
+	// fallback drains them if the increment affects no row, or an argument does not
+	// satisfy Base.Require.
 	Drain DrainPlan
 	// Parts are the statements of a Multi.
 	Parts []Part
 }
 
-// BasePlan is how the original SQL runs on the base table without a drain.
+// BasePlan describes how the original SQL runs on the base table without a drain.
 type BasePlan struct {
-	// Require is what an AdditiveBase demands of bound deltas.
+	// Require is what an AdditiveBase requires of bound deltas.
 	Require []DeltaArg
-	// Cover is what else it demands of arguments.
+	// Cover is what else it requires of arguments.
 	Cover []Cover
 
 	// Changes are the rows of counter tables that the statement changes and that are
@@ -90,21 +90,21 @@ type BasePlan struct {
 	// Unties are the tables that rows are deleted from while slot rows refer to them.
 	Unties []*Table
 
-	// Several reports whether SQL is several statements that run as they are: where one
-	// fails, those before it may stay.
+	// Several reports whether SQL is several statements that run as they are: if one
+	// fails, the effects of those before it may remain.
 	Several bool
 }
 
-// ReadPlan is how a query with totals runs.
+// ReadPlan describes how a query with totals runs.
 type ReadPlan struct {
 	// Args are the arguments of SQL; nil for the original ones.
 	Args []Arg
 
-	// Stars are the counter tables whose * is written out in SQL: it is right
-	// only as long as they have the columns that the catalog has.
+	// Stars are the counter tables whose * is expanded in SQL. The expansion is right
+	// only as long as the tables have the columns that the catalog has.
 	Stars []*Table
 
-	// Shape is a query for the column types of the original, for engines whose
+	// Shape is a query for the column types of the original, for engines where
 	// expressions report other types than the plain column; nil elsewhere.
 	Shape *Shape
 
@@ -114,45 +114,45 @@ type ReadPlan struct {
 	reader *reader // what a write of another table reads, for a statement around it
 }
 
-// Shape is a query that returns no rows but the column types of the original. It takes
-// the original arguments.
+// Shape is a query that returns no rows but has the column types of the original. It
+// takes the original arguments.
 type Shape struct {
 	Bound
-	// Judged reports whether the engine may refuse the original SQL where it takes
-	// SQL: the error of Shape is then the statement's.
+	// Judged reports whether the engine may refuse the original SQL although it accepts
+	// SQL. An error of Shape is then the statement's error.
 	Judged bool
-	// InPlace reports whether SQL is the original statement with expressions in the place of
-	// counters, over the same tables.
+	// InPlace reports whether SQL is the original statement with only counters replaced
+	// by expressions, over the same tables.
 	InPlace bool
 }
 
-// DrainPlan is how slots are folded before SQL runs.
+// DrainPlan describes how slots are folded before SQL runs.
 type DrainPlan struct {
 	// Tables are drained before SQL runs.
 	Tables []DrainTable
 
-	// Proof is the form of the statement that needs no drain where its row has no slots;
-	// nil where there is none.
+	// Proof is the form of the statement that needs no drain if its row has no slots; nil
+	// if there is none.
 	Proof *Proof
 
 	// Before and After run around SQL: DDL of slot tables.
 	Before, After []Bound
 
-	// ByView reports whether the statement drains because it names views over the
-	// tables, which only read them.
+	// ByView reports whether the statement drains only because it names views over the
+	// tables, which read them.
 	ByView bool
 
-	// FoldOptional reports whether SQL may run without the drain where a fold fails: it
-	// changes the table such that what slots hold counts as before, or goes with
-	// its rows. It may be what has folds succeed again.
+	// FoldOptional reports whether SQL may run without the drain if a fold fails. It
+	// changes the table in a way that keeps what slots hold valid, or removes it with its
+	// rows. It may be the statement that makes folds succeed again.
 	FoldOptional bool
 
-	// Deletes reports whether SQL is a DELETE of rows that Tables names by a list of keys, or
-	// a range, and of no other table.
+	// Deletes reports whether SQL is a DELETE of rows that Tables identifies by a list or
+	// a range of keys, and of no other table.
 	Deletes bool
 
-	// Outside reports whether SQL cannot run in a transaction: it follows a drain that
-	// is committed. The engine refuses it if there are slots by then.
+	// Outside reports whether SQL cannot run in a transaction. It follows a drain that is
+	// committed, and the engine refuses it if there are slots by then.
 	Outside bool
 }
 
@@ -274,22 +274,22 @@ const (
 	ManyCount
 )
 
-// DrainTable is how one table is drained.
+// DrainTable describes how one table is drained.
 type DrainTable struct {
 	Table *Table
 	// Keyed reports whether only the rows of one unique key value, of a list of them, or
 	// of a key range are drained.
 	Keyed bool
-	// Most is how many rows these keys name at most: the lengths of the lists, multiplied;
-	// the largest int for a range.
+	// Most is the maximum number of rows that these keys identify: the product of the
+	// lengths of the lists; the largest int for a range.
 	Most int
-	// Only reports whether the statement's predicate is that key and nothing else: it
-	// touches these rows if they are there.
+	// Only reports whether the statement's predicate is that key and nothing else, so
+	// that the statement touches these rows if they exist.
 	Only bool
 	// Key is what the slots' key equals where that fixes the one row.
 	Key []KeyValue
-	// Rows identifies what is drained: two drains of equal statements with equal
-	// arguments are of the same rows. It is never run.
+	// Rows identifies what is drained: two drains with equal statements and equal
+	// arguments cover the same rows. It is never run.
 	Rows Bound
 	Lock []Bound
 	// Folding says how slots are moved; Fold has the statements of FoldByStatement.
@@ -310,14 +310,14 @@ type DrainTable struct {
 	Look Look
 }
 
-// Look is what a drain asks about slots, each nil where it is not needed: the statements of
-// HoldingDialect and SnapshotDialect, and which slots a key range has.
+// Look holds what a drain asks about slots, each nil if it is not needed: the statements
+// of HoldingDialect and SnapshotDialect, and which slots a key range has.
 type Look struct {
 	Held, Snapshot *Bound
 	Range          *RangeSlots
 }
 
-// Folding says how a drain moves slots, once it has locked the base rows.
+// Folding is how a drain moves slots, once it has locked the base rows.
 type Folding uint8
 
 // The ways of folding.
@@ -340,7 +340,7 @@ type Versions struct {
 	Touch      []Bound
 }
 
-// Effect is what a statement does to its session.
+// Effect is what a statement changes in its session.
 type Effect uint8
 
 // The effects, found lexically: they may be reported where there are none.

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// Catalog is what the planner asks about tables.
+// Catalog is how the planner looks up tables.
 type Catalog interface {
-	// Lookup returns the table that a name in a statement means. A nil table
-	// with known true: there is none. Known false: it has not been looked up yet; the
-	// plan comes back as a *MissingError.
+	// Lookup returns the table that a name in a statement refers to. A nil table with
+	// known true means that there is none. If known is false, the table has not been
+	// looked up yet, and the plan is returned as a *MissingError.
 	Lookup(name []Ident) (t *Table, known bool)
 	// Counters returns the counter tables.
 	Counters() []*Table

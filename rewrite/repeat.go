@@ -2,19 +2,19 @@ package rewrite
 
 import "strings"
 
-// Repeat says of a statement whether it may be run once more, by another session
-// and at another time, and what is known of its rows' order.
+// Repeat describes whether a statement may be run once more, by another session and at
+// another time, and what is known of the order of its rows.
 type Repeat struct {
 	Why     string // it may not be; "" when it may
 	Ordered bool   // it orders its rows, perhaps not completely
 	Limited bool   // it leaves rows out, by an order that may not be complete
 }
 
-// Repeatable judges a statement by its words. What may be run again is one query that
-// calls no functions but those of a list: they change nothing, wait for
-// nothing, and give the same for the same rows to every user. A function that is
-// not on the list may do anything. Of what a statement only names (a view, an
-// operator) nothing is known.
+// Repeatable judges a statement by its words. Only a single query whose functions are all
+// on a list may be run again: these functions change nothing, wait for nothing, and
+// return the same for the same rows to every user. A function that is not on the list may
+// do anything. Nothing is known of what a statement only names, such as a view or an
+// operator.
 //
 //nolint:funlen // a list of rules, each with its reason
 func Repeatable(lx *Lexis, sql string) Repeat {

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// A SharedPlan is the plan of all statements of one shape that agree in the literals by
-// which the planner decides. It is made with marks in the place of the other ones, and of
-// comments and white space; Of puts a statement's own there.
+// A SharedPlan is the plan of all statements of one shape that agree in the literals on
+// which the planner's decisions depend. It is made with marks in place of the other
+// literals, and of comments and white space. Of replaces them by a statement's own.
 type SharedPlan struct {
 	plan    *Plan
 	known   []bool // by hole
