@@ -28,7 +28,7 @@ type Explanation struct {
 	// refused; empty when it is as fast as can be.
 	Reason string   `json:"reason,omitempty"`
 	Tables []string `json:"tables,omitempty"` // the counter tables concerned
-	// Scope is what a statement of class drain drains: "rows of a unique key" or "all rows".
+	// Scope is what a statement of class drain drains: "rows of a unique key", "rows of a key range" or "all rows".
 	Scope string `json:"scope,omitempty"`
 
 	// Denied reports whether the statement drains, and on_drain: error refuses
@@ -90,7 +90,7 @@ type ExplainedStatement struct {
 // the statement fixes, or all.
 type ExplainedDrain struct {
 	Table string `json:"table"`
-	Scope string `json:"scope"` // "rows of a unique key" or "all rows"
+	Scope string `json:"scope"` // "rows of a unique key", "rows of a key range" or "all rows"
 	// Unless says when all rows are drained in spite of Scope, Missing what is
 	// done when not all rows exist that the statement gives keys of.
 	Unless  string               `json:"unless,omitempty"`

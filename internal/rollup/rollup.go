@@ -13,18 +13,17 @@ import (
 type Options struct {
 	// Interval is the time between two passes: 5 s.
 	Interval time.Duration
-	// Batch is the most slot rows that a transaction moves, but that the slots
-	// of one base row stay together: 1000. Batches are made smaller where they
-	// take long.
+	// Batch is the maximum number of slot rows that a transaction moves, except that the
+	// slots of one base row stay together: 1000. Batches become smaller if they take
+	// long.
 	Batch int
-	// Idle is how often slots that hold nothing are deleted: 1 min. A slot row
-	// is deleted when it has been empty since the pass before, at least.
+	// Idle is how often slots that hold nothing are deleted: 1 min. A slot row is deleted
+	// once it has been empty at least since the previous such pass.
 	Idle time.Duration
-	// Lease is how long a worker that has crashed keeps others from taking over:
-	// 15 s; whole seconds.
+	// Lease is how long a worker that has crashed keeps others from taking over: 15 s;
+	// whole seconds.
 	Lease time.Duration
-	// Progress, if set, is called after each batch with the number of slot rows
-	// it was for.
+	// Progress, if set, is called after each batch with the number of its slot rows.
 	Progress func(rows int)
 	// Pass, if set, is called after each pass of RunRollUp.
 	Pass func(Report, error)

@@ -7,39 +7,39 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// StatementStats counts what became of the statements of one kind: those on the
-// same tables that have the same class for the same reason and drain as many rows.
+// StatementStats counts the statements of one kind: those on the same tables, of the same
+// class, for the same reason and, if they drain, of the same scope.
 type StatementStats struct {
 	Dialect string   `json:"dialect"`
 	Tables  []string `json:"tables"` // the counter tables concerned
 	Class   string   `json:"class"`  // as `slotsql explain` says it: additive, read, drain, ...
 	Reason  string   `json:"reason"` // why it is not faster; "" when it is as fast as can be
 
-	// Scope is what a statement of class drain drains: "rows of a unique key", which keeps
-	// increments of these rows out until its transaction ends, or "all rows". It is "" for
-	// other classes.
+	// Scope is which rows a statement of class drain drains: "rows of a unique key",
+	// "rows of a key range" or "all rows". Increments of these rows wait until its
+	// transaction ends. It is "" for other classes.
 	Scope string `json:"scope,omitempty"`
 
 	Statements uint64 `json:"statements"` // that were run, failed ones included
-	// Drains is how often slots were folded for them, per table. A drain of a
-	// statement that is not of class drain is a Fallback's.
+	// Drains is how often slots were folded for these statements, per table. If the
+	// statement is not of class drain, the drain is that of a Fallback.
 	Drains uint64 `json:"drains"`
-	// Fallbacks is how many increments were not slotted when they ran: there was
-	// no row, its counter was NULL or close to the end of its range, or an
-	// argument did not fit.
+	// Fallbacks is how many increments were not slotted when they ran: the row did not
+	// exist, its counter was NULL or close to the end of its range, or an argument did
+	// not fit.
 	Fallbacks uint64 `json:"fallbacks"`
-	// Coalesced is how many executions were part of another one's statement.
+	// Coalesced is how many executions were part of another execution's statement.
 	Coalesced uint64 `json:"coalesced"`
-	// Cold is how many increments ran alone on the base row, as written, because
-	// nothing has waited for it; Grouped, how many shared a statement on the base
-	// row; Slotted, how many went to a slot.
+	// Cold is how many increments ran alone on the base row, as written, because nothing
+	// waited for it; Grouped, how many shared a statement on the base row; Slotted, how
+	// many went to a slot.
 	Cold    uint64 `json:"cold"`
 	Grouped uint64 `json:"grouped"`
 	Slotted uint64 `json:"slotted"`
-	// Heated is how often a row has become hot: see placement adaptive.
+	// Heated is how often a row has become hot: see placement: adaptive.
 	Heated uint64 `json:"heated"`
 
-	// Examples are a few of the statements, without the values in them: literals and
+	// Examples are a few of the statements, without their values: literals and
 	// placeholders are shown as ?.
 	Examples []string `json:"examples,omitempty"`
 }

@@ -15,12 +15,12 @@ import (
 
 // DrainOptions are the options of Drain. Zero fields are defaults.
 type DrainOptions struct {
-	// Tables are names of counter tables; all of them when it is empty.
+	// Tables are names of counter tables; if it is empty, all of them.
 	Tables []string
-	// Patience is how long Drain tries again to lock a table that others have
-	// locked: one minute, if it is 0.
+	// Patience is how long Drain keeps trying to lock a table that others have locked:
+	// one minute, if it is 0.
 	Patience time.Duration
-	// Watch is how long Drain looks for new slot rows after the last table is
+	// Watch is how long Drain looks for new slot rows after the last table has been
 	// drained: a second, if it is 0.
 	Watch time.Duration
 	// Progress, if set, is called with the number of slot rows after each step.
