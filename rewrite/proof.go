@@ -5,14 +5,14 @@ import "slices"
 // This file writes the form of a drain's statement that needs no drain, because it proves
 // that there is nothing to fold.
 
-// A Proof is a drain's statement with a condition under which it touches its row only if
-// the row has no slots, and none can be created before the statement is committed. Then
-// base values are totals, and the statement has done what it would have done after a
-// drain. Its arguments are those of the original.
+// A Proof is a drain's statement with a condition by which it touches its row only where
+// that has no slots, and none can come to be before the statement is committed. Then base
+// values are totals, and it has done what it would have done after a drain. Its arguments
+// are those of the original.
 //
-// If the condition does not hold, the statement has changed nothing, and the drain
-// follows. Either the statement has failed with an error that the dialect knows (Refuted
-// is nil), or it has touched no row, and Refuted returns one.
+// Where the condition does not hold the statement has left everything as it was, and the
+// drain follows: the statement has failed, with an error that the dialect knows
+// (Refuted is nil), or it has touched no row, and Refuted returns one.
 type Proof struct {
 	Bound
 	// Lock runs before it, and Refuted between the two, in one transaction, and its
