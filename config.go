@@ -5,8 +5,8 @@ import "github.com/slotsql/slotsql/internal/config"
 // EnvConfig is the environment variable that names the configuration file.
 const EnvConfig = config.EnvConfig
 
-// DefaultConfigFile is the file that is read from the working directory when EnvConfig is
-// not set.
+// DefaultConfigFile is read from the working directory when EnvConfig is not
+// set.
 const DefaultConfigFile = config.DefaultConfigFile
 
 // ErrConfig is matched, with errors.Is, by every error about the

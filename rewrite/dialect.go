@@ -16,8 +16,9 @@ type Dialect interface {
 	// panics and is bounded in time and memory for any input.
 	Parse(sql string) (*Statement, error)
 
-	// SameTable and SameColumn report whether a name as written refers to a table or
-	// column of that stored name. The caller applies the rules for default schemas.
+	// SameTable and SameColumn report whether a name as written refers to a
+	// table or column of that stored name. DefaultSchema rules are the
+	// caller's.
 	SameTable(written Ident, stored string) bool
 	SameColumn(written Ident, stored string) bool
 
