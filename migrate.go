@@ -16,8 +16,8 @@ import (
 //   - If the base table has changed, it gives the slot table the new column types,
 //     foreign key and triggers, and drops columns that are no longer used.
 //
-// Migrate may run repeatedly, and in several processes at once. Problems are returned as
-// a *ConfigError; if the configuration has any, nothing is created.
+// It can be run again, and by several processes at once. Problems come as a
+// *ConfigError; if the configuration has any, nothing is created.
 //
 // The foreign key of a slot table takes a short lock on the base table, see
 // docs/operations.md. If a statement is not granted the lock soon, Migrate gives it up,
