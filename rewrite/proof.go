@@ -12,12 +12,17 @@ import "slices"
 //
 // Where the condition does not hold the statement has left everything as it was, and the
 // drain follows: the statement has failed, with an error that the dialect knows
-// (Refuted is nil), or it has touched no row, and Refuted returns one.
+// (Lock is nil), or it has touched no row.
 type Proof struct {
 	Bound
-	// Lock runs before it, and Refuted between the two, in one transaction, and its
-	// arguments are those of the original; nil where the statement does without.
-	Lock, Refuted *Bound
+	// Lock runs before it in the same transaction; nil where the statement needs none.
+	Lock *Bound
+	// Refuted runs between the two and returns a row if the condition fails. It is nil where
+	// the statement asks nothing else of its row: then it touches the row if the condition holds.
+	Refuted *Bound
+	// Exists returns a row if there is one. Without Refuted it tells why the statement has
+	// touched none: that it has failed the condition, or is not there.
+	Exists *Bound
 }
 
 // A ProvingDialect is a Dialect of an engine that can tell, in a statement of one row,
@@ -31,8 +36,9 @@ type ProvingDialect interface {
 // ProofSQL is what a dialect writes of a Proof.
 type ProofSQL struct {
 	// Holds is a predicate over the row.
-	Holds         string
-	Lock, Refuted string // "" where Holds raises an error
+	Holds string
+	// "" where Holds raises an error
+	Lock, Refuted, Exists string
 }
 
 // proof returns the form of a statement that drains the row that its WHERE fixes; nil
@@ -53,14 +59,14 @@ func (p *planning) proof(st *Statement, sc *scope, where *Expr, rows *rowset) *P
 	if sql.Holds == "" {
 		return nil
 	}
-	if sql.Refuted != "" && (t.Triggers.Update || st.Kind == KindDelete) {
+	if sql.Lock != "" && (t.Triggers.Update || st.Kind == KindDelete) {
 		return nil // triggers of a statement fire where it touches no row, too
 	}
-	if sql.Refuted == "" && slices.ContainsFunc(answered(st), p.namedByPlaceholder) {
+	if sql.Lock == "" && slices.ContainsFunc(answered(st), p.namedByPlaceholder) {
 		return nil
 	}
 	out := &Proof{}
-	if sql.Refuted != "" {
+	if sql.Lock != "" {
 		out.SQL = p.src.apply([]edit{
 			{Span{where.Start, where.Start}, "("},
 			{Span{where.End, where.End}, ") AND " + sql.Holds},
@@ -68,10 +74,15 @@ func (p *planning) proof(st *Statement, sc *scope, where *Expr, rows *rowset) *P
 	} else {
 		out.Bound = p.proving(&tp, where, rows, sql.Holds)
 	}
+	if rows.only {
+		sql.Refuted = ""
+	} else {
+		sql.Exists = ""
+	}
 	for _, b := range []struct {
 		sql string
 		to  **Bound
-	}{{sql.Lock, &out.Lock}, {sql.Refuted, &out.Refuted}} {
+	}{{sql.Lock, &out.Lock}, {sql.Refuted, &out.Refuted}, {sql.Exists, &out.Exists}} {
 		if b.sql != "" {
 			bound := tp.expand(p.d, b.sql)
 			*b.to = &bound

@@ -70,7 +70,7 @@ func TestProvenBesideSlots(t *testing.T) {
 			t.Run(dialect+"/"+level, func(t *testing.T) {
 				t.Parallel()
 				p, slotted := provable(t, dialect, level)
-				draw := newDraws(dialect, p.Wrapped)
+				draw := newDraws(dialect)
 				var wg sync.WaitGroup
 				var mu sync.Mutex
 				drawn := map[int64]int{}
@@ -81,7 +81,7 @@ func TestProvenBesideSlots(t *testing.T) {
 							var n int64
 							err := again(func() (err error) {
 								if i < 3 {
-									n, err = draw(t.Context())
+									n, err = draw(t.Context(), p.Wrapped, i == 0)
 									return err
 								}
 								_, err = slotted.ExecContext(t.Context(), "UPDATE stock SET n = n + 1 WHERE id = 1")
@@ -118,9 +118,9 @@ func TestProvenBesideSlots(t *testing.T) {
 	}
 }
 
-// newDraws draws the next number by a statement that drains.
-func newDraws(dialect string, db *sql.DB) func(context.Context) (int64, error) {
-	return func(ctx context.Context) (n int64, err error) {
+// newDraws draws the next number by a statement that drains, also in a transaction.
+func newDraws(dialect string) func(ctx context.Context, db *sql.DB, inTx bool) (int64, error) {
+	draw := func(ctx context.Context, db executor) (n int64, err error) {
 		if dialect != "mysql" {
 			return n, db.QueryRowContext(ctx, "UPDATE stock SET n = n + 1 WHERE id = 1 RETURNING n").Scan(&n)
 		}
@@ -130,6 +130,35 @@ func newDraws(dialect string, db *sql.DB) func(context.Context) (int64, error) {
 		}
 		return res.LastInsertId()
 	}
+	return func(ctx context.Context, db *sql.DB, inTx bool) (n int64, err error) {
+		err = maybeInTx(ctx, db, inTx, func(e executor) (err error) {
+			n, err = draw(ctx, e)
+			return err
+		})
+		return n, err
+	}
+}
+
+// executor is a *sql.DB or a *sql.Tx.
+type executor interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// maybeInTx calls f with db, or with a transaction of it, which is committed if f succeeds.
+func maybeInTx(ctx context.Context, db *sql.DB, inTx bool, f func(executor) error) error {
+	if !inTx {
+		return f(db)
+	}
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() //nolint:errcheck // it is committed
+	if err := f(tx); err != nil {
+		return err
+	}
+	return tx.Commit()
 }
 
 var inTheWay = regexp.MustCompile("40001|40P01|1213|1205|database is locked")
@@ -149,52 +178,62 @@ func again(f func() error) error {
 }
 
 // A statement whose row has slots is refuted, and drains; one whose row has none runs
-// once, in whatever form it is sent.
+// once, in whatever form it is sent, alone or in a transaction.
 func TestProvenOrDrained(t *testing.T) {
 	for _, dialect := range []string{"mysql", "postgres", "sqlite"} {
-		t.Run(dialect, func(t *testing.T) {
-			t.Parallel()
-			p, slotted := provable(t, dialect, "")
-			want := int64(500)
-			check := func(what string, delta, affected int64, query string, args ...any) {
-				t.Helper()
-				res, err := p.Wrapped.Exec(query, args...)
-				if err != nil {
-					t.Fatalf("%s: %v", what, err)
-				}
-				want += delta
-				var got int64
-				if err := p.Wrapped.QueryRow("SELECT n FROM stock WHERE id = 2").Scan(&got); err != nil {
-					t.Fatal(err)
-				}
-				if n, _ := res.RowsAffected(); got != want || n != affected {
-					t.Errorf("%s: %d rows, n = %d, want %d rows and %d", what, n, got, affected, want)
-				}
+		for name, inTx := range map[string]bool{"alone": false, "transaction": true} {
+			t.Run(dialect+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				p, slotted := provable(t, dialect, "")
+				proveOrDrain(t, p.Wrapped, slotted, inTx)
+			})
+		}
+	}
+}
+
+func proveOrDrain(t *testing.T, db, slotted *sql.DB, inTx bool) {
+	want := int64(500)
+	check := func(what string, delta, affected int64, query string, args ...any) {
+		t.Helper()
+		want += delta
+		err := maybeInTx(t.Context(), db, inTx, func(e executor) error {
+			res, err := e.ExecContext(t.Context(), query, args...)
+			if err != nil {
+				return err
 			}
-			for round := range 6 {
-				if round%2 == 1 {
-					if _, err := slotted.Exec("UPDATE stock SET n = n + 7 WHERE id = 2"); err != nil {
-						t.Fatal(err)
-					}
-					want += 7
-				}
-				check("guard that only the total meets", -want, 1, fmt.Sprintf("UPDATE stock SET n = n - %d WHERE id = 2 AND n >= %d", want, want))
-				check("guard in vain", 0, 0, "UPDATE stock SET n = n - 1 WHERE id = 2 AND n >= 1000")
-				check("set", 40-want, 1, fmt.Sprintf("UPDATE stock SET n = %d WHERE id = 2", 40))
-				if _, err := slotted.Exec("UPDATE stock SET n = n + 5 WHERE id = 2"); err != nil {
-					t.Fatal(err)
-				}
-				want += 5
-				check("full-row save", 9-want, 1, "UPDATE stock SET note = 'x', n = 9 WHERE id = 2")
-				check("no row", 0, 0, "UPDATE stock SET n = 9 WHERE id = 77")
-				check("by the counter", 0, 0, "DELETE FROM stock WHERE id = 2 AND n > 100")
-				if _, err := slotted.Exec("UPDATE stock SET n = n + 100 WHERE id = 2"); err != nil {
-					t.Fatal(err)
-				}
-				want += 100
-				check("by the total", 0, 0, "DELETE FROM stock WHERE id = 2 AND n < 100")
+			var got int64
+			if err := e.QueryRowContext(t.Context(), "SELECT n FROM stock WHERE id = 2").Scan(&got); err != nil {
+				return err
 			}
+			if n, _ := res.RowsAffected(); got != want || n != affected {
+				t.Errorf("%s: %d rows, n = %d, want %d rows and %d", what, n, got, affected, want)
+			}
+			return nil
 		})
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+	}
+	count := func(n int64) {
+		t.Helper()
+		if _, err := slotted.Exec(fmt.Sprintf("UPDATE stock SET n = n + %d WHERE id = 2", n)); err != nil {
+			t.Fatal(err)
+		}
+		want += n
+	}
+	for round := range 6 {
+		if round%2 == 1 {
+			count(7)
+		}
+		check("guard that only the total meets", -want, 1, fmt.Sprintf("UPDATE stock SET n = n - %d WHERE id = 2 AND n >= %d", want, want))
+		check("guard in vain", 0, 0, "UPDATE stock SET n = n - 1 WHERE id = 2 AND n >= 1000")
+		check("set", 40-want, 1, "UPDATE stock SET n = 40 WHERE id = 2")
+		count(5)
+		check("full-row save", 9-want, 1, "UPDATE stock SET note = 'x', n = 9 WHERE id = 2")
+		check("no row", 0, 0, "UPDATE stock SET n = 9 WHERE id = 77")
+		check("by the counter", 0, 0, "DELETE FROM stock WHERE id = 2 AND n > 100")
+		count(100)
+		check("by the total", 0, 0, "DELETE FROM stock WHERE id = 2 AND n < 100")
 	}
 }
 

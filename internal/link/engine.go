@@ -52,7 +52,7 @@ func (e *Engine) Retryable(err error) bool { return e.errors != nil && e.errors.
 // Proves reports whether the parent runs the form of a statement that proves that a row
 // has no slots, and whether its errors can be told from others.
 func (e *Engine) Proves(p *rewrite.Proof) bool {
-	if p != nil && p.Refuted == nil {
+	if p != nil && p.Lock == nil {
 		_, ok := e.dialect.(dialect.ProofErrorClassifier)
 		return ok
 	}

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"database/sql"
 	"database/sql/driver"
 	"slices"
 	"sync/atomic"
@@ -11,10 +12,13 @@ import (
 )
 
 // A drain of a row without slots, and that is nearly every row, costs what the plain
-// statement costs: outside of transactions the statement goes first in a form that
-// touches its row only where that has no slots (rewrite.Proof). Where it has some nothing
-// has been done, and the drain follows. Why that is exact is said with each dialect's
-// Proof.
+// statement costs: the statement is first sent in a form that touches its row only where
+// that has no slots (rewrite.Proof). Where it has some, nothing has been done, and the drain
+// follows. Why that is exact is said with each dialect's Proof.
+//
+// In a transaction what the form locks stays locked. So it is sent there only where it locks
+// what the drain would lock: the row. On PostgreSQL it does. On MySQL it also locks the gap in
+// the slot table, which other rows would feel.
 
 // proofs is how statements of a plan have fared that were sent in the form that proves
 // that there are no slots.
@@ -42,18 +46,34 @@ func (p *proofs) settle(held bool) {
 }
 
 // mayProve reports whether the statement may run in the form that proves that there is
-// nothing to fold: outside of transactions, so that what it locks is locked as long as
-// the plain statement locks its row; on a single server, whose locks are all there are;
-// and as a user who may read what slots there are.
+// nothing to fold: on a single server, whose locks are all there are, and as a user who may
+// read what slots there are.
 func (r *Run) mayProve() bool {
 	c := r.conn
 	if r.Plan.Class != rewrite.Drain || !c.Engine.Proves(r.Plan.Drain.Proof) || len(r.call.options) > 0 || r.partsStay ||
-		!c.InAutocommit() || c.Cluster || c.Origin.RoleSet() {
+		c.Cluster || c.Origin.RoleSet() {
 		return false
 	}
 	d := &r.Plan.Drain.Tables[0]
 	t := d.Table.Counter
-	return len(t.Rights.Ungranted) == 0 && t.Options.OnDrain == rewrite.OnDrainRun && r.certain(d.Forms) && r.Plan.proofs.due()
+	return len(t.Rights.Ungranted) == 0 && t.Options.OnDrain == rewrite.OnDrainRun && r.certain(d.Forms) &&
+		(c.InAutocommit() || r.mayProveInTx(d)) && r.Plan.proofs.due()
+}
+
+// mayProveInTx is mayProve for a transaction of the application's. One that holds its changes to a
+// snapshot has to look for newer slots, one that has slots of its own there folds them, and one
+// that has the row for itself needs neither.
+func (r *Run) mayProveInTx(d *rewrite.DrainTable) bool {
+	c := r.conn
+	if r.Plan.Drain.Proof.Lock == nil || c.Tx.Own() || c.level == levelSnapshot || c.begun > driver.IsolationLevel(sql.LevelReadCommitted) || r.isBare(d) {
+		return false
+	}
+	for _, own := range c.own {
+		if own.how == inSlot && own.rows.Table.Counter.Slotted() == d.Table.Counter.Slotted() {
+			return false
+		}
+	}
+	return true
 }
 
 // execProven runs the statement where nothing is to be folded; it reports false where
@@ -63,7 +83,7 @@ func (r *Run) execProven(ctx context.Context) (res driver.Result, done bool, err
 		return nil, false, nil
 	}
 	proof := r.Plan.Drain.Proof
-	if proof.Refuted != nil {
+	if proof.Lock != nil {
 		var o *dialect.Outcome
 		if o, err = r.pipelined(ctx, proof); o != nil {
 			res = driver.RowsAffected(o.Affected)
@@ -84,7 +104,7 @@ func (r *Run) queryProven(ctx context.Context) (rows driver.Rows, done bool, err
 	}
 	proof := r.Plan.Drain.Proof
 	var all *bufferedRows
-	if proof.Refuted != nil {
+	if proof.Lock != nil {
 		types := r.Plan.proofs.types.Load()
 		if types == nil || !r.decodes(*types) {
 			return nil, false, nil
@@ -109,7 +129,7 @@ func (r *Run) queryProven(ctx context.Context) (rows driver.Rows, done bool, err
 }
 
 // provenBy judges how the statement has gone: done with an error is the application's.
-// What a deadlock has undone is run after a drain, as a drain runs again.
+// What a deadlock has undone outside a transaction is run after a drain, as a drain runs again.
 func (r *Run) provenBy(ran bool, err error) (done bool, _ error) {
 	switch {
 	case err == nil && ran:
@@ -119,7 +139,7 @@ func (r *Run) provenBy(ran bool, err error) (done bool, _ error) {
 	case err == nil, r.conn.Engine.Refuted(err):
 		r.Plan.proofs.settle(false)
 		return false, nil
-	case r.conn.Engine.Conflict(err), err == driver.ErrSkip:
+	case err == driver.ErrSkip, r.conn.InAutocommit() && r.conn.Engine.Conflict(err):
 		return false, nil
 	}
 	return true, err
@@ -130,6 +150,9 @@ func (r *Run) provenBy(ran bool, err error) (done bool, _ error) {
 func (r *Run) pipelined(ctx context.Context, proof *rewrite.Proof) (*dialect.Outcome, error) {
 	var list []dialect.Statement
 	for _, b := range []*rewrite.Bound{proof.Lock, proof.Refuted} {
+		if b == nil {
+			continue
+		}
 		args, err := r.bind(b.Args)
 		if err != nil {
 			return nil, err
@@ -137,11 +160,48 @@ func (r *Run) pipelined(ctx context.Context, proof *rewrite.Proof) (*dialect.Out
 		list = append(list, dialect.Statement{SQL: b.SQL, Args: args})
 	}
 	list = append(list, dialect.Statement{SQL: proof.SQL, Args: r.call.args})
-	out, err := r.conn.Engine.Pipeliner.Pipeline(ctx, r.conn.Parent, list)
-	if err != nil || len(out[1].Rows) > 0 {
+	c := r.conn
+	out, err := c.Engine.Pipeliner.Pipeline(ctx, c.Parent, list)
+	if err != nil || proof.Refuted != nil && len(out[1].Rows) > 0 {
 		return nil, err
 	}
-	return &out[2], nil
+	done := &out[len(out)-1]
+	if proof.Exists != nil && done.Affected == 0 {
+		if there, err := r.rowExists(ctx, proof.Exists); there || err != nil {
+			return nil, err
+		}
+	}
+	if !c.InAutocommit() {
+		r.provenInTx(len(out[0].Rows) > 0)
+	}
+	return done, nil
+}
+
+// rowExists asks whether the row of a statement that has touched none is there. If it is not, the
+// statement has affected 0 rows: it has not returned yet, and may have come after whatever has
+// deleted the row meanwhile.
+func (r *Run) rowExists(ctx context.Context, exists *rewrite.Bound) (bool, error) {
+	args, err := r.bind(exists.Args)
+	if err != nil {
+		return false, err
+	}
+	rows, err := direct{r.conn}.ownQuery(ctx, exists, args)
+	if err != nil {
+		return false, err
+	}
+	b, err := readBuffered(rows)
+	return len(b.rows) > 0, err
+}
+
+// provenInTx remembers what a drain in a transaction does: the row, where one was locked, is bare
+// until the transaction ends.
+func (r *Run) provenInTx(locked bool) {
+	d := r.chosen(r.Plan.Drain.Tables[0])
+	r.foldsPortions(&d)
+	if locked {
+		r.keepBare(&d)
+	}
+	r.noteDrained()
 }
 
 // decodes reports whether a pipeline returns columns of the types as the parent does.
@@ -151,7 +211,7 @@ func (r *Run) decodes(types columnTypes) bool {
 
 // noteReturned notes the types of the columns that the statement returns.
 func (r *Run) noteReturned(rows driver.Rows) {
-	if p := r.Plan.Drain.Proof; p != nil && p.Refuted != nil && r.Plan.proofs.types.Load() == nil {
+	if p := r.Plan.Drain.Proof; p != nil && p.Lock != nil && r.Plan.proofs.types.Load() == nil {
 		types := columnTypes(TypesOf(rows))
 		r.Plan.proofs.types.Store(&types)
 	}
