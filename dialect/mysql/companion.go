@@ -27,11 +27,11 @@ func extreme(m rewrite.Merge) string {
 func merged(t *rewrite.Table, co *rewrite.Companion, qualifier string) string {
 	s := alias("slotsql_s", qualifier)
 	base, value := qualifier+"."+quote(co.Column), s+"."+quote(co.Column)
-	from := " FROM " + slotTable(t) + " AS " + s + " WHERE "
+	from := " FROM " + slotTable(t) + " AS " + s
 	if len(t.Counter.Key) > 0 {
-		from += same(s, t.Counter.Key, qualifier, t.Counter.Key)
+		from += slotIndex(t) + " WHERE " + same(s, t.Counter.Key, qualifier, t.Counter.Key)
 	} else {
-		from += "TRUE"
+		from += " WHERE TRUE"
 	}
 	if co.Merge != rewrite.Latest {
 		return "COALESCE(" + extreme(co.Merge) + "(" + base + ", (SELECT " + string(co.Merge) + "(" + value + ")" + from + ")), " +
