@@ -100,7 +100,7 @@ func (w *Worker) batch(ctx context.Context, t *rewrite.Table, job Job, after, up
 		err = w.Conn.Engine.Refused(t, err)
 	}
 	if rerr := w.Conn.Session().ExecAll(ctx, statements.Rollback); rerr != nil && (begun || !w.Conn.Engine.Retryable(err)) {
-		w.lost = true
+		w.state.lose()
 	}
 	return batchCount{}, err
 }

@@ -43,7 +43,7 @@ func (w *Worker) note(ctx context.Context, begun time.Time, report Report) error
 		if w.Conn.Engine.Retryable(err) {
 			return nil // the next pass notes it
 		}
-		w.lost = true
+		w.state.lose()
 		return err
 	}
 	w.noted = time.Now()

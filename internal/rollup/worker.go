@@ -23,11 +23,10 @@ type Worker struct {
 	Options Options
 	holder  string
 
-	Free  bool // without a lease: two at a time are exact, and this one is to be quick
+	Free  bool // works without a lease, for as long as it lives: two at a time are exact, and this one is to be quick
 	Conn  *catalog.View
-	lost  bool      // the connection is not to be used again
-	until time.Time // the lease is held, as far as is known
-	asked bool      // for the lease, so that the database may have it for this worker
+	state connState // of Conn
+	lease lease     // as far as is known
 	size  int       // slot rows of a batch
 	swept time.Time // when slots that hold nothing were last deleted
 	noted time.Time // when the database was last told of a pass that has left nothing behind
@@ -58,7 +57,7 @@ func (w *Worker) Open(ctx context.Context) (*catalog.Schema, error) {
 
 // connect makes the connection, anew where it is not to be used again.
 func (w *Worker) connect(ctx context.Context) error {
-	if w.lost || w.Conn != nil && w.Conn.Broken {
+	if w.state == connLost || w.Conn != nil && w.Conn.Broken {
 		w.Close()
 	}
 	if w.Conn != nil {
@@ -72,10 +71,12 @@ func (w *Worker) connect(ctx context.Context) error {
 		_ = raw.Close()
 		return err
 	}
-	w.Conn, w.lost = catalog.NewOwnView(ctx, w.catalog, raw), false
+	w.Conn = catalog.NewOwnView(ctx, w.catalog, raw)
+	w.state.open()
 	w.dialect = w.catalog.Dialect
-	err = w.Conn.Session().ExecAll(ctx, w.dialect.RollUpSession())
-	w.lost = err != nil // without its settings it would wait for locks as an application does
+	if err = w.Conn.Session().ExecAll(ctx, w.dialect.RollUpSession()); err != nil {
+		w.state.lose() // without its settings it would wait for locks as an application does
+	}
 	return err
 }
 
@@ -85,7 +86,9 @@ func (w *Worker) Close() {
 		w.Conn.Kept.Close()
 		_ = w.Conn.Parent.Close()
 	}
-	w.Conn, w.until = nil, time.Time{}
+	w.Conn = nil
+	w.state.close()
+	w.lease.doubt()
 }
 
 // fencer is where the lease is; nil where none is needed because only one
@@ -98,16 +101,16 @@ func (w *Worker) fencer() dialect.Fencer {
 	return f
 }
 
-// lease takes the lease or extends it, when that is due.
-func (w *Worker) lease(ctx context.Context) (held bool, err error) {
+// hold takes the lease or extends it, when that is due.
+func (w *Worker) hold(ctx context.Context) (held bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), batchPatience)
 	defer cancel()
 	f := w.fencer()
 	now := time.Now()
-	if f == nil || now.Before(w.until.Add(-w.Options.Lease*2/3)) {
+	if f == nil || !w.lease.due(now, w.Options.Lease) {
 		return true, nil
 	}
-	w.asked = true
+	w.lease.ask()
 	held, err = f.Lease(ctx, w.Conn.Session(), leaseName, w.holder, int(max(w.Options.Lease/time.Second, 1)))
 	if err != nil && w.Conn.Engine.SchemaChanged(err) {
 		if !w.catalog.Config.AutoMigrate() {
@@ -118,11 +121,13 @@ func (w *Worker) lease(ctx context.Context) (held bool, err error) {
 		}
 		held, err = f.Lease(ctx, w.Conn.Session(), leaseName, w.holder, int(max(w.Options.Lease/time.Second, 1)))
 	}
-	if err != nil && w.Conn.Engine.Retryable(err) {
-		held, err = false, nil // another worker has locked its row: a batch is under way, or a take-over
-	}
-	if w.until = (time.Time{}); held {
-		w.until = now.Add(w.Options.Lease)
+	switch {
+	case held:
+		w.lease.take(now.Add(w.Options.Lease))
+	case err == nil:
+		w.lease.refuse()
+	case w.Conn.Engine.Retryable(err):
+		return false, nil // another worker has locked its row: a batch is under way, or a take-over
 	}
 	return held, err
 }
@@ -131,10 +136,10 @@ func (w *Worker) lease(ctx context.Context) (held bool, err error) {
 // was cancelled has taken its connection with it; the lease is ended on a new one then.
 func (w *Worker) release(ctx context.Context) {
 	f := w.fencer()
-	if f == nil || !w.asked {
+	if f == nil || !w.lease.mayBeHeld() {
 		return
 	}
-	w.until = time.Time{}
+	w.lease.doubt()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releasePatience)
 	defer cancel()
 	if w.connect(ctx) != nil {
@@ -142,8 +147,11 @@ func (w *Worker) release(ctx context.Context) {
 	}
 	for attempt := 0; ; attempt++ {
 		err := f.Release(ctx, w.Conn.Session(), leaseName, w.holder)
-		w.asked = err != nil
-		if err == nil || !w.Conn.Engine.Retryable(err) || w.Rest(ctx, true, attempt) != nil { // another one is looking at it
+		if err == nil {
+			w.lease.giveBack()
+			return
+		}
+		if !w.Conn.Engine.Retryable(err) || w.Rest(ctx, true, attempt) != nil { // another one is looking at it
 			return
 		}
 	}
@@ -177,14 +185,14 @@ func (w *Worker) over(ctx context.Context, these func(*rewrite.Table) bool, swee
 	defer func() { report.Took = time.Since(start) }()
 	sc, err := w.Open(ctx)
 	if err != nil {
-		w.lost = true
+		w.state.lose()
 		return report, err
 	}
 	if len(sc.Counters()) == 0 {
 		report.Held = true // over nothing
 		return report, nil
 	}
-	if report.Held, err = w.lease(ctx); err != nil || !report.Held {
+	if report.Held, err = w.hold(ctx); err != nil || !report.Held {
 		return report, err
 	}
 	for _, t := range sc.Counters() {
@@ -202,7 +210,8 @@ func (w *Worker) over(ctx context.Context, these func(*rewrite.Table) bool, swee
 				w.catalog.Expire()
 			}
 			if errors.Is(err, errFenced) {
-				w.until, report.Held = time.Time{}, false
+				w.lease.doubt()
+				report.Held = false
 				return report, nil
 			}
 			return report, err
@@ -235,15 +244,15 @@ func (w *Worker) Walk(ctx context.Context, t *rewrite.Table, job Job, tr *Table)
 	for {
 		keys, all, err := w.Find(ctx, t, job, after)
 		if err != nil {
-			w.lost = true
+			w.state.lose()
 			return err
 		}
 		for len(keys) > 0 {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if held, err := w.lease(ctx); err != nil {
-				w.lost = true
+			if held, err := w.hold(ctx); err != nil {
+				w.state.lose()
 				return err
 			} else if !held {
 				return errFenced
@@ -301,8 +310,10 @@ func (w *Worker) try(ctx context.Context, t *rewrite.Table, job Job, after []any
 				if err := ctx.Err(); err != nil {
 					return false, err
 				}
-				if held, err := w.lease(ctx); err != nil || !held {
-					w.lost = err != nil
+				if held, err := w.hold(ctx); err != nil || !held {
+					if err != nil {
+						w.state.lose()
+					}
 					return false, cmp.Or(err, errFenced)
 				}
 				attempt = -1
@@ -311,8 +322,10 @@ func (w *Worker) try(ctx context.Context, t *rewrite.Table, job Job, after []any
 			tr.Skipped += max(rows, 0)
 			return true, nil
 		}
-		if w.lost || errors.Is(err, errFenced) || errors.Is(err, driver.ErrBadConn) {
-			w.lost = w.lost || !errors.Is(err, errFenced)
+		if errors.Is(err, driver.ErrBadConn) {
+			w.state.lose()
+		}
+		if w.state == connLost || errors.Is(err, errFenced) {
 			return false, err
 		}
 		if errors.Is(err, errLeft) {
