@@ -3,15 +3,17 @@ package integration
 import (
 	"database/sql"
 	"testing"
+
+	"github.com/slotsql/slotsql/integration/twin"
 )
 
 // TestDeleteMeetsNewRow: a DELETE of several rows by their keys, whose counters are below a
 // limit, waits for one of them. Meanwhile another one is inserted and counts to above the
 // limit: it stays.
 func TestDeleteMeetsNewRow(t *testing.T) {
-	for _, dialect := range []string{"mysql", "postgres"} {
+	twin.Servers(t, func(t *testing.T, dialect string) {
 		for name, where := range map[string]string{"list": "page IN (5, 9)", "range": "page > 1"} {
-			t.Run(dialect+"/"+name, func(t *testing.T) {
+			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				p := newRowsPair(t, dialect)
 				must := func(_ sql.Result, err error) {
@@ -60,5 +62,5 @@ func TestDeleteMeetsNewRow(t *testing.T) {
 				}
 			})
 		}
-	}
+	})
 }

@@ -132,10 +132,10 @@ func TestNewRowBlocksNoOtherSession(t *testing.T) {
 // finds one of them missing and waits for another. Meanwhile the missing row is inserted
 // and counted in: it is set as it is then, or not at all.
 func TestListMeetsNewRow(t *testing.T) {
-	for _, dialect := range []string{"mysql", "postgres"} {
+	twin.Servers(t, func(t *testing.T, dialect string) {
 		for name, level := range map[string]sql.IsolationLevel{"autocommit": -1, "transaction": sql.LevelReadCommitted} {
 			for _, where := range []string{"page IN (5, 9)", "page IN (5, 9, 9, 5)"} {
-				t.Run(dialect+"/"+name, func(t *testing.T) {
+				t.Run(name, func(t *testing.T) {
 					t.Parallel()
 					p := newRowsPair(t, dialect)
 					must := func(_ sql.Result, err error) {
@@ -190,5 +190,5 @@ func TestListMeetsNewRow(t *testing.T) {
 				})
 			}
 		}
-	}
+	})
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/integration/twin"
 )
 
 var (
@@ -110,25 +111,22 @@ func TestAdoption(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../../cmd/slotsql").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	for _, dialect := range []string{"mysql", "postgres"} {
-		t.Run(dialect, func(t *testing.T) {
-			t.Parallel()
-			f := newFleet(t, dialect, binary)
-			for _, step := range story {
-				f.begin(step.name)
-				step.do(f)
-				f.goOn()
-				f.exact()
-				if t.Failed() {
-					return
-				}
-				t.Logf("%-50s %7d operations, %s", step.name, f.operations(), f.pace())
-			}
-			f.stop()
+	twin.Servers(t, func(t *testing.T, dialect string) {
+		f := newFleet(t, dialect, binary)
+		for _, step := range story {
+			f.begin(step.name)
+			step.do(f)
+			f.goOn()
 			f.exact()
-			t.Logf("transactions repeated for a column that has joined: %d", f.repeated.Load())
-		})
-	}
+			if t.Failed() {
+				return
+			}
+			t.Logf("%-50s %7d operations, %s", step.name, f.operations(), f.pace())
+		}
+		f.stop()
+		f.exact()
+		t.Logf("transactions repeated for a column that has joined: %d", f.repeated.Load())
+	})
 }
 
 // compared waits until the shadow has compared a read, and looks at what it says.

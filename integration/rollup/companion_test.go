@@ -55,112 +55,106 @@ func TestCompanions(t *testing.T) {
 // A latest value stays in its slot while an older one is in a slot that another session
 // has locked: in the base row it would count as older than that.
 func TestLatestStaysBehind(t *testing.T) {
-	for _, dialect := range []string{"mysql", "postgres"} {
-		t.Run(dialect, func(t *testing.T) {
-			t.Parallel()
-			p := companions(t, dialect)
-			begin := func(q string) *sql.Tx {
-				t.Helper()
-				tx, err := p.Wrapped.BeginTx(t.Context(), nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if _, err := tx.ExecContext(t.Context(), q); err != nil {
-					t.Fatal(err)
-				}
-				return tx
-			}
-			// Two slots, the second with the later value.
-			first, second := begin(visit(dialect, 1, "'old'", 6)), begin(visit(dialect, 1, "'new'", 7))
-			for _, tx := range []*sql.Tx{first, second} {
-				if err := tx.Commit(); err != nil {
-					t.Fatal(err)
-				}
-			}
-			const q = "SELECT views, seen, top FROM posts WHERE id = 1"
-			if got := rows(t, p.Wrapped, q); got != "2 new 7" {
-				t.Fatal(got)
-			}
-			// Another session has the slot row of the older value locked.
-			holder, err := p.Under.BeginTx(t.Context(), nil)
+	twin.Servers(t, func(t *testing.T, dialect string) {
+		p := companions(t, dialect)
+		begin := func(q string) *sql.Tx {
+			t.Helper()
+			tx, err := p.Wrapped.BeginTx(t.Context(), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer holder.Rollback()
-			rows(
-				t,
-				holder,
-				"SELECT * FROM posts_slots WHERE id = 1 AND slot = "+
-					rows(t, p.Under, "SELECT slot FROM posts_slots WHERE seen = 'old'")+" FOR UPDATE",
-			)
-			r := rollUp(t, p)
-			if got := rows(t, p.Wrapped, q); got != "2 new 7" {
-				t.Errorf("beside a locked slot: %s (%+v)", got, r.Tables)
-			}
-			if got := rows(t, p.Under, q); got != "1 base 7" {
-				t.Errorf("base values beside a locked slot: %s", got)
-			}
-			if err := holder.Rollback(); err != nil {
+			if _, err := tx.ExecContext(t.Context(), q); err != nil {
 				t.Fatal(err)
 			}
-			rollUp(t, p)
-			if got := rows(t, p.Under, q); got != "2 new 7" {
-				t.Errorf("base values: %s", got)
+			return tx
+		}
+		// Two slots, the second with the later value.
+		first, second := begin(visit(dialect, 1, "'old'", 6)), begin(visit(dialect, 1, "'new'", 7))
+		for _, tx := range []*sql.Tx{first, second} {
+			if err := tx.Commit(); err != nil {
+				t.Fatal(err)
 			}
-			if r := rollUp(t, p); r.Tables[0].Deleted != idle(dialect, 2) {
-				t.Errorf("%+v", r)
-			}
-		})
-	}
+		}
+		const q = "SELECT views, seen, top FROM posts WHERE id = 1"
+		if got := rows(t, p.Wrapped, q); got != "2 new 7" {
+			t.Fatal(got)
+		}
+		// Another session has the slot row of the older value locked.
+		holder, err := p.Under.BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer holder.Rollback()
+		rows(
+			t,
+			holder,
+			"SELECT * FROM posts_slots WHERE id = 1 AND slot = "+
+				rows(t, p.Under, "SELECT slot FROM posts_slots WHERE seen = 'old'")+" FOR UPDATE",
+		)
+		r := rollUp(t, p)
+		if got := rows(t, p.Wrapped, q); got != "2 new 7" {
+			t.Errorf("beside a locked slot: %s (%+v)", got, r.Tables)
+		}
+		if got := rows(t, p.Under, q); got != "1 base 7" {
+			t.Errorf("base values beside a locked slot: %s", got)
+		}
+		if err := holder.Rollback(); err != nil {
+			t.Fatal(err)
+		}
+		rollUp(t, p)
+		if got := rows(t, p.Under, q); got != "2 new 7" {
+			t.Errorf("base values: %s", got)
+		}
+		if r := rollUp(t, p); r.Tables[0].Deleted != idle(dialect, 2) {
+			t.Errorf("%+v", r)
+		}
+	})
 }
 
 // Two workers share a database: one has the lease, and the other takes over when
 // it has run out; a batch of the first is then refused.
 func TestTakeOver(t *testing.T) {
-	for _, dialect := range []string{"mysql", "postgres"} {
-		t.Run(dialect, func(t *testing.T) {
-			t.Parallel()
-			p := companions(t, dialect)
-			execAll(t, p.Wrapped, visit(dialect, 1, "'a'", 1))
-			const held = "SELECT holder FROM slotsql_leases WHERE name = 'roll-up'"
-			// Another worker, which has gone away.
-			now := pick(dialect, "mysql: UTC_TIMESTAMP(6)", "clock_timestamp()")
-			execAll(t, p.Under, "INSERT INTO slotsql_leases VALUES ('roll-up', 'another', "+now+" + INTERVAL '1' HOUR)")
-			r, err := slotsql.RollUp(t.Context(), twin.Connector(t, p), slotsql.RollUpOptions{})
-			if err != nil || r.Held || r.Moved() > 0 {
-				t.Errorf("%+v, %v", r, err)
+	twin.Servers(t, func(t *testing.T, dialect string) {
+		p := companions(t, dialect)
+		execAll(t, p.Wrapped, visit(dialect, 1, "'a'", 1))
+		const held = "SELECT holder FROM slotsql_leases WHERE name = 'roll-up'"
+		// Another worker, which has gone away.
+		now := pick(dialect, "mysql: UTC_TIMESTAMP(6)", "clock_timestamp()")
+		execAll(t, p.Under, "INSERT INTO slotsql_leases VALUES ('roll-up', 'another', "+now+" + INTERVAL '1' HOUR)")
+		r, err := slotsql.RollUp(t.Context(), twin.Connector(t, p), slotsql.RollUpOptions{})
+		if err != nil || r.Held || r.Moved() > 0 {
+			t.Errorf("%+v, %v", r, err)
+		}
+		if got := rows(t, p.Under, held); got != "another" {
+			t.Errorf("%q has the lease", got)
+		}
+		execAll(t, p.Under, "UPDATE slotsql_leases SET until = "+now+" + INTERVAL '1' SECOND WHERE name = 'roll-up'")
+		if r := rollUp(t, p); r.Moved() != 1 { // waits for it
+			t.Errorf("%+v", r)
+		}
+		if got := rows(t, p.Under, held); got != "" {
+			t.Errorf("%q has the lease at the end", got)
+		}
+		// One that loses its lease in a pass stops there: the first batch of
+		// three keeps it busy long enough to be robbed by the hook.
+		execAll(t, p.Wrapped, visit(dialect, 1, "'a'", 1), visit(dialect, 3, "'b'", 1))
+		robbed := false
+		r, err = slotsql.RollUp(t.Context(), twin.Connector(t, p), slotsql.RollUpOptions{Batch: 1, Progress: func(int) {
+			if !robbed {
+				robbed = true
+				execAll(t, p.Under, "UPDATE slotsql_leases SET holder = 'robber' WHERE name = 'roll-up'")
 			}
-			if got := rows(t, p.Under, held); got != "another" {
-				t.Errorf("%q has the lease", got)
-			}
-			execAll(t, p.Under, "UPDATE slotsql_leases SET until = "+now+" + INTERVAL '1' SECOND WHERE name = 'roll-up'")
-			if r := rollUp(t, p); r.Moved() != 1 { // waits for it
-				t.Errorf("%+v", r)
-			}
-			if got := rows(t, p.Under, held); got != "" {
-				t.Errorf("%q has the lease at the end", got)
-			}
-			// One that loses its lease in a pass stops there: the first batch of
-			// three keeps it busy long enough to be robbed by the hook.
-			execAll(t, p.Wrapped, visit(dialect, 1, "'a'", 1), visit(dialect, 3, "'b'", 1))
-			robbed := false
-			r, err = slotsql.RollUp(t.Context(), twin.Connector(t, p), slotsql.RollUpOptions{Batch: 1, Progress: func(int) {
-				if !robbed {
-					robbed = true
-					execAll(t, p.Under, "UPDATE slotsql_leases SET holder = 'robber' WHERE name = 'roll-up'")
-				}
-			}})
-			if err != nil || r.Held || r.Moved() != 1 {
-				t.Errorf("robbed: %+v, %v", r, err)
-			}
-		})
-	}
+		}})
+		if err != nil || r.Held || r.Moved() != 1 {
+			t.Errorf("robbed: %+v, %v", r, err)
+		}
+	})
 }
 
 // A transaction whose snapshot is older than a roll-up sees one total, whatever it
 // drains, locks or changes; and its own changes on top of the newest.
 func TestOlderSnapshot(t *testing.T) {
-	for _, dialect := range []string{"mysql", "postgres"} {
+	twin.Servers(t, func(t *testing.T, dialect string) {
 		for _, c := range []struct{ name, sql, after string }{
 			{"nothing", "SELECT 1", "11"},
 			{"locked", "SELECT views FROM posts WHERE id = 1 FOR UPDATE", "11"},
@@ -169,7 +163,7 @@ func TestOlderSnapshot(t *testing.T) {
 			{"zero", "UPDATE posts SET views = views * 1 WHERE id = 1", "11"},
 		} {
 			for _, layout := range []string{"1", "2", "journal"} { // the second roll-up deletes the slot row
-				t.Run(dialect+"/"+c.name+"/"+layout, func(t *testing.T) {
+				t.Run(c.name+"/"+layout, func(t *testing.T) {
 					t.Parallel()
 					config, sweeps := "dedicated", 1
 					switch layout {
@@ -216,5 +210,5 @@ func TestOlderSnapshot(t *testing.T) {
 				})
 			}
 		}
-	}
+	})
 }

@@ -16,13 +16,13 @@ import (
 // has locked them. (An UPDATE of the base table is another matter on MariaDB: because of the
 // foreign key it has the slot table's metadata lock.)
 func TestDrainLocksNoOtherRow(t *testing.T) {
-	for _, dialect := range []string{"mysql", "postgres"} {
+	twin.Servers(t, func(t *testing.T, dialect string) {
 		for _, held := range []string{
 			"SELECT * FROM posts WHERE id = 2 FOR UPDATE",
 			"INSERT INTO posts VALUES (4, 0, 0, 0)",
 			"SELECT * FROM posts_slots",
 		} {
-			t.Run(dialect, func(t *testing.T) {
+			t.Run(held, func(t *testing.T) {
 				t.Parallel()
 				p, plain := drainPair(t, dialect)
 				execAll(t, p.Wrapped, "UPDATE posts SET views = views + 1 WHERE id = 1")
@@ -47,7 +47,7 @@ func TestDrainLocksNoOtherRow(t *testing.T) {
 				}
 			})
 		}
-	}
+	})
 }
 
 // An account that may not lock tables can drain them, too.

@@ -57,52 +57,50 @@ func TestDrainTellsWhoCounts(t *testing.T) {
 // An increment that is not committed yet when the tables are looked at is waited
 // for: it is reported, or it came before the drain and is in the base row.
 func TestDrainWaitsForIncrementsInFlight(t *testing.T) {
-	for _, dialect := range []string{"mysql", "postgres"} { // SQLite's one writer would keep the drain itself out
-		t.Run(dialect, func(t *testing.T) {
-			t.Parallel()
-			p, plain := drainPair(t, dialect)
-			execAll(t, p.Wrapped, "UPDATE pages SET hits = hits + 1 WHERE site = 1 AND path = '/a'")
-			var reports []slotsql.DrainReport
-			var failed error
-			done := make(chan struct{})
-			go func() {
-				defer close(done)
-				reports, failed = slotsql.Drain(
-					t.Context(),
-					twin.Connector(t, p),
-					slotsql.DrainOptions{Tables: []string{"pages"}, Watch: time.Minute}, // it ends when it sees the increment
-				)
-			}()
-			for deadline := time.Now().Add(time.Minute); rows(t, plain, "SELECT COUNT(*) FROM pages_slots") != "0"; {
-				if time.Now().After(deadline) {
-					t.Fatal("it is not drained")
-				}
+	// SQLite's one writer would keep the drain itself out
+	twin.Servers(t, func(t *testing.T, dialect string) {
+		p, plain := drainPair(t, dialect)
+		execAll(t, p.Wrapped, "UPDATE pages SET hits = hits + 1 WHERE site = 1 AND path = '/a'")
+		var reports []slotsql.DrainReport
+		var failed error
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			reports, failed = slotsql.Drain(
+				t.Context(),
+				twin.Connector(t, p),
+				slotsql.DrainOptions{Tables: []string{"pages"}, Watch: time.Minute}, // it ends when it sees the increment
+			)
+		}()
+		for deadline := time.Now().Add(time.Minute); rows(t, plain, "SELECT COUNT(*) FROM pages_slots") != "0"; {
+			if time.Now().After(deadline) {
+				t.Fatal("it is not drained")
 			}
-			tx, err := p.Wrapped.BeginTx(t.Context(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer tx.Rollback()
-			execAll(t, tx, "UPDATE pages SET hits = hits + 1 WHERE site = 1 AND path = '/a'")
-			over := false
-			select {
-			case <-done:
-				over = true // before the increment, on a machine that slow
-			default:
-			}
-			if err := tx.Commit(); err != nil {
-				t.Fatal(err)
-			}
-			<-done
-			if over {
-				return
-			}
-			if failed != nil {
-				t.Fatal(failed)
-			}
-			if got, want := rows(t, plain, "SELECT COUNT(*) FROM pages_slots"), fmt.Sprint(reports[0].Refilled); got != want {
-				t.Errorf("%s slot rows, and reported are %s", got, want)
-			}
-		})
-	}
+		}
+		tx, err := p.Wrapped.BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tx.Rollback()
+		execAll(t, tx, "UPDATE pages SET hits = hits + 1 WHERE site = 1 AND path = '/a'")
+		over := false
+		select {
+		case <-done:
+			over = true // before the increment, on a machine that slow
+		default:
+		}
+		if err := tx.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		<-done
+		if over {
+			return
+		}
+		if failed != nil {
+			t.Fatal(failed)
+		}
+		if got, want := rows(t, plain, "SELECT COUNT(*) FROM pages_slots"), fmt.Sprint(reports[0].Refilled); got != want {
+			t.Errorf("%s slot rows, and reported are %s", got, want)
+		}
+	})
 }

@@ -150,9 +150,9 @@ func TestOrphans(t *testing.T) {
 
 // What others have locked is left out, and moved by the next pass.
 func TestLocked(t *testing.T) {
-	for _, dialect := range []string{"mysql", "postgres"} {
+	twin.Servers(t, func(t *testing.T, dialect string) {
 		for _, lock := range []string{"SELECT * FROM posts WHERE id = 2 FOR UPDATE", "SELECT * FROM posts_slots WHERE id = 2 FOR UPDATE"} {
-			t.Run(dialect, func(t *testing.T) {
+			t.Run(lock, func(t *testing.T) {
 				t.Parallel()
 				p := twin.New(t, twin.Options{Dialect: dialect, Params: patience[dialect], Schema: []string{
 					"CREATE TABLE posts (id INT PRIMARY KEY, views BIGINT)", "INSERT INTO posts VALUES (1, 0), (2, 0), (3, 0)",
@@ -184,7 +184,7 @@ func TestLocked(t *testing.T) {
 				}
 			})
 		}
-	}
+	})
 }
 
 // With `rollup:` in the configuration the application rolls up by itself, until
@@ -235,30 +235,27 @@ func TestInsideTheApplication(t *testing.T) {
 // connection, and gives the lease back all the same. Most of these short passes
 // consist of that comparison.
 func TestStoppedInAPass(t *testing.T) {
-	for _, dialect := range []string{"mysql", "postgres"} {
-		t.Run(dialect, func(t *testing.T) {
-			t.Parallel()
-			p := twin.New(t, twin.Options{Dialect: dialect, Params: patience[dialect], Schema: []string{
-				"CREATE TABLE posts (id INT PRIMARY KEY, views BIGINT NOT NULL)",
-			}, Config: "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}}}\n"})
-			c := twin.Connector(t, p)
-			for i := range 20 {
-				ctx, cancel := context.WithCancel(t.Context())
-				passes := 0
-				o := slotsql.RollUpOptions{Interval: time.Millisecond, Pass: func(slotsql.RollUpReport, error) {
-					if passes++; passes == 3 {
-						time.AfterFunc(time.Millisecond+time.Duration(i)*100*time.Microsecond, cancel)
-					}
-				}}
-				if err := slotsql.RunRollUp(ctx, c, o); err != nil {
-					t.Error(err)
+	twin.Servers(t, func(t *testing.T, dialect string) {
+		p := twin.New(t, twin.Options{Dialect: dialect, Params: patience[dialect], Schema: []string{
+			"CREATE TABLE posts (id INT PRIMARY KEY, views BIGINT NOT NULL)",
+		}, Config: "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}}}\n"})
+		c := twin.Connector(t, p)
+		for i := range 20 {
+			ctx, cancel := context.WithCancel(t.Context())
+			passes := 0
+			o := slotsql.RollUpOptions{Interval: time.Millisecond, Pass: func(slotsql.RollUpReport, error) {
+				if passes++; passes == 3 {
+					time.AfterFunc(time.Millisecond+time.Duration(i)*100*time.Microsecond, cancel)
 				}
-				if got := rows(t, p.Under, "SELECT holder FROM slotsql_leases WHERE name = 'roll-up'"); got != "" {
-					t.Fatalf("%q has the lease", got)
-				}
+			}}
+			if err := slotsql.RunRollUp(ctx, c, o); err != nil {
+				t.Error(err)
 			}
-		})
-	}
+			if got := rows(t, p.Under, "SELECT holder FROM slotsql_leases WHERE name = 'roll-up'"); got != "" {
+				t.Fatalf("%q has the lease", got)
+			}
+		}
+	})
 }
 
 // A worker that is stopped before it has begun has nothing to report.

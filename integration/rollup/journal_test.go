@@ -155,58 +155,55 @@ func TestLongTransaction(t *testing.T) {
 // However many transactions hold increments of a row, none waits for another one,
 // whatever `slots` says: the same with a dedicated table waits for its one slot.
 func TestMoreTransactionsThanSlots(t *testing.T) {
-	for _, dialect := range []string{"mysql", "postgres"} {
-		t.Run(dialect, func(t *testing.T) {
-			t.Parallel()
-			const schema = "CREATE TABLE posts (id INT PRIMARY KEY, views INT NOT NULL)"
-			open := func(layout, params string) *twin.Pair {
-				return twin.New(
-					t,
-					twin.Options{
-						Dialect: dialect,
-						Params:  params,
-						Schema:  []string{schema, "INSERT INTO posts VALUES (1, 0)"},
-						Config:  "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}, slots: 1, layout: " + layout + "}}\n",
-					},
-				)
+	twin.Servers(t, func(t *testing.T, dialect string) {
+		const schema = "CREATE TABLE posts (id INT PRIMARY KEY, views INT NOT NULL)"
+		open := func(layout, params string) *twin.Pair {
+			return twin.New(
+				t,
+				twin.Options{
+					Dialect: dialect,
+					Params:  params,
+					Schema:  []string{schema, "INSERT INTO posts VALUES (1, 0)"},
+					Config:  "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}, slots: 1, layout: " + layout + "}}\n",
+				},
+			)
+		}
+		begin := func(p *twin.Pair) *sql.Tx {
+			tx, err := p.Wrapped.BeginTx(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
 			}
-			begin := func(p *twin.Pair) *sql.Tx {
-				tx, err := p.Wrapped.BeginTx(t.Context(), nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				t.Cleanup(func() { _ = tx.Rollback() })
-				return tx
+			t.Cleanup(func() { _ = tx.Rollback() })
+			return tx
+		}
+		const add = "UPDATE posts SET views = views + 1 WHERE id = 1"
+		p := open("journal", patience[dialect])
+		var all []*sql.Tx
+		for range 12 {
+			tx := begin(p)
+			for range 20 {
+				execTx(t, tx, add)
 			}
-			const add = "UPDATE posts SET views = views + 1 WHERE id = 1"
-			p := open("journal", patience[dialect])
-			var all []*sql.Tx
-			for range 12 {
-				tx := begin(p)
-				for range 20 {
-					execTx(t, tx, add)
-				}
-				execAll(t, p.Wrapped, add)
-				all = append(all, tx)
+			execAll(t, p.Wrapped, add)
+			all = append(all, tx)
+		}
+		if got := rows(t, p.Wrapped, "SELECT views FROM posts"); got != "12" {
+			t.Errorf("a total of %s while the transactions are open", got)
+		}
+		for _, tx := range all {
+			if err := tx.Commit(); err != nil {
+				t.Fatal(err)
 			}
-			if got := rows(t, p.Wrapped, "SELECT views FROM posts"); got != "12" {
-				t.Errorf("a total of %s while the transactions are open", got)
-			}
-			for _, tx := range all {
-				if err := tx.Commit(); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if got := rows(t, p.Wrapped, "SELECT views FROM posts"); got != "252" {
-				t.Errorf("a total of %s", got)
-			}
-			d := open("dedicated", pick(dialect, "mysql: innodb_lock_wait_timeout=1", "lock_timeout=100"))
-			execTx(t, begin(d), add)
-			if _, err := begin(d).ExecContext(t.Context(), add); !conflict(err) {
-				t.Errorf("two transactions have the one slot: %v", err)
-			}
-		})
-	}
+		}
+		if got := rows(t, p.Wrapped, "SELECT views FROM posts"); got != "252" {
+			t.Errorf("a total of %s", got)
+		}
+		d := open("dedicated", pick(dialect, "mysql: innodb_lock_wait_timeout=1", "lock_timeout=100"))
+		execTx(t, begin(d), add)
+		if _, err := begin(d).ExecContext(t.Context(), add); !conflict(err) {
+			t.Errorf("two transactions have the one slot: %v", err)
+		}
+	})
 }
 
 func execTx(t testing.TB, tx *sql.Tx, query string) {
@@ -219,66 +216,63 @@ func execTx(t testing.TB, tx *sql.Tx, query string) {
 // The connection of a roll-up that puts rows together, because their base row is
 // locked, is lost with each of its statements: totals stay.
 func TestConnectionLostWhileMerging(t *testing.T) {
-	for _, dialect := range []string{"mysql", "postgres"} {
-		t.Run(dialect, func(t *testing.T) {
-			t.Parallel()
-			p := tallies(t, dialect, "")
-			holder := p.Wrapped
-			if dialect == "postgres" { // where an increment's lock does not keep the roll-up out
-				holder = p.Under
+	twin.Servers(t, func(t *testing.T, dialect string) {
+		p := tallies(t, dialect, "")
+		holder := p.Wrapped
+		if dialect == "postgres" { // where an increment's lock does not keep the roll-up out
+			holder = p.Under
+		}
+		long, err := holder.BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer long.Rollback()
+		if holder == p.Under {
+			execTx(t, long, "SELECT 1 FROM tallies WHERE day = 1 AND status IN ('new', 'paid') FOR SHARE")
+		} else {
+			for _, q := range move("new", "paid", 1) {
+				execTx(t, long, q)
 			}
-			long, err := holder.BeginTx(t.Context(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer long.Rollback()
-			if holder == p.Under {
-				execTx(t, long, "SELECT 1 FROM tallies WHERE day = 1 AND status IN ('new', 'paid') FOR SHARE")
-			} else {
-				for _, q := range move("new", "paid", 1) {
-					execTx(t, long, q)
+		}
+		merged := 0
+		for _, answered := range []bool{false, true} {
+			for k := 1; ; k++ {
+				for range 4 {
+					execAll(t, p.Wrapped, move("new", "paid", k)...)
+				}
+				want := rows(t, p.Wrapped, totals)
+				f := &faults{Connector: parent(t, p), at: k, answered: answered}
+				c, err := slotsql.WrapConnector(f, engines[dialect], load(t, p))
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, err = slotsql.RollUp(t.Context(), c, slotsql.RollUpOptions{Batch: 2, Lease: time.Second})
+				if f.step >= k && err == nil && !f.late {
+					t.Errorf("step %d of %d has failed and the pass has not", k, f.step)
+				}
+				if got := rows(t, p.Wrapped, totals); got != want {
+					t.Fatalf("step %d, answered %v: totals\n%s\nwant\n%s", k, answered, got, want)
+				}
+				execAll(t, p.Under, "DELETE FROM slotsql_leases") // the next one need not wait for the lease of the lost
+				for _, tr := range rollUp(t, p).Tables {
+					merged += tr.Merged
+				}
+				if got := rows(t, p.Wrapped, totals); got != want {
+					t.Fatalf("step %d, answered %v: totals\n%s\nwant\n%s", k, answered, got, want)
+				}
+				if n := rows(t, p.Under, "SELECT COUNT(*) FROM tallies_slots WHERE n <> 0"); n != "2" {
+					t.Fatalf("step %d, answered %v: %s rows of two keys", k, answered, n)
+				}
+				if f.step < k {
+					if k < 10 {
+						t.Errorf("a pass has %d steps", k)
+					}
+					break
 				}
 			}
-			merged := 0
-			for _, answered := range []bool{false, true} {
-				for k := 1; ; k++ {
-					for range 4 {
-						execAll(t, p.Wrapped, move("new", "paid", k)...)
-					}
-					want := rows(t, p.Wrapped, totals)
-					f := &faults{Connector: parent(t, p), at: k, answered: answered}
-					c, err := slotsql.WrapConnector(f, engines[dialect], load(t, p))
-					if err != nil {
-						t.Fatal(err)
-					}
-					_, err = slotsql.RollUp(t.Context(), c, slotsql.RollUpOptions{Batch: 2, Lease: time.Second})
-					if f.step >= k && err == nil && !f.late {
-						t.Errorf("step %d of %d has failed and the pass has not", k, f.step)
-					}
-					if got := rows(t, p.Wrapped, totals); got != want {
-						t.Fatalf("step %d, answered %v: totals\n%s\nwant\n%s", k, answered, got, want)
-					}
-					execAll(t, p.Under, "DELETE FROM slotsql_leases") // the next one need not wait for the lease of the lost
-					for _, tr := range rollUp(t, p).Tables {
-						merged += tr.Merged
-					}
-					if got := rows(t, p.Wrapped, totals); got != want {
-						t.Fatalf("step %d, answered %v: totals\n%s\nwant\n%s", k, answered, got, want)
-					}
-					if n := rows(t, p.Under, "SELECT COUNT(*) FROM tallies_slots WHERE n <> 0"); n != "2" {
-						t.Fatalf("step %d, answered %v: %s rows of two keys", k, answered, n)
-					}
-					if f.step < k {
-						if k < 10 {
-							t.Errorf("a pass has %d steps", k)
-						}
-						break
-					}
-				}
-			}
-			if merged == 0 {
-				t.Error("nothing has been put together")
-			}
-		})
-	}
+		}
+		if merged == 0 {
+			t.Error("nothing has been put together")
+		}
+	})
 }

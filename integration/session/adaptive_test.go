@@ -30,80 +30,77 @@ func adaptive(t *testing.T, dialect string) *twin.Pair {
 // One that a transaction holds when another increments it is counted in slots from then
 // on: the other waits for it once, as with the plain driver, and increments in slots do not wait.
 func TestAdaptive(t *testing.T) {
-	for _, dialect := range []string{"mysql", "postgres"} {
-		t.Run(dialect, func(t *testing.T) {
-			t.Parallel()
-			p := adaptive(t, dialect)
-			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-			defer cancel()
-			const count = "UPDATE posts SET views = views + 1, likes = likes + 2 WHERE id = 1"
-			one := func(res sql.Result, err error) {
-				t.Helper()
-				if err != nil {
-					t.Fatal(err)
-				}
-				if n, _ := res.RowsAffected(); n != 1 {
-					t.Fatalf("%d rows affected", n)
-				}
-			}
-			begin := func() *sql.Tx {
-				t.Helper()
-				tx, err := p.Wrapped.BeginTx(ctx, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				return tx
-			}
-			commit := func(tx *sql.Tx) {
-				t.Helper()
-				if err := tx.Commit(); err != nil {
-					t.Fatal(err)
-				}
-			}
-			one(p.Wrapped.ExecContext(ctx, count))
-			cold := begin()
-			one(cold.ExecContext(ctx, count))
-			one(cold.ExecContext(ctx, count))
-			commit(cold)
-			if got := value(t, p.Under, "SELECT COUNT(*) FROM posts_slots"); got != "0" {
-				t.Errorf("%s slot rows of a cold row", got)
-			}
-			if got := value(t, p.Under, "SELECT views + likes FROM posts WHERE id = 1"); got != "9" {
-				t.Errorf("the base row has %s, want 9", got)
-			}
-
-			holder := begin()
-			one(holder.ExecContext(ctx, count))
-			waiter := begin()
-			counted := make(chan error, 1)
-			go func() { // it makes a slot row under a lock of the base row, which the holder is updating
-				_, err := waiter.ExecContext(ctx, count)
-				counted <- err
-			}()
-			untilBlocked(t, p, counted)
-			commit(holder)
-			if err := <-counted; err != nil {
+	twin.Servers(t, func(t *testing.T, dialect string) {
+		p := adaptive(t, dialect)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+		defer cancel()
+		const count = "UPDATE posts SET views = views + 1, likes = likes + 2 WHERE id = 1"
+		one := func(res sql.Result, err error) {
+			t.Helper()
+			if err != nil {
 				t.Fatal(err)
 			}
-			commit(waiter)
+			if n, _ := res.RowsAffected(); n != 1 {
+				t.Fatalf("%d rows affected", n)
+			}
+		}
+		begin := func() *sql.Tx {
+			t.Helper()
+			tx, err := p.Wrapped.BeginTx(ctx, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return tx
+		}
+		commit := func(tx *sql.Tx) {
+			t.Helper()
+			if err := tx.Commit(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		one(p.Wrapped.ExecContext(ctx, count))
+		cold := begin()
+		one(cold.ExecContext(ctx, count))
+		one(cold.ExecContext(ctx, count))
+		commit(cold)
+		if got := value(t, p.Under, "SELECT COUNT(*) FROM posts_slots"); got != "0" {
+			t.Errorf("%s slot rows of a cold row", got)
+		}
+		if got := value(t, p.Under, "SELECT views + likes FROM posts WHERE id = 1"); got != "9" {
+			t.Errorf("the base row has %s, want 9", got)
+		}
 
-			if dialect == "postgres" { // none waits, though the row may have cooled down on a slow machine
-				hot, other := begin(), begin()
-				one(hot.ExecContext(ctx, count))
-				one(p.Wrapped.ExecContext(ctx, count))
-				one(other.ExecContext(ctx, count))
-				commit(other)
-				commit(hot)
-			}
-			if got := value(t, p.Under, "SELECT COUNT(*) FROM posts_slots"); got == "0" {
-				t.Error("a hot row has no slot rows")
-			}
-			want := map[string]string{"mysql": "5", "postgres": "8"}[dialect]
-			if got := value(t, p.Wrapped, "SELECT views FROM posts WHERE id = 1"); got != want {
-				t.Errorf("total %s, want %s", got, want)
-			}
-		})
-	}
+		holder := begin()
+		one(holder.ExecContext(ctx, count))
+		waiter := begin()
+		counted := make(chan error, 1)
+		go func() { // it makes a slot row under a lock of the base row, which the holder is updating
+			_, err := waiter.ExecContext(ctx, count)
+			counted <- err
+		}()
+		untilBlocked(t, p, counted)
+		commit(holder)
+		if err := <-counted; err != nil {
+			t.Fatal(err)
+		}
+		commit(waiter)
+
+		if dialect == "postgres" { // none waits, though the row may have cooled down on a slow machine
+			hot, other := begin(), begin()
+			one(hot.ExecContext(ctx, count))
+			one(p.Wrapped.ExecContext(ctx, count))
+			one(other.ExecContext(ctx, count))
+			commit(other)
+			commit(hot)
+		}
+		if got := value(t, p.Under, "SELECT COUNT(*) FROM posts_slots"); got == "0" {
+			t.Error("a hot row has no slot rows")
+		}
+		want := map[string]string{"mysql": "5", "postgres": "8"}[dialect]
+		if got := value(t, p.Wrapped, "SELECT views FROM posts WHERE id = 1"); got != want {
+			t.Errorf("total %s, want %s", got, want)
+		}
+	})
 }
 
 // A row that nothing waits for is counted without slots whatever the statement finds it by.
@@ -139,48 +136,45 @@ func TestAdaptiveByOtherKeys(t *testing.T) {
 // What is acknowledged is counted, in whatever mixture of transactions, statements,
 // roll-ups, plain clients and drains rows become hot and cold.
 func TestAdaptiveMixture(t *testing.T) {
-	for _, dialect := range []string{"mysql", "postgres"} {
-		t.Run(dialect, func(t *testing.T) {
-			t.Parallel()
-			p := adaptive(t, dialect)
-			if err := p.Wrapped.Ping(); err != nil {
+	twin.Servers(t, func(t *testing.T, dialect string) {
+		p := adaptive(t, dialect)
+		if err := p.Wrapped.Ping(); err != nil {
+			t.Fatal(err)
+		}
+		worker := twin.Connector(t, p)
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		var mu sync.Mutex
+		want := map[int]int{}
+		var wg sync.WaitGroup
+		for i := range 12 {
+			wg.Go(func() {
+				r := rand.New(rand.NewPCG(uint64(i), 1))
+				for ctx.Err() == nil {
+					id, n := 1+r.IntN(6), 1+r.IntN(5)
+					added, err := adaptiveStep(t.Context(), p, r, id, n)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					mu.Lock()
+					want[id] += added
+					mu.Unlock()
+				}
+			})
+		}
+		for ctx.Err() == nil {
+			if _, err := slotsql.RollUp(t.Context(), worker, slotsql.RollUpOptions{}); err != nil {
 				t.Fatal(err)
 			}
-			worker := twin.Connector(t, p)
-			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
-			defer cancel()
-			var mu sync.Mutex
-			want := map[int]int{}
-			var wg sync.WaitGroup
-			for i := range 12 {
-				wg.Go(func() {
-					r := rand.New(rand.NewPCG(uint64(i), 1))
-					for ctx.Err() == nil {
-						id, n := 1+r.IntN(6), 1+r.IntN(5)
-						added, err := adaptiveStep(t.Context(), p, r, id, n)
-						if err != nil {
-							t.Error(err)
-							return
-						}
-						mu.Lock()
-						want[id] += added
-						mu.Unlock()
-					}
-				})
+		}
+		wg.Wait()
+		for id, n := range want {
+			if got := value(t, p.Wrapped, fmt.Sprintf("SELECT views FROM posts WHERE id = %d", id)); got != fmt.Sprint(n) {
+				t.Errorf("row %d: total %s, want %d", id, got, n)
 			}
-			for ctx.Err() == nil {
-				if _, err := slotsql.RollUp(t.Context(), worker, slotsql.RollUpOptions{}); err != nil {
-					t.Fatal(err)
-				}
-			}
-			wg.Wait()
-			for id, n := range want {
-				if got := value(t, p.Wrapped, fmt.Sprintf("SELECT views FROM posts WHERE id = %d", id)); got != fmt.Sprint(n) {
-					t.Errorf("row %d: total %s, want %d", id, got, n)
-				}
-			}
-		})
-	}
+		}
+	})
 }
 
 // adaptiveStep does one of the things that a row meets, and returns what it has added.

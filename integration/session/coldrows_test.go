@@ -221,9 +221,9 @@ func (s countedStmt) QueryContext(ctx context.Context, args []driver.NamedValue)
 // A statement of a row without slots takes as many round trips in a transaction as with
 // the plain driver, or a few more, and none more where the transaction has the row.
 func TestColdRowsAsPlain(t *testing.T) {
-	for _, dialect := range []string{"mysql", "postgres"} {
+	twin.Servers(t, func(t *testing.T, dialect string) {
 		for _, level := range []sql.IsolationLevel{sql.LevelDefault, sql.LevelReadCommitted, sql.LevelRepeatableRead, sql.LevelSerializable} {
-			t.Run(dialect+"/"+strings.ReplaceAll(level.String(), " ", "-"), func(t *testing.T) {
+			t.Run(strings.ReplaceAll(level.String(), " ", "-"), func(t *testing.T) {
 				t.Parallel()
 				p := coldRows(t, dialect, 8*len(coldCases))
 				var counts [2]trips
@@ -271,7 +271,7 @@ func TestColdRowsAsPlain(t *testing.T) {
 				}
 			})
 		}
-	}
+	})
 }
 
 // coldRows makes a table of rows that have not been counted in yet.

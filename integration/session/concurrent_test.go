@@ -224,9 +224,9 @@ func TestDeleteRacesIncrements(t *testing.T) {
 
 // While a row is locked by FOR UPDATE its increments wait.
 func TestLockHoldsIncrements(t *testing.T) {
-	for _, dialect := range []string{"mysql", "postgres"} {
+	twin.Servers(t, func(t *testing.T, dialect string) {
 		for _, lock := range []string{"SELECT views FROM posts WHERE id = 1 FOR UPDATE", "SELECT * FROM posts WHERE id = 1 OR title = 'one' FOR UPDATE"} {
-			t.Run(dialect+"/"+lock, func(t *testing.T) {
+			t.Run(lock, func(t *testing.T) {
 				t.Parallel()
 				p := newPair(t, dialect, "")
 				execAll(t, p.Wrapped, work[0])
@@ -259,7 +259,7 @@ func TestLockHoldsIncrements(t *testing.T) {
 				}
 			})
 		}
-	}
+	})
 }
 
 func readAll(rows *sql.Rows, err error) error {

@@ -55,13 +55,10 @@ func TestDrainIsConserved(t *testing.T) {
 
 // Beside drains skip_locked neither fails nor stalls where plain does not.
 func TestSkipLockedBesideDrains(t *testing.T) {
-	for _, dialect := range []string{"mysql", "postgres"} {
-		t.Run(dialect, func(t *testing.T) {
-			t.Parallel()
-			p := twin.New(t, twin.Options{Dialect: dialect, Schema: []string{
-				"CREATE TABLE posts (id INT PRIMARY KEY, views INT NOT NULL)", "INSERT INTO posts VALUES (1, 0), (2, 0), (3, 0)",
-			}, Config: "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}, placement: skip_locked, slots: 8}}\n"})
-			checkBeside(t, p)
-		})
-	}
+	twin.Servers(t, func(t *testing.T, dialect string) {
+		p := twin.New(t, twin.Options{Dialect: dialect, Schema: []string{
+			"CREATE TABLE posts (id INT PRIMARY KEY, views INT NOT NULL)", "INSERT INTO posts VALUES (1, 0), (2, 0), (3, 0)",
+		}, Config: "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}, placement: skip_locked, slots: 8}}\n"})
+		checkBeside(t, p)
+	})
 }

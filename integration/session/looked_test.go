@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/slotsql/slotsql/integration/twin"
 )
 
 // A transaction that has set a counter of a row without slots keeps out increments that would
@@ -52,9 +54,9 @@ func TestDrawnInTransactions(t *testing.T) {
 		{"SELECT n FROM stock WHERE id = 1 FOR UPDATE", "UPDATE stock SET n = %d WHERE id = 1"},
 		{"UPDATE stock SET n = n + 1 WHERE id = 1", "SAVEPOINT s", "UPDATE stock SET n = n + 1 WHERE id = 1", "SELECT n FROM stock WHERE id = 1"},
 	}
-	for _, dialect := range []string{"mysql", "postgres"} {
+	twin.Servers(t, func(t *testing.T, dialect string) {
 		for _, level := range []sql.IsolationLevel{sql.LevelReadCommitted, sql.LevelRepeatableRead, sql.LevelSerializable} {
-			t.Run(dialect+"/"+strings.ReplaceAll(level.String(), " ", "-"), func(t *testing.T) {
+			t.Run(strings.ReplaceAll(level.String(), " ", "-"), func(t *testing.T) {
 				t.Parallel()
 				p, slotted := provable(t, dialect, "")
 				var wg sync.WaitGroup
@@ -100,7 +102,7 @@ func TestDrawnInTransactions(t *testing.T) {
 				}
 			})
 		}
-	}
+	})
 }
 
 // drawOne draws one number in a transaction. Added is what it has added to the counter.

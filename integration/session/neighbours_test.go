@@ -47,9 +47,9 @@ func firstOf(dialect, kind string, id int) string {
 // has no slots costs no lock that another row can feel. Nor does it keep out an
 // increment of a third row.
 func TestDifferentRows(t *testing.T) {
-	for _, dialect := range []string{"mysql", "postgres"} {
+	twin.Servers(t, func(t *testing.T, dialect string) {
 		for kind := range firsts {
-			t.Run(dialect+"/"+kind, func(t *testing.T) {
+			t.Run(kind, func(t *testing.T) {
 				t.Parallel()
 				p := many(t, dialect, 4, map[string]string{"mysql": "innodb_lock_wait_timeout=5", "postgres": "deadlock_timeout=50ms"}[dialect])
 				if kind == "delete" {
@@ -96,7 +96,7 @@ func TestDifferentRows(t *testing.T) {
 				}
 			})
 		}
-	}
+	})
 }
 
 // failures runs transactions on many connections, without a second try, and counts

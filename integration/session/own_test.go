@@ -90,43 +90,40 @@ func TestNumbers(t *testing.T) {
 // What a transaction has counted it keeps to itself once it has read it, also
 // behind savepoints.
 func TestNumbersAfterSavepoint(t *testing.T) {
-	for _, dialect := range []string{"mysql", "postgres"} {
-		t.Run(dialect, func(t *testing.T) {
-			t.Parallel()
-			p := newPair(t, dialect, map[string]string{"mysql": "innodb_lock_wait_timeout=1", "postgres": "lock_timeout=300ms"}[dialect])
-			execAll(t, p.Wrapped, work[0])
-			tx, err := p.Wrapped.Begin()
-			if err != nil {
+	twin.Servers(t, func(t *testing.T, dialect string) {
+		p := newPair(t, dialect, map[string]string{"mysql": "innodb_lock_wait_timeout=1", "postgres": "lock_timeout=300ms"}[dialect])
+		execAll(t, p.Wrapped, work[0])
+		tx, err := p.Wrapped.Begin()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tx.Rollback()
+		read := func() (n int) {
+			t.Helper()
+			if err := tx.QueryRow("SELECT views FROM posts WHERE id = 1").Scan(&n); err != nil {
 				t.Fatal(err)
 			}
-			defer tx.Rollback()
-			read := func() (n int) {
-				t.Helper()
-				if err := tx.QueryRow("SELECT views FROM posts WHERE id = 1").Scan(&n); err != nil {
-					t.Fatal(err)
-				}
-				return n
-			}
-			for _, query := range []string{work[0], "SAVEPOINT a"} {
-				if _, err := tx.Exec(query); err != nil {
-					t.Fatal(err)
-				}
-			}
-			before := read()
-			if _, err := tx.Exec("ROLLBACK TO SAVEPOINT a"); err != nil {
+			return n
+		}
+		for _, query := range []string{work[0], "SAVEPOINT a"} {
+			if _, err := tx.Exec(query); err != nil {
 				t.Fatal(err)
 			}
-			if n := read(); n != before {
-				t.Errorf("%d, then %d", before, n)
-			}
-			if _, err := p.Wrapped.Exec("UPDATE posts SET views = views + 1 WHERE id = 1"); !conflictOrTimeout(err) {
-				t.Errorf("an increment beside it: %v", err)
-			}
-			if n := read(); n != before {
-				t.Errorf("%d, then %d", before, n)
-			}
-		})
-	}
+		}
+		before := read()
+		if _, err := tx.Exec("ROLLBACK TO SAVEPOINT a"); err != nil {
+			t.Fatal(err)
+		}
+		if n := read(); n != before {
+			t.Errorf("%d, then %d", before, n)
+		}
+		if _, err := p.Wrapped.Exec("UPDATE posts SET views = views + 1 WHERE id = 1"); !conflictOrTimeout(err) {
+			t.Errorf("an increment beside it: %v", err)
+		}
+		if n := read(); n != before {
+			t.Errorf("%d, then %d", before, n)
+		}
+	})
 }
 
 func conflictOrTimeout(err error) bool {

@@ -102,16 +102,13 @@ func (a *accounts) refused(t *testing.T) (grants []string) {
 
 // twoServers are the engines that have accounts.
 func twoServers(t *testing.T, f func(t *testing.T, p *twin.Pair, a *accounts)) {
-	for _, dialect := range []string{"postgres", "mysql"} {
-		t.Run(dialect, func(t *testing.T) {
-			t.Parallel()
-			p := newPair(t, dialect, "")
-			for range 3 { // makes the slot table, and slots of one row
-				p.Same(t, twin.Statement{SQL: "UPDATE posts SET views = views + 1 WHERE id = 1"})
-			}
-			f(t, p, newAccounts(t, p))
-		})
-	}
+	twin.Servers(t, func(t *testing.T, dialect string) {
+		p := newPair(t, dialect, "")
+		for range 3 { // makes the slot table, and slots of one row
+			p.Same(t, twin.Statement{SQL: "UPDATE posts SET views = views + 1 WHERE id = 1"})
+		}
+		f(t, p, newAccounts(t, p))
+	})
 }
 
 var rightsAtConnect = map[string]struct {

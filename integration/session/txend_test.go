@@ -100,61 +100,55 @@ func TestLevelOfTheNextTransaction(t *testing.T) {
 
 // What a transaction has changed is not locked by a read of the next one.
 func TestRowsOfTheTransactionBefore(t *testing.T) {
-	for _, dialect := range []string{"mysql", "postgres"} {
-		t.Run(dialect, func(t *testing.T) {
-			t.Parallel()
-			p := endPair(t, dialect)
-			one, other := pinned(t, p), pinned(t, p)
-			timeout := map[string]string{"mysql": "SET innodb_lock_wait_timeout = 1", "postgres": "SET lock_timeout = '1s'"}[dialect]
-			other.same(t, twin.Statement{SQL: timeout})
-			for _, way := range ways[dialect] {
-				for _, statements := range [][]string{
-					{"BEGIN", work[0], "SELECT views FROM posts", way},
-					{"BEGIN", work[0], work[2], way},
-					{"BEGIN", "UPDATE posts SET title = 'x' WHERE id = 1", way},
-				} {
-					if strings.Contains(strings.ToLower(way), "prepare") {
-						statements = append(statements, "COMMIT PREPARED 'slotsql'")
-					}
-					if strings.HasPrefix(way, "LOCK") {
-						statements = append(statements, "UNLOCK TABLES")
-					}
-					if !strings.Contains(way, "AND CHAIN") && !strings.Contains(way, "BEGIN") {
-						statements = append(statements, "BEGIN")
-					}
-					for _, query := range append(statements, "SELECT views FROM posts WHERE id = 2", "SELECT views FROM posts WHERE id = 1") {
-						one.sameEnd(t, query)
-					}
-					other.same(t, twin.Statement{SQL: work[0]})
-					other.same(t, twin.Statement{SQL: "UPDATE posts SET views = views + 1, title = 'y' WHERE id = 1"})
-					one.same(t, twin.Statement{SQL: "ROLLBACK"})
-					one.same(t, twin.Statement{SQL: totals})
-					if t.Failed() {
-						t.Fatalf("after %q", statements)
-					}
+	twin.Servers(t, func(t *testing.T, dialect string) {
+		p := endPair(t, dialect)
+		one, other := pinned(t, p), pinned(t, p)
+		timeout := map[string]string{"mysql": "SET innodb_lock_wait_timeout = 1", "postgres": "SET lock_timeout = '1s'"}[dialect]
+		other.same(t, twin.Statement{SQL: timeout})
+		for _, way := range ways[dialect] {
+			for _, statements := range [][]string{
+				{"BEGIN", work[0], "SELECT views FROM posts", way},
+				{"BEGIN", work[0], work[2], way},
+				{"BEGIN", "UPDATE posts SET title = 'x' WHERE id = 1", way},
+			} {
+				if strings.Contains(strings.ToLower(way), "prepare") {
+					statements = append(statements, "COMMIT PREPARED 'slotsql'")
+				}
+				if strings.HasPrefix(way, "LOCK") {
+					statements = append(statements, "UNLOCK TABLES")
+				}
+				if !strings.Contains(way, "AND CHAIN") && !strings.Contains(way, "BEGIN") {
+					statements = append(statements, "BEGIN")
+				}
+				for _, query := range append(statements, "SELECT views FROM posts WHERE id = 2", "SELECT views FROM posts WHERE id = 1") {
+					one.sameEnd(t, query)
+				}
+				other.same(t, twin.Statement{SQL: work[0]})
+				other.same(t, twin.Statement{SQL: "UPDATE posts SET views = views + 1, title = 'y' WHERE id = 1"})
+				one.same(t, twin.Statement{SQL: "ROLLBACK"})
+				one.same(t, twin.Statement{SQL: totals})
+				if t.Failed() {
+					t.Fatalf("after %q", statements)
 				}
 			}
-		})
-	}
+		}
+	})
 }
 
 // A temporary table begins and ends inside a transaction, which goes on: its
 // rows stay its own.
 func TestTemporaryTableEndsNoTransaction(t *testing.T) {
-	for _, dialect := range []string{"mysql", "postgres"} {
-		t.Run(dialect, func(t *testing.T) {
-			t.Parallel()
-			p := endPair(t, dialect)
-			one, other := pinned(t, p), pinned(t, p)
-			timeout := map[string]string{"mysql": "SET innodb_lock_wait_timeout = 1", "postgres": "SET lock_timeout = '1s'"}[dialect]
-			other.same(t, twin.Statement{SQL: timeout})
-			for _, query := range []string{"BEGIN", work[0], "CREATE TEMPORARY TABLE scratch (id INT)", "SELECT views FROM posts WHERE id = 1"} {
-				one.sameEnd(t, query)
-			}
-			other.same(t, twin.Statement{SQL: work[0]}) // waits in vain
-			for _, query := range []string{"DROP TABLE scratch", "SELECT views FROM posts WHERE id = 1", "ROLLBACK", totals} {
-				one.sameEnd(t, query)
-			}
-		})
-	}
+	twin.Servers(t, func(t *testing.T, dialect string) {
+		p := endPair(t, dialect)
+		one, other := pinned(t, p), pinned(t, p)
+		timeout := map[string]string{"mysql": "SET innodb_lock_wait_timeout = 1", "postgres": "SET lock_timeout = '1s'"}[dialect]
+		other.same(t, twin.Statement{SQL: timeout})
+		for _, query := range []string{"BEGIN", work[0], "CREATE TEMPORARY TABLE scratch (id INT)", "SELECT views FROM posts WHERE id = 1"} {
+			one.sameEnd(t, query)
+		}
+		other.same(t, twin.Statement{SQL: work[0]}) // waits in vain
+		for _, query := range []string{"DROP TABLE scratch", "SELECT views FROM posts WHERE id = 1", "ROLLBACK", totals} {
+			one.sameEnd(t, query)
+		}
+	})
 }

@@ -152,14 +152,14 @@ func TestVersions(t *testing.T) {
 // Who has changed a row in a transaction and then read its counter has it for
 // itself, whatever column it was.
 func TestChangedRowIsKept(t *testing.T) {
-	for _, dialect := range []string{"mysql", "postgres"} {
+	twin.Servers(t, func(t *testing.T, dialect string) {
 		for _, query := range []string{
 			"UPDATE posts SET title = 'x' WHERE id = 1",
 			"UPDATE posts SET title = 'x' WHERE title = 'one'",
 			"UPDATE posts SET views = views + 1, title = 'x' WHERE id = 1",
 			"UPDATE posts SET views = views + 1 WHERE id IN (1, 2)",
 		} {
-			t.Run(dialect+"/"+query, func(t *testing.T) {
+			t.Run(query, func(t *testing.T) {
 				t.Parallel()
 				p := newPair(
 					t,
@@ -192,5 +192,5 @@ func TestChangedRowIsKept(t *testing.T) {
 				}
 			})
 		}
-	}
+	})
 }

@@ -62,45 +62,42 @@ func numbered(dialect string) string {
 // With skip_locked an increment passes a slot that a transaction holds, of each of
 // its counters.
 func TestSkipLockedPasses(t *testing.T) {
-	for _, dialect := range []string{"mysql", "postgres"} {
-		t.Run(dialect, func(t *testing.T) {
-			t.Parallel()
-			p := twin.New(
-				t,
-				twin.Options{Dialect: dialect, Schema: schema(dialect), Config: placed("skip_locked"), Params: params(dialect)},
-			)
-			const one, both = "UPDATE posts SET views = views + 1 WHERE id = 2", "UPDATE posts SET views = views + 10, likes = likes + 10 WHERE id = 2"
-			execAll(t, p.Wrapped, one, both)
-			for slot := range 8 { // all that there may be
-				for record := range 2 {
-					_, _ = p.Under.Exec(
-						fmt.Sprintf(
-							"INSERT INTO slotted_counters (record_type, record_id, slot, count) VALUES (%d, 2, %d, 0)",
-							record+1,
-							slot,
-						),
-					)
-				}
+	twin.Servers(t, func(t *testing.T, dialect string) {
+		p := twin.New(
+			t,
+			twin.Options{Dialect: dialect, Schema: schema(dialect), Config: placed("skip_locked"), Params: params(dialect)},
+		)
+		const one, both = "UPDATE posts SET views = views + 1 WHERE id = 2", "UPDATE posts SET views = views + 10, likes = likes + 10 WHERE id = 2"
+		execAll(t, p.Wrapped, one, both)
+		for slot := range 8 { // all that there may be
+			for record := range 2 {
+				_, _ = p.Under.Exec(
+					fmt.Sprintf(
+						"INSERT INTO slotted_counters (record_type, record_id, slot, count) VALUES (%d, 2, %d, 0)",
+						record+1,
+						slot,
+					),
+				)
 			}
-			var held []interface{ Rollback() error }
-			for range 3 {
-				tx, err := p.Wrapped.Begin()
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer func() { _ = tx.Rollback() }()
-				execAll(t, tx, one)
-				held = append(held, tx)
+		}
+		var held []interface{ Rollback() error }
+		for range 3 {
+			tx, err := p.Wrapped.Begin()
+			if err != nil {
+				t.Fatal(err)
 			}
-			execAll(t, p.Wrapped, one)
-			for _, tx := range held {
-				if err := tx.Rollback(); err != nil {
-					t.Fatal(err)
-				}
+			defer func() { _ = tx.Rollback() }()
+			execAll(t, tx, one)
+			held = append(held, tx)
+		}
+		execAll(t, p.Wrapped, one)
+		for _, tx := range held {
+			if err := tx.Rollback(); err != nil {
+				t.Fatal(err)
 			}
-			if got := text(t, p.Wrapped, "SELECT views, likes FROM posts WHERE id = 2"); got != "42 13" {
-				t.Errorf("totals %s", got)
-			}
-		})
-	}
+		}
+		if got := text(t, p.Wrapped, "SELECT views, likes FROM posts WHERE id = 2"); got != "42 13" {
+			t.Errorf("totals %s", got)
+		}
+	})
 }

@@ -17,58 +17,55 @@ import (
 // While `slotsql migrate` waits for a transaction that has read the slot table,
 // others go on: it does not keep them waiting behind it.
 func TestMigrateLetsOthersThrough(t *testing.T) {
-	for _, dialect := range []string{"mysql", "postgres"} {
-		t.Run(dialect, func(t *testing.T) {
-			t.Parallel()
-			config := func(counters string) string {
-				return fmt.Sprintf("version: 1\nauto_migrate: true\ntables: {posts: {counters: {%s}, slots: 8}}\n", counters)
-			}
-			p := twin.New(t, twin.Options{Dialect: dialect, Schema: []string{
-				"CREATE TABLE posts (id INTEGER PRIMARY KEY, views INTEGER NOT NULL DEFAULT 0, likes INTEGER NOT NULL DEFAULT 0)",
-				"INSERT INTO posts (id) VALUES (1), (2), (3)",
-			}, Config: config("views: {}")})
-			twin.ExecAll(t, p.Wrapped, "UPDATE posts SET views = views + 1 WHERE id = 1")
-			reader, err := p.Under.BeginTx(t.Context(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer reader.Rollback()
-			var n int
-			if err := reader.QueryRow("SELECT COUNT(*) FROM posts_slots").Scan(&n); err != nil {
-				t.Fatal(err)
-			}
-			wider, err := slotsql.Parse([]byte(golden.WithSlots(config("views: {}, likes: {}"))), "slotsql.yaml")
-			if err != nil {
-				t.Fatal(err)
-			}
-			migrated := make(chan error, 1)
-			go func() {
-				_, err := slotsql.Migrate(t.Context(), twin.ConnectorWith(t, p, wider))
-				migrated <- err
-			}()
-			// Who is kept waiting is so until the reader ends, which it does not.
-			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-			defer cancel()
-			// Migrate waits for a minute, in which a slow machine runs so many; of a migration that
-			// lets only those through that wait between two of its attempts there would be fewer.
-			const enough = 200
-			counted := count(ctx, t, p.Wrapped, enough)
-			select {
-			case err := <-migrated:
-				t.Fatalf("migrate did not wait: %v", err)
-			default:
-			}
-			if counted < enough {
-				t.Errorf("%d statements got through while migrate waited, want %d", counted, enough)
-			}
-			if err := reader.Rollback(); err != nil {
-				t.Fatal(err)
-			}
-			if err := <-migrated; err != nil {
-				t.Fatal(err)
-			}
-		})
-	}
+	twin.Servers(t, func(t *testing.T, dialect string) {
+		config := func(counters string) string {
+			return fmt.Sprintf("version: 1\nauto_migrate: true\ntables: {posts: {counters: {%s}, slots: 8}}\n", counters)
+		}
+		p := twin.New(t, twin.Options{Dialect: dialect, Schema: []string{
+			"CREATE TABLE posts (id INTEGER PRIMARY KEY, views INTEGER NOT NULL DEFAULT 0, likes INTEGER NOT NULL DEFAULT 0)",
+			"INSERT INTO posts (id) VALUES (1), (2), (3)",
+		}, Config: config("views: {}")})
+		twin.ExecAll(t, p.Wrapped, "UPDATE posts SET views = views + 1 WHERE id = 1")
+		reader, err := p.Under.BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer reader.Rollback()
+		var n int
+		if err := reader.QueryRow("SELECT COUNT(*) FROM posts_slots").Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		wider, err := slotsql.Parse([]byte(golden.WithSlots(config("views: {}, likes: {}"))), "slotsql.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		migrated := make(chan error, 1)
+		go func() {
+			_, err := slotsql.Migrate(t.Context(), twin.ConnectorWith(t, p, wider))
+			migrated <- err
+		}()
+		// Who is kept waiting is so until the reader ends, which it does not.
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+		defer cancel()
+		// Migrate waits for a minute, in which a slow machine runs so many; of a migration that
+		// lets only those through that wait between two of its attempts there would be fewer.
+		const enough = 200
+		counted := count(ctx, t, p.Wrapped, enough)
+		select {
+		case err := <-migrated:
+			t.Fatalf("migrate did not wait: %v", err)
+		default:
+		}
+		if counted < enough {
+			t.Errorf("%d statements got through while migrate waited, want %d", counted, enough)
+		}
+		if err := reader.Rollback(); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-migrated; err != nil {
+			t.Fatal(err)
+		}
+	})
 }
 
 // count increments with four clients until so many statements have got through.

@@ -21,22 +21,19 @@ type question struct {
 }
 
 // ask returns the answer to a question that is sent after ask is called.
-func (st *stock) ask(ctx context.Context, s *Shared, q string) ([][]any, error) {
+func (o *observers) ask(ctx context.Context, s *Shared, q string) ([][]any, error) {
 	n, ok := s.Dialect.(dialect.SlotNamer)
 	if !ok {
-		return nil, errNoObserver
+		return nil, errNoSide
 	}
-	st.mu.Lock()
-	a := st.asked[q]
+	o.asking.Lock()
+	a := o.common[q]
 	if a == nil {
 		a = &question{done: make(chan struct{})}
-		if st.asked == nil {
-			st.asked = map[string]*question{}
-		}
-		st.asked[q] = a
-		go st.send(context.WithoutCancel(ctx), s, n, a, q)
+		o.common[q] = a
+		go o.send(context.WithoutCancel(ctx), s, n, a, q)
 	}
-	st.mu.Unlock()
+	o.asking.Unlock()
 	select {
 	case <-a.done:
 		return a.rows, a.err
@@ -47,17 +44,17 @@ func (st *stock) ask(ctx context.Context, s *Shared, q string) ([][]any, error) 
 
 // send asks another session when there is a free one. Who asks after it has been sent has a
 // question of its own.
-func (st *stock) send(ctx context.Context, s *Shared, n dialect.SlotNamer, a *question, q string) {
+func (o *observers) send(ctx context.Context, s *Shared, n dialect.SlotNamer, a *question, q string) {
 	defer close(a.done)
 	sent := func() {
-		st.mu.Lock()
-		defer st.mu.Unlock()
-		if st.asked[q] == a {
-			delete(st.asked, q)
+		o.asking.Lock()
+		defer o.asking.Unlock()
+		if o.common[q] == a {
+			delete(o.common, q)
 		}
 	}
 	defer sent()
-	a.rows, a.err = s.asides.observers.query(ctx, s, n, sent, q)
+	a.rows, a.err = o.query(ctx, s, n, sent, q)
 }
 
 // valueQuery is the question for the base value of the execution's row; false where its key

@@ -73,30 +73,17 @@ func (r *Run) slotRows(ctx context.Context, n dialect.SlotNamer, d *rewrite.Drai
 	if width == 0 {
 		keys = keys[:1] // all rows have it
 	}
-	lock, ask := r.whereToLook(n, locked)
+	search := r.searchFor(n, locked)
 	var own [][]any
-	if ask != "" {
+	if search.server != "" {
 		var known bool
 		if own, known = c.ownSlots(d.Table, keys); !known {
-			ask, lock = "", true
+			search = lockingSearch
 		}
 	}
 	for part := range slices.Chunk(keys, maxNamed) {
-		q := n.FindSlots(d.Table, part, lock)
-		if q == "" {
-			return nil, unnameable(d.Table)
-		}
-		var found [][]any
-		answered := false
-		if ask != "" {
-			found, answered, err = r.askObserver(ctx, n, ask, q)
-			if !answered { // there is no connection to ask on
-				q = n.FindSlots(d.Table, part, true)
-			}
-		}
-		if err == nil && !answered {
-			found, err = r.slotsFound(ctx, q)
-		}
+		query := func(lock bool) string { return n.FindSlots(d.Table, part, lock) }
+		found, err := r.findSlots(ctx, n, search, d.Table, query)
 		if err != nil {
 			return nil, err
 		}
@@ -105,45 +92,69 @@ func (r *Run) slotRows(ctx context.Context, n dialect.SlotNamer, d *rewrite.Drai
 	return append(rows, own...), nil
 }
 
-// whereToLook says how the slots of rows that are locked can be found: by a query that locks
-// them, by one that does not, or by another session of the same server, whose name is ask.
-func (r *Run) whereToLook(n dialect.SlotNamer, locked [][]any) (lock bool, ask string) {
+// slotSearch is how the slots of rows that are locked are found: by a query that locks
+// them, by one that does not, or by another session of the same server.
+type slotSearch struct {
+	locks  bool
+	server string // whose other session is asked
+}
+
+// lockingSearch is exact everywhere, and has others wait for what it locks.
+var lockingSearch = slotSearch{locks: true}
+
+// searchFor returns the search that locks least.
+func (r *Run) searchFor(n dialect.SlotNamer, locked [][]any) slotSearch {
 	c := r.conn
 	level := c.isolation(link.TextOf(locked[0][2]))
 	switch {
 	case !n.GapLocks(level) || c.Cluster: // what another node knows is not what this one does
-		return true, ""
+		return lockingSearch
 	case c.Tx.OwnWithoutSnapshot() && n.OpensSnapshot(level):
 		// All rows are locked, and what it sees is as of now.
 		c.Tx.TakeSnapshot()
-		return false, ""
+		return slotSearch{}
 	}
-	return false, link.TextOf(locked[0][1])
+	return slotSearch{server: link.TextOf(locked[0][1])}
+}
+
+// findSlots runs the query for slot rows, with locks or without. Where there is no connection
+// to ask another session on, the transaction's own locks what it finds.
+func (r *Run) findSlots(
+	ctx context.Context, n dialect.SlotNamer, search slotSearch, t *rewrite.Table, query func(lock bool) string, args ...any,
+) ([][]any, error) {
+	q := query(search.locks)
+	if q == "" {
+		return nil, unnameable(t)
+	}
+	if search.server != "" {
+		if rows, answered, err := r.askObserver(ctx, n, search.server, q, args...); answered || err != nil {
+			return rows, err
+		}
+		q = query(true)
+	}
+	return r.slotsFound(ctx, q, args...)
 }
 
 // slotsOfRange finds the slot rows of a range of keys whose rows are locked. Where the
 // transaction has slots of its own in the table, which another session does not see, its
 // own query locks what it finds.
 func (r *Run) slotsOfRange(ctx context.Context, n dialect.SlotNamer, d *rewrite.DrainTable, locked [][]any) ([][]any, error) {
-	lock, ask := r.whereToLook(n, locked)
-	if ask != "" && r.conn.hasOwnSlots(d.Table) {
-		lock, ask = true, ""
+	search := r.searchFor(n, locked)
+	if search.server != "" && r.conn.hasOwnSlots(d.Table) {
+		search = lockingSearch
 	}
-	find := &d.Look.Range.Find
-	args, err := r.values(find.Args)
+	look := d.Look.Range
+	args, err := r.values(look.Find.Args)
 	if err != nil {
 		return nil, err
 	}
-	if ask != "" {
-		if rows, answered, err := r.askObserver(ctx, n, ask, find.SQL, args...); answered || err != nil {
-			return rows, err
+	query := func(lock bool) string {
+		if lock {
+			return look.Locked.SQL
 		}
-		lock = true // there is no connection to ask on
+		return look.Find.SQL
 	}
-	if lock {
-		find = &d.Look.Range.Locked
-	}
-	return r.slotsFound(ctx, find.SQL, args...)
+	return r.findSlots(ctx, n, search, d.Table, query, args...)
 }
 
 // hasOwnSlots reports whether the transaction has added to slots of a table.

@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -11,13 +10,11 @@ import (
 
 // observers are connections of slotsql's own that are asked what others have committed
 // while a transaction of the application, which must not look for itself, waits for
-// the answer. They are made when they are needed, and kept.
+// the answer.
 type observers struct {
-	mu    sync.Mutex
-	idle  []*Conn
-	busy  chan struct{} // one for each connection in use
-	shut  time.Time     // none is made before: it has failed
-	ended bool
+	*sidePool
+	asking sync.Mutex
+	common map[string]*question // that several transactions ask and that have not been sent, see basevalue.go
 }
 
 // maxObservers bounds the connections. observerPatience is how long an answer is waited
@@ -29,22 +26,21 @@ const (
 	observerRest     = 10 * time.Second
 )
 
-var errNoObserver = errors.New("no connection available")
+func newObservers() *observers {
+	return &observers{sidePool: newSidePool(maxObservers, observerRest), common: map[string]*question{}}
+}
 
-// query asks a question, and calls before when it is about to be sent.
+// query asks a question, and calls before, if it is given, when it is about to be sent.
 func (o *observers) query(ctx context.Context, s *Shared, n dialect.SlotNamer, before func(), q string, args ...any) ([][]any, error) {
+	if !s.OpensAside {
+		return nil, errNoSide
+	}
 	ctx, cancel := context.WithTimeout(ctx, observerPatience)
 	defer cancel()
-	busy := o.places()
-	select {
-	case busy <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+	connected, begin, end := n.Observer()
 	for {
-		c, fresh, err := o.take(ctx, s, n)
+		c, fresh, err := o.take(ctx, func(ctx context.Context) (*Conn, error) { return s.openSide(ctx, connected, begin) })
 		if err != nil {
-			<-busy
 			return nil, err
 		}
 		if before != nil {
@@ -52,82 +48,24 @@ func (o *observers) query(ctx context.Context, s *Shared, n dialect.SlotNamer, b
 		}
 		rows, err := c.Session().Query(ctx, q, args...)
 		if err == nil {
-			// The next question's transaction is begun before it comes.
-			go func() {
-				defer func() { <-busy }()
-				o.give(c, n)
-			}()
+			go o.renew(c, end, begin)
 			return rows, nil
 		}
-		_ = c.Parent.Close()
+		o.drop(c)
 		if fresh || ctx.Err() != nil {
-			<-busy
 			return nil, err
 		}
 	}
 }
 
-func (o *observers) places() chan struct{} {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.busy == nil {
-		o.busy = make(chan struct{}, maxObservers)
-	}
-	return o.busy
-}
-
-// take returns a connection with a transaction begun.
-func (o *observers) take(ctx context.Context, s *Shared, n dialect.SlotNamer) (c *Conn, fresh bool, err error) {
-	o.mu.Lock()
-	if i := len(o.idle); i > 0 {
-		c, o.idle = o.idle[i-1], o.idle[:i-1]
-		o.mu.Unlock()
-		return c, false, nil
-	}
-	resting := o.ended || time.Now().Before(o.shut)
-	o.mu.Unlock()
-	if !s.OpensAside || resting {
-		return nil, false, errNoObserver
-	}
-	raw, err := s.Dial(ctx)
-	if err == nil {
-		c = WrapConn(s, raw)
-		connected, begin, _ := n.Observer()
-		if d, ok := s.Dialect.(dialect.OwnSettings); ok {
-			connected = append(d.OwnSettings(), connected...)
-		}
-		if err = c.Session().ExecAll(ctx, connected, begin); err == nil {
-			return c, true, nil
-		}
-		_ = raw.Close()
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.shut = time.Now().Add(observerRest)
-	return nil, false, err
-}
-
-// give ends the connection's transaction, begins the next and puts it back.
-func (o *observers) give(c *Conn, n dialect.SlotNamer) {
+// renew ends a connection's transaction and begins that of the next question, before it
+// comes, and gives the connection back.
+func (o *observers) renew(c *Conn, end, begin []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), observerPatience)
 	defer cancel()
-	_, begin, end := n.Observer()
-	err := c.Session().ExecAll(ctx, end, begin)
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if err != nil || o.ended {
-		_ = c.Parent.Close()
+	if err := c.Session().ExecAll(ctx, end, begin); err != nil {
+		o.drop(c)
 		return
 	}
-	o.idle = append(o.idle, c)
-}
-
-func (o *observers) close() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.ended = true
-	for _, c := range o.idle {
-		_ = c.Parent.Close()
-	}
-	o.idle = nil
+	o.keep(c)
 }

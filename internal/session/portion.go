@@ -249,7 +249,7 @@ var errNotPutBack = errors.New("slotsql: what was taken from a slot could not be
 // baseHolds asks another session for the base value as it is now, after the slot row has
 // been locked: what both hold was there at one moment.
 func (r *Run) baseHolds(ctx context.Context, question string) bool {
-	rows, err := r.conn.Shared.asides.stock.ask(ctx, r.conn.Shared, question)
+	rows, err := r.conn.Shared.asides.observers.ask(ctx, r.conn.Shared, question)
 	if err != nil || len(rows) != 1 || link.TextOf(rows[0][0]) != r.take.place {
 		return false
 	}

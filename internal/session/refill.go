@@ -6,7 +6,6 @@ import (
 	"errors"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/slotsql/slotsql/dialect"
@@ -22,17 +21,7 @@ import (
 // with what it has to be, as a fold does. The total never changes, and the slot row is made
 // under the base row's lock, so that a drain meets it.
 
-// stock is the connections that move portions, and the questions for base values that are
-// asked on behalf of many.
-type stock struct {
-	mu    sync.Mutex
-	idle  []*Conn
-	busy  chan struct{} // one for each connection in use
-	shut  time.Time     // none is made before: it has failed
-	ended bool
-	asked map[string]*question // those that have not been sent
-}
-
+// maxMovers bounds the connections that move portions.
 const (
 	maxMovers = 4
 	// moverPatience is for a portion to be moved, a wait of a second for the row included.
@@ -95,13 +84,13 @@ func (r *Run) move(ctx context.Context, p *rewrite.Portion, at slots.SlotRow) (s
 	s := r.conn.Shared
 	m, ok := s.Dialect.(dialect.PortionMover)
 	if !ok {
-		return 0, "", errNoMover
+		return 0, "", errNoSide
 	}
-	c, err := s.asides.stock.take(ctx, s, m)
+	connected, begin, commit, rollback := m.Moving()
+	c, _, err := s.asides.movers.take(ctx, func(ctx context.Context) (*Conn, error) { return s.openSide(ctx, connected) })
 	if err != nil {
 		return 0, "", err
 	}
-	_, begin, commit, rollback := m.Moving()
 	size, place, err = r.moveOn(ctx, c, p, at, begin)
 	if err == nil {
 		end := commit
@@ -110,10 +99,11 @@ func (r *Run) move(ctx context.Context, p *rewrite.Portion, at slots.SlotRow) (s
 		}
 		err = c.Session().ExecAll(ctx, end)
 	}
-	s.asides.stock.give(c, err == nil)
 	if err != nil {
+		s.asides.movers.drop(c)
 		return 0, "", err
 	}
+	s.asides.movers.keep(c)
 	return size, place, nil
 }
 
@@ -159,10 +149,7 @@ func (r *Run) moveOn(
 	return size, place, nil
 }
 
-var (
-	errNoMover  = errors.New("slotsql: no connection available to move a portion")
-	errNotMoved = errors.New("slotsql: the base row or the slot does not take what is moved")
-)
+var errNotMoved = errors.New("slotsql: the base row or the slot does not take what is moved")
 
 // baseValue reads the row of a query for a base value; false where there is none.
 func baseValue(rows [][]any) (n int64, place string, ok bool) {
@@ -171,81 +158,4 @@ func baseValue(rows [][]any) (n int64, place string, ok bool) {
 	}
 	n, err := strconv.ParseInt(link.TextOf(rows[0][1]), 10, 64)
 	return n, link.TextOf(rows[0][0]), err == nil
-}
-
-// take returns a connection.
-func (st *stock) take(ctx context.Context, s *Shared, m dialect.PortionMover) (*Conn, error) {
-	st.mu.Lock()
-	if st.busy == nil {
-		st.busy = make(chan struct{}, maxMovers)
-	}
-	st.mu.Unlock()
-	select {
-	case st.busy <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	st.mu.Lock()
-	if i := len(st.idle); i > 0 {
-		c := st.idle[i-1]
-		st.idle = st.idle[:i-1]
-		st.mu.Unlock()
-		return c, nil
-	}
-	resting := st.ended || time.Now().Before(st.shut)
-	st.mu.Unlock()
-	err := errNoMover
-	if !resting {
-		var c *Conn
-		if c, err = st.open(ctx, s, m); err == nil {
-			return c, nil
-		}
-		st.mu.Lock()
-		st.shut = time.Now().Add(moverRest)
-		st.mu.Unlock()
-	}
-	<-st.busy
-	return nil, err
-}
-
-func (st *stock) open(ctx context.Context, s *Shared, m dialect.PortionMover) (*Conn, error) {
-	raw, err := s.Dial(ctx)
-	if err != nil {
-		return nil, err
-	}
-	c := WrapConn(s, raw)
-	connected, _, _, _ := m.Moving()
-	if d, ok := s.Dialect.(dialect.OwnSettings); ok {
-		connected = append(d.OwnSettings(), connected...)
-	}
-	if err := c.Session().ExecAll(ctx, connected); err != nil {
-		_ = raw.Close()
-		return nil, err
-	}
-	return c, nil
-}
-
-// give puts a connection back, or closes one that something has gone wrong on: the server
-// then rolls its transaction back.
-func (st *stock) give(c *Conn, well bool) {
-	st.mu.Lock()
-	defer func() {
-		st.mu.Unlock()
-		<-st.busy
-	}()
-	if !well || st.ended {
-		_ = c.Parent.Close()
-		return
-	}
-	st.idle = append(st.idle, c)
-}
-
-func (st *stock) close() {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	st.ended = true
-	for _, c := range st.idle {
-		_ = c.Parent.Close()
-	}
-	st.idle = nil
 }

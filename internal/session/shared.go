@@ -42,8 +42,8 @@ type Shared struct {
 // asides are the connections that sessions have had opened beside their own.
 type asides struct {
 	witness   *witness
-	observers observers
-	stock     stock
+	observers *observers
+	movers    *sidePool // of portions, see refill.go
 }
 
 // NewFor returns what the connections of a connector share, for some of the configured tables.
@@ -51,7 +51,7 @@ func NewFor(d dialect.Dialect, cfg *config.Config, tables []config.TableConfig) 
 	s := &Shared{
 		Catalog:   catalog.NewCatalog(d, cfg, tables),
 		placement: slots.NewPlacement(),
-		asides:    asides{witness: newWitness()},
+		asides:    asides{newWitness(), newObservers(), newSidePool(maxMovers, moverRest)},
 		coalescer: slots.NewCoalescer(),
 		heat:      slots.NewHeat(),
 		portions:  slots.NewPortions(),
@@ -69,5 +69,5 @@ func (s *Shared) Close() {
 	s.asides.witness.close()
 	s.Watch.Side.Close()
 	s.asides.observers.close()
-	s.asides.stock.close()
+	s.asides.movers.close()
 }

@@ -26,7 +26,7 @@ const writerTries = 5
 // drained.
 func (d *drainer) settled(ctx context.Context, t *rewrite.Table, r *DrainReport) (done bool, err error) {
 	for range writerTries {
-		if err := d.open(ctx); err != nil || !d.canLockWriters() {
+		if may, err := d.canLockWriters(ctx); err != nil || !may {
 			return false, err
 		}
 		if _, err := d.move(ctx, t, r, rollup.MoveSlots, rollup.SweepSlots); err != nil {
@@ -46,10 +46,14 @@ func (d *drainer) settled(ctx context.Context, t *rewrite.Table, r *DrainReport)
 	return false, nil
 }
 
-// canLockWriters reports whether the engine has such a lock, and it holds for all writers.
-func (d *drainer) canLockWriters() bool {
-	_, ok := d.shared.Dialect.(dialect.WriterLocker)
-	return ok && !d.conn.Cluster
+// canLockWriters opens the connection, and reports whether the engine has such a lock and it
+// holds for all writers.
+func (d *drainer) canLockWriters(ctx context.Context) (bool, error) {
+	if _, ok := d.shared.Dialect.(dialect.WriterLocker); !ok {
+		return false, nil
+	}
+	err := d.open(ctx)
+	return err == nil && !d.conn.Cluster, err
 }
 
 // withoutWriters runs f with all writers kept out of the slot table, and reports whether it
@@ -57,7 +61,7 @@ func (d *drainer) canLockWriters() bool {
 // right to lock tables. It asks without waiting at first, because new writers wait behind a
 // lock that waits.
 func (d *drainer) withoutWriters(ctx context.Context, t *rewrite.Table, f func(dialect.RollUp) error) (locked bool, err error) {
-	if err := d.open(ctx); err != nil || !d.canLockWriters() {
+	if may, err := d.canLockWriters(ctx); err != nil || !may {
 		return false, err
 	}
 	var unlock []string

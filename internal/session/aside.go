@@ -1,0 +1,134 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/slotsql/slotsql/dialect"
+)
+
+// sidePool keeps connections of slotsql's own that are used beside the application's. They
+// are made when they are needed. Who needs one holds locks: where one cannot be made, none
+// is tried for a while.
+type sidePool struct {
+	places chan struct{} // one for each connection in use
+	rest   time.Duration // for which none is made after one could not be
+
+	mu    sync.Mutex
+	state sideState
+	until time.Time // of sideResting
+	idle  []*Conn
+}
+
+type sideState byte
+
+const (
+	sideOpen    sideState = iota
+	sideResting           // a connection could not be made: none is until a while has passed
+	sideClosed            // those that are in use are closed as they come back
+)
+
+// errNoSide is returned where there is no side connection, and none can be made.
+var errNoSide = errors.New("slotsql: no side connection available")
+
+func newSidePool(most int, rest time.Duration) *sidePool {
+	return &sidePool{places: make(chan struct{}, most), rest: rest}
+}
+
+// take returns a connection that keep or drop gives back. Fresh reports whether it has just
+// been made, by open.
+func (p *sidePool) take(ctx context.Context, open func(context.Context) (*Conn, error)) (c *Conn, fresh bool, err error) {
+	select {
+	case p.places <- struct{}{}:
+	case <-ctx.Done():
+		return nil, false, ctx.Err()
+	}
+	c, may := p.find(time.Now())
+	if c != nil {
+		return c, false, nil
+	}
+	err = errNoSide
+	if may {
+		if c, err = open(ctx); err == nil {
+			return c, true, nil
+		}
+		p.fail(time.Now())
+	}
+	<-p.places
+	return nil, false, err
+}
+
+// find returns a connection that is idle, and where there is none, whether one may be made.
+func (p *sidePool) find(now time.Time) (c *Conn, may bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if i := len(p.idle); i > 0 {
+		c, p.idle = p.idle[i-1], p.idle[:i-1]
+		return c, false
+	}
+	if p.state == sideResting && !now.Before(p.until) {
+		p.state = sideOpen
+	}
+	return nil, p.state == sideOpen
+}
+
+// fail notes that a connection could not be made.
+func (p *sidePool) fail(now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.state != sideClosed {
+		p.state, p.until = sideResting, now.Add(p.rest)
+	}
+}
+
+// keep gives back a connection that can be used again.
+func (p *sidePool) keep(c *Conn) {
+	p.mu.Lock()
+	ended := p.state == sideClosed
+	if !ended {
+		p.idle = append(p.idle, c)
+	}
+	p.mu.Unlock()
+	if ended {
+		_ = c.Parent.Close()
+	}
+	<-p.places
+}
+
+// drop gives back a connection that something has gone wrong on, and closes it: the server
+// then rolls its transaction back.
+func (p *sidePool) drop(c *Conn) {
+	_ = c.Parent.Close()
+	<-p.places
+}
+
+// close closes the connections, those in use as they come back.
+func (p *sidePool) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.state = sideClosed
+	for _, c := range p.idle {
+		_ = c.Parent.Close()
+	}
+	p.idle = nil
+}
+
+// openSide makes a side connection, and prepares its session with statements.
+func (s *Shared) openSide(ctx context.Context, prepare ...[]string) (*Conn, error) {
+	raw, err := s.Dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if d, ok := s.Dialect.(dialect.OwnSettings); ok {
+		prepare = slices.Insert(prepare, 0, d.OwnSettings())
+	}
+	c := WrapConn(s, raw)
+	if err := c.Session().ExecAll(ctx, prepare...); err != nil {
+		_ = raw.Close()
+		return nil, err
+	}
+	return c, nil
+}
