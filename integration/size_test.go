@@ -25,7 +25,6 @@ var wideStructs = map[string]string{
 	"rewrite.Lexis":                "the lexical rules of an engine, each by itself",
 	"rewrite.Increment":            "the statements that a plan may send, and what each demands",
 	"dialect.RollUp":               "the statements of a roll-up, in the order that they are sent",
-	"internal/shadow.Shadower":     "settings, planners and the queue of one worker",
 	"integration/random.generator": "the state of a test's generator: settings, tables, what has been written",
 	"integration/history.Op":       "an operation of a history: what was sent, and what came back",
 }

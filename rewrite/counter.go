@@ -23,7 +23,8 @@ type Counter struct {
 	Rights    Rights
 }
 
-// Options are the configuration's choices for one table, beside its layout.
+// Options are the configuration's choices for one table, beside its layout. Coalesce and
+// DeferTriggers are settings that may be combined with any other.
 type Options struct {
 	Placement Placement
 	OnDrain   OnDrain
@@ -38,7 +39,9 @@ type Options struct {
 	Routines []string
 }
 
-// SlotTable is where the slots of a table are, and what is known of their table.
+// SlotTable is where the slots of a table are, and what is known of their table. What the
+// booleans tell was read from the database by itself each: none follows from another, and a
+// table keeps them for as long as its facts are used.
 type SlotTable struct {
 	Schema, Name string
 	Column       string // the column of the slot number, normally "slot"

@@ -44,7 +44,8 @@ func (p *planning) queryReader() *reader {
 	return &reader{planning: p, values: asConfigured}
 }
 
-// findings are what a statement has been found to do with counter tables.
+// findings are what a statement has been found to do with counter tables. They are facts
+// that are only ever added to, in whatever order the reader meets them; none excludes another.
 type findings struct {
 	counter  bool // it reads a counter, and not only companions
 	locks    bool // a block that reads a counter table locks rows

@@ -107,10 +107,10 @@ func (c *Catalog) load(ctx context.Context, v *View, how loading) (*Schema, erro
 	how.home = namespace == c.Home.namespace
 	sc := c.schemas[namespace]
 	c.mu.Unlock()
-	if !how.private && sc != nil && !sc.Stale() {
+	if how.purpose != forSession && sc != nil && !sc.Stale() {
 		return sc, nil
 	}
-	if sc, err = c.read(ctx, v, how, namespace); err != nil || how.private || sc.fresh.partial {
+	if sc, err = c.read(ctx, v, how, namespace); err != nil || how.purpose == forSession || sc.fresh.partial {
 		return sc, err
 	}
 	c.mu.Lock()
@@ -155,13 +155,36 @@ func AsConfigError(problems []config.Problem) error {
 	return &config.ConfigError{Problems: problems}
 }
 
-// loading says how facts are read. In the namespace the connector opens with
-// (strict) every configured table that is there must fit; in any other one
-// a table that is missing is simply not a counter table. Private facts are those
-// of one session: it may see tables that others do not.
-// Those of the home namespace are read on a session as the connector opens it.
-// Renew: those in use are known to be out of date.
-type loading struct{ strict, private, home, renew bool }
+// loading is what facts are read for.
+type loading struct {
+	purpose purpose
+	home    bool // in the namespace that the connector opens with, where marks are noted and absent tables reported
+}
+
+// purpose is who is to use facts.
+type purpose byte
+
+const (
+	// forNamespace: the sessions of one namespace. A configured table that is missing
+	// there is simply not a counter table.
+	forNamespace purpose = iota
+	// forSession: one session, and no other. It may see tables that others do not.
+	forSession
+	// forStart: the connector, which has none yet. Every configured table that is there
+	// must fit.
+	forStart
+	// forRenewal: the connector, whose facts are known to be out of date.
+	forRenewal
+)
+
+// homeLoading is how the facts of the home namespace are read, on a session as the connector
+// opens it. First reports whether there are none yet.
+func homeLoading(first bool) loading {
+	if first {
+		return loading{forStart, true}
+	}
+	return loading{forNamespace, true}
+}
 
 // ConfigOf returns the configuration of a counter table.
 func (c *Catalog) ConfigOf(t *rewrite.Table) *config.TableConfig {

@@ -38,13 +38,21 @@ func (v *View) Refresh(ctx context.Context) error {
 		}
 	}
 	return v.Aside(ctx, func(on *View) error {
-		sc, err := s.load(ctx, on, loading{private: v.Facts.Private()})
+		sc, err := s.load(ctx, on, v.loading())
 		if err != nil {
 			return err
 		}
 		v.know(sc)
 		return nil
 	})
+}
+
+// loading is how the facts are read that the session is to use.
+func (v *View) loading() loading {
+	if v.Facts.Private() {
+		return loading{purpose: forSession}
+	}
+	return loading{purpose: forNamespace}
 }
 
 // Aside has facts read on a session of its own where reading them on this one

@@ -84,7 +84,7 @@ func (c *Catalog) readHome(ctx context.Context, v *View) (*Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	sc, err := c.read(ctx, v, loading{strict: first, home: true}, namespace)
+	sc, err := c.read(ctx, v, homeLoading(first), namespace)
 	if err == nil && len(sc.Tables) > 0 && !c.Role.Beside && !sc.fresh.partial && c.start() {
 		c.Hooks.FirstRead(ctx, v)
 	}
@@ -197,7 +197,7 @@ func (c *Catalog) renew(ctx context.Context, v *View) {
 	c.Home.reading = r
 	namespace := c.Home.namespace
 	c.mu.Unlock()
-	sc, err := c.read(ctx, v, loading{home: true, renew: true}, namespace)
+	sc, err := c.read(ctx, v, loading{forRenewal, true}, namespace)
 	if err != nil {
 		c.Expire()
 	}
@@ -266,7 +266,7 @@ func (v *View) readHere(ctx context.Context) error {
 // session and until it ends.
 func (v *View) readForItself(ctx context.Context) error {
 	return v.Aside(ctx, func(on *View) error {
-		sc, err := v.Catalog.load(ctx, on, loading{private: true})
+		sc, err := v.Catalog.load(ctx, on, loading{purpose: forSession})
 		if err == nil {
 			v.Schema = sc
 			v.Facts.ReadInTx()

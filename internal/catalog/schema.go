@@ -68,7 +68,7 @@ func (f *freshness) over(changes int64) bool {
 
 //nolint:funlen // the steps of a reading, in their order
 func loadSchema(ctx context.Context, s *Catalog, v *View, namespace string, how loading) (*Schema, error) {
-	sc, strict := newSchema(s), how.strict
+	sc, strict := newSchema(s), how.purpose == forStart
 	sc.Planner.Dialect = s.dialectIn(namespace)
 	if err := v.prefetch(ctx); err != nil {
 		return nil, err

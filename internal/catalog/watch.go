@@ -116,7 +116,7 @@ func (sc *Schema) names() []dialect.WrittenName {
 // taken for.
 func (c *Catalog) marked(ctx context.Context, v *View, how loading, load func() (*Schema, error)) (*Schema, error) {
 	d := c.watcher()
-	if d == nil || how.private {
+	if d == nil || how.purpose == forSession {
 		return load()
 	}
 	names := c.writtenNames()
@@ -146,7 +146,7 @@ func (c *Catalog) marked(ctx context.Context, v *View, how loading, load func() 
 			}
 		}
 		if !more || tries > 2 {
-			c.Watch.note(c, sc, marks, how.renew)
+			c.Watch.note(c, sc, marks, how.purpose == forRenewal)
 			if how.home {
 				c.Watch.lookedAt(began)
 			}

@@ -19,7 +19,7 @@ type Conn struct {
 	DB           *Database
 	Parent       driver.Conn
 	Engine       Engine
-	Cluster      bool // it is on a node that may be one of several
+	Cluster      bool // it is on a node that may be one of several, as its server said when it was opened
 	Kept         Kept
 	PreparesArgs bool     // the parent takes arguments through prepared statements only
 	Opening      []string // what a transaction of slotsql's own runs first
@@ -27,7 +27,7 @@ type Conn struct {
 	Tx     Tx
 	Drain  Drain
 	Origin Origin
-	Broken bool // not to be used again: see lost
+	Broken bool // not to be used again, for good: see lost
 }
 
 // ErrBroken is returned for what comes after the statement in which the

@@ -23,6 +23,8 @@ type Conn struct {
 	led      int // shared statements that this connection has run
 	detached detached
 
+	// Both are set once, and never taken back. A setting may change what every later
+	// transaction of the session is; database/sql may close a connection twice.
 	mayRefuse bool // transactions of the session may be READ ONLY without saying so
 	closed    bool
 }

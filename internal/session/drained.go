@@ -311,7 +311,9 @@ func (r *Run) step(ctx context.Context, b *rewrite.Bound) (int64, error) {
 	return n, nil
 }
 
-// draining is what an execution that drains has found out.
+// draining is what an execution that drains has found out. These are facts about what has
+// happened so far, each read in one other place; none excludes another, and the order of
+// events is that of drainAndExec and queryLocked, which end with the execution.
 type draining struct {
 	cause drainCause // of a drain that the plan has no reason for
 	// addedToBase: a drain has added something to base rows.

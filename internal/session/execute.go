@@ -20,7 +20,7 @@ type Run struct {
 	via  via
 	call call
 	// partsStay: the statement is of several that stand or fail each by itself, so that
-	// those before an error stay.
+	// those before an error stay. It is known before the execution begins, and never changes.
 	partsStay bool
 
 	adding

@@ -43,14 +43,10 @@ type Shadower struct {
 	end     []string
 	inline  bool // it has no connection of its own
 
-	waiting atomic.Int32 // jobs, to be asked without a lock
-	mu      sync.Mutex
-	jobs    []job
-	working bool
-	closed  bool
-	ctx     context.Context
-	cancel  context.CancelFunc
-	worker  sync.WaitGroup
+	queue  queue
+	ctx    context.Context
+	cancel context.CancelFunc
+	worker sync.WaitGroup
 
 	running  sync.Mutex // held while a job is done
 	raw      driver.Conn
@@ -230,39 +226,18 @@ func keptArgs(args []driver.NamedValue) ([]driver.NamedValue, bool) {
 
 // ask has a job done soon; false when there are too many.
 func (w *Shadower) ask(j job) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.closed || len(w.jobs) >= maxShadowJobs {
-		return false
-	}
-	w.jobs = append(w.jobs, j)
-	w.waiting.Store(int32(len(w.jobs)))
-	if !w.inline && !w.working {
-		w.working = true
-		w.worker.Add(1)
-		go w.work()
-	}
-	return true
-}
-
-func (w *Shadower) next() (j job, ok bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(w.jobs) == 0 || w.closed {
-		w.working = false
-		return j, false
-	}
-	j, w.jobs = w.jobs[0], w.jobs[1:]
-	w.waiting.Store(int32(len(w.jobs)))
-	return j, true
+	return w.queue.add(j, func() {
+		if !w.inline {
+			w.worker.Go(w.work)
+		}
+	})
 }
 
 // work does the jobs that there are, on a connection that is kept for the next
 // ones.
 func (w *Shadower) work() {
-	defer w.worker.Done()
 	for {
-		j, ok := w.next()
+		j, ok := w.queue.next()
 		if !ok {
 			return
 		}
@@ -298,7 +273,7 @@ func (w *Shadower) connected(ctx context.Context, f func() error) (err error) {
 // CatchUp implements session.Shadow: where the database has one writer, it plans and
 // compares on a connection that has just been taken from the pool.
 func (w *Shadower) CatchUp(ctx context.Context, c *session.Conn) {
-	if !w.inline || w.waiting.Load() == 0 || c.Facts.HasTemporary() || c.Broken {
+	if !w.inline || w.queue.waiting.Load() == 0 || c.Facts.HasTemporary() || c.Broken {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, inlinePatience)
@@ -307,7 +282,7 @@ func (w *Shadower) CatchUp(ctx context.Context, c *session.Conn) {
 		return // the application has left a transaction open: another time
 	}
 	for ctx.Err() == nil {
-		j, ok := w.next()
+		j, ok := w.queue.next()
 		if !ok {
 			break
 		}
@@ -345,9 +320,7 @@ func (w *Shadower) Close() {
 	if w == nil {
 		return
 	}
-	w.mu.Lock()
-	w.closed = true
-	w.mu.Unlock()
+	w.queue.close()
 	w.cancel()
 	w.worker.Wait()
 	if w.raw != nil {

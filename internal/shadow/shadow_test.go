@@ -77,9 +77,9 @@ func recorded(t *testing.T, d dialect.Dialect, config_ string) (db *sql.DB, shad
 func (w *Shadower) settle(t *testing.T) {
 	t.Helper()
 	for range 20000 {
-		w.mu.Lock()
-		idle := len(w.jobs) == 0 && !w.working
-		w.mu.Unlock()
+		w.queue.mu.Lock()
+		idle := len(w.queue.jobs) == 0 && w.queue.state != queueWorking
+		w.queue.mu.Unlock()
 		if idle {
 			return
 		}
@@ -135,7 +135,7 @@ func TestShadowUntouched(t *testing.T) {
 					}
 					if shadow != nil && shadow.inline {
 						shadow.CatchUp(ctx, c)
-						if shadow.waiting.Load() != 0 {
+						if shadow.queue.waiting.Load() != 0 {
 							t.Error("jobs are left")
 						}
 					}
