@@ -69,7 +69,8 @@ func TestDrainWaitsForIncrementsInFlight(t *testing.T) {
 			reports, failed = slotsql.Drain(
 				t.Context(),
 				twin.Connector(t, p),
-				slotsql.DrainOptions{Tables: []string{"pages"}, Watch: time.Minute}, // it ends when it sees the increment
+				slotsql.DrainOptions{Tables: []string{"pages"}, Watch: 3 * time.Second},
+				// It ends when it sees the increment, unless the roll-up before it has moved that as well.
 			)
 		}()
 		for deadline := time.Now().Add(time.Minute); rows(t, plain, "SELECT COUNT(*) FROM pages_slots") != "0"; {

@@ -214,7 +214,8 @@ func execTx(t testing.TB, tx *sql.Tx, query string) {
 }
 
 // The connection of a roll-up that puts rows together, because their base row is
-// locked, is lost with each of its statements: totals stay.
+// locked, is lost with each of its statements: totals stay. Those that read the facts of
+// the tables, which TestConnectionLostAtEveryStep loses as well, run once, before.
 func TestConnectionLostWhileMerging(t *testing.T) {
 	twin.Servers(t, func(t *testing.T, dialect string) {
 		p := tallies(t, dialect, "")
@@ -234,6 +235,13 @@ func TestConnectionLostWhileMerging(t *testing.T) {
 				execTx(t, long, q)
 			}
 		}
+		next := twin.Connector(t, p)
+		f := &faults{Connector: parent(t, p)}
+		c, err := slotsql.WrapConnector(f, engines[dialect], load(t, p))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rollUpOn(t, c)
 		merged := 0
 		for _, answered := range []bool{false, true} {
 			for k := 1; ; k++ {
@@ -241,11 +249,7 @@ func TestConnectionLostWhileMerging(t *testing.T) {
 					execAll(t, p.Wrapped, move("new", "paid", k)...)
 				}
 				want := rows(t, p.Wrapped, totals)
-				f := &faults{Connector: parent(t, p), at: k, answered: answered}
-				c, err := slotsql.WrapConnector(f, engines[dialect], load(t, p))
-				if err != nil {
-					t.Fatal(err)
-				}
+				f.at, f.step, f.answered, f.late = k, 0, answered, false
 				_, err = slotsql.RollUp(t.Context(), c, slotsql.RollUpOptions{Batch: 2, Lease: time.Second})
 				if f.step >= k && err == nil && !f.late {
 					t.Errorf("step %d of %d has failed and the pass has not", k, f.step)
@@ -254,7 +258,7 @@ func TestConnectionLostWhileMerging(t *testing.T) {
 					t.Fatalf("step %d, answered %v: totals\n%s\nwant\n%s", k, answered, got, want)
 				}
 				execAll(t, p.Under, "DELETE FROM slotsql_leases") // the next one need not wait for the lease of the lost
-				for _, tr := range rollUp(t, p).Tables {
+				for _, tr := range rollUpOn(t, next).Tables {
 					merged += tr.Merged
 				}
 				if got := rows(t, p.Wrapped, totals); got != want {

@@ -60,7 +60,13 @@ func TestCommandKilled(t *testing.T) {
 				t.Fatal(err)
 			}
 			before := counted.Load()
-			time.Sleep(time.Duration((100+rand.IntN(150))*(1+round/4)) * time.Millisecond)
+			if round%3 > 0 { // else it may be killed while it starts
+				begun, was := time.Now(), rows(t, p.Under, total)
+				for time.Since(begun) < time.Duration(1+round/4)*200*time.Millisecond && rows(t, p.Under, total) == was {
+					time.Sleep(time.Millisecond)
+				}
+			}
+			time.Sleep(time.Duration(rand.IntN(50)) * time.Millisecond)
 			_ = cmd.Process.Kill()
 			_ = cmd.Wait()
 			if dialect != "sqlite" { // the next one need not wait for the lease of the dead

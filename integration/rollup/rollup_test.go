@@ -40,8 +40,14 @@ var patience = map[string]string{"mysql": "innodb_lock_wait_timeout=60", "postgr
 // lease for as long as Options.Lease is by default.
 func rollUp(t testing.TB, p *twin.Pair) slotsql.RollUpReport {
 	t.Helper()
+	return rollUpOn(t, twin.Connector(t, p))
+}
+
+// rollUpOn is rollUp on a connector, which reads the facts of the tables once.
+func rollUpOn(t testing.TB, c *slotsql.Connector) slotsql.RollUpReport {
+	t.Helper()
 	for until := time.Now().Add(2 * time.Minute); time.Now().Before(until); {
-		r, err := slotsql.RollUp(t.Context(), twin.Connector(t, p), slotsql.RollUpOptions{Idle: 1})
+		r, err := slotsql.RollUp(t.Context(), c, slotsql.RollUpOptions{Idle: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -91,7 +91,7 @@ func TestNumbers(t *testing.T) {
 // behind savepoints.
 func TestNumbersAfterSavepoint(t *testing.T) {
 	twin.Servers(t, func(t *testing.T, dialect string) {
-		p := newPair(t, dialect, map[string]string{"mysql": "innodb_lock_wait_timeout=1", "postgres": "lock_timeout=300ms"}[dialect])
+		p := newPair(t, dialect, map[string]string{"mysql": "innodb_lock_wait_timeout=0", "postgres": "lock_timeout=300ms"}[dialect])
 		execAll(t, p.Wrapped, work[0])
 		tx, err := p.Wrapped.Begin()
 		if err != nil {

@@ -16,7 +16,7 @@ import (
 // that is closed is not counted any more.
 func TestPredicateHoldsRow(t *testing.T) {
 	twin.Servers(t, func(t *testing.T, dialect string) {
-		p := newPair(t, dialect, map[string]string{"mysql": "innodb_lock_wait_timeout=1", "postgres": "lock_timeout=300ms"}[dialect])
+		p := newPair(t, dialect, map[string]string{"mysql": "innodb_lock_wait_timeout=0", "postgres": "lock_timeout=100ms"}[dialect])
 		one, two := pinned(t, p), pinned(t, p)
 		for _, increment := range []string{
 			"UPDATE posts SET views = views + 1 WHERE id = 1 AND title = 'one'",
