@@ -29,7 +29,7 @@ func (c *candidates) condition() string {
 			first = true
 			arms = append(arms, c.cold(w, last, bound))
 			if len(c.near) > 0 {
-				arms = append(arms, "SELECT "+c.keyNames()+" FROM "+c.shared("slotsql_x"+formatUint(uint64(i)), c.met(w))+" AS slotsql_x")
+				arms = append(arms, "SELECT "+c.keyNames()+" FROM "+c.shared("slotsql_x"+formatUint(uint64(i)), c.meeting(w))+" AS slotsql_x")
 			}
 		}
 		some = append(some, last+" IS NOT NULL")
@@ -83,8 +83,8 @@ func (c *candidates) write(w *window, i int) (rows, last, bound string) {
 	last = c.value("slotsql_m"+number, "SELECT "+c.least(w, limit)+" AS slotsql_v FROM "+rows+" AS slotsql_w")
 	bound = w.bound
 	if w.first != nil {
-		met := c.shared("slotsql_x"+number, c.met(w))
-		bound = c.value("slotsql_l"+number, "SELECT "+c.least(w, c.tp.mark(w.first.rows))+" AS slotsql_v FROM "+met+" AS slotsql_x")
+		first := c.shared("slotsql_x"+number, c.meeting(w))
+		bound = c.value("slotsql_l"+number, "SELECT "+c.least(w, c.tp.mark(w.first.rows))+" AS slotsql_v FROM "+first+" AS slotsql_x")
 	}
 	return rows, last, bound
 }
@@ -105,9 +105,9 @@ func (c *candidates) least(w *window, rows string) string {
 	return "CASE WHEN COUNT(*) = " + rows + " THEN " + last + "(slotsql_v) END"
 }
 
-// met writes the first rows, by base value, that meet the block's conditions by
+// meeting writes the first rows, by base value, that meet the block's conditions by
 // base value and by total, with their totals.
-func (c *candidates) met(w *window) string {
+func (c *candidates) meeting(w *window) string {
 	conds := c.near
 	if q := c.q.Where; q != nil {
 		conds = append(conds[:len(conds):len(conds)], "("+c.tp.mark(c.src.cutEdited(q.Span, c.edits))+")")

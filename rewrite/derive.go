@@ -30,7 +30,7 @@ import (
 type errDerive struct {
 	reason   string
 	bindings []*binding
-	apart    bool // they are not to be merged into the block, see keptApart
+	separate bool // they are not to be merged into the block, see keptApart
 }
 
 func (e *errDerive) Error() string { return e.reason }
@@ -103,11 +103,11 @@ func (p *planning) derive(d *errDerive) (why string) {
 	}
 	for _, b := range d.bindings {
 		p.derived[b.source] = d.reason
-		if d.apart {
-			if p.apart == nil {
-				p.apart = map[*Source]bool{}
+		if d.separate {
+			if p.separate == nil {
+				p.separate = map[*Source]bool{}
 			}
-			p.apart[b.source] = true
+			p.separate[b.source] = true
 		}
 	}
 	return ""
@@ -168,7 +168,7 @@ func (r *reader) derivedSource(sc *scope, s *Source) {
 // MariaDB does with derived tables where it can.
 func (r *reader) keptApart(sc *scope, x *binding) bool {
 	switch {
-	case r.groupingSets() || r.apart[x.source] || r.d.Traits().StrictGroups && r.windowed() && (r.compares() || r.extends()):
+	case r.groupingSets() || r.separate[x.source] || r.d.Traits().StrictGroups && r.windowed() && (r.compares() || r.extends()):
 		return true
 	case !sc.grouped || !r.d.Traits().StrictGroups:
 		return false

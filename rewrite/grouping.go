@@ -38,8 +38,8 @@ func (pl *Planner) withGroup(plan *Plan, sql string) (*Plan, error) {
 	if len(spans) != 1 {
 		return plan, nil
 	}
-	apart := &Planner{Dialect: pl.Dialect, Catalog: groupedCatalog{pl.Catalog, pl.grouped()}, marks: pl.marks}
-	made, err := apart.single(sql, tokens, spans)
+	other := &Planner{Dialect: pl.Dialect, Catalog: groupedCatalog{pl.Catalog, pl.grouped()}, marks: pl.marks}
+	made, err := other.single(sql, tokens, spans)
 	if err != nil {
 		return nil, err
 	}

@@ -4,17 +4,17 @@ package rewrite
 // of base columns.
 
 // outputName reports whether an unqualified name in ORDER BY or HAVING means a
-// result column, which is a total already and stays as it is. whole reports whether
+// result column, which is a total already and stays as it is. wholeEntry reports whether
 // e is a whole ORDER BY entry, where every engine looks at result columns
 // first; inside an expression the engines differ.
-func (b *blockReader) outputName(e *Expr, in clause, whole bool) (bool, error) {
+func (b *blockReader) outputName(e *Expr, in clause, wholeEntry bool) (bool, error) {
 	if b.q == nil || e.Kind != ColumnRef || len(e.Name) != 1 {
 		return false, nil
 	}
 	traits := b.d.Traits()
 	switch in {
 	case inOrder:
-		if !whole && !traits.AliasInExpr {
+		if !wholeEntry && !traits.AliasInExpr {
 			return false, nil
 		}
 	case inHaving:
@@ -42,17 +42,17 @@ func (b *blockReader) outputName(e *Expr, in clause, whole bool) (bool, error) {
 		case edited:
 			return false, derivable("two result columns are named "+name.Name, allOf(b.sc)...)
 		}
-		if whole || same {
+		if wholeEntry || same {
 			// Inside an expression the engine may take the base column; the
 			// explicit total is the same value either way.
-			return whole || in == inHaving, nil
+			return wholeEntry || in == inHaving, nil
 		}
 		if t != nil {
 			return false, derivable("alias "+name.Name+" hides the counter of that name in an expression", t.binding)
 		}
 		return true, nil
 	}
-	if whole && b.starHas(e.Name[0]) {
+	if wholeEntry && b.starHas(e.Name[0]) {
 		return true, nil
 	}
 	return false, nil

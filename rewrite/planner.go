@@ -97,7 +97,7 @@ type planning struct {
 	missing   [][]Ident
 	outs      map[*Select]outColumns
 	derived   map[*Source]string // by a query of totals, and why
-	apart     map[*Source]bool   // those that are not to be merged
+	separate  map[*Source]bool   // those that are not to be merged
 	inside    map[*CTE]bool      // named by a subquery inside an aggregate
 	tableWord bool               // TABLE name has become a SELECT
 	main      *Select            // the statement's query

@@ -85,7 +85,7 @@ func (b *blockReader) column(e *Expr, in clause, aggregate bool) error {
 		}
 		return b.systemColumn(e.Name[0])
 	}
-	if t != nil && t.whole {
+	if t != nil && t.wholeRow {
 		if t.binding.counts && b.q != nil && len(b.q.GroupBy) > 0 && b.groupingSets() {
 			return derivable("grouping sets over a counter", t.binding)
 		}

@@ -5,10 +5,10 @@ package rewrite
 
 // A target is what a column reference means.
 type target struct {
-	binding *binding
-	column  *Column // of binding.table; nil for a derived column
-	out     *outColumn
-	whole   bool // the row of binding
+	binding  *binding
+	column   *Column // of binding.table; nil for a derived column
+	out      *outColumn
+	wholeRow bool // the row of binding
 }
 
 // resolve finds what a column reference means, as far as it concerns
@@ -137,7 +137,7 @@ func (p *planning) resolveBare(sc *scope, name Ident) (*target, error) {
 		}
 		for _, b := range s.bindings {
 			if (b.counts || b.derived) && p.d.Traits().WholeRow && p.sameLabel(name, b.label) {
-				return &target{binding: b, whole: true}, nil
+				return &target{binding: b, wholeRow: true}, nil
 			}
 		}
 	}

@@ -19,7 +19,7 @@ func isRow(e *Expr) bool {
 // engine may replace by the expression that it is there.
 func (b *blockReader) merges() bool {
 	for _, x := range allOf(b.sc) {
-		if x.query != nil || x.derived && !b.apart[x.source] {
+		if x.query != nil || x.derived && !b.separate[x.source] {
 			return true
 		}
 	}
@@ -31,7 +31,7 @@ func (b *blockReader) merges() bool {
 // and the row is as it was. Inside other queries MariaDB may lose the comparison
 // over such a table.
 func (b *blockReader) rowApart(row *Expr) error {
-	d := &errDerive{reason: "a row that may hold a counter is compared with a subquery", apart: true}
+	d := &errDerive{reason: "a row that may hold a counter is compared with a subquery", separate: true}
 	if b.q == nil || b.q != b.main {
 		return opaque(d.reason)
 	}
@@ -39,7 +39,7 @@ func (b *blockReader) rowApart(row *Expr) error {
 		if x.query != nil {
 			return opaque(d.reason)
 		}
-		if x.derived && !b.apart[x.source] {
+		if x.derived && !b.separate[x.source] {
 			d.bindings = append(d.bindings, x)
 		}
 	}

@@ -138,8 +138,8 @@ func TestShapesApart(t *testing.T) {
 				t.Fatal(err)
 			}
 			key := string(o.Key)
-			p, met := plans[key]
-			if !met || p == nil || string(o.Known(nil, p.Known())) != knownOf[p] {
+			p, ok := plans[key]
+			if !ok || p == nil || string(o.Known(nil, p.Known())) != knownOf[p] {
 				if p = pl.Share(&o, own); p != nil {
 					knownOf[p] = string(o.Known(nil, p.Known()))
 				}

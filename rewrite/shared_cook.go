@@ -123,11 +123,11 @@ func (c *cook) str(s string) *node {
 	}
 	at, ok := c.strings[s]
 	if !ok {
-		r := recipe{whole: s == c.sql}
-		if !r.whole {
+		r := recipe{everything: s == c.sql}
+		if !r.everything {
 			r.pieces = c.pieces(s)
 		}
-		if at = -1; r.whole || len(r.pieces) > 1 || len(r.pieces) == 1 && r.pieces[0].first >= 0 {
+		if at = -1; r.everything || len(r.pieces) > 1 || len(r.pieces) == 1 && r.pieces[0].first >= 0 {
 			at = len(c.recipes)
 			c.recipes = append(c.recipes, r)
 		}
@@ -151,7 +151,7 @@ func (c *cook) pieces(s string) []piece {
 		}
 		own := rest[:at]
 		rest = rest[at+len(c.marks.list[i]):]
-		if n := len(out); n > 0 && c.next(out[n-1].last) == i && own == c.between(out[n-1].last, i) {
+		if n := len(out); n > 0 && c.next(out[n-1].last) == i && own == c.textBetween(out[n-1].last, i) {
 			out[n-1].last = i
 			continue
 		}
@@ -210,8 +210,8 @@ func (c *cook) next(i int) int {
 	return -1
 }
 
-// between returns what the marked statement has between the marks of two holes.
-func (c *cook) between(i, j int) string {
+// textBetween returns what the marked statement has between the marks of two holes.
+func (c *cook) textBetween(i, j int) string {
 	a, b := c.marks.list[i], c.marks.list[j]
 	start := strings.Index(c.sql, a) + len(a)
 	return c.sql[start : start+strings.Index(c.sql[start:], b)]

@@ -88,8 +88,8 @@ func (s *SharedPlan) Of(o *Outline) *Plan {
 
 // recipe is a string of the plan: pieces of its own, and pieces of the statement.
 type recipe struct {
-	whole  bool // the statement
-	pieces []piece
+	everything bool // the statement
+	pieces     []piece
 }
 
 // piece is a string, or what the statement has from one hole to another.
@@ -113,7 +113,7 @@ func (s *SharedPlan) expand(o *Outline) []string {
 	out := make([]string, len(s.recipes))
 	for i := range s.recipes {
 		r := &s.recipes[i]
-		if r.whole {
+		if r.everything {
 			out[i] = o.sql
 			continue
 		}

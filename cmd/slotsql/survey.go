@@ -242,7 +242,7 @@ func (s *survey) hold(cmd *cobra.Command, proposals []*propose.Proposal) error {
 		if err != nil && !errors.As(err, &problems) {
 			return err
 		}
-		again := false
+		repeat := false
 		if problems != nil {
 			for _, p := range problems.Problems {
 				switch at, ok := lines[p.Line]; {
@@ -253,7 +253,7 @@ func (s *survey) hold(cmd *cobra.Command, proposals []*propose.Proposal) error {
 				default:
 					at.Proposal.Drop(at.Column, strings.TrimPrefix(p.Message, fmt.Sprintf("table %q: ", at.Proposal.Table)))
 				}
-				again = true
+				repeat = true
 			}
 		}
 		for _, t := range tables {
@@ -265,17 +265,17 @@ func (s *survey) hold(cmd *cobra.Command, proposals []*propose.Proposal) error {
 			for _, c := range t.Counters {
 				if !c.Slotted && p.Slotless == "" && p.Proposed(c.Column) {
 					p.Drop(c.Column, c.Reason)
-					again = true
+					repeat = true
 				}
 			}
 			if len(t.Views) > 0 && len(p.Views) == 0 && !unnamed[p] {
 				for _, v := range t.Views {
 					p.Views = append(p.Views, propose.ConfigName(v.View))
 				}
-				again = true
+				repeat = true
 			}
 		}
-		if !again {
+		if !repeat {
 			return nil
 		}
 	}

@@ -95,7 +95,7 @@ func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.Roll
 		out.Merge = []dialect.Step{w.Step(w.merge), w.Step(func() string { return w.remove(all) })}
 	}
 	if latest {
-		out.Left = w.Step(func() string { return w.left(d.StatementLog) })
+		out.Left = w.Step(func() string { return w.remaining(d.StatementLog) })
 		out.Keep = []dialect.Step{w.Step(func() string { return w.move(false) }), w.Step(func() string { return w.emptied(false) })}
 	}
 	// The emptied slot rows go at once. One that stayed would be deleted by the
@@ -172,9 +172,9 @@ func (w *rollUp) move(latest bool) string {
 		") AS slotsql_f STRAIGHT_JOIN " + base + " SET " + strings.Join(set, ", ")
 }
 
-// left counts slots of the part that still hold a companion of which the latest
+// remaining counts slots of the part that still hold a companion of which the latest
 // value counts, locked or not.
-func (w *rollUp) left(locking bool) string {
+func (w *rollUp) remaining(locking bool) string {
 	var some []string
 	for _, co := range w.Table.Counter.Companions {
 		if co.Stamp() != "" {

@@ -111,7 +111,7 @@ func (d *Dialect) Fold(t *rewrite.Table, scope rewrite.Scope) []string {
 	}
 	moves := "(" + strings.Join(some, " OR ") + ")"
 	touches := "(" + strings.Join(append(some, "slotsql_t.slotsql_apart"), " OR ") + ")"
-	columns, sums = append(columns, apart(t, slotAlias)+" AS slotsql_apart"), append(sums, "pg_catalog.bool_or(slotsql_apart) AS slotsql_apart")
+	columns, sums = append(columns, changedSince(t, slotAlias)+" AS slotsql_apart"), append(sums, "pg_catalog.bool_or(slotsql_apart) AS slotsql_apart")
 	whole := ""
 	if w := t.Counter.SlotTable.Whole(slotTable(t), ""); w != "" {
 		whole = "slotsql_n AS (SELECT " + w + "), "

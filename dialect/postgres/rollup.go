@@ -316,9 +316,9 @@ func (w *rollUp) sweep() string {
 		with = strings.TrimSuffix(whole, " ") + ", "
 	}
 	return with + "slotsql_a AS MATERIALIZED (SELECT " + strings.Join(list, ", ") + " FROM " + slots + " JOIN " + base +
-		" ON " + w.on(slotAlias) + empty + w.single() + " AND " + apart(t, slotAlias) +
+		" ON " + w.on(slotAlias) + empty + w.single() + " AND " + changedSince(t, slotAlias) +
 		" FOR NO KEY UPDATE OF " + baseAlias + " SKIP LOCKED FOR UPDATE OF " + slotAlias + " SKIP LOCKED), " +
-		"slotsql_l AS MATERIALIZED (SELECT " + slotAlias + ".ctid AS slotsql_c FROM " + slots + empty + " AND NOT " + apart(t, slotAlias) +
+		"slotsql_l AS MATERIALIZED (SELECT " + slotAlias + ".ctid AS slotsql_c FROM " + slots + empty + " AND NOT " + changedSince(t, slotAlias) +
 		" FOR UPDATE SKIP LOCKED), " +
 		"slotsql_u AS (UPDATE " + base + " SET " + c + " = " + baseAlias + "." + c + " FROM slotsql_a WHERE " + both + ") " +
 		"DELETE FROM " + slotTable(t) + " AS slotsql_d" +

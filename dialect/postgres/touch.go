@@ -11,10 +11,10 @@ import "github.com/slotsql/slotsql/rewrite"
 // a roll-up empties the one as it adds to the other. Their versions are then of one
 // transaction, and who does not see the one does not see the other.
 
-// apart reports whether the last change of a slot row was not that of its base row, too. A
+// changedSince reports whether the last change of a slot row was not that of its base row, too. A
 // role that may not read all columns may not read whose change it was, and takes it for one
 // that was not.
-func apart(t *rewrite.Table, slots string) string {
+func changedSince(t *rewrite.Table, slots string) string {
 	on := backEquals(t, slots)
 	if on == "" {
 		on = "TRUE"

@@ -92,9 +92,9 @@ func (o *Op) saves() bool { return o.Kind == Set && o.Form >= 3 }
 // merges reports whether the statement sets high and low of a row that is there.
 func (o *Op) merges() bool { return o.Kind == Touch && o.Form%2 == 0 }
 
-// apart reports whether the statement changes no counter and nothing that rides in
+// separate reports whether the statement changes no counter and nothing that rides in
 // slots, so that increments may pass it.
-func (h *History) apart(o *Op) bool { return o.Kind == Rename || o.Kind == Mark && !h.Companions }
+func (h *History) separate(o *Op) bool { return o.Kind == Rename || o.Kind == Mark && !h.Companions }
 
 func (k Kind) reads() bool { return k == Read || k == ReadAll || k == Lock }
 

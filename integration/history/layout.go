@@ -113,8 +113,8 @@ func (l Layout) Config() string {
 		"  pairs: {counters: {views: {}, likes: {}}}\n"
 }
 
-// left counts the slots of a table that has no rows, and what is missing of others'.
-func (l Layout) left(t Table) string {
+// leftQuery counts the slots of a table that has no rows, and what is missing of others'.
+func (l Layout) leftQuery(t Table) string {
 	if l == None {
 		return "SELECT 0"
 	}

@@ -164,7 +164,7 @@ func (r *runner) clear(ctx context.Context, table Table, number int) error {
 	}
 	var left int
 	err := besideRollUps(func() error {
-		return r.Under.QueryRowContext(ctx, r.Layout.left(table)).Scan(&left)
+		return r.Under.QueryRowContext(ctx, r.Layout.leftQuery(table)).Scan(&left)
 	})
 	if err != nil || left > 0 {
 		return fmt.Errorf("%d slots without a row: %w", left, err)

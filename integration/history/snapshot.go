@@ -162,9 +162,9 @@ func (m snapshotMachine) run(t *Tx, snapshot [Keys]Row) ([Keys]snapshotWrite, bo
 		}
 		now[k] = r
 		switch {
-		case m.h.apart(o) && w[k].kind == unwritten:
+		case m.h.separate(o) && w[k].kind == unwritten:
 			w[k] = snapshotWrite{kind: added, delta: none}
-		case m.h.apart(o) && w[k].kind == added:
+		case m.h.separate(o) && w[k].kind == added:
 		case !was.There && w[k].kind == unwritten:
 			w[k] = snapshotWrite{kind: inserted, row: r}
 		case w[k].kind == inserted:

@@ -118,7 +118,7 @@ func (m statementMachine) step(s statementState, e *event) (statementState, bool
 		}
 		return s, true, true
 	}
-	adds := o.Kind.additive() && now.There || m.h.apart(o)
+	adds := o.Kind.additive() && now.There || m.h.separate(o)
 	if adds && m.h.Wrapped && h.kind != exclusive {
 		if others == exclusive {
 			return s, false, false
@@ -276,7 +276,7 @@ func checkStatements(h *History, snapshot bool, apart []int) verdict {
 					start = o.Start
 					break
 				}
-				for _, part := range o.apart(apart) {
+				for _, part := range o.parts(apart) {
 					clients[c] = append(clients[c], event{client: c, tx: t, op: part, torn: part != o, start: o.Start, end: o.End})
 				}
 			}

@@ -22,8 +22,8 @@ func explainedTorn(h *History) bool {
 	return false
 }
 
-// apart is the operation, or the reads of single rows that a read of all rows consists of.
-func (o *Op) apart(order []int) []*Op {
+// parts is the operation, or the reads of single rows that a read of all rows consists of.
+func (o *Op) parts(order []int) []*Op {
 	if order == nil || o.Kind != ReadAll {
 		return []*Op{o}
 	}

@@ -135,8 +135,8 @@ func (sc *Schema) missing(
 	return missing, nil
 }
 
-// gone are the problems of tables that are not there, for a list of all that there are.
-func (c *Catalog) gone(missing []*config.TableConfig) (problems []config.Problem) {
+// missingProblems are the problems of tables that are not there, for a list of all that there are.
+func (c *Catalog) missingProblems(missing []*config.TableConfig) (problems []config.Problem) {
 	for _, cfg := range missing {
 		if config.Demanded(cfg) {
 			more, _ := checkTableAs(cfg, nil, c.Dialect.NameRules(), starting)

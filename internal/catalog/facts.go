@@ -64,8 +64,8 @@ func (v *View) loading() loading {
 // that happens is one where even opening a connection may wait, so it is tried once.
 func (v *View) Aside(ctx context.Context, read func(*View) error) error {
 	d, ok := v.Catalog.Dialect.(dialect.SnapshotAware)
-	apart := ok && v.Tx.Unused() && v.Ordinary() && v.Catalog.OpensAside && !v.Catalog.Watch.Side.shutOut.Load()
-	if apart {
+	beside := ok && v.Tx.Unused() && v.Ordinary() && v.Catalog.OpensAside && !v.Catalog.Watch.Side.shutOut.Load()
+	if beside {
 		err := v.readAside(ctx, d, read)
 		if err == nil || ctx.Err() != nil {
 			return err

@@ -95,7 +95,7 @@ func loadSchema(ctx context.Context, s *Catalog, v *View, namespace string, how 
 		problems = append(problems, more...)
 	}
 	if len(problems) > 0 {
-		return nil, AsConfigError(append(problems, s.gone(missing)...))
+		return nil, AsConfigError(append(problems, s.missingProblems(missing)...))
 	}
 	configured := len(s.Tables) - len(checked)
 	checked, more, err := sc.withoutSlots(ctx, v, checked, strict)
@@ -155,7 +155,7 @@ func loadSchema(ctx context.Context, s *Catalog, v *View, namespace string, how 
 		s.reportViews(ctx, c.Config, c.Table, views)
 	}
 	if len(problems) > 0 {
-		return nil, AsConfigError(append(problems, s.gone(missing)...))
+		return nil, AsConfigError(append(problems, s.missingProblems(missing)...))
 	}
 	if how.home && !s.Role.Beside {
 		s.notes.absent.note(ctx, s, missing)

@@ -25,7 +25,7 @@ type Database struct {
 	single     atomic.Bool // the server is in no cluster
 
 	meeting sync.Mutex // held while the first connection meets its server
-	met     bool
+	known   bool
 }
 
 // Meet lets the dialect learn what depends on the server, once, before any
@@ -33,7 +33,7 @@ type Database struct {
 func (db *Database) Meet(ctx context.Context, parent driver.Conn) error {
 	db.meeting.Lock()
 	defer db.meeting.Unlock()
-	if db.met {
+	if db.known {
 		return nil
 	}
 	c := New(db, parent)
@@ -50,6 +50,6 @@ func (db *Database) Meet(ctx context.Context, parent driver.Conn) error {
 			return err
 		}
 	}
-	db.met = true
+	db.known = true
 	return nil
 }

@@ -95,11 +95,11 @@ func (r *Run) inGroup(ctx context.Context, rows bool) (slots.Verdict, slots.Turn
 		return alone, slots.Turn{}
 	}
 	byRow := slots.GroupKey{SQL: r.Plan.Group.Alike, Args: string(signs), Node: r.conn.node.Number}
-	apart := false // from those of other rows
+	rowOnly := false // and not with those of other rows
 	for range maxJoins {
 		key, form := byRow, slots.Form{Shares: r.Plan.Group.Shares, Hash: hash}
 		m.Key, m.Row = nil, slots.RowKey{}
-		if !apart && r.joinsMany(hash) {
+		if !rowOnly && r.joinsMany(hash) {
 			if k, row, ok := r.groupRow(); ok {
 				m.Key, m.Row, form.Many, form.Base = k, row, true, true
 				key, form.Hash = r.manyKey(m)
@@ -118,7 +118,7 @@ func (r *Run) inGroup(ctx context.Context, rows bool) (slots.Verdict, slots.Turn
 				v = r.leadGroup(ctx, m, v.Batch, rows)
 			}
 		}
-		apart = v.Outcome == slots.OutcomeByRow
+		rowOnly = v.Outcome == slots.OutcomeByRow
 		switch v.Outcome {
 		case slots.OutcomeRetry, slots.OutcomeByRow, slots.OutcomeRejoin:
 			continue

@@ -129,11 +129,11 @@ func (r *Run) statement(ctx context.Context, missed bool, run func() (int64, err
 		if err != nil {
 			return err
 		}
-		again := touched > 0 && r.Plan.Class != rewrite.Upsert && !slices.ContainsFunc(r.Plan.Drain.Tables, touchesOthers)
-		if !again {
-			again, err = r.appeared(ctx, touched)
+		rerun := touched > 0 && r.Plan.Class != rewrite.Upsert && !slices.ContainsFunc(r.Plan.Drain.Tables, touchesOthers)
+		if !rerun {
+			rerun, err = r.appeared(ctx, touched)
 		}
-		if err == nil && !again {
+		if err == nil && !rerun {
 			return r.control(ctx, releaseSavepoint)
 		}
 		if uerr := r.control(ctx, rollbackSavepoint); uerr != nil {

@@ -61,7 +61,7 @@ func (c *Conn) planShaped(ctx context.Context, query string) (*plan, error) {
 			Plan: shared.Of(o), source: query,
 			tally: shared.tally, shadow: c.Shared.shadowOf(query), habit: shared.habit, learned: shared.learned,
 		}
-		if c.Shared.comers.again(query) {
+		if c.Shared.comers.cameBefore(query) {
 			sc.Plans.Put(query, p)
 		}
 		return p, nil
@@ -82,11 +82,11 @@ func (sh *shape) find(o *rewrite.Outline) (found *sharedPlan, due bool) {
 	}
 	var buf [64]byte
 	known := o.Known(buf[:0], s.known)
-	found, met := s.plans[string(known)]
-	if !met && !s.none {
+	found, ok := s.plans[string(known)]
+	if !ok && !s.none {
 		sh.add(s.known, string(known), nil)
 	}
-	return found, met && !s.none
+	return found, ok && !s.none
 }
 
 // learn makes a shared plan of that of a statement.
@@ -131,8 +131,8 @@ type comers struct {
 	seen [8192]atomic.Uint32
 }
 
-// again reports whether a statement has come before.
-func (c *comers) again(query string) bool {
+// cameBefore reports whether a statement has come before.
+func (c *comers) cameBefore(query string) bool {
 	h := maphash.String(c.seed, query)
 	at, mark := &c.seen[h%uint64(len(c.seen))], uint32(h>>32)|1
 	return at.Load() == mark || at.Swap(mark) == mark

@@ -25,7 +25,7 @@ import (
 // watch fills in what has come since the tables were drained.
 func (d *drainer) watch(ctx context.Context, tables []*rewrite.Table, reports []DrainReport, howLong time.Duration) error {
 	for until := time.Now().Add(howLong); ; {
-		left := false
+		quiet := false
 		for i, t := range tables {
 			if reports[i].Refilled > 0 {
 				continue
@@ -35,9 +35,9 @@ func (d *drainer) watch(ctx context.Context, tables []*rewrite.Table, reports []
 				return notWatched(t, err)
 			}
 			reports[i].Refilled = max(n-reports[i].stayed, 0)
-			left = left || reports[i].Refilled == 0
+			quiet = quiet || reports[i].Refilled == 0
 		}
-		if !left || time.Now().After(until) {
+		if !quiet || time.Now().After(until) {
 			break
 		}
 		if err := d.mover.Rest(ctx, true, 0); err != nil {
