@@ -2,13 +2,6 @@ package slotsql
 
 import "github.com/slotsql/slotsql/internal/config"
 
-// EnvConfig is the environment variable that names the configuration file.
-const EnvConfig = config.EnvConfig
-
-// DefaultConfigFile is read from the working directory when EnvConfig is not
-// set.
-const DefaultConfigFile = config.DefaultConfigFile
-
 // ErrConfig is matched, with errors.Is, by every error about the
 // configuration: a file that is missing, cannot be read, is not valid, or does
 // not fit the database. Problems inside a file come as a *ConfigError.

@@ -118,7 +118,7 @@ func (l *looker) find(s *Spot, name func(*slotsql.TableConfig) string) *slotsql.
 	return nil
 }
 
-// plan says what becomes of statements.
+// plan describes how statements would run.
 func (l *looker) plan(e *slotsql.Explainer, list []*Statement) error {
 	for _, st := range list {
 		if st.full == "" || st.Cut {

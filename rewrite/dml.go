@@ -72,7 +72,7 @@ func (m *dml) alone() bool {
 	return len(r.edits) == 0 && !r.found.locks && !r.found.writes
 }
 
-// reads says whether any part of the statement reads a counter, the listed
+// reads reports whether any part of the statement reads a counter, the listed
 // expressions excepted.
 func (m *dml) reads(except map[*Expr]bool) (bool, string) {
 	r := &reader{planning: m.planning}

@@ -44,7 +44,7 @@ func (g GivenArg) Takes(s string) bool {
 	return true
 }
 
-// timeText says whether every engine reads s as a time, whatever the session's
+// timeText reports whether every engine reads s as a time, whatever the session's
 // settings, and one that every type of time holds.
 func timeText(s string) bool {
 	const form = "0000-00-00 00:00:00.000000"

@@ -14,7 +14,7 @@ import (
 //
 // Another session may look for the slots, so only what means the same in every session will
 // do: comparisons of whole numbers, as what a string or a date is compared may depend on the
-// collation or the time zone, and no operator whose meaning or precedence goes by sql_mode.
+// collation or the time zone, and no operator whose meaning or precedence depends on sql_mode.
 
 // A RangeDialect is a Dialect of an engine that drains a table by locking its rows.
 type RangeDialect interface {

@@ -176,8 +176,8 @@ type Increment struct {
 	// that is.
 	Add *Bound
 	Key []KeyValue
-	// Which tells the row from the table's others, by whatever fixes it: an increment of a cold
-	// row is told from one of a hot row by it. ByOther is the unique key that it is of, where
+	// Which tells the row from the table's others, by whatever fixes it: it tells an increment of a
+	// cold row from one of a hot row. ByOther is the unique key that it is of, where
 	// that is not the slots' key: then the row may have another name elsewhere.
 	Which   []KeyValue
 	ByOther string

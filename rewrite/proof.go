@@ -6,7 +6,7 @@ import "slices"
 // that there is nothing to fold.
 
 // A Proof is a drain's statement with a condition by which it touches its row only where
-// that has no slots, and none can come to be before the statement is committed. Then base
+// that has no slots, and none can be inserted before the statement is committed. Then base
 // values are totals, and it has done what it would have done after a drain. Its arguments
 // are those of the original.
 //

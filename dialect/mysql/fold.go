@@ -43,8 +43,8 @@ func (d *Dialect) Lock(t *rewrite.Table, s rewrite.Scope) []string {
 
 // wholeToWrite is the question for the slot table's columns, asked as who is
 // about to write it: with the metadata lock of a reader the transaction would have
-// to ask for a writer's later on, and an ALTER TABLE that waits for it in between
-// would have it told of a deadlock.
+// to ask for a writer's later on, and with an ALTER TABLE that waits for it in between
+// it would be chosen as a deadlock victim.
 func wholeToWrite(t *rewrite.Table) string {
 	return t.Counter.SlotTable.Whole(slotTable(t), " FOR UPDATE")
 }

@@ -24,7 +24,7 @@ type block struct {
 	distinct bool
 }
 
-// query writes a SELECT, and says whether its rows have one order only.
+// query writes a SELECT, and reports whether its rows have one order only.
 func (g *generator) query() (string, bool) {
 	g.ties = false
 	with := ""

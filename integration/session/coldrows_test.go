@@ -30,8 +30,8 @@ type trips struct {
 	sent []string // for the message of a test that fails
 }
 
-// texts are what was sent so far; slotsql's own sessions may be sending.
-func (c *trips) texts() []string {
+// statements are what was sent so far; slotsql's own sessions may be sending.
+func (c *trips) statements() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.sent)
@@ -260,7 +260,7 @@ func TestColdRowsAsPlain(t *testing.T) {
 							if round == 0 || n < best[i] {
 								best[i] = n
 								if i == 1 {
-									sent = counts[i].texts()
+									sent = counts[i].statements()
 								}
 							}
 						}

@@ -18,7 +18,7 @@ import (
 )
 
 // pooler is a transaction pooler: each client is given one of a few server
-// connections when it sends something, until the server says that it is in no
+// connections when it sends something, until the server reports that it is in no
 // transaction. A client waits until there is one.
 type pooler struct {
 	t      *testing.T

@@ -12,7 +12,7 @@ import (
 )
 
 // A counter that may not be slotted any more, because a CHECK constraint or a
-// trigger has come to be, or its type has changed, is retired as long as slots hold
+// trigger was created, or its type has changed, is retired as long as slots hold
 // something of it: it is summed and folded as ever, and no process adds to its slots.
 //
 // Processes learn of a change one after the other, within two seconds (lookFirst). So that none

@@ -14,7 +14,7 @@ type SchemaFile struct {
 	dialect dialect.Dialect
 	tables  []*rewrite.Table
 	Views   []dialect.ViewDefinition
-	Missing []string // names looked for in vain
+	Missing []string // names that were looked for and not found
 }
 
 // ParseSchemaFile reads the tables and views of a file of CREATE statements.

@@ -19,8 +19,8 @@ const sideIdle = 30 * time.Second
 // Heed has the tables looked at when that is due, for a statement that is about
 // to be planned. It waits where a change may concern the statement (wait): one
 // that has run before and named no configured table does not, as it would have to
-// name a view that has just come to be. A look that fails is no error of the
-// statement's: it runs on the facts that there are, and another one begins soon.
+// name a view that has just been created. A look that fails does not fail the
+// statement: it runs on the facts that there are, and another one begins soon.
 func (v *View) Heed(ctx context.Context, wait bool) {
 	if len(v.Catalog.Tables) == 0 {
 		return

@@ -95,7 +95,7 @@ func (r *Run) drainAndExec(ctx context.Context) (res driver.Result, err error) {
 		return nil, err
 	}
 	r.noteDrained()
-	if unlocked { // a row that has come to be since the drain is only changed
+	if unlocked { // a row inserted since the drain is only changed
 		r.note(r.Plan.Increment.Row, onBase)
 	}
 	return res, nil

@@ -52,7 +52,7 @@ func (r *Run) certain(forms []rewrite.FormArg) bool {
 }
 
 // lock runs the lock statements of a drain. It reports whether there is anything
-// to fold, and whether rows that it covers may still come to be.
+// to fold, and whether rows that it covers may still be inserted.
 func (r *Run) lock(ctx context.Context, d *rewrite.DrainTable) (locked [][]any, some, missed bool, err error) {
 	if lockOfKey(d) {
 		locked, err = r.lockKey(ctx, d)
@@ -82,8 +82,8 @@ func (r *Run) lock(ctx context.Context, d *rewrite.DrainTable) (locked [][]any, 
 	return locked, true, n < d.New.Rows, r.steps(ctx, d.Lock[1:])
 }
 
-// heldTogether reports whether no other row of a key range can come to be: gaps between its rows
-// are locked. On a cluster another node may insert one.
+// heldTogether reports whether no other row can be inserted in a key range: the gaps between its
+// rows are locked. On a cluster another node may insert one.
 func (r *Run) heldTogether(d *rewrite.DrainTable, locked [][]any) bool {
 	n, ok := r.conn.Dialect().(dialect.SlotNamer)
 	return ok && d.Look.Range != nil && len(locked) > 0 && !r.conn.Cluster && n.GapLocks(r.conn.isolation(link.TextOf(locked[0][2])))

@@ -238,7 +238,7 @@ func (c *Conn) keepRows(ctx context.Context, own *ownChange) (seen bool, err err
 }
 
 // drained reports whether the transaction has drained the one row of a change, so that no other session
-// else has added to it since.
+// has added to it since.
 func (c *Conn) drained(own *ownChange) bool {
 	for _, other := range c.own {
 		if (other.how == afterDrain || other.settled) && own.key != nil && slices.Equal(other.key, own.key) &&

@@ -68,7 +68,7 @@ func (r *Run) share(ctx context.Context) slots.Verdict {
 }
 
 // known reports whether the increment may share a statement with those of other rows:
-// its row has a slot, and is told apart from others by numbers.
+// its row has a slot, and a key of whole numbers.
 func (r *Run) known(co *rewrite.Coalesced, m *slots.Member, seats *slots.Seats) bool {
 	if co.Many == nil {
 		return false

@@ -19,7 +19,7 @@ const (
 	byPlan         drainCause = iota // its class is drain: the plan has the reason
 	noRowAffected                    // the slotted statement has affected no row
 	outOfRange                       // a value has come to the end of its range
-	argumentUnfit                    // an argument is none that a slot takes
+	argumentUnfit                    // a slot does not take one of the arguments
 	rowsAskedFor                     // an increment is run as a query
 	readAfterwards                   // locked first: transactions that run it read the row afterwards
 	roleUnknown                      // the session may have another role than the one whose rights are known

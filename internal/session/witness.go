@@ -80,7 +80,7 @@ func (w *witness) query(ctx context.Context, s *Shared, n need, q string, args .
 	}
 }
 
-// try asks once. Late reports whether it has waited in vain, as opposed to having been
+// try asks once. Late reports whether no answer came in time, as opposed to having been
 // refused.
 func (w *witness) try(ctx context.Context, s *Shared, limit time.Duration, q string, args []any) (rows [][]any, late bool, err error) {
 	brief, cancel := context.WithCancel(ctx)

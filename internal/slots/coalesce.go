@@ -105,7 +105,7 @@ const (
 // An increment that comes while a statement is under way waits for half of its time
 // on average. If that is long because the database is far away, it pays to send
 // another statement at once, in another slot. If it is short, or long because the
-// database is busy, it does not. So pace goes by the shortest time that a recent
+// database is busy, it does not. So the pace depends on the shortest time that a recent
 // statement has taken. There are as many as make one per maxPause: a group sends at most
 // 1/maxPause statements in a second, however far away the database is, and no caller
 // waits for much longer than maxPause before its own is sent. While batches are small

@@ -32,7 +32,7 @@ func NewMember(adds, further int) (m *Member, rest []int64) {
 	return m, numbers[adds:]
 }
 
-// Tell gives the member a verdict; it has none that it has not taken.
+// Tell gives the member a verdict, after it has taken the one before.
 func (m *Member) Tell(v Verdict) {
 	m.verdict = v
 	m.told <- struct{}{}

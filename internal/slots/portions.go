@@ -13,8 +13,8 @@ import (
 //
 // A portion is a share of what is left in the base row, so that portions shrink as the
 // row comes near its bound. Where a share would be worth no more than a few statements, none
-// is moved for a while: what is left is in one place then, and nobody has to look for it in
-// all slots.
+// is moved for a while: what is left is in one place then, and no session has to look for it
+// in all slots.
 type Portions struct {
 	mu    sync.Mutex
 	rows  map[RowKey]*portioned

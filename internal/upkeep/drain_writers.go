@@ -22,7 +22,7 @@ import (
 // it, before the base rows are locked.
 const writerTries = 5
 
-// settled tries to get by with the lock against writers, and reports whether the table is
+// settled tries the lock against writers instead of that of the base rows, and reports whether the table is
 // drained.
 func (d *drainer) settled(ctx context.Context, t *rewrite.Table, r *DrainReport) (done bool, err error) {
 	for range writerTries {
