@@ -8,8 +8,6 @@ import (
 	"io"
 	"sync"
 
-	"github.com/ngrok/sqlmw"
-
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/internal/session"
@@ -31,7 +29,7 @@ var (
 type Connector struct {
 	driver *wrappedDriver
 	parent driver.Connector
-	shell  sqlmw.Interceptor
+	shell  shell
 	shared *session.Shared
 	every  *session.Shared  // the same for the tables of every mode
 	shadow *shadow.Shadower // nil: no table has mode shadow
