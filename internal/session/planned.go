@@ -31,7 +31,8 @@ func (c *Conn) Plan(ctx context.Context, query string) (*plan, error) {
 	p := cached(&c.Shared.Untouched, query)
 	c.Heed(ctx, p == nil)
 	if c.Shared.Names.ViewDDL.Load() && len(c.Shared.Tables) > 0 && c.Schema != nil && c.Schema.Stale() {
-		// A view over a counter table may have been created whose name is not known yet. In a transaction that has failed nothing can be read, nor run.
+		// A view over a counter table may have been created whose name is not known yet.
+		// In a transaction that has failed nothing can be read, nor run.
 		if err := c.Refresh(ctx); err != nil && c.Engine.TxEnded(err) {
 			return nil, err // the statement would not get the error
 		}
