@@ -14,7 +14,7 @@ import (
 func TestKnownSlotRow(t *testing.T) {
 	const total = "SELECT COALESCE(SUM(views), -1) FROM posts WHERE id = 1"
 	for dialect, e := range map[string]struct{ params, waited string }{
-		"mysql":    {"innodb_lock_wait_timeout=1", "MySQL 1205 (HY000)"},
+		"mysql":    {"innodb_lock_wait_timeout=0", "MySQL 1205 (HY000)"},
 		"postgres": {"lock_timeout=500ms", "PostgreSQL 55P03"},
 	} {
 		for _, other := range []struct {

@@ -164,7 +164,7 @@ func TestChangedRowIsKept(t *testing.T) {
 				p := newPair(
 					t,
 					dialect,
-					map[string]string{"mysql": "innodb_lock_wait_timeout=1", "postgres": "lock_timeout=300ms"}[dialect],
+					map[string]string{"mysql": "innodb_lock_wait_timeout=0", "postgres": "lock_timeout=300ms"}[dialect],
 				)
 				inc := "UPDATE posts SET views = views + 1 WHERE id = 1"
 				execAll(t, p.Wrapped, inc)
