@@ -63,6 +63,9 @@ type RollUp struct {
 	// Divisible reports whether Pick may take a part of a row's slots and leave the
 	// others for later: their values need not move together.
 	Divisible bool
+	// Probes reports whether a locked row that a batch steps over can make another session a
+	// deadlock's victim. Then a batch of several keys looks at none.
+	Probes bool
 	// BytesAreText reports whether a value of a key which comes as bytes goes back as
 	// a string.
 	BytesAreText bool

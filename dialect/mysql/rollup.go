@@ -78,6 +78,7 @@ func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.Roll
 		Rollback:  []string{rollback},
 		Unordered: !w.ordered(), BytesAreText: true,
 		Divisible: w.divisible(),
+		Probes:    d.MariaDB && t.Counter.Layout != rewrite.LayoutJournal,
 		Find:      w.find(w.full("slotsql_s")),
 		Idle:      w.find(w.empty("slotsql_s")),
 		Orphans:   w.find("NOT EXISTS (SELECT 1 FROM " + w.baseOf("slotsql_s", "WHERE") + ")"),

@@ -33,6 +33,10 @@ const (
 // errLeft is the error of a batch that cannot move what must move together.
 var errLeft = errors.New("slotsql: another transaction has locked rows that must be rolled up together")
 
+// errProbed is the error of a batch that has met rows which another transaction has locked, where
+// to look at them again could make that transaction a deadlock's victim.
+var errProbed = errors.New("slotsql: another transaction has locked rows of the batch")
+
 // Key is a key as the database gives it, with the number of its slot rows
 // that a job is for.
 type Key struct {
@@ -80,15 +84,16 @@ const findLimit = 1000
 // returns the number of slot rows. Either all of it has happened or nothing; an
 // error of the commit leaves that open, and the next pass finds what is there.
 // Where most is more than 0, it takes so many slot rows at most. Of a journal it merges
-// what it cannot move.
-func (w *Worker) batch(ctx context.Context, t *rewrite.Table, job Job, after, upTo []any, most int) (n batchCount, err error) {
+// what it cannot move. Least is how many slot rows it has to pick where it must not look at locked
+// ones, or 0.
+func (w *Worker) batch(ctx context.Context, t *rewrite.Table, job Job, after, upTo []any, most, least int) (n batchCount, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), batchPatience)
 	defer cancel()
 	statements := w.dialect.RollUp(t, dialect.RollUpPart{After: len(after) > 0, UpTo: len(upTo) > 0, Limit: findLimit, Rows: most})
 	begun := false
 	if err = w.Conn.Session().ExecAll(ctx, statements.Begin); err == nil {
 		begun = true
-		n, err = w.work(ctx, statements, job, Bounds(t, after, upTo), most)
+		n, err = w.work(ctx, &statements, job, Bounds(t, after, upTo), most, least)
 	}
 	if err == nil {
 		err = w.Conn.Session().ExecAll(ctx, statements.Commit)
@@ -109,7 +114,7 @@ func (w *Worker) batch(ctx context.Context, t *rewrite.Table, job Job, after, up
 // deleted, and how many it has merged, of which one is left for each key.
 type batchCount struct{ done, merged int }
 
-func (w *Worker) work(ctx context.Context, statements dialect.RollUp, job Job, values []any, most int) (n batchCount, err error) {
+func (w *Worker) work(ctx context.Context, statements *dialect.RollUp, job Job, values []any, most, least int) (n batchCount, err error) {
 	switch job {
 	case SweepSlots, ReclaimSlots:
 		if err := w.fence(ctx); err != nil {
@@ -130,7 +135,10 @@ func (w *Worker) work(ctx context.Context, statements dialect.RollUp, job Job, v
 	if job == keepLatest {
 		steps = statements.Keep
 	}
-	if n.done, err = w.picked(ctx, statements.Pick, steps, statements.Unmoved, values); err != nil {
+	if !statements.Probes {
+		least = 0
+	}
+	if n.done, err = w.picked(ctx, statements.Pick, steps, statements.Unmoved, values, least); err != nil {
 		return n, err
 	}
 	if job == MoveSlots && n.done > 0 && statements.Left.SQL != "" {
@@ -143,7 +151,7 @@ func (w *Worker) work(ctx context.Context, statements dialect.RollUp, job Job, v
 		}
 	}
 	if len(statements.Merge) > 0 && (most == 0 || n.done < most) { // else there is more to move
-		n.merged, err = w.picked(ctx, statements.Gather, statements.Merge, dialect.Step{}, values)
+		n.merged, err = w.picked(ctx, statements.Gather, statements.Merge, dialect.Step{}, values, 0)
 	}
 	return n, err
 }
@@ -169,6 +177,7 @@ func (w *Worker) picked(
 	steps []dialect.Step,
 	unmoved dialect.Step,
 	values []any,
+	least int,
 ) (n int, err error) {
 	rows, err := w.query(ctx, pick, values)
 	if err != nil {
@@ -179,6 +188,9 @@ func (w *Worker) picked(
 	}
 	if n, err = link.WholeOf(rows[0][0]); n == 0 || err != nil {
 		return 0, err
+	}
+	if n < least {
+		return 0, errProbed
 	}
 	// Not before: where the transaction has one snapshot, what others change after it
 	// cannot be picked.

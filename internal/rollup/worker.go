@@ -294,7 +294,11 @@ func (w *Worker) try(ctx context.Context, t *rewrite.Table, job Job, after []any
 	for attempt := 0; ; attempt++ {
 		start := time.Now()
 		var n batchCount
-		n, err = w.batch(ctx, t, job, after, upTo, most)
+		least := 0 // one key locks its base row before it looks at any slot row
+		if len(keys) > 1 {
+			least = rows
+		}
+		n, err = w.batch(ctx, t, job, after, upTo, most, least)
 		if err == nil {
 			took := rows
 			if most > 0 {
@@ -327,6 +331,10 @@ func (w *Worker) try(ctx context.Context, t *rewrite.Table, job Job, after []any
 		}
 		if w.state == connLost || errors.Is(err, errFenced) {
 			return false, err
+		}
+		if errors.Is(err, errProbed) {
+			w.size = 1
+			return false, nil
 		}
 		if errors.Is(err, errLeft) {
 			if len(keys) > 1 {
