@@ -16,6 +16,8 @@ import (
 //   - If the base table has changed, it gives the slot table the new column types,
 //     foreign key and triggers, and drops columns that are no longer used.
 //
+// Counters that cannot be slotted are named in the log (WithLogger), with the reason.
+//
 // It can be run again, and by several processes at once. Problems come as a
 // *ConfigError; if the configuration has any, nothing is created.
 //

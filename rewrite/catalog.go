@@ -77,6 +77,9 @@ type Storage struct {
 	// Parts are the names of the table's partitions, where they are tables that
 	// statements may name.
 	Parts []string
+	// Inherited reports whether other tables inherit from this one, whose unique keys
+	// their rows are not under.
+	Inherited bool
 	// Versioned reports whether the table keeps every version of its rows.
 	Versioned bool
 	// NoTransactions is the storage engine of a table that a rollback leaves as it

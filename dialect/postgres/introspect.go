@@ -150,7 +150,6 @@ type described struct {
 	*rewrite.Table
 	places     map[string]int             // of the columns, by catalog number
 	checked    map[string]bool            // columns that something may refuse a value of
-	inherited  bool                       // other tables inherit from it
 	constraint string                     // whose columns are being read
 	partial    map[string]map[string]bool // the columns of partial unique keys, by their name
 }
@@ -188,7 +187,8 @@ func (d *Dialect) Describe(
 				Temporary:   dialect.String(r[5]) == "t",
 				Triggers:    rewrite.Triggers{Update: yes(r[6]), Ruled: yes(r[6]), UpdateRule: yes(r[11]), Delete: yes(r[7]), Insert: yes(r[8])},
 				ForeignKeys: rewrite.ForeignKeys{Referenced: yes(r[9])},
-			}, inherited: yes(r[10]), places: map[string]int{}, checked: map[string]bool{}}
+				Storage:     rewrite.Storage{Inherited: yes(r[10])},
+			}, places: map[string]int{}, checked: map[string]bool{}}
 			tables[oid] = t
 			oids = append(oids, oid)
 		}
@@ -268,7 +268,7 @@ func (t *described) triggers(r []any) error {
 }
 
 func (t *described) unique(r []any) error {
-	if t.inherited {
+	if t.Storage.Inherited {
 		return nil // a unique index does not reach into the tables that inherit from this
 	}
 	n := len(t.Uniques)
@@ -282,7 +282,7 @@ func (t *described) unique(r []any) error {
 
 // partialUnique reads a column that a unique key mentions.
 func (t *described) partialUnique(r []any) error {
-	if whole := yes(r[2]) && !t.inherited; whole {
+	if whole := yes(r[2]) && !t.Storage.Inherited; whole {
 		return nil
 	}
 	if t.partial == nil {

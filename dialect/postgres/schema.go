@@ -230,7 +230,7 @@ func (s *schemaFile) create(n *ast.CreateStmt) error {
 		}
 		t.inherit(from)
 		if n.Partbound == nil {
-			from.inherited = true
+			from.Storage.Inherited = true
 			continue
 		}
 		t.partOf = from

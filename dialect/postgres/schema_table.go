@@ -16,12 +16,11 @@ import (
 // schemaTable is a table of a schema file while that is read.
 type schemaTable struct {
 	*rewrite.Table
-	keys      []schemaKey // as created
-	pending   []schemaKey // of the statement at hand
-	checks    []schemaCheck
-	inherited bool // other tables inherit from it
-	partOf    *schemaTable
-	secured   bool
+	keys    []schemaKey // as created
+	pending []schemaKey // of the statement at hand
+	checks  []schemaCheck
+	partOf  *schemaTable
+	secured bool
 }
 
 // schemaKey is a unique index.
@@ -269,7 +268,7 @@ func (t *schemaTable) finish() {
 			}
 		}
 		switch {
-		case !k.exact || t.inherited:
+		case !k.exact || t.Storage.Inherited:
 			t.AddPartialUnique(k.name, func(c string) bool { return slices.Contains(k.columns, c) || slices.Contains(k.watched, c) })
 		default:
 			t.Uniques = append(t.Uniques, rewrite.Unique{Name: k.name, Primary: k.primary, Columns: k.columns, Index: k.label == "idx"})

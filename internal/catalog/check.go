@@ -67,6 +67,14 @@ type fault struct{ path, message string }
 // resolveKey returns the key columns by their stored names, in configured
 // order, or else in that of the primary key.
 func resolveKey(cfg *config.TableConfig, t *rewrite.Table) (key []string, faults []fault) {
+	if t.Storage.Inherited {
+		return nil, []fault{
+			{
+				"",
+				"has tables that inherit from it, whose rows its unique keys do not cover: make them partitions, or tables of their own (ALTER TABLE ... NO INHERIT)",
+			},
+		}
+	}
 	if cfg.Key == nil {
 		for _, u := range t.Uniques {
 			if u.Primary {

@@ -100,6 +100,14 @@ func retirementID(t *rewrite.Table, column string) string {
 	return t.Schema + "\x00" + t.Name + "\x00" + column
 }
 
+// TellUnslotted warns of the counters of t that cannot be slotted.
+func (c *Catalog) TellUnslotted(ctx context.Context, t *rewrite.Table) {
+	for _, column := range unslotted(t) {
+		_, why := t.Slottable(column)
+		c.warnOnce(ctx, t, "slotsql: counter "+column+" is not slotted", why)
+	}
+}
+
 // slotting notes which counters of t the process slots: all but those.
 func (c *Catalog) slotting(t *rewrite.Table, plain []string) {
 	c.mu.Lock()

@@ -87,6 +87,7 @@ func (m *migration) table(ctx context.Context, t catalog.CheckedTable) error {
 		return err
 	}
 	m.problems = append(m.problems, t.Config.Locate(m.view.Catalog.CheckSlots(t.Table, slots))...)
+	m.view.Catalog.TellUnslotted(ctx, t.Table)
 	return nil
 }
 

@@ -10,7 +10,7 @@ import (
 
 // fits holds the slot tables against their tables as Check does: what does not fit
 // is a finding. It returns them by table, and the tables that are to be reported on:
-// the counter tables, and those of which nothing is slotted for that reason.
+// the counter tables, and those of which nothing is slotted, for that reason or another.
 func (v *verifier) fits(ctx context.Context, sc *catalog.Schema) (map[*rewrite.Table][]Finding, []*rewrite.Table, error) {
 	if err := v.open(ctx); err != nil {
 		return nil, nil, err
@@ -37,7 +37,7 @@ func (v *verifier) fits(ctx context.Context, sc *catalog.Schema) (map[*rewrite.T
 					Finding{Kind: FindingFit, Counter: m.Counter, Problem: m.Why + ": run `" + catalog.MigrateCommand + "`"},
 				)
 			}
-			if i > 0 && len(misfits) > 0 {
+			if i > 0 && (len(misfits) > 0 || len(counter.Counters) > 0) {
 				tables = append(tables[:len(tables):len(tables)], t)
 			}
 		}
