@@ -145,8 +145,8 @@ const maxUnlearned = 8
 // one in a hundred.
 const maxTorn = 1
 
-// explained runs histories and checks them.
-func explained(t *testing.T, o history.Options, n int) {
+// explained runs histories and checks them. After each of them comes what is to come then.
+func explained(t *testing.T, o history.Options, n int, after ...func(*history.History)) {
 	undecided, violations, unlearned, torn := 0, 0, 0, 0
 	classes := map[string]int{}
 	var checking time.Duration
@@ -156,6 +156,9 @@ func explained(t *testing.T, o history.Options, n int) {
 			for _, x := range txs {
 				classes[x.Class]++
 			}
+		}
+		for _, f := range after {
+			f(h)
 		}
 		began := time.Now()
 		gaveUp, err := history.Check(h)

@@ -2,7 +2,10 @@ package catalog
 
 import (
 	"context"
+	"database/sql/driver"
+	"errors"
 	"strings"
+	"time"
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
@@ -76,7 +79,7 @@ func (v *View) Aside(ctx context.Context, read func(*View) error) error {
 }
 
 func (v *View) readAside(ctx context.Context, d dialect.SnapshotAware, read func(*View) error) error {
-	raw, err := v.Catalog.Dial(ctx)
+	raw, err := v.dialSoon(ctx)
 	if err != nil {
 		return err
 	}
@@ -88,6 +91,35 @@ func (v *View) readAside(ctx context.Context, d dialect.SnapshotAware, read func
 		}
 	}
 	return read(other)
+}
+
+var errShutOut = errors.New("slotsql: a transaction keeps others out of the database")
+
+// dialSoon opens a connection, unless that takes longer than ownPatience: the parent
+// may wait for the very transaction that the connection is opened for.
+func (v *View) dialSoon(ctx context.Context) (driver.Conn, error) {
+	type dialed struct {
+		conn driver.Conn
+		err  error
+	}
+	done := make(chan dialed, 1)
+	go func() {
+		conn, err := v.Catalog.Dial(ctx)
+		done <- dialed{conn, err}
+	}()
+	late := time.NewTimer(ownPatience)
+	defer late.Stop()
+	select {
+	case d := <-done:
+		return d.conn, d.err
+	case <-late.C:
+	}
+	go func() {
+		if d := <-done; d.err == nil {
+			_ = d.conn.Close()
+		}
+	}()
+	return nil, errShutOut
 }
 
 // Begins reports whether a statement that has run may have begun a transaction whose

@@ -248,7 +248,12 @@ func (v *View) readHere(ctx context.Context) error {
 	if s.Traits.OneWriter && v.Tx.KeepsLocks() && !v.Tx.Unused() {
 		return v.readForItself(ctx) // its transaction may see what has been changed since
 	}
-	sc, err := s.current(ctx, func(r *reading) {
+	wait, cancel := ctx, context.CancelFunc(func() {})
+	if v.Tx.KeepsLocks() {
+		wait, cancel = context.WithTimeout(ctx, ownPatience) // it may keep out who reads (BEGIN EXCLUSIVE)
+	}
+	defer cancel()
+	sc, err := s.current(wait, func(r *reading) {
 		var sc *Schema
 		err := v.Aside(ctx, func(on *View) (err error) {
 			sc, err = s.readHome(ctx, on)
@@ -256,8 +261,11 @@ func (v *View) readHere(ctx context.Context) error {
 		})
 		s.finish(r, sc, err)
 	})
-	if err == nil {
+	switch {
+	case err == nil:
 		v.know(sc)
+	case wait.Err() != nil && ctx.Err() == nil:
+		return v.readPrivately(ctx, v) // a further connection could not read, either
 	}
 	return err
 }
@@ -265,12 +273,14 @@ func (v *View) readHere(ctx context.Context) error {
 // readForItself reads the facts as the session's transaction sees them, for this
 // session and until it ends.
 func (v *View) readForItself(ctx context.Context) error {
-	return v.Aside(ctx, func(on *View) error {
-		sc, err := v.Catalog.load(ctx, on, loading{purpose: forSession})
-		if err == nil {
-			v.Schema = sc
-			v.Facts.ReadInTx()
-		}
-		return err
-	})
+	return v.Aside(ctx, func(on *View) error { return v.readPrivately(ctx, on) })
+}
+
+func (v *View) readPrivately(ctx context.Context, on *View) error {
+	sc, err := v.Catalog.load(ctx, on, loading{purpose: forSession})
+	if err == nil {
+		v.Schema = sc
+		v.Facts.ReadInTx()
+	}
+	return err
 }

@@ -155,8 +155,8 @@ func (t *Tx) Confirm() {
 }
 
 // Ran notes that a statement has run. Begins: it has begun a transaction that has not
-// read anything.
-func (t *Tx) Ran(begins bool) { t.unused = begins }
+// read anything, unless one was open before, in which it has set a savepoint.
+func (t *Tx) Ran(begins bool) { t.unused = begins && (t.unused || !t.KeepsLocks()) }
 
 // BeginOwn notes that a transaction of slotsql's own has begun.
 func (t *Tx) BeginOwn() { t.own = ownTxOpen }

@@ -134,3 +134,44 @@ func TestOwnTx(t *testing.T) {
 		}
 	}
 }
+
+// A transaction is unused until a statement has run in it: a savepoint is none that
+// begins one.
+func TestTxUnused(t *testing.T) {
+	t.Parallel()
+	begin := func(tx *Tx) {
+		tx.Ran(true)
+		tx.Apply(rewrite.TxEvent{Kind: rewrite.TxBegins}, TxRules{})
+	}
+	exclusive := func(tx *Tx) {
+		tx.Ran(false)
+		tx.Apply(rewrite.TxEvent{Kind: rewrite.TxBegins}, TxRules{})
+	}
+	savepoint := func(tx *Tx) {
+		tx.Ran(true)
+		tx.Apply(rewrite.TxEvent{Kind: rewrite.TxSavepoint}, TxRules{})
+	}
+	run := func(tx *Tx) { tx.Ran(false) }
+	for _, c := range []struct {
+		name   string
+		events []func(*Tx)
+		want   bool
+	}{
+		{"BEGIN", []func(*Tx){begin}, true},
+		{"BeginTx", []func(*Tx){(*Tx).Begin}, true},
+		{"outermost savepoint", []func(*Tx){savepoint}, true},
+		{"BEGIN, savepoint", []func(*Tx){begin, savepoint}, true},
+		{"BEGIN, statement", []func(*Tx){begin, run}, false},
+		{"BEGIN, statement, savepoint", []func(*Tx){begin, run, savepoint}, false},
+		{"BEGIN EXCLUSIVE", []func(*Tx){exclusive}, false},
+		{"BEGIN EXCLUSIVE, savepoint", []func(*Tx){exclusive, savepoint}, false},
+	} {
+		var tx Tx
+		for _, e := range c.events {
+			e(&tx)
+		}
+		if tx.Unused() != c.want {
+			t.Errorf("%s: unused is %v", c.name, tx.Unused())
+		}
+	}
+}

@@ -1,0 +1,53 @@
+package history
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// The histories have what finds faults: each of these is there many times over.
+func TestProduced(t *testing.T) {
+	t.Parallel()
+	const histories = 300
+	for _, dialect := range []string{"mysql", "postgres"} {
+		r := &runner{dialect: dialect, Options: Options{Dialect: dialect, Level: "READ COMMITTED"}, begins: []string{"BEGIN"}}
+		locked, apart, fresh, upserted := 0, 0, 0, 0
+		for number := range histories {
+			h := r.plan(rand.New(rand.NewPCG(1, uint64(number))), number, false)
+			rows := map[int]bool{} // that are locked first and counted then
+			for _, txs := range h.Clients {
+				for _, tx := range txs {
+					if tx.Auto {
+						continue
+					}
+					lock := slices.IndexFunc(tx.Ops, func(o *Op) bool { return o.Kind == Lock || o.Kind == Set || o.Kind == Take })
+					inc := slices.IndexFunc(tx.Ops, func(o *Op) bool { return o.Kind == Increment })
+					if lock == 0 && inc > 0 && tx.Ops[lock].Key == tx.Ops[inc].Key {
+						locked++
+						rows[tx.Ops[lock].Key] = true
+					}
+					if slices.ContainsFunc(tx.Ops, func(o *Op) bool { return o.Kind == Fresh }) {
+						fresh++
+					}
+					if slices.ContainsFunc(tx.Ops, func(o *Op) bool { return o.Kind == Upsert && !h.Initial[o.Key].There }) {
+						upserted++
+					}
+				}
+			}
+			if h.Apart && len(rows) > 1 {
+				apart++
+			}
+		}
+		for what, n := range map[string]int{
+			"transactions lock a row and then increment it":     locked,
+			"histories do that with a row of each client's own": apart,
+			"transactions insert a new key of their own":        fresh,
+			"transactions upsert a key that others upsert, too": upserted,
+		} {
+			if t.Logf("%s: %d %s", dialect, n, what); n < histories/20 {
+				t.Errorf("%s: only %d %s", dialect, n, what)
+			}
+		}
+	}
+}
