@@ -10,6 +10,8 @@ import (
 func TestProduced(t *testing.T) {
 	t.Parallel()
 	const histories = 300
+	// A query that locks, writes that drain, and a DELETE of the row's neighbour.
+	locks := []Kind{Lock, Set, Take, Clamp, Evict}
 	for _, dialect := range []string{"mysql", "postgres"} {
 		r := &runner{dialect: dialect, Options: Options{Dialect: dialect, Level: "READ COMMITTED"}, begins: []string{"BEGIN"}}
 		locked, apart, fresh, upserted := 0, 0, 0, 0
@@ -21,8 +23,8 @@ func TestProduced(t *testing.T) {
 					if tx.Auto {
 						continue
 					}
-					lock := slices.IndexFunc(tx.Ops, func(o *Op) bool { return o.Kind == Lock || o.Kind == Set || o.Kind == Take })
-					inc := slices.IndexFunc(tx.Ops, func(o *Op) bool { return o.Kind == Increment })
+					lock := slices.IndexFunc(tx.Ops, func(o *Op) bool { return slices.Contains(locks, o.Kind) })
+					inc := slices.IndexFunc(tx.Ops, func(o *Op) bool { return o.Kind.additive() })
 					if lock == 0 && inc > 0 && tx.Ops[lock].Key == tx.Ops[inc].Key {
 						locked++
 						rows[tx.Ops[lock].Key] = true
