@@ -19,9 +19,13 @@ import (
 // change while it runs.
 func TestHistoriesAltered(t *testing.T) {
 	before := retired()
+	var altered sync.Map // dialects
 	t.Cleanup(func() {
 		after := retired()
 		for dialect := range definitions {
+			if _, ran := altered.Load(dialect); !ran {
+				continue
+			}
 			if t.Logf("%s: %d statements have met a retired counter", dialect, after[dialect]-before[dialect]); after[dialect] == before[dialect] {
 				t.Errorf("%s: no history has met a change", dialect)
 			}
@@ -38,6 +42,7 @@ func TestHistoriesAltered(t *testing.T) {
 				a := &alterer{T: t, dialect: o.Dialect, db: wrapped, under: under, rnd: rand.New(rand.NewPCG(o.Seed, 0xa17e8))}
 				explained(t, o, max(*number/4, 12), a.next)
 				a.noticing.Wait()
+				altered.Store(o.Dialect, true)
 				if a.made < 2 || a.undone == 0 {
 					t.Errorf("%d changes were made, and %d taken back", a.made, a.undone)
 				}
