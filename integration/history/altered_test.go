@@ -40,7 +40,7 @@ func TestHistoriesAltered(t *testing.T) {
 			eachLevelWith(t, history.Dedicated, more, func(t *testing.T, o history.Options, wrapped, under *sql.DB) {
 				o.DB, o.Under, o.RolledUp = wrapped, under, more != ""
 				a := &alterer{T: t, dialect: o.Dialect, db: wrapped, under: under, rnd: rand.New(rand.NewPCG(o.Seed, 0xa17e8))}
-				explained(t, o, max(*number/4, 12), a.next)
+				explained(t, o, max(*number/8, 12), a.next)
 				a.noticing.Wait()
 				altered.Store(o.Dialect, true)
 				if a.made < 2 || a.undone == 0 {
