@@ -20,6 +20,9 @@ type Bounded struct {
 	// as in Increment.
 	NotNumber []Arg
 	Forms     []FormArg
+	// Own is what runs on the base row in the place of the application's SQL, where that has
+	// clamps (clamp.go): with a guard for each. It is nil elsewhere.
+	Own *Bound
 	// Portion is the form that takes from a slot, for a row that transactions wait for; nil
 	// where there is none.
 	Portion *Portion

@@ -20,6 +20,9 @@ type grouper struct {
 	tp    template
 	edits []edit
 	also  []string // what else WHERE has to demand
+	// implied are the guards of clamps, which WHERE has beside the application's: comparisons
+	// of pieces of the statement.
+	implied []*Expr
 
 	counts []counting
 	// varies holds the columns that one execution may see otherwise than the one
@@ -61,6 +64,7 @@ func (p *planning) planGroup(plan *Plan, st *Statement) *Plan {
 	}
 	g := newGrouper(m)
 	if !g.increments() {
+		m.planClamp(plan)
 		return plan
 	}
 	if plan.GroupReason = g.plan(); plan.GroupReason != "" {

@@ -2,34 +2,47 @@ package rewrite
 
 import "strconv"
 
-// This file finds guarded decrements that may take from a portion.
+// This file finds guarded statements that may take from a portion.
 //
-// A slot of a counter with min holds a portion of it, which is never negative. Where the
-// base value is at least f and a slot holds at least n, the total is at least f + n, no
-// matter what the other slots hold: a statement that demands that much and takes no more
-// than n is exact on the slot alone. See docs/design/escrow.md.
+// A slot of a counter with min holds a portion of it, which is never negative; with max it
+// holds room, as a number that is never positive. Let a slot hold at least what a statement
+// takes. Then the total is on the guards' side of the base value plus that amount, no
+// matter what the other slots hold. So where the base row satisfies WHERE with the
+// amount added to its counter, the total satisfies WHERE as well: its guards are harder for
+// the base value to satisfy than for the total (proves). The statement is exact on the slot
+// alone. See docs/design/escrow.md.
 
 // A PortionDialect is a Dialect of an engine where transactions hold a row while others
-// run: a guarded decrement of a counter with min may then take from a slot.
+// run: a guarded statement on a counter with bounds may then take from a slot.
 type PortionDialect interface {
-	// Take writes the statement that subtracts Amount from the one slot row if that holds
-	// at least Need. It says nothing about the base value, which is to be asked for when the slot
-	// row is changed, and so locked. An empty text means that there is no such statement.
-	Take(t *Table, in PortionSQL) string
-	// Value writes a query for the server that the session is on and the counter's base
-	// value; with lock one that locks the base row as an UPDATE of it does.
-	Value(t *Table, in PortionSQL, lock bool) string
+	// Taken writes what else the update of the slot row (Add) has to demand. Proves
+	// reports whether it then affects no row unless the base row satisfies in.Base at a moment
+	// at which the slot row held what the update finds in it. Where it does not, the base
+	// row is to be asked for when the slot row is changed, and so locked. An empty
+	// condition means that there is no such statement.
+	Taken(t *Table, in PortionSQL) (condition string, proves bool)
+	// BaseHolds writes a query that names the server that the session is on where the base
+	// row satisfies in.Base, and returns no row otherwise.
+	BaseHolds(t *Table, in PortionSQL) string
+	// LockBase writes a query for the server that the session is on, the counter's
+	// base value and its bound. It locks the base row as an UPDATE of it does.
+	LockBase(t *Table, in PortionSQL) string
+	// Raised writes counter + amount in the column's own type, or less than that where the type
+	// does not hold it; Lowered is counter - amount, or more.
+	Raised(c *Column, counter, amount string) string
+	Lowered(c *Column, counter, amount string) string
 }
 
 // PortionSQL is the variable part of a PortionDialect's statements, of markers as in
 // IncrementSQL.
 type PortionSQL struct {
-	Column              string
-	Key                 []string // the values of the table's key columns, in their order
-	Slot                string
-	Amount, Need, Floor string
-	Place               string
-	Ref, Where          string // the base row
+	Column string
+	Key    []string // the values of the table's key columns, in their order
+	Slot   string
+	Place  string
+	Ref    string // the base row, as FROM takes it
+	Base   string // the predicate that it has to satisfy
+	Bound  string // the bound, a number or a column of Ref
 }
 
 // A PortionArg is a number that an execution has worked out for its portion.
@@ -37,41 +50,44 @@ type PortionArg uint8
 
 // The numbers.
 const (
-	NoPortion     PortionArg = iota
-	PortionAmount            // what the statement takes
-	PortionNeed              // what the slot has to hold for that
-	PortionFloor             // what the base value has to be at least
-	PortionSize              // what is moved from the base row to the slot
-	PortionPlace             // the server that the portion is on, as Value names it
+	NoPortion    PortionArg = iota
+	PortionDelta            // what is added to the counter of the share Arg.Column
+	PortionNeed             // how much of it that takes from the slot
+	PortionSize             // what is moved from the base row to the slot
+	PortionPlace            // the server that the portion is on, as LockBase names it
 )
 
-// Portion is the form of a guarded decrement that takes from a slot.
+// Portion is the form of a guarded statement that takes from a slot.
 type Portion struct {
 	Table  *Table
+	Shares []PortionShare
+	Take   Bound
+	// Base is what BaseHolds of PortionDialect has written, where Take does not prove it; no
+	// parts where it does.
+	Base KeyValue
+}
+
+// PortionShare is what the statement adds to one counter.
+type PortionShare struct {
 	Column string
-	// Delta is what the statement adds: a negative number, or no portion is for it.
-	Delta Term
-	// Demands are what it demands of the total: of each the sum of the terms at least, or
-	// more than that.
-	Demands []Demand
-	// Min is what the configuration says is left in the base row. No proof relies on it.
-	Min int64
+	Delta  Term
+	Side   Side
+	Max    int64 // the largest magnitude of what is added
+	// Move is how a portion gets to the slot; nil for a counter without bounds.
+	Move *PortionMove
+}
+
+// PortionMove moves a portion from the base row to a slot.
+type PortionMove struct {
 	// Most is how large a portion may be, for the slot to stay in its range.
 	Most int64
-
-	Take Bound
-	// Value reads the base value.
-	Value KeyValue
-	// LockValue, Less and Give move a portion from the base row to the slot: they lock the
-	// row and read its value, subtract from it, and add to the slot.
-	LockValue, Less, Give Bound
+	// Lock locks the row and reads its value and the bound, Less subtracts from the base
+	// value, and Give adds to the slot.
+	Lock, Less, Give Bound
 }
 
-// Demand is a lower bound that a statement demands of a counter.
-type Demand struct {
-	Terms []Term
-	More  bool // the counter has to be above it
-}
+// Takes reports whether adding a number takes from what slots hold.
+func (s Side) Takes(n int64) bool { return s == NeverNegative && n < 0 || s == NeverPositive && n > 0 }
 
 // Term is a number of a statement, a literal or an argument.
 type Term struct {
@@ -79,29 +95,45 @@ type Term struct {
 	Arg     *Arg
 }
 
+// MaxTerm bounds the numbers that portions are worked out with.
+const MaxTerm = 1 << 40
+
 // planPortion adds to the form that the base row may decide the one that takes from a slot.
 func (g *grouper) planPortion(b *Bounded) {
 	d, ok := g.d.(PortionDialect)
-	if !ok || len(g.counts) != 1 || len(g.st.Set) != 1 || b.Key == nil || !g.takesPortions() {
+	if !ok || b.Key == nil || !g.takesPortions() || g.plainIncrement() != "" {
 		return
 	}
-	n := &g.counts[0]
-	bounds := g.real.Counter.BoundsOf(n.column.Name)
-	if n.coalesced || n.column.Numeric != Integer || bounds == nil || bounds.Max != nil || bounds.Min == nil || bounds.Min.Column != "" {
+	rows := g.rows
+	if !rows.single || rows.key == nil || len(rows.key.Columns) != len(g.real.Counter.Key) {
 		return
 	}
-	out := &Portion{Table: g.real, Column: n.column.Name, Min: bounds.Min.Number, Most: mostPortion(n.column, g.real.Counter.Slots)}
-	if out.Delta, ok = g.term(n.delta); !ok {
-		return
+	out, guarded := &Portion{Table: g.real}, false
+	for i := range g.counts {
+		s, ok := g.portionShare(&g.counts[i])
+		if !ok {
+			return
+		}
+		out.Shares = append(out.Shares, s)
+		guarded = guarded || s.Side != AnySide
 	}
-	rows, ok := g.portionRow(out)
-	if !ok || g.plainIncrement() != "" {
-		return
-	}
-	g.portionSQL(d, out, rows)
-	if out.Take.SQL != "" {
+	if guarded && g.portionSQL(d, out, rows) {
 		b.Portion = out
 	}
+}
+
+// portionShare is the share of one counter; false where a slot does not take it.
+func (g *grouper) portionShare(n *counting) (s PortionShare, ok bool) {
+	if n.coalesced || n.column.Numeric != Integer {
+		return s, false
+	}
+	s = PortionShare{Column: n.column.Name, Side: g.real.Counter.Side(n.column.Name)}
+	s.Max, _ = limit(n.column)
+	s.Max = min(s.Max, n.delta.most(s.Max))
+	if s.Delta, ok = g.term(n.delta); !ok || s.Side != NeverNegative && n.column.Unsigned {
+		return s, false // an UNSIGNED slot is never negative
+	}
+	return s, true
 }
 
 // takesPortions reports whether slots of the table may hold portions: each stands by
@@ -120,79 +152,13 @@ func (g *grouper) plainIncrement() string {
 	if why != "" {
 		return why
 	}
-	if len(a.increments) != 1 || a.plain || a.setsCompanion() {
-		return "the statement sets more than a counter"
+	if len(a.increments) != len(g.counts) || a.plain || a.setsCompanion() {
+		return "the statement sets more than counters"
 	}
 	if why := m.notSlotted(a); why != "" {
 		return why
 	}
 	return m.mistyped(m.typeAt(a.increments))
-}
-
-// portionRow sorts WHERE into the key and guards; false where there is anything else.
-func (g *grouper) portionRow(out *Portion) (*rowset, bool) {
-	var key *Expr
-	for _, c := range conjuncts(g.st.Where, nil) {
-		if g.countedIn(c) == "" {
-			if key == nil {
-				key = c
-			} else {
-				key = &Expr{Kind: Binary, Op: "AND", Args: []*Expr{key, c}}
-			}
-			continue
-		}
-		d, ok := g.demanded(bare(c))
-		if !ok {
-			return nil, false
-		}
-		out.Demands = append(out.Demands, d)
-	}
-	rows := g.fixedRows(g.sc, g.target, key)
-	if rows == nil || !rows.only || !rows.single || rows.key == nil || len(rows.key.Columns) != len(g.real.Counter.Key) {
-		return nil, false
-	}
-	return rows, rows.slotKey(g.real) != nil && len(out.Demands) > 0
-}
-
-// demanded reads a guard: c >= x, c - y > x and their like.
-func (g *grouper) demanded(e *Expr) (d Demand, ok bool) {
-	if e.Kind != Binary || len(e.Args) != 2 || turned[e.Op] == "" {
-		return d, false
-	}
-	l, r, op := e.Args[0], e.Args[1], e.Op
-	if g.countedIn(l) == "" {
-		l, r, op = r, l, turned[op]
-	}
-	c := g.counts[0].column
-	if op != ">" && op != ">=" || g.countedIn(r) != "" {
-		return d, false
-	}
-	d.More = op == ">"
-	limit, ok := g.deltaOf(c, []operand{{expr: r}})
-	if !ok {
-		return d, false
-	}
-	t, ok := g.term(limit)
-	if !ok {
-		return d, false
-	}
-	d.Terms = append(d.Terms, t)
-	beside, ok := g.additive(g.sc, l, g.table, c.Name)
-	if !ok || len(beside) > 1 || g.counterIn(l).Kind != ColumnRef {
-		return d, false
-	}
-	if len(beside) == 1 {
-		delta, ok := g.deltaOf(c, beside)
-		if !ok {
-			return d, false
-		}
-		t, ok := g.term(delta)
-		if !ok {
-			return d, false
-		}
-		d.Terms = append(d.Terms, t.negated())
-	}
-	return d, true
 }
 
 // term reads a number.
@@ -215,28 +181,14 @@ func mostPortion(c *Column, slots int) int64 {
 	return (int64(1)<<(bits-2) - 1) / int64(20*slots)
 }
 
-// MaxTerm bounds the numbers that portions are worked out with.
-const MaxTerm = 1 << 40
-
-func (t Term) negated() Term {
-	if t.Arg == nil {
-		return Term{Literal: -t.Literal}
-	}
-	a := *t.Arg
-	a.Negate = !a.Negate
-	return Term{Arg: &a}
-}
-
-// portionSQL writes the statements.
-func (g *grouper) portionSQL(d PortionDialect, out *Portion, rows *rowset) {
+// portionSQL writes the statements; false where there are none.
+func (g *grouper) portionSQL(d PortionDialect, out *Portion, rows *rowset) bool {
 	var tp template
-	number := func(a PortionArg) string { return tp.mark(bound(Arg{Portion: a, Index: -1})) }
 	name := Ident{Name: g.real.Name, Quoted: true}
 	b := &binding{source: &Source{Name: []Ident{name}}, label: name, table: g.real}
-	ref, c := g.baseRef(g.real, nil), g.d.Quote(out.Column)
+	in := PortionSQL{Column: g.counts[0].column.Name, Slot: tp.mark(bound(Arg{Slot: true})), Ref: g.baseRef(g.real, g.target),
+		Place: tp.mark(bound(Arg{Portion: PortionPlace, Index: -1}))}
 	var equal []fragment
-	in := PortionSQL{Column: out.Column, Slot: tp.mark(bound(Arg{Slot: true})),
-		Amount: number(PortionAmount), Need: number(PortionNeed), Floor: number(PortionFloor), Place: number(PortionPlace), Ref: ref}
 	for _, k := range g.real.Counter.Key {
 		v := rows.values[k]
 		in.Key = append(in.Key, tp.mark(v))
@@ -244,16 +196,94 @@ func (g *grouper) portionSQL(d PortionDialect, out *Portion, rows *rowset) {
 		f.parts[0] = g.qualifier(b) + "." + g.d.Quote(k) + " = " + f.parts[0]
 		equal = append(equal, f)
 	}
-	in.Where = tp.mark(join(equal, " AND "))
-	take := d.Take(g.real, in)
-	if take == "" {
-		return
+	in.Base = g.withTaken(d, &tp, out)
+	condition, proves := d.Taken(g.real, in)
+	add := AddSQL{Key: in.Key, Slot: in.Slot}
+	for i := range out.Shares {
+		delta := tp.mark(bound(Arg{Portion: PortionDelta, Column: i, Index: -1}))
+		add.Deltas = append(add.Deltas, Delta{out.Shares[i].Column, delta})
 	}
-	out.Take = tp.expand(g.d, take)
-	f := tp.pieces(d.Value(g.real, in, false))
-	out.Value = KeyValue{f.parts, f.args}
-	out.LockValue = tp.expand(g.d, d.Value(g.real, in, true))
-	out.Less = tp.expand(g.d, "UPDATE "+ref+" SET "+c+" = "+c+" - "+number(PortionSize)+" WHERE "+in.Where)
-	out.Give = tp.expand(g.d, g.d.Increment(g.real, IncrementSQL{Ref: ref, Qualifier: g.qualifier(b), Where: in.Where, Slot: in.Slot,
-		Deltas: []Delta{{out.Column, number(PortionSize)}}, Clustered: rows.primary, Holds: true}))
+	take := g.d.Add(g.real, add)
+	if condition == "" || take == "" {
+		return false
+	}
+	for i := range out.Shares {
+		s, c := &out.Shares[i], g.d.Quote(out.Shares[i].Column)
+		switch s.Side {
+		case NeverNegative:
+			take += " AND " + c + " + " + add.Deltas[i].SQL + " >= 0"
+		case NeverPositive:
+			take += " AND " + c + " + " + add.Deltas[i].SQL + " <= 0"
+		}
+	}
+	out.Take = tp.expand(g.d, take+" AND "+condition)
+	if !proves {
+		f := tp.pieces(d.BaseHolds(g.real, in))
+		out.Base = KeyValue{f.parts, f.args}
+	}
+	where := tp.mark(join(equal, " AND "))
+	for i := range out.Shares {
+		if s := &out.Shares[i]; s.Side != AnySide {
+			g.moveSQL(d, &tp, s, in, b, where, rows.primary)
+		}
+	}
+	return true
+}
+
+// withTaken is WHERE, and what SET implies, with what the statement takes from the slot added
+// to the counters of the base row.
+func (g *grouper) withTaken(d PortionDialect, tp *template, out *Portion) string {
+	var edits []edit
+	for _, e := range append([]*Expr{g.st.Where}, g.implied...) {
+		e.Walk(func(x *Expr) bool {
+			if x.Kind != ColumnRef {
+				return true
+			}
+			i := g.share(g.targetColumn(g.sc, g.target, x.Name))
+			if i < 0 || out.Shares[i].Side == AnySide {
+				return true
+			}
+			need := tp.mark(bound(Arg{Portion: PortionNeed, Column: i, Index: -1}))
+			write := d.Raised
+			if out.Shares[i].Side == NeverPositive {
+				write = d.Lowered
+			}
+			edits = append(edits, edit{x.Span, write(g.counts[i].column, g.src.sql[x.Start:x.End], need)})
+			return true
+		})
+	}
+	sql := "(" + tp.expandSQL(tp.mark(g.conditions(edits))) + ")"
+	for i := range g.counts {
+		// A slot row that another counter's portion has made says nothing of this one's base value.
+		end := strconv.FormatInt(baseEnd(g.counts[i].column), 10)
+		sql += " AND " + g.reference(g.counts[i].column) + " BETWEEN -" + end + " AND " + end
+	}
+	return sql
+}
+
+// baseEnd is the largest magnitude of a base value that has slots, on every engine.
+func baseEnd(c *Column) int64 {
+	if c.Bits <= 0 || c.Bits > 64 {
+		return 1 << 30
+	}
+	return 1 << (c.Bits - 2)
+}
+
+// moveSQL writes how a portion of one counter is moved.
+func (g *grouper) moveSQL(d PortionDialect, tp *template, s *PortionShare, in PortionSQL, b *binding, where string, clustered bool) {
+	n := &g.counts[g.share(s.Column)]
+	bounds := g.real.Counter.BoundsOf(s.Column)
+	end := bounds.Min
+	if s.Side == NeverPositive {
+		end = bounds.Max
+	}
+	c, size := g.d.Quote(s.Column), tp.mark(bound(Arg{Portion: PortionSize, Index: -1}))
+	in.Column, in.Ref, in.Base, in.Bound = s.Column, g.baseRef(g.real, nil), where, strconv.FormatInt(end.Number, 10)
+	if end.Column != "" {
+		in.Bound = g.qualifier(b) + "." + g.d.Quote(end.Column)
+	}
+	s.Move = &PortionMove{Most: mostPortion(n.column, g.real.Counter.Slots), Lock: tp.expand(g.d, d.LockBase(g.real, in))}
+	s.Move.Less = tp.expand(g.d, "UPDATE "+in.Ref+" SET "+c+" = "+c+" - "+size+" WHERE "+where)
+	s.Move.Give = tp.expand(g.d, g.d.Increment(g.real, IncrementSQL{Ref: in.Ref, Qualifier: g.qualifier(b), Where: where, Slot: in.Slot,
+		Deltas: []Delta{{s.Column, size}}, Clustered: clustered, Holds: true}))
 }

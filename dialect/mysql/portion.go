@@ -1,8 +1,6 @@
 package mysql
 
 import (
-	"strings"
-
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -12,25 +10,35 @@ var (
 	_ dialect.PortionMover   = (*Dialect)(nil)
 )
 
-// Take writes the update of one slot row. It cannot look at the base value: an UPDATE that
-// reads the base row locks it, and a query in the transaction would fix its snapshot. So it
-// affects no row on another server than the one that is to be asked for the value.
-func (d *Dialect) Take(t *rewrite.Table, in rewrite.PortionSQL) string {
+// Taken implements rewrite.PortionDialect. An UPDATE that reads the base row locks it, and a
+// query in the transaction would fix its snapshot. So the update affects no row on another
+// server than the one that is to be asked for the base row.
+func (d *Dialect) Taken(_ *rewrite.Table, in rewrite.PortionSQL) (condition string, proves bool) {
 	if d.StatementLog {
-		return "" // which must not hold the name of a server
+		return "", false // which must not hold the name of a server
 	}
-	c := quote(in.Column)
-	where := append(t.Counter.SlotRow(quote, in.Column, in.Key, in.Slot), c+" >= "+in.Need, here+" = "+in.Place)
-	return "UPDATE " + slotTable(t) + " SET " + c + " = " + c + " - " + in.Amount + " WHERE " + strings.Join(where, " AND ")
+	return here + " = " + in.Place, false
 }
 
-// Value implements rewrite.PortionDialect.
-func (d *Dialect) Value(_ *rewrite.Table, in rewrite.PortionSQL, lock bool) string {
-	q := "SELECT " + here + ", " + quote(in.Column) + " FROM " + in.Ref + " WHERE " + in.Where
-	if lock {
-		q += " FOR UPDATE"
-	}
-	return q
+// BaseHolds implements rewrite.PortionDialect.
+func (*Dialect) BaseHolds(_ *rewrite.Table, in rewrite.PortionSQL) string {
+	return "SELECT " + here + " FROM " + in.Ref + " WHERE " + in.Base
+}
+
+// LockBase implements rewrite.PortionDialect.
+func (*Dialect) LockBase(_ *rewrite.Table, in rewrite.PortionSQL) string {
+	return "SELECT " + here + ", " + quote(in.Column) + ", " + in.Bound + " FROM " + in.Ref + " WHERE " + in.Base + " FOR UPDATE"
+}
+
+// Raised implements rewrite.PortionDialect: a sum that no BIGINT holds is an error, which
+// proves nothing.
+func (*Dialect) Raised(_ *rewrite.Column, counter, amount string) string {
+	return "(" + counter + " + " + amount + ")"
+}
+
+// Lowered implements rewrite.PortionDialect. Below zero an UNSIGNED difference is an error.
+func (*Dialect) Lowered(_ *rewrite.Column, counter, amount string) string {
+	return "(" + counter + " - " + amount + ")"
 }
 
 // Moving implements dialect.PortionMover. The level is one that a binary log of statements

@@ -11,7 +11,7 @@ import (
 // A transaction that waits for its slot row while another one raises it and lowers the base
 // value does not judge the new slot by the old base value.
 func TestPortionsOfOneMoment(t *testing.T) {
-	portioned(t, func(t *testing.T, dialect string) {
+	twin.Servers(t, func(t *testing.T, dialect string) {
 		p := store(t, dialect, "connection", 1000)
 		withPortion(t, p)
 		other, err := p.Under.BeginTx(t.Context(), nil)

@@ -39,12 +39,6 @@ func storeWith(t testing.TB, dialect, placement string, units int, params string
 	})
 }
 
-// portioned runs a test on the engine that takes portions (docs/design/escrow.md).
-func portioned(t *testing.T, f func(t *testing.T, dialect string)) {
-	t.Helper()
-	t.Run("mysql", func(t *testing.T) { f(t, "mysql") })
-}
-
 func number(t *testing.T, db *sql.DB, query string) (n int) {
 	t.Helper()
 	if err := db.QueryRowContext(t.Context(), query).Scan(&n); err != nil {
@@ -137,7 +131,7 @@ const (
 
 // Transactions that take from a stock do not wait for one another.
 func TestPortionsDoNotWait(t *testing.T) {
-	portioned(t, func(t *testing.T, dialect string) {
+	twin.Servers(t, func(t *testing.T, dialect string) {
 		p := impatient(t, dialect)
 		open := sideBySide(t, p.Wrapped, 3, 2) // each would wait for the one before
 		if base := number(t, p.Under, baseStock); base == 1000 {
@@ -166,7 +160,7 @@ func TestPortionsDoNotWait(t *testing.T) {
 
 // A base row that another session has locked does not delay a statement that takes from a slot.
 func TestPortionsPassALockedRow(t *testing.T) {
-	portioned(t, func(t *testing.T, dialect string) {
+	twin.Servers(t, func(t *testing.T, dialect string) {
 		p := impatient(t, dialect)
 		taken := withPortion(t, p)
 		holder, err := p.Under.BeginTx(t.Context(), nil)
@@ -234,7 +228,7 @@ func TestPortionsAreFolded(t *testing.T) {
 // A base value below its bound, as a statement without a guard leaves it, takes from what
 // slots hold: no guard is satisfied by a slot alone.
 func TestPortionsBesideANegativeBase(t *testing.T) {
-	portioned(t, func(t *testing.T, dialect string) {
+	twin.Servers(t, func(t *testing.T, dialect string) {
 		p := store(t, dialect, "connection", 1000)
 		withPortion(t, p)
 		base, inSlots := number(t, p.Under, baseStock), number(t, p.Under, slotStock)

@@ -98,9 +98,16 @@ func (b *printer) plan(indent, sql string, p *rewrite.Plan, allSteps bool) {
 		}
 	}
 	if p.Bounded != nil {
-		b.line(indent, "bounded", "runs as it is where the base row satisfies the guards")
+		if own := p.Bounded.Own; own != nil {
+			b.line(indent, "bounded", bound(*own))
+		} else {
+			b.line(indent, "bounded", "runs as it is where the base row satisfies the guards")
+		}
 		if po := p.Bounded.Portion; po != nil {
 			b.line(indent, "portion", bound(po.Take))
+			if len(po.Base.Parts) > 0 {
+				b.line(indent, "  if", bound(rewrite.Bound{SQL: strings.Join(po.Base.Parts, "?"), Args: po.Base.Args}))
+			}
 		}
 	}
 	b.group(indent, p, allSteps)
@@ -211,8 +218,7 @@ func args(list []rewrite.Arg) string {
 
 // portionNumbers names what an execution works out for its portion.
 var portionNumbers = map[rewrite.PortionArg]string{
-	rewrite.PortionAmount: "amount", rewrite.PortionNeed: "need", rewrite.PortionFloor: "floor",
-	rewrite.PortionSize: "size", rewrite.PortionPlace: "server",
+	rewrite.PortionDelta: "delta", rewrite.PortionNeed: "need", rewrite.PortionSize: "size", rewrite.PortionPlace: "server",
 }
 
 func arg(a rewrite.Arg) string {
@@ -220,6 +226,9 @@ func arg(a rewrite.Arg) string {
 		return "slot"
 	}
 	if a.Portion != rewrite.NoPortion {
+		if a.Column > 0 {
+			return portionNumbers[a.Portion] + " " + strconv.Itoa(a.Column+1)
+		}
 		return portionNumbers[a.Portion]
 	}
 	if a.Total > 0 || a.Bound > 0 {

@@ -1,7 +1,10 @@
 package session
 
 import (
+	"bytes"
 	"context"
+	"database/sql/driver"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -9,28 +12,38 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// Transactions that have taken from slots of one row ask for its base value. All that ask
-// before a question is sent have its answer: it is of a moment after each of them has
-// locked its slot.
+// Transactions that have taken from slots of one row ask whether its base row satisfies their
+// guards. All that ask the same before a question is sent have its answer: it is of a
+// moment after each of them has locked its slot.
 
-// question is one that several transactions ask.
+// question is one that several transactions may ask.
 type question struct {
+	sql  string
+	args []any
+}
+
+// text tells questions apart.
+func (q *question) text() string { return fmt.Sprintf("%s%#v", q.sql, q.args) }
+
+// baseAnswer is that to a question that several transactions ask.
+type baseAnswer struct {
 	done chan struct{}
 	rows [][]any
 	err  error
 }
 
 // ask returns the answer to a question that is sent after ask is called.
-func (o *observers) ask(ctx context.Context, s *Shared, q string) ([][]any, error) {
+func (o *observers) ask(ctx context.Context, s *Shared, q *question) ([][]any, error) {
 	n, ok := s.Dialect.(dialect.SlotNamer)
 	if !ok {
 		return nil, errNoSide
 	}
+	text := q.text()
 	o.asking.Lock()
-	a := o.common[q]
+	a := o.common[text]
 	if a == nil {
-		a = &question{done: make(chan struct{})}
-		o.common[q] = a
+		a = &baseAnswer{done: make(chan struct{})}
+		o.common[text] = a
 		go o.send(context.WithoutCancel(ctx), s, n, a, q)
 	}
 	o.asking.Unlock()
@@ -44,34 +57,51 @@ func (o *observers) ask(ctx context.Context, s *Shared, q string) ([][]any, erro
 
 // send asks another session when there is a free one. Who asks after it has been sent has a
 // question of its own.
-func (o *observers) send(ctx context.Context, s *Shared, n dialect.SlotNamer, a *question, q string) {
+func (o *observers) send(ctx context.Context, s *Shared, n dialect.SlotNamer, a *baseAnswer, q *question) {
 	defer close(a.done)
+	text := q.text()
 	sent := func() {
 		o.asking.Lock()
 		defer o.asking.Unlock()
-		if o.common[q] == a {
-			delete(o.common, q)
+		if o.common[text] == a {
+			delete(o.common, text)
 		}
 	}
 	defer sent()
-	a.rows, a.err = o.query(ctx, s, n, sent, q)
+	a.rows, a.err = o.query(ctx, s, n, sent, q.sql, q.args...)
 }
 
-// valueQuery is the question for the base value of the execution's row; false where its key
-// is not of whole numbers.
-func (r *Run) valueQuery(p *rewrite.Portion) (string, bool) {
-	var b strings.Builder
-	for i, text := range p.Value.Parts {
+// baseQuestion is the question about the execution's base row, nil where its own statement
+// proves the answer; false where it cannot be asked. Whole numbers are part of its SQL, so that it
+// is asked without a statement to prepare.
+func (r *Run) baseQuestion(p *rewrite.Portion) (*question, bool) {
+	if len(p.Base.Parts) == 0 {
+		return nil, true
+	}
+	q, b := &question{}, strings.Builder{}
+	for i, text := range p.Base.Parts {
 		b.WriteString(text)
-		if i == len(p.Value.Args) {
+		if i == len(p.Base.Args) {
 			break
 		}
-		v, _ := r.value(p.Value.Args[i])
-		n, ok := integerOf(v.Value)
-		if !ok {
-			return "", false
+		values, err := r.bind(p.Base.Args[i : i+1])
+		if err != nil {
+			return nil, false
 		}
-		b.WriteString(strconv.FormatInt(n, 10))
+		v := values[0].Value
+		if n, ok := integerOf(v); ok && driver.IsValue(v) {
+			b.WriteString(strconv.FormatInt(n, 10))
+			continue
+		}
+		if !driver.IsValue(v) {
+			return nil, false
+		}
+		if text, ok := v.([]byte); ok {
+			v = bytes.Clone(text) // the caller's, who may go on
+		}
+		b.WriteString(r.conn.Dialect().Placeholder(len(q.args) + 1))
+		q.args = append(q.args, v)
 	}
-	return b.String(), true
+	q.sql = b.String()
+	return q, true
 }

@@ -55,7 +55,7 @@ func (r *Run) bind(args []rewrite.Arg) ([]driver.NamedValue, error) {
 			continue
 		}
 		if a.Portion != rewrite.NoPortion {
-			out[i] = driver.NamedValue{Ordinal: i + 1, Value: r.take.number(a.Portion)}
+			out[i] = driver.NamedValue{Ordinal: i + 1, Value: r.take.number(a)}
 			continue
 		}
 		if a.Many != rewrite.NotMany {

@@ -39,7 +39,7 @@ func (r *Run) execBounded(ctx context.Context) (driver.Result, error) {
 		}
 	}
 	start := time.Now()
-	res, n, err := r.execTouching(ctx)
+	res, n, err := r.onGuardedBase(ctx)
 	r.took(time.Since(start), err)
 	switch {
 	case err != nil && !r.refusedBase(err):
@@ -50,6 +50,14 @@ func (r *Run) execBounded(ctx context.Context) (driver.Result, error) {
 	r.Plan.tally.ranCold()
 	r.note(*row, onBase)
 	return res, nil
+}
+
+// onGuardedBase runs the statement on the base row, with a guard for each of its clamps.
+func (r *Run) onGuardedBase(ctx context.Context) (driver.Result, int64, error) {
+	if own := r.Plan.Bounded.Own; own != nil {
+		return r.own(ctx, own)
+	}
+	return r.execTouching(ctx)
 }
 
 // refusedBase reports whether an error means that the base row does not take what the total

@@ -14,7 +14,7 @@ import (
 type observers struct {
 	*sidePool
 	asking sync.Mutex
-	common map[string]*question // that several transactions ask and that have not been sent, see basevalue.go
+	common map[string]*baseAnswer // that several transactions ask and that have not been sent, see basevalue.go
 }
 
 // maxObservers bounds the connections. observerPatience is how long an answer is waited
@@ -27,7 +27,7 @@ const (
 )
 
 func newObservers() *observers {
-	return &observers{sidePool: newSidePool(maxObservers, observerRest), common: map[string]*question{}}
+	return &observers{sidePool: newSidePool(maxObservers, observerRest), common: map[string]*baseAnswer{}}
 }
 
 // query asks a question, and calls before, if it is given, when it is about to be sent.

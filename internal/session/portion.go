@@ -3,10 +3,10 @@ package session
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"database/sql/driver"
 	"errors"
-	"math"
-	"strconv"
+	"slices"
 
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/internal/slots"
@@ -22,21 +22,22 @@ import (
 // has too little, or its row is gone, nothing is known, and the statement runs on the base
 // row as if there were no portions.
 
-// taking is what an execution takes from its portion.
+// taking is what an execution adds to the counters of its slot, in the order of the plan's
+// shares, and what is moved to it before that.
 type taking struct {
-	amount, need, floor, size int64
-	place                     string
+	deltas []int64
+	needs  []int64 // how much of the slot's portion that takes; 0 where it gives
+	size   int64
+	place  string
 }
 
 // number returns what is bound for an argument of a portion's statements.
-func (t *taking) number(a rewrite.PortionArg) driver.Value {
-	switch a {
-	case rewrite.PortionAmount:
-		return t.amount
+func (t *taking) number(a rewrite.Arg) driver.Value {
+	switch a.Portion {
+	case rewrite.PortionDelta:
+		return t.deltas[a.Column]
 	case rewrite.PortionNeed:
-		return t.need
-	case rewrite.PortionFloor:
-		return t.floor
+		return t.needs[a.Column]
 	case rewrite.PortionSize:
 		return t.size
 	}
@@ -44,33 +45,21 @@ func (t *taking) number(a rewrite.PortionArg) driver.Value {
 }
 
 // portion works out what the execution takes; false where no portion is for it.
-//
-// It demands that the total is at least g. That is so where the slot holds at least need and
-// the base value is at least floor = g - need, since no slot is negative.
 func (r *Run) portion(p *rewrite.Portion) (t taking, ok bool) {
-	delta, ok := r.term(p.Delta)
-	if !ok || delta >= 0 {
-		return t, false
-	}
-	t.amount = -delta
-	demand := int64(math.MinInt64)
-	for _, d := range p.Demands {
-		sum := int64(0)
-		for _, x := range d.Terms {
-			n, ok := r.term(x)
-			if !ok {
-				return t, false
-			}
-			sum += n
+	takes := false
+	for i := range p.Shares {
+		s := &p.Shares[i]
+		n, ok := r.term(s.Delta)
+		if !ok || n > s.Max || n < -s.Max {
+			return t, false
 		}
-		if d.More {
-			sum++
+		need := int64(0)
+		if s.Side.Takes(n) {
+			need, takes = max(n, -n), true
 		}
-		demand = max(demand, sum)
+		t.deltas, t.needs = append(t.deltas, n), append(t.needs, need)
 	}
-	t.need = max(t.amount, demand-p.Min)
-	t.floor = demand - t.need
-	return t, true
+	return t, takes
 }
 
 // term returns a number of the statement; false where it is no integer, or a large one.
@@ -96,7 +85,8 @@ func (r *Run) term(t rewrite.Term) (int64, bool) {
 // base row.
 func (r *Run) execPortion(ctx context.Context) (driver.Result, error) {
 	p, c := r.Plan.Bounded.Portion, r.conn
-	if p == nil || !c.Shared.OpensAside || c.Cluster || c.Origin.RoleSet() || c.Origin.RoleUnknown() || !c.Ordinary() {
+	if p == nil || !c.Shared.OpensAside || c.Cluster || c.Origin.RoleSet() || c.Origin.RoleUnknown() || !c.Ordinary() ||
+		c.snapshotBegun() {
 		return nil, nil
 	}
 	var ok bool
@@ -107,7 +97,7 @@ func (r *Run) execPortion(ctx context.Context) (driver.Result, error) {
 	if !keyed {
 		return nil, nil
 	}
-	question, ok := r.valueQuery(p)
+	question, ok := r.baseQuestion(p)
 	if !ok {
 		return nil, nil
 	}
@@ -122,26 +112,45 @@ func (r *Run) execPortion(ctx context.Context) (driver.Result, error) {
 	if err := r.Plan.habit.Await(ctx, &c.trials, row); err != nil {
 		return nil, err
 	}
-	// The slot row has to stay locked until the base value is known.
-	if open, err := c.InTransaction(ctx); err != nil || !open {
-		return nil, err
+	if question != nil { // the slot row has to stay locked until the base row is known
+		if open, err := c.InTransaction(ctx); err != nil || !open {
+			return nil, err
+		}
 	}
 	at, ok := r.portionAt(p, row)
 	if !ok {
 		return nil, nil
 	}
-	if !r.stocked(ctx, p, at) {
-		return nil, ctx.Err()
-	}
-	res, n, err := r.own(ctx, &p.Take)
-	if err != nil {
-		return nil, err
-	}
-	if n == 0 {
+	for range 2 {
+		if !r.stocked(ctx, p, at) {
+			return nil, ctx.Err()
+		}
+		res, n, err := r.own(ctx, &p.Take)
+		switch {
+		case err != nil && r.refusedBase(err): // the slot is at the end of its range
+			c.Shared.portions.Rest(row)
+			return nil, nil
+		case err != nil:
+			return nil, err
+		case n > 0:
+			return r.taken(ctx, p, at, question, res)
+		}
 		c.Shared.portions.Lack(at)
-		return nil, nil
+		if c.Shared.Traits.MissLocks {
+			return nil, nil // the place of the slot row may be locked by now
+		}
+		if held, err := c.atSnapshot(ctx); err != nil || held { // which sees no portion that is moved later
+			c.Shared.portions.Rest(row)
+			return nil, err
+		}
 	}
-	return r.taken(ctx, p, at, question, res)
+	return nil, nil
+}
+
+// snapshotBegun reports whether the transaction was begun at a level that holds it to a
+// snapshot, or is known to be held to one.
+func (c *Conn) snapshotBegun() bool {
+	return c.Engine.Snapshots != nil && (c.level == levelSnapshot || sql.IsolationLevel(c.begun) > sql.LevelReadCommitted)
 }
 
 // foldsPortions notes that a drain is about to fold what slots of its rows hold.
@@ -202,27 +211,37 @@ func (r *Run) portionAt(p *rewrite.Portion, row slots.RowKey) (slots.SlotRow, bo
 	return slots.SlotRow{Row: row, Slot: r.slot}, true
 }
 
-// stocked reports whether the slot is believed to hold enough, after a portion has been
+// stocked reports whether the slot is believed to hold enough, after portions have been
 // moved to it where it does not. What the transaction itself has changed no other
 // session can change.
 func (r *Run) stocked(ctx context.Context, p *rewrite.Portion, at slots.SlotRow) bool {
-	s := r.conn.Shared
-	n, place, rests := s.portions.Holds(at)
-	if n < r.take.need && !rests && !r.hasCounted(p.Table) {
-		r.restock(ctx, p, at)
-		n, place, _ = s.portions.Holds(at)
+	portions := r.conn.Shared.portions
+	for i, need := range r.take.needs {
+		if need == 0 {
+			continue
+		}
+		n, rests := portions.Holds(at, p.Shares[i].Column)
+		if n < need && !rests && !r.hasCounted(p.Table) {
+			r.restock(ctx, p, i, at)
+			n, _ = portions.Holds(at, p.Shares[i].Column)
+		}
+		if n < need {
+			return false
+		}
 	}
-	r.take.place = place
-	return n >= r.take.need
+	r.take.place = portions.Place(at.Row)
+	return true
 }
 
 // taken is for a statement that has taken from its slot, whose row the transaction has
 // locked by that.
-func (r *Run) taken(ctx context.Context, p *rewrite.Portion, at slots.SlotRow, question string, res driver.Result) (driver.Result, error) {
+func (r *Run) taken(ctx context.Context, p *rewrite.Portion, at slots.SlotRow, q *question, res driver.Result) (driver.Result, error) {
 	s := r.conn.Shared
-	s.portions.Took(at, r.take.amount)
+	for i, need := range r.take.needs {
+		s.portions.Took(at, p.Shares[i].Column, need)
+	}
 	r.note(r.Plan.Bounded.Row, inSlot)
-	if !r.baseHolds(ctx, question) {
+	if q != nil && !r.baseHolds(ctx, q) {
 		s.portions.Rest(at.Row)
 		return nil, cmp.Or(r.putBack(context.WithoutCancel(ctx), p), ctx.Err())
 	}
@@ -230,10 +249,13 @@ func (r *Run) taken(ctx context.Context, p *rewrite.Portion, at slots.SlotRow, q
 	return &result{res, 1}, nil
 }
 
-// putBack undoes what has been taken. Nobody else has been able to change the slot since.
+// putBack undoes what has been taken. No other session has been able to change the slot since.
 func (r *Run) putBack(ctx context.Context, p *rewrite.Portion) error {
 	back := *r
-	back.take.amount, back.take.need = -r.take.amount, math.MinInt64
+	back.take.deltas = slices.Clone(r.take.deltas)
+	for i := range back.take.deltas {
+		back.take.deltas[i] *= -1
+	}
 	_, n, err := back.own(ctx, &p.Take)
 	if err == nil && n == 0 {
 		err = errNotPutBack
@@ -246,13 +268,9 @@ func (r *Run) putBack(ctx context.Context, p *rewrite.Portion) error {
 
 var errNotPutBack = errors.New("slotsql: what was taken from a slot could not be put back")
 
-// baseHolds asks another session for the base value as it is now, after the slot row has
-// been locked: what both hold was there at one moment.
-func (r *Run) baseHolds(ctx context.Context, question string) bool {
-	rows, err := r.conn.Shared.asides.observers.ask(ctx, r.conn.Shared, question)
-	if err != nil || len(rows) != 1 || link.TextOf(rows[0][0]) != r.take.place {
-		return false
-	}
-	n, err := strconv.ParseInt(link.TextOf(rows[0][1]), 10, 64)
-	return err == nil && n >= r.take.floor
+// baseHolds asks another session whether the base row satisfies the statement's predicate
+// now, after the slot row has been locked: what both hold was there at one moment.
+func (r *Run) baseHolds(ctx context.Context, q *question) bool {
+	rows, err := r.conn.Shared.asides.observers.ask(ctx, r.conn.Shared, q)
+	return err == nil && len(rows) == 1 && link.TextOf(rows[0][0]) == r.take.place
 }

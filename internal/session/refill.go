@@ -36,7 +36,7 @@ const (
 // The base row may be locked by the very transaction that wants the portion, by a statement
 // that slotsql does not know of or the check of a foreign key: then its own statement goes
 // to the base row, and the portion is for others.
-func (r *Run) restock(ctx context.Context, p *rewrite.Portion, at slots.SlotRow) {
+func (r *Run) restock(ctx context.Context, p *rewrite.Portion, share int, at slots.SlotRow) {
 	own := *r
 	own.call.args = slices.Clone(r.call.args)
 	for i := range own.call.args {
@@ -49,7 +49,7 @@ func (r *Run) restock(ctx context.Context, p *rewrite.Portion, at slots.SlotRow)
 		defer close(done)
 		ctx, cancel := context.WithTimeout(ctx, moverPatience)
 		defer cancel()
-		own.restockNow(ctx, p, at)
+		own.restockNow(ctx, p, share, at)
 	}(context.WithoutCancel(ctx))
 	patience := time.NewTimer(restockPatience)
 	defer patience.Stop()
@@ -61,26 +61,26 @@ func (r *Run) restock(ctx context.Context, p *rewrite.Portion, at slots.SlotRow)
 	}
 }
 
-func (r *Run) restockNow(ctx context.Context, p *rewrite.Portion, at slots.SlotRow) {
+func (r *Run) restockNow(ctx context.Context, p *rewrite.Portion, share int, at slots.SlotRow) {
 	portions := r.conn.Shared.portions
 	back, err := portions.Turn(ctx, at.Row)
 	if err != nil {
 		return
 	}
 	defer back()
-	if _, _, rests := portions.Holds(at); rests {
+	if _, rests := portions.Holds(at, p.Shares[share].Column); rests {
 		return
 	}
-	size, place, err := r.move(ctx, p, at)
+	size, place, err := r.move(ctx, p, share, at)
 	if err != nil || size == 0 {
 		portions.Rest(at.Row)
 		return
 	}
-	portions.Moved(at, size, place)
+	portions.Moved(at, p.Shares[share].Column, size, place)
 }
 
 // move moves a portion, and returns its size, 0 for none, and the server that it is on.
-func (r *Run) move(ctx context.Context, p *rewrite.Portion, at slots.SlotRow) (size int64, place string, err error) {
+func (r *Run) move(ctx context.Context, p *rewrite.Portion, share int, at slots.SlotRow) (size int64, place string, err error) {
 	s := r.conn.Shared
 	m, ok := s.Dialect.(dialect.PortionMover)
 	if !ok {
@@ -91,7 +91,7 @@ func (r *Run) move(ctx context.Context, p *rewrite.Portion, at slots.SlotRow) (s
 	if err != nil {
 		return 0, "", err
 	}
-	size, place, err = r.moveOn(ctx, c, p, at, begin)
+	size, place, err = r.moveOn(ctx, c, p, share, at, begin)
 	if err == nil {
 		end := commit
 		if size == 0 {
@@ -109,29 +109,36 @@ func (r *Run) move(ctx context.Context, p *rewrite.Portion, at slots.SlotRow) (s
 
 // moveOn runs the statements of a move, up to its commit.
 func (r *Run) moveOn(
-	ctx context.Context, c *Conn, p *rewrite.Portion, at slots.SlotRow, begin []string,
+	ctx context.Context, c *Conn, p *rewrite.Portion, share int, at slots.SlotRow, begin []string,
 ) (size int64, place string, err error) {
-	own := *r
+	own, s := *r, &p.Shares[share]
 	own.conn = c
-	lock, err := own.bind(p.LockValue.Args)
+	lock, err := own.bind(s.Move.Lock.Args)
 	if err != nil {
 		return 0, "", err
 	}
 	list := statements(begin, "", nil, nil)
-	out, err := c.inOneTrip(ctx, append(list, dialect.Statement{SQL: p.LockValue.SQL, Args: lock}))
+	out, err := c.inOneTrip(ctx, append(list, dialect.Statement{SQL: s.Move.Lock.SQL, Args: lock}))
 	if err != nil {
 		return 0, "", err
 	}
-	was, place, ok := baseValue(returned(&out[len(out)-1]))
+	was, ok := baseValue(returned(&out[len(out)-1]))
 	if !ok {
 		return 0, "", nil
 	}
-	size = r.conn.Shared.portions.Size(at, was-p.Min, r.take.need, p.Most)
+	spare := was.value - was.bound
+	if s.Side == rewrite.NeverPositive {
+		spare = -spare
+	}
+	size = r.conn.Shared.portions.Size(at, s.Column, spare, r.take.needs[share], s.Move.Most)
 	if size == 0 {
 		return 0, "", nil
 	}
 	own.take.size = size
-	for _, b := range []*rewrite.Bound{&p.Less, &p.Give} {
+	if s.Side == rewrite.NeverPositive {
+		own.take.size = -size
+	}
+	for _, b := range []*rewrite.Bound{&s.Move.Less, &s.Move.Give} {
 		n, err := own.step(ctx, b)
 		if err != nil {
 			return 0, "", err
@@ -140,22 +147,31 @@ func (r *Run) moveOn(
 			return 0, "", errNotMoved // the slot is at the end of its range
 		}
 	}
-	if out, err = c.inOneTrip(ctx, []dialect.Statement{{SQL: p.LockValue.SQL, Args: lock}}); err != nil {
+	if out, err = c.inOneTrip(ctx, []dialect.Statement{{SQL: s.Move.Lock.SQL, Args: lock}}); err != nil {
 		return 0, "", err
 	}
-	if is, _, ok := baseValue(returned(&out[0])); !ok || is != was-size {
+	if is, ok := baseValue(returned(&out[0])); !ok || is.value != was.value-own.take.size {
 		return 0, "", errNotMoved
 	}
-	return size, place, nil
+	return size, was.place, nil
 }
 
 var errNotMoved = errors.New("slotsql: the base row or the slot does not take what is moved")
 
-// baseValue reads the row of a query for a base value; false where there is none.
-func baseValue(rows [][]any) (n int64, place string, ok bool) {
-	if len(rows) != 1 {
-		return 0, "", false
+// baseRow is what a move reads of the base row.
+type baseRow struct {
+	place        string
+	value, bound int64
+}
+
+// baseValue reads the row of a query for a base value; false where there is none, or no bound.
+func baseValue(rows [][]any) (b baseRow, ok bool) {
+	if len(rows) != 1 || len(rows[0]) < 3 {
+		return b, false
 	}
-	n, err := strconv.ParseInt(link.TextOf(rows[0][1]), 10, 64)
-	return n, link.TextOf(rows[0][0]), err == nil
+	var errs [2]error
+	b.place = link.TextOf(rows[0][0])
+	b.value, errs[0] = strconv.ParseInt(link.TextOf(rows[0][1]), 10, 64)
+	b.bound, errs[1] = strconv.ParseInt(link.TextOf(rows[0][2]), 10, 64)
+	return b, errs[0] == nil && errs[1] == nil
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Portions remembers what a process believes that its slots hold of counters with min, and
+// Portions remembers what a process believes that its slots hold of counters with bounds, and
 // which rows are so near to it that their base rows decide at once. Nothing but speed
 // depends on it: the statement that takes from a slot looks for itself.
 //
@@ -23,11 +23,17 @@ type Portions struct {
 
 // portioned is what is known of one row.
 type portioned struct {
-	holds map[int64]int64 // by slot
-	place string          // the server that they are on
-	rest  time.Time       // until then no portion is moved
-	pause time.Duration   // that was last rested for
-	turn  chan struct{}   // holds a token while no portion of the row is moved
+	holds map[held]int64
+	place string        // the server that they are on
+	rest  time.Time     // until then no portion is moved
+	pause time.Duration // that was last rested for
+	turn  chan struct{} // holds a token while no portion of the row is moved
+}
+
+// held is one counter of a slot.
+type held struct {
+	slot   int64
+	column string
 }
 
 const (
@@ -53,35 +59,49 @@ func (p *Portions) of(row RowKey) *portioned {
 	if len(p.rows) >= maxPortioned {
 		clear(p.rows)
 	}
-	w = &portioned{holds: map[int64]int64{}, turn: make(chan struct{}, 1)}
+	w = &portioned{holds: map[held]int64{}, turn: make(chan struct{}, 1)}
 	w.turn <- struct{}{}
 	p.rows[row] = w
 	p.known.Store(int64(len(p.rows)))
 	return w
 }
 
-// Holds returns what a slot is believed to hold, and the server that it is on; rests
-// reports whether no portion is to be moved to it now.
-func (p *Portions) Holds(r SlotRow) (n int64, place string, rests bool) {
+// Holds returns how much a slot is believed to hold of a counter; rests reports whether no portion
+// is to be moved to it now.
+func (p *Portions) Holds(r SlotRow, column string) (n int64, rests bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	w := p.of(r.Row)
-	return w.holds[r.Slot], w.place, time.Now().Before(w.rest)
+	return w.holds[held{r.Slot, column}], time.Now().Before(w.rest)
+}
+
+// Place returns the server that a row's portions are on.
+func (p *Portions) Place(row RowKey) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.of(row).place
 }
 
 // Took notes that a slot has been taken from.
-func (p *Portions) Took(r SlotRow, n int64) {
+func (p *Portions) Took(r SlotRow, column string, n int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	w := p.of(r.Row)
-	w.holds[r.Slot] = max(w.holds[r.Slot]-n, 0)
+	w, k := p.of(r.Row), held{r.Slot, column}
+	if has, ok := w.holds[k]; ok {
+		w.holds[k] = max(has-n, 0)
+	}
 }
 
 // Lack notes that a slot does not hold what it was believed to.
 func (p *Portions) Lack(r SlotRow) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.of(r.Row).holds, r.Slot)
+	w := p.of(r.Row)
+	for k := range w.holds {
+		if k.slot == r.Slot {
+			delete(w.holds, k)
+		}
+	}
 }
 
 // Turn waits until no other portion of the row is moved, and has others wait until it is
@@ -100,11 +120,16 @@ func (p *Portions) Turn(ctx context.Context, row RowKey) (back func(), err error
 
 // Size returns how much of what the base row has to spare becomes the portion of one more
 // slot, of which a statement needs that much; 0 for none.
-func (p *Portions) Size(r SlotRow, spare, need, most int64) int64 {
+func (p *Portions) Size(r SlotRow, column string, spare, need, most int64) int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	w := p.of(r.Row)
-	share := spare / int64(2*max(len(w.holds), fewest))
+	n := 0
+	for k := range p.of(r.Row).holds {
+		if k.column == column {
+			n++
+		}
+	}
+	share := spare / int64(2*max(n, fewest))
 	if share = min(share, most); share < worthwhile*need {
 		return 0
 	}
@@ -112,11 +137,11 @@ func (p *Portions) Size(r SlotRow, spare, need, most int64) int64 {
 }
 
 // Moved notes that a portion has been moved to a slot.
-func (p *Portions) Moved(r SlotRow, n int64, place string) {
+func (p *Portions) Moved(r SlotRow, column string, n int64, place string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	w := p.of(r.Row)
-	w.holds[r.Slot] += n
+	w.holds[held{r.Slot, column}] += n
 	w.place, w.rest, w.pause = place, time.Time{}, 0
 }
 

@@ -1,0 +1,127 @@
+package rewrite
+
+// This file finds clamps: SET values that are counter plus something as long as the result
+// stays on one side of a limit, which the statement says itself.
+//
+//	c = GREATEST(c - ?, 0)
+//	c = CASE WHEN c >= ? THEN c - ? ELSE 0 END
+//
+// Where the total is far from the limit they are decrements with a guard: c - ? >= 0, c >= ?.
+// So the statement with that guard in its WHERE may run where guarded statements may, on the
+// base row and in slots. Where that affects no row the row is drained, and the total decides.
+
+// planClamp adds to the plan of a drain the form in which each clamp is a guard.
+func (m *dml) planClamp(plan *Plan) {
+	if plan.Class != Drain || m.st.Where == nil || len(m.st.From) > 0 {
+		return
+	}
+	st := *m.st
+	st.Set = append([]Assignment(nil), m.st.Set...)
+	var implied []*Expr
+	for i := range st.Set {
+		name, has := columnNamed(m.planning, m.table, st.Set[i].Column[len(st.Set[i].Column)-1])
+		if !has || !m.table.IsCounter(name) || st.Set[i].Value == nil {
+			continue
+		}
+		sum, guard := m.clamped(bare(st.Set[i].Value), name)
+		if guard != nil {
+			st.Set[i].Value = sum
+			implied = append(implied, guard)
+		}
+	}
+	if len(implied) == 0 {
+		return
+	}
+	for _, e := range implied {
+		st.Where = &Expr{Span: m.st.Where.Span, Kind: Binary, Op: "AND", Args: []*Expr{st.Where, e}}
+	}
+	own := *m
+	own.st = &st
+	g := newGrouper(&own)
+	g.implied = implied
+	if !g.increments() || g.plan() != "" {
+		return
+	}
+	if g.planBounded(plan); plan.Bounded == nil {
+		return
+	}
+	var tp template
+	end := m.st.Where.End
+	f := g.src.cutEdited(Span{0, m.st.Where.Start}, nil)
+	sql := tp.mark(f) + tp.mark(g.conditions(nil)) + tp.mark(g.src.cut(Span{end, len(g.src.sql)}))
+	b := tp.expand(g.d, sql)
+	plan.Bounded.Own = &b
+}
+
+// clamped reads a clamp: what the value is as long as the guard holds; nil for what is no clamp.
+func (m *dml) clamped(e *Expr, column string) (sum, guard *Expr) {
+	isSum := func(x *Expr) bool {
+		ops, ok := m.additive(m.sc, x, m.table, column)
+		return ok && len(ops) == 1
+	}
+	if op := m.extreme(e); op != "" {
+		for i, x := range e.Args {
+			if isSum(x) && constant(e.Args[1-i]) {
+				return x, &Expr{Span: e.Span, Kind: Binary, Op: op, Args: []*Expr{x, e.Args[1-i]}}
+			}
+		}
+		return nil, nil
+	}
+	when, then, other := choice(e)
+	if when == nil || when.Kind != Binary || len(when.Args) != 2 || turned[when.Op] == "" {
+		return nil, nil
+	}
+	switch {
+	case isSum(then):
+		return then, when
+	case isSum(other):
+		// The comparison is of numbers: where it is NULL this one is, too, and proves nothing.
+		return other, &Expr{Span: when.Span, Kind: Binary, Op: opposite[when.Op], Args: when.Args}
+	}
+	return nil, nil
+}
+
+// extreme returns the comparison that the greater, or the lesser, of two values implies for
+// the one that it is; "" for another expression.
+func (p *planning) extreme(e *Expr) string {
+	greatest, least := "greatest", "least"
+	if p.d.Traits().ScalarMax {
+		greatest, least = "max", "min"
+	}
+	switch {
+	case e.Kind != Call || len(e.Args) != 2:
+	case e.Op == greatest:
+		return ">="
+	case e.Op == least:
+		return "<="
+	}
+	return ""
+}
+
+var opposite = map[string]string{"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+
+// choice reads CASE WHEN a THEN b ELSE c END, and IF(a, b, c).
+func choice(e *Expr) (when, then, other *Expr) {
+	if c := e.Case; c != nil && c.Operand == nil && len(c.Whens) == 1 && c.Else != nil {
+		return bare(c.Whens[0].When), c.Whens[0].Then, c.Else
+	}
+	if e.Kind == Call && e.Op == "if" && len(e.Args) == 3 {
+		return bare(e.Args[0]), e.Args[1], e.Args[2]
+	}
+	return nil, nil, nil
+}
+
+// conditions is WHERE, and what SET implies, with edits.
+func (g *grouper) conditions(edits []edit) fragment {
+	where := g.st.Where.Span
+	if len(g.implied) == 0 {
+		return g.src.cutEdited(where, edits)
+	}
+	all := []fragment{g.src.cutEdited(where, edits)}
+	for _, e := range g.implied {
+		l, r := e.Args[0].Span, e.Args[1].Span
+		both := join([]fragment{g.src.cutEdited(l, edits), g.src.cutEdited(r, edits)}, " "+e.Op+" ")
+		all = append(all, both)
+	}
+	return join(all, " AND ")
+}
