@@ -85,7 +85,12 @@ func withPortion(t *testing.T, p *twin.Pair) (taken int) {
 // sideBySide returns transactions that have each taken units, of a store that is impatient.
 func sideBySide(t *testing.T, db *sql.DB, n, units int) []*sql.Tx {
 	t.Helper()
-	q := fmt.Sprintf("UPDATE items SET stock = stock - %d WHERE id = 1 AND stock >= %d", units, units)
+	return sideBySideWith(t, db, n, fmt.Sprintf("UPDATE items SET stock = stock - %d WHERE id = 1 AND stock >= %d", units, units))
+}
+
+// sideBySideWith is sideBySide for a statement.
+func sideBySideWith(t *testing.T, db *sql.DB, n int, q string) []*sql.Tx {
+	t.Helper()
 	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		var open []*sql.Tx
 		var err error

@@ -193,6 +193,9 @@ func explanation(p *rewrite.Plan, query string) *Explanation {
 	}
 	if p.Bounded != nil {
 		e.Bounded = "where the base row alone satisfies the guards: runs the statement as written, without a drain"
+		if p.Bounded.Own != nil {
+			e.Bounded = "where the base row alone is far from the limit of each clamp: runs the statement with that as a condition, without a drain"
+		}
 		if p.Bounded.Portion != nil {
 			e.Bounded += "; in a transaction, on a hot row: takes from a slot that holds enough"
 		}
