@@ -2,7 +2,6 @@ package integration
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"testing"
 	"time"
@@ -10,73 +9,121 @@ import (
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
-// BenchmarkPortions measures a guarded decrement in a transaction with an INSERT, over a
+// boundedShop is what the benchmarks of portions sell from.
+func boundedShop(b *testing.B, dialect, id string) *twin.Pair {
+	p := twin.New(b, twin.Options{
+		Dialect: dialect,
+		Schema: []string{
+			"CREATE TABLE items (id INT PRIMARY KEY, stock BIGINT NOT NULL)",
+			fmt.Sprintf("INSERT INTO items VALUES (1, %d)", portionUnits),
+			"CREATE TABLE events (id INT PRIMARY KEY, attendees BIGINT NOT NULL, capacity BIGINT NOT NULL)",
+			fmt.Sprintf("INSERT INTO events VALUES (1, 0, %d)", portionUnits),
+			"CREATE TABLE orders (id " + id + ", item_id INT NOT NULL)",
+			"CREATE TABLE budgets (id INT PRIMARY KEY, budget BIGINT NOT NULL)",
+			fmt.Sprintf("INSERT INTO budgets VALUES (1, %d)", portionUnits),
+			"CREATE TABLE accounts (id INT PRIMARY KEY, owner VARCHAR(20) NOT NULL, balance BIGINT NOT NULL)",
+			"INSERT INTO accounts VALUES (1, 'shop', 0), (2, 'buyer', 0)",
+			"CREATE TABLE entries (id " + id + ", account_id INT NOT NULL, amount BIGINT NOT NULL)",
+		},
+		Config: "version: 1\nauto_migrate: true\ndefaults: {slots: 64, placement: adaptive}\ntables:\n" +
+			"  items: {counters: {stock: {min: 0}}}\n  events: {counters: {attendees: {max: capacity}}}\n" +
+			"  budgets: {counters: {budget: {min: 0}}}\n  accounts: {counters: {balance: {}}}\n",
+		Params: benchParams(dialect),
+	})
+	return overSlowNetwork(b, p, time.Millisecond)
+}
+
+const portionUnits = 1_000_000_000
+
+// BenchmarkPortions measures guarded statements in transactions with an INSERT, over a
 // network of one millisecond's round trip.
 func BenchmarkPortions(b *testing.B) {
-	const clients, stock = 32, 1_000_000_000
+	cases := []struct {
+		name string
+		op   operation
+		left string // a query for a number that stays
+		is   int64
+	}{
+		{"stock", order, "SELECT stock + (SELECT COUNT(*) FROM orders) FROM items WHERE id = 1", portionUnits},
+		{"seats", seat, "SELECT attendees - (SELECT COUNT(*) FROM orders) FROM events WHERE id = 1", 0},
+		{"cashback", cashback, "SELECT (SELECT budget FROM budgets) + (SELECT SUM(balance) FROM accounts)", portionUnits},
+	}
 	for _, e := range benchEngines {
 		if e.dialect == "sqlite" {
 			continue // one connection writes at a time
 		}
-		b.Run(e.name, func(b *testing.B) {
-			p := twin.New(b, twin.Options{
-				Dialect: e.dialect,
-				Schema: []string{
-					"CREATE TABLE items (id INT PRIMARY KEY, stock BIGINT NOT NULL)",
-					fmt.Sprintf("INSERT INTO items VALUES (1, %d)", stock),
-					"CREATE TABLE orders (id " + e.id + ", item_id INT NOT NULL)",
-				},
-				Config: "version: 1\nauto_migrate: true\ndefaults: {slots: 64, placement: adaptive}\ntables: {items: {counters: {stock: {min: 0}}}}\n",
-				Params: benchParams(e.dialect),
+		for _, c := range cases {
+			b.Run(c.name+"/"+e.name, func(b *testing.B) {
+				const clients = 32
+				p := boundedShop(b, e.dialect, e.id)
+				plain := &side{db: p.Plain, numbered: e.dialect == "postgres"}
+				wrapped := &side{db: p.Wrapped, numbered: e.dialect == "postgres", wrapped: true}
+				for _, s := range []*side{plain, wrapped} {
+					s.db.SetMaxOpenConns(clients)
+					s.db.SetMaxIdleConns(clients)
+					connectAll(b, s.db, clients)
+				}
+				ratio(b, plain, wrapped, c.op, clients)
+				for _, s := range []*side{plain, wrapped} {
+					var n int64
+					if err := s.db.QueryRow(c.left).Scan(&n); err != nil || n != c.is {
+						b.Errorf("%s: %d, want %d; %v", c.left, n, c.is, err)
+					}
+				}
 			})
-			p = overSlowNetwork(b, p, time.Millisecond)
-			plain := &side{db: p.Plain, numbered: e.dialect == "postgres"}
-			wrapped := &side{db: p.Wrapped, numbered: e.dialect == "postgres", wrapped: true}
-			for _, s := range []*side{plain, wrapped} {
-				s.db.SetMaxOpenConns(clients)
-				s.db.SetMaxIdleConns(clients)
-				connectAll(b, s.db, clients)
-			}
-			ratio(b, plain, wrapped, order, clients)
-			for _, s := range []*side{plain, wrapped} {
-				var left, orders int64
-				if err := s.db.QueryRow("SELECT stock FROM items WHERE id = 1").Scan(&left); err != nil {
-					b.Fatal(err)
-				}
-				if err := s.db.QueryRow("SELECT COUNT(*) FROM orders").Scan(&orders); err != nil {
-					b.Fatal(err)
-				}
-				if left+orders != stock {
-					b.Errorf("%d are left after %d orders", left, orders)
-				}
-			}
-		})
+		}
 	}
 }
 
-// order takes one unit and writes it down.
-func order(ctx context.Context, s *side) error {
+// inTransaction runs statements, each of which has to affect one row.
+func inTransaction(ctx context.Context, s *side, statements ...boundStatement) error {
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = tx.Rollback() }()
-	if err := takeUnit(ctx, s, tx); err != nil {
-		return err
-	}
-	if _, err := tx.ExecContext(ctx, s.q("INSERT INTO orders (item_id) VALUES (?)"), 1); err != nil {
-		return err
+	for _, st := range statements {
+		res, err := tx.ExecContext(ctx, s.q(st.sql), st.args...)
+		if err != nil {
+			return err
+		}
+		if n, err := res.RowsAffected(); n != 1 || err != nil {
+			return fmt.Errorf("%s: %d rows affected, %w", st.sql, n, err)
+		}
 	}
 	return tx.Commit()
 }
 
-func takeUnit(ctx context.Context, s *side, tx *sql.Tx) error {
-	res, err := tx.ExecContext(ctx, s.q("UPDATE items SET stock = stock - ? WHERE id = ? AND stock >= ?"), 1, 1, 1)
-	if err != nil {
-		return err
-	}
-	if n, err := res.RowsAffected(); n != 1 || err != nil {
-		return fmt.Errorf("%d rows affected, %w", n, err)
-	}
-	return nil
+type boundStatement struct {
+	sql  string
+	args []any
+}
+
+// seat takes one seat.
+func seat(ctx context.Context, s *side) error {
+	return inTransaction(
+		ctx, s,
+		boundStatement{"UPDATE events SET attendees = attendees + 1 WHERE id = ? AND attendees < capacity", []any{1}},
+		boundStatement{"INSERT INTO orders (item_id) VALUES (?)", []any{1}},
+	)
+}
+
+// cashback pays from a merchant's budget to a shop and to a buyer.
+func cashback(ctx context.Context, s *side) error {
+	return inTransaction(
+		ctx, s,
+		boundStatement{"UPDATE budgets SET budget = budget - ? WHERE id = ? AND budget >= ?", []any{3, 1, 3}},
+		boundStatement{"UPDATE accounts SET balance = balance + ? WHERE id = ?", []any{1, 1}},
+		boundStatement{"UPDATE accounts SET balance = balance + ? WHERE id = ?", []any{2, 2}},
+		boundStatement{"INSERT INTO entries (account_id, amount) VALUES (?, ?)", []any{2, 2}},
+	)
+}
+
+// order takes one unit and writes it down.
+func order(ctx context.Context, s *side) error {
+	return inTransaction(
+		ctx, s,
+		boundStatement{"UPDATE items SET stock = stock - ? WHERE id = ? AND stock >= ?", []any{1, 1, 1}},
+		boundStatement{"INSERT INTO orders (item_id) VALUES (?)", []any{1}},
+	)
 }
