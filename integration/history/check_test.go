@@ -211,6 +211,9 @@ func eachLevel(t *testing.T, f func(t *testing.T, o history.Options, wrapped, un
 func eachLevelWith(t *testing.T, layout history.Layout, more string, f func(t *testing.T, o history.Options, wrapped, under *sql.DB)) {
 	for _, dialect := range []string{"sqlite", "mysql", "postgres"} {
 		for _, level := range history.Levels(dialect) {
+			if layout == history.Bounded && dialect == "postgres" && level == "REPEATABLE READ" {
+				continue // the model of snapshots does not know guarded statements that pass others
+			}
 			t.Run(dialect+"-"+strings.ReplaceAll(level, " ", ""), func(t *testing.T) {
 				t.Parallel() // the engines wait for their clients more than they work
 				options := twin.Options{Dialect: dialect, Schema: layout.Schema(dialect), Config: layout.Config() + more}

@@ -64,10 +64,14 @@ func effect(dialect string, o *Op, r Row) (Row, int64) {
 	return r, 0
 }
 
+// takes reports whether the statement subtracts as much as there certainly is.
+func (o *Op) takes() bool { return o.Kind == Take || o.Kind == Clamp }
+
 // sum is what increments, which may pass each other, add up to.
 type sum struct {
 	views     int32
-	high, low int8 // the greatest and the least so far
+	taken     int32 // how much of views has been taken by guarded decrements
+	high, low int8  // the greatest and the least so far
 }
 
 // none adds nothing.
@@ -76,6 +80,9 @@ var none = sum{high: -128, low: 127}
 func (s sum) plus(o *Op) sum {
 	if o.Kind.additive() {
 		s.views += o.N
+	}
+	if o.takes() {
+		s.views, s.taken = s.views-o.N, s.taken+o.N
 	}
 	if o.merges() {
 		s.high, s.low = max(s.high, o.Mark), min(s.low, o.Mark)

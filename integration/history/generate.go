@@ -48,13 +48,24 @@ var styles = [...]style{
 	{serial: true, first: []Kind{Read, Files}, kinds: []Kind{Increment, Increment, File, File, Read, Files, Set}},
 }
 
+// bounded are the styles of counters with bounds: many take, and some give or set.
+var bounded = [...]style{
+	{kinds: []Kind{Take, Take, Take, Clamp, Increment, Read}},
+	{rows: oneRow, first: []Kind{Take}, kinds: []Kind{Take, Take, Clamp, Increment, Read, Set, Lock}},
+	{kinds: []Kind{Take, Take, Clamp, Increment, Touch, Read, ReadAll, Set, Rename, Double, Delete, Insert}},
+}
+
 // plan is what the clients of one history are going to do.
 func (r *runner) plan(rnd *rand.Rand, number int, mixed bool) (h *History) {
 	h = &History{}
 	serial := r.dialect == "sqlite" || r.Level == "SERIALIZABLE"
 	st := styles[rnd.IntN(len(styles))]
-	for st.serial && !serial {
+	// With bounds a session of slotsql's own locks rows, too, so that a client may wait for two.
+	for st.serial && !serial || st.rows == ownRow && r.Layout == Bounded {
 		st = styles[rnd.IntN(len(styles))]
+	}
+	if r.Layout == Bounded && rnd.IntN(4) > 0 {
+		st = bounded[rnd.IntN(len(bounded))]
 	}
 	h.Apart = st.rows == ownRow
 	for k := range Keys {
@@ -67,6 +78,9 @@ func (r *runner) plan(rnd *rand.Rand, number int, mixed bool) (h *History) {
 		}
 		if h.Initial[k].There {
 			h.Initial[k].Views = int32(rnd.IntN(8))
+			if r.Layout == Bounded && rnd.IntN(3) > 0 { // far enough from the bound for portions
+				h.Initial[k].Views += 200
+			}
 			h.Initial[k].High, h.Initial[k].Low = 1, -1
 		}
 	}
@@ -105,6 +119,9 @@ func (r *runner) plan(rnd *rand.Rand, number int, mixed bool) (h *History) {
 					}
 				}
 				o.N = int32(1 + rnd.IntN(4))
+				if o.Kind == Take && r.Layout == Bounded && rnd.IntN(5) == 0 {
+					o.N += int32(rnd.IntN(100))
+				}
 				o.Mark = int8(rnd.IntN(19) - 9)
 				o.Pause = pause * rnd.IntN(20)
 				if o.Kind.additive() && o.Kind != Upsert && rnd.IntN(3) == 0 {

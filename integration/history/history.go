@@ -204,6 +204,9 @@ type History struct {
 	// committed, which is what slots are for.
 	Wrapped  bool
 	RolledUp bool
+	// Bounded reports whether the counters have bounds, so that what keeps to them may pass
+	// what others add and take.
+	Bounded bool
 	// Companions reports whether seen, high and low ride in slots. Where they do not
 	// they are columns as any others.
 	Companions bool

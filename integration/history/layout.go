@@ -58,10 +58,12 @@ const (
 	// has no slot tables. Neither has companions.
 	Adaptive Layout = "adaptive"
 	None     Layout = "none"
+	// Bounded is a dedicated one of counters with bounds, whose slots hold portions.
+	Bounded Layout = "bounded"
 )
 
 // Layouts are all of them.
-var Layouts = []Layout{Dedicated, Shared, Adopted, Journal, Adaptive, None}
+var Layouts = []Layout{Dedicated, Shared, Adopted, Journal, Adaptive, None, Bounded}
 
 func (l Layout) shared() bool { return l == Shared || l == Adopted }
 
@@ -103,6 +105,9 @@ func (l Layout) Config() string {
 		}
 		return "version: 1\nauto_migrate: true\ndefaults: {" + slots + "}\ntables:\n  hits: {counters: {views: {}}}\n" +
 			"  pairs: {counters: {views: {}, likes: {}}}\n"
+	case Bounded:
+		return config + ", placement: connection}\ntables:\n  hits: {counters: {views: {min: 0}}, companions: {seen: latest, high: max, low: min}}\n" +
+			"  pairs: {counters: {views: {min: 0}, likes: {min: 0}}}\n"
 	case Journal:
 		config += ", layout: journal"
 	case Shared, Adopted:

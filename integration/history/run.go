@@ -86,6 +86,7 @@ func (r *runner) one(ctx context.Context, number int) (*History, error) {
 	h := r.plan(rnd, number, r.Under != nil && number%4 == 3)
 	h.Dialect, h.Level, h.Wrapped, h.RolledUp = r.dialect, r.Level, r.Under != nil, r.RolledUp
 	h.Seed, h.Number, h.Table = r.Seed, number, tableOf(number)
+	h.Bounded = r.Layout == Bounded
 	h.Companions, h.Several = h.Table == Hits && !r.Layout.shared(), h.Table == Pairs && r.Layout.shared()
 	db := r.conns[Clients-1]
 	for k, row := range h.Initial {

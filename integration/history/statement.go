@@ -54,6 +54,17 @@ func (m statementMachine) others(s *statementState, me, key int) (kind uint8) {
 	return kind
 }
 
+// taken is how much of a row others have taken that is not committed. There is enough for
+// a statement that passes them, however they end, if there is without that.
+func (m statementMachine) taken(s *statementState, me, key int) (n int32) {
+	for c := range s.active {
+		if h := &s.active[c].own[key]; c != me && h.kind == shared {
+			n += h.delta.taken
+		}
+	}
+	return n
+}
+
 func (m statementMachine) step(s statementState, e *event) (statementState, bool, bool) {
 	a := &s.active[e.client]
 	o := e.op
@@ -118,7 +129,7 @@ func (m statementMachine) step(s statementState, e *event) (statementState, bool
 		}
 		return s, true, true
 	}
-	adds := o.Kind.additive() && now.There || m.h.separate(o)
+	adds := o.Kind.additive() && now.There || m.h.separate(o) || m.h.Bounded && o.takes() && now.Views-m.taken(&s, e.client, k) >= o.N
 	if adds && m.h.Wrapped && h.kind != exclusive {
 		if others == exclusive {
 			return s, false, false
