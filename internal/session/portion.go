@@ -86,7 +86,7 @@ func (r *Run) term(t rewrite.Term) (int64, bool) {
 func (r *Run) execPortion(ctx context.Context) (driver.Result, error) {
 	p, c := r.Plan.Bounded.Portion, r.conn
 	if p == nil || !c.Shared.OpensAside || c.Cluster || c.Origin.RoleSet() || c.Origin.RoleUnknown() || !c.Ordinary() ||
-		c.snapshotBegun() {
+		c.snapshotBegun() || sql.IsolationLevel(c.begun) == sql.LevelSerializable {
 		return nil, nil
 	}
 	var ok bool
@@ -136,8 +136,9 @@ func (r *Run) execPortion(ctx context.Context) (driver.Result, error) {
 			return r.taken(ctx, p, at, question, res)
 		}
 		c.Shared.portions.Lack(at)
-		if c.Shared.Traits.MissLocks {
-			return nil, nil // the place of the slot row may be locked by now
+		if c.Shared.Traits.MissLocks { // the place of the slot row may be locked by now
+			c.Shared.portions.Rest(row)
+			return nil, nil
 		}
 		if held, err := c.atSnapshot(ctx); err != nil || held { // which sees no portion that is moved later
 			c.Shared.portions.Rest(row)
