@@ -197,6 +197,16 @@ type Tx struct {
 	Class      string // of the error that ended it
 }
 
+// Riders is what slots do beside counting.
+type Riders struct {
+	// Bounded reports whether the counters have bounds, so that what keeps to them may pass
+	// what others add and take.
+	Bounded bool
+	// Companions reports whether seen, high and low ride in slots. Where they do not
+	// they are columns as any others.
+	Companions bool
+}
+
 // History is what the clients of one history did.
 type History struct {
 	Dialect, Level string
@@ -204,12 +214,7 @@ type History struct {
 	// committed, which is what slots are for.
 	Wrapped  bool
 	RolledUp bool
-	// Bounded reports whether the counters have bounds, so that what keeps to them may pass
-	// what others add and take.
-	Bounded bool
-	// Companions reports whether seen, high and low ride in slots. Where they do not
-	// they are columns as any others.
-	Companions bool
+	Riders
 	// Several reports whether an increment writes several slot rows.
 	Several bool
 	// Apart reports whether a row of the model is changed by one client's transactions
