@@ -87,6 +87,7 @@ func (l *statsLogger) log(ctx context.Context, over time.Duration) {
 		st.Statements, st.Drains = st.Statements-was.Statements, st.Drains-was.Drains
 		st.Fallbacks, st.Coalesced = st.Fallbacks-was.Fallbacks, st.Coalesced-was.Coalesced
 		st.Cold, st.Grouped, st.Slotted, st.Heated = st.Cold-was.Cold, st.Grouped-was.Grouped, st.Slotted-was.Slotted, st.Heated-was.Heated
+		st.Tickets -= was.Tickets
 		if st.Statements+st.Drains+st.Fallbacks+st.Coalesced > 0 {
 			grown = append(grown, st)
 		}
@@ -96,7 +97,7 @@ func (l *statsLogger) log(ctx context.Context, over time.Duration) {
 		l.shared.Log().InfoContext(ctx, "slotsql: statements", "tables", st.Tables, "class", st.Class, "reason", st.Reason,
 			"scope", st.Scope, "over", over,
 			"statements", st.Statements, "drains", st.Drains, "fallbacks", st.Fallbacks, "coalesced", st.Coalesced,
-			"cold", st.Cold, "grouped", st.Grouped, "slotted", st.Slotted, "heated", st.Heated)
+			"cold", st.Cold, "grouped", st.Grouped, "slotted", st.Slotted, "heated", st.Heated, "tickets", st.Tickets)
 	}
 	l.logShadows(ctx, over)
 }

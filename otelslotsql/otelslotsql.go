@@ -47,6 +47,8 @@ var statements = []counter[slotsql.StatementStats]{
 		func(s *slotsql.StatementStats) uint64 { return s.Slotted }},
 	{"heated", "{row}", "How often a row has become hot.",
 		func(s *slotsql.StatementStats) uint64 { return s.Heated }},
+	{"tickets", "{number}", "Numbers that were drawn from leased blocks.",
+		func(s *slotsql.StatementStats) uint64 { return s.Tickets }},
 }
 
 var rollUps = []counter[slotsql.RollUpStats]{

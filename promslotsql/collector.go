@@ -60,6 +60,8 @@ var statements = []metric[slotsql.StatementStats]{
 		func(s *slotsql.StatementStats) uint64 { return s.Slotted }),
 	counter("heated", "How often a row has become hot.", kindLabels,
 		func(s *slotsql.StatementStats) uint64 { return s.Heated }),
+	counter("tickets", "Numbers that were drawn from leased blocks.", kindLabels,
+		func(s *slotsql.StatementStats) uint64 { return s.Tickets }),
 }
 
 var rollUps = []metric[slotsql.RollUpStats]{

@@ -36,6 +36,8 @@ type Share struct {
 	Scale int
 	// Max is the largest magnitude that one statement may add.
 	Max int64
+	// Ticket reports whether the counter has tickets.
+	Ticket bool
 }
 
 // KeyNumber is the value of an integer column of the key: a number in

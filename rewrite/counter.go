@@ -12,6 +12,7 @@ type Counter struct {
 	Counted    []string
 	Companions []Companion // in table order
 	Bounds     []Bounds    // of the counters that have any
+	Tickets    []Tickets   // of the counters that have any
 
 	Layout  Layout // "" is LayoutDedicated
 	Slots   int    // at most this many slot rows per key; 0: none, see GroupCatalog

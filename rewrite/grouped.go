@@ -49,6 +49,9 @@ type Group struct {
 	// NotNumber are arguments compared with key columns that are not numbers, as in
 	// Increment. An execution with a number there runs alone.
 	NotNumber []Arg
+	// Block is how many numbers a process may lease at once for executions to draw from; 0
+	// where each draws from the base row. See Tickets.
+	Block int64
 	// Given are the Free arguments, and what their columns take for certain. An execution
 	// with another value runs alone: the engine might refuse it.
 	Given []GivenArg

@@ -75,7 +75,19 @@ func (p *planning) planGroup(plan *Plan, st *Statement) *Plan {
 		plan.GroupReason = "coalesce: false"
 		return plan
 	}
+	return g.planned(plan)
+}
+
+// planned adds the group to a plan.
+func (g *grouper) planned(plan *Plan) *Plan {
 	plan.Group = g.group
+	asIs := plan.Class == PassThrough || plan.Class == AdditiveBase
+	if !asIs && g.real.Counter.Slots > 0 {
+		return plan // slots of it are left over, and the total is more than the base row has
+	}
+	if g.group.Block = g.block(); asIs && g.group.Block > 0 {
+		plan.Class, plan.Reason, plan.Tables = AdditiveBase, drawsTickets, names([]*Table{g.real})
+	}
 	return plan
 }
 

@@ -162,7 +162,7 @@ func (g *grouper) shares() string {
 		if why := g.bounded(n.column.Name); why != "" {
 			return why
 		}
-		s := Share{Scale: n.column.Scale, Max: shareMax(n.column)}
+		s := Share{Scale: n.column.Scale, Max: shareMax(n.column), Ticket: g.real.Counter.TicketsOf(n.column.Name) != nil}
 		if n.column.Numeric == Integer {
 			s.Scale = 0
 		}

@@ -34,7 +34,7 @@ type KeyGiven struct {
 func (p *planning) planUpsertGroup(plan *Plan, st *Statement) *Plan {
 	c := st.Conflict
 	switch plan.Class {
-	case AdditiveBase, Upsert, Drain:
+	case PassThrough, AdditiveBase, Upsert, Drain:
 	default:
 		return plan
 	}
@@ -59,8 +59,7 @@ func (p *planning) planUpsertGroup(plan *Plan, st *Statement) *Plan {
 		plan.GroupReason = "coalesce: false"
 		return plan
 	}
-	plan.Group = g.group
-	return plan
+	return g.planned(plan)
 }
 
 // upserts reports whether the statement increments a counter of a row that is there.

@@ -52,6 +52,9 @@ func (pl *Planner) withGroup(plan *Plan, sql string) (*Plan, error) {
 	if out.Reason = runsAlone; out.Group != nil {
 		out.Reason = runsGrouped
 	}
+	if out.Group != nil && out.Group.Block > 0 {
+		out.Reason = drawsTickets
+	}
 	return &out, nil
 }
 

@@ -354,6 +354,12 @@ const (
 	// SessionChange: the statement may leave the session such that a statement
 	// does something else in it than in others.
 	SessionChange
+	// TicketLock: the statement may lock rows of a table with tickets, which its transaction
+	// then keeps.
+	TicketLock
+	// TicketRecall: the statement may set a counter with tickets lower, or remove its row, so
+	// that blocks leased before must not be drawn from after its transaction.
+	TicketRecall
 )
 
 // Part is one statement of a Multi.

@@ -44,6 +44,9 @@ func (pl *Planner) Plan(sql string) (*Plan, error) {
 	if err == nil {
 		plan, err = named.withGroup(plan, sql)
 	}
+	if err == nil {
+		plan, err = named.withTickets(plan, sql)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +176,7 @@ func (pl *Planner) multi(sql string, tokens []Token, spans []Span) (*Plan, error
 		base += len(src.params)
 		out.Effects |= plan.Effects
 		pt.Dynamic = DynamicOf(pl.Dialect, part) != nil
-		asIs = asIs && plan.AsIs() && !changesReading(plan, part) && !pt.Dynamic
+		asIs = asIs && plan.AsIs() && !changesReading(plan, part) && !pt.Dynamic && plan.Effects&TicketRecall == 0
 		if plan.Class == Refused {
 			// Before its first part has run.
 			return &Plan{Class: Refused, SQL: sql, Tables: plan.Tables, Reason: plan.Reason, Effects: out.Effects}, nil

@@ -131,6 +131,7 @@ func (m *maker) counters(c *rewrite.Counter) {
 		}
 		c.Counters = append(c.Counters, col.Name)
 		m.bounds(c, &cc, col.Name, path)
+		m.tickets(c, &cc, col, path)
 		if why := noTransactions(t); why != "" {
 			c.Unslotted.Fault(col.Name, "the table "+why)
 		}
@@ -154,6 +155,22 @@ func (m *maker) bounds(c *rewrite.Counter, cc *config.CounterConfig, counter, pa
 	b.Min = m.limit(cc.Min, cc.MinColumn, counter, path+".min")
 	b.Max = m.limit(cc.Max, cc.MaxColumn, counter, path+".max")
 	c.Bounds = append(c.Bounds, b)
+}
+
+// tickets sets the blocks of one counter.
+func (m *maker) tickets(c *rewrite.Counter, cc *config.CounterConfig, col *rewrite.Column, path string) {
+	if cc.Block == 0 {
+		return
+	}
+	if col.Numeric != rewrite.Integer {
+		m.report(path+".tickets", "counter %s has type %s, and tickets are whole numbers: remove tickets", config.Clip(col.Name), typeName(col))
+	}
+	t := rewrite.Tickets{Column: col.Name, Block: cc.Block}
+	if m.cfg.Mode == config.ModePassive {
+		t.Block = 0
+	}
+	c.Tickets = append(c.Tickets, t)
+	c.Unslotted.Fault(col.Name, rewrite.InBlocks)
 }
 
 // limit returns one bound, nil where there is none.

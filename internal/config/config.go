@@ -189,6 +189,10 @@ type CounterConfig struct {
 	// when there is none. See Verify.
 	Recount string
 
+	// Block is how many numbers a process leases at most for statements that draw
+	// one; 0 where the counter has no tickets.
+	Block int64
+
 	// RecordType tells the counter's slots from others' in a shared slot table;
 	// nil when its table has another layout.
 	RecordType *int64

@@ -140,6 +140,9 @@ func writeConfig(c *Config) string {
 		for _, counter := range t.Counters {
 			fmt.Fprintf(&b, "      %s:", yamlQuote(counter.Column))
 			var options []string
+			if counter.Block > 0 {
+				options = append(options, fmt.Sprintf("tickets: {block: %d}", counter.Block))
+			}
 			if counter.Min != nil {
 				options = append(options, fmt.Sprintf("min: %d", *counter.Min))
 			}

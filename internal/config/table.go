@@ -125,6 +125,7 @@ func (d *decoder) table(e *entry, fallback TableConfig) *TableConfig {
 		report(e.at, "counters", "counters is missing: name at least one counter column, such as counters: {views: }")
 	}
 	d.overlaps(&t)
+	d.ticketsAlone(&t)
 	d.slotless(&t)
 	return &t
 }
@@ -238,12 +239,18 @@ func (d *decoder) counters(t *TableConfig, e *entry, subject string) {
 				d.recount(&counter, o, about)
 			case "record_type":
 				d.recordType(&counter, o, about)
+			case "tickets":
+				t.at[path+".tickets"] = o.at
+				d.tickets(&counter, o, about)
 			default:
 				d.unknown(o, about+": ", counterKeys)
 			}
 		}
 		if counter.Min != nil && counter.Max != nil && *counter.Min > *counter.Max {
 			d.report(s.at, s.path, "%s: min %d is more than max %d", about, *counter.Min, *counter.Max)
+		}
+		if counter.Block > 0 && counter.Bounded() {
+			d.report(s.at, s.path, "%s: numbers from blocks have no bounds: remove min and max, or tickets", about)
 		}
 		t.Counters = append(t.Counters, counter)
 	}

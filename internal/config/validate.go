@@ -58,7 +58,8 @@ var (
 		"defer_triggers",
 		"foreign_keys",
 	}
-	counterKeys = []string{"min", "max", "recount", "record_type"}
+	counterKeys = []string{"min", "max", "recount", "record_type", "tickets"}
+	ticketKeys  = []string{"block"}
 	rollupKeys  = []string{"interval", "batch", "idle"}
 
 	sharedKeys       = []string{"columns"}

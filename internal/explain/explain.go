@@ -205,6 +205,7 @@ func explanation(p *rewrite.Plan, query string) *Explanation {
 		e.Group = &t
 	}
 	e.NotGrouped = p.GroupReason
+	e.tickets(p)
 	require := p.Base.Require
 	if in := p.Increment; in != nil {
 		if on := in.Table.Counter; on.Options.Placement == rewrite.PlacementAdaptive && on.Layout != rewrite.LayoutJournal && in.BaseExact() {

@@ -19,6 +19,9 @@ func (b *printer) group(indent string, p *rewrite.Plan, allSteps bool) {
 	}
 	b.line(indent, "group", bound(g.Bound))
 	indent += "  "
+	if g.Block > 0 {
+		b.line(indent, "blocks", fmt.Sprintf("of at most %d", g.Block))
+	}
 	if g.One != nil {
 		b.line(indent, "of one", bound(*g.One))
 	}

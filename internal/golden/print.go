@@ -132,6 +132,12 @@ func (b *printer) plan(indent, sql string, p *rewrite.Plan, allSteps bool) {
 	if e := effects(p.Effects); e != "" {
 		b.line(indent, "session", e)
 	}
+	switch {
+	case p.Effects&rewrite.TicketRecall != 0:
+		b.line(indent, "tickets", "blocks are recalled")
+	case p.Effects&rewrite.TicketLock != 0 && (p.Group == nil || p.Group.Block == 0):
+		b.line(indent, "tickets", "their rows may be locked")
+	}
 	for i, part := range p.Parts {
 		// The first statement of a call begins where the call's SQL does.
 		own := strings.TrimSpace(part.Plan.SQL)

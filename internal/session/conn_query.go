@@ -21,7 +21,8 @@ func (c *Conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 		return nil, err
 	}
 	defer c.queried(p.Plan)
-	if p.Class == rewrite.PassThrough && p.Group == nil && (len(p.Base.Changes) == 0 || c.InAutocommit()) {
+	if p.Class == rewrite.PassThrough && p.Group == nil && (len(p.Base.Changes) == 0 || c.InAutocommit()) &&
+		p.Effects&rewrite.TicketRecall == 0 {
 		q, ok := c.Parent.(driver.QueryerContext)
 		if !ok {
 			return c.legacyQuery(ctx, p, query, args)

@@ -20,6 +20,9 @@ func (r *Run) execDrained(ctx context.Context) (driver.Result, error) {
 	if r.Plan.Drain.Outside {
 		return r.execOutside(ctx)
 	}
+	if r.recalls() {
+		return r.execWhole(ctx, r.drainAndExec)
+	}
 	if res, done, err := r.execProven(ctx); done || err != nil {
 		return res, err
 	}
@@ -89,6 +92,11 @@ func (r *Run) drainAndExec(ctx context.Context) (res driver.Result, err error) {
 		}); err != nil {
 			return err
 		}
+		if r.recalls() {
+			if err := r.recall(ctx); err != nil {
+				return err
+			}
+		}
 		return r.steps(ctx, r.Plan.Drain.After)
 	})
 	if err != nil {
@@ -108,8 +116,10 @@ func (r *Run) queryDrained(ctx context.Context) (driver.Rows, error) {
 	if !r.complete() {
 		return r.querySQL(ctx)
 	}
-	if rows, done, err := r.queryProven(ctx); done || err != nil {
-		return rows, err
+	if !r.recalls() {
+		if rows, done, err := r.queryProven(ctx); done || err != nil {
+			return rows, err
+		}
 	}
 	rows, err := r.queryLocked(ctx)
 	if err == nil {
@@ -150,6 +160,9 @@ func (r *Run) queryLocked(ctx context.Context) (driver.Rows, error) {
 	}
 	r.noteDrained()
 	finish := func(err error) error {
+		if err == nil && r.recalls() {
+			err = r.recall(ctx)
+		}
 		if err == nil {
 			err = r.steps(ctx, r.Plan.Drain.After)
 		}

@@ -55,7 +55,13 @@ func (r *Run) execOnce(ctx context.Context) (res driver.Result, err error) {
 	if err := r.conn.allowed(r.Plan.Plan); err != nil {
 		return nil, err
 	}
+	if res, done, err := r.execTicket(ctx); done {
+		return res, err
+	}
 	defer func() { r.conn.after(r.Plan.Plan, err) }()
+	if r.recalled() {
+		return r.execRecalled(ctx)
+	}
 	if r.grouped() {
 		return r.execGrouped(ctx, r.execBesideGroups)
 	}
@@ -77,7 +83,7 @@ func (r *Run) execClass(ctx context.Context) (driver.Result, error) {
 	case rewrite.Additive, rewrite.Upsert:
 		return r.execIncrement(ctx)
 	case rewrite.Drain:
-		if r.bounded() {
+		if r.bounded() && !r.recalls() {
 			return r.execBounded(ctx)
 		}
 		return r.execDrained(ctx)

@@ -32,6 +32,8 @@ type history struct {
 	held   map[slots.RowKey]int // slots held until it ends, see place.go
 	trials slots.Trials         // its first increments of their forms
 	made   journalRows
+
+	tickets touchedTickets // whether it may have rows of tables with tickets
 }
 
 // access is whether a transaction may write, as it was begun.
@@ -103,6 +105,7 @@ func (h *history) forget() {
 	clear(h.folded)
 	h.trials.End()
 	h.marks, h.changes, h.level = h.marks[:0], 0, levelUnknown
+	h.tickets = ticketsUntouched
 }
 
 // end notes that the transaction has ended. What it held is given to give, and journaled

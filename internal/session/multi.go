@@ -115,6 +115,10 @@ func (r *Run) queryMulti(ctx context.Context) (driver.Rows, error) {
 		if err := r.conn.allowed(part.Plan); err != nil {
 			return nil, err
 		}
+		if part.Plan.Effects&rewrite.TicketRecall != 0 {
+			return nil, unsupported(r.Plan.Plan,
+				"several statements in one call that return rows and set a counter with tickets cannot be run exactly; send them one by one")
+		}
 		for _, t := range part.Plan.Touched {
 			if !drains[t] {
 				drains[t] = true

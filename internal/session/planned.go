@@ -95,6 +95,7 @@ func (c *Conn) after(plan *rewrite.Plan, err error) {
 		c.detached.putOff(func() { c.after(plan, nil) })
 		return
 	}
+	c.touchTickets(plan, err)
 	c.Tx.Ran(err == nil && plan.Effects&rewrite.TxControl != 0 && c.Begins(plan.SQL))
 	if err != nil {
 		c.failed(err)

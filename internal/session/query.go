@@ -26,7 +26,13 @@ func (r *Run) QueryOnce(ctx context.Context) (rows driver.Rows, err error) {
 	if err := r.conn.allowed(r.Plan.Plan); err != nil {
 		return nil, err
 	}
+	if rows, done, err := r.queryTicket(ctx); done {
+		return rows, err
+	}
 	defer func() { r.conn.after(r.Plan.Plan, err) }()
+	if r.recalled() {
+		return r.queryRecalled(ctx)
+	}
 	if r.conn.insertID.state != insertIDKnown && drawsNumber(r.Plan) {
 		// Of a query it is not seen whether it has set the number.
 		if err := r.conn.giveInsertID(ctx); err != nil {

@@ -44,6 +44,7 @@ type asides struct {
 	witness   *witness
 	observers *observers
 	movers    *sidePool // of portions, see refill.go
+	tickets   *tickets
 }
 
 // NewFor returns what the connections of a connector share, for some of the configured tables.
@@ -51,7 +52,7 @@ func NewFor(d dialect.Dialect, cfg *config.Config, tables []config.TableConfig) 
 	s := &Shared{
 		Catalog:   catalog.NewCatalog(d, cfg, tables),
 		placement: slots.NewPlacement(),
-		asides:    asides{newWitness(), newObservers(), newSidePool(maxMovers, moverRest)},
+		asides:    asides{newWitness(), newObservers(), newSidePool(maxMovers, moverRest), newTickets(d.Traits().OneWriter)},
 		coalescer: slots.NewCoalescer(),
 		heat:      slots.NewHeat(),
 		portions:  slots.NewPortions(),
@@ -70,4 +71,5 @@ func (s *Shared) Close() {
 	s.Watch.Side.Close()
 	s.asides.observers.close()
 	s.asides.movers.close()
+	s.asides.tickets.side.close()
 }

@@ -38,6 +38,8 @@ type StatementStats struct {
 	Slotted uint64 `json:"slotted"`
 	// Heated is how often a row has become hot: see placement: adaptive.
 	Heated uint64 `json:"heated"`
+	// Tickets is how many numbers were drawn from leased blocks: see tickets.
+	Tickets uint64 `json:"tickets"`
 
 	// Examples are a few of the statements, without their values: literals and
 	// placeholders are shown as ?.
@@ -56,6 +58,7 @@ func Stats() []StatementStats {
 			Dialect: k.Dialect, Tables: k.Tables, Class: k.Class, Reason: k.Reason, Scope: k.Scope,
 			Statements: c.statements.Load(), Drains: c.drains.Load(), Fallbacks: c.fallbacks.Load(), Coalesced: c.coalesced.Load(),
 			Cold: c.cold.Load(), Grouped: c.grouped.Load(), Slotted: c.slotted.Load(), Heated: c.heated.Load(),
+			Tickets:  c.tickets.Load(),
 			Examples: c.examples.shapes(),
 		})
 	})
@@ -66,7 +69,7 @@ var tallies tally.Set[counts]
 
 // counts are those of one kind of statement.
 type counts struct {
-	statements, drains, fallbacks, coalesced, cold, grouped, slotted, heated atomic.Uint64
+	statements, drains, fallbacks, coalesced, cold, grouped, slotted, heated, tickets atomic.Uint64
 
 	examples examples
 }
@@ -122,6 +125,12 @@ func (c *counts) ranGrouped(n int) {
 func (c *counts) ranSlotted() {
 	if c != nil {
 		c.slotted.Add(1)
+	}
+}
+
+func (c *counts) drewTicket() {
+	if c != nil {
+		c.tickets.Add(1)
 	}
 }
 

@@ -1,0 +1,313 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"database/sql/driver"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/slotsql/slotsql/internal/link"
+	"github.com/slotsql/slotsql/internal/slots"
+)
+
+// An execution that draws a number from a counter with tickets takes it from a block that
+// the process has leased. docs/design/tickets.md says why no number is given twice.
+//
+// Outside of a transaction a block is leased on the execution's own connection, by its own
+// statement with the size of the block in the place of 1. In a transaction that would lock the
+// row until it ends, so it is done on a connection of slotsql's own. Where that is not
+// possible, and where the transaction may have the row locked itself, the execution draws
+// from the base row as it is written: that is always right, as the base row is at or above
+// all that is leased.
+
+// ticketWait is how long an execution in a transaction waits for the lease of another one,
+// which may itself wait for a lock that the transaction has.
+const ticketWait = 100 * time.Millisecond
+
+// execTicket is drawTicket for a statement that returns no rows.
+func (r *Run) execTicket(ctx context.Context) (driver.Result, bool, error) {
+	a, done, err := r.drawTicket(ctx, false)
+	if a == nil {
+		return nil, done, err
+	}
+	return a, done, err
+}
+
+// queryTicket is drawTicket for one that does.
+func (r *Run) queryTicket(ctx context.Context) (driver.Rows, bool, error) {
+	a, done, err := r.drawTicket(ctx, true)
+	if a == nil {
+		return nil, done, err
+	}
+	return a.rows, done, err
+}
+
+// drawTicket draws a number from a block; false where the execution is to run as it is.
+func (r *Run) drawTicket(ctx context.Context, rows bool) (a *answer, done bool, err error) {
+	if r.Plan.Group == nil || r.Plan.Group.Block == 0 {
+		return nil, false, nil
+	}
+	key, inTx, ok, err := r.mayDraw(ctx, rows)
+	if !ok || err != nil {
+		return nil, err != nil, err
+	}
+	s := r.conn.Shared
+	most, roll := r.Plan.Group.Block, s.asides.tickets.blocks.Of(key)
+	var patience <-chan time.Time
+	for {
+		n, drawn, ahead := roll.Draw(most, !s.Traits.OneWriter)
+		if ahead != nil {
+			r.leaseAhead(ctx, ahead, rows)
+		}
+		if drawn {
+			return r.ticket(n, rows), true, nil
+		}
+		lease, ended := roll.Lead(most)
+		switch {
+		case lease != nil && inTx:
+			return r.leaseInTx(ctx, lease, rows)
+		case lease != nil:
+			return r.leaseHere(ctx, lease, rows)
+		case ended == nil:
+			return nil, false, nil
+		}
+		if inTx && patience == nil {
+			timer := time.NewTimer(ticketWait)
+			defer timer.Stop()
+			patience = timer.C
+		}
+		if !roll.Wait(ctx, ended, patience) {
+			return nil, ctx.Err() != nil, ctx.Err()
+		}
+	}
+}
+
+// mayDraw reports whether the execution may draw from a block, what it has in common with
+// others that draw from the same one, and whether it is in a transaction.
+func (r *Run) mayDraw(ctx context.Context, rows bool) (key string, inTx, ok bool, err error) {
+	c, g := r.conn, r.Plan.Group
+	if rows != (len(g.Returns) > 0) || !rows && g.InsertID == 0 || // nobody sees the number
+		r.partsStay || ctx.Err() != nil || len(r.call.options) > 0 || len(r.call.args) != r.Plan.Inputs {
+		return "", false, false, nil
+	}
+	if inTx = c.Tx.KeepsLocks() || !c.InAutocommit(); inTx {
+		if ok, err := r.mayDrawInTx(ctx); !ok || err != nil {
+			return "", true, false, err
+		}
+	} else if !c.AsConnected() {
+		return "", false, false, nil
+	}
+	var buf [128]byte
+	args, ok := r.groupArgs(buf[:0], rows)
+	if !ok {
+		return "", inTx, false, nil
+	}
+	if _, _, ok = r.member(ctx, args); !ok {
+		return "", inTx, false, nil
+	}
+	return g.Alike + "\x00" + string(args), inTx, true, nil
+}
+
+// mayDrawInTx reports whether a transaction may draw from a block. It may not once it has
+// touched rows of a table with tickets: where it has the row it is held to its own version of that,
+// and a lease would wait for it. Nor where a row that has changed since its snapshot fails it: the lease
+// changes the row. An engine with one writer would have the transaction fail as well.
+func (r *Run) mayDrawInTx(ctx context.Context) (bool, error) {
+	c := r.conn
+	if c.Shared.Traits.OneWriter || !c.Ordinary() || c.tickets == ticketsTouched || c.access == readOnly || c.Tx.Own() {
+		return false, nil
+	}
+	if c.Engine.Snapshots == nil {
+		return true, nil
+	}
+	const readUncommitted, readCommitted = 1, 2 // of database/sql
+	switch c.begun {
+	case readUncommitted, readCommitted:
+		return true, nil
+	case 0:
+	default:
+		return false, nil
+	}
+	known := &c.Shared.asides.tickets.level
+	asDefault := c.Tx.KeepsLocks() && !c.Tx.BySQL()
+	if l := level(known.Load()); asDefault && l != levelUnknown {
+		return l == levelStatement, nil
+	}
+	held, err := c.atSnapshot(ctx)
+	if err == nil && asDefault {
+		known.Store(int32(c.level))
+	}
+	return !held, err
+}
+
+// leaseHere leases a block on the execution's own connection.
+func (r *Run) leaseHere(ctx context.Context, l *slots.Lease, rows bool) (*answer, bool, error) {
+	b, err := r.leased(ctx, r.conn, l, rows)
+	if b != nil {
+		return r.ticket(l.Got(b, b.top), rows), true, nil
+	}
+	e := &r.conn.Engine
+	if ctx.Err() != nil || err != nil && (e.LockTimeout(err) || !e.NotApplied(err) && !e.SlotFull(err)) {
+		r.conn.after(r.Plan.Plan, err)
+		return nil, true, err
+	}
+	return nil, false, nil // as it is written it meets its own error, or affects no row
+}
+
+// leaseInTx leases a block on a connection of slotsql's own. The lease is also others', and
+// outlives the caller's context.
+func (r *Run) leaseInTx(ctx context.Context, l *slots.Lease, rows bool) (*answer, bool, error) {
+	own, got := r.apart(), make(chan *slots.Ticket, 1)
+	go func() {
+		if b := own.leasedAside(ctx, l, rows); b != nil {
+			n := l.Got(b, b.top)
+			got <- &n
+		}
+		close(got)
+	}()
+	select {
+	case n := <-got:
+		if n == nil {
+			return nil, false, nil
+		}
+		return r.ticket(*n, rows), true, nil
+	case <-ctx.Done():
+		return nil, true, ctx.Err()
+	}
+}
+
+// leaseAhead leases the next block while the last one is drawn from.
+func (r *Run) leaseAhead(ctx context.Context, l *slots.Lease, rows bool) {
+	own := r.apart()
+	go func() {
+		if b := own.leasedAside(ctx, l, rows); b != nil {
+			l.GotAhead(b, b.top)
+		}
+	}()
+}
+
+// apart is the same execution for a goroutine of its own: its caller may change the
+// arguments.
+func (r *Run) apart() *Run {
+	own := *r
+	own.call.args = slices.Clone(r.call.args)
+	for i := range own.call.args {
+		if b, ok := own.call.args[i].Value.([]byte); ok {
+			own.call.args[i].Value = bytes.Clone(b)
+		}
+	}
+	return &own
+}
+
+// leasedAside runs a lease on a connection of slotsql's own; nil where that has failed.
+func (r *Run) leasedAside(ctx context.Context, l *slots.Lease, rows bool) *block {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leasePatience)
+	defer cancel()
+	s := r.conn.Shared
+	c, err := s.asides.tickets.side.take(ctx, s)
+	if err != nil {
+		l.Failed(true)
+		return nil
+	}
+	b, err := r.leased(ctx, c, l, rows)
+	s.asides.tickets.side.give(c, err == nil || c.Engine.NotApplied(err) || c.Engine.LockTimeout(err))
+	return b
+}
+
+// block is what a lease has brought.
+type block struct {
+	answered
+	columns []string
+	types   columnTypes
+	top     int64 // the last number
+}
+
+// leased runs a lease: the statement of a group, with the size of the block as its sum. Where
+// it brings no block the lease has ended: with an error, or because there is no row.
+func (r *Run) leased(ctx context.Context, c *Conn, l *slots.Lease, rows bool) (b *block, err error) {
+	failed := true
+	defer func() {
+		if failed {
+			l.Failed(b == nil)
+			b = nil
+		}
+	}()
+	form, own := r.Plan.Group, *r
+	bound := &form.Bound
+	if form.One != nil && l.Size == 1 {
+		bound = form.One
+	}
+	own.conn, own.via, own.sums = c, direct{c}, &sums{totals: []int64{l.Size}}
+	args, err := own.bind(bound.Args)
+	if err != nil {
+		return nil, err
+	}
+	g := &group{run: &own, rows: rows}
+	var a answered
+	for tries := 1; ; tries++ {
+		if a, err = g.send(ctx, bound, args); !c.Retry(ctx, tries, err) {
+			break
+		}
+	}
+	if err != nil || a.affected == 0 || rows && len(a.rows) != 1 {
+		return nil, err
+	}
+	b = &block{answered: a, columns: g.columns, types: g.types}
+	known := false
+	if rows {
+		b.top, known = ticketNumber(a.rows[0][0])
+	} else {
+		b.top, err = a.result.LastInsertId()
+		known = err == nil
+	}
+	if failed = !known; failed {
+		err = link.Settled(err)
+	}
+	return b, err
+}
+
+// ticketNumber reads a number that RETURNING has given. One above 63 bits counts on below.
+func ticketNumber(v driver.Value) (int64, bool) {
+	var text string
+	switch v := v.(type) {
+	case int64:
+		return v, true
+	case uint64:
+		return int64(v), true
+	case string:
+		text = v
+	case []byte:
+		text = string(v)
+	default:
+		return 0, false
+	}
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return n, true
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	return int64(n), err == nil
+}
+
+// ticket is what the execution is told that has drawn a number.
+func (r *Run) ticket(n slots.Ticket, rows bool) *answer {
+	b := n.Answer.(*block)
+	r.Plan.tally.drewTicket()
+	out := &answer{result: result{b.result, b.affected}}
+	if !rows {
+		out.Result = insertID(b.top - n.Behind)
+		r.conn.insertID.drew(b.top - n.Behind)
+		return out
+	}
+	row := slices.Clone(b.rows[0])
+	for i, v := range row {
+		if u, ok := v.(uint64); ok {
+			row[i] = u - uint64(n.Behind)
+		} else {
+			row[i] = less(v, n.Behind, 0)
+		}
+	}
+	out.rows = &bufferedRows{columns: b.columns, columnTypes: b.types, rows: [][]driver.Value{row}}
+	return out
+}

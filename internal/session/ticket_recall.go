@@ -1,0 +1,120 @@
+package session
+
+import (
+	"context"
+	"database/sql/driver"
+	"time"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// A statement that may set a counter with tickets lower, or remove its row, waits between
+// that and the commit until no block is drawn from any more that was leased before. While it
+// waits it has the row locked, so that none is leased. See docs/design/tickets.md.
+
+// touchedTickets is whether the open transaction may have locked rows of tables with tickets.
+type touchedTickets byte
+
+const (
+	ticketsUntouched touchedTickets = iota
+	ticketsTouched
+)
+
+// touchTickets notes a statement that has run as it is. Where an engine fails a transaction as a
+// whole, an error counts as well: the next draw is to meet that.
+func (c *Conn) touchTickets(plan *rewrite.Plan, err error) {
+	if plan.Effects&(rewrite.TicketLock|rewrite.TicketRecall) == 0 && (err == nil || c.Engine.Watcher == nil) {
+		return
+	}
+	if c.Tx.KeepsLocks() || !c.InAutocommit() {
+		c.tickets = ticketsTouched
+	}
+}
+
+// recalls reports whether the statement ends the blocks of rows that it changes.
+func (r *Run) recalls() bool {
+	if r.Plan.Effects&rewrite.TicketRecall != 0 {
+		return true
+	}
+	if r.Plan.Group == nil || r.Plan.Effects&rewrite.TicketLock == 0 {
+		return false
+	}
+	for _, s := range r.Plan.Group.Shares {
+		if !s.Ticket {
+			continue
+		}
+		if n, ok := r.adds(s); !ok || n < 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// recall waits until blocks are over that were leased before the statement has locked its
+// rows.
+func (r *Run) recall(ctx context.Context) error {
+	timer := time.NewTimer(r.conn.Shared.asides.tickets.holding.Recall)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// recalled reports whether the statement is one that waits, of a class that has no
+// transaction of its own for that.
+func (r *Run) recalled() bool {
+	switch r.Plan.Class {
+	case rewrite.Multi, rewrite.Drain, rewrite.Refused:
+		return false
+	}
+	return r.recalls()
+}
+
+// execRecalled runs such a statement.
+func (r *Run) execRecalled(ctx context.Context) (driver.Result, error) {
+	if inc := r.Plan.Increment; inc != nil || r.Plan.Class == rewrite.AdditiveBase && !r.baseFits() {
+		return r.because(argumentUnfit).execDrained(ctx)
+	}
+	run := r.execClass
+	if r.conn.InAutocommit() {
+		run = r.execSQL // nothing of the transaction has come before
+	}
+	return r.execWhole(ctx, func(ctx context.Context) (res driver.Result, err error) {
+		err = r.conn.InOwnTx(ctx, func() (err error) {
+			if res, err = run(ctx); err == nil {
+				err = r.recall(ctx)
+			}
+			return err
+		})
+		return res, err
+	})
+}
+
+// queryRecalled runs one that returns rows.
+func (r *Run) queryRecalled(ctx context.Context) (driver.Rows, error) {
+	if inc := r.Plan.Increment; inc != nil || r.Plan.Class == rewrite.AdditiveBase && !r.baseFits() {
+		return r.because(argumentUnfit).queryDrained(ctx)
+	}
+	run := r.queryClass
+	if r.conn.InAutocommit() {
+		run = r.querySQL
+	}
+	var out *bufferedRows
+	err := r.conn.InOwnTx(ctx, func() error {
+		rows, err := run(ctx)
+		if err != nil {
+			return err
+		}
+		if out, err = readBuffered(rows); err == nil {
+			err = r.recall(ctx)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}

@@ -1,0 +1,268 @@
+package slots
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Tickets keeps the blocks of numbers that a process has leased, by what its executions have
+// in common: the statement and its arguments. A block is drawn from until it is used up, or
+// for a little less time than a statement waits that sets the counter lower: see
+// docs/design/tickets.md.
+//
+// How many numbers are leased follows from how many are drawn, up to the block that the
+// configuration allows: a row that is drawn from now and then has no gaps.
+type Tickets struct {
+	hold time.Duration
+	now  func() time.Time
+
+	mu   sync.Mutex
+	rows map[string]*Roll
+}
+
+// Holding is for how long a block is drawn from after its lease has been asked for, and how
+// long a statement waits, with the row locked, that sets the counter lower. The difference
+// is for clocks that run at different speeds. On an engine with one writer all processes are
+// on one machine, and who waits keeps everybody out.
+type Holding struct{ Draw, Recall time.Duration }
+
+// HoldingFor returns it.
+func HoldingFor(oneWriter bool) Holding {
+	if oneWriter {
+		return Holding{40 * time.Millisecond, 50 * time.Millisecond}
+	}
+	return Holding{400 * time.Millisecond, 500 * time.Millisecond}
+}
+
+const (
+	maxRolls = 4096
+	// rollRest is how long nothing is leased for a row after a lease has failed: it was
+	// locked, or its column is at the end of its range.
+	rollRest = 100 * time.Millisecond
+	// leaseAhead is the least size of a block behind which the next one is leased in advance.
+	leaseAhead = 8
+)
+
+// NewTickets returns one without blocks, each of which is drawn from for so long.
+func NewTickets(hold time.Duration) *Tickets {
+	return &Tickets{hold: hold, now: time.Now, rows: map[string]*Roll{}}
+}
+
+// Roll is the blocks of one row.
+type Roll struct {
+	t *Tickets
+
+	mu      sync.Mutex
+	blocks  []*Block      // those in use come first
+	top     int64         // the last number of the last lease
+	last    time.Time     // when that was asked for
+	size    int64         // of the last lease
+	drawn   int64         // since it was asked for
+	waiting int64         // executions that have found no number
+	leasing chan struct{} // closed when the lease under way has ended; nil while there is none
+	rest    time.Time
+}
+
+// Block is what a lease has brought: Answer is what the database has said, and Left the
+// numbers that have not been drawn, which end with the one that it has returned.
+type Block struct {
+	Answer any
+	Left   int64
+	asked  time.Time // when the lease was sent
+}
+
+// Ticket is one number of a block: the one that the database has returned less Behind.
+type Ticket struct {
+	Answer any
+	Behind int64
+}
+
+// Of returns the blocks of a row.
+func (t *Tickets) Of(key string) *Roll {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.rows[key]
+	if r == nil {
+		if len(t.rows) >= maxRolls {
+			t.sweep()
+		}
+		r = &Roll{t: t}
+		t.rows[key] = r
+	}
+	return r
+}
+
+// sweep forgets the rows that have no block in use, or all where that leaves too many: their
+// numbers are lost. The lock is held.
+func (t *Tickets) sweep() {
+	for k, r := range t.rows {
+		r.mu.Lock()
+		if r.leasing == nil && !r.fresh() {
+			delete(t.rows, k)
+		}
+		r.mu.Unlock()
+	}
+	if len(t.rows) >= maxRolls {
+		clear(t.rows)
+	}
+}
+
+// Draw draws a number. Ahead is the lease of the next block, where that is due and may be: the
+// caller is to run it.
+func (r *Roll) Draw(most int64, may bool) (n Ticket, ok bool, ahead *Lease) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.fresh() {
+		return Ticket{}, false, nil
+	}
+	b := r.blocks[0]
+	b.Left--
+	r.drawn++
+	n = Ticket{b.Answer, b.Left}
+	if b.Left == 0 {
+		r.blocks = r.blocks[1:]
+	}
+	if may && r.leasing == nil && len(r.blocks) < 2 && r.size >= leaseAhead && !r.t.now().Before(r.rest) && r.runsOut() {
+		ahead = r.lease(most)
+	}
+	return n, true, ahead
+}
+
+// runsOut reports whether the last block is half used, or half of its time is over.
+func (r *Roll) runsOut() bool {
+	if len(r.blocks) == 0 {
+		return true
+	}
+	b := r.blocks[len(r.blocks)-1]
+	return b.Left <= r.size/2 || r.t.now().Sub(b.asked) > r.t.hold/2
+}
+
+// fresh drops blocks whose time is over, and reports whether one is left. The lock is held.
+func (r *Roll) fresh() bool {
+	now := r.t.now()
+	for len(r.blocks) > 0 {
+		if asked := r.blocks[0].asked; within(asked, now, r.t.hold) {
+			return true
+		}
+		r.blocks = r.blocks[1:]
+	}
+	return false
+}
+
+// within reports whether less than d has passed, by both clocks: the monotonic one stands
+// still while a machine sleeps, and the other one may be set.
+func within(from, to time.Time, d time.Duration) bool {
+	steady, wall := to.Sub(from), to.Round(0).Sub(from.Round(0))
+	return steady < d && wall < d && wall >= 0
+}
+
+// Lease is a lease that is under way. Its execution ends it.
+type Lease struct {
+	roll  *Roll
+	Size  int64 // how many numbers to ask for; 1 for none ahead
+	asked time.Time
+}
+
+// Lead returns a lease for the caller to run; nil where one is under way, whose end is told
+// by ended, or where none is to be made now.
+func (r *Roll) Lead(most int64) (l *Lease, ended <-chan struct{}) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.fresh():
+		return nil, closed
+	case r.leasing != nil:
+		return nil, r.leasing
+	case r.t.now().Before(r.rest):
+		return nil, nil
+	}
+	return r.lease(most), nil
+}
+
+// closed is the end of a lease that has ended already.
+var closed = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
+
+// lease begins a lease: of as many numbers as twice those drawn since the last one, if that
+// was not long ago, and as many as are waited for.
+func (r *Roll) lease(most int64) *Lease {
+	now := r.t.now()
+	size := r.waiting + 1
+	if within(r.last, now, r.t.hold) {
+		size = max(size, 2*r.drawn)
+	}
+	r.size, r.drawn, r.last = min(size, most), 0, now
+	r.leasing = make(chan struct{})
+	return &Lease{roll: r, Size: r.size, asked: now}
+}
+
+// Wait waits for the lease that is under way. It reports false when ctx, or patience, has
+// ended before.
+func (r *Roll) Wait(ctx context.Context, ended <-chan struct{}, patience <-chan time.Time) bool {
+	r.mu.Lock()
+	r.waiting++
+	r.mu.Unlock()
+	defer func() {
+		r.mu.Lock()
+		r.waiting--
+		r.mu.Unlock()
+	}()
+	select {
+	case <-ended:
+		return true
+	case <-ctx.Done():
+		return false
+	case <-patience:
+		return false
+	}
+}
+
+// Got ends the lease with what the database has said, and the last number of the block. The first number is the caller's, whose execution has begun before the lease, so
+// that it does not matter how long that has taken.
+func (l *Lease) Got(answer any, top int64) Ticket {
+	r := l.roll
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.drawn++
+	l.end(answer, top, l.Size-1)
+	return Ticket{answer, l.Size - 1}
+}
+
+// GotAhead ends a lease that no execution waits for.
+func (l *Lease) GotAhead(answer any, top int64) {
+	r := l.roll
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	l.end(answer, top, l.Size)
+}
+
+func (l *Lease) end(answer any, top, left int64) {
+	r := l.roll
+	if top-l.Size < r.top {
+		r.blocks = nil // a client that slotsql does not know has set the counter lower
+	}
+	r.top = top
+	if left > 0 {
+		r.blocks = append(r.blocks, &Block{Answer: answer, Left: left, asked: l.asked})
+	}
+	close(r.leasing)
+	r.leasing = nil
+}
+
+// Failed ends the lease without a number. Rest: none is to be made for a while, and blocks
+// begin with single numbers then.
+func (l *Lease) Failed(rest bool) {
+	r := l.roll
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.drawn = 0
+	if rest {
+		r.rest = r.t.now().Add(rollRest)
+	}
+	close(r.leasing)
+	r.leasing = nil
+}

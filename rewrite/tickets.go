@@ -1,0 +1,230 @@
+package rewrite
+
+// Tickets are what the configuration says of a counter whose numbers come from leased blocks:
+// a process adds a block to the base row, and then gives its numbers one by one, without
+// the database. So the base row is at or above every number that is leased, and whoever
+// draws from it, by whatever client, draws a number above those.
+type Tickets struct {
+	Column string
+	Block  int64 // the most that a process leases at once; 0: this process leases none
+}
+
+// TicketsOf returns those of a counter, nil where it has none.
+func (c *Counter) TicketsOf(column string) *Tickets {
+	for i := range c.Tickets {
+		if c.Tickets[i].Column == column {
+			return &c.Tickets[i]
+		}
+	}
+	return nil
+}
+
+// InBlocks is why a counter with tickets is never in a slot.
+const InBlocks = "tickets: numbers come from blocks, and the base row is at or above all that are leased"
+
+// drawsTickets is the reason of a statement whose numbers come from blocks.
+const drawsTickets = "numbers come from blocks that the process has leased"
+
+// block returns how many numbers may be leased at once for executions of the statement, 0
+// where they are not to come from a block: it does more than to draw the next number of one
+// row that its key alone says, and nothing of its result but the number depends on the row.
+func (g *grouper) block() int64 {
+	if len(g.counts) != 1 || len(g.group.Guards) > 0 || len(g.assigns) > 0 || len(g.group.Stars) > 0 {
+		return 0
+	}
+	n := &g.counts[0]
+	t := g.real.Counter.TicketsOf(n.column.Name)
+	if t == nil || n.column.Numeric != Integer || n.column.Nullable || g.noted(n.delta.literal) != "1" {
+		return 0
+	}
+	for _, a := range g.group.Args {
+		if a.Free {
+			return 0
+		}
+	}
+	for _, share := range g.group.Returns {
+		if share != 1 {
+			return 0
+		}
+	}
+	draws := len(g.group.Returns) > 0
+	if g.group.Upsert == nil {
+		draws = (draws || g.group.InsertID == 1) && (g.st.Where == nil || g.rows.only)
+	} else if g.group.InsertID > 0 {
+		return 0 // what the session is told depends on whether the row is there
+	}
+	if !draws {
+		return 0
+	}
+	return t.Block
+}
+
+// withTickets adds to a plan what its statement may do to rows of counters with tickets.
+func (pl *Planner) withTickets(plan *Plan, sql string) (*Plan, error) {
+	tables := pl.ticketed(sql)
+	if len(tables) == 0 || plan.Class == Multi || plan.Class == Refused || plan.Base.Several {
+		return plan, nil // each of several has been planned by itself
+	}
+	effect := TicketLock | TicketRecall
+	tokens, exec := scan(pl.Dialect.Lexis(), sql)
+	if spans := split(sql, tokens, exec); len(sql) <= maxPlanned && len(spans) == 1 {
+		own := &Planner{Dialect: pl.Dialect, Catalog: groupedCatalog{pl.Catalog, tables}, marks: pl.marks}
+		p := &planning{Planner: own, d: pl.Dialect, src: newSource(pl.Dialect.Lexis(), sql[:spans[0].End])}
+		effect = p.ticketEffect(plan)
+		if len(p.missing) > 0 {
+			return nil, &MissingError{p.missing}
+		}
+	} else if len(spans) == 0 {
+		return plan, nil
+	}
+	out := *plan
+	out.Effects |= effect
+	return &out, nil
+}
+
+// ticketed returns the tables with tickets whose names stand in a statement.
+func (pl *Planner) ticketed(sql string) (out []*Table) {
+	for _, tables := range [][]*Table{pl.grouped(), pl.Catalog.Counters()} {
+		for _, t := range tables {
+			if len(t.Counter.Tickets) > 0 && (containsFold(sql, Spelled(t.Name)) || EscapedNames(pl.Dialect.Lexis(), sql)) {
+				out = append(out, t)
+			}
+		}
+	}
+	return out
+}
+
+// ticketEffect returns what a statement that names tables with tickets may do to their rows.
+// What it cannot tell it takes for the worst.
+func (p *planning) ticketEffect(plan *Plan) Effect {
+	all := TicketLock | TicketRecall
+	if p.src.bad || p.src.exec {
+		return all
+	}
+	if p.sessionOnly() {
+		return 0
+	}
+	st, err := p.parse(p.src.sql)
+	if err != nil || st.Opaque != "" {
+		return all
+	}
+	if st.Kind == KindExplain && st.Explained != nil {
+		if !st.Runs {
+			return 0
+		}
+		st = st.Explained
+	}
+	switch st.Kind {
+	case KindSession:
+		return 0
+	case KindSelect, KindReads, KindExplain, KindCreateSelect:
+		switch {
+		case p.hasAny("INSERT", "DELETE", "MERGE", "REPLACE") || p.hasAny("UPDATE") && p.hasAny("SET"):
+			return all // in a WITH query, or it calls a function of that name
+		case p.hasAny("UPDATE", "SHARE", "LOCK"):
+			return TicketLock
+		}
+		return 0
+	case KindInsert, KindUpdate, KindDelete:
+		if p.lowers(st, plan) {
+			return all
+		}
+		return TicketLock
+	case KindDDL, KindDrop:
+		return TicketLock
+	}
+	return all
+}
+
+func (p *planning) hasAny(words ...string) bool {
+	for _, w := range words {
+		if p.src.hasWord(w) {
+			return true
+		}
+	}
+	return false
+}
+
+// lowers reports whether a statement may set a counter with tickets lower, or remove or rename
+// its row. Of one that is planned as a group the sums of its executions say so.
+func (p *planning) lowers(st *Statement, plan *Plan) bool {
+	for _, c := range st.With {
+		if c.Statement != nil {
+			return true
+		}
+	}
+	switch {
+	case st.Replace:
+		return true
+	case st.Kind == KindDelete:
+		return st.Target == nil || p.hasTickets(st.Target)
+	}
+	set := st.Set
+	if st.Kind == KindInsert {
+		if st.Conflict == nil {
+			return false
+		}
+		set = st.Conflict.Set
+	}
+	as := *st
+	as.Set = set
+	m := p.newDML(&as)
+	for _, a := range set {
+		name := a.Column[len(a.Column)-1].Name
+		for _, t := range p.Catalog.Counters() {
+			if t.IsKeyColumn(name) {
+				return true
+			}
+			for _, c := range t.Counter.Tickets {
+				if equalFold(c.Column, name) && !(plan.Group != nil && plan.Group.Table.Name == t.Name) && !m.raises(t, c.Column, a.Value) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// raises reports whether a value adds a literal to the counter of the statement's own table.
+func (m *dml) raises(t *Table, column string, value *Expr) bool {
+	if m.table != t || value == nil {
+		return false
+	}
+	m.sc.strict = m.st.Kind == KindInsert && m.d.Traits().StrictConflict
+	defer func() { m.sc.strict = false }()
+	ops, ok := m.additive(m.sc, value, t, column)
+	if !ok {
+		return false
+	}
+	for _, op := range ops {
+		d, simple := m.simpleDelta([]operand{op})
+		if !simple || d.literal == "" || d.literal[0] == '-' {
+			return false
+		}
+	}
+	return true
+}
+
+// hasTickets reports whether a source is a table with tickets.
+func (p *planning) hasTickets(s *Source) bool {
+	return len(s.Name) == 0 || p.lookupCounter(s.Name) != nil
+}
+
+// IsKeyColumn reports whether a column, in any letter case, is part of the configured key or
+// of any unique key of the table.
+func (t *Table) IsKeyColumn(name string) bool {
+	same := func(columns []string) bool {
+		for _, c := range columns {
+			if equalFold(c, name) {
+				return true
+			}
+		}
+		return false
+	}
+	for _, u := range t.Uniques {
+		if same(u.Columns) {
+			return true
+		}
+	}
+	return same(t.Counter.Key)
+}
