@@ -105,3 +105,28 @@ func ExampleNewExplainer() {
 	// drain
 	// pass-through
 }
+
+// Whoever increments asks whether that has brought the counter, which is 2, to 5.
+func ExampleMilestone() {
+	dsn, remove := blog()
+	defer remove()
+	connector := must(slotsql.OpenConnector("sqlite3-slotsql", dsn, slotsql.WithConfig(config())))
+	db := sql.OpenDB(connector)
+	defer db.Close()
+	ctx := context.Background()
+
+	fifth := slotsql.NewMilestone("the fifth view of post 7", 5, "SELECT views FROM posts WHERE id = ?", 7)
+	if err := fifth.Create(ctx, db); err != nil { // by each process that starts
+		panic(err)
+	}
+	for range 5 {
+		must(db.Exec("UPDATE posts SET views = views + 1 WHERE id = 7"))
+		fmt.Println(must(fifth.Reached(ctx, db)))
+	}
+	// Output:
+	// false
+	// false
+	// true
+	// false
+	// false
+}
