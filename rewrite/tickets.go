@@ -65,17 +65,18 @@ func (pl *Planner) withTickets(plan *Plan, sql string) (*Plan, error) {
 	if len(tables) == 0 || plan.Class == Multi || plan.Class == Refused || plan.Base.Several {
 		return plan, nil // each of several has been planned by itself
 	}
-	effect := TicketLock | TicketRecall
 	tokens, exec := scan(pl.Dialect.Lexis(), sql)
-	if spans := split(sql, tokens, exec); len(sql) <= maxPlanned && len(spans) == 1 {
-		own := &Planner{Dialect: pl.Dialect, Catalog: groupedCatalog{pl.Catalog, tables}, marks: pl.marks}
-		p := &planning{Planner: own, d: pl.Dialect, src: newSource(pl.Dialect.Lexis(), sql[:spans[0].End])}
-		effect = p.ticketEffect(plan)
-		if len(p.missing) > 0 {
-			return nil, &MissingError{p.missing}
-		}
-	} else if len(spans) == 0 {
+	spans := split(sql, tokens, exec)
+	if len(spans) == 0 {
 		return plan, nil
+	}
+	own := &Planner{Dialect: pl.Dialect, Catalog: groupedCatalog{pl.Catalog, tables}, marks: pl.marks}
+	p := &planning{Planner: own, d: pl.Dialect, src: newSource(pl.Dialect.Lexis(), sql[:spans[0].End])}
+	var effect Effect
+	if len(sql) > maxPlanned || len(spans) > 1 {
+		effect = p.unreadEffect()
+	} else if effect = p.ticketEffect(plan); len(p.missing) > 0 {
+		return nil, &MissingError{p.missing}
 	}
 	out := *plan
 	out.Effects |= effect
@@ -97,16 +98,13 @@ func (pl *Planner) ticketed(sql string) (out []*Table) {
 // ticketEffect returns what a statement that names tables with tickets may do to their rows.
 // What it cannot tell it takes for the worst.
 func (p *planning) ticketEffect(plan *Plan) Effect {
-	all := TicketLock | TicketRecall
-	if p.src.bad || p.src.exec {
-		return all
-	}
+	const all = TicketLock | TicketRecall
 	if p.sessionOnly() {
 		return 0
 	}
 	st, err := p.parse(p.src.sql)
-	if err != nil || st.Opaque != "" {
-		return all
+	if err != nil || st.Opaque != "" || p.src.bad || p.src.exec {
+		return p.unreadEffect()
 	}
 	if st.Kind == KindExplain && st.Explained != nil {
 		if !st.Runs {
@@ -130,10 +128,22 @@ func (p *planning) ticketEffect(plan *Plan) Effect {
 			return all
 		}
 		return TicketLock
-	case KindDDL, KindDrop:
-		return TicketLock
+	case KindTruncate:
+		return all
 	}
-	return all
+	return p.unreadEffect()
+}
+
+// unreadEffect is ticketEffect of a statement of which no more is known than how it begins. One
+// that is no statement about rows, such as VACUUM, or a call of a routine, may not be able to run
+// in a transaction of slotsql's, and runs as it is.
+func (p *planning) unreadEffect() Effect {
+	for _, w := range []string{"UPDATE", "DELETE", "INSERT", "REPLACE", "MERGE", "WITH", "LOAD", "TRUNCATE"} {
+		if p.src.is(0, w) {
+			return TicketLock | TicketRecall
+		}
+	}
+	return TicketLock
 }
 
 func (p *planning) hasAny(words ...string) bool {

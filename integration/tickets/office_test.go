@@ -45,16 +45,23 @@ type drawn struct {
 	how string
 }
 
+// open opens an office; of a block that ends in "beside slots" the table also has a counter in
+// slots.
 func open(t *testing.T, dialect, column, block string, processes int, schema ...string) *office {
 	t.Helper()
 	params := map[string]string{"sqlite": "_pragma=busy_timeout(20000)", "mysql": "", "postgres": ""}[dialect]
+	block, beside := strings.CutSuffix(block, " beside slots")
+	config := "version: 1\ntables: {queues: {counters: {next: {tickets: {block: " + block + "}}}, slots: 0}}\n"
+	if beside {
+		config = "version: 1\nauto_migrate: true\ntables: {queues: {counters: {next: {tickets: {block: " + block + "}}, views: {}}, slots: 8, placement: connection}}\n"
+	}
 	p := twin.New(t, twin.Options{Dialect: dialect, Params: params,
 		Schema: append([]string{
-			"CREATE TABLE queues (id INT PRIMARY KEY, next " + column + ", name VARCHAR(9))",
-			"INSERT INTO queues VALUES (1, 0, 'a')",
+			"CREATE TABLE queues (id INT PRIMARY KEY, next " + column + ", name VARCHAR(9), views INT NOT NULL DEFAULT 0)",
+			"INSERT INTO queues (id, next, name) VALUES (1, 0, 'a')",
 			"CREATE TABLE orders (queue INT NOT NULL, number NUMERIC(20) NOT NULL)",
 		}, schema...),
-		Config: "version: 1\ntables: {queues: {counters: {next: {tickets: {block: " + block + "}}}, slots: 0}}\n",
+		Config: config,
 	})
 	o := &office{t: t, dialect: dialect, p: p}
 	for range processes {

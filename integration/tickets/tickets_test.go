@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -130,13 +131,19 @@ func (o *office) work(db *sql.DB, how int) error {
 func TestSetLower(t *testing.T) {
 	each(t, func(t *testing.T, dialect string) {
 		for name, reset := range map[string][]string{
-			"set":     {"UPDATE queues SET next = 5 WHERE id = 1"},
-			"less":    {"UPDATE queues SET next = next - 40 WHERE id = 1"},
-			"replace": {"DELETE FROM queues WHERE id = 1", "INSERT INTO queues (id, next) VALUES (1, 5)"},
+			"set":                   {"UPDATE queues SET next = 5 WHERE id = 1"},
+			"less":                  {"UPDATE queues SET next = next - 40 WHERE id = 1"},
+			"drained, beside slots": {"UPDATE queues SET next = 5, views = 0 WHERE id = 1"},
+			"deleted, beside slots": {"DELETE FROM queues WHERE id = 1", "INSERT INTO queues (id, next) VALUES (1, 5)"},
+			"replace":               {"DELETE FROM queues WHERE id = 1", "INSERT INTO queues (id, next) VALUES (1, 5)"},
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				o := open(t, dialect, "BIGINT NOT NULL", "50", 3)
+				block := "50"
+				if strings.Contains(name, "beside") {
+					block += " beside slots"
+				}
+				o := open(t, dialect, "BIGINT NOT NULL", block, 3)
 				var stop atomic.Bool
 				var wg sync.WaitGroup
 				for _, db := range o.processes {
@@ -151,6 +158,14 @@ func TestSetLower(t *testing.T) {
 							}
 						})
 					}
+				}
+				if strings.Contains(name, "beside") {
+					wg.Go(func() {
+						for i := 0; !stop.Load(); i++ {
+							o.exec(o.processes[i%3], "UPDATE queues SET views = views + 1 WHERE id = 1")
+							time.Sleep(5 * time.Millisecond)
+						}
+					})
 				}
 				for i := range 4 {
 					time.Sleep(150 * time.Millisecond)

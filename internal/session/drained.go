@@ -93,9 +93,7 @@ func (r *Run) drainAndExec(ctx context.Context) (res driver.Result, err error) {
 			return err
 		}
 		if r.recalls() {
-			if err := r.recall(ctx); err != nil {
-				return err
-			}
+			r.recall()
 		}
 		return r.steps(ctx, r.Plan.Drain.After)
 	})
@@ -161,7 +159,7 @@ func (r *Run) queryLocked(ctx context.Context) (driver.Rows, error) {
 	r.noteDrained()
 	finish := func(err error) error {
 		if err == nil && r.recalls() {
-			err = r.recall(ctx)
+			r.recall()
 		}
 		if err == nil {
 			err = r.steps(ctx, r.Plan.Drain.After)

@@ -51,17 +51,9 @@ func (r *Run) recalls() bool {
 }
 
 // recall waits until blocks are over that were leased before the statement has locked its
-// rows.
-func (r *Run) recall(ctx context.Context) error {
-	timer := time.NewTimer(r.conn.Shared.asides.tickets.holding.Recall)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
+// rows. It does so even if the caller gives up: in a transaction the statement has been
+// applied, and may yet be committed.
+func (r *Run) recall() { time.Sleep(r.conn.Shared.asides.tickets.holding.Recall) }
 
 // recalled reports whether the statement is one that waits, of a class that has no
 // transaction of its own for that.
@@ -85,7 +77,7 @@ func (r *Run) execRecalled(ctx context.Context) (driver.Result, error) {
 	return r.execWhole(ctx, func(ctx context.Context) (res driver.Result, err error) {
 		err = r.conn.InOwnTx(ctx, func() (err error) {
 			if res, err = run(ctx); err == nil {
-				err = r.recall(ctx)
+				r.recall()
 			}
 			return err
 		})
@@ -109,7 +101,7 @@ func (r *Run) queryRecalled(ctx context.Context) (driver.Rows, error) {
 			return err
 		}
 		if out, err = readBuffered(rows); err == nil {
-			err = r.recall(ctx)
+			r.recall()
 		}
 		return err
 	})
