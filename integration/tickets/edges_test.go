@@ -9,8 +9,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/slotsql/slotsql"
 )
 
 // One caller after another, each long after the one before, has numbers without gaps: nothing
@@ -379,116 +377,6 @@ func TestSetLowerByPlain(t *testing.T) {
 		time.Sleep(450 * time.Millisecond)
 		if n, err := o.draw(t.Context(), o.processes[0], 1); err != nil || n != 6 {
 			t.Errorf("drew %d, %v", n, err)
-		}
-	})
-}
-
-// Statements of all kinds that set the counter lower wait: with rows to return, prepared, several in one
-// call, without the plan that slotsql would have (slotsql: off). One that does not set it lower does not.
-func TestRecalls(t *testing.T) {
-	each(t, func(t *testing.T, dialect string) {
-		least := 450 * time.Millisecond
-		if dialect == "sqlite" {
-			least = 45 * time.Millisecond
-		}
-		o := open(t, dialect, "BIGINT NOT NULL", "100", 1)
-		o.exec(o.p.Under, "UPDATE queues SET next = 1000")
-		db := o.processes[0]
-		run := func(query string, args ...any) time.Duration {
-			start := time.Now()
-			var err error
-			if dialect != "mysql" && strings.Contains(query, "RETURNING") {
-				var n int64
-				err = db.QueryRowContext(t.Context(), query, args...).Scan(&n)
-			} else {
-				_, err = db.ExecContext(t.Context(), query, args...)
-			}
-			if err != nil {
-				t.Errorf("%s: %v", query, err)
-			}
-			return time.Since(start)
-		}
-		lowers := []string{
-			"UPDATE queues SET next = 900 WHERE id = 1",
-			"UPDATE queues SET next = next - 1 WHERE id = 1",
-			"UPDATE queues SET next = next - 1",
-			"/* slotsql: off */ UPDATE queues SET next = 800 WHERE id = 1",
-			"DELETE FROM queues WHERE id = 7",
-		}
-		if dialect != "mysql" {
-			lowers = append(lowers, "UPDATE queues SET next = 700 WHERE id = 1 RETURNING next")
-		}
-		if dialect != "sqlite" {
-			lowers = append(lowers, "TRUNCATE TABLE queues", "INSERT INTO queues (id, next) VALUES (1, 50)")
-		}
-		for _, query := range lowers {
-			if took := run(query); (took < least) != strings.HasPrefix(query, "INSERT") {
-				t.Errorf("%s took %v", query, took)
-			}
-		}
-		for query, lowers := range map[string]bool{
-			"UPDATE queues SET next = next + ? WHERE id = 1": false, "UPDATE queues SET next = next - ? WHERE id = 1": true,
-		} {
-			if took := run(o.sql(query), 3); (took >= least) != lowers {
-				t.Errorf("%s took %v", query, took)
-			}
-		}
-		st, err := db.PrepareContext(t.Context(), o.sql("UPDATE queues SET next = ? WHERE id = 1"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer st.Close()
-		start := time.Now()
-		if _, err := st.ExecContext(t.Context(), 40); err != nil || time.Since(start) < least {
-			t.Errorf("prepared: %v after %v", err, time.Since(start))
-		}
-		if base := o.base(); base != 40 {
-			t.Errorf("the base row has %d", base)
-		}
-		for _, query := range []string{
-			"UPDATE queues SET next = next + 5", "UPDATE queues SET name = 'z' WHERE id = 1", "INSERT INTO queues (id, next) VALUES (9, 1)",
-			"SELECT next FROM queues",
-		} {
-			if took := run(query); took >= 400*time.Millisecond {
-				t.Errorf("%s took %v", query, took)
-			}
-		}
-	})
-}
-
-// Check, Migrate, Drain and Verify have nothing to do with a table of tickets.
-func TestUpkeep(t *testing.T) {
-	each(t, func(t *testing.T, dialect string) {
-		o := open(t, dialect, "BIGINT NOT NULL", "100", 1)
-		for range 20 {
-			if _, err := o.draw(t.Context(), o.processes[0], 1); err != nil {
-				t.Fatal(err)
-			}
-		}
-		before := o.base()
-		config, err := slotsql.Load(o.p.ConfigPath)
-		if err != nil {
-			t.Fatal(err)
-		}
-		driver := map[string]string{"mysql": "mysql-slotsql", "postgres": "postgres-slotsql", "sqlite": "sqlite3-slotsql"}[dialect]
-		c, err := slotsql.OpenConnector(driver, o.p.WrappedDSN, slotsql.WithConfig(config))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if tables, err := slotsql.Check(t.Context(), c); err != nil || len(tables) > 0 && tables[0].Missing {
-			t.Errorf("check: %+v, %v", tables, err)
-		}
-		if made, err := slotsql.Migrate(t.Context(), c); err != nil || len(made) > 0 {
-			t.Errorf("migrate: %v, %v", made, err)
-		}
-		if _, err := slotsql.Drain(t.Context(), c, slotsql.DrainOptions{}); err != nil {
-			t.Errorf("drain: %v", err)
-		}
-		if _, err := slotsql.Verify(t.Context(), c, slotsql.VerifyOptions{}); err != nil {
-			t.Errorf("verify: %v", err)
-		}
-		if after := o.base(); after != before {
-			t.Errorf("the base row had %d, and has %d", before, after)
 		}
 	})
 }
