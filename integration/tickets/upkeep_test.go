@@ -2,6 +2,7 @@ package tickets
 
 import (
 	"testing"
+	"time"
 
 	"github.com/slotsql/slotsql"
 )
@@ -15,6 +16,10 @@ func TestUpkeep(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		if err := o.processes[0].Close(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(300 * time.Millisecond) // a lease ahead may be under way
 		before := o.base()
 		config, err := slotsql.Load(o.p.ConfigPath)
 		if err != nil {
