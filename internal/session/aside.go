@@ -46,6 +46,22 @@ func (p *sidePool) take(ctx context.Context, open func(context.Context) (*Conn, 
 	case <-ctx.Done():
 		return nil, false, ctx.Err()
 	}
+	return p.fill(ctx, open)
+}
+
+// takeNow is take, and fails where all connections are in use.
+func (p *sidePool) takeNow(ctx context.Context, open func(context.Context) (*Conn, error)) (*Conn, error) {
+	select {
+	case p.places <- struct{}{}:
+	default:
+		return nil, errNoSide
+	}
+	c, _, err := p.fill(ctx, open)
+	return c, err
+}
+
+// fill returns a connection for a place that has been taken.
+func (p *sidePool) fill(ctx context.Context, open func(context.Context) (*Conn, error)) (c *Conn, fresh bool, err error) {
 	c, may := p.find(time.Now())
 	if c != nil {
 		return c, false, nil
@@ -93,7 +109,7 @@ func (p *sidePool) keep(c *Conn) {
 	}
 	p.mu.Unlock()
 	if ended {
-		_ = c.Parent.Close()
+		c.closeSide()
 	}
 	<-p.places
 }
@@ -101,7 +117,7 @@ func (p *sidePool) keep(c *Conn) {
 // drop gives back a connection that something has gone wrong on, and closes it: the server
 // then rolls its transaction back.
 func (p *sidePool) drop(c *Conn) {
-	_ = c.Parent.Close()
+	c.closeSide()
 	<-p.places
 }
 
@@ -111,9 +127,15 @@ func (p *sidePool) close() {
 	defer p.mu.Unlock()
 	p.state = sideClosed
 	for _, c := range p.idle {
-		_ = c.Parent.Close()
+		c.closeSide()
 	}
 	p.idle = nil
+}
+
+// closeSide closes a side connection and the statements that it has kept prepared.
+func (c *Conn) closeSide() {
+	c.Kept.Close()
+	_ = c.Parent.Close()
 }
 
 // openSide makes a side connection, and prepares its session with statements.

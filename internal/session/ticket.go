@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/internal/slots"
 )
@@ -206,13 +207,23 @@ func (r *Run) leasedAside(ctx context.Context, l *slots.Lease, rows bool) *block
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leasePatience)
 	defer cancel()
 	s := r.conn.Shared
-	c, err := s.asides.tickets.side.take(ctx, s)
+	d, ok := s.Dialect.(dialect.TicketLeaser)
+	if !ok || !s.OpensAside {
+		l.Failed(true)
+		return nil
+	}
+	side := s.asides.tickets.side
+	c, err := side.takeNow(ctx, func(ctx context.Context) (*Conn, error) { return s.openSide(ctx, d.Leasing()) })
 	if err != nil {
 		l.Failed(true)
 		return nil
 	}
 	b, err := r.leased(ctx, c, l, rows)
-	s.asides.tickets.side.give(c, err == nil || c.Engine.NotApplied(err) || c.Engine.LockTimeout(err))
+	if err == nil || c.Engine.NotApplied(err) || c.Engine.LockTimeout(err) {
+		side.keep(c)
+	} else {
+		side.drop(c)
+	}
 	return b
 }
 
