@@ -177,7 +177,7 @@ func (g *candidateQueries) query() (string, []any) {
 		return " ORDER BY p." + counter + g.pick("", " ASC", " DESC") + g.pick("", ", p.likes", ", p.views DESC") + ", p.id" + g.pick("", " DESC")
 	}
 	var q string
-	switch g.r.IntN(9) {
+	switch g.r.IntN(14) {
 	case 0, 1:
 		q = "SELECT " + items + " FROM posts p" + where(0) + order() + limit()
 	case 2:
@@ -192,6 +192,20 @@ func (g *candidateQueries) query() (string, []any) {
 		q = "SELECT a.id FROM authors a WHERE " + g.pick("", "NOT ") + "EXISTS (SELECT 1 FROM posts p" + where(1) + " AND p.author = a.id) ORDER BY a.id"
 	case 7:
 		q = "SELECT a.id FROM authors a WHERE a.id " + g.pick("", "NOT ") + "IN (SELECT p.author FROM posts p" + where(1) + ") ORDER BY a.id"
+	case 8:
+		q = "SELECT a.id, " + items + " FROM posts p " + g.pick("JOIN", "LEFT JOIN") + " authors a ON a.id % 5 = p.author % 7" +
+			g.pick("", " AND a.id > 12") + where(0) + order() + ", a.id" + limit()
+	case 9:
+		q = "SELECT COUNT(*), SUM(d.author), MAX(d." + counter + ") FROM (SELECT p.id, p.likes, p.author, p.views AS views FROM posts p" + where(0) +
+			") d WHERE " + strings.ReplaceAll(g.compared(counter), "p.", "d.")
+	case 10:
+		q = "WITH h AS (SELECT p.* FROM posts p" + where(0) + ") SELECT a.id, h.id FROM authors a " + g.pick("JOIN", "LEFT JOIN") +
+			" h ON h.author = a.id WHERE " + strings.ReplaceAll(g.compared(counter), "p.", "h.") + " ORDER BY a.id, h.id"
+	case 11, 12:
+		by := order()
+		first, _, _ := strings.Cut(by, ",")
+		q = "SELECT p.id, p.views, p.likes, " + g.pick("ROW_NUMBER() OVER ("+by[1:]+")", "RANK() OVER ("+first[1:]+")",
+			"DENSE_RANK() OVER (PARTITION BY p.author"+first+")", "COUNT(*) OVER ("+first[1:]+")") + " AS n FROM posts p" + where(0) + by + limit()
 	default:
 		q = "SELECT " + items + " FROM posts p" + where(1) + " ORDER BY p.id"
 	}

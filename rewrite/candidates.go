@@ -89,7 +89,10 @@ type candidates struct {
 	near    []string // conditions that have windows, by base values
 	rest    []string // conditions that W is taken by
 	windows []window
-	tail    int // where WHERE would stand, if there is none
+	tail    int    // where WHERE would stand, if there is none
+	join    string // the FROM clause of a block of several sources whose first rows are wanted
+
+	around *asked // the condition around the block whose windows are looked for
 
 	keys    []string // the key columns, qualified
 	keyless bool     // a key may be NULL: of rows that have no slots
@@ -117,6 +120,7 @@ func (r *reader) narrow(sc *scope, q *Select) {
 			continue
 		}
 		c.conditions()
+		c.asks()
 		c.firsts()
 		if len(c.windows) == 0 || !c.worth() {
 			continue
@@ -156,16 +160,24 @@ func (c *candidates) worth() bool {
 	switch {
 	case c.lone || !c.listed():
 		return true
-	case c.sc.outer: // a row that is missing has no key
+	case c.b.optional: // a row that is missing has no key
+		return false
+	}
+	return !c.fixedElsewhere()
+}
+
+// fixedElsewhere reports whether a constant fixes rows of another source.
+func (c *candidates) fixedElsewhere() bool {
+	if c.q.Where == nil {
 		return false
 	}
 	for _, e := range conjuncts(c.q.Where, nil) {
 		e = unwrapped(e)
 		if (e.Kind == Binary && e.Op == "=" || e.Kind == In && !e.Negated) && !c.own(e) && c.fixes(e) {
-			return false
+			return true
 		}
 	}
-	return true
+	return false
 }
 
 // fixes reports whether an equality is none between two sources of the block.

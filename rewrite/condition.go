@@ -116,14 +116,21 @@ func (c *candidates) meeting(w *window) string {
 		conds = append(conds[:len(conds):len(conds)], w.edge)
 	}
 	total := c.d.Total(c.b.table, c.qualifier(c.b), w.column.Name, true)
-	return c.from(c.keyList()+", "+total+" AS slotsql_v", conds) + " ORDER BY " + c.base(w.column) + w.direction() +
+	return c.fromBlock(c.keyList()+", "+total+" AS slotsql_v", conds) + " ORDER BY " + c.base(w.column) + w.direction() +
 		" LIMIT " + c.tp.mark(w.first.rows)
 }
 
 // cold writes the first rows without slots, in the block's order, if there may be
 // any outside of W.
 func (c *candidates) cold(w *window, last, bound string) string {
-	conds := []string{bound + " " + turned[w.op] + " " + last}
+	rows := c.tp.mark(w.first.rows)
+	some := bound + " " + turned[w.op] + " " + last
+	var conds []string
+	if c.d.Traits().LimitIf {
+		rows = "CASE WHEN " + some + " THEN " + rows + " ELSE 0 END"
+	} else {
+		conds = []string{some}
+	}
 	if q := c.q.Where; q != nil {
 		conds = append(conds, "("+c.tp.mark(c.src.cut(q.Span))+")")
 	}
@@ -133,7 +140,7 @@ func (c *candidates) cold(w *window, last, bound string) string {
 	// A scalar subquery is evaluated row by row in the index's order, and
 	// stops with the limit; an anti-join would read the whole table.
 	conds = append(conds, "(SELECT 1 FROM "+c.slots(c.b.table.Counter.Counters)+" WHERE "+c.sameKey()+" LIMIT 1) IS NULL")
-	first := c.from(c.keyList(), conds) + " ORDER BY " + w.first.order + " LIMIT " + c.tp.mark(w.first.rows)
+	first := c.fromBlock(c.keyList(), conds) + " ORDER BY " + w.first.order + " LIMIT " + rows
 	return "SELECT " + c.keyNames() + " FROM (" + first + ") AS slotsql_n"
 }
 
@@ -171,7 +178,19 @@ func (c *candidates) notNumbers() []string {
 
 // from writes a query of the source's table alone.
 func (c *candidates) from(list string, conds []string) string {
-	out := "SELECT " + list + " FROM " + c.baseRef(c.b.table, c.b)
+	return queryOf(list, c.baseRef(c.b.table, c.b), conds)
+}
+
+// fromBlock writes a query of all that the block reads.
+func (c *candidates) fromBlock(list string, conds []string) string {
+	if c.join == "" {
+		return c.from(list, conds)
+	}
+	return queryOf(list, c.join, conds)
+}
+
+func queryOf(list, from string, conds []string) string {
+	out := "SELECT " + list + " FROM " + from
 	if len(conds) > 0 {
 		out += " WHERE " + strings.Join(conds, " AND ")
 	}

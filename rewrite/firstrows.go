@@ -10,29 +10,33 @@ import (
 // firsts adds the windows of ORDER BY counter LIMIT n, and of MIN and MAX.
 func (c *candidates) firsts() {
 	q := c.q
-	if !c.lone || q.Distinct || len(q.DistinctOn) > 0 || len(q.GroupBy) > 0 || q.Having != nil || len(q.Windows) > 0 || len(q.Items) == 0 ||
-		c.windowed() || q.Table || !c.judged() || !c.steadyItems() {
+	if q.Distinct || len(q.DistinctOn) > 0 || len(q.GroupBy) > 0 || q.Having != nil || len(q.Windows) > 0 || len(q.Items) == 0 ||
+		q.Table || c.windowed() && !c.ranked() || !c.judged() || !c.steadyItems() {
 		return
 	}
-	var ok bool
-	if c.tail, ok = c.behindFrom(); !ok {
+	if c.lone {
+		var ok bool
+		if c.tail, ok = c.behindFrom(); !ok {
+			return
+		}
+	} else if len(q.OrderBy) == 0 || len(q.Limit) == 0 || !c.joined() {
 		return
 	}
 	if !c.aggregated() {
 		c.ordered()
-	} else if len(q.OrderBy) == 0 && len(q.Limit) == 0 {
+	} else if c.lone && len(q.OrderBy) == 0 && len(q.Limit) == 0 {
 		c.extremes()
 	}
 }
 
-// judged reports whether WHERE may be written again in queries of the source
-// alone, by totals as by base values.
+// judged reports whether WHERE may be written again in queries of the block's sources,
+// by totals as by base values.
 func (c *candidates) judged() bool {
 	if c.q.Where == nil {
 		return true
 	}
 	for _, e := range conjuncts(c.q.Where, nil) {
-		if c.unsteady(c.sc, e) != "" || !c.own(e) || c.edited(e.Span) && hasQuery(e) {
+		if c.unsteady(c.sc, e) != "" || c.lone && !c.own(e) || !c.lone && !c.inside(e) || c.edited(e.Span) && hasQuery(e) {
 			return false
 		}
 	}
@@ -52,7 +56,15 @@ func hasQuery(e *Expr) bool {
 // function returns may be no row, or several.
 func (c *candidates) steadyItems() bool {
 	for _, it := range c.q.Items {
-		if it.Expr != nil && it.Expr.Kind != Star && c.unsteady(c.sc, it.Expr) != "" {
+		switch e := it.Expr; {
+		case e == nil || e.Kind == Star:
+		case c.ranking(e):
+			for _, a := range e.Args {
+				if c.unsteady(c.sc, a) != "" {
+					return false
+				}
+			}
+		case c.unsteady(c.sc, e) != "":
 			return false
 		}
 	}
@@ -62,7 +74,7 @@ func (c *candidates) steadyItems() bool {
 func (c *candidates) aggregated() bool {
 	found := false
 	look := func(x *Expr) bool {
-		found = found || x.Aggregate
+		found = found || x.Aggregate && !c.ranking(x)
 		return !found
 	}
 	for _, it := range c.q.Items {
@@ -130,7 +142,7 @@ func (c *candidates) ordered() {
 		sql := c.tp.mark(c.src.cut(x.Span))
 		t, err := c.resolve(c.sc, x.Name)
 		switch {
-		case err != nil || !c.ownColumn(x.Name):
+		case err != nil || c.lone && !c.ownColumn(x.Name) || !c.inBlock(x.Name):
 			return
 		case t != nil && t.column != nil:
 			sql = c.base(t.column)

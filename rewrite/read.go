@@ -19,7 +19,8 @@ type reader struct {
 	// aggregates counts those whose argument is a query that is being read.
 	aggregates int
 
-	narrowed int // sources whose candidates are named
+	narrowed int                 // sources whose candidates are named
+	asked    map[*Select][]asked // conditions around queries in FROM
 
 	reason string // why a derived table stands for a counter table
 }
@@ -140,6 +141,7 @@ func (r *reader) query(parent *scope, q *Select) error {
 		return nil
 	}
 	sc := r.withScope(parent, q.With)
+	r.ask(sc, q)
 	if err := r.ctes(sc, q.With); err != nil {
 		return err
 	}

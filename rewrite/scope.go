@@ -25,7 +25,9 @@ type binding struct {
 	derived bool   // table is a counter table whose source is written as a query of totals
 	opaque  bool   // columns cannot be known (functions)
 	nested  bool   // it stands in a join in parentheses
-	scope   *scope // the scope that the source itself stands in
+	// optional: an outer join may make its row NULL.
+	optional bool
+	scope    *scope // the scope that the source itself stands in
 
 	query   *Select // of a derived table or CTE
 	columns []Ident // column aliases
@@ -117,15 +119,30 @@ func (p *planning) cteScope(sc *scope, c *CTE) *scope {
 	return sc
 }
 
+// optional marks sources whose row an outer join may make NULL.
+func (p *planning) optional(list []*binding) {
+	p.work += len(list)
+	for _, b := range list {
+		b.optional = true
+	}
+}
+
 func (p *planning) bind(sc *scope, s *Source) {
 	if s == nil {
 		return
 	}
 	if s.Left != nil || s.Right != nil {
+		first := len(sc.bindings)
 		p.bind(sc, s.Left)
 		n := len(sc.bindings)
 		p.bind(sc, s.Right)
 		sc.nest(s.Right, n)
+		if s.RightOuter {
+			p.optional(sc.bindings[first:n])
+		}
+		if s.LeftOuter {
+			p.optional(sc.bindings[n:])
+		}
 		sc.natural = sc.natural || s.Natural
 		sc.outer = sc.outer || s.LeftOuter || s.RightOuter
 		sc.using = append(sc.using, s.Using...)

@@ -127,6 +127,9 @@ type ReadRules struct {
 	// SharedWith: WITH name AS MATERIALIZED (...), computed once however often
 	// it is named.
 	SharedWith bool
+	// LimitIf: LIMIT takes an expression, while a condition that is the same for all rows
+	// but holds a query is looked at for each row (SQLite).
+	LimitIf bool
 	// ShapeQuery: an expression over a counter reports another type than the
 	// column, so that the original is asked for its column types.
 	ShapeQuery bool

@@ -83,6 +83,13 @@ func (c *candidates) bounded(e *Expr) bool {
 			}
 		}
 		return true
+	}
+	return c.compared(e)
+}
+
+// compared collects the windows of a condition that compares a counter with constants.
+func (c *candidates) compared(e *Expr) bool {
+	switch {
 	case e.Kind == Binary && len(e.Args) == 2:
 		return c.comparison(e.Args[0], e.Op, e.Args[1]) || c.comparison(e.Args[1], exchanged(e.Op), e.Args[0]) || c.rows(e)
 	case e.Kind == In && !e.Negated && len(e.Args) > 1:
@@ -178,6 +185,14 @@ func (c *candidates) base(col *Column) string { return c.qualifier(c.b) + "." + 
 func (c *candidates) counter(e *Expr) *Column {
 	if e = unwrapped(e); e.Kind != ColumnRef {
 		return nil
+	}
+	if c.around != nil {
+		if e = c.item(e.Name); e == nil {
+			return nil
+		}
+		if e = unwrapped(e); e.Kind != ColumnRef {
+			return nil
+		}
 	}
 	t, err := c.resolve(c.sc, e.Name)
 	if err != nil || t == nil || t.binding != c.b || t.column == nil || !c.b.table.IsCounter(t.column.Name) {

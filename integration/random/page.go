@@ -35,6 +35,17 @@ func (g *generator) page() (string, []column) {
 		items = k + ", " + c + " AS v"
 	}
 	desc := g.pick("", " DESC", " DESC")
+	if items != "*" && g.one(4) {
+		columns = append(columns, column{name: "place", kind: number})
+		items += ", " + g.pick("RANK() OVER (ORDER BY "+c+desc+")", "ROW_NUMBER() OVER (ORDER BY "+c+desc+", "+k+")",
+			"DENSE_RANK() OVER (PARTITION BY "+k+" ORDER BY "+c+desc+")", "COUNT(*) OVER (ORDER BY "+c+desc+")") + " AS place"
+	}
+	if o := either(g, g.tables); qualifier != "" && items != "*" && len(o.key) == 1 && g.one(3) {
+		if key := o.column(o.key[0]); key.kind == columns[0].kind {
+			name := g.alias()
+			head += g.pick(" JOIN ", " LEFT JOIN ") + g.tableName(o) + " AS " + name + " ON " + name + "." + g.quote(key.name) + " = " + k
+		}
+	}
 	where := g.pageWhere(c, k, desc, smallNumbers)
 	if g.one(4) {
 		where = append(where, g.condition(f))
@@ -142,8 +153,8 @@ func (g *generator) bounded() string {
 	}
 	c, k := g.quote(either(g, t.counters()).name), g.quote(t.key[0])
 	from, where := " FROM "+g.tableName(t), ""
-	form, bounds := g.IntN(6), smallNumbers
-	if form > 3 && g.my() {
+	form, bounds := g.IntN(7), smallNumbers
+	if form > 3 && form < 6 && g.my() {
 		// MariaDB 10.11 looks for MIN(c) WHERE c > -1 behind the least value of an
 		// unsigned column, and misses the rows that have it.
 		bounds = smallNumbers[:len(smallNumbers)-1]
@@ -164,6 +175,10 @@ func (g *generator) bounded() string {
 		return "WITH h AS (SELECT " + k + from + where + ") SELECT COUNT(*) FROM h"
 	case 3:
 		return "SELECT COUNT(*) FROM (SELECT DISTINCT " + c + from + where + ") AS d"
+	case 6:
+		inside := g.pick(k+", "+c, k+", "+c, "*", c+", "+k+", "+c+" + 1 AS more")
+		query := g.pick("SELECT * FROM (SELECT "+inside+from+") AS d", "WITH d AS (SELECT "+inside+from+") SELECT * FROM d")
+		return query + where
 	}
 	return "SELECT " + g.pick("MAX("+c+"), MIN("+c+")", "MIN("+c+") AS v", "MAX("+c+") + 1", "COALESCE(MAX("+c+"), 0)") + from + where
 }

@@ -1,0 +1,87 @@
+package rewrite
+
+import "strings"
+
+// This file finds the first rows by a counter of a block that joins its table to others.
+//
+// The first rows are then rows of the join, and everything that is said of them in
+// candidates.go holds if the queries that look for them are queries of the same join:
+// l is the least total of any n of its rows, and the first n rows without slots are n
+// of its rows. W is of the counter's table alone.
+
+// joined reports whether the block's FROM clause may be written again in queries of its own:
+// tables whose rows nothing but the clause itself decides. It notes the clause.
+func (c *candidates) joined() bool {
+	if c.b.optional || c.sc.natural || len(c.sc.using) > 0 || !c.sc.outermost() || c.fixedElsewhere() {
+		return false
+	}
+	for _, b := range c.sc.bindings {
+		c.work++
+		if b == c.b {
+			continue
+		}
+		if b.table != nil || b.query != nil || b.opaque || len(b.source.Name) == 0 {
+			return false
+		}
+		if t, _ := c.lookup(b.source.Name); t == nil || t.IsView {
+			return false
+		}
+	}
+	for _, s := range c.q.From {
+		if c.unsteadySource(c.sc, s) != "" {
+			return false
+		}
+	}
+	clause, ok := c.fromClause()
+	if !ok || c.edited(clause) {
+		return false
+	}
+	c.tail, c.join = clause.End, c.tp.mark(c.src.cut(clause))
+	return true
+}
+
+// fromClause returns what stands behind FROM.
+func (c *candidates) fromClause() (Span, bool) {
+	src := c.src
+	i := src.tokenAt(c.q.Items[len(c.q.Items)-1].End)
+	if !src.is(i, "FROM") || i+1 >= len(src.tokens) {
+		return Span{}, false
+	}
+	out := Span{Start: src.tokens[i+1].Start}
+	depth := 0
+	for i++; i < len(src.tokens); i++ {
+		t := src.tokens[i]
+		word := strings.ToUpper(src.sql[t.Start:t.End])
+		switch {
+		case src.is(i, "("):
+			depth++
+		case src.is(i, ")") && depth > 0:
+			depth--
+		case depth == 0 && (src.is(i, ")") || src.is(i, ";") || t.Kind == Word && behindFroms[word]):
+			return out, out.End > 0
+		case t.Kind == Word && notRepeated[word]:
+			return Span{}, false
+		}
+		out.End = t.End
+	}
+	return out, out.End > 0
+}
+
+// notRepeated are words of a FROM clause that is not written twice: index hints, samples,
+// old versions of rows.
+var notRepeated = Names("USE FORCE IGNORE INDEXED TABLESAMPLE LATERAL FOR PARTITION ONLY STRAIGHT_JOIN")
+
+// inside reports whether all that an expression names are columns of the block's sources.
+func (c *candidates) inside(e *Expr) bool {
+	ok := true
+	e.Walk(func(x *Expr) bool {
+		switch x.Kind {
+		case ColumnRef:
+			ok = ok && c.inBlock(x.Name)
+		case Subquery, Star, Excluded:
+			ok = false
+		}
+		return ok
+	})
+	return ok
+}
