@@ -24,7 +24,8 @@ func (r *reader) ask(parent *scope, q *Select) {
 	}
 	sc := r.newScope(parent, nil, q.From)
 	for _, b := range sc.bindings {
-		if b.query == nil || !plainRows(b.query) || len(b.source.Name) > 0 && (len(q.With) == 0 || q.With[0].Recursive || !r.namedOnce(b.source.Name[0])) {
+		named := len(b.source.Name) > 0
+		if b.query == nil || !plainRows(b.query) || named && (len(q.With) == 0 || q.With[0].Recursive || !r.namedOnce(b.source.Name[0])) {
 			continue
 		}
 		for _, e := range conjuncts(q.Where, nil) {
@@ -75,7 +76,7 @@ func (r *reader) namedOnce(name Ident) bool {
 // asks finds the windows of conditions around the block.
 func (c *candidates) asks() {
 	list := c.asked[c.q]
-	if len(list) == 0 || c.aggregated() || c.over(c.q.Span) || !c.steadyItems() {
+	if len(list) == 0 || c.aggregated() || c.windowed() || !c.steadyItems() {
 		return
 	}
 	if c.q.Where == nil {

@@ -10,7 +10,7 @@ import "strings"
 // of its rows. W is of the counter's table alone.
 
 // joined reports whether the block's FROM clause may be written again in queries of its own:
-// tables whose rows nothing but the clause itself decides. It notes the clause.
+// tables whose rows nothing but the clause itself decides (and MySQL opens no temporary table twice). It notes the clause.
 func (c *candidates) joined() bool {
 	if c.b.optional || c.sc.natural || len(c.sc.using) > 0 || !c.sc.outermost() || c.fixedElsewhere() {
 		return false
@@ -23,7 +23,7 @@ func (c *candidates) joined() bool {
 		if b.table != nil || b.query != nil || b.opaque || len(b.source.Name) == 0 {
 			return false
 		}
-		if t, _ := c.lookup(b.source.Name); t == nil || t.IsView {
+		if t, _ := c.lookup(b.source.Name); t == nil || t.IsView || t.Temporary {
 			return false
 		}
 	}

@@ -37,7 +37,8 @@ func (c *candidates) over(sp Span) bool {
 func (c *candidates) ranking(e *Expr) bool {
 	src := c.src
 	i := src.tokenAt(e.Start)
-	if e.Kind != Call || !rankings[e.Op] || !src.is(i, e.Op) || !src.is(i+1, "(") || !src.is(i+2, ")") || !src.is(i+3, "OVER") || !src.is(i+4, "(") {
+	if e.Kind != Call || !rankings[e.Op] || !src.is(i, e.Op) ||
+		!src.is(i+1, "(") || !src.is(i+2, ")") || !src.is(i+3, "OVER") || !src.is(i+4, "(") {
 		return false
 	}
 	depth := 0
