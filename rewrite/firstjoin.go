@@ -20,6 +20,9 @@ func (c *candidates) joined() bool {
 		if b == c.b {
 			continue
 		}
+		if c.listed() && !b.optional {
+			return false // it may begin with this one, and compute a total for each row it finds
+		}
 		if b.table != nil || b.query != nil || b.opaque || len(b.source.Name) == 0 {
 			return false
 		}
