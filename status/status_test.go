@@ -180,3 +180,35 @@ func TestBrowser(t *testing.T) {
 		t.Errorf("the page does not show what was counted after it was loaded:\n%s", out)
 	}
 }
+
+// On a phone nothing is wider than its frame, however long the names are.
+func TestBrowserPhone(t *testing.T) {
+	if os.Getenv("SLOTSQL_BROWSER") == "" {
+		t.Skip("set SLOTSQL_BROWSER=1, or run scripts/test --browser")
+	}
+	table := "a_table_whose_name_is_longer_than_a_phone_is_wide_" + strings.Repeat("x", 40)
+	db := open(t, table)
+	exec(t, db, "UPDATE "+table+" SET views = views + 1 WHERE id = 1")
+	exec(t, db, "UPDATE "+table+" SET views = 0 WHERE title = 'one'")
+	mux := http.NewServeMux()
+	mux.Handle("/debug/slotsql", status.Handler())
+	// A window of Chromium's is at least 500 pixels wide; a frame is not.
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(`<iframe id="phone" src="/debug/slotsql" width="360" height="800"></iframe><pre id="out"></pre><script>
+setTimeout(() => {
+  const d = document.getElementById("phone").contentDocument, all = [d.documentElement, ...d.querySelectorAll(".card, .tiles")];
+  document.getElementById("out").textContent = all.length + " boxes, too wide: " +
+    all.filter(e => e.scrollWidth > e.clientWidth).map(e => (e.className || e.tagName) + " " + e.textContent.slice(0, 60)).join("; ") + "."
+}, 2000)
+</script>`))
+	})
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	out, err := osexec.CommandContext(t.Context(), "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=6000", "--dump-dom", server.URL+"/").Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if !regexp.MustCompile(`<pre id="out">[4-9]\d* boxes, too wide: \.</pre>`).Match(out) {
+		t.Errorf("%s", out)
+	}
+}
