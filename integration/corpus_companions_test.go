@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/slotsql/slotsql/integration/cases"
 	"github.com/slotsql/slotsql/integration/twin"
 	"github.com/slotsql/slotsql/internal/propose"
 	"github.com/slotsql/slotsql/rewrite"
@@ -16,10 +17,10 @@ import (
 // table and column.
 func (a application) companions(t *testing.T, p *twin.Pair, tables []counterTable) map[string]map[string]rewrite.Merge {
 	t.Helper()
-	d := dialects[a.Dialect]
+	d := cases.Dialects[a.Dialect]
 	out := map[string]map[string]rewrite.Merge{}
 	for _, table := range tables {
-		facts, err := d.Table(t.Context(), session{p.Plain}, "", table.name)
+		facts, err := cases.Facts(t.Context(), p, "", table.name)
 		if err != nil || facts == nil {
 			t.Fatalf("facts of %s: %v, %v", table.name, facts, err)
 		}

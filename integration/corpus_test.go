@@ -176,8 +176,8 @@ func (a application) run(t *testing.T, v variant, open twin.Opener, config strin
 			t.Fatalf("%d differences, stopping at statement %d of %d\n%s", errs, i+1, len(a.Statements), config)
 		}
 	}
-	run := func(on sides, s statement) (plain, wrapped twin.Outcome) {
-		return on.run(t, twin.Statement{
+	run := func(on twin.Sides, s statement) (plain, wrapped twin.Outcome) {
+		return on.Run(t.Context(), twin.Statement{
 			SQL: s.SQL, Args: s.args(), Prepared: v.prepared && !slices.Contains(s.Tags, "mstmt"),
 		})
 	}
@@ -188,11 +188,11 @@ func (a application) run(t *testing.T, v variant, open twin.Opener, config strin
 			random = append(random, i)
 			continue
 		}
-		on, end := outside(p)
+		on, end := p.Outside()
 		if v.transaction && !slices.Contains(s.Tags, "mstmt") { // such a call begins its own
-			on, end = inside(t, p)
+			on, end = p.Inside(t)
 		}
-		report(i, s, on.increment(t, p, tables))
+		report(i, s, incrementCounters(t, on, p, tables))
 		plain, wrapped := run(on, s)
 		report(i, s, end(plain.Err == nil))
 		if i == 0 && open == nil && !v.adaptive {
@@ -214,7 +214,7 @@ func (a application) run(t *testing.T, v variant, open twin.Opener, config strin
 	// What the server's chance decides comes last, because tables are not the
 	// same from then on. Totals over all rows are.
 	for _, i := range random {
-		on, _ := outside(p)
+		on, _ := p.Outside()
 		plain, wrapped := run(on, a.Statements[i])
 		if p, w := twin.Class(plain.Err), twin.Class(wrapped.Err); p != w {
 			t.Errorf("statement %d (rand): error %s, wrapped %s", i+1, p, w)

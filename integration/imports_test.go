@@ -172,3 +172,26 @@ func within(path, pattern string) bool {
 	tree, ok := strings.CutSuffix(pattern, "/...")
 	return path == tree || ok && strings.HasPrefix(path, tree+"/")
 }
+
+// TestEngineAlone: who imports the package of one engine links the driver and the parser of no other one.
+func TestEngineAlone(t *testing.T) {
+	own := map[string][]string{
+		"mysql":    {"github.com/go-sql-driver/...", "github.com/pingcap/...", module + "/dialect/mysql/..."},
+		"postgres": {"github.com/jackc/...", "github.com/sqlc-dev/oliphant/...", module + "/dialect/postgres/..."},
+		"sqlite":   {"modernc.org/...", "github.com/sqlc-dev/meyer/...", module + "/dialect/sqlite/..."},
+	}
+	for engine := range own {
+		out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", module+"/"+engine).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		deps := strings.Fields(string(out))
+		for other, trees := range own {
+			for _, tree := range trees {
+				if linked := slices.ContainsFunc(deps, func(p string) bool { return within(p, tree) }); linked != (other == engine) {
+					t.Errorf("%s links %s: %v", engine, tree, linked)
+				}
+			}
+		}
+	}
+}

@@ -368,7 +368,7 @@ type Part struct {
 	SQL  string // as the application wrote it
 	// Args is the number of positional placeholders before this part.
 	ArgBase int
-	// Params is the number of placeholders in this part.
+	// Params is the number of arguments that this part takes.
 	Params int
 	// Dynamic: which statement the part runs or prepares is known when it runs.
 	Dynamic bool

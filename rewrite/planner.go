@@ -169,11 +169,11 @@ func (pl *Planner) multi(sql string, tokens []Token, spans []Span) (*Plan, error
 			continue
 		}
 		src := newSource(pl.Dialect.Lexis(), part)
-		pt := Part{Plan: plan, SQL: part, ArgBase: base, Params: len(src.params)}
+		pt := Part{Plan: plan, SQL: part, ArgBase: base, Params: src.inputs()}
 		for _, e := range TxEvents(pl.Dialect.Lexis(), part) {
 			pt.TxBegin, pt.TxEnd = e.Kind == TxBegins, e.Kind == TxEnds
 		}
-		base += len(src.params)
+		base += src.inputs()
 		out.Effects |= plan.Effects
 		pt.Dynamic = DynamicOf(pl.Dialect, part) != nil
 		asIs = asIs && plan.AsIs() && !changesReading(plan, part) && !pt.Dynamic && plan.Effects&TicketRecall == 0

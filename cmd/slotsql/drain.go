@@ -72,6 +72,9 @@ func (o *options) printDrains(w io.Writer, reports []slotsql.DrainReport, failed
 		}
 	}
 	if o.json {
+		if failed != nil && len(reports) == 0 {
+			return nil
+		}
 		if err := printJSON(w, orEmpty(reports)); err != nil || refilled == nil {
 			return err
 		}

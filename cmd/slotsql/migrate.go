@@ -47,6 +47,9 @@ With --down the slot tables are dropped, if all of them are empty.`,
 				tables, err = slotsql.Migrate(cmd.Context(), c)
 			}
 			out := cmd.OutOrStdout()
+			if err != nil && len(tables) == 0 {
+				return err
+			}
 			if o.json {
 				if perr := printJSON(out, map[string]any{done: orEmpty(tables)}); perr != nil {
 					return perr
@@ -56,7 +59,7 @@ With --down the slot tables are dropped, if all of them are empty.`,
 			for _, name := range tables {
 				fmt.Fprintf(out, "%s %s\n", done, name)
 			}
-			if len(tables) == 0 && err == nil {
+			if len(tables) == 0 {
 				fmt.Fprintln(out, none)
 			}
 			return err

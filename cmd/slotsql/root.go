@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 )
@@ -29,7 +30,16 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if err == nil {
 		return exitOK
 	}
+	o.json = o.json || asksForJSON(args)
 	return o.fail(stderr, err)
+}
+
+// asksForJSON reports whether --json is among the arguments: flags after one that is wrong are not parsed.
+func asksForJSON(args []string) bool {
+	if end := slices.Index(args, "--"); end >= 0 {
+		args = args[:end]
+	}
+	return slices.Contains(args, "--json")
 }
 
 // reportedError is an error whose text has been printed as data.

@@ -48,18 +48,58 @@ func TestDSNIsFound(t *testing.T) {
 	}
 }
 
-// With --json errors are JSON, on standard error, and the exit code is in it.
+// With --json errors are JSON, on standard error, and the exit code is in it: of every command that reads a
+// configuration.
 func TestErrorsAsJSON(t *testing.T) {
 	t.Setenv(environmentDSN, "")
 	invalid := write(t, "slotsql.yaml", "version: 1\ntables:\n  posts: {counters: {views: }, slots: 5000}\n")
-	for _, command := range []string{"check", "ddl", "migrate", "drain", "verify", "rollup", "doctor"} {
+	tried := 0
+	for _, c := range rootCommand(&options{}).Commands() {
+		if c.Name() == "init" || c.Flags().Lookup("config") == nil || c.Flags().Lookup("json") == nil { // init writes one, and top is for a terminal
+			continue
+		}
+		tried++
 		for code, args := range map[int][]string{
 			exitError:    {"--driver", "postgres", "--dsn", "host=127.0.0.1 port=1 password=s3cret", "--config", "absent.yaml"},
 			exitProblems: {"--driver", "postgres", "--dsn", "host=127.0.0.1 port=1 password=s3cret", "--config", invalid},
 		} {
-			expectFailure(t, code, append([]string{command, "--json"}, args...)...)
+			if c.Name() == "explain" {
+				args = append(args, "SELECT 1")
+			}
+			expectFailure(t, code, append([]string{c.Name(), "--json"}, args...)...)
 		}
 	}
+	if tried < 9 {
+		t.Errorf("%d commands tried", tried)
+	}
+}
+
+// Wrong usage and a database that does not answer are told alike by every command: exit code 2, nothing on standard
+// output, and JSON wherever --json stands.
+func TestErrorsAreAlike(t *testing.T) {
+	t.Setenv(environmentDSN, "")
+	for _, c := range rootCommand(&options{}).Commands() {
+		name := c.Name()
+		expectFailure(t, exitError, name, "--json", "--nosuch")
+		expectFailure(t, exitError, name, "--nosuch", "--json")
+		stdout, stderr, code := command(t, "", name, "--nosuch")
+		if code != exitError || stdout != "" || stderr != "slotsql: unknown flag: --nosuch\n" {
+			t.Errorf("%s --nosuch: exit %d\n%s%s", name, code, stdout, stderr)
+		}
+		if c.Flags().Lookup("dsn") == nil || c.Flags().Lookup("json") == nil || name == "bench" { // measures others, too
+			continue
+		}
+		expectFailure(t, exitError, name, "--json", "--driver", "nosuch", "--dsn", "password=s3cret")
+		args := []string{name, "--json", "--driver", "postgres", "--dsn", "host=127.0.0.1 port=1 password=s3cret connect_timeout=5"}
+		if c.Flags().Lookup("config") != nil {
+			args = append(args, "--config", config)
+		}
+		if name == "explain" {
+			args = append(args, "SELECT 1")
+		}
+		expectFailure(t, exitError, args...)
+	}
+	expectFailure(t, exitError, "nosuch", "--json")
 }
 
 func expectFailure(t *testing.T, want int, args ...string) {

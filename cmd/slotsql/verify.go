@@ -71,6 +71,9 @@ func (o *options) printVerify(w io.Writer, reports []slotsql.VerifyReport, faile
 		problem = reportedError{errWrong}
 	}
 	if o.json {
+		if failed != nil && len(reports) == 0 {
+			return nil
+		}
 		if err := printJSON(w, map[string]any{"tables": orEmpty(reports), "wrong": wrong}); err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/rewrite"
 )
 
 var (
@@ -25,10 +26,37 @@ var (
 //		return code, message, ok
 //	}
 //
-//	slotsql.Register("sqlite3-slotsql", &sqlite3.SQLiteDriver{}, sqlite.Over{Dialect: sqlite.New(), Fault: fault}, nil)
+//	slotsql.Register("sqlite3-slotsql", &sqlite3.SQLiteDriver{}, sqlite.Over{Dialect: sqlite.New(), Fault: fault, Arguments: sqlite.InTurn}, nil)
 type Over struct {
 	*Dialect
 	Fault func(error) (code int, message string, ok bool)
+	// Arguments says how the parent binds the arguments of a call of several statements.
+	Arguments Arguments
+}
+
+// Arguments are those of a call of several statements.
+type Arguments int
+
+const (
+	// FromFirst: each statement takes its arguments from the first one on, as over modernc.org/sqlite
+	// and glebarez/go-sqlite.
+	FromFirst Arguments = iota
+	// InTurn: each statement takes those that the statements before it have left, as over mattn/go-sqlite3.
+	InTurn
+	// OfOne: only a call of one statement has arguments, as over ncruces/go-sqlite3.
+	OfOne
+)
+
+// Traits implements rewrite.Dialect.
+func (o Over) Traits() rewrite.Traits {
+	t := o.Dialect.Traits()
+	switch o.Arguments {
+	case InTurn:
+		t.ArgsRestart = false
+	case OfOne:
+		t.MultiProbe, t.MultiProbeArg = "SELECT 1", "SELECT ?; SELECT 1" // the parent's own error
+	}
+	return t
 }
 
 // SQLite's primary result codes.

@@ -1,7 +1,7 @@
-package integration
+// Package cases runs the planner's golden cases on databases, plain and wrapped side by side.
+package cases
 
 import (
-	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -10,44 +10,42 @@ import (
 	"testing"
 
 	"github.com/slotsql/slotsql"
-	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/dialect/mysql"
-	"github.com/slotsql/slotsql/dialect/postgres"
-	"github.com/slotsql/slotsql/dialect/sqlite"
 	"github.com/slotsql/slotsql/integration/twin"
 	"github.com/slotsql/slotsql/internal/golden"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// TestGolden runs the planner's golden cases on every engine they have a
-// section for, plain and wrapped side by side, after an increment of every
-// counter of every row. All that a program sees must be the same, and so must
-// the tables be afterwards. The plan made of the database's own facts must be
-// the one in the file, and what happens to the slot table must be what a plan
-// of that class does.
+// Run runs the golden cases in a directory that have a section for the dialect, after an increment of every
+// counter of every row. All that a program sees must be the same, and so must the tables be
+// afterwards. The plan made of the database's own facts must be the one in the file, and what
+// happens to the slot table must be what a plan of that class does.
 //
 // A statement that an engine cannot run like the others says so with
 // skip-e2e; once it runs like the others, the test fails until it no longer
-// says so.
-func TestGolden(t *testing.T) {
-	cases, err := golden.Load("../rewrite/testdata")
+// says so. So it is with the cases in which twin.Differs.
+func Run(t *testing.T, dir, dialect string) {
+	t.Helper()
+	all, err := golden.Load(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range cases {
-		for _, d := range c.Dialects {
-			t.Run(c.Class+"/"+c.Name+"/"+d, func(t *testing.T) {
+	for _, c := range all {
+		if slices.Contains(c.Dialects, dialect) {
+			t.Run(c.Class+"/"+c.Name+"/"+dialect, func(t *testing.T) {
 				t.Parallel()
-				testGolden(t, c, d)
+				run(t, c, dialect)
 			})
 		}
 	}
 }
 
-func testGolden(t *testing.T, c *golden.Case, dialect string) {
+func run(t *testing.T, c *golden.Case, dialect string) {
 	s, err := c.Statement(dialect)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if s.SkipE2E == "" {
+		s.SkipE2E = twin.Differs(dialect, c.Class+"/"+c.Name)
 	}
 	p := twin.New(t, twin.Options{
 		Dialect: dialect, Schema: slices.Concat(c.Schema(dialect), c.Seed(dialect)), Config: c.Config(), Params: s.Params,
@@ -85,7 +83,7 @@ func testGolden(t *testing.T, c *golden.Case, dialect string) {
 			}
 			p = cold
 		}
-		on, end := outside(p)
+		on, end := p.Outside()
 		ds = append(ds, incrementAll(t, on, p, catalog)...)
 		before := rawTables(t, p, catalog)
 		st.Prepared = strings.HasPrefix(way, "prepared")
@@ -93,9 +91,9 @@ func testGolden(t *testing.T, c *golden.Case, dialect string) {
 			st.Times = 3
 		}
 		if strings.HasSuffix(way, "in a transaction") {
-			on, end = inside(t, p)
+			on, end = p.Inside(t)
 		}
-		plain, wrapped := on.run(t, st)
+		plain, wrapped := on.Run(t.Context(), st)
 		ends := end(plain.Err == nil)
 		for _, d := range append(twin.Compare(plain, wrapped), ends...) {
 			d.What = way + ": " + d.What
@@ -113,7 +111,7 @@ func testGolden(t *testing.T, c *golden.Case, dialect string) {
 			ds = append(ds, d)
 		}
 		if way == "alone" && plain.Err == nil {
-			observe(t, class, s, plain, before, rawTables(t, p, catalog))
+			ds = append(ds, observe(class, s, plain, before, rawTables(t, p, catalog))...)
 		}
 	}
 	switch {
@@ -122,7 +120,7 @@ func testGolden(t *testing.T, c *golden.Case, dialect string) {
 			t.Error(d)
 		}
 	case len(ds) == 0:
-		t.Errorf("runs like the others: take away %q", "skip-e2e: "+s.SkipE2E)
+		t.Errorf("runs like the others: take away %q", s.SkipE2E)
 	default:
 		t.Logf("%s: %v", s.SkipE2E, ds)
 	}
@@ -142,7 +140,7 @@ func adaptively(t *testing.T, p *twin.Pair, c *golden.Case) *twin.Pair {
 	}
 	db := sql.OpenDB(twin.ConnectorWith(t, p, config))
 	t.Cleanup(func() { _ = db.Close() })
-	plain, err := sql.Open(map[string]string{"mysql": "mysql", "postgres": "pgx", "sqlite": "sqlite"}[p.Dialect], p.PlainDSN)
+	plain, err := twin.OpenPlain(twin.Plain[p.Dialect], p.PlainDSN, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,19 +167,11 @@ func refused(t *testing.T, p *twin.Pair, s twin.Statement) {
 	}
 }
 
-func mariaDB() *mysql.Dialect {
-	d := mysql.New()
-	d.NoWait = true
-	return d
-}
-
-var dialects = map[string]dialect.Dialect{"mysql": mariaDB(), "postgres": postgres.New(), "sqlite": sqlite.New()}
-
 // planOf plans the statement with the facts that the database gives of its
 // tables, and prints the plan as the case does.
 func planOf(t *testing.T, p *twin.Pair, c *golden.Case, s golden.Statement) (*golden.Catalog, rewrite.Class, string) {
 	t.Helper()
-	d := dialects[p.Dialect]
+	d := Dialects[p.Dialect]
 	names, err := p.Tables(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -189,7 +179,7 @@ func planOf(t *testing.T, p *twin.Pair, c *golden.Case, s golden.Statement) (*go
 	var tables []*rewrite.Table
 	for _, quoted := range names {
 		schema, name := splitQuoted(quoted)
-		table, err := d.Table(t.Context(), session{p.Plain}, schema, name)
+		table, err := Facts(t.Context(), p, schema, name)
 		if err != nil || table == nil {
 			t.Fatalf("facts of %s: %v, %v", quoted, table, err)
 		}
@@ -231,26 +221,10 @@ func splitQuoted(s string) (schema, name string) {
 	return "", unquote(s)
 }
 
-// session is a dialect.Session on a plain database.
-type session struct{ db *sql.DB }
-
-func (s session) Query(ctx context.Context, query string, args ...any) ([][]any, error) {
-	o := twin.Run(ctx, s.db, twin.Statement{SQL: query, Args: args, Mode: twin.Query})
-	if o.Err != nil || len(o.Sets) == 0 {
-		return nil, o.Err
-	}
-	return o.Sets[0].Rows, nil
-}
-
-func (s session) Exec(ctx context.Context, query string, args ...any) error {
-	_, err := s.db.ExecContext(ctx, query, args...)
-	return err
-}
-
 // incrementAll adds one to every counter of every row, by its key, through
 // each side's own driver, and sets the companions along with it. It leaves out
 // what is NULL or at its type's limit.
-func incrementAll(t *testing.T, on sides, p *twin.Pair, catalog *golden.Catalog) (ds []twin.Difference) {
+func incrementAll(t *testing.T, on twin.Sides, p *twin.Pair, catalog *golden.Catalog) (ds []twin.Difference) {
 	t.Helper()
 	for _, table := range catalog.Counters() {
 		name := p.Quote(table.Name)
@@ -269,14 +243,14 @@ func incrementAll(t *testing.T, on sides, p *twin.Pair, catalog *golden.Catalog)
 		for _, c := range table.Counter.Counters {
 			columns = append(columns, p.Quote(c))
 		}
-		rows := twin.Run(t.Context(), on.plain, twin.Statement{SQL: "SELECT " + strings.Join(columns, ", ") + " FROM " + name})
+		rows := twin.Run(t.Context(), on.Plain, twin.Statement{SQL: "SELECT " + strings.Join(columns, ", ") + " FROM " + name})
 		if rows.Err != nil {
 			continue // the case has dropped it, or has left a transaction broken
 		}
 		for _, row := range rows.Sets[0].Rows {
 			key := row[:len(where)]
 			for i := len(where); i < len(row); i++ {
-				if full(row[i], rows.Sets[0].Columns[i]) {
+				if twin.Full(row[i], rows.Sets[0].Columns[i]) {
 					continue
 				}
 				s := twin.Statement{
@@ -286,7 +260,7 @@ func incrementAll(t *testing.T, on sides, p *twin.Pair, catalog *golden.Catalog)
 				if len(where) > 0 {
 					s.SQL += " WHERE " + strings.Join(where, " AND ")
 				}
-				for _, d := range twin.Compare(on.run(t, s)) {
+				for _, d := range twin.Compare(on.Run(t.Context(), s)) {
 					d.What = fmt.Sprintf("increment before it (%s %v): %s", s.SQL, key, d.What)
 					ds = append(ds, d)
 				}
@@ -350,8 +324,8 @@ func rawTables(t *testing.T, p *twin.Pair, c *golden.Catalog) map[string]raw {
 
 // observe sees that a plan of the class has run: where the statement's work
 // has gone tells them apart.
-func observe(t *testing.T, class rewrite.Class, s golden.Statement, plain twin.Outcome, before, after map[string]raw) {
-	t.Helper()
+func observe(class rewrite.Class, s golden.Statement, plain twin.Outcome, before, after map[string]raw) (ds []twin.Difference) {
+	wrong := func(what string, args ...any) { ds = append(ds, twin.Difference{What: fmt.Sprintf(what, args...)}) }
 	base, slots := false, false
 	for name := range before {
 		base = base || before[name].base != after[name].base
@@ -362,22 +336,23 @@ func observe(t *testing.T, class rewrite.Class, s golden.Statement, plain twin.O
 	case rewrite.Additive, rewrite.Upsert:
 		fellBack := base || !slots
 		if changed && fellBack != (s.FallsBack != "") {
-			t.Errorf("base rows changed: %v, slots changed: %v, although \"falls back\" is %q", base, slots, s.FallsBack)
+			wrong("base rows changed: %v, slots changed: %v, although \"falls back\" is %q", base, slots, s.FallsBack)
 		}
 	case rewrite.AdditiveBase:
 		if changed && !base {
-			t.Error("an increment of the base table did not change it")
+			wrong("an increment of the base table did not change it")
 		}
 	case rewrite.Read:
 		if base && strings.HasPrefix(s.SQL, "INSERT INTO posts ") {
 			base = false // new rows, made from totals
 		}
 		if base || slots {
-			t.Errorf("a read changed tables: base %v, slots %v", base, slots)
+			wrong("a read changed tables: base %v, slots %v", base, slots)
 		}
 	case rewrite.Drain:
 		if !slots && s.FallsBack == "" {
-			t.Error("a drain left all slots as they were")
+			wrong("a drain left all slots as they were")
 		}
 	}
+	return ds
 }

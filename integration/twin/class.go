@@ -9,27 +9,38 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5/pgconn"
-	"modernc.org/sqlite"
 )
+
+// codes read the codes of the errors of parent drivers; "" means that the error is not of theirs.
+var codes = []func(error) string{codeOfMySQL, codeOfPgx}
+
+func codeOfMySQL(err error) string {
+	var e *mysql.MySQLError
+	if errors.As(err, &e) {
+		return fmt.Sprintf("MySQL %d (%s)", e.Number, e.SQLState[:])
+	}
+	return ""
+}
+
+func codeOfPgx(err error) string {
+	var e *pgconn.PgError
+	if errors.As(err, &e) {
+		return "PostgreSQL " + e.Code
+	}
+	return ""
+}
 
 // Class is what a program can tell of an error without reading its text:
 // the engine's code, a well-known sentinel, or else the type of the innermost
 // error.
 func Class(err error) string {
-	var (
-		my *mysql.MySQLError
-		pg *pgconn.PgError
-		li *sqlite.Error
-	)
-	switch {
-	case err == nil:
+	if err == nil {
 		return "none"
-	case errors.As(err, &my):
-		return fmt.Sprintf("MySQL %d (%s)", my.Number, my.SQLState[:])
-	case errors.As(err, &pg):
-		return "PostgreSQL " + pg.Code
-	case errors.As(err, &li):
-		return fmt.Sprintf("SQLite %d", li.Code())
+	}
+	for _, code := range codes {
+		if c := code(err); c != "" {
+			return c
+		}
 	}
 	for _, known := range []error{
 		driver.ErrBadConn, context.Canceled, context.DeadlineExceeded, sql.ErrNoRows, sql.ErrTxDone, sql.ErrConnDone,

@@ -17,6 +17,9 @@ type Difference struct {
 }
 
 func (d Difference) String() string {
+	if d.Plain == "" && d.Wrapped == "" {
+		return d.What
+	}
 	return fmt.Sprintf("%s: plain %s, wrapped %s", d.What, d.Plain, d.Wrapped)
 }
 

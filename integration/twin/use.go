@@ -14,6 +14,9 @@ import (
 // Dialects are the engines that every behaviour is tested on.
 var Dialects = []string{"sqlite", "mysql", "postgres"}
 
+// Plain is the name of each dialect's plain driver.
+var Plain = map[string]string{"mysql": "mysql", "postgres": "pgx", "sqlite": "sqlite"}
+
 // Wrapped is the name of each dialect's wrapped driver.
 var Wrapped = map[string]string{"mysql": "mysql-slotsql", "postgres": "postgres-slotsql", "sqlite": "sqlite3-slotsql"}
 

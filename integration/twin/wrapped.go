@@ -7,7 +7,6 @@ import (
 
 	_ "github.com/slotsql/slotsql/mysql"
 	_ "github.com/slotsql/slotsql/postgres"
-	_ "github.com/slotsql/slotsql/sqlite"
 )
 
 var environment sync.Mutex
@@ -16,7 +15,12 @@ var environment sync.Mutex
 // for it: by its name, with the configuration named in the environment. The
 // configuration is read by sql.Open, so pairs of parallel tests do not meet.
 func OpenWrapped(driver, dsn, configPath string) (*sql.DB, error) {
-	name := map[string]string{"mysql": "mysql-slotsql", "pgx": "postgres-slotsql", "sqlite": "sqlite3-slotsql"}[driver]
+	var name string
+	for dialect, plain := range Plain {
+		if plain == driver {
+			name = Wrapped[dialect]
+		}
+	}
 	environment.Lock()
 	defer environment.Unlock()
 	if err := os.Setenv("SLOTSQL_CONFIG", configPath); err != nil {

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"database/sql/driver"
+	"slices"
 
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/rewrite"
@@ -58,8 +59,8 @@ func (r *Run) execMulti(ctx context.Context) (driver.Result, error) {
 			}
 		}
 		args := r.call.args
-		if !traits.ArgsRestart && part.ArgBase <= len(args) {
-			args = args[part.ArgBase:min(len(args), part.ArgBase+part.Params)]
+		if !traits.ArgsRestart {
+			args = argsOf(part, args)
 		}
 		p := &plan{
 			Plan:  part.Plan,
@@ -89,6 +90,18 @@ func (r *Run) execMulti(ctx context.Context) (driver.Result, error) {
 		return nil, err
 	}
 	return &out, nil
+}
+
+// argsOf are the arguments of a part, numbered from 1 again: some parents bind them by their numbers.
+func argsOf(part rewrite.Part, all []driver.NamedValue) []driver.NamedValue {
+	if part.ArgBase > len(all) {
+		return all
+	}
+	own := slices.Clone(all[part.ArgBase:min(len(all), part.ArgBase+part.Params)])
+	for i := range own {
+		own[i].Ordinal = i + 1
+	}
+	return own
 }
 
 // errRulesChanged is for a call that was cut into its statements by rules which

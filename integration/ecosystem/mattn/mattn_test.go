@@ -5,18 +5,27 @@ package mattn
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/mattn/go-sqlite3"
 
 	"github.com/slotsql/slotsql"
 	"github.com/slotsql/slotsql/dialect/sqlite"
+	"github.com/slotsql/slotsql/integration/cases"
 	"github.com/slotsql/slotsql/integration/ecosystem/suite"
+	"github.com/slotsql/slotsql/integration/server"
+	"github.com/slotsql/slotsql/integration/twin"
 )
 
 func init() {
-	slotsql.Register("mattn-slotsql", &sqlite3.SQLiteDriver{}, sqlite.Over{Dialect: sqlite.New(), Fault: fault}, nil)
+	slotsql.Register("mattn-slotsql", &sqlite3.SQLiteDriver{}, sqlite.Over{Dialect: sqlite.New(), Fault: fault, Arguments: sqlite.InTurn}, nil)
+	twin.Over("sqlite", twin.Parent{Plain: "sqlite3", Wrapped: "mattn-slotsql", DSN: dsn, Code: code, Differs: map[string]string{
+		"additive/comment-behind-semicolon":       "a comment behind the semicolon is one more statement, which affects 0 rows",
+		"additive/named-placeholders-by-position": "named placeholders take arguments by position; such increments are not slotted",
+	}})
 }
 
 func fault(err error) (code int, message string, ok bool) {
@@ -27,8 +36,29 @@ func fault(err error) (code int, message string, ok bool) {
 	return code, message, ok
 }
 
+// dsn has mattn's parameters in place of modernc's.
+func dsn(usual string) string {
+	return strings.NewReplacer("_pragma=busy_timeout(60000)", "_busy_timeout=60000", "_pragma=journal_mode(WAL)", "_journal_mode=WAL").Replace(usual)
+}
+
+func code(err error) string {
+	if c, _, ok := fault(err); ok {
+		return fmt.Sprintf("SQLite %d", c)
+	}
+	return ""
+}
+
 func TestParent(t *testing.T) {
 	suite.Run(t, "sqlite3", "mattn-slotsql", func() string {
 		return "file:" + filepath.Join(t.TempDir(), "test.db") + "?_journal_mode=WAL&_busy_timeout=60000"
 	})
+}
+
+func TestGolden(t *testing.T) { cases.Run(t, "../../../rewrite/testdata", "sqlite") }
+
+func TestValues(t *testing.T) {
+	want := suite.SQLiteTypes()
+	suite.Values(t, suite.SQLite, want, "sqlite", server.SQLite(t)) // modernc.org/sqlite
+	want["BOOLEAN"] = "bool"
+	suite.Values(t, suite.SQLite, want, "sqlite3", dsn(server.SQLite(t)))
 }

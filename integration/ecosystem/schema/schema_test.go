@@ -16,12 +16,20 @@ import (
 	entsql "entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/schema"
 	"entgo.io/ent/schema/field"
+	"github.com/golang-migrate/migrate/v4"
+	"github.com/golang-migrate/migrate/v4/database"
+	migratemysql "github.com/golang-migrate/migrate/v4/database/mysql"
+	migratepgx "github.com/golang-migrate/migrate/v4/database/pgx/v5"
+	migratesqlite "github.com/golang-migrate/migrate/v4/database/sqlite"
+	"github.com/golang-migrate/migrate/v4/source/iofs"
 	"github.com/pressly/goose/v3"
 	"gorm.io/driver/mysql"
 	"gorm.io/driver/postgres"
 	"gorm.io/driver/sqlite"
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
+	"xorm.io/xorm"
+	"xorm.io/xorm/core"
 
 	"github.com/slotsql/slotsql"
 	"github.com/slotsql/slotsql/integration/server"
@@ -113,10 +121,64 @@ func byEnt(ctx context.Context, engine string, db *sql.DB) error {
 	return m.Create(ctx, &schema.Table{Name: "posts", Columns: columns, PrimaryKey: columns[:1]})
 }
 
+// byXorm does what an application does with its models when it starts.
+func byXorm(ctx context.Context, engine string, db *sql.DB) error {
+	name := map[string]string{"mysql": "mysql", "postgres": "pgx", "sqlite": "sqlite3"}[engine]
+	x, err := xorm.NewEngineWithDB(name, "dbname=test", core.FromDB(db))
+	if err != nil {
+		return err
+	}
+	return x.Context(ctx).Sync(new(posts))
+}
+
+// posts is xorm's model.
+type posts struct {
+	ID    int64  `xorm:"'id' pk"`
+	Title string `xorm:"varchar(100) notnull default ''"`
+	Views int64  `xorm:"notnull default 0"`
+	Likes int64  `xorm:"notnull default 0"`
+}
+
+// byMigrate takes a lock of golang-migrate's around the migrations of byGoose.
+func byMigrate(_ context.Context, engine string, db *sql.DB) error {
+	files, err := iofs.New(fstest.MapFS{
+		"1_posts.up.sql": {Data: []byte("CREATE TABLE posts (id INTEGER PRIMARY KEY, title VARCHAR(100) NOT NULL DEFAULT '', views INTEGER NOT NULL DEFAULT 0)")},
+		"2_likes.up.sql": {Data: []byte("ALTER TABLE posts ADD COLUMN likes INTEGER NOT NULL DEFAULT 0")},
+	}, ".")
+	if err != nil {
+		return err
+	}
+	var d database.Driver // never closed: that would close the database, too
+	switch engine {
+	case "mysql":
+		d, err = migratemysql.WithInstance(db, &migratemysql.Config{})
+	case "postgres":
+		d, err = migratepgx.WithInstance(db, &migratepgx.Config{})
+	default:
+		d, err = migratesqlite.WithInstance(db, &migratesqlite.Config{})
+	}
+	if err != nil {
+		return err
+	}
+	m, err := migrate.NewWithInstance("files", files, engine, d)
+	if err != nil {
+		return err
+	}
+	if err := m.Up(); !errors.Is(err, migrate.ErrNoChange) {
+		return err
+	}
+	return nil
+}
+
+// creators create the table posts as an application that uses the tool does when it starts.
+var creators = map[string]func(context.Context, string, *sql.DB) error{
+	"gorm": byGORM, "goose": byGoose, "ent": byEnt, "xorm": byXorm, "golang-migrate": byMigrate,
+}
+
 // One process creates its tables while another one, started at the same time, waits for them.
 // Both count in slots from then on, and both read exact totals.
 func TestTablesOfTheApplication(t *testing.T) {
-	for tool, create := range map[string]func(context.Context, string, *sql.DB) error{"gorm": byGORM, "goose": byGoose, "ent": byEnt} {
+	for tool, create := range creators {
 		for engine := range fresh {
 			t.Run(tool+"/"+engine, func(t *testing.T) {
 				t.Parallel()

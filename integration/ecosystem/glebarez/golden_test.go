@@ -1,0 +1,27 @@
+//go:build nomodernc
+
+package glebarez
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/slotsql/slotsql/integration/cases"
+	"github.com/slotsql/slotsql/integration/twin"
+)
+
+func init() {
+	twin.Over("sqlite", twin.Parent{Plain: "sqlite", Wrapped: "glebarez-slotsql", Code: code, Differs: map[string]string{
+		"additive/named-placeholders-with-digits": "the driver binds :1 by name only; through slotsql it is bound by position, as by modernc.org/sqlite",
+	}})
+}
+
+func code(err error) string {
+	if c, _, ok := fault(err); ok {
+		return fmt.Sprintf("SQLite %d", c)
+	}
+	return ""
+}
+
+// TestGolden needs a twin without modernc.org/sqlite: go test -tags nomodernc ./glebarez.
+func TestGolden(t *testing.T) { cases.Run(t, "../../../rewrite/testdata", "sqlite") }

@@ -1,0 +1,22 @@
+//go:build !nomodernc
+
+package twin
+
+import (
+	"errors"
+	"fmt"
+
+	"modernc.org/sqlite"
+
+	_ "github.com/slotsql/slotsql/sqlite"
+)
+
+func init() { codes = append(codes, codeOfModernc) }
+
+func codeOfModernc(err error) string {
+	var e *sqlite.Error
+	if errors.As(err, &e) {
+		return fmt.Sprintf("SQLite %d", e.Code())
+	}
+	return ""
+}
