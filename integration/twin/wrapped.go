@@ -15,7 +15,7 @@ var environment sync.Mutex
 // for it: by its name, with the configuration named in the environment. The
 // configuration is read by sql.Open, so pairs of parallel tests do not meet.
 func OpenWrapped(driver, dsn, configPath string) (*sql.DB, error) {
-	var name string
+	name := Wrapped[map[string]string{"mysql": "mysql", "pgx": "postgres", "sqlite": "sqlite"}[driver]]
 	for dialect, plain := range Plain {
 		if plain == driver {
 			name = Wrapped[dialect]

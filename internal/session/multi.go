@@ -92,12 +92,19 @@ func (r *Run) execMulti(ctx context.Context) (driver.Result, error) {
 	return &out, nil
 }
 
-// argsOf are the arguments of a part, numbered from 1 again: some parents bind them by their numbers.
+// argsOf are the arguments of a part: those whose turn it is, numbered from 1 again, since some parents bind them by
+// their numbers, and those with names, which any part with enough of its own may use (mattn/go-sqlite3).
 func argsOf(part rewrite.Part, all []driver.NamedValue) []driver.NamedValue {
 	if part.ArgBase > len(all) {
 		return all
 	}
-	own := slices.Clone(all[part.ArgBase:min(len(all), part.ArgBase+part.Params)])
+	end := min(len(all), part.ArgBase+part.Params)
+	own, full := slices.Clone(all[part.ArgBase:end]), part.ArgBase+part.Params <= len(all)
+	for i, a := range all {
+		if a.Name != "" && part.Params > 0 && full && (i < part.ArgBase || i >= end) {
+			own = append(own, a)
+		}
+	}
 	for i := range own {
 		own[i].Ordinal = i + 1
 	}

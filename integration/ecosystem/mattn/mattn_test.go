@@ -1,52 +1,17 @@
 //go:build cgo
 
-// Package mattn tests mattn/go-sqlite3 as the parent driver.
 package mattn
 
 import (
-	"errors"
-	"fmt"
+	"database/sql"
 	"path/filepath"
-	"strings"
 	"testing"
 
-	"github.com/mattn/go-sqlite3"
-
-	"github.com/slotsql/slotsql"
-	"github.com/slotsql/slotsql/dialect/sqlite"
 	"github.com/slotsql/slotsql/integration/cases"
 	"github.com/slotsql/slotsql/integration/ecosystem/suite"
 	"github.com/slotsql/slotsql/integration/server"
 	"github.com/slotsql/slotsql/integration/twin"
 )
-
-func init() {
-	slotsql.Register("mattn-slotsql", &sqlite3.SQLiteDriver{}, sqlite.Over{Dialect: sqlite.New(), Fault: fault, Arguments: sqlite.InTurn}, nil)
-	twin.Over("sqlite", twin.Parent{Plain: "sqlite3", Wrapped: "mattn-slotsql", DSN: dsn, Code: code, Differs: map[string]string{
-		"additive/comment-behind-semicolon":       "a comment behind the semicolon is one more statement, which affects 0 rows",
-		"additive/named-placeholders-by-position": "named placeholders take arguments by position; such increments are not slotted",
-	}})
-}
-
-func fault(err error) (code int, message string, ok bool) {
-	var e sqlite3.Error
-	if ok = errors.As(err, &e); ok {
-		code, message = int(e.Code), e.Error()
-	}
-	return code, message, ok
-}
-
-// dsn has mattn's parameters in place of modernc's.
-func dsn(usual string) string {
-	return strings.NewReplacer("_pragma=busy_timeout(60000)", "_busy_timeout=60000", "_pragma=journal_mode(WAL)", "_journal_mode=WAL").Replace(usual)
-}
-
-func code(err error) string {
-	if c, _, ok := fault(err); ok {
-		return fmt.Sprintf("SQLite %d", c)
-	}
-	return ""
-}
 
 func TestParent(t *testing.T) {
 	suite.Run(t, "sqlite3", "mattn-slotsql", func() string {
@@ -61,4 +26,22 @@ func TestValues(t *testing.T) {
 	suite.Values(t, suite.SQLite, want, "sqlite", server.SQLite(t)) // modernc.org/sqlite
 	want["BOOLEAN"] = "bool"
 	suite.Values(t, suite.SQLite, want, "sqlite3", dsn(server.SQLite(t)))
+}
+
+// TestSeveralStatements: arguments of a call of several statements, with and without names and numbers.
+func TestSeveralStatements(t *testing.T) {
+	p := twin.New(t, twin.Options{
+		Dialect: "sqlite", Config: suite.Config, Schema: suite.Schema,
+	})
+	by, id := sql.Named("by", 5), sql.Named("id", 2)
+	for _, s := range []twin.Statement{
+		{SQL: "UPDATE posts SET views = views + ? WHERE id = ?; UPDATE posts SET views = views * ? WHERE id = ?", Args: []any{3, 1, 2, 1}},
+		{SQL: "UPDATE posts SET views = views + ?1 WHERE id = ?1; UPDATE posts SET views = views + ? WHERE id = ?", Args: []any{1, 7, 2}},
+		{SQL: "UPDATE posts SET views = views + :by WHERE id = :id; UPDATE posts SET views = views * :by WHERE id = :id", Args: []any{by, id}},
+		{SQL: "UPDATE posts SET views = views + :by WHERE id = :id; UPDATE posts SET views = views * 2 WHERE id = ?", Args: []any{by, id, 1}},
+		{SQL: "UPDATE posts SET title = ? WHERE id = 1; UPDATE posts SET views = views + ? WHERE id = ?", Args: []any{"x", 7, 2}},
+	} {
+		p.Same(t, s)
+		p.Same(t, twin.Statement{SQL: "SELECT id, views, title FROM posts ORDER BY id"})
+	}
 }

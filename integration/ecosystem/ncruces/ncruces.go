@@ -1,0 +1,37 @@
+// Package ncruces registers ncruces/go-sqlite3 as the parent driver, for the tests here and for those of other packages: SQLite as WebAssembly.
+package ncruces
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/ncruces/go-sqlite3"
+	"github.com/ncruces/go-sqlite3/driver"
+	_ "github.com/ncruces/go-sqlite3/embed"
+
+	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/dialect/sqlite"
+	"github.com/slotsql/slotsql/integration/twin"
+)
+
+func init() {
+	slotsql.Register("ncruces-slotsql", &driver.SQLite{}, sqlite.Over{Dialect: sqlite.New(), Fault: fault, Arguments: sqlite.OfOne}, nil)
+	twin.Over("sqlite", twin.Parent{Plain: "sqlite3", Wrapped: "ncruces-slotsql", Code: code, Differs: map[string]string{
+		"additive/named-placeholders-by-position": "named placeholders take arguments by position; such increments are not slotted",
+	}})
+}
+
+func fault(err error) (code int, message string, ok bool) {
+	var e *sqlite3.Error
+	if ok = errors.As(err, &e); ok {
+		code, message = int(e.ExtendedCode()), e.Error()
+	}
+	return code, message, ok
+}
+
+func code(err error) string {
+	if c, _, ok := fault(err); ok {
+		return fmt.Sprintf("SQLite %d", c)
+	}
+	return ""
+}
