@@ -16,7 +16,9 @@ import (
 
 // Refresh makes v.Schema the facts of the session's namespace as it is now.
 func (v *View) Refresh(ctx context.Context) error {
-	if v.Schema != nil && !v.Facts.Old() && !v.Schema.Stale() {
+	// What has been read in a transaction lacks the slot tables that could not be made there.
+	ended := v.Schema != nil && v.Schema.fresh.partial && v.Tx.None()
+	if v.Schema != nil && !v.Facts.Old() && !v.Schema.Stale() && !ended {
 		return nil
 	}
 	s := v.Catalog

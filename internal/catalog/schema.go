@@ -289,8 +289,8 @@ func (sc *Schema) slotTable(
 		}
 	}
 	if slots == nil && !strict {
+		sc.await(c.Config) // in a transaction, too: another process may make the slot table meanwhile
 		if !sc.fresh.partial {
-			sc.await(c.Config)
 			s.reportSlotless(ctx, c)
 		}
 		return false, nil, nil
