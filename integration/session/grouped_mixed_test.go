@@ -62,8 +62,7 @@ func (m *mixed) other(slots string) *sql.DB {
 	if err != nil {
 		m.Fatal(err)
 	}
-	driver := map[string]string{"sqlite": "sqlite3-slotsql", "mysql": "mysql-slotsql", "postgres": "postgres-slotsql"}[m.dialect]
-	c, err := slotsql.OpenConnector(driver, m.with.WrappedDSN, slotsql.WithConfig(parsed))
+	c, err := slotsql.OpenConnector(twin.Wrapped[m.dialect], m.with.WrappedDSN, slotsql.WithConfig(parsed))
 	if err != nil {
 		m.Fatal(err)
 	}
