@@ -28,8 +28,6 @@ import (
 	"gorm.io/driver/sqlite"
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
-	"xorm.io/xorm"
-	"xorm.io/xorm/core"
 
 	"github.com/slotsql/slotsql"
 	"github.com/slotsql/slotsql/integration/server"
@@ -121,24 +119,6 @@ func byEnt(ctx context.Context, engine string, db *sql.DB) error {
 	return m.Create(ctx, &schema.Table{Name: "posts", Columns: columns, PrimaryKey: columns[:1]})
 }
 
-// byXorm does what an application does with its models when it starts.
-func byXorm(ctx context.Context, engine string, db *sql.DB) error {
-	name := map[string]string{"mysql": "mysql", "postgres": "pgx", "sqlite": "sqlite3"}[engine]
-	x, err := xorm.NewEngineWithDB(name, "dbname=test", core.FromDB(db))
-	if err != nil {
-		return err
-	}
-	return x.Context(ctx).Sync(new(posts))
-}
-
-// posts is xorm's model.
-type posts struct {
-	ID    int64  `xorm:"'id' pk"`
-	Title string `xorm:"varchar(100) notnull default ''"`
-	Views int64  `xorm:"notnull default 0"`
-	Likes int64  `xorm:"notnull default 0"`
-}
-
 // byMigrate takes a lock of golang-migrate's around the migrations of byGoose.
 func byMigrate(_ context.Context, engine string, db *sql.DB) error {
 	files, err := iofs.New(fstest.MapFS{
@@ -172,7 +152,7 @@ func byMigrate(_ context.Context, engine string, db *sql.DB) error {
 
 // creators create the table posts as an application that uses the tool does when it starts.
 var creators = map[string]func(context.Context, string, *sql.DB) error{
-	"gorm": byGORM, "goose": byGoose, "ent": byEnt, "xorm": byXorm, "golang-migrate": byMigrate,
+	"gorm": byGORM, "goose": byGoose, "ent": byEnt, "golang-migrate": byMigrate,
 }
 
 // One process creates its tables while another one, started at the same time, waits for them.
