@@ -175,8 +175,11 @@ func (s *Scanner) at(i int, f func(byte) bool) bool { return i < len(s.sql) && f
 
 // name is the token of a placeholder whose name begins at i, behind its mark at start. SQLite
 // takes names that begin with a digit, and those of Tcl: $ns::array(key). It refuses a statement
-// with a mark that no name follows, so nothing behind one is looked at.
+// with half a name, so nothing behind one is looked at.
 func (s *Scanner) name(start, i int) Token {
+	if !s.at(i, isWordPart) && !strings.HasPrefix(s.sql[i:], "::") {
+		return s.token(Bad, start, i)
+	}
 	for named := false; ; {
 		switch {
 		case s.at(i, isWordPart):
