@@ -102,9 +102,6 @@ func isWordPart(c byte) bool { return isWordStart(c) || isDigit(c) || c == '$' }
 
 const operatorBytes = "+-*/<>=~!@#%^&|`?:\\"
 
-// nameMarks begin a placeholder with a name, as $ does; SQLite has no operator with one of them.
-const nameMarks = ":@#"
-
 // Next returns the next token; its Kind is EOF at the end.
 func (s *Scanner) Next() Token {
 	if bad, ok := s.skip(); !ok {
@@ -172,33 +169,6 @@ func (s *Scanner) token(k TokenKind, start, end int) Token {
 }
 
 func (s *Scanner) at(i int, f func(byte) bool) bool { return i < len(s.sql) && f(s.sql[i]) }
-
-// name is the token of a placeholder whose name begins at i, behind its mark at start. SQLite
-// takes names that begin with a digit, and those of Tcl: $ns::array(key). It refuses a statement
-// with half a name, so nothing behind one is looked at.
-func (s *Scanner) name(start, i int) Token {
-	if !s.at(i, isWordPart) && !strings.HasPrefix(s.sql[i:], "::") {
-		return s.token(Bad, start, i)
-	}
-	for named := false; ; {
-		switch {
-		case s.at(i, isWordPart):
-			i, named = i+1, true
-		case strings.HasPrefix(s.sql[i:], "::"):
-			i += 2
-		case !named:
-			return s.token(Bad, start, len(s.sql))
-		case s.at(i, func(b byte) bool { return b == '(' }):
-			n := strings.IndexAny(s.sql[i:], ") \t\n\v\f\r")
-			if n < 0 || s.sql[i+n] != ')' {
-				return s.token(Bad, start, len(s.sql))
-			}
-			return s.token(ParamTok, start, i+n+1)
-		default:
-			return s.token(ParamTok, start, i)
-		}
-	}
-}
 
 func (s *Scanner) wordEnd(i int) int {
 	for i < len(s.sql) && isWordPart(s.sql[i]) && (s.sql[i] < utf8.RuneSelf || !s.lx.Foreign) {
