@@ -56,5 +56,6 @@ func within(c *rewrite.Column, least, number string, side int64) string {
 
 // Moving implements dialect.PortionMover.
 func (*Dialect) Moving() (connected, begin, commit, rollback []string) {
-	return []string{"SET lock_timeout = '1s'"}, []string{"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"}, []string{"COMMIT"}, []string{"ROLLBACK"}
+	return []string{"SET lock_timeout = '1s'"},
+		[]string{"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"}, []string{"COMMIT"}, []string{"ROLLBACK"}
 }

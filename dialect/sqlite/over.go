@@ -38,12 +38,12 @@ type Over struct {
 type Arguments int
 
 const (
-	// FromFirst: each statement takes its arguments from the first one on, as over modernc.org/sqlite
+	// FromFirst means that each statement takes its arguments from the first one on, as over modernc.org/sqlite
 	// and glebarez/go-sqlite.
 	FromFirst Arguments = iota
-	// InTurn: each statement takes those that the statements before it have left, as over mattn/go-sqlite3.
+	// InTurn means that each statement takes those that the statements before it have left, as over mattn/go-sqlite3.
 	InTurn
-	// OfOne: only a call of one statement has arguments, as over ncruces/go-sqlite3.
+	// OfOne means that only a call of one statement has arguments, as over ncruces/go-sqlite3.
 	OfOne
 )
 

@@ -36,7 +36,7 @@ func posts(t *testing.T, dialect string, processes int) (p *twin.Pair, dbs []*sq
 		Config: "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}, slots: 16, placement: connection}}\n",
 	})
 	for range processes {
-		db, err := twin.OpenWrapped(map[string]string{"mysql": "mysql", "postgres": "pgx", "sqlite": "sqlite"}[dialect], p.WrappedDSN, p.ConfigPath)
+		db, err := twin.OpenWrapped(twin.Plain[dialect], p.WrappedDSN, p.ConfigPath)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -45,7 +45,7 @@ func provable(t *testing.T, dialect, level string) (p *twin.Pair, slotted *sql.D
 	if err := os.WriteFile(config, []byte(strings.Replace(o.Config, "adaptive", "connection", 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	slotted, err := twin.OpenWrapped(map[string]string{"mysql": "mysql", "postgres": "pgx", "sqlite": "sqlite"}[dialect], p.WrappedDSN, config)
+	slotted, err := twin.OpenWrapped(twin.Plain[dialect], p.WrappedDSN, config)
 	if err != nil {
 		t.Fatal(err)
 	}

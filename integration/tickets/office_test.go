@@ -73,7 +73,7 @@ func open(t *testing.T, dialect, column, block string, processes int, schema ...
 // process opens a connector of its own, which knows nothing of the others' blocks.
 func (o *office) process() *sql.DB {
 	o.t.Helper()
-	db, err := twin.OpenWrapped(map[string]string{"mysql": "mysql", "postgres": "pgx", "sqlite": "sqlite"}[o.dialect], o.p.WrappedDSN, o.p.ConfigPath)
+	db, err := twin.OpenWrapped(twin.Plain[o.dialect], o.p.WrappedDSN, o.p.ConfigPath)
 	if err != nil {
 		o.t.Fatal(err)
 	}

@@ -76,17 +76,7 @@ func resolveKey(cfg *config.TableConfig, t *rewrite.Table) (key []string, faults
 		}
 	}
 	if cfg.Key == nil {
-		for _, u := range t.Uniques {
-			if u.Primary {
-				return slices.Clone(u.Columns), nil
-			}
-		}
-		if len(t.Uniques) == 0 {
-			return nil, []fault{
-				{"", "has neither a primary key nor another unique key: add one, or write key: [] if it only ever has one row"},
-			}
-		}
-		return nil, []fault{{"", "has no primary key: name the columns of a unique key with key, here " + listUniques(t)}}
+		return primaryKey(t)
 	}
 	key = []string{}
 	for i, written := range cfg.Key {
@@ -130,6 +120,21 @@ func resolveKey(cfg *config.TableConfig, t *rewrite.Table) (key []string, faults
 			),
 		},
 	}
+}
+
+// primaryKey is the key of a table whose configuration names none.
+func primaryKey(t *rewrite.Table) (key []string, faults []fault) {
+	for _, u := range t.Uniques {
+		if u.Primary {
+			return slices.Clone(u.Columns), nil
+		}
+	}
+	if len(t.Uniques) == 0 {
+		return nil, []fault{
+			{"", "has neither a primary key nor another unique key: add one, or write key: [] if it only ever has one row"},
+		}
+	}
+	return nil, []fault{{"", "has no primary key: name the columns of a unique key with key, here " + listUniques(t)}}
 }
 
 // counterFault says why a column cannot be a counter, or "". Judged reports that

@@ -65,7 +65,10 @@ func (r *Run) mayProve() bool {
 // that has the row for itself needs neither.
 func (r *Run) mayProveInTx(d *rewrite.DrainTable) bool {
 	c := r.conn
-	if r.Plan.Drain.Proof.Lock == nil || c.Tx.Own() || c.level == levelSnapshot || c.begun > driver.IsolationLevel(sql.LevelReadCommitted) || r.isBare(d) {
+	if r.Plan.Drain.Proof.Lock == nil || c.Tx.Own() || r.isBare(d) {
+		return false
+	}
+	if c.level == levelSnapshot || c.begun > driver.IsolationLevel(sql.LevelReadCommitted) {
 		return false
 	}
 	for _, own := range c.own {

@@ -221,8 +221,9 @@ func (r *Roll) Wait(ctx context.Context, ended <-chan struct{}, patience <-chan 
 	}
 }
 
-// Got ends the lease with what the database has said, and the last number of the block. The first number is the caller's, whose execution has begun before the lease, so
-// that it does not matter how long that has taken.
+// Got ends the lease with what the database has said, and the last number of the block. The first
+// number is the caller's, whose execution has begun before the lease, so that it does not matter
+// how long that has taken.
 func (l *Lease) Got(answer any, top int64) Ticket {
 	r := l.roll
 	r.mu.Lock()
