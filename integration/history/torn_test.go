@@ -24,3 +24,35 @@ func TestTorn(t *testing.T) {
 		}
 	}
 }
+
+// A total is read from several rows, and is torn in the same way.
+func TestTornTotal(t *testing.T) {
+	r := func(v int32) Row { return Row{There: true, Views: v} }
+	auto := func(o Op) *Tx { return &Tx{Auto: true, Outcome: Committed, Ops: []*Op{&o}, Start: o.Start, End: o.End} }
+	h := &History{Dialect: "mysql", Level: "READ COMMITTED", Wrapped: true}
+	h.Initial = [Keys]Row{r(3), r(0), r(0)}
+	h.Final = [Keys]Row{r(7), r(0), r(0)}
+	h.Clients[0] = []*Tx{auto(Op{Kind: Increment, N: -2, Affected: 1, Start: 2, End: 3})}
+	h.Clients[1] = []*Tx{auto(Op{Kind: Increment, N: 6, Affected: 1, Start: 4, End: 5})}
+	h.Clients[2] = []*Tx{auto(Op{Kind: Read, Got: [Keys]Row{r(9)}, Start: 1, End: 6})}
+	if checkStatements(h, false, nil).explained || !explainedTorn(h) {
+		t.Error("whole or lost")
+	}
+	h.Wrapped = false
+	if explainedTorn(h) {
+		t.Error("the plain driver reads one row")
+	}
+	h.Wrapped = true
+	for _, lost := range []int32{8, 5} {
+		h.Clients[2][0].Ops[0].Got[0] = r(lost)
+		if explainedTorn(h) {
+			t.Errorf("%d, a value that was never there", lost)
+		}
+	}
+	h.Clients[0][0].Start, h.Clients[0][0].Ops[0].Start, h.Clients[2][0].Ops[0].Start = 0, 0, 4
+	h.Clients[0][0].End, h.Clients[0][0].Ops[0].End = 1, 1
+	h.Clients[2][0].Start, h.Clients[2][0].Ops[0].Got[0] = 4, r(9)
+	if explainedTorn(h) {
+		t.Error("a change was acknowledged before the read began")
+	}
+}

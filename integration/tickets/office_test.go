@@ -128,6 +128,13 @@ func (o *office) note(how string, from time.Time, n int64) {
 	o.drawn = append(o.drawn, drawn{span{from, time.Now()}, n, how})
 }
 
+// has reports whether so many numbers have been given.
+func (o *office) has(n int) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.drawn) >= n
+}
+
 // check holds all numbers against the rule.
 func (o *office) check() {
 	o.t.Helper()
