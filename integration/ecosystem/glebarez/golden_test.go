@@ -11,9 +11,7 @@ import (
 )
 
 func init() {
-	twin.Over("sqlite", twin.Parent{Plain: "sqlite", Wrapped: "glebarez-slotsql", Code: code, Differs: map[string]string{
-		"additive/named-placeholders-with-digits": "the driver binds :1 by name only; through slotsql it is bound by position, as by modernc.org/sqlite",
-	}})
+	twin.Over("sqlite", twin.Parent{Plain: "sqlite", Wrapped: "glebarez-slotsql", Code: code})
 }
 
 func code(err error) string {

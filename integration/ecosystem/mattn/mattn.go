@@ -20,6 +20,7 @@ func init() {
 	twin.Over("sqlite", twin.Parent{Plain: "sqlite3", Wrapped: "mattn-slotsql", DSN: dsn, Code: code, Differs: map[string]string{
 		"additive/comment-behind-semicolon":       "a comment behind the semicolon is one more statement, which affects 0 rows",
 		"additive/named-placeholders-by-position": "named placeholders take arguments by position; such increments are not slotted",
+		"additive/named-placeholders-with-digits": "named placeholders take arguments by position; such increments are not slotted",
 	}})
 }
 

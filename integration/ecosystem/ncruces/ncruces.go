@@ -18,6 +18,7 @@ func init() {
 	slotsql.Register("ncruces-slotsql", &driver.SQLite{}, sqlite.Over{Dialect: sqlite.New(), Fault: fault, Arguments: sqlite.OfOne}, nil)
 	twin.Over("sqlite", twin.Parent{Plain: "sqlite3", Wrapped: "ncruces-slotsql", Code: code, Differs: map[string]string{
 		"additive/named-placeholders-by-position": "named placeholders take arguments by position; such increments are not slotted",
+		"additive/named-placeholders-with-digits": "named placeholders take arguments by position; such increments are not slotted",
 	}})
 }
 
