@@ -12,17 +12,12 @@ import "slices"
 //
 // Where the condition does not hold the statement has left everything as it was, and the
 // drain follows: the statement has failed, with an error that the dialect knows
-// (Lock is nil), or it has touched no row.
+// (Lock is nil), or it has touched no row, and Refuted has returned one.
 type Proof struct {
 	Bound
-	// Lock runs before it in the same transaction; nil where the statement needs none.
-	Lock *Bound
-	// Refuted runs between the two and returns a row if the condition fails. It is nil where
-	// the statement asks nothing else of its row: then it touches the row if the condition holds.
-	Refuted *Bound
-	// Exists returns a row if there is one. Without Refuted it tells why the statement has
-	// touched none: that it has failed the condition, or is not there.
-	Exists *Bound
+	// Lock runs before it, and Refuted between the two, in one transaction, and their
+	// arguments are those of the original; nil where the statement does without.
+	Lock, Refuted *Bound
 }
 
 // A ProvingDialect is a Dialect of an engine that can tell, in a statement of one row,
@@ -38,7 +33,7 @@ type ProofSQL struct {
 	// Holds is a predicate over the row.
 	Holds string
 	// "" where Holds raises an error
-	Lock, Refuted, Exists string
+	Lock, Refuted string
 }
 
 // proof returns the form of a statement that drains the row that its WHERE fixes; nil
@@ -74,15 +69,10 @@ func (p *planning) proof(st *Statement, sc *scope, where *Expr, rows *rowset) *P
 	} else {
 		out.Bound = p.proving(&tp, where, rows, sql.Holds)
 	}
-	if rows.only {
-		sql.Refuted = ""
-	} else {
-		sql.Exists = ""
-	}
 	for _, b := range []struct {
 		sql string
 		to  **Bound
-	}{{sql.Lock, &out.Lock}, {sql.Refuted, &out.Refuted}, {sql.Exists, &out.Exists}} {
+	}{{sql.Lock, &out.Lock}, {sql.Refuted, &out.Refuted}} {
 		if b.sql != "" {
 			bound := tp.expand(p.d, b.sql)
 			*b.to = &bound

@@ -32,7 +32,6 @@ func (d *Dialect) Proof(t *rewrite.Table, s rewrite.Scope) rewrite.ProofSQL {
 	return rewrite.ProofSQL{
 		Lock:    d.Lock(t, s)[0],
 		Refuted: "SELECT 1 FROM " + s.Ref + " WHERE (" + s.Where + ") AND NOT " + holds,
-		Exists:  "SELECT 1 FROM " + s.Ref + " WHERE " + s.Where,
 		Holds:   holds,
 	}
 }

@@ -153,9 +153,6 @@ func (r *Run) provenBy(ran bool, err error) (done bool, _ error) {
 func (r *Run) pipelined(ctx context.Context, proof *rewrite.Proof) (*dialect.Outcome, error) {
 	var list []dialect.Statement
 	for _, b := range []*rewrite.Bound{proof.Lock, proof.Refuted} {
-		if b == nil {
-			continue
-		}
 		args, err := r.bind(b.Args)
 		if err != nil {
 			return nil, err
@@ -165,35 +162,13 @@ func (r *Run) pipelined(ctx context.Context, proof *rewrite.Proof) (*dialect.Out
 	list = append(list, dialect.Statement{SQL: proof.SQL, Args: r.call.args})
 	c := r.conn
 	out, err := c.Engine.Pipeliner.Pipeline(ctx, c.Parent, list)
-	if err != nil || proof.Refuted != nil && len(out[1].Rows) > 0 {
+	if err != nil || len(out[1].Rows) > 0 {
 		return nil, err
-	}
-	done := &out[len(out)-1]
-	if proof.Exists != nil && done.Affected == 0 {
-		if there, err := r.rowExists(ctx, proof.Exists); there || err != nil {
-			return nil, err
-		}
 	}
 	if !c.InAutocommit() {
 		r.provenInTx(len(out[0].Rows) > 0)
 	}
-	return done, nil
-}
-
-// rowExists asks whether the row of a statement that has touched none is there. If it is not, the
-// statement has affected 0 rows: it has not returned yet, and may have come after whatever has
-// deleted the row meanwhile.
-func (r *Run) rowExists(ctx context.Context, exists *rewrite.Bound) (bool, error) {
-	args, err := r.bind(exists.Args)
-	if err != nil {
-		return false, err
-	}
-	rows, err := direct{r.conn}.ownQuery(ctx, exists, args)
-	if err != nil {
-		return false, err
-	}
-	b, err := readBuffered(rows)
-	return len(b.rows) > 0, err
+	return &out[2], nil
 }
 
 // provenInTx remembers what a drain in a transaction does: the row, where one was locked, is bare
