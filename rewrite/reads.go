@@ -26,6 +26,9 @@ func (p *planning) planExplain(st *Statement) *Plan {
 			return p.drainAll(p.mentioned(), "EXPLAIN runs an increment whose range must be checked")
 		}
 		return &Plan{Class: AdditiveBase, Tables: plan.Tables, Reason: "EXPLAIN runs the statement unchanged"}
+	case Drain:
+		// Other forms of the statement have other plans to show.
+		plan.Drain.Proof, plan.Bounded, plan.Group = nil, nil, nil
 	}
 	return plan
 }
