@@ -1,5 +1,5 @@
 // Command flashsale sells the stock of one product to clients that all come at once. Each orders in
-// a transaction: the stock is taken by a guarded statement, and the order is written down. Some payments
+// a transaction: the stock is taken by a guarded statement, and the order is inserted. Some payments
 // fail, which rolls the order back, and what it took is for others.
 //
 //	go run ./examples/flashsale
@@ -12,19 +12,10 @@ package main
 import (
 	"context"
 	"database/sql"
-	"errors"
-	"flag"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
-	"sync"
-	"sync/atomic"
 
-	"github.com/slotsql/slotsql"
-	_ "github.com/slotsql/slotsql/mysql"
-	_ "github.com/slotsql/slotsql/postgres"
-	_ "github.com/slotsql/slotsql/sqlite"
+	"github.com/slotsql/slotsql/examples/internal/crowd"
 )
 
 const units, quantity = 100, 2
@@ -36,77 +27,21 @@ tables:
   products: {counters: {stock: {min: 0}}}
 `
 
-var drivers = map[string]string{"sqlite": "sqlite3-slotsql", "mysql": "mysql-slotsql", "postgres": "postgres-slotsql"}
-
-func main() {
-	engine := flag.String("driver", "sqlite", "sqlite, mysql (MariaDB, too) or postgres")
-	dsn := flag.String("dsn", "", "data source name; SQLite needs none")
-	clients := flag.Int("clients", 16, "clients that order at once")
-	flag.Parse()
-	if err := run(context.Background(), *engine, *dsn, *clients, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "flashsale:", err)
-		os.Exit(1)
-	}
-}
-
-func run(ctx context.Context, engine, dsn string, clients int, out io.Writer) (err error) {
-	if dsn == "" {
-		dir, err := os.MkdirTemp("", "slotsql-flashsale-")
-		if err != nil {
-			return err
-		}
-		defer os.RemoveAll(dir)
-		dsn = "file:" + filepath.Join(dir, "flashsale.db") + "?_pragma=journal_mode(WAL)&_pragma=busy_timeout(60000)&_txlock=immediate"
-	}
-	parsed, err := slotsql.Parse([]byte(config), "flashsale.yaml")
-	if err != nil {
-		return err
-	}
-	db, err := slotsql.Open(drivers[engine], dsn, slotsql.WithConfig(parsed))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	for _, q := range []string{
+var example = crowd.Example{
+	Name:   "flashsale",
+	Config: config,
+	Schema: []string{
 		"CREATE TABLE products (id INT PRIMARY KEY, stock INT NOT NULL)",
 		"CREATE TABLE orders (client INT NOT NULL, number INT NOT NULL, quantity INT NOT NULL, PRIMARY KEY (client, number))",
 		fmt.Sprintf("INSERT INTO products VALUES (1, %d)", units),
-	} {
-		if _, err := db.ExecContext(ctx, q); err != nil {
-			return err
-		}
-	}
-	var taken, refused atomic.Int64
-	var wg sync.WaitGroup
-	errs := make(chan error, clients)
-	for client := range clients {
-		wg.Go(func() {
-			for number := 0; ; number++ {
-				ok, err := order(ctx, db, client, number)
-				switch {
-				case err != nil:
-					errs <- err
-					return
-				case !ok:
-					refused.Add(1)
-					return
-				}
-				taken.Add(1)
-			}
-		})
-	}
-	wg.Wait()
-	close(errs)
-	for e := range errs {
-		err = errors.Join(err, e)
-	}
-	if err != nil {
-		return err
-	}
-	return report(ctx, db, out, taken.Load(), refused.Load())
+	},
+	Take:   order,
+	Report: report,
 }
 
-// order takes units and writes that down; false where there are not as many.
+func main() { crowd.Main(example) }
+
+// order takes units and inserts the order; it reports false if there are too few.
 func order(ctx context.Context, db *sql.DB, client, number int) (bool, error) {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {

@@ -17,7 +17,7 @@ func TestRun(t *testing.T) {
 				clients = 4 // one writes at a time
 			}
 			var out bytes.Buffer
-			if err := run(t.Context(), engine, dsn, clients, &out); err != nil {
+			if err := example.Run(t.Context(), engine, dsn, clients, &out); err != nil {
 				t.Fatalf("%v\n%s", err, &out)
 			}
 			if s := out.String(); !strings.Contains(s, "100 attendees, 100 bookings") {

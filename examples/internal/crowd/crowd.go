@@ -1,0 +1,109 @@
+// Package crowd is what the examples of bounded counters have in common: a database, and clients
+// that all come at once.
+package crowd
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+
+	"github.com/slotsql/slotsql"
+	_ "github.com/slotsql/slotsql/mysql"
+	_ "github.com/slotsql/slotsql/postgres"
+	_ "github.com/slotsql/slotsql/sqlite"
+)
+
+// Example is something that clients take from until there is none left.
+type Example struct {
+	Name   string
+	Config string   // slotsql.yaml
+	Schema []string // statements that make the tables
+
+	// Take takes for the number-th time for a client, from 0. It reports false when there is
+	// nothing left.
+	Take func(ctx context.Context, db *sql.DB, client, number int) (bool, error)
+	// Report checks and prints what has come of it: how often something was taken, and how many
+	// clients were refused in the end.
+	Report func(ctx context.Context, db *sql.DB, out io.Writer, taken, refused int64) error
+}
+
+var drivers = map[string]string{"sqlite": "sqlite3-slotsql", "mysql": "mysql-slotsql", "postgres": "postgres-slotsql"}
+
+// Main runs the example as the flags of the command say.
+func Main(e Example) {
+	engine := flag.String("driver", "sqlite", "sqlite, mysql (MariaDB, too) or postgres")
+	dsn := flag.String("dsn", "", "data source name; SQLite needs none")
+	clients := flag.Int("clients", 16, "clients that come at once")
+	flag.Parse()
+	if err := e.Run(context.Background(), *engine, *dsn, *clients, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, e.Name+":", err)
+		os.Exit(1)
+	}
+}
+
+// Run runs the example on a database, on a new SQLite file if dsn is empty.
+func (e Example) Run(ctx context.Context, engine, dsn string, clients int, out io.Writer) (err error) {
+	if dsn == "" {
+		dir, err := os.MkdirTemp("", "slotsql-"+e.Name+"-")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		dsn = "file:" + filepath.Join(dir, e.Name+".db") + "?_pragma=journal_mode(WAL)&_pragma=busy_timeout(60000)&_txlock=immediate"
+	}
+	config, err := slotsql.Parse([]byte(e.Config), e.Name+".yaml")
+	if err != nil {
+		return err
+	}
+	db, err := slotsql.Open(drivers[engine], dsn, slotsql.WithConfig(config))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	for _, q := range e.Schema {
+		if _, err := db.ExecContext(ctx, q); err != nil {
+			return err
+		}
+	}
+	taken, refused, err := e.crowd(ctx, db, clients)
+	if err != nil {
+		return err
+	}
+	return e.Report(ctx, db, out, taken, refused)
+}
+
+// crowd has each client take until it is refused.
+func (e Example) crowd(ctx context.Context, db *sql.DB, clients int) (taken, refused int64, err error) {
+	var takes, refusals atomic.Int64
+	var wg sync.WaitGroup
+	errs := make(chan error, clients)
+	for client := range clients {
+		wg.Go(func() {
+			for number := 0; ; number++ {
+				ok, err := e.Take(ctx, db, client, number)
+				switch {
+				case err != nil:
+					errs <- err
+					return
+				case !ok:
+					refusals.Add(1)
+					return
+				}
+				takes.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	close(errs)
+	for e := range errs {
+		err = errors.Join(err, e)
+	}
+	return takes.Load(), refusals.Load(), err
+}
