@@ -75,16 +75,4 @@ func (c *candidates) fromClause() (Span, bool) {
 var notRepeated = Names("USE FORCE IGNORE INDEXED TABLESAMPLE LATERAL FOR PARTITION ONLY STRAIGHT_JOIN")
 
 // inside reports whether all that an expression names are columns of the block's sources.
-func (c *candidates) inside(e *Expr) bool {
-	ok := true
-	e.Walk(func(x *Expr) bool {
-		switch x.Kind {
-		case ColumnRef:
-			ok = ok && c.inBlock(x.Name)
-		case Subquery, Star, Excluded:
-			ok = false
-		}
-		return ok
-	})
-	return ok
-}
+func (c *candidates) inside(e *Expr) bool { return namesOnly(e, c.inBlock, false) }

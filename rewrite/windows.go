@@ -224,13 +224,19 @@ func (c *candidates) bound(col *Column, e *Expr) (string, bool) {
 // own reports whether all columns that an expression names are certainly the
 // source's. A query inside it may name others, unless the block has no others.
 func (c *candidates) own(e *Expr) bool {
+	return namesOnly(e, c.ownColumn, c.lone && !c.d.Traits().AnyType) // SQLite's queries may name result columns of the block
+}
+
+// namesOnly reports whether an expression names only columns of a kind, and has queries in it only
+// where they are allowed.
+func namesOnly(e *Expr, column func(name []Ident) bool, queries bool) bool {
 	ok := true
 	e.Walk(func(x *Expr) bool {
 		switch x.Kind {
 		case ColumnRef:
-			ok = ok && c.ownColumn(x.Name)
-		case Subquery: // SQLite's may name result columns of the block
-			ok = ok && c.lone && !c.d.Traits().AnyType
+			ok = ok && column(x.Name)
+		case Subquery:
+			ok = ok && queries
 		case Star, Excluded:
 			ok = false
 		}

@@ -36,10 +36,7 @@ func posts(t *testing.T, dialect string, processes int) (p *twin.Pair, dbs []*sq
 		Config: "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}, slots: 16, placement: connection}}\n",
 	})
 	for range processes {
-		db, err := twin.OpenWrapped(twin.Plain[dialect], p.WrappedDSN, p.ConfigPath)
-		if err != nil {
-			t.Fatal(err)
-		}
+		db := sql.OpenDB(twin.Connector(t, p))
 		t.Cleanup(func() { _ = db.Close() })
 		dbs = append(dbs, db)
 	}

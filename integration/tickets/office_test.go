@@ -73,10 +73,7 @@ func open(t *testing.T, dialect, column, block string, processes int, schema ...
 // process opens a connector of its own, which knows nothing of the others' blocks.
 func (o *office) process() *sql.DB {
 	o.t.Helper()
-	db, err := twin.OpenWrapped(twin.Plain[o.dialect], o.p.WrappedDSN, o.p.ConfigPath)
-	if err != nil {
-		o.t.Fatal(err)
-	}
+	db := sql.OpenDB(twin.Connector(o.t, o.p))
 	db.SetMaxOpenConns(12)
 	o.t.Cleanup(func() { _ = db.Close() })
 	return db

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"bytes"
 	"context"
 	"database/sql/driver"
 	"fmt"
@@ -96,11 +95,8 @@ func (r *Run) baseQuestion(p *rewrite.Portion) (*question, bool) {
 		if !driver.IsValue(v) {
 			return nil, false
 		}
-		if text, ok := v.([]byte); ok {
-			v = bytes.Clone(text) // the caller's, who may go on
-		}
 		b.WriteString(r.conn.Dialect().Placeholder(len(q.args) + 1))
-		q.args = append(q.args, v)
+		q.args = append(q.args, kept(v))
 	}
 	q.sql = b.String()
 	return q, true

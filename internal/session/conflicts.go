@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 
 	"github.com/slotsql/slotsql/rewrite"
@@ -77,4 +78,10 @@ func (c *Conn) atSnapshot(ctx context.Context) (bool, error) {
 		}
 	}
 	return c.level == levelSnapshot, nil
+}
+
+// snapshotBegun reports whether the transaction was begun at a level that holds it to a
+// snapshot, or is known to be held to one.
+func (c *Conn) snapshotBegun() bool {
+	return c.Engine.Snapshots != nil && (c.level == levelSnapshot || sql.IsolationLevel(c.begun) > sql.LevelReadCommitted)
 }

@@ -148,12 +148,6 @@ func (r *Run) execPortion(ctx context.Context) (driver.Result, error) {
 	return nil, nil
 }
 
-// snapshotBegun reports whether the transaction was begun at a level that holds it to a
-// snapshot, or is known to be held to one.
-func (c *Conn) snapshotBegun() bool {
-	return c.Engine.Snapshots != nil && (c.level == levelSnapshot || sql.IsolationLevel(c.begun) > sql.LevelReadCommitted)
-}
-
 // foldsPortions notes that a drain is about to fold what slots of its rows hold.
 func (r *Run) foldsPortions(d *rewrite.DrainTable) {
 	c := r.conn

@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"database/sql"
 	"database/sql/driver"
 	"slices"
 	"sync/atomic"
@@ -65,18 +64,7 @@ func (r *Run) mayProve() bool {
 // that has the row for itself needs neither.
 func (r *Run) mayProveInTx(d *rewrite.DrainTable) bool {
 	c := r.conn
-	if r.Plan.Drain.Proof.Lock == nil || c.Tx.Own() || r.isBare(d) {
-		return false
-	}
-	if c.level == levelSnapshot || c.begun > driver.IsolationLevel(sql.LevelReadCommitted) {
-		return false
-	}
-	for _, own := range c.own {
-		if own.how == inSlot && own.rows.Table.Counter.Slotted() == d.Table.Counter.Slotted() {
-			return false
-		}
-	}
-	return true
+	return r.Plan.Drain.Proof.Lock != nil && !c.Tx.Own() && !r.isBare(d) && !c.snapshotBegun() && !c.hasOwnSlots(d.Table)
 }
 
 // execProven runs the statement where nothing is to be folded; it reports false where

@@ -1,10 +1,8 @@
 package session
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"slices"
 	"strconv"
 	"time"
 
@@ -37,14 +35,7 @@ const (
 // that slotsql does not know of or the check of a foreign key: then its own statement goes
 // to the base row, and the portion is for others.
 func (r *Run) restock(ctx context.Context, p *rewrite.Portion, share int, at slots.SlotRow) {
-	own := *r
-	own.call.args = slices.Clone(r.call.args)
-	for i := range own.call.args {
-		if b, ok := own.call.args[i].Value.([]byte); ok {
-			own.call.args[i].Value = bytes.Clone(b) // the caller's, who may go on
-		}
-	}
-	done := make(chan struct{})
+	own, done := r.clone(), make(chan struct{})
 	go func(ctx context.Context) {
 		defer close(done)
 		ctx, cancel := context.WithTimeout(ctx, moverPatience)

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"bytes"
 	"context"
 	"database/sql/driver"
 	"slices"
@@ -160,7 +159,7 @@ func (r *Run) leaseHere(ctx context.Context, l *slots.Lease, rows bool) (*answer
 // leaseInTx leases a block on a connection of slotsql's own. The lease is also others', and
 // outlives the caller's context.
 func (r *Run) leaseInTx(ctx context.Context, l *slots.Lease, rows bool) (*answer, bool, error) {
-	own, got := r.apart(), make(chan *slots.Ticket, 1)
+	own, got := r.clone(), make(chan *slots.Ticket, 1)
 	go func() {
 		if b := own.leasedAside(ctx, l, rows); b != nil {
 			n := l.Got(b, b.top)
@@ -181,25 +180,12 @@ func (r *Run) leaseInTx(ctx context.Context, l *slots.Lease, rows bool) (*answer
 
 // leaseAhead leases the next block while the last one is drawn from.
 func (r *Run) leaseAhead(ctx context.Context, l *slots.Lease, rows bool) {
-	own := r.apart()
+	own := r.clone()
 	go func() {
 		if b := own.leasedAside(ctx, l, rows); b != nil {
 			l.GotAhead(b, b.top)
 		}
 	}()
-}
-
-// apart is the same execution for a goroutine of its own: its caller may change the
-// arguments.
-func (r *Run) apart() *Run {
-	own := *r
-	own.call.args = slices.Clone(r.call.args)
-	for i := range own.call.args {
-		if b, ok := own.call.args[i].Value.([]byte); ok {
-			own.call.args[i].Value = bytes.Clone(b)
-		}
-	}
-	return &own
 }
 
 // leasedAside runs a lease on a connection of slotsql's own; nil where that has failed.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"slices"
 
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/rewrite"
@@ -14,6 +15,17 @@ import (
 type call struct {
 	args    []driver.NamedValue
 	options []driver.NamedValue
+}
+
+// clone returns the execution for another goroutine, which may outlive the call: the caller may
+// then change the arguments.
+func (r *Run) clone() *Run {
+	own := *r
+	own.call.args = slices.Clone(r.call.args)
+	for i := range own.call.args {
+		own.call.args[i].Value = kept(own.call.args[i].Value)
+	}
+	return &own
 }
 
 // via is how the SQL of a plan reaches the parent: as it is, or through
