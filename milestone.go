@@ -13,27 +13,27 @@ import (
 const MilestoneTable = "slotsql_milestones"
 
 // A Milestone answers the question "was I the one-millionth?". An increment in a slot does not
-// return the total, and with several processes no increment knows its own number. So whoever has
-// incremented asks, and exactly one is told true: the first whose look at the total finds
-// at least that number.
+// return the total, and with several processes no increment knows its own number. So each caller
+// asks after its increment, and Reached returns true to exactly one: the first that reads a total
+// of at least that number.
 //
 // The bound of its error: let L be the largest number of other increments that are committed between
 // a caller's own increment and the answer to its question. If every increment is asked
-// about, and the total only grows, the increment told true is one of the numbers At-L to At+L.
-// For let w be its number. If w is less than At, the At-th increment was committed before its
-// look, and after it: within its own L. If w is more than At, the caller of the At-th increment
-// has not had its answer yet when w is told, or it would have been the first: so w was
-// committed within that one's L. Who asks at once has an L of about the callers that are
-// under way.
+// about, and the total only grows, the increment whose caller gets true has a number from At-L to
+// At+L. For let w be that number. If w is less than At, the At-th increment was committed after w and
+// before w's caller read the total: within its L. If w is more than At, the caller of the At-th
+// increment had no answer yet when w was committed, or it would have been the first: so w is
+// within that caller's L. L is about the number of callers at work at the same time, if each asks
+// at once.
 //
-// Until the number is reached a question costs one read of the total; once another caller has
-// been told, none. It is safe for concurrent use.
+// Until the number is reached, a question costs one read of the total; after that, nothing. A
+// Milestone is safe for concurrent use.
 type Milestone struct {
 	id    string // hexadecimal, so that it needs no placeholder, which engines write differently
 	at    int64
 	query string
 	args  []any
-	over  atomic.Bool // somebody has been told
+	over  atomic.Bool // the number has been reached, and another caller's answer is committed
 }
 
 // Querier is a *sql.DB, *sql.Conn or *sql.Tx.
@@ -58,9 +58,14 @@ func (m *Milestone) Create(ctx context.Context, db *sql.DB) error {
 			return fmt.Errorf("slotsql: create %s: %w", MilestoneTable, err)
 		}
 	}
-	_, err := db.ExecContext(ctx, "INSERT INTO "+MilestoneTable+" (id, reached) SELECT '"+m.id+"', 0 FROM (SELECT 1 AS one) AS o "+
-		"WHERE NOT EXISTS (SELECT 1 FROM "+MilestoneTable+" WHERE id = '"+m.id+"')")
-	if err != nil {
+	// Looking first, and not in the INSERT, keeps processes that start at once from a deadlock: on
+	// InnoDB the look of an INSERT locks the gap in which the others insert.
+	if there, err := m.row(ctx, db); err != nil {
+		return fmt.Errorf("slotsql: look for a milestone: %w", err)
+	} else if there {
+		return nil
+	}
+	if _, err := db.ExecContext(ctx, "INSERT INTO "+MilestoneTable+" (id, reached) VALUES ('"+m.id+"', 0)"); err != nil {
 		if there, err2 := m.row(ctx, db); err2 == nil && there {
 			return nil // another process has made it meanwhile
 		}
@@ -76,15 +81,15 @@ func (m *Milestone) row(ctx context.Context, q Querier) (bool, error) {
 	return n > 0, err
 }
 
-// Reached reports whether the caller, who has incremented the counter, is the one to be told that
-// it has reached the number. Of all calls in all processes one returns true, once.
+// Reached reports whether the caller's increment counts as the one that reached the number. Of all
+// calls in all processes, one returns true.
 //
-// Ask when the increment is committed, with a *sql.DB. That it was told is committed before
-// Reached returns: a caller that is lost between that and what it goes on to do has been told all
-// the same. What is to be done exactly once belongs into a transaction, with its
-// *sql.Tx here: both are committed, or neither, and the next one to ask is told. Others that
-// reach the number wait for that transaction. Errors are those of the database; the next one to ask
-// may be told. A query that returns no row gives sql.ErrNoRows.
+// Call it after the increment is committed, with a *sql.DB. The answer true is committed before
+// Reached returns: if the process dies right after it, no other caller gets true. For work that must be
+// done exactly once, begin a transaction, call Reached with its *sql.Tx and do the work in it: both
+// are committed or neither, and after a rollback the next caller gets true. Other callers that reach
+// the number wait for that transaction. Errors are those of the database, and leave the answer to the
+// next caller. A query that returns no row gives sql.ErrNoRows.
 func (m *Milestone) Reached(ctx context.Context, q Querier) (bool, error) {
 	if m.over.Load() {
 		return false, nil

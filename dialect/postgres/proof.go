@@ -15,20 +15,23 @@ var _ rewrite.ProvingDialect = (*Dialect)(nil)
 // conflicts with. So none is under way, none comes before the end of the transaction, and
 // the snapshot shows every slot row that there is.
 //
-// The predicate also asks whether the row is the one that has been locked (its xmax is the
-// transaction), since it may have been inserted after that: then nothing keeps others
-// from counting in it. Of such a row the statement sees nothing, as if it had run when
-// the lock found none. And it asks for the level: at REPEATABLE READ the snapshot is
-// older than the lock.
+// The predicate also asks whether the row is the one that has been locked, since it may have
+// been inserted after that: then nothing keeps others from counting in it. Of such a row the
+// statement sees nothing, as if it had run when the lock found none. And it asks for the level: at
+// REPEATABLE READ the snapshot is older than the lock.
+//
+// What the question has found true is true for the statement behind it: slot rows may go
+// meanwhile, but none comes, and the lock stays recorded in the row beside others that PostgreSQL
+// may grant (rowlock.go). The other way round a statement may find the predicate true of which
+// the question found it false. Then it has run, and it was right to.
 func (d *Dialect) Proof(t *rewrite.Table, s rewrite.Scope) rewrite.ProofSQL {
 	alias := slotAlias
 	for quote(alias) == s.Qualifier {
 		alias += "_"
 	}
 	const level = "pg_catalog.current_setting('transaction_isolation') IN ('read committed', 'read uncommitted')"
-	locked := s.Qualifier + ".xmax = " + ownXID
 	empty := "NOT EXISTS (SELECT 1 FROM " + slotTable(t) + " AS " + alias + " WHERE " + slotEquals(t, alias, s.Qualifier, t.Counter.Counters...) + ")"
-	holds := "(" + level + " AND " + locked + " AND " + empty + ")"
+	holds := "(" + level + " AND " + lockedByOwn(s.Qualifier) + " AND " + empty + ")"
 	return rewrite.ProofSQL{
 		Lock:    d.Lock(t, s)[0],
 		Refuted: "SELECT 1 FROM " + s.Ref + " WHERE (" + s.Where + ") AND NOT " + holds,

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"context"
 	"database/sql"
 	"testing"
 
@@ -102,10 +101,10 @@ func (o *client) start(statement string, query bool) {
 	go func() {
 		defer close(o.done)
 		if query {
-			o.err = o.conn.QueryRowContext(context.WithoutCancel(o.c.Context()), statement).Scan(&o.n)
+			o.err = o.conn.QueryRowContext(o.c.Context(), statement).Scan(&o.n)
 			return
 		}
-		_, o.err = o.conn.ExecContext(context.WithoutCancel(o.c.Context()), statement)
+		_, o.err = o.conn.ExecContext(o.c.Context(), statement)
 	}()
 }
 

@@ -13,8 +13,8 @@ import (
 // does, with the arguments that it binds behind an arrow. Of a drain of certain
 // keys it shows the lock, which has the application's own predicate in it; a
 // drain of all rows of a table has the same text for every statement, so it is
-// only named, and so are the drain that an increment falls back to, and what an
-// increment on PostgreSQL asks of its lock on the base row. allSteps shows them all.
+// only named, and so are the drain that an increment falls back to, and what a
+// statement on PostgreSQL asks of its lock on the base row. allSteps shows them all.
 func Print(sql string, p *rewrite.Plan, allSteps bool) string {
 	b := printer{allSteps: allSteps}
 	b.plan("", sql, p, allSteps)
@@ -28,6 +28,17 @@ type printer struct {
 
 // certain is the condition that an increment's lock on the base row is certain.
 var certain = regexp.MustCompile(`\(SELECT CASE WHEN slotsql_b\.xmax = .*? AND slotsql_b\.tableoid = slotsql_q\.slotsql_r\)`)
+
+// locked is the condition that a row is the one that the transaction has locked.
+var locked = regexp.MustCompile(`CASE WHEN \S+\.xmax = .*? AS slotsql_m\) ELSE FALSE END`)
+
+// proof writes a drain's statement for a row without slots.
+func (b *printer) proof(x rewrite.Bound) string {
+	if !b.allSteps {
+		x.SQL = locked.ReplaceAllLiteralString(x.SQL, "(the row is locked)")
+	}
+	return bound(x)
+}
 
 // upsert writes an increment's statement.
 func (b *printer) upsert(x rewrite.Bound) string {
@@ -118,7 +129,7 @@ func (b *printer) plan(indent, sql string, p *rewrite.Plan, allSteps bool) {
 		b.line(indent, "runs as it is if", args([]rewrite.Arg{c.Arg})+" is one of "+args(c.In))
 	}
 	if proof := p.Drain.Proof; proof != nil {
-		b.line(indent, "without slots", strings.TrimRight(proof.SQL, "\n")+arrow(proof.Args))
+		b.line(indent, "without slots", b.proof(proof.Bound))
 	}
 	for _, d := range p.Drain.Tables {
 		b.drain(indent, p, d, allSteps)

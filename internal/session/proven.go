@@ -137,7 +137,8 @@ func (r *Run) provenBy(ran bool, err error) (done bool, _ error) {
 }
 
 // pipelined sends the statements of a proof in one round trip. It returns nil where the
-// row has slots.
+// row has slots. A statement that has touched its row had its condition fulfilled, whatever the
+// question before it found: its slots may have gone in between.
 func (r *Run) pipelined(ctx context.Context, proof *rewrite.Proof) (*dialect.Outcome, error) {
 	var list []dialect.Statement
 	for _, b := range []*rewrite.Bound{proof.Lock, proof.Refuted} {
@@ -150,7 +151,7 @@ func (r *Run) pipelined(ctx context.Context, proof *rewrite.Proof) (*dialect.Out
 	list = append(list, dialect.Statement{SQL: proof.SQL, Args: r.call.args})
 	c := r.conn
 	out, err := c.Engine.Pipeliner.Pipeline(ctx, c.Parent, list)
-	if err != nil || len(out[1].Rows) > 0 {
+	if err != nil || len(out[1].Rows) > 0 && out[2].Affected == 0 {
 		return nil, err
 	}
 	if !c.InAutocommit() {
