@@ -106,7 +106,7 @@ func ExampleNewExplainer() {
 	// pass-through
 }
 
-// Whoever increments asks whether that has brought the counter, which is 2, to 5.
+// After each increment, ask whether it has brought the counter, which starts at 2, to 5.
 func ExampleMilestone() {
 	dsn, remove := blog()
 	defer remove()

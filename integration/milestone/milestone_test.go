@@ -1,5 +1,5 @@
-// Package milestone holds milestones against what they promise: of all callers of all processes
-// one is told, and its increment is within the stated bound.
+// Package milestone tests what milestones promise: of all calls in all processes one returns true,
+// and the caller's increment is within the stated bound.
 package milestone
 
 import (
@@ -52,7 +52,7 @@ type asked struct {
 	told                bool
 }
 
-// Processes that create the milestone at once, increment and ask: one is told, within the bound.
+// Processes create the milestone at the same time, increment and ask: one call returns true, within the bound.
 func TestBound(t *testing.T) {
 	each(t, func(t *testing.T, dialect string) {
 		_, dbs := posts(t, dialect, 3)
@@ -112,7 +112,7 @@ func TestBound(t *testing.T) {
 	})
 }
 
-// A single caller is told of exactly the increment that has reached the number, also when it was
+// A single caller gets true for exactly the increment that has reached the number, also when it was
 // passed by more than one, and each milestone by itself.
 func TestExact(t *testing.T) {
 	each(t, func(t *testing.T, dialect string) {
@@ -146,8 +146,8 @@ func TestExact(t *testing.T) {
 	})
 }
 
-// Who is told in a transaction that rolls back has not been told: the next one is, in this process
-// and in others. And a milestone without its row is an error, not a "no".
+// After true in a transaction that rolls back, the next call gets true, in this process or another.
+// And a milestone without its row is an error, not false.
 func TestRollback(t *testing.T) {
 	each(t, func(t *testing.T, dialect string) {
 		p, dbs := posts(t, dialect, 2)
