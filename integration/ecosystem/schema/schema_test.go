@@ -46,7 +46,18 @@ tables:
 
 var fresh = map[string]func(testing.TB) string{
 	"mysql": server.MariaDB, "postgres": server.Postgres,
-	"sqlite": func(t testing.TB) string { return server.SQLite(t) + "&_pragma=foreign_keys(1)" }, // ent asks for it
+	"sqlite": func(t testing.TB) string {
+		dsn := server.SQLite(t) + "&_pragma=foreign_keys(1)" // ent asks for it
+		// Two that switch a new file to WAL at once may find it locked, whatever their busy timeout.
+		db, err := sql.Open("sqlite", dsn)
+		if err == nil {
+			err = errors.Join(db.PingContext(t.Context()), db.Close())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return dsn
+	},
 }
 
 // process opens the database as one more process does.
