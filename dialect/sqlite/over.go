@@ -53,6 +53,7 @@ func (o Over) Traits() rewrite.Traits {
 	switch o.Arguments {
 	case InTurn:
 		t.ArgsRestart = false
+		t.SlowParse = false // that parent's Exec of a statement kept prepared leaves a RETURNING open, and the database locked
 	case OfOne:
 		t.MultiProbe, t.MultiProbeArg = "SELECT 1", "SELECT ?; SELECT 1" // the parent's own error
 	}

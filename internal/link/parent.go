@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 )
 
 // ParentExec runs one statement on the parent, through Prepare where the
@@ -28,6 +29,9 @@ func (c *Conn) ParentExec(ctx context.Context, query string, args []driver.Named
 		return nil, err
 	}
 	defer st.Close()
+	if err := Counted(st, args); err != nil {
+		return nil, err
+	}
 	return StmtExec(ctx, st, args)
 }
 
@@ -49,6 +53,10 @@ func (c *Conn) ParentQuery(ctx context.Context, query string, args []driver.Name
 	}
 	st, err := c.ParentPrepare(ctx, query)
 	if err != nil {
+		return nil, err
+	}
+	if err := Counted(st, args); err != nil {
+		_ = st.Close()
 		return nil, err
 	}
 	rows, err := StmtQuery(ctx, st, args)
@@ -78,6 +86,15 @@ func (c *Conn) prepareText(ctx context.Context, query string) (driver.Stmt, erro
 		return nil, ctx.Err()
 	}
 	return st, err
+}
+
+// Counted says what database/sql says where it prepares a call's statement: a parent that counts
+// placeholders leaves it to database/sql to count the arguments, and binds NULL for those that are missing.
+func Counted(st driver.Stmt, args []driver.NamedValue) error {
+	if want := st.NumInput(); want >= 0 && want != len(args) {
+		return fmt.Errorf("sql: expected %d arguments, got %d", want, len(args))
+	}
+	return nil
 }
 
 // StmtExec executes a statement of the parent, by the old interface where it has no other.

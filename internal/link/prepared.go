@@ -50,7 +50,7 @@ func (p *Kept) Close() {
 }
 
 // Query runs a query of slotsql's on a kept statement; nil when its rows of
-// another execution are still open.
+// another execution are still open, or the arguments are too few or too many.
 func (p *Kept) Query(ctx context.Context, c *Conn, key any, sql string, args []driver.NamedValue) (driver.Rows, error) {
 	if p.busy[key] {
 		return nil, nil
@@ -58,6 +58,9 @@ func (p *Kept) Query(ctx context.Context, c *Conn, key any, sql string, args []d
 	st, err := p.Get(ctx, c, key, sql)
 	if err != nil {
 		return nil, err
+	}
+	if Counted(st, args) != nil {
+		return nil, nil
 	}
 	rows, err := StmtQuery(ctx, st, args)
 	if err != nil {

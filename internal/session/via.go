@@ -73,7 +73,9 @@ func (t direct) own(ctx context.Context, b *rewrite.Bound, args []driver.NamedVa
 		if err != nil {
 			return nil, err
 		}
-		return link.StmtExec(ctx, st, args)
+		if link.Counted(st, args) == nil {
+			return link.StmtExec(ctx, st, args)
+		} // else as the parent takes such a call
 	}
 	return t.conn.ParentExec(ctx, b.SQL, args)
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/slotsql/slotsql/integration/cases"
+	"github.com/slotsql/slotsql/integration/ecosystem/suite"
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
@@ -23,3 +24,6 @@ func code(err error) string {
 
 // TestGolden needs a twin without modernc.org/sqlite: go test -tags nomodernc ./glebarez.
 func TestGolden(t *testing.T) { cases.Run(t, "../../../rewrite/testdata", "sqlite") }
+
+// TestCalls needs the same.
+func TestCalls(t *testing.T) { suite.Calls(t) }

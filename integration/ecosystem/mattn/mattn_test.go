@@ -19,6 +19,8 @@ func TestParent(t *testing.T) {
 	})
 }
 
+func TestCalls(t *testing.T) { suite.Calls(t) }
+
 func TestGolden(t *testing.T) { cases.Run(t, "../../../rewrite/testdata", "sqlite") }
 
 func TestValues(t *testing.T) {

@@ -23,9 +23,9 @@ func init() {
 }
 
 func fault(err error) (code int, message string, ok bool) {
-	var e *sqlite3.Error
-	if ok = errors.As(err, &e); ok {
-		code, message = int(e.ExtendedCode()), e.Error()
+	var c sqlite3.ErrorCode // some errors are a code and nothing else; *sqlite3.Error has one
+	if ok = errors.As(err, &c); ok {
+		code, message = int(c), err.Error()
 	}
 	return code, message, ok
 }

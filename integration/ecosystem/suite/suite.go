@@ -79,15 +79,7 @@ func Run(t *testing.T, plain, wrapped string, dsn func() string) {
 // outside of transactions.
 func Compare(t *testing.T, plain, wrapped *sql.DB) {
 	t.Helper()
-	pin := func(db *sql.DB) *sql.Conn {
-		c, err := db.Conn(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = c.Close() })
-		return c
-	}
-	p, w := pin(plain), pin(wrapped)
+	p, w := pin(t, plain), pin(t, wrapped)
 	for i, q := range Script {
 		if a, b := outcome(t.Context(), p, q), outcome(t.Context(), w, q); !reflect.DeepEqual(a, b) {
 			t.Errorf("statement %d: %s\nplain:   %v\nwrapped: %v", i, q, a, b)
@@ -100,6 +92,16 @@ func Compare(t *testing.T, plain, wrapped *sql.DB) {
 	if _, err := w.ExecContext(t.Context(), increment); err != nil {
 		t.Error(err)
 	}
+}
+
+func pin(t *testing.T, db *sql.DB) *sql.Conn {
+	t.Helper()
+	c, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
 }
 
 // transactions drains in a driver.Tx that fails and is rolled back, and in one that is committed.
