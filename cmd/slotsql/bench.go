@@ -28,6 +28,7 @@ type benchFlags struct {
 	reads         []float64
 	slots         []int
 	keys          int
+	budget        int64
 	zipf          float64
 	duration      time.Duration
 	warmup        time.Duration
@@ -54,7 +55,7 @@ func benchCommand(o *options) *cobra.Command {
 		&b.preset,
 		"preset",
 		"quick",
-		"quick; comparison: naive, locking and lock-free with 3, 6 and 9 clients; sweep: each axis in turn",
+		"quick; comparison: ways to take from a bounded budget, with 3, 6, 9 and 64 clients; sweep: each axis in turn",
 	)
 	f.StringSliceVar(&b.scenarios, "scenarios", nil, "scenarios to run (default all): "+scenarioNames())
 	f.IntSliceVar(&b.clients, "clients", nil, "concurrent clients, such as 1,8,32,128")
@@ -68,6 +69,9 @@ func benchCommand(o *options) *cobra.Command {
 	f.Float64SliceVar(&b.reads, "reads", nil, "shares of reads, such as 0,0.5,0.9")
 	f.IntSliceVar(&b.slots, "slots", nil, "slots per counter, such as 1,16,64")
 	f.IntVar(&b.keys, "keys", 1, "counters")
+	f.Int64Var(&b.budget, "budget", 0,
+		"units that each counter begins with: operations take one while there is one (default 1000000 with comparison; 0 counts up)",
+	)
 	f.Float64Var(&b.zipf, "zipf", 0, "skew of the counters: Zipf's exponent, such as 0.99; 0 for none")
 	f.DurationVar(&b.duration, "duration", time.Second, "length of one run")
 	f.DurationVar(&b.warmup, "warmup", 300*time.Millisecond, "warm-up before each run")
@@ -127,6 +131,9 @@ func (b *benchFlags) plan(cmd *cobra.Command) (bench.Plan, error) {
 	}
 	if given("slots") {
 		p.Slots = b.slots
+	}
+	if given("budget") {
+		p.Budget = b.budget
 	}
 	p.Keys, p.Zipf, p.Runs = b.keys, b.zipf, b.runs
 	p.Duration, p.Warmup = bench.Duration(b.duration), bench.Duration(b.warmup)

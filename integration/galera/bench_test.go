@@ -11,7 +11,7 @@ import (
 )
 
 // BenchmarkIncrements and BenchmarkTransactions count one page from 30
-// goroutines on three nodes, plain and wrapped in turns, so that what else the
+// goroutines on three nodes, BenchmarkBoundedDecrements takes from one budget, plain and wrapped in turns, so that what else the
 // machine does falls on both. They report
 //
 //	plain/s, wrapped/s              acknowledged in a second, medians over the turns
@@ -20,14 +20,31 @@ import (
 //
 // How to run them, and what they gave: docs/benchmarks.md.
 func BenchmarkIncrements(b *testing.B) {
-	benchmark(b, func(ctx context.Context, db *sql.DB) error {
+	benchmark(b, pages, func(ctx context.Context, db *sql.DB) error {
 		return affectsOne(db.ExecContext(ctx, inc, 1))
 	})
 }
 
 // BenchmarkTransactions has an INSERT between the increment and the commit.
 func BenchmarkTransactions(b *testing.B) {
-	benchmark(b, func(ctx context.Context, db *sql.DB) error { return visit(ctx, db, 1) })
+	benchmark(b, pages, func(ctx context.Context, db *sql.DB) error { return visit(ctx, db, 1) })
+}
+
+// BenchmarkBoundedDecrements takes from a budget that is far from its bound.
+func BenchmarkBoundedDecrements(b *testing.B) {
+	const budget = 1_000_000_000
+	benchmark(b, subject{
+		make: func(t testing.TB, wrapped bool) *database { return newBudget(t, wrapped, budget) },
+		check: func(t testing.TB, d *database, done *counted) {
+			for node := range d.dsns {
+				if got, want := d.budgetLeft(t, node), budget-done[1].Load(); got != want {
+					t.Errorf("node %d: %d are left, want %d", node+1, got, want)
+				}
+			}
+		},
+	}, func(ctx context.Context, db *sql.DB) error {
+		return affectsOne(db.ExecContext(ctx, spend))
+	})
 }
 
 const (
@@ -35,14 +52,23 @@ const (
 	turn  = 2 * time.Second
 )
 
-func benchmark(b *testing.B, op func(ctx context.Context, db *sql.DB) error) {
+// A subject is what is measured: how a database is made for it, and how the
+// totals are compared with what has been acknowledged.
+type subject struct {
+	make  func(t testing.TB, wrapped bool) *database
+	check func(t testing.TB, d *database, done *counted)
+}
+
+var pages = subject{newDatabase, func(t testing.TB, d *database, done *counted) { d.check(t, done) }}
+
+func benchmark(b *testing.B, s subject, op func(ctx context.Context, db *sql.DB) error) {
 	for way, open := range ways {
 		b.Run(strings.ReplaceAll(way, " ", "_"), func(b *testing.B) {
 			var sides [2]*database
 			var done [2]counted
 			var failed, rates [2][]float64
 			for i := range sides {
-				sides[i] = newDatabase(b, i == 1)
+				sides[i] = s.make(b, i == 1)
 				open(b, sides[i], "")
 				perSecond(sides[i], &done[i], 300*time.Millisecond, op) // connections, slots
 			}
@@ -61,7 +87,7 @@ func benchmark(b *testing.B, op func(ctx context.Context, db *sql.DB) error) {
 			for i, name := range []string{"plain", "wrapped"} {
 				b.ReportMetric(median(rates[i]), name+"/s")
 				b.ReportMetric(100*median(failed[i]), name+"-failed-%")
-				sides[i].check(b, &done[i])
+				s.check(b, sides[i], &done[i])
 			}
 			b.ReportMetric(median(ratios), "ratio")
 			b.ReportMetric(0, "ns/op")

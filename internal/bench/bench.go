@@ -148,6 +148,10 @@ func (b *run) nothingThere(ctx context.Context) error {
 func (b *run) scenarios() ([]ScenarioInfo, error) {
 	var list []ScenarioInfo
 	for _, k := range kinds {
+		k := b.Plan.form(k)
+		if k == nil {
+			continue
+		}
 		asked := slices.Contains(b.Plan.Scenarios, k.Name)
 		if k.redis && b.Redis == "" {
 			if asked {
@@ -162,6 +166,8 @@ func (b *run) scenarios() ([]ScenarioInfo, error) {
 	return list, nil
 }
 
+func (b *run) kind(s ScenarioInfo) *kind { return b.Plan.form(*kindOf(s.Name)) }
+
 // points measures point after point. At each, the scenarios take turns, and
 // who begins changes, so that what else the machine does falls on all alike.
 func (b *run) points(ctx context.Context, report *Report) error {
@@ -170,7 +176,7 @@ func (b *run) points(ctx context.Context, report *Report) error {
 	for _, p := range points {
 		results := make([]collected, len(scenarios))
 		for i, s := range scenarios {
-			results[i].info = s
+			results[i].info, results[i].loses = s, b.kind(s).loses
 		}
 		for r := range b.Plan.Runs {
 			for i := range scenarios {
@@ -181,12 +187,12 @@ func (b *run) points(ctx context.Context, report *Report) error {
 					continue
 				}
 				if c.skipped == "" {
-					c.skipped = kindOf(c.info.Name).inapplicable(b, p)
+					c.skipped = b.kind(c.info).inapplicable(b, p)
 				}
 				if c.skipped != "" || c.failed != "" {
 					continue
 				}
-				sample, err := b.once(ctx, kindOf(c.info.Name), p)
+				sample, err := b.once(ctx, b.kind(c.info), p)
 				switch {
 				case errors.As(err, new(*leftoverError)):
 					return err
@@ -198,7 +204,7 @@ func (b *run) points(ctx context.Context, report *Report) error {
 				}
 			}
 		}
-		if m := measurement(p, results, b.Redact); m.has() {
+		if m := measurement(p, results, b.Plan.baseline(), b.Redact); m.has() {
 			report.Points = append(report.Points, m)
 		}
 		if ctx.Err() != nil {
@@ -237,6 +243,8 @@ func measure(ctx context.Context, scenario Scenario, p Point, plan Plan) (s *sam
 	case errors.As(err, &s.inexact):
 	case err != nil:
 		return nil, err
+	case plan.Budget > 0:
+		s.inexact = budgetIsExact(s, total, plan)
 	default:
 		s.inexact = exactness(s.acknowledged, total)
 	}

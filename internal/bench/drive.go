@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -30,6 +31,7 @@ type sample struct {
 	retries      int64
 	errors       map[string]int64 // by text; of all phases
 	gaveUp       int              // clients
+	soldOut      bool             // a client was refused: its budget is used up
 }
 
 func (s *sample) numbered(n int) *sample {
@@ -60,15 +62,20 @@ func drive(ctx context.Context, s Scenario, p Point, plan Plan) (*sample, error)
 		})
 	}
 	close(begin)
-	err := pause(ctx, time.Duration(plan.Warmup))
+	idle := make(chan struct{}) // there is nothing left to do
+	go func() {
+		wait.Wait()
+		close(idle)
+	}()
+	err := pauseUntil(ctx, time.Duration(plan.Warmup), idle)
 	start := time.Now()
 	if err == nil {
 		phase.Store(measuring)
-		err = pause(ctx, time.Duration(plan.Duration))
+		err = pauseUntil(ctx, time.Duration(plan.Duration), idle)
 	}
 	phase.Store(over)
 	measured := time.Since(start)
-	wait.Wait()
+	<-idle
 	if err != nil {
 		return nil, err
 	}
@@ -96,6 +103,9 @@ func (s *sample) client(ctx context.Context, scenario Scenario, c *Client, readS
 		switch {
 		case ctx.Err() != nil:
 			return
+		case errors.Is(err, errSoldOut):
+			s.soldOut = true
+			return
 		case err != nil:
 			s.fail(err.Error(), 1)
 			if failed++; failed == errorsInARow {
@@ -118,6 +128,7 @@ func (s *sample) merge(part *sample) {
 	s.reads.Merge(part.reads)
 	s.retries += part.retries
 	s.gaveUp += part.gaveUp
+	s.soldOut = s.soldOut || part.soldOut
 	for text, n := range part.errors {
 		s.fail(text, n)
 	}
@@ -133,11 +144,16 @@ func (s *sample) fail(text string, n int64) {
 }
 
 // pause sleeps.
-func pause(ctx context.Context, d time.Duration) error {
+func pause(ctx context.Context, d time.Duration) error { return pauseUntil(ctx, d, nil) }
+
+// pauseUntil sleeps, and wakes early when there is a reason to.
+func pauseUntil(ctx context.Context, d time.Duration, reason <-chan struct{}) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
+		return nil
+	case <-reason:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

@@ -163,6 +163,7 @@ func TestInexact(t *testing.T) {
 			m := measurement(
 				p,
 				[]collected{{info: plain, samples: []*sample{good}}, {info: lossy, samples: []*sample{good, bad, good}}},
+				naiveName,
 				func(s string) string { return s },
 			)
 			r := m.Of("lock-free")
@@ -241,6 +242,7 @@ func TestInexactNaive(t *testing.T) {
 				{info: kindOf(naiveName).ScenarioInfo, samples: []*sample{bad}},
 				{info: kindOf(wrappedName).ScenarioInfo, samples: []*sample{good}},
 			},
+			naiveName,
 			strings.TrimSpace,
 		)
 		if n := m.Of(wrappedName).Numbers; n == nil || n.RatioToNaive != 0 {

@@ -172,7 +172,7 @@ func (m *Measurement) best() (best *Result) {
 func (r *Report) pointTables() (tables []pointTable) {
 	for i := range r.Points {
 		m := &r.Points[i]
-		columns := columns(r.Points[i : i+1])
+		columns := r.columns(r.Points[i : i+1])
 		t := pointTable{Title: m.Point.String(), Columns: columns}
 		for k := range m.Results {
 			result := &m.Results[k]

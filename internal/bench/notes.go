@@ -45,7 +45,7 @@ func (r *Report) Notes() []string {
 		list = append(
 			list,
 			fmt.Sprintf(
-				"Exact in %s: %s increments acknowledged, as many counted.",
+				"Exact in %s: %s "+r.Plan.counted(),
 				plural(int(runs), "run"),
 				humanize.Comma(acknowledged),
 			),

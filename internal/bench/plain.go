@@ -30,12 +30,12 @@ func (s naive) Read(ctx context.Context, c *Client) error {
 
 func (s naive) read(ctx context.Context, key int64) (views int64, err error) {
 	var title string
-	err = s.db.QueryRowContext(ctx, s.Engine.q("SELECT title, views FROM "+s.pages+" WHERE id = ?"), key).Scan(&title, &views)
+	err = s.db.QueryRowContext(ctx, s.Engine.q("SELECT title, "+s.counter+" FROM "+s.pages+" WHERE id = ?"), key).Scan(&title, &views)
 	return views, err
 }
 
 // Total implements Strategy.
-func (s naive) Total(ctx context.Context) (int64, error) { return sum(ctx, s.admin, s.pages) }
+func (s naive) Total(ctx context.Context) (int64, error) { return s.sum(ctx, s.admin, s.pages) }
 
 // forUpdate locks the row before it reads it, as programs do that compute the
 // new value themselves.

@@ -18,12 +18,13 @@ type Plan struct {
 	Transactions []Transaction `json:"transactions"`
 	ReadShares   []float64     `json:"read_shares"`
 	Slots        []int         `json:"slots"`
-	Keys         int           `json:"keys"`        // counters
-	Zipf         float64       `json:"zipf"`        // exponent of their skew; 0 for none
-	Duration     Duration      `json:"duration_ms"` // of one run
-	Warmup       Duration      `json:"warmup_ms"`   // before it
-	Runs         int           `json:"runs"`        // medians of so many
-	OneAxis      bool          `json:"one_axis"`    // one axis at a time, the others at Base
+	Keys         int           `json:"keys"`             // counters
+	Budget       int64         `json:"budget,omitempty"` // that each counter begins with, and operations take from; 0 to count up
+	Zipf         float64       `json:"zipf"`             // exponent of their skew; 0 for none
+	Duration     Duration      `json:"duration_ms"`      // of one run
+	Warmup       Duration      `json:"warmup_ms"`        // before it
+	Runs         int           `json:"runs"`             // medians of so many
+	OneAxis      bool          `json:"one_axis"`         // one axis at a time, the others at Base
 	Base         Point         `json:"-"`
 }
 
@@ -45,8 +46,11 @@ type Transaction struct {
 
 // Presets are plans with names.
 var Presets = map[string]Plan{
-	"quick":      preset(Plan{Clients: []int{1, 8, 32, 128}}),
-	"comparison": preset(Plan{Clients: []int{3, 6, 9}, Scenarios: []string{"naive", "for-update", "lock-free", "wrapped"}}),
+	"quick": preset(Plan{Clients: []int{1, 8, 32, 128}}),
+	"comparison": preset(Plan{
+		Clients: []int{3, 6, 9, 64}, Budget: 1_000_000,
+		Scenarios: []string{naiveName, "for-update", lockFreeName, wrappedName},
+	}),
 	"sweep": preset(Plan{
 		Clients:      []int{1, 2, 4, 8, 16, 32, 64, 128, 256},
 		RoundTrips:   []Duration{0, ms(0.5), ms(1), ms(10)},
@@ -127,6 +131,7 @@ const (
 	maxClients = 4096
 	maxSlots   = 4096 // as in the configuration
 	maxKeys    = 100_000
+	maxBudget  = 1_000_000_000
 )
 
 // Validate reports the first thing that is wrong.
@@ -134,6 +139,9 @@ func (p Plan) Validate(e *Engine) error {
 	for _, s := range p.Scenarios {
 		if kindOf(s) == nil {
 			return fmt.Errorf("scenario must be one of %s, got %q", names(Scenarios()), s)
+		}
+		if p.form(*kindOf(s)) == nil {
+			return fmt.Errorf("scenario %s counts up, and this plan has a budget", s)
 		}
 	}
 	return cmp.Or(
@@ -146,6 +154,7 @@ func (p Plan) Validate(e *Engine) error {
 		each("read share", p.ReadShares, func(v float64) bool { return v >= 0 && v <= 1 }, "from 0 to 1"),
 		each("slots", p.Slots, func(v int) bool { return v >= 1 && v <= maxSlots }, "from 1 to 4096"),
 		each("keys", []int{p.Keys}, func(v int) bool { return v >= 1 && v <= maxKeys }, "from 1 to 100000"),
+		each("budget", []int64{p.Budget}, func(v int64) bool { return v >= 0 && v <= maxBudget }, "from 0 to 1000000000"),
 		each("zipf", []float64{p.Zipf}, func(v float64) bool { return v >= 0 && v <= 10 }, "from 0 to 10"),
 		each("duration", []Duration{p.Duration}, func(v Duration) bool { return v >= ms(1) }, "at least 1ms"),
 		each("warm-up", []Duration{p.Warmup}, func(v Duration) bool { return v >= 0 }, "0 or more"),

@@ -52,7 +52,7 @@ func TestPoints(t *testing.T) {
 	if sweep := Presets["sweep"].Points(); len(sweep) != 9+3+3+2+3 {
 		t.Errorf("the sweep has %d points", len(sweep))
 	}
-	for _, clients := range []int{3, 6, 9} {
+	for _, clients := range []int{3, 6, 9, 64} {
 		if !slices.Contains(Presets["comparison"].Points(), Point{Clients: clients, Slots: 64}) {
 			t.Errorf("the comparison lacks %d clients", clients)
 		}
@@ -73,6 +73,8 @@ func TestValidate(t *testing.T) {
 		{"mysql", "slots must be from 1 to 4096, got 5000", func(p *Plan) { p.Slots = []int{5000} }},
 		{"mysql", "keys must be from 1 to 100000, got 0", func(p *Plan) { p.Keys = 0 }},
 		{"mysql", "zipf must be from 0 to 10, got -1", func(p *Plan) { p.Zipf = -1 }},
+		{"mysql", "budget must be from 0 to 1000000000, got -1", func(p *Plan) { p.Budget = -1 }},
+		{"mysql", "scenario slots counts up, and this plan has a budget", func(p *Plan) { p.Budget, p.Scenarios = 5, []string{"slots"} }},
 		{"mysql", "duration must be at least 1ms, got 0s", func(p *Plan) { p.Duration = 0 }},
 		{"mysql", "runs must be from 1 to 1000, got 0", func(p *Plan) { p.Runs = 0 }},
 		{"mysql", "transaction must be at most 1000 statements and 60s, got +2000 INSERTs", func(p *Plan) { p.Transactions = []Transaction{{Inserts: 2000}} }},

@@ -11,12 +11,12 @@ import (
 type Scenario interface {
 	// Setup creates what the scenario needs and opens a connection per client.
 	Setup(ctx context.Context) error
-	// Increment adds one to the client's next counter. No error means that the
-	// database has acknowledged it.
+	// Increment adds one to the client's next counter, or takes one from its next
+	// budget. No error means that the database has acknowledged it.
 	Increment(ctx context.Context, c *Client) error
 	// Read reads one counter as an application does.
 	Read(ctx context.Context, c *Client) error
-	// Total returns the sum of all counters.
+	// Total returns the sum of all counters, or what is gone from all budgets.
 	Total(ctx context.Context) (int64, error)
 	// Teardown removes what Setup has created, also when that has failed
 	// halfway.
@@ -47,6 +47,7 @@ type ScenarioInfo struct {
 type kind struct {
 	ScenarioInfo
 	redis bool
+	loses bool // acknowledged operations, by its nature: that is no fault of the run
 	new   func(w *workload) Scenario
 	// not says why the scenario does not apply; empty when it does. It may be
 	// nil.
@@ -72,7 +73,7 @@ var kinds = []kind{
 		new: newForUpdate,
 	},
 	{
-		ScenarioInfo: ScenarioInfo{"lock-free", "lock-free", "read, then UPDATE ... WHERE views = what was read, again until it succeeds"},
+		ScenarioInfo: ScenarioInfo{lockFreeName, "lock-free", "read, then UPDATE ... WHERE views = what was read, again until it succeeds"},
 		new:          newLockFree,
 	},
 	{
@@ -107,8 +108,9 @@ var kinds = []kind{
 
 // The scenarios that others are compared with.
 const (
-	naiveName   = "naive"
-	wrappedName = "wrapped"
+	naiveName    = "naive"
+	lockFreeName = "lock-free"
+	wrappedName  = "wrapped"
 )
 
 // Scenarios describes all scenarios.

@@ -53,11 +53,11 @@ func (s *handSlots) Total(ctx context.Context) (int64, error) { return s.baseAnd
 
 // baseAndSlots adds up what the tables hold.
 func (t *tables) baseAndSlots(ctx context.Context, slots string) (int64, error) {
-	base, err := sum(ctx, t.admin, t.pages)
+	base, err := t.sum(ctx, t.admin, t.pages)
 	if err != nil {
 		return 0, err
 	}
-	rest, err := sum(ctx, t.admin, slots)
+	rest, err := t.sum(ctx, t.admin, slots)
 	return base + rest, err
 }
 

@@ -31,7 +31,7 @@ func (p pair) some() bool { return p.naive.Numbers.Operations > 0 && p.ratio() >
 func (r *Report) pairs() (list []pair) {
 	for i := range r.Points {
 		m := &r.Points[i]
-		n, w := m.Of(naiveName), m.Of(wrappedName)
+		n, w := m.Of(r.Plan.baseline()), m.Of(wrappedName)
 		if n != nil && w != nil && n.Numbers != nil && w.Numbers != nil {
 			list = append(list, pair{m.Point, n, w})
 		}

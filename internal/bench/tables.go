@@ -17,12 +17,17 @@ import (
 type tables struct {
 	*workload
 	pages, events string // names
+	counter       string // column of pages
 	db            *sql.DB
 	created       []string // in this order
 }
 
 func newTables(w *workload) *tables {
-	return &tables{workload: w, pages: w.name, events: w.name + "_events"}
+	t := &tables{workload: w, pages: w.name, events: w.name + "_events", counter: "views"}
+	if w.Plan.Budget > 0 {
+		t.counter = "budget"
+	}
+	return t
 }
 
 // create creates a table. It fails where one of that name is there. An
@@ -49,13 +54,15 @@ func (t *tables) setup(ctx context.Context) error {
 }
 
 func (t *tables) createPages(ctx context.Context) error {
-	if err := t.create(ctx, t.pages, "id BIGINT NOT NULL PRIMARY KEY, title VARCHAR(80) NOT NULL, views BIGINT NOT NULL"); err != nil {
+	if err := t.create(ctx, t.pages, "id BIGINT NOT NULL PRIMARY KEY, title VARCHAR(80) NOT NULL, "+t.counter+" BIGINT NOT NULL"); err != nil {
 		return err
 	}
 	if err := t.create(ctx, t.events, "id "+t.Engine.serial+", page_id BIGINT NOT NULL"); err != nil {
 		return err
 	}
-	return t.fill(ctx, t.pages+" (id, title, views)", t.Plan.Keys, func(i int) string { return fmt.Sprintf("(%d, 'page %[1]d', 0)", i+1) })
+	return t.fill(ctx, t.pages+" (id, title, "+t.counter+")", t.Plan.Keys, func(i int) string {
+		return fmt.Sprintf("(%d, 'page %[1]d', %d)", i+1, t.Plan.Budget)
+	})
 }
 
 // fill inserts rows, many at a time.
@@ -153,10 +160,10 @@ func (t *tables) affects(ctx context.Context, q querier, query string, args ...a
 
 var errNoRow = errors.New("no row was affected")
 
-// sum adds a column up.
-func sum(ctx context.Context, db *sql.DB, table string) (int64, error) {
+// sum adds the counters of a table up.
+func (t *tables) sum(ctx context.Context, db *sql.DB, table string) (int64, error) {
 	var n sql.NullInt64
-	err := db.QueryRowContext(ctx, "SELECT SUM(views) FROM "+table).Scan(&n)
+	err := db.QueryRowContext(ctx, "SELECT SUM("+t.counter+") FROM "+table).Scan(&n)
 	return n.Int64, err
 }
 

@@ -93,6 +93,8 @@ func (r *Report) Method() string {
 		p.Warmup.long(),
 	)
 	switch {
+	case p.Budget > 0 && p.Keys == 1:
+		s += "one budget of " + humanize.Comma(p.Budget)
 	case p.Keys == 1:
 		s += "one counter"
 	case p.Zipf == 0:
@@ -148,7 +150,7 @@ func (r *Result) cell(number func(*Numbers) string) string {
 // details has a row per point and scenario.
 func (r *Report) details(points []Measurement) *grid {
 	axes := varying(points)
-	columns := columns(points)
+	columns := r.columns(points)
 	g := &grid{head: append(axisNames(axes), "scenario"), keys: len(axes) + 1, left: len(axes)}
 	for _, c := range columns {
 		g.head = append(g.head, c.Head)
@@ -180,7 +182,7 @@ type column struct {
 }
 
 // columns returns those that the points have something for.
-func columns(points []Measurement) []column {
+func (r *Report) columns(points []Measurement) []column {
 	reads, increments, retries, ratio := false, false, false, false
 	for i := range points {
 		for _, result := range points[i].Results {
@@ -197,7 +199,7 @@ func columns(points []Measurement) []column {
 	}
 	list := []column{{"ops/s", numbers(perSecond)}}
 	if ratio {
-		list = append(list, column{"× naive", numbers(func(n *Numbers) string { return positive(n.RatioToNaive) })})
+		list = append(list, column{"× " + r.Plan.baseline(), numbers(func(n *Numbers) string { return positive(n.RatioToNaive) })})
 	}
 	latency := func(what string, of func(*Numbers) *Latency) {
 		for _, q := range []struct {

@@ -19,11 +19,15 @@ func newWrapped(w *workload) Scenario { return wrappedWith(w, "") }
 
 func newWrappedNoCoalesce(w *workload) Scenario { return wrappedWith(w, "    coalesce: false\n") }
 
-func wrappedWith(w *workload, keys string) Scenario {
+func wrappedWith(w *workload, keys string) *wrapped {
+	counters := "{views: {}}"
+	if w.Plan.Budget > 0 {
+		counters = "{budget: {min: 0}}"
+	}
 	return &wrapped{
 		naive: naive{newTables(w)},
-		config: fmt.Sprintf("version: 1\nauto_migrate: true\ntables:\n  %s:\n    counters: {views: {}}\n    slots: %d\n",
-			w.name, w.point.Slots) + keys,
+		config: fmt.Sprintf("version: 1\nauto_migrate: true\ntables:\n  %s:\n    counters: %s\n    slots: %d\n",
+			w.name, counters, w.point.Slots) + keys,
 	}
 }
 
@@ -77,7 +81,7 @@ func (t *tables) there(ctx context.Context, name string) (bool, error) {
 
 // Total asks twice: as the application does, and the tables themselves.
 func (s *wrapped) Total(ctx context.Context) (int64, error) {
-	seen, err := sum(ctx, s.db, s.pages)
+	seen, err := s.sum(ctx, s.db, s.pages)
 	if err != nil {
 		return 0, err
 	}

@@ -35,15 +35,25 @@ import (
 // MaxTries bounds how often, and maxPatience how long to wait before a try, by
 // chance and growing with their number: those who have met are to part. The
 // first one follows at once.
+//
+// Nodes of a cluster do not queue for a row that several of them write, as sessions of
+// one server do: one of them wins, the others fail. Where processes of many nodes
+// decrement one bounded counter, four tries in five fail. So on a cluster there are
+// many more of them.
 const (
-	MaxTries    = 16
-	maxPatience = 20 * time.Millisecond
+	MaxTries        = 16
+	MaxClusterTries = 100
+	maxPatience     = 20 * time.Millisecond
 )
 
 // Retry reports whether what has failed, of which nothing is left, is to run once
 // more, after that many tries.
 func (c *Conn) Retry(ctx context.Context, tries int, err error) bool {
-	if err == nil || tries >= MaxTries || !c.Engine.Conflict(err) {
+	most := MaxTries
+	if c.Cluster {
+		most = MaxClusterTries
+	}
+	if err == nil || tries >= most || !c.Engine.Conflict(err) {
 		return false
 	}
 	if tries > 1 {

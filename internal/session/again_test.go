@@ -99,6 +99,23 @@ func TestAgainEnds(t *testing.T) {
 	}
 }
 
+// On a cluster there are more tries: its nodes do not queue for a row.
+func TestAgainOnCluster(t *testing.T) {
+	t.Parallel()
+	for times, failed := range map[int]bool{link.MaxTries: false, link.MaxClusterTries - 1: false, link.MaxClusterTries: true} {
+		server := &fake.Server{}
+		d := &clustered{leasing: leasing{Engine: fake.Probing, held: map[string]string{}}, names: []string{"a"}}
+		db := openFake(t, d, fake.Connector{Server: server})
+		conflicts(server, times, prefix(changing))
+		if _, err := db.ExecContext(t.Context(), changing); errors.Is(err, fake.ErrConflict) != failed || err != nil && !failed {
+			t.Errorf("%d conflicts: %v", times, err)
+		}
+		if got := server.CountPrefix(changing); failed && got != 0 || !failed && got != 1 {
+			t.Errorf("%d conflicts: applied %d times", times, got)
+		}
+	}
+}
+
 // Of several statements that run as they are some may stay.
 func TestSeveralNotAgain(t *testing.T) {
 	t.Parallel()
