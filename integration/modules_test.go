@@ -16,12 +16,14 @@ import (
 // goMod is what `go mod edit -json` prints, as far as TestModules needs it.
 type goMod struct {
 	Module  struct{ Path string }
+	Go      string
 	Require []struct{ Path string }
 	Replace []struct{ Old, New struct{ Path string } }
 }
 
 // TestModules: in a checkout the modules take each other from their directories, scripts/test tests
-// each, and scripts/release releases those that users import or install.
+// each, scripts/release releases those that users import or install, and README says which Go they
+// need.
 func TestModules(t *testing.T) {
 	const root = ".."
 	dirs := map[string]string{} // by the module's path
@@ -51,6 +53,17 @@ func TestModules(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+
+	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if line := strings.TrimSuffix(mods["."].Go, ".0"); !strings.Contains(string(readme), "Go "+line+" or newer") {
+		t.Errorf("README.md does not say that slotsql needs Go %s", line)
+	}
+	if mods["cmd/slotsql"].Go != mods["."].Go {
+		t.Errorf("the command needs Go %s, and the library %s", mods["cmd/slotsql"].Go, mods["."].Go)
 	}
 
 	released := listed(t, "scripts/release", `(?m)^modules='(.*)'$`)
