@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -117,7 +118,9 @@ func init() {
 
 // TestImports holds the direction of imports.
 func TestImports(t *testing.T) {
-	out, err := exec.Command("go", "list", "-deps", "-json=ImportPath,Imports,Deps", module+"/...").Output()
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-json=ImportPath,Imports,Deps", module+"/...")
+	cmd.Env = append(os.Environ(), "GOWORK=off") // this module alone
+	out, err := cmd.Output()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		t.Fatalf("go list: %s", exit.Stderr)
 	}

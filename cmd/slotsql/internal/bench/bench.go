@@ -23,8 +23,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 )
 
 // Options say what to measure and where.
@@ -72,7 +70,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		o.DSN = o.Engine.embedded(dir)
 	}
 	b := &run{Options: o, name: prefix + randomName()}
-	redis.SetLogger(quiet{})
+	quieten()
 	connector, err := o.Engine.open(o.DSN, nil)
 	if err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
@@ -119,6 +120,9 @@ func (s *redisCounter) Teardown(ctx context.Context) error {
 // quiet keeps the client's messages, which may hold anything, off standard
 // error. What matters comes as an error.
 type quiet struct{}
+
+// quieten does so once: the logger is the whole process's, and clients may be using it.
+var quieten = sync.OnceFunc(func() { redis.SetLogger(quiet{}) })
 
 // Printf implements the logger of the Redis client.
 func (quiet) Printf(context.Context, string, ...any) {}
