@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -60,23 +61,15 @@ var (
 	}, {
 		name: "leaves",
 		matches: func(p string) bool {
-			return within(p, module+"/...") && !within(p, module+"/cmd/...") &&
-				!within(p, module+"/examples/...") && !within(p, module+"/integration/...")
+			return within(p, module+"/...") && !within(p, module+"/examples/...") && !within(p, module+"/integration/...")
 		},
-		all: []string{module + "/cmd/...", module + "/examples/...", module + "/integration/..."},
-		why: "nothing imports commands, examples and integration tests",
-	}, {
-		name: "bench",
-		matches: func(p string) bool {
-			return within(p, module+"/...") && !within(p, module+"/cmd/...") && p != module+"/internal/bench"
-		},
-		all: []string{module + "/internal/bench"},
-		why: "the benchmark, with its drivers, charts and Redis client, is the command's alone",
+		all: []string{module + "/examples/...", module + "/integration/..."},
+		why: "nothing imports examples and integration tests",
 	}, {
 		name: "library",
 		matches: func(p string) bool {
-			return within(p, module+"/...") && !within(p, module+"/cmd/...") && !within(p, module+"/examples/...") &&
-				!within(p, module+"/integration/...") && p != module+"/internal/bench" && p != module+"/internal/golden"
+			return within(p, module+"/...") && !within(p, module+"/examples/...") && !within(p, module+"/integration/...") &&
+				p != module+"/internal/golden"
 		},
 		all: []string{
 			"github.com/spf13/...", "github.com/redis/...", "github.com/jedib0t/...", "github.com/schollz/...", "github.com/HdrHistogram/...",
@@ -125,7 +118,9 @@ func init() {
 
 // TestImports holds the direction of imports.
 func TestImports(t *testing.T) {
-	out, err := exec.Command("go", "list", "-deps", "-json=ImportPath,Imports,Deps", module+"/...").Output()
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-json=ImportPath,Imports,Deps", module+"/...")
+	cmd.Env = append(os.Environ(), "GOWORK=off") // this module alone
+	out, err := cmd.Output()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		t.Fatalf("go list: %s", exit.Stderr)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
-	"github.com/slotsql/slotsql/internal/bench"
+	"github.com/slotsql/slotsql/cmd/slotsql/internal/bench"
 )
 
 // benchFlags are the flags of bench as they are written.

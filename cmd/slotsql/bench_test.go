@@ -13,8 +13,8 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 
+	"github.com/slotsql/slotsql/cmd/slotsql/internal/bench"
 	"github.com/slotsql/slotsql/integration/server"
-	"github.com/slotsql/slotsql/internal/bench"
 )
 
 // benchDatabases are databases with a table of another program in them, and what

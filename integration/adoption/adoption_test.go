@@ -108,7 +108,7 @@ var story = []struct {
 
 func TestAdoption(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "slotsql")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../../cmd/slotsql").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-C", "../../cmd/slotsql", "-o", binary, ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	twin.Servers(t, func(t *testing.T, dialect string) {

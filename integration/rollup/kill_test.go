@@ -17,7 +17,7 @@ import (
 // the totals are what has been counted, and the next one goes on.
 func TestCommandKilled(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "slotsql")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../../cmd/slotsql").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-C", "../../cmd/slotsql", "-o", binary, ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	eachLayout(t, func(t *testing.T, dialect, layout string) {
