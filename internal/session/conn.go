@@ -22,6 +22,7 @@ type Conn struct {
 	insertID ownInsertID
 	led      int // shared statements that this connection has run
 	detached detached
+	spares   spares
 
 	// Both are set once, and never taken back. A setting may change what every later
 	// transaction of the session is; database/sql may close a connection twice.

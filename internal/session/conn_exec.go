@@ -33,7 +33,10 @@ func (c *Conn) ExecContext(ctx context.Context, query string, args []driver.Name
 		return res, err
 	}
 	c.Shared.shadowRan(p)
-	return c.run(p, direct{c}, call{args: args, options: options}).exec(ctx)
+	r := c.execution(p, direct{c}, call{args: args, options: options})
+	res, err := r.exec(ctx)
+	c.over(r)
+	return res, err
 }
 
 // legacyExec serves a parent that has the old Execer only, or none.

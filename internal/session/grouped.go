@@ -80,6 +80,7 @@ func (r *Run) inGroup(ctx context.Context, rows bool) (slots.Verdict, slots.Turn
 		return alone, slots.Turn{}
 	}
 	var buf [128]byte
+	var many [16]byte
 	args, ok := r.groupArgs(buf[:0], rows)
 	if !ok {
 		return alone, slots.Turn{}
@@ -94,18 +95,16 @@ func (r *Run) inGroup(ctx context.Context, rows bool) (slots.Verdict, slots.Turn
 	if !ok {
 		return alone, slots.Turn{}
 	}
-	byRow := slots.GroupKey{SQL: r.Plan.Group.Alike, Args: string(signs), Node: r.conn.node.Number}
 	rowOnly := false // and not with those of other rows
 	for range maxJoins {
-		key, form := byRow, slots.Form{Shares: r.Plan.Group.Shares, Hash: hash}
+		form := slots.Form{SQL: r.Plan.Group.Alike, Node: r.conn.node.Number, Shares: r.Plan.Group.Shares, Hash: hash}
+		common := signs
 		m.Key, m.Row = nil, slots.RowKey{}
-		if !rowOnly && r.joinsMany(hash) {
-			if k, row, ok := r.groupRow(); ok {
-				m.Key, m.Row, form.Many, form.Base = k, row, true, true
-				key, form.Hash = r.manyKey(m)
-			}
+		if !rowOnly && r.joinsMany(hash) && r.ofMany(m, &form) {
+			common = manyArgs(many[:0], m)
+			form.Hash = co.Hash(form.SQL, common, form.Node)
 		}
-		v := slots.Verdict{Outcome: slots.OutcomeLead, Batch: co.Join(key, form, m)}
+		v := slots.Verdict{Outcome: slots.OutcomeLead, Batch: co.Join(form, common, m)}
 		for v.Outcome == slots.OutcomeLead {
 			switch {
 			case v.Batch == nil:
@@ -113,7 +112,9 @@ func (r *Run) inGroup(ctx context.Context, rows bool) (slots.Verdict, slots.Turn
 					v.Batch = m.Group.Take(m)
 				}
 			case len(v.Batch.Members) == 1:
-				return alone, m.Turn()
+				turn := m.Turn()
+				r.conn.spares.keep(m, alone)
+				return alone, turn
 			default:
 				v = r.leadGroup(ctx, m, v.Batch, rows)
 			}
@@ -123,6 +124,7 @@ func (r *Run) inGroup(ctx context.Context, rows bool) (slots.Verdict, slots.Turn
 		case slots.OutcomeRetry, slots.OutcomeByRow, slots.OutcomeRejoin:
 			continue
 		}
+		r.conn.spares.keep(m, v)
 		if a, ok := v.Result.(*answer); ok && r.Plan.Group.InsertID > 0 && a.result.rows > 0 {
 			if id, err := a.LastInsertId(); err == nil {
 				r.conn.insertID.drew(id)
@@ -162,8 +164,9 @@ func (r *Run) groupArgs(b []byte, rows bool) ([]byte, bool) {
 // false where its arguments keep it out.
 func (r *Run) member(ctx context.Context, args []byte) (*slots.Member, []byte, bool) {
 	g := r.Plan.Group
-	m, demands := slots.NewMember(len(g.Shares), len(g.Guards))
-	m.Demands, m.Used, m.Context = demands, r.conn.led, r.conn.Shared.traced(ctx)
+	m := r.conn.spares.takeMember()
+	m.Demands = m.Begin(len(g.Shares), len(g.Guards))
+	m.Used, m.Context = r.conn.led, r.conn.Shared.traced(ctx)
 	for _, a := range g.NotNumber {
 		if v, ok := r.value(a); !ok || isNumber(v.Value) {
 			return nil, nil, false

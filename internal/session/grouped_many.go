@@ -64,15 +64,22 @@ func (r *Run) passOn(t slots.Turn) {
 	t.End()
 }
 
-// manyKey is what members of different rows have in common: the statement, and the sign
+// ofMany makes the execution one of a group of many rows, where its row is told by numbers.
+func (r *Run) ofMany(m *slots.Member, form *slots.Form) bool {
+	key, row, ok := r.groupRow()
+	if ok {
+		m.Key, m.Row, form.SQL, form.Many, form.Base = key, row, r.Plan.Group.Many.SQL, true, true
+	}
+	return ok
+}
+
+// manyArgs appends what members of different rows have in common beside the statement: the sign
 // of what each of them adds.
-func (r *Run) manyKey(m *slots.Member) (slots.GroupKey, uint64) {
-	b := make([]byte, 0, 16)
+func manyArgs(b []byte, m *slots.Member) []byte {
 	for _, n := range m.Adds {
 		b = append(b, sign(n))
 	}
-	sql, node := r.Plan.Group.Many.SQL, r.conn.node.Number
-	return slots.GroupKey{SQL: sql, Args: string(b), Node: node}, r.conn.Shared.coalescer.Hash(sql, b, node)
+	return b
 }
 
 // leadMany runs the statement of a batch of several rows, and tells its members.

@@ -95,13 +95,14 @@ func (g *group) part(ctx context.Context, members []*slots.Member) (parts [][]*s
 // a bound takes a number of statements that grows with the logarithm of its members.
 func (g *group) splitBound(ctx context.Context, members []*slots.Member) (parts [][]*slots.Member) {
 	first, rest := members[0], members[1:]
+	demanded := slices.Clone(first.Demands) // once it has been told the member may be another's
 	g.part(ctx, members[:1])
 	if g.refused != first {
 		return halves(rest)
 	}
 	var lesser []*slots.Member
 	for _, m := range rest {
-		if g.demandsAsMuch(m, first) {
+		if g.demandsAsMuch(m, demanded) {
 			g.refuse(m)
 		} else {
 			lesser = append(lesser, m)
@@ -121,10 +122,10 @@ func halves(members []*slots.Member) [][]*slots.Member {
 	return [][]*slots.Member{members[:len(members)/2], members[len(members)/2:]}
 }
 
-// demandsAsMuch reports whether a member is refused by every row that refuses another.
-func (g *group) demandsAsMuch(m, other *slots.Member) bool {
+// demandsAsMuch reports whether a member is refused by every row that refuses other demands.
+func (g *group) demandsAsMuch(m *slots.Member, demands []int64) bool {
 	for i, guard := range g.run.Plan.Group.Guards {
-		if guard.AtLeast && m.Demands[i] < other.Demands[i] || !guard.AtLeast && m.Demands[i] > other.Demands[i] {
+		if guard.AtLeast && m.Demands[i] < demands[i] || !guard.AtLeast && m.Demands[i] > demands[i] {
 			return false
 		}
 	}
@@ -289,8 +290,11 @@ func (g *group) answer(a answered, members []*slots.Member) {
 		id, err = a.result.LastInsertId()
 		drawn = err == nil
 	}
+	var own *answer
 	for i, m := range slices.Backward(members) {
-		own := &answer{result: result{a.result, g.affectedBy(i, a)}}
+		if affected := g.affectedBy(i, a); own == nil || drawn || g.rows || own.result.rows != affected {
+			own = &answer{result: result{a.result, affected}}
+		}
 		if drawn {
 			own.Result = insertID(id - after[form.InsertID-1])
 		}

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/slotsql/slotsql/dialect"
@@ -69,7 +70,7 @@ func TestNodesShareNothing(t *testing.T) {
 	d := &clustered{leasing: leasing{Engine: fake.Probing, held: map[string]string{}}, names: []string{"a", "b"}}
 	conns := d.connections(t, 3)
 	const text = "UPDATE posts SET views = views + 1 WHERE id = 1"
-	var keys []slots.GroupKey
+	var keys []string
 	var places []slots.Place
 	for _, c := range conns {
 		p, err := c.Plan(t.Context(), text)
@@ -77,11 +78,13 @@ func TestNodesShareNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := c.run(p, direct{c}, call{})
-		k, ok := r.shareKey(p.Increment.Coalesced)
+		form := r.slotForm(p.Increment.Coalesced)
+		args, ok := r.shareArgs(p.Increment.Coalesced, nil)
 		if !ok {
 			t.Fatal("not shared")
 		}
-		keys, places = append(keys, k), append(places, r.place())
+		keys = append(keys, fmt.Sprintf("%s with %s on node %d", form.SQL, args, form.Node))
+		places = append(places, r.place())
 	}
 	if keys[0] == keys[1] || keys[0] != keys[2] {
 		t.Errorf("shared by %v", keys)

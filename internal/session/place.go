@@ -51,7 +51,8 @@ func (r *Run) rowOf(t *rewrite.Table, key []rewrite.KeyValue) (slots.RowKey, boo
 	if len(key) == 0 {
 		return slots.RowKey{}, false
 	}
-	var b []byte
+	var buf [64]byte
+	b := buf[:0]
 	for _, k := range key {
 		b = append(b, ',')
 		for i, query := range k.Parts {

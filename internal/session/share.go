@@ -27,25 +27,25 @@ func (r *Run) share(ctx context.Context) slots.Verdict {
 	if co == nil || len(r.call.options) > 0 || !r.conn.AsConnected() {
 		return own
 	}
-	m, key := slots.NewMember(len(co.Shares), len(co.Key))
-	m.Key, m.Used, m.Context = key, r.conn.led, r.conn.Shared.traced(ctx)
+	m := r.conn.spares.takeMember()
+	m.Key = m.Begin(len(co.Shares), len(co.Key))
+	m.Used, m.Context = r.conn.led, r.conn.Shared.traced(ctx)
 	var ok bool
 	for i, s := range co.Shares {
 		if m.Adds[i], ok = r.adds(s); !ok {
 			return own
 		}
 	}
-	seats := r.seats()
-	many := r.known(co, m, &seats)
-	group := slots.GroupKey{Node: r.conn.node.Number}
-	if many {
-		group.SQL = co.Many.SQL
-	} else if group, ok = r.shareKey(co); !ok {
+	var buf [64]byte
+	var common []byte
+	form := r.slotForm(co)
+	if form.Many = r.known(co, m, &form.Seats); form.Many {
+		form.SQL = co.Many.SQL
+	} else if common, ok = r.shareArgs(co, buf[:0]); !ok {
 		return own
 	}
-	form := slots.Form{Shares: co.Shares, Many: many, Seats: seats}
 	for range 3 {
-		v := slots.Verdict{Outcome: slots.OutcomeLead, Batch: r.conn.Shared.coalescer.Join(group, form, m)}
+		v := slots.Verdict{Outcome: slots.OutcomeLead, Batch: r.conn.Shared.coalescer.Join(form, common, m)}
 		for v.Outcome == slots.OutcomeLead {
 			if v.Batch == nil {
 				v = m.Wait(ctx)
@@ -61,10 +61,16 @@ func (r *Run) share(ctx context.Context) slots.Verdict {
 			}
 		}
 		if v.Outcome != slots.OutcomeRetry {
+			r.conn.spares.keep(m, v)
 			return v
 		}
 	}
 	return own
+}
+
+// slotForm is the form of executions that add to a slot of one row.
+func (r *Run) slotForm(co *rewrite.Coalesced) slots.Form {
+	return slots.Form{SQL: co.Upsert.SQL, Node: r.conn.node.Number, Shares: co.Shares, Seats: r.seats()}
 }
 
 // known reports whether the increment may share a statement with those of other rows:
@@ -261,22 +267,21 @@ func (r *Run) judgeMany(n int64, err error, rows int) (slots.Outcome, error) {
 	return r.judge(n, err)
 }
 
-// shareKey is what this execution must have in common with others.
-func (r *Run) shareKey(co *rewrite.Coalesced) (slots.GroupKey, bool) {
-	var b []byte
+// shareArgs appends the arguments that this execution must have in common with others.
+func (r *Run) shareArgs(co *rewrite.Coalesced, b []byte) ([]byte, bool) {
 	for _, a := range co.Upsert.Args {
 		if a.Slot || a.Total > 0 || a.Free {
 			continue
 		}
 		v, ok := r.value(a)
 		if !ok {
-			return slots.GroupKey{}, false
+			return nil, false
 		}
 		if b, ok = slots.AppendValue(append(b, ','), v); !ok {
-			return slots.GroupKey{}, false
+			return nil, false
 		}
 	}
-	return slots.GroupKey{SQL: co.Upsert.SQL, Args: string(b), Node: r.conn.node.Number}, true
+	return b, true
 }
 
 // adds returns what the execution adds to a counter, in units of its last digit.

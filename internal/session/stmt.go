@@ -108,7 +108,9 @@ func (s *stmt) ExecContext(ctx context.Context, args []driver.NamedValue) (drive
 		return nil, err
 	}
 	s.conn.Shared.shadowRan(r.Plan)
-	return r.exec(ctx)
+	res, err := r.exec(ctx)
+	s.conn.over(r)
+	return res, err
 }
 
 // QueryContext implements driver.StmtQueryContext.
@@ -136,7 +138,7 @@ func (s *stmt) ready(ctx context.Context, args []driver.NamedValue) (*Run, error
 		return nil, err
 	}
 	s.plan = p
-	return s.conn.run(p, s, call{args: values, options: options}), nil
+	return s.conn.execution(p, s, call{args: values, options: options}), nil
 }
 
 // reprepare makes the parent's statement one of the plan's SQL, which is about

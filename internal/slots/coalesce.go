@@ -41,22 +41,22 @@ const (
 
 type coalescerShard struct {
 	mu     sync.Mutex
-	groups map[GroupKey]*Group
+	groups map[groupKey]*Group
 	turns  [turnEntries]turnEntry // of keys on base rows
 	_      [48]byte               // a cache line of its own
 }
 
-// A GroupKey is what executions have in common that may share a statement.
-type GroupKey struct {
-	SQL, Args string
-	Node      int // of a cluster
+// groupKey is what executions have in common that may share a statement.
+type groupKey struct {
+	sql, args string
+	node      int
 }
 
-// A Group is the executions of one GroupKey that are under way. Its fields
+// A Group is the executions of one key that are under way. Its fields
 // belong to the shard's lock.
 type Group struct {
 	shard *coalescerShard
-	key   GroupKey
+	key   groupKey
 	max   []int64 // what one statement may add to a row, by counter
 	form  Form
 	entry *turnEntry // that keeps others from going alone; nil: none does
@@ -68,6 +68,8 @@ type Group struct {
 
 // A Form is what a group's statements are like.
 type Form struct {
+	SQL    string
+	Node   int // of a cluster
 	Shares []rewrite.Share
 	Many   bool // for several rows: with places of these seats, or base rows
 	Base   bool
@@ -153,35 +155,35 @@ func NewCoalescer() *Coalescer {
 	return &Coalescer{seed: maphash.MakeSeed(), Pace: pace{Most: maxLeaders}}
 }
 
-// Join brings a member in. When it returns a batch the member leads it, else it
+// Join brings a member in, to those of its form that have these arguments in common. When it returns a batch the member leads it, else it
 // waits for its verdict.
 //
 // All that queue go along, whichever of them leads. So the lead goes to the connection
 // that has led most: its server process knows the statement, and others need
 // not learn it.
-func (co *Coalescer) Join(k GroupKey, f Form, m *Member) *Batch {
+func (co *Coalescer) Join(f Form, args []byte, m *Member) *Batch {
 	s, e := co.turn(f.Hash)
 	if f.Hash == 0 {
-		h := maphash.String(co.seed, k.Args)
+		h := maphash.Bytes(co.seed, args)
 		if f.Many {
-			h = maphash.String(co.seed, k.SQL)
+			h = maphash.String(co.seed, f.SQL)
 		}
 		s = &co.shards[h%coalescerShards]
 	}
 	s.mu.Lock()
-	g := s.groups[k]
+	g := s.group(e, &f, args)
 	if g == nil {
 		if len(s.groups) >= maxIdleGroups {
 			s.sweep()
 		}
 		if s.groups == nil {
-			s.groups = map[GroupKey]*Group{}
+			s.groups = map[groupKey]*Group{}
 		}
-		g = &Group{shard: s, key: k, form: f}
+		g = &Group{shard: s, key: groupKey{f.SQL, string(args), f.Node}, form: f}
 		for _, share := range f.Shares {
 			g.max = append(g.max, share.Max)
 		}
-		s.groups[k] = g
+		s.groups[g.key] = g
 		if f.Hash != 0 && g.claim(e, f.Hash) {
 			g.leaders++
 		}
@@ -197,6 +199,14 @@ func (co *Coalescer) Join(k GroupKey, f Form, m *Member) *Batch {
 	m.state = stateLeading
 	s.mu.Unlock()
 	return g.Take(m)
+}
+
+// group returns the group of a form and arguments; nil for none. Mostly it is the entry's.
+func (s *coalescerShard) group(e *turnEntry, f *Form, args []byte) *Group {
+	if g := e.group; f.Hash != 0 && g != nil && g.key.args == string(args) && g.key.node == f.Node && g.key.sql == f.SQL {
+		return g
+	}
+	return s.groups[groupKey{f.SQL, string(args), f.Node}]
 }
 
 const maxYields = 3

@@ -28,17 +28,19 @@ func (h *Heat) Grouped(row RowKey) {
 	found, ok := h.crowds.Load(row.Table)
 	if !ok {
 		found, _ = h.crowds.LoadOrStore(row.Table, &crowd{grouped: map[string]time.Time{}})
-		h.crowd.Store(true)
 	}
-	found.(*crowd).note(row.Values, time.Now())
+	if found.(*crowd).note(row.Values, time.Now()) {
+		h.crowded.Store(true)
+	}
 }
 
-func (c *crowd) note(row string, now time.Time) {
+// note reports whether the table has become a crowd by this row.
+func (c *crowd) note(row string, now time.Time) (became bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.grouped[row] = now
 	if len(c.grouped) < crowdRows {
-		return
+		return false
 	}
 	for other, at := range c.grouped {
 		if now.Sub(at) > crowdWindow {
@@ -46,7 +48,7 @@ func (c *crowd) note(row string, now time.Time) {
 		}
 	}
 	if until := time.Unix(0, c.until.Load()); len(c.grouped) < crowdRows || now.Before(until) {
-		return
+		return false
 	} else if c.period == 0 || now.Sub(until) > 2*c.period {
 		c.period = shortestPeriod
 	} else {
@@ -54,11 +56,12 @@ func (c *crowd) note(row string, now time.Time) {
 	}
 	c.until.Store(now.Add(c.period).UnixNano())
 	clear(c.grouped)
+	return true
 }
 
 // Crowded reports whether a table is hot as a whole.
 func (h *Heat) Crowded(table string) bool {
-	if !h.crowd.Load() {
+	if !h.crowded.Load() {
 		return false
 	}
 	c, ok := h.crowds.Load(table)

@@ -23,8 +23,9 @@ type Heat struct {
 	shards [heatShards]heatShard
 	known  atomic.Int64 // rows of all shards: while there are none all rows are cold
 	crowds sync.Map     // by table: *crowd
-	crowd  atomic.Bool  // there is one
 	usual  atomic.Int64 // nanoseconds that updates of cold rows take, on average
+	// crowded: some table has been hot as a whole. Until then no clock is read for it.
+	crowded atomic.Bool
 }
 
 const (

@@ -19,9 +19,13 @@ type Member struct {
 	room    [4]int64      // for the numbers of most members
 }
 
-// NewMember returns a member that adds so many numbers, and room for further ones.
-func NewMember(adds, further int) (m *Member, rest []int64) {
-	m = &Member{told: make(chan struct{}, 1)}
+// NewMember returns a member for an execution.
+func NewMember() *Member { return &Member{told: make(chan struct{}, 1)} }
+
+// Begin makes it a member that adds so many numbers, with room for further ones. It may have been
+// one before that has taken its last verdict: nothing reads of a member whom it has told that.
+func (m *Member) Begin(adds, further int) (rest []int64) {
+	*m = Member{told: m.told}
 	numbers := m.room[:]
 	if n := adds + further; n > len(numbers) {
 		numbers = make([]int64, n)
@@ -29,10 +33,11 @@ func NewMember(adds, further int) (m *Member, rest []int64) {
 		numbers = numbers[:n]
 	}
 	m.Adds = numbers[:adds:adds]
-	return m, numbers[adds:]
+	return numbers[adds:]
 }
 
-// Tell gives the member a verdict, after it has taken the one before.
+// Tell gives the member a verdict, after it has taken the one before. It may be the member of
+// another execution from then on, unless the verdict leaves it in its batch.
 func (m *Member) Tell(v Verdict) {
 	m.verdict = v
 	m.told <- struct{}{}
@@ -58,6 +63,9 @@ const (
 // certainly not counted when no statement has taken it along yet; else it is
 // as with any statement that is interrupted.
 func (m *Member) Wait(ctx context.Context) Verdict {
+	if ctx.Done() == nil {
+		return m.Told()
+	}
 	select {
 	case <-m.told:
 		return m.verdict

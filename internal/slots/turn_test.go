@@ -22,7 +22,7 @@ func TestTurns(t *testing.T) {
 		}
 	}
 	execute := func() {
-		form := Form{Shares: []rewrite.Share{{Max: 1 << 40}}, Hash: co.Hash(key, nil, 0)}
+		form := Form{SQL: key, Shares: []rewrite.Share{{Max: 1 << 40}}, Hash: co.Hash(key, nil, 0)}
 		if turn, ok := co.Enter(form.Hash); ok {
 			begin()
 			counted.Add(1)
@@ -30,9 +30,10 @@ func TestTurns(t *testing.T) {
 			turn.End()
 			return
 		}
-		m, _ := NewMember(1, 0)
+		m := NewMember()
+		m.Begin(1, 0)
 		m.Adds[0] = 1
-		b := co.Join(GroupKey{SQL: key}, form, m)
+		b := co.Join(form, nil, m)
 		for b == nil {
 			v := m.Wait(t.Context())
 			if v.Outcome == OutcomeCounted {
