@@ -94,7 +94,11 @@ func (w *watch) ended(done chan struct{}) {
 
 // aside reports whether a connection of slotsql's own may be had to look.
 func (c *Catalog) aside() bool {
-	return c.OpensAside && clock() >= time.Duration(c.Watch.Side.rest.Load())
+	if !c.OpensAside {
+		return false
+	}
+	rest := c.Watch.Side.rest.Load()
+	return rest == 0 || clock() >= time.Duration(rest)
 }
 
 // lookAside begins a look on slotsql's own connection, unless one is under way.
