@@ -12,16 +12,26 @@ var _ dialect.SessionAware = (*Dialect)(nil)
 
 // Namespace lists what decides which table an unqualified name means: the
 // temporary tables and views, which come before all others, and the databases
-// in the order in which they are searched.
+// in the order in which they are searched. It reads no database file, so that in a
+// transaction that has read nothing yet it begins no snapshot. (The function
+// pragma_database_list would, as it counts as a table of the main database.)
 func (*Dialect) Namespace(ctx context.Context, s dialect.Session) (string, error) {
-	rows, err := s.Query(ctx, "SELECT 0, name, '' FROM temp.sqlite_schema WHERE type IN ('table', 'view')"+
-		" UNION ALL SELECT seq, name, file FROM pragma_database_list WHERE seq <> 1 ORDER BY 1, 2")
+	temporary, err := s.Query(ctx, "SELECT name FROM temp.sqlite_schema WHERE type IN ('table', 'view') ORDER BY name")
 	if err != nil {
-		return "", fmt.Errorf("sqlite: reading namespace: %w", err)
+		return "", fmt.Errorf("sqlite: reading the names of temporary tables: %w", err)
+	}
+	databases, err := s.Query(ctx, "PRAGMA database_list")
+	if err != nil {
+		return "", fmt.Errorf("sqlite: reading the list of databases: %w", err)
 	}
 	var b strings.Builder
-	for _, r := range rows {
-		fmt.Fprintf(&b, "%d %q %q\n", number(r[0]), dialect.String(r[1]), dialect.String(r[2]))
+	for _, r := range temporary {
+		fmt.Fprintf(&b, "temp %q\n", dialect.String(r[0]))
+	}
+	for _, r := range databases {
+		if seq := number(r[0]); seq != 1 { // temp
+			fmt.Fprintf(&b, "%d %q %q\n", seq, dialect.String(r[1]), dialect.String(r[2]))
+		}
 	}
 	return b.String(), nil
 }

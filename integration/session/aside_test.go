@@ -32,33 +32,40 @@ func TestFactsBeginNoSnapshot(t *testing.T) {
 			return c, func() error { return text("COMMIT") }
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			p := asidePair(t)
-			c, err := p.Wrapped.Conn(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer c.Close()
-			tx, commit := begin(c)
-			// Planned with the facts of a table that has not been named before.
-			st, err := tx.PrepareContext(t.Context(), "UPDATE posts SET views = views + 1 WHERE id = (SELECT MIN(post) FROM tags)")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := p.Wrapped.Exec("INSERT INTO tags VALUES (2)"); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := st.ExecContext(t.Context()); err != nil {
-				t.Errorf("%v (%s)", err, twin.Class(err))
-			}
-			if err := commit(); err != nil {
-				t.Error(err)
-			}
-			var views int
-			if err := p.Wrapped.QueryRow("SELECT views FROM posts WHERE id = 1").Scan(&views); err != nil || views != 11 {
-				t.Errorf("%d, %v", views, err)
-			}
-		})
+		for after, before := range map[string]string{
+			"": "SELECT 1", " after DDL": "CREATE TABLE more (n INT)", " after DDL of the table": "ALTER TABLE posts ADD COLUMN title TEXT",
+		} {
+			t.Run(name+after, func(t *testing.T) {
+				p := asidePair(t)
+				c, err := p.Wrapped.Conn(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer c.Close()
+				if _, err := c.ExecContext(t.Context(), before); err != nil {
+					t.Fatal(err)
+				}
+				tx, commit := begin(c)
+				// Planned with the facts of a table that has not been named before.
+				st, err := tx.PrepareContext(t.Context(), "UPDATE posts SET views = views + 1 WHERE id = (SELECT MIN(post) FROM tags)")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := p.Wrapped.Exec("INSERT INTO tags VALUES (2)"); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := st.ExecContext(t.Context()); err != nil {
+					t.Errorf("%v (%s)", err, twin.Class(err))
+				}
+				if err := commit(); err != nil {
+					t.Error(err)
+				}
+				var views int
+				if err := p.Wrapped.QueryRow("SELECT views FROM posts WHERE id = 1").Scan(&views); err != nil || views != 11 {
+					t.Errorf("%d, %v", views, err)
+				}
+			})
+		}
 	}
 }
 

@@ -45,9 +45,14 @@ func (v *View) AsConnected() bool {
 	return v.Ordinary() && !v.Origin.RowsOpen() && !v.Tx.KeepsLocks() && v.InAutocommit()
 }
 
-// Ordinary reports whether any connection of the connector sees the same database.
-func (v *View) Ordinary() bool {
-	return v.Facts.Common() && !v.Origin.Dirty() && v.DB.Sharing
+// Ordinary reports whether any connection of the connector sees the same database, and
+// the session's facts are up to date.
+func (v *View) Ordinary() bool { return v.Facts.Common() && v.sameElsewhere() }
+
+// sameElsewhere reports whether a connection that reads the facts anew reads what the session
+// would.
+func (v *View) sameElsewhere() bool {
+	return !v.Facts.Private() && !v.Facts.Altered() && !v.Origin.Dirty() && v.DB.Sharing
 }
 
 // OpenView opens a connection of the parent for slotsql's own statements.
