@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/slotsql/slotsql/integration/cases"
-	"github.com/slotsql/slotsql/integration/ecosystem/suite"
+	"github.com/slotsql/slotsql/integration/ecosystem/calls"
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
@@ -26,4 +26,4 @@ func code(err error) string {
 func TestGolden(t *testing.T) { cases.Run(t, "../../../rewrite/testdata", "sqlite") }
 
 // TestCalls needs the same.
-func TestCalls(t *testing.T) { suite.Calls(t) }
+func TestCalls(t *testing.T) { calls.Run(t) }

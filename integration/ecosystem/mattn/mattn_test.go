@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/slotsql/slotsql/integration/cases"
+	"github.com/slotsql/slotsql/integration/ecosystem/calls"
 	"github.com/slotsql/slotsql/integration/ecosystem/suite"
 	"github.com/slotsql/slotsql/integration/server"
 	"github.com/slotsql/slotsql/integration/twin"
@@ -19,7 +20,7 @@ func TestParent(t *testing.T) {
 	})
 }
 
-func TestCalls(t *testing.T) { suite.Calls(t) }
+func TestCalls(t *testing.T) { calls.Run(t) }
 
 func TestGolden(t *testing.T) { cases.Run(t, "../../../rewrite/testdata", "sqlite") }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/slotsql/slotsql/integration/cases"
+	"github.com/slotsql/slotsql/integration/ecosystem/calls"
 	"github.com/slotsql/slotsql/integration/ecosystem/suite"
 	"github.com/slotsql/slotsql/integration/server"
 )
@@ -15,7 +16,7 @@ func TestParent(t *testing.T) {
 	})
 }
 
-func TestCalls(t *testing.T) { suite.Calls(t) }
+func TestCalls(t *testing.T) { calls.Run(t) }
 
 func TestGolden(t *testing.T) { cases.Run(t, "../../../rewrite/testdata", "sqlite") }
 

@@ -79,7 +79,7 @@ func Run(t *testing.T, plain, wrapped string, dsn func() string) {
 // outside of transactions.
 func Compare(t *testing.T, plain, wrapped *sql.DB) {
 	t.Helper()
-	p, w := pin(t, plain), pin(t, wrapped)
+	p, w := Pin(t, plain), Pin(t, wrapped)
 	for i, q := range Script {
 		if a, b := outcome(t.Context(), p, q), outcome(t.Context(), w, q); !reflect.DeepEqual(a, b) {
 			t.Errorf("statement %d: %s\nplain:   %v\nwrapped: %v", i, q, a, b)
@@ -94,7 +94,8 @@ func Compare(t *testing.T, plain, wrapped *sql.DB) {
 	}
 }
 
-func pin(t *testing.T, db *sql.DB) *sql.Conn {
+// Pin returns a connection that is kept until the test ends.
+func Pin(t *testing.T, db *sql.DB) *sql.Conn {
 	t.Helper()
 	c, err := db.Conn(t.Context())
 	if err != nil {

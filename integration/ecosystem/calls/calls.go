@@ -1,23 +1,25 @@
-package suite
+// Package calls tests how a parent treats calls that database/sql leaves it to check.
+package calls
 
 import (
 	"database/sql"
 	"fmt"
 	"testing"
 
+	"github.com/slotsql/slotsql/integration/ecosystem/suite"
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
 // grouped has no slots: increments run on the base row, and slotsql's statements are kept prepared where the parent is slow to parse.
 const grouped = "version: 1\ntables: {posts: {counters: {views: {}}, slots: 0}}\n"
 
-// Calls are calls that a parent leaves to database/sql to check, or ends in its own way: with fewer and with more arguments than
+// Run makes calls that a parent leaves to database/sql to check, or ends in its own way: with fewer and with more arguments than
 // placeholders, and an Exec of a statement that returns rows, after which others can write.
-func Calls(t *testing.T) {
+func Run(t *testing.T) {
 	t.Helper()
-	for name, config := range map[string]string{"slots": Config, "grouped": grouped} {
+	for name, config := range map[string]string{"slots": suite.Config, "grouped": grouped} {
 		t.Run(name, func(t *testing.T) {
-			p := twin.New(t, twin.Options{Dialect: "sqlite", Config: config, Schema: Schema, Params: "_pragma=busy_timeout(0)&_busy_timeout=0"})
+			p := twin.New(t, twin.Options{Dialect: "sqlite", Config: config, Schema: suite.Schema, Params: "_pragma=busy_timeout(0)&_busy_timeout=0"})
 			const add = "UPDATE posts SET views = views + ? WHERE id = ?"
 			const upsert = "INSERT INTO posts (id, views) VALUES (?, 1) ON CONFLICT (id) DO UPDATE SET views = posts.views + 1"
 			for range 2 { // the second time, the statement is there already
@@ -45,7 +47,7 @@ func Calls(t *testing.T) {
 // drawn draws numbers by Exec on one connection, while another one counts.
 func drawn(t *testing.T, db *sql.DB) string {
 	t.Helper()
-	one, other := pin(t, db), pin(t, db)
+	one, other := suite.Pin(t, db), suite.Pin(t, db)
 	var out []any
 	for range 3 {
 		for _, s := range []twin.Statement{
@@ -54,7 +56,7 @@ func drawn(t *testing.T, db *sql.DB) string {
 		} {
 			o := twin.Run(t.Context(), one, s)
 			out = append(out, twin.Class(o.Err))
-			o = twin.Run(t.Context(), other, twin.Statement{SQL: increment})
+			o = twin.Run(t.Context(), other, twin.Statement{SQL: "UPDATE posts SET views = views + 1 WHERE id = 1"})
 			if out = append(out, twin.Class(o.Err), o.RowsAffected.Value); o.Err != nil {
 				return fmt.Sprint(out...)
 			}
