@@ -79,10 +79,10 @@ func (d *Dialect) Describe(
 // searched lists the databases in SQLite's order: temp, main, then attached ones in
 // the order of attachment.
 func searched(ctx context.Context, s dialect.Session) ([]string, error) {
-	rows, err := s.Query(ctx, "SELECT name FROM pragma_database_list WHERE seq <> 1 ORDER BY seq")
+	list, err := databases(ctx, s)
 	out := []string{"temp"}
-	for _, r := range rows {
-		out = append(out, dialect.String(r[0]))
+	for _, d := range list {
+		out = append(out, d.name)
 	}
 	return out, err
 }

@@ -13,11 +13,10 @@ var _ dialect.Surveyor = (*Dialect)(nil)
 
 // Database implements dialect.Surveyor: the name of the main database's file.
 func (*Dialect) Database(ctx context.Context, s dialect.Session) (string, error) {
-	rows, err := s.Query(ctx, "SELECT file FROM pragma_database_list WHERE name = 'main'")
-	if err != nil {
-		return "", fmt.Errorf("sqlite: reading the database's file: %w", err)
-	}
-	if file := dialect.String(rows[0][0]); file != "" {
+	switch file, err := mainFile(ctx, s); {
+	case err != nil:
+		return "", err
+	case file != "":
 		return filepath.Base(file), nil
 	}
 	return ":memory:", nil

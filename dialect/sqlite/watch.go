@@ -19,7 +19,7 @@ var _ dialect.Watcher = (*Dialect)(nil)
 // it. What is temporary belongs to one session and is not looked at.
 func (*Dialect) Marks(ctx context.Context, s dialect.Session, names []dialect.WrittenName) ([]dialect.Mark, error) {
 	marks := make([]dialect.Mark, len(names))
-	databases, err := s.Query(ctx, "SELECT name FROM pragma_database_list WHERE seq <> 1 ORDER BY seq")
+	list, err := databases(ctx, s)
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: looking at the tables' definitions: %w", err)
 	}
@@ -27,9 +27,8 @@ func (*Dialect) Marks(ctx context.Context, s dialect.Session, names []dialect.Wr
 	for i, n := range names {
 		asked[i] = n.Name
 	}
-	for _, r := range databases {
-		db := dialect.String(r[0])
-		rows, err := s.Query(ctx, "SELECT type, name, tbl_name, sql FROM "+quote(db)+".sqlite_schema"+
+	for _, d := range list {
+		rows, err := s.Query(ctx, "SELECT type, name, tbl_name, sql FROM "+quote(d.name)+".sqlite_schema"+
 			" WHERE tbl_name COLLATE NOCASE IN "+textList(asked)+" OR type = 'view' ORDER BY type, name")
 		if err != nil {
 			return nil, fmt.Errorf("sqlite: looking at the tables' definitions: %w", err)
@@ -49,11 +48,11 @@ func (*Dialect) Marks(ctx context.Context, s dialect.Session, names []dialect.Wr
 		}
 		for i, n := range names {
 			name, ok := stored[foldName(n.Name)]
-			if !ok || marks[i].Name != "" || n.Schema != "" && !sameName(n.Schema, db) {
+			if !ok || marks[i].Name != "" || n.Schema != "" && !sameName(n.Schema, d.name) {
 				continue // or it is in a database that is searched before
 			}
 			sum := md5.Sum([]byte(versions[foldName(n.Name)] + views))
-			marks[i] = dialect.Mark{Schema: db, Name: name, Version: hex.EncodeToString(sum[:])}
+			marks[i] = dialect.Mark{Schema: d.name, Name: name, Version: hex.EncodeToString(sum[:])}
 		}
 	}
 	return marks, nil

@@ -121,7 +121,8 @@ func (c *Currency) HasTemporary() bool { return c.owner == factsOwnTemp }
 // Altered reports whether the open transaction may have changed the schema.
 func (c *Currency) Altered() bool { return c.schema == schemaAltered }
 
+// Shared reports whether the session, when it reads the facts, reads what every session would.
+func (c *Currency) Shared() bool { return c.owner == factsShared && c.schema == schemaAsCommitted }
+
 // Common reports whether the facts are those that every session has.
-func (c *Currency) Common() bool {
-	return c.age == factsHold && c.owner == factsShared && c.schema == schemaAsCommitted
-}
+func (c *Currency) Common() bool { return c.age == factsHold && c.Shared() }

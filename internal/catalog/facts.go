@@ -69,7 +69,7 @@ func (v *View) loading() loading {
 // that happens is one where even opening a connection may wait, so it is tried once.
 func (v *View) Aside(ctx context.Context, read func(*View) error) error {
 	d, ok := v.Catalog.Dialect.(dialect.SnapshotAware)
-	beside := ok && v.Tx.Unused() && v.sameElsewhere() && v.Catalog.OpensAside && !v.Catalog.Watch.Side.shutOut.Load()
+	beside := ok && v.Tx.Unused() && v.readsAsOthers() && v.Catalog.OpensAside && !v.Catalog.Watch.Side.shutOut.Load()
 	if beside {
 		err := v.readAside(ctx, d, read)
 		if err == nil || ctx.Err() != nil {

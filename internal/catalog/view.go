@@ -45,15 +45,16 @@ func (v *View) AsConnected() bool {
 	return v.Ordinary() && !v.Origin.RowsOpen() && !v.Tx.KeepsLocks() && v.InAutocommit()
 }
 
-// Ordinary reports whether any connection of the connector sees the same database, and
-// the session's facts are up to date.
-func (v *View) Ordinary() bool { return v.Facts.Common() && v.sameElsewhere() }
+// Ordinary reports whether any connection of the connector sees the same database.
+func (v *View) Ordinary() bool { return v.Facts.Common() && v.replaceable() }
 
-// sameElsewhere reports whether a connection that reads the facts anew reads what the session
-// would.
-func (v *View) sameElsewhere() bool {
-	return !v.Facts.Private() && !v.Facts.Altered() && !v.Origin.Dirty() && v.DB.Sharing
-}
+// readsAsOthers reports whether any connection of the connector that reads the facts anew reads
+// what the session would.
+func (v *View) readsAsOthers() bool { return v.Facts.Shared() && v.replaceable() }
+
+// replaceable reports whether the session's settings and database are those of any connection of
+// the connector.
+func (v *View) replaceable() bool { return !v.Origin.Dirty() && v.DB.Sharing }
 
 // OpenView opens a connection of the parent for slotsql's own statements.
 func OpenView(ctx context.Context, c *Catalog) (*View, error) {
