@@ -242,7 +242,7 @@ func measure(ctx context.Context, scenario Scenario, p Point, plan Plan) (s *sam
 	case err != nil:
 		return nil, err
 	case plan.Budget > 0:
-		s.inexact = budgetIsExact(s, total, plan)
+		s.inexact = budgetIsExact(s, plan.units()-total, plan)
 	default:
 		s.inexact = exactness(s.acknowledged, total)
 	}

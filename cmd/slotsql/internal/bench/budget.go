@@ -80,9 +80,12 @@ func (p *Plan) counted() string {
 	return "units sold, as many gone from budgets."
 }
 
+// units is what all budgets begin with.
+func (p *Plan) units() int64 { return p.Budget * int64(p.Keys) }
+
 // budgetIsExact holds what is gone against what was sold.
 func budgetIsExact(s *sample, gone int64, plan Plan) *InexactError {
-	units := plan.Budget * int64(plan.Keys)
+	units := plan.units()
 	e := &InexactError{Acknowledged: s.acknowledged, Total: gone}
 	switch {
 	case gone > units:
@@ -95,11 +98,6 @@ func budgetIsExact(s *sample, gone int64, plan Plan) *InexactError {
 		return nil
 	}
 	return e
-}
-
-// gone is what has been taken from all budgets, of which so much is left.
-func (t *tables) gone(left int64, err error) (int64, error) {
-	return t.Plan.Budget*int64(t.Plan.Keys) - left, err
 }
 
 // takeOne takes a unit by the guarded UPDATE.
@@ -137,9 +135,6 @@ func (s naiveBudget) Increment(ctx context.Context, c *Client) error {
 	return s.unit(ctx, false, key, func(q querier) error { return s.readAndTake(ctx, q, key, "") })
 }
 
-// Total implements Scenario.
-func (s naiveBudget) Total(ctx context.Context) (int64, error) { return s.gone(s.naive.Total(ctx)) }
-
 // lockedBudget locks the row before it reads it.
 type lockedBudget struct{ forUpdate }
 
@@ -149,23 +144,14 @@ func (s lockedBudget) Increment(ctx context.Context, c *Client) error {
 	return s.unit(ctx, true, key, func(q querier) error { return s.readAndTake(ctx, q, key, s.Engine.forUpdate) })
 }
 
-// Total implements Scenario.
-func (s lockedBudget) Total(ctx context.Context) (int64, error) { return s.gone(s.naive.Total(ctx)) }
-
 // atomicBudget takes a unit where there is one, in one statement.
 type atomicBudget struct{ naive }
 
 // Increment implements Scenario.
 func (s atomicBudget) Increment(ctx context.Context, c *Client) error { return s.takeOne(ctx, c) }
 
-// Total implements Scenario.
-func (s atomicBudget) Total(ctx context.Context) (int64, error) { return s.gone(s.naive.Total(ctx)) }
-
 // wrappedBudget is atomicBudget through slotsql.
 type wrappedBudget struct{ *wrapped }
 
 // Increment implements Scenario.
 func (s wrappedBudget) Increment(ctx context.Context, c *Client) error { return s.takeOne(ctx, c) }
-
-// Total implements Scenario.
-func (s wrappedBudget) Total(ctx context.Context) (int64, error) { return s.gone(s.wrapped.Total(ctx)) }

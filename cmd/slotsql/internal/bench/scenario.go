@@ -16,7 +16,7 @@ type Scenario interface {
 	Increment(ctx context.Context, c *Client) error
 	// Read reads one counter as an application does.
 	Read(ctx context.Context, c *Client) error
-	// Total returns the sum of all counters, or what is gone from all budgets.
+	// Total returns the sum of all counters, or what is left of all budgets.
 	Total(ctx context.Context) (int64, error)
 	// Teardown removes what Setup has created, also when that has failed
 	// halfway.
