@@ -89,7 +89,8 @@ func certain(t *rewrite.Table) string {
 			" AND slotsql_l.mode = 'ExclusiveLock' AND slotsql_l.transactionid = "
 	)
 	return "(SELECT CASE WHEN " + xmax + " = " + ownXID + " THEN TRUE" +
-		" WHEN " + mayBeMulti(baseAlias) + " THEN CASE (SELECT CASE WHEN pg_catalog.bool_and(" + weak + " OR " + own + ") THEN CASE WHEN pg_catalog.bool_or(" + own + ") THEN 2 ELSE 1 END END" +
+		" WHEN " + mayBeMulti(baseAlias) +
+		" THEN CASE (SELECT CASE WHEN pg_catalog.bool_and(" + weak + " OR " + own + ") THEN CASE WHEN pg_catalog.bool_or(" + own + ") THEN 2 ELSE 1 END END" +
 		" FROM " + members + ") WHEN 2 THEN TRUE WHEN 1 THEN EXISTS (SELECT 1 FROM " + members + ", " + ownSubs + "slotsql_m.xid) ELSE FALSE END" +
 		" ELSE EXISTS (SELECT 1 FROM " + ownSubs + xmax + ") END FROM " + qualified(t.Schema, t.Name) + " AS " + baseAlias +
 		" WHERE " + baseAlias + ".ctid = " + lockedAlias + "." + lockedPlace +
@@ -102,12 +103,12 @@ const lockers = "pg_catalog.pg_get_multixact_members"
 
 // mayBeMulti reports whether a row's xmax is a number of a MultiXact that the server knows.
 func mayBeMulti(row string) string {
-	return "pg_catalog.mxid_age(" + row + ".xmax) BETWEEN 1 AND (SELECT pg_catalog.mxid_age(slotsql_k.relminmxid) FROM pg_catalog.pg_class AS slotsql_k" +
-		" WHERE slotsql_k.oid = " + row + ".tableoid)"
+	return "pg_catalog.mxid_age(" + row + ".xmax) BETWEEN 1 AND" +
+		" (SELECT pg_catalog.mxid_age(slotsql_k.relminmxid) FROM pg_catalog.pg_class AS slotsql_k WHERE slotsql_k.oid = " + row + ".tableoid)"
 }
 
 // lockedByOwn reports whether the transaction is among those that have locked the row. Once that
-// is so it stays so until the transaction changes the row or ends, whoever else is granted a lock.
+// is so it stays so until the transaction changes the row or ends, even if others are granted locks.
 func lockedByOwn(row string) string {
 	return "CASE WHEN " + row + ".xmax = " + ownXID + " THEN TRUE WHEN " + mayBeMulti(row) +
 		" THEN " + ownXID + " IN (SELECT slotsql_m.xid FROM " + lockers + "(" + row + ".xmax) AS slotsql_m) ELSE FALSE END"

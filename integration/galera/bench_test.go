@@ -11,8 +11,8 @@ import (
 )
 
 // BenchmarkIncrements and BenchmarkTransactions count one page from 30
-// goroutines on three nodes, BenchmarkBoundedDecrements takes from one budget, plain and wrapped in turns, so that what else the
-// machine does falls on both. They report
+// goroutines on three nodes, and BenchmarkBoundedDecrements takes from one budget: plain and
+// wrapped in turns, so that what else the machine does falls on both. They report
 //
 //	plain/s, wrapped/s              acknowledged in a second, medians over the turns
 //	ratio                           median of wrapped to plain

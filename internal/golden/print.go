@@ -34,6 +34,7 @@ var locked = regexp.MustCompile(`CASE WHEN \S+\.xmax = .*? AS slotsql_m\) ELSE F
 
 // proof writes a drain's statement for a row without slots.
 func (b *printer) proof(x rewrite.Bound) string {
+	x.SQL = strings.TrimRight(x.SQL, "\n")
 	if !b.allSteps {
 		x.SQL = locked.ReplaceAllLiteralString(x.SQL, "(the row is locked)")
 	}

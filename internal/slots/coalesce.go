@@ -155,8 +155,8 @@ func NewCoalescer() *Coalescer {
 	return &Coalescer{seed: maphash.MakeSeed(), Pace: pace{Most: maxLeaders}}
 }
 
-// Join brings a member in, to those of its form that have these arguments in common. When it returns a batch the member leads it, else it
-// waits for its verdict.
+// Join brings a member in, to those of its form that have these arguments in common. When it
+// returns a batch the member leads it, else it waits for its verdict.
 //
 // All that queue go along, whichever of them leads. So the lead goes to the connection
 // that has led most: its server process knows the statement, and others need

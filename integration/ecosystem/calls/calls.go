@@ -13,13 +13,16 @@ import (
 // grouped has no slots: increments run on the base row, and slotsql's statements are kept prepared where the parent is slow to parse.
 const grouped = "version: 1\ntables: {posts: {counters: {views: {}}, slots: 0}}\n"
 
-// Run makes calls that a parent leaves to database/sql to check, or ends in its own way: with fewer and with more arguments than
-// placeholders, and an Exec of a statement that returns rows, after which others can write.
+// Run makes calls that a parent leaves to database/sql to check, or ends in its own way: with fewer
+// and with more arguments than placeholders, and an Exec of a statement that returns rows, after
+// which others can write.
 func Run(t *testing.T) {
 	t.Helper()
 	for name, config := range map[string]string{"slots": suite.Config, "grouped": grouped} {
 		t.Run(name, func(t *testing.T) {
-			p := twin.New(t, twin.Options{Dialect: "sqlite", Config: config, Schema: suite.Schema, Params: "_pragma=busy_timeout(0)&_busy_timeout=0"})
+			p := twin.New(t, twin.Options{
+				Dialect: "sqlite", Config: config, Schema: suite.Schema, Params: "_pragma=busy_timeout(0)&_busy_timeout=0",
+			})
 			const add = "UPDATE posts SET views = views + ? WHERE id = ?"
 			const upsert = "INSERT INTO posts (id, views) VALUES (?, 1) ON CONFLICT (id) DO UPDATE SET views = posts.views + 1"
 			for range 2 { // the second time, the statement is there already
