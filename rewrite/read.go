@@ -98,6 +98,9 @@ func (p *planning) planSelect(st *Statement) *Plan {
 		plan.Reason = r.form()
 	}
 	plan.SQL, plan.Read.Args = r.written()
+	if plan.Reason == "" && plan.Read.Args == nil {
+		plan.Read.Probe = r.probe(st)
+	}
 	if st.Kind == KindSelect && !st.Select.Into && p.d.Traits().ShapeQuery {
 		if b := p.shape(st.Select); b != nil {
 			// The reason is that of faster, or of what is derived.

@@ -58,6 +58,9 @@ type Explanation struct {
 	Requires []string `json:"requires,omitempty"`
 	// Rewritten is the statement's SQL where it is not sent as it is.
 	Rewritten *ExplainedStatement `json:"rewritten,omitempty"`
+	// Probe is sent first where it is not empty: it gives the result if no row that it
+	// returns has slots, as its last column reports.
+	Probe string `json:"probe,omitempty"`
 	// Fallback says what runs when the increment affects no row, or Requires
 	// does not hold.
 	Fallback string `json:"fallback,omitempty"`
@@ -190,6 +193,7 @@ func explanation(p *rewrite.Plan, query string) *Explanation {
 	}
 	if p.SQL != query || len(p.Read.Args) > 0 {
 		e.Rewritten = &ExplainedStatement{p.SQL, explainArgs(p.Read.Args)}
+		e.Probe = p.Read.Probe
 	}
 	if p.Bounded != nil {
 		e.Bounded = "where the base row alone satisfies the guards: runs the statement as written, without a drain"
@@ -362,6 +366,9 @@ func (e *Explanation) write(b *strings.Builder, indent string) {
 	}
 	if e.Again != nil {
 		statements("again", []ExplainedStatement{*e.Again})
+	}
+	if e.Probe != "" {
+		statements("probe", []ExplainedStatement{{SQL: e.Probe}})
 	}
 	if e.Rewritten != nil {
 		statements("rewritten", []ExplainedStatement{*e.Rewritten})

@@ -69,6 +69,9 @@ func (b *printer) plan(indent, sql string, p *rewrite.Plan, allSteps bool) {
 	if p.SQL != sql {
 		b.line(indent, "text", strings.TrimRight(p.SQL, "\n")+arrow(p.Read.Args))
 	}
+	if p.Read.Probe != "" {
+		b.line(indent, "probe", strings.TrimRight(p.Read.Probe, "\n"))
+	}
 	if p.Read.Anew {
 		b.line(indent, "prepared", "anew each time")
 	}

@@ -78,6 +78,11 @@ func (r *Run) queryClass(ctx context.Context) (rows driver.Rows, err error) {
 	if len(r.Plan.Base.Changes) > 0 {
 		return r.queryChanging(ctx, r.Plan.Base.Changes)
 	}
+	if r.probes() {
+		if rows, err := r.queryProbe(ctx); rows != nil || err != nil {
+			return rows, err
+		}
+	}
 	rows, err = r.querySQL(ctx)
 	if err == nil && types != nil {
 		rows = r.typed(rows, types)

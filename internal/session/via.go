@@ -55,14 +55,14 @@ func (t direct) querySQL(ctx context.Context, p *rewrite.Plan, c call) (driver.R
 			return rows, err
 		}
 	}
-	if p.Drain.Proof != nil && len(c.options) == 0 && t.keeps(c.args) {
+	if (p.Drain.Proof != nil || p.Class == rewrite.Read && !p.Read.Anew) && len(c.options) == 0 && t.keeps(c.args) {
 		return t.ownQuery(ctx, &rewrite.Bound{SQL: p.SQL}, c.args)
 	}
 	return t.conn.ParentQuery(ctx, p.SQL, link.JoinArgs(c.options, c.args))
 }
 
-// keeps reports whether a statement of a drain, or one that drains one row, is kept prepared: the
-// parent would prepare it for its arguments each time.
+// keeps reports whether a read of totals, a statement of a drain, or one that drains one row, is
+// kept prepared: the parent would prepare it for its arguments each time.
 func (t direct) keeps(args []driver.NamedValue) bool {
 	return len(args) > 0 && t.conn.PreparesArgs && !t.conn.Cluster
 }

@@ -1,0 +1,63 @@
+package rewrite
+
+import "slices"
+
+// This file writes the form of a read of one row that is for rows without slots.
+
+// A ProbingDialect is a Dialect of an engine that tells whether a row has slots sooner than
+// what they add up to.
+type ProbingDialect interface {
+	// HasSlots writes whether a row has slots, as an expression that is true or false.
+	HasSlots(t *Table, qualifier string) string
+}
+
+// probe returns the query with one more column, which reports whether the row has slots; ""
+// for a query for which there is none. What the query returns of rows without slots is
+// exact: a statement has one snapshot, and in that the base values of such a row are its
+// totals. If it returns another row, it has to run with totals. So it must be one that may
+// run twice, and counters must not decide which rows it returns.
+func (r *reader) probe(st *Statement) string {
+	d, ok := r.d.(ProbingDialect)
+	q := st.Select
+	if !ok || st.Kind != KindSelect || len(r.derived) > 0 || r.narrowed > 0 || r.found.wholeRow || !simpleQuery(q) || r.sources(st) != 1 ||
+		r.src.large || len(r.src.tokens) == 0 || !r.src.is(0, "SELECT") {
+		return ""
+	}
+	sc := r.newScope(nil, nil, q.From)
+	b := sc.bindings[0]
+	last := q.Items[len(q.Items)-1].Span
+	items := Span{q.Items[0].Start, last.End}
+	if !b.counts || b.table.IsView || len(b.table.Counter.Key) == 0 || r.groups(q) || r.unsteady(sc, q.Where) != "" {
+		return ""
+	}
+	if rows := r.fixedRows(sc, b, q.Where); rows == nil || !rows.single {
+		return ""
+	}
+	for _, e := range r.edits {
+		if e.Start < items.Start || e.End > items.End {
+			return ""
+		}
+	}
+	list := slices.Concat(q.OrderBy, q.Limit)
+	for _, it := range q.Items {
+		if it.Expr == nil {
+			return ""
+		}
+		if it.Expr.Kind != Star {
+			list = append(list, it.Expr)
+		}
+	}
+	for _, e := range list {
+		if hasQuery(e) || r.unsteady(sc, e) != "" {
+			return ""
+		}
+	}
+	return r.src.apply([]edit{{Span{last.End, last.End}, ", " + d.HasSlots(b.table, r.qualifier(b))}})
+}
+
+// simpleQuery reports whether a query selects rows of one table, each as it is.
+func simpleQuery(q *Select) bool {
+	return len(q.Operands) == 0 && len(q.Values) == 0 && len(q.With) == 0 && !q.Distinct && len(q.DistinctOn) == 0 &&
+		len(q.GroupBy) == 0 && q.Having == nil && len(q.Windows) == 0 && !q.Table && !q.Into && !q.Lock &&
+		len(q.From) == 1 && len(q.From[0].Name) > 0 && len(q.Items) > 0
+}
