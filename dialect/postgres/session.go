@@ -2,7 +2,9 @@ package postgres
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/slotsql/slotsql/dialect"
@@ -55,8 +57,13 @@ func (d *Dialect) InTransaction(ctx context.Context, s dialect.Session) (bool, e
 		case "25P02": // in_failed_sql_transaction
 			return true, nil
 		}
+		return false, err
 	}
-	return false, err
+	if ctx.Err() != nil || errors.Is(err, driver.ErrBadConn) {
+		return false, err
+	}
+	return false, fmt.Errorf("slotsql: cannot tell whether a session is in a transaction: a wrapper around the parent driver hides "+
+		"the parent's connection and the types of its errors: give its connection a method Unwrap() driver.Conn, or wrap errors with %%w: %w", err)
 }
 
 // IsolationQuery asks for the isolation level of the transaction that is open; it

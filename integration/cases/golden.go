@@ -45,7 +45,7 @@ func run(t *testing.T, c *golden.Case, dialect string) {
 		t.Fatal(err)
 	}
 	if s.SkipE2E == "" {
-		s.SkipE2E = twin.Differs(dialect, c.Class+"/"+c.Name)
+		s.SkipE2E = twin.Differs(c.Class + "/" + c.Name)
 	}
 	p := twin.New(t, twin.Options{
 		Dialect: dialect, Schema: slices.Concat(c.Schema(dialect), c.Seed(dialect)), Config: c.Config(), Params: s.Params,

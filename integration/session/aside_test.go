@@ -51,6 +51,7 @@ func TestFactsBeginNoSnapshot(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+				defer st.Close()
 				if _, err := p.Wrapped.Exec("INSERT INTO tags VALUES (2)"); err != nil {
 					t.Fatal(err)
 				}
@@ -79,7 +80,7 @@ func TestFactsInExclusiveTransaction(t *testing.T) {
 			p.Plain.Close()
 			parts := regexp.MustCompile(`_pragma=(journal_mode|busy_timeout)\([^)]*\)`).ReplaceAllString(p.WrappedDSN, "")
 			t.Setenv("SLOTSQL_CONFIG", p.ConfigPath)
-			db, err := sql.Open("sqlite3-slotsql", parts+"&_pragma=busy_timeout(300)&_pragma=journal_mode(DELETE)"+dsn[0])
+			db, err := sql.Open(twin.Wrapped["sqlite"], parts+"&_pragma=busy_timeout(300)&_pragma=journal_mode(DELETE)"+dsn[0])
 			if err != nil {
 				t.Fatal(err)
 			}

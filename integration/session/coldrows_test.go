@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -19,7 +20,6 @@ import (
 
 	"github.com/slotsql/slotsql"
 	"github.com/slotsql/slotsql/integration/twin"
-	"github.com/slotsql/slotsql/sqlite"
 )
 
 // trips counts the round trips of all connections that are made through it, apart from those
@@ -142,7 +142,7 @@ func TestColdRowsAsPlainSQLite(t *testing.T) {
 		t.Fatal(err)
 	}
 	var counts [2]trips
-	wrapped, err := slotsql.OpenDB(&countedSQLite{p, p.WrappedDSN, &counts[1]}, sqlite.Dialect(), config)
+	wrapped, err := slotsql.OpenDB(&countedSQLite{p, p.WrappedDSN, &counts[1]}, twin.Wrapping["sqlite"], config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,13 +189,20 @@ func (c countedConn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx
 }
 
 func (c countedConn) ExecContext(ctx context.Context, q string, args []driver.NamedValue) (driver.Result, error) {
-	c.of.n.Add(1)
-	return c.Conn.(driver.ExecerContext).ExecContext(ctx, q, args)
+	res, err := c.Conn.(driver.ExecerContext).ExecContext(ctx, q, args)
+	if !errors.Is(err, driver.ErrSkip) {
+		c.of.n.Add(1)
+	}
+	return res, err
 }
 
 func (c countedConn) QueryContext(ctx context.Context, q string, args []driver.NamedValue) (driver.Rows, error) {
+	queryer, ok := c.Conn.(driver.QueryerContext)
+	if !ok {
+		return nil, driver.ErrSkip
+	}
 	c.of.n.Add(1)
-	return c.Conn.(driver.QueryerContext).QueryContext(ctx, q, args)
+	return queryer.QueryContext(ctx, q, args)
 }
 
 func (c countedConn) PrepareContext(ctx context.Context, q string) (driver.Stmt, error) {
@@ -231,7 +238,7 @@ func TestColdRowsAsPlain(t *testing.T) {
 				for i, dsn := range []string{p.PlainDSN, p.WrappedDSN} {
 					dsn = counts[i].through(t, dialect, dsn)
 					var err error
-					if name := map[string]string{"mysql": "mysql", "postgres": "pgx"}[dialect]; i == 0 {
+					if name := twin.Plain[dialect]; i == 0 {
 						dbs[i], err = sql.Open(name, dsn)
 					} else {
 						dbs[i], err = twin.OpenWrapped(name, dsn, p.ConfigPath)

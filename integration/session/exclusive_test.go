@@ -19,7 +19,7 @@ func TestExclusiveReadsFactsItself(t *testing.T) {
 		Params:  "_txlock=exclusive",
 	})
 	dsn := strings.Replace(p.WrappedDSN, "journal_mode(WAL)", "journal_mode(DELETE)", 1)
-	db, err := twin.OpenWrapped("sqlite", dsn, p.ConfigPath)
+	db, err := twin.OpenWrapped(twin.Plain["sqlite"], dsn, p.ConfigPath)
 	if err != nil {
 		t.Fatal(err)
 	}

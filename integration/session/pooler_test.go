@@ -253,7 +253,7 @@ func TestDrainsHoldAllServerConnections(t *testing.T) {
 	execAll(t, p.Wrapped, work[0])
 	const size = 4
 	dsn := newPooler(t, p.WrappedDSN, size)
-	db, err := twin.OpenWrapped("pgx", dsn, p.ConfigPath)
+	db, err := twin.OpenWrapped(twin.Plain["postgres"], dsn, p.ConfigPath)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"database/sql/driver"
+	"fmt"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -34,7 +35,11 @@ func TestCopyFromOfTheRawConnection(t *testing.T) {
 				}
 				c = w.Unwrap()
 			}
-			_, err := c.(*stdlib.Conn).Conn().CopyFrom(
+			of, ok := c.(*stdlib.Conn)
+			if !ok {
+				return fmt.Errorf("CopyFrom is pgx's own, and this is %T", c)
+			}
+			_, err := of.Conn().CopyFrom(
 				context.Background(),
 				pgx.Identifier{"posts"},
 				[]string{"id", "views", "likes", "title"},

@@ -14,6 +14,7 @@ import (
 // A MySQL server with read_only answers through views as with the plain driver while
 // no increment is in a slot, and refuses writes as plain.
 func TestReadOnlyServer(t *testing.T) {
+	twin.Serves(t, "mysql")
 	in, err := server.StartMariaDB()
 	if err != nil {
 		t.Fatal(err)

@@ -83,10 +83,10 @@ func reopened(t *testing.T, p *twin.Pair, params string) *twin.Pair {
 		ConfigPath: p.ConfigPath,
 	}
 	var err error
-	if q.Plain, err = sql.Open("sqlite", q.PlainDSN); err != nil {
+	if q.Plain, err = sql.Open(twin.Plain[p.Dialect], q.PlainDSN); err != nil {
 		t.Fatal(err)
 	}
-	if q.Wrapped, err = twin.OpenWrapped("sqlite", q.WrappedDSN, q.ConfigPath); err != nil {
+	if q.Wrapped, err = twin.OpenWrapped(twin.Plain[p.Dialect], q.WrappedDSN, q.ConfigPath); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _, _ = q.Plain.Close(), q.Wrapped.Close() })

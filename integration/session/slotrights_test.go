@@ -68,7 +68,7 @@ func (a *accounts) named(query string) string {
 // pair opens both sides as the account.
 func (a *accounts) pair(t *testing.T) both {
 	t.Helper()
-	driver := map[string]string{"mysql": "mysql", "postgres": "pgx"}[a.p.Dialect]
+	driver := twin.Plain[a.p.Dialect]
 	plain, err := sql.Open(driver, a.plain)
 	if err != nil {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 // replicated is a pair on a primary, and the same databases on its hot standby.
 func replicated(t *testing.T) (primary, standby *twin.Pair) {
 	t.Helper()
+	twin.Serves(t, "postgres")
 	first, err := server.StartPostgres()
 	if err != nil {
 		t.Fatal(err)
@@ -54,7 +55,7 @@ func replicated(t *testing.T) (primary, standby *twin.Pair) {
 			if open.wrapped {
 				opener = twin.OpenWrapped
 			}
-			if *open.db, err = opener("pgx", open.dsn, path); err != nil {
+			if *open.db, err = opener(twin.Plain["postgres"], open.dsn, path); err != nil {
 				t.Fatal(err)
 			}
 			db := *open.db

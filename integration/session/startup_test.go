@@ -23,7 +23,7 @@ func wrapped(t *testing.T, p *twin.Pair, config string) *sql.DB {
 	if err := os.WriteFile(path, []byte(golden.WithSlots(config)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	driver := map[string]string{"mysql": "mysql", "postgres": "pgx", "sqlite": "sqlite"}[p.Dialect]
+	driver := twin.Plain[p.Dialect]
 	db, err := twin.OpenWrapped(driver, p.WrappedDSN, path)
 	if err != nil {
 		t.Fatal(err)

@@ -292,7 +292,7 @@ func TestSQLitePlaceholders(t *testing.T) {
 			{SQL: "SELECT * FROM posts ORDER BY id"},
 		} {
 			s.Prepared = prepared
-			p.Same(t, s)
+			t.Run(fmt.Sprintf("prepared=%v/%s", prepared, s.SQL), func(t *testing.T) { p.Same(t, s) })
 		}
 	}
 }

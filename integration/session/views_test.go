@@ -94,11 +94,7 @@ func TestViews(t *testing.T) {
 			if err := os.WriteFile(path, []byte(write(views)), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			db, err := twin.OpenWrapped(
-				map[string]string{"mysql": "mysql", "postgres": "pgx", "sqlite": "sqlite"}[dialect],
-				p.WrappedDSN,
-				path,
-			)
+			db, err := twin.OpenWrapped(twin.Plain[dialect], p.WrappedDSN, path)
 			if err == nil {
 				err = db.PingContext(t.Context())
 				_ = db.Close()

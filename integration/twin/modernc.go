@@ -8,10 +8,13 @@ import (
 
 	"modernc.org/sqlite"
 
-	_ "github.com/slotsql/slotsql/sqlite"
+	slotsqlite "github.com/slotsql/slotsql/sqlite"
 )
 
-func init() { codes = append(codes, codeOfModernc) }
+func init() {
+	codes = append(codes, codeOfModernc)
+	Wrapping["sqlite"] = slotsqlite.Dialect()
+}
 
 func codeOfModernc(err error) string {
 	var e *sqlite.Error

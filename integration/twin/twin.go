@@ -54,7 +54,6 @@ func OpenPlain(driver, dsn, _ string) (*sql.DB, error) { return sql.Open(driver,
 
 // engine is what twin has to know of a dialect.
 type engine struct {
-	driver string
 	fresh  func(testing.TB) string
 	params func(dsn, params string) string
 	quote  func(ident string) string
@@ -63,7 +62,6 @@ type engine struct {
 
 var engines = map[string]engine{
 	"mysql": {
-		driver: "mysql",
 		fresh:  server.MariaDB,
 		params: query,
 		quote:  func(s string) string { return "`" + strings.ReplaceAll(s, "`", "``") + "`" },
@@ -71,8 +69,7 @@ var engines = map[string]engine{
 			"WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE'",
 	},
 	"postgres": {
-		driver: "pgx",
-		fresh:  server.Postgres,
+		fresh: server.Postgres,
 		params: func(dsn, params string) string {
 			if strings.Contains(dsn, "://") {
 				return query(dsn, params)
@@ -84,8 +81,7 @@ var engines = map[string]engine{
 			"WHERE schemaname NOT LIKE 'pg\\_%' AND schemaname <> 'information_schema'",
 	},
 	"sqlite": {
-		driver: "sqlite",
-		fresh:  server.SQLite,
+		fresh: server.SQLite,
 		params: func(dsn, params string) string {
 			if strings.Contains(params, "busy_timeout") { // of two, the DSN's own would hold
 				dsn = busyTimeout.ReplaceAllString(dsn, "")
@@ -115,6 +111,8 @@ func New(t testing.TB, o Options) *Pair {
 	if !ok {
 		t.Fatalf("no dialect %q", o.Dialect)
 	}
+	Serves(t, o.Dialect)
+	driver := Plain[o.Dialect]
 	p := &Pair{Dialect: o.Dialect, PlainDSN: e.fresh(t), WrappedDSN: e.fresh(t)}
 	if o.Params != "" {
 		p.PlainDSN, p.WrappedDSN = e.params(p.PlainDSN, o.Params), e.params(p.WrappedDSN, o.Params)
@@ -139,18 +137,18 @@ func New(t testing.TB, o Options) *Pair {
 	// The sessions that run the schema end here: what an engine remembers of
 	// one, such as the last identity, must be the same on both sides.
 	for _, dsn := range []string{p.PlainDSN, p.WrappedDSN} {
-		if err := prepare(t.Context(), e.driver, dsn, o.Schema); err != nil {
+		if err := prepare(t.Context(), driver, dsn, o.Schema); err != nil {
 			t.Fatalf("schema: %v", err)
 		}
 	}
-	db, err := sql.Open(e.driver, p.PlainDSN)
+	db, err := sql.Open(driver, p.PlainDSN)
 	p.Plain = open("plain", db, err)
-	db, err = sql.Open(e.driver, p.WrappedDSN)
+	db, err = sql.Open(driver, p.WrappedDSN)
 	p.Under = open("plain", db, err)
 	if o.Open == nil {
 		o.Open = OpenWrapped
 	}
-	db, err = o.Open(e.driver, p.WrappedDSN, p.ConfigPath)
+	db, err = o.Open(driver, p.WrappedDSN, p.ConfigPath)
 	p.Wrapped = open("wrapped", db, err)
 	return p
 }

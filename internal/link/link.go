@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
-	"fmt"
 
 	"github.com/slotsql/slotsql/dialect"
 )
@@ -54,8 +53,7 @@ func (c *Conn) CanTell(ctx context.Context) error {
 	}
 	open, err := c.DB.Dialect.InTransaction(ctx, c.Session())
 	if err != nil {
-		return fmt.Errorf("slotsql: cannot tell whether a session is in a transaction: the wrapper around the parent driver hides "+
-			"the parent's connection and the types of its errors: give its connection a method Unwrap() driver.Conn, or wrap errors with %%w: %w", err)
+		return err
 	}
 	if open {
 		return errors.New("slotsql: a connection of the parent driver is in a transaction when it is opened")

@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // ParentExec runs one statement on the parent, through Prepare where the
@@ -32,6 +33,9 @@ func (c *Conn) ParentExec(ctx context.Context, query string, args []driver.Named
 	if err := Counted(st, args); err != nil {
 		return nil, err
 	}
+	if args, err = Checked(st, args); err != nil {
+		return nil, err
+	}
 	return StmtExec(ctx, st, args)
 }
 
@@ -55,7 +59,10 @@ func (c *Conn) ParentQuery(ctx context.Context, query string, args []driver.Name
 	if err != nil {
 		return nil, err
 	}
-	if err := Counted(st, args); err != nil {
+	if err = Counted(st, args); err == nil {
+		args, err = Checked(st, args)
+	}
+	if err != nil {
 		_ = st.Close()
 		return nil, err
 	}
@@ -95,6 +102,32 @@ func Counted(st driver.Stmt, args []driver.NamedValue) error {
 		return fmt.Errorf("sql: expected %d arguments, got %d", want, len(args))
 	}
 	return nil
+}
+
+// Checked returns a call's arguments as database/sql gives them to the statement that it prepares for the call: a
+// connection such as that of ncruces/go-sqlite3 lets all values through, since its statements check them.
+func Checked(st driver.Stmt, args []driver.NamedValue) ([]driver.NamedValue, error) {
+	checker, ok := st.(driver.NamedValueChecker)
+	if !ok {
+		return args, nil
+	}
+	checked := args
+	for i, a := range args {
+		if driver.IsValue(a.Value) {
+			continue
+		}
+		if &checked[0] == &args[0] {
+			checked = slices.Clone(args) // the caller's may be used once more
+		}
+		err := checker.CheckNamedValue(&checked[i])
+		if errors.Is(err, driver.ErrSkip) {
+			checked[i].Value, err = driver.DefaultParameterConverter.ConvertValue(a.Value)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("sql: converting argument $%d type: %w", a.Ordinal, err)
+		}
+	}
+	return checked, nil
 }
 
 // StmtExec executes a statement of the parent, by the old interface where it has no other.

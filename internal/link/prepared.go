@@ -62,6 +62,9 @@ func (p *Kept) Query(ctx context.Context, c *Conn, key any, sql string, args []d
 	if Counted(st, args) != nil {
 		return nil, nil
 	}
+	if args, err = Checked(st, args); err != nil {
+		return nil, err
+	}
 	rows, err := StmtQuery(ctx, st, args)
 	if err != nil {
 		return nil, err

@@ -156,7 +156,27 @@ func TestNamedValueChecker(t *testing.T) {
 	if _, err := db.Exec(text, fake.Odd{N: 3}); err == nil {
 		t.Error("no checker: no error")
 	}
+	checking := withStmt(func(s *fake.BareStmt) driver.Stmt { return fake.CheckingStmt{Stmt: &fake.Stmt{BareStmt: s}} })
+	db, server = openMade(t, fake.Nesting, func(c fake.BareConn) driver.Conn { return permissive{checking(c)} })
+	for arg, want := range map[any]int64{fake.Odd{N: 3}: 300, int8(3): 3} {
+		if _, err := db.Exec(text, arg); err != nil || last(server) != want {
+			t.Errorf("checker of the statement that a call prepares: %T as %v, %v", arg, last(server), err)
+		}
+		rows, err := db.Query(text, arg)
+		if err != nil || last(server) != want {
+			t.Errorf("checker of the statement that a query prepares: %T as %v, %v", arg, last(server), err)
+			continue
+		}
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+			t.Error(err)
+		}
+	}
 }
+
+// permissive has its statements check arguments, as ncruces/go-sqlite3 does.
+type permissive struct{ driver.Conn }
+
+func (permissive) CheckNamedValue(*driver.NamedValue) error { return nil }
 
 func TestColumnConverter(t *testing.T) {
 	last := func(s *fake.Server) driver.Value { return s.Args[len(s.Args)-1][0].Value }

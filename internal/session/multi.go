@@ -35,6 +35,7 @@ func (r *Run) execMulti(ctx context.Context) (driver.Result, error) {
 		if end != nil {
 			e := end
 			end = nil
+			r.conn.Tx.Doubt()
 			return e(err)
 		}
 		return link.Settled(err)
@@ -56,6 +57,7 @@ func (r *Run) execMulti(ctx context.Context) (driver.Result, error) {
 				if end, err = r.conn.BeginOwn(ctx); err != nil {
 					return nil, finish(err)
 				}
+				r.conn.Tx.Answer(true) // else a drain of a part would end the block
 			}
 		}
 		args := r.call.args

@@ -74,6 +74,9 @@ func (t direct) own(ctx context.Context, b *rewrite.Bound, args []driver.NamedVa
 			return nil, err
 		}
 		if link.Counted(st, args) == nil {
+			if args, err = link.Checked(st, args); err != nil {
+				return nil, err
+			}
 			return link.StmtExec(ctx, st, args)
 		} // else as the parent takes such a call
 	}

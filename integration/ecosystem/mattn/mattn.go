@@ -4,9 +4,11 @@
 package mattn
 
 import (
+	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
-	"strings"
+	"regexp"
 
 	"github.com/mattn/go-sqlite3"
 
@@ -15,9 +17,12 @@ import (
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
+var dialect = sqlite.Over{Dialect: sqlite.New(), Fault: fault, Arguments: sqlite.InTurn}
+
 func init() {
-	slotsql.Register("mattn-slotsql", &sqlite3.SQLiteDriver{}, sqlite.Over{Dialect: sqlite.New(), Fault: fault, Arguments: sqlite.InTurn}, nil)
-	twin.Over("sqlite", twin.Parent{Plain: "sqlite3", Wrapped: "mattn-slotsql", DSN: dsn, Code: code, Differs: map[string]string{
+	sql.Register("mattn", usual{})
+	slotsql.Register("mattn-slotsql", usual{}, dialect, nil)
+	twin.Over("sqlite", twin.Parent{Plain: "mattn", Wrapped: "mattn-slotsql", Dialect: dialect, Code: code, Differs: map[string]string{
 		"additive/comment-behind-semicolon":       "a comment behind the semicolon is one more statement, which affects 0 rows",
 		"additive/named-placeholders-by-position": "named placeholders take arguments by position; such increments are not slotted",
 		"additive/named-placeholders-with-digits": "named placeholders take arguments by position; such increments are not slotted",
@@ -32,10 +37,15 @@ func fault(err error) (code int, message string, ok bool) {
 	return code, message, ok
 }
 
-// dsn has mattn's parameters in place of modernc's.
-func dsn(usual string) string {
-	return strings.NewReplacer("_pragma=busy_timeout(60000)", "_busy_timeout=60000", "_pragma=journal_mode(WAL)", "_journal_mode=WAL").Replace(usual)
-}
+// usual is mattn's driver with the DSN of modernc's, which tests write.
+type usual struct{ sqlite3.SQLiteDriver }
+
+func (u usual) Open(dsn string) (driver.Conn, error) { return u.SQLiteDriver.Open(native(dsn)) }
+
+var pragma = regexp.MustCompile(`_pragma=(\w+)\((\w+)\)`)
+
+// native has mattn's parameters in place of modernc's.
+func native(usual string) string { return pragma.ReplaceAllString(usual, "_$1=$2") }
 
 func code(err error) string {
 	if c, _, ok := fault(err); ok {

@@ -7,15 +7,20 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/mattn/go-sqlite3"
+
+	"github.com/slotsql/slotsql"
 	"github.com/slotsql/slotsql/integration/cases"
 	"github.com/slotsql/slotsql/integration/ecosystem/calls"
+	"github.com/slotsql/slotsql/integration/ecosystem/sessions"
 	"github.com/slotsql/slotsql/integration/ecosystem/suite"
 	"github.com/slotsql/slotsql/integration/server"
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
 func TestParent(t *testing.T) {
-	suite.Run(t, "sqlite3", "mattn-slotsql", func() string {
+	slotsql.Register("sqlite3-mattn", &sqlite3.SQLiteDriver{}, dialect, nil)
+	suite.Run(t, "sqlite3", "sqlite3-mattn", func() string {
 		return "file:" + filepath.Join(t.TempDir(), "test.db") + "?_journal_mode=WAL&_busy_timeout=60000"
 	})
 }
@@ -24,11 +29,20 @@ func TestCalls(t *testing.T) { calls.Run(t) }
 
 func TestGolden(t *testing.T) { cases.Run(t, "../../../rewrite/testdata", "sqlite") }
 
+func TestSession(t *testing.T) {
+	const first = "a prepared statement is the first of its call, and the others are dropped"
+	sessions.Run(t, "mattn", map[string]string{
+		"TestSQLitePlaceholders/prepared=false/UPDATE_posts_SET_views_=_views_+_:n_WHERE_id_=_@n":                                               "one argument for :n and @n is too few",
+		"TestSQLitePlaceholders/prepared=true/UPDATE_posts_SET_views_=_views_+_?_WHERE_id_=_?;_UPDATE_posts_SET_views_=_views_-_?_WHERE_id_=_?": first,
+		"TestSQLitePlaceholders/prepared=true/UPDATE_posts_SET_views_=_views_+_?_WHERE_id_=_1;_UPDATE_posts_SET_views_=_?_WHERE_id_=_2":         first,
+	})
+}
+
 func TestValues(t *testing.T) {
 	want := suite.SQLiteTypes()
 	suite.Values(t, suite.SQLite, want, "sqlite", server.SQLite(t)) // modernc.org/sqlite
 	want["BOOLEAN"] = "bool"
-	suite.Values(t, suite.SQLite, want, "sqlite3", dsn(server.SQLite(t)))
+	suite.Values(t, suite.SQLite, want, "mattn", server.SQLite(t))
 }
 
 // TestSeveralStatements: arguments of a call of several statements, with and without names and numbers.

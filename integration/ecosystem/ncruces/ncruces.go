@@ -14,9 +14,11 @@ import (
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
+var dialect = sqlite.Over{Dialect: sqlite.New(), Fault: fault, Arguments: sqlite.OfOne}
+
 func init() {
-	slotsql.Register("ncruces-slotsql", &driver.SQLite{}, sqlite.Over{Dialect: sqlite.New(), Fault: fault, Arguments: sqlite.OfOne}, nil)
-	twin.Over("sqlite", twin.Parent{Plain: "sqlite3", Wrapped: "ncruces-slotsql", Code: code, Differs: map[string]string{
+	slotsql.Register("ncruces-slotsql", &driver.SQLite{}, dialect, nil)
+	twin.Over("sqlite", twin.Parent{Plain: "sqlite3", Wrapped: "ncruces-slotsql", Dialect: dialect, IDWithRows: true, Code: code, Differs: map[string]string{
 		"additive/named-placeholders-by-position": "named placeholders take arguments by position; such increments are not slotted",
 		"additive/named-placeholders-with-digits": "named placeholders take arguments by position; such increments are not slotted",
 	}})

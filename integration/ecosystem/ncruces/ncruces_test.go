@@ -6,6 +6,7 @@ import (
 
 	"github.com/slotsql/slotsql/integration/cases"
 	"github.com/slotsql/slotsql/integration/ecosystem/calls"
+	"github.com/slotsql/slotsql/integration/ecosystem/sessions"
 	"github.com/slotsql/slotsql/integration/ecosystem/suite"
 	"github.com/slotsql/slotsql/integration/server"
 )
@@ -19,6 +20,8 @@ func TestParent(t *testing.T) {
 func TestCalls(t *testing.T) { calls.Run(t) }
 
 func TestGolden(t *testing.T) { cases.Run(t, "../../../rewrite/testdata", "sqlite") }
+
+func TestSession(t *testing.T) { sessions.Run(t, "ncruces", sessions.Late) }
 
 func TestValues(t *testing.T) {
 	want := suite.SQLiteTypes()

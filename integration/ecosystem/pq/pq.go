@@ -2,7 +2,10 @@
 package pq
 
 import (
+	"database/sql"
+	"database/sql/driver"
 	"errors"
+	"regexp"
 
 	"github.com/lib/pq"
 
@@ -11,9 +14,12 @@ import (
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
+var dialect = postgres.Over{Dialect: postgres.New(), Fault: fault}
+
 func init() {
-	slotsql.Register("pq-slotsql", &pq.Driver{}, postgres.Over{Dialect: postgres.New(), Fault: fault}, nil)
-	twin.Over("postgres", twin.Parent{Plain: "postgres", Wrapped: "pq-slotsql", Code: code})
+	sql.Register("pq", usual{})
+	slotsql.Register("pq-slotsql", usual{}, dialect, nil)
+	twin.Over("postgres", twin.Parent{Plain: "pq", Wrapped: "pq-slotsql", Dialect: dialect, Code: code})
 }
 
 func fault(err error) (f postgres.Fault, ok bool) {
@@ -23,6 +29,16 @@ func fault(err error) (f postgres.Fault, ok bool) {
 	}
 	return f, ok
 }
+
+// usual is lib/pq with the DSN of pgx, which tests write.
+type usual struct{ pq.Driver }
+
+func (u usual) Open(dsn string) (driver.Conn, error) {
+	return u.Driver.Open(mode.ReplaceAllString(dsn, ""))
+}
+
+// mode is a parameter of pgx itself. lib/pq would send it to the server.
+var mode = regexp.MustCompile(`&default_query_exec_mode=\w+`)
 
 func code(err error) string {
 	if f, ok := fault(err); ok {

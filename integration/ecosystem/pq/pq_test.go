@@ -3,13 +3,17 @@ package pq
 import (
 	"testing"
 
+	"github.com/lib/pq"
+
+	"github.com/slotsql/slotsql"
 	"github.com/slotsql/slotsql/integration/cases"
 	"github.com/slotsql/slotsql/integration/ecosystem/suite"
 	"github.com/slotsql/slotsql/integration/server"
 )
 
 func TestParent(t *testing.T) {
-	suite.Run(t, "postgres", "pq-slotsql", func() string { return server.Postgres(t) })
+	slotsql.Register("postgres-pq", &pq.Driver{}, dialect, nil)
+	suite.Run(t, "postgres", "postgres-pq", func() string { return server.Postgres(t) })
 }
 
 func TestGolden(t *testing.T) { cases.Run(t, "../../../rewrite/testdata", "postgres") }
