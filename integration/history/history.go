@@ -129,6 +129,7 @@ type Op struct {
 	Form     int   // which spelling
 	Other    int   // the key of a row beside the model, see beside
 	Pause    int   // how often the client lets others run first
+	Kill     int   // killBefore or killDuring, where the session is killed
 	Start    int64
 	End      int64
 	Affected int64

@@ -39,6 +39,7 @@ func (r *runner) rows(
 				*second,
 			)
 		}
+		row.Views *= r.Layout.sign()
 		k, ok := keyOf(key)
 		if !ok {
 			continue
@@ -67,7 +68,7 @@ func (r *runner) others(ctx context.Context, db querier, table Table) (map[int]i
 			return nil, err
 		}
 		if _, model := keyOf(other); !model {
-			out[other] = views
+			out[other] = views * r.Layout.sign()
 		}
 	}
 	return out, rows.Err()

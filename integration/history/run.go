@@ -3,6 +3,7 @@ package history
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -33,8 +34,8 @@ type runner struct {
 	Options
 	dialect string
 	begins  []string
-	conns   [Clients]*sql.Conn
-	plain   [2]*sql.Conn // of Under
+	conns   [Clients]pinned
+	plain   [2]pinned // of Under
 	clock   atomic.Int64
 	stale   [Keys]atomic.Pointer[Row]
 }
@@ -48,13 +49,13 @@ func Run(ctx context.Context, o Options, from, to int, done func(*History) error
 	case "mysql":
 		r.begins = []string{"begin", "START TRANSACTION", "BEGIN /* as text */"}
 	}
-	open := func(conn **sql.Conn, db *sql.DB) (err error) {
-		*conn, err = db.Conn(ctx)
+	open := func(p *pinned, db *sql.DB) (err error) {
+		*p, err = r.pin(ctx, db)
 		return err
 	}
 	defer func() {
 		for _, c := range append(r.plain[:], r.conns[:]...) {
-			if c != nil {
+			if c.Conn != nil {
 				_ = c.Close()
 			}
 		}
@@ -86,9 +87,9 @@ func (r *runner) one(ctx context.Context, number int) (*History, error) {
 	h := r.plan(rnd, number, r.Under != nil && number%4 == 3)
 	h.Dialect, h.Level, h.Wrapped, h.RolledUp = r.dialect, r.Level, r.Under != nil, r.RolledUp
 	h.Seed, h.Number, h.Table = r.Seed, number, tableOf(number)
-	h.Bounded = r.Layout == Bounded
+	h.Bounded = r.Layout.HasBounds()
 	h.Companions, h.Several = h.Table == Hits && !r.Layout.shared(), h.Table == Pairs && r.Layout.shared()
-	db := r.conns[Clients-1]
+	db := &r.conns[Clients-1]
 	for k, row := range h.Initial {
 		if !row.There {
 			continue
@@ -114,9 +115,9 @@ func (r *runner) one(ctx context.Context, number int) (*History, error) {
 			ready.Done()
 			ready.Wait()
 			for _, t := range txs {
-				conn := r.conns[c]
+				conn := &r.conns[c]
 				if t.Plain {
-					conn = r.plain[c]
+					conn = &r.plain[c]
 				}
 				if errs[c] = r.transaction(ctx, conn, h.Table, t); errs[c] != nil {
 					return
@@ -211,7 +212,9 @@ func victim(class string) bool {
 
 // transaction runs one transaction; its error is one that no database should
 // have given.
-func (r *runner) transaction(ctx context.Context, conn *sql.Conn, table Table, t *Tx) error {
+//
+//nolint:funlen // how a transaction may end, in order
+func (r *runner) transaction(ctx context.Context, conn *pinned, table Table, t *Tx) error {
 	fail := func(err error) error {
 		t.Class = twin.Class(err)
 		t.Outcome = Failed
@@ -246,6 +249,15 @@ func (r *runner) transaction(ctx context.Context, conn *sql.Conn, table Table, t
 		return fail(err)
 	}
 	for i, o := range t.Ops {
+		if o.Kill != 0 {
+			t.Start = r.clock.Add(1)
+			sent, err := r.killing(ctx, conn, tx, table, o)
+			t.End, t.Class, t.Outcome = r.clock.Add(1), Killed, Failed
+			if t.Ops = t.Ops[:i]; sent {
+				t.Ops = t.Ops[:i+1]
+			}
+			return errors.Join(err, r.replace(ctx, conn, tx))
+		}
 		if err = r.op(ctx, conn, table, o); err != nil {
 			t.Ops = t.Ops[:i+1]
 			break
@@ -276,7 +288,7 @@ func (r *runner) transaction(ctx context.Context, conn *sql.Conn, table Table, t
 	return nil
 }
 
-func (r *runner) rollback(ctx context.Context, conn *sql.Conn, tx *sql.Tx) error {
+func (r *runner) rollback(ctx context.Context, conn *pinned, tx *sql.Tx) error {
 	var err error
 	if tx != nil {
 		err = tx.Rollback()
