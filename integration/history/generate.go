@@ -136,7 +136,7 @@ func (r *runner) plan(rnd *rand.Rand, number int, mixed bool) (h *History) {
 				o.Other = p.other(o, n)
 				t.Ops = append(t.Ops, o)
 			}
-			if r.Layout.HasBounds() && !t.Auto && rnd.IntN(12) == 0 {
+			if r.Layout.HasBounds() && !t.Auto && rnd.IntN(30) == 0 {
 				t.Ops[rnd.IntN(length)].Kill = killBefore + rnd.IntN(2)
 			}
 			h.Clients[c] = append(h.Clients[c], t)
