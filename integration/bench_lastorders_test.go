@@ -20,7 +20,7 @@ func BenchmarkLastOrders(b *testing.B) {
 		}
 		for _, roundTrip := range []time.Duration{0, time.Millisecond} {
 			b.Run(e.name+"/"+roundTrip.String(), func(b *testing.B) {
-				const racers, rounds = 64, 7
+				const racers, rounds = 64, 5
 				if b.N > 1 {
 					return
 				}
