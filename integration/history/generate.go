@@ -83,7 +83,8 @@ func (r *runner) plan(rnd *rand.Rand, number int, mixed bool) (h *History) {
 		if h.Initial[k].There {
 			h.Initial[k].Views = int32(rnd.IntN(8))
 			if r.Layout.HasBounds() && rnd.IntN(3) > 0 { // far enough from the bound for portions
-				h.Initial[k].Views += 200
+				h.Initial[k].Views += []int32{200, 200, 2000}[rnd.IntN(3)]
+				h.stocked[k] = rnd.IntN(Clients)
 			}
 			h.Initial[k].High, h.Initial[k].Low = 1, -1
 		}
@@ -123,8 +124,10 @@ func (r *runner) plan(rnd *rand.Rand, number int, mixed bool) (h *History) {
 					}
 				}
 				o.N = int32(1 + rnd.IntN(4))
-				if o.Kind == Take && r.Layout.HasBounds() && rnd.IntN(5) == 0 {
-					o.N += int32(rnd.IntN(100))
+				if r.Layout.HasBounds() && (o.takes() || o.Kind.additive()) && rnd.IntN(5) == 0 {
+					// What slots hold is about all that is left then, and the base value below its bound,
+					// where no guard has kept it.
+					o.N += int32(rnd.IntN(150))
 				}
 				o.Mark = int8(rnd.IntN(19) - 9)
 				o.Pause = pause * rnd.IntN(20)
@@ -195,10 +198,10 @@ func (p *planned) kind() Kind {
 func (p *planned) other(o *Op, n int) int {
 	switch o.Kind {
 	case Evict:
-		return id(o.Key) + 1 + n
+		return p.id(o.Key) + 1 + n
 	case Fresh:
 		if p.fresh == 0 {
-			p.fresh = firstFresh*(1+p.number%1_000_000) + int(o.Tag)
+			p.fresh = firstOf(p.number) + int(o.Tag)
 		}
 		return p.fresh
 	}

@@ -38,6 +38,7 @@ type runner struct {
 	plain   [2]pinned // of Under
 	clock   atomic.Int64
 	stale   [Keys]atomic.Pointer[Row]
+	before  int // the number before the keys of the model's rows
 }
 
 // Run runs histories number from to below to, and gives each to done.
@@ -84,6 +85,9 @@ func Run(ctx context.Context, o Options, from, to int, done func(*History) error
 
 func (r *runner) one(ctx context.Context, number int) (*History, error) {
 	rnd := rand.New(rand.NewPCG(r.Seed, uint64(number)))
+	if r.Layout.HasBounds() { // a process remembers for seconds that a row is near its bound
+		r.before = firstOf(number)
+	}
 	h := r.plan(rnd, number, r.Under != nil && number%4 == 3)
 	h.Dialect, h.Level, h.Wrapped, h.RolledUp = r.dialect, r.Level, r.Under != nil, r.RolledUp
 	h.Seed, h.Number, h.Table = r.Seed, number, tableOf(number)
@@ -95,7 +99,7 @@ func (r *runner) one(ctx context.Context, number int) (*History, error) {
 			continue
 		}
 		h.First[k] = int64(k + 1)
-		query, args := r.insert(h.Table, &Op{Key: k, N: row.Views, Tag: h.First[k]}, "i")
+		query, args := r.insert(h.Table, &Op{Key: k, N: row.Views + int32(h.stocked[k]), Tag: h.First[k]}, "i")
 		args[3], args[4] = row.High, row.Low
 		if err := exec(ctx, db, r.text(query), args...); err != nil {
 			return nil, err
@@ -106,6 +110,9 @@ func (r *runner) one(ctx context.Context, number int) (*History, error) {
 		if err := exec(ctx, db, r.text(query), args...); err != nil {
 			return nil, err
 		}
+	}
+	if err := r.stock(ctx, h); err != nil {
+		return nil, err
 	}
 	var wg, ready sync.WaitGroup
 	ready.Add(Clients)

@@ -12,7 +12,7 @@ func (r *runner) title(o *Op) string { return strconv.FormatInt(o.Tag, 10) }
 func (r *runner) insert(table Table, o *Op, title string) (string, []any) {
 	query := "INSERT INTO " + string(table) + " (id, views, seen, high, low"
 	n := r.Layout.sign() * o.N
-	values, args := "?, ?, ?, ?, ?", []any{o.id(), n, o.Tag, o.Mark, o.Mark}
+	values, args := "?, ?, ?, ?, ?", []any{r.idOf(o), n, o.Tag, o.Mark, o.Mark}
 	if table == Pairs {
 		query, values, args = query+", likes", values+", ?", append(args, n)
 	}
@@ -52,7 +52,7 @@ func (r *runner) guard(table Table, o *Op) (guard string, bound int32, take stri
 }
 
 func (r *runner) statement(table Table, o *Op) (string, []any) {
-	id, n := o.id(), r.Layout.sign()*o.N
+	id, n := r.idOf(o), r.Layout.sign()*o.N
 	greatest, least := "GREATEST", "LEAST"
 	if r.dialect == "sqlite" {
 		greatest, least = "MAX", "MIN"
@@ -123,6 +123,10 @@ func (r *runner) statement(table Table, o *Op) (string, []any) {
 		return to(byID, []any{id}, "views * 2")
 	case Take:
 		guard, bound, take := r.guard(table, o)
+		if r.Layout.HasBounds() && o.Form%2 == 0 {
+			// A form of this history alone: those of others may be known to lock first.
+			update = "UPDATE " + string(table) + " AS h" + strconv.Itoa(r.before) + " SET "
+		}
 		return to(byID+" AND "+guard, []any{id, bound}, take, o.N)
 	case Rename:
 		return update + "title = ?" + byID, []any{r.title(o), id}
