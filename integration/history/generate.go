@@ -83,7 +83,7 @@ func (r *runner) plan(rnd *rand.Rand, number int, mixed bool) (h *History) {
 		if h.Initial[k].There {
 			h.Initial[k].Views = int32(rnd.IntN(8))
 			if r.Layout.HasBounds() && rnd.IntN(3) > 0 { // far enough from the bound for portions
-				h.Initial[k].Views += []int32{200, 200, 2000}[rnd.IntN(3)]
+				h.Initial[k].Views += []int32{60, 100, 200, 2000}[rnd.IntN(4)]
 				h.stocked[k] = rnd.IntN(Clients)
 			}
 			h.Initial[k].High, h.Initial[k].Low = 1, -1
@@ -124,14 +124,15 @@ func (r *runner) plan(rnd *rand.Rand, number int, mixed bool) (h *History) {
 					}
 				}
 				o.N = int32(1 + rnd.IntN(4))
-				if r.Layout.HasBounds() && (o.takes() || o.Kind.additive()) && rnd.IntN(5) == 0 {
+				much := r.Layout.HasBounds() && (o.takes() || o.Kind.additive()) && rnd.IntN(4) == 0
+				if much {
 					// What slots hold is about all that is left then, and the base value below its bound,
 					// where no guard has kept it.
 					o.N += int32(rnd.IntN(150))
 				}
 				o.Mark = int8(rnd.IntN(19) - 9)
 				o.Pause = pause * rnd.IntN(20)
-				if o.Kind.additive() && o.Kind != Upsert && rnd.IntN(3) == 0 {
+				if o.Kind.additive() && o.Kind != Upsert && (rnd.IntN(3) == 0 || much) {
 					o.N = -o.N
 				}
 				tag++
