@@ -29,9 +29,8 @@ func (d *Dialect) Proof(t *rewrite.Table, s rewrite.Scope) rewrite.ProofSQL {
 	for quote(alias) == s.Qualifier {
 		alias += "_"
 	}
-	const level = "pg_catalog.current_setting('transaction_isolation') IN ('read committed', 'read uncommitted')"
 	empty := "NOT EXISTS (SELECT 1 FROM " + slotTable(t) + " AS " + alias + " WHERE " + slotEquals(t, alias, s.Qualifier, t.Counter.Counters...) + ")"
-	holds := "(" + level + " AND " + lockedByOwn(s.Qualifier) + " AND " + empty + ")"
+	holds := "(" + seesCommitted + " AND " + lockedByOwn(s.Qualifier) + " AND " + empty + ")"
 	return rewrite.ProofSQL{
 		Lock:    d.Lock(t, s)[0],
 		Refuted: "SELECT 1 FROM " + s.Ref + " WHERE (" + s.Where + ") AND NOT " + holds,
