@@ -71,6 +71,7 @@ var reads = []struct {
 	{"join", "SELECT c.id, p.views FROM comments c JOIN posts p ON p.id = c.post_id WHERE c.batch = 7", "", times(2)},
 	{"sum", "SELECT SUM(views) FROM posts", "", times(1.5)},
 	{"group", "SELECT author % 10, SUM(views), MAX(views) FROM posts WHERE author < 100 GROUP BY author % 10", "", times(1.5)},
+	{"groups", "SELECT author % 10, SUM(views), COUNT(*) FROM posts GROUP BY author % 10", "", times(1.5)},
 	{"most of it", "SELECT COUNT(*) FROM posts WHERE views > 10", "", nil},
 }
 
