@@ -71,6 +71,7 @@ var reads = []struct {
 	{"join", "SELECT c.id, p.views FROM comments c JOIN posts p ON p.id = c.post_id WHERE c.batch = 7", "", times(2)},
 	{"sum", "SELECT SUM(views) FROM posts", "", times(1.5)},
 	{"group", "SELECT author % 10, SUM(views), MAX(views) FROM posts WHERE author < 100 GROUP BY author % 10", "", times(1.5)},
+	{"groups", "SELECT author % 10, SUM(views), COUNT(*) FROM posts GROUP BY author % 10", "", times(1.5)},
 	{"most of it", "SELECT COUNT(*) FROM posts WHERE views > 10", "", nil},
 }
 
@@ -100,6 +101,71 @@ func millis(few, many int) bar {
 // BenchmarkReads measures reads of counters on a large table, plain beside
 // wrapped, interleaved, and reports the median of each and their ratio.
 func BenchmarkReads(b *testing.B) {
+	largeTables(b, func(b *testing.B, e largeTable) {
+		for _, hot := range []struct{ keys, slots int }{{1000, 8}, {20000, 1}} {
+			benchExec(b, e.under, "DELETE FROM posts_slots")
+			fillSlots(b, e.under, e.name, hot.keys, hot.slots)
+			for _, r := range reads {
+				q := r.mysql
+				if e.name == "postgres" && r.postgres != "" {
+					q = r.postgres
+				}
+				b.Run(fmt.Sprintf("%s/hot=%d", r.name, hot.keys), func(b *testing.B) { compareReads(b, e.under, e.db, e.explain, q, r.bar, hot.keys) })
+			}
+		}
+	})
+}
+
+// BenchmarkWritesByCounter measures statements that choose rows of the table by a counter, and
+// reports how many slot rows they fold.
+func BenchmarkWritesByCounter(b *testing.B) {
+	largeTables(b, func(b *testing.B, e largeTable) {
+		for _, hot := range []struct{ keys, slots int }{{1000, 8}, {20000, 1}} {
+			for _, w := range []struct{ name, query string }{
+				{"delete", "DELETE FROM posts WHERE views < 10"},
+				{"update", "UPDATE posts SET title = 'hot' WHERE views > 999900"},
+			} {
+				b.Run(fmt.Sprintf("%s/hot=%d", w.name, hot.keys), func(b *testing.B) {
+					var plain, wrapped time.Duration
+					folded := 0
+					for range 3 {
+						benchExec(b, e.under, "DELETE FROM posts_slots")
+						fillSlots(b, e.under, e.name, hot.keys, hot.slots)
+						before := benchCount(b, e.under)
+						start := time.Now()
+						benchExec(b, e.db, w.query)
+						wrapped += time.Since(start)
+						folded += before - benchCount(b, e.under)
+						start = time.Now()
+						benchExec(b, e.under, w.query)
+						plain += time.Since(start)
+					}
+					b.ReportMetric(plain.Seconds()*1000/3, "plain-ms")
+					b.ReportMetric(wrapped.Seconds()*1000/3, "wrapped-ms")
+					b.ReportMetric(float64(folded)/3, "folded")
+					b.ReportMetric(0, "ns/op")
+				})
+			}
+		}
+	})
+}
+
+func benchCount(b *testing.B, db *sql.DB) (n int) {
+	b.Helper()
+	if err := db.QueryRow("SELECT COUNT(*) FROM posts_slots").Scan(&n); err != nil {
+		b.Fatal(err)
+	}
+	return n
+}
+
+// A largeTable is a table of many rows, plain and wrapped.
+type largeTable struct {
+	name, explain string
+	under, db     *sql.DB
+}
+
+// largeTables makes the table on each engine.
+func largeTables(b *testing.B, run func(b *testing.B, e largeTable)) {
 	for _, e := range []struct {
 		name, plain, wrapped, explain string
 		dsn                           func(testing.TB) string
@@ -160,17 +226,7 @@ func BenchmarkReads(b *testing.B) {
 			if err := db.Ping(); err != nil {
 				b.Fatal(err)
 			}
-			for _, hot := range []struct{ keys, slots int }{{1000, 8}, {20000, 1}} {
-				benchExec(b, plain, "DELETE FROM posts_slots")
-				fillSlots(b, plain, e.name, hot.keys, hot.slots)
-				for _, r := range reads {
-					q := r.mysql
-					if e.name == "postgres" && r.postgres != "" {
-						q = r.postgres
-					}
-					b.Run(fmt.Sprintf("%s/hot=%d", r.name, hot.keys), func(b *testing.B) { compareReads(b, plain, db, e.explain, q, r.bar, hot.keys) })
-				}
-			}
+			run(b, largeTable{e.name, e.explain, plain, db})
 		})
 	}
 }

@@ -236,7 +236,7 @@ func (p *planning) planDelete(st *Statement) *Plan {
 		return m.planOther()
 	}
 	if reads, why := m.reads(nil); reads {
-		return m.drain(why)
+		return m.drainOrJudge(why, nil)
 	}
 	if why := m.untied(deleted); why != "" {
 		return m.drain(why)

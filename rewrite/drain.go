@@ -141,6 +141,9 @@ func (p *planning) drainTable(t *Table, rows *rowset) DrainTable {
 		scope = Scope{Ref: p.baseRef(t, rows.binding), Qualifier: p.qualifier(rows.binding), Where: tp.mark(rows.where)}
 		scope.Range = rows.between != nil
 	}
+	if _, ok := p.d.(RangeDialect); ok && rows == nil && len(t.Counter.Key) > 0 {
+		out.Open, out.Most = true, anyNumber
+	}
 	out.Lock = tp.expandAll(p.d, p.d.Lock(t, scope))
 	out.Rows = tp.expand(p.d, scope.Ref+" WHERE "+scope.Where)
 	if out.Fold = tp.expandAll(p.d, p.d.Fold(t, scope)); len(out.Fold) == 0 {
@@ -164,6 +167,20 @@ func (p *planning) drainTable(t *Table, rows *rowset) DrainTable {
 		out.Versions = &Versions{Find: tp.expand(p.d, v.Find), Hide: v.Hide, Drop: v.Drop, Touch: tp.expandAll(p.d, v.Touch)}
 	}
 	return out
+}
+
+// repeats reports whether a statement that drains reads or changes rows and does nothing
+// that a savepoint does not undo.
+func (p *planning) repeats(plan *Plan) bool {
+	if plan.Effects&(SchemaChange|TxControl) != 0 || len(plan.Drain.Before)+len(plan.Drain.After) > 0 || plan.Drain.Outside {
+		return false
+	}
+	first := NewScanner(p.d.Lexis(), p.src.sql).Next()
+	switch strings.ToUpper(p.src.sql[first.Start:first.End]) {
+	case "SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH":
+		return !p.src.hasWord("OUTFILE") && !p.src.hasWord("DUMPFILE")
+	}
+	return false
 }
 
 // baseRef writes a reference to a base table under the name that the
@@ -199,7 +216,8 @@ func (p *planning) drainRows(st *Statement, sc *scope, b *binding, where *Expr, 
 		plan.Drain.Tables = append(plan.Drain.Tables, p.drainTable(t, nil))
 	}
 	if len(tables) == 1 {
-		plan.Drain.Deletes = rows != nil && !rows.single && st.Kind == KindDelete && len(st.From) == 0
+		some := rows != nil && !rows.single || rows == nil && plan.Drain.Tables[0].Open
+		plan.Drain.Deletes = some && st.Kind == KindDelete && len(st.From) == 0
 		plan.Drain.Proof = p.proof(st, sc, where, rows)
 	}
 	return plan

@@ -20,8 +20,9 @@ import (
 type RangeDialect interface {
 	// RangeSlots writes the query of dialect.SlotNamer's FindSlots for the slot rows that
 	// where selects, a predicate over columns of SlotAlias; "" where the slots of the
-	// table cannot be found that way. For a Scope with Range, Lock then returns one row:
-	// how many rows it has locked, where it is, and the session's isolation level.
+	// table cannot be found that way. For a Scope with Range, and for one of all rows, Lock
+	// then returns one row: how many rows it has locked, where it is, and the session's
+	// isolation level.
 	RangeSlots(t *Table, where string, lock bool) string
 }
 

@@ -153,8 +153,12 @@ type DrainPlan struct {
 	FoldOptional bool
 
 	// Deletes reports whether SQL is a DELETE of rows that Tables identifies by a list or
-	// a range of keys, and of no other table.
+	// a range of keys, or as all rows where Open is set, and of no other table.
 	Deletes bool
+
+	// Repeats reports whether SQL may be undone by a savepoint and run again: it reads or
+	// changes rows, and does nothing else.
+	Repeats bool
 
 	// Outside reports whether SQL cannot run in a transaction. It follows a drain that is
 	// committed, and the engine refuses it if there are slots by then.
@@ -285,8 +289,11 @@ type DrainTable struct {
 	// Keyed reports whether only the rows of one unique key value, of a list of them, or
 	// of a key range are drained.
 	Keyed bool
+	// Open reports whether all rows are drained by locking each of them, which does not keep
+	// others from being inserted: Lock then returns what it does for a Scope with Range.
+	Open bool
 	// Most is the maximum number of rows that these keys identify: the product of the
-	// lengths of the lists; the largest int for a range.
+	// lengths of the lists; the largest int for a range, and where Open is set.
 	Most int
 	// Only reports whether the statement's predicate is that key and nothing else, so
 	// that the statement touches these rows if they exist.

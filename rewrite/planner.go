@@ -150,6 +150,7 @@ func (pl *Planner) single(sql string, tokens []Token, spans []Span) (*Plan, erro
 	if p.src.bad && pl.Dialect.Lexis().Foreign {
 		plan.Effects |= anyEffect(sql) // the server may read what the scanner cannot
 	}
+	plan.Drain.Repeats = plan.Class == Drain && p.repeats(plan)
 	plan.Touched = p.mentioned()
 	plan.Inputs = p.src.inputs()
 	return plan, nil

@@ -18,6 +18,9 @@ type Proof struct {
 	// Lock runs before it, and Refuted between the two, in one transaction, and their
 	// arguments are those of the original; nil where the statement does without.
 	Lock, Refuted *Bound
+	// Judged reports whether the statement judges rows by totals and folds nothing
+	// (judged.go): it runs in no transaction of the application's.
+	Judged bool
 }
 
 // A ProvingDialect is a Dialect of an engine that can tell, in a statement of one row,

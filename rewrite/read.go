@@ -94,6 +94,8 @@ func (p *planning) planSelect(st *Statement) *Plan {
 	plan.Read = ReadPlan{Stars: r.stars, Anew: r.found.merged}
 	if edits, ok := r.sums(st.Select); ok {
 		r.edits, plan.Reason = edits, "a sum over the table: base values and slots are summed separately"
+	} else if edits, ok := r.united(st.Select); ok {
+		r.edits, plan.Reason, plan.Read.Stars = edits, "sums by group: base values and slots are summed together", r.stars
 	} else {
 		plan.Reason = r.form()
 	}

@@ -124,6 +124,8 @@ type ReadRules struct {
 	// finds rows by these keys OR by another condition, from an index for each
 	// (candidates.go). Empty: it has no such plan.
 	KeyIn [2]string
+	// UnionsMerge: a UNION ALL in FROM is read row by row, and not kept in a temporary table.
+	UnionsMerge bool
 	// SharedWith: WITH name AS MATERIALIZED (...), computed once however often
 	// it is named.
 	SharedWith bool

@@ -32,7 +32,10 @@ func (m *dml) planTarget() *Plan {
 		return m.drain(why)
 	}
 	if reads, why := m.reads(a.except); reads {
-		return m.drain(why)
+		if len(a.increments) > 0 || a.setsCompanion() {
+			return m.drain(why)
+		}
+		return m.drainOrJudge(why, a.except)
 	}
 	plan := m.planAssigned(a)
 	if a.setsCompanion() && (plan.Class == AdditiveBase || plan.Class == PassThrough) {

@@ -19,13 +19,12 @@ func (d *Dialect) Lock(t *rewrite.Table, s rewrite.Scope) []string {
 	if whole := wholeToWrite(t); whole != "" {
 		sum += ", " + whole
 	}
+	many := strings.Replace(sum, "SUM(1)", "SUM(1), "+here+", "+d.level(), 1)
 	if s.Where == "" && len(t.Counter.Key) > 0 {
-		return d.unlimited([]string{sum + " FROM " + baseTable(t) + clusteredHint(t) + " FOR UPDATE"})
+		return d.unlimited([]string{many + " FROM " + baseTable(t) + clusteredHint(t) + " FOR UPDATE"})
 	}
 	if s.Range {
-		return d.unlimited([]string{
-			strings.Replace(sum, "SUM(1)", "SUM(1), "+here+", "+d.level(), 1) + " FROM " + s.Ref + " WHERE (" + s.Where + ") FOR UPDATE",
-		})
+		return d.unlimited([]string{many + " FROM " + s.Ref + " WHERE (" + s.Where + ") FOR UPDATE"})
 	}
 	if d.Nameable(t) {
 		list := append([]string{"1", here, d.level()}, keyStrings(t, s.Qualifier, t.Counter.Key)...)

@@ -25,9 +25,7 @@ var _ rewrite.ProvingDialect = (*Dialect)(nil)
 // may grant (rowlock.go). The other way round a statement may find the predicate true of which
 // the question found it false. Then it has run, and it was right to.
 func (d *Dialect) Proof(t *rewrite.Table, s rewrite.Scope) rewrite.ProofSQL {
-	const level = "pg_catalog.current_setting('transaction_isolation') IN ('read committed', 'read uncommitted')"
-	empty := "NOT " + hasSlots(t, s.Qualifier)
-	holds := "(" + level + " AND " + lockedByOwn(s.Qualifier) + " AND " + empty + ")"
+	holds := "(" + seesCommitted + " AND " + lockedByOwn(s.Qualifier) + " AND NOT " + hasSlots(t, s.Qualifier) + ")"
 	return rewrite.ProofSQL{
 		Lock:    d.Lock(t, s)[0],
 		Refuted: "SELECT 1 FROM " + s.Ref + " WHERE (" + s.Where + ") AND NOT " + holds,

@@ -312,3 +312,28 @@ func (t *table) numberName(g *generator) string {
 		}
 	}
 }
+
+// sumsByGroup writes sums of counters by groups of all rows of a table, beside other aggregates.
+func (g *generator) sumsByGroup() string {
+	t := g.counterTable()
+	o := t.ordinary()
+	if len(o) == 0 {
+		return g.sums()
+	}
+	group := g.quote(either(g, o).name)
+	if c := g.numberColumn(t); c != nil && g.one(3) {
+		group = g.quote(c.name) + " + 1"
+	}
+	sum := func() string { return g.pick("SUM(", "sum(") + g.quote(either(g, t.counters()).name) + ")" }
+	items := []string{group, sum()}
+	for range g.IntN(4) {
+		x := g.quote(either(g, t.columns).name)
+		items = append(items, g.pick(sum(), sum()+" + 1", "COALESCE("+sum()+", 0)", "COUNT(*)", "COUNT( * )", "COUNT("+x+")", "MIN("+x+")", "MAX("+x+")", x)+
+			g.pick("", " AS x"+itoa(len(items))))
+	}
+	query := "SELECT " + strings.Join(items, ", ") + " FROM " + g.tableName(t) + " GROUP BY " + g.pick(group, group, "1")
+	if g.one(3) {
+		query += " HAVING " + sum() + g.pick(" > 3", " <> 0", " IS NOT NULL")
+	}
+	return query
+}

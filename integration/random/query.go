@@ -45,6 +45,9 @@ func (g *generator) query() (string, bool) {
 		query, ordered := g.setOperation()
 		return with + query, ordered
 	case n < 36:
+		if g.one(2) {
+			return with + g.sumsByGroup(), false
+		}
 		return with + g.sums(), false
 	case n < 37:
 		return with + g.json(), false

@@ -52,6 +52,10 @@ func (g *generator) where(t *table, qualifier string) string {
 		return g.keyed(t, qualifier)
 	case n < 6:
 		return ""
+	case n < 7 && len(t.counters()) > 0 && t.key != nil:
+		c := either(g, t.counters())
+		return qualifier + g.quote(c.name) + g.pick(" < ", " >= ", " > ", " = ", " <= ") + g.value(either(g, []any{int64(0), int64(3), int64(10), int64(40)})) +
+			g.pick("", "", " AND "+g.keyed(t, qualifier))
 	case n < 8 && len(t.key) == 1:
 		c := t.column(t.key[0])
 		return qualifier + g.quote(c.name) + " IN (" + g.value(either(g, c.values)) + ", " + g.value(either(g, c.values)) + ")"

@@ -133,7 +133,11 @@ func (b *printer) plan(indent, sql string, p *rewrite.Plan, allSteps bool) {
 		b.line(indent, "runs as it is if", args([]rewrite.Arg{c.Arg})+" is one of "+args(c.In))
 	}
 	if proof := p.Drain.Proof; proof != nil {
-		b.line(indent, "without slots", b.proof(proof.Bound))
+		if proof.Judged {
+			b.line(indent, "by totals", bound(proof.Bound))
+		} else {
+			b.line(indent, "without slots", b.proof(proof.Bound))
+		}
 	}
 	for _, d := range p.Drain.Tables {
 		b.drain(indent, p, d, allSteps)

@@ -18,6 +18,8 @@ import (
 // by now may still have been looked at: it is locked, and when there is
 // something to fold, the statement has to run again on what that makes of it.
 //
+// The same goes for all rows of a table whose drain locks each of them (DrainTable.Open).
+//
 // A statement that inserts rows touches what it has inserted, which has no slots, and one
 // with a list of keys, or a range, touches rows that the drain has locked. For these, as
 // for an upsert increment, only the second look counts. Of a DELETE it cannot find the rows that
@@ -76,7 +78,15 @@ func (r *Run) appeared(ctx context.Context, touched int64) (bool, error) {
 	for i := range r.Plan.Drain.Tables {
 		chosen := r.ownLock(r.chosen(r.Plan.Drain.Tables[i]))
 		d := &chosen
-		if !lockOfKey(d) && !MayInsert(*d) {
+		all := r.meetsOthers(d)
+		if all && deleted == 0 {
+			// No row that the drain has locked has slots: those that there are tell of others.
+			if moved, err := r.foldNamed(ctx, d, nil); moved > 0 || err != nil {
+				return moved > 0, err
+			}
+			continue
+		}
+		if !lockOfKey(d) && !MayInsert(*d) && !all {
 			continue
 		}
 		locked, err := r.find(ctx, &d.Lock[0])
@@ -86,7 +96,7 @@ func (r *Run) appeared(ctx context.Context, touched int64) (bool, error) {
 		}
 		if err != nil {
 			return false, err
-		} else if len(locked) == 0 {
+		} else if len(locked) == 0 && !all {
 			continue
 		}
 		if idle, err := r.nothingToFold(ctx, d); err != nil {
@@ -121,7 +131,11 @@ func (r *Run) appeared(ctx context.Context, touched int64) (bool, error) {
 // rows it has touched. Missed reports whether the drain has found no row to lock.
 func (r *Run) statement(ctx context.Context, missed bool, run func() (int64, error)) error {
 	r.conn.Tx.TakeSnapshot()
-	for missed {
+	for runs := 0; missed; runs++ {
+		if runs == maxReruns {
+			return &link.NotMovedError{Table: r.Plan.Tables[0], Reason: "rows are inserted and counted faster than the statement runs;" +
+				" name a range of keys in WHERE, or run it at REPEATABLE READ"}
+		}
 		if err := r.control(ctx, savepoint); err != nil {
 			return err
 		}
@@ -157,6 +171,9 @@ func (r *Run) statement(ctx context.Context, missed bool, run func() (int64, err
 	_, err := run()
 	return err
 }
+
+// maxReruns bounds how often a statement is run again for rows that others have inserted.
+const maxReruns = 50
 
 // touchesOthers reports whether the statement may touch rows of which the drain has missed
 // none.

@@ -63,7 +63,7 @@ func (r *Run) slotRows(ctx context.Context, n dialect.SlotNamer, d *rewrite.Drai
 	if d.Look.Range != nil {
 		return r.slotsOfRange(ctx, n, d, locked)
 	}
-	if len(locked) == 0 || len(locked[0]) < 3+width { // all rows
+	if d.Open || len(locked) == 0 || len(locked[0]) < 3+width { // all rows
 		return r.slotsFound(ctx, n.FindSlots(d.Table, nil, true))
 	}
 	var keys [][]any

@@ -59,6 +59,10 @@ func (r *Run) lock(ctx context.Context, d *rewrite.DrainTable) (locked [][]any, 
 		n := rowsOf(locked)
 		return locked, n > 0, n < d.Most && !r.heldTogether(d, locked), err
 	}
+	if r.meetsOthers(d) {
+		locked, err = r.lockKey(ctx, d)
+		return locked, true, !r.heldTogether(d, locked), err
+	}
 	if !MayInsert(*d) {
 		if d.Folding == rewrite.FoldByName && len(d.Table.Counter.Key) == 0 {
 			locked, err = r.lockKey(ctx, d)
@@ -82,11 +86,17 @@ func (r *Run) lock(ctx context.Context, d *rewrite.DrainTable) (locked [][]any, 
 	return locked, true, n < d.New.Rows, r.steps(ctx, d.Lock[1:])
 }
 
-// heldTogether reports whether no other row can be inserted in a key range: the gaps between its
-// rows are locked. On a cluster another node may insert one.
+// meetsOthers reports whether the statement may meet rows that a drain of all rows has not
+// locked, and can be run again if it does.
+func (r *Run) meetsOthers(d *rewrite.DrainTable) bool {
+	return d.Open && r.Plan.Drain.Repeats && d.Folding != rewrite.FoldNothing
+}
+
+// heldTogether reports whether no other row can be inserted in a key range, or among all rows: the
+// gaps between the rows are locked. On a cluster another node may insert one.
 func (r *Run) heldTogether(d *rewrite.DrainTable, locked [][]any) bool {
 	n, ok := r.conn.Dialect().(dialect.SlotNamer)
-	return ok && d.Look.Range != nil && len(locked) > 0 && !r.conn.Cluster && n.GapLocks(r.conn.isolation(link.TextOf(locked[0][2])))
+	return ok && (d.Look.Range != nil || d.Open) && len(locked) > 0 && !r.conn.Cluster && n.GapLocks(r.conn.isolation(link.TextOf(locked[0][2])))
 }
 
 // rowsOf is the number of rows that a lock statement has found: each row that it returns

@@ -64,7 +64,7 @@ func (r *Run) mayProve() bool {
 // that has the row for itself needs neither.
 func (r *Run) mayProveInTx(d *rewrite.DrainTable) bool {
 	c := r.conn
-	return r.Plan.Drain.Proof.Lock != nil && !c.Tx.Own() && !r.isBare(d) && !c.snapshotBegun() && !c.hasOwnSlots(d.Table)
+	return r.Plan.Drain.Proof.Lock != nil && !r.Plan.Drain.Proof.Judged && !c.Tx.Own() && !r.isBare(d) && !c.snapshotBegun() && !c.hasOwnSlots(d.Table)
 }
 
 // execProven runs the statement where nothing is to be folded; it reports false where
@@ -76,7 +76,7 @@ func (r *Run) execProven(ctx context.Context) (res driver.Result, done bool, err
 	proof := r.Plan.Drain.Proof
 	if proof.Lock != nil {
 		var o *dialect.Outcome
-		if o, err = r.pipelined(ctx, proof); o != nil {
+		if o, err = r.locked(ctx, proof); o != nil {
 			res = driver.RowsAffected(o.Affected)
 		}
 	} else {
@@ -136,6 +136,27 @@ func (r *Run) provenBy(ran bool, err error) (done bool, _ error) {
 	return true, err
 }
 
+// locked is pipelined, in a transaction where PostgreSQL wants one to lock a table.
+func (r *Run) locked(ctx context.Context, proof *rewrite.Proof) (o *dialect.Outcome, err error) {
+	if !proof.Judged {
+		return r.pipelined(ctx, proof)
+	}
+	skipped := false
+	err = r.conn.InOwnTx(ctx, func() (err error) {
+		o, err = r.pipelined(ctx, proof)
+		if skipped = err == driver.ErrSkip; skipped {
+			return nil
+		}
+		return r.unapplied(err)
+	})
+	if err != nil {
+		return nil, err
+	} else if skipped {
+		return nil, driver.ErrSkip
+	}
+	return o, nil
+}
+
 // pipelined sends the statements of a proof in one round trip. It returns nil where the
 // row has slots. A statement that has touched its row had its condition fulfilled, whatever the
 // question before it found: its slots may have gone in between.
@@ -148,13 +169,20 @@ func (r *Run) pipelined(ctx context.Context, proof *rewrite.Proof) (*dialect.Out
 		}
 		list = append(list, dialect.Statement{SQL: b.SQL, Args: args})
 	}
-	list = append(list, dialect.Statement{SQL: proof.SQL, Args: r.call.args})
+	args := r.call.args
+	if proof.Args != nil {
+		var err error
+		if args, err = r.bind(proof.Args); err != nil {
+			return nil, err
+		}
+	}
+	list = append(list, dialect.Statement{SQL: proof.SQL, Args: args})
 	c := r.conn
 	out, err := c.Engine.Pipeliner.Pipeline(ctx, c.Parent, list)
 	if err != nil || len(out[1].Rows) > 0 && out[2].Affected == 0 {
 		return nil, err
 	}
-	if !c.InAutocommit() {
+	if !proof.Judged && !c.InAutocommit() {
 		r.provenInTx(len(out[0].Rows) > 0)
 	}
 	return &out[2], nil
