@@ -11,6 +11,7 @@ import (
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/fake"
+	"github.com/slotsql/slotsql/internal/link"
 )
 
 func openMade(t *testing.T, d dialect.Dialect, f func(fake.BareConn) driver.Conn) (*sql.DB, *fake.Server) {
@@ -156,19 +157,35 @@ func TestNamedValueChecker(t *testing.T) {
 	if _, err := db.Exec(text, fake.Odd{N: 3}); err == nil {
 		t.Error("no checker: no error")
 	}
+}
+
+// TestArgumentsOfAPreparedCall: where the parent has a call prepared, the statement checks the call's arguments, as it
+// does in database/sql.
+func TestArgumentsOfAPreparedCall(t *testing.T) {
 	checking := withStmt(func(s *fake.BareStmt) driver.Stmt { return fake.CheckingStmt{Stmt: &fake.Stmt{BareStmt: s}} })
-	db, server = openMade(t, fake.Nesting, func(c fake.BareConn) driver.Conn { return permissive{checking(c)} })
+	server := &fake.Server{}
+	made := fake.Connector{Server: server, Make: func(c fake.BareConn) driver.Conn { return permissive{checking(c)} }}
+	parent, err := made.Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn := link.Conn{Parent: parent}
 	for arg, want := range map[any]int64{fake.Odd{N: 3}: 300, int8(3): 3} {
-		if _, err := db.Exec(text, arg); err != nil || last(server) != want {
-			t.Errorf("checker of the statement that a call prepares: %T as %v, %v", arg, last(server), err)
+		args := []driver.NamedValue{{Ordinal: 1, Value: arg}}
+		last := func() driver.Value { return server.Args[len(server.Args)-1][0].Value }
+		if _, err := conn.ParentExec(t.Context(), "INSERT INTO log VALUES (?)", args); err != nil || last() != want {
+			t.Errorf("exec: %T as %v, %v", arg, last(), err)
 		}
-		rows, err := db.Query(text, arg)
-		if err != nil || last(server) != want {
-			t.Errorf("checker of the statement that a query prepares: %T as %v, %v", arg, last(server), err)
+		rows, err := conn.ParentQuery(t.Context(), "SELECT ?", args)
+		if err != nil || last() != want {
+			t.Errorf("query: %T as %v, %v", arg, last(), err)
 			continue
 		}
-		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		if err := rows.Close(); err != nil {
 			t.Error(err)
+		}
+		if args[0].Value != arg {
+			t.Errorf("the caller's argument has become %v", args[0].Value)
 		}
 	}
 }
