@@ -243,6 +243,7 @@ func (u *uniter) source(s *Source) []edit {
 	return []edit{
 		{Span{s.Ref.Start, s.Ref.Start}, "(SELECT " + strings.Join(base, ", ") + ", 1 = 1 AS slotsql_m FROM "},
 		{Span{s.Ref.End, s.Ref.End}, " UNION ALL SELECT " + strings.Join(slot, ", ") + ", NULL FROM " +
-			SlotSource(u.d, t, t.Counter.Counters...) + " AS slotsql_g JOIN " + u.src.sql[s.Ref.Start:s.Ref.End] + " ON " + strings.Join(same, " AND ") + ") AS " + q},
+			SlotSource(u.d, t, t.Counter.Counters...) + " AS slotsql_g JOIN " +
+			u.src.sql[s.Ref.Start:s.Ref.End] + " ON " + strings.Join(same, " AND ") + ") AS " + q},
 	}
 }

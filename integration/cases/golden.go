@@ -324,7 +324,9 @@ func rawTables(t *testing.T, p *twin.Pair, c *golden.Catalog) map[string]raw {
 
 // observe sees that a plan of the class has run: where the statement's work
 // has gone tells them apart. A drain that judges rows by totals folds nothing.
-func observe(class rewrite.Class, judged bool, s golden.Statement, plain twin.Outcome, before, after map[string]raw) (ds []twin.Difference) {
+func observe(
+	class rewrite.Class, judged bool, s golden.Statement, plain twin.Outcome, before, after map[string]raw,
+) (ds []twin.Difference) {
 	wrong := func(what string, args ...any) { ds = append(ds, twin.Difference{What: fmt.Sprintf(what, args...)}) }
 	base, slots := false, false
 	for name := range before {

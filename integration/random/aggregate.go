@@ -328,7 +328,8 @@ func (g *generator) sumsByGroup() string {
 	items := []string{group, sum()}
 	for range g.IntN(4) {
 		x := g.quote(either(g, t.columns).name)
-		items = append(items, g.pick(sum(), sum()+" + 1", "COALESCE("+sum()+", 0)", "COUNT(*)", "COUNT( * )", "COUNT("+x+")", "MIN("+x+")", "MAX("+x+")", x)+
+		items = append(items, g.pick(sum(), sum()+" + 1", "COALESCE("+sum()+", 0)",
+			"COUNT(*)", "COUNT( * )", "COUNT("+x+")", "MIN("+x+")", "MAX("+x+")", x)+
 			g.pick("", " AS x"+itoa(len(items))))
 	}
 	query := "SELECT " + strings.Join(items, ", ") + " FROM " + g.tableName(t) + " GROUP BY " + g.pick(group, group, "1")

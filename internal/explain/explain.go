@@ -352,27 +352,22 @@ func (e *Explanation) write(b *strings.Builder, indent string) {
 		}
 	}
 	line("statement", e.Statement)
+	one := func(label string, s *ExplainedStatement) {
+		if s != nil {
+			statements(label, []ExplainedStatement{*s})
+		}
+	}
 	line("class", e.Class)
 	line("reason", e.Reason)
 	line("tables", strings.Join(e.Tables, ", "))
 	line("cold", e.Cold)
 	line("bounded", e.Bounded)
-	if e.Group != nil {
-		statements("group", []ExplainedStatement{*e.Group})
-	}
+	one("group", e.Group)
 	line("ungrouped", e.NotGrouped)
-	if e.Increment != nil {
-		statements("increment", []ExplainedStatement{*e.Increment})
-	}
-	if e.Again != nil {
-		statements("again", []ExplainedStatement{*e.Again})
-	}
-	if e.Probe != "" {
-		statements("probe", []ExplainedStatement{{SQL: e.Probe}})
-	}
-	if e.Rewritten != nil {
-		statements("rewritten", []ExplainedStatement{*e.Rewritten})
-	}
+	one("increment", e.Increment)
+	one("again", e.Again)
+	line("probe", e.Probe)
+	one("rewritten", e.Rewritten)
 	line("requires", strings.Join(e.Requires, "; "))
 	line("fallback", e.Fallback)
 	for _, d := range e.Drains {

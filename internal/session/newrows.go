@@ -96,7 +96,8 @@ func (r *Run) meetsOthers(d *rewrite.DrainTable) bool {
 // gaps between the rows are locked. On a cluster another node may insert one.
 func (r *Run) heldTogether(d *rewrite.DrainTable, locked [][]any) bool {
 	n, ok := r.conn.Dialect().(dialect.SlotNamer)
-	return ok && (d.Look.Range != nil || d.Open) && len(locked) > 0 && !r.conn.Cluster && n.GapLocks(r.conn.isolation(link.TextOf(locked[0][2])))
+	return ok && (d.Look.Range != nil || d.Open) && len(locked) > 0 && !r.conn.Cluster &&
+		n.GapLocks(r.conn.isolation(link.TextOf(locked[0][2])))
 }
 
 // rowsOf is the number of rows that a lock statement has found: each row that it returns

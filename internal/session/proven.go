@@ -64,7 +64,8 @@ func (r *Run) mayProve() bool {
 // that has the row for itself needs neither.
 func (r *Run) mayProveInTx(d *rewrite.DrainTable) bool {
 	c := r.conn
-	return r.Plan.Drain.Proof.Lock != nil && !r.Plan.Drain.Proof.Judged && !c.Tx.Own() && !r.isBare(d) && !c.snapshotBegun() && !c.hasOwnSlots(d.Table)
+	return r.Plan.Drain.Proof.Lock != nil && !r.Plan.Drain.Proof.Judged &&
+		!c.Tx.Own() && !r.isBare(d) && !c.snapshotBegun() && !c.hasOwnSlots(d.Table)
 }
 
 // execProven runs the statement where nothing is to be folded; it reports false where
