@@ -8,7 +8,7 @@ import "fmt"
 func checkErrors(h *History) error {
 	for c, txs := range h.Clients {
 		for n, t := range txs {
-			if t.Class == "" || t.Class == Killed {
+			if t.Class == "" {
 				continue
 			}
 			if why := h.impossible(t); why != "" {
