@@ -169,20 +169,6 @@ func (p *planning) drainTable(t *Table, rows *rowset) DrainTable {
 	return out
 }
 
-// repeats reports whether a statement that drains reads or changes rows and does nothing
-// that a savepoint does not undo.
-func (p *planning) repeats(plan *Plan) bool {
-	if plan.Effects&(SchemaChange|TxControl) != 0 || len(plan.Drain.Before)+len(plan.Drain.After) > 0 || plan.Drain.Outside {
-		return false
-	}
-	first := NewScanner(p.d.Lexis(), p.src.sql).Next()
-	switch strings.ToUpper(p.src.sql[first.Start:first.End]) {
-	case "SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH":
-		return !p.src.hasWord("OUTFILE") && !p.src.hasWord("DUMPFILE")
-	}
-	return false
-}
-
 // baseRef writes a reference to a base table under the name that the
 // statement's own predicates use.
 func (p *planning) baseRef(t *Table, b *binding) string {

@@ -108,9 +108,7 @@ type ReadPlan struct {
 	// expressions report other types than the plain column; nil elsewhere.
 	Shape *Shape
 
-	// Probe is the form of a read of one row that is for a row without slots: the original
-	// SQL with a last column that reports whether the row has slots, and if it has, SQL has to
-	// run. "" where there is none.
+	// Probe runs first if it is not "", and SQL only for rows with slots, see probe.go.
 	Probe string
 
 	// Anew reports whether SQL has to be prepared each time that it runs.
