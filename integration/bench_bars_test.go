@@ -163,47 +163,26 @@ func BenchmarkOwnRows(b *testing.B) {
 			continue // one client writes at a time, whatever the row
 		}
 		b.Run(e.name, func(b *testing.B) {
-			p := twin.New(b, twin.Options{
-				Dialect: e.dialect,
-				Schema: []string{
-					"CREATE TABLE items (id INT PRIMARY KEY, n BIGINT NOT NULL)",
-					"CREATE TABLE visits (id " + e.id + ", item BIGINT NOT NULL)",
-					"INSERT INTO items SELECT * FROM (WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 64) SELECT i, 0 FROM n) x",
-				},
-				Config: "version: 1\nauto_migrate: true\ndefaults: {slots: 64, placement: adaptive}\ntables: {items: {counters: {n: {}}}}\n",
-			})
-			slow := overSlowNetwork(b, p, time.Millisecond)
+			plain, wrapped := benchPair(b, e.dialect, e.id, clients, time.Millisecond)
 			free := make(chan int, clients)
 			for i := range clients {
-				free <- i + 1
+				id := 100 + i
+				free <- id
+				if _, err := plain.db.ExecContext(b.Context(), plain.q("INSERT INTO pages (id, title, views) VALUES (?, 'Own', 0)"), id); err != nil {
+					b.Fatal(err)
+				}
 			}
-			op := func(ctx context.Context, s *side) error {
+			ratio(b, plain, wrapped, func(ctx context.Context, s *side) error {
 				id := 1
 				if !s.wrapped {
 					id = <-free
 					defer func() { free <- id }()
 				}
-				tx, err := s.db.BeginTx(ctx, nil)
-				if err != nil {
+				return visitBy(ctx, s, func(ctx context.Context, on execer, s *side) error {
+					_, err := on.ExecContext(ctx, s.q("UPDATE pages SET views = views + 1 WHERE id = ?"), id)
 					return err
-				}
-				defer tx.Rollback() //nolint:errcheck // it is committed
-				if _, err := tx.ExecContext(ctx, s.q("UPDATE items SET n = n + 1 WHERE id = ?"), id); err != nil {
-					return err
-				}
-				if _, err := tx.ExecContext(ctx, s.q("INSERT INTO visits (item) VALUES (?)"), id); err != nil {
-					return err
-				}
-				return tx.Commit()
-			}
-			plain := &side{db: slow.Plain, numbered: e.dialect == "postgres"}
-			wrapped := &side{db: slow.Wrapped, numbered: e.dialect == "postgres", wrapped: true}
-			for _, s := range []*side{plain, wrapped} {
-				s.db.SetMaxOpenConns(clients)
-				s.db.SetMaxIdleConns(clients)
-				connectAll(b, s.db, clients)
-			}
-			ratio(b, plain, wrapped, op, clients)
+				})
+			}, clients)
 		})
 	}
 }

@@ -17,12 +17,7 @@ func TestAllRowsMeetNewRow(t *testing.T) {
 			t.Run(c.name+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				p := newRowsPair(t, "mysql")
-				must := func(_ sql.Result, err error) {
-					t.Helper()
-					if err != nil {
-						t.Error(err)
-					}
-				}
+				must := noError(t)
 				if err := p.Wrapped.PingContext(t.Context()); err != nil { // makes the slot table
 					t.Fatal(err)
 				}

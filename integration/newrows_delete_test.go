@@ -16,12 +16,7 @@ func TestDeleteMeetsNewRow(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				p := newRowsPair(t, dialect)
-				must := func(_ sql.Result, err error) {
-					t.Helper()
-					if err != nil {
-						t.Error(err)
-					}
-				}
+				must := noError(t)
 				if err := p.Wrapped.PingContext(t.Context()); err != nil { // makes the slot table
 					t.Fatal(err)
 				}

@@ -17,6 +17,16 @@ func newRowsPair(t *testing.T, dialect string) *twin.Pair {
 	})
 }
 
+// noError returns what fails the test where a statement has failed.
+func noError(t *testing.T) func(sql.Result, error) {
+	return func(_ sql.Result, err error) {
+		t.Helper()
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 var setUpserts = map[string]string{
 	"mysql":    "INSERT INTO hits (page, n) VALUES (5, 100), (1, 100) ON DUPLICATE KEY UPDATE n = VALUES(n)",
 	"postgres": "INSERT INTO hits (page, n) VALUES (5, 100), (1, 100) ON CONFLICT (page) DO UPDATE SET n = excluded.n",
@@ -31,12 +41,7 @@ func TestUpsertMeetsNewRow(t *testing.T) {
 			t.Run(dialect+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				p := newRowsPair(t, dialect)
-				must := func(_ sql.Result, err error) {
-					t.Helper()
-					if err != nil {
-						t.Error(err)
-					}
-				}
+				must := noError(t)
 				first, err := p.Wrapped.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelReadCommitted})
 				if err != nil {
 					t.Fatal(err)
@@ -138,12 +143,7 @@ func TestListMeetsNewRow(t *testing.T) {
 				t.Run(name, func(t *testing.T) {
 					t.Parallel()
 					p := newRowsPair(t, dialect)
-					must := func(_ sql.Result, err error) {
-						t.Helper()
-						if err != nil {
-							t.Error(err)
-						}
-					}
+					must := noError(t)
 					must(p.Wrapped.Exec("UPDATE hits SET n = n + 1 WHERE page = 9")) // so that it only adds to a slot row from now on
 					first, err := p.Wrapped.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelReadCommitted})
 					if err != nil {

@@ -11,15 +11,15 @@ type ProbingDialect interface {
 	HasSlots(t *Table, qualifier string) string
 }
 
-// probe returns the query with one more column, which reports whether the row has slots; ""
-// for a query for which there is none. What the query returns of rows without slots is
-// exact: a statement has one snapshot, and in that the base values of such a row are its
-// totals. If it returns another row, it has to run with totals. So it must be one that may
-// run twice, and counters must not decide which rows it returns.
+// probe returns the query with one more column, which reports whether the row has slots, and
+// "" for a query that cannot run so. A row without slots is exact: a statement has one
+// snapshot, in which the base values of such a row are its totals. For any other row the query
+// has to run again with totals. So it must be one that may run twice, and counters must not
+// decide which rows it returns.
 func (r *reader) probe(st *Statement) string {
 	d, ok := r.d.(ProbingDialect)
 	q := st.Select
-	if !ok || st.Kind != KindSelect || len(r.derived) > 0 || r.narrowed > 0 || r.found.wholeRow || !simpleQuery(q) || r.sources(st) != 1 ||
+	if !ok || st.Kind != KindSelect || len(r.derived) > 0 || r.narrowed > 0 || r.found.wholeRow || !ofOneTable(q) || r.sources(st) != 1 ||
 		r.src.large || len(r.src.tokens) == 0 || !r.src.is(0, "SELECT") {
 		return ""
 	}
@@ -52,12 +52,5 @@ func (r *reader) probe(st *Statement) string {
 			return ""
 		}
 	}
-	return r.src.apply([]edit{{Span{last.End, last.End}, ", " + d.HasSlots(b.table, r.qualifier(b))}})
-}
-
-// simpleQuery reports whether a query selects rows of one table, each as it is.
-func simpleQuery(q *Select) bool {
-	return len(q.Operands) == 0 && len(q.Values) == 0 && len(q.With) == 0 && !q.Distinct && len(q.DistinctOn) == 0 &&
-		len(q.GroupBy) == 0 && q.Having == nil && len(q.Windows) == 0 && !q.Table && !q.Into && !q.Lock &&
-		len(q.From) == 1 && len(q.From[0].Name) > 0 && len(q.Items) > 0
+	return r.src.apply([]edit{{Span{last.End, last.End}, ", " + d.HasSlots(b.table, r.qualifier(b)) + " AS slotsql_slots"}})
 }

@@ -9,9 +9,7 @@ import "strings"
 // of every row. False when the query has another form.
 func (r *reader) sums(q *Select) (edits []edit, ok bool) {
 	if r.found.wholeRow || len(r.derived) > 0 || r.mistyped(nil) != "" || strings.Contains(r.src.sql, markerByte) ||
-		len(q.Operands) > 0 || len(q.Values) > 0 || len(q.With) > 0 || q.Distinct || len(q.DistinctOn) > 0 ||
-		len(q.GroupBy) > 0 || q.Having != nil || len(q.Windows) > 0 || len(q.OrderBy) > 0 || q.Table || q.Into ||
-		len(q.From) != 1 || len(q.From[0].Name) == 0 || len(q.Items) == 0 {
+		!ofOneTable(q) || len(q.GroupBy) > 0 || q.Having != nil || len(q.OrderBy) > 0 {
 		return nil, false
 	}
 	s := summer{candidates: candidates{reader: r, q: q, sc: r.newScope(nil, nil, q.From), lone: true}}
@@ -36,6 +34,13 @@ func (r *reader) sums(q *Select) (edits []edit, ok bool) {
 		return nil, false
 	}
 	return s.sums, true
+}
+
+// ofOneTable reports whether a query is a single block that reads one table in FROM, each row of it
+// once, and locks none.
+func ofOneTable(q *Select) bool {
+	return len(q.Operands) == 0 && len(q.Values) == 0 && len(q.With) == 0 && !q.Distinct && len(q.DistinctOn) == 0 &&
+		len(q.Windows) == 0 && !q.Table && !q.Into && !q.Lock && len(q.From) == 1 && len(q.From[0].Name) > 0 && len(q.Items) > 0
 }
 
 // A summer writes the sums of a block.

@@ -27,8 +27,7 @@ import (
 // united writes it; false where the query has another form.
 func (r *reader) united(q *Select) (edits []edit, ok bool) {
 	if !r.d.Traits().UnionsMerge || r.found.wholeRow || r.found.locks || len(r.derived) > 0 || strings.Contains(r.src.sql, markerByte) ||
-		len(q.Operands) > 0 || len(q.Values) > 0 || len(q.With) > 0 || q.Distinct || len(q.DistinctOn) > 0 || len(q.GroupBy) == 0 ||
-		len(q.Windows) > 0 || q.Where != nil || q.Table || q.Into || q.Lock || len(q.From) != 1 || len(q.From[0].Name) == 0 ||
+		!ofOneTable(q) || len(q.GroupBy) == 0 || q.Where != nil ||
 		r.windowed() || r.groupingSets() {
 		return nil, false
 	}

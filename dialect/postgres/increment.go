@@ -99,10 +99,11 @@ func oneRow(t *rewrite.Table) string {
 	return "(SELECT COUNT(*) FROM " + qualified(t.Schema, t.Name) + ") = 1"
 }
 
-// newSnapshot keeps a transaction that has a snapshot of its own from making a
-// slot row of the empty key: there may be another base row since, which it does
-// not see, and FOR KEY SHARE does not tell it. To a slot row that it sees it may
-// add: who inserts has deleted that, so that the UPDATE then fails with 40001.
+// newSnapshot reports whether each statement of the transaction has a snapshot of its own. A
+// transaction that keeps one snapshot must not make a slot row of the empty key: there may be
+// another base row since, which it does not see, and FOR KEY SHARE does not tell it. To a slot
+// row that it sees it may add: who inserts has deleted that, so that the UPDATE then fails with
+// 40001.
 const newSnapshot = "pg_catalog.current_setting('transaction_isolation') IN ('read committed', 'read uncommitted')"
 
 // slotChoice is the slot that an increment takes: with SkipLocked one that no session

@@ -13,10 +13,7 @@ var _ rewrite.JudgingDialect = (*Dialect)(nil)
 func (d *Dialect) Judge(t *rewrite.Table) (rewrite.ProofSQL, bool) {
 	return rewrite.ProofSQL{
 		Lock:    d.Lock(t, rewrite.Scope{})[0],
-		Refuted: "SELECT 1 WHERE NOT (" + seesCommitted + ")",
-		Holds:   seesCommitted,
+		Refuted: "SELECT 1 WHERE NOT (" + newSnapshot + ")",
+		Holds:   newSnapshot,
 	}, true
 }
-
-// seesCommitted reports whether each statement of the transaction has a snapshot of its own.
-const seesCommitted = "pg_catalog.current_setting('transaction_isolation') IN ('read committed', 'read uncommitted')"

@@ -18,39 +18,28 @@ func TestReadsAreKeptPrepared(t *testing.T) {
 		},
 		Config: "version: 1\nauto_migrate: true\ndefaults: {placement: connection}\ntables: {posts: {counters: {views: {}}}}\n",
 	})
-	ctx := t.Context()
-	plain, err := p.Plain.Conn(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer plain.Close()
-	wrapped, err := p.Wrapped.Conn(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer wrapped.Close()
+	sessions := pinned(t, p)
+	on := twin.Sides{Plain: sessions.plain, Wrapped: sessions.wrapped}
 	same := func(sql string, args ...any) {
 		t.Helper()
-		s := twin.Statement{SQL: sql, Args: args}
-		if d := twin.Compare(twin.Run(ctx, plain, s), twin.Run(ctx, wrapped, s)); len(d) > 0 {
-			t.Errorf("%s: %v", sql, d)
-		}
+		compare(t, on, twin.Statement{SQL: sql, Args: args})
 	}
-	prepared := func(db *sql.Conn) (n int) {
+	prepared := func() (n int) {
 		t.Helper()
 		var name string
-		if err := db.QueryRowContext(ctx, "SHOW SESSION STATUS LIKE 'Com_stmt_prepare'").Scan(&name, &n); err != nil {
+		row := sessions.wrapped.(*sql.Conn).QueryRowContext(t.Context(), "SHOW SESSION STATUS LIKE 'Com_stmt_prepare'")
+		if err := row.Scan(&name, &n); err != nil {
 			t.Fatal(err)
 		}
 		return n
 	}
 	const read = "SELECT id, views, title FROM posts WHERE id = ?"
 	same(read, 1)
-	before := prepared(wrapped)
+	before := prepared()
 	for range 10 {
 		same(read, 2)
 	}
-	if n := prepared(wrapped) - before; n != 0 {
+	if n := prepared() - before; n != 0 {
 		t.Errorf("ten reads prepared %d statements", n)
 	}
 	for _, change := range []string{

@@ -6,6 +6,15 @@ import (
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
+// compare runs a statement on both sides, whose outcomes must not differ in anything.
+func compare(t *testing.T, on twin.Sides, s twin.Statement) {
+	t.Helper()
+	plain, wrapped := on.Run(t.Context(), s)
+	if d := twin.Compare(plain, wrapped); len(d) > 0 {
+		t.Errorf("%s, %v: %v", s.SQL, s.Args, d)
+	}
+}
+
 // A point read asks whether its row has slots, and only of one that has some for their sum:
 // rows with and without slots, and none, in turn, give what plain gives.
 func TestPointReads(t *testing.T) {
@@ -18,9 +27,9 @@ func TestPointReads(t *testing.T) {
 			},
 			Config: "version: 1\nauto_migrate: true\ndefaults: {slots: 4, placement: connection}\ntables: {posts: {counters: {views: {}, likes: {}}}}\n",
 		})
-		arg := map[string]string{"postgres": "$1"}[dialect]
-		if arg == "" {
-			arg = "?"
+		arg := "?"
+		if dialect == "postgres" {
+			arg = "$1"
 		}
 		reads := []string{
 			"SELECT views FROM posts WHERE id = " + arg,
@@ -31,18 +40,11 @@ func TestPointReads(t *testing.T) {
 			"SELECT SUM(views) FROM posts WHERE id = " + arg,
 			"SELECT views FROM posts WHERE id = " + arg + " ORDER BY likes -- comment",
 		}
-		same := func(on twin.Sides, s twin.Statement) {
-			t.Helper()
-			plain, wrapped := on.Run(t.Context(), s)
-			if d := twin.Compare(plain, wrapped); len(d) > 0 {
-				t.Errorf("%s, %v: %v", s.SQL, s.Args, d)
-			}
-		}
 		all := func(on twin.Sides) {
 			t.Helper()
 			for _, read := range reads {
 				for _, id := range []int{1, 2, 9, 3, 1, 1, 9, 2, 2, 3, 3, 3, 1} {
-					same(on, twin.Statement{SQL: read, Args: []any{id}})
+					compare(t, on, twin.Statement{SQL: read, Args: []any{id}})
 				}
 			}
 		}
@@ -52,7 +54,7 @@ func TestPointReads(t *testing.T) {
 		all(outside)
 		inside, end := p.Inside(t)
 		all(inside)
-		same(inside, twin.Statement{SQL: "UPDATE posts SET views = views + 1 WHERE id = 3"})
+		compare(t, inside, twin.Statement{SQL: "UPDATE posts SET views = views + 1 WHERE id = 3"})
 		all(inside)
 		if d := end(false); len(d) > 0 {
 			t.Error(d)

@@ -351,12 +351,12 @@ func (e *Explanation) write(b *strings.Builder, indent string) {
 			args(t)
 		}
 	}
-	line("statement", e.Statement)
 	one := func(label string, s *ExplainedStatement) {
 		if s != nil {
 			statements(label, []ExplainedStatement{*s})
 		}
 	}
+	line("statement", e.Statement)
 	line("class", e.Class)
 	line("reason", e.Reason)
 	line("tables", strings.Join(e.Tables, ", "))

@@ -25,17 +25,11 @@ func (c *Conn) ParentExec(ctx context.Context, query string, args []driver.Named
 			return res, err
 		}
 	}
-	st, err := c.ParentPrepare(ctx, query)
+	st, args, err := c.prepareCall(ctx, query, args)
 	if err != nil {
 		return nil, err
 	}
 	defer st.Close()
-	if err := Counted(st, args); err != nil {
-		return nil, err
-	}
-	if args, err = Checked(st, args); err != nil {
-		return nil, err
-	}
 	return StmtExec(ctx, st, args)
 }
 
@@ -55,15 +49,8 @@ func (c *Conn) ParentQuery(ctx context.Context, query string, args []driver.Name
 			return rows, err
 		}
 	}
-	st, err := c.ParentPrepare(ctx, query)
+	st, args, err := c.prepareCall(ctx, query, args)
 	if err != nil {
-		return nil, err
-	}
-	if err = Counted(st, args); err == nil {
-		args, err = Checked(st, args)
-	}
-	if err != nil {
-		_ = st.Close()
 		return nil, err
 	}
 	rows, err := StmtQuery(ctx, st, args)
@@ -72,6 +59,22 @@ func (c *Conn) ParentQuery(ctx context.Context, query string, args []driver.Name
 		return nil, err
 	}
 	return &FinishingRows{RowsBase: RowsBase{rows}, Finish: func(bool) error { return st.Close() }}, nil
+}
+
+// prepareCall prepares a call's statement, and returns the call's arguments as the statement takes them.
+func (c *Conn) prepareCall(ctx context.Context, query string, args []driver.NamedValue) (driver.Stmt, []driver.NamedValue, error) {
+	st, err := c.ParentPrepare(ctx, query)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err = Counted(st, args); err == nil {
+		args, err = Checked(st, args)
+	}
+	if err != nil {
+		_ = st.Close()
+		return nil, nil, err
+	}
+	return st, args, nil
 }
 
 // ParentPrepare prepares a statement on the parent; during a drain it fails where the

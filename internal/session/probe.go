@@ -3,8 +3,6 @@ package session
 import (
 	"context"
 	"database/sql/driver"
-
-	"github.com/slotsql/slotsql/rewrite"
 )
 
 // queryProbe runs a read in its form for rows without slots. It returns no rows if one of
@@ -34,6 +32,9 @@ func (r *Run) queryProbe(ctx context.Context) (driver.Rows, error) {
 // probes reports whether the execution is worth a try in that form: the last ones have not
 // met rows with slots.
 func (r *Run) probes() bool {
+	if r.Plan.Read.Probe == "" || len(r.call.options) > 0 {
+		return false
+	}
 	_, unprepared := r.via.(direct)
-	return unprepared && r.Plan.Class == rewrite.Read && r.Plan.Read.Probe != "" && len(r.call.options) == 0 && r.Plan.proofs.due()
+	return unprepared && r.Plan.proofs.due()
 }

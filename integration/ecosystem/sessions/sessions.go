@@ -27,9 +27,9 @@ const parent = `package session
 import _ "github.com/slotsql/slotsql/integration/ecosystem/%s"
 `
 
-// Run runs them, without the slow ones unless -sessions.all is set, with the parent driver that a package of this module registers. Those in which this driver itself
-// differs from the usual one fail. Differs names them, or subtests of theirs, and says how; when one of them
-// passes, it is to be taken out.
+// Run runs them, without the slow ones unless -sessions.all is set, with the parent driver that a package of
+// this module registers. Those in which this driver itself differs from the usual one fail. Differs names them, or
+// subtests of theirs, and says how; when one of them passes, it is to be taken out.
 func Run(t *testing.T, registers string, differs map[string]string, flags ...string) {
 	t.Helper()
 	file, overlay := filepath.Join(t.TempDir(), "parent_test.go"), filepath.Join(t.TempDir(), "overlay.json")
