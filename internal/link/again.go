@@ -44,7 +44,15 @@ const (
 	MaxTries        = 16
 	MaxClusterTries = 100
 	maxPatience     = 20 * time.Millisecond
+	maxTimeouts     = 3 // lock timeouts in a row: each takes as long as the server is set to wait
 )
+
+// Deadlocked reports whether a statement was undone because it and others waited for each other.
+// In a cluster that may be a lock timeout: nothing else finds out that an applier waits for a
+// lock whose holder waits for the applier.
+func (c *Conn) Deadlocked(err error) bool {
+	return c.Engine.Conflict(err) || c.Cluster && c.Engine.LockTimeout(err)
+}
 
 // Retry reports whether what has failed, of which nothing is left, is to run once
 // more, after that many tries.
@@ -53,7 +61,14 @@ func (c *Conn) Retry(ctx context.Context, tries int, err error) bool {
 	if c.Cluster {
 		most = MaxClusterTries
 	}
-	if err == nil || tries >= most || !c.Engine.Conflict(err) {
+	switch {
+	case err == nil:
+		c.timeouts = 0
+		return false
+	case c.Cluster && c.Engine.LockTimeout(err):
+		c.timeouts++
+	}
+	if tries >= most || c.timeouts > maxTimeouts || !c.Deadlocked(err) {
 		return false
 	}
 	if tries > 1 {

@@ -25,6 +25,8 @@ type Conn struct {
 
 	Tx     Tx
 	Drain  Drain
+
+	timeouts int // lock timeouts in a row on a cluster, see Retry
 	Origin Origin
 	Broken bool // not to be used again, for good: see lost
 }

@@ -34,7 +34,7 @@ func (r *Run) execCold(ctx context.Context) (driver.Result, error) {
 	switch {
 	case err != nil:
 		retries := r.row != (slots.RowKey{}) && r.conn.InAutocommit() && ctx.Err() == nil
-		if retries && r.deadlocked(err) && r.conn.Engine.NotApplied(err) {
+		if retries && r.conn.Deadlocked(err) && r.conn.Engine.NotApplied(err) {
 			return r.execIncrement(ctx) // the row is hot now, and others are not in the way in a slot
 		}
 		if r.conn.InAutocommit() && r.conn.Engine.SlotFull(err) {
@@ -47,14 +47,6 @@ func (r *Run) execCold(ctx context.Context) (driver.Result, error) {
 	r.Plan.tally.ranCold()
 	r.note(r.Plan.Increment.Row, onBase)
 	return res, r.holdIncrement(ctx)
-}
-
-// deadlocked reports whether the statement was undone because it and others waited for each
-// other. In a cluster that may be a lock timeout: nothing else finds out that an applier waits
-// for a lock whose holder waits for the applier.
-func (r *Run) deadlocked(err error) bool {
-	e := &r.conn.Engine
-	return e.Conflict(err) || r.conn.Cluster && e.LockTimeout(err)
 }
 
 // took notes how an update of a base row has gone.
