@@ -91,9 +91,14 @@ func (o Over) NotApplied(err error) bool {
 // rows meets is one that may have come later. A serialization failure (40001)
 // is not among them: at the levels that have it the plain statement gets it
 // too, and the application is ready for it.
+//
+// An internal error (XX000) counts too, which a server (15.18) gives to an UPDATE that waits while
+// another UPDATE of its row is rolled back and a third transaction keeps a key lock of the row, as
+// each insert of a slot does: the transaction is marked as aborted, but still listed as running, when
+// MultiXactIdExpand looks at it.
 func (o Over) Conflict(err error) bool {
 	f, _ := o.Fault(err)
-	return f.Code == "40P01"
+	return f.Code == "40P01" || f.Code == "XX000" && f.Routine == "MultiXactIdCreateFromMembers"
 }
 
 // LockTimeout recognises the end of lock_timeout and of statement_timeout.
@@ -102,11 +107,11 @@ func (o Over) LockTimeout(err error) bool {
 	return f.Code == "55P03" || f.Code == "57014"
 }
 
-// Retryable recognises deadlocks, serialization failures, and locks that could
+// Retryable recognises conflicts, serialization failures, and locks that could
 // not be taken.
 func (o Over) Retryable(err error) bool {
 	f, _ := o.Fault(err)
-	return f.Code == "40001" || f.Code == "40P01" || f.Code == "55P03"
+	return o.Conflict(err) || f.Code == "40001" || f.Code == "55P03"
 }
 
 // ReadOnly recognises what a READ ONLY transaction and a standby refuse.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/integration/twin"
 	"github.com/slotsql/slotsql/internal/golden"
 	"github.com/slotsql/slotsql/rewrite"
@@ -111,7 +112,7 @@ func run(t *testing.T, c *golden.Case, dialect string) {
 			ds = append(ds, d)
 		}
 		if way == "alone" && plain.Err == nil {
-			ds = append(ds, observe(class, strings.Contains(printed, "by totals: "), s, plain, before, rawTables(t, p, catalog))...)
+			ds = append(ds, observe(class, judges(printed, dialect), s, plain, before, rawTables(t, p, catalog))...)
 		}
 	}
 	switch {
@@ -320,6 +321,13 @@ func rawTables(t *testing.T, p *twin.Pair, c *golden.Catalog) map[string]raw {
 		out[table.Name] = raw{read(table.Schema, table.Name), read(table.Counter.SlotTable.Schema, table.Counter.SlotTable.Name)}
 	}
 	return out
+}
+
+// judges reports whether the plan judges rows by totals over this parent: PostgreSQL's does it in
+// one round trip of several statements, which not all its drivers can send.
+func judges(printed, name string) bool {
+	_, pipelines := twin.Wrapping[name].(dialect.Pipeliner)
+	return strings.Contains(printed, "by totals: ") && (name != "postgres" || pipelines)
 }
 
 // observe sees that a plan of the class has run: where the statement's work

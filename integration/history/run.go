@@ -209,13 +209,19 @@ func victim(class string) bool {
 	return strings.HasPrefix(class, "SQLite 5") && len(class) <= len("SQLite 517") // SQLITE_BUSY and its extended codes
 }
 
+// crossed reports whether the error is PostgreSQL's own fault, with or without slotsql: see
+// Conflict of its dialect.
+func crossed(err error) bool {
+	return strings.Contains(err.Error(), "new multixact has more than one updating member")
+}
+
 // transaction runs one transaction; its error is one that no database should
 // have given.
 func (r *runner) transaction(ctx context.Context, conn *sql.Conn, table Table, t *Tx) error {
 	fail := func(err error) error {
 		t.Class = twin.Class(err)
 		t.Outcome = Failed
-		if !victim(t.Class) {
+		if !victim(t.Class) && !crossed(err) {
 			return err
 		}
 		return nil

@@ -321,7 +321,7 @@ func TestKills(t *testing.T) {
 			}
 			for kills := 0; ctx.Err() == nil && (kills < 7 || !o.has(30)); kills++ {
 				o.kill()
-				time.Sleep(300 * time.Millisecond)
+				time.Sleep(300 * time.Millisecond * time.Duration(1+kills/7)) // more where the machine is too slow to draw one in between
 			}
 			if !o.has(30) {
 				t.Error("hardly any number was given")

@@ -36,18 +36,8 @@ func (c *Conn) ParentExec(ctx context.Context, query string, args []driver.Named
 // ParentQuery runs one query on the parent, through Prepare where the parent
 // wants it so; the statement is then closed with its rows.
 func (c *Conn) ParentQuery(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	if q, ok := c.Parent.(driver.QueryerContext); ok {
-		if rows, err := q.QueryContext(ctx, query, args); err != driver.ErrSkip {
-			return rows, err
-		}
-	} else if q, ok := c.Parent.(driver.Queryer); ok { //nolint:staticcheck // the parent's choice
-		values, err := Unnamed(ctx, args)
-		if err != nil {
-			return nil, err
-		}
-		if rows, err := q.Query(query, values); err != driver.ErrSkip {
-			return rows, err
-		}
+	if rows, err := c.QueryUnprepared(ctx, query, args); err != driver.ErrSkip {
+		return rows, err
 	}
 	st, args, err := c.prepareCall(ctx, query, args)
 	if err != nil {
@@ -59,6 +49,23 @@ func (c *Conn) ParentQuery(ctx context.Context, query string, args []driver.Name
 		return nil, err
 	}
 	return &FinishingRows{RowsBase: RowsBase{rows}, Finish: func(bool) error { return st.Close() }}, nil
+}
+
+// QueryUnprepared runs one query on the parent. It returns driver.ErrSkip where the parent wants the
+// query prepared, which may depend on the arguments, and nothing has been sent then.
+func (c *Conn) QueryUnprepared(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	if q, ok := c.Parent.(driver.QueryerContext); ok {
+		return q.QueryContext(ctx, query, args)
+	}
+	q, ok := c.Parent.(driver.Queryer) //nolint:staticcheck // the parent's choice
+	if !ok {
+		return nil, driver.ErrSkip
+	}
+	values, err := Unnamed(ctx, args)
+	if err != nil {
+		return nil, err
+	}
+	return q.Query(query, values)
 }
 
 // prepareCall prepares a call's statement, and returns the call's arguments as the statement takes them.

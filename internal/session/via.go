@@ -56,6 +56,10 @@ func (t direct) querySQL(ctx context.Context, p *rewrite.Plan, c call) (driver.R
 		}
 	}
 	if (p.Drain.Proof != nil || p.Class == rewrite.Read && !p.Read.Anew) && len(c.options) == 0 && t.keeps(c.args) {
+		rows, err := t.conn.QueryUnprepared(ctx, p.SQL, c.args) // values of other types, where the parent takes this call so
+		if err != driver.ErrSkip {
+			return rows, err
+		}
 		return t.ownQuery(ctx, &rewrite.Bound{SQL: p.SQL}, c.args)
 	}
 	return t.conn.ParentQuery(ctx, p.SQL, link.JoinArgs(c.options, c.args))
