@@ -61,14 +61,13 @@ func (c *Conn) Retry(ctx context.Context, tries int, err error) bool {
 	if c.Cluster {
 		most = MaxClusterTries
 	}
-	switch {
-	case err == nil:
+	if tries <= 1 {
 		c.timeouts = 0
-		return false
-	case c.Cluster && c.Engine.LockTimeout(err):
+	}
+	if err != nil && c.Engine.LockTimeout(err) {
 		c.timeouts++
 	}
-	if tries >= most || c.timeouts > maxTimeouts || !c.Deadlocked(err) {
+	if err == nil || tries >= most || c.timeouts > maxTimeouts || !c.Deadlocked(err) {
 		return false
 	}
 	if tries > 1 {

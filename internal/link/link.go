@@ -25,10 +25,10 @@ type Conn struct {
 
 	Tx     Tx
 	Drain  Drain
-
-	timeouts int // lock timeouts in a row on a cluster, see Retry
 	Origin Origin
 	Broken bool // not to be used again, for good: see lost
+
+	timeouts int // lock timeouts in a row on a cluster, see Retry
 }
 
 // ErrBroken is returned for what comes after the statement in which the
