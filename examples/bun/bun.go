@@ -2,9 +2,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
-	"errors"
 
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/mysqldialect"
@@ -15,31 +15,6 @@ import (
 	"github.com/slotsql/slotsql/examples/internal/shop"
 )
 
-type (
-	// Page is the first of the application's models.
-	Page struct {
-		ID    int64 `bun:",pk"`
-		Title string
-		Views int64 `bun:",notnull"`
-		Likes int64 `bun:",notnull"`
-	}
-	Like struct {
-		PageID int64 `bun:",pk"`
-		UserID int64 `bun:",pk"`
-	}
-	Product struct {
-		ID      int64 `bun:",pk"`
-		Name    string
-		Stock   int64 `bun:",notnull"`
-		Tickets int64 `bun:",notnull"`
-	}
-	Order struct {
-		ID        int64 `bun:",pk,autoincrement"`
-		ProductID int64
-		Quantity  int64
-	}
-)
-
 type bunShop struct {
 	*bun.DB
 	engine string
@@ -48,14 +23,14 @@ type bunShop struct {
 func main() { shop.Main(open) }
 
 // open opens the shop: bun takes the database, whichever driver opened it.
-func open(driver, dsn string) (shop.Shop, error) {
+func open(driver, dsn string) (shop.Shop, *sql.DB, error) {
 	db, err := sql.Open(driver, dsn)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	engine := shop.Engine(driver)
 	dialect := map[string]schema.Dialect{"mysql": mysqldialect.New(), "postgres": pgdialect.New(), "sqlite": sqlitedialect.New()}[engine]
-	return bunShop{bun.NewDB(db, dialect), engine}, nil
+	return bunShop{bun.NewDB(db, dialect), engine}, db, nil
 }
 
 func (s bunShop) Create(ctx context.Context) error {
@@ -64,12 +39,7 @@ func (s bunShop) Create(ctx context.Context) error {
 			return err
 		}
 	}
-	pages := []Page{{ID: 1, Title: "Lamps"}, {ID: 2, Title: "About us"}}
-	if _, err := s.NewInsert().Model(&pages).Exec(ctx); err != nil {
-		return err
-	}
-	_, err := s.NewInsert().Model(&Product{ID: 1, Name: "Desk lamp", Stock: 10}).Exec(ctx)
-	return err
+	return nil
 }
 
 func (s bunShop) View(ctx context.Context, page int64) error {
@@ -95,7 +65,7 @@ func (s bunShop) Order(ctx context.Context, product, quantity int64) error {
 			return err
 		}
 		if n, err := res.RowsAffected(); err != nil || n == 0 {
-			return errors.Join(err, shop.ErrSoldOut)
+			return cmp.Or(err, shop.ErrSoldOut)
 		}
 		_, err = tx.NewInsert().Model(&Order{ProductID: product, Quantity: quantity}).Exec(ctx)
 		return err
@@ -105,11 +75,7 @@ func (s bunShop) Order(ctx context.Context, product, quantity int64) error {
 func (s bunShop) Ticket(ctx context.Context, product int64) (n int64, err error) {
 	update := s.NewUpdate().Model((*Product)(nil)).Where("id = ?", product)
 	if s.engine == "mysql" {
-		res, err := update.Set("tickets = LAST_INSERT_ID(tickets + 1)").Exec(ctx)
-		if err != nil {
-			return 0, err
-		}
-		return res.LastInsertId()
+		return shop.Drawn(update.Set("tickets = LAST_INSERT_ID(tickets + 1)").Exec(ctx))
 	}
 	_, err = update.Set("tickets = tickets + 1").Returning("tickets").Exec(ctx, &n)
 	return n, err
@@ -127,8 +93,4 @@ func (s bunShop) Rename(ctx context.Context, page int64, title string) error {
 
 func (s bunShop) Top(ctx context.Context) (pages []shop.Page, err error) {
 	return pages, s.NewSelect().Model((*Page)(nil)).Order("views DESC").Scan(ctx, &pages)
-}
-
-func (s bunShop) Stock(ctx context.Context, product int64) (n int64, err error) {
-	return n, s.NewSelect().Model((*Product)(nil)).Column("stock").Where("id = ?", product).Scan(ctx, &n)
 }

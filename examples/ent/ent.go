@@ -4,6 +4,7 @@ package main
 //go:generate go run -mod=mod entgo.io/ent/cmd/ent generate --target ./client ./schema
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -21,25 +22,16 @@ type entShop struct{ *client.Client }
 func main() { shop.Main(open) }
 
 // open opens the shop: ent takes the database with the name of its dialect.
-func open(driver, dsn string) (shop.Shop, error) {
+func open(driver, dsn string) (shop.Shop, *sql.DB, error) {
 	db, err := sql.Open(driver, dsn)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	name := map[string]string{"mysql": "mysql", "postgres": "postgres", "sqlite": "sqlite3"}[shop.Engine(driver)]
-	return entShop{client.NewClient(client.Driver(entsql.OpenDB(name, db)))}, nil
+	return entShop{client.NewClient(client.Driver(entsql.OpenDB(name, db)))}, db, nil
 }
 
-func (s entShop) Create(ctx context.Context) error {
-	if err := s.Schema.Create(ctx); err != nil {
-		return err
-	}
-	return errors.Join(
-		s.Page.Create().SetID(1).SetTitle("Lamps").Exec(ctx),
-		s.Page.Create().SetID(2).SetTitle("About us").Exec(ctx),
-		s.Product.Create().SetID(1).SetName("Desk lamp").SetStock(10).Exec(ctx),
-	)
-}
+func (s entShop) Create(ctx context.Context) error { return s.Schema.Create(ctx) }
 
 // View updates by a predicate, which is one statement. UpdateOneID would read the row in the same
 // transaction, to return it.
@@ -71,11 +63,8 @@ func (s entShop) Like(ctx context.Context, id, user int64) error {
 func (s entShop) Order(ctx context.Context, id, quantity int64) error {
 	return s.inTx(ctx, func(tx *client.Tx) error {
 		n, err := tx.Product.Update().Where(product.ID(id), product.StockGTE(quantity)).AddStock(-quantity).Save(ctx)
-		if err != nil {
-			return err
-		}
-		if n == 0 {
-			return shop.ErrSoldOut
+		if err != nil || n == 0 {
+			return cmp.Or(err, shop.ErrSoldOut)
 		}
 		return tx.Order.Create().SetProductID(id).SetQuantity(quantity).Exec(ctx)
 	})
@@ -97,12 +86,4 @@ func (s entShop) Rename(ctx context.Context, id int64, title string) error {
 func (s entShop) Top(ctx context.Context) (pages []shop.Page, err error) {
 	return pages, s.Page.Query().Order(page.ByViews(entsql.OrderDesc())).
 		Select(page.FieldID, page.FieldTitle, page.FieldViews, page.FieldLikes).Scan(ctx, &pages)
-}
-
-func (s entShop) Stock(ctx context.Context, id int64) (int64, error) {
-	p, err := s.Product.Get(ctx, id)
-	if err != nil {
-		return 0, err
-	}
-	return p.Stock, nil
 }

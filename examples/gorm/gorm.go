@@ -2,7 +2,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"database/sql"
 
 	"gorm.io/driver/mysql"
 	"gorm.io/driver/postgres"
@@ -14,33 +16,12 @@ import (
 	"github.com/slotsql/slotsql/examples/internal/shop"
 )
 
-type (
-	// Page is the first of the application's models.
-	Page struct {
-		ID    int64
-		Title string `gorm:"size:80"`
-		Views int64  `gorm:"not null;default:0"`
-		Likes int64  `gorm:"not null;default:0"`
-	}
-	Like struct {
-		PageID int64 `gorm:"primaryKey;autoIncrement:false"`
-		UserID int64 `gorm:"primaryKey;autoIncrement:false"`
-	}
-	Product struct {
-		ID      int64
-		Name    string `gorm:"size:80"`
-		Stock   int64  `gorm:"not null"`
-		Tickets int64  `gorm:"not null;default:0"`
-	}
-	Order struct{ ID, ProductID, Quantity int64 }
-)
-
 type gormShop struct{ db *gorm.DB }
 
 func main() { shop.Main(open) }
 
 // open opens the shop. The driver's name is all that differs between plain and wrapped.
-func open(driver, dsn string) (shop.Shop, error) {
+func open(driver, dsn string) (shop.Shop, *sql.DB, error) {
 	dialector := map[string]gorm.Dialector{
 		"mysql":    mysql.New(mysql.Config{DriverName: driver, DSN: dsn}),
 		"postgres": postgres.New(postgres.Config{DriverName: driver, DSN: dsn}),
@@ -49,17 +30,15 @@ func open(driver, dsn string) (shop.Shop, error) {
 	// Without SkipDefaultTransaction GORM puts a transaction around each write, and what is in a
 	// transaction cannot share a statement with others.
 	db, err := gorm.Open(dialector, &gorm.Config{SkipDefaultTransaction: true, Logger: logger.Discard})
-	return gormShop{db}, err
+	if err != nil {
+		return nil, nil, err
+	}
+	pool, err := db.DB()
+	return gormShop{db}, pool, err
 }
 
 func (s gormShop) Create(ctx context.Context) error {
-	if err := s.db.WithContext(ctx).AutoMigrate(&Page{}, &Like{}, &Product{}, &Order{}); err != nil {
-		return err
-	}
-	if err := s.db.WithContext(ctx).Create([]Page{{ID: 1, Title: "Lamps"}, {ID: 2, Title: "About us"}}).Error; err != nil {
-		return err
-	}
-	return s.db.WithContext(ctx).Create(&Product{ID: 1, Name: "Desk lamp", Stock: 10}).Error
+	return s.db.WithContext(ctx).AutoMigrate(&Page{}, &Like{}, &Product{}, &Order{})
 }
 
 func (s gormShop) View(ctx context.Context, page int64) error {
@@ -78,11 +57,8 @@ func (s gormShop) Like(ctx context.Context, page, user int64) error {
 func (s gormShop) Order(ctx context.Context, product, quantity int64) error {
 	return s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		res := tx.Model(&Product{ID: product}).Where("stock >= ?", quantity).Update("stock", gorm.Expr("stock - ?", quantity))
-		if res.Error == nil && res.RowsAffected == 0 {
-			return shop.ErrSoldOut
-		}
-		if res.Error != nil {
-			return res.Error
+		if res.Error != nil || res.RowsAffected == 0 {
+			return cmp.Or(res.Error, shop.ErrSoldOut)
 		}
 		return tx.Create(&Order{ProductID: product, Quantity: quantity}).Error
 	})
@@ -90,7 +66,7 @@ func (s gormShop) Order(ctx context.Context, product, quantity int64) error {
 
 func (s gormShop) Ticket(ctx context.Context, product int64) (int64, error) {
 	p := Product{ID: product}
-	if s.db.Name() == "mysql" { // has no RETURNING
+	if s.db.Name() == "mysql" {
 		result := gorm.WithResult()
 		err := gorm.G[Product](s.db, result).Exec(ctx, "UPDATE products SET tickets = LAST_INSERT_ID(tickets + 1) WHERE id = ?", product)
 		if err != nil {
@@ -114,18 +90,4 @@ func (s gormShop) Rename(ctx context.Context, page int64, title string) error {
 
 func (s gormShop) Top(ctx context.Context) (pages []shop.Page, err error) {
 	return pages, s.db.WithContext(ctx).Model(&Page{}).Order("views DESC").Find(&pages).Error
-}
-
-func (s gormShop) Stock(ctx context.Context, product int64) (int64, error) {
-	p := Product{ID: product}
-	err := s.db.WithContext(ctx).First(&p).Error
-	return p.Stock, err
-}
-
-func (s gormShop) Close() error {
-	db, err := s.db.DB()
-	if err != nil {
-		return err
-	}
-	return db.Close()
 }

@@ -18,6 +18,3 @@ UPDATE pages SET title = sqlc.arg(title) WHERE id = sqlc.arg(id);
 
 -- name: Top :many
 SELECT id, title, views, likes FROM pages ORDER BY views DESC;
-
--- name: Stock :one
-SELECT stock FROM products WHERE id = sqlc.arg(id);

@@ -4,6 +4,7 @@ package main
 //go:generate go run github.com/sqlc-dev/sqlc/cmd/sqlc@v1.31.1 generate
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -25,7 +26,6 @@ type queries[P, Q any] interface {
 	Ticket(ctx context.Context, product int64) (int64, error)
 	Rename(ctx context.Context, title string, id int64) error
 	Top(ctx context.Context) ([]P, error)
-	Stock(ctx context.Context, product int64) (int64, error)
 	WithTx(tx *sql.Tx) Q
 }
 
@@ -42,28 +42,23 @@ type sqlcShop[P page, Q queries[P, Q]] struct {
 func main() { shop.Main(open) }
 
 // open opens the shop: the packages take the database, whichever driver opened it.
-func open(driver, dsn string) (shop.Shop, error) {
+func open(driver, dsn string) (shop.Shop, *sql.DB, error) {
 	db, err := sql.Open(driver, dsn)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	switch engine := shop.Engine(driver); engine {
 	case "mysql":
-		return sqlcShop[mysql.Page, *mysql.Queries]{db, mysql.New(db), engine}, nil
+		return sqlcShop[mysql.Page, *mysql.Queries]{db, mysql.New(db), engine}, db, nil
 	case "postgres":
-		return sqlcShop[postgres.Page, *postgres.Queries]{db, postgres.New(db), engine}, nil
+		return sqlcShop[postgres.Page, *postgres.Queries]{db, postgres.New(db), engine}, db, nil
 	default:
-		return sqlcShop[sqlite.Page, *sqlite.Queries]{db, sqlite.New(db), engine}, nil
+		return sqlcShop[sqlite.Page, *sqlite.Queries]{db, sqlite.New(db), engine}, db, nil
 	}
 }
 
 func (s sqlcShop[P, Q]) Create(ctx context.Context) error {
-	for _, q := range shop.Statements(s.engine) {
-		if _, err := s.ExecContext(ctx, q); err != nil {
-			return err
-		}
-	}
-	return nil
+	return shop.Exec(ctx, s.DB, shop.Tables(s.engine))
 }
 
 // inTx runs f in a transaction.
@@ -92,11 +87,8 @@ func (s sqlcShop[P, Q]) Like(ctx context.Context, page, user int64) error {
 func (s sqlcShop[P, Q]) Order(ctx context.Context, product, quantity int64) error {
 	return s.inTx(ctx, func(q Q) error {
 		n, err := q.TakeStock(ctx, quantity, product, quantity)
-		if err != nil {
-			return err
-		}
-		if n == 0 {
-			return shop.ErrSoldOut
+		if err != nil || n == 0 {
+			return cmp.Or(err, shop.ErrSoldOut)
 		}
 		return q.AddOrder(ctx, product, quantity)
 	})
@@ -117,8 +109,4 @@ func (s sqlcShop[P, Q]) Top(ctx context.Context) ([]shop.Page, error) {
 		pages[i] = shop.Page(p)
 	}
 	return pages, err
-}
-
-func (s sqlcShop[P, Q]) Stock(ctx context.Context, product int64) (int64, error) {
-	return s.q.Stock(ctx, product)
 }

@@ -2,8 +2,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"errors"
+	"database/sql"
 
 	"github.com/jmoiron/sqlx"
 
@@ -23,18 +24,16 @@ type sqlxShop struct{ *sqlx.DB }
 func main() { shop.Main(open) }
 
 // open opens the shop.
-func open(driver, dsn string) (shop.Shop, error) {
+func open(driver, dsn string) (shop.Shop, *sql.DB, error) {
 	db, err := sqlx.Open(driver, dsn)
-	return sqlxShop{db}, err
+	if err != nil {
+		return nil, nil, err
+	}
+	return sqlxShop{db}, db.DB, nil
 }
 
 func (s sqlxShop) Create(ctx context.Context) error {
-	for _, q := range shop.Statements(shop.Engine(s.DriverName())) {
-		if _, err := s.ExecContext(ctx, q); err != nil {
-			return err
-		}
-	}
-	return nil
+	return shop.Exec(ctx, s.DB.DB, shop.Tables(shop.Engine(s.DriverName())))
 }
 
 func (s sqlxShop) View(ctx context.Context, page int64) error {
@@ -69,7 +68,7 @@ func (s sqlxShop) Order(ctx context.Context, product, quantity int64) error {
 		return err
 	}
 	if n, err := res.RowsAffected(); err != nil || n == 0 {
-		return errors.Join(err, shop.ErrSoldOut)
+		return cmp.Or(err, shop.ErrSoldOut)
 	}
 	if _, err := tx.NamedExecContext(ctx, "INSERT INTO orders (product_id, quantity) VALUES (:product, :n)", args); err != nil {
 		return err
@@ -79,11 +78,7 @@ func (s sqlxShop) Order(ctx context.Context, product, quantity int64) error {
 
 func (s sqlxShop) Ticket(ctx context.Context, product int64) (n int64, err error) {
 	if shop.Engine(s.DriverName()) == "mysql" {
-		res, err := s.ExecContext(ctx, "UPDATE products SET tickets = LAST_INSERT_ID(tickets + 1) WHERE id = ?", product)
-		if err != nil {
-			return 0, err
-		}
-		return res.LastInsertId()
+		return shop.Drawn(s.ExecContext(ctx, "UPDATE products SET tickets = LAST_INSERT_ID(tickets + 1) WHERE id = ?", product))
 	}
 	return n, s.GetContext(ctx, &n, s.Rebind("UPDATE products SET tickets = tickets + 1 WHERE id = ? RETURNING tickets"), product)
 }
@@ -95,8 +90,4 @@ func (s sqlxShop) Rename(ctx context.Context, page int64, title string) error {
 
 func (s sqlxShop) Top(ctx context.Context) (pages []shop.Page, err error) {
 	return pages, s.SelectContext(ctx, &pages, "SELECT id, title, views, likes FROM pages ORDER BY views DESC")
-}
-
-func (s sqlxShop) Stock(ctx context.Context, product int64) (n int64, err error) {
-	return n, s.GetContext(ctx, &n, s.Rebind("SELECT stock FROM products WHERE id = ?"), product)
 }

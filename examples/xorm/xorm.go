@@ -2,7 +2,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"database/sql"
 
 	"xorm.io/xorm"
 	"xorm.io/xorm/dialects"
@@ -17,48 +19,21 @@ func init() {
 	dialects.RegisterDriver("sqlite3-slotsql", dialects.QueryDriver("sqlite3"))
 }
 
-type (
-	// Pages is the first of the application's models.
-	Pages struct {
-		ID    int64  `xorm:"'id' pk"`
-		Title string `xorm:"varchar(80)"`
-		Views int64  `xorm:"notnull default 0"`
-		Likes int64  `xorm:"notnull default 0"`
-	}
-	Likes struct {
-		PageID int64 `xorm:"'page_id' pk"`
-		UserID int64 `xorm:"'user_id' pk"`
-	}
-	Products struct {
-		ID      int64  `xorm:"'id' pk"`
-		Name    string `xorm:"varchar(80)"`
-		Stock   int64  `xorm:"notnull default 0"`
-		Tickets int64  `xorm:"notnull default 0"`
-	}
-	Orders struct {
-		ID        int64 `xorm:"'id' pk autoincr"`
-		ProductID int64 `xorm:"'product_id'"`
-		Quantity  int64
-	}
-)
-
 type xormShop struct{ *xorm.Engine }
 
 func main() { shop.Main(open) }
 
 // open opens the shop.
-func open(driver, dsn string) (shop.Shop, error) {
+func open(driver, dsn string) (shop.Shop, *sql.DB, error) {
 	e, err := xorm.NewEngine(driver, dsn)
-	return xormShop{e}, err
+	if err != nil {
+		return nil, nil, err
+	}
+	return xormShop{e}, e.DB().DB, nil
 }
 
 func (s xormShop) Create(ctx context.Context) error {
-	if err := s.Context(ctx).Sync(new(Pages), new(Likes), new(Products), new(Orders)); err != nil {
-		return err
-	}
-	pages := []Pages{{ID: 1, Title: "Lamps"}, {ID: 2, Title: "About us"}}
-	_, err := s.Context(ctx).Insert(pages, &Products{ID: 1, Name: "Desk lamp", Stock: 10})
-	return err
+	return s.Context(ctx).Sync(new(Pages), new(Likes), new(Products), new(Orders))
 }
 
 func (s xormShop) View(ctx context.Context, page int64) error {
@@ -85,11 +60,8 @@ func (s xormShop) Like(ctx context.Context, page, user int64) error {
 func (s xormShop) Order(ctx context.Context, product, quantity int64) error {
 	return s.inTx(ctx, func(tx *xorm.Session) error {
 		n, err := tx.ID(product).Where("stock >= ?", quantity).Decr("stock", quantity).Update(new(Products))
-		if err != nil {
-			return err
-		}
-		if n == 0 {
-			return shop.ErrSoldOut
+		if err != nil || n == 0 {
+			return cmp.Or(err, shop.ErrSoldOut)
 		}
 		_, err = tx.Insert(&Orders{ProductID: product, Quantity: quantity})
 		return err
@@ -119,18 +91,6 @@ func (s xormShop) Rename(ctx context.Context, page int64, title string) error {
 	return err
 }
 
-func (s xormShop) Top(ctx context.Context) ([]shop.Page, error) {
-	var rows []Pages
-	err := s.Context(ctx).Desc("views").Find(&rows)
-	pages := make([]shop.Page, len(rows))
-	for i, p := range rows {
-		pages[i] = shop.Page(p)
-	}
-	return pages, err
-}
-
-func (s xormShop) Stock(ctx context.Context, product int64) (int64, error) {
-	var p Products
-	_, err := s.Context(ctx).ID(product).Get(&p)
-	return p.Stock, err
+func (s xormShop) Top(ctx context.Context) (pages []shop.Page, err error) {
+	return pages, s.Context(ctx).Table(new(Pages)).Desc("views").Find(&pages)
 }

@@ -2,6 +2,7 @@ package shop
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"flag"
 	"fmt"
@@ -24,7 +25,7 @@ var Drivers = map[string][2]string{
 
 // Opener opens the shop in a database. The driver's name is all that differs between plain and
 // wrapped.
-type Opener func(driver, dsn string) (Shop, error)
+type Opener func(driver, dsn string) (Shop, *sql.DB, error)
 
 // Main is the program of an example:
 //
@@ -64,15 +65,18 @@ func Run(ctx context.Context, open Opener, engine, dsn string, plain bool, out i
 	if plain {
 		name = driver[0]
 	}
-	s, err := open(name, dsn)
+	s, db, err := open(name, dsn)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.Close()) }()
+	defer func() { err = errors.Join(err, db.Close()) }()
 	if err := s.Create(ctx); err != nil {
 		return err
 	}
-	if err := Visit(ctx, s, out); err != nil {
+	if err := Exec(ctx, db, Rows); err != nil {
+		return err
+	}
+	if err := Visit(ctx, s, db, out); err != nil {
 		return err
 	}
 	printStats(out)

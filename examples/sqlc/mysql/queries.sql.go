@@ -45,17 +45,6 @@ func (q *Queries) Rename(ctx context.Context, title string, iD int64) error {
 	return err
 }
 
-const stock = `-- name: Stock :one
-SELECT stock FROM products WHERE id = ?
-`
-
-func (q *Queries) Stock(ctx context.Context, id int64) (int64, error) {
-	row := q.db.QueryRowContext(ctx, stock, id)
-	var stock int64
-	err := row.Scan(&stock)
-	return stock, err
-}
-
 const takeStock = `-- name: TakeStock :execrows
 UPDATE products SET stock = stock - ? WHERE id = ? AND stock >= ?
 `

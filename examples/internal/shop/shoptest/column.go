@@ -2,6 +2,7 @@ package shoptest
 
 import (
 	"database/sql"
+	"slices"
 	"testing"
 
 	"github.com/slotsql/slotsql/examples/internal/shop"
@@ -17,10 +18,8 @@ func OneColumn(t *testing.T, save func(db *sql.DB, dsn string, between func()) e
 		t.Fatal(err)
 	}
 	defer db.Close() //nolint:errcheck // the test is over
-	for _, q := range shop.Statements("sqlite") {
-		if _, err := db.ExecContext(t.Context(), q); err != nil {
-			t.Fatal(err)
-		}
+	if err := shop.Exec(t.Context(), db, slices.Concat(shop.Tables("sqlite"), shop.Rows)); err != nil {
+		t.Fatal(err)
 	}
 	between := func() {
 		if _, err := db.ExecContext(t.Context(), "UPDATE pages SET views = views + 1 WHERE id = 1"); err != nil {
