@@ -144,6 +144,9 @@ func TestSetLower(t *testing.T) {
 					block += " beside slots"
 				}
 				o := open(t, dialect, "BIGINT NOT NULL", block, 3)
+				if name == "less" { // LAST_INSERT_ID takes no number below zero, however slowly they are drawn
+					o.exec(o.processes[0], "UPDATE queues SET next = 1000 WHERE id = 1")
+				}
 				var stop atomic.Bool
 				var wg sync.WaitGroup
 				for _, db := range o.processes {

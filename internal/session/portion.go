@@ -121,31 +121,34 @@ func (r *Run) execPortion(ctx context.Context) (driver.Result, error) {
 	if !ok {
 		return nil, nil
 	}
-	for range 2 {
-		if !r.stocked(ctx, p, at) {
-			return nil, ctx.Err()
-		}
-		res, n, err := r.own(ctx, &p.Take)
-		switch {
-		case err != nil && r.refusedBase(err): // the slot is at the end of its range
-			c.Shared.portions.Rest(row)
-			return nil, nil
-		case err != nil:
-			return nil, err
-		case n > 0:
-			return r.taken(ctx, p, at, question, res)
-		}
-		c.Shared.portions.Lack(at)
-		if c.Shared.Traits.MissLocks { // the place of the slot row may be locked by now
-			c.Shared.portions.Rest(row)
-			return nil, nil
-		}
-		if held, err := c.atSnapshot(ctx); err != nil || held { // which sees no portion that is moved later
-			c.Shared.portions.Rest(row)
-			return nil, err
-		}
+	if !r.stocked(ctx, p, at) {
+		return nil, ctx.Err()
 	}
+	res, n, err := r.own(ctx, &p.Take)
+	switch {
+	case err != nil && r.refusedBase(err): // the slot is at the end of its range
+		c.Shared.portions.Rest(row)
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case n > 0:
+		return r.taken(ctx, p, at, question, res)
+	}
+	r.missed(at)
 	return nil, nil
+}
+
+// missed notes that a slot has too little, or is gone. The transaction may keep others from its
+// row, or from its place, all the same: InnoDB locks the gap, and PostgreSQL a row that an update
+// has waited for, whatever it finds then. A portion that is moved there now would wait for the
+// transaction, with the lock of the base row that the transaction goes on to want.
+func (r *Run) missed(at slots.SlotRow) {
+	portions := r.conn.Shared.portions
+	portions.Lack(at)
+	if r.conn.Shared.Traits.MissLocks {
+		portions.Rest(at.Row)
+	}
+	r.note(r.Plan.Bounded.Row, inSlot)
 }
 
 // foldsPortions notes that a drain is about to fold what slots of its rows hold.
