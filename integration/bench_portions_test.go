@@ -3,6 +3,9 @@ package integration
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -46,7 +49,8 @@ func BenchmarkPortions(b *testing.B) {
 	}{
 		{"stock", order, "SELECT stock + (SELECT COUNT(*) FROM orders) FROM items WHERE id = 1", portionUnits},
 		{"seats", seat, "SELECT attendees - (SELECT COUNT(*) FROM orders) FROM events WHERE id = 1", 0},
-		{"cashback", cashback, "SELECT (SELECT budget FROM budgets) + (SELECT SUM(balance) FROM accounts)", portionUnits},
+		{"cashback", cashback(false), "SELECT (SELECT budget FROM budgets) + (SELECT SUM(balance) FROM accounts)", portionUnits},
+		{"cashback-either-order", cashback(true), "SELECT (SELECT budget FROM budgets) + (SELECT SUM(balance) FROM accounts)", portionUnits},
 	}
 	for _, e := range benchEngines {
 		if e.dialect == "sqlite" {
@@ -63,7 +67,9 @@ func BenchmarkPortions(b *testing.B) {
 					s.db.SetMaxIdleConns(clients)
 					connectAll(b, s.db, clients)
 				}
-				ratio(b, plain, wrapped, c.op, clients)
+				v := victims{op: c.op}
+				ratio(b, plain, wrapped, v.run, clients)
+				v.report(b)
 				for _, s := range []*side{plain, wrapped} {
 					var n int64
 					if err := s.db.QueryRow(c.left).Scan(&n); err != nil || n != c.is {
@@ -108,15 +114,51 @@ func seat(ctx context.Context, s *side) error {
 	)
 }
 
-// cashback pays from a merchant's budget to a shop and to a buyer.
-func cashback(ctx context.Context, s *side) error {
-	return inTransaction(
-		ctx, s,
-		boundStatement{"UPDATE budgets SET budget = budget - ? WHERE id = ? AND budget >= ?", []any{3, 1, 3}},
-		boundStatement{"UPDATE accounts SET balance = balance + ? WHERE id = ?", []any{1, 1}},
-		boundStatement{"UPDATE accounts SET balance = balance + ? WHERE id = ?", []any{2, 2}},
-		boundStatement{"INSERT INTO entries (account_id, amount) VALUES (?, ?)", []any{2, 2}},
-	)
+// cashback pays from a merchant's budget to a shop and to a buyer. In either order it may pay the
+// buyer first, and the merchant last.
+func cashback(eitherOrder bool) operation {
+	pay := []boundStatement{
+		{"UPDATE budgets SET budget = budget - ? WHERE id = ? AND budget >= ?", []any{3, 1, 3}},
+		{"UPDATE accounts SET balance = balance + ? WHERE id = ?", []any{1, 1}},
+		{"UPDATE accounts SET balance = balance + ? WHERE id = ?", []any{2, 2}},
+	}
+	entry := boundStatement{"INSERT INTO entries (account_id, amount) VALUES (?, ?)", []any{2, 2}}
+	return func(ctx context.Context, s *side) error {
+		list := slices.Clone(pay)
+		if eitherOrder && rand.IntN(2) == 0 {
+			slices.Reverse(list)
+		}
+		return inTransaction(ctx, s, append(list, entry)...)
+	}
+}
+
+// victims runs an operation until it is not chosen as deadlock victim, and counts how often
+// it was.
+type victims struct {
+	op operation
+	of [2]struct{ deadlocks, done atomic.Int64 } // plain and wrapped
+}
+
+func (v *victims) run(ctx context.Context, s *side) error {
+	of := &v.of[0]
+	if s.wrapped {
+		of = &v.of[1]
+	}
+	of.done.Add(1)
+	for {
+		err := v.op(ctx, s)
+		if err == nil || !retryable(err) {
+			return err
+		}
+		of.deadlocks.Add(1)
+	}
+}
+
+func (v *victims) report(b *testing.B) {
+	b.Helper()
+	for i, name := range []string{"plain", "wrapped"} {
+		b.ReportMetric(float64(v.of[i].deadlocks.Load())/float64(v.of[i].done.Load()), name+"-deadlocks/op")
+	}
 }
 
 // order takes one unit and writes it down.

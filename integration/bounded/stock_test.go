@@ -131,6 +131,21 @@ func race(t *testing.T, p *twin.Pair, take string, clients int) int {
 	return int(sold.Load())
 }
 
+// 128 clients race for the last 1,000 units in transactions with an INSERT, of which a tenth roll
+// back, and each unit is sold once. Each client goes on until it is refused, so that one that has
+// given a unit back sells it again unless another one does.
+func TestLastThousand(t *testing.T) {
+	twin.Servers(t, func(t *testing.T, dialect string) {
+		const units = 1000
+		p := store(t, dialect, "adaptive", units)
+		sold := race(t, p, sellOne, 128)
+		orders, left := number(t, p.Wrapped, "SELECT COUNT(*) FROM orders"), number(t, p.Wrapped, baseStock)
+		if sold != units || orders != units || left != 0 {
+			t.Errorf("%d sold and %d orders of %d units, %d are left", sold, orders, units, left)
+		}
+	})
+}
+
 // Each of the last units is sold once, however many clients race for them, and however
 // many of those roll back.
 func TestLastUnits(t *testing.T) {

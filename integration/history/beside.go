@@ -10,22 +10,26 @@ import "fmt"
 // neighbours.
 const firstFresh = 1000
 
+// firstOf is the number before the keys of a history's own rows: no other history has had them.
+func firstOf(number int) int { return firstFresh * (1 + number%1_000_000) }
+
 // id is the key that a row of the model has in the database. There is room for
 // neighbours between them.
-func id(key int) int { return 10 * (key + 1) }
+func (r *runner) id(key int) int { return r.before + 10*(key+1) }
 
 // keyOf is the row of the model with that key, if it is one.
-func keyOf(id int) (key int, ok bool) {
+func (r *runner) keyOf(id int) (key int, ok bool) {
+	id -= r.before
 	key = id/10 - 1
 	return key, id%10 == 0 && key < Keys
 }
 
-// id is the key of the row that the statement is about.
-func (o *Op) id() int {
+// idOf is the key of the row that the statement is about.
+func (r *runner) idOf(o *Op) int {
 	if o.Other != 0 {
 		return o.Other
 	}
-	return id(o.Key)
+	return r.id(o.Key)
 }
 
 // beside reports whether the statement changes no row of the model.

@@ -8,7 +8,7 @@ import "fmt"
 func checkErrors(h *History) error {
 	for c, txs := range h.Clients {
 		for n, t := range txs {
-			if t.Class == "" {
+			if t.Class == "" || t.Class == Killed {
 				continue
 			}
 			if why := h.impossible(t); why != "" {

@@ -26,7 +26,7 @@ func (r *runner) falsify(table Table, o *Op, query string, args []any) (string, 
 	}
 	switch r.Fault {
 	case Lost: // title stands in, so that the row counts as affected
-		return r.text("UPDATE " + string(table) + " SET title = ? WHERE id = ?"), []any{r.title(o), id(o.Key)}
+		return r.text("UPDATE " + string(table) + " SET title = ? WHERE id = ?"), []any{r.title(o), r.id(o.Key)}
 	case Doubled:
 		out := append([]any(nil), args...)
 		for i, a := range out {

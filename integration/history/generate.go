@@ -14,6 +14,8 @@ type style struct {
 	absent bool
 	// serial: only where all transactions are as if one after the other.
 	serial bool
+	// saves: savepoints, and rollbacks to them, are frequent.
+	saves bool
 }
 
 // rows are those that the transactions of a history change.
@@ -53,6 +55,8 @@ var bounded = [...]style{
 	{kinds: []Kind{Take, Take, Take, Clamp, Increment, Read}},
 	{rows: oneRow, first: []Kind{Take}, kinds: []Kind{Take, Take, Clamp, Increment, Read, Set, Lock}},
 	{kinds: []Kind{Take, Take, Clamp, Increment, Touch, Read, ReadAll, Set, Rename, Double, Delete, Insert}},
+	// A checkout that gives back what it has taken if something else is missing.
+	{saves: true, kinds: []Kind{Take, Take, Take, Clamp, Increment, Upsert, Read}},
 }
 
 // plan is what the clients of one history are going to do.
@@ -61,10 +65,10 @@ func (r *runner) plan(rnd *rand.Rand, number int, mixed bool) (h *History) {
 	serial := r.dialect == "sqlite" || r.Level == "SERIALIZABLE"
 	st := styles[rnd.IntN(len(styles))]
 	// With bounds a session of slotsql's own locks rows, too, so that a client may wait for two.
-	for st.serial && !serial || st.rows == ownRow && r.Layout == Bounded {
+	for st.serial && !serial || st.rows == ownRow && r.Layout.HasBounds() {
 		st = styles[rnd.IntN(len(styles))]
 	}
-	if r.Layout == Bounded && rnd.IntN(4) > 0 {
+	if r.Layout.HasBounds() && rnd.IntN(4) > 0 {
 		st = bounded[rnd.IntN(len(bounded))]
 	}
 	h.Apart = st.rows == ownRow
@@ -78,8 +82,9 @@ func (r *runner) plan(rnd *rand.Rand, number int, mixed bool) (h *History) {
 		}
 		if h.Initial[k].There {
 			h.Initial[k].Views = int32(rnd.IntN(8))
-			if r.Layout == Bounded && rnd.IntN(3) > 0 { // far enough from the bound for portions
-				h.Initial[k].Views += 200
+			if r.Layout.HasBounds() && rnd.IntN(3) > 0 { // far enough from the bound for portions
+				h.Initial[k].Views += []int32{60, 100, 200, 2000}[rnd.IntN(4)]
+				h.stocked[k] = rnd.IntN(Clients)
 			}
 			h.Initial[k].High, h.Initial[k].Low = 1, -1
 		}
@@ -119,18 +124,24 @@ func (r *runner) plan(rnd *rand.Rand, number int, mixed bool) (h *History) {
 					}
 				}
 				o.N = int32(1 + rnd.IntN(4))
-				if o.Kind == Take && r.Layout == Bounded && rnd.IntN(5) == 0 {
-					o.N += int32(rnd.IntN(100))
+				much := r.Layout.HasBounds() && (o.takes() || o.Kind.additive()) && rnd.IntN(4) == 0
+				if much {
+					// What slots hold is about all that is left then, and the base value below its bound,
+					// where no guard has kept it.
+					o.N += int32(rnd.IntN(150))
 				}
 				o.Mark = int8(rnd.IntN(19) - 9)
 				o.Pause = pause * rnd.IntN(20)
-				if o.Kind.additive() && o.Kind != Upsert && rnd.IntN(3) == 0 {
+				if o.Kind.additive() && o.Kind != Upsert && (rnd.IntN(3) == 0 || much) {
 					o.N = -o.N
 				}
 				tag++
 				o.Tag = tag
 				o.Other = p.other(o, n)
 				t.Ops = append(t.Ops, o)
+			}
+			if r.Layout.HasBounds() && !t.Auto && rnd.IntN(30) == 0 {
+				t.Ops[rnd.IntN(length)].Kill = killBefore + rnd.IntN(2)
 			}
 			h.Clients[c] = append(h.Clients[c], t)
 		}
@@ -174,7 +185,7 @@ func (p *planned) kind() Kind {
 		return pick([]Kind{Read, ReadAll, Fresh})
 	case len(p.Ops) == 0 && p.style.first != nil && p.rnd.IntN(4) > 0:
 		return pick(p.style.first)
-	case !p.Auto && p.rnd.IntN(10) == 0:
+	case !p.Auto && (p.rnd.IntN(10) == 0 || p.style.saves && p.rnd.IntN(3) == 0):
 		if saved {
 			return RollbackTo
 		}
@@ -188,10 +199,10 @@ func (p *planned) kind() Kind {
 func (p *planned) other(o *Op, n int) int {
 	switch o.Kind {
 	case Evict:
-		return id(o.Key) + 1 + n
+		return p.id(o.Key) + 1 + n
 	case Fresh:
 		if p.fresh == 0 {
-			p.fresh = firstFresh*(1+p.number%1_000_000) + int(o.Tag)
+			p.fresh = firstOf(p.number) + int(o.Tag)
 		}
 		return p.fresh
 	}

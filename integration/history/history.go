@@ -129,6 +129,7 @@ type Op struct {
 	Form     int   // which spelling
 	Other    int   // the key of a row beside the model, see beside
 	Pause    int   // how often the client lets others run first
+	Kill     int   // killBefore or killDuring, where the session is killed
 	Start    int64
 	End      int64
 	Affected int64
@@ -229,6 +230,7 @@ type History struct {
 	First   [Keys]int64   // seen in the beginning
 	Others  map[int]int32 // views of the rows beside the model, by key, in the end
 	Clients [Clients][]*Tx
+	stocked [Keys]int // how many clients have taken of a row before, see stock
 }
 
 // String is the timeline.

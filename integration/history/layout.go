@@ -58,18 +58,33 @@ const (
 	// has no slot tables. Neither has companions.
 	Adaptive Layout = "adaptive"
 	None     Layout = "none"
-	// Bounded is a dedicated one of counters with bounds, whose slots hold portions.
+	// Bounded is a dedicated one of counters with a lower bound, whose slots hold portions.
+	// Limited is the same with an upper bound: every value in the database is the negative of
+	// that in the model, so that what the model takes is added there.
 	Bounded Layout = "bounded"
+	Limited Layout = "limited"
 )
 
 // Layouts are all of them.
-var Layouts = []Layout{Dedicated, Shared, Adopted, Journal, Adaptive, None, Bounded}
+var Layouts = []Layout{Dedicated, Shared, Adopted, Journal, Adaptive, None, Bounded, Limited}
 
 func (l Layout) shared() bool { return l == Shared || l == Adopted }
 
+// HasBounds reports whether the counters have bounds.
+func (l Layout) HasBounds() bool { return l == Bounded || l == Limited }
+
+// sign is what a value of the model is multiplied with in the database.
+func (l Layout) sign() int32 {
+	if l == Limited {
+		return -1
+	}
+	return 1
+}
+
 // Schema makes the tables. A history uses the rows of its keys, and removes them.
 func (l Layout) Schema(dialect string) []string {
-	columns := "views BIGINT NOT NULL, seen BIGINT NOT NULL, high INTEGER NOT NULL, low INTEGER NOT NULL, title VARCHAR(20))"
+	columns := "views BIGINT NOT NULL, seen BIGINT NOT NULL, high INTEGER NOT NULL, low INTEGER NOT NULL, title VARCHAR(20), " +
+		"capacity BIGINT NOT NULL DEFAULT 0)"
 	schema := []string{
 		"CREATE TABLE hits (id INTEGER PRIMARY KEY, " + columns,
 		"CREATE TABLE pairs (id INTEGER PRIMARY KEY, likes BIGINT NOT NULL, " + columns,
@@ -108,6 +123,9 @@ func (l Layout) Config() string {
 	case Bounded:
 		return config + ", placement: connection}\ntables:\n  hits: {counters: {views: {min: 0}}, companions: {seen: latest, high: max, low: min}}\n" +
 			"  pairs: {counters: {views: {min: 0}, likes: {min: 0}}}\n"
+	case Limited:
+		return config + ", placement: connection}\ntables:\n  hits: {counters: {views: {max: 0}}, companions: {seen: latest, high: max, low: min}}\n" +
+			"  pairs: {counters: {views: {min: -1000000, max: capacity}, likes: {max: capacity}}}\n"
 	case Journal:
 		config += ", layout: journal"
 	case Shared, Adopted:

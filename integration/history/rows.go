@@ -34,12 +34,13 @@ func (r *runner) rows(
 		if *second != row.Views {
 			return got, saw, many, fmt.Errorf(
 				"key %d: views is %d and likes is %d, and no statement sets one without the other",
-				key-id(0),
+				key-r.id(0),
 				row.Views,
 				*second,
 			)
 		}
-		k, ok := keyOf(key)
+		row.Views *= r.Layout.sign()
+		k, ok := r.keyOf(key)
 		if !ok {
 			continue
 		}
@@ -66,8 +67,8 @@ func (r *runner) others(ctx context.Context, db querier, table Table) (map[int]i
 		if err := rows.Scan(&other, &views); err != nil {
 			return nil, err
 		}
-		if _, model := keyOf(other); !model {
-			out[other] = views
+		if _, model := r.keyOf(other); !model {
+			out[other] = views * r.Layout.sign()
 		}
 	}
 	return out, rows.Err()

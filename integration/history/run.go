@@ -3,6 +3,7 @@ package history
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -33,10 +34,11 @@ type runner struct {
 	Options
 	dialect string
 	begins  []string
-	conns   [Clients]*sql.Conn
-	plain   [2]*sql.Conn // of Under
+	conns   [Clients]pinned
+	plain   [2]pinned // of Under
 	clock   atomic.Int64
 	stale   [Keys]atomic.Pointer[Row]
+	before  int // the number before the keys of the model's rows
 }
 
 // Run runs histories number from to below to, and gives each to done.
@@ -48,13 +50,13 @@ func Run(ctx context.Context, o Options, from, to int, done func(*History) error
 	case "mysql":
 		r.begins = []string{"begin", "START TRANSACTION", "BEGIN /* as text */"}
 	}
-	open := func(conn **sql.Conn, db *sql.DB) (err error) {
-		*conn, err = db.Conn(ctx)
+	open := func(p *pinned, db *sql.DB) (err error) {
+		*p, err = r.pin(ctx, db)
 		return err
 	}
 	defer func() {
 		for _, c := range append(r.plain[:], r.conns[:]...) {
-			if c != nil {
+			if c.Conn != nil {
 				_ = c.Close()
 			}
 		}
@@ -83,18 +85,21 @@ func Run(ctx context.Context, o Options, from, to int, done func(*History) error
 
 func (r *runner) one(ctx context.Context, number int) (*History, error) {
 	rnd := rand.New(rand.NewPCG(r.Seed, uint64(number)))
+	if r.Layout.HasBounds() { // a process remembers for seconds that a row is near its bound
+		r.before = firstOf(number)
+	}
 	h := r.plan(rnd, number, r.Under != nil && number%4 == 3)
 	h.Dialect, h.Level, h.Wrapped, h.RolledUp = r.dialect, r.Level, r.Under != nil, r.RolledUp
 	h.Seed, h.Number, h.Table = r.Seed, number, tableOf(number)
-	h.Bounded = r.Layout == Bounded
+	h.Bounded = r.Layout.HasBounds()
 	h.Companions, h.Several = h.Table == Hits && !r.Layout.shared(), h.Table == Pairs && r.Layout.shared()
-	db := r.conns[Clients-1]
+	db := &r.conns[Clients-1]
 	for k, row := range h.Initial {
 		if !row.There {
 			continue
 		}
 		h.First[k] = int64(k + 1)
-		query, args := r.insert(h.Table, &Op{Key: k, N: row.Views, Tag: h.First[k]}, "i")
+		query, args := r.insert(h.Table, &Op{Key: k, N: row.Views + int32(h.stocked[k]), Tag: h.First[k]}, "i")
 		args[3], args[4] = row.High, row.Low
 		if err := exec(ctx, db, r.text(query), args...); err != nil {
 			return nil, err
@@ -106,6 +111,9 @@ func (r *runner) one(ctx context.Context, number int) (*History, error) {
 			return nil, err
 		}
 	}
+	if err := r.stock(ctx, h); err != nil {
+		return nil, err
+	}
 	var wg, ready sync.WaitGroup
 	ready.Add(Clients)
 	var errs [Clients]error
@@ -114,9 +122,9 @@ func (r *runner) one(ctx context.Context, number int) (*History, error) {
 			ready.Done()
 			ready.Wait()
 			for _, t := range txs {
-				conn := r.conns[c]
+				conn := &r.conns[c]
 				if t.Plain {
-					conn = r.plain[c]
+					conn = &r.plain[c]
 				}
 				if errs[c] = r.transaction(ctx, conn, h.Table, t); errs[c] != nil {
 					return
@@ -217,7 +225,9 @@ func crossed(err error) bool {
 
 // transaction runs one transaction; its error is one that no database should
 // have given.
-func (r *runner) transaction(ctx context.Context, conn *sql.Conn, table Table, t *Tx) error {
+//
+//nolint:funlen // how a transaction may end, in order
+func (r *runner) transaction(ctx context.Context, conn *pinned, table Table, t *Tx) error {
 	fail := func(err error) error {
 		t.Class = twin.Class(err)
 		t.Outcome = Failed
@@ -252,6 +262,15 @@ func (r *runner) transaction(ctx context.Context, conn *sql.Conn, table Table, t
 		return fail(err)
 	}
 	for i, o := range t.Ops {
+		if o.Kill != 0 {
+			t.Start = r.clock.Add(1)
+			sent, err := r.killing(ctx, conn, tx, table, o)
+			t.End, t.Class, t.Outcome = r.clock.Add(1), Killed, Failed
+			if t.Ops = t.Ops[:i]; sent {
+				t.Ops = t.Ops[:i+1]
+			}
+			return errors.Join(err, r.replace(ctx, conn, tx))
+		}
 		if err = r.op(ctx, conn, table, o); err != nil {
 			t.Ops = t.Ops[:i+1]
 			break
@@ -282,7 +301,7 @@ func (r *runner) transaction(ctx context.Context, conn *sql.Conn, table Table, t
 	return nil
 }
 
-func (r *runner) rollback(ctx context.Context, conn *sql.Conn, tx *sql.Tx) error {
+func (r *runner) rollback(ctx context.Context, conn *pinned, tx *sql.Tx) error {
 	var err error
 	if tx != nil {
 		err = tx.Rollback()

@@ -1,12 +1,16 @@
 package history
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // snapshotMachine is PostgreSQL's REPEATABLE READ: a transaction sees the rows
 // as they were at one moment of its first statement, and its own changes. What
 // it changes or locks must not have been changed by others since. Increments
 // through slots may pass each other, but only by transactions that have not
-// looked at the counter.
+// looked at the counter. So may guarded decrements of a counter with a bound, whose
+// guards hold in the end, too.
 type snapshotMachine struct{ h *History }
 
 type snapshotState struct {
@@ -24,7 +28,8 @@ type snapshotWrite struct {
 	kind  uint8
 	row   Row
 	delta sum
-	fresh Row // what upserts make if the row of the snapshot has been deleted since
+	least int32 // what the row must have at the commit, for the guards to hold then
+	fresh Row   // what upserts make if the row of the snapshot has been deleted since
 }
 
 const (
@@ -69,6 +74,9 @@ func (m snapshotMachine) step(s snapshotState, e *event) (snapshotState, bool, b
 				}
 				s.db[k] = w.fresh
 				break
+			}
+			if s.db[k].Views < w.least {
+				return s, false, false
 			}
 			s.db[k] = s.db[k].plus(w.delta)
 		case counted, written:
@@ -158,24 +166,26 @@ func (m snapshotMachine) run(t *Tx, snapshot [Keys]Row) ([Keys]snapshotWrite, bo
 			return w, false
 		}
 		if n == 0 {
+			looked[k] = looked[k] || o.takes() && was.There // a refusal tells of the counter
 			continue
 		}
+		adds := o.Kind.additive() || m.h.Bounded && o.takes() && was.Views >= o.N
 		now[k] = r
 		switch {
 		case m.h.separate(o) && w[k].kind == unwritten:
-			w[k] = snapshotWrite{kind: added, delta: none}
+			w[k] = snapshotWrite{kind: added, delta: none, least: math.MinInt32}
 		case m.h.separate(o) && w[k].kind == added:
 		case !was.There && w[k].kind == unwritten:
 			w[k] = snapshotWrite{kind: inserted, row: r}
 		case w[k].kind == inserted:
 			w[k].row = r
-		case o.Kind.additive() && (w[k].kind == locked || w[k].kind == counted):
+		case adds && (w[k].kind == locked || w[k].kind == counted):
 			w[k] = snapshotWrite{kind: counted, row: r}
-		case o.Kind.additive() && (w[k].kind == unwritten || w[k].kind == added):
-			add := snapshotWrite{kind: added, delta: none}
+		case adds && (w[k].kind == unwritten || w[k].kind == added):
+			add := snapshotWrite{kind: added, delta: none, least: math.MinInt32}
 			switch {
 			case w[k].kind == added:
-				add.delta, add.fresh = w[k].delta, w[k].fresh
+				add.delta, add.least, add.fresh = w[k].delta, w[k].least, w[k].fresh
 				if o.Kind == Upsert && add.fresh.There {
 					add.fresh.Views += o.N
 				} else {
@@ -183,6 +193,9 @@ func (m snapshotMachine) run(t *Tx, snapshot [Keys]Row) ([Keys]snapshotWrite, bo
 				}
 			case o.Kind == Upsert:
 				add.fresh = Row{There: true, Views: o.N, High: o.Mark, Low: o.Mark}
+			}
+			if o.takes() {
+				add.least = max(add.least, o.N-add.delta.views)
 			}
 			add.delta = add.delta.plus(o)
 			w[k] = add

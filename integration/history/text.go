@@ -11,15 +11,48 @@ func (r *runner) title(o *Op) string { return strconv.FormatInt(o.Tag, 10) }
 // insert writes an INSERT of a row.
 func (r *runner) insert(table Table, o *Op, title string) (string, []any) {
 	query := "INSERT INTO " + string(table) + " (id, views, seen, high, low"
-	values, args := "?, ?, ?, ?, ?", []any{o.id(), o.N, o.Tag, o.Mark, o.Mark}
+	n := r.Layout.sign() * o.N
+	values, args := "?, ?, ?, ?, ?", []any{r.idOf(o), n, o.Tag, o.Mark, o.Mark}
 	if table == Pairs {
-		query, values, args = query+", likes", values+", ?", append(args, o.N)
+		query, values, args = query+", likes", values+", ?", append(args, n)
 	}
 	return query + ", title) VALUES (" + values + ", '" + title + "')", args
 }
 
+// guard writes the guard of a statement that takes, with its argument, and what is taken.
+func (r *runner) guard(table Table, o *Op) (guard string, bound int32, take string) {
+	if r.Layout == Limited {
+		capacity := "0"
+		if table == Pairs {
+			capacity = "capacity"
+		}
+		switch take = "views + ?"; o.Form {
+		case 2:
+			return "? >= views", -o.N, take
+		case 3:
+			return "views + ? <= " + capacity, o.N, take
+		case 4:
+			return "views < ?", 1 - o.N, take
+		case 5:
+			return "views <= ? AND title IS NOT NULL", -o.N, take
+		}
+		return "views <= ?", -o.N, take
+	}
+	switch take = "views - ?"; o.Form {
+	case 2:
+		return "? <= views", o.N, take
+	case 3:
+		return "views - ? >= 0", o.N, take
+	case 4:
+		return "views > ?", o.N - 1, take
+	case 5:
+		return "views >= ? AND title IS NOT NULL", o.N, take
+	}
+	return "views >= ?", o.N, take
+}
+
 func (r *runner) statement(table Table, o *Op) (string, []any) {
-	id := o.id()
+	id, n := r.idOf(o), r.Layout.sign()*o.N
 	greatest, least := "GREATEST", "LEAST"
 	if r.dialect == "sqlite" {
 		greatest, least = "MAX", "MIN"
@@ -40,7 +73,7 @@ func (r *runner) statement(table Table, o *Op) (string, []any) {
 			where,
 			[]any{id},
 			[]string{"views + ?", "views + ?", "views + ?", "? + views", "COALESCE(views, 0) + ?", "views + ?"}[o.Form],
-			o.N,
+			n,
 		)
 	case Touch:
 		more, args := "", []any{}
@@ -50,11 +83,11 @@ func (r *runner) statement(table Table, o *Op) (string, []any) {
 		if o.merges() {
 			more, args = more+", high = "+greatest+"(high, ?), low = "+least+"(low, ?)", append(args, o.Mark, o.Mark)
 		}
-		return to(more+byID, append(args, id), "views + ?", o.N)
+		return to(more+byID, append(args, id), "views + ?", n)
 	case Mark:
 		return update + "seen = ?" + byID, []any{o.Tag, id}
 	case Wide:
-		return to(", title = ?"+byID, []any{r.title(o), id}, "views + ?", o.N)
+		return to(", title = ?"+byID, []any{r.title(o), id}, "views + ?", n)
 	case Upsert, Fresh:
 		query, args := r.insert(table, o, "u")
 		if r.dialect == "mysql" {
@@ -73,15 +106,28 @@ func (r *runner) statement(table Table, o *Op) (string, []any) {
 		return query, args
 	case Set:
 		if o.saves() {
-			return to(", title = ?"+byID, []any{r.title(o), id}, "?", o.N)
+			return to(", title = ?"+byID, []any{r.title(o), id}, "?", n)
 		}
-		return to(byID, []any{id}, "?", o.N)
+		return to(byID, []any{id}, "?", n)
 	case Clamp:
-		return to(byID, []any{id}, greatest+"(views - ?, 0)", o.N)
+		switch limited := r.Layout == Limited; {
+		case limited && o.Form < 3:
+			return to(byID, []any{id}, least+"(views + ?, 0)", o.N)
+		case limited:
+			return to(byID, []any{id}, "CASE WHEN views <= ? THEN views + ? ELSE 0 END", n, o.N)
+		case o.Form < 3:
+			return to(byID, []any{id}, greatest+"(views - ?, 0)", o.N)
+		}
+		return to(byID, []any{id}, "CASE WHEN views >= ? THEN views - ? ELSE 0 END", o.N, o.N)
 	case Double:
 		return to(byID, []any{id}, "views * 2")
 	case Take:
-		return to(byID+" AND views >= ?", []any{id, o.N}, "views - ?", o.N)
+		guard, bound, take := r.guard(table, o)
+		if r.Layout.HasBounds() && o.Form%2 == 0 {
+			// A form of this history alone: those of others may be known to lock first.
+			update = "UPDATE " + string(table) + " AS h" + strconv.Itoa(r.before) + " SET "
+		}
+		return to(byID+" AND "+guard, []any{id, bound}, take, o.N)
 	case Rename:
 		return update + "title = ?" + byID, []any{r.title(o), id}
 	case File:
