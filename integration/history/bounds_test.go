@@ -1,6 +1,7 @@
 package history
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -114,6 +115,14 @@ var stockCases = []struct {
 		"refused after a kill", 5, 5,
 		[][]*Tx{{killed(3, 4, take(3, 1, 1, 2))}, {auto(take(5, 0, 5, 6))}},
 		false, "",
+	},
+	{
+		"units of a killed session are taken before its statement has an error", 5, 0,
+		[][]*Tx{
+			{killed(3, 8, take(3, 1, 1, 2), &Op{Kind: Take, N: 1, Start: 6, End: 7, Class: "bad connection", Err: errors.New("bad connection")})},
+			{auto(take(5, 1, 4, 5))},
+		},
+		true, "",
 	},
 	{
 		"a clamp passes the bound", 5, -1,

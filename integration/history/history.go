@@ -144,9 +144,7 @@ type Op struct {
 func (o *Op) String() string {
 	s := o.Kind.String()
 	switch o.Kind {
-	case Savepoint, RollbackTo:
-		return s
-	case ReadAll:
+	case Savepoint, RollbackTo, ReadAll:
 	case Evict:
 		s += fmt.Sprintf(" %d", o.Other)
 	case Fresh:
@@ -167,6 +165,8 @@ func (o *Op) String() string {
 	switch {
 	case o.Class != "":
 		return s + " => " + o.Err.Error()
+	case o.Kind == Savepoint, o.Kind == RollbackTo:
+		return s
 	case o.Kind == Files:
 		return s + fmt.Sprintf(" => %d files", o.Count)
 	case o.Kind == ReadAll:

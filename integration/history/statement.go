@@ -284,7 +284,7 @@ func checkStatements(h *History, snapshot bool, apart []int) verdict {
 				if o.Class != "" {
 					// Both engines give all locks back when they raise an error that
 					// ends the transaction, before its client says ROLLBACK.
-					start = o.Start
+					start = min(start, o.Start) // a kill may come first
 					break
 				}
 				for _, part := range o.parts(apart) {
