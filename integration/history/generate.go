@@ -84,7 +84,7 @@ func (r *runner) plan(rnd *rand.Rand, number int, mixed bool) (h *History) {
 			h.Initial[k].Views = int32(rnd.IntN(8))
 			if r.Layout.HasBounds() && rnd.IntN(3) > 0 { // far enough from the bound for portions
 				h.Initial[k].Views += []int32{60, 100, 200, 2000}[rnd.IntN(4)]
-				h.stocked[k] = rnd.IntN(Clients)
+				r.stocked[k] = rnd.IntN(Clients)
 			}
 			h.Initial[k].High, h.Initial[k].Low = 1, -1
 		}

@@ -230,7 +230,6 @@ type History struct {
 	First   [Keys]int64   // seen in the beginning
 	Others  map[int]int32 // views of the rows beside the model, by key, in the end
 	Clients [Clients][]*Tx
-	stocked [Keys]int // how many clients have taken of a row before, see stock
 }
 
 // String is the timeline.

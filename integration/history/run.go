@@ -38,7 +38,8 @@ type runner struct {
 	plain   [2]pinned // of Under
 	clock   atomic.Int64
 	stale   [Keys]atomic.Pointer[Row]
-	before  int // the number before the keys of the model's rows
+	before  int       // the number before the keys of the model's rows
+	stocked [Keys]int // how many clients have taken of a row before the history, see stock
 }
 
 // Run runs histories number from to below to, and gives each to done.
@@ -88,6 +89,7 @@ func (r *runner) one(ctx context.Context, number int) (*History, error) {
 	if r.Layout.HasBounds() { // a process remembers for seconds that a row is near its bound
 		r.before = firstOf(number)
 	}
+	r.stocked = [Keys]int{}
 	h := r.plan(rnd, number, r.Under != nil && number%4 == 3)
 	h.Dialect, h.Level, h.Wrapped, h.RolledUp = r.dialect, r.Level, r.Under != nil, r.RolledUp
 	h.Seed, h.Number, h.Table = r.Seed, number, tableOf(number)
@@ -99,7 +101,7 @@ func (r *runner) one(ctx context.Context, number int) (*History, error) {
 			continue
 		}
 		h.First[k] = int64(k + 1)
-		query, args := r.insert(h.Table, &Op{Key: k, N: row.Views + int32(h.stocked[k]), Tag: h.First[k]}, "i")
+		query, args := r.insert(h.Table, &Op{Key: k, N: row.Views + int32(r.stocked[k]), Tag: h.First[k]}, "i")
 		args[3], args[4] = row.High, row.Low
 		if err := exec(ctx, db, r.text(query), args...); err != nil {
 			return nil, err

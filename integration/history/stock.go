@@ -6,7 +6,7 @@ import "context"
 // begins: slots hold portions then, which a history is too short and its rows too busy for. The rows
 // are inserted with as much more.
 func (r *runner) stock(ctx context.Context, h *History) error {
-	for k, clients := range h.stocked {
+	for k, clients := range r.stocked {
 		for c := range clients {
 			query, args := r.statement(h.Table, &Op{Kind: Take, Key: k, N: 1})
 			if err := besideRollUps(func() error {
