@@ -28,21 +28,36 @@ func (p *Pair) UntilBlocked(t testing.TB, done <-chan error) bool {
 // thread finds the session of one of InnoDB's transactions.
 var thread = regexp.MustCompile(`thread id (\d+),`)
 
-// blocked reports whether a session of the wrapped side's database waits for a lock. It does not ask
-// information_schema.INNODB_TRX: MariaDB renews that only when no session of the server has read it
-// for 0.1 s, so that two tests which poll it may keep each other from ever seeing anything new.
+// blocked reports whether a session of the wrapped side's database waits for a lock.
 func (p *Pair) blocked(t testing.TB) bool {
 	t.Helper()
 	if p.Dialect == "postgres" {
-		waiting := Rows(t, p.Under, "SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()")
-		return waiting != "0"
+		return Rows(t, p.Under, "SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()") != "0"
 	}
+	return p.innoDB(t, "LOCK WAIT")
+}
+
+// Open reports whether a session of the wrapped side's database is in a transaction.
+func (p *Pair) Open(t testing.TB) bool {
+	t.Helper()
+	if p.Dialect == "postgres" {
+		return Rows(t, p.Under, "SELECT COUNT(*) FROM pg_stat_activity WHERE xact_start IS NOT NULL AND backend_type = 'client backend' "+
+			"AND pid <> pg_backend_pid() AND datname = current_database()") != "0"
+	}
+	return p.innoDB(t, " ACTIVE")
+}
+
+// innoDB reports whether a transaction of the wrapped side's database is in a state. It does not ask
+// information_schema.INNODB_TRX: MariaDB renews that only when no session of the server has read it
+// for 0.1 s, so that two tests which poll it may keep each other from ever seeing anything new.
+func (p *Pair) innoDB(t testing.TB, state string) bool {
+	t.Helper()
 	own := map[string]bool{}
 	for id := range strings.Lines(Rows(t, p.Under, "SELECT ID FROM information_schema.PROCESSLIST WHERE DB = DATABASE()")) {
 		own[strings.TrimSpace(id)] = true
 	}
 	for _, trx := range strings.Split(Rows(t, p.Under, "SHOW ENGINE INNODB STATUS"), "---TRANSACTION")[1:] {
-		if m := thread.FindStringSubmatch(trx); m != nil && own[m[1]] && strings.Contains(trx, "LOCK WAIT") {
+		if m := thread.FindStringSubmatch(trx); m != nil && own[m[1]] && strings.Contains(trx, state) {
 			return true
 		}
 	}
