@@ -215,4 +215,10 @@ type SessionRules struct {
 	// StatementTriggers: a trigger may fire for a statement that has changed no row
 	// (PostgreSQL), so that a fold is only sent where there are slots.
 	StatementTriggers bool
+	// ErrorAborts: an error aborts the transaction, in which nothing but a rollback succeeds
+	// after it (PostgreSQL).
+	ErrorAborts bool
+	// LateErrors: an error of a query may come with its first row, from a parent that begins to
+	// run a query only then.
+	LateErrors bool
 }

@@ -50,7 +50,7 @@ type Engine struct{ dialect.Over }
 
 // Dialect returns the dialect for slotsql.Register, OpenDB and WrapConnector
 // with modernc.org/sqlite as the parent, or with a wrapper of it.
-func Dialect() Engine { return Engine{dialect.Over{Dialect: dialect.New(), Fault: fault}} }
+func Dialect() Engine { return Engine{dialect.Over{Dialect: dialect.New(), Fault: fault, Eager: true}} }
 
 func fault(err error) (code int, message string, ok bool) {
 	var e *sqlite.Error

@@ -38,7 +38,11 @@ func (f Fault) SQLState() string { return f.Code }
 //		return f, ok
 //	}
 //
-//	slotsql.Register("postgres-slotsql", &pq.Driver{}, postgres.Over{Dialect: postgres.New(), Fault: fault}, nil)
+//	func makeError(f postgres.Fault) error {
+//		return &pq.Error{Severity: f.Severity, Code: pq.ErrorCode(f.Code), Message: f.Message}
+//	}
+//
+//	slotsql.Register("postgres-slotsql", &pq.Driver{}, postgres.Over{Dialect: postgres.New(), Fault: fault, Error: makeError}, nil)
 //
 // Whether a session is in a transaction is then asked of the server where it matters. A dialect that
 // can tell it of the parent's connection embeds Over and adds dialect.TxWatcher.

@@ -24,7 +24,7 @@ func (*Dialect) Traits() rewrite.Traits {
 			UnionsMerge: true,
 			GroupsByKey: true,
 		},
-		SessionRules: rewrite.SessionRules{MultiIsTx: true, StatementTriggers: true},
+		SessionRules: rewrite.SessionRules{MultiIsTx: true, StatementTriggers: true, ErrorAborts: true},
 	}
 }
 

@@ -32,6 +32,9 @@ type Over struct {
 	Fault func(error) (code int, message string, ok bool)
 	// Arguments says how the parent binds the arguments of a call of several statements.
 	Arguments Arguments
+	// Eager says that the parent has begun to run a query when it returns its rows, as modernc.org/sqlite has.
+	// Otherwise slotsql reads the first row of a rewritten query at once, for the error that a table has changed.
+	Eager bool
 }
 
 // Arguments are those of a call of several statements.
@@ -50,6 +53,7 @@ const (
 // Traits implements rewrite.Dialect.
 func (o Over) Traits() rewrite.Traits {
 	t := o.Dialect.Traits()
+	t.LateErrors = !o.Eager
 	switch o.Arguments {
 	case InTurn:
 		t.ArgsRestart = false

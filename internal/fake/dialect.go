@@ -88,6 +88,12 @@ func (d Engine) Drain() dialect.DrainTx { return d.drain }
 // Traits implements the dialect.
 func (d Engine) Traits() rewrite.Traits { return d.traits }
 
+// With returns the engine with some rules changed.
+func (d Engine) With(change func(*rewrite.Traits)) Engine {
+	change(&d.traits)
+	return d
+}
+
 // Namespace implements the dialect.
 func (Engine) Namespace(context.Context, dialect.Session) (string, error) { return "main", nil }
 
@@ -163,6 +169,6 @@ var (
 		SessionRules:   rewrite.SessionRules{ArgsRestart: true, MultiProbe: "DO 0; DO 0"},
 	}}
 	Watching = WatchingEngine{Engine{Dialect: sqlite.New(), drain: dialect.DrainTx{Begin: []string{"BEGIN"}, Commit: []string{"COMMIT"},
-		Rollback: []string{"ROLLBACK"}}, traits: rewrite.Traits{SessionRules: rewrite.SessionRules{MultiIsTx: true}}}}
+		Rollback: []string{"ROLLBACK"}}, traits: rewrite.Traits{SessionRules: rewrite.SessionRules{MultiIsTx: true, ErrorAborts: true}}}}
 	Ways = map[string]dialect.Dialect{"nesting": Nesting, "probing": Probing, "watching": Watching}
 )

@@ -63,5 +63,5 @@ func (r *Run) onGuardedBase(ctx context.Context) (driver.Result, int64, error) {
 // refusedBase reports whether an error means that the base row does not take what the total
 // may, and nothing of the statement is left.
 func (r *Run) refusedBase(err error) bool {
-	return r.conn.Engine.SlotFull(err) && (r.conn.InAutocommit() || r.conn.Engine.Watcher == nil)
+	return r.conn.Engine.SlotFull(err) && (r.conn.InAutocommit() || !r.conn.Shared.Traits.ErrorAborts)
 }

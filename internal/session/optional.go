@@ -22,12 +22,16 @@ const (
 
 func (r *Run) execOptional(ctx context.Context) (driver.Result, error) {
 	marked := false
-	if w := r.conn.Engine.Watcher; w != nil && w.ConnInTransaction(r.conn.Parent) {
-		// An error fails the transaction of such an engine.
+	if r.conn.Shared.Traits.ErrorAborts {
+		var err error
+		if marked, err = r.conn.InTransaction(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if marked {
 		if err := r.control(ctx, optionalSavepoint); err != nil {
 			return nil, err
 		}
-		marked = true
 	}
 	res, err := r.execWhole(ctx, r.drainAndExec)
 	var refused *link.NotMovedError

@@ -236,8 +236,10 @@ func (r *Run) replan(ctx context.Context, err error) bool {
 	if r.Plan.source == "" || r.Plan.AsIs() || r.Plan.Class == rewrite.Multi || c.Broken || !c.Engine.SchemaChanged(err) {
 		return false
 	}
-	if c.Engine.Watcher != nil && c.Engine.Watcher.ConnInTransaction(c.Parent) {
-		return false // an error fails the transaction of such an engine
+	if c.Shared.Traits.ErrorAborts {
+		if open, err := c.InTransaction(ctx); err != nil || open {
+			return false
+		}
 	}
 	p, err := c.Plan(ctx, r.Plan.source)
 	if err != nil || p.same(r.Plan) {

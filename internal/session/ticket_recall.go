@@ -23,7 +23,7 @@ const (
 // touchTickets notes a statement that has run as it is. Where an engine fails a transaction as a
 // whole, an error counts as well: the next draw is to meet that.
 func (c *Conn) touchTickets(plan *rewrite.Plan, err error) {
-	if plan.Effects&(rewrite.TicketLock|rewrite.TicketRecall) == 0 && (err == nil || c.Engine.Watcher == nil) {
+	if plan.Effects&(rewrite.TicketLock|rewrite.TicketRecall) == 0 && (err == nil || !c.Shared.Traits.ErrorAborts) {
 		return
 	}
 	if c.Tx.KeepsLocks() || !c.InAutocommit() {

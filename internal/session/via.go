@@ -50,7 +50,8 @@ func (t direct) execSQL(ctx context.Context, p *rewrite.Plan, c call) (driver.Re
 }
 
 func (t direct) querySQL(ctx context.Context, p *rewrite.Plan, c call) (driver.Rows, error) {
-	if p.Class == rewrite.Read && t.conn.Shared.Traits.SlowParse {
+	// Kept by a parent that begins to run it late, it would first have the columns of when it was prepared.
+	if p.Class == rewrite.Read && t.conn.Shared.Traits.SlowParse && !t.conn.Shared.Traits.LateErrors {
 		if rows, err := t.conn.Kept.Query(ctx, &t.conn.Conn, p, p.SQL, c.args); rows != nil || err != nil {
 			return rows, err
 		}

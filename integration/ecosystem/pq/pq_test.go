@@ -7,6 +7,7 @@ import (
 
 	"github.com/slotsql/slotsql"
 	"github.com/slotsql/slotsql/integration/cases"
+	"github.com/slotsql/slotsql/integration/ecosystem/sessions"
 	"github.com/slotsql/slotsql/integration/ecosystem/suite"
 	"github.com/slotsql/slotsql/integration/server"
 )
@@ -17,6 +18,17 @@ func TestParent(t *testing.T) {
 }
 
 func TestGolden(t *testing.T) { cases.Run(t, "../../../rewrite/testdata", "postgres") }
+
+func TestSession(t *testing.T) {
+	sessions.Run(t, "pq", map[string]string{
+		"TestColdRowsAsPlain/postgres":       "a test of pgx: round trips are counted by its DialFunc",
+		"TestCopyFromOfTheRawConnection":     "a test of pgx: lib/pq has no CopyFrom",
+		"TestDrainsHoldAllServerConnections": "arguments take lib/pq two round trips, which a pooler of transactions may give to two sessions",
+		"TestJudgedFoldsNothing/postgres":    "lib/pq does not send several statements in one round trip, so the rows are drained",
+		"TestPgxOptions":                     "a test of pgx: arguments that are its options",
+		"TestPointReadsProbe":                "a test of pgx: it looks at the statements that pgx keeps prepared",
+	})
+}
 
 func TestValues(t *testing.T) {
 	want := suite.Types{
