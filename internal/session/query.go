@@ -85,7 +85,7 @@ func (r *Run) queryClass(ctx context.Context) (rows driver.Rows, err error) {
 	}
 	rows, err = r.querySQL(ctx)
 	if err == nil && r.conn.Shared.Traits.LateErrors && r.Plan.Class == rewrite.Read {
-		return r.firstRow(rows)
+		rows, err = r.firstRow(rows)
 	}
 	if err == nil && types != nil {
 		rows = r.typed(rows, types)
