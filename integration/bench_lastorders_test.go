@@ -102,7 +102,8 @@ func sellOut(b *testing.B, s *side, racers int) (perUnit float64, victims int64)
 		b.Fatal(err)
 	}
 	var orders, left int64
-	if err := s.db.QueryRowContext(b.Context(), "SELECT stock, (SELECT COUNT(*) FROM orders) FROM items WHERE id = 1").Scan(&left, &orders); err != nil {
+	row := s.db.QueryRowContext(b.Context(), "SELECT stock, (SELECT COUNT(*) FROM orders) FROM items WHERE id = 1")
+	if err := row.Scan(&left, &orders); err != nil {
 		b.Fatal(err)
 	}
 	if sold.Load() != lastStock || orders != lastStock || left != 0 {

@@ -32,8 +32,8 @@ type Over struct {
 	Fault func(error) (code int, message string, ok bool)
 	// Arguments says how the parent binds the arguments of a call of several statements.
 	Arguments Arguments
-	// Eager says that the parent has begun to run a query when it returns its rows, as modernc.org/sqlite has.
-	// Otherwise slotsql reads the first row of a rewritten query at once, for the error that a table has changed.
+	// Eager is for a parent that runs a query to its first row before it returns, as modernc.org/sqlite does.
+	// Without it slotsql reads the first row of a rewritten query at once, for the error that a table has changed.
 	Eager bool
 }
 

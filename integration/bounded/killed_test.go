@@ -25,22 +25,28 @@ const (
 
 const sellOne = "UPDATE items SET stock = stock - 1 WHERE id = 1 AND stock > 0"
 
-// TestSeller is no test but the process that the others kill and stop. Its clients sell in
+// The test's own binary is the process that the tests kill and stop.
+func TestMain(m *testing.M) {
+	dialect := os.Getenv(sellerDialect)
+	if dialect == "" {
+		os.Exit(m.Run())
+	}
+	fmt.Println("error", sell(dialect))
+	os.Exit(1)
+}
+
+// sell runs until the process is killed; it returns what keeps it from that. Its clients sell in
 // transactions, each as many orders as it is told to, and it says so when all have. Where it is
 // told none they sell without end, and it says so when the first order is committed: others have
 // portions moved then.
-func TestSeller(t *testing.T) {
-	dialect := os.Getenv(sellerDialect)
-	if dialect == "" {
-		t.Skip("only as a child process")
-	}
+func sell(dialect string) error {
 	db, err := twin.OpenWrapped(twin.Plain[dialect], os.Getenv(sellerDSN), os.Getenv(sellerConfig))
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
 	var most int
 	if _, err := fmt.Sscan(os.Getenv(sellerOrders), &most); err != nil {
-		t.Fatal(err)
+		return err
 	}
 	const clients = 12
 	sold := make(chan struct{}, clients)
@@ -74,7 +80,7 @@ func TestSeller(t *testing.T) {
 // it is to commit, 0 for as many as it can.
 func seller(t *testing.T, p *twin.Pair, orders int) *exec.Cmd {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestSeller$")
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), sellerDialect+"="+p.Dialect, sellerDSN+"="+p.WrappedDSN, sellerConfig+"="+p.ConfigPath,
 		sellerOrders+"="+fmt.Sprint(orders))
 	cmd.Stderr = os.Stderr

@@ -150,7 +150,7 @@ func TestPortionMissed(t *testing.T) {
 			t.Errorf("%d are left, want %d", n, left)
 		}
 		if dialect != "postgres" {
-			return // of which nobody counts the deadlocks of one database
+			return // MySQL and MariaDB do not count deadlocks by database
 		}
 		// The sessions note them when they end.
 		p.Under.SetMaxIdleConns(1)

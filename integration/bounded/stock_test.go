@@ -90,12 +90,9 @@ func conflict(err error) bool {
 	switch c := twin.Class(err); c {
 	case "MySQL 1213 (40001)", "MySQL 1205 (HY000)", "MySQL 1020 (HY000)", "PostgreSQL 40P01", "PostgreSQL 40001":
 		return true
-	case "PostgreSQL XX000":
-		// Plain PostgreSQL (15.18) says this to some of ten thousand transactions that update
-		// one row while others lock it FOR KEY SHARE, and undoes them.
-		return strings.Contains(err.Error(), "new multixact has more than one updating member")
 	default:
-		return strings.HasPrefix(c, "SQLite ") && (strings.HasSuffix(c, " 5") || strings.HasSuffix(c, " 517") || strings.HasSuffix(c, " 6") || strings.HasSuffix(c, " 262"))
+		return twin.Crossed(err) ||
+			strings.HasPrefix(c, "SQLite ") && (strings.HasSuffix(c, " 5") || strings.HasSuffix(c, " 517") || strings.HasSuffix(c, " 6") || strings.HasSuffix(c, " 262"))
 	}
 }
 

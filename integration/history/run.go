@@ -219,12 +219,6 @@ func victim(class string) bool {
 	return strings.HasPrefix(class, "SQLite 5") && len(class) <= len("SQLite 517") // SQLITE_BUSY and its extended codes
 }
 
-// crossed reports whether the error is PostgreSQL's own fault, with or without slotsql: see
-// Conflict of its dialect.
-func crossed(err error) bool {
-	return strings.Contains(err.Error(), "new multixact has more than one updating member")
-}
-
 // transaction runs one transaction; its error is one that no database should
 // have given.
 //
@@ -233,7 +227,7 @@ func (r *runner) transaction(ctx context.Context, conn *pinned, table Table, t *
 	fail := func(err error) error {
 		t.Class = twin.Class(err)
 		t.Outcome = Failed
-		if !victim(t.Class) && !crossed(err) {
+		if !victim(t.Class) && !twin.Crossed(err) {
 			return err
 		}
 		return nil

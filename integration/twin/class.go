@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -28,6 +29,13 @@ func codeOfPgx(err error) string {
 		return "PostgreSQL " + e.Code
 	}
 	return ""
+}
+
+// Crossed reports whether the error is PostgreSQL's own fault, with or without slotsql: plain
+// PostgreSQL (15.18) gives it to some of ten thousand transactions that update one row while others
+// lock it FOR KEY SHARE, and undoes them. See Conflict of its dialect.
+func Crossed(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "new multixact has more than one updating member")
 }
 
 // Class is what a program can tell of an error without reading its text:
