@@ -2,8 +2,10 @@ package catalog
 
 import (
 	"context"
+	"slices"
 	"strings"
 
+	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -49,11 +51,24 @@ func (sc *Schema) fold(n rewrite.Ident) string {
 	return n.Name
 }
 
-// Learn looks tables up for the planner.
+// Learn looks tables up for the planner, all together: a statement names most of its
+// tables several times.
 func (sc *Schema) Learn(ctx context.Context, v *View, names [][]rewrite.Ident) error {
+	v.prefetched = &prefetched{tables: map[dialect.WrittenName]*rewrite.Table{}}
+	defer func() { v.prefetched = nil }()
+	var written []dialect.WrittenName
+	for _, n := range names {
+		if w := sc.written(n); !slices.Contains(written, w) {
+			written = append(written, w)
+		}
+	}
+	if err := v.prefetched.read(ctx, sc.Catalog.Dialect, v, written); err != nil {
+		return err
+	}
 	for _, n := range names {
 		if len(n) > 1 {
-			if err := sc.reach(ctx, v, sc.fold(n[len(n)-2]), sc.fold(n[len(n)-1])); err != nil {
+			w := sc.written(n)
+			if err := sc.reach(ctx, v, w.Schema, w.Name); err != nil {
 				return err
 			}
 		}
@@ -64,17 +79,23 @@ func (sc *Schema) Learn(ctx context.Context, v *View, names [][]rewrite.Ident) e
 // LearnWith is Learn with the facts that look finds.
 func (sc *Schema) LearnWith(look func(schema, name string) (*rewrite.Table, error), names [][]rewrite.Ident) error {
 	for _, n := range names {
-		ns := ""
-		if len(n) > 1 {
-			ns = sc.fold(n[len(n)-2])
-		}
-		t, err := look(ns, sc.fold(n[len(n)-1]))
+		w := sc.written(n)
+		t, err := look(w.Schema, w.Name)
 		if err != nil {
 			return err
 		}
 		sc.note(n, t)
 	}
 	return nil
+}
+
+// written returns a name of a statement as it is looked up.
+func (sc *Schema) written(name []rewrite.Ident) dialect.WrittenName {
+	w := dialect.WrittenName{Name: sc.fold(name[len(name)-1])}
+	if len(name) > 1 {
+		w.Schema = sc.fold(name[len(name)-2])
+	}
+	return w
 }
 
 // note remembers what a name means, nil for nothing.
