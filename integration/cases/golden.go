@@ -2,7 +2,6 @@
 package cases
 
 import (
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -30,17 +29,62 @@ func Run(t *testing.T, dir, dialect string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range all {
-		if slices.Contains(c.Dialects, dialect) {
-			t.Run(c.Class+"/"+c.Name+"/"+dialect, func(t *testing.T) {
-				t.Parallel()
-				run(t, c, dialect)
-			})
-		}
+	for i, g := range grouped(t, all, dialect) {
+		t.Run(fmt.Sprintf("%s-%d", dialect, i+1), func(t *testing.T) {
+			t.Parallel()
+			var shared *fixture
+			for _, c := range g.cases {
+				t.Run(c.Class+"/"+c.Name, func(own *testing.T) {
+					if shared == nil {
+						shared = g.open(t) // lives as long as the group
+					}
+					if !run(own, g, shared, c) {
+						shared = nil
+					}
+				})
+			}
+		})
 	}
 }
 
-func run(t *testing.T, c *golden.Case, dialect string) {
+// run runs a case, and reports whether the fixture is as it was. A statement that does more to
+// a session or a schema than change rows has a fixture of its own.
+func run(t *testing.T, g group, f *fixture, c *golden.Case) (restored bool) {
+	t.Helper()
+	s := statement(t, c, g.dialect)
+	plan := f.plan(t, s)
+	printed := golden.Print(s.SQL, plan, s.AllSteps)
+	if want := c.Plan(g.dialect); printed != want {
+		t.Errorf("with the facts of the database the plan is\n%s\nnot\n%s", printed, want)
+	}
+	st := twin.Statement{SQL: s.SQL, Args: s.Args}
+	if s.Query {
+		st.Mode = twin.Query
+	}
+	if plan.Class == rewrite.Refused {
+		refused(t, f.Pair, st)
+		return !t.Failed()
+	}
+	alone := plan.Effects != 0 || s.SkipE2E != ""
+	if alone {
+		f = g.open(t)
+	}
+	ds := ways(t, f, plan, printed, s, st)
+	switch {
+	case s.SkipE2E == "":
+		for _, d := range ds {
+			t.Error(d)
+		}
+	case len(ds) == 0:
+		t.Errorf("runs like the others: take away %q", s.SkipE2E)
+	default:
+		t.Logf("%s: %v", s.SkipE2E, ds)
+	}
+	return alone || !t.Failed() && f.restore(t, g)
+}
+
+func statement(t *testing.T, c *golden.Case, dialect string) golden.Statement {
+	t.Helper()
 	s, err := c.Statement(dialect)
 	if err != nil {
 		t.Fatal(err)
@@ -48,46 +92,32 @@ func run(t *testing.T, c *golden.Case, dialect string) {
 	if s.SkipE2E == "" {
 		s.SkipE2E = twin.Differs(c.Class + "/" + c.Name)
 	}
-	p := twin.New(t, twin.Options{
-		Dialect: dialect, Schema: slices.Concat(c.Schema(dialect), c.Seed(dialect)), Config: c.Config(), Params: s.Params,
-	})
-	if err := p.Wrapped.PingContext(t.Context()); err != nil {
-		t.Fatalf("open wrapped: %v\n%s", err, c.Config())
-	}
-	catalog, class, printed := planOf(t, p, c, s)
-	if want := c.Plan(dialect); printed != want {
-		t.Errorf("with the facts of the database the plan is\n%s\nnot\n%s", printed, want)
-	}
+	return s
+}
 
-	var ds []twin.Difference
-	st := twin.Statement{SQL: s.SQL, Args: s.Args}
-	if s.Query {
-		st.Mode = twin.Query
-	}
+// ways runs a statement as programs do: alone, prepared, in a transaction that it commits; a
+// query also several times with one prepared statement; and so in a process whose increments
+// are adaptive.
+func ways(
+	t *testing.T, f *fixture, plan *rewrite.Plan, printed string, s golden.Statement, st twin.Statement,
+) (ds []twin.Difference) {
+	t.Helper()
 	several := strings.Contains(s.SQL, ";") // begins and ends transactions of its own
-
-	if class == rewrite.Refused {
-		refused(t, p, st)
-		return
-	}
-	// As a program runs it: alone, prepared, in a transaction that it commits;
-	// a query also several times with one prepared statement; and so in a process whose
-	// increments are adaptive.
-	cold := adaptively(t, p, c)
 	for _, way := range []string{"alone", "prepared", "in a transaction", "prepared once", "cold", "cold in a transaction"} {
+		p := f.Pair
 		switch {
-		case several && way != "alone" && way != "cold", way == "prepared once" && class != rewrite.Read:
+		case several && way != "alone" && way != "cold", way == "prepared once" && plan.Class != rewrite.Read:
 			continue
 		case strings.HasPrefix(way, "cold"):
-			if cold == nil {
+			if p = f.adaptively(); p == nil {
 				continue
 			}
-			p = cold
 		}
 		on, end := p.Outside()
-		ds = append(ds, incrementAll(t, on, p, catalog)...)
-		before := rawTables(t, p, catalog)
+		ds = append(ds, incrementAll(t, on, p, f.catalog)...)
+		before := rawTables(t, p, f.catalog)
 		st.Prepared = strings.HasPrefix(way, "prepared")
+		st.Times = 0
 		if way == "prepared once" {
 			st.Times = 3
 		}
@@ -112,46 +142,10 @@ func run(t *testing.T, c *golden.Case, dialect string) {
 			ds = append(ds, d)
 		}
 		if way == "alone" && plain.Err == nil {
-			ds = append(ds, observe(class, judges(printed, dialect), s, plain, before, rawTables(t, p, catalog))...)
+			ds = append(ds, observe(plan.Class, judges(printed, p.Dialect), s, plain, before, rawTables(t, p, f.catalog))...)
 		}
 	}
-	switch {
-	case s.SkipE2E == "":
-		for _, d := range ds {
-			t.Error(d)
-		}
-	case len(ds) == 0:
-		t.Errorf("runs like the others: take away %q", s.SkipE2E)
-	default:
-		t.Logf("%s: %v", s.SkipE2E, ds)
-	}
-}
-
-// adaptively is the pair with another process on either side, of which the wrapped one counts
-// cold rows on their base rows; nil where the case sets placement or has no slots.
-func adaptively(t *testing.T, p *twin.Pair, c *golden.Case) *twin.Pair {
-	t.Helper()
-	text := strings.Replace(c.Config(), golden.Placement, "placement: adaptive", 1)
-	if text == c.Config() {
-		return nil
-	}
-	config, err := slotsql.Parse([]byte(text), "slotsql.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	db := sql.OpenDB(twin.ConnectorWith(t, p, config))
-	t.Cleanup(func() { _ = db.Close() })
-	plain, err := twin.OpenPlain(twin.Plain[p.Dialect], p.PlainDSN, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = plain.Close() })
-	if err := db.PingContext(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	own := *p
-	own.Plain, own.Wrapped = plain, db
-	return &own
+	return ds
 }
 
 // refused runs a statement on the wrapped side alone: the other one may block
@@ -166,60 +160,6 @@ func refused(t *testing.T, p *twin.Pair, s twin.Statement) {
 	if err != nil || len(ds) > 0 {
 		t.Errorf("after the refusal: %v, %v", ds, err)
 	}
-}
-
-// planOf plans the statement with the facts that the database gives of its
-// tables, and prints the plan as the case does.
-func planOf(t *testing.T, p *twin.Pair, c *golden.Case, s golden.Statement) (*golden.Catalog, rewrite.Class, string) {
-	t.Helper()
-	d := Dialects[p.Dialect]
-	names, err := p.Tables(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var tables []*rewrite.Table
-	for _, quoted := range names {
-		schema, name := splitQuoted(quoted)
-		table, err := Facts(t.Context(), p, schema, name)
-		if err != nil || table == nil {
-			t.Fatalf("facts of %s: %v, %v", quoted, table, err)
-		}
-		if p.Dialect == "mysql" {
-			table.Schema = "" // the database is another on each side
-		}
-		tables = append(tables, table)
-	}
-	// Unqualified names mean the tables of the default schema: those first.
-	slices.SortStableFunc(tables, func(a, b *rewrite.Table) int {
-		return strings.Compare(inDefault(a), inDefault(b))
-	})
-	catalog, err := golden.NewCatalog(d, tables, c.Config())
-	if err != nil {
-		t.Fatal(err)
-	}
-	plan, err := (&rewrite.Planner{Dialect: d, Catalog: catalog}).Plan(s.SQL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return catalog, plan.Class, golden.Print(s.SQL, plan, s.AllSteps)
-}
-
-func inDefault(t *rewrite.Table) string {
-	if t.Schema == "public" || t.Schema == "main" || t.Schema == "" {
-		return "0"
-	}
-	return "1" + t.Schema
-}
-
-// splitQuoted takes apart what Pair.Tables returns.
-func splitQuoted(s string) (schema, name string) {
-	unquote := func(s string) string {
-		return strings.ReplaceAll(s[1:len(s)-1], s[:1]+s[:1], s[:1])
-	}
-	if i := strings.Index(s, `"."`); i > 0 {
-		return unquote(s[:i+1]), unquote(s[i+2:])
-	}
-	return "", unquote(s)
 }
 
 // incrementAll adds one to every counter of every row, by its key, through

@@ -203,9 +203,12 @@ func (p *Pair) FinalTables(ctx context.Context) ([]Difference, error) {
 }
 
 // Tables returns the quoted names of the plain side's base tables.
-func (p *Pair) Tables(ctx context.Context) ([]string, error) {
+func (p *Pair) Tables(ctx context.Context) ([]string, error) { return p.TablesOf(ctx, p.Plain) }
+
+// TablesOf returns the quoted names of the base tables of one side's database.
+func (p *Pair) TablesOf(ctx context.Context, db *sql.DB) ([]string, error) {
 	e := engines[p.Dialect]
-	rows, err := p.Plain.QueryContext(ctx, e.tables+" ORDER BY 1, 2")
+	rows, err := db.QueryContext(ctx, e.tables+" ORDER BY 1, 2")
 	if err != nil {
 		return nil, err
 	}
