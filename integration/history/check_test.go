@@ -5,6 +5,8 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -19,8 +21,16 @@ import (
 var (
 	seed   = flag.Uint64("histories.seed", 1, "seed of the histories")
 	first  = flag.Int("histories.first", 0, "number of the first history")
-	number = flag.Int("histories.n", 100, "histories per engine and isolation level")
+	number = flag.Int("histories.n", usual(), "histories per engine and isolation level")
 )
+
+// usual is the number in SLOTSQL_HISTORIES, else 100.
+func usual() int {
+	if n, err := strconv.Atoi(os.Getenv("SLOTSQL_HISTORIES")); err == nil {
+		return n
+	}
+	return 100
+}
 
 // Sessions are killed, which the driver would log.
 func init() { _ = mysql.SetLogger(&mysql.NopLogger{}) }
