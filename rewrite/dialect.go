@@ -46,6 +46,10 @@ type Dialect interface {
 	// the base row may have been deleted without it. The statement then also affects no
 	// row if Increment would affect none because of the base value. An empty string means
 	// that this cannot be known without a lock on the base row.
+	//
+	// With Locks, the statement takes the base row's lock before it takes the slot row's,
+	// as Increment does: in a transaction both last, and a drain takes them in that order.
+	// An empty string means that the engine has no such form, or that it needs none.
 	Add(t *Table, in AddSQL) string
 
 	// AddMany writes the update of many existing slot rows of one counter table: what Add
@@ -184,8 +188,9 @@ type AddSQL struct {
 	Key    []string // the values of the table's key columns, in their order
 	Slot   string
 	Deltas []Delta
-	// CheckBase reports whether the base values have to be looked at.
-	CheckBase bool
+	// CheckBase reports whether the base values have to be looked at, and Locks whether the
+	// base row has to be locked.
+	CheckBase, Locks bool
 
 	Companions []CompanionSQL // Latest only
 	Inserts    []string       // as in IncrementSQL

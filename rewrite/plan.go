@@ -183,6 +183,9 @@ type Increment struct {
 	// that is.
 	Add *Bound
 	Key []KeyValue
+	// AddLocked, where it is set, is Add for a transaction, where locks last: it locks the base row
+	// first.
+	AddLocked *Bound
 	// Which tells the row from the table's others, by whatever fixes it: it tells an increment of a
 	// cold row from one of a hot row. ByOther is the unique key that it is of, where
 	// that is not the slots' key: then the row may have another name elsewhere.

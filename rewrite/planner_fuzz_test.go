@@ -164,6 +164,9 @@ func (c *planCheck) plan(p *rewrite.Plan, sql string) {
 		if p.Increment.Add != nil {
 			own("the increment of a slot row", *p.Increment.Add)
 		}
+		if p.Increment.AddLocked != nil {
+			own("the increment of a slot row in a transaction", *p.Increment.AddLocked)
+		}
 		for _, k := range p.Increment.Key {
 			args("a key", k.Args)
 		}

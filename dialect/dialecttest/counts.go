@@ -60,20 +60,32 @@ func (o Options) counts(t *testing.T) {
 // adds holds that the short form adds to a slot row that is there, and to no other.
 func (s *session) adds(tab *rewrite.Table, number func(string) string) {
 	s.Helper()
-	add := func(key, slot string) string {
-		return s.Add(tab, rewrite.AddSQL{Key: []string{key}, Slot: number(slot), Deltas: []rewrite.Delta{{Column: "views", SQL: "10"}}})
-	}
-	if add("1", "3") == "" {
-		s.affected(s.Increment(tab, incrementOf(tab, "p.id = 1", number("3"), "10")))
-		return
-	}
-	if n := s.affected(add("1", "3")); n != 1 {
-		s.Errorf("the short form affects %d rows", n)
-	}
-	for _, row := range [][2]string{{"1", "5"}, {"9", "0"}} {
-		if n := s.affected(add(row[0], row[1])); n != 0 {
-			s.Errorf("the short form affects %d rows where there is no slot row", n)
+	added := false
+	for _, locks := range []bool{false, true} {
+		add := func(key, slot, delta string) string {
+			return s.Add(tab, rewrite.AddSQL{
+				Key: []string{key}, Slot: number(slot), Deltas: []rewrite.Delta{{Column: "views", SQL: delta}}, Locks: locks,
+			})
 		}
+		if add("1", "3", "10") == "" {
+			continue
+		}
+		delta := "10"
+		if added {
+			delta = "0"
+		}
+		if n := s.affected(add("1", "3", delta)); n != 1 {
+			s.Errorf("the short form, locking the base row %t, affects %d rows", locks, n)
+		}
+		added = true
+		for _, row := range [][2]string{{"1", "5"}, {"9", "0"}} {
+			if n := s.affected(add(row[0], row[1], "10")); n != 0 {
+				s.Errorf("the short form, locking the base row %t, affects %d rows where there is no slot row", locks, n)
+			}
+		}
+	}
+	if !added {
+		s.affected(s.Increment(tab, incrementOf(tab, "p.id = 1", number("3"), "10")))
 	}
 }
 

@@ -14,9 +14,9 @@ import (
 // CHECK constraints keep the slot in its range.
 //
 // The base values cannot be looked at here: an UPDATE that reads the base row
-// locks it.
+// locks it, even where that is what is wanted: Increment does so, and takes no gap lock.
 func (d *Dialect) Add(t *rewrite.Table, in rewrite.AddSQL) string {
-	if in.CheckBase || t.Counter.Layout == rewrite.LayoutShared && len(in.Deltas) > 1 {
+	if in.CheckBase || in.Locks || t.Counter.Layout == rewrite.LayoutShared && len(in.Deltas) > 1 {
 		return ""
 	}
 	var set []string

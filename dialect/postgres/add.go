@@ -9,7 +9,8 @@ import (
 // Add writes the update of one slot row. A drain deletes the slot rows of the
 // keys it covers: one that this update holds it waits for, and one that it has
 // deleted this update does not find. So nothing slips past a drain, though no
-// lock is taken on the base row; and no MultiXact is made for it either.
+// lock is taken on the base row; and no MultiXact is made for it either. The lock of
+// in.Locks is for the order only, so it need not be certain, as Increment's (rowlock.go).
 func (d *Dialect) Add(t *rewrite.Table, in rewrite.AddSQL) string {
 	if t.Counter.Layout == rewrite.LayoutShared && len(in.Deltas) > 1 {
 		return ""
@@ -50,7 +51,20 @@ func (d *Dialect) Add(t *rewrite.Table, in rewrite.AddSQL) string {
 		)
 	}
 	where = append(where, mayCount(t, deltaColumns(in.Deltas), in.Companions, in.Inserts))
-	return "UPDATE " + slotTable(t) + " SET " + strings.Join(set, ", ") + " WHERE " + strings.Join(where, " AND ")
+	from := ""
+	if in.Locks {
+		// The row that is joined is locked before the update gets to see it.
+		var key []string
+		for i, k := range t.Counter.Key {
+			key = append(key, baseAlias+"."+quote(k)+" = "+in.Key[i])
+		}
+		from = " FROM (SELECT 1 AS slotsql_one FROM " + qualified(t.Schema, t.Name) + " AS " + baseAlias
+		if len(key) > 0 {
+			from += " WHERE " + strings.Join(key, " AND ")
+		}
+		from += " FOR KEY SHARE) AS slotsql_locked"
+	}
+	return "UPDATE " + slotTable(t) + " SET " + strings.Join(set, ", ") + from + " WHERE " + strings.Join(where, " AND ")
 }
 
 // baseGuard reports whether a base value may have slots.

@@ -189,6 +189,58 @@ func TestDrainOfOwnIncrements(t *testing.T) {
 	})
 }
 
+// The short form of a transaction locks the base row, as a drain does, before the slot row: it waits
+// for a drain without a slot row in its hands, and for a slot row with the base row locked. An
+// update of the base row that is under way does not delay it.
+func TestShortFormLocksBaseRowFirst(t *testing.T) {
+	eachLevel(t, func(t *testing.T, level string) {
+		a, b, watch, tb := pair(t)
+		add := New().Add(tb, rewrite.AddSQL{
+			Key: []string{"1"}, Slot: "2", Deltas: []rewrite.Delta{{Column: "views", SQL: "1"}}, CheckBase: true, Locks: true,
+		})
+		a.exec(incr(tb, "id = 1", 2, "views", "1"))
+
+		a.exec("BEGIN")
+		a.run(New().Lock(tb, one("id = 1"))...)
+		b.exec("BEGIN ISOLATION LEVEL " + level)
+		wait := b.blocks(watch, add)
+		a.exec(`SELECT FROM posts_slots WHERE id = 1 AND slot = 2 FOR UPDATE NOWAIT`)
+		a.exec("ROLLBACK")
+		if n, err := wait(); n != 1 || err != nil {
+			t.Errorf("after a drain that was rolled back: %d, %v", n, err)
+		}
+		b.exec("COMMIT")
+
+		a.exec("BEGIN")
+		a.exec("UPDATE posts_slots SET views = views WHERE id = 1 AND slot = 2")
+		b.exec("BEGIN")
+		wait = b.blocks(watch, add)
+		if _, err := watch.try("SELECT FROM posts WHERE id = 1 FOR UPDATE NOWAIT"); state(err) != "55P03" {
+			t.Errorf("a drain gets the row whose slot row is waited for: %v", err)
+		}
+		a.exec("COMMIT")
+		if n, err := wait(); n != 1 || err != nil {
+			t.Errorf("after the slot row's holder: %d, %v", n, err)
+		}
+		b.exec("COMMIT")
+
+		a.exec("BEGIN")
+		a.exec("UPDATE posts SET title = 'new' WHERE id = 1")
+		b.exec("BEGIN ISOLATION LEVEL " + level)
+		if n := b.exec(add); n != 1 {
+			t.Errorf("beside an update of another column: %d rows", n)
+		}
+		b.exec("COMMIT")
+		a.exec("COMMIT")
+		watch.wants(total(tb, "views", "id = 1"), "4")
+
+		a.run(drain(tb, one("id = 1"))...)
+		if n := b.exec(add); n != 0 {
+			t.Errorf("after a drain: %d rows", n)
+		}
+	})
+}
+
 // An increment does not keep others from updating the row. It waits for an update that is under
 // way when it asks for its lock.
 func TestIncrementDoesNotBlockUpdate(t *testing.T) {

@@ -8,9 +8,9 @@ import (
 )
 
 // Add writes the update of one slot row. SQLite has one writer, so that a drain
-// has come and gone, slot row and all, or has not begun.
+// has come and gone, slot row and all, or has not begun; there are no row locks.
 func (*Dialect) Add(t *rewrite.Table, in rewrite.AddSQL) string {
-	if t.Counter.Layout == rewrite.LayoutShared && len(in.Deltas) > 1 {
+	if in.Locks || t.Counter.Layout == rewrite.LayoutShared && len(in.Deltas) > 1 {
 		return ""
 	}
 	var set []string

@@ -53,6 +53,8 @@ type Explanation struct {
 	// Again runs in its place on a connection that has written the same slot
 	// row before; when that is gone, Increment runs after all.
 	Again *ExplainedStatement `json:"again,omitempty"`
+	// AgainLocked does so in a transaction, where locks last, on PostgreSQL.
+	AgainLocked *ExplainedStatement `json:"again_locked,omitempty"`
 	// Requires is what bound arguments must be for that, or for an
 	// additive-base statement to run as it is.
 	Requires []string `json:"requires,omitempty"`
@@ -221,6 +223,10 @@ func explanation(p *rewrite.Plan, query string) *Explanation {
 			again := explainStatement(*in.Add)
 			e.Again = &again
 		}
+		if in.AddLocked != nil {
+			again := explainStatement(*in.AddLocked)
+			e.AgainLocked = &again
+		}
 		if len(require) == 0 {
 			require = in.Deltas
 		}
@@ -366,6 +372,7 @@ func (e *Explanation) write(b *strings.Builder, indent string) {
 	line("ungrouped", e.NotGrouped)
 	one("increment", e.Increment)
 	one("again", e.Again)
+	one("  locked", e.AgainLocked)
 	line("probe", e.Probe)
 	one("rewritten", e.Rewritten)
 	line("requires", strings.Join(e.Requires, "; "))

@@ -89,6 +89,9 @@ func (b *printer) plan(indent, sql string, p *rewrite.Plan, allSteps bool) {
 		if inc.Add != nil {
 			b.line(indent, "again", bound(*inc.Add))
 		}
+		if inc.AddLocked != nil {
+			b.line(indent, "again, in a transaction", bound(*inc.AddLocked))
+		}
 		if co := inc.Coalesced; co != nil {
 			b.line(indent, "coalesced", b.upsert(co.Upsert))
 			if co.Add != nil {

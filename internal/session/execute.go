@@ -331,11 +331,9 @@ func (r *Run) other() int64 {
 }
 
 // addOnce adds to a slot: by an update of the slot row when the process has
-// written it before, else by the upsert; where what a statement locks lasts, by
-// the upsert alone, which locks the base row before the slot row, as a drain does.
-// An update that finds no row would keep others from making theirs (MySQL), and
-// PostgreSQL looks for the referenced row, and locks it, when a transaction updates a
-// slot row for the second time.
+// written it before, else by the upsert. Where what a statement locks lasts, both lock the
+// base row before the slot row, as a drain does, or there is only the upsert: on MySQL an update
+// that finds no row would keep others from making theirs.
 func (r *Run) addOnce(ctx context.Context, p slots.Place, lasting bool) (res driver.Result, n int64, err error) {
 	r.slot = p.Slot
 	places := r.conn.Shared.placement
@@ -344,7 +342,10 @@ func (r *Run) addOnce(ctx context.Context, p slots.Place, lasting bool) (res dri
 	if r.with != nil {
 		upsert, firm, add = &inc.Coalesced.Upsert, inc.Coalesced.Firm, inc.Coalesced.Add
 	}
-	if p.Keyed && add != nil && places.Knows(p.SlotRow) && (!lasting || r.conn.Shared.Traits.OneWriter) {
+	if lasting && !r.conn.Shared.Traits.OneWriter {
+		add = inc.AddLocked
+	}
+	if p.Keyed && add != nil && places.Knows(p.SlotRow) {
 		if res, n, err = r.own(ctx, add); n > 0 || err != nil {
 			if err == nil {
 				places.Found(p.Row.Table)
