@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"database/sql/driver"
+	"strings"
 
 	"github.com/slotsql/slotsql/dialect"
 )
@@ -16,7 +17,7 @@ var (
 
 // Fault is an error of the server, by the fields of its message.
 type Fault struct {
-	Severity string // not localized: ERROR, FATAL, PANIC
+	Severity string // ERROR, FATAL or PANIC, or that in the server's language: see NotApplied
 	Code     string // SQLSTATE
 	Message  string
 	Routine  string
@@ -83,10 +84,37 @@ func (o Over) Unmoved(err error) (reason string, ok bool) {
 }
 
 // NotApplied recognises the server's answers. One that ends the session may
-// come after the commit.
+// come after the commit. Where lc_messages has the severity in another language, and the
+// driver has no other, as lib/pq, it goes by the code.
 func (o Over) NotApplied(err error) bool {
 	f, ok := o.Fault(err)
-	return ok && f.Severity == "ERROR"
+	switch {
+	case !ok, f.Severity == "FATAL", f.Severity == "PANIC":
+		return false
+	case f.Severity == "ERROR":
+		return true
+	}
+	return o.Conflict(err) || !f.mayEnd() // a word in another language
+}
+
+// mayEnd reports whether the server may end the session with the code: those of resources, files and
+// internal errors come as ERROR, FATAL and PANIC. A code that the server does not know is one that a
+// trigger has raised, which is an ERROR.
+func (f Fault) mayEnd() bool {
+	switch f.Code {
+	case "57014": // query_canceled
+		return false
+	case "25P03", "25P04", "40003", "": // timeouts that end the session; an outcome that is not known
+		return true
+	}
+	if strings.Contains(strings.ToLower(f.Routine), "xlog") {
+		return true // a log that cannot be written is a PANIC, with the code of the file's error
+	}
+	switch f.Code[:min(2, len(f.Code))] {
+	case "08", "28", "3D", "53", "57", "58", "F0", "XX":
+		return true
+	}
+	return false
 }
 
 // Conflict recognises a deadlock's victim (40P01). The plain statement that

@@ -7,9 +7,10 @@ import (
 	"github.com/slotsql/slotsql/dialect/postgres"
 )
 
+var over = postgres.Over{Dialect: postgres.New(), Fault: func(err error) (f postgres.Fault, ok bool) { return f, errors.As(err, &f) }}
+
 func TestConflict(t *testing.T) {
 	t.Parallel()
-	over := postgres.Over{Dialect: postgres.New(), Fault: func(err error) (f postgres.Fault, ok bool) { return f, errors.As(err, &f) }}
 	for _, c := range []struct {
 		fault               postgres.Fault
 		conflict, retryable bool
@@ -27,5 +28,41 @@ func TestConflict(t *testing.T) {
 		if got := over.Retryable(c.fault); got != c.retryable {
 			t.Errorf("%+v may be run once more: %v", c.fault, got)
 		}
+	}
+}
+
+// The severity decides where it can be read, and the code where it is in another language.
+func TestNotApplied(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		fault postgres.Fault
+		want  bool
+	}{
+		{postgres.Fault{Severity: "ERROR", Code: "53200"}, true},
+		{postgres.Fault{Severity: "FATAL", Code: "22003"}, false},
+		{postgres.Fault{Severity: "PANIC", Code: "22003"}, false},
+		{postgres.Fault{Severity: "FEHLER", Code: "22003"}, true},
+		{postgres.Fault{Severity: "FEHLER", Code: "23514"}, true},
+		{postgres.Fault{Severity: "FEHLER", Code: "40P01"}, true},
+		{postgres.Fault{Severity: "FEHLER", Code: "57014"}, true},
+		{postgres.Fault{Severity: "FEHLER", Code: "P0001"}, true},
+		{postgres.Fault{Severity: "FEHLER", Code: "SHOP1"}, true},
+		{postgres.Fault{Severity: "FEHLER", Code: "42501", Routine: "aclcheck_error"}, true},
+		{postgres.Fault{Severity: "FEHLER", Code: "XX000", Routine: "MultiXactIdCreateFromMembers"}, true},
+		{postgres.Fault{Severity: "FEHLER", Code: "XX000", Routine: "heap_update"}, false},
+		{postgres.Fault{Severity: "ВАЖНО", Code: "57P01"}, false},
+		{postgres.Fault{Severity: "ВАЖНО", Code: "25P03"}, false},
+		{postgres.Fault{Severity: "ВАЖНО", Code: "08P01"}, false},
+		{postgres.Fault{Severity: "ПАНИКА", Code: "53100", Routine: "XLogWrite"}, false},
+		{postgres.Fault{Severity: "ПАНИКА", Code: "42501", Routine: "XLogFileOpen"}, false},
+		{postgres.Fault{Severity: "FEHLER", Code: "40003"}, false},
+		{postgres.Fault{}, false},
+	} {
+		if got := over.NotApplied(c.fault); got != c.want {
+			t.Errorf("%+v is not applied: %v", c.fault, got)
+		}
+	}
+	if over.NotApplied(errors.New("another")) {
+		t.Error("an error of another type is not applied")
 	}
 }
