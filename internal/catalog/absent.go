@@ -84,9 +84,11 @@ func (v *View) look(ctx context.Context) error {
 	}
 	late := time.NewTimer(sidePatience)
 	defer late.Stop()
+	done := c.lookAside()
 	select {
-	case <-c.lookAside():
+	case <-done:
 	case <-late.C:
+		c.Watch.leave(done)
 		v.lookHere(ctx)
 	case <-ctx.Done():
 	}

@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/slotsql/slotsql/dialect"
@@ -220,12 +221,13 @@ func (v *View) readAgain(ctx context.Context) error {
 		go func() {
 			ctx, cancel := s.Watch.Side.bounded(ctx, readingPatience)
 			defer cancel()
-			var sc *Schema
-			err := s.Watch.Side.run(ctx, s, func(on *View) (err error) {
-				sc, err = s.readHome(ctx, on)
+			var read atomic.Pointer[Schema]
+			err := s.Watch.Side.run(ctx, s, func(on *View) error {
+				sc, err := s.readHome(ctx, on)
+				read.Store(sc)
 				return err
 			})
-			s.finish(r, sc, err)
+			s.finish(r, read.Load(), err)
 		}()
 	})
 	var cfg *config.ConfigError

@@ -2,11 +2,13 @@ package catalog
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/internal/link"
 )
 
 // side is a connection of slotsql's own for what is read of the catalog beside
@@ -52,7 +54,8 @@ func (d *side) bounded(ctx context.Context, patience time.Duration) (context.Con
 }
 
 // run runs f on the connection; once more on a new one when the server has closed
-// it meanwhile. When it fails, none is asked for during some seconds.
+// it meanwhile. When it fails, none is asked for during some seconds. When ctx ends, f
+// may go on: see link.Soon.
 func (d *side) run(ctx context.Context, s *Catalog, f func(*View) error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -70,19 +73,27 @@ func (d *side) try(ctx context.Context, s *Catalog, f func(*View) error) error {
 		}
 		fresh := d.conn == nil
 		if fresh {
-			raw, err := s.Dial(ctx)
+			soon, cancel := context.WithTimeout(ctx, sidePatience)
+			raw, err := s.DialSoon(soon)
+			cancel()
 			if err != nil {
 				return err
 			}
 			d.conn = NewView(s, raw)
-			if own, ok := s.Dialect.(dialect.OwnSettings); ok {
-				if err := d.conn.Session().ExecAll(ctx, own.OwnSettings()); err != nil {
-					d.drop()
-					return err
-				}
-			}
 		}
-		err := f(d.conn)
+		on := d.conn
+		_, err := link.Soon(ctx, &s.Database, func() (none struct{}, err error) {
+			if own, ok := s.Dialect.(dialect.OwnSettings); ok && fresh {
+				err = on.Session().ExecAll(ctx, own.OwnSettings())
+			}
+			if err == nil {
+				err = f(on)
+			}
+			return none, err
+		}, func(struct{}, error) { _ = on.Parent.Close() })
+		if errors.Is(err, link.ErrLeft) {
+			d.conn = nil
+		}
 		if err == nil {
 			d.keep()
 			return nil

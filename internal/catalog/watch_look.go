@@ -44,6 +44,7 @@ func (v *View) Heed(ctx context.Context, wait bool) {
 	select {
 	case <-done:
 	case <-late.C:
+		w.leave(done)
 	case <-ctx.Done():
 		return
 	}
@@ -87,9 +88,21 @@ func (v *View) lookHere(ctx context.Context) {
 
 func (w *watch) ended(done chan struct{}) {
 	w.mu.Lock()
-	w.under = nil
+	if w.under == done {
+		w.under = nil
+	}
 	w.mu.Unlock()
 	close(done)
+}
+
+// leave has others not wait for a look that takes too long, and none made aside for a while.
+func (w *watch) leave(done <-chan struct{}) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.under == done {
+		w.under = nil
+		w.Side.rest.Store(int64(clock() + sideRest))
+	}
 }
 
 // aside reports whether a connection of slotsql's own may be had to look.

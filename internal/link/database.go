@@ -21,8 +21,9 @@ type Database struct {
 	// opened beside their own.
 	OpensAside bool
 	Patience   time.Duration
-	Sharing    bool        // sessions may share a statement: see dialect.SessionAware
-	single     atomic.Bool // the server is in no cluster
+	Sharing    bool         // sessions may share a statement: see dialect.SessionAware
+	single     atomic.Bool  // the server is in no cluster
+	left       atomic.Int32 // calls that have not returned in time: see Soon
 
 	meeting sync.Mutex // held while the first connection meets its server
 	known   bool

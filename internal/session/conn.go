@@ -46,7 +46,7 @@ func OwnConn(ctx context.Context, s *Shared, parent driver.Conn) *Conn {
 // OpenOwn opens a connection that folds slots, and waits for locks for seconds at
 // most.
 func OpenOwn(ctx context.Context, s *Shared) (*Conn, error) {
-	raw, err := s.Dial(ctx)
+	raw, err := s.DialSoon(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/internal/link"
 )
 
 // observers are connections of slotsql's own that are asked what others have committed
@@ -37,6 +38,13 @@ func (o *observers) query(ctx context.Context, s *Shared, n dialect.SlotNamer, b
 	}
 	ctx, cancel := context.WithTimeout(ctx, observerPatience)
 	defer cancel()
+	return link.Soon(ctx, &s.Database, func() ([][]any, error) {
+		return o.queryAside(ctx, s, n, before, q, args)
+	}, func([][]any, error) {})
+}
+
+// queryAside is query, and may not return when ctx has ended.
+func (o *observers) queryAside(ctx context.Context, s *Shared, n dialect.SlotNamer, before func(), q string, args []any) ([][]any, error) {
 	connected, begin, end := n.Observer()
 	for {
 		c, fresh, err := o.take(ctx, func(ctx context.Context) (*Conn, error) { return s.openSide(ctx, connected, begin) })

@@ -86,7 +86,7 @@ func (r *Run) besideGaps(ctx context.Context, d dialect.ReadOnlyErrorClassifier,
 // own. Another session finds that there are no slots, and keeps it so until the statement
 // has run.
 func (r *Run) besideHeld(ctx context.Context, d dialect.ReadOnlyErrorClassifier, statement func() error) error {
-	release, err := r.holdGaps(ctx, d)
+	release, err := r.holdSoon(ctx, func(r *Run, ctx context.Context) (func() error, error) { return r.holdGaps(ctx, d) })
 	if err != nil {
 		return r.notKept(err)
 	}
@@ -100,8 +100,6 @@ func (r *Run) besideHeld(ctx context.Context, d dialect.ReadOnlyErrorClassifier,
 // holdGaps drains the tables on another connection until it finds no slots and has
 // locked where they would be. The locks last until release.
 func (r *Run) holdGaps(ctx context.Context, d dialect.ReadOnlyErrorClassifier) (release func() error, err error) {
-	ctx, cancel := context.WithTimeout(ctx, holdPatience)
-	defer cancel()
 	c, err := OpenOwn(ctx, r.conn.Shared)
 	if err != nil {
 		return nil, err
@@ -198,6 +196,11 @@ func (r *Run) locksGaps(ctx context.Context, d dialect.ReadOnlyErrorClassifier) 
 
 // foldAside drains the tables on a connection of slotsql's own.
 func (r *Run) foldAside(ctx context.Context) error {
+	_, err := r.holdSoon(ctx, func(r *Run, ctx context.Context) (func() error, error) { return nil, r.foldOn(ctx) })
+	return err
+}
+
+func (r *Run) foldOn(ctx context.Context) error {
 	c, err := OpenOwn(ctx, r.conn.Shared)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/internal/link"
 )
 
 // Another connection holds the lock of a drain on tables without slots. What it finds
@@ -26,13 +27,24 @@ type hold struct {
 	err  error             // the lock was not had, and the transaction has ended
 }
 
+// holdSoon runs what works on the tables on other connections, and may hold them until release. It
+// waits for that as long as holdPatience.
+func (r *Run) holdSoon(ctx context.Context, hold func(*Run, context.Context) (func() error, error)) (release func() error, err error) {
+	ctx, cancel := context.WithTimeout(ctx, holdPatience)
+	defer cancel()
+	own := r.clone()
+	return link.Soon(ctx, &r.conn.Shared.Database, func() (func() error, error) { return hold(own, ctx) }, func(release func() error, err error) {
+		if err == nil && release != nil {
+			_ = release()
+		}
+	})
+}
+
 // holdAside locks the tables on another connection, without slots, until release.
 func (r *Run) holdAside(ctx context.Context) (release func() error, err error) {
 	if !r.conn.Shared.OpensAside {
 		return nil, errUnheard
 	}
-	ctx, cancel := context.WithTimeout(ctx, holdPatience)
-	defer cancel()
 	var opened []*Run
 	closeAll := func() {
 		for _, o := range opened {

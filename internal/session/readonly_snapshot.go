@@ -103,7 +103,7 @@ func (r *Run) inReadOnly(ctx context.Context, w dialect.ReadOnlyWatcher, stateme
 	if c.changes > 0 { // the lock would wait for this transaction
 		return r.notFolded(w.ErrReadOnly(), "do so before the transaction has changed it and become READ ONLY")
 	}
-	release, err := r.holdAside(ctx)
+	release, err := r.holdSoon(ctx, (*Run).holdAside)
 	if err != nil {
 		return r.notKept(err)
 	}
@@ -118,7 +118,7 @@ func (r *Run) inReadOnly(ctx context.Context, w dialect.ReadOnlyWatcher, stateme
 func (r *Run) inOldSnapshot(ctx context.Context, w dialect.ReadOnlyWatcher, statement func() error) error {
 	// Where the lock cannot be had the look tells all the same. It may wait for
 	// transactions that wait for the lock (DEFERRABLE): then that is given up.
-	release, err := r.holdAside(ctx)
+	release, err := r.holdSoon(ctx, (*Run).holdAside)
 	if err == nil {
 		held := time.AfterFunc(lookPatience, func() { _ = release() })
 		defer func() {

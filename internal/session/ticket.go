@@ -198,6 +198,16 @@ func (r *Run) leasedAside(ctx context.Context, l *slots.Lease, rows bool) *block
 		l.Failed(true)
 		return nil
 	}
+	b, err := link.Soon(ctx, &s.Database, func() (*block, error) { return r.leasedOn(ctx, d, l, rows), nil }, func(*block, error) {})
+	if err != nil {
+		l.Failed(true) // a block that comes later is not drawn from
+	}
+	return b
+}
+
+// leasedOn is leasedAside, and may not return when ctx has ended.
+func (r *Run) leasedOn(ctx context.Context, d dialect.TicketLeaser, l *slots.Lease, rows bool) *block {
+	s := r.conn.Shared
 	side := s.asides.tickets.side
 	c, err := side.takeNow(ctx, func(ctx context.Context) (*Conn, error) { return s.openSide(ctx, d.Leasing()) })
 	if err != nil {

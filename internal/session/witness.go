@@ -111,15 +111,21 @@ func (w *witness) asked(ctx context.Context, s *Shared, reached *time.Timer, q s
 			if !s.OpensAside {
 				return nil, errUnheard
 			}
-			raw, err := s.Dial(ctx)
+			raw, err := s.DialSoon(ctx)
 			if err != nil {
 				return nil, err
 			}
 			w.conn, fresh = WrapConn(s, raw), true
 		}
-		rows, err := w.ask(ctx, s, reached, q, args)
+		c := w.conn
+		rows, err := link.Soon(ctx, &s.Database, func() ([][]any, error) {
+			return c.ask(ctx, reached, q, args)
+		}, func([][]any, error) { _ = c.Parent.Close() })
 		if err == nil {
 			return rows, nil
+		}
+		if errors.Is(err, link.ErrLeft) {
+			w.conn = nil
 		}
 		w.drop()
 		if fresh || ctx.Err() != nil {
@@ -130,9 +136,8 @@ func (w *witness) asked(ctx context.Context, s *Shared, reached *time.Timer, q s
 
 // ask waits for locks only as long as OneState says: the session it waits for, such as
 // an ALTER TABLE of the slot table, may wait for the transaction that it asks for.
-func (w *witness) ask(ctx context.Context, s *Shared, reached *time.Timer, q string, args []any) ([][]any, error) {
-	begin, end := s.Dialect.OneState()
-	c := w.conn
+func (c *Conn) ask(ctx context.Context, reached *time.Timer, q string, args []any) ([][]any, error) {
+	begin, end := c.DB.Dialect.OneState()
 	if _, err := c.inOneTrip(ctx, statements(begin, "", nil, nil)); err != nil {
 		return nil, err
 	}

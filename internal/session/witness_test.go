@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"io"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,12 +19,12 @@ import (
 type slowServer struct {
 	connect time.Duration
 	refused error
-	opened  int
+	opened  atomic.Int32
 	dead    bool // its connections no longer answer
 }
 
 func (s *slowServer) open(ctx context.Context) (driver.Conn, error) {
-	s.opened++
+	s.opened.Add(1)
 	if s.refused != nil {
 		return nil, s.refused
 	}
@@ -112,8 +113,8 @@ func TestWitnessReplaced(t *testing.T) {
 		s := newSlow(t, server)
 		askSlow(t, s, needed)
 		s.asides.witness.conn.Parent.(*slowConn).dead = true
-		if heard, took := askSlow(t, s, needed); !heard || server.opened != 2 {
-			t.Errorf("heard %v after %v, %d connections", heard, took, server.opened)
+		if heard, took := askSlow(t, s, needed); !heard || server.opened.Load() != 2 {
+			t.Errorf("heard %v after %v, %d connections", heard, took, server.opened.Load())
 		}
 	})
 }

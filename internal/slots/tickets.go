@@ -157,11 +157,12 @@ func within(from, to time.Time, d time.Duration) bool {
 	return steady < d && wall < d && wall >= 0
 }
 
-// Lease is a lease that is under way. Its execution ends it.
+// Lease is a lease that is under way. Its execution ends it. After it has Failed it stays so.
 type Lease struct {
 	roll  *Roll
 	Size  int64 // how many numbers to ask for; 1 for none ahead
 	asked time.Time
+	ended bool
 }
 
 // Lead returns a lease for the caller to run; nil where one is under way, whose end is told
@@ -250,6 +251,7 @@ func (l *Lease) end(answer any, top, left int64) {
 	if left > 0 {
 		r.blocks = append(r.blocks, &Block{Answer: answer, Left: left, asked: l.asked})
 	}
+	l.ended = true
 	close(r.leasing)
 	r.leasing = nil
 }
@@ -260,7 +262,10 @@ func (l *Lease) Failed(rest bool) {
 	r := l.roll
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.drawn = 0
+	if l.ended {
+		return
+	}
+	l.ended, r.drawn = true, 0
 	if rest {
 		r.rest = r.t.now().Add(rollRest)
 	}
