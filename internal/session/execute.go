@@ -141,7 +141,11 @@ func (r *Run) execIncrement(ctx context.Context) (driver.Result, error) {
 	if first, err := r.locksFirst(ctx, &r.Plan.Increment.Row); err != nil {
 		return nil, err
 	} else if first {
-		return r.lockFirst(ctx)
+		if drains, err := r.locksByDrain(ctx); err != nil {
+			return nil, err
+		} else if drains {
+			return r.lockFirst(ctx)
+		}
 	}
 	v := r.share(ctx)
 	if v.Outcome == slots.OutcomeAlone {

@@ -270,6 +270,18 @@ func (r *Run) locksFirst(ctx context.Context, rows *rewrite.DrainTable) (bool, e
 	return !held && err == nil, err
 }
 
+// locksByDrain reports whether lockFirst is for the session's user, too. To lock first is to be spared a
+// deadlock later on. Who may not move slots would be refused for it, and counts in a slot.
+func (r *Run) locksByDrain(ctx context.Context) (bool, error) {
+	if r.cause != readAfterwards {
+		return true, nil
+	}
+	own, plan := *r, *r.Plan
+	own.Plan, plan.Plan = &plan, &rewrite.Plan{Drain: rewrite.DrainPlan{Tables: []rewrite.DrainTable{r.Plan.Increment.Row}}}
+	err := own.learnGrants(ctx)
+	return len(own.ungranted) == 0, err
+}
+
 // lockFirst drains the increment's row and runs the statement on it.
 func (r *Run) lockFirst(ctx context.Context) (driver.Result, error) {
 	if r.conn.Shared.Traits.ChangeExcludes && r.incrementFitsBase() {
