@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slotsql/slotsql/examples/internal/shop/shoptest"
 	"github.com/slotsql/slotsql/integration/server"
 )
 
@@ -26,3 +27,6 @@ func TestRun(t *testing.T) {
 		})
 	}
 }
+
+// TestReadme runs the commands of the page, servers being the test's own.
+func TestReadme(t *testing.T) { shoptest.Commands(t, "README.md", "") }

@@ -15,6 +15,9 @@ func TestMain(m *testing.M) { shoptest.Main(m, open) }
 
 func TestShop(t *testing.T) { shoptest.Run(t, open) }
 
+// TestReadme runs the commands of the page about all examples.
+func TestReadme(t *testing.T) { shoptest.Commands(t, "../README.md", "Lamps: 80 views") }
+
 // TestOneColumn: saving what has been loaded sets the counters to what they were then, unless the
 // column is named.
 func TestOneColumn(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -45,7 +46,7 @@ func Main(m *testing.M, open shop.Opener) {
 }
 
 // Run runs the shop on every engine, plain and wrapped: the output is the same. And it holds
-// statements.txt.
+// statements.txt, the commands of README.md and the length of the example.
 func Run(t *testing.T, open shop.Opener) {
 	for engine := range shop.Drivers {
 		t.Run(engine, func(t *testing.T) {
@@ -61,6 +62,12 @@ func Run(t *testing.T, open shop.Opener) {
 		})
 	}
 	t.Run("statements", func(t *testing.T) { statements(t) })
+	t.Run("readme", func(t *testing.T) { Commands(t, "README.md", visited) })
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	length(t, filepath.Base(dir)+".go")
 	if err := shop.Run(t.Context(), open, "oracle", "", true, t.Output()); err == nil {
 		t.Error("no error for an engine that is none")
 	}
