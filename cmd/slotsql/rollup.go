@@ -109,6 +109,9 @@ func (o *options) passOf(report slotsql.RollUpReport) passReport {
 			failed[t.Table] = o.redact(t.Err.Error())
 		}
 	}
+	if report.Tables == nil {
+		report.Tables = []slotsql.RollUpTable{} // an empty list in JSON, as other commands have it
+	}
 	return passReport{report, time.Now(), failed}
 }
 

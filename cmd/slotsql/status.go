@@ -77,6 +77,9 @@ func printStatus(w io.Writer, seen *slotsql.Inspection) {
 	}
 	t.SetColumnConfigs(right)
 	fmt.Fprintln(w, t.Render())
+	for _, name := range seen.Missing {
+		fmt.Fprintf(w, "table %q does not exist in the database: create it, or correct the name in the configuration\n", name)
+	}
 	switch {
 	case seen.RollUp == nil:
 	case *seen.RollUp:

@@ -30,6 +30,32 @@ func TestStatus(t *testing.T) {
 	}
 }
 
+// A configured table that does not exist, perhaps by a mistyped name, is said.
+func TestStatusOfMissingTable(t *testing.T) {
+	t.Parallel()
+	dsn, _, _ := counted(t)
+	flags := []string{"--driver", "sqlite", "--dsn", dsn, "--config", write(t, "slotsql.yaml", "version: 1\ntables: {pots: {counters: {views: {}}}}\n")}
+	out, errs, code := command(t, "", append([]string{"status", "--json"}, flags...)...)
+	var seen slotsql.Inspection
+	if err := json.Unmarshal([]byte(out), &seen); err != nil || code != 0 || len(seen.Missing) != 1 || seen.Missing[0] != "pots" {
+		t.Errorf("%d, %v: %s%s", code, err, out, errs)
+	}
+	if out, _, _ := command(t, "", append([]string{"status"}, flags...)...); !strings.Contains(out, `table "pots" does not exist`) {
+		t.Error(out)
+	}
+}
+
+// A pass over no table has an empty list of them, and not null.
+func TestRollUpOfMissingTable(t *testing.T) {
+	t.Parallel()
+	dsn, _, _ := counted(t)
+	config := write(t, "slotsql.yaml", "version: 1\ntables: {pots: {counters: {views: {}}}}\n")
+	if out, errs, code := command(t, "", "rollup", "--once", "--json", "--driver", "sqlite", "--dsn", dsn, "--config", config); code != exitOK ||
+		!strings.Contains(out, `"tables": []`) {
+		t.Errorf("%d: %s%s", code, out, errs)
+	}
+}
+
 // Where the output is no terminal, top writes one look after the other.
 func TestTop(t *testing.T) {
 	t.Parallel()

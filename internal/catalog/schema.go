@@ -38,9 +38,10 @@ type Schema struct {
 
 // unslottedTables are configured tables none of whose counters is slotted.
 type unslottedTables struct {
-	held      []*rewrite.Table // that have a slot table
-	grouped   []*rewrite.Table // whose increments share statements on the base row
-	BySetting []*rewrite.Table // that have no slots, by slots: 0
+	held      []*rewrite.Table      // that have a slot table
+	grouped   []*rewrite.Table      // whose increments share statements on the base row
+	BySetting []*rewrite.Table      // that have no slots, by slots: 0
+	Missing   []*config.TableConfig // that do not exist
 }
 
 // freshness is how long the facts hold.
@@ -82,6 +83,7 @@ func loadSchema(ctx context.Context, s *Catalog, v *View, namespace string, how 
 	if err != nil {
 		return nil, err
 	}
+	sc.Unslotted.Missing = missing
 	checked, unfit, problems, err := s.sortTables(func(t *config.TableConfig) bool {
 		base, hidden := unseen[dialect.WrittenName{Schema: t.Schema, Name: t.Table}]
 		return strict && config.Demanded(t) && !slices.Contains(missing, t) && (!hidden || base.table != nil)

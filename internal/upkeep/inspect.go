@@ -19,6 +19,8 @@ type Inspection struct {
 	// RollUp reports whether a roll-up has the lease; nil where the engine has none.
 	RollUp *bool             `json:"rollup,omitempty"`
 	Tables []TableInspection `json:"tables"`
+	// Missing are the configured tables that do not exist.
+	Missing []string `json:"missing,omitempty"`
 	// Lacks are what the session may not see of waiting sessions.
 	Lacks []dialect.Lack `json:"lacks,omitempty"`
 }
@@ -91,6 +93,9 @@ func (i *Inspector) Look(ctx context.Context) (*Inspection, error) {
 	}
 	for _, t := range sc.Unslotted.BySetting {
 		out.Tables = append(out.Tables, TableInspection{Table: t.Name})
+	}
+	for _, t := range sc.Unslotted.Missing {
+		out.Missing = append(out.Missing, t.Table)
 	}
 	return out, i.waits(ctx, slices.Concat(counters, sc.Unslotted.BySetting), out)
 }
