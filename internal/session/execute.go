@@ -138,14 +138,10 @@ func (r *Run) execIncrement(ctx context.Context) (driver.Result, error) {
 			return nil, err
 		}
 	}
-	if first, err := r.locksFirst(ctx, &r.Plan.Increment.Row); err != nil {
+	if first, err := r.drainsFirst(ctx); err != nil {
 		return nil, err
 	} else if first {
-		if drains, err := r.locksByDrain(ctx); err != nil {
-			return nil, err
-		} else if drains {
-			return r.lockFirst(ctx)
-		}
+		return r.lockFirst(ctx)
 	}
 	v := r.share(ctx)
 	if v.Outcome == slots.OutcomeAlone {

@@ -270,15 +270,16 @@ func (r *Run) locksFirst(ctx context.Context, rows *rewrite.DrainTable) (bool, e
 	return !held && err == nil, err
 }
 
-// locksByDrain reports whether lockFirst is for the session's user, too. To lock first is to be spared a
-// deadlock later on. Who may not move slots would be refused for it, and counts in a slot.
-func (r *Run) locksByDrain(ctx context.Context) (bool, error) {
-	if r.cause != readAfterwards {
-		return true, nil
+// drainsFirst is locksFirst for an increment that would go to a slot. To lock first because of a later read is to be
+// spared a deadlock. Who may not move slots would be refused for it, and counts in a slot.
+func (r *Run) drainsFirst(ctx context.Context) (bool, error) {
+	first, err := r.locksFirst(ctx, &r.Plan.Increment.Row)
+	if !first || err != nil || r.cause != readAfterwards {
+		return first, err
 	}
 	own, plan := *r, *r.Plan
 	own.Plan, plan.Plan = &plan, &rewrite.Plan{Drain: rewrite.DrainPlan{Tables: []rewrite.DrainTable{r.Plan.Increment.Row}}}
-	err := own.learnGrants(ctx)
+	err = own.learnGrants(ctx)
 	return len(own.ungranted) == 0, err
 }
 
