@@ -50,7 +50,8 @@ func TestRollUpOfMissingTable(t *testing.T) {
 	t.Parallel()
 	dsn, _, _ := counted(t)
 	config := write(t, "slotsql.yaml", "version: 1\ntables: {pots: {counters: {views: {}}}}\n")
-	if out, errs, code := command(t, "", "rollup", "--once", "--json", "--driver", "sqlite", "--dsn", dsn, "--config", config); code != exitOK ||
+	out, errs, code := command(t, "", "rollup", "--once", "--json", "--driver", "sqlite", "--dsn", dsn, "--config", config)
+	if code != exitOK ||
 		!strings.Contains(out, `"tables": []`) {
 		t.Errorf("%d: %s%s", code, out, errs)
 	}

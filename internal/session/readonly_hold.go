@@ -33,11 +33,12 @@ func (r *Run) holdSoon(ctx context.Context, hold func(*Run, context.Context) (fu
 	ctx, cancel := context.WithTimeout(ctx, holdPatience)
 	defer cancel()
 	own := r.clone()
-	return link.Soon(ctx, &r.conn.Shared.Database, func() (func() error, error) { return hold(own, ctx) }, func(release func() error, err error) {
+	late := func(release func() error, err error) {
 		if err == nil && release != nil {
 			_ = release()
 		}
-	})
+	}
+	return link.Soon(ctx, &r.conn.Shared.Database, func() (func() error, error) { return hold(own, ctx) }, late)
 }
 
 // holdAside locks the tables on another connection, without slots, until release.
