@@ -49,6 +49,7 @@ type variant struct {
 	prepared     bool
 	transaction  bool // each statement, with the increments before it
 	adaptive     bool // rows that nobody waits for are counted without slots
+	slotless     bool // the default on SQLite
 }
 
 // variants of each dialect; without -full only the first runs.
@@ -62,6 +63,8 @@ var variants = map[string][]variant{
 		{name: "parseTime", params: "parseTime=true&interpolateParams=true&clientFoundRows=true"},
 		{name: "adaptive", adaptive: true},
 		{name: "adaptive, transaction", adaptive: true, transaction: true},
+		{name: "slots 0", slotless: true},
+		{name: "slots 0, transaction", slotless: true, transaction: true},
 	},
 	"postgres": {
 		{name: "default"},
@@ -71,6 +74,8 @@ var variants = map[string][]variant{
 		{name: "simple_protocol", params: "default_query_exec_mode=simple_protocol"},
 		{name: "adaptive", adaptive: true},
 		{name: "adaptive, transaction", adaptive: true, transaction: true},
+		{name: "slots 0", slotless: true},
+		{name: "slots 0, transaction", slotless: true, transaction: true},
 	},
 	"sqlite": {
 		{name: "default"},
@@ -78,6 +83,8 @@ var variants = map[string][]variant{
 		{name: "transaction", transaction: true},
 		{name: "adaptive", adaptive: true},
 		{name: "adaptive, transaction", adaptive: true, transaction: true},
+		{name: "slots 0", slotless: true},
+		{name: "slots 0, transaction", slotless: true, transaction: true},
 	},
 }
 
@@ -134,14 +141,18 @@ func testCorpus(t *testing.T, file string, open twin.Opener) {
 					app.run(t, v, open, config, tables)
 				})
 			}
-			config, tables = app.configure(t, true)
-			if open != nil || !strings.Contains(config, "companions:") {
+			// Names of their own: the runs above have not begun yet.
+			companions, counted := app.configure(t, true)
+			if open != nil || !strings.Contains(companions, "companions:") {
 				return
 			}
 			for _, v := range ways {
+				if v.slotless { // companions need slots
+					continue
+				}
 				t.Run(v.name+", companions", func(t *testing.T) {
 					t.Parallel()
-					app.run(t, v, open, config, tables)
+					app.run(t, v, open, companions, counted)
 				})
 			}
 		})
@@ -155,6 +166,9 @@ const mostErrors = 20
 func (a application) run(t *testing.T, v variant, open twin.Opener, config string, tables []counterTable) {
 	if v.adaptive {
 		config += "defaults: {placement: adaptive}\n"
+	}
+	if v.slotless {
+		config += "defaults: {slots: 0}\n"
 	}
 	p := twin.New(t, twin.Options{
 		Dialect: a.Dialect, Schema: slices.Concat(a.DDL, a.SeedRows), Config: config, Params: v.params, Open: open,
@@ -195,7 +209,7 @@ func (a application) run(t *testing.T, v variant, open twin.Opener, config strin
 		report(i, s, incrementCounters(t, on, p, tables))
 		plain, wrapped := run(on, s)
 		report(i, s, end(plain.Err == nil))
-		if i == 0 && open == nil && !v.adaptive {
+		if i == 0 && open == nil && !v.adaptive && !v.slotless {
 			slotted(t, p, tables)
 		}
 		if plain.Err != nil {
