@@ -133,7 +133,7 @@ func namesColumn(e *Expr) bool {
 func (g *grouper) conflictKeys() string {
 	key := g.conflictKey()
 	if key == nil {
-		return "cannot tell which unique key the upsert conflicts on"
+		return g.unknownKey()
 	}
 	for _, name := range key.Columns {
 		c := g.table.Column(name)

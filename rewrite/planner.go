@@ -273,7 +273,7 @@ func (p *planning) plan() *Plan {
 	case KindSession:
 		return &Plan{Class: PassThrough}
 	case KindSelect:
-		return p.planSelect(st)
+		return p.narrowDrain(p.planSelect(st), st)
 	case KindExplain:
 		return p.planExplain(st)
 	case KindReads:
@@ -281,11 +281,11 @@ func (p *planning) plan() *Plan {
 	case KindCreateSelect:
 		return p.planCreateSelect(st)
 	case KindInsert:
-		return p.planUpsertGroup(p.planInsert(st), st)
+		return p.narrowDrain(p.planUpsertGroup(p.planInsert(st), st), st)
 	case KindUpdate:
-		return p.planGroup(p.planUpdate(st), st)
+		return p.narrowDrain(p.planGroup(p.planUpdate(st), st), st)
 	case KindDelete:
-		return p.planDelete(st)
+		return p.narrowDrain(p.planDelete(st), st)
 	case KindTruncate, KindDrop, KindDDL:
 		return p.planDDL(st)
 	}

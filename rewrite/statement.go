@@ -209,9 +209,10 @@ type Conflict struct {
 	// Columns is the conflict target's column list; empty for ON CONFLICT
 	// without a target, ON CONSTRAINT, and ON DUPLICATE KEY.
 	Columns    []Ident
-	Constraint *Ident // ON CONFLICT ON CONSTRAINT name
-	Predicate  *Expr  // ON CONFLICT (...) WHERE ...
-	Nothing    bool   // DO NOTHING
+	Others     []*Expr // what the target names besides plain columns: expressions, columns with a collation
+	Constraint *Ident  // ON CONFLICT ON CONSTRAINT name
+	Predicate  *Expr   // ON CONFLICT (...) WHERE ...
+	Nothing    bool    // DO NOTHING
 	Set        []Assignment
 	Where      *Expr // DO UPDATE ... WHERE ...
 }

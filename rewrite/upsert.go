@@ -61,7 +61,7 @@ func (m *dml) planConflict(c *Conflict, st *Statement, as assigned) *Plan {
 			return all(reasonOf(err))
 		}
 	}
-	for _, e := range []*Expr{c.Where, c.Predicate} {
+	for _, e := range append([]*Expr{c.Where, c.Predicate}, c.Others...) {
 		if err := b.expr(e, inPredicate); err != nil {
 			return all(reasonOf(err))
 		}
@@ -195,7 +195,7 @@ func (m *dml) slottedUpsert(base *Plan, as assigned) *Plan {
 	}
 	key := m.conflictKey()
 	if key == nil {
-		return why("cannot tell which unique key the upsert conflicts on")
+		return why(m.unknownKey())
 	}
 	if t.Triggers.Insert {
 		return why("a trigger fires on INSERT")
@@ -300,6 +300,9 @@ func (m *dml) slottedUpsert(base *Plan, as assigned) *Plan {
 // about.
 func (m *dml) conflictKey() *Unique {
 	c, t := m.st.Conflict, m.table
+	if len(c.Others) > 0 {
+		return nil
+	}
 	var found *Unique
 	for i := range t.Uniques {
 		u := &t.Uniques[i]
@@ -334,6 +337,14 @@ func (m *dml) conflictKey() *Unique {
 		}
 	}
 	return found
+}
+
+// unknownKey is the reason of an upsert without a conflictKey.
+func (m *dml) unknownKey() string {
+	if len(m.st.Conflict.Others) > 0 {
+		return "the upsert conflicts on an expression, or on a column with a collation"
+	}
+	return "cannot tell which unique key the upsert conflicts on"
 }
 
 // meetsNone reports whether the INSERT meets no row by a key: it leaves a column out that

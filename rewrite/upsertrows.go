@@ -123,10 +123,13 @@ func (m *dml) givenRows() (rows *rowset, keys int, given []GivenArg) {
 }
 
 // metKeys are the unique keys by which the INSERT may meet a row: the one that
-// its conflict clause names, else all.
+// its conflict clause names, else all. There are none where that is no key of columns.
 func (m *dml) metKeys() []*Unique {
 	var out []*Unique
 	c := m.st.Conflict
+	if c != nil && len(c.Others) > 0 {
+		return nil
+	}
 	for i := range m.table.Uniques {
 		u := &m.table.Uniques[i]
 		switch {

@@ -26,7 +26,7 @@ func (v *Visitor) Walk(st *Statement) {
 	v.lists([]*Expr{st.Where}, st.OrderBy, st.Limit)
 	v.items(st.Returning)
 	if c := st.Conflict; c != nil {
-		v.lists([]*Expr{c.Predicate, c.Where})
+		v.lists(c.Others, []*Expr{c.Predicate, c.Where})
 		v.assignments(c.Set)
 	}
 }

@@ -192,7 +192,8 @@ func (t *translator) conflict(c *ast.OnConflictClause, r rng) *rewrite.Conflict 
 		for _, n := range inf.IndexElems {
 			e := n.GetIndexElem()
 			if e.Expr != nil || e.Collation != nil || e.Opclass != nil {
-				t.giveUp("ON CONFLICT on more than columns")
+				out.Others = append(out.Others, t.other(e))
+				continue
 			}
 			out.Columns = append(out.Columns, name(e.Name))
 		}
@@ -218,6 +219,14 @@ func (t *translator) conflict(c *ast.OnConflictClause, r rng) *rewrite.Conflict 
 	}
 	out.Set = t.assignments(c.TargetList, set)
 	return out
+}
+
+// other translates what an element of a conflict target is if not a plain column.
+func (t *translator) other(e *ast.IndexElem) *rewrite.Expr {
+	if e.Expr != nil {
+		return t.loose(e.Expr)
+	}
+	return &rewrite.Expr{}
 }
 
 // returningAt finds the RETURNING of the statement in r, or -1.

@@ -62,7 +62,7 @@ func (t *translator) conflict(n *ast.Upsert) *rewrite.Conflict {
 	for _, o := range n.Target {
 		name, ok := o.Expr.(*ast.Ident)
 		if !ok {
-			t.opaque("conflict target that is not a column")
+			c.Others = append(c.Others, t.expr(o.Expr))
 			continue
 		}
 		c.Columns = append(c.Columns, ident(name))
