@@ -16,6 +16,10 @@ type Table struct {
 	// or prefixes, those with another collation than their columns have, deferrable ones and
 	// those of a partition alone. Their columns are all that they mention, in table order.
 	PartialUniques []Unique
+	// PresentUniques holds those among them that leave out nothing but rows with a NULL in the
+	// key (UNIQUE (kind, project_id) WHERE project_id IS NOT NULL): who compares their columns
+	// with values finds one row. Foreign keys cannot refer to them.
+	PresentUniques []Unique
 	// OtherUniques reports whether a row may meet another by a key that is not in
 	// Uniques, or by one whose comparison is coarser than its columns'. It is
 	// not set where an INSERT names the key it meets.

@@ -1,6 +1,9 @@
 package rewrite
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // drainAll drains every row of the given tables.
 func (p *planning) drainAll(tables []*Table, reason string) *Plan {
@@ -298,7 +301,7 @@ func (p *planning) fixedRows(sc *scope, b *binding, where *Expr) *rowset {
 		return nil
 	}
 	var best *rowset
-	for _, u := range b.table.Uniques {
+	for _, u := range slices.Concat(b.table.Uniques, b.table.PresentUniques) {
 		rows := &rowset{
 			binding: b,
 			single:  true,

@@ -80,11 +80,12 @@ WITH RECURSIVE below (root, rel) AS (
 
 	uniqueQuery = `
 SELECT i.indrelid::text, x.relname::text, i.indisprimary::text, a.attname::text,
-  (NOT EXISTS (SELECT 1 FROM pg_catalog.pg_constraint k WHERE k.conindid = x.oid AND k.conrelid = i.indrelid AND k.contype IN ('p', 'u')))::text
+  (NOT EXISTS (SELECT 1 FROM pg_catalog.pg_constraint k WHERE k.conindid = x.oid AND k.conrelid = i.indrelid AND k.contype IN ('p', 'u')))::text,
+  CASE WHEN y.typcategory = 'C' AND i.indpred IS NOT NULL THEN 'false' ELSE pg_catalog.pg_get_expr(i.indpred, i.indrelid) END
 FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class x ON x.oid = i.indexrelid
 CROSS JOIN LATERAL pg_catalog.unnest(i.indkey::pg_catalog.int2[]) WITH ORDINALITY AS u(attnum, ord)
-JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = u.attnum
-WHERE i.indrelid = ANY (ARRAY(SELECT pg_catalog.unnest($1::text::pg_catalog.oid[]))) AND i.indisunique AND i.indisvalid AND i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL
+JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = u.attnum JOIN pg_catalog.pg_type y ON y.oid = a.atttypid
+WHERE i.indrelid = ANY (ARRAY(SELECT pg_catalog.unnest($1::text::pg_catalog.oid[]))) AND i.indisunique AND i.indisvalid AND i.indimmediate AND i.indexprs IS NULL
   AND u.ord <= i.indnkeyatts
 ORDER BY i.indrelid, i.indisprimary DESC, i.indexrelid, u.ord`
 
@@ -152,6 +153,7 @@ type described struct {
 	checked    map[string]bool            // columns that something may refuse a value of
 	constraint string                     // whose columns are being read
 	partial    map[string]map[string]bool // the columns of partial unique keys, by their name
+	present    presentKeys
 }
 
 // Describe implements dialect.Describer. Row security counts as triggers, because it
@@ -271,6 +273,10 @@ func (t *described) unique(r []any) error {
 	if t.Storage.Inherited {
 		return nil // a unique index does not reach into the tables that inherit from this
 	}
+	if r[4] != nil {
+		t.present.add(dialect.String(r[0]), dialect.String(r[2]), dialect.String(r[4]))
+		return nil
+	}
 	n := len(t.Uniques)
 	if n == 0 || t.Uniques[n-1].Name != dialect.String(r[0]) {
 		t.Uniques = append(t.Uniques, rewrite.Unique{Name: dialect.String(r[0]), Primary: yes(r[1]), Index: yes(r[3])})
@@ -341,6 +347,7 @@ func (t *described) finish() {
 			t.Checked = append(t.Checked, c.Name)
 		}
 	}
+	t.PresentUniques = t.present.keys()
 	for name, columns := range t.partial {
 		t.AddPartialUnique(name, func(c string) bool { return columns[c] })
 	}

@@ -32,6 +32,7 @@ type schemaKey struct {
 	named   []string // parts of that name
 	watched []string // columns of a predicate or an expression
 	exact   bool     // over columns alone, for all rows, checked at once
+	present bool     // or for all rows without a NULL in the key
 }
 
 // schemaCheck is a CHECK, an exclusion or a checked domain: the columns it
@@ -213,7 +214,7 @@ func (s *schemaFile) index(n *ast.IndexStmt) error {
 	if n.IfNotExists && s.names[t.Schema+"."+n.Idxname] {
 		return nil
 	}
-	key := schemaKey{name: n.Idxname, label: "idx", exact: n.WhereClause == nil}
+	key := schemaKey{name: n.Idxname, label: "idx", exact: n.WhereClause == nil, present: n.WhereClause != nil}
 	for i, p := range slices.Concat(n.IndexParams, n.IndexIncludingParams) {
 		e := p.GetIndexElem()
 		label := e.Name
@@ -222,7 +223,7 @@ func (s *schemaFile) index(n *ast.IndexStmt) error {
 			if f := e.Expr.GetFuncCall(); f != nil {
 				_, label = lastTwo(f.Funcname)
 			}
-			key.exact = false
+			key.exact, key.present = false, false
 			key.watched = append(key.watched, columnsIn(t, e.Expr)...)
 		}
 		for j, base := 1, label; slices.Contains(key.named, label); j++ {
@@ -235,6 +236,7 @@ func (s *schemaFile) index(n *ast.IndexStmt) error {
 	}
 	if n.WhereClause != nil {
 		key.watched = append(key.watched, columnsIn(t, n.WhereClause)...)
+		key.present = key.present && present(n.WhereClause, key.columns)
 	}
 	if !n.Unique {
 		s.name(t, &key)
@@ -270,6 +272,9 @@ func (t *schemaTable) finish() {
 		switch {
 		case !k.exact || t.Storage.Inherited:
 			t.AddPartialUnique(k.name, func(c string) bool { return slices.Contains(k.columns, c) || slices.Contains(k.watched, c) })
+			if k.present && !t.Storage.Inherited {
+				t.PresentUniques = append(t.PresentUniques, rewrite.Unique{Name: k.name, Columns: k.columns, Index: true})
+			}
 		default:
 			t.Uniques = append(t.Uniques, rewrite.Unique{Name: k.name, Primary: k.primary, Columns: k.columns, Index: k.label == "idx"})
 		}

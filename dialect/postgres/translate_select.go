@@ -77,7 +77,13 @@ func (t *translator) block(s *ast.SelectStmt, q *rewrite.Select, body rng, at ma
 		q.Table = true
 		word := t.span(rng{body.lo, body.lo + 1})
 		q.Items = []rewrite.Item{{Span: word, Expr: &rewrite.Expr{Span: word, Kind: rewrite.Star}}}
-		q.From = t.from(s.FromClause, rng{body.lo + 1, body.hi})
+		from := rng{body.lo + 1, body.hi}
+		for i := from.lo; i < from.hi; i = t.next(i) {
+			if isClause(t.tok[i].kind) && t.startsClause(i, body) { // ORDER BY, LIMIT
+				from.hi = i
+			}
+		}
+		q.From = t.from(s.FromClause, from)
 		return
 	case !t.is(body.lo, ast.Token_SELECT):
 		t.giveUp("a query is not at the position the parser reports")

@@ -171,7 +171,7 @@ func (t *described) indexed(r []any) {
 	x.expression = x.expression || number(r[3]) < 0 // -1: rowid, -2: expression
 	x.columns, x.collations = append(x.columns, dialect.String(r[4])), append(x.collations, dialect.String(r[5]))
 	if (x.partial || x.expression) && x.mentioned == nil {
-		x.mentioned = indexed(dialect.String(r[6]))
+		x.define(dialect.String(r[6]))
 	}
 }
 

@@ -101,7 +101,7 @@ func TestParseKind(t *testing.T) {
 		{"SELECT 1 FROM (a) AS c", rewrite.KindSelect, "opaque"},
 		{"SELECT 1 FROM a LEFT INNER JOIN b", rewrite.KindSelect, "opaque"},
 		{"INSERT INTO t VALUES (1) ON CONFLICT (a) DO NOTHING ON CONFLICT DO NOTHING", rewrite.KindInsert, "opaque"},
-		{"INSERT INTO t VALUES (1) ON CONFLICT (a+1) DO NOTHING", rewrite.KindInsert, "opaque"},
+		{"INSERT INTO t VALUES (1) ON CONFLICT (a+1, b COLLATE NOCASE) DO NOTHING", rewrite.KindInsert, ""},
 		{"INSERT INTO excluded VALUES (1) ON CONFLICT (a) DO UPDATE SET a=excluded.a", rewrite.KindInsert, "opaque"},
 		{"PRAGMA foreign_keys=on", rewrite.KindSession, ""},
 		{"ATTACH 'x' AS y", rewrite.KindSession, ""},

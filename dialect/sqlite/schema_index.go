@@ -112,7 +112,7 @@ func (s *schemaFile) index(n *ast.CreateIndexStmt) error {
 	t.addIndex(schemaIndex{
 		index: index{
 			name: n.Name.Name.Name, columns: columns, collations: collations,
-			partial: n.Where != nil, expression: !ok, mentioned: indexMentions(n),
+			partial: n.Where != nil, expression: !ok, mentioned: indexMentions(n), where: n.Where,
 		},
 	})
 	return nil

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/sqlc-dev/meyer/ast"
@@ -16,17 +17,42 @@ type index struct {
 	columns             []string
 	collations          []string
 	mentioned           map[string]bool // by a partial index, or one on expressions; nil: anything
+	where               ast.Expr        // of a partial index, where it is known
 }
 
-// indexed returns the columns that the definition of an index mentions, by their folded
-// names: too many rather than too few. It is nil where they are not known.
-func indexed(sql string) map[string]bool {
+// define notes what the definition of an index mentions, by the columns' folded names: too
+// many rather than too few.
+func (x *index) define(sql string) {
 	n, err := parseOne(sql)
 	create, ok := n.(*ast.CreateIndexStmt)
 	if err != nil || !ok {
-		return nil
+		return
 	}
-	return indexMentions(create)
+	x.mentioned, x.where = indexMentions(create), create.Where
+}
+
+// present reports whether a predicate asks only that columns of these are not NULL.
+func present(e ast.Expr, columns []string) bool {
+	var tested ast.Expr
+	switch n := e.(type) {
+	case *ast.ParenExpr:
+		return present(n.X, columns)
+	case *ast.BinaryExpr:
+		return n.Op == ast.OpAnd && present(n.X, columns) && present(n.Y, columns)
+	case *ast.NullCheckExpr:
+		if n.Test == ast.TestIsNull {
+			return false
+		}
+		tested = n.X
+	case *ast.IsExpr:
+		null, ok := n.Y.(*ast.Literal)
+		if !ok || null.Kind != ast.LitNull || !n.Not || n.Distinct {
+			return false
+		}
+		tested = n.X
+	}
+	id, ok := tested.(*ast.Ident)
+	return ok && slices.ContainsFunc(columns, func(c string) bool { return sameName(c, id.Name) })
 }
 
 func indexMentions(n *ast.CreateIndexStmt) map[string]bool {
@@ -63,6 +89,9 @@ func addUniques(t *rewrite.Table, indexes []index, def definition) {
 		if x.partial || x.expression {
 			t.OtherUniques = true
 			partialUnique(t, x)
+			if !x.expression && present(x.where, x.columns) && ownCollations(x, def) {
+				t.PresentUniques = append(t.PresentUniques, rewrite.Unique{Name: x.name, Columns: x.columns})
+			}
 			continue
 		}
 		fits := true
@@ -88,4 +117,14 @@ func addUniques(t *rewrite.Table, indexes []index, def definition) {
 		}
 	}
 	t.Uniques = append(append(t.Uniques, primary...), others...)
+}
+
+// ownCollations reports whether each column of an index compares as the column does.
+func ownCollations(x index, def definition) bool {
+	for i, name := range x.columns {
+		if own, known := def.collation(name); !known || !sameName(own, x.collations[i]) {
+			return false
+		}
+	}
+	return true
 }

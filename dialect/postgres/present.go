@@ -1,0 +1,61 @@
+package postgres
+
+import (
+	"slices"
+
+	"github.com/sqlc-dev/oliphant/ast"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// presentKeys are unique indexes with a predicate, in the order of their columns.
+type presentKeys []presentKey
+
+type presentKey struct {
+	rewrite.Unique
+	predicates []string // the index's, for each column
+}
+
+// add takes a column of an index.
+func (list *presentKeys) add(index, column, predicate string) {
+	n := len(*list)
+	if n == 0 || (*list)[n-1].Name != index {
+		*list = append(*list, presentKey{Unique: rewrite.Unique{Name: index, Index: true}})
+		n++
+	}
+	k := &(*list)[n-1]
+	k.Columns, k.predicates = append(k.Columns, column), append(k.predicates, predicate)
+}
+
+// keys returns those that leave out nothing but rows with a NULL in the key.
+func (list presentKeys) keys() []rewrite.Unique {
+	var out []rewrite.Unique
+	for _, k := range list {
+		leaves := func(predicate string) bool { return !present(predicateOf(predicate), k.Columns) }
+		if !slices.ContainsFunc(k.predicates, leaves) {
+			out = append(out, k.Unique)
+		}
+	}
+	return out
+}
+
+// predicateOf parses what pg_get_expr writes of a predicate; nil where it cannot.
+func predicateOf(sql string) *ast.Node {
+	n, err := parseSchema("SELECT WHERE " + sql)
+	if err != nil {
+		return nil
+	}
+	return n.GetSelectStmt().GetWhereClause()
+}
+
+// present reports whether a predicate asks only that columns of these are not NULL.
+func present(n *ast.Node, columns []string) bool {
+	if b := n.GetBoolExpr(); b != nil {
+		return b.Boolop == ast.BoolExprType_AND_EXPR &&
+			!slices.ContainsFunc(b.Args, func(a *ast.Node) bool { return !present(a, columns) })
+	}
+	test := n.GetNullTest()
+	fields := test.GetArg().GetColumnRef().GetFields()
+	return test != nil && test.Nulltesttype == ast.NullTestType_IS_NOT_NULL && len(fields) == 1 &&
+		slices.Contains(columns, fields[0].GetString_().GetSval())
+}
