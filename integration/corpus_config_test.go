@@ -33,7 +33,8 @@ var uniques = map[string]string{
 		"WHERE i.indrelid = quote_ident($1)::regclass AND i.indisunique AND i.indpred IS NULL AND i.indexprs IS NULL " +
 		"ORDER BY 1, array_position(i.indkey, a.attnum)",
 	"sqlite": "SELECT 'primary key', 1, name FROM pragma_table_info(?1) WHERE pk > 0 UNION ALL " +
-		`SELECT l.name, 0, c.name FROM pragma_index_list(?1) l, pragma_index_info(l.name) c WHERE l."unique" AND NOT l.partial`,
+		`SELECT l.name, 0, c.name FROM pragma_index_list(?1) l, pragma_index_info(l.name) c WHERE l."unique" AND NOT l.partial ` +
+		"AND NOT EXISTS (SELECT 1 FROM pragma_index_info(l.name) e WHERE e.name IS NULL)", // an expression
 }
 
 var numeric = regexp.MustCompile(`(?i)int|serial|dec|num|float|double|real`)

@@ -229,6 +229,12 @@ func (g *grouper) setsGiven(c *Column, value *Expr) bool {
 	if given == nil || g.unlike(value, none) != "" {
 		return false
 	}
+	if arg, ok := g.src.paramAt(bare(value).Span); ok {
+		// A numbered placeholder in both places, each of which has the column's type.
+		twin, ok := g.src.paramAt(bare(given).Span)
+		g.uses[arg] = append(g.uses[arg], c.Type, c.Type)
+		return ok && twin == arg
+	}
 	fixed := true
 	value.Walk(func(x *Expr) bool {
 		fixed = fixed && x.Kind != Param && x.Kind != ColumnRef
