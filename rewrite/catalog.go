@@ -16,10 +16,6 @@ type Table struct {
 	// or prefixes, those with another collation than their columns have, deferrable ones and
 	// those of a partition alone. Their columns are all that they mention, in table order.
 	PartialUniques []Unique
-	// PresentUniques holds those among them that leave out nothing but rows with a NULL in the
-	// key (UNIQUE (kind, project_id) WHERE project_id IS NOT NULL): who compares their columns
-	// with values finds one row. Foreign keys cannot refer to them.
-	PresentUniques []Unique
 	// OtherUniques reports whether a row may meet another by a key that is not in
 	// Uniques, or by one whose comparison is coarser than its columns'. It is
 	// not set where an INSERT names the key it meets.
@@ -195,6 +191,10 @@ type Unique struct {
 	// Index reports whether it is an index and no constraint: ON CONSTRAINT does not
 	// know its name (PostgreSQL).
 	Index bool
+	// Present reports whether a partial key leaves out nothing but rows with a NULL in it
+	// (UNIQUE (kind, project_id) WHERE project_id IS NOT NULL): who compares its columns with
+	// values finds one row. Foreign keys cannot refer to it.
+	Present bool
 }
 
 // Unrestricted forgets the restrictions of the user who has read the table's facts: tools
@@ -218,6 +218,25 @@ func (t *Table) AddPartialUnique(name string, mentions func(column string) bool)
 	}
 	t.PartialUniques = append(t.PartialUniques, u)
 	sort.Slice(t.PartialUniques, func(i, j int) bool { return t.PartialUniques[i].Name < t.PartialUniques[j].Name })
+}
+
+// MarkPresent sets Present of the partial key of that name.
+func (t *Table) MarkPresent(name string) {
+	for i := range t.PartialUniques {
+		if t.PartialUniques[i].Name == name {
+			t.PartialUniques[i].Present = true
+		}
+	}
+}
+
+// presentUniques returns the partial keys that are Present.
+func (t *Table) presentUniques() (out []Unique) {
+	for _, u := range t.PartialUniques {
+		if u.Present {
+			out = append(out, u)
+		}
+	}
+	return out
 }
 
 // uniqueOver returns a unique key, of whichever kind, that mentions a column; nil for none.

@@ -301,7 +301,7 @@ func (p *planning) fixedRows(sc *scope, b *binding, where *Expr) *rowset {
 		return nil
 	}
 	var best *rowset
-	for _, u := range slices.Concat(b.table.Uniques, b.table.PresentUniques) {
+	for _, u := range slices.Concat(b.table.Uniques, b.table.presentUniques()) {
 		rows := &rowset{
 			binding: b,
 			single:  true,

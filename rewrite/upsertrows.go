@@ -141,9 +141,9 @@ func (m *dml) metKeys() []*Unique {
 		}
 		out = append(out, u)
 	}
-	for i := range m.table.PresentUniques {
-		if u := &m.table.PresentUniques[i]; c != nil && len(c.Columns) > 0 && m.sameSet(c.Columns, u.Columns) {
-			out = append(out, u)
+	for _, u := range m.table.presentUniques() {
+		if c != nil && len(c.Columns) > 0 && m.sameSet(c.Columns, u.Columns) {
+			out = append(out, &u)
 		}
 	}
 	return out

@@ -347,9 +347,11 @@ func (t *described) finish() {
 			t.Checked = append(t.Checked, c.Name)
 		}
 	}
-	t.PresentUniques = t.present.keys()
 	for name, columns := range t.partial {
 		t.AddPartialUnique(name, func(c string) bool { return columns[c] })
+	}
+	for _, name := range t.present.names() {
+		t.MarkPresent(name)
 	}
 }
 

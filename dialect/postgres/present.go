@@ -4,36 +4,35 @@ import (
 	"slices"
 
 	"github.com/sqlc-dev/oliphant/ast"
-
-	"github.com/slotsql/slotsql/rewrite"
 )
 
 // presentKeys are unique indexes with a predicate, in the order of their columns.
 type presentKeys []presentKey
 
 type presentKey struct {
-	rewrite.Unique
+	name       string
+	columns    []string
 	predicates []string // the index's, for each column
 }
 
 // add takes a column of an index.
 func (list *presentKeys) add(index, column, predicate string) {
 	n := len(*list)
-	if n == 0 || (*list)[n-1].Name != index {
-		*list = append(*list, presentKey{Unique: rewrite.Unique{Name: index, Index: true}})
+	if n == 0 || (*list)[n-1].name != index {
+		*list = append(*list, presentKey{name: index})
 		n++
 	}
 	k := &(*list)[n-1]
-	k.Columns, k.predicates = append(k.Columns, column), append(k.predicates, predicate)
+	k.columns, k.predicates = append(k.columns, column), append(k.predicates, predicate)
 }
 
-// keys returns those that leave out nothing but rows with a NULL in the key.
-func (list presentKeys) keys() []rewrite.Unique {
-	var out []rewrite.Unique
+// names returns those that leave out nothing but rows with a NULL in the key.
+func (list presentKeys) names() []string {
+	var out []string
 	for _, k := range list {
-		leaves := func(predicate string) bool { return !present(predicateOf(predicate), k.Columns) }
+		leaves := func(predicate string) bool { return !present(predicateOf(predicate), k.columns) }
 		if !slices.ContainsFunc(k.predicates, leaves) {
-			out = append(out, k.Unique)
+			out = append(out, k.name)
 		}
 	}
 	return out

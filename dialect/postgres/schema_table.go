@@ -273,7 +273,7 @@ func (t *schemaTable) finish() {
 		case !k.exact || t.Storage.Inherited:
 			t.AddPartialUnique(k.name, func(c string) bool { return slices.Contains(k.columns, c) || slices.Contains(k.watched, c) })
 			if k.present && !t.Storage.Inherited {
-				t.PresentUniques = append(t.PresentUniques, rewrite.Unique{Name: k.name, Columns: k.columns, Index: true})
+				t.MarkPresent(k.name)
 			}
 		default:
 			t.Uniques = append(t.Uniques, rewrite.Unique{Name: k.name, Primary: k.primary, Columns: k.columns, Index: k.label == "idx"})

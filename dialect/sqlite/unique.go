@@ -90,7 +90,7 @@ func addUniques(t *rewrite.Table, indexes []index, def definition) {
 			t.OtherUniques = true
 			partialUnique(t, x)
 			if !x.expression && present(x.where, x.columns) && ownCollations(x, def) {
-				t.PresentUniques = append(t.PresentUniques, rewrite.Unique{Name: x.name, Columns: x.columns})
+				t.MarkPresent(x.name)
 			}
 			continue
 		}

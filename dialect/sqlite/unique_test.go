@@ -6,7 +6,7 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-func TestPresentUniques(t *testing.T) {
+func TestPresent(t *testing.T) {
 	for where, want := range map[string]bool{
 		"project IS NOT NULL":                     true,
 		"(Project NOTNULL) AND \"kind\" NOT NULL": true,
@@ -24,14 +24,14 @@ func TestPresentUniques(t *testing.T) {
 		x.define("CREATE UNIQUE INDEX i ON t (kind, project) WHERE " + where)
 		table := &rewrite.Table{Columns: []rewrite.Column{{Name: "kind"}, {Name: "project"}, {Name: "other"}}}
 		addUniques(table, []index{x}, definition{understood: true})
-		if got := len(table.PresentUniques) == 1; got != want {
+		if got := table.PartialUniques[0].Present; got != want {
 			t.Errorf("%s: %v, want %v", where, got, want)
 		}
 	}
 	coarse := index{name: "i", partial: true, columns: []string{"kind"}, collations: []string{"NOCASE"}}
 	coarse.define("CREATE UNIQUE INDEX i ON t (kind COLLATE NOCASE) WHERE kind IS NOT NULL")
 	table := &rewrite.Table{Columns: []rewrite.Column{{Name: "kind"}}}
-	if addUniques(table, []index{coarse}, definition{understood: true}); len(table.PresentUniques) > 0 {
+	if addUniques(table, []index{coarse}, definition{understood: true}); table.PartialUniques[0].Present {
 		t.Error("an index with a collation of its own")
 	}
 }
