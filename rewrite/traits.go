@@ -218,6 +218,9 @@ type SessionRules struct {
 	// ErrorAborts: an error aborts the transaction, in which nothing but a rollback succeeds
 	// after it (PostgreSQL).
 	ErrorAborts bool
+	// UnsignedByProtocol: the parent gives values of unsigned 64-bit columns another Go type
+	// where the statement is prepared.
+	UnsignedByProtocol bool
 	// LateErrors: an error of a query may come with its first row, from a parent that begins to
 	// run a query only then.
 	LateErrors bool

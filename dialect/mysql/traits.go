@@ -44,6 +44,8 @@ func (*Dialect) Traits() rewrite.Traits {
 			MultiProbe:     "DO 0; DO 0",
 			MultiProbeArg:  "DO ?; DO 0",
 			RightsAreFacts: true,
+
+			UnsignedByProtocol: true,
 		},
 	}
 }

@@ -67,7 +67,7 @@ func (r *Run) queryGrouped(ctx context.Context, alone func(context.Context) (dri
 	case v.Err != nil:
 		return nil, v.Err
 	}
-	return v.Result.(*answer).rows, nil
+	return r.asCalled(v.Result.(*answer).rows), nil
 }
 
 // inGroup runs the execution together with those that overlap with it. It says what has

@@ -333,6 +333,8 @@ func less(v driver.Value, later int64, scale int) driver.Value {
 	switch v := v.(type) {
 	case int64:
 		return v - later
+	case uint64:
+		return v - uint64(later)
 	case string:
 		return lessDecimal(v, later, scale)
 	case []byte:

@@ -115,7 +115,7 @@ func (r *Run) queryProven(ctx context.Context) (rows driver.Rows, done bool, err
 		}
 	}
 	if done, err = r.provenBy(all != nil, err); done && err == nil {
-		return all, true, nil
+		return r.asCalled(all), true, nil
 	}
 	return nil, done, err
 }

@@ -28,7 +28,7 @@ var _ driver.Result = (*answer)(nil)
 // answer is a member's own result of a group's statement.
 type answer struct {
 	result
-	rows driver.Rows // where it returns some
+	rows *bufferedRows // where it returns some
 }
 
 // insertID is the result of a statement that draws a number of its own.

@@ -41,7 +41,7 @@ func (r *Run) queryTicket(ctx context.Context) (driver.Rows, bool, error) {
 	if a == nil {
 		return nil, done, err
 	}
-	return a.rows, done, err
+	return r.asCalled(a.rows), done, err
 }
 
 // drawTicket draws a number from a block; false where the execution is to run as it is.
@@ -309,11 +309,7 @@ func (r *Run) ticket(n slots.Ticket, rows bool) *answer {
 	}
 	row := slices.Clone(b.rows[0])
 	for i, v := range row {
-		if u, ok := v.(uint64); ok {
-			row[i] = u - uint64(n.Behind)
-		} else {
-			row[i] = less(v, n.Behind, 0)
-		}
+		row[i] = less(v, n.Behind, 0)
 	}
 	out.rows = &bufferedRows{columns: b.columns, columnTypes: b.types, rows: [][]driver.Value{row}}
 	return out

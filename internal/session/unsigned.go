@@ -1,0 +1,58 @@
+package session
+
+import (
+	"database/sql/driver"
+	"math"
+	"strconv"
+)
+
+// This file gives values of BIGINT UNSIGNED the Go type that the parent would have given them.
+//
+// go-sql-driver/mysql has two: uint64 for a statement sent as text, and for a prepared one int64,
+// or digits beyond its range. A statement of slotsql's that returns the application's rows may
+// have arguments where the application's has none, or be prepared where that is not.
+
+// asCalled changes the rows in place, which are this call's own.
+func (r *Run) asCalled(b *bufferedRows) *bufferedRows {
+	if b == nil || !r.conn.Shared.Traits.UnsignedByProtocol {
+		return b
+	}
+	_, text := r.via.(direct)
+	if text && len(r.call.args) > 0 {
+		return b // both have arguments, which the parent has prepared, or written into the text
+	}
+	for i, t := range b.columnTypes {
+		if t.Name != "UNSIGNED BIGINT" {
+			continue
+		}
+		for _, row := range b.rows {
+			row[i] = unsigned(row[i], text)
+		}
+	}
+	return b
+}
+
+// unsigned returns the value as a text protocol's, or else as that of a prepared statement.
+func unsigned(v driver.Value, text bool) driver.Value {
+	n, ok := v.(uint64)
+	switch v := v.(type) {
+	case int64:
+		n, ok = uint64(v), true
+	case []byte:
+		if text {
+			if n, err := strconv.ParseUint(string(v), 10, 64); err == nil {
+				return n
+			}
+		}
+		return v
+	}
+	switch {
+	case !ok:
+		return v
+	case text:
+		return n
+	case n > math.MaxInt64:
+		return strconv.AppendUint(nil, n, 10)
+	}
+	return int64(n)
+}
