@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "write the plans into the golden cases")
 
 func mariaDB() *mysql.Dialect {
 	d := mysql.New()
-	d.NoWait = true
+	d.NoWait, d.MariaDB = true, true
 	return d
 }
 

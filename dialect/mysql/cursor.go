@@ -15,6 +15,8 @@ type translator struct {
 	sql  string
 	toks []rewrite.Token
 	pos  int
+	// words are those of the statement by the names that stand in for them in the tree.
+	words map[string]string
 	// opaque is the first reason why the tree is not faithful; once set the
 	// walk goes on without consequence.
 	opaque string
@@ -146,6 +148,7 @@ func (t *translator) wantOp(op string) {
 
 // ident passes an identifier and returns it.
 func (t *translator) ident(want string) rewrite.Ident {
+	want = t.own(want)
 	text := t.peek()
 	switch t.kind() {
 	case rewrite.Word:

@@ -69,7 +69,16 @@ func (d *Dialect) Parse(sql string) (st *rewrite.Statement, err error) {
 func (d *Dialect) parseTokens(sql string, toks []rewrite.Token) (*rewrite.Statement, error) {
 	p := parsers.Get().(*parser.Parser)
 	p.SetSQLMode(d.settings.parserMode())
+	t := &translator{sql: sql, toks: toks}
 	nodes, _, err := p.ParseSQL(sql)
+	if err != nil && d.MariaDB {
+		var changed string
+		if changed, t.words = unreserved(sql, toks); t.words != nil {
+			if again, _, rejected := p.ParseSQL(changed); rejected == nil {
+				nodes, err = again, nil
+			}
+		}
+	}
 	if err != nil {
 		parsers.Put(p)
 		return nil, err
@@ -80,7 +89,6 @@ func (d *Dialect) parseTokens(sql string, toks []rewrite.Token) (*rewrite.Statem
 	}
 	node := nodes[0]
 	parsers.Put(p)
-	t := &translator{sql: sql, toks: toks}
 	return t.statement(node), nil
 }
 

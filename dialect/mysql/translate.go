@@ -40,14 +40,14 @@ func (t *translator) statement(n ast.StmtNode) *rewrite.Statement {
 		}
 	case *ast.TruncateTableStmt:
 		st.Kind = rewrite.KindTruncate
-		st.Tables = tablesOf(n)
+		st.Tables = t.tablesOf(n)
 		return st
 	case *ast.DropTableStmt:
 		st.Kind = rewrite.KindDrop
 		if n.IsView {
 			st.Kind = rewrite.KindDDL
 		}
-		st.Tables = tablesOf(n)
+		st.Tables = t.tablesOf(n)
 		return st
 	default:
 		t.other(st, n)
@@ -62,7 +62,7 @@ func (t *translator) statement(n ast.StmtNode) *rewrite.Statement {
 			st.Explained.Opaque = t.opaque
 		}
 		if st.Kind != rewrite.KindSelect {
-			st.Tables = tablesOf(n)
+			st.Tables = t.tablesOf(n)
 		}
 	}
 	return st
@@ -99,7 +99,7 @@ func (t *translator) explain(st *rewrite.Statement, n *ast.ExplainStmt) {
 	default:
 		st.Kind = rewrite.Other
 		st.Opaque = "EXPLAIN of a statement that is no SELECT"
-		st.Tables = tablesOf(inner)
+		st.Tables = t.tablesOf(inner)
 	}
 }
 
@@ -126,7 +126,7 @@ func (t *translator) other(st *rewrite.Statement, n ast.StmtNode) {
 	case ast.DDLNode, *ast.GrantStmt, *ast.RevokeStmt, *ast.GrantRoleStmt, *ast.RevokeRoleStmt,
 		*ast.CreateUserStmt, *ast.AlterUserStmt, *ast.DropUserStmt:
 		st.Kind = rewrite.KindDDL
-		st.Tables = append(tablesOf(n), t.everyName()...)
+		st.Tables = append(t.tablesOf(n), t.everyName()...)
 		return
 	}
 	st.Kind = rewrite.Other
@@ -135,21 +135,24 @@ func (t *translator) other(st *rewrite.Statement, n ast.StmtNode) {
 }
 
 // tablesOf collects the tables that the tree names.
-func tablesOf(n ast.Node) [][]rewrite.Ident {
-	v := &tableVisitor{}
+func (t *translator) tablesOf(n ast.Node) [][]rewrite.Ident {
+	v := &tableVisitor{of: t}
 	n.Accept(v)
 	return v.names
 }
 
-type tableVisitor struct{ names [][]rewrite.Ident }
+type tableVisitor struct {
+	of    *translator
+	names [][]rewrite.Ident
+}
 
 func (v *tableVisitor) Enter(n ast.Node) (ast.Node, bool) {
 	if tn, ok := n.(*ast.TableName); ok {
 		var name []rewrite.Ident
 		if tn.Schema.O != "" {
-			name = append(name, rewrite.Ident{Name: tn.Schema.O, Quoted: true})
+			name = append(name, rewrite.Ident{Name: v.of.own(tn.Schema.O), Quoted: true})
 		}
-		v.names = append(v.names, append(name, rewrite.Ident{Name: tn.Name.O, Quoted: true}))
+		v.names = append(v.names, append(name, rewrite.Ident{Name: v.of.own(tn.Name.O), Quoted: true}))
 	}
 	return n, false
 }

@@ -9,11 +9,11 @@ import (
 func (t *translator) createTable(st *rewrite.Statement, n *ast.CreateTableStmt) {
 	if n.Select == nil {
 		st.Kind = rewrite.KindDDL
-		st.Tables = tablesOf(n)
+		st.Tables = t.tablesOf(n)
 		return
 	}
 	st.Kind = rewrite.KindCreateSelect
-	st.Tables = tablesOf(n)
+	st.Tables = t.tablesOf(n)
 	for !t.isWord("TABLE") && t.pos < len(t.toks) {
 		t.next()
 	}
@@ -24,7 +24,7 @@ func (t *translator) createTable(st *rewrite.Statement, n *ast.CreateTableStmt) 
 	t.dotted(n.Table.Schema.O, n.Table.Name.O)
 	st.Create = &rewrite.Create{At: t.end()}
 	for _, c := range n.Cols {
-		st.Create.Columns = append(st.Create.Columns, rewrite.Ident{Name: c.Name.Name.O, Quoted: true})
+		st.Create.Columns = append(st.Create.Columns, rewrite.Ident{Name: t.own(c.Name.Name.O), Quoted: true})
 	}
 	if end := t.close(); end > 0 && !t.isWordAt(1, "SELECT", "WITH") && !t.isOpAt(1, "(") {
 		st.Create.List, st.Create.At = true, t.toks[end].Start

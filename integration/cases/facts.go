@@ -14,7 +14,7 @@ import (
 
 func mariaDB() *mysql.Dialect {
 	d := mysql.New()
-	d.NoWait = true
+	d.NoWait, d.MariaDB = true, true
 	return d
 }
 
