@@ -97,6 +97,34 @@ func (p *planning) digits(e *Expr, negative bool) (delta, bool) {
 	return delta{literal: s}, true
 }
 
+// givenDelta is deltaOf for what the INSERT gives for the column of a number: a string is stored as
+// the number that it spells, and what is computed of it is no floating-point number.
+func (p *planning) givenDelta(c, of *Column, op operand) (delta, bool) {
+	if e := bare(op.expr); e.Kind == String && (of.Numeric == Integer || of == c && c.Numeric == Decimal) {
+		return p.spelled(e, op.negative)
+	}
+	return p.deltaOf(c, []operand{op})
+}
+
+// spelled is the delta of a string that spells a number of up to fifteen digits.
+func (p *planning) spelled(e *Expr, negative bool) (delta, bool) {
+	s := p.noted(e.Text)
+	if e.End-e.Start != len(s)+2 {
+		return delta{}, false // not between two quotes
+	}
+	if strings.HasPrefix(s, "-") {
+		s, negative = s[1:], !negative
+	}
+	whole, frac, point := strings.Cut(s, ".")
+	if whole == "" || point && frac == "" || len(s) > 15 || strings.Trim(whole+frac, "0123456789") != "" {
+		return delta{}, false
+	}
+	if negative {
+		s = "-" + s
+	}
+	return delta{literal: s}, true
+}
+
 // castNumber returns what e casts to a type of number, and the type's bits: 0
 // where it holds any number.
 func (p *planning) castNumber(e *Expr) (x *Expr, bits int) {

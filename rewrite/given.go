@@ -141,6 +141,9 @@ func (m *dml) given(c *Column, e *Expr) (arg *GivenArg, why string) {
 			return nil, ""
 		}
 		d, ok := m.simpleDelta([]operand{{expr: e}})
+		if e.Kind == String && (g.Integer || c.Numeric == Decimal) {
+			d, ok = m.spelled(e, false)
+		}
 		if !ok || d.literal == "" {
 			break
 		}

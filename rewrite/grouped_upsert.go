@@ -257,7 +257,7 @@ func (g *grouper) countUpsert(c *Column, value *Expr) string {
 	if !ok || len(ops) != 1 || given == nil {
 		return "the statement sets counter " + c.Name
 	}
-	first, ok := g.deltaOf(c, []operand{{expr: given}})
+	first, ok := g.givenDelta(c, c, operand{expr: given})
 	if !ok {
 		return "what is added to counter " + c.Name + " is not a literal or a placeholder"
 	}

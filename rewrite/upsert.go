@@ -113,7 +113,7 @@ func (m *dml) insertedDeltas(inc increment) ([]delta, bool) {
 	if d, ok := m.deltaOf(inc.column, inc.ops); ok {
 		return []delta{d}, true
 	}
-	i := m.insertedAt(inc.ops)
+	i, of := m.insertedAt(inc.ops)
 	if i < 0 || len(m.st.Rows) == 0 {
 		return nil, false
 	}
@@ -122,7 +122,7 @@ func (m *dml) insertedDeltas(inc increment) ([]delta, bool) {
 		if i >= len(row) {
 			return nil, false
 		}
-		d, ok := m.deltaOf(inc.column, []operand{{expr: row[i], negative: inc.ops[0].negative}})
+		d, ok := m.givenDelta(inc.column, of, operand{expr: row[i], negative: inc.ops[0].negative})
 		if !ok {
 			return nil, false
 		}
@@ -133,19 +133,24 @@ func (m *dml) insertedDeltas(inc increment) ([]delta, bool) {
 
 // insertedAt returns the position, in the rows of VALUES, of an increment by
 // EXCLUDED.c, or by COALESCE(EXCLUDED.c, 0): a delta that is NULL is not simple.
-// It returns -1 for any other increment.
-func (m *dml) insertedAt(ops []operand) int {
+// It returns -1 for any other increment, and else the column, too.
+func (m *dml) insertedAt(ops []operand) (int, *Column) {
 	if len(ops) != 1 || ops[0].expr == nil || ops[0].sometimes {
-		return -1
+		return -1, nil
 	}
 	e := bare(ops[0].expr)
 	if m.coalesces(e) && constant(e.Args[1]) {
 		e = bare(e.Args[0])
 	}
 	if e.Kind != Excluded {
-		return -1
+		return -1, nil
 	}
-	return m.insertIndex(e.Name[len(e.Name)-1])
+	written := e.Name[len(e.Name)-1]
+	name, ok := columnNamed(m.planning, m.table, written)
+	if !ok {
+		return -1, nil
+	}
+	return m.insertIndex(written), m.table.Column(name)
 }
 
 // insertIndex returns the position of a column in the INSERT's column list.
@@ -270,8 +275,11 @@ func (m *dml) slottedUpsert(base *Plan, as assigned) *Plan {
 		if !ok || len(ds) != 1 {
 			return why("the delta is not a literal or a placeholder")
 		}
-		if j := m.insertedAt(incs[i].ops); j >= 0 {
+		if j, _ := m.insertedAt(incs[i].ops); j >= 0 {
 			incs[i].ops = []operand{{expr: st.Rows[0][j], negative: incs[i].ops[0].negative}}
+			if x := bare(st.Rows[0][j]); x.Kind == String { // the number that it spells, without its quotes
+				incs[i].ops[0].expr = &Expr{Kind: Number, Span: Span{x.Start + 1, x.End - 1}}
+			}
 		}
 	}
 	where := join(parts, " AND ")
