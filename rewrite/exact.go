@@ -7,7 +7,7 @@ import "strings"
 // (the base value would be, and a later COALESCE(c, 0) + 1 would start from it
 // with the slots still there), and the sum must not be rounded, because
 // rounding does not commute with adding. So x is a literal or an argument that
-// the column stores as it is, or a column of that kind that is never NULL.
+// the column stores as it is, a column of that kind that is never NULL, or a number of rows.
 
 // onBase reports whether an increment by these operands is exact on the base row,
 // and what that demands of its arguments; why names what is in the way.
@@ -97,7 +97,7 @@ func (p *planning) wholeColumn(sc *scope, own *binding, outer bool, c *Column, o
 		e = e.Args[0]
 	}
 	if op.negative && c.Unsigned || e.Kind != ColumnRef && e.Kind != Excluded {
-		return false
+		return e.Kind == Subquery && !(op.negative && c.Unsigned) && countsAll(e.Query)
 	}
 	b := own
 	if e.Kind == ColumnRef && len(e.Name) > 1 {
@@ -110,8 +110,11 @@ func (p *planning) wholeColumn(sc *scope, own *binding, outer bool, c *Column, o
 	} else if e.Kind == ColumnRef && len(sc.bindings) != 1 {
 		return false
 	}
-	if b == nil || b.query != nil || b.opaque || len(b.columns) > 0 || outer && b != own {
+	if b == nil || b.opaque || len(b.columns) > 0 || outer && b != own {
 		return false
+	}
+	if b.query != nil {
+		return p.numberOfRows(b.query, e.Name[len(e.Name)-1])
 	}
 	t := b.table
 	if t == nil {
@@ -131,6 +134,34 @@ func (p *planning) wholeColumn(sc *scope, own *binding, outer bool, c *Column, o
 		return o.Numeric == Integer || o.Numeric == Decimal && (c.Precision == 0 || o.Precision > 0 && o.Scale <= c.Scale)
 	}
 	return o.Numeric == Integer
+}
+
+// numberOfRows reports whether a column of a query in FROM is COUNT: it is a whole number, which is
+// neither NULL nor negative.
+func (p *planning) numberOfRows(q *Select, name Ident) bool {
+	var found *Expr
+	for _, it := range q.Items {
+		switch {
+		case it.Alias != nil && p.sameLabel(name, *it.Alias):
+			if found != nil {
+				return false
+			}
+			found = it.Expr
+		case it.Alias == nil && (it.Expr == nil || it.Expr.Kind == Star):
+			return false
+		}
+	}
+	return len(q.Operands) == 0 && isCount(found)
+}
+
+// countsAll reports whether a query used as a value is COUNT of all its rows: it has one row.
+func countsAll(q *Select) bool {
+	return q != nil && len(q.Operands) == 0 && len(q.Items) == 1 && isCount(q.Items[0].Expr) &&
+		len(q.GroupBy) == 0 && q.Having == nil && len(q.Limit) == 0 && !q.Distinct
+}
+
+func isCount(e *Expr) bool {
+	return e != nil && bare(e).Kind == Call && bare(e).Op == "count"
 }
 
 // outerJoins reports whether any source is an outer join.
