@@ -169,76 +169,6 @@ func (p *Plan) baseExact() bool {
 	return p.AsIs() || p.Increment != nil && p.Increment.plain
 }
 
-// Increment is a slotted upsert.
-type Increment struct {
-	Bound
-	Table *Table
-	// Firm, where it is set, is the upsert with a lock on the base row that keeps other sessions from
-	// changing the row. It runs when the upsert affects no row, which may mean that its own
-	// lock is not certain, and for roles that may not read the upsert's system columns.
-	Firm *Bound
-	// Add, where it is set, is the update of the slot row itself. It may run
-	// instead of the upsert when that row is there; when it affects no row the
-	// upsert runs. Key is what the key's columns equal, which says which row
-	// that is.
-	Add *Bound
-	Key []KeyValue
-	// AddLocked, where it is set, is Add for a transaction, where locks last: it locks the base row
-	// first.
-	AddLocked *Bound
-	// Which tells the row from the table's others, by whatever fixes it: it tells an increment of a
-	// cold row from one of a hot row. ByOther is the unique key that it is of, where
-	// that is not the slots' key: then the row may have another name elsewhere.
-	Which   []KeyValue
-	ByOther string
-	// Row drains the row that is added to.
-	Row DrainTable
-	// Coalesced is the form that many executions share; nil when they may not.
-	Coalesced *Coalesced
-	Deltas    []DeltaArg
-	// NonZero reports whether a literal delta is not zero already; otherwise one of
-	// the bound ones must not be.
-	NonZero bool
-	// NotNumber are arguments compared with key columns that are not numbers:
-	// MySQL lets a number match many of them.
-	NotNumber []Arg
-	// Forms are arguments compared with key columns that a string has to have a
-	// form for.
-	Forms []FormArg
-	// Given are arguments that the INSERT of an Upsert gives for columns that
-	// the slotted upsert does not touch.
-	Given []GivenArg
-	// Upsert reports whether the plan's SQL, not a drain, runs when no row is
-	// affected: it inserts the row.
-	Upsert bool
-	// Holds as in IncrementSQL.
-	Holds bool
-	// Companions reports whether the increment sets companions, so that its SQL is
-	// never run on the base row without a drain.
-	Companions bool
-
-	plain  bool // the original statement is exact on the base table, too, whatever its arguments
-	onBase bool // it is where its arguments are as base has it
-	base   []DeltaArg
-}
-
-// KeyValue is what a column of the key equals: a piece of the application's
-// SQL, Parts[0] Args[0] Parts[1] and so on.
-type KeyValue struct {
-	Parts []string
-	Args  []Arg
-}
-
-// DeltaArg is a bound delta and what must hold of it; otherwise the fallback
-// runs.
-type DeltaArg struct {
-	Arg         Arg
-	NonNegative bool  // after Arg.Negate has been applied
-	Side        Side  // that a slot's counter has, as NonNegative
-	Max         int64 // largest magnitude
-	Scale       int   // digits allowed after the point; 0: integers only
-}
-
 // Bound is SQL of ours with the arguments it takes.
 type Bound struct {
 	SQL  string
@@ -393,11 +323,3 @@ type Part struct {
 func (p *Plan) AsIs() bool {
 	return p.Class == PassThrough || p.Class == AdditiveBase && len(p.Base.Require) == 0 && len(p.Base.Cover) == 0
 }
-
-// BaseExact reports whether the original statement is exact on the base table, too, whatever
-// its arguments.
-func (i *Increment) BaseExact() bool { return i.plain }
-
-// OnBase reports whether the original statement is exact on the base table, too, when
-// its arguments are as require has it.
-func (i *Increment) OnBase() (require []DeltaArg, ok bool) { return i.base, i.onBase }
