@@ -179,19 +179,28 @@ func (f *fixture) read(ctx context.Context) (string, error) {
 			return "", err
 		}
 		for _, n := range slices.DeleteFunc(names, isLease) {
-			o := twin.Run(ctx, db, twin.Statement{SQL: "SELECT * FROM " + n})
-			if o.Err != nil {
-				return "", o.Err
+			rows, err := rowsOf(ctx, db, n)
+			if err != nil {
+				return "", err
 			}
-			var lines []string
-			for _, row := range o.Sets[0].Rows {
-				lines = append(lines, fmt.Sprint(row))
-			}
-			slices.Sort(lines)
-			fmt.Fprintf(&b, "%s\n%s\n", n, strings.Join(lines, "\n"))
+			fmt.Fprintf(&b, "%s\n%s\n", n, rows)
 		}
 	}
 	return b.String(), nil
+}
+
+// rowsOf returns the rows of a table, a line each, in no order of the table's.
+func rowsOf(ctx context.Context, db *sql.DB, table string) (string, error) {
+	o := twin.Run(ctx, db, twin.Statement{SQL: "SELECT * FROM " + table})
+	if o.Err != nil {
+		return "", o.Err
+	}
+	var lines []string
+	for _, row := range o.Sets[0].Rows {
+		lines = append(lines, fmt.Sprint(row))
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n"), nil
 }
 
 // isLease reports whether a table holds what processes have leased, which is theirs.

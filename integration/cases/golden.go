@@ -35,11 +35,13 @@ func Run(t *testing.T, dir, dialect string) {
 			var shared *fixture
 			for _, c := range g.cases {
 				t.Run(c.Class+"/"+c.Name, func(own *testing.T) {
-					if shared == nil {
-						shared = g.open(t) // lives as long as the group
+					f := shared
+					if f == nil {
+						f = g.open(t) // lives as long as the group
 					}
-					if !run(own, g, shared, c) {
-						shared = nil
+					shared = nil // unless the case gets as far as to give it back
+					if run(own, g, f, c) {
+						shared = f
 					}
 				})
 			}
@@ -247,16 +249,11 @@ func rawTables(t *testing.T, p *twin.Pair, c *golden.Catalog) map[string]raw {
 			if name = p.Quote(name); p.Dialect == "postgres" {
 				name = p.Quote(schema) + "." + name
 			}
-			o := twin.Run(t.Context(), p.Under, twin.Statement{SQL: "SELECT * FROM " + name})
-			if o.Err != nil {
+			rows, err := rowsOf(t.Context(), p.Under, name)
+			if err != nil {
 				return "gone"
 			}
-			var lines []string
-			for _, row := range o.Sets[0].Rows {
-				lines = append(lines, fmt.Sprint(row))
-			}
-			slices.Sort(lines)
-			return strings.Join(lines, "\n")
+			return rows
 		}
 		out[table.Name] = raw{read(table.Schema, table.Name), read(table.Counter.SlotTable.Schema, table.Counter.SlotTable.Name)}
 	}
