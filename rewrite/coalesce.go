@@ -93,7 +93,7 @@ func (m *dml) coalesced(a assigned, in IncrementSQL, tp *template, rows *rowset)
 	}
 	out.Upsert = tp.expand(m.d, m.d.Increment(m.table, in))
 	out.Firm = m.firm(in, tp, out.Upsert.SQL)
-	out.Add, _, _ = m.addSQL(tp, in, rows)
+	out.Add, _ = m.addSQL(tp, in, rows, false)
 	if out.Add != nil && len(in.Companions) == 0 && !m.table.Counter.Single() {
 		m.addMany(out, in, tp, rows)
 	}

@@ -315,7 +315,8 @@ func (m *dml) slotted(base *Plan, a assigned, rows *rowset, where fragment) *Pla
 	out.Forms = append(m.forms(rows.args), compared...)
 	out.Bound = tp.expand(m.d, m.d.Increment(t, in))
 	out.Firm = m.firm(in, &tp, out.SQL)
-	out.Add, out.AddLocked, out.Key = m.addSQL(&tp, in, rows)
+	out.Add, out.Key = m.addSQL(&tp, in, rows, false)
+	out.AddLocked, _ = m.addSQL(&tp, in, rows, true)
 	out.Which, out.ByOther = rows.which(t)
 	out.Coalesced = m.coalesced(a, in, &tp, rows)
 	out.Row = m.drainTable(t, rowsOrAll(t, rows))
@@ -333,47 +334,43 @@ func (m *dml) firm(in IncrementSQL, tp *template, upsert string) *Bound {
 	return &b
 }
 
-// addSQL is the short form of an increment by the slots' own key, outside a transaction and in
-// one, and the values of that key; nil when there is none: in a journal no row is added to.
-func (m *dml) addSQL(tp *template, in IncrementSQL, rows *rowset) (add, locked *Bound, values []KeyValue) {
+// addSQL is the short form of an increment by the slots' own key, and the values of that
+// key. There is none in a journal, where no row is added to twice. With locks it is the
+// form for a transaction.
+func (m *dml) addSQL(tp *template, in IncrementSQL, rows *rowset, locks bool) (bound *Bound, values []KeyValue) {
 	key := m.table.Counter.Key
 	switch {
 	case m.table.Counter.Options.Placement == PlacementSkipLocked, m.table.Counter.Layout == LayoutJournal:
-		return nil, nil, nil
+		return nil, nil
 	case m.table.Counter.Single():
 		// The slots are the row's as long as there is one row: a drain comes
 		// before every other number of rows.
 		if m.st.Where != nil {
-			return nil, nil, nil
+			return nil, nil
 		}
 	case rows.key == nil || !rows.only || !rows.single || len(rows.key.Columns) != len(key):
-		return nil, nil, nil
+		return nil, nil
 	}
 	for _, c := range in.Companions {
 		if c.Merge != Latest {
-			return nil, nil, nil
+			return nil, nil
 		}
 	}
-	short := AddSQL{Slot: in.Slot, Deltas: in.Deltas, Companions: in.Companions, CheckBase: m.checkBase(), Inserts: in.Inserts}
+	short := AddSQL{Slot: in.Slot, Deltas: in.Deltas, Companions: in.Companions, CheckBase: m.checkBase(), Inserts: in.Inserts, Locks: locks}
 	for _, k := range key {
 		v, ok := rows.values[k]
 		if !ok {
-			return nil, nil, nil
+			return nil, nil
 		}
 		short.Key = append(short.Key, tp.mark(v))
 		values = append(values, KeyValue{v.parts, v.args})
 	}
-	form := func() *Bound {
-		sql := m.d.Add(m.table, short)
-		if sql == "" {
-			return nil
-		}
-		b := tp.expand(m.d, sql)
-		return &b
+	sql := m.d.Add(m.table, short)
+	if sql == "" {
+		return nil, values
 	}
-	add = form()
-	short.Locks = true
-	return add, form(), values
+	b := tp.expand(m.d, sql)
+	return &b, values
 }
 
 // checkBase reports whether a slot row does not prove that its base row is there, and
