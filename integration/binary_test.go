@@ -21,7 +21,9 @@ func TestBinarySizes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plain := map[string]string{"mysql": "github.com/go-sql-driver/mysql", "postgres": "github.com/jackc/pgx/v5/stdlib", "sqlite": "modernc.org/sqlite"}
+	plain := map[string]string{
+		"mysql": "github.com/go-sql-driver/mysql", "postgres": "github.com/jackc/pgx/v5/stdlib", "sqlite": "modernc.org/sqlite",
+	}
 	rows := regexp.MustCompile("(?m)^\\| `slotsql/(\\w+)` \\| ([0-9.]+) MB \\| ([0-9.]+) MB \\|").FindAllStringSubmatch(string(text), -1)
 	if len(rows) != len(plain) {
 		t.Fatalf("%s has the sizes of %d packages, want %d", page, len(rows), len(plain))

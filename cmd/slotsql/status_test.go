@@ -34,7 +34,8 @@ func TestStatus(t *testing.T) {
 func TestStatusOfMissingTable(t *testing.T) {
 	t.Parallel()
 	dsn, _, _ := counted(t)
-	flags := []string{"--driver", "sqlite", "--dsn", dsn, "--config", write(t, "slotsql.yaml", "version: 1\ntables: {pots: {counters: {views: {}}}}\n")}
+	config := write(t, "slotsql.yaml", "version: 1\ntables: {pots: {counters: {views: {}}}}\n")
+	flags := []string{"--driver", "sqlite", "--dsn", dsn, "--config", config}
 	out, errs, code := command(t, "", append([]string{"status", "--json"}, flags...)...)
 	var seen slotsql.Inspection
 	if err := json.Unmarshal([]byte(out), &seen); err != nil || code != 0 || len(seen.Missing) != 1 || seen.Missing[0] != "pots" {
@@ -51,8 +52,7 @@ func TestRollUpOfMissingTable(t *testing.T) {
 	dsn, _, _ := counted(t)
 	config := write(t, "slotsql.yaml", "version: 1\ntables: {pots: {counters: {views: {}}}}\n")
 	out, errs, code := command(t, "", "rollup", "--once", "--json", "--driver", "sqlite", "--dsn", dsn, "--config", config)
-	if code != exitOK ||
-		!strings.Contains(out, `"tables": []`) {
+	if code != exitOK || !strings.Contains(out, `"tables": []`) {
 		t.Errorf("%d: %s%s", code, out, errs)
 	}
 }
