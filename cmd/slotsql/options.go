@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"net/url"
 	"os"
 	"strings"
@@ -41,6 +43,16 @@ type options struct {
 	dsnFile                     string
 	redis                       string // bench
 	json                        bool
+	logFormat                   string // rollup: text or json
+	stderr                      io.Writer
+}
+
+// logger logs to standard error, in JSON if what the command prints is.
+func (o *options) logger() *slog.Logger {
+	if o.json || o.logFormat == "json" {
+		return slog.New(slog.NewJSONHandler(o.stderr, nil))
+	}
+	return slog.New(slog.NewTextHandler(o.stderr, nil))
 }
 
 // database adds the flags of a command that needs a database or, with schema,
@@ -106,7 +118,7 @@ func (o *options) connector(e engine, config *slotsql.Config) (*slotsql.Connecto
 			return nil, err
 		}
 	}
-	return slotsql.OpenConnector(e.driver, o.dsn, slotsql.WithConfig(config))
+	return slotsql.OpenConnector(e.driver, o.dsn, slotsql.WithConfig(config), slotsql.WithLogger(o.logger()))
 }
 
 // fileExists keeps a mistyped name from becoming a new, empty database.

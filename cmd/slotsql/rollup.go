@@ -39,7 +39,7 @@ and the others stand by.`,
 			if opts.Interval < 0 || opts.Idle < 0 || opts.Batch < 0 {
 				return errors.New("--interval, --idle and --batch must be more than 0")
 			}
-			if err := service.check(once); err != nil {
+			if err := service.check(o, once); err != nil {
 				return err
 			}
 			e, config, err := o.target(cmd)
@@ -70,7 +70,7 @@ and the others stand by.`,
 	f.DurationVar(&opts.Interval, "interval", 0, "`time` between two passes (default rollup.interval, else 5s)")
 	f.DurationVar(&opts.Idle, "idle", 0, "how often empty slots are deleted (default rollup.idle, else 1m; with --once each time)")
 	f.IntVar(&opts.Batch, "batch", 0, "slot `rows` per transaction at most (default rollup.batch, else 1000)")
-	f.StringVar(&service.logFormat, "log-format", "text", "`format` of the log: text or json")
+	f.StringVar(&o.logFormat, "log-format", "text", "`format` of the log: text or json")
 	f.StringVar(&service.metrics, "metrics", "", "`address`, such as :9187, that serves /metrics and /healthz")
 	_ = cmd.RegisterFlagCompletionFunc("log-format", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd

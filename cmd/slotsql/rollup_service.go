@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -18,7 +17,7 @@ import (
 
 // rollupService is `slotsql rollup` without --once: what it logs, and what it serves.
 type rollupService struct {
-	logFormat, metrics string
+	metrics string
 
 	log    *slog.Logger
 	passed func(slotsql.RollUpReport) // prints a pass as data, with --json
@@ -30,29 +29,21 @@ type rollupService struct {
 	within time.Duration // that a good pass is expected
 }
 
-func (s *rollupService) check(once bool) error {
+func (s *rollupService) check(o *options, once bool) error {
 	switch {
-	case s.logFormat != "text" && s.logFormat != "json":
-		return fmt.Errorf("--log-format must be text or json, got %q", s.logFormat)
+	case o.logFormat != "text" && o.logFormat != "json":
+		return fmt.Errorf("--log-format must be text or json, got %q", o.logFormat)
 	case once && s.metrics != "":
 		return errors.New("--metrics and --once are both given: leave one out")
 	}
 	return nil
 }
 
-// newLogger logs to w in the format.
-func (s *rollupService) newLogger(w io.Writer) *slog.Logger {
-	if s.logFormat == "json" {
-		return slog.New(slog.NewJSONHandler(w, nil))
-	}
-	return slog.New(slog.NewTextHandler(w, nil))
-}
-
 // run makes passes until the command is stopped.
 func (s *rollupService) run(
 	cmd *cobra.Command, o *options, e engine, config *slotsql.Config, c *slotsql.Connector, opts slotsql.RollUpOptions,
 ) error {
-	s.log, s.good, s.passed = s.newLogger(cmd.ErrOrStderr()), time.Now(), func(slotsql.RollUpReport) {}
+	s.log, s.good, s.passed = o.logger(), time.Now(), func(slotsql.RollUpReport) {}
 	interval := opts.Interval
 	if interval == 0 {
 		interval = max(config.RollupInterval(), 5*time.Second)

@@ -20,7 +20,7 @@ const (
 
 // run executes one command line and returns its exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	o := &options{}
+	o := &options{stderr: stderr}
 	root := rootCommand(o)
 	root.SetArgs(args)
 	root.SetIn(stdin)

@@ -46,7 +46,7 @@ func TestStatusOfMissingTable(t *testing.T) {
 	}
 }
 
-// A pass over no table has an empty list of them, and not null.
+// A pass over no table has an empty list of them, and not null. The warning is JSON, too.
 func TestRollUpOfMissingTable(t *testing.T) {
 	t.Parallel()
 	dsn, _, _ := counted(t)
@@ -54,6 +54,10 @@ func TestRollUpOfMissingTable(t *testing.T) {
 	out, errs, code := command(t, "", "rollup", "--once", "--json", "--driver", "sqlite", "--dsn", dsn, "--config", config)
 	if code != exitOK || !strings.Contains(out, `"tables": []`) {
 		t.Errorf("%d: %s%s", code, out, errs)
+	}
+	var warning struct{ Level, Msg string }
+	if err := json.Unmarshal([]byte(errs), &warning); err != nil || warning.Level != "WARN" || !strings.Contains(warning.Msg+errs, "pots") {
+		t.Errorf("%v: %s", err, errs)
 	}
 }
 
