@@ -30,7 +30,7 @@ type Coalesced struct {
 // Share is what one execution adds to one counter, in units of the counter's
 // last digit: a number in the statement, or an argument.
 type Share struct {
-	Literal int64
+	Literal Literal
 	Arg     *Arg
 	// Scale is the counter's number of digits behind the point.
 	Scale int
@@ -43,7 +43,7 @@ type Share struct {
 // KeyNumber is the value of an integer column of the key: a number in
 // the statement, or an argument.
 type KeyNumber struct {
-	Literal int64
+	Literal Literal
 	Arg     *Arg
 }
 
@@ -73,7 +73,7 @@ func (m *dml) coalesced(a assigned, in IncrementSQL, tp *template, rows *rowset)
 		if d.literal == "" {
 			s.Arg = &d.arg
 		} else {
-			s.Literal = scaled(d.literal, scale)
+			s.Literal.same = scaled(d.literal, scale)
 		}
 		out.Shares = append(out.Shares, s)
 		in.Deltas = append(in.Deltas, Delta{inc.column.Name, tp.mark(bound(Arg{Total: i + 1, Index: -1}))})
@@ -92,7 +92,7 @@ func (m *dml) coalesced(a assigned, in IncrementSQL, tp *template, rows *rowset)
 		in.Companions = append(in.Companions, CompanionSQL{Companion: *s.companion, SQL: tp.mark(value), NotNull: !s.sure})
 	}
 	out.Upsert = tp.expand(m.d, m.d.Increment(m.table, in))
-	out.Firm = m.firm(in, tp, out.Upsert.SQL)
+	out.Firm = m.firm(in, tp, out.Upsert)
 	out.Add, _ = m.addSQL(tp, in, rows, false)
 	if out.Add != nil && len(in.Companions) == 0 && !m.table.Counter.Single() {
 		m.addMany(out, in, tp, rows)
@@ -142,7 +142,7 @@ func keyNumber(f fragment) (KeyNumber, bool) {
 	case len(f.args) == 0 && len(f.parts) == 1:
 		sql := strings.TrimSpace(f.parts[0])
 		n, err := strconv.ParseInt(sql, 10, 64)
-		return KeyNumber{Literal: n}, err == nil && strconv.FormatInt(n, 10) == sql
+		return KeyNumber{Literal: Literal{same: n}}, err == nil && strconv.FormatInt(n, 10) == sql
 	}
 	return KeyNumber{}, false
 }

@@ -28,7 +28,7 @@ func (p *planning) planDDL(st *Statement) *Plan {
 				drop = p.d.DropSlots(t)
 			}
 			for _, s := range drop {
-				plan.Drain.Before = append(plan.Drain.Before, Bound{SQL: s})
+				plan.Drain.Before = append(plan.Drain.Before, Bound{SQL: Whole(s)})
 			}
 		}
 		plan.Drain.FoldOptional = true
@@ -137,7 +137,7 @@ func (p *planning) planReplaced(name []Ident) *Plan {
 	plan := p.drainAll(p.mentioned(), "the statement drops a counter table")
 	if t := p.lookupCounter(name); t != nil {
 		for _, s := range p.d.DropSlots(t) {
-			plan.Drain.Before = append(plan.Drain.Before, Bound{SQL: s})
+			plan.Drain.Before = append(plan.Drain.Before, Bound{SQL: Whole(s)})
 		}
 	}
 	return plan
@@ -156,16 +156,16 @@ func (p *planning) planTruncate(tables, held []*Table) *Plan {
 				drop = p.d.DropSlots(t)
 			}
 			for _, s := range drop {
-				plan.Drain.Before = append(plan.Drain.Before, Bound{SQL: s})
+				plan.Drain.Before = append(plan.Drain.Before, Bound{SQL: Whole(s)})
 			}
 			continue
 		}
 		also, before, after := p.d.Truncate(t)
 		for _, s := range before {
-			plan.Drain.Before = append(plan.Drain.Before, Bound{SQL: s})
+			plan.Drain.Before = append(plan.Drain.Before, Bound{SQL: Whole(s)})
 		}
 		for _, s := range after {
-			plan.Drain.After = append(plan.Drain.After, Bound{SQL: s})
+			plan.Drain.After = append(plan.Drain.After, Bound{SQL: Whole(s)})
 		}
 		if also == "" {
 			continue

@@ -37,7 +37,7 @@ func (rows *rowset) slotKey(t *Table) []KeyValue {
 		if !ok || !rows.single {
 			return nil
 		}
-		out = append(out, KeyValue{v.parts, v.args})
+		out = append(out, v.keyValue())
 	}
 	return out
 }
@@ -50,7 +50,7 @@ func (rows *rowset) which(t *Table) (values []KeyValue, other string) {
 	}
 	for _, c := range rows.key.Columns {
 		v := rows.values[c]
-		values = append(values, KeyValue{v.parts, v.args})
+		values = append(values, v.keyValue())
 	}
 	return values, strings.Join(rows.key.Columns, ",")
 }

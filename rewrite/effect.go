@@ -148,8 +148,10 @@ func EscapedNames(lx *Lexis, sql string) bool {
 }
 
 // Untouched returns the plan of a statement that concerns no counter table.
-func Untouched(d Dialect, sql string) *Plan {
-	return (&Plan{Class: PassThrough, SQL: sql, Effects: Effects(d, sql)}).controls(d.Lexis())
+func Untouched(d Dialect, sql string) Plan {
+	p := Plan{Class: PassThrough, SQL: sql, Effects: Effects(d, sql)}
+	p.controls(d.Lexis())
+	return p
 }
 
 // Effects returns the effects of a statement that concerns no counter table.

@@ -13,14 +13,14 @@ func Alike(a, b *Plan) bool { return alike(a, b) }
 // and with other comments and white space.
 func (o *Outline) Vary(r *rand.Rand, known []bool) string {
 	var b strings.Builder
-	end := 0
+	end := uint16(0)
 	for i, h := range o.holes {
 		if known[i] || r.IntN(4) == 0 {
 			continue
 		}
-		b.WriteString(o.sql[end:h.Start])
+		b.WriteString(o.sql[end:h.start])
 		b.WriteString(vary(r, h.kind))
-		end = h.End
+		end = h.end
 	}
 	b.WriteString(o.sql[end:])
 	return b.String()

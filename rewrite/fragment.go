@@ -62,6 +62,14 @@ func (s *source) cutEdited(sp Span, edits []edit) fragment {
 	return f
 }
 
+func (f fragment) keyValue() KeyValue {
+	out := KeyValue{Args: f.args}
+	for _, part := range f.parts {
+		out.Parts = append(out.Parts, Whole(part))
+	}
+	return out
+}
+
 // join concatenates fragments with a separator, each in parentheses.
 func join(fs []fragment, sep string) fragment {
 	out := fragment{parts: []string{""}}
@@ -95,7 +103,7 @@ func (t *template) mark(f fragment) string {
 // still written twice: engines infer the type of each on its own.
 func (t *template) expand(d Dialect, sql string) Bound {
 	var out Bound
-	out.SQL = t.fill(sql, func(a Arg) string {
+	out.SQL.same = t.fill(sql, func(a Arg) string {
 		out.Args = append(out.Args, a)
 		return d.Placeholder(len(out.Args))
 	})

@@ -19,7 +19,7 @@ type Group struct {
 	Bound
 	// Alike is the SQL without its comments and with white space made alike: executions of
 	// which it is the same may share a statement, whichever of theirs.
-	Alike string
+	Alike SQL
 	// One is the statement of a single member, where Bound demands more of the row than
 	// the application's own SQL; nil where Bound is. When One affects no row, neither
 	// would have the application's.
@@ -68,7 +68,7 @@ type Guard struct {
 	// Literal or Arg is what an execution demands, in units of the counter's last digit.
 	// Both are zero where the bound is an expression of the row, such as another
 	// column: the argument then is subtracted from the counter.
-	Literal int64
+	Literal Literal
 	Arg     *Arg
 	// Max is the largest magnitude that the bound may have.
 	Max int64

@@ -160,7 +160,7 @@ func (g *grouper) bind(c *Column, guard Guard, arg Arg, op operand, d delta) str
 		if !ok || n > guard.Max || n < -guard.Max {
 			return "compares counter " + c.Name + " with a number that is too large or has too many digits"
 		}
-		guard.Literal = n
+		guard.Literal.same = n
 	} else {
 		a := d.arg
 		guard.Arg = &a

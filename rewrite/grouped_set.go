@@ -168,10 +168,10 @@ func (g *grouper) shares() string {
 		}
 		if n.delta.literal != "" {
 			var ok bool
-			if s.Literal, ok = g.literalUnits(n.column, n.delta); !ok || s.Literal > s.Max || s.Literal < -s.Max {
+			if s.Literal.same, ok = g.literalUnits(n.column, n.delta); !ok || s.Literal.same > s.Max || s.Literal.same < -s.Max {
 				return "what is added to counter " + n.column.Name + " is too large or has too many digits"
 			}
-			if s.Literal == 0 {
+			if s.Literal.same == 0 {
 				return "the statement adds nothing to counter " + n.column.Name
 			}
 		} else {

@@ -56,7 +56,7 @@ type Increment struct {
 // KeyValue is what a column of the key equals: a piece of the application's
 // SQL, Parts[0] Args[0] Parts[1] and so on.
 type KeyValue struct {
-	Parts []string
+	Parts []SQL
 	Args  []Arg
 }
 

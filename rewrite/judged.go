@@ -63,7 +63,7 @@ func (m *dml) judged(except map[*Expr]bool) *Proof {
 	text := r.tp.mark(m.src.cutEdited(Span{0, len(m.src.sql)}, r.edits))
 	out.Bound = r.tp.expand(m.d, r.tp.expandSQL(text))
 	if sql.Lock != "" {
-		out.Lock, out.Refuted = &Bound{SQL: sql.Lock}, &Bound{SQL: sql.Refuted}
+		out.Lock, out.Refuted = &Bound{SQL: Whole(sql.Lock)}, &Bound{SQL: Whole(sql.Refuted)}
 	}
 	return out
 }

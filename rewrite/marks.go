@@ -64,12 +64,12 @@ func value(mark string) string { return strings.Trim(mark, "'") }
 // text writes the statement with marks in the place of what they stand for.
 func (m *marks) text(o *Outline) string {
 	var b strings.Builder
-	end := 0
+	end := uint16(0)
 	for i, h := range o.holes {
 		if m.list[i] != "" {
-			b.WriteString(o.sql[end:h.Start])
+			b.WriteString(o.sql[end:h.start])
 			b.WriteString(m.list[i])
-			end = h.End
+			end = h.end
 		}
 	}
 	b.WriteString(o.sql[end:])

@@ -17,10 +17,10 @@ type Outline struct {
 	holes []hole
 }
 
-// hole is a literal, or what stands between two tokens.
+// hole is a literal, or what stands between two tokens. An outline has maxOutline bytes at most.
 type hole struct {
-	Span
-	kind holeKind
+	start, end uint16
+	kind       holeKind
 }
 
 // holeKind says what may stand in a hole. Parsers and engines read all of a kind alike;
@@ -111,10 +111,11 @@ const asWritten = 0x10
 
 func (c *outliner) is(t Token, word string) bool { return equalFold(c.sql[t.Start:t.End], word) }
 
-// meaningless reports whether a gap means nothing to slotsql and the engine.
+// meaningless reports whether a gap means nothing to slotsql and the engine. A vertical tab is no
+// white space to SQLite, nor to PostgreSQL before version 16.
 func meaningless(gap string) bool {
 	for i := range len(gap) {
-		if gap[i] < ' ' && !isSpace(gap[i]) || gap[i] == '/' && i+2 < len(gap) && gap[i+1] == '*' && strings.IndexByte("+!M", gap[i+2]) >= 0 {
+		if gap[i] < ' ' && !isSpace(gap[i]) || gap[i] == '\v' || gap[i] == '/' && i+2 < len(gap) && gap[i+1] == '*' && strings.IndexByte("+!M", gap[i+2]) >= 0 {
 			return false
 		}
 	}
@@ -122,7 +123,7 @@ func meaningless(gap string) bool {
 }
 
 func (c *outliner) hole(sp Span, k holeKind) {
-	c.holes = append(c.holes, hole{sp, k})
+	c.holes = append(c.holes, hole{uint16(sp.Start), uint16(sp.End), k})
 	c.Key = append(c.Key, byte(k))
 }
 

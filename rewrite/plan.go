@@ -29,6 +29,8 @@ const (
 
 // Plan describes how to run one statement, or several sent in one call. It is immutable,
 // holds neither slot numbers nor argument values, and may be used by many goroutines.
+// Statements that share a plan (SharedPlan) have all that it refers to in common, and each its
+// own Holes, by which a SQL or a Literal becomes the statement's.
 //
 // First come the fields that every class has, then a form for each class. The forms of
 // other classes are zero.
@@ -72,6 +74,9 @@ type Plan struct {
 	Drain DrainPlan
 	// Parts are the statements of a Multi.
 	Parts []Part
+
+	// Holes is the statement's own of a plan that others share; nil where none does.
+	Holes *Holes
 }
 
 // BasePlan describes how the original SQL runs on the base table without a drain.
@@ -171,7 +176,7 @@ func (p *Plan) baseExact() bool {
 
 // Bound is SQL of ours with the arguments it takes.
 type Bound struct {
-	SQL  string
+	SQL  SQL
 	Args []Arg
 }
 

@@ -51,7 +51,7 @@ func (pl *Planner) Plan(sql string) (*Plan, error) {
 		return nil, err
 	}
 	if plan.Group != nil {
-		plan.Group.Alike = withoutGaps(pl.Dialect.Lexis(), plan.Group.SQL)
+		plan.Group.Alike = Whole(withoutGaps(pl.Dialect.Lexis(), plan.Group.SQL.same))
 	}
 	plan.Read.reader = nil // which would keep all that the planner has made
 	return plan.controls(pl.Dialect.Lexis()), nil
@@ -141,7 +141,7 @@ func (pl *Planner) single(sql string, tokens []Token, spans []Span) (*Plan, erro
 		plan.SQL += sql[len(body):]
 	}
 	if plan.Drain.Proof != nil {
-		plan.Drain.Proof.SQL += sql[len(body):]
+		plan.Drain.Proof.SQL.same += sql[len(body):]
 	}
 	if plan.Class != Drain && plan.Class != Refused {
 		plan = p.changedAll(plan, p.changedWithin)

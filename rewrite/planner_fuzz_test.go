@@ -123,10 +123,10 @@ func (c *planCheck) plan(p *rewrite.Plan, sql string) {
 	}
 	own := func(what string, b rewrite.Bound) {
 		args(what, b.Args)
-		if n := c.inputs(b.SQL); n != len(b.Args) {
-			c.Errorf("%s has %d placeholders for %d arguments\n%s\n%s", what, n, len(b.Args), b.SQL, c.sql)
+		if n := c.inputs(b.SQL.Of(nil)); n != len(b.Args) {
+			c.Errorf("%s has %d placeholders for %d arguments\n%s\n%s", what, n, len(b.Args), b.SQL.Of(nil), c.sql)
 		}
-		c.parses(what, b.SQL)
+		c.parses(what, b.SQL.Of(nil))
 	}
 	truncate := false
 	for _, tok := range rewrite.Tokens(c.d.Lexis(), sql)[:min(1, len(rewrite.Tokens(c.d.Lexis(), sql)))] {
@@ -137,7 +137,7 @@ func (c *planCheck) plan(p *rewrite.Plan, sql string) {
 		case p.Class != rewrite.Read && !truncate:
 			c.Errorf("class %s changes the SQL %q to %q", p.Class, sql, p.SQL)
 		case p.Read.Args != nil:
-			own("the SQL", rewrite.Bound{SQL: p.SQL, Args: p.Read.Args})
+			own("the SQL", rewrite.Bound{SQL: rewrite.Whole(p.SQL), Args: p.Read.Args})
 			used := map[int]bool{}
 			for _, a := range p.Read.Args {
 				used[a.Index] = true
@@ -199,7 +199,7 @@ func (c *planCheck) plan(p *rewrite.Plan, sql string) {
 	if p.Read.Shape != nil {
 		args("the query for types", p.Read.Shape.Args)
 		if _, err := c.d.Parse(sql); err == nil {
-			c.parses("the query for types", p.Read.Shape.SQL)
+			c.parses("the query for types", p.Read.Shape.SQL.Of(nil))
 		}
 	}
 }

@@ -91,7 +91,7 @@ func (s Side) Takes(n int64) bool { return s == NeverNegative && n < 0 || s == N
 
 // Term is a number of a statement, a literal or an argument.
 type Term struct {
-	Literal int64
+	Literal Literal
 	Arg     *Arg
 }
 
@@ -169,7 +169,7 @@ func (g *grouper) term(d delta) (Term, bool) {
 	}
 	g.noted(d.literal)
 	n, err := strconv.ParseInt(d.literal, 10, 64)
-	return Term{Literal: n}, err == nil && n <= MaxTerm && n >= -MaxTerm
+	return Term{Literal: Literal{same: n}}, err == nil && n <= MaxTerm && n >= -MaxTerm
 }
 
 // mostPortion is within the bounds of a slot of every engine: see each dialect's.
@@ -219,7 +219,7 @@ func (g *grouper) portionSQL(d PortionDialect, out *Portion, rows *rowset) bool 
 	out.Take = tp.expand(g.d, take+" AND "+condition)
 	if !proves {
 		f := tp.pieces(d.BaseHolds(g.real, in))
-		out.Base = KeyValue{f.parts, f.args}
+		out.Base = f.keyValue()
 	}
 	where := tp.mark(join(equal, " AND "))
 	for i := range out.Shares {

@@ -65,7 +65,7 @@ func (p *planning) proof(st *Statement, sc *scope, where *Expr, rows *rowset) *P
 	}
 	out := &Proof{}
 	if sql.Lock != "" {
-		out.SQL = p.src.apply([]edit{
+		out.SQL.same = p.src.apply([]edit{
 			{Span{where.Start, where.Start}, "("},
 			{Span{where.End, where.End}, ") AND " + sql.Holds},
 		})

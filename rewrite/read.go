@@ -131,7 +131,7 @@ func (r *reader) written() (string, []Arg) {
 	if b.Args == nil {
 		b.Args = []Arg{}
 	}
-	return b.SQL, b.Args
+	return b.SQL.same, b.Args
 }
 
 func opaqueReason(st *Statement) string {

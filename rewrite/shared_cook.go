@@ -5,33 +5,21 @@ import (
 	"strings"
 )
 
-// This file finds what of a shared plan comes from the marks in its statement.
+// This file finds what of a shared plan comes from the marks in its statement, and makes holes
+// there.
 
-// node says what of a value is made for each statement. The zero kind is a struct.
-type node struct {
-	kind     reflect.Kind
-	children []child
-	recipe   int // of a string
-	number   number
-	made     int // number of a pointer or slice: two places may have the same
-}
-
-type child struct {
-	index int
-	node  *node
-}
-
-// number is an integer that a hole has: with its point taken away, times a power of 10.
-type number struct {
-	hole int
-	unit int64 // negative for a negated one
-}
-
-// cook finds what of a plan comes from marks; false where that cannot be found out.
+// cook makes holes in a plan in the place of marks; false where that cannot be done.
 func (s *SharedPlan) cook(plan *Plan, m *marks, sql string) bool {
-	c := cook{SharedPlan: s, marks: m, sql: sql, strings: map[string]int{}, shared: map[sharedPlace]*node{}}
-	s.plan, s.recipes, s.made = plan, nil, 0
-	s.root = c.value(reflect.ValueOf(plan).Elem())
+	c := cook{SharedPlan: s, marks: m, sql: sql, strings: map[string]*holed{}}
+	s.plan, s.heads, s.holed, s.made = plan, nil, false, 0
+	for _, of := range heads {
+		at := of(plan)
+		if x := c.holes(*at); x != nil {
+			s.heads = append(s.heads, head{of, x})
+			*at = ""
+		}
+	}
+	c.value(reflect.ValueOf(plan).Elem())
 	return !c.failed
 }
 
@@ -40,103 +28,78 @@ type cook struct {
 	*SharedPlan
 	marks   *marks
 	sql     string
-	strings map[string]int
-	shared  map[sharedPlace]*node
+	strings map[string]*holed
 	failed  bool
 }
 
-// sharedPlace is a pointer or a slice.
-type sharedPlace struct {
-	at  uintptr
-	len int
-	typ reflect.Type
-}
-
-// value returns how a value is made, nil where nothing of it varies.
-func (c *cook) value(v reflect.Value) *node {
+// value makes holes in a value and in all that it refers to. It fails for a mark in anything but
+// a SQL or a Literal: no statement would have its own there.
+func (c *cook) value(v reflect.Value) {
+	switch v.Type() {
+	case reflect.TypeFor[SQL](), reflect.TypeFor[Literal]():
+		if !v.CanSet() {
+			c.failed = true
+			return
+		}
+		switch x := v.Addr().Interface().(type) {
+		case *SQL:
+			c.inSQL(x)
+		case *Literal:
+			c.inLiteral(x)
+		}
+		return
+	case reflect.TypeFor[*Table](), reflect.TypeFor[[]*Table]():
+		return
+	}
 	switch v.Kind() {
 	case reflect.String:
-		return c.str(v.String())
-	case reflect.Int64, reflect.Int:
-		return c.int(v.Int())
+		c.leftOver(v.String())
 	case reflect.Struct:
-		n := &node{kind: reflect.Struct}
 		for i := range v.NumField() {
-			n.add(i, c.field(v, i))
+			c.value(v.Field(i))
 		}
-		return n.orNil()
-	case reflect.Pointer, reflect.Slice:
-		if v.IsNil() || v.Type() == reflect.TypeFor[*Table]() || v.Type() == reflect.TypeFor[[]*Table]() {
-			return nil
+	case reflect.Pointer:
+		if !v.IsNil() {
+			c.value(v.Elem())
 		}
-		place := sharedPlace{v.Pointer(), 0, v.Type()}
-		if v.Kind() == reflect.Slice {
-			place.len = v.Len()
+	case reflect.Slice:
+		for i := range v.Len() {
+			c.value(v.Index(i))
 		}
-		if n, ok := c.shared[place]; ok {
-			return n
-		}
-		n := &node{kind: v.Kind()}
-		if v.Kind() == reflect.Pointer {
-			n.add(0, c.value(v.Elem()))
-		}
-		for i := range place.len {
-			n.add(i, c.value(v.Index(i)))
-		}
-		if n = n.orNil(); n != nil {
-			n.made = c.made
-			c.made++
-		}
-		c.shared[place] = n
-		return n
 	case reflect.Map, reflect.Interface, reflect.Func, reflect.Chan, reflect.Array:
 		c.failed = c.failed || !v.IsZero()
 	}
-	return nil
 }
 
-func (c *cook) field(v reflect.Value, i int) *node {
-	n := c.value(v.Field(i))
-	if n != nil && !v.Type().Field(i).IsExported() {
-		c.failed = true
+func (c *cook) inSQL(s *SQL) {
+	if s.holed != nil || s.same == "" {
+		return
 	}
-	return n
-}
-
-func (n *node) add(i int, c *node) {
-	if c != nil {
-		n.children = append(n.children, child{i, c})
-	}
-}
-
-func (n *node) orNil() *node {
-	if len(n.children) == 0 {
-		return nil
-	}
-	return n
-}
-
-// str returns how a string is made.
-func (c *cook) str(s string) *node {
-	if s == "" {
-		return nil
-	}
-	at, ok := c.strings[s]
+	x, ok := c.strings[s.same]
 	if !ok {
-		r := recipe{everything: s == c.sql}
-		if !r.everything {
-			r.pieces = c.pieces(s)
+		if x = c.holes(s.same); x != nil {
+			x.plan, x.number, c.holed = c.SharedPlan, unmade, true
+			if !x.inStatement() {
+				x.number, c.made = c.made, c.made+1
+			}
 		}
-		if at = -1; r.everything || len(r.pieces) > 1 || len(r.pieces) == 1 && r.pieces[0].first >= 0 {
-			at = len(c.recipes)
-			c.recipes = append(c.recipes, r)
-		}
-		c.strings[s] = at
+		c.strings[s.same] = x
 	}
-	if at < 0 {
+	if x != nil {
+		*s = SQL{holed: x}
+	}
+}
+
+// holes returns a string with holes, nil where it has no mark.
+func (c *cook) holes(s string) *holed {
+	if s == c.sql {
+		return &holed{}
+	}
+	pieces := c.pieces(s)
+	if len(pieces) == 0 || pieces[0].first < 0 {
 		return nil
 	}
-	return &node{kind: reflect.String, recipe: at}
+	return &holed{pieces: pieces}
 }
 
 // pieces cuts a string at the marks. Marks that follow each other as in the statement, with
@@ -158,7 +121,7 @@ func (c *cook) pieces(s string) []piece {
 		out = append(out, piece{own, i, i})
 	}
 	for i := range out {
-		c.leftOver(out[i].own)
+		c.leftOver(out[i].same)
 	}
 	if c.leftOver(rest); rest != "" {
 		out = append(out, piece{rest, -1, -1})
@@ -217,11 +180,11 @@ func (c *cook) textBetween(i, j int) string {
 	return c.sql[start : start+strings.Index(c.sql[start:], b)]
 }
 
-// int returns how an integer is made: one that is a mark's, in units of some digit behind
+// inLiteral makes a hole of a number: of one that is a mark's, in units of some digit behind
 // the point.
-func (c *cook) int(n int64) *node {
-	if n < 100 && n > -100 {
-		return nil
+func (c *cook) inLiteral(l *Literal) {
+	if l.figure != nil || l.same < 100 && l.same > -100 {
+		return
 	}
 	for i, mark := range c.marks.list {
 		if mark == "" || !isDigit(mark[0]) {
@@ -229,24 +192,15 @@ func (c *cook) int(n int64) *node {
 		}
 		of, unit := digitsOf(mark), int64(1)
 		for range 1 + maxShareScale {
-			switch n {
+			switch l.same {
 			case of * unit:
-				return &node{kind: reflect.Int64, number: number{i, unit}}
+				*l, c.holed = Literal{figure: &figure{c.SharedPlan, i, unit}}, true
+				return
 			case -of * unit:
-				return &node{kind: reflect.Int64, number: number{i, -unit}}
+				*l, c.holed = Literal{figure: &figure{c.SharedPlan, i, -unit}}, true
+				return
 			}
 			unit *= 10
 		}
 	}
-	return nil
-}
-
-// digitsOf returns the number that all digits of a literal make.
-func digitsOf(literal string) (n int64) {
-	for i := range len(literal) {
-		if literal[i] != '.' {
-			n = n*10 + int64(literal[i]-'0')
-		}
-	}
-	return n
 }

@@ -3,18 +3,31 @@ package rewrite
 import (
 	"reflect"
 	"slices"
-	"strings"
+	"sync/atomic"
 )
 
 // A SharedPlan is the plan of all statements of one shape that agree in the literals on
 // which the planner's decisions depend. It is made with marks in place of the other
-// literals, and of comments and white space. Of replaces them by a statement's own.
+// literals, and of comments and white space, and has holes where these are.
 type SharedPlan struct {
-	plan    *Plan
-	known   []bool // by hole
-	recipes []recipe
-	root    *node
-	made    int // how many pointers and slices are made for each statement
+	plan  *Plan
+	known []bool // by hole
+	heads []head // what of the plan is made with it
+	holed bool   // what it refers to has holes
+	made  int    // of so much SQL
+}
+
+// head is a string of a plan that is asked for whenever it runs.
+type head struct {
+	of  func(*Plan) *string
+	sql *holed
+}
+
+var heads = []func(*Plan) *string{
+	func(p *Plan) *string { return &p.SQL },
+	func(p *Plan) *string { return &p.Reason },
+	func(p *Plan) *string { return &p.GroupReason },
+	func(p *Plan) *string { return &p.Read.Probe },
 }
 
 // maxTries bounds how often a statement is planned until the planner meets no literal
@@ -54,12 +67,11 @@ func (pl *Planner) Share(o *Outline, own *Plan) *SharedPlan {
 // alike reports whether two plans of a statement are the same. One of a statement that
 // runs as it is need not know how many arguments that takes.
 func alike(a, b *Plan) bool {
+	one, other := *a.Whole(), *b.Whole()
 	if a.Class == PassThrough && b.Class == PassThrough && a.Group == nil && b.Group == nil {
-		one, other := *a, *b
 		one.Inputs, other.Inputs = 0, 0
-		a, b = &one, &other
 	}
-	return reflect.DeepEqual(a, b)
+	return reflect.DeepEqual(&one, &other)
 }
 
 // Known returns the literals by which the planner has decided, as a key: statements of one
@@ -67,7 +79,7 @@ func alike(a, b *Plan) bool {
 func (o *Outline) Known(buf []byte, known []bool) []byte {
 	for i, k := range known {
 		if k {
-			buf = append(append(buf, o.sql[o.holes[i].Start:o.holes[i].End]...), 0)
+			buf = append(append(buf, o.sql[o.holes[i].start:o.holes[i].end]...), 0)
 		}
 	}
 	return buf
@@ -78,95 +90,73 @@ func (s *SharedPlan) Known() []bool { return slices.Clone(s.known) }
 
 // Of returns the plan of a statement of the shape that has the known literals.
 func (s *SharedPlan) Of(o *Outline) *Plan {
-	plan := *s.plan
-	if s.root != nil {
-		in := instance{made: make([]reflect.Value, s.made), strings: s.expand(o), outline: o}
-		in.fill(s.root, reflect.ValueOf(&plan).Elem())
+	made := &struct {
+		Plan
+		of Holes
+	}{}
+	s.Fill(o, &made.Plan, &made.of)
+	return &made.Plan
+}
+
+// Fill is Of, into places that are there. All but what lies in the Plan itself stays that of the
+// shared plan, which is never changed.
+func (s *SharedPlan) Fill(o *Outline, p *Plan, h *Holes) {
+	*p = *s.plan
+	for _, h := range s.heads {
+		*h.of(p) = h.sql.fill(o.sql, o.holes)
 	}
-	return &plan
-}
-
-// recipe is a string of the plan: pieces of its own, and pieces of the statement.
-type recipe struct {
-	everything bool // the statement
-	pieces     []piece
-}
-
-// piece is a string, or what the statement has from one hole to another.
-type piece struct {
-	own         string
-	first, last int
-}
-
-// expand makes the strings of a statement's plan.
-func (s *SharedPlan) expand(o *Outline) []string {
-	size := 0
-	for i := range s.recipes {
-		for _, p := range s.recipes[i].pieces {
-			if size += len(p.own); p.first >= 0 {
-				size += o.holes[p.last].End - o.holes[p.first].Start
-			}
-		}
+	if s.holed { // o is used again for other statements
+		h.plan, h.sql, h.at, h.made = s, o.sql, slices.Clone(o.holes), make([]atomic.Pointer[string], s.made)
+		p.Holes = h
 	}
-	var b strings.Builder
-	b.Grow(size)
-	out := make([]string, len(s.recipes))
-	for i := range s.recipes {
-		r := &s.recipes[i]
-		if r.everything {
-			out[i] = o.sql
-			continue
-		}
-		start := b.Len()
-		for _, p := range r.pieces {
-			b.WriteString(p.own)
-			if p.first >= 0 {
-				b.WriteString(o.sql[o.holes[p.first].Start:o.holes[p.last].End])
-			}
-		}
-		out[i] = b.String()[start:]
+}
+
+// Whole returns the plan as one of the statement's own, which has no holes.
+func (p *Plan) Whole() *Plan {
+	if p.Holes == nil {
+		return p
 	}
-	return out
+	own := *p
+	own.Holes = nil
+	p.Holes.into(reflect.ValueOf(&own).Elem())
+	return &own
 }
 
-// instance is the work on one statement's plan.
-type instance struct {
-	made    []reflect.Value
-	strings []string
-	outline *Outline
-}
-
-// fill puts the statement's own into a copy of a value of the shared plan.
-func (in *instance) fill(n *node, v reflect.Value) {
-	switch n.kind {
-	case reflect.String:
-		v.SetString(in.strings[n.recipe])
-	case reflect.Int64:
-		h := in.outline.holes[n.number.hole]
-		v.SetInt(digitsOf(in.outline.sql[h.Start:h.End]) * n.number.unit)
+// into copies what a value refers to, and fills its holes.
+func (h *Holes) into(v reflect.Value) {
+	if !v.CanSet() {
+		return // it has none, see cook
+	}
+	switch x := v.Addr().Interface().(type) {
+	case *SQL:
+		*x = Whole(x.Of(h))
+		return
+	case *Literal:
+		*x = Literal{same: x.Of(h)}
+		return
+	case **Table, *[]*Table:
+		return
+	}
+	switch v.Kind() {
 	case reflect.Struct:
-		for _, c := range n.children {
-			in.fill(c.node, v.Field(c.index))
+		for i := range v.NumField() {
+			h.into(v.Field(i))
 		}
 	case reflect.Pointer:
-		if !in.made[n.made].IsValid() {
-			p := reflect.New(v.Type().Elem())
-			p.Elem().Set(v.Elem())
-			for _, c := range n.children {
-				in.fill(c.node, p.Elem())
-			}
-			in.made[n.made] = p
+		if !v.IsNil() {
+			own := reflect.New(v.Type().Elem())
+			own.Elem().Set(v.Elem())
+			h.into(own.Elem())
+			v.Set(own)
 		}
-		v.Set(in.made[n.made])
 	case reflect.Slice:
-		if !in.made[n.made].IsValid() {
-			s := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
-			reflect.Copy(s, v)
-			for _, c := range n.children {
-				in.fill(c.node, s.Index(c.index))
+		if !v.IsNil() {
+			own := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+			reflect.Copy(own, v)
+			for i := range own.Len() {
+				h.into(own.Index(i))
 			}
-			in.made[n.made] = s
+			v.Set(own)
 		}
-		v.Set(in.made[n.made])
 	}
 }

@@ -314,7 +314,7 @@ func (m *dml) slotted(base *Plan, a assigned, rows *rowset, where fragment) *Pla
 	}
 	out.Forms = append(m.forms(rows.args), compared...)
 	out.Bound = tp.expand(m.d, m.d.Increment(t, in))
-	out.Firm = m.firm(in, &tp, out.SQL)
+	out.Firm = m.firm(in, &tp, out.Bound)
 	out.Add, out.Key = m.addSQL(&tp, in, rows, false)
 	out.AddLocked, _ = m.addSQL(&tp, in, rows, true)
 	out.Which, out.ByOther = rows.which(t)
@@ -325,10 +325,10 @@ func (m *dml) slotted(base *Plan, a assigned, rows *rowset, where fragment) *Pla
 
 // firm is the form of an upsert that holds the base row as it is; nil where the upsert
 // does that anyway.
-func (m *dml) firm(in IncrementSQL, tp *template, upsert string) *Bound {
+func (m *dml) firm(in IncrementSQL, tp *template, upsert Bound) *Bound {
 	in.Holds = true
 	b := tp.expand(m.d, m.d.Increment(m.table, in))
-	if b.SQL == upsert {
+	if b.SQL == upsert.SQL {
 		return nil
 	}
 	return &b
@@ -363,7 +363,7 @@ func (m *dml) addSQL(tp *template, in IncrementSQL, rows *rowset, locks bool) (b
 			return nil, nil
 		}
 		short.Key = append(short.Key, tp.mark(v))
-		values = append(values, KeyValue{v.parts, v.args})
+		values = append(values, v.keyValue())
 	}
 	sql := m.d.Add(m.table, short)
 	if sql == "" {

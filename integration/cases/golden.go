@@ -11,6 +11,7 @@ import (
 	"github.com/slotsql/slotsql"
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/integration/twin"
+	"github.com/slotsql/slotsql/internal/explain"
 	"github.com/slotsql/slotsql/internal/golden"
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -99,7 +100,7 @@ func statement(t *testing.T, c *golden.Case, dialect string) golden.Statement {
 
 // ways runs a statement as programs do: alone, prepared, in a transaction that it commits; a
 // query also several times with one prepared statement; and so in a process whose increments
-// are adaptive.
+// are adaptive. It has a plan of its own when it runs alone, and elsewhere one that it shares.
 func ways(
 	t *testing.T, f *fixture, plan *rewrite.Plan, printed string, s golden.Statement, st twin.Statement,
 ) (ds []twin.Difference) {
@@ -114,6 +115,9 @@ func ways(
 			if p = f.adaptively(); p == nil {
 				continue
 			}
+		}
+		if way != "alone" && !several {
+			st.SQL = sharing(t, p, s.SQL, way)
 		}
 		on, end := p.Outside()
 		ds = append(ds, incrementAll(t, on, p, f.catalog)...)
@@ -148,6 +152,19 @@ func ways(
 		}
 	}
 	return ds
+}
+
+// sharing returns the statement with a comment, by which alone it differs from others that the
+// wrapped side has planned.
+func sharing(t *testing.T, p *twin.Pair, sql, way string) string {
+	t.Helper()
+	with := func(n int) string { return fmt.Sprintf("%s /* %s, %d */", sql, way, n) }
+	for n := range 2 { // the second one makes the plan that the third one shares
+		if _, err := explain.Explain(t.Context(), p.Wrapped, with(n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return with(2)
 }
 
 // refused runs a statement on the wrapped side alone: the other one may block

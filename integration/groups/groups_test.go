@@ -152,13 +152,13 @@ func testForm(t *testing.T, db *sql.DB, dialect, ddl string, f form) {
 			}
 			if all && !f.partly {
 				needless++
-				t.Errorf("seed %d: %v, %v: split, though all members succeed:\n%s\n%v", seed, row, members, plan.Group.SQL, shared.err)
+				t.Errorf("seed %d: %v, %v: split, though all members succeed:\n%s\n%v", seed, row, members, plan.Group.SQL.Of(nil), shared.err)
 			}
 			continue
 		}
 		grouped++
 		if got, want := fmt.Sprint(shared.row, shared.results), fmt.Sprint(own.row, own.results); got != want {
-			t.Fatalf("seed %d: %v, %v of %s:\ngrouped %s\nplain   %s\n%s", seed, row, members, f.sql, got, want, plan.Group.SQL)
+			t.Fatalf("seed %d: %v, %v of %s:\ngrouped %s\nplain   %s\n%s", seed, row, members, f.sql, got, want, plan.Group.SQL.Of(nil))
 		}
 	}
 	if grouped == 0 {

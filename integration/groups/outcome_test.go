@@ -114,13 +114,13 @@ func (c *run) together(members [][]any) (o outcome) {
 	bounds := make([]int64, len(g.Guards))
 	for m, args := range members {
 		for i, gd := range g.Guards {
-			demand := number(gd.Literal, gd.Arg, args, g.Shares[gd.Share].Scale) - sums[gd.Share]
+			demand := number(gd.Literal.Of(nil), gd.Arg, args, g.Shares[gd.Share].Scale) - sums[gd.Share]
 			if m == 0 || gd.AtLeast && demand > bounds[i] || !gd.AtLeast && demand < bounds[i] {
 				bounds[i] = demand
 			}
 		}
 		for i, s := range g.Shares {
-			n := number(s.Literal, s.Arg, args, s.Scale)
+			n := number(s.Literal.Of(nil), s.Arg, args, s.Scale)
 			adds[m] = append(adds[m], n)
 			sums[i] += n
 		}
@@ -140,7 +140,7 @@ func (c *run) together(members [][]any) (o outcome) {
 			args = append(args, members[len(members)-1][a.Index])
 		}
 	}
-	x, values, err := c.exec(bound.SQL, args)
+	x, values, err := c.exec(bound.SQL.Of(nil), args)
 	o.err, o.counted = err, err == nil && x.counted
 	if !o.counted {
 		return o

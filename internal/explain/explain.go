@@ -189,6 +189,7 @@ func ExplainSchema(d dialect.Dialect, cfg *config.Config, schema, query string) 
 
 //nolint:funlen // one case for each part of a plan
 func explanation(p *rewrite.Plan, query string) *Explanation {
+	p = p.Whole()
 	e := &Explanation{Statement: query, Class: string(p.Class), Reason: p.Reason, Tables: p.Tables, Scope: p.DrainScope()}
 	if p.Class == rewrite.Refused {
 		return e
@@ -278,7 +279,7 @@ func explanation(p *rewrite.Plan, query string) *Explanation {
 }
 
 func explainStatement(b rewrite.Bound) ExplainedStatement {
-	return ExplainedStatement{b.SQL, explainArgs(b.Args)}
+	return ExplainedStatement{b.SQL.Of(nil), explainArgs(b.Args)}
 }
 
 func explainStatements(list []rewrite.Bound) []ExplainedStatement {

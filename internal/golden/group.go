@@ -78,7 +78,7 @@ func guard(g *rewrite.Group, x rewrite.Guard) string {
 	if x.Arg != nil {
 		s += arg(*x.Arg)
 	} else {
-		s += strconv.FormatInt(x.Literal, 10)
+		s += strconv.FormatInt(x.Literal.Of(nil), 10)
 	}
 	s += fmt.Sprintf(", of at most %d", x.Max)
 	if scale := g.Shares[x.Share].Scale; scale > 0 {

@@ -17,7 +17,7 @@ import (
 // statement on PostgreSQL asks of its lock on the base row. allSteps shows them all.
 func Print(sql string, p *rewrite.Plan, allSteps bool) string {
 	b := printer{allSteps: allSteps}
-	b.plan("", sql, p, allSteps)
+	b.plan("", sql, p.Whole(), allSteps)
 	return b.String()
 }
 
@@ -34,19 +34,20 @@ var locked = regexp.MustCompile(`CASE WHEN \S+\.xmax = .*? AS slotsql_m\) ELSE F
 
 // proof writes a drain's statement for a row without slots.
 func (b *printer) proof(x rewrite.Bound) string {
-	x.SQL = strings.TrimRight(x.SQL, "\n")
+	sql := strings.TrimRight(x.SQL.Of(nil), "\n")
 	if !b.allSteps {
-		x.SQL = locked.ReplaceAllLiteralString(x.SQL, "(the row is locked)")
+		sql = locked.ReplaceAllLiteralString(sql, "(the row is locked)")
 	}
-	return bound(x)
+	return sql + arrow(x.Args)
 }
 
 // upsert writes an increment's statement.
 func (b *printer) upsert(x rewrite.Bound) string {
+	sql := x.SQL.Of(nil)
 	if !b.allSteps {
-		x.SQL = certain.ReplaceAllLiteralString(x.SQL, "(the lock is certain)")
+		sql = certain.ReplaceAllLiteralString(sql, "(the lock is certain)")
 	}
-	return bound(x)
+	return sql + arrow(x.Args)
 }
 
 func (b *printer) line(indent, key, value string) {
@@ -76,7 +77,7 @@ func (b *printer) plan(indent, sql string, p *rewrite.Plan, allSteps bool) {
 		b.line(indent, "prepared", "anew each time")
 	}
 	if p.Read.Shape != nil {
-		shape := p.Read.Shape.SQL
+		shape := p.Read.Shape.SQL.Of(nil)
 		if shape == sql+"\nLIMIT 0" {
 			shape = "asked of the original with LIMIT 0"
 		} else {
@@ -124,7 +125,7 @@ func (b *printer) plan(indent, sql string, p *rewrite.Plan, allSteps bool) {
 		if po := p.Bounded.Portion; po != nil {
 			b.line(indent, "portion", bound(po.Take))
 			if len(po.Base.Parts) > 0 {
-				b.line(indent, "  if", bound(rewrite.Bound{SQL: strings.Join(po.Base.Parts, "?"), Args: po.Base.Args}))
+				b.line(indent, "  if", value(po.Base))
 			}
 		}
 	}
@@ -227,7 +228,15 @@ func (b *printer) drain(indent string, p *rewrite.Plan, d rewrite.DrainTable, al
 	}
 }
 
-func bound(x rewrite.Bound) string { return x.SQL + arrow(x.Args) }
+func bound(x rewrite.Bound) string { return x.SQL.Of(nil) + arrow(x.Args) }
+
+func value(k rewrite.KeyValue) string {
+	parts := make([]string, len(k.Parts))
+	for i := range k.Parts {
+		parts[i] = k.Parts[i].Of(nil)
+	}
+	return strings.Join(parts, "?") + arrow(k.Args)
+}
 
 func arrow(list []rewrite.Arg) string {
 	if len(list) == 0 {
@@ -293,7 +302,7 @@ func arg(a rewrite.Arg) string {
 func shares(list []rewrite.Share) string {
 	out := make([]string, len(list))
 	for i, s := range list {
-		out[i] = strconv.FormatInt(s.Literal, 10)
+		out[i] = strconv.FormatInt(s.Literal.Of(nil), 10)
 		if s.Arg != nil {
 			out[i] = arg(*s.Arg)
 		}

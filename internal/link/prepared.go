@@ -33,8 +33,10 @@ func (p *Kept) Get(ctx context.Context, c *Conn, key any, sql string) (driver.St
 	if err != nil {
 		return nil, err
 	}
-	if p.stmts == nil || len(p.stmts) >= maxPrepared && len(p.busy) == 0 {
+	if len(p.stmts) >= maxPrepared && len(p.busy) == 0 {
 		p.Close()
+	}
+	if p.stmts == nil {
 		p.stmts = map[any]driver.Stmt{}
 	}
 	p.stmts[key] = st
@@ -46,7 +48,8 @@ func (p *Kept) Close() {
 	for _, st := range p.stmts {
 		_ = st.Close()
 	}
-	p.stmts, p.stale = nil, false
+	clear(p.stmts)
+	p.stale = false
 }
 
 // Query runs a query of slotsql's on a kept statement; nil when its rows of

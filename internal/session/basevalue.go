@@ -78,8 +78,8 @@ func (r *Run) baseQuestion(p *rewrite.Portion) (*question, bool) {
 		return nil, true
 	}
 	q, b := &question{}, strings.Builder{}
-	for i, text := range p.Base.Parts {
-		b.WriteString(text)
+	for i := range p.Base.Parts {
+		b.WriteString(p.Base.Parts[i].Of(r.Plan.Holes))
 		if i == len(p.Base.Args) {
 			break
 		}

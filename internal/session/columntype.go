@@ -130,7 +130,7 @@ func (r *Run) shape(ctx context.Context) ([]ColumnType, error) {
 	if err != nil {
 		return nil, nil // as it is for the statement's own SQL to find
 	}
-	rows, err := r.conn.ParentQuery(ctx, r.Plan.Read.Shape.SQL, link.JoinArgs(r.call.options, args))
+	rows, err := r.conn.ParentQuery(ctx, r.sql(&r.Plan.Read.Shape.Bound), link.JoinArgs(r.call.options, args))
 	switch {
 	case err != nil && (r.Plan.Read.Shape.Judged || r.conn.Engine.TxEnded(err)):
 		return nil, err // once: the statement would not learn that its transaction is gone

@@ -294,7 +294,7 @@ func (r *Run) cleanUp(ctx context.Context, err error) {
 	}
 	r.cleanUpDue = false
 	for i := range r.Plan.Drain.After {
-		_ = r.conn.Discard(context.WithoutCancel(ctx), r.Plan.Drain.After[i].SQL, nil)
+		_ = r.conn.Discard(context.WithoutCancel(ctx), r.sql(&r.Plan.Drain.After[i]), nil)
 	}
 }
 
@@ -314,7 +314,7 @@ func (r *Run) step(ctx context.Context, b *rewrite.Bound) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	res, err := r.conn.ParentExec(ctx, b.SQL, args)
+	res, err := r.conn.ParentExec(ctx, r.sql(b), args)
 	if err != nil {
 		return 0, err
 	}

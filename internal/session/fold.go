@@ -41,7 +41,7 @@ func (r *Run) conserved(ctx context.Context, d *rewrite.DrainTable) error {
 	if err != nil {
 		return err
 	}
-	rows, err := r.conn.ParentQuery(ctx, d.Unmoved.SQL, args)
+	rows, err := r.conn.ParentQuery(ctx, r.sql(d.Unmoved), args)
 	if err != nil {
 		return err
 	}

@@ -85,7 +85,8 @@ func (r *Run) inGroup(ctx context.Context, rows bool) (slots.Verdict, slots.Turn
 	if !ok {
 		return alone, slots.Turn{}
 	}
-	hash := co.Hash(r.Plan.Group.Alike, args, r.conn.node.Number)
+	alike := r.Plan.Group.Alike.Of(r.Plan.Holes)
+	hash := co.Hash(alike, args, r.conn.node.Number)
 	if !r.inCrowd() {
 		if turn, ok := co.Enter(hash); ok {
 			return alone, turn
@@ -97,7 +98,7 @@ func (r *Run) inGroup(ctx context.Context, rows bool) (slots.Verdict, slots.Turn
 	}
 	rowOnly := false // and not with those of other rows
 	for range maxJoins {
-		form := slots.Form{SQL: r.Plan.Group.Alike, Node: r.conn.node.Number, Shares: r.Plan.Group.Shares, Hash: hash}
+		form := slots.Form{SQL: alike, Node: r.conn.node.Number, Shares: r.Plan.Group.Shares, Hash: hash}
 		common := signs
 		m.Key, m.Row = nil, slots.RowKey{}
 		if !rowOnly && r.joinsMany(hash) && r.ofMany(m, &form) {
@@ -267,7 +268,7 @@ func (r *Run) addsNumber(s rewrite.Share) (int64, bool) {
 // digit.
 func (r *Run) demands(g rewrite.Guard) (int64, bool) {
 	if g.Arg == nil {
-		return g.Literal, true
+		return g.Literal.Of(r.Plan.Holes), true
 	}
 	v, ok := r.value(*g.Arg)
 	scale := r.Plan.Group.Shares[g.Share].Scale
@@ -305,7 +306,7 @@ func (g *group) plan(ctx context.Context) bool {
 		if b == nil {
 			continue
 		}
-		p, err := g.run.conn.Plan(ctx, b.SQL)
+		p, err := g.run.conn.Plan(ctx, g.run.sql(b))
 		if err != nil || p.Class != rewrite.Drain {
 			return false
 		}

@@ -68,7 +68,7 @@ func (r *Run) passOn(t slots.Turn) {
 func (r *Run) ofMany(m *slots.Member, form *slots.Form) bool {
 	key, row, ok := r.groupRow()
 	if ok {
-		m.Key, m.Row, form.SQL, form.Many, form.Base = key, row, r.Plan.Group.Many.SQL, true, true
+		m.Key, m.Row, form.SQL, form.Many, form.Base = key, row, r.sql(r.Plan.Group.Many), true, true
 	}
 	return ok
 }
@@ -96,7 +96,7 @@ func (g *group) leadMany(ctx context.Context, b *slots.Batch) {
 	for i, a := range form.Many.Args {
 		args[i] = driver.NamedValue{Ordinal: i + 1, Value: b.Value(a, form.Shares)}
 	}
-	res, err := direct{r.conn}.own(ctx, form.Many, args)
+	res, err := direct{r.conn}.ownExec(ctx, r.sql(form.Many), args)
 	var n int64
 	if err == nil {
 		n, err = res.RowsAffected()

@@ -197,7 +197,7 @@ func (g *group) send(ctx context.Context, bound *rewrite.Bound, args []driver.Na
 	if drained != nil {
 		rows, err = r.conn.run(drained, direct{r.conn}, call{args: args}).queryClass(ctx)
 	} else {
-		rows, err = direct{r.conn}.ownQuery(ctx, bound, args)
+		rows, err = direct{r.conn}.ownQuery(ctx, r.sql(bound), args)
 	}
 	if err != nil {
 		return a, err
@@ -215,7 +215,7 @@ func (g *group) exec(ctx context.Context, bound *rewrite.Bound, args []driver.Na
 	r := g.run
 	drained := g.drained[bound]
 	if drained == nil || r.Plan.Bounded != nil {
-		res, err := direct{r.conn}.own(ctx, bound, args)
+		res, err := direct{r.conn}.ownExec(ctx, r.sql(bound), args)
 		if drained == nil || err != nil && !r.refusedBase(err) {
 			return res, err
 		}

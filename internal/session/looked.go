@@ -41,7 +41,7 @@ func (r *Run) lookAt(ctx context.Context, d *rewrite.DrainTable) (*look, error) 
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, dialect.Statement{SQL: b.SQL, Args: args})
+		list = append(list, dialect.Statement{SQL: r.sql(b), Args: args})
 	}
 	out, err := c.Engine.Pipeliner.Pipeline(ctx, c.Parent, list)
 	if err == driver.ErrSkip {

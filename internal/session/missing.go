@@ -54,9 +54,9 @@ func (r *Run) find(ctx context.Context, lock *rewrite.Bound) ([][]any, error) {
 	}
 	var rows driver.Rows
 	if own := (direct{r.conn}); own.keeps(args) {
-		rows, err = own.ownQuery(ctx, lock, args)
+		rows, err = own.ownQuery(ctx, r.sql(lock), args)
 	} else {
-		rows, err = r.conn.ParentQuery(ctx, lock.SQL, args)
+		rows, err = r.conn.ParentQuery(ctx, r.sql(lock), args)
 	}
 	if err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func (r *Run) appeared(ctx context.Context, touched int64) (bool, error) {
 			if err != nil {
 				return false, err
 			}
-			res, err := r.conn.ParentExec(ctx, b.SQL, args)
+			res, err := r.conn.ParentExec(ctx, r.sql(&b), args)
 			if err != nil {
 				return false, err
 			}

@@ -150,9 +150,9 @@ func (r *Run) slotsOfRange(ctx context.Context, n dialect.SlotNamer, d *rewrite.
 	}
 	query := func(lock bool) string {
 		if lock {
-			return look.Locked.SQL
+			return r.sql(&look.Locked)
 		}
-		return look.Find.SQL
+		return r.sql(&look.Find)
 	}
 	return r.findSlots(ctx, n, search, d.Table, query, args...)
 }
@@ -300,8 +300,8 @@ func (r *Run) keyNumbers(d *rewrite.DrainTable) []string {
 		s := ""
 		switch {
 		case len(k.Args) == 0 && len(k.Parts) == 1:
-			s = strings.TrimSpace(k.Parts[0])
-		case len(k.Args) == 1 && strings.TrimSpace(strings.Join(k.Parts, "")) == "":
+			s = strings.TrimSpace(k.Parts[0].Of(r.Plan.Holes))
+		case len(k.Args) == 1 && r.nothingBeside(&k):
 			v, _ := r.value(k.Args[0])
 			s = fmt.Sprint(v.Value)
 		}
@@ -311,6 +311,11 @@ func (r *Run) keyNumbers(d *rewrite.DrainTable) []string {
 		out = append(out, s)
 	}
 	return out
+}
+
+// nothingBeside reports whether a key's value is the argument itself.
+func (r *Run) nothingBeside(k *rewrite.KeyValue) bool {
+	return !slices.ContainsFunc(k.Parts, func(part rewrite.SQL) bool { return strings.TrimSpace(part.Of(r.Plan.Holes)) != "" })
 }
 
 // isolation is the level of the transaction that is open.

@@ -25,7 +25,7 @@ func (r *Run) newer(ctx context.Context, d *rewrite.DrainTable) error {
 	if err != nil {
 		return err
 	}
-	rows, err := c.ParentQuery(ctx, d.Look.Snapshot.SQL, args)
+	rows, err := c.ParentQuery(ctx, r.sql(d.Look.Snapshot), args)
 	if err != nil {
 		return err
 	}

@@ -121,7 +121,7 @@ func (r *Run) count(ctx context.Context, b *rewrite.Bound) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	rows, err := r.conn.Session().Query(ctx, b.SQL, args...)
+	rows, err := r.conn.Session().Query(ctx, r.sql(b), args...)
 	if err != nil {
 		return 0, err
 	}

@@ -115,7 +115,7 @@ func (r *Run) changeKey(rows *rewrite.DrainTable, how manner) (k slots.RowKey, o
 			}
 		}
 	}
-	return slots.RowKey{Table: rows.Rows.SQL, Values: string(b)}, ok
+	return slots.RowKey{Table: r.sql(&rows.Rows), Values: string(b)}, ok
 }
 
 // counted remembers an increment in a slot.
@@ -228,7 +228,7 @@ func (c *Conn) keepRows(ctx context.Context, own *ownChange) (seen bool, err err
 	// Where the lock is there already its statement still keeps the columns of
 	// the slot table as they are.
 	p := &plan{Plan: &rewrite.Plan{Class: rewrite.Drain, Drain: rewrite.DrainPlan{Tables: []rewrite.DrainTable{d}},
-		Reason: "a transaction reads a counter of a row that it has changed", SQL: own.plan.SQL}, tally: own.plan.tally, learned: &learned{}}
+		Reason: "a transaction reads a counter of a row that it has changed", SQL: own.plan.SQL, Holes: own.plan.Holes}, tally: own.plan.tally, learned: &learned{}}
 	r := c.run(p, direct{c}, own.call)
 	r.settles = true
 	if _, err := r.drain(ctx); err != nil {
@@ -278,7 +278,7 @@ func (r *Run) drainsFirst(ctx context.Context) (bool, error) {
 		return first, err
 	}
 	own, plan := *r, *r.Plan
-	own.Plan, plan.Plan = &plan, &rewrite.Plan{Drain: rewrite.DrainPlan{Tables: []rewrite.DrainTable{r.Plan.Increment.Row}}}
+	own.Plan, plan.Plan = &plan, &rewrite.Plan{Drain: rewrite.DrainPlan{Tables: []rewrite.DrainTable{r.Plan.Increment.Row}}, Holes: r.Plan.Holes}
 	err = own.learnGrants(ctx)
 	return len(own.ungranted) == 0, err
 }

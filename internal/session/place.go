@@ -55,8 +55,8 @@ func (r *Run) rowOf(t *rewrite.Table, key []rewrite.KeyValue) (slots.RowKey, boo
 	b := buf[:0]
 	for _, k := range key {
 		b = append(b, ',')
-		for i, query := range k.Parts {
-			b = append(b, query...)
+		for i := range k.Parts {
+			b = append(b, k.Parts[i].Of(r.Plan.Holes)...)
 			if i == len(k.Args) {
 				break
 			}

@@ -36,19 +36,16 @@ func (p *plan) same(q *plan) bool {
 	if p.Class != q.Class || p.SQL != q.SQL || (p.Increment == nil) != (q.Increment == nil) || len(p.Drain.Tables) != len(q.Drain.Tables) {
 		return false
 	}
-	same := p.Increment == nil || p.Increment.SQL == q.Increment.SQL
-	text := func(b []rewrite.Bound) (s string) {
-		for i := range b {
-			s += b[i].SQL + "\x00"
-		}
-		return s
+	same := p.Increment == nil || p.Increment.SQL.Of(p.Holes) == q.Increment.SQL.Of(q.Holes)
+	equal := func(a, b []rewrite.Bound) bool {
+		return slices.EqualFunc(a, b, func(x, y rewrite.Bound) bool { return x.SQL.Of(p.Holes) == y.SQL.Of(q.Holes) })
 	}
 	for i := range p.Drain.Tables {
 		d, e := &p.Drain.Tables[i], &q.Drain.Tables[i]
-		same = same && text(d.Lock) == text(e.Lock) && text(d.Fold) == text(e.Fold) &&
+		same = same && equal(d.Lock, e.Lock) && equal(d.Fold, e.Fold) &&
 			(d.Folding != rewrite.FoldByName || reflect.DeepEqual(d.Table, e.Table)) // its statements are written from the facts
 	}
-	return same && text(p.Drain.Before) == text(q.Drain.Before) && text(p.Drain.After) == text(q.Drain.After)
+	return same && equal(p.Drain.Before, q.Drain.Before) && equal(p.Drain.After, q.Drain.After)
 }
 
 // cached returns the plan of a statement that a cache holds, nil for none.

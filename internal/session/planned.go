@@ -40,13 +40,17 @@ func (c *Conn) Plan(ctx context.Context, query string) (*plan, error) {
 	if err := c.Legible(ctx, query); err != nil {
 		return nil, err
 	}
-	if p = cached(&c.Shared.Untouched, query); p != nil {
-		return c.untouchedHere(ctx, p)
+	if p != nil { // new names may have come since
+		p = cached(&c.Shared.Untouched, query)
 	}
-	if !c.Shared.Mentions(query) {
-		p := c.Shared.untouchedPlan(query)
+	if p == nil && !c.Shared.Mentions(query) {
+		p = c.Shared.untouchedPlan(query)
 		p.dynamic = rewrite.DynamicOf(c.Dialect(), query)
-		c.Shared.Untouched.Put(query, p)
+		if c.Shared.comers.cameBefore(query) {
+			c.Shared.Untouched.Put(query, p)
+		}
+	}
+	if p != nil {
 		return c.untouchedHere(ctx, p)
 	}
 	if err := c.RefreshFor(ctx, query); err != nil {
@@ -191,7 +195,13 @@ func (c *Conn) withEffects(p *plan) *plan {
 
 // untouchedPlan makes the plan of a statement that names no counter table.
 func (s *Shared) untouchedPlan(query string) *plan {
-	p := &plan{Plan: rewrite.Untouched(s.Dialect, query), shadow: s.shadowOf(query), learned: &learned{}}
+	made := &struct { // one piece of memory
+		plan
+		of      rewrite.Plan
+		learned learned
+	}{of: rewrite.Untouched(s.Dialect, query)}
+	p := &made.plan
+	p.Plan, p.shadow, p.learned = &made.of, s.shadowOf(query), &made.learned
 	if strings.IndexByte(query, ';') >= 0 {
 		other := *p.Plan
 		other.Effects, other.TxEvents = rewrite.AnyEffect(s.Dialect, query), []rewrite.TxEvent{{Kind: rewrite.TxMayEnd}}

@@ -65,7 +65,7 @@ func (r *Run) portion(p *rewrite.Portion) (t taking, ok bool) {
 // term returns a number of the statement; false where it is no integer, or a large one.
 func (r *Run) term(t rewrite.Term) (int64, bool) {
 	if t.Arg == nil {
-		return t.Literal, true
+		return t.Literal.Of(r.Plan.Holes), true
 	}
 	v, ok := r.value(*t.Arg)
 	if !ok {

@@ -110,7 +110,7 @@ func (r *Run) queryProven(ctx context.Context) (rows driver.Rows, done bool, err
 		if berr != nil {
 			return nil, true, berr
 		}
-		if rows, err = (direct{r.conn}).ownQuery(ctx, &proof.Bound, args); err == nil {
+		if rows, err = (direct{r.conn}).ownQuery(ctx, r.sql(&proof.Bound), args); err == nil {
 			all, err = readBuffered(rows)
 		}
 	}
@@ -168,7 +168,7 @@ func (r *Run) pipelined(ctx context.Context, proof *rewrite.Proof) (*dialect.Out
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, dialect.Statement{SQL: b.SQL, Args: args})
+		list = append(list, dialect.Statement{SQL: r.sql(b), Args: args})
 	}
 	args := r.call.args
 	if proof.Args != nil {
@@ -177,7 +177,7 @@ func (r *Run) pipelined(ctx context.Context, proof *rewrite.Proof) (*dialect.Out
 			return nil, err
 		}
 	}
-	list = append(list, dialect.Statement{SQL: proof.SQL, Args: args})
+	list = append(list, dialect.Statement{SQL: r.sql(&proof.Bound), Args: args})
 	c := r.conn
 	out, err := c.Engine.Pipeliner.Pipeline(ctx, c.Parent, list)
 	if err != nil || len(out[1].Rows) > 0 && out[2].Affected == 0 {

@@ -109,7 +109,7 @@ func (r *Run) moveOn(
 		return 0, "", err
 	}
 	list := statements(begin, "", nil, nil)
-	out, err := c.inOneTrip(ctx, append(list, dialect.Statement{SQL: s.Move.Lock.SQL, Args: lock}))
+	out, err := c.inOneTrip(ctx, append(list, dialect.Statement{SQL: r.sql(&s.Move.Lock), Args: lock}))
 	if err != nil {
 		return 0, "", err
 	}
@@ -138,7 +138,7 @@ func (r *Run) moveOn(
 			return 0, "", errNotMoved // the slot is at the end of its range
 		}
 	}
-	if out, err = c.inOneTrip(ctx, []dialect.Statement{{SQL: s.Move.Lock.SQL, Args: lock}}); err != nil {
+	if out, err = c.inOneTrip(ctx, []dialect.Statement{{SQL: r.sql(&s.Move.Lock), Args: lock}}); err != nil {
 		return 0, "", err
 	}
 	if is, ok := baseValue(returned(&out[0])); !ok || is.value != was.value-own.take.size {

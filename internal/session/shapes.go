@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/slotsql/slotsql/internal/catalog"
 	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -57,10 +58,14 @@ func (c *Conn) planShaped(ctx context.Context, query string) (*plan, error) {
 	}
 	shared, due := sh.find(o)
 	if shared != nil {
-		p := &plan{
-			Plan: shared.Of(o), source: query,
-			tally: shared.tally, shadow: c.Shared.shadowOf(query), habit: shared.habit, learned: shared.learned,
-		}
+		made := &struct { // one piece of memory
+			plan
+			of    rewrite.Plan
+			holes rewrite.Holes
+		}{plan: plan{source: query, tally: shared.tally, shadow: c.Shared.shadowOf(query), habit: shared.habit, learned: shared.learned}}
+		shared.Fill(o, &made.of, &made.holes)
+		p := &made.plan
+		p.Plan = &made.of
 		if c.Shared.comers.cameBefore(query) {
 			sc.Plans.Put(query, p)
 		}
@@ -133,6 +138,9 @@ type comers struct {
 
 // cameBefore reports whether a statement has come before.
 func (c *comers) cameBefore(query string) bool {
+	if len(query) > catalog.MaxCachedSQL {
+		return false
+	}
 	h := maphash.String(c.seed, query)
 	at, mark := &c.seen[h%uint64(len(c.seen))], uint32(h>>32)|1
 	return at.Load() == mark || at.Swap(mark) == mark

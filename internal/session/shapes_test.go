@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -86,7 +87,7 @@ func TestPlansByShape(t *testing.T) {
 							continue
 						}
 						want, err := own.Plan(query)
-						if err != nil || !reflect.DeepEqual(p.Plan, want) || p.source != query {
+						if err != nil || !reflect.DeepEqual(p.Whole(), want) || p.source != query {
 							t.Errorf("%s\nhas the plan of another: %s (%v)", query, p.SQL, err)
 							return
 						}
@@ -116,7 +117,7 @@ func TestShapeLearns(t *testing.T) {
 	if second.learned != third.learned || second.habit == nil || second.habit != third.habit || second.tally != third.tally {
 		t.Error("statements of one shape do not share what is learned")
 	}
-	if second.Increment.SQL == third.Increment.SQL {
+	if second.Increment.SQL.Of(second.Holes) == third.Increment.SQL.Of(third.Holes) {
 		t.Error("statements of different rows have one increment")
 	}
 }
@@ -144,6 +145,88 @@ func TestShapeCache(t *testing.T) {
 	}
 }
 
+// A statement that comes now and then is planned once, whatever others fill the cache meanwhile:
+// literals of one shape, new shapes, and statements that name no counter table.
+func TestHotPlanStays(t *testing.T) {
+	c, sc, parsed := shapeConn(t, sqlite.New())
+	hot := []string{
+		"UPDATE posts SET views = views + 1 WHERE id = 7", "SELECT id, title, views FROM posts WHERE id = 7",
+		"UPDATE posts SET views = 0 WHERE id = 7", "SELECT name FROM users WHERE id = 7",
+	}
+	others := []func(n int) string{
+		func(n int) string { return fmt.Sprintf("UPDATE posts SET views = views + 1 WHERE id = %d", n) },
+		func(n int) string { return fmt.Sprintf("SELECT views AS v%d FROM posts WHERE id = 1", n) },
+		func(n int) string { return fmt.Sprintf("SELECT name FROM users WHERE id = %d", n) },
+	}
+	must := func(query string) *plan {
+		p, err := c.Plan(t.Context(), query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	plans := map[string]*plan{}
+	for n := range 6 * catalog.MaxCachedPlans {
+		if n%1000 == 0 {
+			for _, query := range hot {
+				before := parsed.n.Load()
+				p := must(query)
+				must(query) // a second time soon: now it is known to come again
+				switch {
+				case n > 0 && parsed.n.Load() != before:
+					t.Fatalf("%s: planned again after %d others", query, n)
+				case n > 1000 && plans[query] != p:
+					t.Fatalf("%s: another plan after %d others", query, n)
+				}
+				plans[query] = must(query)
+			}
+		}
+		for _, other := range others {
+			must(other(1_000_000 + n))
+		}
+	}
+	if sc.Plans.Get(others[1](1_000_000)) != nil {
+		t.Error("the others have not filled the cache")
+	}
+}
+
+// maxPlanMemory is what a connector may keep of statements, however many there have been.
+const maxPlanMemory = 24 << 20
+
+// A connector that has met a million statements keeps no more of them than of a few thousand.
+func TestPlanMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plans millions of statements")
+	}
+	heap := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	for name, format := range map[string]string{
+		"increments": "UPDATE posts SET views = views + 1 WHERE id = %d",
+		"reads":      "SELECT id, title, views FROM posts WHERE id = %d",
+		"untouched":  "SELECT name FROM users WHERE id = %d",
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, _, _ := shapeConn(t, postgres.New())
+			before := heap()
+			for n := range 1_000_000 {
+				if _, err := c.ExecContext(t.Context(), fmt.Sprintf(format, 1_000_000+n), nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			kept := heap() - before
+			runtime.KeepAlive(c)
+			t.Logf("%.1f MiB after a million statements", float64(kept)/(1<<20))
+			if kept > maxPlanMemory {
+				t.Errorf("a million statements have left %d MiB", kept>>20)
+			}
+		})
+	}
+}
+
 // Executions that differ in comments and white space share a group; those of other rows, and
 // those with hints for the engine, do not.
 func TestShapeGroups(t *testing.T) {
@@ -157,10 +240,10 @@ func TestShapeGroups(t *testing.T) {
 			if p.Group == nil {
 				t.Fatalf("%s: no group: %s", query, p.GroupReason)
 			}
-			if strings.Contains(query, "trace") && !strings.Contains(p.Group.SQL, "trace") {
-				t.Errorf("%s: the comment is lost: %s", query, p.Group.SQL)
+			if strings.Contains(query, "trace") && !strings.Contains(p.Group.SQL.Of(p.Holes), "trace") {
+				t.Errorf("%s: the comment is lost: %s", query, p.Group.SQL.Of(p.Holes))
 			}
-			return p.Group.Alike
+			return p.Group.Alike.Of(p.Holes)
 		}
 		for range 3 { // planned, shared, from the cache
 			one := alike("UPDATE posts SET views = views + 1 WHERE id = 7")

@@ -40,7 +40,7 @@ func (r *Run) share(ctx context.Context) slots.Verdict {
 	var common []byte
 	form := r.slotForm(co)
 	if form.Many = r.known(co, m, &form.Seats); form.Many {
-		form.SQL = co.Many.SQL
+		form.SQL = r.sql(co.Many)
 	} else if common, ok = r.shareArgs(co, buf[:0]); !ok {
 		return own
 	}
@@ -70,7 +70,7 @@ func (r *Run) share(ctx context.Context) slots.Verdict {
 
 // slotForm is the form of executions that add to a slot of one row.
 func (r *Run) slotForm(co *rewrite.Coalesced) slots.Form {
-	return slots.Form{SQL: co.Upsert.SQL, Node: r.conn.node.Number, Shares: co.Shares, Seats: r.seats()}
+	return slots.Form{SQL: r.sql(&co.Upsert), Node: r.conn.node.Number, Shares: co.Shares, Seats: r.seats()}
 }
 
 // known reports whether the increment may share a statement with those of other rows:
@@ -93,7 +93,8 @@ func (r *Run) known(co *rewrite.Coalesced, m *slots.Member, seats *slots.Seats) 
 // numberKey puts the values of a key into the slice, and reports whether all are numbers.
 func (r *Run) numberKey(key []rewrite.KeyNumber, into []int64) bool {
 	for i, k := range key {
-		if into[i] = k.Literal; k.Arg == nil {
+		if k.Arg == nil {
+			into[i] = k.Literal.Of(r.Plan.Holes)
 			continue
 		}
 		v, ok := r.value(*k.Arg)
@@ -287,7 +288,7 @@ func (r *Run) shareArgs(co *rewrite.Coalesced, b []byte) ([]byte, bool) {
 // adds returns what the execution adds to a counter, in units of its last digit.
 func (r *Run) adds(s rewrite.Share) (int64, bool) {
 	if s.Arg == nil {
-		return s.Literal, true
+		return s.Literal.Of(r.Plan.Holes), true
 	}
 	v, ok := r.value(*s.Arg)
 	if !ok {

@@ -171,8 +171,8 @@ func (s *stmt) querySQL(ctx context.Context, p *rewrite.Plan, c call) (driver.Ro
 	return link.StmtQuery(ctx, s.parent, link.JoinArgs(c.options, c.args))
 }
 
-func (s *stmt) own(ctx context.Context, b *rewrite.Bound, args []driver.NamedValue) (driver.Result, error) {
-	st, err := s.statements.Get(ctx, &s.conn.Conn, b, b.SQL)
+func (s *stmt) own(ctx context.Context, b *rewrite.Bound, sql string, args []driver.NamedValue) (driver.Result, error) {
+	st, err := s.statements.Get(ctx, &s.conn.Conn, b, sql)
 	if err != nil {
 		return nil, err
 	}

@@ -107,7 +107,7 @@ func (r *Run) mayDraw(ctx context.Context, rows bool) (key string, inTx, ok bool
 	if _, _, ok = r.member(ctx, args); !ok {
 		return "", inTx, false, nil
 	}
-	return g.Alike + "\x00" + string(args), inTx, true, nil
+	return g.Alike.Of(r.Plan.Holes) + "\x00" + string(args), inTx, true, nil
 }
 
 // mayDrawInTx reports whether a transaction may draw from a block. It may not once it has

@@ -59,7 +59,7 @@ func (r *Run) ownLock(d rewrite.DrainTable) rewrite.DrainTable {
 	}
 	d.Lock = slices.Clone(d.Lock)
 	for i := range d.Lock {
-		d.Lock[i].SQL = r.conn.Shared.Dialect.(dialect.RightsReader).OwnLock(d.Table, d.Lock[i].SQL)
+		d.Lock[i].SQL = rewrite.Whole(r.conn.Shared.Dialect.(dialect.RightsReader).OwnLock(d.Table, r.sql(&d.Lock[i])))
 	}
 	return d
 }

@@ -33,7 +33,7 @@ func (r *Run) oneVersion(ctx context.Context, v *rewrite.Versions, seen bool) er
 	if err != nil {
 		return err
 	}
-	rows, err := r.conn.ParentQuery(ctx, v.Find.SQL, args)
+	rows, err := r.conn.ParentQuery(ctx, r.sql(&v.Find), args)
 	if err != nil {
 		return err
 	}

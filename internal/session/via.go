@@ -33,7 +33,8 @@ func (r *Run) clone() *Run {
 type via interface {
 	execSQL(ctx context.Context, p *rewrite.Plan, c call) (driver.Result, error)
 	querySQL(ctx context.Context, p *rewrite.Plan, c call) (driver.Rows, error)
-	own(ctx context.Context, b *rewrite.Bound, args []driver.NamedValue) (driver.Result, error)
+	// own runs one of slotsql's own statements, b of the plan.
+	own(ctx context.Context, b *rewrite.Bound, sql string, args []driver.NamedValue) (driver.Result, error)
 }
 
 // direct is the via of db.Exec and db.Query.
@@ -41,10 +42,10 @@ type direct struct{ conn *Conn }
 
 func (t direct) execSQL(ctx context.Context, p *rewrite.Plan, c call) (driver.Result, error) {
 	if (p.Increment != nil || p.Group != nil) && len(c.options) == 0 && (len(c.args) > 0 || t.conn.Shared.Traits.SlowParse) {
-		return t.own(ctx, &rewrite.Bound{SQL: p.SQL}, c.args)
+		return t.ownExec(ctx, p.SQL, c.args)
 	}
 	if p.Drain.Proof != nil && len(c.options) == 0 && t.keeps(c.args) {
-		return t.own(ctx, &rewrite.Bound{SQL: p.SQL}, c.args)
+		return t.ownExec(ctx, p.SQL, c.args)
 	}
 	return t.conn.ParentExec(ctx, p.SQL, link.JoinArgs(c.options, c.args))
 }
@@ -61,7 +62,7 @@ func (t direct) querySQL(ctx context.Context, p *rewrite.Plan, c call) (driver.R
 		if err != driver.ErrSkip {
 			return rows, err
 		}
-		return t.ownQuery(ctx, &rewrite.Bound{SQL: p.SQL}, c.args)
+		return t.ownQuery(ctx, p.SQL, c.args)
 	}
 	return t.conn.ParentQuery(ctx, p.SQL, link.JoinArgs(c.options, c.args))
 }
@@ -72,9 +73,14 @@ func (t direct) keeps(args []driver.NamedValue) bool {
 	return len(args) > 0 && t.conn.PreparesArgs && !t.conn.Cluster
 }
 
-func (t direct) own(ctx context.Context, b *rewrite.Bound, args []driver.NamedValue) (driver.Result, error) {
+func (t direct) own(ctx context.Context, _ *rewrite.Bound, sql string, args []driver.NamedValue) (driver.Result, error) {
+	return t.ownExec(ctx, sql, args)
+}
+
+// ownExec runs one of slotsql's statements, or one of the application's that is kept like these.
+func (t direct) ownExec(ctx context.Context, sql string, args []driver.NamedValue) (driver.Result, error) {
 	if t.conn.PreparesArgs || t.conn.Shared.Traits.SlowParse {
-		st, err := t.conn.Kept.Get(ctx, &t.conn.Conn, b.SQL, b.SQL)
+		st, err := t.conn.Kept.Get(ctx, &t.conn.Conn, sql, sql)
 		if err != nil {
 			return nil, err
 		}
@@ -85,17 +91,17 @@ func (t direct) own(ctx context.Context, b *rewrite.Bound, args []driver.NamedVa
 			return link.StmtExec(ctx, st, args)
 		} // else as the parent takes such a call
 	}
-	return t.conn.ParentExec(ctx, b.SQL, args)
+	return t.conn.ParentExec(ctx, sql, args)
 }
 
-// ownQuery runs one of slotsql's statements that returns rows.
-func (t direct) ownQuery(ctx context.Context, b *rewrite.Bound, args []driver.NamedValue) (driver.Rows, error) {
+// ownQuery is ownExec for a statement that returns rows.
+func (t direct) ownQuery(ctx context.Context, sql string, args []driver.NamedValue) (driver.Rows, error) {
 	if t.conn.PreparesArgs || t.conn.Shared.Traits.SlowParse {
-		if rows, err := t.conn.Kept.Query(ctx, &t.conn.Conn, b.SQL, b.SQL, args); rows != nil || err != nil {
+		if rows, err := t.conn.Kept.Query(ctx, &t.conn.Conn, sql, sql, args); rows != nil || err != nil {
 			return rows, err
 		}
 	}
-	return t.conn.ParentQuery(ctx, b.SQL, args)
+	return t.conn.ParentQuery(ctx, sql, args)
 }
 
 func (r *Run) execSQL(ctx context.Context) (driver.Result, error) {
@@ -114,13 +120,16 @@ func (r *Run) querySQL(ctx context.Context) (driver.Rows, error) {
 	return r.via.querySQL(ctx, r.Plan.Plan, c)
 }
 
+// sql returns a statement of the plan as it is for this execution.
+func (r *Run) sql(b *rewrite.Bound) string { return b.SQL.Of(r.Plan.Holes) }
+
 // own runs one of the statements of an increment, and returns the rows affected.
 func (r *Run) own(ctx context.Context, b *rewrite.Bound) (driver.Result, int64, error) {
 	args, err := r.bind(b.Args)
 	if err != nil {
 		return nil, 0, err
 	}
-	res, err := r.via.own(ctx, b, args)
+	res, err := r.via.own(ctx, b, r.sql(b), args)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -122,8 +122,10 @@ func (p *Placement) Learn(r SlotRow) {
 	s := p.shard(r.Row)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.known == nil || len(s.known) >= maxKnownSlots {
+	if s.known == nil {
 		s.known = map[SlotRow]struct{}{}
+	} else if len(s.known) >= maxKnownSlots {
+		clear(s.known) // and it does not grow again
 	}
 	s.known[r] = struct{}{}
 }

@@ -1,0 +1,102 @@
+package rewrite_test
+
+import (
+	"math/rand/v2"
+	"reflect"
+	"sync"
+	"testing"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// TestSharedPlansAtOnce has statements make their plans of one shared plan from many goroutines at
+// once, and one statement's plan read by all of them: each is the plan that the statement has by
+// itself. The race detector sees to the rest.
+func TestSharedPlansAtOnce(t *testing.T) {
+	list := cases(t)
+	r := rand.New(rand.NewPCG(5, 5))
+	compared := 0
+	for _, i := range r.Perm(len(list))[:200] {
+		c := list[i]
+		d := c.Dialects[r.IntN(len(c.Dialects))]
+		s, own := planned(t, c, d)
+		pl := planner(t, c, d)
+		var o rewrite.Outline
+		if !o.Scan(pl.Dialect, s.SQL, noNames(pl)) {
+			continue
+		}
+		p := pl.Share(&o, own)
+		if p == nil {
+			continue
+		}
+		statements := []filledIn{{s.SQL, p.Of(&o), own}}
+		for range 4 {
+			sql := o.Vary(r, p.Known())
+			var other rewrite.Outline
+			if !other.Scan(pl.Dialect, sql, noNames(pl)) || string(other.Key) != string(o.Key) ||
+				string(other.Known(nil, p.Known())) != string(o.Known(nil, p.Known())) {
+				continue
+			}
+			want, err := pl.Plan(sql)
+			if err != nil {
+				t.Fatal(err)
+			}
+			statements = append(statements, filledIn{sql, p.Of(&other), want})
+		}
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				var o rewrite.Outline
+				for _, f := range statements {
+					o.Scan(pl.Dialect, f.sql, noNames(pl))
+					for _, got := range []*rewrite.Plan{p.Of(&o), f.got} {
+						if !rewrite.Alike(got, f.want) {
+							t.Errorf("%s/%s %s:\n%s\n%s", c.Class, c.Name, d, f.sql, differ(reflect.ValueOf(got.Whole()), reflect.ValueOf(f.want), ""))
+						}
+					}
+				}
+			})
+		}
+		all.Wait()
+		compared += len(statements)
+	}
+	if compared < 300 {
+		t.Errorf("%d statements were compared", compared)
+	}
+}
+
+// A shared plan gives no SQL for a statement of another one, or for none: it would run on another
+// row.
+func TestHolesOfAnotherPlan(t *testing.T) {
+	pl := rewrite.Planner{Dialect: engines["sqlite"], Catalog: benchCatalog{benchPosts()}}
+	filled := func(sql string) *rewrite.Plan {
+		var o rewrite.Outline
+		if !o.Scan(pl.Dialect, sql, noNames(&pl)) {
+			t.Fatal(sql)
+		}
+		own, err := pl.Plan(sql)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return pl.Share(&o, own).Of(&o)
+	}
+	one, other := filled("UPDATE posts SET views = views + 5 WHERE id = 7"), filled("UPDATE posts SET views = views - 5 WHERE id = 7")
+	for name, holes := range map[string]*rewrite.Holes{"another plan": other.Holes, "none": nil} {
+		for what, ask := range map[string]func(){
+			"SQL":     func() { one.Increment.SQL.Of(holes) },
+			"literal": func() { one.Increment.Coalesced.Shares[0].Literal.Of(holes) },
+		} {
+			func() {
+				defer func() {
+					if recover() == nil {
+						t.Errorf("a plan has given a %s for the statement of %s", what, name)
+					}
+				}()
+				ask()
+			}()
+		}
+	}
+	if one.Increment.SQL.Of(one.Holes) == other.Increment.SQL.Of(other.Holes) || one.Increment.Coalesced.Shares[0].Literal.Of(one.Holes) != 5 {
+		t.Error("the statements have not their own")
+	}
+}
