@@ -197,7 +197,8 @@ func (g *candidateQueries) query() (string, []any) {
 			g.pick("", " AND a.id > 12") + where(0) + order() + ", a.id" + limit()
 	case 9:
 		q = "SELECT COUNT(*), SUM(d.author), MAX(d." + counter + ") FROM (SELECT p.id, p.likes, p.author, p.views AS views FROM posts p" + where(0) +
-			") d WHERE " + strings.ReplaceAll(g.compared(counter), "p.", "d.")
+			") d WHERE " + strings.ReplaceAll(g.compared(counter), "p.", "d.") +
+			g.pick("", " AND (d."+counter+" <> 3 OR d."+counter+" = d."+counter+")")
 	case 10:
 		q = "WITH h AS (SELECT p.* FROM posts p" + where(0) + ") SELECT a.id, h.id FROM authors a " + g.pick("JOIN", "LEFT JOIN") +
 			" h ON h.author = a.id WHERE " + strings.ReplaceAll(g.compared(counter), "p.", "h.") + " ORDER BY a.id, h.id"

@@ -122,10 +122,15 @@ func (r *reader) narrow(sc *scope, q *Select) {
 		c.conditions()
 		c.asks()
 		c.firsts()
-		if len(c.windows) == 0 || !c.worth() {
+		switch {
+		case len(c.windows) == 0:
 			continue
+		case c.outside():
+		case !c.worth():
+			continue
+		default:
+			c.insert(c.condition(c.keys))
 		}
-		c.insert(c.condition())
 		r.narrowed++
 	}
 }
@@ -171,8 +176,12 @@ func (c *candidates) fixedElsewhere() bool {
 	if c.q.Where == nil {
 		return false
 	}
+	t := c.tests[c.q]
 	for _, e := range conjuncts(c.q.Where, nil) {
 		e = unwrapped(e)
+		if t.open && !fixedBy(e) {
+			continue // a row outside, which nothing fixes
+		}
 		if (e.Kind == Binary && e.Op == "=" || e.Kind == In && !e.Negated) && !c.own(e) && c.fixes(e) {
 			return true
 		}

@@ -8,12 +8,14 @@ import "strings"
 func keyName(i int) string { return "slotsql_k" + formatUint(uint64(i)) }
 
 // listed reports whether the condition is one query of all candidates: where the
-// engine does not find rows by base value OR by key, and for keys of several
+// engine does not find rows by base value OR by key, or not without fault, and for keys of several
 // columns, where none does.
-func (c *candidates) listed() bool { return len(c.keys) > 1 || c.d.Traits().KeyIn[0] == "" }
+func (c *candidates) listed() bool {
+	return len(c.keys) > 1 || c.d.Traits().KeyIn[0] == "" || c.parts[c.q] && c.d.Traits().Defects.Has(MergedOr)
+}
 
-// condition writes it.
-func (c *candidates) condition() string {
+// condition writes it, of columns that have the values of the key's.
+func (c *candidates) condition(columns []string) string {
 	var arms []string
 	first := false
 	var far, some []string
@@ -45,8 +47,8 @@ func (c *candidates) condition() string {
 		if near != "" {
 			arms = append(arms, c.from(c.keyList(), append([]string{near}, c.rest...)))
 		}
-		keys := strings.Join(c.keys, ", ")
-		if len(c.keys) > 1 {
+		keys := strings.Join(columns, ", ")
+		if len(columns) > 1 {
 			keys = "(" + keys + ")"
 		}
 		return keys + " IN (SELECT " + c.keyNames() + " FROM (" + c.inWith(strings.Join(arms, " UNION ALL ")) + ") AS slotsql_c)"

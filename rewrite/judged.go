@@ -81,7 +81,7 @@ func (r *reader) narrowWrite(m *dml, holds string) bool {
 		return false
 	}
 	c.windows = []window{{column: c.windows[0].column, op: everySum}}
-	condition := c.condition()
+	condition := c.condition(c.keys)
 	if holds != "" {
 		condition += " AND " + holds
 	}

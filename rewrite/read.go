@@ -21,6 +21,8 @@ type reader struct {
 
 	narrowed int                 // sources whose candidates are named
 	asked    map[*Select][]asked // conditions around queries in FROM
+	tests    map[*Select]tested  // conditions that are subqueries
+	parts    map[*Select]bool    // queries that an engine may merge into the one around them
 
 	reason string // why a derived table stands for a counter table
 }
@@ -94,8 +96,8 @@ func (p *planning) planSelect(st *Statement) *Plan {
 	plan.Read = ReadPlan{Stars: r.stars, Anew: r.found.merged}
 	if edits, ok := r.sums(st.Select); ok {
 		r.edits, plan.Reason = edits, "a sum over the table: base values and slots are summed separately"
-	} else if edits, ok := r.united(st.Select); ok {
-		r.edits, plan.Reason, plan.Read.Stars = edits, "sums by group: base values and slots are summed together", r.stars
+	} else if edits, ok := r.groupSums(st.Select); ok {
+		r.edits, plan.Reason = edits, "sums by group: base values and slots are summed separately"
 	} else {
 		plan.Reason = r.form()
 	}
@@ -202,6 +204,7 @@ func (r *reader) block(parent *scope, q *Select) error {
 	if q.Table && len(q.Items) == 0 && counts {
 		return opaque("IN names a counter table")
 	}
+	r.test(sc, q)
 	b := blockReader{r, sc, q}
 	for _, it := range q.Items {
 		if err := b.item(it); err != nil {
@@ -271,6 +274,7 @@ func (r *reader) source(sc, parent *scope, s *Source) error {
 		}
 		return (&blockReader{r, sc, nil}).expr(s.On, inPredicate)
 	case s.Select != nil:
+		r.part(s.Select)
 		if s.Lateral {
 			return r.query(sc, s.Select)
 		}
@@ -317,5 +321,16 @@ func (r *reader) readsBase(t *Table) bool {
 func (r *reader) note(t *Table) {
 	if !has(r.tables, t) {
 		r.tables = append(r.tables, t)
+	}
+}
+
+// part notes a query in FROM or of WITH.
+func (r *reader) part(q *Select) {
+	if r.parts == nil {
+		r.parts = map[*Select]bool{}
+	}
+	r.parts[q] = true
+	for _, op := range q.Operands {
+		r.part(op)
 	}
 }

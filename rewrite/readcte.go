@@ -28,6 +28,7 @@ func (r *reader) cteQuery(sc *scope, c *CTE) error {
 	if r.inside[c] {
 		r.aggregates = 1
 	}
+	r.part(c.Select)
 	err := r.query(r.cteScope(sc, c), c.Select)
 	r.aggregates = outer
 	return err

@@ -124,8 +124,9 @@ type ReadRules struct {
 	// finds rows by these keys OR by another condition, from an index for each
 	// (candidates.go). Empty: it has no such plan.
 	KeyIn [2]string
-	// UnionsMerge: a UNION ALL in FROM is read row by row, and not kept in a temporary table.
-	UnionsMerge bool
+	// NullsEqual is an operator by which NULL equals NULL, and by which the engine joins as
+	// fast as by =. Empty: rows that are columns (ROW(a) AS r) compare so (PostgreSQL).
+	NullsEqual string
 	// SharedWith: WITH name AS MATERIALIZED (...), computed once however often
 	// it is named.
 	SharedWith bool
@@ -169,6 +170,9 @@ const (
 	// QuantifiedNull: the NULL of a comparison with ANY or ALL may become 0 in a
 	// statement with further subqueries (MariaDB).
 	QuantifiedNull
+	// MergedOr: where a query in FROM finds rows by an OR from several indexes, and the query around
+	// it asks more than once for a column of it that is a subquery, rows may be lost (SQLite).
+	MergedOr
 )
 
 // Has reports whether the set has the defect.

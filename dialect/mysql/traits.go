@@ -27,6 +27,7 @@ func (*Dialect) Traits() rewrite.Traits {
 			UpsertCounts:       true,
 		},
 		ReadRules: rewrite.ReadRules{
+			NullsEqual:        " <=> ",
 			ShapeQuery:        true,
 			StrictGroups:      true,
 			Unmerged:          " LIMIT 18446744073709551615",

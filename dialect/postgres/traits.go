@@ -21,7 +21,6 @@ func (*Dialect) Traits() rewrite.Traits {
 		ReadRules: rewrite.ReadRules{
 			KeyIn:       [2]string{" = ANY (ARRAY(", "))"},
 			SharedWith:  true,
-			UnionsMerge: true,
 			GroupsByKey: true,
 		},
 		SessionRules: rewrite.SessionRules{MultiIsTx: true, StatementTriggers: true, ErrorAborts: true},

@@ -313,7 +313,7 @@ func (t *table) numberName(g *generator) string {
 	}
 }
 
-// sumsByGroup writes sums of counters by groups of all rows of a table, beside other aggregates.
+// sumsByGroup writes sums of counters by groups of rows of a table, beside other aggregates.
 func (g *generator) sumsByGroup() string {
 	t := g.counterTable()
 	o := t.ordinary()
@@ -324,17 +324,34 @@ func (g *generator) sumsByGroup() string {
 	if c := g.numberColumn(t); c != nil && g.one(3) {
 		group = g.quote(c.name) + " + 1"
 	}
+	by := g.pick(group, group, "1")
 	sum := func() string { return g.pick("SUM(", "sum(") + g.quote(either(g, t.counters()).name) + ")" }
 	items := []string{group, sum()}
+	if second := g.quote(either(g, o).name); second != group && g.one(3) {
+		items, by = []string{group, sum(), second}, by+", "+second
+	}
 	for range g.IntN(4) {
 		x := g.quote(either(g, t.columns).name)
 		items = append(items, g.pick(sum(), sum()+" + 1", "COALESCE("+sum()+", 0)",
-			"COUNT(*)", "COUNT( * )", "COUNT("+x+")", "MIN("+x+")", "MAX("+x+")", x)+
+			"COUNT(*)", "COUNT( * )", "COUNT("+x+")", "MIN("+x+")", "MAX("+x+")", "COUNT(DISTINCT "+x+")", x)+
 			g.pick("", " AS x"+itoa(len(items))))
 	}
-	query := "SELECT " + strings.Join(items, ", ") + " FROM " + g.tableName(t) + " GROUP BY " + g.pick(group, group, "1")
+	query := "SELECT " + strings.Join(items, ", ") + " FROM " + g.tableName(t)
+	if g.one(2) {
+		query += " WHERE " + g.condition(&from{sources: []source{{name: g.tableBare(t), columns: t.columns, table: t}}})
+	} else if valued := t.valued(); len(valued) > 0 && g.one(2) {
+		c := either(g, valued)
+		query += " WHERE " + g.quote(c.name) + g.pick(" = ", " <> ", " >= ") + g.value(either(g, c.values))
+	}
+	query += " GROUP BY " + by
 	if g.one(3) {
 		query += " HAVING " + sum() + g.pick(" > 3", " <> 0", " IS NOT NULL")
+	}
+	if g.one(3) {
+		query += " ORDER BY " + g.pick("2", "2 DESC", sum()+" DESC", group)
+		if !strings.Contains(by, ", ") {
+			query += ", " + g.pick("1", group) + g.pick("", " LIMIT 3", " LIMIT 2 OFFSET 1")
+		}
 	}
 	return query
 }
