@@ -116,8 +116,8 @@ func BenchmarkReads(b *testing.B) {
 	})
 }
 
-// BenchmarkWritesByCounter measures statements that choose rows of the table by a counter, and
-// reports how many slot rows they fold.
+// BenchmarkWritesByCounter measures statements that choose rows of the table by a counter, alone and in a
+// transaction, and reports how many slot rows they fold.
 func BenchmarkWritesByCounter(b *testing.B) {
 	largeTables(b, func(b *testing.B, e largeTable) {
 		for _, hot := range []struct{ keys, slots int }{{1000, 8}, {20000, 1}} {
@@ -125,29 +125,48 @@ func BenchmarkWritesByCounter(b *testing.B) {
 				{"delete", "DELETE FROM posts WHERE views < 10"},
 				{"update", "UPDATE posts SET title = 'hot' WHERE views > 999900"},
 			} {
-				b.Run(fmt.Sprintf("%s/hot=%d", w.name, hot.keys), func(b *testing.B) {
-					var plain, wrapped time.Duration
-					folded := 0
-					for range 3 {
-						benchExec(b, e.under, "DELETE FROM posts_slots")
-						fillSlots(b, e.under, e.name, hot.keys, hot.slots)
-						before := benchCount(b, e.under)
-						start := time.Now()
-						benchExec(b, e.db, w.query)
-						wrapped += time.Since(start)
-						folded += before - benchCount(b, e.under)
-						start = time.Now()
-						benchExec(b, e.under, w.query)
-						plain += time.Since(start)
-					}
-					b.ReportMetric(plain.Seconds()*1000/3, "plain-ms")
-					b.ReportMetric(wrapped.Seconds()*1000/3, "wrapped-ms")
-					b.ReportMetric(float64(folded)/3, "folded")
-					b.ReportMetric(0, "ns/op")
-				})
+				for _, where := range []string{"alone", "transaction"} {
+					b.Run(fmt.Sprintf("%s/hot=%d/%s", w.name, hot.keys, where), func(b *testing.B) {
+						var plain, wrapped time.Duration
+						folded := 0
+						for range 3 {
+							benchExec(b, e.under, "DELETE FROM posts_slots")
+							fillSlots(b, e.under, e.name, hot.keys, hot.slots)
+							before := benchCount(b, e.under)
+							wrapped += benchWrite(b, e.db, w.query, where == "transaction")
+							folded += before - benchCount(b, e.under)
+							plain += benchWrite(b, e.under, w.query, where == "transaction")
+						}
+						b.ReportMetric(plain.Seconds()*1000/3, "plain-ms")
+						b.ReportMetric(wrapped.Seconds()*1000/3, "wrapped-ms")
+						b.ReportMetric(float64(folded)/3, "folded")
+						b.ReportMetric(0, "ns/op")
+					})
+				}
 			}
 		}
 	})
+}
+
+// benchWrite runs a statement, perhaps in a transaction, and returns how long that took.
+func benchWrite(b *testing.B, db *sql.DB, query string, inTx bool) time.Duration {
+	b.Helper()
+	start := time.Now()
+	if !inTx {
+		benchExec(b, db, query)
+		return time.Since(start)
+	}
+	tx, err := db.BeginTx(b.Context(), nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if _, err := tx.ExecContext(b.Context(), query); err != nil {
+		b.Fatal(err)
+	}
+	if err := tx.Commit(); err != nil {
+		b.Fatal(err)
+	}
+	return time.Since(start)
 }
 
 func benchCount(b *testing.B, db *sql.DB) (n int) {

@@ -63,9 +63,10 @@ type keyArg struct {
 
 // What a drain covers: see Plan.DrainScope.
 const (
-	ScopeKey   = "rows of a unique key"
-	ScopeRange = "rows of a key range"
-	ScopeAll   = "all rows"
+	ScopeKey        = "rows of a unique key"
+	ScopeRange      = "rows of a key range"
+	ScopeCandidates = "rows that a counter's condition may select"
+	ScopeAll        = "all rows"
 )
 
 // DrainScope returns which rows the plan's drain covers, or "" for a plan of another class.
@@ -76,11 +77,11 @@ func (p *Plan) DrainScope() string {
 	}
 	scope := ScopeKey
 	for i := range p.Drain.Tables {
-		switch p.Drain.Tables[i].Scope() {
-		case ScopeAll:
-			return ScopeAll
+		switch s := p.Drain.Tables[i].Scope(); s {
+		case ScopeAll, ScopeCandidates:
+			return s
 		case ScopeRange:
-			scope = ScopeRange
+			scope = s
 		}
 	}
 	return scope
@@ -89,6 +90,8 @@ func (p *Plan) DrainScope() string {
 // Scope returns which of its rows are drained.
 func (d *DrainTable) Scope() string {
 	switch {
+	case d.Look.Candidates != nil:
+		return ScopeCandidates
 	case d.Look.Range != nil:
 		return ScopeRange
 	case d.Keyed:

@@ -29,11 +29,17 @@ type JudgingDialect interface {
 	Judge(t *Table) (ProofSQL, bool)
 }
 
-// drainOrJudge drains for a statement that stores no counter, and may judge rows by totals.
+// drainOrJudge drains for a statement that stores no counter: of all rows of its table, its candidates
+// are enough, and it may judge rows by totals.
 func (m *dml) drainOrJudge(why string, except map[*Expr]bool) *Plan {
 	plan := m.drain(why)
-	if plan.Drain.Proof == nil && plan.DrainScope() == ScopeAll {
-		plan.Drain.Proof = m.judged(except)
+	if plan.Drain.Proof != nil || plan.DrainScope() != ScopeAll || m.table == nil || len(plan.Drain.Tables) != 1 {
+		return plan
+	}
+	plan.Drain.Proof = m.judged(except)
+	all := plan.Drain.Tables[0]
+	if d := m.drainCandidates(&all, except); d != nil {
+		plan.Drain.Tables[0] = *d
 	}
 	return plan
 }

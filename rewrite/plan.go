@@ -246,7 +246,7 @@ type DrainTable struct {
 	New     *NewRows // set where rows may not exist yet
 
 	// Forms is what arguments have to be for the key to be certain; else All is
-	// what drains.
+	// what drains, as where candidates cannot be drained alone.
 	Forms []FormArg
 	All   *DrainTable
 
@@ -259,10 +259,12 @@ type DrainTable struct {
 }
 
 // Look holds what a drain asks about slots, each nil if it is not needed: the statements
-// of HoldingDialect and SnapshotDialect, and which slots a key range has.
+// of HoldingDialect and SnapshotDialect, which slots a key range has, and which rows with slots a
+// counter's condition may select.
 type Look struct {
 	Held, Snapshot *Bound
 	Range          *RangeSlots
+	Candidates     *CandidateRows
 }
 
 // Folding is how a drain moves slots, once it has locked the base rows.

@@ -19,7 +19,7 @@ type Proof struct {
 	// arguments are those of the original; nil where the statement does without.
 	Lock, Refuted *Bound
 	// Judged reports whether the statement judges rows by totals and folds nothing
-	// (judged.go): it runs in no transaction of the application's.
+	// (judged.go).
 	Judged bool
 }
 

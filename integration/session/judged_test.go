@@ -10,7 +10,7 @@ import (
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
-// A DELETE by a counter's condition, beside increments in slots and on base rows, deletes a row
+// A DELETE by a counter's condition, alone and in transactions, beside increments in slots and on base rows, deletes a row
 // when its total meets the condition and no earlier, with all that has been added to it: an
 // increment that has affected the row has come before, and one that comes after affects none.
 func TestDeleteByCounterBesideIncrements(t *testing.T) {
@@ -39,8 +39,10 @@ func TestDeleteByCounterBesideIncrements(t *testing.T) {
 						for n := range 120 {
 							if w < 2 && n%3 == 0 {
 								if err := again(func() error {
-									_, err := p.Wrapped.ExecContext(t.Context(), "DELETE FROM stock WHERE n >= "+strconv.Itoa(enough)+" AND note = ''")
-									return err
+									return maybeInTx(t.Context(), p.Wrapped, n%2 == w, func(e executor) error {
+										_, err := e.ExecContext(t.Context(), "DELETE FROM stock WHERE n >= "+strconv.Itoa(enough)+" AND note = ''")
+										return err
+									})
 								}); err != nil {
 									t.Error(err)
 									return
@@ -159,37 +161,50 @@ func slots(t *testing.T, p *twin.Pair) (n int) {
 	return n
 }
 
-// A statement by a counter's condition folds no row outside a transaction, where the engine can
-// have it judge rows by totals, and touches the rows that it touches with the plain driver.
+// A statement by a counter's condition folds no row, where the engine can have it judge rows by totals,
+// alone and in a transaction, and touches the rows that it touches with the plain driver.
 func TestJudgedFoldsNothing(t *testing.T) {
 	for dialect, folds := range map[string]bool{"mysql": true, "postgres": false, "sqlite": false} {
-		t.Run(dialect, func(t *testing.T) {
-			t.Parallel()
-			p, slotted := provable(t, dialect, "")
-			for range 3 {
-				for _, id := range []string{"1", "2"} {
-					if _, err := slotted.Exec("UPDATE stock SET n = n + 1 WHERE id = " + id); err != nil {
-						t.Fatal(err)
-					}
-				}
+		for name, inTx := range map[string]bool{"alone": false, "transaction": true} {
+			t.Run(dialect+"/"+name, func(t *testing.T) { judgesBy(t, dialect, inTx, folds) })
+		}
+	}
+}
+
+func judgesBy(t *testing.T, dialect string, inTx, folds bool) {
+	t.Parallel()
+	p, slotted := provable(t, dialect, "")
+	for range 3 {
+		for _, id := range []string{"1", "2"} {
+			if _, err := slotted.Exec("UPDATE stock SET n = n + 1 WHERE id = " + id); err != nil {
+				t.Fatal(err)
 			}
-			before := slots(t, p)
-			for query, want := range map[string]int64{
-				"UPDATE stock SET note = 'few' WHERE n < 3":                  1,
-				"UPDATE stock SET note = 'some' WHERE n > 2 AND n < 400":     1,
-				"UPDATE stock SET note = 'many' WHERE n BETWEEN 503 AND 504": 1,
-			} {
-				res, err := p.Wrapped.Exec(query)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if n, err := res.RowsAffected(); n != want || err != nil {
-					t.Errorf("%s: %d rows, not %d: %v", query, n, want, err)
-				}
+		}
+	}
+	before := slots(t, p)
+	for query, want := range map[string]int64{
+		"UPDATE stock SET note = 'few' WHERE n < 3":                  1,
+		"UPDATE stock SET note = 'some' WHERE n > 2 AND n < 400":     1,
+		"UPDATE stock SET note = 'many' WHERE n BETWEEN 503 AND 504": 1,
+	} {
+		if err := maybeInTx(t.Context(), p.Wrapped, inTx, func(e executor) error {
+			res, err := e.ExecContext(t.Context(), query)
+			if err != nil {
+				return err
 			}
-			if after := slots(t, p); before == 0 || (after < before) != folds {
-				t.Errorf("%d slot rows, %d before", after, before)
+			if n, err := res.RowsAffected(); n != want || err != nil {
+				t.Errorf("%s: %d rows, not %d: %v", query, n, want, err)
 			}
-		})
+			var n int
+			if err := e.QueryRowContext(t.Context(), "SELECT n FROM stock WHERE id = 2").Scan(&n); err != nil || n != 503 {
+				t.Errorf("row 2 has %d: %v", n, err)
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if after := slots(t, p); before == 0 || (after < before) != folds {
+		t.Errorf("%d slot rows, %d before", after, before)
 	}
 }

@@ -28,7 +28,8 @@ type Explanation struct {
 	// refused; empty when it is as fast as can be.
 	Reason string   `json:"reason,omitempty"`
 	Tables []string `json:"tables,omitempty"` // the counter tables concerned
-	// Scope is what a statement of class drain drains: "rows of a unique key", "rows of a key range" or "all rows".
+	// Scope is what a statement of class drain drains: "rows of a unique key", "rows of a key range",
+	// "rows that a counter's condition may select" or "all rows".
 	Scope string `json:"scope,omitempty"`
 
 	// Denied reports whether the statement drains, and on_drain: error refuses
@@ -95,12 +96,14 @@ type ExplainedStatement struct {
 // the statement fixes, or all.
 type ExplainedDrain struct {
 	Table string `json:"table"`
-	Scope string `json:"scope"` // "rows of a unique key", "rows of a key range" or "all rows"
+	Scope string `json:"scope"` // as Explanation.Scope
 	// Unless says when all rows are drained in spite of Scope, Missing what is
 	// done when not all rows exist that the statement gives keys of.
-	Unless  string               `json:"unless,omitempty"`
-	Missing string               `json:"missing,omitempty"`
-	Lock    []ExplainedStatement `json:"lock,omitempty"`
+	Unless  string `json:"unless,omitempty"`
+	Missing string `json:"missing,omitempty"`
+	// Candidates is the query for the rows that a counter's condition may select.
+	Candidates *ExplainedStatement  `json:"candidates,omitempty"`
+	Lock       []ExplainedStatement `json:"lock,omitempty"`
 	// Fold has the statements that move slots; where they are written for the slot
 	// rows that there are, Folding says so.
 	Fold    []ExplainedStatement `json:"fold"`
@@ -258,6 +261,11 @@ func explanation(p *rewrite.Plan, query string) *Explanation {
 		x := ExplainedDrain{Table: d.Table.Name, Scope: d.Scope(), Lock: explainStatements(d.Lock), Fold: explainStatements(d.Fold)}
 		if d.Folding == rewrite.FoldByName {
 			x.Folding = "looks the slot rows up, and moves each by its key and number"
+		}
+		if look := d.Look.Candidates; look != nil {
+			q := explainStatement(look.Find)
+			x.Candidates, x.Unless = &q, "all rows, in a cluster and where the session's role may not move slots"
+			x.Missing = "what it finds is drained by key; a locking query then looks for more, and while there are any the statement runs again"
 		}
 		if session.MayInsert(d) {
 			x.Missing = "the statement runs under a savepoint; if it finds a row with slots, it runs again after another drain"

@@ -77,6 +77,7 @@ func (r *Run) drainApart(ctx context.Context) error {
 func (r *Run) drainAndExec(ctx context.Context) (res driver.Result, err error) {
 	defer r.conn.Drain.End()
 	unlocked := false
+	r.guessCandidates(ctx)
 	err = r.conn.InOwnTx(ctx, func() (err error) {
 		defer func() { r.cleanUp(ctx, err) }()
 		missed, err := r.drain(ctx)
@@ -227,6 +228,13 @@ func (r *Run) drain(ctx context.Context) (missed bool, err error) {
 		}
 		r.conn.drainsOwn(d.Table, r.keyNumbers(&d))
 		r.foldsPortions(&d)
+		if d.Look.Candidates != nil {
+			missed = true
+			if err := r.drainCandidates(ctx, &d); err != nil {
+				return false, r.outdated(&d, err)
+			}
+			continue
+		}
 		look, locked, some, open, err := r.lookOrLock(ctx, &d)
 		if err != nil {
 			return false, r.lacking(&d, r.outdated(&d, err))
@@ -327,6 +335,8 @@ func (r *Run) step(ctx context.Context, b *rewrite.Bound) (int64, error) {
 // events is that of drainAndExec and queryLocked, which end with the execution.
 type draining struct {
 	cause drainCause // of a drain that the plan has no reason for
+	// candidates are the rows that are drained for a counter's condition; nil where others are.
+	candidates *candidateRows
 	// addedToBase: a drain has added something to base rows.
 	addedToBase bool
 	// settles: it drains rows that its transaction has changed.

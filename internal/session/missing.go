@@ -78,6 +78,12 @@ func (r *Run) appeared(ctx context.Context, touched int64) (bool, error) {
 	for i := range r.Plan.Drain.Tables {
 		chosen := r.ownLock(r.chosen(r.Plan.Drain.Tables[i]))
 		d := &chosen
+		if d.Look.Candidates != nil {
+			if again, err := r.misjudged(ctx, d, touched); again || err != nil {
+				return again, err
+			}
+			continue
+		}
 		all := r.meetsOthers(d)
 		if all && deleted == 0 {
 			// No row that the drain has locked has slots: those that there are tell of others.

@@ -13,7 +13,7 @@ import (
 // keys that the statement gives, or all rows when an argument is not such that
 // the engine certainly finds the row by it.
 func (r *Run) chosen(d rewrite.DrainTable) rewrite.DrainTable {
-	if d.All != nil && !r.certain(d.Forms) {
+	if d.All != nil && (!r.certain(d.Forms) || d.Look.Candidates != nil && r.candidates == nil) {
 		return *d.All
 	}
 	if d.New == nil {

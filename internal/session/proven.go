@@ -16,8 +16,8 @@ import (
 // follows. Why that is exact is said with each dialect's Proof.
 //
 // In a transaction what the form locks stays locked. So it is sent there only where it locks
-// what the drain would lock: the row. On PostgreSQL it does. On MySQL it also locks the gap in
-// the slot table, which other rows would feel.
+// what the drain would lock: the row, or all slots. On PostgreSQL and SQLite it does. On MySQL it also locks the
+// gap in the slot table, which other rows would feel.
 
 // proofs is how statements of a plan have fared that were sent in the form that proves
 // that there are no slots.
@@ -64,7 +64,7 @@ func (r *Run) mayProve() bool {
 // that has the row for itself needs neither.
 func (r *Run) mayProveInTx(d *rewrite.DrainTable) bool {
 	c := r.conn
-	return r.Plan.Drain.Proof.Lock != nil && !r.Plan.Drain.Proof.Judged &&
+	return (r.Plan.Drain.Proof.Lock != nil || r.Plan.Drain.Proof.Judged) &&
 		!c.Tx.Own() && !r.isBare(d) && !c.snapshotBegun() && !c.hasOwnSlots(d.Table)
 }
 
