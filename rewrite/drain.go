@@ -211,6 +211,7 @@ func (p *planning) drainRows(st *Statement, sc *scope, b *binding, where *Expr, 
 		some := rows != nil && !rows.single || rows == nil && plan.Drain.Tables[0].Open
 		plan.Drain.Deletes = some && st.Kind == KindDelete && len(st.From) == 0
 		plan.Drain.Proof = p.proof(st, sc, where, rows)
+		plan.Drain.LockingRead = p.lockingRead(st, sc, where, rows)
 	}
 	return plan
 }

@@ -143,6 +143,10 @@ type DrainPlan struct {
 	// if there is none.
 	Proof *Proof
 
+	// LockingRead is a query that takes the lock of its drain itself, see lockingread.go; nil where
+	// there is none.
+	LockingRead *LockingRead
+
 	// Before and After run around SQL: DDL of slot tables.
 	Before, After []Bound
 

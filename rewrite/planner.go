@@ -143,6 +143,9 @@ func (pl *Planner) single(sql string, tokens []Token, spans []Span) (*Plan, erro
 	if plan.Drain.Proof != nil {
 		plan.Drain.Proof.SQL.same += sql[len(body):]
 	}
+	if plan.Drain.LockingRead != nil {
+		plan.Drain.LockingRead.SQL.same += sql[len(body):]
+	}
 	if plan.Class != Drain && plan.Class != Refused {
 		plan = p.changedAll(plan, p.changedWithin)
 	}

@@ -28,7 +28,7 @@ func (p *planning) planExplain(st *Statement) *Plan {
 		return &Plan{Class: AdditiveBase, Tables: plan.Tables, Reason: "EXPLAIN runs the statement unchanged"}
 	case Drain:
 		// Other forms of the statement have other plans to show.
-		plan.Drain.Proof, plan.Bounded, plan.Group = nil, nil, nil
+		plan.Drain.Proof, plan.Drain.LockingRead, plan.Bounded, plan.Group = nil, nil, nil, nil
 	}
 	return plan
 }

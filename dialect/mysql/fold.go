@@ -7,6 +7,8 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
+var _ rewrite.LockingDialect = (*Dialect)(nil)
+
 // Lock writes the statement that takes the exclusive lock on the clustered
 // record of each covered base row. InnoDB always locks the clustered record
 // for FOR UPDATE, whatever index it reads; a sum, unlike COUNT(*), is never
@@ -26,11 +28,7 @@ func (d *Dialect) Lock(t *rewrite.Table, s rewrite.Scope) []string {
 	if s.Range {
 		return d.unlimited([]string{many + " FROM " + s.Ref + " WHERE (" + s.Where + ") FOR UPDATE"})
 	}
-	if d.Nameable(t) {
-		list := append([]string{"1", here, d.level()}, keyStrings(t, s.Qualifier, t.Counter.Key)...)
-		if whole := wholeToWrite(t); whole != "" {
-			list = append(list, whole)
-		}
+	if list := d.LockColumns(t, s); list != nil {
 		from := s.Ref + " WHERE (" + s.Where + ")"
 		if s.Where == "" {
 			from = baseTable(t) + clusteredHint(t)
@@ -38,6 +36,18 @@ func (d *Dialect) Lock(t *rewrite.Table, s rewrite.Scope) []string {
 		return d.unlimited([]string{"SELECT " + strings.Join(list, ", ") + " FROM " + from + " FOR UPDATE"})
 	}
 	return d.unlimited([]string{sum + " FROM " + s.Ref + " WHERE (" + s.Where + ") FOR UPDATE"})
+}
+
+// LockColumns implements rewrite.LockingDialect.
+func (d *Dialect) LockColumns(t *rewrite.Table, s rewrite.Scope) []string {
+	if !d.Nameable(t) {
+		return nil
+	}
+	list := append([]string{"1", here, d.level()}, keyStrings(t, s.Qualifier, t.Counter.Key)...)
+	if whole := wholeToWrite(t); whole != "" {
+		list = append(list, whole)
+	}
+	return list
 }
 
 // wholeToWrite is the question for the slot table's columns, asked as who is

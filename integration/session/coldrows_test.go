@@ -109,13 +109,15 @@ var coldCases = map[string]coldCase{
 	"set":       {nil, "UPDATE stock SET n = 7 WHERE id = ?", 1, 2},
 	"save":      {nil, "UPDATE stock SET n = 7, note = 'x' WHERE id = ?", 1, 2},
 	"guard":     {nil, "UPDATE stock SET n = n - 1 WHERE id = ? AND n >= 1", 1, 2},
-	"lock":      {nil, "SELECT n FROM stock WHERE id = ? FOR UPDATE", 1, 2},
+	"lock":      {nil, "SELECT n FROM stock WHERE id = ? FOR UPDATE", 1, 1},
 	"delete":    {nil, "DELETE FROM stock WHERE id = ? AND n < 9", 1, 2},
-	"read":      {[]string{"UPDATE stock SET n = n + 1 WHERE id = ?"}, "SELECT n FROM stock WHERE id = ?", 1, 3},
+	"read":      {[]string{"UPDATE stock SET n = n + 1 WHERE id = ?"}, "SELECT n FROM stock WHERE id = ?", 1, 2},
 	"increment": {[]string{"SELECT n FROM stock WHERE id = ? FOR UPDATE"}, "UPDATE stock SET n = n + 1 WHERE id = ?", 0, 0},
+	"lock-set":  {[]string{"SELECT n FROM stock WHERE id = ? FOR UPDATE"}, "UPDATE stock SET n = 7 WHERE id = ?", 0, 0},
+	"set-lock":  {[]string{"UPDATE stock SET n = 7 WHERE id = ?"}, "SELECT n FROM stock WHERE id = ? FOR UPDATE", 0, 0},
 	"increment-read": {
 		[]string{"SELECT n FROM stock WHERE id = ? FOR UPDATE", "UPDATE stock SET n = n + 1 WHERE id = ?"},
-		"SELECT n FROM stock WHERE id = ?", 0, 1,
+		"SELECT n FROM stock WHERE id = ?", 0, 0,
 	},
 	"read-twice": {
 		[]string{"UPDATE stock SET n = n + 1 WHERE id = ?", "SELECT n FROM stock WHERE id = ?", "UPDATE stock SET n = n + 1 WHERE id = ?"},

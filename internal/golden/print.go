@@ -143,6 +143,9 @@ func (b *printer) plan(indent, sql string, p *rewrite.Plan, allSteps bool) {
 			b.line(indent, "without slots", b.proof(proof.Bound))
 		}
 	}
+	if read := p.Drain.LockingRead; read != nil {
+		b.line(indent, "in a transaction", strings.TrimRight(read.SQL.Of(nil), "\n"))
+	}
 	for _, d := range p.Drain.Tables {
 		b.drain(indent, p, d, allSteps)
 	}

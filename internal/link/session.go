@@ -30,6 +30,7 @@ func (s *Session) Query(ctx context.Context, sql string, args ...any) ([][]any, 
 }
 
 func (s *Session) query(ctx context.Context, sql string, args []any) ([][]any, error) {
+	s.Tx.Read()
 	if len(args) > 0 && s.Tx.KeepsLocks() && s.Drain.Begin() { // for a transaction that the preparation may lose
 		defer s.Drain.End()
 	}
@@ -61,6 +62,7 @@ func Collect(rows driver.Rows) ([][]any, error) {
 
 // Exec implements dialect.Session.
 func (s *Session) Exec(ctx context.Context, sql string, args ...any) error {
+	s.Tx.Read()
 	_, err := (*Conn)(s).ParentExec(ctx, sql, NamedValues(args))
 	if err == nil && len(args) == 0 {
 		(*Conn)(s).noteOwn(sql)

@@ -12,6 +12,7 @@ type Tx struct {
 	phase    TxPhase
 	answer   txAnswer
 	unused   bool // nothing has run since a transaction was begun
+	unread   bool // BeginTx has begun one, in which nothing has run that may have opened a snapshot
 	implicit bool // a statement may have switched autocommit off
 	own      ownTx
 }
@@ -66,7 +67,7 @@ type TxRules struct {
 }
 
 // Begin notes that BeginTx has begun a transaction.
-func (t *Tx) Begin() { t.phase, t.answer, t.unused = TxBegun, open, true }
+func (t *Tx) Begin() { t.phase, t.answer, t.unused, t.unread = TxBegun, open, true, true }
 
 // Finish notes that a driver.Tx has been committed or rolled back. Where that failed the
 // transaction may still be open.
@@ -157,6 +158,12 @@ func (t *Tx) Confirm() {
 // Ran notes that a statement has run. Begins: it has begun a transaction that has not
 // read anything, unless one was open before, in which it has set a savepoint.
 func (t *Tx) Ran(begins bool) { t.unused = begins && (t.unused || !t.KeepsLocks()) }
+
+// Read notes that something has run that may have opened the transaction's snapshot.
+func (t *Tx) Read() { t.unread = false }
+
+// Unread reports whether the application's transaction has no snapshot yet.
+func (t *Tx) Unread() bool { return t.unread && t.phase == TxBegun }
 
 // BeginOwn notes that a transaction of slotsql's own has begun.
 func (t *Tx) BeginOwn() { t.own = ownTxOpen }

@@ -111,6 +111,36 @@ func TestTxAnswer(t *testing.T) {
 	}
 }
 
+// The application's transaction has no snapshot until something has run in it that may open one.
+func TestTxUnread(t *testing.T) {
+	t.Parallel()
+	sql := func(k rewrite.TxKind) func(*Tx) {
+		return func(tx *Tx) { tx.Apply(rewrite.TxEvent{Kind: k}, TxRules{DDLCommits: true}) }
+	}
+	for _, c := range []struct {
+		name   string
+		events []func(*Tx)
+		unread bool
+	}{
+		{"none", nil, false},
+		{"BeginTx", []func(*Tx){(*Tx).Begin}, true},
+		{"read", []func(*Tx){(*Tx).Begin, (*Tx).Read}, false},
+		{"read, BeginTx", []func(*Tx){(*Tx).Begin, (*Tx).Read, (*Tx).Begin}, true},
+		{"Commit", []func(*Tx){(*Tx).Begin, func(tx *Tx) { tx.Finish(false) }}, false},
+		{"BEGIN", []func(*Tx){sql(rewrite.TxBegins)}, false},
+		{"a CALL", []func(*Tx){(*Tx).Begin, sql(rewrite.TxMayEnd)}, false},
+		{"COMMIT by SQL, BEGIN", []func(*Tx){(*Tx).Begin, sql(rewrite.TxEnds), sql(rewrite.TxBegins)}, false},
+	} {
+		var tx Tx
+		for _, e := range c.events {
+			e(&tx)
+		}
+		if tx.Unread() != c.unread {
+			t.Errorf("%s: %v", c.name, tx.Unread())
+		}
+	}
+}
+
 // A transaction of slotsql's own, and its snapshot.
 func TestOwnTx(t *testing.T) {
 	t.Parallel()

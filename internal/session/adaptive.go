@@ -45,6 +45,7 @@ func (r *Run) execCold(ctx context.Context) (driver.Result, error) {
 		return res, nil
 	}
 	r.Plan.tally.ranCold()
+	r.lockedOnly()
 	r.note(r.Plan.Increment.Row, onBase)
 	return res, r.holdIncrement(ctx)
 }

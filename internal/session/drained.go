@@ -148,6 +148,7 @@ func (r *Run) queryLocked(ctx context.Context) (driver.Rows, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.first.due = true
 	missed, err := r.drain(ctx)
 	if err != nil {
 		r.cleanUp(ctx, err)
@@ -184,6 +185,12 @@ func (r *Run) queryLocked(ctx context.Context) (driver.Rows, error) {
 			return nil, err
 		}
 		return rows, nil
+	}
+	if r.first.rows != nil {
+		if err := finish(nil); err != nil {
+			return nil, err
+		}
+		return r.first.rows, nil
 	}
 	rows, err := r.querySQL(ctx)
 	if err != nil {
@@ -267,7 +274,7 @@ func (r *Run) drain(ctx context.Context) (missed bool, err error) {
 			continue
 		}
 		if d.Folding == rewrite.FoldByName {
-			_, err = r.foldNamed(ctx, &d, locked)
+			err = r.foldOrKeepBare(ctx, &d, locked)
 		} else {
 			err = r.fold(ctx, &d)
 		}
@@ -346,6 +353,10 @@ type draining struct {
 	found, recounted int
 	// rowAppeared: the statement has met a row that its drain did not find.
 	rowAppeared bool
+	// first is the application's query where it has taken the drain's lock itself.
+	first lockingRead
+	// ahead is what another session has been asked before the lock statement was sent; nil for nothing.
+	ahead *aheadAnswer
 	// cleanUpDue: Before has run, and the statements of After are needed even if the
 	// application's own one fails.
 	cleanUpDue bool

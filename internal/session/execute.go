@@ -35,6 +35,8 @@ type adding struct {
 	row  slots.RowKey // whose heat the execution shows; the zero one: none's
 	firm bool         // the statement that has counted lets no other session change the base row
 	take taking       // of a portion
+	// rowLocked: its statement has locked the base row against increments of others.
+	rowLocked bool
 }
 
 func (c *Conn) run(p *plan, v via, a call) *Run { return &Run{conn: c, Plan: p, via: v, call: a} }
@@ -56,6 +58,7 @@ func (r *Run) execOnce(ctx context.Context) (res driver.Result, err error) {
 		return nil, err
 	}
 	if res, done, err := r.execTicket(ctx); done {
+		r.conn.Tx.Read()
 		return res, err
 	}
 	defer func() { r.conn.after(r.Plan.Plan, err) }()

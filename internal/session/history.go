@@ -33,6 +33,9 @@ type history struct {
 	trials slots.Trials         // its first increments of their forms
 	made   journalRows
 
+	// locksOnly reports whether the statement that runs reads nothing but what it locks.
+	locksOnly bool
+
 	tickets touchedTickets // whether it may have rows of tables with tickets
 }
 
@@ -78,14 +81,24 @@ func (h *history) relevel() { h.level = levelUnknown }
 // unsettle notes that locks may have been given up.
 func (h *history) unsettle() {
 	for k, own := range h.own {
-		own.settled = false
+		own.settled, own.locked = false, false
+		h.own[k] = own
+	}
+}
+
+// unlock notes that the transaction may have lost its locks: a server may be set to roll it back when
+// it has waited for a lock for too long.
+func (h *history) unlock() {
+	clear(h.bareRows)
+	for k, own := range h.own {
+		own.locked = false
 		h.own[k] = own
 	}
 }
 
 // doubt notes that the transaction may have ended.
 func (h *history) doubt() {
-	clear(h.bareRows)
+	h.unlock()
 	h.level = levelUnknown
 	for k, own := range h.own {
 		own.settled = false

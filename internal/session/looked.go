@@ -14,10 +14,10 @@ import (
 // a transaction of the application's begins with three: its lock, the question for the transaction's snapshot, and a look
 // whether the rows have slots. Nearly none have, and then that is all of the drain.
 //
-// Such rows are bare. They stay so until the transaction ends, but for slots of its own:
-// the drain's lock keeps out any session that would make one (docs/design/locks.md). What is
-// remembered of that saves another look, at a row that the transaction goes on to
-// increment, to set and to read.
+// Such rows are bare, and so are those of which another session has found no slots (named.go). They stay
+// so until the transaction ends, but for slots of its own: the drain's lock keeps out any session that
+// would make one (docs/design/locks.md). What is remembered of that saves another look, at a row that
+// the transaction goes on to increment, to set and to read.
 
 // look is what a drain has found out with its lock.
 type look struct {
@@ -59,6 +59,9 @@ func (r *Run) lookOrLock(ctx context.Context, d *rewrite.DrainTable) (l *look, l
 	} else if l != nil {
 		n := rowsOf(l.locked)
 		return l, nil, n > 0, n < d.Most, nil
+	}
+	if locked, err = r.lockByRead(ctx, d); locked != nil || err != nil {
+		return nil, locked, true, false, err
 	}
 	locked, some, missed, err = r.lock(ctx, d)
 	return nil, locked, some, missed, err
@@ -122,7 +125,7 @@ func (r *Run) keepBare(d *rewrite.DrainTable) {
 
 // isBare reports whether the one row of a drain is known to be bare.
 func (r *Run) isBare(d *rewrite.DrainTable) bool {
-	if len(r.conn.bareRows) == 0 || !lockOfKey(d) {
+	if len(r.conn.bareRows) == 0 || r.conn.Tx.Own() || !lockOfKey(d) {
 		return false
 	}
 	key := r.keyNumbers(d)

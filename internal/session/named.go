@@ -54,6 +54,19 @@ func (r *Run) foldNamed(ctx context.Context, d *rewrite.DrainTable, locked [][]a
 	return total, nil
 }
 
+// foldOrKeepBare is foldNamed for the rows of the application's statement.
+func (r *Run) foldOrKeepBare(ctx context.Context, d *rewrite.DrainTable, locked [][]any) error {
+	held, err := r.foldNamed(ctx, d, locked)
+	switch {
+	case err != nil:
+	case held > 0:
+		r.first.rows = nil // it has read base values that were no totals
+	case lockOfKey(d) && len(locked) == 1 && !r.conn.Cluster && !r.conn.Tx.Own() && r.conn.Tx.Phase() == link.TxBegun:
+		r.keepBare(d) // on a cluster the lock is one of this node
+	}
+	return err
+}
+
 // maxNamed bounds the rows that a statement names.
 const maxNamed = 500
 
@@ -107,7 +120,7 @@ func (r *Run) searchFor(n dialect.SlotNamer, locked [][]any) slotSearch {
 	c := r.conn
 	level := c.isolation(link.TextOf(locked[0][2]))
 	switch {
-	case !n.GapLocks(level) || c.Cluster: // what another node knows is not what this one does
+	case !n.GapLocks(level) && r.ahead == nil || c.Cluster: // what another node knows is not what this one does
 		return lockingSearch
 	case c.Tx.OwnWithoutSnapshot() && n.OpensSnapshot(level):
 		// All rows are locked, and what it sees is as of now.
@@ -192,8 +205,7 @@ func (r *Run) slotsFound(ctx context.Context, q string, args ...any) ([][]any, e
 // askObserver asks another session of the same server; it reports false when there is
 // none.
 func (r *Run) askObserver(ctx context.Context, n dialect.SlotNamer, here, q string, args ...any) ([][]any, bool, error) {
-	s := r.conn.Shared
-	rows, err := s.asides.observers.query(ctx, s, n, nil, q, args...)
+	rows, err := r.answer(ctx, n, q, args)
 	if ctx.Err() != nil {
 		return nil, false, ctx.Err()
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"slices"
+	"strings"
 
 	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
@@ -106,6 +107,7 @@ func (r *Run) execOnBase(ctx context.Context) (driver.Result, error) {
 	if err != nil || n == 0 {
 		return res, err
 	}
+	r.lockedOnly()
 	r.note(r.Plan.Increment.Row, onBase)
 	if n > 1 { // MySQL counts an upsert that has met its row twice
 		if row, keyed := r.rowKey(); keyed {
@@ -113,6 +115,17 @@ func (r *Run) execOnBase(ctx context.Context) (driver.Result, error) {
 		}
 	}
 	return res, r.holdIncrement(ctx)
+}
+
+// lockedOnly notes that an increment has changed its base row. Where that excludes other increments,
+// the row is locked until the transaction ends; and an UPDATE without functions, subqueries and triggers
+// has read nothing else.
+func (r *Run) lockedOnly() {
+	if !r.conn.Shared.Traits.ChangeExcludes || r.Plan.Class != rewrite.Additive {
+		return
+	}
+	r.rowLocked = true
+	r.conn.locksOnly = !r.Plan.Increment.Table.Triggers.Update && strings.IndexByte(r.Plan.SQL, '(') < 0
 }
 
 // existence is a number that no slot has, under which it is remembered that a row

@@ -3,10 +3,12 @@ package session
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"database/sql/driver"
 	"slices"
 	"strconv"
 
+	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -39,6 +41,9 @@ type ownChange struct {
 	at   int // number among the transaction's changes
 	// firm reports whether it keeps other sessions from changing the rows.
 	firm bool
+	// locked reports whether it has locked the one row of key against increments of others, and nothing
+	// has happened since with which the lock may have been given up.
+	locked bool
 	// settled reports whether its rows have been drained since, and no savepoint been
 	// rolled back to, with which an engine may give up the lock.
 	settled bool
@@ -77,12 +82,13 @@ func (r *Run) note(rows rewrite.DrainTable, how manner) {
 		r.notBare(&rows)
 	}
 	own := ownChange{plan: r.Plan, call: r.call, rows: rows, how: how, key: r.keyNumbers(&rows)}
+	own.locked = r.rowLocked && how == onBase && own.key != nil
 	own.firm = r.firm || rows.Table.Counter.Rights.ByColumn
 	k, ok := r.changeKey(&rows, how)
 	switch {
 	case len(c.own) >= maxOwnChanges:
 		k = slots.RowKey{Table: rows.Table.Counter.Slotted(), Values: string('0'+byte(how)) + "all"}
-		own.rows, own.key = rewrite.DrainAll(c.Dialect(), rows.Table), nil
+		own.rows, own.key, own.locked = rewrite.DrainAll(c.Dialect(), rows.Table), nil, false
 	case !ok:
 		k.Values += strconv.Itoa(len(c.own)) // as if it were another one
 	}
@@ -188,7 +194,7 @@ func (c *Conn) settleTables(ctx context.Context, tables []*rewrite.Table) error 
 	}
 	for i, k := range keys {
 		own := c.own[k]
-		if v := own.rows.Versions; v != nil && !c.sameBefore(keys[:i], seen, &own) {
+		if v := own.rows.Versions; v != nil && !c.sameBefore(keys[:i], seen, &own) && !(seen[i] && c.unread()) {
 			if err := c.run(own.plan, direct{c}, own.call).oneVersion(ctx, v, seen[i]); err != nil {
 				return c.Lost(err)
 			}
@@ -197,6 +203,14 @@ func (c *Conn) settleTables(ctx context.Context, tables []*rewrite.Table) error 
 		c.own[k] = own
 	}
 	return nil
+}
+
+// unread reports whether the snapshot that the transaction reads next is still to come. It then shows
+// none of the slots that rows had before the transaction locked and drained them.
+func (c *Conn) unread() bool {
+	level := sql.IsolationLevel(c.begun)
+	each := c.Tx.Phase() == link.TxBegun && (level == sql.LevelReadCommitted || level == sql.LevelReadUncommitted)
+	return each || c.Tx.Unread() && !c.Origin.Dirty()
 }
 
 // sameBefore reports whether the one row of a change is that of another one, of which the
@@ -231,6 +245,7 @@ func (c *Conn) keepRows(ctx context.Context, own *ownChange) (seen bool, err err
 		Reason: "a transaction reads a counter of a row that it has changed", SQL: own.plan.SQL, Holes: own.plan.Holes}, tally: own.plan.tally, learned: &learned{}}
 	r := c.run(p, direct{c}, own.call)
 	r.settles = true
+	r.askAhead(ctx, own)
 	if _, err := r.drain(ctx); err != nil {
 		return false, err
 	}

@@ -100,6 +100,10 @@ func (c *Conn) after(plan *rewrite.Plan, err error) {
 		return
 	}
 	c.touchTickets(plan, err)
+	if !c.locksOnly || err != nil || plan.Class != rewrite.Additive && plan.Class != rewrite.Drain {
+		c.Tx.Read()
+	}
+	c.locksOnly = false
 	c.Tx.Ran(err == nil && plan.Effects&rewrite.TxControl != 0 && c.Begins(plan.SQL))
 	if err != nil {
 		c.failed(err)

@@ -27,6 +27,7 @@ func (r *Run) QueryOnce(ctx context.Context) (rows driver.Rows, err error) {
 		return nil, err
 	}
 	if rows, done, err := r.queryTicket(ctx); done {
+		r.conn.Tx.Read()
 		return rows, err
 	}
 	defer func() { r.conn.after(r.Plan.Plan, err) }()

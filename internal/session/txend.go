@@ -1,6 +1,7 @@
 package session
 
 import (
+	"database/sql/driver"
 	"strings"
 
 	"github.com/slotsql/slotsql/internal/slots"
@@ -123,7 +124,11 @@ func (c *Conn) apply(e rewrite.TxEvent, ddl bool) {
 func (c *Conn) failed(err error) {
 	c.Tx.Doubt()
 	c.conflicted(err)
-	if c.Engine.TxEnded(err) {
+	switch {
+	case err == driver.ErrSkip: // nothing has been sent
+	case c.Engine.TxEnded(err):
 		c.ended()
+	default:
+		c.unlock()
 	}
 }

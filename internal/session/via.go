@@ -44,7 +44,7 @@ func (t direct) execSQL(ctx context.Context, p *rewrite.Plan, c call) (driver.Re
 	if (p.Increment != nil || p.Group != nil) && len(c.options) == 0 && (len(c.args) > 0 || t.conn.Shared.Traits.SlowParse) {
 		return t.ownExec(ctx, p.SQL, c.args)
 	}
-	if p.Drain.Proof != nil && len(c.options) == 0 && t.keeps(c.args) {
+	if (p.Drain.Proof != nil || len(p.Base.Changes) > 0) && len(c.options) == 0 && t.keeps(c.args) {
 		return t.ownExec(ctx, p.SQL, c.args)
 	}
 	return t.conn.ParentExec(ctx, p.SQL, link.JoinArgs(c.options, c.args))

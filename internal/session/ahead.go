@@ -1,0 +1,58 @@
+package session
+
+import (
+	"context"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// A transaction that reads a counter which it has incremented on the base row has had the row's
+// lock since then. So the question for the row's slots need not wait until the drain's lock statement
+// has returned: another session is asked while that runs.
+
+// aheadAnswer is what the other session answers.
+type aheadAnswer struct {
+	sql string
+	baseAnswer
+}
+
+// askAhead asks another session for the slots of a row that the transaction has locked. The
+// transaction has no slots of its own in the table.
+func (r *Run) askAhead(ctx context.Context, own *ownChange) {
+	c, d := r.conn, &own.rows
+	n, ok := c.Dialect().(dialect.SlotNamer)
+	if !ok || !own.locked || c.Cluster || c.Tx.Own() || !lockOfKey(d) || d.Folding != rewrite.FoldByName || c.hasOwnSlots(d.Table) ||
+		len(d.Table.Counter.Rights.Ungranted) > 0 || !n.Nameable(d.Table) || r.isBare(d) {
+		return
+	}
+	key := make([]any, len(own.key))
+	for i, k := range own.key {
+		key[i] = k
+	}
+	sql := n.FindSlots(d.Table, [][]any{key}, false)
+	if sql == "" {
+		return
+	}
+	a := &aheadAnswer{sql: sql, baseAnswer: baseAnswer{done: make(chan struct{})}}
+	r.ahead = a
+	go func() {
+		defer close(a.done)
+		a.rows, a.err = c.Shared.asides.observers.query(ctx, c.Shared, n, nil, sql)
+	}()
+}
+
+// answer returns what another session answers.
+func (r *Run) answer(ctx context.Context, n dialect.SlotNamer, q string, args []any) ([][]any, error) {
+	if a := r.ahead; a != nil && a.sql == q && len(args) == 0 {
+		r.ahead = nil
+		select {
+		case <-a.done:
+			return a.rows, a.err
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	s := r.conn.Shared
+	return s.asides.observers.query(ctx, s, n, nil, q, args...)
+}

@@ -1,0 +1,70 @@
+package session
+
+import (
+	"context"
+	"database/sql/driver"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// In a transaction of the application's, SELECT ... FOR UPDATE of one row takes the lock that its
+// drain would take first. So where slots are looked for after the lock (named.go), the query itself comes
+// first, and returns what the lock statement returns in columns behind its own. If the row has no slots
+// after that, and nearly none has, the query has returned what it would have returned after the drain. Else its rows
+// are thrown away: the slots are folded, and the query runs again.
+
+// lockingRead is a query that runs so.
+type lockingRead struct {
+	due  bool          // it has not run yet
+	rows *bufferedRows // nil unless it has returned the row, and base values have been totals until now
+}
+
+// lockByRead locks the row of a drain by the application's query, and returns what the drain's lock
+// statement would have returned; nil if that has to run.
+func (r *Run) lockByRead(ctx context.Context, d *rewrite.DrainTable) ([][]any, error) {
+	c, own := r.conn, r.Plan.Drain.LockingRead
+	due := r.first.due
+	r.first.due = false
+	if !due || own == nil || c.Tx.Own() || c.Cluster || !lockOfKey(d) || d.Folding != rewrite.FoldByName || len(d.Lock) != 1 ||
+		len(r.call.options) > 0 || len(r.ungranted) > 0 || c.Origin.RoleSet() || r.partsStay || r.recalls() {
+		return nil, nil
+	}
+	rows, err := r.queryAsCalled(ctx, own.SQL.Of(r.Plan.Holes))
+	if rows == nil && err == nil {
+		return nil, nil
+	}
+	var b *bufferedRows
+	if err == nil {
+		b, err = readBuffered(rows)
+	}
+	if err != nil {
+		if ctx.Err() != nil || !c.Engine.NotApplied(err) || c.Engine.Retryable(err) {
+			return nil, err
+		}
+		return nil, nil // a base value may be out of range where the total is not
+	}
+	if len(b.rows) != 1 {
+		return nil, nil
+	}
+	row, n := b.rows[0], len(b.columns)-own.Columns
+	locked := make([]any, own.Columns)
+	for i, v := range row[n:] {
+		locked[i] = v
+	}
+	b.rows[0], b.columns, b.columnTypes = row[:n], b.columns[:n], b.columnTypes[:n]
+	r.first.rows = b
+	c.locksOnly = true
+	return [][]any{locked}, nil
+}
+
+// queryAsCalled runs SQL that takes the application's arguments by the protocol of the application's
+// call, on which the Go types of values depend; nil where the statement is busy.
+func (r *Run) queryAsCalled(ctx context.Context, sql string) (driver.Rows, error) {
+	c := r.conn
+	if _, unprepared := r.via.(direct); unprepared {
+		if rows, err := c.QueryUnprepared(ctx, sql, r.call.args); err != driver.ErrSkip {
+			return rows, err
+		}
+	}
+	return c.Kept.Query(ctx, &c.Conn, sql, sql, r.call.args)
+}

@@ -1,0 +1,82 @@
+package rewrite
+
+import (
+	"fmt"
+	"slices"
+)
+
+// This file writes the form of a locking read that is its own drain's lock.
+
+// A LockingDialect is a Dialect whose drains look for slots once the lock statement has
+// returned, and whose SELECT ... FOR UPDATE of a row takes the same lock as that statement.
+type LockingDialect interface {
+	// LockColumns are what Lock returns of a row of the scope, which selects one.
+	LockColumns(t *Table, scope Scope) []string
+}
+
+// A LockingRead is a query that locks the one row that its WHERE fixes, with the columns that the
+// lock of its drain returns behind its own. Its arguments are those of the original.
+//
+// If it returns the row, the row is locked as the drain would have locked it. If the row has no slots
+// after that, what the query has read are totals. Otherwise the query has to run again after a fold, so it
+// is one that may run twice. If it returns no row, nothing is known: counters may decide that.
+type LockingRead struct {
+	SQL     SQL
+	Columns int // behind its own
+}
+
+// lockingRead returns the form of a query that locks the row that its WHERE fixes; nil where there
+// is none.
+func (p *planning) lockingRead(st *Statement, sc *scope, where *Expr, rows *rowset) *LockingRead {
+	d, ok := p.d.(LockingDialect)
+	if !ok || rows == nil || !rows.single || where == nil || st.Kind != KindSelect || st.Opaque != "" || len(st.With) > 0 ||
+		p.src.large || p.unsteady(sc, where) != "" {
+		return nil
+	}
+	q, t := st.Select, rows.binding.table
+	if !q.Lock || p.src.hasWord("SHARE") || q.Into || q.Table || q.Distinct || len(q.With)+len(q.Windows)+len(q.GroupBy) > 0 || q.Having != nil ||
+		len(q.Items) == 0 || len(t.Counter.Key) == 0 || t.IsView || t.Storage.NoTransactions != "" {
+		return nil
+	}
+	list := slices.Concat(q.OrderBy, q.Limit)
+	for _, it := range q.Items {
+		list = append(list, it.Expr)
+	}
+	if hasQuery(where) || slices.ContainsFunc(list, func(e *Expr) bool { return !plainValue(e) }) {
+		return nil
+	}
+	var tp template
+	columns := d.LockColumns(t, Scope{
+		Ref: p.baseRef(t, rows.binding), Qualifier: p.qualifier(rows.binding), Where: tp.mark(rows.where),
+	})
+	if len(columns) == 0 {
+		return nil
+	}
+	added := ""
+	for i, c := range columns {
+		added += fmt.Sprintf(", %s AS slotsql_%d", c, i+1)
+	}
+	end := q.Items[len(q.Items)-1].End
+	return &LockingRead{SQL: Whole(p.src.apply([]edit{{Span{end, end}, added}})), Columns: len(columns)}
+}
+
+// plainValue reports whether an expression is made of columns and constants by operators.
+func plainValue(e *Expr) bool {
+	ok := e != nil
+	e.Walk(func(x *Expr) bool {
+		switch x.Kind {
+		case ColumnRef, Star, Number, String, Null, Param, Paren:
+		case Binary, Unary:
+			// Others may assign to variables.
+			switch x.Op {
+			case "+", "-", "*", "AND", "OR", "NOT", "=", "<", ">", "<=", ">=", "<>", "!=":
+			default:
+				ok = false
+			}
+		default:
+			ok = false
+		}
+		return ok
+	})
+	return ok
+}
