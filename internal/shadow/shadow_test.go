@@ -228,6 +228,7 @@ func TestShadowFaults(t *testing.T) {
 			run(t, server, func(db *sql.DB, w *Shadower) {
 				query := "SELECT views, '" + name + "' FROM posts WHERE id = 1"
 				read(t, db, w, query) // planned
+				read(t, db, w, query) // and kept
 				before := tally("read")
 				server.Arm(func(_ int, s string) *fake.Misfortune { return fault(s) })
 				read(t, db, w, query)
