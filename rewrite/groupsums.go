@@ -31,7 +31,8 @@ func (r *reader) groupSums(q *Select) ([]edit, bool) {
 	g := groupSummer{summer: summer{candidates: candidates{reader: r, q: q, sc: r.newScope(nil, nil, q.From), lone: true}}}
 	g.b = g.sc.bindings[0]
 	t := g.b.table
-	if !g.b.counts || len(g.b.columns) > 0 || g.b.source.Ref.End == 0 || t.Temporary || len(t.Counter.Key) == 0 || !g.tied(t) || g.limitedByQuery() {
+	if !g.b.counts || len(g.b.columns) > 0 || g.b.source.Ref.End == 0 || t.Temporary || len(t.Counter.Key) == 0 || !g.tied(t) ||
+		g.limitedByQuery() {
 		return nil, false
 	}
 	if q.Where != nil && (g.unsteady(g.sc, q.Where) != "" || !g.counterFree(g.sc, q.Where)) {

@@ -115,7 +115,8 @@ func (c *outliner) is(t Token, word string) bool { return equalFold(c.sql[t.Star
 // white space to SQLite, nor to PostgreSQL before version 16.
 func meaningless(gap string) bool {
 	for i := range len(gap) {
-		if gap[i] < ' ' && !isSpace(gap[i]) || gap[i] == '\v' || gap[i] == '/' && i+2 < len(gap) && gap[i+1] == '*' && strings.IndexByte("+!M", gap[i+2]) >= 0 {
+		if gap[i] < ' ' && !isSpace(gap[i]) || gap[i] == '\v' ||
+			gap[i] == '/' && i+2 < len(gap) && gap[i+1] == '*' && strings.IndexByte("+!M", gap[i+2]) >= 0 {
 			return false
 		}
 	}

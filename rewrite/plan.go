@@ -53,10 +53,7 @@ type Plan struct {
 	// has TxControl; nil otherwise.
 	TxEvents []TxEvent
 
-	// Group is the form that executions of the statement share; nil if they may not.
-	// GroupReason is the reason, for an increment of one row.
-	Group       *Group
-	GroupReason string
+	Grouping
 
 	// Increment is the slotted upsert of Additive and Upsert.
 	Increment *Increment
@@ -77,6 +74,14 @@ type Plan struct {
 
 	// Holes is the statement's own of a plan that others share; nil where none does.
 	Holes *Holes
+}
+
+// Grouping says whether executions of a statement may share one.
+type Grouping struct {
+	// Group is the form that they share; nil if they may not. GroupReason is the reason, for
+	// an increment of one row.
+	Group       *Group
+	GroupReason string
 }
 
 // BasePlan describes how the original SQL runs on the base table without a drain.

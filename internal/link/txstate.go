@@ -13,6 +13,7 @@ type Tx struct {
 	answer   txAnswer
 	unused   bool // nothing has run since a transaction was begun
 	unread   bool // BeginTx has begun one, in which nothing has run that may have opened a snapshot
+	locking  bool // the statement that runs reads nothing but what it locks
 	implicit bool // a statement may have switched autocommit off
 	own      ownTx
 }
@@ -161,6 +162,18 @@ func (t *Tx) Ran(begins bool) { t.unused = begins && (t.unused || !t.KeepsLocks(
 
 // Read notes that something has run that may have opened the transaction's snapshot.
 func (t *Tx) Read() { t.unread = false }
+
+// LocksOnly notes whether the statement that runs reads nothing but what it locks.
+func (t *Tx) LocksOnly(yes bool) { t.locking = yes }
+
+// ReadUnlessLocking notes that the statement has run, which may have opened the snapshot unless
+// it only locks.
+func (t *Tx) ReadUnlessLocking() {
+	if !t.locking {
+		t.Read()
+	}
+	t.locking = false
+}
 
 // Unread reports whether the application's transaction has no snapshot yet.
 func (t *Tx) Unread() bool { return t.unread && t.phase == TxBegun }

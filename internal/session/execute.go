@@ -27,18 +27,6 @@ type Run struct {
 	draining
 }
 
-// adding is what an execution that adds to a counter has found out.
-type adding struct {
-	slot int64        // that it adds to
-	with *slots.Batch // that a shared statement is for
-	sums *sums        // of a group on the base row
-	row  slots.RowKey // whose heat the execution shows; the zero one: none's
-	firm bool         // the statement that has counted lets no other session change the base row
-	take taking       // of a portion
-	// rowLocked: its statement has locked the base row against increments of others.
-	rowLocked bool
-}
-
 func (c *Conn) run(p *plan, v via, a call) *Run { return &Run{conn: c, Plan: p, via: v, call: a} }
 
 func (r *Run) exec(ctx context.Context) (driver.Result, error) {

@@ -33,9 +33,6 @@ type history struct {
 	trials slots.Trials         // its first increments of their forms
 	made   journalRows
 
-	// locksOnly reports whether the statement that runs reads nothing but what it locks.
-	locksOnly bool
-
 	tickets touchedTickets // whether it may have rows of tables with tickets
 }
 

@@ -53,7 +53,7 @@ func (r *Run) lockByRead(ctx context.Context, d *rewrite.DrainTable) ([][]any, e
 	}
 	b.rows[0], b.columns, b.columnTypes = row[:n], b.columns[:n], b.columnTypes[:n]
 	r.first.rows = b
-	c.locksOnly = true
+	c.Tx.LocksOnly(true)
 	return [][]any{locked}, nil
 }
 

@@ -125,7 +125,7 @@ func (r *Run) lockedOnly() {
 		return
 	}
 	r.rowLocked = true
-	r.conn.locksOnly = !r.Plan.Increment.Table.Triggers.Update && strings.IndexByte(r.Plan.SQL, '(') < 0
+	r.conn.Tx.LocksOnly(!r.Plan.Increment.Table.Triggers.Update && strings.IndexByte(r.Plan.SQL, '(') < 0)
 }
 
 // existence is a number that no slot has, under which it is remembered that a row

@@ -293,7 +293,8 @@ func (r *Run) drainsFirst(ctx context.Context) (bool, error) {
 		return first, err
 	}
 	own, plan := *r, *r.Plan
-	own.Plan, plan.Plan = &plan, &rewrite.Plan{Drain: rewrite.DrainPlan{Tables: []rewrite.DrainTable{r.Plan.Increment.Row}}, Holes: r.Plan.Holes}
+	drain := rewrite.DrainPlan{Tables: []rewrite.DrainTable{r.Plan.Increment.Row}}
+	own.Plan, plan.Plan = &plan, &rewrite.Plan{Drain: drain, Holes: r.Plan.Holes}
 	err = own.learnGrants(ctx)
 	return len(own.ungranted) == 0, err
 }

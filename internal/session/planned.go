@@ -100,10 +100,10 @@ func (c *Conn) after(plan *rewrite.Plan, err error) {
 		return
 	}
 	c.touchTickets(plan, err)
-	if !c.locksOnly || err != nil || plan.Class != rewrite.Additive && plan.Class != rewrite.Drain {
-		c.Tx.Read()
+	if err != nil || plan.Class != rewrite.Additive && plan.Class != rewrite.Drain {
+		c.Tx.LocksOnly(false)
 	}
-	c.locksOnly = false
+	c.Tx.ReadUnlessLocking()
 	c.Tx.Ran(err == nil && plan.Effects&rewrite.TxControl != 0 && c.Begins(plan.SQL))
 	if err != nil {
 		c.failed(err)

@@ -126,7 +126,7 @@ func TestLeaseStuck(t *testing.T) {
 		lease, _ := roll.Lead(10)
 		r := &Run{
 			conn: WrapConn(s, &slowConn{server: &slowServer{}}),
-			Plan: &plan{Plan: &rewrite.Plan{Group: &rewrite.Group{Bound: rewrite.Bound{SQL: rewrite.Whole("UPDATE")}}}},
+			Plan: &plan{Plan: &rewrite.Plan{Grouping: rewrite.Grouping{Group: &rewrite.Group{Bound: rewrite.Bound{SQL: rewrite.Whole("UPDATE")}}}}},
 		}
 		start := time.Now()
 		a, done, err := r.leaseInTx(t.Context(), lease, false)
