@@ -105,7 +105,7 @@ func (m *markedRows) mark(ctx context.Context, inTx bool) error {
 		m.marks[k].before = m.acked
 		m.mu.Unlock()
 		return maybeInTx(ctx, m.db, inTx, func(e executor) error {
-			_, err := e.ExecContext(ctx, "UPDATE stock SET note = '"+strconv.Itoa(k)+"' WHERE (n = 4 OR n >= 8) AND note = '' AND id >= 100")
+			_, err := e.ExecContext(ctx, "UPDATE stock SET note = '"+strconv.Itoa(k)+"' WHERE (n = 4 OR n >= 8) AND note = ''")
 			return err
 		})
 	})
