@@ -52,7 +52,9 @@ func TestRandomReads(t *testing.T) {
 			sum := &readsTally{plans: map[string]int{}, errors: map[string]int{}, samples: map[string]string{}}
 			start := time.Now()
 			more := func() bool { return sum.queries < *readsN }
-			for seed := *readsSeed; more() && sum.differences < *readsMost; seed++ {
+			// A pattern of -run may leave out seeds, and a session that is lost the rest of one.
+			last := *readsSeed + 3*uint64(*readsN/readsPerSchema) + 10
+			for seed := *readsSeed; more() && sum.differences < *readsMost && seed < last; seed++ {
 				before := sum.differences
 				if !t.Run(fmt.Sprintf("seed-%d", seed), func(t *testing.T) { runReads(t, dialect, seed, more, sum) }) &&
 					sum.differences == before {

@@ -172,6 +172,9 @@ func (g *groupSummer) item(it Item) bool {
 	}
 	b := blockReader{g.reader, g.sc, g.q}
 	name, ok := b.itemName(it)
+	if c := g.targetColumnOf(it.Expr); c != "" && g.d.Traits().StoredNames != NamesAsWritten {
+		name = c
+	}
 	if g.d.Traits().ItemNames == ItemsByRule {
 		x := unwrapped(it.Expr)
 		for x.Kind == Opaque && (x.Op == "cast" || x.Op == "collate") && len(x.Args) == 1 {
