@@ -62,22 +62,11 @@ func (d *Dialect) CandidateVersions(t *rewrite.Table) *rewrite.VersionSQL {
 
 // LockRows implements dialect.SlotNamer.
 func (d *Dialect) LockRows(t *rewrite.Table, keys [][]any) string {
-	u := keyIndex(t)
-	if u == nil {
+	u, list := keyIndex(t), d.LockColumns(t, rewrite.Scope{Qualifier: "slotsql_b"})
+	rows, ok := anyOf(t, "slotsql_b", keys)
+	if u == nil || list == nil || !ok {
 		return ""
 	}
-	var one []string
-	for _, k := range keys {
-		eq, ok := equal(t, "slotsql_b", k)
-		if !ok {
-			return ""
-		}
-		one = append(one, "("+eq+")")
-	}
-	list := append([]string{"1", here, d.level()}, keyStrings(t, "slotsql_b", t.Counter.Key)...)
-	if whole := wholeToWrite(t); whole != "" {
-		list = append(list, whole)
-	}
 	return d.inUTC(t, "SELECT "+strings.Join(list, ", ")+" FROM "+baseTable(t)+" AS slotsql_b FORCE INDEX ("+indexName(u)+") WHERE "+
-		strings.Join(one, " OR ")+" FOR UPDATE")
+		rows+" FOR UPDATE")
 }

@@ -79,6 +79,19 @@ func keyStrings(t *rewrite.Table, alias string, from []string) []string {
 	return out
 }
 
+// anyOf writes that a row has one of the keys; false when a key cannot be written.
+func anyOf(t *rewrite.Table, alias string, keys [][]any) (string, bool) {
+	var one []string
+	for _, k := range keys {
+		eq, ok := equal(t, alias, k)
+		if !ok {
+			return "", false
+		}
+		one = append(one, "("+eq+")")
+	}
+	return strings.Join(one, " OR "), true
+}
+
 // equal writes that the alias has a key; false when the key cannot be written.
 func equal(t *rewrite.Table, alias string, key []any) (string, bool) {
 	if len(key) == 0 {

@@ -57,17 +57,13 @@ func (*Dialect) Nameable(t *rewrite.Table) bool {
 
 // FindSlots implements dialect.SlotNamer.
 func (d *Dialect) FindSlots(t *rewrite.Table, keys [][]any, lock bool) string {
-	var one []string
-	for _, k := range keys {
-		eq, ok := equal(t, "slotsql_s", k)
-		if !ok {
-			return ""
-		}
-		one = append(one, "("+eq+")")
+	rows, ok := anyOf(t, "slotsql_s", keys)
+	if !ok {
+		return ""
 	}
 	where := and(t.Counter.OfTable(quote, "slotsql_s."), "TRUE")
-	if len(one) > 0 {
-		where += " AND (" + strings.Join(one, " OR ") + ")"
+	if rows != "" {
+		where += " AND (" + rows + ")"
 	}
 	return d.findSlots(t, where, lock)
 }

@@ -21,7 +21,13 @@ func (*Dialect) Traits() rewrite.Traits {
 			NumberCasts:    map[string]int{"integer": 64, "int": 64, "bigint": 64},
 			Steady:         steady,
 		},
-		ReadRules:  rewrite.ReadRules{KeyIn: [2]string{" IN (", ")"}, SharedWith: true, NullsEqual: " IS ", LimitIf: true, Defects: rewrite.FullJoinFilter | rewrite.MergedOr},
+		ReadRules: rewrite.ReadRules{
+			KeyIn:      [2]string{" IN (", ")"},
+			SharedWith: true,
+			NullsEqual: " IS ",
+			LimitIf:    true,
+			Defects:    rewrite.FullJoinFilter | rewrite.MergedOr,
+		},
 		WriteRules: rewrite.WriteRules{OneWriter: true, SlotTriggers: true},
 		SessionRules: rewrite.SessionRules{
 			ArgsRestart: true,

@@ -95,10 +95,10 @@ func (h *history) unlock() {
 
 // doubt notes that the transaction may have ended.
 func (h *history) doubt() {
-	h.unlock()
+	clear(h.bareRows)
 	h.level = levelUnknown
 	for k, own := range h.own {
-		own.settled = false
+		own.settled, own.locked = false, false
 		if own.how >= afterDrain {
 			own.how = inSlot // its rows may be another's by now
 		}
