@@ -30,7 +30,7 @@ func (r *Run) execColdRow(ctx context.Context) (driver.Result, error) {
 func (r *Run) execCold(ctx context.Context) (driver.Result, error) {
 	start := time.Now()
 	res, n, err := r.execTouching(ctx)
-	r.took(time.Since(start), err)
+	r.took(start, err)
 	switch {
 	case err != nil:
 		retries := r.row != (slots.RowKey{}) && r.conn.InAutocommit() && ctx.Err() == nil
@@ -50,19 +50,14 @@ func (r *Run) execCold(ctx context.Context) (driver.Result, error) {
 	return res, r.holdIncrement(ctx)
 }
 
-// took notes how an update of a base row has gone.
-func (r *Run) took(d time.Duration, err error) {
-	if r.row.Table == "" {
-		return
-	}
+// took notes how an update of a base row has gone that began at a time.
+func (r *Run) took(began time.Time, err error) {
 	h, e := r.conn.Shared.heat, &r.conn.Engine
-	waited := false
-	if err != nil {
-		waited = e.Retryable(err) || e.LockTimeout(err) || e.Conflict(err)
-	} else {
-		waited = h.Took(d)
-	}
-	if waited {
+	switch {
+	case r.row.Table == "":
+	case err == nil:
+		r.Plan.tally.heatedRow(h.Took(r.row, began))
+	case e.Retryable(err), e.LockTimeout(err), e.Conflict(err):
 		r.Plan.tally.heatedRow(h.Waited(r.row))
 	}
 }

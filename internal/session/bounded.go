@@ -40,7 +40,7 @@ func (r *Run) execBounded(ctx context.Context) (driver.Result, error) {
 	}
 	start := time.Now()
 	res, n, err := r.onGuardedBase(ctx)
-	r.took(time.Since(start), err)
+	r.took(start, err)
 	switch {
 	case err != nil && !r.refusedBase(err):
 		return nil, err

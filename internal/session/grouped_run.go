@@ -162,7 +162,7 @@ func (g *group) statement(ctx context.Context, members []*slots.Member) (slots.O
 			break
 		}
 	}
-	r.took(time.Since(start), err)
+	r.took(start, err)
 	outcome, failure := r.judge(a.affected, err)
 	switch outcome {
 	case slots.OutcomeCounted:

@@ -14,8 +14,9 @@ import (
 // row and one in a slot commute.
 //
 // A row becomes hot when an increment finds it held by a transaction of this process,
-// when an update of it took much longer than such updates take, and when one has been
-// refused for a lock or a conflict. It stays so for a period, which begins anew
+// when one update of it after another took much longer than such updates take, and when
+// one has been refused for a lock or a conflict. A single slow update is no evidence: a
+// disk that is slow to sync delays updates of all rows. It stays so for a period, which begins anew
 // whenever increments of it overlap in transactions. The next increment is then one on
 // the base row; when that waits again the row is hot for a longer period.
 type Heat struct {
@@ -45,6 +46,7 @@ type warmth struct {
 	holders int           // transactions that have counted it and are still open
 	until   time.Time     // it is hot
 	period  time.Duration // that it was last hot for
+	slow    time.Time     // the last update of it that took long has ended
 }
 
 const (
@@ -54,6 +56,8 @@ const (
 	// what updates take, and so much more. A busy machine makes all updates slow.
 	slowFactor = 8
 	slowSpare  = 5 * time.Millisecond
+	// slowWindow is how soon after a slow update the next one begins that confirms it.
+	slowWindow = time.Second
 )
 
 // NewHeat returns one for which all rows are cold.
@@ -83,7 +87,7 @@ func (h *Heat) Release(row RowKey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if w := s.rows[row]; w != nil {
-		if w.holders--; w.holders == 0 && w.until.IsZero() {
+		if w.holders--; w.holders == 0 && w.until.IsZero() && w.slow.IsZero() {
 			delete(s.rows, row)
 			h.known.Add(-1)
 		}
@@ -127,16 +131,33 @@ func (h *Heat) Waited(row RowKey) (became bool) {
 	return h.of(s, row, now).heat(now)
 }
 
-// Took notes how long an update of a row has taken that was cold, and reports whether it
-// has waited.
-func (h *Heat) Took(d time.Duration) (waited bool) {
-	usual := time.Duration(h.usual.Load())
-	waited = usual > 0 && d > slowFactor*usual+slowSpare
+// Took notes that an update of a cold row has taken from a time until now, and reports
+// whether the row became hot by that.
+func (h *Heat) Took(row RowKey, began time.Time) (became bool) {
+	d, usual := time.Since(began), time.Duration(h.usual.Load())
 	if usual == 0 {
 		usual = d
 	}
+	slow := d > slowFactor*usual+slowSpare
 	h.usual.Store(int64(usual + (min(d, slowFactor*usual+slowSpare)-usual)/32)) // a lost update does no harm
-	return waited
+	return slow && h.slow(row, began)
+}
+
+// slow notes that an update of the row, begun at a time, has ended and took long. Those
+// that were under way at once may have been delayed by one and the same thing, so that the
+// update that confirms another began after it, or is the first one after a hot period.
+func (h *Heat) slow(row RowKey, began time.Time) (became bool) {
+	s, now := h.shard(row), time.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w := h.of(s, row, now)
+	again := !w.until.IsZero() && began.Sub(w.until) <= 2*w.period
+	confirms := !w.slow.IsZero() && !began.Before(w.slow) && began.Sub(w.slow) <= slowWindow
+	if again || confirms {
+		return w.heat(now)
+	}
+	w.slow = now
+	return false
 }
 
 // heat makes the row hot, or keeps it so. The lock of its shard is held.

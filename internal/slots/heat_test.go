@@ -46,19 +46,46 @@ func TestHeat(t *testing.T) {
 	})
 }
 
-// An update has waited when it takes much longer than updates take, however long these do.
+// A row is hot when one update of it after another takes much longer than updates take,
+// however long these do. One that does may have waited for the disk.
 func TestHeatTook(t *testing.T) {
 	t.Parallel()
+	row, other := RowKey{Table: "posts", Values: "1"}, RowKey{Table: "posts", Values: "2"}
 	for _, usual := range []time.Duration{200 * time.Microsecond, 20 * time.Millisecond} {
-		h := NewHeat()
-		for range 200 {
-			if h.Took(usual) {
-				t.Fatalf("%v is much longer than %v", usual, usual)
+		synctest.Test(t, func(t *testing.T) {
+			h := NewHeat()
+			took := func(row RowKey, d time.Duration, hot bool) {
+				t.Helper()
+				began := time.Now()
+				time.Sleep(d)
+				if h.Took(row, began) != hot {
+					t.Fatalf("%v where %v is usual: hot %v, want %v", d, usual, !hot, hot)
+				}
 			}
-		}
-		if h.Took(3*usual) || !h.Took(2*slowFactor*usual+2*slowSpare) {
-			t.Errorf("at %v: three times is slow, or %d times is not", usual, 2*slowFactor)
-		}
+			long := 4 * (slowFactor*usual + slowSpare)
+			for range 200 {
+				took(row, usual, false)
+			}
+			took(row, 3*usual, false)
+			took(row, long, false)
+			took(other, long, false) // of another row
+			time.Sleep(slowWindow + time.Millisecond)
+			took(row, long, false) // too late
+			h.Hold(row)
+			h.Release(row) // by a transaction
+			took(row, long, true)
+			time.Sleep(shortestPeriod + time.Millisecond)
+			took(row, long, true) // again as soon as it was tried
+
+			began := time.Now()
+			time.Sleep(long)
+			third := RowKey{Table: "posts", Values: "3"}
+			for range 2 { // both were under way while the disk was slow
+				if h.Took(third, began) {
+					t.Fatal("hot by updates that ran side by side")
+				}
+			}
+		})
 	}
 }
 
