@@ -13,60 +13,46 @@ import (
 	"testing"
 
 	"github.com/ngrok/sqlmw"
+	"github.com/slotsql/slotsql/integration/twin"
 )
 
 // An UPDATE by a counter's condition, beside increments in slots and on base rows, alone and in
 // transactions, touches a row only if its total has met the condition while the statement ran, and none that has met it
 // all the while is left out.
 func TestUpdateByCounterBesideIncrements(t *testing.T) {
-	for _, dialect := range []string{"mysql", "postgres", "sqlite"} {
-		levels := []string{""}
-		if dialect != "sqlite" {
-			levels = []string{"READ-COMMITTED", "REPEATABLE-READ"}
-		}
-		for _, level := range levels {
-			t.Run(dialect+"/"+level, func(t *testing.T) {
-				t.Parallel()
-				p, slotted := provable(t, dialect, level)
-				marked := &markedRows{db: p.Wrapped}
-				for i := range marked.issued {
-					if _, err := p.Wrapped.Exec("INSERT INTO stock VALUES (" + strconv.Itoa(100+i) + ", 0, '')"); err != nil {
-						t.Fatal(err)
+	onStock(t, len(markedRows{}.issued), func(t *testing.T, p *twin.Pair, slotted *sql.DB) {
+		marked := &markedRows{db: p.Wrapped}
+		var counting, marking sync.WaitGroup
+		done, stop := context.WithCancel(t.Context())
+		for w := range 4 {
+			counting.Go(func() {
+				rnd := rand.New(rand.NewPCG(uint64(w), 7))
+				for range 100 {
+					if err := marked.count(t.Context(), []*sql.DB{slotted, p.Wrapped, slotted, p.Under}[w], rnd.IntN(len(marked.issued))); err != nil {
+						t.Error(err)
+						return
 					}
 				}
-				var counting, marking sync.WaitGroup
-				done, stop := context.WithCancel(t.Context())
-				for w := range 4 {
-					counting.Go(func() {
-						rnd := rand.New(rand.NewPCG(uint64(w), 7))
-						for range 100 {
-							if err := marked.count(t.Context(), []*sql.DB{slotted, p.Wrapped, slotted, p.Under}[w], rnd.IntN(len(marked.issued))); err != nil {
-								t.Error(err)
-								return
-							}
-						}
-					})
-				}
-				for w := range 2 {
-					marking.Go(func() {
-						for n := 0; done.Err() == nil; n++ {
-							if err := marked.mark(t.Context(), n%2 == w); err != nil {
-								t.Error(err)
-								return
-							}
-						}
-					})
-				}
-				counting.Wait()
-				stop()
-				marking.Wait()
-				if err := marked.mark(t.Context(), false); err != nil {
-					t.Fatal(err)
-				}
-				marked.check(t)
 			})
 		}
-	}
+		for w := range 2 {
+			marking.Go(func() {
+				for n := 0; done.Err() == nil; n++ {
+					if err := marked.mark(t.Context(), n%2 == w); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			})
+		}
+		counting.Wait()
+		stop()
+		marking.Wait()
+		if err := marked.mark(t.Context(), false); err != nil {
+			t.Fatal(err)
+		}
+		marked.check(t)
+	})
 }
 
 // markedRows are rows that are counted one by one, and marked with the number of the statement that

@@ -15,88 +15,73 @@ import (
 // increment that has affected the row has come before, and one that comes after affects none.
 func TestDeleteByCounterBesideIncrements(t *testing.T) {
 	const rows, enough = 12, 15
-	for _, dialect := range []string{"mysql", "postgres", "sqlite"} {
-		levels := []string{""}
-		if dialect != "sqlite" {
-			levels = []string{"READ-COMMITTED", "REPEATABLE-READ"}
-		}
-		for _, level := range levels {
-			t.Run(dialect+"/"+level, func(t *testing.T) {
-				t.Parallel()
-				p, slotted := provable(t, dialect, level)
-				for i := range rows {
-					if _, err := p.Wrapped.Exec("INSERT INTO stock VALUES (" + strconv.Itoa(100+i) + ", 0, '')"); err != nil {
-						t.Fatal(err)
-					}
-				}
-				var mu sync.Mutex
-				counted := map[int]int{}
-				var wg sync.WaitGroup
-				for w := range 6 {
-					wg.Go(func() {
-						rnd := rand.New(rand.NewPCG(uint64(w), 1))
-						db := []*sql.DB{slotted, p.Wrapped, p.Under}[w%3]
-						for n := range 120 {
-							if w < 2 && n%3 == 0 {
-								if err := again(func() error {
-									return maybeInTx(t.Context(), p.Wrapped, n%2 == w, func(e executor) error {
-										_, err := e.ExecContext(t.Context(), "DELETE FROM stock WHERE n >= "+strconv.Itoa(enough)+" AND note = ''")
-										return err
-									})
-								}); err != nil {
-									t.Error(err)
-									return
-								}
-								continue
-							}
-							id, by := rnd.IntN(rows), 1+rnd.IntN(2)
-							if rnd.IntN(3) == 0 {
-								by = -1
-							}
-							var affected int64
-							if err := again(func() error {
-								res, err := db.ExecContext(t.Context(), "UPDATE stock SET n = n + "+strconv.Itoa(by)+" WHERE id = "+strconv.Itoa(100+id))
-								if err == nil {
-									affected, err = res.RowsAffected()
-								}
+	onStock(t, rows, func(t *testing.T, p *twin.Pair, slotted *sql.DB) {
+		var mu sync.Mutex
+		counted := map[int]int{}
+		var wg sync.WaitGroup
+		for w := range 6 {
+			wg.Go(func() {
+				rnd := rand.New(rand.NewPCG(uint64(w), 1))
+				db := []*sql.DB{slotted, p.Wrapped, p.Under}[w%3]
+				for n := range 120 {
+					if w < 2 && n%3 == 0 {
+						if err := again(func() error {
+							return maybeInTx(t.Context(), p.Wrapped, n%2 == w, func(e executor) error {
+								_, err := e.ExecContext(t.Context(), "DELETE FROM stock WHERE n >= "+strconv.Itoa(enough)+" AND note = ''")
 								return err
-							}); err != nil {
-								t.Error(err)
-								return
-							}
-							if affected > 0 {
-								mu.Lock()
-								counted[id] += by
-								mu.Unlock()
-							}
+							})
+						}); err != nil {
+							t.Error(err)
+							return
 						}
-					})
-				}
-				wg.Wait()
-				deleted := 0
-				for i := range rows {
-					var total int
-					switch err := slotted.QueryRow("SELECT n FROM stock WHERE id = " + strconv.Itoa(100+i)).Scan(&total); {
-					case err == sql.ErrNoRows:
-						if deleted++; counted[i] < enough {
-							t.Errorf("row %d has been deleted with %d", i, counted[i])
-						}
-					case err != nil:
-						t.Fatal(err)
-					case total != counted[i]:
-						t.Errorf("row %d has %d of %d", i, total, counted[i])
+						continue
 					}
-				}
-				if deleted == 0 {
-					t.Error("no row has been deleted")
-				}
-				var orphans int
-				if err := p.Under.QueryRow("SELECT COUNT(*) FROM stock_slots WHERE id NOT IN (SELECT id FROM stock)").Scan(&orphans); err != nil || orphans > 0 {
-					t.Errorf("%d slot rows are left of deleted rows: %v", orphans, err)
+					id, by := rnd.IntN(rows), 1+rnd.IntN(2)
+					if rnd.IntN(3) == 0 {
+						by = -1
+					}
+					var affected int64
+					if err := again(func() error {
+						res, err := db.ExecContext(t.Context(), "UPDATE stock SET n = n + "+strconv.Itoa(by)+" WHERE id = "+strconv.Itoa(100+id))
+						if err == nil {
+							affected, err = res.RowsAffected()
+						}
+						return err
+					}); err != nil {
+						t.Error(err)
+						return
+					}
+					if affected > 0 {
+						mu.Lock()
+						counted[id] += by
+						mu.Unlock()
+					}
 				}
 			})
 		}
-	}
+		wg.Wait()
+		deleted := 0
+		for i := range rows {
+			var total int
+			switch err := slotted.QueryRow("SELECT n FROM stock WHERE id = " + strconv.Itoa(100+i)).Scan(&total); {
+			case err == sql.ErrNoRows:
+				if deleted++; counted[i] < enough {
+					t.Errorf("row %d has been deleted with %d", i, counted[i])
+				}
+			case err != nil:
+				t.Fatal(err)
+			case total != counted[i]:
+				t.Errorf("row %d has %d of %d", i, total, counted[i])
+			}
+		}
+		if deleted == 0 {
+			t.Error("no row has been deleted")
+		}
+		var orphans int
+		if err := p.Under.QueryRow("SELECT COUNT(*) FROM stock_slots WHERE id NOT IN (SELECT id FROM stock)").Scan(&orphans); err != nil || orphans > 0 {
+			t.Errorf("%d slot rows are left of deleted rows: %v", orphans, err)
+		}
+	})
 }
 
 // A statement by a counter's condition waits for a transaction that changes a row with slots, or

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +15,29 @@ import (
 
 	"github.com/slotsql/slotsql/integration/twin"
 )
+
+// onStock runs a test on each engine, and on servers at both levels that applications use,
+// with that many further rows that begin at 0: 100, 101, ...
+func onStock(t *testing.T, rows int, test func(t *testing.T, p *twin.Pair, slotted *sql.DB)) {
+	for _, dialect := range []string{"mysql", "postgres", "sqlite"} {
+		levels := []string{""}
+		if dialect != "sqlite" {
+			levels = []string{"READ-COMMITTED", "REPEATABLE-READ"}
+		}
+		for _, level := range levels {
+			t.Run(dialect+"/"+level, func(t *testing.T) {
+				t.Parallel()
+				p, slotted := provable(t, dialect, level)
+				for i := range rows {
+					if _, err := p.Wrapped.Exec("INSERT INTO stock VALUES (" + strconv.Itoa(100+i) + ", 0, '')"); err != nil {
+						t.Fatal(err)
+					}
+				}
+				test(t, p, slotted)
+			})
+		}
+	}
+}
 
 // provable makes a table with cold rows, which drains find without slots, and a second
 // program that counts in slots from the first increment on.
