@@ -38,6 +38,11 @@ func (r *reader) probe(st *Statement) string {
 			return ""
 		}
 	}
+	for _, e := range q.OrderBy {
+		if e.Kind == Number {
+			return "" // ORDER BY 3, of a list of two
+		}
+	}
 	list := slices.Concat(q.OrderBy, q.Limit)
 	for _, it := range q.Items {
 		if it.Expr == nil {
