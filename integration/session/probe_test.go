@@ -1,6 +1,8 @@
 package session
 
 import (
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/slotsql/slotsql/integration/twin"
@@ -45,6 +47,7 @@ func TestPointReads(t *testing.T) {
 			for _, read := range reads {
 				for _, id := range []int{1, 2, 9, 3, 1, 1, 9, 2, 2, 3, 3, 3, 1} {
 					compare(t, on, twin.Statement{SQL: read, Args: []any{id}})
+					compare(t, on, twin.Statement{SQL: strings.Replace(read, arg, strconv.Itoa(id), 1)})
 				}
 			}
 		}
@@ -97,5 +100,49 @@ func TestPointReadsProbe(t *testing.T) {
 	}
 	if n := sums(2, 21); n != 1 {
 		t.Fatal("a row with slots was read without their sum")
+	}
+}
+
+// MySQL too: a read of a row without slots is one statement, and a row with slots takes two
+// until it has been read so often that the sum comes first.
+func TestPointReadsProbeMySQL(t *testing.T) {
+	p := twin.New(t, twin.Options{
+		Dialect: "mysql",
+		Schema:  []string{"CREATE TABLE posts (id INT PRIMARY KEY, views INT NOT NULL)", "INSERT INTO posts VALUES (1, 10), (2, 20)"},
+		Config:  "version: 1\nauto_migrate: true\ndefaults: {placement: connection}\ntables: {posts: {counters: {views: {}}}}\n",
+	})
+	conn, err := p.Wrapped.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	questions := func() (n int) {
+		t.Helper()
+		var name string
+		if err := conn.QueryRowContext(t.Context(), "SHOW SESSION STATUS LIKE 'Questions'").Scan(&name, &n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	statements := func(want int) int {
+		t.Helper()
+		before := questions()
+		var views int
+		if err := conn.QueryRowContext(t.Context(), "SELECT views FROM posts WHERE id = 2").Scan(&views); err != nil || views != want {
+			t.Fatalf("%d views, %v", views, err)
+		}
+		return questions() - before - 1
+	}
+	statements(20) // asks what types the columns have, too
+	for range 5 {
+		if n := statements(20); n != 1 {
+			t.Fatalf("a row without slots took %d statements", n)
+		}
+	}
+	if _, err := conn.ExecContext(t.Context(), "UPDATE posts SET views = views + 1 WHERE id = 2"); err != nil {
+		t.Fatal(err)
+	}
+	if first, second := statements(21), statements(21); first != 2 || second != 1 {
+		t.Fatalf("a row with slots took %d statements, and then %d", first, second)
 	}
 }
