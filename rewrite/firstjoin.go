@@ -41,13 +41,13 @@ func (c *candidates) joined() bool {
 }
 
 // sorted reports whether the engine may begin the join with another table than the counter's, and sort all of
-// it: MariaDB chooses the order of a join before it thinks of ORDER BY and LIMIT. Then no query but one
+// it: so does SQLite, and MariaDB chooses the order of a join before it thinks of ORDER BY and LIMIT. Then no query but one
 // looks at the whole join, and that computes no totals:
 //
 //   - l is told by the rows of the join that are rows of W.
 //   - If these are fewer than n, l is not known. All rows with slots are candidates then, and so
 //     are the first n rows of the join without.
-func (c *candidates) sorted() bool { return c.join != "" && c.d.Traits().KeyIn[0] == "" }
+func (c *candidates) sorted() bool { return c.join != "" && c.d.Traits().SortsJoins }
 
 // reaches writes a comparison with the bound of the first rows, which is met as well where that is not known although W,
 // whose last value is given, is full.
