@@ -160,6 +160,9 @@ func (g *candidateQueries) query() (string, []any) {
 		if g.r.IntN(3) == 0 {
 			conds = append(conds, ordinary())
 		}
+		if g.r.IntN(6) == 0 { // which few rows meet, anywhere in the counter's order
+			conds = append(conds, "p."+counter+" % 500 = "+g.number(g.r.IntN(500)))
+		}
 		if len(conds) == 0 {
 			return ""
 		}
@@ -193,8 +196,8 @@ func (g *candidateQueries) query() (string, []any) {
 	case 7:
 		q = "SELECT a.id FROM authors a WHERE a.id " + g.pick("", "NOT ") + "IN (SELECT p.author FROM posts p" + where(1) + ") ORDER BY a.id"
 	case 8:
-		q = "SELECT a.id, " + items + " FROM posts p " + g.pick("JOIN", "LEFT JOIN") + " authors a ON a.id % 5 = p.author % 7" +
-			g.pick("", " AND a.id > 12") + where(0) + order() + ", a.id" + limit()
+		q = "SELECT a.id, " + items + " FROM posts p " + g.pick("JOIN", "LEFT JOIN") + " authors a ON " +
+			g.pick("a.id % 5 = p.author % 7", "a.id % 5 = p.author % 7 AND a.id > 12", "a.id = p.id", "a.id * 100 = p.id") + where(0) + order() + ", a.id" + limit()
 	case 9:
 		q = "SELECT COUNT(*), SUM(d.author), MAX(d." + counter + ") FROM (SELECT p.id, p.likes, p.author, p.views AS views FROM posts p" + where(0) +
 			") d WHERE " + strings.ReplaceAll(g.compared(counter), "p.", "d.") +

@@ -47,9 +47,10 @@ import (
 // one, the least of their totals. W are then the first n and a hundred more.
 // A row outside of W that has no slots has a base value of at most w: it can
 // only be wanted if w >= l, and then it is among the first n rows without slots
-// (in the block's own order, of which ties are part). If fewer than n rows meet
-// the block's conditions by base value and by total, these are candidates
-// themselves, and all that is left to the windows of its conditions.
+// (in the block's own order, of which ties are part). Fewer than n rows may meet
+// the block's conditions by total and, where these have windows, by base value as well: then no
+// l is known, these rows are candidates themselves, and all others are left to the windows of
+// the conditions.
 // MAX(views) is the first row of ORDER BY views DESC, MIN(views) of ORDER BY views.
 
 // windowRows is how many rows W has, beside those of LIMIT: enough that few sums

@@ -30,12 +30,17 @@ func (c *candidates) condition(columns []string) string {
 		if w.first != nil {
 			first = true
 			arms = append(arms, c.cold(w, last, bound))
-			if len(c.near) > 0 {
-				arms = append(arms, "SELECT "+c.keyNames()+" FROM "+c.shared("slotsql_x"+formatUint(uint64(i)), c.meeting(w))+" AS slotsql_x")
+			if !c.told() {
+				arms = append(arms, "SELECT "+c.keyNames()+" FROM "+c.shared("slotsql_x"+formatUint(uint64(i)), c.meeting(w, nil))+" AS slotsql_x")
 			}
 		}
 		some = append(some, last+" IS NOT NULL")
-		far = append(far, "SUM(slotsql_g."+c.d.Quote(w.column.Name)+") + "+last+" "+w.op+" "+bound)
+		sum := "SUM(slotsql_g." + c.d.Quote(w.column.Name) + ") + " + last
+		if w.first != nil {
+			far = append(far, c.reaches(sum, w.op, bound, last))
+		} else {
+			far = append(far, sum+" "+w.op+" "+bound)
+		}
 	}
 	arms = append(arms, c.far(some, far))
 	arms = append(arms, c.notNumbers()...)
@@ -64,6 +69,12 @@ func (c *candidates) condition(columns []string) string {
 	return cond
 }
 
+// told reports whether each row of W meets the block's conditions by base value and by total alike. If not,
+// fewer than n rows may meet them although W is full, and where they are is not known.
+func (c *candidates) told() bool {
+	return c.sorted() || c.join == "" && (c.q.Where == nil || len(c.rest) == len(conjuncts(c.q.Where, nil)))
+}
+
 // write writes the rows of a window, as FROM takes them; the last of their base
 // values, NULL where there are no more such rows; and the bound of their totals.
 func (c *candidates) write(w *window, i int) (rows, last, bound string) {
@@ -85,7 +96,11 @@ func (c *candidates) write(w *window, i int) (rows, last, bound string) {
 	last = c.value("slotsql_m"+number, "SELECT "+c.least(w, limit)+" AS slotsql_v FROM "+rows+" AS slotsql_w")
 	bound = w.bound
 	if w.first != nil {
-		first := c.shared("slotsql_x"+number, c.meeting(w))
+		var among []string
+		if c.sorted() {
+			among = []string{c.among(" IN ", c.keyNames(), rows+" AS slotsql_w")}
+		}
+		first := c.shared("slotsql_x"+number, c.meeting(w, among))
 		bound = c.value("slotsql_l"+number, "SELECT "+c.least(w, c.tp.mark(w.first.rows))+" AS slotsql_v FROM "+first+" AS slotsql_x")
 	}
 	return rows, last, bound
@@ -109,8 +124,8 @@ func (c *candidates) least(w *window, rows string) string {
 
 // meeting writes the first rows, by base value, that meet the block's conditions by
 // base value and by total, with their totals.
-func (c *candidates) meeting(w *window) string {
-	conds := c.near
+func (c *candidates) meeting(w *window, among []string) string {
+	conds := append(among, c.near...)
 	if q := c.q.Where; q != nil {
 		conds = append(conds[:len(conds):len(conds)], "("+c.tp.mark(c.src.cutEdited(q.Span, c.edits))+")")
 	}
@@ -126,7 +141,7 @@ func (c *candidates) meeting(w *window) string {
 // any outside of W.
 func (c *candidates) cold(w *window, last, bound string) string {
 	rows := c.tp.mark(w.first.rows)
-	some := bound + " " + turned[w.op] + " " + last
+	some := c.reaches(bound, turned[w.op], last, last)
 	var conds []string
 	if c.d.Traits().LimitIf {
 		rows = "CASE WHEN " + some + " THEN " + rows + " ELSE 0 END"
@@ -139,24 +154,33 @@ func (c *candidates) cold(w *window, last, bound string) string {
 	if w.edge != "" {
 		conds = append(conds, w.edge)
 	}
-	// A scalar subquery is evaluated row by row in the index's order, and
-	// stops with the limit; an anti-join would read the whole table.
-	conds = append(conds, "(SELECT 1 FROM "+c.slots(c.b.table.Counter.Counters)+" WHERE "+c.sameKey()+" LIMIT 1) IS NULL")
+	conds = append(conds, c.slotless())
 	first := c.fromBlock(c.keyList(), conds) + " ORDER BY " + w.first.order + " LIMIT " + rows
 	return "SELECT " + c.keyNames() + " FROM (" + first + ") AS slotsql_n"
 }
 
+// slotless writes that a row has no slots.
+func (c *candidates) slotless() string {
+	slots := c.slots(c.b.table.Counter.Counters)
+	if c.sorted() { // all keys are read once, for what may be all rows of the join
+		return c.among(" NOT IN ", strings.Join(c.slotKeys(), ", "), slots)
+	}
+	// A scalar subquery is evaluated row by row in the index's order, and
+	// stops with the limit; an anti-join would read the whole table.
+	return "(SELECT 1 FROM " + slots + " WHERE " + c.sameKey() + " LIMIT 1) IS NULL"
+}
+
 // far writes the rows whose sums carry them over a bound.
 func (c *candidates) far(some, conds []string) string {
-	var used, list, group []string
+	var used, list []string
 	for i := range c.windows {
 		if name := c.windows[i].column.Name; !contains(used, name) {
 			used = append(used, name)
 		}
 	}
-	for i, k := range c.b.table.Counter.Key {
-		group = append(group, "slotsql_g."+c.d.Quote(k))
-		list = append(list, group[i]+" AS "+keyName(i))
+	group := c.slotKeys()
+	for i, k := range group {
+		list = append(list, k+" AS "+keyName(i))
 	}
 	return "SELECT " + strings.Join(list, ", ") + " FROM " + c.slots(used) + " WHERE " + strings.Join(some, " OR ") +
 		" GROUP BY " + strings.Join(group, ", ") + " HAVING " + strings.Join(conds, " OR ")
@@ -206,10 +230,19 @@ func (c *candidates) slots(counters []string) string {
 // sameKey is the condition that a slot is one of the source's row.
 func (c *candidates) sameKey() string {
 	var out []string
-	for i, k := range c.b.table.Counter.Key {
-		out = append(out, "slotsql_g."+c.d.Quote(k)+" = "+c.keys[i])
+	for i, k := range c.slotKeys() {
+		out = append(out, k+" = "+c.keys[i])
 	}
 	return strings.Join(out, " AND ")
+}
+
+// slotKeys are the columns of slots that hold the key.
+func (c *candidates) slotKeys() []string {
+	var out []string
+	for _, k := range c.b.table.Counter.Key {
+		out = append(out, "slotsql_g."+c.d.Quote(k))
+	}
+	return out
 }
 
 // keyList writes the key columns under the names that keyNames lists.

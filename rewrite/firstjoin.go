@@ -20,9 +20,6 @@ func (c *candidates) joined() bool {
 		if b == c.b {
 			continue
 		}
-		if c.listed() && !b.optional {
-			return false // it may begin with this one, and compute a total for each row it finds
-		}
 		if b.table != nil || b.query != nil || b.opaque || len(b.source.Name) == 0 {
 			return false
 		}
@@ -41,6 +38,33 @@ func (c *candidates) joined() bool {
 	}
 	c.tail, c.join = clause.End, c.tp.mark(c.src.cut(clause))
 	return true
+}
+
+// sorted reports whether the engine may begin the join with another table than the counter's, and sort all of
+// it: so does SQLite, and MariaDB chooses the order of a join before it thinks of ORDER BY and LIMIT. Then no query but one
+// looks at the whole join, and that computes no totals:
+//
+//   - l is told by the rows of the join that are rows of W.
+//   - If these are fewer than n, l is not known. All rows with slots are candidates then, and so
+//     are the first n rows of the join without.
+func (c *candidates) sorted() bool { return c.join != "" && c.d.Traits().SortsJoins }
+
+// reaches writes a comparison with the bound of the first rows, which is met as well where that is not known although W,
+// whose last value is given, is full.
+func (c *candidates) reaches(left, op, right, last string) string {
+	if !c.sorted() {
+		return left + " " + op + " " + right
+	}
+	return "COALESCE(" + left + " " + op + " " + right + ", " + last + " IS NOT NULL)"
+}
+
+// among writes that the source's row is, or is not, among those of a query of keys.
+func (c *candidates) among(in, keys, from string) string {
+	row := strings.Join(c.keys, ", ")
+	if len(c.keys) > 1 {
+		row = "(" + row + ")"
+	}
+	return row + in + "(SELECT " + keys + " FROM " + from + ")"
 }
 
 // fromClause returns what stands behind FROM.

@@ -130,6 +130,9 @@ type ReadRules struct {
 	// SharedWith: WITH name AS MATERIALIZED (...), computed once however often
 	// it is named.
 	SharedWith bool
+	// SortsJoins: an inner join may begin with another table than the one whose first rows
+	// are wanted in an index's order, and is sorted then (MySQL, SQLite).
+	SortsJoins bool
 	// LimitIf: LIMIT takes an expression, while a condition that is the same for all rows
 	// but holds a query is looked at for each row (SQLite).
 	LimitIf bool

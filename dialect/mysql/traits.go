@@ -28,6 +28,7 @@ func (*Dialect) Traits() rewrite.Traits {
 		},
 		ReadRules: rewrite.ReadRules{
 			NullsEqual:        " <=> ",
+			SortsJoins:        true,
 			ShapeQuery:        true,
 			StrictGroups:      true,
 			Unmerged:          " LIMIT 18446744073709551615",

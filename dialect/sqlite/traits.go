@@ -24,6 +24,7 @@ func (*Dialect) Traits() rewrite.Traits {
 		ReadRules: rewrite.ReadRules{
 			KeyIn:      [2]string{" IN (", ")"},
 			SharedWith: true,
+			SortsJoins: true,
 			NullsEqual: " IS ",
 			LimitIf:    true,
 			Defects:    rewrite.FullJoinFilter | rewrite.MergedOr,
