@@ -206,7 +206,7 @@ func (p *planning) fixedRows(sc *scope, b *binding, where *Expr) *rowset {
 		frag   fragment
 	}
 	eq := map[string]fixed{}
-	all := conjuncts(where, nil)
+	all := equalities(where)
 	for _, c := range all {
 		e := c
 		for e.Kind == Paren {
@@ -232,7 +232,7 @@ func (p *planning) fixedRows(sc *scope, b *binding, where *Expr) *rowset {
 		if name == "" || b.table.IsSlotted(name) {
 			continue
 		}
-		f := fixed{frag: p.src.cut(c.Span)}
+		f := fixed{frag: p.equality(c, b, name, values), wider: c.End == 0 && len(values) > 1}
 		if q := bare(values[0]); len(values) == 1 && q.Kind == Subquery && q.Op == "" {
 			var only bool
 			if values, only = p.selfValues(sc, b.table, name, q.Query); len(values) == 0 {

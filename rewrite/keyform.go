@@ -87,7 +87,7 @@ func (m *dml) comparedForms() (out []FormArg, ok bool) {
 		return nil, true
 	}
 	ok = true
-	for _, c := range conjuncts(m.st.Where, nil) {
+	for _, c := range equalities(m.st.Where) {
 		form := AnyString
 		c.Walk(func(x *Expr) bool {
 			if x.Kind == ColumnRef {

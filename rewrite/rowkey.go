@@ -1,0 +1,55 @@
+package rewrite
+
+// This file is about keys that are compared as rows: (page, day) = (?, ?), as
+// SQLAlchemy and jOOQ write them, and (page, day) IN ((?, ?), (?, ?)).
+
+// equalities is conjuncts with each comparison of rows taken apart: (a, b) = (1, 2)
+// is a = 1 and b = 2. Rows in a list become a list for each column, which
+// allows more than they do: the first of one with the second of another.
+//
+// What it has taken apart has no span in the statement.
+func equalities(where *Expr) (out []*Expr) {
+	for _, e := range conjuncts(where, nil) {
+		if parts := byColumn(bare(e)); parts != nil {
+			out = append(out, parts...)
+			continue
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// byColumn returns the equalities of the columns of e, which may compare rows, or
+// nil.
+func byColumn(e *Expr) (out []*Expr) {
+	if !(e.Kind == Binary && e.Op == "=" && len(e.Args) == 2 || e.Kind == In && !e.Negated && len(e.Args) > 1) {
+		return nil
+	}
+	for _, row := range e.Args {
+		if !isRow(row) || len(bare(row).Args) != len(bare(e.Args[0]).Args) {
+			return nil
+		}
+	}
+	for i := range bare(e.Args[0]).Args {
+		part := &Expr{Kind: e.Kind, Op: e.Op}
+		for _, row := range e.Args {
+			part.Args = append(part.Args, bare(row).Args[i])
+		}
+		out = append(out, part)
+	}
+	return out
+}
+
+// equality writes an element of equalities, which says that a column of b has one
+// of the values.
+func (p *planning) equality(e *Expr, b *binding, name string, values []*Expr) fragment {
+	if e.End > 0 {
+		return p.src.cut(e.Span)
+	}
+	if len(values) > 1 {
+		return p.oneOf(b, name, values)
+	}
+	of := p.src.cut(values[0].Span)
+	of.parts[0] = p.qualifier(b) + "." + p.d.Quote(name) + " = " + of.parts[0]
+	return of
+}
