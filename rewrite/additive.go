@@ -11,7 +11,7 @@ type operand struct {
 }
 
 // additive recognises value as counter plus something: c + x, x + c, c - x,
-// COALESCE(c, 0) + x, in parentheses or not. The operands are the x. It is
+// COALESCE(c, 0) + x, CAST(c AS SIGNED) + x, in parentheses or not. The operands are the x. It is
 // exact for NULL too: a NULL counter has no slots, so the base value is all
 // there is to it.
 func (p *planning) additive(sc *scope, value *Expr, t *Table, column string) ([]operand, bool) {
@@ -28,6 +28,10 @@ func (p *planning) additive(sc *scope, value *Expr, t *Table, column string) ([]
 			return nil, true
 		}
 	case Opaque:
+		if x, bits := p.castNumber(value); x != nil {
+			ops, ok := p.additive(sc, x, t, column)
+			return nil, ok && len(ops) == 0 && p.keepsNumbers(t.Column(column), bits)
+		}
 		return p.additiveCase(sc, value, t, column)
 	case Binary:
 		if len(value.Args) != 2 || value.Op != "+" && value.Op != "-" {
@@ -42,6 +46,19 @@ func (p *planning) additive(sc *scope, value *Expr, t *Table, column string) ([]
 		}
 	}
 	return nil, false
+}
+
+// keepsNumbers reports whether a cast to a type of so many bits, of any number for 0, leaves every number
+// of a column as it is. CAST(c AS SIGNED) - 1 is then c - 1, except that what is less than 0 is
+// no error before it is stored. Where a column holds values of any type a cast may change one.
+func (p *planning) keepsNumbers(c *Column, bits int) bool {
+	switch {
+	case c == nil || p.d.Traits().AnyType:
+		return false
+	case c.Numeric == Integer && c.Bits > 0 && bits > 0:
+		return c.Bits < bits || c.Bits == bits && !c.Unsigned
+	}
+	return bits == 0 && (c.Numeric == Integer || c.Numeric == Decimal)
 }
 
 // isColumn reports whether e is a reference to that counter of the statement's

@@ -12,8 +12,12 @@ func (m *dml) changed(plan *Plan, t *Table) *Plan {
 		return plan
 	}
 	var rows *rowset
-	if m.alone() && len(t.Counter.Key) > 0 {
-		rows = m.fixedRows(m.sc, m.target, m.st.Where)
+	target, where, alone := m.target, m.st.Where, m.alone()
+	if b := m.joined(); b != nil {
+		target, where, alone = b, joinedOn(m.st.From, where), true
+	}
+	if alone && len(t.Counter.Key) > 0 {
+		rows = m.fixedRows(m.sc, target, where)
 		if rows != nil && !m.keeps(t, rows.key) {
 			rows = nil
 		}
@@ -36,6 +40,14 @@ func (m *dml) keeps(t *Table, key *Unique) bool {
 		}
 	}
 	return true
+}
+
+// changedJoined notes the rows of tables that an UPDATE of several changes.
+func (m *dml) changedJoined(plan *Plan, tables []*Table) *Plan {
+	if m.joined() != nil && len(tables) == 1 {
+		return m.changed(plan, tables[0])
+	}
+	return m.changedAll(plan, tables)
 }
 
 // changedAll notes all rows of tables.

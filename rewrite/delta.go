@@ -1,9 +1,12 @@
 package rewrite
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // This file recognises what a statement adds to a counter: a number or a
-// placeholder, as it is, cast to a number, or a string of digits.
+// placeholder, as it is, cast to a number, computed from numbers (computed.go), or a string of digits.
 
 // deltaOf is simpleDelta of what is added to column c, for further forms that
 // add the very same number.
@@ -21,6 +24,12 @@ func (p *planning) deltaOf(c *Column, ops []operand) (delta, bool) {
 	}
 	if len(ops) != 1 || ops[0].sometimes || ops[0].expr == nil {
 		return delta{}, false
+	}
+	if n, ok := p.computed(ops[0].expr); ok {
+		if ops[0].negative {
+			n = -n
+		}
+		return delta{literal: strconv.FormatInt(n, 10)}, true
 	}
 	e, negative := signed(ops[0].expr, ops[0].negative)
 	if x, bits := p.castNumber(e); x != nil && (bits == 0 || c.Numeric == Integer) {

@@ -41,6 +41,9 @@ func (p *planning) newDML(st *Statement) *dml {
 }
 
 func (m *dml) drain(reason string) *Plan {
+	if b := m.joined(); b != nil {
+		return m.drainRows(m.st, m.sc, b, joinedOn(m.st.From, m.st.Where), true, reason)
+	}
 	return m.drainRows(m.st, m.sc, m.target, m.st.Where, m.alone(), reason)
 }
 

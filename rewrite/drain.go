@@ -217,7 +217,7 @@ func (p *planning) fixedRows(sc *scope, b *binding, where *Expr) *rowset {
 		switch {
 		case e.Kind == Binary && e.Op == "=" && len(e.Args) == 2:
 			column, values = e.Args[0], e.Args[1:]
-			if column.Kind != ColumnRef {
+			if column.Kind != ColumnRef || p.targetColumn(sc, b, column.Name) == "" {
 				column, values = e.Args[1], e.Args[:1]
 			}
 		case e.Kind == In && !e.Negated && len(e.Args) > 1:
@@ -242,6 +242,10 @@ func (p *planning) fixedRows(sc *scope, b *binding, where *Expr) *rowset {
 			f.frag = p.oneOf(b, name, values)
 		}
 		f.single, f.value, f.values = len(values) == 1, values[0].Span, len(values)
+		if given := p.givenKeys(sc, b, name, values); given != nil {
+			values = given.values
+			f.single, f.wider, f.values, f.frag = false, true, given.most, given.where
+		}
 		ok := true
 		for _, v := range values {
 			ok = ok && constant(v) && v.Kind != Null
@@ -287,7 +291,7 @@ func (p *planning) fixedRows(sc *scope, b *binding, where *Expr) *rowset {
 			rows.only = rows.only && !f.wider
 			rows.values[col] = p.src.cut(f.value)
 			rows.single = rows.single && f.single
-			rows.most *= f.values
+			rows.most = min(rows.most*f.values, maxKeys)
 			for _, a := range f.args {
 				rows.args = append(rows.args, keyArg{a, b.table.Column(col)})
 			}
@@ -343,6 +347,21 @@ func (p *planning) targetColumn(sc *scope, b *binding, name []Ident) string {
 	for i := range b.table.Columns {
 		if p.d.SameColumn(column, b.table.Columns[i].Name) {
 			return b.table.Columns[i].Name
+		}
+	}
+	return p.rowNumber(b.table, column)
+}
+
+// rowNumber returns the column that a table's rows are numbered by, if that is what the name of
+// a system column means.
+func (p *planning) rowNumber(t *Table, name Ident) string {
+	tr := p.d.Traits()
+	if !tr.RowNumbers || !slices.ContainsFunc(tr.SystemColumns, func(s string) bool { return p.d.SameColumn(name, s) }) {
+		return ""
+	}
+	for i := range t.Columns {
+		if t.Columns[i].Identity {
+			return t.Columns[i].Name
 		}
 	}
 	return ""

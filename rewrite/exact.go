@@ -7,7 +7,8 @@ import "strings"
 // (the base value would be, and a later COALESCE(c, 0) + 1 would start from it
 // with the slots still there), and the sum must not be rounded, because
 // rounding does not commute with adding. So x is a literal or an argument that
-// the column stores as it is, a column of that kind that is never NULL, or a number of rows.
+// the column stores as it is, a column of that kind that is never NULL, a column whose values the
+// statement writes (written.go), or a number of rows.
 
 // onBase reports whether an increment by these operands is exact on the base row,
 // and what that demands of its arguments; why names what is in the way.
@@ -41,6 +42,22 @@ func (m *dml) onBase(sc *scope, own *binding, outer bool, c *Column, ops []opera
 			if r != nil {
 				require = append(require, *r)
 			}
+			continue
+		}
+		if more, ok := m.computedArgs(c, bare(op.expr)); ok {
+			require = append(require, more...)
+			continue
+		}
+		if d := m.arrayDelta(sc, c, op); d != nil {
+			require = append(require, *d)
+			continue
+		}
+		if rows := m.writtenDeltas(sc, c, op); rows != nil {
+			more, why := m.onBase(sc, own, outer, c, rows)
+			if why != "" {
+				return nil, why
+			}
+			require = append(require, more...)
 			continue
 		}
 		if !m.wholeColumn(sc, own, outer, c, op) {

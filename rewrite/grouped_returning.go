@@ -94,10 +94,19 @@ func (g *grouper) returns(it Item) (share int, why string) {
 		}
 	}
 	switch c := g.counterIn(it.Expr); {
-	case !ok || len(ops) > 0 && n.column.Numeric != Integer:
+	case !ok || len(ops) > 0 && n.column.Numeric != Integer || castsCounter(g, it.Expr):
 		return 0, "computes with counter " + name
 	case c.Kind == Call && n.column.Nullable && !n.coalesced:
 		return 0, "takes counter " + name + " for a number where it is NULL"
 	}
 	return g.share(name) + 1, ""
+}
+
+// castsCounter reports whether a counter is cast, so that what is returned has another type.
+func castsCounter(g *grouper, e *Expr) (found bool) {
+	e.Walk(func(x *Expr) bool {
+		found = found || x.Kind == Opaque && g.countedIn(x) != ""
+		return !found
+	})
+	return found
 }

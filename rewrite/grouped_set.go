@@ -254,6 +254,9 @@ func (g *grouper) amount(e *Expr, negative bool) (at Span, flip, ok bool) {
 			e, negative = x, negative != (e.Op == "-")
 		case e.Kind == Opaque && len(e.Args) == 1:
 			e = e.Args[0]
+		case e.Kind == Binary || e.Kind == Opaque:
+			_, ok := g.computed(e)
+			return e.Span, negative, ok && g.tokensAt(e.Span)
 		default:
 			return e.Span, negative, (e.Kind == Number || e.Kind == Param || e.Kind == String) && g.tokenAt(e.Span)
 		}
@@ -269,6 +272,15 @@ func (g *grouper) tokenAt(sp Span) bool {
 		}
 	}
 	return false
+}
+
+// tokensAt reports whether a span begins and ends where tokens do.
+func (g *grouper) tokensAt(sp Span) bool {
+	starts, ends := false, false
+	for _, t := range g.src.tokens {
+		starts, ends = starts || t.Start == sp.Start, ends || t.End == sp.End
+	}
+	return starts && ends
 }
 
 // used notes the type that a column gives a placeholder.

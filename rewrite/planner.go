@@ -301,6 +301,11 @@ func (p *planning) plan() *Plan {
 	case p.src.is(0, "CALL"):
 		return p.drainAll(mentioned, "a procedure may do anything with the tables that its call names")
 	}
+	if st.Merge && st.Opaque == "" {
+		// A row that it inserts has no slots, and one that others have inserted is found by key.
+		sc := p.newScope(p.outer, nil, append([]*Source{st.Target}, st.From...))
+		return p.drainRows(st, sc, sc.bindings[0], st.Where, true, "there is no faster plan for MERGE")
+	}
 	return p.drainAll(mentioned, "there is no faster plan for this kind of statement")
 }
 

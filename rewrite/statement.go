@@ -55,6 +55,11 @@ type Statement struct {
 	// between the parts that a slotted upsert could not repeat.
 	Modifier bool
 
+	// Merge reports whether Target, From and Where are the target, the source and ON of a
+	// MERGE that changes no rows but those that ON joins, and those that it inserts, and
+	// that names no other table.
+	Merge bool
+
 	// Tables names every table that a statement of Kind DDL or Other
 	// mentions (also filled for TRUNCATE and DROP). The first one of
 	// KindCreateSelect is the table that it makes.

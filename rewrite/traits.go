@@ -27,6 +27,8 @@ type NameRules struct {
 	WholeRow bool
 	// SystemColumns are the columns that every table has and no query.
 	SystemColumns []string
+	// RowNumbers: each of them is the column that numbers the rows, where a table has one (SQLite).
+	RowNumbers bool
 	// NestedNames: a join in parentheses names its columns by rules of its own
 	// where a name comes twice (SQLite).
 	NestedNames bool
@@ -84,6 +86,8 @@ type ValueRules struct {
 	// ScalarMax: MAX and MIN of several arguments are what others call
 	// GREATEST and LEAST.
 	ScalarMax bool
+	// TrueIsOne: TRUE is the number 1, and FALSE is 0.
+	TrueIsOne bool
 	// NumberCasts are the types, in lower case and as a cast writes them, that leave an
 	// integer as it is: with their number of bits, or with 0 where any number fits.
 	NumberCasts map[string]int

@@ -69,7 +69,7 @@ func (m *dml) planMultiUpdate() *Plan {
 		}
 	}
 	if len(tables) == 0 {
-		return m.changedAll(&Plan{Class: PassThrough}, changed)
+		return m.changedJoined(&Plan{Class: PassThrough}, changed)
 	}
 	plan := &Plan{
 		Class:  AdditiveBase,
@@ -80,7 +80,41 @@ func (m *dml) planMultiUpdate() *Plan {
 	if !plan.AsIs() {
 		plan.Drain.Tables = m.drain("").Drain.Tables
 	}
-	return m.changedAll(plan, changed)
+	return m.changedJoined(plan, changed)
+}
+
+// joined returns the only source of an UPDATE of several tables that is a counter table; nil for
+// other statements.
+func (m *dml) joined() (found *binding) {
+	if m.st.Kind != KindUpdate || m.st.Target != nil || !m.once {
+		return nil
+	}
+	for _, b := range m.sc.bindings {
+		if b.counts {
+			found = b
+		}
+	}
+	return found
+}
+
+// joinedOn is the conjunction of WHERE and of what inner joins ask. Each row of a table that such
+// an UPDATE changes meets all of it: where an outer join around an inner one
+// leaves the latter's rows out, there is no row to change.
+func joinedOn(from []*Source, where *Expr) *Expr {
+	for _, s := range from {
+		if s == nil || s.Left == nil && s.Right == nil {
+			continue
+		}
+		where = joinedOn([]*Source{s.Left, s.Right}, where)
+		switch {
+		case s.On == nil || s.LeftOuter || s.RightOuter:
+		case where == nil:
+			where = s.On
+		default:
+			where = &Expr{Kind: Binary, Op: "AND", Args: []*Expr{where, s.On}}
+		}
+	}
+	return where
 }
 
 func without(list []*binding, b *binding) []*binding {

@@ -14,6 +14,7 @@ func (*Dialect) Traits() rewrite.Traits {
 		ValueRules: rewrite.ValueRules{
 			LooseEquality:    true,
 			StringsAreFloats: true,
+			TrueIsOne:        true,
 			NumberCasts:      map[string]int{"signed": 64, "signed integer": 64, "signed int": 64},
 			Steady:           steady,
 		},

@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	"slices"
+
 	"github.com/sqlc-dev/oliphant/ast"
 
 	"github.com/slotsql/slotsql/rewrite"
@@ -157,29 +159,76 @@ func (t *translator) assignments(nodes []*ast.Node, r rng) []rewrite.Assignment 
 	columns := t.targets(nodes)
 	runs := t.split(r)
 	out := make([]rewrite.Assignment, len(nodes))
-	for i, n := range nodes {
-		out[i].Column = columns[i : i+1]
-		val := n.GetResTarget().GetVal()
-		switch {
-		case val.GetMultiAssignRef() != nil:
-			t.giveUp("assignment to several columns at once")
-		case val.GetSetToDefault() != nil:
-		case len(runs) != len(nodes):
-			out[i].Value = t.loose(val)
-		default:
-			eq := t.find(runs[i], '=')
-			if eq < 0 || eq+1 >= runs[i].hi {
-				t.giveUp("an assignment is not at the position the parser reports")
-				out[i].Value = t.loose(val)
-				continue
-			}
-			out[i].Value = t.expr(val, rng{eq + 1, runs[i].hi})
+	run := 0
+	for i := 0; i < len(nodes); run++ {
+		width := 1
+		if first := nodes[i].GetResTarget().GetVal().GetMultiAssignRef(); first != nil {
+			width = max(1, min(int(first.Ncolumns), len(nodes)-i))
 		}
+		of := rng{}
+		if run < len(runs) {
+			of = runs[run]
+		}
+		values := t.assigned(nodes[i:i+width], of)
+		for k := range values {
+			out[i+k] = rewrite.Assignment{Column: columns[i+k : i+k+1], Value: values[k]}
+		}
+		i += width
 	}
-	if len(runs) != len(nodes) {
+	if run != len(runs) {
 		t.giveUp("an assignment is not at the position the parser reports")
 	}
 	return out
+}
+
+// assigned translates the values of column = value, or of (columns) = (values), written with r; nil
+// stands for DEFAULT.
+func (t *translator) assigned(nodes []*ast.Node, r rng) []*rewrite.Expr {
+	out := make([]*rewrite.Expr, len(nodes))
+	val := nodes[0].GetResTarget().GetVal()
+	eq := t.find(r, '=')
+	found := eq > 0 && eq+1 < r.hi
+	ref := val.GetMultiAssignRef()
+	switch {
+	case ref != nil:
+		list := ref.Source.GetRowExpr().GetArgs()
+		runs := t.row(rng{eq + 1, r.hi})
+		if !found || len(list) != len(nodes) || len(runs) != len(nodes) || slices.ContainsFunc(list, isStar) {
+			t.giveUp("assignment to several columns at once")
+			out[0] = t.loose(ref.Source)
+			return out
+		}
+		// The engine evaluates each of them with the row as it was, as in single assignments.
+		for i, n := range list {
+			if n.GetSetToDefault() == nil {
+				out[i] = t.expr(n, runs[i])
+			}
+		}
+	case val.GetSetToDefault() != nil:
+	case !found:
+		t.giveUp("an assignment is not at the position the parser reports")
+		out[0] = t.loose(val)
+	default:
+		out[0] = t.expr(val, rng{eq + 1, r.hi})
+	}
+	return out
+}
+
+// row cuts (a, b) and ROW(a, b), written with r.
+func (t *translator) row(r rng) []rng {
+	if t.is(r.lo, ast.Token_ROW) {
+		r.lo++
+	}
+	if !t.wrapped(r) {
+		return nil
+	}
+	return t.split(rng{r.lo + 1, r.hi - 1})
+}
+
+// isStar reports whether an element of a row is r.*, which is several.
+func isStar(n *ast.Node) bool {
+	fields := n.GetColumnRef().GetFields()
+	return len(fields) > 0 && fields[len(fields)-1].GetAStar() != nil
 }
 
 func (t *translator) conflict(c *ast.OnConflictClause, r rng) *rewrite.Conflict {

@@ -56,6 +56,9 @@ func (t *translator) utility(n *ast.Node, r rng) *rewrite.Statement {
 	if st.Kind != rewrite.KindSession {
 		st.Tables = tables(n)
 	}
+	if m := n.GetMergeStmt(); m != nil {
+		t.merge(st, m, r)
+	}
 	return st
 }
 

@@ -10,6 +10,7 @@ func (*Dialect) Traits() rewrite.Traits {
 			StoredNames:   rewrite.OutermostNamesStored,
 			AliasInExpr:   true,
 			SystemColumns: []string{"rowid", "oid", "_rowid_"},
+			RowNumbers:    true,
 			NestedNames:   true,
 			WithSeesAll:   true,
 		},

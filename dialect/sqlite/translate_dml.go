@@ -82,12 +82,30 @@ func (t *translator) assignments(list []*ast.SetPair) []rewrite.Assignment {
 			out = append(out, rewrite.Assignment{Column: idents(n.Columns), Value: t.expr(n.Value)})
 			continue
 		}
+		// Each value is computed with the row as it was, as in single assignments.
+		if values := rowOf(n.Value, len(n.Columns)); values != nil {
+			for i, c := range n.Columns {
+				out = append(out, rewrite.Assignment{Column: []rewrite.Ident{ident(c)}, Value: t.expr(values[i])})
+			}
+			continue
+		}
 		t.opaque("SET (a, b) = ...")
 		for _, c := range n.Columns {
 			out = append(out, rewrite.Assignment{Column: []rewrite.Ident{ident(c)}})
 		}
 	}
 	return out
+}
+
+// rowOf returns the values of a row of that width, nil for what is none.
+func rowOf(n ast.Expr, width int) []ast.Expr {
+	if v, ok := n.(*ast.VectorExpr); ok && len(v.List) == width {
+		return v.List
+	}
+	if _, query := n.(*ast.SubqueryExpr); query || width != 1 {
+		return nil
+	}
+	return []ast.Expr{n}
 }
 
 func (t *translator) update(n *ast.UpdateStmt) {

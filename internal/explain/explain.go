@@ -330,9 +330,16 @@ func explainArg(a rewrite.Arg) string {
 }
 
 func explainDelta(d rewrite.DeltaArg) string {
-	s := explainArg(d.Arg) + " is a whole number"
+	name := explainArg(d.Arg)
+	if d.Each {
+		name = "each element of " + name
+	}
+	if len(d.Beside) > 0 {
+		name += " (not shorter than " + strings.Join(explainArgs(d.Beside), ", ") + ")"
+	}
+	s := name + " is a whole number"
 	if d.Scale > 0 {
-		s = explainArg(d.Arg) + fmt.Sprintf(" is a number with up to %d decimals", d.Scale)
+		s = name + fmt.Sprintf(" is a number with up to %d decimals", d.Scale)
 	}
 	if d.NonNegative {
 		return s + fmt.Sprintf(" from 0 to %d", d.Max)

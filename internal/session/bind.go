@@ -182,6 +182,12 @@ func (r *Run) fits(deltas []rewrite.DeltaArg, nonZero bool) bool {
 		if !ok {
 			return false
 		}
+		if d.Each {
+			if !r.eachFits(d, v.Value) {
+				return false
+			}
+			continue
+		}
 		zero, ok := checkDelta(d, v.Value)
 		if !ok {
 			return false

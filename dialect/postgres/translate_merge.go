@@ -1,0 +1,28 @@
+package postgres
+
+import (
+	"slices"
+
+	"github.com/sqlc-dev/oliphant/ast"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// merge adds to a MERGE written in r which rows it changes, where ON alone says that: it names no
+// table but its target, and has no action for rows that ON does not join.
+func (t *translator) merge(st *rewrite.Statement, s *ast.MergeStmt, r rng) {
+	apart := func(n *ast.Node) bool {
+		return n.GetMergeWhenClause().GetMatchKind() == ast.MergeMatchKind_MERGE_WHEN_NOT_MATCHED_BY_SOURCE
+	}
+	if len(st.Tables) != 1 || s.WithClause != nil || slices.ContainsFunc(s.MergeWhenClauses, apart) {
+		return
+	}
+	using, on, when := t.find(r, ast.Token_USING), t.find(r, ast.Token_ON), t.find(r, ast.Token_WHEN)
+	if using < 0 || on < using || when < on {
+		return
+	}
+	st.Merge = true
+	st.Target = t.table(s.Relation)
+	st.From = t.from([]*ast.Node{s.SourceRelation}, rng{using + 1, on})
+	st.Where = t.clause(s.JoinCondition, rng{on + 1, when})
+}

@@ -1,0 +1,147 @@
+package rewrite
+
+import "strconv"
+
+// This file is about deltas that a statement computes from constants: c + (2 - 1), c - 3 * 10,
+// c + TRUE, c + (? - ?).
+
+// computed returns the value of integer literals that +, - and * connect.
+//
+// An engine computes it in integers, as long as no part of it leaves the type of its literals,
+// which is one of 32 bits at least. So c + (2 - 1) is c + 1 in every row, and the increment may go
+// wherever that of a literal may. Division is left out: its result has another type.
+func (p *planning) computed(e *Expr) (n int64, ok bool) {
+	switch e.Kind {
+	case Paren:
+		return p.computed(e.Args[0])
+	case Unary:
+		n, ok = p.computed(e.Args[0])
+		if e.Op == "-" {
+			n = -n
+		}
+		return n, ok && (e.Op == "-" || e.Op == "+")
+	case Number:
+		if !p.integer(e) || e.End-e.Start > 9 {
+			return 0, false
+		}
+		n, err := strconv.ParseInt(p.noted(p.src.sql[e.Start:e.End]), 10, 64)
+		return n, err == nil
+	case Opaque:
+		if !p.d.Traits().TrueIsOne || len(e.Args) > 0 {
+			return 0, false
+		}
+		if e.Op == "TRUE" {
+			n = 1
+		}
+		return n, e.Op == "TRUE" || e.Op == "FALSE"
+	case Binary:
+		if len(e.Args) != 2 {
+			return 0, false
+		}
+		l, ok := p.computed(e.Args[0])
+		r, also := p.computed(e.Args[1])
+		if !ok || !also {
+			return 0, false
+		}
+		n, ok = arithmetic(e.Op, l, r)
+		return n, ok && -1<<31 < n && n < 1<<31
+	}
+	return 0, false
+}
+
+// arithmetic computes l op r.
+func arithmetic(op string, l, r int64) (int64, bool) {
+	switch op {
+	case "+":
+		return l + r, true
+	case "-":
+		return l - r, true
+	case "*":
+		return l * r, true
+	}
+	return 0, false
+}
+
+// computedArgs returns what c + e demands of the placeholders in e to be exact on the base row,
+// where e is computed from placeholders and integers by +, - and *.
+//
+// The engine evaluates e itself. What it raises for e, as by an overflow, does not depend on the
+// row, so it raises the same as plain. What it gives for integers is an integer, is not NULL, and is
+// as small as onBase has it, if all placeholders are.
+func (p *planning) computedArgs(c *Column, e *Expr) (require []DeltaArg, ok bool) {
+	if c.Unsigned || e.Kind != Binary {
+		return nil, false // its sign would depend on several arguments
+	}
+	args, ok := p.computedFrom(c, e, nil)
+	if !ok {
+		return nil, false
+	}
+	for bits := 40; bits >= 4; bits-- {
+		most := int64(1) << bits
+		if p.magnitude(e, float64(most)) > float64(baseLimit(c)) {
+			continue
+		}
+		for _, a := range args {
+			require = append(require, DeltaArg{Arg: a, Max: most})
+		}
+		return require, true
+	}
+	return nil, false
+}
+
+// computedFrom adds the placeholders that an integer is computed from.
+//
+// Where an engine adds strings as floating-point numbers, what it computes from placeholders alone may
+// be one, too: that is exact in columns of 32 bits.
+func (p *planning) computedFrom(c *Column, e *Expr, args []Arg) (all []Arg, ok bool) {
+	switch e.Kind {
+	case Paren:
+		return p.computedFrom(c, e.Args[0], args)
+	case Unary:
+		if e.Op != "-" && e.Op != "+" {
+			return nil, false
+		}
+		return p.computedFrom(c, e.Args[0], args)
+	case Number:
+		p.noted(p.src.sql[e.Start:e.End])
+		return args, p.integer(e) && e.End-e.Start < 18
+	case Param:
+		a, ok := p.src.paramAt(e.Span)
+		narrow := c.Numeric == Integer && c.Bits <= 32
+		return append(args, a), ok && (narrow || !p.d.Traits().StringsAreFloats)
+	case Opaque:
+		x, _ := p.castNumber(e)
+		if x == nil || bare(x).Kind != Param {
+			return nil, false
+		}
+		a, ok := p.src.paramAt(bare(x).Span)
+		return append(args, a), ok
+	case Binary:
+		if _, ok := arithmetic(e.Op, 0, 0); !ok || len(e.Args) != 2 {
+			return nil, false
+		}
+		if args, ok = p.computedFrom(c, e.Args[0], args); !ok {
+			return nil, false
+		}
+		return p.computedFrom(c, e.Args[1], args)
+	}
+	return nil, false
+}
+
+// magnitude is how large such an expression can be if no placeholder is larger than most.
+func (p *planning) magnitude(e *Expr, most float64) float64 {
+	switch e.Kind {
+	case Number:
+		n, _ := strconv.ParseFloat(p.src.sql[e.Start:e.End], 64)
+		return n
+	case Binary:
+		l, r := p.magnitude(e.Args[0], most), p.magnitude(e.Args[1], most)
+		if e.Op == "*" {
+			return l * r
+		}
+		return l + r
+	case Paren, Unary:
+		return p.magnitude(e.Args[0], most)
+	}
+	return most
+}

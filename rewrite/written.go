@@ -1,0 +1,211 @@
+package rewrite
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Batches of changes come with their rows written in the statement:
+//
+//	UPDATE t SET n = t.n + v.d FROM (VALUES (1, 2), (3, 4)) AS v (id, d) WHERE t.id = v.id
+//	UPDATE t JOIN (SELECT 1 AS id, 2 AS d UNION ALL SELECT 3, 4) v ON v.id = t.id SET t.n = t.n + v.d
+//	UPDATE t SET n = t.n + v.d FROM unnest($1::bigint[], $2::int[]) AS v (id, d) WHERE t.id = v.id
+//
+// What such a source gives for a column is known before the statement runs: one of the
+// constants that stand there. So an increment by the column is exact on the base row if it is
+// for each of them (exact.go), and a drain covers the rows whose key is one of them.
+//
+// If a key is written twice, the engine applies one of the rows, and leaves open which. On the
+// base row that needs no rule of ours, as the engine's own statement runs there. In slots
+// it would, so such an increment never goes there.
+
+// maxWritten is the largest number of rows of a source that the planner looks at.
+const maxWritten = maxGivenRows
+
+// written returns what a source of the statement gives for the column that e names, where that
+// is constants; nil elsewhere.
+func (p *planning) written(sc *scope, e *Expr) []*Expr {
+	b := p.sourceOf(sc, e)
+	if b == nil || b.query == nil || b.optional {
+		return nil
+	}
+	at := p.writtenAt(b, e.Name[len(e.Name)-1])
+	if at < 0 {
+		return nil
+	}
+	values, ok := writtenRows(b.query, at, nil)
+	if !ok || len(values) > maxWritten {
+		return nil
+	}
+	return values
+}
+
+// sourceOf returns the only source of the block that may have the column that e names.
+func (p *planning) sourceOf(sc *scope, e *Expr) (found *binding) {
+	if e.Kind != ColumnRef || len(e.Name) > 2 {
+		return nil
+	}
+	column := e.Name[len(e.Name)-1]
+	for _, b := range sc.bindings {
+		if len(e.Name) == 2 {
+			if !p.sameLabel(e.Name[0], b.label) {
+				continue
+			}
+		} else if has, err := p.hasColumn(b, column); err == nil && has == no {
+			continue
+		}
+		if found != nil {
+			return nil
+		}
+		found = b
+	}
+	return found
+}
+
+// writtenAt returns the position of a column of a query or function in FROM, or -1.
+func (p *planning) writtenAt(b *binding, column Ident) int {
+	names := b.columns
+	if len(names) == 0 && b.query != nil {
+		if names = p.writtenNames(b); names == nil {
+			return -1
+		}
+	}
+	at := -1
+	for i, name := range names {
+		if p.sameLabel(column, name) {
+			if at >= 0 {
+				return -1
+			}
+			at = i
+		}
+	}
+	return at
+}
+
+// writtenNames returns the names of the columns of a query in FROM; nil if they are not known.
+func (p *planning) writtenNames(b *binding) (names []Ident) {
+	first := b.query
+	for len(first.Operands) > 0 {
+		first = first.Operands[0]
+	}
+	if len(first.Values) > 0 {
+		for i := range first.Values[0] {
+			names = append(names, Ident{Name: "column" + strconv.Itoa(i+1)}) // PostgreSQL, SQLite
+		}
+		return names
+	}
+	outs, known, err := p.outsOf(b)
+	if err != nil || !known {
+		return nil
+	}
+	for _, o := range outs {
+		names = append(names, o.name)
+	}
+	return names
+}
+
+// writtenRows adds what the rows of a query may have in a column. What the query leaves out,
+// as by WHERE, LIMIT or EXCEPT, makes no difference: the rest is of the same constants.
+func writtenRows(q *Select, at int, values []*Expr) (all []*Expr, ok bool) {
+	for _, o := range q.Operands {
+		if values, ok = writtenRows(o, at, values); !ok {
+			return nil, false
+		}
+	}
+	for _, row := range q.Values {
+		if at >= len(row) || !constant(row[at]) {
+			return nil, false
+		}
+		values = append(values, row[at])
+	}
+	if len(q.Operands) > 0 || len(q.Values) > 0 {
+		return values, true
+	}
+	// Grouping sets make NULL of what they leave out.
+	if at >= len(q.Items) || len(q.GroupBy) > 0 {
+		return nil, false
+	}
+	for _, it := range q.Items {
+		if it.Expr == nil || it.Expr.Kind == Star {
+			return nil, false
+		}
+	}
+	if e := q.Items[at].Expr; constant(e) {
+		return append(values, e), true
+	}
+	return nil, false
+}
+
+// writtenDeltas reads an operand that is a column of such a source as one operand for each
+// of its rows.
+//
+// The column has one type, that of all its values. Where an engine adds strings as floating-point
+// numbers, one string makes all of them strings, and so may a placeholder: the
+// sum is exact while it stays far below 2^53, in columns of 32 bits.
+func (p *planning) writtenDeltas(sc *scope, c *Column, op operand) (out []operand) {
+	values := p.written(sc, bare(op.expr))
+	narrow := c.Numeric == Integer && c.Bits <= 32
+	for _, v := range values {
+		v, negative := signed(v, op.negative)
+		if p.d.Traits().StringsAreFloats && !narrow && (v.Kind == Param || v.Kind == String) {
+			return nil
+		}
+		out = append(out, operand{expr: v, negative: negative})
+	}
+	return out
+}
+
+// integer reports whether a number is written as digits alone.
+func (p *planning) integer(e *Expr) bool {
+	return strings.Trim(p.src.sql[e.Start:e.End], "0123456789") == ""
+}
+
+// givenKeys are the keys of the rows that such a source gives.
+type givenKeys struct {
+	values []*Expr // that make them up
+	most   int     // the largest number of them
+	where  fragment
+}
+
+// maxKeys stands for a number of keys that is not known.
+const maxKeys = 1 << 30
+
+// givenKeys returns the values that a column of the target equals by being compared with a
+// column of such a source; nil where it is compared with something else.
+func (p *planning) givenKeys(sc *scope, b *binding, column string, compared []*Expr) *givenKeys {
+	if len(compared) != 1 {
+		return nil
+	}
+	if a := p.arrayOf(sc, compared[0]); a != nil {
+		return &givenKeys{[]*Expr{a.array}, maxKeys, p.anyOf(b, column, a.array)}
+	}
+	values := p.written(sc, compared[0])
+	if values == nil || !p.comparesAlike(b.table.Column(column), values) {
+		return nil
+	}
+	return &givenKeys{values, len(values), p.oneOf(b, column, values)}
+}
+
+// comparesAlike reports whether a column that is compared with constants finds the rows that it
+// finds by being compared with a source's column that holds them. There a constant has
+// the type of all of them.
+func (p *planning) comparesAlike(c *Column, values []*Expr) bool {
+	tr := p.d.Traits()
+	if tr.TypedConstants {
+		return true // IN finds a type for all of them, too; of strings alone it compares no fewer as equal
+	}
+	for _, v := range values {
+		v, _ := signed(v, false)
+		number, _ := p.castNumber(v)
+		integer := c.Numeric == Integer
+		switch {
+		case integer && (number != nil || v.Kind == Number && (!tr.LooseEquality || p.integer(v))):
+		case integer && (v.Kind == Param || v.Kind == String) && (!tr.LooseEquality || c.Bits <= 32):
+			// MySQL compares a string with a number as floating-point numbers, which hold these.
+		case !numericColumn(c) && !tr.LooseEquality && (v.Kind == Param || v.Kind == String):
+		default:
+			return false
+		}
+	}
+	return true
+}

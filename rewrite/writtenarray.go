@@ -1,0 +1,75 @@
+package rewrite
+
+import "strings"
+
+// This file is written.go for rows that come as arrays, one for each column:
+//
+//	FROM unnest($1::bigint[], $2::int[]) AS v (id, d)
+//
+// What the arrays hold is known when they are bound. If one is shorter than another,
+// unnest fills it up with NULL.
+
+// An arrayColumn is a column that unnest makes of an array.
+type arrayColumn struct {
+	array  *Expr // a placeholder cast to an array type
+	typ    string
+	arg    Arg
+	beside []Arg // the arrays of the other columns
+}
+
+// arrayOf returns the array that the column which e names is made of; nil where it is
+// made of something else.
+func (p *planning) arrayOf(sc *scope, e *Expr) *arrayColumn {
+	b := p.sourceOf(sc, e)
+	if b == nil || b.optional || b.source.Func == nil {
+		return nil
+	}
+	f := b.source.Func
+	at := p.writtenAt(b, e.Name[len(e.Name)-1])
+	if f.Kind != Call || f.Op != "unnest" || f.Aggregate || at < 0 || at >= len(f.Args) {
+		return nil
+	}
+	out := &arrayColumn{}
+	for i, a := range f.Args {
+		x := bare(a)
+		if x.Kind != Opaque || x.Op != "cast" || len(x.Args) != 1 {
+			return nil
+		}
+		typ, isArray := strings.CutSuffix(p.castType(x), "[]")
+		arg, bound := p.src.paramAt(bare(x.Args[0]).Span)
+		if !isArray || !bound || bare(x.Args[0]).Kind != Param {
+			return nil
+		}
+		if i == at {
+			out.array, out.typ, out.arg = x, typ, arg
+		} else {
+			out.beside = append(out.beside, arg)
+		}
+	}
+	return out
+}
+
+// arrayDelta is what an operand that is such a column demands of the arrays; nil for other
+// operands.
+func (p *planning) arrayDelta(sc *scope, c *Column, op operand) *DeltaArg {
+	e, negative := signed(op.expr, op.negative)
+	a := p.arrayOf(sc, e)
+	if a == nil {
+		return nil
+	}
+	bits, ok := p.d.Traits().NumberCasts[a.typ]
+	if !ok || bits == 0 && c.Numeric == Integer {
+		return nil // an array of numbers with digits after the point may have to be rounded
+	}
+	a.arg.Negate = negative
+	_, scale := limit(c)
+	return &DeltaArg{Arg: a.arg, NonNegative: c.Unsigned, Max: baseLimit(c), Scale: scale, Each: true, Beside: a.beside}
+}
+
+// anyOf writes column = ANY (array).
+func (p *planning) anyOf(b *binding, column string, array *Expr) fragment {
+	f := p.src.cut(array.Span)
+	f.parts[0] = p.qualifier(b) + "." + p.d.Quote(column) + " = ANY (" + f.parts[0]
+	f.parts[len(f.parts)-1] += ")"
+	return f
+}
