@@ -3,6 +3,7 @@ package bounded
 import (
 	"database/sql"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -71,6 +72,62 @@ func TestPortionsAndLevels(t *testing.T) {
 			}
 		}
 	})
+}
+
+// PostgreSQL: a transaction that is held to its snapshot takes no portion, however it has come to its
+// level. On the base row it would wait for a statement without a guard, and fail when that is
+// committed; the portion and the base row are as of a moment before.
+func TestNoPortionsAtASnapshot(t *testing.T) {
+	const byText = "ISOLATION LEVEL REPEATABLE READ"
+	for _, c := range []struct {
+		name, params string
+		options      *sql.TxOptions
+		begin        []string // before the statement, if there are options after BeginTx
+	}{
+		{name: "default", params: "default_transaction_isolation=repeatable%20read"},
+		{name: "default by text", params: "default_transaction_isolation=repeatable%20read", begin: []string{"BEGIN"}},
+		{name: "options", options: &sql.TxOptions{Isolation: sql.LevelRepeatableRead}},
+		{name: "text", begin: []string{"BEGIN " + byText}},
+		{name: "text after text", begin: []string{"BEGIN", "SET TRANSACTION " + byText}},
+		{name: "text after options", options: &sql.TxOptions{Isolation: sql.LevelReadCommitted}, begin: []string{"SET TRANSACTION " + byText}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p := storeWith(t, "postgres", "connection", 1000, c.params)
+			conn, err := p.Wrapped.Conn(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			for range 10 {
+				end := func() error { return nil }
+				statements := append(slices.Clone(c.begin), "UPDATE items SET stock = stock - 1 WHERE id = 1 AND stock > 0")
+				if c.options != nil || c.begin == nil {
+					tx, err := conn.BeginTx(t.Context(), c.options)
+					if err != nil {
+						t.Fatal(err)
+					}
+					end = tx.Commit
+				} else {
+					statements = append(statements, "COMMIT")
+				}
+				for _, q := range statements {
+					if _, err := conn.ExecContext(t.Context(), q); err != nil {
+						t.Fatalf("%s: %v", q, err)
+					}
+				}
+				if err := end(); err != nil {
+					t.Fatal(err)
+				}
+				if n := number(t, p.Under, slotStock); n != 0 {
+					t.Fatalf("%d are in slots", n)
+				}
+			}
+			if n := number(t, p.Under, baseStock); n != 990 {
+				t.Errorf("%d are left", n)
+			}
+		})
+	}
 }
 
 // takeAt takes one unit in a transaction.

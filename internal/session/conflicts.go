@@ -80,6 +80,24 @@ func (c *Conn) atSnapshot(ctx context.Context) (bool, error) {
 	return c.level == levelSnapshot, nil
 }
 
+// heldToSnapshot is atSnapshot for a transaction that need not have read anything yet. It asks
+// once for all transactions that take the level of the connection.
+func (c *Conn) heldToSnapshot(ctx context.Context) (bool, error) {
+	if c.Engine.Snapshots == nil || c.level != levelUnknown || c.begun != 0 {
+		return c.snapshotBegun(), nil
+	}
+	known := &c.Shared.habits.level
+	asDefault := c.Tx.KeepsLocks() && !c.Tx.BySQL()
+	if l := level(known.Load()); asDefault && l != levelUnknown {
+		return l == levelSnapshot, nil
+	}
+	held, err := c.atSnapshot(ctx)
+	if err == nil && asDefault && c.level != levelUnknown {
+		known.Store(int32(c.level))
+	}
+	return held, err
+}
+
 // snapshotBegun reports whether the transaction was begun at a level that holds it to a
 // snapshot, or is known to be held to one.
 func (c *Conn) snapshotBegun() bool {

@@ -12,7 +12,7 @@ import (
 // the engine alone knows whether that has ended, what has been read and changed stays
 // remembered, and nothing counts as locked.
 type history struct {
-	begun  driver.IsolationLevel // the level that BeginTx was given; 0: the session's
+	begun  driver.IsolationLevel // the level that BeginTx was given; 0: the session's, or that of a statement
 	access access
 	level  level // whether it sees a snapshot, see conflicts.go
 
@@ -63,7 +63,7 @@ func (h *history) begin(opts driver.TxOptions) {
 // beginBySQL notes that a statement has begun one, or given another level to the one that
 // is open.
 func (h *history) beginBySQL(e rewrite.TxEvent) {
-	h.level, h.access = levelUnknown, readWrite
+	h.begun, h.level, h.access = 0, levelUnknown, readWrite
 	if e.ReadOnly {
 		h.access = readOnly
 	}

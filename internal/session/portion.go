@@ -106,6 +106,9 @@ func (r *Run) execPortion(ctx context.Context) (driver.Result, error) {
 	if p.Table.Counter.Options.Placement == rewrite.PlacementAdaptive && !r.holdsHot(heat) || r.hasOtherwise(p.Table) {
 		return nil, nil
 	}
+	if held, err := c.heldToSnapshot(ctx); err != nil || held {
+		return nil, err
+	}
 	if first, err := r.locksFirst(ctx, &r.Plan.Bounded.Row); err != nil || first {
 		return nil, err
 	}

@@ -34,7 +34,7 @@ type Shared struct {
 	portions  *slots.Portions
 	asides    asides
 	warned    warnings
-	habits    slots.Habits
+	habits    habits
 	comers    comers
 	numbers   slots.Numbers
 }
@@ -45,6 +45,12 @@ type asides struct {
 	observers *observers
 	movers    *sidePool // of portions, see refill.go
 	tickets   *tickets
+}
+
+// habits are what the application's statements and transactions have been seen to do.
+type habits struct {
+	slots.Habits
+	level atomic.Int32 // of transactions that are begun without one, once it is known
 }
 
 // NewFor returns what the connections of a connector share, for some of the configured tables.

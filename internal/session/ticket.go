@@ -119,26 +119,7 @@ func (r *Run) mayDrawInTx(ctx context.Context) (bool, error) {
 	if c.Shared.Traits.OneWriter || !c.Ordinary() || c.tickets == ticketsTouched || c.access == readOnly || c.Tx.Own() {
 		return false, nil
 	}
-	if c.Engine.Snapshots == nil {
-		return true, nil
-	}
-	const readUncommitted, readCommitted = 1, 2 // of database/sql
-	switch c.begun {
-	case readUncommitted, readCommitted:
-		return true, nil
-	case 0:
-	default:
-		return false, nil
-	}
-	known := &c.Shared.asides.tickets.level
-	asDefault := c.Tx.KeepsLocks() && !c.Tx.BySQL()
-	if l := level(known.Load()); asDefault && l != levelUnknown {
-		return l == levelStatement, nil
-	}
-	held, err := c.atSnapshot(ctx)
-	if err == nil && asDefault {
-		known.Store(int32(c.level))
-	}
+	held, err := c.heldToSnapshot(ctx)
 	return !held, err
 }
 

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"sync/atomic"
 	"time"
 
 	"github.com/slotsql/slotsql/internal/slots"
@@ -13,7 +12,6 @@ type tickets struct {
 	blocks  *slots.Tickets
 	holding slots.Holding
 	side    *sidePool
-	level   atomic.Int32 // that transactions have which ask for none, once it is known
 }
 
 func newTickets(oneWriter bool) *tickets {
