@@ -141,6 +141,17 @@ func txEvent(words []string) TxEvent {
 			return TxEvent{Kind: TxChanges}
 		}
 	case "SET":
+		switch {
+		case is(1, "PASSWORD"): // it ends the transaction
+			return TxEvent{Kind: TxMayEnd}
+		case is(1, "STATEMENT"): // MariaDB's SET STATEMENT ... FOR <statement>
+			for i := range words {
+				if is(i, "FOR") {
+					return txEvent(words[i+1:])
+				}
+			}
+			return TxEvent{Kind: TxMayEnd}
+		}
 		for i := range words {
 			if containsFold(words[i], "autocommit") || len(words) == maxControlWords {
 				return TxEvent{Kind: TxMayEnd}

@@ -37,6 +37,11 @@ func TestTxEvents(t *testing.T) {
 		{"DROP PREPARE a", []rewrite.TxEvent{kind(rewrite.TxMayEnd)}},
 		{"SET @@autocommit = 1", []rewrite.TxEvent{kind(rewrite.TxMayEnd)}},
 		{"SET NAMES utf8mb4", nil},
+		{"SET PASSWORD = PASSWORD('a')", []rewrite.TxEvent{kind(rewrite.TxMayEnd)}},
+		{"SET STATEMENT max_statement_time = 1 FOR SELECT 1", nil},
+		{"SET STATEMENT max_statement_time = 1, lock_wait_timeout = 2 FOR ANALYZE TABLE a", []rewrite.TxEvent{kind(rewrite.TxMayEnd)}},
+		{"set statement max_statement_time = 1 for truncate table a", []rewrite.TxEvent{kind(rewrite.TxMayEnd)}},
+		{"SET STATEMENT a = 1, b = 2, c = 3, d = 4 FOR SELECT 1", []rewrite.TxEvent{kind(rewrite.TxMayEnd)}},
 		{"CALL p()", []rewrite.TxEvent{kind(rewrite.TxMayEnd)}},
 	} {
 		for _, d := range []rewrite.Dialect{mysql.New(), postgres.New()} {
