@@ -55,6 +55,9 @@ func TestHistory(t *testing.T) {
 		{name: "another level", events: []event{change(onBase), (*history).relevel}, changes: 1, settled: true, locked: true, bare: true, how: onBase},
 		{name: "in doubt", events: []event{change(afterDrain), (*history).doubt}, changes: 1, how: inSlot},
 		{name: "in doubt, on the base row", events: []event{change(onBase), (*history).doubt}, changes: 1, how: onBase},
+		{name: "rolled back to a savepoint that is not known", events: []event{change(afterDrain), func(h *history) {
+			h.mark(rewrite.TxEvent{Kind: rewrite.TxRollbackTo, Name: "s"})
+		}}, changes: 1, how: inSlot},
 		{name: "ended", events: []event{begin, change(inserted), end}, given: 1, journaled: 1},
 		{name: "ended twice", events: []event{begin, change(inserted), end, end}, given: 1, journaled: 1},
 		{name: "forgotten", events: []event{begin, change(inserted), (*history).forget}, begun: 4, access: readOnly},

@@ -31,7 +31,7 @@ func (h *history) mark(e rewrite.TxEvent) {
 	case rewrite.TxRollbackTo:
 		i := h.markOf(e.Name)
 		if i < 0 {
-			clear(h.bareRows)
+			h.doubt()
 			return
 		}
 		for row, at := range h.bareRows {

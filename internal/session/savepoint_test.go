@@ -14,7 +14,7 @@ import (
 func TestMarks(t *testing.T) {
 	for _, c := range []struct {
 		statements []string // "+" is a change
-		left       int      // changes that are remembered
+		left       int      // changes that are remembered, and rows that have no slots
 	}{
 		{[]string{"+", "SAVEPOINT a", "+", "ROLLBACK TO SAVEPOINT a"}, 1},
 		{[]string{"+", "SAVEPOINT a", "+", "rollback to A;"}, 1},
@@ -25,23 +25,23 @@ func TestMarks(t *testing.T) {
 		{[]string{"SAVEPOINT a", "+", "SAVEPOINT a", "+", "ROLLBACK TO a"}, 1},
 		{[]string{"SAVEPOINT a", "+", "RELEASE SAVEPOINT a", "+"}, 2},
 		{[]string{"SAVEPOINT a", "+", "SAVEPOINT b", "RELEASE b", "+", "ROLLBACK TO a"}, 0},
-		{[]string{"SAVEPOINT a", "+", "ROLLBACK TO b"}, 1}, // not one that is known
 		{[]string{"SAVEPOINT a", "+", "SELECT 1; ROLLBACK TO a"}, 0},
 	} {
 		conn := WrapConn(New(postgres.New(), &config.Config{}), nil)
-		conn.own = map[slots.RowKey]ownChange{}
+		conn.own, conn.bareRows = map[slots.RowKey]ownChange{}, map[bareRow]int{}
 		for _, query := range c.statements {
 			if query == "+" {
 				conn.changes++
 				conn.own[slots.RowKey{Values: fmt.Sprint(conn.changes)}] = ownChange{at: conn.changes}
+				conn.bareRows[bareRow{key: fmt.Sprint(conn.changes)}] = conn.changes
 				continue
 			}
 			for _, e := range rewrite.TxEvents(conn.Shared.Dialect.Lexis(), query) {
 				conn.mark(e)
 			}
 		}
-		if len(conn.own) != c.left {
-			t.Errorf("%q: %d changes are left, want %d", c.statements, len(conn.own), c.left)
+		if len(conn.own) != c.left || len(conn.bareRows) != c.left {
+			t.Errorf("%q: %d changes and %d rows without slots are left, want %d", c.statements, len(conn.own), len(conn.bareRows), c.left)
 		}
 	}
 }
