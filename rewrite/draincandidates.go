@@ -126,7 +126,11 @@ func (m *dml) summed(d CandidateDialect, edits []edit, sp Span) (out []edit, ok 
 // lasts reports whether a condition says the same of a row before the statement and after it, and at another time:
 // it compares columns that the statement leaves as they are.
 func (m *dml) lasts(e *Expr) bool {
-	ok := !strings.ContainsAny(m.src.sql[e.Start:e.End], "|&") // which sql_mode gives a meaning
+	ok := !m.src.large // of which not all tokens are known
+	for i := m.src.tokenAt(e.Start); ok && i < len(m.src.tokens) && m.src.tokens[i].Start < e.End; i++ {
+		t := m.src.tokens[i]
+		ok = t.Kind != Operator || !strings.ContainsAny(m.src.sql[t.Start:t.End], "|&") // which sql_mode gives a meaning
+	}
 	e.Walk(func(x *Expr) bool {
 		switch x.Kind {
 		case Number, String, Param, Null, Paren:
