@@ -14,7 +14,7 @@ var shapes = [][2]string{
 	{`UPDATE posts SET views = views + 1 WHERE id = $1`,
 		`update [posts] set views={views + 1} where {id = $1}`},
 	{`UPDATE t SET (a, "B") = (a + 1, ($1)), c = 3, (d) = ROW(CASE WHEN x THEN (1, 2) = (3, 4) END), (e, f) = (DEFAULT, f(1, 2)) WHERE y`,
-		`update [t] set a={a + 1} B={($1)} c={3} d={CASE WHEN x THEN (1, 2) = (3, 4) END} e={} f={f(1, 2)} where {y}`},
+		`update [t] set a={a + 1} B={($1)} c={3} d={CASE WHEN x THEN (1, 2) = (3, 4) END} e=default f={f(1, 2)} where {y}`},
 	{
 		`update Public."Posts" AS p set "Views"=COALESCE(p."Views", 0)+-1 where p.id=1 AND (blog = $2) and x between 1 and 2 RETURNING p.*, id as "Id"`,
 		`update [Public."Posts" AS p] set Views={COALESCE(p."Views", 0)+-1} where {p.id=1} {(blog = $2)} {x between 1 and 2} returning <p.*> <id as "Id">`,
