@@ -28,13 +28,3 @@ func inType(t *rewrite.Table, column, expr string) string {
 	}
 	return "CAST(" + expr + " AS " + totalType(col) + ")"
 }
-
-var _ rewrite.ProbingDialect = (*Dialect)(nil)
-
-// HasSlots implements rewrite.ProbingDialect. MariaDB takes 1.5 times as long as the plain
-// driver for a point read with the sum and its cast, 1.3 times for one with this question.
-func (*Dialect) HasSlots(t *rewrite.Table, qualifier string) string {
-	s := alias("slotsql_s", qualifier)
-	return "EXISTS (SELECT 1 FROM " + slotTable(t) + " AS " + s + slotIndex(t) +
-		" WHERE " + and(t.Counter.OfCounters(quote, s+".", t.Counter.Counters...), same(s, t.Counter.SlotKey(), qualifier, t.Counter.Key)) + ")"
-}
