@@ -60,11 +60,7 @@ func (c *candidates) reaches(left, op, right, last string) string {
 
 // among writes that the source's row is, or is not, among those of a query of keys.
 func (c *candidates) among(in, keys, from string) string {
-	row := strings.Join(c.keys, ", ")
-	if len(c.keys) > 1 {
-		row = "(" + row + ")"
-	}
-	return row + in + "(SELECT " + keys + " FROM " + from + ")"
+	return tuple(c.keys) + in + "(SELECT " + keys + " FROM " + from + ")"
 }
 
 // fromClause returns what stands behind FROM.

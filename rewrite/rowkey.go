@@ -40,8 +40,8 @@ func byColumn(e *Expr) (out []*Expr) {
 	return out
 }
 
-// equality writes an element of equalities, which says that a column of b has one
-// of the values.
+// equality writes the condition of equalities that a column of b equals one of the
+// values.
 func (p *planning) equality(e *Expr, b *binding, name string, values []*Expr) fragment {
 	if e.End > 0 {
 		return p.src.cut(e.Span)

@@ -8,8 +8,8 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// merge adds to a MERGE written in r which rows it changes, where ON alone says that: it names no
-// table but its target, and has no action for rows that ON does not join.
+// merge records which rows a MERGE changes if its ON condition alone decides that: the statement
+// names no table but its target, and has no action for rows that ON does not join.
 func (t *translator) merge(st *rewrite.Statement, s *ast.MergeStmt, r rng) {
 	apart := func(n *ast.Node) bool {
 		return n.GetMergeWhenClause().GetMatchKind() == ast.MergeMatchKind_MERGE_WHEN_NOT_MATCHED_BY_SOURCE

@@ -97,7 +97,7 @@ func (t *translator) assignments(list []*ast.SetPair) []rewrite.Assignment {
 	return out
 }
 
-// rowOf returns the values of a row of that width, nil for what is none.
+// rowOf returns the elements of a row value of the given width, or nil if n is not one.
 func rowOf(n ast.Expr, width int) []ast.Expr {
 	if v, ok := n.(*ast.VectorExpr); ok && len(v.List) == width {
 		return v.List
