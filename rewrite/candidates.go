@@ -60,6 +60,9 @@ import (
 // github.com/slotsql/slotsql/rewrite.windowRows=2".
 var windowRows = "100"
 
+// joinedRows is that of a W of rows of a join: there each may cost many rows of the tables.
+var joinedRows = "20"
+
 // maxNarrowed bounds the conditions of one statement: each repeats parts of it.
 const maxNarrowed = 16
 
@@ -93,8 +96,9 @@ type candidates struct {
 	near    []string // conditions that have windows, by base values
 	rest    []string // conditions that W is taken by
 	windows []window
-	tail    int    // where WHERE would stand, if there is none
-	join    string // the FROM clause of a block of several sources whose first rows are wanted
+	tail    int      // where WHERE would stand, if there is none
+	join    string   // the FROM clause of a block of several sources whose first rows are wanted
+	others  []string // its conditions that name other sources, and no counter
 
 	around *asked // the condition around the block whose windows are looked for
 

@@ -76,14 +76,17 @@ func tuple(columns []string) string {
 // told reports whether each row of W meets the block's conditions by base value and by total alike. If not,
 // fewer than n rows may meet them although W is full, and where they are is not known.
 func (c *candidates) told() bool {
-	return c.sorted() || c.join == "" && (c.q.Where == nil || len(c.rest) == len(conjuncts(c.q.Where, nil)))
+	return c.sorted() || c.q.Where == nil || len(c.rest)+len(c.others) == len(conjuncts(c.q.Where, nil))
 }
 
 // write writes the rows of a window, as FROM takes them; the last of their base
 // values, NULL where there are no more such rows; and the bound of their totals.
 func (c *candidates) write(w *window, i int) (rows, last, bound string) {
-	n, conds := literal(windowRows), c.rest
+	n, conds, from := literal(windowRows), c.rest, c.from
 	if w.first != nil {
+		if c.join != "" && !c.sorted() {
+			n, conds, from = literal(joinedRows), append(conds[:len(conds):len(conds)], c.others...), c.fromBlock
+		}
 		n = sum(w.first.rows, n)
 		conds = append(conds[:len(conds):len(conds)], c.near...)
 	}
@@ -96,12 +99,12 @@ func (c *candidates) write(w *window, i int) (rows, last, bound string) {
 	number := formatUint(uint64(i))
 	limit := c.tp.mark(n)
 	rows = c.shared("slotsql_w"+number,
-		c.from(c.keyList()+", "+c.base(w.column)+" AS slotsql_v", conds)+" ORDER BY "+c.base(w.column)+w.direction()+" LIMIT "+limit)
+		from(c.keyList()+", "+c.base(w.column)+" AS slotsql_v", conds)+" ORDER BY "+c.base(w.column)+w.direction()+" LIMIT "+limit)
 	last = c.value("slotsql_m"+number, "SELECT "+c.least(w, limit)+" AS slotsql_v FROM "+rows+" AS slotsql_w")
 	bound = w.bound
 	if w.first != nil {
 		var among []string
-		if c.sorted() {
+		if c.join != "" && c.told() {
 			among = []string{c.among(" IN ", c.keyNames(), rows+" AS slotsql_w")}
 		}
 		first := c.shared("slotsql_x"+number, c.meeting(w, among))
@@ -170,8 +173,9 @@ func (c *candidates) slotless() string {
 		return c.among(" NOT IN ", strings.Join(c.slotKeys(), ", "), slots)
 	}
 	// A scalar subquery is evaluated row by row in the index's order, and
-	// stops with the limit; an anti-join would read the whole table.
-	return "(SELECT 1 FROM " + slots + " WHERE " + c.sameKey() + " LIMIT 1) IS NULL"
+	// stops with the limit; an anti-join would read the whole table. PostgreSQL expects half of the rows to
+	// meet IS NOT TRUE, and one of 200 to meet IS NULL, for which it would rather sort them.
+	return "(SELECT TRUE FROM " + slots + " WHERE " + c.sameKey() + " LIMIT 1) IS NOT TRUE"
 }
 
 // far writes the rows whose sums carry them over a bound.

@@ -7,7 +7,8 @@ import "strings"
 // The first rows are then rows of the join, and everything that is said of them in
 // candidates.go holds if the queries that look for them are queries of the same join:
 // l is the least total of any n of its rows, and the first n rows without slots are n
-// of its rows. W is of the counter's table alone.
+// of its rows. So is W of rows of the join: a row of the join outside of W has a base value of at
+// most w. (Where the engine may sort the join for it, W is of the counter's table alone.)
 
 // joined reports whether the block's FROM clause may be written again in queries of its own:
 // tables whose rows nothing but the clause itself decides (and MySQL opens no temporary table twice). It notes the clause.
@@ -37,6 +38,13 @@ func (c *candidates) joined() bool {
 		return false
 	}
 	c.tail, c.join = clause.End, c.tp.mark(c.src.cut(clause))
+	if c.q.Where != nil {
+		for _, e := range conjuncts(c.q.Where, nil) {
+			if !c.edited(e.Span) && !c.own(e) {
+				c.others = append(c.others, "("+c.tp.mark(c.src.cut(e.Span))+")")
+			}
+		}
+	}
 	return true
 }
 

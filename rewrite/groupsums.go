@@ -284,7 +284,7 @@ func (g *groupSummer) key(e *Expr) int {
 	g.work += len(g.keys)
 	for i, k := range g.keys {
 		k, x := unwrapped(k), unwrapped(e)
-		if k.Kind != x.Kind {
+		if (k.Kind == ColumnRef) != (x.Kind == ColumnRef) {
 			continue
 		}
 		if k.Kind == ColumnRef {

@@ -123,9 +123,9 @@ func slotChoice(t *rewrite.Table, in rewrite.IncrementSQL) string {
 
 func between(expr, bound string) string { return expr + " BETWEEN -" + bound + " AND " + bound }
 
-// Total writes base value + SUM(slots) in the column's own type. PostgreSQL plans
-// EXISTS in two ways, a look at an index for each row or one hash of all keys: what is
-// compared may be so for a great many rows, most of which have no slots.
+// Total writes base value + SUM(slots) in the column's own type, if the row has slots: to look for one is faster than to
+// begin a sum. PostgreSQL plans EXISTS in two ways, a look at an index for each row or one hash of all keys: what is
+// compared may be so for a great many rows. For few rows it takes the hash too often, and a scalar subquery is none.
 func (d *Dialect) Total(t *rewrite.Table, qualifier, column string, comparable bool) string {
 	if co := t.Companion(column); co != nil {
 		return merged(t, co, qualifier)
@@ -139,10 +139,13 @@ func (d *Dialect) Total(t *rewrite.Table, qualifier, column string, comparable b
 	sum := fmt.Sprintf("%s + (SELECT SUM(%s.%s) FROM %s)", base, slotAlias, quote(t.Counter.Cell(column)), slots)
 	typ := valueType(t.Column(column))
 	total := fmt.Sprintf("CAST(COALESCE(%s, %s) AS %s)", sum, base, typ)
-	if where == "" || !comparable {
+	switch {
+	case where == "":
 		return total
+	case comparable:
+		return fmt.Sprintf("CASE WHEN EXISTS (SELECT 1 FROM %s) THEN %s ELSE %s END", slots, total, base)
 	}
-	return fmt.Sprintf("CASE WHEN EXISTS (SELECT 1 FROM %s) THEN %s ELSE %s END", slots, total, base)
+	return fmt.Sprintf("CASE WHEN (SELECT TRUE FROM %s LIMIT 1) THEN %s ELSE %s END", slots, total, base)
 }
 
 // slotTable is the slot table's full name.
