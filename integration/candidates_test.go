@@ -180,7 +180,7 @@ func (g *candidateQueries) query() (string, []any) {
 		return " ORDER BY p." + counter + g.pick("", " ASC", " DESC") + g.pick("", ", p.likes", ", p.views DESC") + ", p.id" + g.pick("", " DESC")
 	}
 	var q string
-	switch g.r.IntN(14) {
+	switch g.r.IntN(15) {
 	case 0, 1:
 		q = "SELECT " + items + " FROM posts p" + where(0) + order() + limit()
 	case 2:
@@ -195,9 +195,17 @@ func (g *candidateQueries) query() (string, []any) {
 		q = "SELECT a.id FROM authors a WHERE " + g.pick("", "NOT ") + "EXISTS (SELECT 1 FROM posts p" + where(1) + " AND p.author = a.id) ORDER BY a.id"
 	case 7:
 		q = "SELECT a.id FROM authors a WHERE a.id " + g.pick("", "NOT ") + "IN (SELECT p.author FROM posts p" + where(1) + ") ORDER BY a.id"
-	case 8:
+	case 8, 14:
 		q = "SELECT a.id, " + items + " FROM posts p " + g.pick("JOIN", "LEFT JOIN") + " authors a ON " +
-			g.pick("a.id % 5 = p.author % 7", "a.id % 5 = p.author % 7 AND a.id > 12", "a.id = p.id", "a.id * 100 = p.id") + where(0) + order() + ", a.id" + limit()
+			g.pick("a.id % 5 = p.author % 7", "a.id % 5 = p.author % 7 AND a.id > 12", "a.id = p.id", "a.id * 100 = p.id") + where(0)
+		if g.r.IntN(2) == 0 {
+			and := " WHERE "
+			if strings.Contains(q, " WHERE ") {
+				and = " AND "
+			}
+			q += and + "a.id " + g.pick("<", ">", "<>", "=") + " " + g.number(g.r.IntN(30))
+		}
+		q += order() + ", a.id" + limit()
 	case 9:
 		q = "SELECT COUNT(*), SUM(d.author), MAX(d." + counter + ") FROM (SELECT p.id, p.likes, p.author, p.views AS views FROM posts p" + where(0) +
 			") d WHERE " + strings.ReplaceAll(g.compared(counter), "p.", "d.") +
