@@ -15,7 +15,8 @@ package rewrite
 // value of the row before. So the total of a column that is never NULL is
 // written as one that may be.
 func (r *reader) resultColumn(t *Table, q, column string, block *Select) string {
-	many := block == nil || len(block.GroupBy) > 0 || block.Distinct || len(block.DistinctOn) > 0 || block.Where == nil && len(block.Limit) == 0
+	many := block == nil || len(block.GroupBy) > 0 || block.Distinct || len(block.DistinctOn) > 0 ||
+		block.Where == nil && len(block.Limit) == 0
 	total := r.d.Total(t, q, column, many)
 	around := r.d.Traits().MaybeNull
 	if around[0] == "" || block == nil || block == r.main || t.Column(column).Nullable || !r.windowed() || !r.extends() {

@@ -27,8 +27,9 @@ func (r *reader) probe(st *Statement) string {
 	b := sc.bindings[0]
 	last := q.Items[len(q.Items)-1].Span
 	items := Span{q.Items[0].Start, last.End}
-	if !b.counts || b.table.IsView || len(b.table.Counter.Key) == 0 || r.groups(q) || r.unsteady(sc, q.Where) != "" {
-		return ""
+	if !b.counts || b.table.IsView || len(b.table.Counter.Key) == 0 || r.groups(q) || r.windowed() ||
+		r.unsteady(sc, q.Where) != "" {
+		return "" // the column would stand beside aggregates, also those in a window's query
 	}
 	if rows := r.fixedRows(sc, b, q.Where); rows == nil || !rows.single {
 		return ""
