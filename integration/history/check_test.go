@@ -73,6 +73,19 @@ func TestHistoriesLayoutsRolledUp(t *testing.T) {
 	}
 }
 
+// TestHistoriesTwoProcesses: nor does it show that another process counts the same rows, which knows nothing of
+// what this one has found out about them.
+func TestHistoriesTwoProcesses(t *testing.T) {
+	for _, layout := range []history.Layout{history.Dedicated, history.Adaptive} {
+		t.Run(string(layout), func(t *testing.T) {
+			eachPair(t, layout, "", func(t *testing.T, o history.Options, wrapped, second, under *sql.DB) {
+				o.DB, o.Second, o.Under = wrapped, second, under
+				explained(t, o, max(*number/4, 1))
+			})
+		})
+	}
+}
+
 // rolledUp runs histories beside a roll-up that never rests.
 func rolledUp(t *testing.T, layout history.Layout, n int) {
 	before := moved()
@@ -228,6 +241,11 @@ func eachLevel(t *testing.T, f func(t *testing.T, o history.Options, wrapped, un
 // eachLevelWith does so with a layout and more of a configuration. The subtests end after
 // it has returned.
 func eachLevelWith(t *testing.T, layout history.Layout, more string, f func(t *testing.T, o history.Options, wrapped, under *sql.DB)) {
+	eachPair(t, layout, more, func(t *testing.T, o history.Options, wrapped, _, under *sql.DB) { f(t, o, wrapped, under) })
+}
+
+// eachPair does so for two processes on each database.
+func eachPair(t *testing.T, layout history.Layout, more string, f func(t *testing.T, o history.Options, wrapped, second, under *sql.DB)) {
 	for _, dialect := range []string{"sqlite", "mysql", "postgres"} {
 		for _, level := range history.Levels(dialect) {
 			t.Run(dialect+"-"+strings.ReplaceAll(level, " ", ""), func(t *testing.T) {
@@ -248,20 +266,21 @@ func eachLevelWith(t *testing.T, layout history.Layout, more string, f func(t *t
 					}
 				}
 				p := twin.New(t, options)
-				wrapped, under := p.Wrapped, p.Under
-				if dialect == "sqlite" {
-					dsn := strings.Replace(p.WrappedDSN, "journal_mode(WAL)", "journal_mode("+level+")&_pragma=synchronous(OFF)", 1)
-					open := func(db *sql.DB, err error) *sql.DB {
-						t.Helper()
-						if err != nil {
-							t.Fatal(err)
-						}
-						t.Cleanup(func() { _ = db.Close() })
-						return db
+				open := func(db *sql.DB, err error) *sql.DB {
+					t.Helper()
+					if err != nil {
+						t.Fatal(err)
 					}
+					t.Cleanup(func() { _ = db.Close() })
+					return db
+				}
+				wrapped, under, dsn := p.Wrapped, p.Under, p.WrappedDSN
+				if dialect == "sqlite" {
+					dsn = strings.Replace(p.WrappedDSN, "journal_mode(WAL)", "journal_mode("+level+")&_pragma=synchronous(OFF)", 1)
 					wrapped, under = open(twin.OpenWrapped("sqlite", dsn, p.ConfigPath)), open(sql.Open("sqlite", dsn))
 				}
-				f(t, history.Options{Dialect: dialect, Level: level, Layout: layout, Seed: *seed}, wrapped, under)
+				second := open(twin.OpenWrapped(twin.Plain[dialect], dsn, p.ConfigPath))
+				f(t, history.Options{Dialect: dialect, Level: level, Layout: layout, Seed: *seed}, wrapped, second, under)
 			})
 		}
 	}

@@ -32,6 +32,9 @@ func effect(dialect string, o *Op, r Row) (Row, int64) {
 	if !r.There {
 		return r, 0
 	}
+	if o.judges() && r.Views < o.N {
+		return r, 0
+	}
 	switch o.Kind {
 	case Increment, Wide:
 		return with(r.Views + o.N), 1

@@ -100,7 +100,7 @@ func (h *History) gaps() bool {
 	for _, txs := range h.Clients {
 		for _, t := range txs {
 			for _, o := range t.Ops {
-				if o.Kind == Insert || o.Kind == Upsert || o.Kind == Delete {
+				if o.Kind == Insert || o.Kind == Upsert || o.Kind == Delete || o.judges() {
 					return true
 				}
 			}
@@ -134,7 +134,7 @@ func (t *Tx) holdsAndWaits(h *History) bool {
 			continue
 		}
 		for _, before := range t.Ops[:i] {
-			if before.holds(h) && (before.Key != o.Key || o.Kind == ReadAll) {
+			if before.holds(h) && (before.Key != o.Key || o.Kind == ReadAll || o.judges() && h.Wrapped) {
 				return true
 			}
 		}

@@ -14,6 +14,8 @@ type style struct {
 	absent bool
 	// serial: only where all transactions are as if one after the other.
 	serial bool
+	// judges: some of the statements that rename and delete find their row by a condition on the counter.
+	judges bool
 	// saves: savepoints, and rollbacks to them, are frequent.
 	saves bool
 }
@@ -46,6 +48,17 @@ var styles = [...]style{
 	// New keys: of one transaction alone, and of several.
 	{rows: oneRow, first: []Kind{Fresh}, kinds: []Kind{Fresh, Increment, Fresh, Read}},
 	{absent: true, kinds: []Kind{Upsert, Upsert, Upsert, Fresh, Increment, Read, Delete, Lock}},
+	// By a condition on the counter, which other clients change.
+	{judges: true, kinds: []Kind{Increment, Increment, Rename, Delete, Insert, Read, Touch, Rename, Lock}},
+	{
+		judges: true,
+		rows:   oneRow,
+		saves:  true,
+		first:  []Kind{Lock, Increment, Read, Rename},
+		kinds:  []Kind{Increment, Read, Rename, Rename, Lock, Increment, Set},
+	},
+	// A row that is locked, counted and read, and part of that undone.
+	{rows: oneRow, saves: true, first: []Kind{Lock, Increment}, kinds: []Kind{Increment, Read, Lock, Increment, Read, Set, ReadAll}},
 	// A limit that is kept by reading: count, then add elsewhere.
 	{serial: true, first: []Kind{Read, Files}, kinds: []Kind{Increment, Increment, File, File, Read, Files, Set}},
 }
@@ -55,6 +68,7 @@ var bounded = [...]style{
 	{kinds: []Kind{Take, Take, Take, Clamp, Increment, Read}},
 	{rows: oneRow, first: []Kind{Take}, kinds: []Kind{Take, Take, Clamp, Increment, Read, Set, Lock}},
 	{kinds: []Kind{Take, Take, Clamp, Increment, Touch, Read, ReadAll, Set, Rename, Double, Delete, Insert}},
+	{judges: true, kinds: []Kind{Take, Take, Increment, Rename, Delete, Insert, Read}},
 	// A checkout that gives back what it has taken if something else is missing.
 	{saves: true, kinds: []Kind{Take, Take, Take, Clamp, Increment, Upsert, Read}},
 }
@@ -134,6 +148,9 @@ func (r *runner) plan(rnd *rand.Rand, number int, mixed bool) (h *History) {
 				o.Pause = pause * rnd.IntN(20)
 				if o.Kind.additive() && o.Kind != Upsert && (rnd.IntN(3) == 0 || much) {
 					o.N = -o.N
+				}
+				if o.judges() && !st.judges {
+					o.Form -= 3
 				}
 				tag++
 				o.Tag = tag

@@ -73,6 +73,10 @@ var kindNames = [...]string{
 
 func (k Kind) String() string { return kindNames[k] }
 
+// judges reports whether the statement finds its row by a condition on the counter: it renames or deletes
+// the row if views is at least n. To find it, it looks at every row.
+func (o *Op) judges() bool { return (o.Kind == Rename || o.Kind == Delete) && o.Form >= 3 }
+
 // setsSeen reports whether the statement sets seen of a row that is there in the end.
 // An upsert that spells it without does so only where it inserts.
 func (o *Op) setsSeen() bool {
@@ -94,7 +98,9 @@ func (o *Op) merges() bool { return o.Kind == Touch && o.Form%2 == 0 }
 
 // separate reports whether the statement changes no counter and nothing that rides in
 // slots, so that increments may pass it.
-func (h *History) separate(o *Op) bool { return o.Kind == Rename || o.Kind == Mark && !h.Companions }
+func (h *History) separate(o *Op) bool {
+	return o.Kind == Rename && !o.judges() || o.Kind == Mark && !h.Companions
+}
 
 func (k Kind) reads() bool { return k == Read || k == ReadAll || k == Lock }
 
@@ -151,6 +157,9 @@ func (o *Op) String() string {
 		s += fmt.Sprintf(" %d %+d", o.Other, o.N)
 	case File, Files, Read, Lock, Delete, Rename, Double:
 		s += fmt.Sprintf(" %d", o.Key)
+		if o.judges() {
+			s += fmt.Sprintf(" if views >= %d", o.N)
+		}
 	case Mark:
 		s += fmt.Sprintf(" %d seen=%d", o.Key, o.Tag)
 	default:

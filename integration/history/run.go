@@ -20,6 +20,8 @@ import (
 type Options struct {
 	Dialect, Level string
 	DB             *sql.DB // what most clients use
+	// Second is DB of another process, which half of the clients use; nil for none.
+	Second *sql.DB
 	// Under is the plain driver on the same database; nil means that DB is. In
 	// every fourth history two of the clients use it, and only add to counters.
 	Under *sql.DB
@@ -63,7 +65,7 @@ func Run(ctx context.Context, o Options, from, to int, done func(*History) error
 		}
 	}()
 	for c := range r.conns {
-		if err := open(&r.conns[c], o.DB); err != nil {
+		if err := open(&r.conns[c], r.of(c)); err != nil {
 			return err
 		}
 		if c < len(r.plain) && o.Under != nil {
@@ -82,6 +84,14 @@ func Run(ctx context.Context, o Options, from, to int, done func(*History) error
 		}
 	}
 	return nil
+}
+
+// of is the process of a client.
+func (r *runner) of(client int) *sql.DB {
+	if r.Second != nil && client%2 == 1 {
+		return r.Second
+	}
+	return r.DB
 }
 
 func (r *runner) one(ctx context.Context, number int) (*History, error) {
@@ -128,7 +138,7 @@ func (r *runner) one(ctx context.Context, number int) (*History, error) {
 				if t.Plain {
 					conn = &r.plain[c]
 				}
-				if errs[c] = r.transaction(ctx, conn, h.Table, t); errs[c] != nil {
+				if errs[c] = r.transaction(ctx, conn, r.of(c), h.Table, t); errs[c] != nil {
 					return
 				}
 			}
@@ -223,7 +233,7 @@ func victim(class string) bool {
 // have given.
 //
 //nolint:funlen // how a transaction may end, in order
-func (r *runner) transaction(ctx context.Context, conn *pinned, table Table, t *Tx) error {
+func (r *runner) transaction(ctx context.Context, conn *pinned, pool *sql.DB, table Table, t *Tx) error {
 	fail := func(err error) error {
 		t.Class = twin.Class(err)
 		t.Outcome = Failed
@@ -236,7 +246,7 @@ func (r *runner) transaction(ctx context.Context, conn *pinned, table Table, t *
 		o := t.Ops[0]
 		var db querier = conn
 		if t.Pool {
-			db = r.DB
+			db = pool
 		}
 		err := r.op(ctx, db, table, o)
 		t.Start, t.End = o.Start, o.End

@@ -166,7 +166,7 @@ func (m snapshotMachine) run(t *Tx, snapshot [Keys]Row) ([Keys]snapshotWrite, bo
 			return w, false
 		}
 		if n == 0 {
-			looked[k] = looked[k] || o.takes() && was.There // a refusal tells of the counter
+			looked[k] = looked[k] || (o.takes() || o.judges()) && was.There // a refusal tells of the counter
 			continue
 		}
 		adds := o.Kind.additive() || m.h.Bounded && o.takes() && was.Views >= o.N

@@ -51,6 +51,21 @@ func (r *runner) guard(table Table, o *Op) (guard string, bound int32, take stri
 	return "views >= ?", o.N, take
 }
 
+// judge writes the condition of a statement that judges, with its arguments.
+func (r *runner) judge(o *Op) (string, []any) {
+	least, below, n, id := "views >= ?", "views < ?", o.N, r.idOf(o)
+	if r.Layout == Limited {
+		least, below, n = "views <= ?", "views > ?", -n
+	}
+	switch o.Form {
+	case 4:
+		return "NOT (" + below + ") AND ABS(id) = ?", []any{n, id}
+	case 5:
+		return "(" + least + " OR " + least + ") AND id + 0 = ?", []any{n, n, id}
+	}
+	return least + " AND id + 0 = ?", []any{n, id}
+}
+
 func (r *runner) statement(table Table, o *Op) (string, []any) {
 	id, n := r.idOf(o), r.Layout.sign()*o.N
 	greatest, least := "GREATEST", "LEAST"
@@ -129,12 +144,20 @@ func (r *runner) statement(table Table, o *Op) (string, []any) {
 		}
 		return to(byID+" AND "+guard, []any{id, bound}, take, o.N)
 	case Rename:
+		if o.judges() {
+			where, args := r.judge(o)
+			return update + "title = ? WHERE " + where, append([]any{r.title(o)}, args...)
+		}
 		return update + "title = ?" + byID, []any{r.title(o), id}
 	case File:
 		return "INSERT INTO files (id, tag) VALUES (?, ?)", []any{id, o.Tag}
 	case Files:
 		return "SELECT COUNT(*) FROM files WHERE id = ?", []any{id}
 	case Delete, Evict:
+		if o.judges() {
+			where, args := r.judge(o)
+			return "DELETE FROM " + string(table) + " WHERE " + where, args
+		}
 		return "DELETE FROM " + string(table) + byID, []any{id}
 	case Insert:
 		query, args := r.insert(table, o, "n")
