@@ -11,16 +11,23 @@ const (
 	Stale   Fault = "a read shows what another transaction was shown before"
 	Deleted Fault = "an increment counts where there is no row"
 	Dirty   Fault = "a row comes back with another counter than it has"
+	Blind   Fault = "a condition on the counter is ignored"
 )
 
 // Faults are all of them.
-var Faults = []Fault{Lost, Doubled, Stale, Deleted, Dirty}
+var Faults = []Fault{Lost, Doubled, Stale, Deleted, Dirty, Blind}
 
 // wrong says which statements go wrong.
 func (o *Op) wrong() bool { return o.Tag%5 == 0 }
 
 // falsify changes what is sent.
 func (r *runner) falsify(table Table, o *Op, query string, args []any) (string, []any) {
+	if r.Fault == Blind && o.judges() {
+		by := *o
+		by.Form -= 3
+		query, args = r.statement(table, &by)
+		return r.text(query), args
+	}
 	if o.Kind != Increment || !o.wrong() {
 		return query, args
 	}

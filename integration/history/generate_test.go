@@ -14,12 +14,15 @@ func TestProduced(t *testing.T) {
 	locks := []Kind{Lock, Set, Take, Clamp, Evict}
 	for _, dialect := range []string{"mysql", "postgres"} {
 		r := &runner{dialect: dialect, Options: Options{Dialect: dialect, Level: "READ COMMITTED"}, begins: []string{"BEGIN"}}
-		locked, apart, fresh, upserted := 0, 0, 0, 0
+		locked, apart, fresh, upserted, judged := 0, 0, 0, 0, 0
 		for number := range histories {
 			h := r.plan(rand.New(rand.NewPCG(1, uint64(number))), number, false)
 			rows := map[int]bool{} // that are locked first and counted then
 			for _, txs := range h.Clients {
 				for _, tx := range txs {
+					if slices.ContainsFunc(tx.Ops, (*Op).judges) {
+						judged++
+					}
 					if tx.Auto {
 						continue
 					}
@@ -46,6 +49,7 @@ func TestProduced(t *testing.T) {
 			"histories do that with a row of each client's own": apart,
 			"transactions insert a new key of their own":        fresh,
 			"transactions upsert a key that others upsert, too": upserted,
+			"transactions find a row by its counter":            judged,
 		} {
 			if t.Logf("%s: %d %s", dialect, n, what); n < histories/20 {
 				t.Errorf("%s: only %d %s", dialect, n, what)
