@@ -70,6 +70,11 @@ var Layouts = []Layout{Dedicated, Shared, Adopted, Journal, Adaptive, None, Boun
 
 func (l Layout) shared() bool { return l == Shared || l == Adopted }
 
+// companions reports whether the table has any.
+func (l Layout) companions(t Table) bool {
+	return t == Hits && strings.Contains(l.Config(), "companions:")
+}
+
 // HasBounds reports whether the counters have bounds.
 func (l Layout) HasBounds() bool { return l == Bounded || l == Limited }
 

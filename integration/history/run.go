@@ -104,7 +104,7 @@ func (r *runner) one(ctx context.Context, number int) (*History, error) {
 	h.Dialect, h.Level, h.Wrapped, h.RolledUp = r.dialect, r.Level, r.Under != nil, r.RolledUp
 	h.Seed, h.Number, h.Table = r.Seed, number, tableOf(number)
 	h.Bounded = r.Layout.HasBounds()
-	h.Companions, h.Several = h.Table == Hits && !r.Layout.shared(), h.Table == Pairs && r.Layout.shared()
+	h.Companions, h.Several = r.Layout.companions(h.Table), h.Table == Pairs && r.Layout.shared()
 	db := &r.conns[Clients-1]
 	for k, row := range h.Initial {
 		if !row.There {
