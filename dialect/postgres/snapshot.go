@@ -72,16 +72,27 @@ func (d *Dialect) Newer(t *rewrite.Table, keyed bool) string {
 	return q + " JOIN (" + fromJSON(t, "$2", false) + ") AS slotsql_k ON " + strings.Join(same, " AND ") + where
 }
 
-// Meet inserts the rows, or does nothing for those that are there.
+// Meet inserts the rows, or does nothing for those that are there. The other session still sees the
+// slots of a row that the transaction has deleted, which cannot have any: that row was drained.
 func (d *Dialect) Meet(t *rewrite.Table) string {
 	into := quote(t.Counter.SlotTable.Column)
 	if len(t.Counter.Key) > 0 {
 		into = slotKeyList(t, "") + ", " + into
 	}
+	first := 1
 	if sh := t.Counter.Shared; sh != nil {
 		into = quote(sh.Type) + ", " + into
+		first = 2
 	}
-	return "INSERT INTO " + slotTable(t) + " (" + into + ") " + fromJSON(t, "$1", true) + " ON CONFLICT DO NOTHING"
+	q := "INSERT INTO " + slotTable(t) + " (" + into + ") SELECT * FROM (" + fromJSON(t, "$1", true) + ") AS slotsql_m"
+	if len(t.Counter.Key) > 0 {
+		var same []string
+		for i, k := range t.Counter.Key {
+			same = append(same, fmt.Sprintf("%s.%s = slotsql_m.slotsql_k%d", baseAlias, quote(k), first+i))
+		}
+		q += " WHERE EXISTS (SELECT 1 FROM " + qualified(t.Schema, t.Name) + " AS " + baseAlias + " WHERE " + strings.Join(same, " AND ") + ")"
+	}
+	return q + " ON CONFLICT DO NOTHING"
 }
 
 // MeetEvery inserts each number for each key, or does nothing for those that are
