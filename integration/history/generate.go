@@ -14,7 +14,7 @@ type style struct {
 	absent bool
 	// serial: only where all transactions are as if one after the other.
 	serial bool
-	// judges: some of the statements that rename and delete find their row by a condition on the counter.
+	// judges: most statements that rename and delete find their row by a condition on the counter.
 	judges bool
 	// saves: savepoints, and rollbacks to them, are frequent.
 	saves bool
@@ -149,8 +149,11 @@ func (r *runner) plan(rnd *rand.Rand, number int, mixed bool) (h *History) {
 				if o.Kind.additive() && o.Kind != Upsert && (rnd.IntN(3) == 0 || much) {
 					o.N = -o.N
 				}
-				if o.judges() && !st.judges {
+				switch {
+				case o.judges() && !st.judges:
 					o.Form -= 3
+				case st.judges && (o.Kind == Rename || o.Kind == Delete) && o.Form > 0 && o.Form < 3:
+					o.Form += 3
 				}
 				tag++
 				o.Tag = tag
