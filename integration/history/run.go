@@ -138,7 +138,7 @@ func (r *runner) one(ctx context.Context, number int) (*History, error) {
 				if t.Plain {
 					conn = &r.plain[c]
 				}
-				if errs[c] = r.transaction(ctx, conn, r.of(c), h.Table, t); errs[c] != nil {
+				if errs[c] = r.transaction(ctx, conn, h.Table, t); errs[c] != nil {
 					return
 				}
 			}
@@ -233,7 +233,7 @@ func victim(class string) bool {
 // have given.
 //
 //nolint:funlen // how a transaction may end, in order
-func (r *runner) transaction(ctx context.Context, conn *pinned, pool *sql.DB, table Table, t *Tx) error {
+func (r *runner) transaction(ctx context.Context, conn *pinned, table Table, t *Tx) error {
 	fail := func(err error) error {
 		t.Class = twin.Class(err)
 		t.Outcome = Failed
@@ -246,7 +246,7 @@ func (r *runner) transaction(ctx context.Context, conn *pinned, pool *sql.DB, ta
 		o := t.Ops[0]
 		var db querier = conn
 		if t.Pool {
-			db = pool
+			db = conn.db
 		}
 		err := r.op(ctx, db, table, o)
 		t.Start, t.End = o.Start, o.End
