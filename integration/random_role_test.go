@@ -56,6 +56,7 @@ func (r *player) restrict(ctx context.Context, t *testing.T, app *random.Applica
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _, _ = plain.Close(), wrapped.Close() })
+	r.role = wrapped
 	r.plain[random.Restricted].open(ctx, t, plain)
 	r.wrapped[random.Restricted].open(ctx, t, wrapped)
 }
@@ -109,9 +110,23 @@ func (r *player) change(ctx context.Context, t *testing.T, query string) {
 	if _, err := r.pair.Under.ExecContext(ctx, query); err != nil {
 		t.Fatalf("%s: %v", query, err)
 	}
-	r.pair.Wrapped.SetMaxIdleConns(-1)
-	defer r.pair.Wrapped.SetMaxIdleConns(2)
-	if err := r.pair.Wrapped.PingContext(ctx); err != nil {
+	notice(ctx, t, r.pair.Wrapped)
+	r.tellRole(ctx, t)
+}
+
+// tellRole has the role's process notice a change of a definition, which is another client's to it.
+func (r *player) tellRole(ctx context.Context, t *testing.T) {
+	t.Helper()
+	if r.role != nil {
+		notice(ctx, t, r.role)
+	}
+}
+
+func notice(ctx context.Context, t *testing.T, wrapped *sql.DB) {
+	t.Helper()
+	wrapped.SetMaxIdleConns(-1)
+	defer wrapped.SetMaxIdleConns(2)
+	if err := wrapped.PingContext(ctx); err != nil {
 		t.Fatal(err)
 	}
 }

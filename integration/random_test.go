@@ -170,6 +170,9 @@ func foreign(t *testing.T, p *twin.Pair) {
 // control finds statements that change no rows.
 var control = regexp.MustCompile(`(?i)^(/\*.*\*/ *)?(begin|start|commit|rollback|savepoint|release|alter|create|drop)\b`)
 
+// defines finds DDL.
+var defines = regexp.MustCompile(`(?i)^(alter|create|drop|truncate)\b`)
+
 // replaces finds REPLACE.
 var replaces = regexp.MustCompile(`(?i)^(/\*.*\*/ *)?replace\b`)
 
@@ -178,6 +181,8 @@ type player struct {
 	pair           *twin.Pair
 	params         string
 	plain, wrapped [random.Sessions + 1]playerSession // the last is that of the role with fewer rights
+	role           *sql.DB                            // the role's wrapped side, a process of its own
+	planning       *sql.Conn
 	classes        map[string]int
 }
 
@@ -203,6 +208,9 @@ func (s *playerSession) session() twin.Session {
 }
 
 func (r *player) close() {
+	if r.planning != nil {
+		_ = r.planning.Close()
+	}
 	for i := range r.plain {
 		for _, s := range []*playerSession{&r.plain[i], &r.wrapped[i]} {
 			if s.tx != nil {
@@ -228,7 +236,11 @@ func (r *player) step(ctx context.Context, t *testing.T, s random.Step) []twin.D
 		r.change(ctx, t, s.SQL)
 		return nil
 	}
+	r.share(ctx, t, s)
 	plain, wrapped := r.plain[s.Session].do(ctx, in(r.pair.PlainDSN, s)), r.wrapped[s.Session].do(ctx, in(r.pair.WrappedDSN, s))
+	if defines.MatchString(s.SQL) {
+		r.tellRole(ctx, t)
+	}
 	unname(r.pair, &plain, &wrapped)
 	plain.Ordered, wrapped.Ordered = s.Ordered, s.Ordered
 	if control.MatchString(s.SQL) {

@@ -166,7 +166,7 @@ func (g *generator) condition(f *from) string {
 	if g.depth > 4 {
 		return g.number(f) + " > 1"
 	}
-	switch g.IntN(30) {
+	switch g.IntN(34) {
 	case 0, 1:
 		return g.condition(f) + g.pick(" AND ", " and ") + g.condition(f)
 	case 2:
@@ -258,6 +258,10 @@ func (g *generator) condition(f *from) string {
 		}
 	case 22:
 		return g.scalar(f) + either(g, comparisons) + g.number(f)
+	case 23, 24, 25:
+		return g.chosen(f)
+	case 26: // each row has to meet it
+		return g.chosen(f) + " AND " + g.condition(f)
 	}
 	return g.number(f) + either(g, comparisons) + g.number(f)
 }

@@ -253,7 +253,7 @@ func (g *generator) statement() Step {
 	g.reset()
 	var query string
 	ordered := false
-	switch n := g.IntN(100); {
+	switch n := g.IntN(110); {
 	case n < 3:
 		query = g.malformed()
 	case n < 6:
@@ -268,9 +268,11 @@ func (g *generator) statement() Step {
 		query = g.upsert()
 	case n < 68:
 		query = g.insert()
-	case n < 72:
+	case n < 71:
 		query = g.remove()
-	case n < 73:
+	case n < 81:
+		query = g.byCounter()
+	case n < 82:
 		query = g.several()
 		g.values = nil
 	default:
