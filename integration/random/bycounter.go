@@ -107,6 +107,34 @@ func (g *generator) byCounter() string {
 	for !t.more {
 		t = g.counterTable()
 	}
+	return g.byCounterOf(t)
+}
+
+// countedFirst writes increments of several sessions and then a statement by the counters that they have
+// changed: otherwise few rows have slots that decide whether they are selected.
+func (g *generator) countedFirst() []Step {
+	t := g.counterTable()
+	for !t.more {
+		t = g.counterTable()
+	}
+	var steps []Step
+	for _, c := range t.counters() {
+		for range 2 {
+			g.reset()
+			n := g.quote(c.name)
+			s := g.finish("UPDATE " + g.tableName(t) + " SET " + n + " = " + n + " + " + g.value(either(g, []any{int64(1), int64(3), int64(6)})) +
+				whereClause(g.keyed(t, "")))
+			s.Session = g.IntN(Sessions)
+			steps = append(steps, s)
+		}
+	}
+	g.reset()
+	s := g.finish(g.byCounterOf(t))
+	s.Session = g.IntN(Sessions)
+	return append(steps, s)
+}
+
+func (g *generator) byCounterOf(t *table) string {
 	switch n := g.IntN(12); {
 	case n < 4:
 		verb := "DELETE FROM "

@@ -110,6 +110,10 @@ func (g *generator) unit() {
 		g.app.Steps = append(g.app.Steps, s)
 		return
 	}
+	if g.one(16) {
+		g.app.Steps = append(g.app.Steps, g.countedFirst()...)
+		return
+	}
 	add := func(s Step) {
 		s.Session = session
 		g.app.Steps = append(g.app.Steps, s)
