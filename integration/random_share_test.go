@@ -7,8 +7,8 @@ import (
 	"github.com/slotsql/slotsql/integration/random"
 )
 
-// share has the wrapped side plan two statements that differ from the step's in literals alone, on a session of
-// their own, so that the step runs by the plan that it shares with them.
+// share has the wrapped side plan two statements that differ from the step's in literals alone, so that the step runs
+// by the plan that it shares with them: a plan is shared from the second statement of a shape on.
 func (r *player) share(ctx context.Context, t *testing.T, s random.Step) {
 	t.Helper()
 	if s.Kind != random.Statement || s.Session == random.Restricted || control.MatchString(s.SQL) {

@@ -297,7 +297,7 @@ const unknown = "MySQL 1054 (42S22)"
 const outOfRange = "MySQL 1690 (22003)"
 
 // forgive takes out what the engines themselves do not keep. On MariaDB
-// whether a result column may be NULL, and how wide it is, depends on the
+// whether a result column may be NULL, and how wide it is (INT or BIGINT), depends on the
 // plan that the rows at hand lead to, and an expression that is a result column's name has the values in
 // it that interpolateParams puts there. On SQLite a column's scan type and
 // length are those of the row that happens to be the first.
@@ -318,7 +318,8 @@ func forgive(plain, wrapped *twin.Outcome, interpolated bool) {
 				// the types an INT.
 				p[j].DatabaseType = w[j].DatabaseType
 			}
-			if p[j].DatabaseType == "INT" && w[j].DatabaseType == "BIGINT" {
+			if p[j].DatabaseType == "INT" && w[j].DatabaseType == "BIGINT" ||
+				p[j].DatabaseType == "UNSIGNED INT" && w[j].DatabaseType == "UNSIGNED BIGINT" {
 				p[j].DatabaseType = w[j].DatabaseType
 			}
 			if strings.Contains(p[j].Name+w[j].Name, "?") {

@@ -2,9 +2,8 @@ package random
 
 import "strings"
 
-// This file writes conditions on counters where statements other than plain queries have them: inside IN and
-// EXISTS, and in UPDATE, DELETE and INSERT ... SELECT. Slotsql looks for the rows that such a condition may
-// select, so most of these conditions select few.
+// This file writes conditions on counters inside IN and EXISTS, and in UPDATE, DELETE and INSERT ... SELECT. They
+// compare counters with constants most times: for these slotsql looks for the rows that may meet them.
 
 // ofCounter writes a condition on counters of a table.
 func (g *generator) ofCounter(t *table, qualifier string) string {
@@ -90,7 +89,8 @@ func (g *generator) chosen(f *from) string {
 		b := g.alias()
 		return exists("1", in+g.pick(" JOIN ", " LEFT JOIN ")+"tags "+b+" ON "+b+".post_id = "+key, "")
 	case 3:
-		return outside + " " + not + "IN (SELECT " + g.pick("DISTINCT ", "") + g.pick("MAX(", "MIN(") + key + ") FROM " + in + " WHERE " + cond + ")"
+		least := g.pick("DISTINCT ", "") + g.pick("MAX(", "MIN(") + key + ")"
+		return outside + " " + not + "IN (SELECT " + least + " FROM " + in + " WHERE " + cond + ")"
 	case 4:
 		if x := g.soughtRef(f); x != "" { // of the row outside as well
 			return outside + " " + not + "IN (SELECT " + key + " FROM " + in + " WHERE " + cond + " AND " + key + g.pick(" <= ", " = ") + x + ")"
@@ -166,7 +166,8 @@ func (g *generator) byCounterOf(t *table) string {
 	case 0:
 		return "DELETE FROM tags WHERE post_id " + g.pick("", "NOT ") + "IN (SELECT " + key + " FROM " + in + " WHERE " + cond + ")"
 	case 1:
-		return "DELETE FROM tags WHERE " + g.pick("", "NOT ") + "EXISTS (SELECT 1 FROM " + in + " WHERE " + key + " = tags.post_id AND " + cond + ")"
+		return "DELETE FROM tags WHERE " + g.pick("", "NOT ") +
+			"EXISTS (SELECT 1 FROM " + in + " WHERE " + key + " = tags.post_id AND " + cond + ")"
 	case 2:
 		return "UPDATE tags SET n = " + v + " WHERE post_id IN (SELECT " + key + " FROM " + in + " WHERE " + cond + ")"
 	case 3:
@@ -190,8 +191,8 @@ func (g *generator) byCounterOf(t *table) string {
 func (g *generator) insertChosen() string {
 	t, a := g.keyedByNumber(), g.alias()
 	key := a + "." + g.quote(t.key[0])
-	s := "INSERT INTO tags (id, post_id, label) SELECT " + key + " + " + g.pick("100", "200", "300") + ", " + key + ", 'chosen' FROM " + g.tableName(t) + " " + a +
-		" WHERE " + g.ofCounter(t, a+".") + g.alsoOrdinary(t, a+".")
+	s := "INSERT INTO tags (id, post_id, label) SELECT " + key + " + " + g.pick("100", "200", "300") + ", " + key + ", 'chosen' FROM " +
+		g.tableName(t) + " " + a + " WHERE " + g.ofCounter(t, a+".") + g.alsoOrdinary(t, a+".")
 	if g.one(3) {
 		s += " AND " + key + g.pick(" IN", " NOT IN") + " (SELECT post_id FROM tags WHERE post_id IS NOT NULL)"
 	}
