@@ -1,6 +1,9 @@
 package rewrite
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // This file writes the condition that names a block's candidates.
 
@@ -26,7 +29,9 @@ func (c *candidates) condition(columns []string) string {
 			continue
 		}
 		rows, last, bound := c.write(w, i)
-		arms = append(arms, "SELECT "+c.keyNames()+" FROM "+rows+" AS slotsql_w")
+		for _, r := range rows {
+			arms = append(arms, "SELECT "+c.keyNames()+" FROM "+r+" AS slotsql_w")
+		}
 		if w.first != nil {
 			first = true
 			arms = append(arms, c.cold(w, last, bound))
@@ -81,12 +86,9 @@ func (c *candidates) told() bool {
 
 // write writes the rows of a window, as FROM takes them; the last of their base
 // values, NULL where there are no more such rows; and the bound of their totals.
-func (c *candidates) write(w *window, i int) (rows, last, bound string) {
-	n, conds, from := literal(windowRows), c.rest, c.from
+func (c *candidates) write(w *window, i int) (rows []string, last, bound string) {
+	n, conds := literal(windowRows), c.rest
 	if w.first != nil {
-		if c.join != "" && !c.sorted() {
-			n, conds, from = literal(joinedRows), append(conds[:len(conds):len(conds)], c.others...), c.fromBlock
-		}
 		n = sum(w.first.rows, n)
 		conds = append(conds[:len(conds):len(conds)], c.near...)
 	}
@@ -97,20 +99,44 @@ func (c *candidates) write(w *window, i int) (rows, last, bound string) {
 		conds = append(conds[:len(conds):len(conds)], c.base(w.column)+" < ''")
 	}
 	number := formatUint(uint64(i))
-	limit := c.tp.mark(n)
-	rows = c.shared("slotsql_w"+number,
-		from(c.keyList()+", "+c.base(w.column)+" AS slotsql_v", conds)+" ORDER BY "+c.base(w.column)+w.direction()+" LIMIT "+limit)
-	last = c.value("slotsql_m"+number, "SELECT "+c.least(w, limit)+" AS slotsql_v FROM "+rows+" AS slotsql_w")
-	bound = w.bound
-	if w.first != nil {
-		var among []string
-		if c.join != "" && c.told() {
-			among = []string{c.among(" IN ", c.keyNames(), rows+" AS slotsql_w")}
-		}
-		first := c.shared("slotsql_x"+number, c.meeting(w, among))
-		bound = c.value("slotsql_l"+number, "SELECT "+c.least(w, c.tp.mark(w.first.rows))+" AS slotsql_v FROM "+first+" AS slotsql_x")
+	rows = []string{c.shared("slotsql_w"+number, c.firstOf(c.from, w, conds, n))}
+	last = c.value("slotsql_m"+number, c.lastOf(w, rows[0], n))
+	if w.first == nil {
+		return rows, last, w.bound
 	}
-	return rows, last, bound
+	if c.join != "" && !c.sorted() { // a row of the join that is in neither is behind the last of both
+		n = sum(w.first.rows, literal(joinedRows))
+		rows = append(rows, c.shared("slotsql_j"+number, c.firstOf(c.fromBlock, w, slices.Concat(conds, c.others), n)))
+		last = w.behind() + "(" + last + ", " + c.value("slotsql_i"+number, c.lastOf(w, rows[1], n)) + ")"
+	}
+	var among []string
+	if c.join != "" && c.told() {
+		among = []string{c.among(" IN ", c.keyNames(), rows[len(rows)-1]+" AS slotsql_w")}
+	}
+	first := c.shared("slotsql_x"+number, c.meeting(w, among))
+	return rows, last, c.value("slotsql_l"+number, c.lastOf(w, first, w.first.rows))
+}
+
+// firstOf writes the first n rows by base value, with these values.
+func (c *candidates) firstOf(from func(list string, conds []string) string, w *window, conds []string, n fragment) string {
+	return from(c.keyList()+", "+c.base(w.column)+" AS slotsql_v", conds) + " ORDER BY " + c.base(w.column) + w.direction() + " LIMIT " + c.tp.mark(n)
+}
+
+// lastOf writes the last value of n rows, NULL if there are fewer.
+func (c *candidates) lastOf(w *window, rows string, n fragment) string {
+	last := "MAX"
+	if w.down {
+		last = "MIN"
+	}
+	return "SELECT CASE WHEN COUNT(*) = " + c.tp.mark(n) + " THEN " + last + "(slotsql_v) END AS slotsql_v FROM " + rows + " AS slotsql_w"
+}
+
+// behind is the function of two values that returns the later one in the window's order.
+func (w *window) behind() string {
+	if w.down {
+		return "LEAST"
+	}
+	return "GREATEST"
 }
 
 func (w *window) direction() string {
@@ -118,15 +144,6 @@ func (w *window) direction() string {
 		return " DESC"
 	}
 	return ""
-}
-
-// least writes the last value of that many rows, NULL if there are fewer.
-func (c *candidates) least(w *window, rows string) string {
-	last := "MAX"
-	if w.down {
-		last = "MIN"
-	}
-	return "CASE WHEN COUNT(*) = " + rows + " THEN " + last + "(slotsql_v) END"
 }
 
 // meeting writes the first rows, by base value, that meet the block's conditions by

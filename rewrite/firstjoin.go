@@ -7,8 +7,9 @@ import "strings"
 // The first rows are then rows of the join, and everything that is said of them in
 // candidates.go holds if the queries that look for them are queries of the same join:
 // l is the least total of any n of its rows, and the first n rows without slots are n
-// of its rows. So is W of rows of the join: a row of the join outside of W has a base value of at
-// most w. (Where the engine may sort the join for it, W is of the counter's table alone.)
+// of its rows. W has rows of the counter's table, of which few may have a partner in the join, and rows of the
+// join, each of which may stand for many of the table. A row of the join that is in neither part has a base value of
+// at most the least of both. (Where the engine may sort the join for it, W is of the table alone.)
 
 // joined reports whether the block's FROM clause may be written again in queries of its own:
 // tables whose rows nothing but the clause itself decides (and MySQL opens no temporary table twice). It notes the clause.
