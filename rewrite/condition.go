@@ -119,7 +119,8 @@ func (c *candidates) write(w *window, i int) (rows []string, last, bound string)
 
 // firstOf writes the first n rows by base value, with these values.
 func (c *candidates) firstOf(from func(list string, conds []string) string, w *window, conds []string, n fragment) string {
-	return from(c.keyList()+", "+c.base(w.column)+" AS slotsql_v", conds) + " ORDER BY " + c.base(w.column) + w.direction() + " LIMIT " + c.tp.mark(n)
+	base := c.base(w.column)
+	return from(c.keyList()+", "+base+" AS slotsql_v", conds) + " ORDER BY " + base + w.direction() + " LIMIT " + c.tp.mark(n)
 }
 
 // lastOf writes the last value of n rows, NULL if there are fewer.
