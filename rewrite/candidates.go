@@ -96,7 +96,7 @@ type candidates struct {
 	near    []string // conditions that have windows, by base values
 	rest    []string // conditions that W is taken by
 	windows []window
-	tail    int      // where WHERE would stand, if there is none
+	tail    int      // where WHERE goes in a block without one
 	join    string   // the FROM clause of a block of several sources whose first rows are wanted
 	others  []string // its conditions that name other sources, and no counter
 

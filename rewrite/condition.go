@@ -84,7 +84,7 @@ func (c *candidates) told() bool {
 	return c.sorted() || c.q.Where == nil || len(c.rest)+len(c.others) == len(conjuncts(c.q.Where, nil))
 }
 
-// write writes the rows of a window, as FROM takes them; the last of their base
+// write writes the rows of a window, in one or two parts, as FROM takes them; the last of their base
 // values, NULL where there are no more such rows; and the bound of their totals.
 func (c *candidates) write(w *window, i int) (rows []string, last, bound string) {
 	n, conds := literal(windowRows), c.rest

@@ -27,9 +27,11 @@ func (r *reader) probe(st *Statement) string {
 	b := sc.bindings[0]
 	last := q.Items[len(q.Items)-1].Span
 	items := Span{q.Items[0].Start, last.End}
-	if !b.counts || b.table.IsView || len(b.table.Counter.Key) == 0 || r.groups(q) || r.windowed() ||
-		r.unsteady(sc, q.Where) != "" {
-		return "" // the column would stand beside aggregates, also those in a window's query
+	if !b.counts || b.table.IsView || len(b.table.Counter.Key) == 0 || r.unsteady(sc, q.Where) != "" {
+		return ""
+	}
+	if r.groups(q) || r.windowed() { // no column may stand beside aggregates, and groups knows of none beside windows
+		return ""
 	}
 	if rows := r.fixedRows(sc, b, q.Where); rows == nil || !rows.single {
 		return ""

@@ -123,9 +123,10 @@ func slotChoice(t *rewrite.Table, in rewrite.IncrementSQL) string {
 
 func between(expr, bound string) string { return expr + " BETWEEN -" + bound + " AND " + bound }
 
-// Total writes base value + SUM(slots) in the column's own type, if the row has slots: to look for one is faster than to
-// begin a sum. PostgreSQL plans EXISTS in two ways, a look at an index for each row or one hash of all keys: what is
-// compared may be so for a great many rows. For few rows it takes the hash too often, and a scalar subquery is none.
+// Total writes base value + SUM(slots) in the column's own type, if the row has slots: looking for one is faster than
+// starting a sum. PostgreSQL plans EXISTS in two ways, as an index lookup for each row or as one hash of all keys: a total
+// may be compared for very many rows. For few rows it still chooses the hash too often, so a total that is only
+// selected asks a scalar subquery, which is never hashed.
 func (d *Dialect) Total(t *rewrite.Table, qualifier, column string, comparable bool) string {
 	if co := t.Companion(column); co != nil {
 		return merged(t, co, qualifier)

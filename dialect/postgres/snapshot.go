@@ -65,11 +65,7 @@ func (d *Dialect) Newer(t *rewrite.Table, keyed bool) string {
 	if !keyed {
 		return q + where
 	}
-	var same []string
-	for i, k := range t.Counter.SlotKey() {
-		same = append(same, fmt.Sprintf("%s.%s = slotsql_k.slotsql_k%d", slotAlias, quote(k), i+1))
-	}
-	return q + " JOIN (" + fromJSON(t, "$2", false) + ") AS slotsql_k ON " + strings.Join(same, " AND ") + where
+	return q + " JOIN (" + fromJSON(t, "$2", false) + ") AS slotsql_k ON " + sameAsJSON(slotAlias, t.Counter.SlotKey(), "slotsql_k", 1) + where
 }
 
 // Meet inserts the rows, or does nothing for those that are there. The other session still sees the
@@ -86,11 +82,8 @@ func (d *Dialect) Meet(t *rewrite.Table) string {
 	}
 	q := "INSERT INTO " + slotTable(t) + " (" + into + ") SELECT * FROM (" + fromJSON(t, "$1", true) + ") AS slotsql_m"
 	if len(t.Counter.Key) > 0 {
-		var same []string
-		for i, k := range t.Counter.Key {
-			same = append(same, fmt.Sprintf("%s.%s = slotsql_m.slotsql_k%d", baseAlias, quote(k), first+i))
-		}
-		q += " WHERE EXISTS (SELECT 1 FROM " + qualified(t.Schema, t.Name) + " AS " + baseAlias + " WHERE " + strings.Join(same, " AND ") + ")"
+		q += " WHERE EXISTS (SELECT 1 FROM " + qualified(t.Schema, t.Name) + " AS " + baseAlias +
+			" WHERE " + sameAsJSON(baseAlias, t.Counter.Key, "slotsql_m", first) + ")"
 	}
 	return q + " ON CONFLICT DO NOTHING"
 }
@@ -135,4 +128,13 @@ func fromJSON(t *rewrite.Table, placeholder string, numbers bool) string {
 	}
 	return "SELECT " + strings.Join(list, ", ") + " FROM pg_catalog.json_array_elements(CAST(CAST(" + placeholder +
 		" AS text) AS json)) AS slotsql_j(slotsql_v)"
+}
+
+// sameAsJSON compares key columns with those of fromJSON's rows, the first of which has that number.
+func sameAsJSON(alias string, columns []string, rows string, first int) string {
+	var same []string
+	for i, k := range columns {
+		same = append(same, fmt.Sprintf("%s.%s = %s.slotsql_k%d", alias, quote(k), rows, first+i))
+	}
+	return strings.Join(same, " AND ")
 }

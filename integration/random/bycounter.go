@@ -102,21 +102,21 @@ func (g *generator) chosen(f *from) string {
 }
 
 // byCounter writes a statement that changes the rows which a condition on counters selects.
-func (g *generator) byCounter() string {
-	t := g.counterTable()
-	for !t.more {
-		t = g.counterTable()
+func (g *generator) byCounter() string { return g.byCounterOf(g.growingTable()) }
+
+// growingTable is a counter table whose rows may be inserted and deleted.
+func (g *generator) growingTable() *table {
+	for {
+		if t := g.counterTable(); t.more {
+			return t
+		}
 	}
-	return g.byCounterOf(t)
 }
 
 // countedFirst writes increments of several sessions and then a statement by the counters that they have
 // changed: otherwise few rows have slots that decide whether they are selected.
 func (g *generator) countedFirst() []Step {
-	t := g.counterTable()
-	for !t.more {
-		t = g.counterTable()
-	}
+	t := g.growingTable()
 	var steps []Step
 	for _, c := range t.counters() {
 		for range 2 {
