@@ -73,6 +73,27 @@ func TestPortionForms(t *testing.T) {
 	})
 }
 
+// set gives the row a total of its own and its slot a portion, and tells whether there was a
+// slot. Both are one transaction, whose lock of the row keeps a fold out.
+func set(t *testing.T, db *sql.DB, row, slot string) bool {
+	t.Helper()
+	tx, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	affected(t, tx, "UPDATE items SET "+row+" WHERE id = 1")
+	if affected(t, tx, "UPDATE items_slots SET "+slot) == 0 {
+		if err := tx.Rollback(); err != nil {
+			t.Fatal(err)
+		}
+		return false
+	}
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	return true
+}
+
 // A slot that holds what a statement takes, and no more, proves a guard that the total
 // satisfies, and none that it fails by one.
 func TestPortionsAtTheGuard(t *testing.T) {
@@ -97,15 +118,15 @@ func TestPortionsAtTheGuard(t *testing.T) {
 					total = -195
 				}
 				update := "UPDATE items SET " + f.take + " WHERE id = 1 AND " + f.guard
-				for range 20 { // until a portion has come in time
+				for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
 					_ = sideBySideWith(t, p.Wrapped, 1, update+"0")[0].Commit()
-					if number(t, p.Under, "SELECT COUNT(*) FROM items_slots WHERE "+f.column+" <> 0") > 0 {
+					if set(t, p.Under, f.give, f.column+" = "+sign+"5 WHERE "+f.column+" <> 0") {
 						break
 					}
-					time.Sleep(50 * time.Millisecond)
+					if time.Now().After(deadline) {
+						t.Fatalf("no portion of %s came", f.column)
+					}
 				}
-				mustExec(t, p.Under, t.Context(), "UPDATE items_slots SET "+f.column+" = "+sign+"5 WHERE "+f.column+" <> 0")
-				mustExec(t, p.Under, t.Context(), "UPDATE items SET "+f.give+" WHERE id = 1")
 				if n := number(t, p.Wrapped, "SELECT "+f.column+" FROM items WHERE id = 1"); n != total {
 					t.Fatalf("%s is %d, want %d", f.column, n, total)
 				}

@@ -84,7 +84,7 @@ func TestPointReadsProbe(t *testing.T) {
 		if err := conn.QueryRowContext(t.Context(), "SELECT views FROM posts WHERE id = $1", id).Scan(&views); err != nil || views != want {
 			t.Fatalf("row %d has %d, %v", id, views, err)
 		}
-		const kept = "SELECT COUNT(*) FROM pg_prepared_statements WHERE statement LIKE 'SELECT CAST(COALESCE(%posts_slots%'"
+		const kept = "SELECT COUNT(*) FROM pg_prepared_statements WHERE statement LIKE 'SELECT CASE %SUM(%posts_slots%'"
 		if err := conn.QueryRowContext(t.Context(), kept).Scan(&n); err != nil {
 			t.Fatal(err)
 		}
