@@ -118,6 +118,9 @@ func (r *reader) narrow(sc *scope, q *Select) {
 		if !b.counts || r.readsBase(b.table) || len(b.columns) > 0 || len(b.table.Counter.Key) == 0 || r.narrowed >= maxNarrowed {
 			continue
 		}
+		if r.fixedRows(sc, b, q.Where) != nil {
+			continue // the totals of a few rows cost less than the look for candidates
+		}
 		c := candidates{reader: r, sc: sc, q: q, b: b, lone: len(sc.bindings) == 1 && sc.outermost()}
 		for _, k := range b.table.Counter.Key {
 			c.keys = append(c.keys, r.qualifier(b)+"."+r.d.Quote(k))
@@ -130,16 +133,17 @@ func (r *reader) narrow(sc *scope, q *Select) {
 		c.conditions()
 		c.asks()
 		c.firsts()
-		switch {
-		case len(c.windows) == 0:
+		if len(c.windows) == 0 {
 			continue
-		case c.outside():
-		case !c.worth():
-			continue
-		default:
-			c.insert(c.condition(c.keys))
 		}
-		r.narrowed++
+		edits := c.outside()
+		if edits == nil && c.worth() {
+			edits = c.beside(c.condition(c.keys))
+		}
+		if edits != nil {
+			c.insert(edits)
+			c.note(edits)
+		}
 	}
 }
 
@@ -153,16 +157,19 @@ func (s *scope) outermost() bool {
 	return true
 }
 
-// insert writes the condition beside the block's own.
-func (c *candidates) insert(condition string) {
+// insert adds the edits of a condition. What opens it comes before other edits at its place.
+func (c *candidates) insert(edits []edit) {
+	last := len(edits) - 1
+	c.edits = append(slices.Concat(edits[:last], c.edits), edits[last])
+}
+
+// beside writes the condition beside the block's own.
+func (c *candidates) beside(condition string) []edit {
 	w := c.q.Where
 	if w == nil {
-		c.edits = append(c.edits, edit{Span{c.tail, c.tail}, " WHERE " + condition})
-		return
+		return []edit{{Span{c.tail, c.tail}, " WHERE " + condition}}
 	}
-	// An edit at the beginning of WHERE comes after this one.
-	c.edits = append([]edit{{Span{w.Start, w.Start}, "("}}, c.edits...)
-	c.edits = append(c.edits, edit{Span{w.End, w.End}, ") AND " + condition})
+	return []edit{{Span{w.Start, w.Start}, "("}, {Span{w.End, w.End}, ") AND " + condition}}
 }
 
 // worth reports whether the condition is exact, and may cost less than the totals

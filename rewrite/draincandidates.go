@@ -95,7 +95,7 @@ func (m *dml) candidate(d CandidateDialect, r *reader, tp *template) (string, bo
 			both = append(both, own)
 			continue
 		}
-		edits, ok := m.summed(d, r.edits, e.Span)
+		edits, ok := m.summed(d, r, e.Span)
 		if !ok {
 			return "", false
 		}
@@ -108,13 +108,13 @@ func (m *dml) candidate(d CandidateDialect, r *reader, tp *template) (string, bo
 }
 
 // summed returns the edits inside a span with the totals that Candidates has.
-func (m *dml) summed(d CandidateDialect, edits []edit, sp Span) (out []edit, ok bool) {
+func (m *dml) summed(d CandidateDialect, r *reader, sp Span) (out []edit, ok bool) {
 	q := m.qualifier(m.target)
-	for _, e := range edits {
+	for _, e := range r.edits {
 		if e.Start < sp.Start || e.End > sp.End {
 			continue
 		}
-		i := slices.IndexFunc(m.table.Counter.Counters, func(c string) bool { return e.sql == m.d.Total(m.table, q, c, true) })
+		i := slices.IndexFunc(m.table.Counter.Counters, func(c string) bool { return e.sql == r.total(m.table, q, c, true) })
 		if i < 0 {
 			return nil, false
 		}

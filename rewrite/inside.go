@@ -66,23 +66,22 @@ func fixedBy(e *Expr) bool {
 	return false
 }
 
-// outside writes the condition beside the subquery; false where that is not possible.
-func (c *candidates) outside() bool {
+// outside writes the condition beside the subquery; nil where that is not possible.
+func (c *candidates) outside() []edit {
 	t, ok := c.tests[c.q]
 	if !ok || !t.open || !plainRows(c.q) || c.windowed() || c.aggregated() {
-		return false
+		return nil
 	}
 	var columns []string
 	for _, k := range c.b.table.Counter.Key {
 		x := c.equal(unwrapped(t.cond), k)
 		if x == nil || constant(x) || c.edited(x.Span) || c.unsteady(t.sc, x) != "" {
-			return false
+			return nil
 		}
 		columns = append(columns, c.tp.mark(c.src.cut(x.Span)))
 	}
 	at := t.cond.Span
-	c.edits = append(c.edits, edit{Span{at.Start, at.Start}, "("}, edit{Span{at.End, at.End}, " AND " + c.condition(columns) + ")"})
-	return true
+	return []edit{{Span{at.Start, at.Start}, "("}, {Span{at.End, at.End}, " AND " + c.condition(columns) + ")"}}
 }
 
 // equal returns what outside of the block equals a key column of the source where the condition is met.

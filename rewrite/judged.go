@@ -91,6 +91,6 @@ func (r *reader) narrowWrite(m *dml, holds string) bool {
 	if holds != "" {
 		condition += " AND " + holds
 	}
-	c.insert(condition)
+	c.insert(c.beside(condition))
 	return true
 }

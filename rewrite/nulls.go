@@ -17,7 +17,7 @@ package rewrite
 func (r *reader) resultColumn(t *Table, q, column string, block *Select) string {
 	many := block == nil || len(block.GroupBy) > 0 || block.Distinct || len(block.DistinctOn) > 0 ||
 		block.Where == nil && len(block.Limit) == 0
-	total := r.d.Total(t, q, column, many)
+	total := r.total(t, q, column, many)
 	around := r.d.Traits().MaybeNull
 	if around[0] == "" || block == nil || block == r.main || t.Column(column).Nullable || !r.windowed() || !r.extends() {
 		return total

@@ -19,10 +19,12 @@ type reader struct {
 	// aggregates counts those whose argument is a query that is being read.
 	aggregates int
 
-	narrowed int                 // sources whose candidates are named
-	asked    map[*Select][]asked // conditions around queries in FROM
-	tests    map[*Select]tested  // conditions that are subqueries
-	parts    map[*Select]bool    // queries that an engine may merge into the one around them
+	outward   int                 // counters of a block around the one that names them
+	narrowed  int                 // sources whose candidates are named
+	narrowing *narrowing          // those of the only one, if many rows may be
+	asked     map[*Select][]asked // conditions around queries in FROM
+	tests     map[*Select]tested  // conditions that are subqueries
+	parts     map[*Select]bool    // queries that an engine may merge into the one around them
 
 	reason string // why a derived table stands for a counter table
 }
@@ -45,6 +47,13 @@ func (p *planning) queryReader() *reader {
 		return &reader{planning: p, values: baseValues}
 	}
 	return &reader{planning: p, values: asConfigured}
+}
+
+// total writes the total of a counter. A statement that writes may lock what it reads: its totals
+// then look at the slots of its own rows, and never at those of the whole table.
+func (r *reader) total(t *Table, qualifier, column string, comparable bool) string {
+	stored := r.values == totals && r.d.Traits().LocksReads
+	return r.d.Total(t, qualifier, column, comparable && !stored)
 }
 
 // findings are what a statement has been found to do with counter tables. They are facts
@@ -99,7 +108,7 @@ func (p *planning) planSelect(st *Statement) *Plan {
 	} else if edits, ok := r.groupSums(st.Select); ok {
 		r.edits, plan.Reason = edits, "sums by group: base values and slots are summed separately"
 	} else {
-		plan.Reason = r.form()
+		plan.Reason, plan.Read.Broad = r.form(), r.broad()
 	}
 	plan.SQL, plan.Read.Args = r.written()
 	if plan.Reason == "" && plan.Read.Args == nil {

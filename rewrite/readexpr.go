@@ -36,8 +36,12 @@ func (b *blockReader) walk(e *Expr, in clause, aggregate bool) error {
 			b.aggregates++
 			defer func() { b.aggregates-- }()
 		}
+		before := b.outward
 		if err := b.query(b.sc, e.Query); err != nil {
 			return err
+		}
+		if b.outward > before {
+			b.keepExists(e)
 		}
 	}
 	if x := nullTest(e); x != nil && in == inPredicate {
@@ -136,7 +140,10 @@ func (b *blockReader) column(e *Expr, in clause, aggregate bool) error {
 	}
 	b.found.counter = b.found.counter || t.binding.table.IsCounter(t.column.Name)
 	b.note(t.binding.table)
-	total := b.d.Total(t.binding.table, b.qualifier(t.binding), t.column.Name, true)
+	if !b.sc.holds(t.binding) {
+		b.outward++
+	}
+	total := b.total(t.binding.table, b.qualifier(t.binding), t.column.Name, true)
 	if in == inItems && b.bareItem(e) {
 		total = b.resultColumn(t.binding.table, b.qualifier(t.binding), t.column.Name, b.q)
 	}

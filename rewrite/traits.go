@@ -180,6 +180,9 @@ const (
 	// MergedOr: where a query in FROM finds rows by an OR from several indexes, and the query around
 	// it asks more than once for a column of it that is a subquery, rows may be lost (SQLite).
 	MergedOr
+	// ImpossibleExists: EXISTS of a query that can have no row (WHERE column IS NULL, of one that is never NULL) crashes
+	// the server where the query compares a column with an outer subquery, and is no condition of its own (MariaDB).
+	ImpossibleExists
 )
 
 // Has reports whether the set has the defect.
@@ -193,6 +196,8 @@ type WriteRules struct {
 	// MissLocks: an update that finds no row keeps others from inserting next
 	// to it until its transaction ends (InnoDB's gap locks).
 	MissLocks bool
+	// LocksReads: a statement that writes locks the rows that it reads, slots as well (InnoDB).
+	LocksReads bool
 	// ChangeExcludes: a transaction that has changed a row has it locked against
 	// increments as well.
 	ChangeExcludes bool

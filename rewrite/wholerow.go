@@ -46,7 +46,7 @@ func (b *blockReader) fields(x *binding) ([]string, error) {
 	var out []string
 	for i, l := range b.labels(x) {
 		if c := x.table.Columns[i].Name; x.counts && x.table.IsSlotted(c) {
-			out = append(out, b.d.Total(x.table, q, c, false))
+			out = append(out, b.total(x.table, q, c, false))
 		} else {
 			out = append(out, q+"."+b.d.Quote(l.Name))
 		}

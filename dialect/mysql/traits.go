@@ -35,10 +35,11 @@ func (*Dialect) Traits() rewrite.Traits {
 			Unmerged:          " LIMIT 18446744073709551615",
 			MaybeNull:         [2]string{"IF(TRUE, ", ", NULL)"},
 			SelfSubqueryFails: true,
-			Defects:           rewrite.RowSubquery | rewrite.QuantifiedNull,
+			Defects:           rewrite.RowSubquery | rewrite.QuantifiedNull | rewrite.ImpossibleExists,
 		},
 		WriteRules: rewrite.WriteRules{
 			MissLocks:       true,
+			LocksReads:      true,
 			ChangeExcludes:  true,
 			ReplaceCascades: true,
 		},

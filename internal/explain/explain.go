@@ -64,6 +64,9 @@ type Explanation struct {
 	// Probe is sent first where it is not empty: it gives the result if no row that it
 	// returns has slots, as its last column reports.
 	Probe string `json:"probe,omitempty"`
+	// Whole runs instead of Rewritten where Estimate expects that many rows meet its bounds.
+	Estimate *ExplainedStatement `json:"estimate,omitempty"`
+	Whole    *ExplainedStatement `json:"whole,omitempty"`
 	// Fallback says what runs when the increment affects no row, or Requires
 	// does not hold.
 	Fallback string `json:"fallback,omitempty"`
@@ -200,6 +203,10 @@ func explanation(p *rewrite.Plan, query string) *Explanation {
 	if p.SQL != query || len(p.Read.Args) > 0 {
 		e.Rewritten = &ExplainedStatement{p.SQL, explainArgs(p.Read.Args)}
 		e.Probe = p.Read.Probe
+		if w := p.Read.Broad; w != nil {
+			estimate, whole := explainStatement(w.Rows), explainStatement(w.Whole)
+			e.Estimate, e.Whole = &estimate, &whole
+		}
 	}
 	if p.Bounded != nil {
 		e.Bounded = "where the base row alone satisfies the guards: runs the statement as written, without a drain"

@@ -49,6 +49,8 @@ func (e *Explanation) write(b *strings.Builder, indent string) {
 	one("  locked", e.AgainLocked)
 	line("probe", e.Probe)
 	one("rewritten", e.Rewritten)
+	one("estimate", e.Estimate)
+	one("whole", e.Whole)
 	line("requires", strings.Join(e.Requires, "; "))
 	line("fallback", e.Fallback)
 	for _, d := range e.Drains {

@@ -49,6 +49,7 @@ func (r *Run) QueryOnce(ctx context.Context) (rows driver.Rows, err error) {
 // queryClass runs the plan's query as its class has it.
 func (r *Run) queryClass(ctx context.Context) (rows driver.Rows, err error) {
 	var types []ColumnType
+	broad := false
 	switch r.Plan.Class {
 	case rewrite.Additive, rewrite.Upsert:
 		if !r.Plan.Increment.BaseExact() {
@@ -65,6 +66,9 @@ func (r *Run) queryClass(ctx context.Context) (rows driver.Rows, err error) {
 			if types, err = r.shape(ctx); err != nil {
 				return nil, err
 			}
+		}
+		if broad, err = r.broad(ctx); err != nil {
+			return nil, err
 		}
 		if err := r.readCommitted(ctx); err != nil { // for the one statement that follows
 			return nil, err
@@ -84,7 +88,11 @@ func (r *Run) queryClass(ctx context.Context) (rows driver.Rows, err error) {
 			return rows, err
 		}
 	}
-	rows, err = r.querySQL(ctx)
+	if broad {
+		rows, err = r.queryWhole(ctx)
+	} else {
+		rows, err = r.querySQL(ctx)
+	}
 	if err == nil && r.conn.Shared.Traits.LateErrors && r.Plan.Class == rewrite.Read {
 		rows, err = r.firstRow(rows)
 	}

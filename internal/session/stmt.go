@@ -178,3 +178,11 @@ func (s *stmt) own(ctx context.Context, b *rewrite.Bound, sql string, args []dri
 	}
 	return link.StmtExec(ctx, st, args)
 }
+
+func (s *stmt) ownRows(ctx context.Context, b *rewrite.Bound, sql string, args []driver.NamedValue) (driver.Rows, error) {
+	st, err := s.statements.Get(ctx, &s.conn.Conn, b, sql)
+	if err != nil {
+		return nil, err
+	}
+	return link.StmtQuery(ctx, st, args)
+}

@@ -35,6 +35,8 @@ type via interface {
 	querySQL(ctx context.Context, p *rewrite.Plan, c call) (driver.Rows, error)
 	// own runs one of slotsql's own statements, b of the plan.
 	own(ctx context.Context, b *rewrite.Bound, sql string, args []driver.NamedValue) (driver.Result, error)
+	// ownRows does so for one whose rows are the application's.
+	ownRows(ctx context.Context, b *rewrite.Bound, sql string, args []driver.NamedValue) (driver.Rows, error)
 }
 
 // direct is the via of db.Exec and db.Query.
@@ -58,11 +60,7 @@ func (t direct) querySQL(ctx context.Context, p *rewrite.Plan, c call) (driver.R
 		}
 	}
 	if (p.Drain.Proof != nil || p.Class == rewrite.Read && !p.Read.Anew) && len(c.options) == 0 && t.keeps(c.args) {
-		rows, err := t.conn.QueryUnprepared(ctx, p.SQL, c.args) // values of other types, where the parent takes this call so
-		if err != driver.ErrSkip {
-			return rows, err
-		}
-		return t.ownQuery(ctx, p.SQL, c.args)
+		return t.keptQuery(ctx, p.SQL, c.args)
 	}
 	return t.conn.ParentQuery(ctx, p.SQL, link.JoinArgs(c.options, c.args))
 }
@@ -75,6 +73,23 @@ func (t direct) keeps(args []driver.NamedValue) bool {
 
 func (t direct) own(ctx context.Context, _ *rewrite.Bound, sql string, args []driver.NamedValue) (driver.Result, error) {
 	return t.ownExec(ctx, sql, args)
+}
+
+func (t direct) ownRows(ctx context.Context, _ *rewrite.Bound, sql string, args []driver.NamedValue) (driver.Rows, error) {
+	if t.keeps(args) {
+		return t.keptQuery(ctx, sql, args)
+	}
+	return t.conn.ParentQuery(ctx, sql, args)
+}
+
+// keptQuery runs a query that is kept prepared, unless the parent takes it with its arguments as
+// it is: the values then have other types.
+func (t direct) keptQuery(ctx context.Context, sql string, args []driver.NamedValue) (driver.Rows, error) {
+	rows, err := t.conn.QueryUnprepared(ctx, sql, args)
+	if err != driver.ErrSkip {
+		return rows, err
+	}
+	return t.ownQuery(ctx, sql, args)
 }
 
 // ownExec runs one of slotsql's statements, or one of the application's that is kept like these.

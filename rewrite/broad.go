@@ -1,0 +1,62 @@
+package rewrite
+
+import "slices"
+
+// Bounds that most rows meet, and blocks of few rows.
+//
+//	SELECT COUNT(*) FROM products WHERE stock > 0
+//	SELECT id FROM products WHERE seller = 7 AND stock > 0
+//
+// Where all candidates are one list of keys, a bound that most rows meet makes a list of most rows, which costs
+// MariaDB many times what their totals cost it; and of a seller with fifty products the totals cost less than the look for
+// candidates. How many rows these are only the engine knows, so it is asked for its estimate each time that the read
+// runs. Where the list would not be much shorter than the block, the read runs without candidates. Both forms are exact:
+// the estimate decides nothing but the cost.
+
+// Broad is the form of a read with candidates for bounds that many of its rows meet.
+type Broad struct {
+	// Rows asks how many rows are read for the candidates that meet the bounds by base value, and how many without
+	// the bounds. It returns two rows with these in a column of the name rows.
+	Rows Bound
+	// Whole is the statement without candidates.
+	Whole Bound
+}
+
+// An EstimatingDialect is a Dialect of an engine that estimates how many rows a query reads,
+// and for which a read of many candidates costs more than one of all rows.
+type EstimatingDialect interface {
+	// Estimate writes a statement that runs none of the queries, and returns a row for each, with
+	// how many rows the engine expects it to read in a column of the name rows.
+	Estimate(queries ...string) string
+}
+
+// narrowing is what candidates have added to a statement.
+type narrowing struct {
+	edits     []edit
+	some, all string // queries of the rows that meet the bounds by base value, and of those that the block asks for without them
+}
+
+// note counts the condition that has been added for a source. Of a statement with
+// several, or of one for the first rows, there is no form for many rows.
+func (c *candidates) note(edits []edit) {
+	c.narrowed++
+	c.narrowing = nil
+	first := slices.ContainsFunc(c.windows, func(w window) bool { return w.first != nil })
+	if c.narrowed > 1 || first || len(c.near) == 0 || !c.listed() {
+		return
+	}
+	c.narrowing = &narrowing{edits, c.from("1", slices.Concat(c.near, c.rest)), c.from("1", c.rest)}
+}
+
+// broad returns the form for bounds that many rows meet, nil if there is none.
+func (r *reader) broad() *Broad {
+	d, ok := r.d.(EstimatingDialect)
+	if !ok || r.narrowing == nil {
+		return nil
+	}
+	whole := slices.DeleteFunc(slices.Clone(r.edits), func(e edit) bool { return slices.Contains(r.narrowing.edits, e) })
+	return &Broad{
+		Rows:  r.tp.expand(r.d, r.tp.expandSQL(d.Estimate(r.narrowing.some, r.narrowing.all))),
+		Whole: r.tp.expand(r.d, r.tp.expandSQL(r.tp.mark(r.src.cutEdited(Span{0, len(r.src.sql)}, whole)))),
+	}
+}
