@@ -1,6 +1,9 @@
 package rewrite
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Bounds that most rows meet, and blocks of few rows.
 //
@@ -33,19 +36,48 @@ type EstimatingDialect interface {
 // narrowing is what candidates have added to a statement.
 type narrowing struct {
 	edits     []edit
-	some, all string // queries of the rows that meet the bounds by base value, and of those that the block asks for without them
+	many      map[edit]edit // the totals of many rows, for which those of few stand
+	some, all string        // queries of the rows that meet the bounds by base value, and of those that the block asks for without them
 }
 
 // note counts the condition that has been added for a source. Of a statement with
 // several, or of one for the first rows, there is no form for many rows.
-func (c *candidates) note(edits []edit) {
+func (c *candidates) note(edits []edit, many map[edit]edit) {
 	c.narrowed++
 	c.narrowing = nil
-	first := slices.ContainsFunc(c.windows, func(w window) bool { return w.first != nil })
-	if c.narrowed > 1 || first || len(c.near) == 0 || !c.listed() {
+	if c.narrowed > 1 || c.ofFirst() || len(c.near) == 0 || !c.listed() {
 		return
 	}
-	c.narrowing = &narrowing{edits, c.from("1", slices.Concat(c.near, c.rest)), c.from("1", c.rest)}
+	c.narrowing = &narrowing{edits, many, c.from("1", slices.Concat(c.near, c.rest)), c.from("1", c.rest)}
+}
+
+// ofFirst reports whether the candidates are those of the first rows.
+func (c *candidates) ofFirst() bool {
+	return slices.ContainsFunc(c.windows, func(w window) bool { return w.first != nil })
+}
+
+// forFew writes the totals of the source as those of few rows, where candidates leave no more, and returns
+// what each was.
+func (c *candidates) forFew() map[edit]edit {
+	if _, ok := c.d.(EstimatingDialect); !ok && !c.ofFirst() {
+		return nil
+	}
+	out := map[edit]edit{}
+	for _, column := range c.b.table.Counter.Counters {
+		q := c.qualifier(c.b)
+		many, few := c.total(c.b.table, q, column, true), c.total(c.b.table, q, column, false)
+		for i, e := range c.edits {
+			if sql := strings.ReplaceAll(e.sql, many, few); sql != e.sql {
+				c.edits[i].sql = sql
+				was, ok := out[e]
+				if delete(out, e); !ok {
+					was = e
+				}
+				out[c.edits[i]] = was
+			}
+		}
+	}
+	return out
 }
 
 // broad returns the form for bounds that many rows meet, nil if there is none.
@@ -55,6 +87,11 @@ func (r *reader) broad() *Broad {
 		return nil
 	}
 	whole := slices.DeleteFunc(slices.Clone(r.edits), func(e edit) bool { return slices.Contains(r.narrowing.edits, e) })
+	for i, e := range whole {
+		if many, ok := r.narrowing.many[e]; ok {
+			whole[i] = many
+		}
+	}
 	return &Broad{
 		Rows:  r.tp.expand(r.d, r.tp.expandSQL(d.Estimate(r.narrowing.some, r.narrowing.all))),
 		Whole: r.tp.expand(r.d, r.tp.expandSQL(r.tp.mark(r.src.cutEdited(Span{0, len(r.src.sql)}, whole)))),

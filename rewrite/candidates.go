@@ -136,14 +136,18 @@ func (r *reader) narrow(sc *scope, q *Select) {
 		if len(c.windows) == 0 {
 			continue
 		}
+		before := slices.Clone(r.edits)
+		many := c.forFew() // first, for the condition repeats parts of the block
 		edits := c.outside()
 		if edits == nil && c.worth() {
 			edits = c.beside(c.condition(c.keys))
 		}
-		if edits != nil {
-			c.insert(edits)
-			c.note(edits)
+		if edits == nil {
+			r.edits = before
+			continue
 		}
+		c.insert(edits)
+		c.note(edits, many)
 	}
 }
 

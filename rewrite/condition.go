@@ -157,7 +157,7 @@ func (c *candidates) meeting(w *window, among []string) string {
 	if w.edge != "" {
 		conds = append(conds[:len(conds):len(conds)], w.edge)
 	}
-	total := c.total(c.b.table, c.qualifier(c.b), w.column.Name, true)
+	total := c.total(c.b.table, c.qualifier(c.b), w.column.Name, false)
 	return c.fromBlock(c.keyList()+", "+total+" AS slotsql_v", conds) + " ORDER BY " + c.base(w.column) + w.direction() +
 		" LIMIT " + c.tp.mark(w.first.rows)
 }
