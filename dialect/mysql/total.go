@@ -38,7 +38,8 @@ func (d *Dialect) Total(t *rewrite.Table, qualifier, column string, comparable b
 	if of != "" {
 		of = " WHERE " + of
 	}
-	return "CASE WHEN " + tuple(qualified(qualifier, t.Counter.Key)) + " IN (SELECT " + list + " FROM " + slots + of + ") THEN " + total + " ELSE " + base + " END"
+	hot := tuple(qualified(qualifier, t.Counter.Key)) + " IN (SELECT " + list + " FROM " + slots + of + ")"
+	return "CASE WHEN " + hot + " THEN " + total + " ELSE " + base + " END"
 }
 
 // qualified writes columns of a source.

@@ -25,7 +25,9 @@ func (l *lastRead) note(query string) {
 	}
 }
 
-func (l *lastRead) ConnQueryContext(ctx context.Context, c driver.QueryerContext, q string, args []driver.NamedValue) (context.Context, driver.Rows, error) {
+func (l *lastRead) ConnQueryContext(
+	ctx context.Context, c driver.QueryerContext, q string, args []driver.NamedValue,
+) (context.Context, driver.Rows, error) {
 	rows, err := c.QueryContext(ctx, q, args)
 	if err == nil { // with arguments the parent has it prepared
 		l.note(q)

@@ -12,6 +12,7 @@ func (e *Explanation) String() string {
 	return b.String()
 }
 
+//nolint:funlen // one line of the report after another
 func (e *Explanation) write(b *strings.Builder, indent string) {
 	line := func(label, text string) {
 		if text == "" {
