@@ -32,9 +32,9 @@ func (c *Conn) Plan(ctx context.Context, query string) (*plan, error) {
 	c.Heed(ctx, p == nil)
 	if c.Shared.Names.ViewDDL.Load() && len(c.Shared.Tables) > 0 && c.Schema != nil && c.Schema.Stale() {
 		// A view over a counter table may have been created whose name is not known yet.
-		// In a transaction that has failed nothing can be read, nor run.
-		if err := c.Refresh(ctx); err != nil && c.Engine.TxEnded(err) {
-			return nil, err // the statement would not get the error
+		// In a transaction that has failed nothing can be read, and nothing runs but its end.
+		if err := c.Refresh(ctx); c.failsTx(err) && rewrite.Untouched(c.Dialect(), query).Effects&rewrite.TxControl == 0 {
+			return nil, err
 		}
 	}
 	if err := c.Legible(ctx, query); err != nil {
@@ -227,7 +227,10 @@ func (r *Run) CheckStars(ctx context.Context) error {
 			continue
 		}
 		same, err := r.conn.SameColumns(ctx, t)
-		if err != nil || same {
+		switch {
+		case r.conn.failsTx(err):
+			return err
+		case err != nil || same:
 			continue // an error is the statement's own to find
 		}
 		r.conn.Shared.Expire()

@@ -132,3 +132,10 @@ func (c *Conn) failed(err error) {
 		c.unlock()
 	}
 }
+
+// failsTx reports whether an error of one of slotsql's own statements has ended the application's transaction, or
+// left it with nothing to run but its end. The statement to come would not get that error, but another one (25P02),
+// which does not say that the transaction may be tried again.
+func (c *Conn) failsTx(err error) bool {
+	return err != nil && (c.Engine.TxEnded(err) || c.Shared.Traits.ErrorAborts && !c.InAutocommit())
+}
