@@ -10,7 +10,8 @@ import (
 
 // A total finds its slots by their key, however few the slot table seems to have. MariaDB would
 // read the whole table for each row of the query otherwise. To a query that takes long, that table
-// still has all the slot rows that roll-ups have deleted since it began.
+// still has all the slot rows that roll-ups have deleted since it began. The keys of all slots it may read
+// once, as a list of the rows that have some.
 func TestTotalFindsSlotsByKey(t *testing.T) {
 	t.Parallel()
 	for _, columns := range []string{"id, views", "id, views, seen"} {
@@ -44,7 +45,7 @@ func TestTotalFindsSlotsByKey(t *testing.T) {
 			for _, c := range cells {
 				line = append(line, fmt.Sprintf("%s", *c.(*any)))
 			}
-			if strings.HasPrefix(line[2], "slotsql_s") {
+			if strings.HasPrefix(line[2], "slotsql_s") && line[1] != "MATERIALIZED" {
 				found++
 				if line[3] != "ref" && line[3] != "eq_ref" {
 					t.Errorf("slots are found by %q: %s", line[3], strings.Join(line, " | "))

@@ -29,17 +29,15 @@ func (d *Dialect) Total(t *rewrite.Table, qualifier, column string, comparable b
 		where = " WHERE " + and(of, same(s, t.Counter.SlotKey(), qualifier, t.Counter.Key))
 	}
 	base := qualifier + "." + quote(column)
-	sum := "SELECT SUM(" + s + "." + quote(t.Counter.Cell(column)) + ") FROM " + slots + where
-	total := inType(t, column, "COALESCE("+base+" + ("+sum+"), "+base+")")
-	if !comparable || where == "" {
-		return total
+	total := base + " + (SELECT SUM(" + s + "." + quote(t.Counter.Cell(column)) + ") FROM " + slots + where + ")"
+	if comparable && where != "" {
+		if of != "" {
+			of = " WHERE " + of
+		}
+		keys := "SELECT " + strings.Join(qualified(s, t.Counter.SlotKey()), ", ") + " FROM " + slots + of
+		total = "CASE WHEN " + tuple(qualified(qualifier, t.Counter.Key)) + " IN (" + keys + ") THEN " + total + " END"
 	}
-	list := strings.Join(qualified(s, t.Counter.SlotKey()), ", ")
-	if of != "" {
-		of = " WHERE " + of
-	}
-	hot := tuple(qualified(qualifier, t.Counter.Key)) + " IN (SELECT " + list + " FROM " + slots + of + ")"
-	return "CASE WHEN " + hot + " THEN " + total + " ELSE " + base + " END"
+	return inType(t, column, "COALESCE("+total+", "+base+")")
 }
 
 // qualified writes columns of a source.
