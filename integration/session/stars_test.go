@@ -6,8 +6,6 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/jackc/pgx/v5/pgconn"
-
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
@@ -58,8 +56,9 @@ func readOf(ctx context.Context, tx *sql.Tx, query string) error {
 }
 
 func sqlState(err error) string {
-	if pg := (*pgconn.PgError)(nil); errors.As(err, &pg) {
-		return pg.Code
+	var coded interface{ SQLState() string } // of pgx and of lib/pq
+	if errors.As(err, &coded) {
+		return coded.SQLState()
 	}
 	return "none"
 }
