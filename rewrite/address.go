@@ -160,6 +160,14 @@ func (c *Counter) Emptied(quote func(string) string, prefix string, latest bool)
 	return set
 }
 
+// Tuple writes columns as IN and row comparisons take them: a single one without parentheses.
+func Tuple(columns []string) string {
+	if len(columns) == 1 {
+		return columns[0]
+	}
+	return "(" + strings.Join(columns, ", ") + ")"
+}
+
 // SlotSource writes what stands in FROM for the slots of some counters of a
 // table: rows of the base key and of the counters, under the base table's names.
 func SlotSource(d Dialect, t *Table, counters ...string) string {

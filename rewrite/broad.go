@@ -41,12 +41,18 @@ type narrowing struct {
 }
 
 // note counts the condition that has been added for a source. Of a statement with
-// several, or of one for the first rows, there is no form for many rows.
-func (c *candidates) note(edits []edit, many map[edit]edit) {
+// several, or of one for the first rows, there is no form for many rows. before are the block's edits before forFew.
+func (c *candidates) note(edits, before []edit) {
 	c.narrowed++
 	c.narrowing = nil
 	if c.narrowed > 1 || c.ofFirst() || len(c.near) == 0 || !c.listed() {
 		return
+	}
+	many := map[edit]edit{}
+	for i, e := range c.edits {
+		if e != before[i] {
+			many[e] = before[i]
+		}
 	}
 	c.narrowing = &narrowing{edits, many, c.from("1", slices.Concat(c.near, c.rest)), c.from("1", c.rest)}
 }
@@ -56,31 +62,21 @@ func (c *candidates) ofFirst() bool {
 	return slices.ContainsFunc(c.windows, func(w window) bool { return w.first != nil })
 }
 
-// forFew writes the totals of the source as those of few rows, where candidates leave no more, and returns
-// what each was.
-func (c *candidates) forFew() map[edit]edit {
+// forFew writes the totals of the source as those of few rows, where candidates leave no more.
+func (c *candidates) forFew() {
 	if _, ok := c.d.(EstimatingDialect); !ok && !c.ofFirst() {
-		return nil
+		return
 	}
-	out := map[edit]edit{}
+	q := c.qualifier(c.b)
 	for _, column := range c.b.table.Counter.Counters {
-		q := c.qualifier(c.b)
 		many, few := c.total(c.b.table, q, column, true), c.total(c.b.table, q, column, false)
-		for i, e := range c.edits {
-			if sql := strings.ReplaceAll(e.sql, many, few); sql != e.sql {
-				c.edits[i].sql = sql
-				was, ok := out[e]
-				if delete(out, e); !ok {
-					was = e
-				}
-				out[c.edits[i]] = was
-			}
+		for i := range c.edits {
+			c.edits[i].sql = strings.ReplaceAll(c.edits[i].sql, many, few)
 		}
 	}
-	return out
 }
 
-// broad returns the form for bounds that many rows meet, nil if there is none.
+// broad returns the form for bounds that many rows meet, or nil.
 func (r *reader) broad() *Broad {
 	d, ok := r.d.(EstimatingDialect)
 	if !ok || r.narrowing == nil {

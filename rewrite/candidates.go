@@ -137,7 +137,7 @@ func (r *reader) narrow(sc *scope, q *Select) {
 			continue
 		}
 		before := slices.Clone(r.edits)
-		many := c.forFew() // first, for the condition repeats parts of the block
+		c.forFew() // first, for the condition repeats parts of the block
 		edits := c.outside()
 		if edits == nil && c.worth() {
 			edits = c.beside(c.condition(c.keys))
@@ -146,8 +146,8 @@ func (r *reader) narrow(sc *scope, q *Select) {
 			r.edits = before
 			continue
 		}
+		c.note(edits, before)
 		c.insert(edits)
-		c.note(edits, many)
 	}
 }
 

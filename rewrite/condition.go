@@ -57,7 +57,7 @@ func (c *candidates) condition(columns []string) string {
 		if near != "" {
 			arms = append(arms, c.from(c.keyList(), append([]string{near}, c.rest...)))
 		}
-		return tuple(columns) + " IN (SELECT " + c.keyNames() + " FROM (" + c.inWith(strings.Join(arms, " UNION ALL ")) + ") AS slotsql_c)"
+		return Tuple(columns) + " IN (SELECT " + c.keyNames() + " FROM (" + c.inWith(strings.Join(arms, " UNION ALL ")) + ") AS slotsql_c)"
 	}
 	in := c.d.Traits().KeyIn
 	cond := c.keys[0] + in[0] + c.inWith(strings.Join(arms, " UNION ALL ")) + in[1]
@@ -68,14 +68,6 @@ func (c *candidates) condition(columns []string) string {
 		return "(" + cond + " OR " + c.keys[0] + " IS NULL)"
 	}
 	return cond
-}
-
-// tuple writes the columns of a key as IN compares them.
-func tuple(columns []string) string {
-	if len(columns) == 1 {
-		return columns[0]
-	}
-	return "(" + strings.Join(columns, ", ") + ")"
 }
 
 // told reports whether each row of W meets the block's conditions by base value and by total alike. If not,

@@ -69,7 +69,7 @@ func (c *candidates) reaches(left, op, right, last string) string {
 
 // among writes that the source's row is, or is not, among those of a query of keys.
 func (c *candidates) among(in, keys, from string) string {
-	return tuple(c.keys) + in + "(SELECT " + keys + " FROM " + from + ")"
+	return Tuple(c.keys) + in + "(SELECT " + keys + " FROM " + from + ")"
 }
 
 // fromClause returns what stands behind FROM.

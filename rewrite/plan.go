@@ -121,7 +121,7 @@ type ReadPlan struct {
 	// Probe runs first if it is not "", and SQL only for rows with slots, see probe.go.
 	Probe string
 
-	// Broad is the form of SQL for bounds that many rows meet; nil where there is none.
+	// Broad is the form of SQL for bounds that many rows meet, or nil.
 	Broad *Broad
 
 	// Anew reports whether SQL has to be prepared each time that it runs.

@@ -21,10 +21,10 @@ func (d *Dialect) Candidates(t *rewrite.Table, c rewrite.CandidateSQL, lock bool
 	if lock {
 		share = " LOCK IN SHARE MODE"
 	}
-	var keys, by, on, order []string
-	for i, k := range t.Counter.SlotKey() {
+	by := qualify("slotsql_s", t.Counter.SlotKey())
+	var keys, on, order []string
+	for i := range by {
 		name := fmt.Sprintf("slotsql_k%d", i+1)
-		by = append(by, "slotsql_s."+quote(k))
 		keys = append(keys, by[i]+" AS "+name)
 		on = append(on, c.Qualifier+"."+quote(t.Counter.Key[i])+" = slotsql_f."+name)
 		order = append(order, "slotsql_f."+name)

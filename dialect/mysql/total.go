@@ -34,27 +34,10 @@ func (d *Dialect) Total(t *rewrite.Table, qualifier, column string, comparable b
 		if of != "" {
 			of = " WHERE " + of
 		}
-		keys := "SELECT " + strings.Join(qualified(s, t.Counter.SlotKey()), ", ") + " FROM " + slots + of
-		total = "CASE WHEN " + tuple(qualified(qualifier, t.Counter.Key)) + " IN (" + keys + ") THEN " + total + " END"
+		keys := "SELECT " + strings.Join(qualify(s, t.Counter.SlotKey()), ", ") + " FROM " + slots + of
+		total = "CASE WHEN " + rewrite.Tuple(qualify(qualifier, t.Counter.Key)) + " IN (" + keys + ") THEN " + total + " END"
 	}
 	return inType(t, column, "COALESCE("+total+", "+base+")")
-}
-
-// qualified writes columns of a source.
-func qualified(source string, columns []string) []string {
-	out := make([]string, len(columns))
-	for i, c := range columns {
-		out[i] = source + "." + quote(c)
-	}
-	return out
-}
-
-// tuple writes columns as IN compares them.
-func tuple(columns []string) string {
-	if len(columns) == 1 {
-		return columns[0]
-	}
-	return "(" + strings.Join(columns, ", ") + ")"
 }
 
 // Estimate writes EXPLAIN of the queries.

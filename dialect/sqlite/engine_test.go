@@ -174,7 +174,7 @@ func TestKeys(t *testing.T) {
 				e := open(t, on, c.create)
 				p := e.counters("p", c.key, "views")
 				columns := list(columns("", append(append([]string(nil), c.key...), "views")...))
-				at := func(key string) string { return tuple(c.key) + " = " + "(" + key + ")" }
+				at := func(key string) string { return rewrite.Tuple(c.key) + " = " + "(" + key + ")" }
 				e.exec("INSERT INTO p (" + columns + ") VALUES (" + c.one + ", 10), (" + c.two + ", 20)")
 				one := func(want string) {
 					t.Helper()

@@ -46,7 +46,7 @@ func filled(t *rewrite.Table, scope rewrite.Scope) string {
 		}
 		return exists
 	}
-	own := tuple(columns(baseAlias, key...))
+	own := rewrite.Tuple(columns(baseAlias, key...))
 	if scope.Where == "" {
 		return own + " IN (SELECT " + list(columns(slotAlias, t.Counter.SlotKey()...)) + " FROM " + slotTable(t) + " AS " + slotAlias +
 			" WHERE " + and(t.Counter.OfTable(quote, slotAlias+"."), nonZero(t, slotAlias)) + ")"
@@ -64,7 +64,7 @@ func removed(t *rewrite.Table, scope rewrite.Scope) string {
 	case len(t.Counter.Key) == 0:
 		return "EXISTS (SELECT 1 FROM " + scope.Ref + " WHERE (" + scope.Where + "))"
 	}
-	return and(of, tuple(columns("", t.Counter.SlotKey()...))+" IN "+selected(t, scope))
+	return and(of, rewrite.Tuple(columns("", t.Counter.SlotKey()...))+" IN "+selected(t, scope))
 }
 
 // selected is a query of the scope's keys.

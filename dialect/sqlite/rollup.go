@@ -59,7 +59,7 @@ func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.Roll
 		Reclaim: []dialect.Step{w.Step(func() string {
 			where := and(t.Counter.OfTable(quote, slotAlias+"."), "NOT "+based)
 			if len(t.Counter.Key) > 0 {
-				where += " AND " + tuple(columns(slotAlias, t.Counter.SlotKey()...)) + " = " + tuple(w.values(len(t.Counter.Key)))
+				where += " AND " + rewrite.Tuple(columns(slotAlias, t.Counter.SlotKey()...)) + " = " + rewrite.Tuple(w.values(len(t.Counter.Key)))
 			}
 			return "DELETE FROM " + slotTable(t) + " AS " + slotAlias + " WHERE " + where
 		})},
@@ -109,10 +109,10 @@ func (w *rollUp) within(upTo bool) string {
 		return out
 	}
 	if w.Part.After {
-		out += " AND " + tuple(columns(slotAlias, key...)) + " > " + tuple(w.values(0))
+		out += " AND " + rewrite.Tuple(columns(slotAlias, key...)) + " > " + rewrite.Tuple(w.values(0))
 	}
 	if w.Part.UpTo && upTo {
-		out += " AND " + tuple(columns(slotAlias, key...)) + " <= " + tuple(w.values(len(key)))
+		out += " AND " + rewrite.Tuple(columns(slotAlias, key...)) + " <= " + rewrite.Tuple(w.values(len(key)))
 	}
 	return out
 }
@@ -122,7 +122,7 @@ func (w *rollUp) filled(from, full string) string {
 	if len(w.Table.Counter.Key) == 0 {
 		return "EXISTS (SELECT 1" + from + full + ")"
 	}
-	return tuple(columns(baseAlias, w.Table.Counter.Key...)) + " IN (SELECT " + list(columns(slotAlias, w.Table.Counter.SlotKey()...)) +
+	return rewrite.Tuple(columns(baseAlias, w.Table.Counter.Key...)) + " IN (SELECT " + list(columns(slotAlias, w.Table.Counter.SlotKey()...)) +
 		from + w.within(true) + " AND " + full + ")"
 }
 

@@ -48,14 +48,6 @@ func columns(q string, names ...string) []string {
 
 func list(parts []string) string { return strings.Join(parts, ", ") }
 
-// tuple writes a row value, without parentheses around a single column.
-func tuple(parts []string) string {
-	if len(parts) == 1 {
-		return parts[0]
-	}
-	return "(" + list(parts) + ")"
-}
-
 // match writes the comparison of the key columns of two relations. The left
 // side's collation decides, and both sides have the base column's.
 func match(left, right string, key []string) string { return matchTo(left, key, right, key) }

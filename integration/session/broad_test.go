@@ -3,8 +3,6 @@ package session
 import (
 	"context"
 	"database/sql/driver"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -55,15 +53,12 @@ func TestBroadReads(t *testing.T) {
 		},
 		Config: config,
 	})
-	file := filepath.Join(t.TempDir(), "slotsql.yaml")
-	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	var last lastRead
-	db, err := over(t, "mysql", func(d driver.Driver) driver.Driver { return sqlmw.Driver(d, &last) })("mysql", p.WrappedDSN, file)
+	db, err := over(t, "mysql", func(d driver.Driver) driver.Driver { return sqlmw.Driver(d, &last) })("mysql", p.WrappedDSN, configOf(t, config))
 	if err != nil {
 		t.Fatal(err)
 	}
+	outside := twin.Sides{Plain: p.Plain, Wrapped: db}
 	for round := range 2 {
 		for _, c := range []struct {
 			where, text string
@@ -89,7 +84,6 @@ func TestBroadReads(t *testing.T) {
 			bound := twin.Statement{SQL: "SELECT id, stock FROM products WHERE " + c.where + " ORDER BY id", Args: []any{c.arg}}
 			prepared := bound
 			prepared.Prepared = true
-			outside := twin.Sides{Plain: p.Plain, Wrapped: db}
 			check("text", outside, text)
 			check("argument", outside, bound)
 			check("prepared", outside, prepared)
@@ -112,7 +106,7 @@ func TestBroadReads(t *testing.T) {
 			}
 		}
 		for _, id := range []int{3, 7, 100, 1990} {
-			compare(t, twin.Sides{Plain: p.Plain, Wrapped: db}, twin.Statement{SQL: "UPDATE products SET stock = stock + 3 WHERE id = ?", Args: []any{id}})
+			compare(t, outside, twin.Statement{SQL: "UPDATE products SET stock = stock + 3 WHERE id = ?", Args: []any{id}})
 		}
 	}
 }

@@ -219,6 +219,7 @@ func TestCandidatesOneVersion(t *testing.T) {
 
 // What becomes a candidate after the guess, and before the statement runs, is drained as well.
 func TestCandidatesAfterGuess(t *testing.T) {
+	const config = "version: 1\ntables: {stock: {counters: {n: {}}, slots: 8, placement: connection}}\n"
 	for _, c := range []struct{ level, statement, left string }{
 		{"READ-COMMITTED", "UPDATE stock SET note = 'x' WHERE n >= 15 AND note = ''", "50:13: 60:17:x"},
 		{"REPEATABLE-READ", "UPDATE stock SET note = 'x' WHERE n >= 15 AND note = ''", "50:13: 60:17:x"},
@@ -237,7 +238,7 @@ func TestCandidatesAfterGuess(t *testing.T) {
 						must(t, slotted, "UPDATE stock SET n = n + 5 WHERE id = 60")
 					}
 				}}
-				db, err := over(t, "mysql", func(d driver.Driver) driver.Driver { return sqlmw.Driver(d, ran) })("mysql", p.WrappedDSN, configOf(t))
+				db, err := over(t, "mysql", func(d driver.Driver) driver.Driver { return sqlmw.Driver(d, ran) })("mysql", p.WrappedDSN, configOf(t, config))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -277,11 +278,10 @@ func (b *beforeStatement) ConnExecContext(
 	return c.ExecContext(ctx, query, args)
 }
 
-// configOf writes the configuration of provable tables.
-func configOf(t *testing.T) string {
+// configOf writes a configuration into a file.
+func configOf(t *testing.T, config string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "slotsql.yaml")
-	const config = "version: 1\ntables: {stock: {counters: {n: {}}, slots: 8, placement: connection}}\n"
 	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}

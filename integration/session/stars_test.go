@@ -1,7 +1,6 @@
 package session
 
 import (
-	"context"
 	"database/sql"
 	"errors"
 	"testing"
@@ -43,16 +42,12 @@ func TestErrorOfLookAtColumns(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		return sqlState(readOf(t.Context(), tx, "SELECT * FROM posts WHERE id = 1"))
+		return sqlState(readAll(tx.QueryContext(t.Context(), "SELECT * FROM posts WHERE id = 1")))
 	}
 	plain, wrapped := code(p.Plain, p.Plain), code(p.Wrapped, p.Under)
 	if plain != "55P03" || wrapped != plain {
 		t.Errorf("plain %s, wrapped %s", plain, wrapped)
 	}
-}
-
-func readOf(ctx context.Context, tx *sql.Tx, query string) error {
-	return readAll(tx.QueryContext(ctx, query))
 }
 
 func sqlState(err error) string {

@@ -18,12 +18,15 @@ import (
 var broadShare = "32"
 
 // broad reports whether the engine expects the bounds of a read to leave so many rows that it
-// should run without candidates. An estimate that fails is none: the read itself then meets
-// whatever is wrong.
+// should run without candidates. If the estimate fails it runs with them, and reports itself what
+// is wrong.
 func (r *Run) broad(ctx context.Context) (bool, error) {
 	b := r.Plan.Read.Broad
+	if b == nil {
+		return false, nil
+	}
 	share, err := strconv.ParseInt(broadShare, 10, 64)
-	if b == nil || share == 0 || err != nil {
+	if share == 0 || err != nil {
 		return false, err
 	}
 	args, err := r.bind(b.Rows.Args)
@@ -37,13 +40,13 @@ func (r *Run) broad(ctx context.Context) (bool, error) {
 			return n[0] > n[1]/share, nil
 		}
 	}
-	if err != nil && r.conn.Engine.TxEnded(err) {
-		return false, err // once: the statement would not learn that its transaction is gone
+	if r.conn.failsTx(err) {
+		return false, err
 	}
 	return false, nil
 }
 
-// estimates reads the column of that name, in which NULL is none.
+// estimates reads the column rows, whose NULL is 0.
 func estimates(rows driver.Rows) ([]int64, error) {
 	b, err := readBuffered(rows)
 	if err != nil {

@@ -132,8 +132,8 @@ func (r *Run) shape(ctx context.Context) ([]ColumnType, error) {
 	}
 	rows, err := r.conn.ParentQuery(ctx, r.sql(&r.Plan.Read.Shape.Bound), link.JoinArgs(r.call.options, args))
 	switch {
-	case err != nil && (r.Plan.Read.Shape.Judged || r.conn.Engine.TxEnded(err)):
-		return nil, err // once: the statement would not learn that its transaction is gone
+	case err != nil && r.Plan.Read.Shape.Judged, r.conn.failsTx(err):
+		return nil, err
 	case err != nil:
 		return nil, nil
 	}

@@ -134,8 +134,8 @@ func (c *Conn) failed(err error) {
 }
 
 // failsTx reports whether an error of one of slotsql's own statements has ended the application's transaction, or
-// left it with nothing to run but its end. The statement to come would not get that error, but another one (25P02),
-// which does not say that the transaction may be tried again.
+// left it with nothing to run but its end. The statement that follows would get another error (25P02), or none, and the
+// application would not know that it has to retry the transaction.
 func (c *Conn) failsTx(err error) bool {
 	return err != nil && (c.Engine.TxEnded(err) || c.Shared.Traits.ErrorAborts && !c.InAutocommit())
 }
