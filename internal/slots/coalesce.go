@@ -201,10 +201,13 @@ func (co *Coalescer) Join(f Form, args []byte, m *Member) *Batch {
 	return g.Take(m)
 }
 
-// group returns the group of a form and arguments; nil for none. Mostly it is the entry's.
+// group returns the group of a form and arguments; nil for none. Mostly it is the entry's, of a form
+// with a turn: the entry of any other is no business of this shard.
 func (s *coalescerShard) group(e *turnEntry, f *Form, args []byte) *Group {
-	if g := e.group; f.Hash != 0 && g != nil && g.key.args == string(args) && g.key.node == f.Node && g.key.sql == f.SQL {
-		return g
+	if f.Hash != 0 {
+		if g := e.group; g != nil && g.key.args == string(args) && g.key.node == f.Node && g.key.sql == f.SQL {
+			return g
+		}
 	}
 	return s.groups[groupKey{f.SQL, string(args), f.Node}]
 }

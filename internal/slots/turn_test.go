@@ -70,3 +70,30 @@ func TestTurns(t *testing.T) {
 		}
 	}
 }
+
+// A group of executions that need no turn looks at no turn: the ones that it would find are of keys of another shard,
+// under another lock. (Only the race detector tells.)
+func TestGroupWithoutTurn(t *testing.T) {
+	co := NewCoalescer()
+	const hash = 1 << 40
+	if _, e := co.turn(hash); e != &co.shards[0].turns[0] {
+		t.Fatal("the key has another turn than the first")
+	}
+	var wg sync.WaitGroup
+	for g, hash := range []uint64{0, 0, 0, 0, hash} {
+		wg.Go(func() {
+			form := Form{SQL: "UPDATE pages", Shares: []rewrite.Share{{Max: 1 << 40}}, Hash: hash}
+			for i := range 2000 {
+				m := NewMember()
+				m.Begin(1, 0)
+				m.Adds[0] = 1
+				if b := co.Join(form, []byte{byte(g), byte(i)}, m); b == nil {
+					t.Error("an execution without others waits")
+					return
+				}
+				m.Turn().End()
+			}
+		})
+	}
+	wg.Wait()
+}
