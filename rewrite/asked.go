@@ -91,6 +91,7 @@ func (c *candidates) asks() {
 		n, e := len(c.windows), unwrapped(list[i].cond)
 		if !c.compared(e) || len(c.windows) == n || len(c.windows) > maxWindows {
 			c.windows = c.windows[:n]
+			c.besides = true
 			continue
 		}
 		if near := c.windows[n].implied; near != "" {

@@ -2,7 +2,6 @@ package rewrite
 
 import (
 	"slices"
-	"strings"
 )
 
 // Bounds that most rows meet, and blocks of few rows.
@@ -35,6 +34,12 @@ type EstimatingDialect interface {
 
 // narrowing is what candidates have added to a statement.
 type narrowing struct {
+	sources int       // whose candidates are named
+	only    *narrowed // those of the only one, if many rows may be
+}
+
+// narrowed is what the candidates of one source have added.
+type narrowed struct {
 	edits     []edit
 	many      map[edit]edit // the totals of many rows, for which those of few stand
 	some, all string        // queries of the rows that meet the bounds by base value, and of those that the block asks for without them
@@ -43,9 +48,9 @@ type narrowing struct {
 // note counts the condition that has been added for a source. Of a statement with
 // several, or of one for the first rows, there is no form for many rows. before are the block's edits before forFew.
 func (c *candidates) note(edits, before []edit) {
-	c.narrowed++
-	c.narrowing = nil
-	if c.narrowed > 1 || c.ofFirst() || len(c.near) == 0 || !c.listed() {
+	c.narrowing.sources++
+	c.narrowing.only = nil
+	if c.narrowing.sources > 1 || c.ofFirst() || len(c.near) == 0 || !c.listed() {
 		return
 	}
 	many := map[edit]edit{}
@@ -54,7 +59,7 @@ func (c *candidates) note(edits, before []edit) {
 			many[e] = before[i]
 		}
 	}
-	c.narrowing = &narrowing{edits, many, c.from("1", slices.Concat(c.near, c.rest)), c.from("1", c.rest)}
+	c.narrowing.only = &narrowed{edits, many, c.from("1", slices.Concat(c.near, c.rest)), c.from("1", c.rest)}
 }
 
 // ofFirst reports whether the candidates are those of the first rows.
@@ -68,28 +73,28 @@ func (c *candidates) forFew() {
 		return
 	}
 	q := c.qualifier(c.b)
+	few := map[string]string{}
 	for _, column := range c.b.table.Counter.Counters {
-		many, few := c.total(c.b.table, q, column, true), c.total(c.b.table, q, column, false)
-		for i := range c.edits {
-			c.edits[i].sql = strings.ReplaceAll(c.edits[i].sql, many, few)
-		}
+		few[c.total(c.b.table, q, column, true)] = c.total(c.b.table, q, column, false)
 	}
+	c.rewriteTotals(c.q.Span, few)
 }
 
 // broad returns the form for bounds that many rows meet, or nil.
 func (r *reader) broad() *Broad {
 	d, ok := r.d.(EstimatingDialect)
-	if !ok || r.narrowing == nil {
+	n := r.narrowing.only
+	if !ok || n == nil {
 		return nil
 	}
-	whole := slices.DeleteFunc(slices.Clone(r.edits), func(e edit) bool { return slices.Contains(r.narrowing.edits, e) })
+	whole := slices.DeleteFunc(slices.Clone(r.edits), func(e edit) bool { return slices.Contains(n.edits, e) })
 	for i, e := range whole {
-		if many, ok := r.narrowing.many[e]; ok {
+		if many, ok := n.many[e]; ok {
 			whole[i] = many
 		}
 	}
 	return &Broad{
-		Rows:  r.tp.expand(r.d, r.tp.expandSQL(d.Estimate(r.narrowing.some, r.narrowing.all))),
+		Rows:  r.tp.expand(r.d, r.tp.expandSQL(d.Estimate(n.some, n.all))),
 		Whole: r.tp.expand(r.d, r.tp.expandSQL(r.tp.mark(r.src.cutEdited(Span{0, len(r.src.sql)}, whole)))),
 	}
 }

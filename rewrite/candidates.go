@@ -86,6 +86,12 @@ type firstRows struct {
 	order string   // the block's order, by base values
 }
 
+// joined is what queries of a join repeat of the block.
+type joined struct {
+	clause string   // FROM
+	conds  []string // those that name other sources, and no counter
+}
+
 // candidates are those of one source of a block.
 type candidates struct {
 	*reader
@@ -96,11 +102,12 @@ type candidates struct {
 	near    []string // conditions that have windows, by base values
 	rest    []string // conditions that W is taken by
 	windows []window
-	tail    int      // where WHERE goes in a block without one
-	join    string   // the FROM clause of a block of several sources whose first rows are wanted
-	others  []string // its conditions that name other sources, and no counter
+	tail    int    // where WHERE goes in a block without one
+	join    joined // of a block of several sources whose first rows are wanted
 
-	around *asked // the condition around the block whose windows are looked for
+	around  *asked   // the condition around the block whose windows are looked for
+	besides bool     // it, or the block around it, has conditions without windows
+	summed  []string // the counters whose sums are joined to the source
 
 	keys    []string // the key columns, qualified
 	keyless bool     // a key may be NULL: of rows that have no slots
@@ -115,7 +122,7 @@ func (r *reader) narrow(sc *scope, q *Select) {
 		return
 	}
 	for _, b := range sc.bindings {
-		if !b.counts || r.readsBase(b.table) || len(b.columns) > 0 || len(b.table.Counter.Key) == 0 || r.narrowed >= maxNarrowed {
+		if !b.counts || r.readsBase(b.table) || len(b.columns) > 0 || len(b.table.Counter.Key) == 0 || r.narrowing.sources >= maxNarrowed {
 			continue
 		}
 		if r.fixedRows(sc, b, q.Where) != nil {
@@ -140,6 +147,7 @@ func (r *reader) narrow(sc *scope, q *Select) {
 		c.forFew() // first, for the condition repeats parts of the block
 		edits := c.outside()
 		if edits == nil && c.worth() {
+			c.joinSums()
 			edits = c.beside(c.condition(c.keys))
 		}
 		if edits == nil {

@@ -40,7 +40,7 @@ func (c *candidates) condition(columns []string) string {
 			}
 		}
 		some = append(some, last+" IS NOT NULL")
-		sum := "SUM(slotsql_g." + c.d.Quote(w.column.Name) + ") + " + last
+		sum := c.sumOf(w.column.Name) + " + " + last
 		if w.first != nil {
 			far = append(far, c.reaches(sum, w.op, bound, last))
 		} else {
@@ -73,7 +73,7 @@ func (c *candidates) condition(columns []string) string {
 // told reports whether each row of W meets the block's conditions by base value and by total alike. If not,
 // fewer than n rows may meet them although W is full, and where they are is not known.
 func (c *candidates) told() bool {
-	return c.sorted() || c.q.Where == nil || len(c.rest)+len(c.others) == len(conjuncts(c.q.Where, nil))
+	return c.sorted() || c.q.Where == nil || len(c.rest)+len(c.join.conds) == len(conjuncts(c.q.Where, nil))
 }
 
 // write writes the rows of a window, in one or two parts, as FROM takes them; the last of their base
@@ -96,13 +96,13 @@ func (c *candidates) write(w *window, i int) (rows []string, last, bound string)
 	if w.first == nil {
 		return rows, last, w.bound
 	}
-	if c.join != "" && !c.sorted() { // a row of the join that is in neither is behind the last of both
+	if c.join.clause != "" && !c.sorted() { // a row of the join that is in neither is behind the last of both
 		n = sum(w.first.rows, literal(joinedRows))
-		rows = append(rows, c.shared("slotsql_j"+number, c.firstOf(c.fromBlock, w, slices.Concat(conds, c.others), n)))
+		rows = append(rows, c.shared("slotsql_j"+number, c.firstOf(c.fromBlock, w, slices.Concat(conds, c.join.conds), n)))
 		last = w.behind() + "(" + last + ", " + c.value("slotsql_i"+number, c.lastOf(w, rows[1], n)) + ")"
 	}
 	var among []string
-	if c.join != "" && c.told() {
+	if c.join.clause != "" && c.told() {
 		among = []string{c.among(" IN ", c.keyNames(), rows[len(rows)-1]+" AS slotsql_w")}
 	}
 	first := c.shared("slotsql_x"+number, c.meeting(w, among))
@@ -190,6 +190,9 @@ func (c *candidates) slotless() string {
 
 // far writes the rows whose sums carry them over a bound.
 func (c *candidates) far(some, conds []string) string {
+	if len(c.summed) > 0 {
+		return queryOf(c.keyNames(), sumsName, []string{"(" + strings.Join(some, " OR ") + ")", "(" + strings.Join(conds, " OR ") + ")"})
+	}
 	var used, list []string
 	for i := range c.windows {
 		if name := c.windows[i].column.Name; !contains(used, name) {
@@ -202,6 +205,14 @@ func (c *candidates) far(some, conds []string) string {
 	}
 	return "SELECT " + strings.Join(list, ", ") + " FROM " + c.slots(used) + " WHERE " + strings.Join(some, " OR ") +
 		" GROUP BY " + strings.Join(group, ", ") + " HAVING " + strings.Join(conds, " OR ")
+}
+
+// sumOf writes the sum of a counter's slots in the query of far.
+func (c *candidates) sumOf(column string) string {
+	if len(c.summed) > 0 {
+		return sumsName + "." + joinedSum(slices.Index(c.summed, column))
+	}
+	return "SUM(slotsql_g." + c.d.Quote(column) + ")"
 }
 
 // notNumbers writes the rows whose base value is no number, where a column takes
@@ -227,10 +238,10 @@ func (c *candidates) from(list string, conds []string) string {
 
 // fromBlock writes a query of all that the block reads.
 func (c *candidates) fromBlock(list string, conds []string) string {
-	if c.join == "" {
+	if c.join.clause == "" {
 		return c.from(list, conds)
 	}
-	return queryOf(list, c.join, conds)
+	return queryOf(list, c.join.clause, conds)
 }
 
 func queryOf(list, from string, conds []string) string {

@@ -38,11 +38,11 @@ func (c *candidates) joined() bool {
 	if !ok || c.edited(clause) {
 		return false
 	}
-	c.tail, c.join = clause.End, c.tp.mark(c.src.cut(clause))
+	c.tail, c.join.clause = clause.End, c.tp.mark(c.src.cut(clause))
 	if c.q.Where != nil {
 		for _, e := range conjuncts(c.q.Where, nil) {
 			if !c.edited(e.Span) && !c.own(e) {
-				c.others = append(c.others, "("+c.tp.mark(c.src.cut(e.Span))+")")
+				c.join.conds = append(c.join.conds, "("+c.tp.mark(c.src.cut(e.Span))+")")
 			}
 		}
 	}
@@ -56,7 +56,7 @@ func (c *candidates) joined() bool {
 //   - l is told by the rows of the join that are rows of W.
 //   - If these are fewer than n, l is not known. All rows with slots are candidates then, and so
 //     are the first n rows of the join without.
-func (c *candidates) sorted() bool { return c.join != "" && c.d.Traits().SortsJoins }
+func (c *candidates) sorted() bool { return c.join.clause != "" && c.d.Traits().SortsJoins }
 
 // reaches writes a comparison with the bound of the first rows, which is met as well where that is not known although W,
 // whose last value is given, is full.

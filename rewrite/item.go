@@ -149,7 +149,7 @@ func (b *blockReader) star(it Item) error {
 		list = "SELECT " + list + " FROM"
 		b.tableWord = true
 	}
-	b.edits = append(b.edits, edit{it.Expr.Span, list})
+	b.replace(it.Expr.Span, list, b.sc)
 	return nil
 }
 

@@ -19,8 +19,8 @@ type ProbingDialect interface {
 func (r *reader) probe(st *Statement) string {
 	d, ok := r.d.(ProbingDialect)
 	q := st.Select
-	if !ok || st.Kind != KindSelect || len(r.derived) > 0 || r.narrowed > 0 || r.found.wholeRow || !ofOneTable(q) || r.sources(st) != 1 ||
-		r.src.large || len(r.src.tokens) == 0 || !r.src.is(0, "SELECT") {
+	if !ok || st.Kind != KindSelect || len(r.derived) > 0 || r.narrowing.sources > 0 || r.found.wholeRow || !ofOneTable(q) ||
+		r.sources(st) != 1 || r.src.large || len(r.src.tokens) == 0 || !r.src.is(0, "SELECT") {
 		return ""
 	}
 	sc := r.newScope(nil, nil, q.From)

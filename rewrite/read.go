@@ -20,8 +20,8 @@ type reader struct {
 	aggregates int
 
 	outward   int                 // counters of a block around the one that names them
-	narrowed  int                 // sources whose candidates are named
-	narrowing *narrowing          // those of the only one, if many rows may be
+	replaced  map[Span]*scope     // of which the totals are that an edit writes
+	narrowing narrowing           // by candidates
 	asked     map[*Select][]asked // conditions around queries in FROM
 	tests     map[*Select]tested  // conditions that are subqueries
 	parts     map[*Select]bool    // queries that an engine may merge into the one around them
@@ -125,7 +125,7 @@ func (p *planning) planSelect(st *Statement) *Plan {
 
 // form says what stands for counters, where it is more than their totals.
 func (r *reader) form() string {
-	if r.reason == "" && r.narrowed > 0 {
+	if r.reason == "" && r.narrowing.sources > 0 {
 		return "candidates for a counter's order or range are named by key"
 	}
 	return r.reason
@@ -325,6 +325,15 @@ func (r *reader) merged(sc *scope, s *Source) error {
 // table: the application asked for it, and the statement is a query.
 func (r *reader) readsBase(t *Table) bool {
 	return r.values == baseValues || r.values == asConfigured && t.Counter.Options.Reads == ReadsBase
+}
+
+// replace writes totals of sources of a scope in the place of what names them.
+func (r *reader) replace(sp Span, totals string, sources *scope) {
+	if r.replaced == nil {
+		r.replaced = map[Span]*scope{}
+	}
+	r.replaced[sp] = sources
+	r.edits = append(r.edits, edit{sp, totals})
 }
 
 func (r *reader) note(t *Table) {

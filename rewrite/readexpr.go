@@ -147,7 +147,7 @@ func (b *blockReader) column(e *Expr, in clause, aggregate bool) error {
 	if in == inItems && b.bareItem(e) {
 		total = b.resultColumn(t.binding.table, b.qualifier(t.binding), t.column.Name, b.q)
 	}
-	b.edits = append(b.edits, edit{e.Span, total})
+	b.replace(e.Span, total, t.binding.scope)
 	return nil
 }
 

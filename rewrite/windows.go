@@ -13,6 +13,7 @@ func (c *candidates) conditions() {
 	for _, e := range conjuncts(c.q.Where, nil) {
 		if c.repeatable(e) {
 			c.rest = append(c.rest, "("+c.tp.mark(c.src.cut(e.Span))+")")
+			c.besides = true
 			continue
 		}
 		n := len(c.windows)
@@ -24,6 +25,7 @@ func (c *candidates) conditions() {
 			continue
 		}
 		c.windows = c.windows[:n]
+		c.besides = true
 	}
 }
 
