@@ -62,16 +62,21 @@ func (b *blockReader) outputName(e *Expr, in clause, wholeEntry bool) (bool, err
 // longer what it was, or may name a column of a derived form: an engine may
 // prefer columns of tables to expressions.
 func (b *blockReader) twice(label Ident) (edited, derived bool) {
-	n := 0
+	n, computed := 0, false
 	for _, it := range b.q.Items {
 		name, _, err := b.itemMeans(it, nil)
 		if err != nil || name == nil || !b.sameLabel(label, *name) {
 			continue
 		}
 		n++
+		computed = computed || unwrapped(it.Expr).Kind != ColumnRef
 		for _, e := range b.edits {
 			edited = edited || e.Start >= it.Expr.Start && e.End <= it.Expr.End
 		}
+	}
+	if computed { // a bare column is written as that of a * is
+		stars := b.starsHave(label, true)
+		n, edited = n+stars, edited || stars > 0
 	}
 	for _, x := range b.sc.bindings {
 		derived = derived || x.derived
@@ -139,15 +144,19 @@ func (b *blockReader) ruled(e *Expr) *Ident {
 
 // starHas reports whether a * item has brought the counter into the result under
 // its own name, and unambiguously.
-func (b *blockReader) starHas(name Ident) bool {
+func (b *blockReader) starHas(name Ident) bool { return b.starsHave(name, false) == 1 }
+
+// starsHave counts the columns of a name that * items have brought into the result, of all or of those that are
+// written out; it is 0 where that is not known.
+func (b *blockReader) starsHave(name Ident, replaced bool) int {
 	n := 0
 	for _, it := range b.q.Items {
-		if it.Expr == nil || it.Expr.Kind != Star {
+		if it.Expr == nil || it.Expr.Kind != Star || replaced && b.replaced[it.Expr.Span] == nil {
 			continue
 		}
 		outs, known, err := b.starOutputs(b.sc, it.Expr.Name)
 		if err != nil || !known {
-			return false
+			return 0
 		}
 		for _, o := range outs {
 			if b.sameLabel(name, o.name) {
@@ -155,5 +164,5 @@ func (b *blockReader) starHas(name Ident) bool {
 			}
 		}
 	}
-	return n == 1
+	return n
 }
