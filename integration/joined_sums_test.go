@@ -48,6 +48,8 @@ func TestJoinedSumsAreHashed(t *testing.T) {
 	for _, q := range []string{
 		"SELECT id, views FROM posts WHERE views > 9000000 AND author = 3",
 		"SELECT COUNT(*) FROM (SELECT id, views, author FROM posts) AS p WHERE p.views > 9000000 AND p.author = 3",
+		"SELECT id FROM (SELECT id, author, RANK() OVER (PARTITION BY author ORDER BY views) AS r FROM posts WHERE views > 9000000) AS p WHERE p.author = 3",
+		"WITH p AS NOT MATERIALIZED (SELECT id FROM posts WHERE views > 9000000) SELECT id, (SELECT COUNT(*) FROM p AS q WHERE q.id = p.id) FROM p",
 		"SELECT id, views FROM posts WHERE views > 9000000 LIMIT 5",
 		"SELECT a.id FROM posts a JOIN posts b ON b.id = a.id WHERE b.views > 9000000",
 		"SELECT EXISTS (SELECT 1 FROM posts WHERE views > 9000000)",

@@ -77,6 +77,7 @@ func (r *reader) namedOnce(name Ident) bool {
 func (c *candidates) asks() {
 	list := c.asked[c.q]
 	if len(list) == 0 || c.aggregated() || c.windowed() || !c.steadyItems() {
+		c.besides = c.besides || len(list) > 0
 		return
 	}
 	if c.q.Where == nil {

@@ -12,8 +12,11 @@ func keyName(i int) string { return "slotsql_k" + formatUint(uint64(i)) }
 
 // listed reports whether the condition is one query of all candidates: where the
 // engine does not find rows by base value OR by key, or not without fault, and for keys of several
-// columns, where none does.
+// columns, where none does. (Of arrays of arrays PostgreSQL's ANY takes the elements.)
 func (c *candidates) listed() bool {
+	if key := c.b.table.Column(c.b.table.Counter.Key[0]); key != nil && strings.HasSuffix(key.Type, "[]") {
+		return true
+	}
 	return len(c.keys) > 1 || c.d.Traits().KeyIn[0] == "" || c.parts[c.q] && c.d.Traits().Defects.Has(MergedOr)
 }
 

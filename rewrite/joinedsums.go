@@ -83,7 +83,7 @@ func (c *candidates) readWhole() bool {
 		return false
 	}
 	f := m.From[0]
-	return f.Select == c.q || len(f.Name) == 1 && slices.ContainsFunc(m.With, func(w *CTE) bool {
+	return f.Select == c.q || len(f.Name) == 1 && c.namedOnce(f.Name[0]) && slices.ContainsFunc(m.With, func(w *CTE) bool {
 		return w.Select == c.q && c.sameLabel(f.Name[0], w.Name)
 	})
 }

@@ -268,6 +268,9 @@ func (p *planning) plan() *Plan {
 		}
 		return p.drainAll(mentioned, Rejected+": "+err.Error())
 	}
+	if st.Opaque == "" && st.Kind.reads() && p.src.namesOwn() {
+		st.Opaque = "a name is one of those that slotsql gives to parts of its own SQL"
+	}
 	p.main, p.top = st.Select, st.Select
 	for p.top != nil && len(p.top.Operands) > 0 {
 		p.top = p.top.Operands[0]

@@ -137,6 +137,21 @@ func (s *source) hasWord(word string) bool {
 	return false
 }
 
+// namesOwn reports whether a name may be one that slotsql uses in the SQL that it writes: slotsql_s, slotsql_k0.
+func (s *source) namesOwn() bool {
+	for _, t := range s.tokens {
+		name := strings.Trim(s.sql[t.Start:t.End], "\"`[]")
+		if len(name) > len(ownNames) && equalFold(name[:len(ownNames)], ownNames) &&
+			strings.Trim(name[len(ownNames)+1:], "0123456789") == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// ownNames begins these names; a letter follows, and perhaps a number.
+const ownNames = "slotsql_"
+
 // hasOperator reports whether an operator occurs in the statement.
 func (s *source) hasOperator(op string) bool {
 	for i := range s.tokens {
