@@ -92,9 +92,10 @@ type criterion struct {
 	recounts      bool // there is a right value
 }
 
+// Aliases in queries that the planner reads, so none of the names that it keeps for the SQL it writes.
 const (
-	auditAlias   = "slotsql_p"
-	recountAlias = "slotsql_r"
+	auditAlias   = "slotsql_audited"
+	recountAlias = "slotsql_recount"
 )
 
 func (c *criterion) total() string { return auditAlias + "." + c.d.Quote(c.counter) }
