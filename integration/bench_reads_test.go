@@ -351,7 +351,8 @@ func compareReads(b *testing.B, plain, wrapped *sql.DB, explain, q string, fine 
 	}
 }
 
-func explainRead(b *testing.B, db *sql.DB, q string, args []any) string {
+func explainRead(b testing.TB, db *sql.DB, q string, args []any) string {
+	b.Helper()
 	rows, err := db.Query(q, args...)
 	if err != nil {
 		b.Fatal(err)
@@ -374,6 +375,9 @@ func explainRead(b *testing.B, db *sql.DB, q string, args []any) string {
 			}
 		}
 		fmt.Fprintf(&out, "%.160s\n", strings.Join(cells, "  "))
+	}
+	if err := rows.Err(); err != nil {
+		b.Fatal(err)
 	}
 	return out.String()
 }

@@ -1,7 +1,6 @@
 package integration
 
 import (
-	"database/sql"
 	"strings"
 	"testing"
 
@@ -36,7 +35,7 @@ func TestJoinedSumsAreHashed(t *testing.T) {
 		"WITH p AS (SELECT id FROM posts WHERE views = 10016000) SELECT COUNT(*) FROM p",
 		"SELECT author, COUNT(*) FROM posts WHERE views > 9000000 GROUP BY author",
 	} {
-		plan := explainText(t, wrapped, q)
+		plan := explainRead(t, wrapped, "EXPLAIN "+q, nil)
 		if !strings.Contains(plan, "slotsql_h") {
 			t.Errorf("%s: no sums are joined:\n%s", q, plan)
 		}
@@ -48,35 +47,16 @@ func TestJoinedSumsAreHashed(t *testing.T) {
 	for _, q := range []string{
 		"SELECT id, views FROM posts WHERE views > 9000000 AND author = 3",
 		"SELECT COUNT(*) FROM (SELECT id, views, author FROM posts) AS p WHERE p.views > 9000000 AND p.author = 3",
-		"SELECT id FROM (SELECT id, author, RANK() OVER (PARTITION BY author ORDER BY views) AS r FROM posts WHERE views > 9000000) AS p WHERE p.author = 3",
-		"WITH p AS NOT MATERIALIZED (SELECT id FROM posts WHERE views > 9000000) SELECT id, (SELECT COUNT(*) FROM p AS q WHERE q.id = p.id) FROM p",
+		"SELECT id FROM (SELECT id, author, RANK() OVER (PARTITION BY author ORDER BY views) AS r FROM posts WHERE views > 9000000) AS p " +
+			"WHERE p.author = 3",
+		"WITH p AS NOT MATERIALIZED (SELECT id FROM posts WHERE views > 9000000) " +
+			"SELECT id, (SELECT COUNT(*) FROM p AS q WHERE q.id = p.id) FROM p",
 		"SELECT id, views FROM posts WHERE views > 9000000 LIMIT 5",
 		"SELECT a.id FROM posts a JOIN posts b ON b.id = a.id WHERE b.views > 9000000",
 		"SELECT EXISTS (SELECT 1 FROM posts WHERE views > 9000000)",
 	} {
-		if plan := explainText(t, wrapped, q); strings.Contains(plan, "slotsql_h") {
+		if plan := explainRead(t, wrapped, "EXPLAIN "+q, nil); strings.Contains(plan, "slotsql_h") {
 			t.Errorf("%s: sums are joined:\n%s", q, plan)
 		}
 	}
-}
-
-func explainText(t *testing.T, db *sql.DB, q string) string {
-	t.Helper()
-	rows, err := db.Query("EXPLAIN " + q)
-	if err != nil {
-		t.Fatalf("%s: %v", q, err)
-	}
-	defer rows.Close()
-	var lines []string
-	for rows.Next() {
-		var line string
-		if err := rows.Scan(&line); err != nil {
-			t.Fatal(err)
-		}
-		lines = append(lines, line)
-	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
-	return strings.Join(lines, "\n")
 }

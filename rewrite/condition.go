@@ -196,17 +196,14 @@ func (c *candidates) far(some, conds []string) string {
 	if len(c.summed) > 0 {
 		return queryOf(c.keyNames(), sumsName, []string{"(" + strings.Join(some, " OR ") + ")", "(" + strings.Join(conds, " OR ") + ")"})
 	}
-	var used, list []string
+	var used []string
 	for i := range c.windows {
 		if name := c.windows[i].column.Name; !contains(used, name) {
 			used = append(used, name)
 		}
 	}
 	group := c.slotKeys()
-	for i, k := range group {
-		list = append(list, k+" AS "+keyName(i))
-	}
-	return "SELECT " + strings.Join(list, ", ") + " FROM " + c.slots(used) + " WHERE " + strings.Join(some, " OR ") +
+	return "SELECT " + strings.Join(asKeys(group), ", ") + " FROM " + c.slots(used) + " WHERE " + strings.Join(some, " OR ") +
 		" GROUP BY " + strings.Join(group, ", ") + " HAVING " + strings.Join(conds, " OR ")
 }
 
@@ -279,11 +276,16 @@ func (c *candidates) slotKeys() []string {
 
 // keyList writes the key columns under the names that keyNames lists.
 func (c *candidates) keyList() string {
+	return strings.Join(asKeys(c.keys), ", ")
+}
+
+// asKeys gives columns the names that keyNames lists.
+func asKeys(columns []string) []string {
 	var out []string
-	for i, k := range c.keys {
+	for i, k := range columns {
 		out = append(out, k+" AS "+keyName(i))
 	}
-	return strings.Join(out, ", ")
+	return out
 }
 
 func (c *candidates) keyNames() string {

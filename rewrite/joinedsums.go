@@ -28,7 +28,7 @@ import (
 // than it takes to look them up.
 type JoiningDialect interface {
 	// JoinedTotal writes the total of a counter in the column's own type, of its base value and
-	// the sum of its slots, which is NULL if there is none.
+	// the sum of its slots, which is NULL for a row without slots.
 	JoinedTotal(t *Table, column, base, sum string) string
 }
 
@@ -90,8 +90,7 @@ func (c *candidates) readWhole() bool {
 
 // systemNamed reports whether the statement may name a column that every table has: without a qualifier a join has none.
 func (c *candidates) systemNamed() bool {
-	return slices.ContainsFunc(c.src.tokens, func(t Token) bool {
-		name := strings.Trim(c.src.sql[t.Start:t.End], `"`)
+	return c.src.hasName(func(name string) bool {
 		return slices.ContainsFunc(c.d.Traits().SystemColumns, func(s string) bool { return equalFold(s, name) })
 	})
 }
@@ -115,10 +114,7 @@ func joinedSum(i int) string { return "slotsql_s" + formatUint(uint64(i)) }
 // sums writes a query of the sums of counters by key.
 func (c *candidates) sums(counters []string) string {
 	group := c.slotKeys()
-	var list []string
-	for i, k := range group {
-		list = append(list, k+" AS "+keyName(i))
-	}
+	list := asKeys(group)
 	for i, column := range counters {
 		list = append(list, "SUM(slotsql_g."+c.d.Quote(column)+") AS "+joinedSum(i))
 	}

@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -139,14 +140,15 @@ func (s *source) hasWord(word string) bool {
 
 // namesOwn reports whether a name may be one that slotsql uses in the SQL that it writes: slotsql_s, slotsql_k0.
 func (s *source) namesOwn() bool {
-	for _, t := range s.tokens {
-		name := strings.Trim(s.sql[t.Start:t.End], "\"`[]")
-		if len(name) > len(ownNames) && equalFold(name[:len(ownNames)], ownNames) &&
-			strings.Trim(name[len(ownNames)+1:], "0123456789") == "" {
-			return true
-		}
-	}
-	return false
+	return s.hasName(func(name string) bool {
+		return len(name) > len(ownNames) && equalFold(name[:len(ownNames)], ownNames) &&
+			strings.Trim(name[len(ownNames)+1:], "0123456789") == ""
+	})
+}
+
+// hasName reports whether is holds for a token of the statement, without the quotes of a name.
+func (s *source) hasName(is func(name string) bool) bool {
+	return slices.ContainsFunc(s.tokens, func(t Token) bool { return is(strings.Trim(s.sql[t.Start:t.End], "\"`[]")) })
 }
 
 // ownNames begins these names; a letter follows, and perhaps a number.
