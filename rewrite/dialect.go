@@ -253,4 +253,7 @@ type Scope struct {
 	Qualifier string
 	Where     string
 	Range     bool
+	// Removes reports whether the statement deletes rows or changes their keys, or locks them as
+	// if it did (FOR UPDATE). It then needs their strongest lock, and the drain takes that at once.
+	Removes bool
 }

@@ -26,6 +26,7 @@ type rowset struct {
 	only    bool                // the statement's predicate is this and nothing else
 	most    int                 // so many rows at most
 	between *fragment           // of a key range: its predicate over the slot table
+	removes bool                // as in Scope
 }
 
 // slotKey is what the key of the table's slots equals, nil where the rows are
@@ -106,7 +107,7 @@ func (p *planning) drainTable(t *Table, rows *rowset) DrainTable {
 			out.All = &all
 		}
 		scope = Scope{Ref: p.baseRef(t, rows.binding), Qualifier: p.qualifier(rows.binding), Where: tp.mark(rows.where)}
-		scope.Range = rows.between != nil
+		scope.Range, scope.Removes = rows.between != nil, rows.removes
 	}
 	if _, ok := p.d.(RangeDialect); ok && rows == nil && len(t.Counter.Key) > 0 {
 		out.Open, out.Most = true, anyNumber
@@ -159,6 +160,9 @@ func (p *planning) drainRows(st *Statement, sc *scope, b *binding, where *Expr, 
 		if rows = p.fixedRows(sc, b, where); rows == nil {
 			rows = p.keyRange(st, sc, b, where)
 		}
+	}
+	if rows != nil {
+		rows.removes = p.removes(st, b.table)
 	}
 	plan := &Plan{Class: Drain, Reason: reason, Tables: names(tables)}
 	for _, t := range tables {

@@ -1,5 +1,7 @@
 package rewrite
 
+import "slices"
+
 // What a drain covers: see Plan.DrainScope.
 const (
 	ScopeKey        = "rows of a unique key"
@@ -37,4 +39,21 @@ func (d *DrainTable) Scope() string {
 		return ScopeKey
 	}
 	return ScopeAll
+}
+
+// removes reports whether a statement that drains rows of a table deletes them or changes their keys, or locks
+// them as if it did.
+func (p *planning) removes(st *Statement, t *Table) bool {
+	switch st.Kind {
+	case KindSelect:
+		return st.Select != nil && st.Select.Lock && !p.src.hasWord("SHARE") && !p.src.hasWord("NO") // FOR NO KEY UPDATE
+	case KindInsert:
+		return st.Replace
+	case KindUpdate:
+		return slices.ContainsFunc(st.Set, func(a Assignment) bool {
+			name, has := columnNamed(p, t, a.Column[len(a.Column)-1])
+			return has && t.IsKey(name)
+		})
+	}
+	return st.Kind == KindDelete || p.src.hasWord("DELETE")
 }

@@ -52,7 +52,7 @@ func (p *planning) proof(st *Statement, sc *scope, where *Expr, rows *rowset) *P
 	}
 	var tp template
 	sql := d.Proof(t, Scope{
-		Ref: p.baseRef(t, rows.binding), Qualifier: p.qualifier(rows.binding), Where: tp.mark(rows.where),
+		Ref: p.baseRef(t, rows.binding), Qualifier: p.qualifier(rows.binding), Where: tp.mark(rows.where), Removes: rows.removes,
 	})
 	if sql.Holds == "" {
 		return nil

@@ -315,6 +315,7 @@ func (m *dml) slotted(base *Plan, a assigned, rows *rowset, where fragment) *Pla
 	out.Forms = append(m.forms(rows.args), compared...)
 	out.Bound = tp.expand(m.d, m.d.Increment(t, in))
 	out.Firm = m.firm(in, &tp, out.Bound)
+	out.Holds = in.Holds || out.Firm == nil
 	out.Add, out.Key = m.addSQL(&tp, in, rows, false)
 	out.AddLocked, _ = m.addSQL(&tp, in, rows, true)
 	out.Which, out.ByOther = rows.which(t)

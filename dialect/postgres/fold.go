@@ -9,8 +9,12 @@ import (
 
 // Lock writes what keeps increments out.
 //
-// For chosen rows that is FOR UPDATE on the base rows, which conflicts with
-// the increments' FOR KEY SHARE. For all rows it is a lock on the slot table
+// For chosen rows that is the lock of an UPDATE of these rows, FOR NO KEY UPDATE, which conflicts
+// with the FOR SHARE of an increment that makes a slot row (rowlock.go), and not with the FOR KEY SHARE of
+// a row that refers to them: where the plain statement would not wait for such a row, the drain
+// does not either. A statement that deletes the rows takes FOR UPDATE, and so does its drain.
+// A journal's increments lock FOR KEY SHARE, since a roll-up would not get past the others, and
+// its drains FOR UPDATE. For all rows it is a lock on the slot table
 // that conflicts with writing it, not with reading it. Such a drain goes on to
 // the rows, so one of chosen rows must not hold them and then ask to write the
 // slot table: its DELETE of nothing asks first (a statement has the locks on all
@@ -29,7 +33,10 @@ func (d *Dialect) Lock(t *rewrite.Table, scope rewrite.Scope) []string {
 	if len(t.Counter.Key) > 0 {
 		lock += " ORDER BY " + keyList(t, scope.Qualifier+".")
 	}
-	return []string{lock + " FOR UPDATE"}
+	if scope.Removes || t.Counter.Layout == rewrite.LayoutJournal {
+		return []string{lock + " FOR UPDATE"}
+	}
+	return []string{lock + " FOR NO KEY UPDATE"}
 }
 
 // asksForSlots begins a statement that has the slot table before it locks a row.

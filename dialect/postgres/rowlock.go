@@ -47,7 +47,7 @@ const (
 // can change them before: FOR SHARE keeps out every UPDATE of the row, and lets
 // other increments pass. So does it where the role may not look at the row's locks.
 func rowLock(t *rewrite.Table, in rewrite.IncrementSQL) string {
-	if in.Holds || t.Counter.Rights.ByColumn {
+	if in.Holds || t.Counter.Rights.ByColumn || t.Counter.Layout != rewrite.LayoutJournal {
 		return "FOR SHARE"
 	}
 	return "FOR KEY SHARE"
