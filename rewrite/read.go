@@ -90,6 +90,8 @@ func (p *planning) planSelect(st *Statement) *Plan {
 	switch {
 	case err != nil:
 		return p.drainSelect(st, tables, reasonOf(err))
+	case r.found.locks && r.locksOnly():
+		return p.lockedRows(st, r.seen)
 	case r.found.locks:
 		return p.drainSelect(st, r.seen, "the query locks rows of a counter table")
 	case len(r.edits) == 0:
