@@ -328,7 +328,7 @@ const (
 type Part struct {
 	Plan *Plan
 	SQL  string // as the application wrote it
-	// Args is the number of positional placeholders before this part.
+	// ArgBase is the number of positional placeholders before this part.
 	ArgBase int
 	// Params is the number of arguments that this part takes.
 	Params int

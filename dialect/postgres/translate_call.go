@@ -38,7 +38,7 @@ func funcName(f *ast.FuncCall) string {
 	return name
 }
 
-// callEnd returns the bracket that opens the arguments of a call whose name
+// callOpen returns the bracket that opens the arguments of a call whose name
 // starts at token i, or -1.
 func (t *translator) callOpen(i int) int {
 	if i < 0 {

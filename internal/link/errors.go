@@ -97,7 +97,7 @@ func stillConnected(err error) error {
 }
 
 // LostError is a connection lost in the middle of a statement. It does not
-// wrap the parent's error, on purpose: see settled.
+// wrap the parent's error, on purpose: see Settled.
 type LostError struct{ Cause string }
 
 func (e *LostError) Error() string {

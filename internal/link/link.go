@@ -26,7 +26,7 @@ type Conn struct {
 	Tx     Tx
 	Drain  Drain
 	Origin Origin
-	Broken bool // not to be used again, for good: see lost
+	Broken bool // not to be used again, for good: see Conn.Lost
 
 	timeouts int // lock timeouts in a row on a cluster, see Retry
 }

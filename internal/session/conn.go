@@ -58,8 +58,8 @@ func OpenOwn(ctx context.Context, s *Shared) (*Conn, error) {
 	return c, nil
 }
 
-// NewConn wraps a parent's connection for the application. When that fails it has
-// closed it, or leaves it to those who do.
+// NewConn wraps a parent's connection for the application. On an error the parent's
+// connection is closed, now or by the goroutine that still uses it.
 func NewConn(ctx context.Context, s *Shared, parent driver.Conn) (*Conn, error) {
 	if err := s.Meet(ctx, parent); err != nil {
 		_ = parent.Close()

@@ -367,8 +367,8 @@ func (r *Run) addOnce(ctx context.Context, p slots.Place, lasting bool) (res dri
 	return res, n, err
 }
 
-// execOwnText runs the increment's own SQL on the base row, where that is exact.
-// Which rows it has changed is not certain, so that all are remembered.
+// execOwnSQL runs the increment as written on the base row, where that is exact. Which
+// rows it changed is not certain, so all are remembered.
 func (r *Run) execOwnSQL(ctx context.Context) (driver.Result, error) {
 	res, err := r.execSQL(ctx)
 	if err == nil {

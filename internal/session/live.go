@@ -28,7 +28,7 @@ type LiveTable struct {
 	Table     string          `json:"table"`
 	Mode      config.Mode     `json:"mode"`
 	Layout    rewrite.Layout  `json:"layout"`
-	Slots     int             `json:"slots"` // at most this many per counter
+	Slots     int             `json:"slots"` // at most this many per row
 	Placement string          `json:"placement"`
 	OnDrain   rewrite.OnDrain `json:"on_drain"`
 	Counters  []string        `json:"counters"`

@@ -27,7 +27,7 @@ type plan struct {
 
 // learned is what executions have shown of a statement, and of those of its shape.
 type learned struct {
-	types  atomic.Pointer[shapeTypes] // see run.shape
+	types  atomic.Pointer[shapeTypes] // see Run.shape
 	proofs proofs
 }
 

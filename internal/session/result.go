@@ -14,10 +14,11 @@ type result struct {
 // RowsAffected implements driver.Result.
 func (r *result) RowsAffected() (int64, error) { return r.rows, nil }
 
-// AllRowsAffected and AllLastInsertIds are go-sql-driver/mysql's extras.
+// AllRowsAffected returns the one count of the statement. It is an extra method of
+// go-sql-driver/mysql's results.
 func (r *result) AllRowsAffected() []int64 { return []int64{r.rows} }
 
-// AllLastInsertIds returns the one id of the statement.
+// AllLastInsertIds returns the one id of the statement; an extra method, too.
 func (r *result) AllLastInsertIds() []int64 {
 	id, _ := r.LastInsertId()
 	return []int64{id}
