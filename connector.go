@@ -23,9 +23,9 @@ var (
 // io.Closer. Closing it closes the parent's connector if that is an io.Closer; a sql.DB
 // closes the connector that it was opened on.
 //
-// Check, Migrate, Drain, Verify, RollUp and the like take a Connector rather than
-// a sql.DB because they also work where opening a connection fails, for example because
-// slot tables are missing.
+// Check, DDL, Migrate, MigrateDown, Drain, Verify, RollUp, RunRollUp, NewExplainer and
+// NewInspector take a Connector rather than a sql.DB because they also work where opening
+// a connection fails, for example because slot tables are missing.
 type Connector struct {
 	driver *wrappedDriver
 	parent driver.Connector

@@ -7,7 +7,9 @@ import "github.com/slotsql/slotsql/internal/link"
 var ErrUnsupported = link.ErrUnsupported
 
 // UnsupportedError gives the reason why a statement was refused, and what to do instead.
-// No part of the statement has run.
+// No part of the statement has run. Table is the counter table concerned, the first of
+// several, "" if none is known; Reason is the reason. Error returns the message, and Is
+// matches ErrUnsupported.
 type UnsupportedError = link.UnsupportedError
 
 // ErrDrain is matched by the error of a statement that would drain a table with on_drain:
@@ -15,7 +17,8 @@ type UnsupportedError = link.UnsupportedError
 var ErrDrain = link.ErrDrain
 
 // DrainError gives the reason why a statement would have drained. No part of the
-// statement has run.
+// statement has run. Table is a table with on_drain: error; Reason is the reason. Error
+// returns the message, and Is matches ErrDrain.
 type DrainError = link.DrainError
 
 // ErrNotMoved is matched by the error of a drain or roll-up that could not move
@@ -23,5 +26,7 @@ type DrainError = link.DrainError
 var ErrNotMoved = link.ErrNotMoved
 
 // NotMovedError gives the reason why slots could not be moved into the base rows of a
-// table. The slots are unchanged, and so are the totals.
+// table. The slots are unchanged, and so are the totals. Table is the table, Reason the
+// reason, and Err the database's error, nil if the database has accepted the statement.
+// Error returns the message, Is matches ErrNotMoved, and Unwrap returns Err.
 type NotMovedError = link.NotMovedError

@@ -9,17 +9,47 @@ import (
 )
 
 // Explanation describes how slotsql runs a statement. String formats it for
-// people. Later versions may add keys to its JSON.
+// people. Later versions may add keys to its JSON. Fields that do not apply are empty:
+//
+//   - Statement is the explained SQL. Class is pass-through, additive, additive-base,
+//     upsert, read, drain, multi or refused; see docs/contributing/life-of-a-statement.md.
+//   - Reason is why the statement is not faster, or why it is refused.
+//   - Tables are the counter tables concerned.
+//   - Scope is which rows a statement of class drain drains, and Denied reports whether
+//     on_drain: error refuses it.
+//   - Cold tells when an increment runs as written on the base row, and Bounded when a
+//     guarded statement on a counter with min or max runs as written, before any drain.
+//   - Group is the statement on the base row that overlapping executions share; NotGrouped
+//     is why there is none.
+//   - Increment is the slotted upsert. Again runs in its place on a connection that has
+//     written the same slot row before, and AgainLocked in a transaction on PostgreSQL.
+//   - Requires lists what arguments must be for the statement to run as an increment.
+//     Fallback tells what runs if they are not, or if the increment affects no row.
+//   - Rewritten is the SQL that is sent for the statement. Probe is sent first: it gives
+//     the result if none of its rows has slots. Whole runs instead of Rewritten if Estimate
+//     expects that many rows match.
+//   - Drains are the tables that are locked and folded before the statement; Before and
+//     After are statements on slot tables around it.
+//   - Shadow is the explanation with mode on for tables that have mode shadow.
+//   - Parts are the explanations of several statements sent in one call.
+//   - Notes are what else is worth knowing.
 type Explanation = explain.Explanation
 
 // ExplainedStatement is a statement that slotsql sends, and where its arguments come
 // from: "arg 1" is the first argument of the explained statement, "slot" the slot number.
-// If Args is empty, the statement takes the arguments of the explained statement, or
-// none.
+// Its fields are SQL and Args. If Args is empty, the statement takes the arguments of the
+// explained statement, or none.
 type ExplainedStatement = explain.ExplainedStatement
 
 // ExplainedDrain describes how one table is drained: the rows of a unique key, the rows
-// of a key range, or all rows.
+// of a key range, or all rows:
+//
+//   - Table is the table's name, and Scope is as in Explanation.
+//   - Unless tells when all rows are drained in spite of Scope, and Missing what happens if
+//     rows of which the statement gives the keys do not exist.
+//   - Candidates is the query for the rows that a counter's condition may select.
+//   - Lock are the statements that lock rows, and Fold those that move slots. Folding tells
+//     how slots are moved if the statements depend on the slot rows that exist.
 type ExplainedDrain = explain.ExplainedDrain
 
 // Explain returns how a wrapped database runs a statement. The database must have been
@@ -37,8 +67,9 @@ func ExplainSchema(d dialect.Dialect, config *Config, schema, query string) (*Ex
 	return explain.ExplainSchema(d, config, schema, query)
 }
 
-// Explainer explains any number of statements from facts that it reads once. It must not
-// be used by several goroutines at the same time.
+// Explainer explains statements from facts that it reads once. Explain(query) returns an
+// *Explanation; Close closes its connection. It is not safe for concurrent use. Look and
+// ExplainWith are for slotsql's own commands.
 type Explainer = explain.Explainer
 
 // NewExplainer connects and reads what is needed to explain statements. It changes

@@ -20,7 +20,7 @@ const MilestoneTable = "slotsql_milestones"
 // The bound of its error: let L be the largest number of other increments that are committed between
 // a caller's own increment and the answer to its question. If every increment is asked
 // about, and the total only grows, the increment whose caller gets true has a number from At-L to
-// At+L. For let w be that number. If w is less than At, the At-th increment was committed after w and
+// At+L. To see this, let w be that number. If w is less than At, the At-th increment was committed after w and
 // before w's caller read the total: within its L. If w is more than At, the caller of the At-th
 // increment had no answer yet when w was committed, or it would have been the first: so w is
 // within that caller's L. L is about the number of callers at work at the same time, if each asks
@@ -44,7 +44,8 @@ type Querier interface {
 
 // NewMilestone returns a milestone. The name tells it from others, in all processes; the query,
 // with its arguments, returns the total in one row with one column, such as
-// SELECT views FROM posts WHERE id = ?.
+// SELECT views FROM posts WHERE id = ?. at must be positive; the query must run through
+// slotsql, so that it returns the total.
 func NewMilestone(name string, at int64, query string, args ...any) *Milestone {
 	return &Milestone{id: fmt.Sprintf("%x", sha256.Sum256([]byte(name))), at: at, query: query, args: args}
 }
@@ -105,7 +106,7 @@ func (m *Milestone) Reached(ctx context.Context, q Querier) (bool, error) {
 	// one of them only.
 	res, err := q.ExecContext(ctx, "UPDATE "+MilestoneTable+" SET reached = 1 WHERE id = '"+m.id+"' AND reached = 0")
 	if err != nil {
-		return false, fmt.Errorf("slotsql: note that a milestone is reached: %w", err)
+		return false, fmt.Errorf("slotsql: record that a milestone is reached: %w", err)
 	}
 	n, err := res.RowsAffected()
 	if err != nil || n > 0 {

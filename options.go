@@ -1,11 +1,11 @@
 package slotsql
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 
 	"github.com/slotsql/slotsql/internal/config"
-	"github.com/slotsql/slotsql/internal/session"
 )
 
 // An Option changes how a driver or connector is wrapped.
@@ -47,7 +47,7 @@ func WithLogger(l *slog.Logger) Option {
 // whose connection is used, without its cancellation; others are the contexts of the
 // other executions. What is sent gets the returned context, and end is called when the
 // database has answered. A GroupTracer must be quick, since all executions wait for it.
-type GroupTracer = session.GroupTracer
+type GroupTracer = func(ctx context.Context, others []context.Context) (traced context.Context, end func())
 
 // WithGroupTracer sets a function that is called around what the executions of a group
 // share, so that a trace can show where they went: each execution has its own span, but

@@ -9,13 +9,45 @@ import (
 
 // RollUpOptions are the options of RollUp and RunRollUp. A zero field takes its value
 // from the configuration, or has a default.
-type RollUpOptions = rollup.Options
+type RollUpOptions struct {
+	// Interval is the time between two passes of RunRollUp. The default is the
+	// configuration's rollup.interval, or else 5 s.
+	Interval time.Duration
+	// Batch is the maximum number of slot rows that a transaction moves, except that the
+	// slots of one base row stay together. Batches become smaller if they take long. The
+	// default is the configuration's rollup.batch, or else 1000.
+	Batch int
+	// Idle is how often empty slot rows are deleted. A slot row is deleted once it has been
+	// empty at least since the previous such pass. The default is the configuration's
+	// rollup.idle, or else one minute.
+	Idle time.Duration
+	// Lease is how long a worker that has crashed keeps others from taking over, in whole
+	// seconds. The default is 15 s.
+	Lease time.Duration
+	// Progress, if set, is called after each batch with the number of its slot rows.
+	Progress func(rows int)
+	// Pass, if set, is called after each pass of RunRollUp.
+	Pass func(RollUpReport, error)
+}
 
-// RollUpReport is the result of one pass over the tables.
+// RollUpReport is the result of one pass over the tables: Held is false if another worker
+// has the lease, Tables is what the pass did to each table, and Took how long it took.
+// Moved returns the number of slot rows that were moved into base rows.
 type RollUpReport = rollup.Report
 
-// RollUpTable is what a pass did to one table. Numbers are slot rows unless
-// stated otherwise.
+// RollUpTable is what a pass did to one table. Numbers are slot rows unless stated
+// otherwise:
+//
+//   - Table is the table's name.
+//   - Moved went into base rows. Merged are those of a journal that were put together,
+//     because other transactions had the base row locked.
+//   - Deleted were empty. Orphans were deleted because their base row does not exist.
+//   - Skipped were locked by other transactions, or their base rows were, or they could not
+//     be moved.
+//   - Conflicts is the number of batches that were rolled back by a deadlock or a lock
+//     timeout.
+//   - Errors is the number of base rows whose slots could not be moved for another reason,
+//     and Err the last such reason.
 type RollUpTable = rollup.Table
 
 // RollUp goes over the tables once and moves what their slots hold into the base rows.
@@ -25,7 +57,7 @@ type RollUpTable = rollup.Table
 //
 // If another worker holds the lease, RollUp does nothing, and the report's Held is false.
 func RollUp(ctx context.Context, c *Connector, o RollUpOptions) (RollUpReport, error) {
-	return rollup.Once(ctx, c.every.Catalog, o)
+	return rollup.Once(ctx, c.every.Catalog, rollup.Options(o))
 }
 
 // RunRollUp rolls up at intervals until ctx is done, and then returns nil. If several run
@@ -33,7 +65,7 @@ func RollUp(ctx context.Context, c *Connector, o RollUpOptions) (RollUpReport, e
 // an error before the first pass ends it: after that, it keeps trying to reach a database
 // that has become unreachable.
 func RunRollUp(ctx context.Context, c *Connector, o RollUpOptions) error {
-	return rollup.Run(ctx, c.every.Catalog, c.every.Made.Journal, o)
+	return rollup.Run(ctx, c.every.Catalog, c.every.Made.Journal, rollup.Options(o))
 }
 
 // startRollUp starts the worker with the connector's first connection, if the

@@ -7,7 +7,22 @@ import (
 )
 
 // StatementStats counts the statements of one kind: those on the same tables, of the same
-// class, for the same reason and, if they drain, of the same scope.
+// class, for the same reason and, if they drain, of the same scope:
+//
+//   - Dialect, Tables (the counter tables concerned), Class (as slotsql explain reports it),
+//     Reason (why the statements are not faster; "" if they are as fast as can be) and Scope
+//     (which rows a statement of class drain drains; "" for other classes) identify the kind.
+//   - Statements is how many were run, including failed ones.
+//   - Drains is how often slots were folded for them, per table.
+//   - Fallbacks is how many increments were not slotted when they ran: the row did not
+//     exist, its counter was NULL or close to the end of its range, or an argument did not
+//     fit.
+//   - Coalesced is how many executions were part of another execution's statement.
+//   - Cold is how many increments ran alone on the base row, as written, Grouped how many
+//     shared a statement on the base row, and Slotted how many went to a slot.
+//   - Heated is how often a row became hot.
+//   - Tickets is how many numbers were drawn from leased blocks.
+//   - Examples are a few of the statements, with ? for literals and placeholders.
 type StatementStats = session.StatementStats
 
 // Stats returns what all drivers of this process have counted so far of statements on
@@ -20,7 +35,14 @@ func Stats() []StatementStats {
 }
 
 // RollUpStats counts what the roll-ups of this process have done to the tables of one
-// name. The numbers count slot rows unless stated otherwise.
+// name. The numbers count slot rows unless stated otherwise:
+//
+//   - Dialect and Table identify the tables.
+//   - Passes is the number of passes over the table that were completed.
+//   - Moved, Merged, Deleted, Orphans, Skipped, Conflicts (batches) and Errors (base rows)
+//     are as in RollUpTable.
+//   - Lag is the age of the oldest increment that may still be in a slot: the time since the
+//     beginning of the last pass that left no slot behind; 0 before the first such pass.
 type RollUpStats = rollup.Stats
 
 // RollUps returns what the roll-ups of this process have done so far, ordered by dialect
@@ -30,7 +52,20 @@ func RollUps() []RollUpStats {
 }
 
 // ShadowStats counts the statements of one kind on tables with mode shadow: those on the
-// same tables that, with mode on, would have the same class for the same reason.
+// same tables that, with mode on, would have the same class for the same reason:
+//
+//   - Dialect, Tables, Class, Reason and Scope are those of StatementStats. Class is also
+//     pass-through, for statements that would run as written, and unplanned, for statements
+//     that slotsql has not analyzed.
+//   - Statements is how many were run, including failed ones.
+//   - Compared is how many reads were run both ways, once each, and compared.
+//   - Differences is how many of these returned other rows, columns or column types, and
+//     Behind how many of the differences are due to slots that hold something the base rows
+//     do not have.
+//   - Undecided is how many differ only in what their SQL leaves open: the order of rows
+//     that ORDER BY does not distinguish, or which of them a LIMIT takes.
+//   - NotCompared is how many reads were to be compared but cannot be, and Failed how many
+//     were not because of an error or a timeout. Why is the reason of the last one.
 type ShadowStats = shadow.Stats
 
 // Shadows returns what all drivers of this process have counted so far of statements on

@@ -15,9 +15,8 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// Explanation says what slotsql makes of a statement. Its String is for
-// people; as JSON it is for programs, which may find further keys in later
-// versions.
+// Explanation describes how slotsql runs a statement. String formats it for people. Later
+// versions may add keys to its JSON.
 type Explanation struct {
 	Statement string `json:"statement"`
 

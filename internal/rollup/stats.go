@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Stats counts what the roll-ups of this process have done to tables of one name.
-// Numbers are slot rows unless stated otherwise.
+// Stats counts what the roll-ups of this process have done to the tables of one name. The
+// numbers count slot rows unless stated otherwise.
 type Stats struct {
 	Dialect   string `json:"dialect"`
 	Table     string `json:"table"`

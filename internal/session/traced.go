@@ -10,7 +10,7 @@ import (
 // one statement, or a few where the group has to be split. The context is that of the execution
 // whose connection is used, without its cancellation; others are the contexts of the other ones.
 // What is sent gets the context returned; end is called when the database has answered.
-type GroupTracer func(ctx context.Context, others []context.Context) (traced context.Context, end func())
+type GroupTracer = func(ctx context.Context, others []context.Context) (traced context.Context, end func())
 
 // traced is what a member keeps of its caller's context: nothing unless groups are traced.
 func (s *Shared) traced(ctx context.Context) context.Context {

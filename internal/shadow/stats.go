@@ -6,9 +6,8 @@ import (
 	"github.com/slotsql/slotsql/internal/tally"
 )
 
-// Stats counts the statements of one kind that were run on tables with
-// mode shadow: those on the same tables that would have the same class, for the
-// same reason, if the tables were on.
+// Stats counts the statements of one kind on tables with mode shadow: those on the same
+// tables that, with mode on, would have the same class for the same reason.
 type Stats struct {
 	Dialect string   `json:"dialect"`
 	Tables  []string `json:"tables"` // the tables concerned, those that are on included

@@ -34,12 +34,12 @@ type DrainReport struct {
 	NoSlots bool `json:"no_slots,omitempty"`
 	// Moved have been folded into base rows, while increments went on.
 	Moved int `json:"moved"`
-	// Folded had come since then, or were locked, and have been folded with the
-	// table locked.
+	// Folded is how many slot rows were added since, or were locked, and have been
+	// folded with the table locked.
 	Folded int `json:"folded"`
 	// Orphans have no base row, and have been deleted.
 	Orphans int `json:"orphans"`
-	// Refilled have come after that: applications still count in slots.
+	// Refilled is how many slot rows appeared afterwards: applications still count in slots.
 	Refilled int `json:"refilled"`
 	// Empty is when the table was last seen without slot rows, under a lock that
 	// keeps increments out, with none in flight: base values were the totals then. It is zero for a table that has not been drained.

@@ -35,7 +35,7 @@ const (
 	FindingFit    = "fit"    // the slot table does not fit its table any more, see Problem
 )
 
-// Finding is something that is wrong, or worth to know.
+// Finding is something that is wrong, or worth knowing.
 type Finding struct {
 	Kind string `json:"kind"`
 	// Key is the row's key by its columns; nil where the table has none, or
