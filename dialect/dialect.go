@@ -1,6 +1,27 @@
 // Package dialect defines what slotsql needs from a database engine: a rewrite.Dialect
 // for the pure part, and the few things that need a connection. The engines are in the
 // packages below; none of them imports a driver.
+//
+// This package is exported for dialects outside this module. It has no compatibility
+// promise before v1.
+//
+// A Dialect must implement the interfaces that its declaration lists: rewrite.Dialect,
+// SchemaParser, StateReader, Describer, Watcher, Viewer, Surveyor, RollUpper, Auditor,
+// LockNoter and SlotRefitter. The others are optional; package rewrite has more, for the
+// planner. slotsql looks for each of them by a type assertion:
+//
+//   - Servers, sessions and DDL: ServerAware, ClusterAware, NamespaceAware, SessionAware,
+//     OwnSettings, RowLimited, BriefLocker, Widener, TriggerKeeper, InsertIDSetter,
+//     Pipeliner, ArgRewriter and ErrorClassifier.
+//   - Transactions: TxWatcher, SelectiveTxWatcher, TxGuard, TxErrorClassifier,
+//     SavepointErrorClassifier, SlotNamer, ProofErrorClassifier, PortionMover and
+//     TicketLeaser.
+//   - Snapshots: SnapshotAware, SnapshotTeller, SnapshotIsolation and DirtyReader.
+//   - Read-only transactions: ReadOnlyDetector, ReadOnlyErrorClassifier, ReadOnlyReader and
+//     ReadOnlyWatcher.
+//   - Rights: RightsReader and QueryGuard.
+//   - Roll-up: Leaser, Fencer, PassNoter, WriterLocker and FoldErrorClassifier.
+//   - Observing: Observer and DeadlockReader.
 package dialect
 
 import (
@@ -16,13 +37,12 @@ type Session interface {
 	// parent driver gives them: text may come as string or []byte, integers
 	// as int64, string or []byte, booleans as bool or integers.
 	Query(ctx context.Context, sql string, args ...any) ([][]any, error)
+	// Exec runs a statement and discards its result.
 	Exec(ctx context.Context, sql string, args ...any) error
 }
 
 // Dialect is one database engine. Capabilities that only some engines have are separate
-// interfaces, here and in the other files: ServerAware and those after it; those that
-// know the parent driver, in driver.go; and those for a server's leases and its views of
-// sessions.
+// interfaces, which the package comment lists.
 type Dialect interface {
 	rewrite.Dialect
 	SchemaParser
@@ -165,10 +185,10 @@ type OwnSettings interface {
 
 // A DirtyReader is a Dialect whose sessions may read uncommitted data.
 type DirtyReader interface {
-	// Dirty reports whether the sessions of the dialect's namespace do.
+	// Dirty reports whether sessions of this namespace may read uncommitted data.
 	Dirty() bool
-	// NextReadCommitted writes the statement after which only the next transaction, or
-	// the next statement outside transactions, does not.
+	// NextReadCommitted writes the statement after which the next transaction, or the next
+	// statement outside transactions, does not read such data. It changes no later one.
 	NextReadCommitted() string
 }
 
@@ -206,6 +226,7 @@ const PassPrefix = "pass "
 
 // A LockNoter describes, for people, which locks CreateSlots takes on a base table.
 type LockNoter interface {
+	// CreateLocks returns the lines of the comment, without --.
 	CreateLocks(t *rewrite.Table) []string
 }
 

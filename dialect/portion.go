@@ -3,7 +3,7 @@ package dialect
 // A PortionMover is a rewrite.PortionDialect that provides what a side session needs to
 // move portions from base rows to slots.
 type PortionMover interface {
-	// Moving returns the statements that such a session runs when it has connected, and
-	// those that begin and end its transactions, which wait up to a second for a lock.
+	// Moving returns the statements that a side connection that moves portions runs first,
+	// and those that begin and end its transactions, which wait up to a second for a lock.
 	Moving() (connected, begin, commit, rollback []string)
 }

@@ -23,7 +23,8 @@ type ReadOnlyErrorClassifier interface {
 	// LocksGaps reports whether the transactions of a session keep others, by a
 	// locking read, from inserting what it would find.
 	LocksGaps(ctx context.Context, s Session) (bool, error)
-	// NextRepeatableRead writes the statement by which the next transaction does.
+	// NextRepeatableRead writes the statement that makes the next transaction REPEATABLE
+	// READ.
 	NextRepeatableRead() string
 	// ChangeNothing writes a statement that is refused in a READ ONLY transaction, and
 	// otherwise neither changes nor locks a row.

@@ -24,7 +24,7 @@ type RightsReader interface {
 	// SnapshotTx are the statements before and after BEGIN that have all statements
 	// of a transaction see one snapshot.
 	SnapshotTx() (before, after []string)
-	// HasSnapshot reports whether the statements of the open transaction do.
+	// HasSnapshot reports whether all statements of the open transaction see one snapshot.
 	HasSnapshot(ctx context.Context, s Session) (bool, error)
 	// DeniedRight recognises the error of a statement that the session's user may
 	// not run.
@@ -34,8 +34,8 @@ type RightsReader interface {
 // A QueryGuard is a Dialect whose queries can be made to fail, in their own snapshot, if
 // another query returns a row.
 type QueryGuard interface {
-	// Guarded writes the query so. It is "" for a statement that is no single query, or
-	// that does more than read.
+	// Guarded returns the query with checks added: it fails if one of them returns a row.
+	// It is "" for a statement that is not a single query, or that does more than read.
 	Guarded(query string, checks []string) string
 	// Guard recognises the error of a guarded query whose check has a row.
 	Guard(err error) bool
@@ -54,7 +54,7 @@ type SlotTable struct {
 // needs nothing.
 type SlotRights struct {
 	Lacks []Lack
-	// Blind: what lacks is needed to know a total.
+	// Blind reports whether a missing right is needed to read a total.
 	Blind bool
 	// Fold is what the user lacks to move slots into base rows; nil where it may.
 	Fold []Lack
@@ -79,7 +79,7 @@ type GrantNames struct {
 	Read, Written             []string // the columns that a fold reads and writes of the base row
 }
 
-// Lacking says what has to be granted.
+// Lacking returns the rights that are missing and the GRANT for each.
 func (h HeldRights) Lacking(n GrantNames) (out SlotRights) {
 	grant := func(list []Lack, what string, rights ...string) []Lack {
 		if !h.Use {

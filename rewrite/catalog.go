@@ -153,7 +153,7 @@ type NumericType struct {
 	Precision, Scale int
 }
 
-// Numeric reports whether and how values of a column add up.
+// Numeric is how values of a column add up.
 type Numeric int
 
 // Only Integer and Decimal counters are ever slotted: their addition is exact

@@ -33,7 +33,8 @@ type Options struct {
 	// Coalesce: executions that overlap may share one statement.
 	Coalesce bool
 	// DeferTriggers: UPDATE triggers of the table need not fire for each increment,
-	// but may for the sum of many when slots are folded.
+	// but may for the sum of many when slots are folded (UPDATE triggers then fire once per
+	// fold).
 	DeferTriggers bool
 	// Routines are the names of procedures and functions that read or set the
 	// table's counters.

@@ -14,4 +14,7 @@
 // (Span) are bytes of the application's SQL. No statement makes planning panic, and its
 // time and memory are bounded: a very large or deeply nested statement drains the tables
 // whose names occur in it.
+//
+// This package is exported for dialects outside this module. It has no compatibility
+// promise before v1.
 package rewrite

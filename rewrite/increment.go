@@ -77,6 +77,6 @@ type DeltaArg struct {
 // its arguments.
 func (i *Increment) BaseExact() bool { return i.plain }
 
-// OnBase reports whether the original statement is exact on the base table, too, when
-// its arguments are as require has it.
+// OnBase reports whether the original statement is exact on the base table, too, if its
+// arguments meet require.
 func (i *Increment) OnBase() (require []DeltaArg, ok bool) { return i.base, i.onBase }

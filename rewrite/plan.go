@@ -72,7 +72,8 @@ type Plan struct {
 	// Parts are the statements of a Multi.
 	Parts []Part
 
-	// Holes is the statement's own of a plan that others share; nil where none does.
+	// Holes are this statement's literals, for a plan shared by statements that differ only
+	// in literals; nil if the plan is not shared.
 	Holes *Holes
 }
 
@@ -289,7 +290,7 @@ const (
 	// FoldByName looks the slot rows up, and then names each of them, because the
 	// dialect has no statements for it.
 	FoldByName
-	// FoldNothing moves nothing: who drains looks at what is there.
+	// FoldNothing moves nothing: the caller only looks for slots.
 	FoldNothing
 )
 

@@ -98,8 +98,8 @@ func (s *SharedPlan) Of(o *Outline) *Plan {
 	return &made.Plan
 }
 
-// Fill is Of, into places that are there. All but what lies in the Plan itself stays that of the
-// shared plan, which is never changed.
+// Fill is Of, except that it writes into p and h instead of allocating them. What the Plan refers
+// to is still that of the shared plan, which is never changed.
 func (s *SharedPlan) Fill(o *Outline, p *Plan, h *Holes) {
 	*p = *s.plan
 	for _, h := range s.heads {

@@ -280,7 +280,7 @@ type Label struct {
 	At   int
 }
 
-// Case says what the Args of a CASE are: they hold the same expressions.
+// Case gives the role of each expression in a CASE's Args.
 type Case struct {
 	Operand *Expr // nil for CASE WHEN condition
 	Whens   []When
