@@ -35,12 +35,13 @@ type VerifyReport = verify.Report
 //     its type cannot be read. Counter is the counter concerned.
 //   - Is and Should are the total and what it should be: exactly for FindingDrift, at least
 //     for FindingMin.
-//   - Slots is how many slot rows a FindingOrphan or FindingSlot has.
+//   - Slots is how many slot rows a FindingOrphan or FindingSlot is about.
 //   - Problem describes a FindingFit, which Migrate corrects.
 //   - Fixed reports whether Verify has corrected it.
-//   - Info reports whether nothing is wrong: Rows is then how many slot rows have numbers
-//     that this configuration does not use, because its "slots" was reduced or is higher in
-//     another process. Key is one of them. Totals count them.
+//   - Info reports whether nothing is wrong: slot rows have numbers that this configuration
+//     does not use, because its "slots" was reduced or is higher in another process. Totals
+//     count them. One finding stands for all of a table: Rows is the number of their base
+//     rows, and Key the key of one.
 type Finding = verify.Finding
 
 // The kinds of findings.

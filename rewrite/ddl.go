@@ -50,7 +50,7 @@ func (p *planning) planDDL(st *Statement) *Plan {
 
 // planWatcher plans what creates such a definition, or a statement that begins with one.
 func (p *planning) planWatcher(tables []*Table) *Plan {
-	plan := p.drainAll(tables, "what the statement creates meets every UPDATE of a counter table's rows, a later fold's included")
+	plan := p.drainAll(tables, "what the statement creates applies to every UPDATE of the table, including later folds")
 	plan.Drain.Outside = p.src.hasWord("CONCURRENTLY")
 	return plan
 }

@@ -113,10 +113,10 @@ func (p *planning) derive(d *errDerive) (why string) {
 	return ""
 }
 
-// underivable says why no query can stand in the place of a source.
+// underivable returns why a source cannot be replaced by a query, or "".
 func (p *planning) underivable(b *binding) string {
 	if b.source.Ref.End == 0 {
-		return "no derived table can stand for " + b.label.Name
+		return b.label.Name + " cannot be replaced by a derived table"
 	}
 	for i := range b.table.Columns {
 		if b.table.Columns[i].Hidden {

@@ -186,7 +186,7 @@ func (g *grouper) excluded() string {
 	case t.Storage.Versioned:
 		return "the table keeps every version of its rows"
 	case t.IsView || t.Temporary:
-		return "it is no table that sessions share"
+		return "it is not a permanent table"
 	case t.Storage.NoTransactions != "":
 		return "the table's storage engine has no transactions"
 	case len(st.With) > 0:

@@ -325,7 +325,7 @@ func (p *planning) hidden(mentioned []*Table) *Plan {
 	}
 	if p.d.Traits().LockTables && p.src.is(0, "LOCK") && (p.src.is(1, "TABLES") || p.src.is(1, "TABLE")) {
 		return &Plan{Class: Refused, Tables: names(mentioned),
-			Reason: "LOCK TABLES shuts out the slot tables; use a transaction with SELECT ... FOR UPDATE"}
+			Reason: "LOCK TABLES locks out the slot tables; use a transaction with SELECT ... FOR UPDATE"}
 	}
 	return nil
 }

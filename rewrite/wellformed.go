@@ -107,7 +107,7 @@ func (p *planning) mistyped(typeAt func(Span) string) string {
 			typ = typeAt(x.Span)
 		}
 		if seen[i] && (typ == "" || typ != types[i]) {
-			return "a placeholder stands in several places, and its type depends on all of them"
+			return "a placeholder is used in several places, and its type depends on all of them"
 		}
 		seen[i], types[i] = true, typ
 	}

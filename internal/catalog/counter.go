@@ -187,9 +187,9 @@ func (m *maker) limit(number *int64, column, counter, path string) *rewrite.Limi
 	case col == nil:
 		m.report(path, "%s %s", about, why)
 	case col.Numeric == rewrite.NotNumeric:
-		m.report(path, "%s column %s has type %s, which is no number: name another column", about, config.Clip(col.Name), typeName(col))
+		m.report(path, "%s column %s has type %s, which is not numeric: name another column", about, config.Clip(col.Name), typeName(col))
 	case slices.ContainsFunc(m.cfg.Counters, func(o config.CounterConfig) bool { return strings.EqualFold(o.Column, col.Name) }):
-		m.report(path, "%s column %s is a counter, whose total is not in the row: name a column that is none", about, config.Clip(col.Name))
+		m.report(path, "%s column %s is a counter, whose total is not in the row: name a column that is not a counter", about, config.Clip(col.Name))
 	}
 	if col == nil {
 		return nil // at run time: the column has gone since

@@ -95,7 +95,7 @@ func (v *View) readAside(ctx context.Context, d dialect.SnapshotAware, read func
 	return read(other)
 }
 
-var errShutOut = errors.New("slotsql: a transaction keeps others out of the database")
+var errShutOut = errors.New("slotsql: another connection cannot read the catalog while this transaction has the database locked")
 
 // dialSoon opens a connection, unless that takes longer than ownPatience: the parent
 // may wait for the very transaction that the connection is opened for.

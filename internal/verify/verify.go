@@ -32,7 +32,7 @@ const (
 	FindingSlot   = "slot"   // slot rows with a number that no increment uses
 	FindingMin    = "min"    // a total below its counter's min
 	FindingDrift  = "drift"  // a total that is not what the counter's recount gives
-	FindingFit    = "fit"    // the slot table does not fit its table any more, see Problem
+	FindingFit    = "fit"    // the slot table no longer fits its table, see Problem
 )
 
 // Finding is something that is wrong, or worth knowing.
@@ -47,13 +47,13 @@ type Finding struct {
 	Is     string `json:"is,omitempty"`
 	Should string `json:"should,omitempty"`
 	Slots  int    `json:"slots,omitempty"` // slot rows of an orphan or slot
-	// Problem says what a fit is about; Migrate puts it right.
+	// Problem describes a fit, which Migrate corrects.
 	Problem string `json:"problem,omitempty"`
 	Fixed   bool   `json:"fixed"`
-	// Info reports whether nothing is wrong. The finding stands for all Rows of the kind
-	// then, of which Key is one: slot rows with legal numbers that this
-	// configuration does not use, because its "slots" is lower than it was, or than
-	// another process has it. Totals count them.
+	// Info reports whether nothing is wrong: slot rows have legal numbers that this
+	// configuration does not use, because its "slots" was reduced or is higher in another
+	// process. Totals count them. One finding stands for all of a table: Rows is the
+	// number of their base rows, and Key the key of one.
 	Info bool `json:"info,omitempty"`
 	Rows int  `json:"rows,omitempty"`
 }
