@@ -29,7 +29,7 @@ import (
 //     the result if none of its rows has slots. Whole runs instead of Rewritten if Estimate
 //     expects that many rows match.
 //   - Drains are the tables that are locked and folded before the statement; Before and
-//     After are statements on slot tables around it.
+//     After are DDL of slot tables around it.
 //   - Shadow is the explanation with mode on for tables that have mode shadow.
 //   - Parts are the explanations of several statements sent in one call.
 //   - Notes are what else is worth knowing.
@@ -45,8 +45,8 @@ type ExplainedStatement = explain.ExplainedStatement
 // of a key range, or all rows:
 //
 //   - Table is the table's name, and Scope is as in Explanation.
-//   - Unless tells when all rows are drained in spite of Scope, and Missing what happens if
-//     rows of which the statement gives the keys do not exist.
+//   - Unless tells when all rows are drained in spite of Scope, and Missing what happens to
+//     further rows with slots that the statement finds.
 //   - Candidates is the query for the rows that a counter's condition may select.
 //   - Lock are the statements that lock rows, and Fold those that move slots. Folding tells
 //     how slots are moved if the statements depend on the slot rows that exist.

@@ -207,10 +207,10 @@ func (m *dml) deleted() (tables []*Table) {
 	return tables
 }
 
-// untied says why a DELETE has to fold the slots of what it deletes, or "": a
+// untied returns why a DELETE has to fold the slots of what it deletes, or "": a
 // row that comes to have the key afterwards must not find them. The drain
 // deletes them, after it has folded them, and no session makes new ones before its
-// transaction ends: who makes a slot row locks the base row, and finds it gone
+// transaction ends: a session that makes a slot row locks the base row, and finds it gone
 // afterwards.
 func (m *dml) untied(deleted []*Table) string {
 	for _, t := range deleted {

@@ -253,7 +253,7 @@ type DrainTable struct {
 	// arguments cover the same rows. It is never run.
 	Rows Bound
 	Lock []Bound
-	// Folding says how slots are moved; Fold has the statements of FoldByStatement.
+	// Folding is how slots are moved; Fold has the statements of FoldByStatement.
 	Folding Folding
 	Fold    []Bound
 	New     *NewRows // set where rows may not exist yet

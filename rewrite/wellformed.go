@@ -87,7 +87,7 @@ func (m *dml) misfit() string {
 	return ""
 }
 
-// mistyped says why the placeholders of the statement may not be numbered anew,
+// mistyped returns why the placeholders of the statement may not be numbered anew,
 // or "". PostgreSQL gives a placeholder one type, from all the places where it
 // stands, and refuses numbers that stand nowhere; a statement of ours numbers each
 // place by itself. Places that take a value of the same column type agree.

@@ -41,7 +41,7 @@ func benchCommand(o *options) *cobra.Command {
 		Use:   "bench",
 		Short: "Benchmark ways to count, with and without slotsql",
 		Long: "Benchmark ways to count, with and without slotsql: " + scenarioNames() + ".\n\n" +
-			"It works on tables of its own (slotsql_bench_...), which it drops at the end, also when interrupted. Without --dsn it runs on an\n" +
+			"It works on tables of its own (slotsql_bench_...), which it drops at the end, even when interrupted. Without --dsn it runs on an\n" +
 			"embedded SQLite database. Each list that is given is an axis: all combinations are measured. A run whose total is not the\n" +
 			"number of acknowledged increments has no numbers.",
 		Args: cobra.NoArgs,
@@ -68,7 +68,7 @@ func benchCommand(o *options) *cobra.Command {
 	)
 	f.Float64SliceVar(&b.reads, "reads", nil, "shares of reads, such as 0,0.5,0.9")
 	f.IntSliceVar(&b.slots, "slots", nil, "slots per counter, such as 1,16,64")
-	f.IntVar(&b.keys, "keys", 1, "counters")
+	f.IntVar(&b.keys, "keys", 1, "`number` of counters")
 	f.Int64Var(&b.budget, "budget", 0,
 		"units that each counter begins with: operations take one while there is one (default 1000000 with comparison; 0 counts up)",
 	)

@@ -47,7 +47,7 @@ GRANT for each, and the exit code is 1.`,
 			case o.dsn == "":
 				return errNoDSN
 			case opts.For < 0 || opts.Every <= 0:
-				return errors.New("--for must not be less than 0, and --every more than 0")
+				return errors.New("--for must not be negative, and --every must be positive")
 			}
 			if opts.Config, err = o.load(); errors.Is(err, fs.ErrNotExist) && o.config == "" && os.Getenv("SLOTSQL_CONFIG") == "" {
 				opts.Config, err = nil, nil

@@ -28,18 +28,18 @@ and run again at any time.
 
 When the last table is drained, all of them are watched for --watch and locked once
 more. If slot rows have been added by then, applications still count in slots: drain
-reports it and exits with 1. Otherwise base values were the totals at that moment (with
---json: empty); an application that counts less often goes unnoticed.`,
+reports it and exits with code 1. Otherwise base values were the totals at that moment
+(with --json: empty); an application that counts less often goes unnoticed.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			e, config, err := o.target(cmd)
 			if err != nil {
 				return err
 			}
 			if opts.Patience <= 0 {
-				return errors.New("--patience must be more than 0")
+				return errors.New("--patience must be positive")
 			}
 			if opts.Watch <= 0 {
-				return errors.New("--watch must be more than 0")
+				return errors.New("--watch must be positive")
 			}
 			c, err := o.connector(e, config)
 			if err != nil {

@@ -15,10 +15,10 @@ func migrateCommand(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "migrate",
 		Short: "Create the slot tables that are missing",
-		Long: `Create the configured slot tables that are missing. Existing ones are checked and
-kept as they are, except that a table whose layout becomes journal is widened, and
-columns that are missing are added. Migrate can be run again, and by several processes
-at once, while applications run.
+		Long: `Create the configured slot tables that are missing. Existing slot tables are checked
+and kept, except that missing counter columns are added, the slot column is widened for
+a journal, and types, foreign key and triggers follow a changed base table. Migrate can
+be run again, and by several processes at once, while applications run.
 
 The foreign key of a slot table takes a short lock on the base table (on PostgreSQL
 one that blocks writes). Migrate retries the lock with a short timeout rather than wait

@@ -37,7 +37,7 @@ and the others stand by.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if opts.Interval < 0 || opts.Idle < 0 || opts.Batch < 0 {
-				return errors.New("--interval, --idle and --batch must be more than 0")
+				return errors.New("--interval, --idle and --batch must not be negative")
 			}
 			if err := service.check(o, once); err != nil {
 				return err

@@ -48,7 +48,7 @@ func TestOffline(t *testing.T) {
 	}{
 		{"version", "", []string{"version"}, 0, "slotsql " + version() + "\n", ""},
 		{"version as a flag", "", []string{"--version"}, 0, "slotsql " + version() + "\n", ""},
-		{"no command", "", nil, 2, "Explain statements, and create, check and maintain slot tables\n\nUsage:", ""},
+		{"no command", "", nil, 2, "slotsql works on the counter tables named in slotsql.yaml. Start with init", ""},
 		{"help", "", []string{"explain", "--help"}, 0, "Show how slotsql runs a statement: its class,", ""},
 		{"completion", "", []string{"completion", "bash"}, 0, "# bash completion", ""},
 		{"init help", "", []string{"init", "--help"}, 0, "Propose a configuration: find the columns", ""},

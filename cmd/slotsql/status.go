@@ -16,9 +16,9 @@ func statusCommand(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show slots, lag and waiting sessions of each table",
-		Long: `Show what the database itself tells of each configured table: how many rows have
-slots, how old what they hold may be, and how many sessions wait for locks. It changes
-nothing and takes no locks.`,
+		Long: `For each configured table, show how many rows have slots, the age of the oldest
+increment in a slot, and how many sessions wait for locks, as the database reports it.
+It changes nothing and takes no locks.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			i, err := o.inspector(cmd)

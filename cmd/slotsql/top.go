@@ -28,13 +28,13 @@ func topCommand(o *options) *cobra.Command {
 	var looks int
 	cmd := &cobra.Command{
 		Use:   "top",
-		Short: "Show what status shows, again and again",
-		Long: `Show what "slotsql status" shows in a terminal, at intervals, until Ctrl-C. Where the
-output is not a terminal, one look follows the other.`,
+		Short: "Show slots, lag and waiting sessions, refreshed at intervals",
+		Long: `Show the report of "slotsql status" in a terminal, refreshed at intervals, until
+Ctrl-C. If the output is not a terminal, reports follow one another.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if every <= 0 || looks < 0 {
-				return errors.New("--every must be more than 0, and --looks not less than 0")
+				return errors.New("--every must be positive, and --looks must not be negative")
 			}
 			i, err := o.inspector(cmd)
 			if err != nil {

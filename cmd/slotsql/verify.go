@@ -14,7 +14,7 @@ import (
 	"github.com/slotsql/slotsql"
 )
 
-// errWrong means that an audit has found what it has not put right.
+// errWrong means that an audit has found problems that it has not fixed.
 var errWrong = errors.New("problems remain")
 
 func verifyCommand(o *options) *cobra.Command {
@@ -28,14 +28,15 @@ from the "recount" of their counter. What looks wrong is locked and checked agai
 before it is reported. If anything is wrong, the exit code is 1.
 
 With --fix a total is set to the result of its recount, under the same lock; slot rows
-without a base row are deleted, and those with unused numbers folded into it.`,
+without a base row are deleted, and those with unused numbers are folded into their base
+row.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			e, config, err := o.target(cmd)
 			if err != nil {
 				return err
 			}
 			if opts.Patience <= 0 {
-				return errors.New("--patience must be more than 0")
+				return errors.New("--patience must be positive")
 			}
 			c, err := o.connector(e, config)
 			if err != nil {

@@ -201,7 +201,7 @@ func (w *rollUp) remove(limit string) string {
 
 // reclaim deletes the slots of a key that has no base row. The slot row is
 // locked when its base row is looked for, by a locking read, which sees the
-// newest: who makes a slot row has its base row locked until both are committed.
+// newest: a session that makes a slot row has the base row locked until both are committed.
 func (w *rollUp) reclaim() string {
 	t := w.Table
 	where := "TRUE"

@@ -137,7 +137,7 @@ func primaryKey(t *rewrite.Table) (key []string, faults []fault) {
 	return nil, []fault{{"", "has no primary key: name the columns of a unique key with key, here " + listUniques(t)}}
 }
 
-// counterFault says why a column cannot be a counter, or "". Judged reports that
+// counterFault returns why a column cannot be a counter, or "". Judged reports whether
 // it could be counted, but for what else in the table looks at its base value.
 func counterFault(t *rewrite.Table, col *rewrite.Column, key []string) (why string, judged bool) {
 	switch {

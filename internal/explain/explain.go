@@ -23,8 +23,8 @@ type Explanation struct {
 	// Class is pass-through, additive, additive-base, upsert, read, drain,
 	// multi or refused; see docs/contributing/life-of-a-statement.md.
 	Class string `json:"class"`
-	// Reason says why the statement is no faster than it is, or why it is
-	// refused; empty when it is as fast as can be.
+	// Reason is why the statement is not faster, or why it is refused; empty when it is as
+	// fast as can be.
 	Reason string   `json:"reason,omitempty"`
 	Tables []string `json:"tables,omitempty"` // the counter tables concerned
 	// Scope is what a statement of class drain drains: "rows of a unique key", "rows of a key range",
@@ -35,17 +35,17 @@ type Explanation struct {
 	// it for that.
 	Denied bool `json:"denied,omitempty"`
 
-	// Cold says when the statement runs as written, on the base row, instead of
+	// Cold tells when the statement runs as written, on the base row, instead of
 	// Increment; empty where it never does.
 	Cold string `json:"cold,omitempty"`
-	// Bounded says when a guarded statement on a counter with min or max runs as it is
+	// Bounded tells when a guarded statement on a counter with min or max runs as it is
 	// written, before any drain.
 	Bounded string `json:"bounded,omitempty"`
 	// Group runs on the base row for executions outside of transactions that overlap:
 	// "sum 1" is what all of them add to a counter, "bound 1" what they demand of one.
 	// In a table with slots an increment does so while its row is cold.
 	Group *ExplainedStatement `json:"group,omitempty"`
-	// NotGrouped says why overlapping executions of an increment do not share a statement
+	// NotGrouped is why overlapping executions of an increment do not share a statement
 	// on the base row.
 	NotGrouped string `json:"not_grouped,omitempty"`
 	// Increment is the slotted upsert that runs instead of the statement.
@@ -66,7 +66,7 @@ type Explanation struct {
 	// Whole runs instead of Rewritten where Estimate expects that many rows meet its bounds.
 	Estimate *ExplainedStatement `json:"estimate,omitempty"`
 	Whole    *ExplainedStatement `json:"whole,omitempty"`
-	// Fallback says what runs when the increment affects no row, or Requires
+	// Fallback tells what runs when the increment affects no row, or Requires
 	// does not hold.
 	Fallback string `json:"fallback,omitempty"`
 	// Drains are what is locked and folded before the statement of a drain, or of
@@ -99,8 +99,8 @@ type ExplainedStatement struct {
 type ExplainedDrain struct {
 	Table string `json:"table"`
 	Scope string `json:"scope"` // as Explanation.Scope
-	// Unless says when all rows are drained in spite of Scope, Missing what is
-	// done when not all rows exist that the statement gives keys of.
+	// Unless tells when all rows are drained in spite of Scope, and Missing what happens to
+	// further rows with slots that the statement finds.
 	Unless  string `json:"unless,omitempty"`
 	Missing string `json:"missing,omitempty"`
 	// Candidates is the query for the rows that a counter's condition may select.

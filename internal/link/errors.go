@@ -11,8 +11,8 @@ import (
 // exactly; the error is an *UnsupportedError.
 var ErrUnsupported = errors.New("slotsql: statement is not supported")
 
-// UnsupportedError says why a statement was refused, and what to do instead.
-// Nothing of the statement has been run.
+// UnsupportedError gives the reason why a statement was refused, and what to do instead. No
+// part of the statement has run.
 type UnsupportedError struct {
 	Table  string // the counter table concerned, the first of several; empty where none is known
 	Reason string
@@ -28,8 +28,8 @@ func (e *UnsupportedError) Is(target error) bool { return target == ErrUnsupport
 // whose configuration says on_drain: error; the error is a *DrainError.
 var ErrDrain = errors.New("slotsql: statement would drain a counter table")
 
-// DrainError says why a statement would have drained. Nothing of the statement
-// has been run.
+// DrainError gives the reason why a statement would have drained. No part of the statement
+// has run.
 type DrainError struct {
 	Table  string // with on_drain: error
 	Reason string
@@ -47,7 +47,7 @@ func (e *DrainError) Is(target error) bool { return target == ErrDrain }
 // slots into the base rows; the error is a *NotMovedError.
 var ErrNotMoved = errors.New("slotsql: slots could not be moved into base rows")
 
-// NotMovedError says why slots could not be moved into the base rows of a table.
+// NotMovedError gives the reason why slots could not be moved into the base rows of a table.
 // The slots are unchanged, and so are the totals.
 type NotMovedError struct {
 	Table  string

@@ -3,7 +3,7 @@ package session
 import "github.com/slotsql/slotsql/rewrite"
 
 // A ROLLBACK TO SAVEPOINT undoes changes: what they have changed is as others
-// have left it, and no more the transaction's own. What has been remembered of
+// have left it, and no longer the transaction's own. What has been remembered of
 // them (own.go) is forgotten. A savepoint that is not found, or not the one
 // meant, leaves too much remembered, which costs locks only.
 

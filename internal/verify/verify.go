@@ -12,11 +12,11 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// Options says what Verify looks at.
+// Options are the options of Verify. Zero fields have defaults.
 type Options struct {
 	// Tables are names of counter tables; all of them when it is empty.
 	Tables []string
-	// Fix puts right what it finds, where there is a right value.
+	// Fix corrects what Verify finds, where there is a right value.
 	Fix bool
 	// Patience is how long Verify tries again to lock rows that others have
 	// locked: one minute, if it is 0.
@@ -58,13 +58,13 @@ type Finding struct {
 	Rows int  `json:"rows,omitempty"`
 }
 
-// Report says what Verify has found in one table.
+// Report is what Verify found in one table.
 type Report struct {
 	Table    string    `json:"table"`
 	Findings []Finding `json:"findings"`
 	// Recounted are the counters that have been held against their recount.
 	Recounted []string `json:"recounted,omitempty"`
-	// Notes say what has not been looked at.
+	// Notes are what has not been checked.
 	Notes []string      `json:"notes,omitempty"`
 	Took  time.Duration `json:"took_ns"`
 }

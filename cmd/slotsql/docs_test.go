@@ -1,0 +1,83 @@
+package main
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+var (
+	flagRow      = regexp.MustCompile("(?m)^\\| `--([a-z-]+)[^`]*` \\| (.*) \\|$")
+	flagDefault  = regexp.MustCompile(`\(default[^)]*\)`)
+	emptyDefault = []string{"", "0", "0s", "false", "[]"}
+)
+
+// TestFlagTables compares the flags of each command, and their defaults, with the table on the command's page.
+func TestFlagTables(t *testing.T) {
+	root := rootCommand(&options{})
+	root.InitDefaultCompletionCmd()
+	tried := 0
+	for _, c := range root.Commands() {
+		if c.Name() == "help" {
+			continue
+		}
+		tried++
+		path := filepath.Join("../../docs/cli", c.Name()+".md")
+		page, err := os.ReadFile(path)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		_, text, _ := strings.Cut(string(page), "\n## Flags\n")
+		text, _, _ = strings.Cut(text, "\n## ")
+		rows := map[string]string{}
+		for _, m := range flagRow.FindAllStringSubmatch(text, -1) {
+			rows[m[1]] = m[2]
+		}
+		flags := flagsOf(c)
+		if got, want := slices.Sorted(maps.Keys(rows)), slices.Sorted(maps.Keys(flags)); !slices.Equal(got, want) {
+			t.Errorf("%s: the table has %v, and the command %v", path, got, want)
+		}
+		for name, means := range rows {
+			if f := flags[name]; f != nil && flagDefault.FindString(means) != defaultOf(f) {
+				t.Errorf("%s: --%s: %q does not have the command's %q", path, name, means, defaultOf(f))
+			}
+		}
+	}
+	if tried < 10 {
+		t.Errorf("only %d commands", tried)
+	}
+}
+
+// flagsOf returns the visible flags of a command, except --help, and those of its subcommands, which are its arguments.
+func flagsOf(c *cobra.Command) map[string]*pflag.Flag {
+	flags := map[string]*pflag.Flag{}
+	add := func(f *pflag.Flag) {
+		if !f.Hidden && f.Name != "help" {
+			flags[f.Name] = f
+		}
+	}
+	c.LocalFlags().VisitAll(add)
+	for _, sub := range c.Commands() {
+		sub.LocalFlags().VisitAll(add)
+	}
+	return flags
+}
+
+// defaultOf returns a flag's default as its usage shows it.
+func defaultOf(f *pflag.Flag) string {
+	switch {
+	case slices.Contains(emptyDefault, f.DefValue):
+		return flagDefault.FindString(f.Usage)
+	case f.Value.Type() == "string":
+		return `(default "` + f.DefValue + `")`
+	}
+	return "(default " + f.DefValue + ")"
+}
