@@ -52,8 +52,8 @@ func (e reportedError) Unwrap() error      { return e.error }
 
 func rootCommand(o *options) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:           "slotsql",
-		Short:         "Explain statements, and create, check and maintain slot tables",
+		Use:   "slotsql",
+		Short: "Explain statements, and create, check and maintain slot tables",
 		Long: `slotsql works on the counter tables named in slotsql.yaml. Start with init and explain;
 migrate creates slot tables. Documentation: docs/cli.md.`,
 		Args:          cobra.NoArgs,
