@@ -9,7 +9,7 @@ import (
 )
 
 // TestOpenAsksNothing: once a process knows the tables, a new connection costs no more statements than a plain one, but
-// for one a second. A pool keeps two idle connections by default, and opens another for every statement
+// for ten a second. A pool keeps two idle connections by default, and opens another for every statement
 // beyond them.
 func TestOpenAsksNothing(t *testing.T) {
 	t.Parallel()

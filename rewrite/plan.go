@@ -253,6 +253,8 @@ type DrainTable struct {
 	// arguments cover the same rows. It is never run.
 	Rows Bound
 	Lock []Bound
+	// LockAlone is the lock for a transaction that has no other, where that is another one; nil otherwise.
+	LockAlone []Bound
 	// Folding is how slots are moved; Fold has the statements of FoldByStatement.
 	Folding Folding
 	Fold    []Bound

@@ -25,8 +25,9 @@ import (
 // between the two is found by the next look.
 
 const (
-	lookAgain = time.Second     // after which another look begins
-	lookFirst = 2 * time.Second // after which a statement waits for it
+	lookOpened = 100 * time.Millisecond // after which a connection that is opened looks
+	lookAgain  = time.Second            // after which another look begins
+	lookFirst  = 2 * time.Second        // after which a statement waits for it
 )
 
 // watch is what one connector knows of the definitions in the database.

@@ -229,7 +229,7 @@ func (r *Run) drain(ctx context.Context) (missed bool, err error) {
 		return false, err
 	}
 	for _, d := range r.Plan.Drain.Tables {
-		d = r.ownLock(r.chosen(d))
+		d = r.ownLock(r.strength(r.chosen(d)))
 		if r.isBare(&d) {
 			continue
 		}
@@ -284,6 +284,16 @@ func (r *Run) drain(ctx context.Context) (missed bool, err error) {
 	}
 	r.cleanUpDue = len(r.Plan.Drain.After) > 0
 	return missed, r.steps(ctx, r.Plan.Drain.Before)
+}
+
+// strength returns a drain with the lock for its transaction. One that slotsql has opened because the statement's row has
+// slots, as the try without a drain has shown, has no other lock that anybody could wait for: it may wait for those who
+// only refer to the row, and for increments in slots before it has the row.
+func (r *Run) strength(d rewrite.DrainTable) rewrite.DrainTable {
+	if d.LockAlone != nil && r.Plan.Drain.Proof != nil && r.conn.Tx.Own() {
+		d.Lock = d.LockAlone
+	}
+	return d
 }
 
 // outdated explains an error that ends a transaction in which the drain would
