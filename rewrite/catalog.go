@@ -64,6 +64,9 @@ type Triggers struct {
 type ForeignKeys struct {
 	Columns []string // of the table's own foreign keys
 	Parents []Parent // these keys themselves, where the facts come from a database
+	// Targets are columns that foreign keys refer to, in table order, on an engine that lets
+	// them refer to columns that are in no unique key.
+	Targets []string
 	// Referenced reports whether a foreign key of another table references this
 	// one with ON UPDATE/ON DELETE actions; informational.
 	Referenced bool
@@ -74,6 +77,10 @@ type Storage struct {
 	// Partitioned: the table has partitions, and the engine then lets no foreign key
 	// reference it.
 	Partitioned bool
+	// PartitionedBy are the columns whose values decide which partition a row is in: those
+	// of the table's partitions, of the partitions of these, and of what the table is
+	// itself a partition of.
+	PartitionedBy []string
 	// Parts are the names of the table's partitions, where they are tables that
 	// statements may name.
 	Parts []string
@@ -109,6 +116,7 @@ type Column struct {
 	Generated  bool     // GENERATED ALWAYS AS
 	DependsOn  []string // the columns a generated column is computed from, or every column when unknown
 	OnUpdate   bool     // MySQL ON UPDATE CURRENT_TIMESTAMP
+	Indexed    bool     // part of an index that foreign keys may refer to, unique or not (MySQL)
 	// Collation is what the column's strings are compared by, where that is not
 	// what strings are compared by that come from no column (SQLite: BINARY).
 	Collation string
@@ -267,14 +275,23 @@ func (t *Table) AddPassive(column string) {
 }
 
 // Refer notes columns of one of the table's own foreign keys.
-func (t *Table) Refer(columns ...string) {
+func (t *Table) Refer(columns ...string) { t.note(&t.ForeignKeys.Columns, columns) }
+
+// Target notes columns that a foreign key refers to.
+func (t *Table) Target(columns ...string) { t.note(&t.ForeignKeys.Targets, columns) }
+
+// Partition notes columns that decide which partition a row is in.
+func (t *Table) Partition(columns ...string) { t.note(&t.Storage.PartitionedBy, columns) }
+
+// note adds columns to a list that is in table order.
+func (t *Table) note(list *[]string, columns []string) {
 	var all []string
 	for i := range t.Columns {
-		if name := t.Columns[i].Name; contains(columns, name) || contains(t.ForeignKeys.Columns, name) {
+		if name := t.Columns[i].Name; contains(columns, name) || contains(*list, name) {
 			all = append(all, name)
 		}
 	}
-	t.ForeignKeys.Columns = all
+	*list = all
 }
 
 // Column returns the column of that exact name, or nil.
@@ -298,73 +315,4 @@ func (t *Table) IsCounter(column string) bool {
 		}
 	}
 	return false
-}
-
-// IsKey reports whether the named column is part of the configured key.
-func (t *Table) IsKey(column string) bool {
-	if t.Counter == nil {
-		return false
-	}
-	for _, c := range t.Counter.Key {
-		if c == column {
-			return true
-		}
-	}
-	return false
-}
-
-// Slottable reports whether increments of a counter may go to slots and, if not, why. To
-// the planner, a counter that may not is an ordinary column: its base value is its total.
-func (t *Table) Slottable(column string) (bool, string) {
-	c := t.Column(column)
-	if c == nil {
-		return false, "there is no such column"
-	}
-	if t.Counter != nil && t.Counter.Unslotted.Faults[column] != "" {
-		return false, t.Counter.Unslotted.Faults[column]
-	}
-	if t.Counter != nil && t.Counter.Slots == 0 {
-		return false, "slots: 0: overlapping increments are grouped on the base row"
-	}
-	switch {
-	case c.Numeric == Float:
-		return false, "sums of floating-point numbers depend on their order"
-	case c.Numeric != Integer && c.Numeric != Decimal:
-		return false, "the column cannot be summed"
-	case c.Padded:
-		return false, "ZEROFILL pads the column's values with zeros, but not a total"
-	case c.Numeric == Integer && c.Bits < 32:
-		return false, "the column is too narrow to share its range among slots"
-	case c.Numeric == Decimal && c.Precision > 0 && c.Precision-c.Scale < 6:
-		return false, "the column is too narrow to share its range among slots"
-	case c.Numeric == Decimal && t.Counter != nil && t.Counter.Layout == LayoutShared:
-		return false, "the shared slot table counts whole numbers"
-	case t.Temporary:
-		return false, "the table is temporary"
-	case t.Unseen != "":
-		return false, t.Unseen
-	case t.Triggers.Ruled:
-		return false, "row-level security or a rewrite rule decides what an UPDATE of the table does"
-	case t.Triggers.Update && (t.Counter == nil || !t.Counter.Options.DeferTriggers):
-		return false, "a trigger fires on UPDATE of the table: write defer_triggers: true if it may fire later, for the sum of many increments"
-	}
-	if t.Storage.Versioned {
-		return false, "the table keeps every version of its rows (system versioning), and increments in slots create none"
-	}
-	for _, u := range t.PartialUniques {
-		if contains(u.Columns, column) {
-			return false, "the unique index " + u.Name + " looks at the column's base value"
-		}
-	}
-	for _, name := range t.Checked {
-		if name == column {
-			return false, "a CHECK constraint uses the column's base value"
-		}
-	}
-	for i := range t.Columns {
-		if name := t.Columns[i].Name; t.Columns[i].OnUpdate && (t.Companion(name) == nil || t.Companion(name).Merge != Latest) {
-			return false, "column " + name + " changes ON UPDATE of the row: write companions: {" + name + ": latest}"
-		}
-	}
-	return true, ""
 }

@@ -92,10 +92,8 @@ func (t *Table) CompanionFault(column string, merge Merge) string {
 			return "is used by a CHECK or exclusion constraint, which would not see the values in slots"
 		}
 	}
-	for _, name := range t.ForeignKeys.Columns {
-		if name == column {
-			return "references another table, which the values in slots would not"
-		}
+	if why := t.tied(func(c string) bool { return c == column }); why != "" {
+		return why + ", which the values in slots would not"
 	}
 	if u := t.uniqueOver(func(c string) bool { return c == column }); u != nil {
 		return "is part of the unique key " + u.Name + ", which would not see the values in slots"

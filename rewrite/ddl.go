@@ -4,6 +4,9 @@ import "strings"
 
 // planDDL plans statements that change tables as such.
 func (p *planning) planDDL(st *Statement) *Plan {
+	if referred := p.referred(); len(referred) > 0 {
+		return p.drainAll(referred, "a foreign key that the statement creates refers to a counter")
+	}
 	var tables, held []*Table
 	for _, n := range st.Tables {
 		if t := p.lookupCounter(n); t != nil {
@@ -95,6 +98,9 @@ func (p *planning) needsTotals() bool {
 			if p.src.is(i, word) {
 				return true
 			}
+		}
+		if p.src.is(i, "REFERENCES") {
+			return true
 		}
 		if adds && (p.src.is(i, "CHECK") || p.src.is(i, "UNIQUE") || p.src.is(i, "GENERATED") || p.src.is(i, "AS")) {
 			return true

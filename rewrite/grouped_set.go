@@ -28,7 +28,7 @@ func (g *grouper) set() string {
 		g.varies[name] = true
 		var why string
 		switch c := g.table.Column(name); {
-		case g.table.IsKey(name):
+		case g.table.ChangesKey(name):
 			why = "the statement changes a key"
 		case g.table.IsCounter(name):
 			why = g.count(c, a.Value)
@@ -202,10 +202,8 @@ func (g *grouper) bounded(counter string) string {
 	if u := g.real.uniqueOver(with); u != nil {
 		return "counter " + counter + " is part of the unique key " + u.Name
 	}
-	for _, c := range g.real.ForeignKeys.Columns {
-		if with(c) {
-			return "counter " + counter + " references another table"
-		}
+	if why := g.real.tied(with); why != "" {
+		return "counter " + counter + " " + why
 	}
 	return g.checked(counter)
 }
@@ -327,10 +325,10 @@ func (g *grouper) assigned() string {
 // or the engine might refuse the value of one of them.
 func (g *grouper) free(a assigning) *GivenArg {
 	name := a.column.Name
-	if g.returned[name] || a.column.Domain != "" || a.column.Generated || contains(g.real.Checked, name) || contains(g.real.ForeignKeys.Columns, name) {
+	if g.returned[name] || a.column.Domain != "" || a.column.Generated || contains(g.real.Checked, name) {
 		return nil
 	}
-	if g.real.uniqueOver(func(c string) bool { return c == name }) != nil {
+	if itself := func(c string) bool { return c == name }; g.real.uniqueOver(itself) != nil || g.real.tied(itself) != "" {
 		return nil
 	}
 	for i := range g.table.Columns {

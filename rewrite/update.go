@@ -116,7 +116,7 @@ func (m *dml) assignments(set []Assignment) (out assigned, why string) {
 			out.plain = true
 			out.except[a.Value] = true
 			continue
-		case m.table.IsKey(name):
+		case m.table.ChangesKey(name):
 			return out, "the statement changes a key"
 		case m.table.Companion(name) != nil:
 			if out.has(name) {
@@ -157,12 +157,12 @@ func retired(counter string) string {
 	return "counter " + counter + " is no longer slotted, and slots may still hold part of it"
 }
 
-// setsNothing recognises c = c for a counter or a column of the key, which changes
+// setsNothing recognises c = c for a counter or a column that makes the key, which changes
 // nothing: the base row keeps what it has, and the slots theirs. ON DUPLICATE
 // KEY UPDATE id = id is how programs on MySQL allow for a row that is there
 // already. The query of INSERT ... SELECT may have a column of that name.
 func (m *dml) setsNothing(value *Expr, name string) bool {
-	if value == nil || m.st.Select != nil || !m.table.IsCounter(name) && !m.table.IsKey(name) {
+	if value == nil || m.st.Select != nil || !m.table.IsCounter(name) && !m.table.ChangesKey(name) {
 		return false
 	}
 	e := bare(value)

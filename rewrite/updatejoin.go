@@ -31,7 +31,7 @@ func (m *dml) planMultiUpdate() *Plan {
 		}
 		name, _ := columnNamed(m.planning, owner.table, column)
 		switch {
-		case owner.table.IsKey(name):
+		case owner.table.ChangesKey(name):
 			return m.drain("the statement changes a key")
 		case owner.table.Companion(name) != nil:
 			return m.drain("the statement sets companion " + name + " through a join")

@@ -208,6 +208,11 @@ func (m *dml) slottedUpsert(base *Plan, as assigned) *Plan {
 	if len(t.Checked) > 0 {
 		return why("a CHECK constraint applies to the row of the INSERT")
 	}
+	for _, c := range t.Storage.PartitionedBy {
+		if !contains(key.Columns, c) { // where it is, the row that is there has a partition
+			return why("there may be no partition for the row of the INSERT")
+		}
+	}
 	var givens []GivenArg
 	for i := range t.Columns {
 		c := &t.Columns[i]

@@ -73,7 +73,7 @@ func DeletedInside(t *rewrite.Table) (out []string) {
 		switch {
 		case p.Cascades:
 			out = append(out, fmt.Sprintf("rows are deleted with those of %s (ON DELETE CASCADE)", p.Name))
-		case p.Rekeys && slices.ContainsFunc(p.Columns, t.IsKey):
+		case p.Rekeys && slices.ContainsFunc(p.Columns, t.ChangesKey):
 			out = append(out, fmt.Sprintf("keys follow those of %s (ON UPDATE CASCADE)", p.Name))
 		}
 	}

@@ -1,0 +1,148 @@
+package rewrite
+
+// IsKey reports whether the named column is part of the configured key.
+func (t *Table) IsKey(column string) bool {
+	return t.Counter != nil && contains(t.Counter.Key, column)
+}
+
+// ChangesKey reports whether a statement that assigns the column changes the key of its
+// rows: the column is part of the configured key, or a part of the key is computed from it.
+func (t *Table) ChangesKey(column string) bool {
+	if t.Counter == nil {
+		return false
+	}
+	for _, k := range t.Counter.Key {
+		if k == column || t.computedFrom(k, column) {
+			return true
+		}
+	}
+	return false
+}
+
+// computedFrom reports whether a generated column depends on another column, perhaps
+// through further generated columns.
+func (t *Table) computedFrom(column, other string) bool {
+	sources := []string{column}
+	for i := 0; i < len(sources); i++ {
+		c := t.Column(sources[i])
+		if c == nil || !c.Generated {
+			continue
+		}
+		for _, d := range c.DependsOn {
+			switch {
+			case d == other:
+				return true
+			case !contains(sources, d):
+				sources = append(sources, d)
+			}
+		}
+	}
+	return false
+}
+
+// Slottable reports whether increments of a counter may go to slots and, if not, why. To
+// the planner, a counter that may not is an ordinary column: its base value is its total.
+func (t *Table) Slottable(column string) (bool, string) {
+	c := t.Column(column)
+	if c == nil {
+		return false, "there is no such column"
+	}
+	if t.Counter != nil && t.Counter.Unslotted.Faults[column] != "" {
+		return false, t.Counter.Unslotted.Faults[column]
+	}
+	if t.Counter != nil && t.Counter.Slots == 0 {
+		return false, "slots: 0: overlapping increments are grouped on the base row"
+	}
+	switch {
+	case c.Numeric == Float:
+		return false, "sums of floating-point numbers depend on their order"
+	case c.Numeric != Integer && c.Numeric != Decimal:
+		return false, "the column cannot be summed"
+	case c.Padded:
+		return false, "ZEROFILL pads the column's values with zeros, but not a total"
+	case c.Numeric == Integer && c.Bits < 32:
+		return false, "the column is too narrow to share its range among slots"
+	case c.Numeric == Decimal && c.Precision > 0 && c.Precision-c.Scale < 6:
+		return false, "the column is too narrow to share its range among slots"
+	case c.Numeric == Decimal && t.Counter != nil && t.Counter.Layout == LayoutShared:
+		return false, "the shared slot table counts whole numbers"
+	}
+	why := t.slotless()
+	if why == "" {
+		why = t.baseValueMatters(column)
+	}
+	if why == "" {
+		why = t.setByUpdate()
+	}
+	return why == "", why
+}
+
+// slotless says why no counter of the table is slotted, or "".
+func (t *Table) slotless() string {
+	switch {
+	case t.Temporary:
+		return "the table is temporary"
+	case t.Unseen != "":
+		return t.Unseen
+	case t.Triggers.Ruled:
+		return "row-level security or a rewrite rule decides what an UPDATE of the table does"
+	case t.Triggers.Update && (t.Counter == nil || !t.Counter.Options.DeferTriggers):
+		return "a trigger fires on UPDATE of the table: write defer_triggers: true if it may fire later, for the sum of many increments"
+	case t.Storage.Versioned:
+		return "the table keeps every version of its rows (system versioning), and increments in slots create none"
+	}
+	return ""
+}
+
+// baseValueMatters says what in the database looks at the value that the base row stores in
+// a column, and would refuse an increment, or do something for it, that a slot takes; or "".
+func (t *Table) baseValueMatters(column string) string {
+	for _, u := range t.PartialUniques {
+		if contains(u.Columns, column) {
+			return "the unique index " + u.Name + " looks at the column's base value"
+		}
+	}
+	switch {
+	case contains(t.Checked, column):
+		return "a CHECK constraint uses the column's base value"
+	case contains(t.ForeignKeys.Columns, column):
+		return "a foreign key of the table looks for the column's base value in another table"
+	case contains(t.ForeignKeys.Targets, column):
+		return "a foreign key refers to the column's base value"
+	case contains(t.Storage.PartitionedBy, column):
+		return "the column's base value decides which partition the row is in"
+	}
+	return ""
+}
+
+// setByUpdate names a column that the engine sets in every row that is updated; "" for none.
+func (t *Table) setByUpdate() string {
+	for i := range t.Columns {
+		if name := t.Columns[i].Name; t.Columns[i].OnUpdate && (t.Companion(name) == nil || t.Companion(name).Merge != Latest) {
+			return "column " + name + " changes ON UPDATE of the row: write companions: {" + name + ": latest}"
+		}
+	}
+	return ""
+}
+
+// tied says how another row, or the row's partition, depends on the value that is stored in
+// one of the columns, as of "column x ..."; or "".
+func (t *Table) tied(with func(column string) bool) string {
+	any := func(list []string) bool {
+		for _, c := range list {
+			if with(c) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case any(t.ForeignKeys.Columns):
+		return "references another table"
+	case any(t.ForeignKeys.Targets):
+		return "is referenced by a foreign key"
+	case any(t.Storage.PartitionedBy):
+		return "decides which partition a row is in"
+	}
+	return ""
+}
