@@ -96,7 +96,7 @@ SELECT DISTINCT b.root::text, x.relname::text, a.attname::text,
   (b.rel = b.root AND i.indisvalid AND i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL)::text
 FROM below b JOIN pg_catalog.pg_index i ON i.indrelid = b.rel JOIN pg_catalog.pg_class x ON x.oid = i.indexrelid
 JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum > 0 AND (
-  a.attnum = ANY (i.indkey::pg_catalog.int2[]) OR EXISTS (
+  a.attnum = ANY (i.indkey::pg_catalog.int2[]) OR ` + wholeRow + ` OR EXISTS (
     SELECT 1 FROM pg_catalog.pg_depend p
     WHERE p.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND p.objid = i.indexrelid
       AND p.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND p.refobjid = i.indrelid AND p.refobjsubid = a.attnum))
@@ -113,26 +113,6 @@ JOIN pg_catalog.pg_attribute b ON b.attrelid = k.confrelid AND b.attnum = k.conf
 JOIN pg_catalog.pg_class c ON c.oid = k.confrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE k.conrelid = ANY (ARRAY(SELECT pg_catalog.unnest($1::text::pg_catalog.oid[]))) AND k.contype = 'f' AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_constraint o WHERE o.oid = k.conparentid AND o.conrelid = k.conrelid)
 ORDER BY k.conrelid, k.oid, u.ord`
-	// What else can refuse a row for a column's value: CHECK and exclusion
-	// constraints, those of partitions and of tables that inherit among them, and the unique
-	// indexes that uniqueQuery leaves out. An empty name stands for every column.
-	checkQuery = below + `
-SELECT DISTINCT v.root::text, COALESCE(a.attname::text, ''), v.sql
-FROM (
-  SELECT b.root, k.conrelid AS rel, COALESCE(u.attnum, 0) AS attnum, CASE WHEN k.contype = 'c' AND k.convalidated THEN pg_catalog.pg_get_expr(k.conbin, k.conrelid) ELSE '' END AS sql
-  FROM below b JOIN pg_catalog.pg_constraint k ON k.conrelid = b.rel LEFT JOIN LATERAL pg_catalog.unnest(k.conkey) AS u(attnum) ON true
-  WHERE k.contype IN ('c', 'x') AND (b.rel = b.root OR k.coninhcount = 0)
-  UNION ALL
-  SELECT i.indrelid, i.indrelid, u.attnum, ''
-  FROM pg_catalog.pg_index i CROSS JOIN LATERAL pg_catalog.unnest(i.indkey::pg_catalog.int2[]) AS u(attnum)
-  WHERE i.indrelid = ANY (ARRAY(SELECT pg_catalog.unnest($1::text::pg_catalog.oid[]))) AND i.indisunique AND u.attnum <> 0 AND NOT (i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL)
-  UNION ALL
-  SELECT i.indrelid, i.indrelid, p.refobjsubid, ''
-  FROM pg_catalog.pg_index i JOIN pg_catalog.pg_depend p ON p.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND p.objid = i.indexrelid
-    AND p.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND p.refobjid = i.indrelid AND p.refobjsubid > 0
-  WHERE i.indrelid = ANY (ARRAY(SELECT pg_catalog.unnest($1::text::pg_catalog.oid[]))) AND i.indisunique AND NOT (i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL)
-) v LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = v.rel AND a.attnum = v.attnum AND a.attnum > 0
-ORDER BY 1, 3, 2`
 )
 
 var _ dialect.Describer = (*Dialect)(nil)
@@ -208,6 +188,7 @@ func (d *Dialect) Describe(
 		{partialUniqueQuery, (*described).partialUnique},
 		{referringQuery, (*described).refers},
 		{checkQuery, (*described).check},
+		{partitionQuery, (*described).partitioned},
 	} {
 		rows, err := s.Query(ctx, part.query, list)
 		if err != nil {
@@ -311,26 +292,6 @@ func (t *described) refers(r []any) error {
 	}
 	p := &t.ForeignKeys.Parents[len(t.ForeignKeys.Parents)-1]
 	p.Columns, p.References = append(p.Columns, dialect.String(r[0])), append(p.References, dialect.String(r[4]))
-	return nil
-}
-
-// check takes a column that a constraint mentions, "" for all of them, and the condition.
-func (t *described) check(r []any) error {
-	n := len(t.Checks)
-	if n == 0 || t.Checks[n-1].SQL != dialect.String(r[1]) {
-		t.Checks = append(t.Checks, rewrite.Check{SQL: dialect.String(r[1])})
-		n++
-	}
-	last := &t.Checks[n-1]
-	if dialect.String(r[0]) != "" {
-		t.checked[dialect.String(r[0])] = true
-		last.Columns = append(last.Columns, dialect.String(r[0]))
-		return nil
-	}
-	for _, c := range t.Columns {
-		t.checked[c.Name] = true
-		last.Columns = append(last.Columns, c.Name)
-	}
 	return nil
 }
 

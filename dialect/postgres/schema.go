@@ -253,6 +253,13 @@ func (s *schemaFile) create(n *ast.CreateStmt) error {
 			return errors.New("LIKE is not supported in a schema file: write the columns out")
 		}
 	}
+	for _, p := range n.Partspec.GetPartParams() {
+		e := p.GetPartitionElem()
+		t.parted = append(t.parted, columnsIn(t, e.GetExpr())...)
+		if e.GetName() != "" {
+			t.parted = append(t.parted, e.GetName())
+		}
+	}
 	return s.flush(t)
 }
 

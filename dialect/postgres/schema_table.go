@@ -20,6 +20,7 @@ type schemaTable struct {
 	pending []schemaKey // of the statement at hand
 	checks  []schemaCheck
 	partOf  *schemaTable
+	parted  []string // what it is partitioned by
 	secured bool
 }
 
@@ -33,6 +34,15 @@ type schemaKey struct {
 	watched []string // columns of a predicate or an expression
 	exact   bool     // over columns alone, for all rows, checked at once
 	present bool     // or for all rows without a NULL in the key
+}
+
+// mentioned lists the columns that the index looks at: all, where it looks at the row as a
+// whole.
+func (k *schemaKey) mentioned(t *rewrite.Table) []string {
+	if slices.Contains(k.watched, "") {
+		return columnNames(t, "")
+	}
+	return slices.Concat(k.columns, k.watched)
 }
 
 // schemaCheck is a CHECK, an exclusion or a checked domain: the columns it
@@ -86,7 +96,7 @@ func (t *schemaTable) rename(from, to string) {
 	for i := range t.checks {
 		t.checks[i].columns = all(t.checks[i].columns)
 	}
-	t.ForeignKeys.Columns = all(t.ForeignKeys.Columns)
+	t.ForeignKeys.Columns, t.parted = all(t.ForeignKeys.Columns), all(t.parted)
 }
 
 // column adds a column, or merges it with an inherited one.
@@ -186,6 +196,7 @@ func (s *schemaFile) constraint(t *schemaTable, k *ast.Constraint) error {
 			e := n.GetList().GetItems()[0].GetIndexElem()
 			check.columns = append(check.columns, e.GetName()) // "": an expression
 		}
+		check.columns = append(check.columns, columnsIn(t, k.WhereClause)...)
 		t.checks = append(t.checks, check)
 	case ast.ConstrType_CONSTR_FOREIGN:
 		for _, n := range k.FkAttrs {
@@ -246,9 +257,13 @@ func (s *schemaFile) index(n *ast.IndexStmt) error {
 	return s.flush(t)
 }
 
-// partition adds t to the parts of the tables that it is a partition of.
+// partition adds t to the parts of the tables that it is a partition of. Each row of it is
+// where it is by what they are partitioned by, and theirs by what it is itself.
 func (t *schemaTable) partition() {
+	t.Partition(t.parted...)
 	for whole := t.partOf; whole != nil; whole = whole.partOf {
+		t.Partition(whole.parted...)
+		whole.Partition(t.parted...)
 		whole.Storage.Parts = append(whole.Storage.Parts, t.Name)
 		slices.Sort(whole.Storage.Parts)
 	}
@@ -263,7 +278,7 @@ func (t *schemaTable) finish() {
 	checked := map[string]bool{}
 	for _, k := range t.keys {
 		if !k.exact {
-			all := slices.Concat(k.columns, k.watched)
+			all := k.mentioned(t.Table)
 			t.Checks = append(t.Checks, rewrite.Check{Columns: all})
 			for _, c := range all {
 				checked[c] = true
@@ -271,7 +286,7 @@ func (t *schemaTable) finish() {
 		}
 		switch {
 		case !k.exact || t.Storage.Inherited:
-			t.AddPartialUnique(k.name, func(c string) bool { return slices.Contains(k.columns, c) || slices.Contains(k.watched, c) })
+			t.AddPartialUnique(k.name, func(c string) bool { return slices.Contains(k.mentioned(t.Table), c) })
 			if k.present && !t.Storage.Inherited {
 				t.MarkPresent(k.name)
 			}
