@@ -20,11 +20,20 @@ const (
 // queries does not depend on the number of tables. They look only at these tables, at
 // views in their databases, and at what belongs to these.
 type Describer interface {
-	// Describe returns what Table returns for each name, except Referencing: nil if a
+	// Describe returns what Table returns for each name, except Referenced and what TargetFinder is for: nil if a
 	// name means nothing. Two names of one table may share its facts.
 	Describe(ctx context.Context, s Session, names []WrittenName, temporary Temporary) ([]*rewrite.Table, error)
 	// ViewsOver is Views for each table, among the views within reach.
 	ViewsOver(ctx context.Context, s Session, tables []*rewrite.Table, within Reach) ([][]string, error)
+}
+
+// A TargetFinder is a Dialect of an engine that lets foreign keys refer to columns that are in
+// no unique key. As it may take a look at every table of a database to find them, Describe
+// leaves rewrite.ForeignKeys.Targets out.
+type TargetFinder interface {
+	// Targets sets Targets of tables that Describe has returned, by a number of queries that
+	// does not depend on theirs. A column that is not Indexed is none.
+	Targets(ctx context.Context, s Session, tables []*rewrite.Table) error
 }
 
 // Reach limits where views are looked for, for an engine that has to read the definition

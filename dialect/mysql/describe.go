@@ -24,7 +24,7 @@ func (d *Dialect) Table(ctx context.Context, s dialect.Session, schema, name str
 	if err := referencing(ctx, s, found[0]); err != nil {
 		return nil, fmt.Errorf("table %q: %w", name, err)
 	}
-	return found[0], nil
+	return found[0], d.Targets(ctx, s, found)
 }
 
 // Describe implements dialect.Describer, from information_schema. Each query is
@@ -85,7 +85,9 @@ func (f *found) read(ctx context.Context, s dialect.Session, names []string, tem
 		}
 		f.tables[t.Name] = t
 	}
-	for _, read := range []func(context.Context, dialect.Session) error{f.columns, f.uniques, f.checks, f.unseen, f.triggers, f.foreignKeys} {
+	for _, read := range []func(context.Context, dialect.Session) error{
+		f.columns, f.uniques, f.checks, f.unseen, f.triggers, f.foreignKeys, f.partitions,
+	} {
 		if err := read(ctx, s); err != nil {
 			return err
 		}
@@ -198,10 +200,15 @@ func (f *found) uniques(ctx context.Context, s dialect.Session) error {
 	}
 	// A key on a prefix or on an expression says nothing of whole columns.
 	partial, expressions := map[key]bool{}, map[key]string{}
-	unique := " AND NON_UNIQUE = 0"
-	err := f.of(ctx, s, "unique keys", "INDEX_NAME, COLUMN_NAME, SUB_PART", "STATISTICS", "TABLE_SCHEMA", "TABLE_NAME",
-		unique+" ORDER BY TABLE_NAME, INDEX_NAME = 'PRIMARY' DESC, INDEX_NAME, SEQ_IN_INDEX", func(t *rewrite.Table, r []any) {
+	err := f.of(ctx, s, "keys", "INDEX_NAME, COLUMN_NAME, SUB_PART, NON_UNIQUE", "STATISTICS", "TABLE_SCHEMA", "TABLE_NAME",
+		" ORDER BY TABLE_NAME, INDEX_NAME = 'PRIMARY' DESC, INDEX_NAME, SEQ_IN_INDEX", func(t *rewrite.Table, r []any) {
 			name := dialect.String(r[0])
+			if c := t.Column(dialect.String(r[1])); c != nil {
+				c.Indexed = true
+			}
+			if dialect.String(r[3]) != "0" {
+				return
+			}
 			if n := len(t.Uniques); n == 0 || t.Uniques[n-1].Name != name {
 				t.Uniques = append(t.Uniques, rewrite.Unique{Name: name, Primary: name == "PRIMARY"})
 			}
@@ -220,7 +227,7 @@ func (f *found) uniques(ctx context.Context, s dialect.Session) error {
 	}
 	if len(expressions) > 0 { // MySQL, whose STATISTICS has them
 		if err := f.of(ctx, s, "expressions of unique keys", "INDEX_NAME, EXPRESSION", "STATISTICS", "TABLE_SCHEMA", "TABLE_NAME",
-			unique+" AND EXPRESSION IS NOT NULL", func(t *rewrite.Table, r []any) {
+			" AND NON_UNIQUE = 0 AND EXPRESSION IS NOT NULL", func(t *rewrite.Table, r []any) {
 				expressions[key{t, dialect.String(r[0])}] += " " + dialect.String(r[1])
 			}); err != nil {
 			return err

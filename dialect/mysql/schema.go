@@ -33,8 +33,13 @@ func (d *Dialect) ParseSchema(sql string) ([]*rewrite.Table, error) {
 		out[i] = t.Table
 	}
 	for _, k := range s.foreign {
-		if t := s.find(k[0], k[1]); t != nil {
-			t.ForeignKeys.Referenced = true
+		if t := s.find(k.schema, k.table); t != nil {
+			t.ForeignKeys.Referenced = t.ForeignKeys.Referenced || k.acts
+			for _, c := range k.columns {
+				if i := t.named(c); i >= 0 {
+					t.Target(t.Columns[i].Name)
+				}
+			}
 		}
 	}
 	return out, nil
@@ -45,7 +50,14 @@ type schemaFile struct {
 	d       *Dialect
 	current string // database
 	tables  []*schemaTable
-	foreign [][2]string // tables referenced with actions
+	foreign []schemaReference
+}
+
+// schemaReference is what a foreign key refers to, and whether it has actions.
+type schemaReference struct {
+	schema, table string
+	columns       []string
+	acts          bool
 }
 
 func (s *schemaFile) schema(name string) string {
@@ -148,6 +160,9 @@ func (s *schemaFile) create(n *ast.CreateTableStmt) error {
 		t = from.like()
 	}
 	t.options(n.Options)
+	if n.Partition != nil {
+		t.partition(n.Partition)
+	}
 	for _, c := range n.Cols {
 		if err := s.column(t, c, len(t.Columns)); err != nil {
 			return err
@@ -189,9 +204,17 @@ func (s *schemaFile) reference(r *ast.ReferenceDef) {
 	acts := func(o ast.ReferOptionType) bool {
 		return o == ast.ReferOptionCascade || o == ast.ReferOptionSetNull || o == ast.ReferOptionSetDefault
 	}
-	if r != nil && (r.OnDelete != nil && acts(r.OnDelete.ReferOpt) || r.OnUpdate != nil && acts(r.OnUpdate.ReferOpt)) {
-		s.foreign = append(s.foreign, [2]string{s.schema(r.Table.Schema.O), r.Table.Name.O})
+	if r == nil {
+		return
 	}
+	k := schemaReference{schema: s.schema(r.Table.Schema.O), table: r.Table.Name.O}
+	k.acts = r.OnDelete != nil && acts(r.OnDelete.ReferOpt) || r.OnUpdate != nil && acts(r.OnUpdate.ReferOpt)
+	for _, p := range r.IndexPartSpecifications {
+		if p.Column != nil {
+			k.columns = append(k.columns, p.Column.Name.O)
+		}
+	}
+	s.foreign = append(s.foreign, k)
 }
 
 // trigger reads CREATE TRIGGER, which the parser does not know.

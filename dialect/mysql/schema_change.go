@@ -74,10 +74,11 @@ func (s *schemaFile) change(t *schemaTable, a *ast.AlterTableSpec) error {
 		t.Schema, t.Name = s.schema(a.NewTable.Schema.O), a.NewTable.Name.O
 	case ast.AlterTableOption:
 		t.options(a.Options)
+	case ast.AlterTablePartition, ast.AlterTableRemovePartitioning:
+		t.partition(a.Partition)
 	case ast.AlterTableDropForeignKey, ast.AlterTableLock, ast.AlterTableAlgorithm, ast.AlterTableForce, ast.AlterTableEnableKeys,
 		ast.AlterTableDisableKeys, ast.AlterTableWithValidation, ast.AlterTableWithoutValidation, ast.AlterTableOrderByColumns,
-		ast.AlterTableAddPartitions, ast.AlterTablePartition, ast.AlterTableDropPartition,
-		ast.AlterTableRemovePartitioning, ast.AlterTableIndexInvisible:
+		ast.AlterTableAddPartitions, ast.AlterTableDropPartition, ast.AlterTableIndexInvisible:
 	default:
 		return errors.New("this form of ALTER TABLE is not supported in a schema file: write the table's final definition")
 	}

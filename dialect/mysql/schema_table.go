@@ -23,6 +23,7 @@ type schemaTable struct {
 	keys               []schemaKey
 	checks             []schemaCheck
 	generated          map[string]string // columns of the expression, by column
+	parted             []string          // columns of what it is partitioned by
 }
 
 type schemaKey struct {
@@ -38,6 +39,7 @@ func (t *schemaTable) like() *schemaTable {
 	c := *t
 	c.Table = &rewrite.Table{Columns: slices.Clone(t.Columns)}
 	c.keys, c.checks, c.generated = slices.Clone(t.keys), slices.Clone(t.checks), maps.Clone(t.generated)
+	c.Storage.Partitioned = t.Storage.Partitioned
 	return &c
 }
 
@@ -279,9 +281,8 @@ func (t *schemaTable) finish() {
 	})
 	for _, k := range t.keys {
 		for _, name := range k.columns {
-			if k.primary {
-				t.Column(name).Nullable = false
-			}
+			c := t.Column(name)
+			c.Nullable, c.Indexed = c.Nullable && !k.primary, true
 		}
 		t.OtherUniques = t.OtherUniques || k.unique && k.partial
 		if k.unique && k.partial {
@@ -295,6 +296,12 @@ func (t *schemaTable) finish() {
 		if expr, ok := t.generated[t.Columns[i].Name]; ok {
 			t.Columns[i].DependsOn = mentioned(t.Table, expr)
 		}
+	}
+	for _, name := range t.ForeignKeys.Columns {
+		t.Column(name).Indexed = true // the server makes an index where there is none
+	}
+	if len(t.parted) > 0 {
+		t.Partition(mentioned(t.Table, strings.Join(t.parted, " "))...)
 	}
 	seen := map[string]bool{}
 	for _, k := range t.checks {

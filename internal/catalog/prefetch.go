@@ -62,6 +62,11 @@ func (v *View) prefetch(ctx context.Context) (err error) {
 	if err := p.read(ctx, s.Dialect, v, names); err != nil {
 		return err
 	}
+	if err := v.learnTargets(ctx, func(cfg *config.TableConfig) *rewrite.Table {
+		return p.tables[dialect.WrittenName{Schema: cfg.Schema, Name: cfg.Table}]
+	}); err != nil {
+		return err
+	}
 	names = names[:0]
 	var bases []*rewrite.Table
 	slotless := map[*rewrite.Table]dialect.WrittenName{} // the slot tables of tables that are to have none
@@ -178,7 +183,12 @@ func (v *View) Look(ctx context.Context) func(schema, name string) (*rewrite.Tab
 		if err != nil {
 			return nil, err
 		}
-		return tables[0], nil
+		return tables[0], v.learnTargets(ctx, func(cfg *config.TableConfig) *rewrite.Table {
+			if cfg.Schema != schema || cfg.Table != name {
+				return nil
+			}
+			return tables[0]
+		})
 	}
 }
 

@@ -32,7 +32,8 @@ const (
 
 // watch is what one connector knows of the definitions in the database.
 type watch struct {
-	looked atomic.Int64 // when the look began with which the facts were last found to hold, by clock; 0: never
+	targets atomic.Int64 // when foreign keys to counters were last looked for, by clock
+	looked  atomic.Int64 // when the look began with which the facts were last found to hold, by clock; 0: never
 
 	mu    sync.Mutex
 	marks map[dialect.WrittenName]dialect.Mark // that the facts in use were read at
@@ -206,7 +207,13 @@ func (c *Catalog) compare(ctx context.Context, v *View, differs func()) error {
 	if err != nil {
 		return err
 	}
-	if !slices.Equal(got, want) && c.Noticed.Changes.Load() == changes {
+	same := slices.Equal(got, want)
+	if same {
+		if same, err = c.sameTargets(ctx, v); err != nil {
+			return err
+		}
+	}
+	if !same && c.Noticed.Changes.Load() == changes {
 		c.Names.ViewDDL.Store(true) // there may be new views
 		differs()
 	}
