@@ -77,6 +77,33 @@ func ownTriggers(ctx context.Context, s dialect.Session, db string, triggers [][
 	return own, nil
 }
 
+// readTargets finds the columns that foreign keys of any table refer to, slotsql's own slot
+// tables left out. SQLite refuses to change one that is in no unique key. Foreign keys come from the
+// schema that the session has in memory: no table is read for them.
+func readTargets(ctx context.Context, s dialect.Session, db, list string, found map[string]*described) error {
+	rows, err := s.Query(ctx, `SELECT DISTINCT f."table", f."to" FROM `+quote(db)+".sqlite_schema AS m, pragma_foreign_key_list(m.name, "+textLiteral(db)+
+		`) AS f WHERE m.type = 'table' AND f."table" COLLATE NOCASE IN `+list+` AND f."to" IS NOT NULL AND NOT EXISTS (SELECT 1 FROM `+quote(db)+
+		".sqlite_schema AS g WHERE g.type = 'trigger' AND g.name = "+textLiteral(triggerPrefix)+" || m.name || '_delete' COLLATE NOCASE) ORDER BY 1, 2")
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if t := found[foldName(dialect.String(r[0]))]; t != nil {
+			t.target(dialect.String(r[1]))
+		}
+	}
+	return nil
+}
+
+// target notes a column that a foreign key refers to.
+func (t *described) target(column string) {
+	for i := range t.Columns {
+		if sameName(t.Columns[i].Name, column) {
+			t.Target(t.Columns[i].Name)
+		}
+	}
+}
+
 // referenced reports whether a foreign key with actions refers to the table;
 // that of slotsql's own slot table does not count.
 func referenced(ctx context.Context, s dialect.Session, t *rewrite.Table) (bool, error) {

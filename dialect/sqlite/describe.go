@@ -154,6 +154,9 @@ func complete(ctx context.Context, s dialect.Session, db string, found map[strin
 	for _, t := range found {
 		t.finish()
 	}
+	if err := readTargets(ctx, s, db, list, found); err != nil {
+		return err
+	}
 	return readTriggers(ctx, s, db, list, found)
 }
 

@@ -41,7 +41,11 @@ type schemaFile struct {
 	triggers []string // names, folded
 }
 
-type foreignKey struct{ from, to string }
+type foreignKey struct {
+	from, to string
+	columns  []string // that it refers to; none: the primary key
+	acts     bool
+}
 
 type schemaTable struct {
 	*rewrite.Table
@@ -204,15 +208,17 @@ func (t *schemaTable) finish() {
 }
 
 func (s *schemaFile) reference(t *schemaTable, k *ast.ForeignKeyClause) {
+	f := foreignKey{from: t.Name, to: k.Table.Name}
 	for _, a := range k.Args {
-		if a.Match == nil && a.Event != "INSERT" && a.Action != ast.FKNoAction && a.Action != ast.FKRestrict {
-			s.foreign = append(s.foreign, foreignKey{t.Name, k.Table.Name})
-			return
-		}
+		f.acts = f.acts || a.Match == nil && a.Event != "INSERT" && a.Action != ast.FKNoAction && a.Action != ast.FKRestrict
 	}
+	for _, c := range k.Columns {
+		f.columns = append(f.columns, c.Name.Name)
+	}
+	s.foreign = append(s.foreign, f)
 }
 
-// references notes which tables are referenced with actions, slotsql's own
+// references notes which tables and columns are referenced, slotsql's own
 // slot tables left out.
 func (s *schemaFile) references() {
 	for _, k := range s.foreign {
@@ -220,7 +226,15 @@ func (s *schemaFile) references() {
 		if to == nil || slices.Contains(s.triggers, foldName(triggerPrefix+k.from+"_delete")) {
 			continue
 		}
-		to.ForeignKeys.Referenced = to.ForeignKeys.Referenced || s.named(k.from) != nil
+		if s.named(k.from) == nil {
+			continue
+		}
+		to.ForeignKeys.Referenced = to.ForeignKeys.Referenced || k.acts
+		for _, name := range k.columns {
+			if i := slices.IndexFunc(to.Columns, func(c rewrite.Column) bool { return sameName(c.Name, name) }); i >= 0 {
+				to.Target(to.Columns[i].Name)
+			}
+		}
 	}
 }
 
