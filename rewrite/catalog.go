@@ -81,6 +81,9 @@ type Storage struct {
 	// of the table's partitions, of the partitions of these, and of what the table is
 	// itself a partition of.
 	PartitionedBy []string
+	// Indexed are the columns that are in an index, unique or not, where foreign keys may
+	// refer to any of them (MySQL).
+	Indexed []string
 	// Parts are the names of the table's partitions, where they are tables that
 	// statements may name.
 	Parts []string
@@ -116,7 +119,6 @@ type Column struct {
 	Generated  bool     // GENERATED ALWAYS AS
 	DependsOn  []string // the columns a generated column is computed from, or every column when unknown
 	OnUpdate   bool     // MySQL ON UPDATE CURRENT_TIMESTAMP
-	Indexed    bool     // part of an index that foreign keys may refer to, unique or not (MySQL)
 	// Collation is what the column's strings are compared by, where that is not
 	// what strings are compared by that come from no column (SQLite: BINARY).
 	Collation string
@@ -282,6 +284,9 @@ func (t *Table) Target(columns ...string) { t.note(&t.ForeignKeys.Targets, colum
 
 // Partition notes columns that decide which partition a row is in.
 func (t *Table) Partition(columns ...string) { t.note(&t.Storage.PartitionedBy, columns) }
+
+// Index notes columns of an index.
+func (t *Table) Index(columns ...string) { t.note(&t.Storage.Indexed, columns) }
 
 // note adds columns to a list that is in table order.
 func (t *Table) note(list *[]string, columns []string) {

@@ -203,9 +203,7 @@ func (f *found) uniques(ctx context.Context, s dialect.Session) error {
 	err := f.of(ctx, s, "keys", "INDEX_NAME, COLUMN_NAME, SUB_PART, NON_UNIQUE", "STATISTICS", "TABLE_SCHEMA", "TABLE_NAME",
 		" ORDER BY TABLE_NAME, INDEX_NAME = 'PRIMARY' DESC, INDEX_NAME, SEQ_IN_INDEX", func(t *rewrite.Table, r []any) {
 			name := dialect.String(r[0])
-			if c := t.Column(dialect.String(r[1])); c != nil {
-				c.Indexed = true
-			}
+			t.Index(dialect.String(r[1]))
 			if dialect.String(r[3]) != "0" {
 				return
 			}

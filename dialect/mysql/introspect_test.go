@@ -39,10 +39,10 @@ func TestTable(t *testing.T) {
 		t.Errorf("checked %v", tab.Checked)
 	}
 	for _, want := range []rewrite.Column{
-		{Name: "id", Type: "int(10) unsigned", Indexed: true, Identity: true, NumericType: rewrite.NumericType{Numeric: rewrite.Integer, Unsigned: true, Bits: 32}},
-		{Name: "slug", Type: "varchar(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin", Indexed: true},
-		{Name: "b", Type: "smallint(6)", Indexed: true, HasDefault: true, Copied: "smallint NOT NULL DEFAULT 3", NumericType: rewrite.NumericType{Numeric: rewrite.Integer, Bits: 16}},
-		{Name: "a", Type: "int(11)", Indexed: true, Nullable: true, Copied: "int", NumericType: rewrite.NumericType{Numeric: rewrite.Integer, Bits: 32}},
+		{Name: "id", Type: "int(10) unsigned", Identity: true, NumericType: rewrite.NumericType{Numeric: rewrite.Integer, Unsigned: true, Bits: 32}},
+		{Name: "slug", Type: "varchar(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"},
+		{Name: "b", Type: "smallint(6)", HasDefault: true, Copied: "smallint NOT NULL DEFAULT 3", NumericType: rewrite.NumericType{Numeric: rewrite.Integer, Bits: 16}},
+		{Name: "a", Type: "int(11)", Nullable: true, Copied: "int", NumericType: rewrite.NumericType{Numeric: rewrite.Integer, Bits: 32}},
 		{Name: "price", Type: "decimal(12,3)", Nullable: true, Copied: "decimal(12,3)", NumericType: rewrite.NumericType{Numeric: rewrite.Decimal, Precision: 12, Scale: 3}},
 		{Name: "ratio", Type: "double", Nullable: true, NumericType: rewrite.NumericType{Numeric: rewrite.Float}},
 		{Name: "padded", Type: "int(5) unsigned zerofill", Copied: "int(5) unsigned zerofill", Nullable: true, NumericType: rewrite.NumericType{Numeric: rewrite.Integer, Unsigned: true, Padded: true, Bits: 32}},

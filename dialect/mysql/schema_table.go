@@ -281,9 +281,11 @@ func (t *schemaTable) finish() {
 	})
 	for _, k := range t.keys {
 		for _, name := range k.columns {
-			c := t.Column(name)
-			c.Nullable, c.Indexed = c.Nullable && !k.primary, true
+			if k.primary {
+				t.Column(name).Nullable = false
+			}
 		}
+		t.Index(k.columns...)
 		t.OtherUniques = t.OtherUniques || k.unique && k.partial
 		if k.unique && k.partial {
 			t.AddPartialUnique(k.name, func(c string) bool { return slices.Contains(k.columns, c) || slices.Contains(k.mentioned, c) })
@@ -297,9 +299,7 @@ func (t *schemaTable) finish() {
 			t.Columns[i].DependsOn = mentioned(t.Table, expr)
 		}
 	}
-	for _, name := range t.ForeignKeys.Columns {
-		t.Column(name).Indexed = true // the server makes an index where there is none
-	}
+	t.Index(t.ForeignKeys.Columns...) // the server makes an index where there is none
 	if len(t.parted) > 0 {
 		t.Partition(mentioned(t.Table, strings.Join(t.parted, " "))...)
 	}

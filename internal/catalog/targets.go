@@ -51,7 +51,7 @@ func (c *Catalog) sameTargets(ctx context.Context, v *View) (bool, error) {
 	c.Watch.targets.Store(int64(clock()))
 	var known, now []*rewrite.Table
 	for _, t := range slices.Concat(sc.Counters(), sc.Unslotted.grouped, sc.Unslotted.BySetting) {
-		if slices.ContainsFunc(t.Columns, func(col rewrite.Column) bool { return col.Indexed && t.IsSlotted(col.Name) }) {
+		if slices.ContainsFunc(t.Storage.Indexed, t.IsSlotted) {
 			other := *t
 			other.ForeignKeys.Targets = nil
 			known, now = append(known, t), append(now, &other)
@@ -73,7 +73,7 @@ func (c *Catalog) sameTargets(ctx context.Context, v *View) (bool, error) {
 func mayBeTarget(cfg *config.TableConfig, t *rewrite.Table) bool {
 	indexed := func(written string) bool {
 		c, _ := FindColumn(t, written)
-		return c != nil && c.Indexed
+		return c != nil && slices.Contains(t.Storage.Indexed, c.Name)
 	}
 	return slices.ContainsFunc(cfg.Counters, func(c config.CounterConfig) bool { return indexed(c.Column) }) ||
 		slices.ContainsFunc(cfg.Companions, func(c config.CompanionConfig) bool { return indexed(c.Column) })

@@ -33,7 +33,8 @@ func TestSameTargets(t *testing.T) {
 		c, parent := stuckCatalog(t)
 		c.Dialect = d
 		v := NewView(c, parent)
-		table := &rewrite.Table{Name: "grp", Columns: []rewrite.Column{{Name: "id", Indexed: true}, {Name: "n"}}}
+		table := &rewrite.Table{Name: "grp", Columns: []rewrite.Column{{Name: "id"}, {Name: "n"}}}
+		table.Index("id")
 		table.Counter = &rewrite.Counter{Key: []string{"id"}, Counters: []string{"n"}}
 		sc := newSchema(c)
 		sc.Tables = []*rewrite.Table{table}
@@ -45,7 +46,7 @@ func TestSameTargets(t *testing.T) {
 			}
 		}
 		look("a counter without an index", true, 0)
-		table.Columns[1].Indexed = true
+		table.Index("n")
 		look("too soon", true, 0)
 		time.Sleep(lookTargets)
 		look("another client's foreign key", false, 1)
