@@ -24,7 +24,7 @@ type Describer interface {
 	// name means nothing. Two names of one table may share its facts.
 	Describe(ctx context.Context, s Session, names []WrittenName, temporary Temporary) ([]*rewrite.Table, error)
 	// ViewsOver is Views for each table, among the views within reach.
-	ViewsOver(ctx context.Context, s Session, tables []*rewrite.Table, within Reach) ([][]string, error)
+	ViewsOver(ctx context.Context, s Session, tables []Viewed, within Reach) ([][]string, error)
 }
 
 // A TargetFinder is a Dialect of an engine that lets foreign keys refer to columns that are in

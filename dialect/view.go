@@ -7,11 +7,18 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
+// Viewed is what views may read: a table, or its rows through routines that the configuration
+// names, which a view may call.
+type Viewed struct {
+	*rewrite.Table
+	Routines []string
+}
+
 // Viewer is a Dialect that knows which views read a table.
 type Viewer interface {
-	// Views returns the names of the views whose queries read the table,
-	// through other views too. It may name views that do not.
-	Views(ctx context.Context, s Session, t *rewrite.Table) ([]string, error)
+	// Views returns the names of the views whose queries read the table, or call one of its
+	// routines, through other views too. It may name views that do not.
+	Views(ctx context.Context, s Session, t Viewed) ([]string, error)
 }
 
 // ViewDefinition is a view's name, its schema where there are several, and the
@@ -19,12 +26,17 @@ type Viewer interface {
 // read anything.
 type ViewDefinition struct{ Schema, Name, SQL string }
 
-// ViewsOver finds the views in whose definition a table's name occurs, or that of
-// another such view. written is how a statement writes a name.
-func ViewsOver(t *rewrite.Table, views []ViewDefinition, written func(schema, name string) string) []string {
+// ViewsOver finds the views in whose definition a table's name occurs, or that of one of its
+// routines or of another such view. written is how a statement writes a name, called that of a
+// routine, whose schema is not known.
+func ViewsOver(t Viewed, views []ViewDefinition, written func(schema, name string) string, called func(name string) string) []string {
 	var out []string
 	found := make([]bool, len(views))
-	for names := []string{written(t.Schema, t.Name)}; len(names) > 0; names = names[1:] {
+	names := []string{written(t.Schema, t.Name)}
+	for _, name := range t.Routines {
+		names = append(names, called(name))
+	}
+	for ; len(names) > 0; names = names[1:] {
 		for i, v := range views {
 			if found[i] || v.SQL != "" && !rewrite.ContainsFold(v.SQL, names[0]) {
 				continue

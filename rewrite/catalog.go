@@ -87,6 +87,9 @@ type Storage struct {
 	// Parts are the names of the table's partitions, where they are tables that
 	// statements may name.
 	Parts []string
+	// Above are the tables that this one is a partition of or inherits from, at whatever
+	// depth: statements that name one reach the table's rows.
+	Above []TableName
 	// Inherited reports whether other tables inherit from this one, whose unique keys
 	// their rows are not under.
 	Inherited bool
@@ -96,6 +99,9 @@ type Storage struct {
 	// is; "" where a rollback takes back what has been written.
 	NoTransactions string
 }
+
+// TableName is a table's name as the database stores it.
+type TableName struct{ Schema, Name string }
 
 // Column is one column of a base table.
 type Column struct {

@@ -22,20 +22,9 @@ func (p *planning) planDDL(st *Statement) *Plan {
 	}
 	switch {
 	case st.Kind == KindTruncate:
-		return p.planTruncate(tables, held)
+		return p.planTruncate(tables, held, nil)
 	case st.Kind == KindDrop:
-		plan := p.drainAll(tables, "the statement drops a counter table")
-		for _, t := range append(tables, held...) {
-			drop := t.Counter.SlotTable.Release
-			if drop == nil {
-				drop = p.d.DropSlots(t)
-			}
-			for _, s := range drop {
-				plan.Drain.Before = append(plan.Drain.Before, Bound{SQL: Whole(s)})
-			}
-		}
-		plan.Drain.FoldOptional = true
-		return plan
+		return p.planDrop(tables, held)
 	case p.src.is(0, "ALTER") || p.src.is(0, "RENAME"):
 		plan := p.drainAll(tables, "the statement changes a counter table's definition")
 		plan.Drain.FoldOptional = !p.needsTotals()
@@ -47,8 +36,27 @@ func (p *planning) planDDL(st *Statement) *Plan {
 		return plan
 	case p.src.is(0, "LOCK"):
 		return p.drainAll(tables, "the statement locks a counter table")
+	case p.extends():
+		// As ALTER TABLE ... INHERIT and ATTACH PARTITION do.
+		return p.drainAll(tables, "the statement changes a counter table's definition")
 	}
 	return &Plan{Class: PassThrough}
+}
+
+// planDrop plans DROP TABLE, by whichever table's name: the slot tables go as well.
+func (p *planning) planDrop(tables, held []*Table) *Plan {
+	plan := p.drainAll(tables, "the statement drops a counter table")
+	for _, t := range append(tables, held...) {
+		drop := t.Counter.SlotTable.Release
+		if drop == nil {
+			drop = p.d.DropSlots(t)
+		}
+		for _, s := range drop {
+			plan.Drain.Before = append(plan.Drain.Before, Bound{SQL: Whole(s)})
+		}
+	}
+	plan.Drain.FoldOptional = true
+	return plan
 }
 
 // planWatcher plans what creates such a definition, or a statement that begins with one.
@@ -56,6 +64,20 @@ func (p *planning) planWatcher(tables []*Table) *Plan {
 	plan := p.drainAll(tables, "what the statement creates applies to every UPDATE of the table, including later folds")
 	plan.Drain.Outside = p.src.hasWord("CONCURRENTLY")
 	return plan
+}
+
+// extends reports whether the statement creates a table that inherits from others, or is a
+// partition of one: what holds for the rows of these changes with it.
+func (p *planning) extends() bool {
+	if !p.src.is(0, "CREATE") {
+		return false
+	}
+	for i := range p.src.tokens {
+		if p.src.is(i, "INHERITS") || p.src.is(i, "PARTITION") && p.src.is(i+1, "OF") {
+			return true
+		}
+	}
+	return false
 }
 
 // watchesUpdates reports whether the statement creates a trigger, a rule, a policy or a
@@ -150,8 +172,9 @@ func (p *planning) planReplaced(name []Ident) *Plan {
 }
 
 // planTruncate empties the slots as well: the slot table's foreign key would
-// otherwise forbid what the plain driver allows.
-func (p *planning) planTruncate(tables, held []*Table) *Plan {
+// otherwise forbid what the plain driver allows. By is the name by which the statement has a
+// table, where that is another one's.
+func (p *planning) planTruncate(tables, held []*Table, by map[*Table]string) *Plan {
 	plan := p.drainAll(tables, "TRUNCATE empties the slots as well")
 	plan.Drain.FoldOptional = true
 	var edits []edit
@@ -176,9 +199,13 @@ func (p *planning) planTruncate(tables, held []*Table) *Plan {
 		if also == "" {
 			continue
 		}
+		name := t.Name
+		if by[t] != "" {
+			name = by[t]
+		}
 		for i, tok := range p.src.tokens {
 			// A schema may be called like its table.
-			if (tok.Kind == Word || tok.Kind == QuotedIdent) && p.tokenNames(tok, t.Name) && !p.src.is(i+1, ".") {
+			if (tok.Kind == Word || tok.Kind == QuotedIdent) && p.tokenNames(tok, name) && !p.src.is(i+1, ".") {
 				edits = append(edits, edit{Span{tok.End, tok.End}, also})
 				break
 			}

@@ -253,6 +253,9 @@ func (p *planning) plan() *Plan {
 		if pl := p.hidden(mentioned); pl != nil {
 			return pl
 		}
+		if pl := p.planAbove(); pl != nil {
+			return pl
+		}
 		return p.planViewed(mentioned, why)
 	}
 	st, err := p.parse(src.sql)

@@ -87,11 +87,11 @@ func (s *session) sameFacts(names ...string) {
 // surveyed holds that views, indexes and the list of tables are found.
 func (s *session) surveyed(posts *rewrite.Table) {
 	s.Helper()
-	views, err := s.Views(s.Context(), s, posts)
+	views, err := s.Views(s.Context(), s, dialect.Viewed{Table: posts})
 	if err != nil || !slices.Equal(views, []string{"popular"}) {
 		s.Errorf("views %q, %v", views, err)
 	}
-	over, err := s.ViewsOver(s.Context(), s, []*rewrite.Table{posts}, dialect.TheirDatabases)
+	over, err := s.ViewsOver(s.Context(), s, []dialect.Viewed{{Table: posts}}, dialect.TheirDatabases)
 	if err != nil || len(over) != 1 || !slices.Equal(over[0], views) {
 		s.Errorf("views over several tables %q, %v", over, err)
 	}

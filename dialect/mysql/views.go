@@ -6,14 +6,13 @@ import (
 	"slices"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
 )
 
 var _ dialect.Viewer = (*Dialect)(nil)
 
 // Views implements dialect.Viewer.
-func (d *Dialect) Views(ctx context.Context, s dialect.Session, t *rewrite.Table) ([]string, error) {
-	views, err := d.ViewsOver(ctx, s, []*rewrite.Table{t}, dialect.AllDatabases)
+func (d *Dialect) Views(ctx context.Context, s dialect.Session, t dialect.Viewed) ([]string, error) {
+	views, err := d.ViewsOver(ctx, s, []dialect.Viewed{t}, dialect.AllDatabases)
 	if err != nil {
 		return nil, err
 	}
@@ -24,7 +23,7 @@ func (d *Dialect) Views(ctx context.Context, s dialect.Session, t *rewrite.Table
 // name in quotes and behind its database's; it hides the definition of a view that the
 // user may not see. MariaDB reads the header of each table's file to find the views
 // of all databases.
-func (d *Dialect) ViewsOver(ctx context.Context, s dialect.Session, tables []*rewrite.Table, within dialect.Reach) ([][]string, error) {
+func (d *Dialect) ViewsOver(ctx context.Context, s dialect.Session, tables []dialect.Viewed, within dialect.Reach) ([][]string, error) {
 	where := []string{"TABLE_SCHEMA NOT IN ('mysql', 'sys', 'information_schema', 'performance_schema')"}
 	if within == dialect.TheirDatabases {
 		var err error
@@ -44,14 +43,19 @@ func (d *Dialect) ViewsOver(ctx context.Context, s dialect.Session, tables []*re
 	}
 	out := make([][]string, len(tables))
 	for i, t := range tables {
-		out[i] = dialect.ViewsOver(t, views, func(schema, name string) string { return quote(schema) + "." + quote(name) })
+		out[i] = dialect.ViewsOver(
+			t,
+			views,
+			func(schema, name string) string { return quote(schema) + "." + quote(name) },
+			func(name string) string { return quote(name) + "(" },
+		)
 	}
 	return out, nil
 }
 
 // viewsNear writes a condition for each database that has views, of those of the
 // tables and the session's.
-func (d *Dialect) viewsNear(ctx context.Context, s dialect.Session, tables []*rewrite.Table) ([]string, error) {
+func (d *Dialect) viewsNear(ctx context.Context, s dialect.Session, tables []dialect.Viewed) ([]string, error) {
 	srv, err := d.ask(ctx, s)
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -24,7 +25,7 @@ func TestViews(t *testing.T) {
 		"CREATE VIEW "+quote(other)+".tops AS SELECT id FROM "+quote(other)+".posts",
 		"CREATE VIEW under_theirs AS SELECT views FROM "+quote(other)+".tops, "+quote(other)+".theirs, users",
 	)
-	got, err := New().Views(t.Context(), s, &rewrite.Table{Schema: here, Name: "posts"})
+	got, err := New().Views(t.Context(), s, dialect.Viewed{Table: &rewrite.Table{Schema: here, Name: "posts"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -26,17 +25,6 @@ SELECT a.ord::text, c.oid::text, n.nspname::text, c.relname::text, c.relkind::te
 FROM pg_catalog.json_array_elements_text($1::text::pg_catalog.json) WITH ORDINALITY AS a(name, ord)
 JOIN pg_catalog.pg_class c ON c.oid = pg_catalog.to_regclass(a.name) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace ORDER BY a.ord`
-
-	// A trigger of a partition fires for a change of the table. Partitions come with it.
-	triggerQuery = `
-WITH RECURSIVE tree(root, oid) AS (
-  SELECT c.oid, c.oid FROM pg_catalog.pg_class c WHERE c.oid = ANY (ARRAY(SELECT pg_catalog.unnest($1::text::pg_catalog.oid[])))
-  UNION
-  SELECT t.root, h.inhrelid FROM tree t JOIN pg_catalog.pg_class c ON c.oid = t.oid AND c.relkind = 'p' JOIN pg_catalog.pg_inherits h ON h.inhparent = c.oid)
-SELECT t.root::text, COALESCE(pg_catalog.bool_or(g.tgtype & 16 <> 0), false)::text, COALESCE(pg_catalog.bool_or(g.tgtype & 8 <> 0), false)::text,
-  COALESCE(pg_catalog.bool_or(g.tgtype & 4 <> 0), false)::text, (pg_catalog.json_agg(DISTINCT c.relname::text) FILTER (WHERE t.oid <> t.root))::text
-FROM tree t JOIN pg_catalog.pg_class c ON c.oid = t.oid LEFT JOIN pg_catalog.pg_trigger g ON g.tgrelid = t.oid
-  AND NOT g.tgisinternal AND g.tgenabled <> 'D' AND g.tgname NOT LIKE 'slotsql\_%' GROUP BY t.root`
 
 	columnQuery = `
 SELECT a.attrelid::text, a.attname::text, pg_catalog.format_type(b.oid, b.typmod)::text,
@@ -183,7 +171,7 @@ func (d *Dialect) Describe(
 	}{
 		{columnQuery, (*described).column},
 		{dependQuery, (*described).dependsOn},
-		{triggerQuery, (*described).triggers},
+		{familyQuery, (*described).family},
 		{uniqueQuery, (*described).unique},
 		{partialUniqueQuery, (*described).partialUnique},
 		{referringQuery, (*described).refers},
@@ -237,17 +225,6 @@ func (t *described) dependsOn(r []any) error {
 		t.Columns[i].DependsOn = append(t.Columns[i].DependsOn, dialect.String(r[1]))
 	}
 	return nil
-}
-
-func (t *described) triggers(r []any) error {
-	t.Triggers.Update, t.Triggers.Delete, t.Triggers.Insert = t.Triggers.Update ||
-		yes(r[0]), t.Triggers.Delete ||
-		yes(r[1]), t.Triggers.Insert ||
-		yes(r[2])
-	if r[3] == nil {
-		return nil
-	}
-	return json.Unmarshal([]byte(dialect.String(r[3])), &t.Storage.Parts)
 }
 
 func (t *described) unique(r []any) error {

@@ -33,7 +33,7 @@ func (d *Dialect) ParseSchema(sql string) ([]*rewrite.Table, error) {
 	}
 	out := make([]*rewrite.Table, len(s.tables))
 	for _, t := range s.tables {
-		t.partition()
+		t.relate()
 	}
 	for i, t := range s.tables {
 		t.finish()
@@ -229,6 +229,7 @@ func (s *schemaFile) create(n *ast.CreateStmt) error {
 			return err
 		}
 		t.inherit(from)
+		t.parents = append(t.parents, from)
 		if n.Partbound == nil {
 			from.Storage.Inherited = true
 			continue

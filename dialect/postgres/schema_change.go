@@ -123,7 +123,7 @@ func (s *schemaFile) change(t *schemaTable, c *ast.AlterTableCmd) error {
 		if err != nil {
 			return err
 		}
-		part.partOf = t
+		part.partOf, part.parents = t, []*schemaTable{t}
 	case ast.AlterTableType_AT_SetStatistics,
 		ast.AlterTableType_AT_SetOptions,
 		ast.AlterTableType_AT_ResetOptions,

@@ -20,7 +20,8 @@ type schemaTable struct {
 	pending []schemaKey // of the statement at hand
 	checks  []schemaCheck
 	partOf  *schemaTable
-	parted  []string // what it is partitioned by
+	parted  []string       // what it is partitioned by
+	parents []*schemaTable // partOf, or those that it inherits from
 	secured bool
 }
 
@@ -255,18 +256,6 @@ func (s *schemaFile) index(n *ast.IndexStmt) error {
 	}
 	t.pending = append(t.pending, key)
 	return s.flush(t)
-}
-
-// partition adds t to the parts of the tables that it is a partition of. Each row of it is
-// where it is by what they are partitioned by, and theirs by what it is itself.
-func (t *schemaTable) partition() {
-	t.Partition(t.parted...)
-	for whole := t.partOf; whole != nil; whole = whole.partOf {
-		t.Partition(whole.parted...)
-		whole.Partition(t.parted...)
-		whole.Storage.Parts = append(whole.Storage.Parts, t.Name)
-		slices.Sort(whole.Storage.Parts)
-	}
 }
 
 // finish fills in what depends on the whole of the table.

@@ -16,7 +16,8 @@ var _ dialect.Watcher = (*Dialect)(nil)
 // write theirs in place, and freezing leaves xmin readable. So a table's mark is
 // the numbers and versions of all rows that describe it: its own, and those of
 // the tables that inherit from it, of the views over it, and of its columns'
-// domains, and what it is itself a partition of. They are read by one query, hence of one state.
+// domains. Of the tables above it those rows belong to them that say which ones they are (what it is partitioned by decides where its rows are), and
+// which views read them. They are read by one query, hence of one state.
 const markQuery = `
 WITH RECURSIVE asked(ord, oid) AS (
   SELECT a.ord, pg_catalog.to_regclass(a.name)::pg_catalog.oid
@@ -29,10 +30,16 @@ rel(ord, oid) AS (
     UNION ALL
     SELECT w.ev_class FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_rewrite w ON w.oid = d.objid
     WHERE d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.refobjid = r.oid AND d.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass) x),
-above(ord, oid) AS (
-  SELECT a.ord, a.oid FROM asked a WHERE a.oid IS NOT NULL
+up(ord, oid) AS (
+  SELECT a.ord, h.inhparent FROM asked a JOIN pg_catalog.pg_inherits h ON h.inhrelid = a.oid
   UNION
-  SELECT b.ord, h.inhparent FROM above b JOIN pg_catalog.pg_inherits h ON h.inhrelid = b.oid),
+  SELECT u.ord, h.inhparent FROM up u JOIN pg_catalog.pg_inherits h ON h.inhrelid = u.oid),
+reading(ord, oid) AS (
+  SELECT u.ord, u.oid FROM up u
+  UNION
+  SELECT o.ord, w.ev_class FROM reading o
+  JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.refobjid = o.oid AND d.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass
+  JOIN pg_catalog.pg_rewrite w ON w.oid = d.objid),
 domain(ord, oid) AS (
   SELECT r.ord, t.oid FROM rel r JOIN pg_catalog.pg_attribute a ON a.attrelid = r.oid JOIN pg_catalog.pg_type t ON t.oid = a.atttypid AND t.typtype = 'd'
   UNION
@@ -48,7 +55,9 @@ part(ord, kind, oid, sub, version) AS (
   UNION ALL SELECT r.ord, 'p', p.oid, 0, p.xmin FROM rel r JOIN pg_catalog.pg_policy p ON p.polrelid = r.oid
   UNION ALL SELECT r.ord, 'w', w.oid, 0, w.xmin FROM rel r JOIN pg_catalog.pg_rewrite w ON w.ev_class = r.oid
   UNION ALL SELECT r.ord, 'h', h.inhparent, h.inhseqno, h.xmin FROM rel r JOIN pg_catalog.pg_inherits h ON h.inhrelid = r.oid
-  UNION ALL SELECT b.ord, 'b', h.inhparent, h.inhseqno, h.xmin FROM above b JOIN pg_catalog.pg_inherits h ON h.inhrelid = b.oid
+  UNION ALL SELECT u.ord, 'u', h.inhparent, h.inhseqno, h.xmin FROM up u JOIN pg_catalog.pg_inherits h ON h.inhrelid = u.oid
+  UNION ALL SELECT o.ord, 'o', c.oid, 0, c.xmin FROM reading o JOIN pg_catalog.pg_class c ON c.oid = o.oid
+  UNION ALL SELECT o.ord, 'v', w.oid, 0, w.xmin FROM reading o JOIN pg_catalog.pg_rewrite w ON w.ev_class = o.oid
   UNION ALL SELECT d.ord, 't', t.oid, 0, t.xmin FROM domain d JOIN pg_catalog.pg_type t ON t.oid = d.oid
   UNION ALL SELECT d.ord, 'd', k.oid, 0, k.xmin FROM domain d JOIN pg_catalog.pg_constraint k ON k.contypid = d.oid)
 SELECT a.ord::text, n.nspname::text, c.relname::text,

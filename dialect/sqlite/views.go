@@ -11,8 +11,8 @@ import (
 var _ dialect.Viewer = (*Dialect)(nil)
 
 // Views implements dialect.Viewer.
-func (d *Dialect) Views(ctx context.Context, s dialect.Session, t *rewrite.Table) ([]string, error) {
-	views, err := d.ViewsOver(ctx, s, []*rewrite.Table{t}, dialect.AllDatabases)
+func (d *Dialect) Views(ctx context.Context, s dialect.Session, t dialect.Viewed) ([]string, error) {
+	views, err := d.ViewsOver(ctx, s, []dialect.Viewed{t}, dialect.AllDatabases)
 	if err != nil {
 		return nil, err
 	}
@@ -22,7 +22,7 @@ func (d *Dialect) Views(ctx context.Context, s dialect.Session, t *rewrite.Table
 // ViewsOver implements dialect.Describer, at all times for all databases that the
 // session has attached. SQLite keeps a view's definition as it was written, so any text in
 // which the name occurs may mean it.
-func (*Dialect) ViewsOver(ctx context.Context, s dialect.Session, tables []*rewrite.Table, _ dialect.Reach) ([][]string, error) {
+func (*Dialect) ViewsOver(ctx context.Context, s dialect.Session, tables []dialect.Viewed, _ dialect.Reach) ([][]string, error) {
 	databases, err := searched(ctx, s)
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: reading databases: %w", err)
@@ -39,7 +39,7 @@ func (*Dialect) ViewsOver(ctx context.Context, s dialect.Session, tables []*rewr
 	}
 	out := make([][]string, len(tables))
 	for i, t := range tables {
-		out[i] = dialect.ViewsOver(t, views, dialect.SpelledAnywhere)
+		out[i] = dialect.ViewsOver(t, views, dialect.SpelledAnywhere, rewrite.Spelled)
 	}
 	return out, nil
 }

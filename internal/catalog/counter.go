@@ -88,10 +88,7 @@ func (m *maker) make() *rewrite.Counter {
 	if c.Layout == rewrite.LayoutJournal {
 		c.Options.Placement = rewrite.PlacementConnection // there are no slots to choose from
 	}
-	for _, written := range cfg.Routines {
-		parts, _ := config.SplitName(written)
-		c.Options.Routines = append(c.Options.Routines, parts[len(parts)-1])
-	}
+	c.Options.Routines = routinesOf(cfg)
 	var faults []fault
 	c.Key, faults = resolveKey(cfg, t)
 	m.add(faults)

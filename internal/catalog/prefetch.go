@@ -68,14 +68,14 @@ func (v *View) prefetch(ctx context.Context) (err error) {
 		return err
 	}
 	names = names[:0]
-	var bases []*rewrite.Table
+	var bases []dialect.Viewed
 	slotless := map[*rewrite.Table]dialect.WrittenName{} // the slot tables of tables that are to have none
 	for i := range s.Tables {
 		t := p.tables[dialect.WrittenName{Schema: s.Tables[i].Schema, Name: s.Tables[i].Table}]
 		if t == nil || t.IsView {
 			continue
 		}
-		bases = append(bases, t)
+		bases = append(bases, dialect.Viewed{Table: t, Routines: routinesOf(&s.Tables[i])})
 		n := dialect.WrittenName{Schema: t.Schema, Name: s.slotTableOf(&s.Tables[i], t)}
 		if s.Tables[i].Slots == 0 {
 			slotless[t] = n
@@ -87,8 +87,8 @@ func (v *View) prefetch(ctx context.Context) (err error) {
 	if err := p.read(ctx, s.Dialect, v, names); err != nil {
 		return err
 	}
-	bases = slices.DeleteFunc(bases, func(t *rewrite.Table) bool { // views over a table without slots show totals
-		n, without := slotless[t]
+	bases = slices.DeleteFunc(bases, func(t dialect.Viewed) bool { // views over a table without slots show totals
+		n, without := slotless[t.Table]
 		return without && p.tables[n] == nil
 	})
 	if len(bases) > 0 {
@@ -199,7 +199,7 @@ func (c *Catalog) viewsOver(
 	ctx context.Context,
 	d dialect.Describer,
 	v *View,
-	tables []*rewrite.Table,
+	tables []dialect.Viewed,
 ) (map[dialect.WrittenName][]string, error) {
 	near, err := d.ViewsOver(ctx, v.Session(), tables, dialect.TheirDatabases)
 	if err != nil {
@@ -243,7 +243,7 @@ func (v *View) viewsOver(ctx context.Context, t *rewrite.Table) ([]string, error
 			return views, nil
 		}
 	}
-	return v.Catalog.Dialect.Views(ctx, v.Session(), t)
+	return v.Catalog.Dialect.Views(ctx, v.Session(), viewed(t))
 }
 
 // viewName reads the name of a view as the configuration has it.

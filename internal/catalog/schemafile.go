@@ -52,12 +52,10 @@ func (f *SchemaFile) readViews(sql string) error {
 
 // LearnViews takes the views over a counter table into the facts.
 func (f *SchemaFile) LearnViews(sc *Schema, t *rewrite.Table) error {
-	for _, name := range dialect.ViewsOver(t, f.Views, dialect.SpelledAnywhere) {
+	for _, name := range dialect.ViewsOver(viewed(t), f.Views, dialect.SpelledAnywhere, rewrite.Spelled) {
 		sc.views = append(sc.views, rewrite.View{Name: name, Tables: []*rewrite.Table{t}})
 	}
-	for _, name := range t.Counter.Options.Routines {
-		sc.views = append(sc.views, rewrite.View{Name: name, Tables: []*rewrite.Table{t}, Routine: true})
-	}
+	sc.views = append(sc.views, reachedBy(t)...)
 	return nil
 }
 

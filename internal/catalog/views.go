@@ -2,8 +2,9 @@ package catalog
 
 import (
 	"context"
-	"slices"
 
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -21,19 +22,51 @@ func (sc *Schema) LearnViews(ctx context.Context, v *View, t *rewrite.Table) err
 	if err != nil {
 		return err
 	}
-	sc.mu.Lock()
-	for _, name := range t.Storage.Parts {
-		sc.views = append(sc.views, rewrite.View{Name: name, Tables: []*rewrite.Table{t}, Part: true})
-	}
+	reached := reachedBy(t)
 	for _, name := range names {
-		sc.views = append(sc.views, rewrite.View{Name: name, Tables: []*rewrite.Table{t}})
+		reached = append(reached, rewrite.View{Name: name, Tables: []*rewrite.Table{t}})
+	}
+	sc.mu.Lock()
+	sc.views = append(sc.views, reached...)
+	sc.mu.Unlock()
+	for _, r := range reached {
+		names = append(names, r.Name)
+	}
+	sc.Catalog.viewed(names)
+	return nil
+}
+
+// reachedBy returns what else than the table's own name and its views a statement may name to
+// reach its rows: its partitions, the tables above it, and its routines.
+func reachedBy(t *rewrite.Table) (out []rewrite.View) {
+	for _, name := range t.Storage.Parts {
+		out = append(out, rewrite.View{Name: name, Tables: []*rewrite.Table{t}, Part: true})
+	}
+	for _, above := range t.Storage.Above {
+		out = append(out, rewrite.View{Name: above.Name, Tables: []*rewrite.Table{t}, Above: true})
 	}
 	for _, name := range t.Counter.Options.Routines {
-		sc.views = append(sc.views, rewrite.View{Name: name, Tables: []*rewrite.Table{t}, Routine: true})
+		out = append(out, rewrite.View{Name: name, Tables: []*rewrite.Table{t}, Routine: true})
 	}
-	sc.mu.Unlock()
-	sc.Catalog.viewed(slices.Concat(names, t.Storage.Parts, t.Counter.Options.Routines))
-	return nil
+	return out
+}
+
+// viewed is what views may read of a table.
+func viewed(t *rewrite.Table) dialect.Viewed {
+	v := dialect.Viewed{Table: t}
+	if t.Counter != nil {
+		v.Routines = t.Counter.Options.Routines
+	}
+	return v
+}
+
+// routinesOf returns the names, without their schemas, of the routines that a table's
+// configuration names.
+func routinesOf(cfg *config.TableConfig) (names []string) {
+	for _, written := range cfg.Routines {
+		names = append(names, viewName(written).Name)
+	}
+	return names
 }
 
 // Views tells the planner of the views over counter tables.

@@ -138,7 +138,7 @@ func (d Engine) Describe(
 }
 
 // ViewsOver implements the dialect.
-func (Engine) ViewsOver(_ context.Context, _ dialect.Session, tables []*rewrite.Table, _ dialect.Reach) ([][]string, error) {
+func (Engine) ViewsOver(_ context.Context, _ dialect.Session, tables []dialect.Viewed, _ dialect.Reach) ([][]string, error) {
 	return make([][]string, len(tables)), nil
 }
 
@@ -152,7 +152,7 @@ func (Engine) Marks(_ context.Context, _ dialect.Session, names []dialect.Writte
 }
 
 // Views implements the dialect: there are none.
-func (Engine) Views(context.Context, dialect.Session, *rewrite.Table) ([]string, error) {
+func (Engine) Views(context.Context, dialect.Session, dialect.Viewed) ([]string, error) {
 	return nil, nil
 }
 

@@ -1,0 +1,69 @@
+package postgres
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// familyQuery reads the triggers of a table, those of its partitions, which fire for a
+// change of the table, the names of the partitions, and those of the tables above it, by
+// which statements reach its rows as well.
+const familyQuery = `
+WITH RECURSIVE tree(root, oid) AS (
+  SELECT c.oid, c.oid FROM pg_catalog.pg_class c WHERE c.oid = ANY (ARRAY(SELECT pg_catalog.unnest($1::text::pg_catalog.oid[])))
+  UNION
+  SELECT t.root, h.inhrelid FROM tree t JOIN pg_catalog.pg_class c ON c.oid = t.oid AND c.relkind = 'p' JOIN pg_catalog.pg_inherits h ON h.inhparent = c.oid),
+above(root, oid) AS (
+  SELECT h.inhrelid, h.inhparent FROM pg_catalog.pg_inherits h
+  WHERE h.inhrelid = ANY (ARRAY(SELECT pg_catalog.unnest($1::text::pg_catalog.oid[])))
+  UNION
+  SELECT a.root, h.inhparent FROM above a JOIN pg_catalog.pg_inherits h ON h.inhrelid = a.oid),
+ancestors(root, names) AS (
+  SELECT a.root, pg_catalog.json_agg(pg_catalog.json_build_object('Schema', n.nspname::text, 'Name', c.relname::text) ORDER BY n.nspname, c.relname)
+  FROM above a JOIN pg_catalog.pg_class c ON c.oid = a.oid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace GROUP BY a.root)
+SELECT t.root::text, COALESCE(pg_catalog.bool_or(g.tgtype & 16 <> 0), false)::text, COALESCE(pg_catalog.bool_or(g.tgtype & 8 <> 0), false)::text,
+  COALESCE(pg_catalog.bool_or(g.tgtype & 4 <> 0), false)::text, (pg_catalog.json_agg(DISTINCT c.relname::text) FILTER (WHERE t.oid <> t.root))::text,
+  (SELECT a.names FROM ancestors a WHERE a.root = t.root)::text
+FROM tree t JOIN pg_catalog.pg_class c ON c.oid = t.oid LEFT JOIN pg_catalog.pg_trigger g ON g.tgrelid = t.oid
+  AND NOT g.tgisinternal AND g.tgenabled <> 'D' AND g.tgname NOT LIKE 'slotsql\_%' GROUP BY t.root`
+
+// family reads what familyQuery returns of a table.
+func (t *described) family(r []any) error {
+	t.Triggers.Update, t.Triggers.Delete, t.Triggers.Insert = t.Triggers.Update || yes(r[0]), t.Triggers.Delete || yes(r[1]), t.Triggers.Insert || yes(r[2])
+	for i, into := range []any{&t.Storage.Parts, &t.Storage.Above} {
+		if r[3+i] == nil {
+			continue
+		}
+		if err := json.Unmarshal([]byte(dialect.String(r[3+i])), into); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// relate adds t to the parts of the tables that it is a partition of, and the tables that it
+// is a partition of or inherits from to those above it. Each row of t is where it is by what they are
+// partitioned by, and theirs by what t is itself.
+func (t *schemaTable) relate() {
+	t.Partition(t.parted...)
+	for whole := t.partOf; whole != nil; whole = whole.partOf {
+		t.Partition(whole.parted...)
+		whole.Partition(t.parted...)
+		whole.Storage.Parts = append(whole.Storage.Parts, t.Name)
+		slices.Sort(whole.Storage.Parts)
+	}
+	for next := t.parents; len(next) > 0; next = next[1:] {
+		name := rewrite.TableName{Schema: next[0].Schema, Name: next[0].Name}
+		if !slices.Contains(t.Storage.Above, name) {
+			t.Storage.Above, next = append(t.Storage.Above, name), slices.Concat(next, next[0].parents)
+		}
+	}
+	slices.SortFunc(t.Storage.Above, func(a, b rewrite.TableName) int {
+		return cmp.Or(strings.Compare(a.Schema, b.Schema), strings.Compare(a.Name, b.Name))
+	})
+}
