@@ -21,6 +21,9 @@ func (c *Conn) ExecContext(ctx context.Context, query string, args []driver.Name
 		return nil, err
 	}
 	if p.Class == rewrite.PassThrough && p.Group == nil && len(p.Base.Changes) == 0 && p.Effects&rewrite.TicketRecall == 0 {
+		if err := c.beforeReadOnly(ctx, p.Plan); err != nil {
+			return nil, err
+		}
 		e, ok := c.Parent.(driver.ExecerContext)
 		if !ok {
 			return c.legacyExec(ctx, p, query, args)

@@ -23,6 +23,9 @@ func (c *Conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 	defer c.queried(p.Plan)
 	if p.Class == rewrite.PassThrough && p.Group == nil && (len(p.Base.Changes) == 0 || c.InAutocommit()) &&
 		p.Effects&rewrite.TicketRecall == 0 {
+		if err := c.beforeReadOnly(ctx, p.Plan); err != nil {
+			return nil, err
+		}
 		q, ok := c.Parent.(driver.QueryerContext)
 		if !ok {
 			return c.legacyQuery(ctx, p, query, args)

@@ -45,6 +45,9 @@ func (r *Run) execOnce(ctx context.Context) (res driver.Result, err error) {
 	if err := r.conn.allowed(r.Plan.Plan); err != nil {
 		return nil, err
 	}
+	if err := r.conn.beforeReadOnly(ctx, r.Plan.Plan); err != nil {
+		return nil, err
+	}
 	if res, done, err := r.execTicket(ctx); done {
 		r.conn.Tx.Read()
 		return res, err

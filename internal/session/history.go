@@ -42,6 +42,9 @@ type access byte
 const (
 	readWrite access = iota
 	readOnly
+	// drainedFirst: it drained what it had changed just before it became READ ONLY, see
+	// readonly_become.go.
+	drainedFirst
 )
 
 // journalRows is whether a transaction has made rows of a journal.
@@ -70,7 +73,7 @@ func (h *history) beginBySQL(e rewrite.TxEvent) {
 }
 
 // restrict notes that the transaction may not write from now on.
-func (h *history) restrict() { h.access = readOnly }
+func (h *history) restrict() { h.access = max(h.access, readOnly) }
 
 // relevel notes that the transaction may be another one, of another level.
 func (h *history) relevel() { h.level = levelUnknown }

@@ -164,6 +164,9 @@ func (r *Run) settle(ctx context.Context) error {
 		c.forget()
 		return nil
 	}
+	if stays, err := r.staysSettled(ctx); stays || err != nil {
+		return err
+	}
 	return c.settleTables(ctx, r.Plan.Touched)
 }
 

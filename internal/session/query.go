@@ -26,6 +26,9 @@ func (r *Run) QueryOnce(ctx context.Context) (rows driver.Rows, err error) {
 	if err := r.conn.allowed(r.Plan.Plan); err != nil {
 		return nil, err
 	}
+	if err := r.conn.beforeReadOnly(ctx, r.Plan.Plan); err != nil {
+		return nil, err
+	}
 	if rows, done, err := r.queryTicket(ctx); done {
 		r.conn.Tx.Read()
 		return rows, err

@@ -24,7 +24,7 @@ func (r *Run) mayNotWrite(ctx context.Context) (bool, error) {
 	c := r.conn
 	switch w := c.Shared.Dialect.(type) {
 	case dialect.ReadOnlyWatcher:
-		if c.access != readOnly && !(c.Tx.KeepsLocks() && w.ConnReadOnly(c.Parent)) || !r.mayRun(true) {
+		if c.access == readWrite && !(c.Tx.KeepsLocks() && w.ConnReadOnly(c.Parent)) || !r.mayRun(true) {
 			return false, nil
 		}
 		if open, err := c.InTransaction(ctx); err != nil || !open {
@@ -33,8 +33,8 @@ func (r *Run) mayNotWrite(ctx context.Context) (bool, error) {
 		answer, err := r.ask(ctx, w.ReadOnlyQuery())
 		return answer == "on", err
 	case dialect.ReadOnlyErrorClassifier:
-		if c.access == readOnly || !c.mayRefuse || !c.Tx.KeepsLocks() || !r.mayRun(true) {
-			return c.access == readOnly && r.mayRun(true), nil
+		if c.access != readWrite || !c.mayRefuse || !c.Tx.KeepsLocks() || !r.mayRun(true) {
+			return c.access != readWrite && r.mayRun(true), nil
 		}
 		if open, err := c.InTransaction(ctx); err != nil || !open {
 			return false, err

@@ -116,7 +116,7 @@ func (r *Run) mayDraw(ctx context.Context, rows bool) (key string, inTx, ok bool
 // changes the row. An engine with one writer would have the transaction fail as well.
 func (r *Run) mayDrawInTx(ctx context.Context) (bool, error) {
 	c := r.conn
-	if c.Shared.Traits.OneWriter || !c.Ordinary() || c.tickets == ticketsTouched || c.access == readOnly || c.Tx.Own() {
+	if c.Shared.Traits.OneWriter || !c.Ordinary() || c.tickets == ticketsTouched || c.access != readWrite || c.Tx.Own() {
 		return false, nil
 	}
 	held, err := c.heldToSnapshot(ctx)
