@@ -179,6 +179,9 @@ type DrainPlan struct {
 	// Outside reports whether SQL cannot run in a transaction. It follows a drain that is
 	// committed, and the engine refuses it if there are slots by then.
 	Outside bool
+	// Inside reports whether SQL can run in a transaction only. Outside of one it is run as it
+	// is: the engine refuses it.
+	Inside bool
 }
 
 // baseExact reports whether the plan's SQL may run on the base table wherever it

@@ -154,6 +154,7 @@ func (pl *Planner) single(sql string, tokens []Token, spans []Span) (*Plan, erro
 		plan.Effects |= anyEffect(sql) // the server may read what the scanner cannot
 	}
 	plan.Drain.Repeats = plan.Class == Drain && p.repeats(plan)
+	plan.Drain.Inside = plan.Class == Drain && (p.src.is(0, "LOCK") || p.src.is(0, "DECLARE") && !p.src.hasWord("HOLD"))
 	plan.Touched = p.mentioned()
 	plan.Inputs = p.src.inputs()
 	return plan, nil

@@ -219,3 +219,34 @@ func TestAttached(t *testing.T) {
 		"SELECT p.views, q.views FROM posts p JOIN b.posts q ON p.id = q.id", "UPDATE main.posts SET views = views + 1 WHERE id = 1",
 		"UPDATE main.posts SET views = views * 2 WHERE id = 1", "SELECT * FROM b.posts", "DETACH b", work[0], work[2])
 }
+
+// Of two configured tables of one name a session that moves to the other one's schema means
+// that one.
+func TestSearchPathToConfigured(t *testing.T) {
+	t.Parallel()
+	p := twin.New(t, twin.Options{
+		Dialect: "postgres",
+		Schema:  append(schema("postgres"), "CREATE SCHEMA b", "CREATE TABLE b.posts "+copied, "INSERT INTO b.posts (id, views) VALUES (1, 100), (2, 200)"),
+		Config:  "version: 1\nauto_migrate: true\ndefaults: {placement: random, slots: 8}\ntables: {posts: {counters: {views: {}, likes: {}}}, b.posts: {counters: {views: {}}}}\n",
+	})
+	one, other := pinned(t, p), pinned(t, p)
+	one.script(t, &other, work[:3]...)
+	one.script(t, &other, "SET search_path = b")
+	one.script(t, &other, work[:9]...)
+	one.script(t, &other, "UPDATE public.posts SET views = views + 1 WHERE id = 1", "SELECT * FROM public.posts ORDER BY id", "RESET search_path", work[0])
+	final(t, p)
+}
+
+// LOCK TABLE and DECLARE are refused outside of a transaction.
+func TestInsideTransactions(t *testing.T) {
+	t.Parallel()
+	s := pinned(t, newPair(t, "postgres", ""))
+	for _, query := range []string{
+		"LOCK TABLE posts", "DECLARE c CURSOR FOR SELECT views FROM posts FOR UPDATE",
+		"BEGIN", "LOCK TABLE posts", "DECLARE c CURSOR FOR SELECT views FROM posts ORDER BY id FOR UPDATE", "FETCH c", "COMMIT",
+	} {
+		s.same(t, twin.Statement{SQL: work[0]})
+		s.same(t, twin.Statement{SQL: query})
+		s.same(t, twin.Statement{SQL: totals})
+	}
+}

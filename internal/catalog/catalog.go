@@ -186,10 +186,23 @@ func homeLoading(first bool) loading {
 	return loading{forNamespace, true}
 }
 
+// closest returns the configured tables, those first that are named with their schema: where
+// two may mean one table of the database, such a one does.
+func (c *Catalog) closest() []*config.TableConfig {
+	var named, bare []*config.TableConfig
+	for i := range c.Tables {
+		if cfg := &c.Tables[i]; cfg.Schema != "" {
+			named = append(named, cfg)
+		} else {
+			bare = append(bare, cfg)
+		}
+	}
+	return append(named, bare...)
+}
+
 // ConfigOf returns the configuration of a counter table.
 func (c *Catalog) ConfigOf(t *rewrite.Table) *config.TableConfig {
-	for i := range c.Tables {
-		cfg := &c.Tables[i]
+	for _, cfg := range c.closest() {
 		if c.Dialect.SameTable(rewrite.Ident{Name: cfg.Table, Quoted: true}, t.Name) &&
 			(cfg.Schema == "" || c.Dialect.SameTable(rewrite.Ident{Name: cfg.Schema, Quoted: true}, t.Schema)) {
 			return cfg

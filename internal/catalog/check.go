@@ -242,6 +242,20 @@ type CheckedTable struct {
 	Table  *rewrite.Table
 }
 
+// withoutDoubles leaves out tables without a schema in their configuration that are the same one
+// to the database as one with a schema: a session may have moved to where they are.
+func withoutDoubles(tables []CheckedTable) []CheckedTable {
+	named := map[rewrite.TableName]bool{}
+	for _, c := range tables {
+		if c.Config.Schema != "" {
+			named[rewrite.TableName{Schema: c.Table.Schema, Name: c.Table.Name}] = true
+		}
+	}
+	return slices.DeleteFunc(tables, func(c CheckedTable) bool {
+		return c.Config.Schema == "" && named[rewrite.TableName{Schema: c.Table.Schema, Name: c.Table.Name}]
+	})
+}
+
 // checkTogether reports tables that are the same one to the database, and slot
 // tables that stand where another configured table or its slot table does.
 func checkTogether(tables []CheckedTable, names dialect.NameRules) (problems []config.Problem) {

@@ -39,8 +39,7 @@ func (sc *Schema) reach(ctx context.Context, v *View, schema, name string) error
 		return err
 	}
 	s := sc.Catalog
-	for i := range s.Tables {
-		cfg := &s.Tables[i]
+	for _, cfg := range s.closest() {
 		if cfg.Table != t.Name && !s.Dialect.SameTable(rewrite.Ident{Name: cfg.Table}, t.Name) ||
 			cfg.Schema != "" && cfg.Schema != t.Schema {
 			continue

@@ -91,6 +91,10 @@ func loadSchema(ctx context.Context, s *Catalog, v *View, namespace string, how 
 	if err != nil {
 		return nil, err
 	}
+	if !strict {
+		checked = withoutDoubles(checked)
+	}
+	problems = append(problems, checkTogether(checked, s.Dialect.NameRules())...)
 	if more, err := sc.leftOut(ctx, v, unseen); err != nil {
 		return nil, err
 	} else if strict {
@@ -204,10 +208,11 @@ func (c *Catalog) CheckTables(
 	look func(schema, name string) (*rewrite.Table, error),
 ) ([]CheckedTable, []config.Problem, error) {
 	checked, _, problems, err := c.sortTables(strict, everything, look)
-	if err == nil {
-		err = leaveOver(checked, look)
+	if err != nil {
+		return nil, nil, err
 	}
-	return checked, problems, err
+	problems = append(problems, checkTogether(checked, c.Dialect.NameRules())...)
+	return checked, problems, leaveOver(checked, look)
 }
 
 // sortTables sorts the configured tables by the facts that look finds. Where it is
@@ -245,7 +250,7 @@ func (c *Catalog) sortTables(
 			unfit = append(unfit, unfitTable{cfg, t, more})
 		}
 	}
-	return checked, unfit, append(problems, checkTogether(checked, c.Dialect.NameRules())...), nil
+	return checked, unfit, problems, nil
 }
 
 // slotTable holds a table's slot table against what it needs, and creates a

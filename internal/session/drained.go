@@ -20,6 +20,11 @@ func (r *Run) execDrained(ctx context.Context) (driver.Result, error) {
 	if r.Plan.Drain.Outside {
 		return r.execOutside(ctx)
 	}
+	if misplaced, err := r.misplaced(ctx); err != nil {
+		return nil, err
+	} else if misplaced {
+		return r.execSQL(ctx)
+	}
 	if r.recalls() {
 		return r.execWhole(ctx, r.drainAndExec)
 	}
@@ -46,6 +51,16 @@ func (r *Run) execDrained(ctx context.Context) (driver.Result, error) {
 		return r.execReadOnly(ctx, err)
 	}
 	return res, err
+}
+
+// misplaced reports whether the engine refuses the statement for being outside a transaction:
+// in one of slotsql's own it would succeed, with a lock or a cursor that ends at once.
+func (r *Run) misplaced(ctx context.Context) (bool, error) {
+	if !r.Plan.Drain.Inside {
+		return false, nil
+	}
+	open, err := r.conn.InTransaction(ctx)
+	return !open, err
 }
 
 // execOutside runs a statement that the engine takes outside of transactions only, after
@@ -132,6 +147,11 @@ func (r *Run) queryDrained(ctx context.Context) (driver.Rows, error) {
 //nolint:funlen // the ways in which a query drains, the cheapest first
 func (r *Run) queryLocked(ctx context.Context) (driver.Rows, error) {
 	defer r.conn.Drain.End()
+	if misplaced, err := r.misplaced(ctx); err != nil {
+		return nil, err
+	} else if misplaced {
+		return r.querySQL(ctx)
+	}
 	if may, err := r.byViewAlone(ctx); err != nil {
 		return nil, err
 	} else if may {
