@@ -157,6 +157,13 @@ type Widener interface {
 	WidenSlots(t *rewrite.Table) []string
 }
 
+// NamespaceMover is for an engine whose functions may move the session that calls them to
+// another namespace.
+type NamespaceMover interface {
+	// Movers returns the names of the functions that may, as far as can be seen.
+	Movers(ctx context.Context, s Session) ([]string, error)
+}
+
 // NamespaceAware is a Dialect of an engine whose sessions may each parse statements by
 // their own rules, which are then part of their namespace.
 type NamespaceAware interface {

@@ -6,6 +6,9 @@ import "strings"
 // several statements, of another one the first two may do.
 func (pl *Planner) effectsOf(sql string, tokens []Token) Effect {
 	e := effects(sql, tokens)
+	if c, ok := pl.Catalog.(MovingCatalog); ok && c.Moves(sql) {
+		e |= Moved
+	}
 	lx := pl.Dialect.Lexis()
 	if !lx.SelectInto ||
 		strings.IndexByte(sql, ';') < 0 && len(tokens) > 0 && strings.EqualFold(sql[tokens[0].Start:tokens[0].End], "INSERT") {
@@ -66,10 +69,22 @@ func effects(sql string, tokens []Token) Effect {
 		}
 		e |= effectOf(strings.ToUpper(sql[t.Start:t.End]), sql, tokens[i+1:])
 	}
-	if containsFold(sql, "set_config") || containsFold(sql, "search_path") {
-		e |= Namespace | SessionChange
+	if SetsPath(sql) {
+		e |= Moved
 	}
 	return e
+}
+
+// Moved is what a statement does to its session that gives it another search path.
+const Moved = Namespace | SessionChange
+
+// SetsPath reports whether SQL may set the search path (PostgreSQL).
+func SetsPath(sql string) bool { return containsFold(sql, "set_config") || containsFold(sql, "search_path") }
+
+// MovingCatalog is a Catalog that knows which functions set the search path.
+type MovingCatalog interface {
+	// Moves reports whether a statement may call one.
+	Moves(sql string) bool
 }
 
 // ofData reports whether statements that begin with a word, in upper case, read or

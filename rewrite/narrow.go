@@ -51,5 +51,11 @@ func (c namedCatalog) Holders() []*Table { return c.named.Holders }
 // Grouped implements GroupCatalog.
 func (c namedCatalog) Grouped() []*Table { return c.named.Grouped }
 
+// Moves implements MovingCatalog.
+func (c namedCatalog) Moves(sql string) bool {
+	m, ok := c.Catalog.(MovingCatalog)
+	return ok && m.Moves(sql)
+}
+
 // Views implements viewCatalog.
 func (c namedCatalog) Views() []View { return c.named.Views }

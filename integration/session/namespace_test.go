@@ -250,3 +250,28 @@ func TestInsideTransactions(t *testing.T) {
 		s.same(t, twin.Statement{SQL: totals})
 	}
 }
+
+// A function that sets the search path, by itself or through another one, moves the session as
+// SET does, whoever has created it.
+func TestFunctionSetsSearchPath(t *testing.T) {
+	t.Parallel()
+	for _, create := range []string{
+		"CREATE FUNCTION public.go_to(s text) RETURNS text LANGUAGE sql AS $$ SELECT set_config('search_path', s || ', public', false) $$",
+		"CREATE FUNCTION public.go_to(s text) RETURNS text LANGUAGE sql BEGIN ATOMIC SELECT set_config('search_path', s || ', public', false); END",
+		"CREATE FUNCTION public.go_to(s text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN EXECUTE 'SET search_path = ' || s || ', public'; RETURN s; END $$",
+	} {
+		const outer = "CREATE FUNCTION public.Set_Tenant(s text) RETURNS text LANGUAGE plpgsql AS 'BEGIN RETURN public.GO_TO(s); END'"
+		p := twin.New(t, twin.Options{
+			Dialect: "postgres",
+			Schema:  append(schema("postgres"), "CREATE SCHEMA b", "CREATE TABLE b.posts "+copied, "INSERT INTO b.posts (id, views) VALUES (1, 100), (2, 200)", create),
+			Config:  "version: 1\nauto_migrate: true\ndefaults: {placement: random, slots: 8}\ntables: {posts: {counters: {views: {}, likes: {}}}}\n",
+		})
+		one, other := pinned(t, p), pinned(t, p)
+		one.script(t, &other, work[:3]...)
+		one.script(t, &other, "SELECT go_to('b')")
+		one.script(t, &other, work[:3]...)
+		one.script(t, &other, "SELECT go_to('public')", work[0], outer, "SELECT set_tenant('b') AS s", work[0], work[2])
+		one.script(t, &other, "SELECT public.set_tenant('public') FROM posts WHERE views > 0 AND id = 1", work[0], work[2])
+		final(t, p)
+	}
+}

@@ -130,11 +130,24 @@ func primaryKey(t *rewrite.Table) (key []string, faults []fault) {
 		}
 	}
 	if len(t.Uniques) == 0 {
-		return nil, []fault{
-			{"", "has neither a primary key nor another unique key: add one, or write key: [] if it only ever has one row"},
-		}
+		return nil, []fault{{"", noKey(t) + ": add one, or write key: [] if it only ever has one row"}}
 	}
 	return nil, []fault{{"", "has no primary key: name the columns of a unique key with key, here " + listUniques(t)}}
+}
+
+// noKey reports that a table has no unique key that slots can go by. One that holds for some rows
+// only, or at the end of a transaction, or for something else than the columns' values as the
+// columns compare them, fixes no row, and no foreign key can refer to it.
+func noKey(t *rewrite.Table) string {
+	if len(t.PartialUniques) == 0 {
+		return "has neither a primary key nor another unique key"
+	}
+	keys := make([]string, len(t.PartialUniques))
+	for i, u := range t.PartialUniques {
+		keys[i] = fmt.Sprintf("%s [%s]", config.Clip(u.Name), strings.Join(u.Columns, ", "))
+	}
+	return "has no unique key of all rows over whole columns that is checked at once: " + strings.Join(keys, ", ") +
+		" is DEFERRABLE, partial, on an expression or a prefix, or of another collation than its columns"
 }
 
 // counterFault returns why a column cannot be a counter, or "". Judged reports whether

@@ -14,7 +14,8 @@ type Names struct {
 	index   atomic.Pointer[rewrite.NameIndex]
 	wide    atomic.Bool              // one of them has characters beyond ASCII
 	Views   atomic.Pointer[[]string] // those that are not a table's own, lower-case
-	ViewDDL atomic.Bool              // some statement has created or changed a view
+	ViewDDL atomic.Bool              // some statement has created or changed a view, or a mover
+	movers  atomic.Pointer[movers]   // functions that may set the search path; nil: none are known
 }
 
 // widen notes names with characters beyond ASCII.

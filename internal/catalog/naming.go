@@ -55,7 +55,7 @@ func (sc *Schema) Named(sql string) rewrite.Named {
 // MayName reports whether a string of a statement may name something that the statement's
 // plan depends on.
 func (sc *Schema) MayName(s string) bool {
-	return sc.index().names.In(s) || rewrite.ContainsFold(s, "set_config") || rewrite.ContainsFold(s, "search_path")
+	return sc.index().names.In(s) || sc.Catalog.Names.MayMove(s)
 }
 
 // index returns the index of the names that there are.

@@ -75,6 +75,9 @@ func loadSchema(ctx context.Context, s *Catalog, v *View, namespace string, how 
 		return nil, err
 	}
 	defer func() { v.prefetched = nil }()
+	if err := v.learnMovers(ctx); err != nil {
+		return nil, err
+	}
 	unseen, err := v.unseenBases(ctx)
 	if err != nil {
 		return nil, err

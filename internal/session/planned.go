@@ -159,7 +159,7 @@ func (c *Conn) changed(query string) {
 	c.Facts.ChangeTables(rewrite.ContainsFold(query, "temp"))
 	if concerns != catalog.NewNames && !catalog.OfTemporary(c.Dialect().Lexis(), query) {
 		c.Facts.Alter()
-		if rewrite.ContainsFold(query, "view") {
+		if rewrite.ContainsFold(query, "view") || c.Shared.Names.MayMove(query) {
 			c.Shared.Names.ViewDDL.Store(true)
 			c.Shared.ForgetViews()
 		}
@@ -204,6 +204,9 @@ func (s *Shared) untouchedPlan(query string) *plan {
 		of      rewrite.Plan
 		learned learned
 	}{of: rewrite.Untouched(s.Dialect, query)}
+	if s.Names.Moves(query) {
+		made.of.Effects |= rewrite.Moved
+	}
 	p := &made.plan
 	p.Plan, p.shadow, p.learned = &made.of, s.shadowOf(query), &made.learned
 	if strings.IndexByte(query, ';') >= 0 {

@@ -1,0 +1,60 @@
+package catalog
+
+import (
+	"context"
+	"slices"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// A function of the database may set the search path of the session that calls it. A statement
+// that names one may so do to the session what SET search_path does: which tables it means is
+// looked at again before the next one. The names are read with the facts, and only added to.
+
+// movers are the names of such functions.
+type movers struct {
+	names []string
+	index *rewrite.NameIndex
+}
+
+// learnMovers adds the functions that there are.
+func (v *View) learnMovers(ctx context.Context) error {
+	d, ok := v.Catalog.Dialect.(dialect.NamespaceMover)
+	if !ok {
+		return nil
+	}
+	names, err := d.Movers(ctx, v.Session())
+	if err != nil {
+		return err
+	}
+	c := v.Catalog
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if before := c.Names.movers.Load(); before != nil {
+		names = append(names, before.names...)
+		slices.Sort(names)
+		if names = slices.Compact(names); len(names) == len(before.names) {
+			return nil
+		}
+	}
+	if len(names) > 0 {
+		c.Names.movers.Store(&movers{names, rewrite.NewNameIndex(names)})
+		c.Hooks.NewNames()
+	}
+	return nil
+}
+
+// Moves reports whether a statement names a function that may set the search path.
+func (n *Names) Moves(sql string) bool {
+	m := n.movers.Load()
+	return m != nil && m.index.In(sql)
+}
+
+// MayMove reports whether a statement that creates a function may create such a one.
+func (n *Names) MayMove(sql string) bool {
+	return rewrite.SetsPath(sql) || n.Moves(sql)
+}
+
+// Moves implements rewrite.MovingCatalog.
+func (sc *Schema) Moves(sql string) bool { return sc.Catalog.Names.Moves(sql) }
