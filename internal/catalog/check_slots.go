@@ -61,6 +61,8 @@ func CheckSlotTable(t, slot *rewrite.Table) (problems []config.Problem) {
 		}
 		known[col.Name] = true
 		switch {
+		case i < len(c.Key) && otherKind(t.Column(name), col):
+			report("has a key column %s of type %s, not %s: %s", config.Clip(col.Name), typeName(col), typeName(t.Column(name)), repair)
 		case i == len(c.Key) && col.Numeric != rewrite.Integer:
 			report("has a slot column %s of type %s, which is not an integer: %s", config.Clip(col.Name), typeName(col), repair)
 		case i == len(c.Key) && c.Layout == rewrite.LayoutJournal && col.Bits < 64:
@@ -109,6 +111,12 @@ func CheckSlotTable(t, slot *rewrite.Table) (problems []config.Problem) {
 		report("has no primary key, which must be [%s]: %s", strings.Join(primary, ", "), repair)
 	}
 	return problems
+}
+
+// otherKind reports whether one of two key columns is a number and the other is not: an engine
+// may not compare them, so that slots find no row.
+func otherKind(base, slot *rewrite.Column) bool {
+	return base != nil && (base.Numeric == rewrite.NotNumeric) != (slot.Numeric == rewrite.NotNumeric)
 }
 
 // Narrow reports whether a slot table lacks nothing but the type of its numbers, which
