@@ -79,7 +79,9 @@ func effects(sql string, tokens []Token) Effect {
 const Moved = Namespace | SessionChange
 
 // SetsPath reports whether SQL may set the search path (PostgreSQL).
-func SetsPath(sql string) bool { return containsFold(sql, "set_config") || containsFold(sql, "search_path") }
+func SetsPath(sql string) bool {
+	return containsFold(sql, "set_config") || containsFold(sql, "search_path")
+}
 
 // MovingCatalog is a Catalog that knows which functions set the search path.
 type MovingCatalog interface {
