@@ -34,7 +34,8 @@ FROM tree t JOIN pg_catalog.pg_class c ON c.oid = t.oid LEFT JOIN pg_catalog.pg_
 
 // family reads what familyQuery returns of a table.
 func (t *described) family(r []any) error {
-	t.Triggers.Update, t.Triggers.Delete, t.Triggers.Insert = t.Triggers.Update || yes(r[0]), t.Triggers.Delete || yes(r[1]), t.Triggers.Insert || yes(r[2])
+	fires := &t.Triggers
+	fires.Update, fires.Delete, fires.Insert = fires.Update || yes(r[0]), fires.Delete || yes(r[1]), fires.Insert || yes(r[2])
 	for i, into := range []any{&t.Storage.Parts, &t.Storage.Above} {
 		if r[3+i] == nil {
 			continue

@@ -154,7 +154,8 @@ func CheckSchema(d dialect.Dialect, cfg *config.Config, schema string) ([]TableS
 			parts, _ := config.SplitName(written)
 			named[parts[len(parts)-1]] = true
 		}
-		for _, name := range dialect.ViewsOver(dialect.Viewed{Table: t.Table, Routines: t.Table.Counter.Options.Routines}, f.Views, dialect.SpelledAnywhere, rewrite.Spelled) {
+		read := dialect.Viewed{Table: t.Table, Routines: t.Table.Counter.Options.Routines}
+		for _, name := range dialect.ViewsOver(read, f.Views, dialect.SpelledAnywhere, rewrite.Spelled) {
 			status.Views = append(status.Views, catalog.ViewStatus{View: name, Named: named[name]})
 		}
 		status.Unnamed = catalog.ViewsUnnamed(t.Config, status.Views)
