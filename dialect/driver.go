@@ -135,6 +135,14 @@ type SnapshotIsolation interface {
 	Conflicts(level string) bool
 }
 
+// SelectiveSnapshots is for an engine of which only some servers have such levels. The query
+// returns the session's level there: BeginTx may have begun a transaction at another one, at
+// which it stays.
+type SelectiveSnapshots interface {
+	// Snapshots returns nil for a server without such levels.
+	Snapshots() SnapshotIsolation
+}
+
 // A SchemaParser reads CREATE TABLE and the like.
 type SchemaParser interface {
 	// ParseSchema returns the tables that a file of DDL leaves behind. An

@@ -47,7 +47,8 @@ func TestTotalFindsSlotsByKey(t *testing.T) {
 			}
 			if strings.HasPrefix(line[2], "slotsql_s") && line[1] != "MATERIALIZED" {
 				found++
-				if line[3] != "ref" && line[3] != "eq_ref" {
+				// MariaDB 11.8 leaves IN (SELECT ...) a subquery, which it looks up in the index.
+				if line[3] != "ref" && line[3] != "eq_ref" && line[3] != "index_subquery" {
 					t.Errorf("slots are found by %q: %s", line[3], strings.Join(line, " | "))
 				}
 			}

@@ -110,10 +110,11 @@ func (Engine) SchemaChanged(err error) bool {
 func (Engine) NotApplied(err error) bool { return number(err) != 0 && number(err) != 1180 }
 
 // Conflict recognises a deadlock error. On Galera it is also the error when another node
-// was first to write a row, reported by the statement or by its COMMIT. In each of these
-// cases the whole transaction has been rolled back. A single plain UPDATE in autocommit
-// may get it as well.
-func (Engine) Conflict(err error) bool { return number(err) == 1213 }
+// was first to write a row, reported by the statement or by its COMMIT. With
+// innodb_snapshot_isolation it is also 1020, for a row that is newer than the snapshot. In each
+// of these cases the whole transaction has been rolled back. A single plain UPDATE in
+// autocommit may get them as well, the latter at SERIALIZABLE.
+func (e Engine) Conflict(err error) bool { return e.TxEnded(err) }
 
 // LockTimeout recognises that innodb_lock_wait_timeout has expired.
 func (Engine) LockTimeout(err error) bool { return number(err) == 1205 }
@@ -129,8 +130,12 @@ func (Engine) Retryable(err error) bool {
 }
 
 // TxEnded recognises the deadlock error, with which InnoDB rolls back the victim's whole
-// transaction. After any other error the transaction continues.
-func (Engine) TxEnded(err error) bool { return number(err) == 1213 }
+// transaction, and on MariaDB 1020, with which it does the same. After any other error the
+// transaction continues.
+func (e Engine) TxEnded(err error) bool {
+	n := number(err)
+	return n == 1213 || n == 1020 && e.MariaDB
+}
 
 // TxOpen asks MariaDB. Other servers do not have the variable.
 func (Engine) TxOpen(ctx context.Context, s slotdialect.Session) (bool, error) {

@@ -16,10 +16,13 @@ func TestOutcomes(t *testing.T) {
 	for name, c := range map[string]struct {
 		err                          error
 		notApplied, conflict, waited bool
+		mariaDB                      bool
 	}{
 		"syntax":               {err: answer(1064), notApplied: true},
 		"deadlock":             {err: answer(1213), notApplied: true, conflict: true},
 		"certification":        {err: Engine{}.TxUndone(), notApplied: true, conflict: true},
+		"newer, MySQL":         {err: answer(1020), notApplied: true},
+		"newer than snapshot":  {err: answer(1020), notApplied: true, conflict: true, mariaDB: true},
 		"lock wait":            {err: answer(1205), notApplied: true, waited: true},
 		"node not ready":       {err: answer(1047), notApplied: true},
 		"error during commit":  {err: answer(1180)},
@@ -28,6 +31,7 @@ func TestOutcomes(t *testing.T) {
 		"something unexpected": {err: errors.New("deadlock 1213")},
 	} {
 		e := Dialect()
+		e.MariaDB = c.mariaDB
 		if e.NotApplied(c.err) != c.notApplied || e.Conflict(c.err) != c.conflict || e.LockTimeout(c.err) != c.waited {
 			t.Errorf(
 				"%s: not applied %t, conflict %t, waited in vain %t",

@@ -41,6 +41,10 @@ type Dialect struct {
 	// MariaDB reports whether the server is one.
 	MariaDB bool
 
+	// SnapshotIsolation reports whether sessions begin with innodb_snapshot_isolation, see
+	// isolation.go.
+	SnapshotIsolation bool
+
 	// renamed: the server has given @@tx_isolation the name @@transaction_isolation.
 	renamed bool
 

@@ -35,8 +35,11 @@ func (*Dialect) GapLocks(level string) bool {
 }
 
 // OpensSnapshot implements dialect.SlotNamer: at SERIALIZABLE an ordinary query
-// locks what it reads.
-func (*Dialect) OpensSnapshot(level string) bool { return level == "REPEATABLE-READ" }
+// locks what it reads. With snapshot isolation none must open the snapshot before the
+// locks, see isolation.go.
+func (d *Dialect) OpensSnapshot(level string) bool {
+	return level == "REPEATABLE-READ" && !d.SnapshotIsolation
+}
 
 // Observer implements dialect.SlotNamer. A transaction that may write is not led to a
 // replica by what stands between here and the server.

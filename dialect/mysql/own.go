@@ -7,10 +7,11 @@ var _ dialect.OwnSettings = (*Dialect)(nil)
 // OwnSettings gives a session the settings that slotsql's statements are written
 // for, whatever its DSN says: one of them is committed when it has run, may
 // write, returns all rows, may update by any condition and join any number of
-// rows.
-func (*Dialect) OwnSettings() []string {
-	return []string{
-		"SET SESSION autocommit = 1, completion_type = 0, sql_safe_updates = 0, sql_big_selects = 1, sql_select_limit = 18446744073709551615",
-		"SET SESSION TRANSACTION READ WRITE",
+// rows. What it locks may be newer than what it has read, see isolation.go.
+func (d *Dialect) OwnSettings() []string {
+	set := "SET SESSION autocommit = 1, completion_type = 0, sql_safe_updates = 0, sql_big_selects = 1, sql_select_limit = 18446744073709551615"
+	if d.SnapshotIsolation {
+		set += ", innodb_snapshot_isolation = OFF"
 	}
+	return []string{set, "SET SESSION TRANSACTION READ WRITE"}
 }

@@ -29,20 +29,25 @@ func ForServer(ctx context.Context, s dialect.Session) (*Dialect, error) {
 		d.NoWait = noWait(dialect.String(rows[0][1]))
 		d.NoRowAlias = !hasRowAlias(dialect.String(rows[0][1]))
 	}
-	if d.StatementLog, err = logsStatements(ctx, s); err != nil {
-		return nil, err
-	}
-	return d, nil
+	return d, d.readVariables(ctx, s)
 }
 
-// logsStatements reports whether the binary log, if there is one, would hold
-// statements. SHOW answers on servers that do not know the variable, too.
-func logsStatements(ctx context.Context, s dialect.Session) (bool, error) {
-	rows, err := s.Query(ctx, "SHOW VARIABLES WHERE Variable_name = 'binlog_format' AND Value = 'STATEMENT'")
+// readVariables finds out whether the binary log, if there is one, would hold statements, and
+// whether there is snapshot isolation. SHOW answers on servers that do not know a variable, too.
+func (d *Dialect) readVariables(ctx context.Context, s dialect.Session) error {
+	rows, err := s.Query(ctx, "SHOW VARIABLES WHERE Variable_name IN ('binlog_format', 'innodb_snapshot_isolation')")
 	if err != nil {
-		return false, fmt.Errorf("reading binlog_format: %w", err)
+		return fmt.Errorf("reading binlog_format and innodb_snapshot_isolation: %w", err)
 	}
-	return len(rows) == 1, nil
+	for _, r := range rows {
+		switch value := dialect.String(r[1]); strings.ToLower(dialect.String(r[0])) {
+		case "binlog_format":
+			d.StatementLog = strings.EqualFold(value, "STATEMENT")
+		case "innodb_snapshot_isolation":
+			d.SnapshotIsolation = strings.EqualFold(value, "ON")
+		}
+	}
+	return nil
 }
 
 // noWait reads a version such as 10.11.6-MariaDB-1, or 5.5.5-10.11.6-MariaDB

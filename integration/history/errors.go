@@ -1,6 +1,10 @@
 package history
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/slotsql/slotsql/integration/twin"
+)
 
 // checkErrors holds the errors of transactions that meet others to where the
 // plain engine can give them. That plain histories keep to it is tested as
@@ -39,9 +43,12 @@ func (h *History) impossible(t *Tx) string {
 		}
 		return ""
 	}
-	conflict := t.Class == "PostgreSQL 40001" || t.Class == "MySQL 1020 (HY000)"
+	conflict := t.Class == "PostgreSQL 40001" || t.Class == twin.Newer
 	if conflict && h.Level == "READ COMMITTED" {
 		return "READ COMMITTED has no such error"
+	}
+	if t.Class == twin.Newer && t.Auto && h.Level == "REPEATABLE READ" {
+		return "a statement in autocommit has no snapshot before its locks"
 	}
 	if h.Wrapped && h.Several && h.Dialect != "sqlite" && t.Class != "PostgreSQL 40001" {
 		// An increment holds one slot row and asks for the next. A drain keeps it

@@ -34,14 +34,15 @@ type Options struct {
 
 type runner struct {
 	Options
-	dialect string
-	begins  []string
-	conns   [Clients]pinned
-	plain   [2]pinned // of Under
-	clock   atomic.Int64
-	stale   [Keys]atomic.Pointer[Row]
-	before  int       // the number before the keys of the model's rows
-	stocked [Keys]int // how many clients have taken of a row before the history, see stock
+	dialect   string
+	begins    []string
+	conns     [Clients]pinned
+	plain     [2]pinned // of Under
+	clock     atomic.Int64
+	stale     [Keys]atomic.Pointer[Row]
+	snapshots bool      // MariaDB's innodb_snapshot_isolation is on
+	before    int       // the number before the keys of the model's rows
+	stocked   [Keys]int // how many clients have taken of a row before the history, see stock
 }
 
 // Run runs histories number from to below to, and gives each to done.
@@ -56,6 +57,12 @@ func Run(ctx context.Context, o Options, from, to int, done func(*History) error
 	open := func(p *pinned, db *sql.DB) (err error) {
 		*p, err = r.pin(ctx, db)
 		return err
+	}
+	if o.Dialect == "mysql" {
+		var err error
+		if r.snapshots, err = twin.SnapshotIsolation(ctx, o.DB); err != nil {
+			return err
+		}
 	}
 	defer func() {
 		for _, c := range append(r.plain[:], r.conns[:]...) {
@@ -199,7 +206,8 @@ func (r *runner) clear(ctx context.Context, table Table, number int) error {
 // remembers as long as the roll-up runs. That may be long on a slow machine.
 func besideRollUps(f func() error) error {
 	err := f()
-	for until := time.Now().Add(time.Minute); twin.Class(err) == "PostgreSQL 40001" && time.Now().Before(until); {
+	meets := func() bool { return twin.Class(err) == "PostgreSQL 40001" || twin.Class(err) == twin.Newer }
+	for until := time.Now().Add(time.Minute); meets() && time.Now().Before(until); {
 		time.Sleep(time.Millisecond)
 		err = f()
 	}
@@ -221,10 +229,12 @@ type querier interface {
 
 // victim reports whether the error is one that an engine gives to transactions that
 // meet.
-func victim(class string) bool {
+func (r *runner) victim(class string) bool {
 	switch class {
 	case "PostgreSQL 40001", "PostgreSQL 40P01", "MySQL 1213 (40001)", "MySQL 1205 (HY000)":
 		return true
+	case twin.Newer:
+		return r.snapshots
 	}
 	return strings.HasPrefix(class, "SQLite 5") && len(class) <= len("SQLite 517") // SQLITE_BUSY and its extended codes
 }
@@ -237,7 +247,7 @@ func (r *runner) transaction(ctx context.Context, conn *pinned, table Table, t *
 	fail := func(err error) error {
 		t.Class = twin.Class(err)
 		t.Outcome = Failed
-		if !victim(t.Class) && !twin.Crossed(err) {
+		if !r.victim(t.Class) && !twin.Crossed(err) {
 			return err
 		}
 		return nil

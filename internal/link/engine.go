@@ -15,8 +15,11 @@ type Engine struct {
 	Watcher dialect.TxWatcher
 	args    dialect.ArgRewriter
 
-	Snapshots dialect.SnapshotIsolation
-	Pipeliner dialect.Pipeliner // nil where the parent has none
+	Snapshots dialect.SnapshotIsolation // nil where no level holds changes to a snapshot
+	// SessionLevel reports whether Snapshots returns the session's level, which is not that of
+	// a transaction begun at another one.
+	SessionLevel bool
+	Pipeliner    dialect.Pipeliner // nil where the parent has none
 }
 
 // EngineOf finds out which optional interfaces a dialect has.
@@ -26,6 +29,9 @@ func EngineOf(d dialect.Dialect) Engine {
 	e.Watcher, _ = d.(dialect.TxWatcher)
 	e.args, _ = d.(dialect.ArgRewriter)
 	e.Snapshots, _ = d.(dialect.SnapshotIsolation)
+	if s, ok := d.(dialect.SelectiveSnapshots); ok {
+		e.Snapshots, e.SessionLevel = s.Snapshots(), true
+	}
 	e.Pipeliner, _ = d.(dialect.Pipeliner)
 	return e
 }

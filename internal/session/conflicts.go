@@ -9,7 +9,8 @@ import (
 )
 
 // At PostgreSQL's REPEATABLE READ and SERIALIZABLE a transaction that changes a
-// row which others have changed since its snapshot fails (40001). Programs
+// row which others have changed since its snapshot fails (40001), and so it does on MariaDB
+// with innodb_snapshot_isolation (1020). Programs
 // rely on it: two that read a counter, find it under their limit and increment
 // it never pass the limit, because one of them fails. Slots would let both
 // increment: a transaction that only counts needs no such thing, since what it
@@ -73,11 +74,20 @@ func (c *Conn) atSnapshot(ctx context.Context) (bool, error) {
 			return false, c.Lost(err)
 		}
 		c.level = levelStatement
-		if len(answer) == 1 && c.Engine.Snapshots.Conflicts(fmt.Sprintf("%s", answer[0][0])) {
+		if len(answer) == 1 && c.Engine.Snapshots.Conflicts(c.levelOf(fmt.Sprintf("%s", answer[0][0]))) {
 			c.level = levelSnapshot
 		}
 	}
 	return c.level == levelSnapshot, nil
+}
+
+// levelOf is the level of the transaction that is open, by what the engine has answered: an
+// empty level is none that holds changes to a snapshot, whatever BeginTx was given.
+func (c *Conn) levelOf(answer string) string {
+	if c.Engine.SessionLevel && answer != "" {
+		return c.isolation(answer)
+	}
+	return answer
 }
 
 // heldToSnapshot is atSnapshot for a transaction that need not have read anything yet. It asks

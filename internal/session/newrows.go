@@ -73,8 +73,7 @@ func (r *Run) lock(ctx context.Context, d *rewrite.DrainTable) (locked [][]any, 
 	// The probe counts as of the transaction's snapshot; a row that the statement has
 	// met may be newer.
 	if d.New.Probe != nil && !r.conn.Tx.LastKnownOpen() && !r.rowAppeared {
-		r.conn.Tx.TakeSnapshot()
-		if n, err := r.count(ctx, d.New.Probe); n == 0 || err != nil {
+		if n, err := r.probe(ctx, d.New.Probe); n == 0 || err != nil {
 			return nil, false, true, err
 		}
 	}
@@ -115,15 +114,24 @@ func MayInsert(d rewrite.DrainTable) bool {
 	return d.New != nil && d.New.Rows > 0 && len(d.Lock) > 0
 }
 
-// count runs a query and adds up its rows.
-func (r *Run) count(ctx context.Context, b *rewrite.Bound) (int64, error) {
+// probe counts rows without locks. Where the count would open a snapshot to which the
+// application's statement is held another session is asked, and rows that it cannot tell of are
+// taken to be there: the count only says whether to lock first.
+func (r *Run) probe(ctx context.Context, b *rewrite.Bound) (int64, error) {
 	args, err := r.values(b.Args)
 	if err != nil {
 		return 0, err
 	}
-	rows, err := r.conn.Session().Query(ctx, r.sql(b), args...)
-	if err != nil {
-		return 0, err
+	var rows [][]any
+	if n, ok := r.conn.Dialect().(dialect.SlotNamer); ok && r.conn.Engine.Snapshots != nil {
+		if rows, err = r.answer(ctx, n, r.sql(b), args); err != nil {
+			return 1, ctx.Err()
+		}
+	} else {
+		r.conn.Tx.TakeSnapshot()
+		if rows, err = r.conn.Session().Query(ctx, r.sql(b), args...); err != nil {
+			return 0, err
+		}
 	}
 	n := int64(0)
 	for i := range rows {

@@ -304,7 +304,7 @@ func (r *Run) drainsFirst(ctx context.Context) (bool, error) {
 
 // lockFirst drains the increment's row and runs the statement on it.
 func (r *Run) lockFirst(ctx context.Context) (driver.Result, error) {
-	if r.conn.Shared.Traits.ChangeExcludes && r.incrementFitsBase() {
+	if r.conn.Shared.Traits.ChangeExcludes && r.incrementFitsBase() && r.cause != heldToSnapshot {
 		return r.execOnBase(ctx)
 	}
 	if r.Plan.Class == rewrite.Additive || r.Plan.Increment.Companions {
