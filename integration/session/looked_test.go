@@ -66,7 +66,7 @@ func TestDrawnInTransactions(t *testing.T) {
 					wg.Go(func() {
 						for range 12 {
 							n, added := int64(0), int64(1)
-							err := again(func() (err error) {
+							err := againAt(level, func() (err error) {
 								if i >= len(draws) {
 									_, err = slotted.ExecContext(t.Context(), "UPDATE stock SET n = n + 1 WHERE id = 1")
 									return err

@@ -9,8 +9,12 @@ import (
 
 // A transaction (a) and what another session (b) does beside it, plain and
 // wrapped. The first statements of b leave something in slots; the "drain"
-// moves it into the row.
-var versions = map[string]struct{ steps, only string }{
+// moves it into the row. Folds: plain leaves the row as it is, which a snapshot that a change is
+// held to shows (docs/divergences.md).
+var versions = map[string]struct {
+	steps, only string
+	folds       bool
+}{
 	"an ordinary column":        {steps: "a read; b inc; b drain; a UPDATE posts SET title = 'x' WHERE id = 1"},
 	"an increment and a column": {steps: "a read; b inc; b drain; a UPDATE posts SET views = views + 2, title = 'x' WHERE id = 1"},
 	"without a drain":           {steps: "a read; b inc; a UPDATE posts SET title = 'x' WHERE id = 1"},
@@ -19,7 +23,7 @@ var versions = map[string]struct{ steps, only string }{
 	"a computed counter":        {steps: "a read; b drain; b inc; b drain; a UPDATE posts SET views = views * 2 WHERE id = 1"},
 	"nothing":                   {steps: "a read; b inc; b drain; a UPDATE posts SET title = 'y' WHERE id = 1 AND title = 'none'"},
 	"several rows":              {steps: "a read; b inc; b drain; a UPDATE posts SET title = 'x' WHERE id IN (1, 3)"},
-	"rows found otherwise":      {steps: "a read; b drain; a UPDATE posts SET title = 'x' WHERE title = 'one'"},
+	"rows found otherwise":      {steps: "a read; b drain; a UPDATE posts SET title = 'x' WHERE title = 'one'", folds: true},
 	"a row and its place": {
 		steps: "a read; b inc; b drain; a DELETE FROM posts WHERE id = 1; a INSERT INTO posts (id, views) VALUES (1, 4)",
 	},
@@ -105,9 +109,16 @@ func TestVersions(t *testing.T) {
 	for dialect, list := range levels {
 		p := newPair(t, dialect, map[string]string{"mysql": "innodb_lock_wait_timeout=60", "postgres": "lock_timeout=60s"}[dialect])
 		a, b := pinned(t, p), pinned(t, p)
+		held := false
+		if dialect == "mysql" {
+			var err error
+			if held, err = twin.SnapshotIsolation(t.Context(), p.Under); err != nil {
+				t.Fatal(err)
+			}
+		}
 		for _, level := range list {
 			for name, v := range versions {
-				if v.only != "" && v.only != dialect {
+				if v.only != "" && v.only != dialect || v.folds && held && level == "REPEATABLE READ" {
 					continue
 				}
 				t.Run(dialect+"/"+level+"/"+name, func(t *testing.T) {

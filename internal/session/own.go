@@ -267,6 +267,12 @@ func (c *Conn) drained(own *ownChange) bool {
 	return false
 }
 
+// hasDrained reports whether the transaction has drained the increment's row before: nothing there is newer.
+func (r *Run) hasDrained() bool {
+	rows := r.Plan.Increment.Row
+	return r.conn.drained(&ownChange{rows: rows, key: r.keyNumbers(&rows)})
+}
+
 // locksFirst reports whether a change of rows is to lock them before it is made: it
 // is in a transaction, of a kind that reads afterwards, or of one that has read
 // before and must not change what is newer.
@@ -280,10 +286,11 @@ func (r *Run) locksFirst(ctx context.Context, rows *rewrite.DrainTable) (bool, e
 		return c.conflicts(ctx, rows.Table)
 	}
 	r.cause = readAfterwards
-	if rows.Only || c.Engine.Snapshots == nil {
+	if rows.Only || c.Engine.Snapshots == nil || c.Shared.Traits.LocksReads {
 		return true, nil
 	}
-	// A row that the statement does not touch may be newer than a snapshot.
+	// A row that the statement does not touch may be newer than a snapshot. (An engine that locks
+	// what a statement looks at holds that to the snapshot, too.)
 	held, err := c.atSnapshot(ctx)
 	return !held && err == nil, err
 }
@@ -304,7 +311,7 @@ func (r *Run) drainsFirst(ctx context.Context) (bool, error) {
 
 // lockFirst drains the increment's row and runs the statement on it.
 func (r *Run) lockFirst(ctx context.Context) (driver.Result, error) {
-	if r.conn.Shared.Traits.ChangeExcludes && r.incrementFitsBase() && r.cause != heldToSnapshot {
+	if r.conn.Shared.Traits.ChangeExcludes && r.incrementFitsBase() && (r.cause != heldToSnapshot || r.hasDrained()) {
 		return r.execOnBase(ctx)
 	}
 	if r.Plan.Class == rewrite.Additive || r.Plan.Increment.Companions {
