@@ -139,7 +139,7 @@ func rowNumber(sh *rewrite.Shared, record, id, slot string) string {
 	if sh.NumberedBits < 64 {
 		digits = 7
 	}
-	return fmt.Sprintf("-1 - CAST(CONV(LEFT(MD5(CONCAT_WS('/', %s, %s, %s)), %d), 16, 10) AS SIGNED)", record, id, slot, digits)
+	return fmt.Sprintf("-1 - CAST(CONV(LEFT(SHA2(CONCAT_WS('/', %s, %s, %s), 256), %d), 16, 10) AS SIGNED)", record, id, slot, digits)
 }
 
 // hideShared writes Hide and Drop of Versions, whose key begins with the record

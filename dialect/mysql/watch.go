@@ -208,16 +208,17 @@ func (db *named) markQuery(views []string, mariaDB bool) string {
 	return strings.Join(statements, " UNION ALL ")
 }
 
-// hashes writes the sum over rows: their number, and both halves of the XOR of
-// their MD5. QUOTE keeps NULL apart from a text and one value from the next.
+// hashes writes the sum over rows: their number, and both ends of the XOR of
+// their SHA-256 (MySQL 9.6 has no MD5 any more). QUOTE keeps NULL apart from a
+// text and one value from the next.
 func hashes(columns string) string {
 	var quoted []string
 	for _, c := range strings.Split(columns, ", ") {
 		quoted = append(quoted, "QUOTE("+c+")")
 	}
-	md5 := "MD5(CONCAT_WS(',', " + strings.Join(quoted, ", ") + "))"
+	digest := "SHA2(CONCAT_WS(',', " + strings.Join(quoted, ", ") + "), 256)"
 	half := func(part string) string {
-		return "BIT_XOR(CAST(CONV(" + part + "(" + md5 + ", 16), 16, 10) AS UNSIGNED))"
+		return "BIT_XOR(CAST(CONV(" + part + "(" + digest + ", 16), 16, 10) AS UNSIGNED))"
 	}
 	return "CONCAT_WS('.', COUNT(*), " + half("LEFT") + ", " + half("RIGHT") + ")"
 }

@@ -109,7 +109,7 @@ func TestAdoptSameNumber(t *testing.T) {
 	}})
 	taken := ""
 	for slot := range 64 {
-		taken += fmt.Sprintf(", (-1 - CAST(CONV(LEFT(MD5(CONCAT_WS('/', 1, 1, %d)), 15), 16, 10) AS SIGNED), 50, %[1]d, 0, 7)", slot)
+		taken += fmt.Sprintf(", (-1 - CAST(CONV(LEFT(SHA2(CONCAT_WS('/', 1, 1, %d), 256), 15), 16, 10) AS SIGNED), 50, %[1]d, 0, 7)", slot)
 	}
 	execAll(t, p.Under, "INSERT INTO slotted_counters VALUES "+taken[2:])
 	for range 3 {
