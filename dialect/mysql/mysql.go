@@ -34,6 +34,10 @@ type Dialect struct {
 	// new, which came with MySQL 8.0.19: MariaDB does not.
 	NoRowAlias bool
 
+	// KeepsReplaced reports whether a REPLACE whose row has the key of the row that it replaces may leave
+	// what refers to that row: MySQL 9.6, which follows foreign keys outside InnoDB, does.
+	KeepsReplaced bool
+
 	// Isolation is the name of the variable that holds a session's isolation
 	// level; empty when it is not known.
 	Isolation string

@@ -3,6 +3,7 @@ package mysql
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/slotsql/slotsql/dialect"
@@ -28,6 +29,7 @@ func ForServer(ctx context.Context, s dialect.Session) (*Dialect, error) {
 		}
 		d.NoWait = noWait(dialect.String(rows[0][1]))
 		d.NoRowAlias = !hasRowAlias(dialect.String(rows[0][1]))
+		d.KeepsReplaced = keepsReplaced(dialect.String(rows[0][1]))
 	}
 	return d, d.readVariables(ctx, s)
 }
@@ -61,15 +63,24 @@ func noWait(version string) bool {
 	return strings.Contains(strings.ToLower(version), "mariadb") && (major > 10 || major == 10 && minor >= 6)
 }
 
-// hasRowAlias judges a version as VERSION() writes it, 8.0.36-0ubuntu1 or
-// 10.11.6-MariaDB. TiDB says 8.0.11-TiDB-v8.5.0 and knows no row alias.
-func hasRowAlias(version string) bool {
+// hasRowAlias: INSERT ... VALUES (...) AS new came with MySQL 8.0.19.
+func hasRowAlias(version string) bool { return sinceMySQL(version, 8, 0, 19) }
+
+// keepsReplaced: MySQL 9.6 follows foreign keys outside InnoDB. Its REPLACE gives a row that
+// conflicts by the key that others refer to its new values, without a cascade; one that
+// conflicts by another key, and has another value there, it deletes with a cascade. With
+// innodb_native_foreign_keys it is as before, and a drain costs time only.
+func keepsReplaced(version string) bool { return sinceMySQL(version, 9, 6, 0) }
+
+// sinceMySQL judges a version as VERSION() writes it, 8.0.36-0ubuntu1 or
+// 10.11.6-MariaDB. TiDB says 8.0.11-TiDB-v8.5.0, and has neither of these.
+func sinceMySQL(version string, since ...int) bool {
 	var major, minor, patch int
 	if n, _ := fmt.Sscanf(version, "%d.%d.%d", &major, &minor, &patch); n != 3 || strings.Contains(version, "MariaDB") ||
 		strings.Contains(version, "TiDB") {
 		return false
 	}
-	return major > 8 || major == 8 && (minor > 0 || patch >= 19)
+	return slices.Compare([]int{major, minor, patch}, since) >= 0
 }
 
 // Shares reports whether a session begins in autocommit, and returns to it with

@@ -3,7 +3,7 @@ package mysql
 import "github.com/slotsql/slotsql/rewrite"
 
 // Traits implements rewrite.Dialect.
-func (*Dialect) Traits() rewrite.Traits {
+func (d *Dialect) Traits() rewrite.Traits {
 	return rewrite.Traits{
 		NameRules: rewrite.NameRules{
 			ItemNames:       rewrite.ItemsByText,
@@ -41,7 +41,7 @@ func (*Dialect) Traits() rewrite.Traits {
 			MissLocks:       true,
 			LocksReads:      true,
 			ChangeExcludes:  true,
-			ReplaceCascades: true,
+			ReplaceCascades: !d.KeepsReplaced,
 		},
 		SessionRules: rewrite.SessionRules{
 			DDLCommits:     true,
