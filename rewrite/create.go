@@ -20,6 +20,9 @@ func (p *planning) planCreateSelect(st *Statement) *Plan {
 		func() *reader { return &reader{planning: p} },
 		func(r *reader) error { return r.query(nil, st.Select) })
 	if err == nil && !r.found.locks && len(r.edits) > 0 && p.d.Traits().CopiesColumns {
+		if p.d.Traits().SumsSpreadNull {
+			return p.drainAll(mentioned, "columns of the new table would be nullable that are not with the plain driver")
+		}
 		if why := p.define(st, r); why != "" {
 			return p.drainAll(mentioned, why)
 		}

@@ -241,11 +241,13 @@ func (r *reader) block(parent *scope, q *Select) error {
 			if l.in == inGroup && b.byPosition(e) {
 				continue
 			}
+			sc.ordering = q.Distinct && l.in == inOrder
 			if err := b.expr(e, l.in); err != nil {
 				return err
 			}
 		}
 	}
+	sc.ordering = false
 	if err := b.byKey(); err != nil {
 		return err
 	}

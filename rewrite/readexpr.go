@@ -122,6 +122,10 @@ func (b *blockReader) column(e *Expr, in clause, aggregate bool) error {
 		// is grouped by; an expression is no column.
 		return derivable("GROUP BY names a counter", t.binding)
 	}
+	if t.binding.scope.ordering && b.d.Traits().StrictDistinct {
+		// The total depends on the base value and on the key, of which the first is no longer among the items.
+		return derivable("rows are distinct, and ORDER BY names a counter", t.binding)
+	}
 	if b.d.Traits().StrictGroups {
 		switch {
 		case in != inPredicate && t.binding.scope.grouped && !(aggregate && b.sc.holds(t.binding)):

@@ -11,6 +11,7 @@ type scope struct {
 	outer    bool    // an outer join may make a source's row NULL
 	using    []Ident // columns merged by USING
 	grouped  bool    // the block's rows are made of groups
+	ordering bool    // ORDER BY of a block with DISTINCT is being read
 	block    *Select // the block itself, where there is one
 	strict   bool    // columns are ambiguous without the table's name: Traits.StrictConflict
 }

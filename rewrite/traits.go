@@ -111,6 +111,9 @@ type StatementRules struct {
 	// CopiesColumns: CREATE TABLE ... SELECT copies NOT NULL and DEFAULT of
 	// plain columns.
 	CopiesColumns bool
+	// SumsSpreadNull: where a sum is looked up for each row of a table, it
+	// takes all columns of that table for ones that may be NULL (MySQL).
+	SumsSpreadNull bool
 	// InsertIDCall is the function, in lower case, that returns its argument and makes it the
 	// session's last insert ID; "" for none.
 	InsertIDCall string
@@ -149,6 +152,9 @@ type ReadRules struct {
 	// StrictGroups: the engine may be set to refuse, in a query with groups,
 	// what names a column that is not grouped by (ONLY_FULL_GROUP_BY).
 	StrictGroups bool
+	// StrictDistinct: under that setting it also refuses ORDER BY with a column
+	// that is not selected, beside DISTINCT (MySQL).
+	StrictDistinct bool
 	// Unmerged ends a derived table that the engine must not merge into the
 	// query around it when grouping sets stand over it.
 	Unmerged string

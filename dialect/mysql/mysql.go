@@ -42,15 +42,12 @@ type Dialect struct {
 	// level; empty when it is not known.
 	Isolation string
 
-	// MariaDB reports whether the server is one.
-	MariaDB bool
+	// MariaDB and MySQL report whether the server is known to be one.
+	MariaDB, MySQL bool
 
 	// SnapshotIsolation reports whether sessions begin with innodb_snapshot_isolation, see
 	// isolation.go.
 	SnapshotIsolation bool
-
-	// renamed: the server has given @@tx_isolation the name @@transaction_isolation.
-	renamed bool
 
 	settings settings
 }

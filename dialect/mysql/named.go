@@ -23,7 +23,7 @@ const here = "CONCAT_WS('/', @@hostname, @@port, @@server_id, @@datadir)"
 
 // level is the session's isolation level.
 func (d *Dialect) level() string {
-	if d.renamed {
+	if d.MySQL {
 		return "@@transaction_isolation"
 	}
 	return "@@tx_isolation"

@@ -23,7 +23,7 @@ func ForServer(ctx context.Context, s dialect.Session) (*Dialect, error) {
 	if len(rows) == 1 && len(rows[0]) == 2 {
 		d.FoldTableNames = dialect.String(rows[0][0]) != "0"
 		d.MariaDB = strings.Contains(dialect.String(rows[0][1]), "MariaDB")
-		d.renamed = !d.MariaDB
+		d.MySQL = !d.MariaDB
 		if d.Isolation = "transaction_isolation"; d.MariaDB {
 			d.Isolation = "tx_isolation"
 		}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/dialect/mysql"
+	"github.com/slotsql/slotsql/integration/server"
 	"github.com/slotsql/slotsql/integration/twin"
 	"github.com/slotsql/slotsql/internal/golden"
 	"github.com/slotsql/slotsql/rewrite"
@@ -241,6 +243,62 @@ func inDefault(t *rewrite.Table) string {
 		return "0"
 	}
 	return "1" + t.Schema
+}
+
+// onMySQL reports whether cases of a dialect run on MySQL, and not on MariaDB: their files are of the latter.
+func onMySQL(t *testing.T, dialect string) bool {
+	t.Helper()
+	return dialect == "mysql" && server.MySQLVersion(t).MySQL
+}
+
+// served is the plan that the server's own dialect has for a statement, where it is not the dialect of
+// the golden plans: on MySQL.
+func (f *fixture) served(t *testing.T, s golden.Statement) *rewrite.Plan {
+	t.Helper()
+	if !onMySQL(t, f.Dialect) {
+		return nil
+	}
+	d, err := mysql.ForServer(t.Context(), session{f.Plain})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := (&rewrite.Planner{Dialect: d, Catalog: f.catalog}).Plan(s.SQL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan
+}
+
+// dropMade returns what drops the tables of both sides that have been made in addition to those that
+// there are, so that a statement that makes a table can run once more.
+func (f *fixture) dropMade(t *testing.T) func() {
+	t.Helper()
+	sides := []*sql.DB{f.filler, f.Under}
+	var before [2][]string
+	tables := func(i int) []string {
+		names, err := f.TablesOf(t.Context(), sides[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.DeleteFunc(names, isLease)
+	}
+	for i := range sides {
+		before[i] = tables(i)
+	}
+	return func() {
+		for i, db := range sides {
+			after := tables(i)
+			gone := slices.ContainsFunc(before[i], func(name string) bool { return !slices.Contains(after, name) })
+			for _, name := range after {
+				if gone || slices.Contains(before[i], name) {
+					continue
+				}
+				if _, err := db.ExecContext(t.Context(), "DROP TABLE "+name); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
 }
 
 // splitQuoted takes apart what Pair.Tables returns.

@@ -9,7 +9,7 @@ var statementLog = &engine{
 	create:       mariadb.create,
 	drop:         mariadb.drop,
 	find: func() (layout, error) {
-		return serving(mariadbLayout, "--log-bin=log", "--binlog-format=STATEMENT", "--server-id=1", "--max-connections=100")
+		return serving(flavored, "--log-bin=log", "--binlog-format=STATEMENT", "--server-id=1", "--max-connections=100")
 	},
 }
 

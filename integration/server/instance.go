@@ -25,7 +25,7 @@ type Instance struct {
 	done chan struct{}
 }
 
-// StartMariaDB starts a throwaway server.
+// StartMariaDB starts a throwaway server; see EnvFlavor.
 func StartMariaDB() (*Instance, error) { return mariadb.start() }
 
 // StartPostgres starts a throwaway server.

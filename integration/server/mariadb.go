@@ -14,7 +14,7 @@ var mariadb = &engine{
 	name:   "MariaDB",
 	env:    EnvMySQL,
 	driver: "mysql",
-	find:   mariadbLayout,
+	find:   flavored,
 	withDatabase: func(dsn, database string) (string, error) {
 		c, err := mysql.ParseDSN(dsn)
 		if err != nil {

@@ -25,7 +25,7 @@ var remembering = struct {
 		create:       mariadb.create,
 		drop:         mariadb.drop,
 		find: func() (layout, error) {
-			return serving(mariadbLayout, "--performance-schema=1", "--max-connections=100")
+			return serving(flavored, "--performance-schema=1", "--max-connections=100")
 		},
 	},
 	postgres: &engine{

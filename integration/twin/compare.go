@@ -74,7 +74,7 @@ func compareSets(plain, wrapped ResultSet, o Outcome, now time.Time) []Differenc
 		return ds
 	}
 	for i, p := range plain.Columns {
-		if w := wrapped.Columns[i]; p != w {
+		if w := wrapped.Columns[i]; !sameType(p, w) {
 			add("type of column "+p.Name, fmt.Sprintf("%+v", p), fmt.Sprintf("%+v", w))
 		}
 	}

@@ -112,6 +112,9 @@ func New(t testing.TB, o Options) *Pair {
 		t.Fatalf("no dialect %q", o.Dialect)
 	}
 	Serves(t, o.Dialect)
+	if o.Dialect == "mysql" && server.MySQLVersion(t).MySQL {
+		onMySQL.Store(true)
+	}
 	driver := Plain[o.Dialect]
 	p := &Pair{Dialect: o.Dialect, PlainDSN: e.fresh(t), WrappedDSN: e.fresh(t)}
 	if o.Params != "" {

@@ -4,7 +4,8 @@
 //
 //	go run ./integration/server/cmd/testservers -- go test ./...
 //
-// A server whose DSN is in the environment already is not started. With -check
+// A server whose DSN is in the environment already is not started. With
+// SLOTSQL_TEST_MYSQL=mysql the first one is MySQL, where its mysqld is installed. With -check
 // it only reports whether the server programs are installed, with -check-galera
 // whether those of a Galera cluster are, which the tests that need one start.
 package main

@@ -1,0 +1,70 @@
+package server
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// EnvFlavor, when it is "mysql", has throwaway servers be MySQL's and not
+// MariaDB's. EnvMySQL names a running one of either.
+const EnvFlavor = "SLOTSQL_TEST_MYSQL"
+
+// flavored is the layout of the server that is asked for.
+func flavored() (layout, error) {
+	if os.Getenv(EnvFlavor) == "mysql" {
+		return mysqlLayout()
+	}
+	return mariadbLayout()
+}
+
+var errNoMySQL = errors.New(EnvFlavor + "=mysql, and no mysqld of MySQL is installed: apt-get install mysql-server-core " +
+	"(or name a running server in " + EnvMySQL + ")")
+
+// findMySQL returns the path of a mysqld that is MySQL's: MariaDB installs one under that name, too.
+func findMySQL() (string, error) {
+	dirs := []string{"/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/usr/local/mysql/bin", "/opt/homebrew/bin"}
+	if path, err := exec.LookPath("mysqld"); err == nil {
+		dirs = append([]string{filepath.Dir(path)}, dirs...)
+	}
+	for _, dir := range dirs {
+		path := filepath.Join(dir, "mysqld")
+		version, err := exec.Command(path, "--no-defaults", "--version").Output()
+		if err == nil && !strings.Contains(string(version), "MariaDB") {
+			return path, nil
+		}
+	}
+	return "", errNoMySQL
+}
+
+func mysqlLayout() (layout, error) {
+	daemon, err := findMySQL()
+	if err != nil {
+		return layout{}, err
+	}
+	small := []string{"--innodb-buffer-pool-size=64M", "--innodb-redo-log-capacity=32M", "--key-buffer-size=1M", "--skip-log-bin"}
+	if !Durable() {
+		small = append(small, "--innodb-flush-log-at-trx-commit=0", "--innodb-flush-method=nosync", "--innodb-doublewrite=0")
+	}
+	begin := func(dir string, more ...string) []string {
+		words := []string{daemon, "--no-defaults", "--datadir=" + filepath.Join(dir, "data"), "--secure-file-priv=", "--mysqlx=OFF"}
+		return append(append(words, more...), small...)
+	}
+	return layout{
+		users:   []string{"mysql"},
+		prepare: func(dir string) []string { return begin(dir, "--initialize-insecure") },
+		serve: func(dir string) []string {
+			return begin(
+				dir,
+				"--tmpdir="+dir, "--socket="+filepath.Join(dir, "s"), "--pid-file="+filepath.Join(dir, "pid"),
+				"--skip-networking", "--skip-name-resolve", "--max-connections=900", "--character-set-server=utf8mb4",
+			)
+		},
+		signal: "KILL",
+		dsn: func(dir, _ string) string {
+			return "root@unix(" + filepath.Join(dir, "s") + ")/"
+		},
+	}, nil
+}
