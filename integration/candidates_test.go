@@ -25,7 +25,7 @@ func TestCandidates(t *testing.T) {
 		series         string
 	}{
 		{"pgx", "postgres-slotsql", server.Postgres, "generate_series(1, 5000) AS s(n)"},
-		{"mysql", "mysql-slotsql", server.MariaDB, "(SELECT CAST(seq AS SIGNED) AS n FROM seq_1_to_5000) AS s"},
+		{"mysql", "mysql-slotsql", server.MariaDB, "(SELECT seq AS n FROM " + server.Series(5000) + ") AS s"},
 		{"sqlite", "sqlite3-slotsql", sqliteFile, "(WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 5000) SELECT n FROM r) AS s"},
 	} {
 		for shape, sum := range map[string]string{

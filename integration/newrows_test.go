@@ -5,11 +5,15 @@ import (
 	"database/sql"
 	"testing"
 
+	"github.com/slotsql/slotsql/integration/server"
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
 func newRowsPair(t *testing.T, dialect string) *twin.Pair {
-	params := map[string]string{"mysql": "innodb_lock_wait_timeout=60&tx_isolation='READ-COMMITTED'", "postgres": "lock_timeout=60s"}[dialect]
+	params := map[string]string{"postgres": "lock_timeout=60s"}[dialect]
+	if dialect == "mysql" {
+		params = "innodb_lock_wait_timeout=60&" + server.Isolated(t, "READ-COMMITTED")
+	}
 	return twin.New(t, twin.Options{
 		Dialect: dialect, Params: params,
 		Schema: []string{"CREATE TABLE hits (page INT NOT NULL PRIMARY KEY, n INT NOT NULL)", "INSERT INTO hits VALUES (1, 10), (9, 90)"},

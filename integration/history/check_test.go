@@ -15,6 +15,7 @@ import (
 
 	"github.com/slotsql/slotsql"
 	"github.com/slotsql/slotsql/integration/history"
+	"github.com/slotsql/slotsql/integration/server"
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
@@ -261,7 +262,7 @@ func eachPair(t *testing.T, layout history.Layout, more string, f func(t *testin
 				options := twin.Options{Dialect: dialect, Schema: layout.Schema(dialect), Config: layout.Config() + more}
 				switch dialect {
 				case "mysql":
-					options.Params = "tx_isolation='" + strings.ReplaceAll(level, " ", "-") + "'"
+					options.Params = server.Isolated(t, strings.ReplaceAll(level, " ", "-"))
 				case "postgres":
 					for _, set := range []string{"default_transaction_isolation = '" + strings.ToLower(level) + "'", "deadlock_timeout = '10ms'"} {
 						options.Schema = append(

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/integration/server"
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
@@ -16,7 +17,7 @@ func TestLongJournalMoves(t *testing.T) {
 	if err := p.Wrapped.Ping(); err != nil {
 		t.Fatal(err)
 	}
-	execAll(t, p.Under, "INSERT INTO posts_slots (id, slot, views) SELECT 1, 65536 + 2 * seq, 1 FROM seq_1_to_40000")
+	execAll(t, p.Under, "INSERT INTO posts_slots (id, slot, views) SELECT 1, 65536 + 2 * seq, 1 FROM "+server.Series(40000))
 	if _, err := slotsql.RollUp(t.Context(), twin.Connector(t, p), slotsql.RollUpOptions{}); err != nil {
 		t.Fatal(err)
 	}

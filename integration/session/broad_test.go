@@ -8,6 +8,7 @@ import (
 
 	"github.com/ngrok/sqlmw"
 
+	"github.com/slotsql/slotsql/integration/server"
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
@@ -48,7 +49,7 @@ func TestBroadReads(t *testing.T) {
 		Dialect: "mysql",
 		Schema: []string{
 			"CREATE TABLE products (id INT PRIMARY KEY, seller INT NOT NULL, stock INT UNSIGNED NOT NULL, KEY (seller), KEY (stock))",
-			"INSERT INTO products SELECT seq, seq % 100, seq FROM seq_1_to_2000",
+			"INSERT INTO products SELECT seq, seq % 100, seq FROM " + server.Series(2000),
 			"ANALYZE TABLE products",
 		},
 		Config: config,

@@ -97,7 +97,7 @@ var liveChanges = map[string]liveChange{
 func TestLiveChanges(t *testing.T) {
 	each(t, func(t *testing.T, dialect string) {
 		for name, change := range liveChanges {
-			if change.statements[dialect] == nil {
+			if change.statements[dialect] == nil || lacks(t, dialect, name) {
 				continue
 			}
 			t.Run(name, func(t *testing.T) {

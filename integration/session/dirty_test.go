@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/slotsql/slotsql/integration/server"
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
@@ -17,7 +18,7 @@ func TestReadUncommittedAtOnce(t *testing.T) {
 	} {
 		t.Run(q, func(t *testing.T) {
 			t.Parallel()
-			p := newPair(t, "mysql", "tx_isolation='READ-UNCOMMITTED'")
+			p := newPair(t, "mysql", server.Isolated(t, "READ-UNCOMMITTED"))
 			execAll(t, p.Wrapped, "UPDATE posts SET views = views + 1 WHERE id = 1")
 			want := twin.Rows(t, p.Wrapped, q+" /* now and then */ OR FALSE")
 			tx, err := p.Under.BeginTx(t.Context(), nil)
@@ -45,7 +46,7 @@ func TestReadUncommitted(t *testing.T) {
 			t.Parallel()
 			params := ""
 			if how == "dsn" {
-				params = "tx_isolation='READ-UNCOMMITTED'"
+				params = server.Isolated(t, "READ-UNCOMMITTED")
 			}
 			p := newPair(t, "mysql", params)
 			execAll(t, p.Wrapped, "UPDATE posts SET views = views + 1 WHERE id = 1", "UPDATE posts SET views = views + 5 WHERE id = 2")

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotsql/slotsql/integration/server"
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
@@ -52,7 +53,7 @@ func provable(t *testing.T, dialect, level string) (p *twin.Pair, slotted *sql.D
 		Config: "version: 1\nauto_migrate: true\ntables: {stock: {counters: {n: {}}, slots: 8, placement: adaptive}}\n",
 	}
 	if dialect == "mysql" && level != "" {
-		o.Params = "tx_isolation=%27" + level + "%27"
+		o.Params = server.Isolated(t, level)
 	}
 	p = twin.New(t, o)
 	if dialect == "postgres" && level != "" {

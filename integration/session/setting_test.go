@@ -1,9 +1,11 @@
 package session
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/slotsql/slotsql/integration/server"
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
@@ -15,9 +17,9 @@ var settings = []string{
 	"completion_type='CHAIN'",
 	"sql_mode=''",
 	"sql_mode='TRADITIONAL,HIGH_NOT_PRECEDENCE,PAD_CHAR_TO_FULL_LENGTH'",
-	"tx_isolation='READ-UNCOMMITTED'",
-	"tx_isolation='READ-COMMITTED'",
-	"tx_isolation='SERIALIZABLE'",
+	"ISOLATION='READ-UNCOMMITTED'",
+	"ISOLATION='READ-COMMITTED'",
+	"ISOLATION='SERIALIZABLE'",
 	"foreign_key_checks=0",
 	"unique_checks=0",
 	"big_tables=1",
@@ -47,11 +49,19 @@ var settings = []string{
 	"lc_time_names='de_DE'",
 }
 
+// onlyMariaDB are settings that MySQL does not know.
+var onlyMariaDB = []string{"join_cache_level=0", "in_predicate_conversion_threshold=2", "sql_mode='MSSQL'"}
+
 // A session may be set up by its DSN, or as it goes along: every statement gives
 // what it gives with the plain driver, and what was acknowledged is there for
 // others.
 func TestSessionSettings(t *testing.T) {
+	version := server.MySQLVersion(t)
 	for _, setting := range settings {
+		if version.MySQL && slices.Contains(onlyMariaDB, setting) {
+			continue
+		}
+		setting = strings.Replace(setting, "ISOLATION", version.Isolation(), 1)
 		t.Run(setting, func(t *testing.T) {
 			t.Parallel()
 			params := strings.ReplaceAll(strings.ReplaceAll(setting, "+", "%2B"), "&", "%26")

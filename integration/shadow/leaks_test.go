@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slotsql/slotsql/integration/server"
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
@@ -27,7 +28,7 @@ func TestNothingLeaks(t *testing.T) {
 		db.SetMaxOpenConns(1)
 		p.Plain.SetMaxOpenConns(1)
 		state := map[string][]string{
-			"mysql":    {"SELECT LAST_INSERT_ID()", "SELECT FOUND_ROWS()", "SHOW WARNINGS", "SELECT ROW_COUNT()", "SELECT @@warning_count", "SELECT @seen", "SELECT @@session.lock_wait_timeout, @@session.tx_isolation"},
+			"mysql":    {"SELECT LAST_INSERT_ID()", "SELECT FOUND_ROWS()", "SHOW WARNINGS", "SELECT ROW_COUNT()", "SELECT @@warning_count", "SELECT @seen", "SELECT @@session.lock_wait_timeout, @@session." + server.MySQLVersion(t).Isolation()},
 			"postgres": {"SELECT lastval()", "SHOW lock_timeout", "SHOW transaction_isolation", "SHOW transaction_read_only"},
 			"sqlite":   {"SELECT last_insert_rowid()", "SELECT changes()", "SELECT total_changes()", "PRAGMA data_version"},
 		}[dialect]

@@ -27,7 +27,7 @@ const within = 2 * time.Second
 // migrate say what has become of the table.
 func TestChangesAreNoticed(t *testing.T) {
 	each(t, func(t *testing.T, dialect string) {
-		changes := observationsOf(dialect)
+		changes := observationsOf(t, dialect)
 		// A program does not begin with a configuration that is wrong.
 		fitting := slices.DeleteFunc(slices.Clone(changes), func(c observed) bool { return c.unfit })
 		p := twin.New(t, twin.Options{
