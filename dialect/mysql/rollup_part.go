@@ -28,7 +28,8 @@ func keyForm(t *rewrite.Table, column string) form {
 	switch kind {
 	case "tinyint", "smallint", "mediumint", "int", "integer", "bigint":
 		if c.Unsigned || strings.Contains(strings.ToLower(c.Type), "unsigned") {
-			return form{"%s", "CAST(? AS UNSIGNED)"}
+			// Text that is to be a number MySQL 8 takes for a signed one, and 2^63 - 1 for any above.
+			return form{"%s", "CAST(CAST(? AS CHAR) AS UNSIGNED)"}
 		}
 		return form{"%s", "CAST(? AS SIGNED)"}
 	case "decimal", "numeric":

@@ -235,9 +235,13 @@ func unchecked(t *testing.T, p *twin.Pair, table, statement string) []string {
 	if !server.MySQLVersion(t).MySQL {
 		return []string{"SET SESSION check_constraint_checks = 0", statement}
 	}
-	name := rows(t, p.Under, "SELECT constraint_name FROM information_schema.table_constraints WHERE table_schema = DATABASE() AND table_name = '"+
+	names := rows(t, p.Under, "SELECT constraint_name FROM information_schema.table_constraints WHERE table_schema = DATABASE() AND table_name = '"+
 		table+"' AND constraint_type = 'CHECK'")
-	return []string{"ALTER TABLE " + table + " ALTER CHECK " + name + " NOT ENFORCED", statement}
+	var out []string
+	for _, name := range strings.Fields(names) {
+		out = append(out, "ALTER TABLE "+table+" ALTER CHECK "+name+" NOT ENFORCED")
+	}
+	return append(out, statement)
 }
 
 // Keys of many types find their rows again.
