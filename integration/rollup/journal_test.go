@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/integration/server"
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
@@ -76,9 +77,11 @@ func TestLongTransaction(t *testing.T) {
 				}
 			}
 		}
+		// MySQL's keeps a lock on the gap of an inserted row that it undoes: see docs/operations.md.
+		undoes := dialect != "mysql" || !server.MySQLVersion(t).MySQL
 		for i := range 500 {
 			in(long, false, move("new", "paid", i%7)...)
-			if i%50 == 0 {
+			if i%50 == 0 && undoes {
 				execTx(t, long, "SAVEPOINT attempt")
 				in(long, true, move("paid", "sent", 3)...)
 				execTx(t, long, "ROLLBACK TO SAVEPOINT attempt")
