@@ -10,7 +10,7 @@ import (
 // same base row wait for each other, whatever index leads to the row and at
 // every isolation level.
 func TestLocking(t *testing.T) {
-	d := New()
+	d := served(t)
 	s := sessions(t, 3)
 	// Every column of the increment is in the index covering, so that the
 	// clustered record need not be read for its columns.
@@ -98,7 +98,7 @@ func TestWithoutForeignKeyChecks(t *testing.T) {
 
 // TestNoPrimaryKey holds the same for a table without a primary key.
 func TestNoPrimaryKey(t *testing.T) {
-	d := New()
+	d := served(t)
 	s := sessions(t, 3)
 	s[0].run(
 		"CREATE TABLE posts (a INT NOT NULL, b VARCHAR(9) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin, views INT NOT NULL, UNIQUE KEY `odd ``name` (a, b), KEY covering (a, b, views))",

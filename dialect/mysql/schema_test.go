@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/integration/server"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -41,6 +42,9 @@ func TestParseSchema(t *testing.T) {
 			"  `views` bigint(20) NOT NULL DEFAULT 0 COMMENT 'it''s; counted',\n  `at` datetime DEFAULT current_timestamp(),\n  PRIMARY KEY (`id`)\n) ENGINE=InnoDB AUTO_INCREMENT=3 DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_general_ci;\n" +
 			"LOCK TABLES `posts` WRITE;\nINSERT INTO `posts` VALUES (1,2,NULL);\nUNLOCK TABLES;\n/*!50003 CREATE*/ /*!50017 DEFINER=CURRENT_USER*/ /*!50003 TRIGGER t BEFORE UPDATE ON posts FOR EACH ROW SET @x = 1 */;\nCREATE TEMPORARY TABLE tmp (a INT);"},
 	} {
+		if server.MySQLVersion(t).MySQL && slices.Contains([]string{"MariaDB's collations", "checks", "keys"}, c.name) {
+			continue // of MariaDB: these collations, a column's CHECK of another column, the order of keys
+		}
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			s := sessions(t, 1)[0]

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -146,10 +147,27 @@ func (s session) waiting(id string) bool {
 	return false
 }
 
+// served is the dialect of the tests' server.
+func served(t *testing.T) *Dialect {
+	t.Helper()
+	d := New()
+	d.MySQL = server.MySQLVersion(t).MySQL
+	return d
+}
+
+// narrow takes from a type the width of display that MariaDB shows, and MySQL does not.
+func narrow(t *testing.T, columnType string) string {
+	t.Helper()
+	if server.MySQLVersion(t).MySQL && !strings.Contains(columnType, "zerofill") && strings.Contains(columnType, "int(") {
+		return regexp.MustCompile(`\([0-9]+\)`).ReplaceAllString(columnType, "")
+	}
+	return columnType
+}
+
 // load introspects a table and configures it as a counter table.
 func load(t *testing.T, s session, name string, key, counters []string, slots int) *rewrite.Table {
 	t.Helper()
-	d := New()
+	d := served(t)
 	tab, err := d.Table(t.Context(), s, "", name)
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/integration/server"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -20,7 +21,7 @@ func TestIncrementAndTotal(t *testing.T) {
 	if n := s.affected(increment(tab, "p.id = ?", "?", "views", "?", true), 3, 7, 1); n != 2 {
 		t.Errorf("affected %d", n)
 	}
-	s.want("24", "SELECT "+New().Total(tab, "p", "views", false)+" - 0 FROM posts p WHERE id = 1")
+	s.want("24", "SELECT "+served(t).Total(tab, "p", "views", false)+" - 0 FROM posts p WHERE id = 1")
 	if n := s.affected(increment(tab, "p.id = 9", "1", "views", "1", true)); n != 0 {
 		t.Errorf("missing row: affected %d", n)
 	}
@@ -37,14 +38,14 @@ func TestIncrementAndTotal(t *testing.T) {
 		}
 	}
 	// Unsigned arithmetic stays unsigned.
-	_, err := s.Query(t.Context(), "SELECT "+New().Total(tab, "p", "likes", true)+" - 9 FROM posts p WHERE id = 1")
+	_, err := s.Query(t.Context(), "SELECT "+served(t).Total(tab, "p", "likes", true)+" - 9 FROM posts p WHERE id = 1")
 	if err == nil || !strings.Contains(err.Error(), "1690") {
 		t.Errorf("unsigned underflow: %v", err)
 	}
 	rows, err := s.Conn.QueryContext(
 		t.Context(),
-		"SELECT "+New().Total(tab, "p", "likes", false)+", "+New().Total(tab, "p", "price", false)+", "+
-			New().Total(tab, "p", "views", false)+" FROM posts p",
+		"SELECT "+served(t).Total(tab, "p", "likes", false)+", "+served(t).Total(tab, "p", "price", false)+", "+
+			served(t).Total(tab, "p", "views", false)+" FROM posts p",
 	)
 	if err != nil {
 		t.Fatal(err)
@@ -101,7 +102,7 @@ func TestLimits(t *testing.T) {
 		// slots processes have: each takes as much as it can, and no more.
 		s.run("DELETE FROM n_slots", "UPDATE n SET "+name+" = "+l.baseHigh)
 		fill := fmt.Sprintf("TRUNCATE(%s / (seq + 1), %d)", l.slotHigh, c.Scale)
-		s.run("INSERT INTO n_slots (id, slot, " + name + ") SELECT 1, seq, " + fill + " FROM seq_0_to_4095")
+		s.run("INSERT INTO n_slots (id, slot, " + name + ") SELECT 1, seq, " + fill + " FROM (SELECT seq - 1 AS seq FROM " + server.Series(4096) + ") AS z")
 		for _, slot := range []string{"0", "1", "63", "64", "4095"} {
 			if n := s.affected("UPDATE n_slots SET " + name + " = " + name + " + 1 WHERE slot = " + slot); n >= 0 || !Overflow(uint16(-n)) {
 				t.Errorf("%s: one more in slot %s gives %d", name, slot, n)
@@ -118,7 +119,7 @@ func TestLimits(t *testing.T) {
 func TestFold(t *testing.T) {
 	for _, level := range []string{"READ COMMITTED", "REPEATABLE READ"} {
 		t.Run(level, func(t *testing.T) {
-			d := New()
+			d := served(t)
 			s := sessions(t, 1)[0]
 			s.run(
 				"SET SESSION TRANSACTION ISOLATION LEVEL "+level,
@@ -159,11 +160,8 @@ func TestFold(t *testing.T) {
 // TestFoldReadsTheLatest holds that a drain late in a REPEATABLE READ
 // transaction moves what was committed since its snapshot, in a session of slotsql's own.
 func TestFoldReadsTheLatest(t *testing.T) {
+	d := served(t)
 	s := sessions(t, 2)
-	d, err := ForServer(t.Context(), s[0])
-	if err != nil {
-		t.Fatal(err)
-	}
 	s[0].run(d.OwnSettings()...)
 	s[0].run("CREATE TABLE posts (id INT PRIMARY KEY, views INT NOT NULL)", "INSERT INTO posts VALUES (1, 0), (2, 0)")
 	tab := load(t, s[0], "posts", []string{"id"}, []string{"views"}, 64)
@@ -194,7 +192,7 @@ func TestFoldReadsTheLatest(t *testing.T) {
 
 // TestNames uses names that need quoting everywhere.
 func TestNames(t *testing.T) {
-	d := New()
+	d := served(t)
 	s := sessions(t, 1)[0]
 	long := strings.Repeat("x", 58)
 	for _, n := range []string{"a b`c#", "select", long, `back\slash "q"`} {
