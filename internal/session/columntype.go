@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/slotsql/slotsql/internal/link"
 )
@@ -90,6 +92,7 @@ type typedRows struct {
 	driver.Rows
 	columns []string
 	narrow  []bool // columns whose plain type fits int64, though it is unsigned
+	whole   []bool // columns whose plain type is an integer
 }
 
 // Unwrap returns the parent's rows.
@@ -105,11 +108,31 @@ func (r *typedRows) Next(dest []driver.Value) error {
 		return err
 	}
 	for i, v := range dest {
-		if u, ok := v.(uint64); ok && r.narrow[i] {
-			dest[i] = int64(u)
+		switch v := v.(type) {
+		case uint64:
+			if r.narrow[i] {
+				dest[i] = int64(v)
+			}
+		case []byte:
+			if r.whole[i] {
+				dest[i] = r.integer(i, v)
+			}
 		}
 	}
 	return nil
+}
+
+// integer is a DECIMAL as the integer that it is with the plain driver. In a UNION of a total that is
+// unsigned with what is signed MySQL makes the column one, where both fit a BIGINT as the plain columns they are.
+func (r *typedRows) integer(i int, text []byte) driver.Value {
+	if strings.HasPrefix(r.columnTypes[i].Name, "UNSIGNED") && !r.narrow[i] {
+		if n, err := strconv.ParseUint(string(text), 10, 64); err == nil {
+			return n
+		}
+	} else if n, err := strconv.ParseInt(string(text), 10, 64); err == nil {
+		return n
+	}
+	return text
 }
 
 // HasNextResultSet implements driver.RowsNextResultSet: the statement is one query.
@@ -160,11 +183,11 @@ func (r *Run) typed(rows driver.Rows, types []ColumnType) driver.Rows {
 	if r.Plan.Read.Shape.InPlace {
 		types = foundRows(types, rows)
 	}
-	columns, narrow := make([]string, len(types)), make([]bool, len(types))
+	out := &typedRows{types, rows, make([]string, len(types)), make([]bool, len(types)), make([]bool, len(types))}
 	for i, t := range types {
-		columns[i], narrow[i] = t.Column, narrowTypes[t.Name]
+		out.columns[i], out.narrow[i], out.whole[i] = t.Column, narrowTypes[t.Name], narrowTypes[t.Name] || wholeTypes[t.Name]
 	}
-	return &typedRows{types, rows, columns, narrow}
+	return out
 }
 
 // foundRows takes over what the parent says of columns that are nullable in
@@ -191,6 +214,11 @@ func foundRows(types []ColumnType, rows driver.Rows) []ColumnType {
 // narrowTypes are the unsigned types that go-sql-driver/mysql gives as int64.
 var narrowTypes = map[string]bool{
 	"UNSIGNED TINYINT": true, "UNSIGNED SMALLINT": true, "UNSIGNED MEDIUMINT": true, "UNSIGNED INT": true, "YEAR": true,
+}
+
+// wholeTypes are its other integers.
+var wholeTypes = map[string]bool{
+	"TINYINT": true, "SMALLINT": true, "MEDIUMINT": true, "INT": true, "BIGINT": true, "UNSIGNED BIGINT": true,
 }
 
 // String describes a type for a log.
