@@ -13,7 +13,7 @@ func (s session) fold(t *rewrite.Table, keys ...[]any) {
 // slot rows and each that changes them.
 func (s session) foldBetween(between func(), t *rewrite.Table, keys ...[]any) {
 	s.t.Helper()
-	d := New()
+	d := served(s.t)
 	between()
 	found := s.query(d.FindSlots(t, keys, true))
 	var rows [][]any

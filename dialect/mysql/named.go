@@ -162,11 +162,17 @@ func (n *slotRows) source() string {
 		}
 		return slots + " JOIN (SELECT " + strings.Join(list, ", ") + " FROM " + baseTable(t) + " FOR UPDATE) AS slotsql_b"
 	}
-	base := baseTable(t) + " AS slotsql_b"
-	if u := keyIndex(t); u != nil {
-		base += " FORCE INDEX (" + indexName(u) + ")"
+	base, on := n.base()
+	return slots + " LEFT JOIN " + base + " ON " + on
+}
+
+// base is the base row of a slot row.
+func (n *slotRows) base() (table, on string) {
+	table = baseTable(n.t) + " AS slotsql_b"
+	if u := keyIndex(n.t); u != nil {
+		table += " FORCE INDEX (" + indexName(u) + ")"
 	}
-	return slots + " LEFT JOIN " + base + " ON " + same("slotsql_b", t.Counter.Key, "slotsql_s", t.Counter.SlotKey())
+	return table, same("slotsql_b", n.t.Counter.Key, "slotsql_s", n.t.Counter.SlotKey())
 }
 
 // HoldSlots implements dialect.SlotNamer.
@@ -214,6 +220,16 @@ func (d *Dialect) RemoveSlots(t *rewrite.Table, rows, held [][]any) string {
 		return ""
 	}
 	k := len(t.Counter.Key)
+	// Of a table that seems small MySQL's DELETE of a join reads, and locks, all rows, whatever index it is told
+	// to use: those of other keys, too, which other transactions may hold. One of a single table it does by a range.
+	alone := d.MySQL && !d.NoRowAlias && k > 0
+	value := func(c string) string {
+		if !alone {
+			return "slotsql_b." + quote(c)
+		}
+		base, on := n.base()
+		return "(SELECT slotsql_b." + quote(c) + " FROM " + base + " WHERE " + on + " LOCK IN SHARE MODE)"
+	}
 	var moved []string
 	for _, h := range held {
 		eq, ok := equal(t, "slotsql_s", h[:k])
@@ -233,10 +249,14 @@ func (d *Dialect) RemoveSlots(t *rewrite.Table, rows, held [][]any) string {
 				if !floatForm.MatchString(dialect.String(want)) {
 					return ""
 				}
-				eq += " AND slotsql_b." + quote(c) + " = " + dialect.String(want)
+				eq += " AND " + value(c) + " = " + dialect.String(want)
 			}
 		}
 		moved = append(moved, "("+eq+")")
 	}
-	return d.inUTC(t, "DELETE slotsql_s FROM "+n.source()+" WHERE "+n.where("slotsql_s")+" AND ("+strings.Join(moved, " OR ")+")")
+	from := "DELETE slotsql_s FROM " + n.source()
+	if alone {
+		from = "DELETE FROM " + slotTable(t) + " AS slotsql_s"
+	}
+	return d.inUTC(t, from+" WHERE "+n.where("slotsql_s")+" AND ("+strings.Join(moved, " OR ")+")")
 }
