@@ -56,6 +56,17 @@ func TestRowAlias(t *testing.T) {
 	}
 }
 
+func TestVersionsThatKeepReplaced(t *testing.T) {
+	for version, want := range map[string]bool{
+		"9.6.0": true, "9.7.4-2": true, "10.0.1": true, "9.5.0": false, "8.4.7": false, "10.11.6-MariaDB-0+deb12u1": false, "8.0.11-TiDB-v8.5.0": false,
+	} {
+		d := &Dialect{KeepsReplaced: keepsReplaced(version)}
+		if d.KeepsReplaced != want || d.Traits().ReplaceCascades == want {
+			t.Errorf("%q: %v", version, !want)
+		}
+	}
+}
+
 func TestRowAliasVersions(t *testing.T) {
 	for version, want := range map[string]bool{
 		"8.0.36-0ubuntu1": true, "8.0.19": true, "8.4.0": true, "9.1.0": true, "8.0.18": false, "5.7.44-log": false,

@@ -160,8 +160,11 @@ func TestFold(t *testing.T) {
 // TestFoldReadsTheLatest holds that a drain late in a REPEATABLE READ
 // transaction moves what was committed since its snapshot, in a session of slotsql's own.
 func TestFoldReadsTheLatest(t *testing.T) {
-	d := served(t)
 	s := sessions(t, 2)
+	d, err := ForServer(t.Context(), s[0])
+	if err != nil {
+		t.Fatal(err)
+	}
 	s[0].run(d.OwnSettings()...)
 	s[0].run("CREATE TABLE posts (id INT PRIMARY KEY, views INT NOT NULL)", "INSERT INTO posts VALUES (1, 0), (2, 0)")
 	tab := load(t, s[0], "posts", []string{"id"}, []string{"views"}, 64)
