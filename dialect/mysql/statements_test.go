@@ -217,7 +217,11 @@ func TestNames(t *testing.T) {
 			t.Errorf("%s: total %s after the key changed", n, got)
 		}
 		s.run("REPLACE INTO " + base + " VALUES ('b', 9)")
-		if got := total(s, tab, "group by", "1"); got != "9" {
+		want := "9"
+		if v := server.MySQLVersion(t); v.MySQL && v.AtLeast(9, 6) {
+			want = "11" // the slots stay: see keepsReplaced
+		}
+		if got := total(s, tab, "group by", "1"); got != want {
 			t.Errorf("%s: total %s after REPLACE", n, got)
 		}
 		s.run(increment(tab, "`ke``y` = 'b'", "1", "group by", "2", true))
