@@ -55,7 +55,7 @@ func Compare(plain, wrapped Outcome) []Difference {
 		if len(plain.Sets) > 1 {
 			at = fmt.Sprintf("result set %d: ", i)
 		}
-		for _, d := range compareSets(plain.Sets[i], wrapped.Sets[i], plain, now) {
+		for _, d := range compareSets(scaled(plain.Sets[i]), scaled(wrapped.Sets[i]), plain, now) {
 			d.What = at + d.What
 			ds = append(ds, d)
 		}

@@ -1,6 +1,8 @@
 package twin
 
 import (
+	"bytes"
+	"slices"
 	"strings"
 	"sync/atomic"
 )
@@ -38,4 +40,23 @@ func widened(databaseType string) string {
 		return "LONGTEXT"
 	}
 	return databaseType
+}
+
+// scaled is a set of rows without the zeros that end a DECIMAL: IF(a, score, 0) is 0 or 0.00,
+// as a temporary table has held it or not.
+func scaled(s ResultSet) ResultSet {
+	if !onMySQL.Load() {
+		return s
+	}
+	rows := make([][]any, len(s.Rows))
+	for i, row := range s.Rows {
+		rows[i] = slices.Clone(row)
+		for j, v := range row {
+			if b, ok := v.([]byte); ok && s.Columns[j].DatabaseType == "DECIMAL" && bytes.Contains(b, []byte(".")) {
+				rows[i][j] = bytes.TrimSuffix(bytes.TrimRight(b, "0"), []byte("."))
+			}
+		}
+	}
+	s.Rows = rows
+	return s
 }
