@@ -2,9 +2,11 @@ package integration
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/slotsql/slotsql/integration/server"
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
@@ -27,14 +29,23 @@ func TestTotalFindsSlotsByKey(t *testing.T) {
 			t.Fatal(err)
 		}
 		twin.ExecAll(t, p.Under, "ANALYZE TABLE posts_slots")
-		rows, err := p.Wrapped.QueryContext(t.Context(), "EXPLAIN SELECT "+columns+" FROM posts")
+		explain := "EXPLAIN SELECT "
+		if server.MySQLVersion(t).MySQL {
+			explain = "EXPLAIN FORMAT=TRADITIONAL SELECT " // 9.7 has another one by default
+		}
+		rows, err := p.Wrapped.QueryContext(t.Context(), explain+columns+" FROM posts")
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer rows.Close()
+		names, err := rows.Columns()
+		if err != nil {
+			t.Fatal(err)
+		}
+		access := slices.Index(names, "type") // MySQL has partitions before it
 		found := 0
 		for rows.Next() {
-			cells := make([]any, 10)
+			cells := make([]any, len(names))
 			for i := range cells {
 				cells[i] = new(any)
 			}
@@ -47,9 +58,8 @@ func TestTotalFindsSlotsByKey(t *testing.T) {
 			}
 			if strings.HasPrefix(line[2], "slotsql_s") && line[1] != "MATERIALIZED" {
 				found++
-				// MariaDB 11.8 leaves IN (SELECT ...) a subquery, which it looks up in the index.
-				if line[3] != "ref" && line[3] != "eq_ref" && line[3] != "index_subquery" {
-					t.Errorf("slots are found by %q: %s", line[3], strings.Join(line, " | "))
+				if !slices.Contains([]string{"ref", "eq_ref", "index_subquery"}, line[access]) {
+					t.Errorf("slots are found by %q: %s", line[access], strings.Join(line, " | "))
 				}
 			}
 		}
