@@ -189,6 +189,9 @@ const (
 	// ImpossibleExists: EXISTS of a query that can have no row (WHERE column IS NULL, of one that is never NULL) crashes
 	// the server where the query compares a column with an outer subquery, and is no condition of its own (MariaDB).
 	ImpossibleExists
+	// RowOfOne: a row that is compared with a subquery that selects one column twice, of a query in FROM
+	// that is not merged, is compared with it by one of its own columns only (MySQL).
+	RowOfOne
 )
 
 // Has reports whether the set has the defect.

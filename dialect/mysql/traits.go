@@ -4,6 +4,10 @@ import "github.com/slotsql/slotsql/rewrite"
 
 // Traits implements rewrite.Dialect.
 func (d *Dialect) Traits() rewrite.Traits {
+	defects := rewrite.RowSubquery | rewrite.QuantifiedNull | rewrite.ImpossibleExists
+	if d.MySQL {
+		defects |= rewrite.RowOfOne
+	}
 	return rewrite.Traits{
 		NameRules: rewrite.NameRules{
 			ItemNames:       rewrite.ItemsByText,
@@ -37,7 +41,7 @@ func (d *Dialect) Traits() rewrite.Traits {
 			Unmerged:          " LIMIT 18446744073709551615",
 			MaybeNull:         [2]string{"IF(TRUE, ", ", NULL)"},
 			SelfSubqueryFails: true,
-			Defects:           rewrite.RowSubquery | rewrite.QuantifiedNull | rewrite.ImpossibleExists,
+			Defects:           defects,
 		},
 		WriteRules: rewrite.WriteRules{
 			MissLocks:       true,

@@ -66,5 +66,6 @@ func Isolated(t testing.TB, level string) string {
 
 // Series is a source of the numbers from 1 to n, AS s with a column seq, which MySQL and MariaDB both take.
 func Series(n int) string {
-	return fmt.Sprintf("(SELECT CAST(n AS SIGNED) AS seq FROM JSON_TABLE(CONCAT('[', REPEAT('0,', %d), '0]'), '$[*]' COLUMNS (n FOR ORDINALITY)) AS j) AS s", n-1)
+	const rows = "JSON_TABLE(CONCAT('[', REPEAT('0,', %d), '0]'), '$[*]' COLUMNS (n FOR ORDINALITY)) AS j"
+	return fmt.Sprintf("(SELECT CAST(n AS SIGNED) AS seq FROM "+rows+") AS s", n-1)
 }
