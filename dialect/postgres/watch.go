@@ -16,8 +16,8 @@ var _ dialect.Watcher = (*Dialect)(nil)
 // write theirs in place, and freezing leaves xmin readable. So a table's mark is
 // the numbers and versions of all rows that describe it: its own, and those of
 // the tables that inherit from it, of the views over it, and of its columns'
-// domains. Of the tables above it those rows belong to them that say which ones they are (what it is partitioned by decides where its rows are), and
-// which views read them. They are read by one query, hence of one state.
+// domains. Of the tables above it those rows belong to them that say which ones they are (what they are partitioned by
+// decides where its rows are), and which views read them. They are read by one query, hence of one state.
 const markQuery = `
 WITH RECURSIVE asked(ord, oid) AS (
   SELECT a.ord, pg_catalog.to_regclass(a.name)::pg_catalog.oid
