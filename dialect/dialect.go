@@ -10,13 +10,14 @@
 // LockNoter and SlotRefitter. The others are optional; package rewrite has more, for the
 // planner. slotsql looks for each of them by a type assertion:
 //
-//   - Servers, sessions and DDL: ServerAware, ClusterAware, NamespaceAware, SessionAware,
+//   - Servers, sessions and DDL: ServerAware, ClusterAware, NamespaceAware, NamespaceMover, SessionAware,
 //     OwnSettings, RowLimited, BriefLocker, Widener, TriggerKeeper, InsertIDSetter,
-//     Pipeliner, ArgRewriter and ErrorClassifier.
+//     TargetFinder, Pipeliner, ArgRewriter and ErrorClassifier.
 //   - Transactions: TxWatcher, SelectiveTxWatcher, TxGuard, TxErrorClassifier,
 //     SavepointErrorClassifier, SlotNamer, ProofErrorClassifier, PortionMover and
 //     TicketLeaser.
-//   - Snapshots: SnapshotAware, SnapshotTeller, SnapshotIsolation and DirtyReader.
+//   - Snapshots: SnapshotAware, SnapshotTeller, SnapshotIsolation,
+//     SelectiveSnapshots and DirtyReader.
 //   - Read-only transactions: ReadOnlyDetector, ReadOnlyErrorClassifier, ReadOnlyReader and
 //     ReadOnlyWatcher.
 //   - Rights: RightsReader and QueryGuard.
