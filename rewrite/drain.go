@@ -124,7 +124,7 @@ func (p *planning) drainTable(t *Table, rows *rowset) DrainTable {
 	if c, ok := p.d.(ConservingDialect); ok {
 		if sql := c.Unmoved(t, scope); sql != "" {
 			b := tp.expand(p.d, sql)
-			out.Unmoved = &b
+			out.Look.Unmoved = &b
 		}
 	}
 	if h, ok := p.d.(HoldingDialect); ok {

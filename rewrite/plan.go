@@ -268,21 +268,18 @@ type DrainTable struct {
 	Forms []FormArg
 	All   *DrainTable
 
-	// Unmoved is the statement of ConservingDialect; nil where it is not needed.
-	Unmoved *Bound
-
 	Versions *Versions // set where a transaction may see old slots beside a new row
 
 	Look Look
 }
 
 // Look holds what a drain asks about slots, each nil if it is not needed: the statements
-// of HoldingDialect and SnapshotDialect, which slots a key range has, and which rows with slots a
+// of HoldingDialect, SnapshotDialect and ConservingDialect (Unmoved), which slots a key range has, and which rows with slots a
 // counter's condition may select.
 type Look struct {
-	Held, Snapshot *Bound
-	Range          *RangeSlots
-	Candidates     *CandidateRows
+	Held, Snapshot, Unmoved *Bound
+	Range                   *RangeSlots
+	Candidates              *CandidateRows
 }
 
 // Folding is how a drain moves slots, once it has locked the base rows.

@@ -134,13 +134,12 @@ func (c *Catalog) Open(ctx context.Context, v *View) (*Schema, error) {
 }
 
 // lookNow compares the tables with the facts, for a connection that has just been
-// opened, unless that has just been done: a pool that keeps few connections opens one for every
-// other statement.
+// opened.
 func (c *Catalog) lookNow(ctx context.Context, v *View) error {
 	c.mu.Lock()
 	sc := c.Home.Facts
 	c.mu.Unlock()
-	if sc == nil || sc.Stale() || len(c.Tables) > manyTables || c.Watch.age() < lookOpened {
+	if sc == nil || sc.Stale() || len(c.Tables) > manyTables {
 		return nil
 	}
 	if err := c.compare(ctx, v, func() { c.Expire() }); err != nil && ctx.Err() != nil {

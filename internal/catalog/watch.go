@@ -25,9 +25,8 @@ import (
 // between the two is found by the next look.
 
 const (
-	lookOpened = 100 * time.Millisecond // after which a connection that is opened looks
-	lookAgain  = time.Second            // after which another look begins
-	lookFirst  = 2 * time.Second        // after which a statement waits for it
+	lookAgain = time.Second     // after which another look begins
+	lookFirst = 2 * time.Second // after which a statement waits for it
 )
 
 // watch is what one connector knows of the definitions in the database.

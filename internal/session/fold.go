@@ -18,7 +18,7 @@ import (
 // fold runs the statements of a drain that move slots into base rows.
 func (r *Run) fold(ctx context.Context, d *rewrite.DrainTable) (err error) {
 	for i := range d.Fold {
-		if d.Unmoved != nil && i == len(d.Fold)-1 {
+		if d.Look.Unmoved != nil && i == len(d.Fold)-1 {
 			err = r.conserved(ctx, d)
 		}
 		if err == nil {
@@ -41,11 +41,11 @@ func (r *Run) fold(ctx context.Context, d *rewrite.DrainTable) (err error) {
 
 // conserved fails when a base row has not taken what its slots hold.
 func (r *Run) conserved(ctx context.Context, d *rewrite.DrainTable) error {
-	args, err := r.bind(d.Unmoved.Args)
+	args, err := r.bind(d.Look.Unmoved.Args)
 	if err != nil {
 		return err
 	}
-	rows, err := r.conn.ParentQuery(ctx, r.sql(d.Unmoved), args)
+	rows, err := r.conn.ParentQuery(ctx, r.sql(d.Look.Unmoved), args)
 	if err != nil {
 		return err
 	}
