@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/slotsql/slotsql/internal/link"
 )
@@ -115,7 +114,7 @@ func (r *typedRows) Next(dest []driver.Value) error {
 			}
 		case []byte:
 			if r.whole[i] {
-				dest[i] = r.integer(i, v)
+				dest[i] = integer(v)
 			}
 		}
 	}
@@ -124,12 +123,8 @@ func (r *typedRows) Next(dest []driver.Value) error {
 
 // integer is a DECIMAL as the integer that it is with the plain driver. In a UNION of a total that is
 // unsigned with what is signed MySQL makes the column one, where both fit a BIGINT as the plain columns they are.
-func (r *typedRows) integer(i int, text []byte) driver.Value {
-	if strings.HasPrefix(r.columnTypes[i].Name, "UNSIGNED") && !r.narrow[i] {
-		if n, err := strconv.ParseUint(string(text), 10, 64); err == nil {
-			return n
-		}
-	} else if n, err := strconv.ParseInt(string(text), 10, 64); err == nil {
+func integer(text []byte) driver.Value {
+	if n, err := strconv.ParseInt(string(text), 10, 64); err == nil {
 		return n
 	}
 	return text
@@ -216,10 +211,8 @@ var narrowTypes = map[string]bool{
 	"UNSIGNED TINYINT": true, "UNSIGNED SMALLINT": true, "UNSIGNED MEDIUMINT": true, "UNSIGNED INT": true, "YEAR": true,
 }
 
-// wholeTypes are its other integers.
-var wholeTypes = map[string]bool{
-	"TINYINT": true, "SMALLINT": true, "MEDIUMINT": true, "INT": true, "BIGINT": true, "UNSIGNED BIGINT": true,
-}
+// wholeTypes are its other integers, but for UNSIGNED BIGINT: its driver returns large ones as text.
+var wholeTypes = map[string]bool{"TINYINT": true, "SMALLINT": true, "MEDIUMINT": true, "INT": true, "BIGINT": true}
 
 // String describes a type for a log.
 func (t ColumnType) String() string {
