@@ -4,8 +4,8 @@ package rewrite
 type Increment struct {
 	Bound
 	Table *Table
-	// Firm, where it is set, is the upsert with a lock on the base row that keeps other sessions from
-	// changing the row. It runs when the upsert affects no row, which may mean that its own
+	// Firm is the upsert with a lock on the base row that keeps other sessions from changing the row;
+	// nil where the upsert itself has that lock. It runs when the upsert affects no row, which may mean that its own
 	// lock is not certain, and for roles that may not read the upsert's system columns.
 	Firm *Bound
 	// Add, where it is set, is the update of the slot row itself. It may run
@@ -42,8 +42,6 @@ type Increment struct {
 	// Upsert reports whether the plan's SQL, not a drain, runs when no row is
 	// affected: it inserts the row.
 	Upsert bool
-	// Holds as in IncrementSQL.
-	Holds bool
 	// Companions reports whether the increment sets companions, so that its SQL is
 	// never run on the base row without a drain.
 	Companions bool

@@ -261,7 +261,7 @@ func (m *dml) slotted(base *Plan, a assigned, rows *rowset, where fragment) *Pla
 		Holds:     rows.binding == m.target && m.st.Where != nil && !rows.only,
 	}
 	in.Companions = companionSQL(a.companions, &tp)
-	out := &Increment{Table: t, Companions: len(a.companions) > 0, Holds: in.Holds}
+	out := &Increment{Table: t, Companions: len(a.companions) > 0}
 	out.onBase, out.base = len(base.Base.Cover) == 0 && len(a.companions) == 0, base.Base.Require
 	out.plain = out.onBase && len(base.Base.Require) == 0
 	for _, s := range a.companions {
@@ -315,7 +315,6 @@ func (m *dml) slotted(base *Plan, a assigned, rows *rowset, where fragment) *Pla
 	out.Forms = append(m.forms(rows.args), compared...)
 	out.Bound = tp.expand(m.d, m.d.Increment(t, in))
 	out.Firm = m.firm(in, &tp, out.Bound)
-	out.Holds = in.Holds || out.Firm == nil
 	out.Add, out.Key = m.addSQL(&tp, in, rows, false)
 	out.AddLocked, _ = m.addSQL(&tp, in, rows, true)
 	out.Which, out.ByOther = rows.which(t)

@@ -10,7 +10,7 @@ import (
 // keys it covers: one that this update holds it waits for, and one that it has
 // deleted this update does not find. So nothing slips past a drain, though no
 // lock is taken on the base row; and no MultiXact is made for it either. The lock of
-// in.Locks is for the order only, so it need not be certain, as Increment's (rowlock.go).
+// in.Locks is for the order only, so it need not be certain, as that of a journal (rowlock.go).
 func (d *Dialect) Add(t *rewrite.Table, in rewrite.AddSQL) string {
 	if t.Counter.Layout == rewrite.LayoutShared && len(in.Deltas) > 1 {
 		return ""

@@ -10,11 +10,10 @@ import (
 // Lock writes what keeps increments out.
 //
 // For chosen rows that is the lock of an UPDATE of these rows, FOR NO KEY UPDATE, which conflicts
-// with the FOR SHARE of an increment that makes a slot row (rowlock.go), and not with the FOR KEY SHARE of
+// with the FOR SHARE of an increment that makes a slot row (rowLock), and not with the FOR KEY SHARE of
 // a row that refers to them: where the plain statement would not wait for such a row, the drain
-// does not either. A statement that deletes the rows takes FOR UPDATE, and so does its drain.
-// A journal's increments lock FOR KEY SHARE, since a roll-up would not get past the others, and
-// its drains FOR UPDATE. For all rows it is a lock on the slot table
+// does not either. A statement that deletes the rows takes FOR UPDATE, and so does its drain,
+// and every one in a journal. For all rows it is a lock on the slot table
 // that conflicts with writing it, not with reading it. Such a drain goes on to
 // the rows, so one of chosen rows must not hold them and then ask to write the
 // slot table: its DELETE of nothing asks first (a statement has the locks on all

@@ -14,15 +14,13 @@ const (
 	baseAlias = "slotsql_b"
 )
 
-// Increment writes INSERT ... SELECT ... FOR KEY SHARE ... ON CONFLICT DO
-// UPDATE.
+// Increment writes INSERT ... SELECT ... FOR SHARE ... ON CONFLICT DO UPDATE, or in a journal
+// FOR KEY SHARE (rowLock).
 //
-// FOR KEY SHARE is the weakest row lock (rowLock says when it is another). It lets other
-// increments and ordinary updates of the row pass, and conflicts with FOR UPDATE, which a
-// drain takes, and with a DELETE or a change of the key: the increment that got the lock,
-// and is certain of it (certain), counts before them. One that had to wait, or is not
-// certain, affects no row, and its form with FOR SHARE counts after them, where a row is
-// left. The base row is locked before an unlocked slot row is looked for, and locked: the
+// FOR SHARE lets other increments pass, and rows that refer to the row. It conflicts with every update of
+// the row, with a DELETE, and with the lock of a drain: the increment that got the lock counts
+// before them, and one that had to wait after them, where a row is left. Of FOR KEY SHARE an
+// increment has to be certain; one that is not affects no row, and its form with FOR SHARE follows. The base row is locked before an unlocked slot row is looked for, and locked: the
 // other way round a statement that has the slot row and waits for the base row would
 // meet a drain that has the base row and waits for the slot row.
 //
@@ -101,7 +99,7 @@ func oneRow(t *rewrite.Table) string {
 
 // newSnapshot reports whether each statement of the transaction has a snapshot of its own. A
 // transaction that keeps one snapshot must not make a slot row of the empty key: there may be
-// another base row since, which it does not see, and FOR KEY SHARE does not tell it. To a slot
+// another base row since, which it does not see, and the lock need not tell it. To a slot
 // row that it sees it may add: who inserts has deleted that, so that the UPDATE then fails with
 // 40001.
 const newSnapshot = "pg_catalog.current_setting('transaction_isolation') IN ('read committed', 'read uncommitted')"

@@ -10,9 +10,9 @@ var _ rewrite.ProvingDialect = (*Dialect)(nil)
 //
 // One statement cannot do: it takes its snapshot before it waits for the row, so that it
 // would not see a slot row which is committed meanwhile. At READ COMMITTED the statement
-// behind the lock has a snapshot that is newer than the lock. Who makes a slot row has
-// the base row locked FOR KEY SHARE until its transaction ends, which FOR UPDATE
-// conflicts with. So none is under way, none comes before the end of the transaction, and
+// behind the lock has a snapshot that is newer than the lock. A session that makes a slot
+// row has the base row locked until its transaction ends, and the drain's lock conflicts with
+// that (rowLock). So none is under way, none comes before the end of the transaction, and
 // the snapshot shows every slot row that there is.
 //
 // The predicate also asks whether the row is the one that has been locked, since it may have

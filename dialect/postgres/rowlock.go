@@ -6,8 +6,8 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// An increment that may make its slot row locks the base row FOR KEY SHARE, which lets
-// other increments and ordinary updates of the row pass, and should exclude FOR UPDATE,
+// An increment in a journal locks the base row FOR KEY SHARE, which lets roll-ups, other
+// increments and ordinary updates of the row pass, and should exclude FOR UPDATE,
 // which a drain takes. PostgreSQL does not always keep the two apart (seen in 15.18).
 // A request for FOR KEY SHARE that meets a row that others have locked or are updating
 // releases its page, and does not look closely when it has it again (heap_lock_tuple).
@@ -42,10 +42,11 @@ const (
 	lockedTable = "slotsql_r"
 )
 
-// rowLock is the lock on the base row. A predicate on other columns than the key
-// holds when the increment is committed, as with the plain UPDATE, only if no other session
-// can change them before: FOR SHARE keeps out every UPDATE of the row, and lets
-// other increments pass. So does it where the role may not look at the row's locks.
+// rowLock is the lock on the base row: FOR SHARE, which excludes the lock of a drain, FOR NO KEY
+// UPDATE. It keeps out every UPDATE of the row, so that a predicate on other columns than the key holds
+// when the increment is committed, as with the plain UPDATE. In a journal every increment makes
+// a row, and those of a hot one would keep a roll-up out for good. So there it is FOR KEY SHARE, and
+// drains take FOR UPDATE, unless there is such a predicate, or the role may not look at the row's locks.
 func rowLock(t *rewrite.Table, in rewrite.IncrementSQL) string {
 	if in.Holds || t.Counter.Rights.ByColumn || t.Counter.Layout != rewrite.LayoutJournal {
 		return "FOR SHARE"

@@ -90,7 +90,7 @@ func (r *Run) changesOwn(changes []rewrite.DrainTable) {
 		d := r.chosen(changes[i])
 		key := r.keyNumbers(&d)
 		for _, own := range c.own {
-			if inc := own.plan.Increment; inc == nil || !inc.Holds && !own.firm && !c.Shared.Traits.ChangeExcludes {
+			if inc := own.plan.Increment; inc == nil || inc.Firm != nil && !own.firm && !c.Shared.Traits.ChangeExcludes {
 				continue
 			}
 			if own.how == inSlot && !own.settled && own.rows.Table.Counter.Slotted() == d.Table.Counter.Slotted() &&

@@ -83,7 +83,7 @@ func (r *Run) note(rows rewrite.DrainTable, how manner) {
 	}
 	own := ownChange{plan: r.Plan, call: r.call, rows: rows, how: how, key: r.keyNumbers(&rows)}
 	own.locked = r.rowLocked && how == onBase && own.key != nil
-	own.firm = r.firm || rows.Table.Counter.Rights.ByColumn
+	own.firm = r.firm
 	k, ok := r.changeKey(&rows, how)
 	switch {
 	case len(c.own) >= maxOwnChanges:
