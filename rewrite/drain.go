@@ -113,9 +113,13 @@ func (p *planning) drainTable(t *Table, rows *rowset) DrainTable {
 		out.Open, out.Most = true, anyNumber
 	}
 	out.Lock = tp.expandAll(p.d, p.d.Lock(t, scope))
-	scope.Removes = true
-	if alone := tp.expandAll(p.d, p.d.Lock(t, scope)); !slices.EqualFunc(alone, out.Lock, func(a, b Bound) bool { return a.SQL == b.SQL }) {
-		out.LockAlone = alone
+	if rows != nil && !rows.removes {
+		strongest := scope
+		strongest.Removes = true
+		alone := tp.expandAll(p.d, p.d.Lock(t, strongest))
+		if !slices.EqualFunc(alone, out.Lock, func(a, b Bound) bool { return a.SQL == b.SQL }) {
+			out.LockAlone = alone
+		}
 	}
 	out.Rows = tp.expand(p.d, scope.Ref+" WHERE "+scope.Where)
 	if out.Fold = tp.expandAll(p.d, p.d.Fold(t, scope)); len(out.Fold) == 0 {

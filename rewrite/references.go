@@ -32,8 +32,7 @@ func (p *planning) referred() (out []*Table) {
 // listsCounter reports whether a list in parentheses has a counter of t in it.
 func (p *planning) listsCounter(at int, t *Table) bool {
 	for ; at < len(p.src.tokens) && !p.src.is(at, ")"); at++ {
-		tok := p.src.tokens[at]
-		name := strings.Trim(p.src.sql[tok.Start:tok.End], "\"`[]")
+		name := p.src.unquoted(p.src.tokens[at])
 		for i := range t.Columns {
 			if c := t.Columns[i].Name; t.IsCounter(c) && strings.EqualFold(c, name) {
 				return true

@@ -1,5 +1,7 @@
 package rewrite
 
+import "slices"
+
 // IsKey reports whether the named column is part of the configured key.
 func (t *Table) IsKey(column string) bool {
 	return t.Counter != nil && contains(t.Counter.Key, column)
@@ -11,12 +13,7 @@ func (t *Table) ChangesKey(column string) bool {
 	if t.Counter == nil {
 		return false
 	}
-	for _, k := range t.Counter.Key {
-		if k == column || t.computedFrom(k, column) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.Counter.Key, func(k string) bool { return k == column || t.computedFrom(k, column) })
 }
 
 // computedFrom reports whether a generated column depends on another column, perhaps
@@ -77,7 +74,7 @@ func (t *Table) Slottable(column string) (bool, string) {
 	return why == "", why
 }
 
-// slotless says why no counter of the table is slotted, or "".
+// slotless returns why no counter of the table is slotted, or "".
 func (t *Table) slotless() string {
 	switch {
 	case t.Temporary:
@@ -94,7 +91,7 @@ func (t *Table) slotless() string {
 	return ""
 }
 
-// baseValueMatters says what in the database looks at the value that the base row stores in
+// baseValueMatters returns what in the database looks at the value that the base row stores in
 // a column, and would refuse an increment, or do something for it, that a slot takes; or "".
 func (t *Table) baseValueMatters(column string) string {
 	for _, u := range t.PartialUniques {
@@ -125,23 +122,15 @@ func (t *Table) setByUpdate() string {
 	return ""
 }
 
-// tied says how another row, or the row's partition, depends on the value that is stored in
+// tied returns how another row, or the row's partition, depends on the value that is stored in
 // one of the columns, as of "column x ..."; or "".
 func (t *Table) tied(with func(column string) bool) string {
-	any := func(list []string) bool {
-		for _, c := range list {
-			if with(c) {
-				return true
-			}
-		}
-		return false
-	}
 	switch {
-	case any(t.ForeignKeys.Columns):
+	case slices.ContainsFunc(t.ForeignKeys.Columns, with):
 		return "references another table"
-	case any(t.ForeignKeys.Targets):
+	case slices.ContainsFunc(t.ForeignKeys.Targets, with):
 		return "is referenced by a foreign key"
-	case any(t.Storage.PartitionedBy):
+	case slices.ContainsFunc(t.Storage.PartitionedBy, with):
 		return "decides which partition a row is in"
 	}
 	return ""

@@ -148,8 +148,11 @@ func (s *source) namesOwn() bool {
 
 // hasName reports whether is holds for a token of the statement, without the quotes of a name.
 func (s *source) hasName(is func(name string) bool) bool {
-	return slices.ContainsFunc(s.tokens, func(t Token) bool { return is(strings.Trim(s.sql[t.Start:t.End], "\"`[]")) })
+	return slices.ContainsFunc(s.tokens, func(t Token) bool { return is(s.unquoted(t)) })
 }
+
+// unquoted is a token without the quotes of a name.
+func (s *source) unquoted(t Token) string { return strings.Trim(s.sql[t.Start:t.End], "\"`[]") }
 
 // ownNames begins these names; a letter follows, and perhaps a number.
 const ownNames = "slotsql_"

@@ -36,9 +36,7 @@ func (d *Dialect) ParseSchema(sql string) ([]*rewrite.Table, error) {
 		if t := s.find(k.schema, k.table); t != nil {
 			t.ForeignKeys.Referenced = t.ForeignKeys.Referenced || k.acts
 			for _, c := range k.columns {
-				if i := t.named(c); i >= 0 {
-					t.Target(t.Columns[i].Name)
-				}
+				target(t.Table, c)
 			}
 		}
 	}

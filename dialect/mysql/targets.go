@@ -29,8 +29,8 @@ func (d *Dialect) Targets(ctx context.Context, s dialect.Session, tables []*rewr
 		for _, t := range tables {
 			names = append(names, t.Name)
 		}
-		query := "SELECT REFERENCED_TABLE_NAME, REFERENCED_COLUMN_NAME FROM information_schema.KEY_COLUMN_USAGE WHERE REFERENCED_TABLE_SCHEMA = " +
-			nameLiteral(schema) + " AND REFERENCED_TABLE_NAME IN " + literals(names) + " AND CONSTRAINT_NAME NOT LIKE '" + constraintPrefix + "%'"
+		query := "SELECT REFERENCED_TABLE_NAME, REFERENCED_COLUMN_NAME FROM information_schema.KEY_COLUMN_USAGE" +
+			" WHERE REFERENCED_TABLE_SCHEMA = " + nameLiteral(schema) + " AND REFERENCED_TABLE_NAME IN " + literals(names) + " AND CONSTRAINT_NAME NOT LIKE '" + constraintPrefix + "%'"
 		if srv.mariaDB {
 			query += " AND TABLE_SCHEMA = " + nameLiteral(schema)
 		}
@@ -43,13 +43,18 @@ func (d *Dialect) Targets(ctx context.Context, s dialect.Session, tables []*rewr
 				if !srv.folds && t.Name != dialect.String(r[0]) || !strings.EqualFold(t.Name, dialect.String(r[0])) {
 					continue
 				}
-				for i := range t.Columns {
-					if strings.EqualFold(t.Columns[i].Name, dialect.String(r[1])) {
-						t.Target(t.Columns[i].Name)
-					}
-				}
+				target(t, dialect.String(r[1]))
 			}
 		}
 	}
 	return nil
+}
+
+// target notes a column that a foreign key refers to.
+func target(t *rewrite.Table, column string) {
+	for i := range t.Columns {
+		if strings.EqualFold(t.Columns[i].Name, column) {
+			t.Target(t.Columns[i].Name)
+		}
+	}
 }

@@ -89,14 +89,14 @@ func readTargets(ctx context.Context, s dialect.Session, db, list string, found 
 	}
 	for _, r := range rows {
 		if t := found[foldName(dialect.String(r[0]))]; t != nil {
-			t.target(dialect.String(r[1]))
+			target(t.Table, dialect.String(r[1]))
 		}
 	}
 	return nil
 }
 
 // target notes a column that a foreign key refers to.
-func (t *described) target(column string) {
+func target(t *rewrite.Table, column string) {
 	for i := range t.Columns {
 		if sameName(t.Columns[i].Name, column) {
 			t.Target(t.Columns[i].Name)

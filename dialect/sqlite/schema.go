@@ -231,9 +231,7 @@ func (s *schemaFile) references() {
 		}
 		to.ForeignKeys.Referenced = to.ForeignKeys.Referenced || k.acts
 		for _, name := range k.columns {
-			if i := slices.IndexFunc(to.Columns, func(c rewrite.Column) bool { return sameName(c.Name, name) }); i >= 0 {
-				to.Target(to.Columns[i].Name)
-			}
+			target(to.Table, name)
 		}
 	}
 }
