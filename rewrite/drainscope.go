@@ -52,7 +52,7 @@ func (p *planning) removes(st *Statement, t *Table) bool {
 	case KindUpdate:
 		return slices.ContainsFunc(st.Set, func(a Assignment) bool {
 			name, has := columnNamed(p, t, a.Column[len(a.Column)-1])
-			return has && t.IsKey(name)
+			return has && t.ChangesKey(name)
 		})
 	}
 	return st.Kind == KindDelete || p.src.hasWord("DELETE")
