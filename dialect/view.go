@@ -14,11 +14,14 @@ type Viewed struct {
 	Routines []string
 }
 
-// Viewer is a Dialect that knows which views read a table.
-type Viewer interface {
-	// Views returns the names of the views whose queries read the table, or call one of its
-	// routines, through other views too. It may name views that do not.
-	Views(ctx context.Context, s Session, t Viewed) ([]string, error)
+// Views returns the names of the views whose queries read the table, or call one of its
+// routines, through other views too. It may name views that do not.
+func Views(ctx context.Context, d Describer, s Session, t Viewed) ([]string, error) {
+	views, err := d.ViewsOver(ctx, s, []Viewed{t}, AllDatabases)
+	if err != nil {
+		return nil, err
+	}
+	return views[0], nil
 }
 
 // ViewDefinition is a view's name, its schema where there are several, and the

@@ -87,7 +87,7 @@ func (s *session) sameFacts(names ...string) {
 // surveyed holds that views, indexes and the list of tables are found.
 func (s *session) surveyed(posts *rewrite.Table) {
 	s.Helper()
-	views, err := s.Views(s.Context(), s, dialect.Viewed{Table: posts})
+	views, err := dialect.Views(s.Context(), s, s, dialect.Viewed{Table: posts})
 	if err != nil || !slices.Equal(views, []string{"popular"}) {
 		s.Errorf("views %q, %v", views, err)
 	}

@@ -8,17 +8,6 @@ import (
 	"github.com/slotsql/slotsql/dialect"
 )
 
-var _ dialect.Viewer = (*Dialect)(nil)
-
-// Views implements dialect.Viewer.
-func (d *Dialect) Views(ctx context.Context, s dialect.Session, t dialect.Viewed) ([]string, error) {
-	views, err := d.ViewsOver(ctx, s, []dialect.Viewed{t}, dialect.AllDatabases)
-	if err != nil {
-		return nil, err
-	}
-	return views[0], nil
-}
-
 // ViewsOver implements dialect.Describer. The server keeps a view's definition with every
 // name in quotes and behind its database's; it hides the definition of a view that the
 // user may not see. MariaDB reads the header of each table's file to find the views

@@ -9,8 +9,6 @@ import (
 	"github.com/slotsql/slotsql/dialect"
 )
 
-var _ dialect.Viewer = (*Dialect)(nil)
-
 // A view depends on what it reads through its rewrite rule, and on the functions that it calls:
 // of a routine no more than the name is known, so each one of that name counts. The rows of a
 // table are read through its partitions and through the tables above it as well. Materialized
@@ -38,15 +36,6 @@ v(ord, class, oid) AS (
   JOIN pg_catalog.pg_rewrite r ON r.oid = d.objid)
 SELECT v.ord::text, c.relname::text FROM v JOIN pg_catalog.pg_class c ON c.oid = v.oid AND v.class = 'pg_catalog.pg_class'::pg_catalog.regclass
 WHERE c.relkind IN ('v', 'm') ORDER BY v.ord, c.relname`
-
-// Views implements dialect.Viewer.
-func (d *Dialect) Views(ctx context.Context, s dialect.Session, t dialect.Viewed) ([]string, error) {
-	views, err := d.ViewsOver(ctx, s, []dialect.Viewed{t}, dialect.AllDatabases)
-	if err != nil {
-		return nil, err
-	}
-	return views[0], nil
-}
 
 // ViewsOver implements dialect.Describer: a view reads its own database.
 func (d *Dialect) ViewsOver(ctx context.Context, s dialect.Session, tables []dialect.Viewed, _ dialect.Reach) ([][]string, error) {

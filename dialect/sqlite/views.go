@@ -8,17 +8,6 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-var _ dialect.Viewer = (*Dialect)(nil)
-
-// Views implements dialect.Viewer.
-func (d *Dialect) Views(ctx context.Context, s dialect.Session, t dialect.Viewed) ([]string, error) {
-	views, err := d.ViewsOver(ctx, s, []dialect.Viewed{t}, dialect.AllDatabases)
-	if err != nil {
-		return nil, err
-	}
-	return views[0], nil
-}
-
 // ViewsOver implements dialect.Describer, at all times for all databases that the
 // session has attached. SQLite keeps a view's definition as it was written, so any text in
 // which the name occurs may mean it.

@@ -243,7 +243,7 @@ func (v *View) viewsOver(ctx context.Context, t *rewrite.Table) ([]string, error
 			return views, nil
 		}
 	}
-	return v.Catalog.Dialect.Views(ctx, v.Session(), viewed(t))
+	return dialect.Views(ctx, v.Catalog.Dialect, v.Session(), viewed(t))
 }
 
 // viewName reads the name of a view as the configuration has it.

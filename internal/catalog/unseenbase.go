@@ -105,7 +105,7 @@ func (sc *Schema) leftOut(ctx context.Context, v *View, unseen map[dialect.Writt
 		sc.lookAgain()
 		t := &rewrite.Table{Schema: base.schema, Name: cfg.Table}
 		t.Counter = heldCounter(base.schema, s.slotTableOf(cfg, t))
-		views, err := s.Dialect.Views(ctx, v.Session(), dialect.Viewed{Table: t, Routines: routinesOf(cfg)})
+		views, err := dialect.Views(ctx, s.Dialect, v.Session(), dialect.Viewed{Table: t, Routines: routinesOf(cfg)})
 		if err != nil {
 			return nil, err
 		}

@@ -151,11 +151,6 @@ func (Engine) Marks(_ context.Context, _ dialect.Session, names []dialect.Writte
 	return marks, nil
 }
 
-// Views implements the dialect: there are none.
-func (Engine) Views(context.Context, dialect.Session, dialect.Viewed) ([]string, error) {
-	return nil, nil
-}
-
 // The ways an engine may have with transactions.
 var (
 	Nesting = Engine{Dialect: sqlite.New(), drain: sqlite.New().Drain(), traits: sqlite.New().Traits()}
