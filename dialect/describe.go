@@ -32,7 +32,7 @@ type Describer interface {
 // leaves rewrite.ForeignKeys.Targets out.
 type TargetFinder interface {
 	// Targets sets Targets of tables that Describe has returned, by a number of queries that
-	// does not depend on theirs. A column that is not among Storage.Indexed is none.
+	// does not depend on theirs. No foreign key refers to a column outside Storage.Indexed.
 	Targets(ctx context.Context, s Session, tables []*rewrite.Table) error
 }
 

@@ -76,7 +76,9 @@ func TestLocksWithoutCounters(t *testing.T) {
 			_, err := p.Wrapped.ExecContext(ctx, "UPDATE jobs SET attempts = attempts + 1 WHERE id = 6")
 			counted <- err
 		}()
-		time.Sleep(100 * time.Millisecond)
+		if !p.UntilBlocked(t, counted) {
+			t.Error("another session counts in the locked row, and does not wait")
+		}
 		if after := value(t, tx, "SELECT attempts FROM jobs WHERE id = 6"); before != 11 || after != before {
 			t.Errorf("a locked row has %d, then %d", before, after)
 		}

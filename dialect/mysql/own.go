@@ -9,7 +9,8 @@ var _ dialect.OwnSettings = (*Dialect)(nil)
 // write, returns all rows, may update by any condition and join any number of
 // rows. What it locks may be newer than what it has read, see isolation.go.
 func (d *Dialect) OwnSettings() []string {
-	set := "SET SESSION autocommit = 1, completion_type = 0, sql_safe_updates = 0, sql_big_selects = 1, sql_select_limit = 18446744073709551615"
+	set := "SET SESSION autocommit = 1, completion_type = 0, sql_safe_updates = 0, sql_big_selects = 1," +
+		" sql_select_limit = 18446744073709551615"
 	if d.SnapshotIsolation {
 		set += ", innodb_snapshot_isolation = OFF"
 	}

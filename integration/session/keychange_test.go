@@ -9,7 +9,7 @@ import (
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
-// A key that becomes text is none that slots of numbers go by: from then on the table is used
+// Slots by a numeric key cannot go by one that becomes text: from then on the table is used
 // as with the plain driver.
 func TestKeyBecomesText(t *testing.T) {
 	t.Parallel()

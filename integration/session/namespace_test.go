@@ -252,7 +252,7 @@ func TestInsideTransactions(t *testing.T) {
 }
 
 // A function that sets the search path, by itself or through another one, moves the session as
-// SET does, whoever has created it.
+// SET does, no matter who created it.
 func TestFunctionSetsSearchPath(t *testing.T) {
 	t.Parallel()
 	for _, create := range []string{

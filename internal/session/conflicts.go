@@ -81,8 +81,8 @@ func (c *Conn) atSnapshot(ctx context.Context) (bool, error) {
 	return c.level == levelSnapshot, nil
 }
 
-// levelOf is the level of the transaction that is open, by what the engine has answered: an
-// empty level is none that holds changes to a snapshot, whatever BeginTx was given.
+// levelOf is the level of the transaction that is open, by what the engine has answered. If that is
+// empty, no level holds changes to a snapshot, whatever BeginTx was given.
 func (c *Conn) levelOf(answer string) string {
 	if c.Engine.SessionLevel && answer != "" {
 		return c.isolation(answer)
