@@ -30,7 +30,8 @@ func (d *Dialect) Targets(ctx context.Context, s dialect.Session, tables []*rewr
 			names = append(names, t.Name)
 		}
 		query := "SELECT REFERENCED_TABLE_NAME, REFERENCED_COLUMN_NAME FROM information_schema.KEY_COLUMN_USAGE" +
-			" WHERE REFERENCED_TABLE_SCHEMA = " + nameLiteral(schema) + " AND REFERENCED_TABLE_NAME IN " + literals(names) + " AND CONSTRAINT_NAME NOT LIKE '" + constraintPrefix + "%'"
+			" WHERE REFERENCED_TABLE_SCHEMA = " + nameLiteral(schema) + " AND REFERENCED_TABLE_NAME IN " + literals(names) +
+			" AND CONSTRAINT_NAME NOT LIKE '" + constraintPrefix + "%'"
 		if srv.mariaDB {
 			query += " AND TABLE_SCHEMA = " + nameLiteral(schema)
 		}

@@ -17,12 +17,13 @@ const (
 // Increment writes INSERT ... SELECT ... FOR SHARE ... ON CONFLICT DO UPDATE, or in a journal
 // FOR KEY SHARE (rowLock).
 //
-// FOR SHARE lets other increments pass, and rows that refer to the row. It conflicts with every update of
-// the row, with a DELETE, and with the lock of a drain: the increment that got the lock counts
-// before them, and one that had to wait after them, where a row is left. Of FOR KEY SHARE an
-// increment has to be certain; one that is not affects no row, and its form with FOR SHARE follows. The base row is locked before an unlocked slot row is looked for, and locked: the
-// other way round a statement that has the slot row and waits for the base row would
-// meet a drain that has the base row and waits for the slot row.
+// FOR SHARE lets other increments pass, and rows that refer to the row. It conflicts with every
+// update of the row, with a DELETE, and with the lock of a drain: the increment that got the lock
+// counts before them, and one that had to wait after them, where a row is left. Of FOR KEY
+// SHARE an increment has to be certain; one that is not affects no row, and its form with FOR
+// SHARE follows. The base row is locked before an unlocked slot row is looked for, and locked:
+// the other way round a statement that has the slot row and waits for the base row would meet a
+// drain that has the base row and waits for the slot row.
 //
 //nolint:funlen // one statement, read from its beginning to its end
 func (d *Dialect) Increment(t *rewrite.Table, in rewrite.IncrementSQL) string {
