@@ -239,7 +239,9 @@ func TestBaseValueWatched(t *testing.T) {
 						if sql, ok := strings.CutPrefix(line, "outside: "); ok {
 							twin.ExecAll(t, p.Plain, sql)
 							twin.ExecAll(t, p.Under, sql)
-							p.Wrapped.SetMaxIdleConns(0) // a connection that is opened looks at the definitions
+							if err := twin.Notice(t.Context(), p.Wrapped); err != nil {
+								t.Fatal(err)
+							}
 							continue
 						}
 						p.Same(t, twin.Statement{SQL: line})

@@ -99,3 +99,25 @@ func connectAnew(b *testing.B, db *sql.DB) time.Duration {
 	_ = c.Close() // the pool keeps it until held is back, of which it keeps one
 	return took
 }
+
+// BenchmarkShortConnections measures a pool as database/sql has it when nothing is set: twelve
+// clients and two idle connections, so that most statements open a connection, which is closed
+// behind them.
+func BenchmarkShortConnections(b *testing.B) {
+	const clients, idle = 12, 2
+	for _, e := range benchEngines {
+		b.Run(e.name, func(b *testing.B) {
+			plain, wrapped := benchPair(b, e.dialect, e.id, clients, 0)
+			for _, s := range []*side{plain, wrapped} {
+				s.db.SetMaxIdleConns(idle)
+			}
+			for _, c := range []struct {
+				name string
+				op   operation
+			}{{"untouched", untouched}, {"increment", increment}, {"point read", pointRead}} {
+				b.Run(c.name, func(b *testing.B) { ratio(b, plain, wrapped, c.op, clients) })
+			}
+			exact(b, plain, wrapped)
+		})
+	}
+}

@@ -100,8 +100,7 @@ func as(t *testing.T, dsn, role string) string {
 	return c.FormatDSN()
 }
 
-// change runs DDL as another client, and has the wrapped side notice: a new
-// connection does so at once, and a busy process within two seconds.
+// change runs DDL as another client, and has the wrapped side notice.
 func (r *player) change(ctx context.Context, t *testing.T, query string) {
 	t.Helper()
 	if _, err := r.pair.Plain.ExecContext(ctx, query); err != nil {
@@ -110,7 +109,7 @@ func (r *player) change(ctx context.Context, t *testing.T, query string) {
 	if _, err := r.pair.Under.ExecContext(ctx, query); err != nil {
 		t.Fatalf("%s: %v", query, err)
 	}
-	if err := notice(ctx, r.pair.Wrapped); err != nil {
+	if err := twin.Notice(ctx, r.pair.Wrapped); err != nil {
 		t.Fatal(err)
 	}
 	r.changed = true
@@ -124,7 +123,7 @@ func (r *player) roleNotices(ctx context.Context, t *testing.T) bool {
 	if !r.changed {
 		return true
 	}
-	err := notice(ctx, r.role)
+	err := twin.Notice(ctx, r.role)
 	if c := twin.Class(err); c == "MySQL 1142 (42000)" || c == "PostgreSQL 42501" {
 		return false
 	}
@@ -133,11 +132,4 @@ func (r *player) roleNotices(ctx context.Context, t *testing.T) bool {
 	}
 	r.changed = false
 	return true
-}
-
-// notice opens a connection, which looks at the definitions of tables.
-func notice(ctx context.Context, wrapped *sql.DB) error {
-	wrapped.SetMaxIdleConns(-1)
-	defer wrapped.SetMaxIdleConns(2)
-	return wrapped.PingContext(ctx)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/slotsql/slotsql"
 	"github.com/slotsql/slotsql/integration/history"
+	"github.com/slotsql/slotsql/integration/twin"
 )
 
 // TestHistoriesAltered: nor does it show that another client changes a table's
@@ -100,9 +101,7 @@ func (a *alterer) next(h *history.History) {
 	wait := time.Duration(a.rnd.IntN(30)) * time.Millisecond
 	a.noticing.Go(func() {
 		time.Sleep(wait)
-		a.db.SetMaxIdleConns(-1)
-		defer a.db.SetMaxIdleConns(2)
-		if err := a.db.PingContext(context.WithoutCancel(a.Context())); err != nil {
+		if err := twin.Notice(context.WithoutCancel(a.Context()), a.db); err != nil {
 			a.Error(err)
 		}
 	})

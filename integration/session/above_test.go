@@ -123,7 +123,6 @@ func TestAttachedByAnother(t *testing.T) {
 			"INSERT INTO posts VALUES (1, 10)",
 		},
 	})
-	p.Wrapped.SetMaxIdleConns(-1) // each connection notices
 	same := func(queries ...string) {
 		t.Helper()
 		for _, query := range queries {
@@ -132,8 +131,10 @@ func TestAttachedByAnother(t *testing.T) {
 	}
 	same(add, "SELECT * FROM every", "SELECT * FROM whole")
 	execBoth(t, p, []string{"ALTER TABLE every ATTACH PARTITION posts FOR VALUES FROM (0) TO (100)"})
+	notice(t, p)
 	same(add, "SELECT * FROM every", add, "UPDATE every SET views = views * 2", "SELECT * FROM posts", add)
 	execBoth(t, p, []string{"ALTER TABLE whole ATTACH PARTITION every FOR VALUES FROM (0) TO (100)", "CREATE VIEW seen AS SELECT * FROM whole"})
+	notice(t, p)
 	same(add, "SELECT * FROM whole", add, "SELECT * FROM seen", add, "UPDATE whole SET views = views * 2", "SELECT * FROM posts", add)
 	final(t, p)
 }

@@ -20,7 +20,7 @@ func TestInheritedByAnother(t *testing.T) {
 			const add = "UPDATE posts SET views = views + 1 WHERE id = 1"
 			p.Same(t, twin.Statement{SQL: add})
 			execBoth(t, p, []string{"CREATE TABLE child () INHERITS (posts)", "INSERT INTO child (id) VALUES (1)"})
-			p.Wrapped.SetMaxIdleConns(-1) // a new connection notices
+			notice(t, p)
 			for _, query := range []string{add, "SELECT views FROM posts WHERE id = 1", "UPDATE posts SET views = 3 WHERE id = 1", "DELETE FROM posts"} {
 				var refused *slotsql.UnsupportedError
 				if _, err := p.Wrapped.ExecContext(t.Context(), query); !errors.As(err, &refused) || !strings.Contains(err.Error(), "inherit") {

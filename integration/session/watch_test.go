@@ -56,6 +56,14 @@ func untilNoticed(t *testing.T, do func() error, noticed func() bool) {
 	}
 }
 
+// notice has the wrapped side notice what another client has changed.
+func notice(t *testing.T, p *twin.Pair) {
+	t.Helper()
+	if err := twin.Notice(t.Context(), p.Wrapped); err != nil {
+		t.Fatal(err)
+	}
+}
+
 const increment = "UPDATE posts SET views = views + 1 WHERE id = 1"
 
 // A trigger that another client makes is noticed however the statement comes.
@@ -114,20 +122,6 @@ func TestOtherClientsTriggerIsNoticed(t *testing.T) {
 			})
 		})
 	}
-}
-
-// A connection that is opened after a change knows of it.
-func TestConnectNoticesChanges(t *testing.T) {
-	each(t, func(t *testing.T, dialect string) {
-		p := watchedPair(t, dialect)
-		p.Wrapped.SetMaxIdleConns(-1)
-		execAll(t, p.Wrapped, increment)
-		execAll(t, p.Under, logs[dialect]...)
-		execAll(t, p.Wrapped, increment)
-		if n := count(t, p.Under, "SELECT COUNT(*) FROM log"); n == 0 {
-			t.Error("the trigger has not fired")
-		}
-	})
 }
 
 // A view over a counter table that another client makes shows totals.

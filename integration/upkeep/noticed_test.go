@@ -22,7 +22,7 @@ import (
 const within = 2 * time.Second
 
 // Whatever another client changes of a table, every process knows within two
-// seconds, busy or not, and a new one and a new connection know at once: from then on
+// seconds, busy or not, on whatever connection, and a new one at once: from then on
 // every statement does what the plain driver's does, in all tables. Check, verify and
 // migrate say what has become of the table.
 func TestChangesAreNoticed(t *testing.T) {
@@ -51,7 +51,7 @@ func TestChangesAreNoticed(t *testing.T) {
 				t.Errorf("%s: nothing is in slots before the change", c.name)
 			}
 		}
-		busy.Wrapped.SetMaxOpenConns(1) // a new connection would notice by itself
+		busy.Wrapped.SetMaxOpenConns(1)
 		end := keepBusy(t, busy)
 		defer end()
 		for _, c := range changes {
@@ -62,8 +62,8 @@ func TestChangesAreNoticed(t *testing.T) {
 		changed := time.Now()
 		var looking sync.WaitGroup
 		looking.Go(func() {
-			// Its next statement is on a new connection.
-			connecting.Wrapped.SetMaxIdleConns(-1)
+			time.Sleep(time.Until(changed.Add(within)))
+			connecting.Wrapped.SetMaxIdleConns(-1) // its next statement is on a new connection
 			connecting.run(t, changes[0], "SELECT views FROM T WHERE id = N")
 			connecting.Wrapped.SetMaxIdleConns(2)
 			connecting.lookAt(t, changes)

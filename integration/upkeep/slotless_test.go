@@ -25,19 +25,12 @@ func unslotted(t *testing.T, dialect string) *twin.Pair {
 		"INSERT INTO posts VALUES (1, 10, 0, NULL), (2, 20, 0, NULL)"}})
 }
 
-// fresh has every statement of a process run on a connection of its own, each of which
-// looks at the tables anew.
-func fresh(p process) process {
-	p.SetMaxIdleConns(0)
-	return p
-}
-
 // A fleet goes from none to slots and back, with processes of either configuration side by
 // side. Totals are exact for both at each step.
 func TestSlotsComeAndGo(t *testing.T) {
 	each(t, func(t *testing.T, dialect string) {
 		p := unslotted(t, dialect)
-		none := fresh(open(t, p, slotless))
+		none := open(t, p, slotless)
 		kept, err := none.Conn(t.Context()) // in use all the time
 		if err != nil {
 			t.Fatal(err)
@@ -73,8 +66,11 @@ func TestSlotsComeAndGo(t *testing.T) {
 			t.Errorf("migrated: %v %v", created, err)
 		}
 
-		// The slot table comes first, while no process counts in it.
+		// The slot table comes first, while no process counts in it, and every process notices.
 		if _, err := slotsql.Migrate(t.Context(), open(t, p, slotted).connector); err != nil {
+			t.Fatal(err)
+		}
+		if err := twin.Notice(t.Context(), none.DB); err != nil {
 			t.Fatal(err)
 		}
 		count(none)

@@ -124,42 +124,16 @@ func (c *Catalog) homeOf(ctx context.Context, v *View) (string, error) {
 // fails the next connection tries again. Once it has succeeded a table may go: the
 // application that dropped it may be about to create it again.
 func (c *Catalog) Open(ctx context.Context, v *View) (*Schema, error) {
-	if err := c.lookNow(ctx, v); err != nil {
-		return nil, err
-	}
 	return c.current(ctx, func(r *reading) {
 		sc, err := c.readHome(ctx, v)
 		c.finish(r, sc, err)
 	})
 }
 
-// lookNow compares the tables with the facts, for a connection that has just been
-// opened.
-func (c *Catalog) lookNow(ctx context.Context, v *View) error {
-	c.mu.Lock()
-	sc := c.Home.Facts
-	c.mu.Unlock()
-	if sc == nil || sc.Stale() || len(c.Tables) > manyTables {
-		return nil
-	}
-	if err := c.compare(ctx, v, func() { c.Expire() }); err != nil && ctx.Err() != nil {
-		return err
-	}
-	return nil
-}
-
-// manyTables is from how many tables on a look takes so long that no connection has one
-// of its own. Its first statement has one made, and waits for it, when the last one is too
-// old: see Heed.
-const manyTables = 50
-
 // Opened is open for a connection that database/sql has asked for. Lent reports that
 // the connection is left to the reading, which closes it.
 func (v *View) Opened(ctx context.Context) (lent bool, err error) {
 	s := v.Catalog
-	if err := s.lookNow(ctx, v); err != nil {
-		return false, err
-	}
 	var own *reading
 	v.Schema, err = s.current(ctx, func(r *reading) {
 		own = r
