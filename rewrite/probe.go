@@ -56,7 +56,7 @@ func (r *reader) probe(st *Statement) string {
 		}
 	}
 	for _, e := range list {
-		if hasQuery(e) || r.unsteady(sc, e) != "" {
+		if hasQuery(e) || r.unsteady(sc, e) != "" || r.mayFail(sc, b, e) {
 			return ""
 		}
 	}

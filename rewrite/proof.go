@@ -65,10 +65,7 @@ func (p *planning) proof(st *Statement, sc *scope, where *Expr, rows *rowset) *P
 	}
 	out := &Proof{}
 	if sql.Lock != "" {
-		out.SQL.same = p.src.apply([]edit{
-			{Span{where.Start, where.Start}, "("},
-			{Span{where.End, where.End}, ") AND " + sql.Holds},
-		})
+		out.SQL.same = p.src.apply(p.proved(sc, where, rows.binding, sql.Holds))
 	} else {
 		out.Bound = p.proving(&tp, where, rows, sql.Holds)
 	}
@@ -82,6 +79,18 @@ func (p *planning) proof(st *Statement, sc *scope, where *Expr, rows *rowset) *P
 		}
 	}
 	return out
+}
+
+// proved adds the condition to a statement's predicate. The engine may ask for it last, so what
+// must not be asked before it waits for it.
+func (p *planning) proved(sc *scope, where *Expr, b *binding, holds string) []edit {
+	edits := []edit{{Span{where.Start, where.Start}, "("}}
+	for _, c := range conjuncts(where, nil) {
+		if p.mayFail(sc, b, c) {
+			edits = append(edits, edit{Span{c.Start, c.Start}, "CASE WHEN " + holds + " THEN ("}, edit{Span{c.End, c.End}, ") END"})
+		}
+	}
+	return append(edits, edit{Span{where.End, where.End}, ") AND " + holds})
 }
 
 // proving writes a statement whose condition fails where it does not hold. It has to be

@@ -1,0 +1,56 @@
+package rewrite
+
+import "slices"
+
+// A form for rows without slots is sent before it is known whether a row has any. Where the
+// row has some, the form is evaluated with a base value in place of the total. Nothing that
+// comes of it is used, but an error would be one that the plain statement does not have (100 / n
+// where n is 5 and the base value 0), and on PostgreSQL it ends the transaction.
+
+// mayFail reports whether an expression may raise an error for the base value of one of the
+// binding's counters that it would not raise for the total.
+func (p *planning) mayFail(sc *scope, b *binding, e *Expr) bool {
+	if !p.namesSlotted(sc, b, e) {
+		return false
+	}
+	x := bare(e)
+	switch x.Kind {
+	case ColumnRef, Star:
+		return false
+	case In:
+	case Binary:
+		if x.Op != "AND" && x.Op != "OR" && !comparison[x.Op] {
+			return true
+		}
+	case Unary:
+		if x.Op != "NOT" {
+			return true
+		}
+	case Call:
+		if x.Op != "coalesce" {
+			return true
+		}
+	case Opaque:
+		if !isRow(x) && nullTest(x) == nil && !equalFold(x.Op, "between") {
+			return true
+		}
+	default:
+		return true
+	}
+	return slices.ContainsFunc(x.Args, func(a *Expr) bool { return p.mayFail(sc, b, a) })
+}
+
+// namesSlotted reports whether an expression may look at a column of the binding's that slots hold.
+func (p *planning) namesSlotted(sc *scope, b *binding, e *Expr) (found bool) {
+	e.Walk(func(x *Expr) bool {
+		switch x.Kind {
+		case Star, Subquery:
+			found = true
+		case ColumnRef:
+			name := p.targetColumn(sc, b, x.Name)
+			found = found || name != "" && b.table.IsSlotted(name)
+		}
+		return !found
+	})
+	return found
+}
