@@ -119,8 +119,11 @@ type ReadPlan struct {
 	// expressions report other types than the plain column; nil elsewhere.
 	Shape *Shape
 
-	// Probe runs first if it is not "", and SQL only for rows with slots, see probe.go.
-	Probe string
+	// Probe is a form of the original for a row without slots, or "", see probe.go. Before
+	// SQL it runs in a transaction that has the row for itself, and elsewhere if
+	// Traits.Probes. ProbeKey is the key of the row.
+	Probe    string
+	ProbeKey []KeyValue
 
 	// Broad is the form of SQL for bounds that many rows meet, or nil.
 	Broad *Broad

@@ -127,6 +127,10 @@ type StatementRules struct {
 
 // ReadRules are the forms that a query of totals may have, and those it has to avoid.
 type ReadRules struct {
+	// Probes: whether a row has slots is told sooner than what they add up to.
+	Probes bool
+	// ProbesText: so it is for a query without arguments. One with arguments is kept prepared.
+	ProbesText bool
 	// KeyIn stands around a query of keys, behind a key's name, such that the engine
 	// finds rows by these keys OR by another condition, from an index for each
 	// (candidates.go). Empty: it has no such plan.
@@ -210,6 +214,9 @@ type WriteRules struct {
 	// ChangeExcludes: a transaction that has changed a row has it locked against
 	// increments as well.
 	ChangeExcludes bool
+	// ChangeKeepsBare: a transaction that has changed a row keeps other sessions from making
+	// slots of it, but in a journal.
+	ChangeKeepsBare bool
 	// ReplaceCascades: REPLACE deletes a replaced row's slots through the
 	// foreign key.
 	ReplaceCascades bool

@@ -25,12 +25,24 @@ var _ rewrite.ProvingDialect = (*Dialect)(nil)
 // until the transaction ends, for other rows as well (InnoDB's gap locks): the form is
 // for autocommit only.
 func (d *Dialect) Proof(t *rewrite.Table, s rewrite.Scope) rewrite.ProofSQL {
-	row := alias("slotsql_s", s.Qualifier)
+	return rewrite.ProofSQL{Holds: "18446744073709551615 + (SELECT COUNT(*) FROM " + slotsOf(t, s.Qualifier) +
+		" AND RAND() >= 0 LOCK IN SHARE MODE) = 18446744073709551615"}
+}
+
+var _ rewrite.ProbingDialect = (*Dialect)(nil)
+
+// HasSlots implements rewrite.ProbingDialect.
+func (d *Dialect) HasSlots(t *rewrite.Table, qualifier string) string {
+	return "EXISTS (SELECT 1 FROM " + slotsOf(t, qualifier) + ")"
+}
+
+// slotsOf writes what the slots of a row are selected from, and by which condition.
+func slotsOf(t *rewrite.Table, qualifier string) string {
+	row := alias("slotsql_s", qualifier)
 	var on []string
 	if of := t.Counter.OfTable(quote, row+"."); of != "" {
 		on = append(on, of)
 	}
-	on = append(on, same(row, t.Counter.SlotKey(), s.Qualifier, t.Counter.Key))
-	return rewrite.ProofSQL{Holds: "18446744073709551615 + (SELECT COUNT(*) FROM " + slotTable(t) + " AS " + row + slotIndex(t) +
-		" WHERE " + strings.Join(on, " AND ") + " AND RAND() >= 0 LOCK IN SHARE MODE) = 18446744073709551615"}
+	on = append(on, same(row, t.Counter.SlotKey(), qualifier, t.Counter.Key))
+	return slotTable(t) + " AS " + row + slotIndex(t) + " WHERE " + strings.Join(on, " AND ")
 }

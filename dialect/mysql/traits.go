@@ -33,6 +33,7 @@ func (d *Dialect) Traits() rewrite.Traits {
 			UpsertCounts:       true,
 		},
 		ReadRules: rewrite.ReadRules{
+			ProbesText:        true,
 			NullsEqual:        " <=> ",
 			SortsJoins:        true,
 			ShapeQuery:        true,

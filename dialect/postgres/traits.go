@@ -19,10 +19,12 @@ func (*Dialect) Traits() rewrite.Traits {
 			Steady:         steady,
 		},
 		ReadRules: rewrite.ReadRules{
+			Probes:      true,
 			KeyIn:       [2]string{" = ANY (ARRAY(", "))"},
 			SharedWith:  true,
 			GroupsByKey: true,
 		},
+		WriteRules:   rewrite.WriteRules{ChangeKeepsBare: true},
 		SessionRules: rewrite.SessionRules{MultiIsTx: true, StatementTriggers: true, ErrorAborts: true},
 	}
 }

@@ -10,6 +10,6 @@ type adding struct {
 	row  slots.RowKey // whose heat the execution shows; the zero one: none's
 	firm bool         // the statement that has counted lets no other session change the base row
 	take taking       // of a portion
-	// rowLocked: its statement has locked the base row against increments of others.
+	// rowLocked: its statement has changed the base row, so that others make no slots of it.
 	rowLocked bool
 }

@@ -25,11 +25,16 @@ func (c *Conn) levelFor(opts driver.TxOptions) driver.TxOptions {
 	return opts
 }
 
+// readsDirty reports whether queries of the session may read what is not committed.
+func (c *Conn) readsDirty() bool {
+	d, ok := c.Dialect().(dialect.DirtyReader)
+	return ok && d.Dirty()
+}
+
 // readCommitted has the query that follows read what is committed.
 func (r *Run) readCommitted(ctx context.Context) error {
 	c := r.conn
-	d, ok := c.Dialect().(dialect.DirtyReader)
-	if !ok || !d.Dirty() {
+	if !c.readsDirty() {
 		return nil
 	}
 	open, err := c.InTransaction(ctx)
@@ -37,7 +42,7 @@ func (r *Run) readCommitted(ctx context.Context) error {
 		return err
 	}
 	if !open {
-		return r.control(ctx, d.NextReadCommitted())
+		return r.control(ctx, c.Dialect().(dialect.DirtyReader).NextReadCommitted())
 	}
 	defer c.Drain.End()
 	p := &plan{Plan: &rewrite.Plan{Class: rewrite.Drain, SQL: r.Plan.SQL, Tables: r.Plan.Tables,

@@ -108,15 +108,18 @@ type bareRow struct{ table, key string }
 
 // keepBare remembers that the one row of a drain is bare.
 func (r *Run) keepBare(d *rewrite.DrainTable) {
+	r.keepBareRow(d.Table, r.keyNumbers(d))
+}
+
+func (r *Run) keepBareRow(t *rewrite.Table, key []string) {
 	c := r.conn
-	key := r.keyNumbers(d)
 	if key == nil || len(c.bareRows) >= maxOwnChanges {
 		return
 	}
 	if c.bareRows == nil {
 		c.bareRows = map[bareRow]int{}
 	}
-	row := bareRow{d.Table.Counter.Slotted(), strings.Join(key, ",")}
+	row := bareRow{t.Counter.Slotted(), strings.Join(key, ",")}
 	if _, ok := c.bareRows[row]; !ok {
 		c.changes++
 		c.bareRows[row] = c.changes

@@ -304,9 +304,14 @@ const fewKeys = 4
 // keyNumbers is the key of the one row that a drain covers where it is of whole
 // numbers, as a database writes them; else nil.
 func (r *Run) keyNumbers(d *rewrite.DrainTable) []string {
+	return r.wholeNumbers(d.Table, d.Key)
+}
+
+// wholeNumbers returns a key of whole numbers; nil where it is another one.
+func (r *Run) wholeNumbers(t *rewrite.Table, key []rewrite.KeyValue) []string {
 	var out []string
-	for i, k := range d.Key {
-		if c := d.Table.Column(d.Table.Counter.Key[i]); c == nil || c.Numeric != rewrite.Integer {
+	for i, k := range key {
+		if c := t.Column(t.Counter.Key[i]); c == nil || c.Numeric != rewrite.Integer {
 			return nil
 		}
 		s := ""

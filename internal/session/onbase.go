@@ -117,15 +117,23 @@ func (r *Run) execOnBase(ctx context.Context) (driver.Result, error) {
 	return res, r.holdIncrement(ctx)
 }
 
-// lockedOnly notes that an increment has changed its base row. Where that excludes other increments,
-// the row is locked until the transaction ends; and an UPDATE without functions, subqueries and triggers
+// lockedOnly notes that an increment has changed its base row, and so has it locked until the
+// transaction ends. Where that excludes other increments an UPDATE without functions, subqueries and triggers
 // has read nothing else.
 func (r *Run) lockedOnly() {
-	if !r.conn.Shared.Traits.ChangeExcludes || r.Plan.Class != rewrite.Additive {
+	if r.Plan.Class != rewrite.Additive || !r.keepsBare(r.Plan.Increment.Table) {
 		return
 	}
 	r.rowLocked = true
-	r.conn.Tx.LocksOnly(!r.Plan.Increment.Table.Triggers.Update && strings.IndexByte(r.Plan.SQL, '(') < 0)
+	if r.conn.Shared.Traits.ChangeExcludes {
+		r.conn.Tx.LocksOnly(!r.Plan.Increment.Table.Triggers.Update && strings.IndexByte(r.Plan.SQL, '(') < 0)
+	}
+}
+
+// keepsBare reports whether a change of a row keeps others from making slots of it.
+func (r *Run) keepsBare(t *rewrite.Table) bool {
+	tr := &r.conn.Shared.Traits
+	return tr.ChangeExcludes || tr.ChangeKeepsBare && t.Counter.Layout != rewrite.LayoutJournal
 }
 
 // existence is a number that no slot has, under which it is remembered that a row

@@ -41,8 +41,8 @@ type ownChange struct {
 	at   int // number among the transaction's changes
 	// firm reports whether it keeps other sessions from changing the rows.
 	firm bool
-	// locked reports whether it has locked the one row of key against increments of others, and nothing
-	// has happened since with which the lock may have been given up.
+	// locked reports whether it has changed the one row of key, so that others make no slots of it, and
+	// nothing has happened since with which the lock may have been given up.
 	locked bool
 	// settled reports whether its rows have been drained since, and no savepoint been
 	// rolled back to, with which an engine may give up the lock.
@@ -311,7 +311,7 @@ func (r *Run) drainsFirst(ctx context.Context) (bool, error) {
 
 // lockFirst drains the increment's row and runs the statement on it.
 func (r *Run) lockFirst(ctx context.Context) (driver.Result, error) {
-	if r.conn.Shared.Traits.ChangeExcludes && r.incrementFitsBase() && (r.cause != heldToSnapshot || r.hasDrained()) {
+	if r.keepsBare(r.Plan.Increment.Table) && r.incrementFitsBase() && (r.cause != heldToSnapshot || r.hasDrained()) {
 		return r.execOnBase(ctx)
 	}
 	if r.Plan.Class == rewrite.Additive || r.Plan.Increment.Companions {

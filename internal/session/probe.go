@@ -3,13 +3,25 @@ package session
 import (
 	"context"
 	"database/sql/driver"
+	"slices"
+
+	"github.com/slotsql/slotsql/internal/link"
+	"github.com/slotsql/slotsql/internal/slots"
 )
 
 // queryProbe runs a read in its form for rows without slots. It returns no rows if one of
 // them has some: the statement then has to run with totals.
 func (r *Run) queryProbe(ctx context.Context) (driver.Rows, error) {
-	rows, err := r.conn.ParentQuery(ctx, r.Plan.Read.Probe, r.call.args)
-	if err != nil {
+	b, err := r.probed(ctx)
+	if b == nil || err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+func (r *Run) probed(ctx context.Context) (*bufferedRows, error) {
+	rows, err := r.queryAsCalled(ctx, r.Plan.Read.Probe)
+	if rows == nil || err != nil {
 		return nil, err
 	}
 	b, err := readBuffered(rows)
@@ -18,7 +30,7 @@ func (r *Run) queryProbe(ctx context.Context) (driver.Rows, error) {
 	}
 	last := len(b.columns) - 1
 	for i, row := range b.rows {
-		if row[last] != false {
+		if v := row[last]; v != false && v != int64(0) {
 			r.Plan.proofs.settle(false)
 			return nil, nil
 		}
@@ -32,9 +44,69 @@ func (r *Run) queryProbe(ctx context.Context) (driver.Rows, error) {
 // probes reports whether the execution is worth a try in that form: the last ones have not
 // met rows with slots.
 func (r *Run) probes() bool {
-	if r.Plan.Read.Probe == "" || len(r.call.options) > 0 {
+	tr := &r.conn.Shared.Traits
+	if r.Plan.Read.Probe == "" || len(r.call.options) > 0 || !tr.Probes && !(tr.ProbesText && len(r.call.args) == 0) || r.conn.readsDirty() {
 		return false
 	}
 	_, unprepared := r.via.(direct)
 	return unprepared && r.Plan.proofs.due()
+}
+
+// queryHeld runs a read of the one row that the transaction has changed on the base row. Others have
+// not been able to make slots of it since, and a snapshot that is newer than the change shows those that it
+// had. So if the read, which asks for them, finds none, there are none until the transaction ends: base values
+// are totals, the row is settled and bare. It returns no rows if there are some, and the row is to be drained.
+func (r *Run) queryHeld(ctx context.Context) (driver.Rows, error) {
+	keys := r.heldRow()
+	if keys == nil || !r.Plan.proofs.due() {
+		return nil, nil
+	}
+	if newer, err := r.conn.readsNewer(ctx); !newer || err != nil {
+		return nil, err
+	}
+	b, err := r.probed(ctx)
+	if b == nil || err != nil || len(b.rows) != 1 {
+		return nil, err
+	}
+	for _, k := range keys {
+		own := r.conn.own[k]
+		own.settled = true
+		r.conn.own[k] = own
+		r.keepBareRow(own.rows.Table, own.key)
+	}
+	return b, nil
+}
+
+// heldRow returns the transaction's changes of the row that a read with a probe is of; nil unless they are
+// all that it has not settled of the table, and keep others from making slots of the row.
+func (r *Run) heldRow() (keys []slots.RowKey) {
+	c, read := r.conn, &r.Plan.Read
+	if read.ProbeKey == nil || len(c.own) == 0 || c.Cluster || r.partsStay || len(r.call.options) > 0 || c.Tx.Phase() != link.TxBegun {
+		return nil
+	}
+	t := r.Plan.Touched[0]
+	key := r.wholeNumbers(t, read.ProbeKey)
+	for k, own := range c.own {
+		switch {
+		case own.settled || own.rows.Table.Counter.Slotted() != t.Counter.Slotted():
+		case !own.locked || key == nil || !slices.Equal(own.key, key):
+			return nil
+		default:
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
+
+// readsNewer reports whether the snapshot of the query that comes next is newer than all that the
+// transaction has changed.
+func (c *Conn) readsNewer(ctx context.Context) (bool, error) {
+	if c.Origin.Dirty() || c.readsDirty() {
+		return false, nil
+	}
+	if c.unread() || c.Engine.Snapshots == nil {
+		return c.unread(), nil
+	}
+	held, err := c.heldToSnapshot(ctx)
+	return !held, err
 }

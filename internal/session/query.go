@@ -62,6 +62,9 @@ func (r *Run) queryClass(ctx context.Context) (rows driver.Rows, err error) {
 	case rewrite.Drain:
 		return r.queryDrained(ctx)
 	case rewrite.Read:
+		if rows, err := r.queryHeld(ctx); rows != nil || err != nil {
+			return rows, err
+		}
 		if err := r.settle(ctx); err != nil {
 			return nil, err
 		}
