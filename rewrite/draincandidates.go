@@ -84,7 +84,7 @@ func (m *dml) candidate(d CandidateDialect, r *reader, tp *template) (string, bo
 	var base, total []string
 	for _, e := range conjuncts(m.st.Where, nil) {
 		counts := !c.repeatable(e)
-		if counts && !c.bounded(e) {
+		if counts && !c.bounded(e, false) {
 			return "", false
 		}
 		if !m.lasts(e) {

@@ -11,6 +11,9 @@ import "strings"
 // join, each of which may stand for many of the table. A row of the join that is in neither part has a base value of
 // at most the least of both. (Where the engine may sort the join for it, W is of the table alone.)
 
+// Another source may have counters, too, as the author of a post does. The queries then read its base rows, which are
+// as many, with the same ordinary columns. Its totals are needed where WHERE or ORDER BY reads them: such a block has no candidates.
+
 // joined reports whether the block's FROM clause may be written again in queries of its own:
 // tables whose rows nothing but the clause itself decides (and MySQL opens no temporary table twice). It notes the clause.
 func (c *candidates) joined() bool {
@@ -22,7 +25,7 @@ func (c *candidates) joined() bool {
 		if b == c.b {
 			continue
 		}
-		if b.table != nil || b.query != nil || b.opaque || len(b.source.Name) == 0 {
+		if b.derived || b.query != nil || b.opaque || len(b.source.Name) == 0 {
 			return false
 		}
 		if t, _ := c.lookup(b.source.Name); t == nil || t.IsView || t.Temporary {
@@ -40,6 +43,9 @@ func (c *candidates) joined() bool {
 	}
 	c.tail, c.join.clause = clause.End, c.tp.mark(c.src.cut(clause))
 	if c.q.Where != nil {
+		if c.ofAnother(c.q.Where) {
+			return false
+		}
 		for _, e := range conjuncts(c.q.Where, nil) {
 			if !c.edited(e.Span) && !c.own(e) {
 				c.join.conds = append(c.join.conds, "("+c.tp.mark(c.src.cut(e.Span))+")")
@@ -47,6 +53,19 @@ func (c *candidates) joined() bool {
 		}
 	}
 	return true
+}
+
+// ofAnother reports whether an expression may read a counter of another source than the counter's.
+func (c *candidates) ofAnother(e *Expr) bool {
+	found := false
+	e.Walk(func(x *Expr) bool {
+		if x.Kind == ColumnRef && !found {
+			t, err := c.resolve(c.sc, x.Name)
+			found = err != nil || t != nil && t.binding != c.b && isCounterTarget(t)
+		}
+		return !found
+	})
+	return found
 }
 
 // sorted reports whether the engine may begin the join with another table than the counter's, and sort all of

@@ -142,7 +142,7 @@ func (c *candidates) ordered() {
 		sql := c.tp.mark(c.src.cut(x.Span))
 		t, err := c.resolve(c.sc, x.Name)
 		switch {
-		case err != nil || c.lone && !c.ownColumn(x.Name) || !c.inBlock(x.Name):
+		case err != nil || c.lone && !c.ownColumn(x.Name) || !c.inBlock(x.Name) || c.ofAnother(x):
 			return
 		case t != nil && t.column != nil:
 			sql = c.base(t.column)

@@ -17,7 +17,7 @@ func (c *candidates) conditions() {
 			continue
 		}
 		n := len(c.windows)
-		if c.bounded(e) && len(c.windows) > n && len(c.windows) <= maxWindows {
+		if c.bounded(e, false) && len(c.windows) > n && len(c.windows) <= maxWindows {
 			c.near = append(c.near, "("+c.tp.mark(c.src.cut(e.Span))+")")
 			if w, x := c.windows[n], unwrapped(e); w.implied != "" && x.Op != "AND" && x.Op != "OR" {
 				c.near = append(c.near, w.implied)
@@ -67,10 +67,13 @@ func (c *candidates) edited(sp Span) bool {
 	return c.work > maxWork
 }
 
-// bounded collects the windows of a condition: where it is met by totals and not
-// by base values, the row has base values and sums that one of them finds. It
+// bounded collects the windows of a condition, or of what NOT makes of it: where it is met by
+// totals and not by base values, the row has base values and sums that one of them finds. It
 // reports false for a condition of which that cannot be said.
-func (c *candidates) bounded(e *Expr) bool {
+//
+// NOT is met where its operand is false. A base value is NULL where the total is, so what is false
+// by totals and not by base values is, in one of its parts, false by totals and true by base values.
+func (c *candidates) bounded(e *Expr, not bool) bool {
 	e = unwrapped(e)
 	if c.unsteady(c.sc, e) != "" || !c.own(e) {
 		return false
@@ -80,13 +83,28 @@ func (c *candidates) bounded(e *Expr) bool {
 		return true // as true by base values as by totals
 	case e.Kind == Binary && (e.Op == "AND" || e.Op == "OR"):
 		for _, a := range e.Args {
-			if !c.bounded(a) {
+			if !c.bounded(a, not) {
 				return false
 			}
 		}
 		return true
+	case e.Kind == Unary && e.Op == "NOT" && len(e.Args) == 1:
+		return c.bounded(e.Args[0], !not)
+	case not:
+		return c.missed(e)
 	}
 	return c.compared(e)
+}
+
+// missed collects the windows of a comparison that has to be false.
+func (c *candidates) missed(e *Expr) bool {
+	switch {
+	case e.Kind == Binary && len(e.Args) == 2:
+		return c.comparison(e.Args[0], negated[e.Op], e.Args[1]) || c.comparison(e.Args[1], exchanged(negated[e.Op]), e.Args[0])
+	case c.between(e):
+		return c.comparison(e.Args[0], "<", e.Args[1]) && c.comparison(e.Args[0], ">", e.Args[2])
+	}
+	return false
 }
 
 // compared collects the windows of a condition that compares a counter with constants.
@@ -104,10 +122,15 @@ func (c *candidates) compared(e *Expr) bool {
 			}
 		}
 		return true
-	case e.Kind == Opaque && strings.EqualFold(e.Op, "between") && len(e.Args) == 3 && c.only(e.Args[0].End, e.Args[1].Start, "BETWEEN"):
+	case c.between(e):
 		return c.comparison(e.Args[0], ">=", e.Args[1]) && c.comparison(e.Args[0], "<=", e.Args[2])
 	}
 	return false
+}
+
+// between reports whether an expression is BETWEEN without NOT.
+func (c *candidates) between(e *Expr) bool {
+	return e.Kind == Opaque && strings.EqualFold(e.Op, "between") && len(e.Args) == 3 && c.only(e.Args[0].End, e.Args[1].Start, "BETWEEN")
 }
 
 // only reports whether a word is all that stands between two places.
