@@ -10,32 +10,44 @@ package rewrite
 // condition bounds the counter of the inner block as one of its own would, and gives it
 // candidates. The condition itself stays where it is.
 
+//
+// A block that asks for the first rows of such a query does the same (askedfirst.go).
+
 // An asked condition is one of the block around a query.
 type asked struct {
-	cond   *Expr
+	cond   *Expr    // nil if the block asks for the query's first rows
 	source *binding // the query in FROM
 	sc     *scope   // of the block around it
+	first  *Select  // that block, if it asks for the query's first rows
 }
 
 // ask notes the conditions of a block on columns of the queries in its FROM clause.
 func (r *reader) ask(parent *scope, q *Select) {
-	if q.Where == nil || len(q.With) == 0 && !hasDerived(q.From) {
+	if q.Where == nil && len(q.OrderBy)+len(q.Limit) == 0 || len(q.With) == 0 && !hasDerived(q.From) {
 		return
 	}
 	sc := r.newScope(parent, nil, q.From)
+	first := r.asksFirst(sc, q)
+	if q.Where == nil && !first {
+		return
+	}
 	for _, b := range sc.bindings {
 		named := len(b.source.Name) > 0
 		if b.query == nil || !plainRows(b.query) || named && (len(q.With) == 0 || q.With[0].Recursive || !r.namedOnce(b.source.Name[0])) {
+			continue
+		}
+		if r.asked == nil {
+			r.asked = map[*Select][]asked{}
+		}
+		if first {
+			r.asked[b.query] = append(r.asked[b.query], asked{source: b, sc: sc, first: q})
 			continue
 		}
 		for _, e := range conjuncts(q.Where, nil) {
 			if r.work++; r.work > maxWork {
 				return
 			}
-			if r.asked == nil {
-				r.asked = map[*Select][]asked{}
-			}
-			r.asked[b.query] = append(r.asked[b.query], asked{e, b, sc})
+			r.asked[b.query] = append(r.asked[b.query], asked{cond: e, source: b, sc: sc})
 		}
 	}
 }
@@ -76,6 +88,9 @@ func (r *reader) namedOnce(name Ident) bool {
 // asks finds the windows of conditions around the block.
 func (c *candidates) asks() {
 	list := c.asked[c.q]
+	if len(list) > 0 && list[0].first != nil {
+		return
+	}
 	if len(list) == 0 || c.aggregated() || c.windowed() || !c.steadyItems() {
 		c.besides = c.besides || len(list) > 0
 		return

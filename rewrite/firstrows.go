@@ -126,7 +126,8 @@ func (c *candidates) firstWindow(col *Column, down bool, rows fragment, order st
 
 // ordered adds the window of the first rows of ORDER BY.
 func (c *candidates) ordered() {
-	q := c.q
+	q := c.orderedBy()
+	defer func() { c.around = nil }()
 	if len(q.OrderBy) == 0 || len(q.Limit) == 0 || c.src.hasWord("SQL_CALC_FOUND_ROWS") {
 		return
 	}
@@ -134,18 +135,19 @@ func (c *candidates) ordered() {
 	var down bool
 	var order []string
 	for i, e := range q.OrderBy {
-		x := c.meaning(e)
+		x := c.meaning(q, e)
 		tail, ok := c.direction(e)
 		if x == nil || !ok {
 			return
 		}
-		sql := c.tp.mark(c.src.cut(x.Span))
-		t, err := c.resolve(c.sc, x.Name)
-		switch {
-		case err != nil || c.lone && !c.ownColumn(x.Name) || !c.inBlock(x.Name) || c.ofAnother(x):
+		sql := ""
+		if c.around == nil {
+			sql = c.column(x)
+		} else {
+			sql = c.asIs(x.Name)
+		}
+		if sql == "" {
 			return
-		case t != nil && t.column != nil:
-			sql = c.base(t.column)
 		}
 		if i == 0 {
 			if col = c.counter(x); col == nil || col.Nullable {
@@ -158,22 +160,34 @@ func (c *candidates) ordered() {
 		}
 		order = append(order, sql)
 	}
-	if rows, ok := c.limit(); ok {
+	if rows, ok := c.limit(q); ok {
 		c.windows = append(c.windows, c.firstWindow(col, down, rows, strings.Join(order, ", ")))
 	}
 }
 
+// column writes a column of the block's sources by its base value; "" if that says nothing of the order.
+func (c *candidates) column(x *Expr) string {
+	t, err := c.resolve(c.sc, x.Name)
+	switch {
+	case err != nil || c.lone && !c.ownColumn(x.Name) || !c.inBlock(x.Name) || c.ofAnother(x):
+		return ""
+	case t != nil && t.column != nil:
+		return c.base(t.column)
+	}
+	return c.tp.mark(c.src.cut(x.Span))
+}
+
 // meaning returns the column that an ORDER BY entry means: itself, or the bare
 // column of the select list that its name stands for.
-func (c *candidates) meaning(e *Expr) *Expr {
+func (c *candidates) meaning(q *Select, e *Expr) *Expr {
 	if e.Kind != ColumnRef {
 		return nil
 	}
 	if len(e.Name) > 1 {
 		return e
 	}
-	c.work += len(c.q.Items)
-	for _, it := range c.q.Items {
+	c.work += len(q.Items)
+	for _, it := range q.Items {
 		if c.work > maxWork {
 			return nil
 		}
@@ -215,9 +229,9 @@ func (c *candidates) direction(e *Expr) (string, bool) {
 
 // limit reads LIMIT n, LIMIT m, n and LIMIT n OFFSET m, the end of the block: how
 // many rows it looks at.
-func (c *candidates) limit() (fragment, bool) {
+func (c *candidates) limit(q *Select) (fragment, bool) {
 	src := c.src
-	i := src.tokenAt(c.q.OrderBy[len(c.q.OrderBy)-1].End)
+	i := src.tokenAt(q.OrderBy[len(q.OrderBy)-1].End)
 	for i < len(src.tokens) && !src.is(i, "LIMIT") {
 		if src.is(i, ")") || src.is(i, "(") || src.is(i, "OFFSET") {
 			return fragment{}, false

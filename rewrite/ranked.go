@@ -54,7 +54,7 @@ func (c *candidates) ranking(e *Expr) bool {
 	}
 	i += 2
 	for n := 0; n < len(c.q.OrderBy); n++ {
-		want := c.meaning(c.q.OrderBy[n])
+		want := c.meaning(c.q, c.q.OrderBy[n])
 		tail, ok := c.direction(c.q.OrderBy[n])
 		x := columnAt(e, src.tokens[min(i, len(src.tokens)-1)].Start)
 		if want == nil || !ok || x == nil || !c.sameColumn(x, want) {
