@@ -148,8 +148,16 @@ func deniedRight(err error) bool {
 	return strings.Contains(err.Error(), "Error 1142") || strings.Contains(err.Error(), "Error 1143")
 }
 
-// OwnLock implements dialect.RightsReader.
-func (*Dialect) OwnLock(_ *rewrite.Table, lock string) string { return lock }
+// OwnLock implements dialect.RightsReader. MySQL takes FOR UPDATE only from who may write the table.
+// Who may not reads the slot table's columns under a shared lock: unlike no lock at all, it
+// opens no snapshot before the rows are locked.
+func (*Dialect) OwnLock(t *rewrite.Table, lock string) string {
+	whole := wholeToWrite(t)
+	if whole == "" {
+		return lock
+	}
+	return strings.Replace(lock, whole, t.Counter.SlotTable.Whole(slotTable(t), " LOCK IN SHARE MODE"), 1)
+}
 
 // Held implements rewrite.HoldingDialect by a locking read, which sees what is committed
 // and waits for what is not.
