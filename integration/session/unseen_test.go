@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/integration/server"
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
@@ -22,7 +23,7 @@ func TestUnseenDefinitions(t *testing.T) {
 	}
 	changes := map[string]string{
 		"none":      "",
-		"column":    "ALTER TABLE posts MODIFY views INT NOT NULL CHECK (views < 13)",
+		"column":    "ALTER TABLE posts MODIFY views INT NOT NULL CHECK (views < 13 OR views > 19)", // on MySQL a constraint of the table
 		"table":     "ALTER TABLE posts ADD CONSTRAINT few CHECK (views < 13 OR id > 1)",
 		"other":     "ALTER TABLE posts ADD CONSTRAINT few CHECK (title <> 'x')",
 		"generated": "ALTER TABLE posts ADD COLUMN twice INT AS (views * 2) STORED",
@@ -54,7 +55,9 @@ func TestUnseenDefinitions(t *testing.T) {
 						final(t, p)
 					}
 					// Who may read all columns, and sees the constraints listed, sees that there are none.
-					unseen := name == "some" || name == "columns" && change != "none"
+					// MySQL lists constraints to whoever has any right on the table.
+					hides := strings.Contains(query, "ADD COLUMN") || change != "none" && !server.MySQLVersion(t).MySQL
+					unseen := name == "some" || name == "columns" && hides
 					if change == "generated" && !unseen {
 						return // Check reports the configuration
 					}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotsql/slotsql/integration/server"
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
@@ -100,10 +101,18 @@ func (o *office) draw(ctx context.Context, db queryer, id int) (n int64, err err
 	return n, err
 }
 
-// upsert draws a number from a row that it makes where there is none.
+// upsert draws a number from a row that it makes where there is none. MySQL has no RETURNING.
 func (o *office) upsert(ctx context.Context, db queryer, id int) (n int64, err error) {
 	query := "INSERT INTO queues AS t (id, next) VALUES (?, 1) ON CONFLICT (id) DO UPDATE SET next = t.next + 1 RETURNING next"
-	if o.dialect == "mysql" {
+	switch {
+	case o.dialect == "mysql" && server.MySQLVersion(o.t).MySQL:
+		res, err := db.ExecContext(ctx, "INSERT INTO queues (id, next) VALUES (?, LAST_INSERT_ID(1)) "+
+			"ON DUPLICATE KEY UPDATE next = LAST_INSERT_ID(next + 1)", id)
+		if err != nil {
+			return 0, err
+		}
+		return res.LastInsertId()
+	case o.dialect == "mysql":
 		query = "INSERT INTO queues (id, next) VALUES (?, 1) ON DUPLICATE KEY UPDATE next = next + 1 RETURNING next"
 	}
 	err = db.QueryRowContext(ctx, o.sql(query), id).Scan(&n)
