@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/goccy/go-yaml"
 
+	"github.com/slotsql/slotsql/integration/server"
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
@@ -27,6 +29,7 @@ type application struct {
 	Counters   []counter   `yaml:"counters"`
 	SeedRows   []string    `yaml:"seed_rows"`
 	Statements []statement `yaml:"statements"`
+	Words      []string    `yaml:"words"` // names that MySQL reserves and MariaDB does not
 }
 
 type counter struct {
@@ -134,6 +137,9 @@ func testCorpus(t *testing.T, file string, open twin.Opener) {
 		}
 		t.Run(app.App, func(t *testing.T) {
 			t.Parallel()
+			if len(app.Words) > 0 && server.MySQLVersion(t).MySQL {
+				app.quoteWords()
+			}
 			config, tables := app.configure(t, false)
 			for _, v := range ways {
 				t.Run(v.name, func(t *testing.T) {
@@ -156,6 +162,21 @@ func testCorpus(t *testing.T, file string, open twin.Opener) {
 				})
 			}
 		})
+	}
+}
+
+// quoteWords quotes names that are reserved words, as a program for MySQL does. They are in lower case, as keywords are not.
+func (a *application) quoteWords() {
+	words := regexp.MustCompile("(^|[^`@.\\w])(" + strings.Join(a.Words, "|") + `)\b`)
+	quoted := func(sql string) string { return words.ReplaceAllString(sql, "$1`$2`") }
+	for i := range a.DDL {
+		a.DDL[i] = quoted(a.DDL[i])
+	}
+	for i := range a.SeedRows {
+		a.SeedRows[i] = quoted(a.SeedRows[i])
+	}
+	for i := range a.Statements {
+		a.Statements[i].SQL = quoted(a.Statements[i].SQL)
 	}
 }
 
