@@ -29,9 +29,16 @@ func (d *Dialect) DrainSession() []string {
 // DrainTransaction is empty: the session has what it needs.
 func (*Dialect) DrainTransaction() []string { return nil }
 
-// LockSlots locks the table for the session, under each name that it is read by.
-func (*Dialect) LockSlots(t *rewrite.Table) (lock, unlock []string) {
-	return []string{"LOCK TABLES " + slotTable(t) + " WRITE, " + slotTable(t) + " AS slotsql_s WRITE"}, []string{"UNLOCK TABLES"}
+// LockSlots locks the table for the session, under each name that it is read by. MySQL drops it only with the
+// base table locked as well, to which the foreign key refers. Locked later, that would have a transaction which has
+// locked base rows, and whose next change takes a lock on the slot table, be chosen as deadlock victim. Here both
+// are locked in the order of their names, and `<table>_slots` comes after the table.
+func (d *Dialect) LockSlots(t *rewrite.Table) (lock, unlock []string) {
+	sql := "LOCK TABLES "
+	if !d.MariaDB && t.Counter.Tied() && !t.Counter.SlotTable.NoForeignKey {
+		sql += baseTable(t) + " WRITE, "
+	}
+	return []string{sql + slotTable(t) + " WRITE, " + slotTable(t) + " AS slotsql_s WRITE"}, []string{"UNLOCK TABLES"}
 }
 
 // LockWriters asks for the table's metadata lock. A statement takes it, shared with other

@@ -25,6 +25,19 @@ func (p *Pair) UntilBlocked(t testing.TB, done <-chan error) bool {
 	return false
 }
 
+// UntilDefinitionWaits waits until a session of the wrapped side's database waits for the lock of a table as a
+// whole, or until done has something.
+func (p *Pair) UntilDefinitionWaits(t testing.TB, done chan error) {
+	t.Helper()
+	waiting := "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE DB = DATABASE() AND STATE LIKE '%metadata lock%'"
+	if p.Dialect == "postgres" {
+		waiting = "SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event = 'relation' AND datname = current_database()"
+	}
+	for len(done) == 0 && Rows(t, p.Under, waiting) == "0" {
+		time.Sleep(poll)
+	}
+}
+
 // thread finds the session of one of InnoDB's transactions.
 var thread = regexp.MustCompile(`thread id (\d+),`)
 

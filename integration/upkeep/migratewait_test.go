@@ -68,6 +68,44 @@ func TestMigrateLetsOthersThrough(t *testing.T) {
 	})
 }
 
+// `slotsql migrate --down` waits for a transaction that has locked rows, and does not keep it from changing them:
+// neither is chosen as deadlock victim.
+func TestMigrateDownLetsTransactionsFinish(t *testing.T) {
+	twin.Servers(t, func(t *testing.T, dialect string) {
+		p := twin.New(t, twin.Options{Dialect: dialect, Schema: []string{
+			"CREATE TABLE posts (id INTEGER PRIMARY KEY, views INTEGER NOT NULL DEFAULT 0)",
+			"INSERT INTO posts (id) VALUES (1)",
+		}, Config: "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}, slots: 8}}\n"})
+		if err := p.Wrapped.PingContext(t.Context()); err != nil { // makes the slot table
+			t.Fatal(err)
+		}
+		tx, err := p.Under.BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tx.Rollback()
+		var n int
+		if err := tx.QueryRow("SELECT views FROM posts WHERE id = 1 FOR UPDATE").Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		migrated := make(chan error, 1)
+		go func() {
+			_, err := slotsql.MigrateDown(t.Context(), twin.Connector(t, p))
+			migrated <- err
+		}()
+		p.UntilDefinitionWaits(t, migrated)
+		if _, err := tx.Exec("UPDATE posts SET views = 7 WHERE id = 1"); err != nil {
+			t.Errorf("the transaction: %v", err)
+		}
+		if err := tx.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-migrated; err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
 // count increments with four clients until so many statements have got through.
 func count(ctx context.Context, t *testing.T, db *sql.DB, want int64) int64 {
 	var done atomic.Int64
