@@ -52,6 +52,9 @@ type Group struct {
 	// Block is how many numbers a process may lease at once for executions to draw from; 0
 	// where each draws from the base row. See Tickets.
 	Block int64
+	// TryLock locks the row of a lease beside a transaction, for as long as the statement runs, and fails at
+	// once where another transaction has it; nil where the lease itself does not wait for it.
+	TryLock *Bound
 	// Given are the Free arguments, and what their columns take for certain. An execution
 	// with another value runs alone: the engine might refuse it.
 	Given []GivenArg

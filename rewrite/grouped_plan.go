@@ -85,8 +85,11 @@ func (g *grouper) planned(plan *Plan) *Plan {
 	if !asIs && g.real.Counter.Slots > 0 {
 		return plan // slots of it are left over, and the total is more than the base row has
 	}
-	if g.group.Block = g.block(); asIs && g.group.Block > 0 {
-		plan.Class, plan.Reason, plan.Tables = AdditiveBase, drawsTickets, names([]*Table{g.real})
+	if g.group.Block = g.block(); g.group.Block > 0 {
+		g.group.TryLock = g.tryLock()
+		if asIs {
+			plan.Class, plan.Reason, plan.Tables = AdditiveBase, drawsTickets, names([]*Table{g.real})
+		}
 	}
 	return plan
 }

@@ -59,6 +59,29 @@ func (g *grouper) block() int64 {
 	return t.Block
 }
 
+// A TryLockDialect is a Dialect of a server whose increments wait for a locked row longer than a lease beside a
+// transaction may.
+type TryLockDialect interface {
+	// TryLock writes a query that locks the base rows that the scope selects as an UPDATE of them does, and fails
+	// at once where it would have to wait. It is empty where an UPDATE can be told not to wait.
+	TryLock(t *Table, s Scope) string
+}
+
+// tryLock is the group's TryLock.
+func (g *grouper) tryLock() *Bound {
+	d, ok := g.d.(TryLockDialect)
+	if !ok || g.group.Upsert != nil {
+		return nil
+	}
+	var tp template
+	sql := d.TryLock(g.real, Scope{Ref: g.baseRef(g.real, g.target), Qualifier: g.qualifier(g.target), Where: tp.mark(g.rows.where)})
+	if sql == "" {
+		return nil
+	}
+	b := tp.expand(g.d, sql)
+	return &b
+}
+
 // withTickets adds to a plan what its statement may do to rows of counters with tickets.
 func (pl *Planner) withTickets(plan *Plan, sql string) (*Plan, error) {
 	tables := pl.ticketed(sql)

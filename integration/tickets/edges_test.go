@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -111,62 +110,6 @@ func TestOwnRow(t *testing.T) {
 			}
 		}
 	})
-}
-
-// The row may be locked in a way that slotsql does not see, by a foreign key's check: the
-// transaction that has it does not wait for a lease that waits for it.
-func TestReferenced(t *testing.T) {
-	each(t, func(t *testing.T, dialect string) {
-		o := open(t, dialect, "BIGINT NOT NULL", "100", 2,
-			"CREATE TABLE children (queue INT NOT NULL, FOREIGN KEY (queue) REFERENCES queues (id))")
-		var wg sync.WaitGroup
-		for _, db := range o.processes {
-			for range 4 {
-				wg.Go(func() {
-					for done := 0; done < 6; {
-						from := time.Now()
-						n, err := o.child(db)
-						switch {
-						case err == nil:
-							o.note("child", from, n)
-							done++
-						case dialect == "mysql" && strings.Contains(err.Error(), "1213"):
-							// two that share the row and then update it, as plain
-						default:
-							t.Error(err)
-							return
-						}
-					}
-				})
-			}
-		}
-		start := time.Now()
-		wg.Wait()
-		if took := time.Since(start); took > 30*time.Second {
-			t.Errorf("that took %v", took)
-		}
-		o.check()
-	})
-}
-
-func (o *office) child(db *sql.DB) (int64, error) {
-	ctx := o.t.Context()
-	if o.dialect == "sqlite" {
-		return o.drawIn(db, 1, true)
-	}
-	tx, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		return 0, err
-	}
-	defer tx.Rollback()
-	if _, err := tx.ExecContext(ctx, "INSERT INTO children VALUES (1)"); err != nil {
-		return 0, err
-	}
-	n, err := o.draw(ctx, tx, 1)
-	if err != nil {
-		return 0, err
-	}
-	return n, tx.Commit()
 }
 
 // At the end of the column's range, and of a CHECK, the last numbers are given one by one, and

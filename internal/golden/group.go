@@ -22,6 +22,9 @@ func (b *printer) group(indent string, p *rewrite.Plan, allSteps bool) {
 	if g.Block > 0 {
 		b.line(indent, "blocks", fmt.Sprintf("of at most %d", g.Block))
 	}
+	if g.TryLock != nil && allSteps {
+		b.line(indent, "try lock", bound(*g.TryLock))
+	}
 	if g.One != nil {
 		b.line(indent, "of one", bound(*g.One))
 	}

@@ -232,6 +232,11 @@ func (r *Run) leased(ctx context.Context, c *Conn, l *slots.Lease, rows bool) (b
 	if err != nil {
 		return nil, err
 	}
+	if form.TryLock != nil && c != r.conn { // beside a transaction, which may have the row itself
+		if _, err := own.find(ctx, form.TryLock); err != nil {
+			return nil, err
+		}
+	}
 	g := &group{run: &own, rows: rows}
 	var a answered
 	for tries := 1; ; tries++ {
