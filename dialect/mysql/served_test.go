@@ -1,0 +1,43 @@
+package mysql
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// Where MySQL must be asked in other words than MariaDB.
+func TestWordsOfEitherServer(t *testing.T) {
+	mysql, mariadb := New(), New()
+	mysql.MySQL, mariadb.MariaDB = true, true
+	table := &rewrite.Table{
+		Name:    "posts",
+		Columns: []rewrite.Column{{Name: "id", Type: "int"}, {Name: "views", Type: "int"}},
+		Counter: &rewrite.Counter{Key: []string{"id"}, Counters: []string{"views"}, SlotTable: rewrite.SlotTable{Name: "posts_slots", Width: 3}},
+	}
+	scope := rewrite.Scope{Ref: "`posts`", Qualifier: "`posts`", Where: "`posts`.`id` = 1"}
+	if q := mysql.TryLock(table, scope); q != "SELECT 1 FROM `posts` WHERE (`posts`.`id` = 1) FOR UPDATE NOWAIT" {
+		t.Errorf("the lock that does not wait is %s", q)
+	}
+	if q := mariadb.TryLock(table, scope); q != "" {
+		t.Errorf("MariaDB's UPDATE does not wait, and need not be preceded by %s", q)
+	}
+	if q := mysql.Estimate("SELECT 1"); q != "EXPLAIN FORMAT=TRADITIONAL SELECT 1" {
+		t.Errorf("the estimate is %s", q)
+	}
+	base := baseTable(table) + " WRITE"
+	if lock, _ := mysql.LockSlots(table); !strings.Contains(lock[0], base) {
+		t.Errorf("without the base table: %s", lock)
+	}
+	if lock, _ := mariadb.LockSlots(table); strings.Contains(lock[0], base) {
+		t.Errorf("MariaDB need not lock the base table: %s", lock)
+	}
+	lock := mysql.Lock(table, scope)[0]
+	if strings.Count(lock, " FOR UPDATE") != 2 {
+		t.Fatalf("the drain's lock does not ask for the slot table's columns: %s", lock)
+	}
+	if own := mysql.OwnLock(table, lock); strings.Count(own, " FOR UPDATE") != 1 || !strings.Contains(own, " LOCK IN SHARE MODE") {
+		t.Errorf("whose user may not write the slot table: %s", own)
+	}
+}
