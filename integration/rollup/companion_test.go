@@ -193,7 +193,7 @@ func TestOlderSnapshot(t *testing.T) {
 						t.Errorf("%s after the roll-up", got)
 					}
 					if _, err := tx.ExecContext(t.Context(), c.sql); err != nil {
-						if dialect != "postgres" || !conflict(err) {
+						if !newer(t, p, err) {
 							t.Error(err)
 						}
 						return

@@ -62,14 +62,21 @@ func TestSnapshotOlderThanMerge(t *testing.T) {
 		t.Fatal(err)
 	}
 	execAll(t, p.Wrapped, "UPDATE posts SET views = views - 2 WHERE id = 1")
-	if got := rows(t, old, q+" FOR UPDATE"); got != "15" {
-		t.Errorf("%s, locked", got)
-	}
-	if got := rows(t, old, q); got != "15" && got != "17" {
-		t.Errorf("%s after the lock", got)
-	}
-	if err := old.Commit(); err != nil {
-		t.Error(err)
+	var locked string
+	if err := old.QueryRow(q + " FOR UPDATE").Scan(&locked); err != nil {
+		if !newer(t, p, err) {
+			t.Error(err)
+		}
+	} else {
+		if locked != "15" {
+			t.Errorf("%s, locked", locked)
+		}
+		if got := rows(t, old, q); got != "15" && got != "17" {
+			t.Errorf("%s after the lock", got)
+		}
+		if err := old.Commit(); err != nil {
+			t.Error(err)
+		}
 	}
 	if got := rows(t, p.Wrapped, q); got != "15" {
 		t.Errorf("%s at the end", got)

@@ -305,3 +305,17 @@ func TestMoves(t *testing.T) {
 		}
 	})
 }
+
+// newer reports whether err is what a transaction gets that is held to its snapshot, and locks or changes a row that
+// a roll-up has changed since: on PostgreSQL, and on MariaDB with innodb_snapshot_isolation (docs/divergences.md).
+func newer(t *testing.T, p *twin.Pair, err error) bool {
+	t.Helper()
+	if p.Dialect != "mysql" {
+		return p.Dialect == "postgres" && conflict(err)
+	}
+	held, asked := twin.SnapshotIsolation(t.Context(), p.Under)
+	if asked != nil {
+		t.Fatal(asked)
+	}
+	return held && twin.Class(err) == twin.Newer
+}
