@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"database/sql/driver"
 
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -10,42 +9,35 @@ import (
 // A statement that changes rows of a counter table and runs on the base rows as they
 // are: what it has changed is remembered, see own.go.
 
-// execChanging runs such a statement.
-func (r *Run) execChanging(ctx context.Context) (driver.Result, error) {
+// runChanging runs such a statement.
+func (r *Run) runChanging(ctx context.Context, changes []rewrite.DrainTable) (answer, error) {
 	first, err := r.changesFirst(ctx)
 	switch {
 	case err != nil:
-		return nil, err
+		return answer{}, err
 	case first:
-		return r.drainingFirst().execDrained(ctx)
-	}
-	if r.conn.InAutocommit() {
-		return r.execWhole(ctx, r.execSQL)
-	}
-	r.changesOwn(r.Plan.Base.Changes)
-	res, n, err := r.execTouching(ctx)
-	if err != nil {
-		return nil, err
-	}
-	r.changed(n)
-	if err := r.hold(ctx, r.Plan.Base.Changes); err != nil {
-		return nil, err
-	}
-	return res, nil
-}
-
-// queryChanging runs one that may return rows.
-func (r *Run) queryChanging(ctx context.Context, changes []rewrite.DrainTable) (driver.Rows, error) {
-	first, err := r.changesFirst(ctx)
-	switch {
-	case err != nil:
-		return nil, err
-	case first:
-		return r.drainingFirst().queryDrained(ctx)
+		return r.drainingFirst().runDrained(ctx)
 	case r.conn.InAutocommit():
-		return r.querySQL(ctx)
+		return r.retrying(ctx, r.send)
 	}
 	r.changesOwn(changes)
+	if r.call.wantsRows {
+		return r.queryChanging(ctx, changes)
+	}
+	a, n, err := r.sendCounted(ctx)
+	if err != nil {
+		return answer{}, err
+	}
+	r.changed(n)
+	if err := r.hold(ctx, changes); err != nil {
+		return answer{}, err
+	}
+	return a, nil
+}
+
+// queryChanging runs one that may return rows. It is not known before they are read what it has
+// changed.
+func (r *Run) queryChanging(ctx context.Context, changes []rewrite.DrainTable) (answer, error) {
 	how := onBase
 	if r.Plan.Base.Fresh {
 		how = inserted
@@ -57,18 +49,18 @@ func (r *Run) queryChanging(ctx context.Context, changes []rewrite.DrainTable) (
 	for i := range changes {
 		h, err := r.conn.conflicts(ctx, changes[i].Table)
 		if err != nil {
-			return nil, err
+			return answer{}, err
 		}
 		held = held || h
 	}
 	if !held {
-		return r.querySQL(ctx)
+		return r.send(ctx)
 	}
-	rows, _, err := r.queryTouching(ctx)
+	a, _, err := r.sendCounted(ctx)
 	if err == nil {
 		err = r.hold(ctx, changes)
 	}
-	return rows, err
+	return a, err
 }
 
 // changesFirst reports whether the rows are to be drained before the statement changes

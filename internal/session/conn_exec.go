@@ -37,9 +37,9 @@ func (c *Conn) ExecContext(ctx context.Context, query string, args []driver.Name
 	}
 	c.Shared.shadowRan(p)
 	r := c.execution(p, direct{c}, call{args: args, options: options})
-	res, err := r.exec(ctx)
+	a, err := r.run(ctx)
 	c.over(r)
-	return res, err
+	return a.result, err
 }
 
 // legacyExec serves a parent that has the old Execer only, or none.

@@ -39,8 +39,8 @@ func (c *Conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 	}
 	c.Shared.shadowQueried(p, args, options)
 	known := c.knownOpen(p.Plan)
-	rows, err := c.run(p, direct{c}, call{args: args, options: options}).query(ctx)
-	return c.confirming(known, rows, err)
+	a, err := c.newRun(p, direct{c}, call{args: args, options: options, wantsRows: true}).run(ctx)
+	return c.confirming(known, a.rows, err)
 }
 
 // knownOpen reports whether a transaction is known to be open in which a query is run that

@@ -106,7 +106,7 @@ func (g *group) leadMany(ctx context.Context, b *slots.Batch) {
 	switch outcome {
 	case slots.OutcomeCounted:
 		r.Plan.tally.ranGrouped(len(g.members))
-		told = slots.Verdict{Outcome: outcome, Result: &answer{result: result{res, 1}}}
+		told = slots.Verdict{Outcome: outcome, Result: &groupResult{result: result{res, 1}}}
 	case slots.OutcomeAlone:
 		told = slots.Verdict{Outcome: slots.OutcomeByRow}
 	default:

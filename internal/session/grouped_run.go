@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -18,7 +17,6 @@ import (
 type group struct {
 	run     *Run
 	members []*slots.Member
-	rows    bool                     // the statement returns some
 	drained map[*rewrite.Bound]*plan // of the group's statements, where their class is drain
 
 	todo    [][]*slots.Member // parts of the batch that have no verdict yet
@@ -135,8 +133,8 @@ func (g *group) demandsAsMuch(m *slots.Member, demands []int64) bool {
 // refuse tells a member that no row was affected.
 func (g *group) refuse(m *slots.Member) {
 	g.refused = m
-	none := &answer{result: result{driver.RowsAffected(0), 0}}
-	if g.rows {
+	none := &groupResult{result: result{driver.RowsAffected(0), 0}}
+	if g.run.call.wantsRows {
 		none.rows = &bufferedRows{columns: g.columns, columnTypes: g.types}
 	}
 	g.tell(slots.Verdict{Outcome: slots.OutcomeCounted, Result: none}, m)
@@ -182,50 +180,32 @@ type answered struct {
 	rows     [][]driver.Value
 }
 
-// send runs the statement.
+// send runs the statement, on the drained row where its members' would be. Where the base
+// row satisfies the guards of bounded counters nothing is drained: see rewrite.Bounded; what
+// else the group's statement demands is about the base row.
 func (g *group) send(ctx context.Context, bound *rewrite.Bound, args []driver.NamedValue) (a answered, err error) {
 	r := g.run
 	drained := g.drained[bound]
-	if !g.rows {
-		if a.result, err = g.exec(ctx, bound, args); err != nil {
+	if drained == nil || r.Plan.Bounded != nil && !r.call.wantsRows {
+		a, err = g.received(direct{r.conn}.ownSend(ctx, r.sql(bound), r.callWith(args)))
+		if drained == nil || a.affected > 0 || err != nil && !r.refusedBase(err) {
 			return a, err
 		}
-		a.affected, err = a.result.RowsAffected()
-		return a, link.Settled(err)
 	}
-	var rows driver.Rows
-	if drained != nil {
-		rows, err = r.conn.run(drained, direct{r.conn}, call{args: args}).queryClass(ctx)
-	} else {
-		rows, err = direct{r.conn}.ownQuery(ctx, r.sql(bound), args)
-	}
-	if err != nil {
-		return a, err
-	}
-	all, err := readBuffered(rows)
-	g.columns, g.types = all.columns, all.columnTypes
-	a.affected, a.rows = int64(len(all.rows)), all.rows
-	return a, err
+	return g.received(r.conn.newRun(drained, direct{r.conn}, r.callWith(args)).runDrained(ctx))
 }
 
-// exec runs the statement, on the drained row where its members' would be. Where the base
-// row satisfies the guards of bounded counters nothing is drained: see rewrite.Bounded; what
-// else the group's statement demands is about the base row.
-func (g *group) exec(ctx context.Context, bound *rewrite.Bound, args []driver.NamedValue) (driver.Result, error) {
-	r := g.run
-	drained := g.drained[bound]
-	if drained == nil || r.Plan.Bounded != nil {
-		res, err := direct{r.conn}.ownExec(ctx, r.sql(bound), args)
-		if drained == nil || err != nil && !r.refusedBase(err) {
-			return res, err
-		}
-		if err == nil {
-			if n, err := res.RowsAffected(); n > 0 || err != nil {
-				return res, err
-			}
-		}
+// received reads what the database has said of the statement.
+func (g *group) received(got answer, err error) (answered, error) {
+	if err != nil {
+		return answered{}, err
 	}
-	return r.conn.run(drained, direct{r.conn}, call{args: args}).execDrained(ctx)
+	got, n, err := got.counted()
+	a := answered{affected: n, result: got.result}
+	if all, ok := got.rows.(*bufferedRows); ok {
+		g.columns, g.types, a.rows = all.columns, all.columnTypes, all.rows
+	}
+	return a, err
 }
 
 // bind makes the arguments of the statement for members in their order.
@@ -290,15 +270,15 @@ func (g *group) answer(a answered, members []*slots.Member) {
 		id, err = a.result.LastInsertId()
 		drawn = err == nil
 	}
-	var own *answer
+	var own *groupResult
 	for i, m := range slices.Backward(members) {
-		if affected := g.affectedBy(i, a); own == nil || drawn || g.rows || own.result.rows != affected {
-			own = &answer{result: result{a.result, affected}}
+		if affected := g.affectedBy(i, a); own == nil || drawn || g.run.call.wantsRows || own.result.rows != affected {
+			own = &groupResult{result: result{a.result, affected}}
 		}
 		if drawn {
 			own.Result = insertID(id - after[form.InsertID-1])
 		}
-		if g.rows {
+		if g.run.call.wantsRows {
 			seen := &bufferedRows{columns: g.columns, columnTypes: g.types}
 			for _, row := range a.rows {
 				row = slices.Clone(row)

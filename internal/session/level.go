@@ -45,7 +45,7 @@ func (r *Run) readCommitted(ctx context.Context) error {
 	for _, t := range r.Plan.Touched {
 		p.Drain.Tables = append(p.Drain.Tables, rewrite.DrainAll(c.Dialect(), t))
 	}
-	drain := c.run(p, direct{c}, call{})
+	drain := c.newRun(p, direct{c}, call{})
 	if _, err := drain.drain(ctx); err != nil {
 		return c.Lost(err)
 	}

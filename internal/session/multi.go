@@ -18,7 +18,7 @@ import (
 // opened one, and ended after the last.
 //
 //nolint:funlen // the steps of a statement of several, in their order
-func (r *Run) execMulti(ctx context.Context) (driver.Result, error) {
+func (r *Run) execMulti(ctx context.Context) (answer, error) {
 	traits := &r.conn.Shared.Traits
 	if traits.MultiProbe != "" {
 		// The parent may refuse several statements in one call.
@@ -27,7 +27,7 @@ func (r *Run) execMulti(ctx context.Context) (driver.Result, error) {
 			probe, args = traits.MultiProbeArg, args[:1]
 		}
 		if _, err := r.conn.ParentExec(ctx, probe, args); err != nil {
-			return nil, err
+			return answer{}, err
 		}
 	}
 	var end func(error) error
@@ -51,11 +51,11 @@ func (r *Run) execMulti(ctx context.Context) (driver.Result, error) {
 		case traits.MultiIsTx && !part.TxBegin && end == nil:
 			open, err := r.conn.InTransaction(ctx)
 			if err != nil {
-				return nil, finish(err)
+				return answer{}, finish(err)
 			}
 			if !open {
 				if end, err = r.conn.BeginOwn(ctx); err != nil {
-					return nil, finish(err)
+					return answer{}, finish(err)
 				}
 				r.conn.Tx.Answer(true) // else a drain of a part would end the block
 			}
@@ -76,22 +76,22 @@ func (r *Run) execMulti(ctx context.Context) (driver.Result, error) {
 			lexis := r.conn.Dialect().Lexis()
 			var err error
 			if p, err = r.conn.Plan(ctx, part.SQL); err != nil {
-				return nil, finish(err)
+				return answer{}, finish(err)
 			}
 			if *r.conn.Dialect().Lexis() != *lexis {
-				return nil, finish(errRulesChanged)
+				return answer{}, finish(errRulesChanged)
 			}
 		}
-		res, err := r.conn.run(p, direct{r.conn}, call{args: args, options: r.call.options}).exec(ctx)
+		a, err := r.conn.newRun(p, direct{r.conn}, call{args: args, options: r.call.options}).run(ctx)
 		if err != nil {
-			return nil, finish(err)
+			return answer{}, finish(err)
 		}
-		out.parts = append(out.parts, res)
+		out.parts = append(out.parts, a.result)
 	}
 	if err := finish(nil); err != nil {
-		return nil, err
+		return answer{}, err
 	}
-	return &out, nil
+	return answer{result: &out}, nil
 }
 
 // argsOf are the arguments of a part: those whose turn it is, numbered from 1 again, since some parents bind them by
@@ -121,24 +121,24 @@ var errRulesChanged = &link.UnsupportedError{
 
 // queryMulti runs a statement that returns rows whole, with every counter table of
 // it drained before, in one transaction.
-func (r *Run) queryMulti(ctx context.Context) (driver.Rows, error) {
+func (r *Run) queryMulti(ctx context.Context) (answer, error) {
 	drains := map[*rewrite.Table]bool{}
 	whole := &rewrite.Plan{Class: rewrite.Drain, SQL: r.Plan.SQL, Tables: r.Plan.Tables, Effects: r.Plan.Effects,
 		Reason: "several statements in one call return rows"}
 	for i, part := range r.Plan.Parts {
 		if part.Plan.Effects&rewrite.Namespace != 0 && i+1 < len(r.Plan.Parts) {
-			return nil, unsupported(r.Plan.Plan,
+			return answer{}, unsupported(r.Plan.Plan,
 				"several statements in one call that return rows, change what names mean and use counters cannot be run exactly; send them one by one")
 		}
 		if part.TxBegin || part.TxEnd || part.Plan.Effects&rewrite.TxControl != 0 {
-			return nil, unsupported(r.Plan.Plan,
+			return answer{}, unsupported(r.Plan.Plan,
 				"several statements in one call that return rows, control transactions and use counters cannot be run exactly; send them one by one")
 		}
 		if err := r.conn.allowed(part.Plan); err != nil {
-			return nil, err
+			return answer{}, err
 		}
 		if part.Plan.Effects&rewrite.TicketRecall != 0 {
-			return nil, unsupported(r.Plan.Plan,
+			return answer{}, unsupported(r.Plan.Plan,
 				"several statements in one call that return rows and set a counter with tickets cannot be run exactly; send them one by one")
 		}
 		for _, t := range part.Plan.Touched {
@@ -148,9 +148,9 @@ func (r *Run) queryMulti(ctx context.Context) (driver.Rows, error) {
 			}
 		}
 	}
-	one := r.conn.run(&plan{Plan: whole, tally: r.Plan.tally, learned: &learned{}}, r.via, r.call)
+	one := r.conn.newRun(&plan{Plan: whole, tally: r.Plan.tally, learned: &learned{}}, r.via, r.call)
 	one.partsStay = !r.conn.Shared.Traits.MultiIsTx
-	return one.queryDrained(ctx)
+	return one.runDrained(ctx)
 }
 
 // multiResult is the result of several statements: as a whole that of the

@@ -77,7 +77,7 @@ func TestNodesShareNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := c.run(p, direct{c}, call{})
+		r := c.newRun(p, direct{c}, call{})
 		form := r.slotForm(p.Increment.Coalesced)
 		args, ok := r.shareArgs(p.Increment.Coalesced, nil)
 		if !ok {

@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"database/sql/driver"
 	"slices"
 	"strings"
 
@@ -102,10 +101,10 @@ func (r *Run) changesOwn(changes []rewrite.DrainTable) {
 }
 
 // execOnBase runs the increment on its base row.
-func (r *Run) execOnBase(ctx context.Context) (driver.Result, error) {
-	res, n, err := r.execTouching(ctx)
+func (r *Run) execOnBase(ctx context.Context) (answer, error) {
+	a, n, err := r.sendCounted(ctx)
 	if err != nil || n == 0 {
-		return res, err
+		return a, err
 	}
 	r.lockedOnly()
 	r.note(r.Plan.Increment.Row, onBase)
@@ -114,7 +113,7 @@ func (r *Run) execOnBase(ctx context.Context) (driver.Result, error) {
 			r.exists(row)
 		}
 	}
-	return res, r.holdIncrement(ctx)
+	return a, r.holdIncrement(ctx)
 }
 
 // lockedOnly notes that an increment has changed its base row. Where that excludes other increments,

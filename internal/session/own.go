@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"slices"
 	"strconv"
 
@@ -198,7 +197,7 @@ func (c *Conn) settleTables(ctx context.Context, tables []*rewrite.Table) error 
 	for i, k := range keys {
 		own := c.own[k]
 		if v := own.rows.Versions; v != nil && !c.sameBefore(keys[:i], seen, &own) && !(seen[i] && c.unread()) {
-			if err := c.run(own.plan, direct{c}, own.call).oneVersion(ctx, v, seen[i]); err != nil {
+			if err := c.newRun(own.plan, direct{c}, own.call).oneVersion(ctx, v, seen[i]); err != nil {
 				return c.Lost(err)
 			}
 		}
@@ -246,7 +245,7 @@ func (c *Conn) keepRows(ctx context.Context, own *ownChange) (seen bool, err err
 	// the slot table as they are.
 	p := &plan{Plan: &rewrite.Plan{Class: rewrite.Drain, Drain: rewrite.DrainPlan{Tables: []rewrite.DrainTable{d}},
 		Reason: "a transaction reads a counter of a row that it has changed", SQL: own.plan.SQL, Holes: own.plan.Holes}, tally: own.plan.tally, learned: &learned{}}
-	r := c.run(p, direct{c}, own.call)
+	r := c.newRun(p, direct{c}, own.call)
 	r.settles = true
 	r.askAhead(ctx, own)
 	if _, err := r.drain(ctx); err != nil {
@@ -310,12 +309,12 @@ func (r *Run) drainsFirst(ctx context.Context) (bool, error) {
 }
 
 // lockFirst drains the increment's row and runs the statement on it.
-func (r *Run) lockFirst(ctx context.Context) (driver.Result, error) {
+func (r *Run) lockFirst(ctx context.Context) (answer, error) {
 	if r.conn.Shared.Traits.ChangeExcludes && r.incrementFitsBase() && (r.cause != heldToSnapshot || r.hasDrained()) {
 		return r.execOnBase(ctx)
 	}
 	if r.Plan.Class == rewrite.Additive || r.Plan.Increment.Companions {
-		return r.execDrained(ctx)
+		return r.runDrained(ctx)
 	}
 	// The statement of an upsert is right for a row that is there as for one that is
 	// not. One that is not cannot be locked, and another one may make it; so it
@@ -323,9 +322,9 @@ func (r *Run) lockFirst(ctx context.Context) (driver.Result, error) {
 	own, first := *r, *r.Plan.Plan
 	first.Class, first.Drain.Tables = rewrite.Additive, []rewrite.DrainTable{r.Plan.Increment.Row}
 	own.Plan = &plan{Plan: &first, tally: r.Plan.tally, learned: &learned{}}
-	res, err := own.execDrained(ctx)
+	a, err := own.runDrained(ctx)
 	if err == nil {
 		r.note(r.Plan.Increment.Row, onBase)
 	}
-	return res, err
+	return a, err
 }

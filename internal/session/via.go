@@ -10,11 +10,17 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// call holds the arguments of one execution. Options are arguments that are
+// call is what the application has called. Options are arguments that are
 // meant for the parent driver and stand before the others.
 type call struct {
-	args    []driver.NamedValue
-	options []driver.NamedValue
+	args      []driver.NamedValue
+	options   []driver.NamedValue
+	wantsRows bool // it is Query, and not Exec
+}
+
+// callWith is the call with other arguments, and no options.
+func (r *Run) callWith(args []driver.NamedValue) call {
+	return call{args: args, wantsRows: r.call.wantsRows}
 }
 
 // clone returns the execution for another goroutine, which may outlive the call: the caller may
@@ -92,6 +98,16 @@ func (t direct) keptQuery(ctx context.Context, sql string, args []driver.NamedVa
 	return t.ownQuery(ctx, sql, args)
 }
 
+// ownSend runs one of slotsql's statements whose answer is the application's.
+func (t direct) ownSend(ctx context.Context, sql string, c call) (a answer, err error) {
+	if c.wantsRows {
+		a.rows, err = t.ownQuery(ctx, sql, c.args)
+	} else {
+		a.result, err = t.ownExec(ctx, sql, c.args)
+	}
+	return a, err
+}
+
 // ownExec runs one of slotsql's statements, or one of the application's that is kept like these.
 func (t direct) ownExec(ctx context.Context, sql string, args []driver.NamedValue) (driver.Result, error) {
 	if t.conn.PreparesArgs || t.conn.Shared.Traits.SlowParse {
@@ -119,20 +135,28 @@ func (t direct) ownQuery(ctx context.Context, sql string, args []driver.NamedVal
 	return t.conn.ParentQuery(ctx, sql, args)
 }
 
-func (r *Run) execSQL(ctx context.Context) (driver.Result, error) {
+// send runs the plan's SQL.
+func (r *Run) send(ctx context.Context) (a answer, err error) {
 	c, err := r.sqlCall()
 	if err != nil {
-		return nil, err
+		return answer{}, err
 	}
-	return r.via.execSQL(ctx, r.Plan.Plan, c)
+	if c.wantsRows {
+		a.rows, err = r.via.querySQL(ctx, r.Plan.Plan, c)
+	} else {
+		a.result, err = r.via.execSQL(ctx, r.Plan.Plan, c)
+	}
+	return a, err
 }
 
-func (r *Run) querySQL(ctx context.Context) (driver.Rows, error) {
-	c, err := r.sqlCall()
+// sendCounted is send for a statement that others may follow before the application has its
+// answer: rows are read. It returns how many rows it has affected, or returned.
+func (r *Run) sendCounted(ctx context.Context) (answer, int64, error) {
+	a, err := r.send(ctx)
 	if err != nil {
-		return nil, err
+		return answer{}, 0, err
 	}
-	return r.via.querySQL(ctx, r.Plan.Plan, c)
+	return a.counted()
 }
 
 // sql returns a statement of the plan as it is for this execution.
@@ -167,25 +191,7 @@ func (r *Run) sqlCall() (call, error) {
 			args[i].Ordinal = i + 1
 		}
 	}
-	return call{args: args, options: r.call.options}, err
-}
-
-// execTouching runs the statement and says how many rows it has affected.
-func (r *Run) execTouching(ctx context.Context) (res driver.Result, n int64, err error) {
-	if res, err = r.execSQL(ctx); err != nil {
-		return nil, 0, err
-	}
-	n, err = res.RowsAffected()
-	return res, n, link.Settled(err)
-}
-
-// queryTouching reads the rows of the statement, so that other statements may follow
-// before the application has them.
-func (r *Run) queryTouching(ctx context.Context) (driver.Rows, int64, error) {
-	rows, err := r.querySQL(ctx)
-	if err != nil {
-		return nil, 0, err
-	}
-	b, err := readBuffered(rows)
-	return b, int64(len(b.rows)), err
+	c := r.call
+	c.args = args
+	return c, err
 }
