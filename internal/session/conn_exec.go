@@ -20,7 +20,7 @@ func (c *Conn) ExecContext(ctx context.Context, query string, args []driver.Name
 	if err != nil {
 		return nil, err
 	}
-	if p.Class == rewrite.PassThrough && p.Group == nil && len(p.Base.Changes) == 0 && p.Effects&rewrite.TicketRecall == 0 {
+	if p.passes() {
 		if err := c.beforeReadOnly(ctx, p.Plan); err != nil {
 			return nil, err
 		}

@@ -21,8 +21,7 @@ func (c *Conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 		return nil, err
 	}
 	defer c.queried(p.Plan)
-	if p.Class == rewrite.PassThrough && p.Group == nil && (len(p.Base.Changes) == 0 || c.InAutocommit()) &&
-		p.Effects&rewrite.TicketRecall == 0 {
+	if p.passes() {
 		if err := c.beforeReadOnly(ctx, p.Plan); err != nil {
 			return nil, err
 		}
