@@ -189,57 +189,50 @@ func (r *Run) drain(ctx context.Context) (missed bool, err error) {
 		if r.isBare(&d) {
 			continue
 		}
-		r.conn.drainsOwn(d.Table, r.keyNumbers(&d))
-		r.foldsPortions(&d)
-		if d.Look.Candidates != nil {
-			missed = true
-			if err := r.drainCandidates(ctx, &d); err != nil {
-				return false, r.outdated(&d, err)
-			}
-			continue
-		}
-		look, locked, some, open, err := r.lookOrLock(ctx, &d)
+		open, err := r.drainTable(ctx, &d)
 		if err != nil {
-			return false, r.lacking(&d, r.outdated(&d, err))
-		}
-		if look == nil || !look.bare || !r.settles {
-			r.Plan.tally.drained()
-		}
-		if d.Table.Counter.Options.OnDrain == rewrite.OnDrainWarn {
-			r.warn(ctx, &d, some)
+			return false, err
 		}
 		missed = missed || open
-		r.found = rowsOf(locked)
-		if look != nil {
-			r.found = rowsOf(look.locked)
-		}
-		if !some {
-			continue
-		}
-		if bare, err := r.meetNewer(ctx, &d, look); err != nil {
-			return false, err
-		} else if bare {
-			continue
-		}
-		if d.Folding == rewrite.FoldNothing {
-			continue
-		}
-		if idle, err := r.nothingToFold(ctx, &d); err != nil {
-			return false, err
-		} else if idle {
-			continue
-		}
-		if d.Folding == rewrite.FoldByName {
-			err = r.foldOrKeepBare(ctx, &d, locked)
-		} else {
-			err = r.fold(ctx, &d)
-		}
-		if err != nil {
-			return false, r.outdated(&d, err)
-		}
 	}
 	r.cleanUpDue = len(r.Plan.Drain.After) > 0
 	return missed, r.steps(ctx, r.Plan.Drain.Before)
+}
+
+// drainTable locks and folds rows of one table. Open reports whether the statement may meet
+// others.
+func (r *Run) drainTable(ctx context.Context, d *rewrite.DrainTable) (open bool, err error) {
+	r.conn.drainsOwn(d.Table, r.keyNumbers(d))
+	r.foldsPortions(d)
+	if d.Look.Candidates != nil {
+		return true, r.outdated(d, r.drainCandidates(ctx, d))
+	}
+	l, err := r.lookOrLock(ctx, d)
+	if err != nil {
+		return false, r.lacking(d, r.outdated(d, err))
+	}
+	if !l.bare || !r.settles {
+		r.Plan.tally.drained()
+	}
+	if d.Table.Counter.Options.OnDrain == rewrite.OnDrainWarn {
+		r.warn(ctx, d, l.some)
+	}
+	r.found = rowsOf(l.rows)
+	if !l.some {
+		return l.open, nil
+	}
+	if bare, err := r.meetNewer(ctx, d, l); bare || err != nil || d.Folding == rewrite.FoldNothing {
+		return l.open, err
+	}
+	if idle, err := r.nothingToFold(ctx, d); idle || err != nil {
+		return l.open, err
+	}
+	if d.Folding == rewrite.FoldByName {
+		err = r.foldOrKeepBare(ctx, d, l.rows)
+	} else {
+		err = r.fold(ctx, d)
+	}
+	return l.open, r.outdated(d, err)
 }
 
 // strength returns a drain with the lock for its transaction. One that slotsql has opened because the statement's row has
@@ -255,7 +248,7 @@ func (r *Run) strength(d rewrite.DrainTable) rewrite.DrainTable {
 // outdated explains an error that ends a transaction in which the drain would
 // otherwise be planned again.
 func (r *Run) outdated(d *rewrite.DrainTable, err error) error {
-	if !r.conn.Engine.SchemaChanged(err) || r.conn.InAutocommit() {
+	if err == nil || !r.conn.Engine.SchemaChanged(err) || r.conn.InAutocommit() {
 		return err
 	}
 	// It was slotsql's own statement, so the facts are certainly out of date: the

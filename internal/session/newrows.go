@@ -51,38 +51,44 @@ func (r *Run) certain(forms []rewrite.FormArg) bool {
 	return true
 }
 
-// lock runs the lock statements of a drain. It reports whether there is anything
-// to fold, and whether rows that it covers may still be inserted.
-func (r *Run) lock(ctx context.Context, d *rewrite.DrainTable) (locked [][]any, some, missed bool, err error) {
-	if lockOfKey(d) {
-		locked, err = r.lockKey(ctx, d)
-		n := rowsOf(locked)
-		return locked, n > 0, n < d.Most && !r.heldTogether(d, locked), err
+// lock runs the lock statements of a drain.
+func (r *Run) lock(ctx context.Context, d *rewrite.DrainTable) (*lockedRows, error) {
+	if MayInsert(*d) && !lockOfKey(d) && !r.meetsOthers(d) {
+		return r.lockNew(ctx, d)
 	}
-	if r.meetsOthers(d) {
-		locked, err = r.lockKey(ctx, d)
-		return locked, true, !r.heldTogether(d, locked), err
+	l := &lockedRows{some: true}
+	var err error
+	switch {
+	case lockOfKey(d):
+		l.rows, err = r.lockKey(ctx, d)
+		n := rowsOf(l.rows)
+		l.some, l.open = n > 0, n < d.Most && !r.heldTogether(d, l.rows)
+	case r.meetsOthers(d):
+		l.rows, err = r.lockKey(ctx, d)
+		l.open = !r.heldTogether(d, l.rows)
+	case d.Folding == rewrite.FoldByName && len(d.Table.Counter.Key) == 0:
+		l.rows, err = r.lockKey(ctx, d)
+	default:
+		err = r.steps(ctx, d.Lock)
 	}
-	if !MayInsert(*d) {
-		if d.Folding == rewrite.FoldByName && len(d.Table.Counter.Key) == 0 {
-			locked, err = r.lockKey(ctx, d)
-			return locked, true, false, err
-		}
-		return nil, true, false, r.steps(ctx, d.Lock)
-	}
+	return l, err
+}
+
+// lockNew is lock for rows that the statement may insert.
+func (r *Run) lockNew(ctx context.Context, d *rewrite.DrainTable) (*lockedRows, error) {
 	// The probe counts as of the transaction's snapshot; a row that the statement has
 	// met may be newer.
 	if d.New.Probe != nil && !r.conn.Tx.LastKnownOpen() && !r.rowAppeared {
 		if n, err := r.probe(ctx, d.New.Probe); n == 0 || err != nil {
-			return nil, false, true, err
+			return &lockedRows{open: true}, err
 		}
 	}
-	locked, err = r.find(ctx, &d.Lock[0])
-	n := rowsOf(locked)
+	rows, err := r.find(ctx, &d.Lock[0])
+	n := rowsOf(rows)
 	if n == 0 || err != nil {
-		return nil, false, true, err
+		return &lockedRows{open: true}, err
 	}
-	return locked, true, n < d.New.Rows, r.steps(ctx, d.Lock[1:])
+	return &lockedRows{rows: rows, some: true, open: n < d.New.Rows}, r.steps(ctx, d.Lock[1:])
 }
 
 // meetsOthers reports whether the statement may meet rows that a drain of all rows has not

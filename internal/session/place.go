@@ -62,17 +62,7 @@ func (r *Run) heatKey() (slots.RowKey, bool) {
 		return row, ok
 	}
 	row.Values = inc.ByOther + ":" + row.Values
-	return row, !r.conn.Tx.KeepsLocks() || !r.conn.inSlots(inc.Table)
-}
-
-// inSlots reports whether the transaction has counted in slots of the table.
-func (c *Conn) inSlots(t *rewrite.Table) bool {
-	for _, own := range c.own {
-		if own.how == inSlot && own.rows.Table.Counter.Slotted() == t.Counter.Slotted() {
-			return true
-		}
-	}
-	return false
+	return row, !r.conn.Tx.KeepsLocks() || !r.conn.hasOwnSlots(inc.Table)
 }
 
 // rowOf names the row of a table whose key is as given.

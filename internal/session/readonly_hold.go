@@ -142,7 +142,7 @@ func (h *hold) fold(ctx context.Context) error {
 // lockTables takes the locks of a drain.
 func (r *Run) lockTables(ctx context.Context) error {
 	for i := range r.Plan.Drain.Tables {
-		if _, _, _, err := r.lock(ctx, &r.Plan.Drain.Tables[i]); err != nil {
+		if _, err := r.lock(ctx, &r.Plan.Drain.Tables[i]); err != nil {
 			return err
 		}
 	}
