@@ -19,15 +19,15 @@ type aheadAnswer struct {
 
 // askAhead asks another session for the slots of a row that the transaction has locked. The
 // transaction has no slots of its own in the table.
-func (r *Run) askAhead(ctx context.Context, own *ownChange) {
-	c, d := r.conn, &own.rows
+func (r *Run) askAhead(ctx context.Context, ch *rowChange) {
+	c, d := r.conn, &ch.rows
 	n, ok := c.Dialect().(dialect.SlotNamer)
-	if !ok || !own.locked || c.Cluster || c.Tx.Own() || !lockOfKey(d) || d.Folding != rewrite.FoldByName || c.hasOwnSlots(d.Table) ||
+	if !ok || !ch.locked || c.Cluster || c.Tx.Own() || !lockOfKey(d) || d.Folding != rewrite.FoldByName || c.addedToSlots(d.Table) ||
 		len(d.Table.Counter.Rights.Ungranted) > 0 || !n.Nameable(d.Table) || r.isBare(d) {
 		return
 	}
-	key := make([]any, len(own.key))
-	for i, k := range own.key {
+	key := make([]any, len(ch.key))
+	for i, k := range ch.key {
 		key[i] = k
 	}
 	sql := n.FindSlots(d.Table, [][]any{key}, false)

@@ -54,7 +54,7 @@ func (r *Run) execBounded(ctx context.Context) (answer, error) {
 // onGuardedBase runs the statement on the base row, with a guard for each of its clamps.
 func (r *Run) onGuardedBase(ctx context.Context) (answer, int64, error) {
 	if own := r.Plan.Bounded.Own; own != nil {
-		res, n, err := r.own(ctx, own)
+		res, n, err := r.execBound(ctx, own)
 		return answer{result: res}, n, err
 	}
 	return r.sendCounted(ctx)

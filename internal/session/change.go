@@ -7,7 +7,7 @@ import (
 )
 
 // A statement that changes rows of a counter table and runs on the base rows as they
-// are: what it has changed is remembered, see own.go.
+// are: what it has changed is remembered, see rowchange.go.
 
 // runChanging runs such a statement.
 func (r *Run) runChanging(ctx context.Context, changes []rewrite.DrainTable) (answer, error) {
@@ -20,7 +20,7 @@ func (r *Run) runChanging(ctx context.Context, changes []rewrite.DrainTable) (an
 	case r.conn.InAutocommit():
 		return r.retrying(ctx, r.send)
 	}
-	r.changesOwn(changes)
+	r.changesCounted(changes)
 	if r.call.wantsRows {
 		return r.queryChanging(ctx, changes)
 	}
@@ -74,11 +74,11 @@ func (r *Run) changesFirst(ctx context.Context) (bool, error) {
 
 // drainingFirst is the same statement with its rows drained for.
 func (r *Run) drainingFirst() *Run {
-	own, first := *r, *r.Plan.Plan
+	cp, first := *r, *r.Plan.Plan
 	first.Class, first.Reason = rewrite.Drain, "a transaction reads counters of a table and changes it"
 	first.Drain.Tables = r.Plan.Base.Changes
-	own.Plan = &plan{Plan: &first, tally: r.Plan.tally, learned: &learned{}}
-	return &own
+	cp.Plan = &plan{Plan: &first, tally: r.Plan.tally, learned: &learned{}}
+	return &cp
 }
 
 // hold drains rows that the transaction has just changed where it must not have
@@ -88,7 +88,7 @@ func (r *Run) hold(ctx context.Context, changes []rewrite.DrainTable) error {
 		t := changes[i].Table
 		held, err := r.conn.conflicts(ctx, t)
 		if err == nil && held {
-			err = r.conn.settleTables(ctx, []*rewrite.Table{t})
+			err = r.conn.drainChangesOf(ctx, []*rewrite.Table{t})
 		}
 		if err != nil {
 			return err
@@ -99,7 +99,7 @@ func (r *Run) hold(ctx context.Context, changes []rewrite.DrainTable) error {
 
 // holdIncrement does it for an increment.
 func (r *Run) holdIncrement(ctx context.Context) error {
-	if len(r.conn.looked) == 0 {
+	if len(r.conn.readTables) == 0 {
 		return nil
 	}
 	return r.hold(ctx, []rewrite.DrainTable{r.Plan.Increment.Row})

@@ -52,7 +52,7 @@ func (c *Conn) knownOpen(p *rewrite.Plan) bool {
 // confirming returns the rows of a query in a transaction that is known to be open. An error that
 // ends that may come with the rows: when they have come to their end without one, it is still known.
 func (c *Conn) confirming(known bool, rows driver.Rows, err error) (driver.Rows, error) {
-	if !known || err != nil || len(c.own) == 0 {
+	if !known || err != nil || len(c.changes) == 0 {
 		return rows, err
 	}
 	return &link.FinishingRows{RowsBase: link.RowsBase{Rows: rows}, Finish: func(failed bool) error {

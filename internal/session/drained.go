@@ -202,7 +202,7 @@ func (r *Run) drain(ctx context.Context) (missed bool, err error) {
 // drainTable locks and folds rows of one table. Open reports whether the statement may meet
 // others.
 func (r *Run) drainTable(ctx context.Context, d *rewrite.DrainTable) (open bool, err error) {
-	r.conn.drainsOwn(d.Table, r.keyNumbers(d))
+	r.conn.drainsCounted(d.Table, r.keyNumbers(d))
 	r.foldsPortions(d)
 	if d.Look.Candidates != nil {
 		return true, r.outdated(d, r.drainCandidates(ctx, d))
@@ -211,7 +211,7 @@ func (r *Run) drainTable(ctx context.Context, d *rewrite.DrainTable) (open bool,
 	if err != nil {
 		return false, r.lacking(d, r.outdated(d, err))
 	}
-	if !l.bare || !r.settles {
+	if !l.bare || !r.ofChanges {
 		r.Plan.tally.drained()
 	}
 	if d.Table.Counter.Options.OnDrain == rewrite.OnDrainWarn {
@@ -305,8 +305,8 @@ type draining struct {
 	candidates *candidateRows
 	// addedToBase: a drain has added something to base rows.
 	addedToBase bool
-	// settles: it drains rows that its transaction has changed.
-	settles bool
+	// ofChanges: it drains rows that its transaction has changed.
+	ofChanges bool
 	// found is how many rows the drain has locked by their keys, and recounted how many a
 	// DELETE has then been found to be about, for which it has run again.
 	found, recounted int

@@ -129,7 +129,7 @@ func (r *Run) runOnBase(ctx context.Context) (answer, error) {
 // missing, its counter NULL or close to the end of its range.
 func (r *Run) execIncrement(ctx context.Context) (answer, error) {
 	if inc := r.Plan.Increment; !r.certain(inc.Forms) && inc.BaseExact() && len(r.call.args) == r.Plan.Inputs {
-		return r.execOwnSQL(ctx)
+		return r.execAsWritten(ctx)
 	}
 	switch {
 	case !r.incrementFits():
@@ -341,7 +341,7 @@ func (r *Run) addOnce(ctx context.Context, p slots.Place, lasting bool) (res dri
 		add = inc.AddLocked
 	}
 	if p.Keyed && add != nil && places.Knows(p.SlotRow) {
-		if res, n, err = r.own(ctx, add); n > 0 || err != nil {
+		if res, n, err = r.execBound(ctx, add); n > 0 || err != nil {
 			if err == nil {
 				places.Found(p.Row.Table)
 			}
@@ -352,12 +352,12 @@ func (r *Run) addOnce(ctx context.Context, p slots.Place, lasting bool) (res dri
 	if r.firm = firm != nil && r.conn.Origin.RoleSet(); r.firm {
 		upsert = firm
 	}
-	res, n, err = r.own(ctx, upsert)
+	res, n, err = r.execBound(ctx, upsert)
 	if n == 0 && err == nil && firm != nil && !r.firm && !inc.Upsert {
 		// The lock on the row is not certain, or there is no row. (Of an upsert the
 		// application's own statement follows, which waits for the row, or makes it.)
 		r.firm = true
-		res, n, err = r.own(ctx, firm)
+		res, n, err = r.execBound(ctx, firm)
 	}
 	if n > 0 && err == nil {
 		r.made()
@@ -371,9 +371,9 @@ func (r *Run) addOnce(ctx context.Context, p slots.Place, lasting bool) (res dri
 	return res, n, err
 }
 
-// execOwnSQL runs the increment as written on the base row, where that is exact. Which
+// execAsWritten runs the increment as written on the base row, where that is exact. Which
 // rows it changed is not certain, so all are remembered.
-func (r *Run) execOwnSQL(ctx context.Context) (answer, error) {
+func (r *Run) execAsWritten(ctx context.Context) (answer, error) {
 	a, err := r.send(ctx)
 	if err == nil {
 		r.note(r.Plan.Increment.Row, onBase)

@@ -278,7 +278,7 @@ func (r *Run) leadGroup(ctx context.Context, m *slots.Member, b *slots.Batch) sl
 	if r.Plan.Class == rewrite.Drain && !g.plan(ctx) {
 		g.tell(slots.Verdict{Outcome: slots.OutcomeAlone}, b.Members...)
 		m.Group.Next()
-		return g.own
+		return g.verdict
 	}
 	return r.leadShared(ctx, m, b, g.lead)
 }

@@ -20,7 +20,7 @@ type group struct {
 	drained map[*rewrite.Bound]*plan // of the group's statements, where their class is drain
 
 	todo    [][]*slots.Member // parts of the batch that have no verdict yet
-	own     slots.Verdict     // the leader's, which comes last
+	verdict slots.Verdict     // the leader's, which comes last
 	refused *slots.Member     // the last one for which no row was affected
 
 	columns []string
@@ -30,14 +30,14 @@ type group struct {
 // lead runs all members and tells them. Where one statement cannot be for a part of
 // them, that is split.
 func (g *group) lead(ctx context.Context) {
-	g.own = slots.Verdict{Outcome: slots.OutcomeFailed, Err: errLeaderGone}
+	g.verdict = slots.Verdict{Outcome: slots.OutcomeFailed, Err: errLeaderGone}
 	g.todo = [][]*slots.Member{g.members}
 	defer func() {
 		for _, part := range g.todo { // the parent panics
 			g.tell(slots.Verdict{Outcome: slots.OutcomeFailed, Err: errLeaderGone}, part...)
 		}
 		g.run.passOn(g.members[0].Turn()) // now that their callers may be back
-		g.members[0].Tell(g.own)
+		g.members[0].Tell(g.verdict)
 	}()
 	for len(g.todo) > 0 {
 		parts := g.part(ctx, g.todo[0]) // those that have a verdict, or are returned
@@ -49,7 +49,7 @@ func (g *group) lead(ctx context.Context) {
 func (g *group) tell(v slots.Verdict, members ...*slots.Member) {
 	for _, m := range members {
 		if m == g.members[0] {
-			g.own = v
+			g.verdict = v
 			continue
 		}
 		m.Tell(v)
@@ -187,7 +187,7 @@ func (g *group) send(ctx context.Context, bound *rewrite.Bound, args []driver.Na
 	r := g.run
 	drained := g.drained[bound]
 	if drained == nil || r.Plan.Bounded != nil && !r.call.wantsRows {
-		a, err = g.received(direct{r.conn}.ownSend(ctx, r.sql(bound), r.callWith(args)))
+		a, err = g.received(direct{r.conn}.sendKept(ctx, r.sql(bound), r.callWith(args)))
 		if drained == nil || a.affected > 0 || err != nil && !r.refusedBase(err) {
 			return a, err
 		}
@@ -225,9 +225,9 @@ func (g *group) bind(bound *rewrite.Bound, members []*slots.Member) ([]driver.Na
 			totals[j] += n
 		}
 	}
-	own := *r
-	own.sums = &sums{totals: totals, bounds: bounds, free: members[len(members)-1].Free}
-	return own.bind(bound.Args)
+	cp := *r
+	cp.sums = &sums{totals: totals, bounds: bounds, free: members[len(members)-1].Free}
+	return cp.bind(bound.Args)
 }
 
 // sums are what a group's statement adds and demands, and the arguments that its members
@@ -270,13 +270,13 @@ func (g *group) answer(a answered, members []*slots.Member) {
 		id, err = a.result.LastInsertId()
 		drawn = err == nil
 	}
-	var own *groupResult
+	var res *groupResult
 	for i, m := range slices.Backward(members) {
-		if affected := g.affectedBy(i, a); own == nil || drawn || g.run.call.wantsRows || own.result.rows != affected {
-			own = &groupResult{result: result{a.result, affected}}
+		if affected := g.affectedBy(i, a); res == nil || drawn || g.run.call.wantsRows || res.result.rows != affected {
+			res = &groupResult{result: result{a.result, affected}}
 		}
 		if drawn {
-			own.Result = insertID(id - after[form.InsertID-1])
+			res.Result = insertID(id - after[form.InsertID-1])
 		}
 		if g.run.call.wantsRows {
 			seen := &bufferedRows{columns: g.columns, columnTypes: g.types}
@@ -289,12 +289,12 @@ func (g *group) answer(a answered, members []*slots.Member) {
 				}
 				seen.rows = append(seen.rows, row)
 			}
-			own.rows = seen
+			res.rows = seen
 		}
 		for i, n := range m.Adds {
 			after[i] += n
 		}
-		g.tell(slots.Verdict{Outcome: slots.OutcomeCounted, Result: own}, m)
+		g.tell(slots.Verdict{Outcome: slots.OutcomeCounted, Result: res}, m)
 	}
 }
 

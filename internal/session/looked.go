@@ -115,7 +115,7 @@ type bareRow struct{ table, key string }
 func (r *Run) keepBare(d *rewrite.DrainTable) {
 	c := r.conn
 	key := r.keyNumbers(d)
-	if key == nil || len(c.bareRows) >= maxOwnChanges {
+	if key == nil || len(c.bareRows) >= maxChanges {
 		return
 	}
 	if c.bareRows == nil {
@@ -123,8 +123,8 @@ func (r *Run) keepBare(d *rewrite.DrainTable) {
 	}
 	row := bareRow{d.Table.Counter.Slotted(), strings.Join(key, ",")}
 	if _, ok := c.bareRows[row]; !ok {
-		c.changes++
-		c.bareRows[row] = c.changes
+		c.lastChange++
+		c.bareRows[row] = c.lastChange
 	}
 }
 

@@ -101,16 +101,16 @@ func argsOf(part rewrite.Part, all []driver.NamedValue) []driver.NamedValue {
 		return all
 	}
 	end := min(len(all), part.ArgBase+part.Params)
-	own, full := slices.Clone(all[part.ArgBase:end]), part.ArgBase+part.Params <= len(all)
+	out, full := slices.Clone(all[part.ArgBase:end]), part.ArgBase+part.Params <= len(all)
 	for i, a := range all {
 		if a.Name != "" && part.Params > 0 && full && (i < part.ArgBase || i >= end) {
-			own = append(own, a)
+			out = append(out, a)
 		}
 	}
-	for i := range own {
-		own[i].Ordinal = i + 1
+	for i := range out {
+		out[i].Ordinal = i + 1
 	}
-	return own
+	return out
 }
 
 // errRulesChanged is for a call that was cut into its statements by rules which

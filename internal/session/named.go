@@ -87,10 +87,10 @@ func (r *Run) slotRows(ctx context.Context, n dialect.SlotNamer, d *rewrite.Drai
 		keys = keys[:1] // all rows have it
 	}
 	search := r.searchFor(n, locked)
-	var own [][]any
+	var added [][]any
 	if search.server != "" {
 		var known bool
-		if own, known = c.ownSlots(d.Table, keys); !known {
+		if added, known = c.slotsAddedTo(d.Table, keys); !known {
 			search = lockingSearch
 		}
 	}
@@ -102,7 +102,7 @@ func (r *Run) slotRows(ctx context.Context, n dialect.SlotNamer, d *rewrite.Drai
 		}
 		rows = append(rows, found...)
 	}
-	return append(rows, own...), nil
+	return append(rows, added...), nil
 }
 
 // slotSearch is how the slots of rows that are locked are found: by a query that locks
@@ -153,7 +153,7 @@ func (r *Run) findSlots(
 // own query locks what it finds.
 func (r *Run) slotsOfRange(ctx context.Context, n dialect.SlotNamer, d *rewrite.DrainTable, locked [][]any) ([][]any, error) {
 	search := r.searchFor(n, locked)
-	if search.server != "" && r.conn.hasOwnSlots(d.Table) {
+	if search.server != "" && r.conn.addedToSlots(d.Table) {
 		search = lockingSearch
 	}
 	look := d.Look.Range
@@ -170,10 +170,10 @@ func (r *Run) slotsOfRange(ctx context.Context, n dialect.SlotNamer, d *rewrite.
 	return r.findSlots(ctx, n, search, d.Table, query, args...)
 }
 
-// hasOwnSlots reports whether the transaction has added to slots of a table.
-func (c *Conn) hasOwnSlots(t *rewrite.Table) bool {
-	for _, own := range c.own {
-		if own.how == inSlot && own.rows.Table.Counter.Slotted() == t.Counter.Slotted() {
+// addedToSlots reports whether the transaction has added to slots of a table.
+func (c *Conn) addedToSlots(t *rewrite.Table) bool {
+	for _, ch := range c.changes {
+		if ch.how == inSlot && ch.of(t) {
 			return true
 		}
 	}
@@ -276,21 +276,21 @@ func unnameable(t *rewrite.Table) error {
 	return &link.NotMovedError{Table: t.Name, Reason: "its key has a value that slotsql cannot write"}
 }
 
-// ownSlots are slot rows of keys that the transaction itself has added to, and
+// slotsAddedTo are slot rows of keys that the transaction itself has added to, and
 // perhaps made, which no other session sees; false when it is not known which they are.
 // Of a change whose key is not known they are those of each key, of which there
 // are few then: to name one that is not there costs the lock of its place.
-func (c *Conn) ownSlots(t *rewrite.Table, keys [][]any) (rows [][]any, known bool) {
-	for _, own := range c.own {
-		if own.how != inSlot || own.rows.Table.Counter.Slotted() != t.Counter.Slotted() {
+func (c *Conn) slotsAddedTo(t *rewrite.Table, keys [][]any) (rows [][]any, known bool) {
+	for _, ch := range c.changes {
+		if ch.how != inSlot || !ch.of(t) {
 			continue
 		}
-		if len(own.slots) == 0 || t.Counter.Layout == rewrite.LayoutShared || own.key == nil && len(keys) > fewKeys {
+		if len(ch.slots) == 0 || t.Counter.Layout == rewrite.LayoutShared || ch.key == nil && len(keys) > fewKeys {
 			return nil, false
 		}
 		for _, k := range keys {
-			if own.key == nil || slices.EqualFunc(k, own.key, func(a any, b string) bool { return link.TextOf(a) == b }) {
-				for _, n := range own.slots {
+			if ch.key == nil || slices.EqualFunc(k, ch.key, func(a any, b string) bool { return link.TextOf(a) == b }) {
+				for _, n := range ch.slots {
 					rows = append(rows, append(slices.Clone(k), n))
 				}
 			}

@@ -62,7 +62,7 @@ func (r *Run) heatKey() (slots.RowKey, bool) {
 		return row, ok
 	}
 	row.Values = inc.ByOther + ":" + row.Values
-	return row, !r.conn.Tx.KeepsLocks() || !r.conn.hasOwnSlots(inc.Table)
+	return row, !r.conn.Tx.KeepsLocks() || !r.conn.addedToSlots(inc.Table)
 }
 
 // rowOf names the row of a table whose key is as given.

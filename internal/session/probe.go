@@ -19,12 +19,12 @@ func (r *Run) queryProbe(ctx context.Context) (driver.Rows, error) {
 	last := len(b.columns) - 1
 	for i, row := range b.rows {
 		if row[last] != false {
-			r.Plan.proofs.settle(false)
+			r.Plan.proofs.note(false)
 			return nil, nil
 		}
 		b.rows[i] = row[:last]
 	}
-	r.Plan.proofs.settle(true)
+	r.Plan.proofs.note(true)
 	b.columns, b.columnTypes = b.columns[:last], b.columnTypes[:last]
 	return b, nil
 }

@@ -35,8 +35,8 @@ const maxSkipped = 64
 // due reports whether the form is worth a try.
 func (p *proofs) due() bool { return p.skip.Load() <= 0 || p.skip.Add(-1) < 0 }
 
-// settle notes how a try has gone.
-func (p *proofs) settle(held bool) {
+// note notes how a try has gone.
+func (p *proofs) note(held bool) {
 	if held {
 		p.refuted.Store(0)
 		return
@@ -65,7 +65,7 @@ func (r *Run) mayProve() bool {
 func (r *Run) mayProveInTx(d *rewrite.DrainTable) bool {
 	c := r.conn
 	return (r.Plan.Drain.Proof.Lock != nil || r.Plan.Drain.Proof.Judged) &&
-		!c.Tx.Own() && !r.isBare(d) && !c.snapshotBegun() && !c.hasOwnSlots(d.Table)
+		!c.Tx.Own() && !r.isBare(d) && !c.snapshotBegun() && !c.addedToSlots(d.Table)
 }
 
 // runProven runs the statement where nothing is to be folded; it reports false where
@@ -84,7 +84,7 @@ func (r *Run) runProven(ctx context.Context) (a answer, done bool, err error) {
 	case r.call.wantsRows:
 		a.rows, ran, err = r.provenRows(ctx, proof)
 	default:
-		a.result, _, err = r.own(ctx, &proof.Bound)
+		a.result, _, err = r.execBound(ctx, &proof.Bound)
 		ran = a.result != nil
 	}
 	if done, err = r.provenBy(ran, err); done && err == nil {
@@ -116,7 +116,7 @@ func (r *Run) provenRows(ctx context.Context, proof *rewrite.Proof) (driver.Rows
 	if err != nil {
 		return nil, false, err
 	}
-	rows, err := direct{r.conn}.ownQuery(ctx, r.sql(&proof.Bound), args)
+	rows, err := direct{r.conn}.queryKept(ctx, r.sql(&proof.Bound), args)
 	if err != nil {
 		return nil, false, err
 	}
@@ -130,10 +130,10 @@ func (r *Run) provenBy(ran bool, err error) (done bool, _ error) {
 	switch {
 	case err == nil && ran:
 		r.Plan.tally.drained()
-		r.Plan.proofs.settle(true)
+		r.Plan.proofs.note(true)
 		return true, nil
 	case err == nil, r.conn.Engine.Refuted(err):
-		r.Plan.proofs.settle(false)
+		r.Plan.proofs.note(false)
 		return false, nil
 	case err == driver.ErrSkip, r.conn.InAutocommit() && r.conn.Engine.Conflict(err):
 		return false, nil

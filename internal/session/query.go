@@ -4,7 +4,7 @@ import "context"
 
 // runRead runs a statement that reads totals.
 func (r *Run) runRead(ctx context.Context) (a answer, err error) {
-	if err := r.settle(ctx); err != nil {
+	if err := r.drainChanges(ctx); err != nil {
 		return answer{}, err
 	}
 	var types []ColumnType

@@ -142,7 +142,7 @@ func (r *Run) bare(ctx context.Context) (bool, error) {
 // foundBare notes that the tables have no slots until the transaction ends.
 func (r *Run) foundBare() {
 	for _, d := range r.Plan.Drain.Tables {
-		r.conn.bare = append(r.conn.bare, d.Table.Counter.Slotted())
+		r.conn.bareTables = append(r.conn.bareTables, d.Table.Counter.Slotted())
 	}
 }
 

@@ -22,10 +22,10 @@ import (
 // way. It says what has become of it: counted, failed with the error, or alone,
 // when nothing has been applied and it is to run by itself.
 func (r *Run) share(ctx context.Context) slots.Verdict {
-	own := slots.Verdict{Outcome: slots.OutcomeAlone}
+	alone := slots.Verdict{Outcome: slots.OutcomeAlone}
 	co := r.Plan.Increment.Coalesced
 	if co == nil || len(r.call.options) > 0 || !r.conn.AsConnected() {
-		return own
+		return alone
 	}
 	m := r.conn.spares.takeMember()
 	m.Key = m.Begin(len(co.Shares), len(co.Key))
@@ -33,7 +33,7 @@ func (r *Run) share(ctx context.Context) slots.Verdict {
 	var ok bool
 	for i, s := range co.Shares {
 		if m.Adds[i], ok = r.adds(s); !ok {
-			return own
+			return alone
 		}
 	}
 	var buf [64]byte
@@ -42,7 +42,7 @@ func (r *Run) share(ctx context.Context) slots.Verdict {
 	if form.Many = r.known(co, m, &form.Seats); form.Many {
 		form.SQL = r.sql(co.Many)
 	} else if common, ok = r.shareArgs(co, buf[:0]); !ok {
-		return own
+		return alone
 	}
 	for range 3 {
 		v := slots.Verdict{Outcome: slots.OutcomeLead, Batch: r.conn.Shared.coalescer.Join(form, common, m)}
@@ -65,7 +65,7 @@ func (r *Run) share(ctx context.Context) slots.Verdict {
 			return v
 		}
 	}
-	return own
+	return alone
 }
 
 // slotForm is the form of executions that add to a slot of one row.
@@ -231,7 +231,7 @@ func (r *Run) addMany(ctx context.Context) (driver.Result, int64, error) {
 			seats.Leave(row.Place)
 		}
 	}()
-	return r.own(ctx, r.Plan.Increment.Coalesced.Many)
+	return r.execBound(ctx, r.Plan.Increment.Coalesced.Many)
 }
 
 // errLeaderGone is the error of members whose leader has panicked.

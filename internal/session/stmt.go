@@ -171,7 +171,7 @@ func (s *stmt) querySQL(ctx context.Context, p *rewrite.Plan, c call) (driver.Ro
 	return link.StmtQuery(ctx, s.parent, link.JoinArgs(c.options, c.args))
 }
 
-func (s *stmt) own(ctx context.Context, b *rewrite.Bound, sql string, args []driver.NamedValue) (driver.Result, error) {
+func (s *stmt) execBound(ctx context.Context, b *rewrite.Bound, sql string, args []driver.NamedValue) (driver.Result, error) {
 	st, err := s.statements.Get(ctx, &s.conn.Conn, b, sql)
 	if err != nil {
 		return nil, err
@@ -179,7 +179,7 @@ func (s *stmt) own(ctx context.Context, b *rewrite.Bound, sql string, args []dri
 	return link.StmtExec(ctx, st, args)
 }
 
-func (s *stmt) ownRows(ctx context.Context, b *rewrite.Bound, sql string, args []driver.NamedValue) (driver.Rows, error) {
+func (s *stmt) queryBound(ctx context.Context, b *rewrite.Bound, sql string, args []driver.NamedValue) (driver.Rows, error) {
 	st, err := s.statements.Get(ctx, &s.conn.Conn, b, sql)
 	if err != nil {
 		return nil, err

@@ -122,9 +122,9 @@ func (r *Run) leaseHere(ctx context.Context, l *slots.Lease) (answer, bool, erro
 // leaseInTx leases a block on a connection of slotsql's own. The lease is also others', and
 // outlives the caller's context.
 func (r *Run) leaseInTx(ctx context.Context, l *slots.Lease) (answer, bool, error) {
-	own, got := r.clone(), make(chan *slots.Ticket, 1)
+	cp, got := r.clone(), make(chan *slots.Ticket, 1)
 	go func() {
-		if b := own.leasedAside(ctx, l); b != nil {
+		if b := cp.leasedAside(ctx, l); b != nil {
 			n := l.Got(b, b.top)
 			got <- &n
 		}
@@ -143,9 +143,9 @@ func (r *Run) leaseInTx(ctx context.Context, l *slots.Lease) (answer, bool, erro
 
 // leaseAhead leases the next block while the last one is drawn from.
 func (r *Run) leaseAhead(ctx context.Context, l *slots.Lease) {
-	own := r.clone()
+	cp := r.clone()
 	go func() {
-		if b := own.leasedAside(ctx, l); b != nil {
+		if b := cp.leasedAside(ctx, l); b != nil {
 			l.GotAhead(b, b.top)
 		}
 	}()
@@ -204,17 +204,17 @@ func (r *Run) leased(ctx context.Context, c *Conn, l *slots.Lease) (b *block, er
 			b = nil
 		}
 	}()
-	form, own, rows := r.Plan.Group, *r, r.call.wantsRows
+	form, cp, rows := r.Plan.Group, *r, r.call.wantsRows
 	bound := &form.Bound
 	if form.One != nil && l.Size == 1 {
 		bound = form.One
 	}
-	own.conn, own.via, own.sums = c, direct{c}, &sums{totals: []int64{l.Size}}
-	args, err := own.bind(bound.Args)
+	cp.conn, cp.via, cp.sums = c, direct{c}, &sums{totals: []int64{l.Size}}
+	args, err := cp.bind(bound.Args)
 	if err != nil {
 		return nil, err
 	}
-	g := &group{run: &own}
+	g := &group{run: &cp}
 	var a answered
 	for tries := 1; ; tries++ {
 		if a, err = g.send(ctx, bound, args); !c.Retry(ctx, tries, err) {

@@ -26,12 +26,12 @@ func (r *Run) callWith(args []driver.NamedValue) call {
 // clone returns the execution for another goroutine, which may outlive the call: the caller may
 // then change the arguments.
 func (r *Run) clone() *Run {
-	own := *r
-	own.call.args = slices.Clone(r.call.args)
-	for i := range own.call.args {
-		own.call.args[i].Value = kept(own.call.args[i].Value)
+	cp := *r
+	cp.call.args = slices.Clone(r.call.args)
+	for i := range cp.call.args {
+		cp.call.args[i].Value = kept(cp.call.args[i].Value)
 	}
-	return &own
+	return &cp
 }
 
 // via is how the SQL of a plan reaches the parent: as it is, or through
@@ -39,10 +39,10 @@ func (r *Run) clone() *Run {
 type via interface {
 	execSQL(ctx context.Context, p *rewrite.Plan, c call) (driver.Result, error)
 	querySQL(ctx context.Context, p *rewrite.Plan, c call) (driver.Rows, error)
-	// own runs one of slotsql's own statements, b of the plan.
-	own(ctx context.Context, b *rewrite.Bound, sql string, args []driver.NamedValue) (driver.Result, error)
-	// ownRows does so for one whose rows are the application's.
-	ownRows(ctx context.Context, b *rewrite.Bound, sql string, args []driver.NamedValue) (driver.Rows, error)
+	// execBound runs one of slotsql's own statements, b of the plan.
+	execBound(ctx context.Context, b *rewrite.Bound, sql string, args []driver.NamedValue) (driver.Result, error)
+	// queryBound does so for one whose rows are the application's.
+	queryBound(ctx context.Context, b *rewrite.Bound, sql string, args []driver.NamedValue) (driver.Rows, error)
 }
 
 // direct is the via of db.Exec and db.Query.
@@ -50,10 +50,10 @@ type direct struct{ conn *Conn }
 
 func (t direct) execSQL(ctx context.Context, p *rewrite.Plan, c call) (driver.Result, error) {
 	if (p.Increment != nil || p.Group != nil) && len(c.options) == 0 && (len(c.args) > 0 || t.conn.Shared.Traits.SlowParse) {
-		return t.ownExec(ctx, p.SQL, c.args)
+		return t.execKept(ctx, p.SQL, c.args)
 	}
 	if (p.Drain.Proof != nil || len(p.Base.Changes) > 0) && len(c.options) == 0 && t.keeps(c.args) {
-		return t.ownExec(ctx, p.SQL, c.args)
+		return t.execKept(ctx, p.SQL, c.args)
 	}
 	return t.conn.ParentExec(ctx, p.SQL, link.JoinArgs(c.options, c.args))
 }
@@ -66,7 +66,7 @@ func (t direct) querySQL(ctx context.Context, p *rewrite.Plan, c call) (driver.R
 		}
 	}
 	if (p.Drain.Proof != nil || p.Class == rewrite.Read && !p.Read.Anew) && len(c.options) == 0 && t.keeps(c.args) {
-		return t.keptQuery(ctx, p.SQL, c.args)
+		return t.queryUnpreparedOrKept(ctx, p.SQL, c.args)
 	}
 	return t.conn.ParentQuery(ctx, p.SQL, link.JoinArgs(c.options, c.args))
 }
@@ -77,39 +77,39 @@ func (t direct) keeps(args []driver.NamedValue) bool {
 	return len(args) > 0 && t.conn.PreparesArgs && !t.conn.Cluster
 }
 
-func (t direct) own(ctx context.Context, _ *rewrite.Bound, sql string, args []driver.NamedValue) (driver.Result, error) {
-	return t.ownExec(ctx, sql, args)
+func (t direct) execBound(ctx context.Context, _ *rewrite.Bound, sql string, args []driver.NamedValue) (driver.Result, error) {
+	return t.execKept(ctx, sql, args)
 }
 
-func (t direct) ownRows(ctx context.Context, _ *rewrite.Bound, sql string, args []driver.NamedValue) (driver.Rows, error) {
+func (t direct) queryBound(ctx context.Context, _ *rewrite.Bound, sql string, args []driver.NamedValue) (driver.Rows, error) {
 	if t.keeps(args) {
-		return t.keptQuery(ctx, sql, args)
+		return t.queryUnpreparedOrKept(ctx, sql, args)
 	}
 	return t.conn.ParentQuery(ctx, sql, args)
 }
 
-// keptQuery runs a query that is kept prepared, unless the parent takes it with its arguments as
+// queryUnpreparedOrKept runs a query that is kept prepared, unless the parent takes it with its arguments as
 // it is: the values then have other types.
-func (t direct) keptQuery(ctx context.Context, sql string, args []driver.NamedValue) (driver.Rows, error) {
+func (t direct) queryUnpreparedOrKept(ctx context.Context, sql string, args []driver.NamedValue) (driver.Rows, error) {
 	rows, err := t.conn.QueryUnprepared(ctx, sql, args)
 	if err != driver.ErrSkip {
 		return rows, err
 	}
-	return t.ownQuery(ctx, sql, args)
+	return t.queryKept(ctx, sql, args)
 }
 
-// ownSend runs one of slotsql's statements whose answer is the application's.
-func (t direct) ownSend(ctx context.Context, sql string, c call) (a answer, err error) {
+// sendKept runs one of slotsql's statements whose answer is the application's.
+func (t direct) sendKept(ctx context.Context, sql string, c call) (a answer, err error) {
 	if c.wantsRows {
-		a.rows, err = t.ownQuery(ctx, sql, c.args)
+		a.rows, err = t.queryKept(ctx, sql, c.args)
 	} else {
-		a.result, err = t.ownExec(ctx, sql, c.args)
+		a.result, err = t.execKept(ctx, sql, c.args)
 	}
 	return a, err
 }
 
-// ownExec runs one of slotsql's statements, or one of the application's that is kept like these.
-func (t direct) ownExec(ctx context.Context, sql string, args []driver.NamedValue) (driver.Result, error) {
+// execKept runs one of slotsql's statements, or one of the application's that is kept like these.
+func (t direct) execKept(ctx context.Context, sql string, args []driver.NamedValue) (driver.Result, error) {
 	if t.conn.PreparesArgs || t.conn.Shared.Traits.SlowParse {
 		st, err := t.conn.Kept.Get(ctx, &t.conn.Conn, sql, sql)
 		if err != nil {
@@ -125,8 +125,8 @@ func (t direct) ownExec(ctx context.Context, sql string, args []driver.NamedValu
 	return t.conn.ParentExec(ctx, sql, args)
 }
 
-// ownQuery is ownExec for a statement that returns rows.
-func (t direct) ownQuery(ctx context.Context, sql string, args []driver.NamedValue) (driver.Rows, error) {
+// queryKept is execKept for a statement that returns rows.
+func (t direct) queryKept(ctx context.Context, sql string, args []driver.NamedValue) (driver.Rows, error) {
 	if t.conn.PreparesArgs || t.conn.Shared.Traits.SlowParse {
 		if rows, err := t.conn.Kept.Query(ctx, &t.conn.Conn, sql, sql, args); rows != nil || err != nil {
 			return rows, err
@@ -162,13 +162,13 @@ func (r *Run) sendCounted(ctx context.Context) (answer, int64, error) {
 // sql returns a statement of the plan as it is for this execution.
 func (r *Run) sql(b *rewrite.Bound) string { return b.SQL.Of(r.Plan.Holes) }
 
-// own runs one of the statements of an increment, and returns the rows affected.
-func (r *Run) own(ctx context.Context, b *rewrite.Bound) (driver.Result, int64, error) {
+// execBound runs one of the statements of an increment, and returns the rows affected.
+func (r *Run) execBound(ctx context.Context, b *rewrite.Bound) (driver.Result, int64, error) {
 	args, err := r.bind(b.Args)
 	if err != nil {
 		return nil, 0, err
 	}
-	res, err := r.via.own(ctx, b, r.sql(b), args)
+	res, err := r.via.execBound(ctx, b, r.sql(b), args)
 	if err != nil {
 		return nil, 0, err
 	}
