@@ -11,15 +11,7 @@ import (
 // bounded reports whether the statement may be tried on the base row first.
 func (r *Run) bounded() bool {
 	b := r.Plan.Bounded
-	if b == nil || len(r.call.args) != r.Plan.Inputs || !r.complete() || !r.certain(b.Forms) {
-		return false
-	}
-	for _, a := range b.NotNumber {
-		if v, ok := r.value(a); !ok || isNumber(v.Value) {
-			return false
-		}
-	}
-	return true
+	return b != nil && len(r.call.args) == r.Plan.Inputs && r.complete() && r.certain(b.Forms) && r.noNumbers(b.NotNumber)
 }
 
 // execBounded runs the statement on the base row, and where that affects no row on the

@@ -201,20 +201,8 @@ func (r *Run) incrementFits() bool {
 	if len(r.call.args) > r.Plan.Inputs {
 		return false // for the parent to refuse
 	}
-	for _, a := range inc.NotNumber {
-		v, ok := r.value(a)
-		if !ok || isNumber(v.Value) {
-			return false
-		}
-	}
-	if !r.certain(inc.Forms) {
+	if !r.noNumbers(inc.NotNumber) || !r.certain(inc.Forms) || !r.allTaken(inc.Given) {
 		return false
-	}
-	for _, g := range inc.Given {
-		v, ok := r.value(g.Arg)
-		if !ok || !taken(g, v.Value) {
-			return false
-		}
 	}
 	for _, a := range inc.Args {
 		if a.Slot {

@@ -61,7 +61,7 @@ func (r *Run) runBesideGroups(ctx context.Context) (answer, error) {
 // others may wait for.
 func (r *Run) inGroup(ctx context.Context) (slots.Verdict, slots.Turn) {
 	alone, co := slots.Verdict{Outcome: slots.OutcomeAlone}, r.conn.Shared.coalescer
-	if r.Plan.Group == nil || len(r.call.options) > 0 || len(r.call.args) != r.Plan.Inputs || !r.conn.AsConnected() {
+	if r.Plan.Group == nil || !r.mayShare() {
 		return alone, slots.Turn{}
 	}
 	var buf [128]byte
@@ -130,20 +130,7 @@ func (r *Run) groupArgs(b []byte) ([]byte, bool) {
 	if r.call.wantsRows {
 		kind = 'q'
 	}
-	b = append(b, kind)
-	for _, a := range r.Plan.Group.Args {
-		if a.Total > 0 || a.Bound > 0 || a.Free {
-			continue
-		}
-		v, ok := r.value(a)
-		if !ok {
-			return nil, false
-		}
-		if b, ok = slots.AppendValue(append(b, ','), v); !ok {
-			return nil, false
-		}
-	}
-	return b, true
+	return r.commonArgs(append(b, kind), r.Plan.Group.Args)
 }
 
 // member is the execution as a member of its group, with what members have in common;
@@ -153,17 +140,7 @@ func (r *Run) member(ctx context.Context, args []byte) (*slots.Member, []byte, b
 	m := r.conn.spares.takeMember()
 	m.Demands = m.Begin(len(g.Shares), len(g.Guards))
 	m.Used, m.Context = r.conn.led, r.conn.Shared.traced(ctx)
-	for _, a := range g.NotNumber {
-		if v, ok := r.value(a); !ok || isNumber(v.Value) {
-			return nil, nil, false
-		}
-	}
-	for _, given := range g.Given {
-		if v, ok := r.value(given.Arg); !ok || !taken(given, v.Value) {
-			return nil, nil, false
-		}
-	}
-	if !r.keyGiven() {
+	if !r.noNumbers(g.NotNumber) || !r.allTaken(g.Given) || !r.keyGiven() {
 		return nil, nil, false
 	}
 	nothing := true

@@ -19,10 +19,8 @@ func (r *Run) chosen(d rewrite.DrainTable) rewrite.DrainTable {
 	if d.New == nil {
 		return d
 	}
-	for _, g := range d.New.Given {
-		if v, ok := r.value(g.Arg); !ok || !taken(g, v.Value) {
-			return *d.New.All
-		}
+	if !r.allTaken(d.New.Given) {
+		return *d.New.All
 	}
 	return d
 }

@@ -79,7 +79,7 @@ func TestNodesShareNothing(t *testing.T) {
 		}
 		r := c.newRun(p, direct{c}, call{})
 		form := r.slotForm(p.Increment.Coalesced)
-		args, ok := r.shareArgs(p.Increment.Coalesced, nil)
+		args, ok := r.commonArgs(nil, p.Increment.Coalesced.Upsert.Args)
 		if !ok {
 			t.Fatal("not shared")
 		}
