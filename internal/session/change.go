@@ -77,7 +77,7 @@ func (r *Run) drainingFirst() *Run {
 	cp, first := *r, *r.Plan.Plan
 	first.Class, first.Reason = rewrite.Drain, "a transaction reads counters of a table and changes it"
 	first.Drain.Tables = r.Plan.Base.Changes
-	cp.Plan = &plan{Plan: &first, tally: r.Plan.tally, learned: &learned{}}
+	cp.Plan = r.Plan.variant(&first)
 	return &cp
 }
 

@@ -40,8 +40,8 @@ func (r *Run) readCommitted(ctx context.Context) error {
 		return r.control(ctx, d.NextReadCommitted())
 	}
 	defer c.Drain.End()
-	p := &plan{Plan: &rewrite.Plan{Class: rewrite.Drain, SQL: r.Plan.SQL, Tables: r.Plan.Tables,
-		Reason: "a transaction at READ UNCOMMITTED reads a counter"}, tally: r.Plan.tally, learned: &learned{}}
+	p := r.Plan.variant(&rewrite.Plan{Class: rewrite.Drain, SQL: r.Plan.SQL, Tables: r.Plan.Tables,
+		Reason: "a transaction at READ UNCOMMITTED reads a counter"})
 	for _, t := range r.Plan.Touched {
 		p.Drain.Tables = append(p.Drain.Tables, rewrite.DrainAll(c.Dialect(), t))
 	}

@@ -148,7 +148,7 @@ func (r *Run) queryMulti(ctx context.Context) (answer, error) {
 			}
 		}
 	}
-	one := r.conn.newRun(&plan{Plan: whole, tally: r.Plan.tally, learned: &learned{}}, r.via, r.call)
+	one := r.conn.newRun(r.Plan.variant(whole), r.via, r.call)
 	one.partsStay = !r.conn.Shared.Traits.MultiIsTx
 	return one.runDrained(ctx)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -98,8 +97,8 @@ func (r *Run) meetsOthers(d *rewrite.DrainTable) bool {
 // heldTogether reports whether no other row can be inserted in a key range, or among all rows: the
 // gaps between the rows are locked. On a cluster another node may insert one.
 func (r *Run) heldTogether(d *rewrite.DrainTable, locked [][]any) bool {
-	n, ok := r.conn.Dialect().(dialect.SlotNamer)
-	return ok && (d.Look.Range != nil || d.Open) && len(locked) > 0 && !r.conn.Cluster &&
+	n := r.conn.namer()
+	return n != nil && (d.Look.Range != nil || d.Open) && len(locked) > 0 && !r.conn.Cluster &&
 		n.GapLocks(r.conn.isolation(link.TextOf(locked[0][2])))
 }
 
@@ -127,8 +126,8 @@ func (r *Run) probe(ctx context.Context, b *rewrite.Bound) (int64, error) {
 		return 0, err
 	}
 	var rows [][]any
-	if n, ok := r.conn.Dialect().(dialect.SlotNamer); ok && r.conn.Engine.Snapshots != nil {
-		if rows, err = r.answer(ctx, n, r.sql(b), args); err != nil {
+	if r.conn.namer() != nil && r.conn.Engine.Snapshots != nil {
+		if rows, err = r.askAnother(ctx, r.sql(b), args); err != nil {
 			return 1, ctx.Err()
 		}
 	} else {

@@ -42,7 +42,7 @@ func (r *Run) runOptional(ctx context.Context) (answer, error) {
 		}
 		plain := *r.Plan.Plan
 		plain.Drain.Tables = nil
-		without := r.conn.newRun(&plan{Plan: &plain, tally: r.Plan.tally, learned: &learned{}}, r.via, r.call)
+		without := r.conn.newRun(r.Plan.variant(&plain), r.via, r.call)
 		a, err = without.retrying(ctx, without.drainAndRun)
 	}
 	if err == nil && marked {

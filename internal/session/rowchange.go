@@ -252,8 +252,8 @@ func (c *Conn) keepRows(ctx context.Context, ch *rowChange) (seen bool, err erro
 	}
 	// Where the lock is there already its statement still keeps the columns of
 	// the slot table as they are.
-	p := &plan{Plan: &rewrite.Plan{Class: rewrite.Drain, Drain: rewrite.DrainPlan{Tables: []rewrite.DrainTable{d}},
-		Reason: "a transaction reads a counter of a row that it has changed", SQL: ch.plan.SQL, Holes: ch.plan.Holes}, tally: ch.plan.tally, learned: &learned{}}
+	p := ch.plan.variant(&rewrite.Plan{Class: rewrite.Drain, Drain: rewrite.DrainPlan{Tables: []rewrite.DrainTable{d}},
+		Reason: "a transaction reads a counter of a row that it has changed", SQL: ch.plan.SQL, Holes: ch.plan.Holes})
 	r := c.newRun(p, direct{c}, ch.call)
 	r.ofChanges = true
 	r.askAhead(ctx, ch)
@@ -329,7 +329,7 @@ func (r *Run) lockFirst(ctx context.Context) (answer, error) {
 	// is remembered, and drained before it is read.
 	cp, first := *r, *r.Plan.Plan
 	first.Class, first.Drain.Tables = rewrite.Additive, []rewrite.DrainTable{r.Plan.Increment.Row}
-	cp.Plan = &plan{Plan: &first, tally: r.Plan.tally, learned: &learned{}}
+	cp.Plan = r.Plan.variant(&first)
 	a, err := cp.runDrained(ctx)
 	if err == nil {
 		r.note(r.Plan.Increment.Row, onBase)
