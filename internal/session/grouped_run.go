@@ -153,7 +153,7 @@ func (g *group) statement(ctx context.Context, members []*slots.Member) (slots.O
 	if err != nil {
 		return slots.OutcomeAlone, err
 	}
-	var a answered
+	var a groupReply
 	start := time.Now()
 	for tries := 1; ; tries++ {
 		if a, err = g.send(ctx, bound, args); !r.conn.Retry(ctx, tries, err) {
@@ -164,7 +164,7 @@ func (g *group) statement(ctx context.Context, members []*slots.Member) (slots.O
 	outcome, failure := r.judge(a.affected, err)
 	switch outcome {
 	case slots.OutcomeCounted:
-		g.answer(a, members)
+		g.tellEach(a, members)
 		r.Plan.tally.ranGrouped(len(members))
 		r.metOthers(members)
 	case slots.OutcomeAlone:
@@ -173,8 +173,8 @@ func (g *group) statement(ctx context.Context, members []*slots.Member) (slots.O
 	return outcome, failure
 }
 
-// answered is what the database has said of a group's statement.
-type answered struct {
+// groupReply is what the database has said of a group's statement.
+type groupReply struct {
 	affected int64
 	result   driver.Result
 	rows     [][]driver.Value
@@ -183,7 +183,7 @@ type answered struct {
 // send runs the statement, on the drained row where its members' would be. Where the base
 // row satisfies the guards of bounded counters nothing is drained: see rewrite.Bounded; what
 // else the group's statement demands is about the base row.
-func (g *group) send(ctx context.Context, bound *rewrite.Bound, args []driver.NamedValue) (a answered, err error) {
+func (g *group) send(ctx context.Context, bound *rewrite.Bound, args []driver.NamedValue) (a groupReply, err error) {
 	r := g.run
 	drained := g.drained[bound]
 	if drained == nil || r.Plan.Bounded != nil && !r.call.wantsRows {
@@ -196,12 +196,12 @@ func (g *group) send(ctx context.Context, bound *rewrite.Bound, args []driver.Na
 }
 
 // received reads what the database has said of the statement.
-func (g *group) received(got answer, err error) (answered, error) {
+func (g *group) received(got answer, err error) (groupReply, error) {
 	if err != nil {
-		return answered{}, err
+		return groupReply{}, err
 	}
 	got, n, err := got.counted()
-	a := answered{affected: n, result: got.result}
+	a := groupReply{affected: n, result: got.result}
 	if all, ok := got.rows.(*bufferedRows); ok {
 		g.columns, g.types, a.rows = all.columns, all.columnTypes, all.rows
 	}
@@ -259,8 +259,8 @@ func (s *sums) value(g *rewrite.Group, a rewrite.Arg) (any, bool) {
 	return slots.Decimal(n, scale), true
 }
 
-// answer tells members what each of them would have been told, one after another.
-func (g *group) answer(a answered, members []*slots.Member) {
+// tellEach tells members what each of them would have been told, one after another.
+func (g *group) tellEach(a groupReply, members []*slots.Member) {
 	form := g.run.Plan.Group
 	after := make([]int64, len(form.Shares)) // what the members behind one have added
 	var id int64
@@ -300,7 +300,7 @@ func (g *group) answer(a answered, members []*slots.Member) {
 
 // affectedBy returns the number of rows that a member, the i-th from 0, has affected: of an
 // upsert, the first one may have made the row, and the others have updated it.
-func (g *group) affectedBy(i int, a answered) int64 {
+func (g *group) affectedBy(i int, a groupReply) int64 {
 	if i > 0 && g.run.Plan.Group.Upsert != nil && g.run.conn.Shared.Traits.UpsertCounts {
 		return 2
 	}

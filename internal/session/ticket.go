@@ -188,7 +188,7 @@ func (r *Run) leasedOn(ctx context.Context, d dialect.TicketLeaser, l *slots.Lea
 
 // block is what a lease has brought.
 type block struct {
-	answered
+	groupReply
 	columns []string
 	types   columnTypes
 	top     int64 // the last number
@@ -215,7 +215,7 @@ func (r *Run) leased(ctx context.Context, c *Conn, l *slots.Lease) (b *block, er
 		return nil, err
 	}
 	g := &group{run: &cp}
-	var a answered
+	var a groupReply
 	for tries := 1; ; tries++ {
 		if a, err = g.send(ctx, bound, args); !c.Retry(ctx, tries, err) {
 			break
@@ -224,7 +224,7 @@ func (r *Run) leased(ctx context.Context, c *Conn, l *slots.Lease) (b *block, er
 	if err != nil || a.affected == 0 || rows && len(a.rows) != 1 {
 		return nil, err
 	}
-	b = &block{answered: a, columns: g.columns, types: g.types}
+	b = &block{groupReply: a, columns: g.columns, types: g.types}
 	known := false
 	if rows {
 		b.top, known = ticketNumber(a.rows[0][0])
