@@ -2,7 +2,7 @@ package rewrite
 
 // A transaction reads its own changes. When it has changed a row of a counter
 // table and then reads the row's counter, slots have to be of the same version
-// as the row; package session sees to that (own.go). For it a plan tells which
+// as the row; package session sees to that (rowchange.go). For it a plan tells which
 // rows its statement changes where it runs without a drain.
 
 // changed notes the rows of t that an UPDATE changes: those that WHERE fixes,

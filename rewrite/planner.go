@@ -105,8 +105,8 @@ type planning struct {
 	tableWord bool               // TABLE name has become a SELECT
 	main      *Select            // the statement's query
 	top       *Select            // the block that names the columns of the statement's query
-	windows   int                // whether it has window functions: 0 unknown, 1 none, 2 perhaps
-	outer     *scope             // what a data-modifying CTE stands in
+	windows   windowFunctions
+	outer     *scope // what a data-modifying CTE stands in
 
 	changedWithin []*Table // by data-modifying CTEs
 

@@ -241,8 +241,6 @@ func (m *dml) limitsNothing() bool {
 
 // slotted turns a base plan into a slotted upsert, with a drain of the same
 // row as its fallback.
-//
-//nolint:funlen // a list of rules, each with its reason
 func (m *dml) slotted(base *Plan, a assigned, rows *rowset, where fragment) *Plan {
 	t := m.table
 	if why := m.mistyped(m.typeAt(a.increments)); why != "" {
@@ -270,37 +268,9 @@ func (m *dml) slotted(base *Plan, a assigned, rows *rowset, where fragment) *Pla
 		}
 	}
 	for _, inc := range a.increments {
-		d, ok := m.deltaOf(inc.column, inc.ops)
-		if !ok {
-			base.Reason = "the delta is not a literal or a placeholder"
-			return base
+		if plan := m.addDelta(base, inc, &in, out, &tp); plan != nil {
+			return plan
 		}
-		given, why := m.defaults(inc)
-		if why != "" {
-			base.Reason = why
-			return base
-		}
-		out.Given = append(out.Given, given...)
-		largest, scale := limit(inc.column)
-		if d.literal == "" {
-			out.Deltas = append(out.Deltas, DeltaArg{Arg: d.arg, NonNegative: inc.column.Unsigned, Max: d.most(largest), Scale: scale,
-				Side: t.Counter.Side(inc.column.Name)})
-			in.Deltas = append(in.Deltas, Delta{inc.column.Name, tp.mark(bound(d.arg))})
-			continue
-		}
-		fits, zero, negative := d.fits(inc.column)
-		switch {
-		case !fits:
-			base.Reason = "the delta is too large or has too many digits"
-			return base
-		case negative && inc.column.Unsigned:
-			return m.drain("the statement decrements unsigned counter " + inc.column.Name)
-		case !zero && t.Counter.Side(inc.column.Name).Refuses(negative):
-			base.Reason = "no slot of counter " + inc.column.Name + " takes such a number: its bounds keep slots on the other side of zero"
-			return base
-		}
-		out.NonZero = out.NonZero || !zero
-		in.Deltas = append(in.Deltas, Delta{inc.column.Name, tp.mark(literal(d.text(inc.column)))})
 	}
 	for _, k := range rows.args {
 		if !numericColumn(k.column) {
@@ -321,6 +291,42 @@ func (m *dml) slotted(base *Plan, a assigned, rows *rowset, where fragment) *Pla
 	out.Coalesced = m.coalesced(a, in, &tp, rows)
 	out.Row = m.drainTable(t, rowsOrAll(t, rows))
 	return &Plan{Class: Additive, Tables: []string{t.Name}, Increment: out, Drain: DrainPlan{Tables: []DrainTable{out.Row}}}
+}
+
+// addDelta adds a counter to a slotted upsert. It returns the plan of the statement where that does not take the delta.
+func (m *dml) addDelta(base *Plan, inc increment, in *IncrementSQL, out *Increment, tp *template) *Plan {
+	d, ok := m.deltaOf(inc.column, inc.ops)
+	if !ok {
+		base.Reason = "the delta is not a literal or a placeholder"
+		return base
+	}
+	given, why := m.defaults(inc)
+	if why != "" {
+		base.Reason = why
+		return base
+	}
+	out.Given = append(out.Given, given...)
+	largest, scale := limit(inc.column)
+	if d.literal == "" {
+		out.Deltas = append(out.Deltas, DeltaArg{Arg: d.arg, NonNegative: inc.column.Unsigned, Max: d.most(largest), Scale: scale,
+			Side: m.table.Counter.Side(inc.column.Name)})
+		in.Deltas = append(in.Deltas, Delta{inc.column.Name, tp.mark(bound(d.arg))})
+		return nil
+	}
+	fits, zero, negative := d.fits(inc.column)
+	switch {
+	case !fits:
+		base.Reason = "the delta is too large or has too many digits"
+		return base
+	case negative && inc.column.Unsigned:
+		return m.drain("the statement decrements unsigned counter " + inc.column.Name)
+	case !zero && m.table.Counter.Side(inc.column.Name).Refuses(negative):
+		base.Reason = "no slot of counter " + inc.column.Name + " takes such a number: its bounds keep slots on the other side of zero"
+		return base
+	}
+	out.NonZero = out.NonZero || !zero
+	in.Deltas = append(in.Deltas, Delta{inc.column.Name, tp.mark(literal(d.text(inc.column)))})
+	return nil
 }
 
 // firm is the form of an upsert that holds the base row as it is; nil where the upsert

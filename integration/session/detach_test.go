@@ -36,4 +36,6 @@ func TestOutsideTransactions(t *testing.T) {
 	} {
 		s.same(t, twin.Statement{SQL: query})
 	}
+	s.same(t, twin.Statement{SQL: "ALTER TABLE posts DETACH PARTITION p2 CONCURRENTLY", Mode: twin.Query})
+	s.same(t, twin.Statement{SQL: "SELECT * FROM posts ORDER BY id"})
 }

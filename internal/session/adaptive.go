@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"database/sql/driver"
 	"time"
 
 	"github.com/slotsql/slotsql/internal/slots"
@@ -14,12 +13,12 @@ import (
 // whatever the other is doing.
 
 // execColdRow runs an increment of a cold row, together with others that overlap with it.
-func (r *Run) execColdRow(ctx context.Context) (driver.Result, error) {
+func (r *Run) execColdRow(ctx context.Context) (answer, error) {
 	if !r.conn.Tx.KeepsLocks() {
-		return r.execGrouped(ctx, r.execCold)
+		return r.runGrouped(ctx, r.execCold)
 	}
 	if first, err := r.locksFirst(ctx, &r.Plan.Increment.Row); err != nil {
-		return nil, err
+		return answer{}, err
 	} else if first && r.cause == heldToSnapshot {
 		return r.lockFirst(ctx)
 	}
@@ -27,9 +26,9 @@ func (r *Run) execColdRow(ctx context.Context) (driver.Result, error) {
 }
 
 // execCold runs the increment, as it is written, on the base row.
-func (r *Run) execCold(ctx context.Context) (driver.Result, error) {
+func (r *Run) execCold(ctx context.Context) (answer, error) {
 	start := time.Now()
-	res, n, err := r.execTouching(ctx)
+	a, n, err := r.sendCounted(ctx)
 	r.took(start, err)
 	switch {
 	case err != nil:
@@ -40,14 +39,14 @@ func (r *Run) execCold(ctx context.Context) (driver.Result, error) {
 		if r.conn.InAutocommit() && r.conn.Engine.SlotFull(err) {
 			return r.because(outOfRange).fallback(ctx) // the base value has, and the total may not
 		}
-		return nil, err
+		return answer{}, err
 	case n == 0:
-		return res, nil
+		return a, nil
 	}
 	r.Plan.tally.ranCold()
 	r.lockedOnly()
 	r.note(r.Plan.Increment.Row, onBase)
-	return res, r.holdIncrement(ctx)
+	return a, r.holdIncrement(ctx)
 }
 
 // took notes how an update of a base row has gone that began at a time.

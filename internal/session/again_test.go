@@ -99,6 +99,34 @@ func TestAgainEnds(t *testing.T) {
 	}
 }
 
+// What is sent through Query is run again as well.
+func TestQueryAgain(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ sql, at string }{
+		"change":         {changing, changing},
+		"drain":          {drained, drained},
+		"drain's fold":   {drained, `UPDATE "main"."posts"`},
+		"drain's commit": {drained, "COMMIT"},
+	} {
+		server := &fake.Server{}
+		db := openFake(t, fake.Probing, fake.Connector{Server: server})
+		conflicts(server, 2, prefix(c.at))
+		rows, err := db.QueryContext(t.Context(), c.sql)
+		if err == nil {
+			err = rows.Close()
+		}
+		if name == "drain's commit" { // that comes with the rows, which the application has by then
+			if !errors.Is(err, fake.ErrConflict) {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		if got := server.CountPrefix(c.sql); err != nil || got != 1 || server.LeftOpen() != 0 {
+			t.Errorf("%s: applied %d times, %d left open: %v", name, got, server.LeftOpen(), err)
+		}
+	}
+}
+
 // On a cluster there are more tries: its nodes do not queue for a row.
 func TestAgainOnCluster(t *testing.T) {
 	t.Parallel()

@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 
-	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -19,15 +18,15 @@ type aheadAnswer struct {
 
 // askAhead asks another session for the slots of a row that the transaction has locked. The
 // transaction has no slots of its own in the table.
-func (r *Run) askAhead(ctx context.Context, own *ownChange) {
-	c, d := r.conn, &own.rows
-	n, ok := c.Dialect().(dialect.SlotNamer)
-	if !ok || !own.locked || c.Cluster || c.Tx.Own() || !lockOfKey(d) || d.Folding != rewrite.FoldByName || c.hasOwnSlots(d.Table) ||
+func (r *Run) askAhead(ctx context.Context, ch *rowChange) {
+	c, d := r.conn, &ch.rows
+	n := c.namer()
+	if n == nil || !ch.locked || c.Cluster || c.Tx.Own() || !lockOfKey(d) || d.Folding != rewrite.FoldByName || c.addedToSlots(d.Table) ||
 		len(d.Table.Counter.Rights.Ungranted) > 0 || !n.Nameable(d.Table) || r.isBare(d) {
 		return
 	}
-	key := make([]any, len(own.key))
-	for i, k := range own.key {
+	key := make([]any, len(ch.key))
+	for i, k := range ch.key {
 		key[i] = k
 	}
 	sql := n.FindSlots(d.Table, [][]any{key}, false)
@@ -42,8 +41,8 @@ func (r *Run) askAhead(ctx context.Context, own *ownChange) {
 	}()
 }
 
-// answer returns what another session answers.
-func (r *Run) answer(ctx context.Context, n dialect.SlotNamer, q string, args []any) ([][]any, error) {
+// askAnother returns what another session answers.
+func (r *Run) askAnother(ctx context.Context, q string, args []any) ([][]any, error) {
 	if a := r.ahead; a != nil && a.sql == q && len(args) == 0 {
 		r.ahead = nil
 		select {
@@ -54,5 +53,5 @@ func (r *Run) answer(ctx context.Context, n dialect.SlotNamer, q string, args []
 		}
 	}
 	s := r.conn.Shared
-	return s.asides.observers.query(ctx, s, n, nil, q, args...)
+	return s.asides.observers.query(ctx, s, r.conn.namer(), nil, q, args...)
 }

@@ -10,11 +10,11 @@ import (
 // Alone returns a run of a plan beside the application's, which is not planned again
 // and not counted.
 func (c *Conn) Alone(p *plan, args []driver.NamedValue) *Run {
-	return c.run(&plan{Plan: p.Plan, source: p.source, learned: &learned{}}, direct{c}, call{args: args})
+	return c.newRun(&plan{Plan: p.Plan, source: p.source, learned: &learned{}}, direct{c}, call{args: args})
 }
 
 // DrainFor folds the slots that a plan drains, in the transaction that is open.
 func (c *Conn) DrainFor(ctx context.Context, p *rewrite.Plan, args []driver.NamedValue) error {
-	_, err := c.run(&plan{Plan: p, learned: &learned{}}, direct{c}, call{args: args}).drain(ctx)
+	_, err := c.newRun(&plan{Plan: p, learned: &learned{}}, direct{c}, call{args: args}).drain(ctx)
 	return err
 }

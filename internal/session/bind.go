@@ -244,6 +244,26 @@ func checkDecimal(d rewrite.DeltaArg, s string) (zero, ok bool) {
 	return zero, n <= d.Max
 }
 
+// noNumbers reports whether none of the arguments is a number.
+func (r *Run) noNumbers(list []rewrite.Arg) bool {
+	for _, a := range list {
+		if v, ok := r.value(a); !ok || isNumber(v.Value) {
+			return false
+		}
+	}
+	return true
+}
+
+// allTaken reports whether the columns certainly take their values.
+func (r *Run) allTaken(list []rewrite.GivenArg) bool {
+	for _, g := range list {
+		if v, ok := r.value(g.Arg); !ok || !taken(g, v.Value) {
+			return false
+		}
+	}
+	return true
+}
+
 // taken reports whether a column certainly takes a value.
 func taken(g rewrite.GivenArg, v any) bool {
 	switch v := v.(type) {

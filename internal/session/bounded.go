@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"database/sql/driver"
 	"time"
 )
 
@@ -12,52 +11,45 @@ import (
 // bounded reports whether the statement may be tried on the base row first.
 func (r *Run) bounded() bool {
 	b := r.Plan.Bounded
-	if b == nil || len(r.call.args) != r.Plan.Inputs || !r.complete() || !r.certain(b.Forms) {
-		return false
-	}
-	for _, a := range b.NotNumber {
-		if v, ok := r.value(a); !ok || isNumber(v.Value) {
-			return false
-		}
-	}
-	return true
+	return b != nil && len(r.call.args) == r.Plan.Inputs && r.complete() && r.certain(b.Forms) && r.noNumbers(b.NotNumber)
 }
 
 // execBounded runs the statement on the base row, and where that affects no row on the
 // drained one.
-func (r *Run) execBounded(ctx context.Context) (driver.Result, error) {
+func (r *Run) execBounded(ctx context.Context) (answer, error) {
 	row := &r.Plan.Bounded.Row
 	if r.conn.Tx.KeepsLocks() {
 		// What others have done since the transaction's snapshot may be in slots.
 		if held, err := r.conn.conflicts(ctx, row.Table); err != nil {
-			return nil, err
+			return answer{}, err
 		} else if held {
-			return r.because(heldToSnapshot).execDrained(ctx)
+			return r.because(heldToSnapshot).runDrained(ctx)
 		}
 		if res, err := r.execPortion(ctx); res != nil || err != nil {
-			return res, err
+			return answer{result: res}, err
 		}
 	}
 	start := time.Now()
-	res, n, err := r.onGuardedBase(ctx)
+	a, n, err := r.onGuardedBase(ctx)
 	r.took(start, err)
 	switch {
 	case err != nil && !r.refusedBase(err):
-		return nil, err
+		return answer{}, err
 	case err != nil || n == 0:
-		return r.execDrained(ctx)
+		return r.runDrained(ctx)
 	}
 	r.Plan.tally.ranCold()
 	r.note(*row, onBase)
-	return res, nil
+	return a, nil
 }
 
 // onGuardedBase runs the statement on the base row, with a guard for each of its clamps.
-func (r *Run) onGuardedBase(ctx context.Context) (driver.Result, int64, error) {
+func (r *Run) onGuardedBase(ctx context.Context) (answer, int64, error) {
 	if own := r.Plan.Bounded.Own; own != nil {
-		return r.own(ctx, own)
+		res, n, err := r.execBound(ctx, own)
+		return answer{result: res}, n, err
 	}
-	return r.execTouching(ctx)
+	return r.sendCounted(ctx)
 }
 
 // refusedBase reports whether an error means that the base row does not take what the total

@@ -48,35 +48,30 @@ func (r *Run) refuse(ctx context.Context, or string) error {
 	return r.notGranted(t, or)
 }
 
-func (r *Run) execByView(ctx context.Context) (res driver.Result, err error) {
-	err = r.inOneSnapshot(ctx, r.bareToAll, func() error {
-		res, err = r.execSQL(ctx)
-		return err
-	})
-	if err != nil {
-		return nil, err
+// runByView runs such a statement.
+func (r *Run) runByView(ctx context.Context) (a answer, err error) {
+	isBare := r.bareToAll
+	if r.call.wantsRows {
+		isBare = r.bare
 	}
-	return res, nil
-}
-
-func (r *Run) queryByView(ctx context.Context) (rows driver.Rows, err error) {
-	if g, ok := r.conn.Shared.Dialect.(dialect.QueryGuard); ok {
+	if g, ok := r.conn.Shared.Dialect.(dialect.QueryGuard); ok && r.call.wantsRows {
 		var checks []string
 		for _, d := range r.Plan.Drain.Tables {
 			checks = append(checks, rewrite.FullSlots(r.conn.Dialect(), d.Table))
 		}
 		if query := g.Guarded(r.Plan.SQL, checks); query != "" {
-			return r.queryGuarded(ctx, g, query)
+			a.rows, err = r.queryGuarded(ctx, g, query)
+			return a, err
 		}
 	}
-	err = r.inOneSnapshot(ctx, r.bare, func() error {
-		rows, _, err = r.queryTouching(ctx)
+	err = r.inOneSnapshot(ctx, isBare, func() (err error) {
+		a, _, err = r.sendCounted(ctx)
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return answer{}, err
 	}
-	return rows, nil
+	return a, nil
 }
 
 // queryGuarded runs a query that fails when there are slots. In a transaction it is run

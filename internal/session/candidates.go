@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -69,8 +68,8 @@ func (r *Run) mayDrainCandidates() bool {
 
 // guessAside asks another session, which does not see what the transaction has changed.
 func (r *Run) guessAside(ctx context.Context, find *rewrite.Bound) ([][]any, error) {
-	n, ok := r.conn.Dialect().(dialect.SlotNamer)
-	if !ok {
+	n := r.conn.namer()
+	if n == nil {
 		return nil, errNoSide
 	}
 	args, err := r.values(find.Args)
@@ -123,8 +122,8 @@ func (r *Run) drainCandidates(ctx context.Context, d *rewrite.DrainTable) error 
 
 // drainDue locks and folds candidates.
 func (r *Run) drainDue(ctx context.Context, d *rewrite.DrainTable) error {
-	n, ok := r.conn.Dialect().(dialect.SlotNamer)
-	if !ok {
+	n := r.conn.namer()
+	if n == nil {
 		return unnameable(d.Table)
 	}
 	var locked [][]any

@@ -2,50 +2,42 @@ package session
 
 import (
 	"context"
-	"database/sql/driver"
 
 	"github.com/slotsql/slotsql/rewrite"
 )
 
 // A statement that changes rows of a counter table and runs on the base rows as they
-// are: what it has changed is remembered, see own.go.
+// are: what it has changed is remembered, see rowchange.go.
 
-// execChanging runs such a statement.
-func (r *Run) execChanging(ctx context.Context) (driver.Result, error) {
+// runChanging runs such a statement.
+func (r *Run) runChanging(ctx context.Context, changes []rewrite.DrainTable) (answer, error) {
 	first, err := r.changesFirst(ctx)
 	switch {
 	case err != nil:
-		return nil, err
+		return answer{}, err
 	case first:
-		return r.drainingFirst().execDrained(ctx)
+		return r.drainingFirst().runDrained(ctx)
+	case r.conn.InAutocommit():
+		return r.retrying(ctx, r.send)
 	}
-	if r.conn.InAutocommit() {
-		return r.execWhole(ctx, r.execSQL)
+	r.changesCounted(changes)
+	if r.call.wantsRows {
+		return r.queryChanging(ctx, changes)
 	}
-	r.changesOwn(r.Plan.Base.Changes)
-	res, n, err := r.execTouching(ctx)
+	a, n, err := r.sendCounted(ctx)
 	if err != nil {
-		return nil, err
+		return answer{}, err
 	}
 	r.changed(n)
-	if err := r.hold(ctx, r.Plan.Base.Changes); err != nil {
-		return nil, err
+	if err := r.hold(ctx, changes); err != nil {
+		return answer{}, err
 	}
-	return res, nil
+	return a, nil
 }
 
-// queryChanging runs one that may return rows.
-func (r *Run) queryChanging(ctx context.Context, changes []rewrite.DrainTable) (driver.Rows, error) {
-	first, err := r.changesFirst(ctx)
-	switch {
-	case err != nil:
-		return nil, err
-	case first:
-		return r.drainingFirst().queryDrained(ctx)
-	case r.conn.InAutocommit():
-		return r.querySQL(ctx)
-	}
-	r.changesOwn(changes)
+// queryChanging runs one that may return rows. It is not known before they are read what it has
+// changed.
+func (r *Run) queryChanging(ctx context.Context, changes []rewrite.DrainTable) (answer, error) {
 	how := onBase
 	if r.Plan.Base.Fresh {
 		how = inserted
@@ -57,18 +49,18 @@ func (r *Run) queryChanging(ctx context.Context, changes []rewrite.DrainTable) (
 	for i := range changes {
 		h, err := r.conn.conflicts(ctx, changes[i].Table)
 		if err != nil {
-			return nil, err
+			return answer{}, err
 		}
 		held = held || h
 	}
 	if !held {
-		return r.querySQL(ctx)
+		return r.send(ctx)
 	}
-	rows, _, err := r.queryTouching(ctx)
+	a, _, err := r.sendCounted(ctx)
 	if err == nil {
 		err = r.hold(ctx, changes)
 	}
-	return rows, err
+	return a, err
 }
 
 // changesFirst reports whether the rows are to be drained before the statement changes
@@ -82,11 +74,11 @@ func (r *Run) changesFirst(ctx context.Context) (bool, error) {
 
 // drainingFirst is the same statement with its rows drained for.
 func (r *Run) drainingFirst() *Run {
-	own, first := *r, *r.Plan.Plan
+	cp, first := *r, *r.Plan.Plan
 	first.Class, first.Reason = rewrite.Drain, "a transaction reads counters of a table and changes it"
 	first.Drain.Tables = r.Plan.Base.Changes
-	own.Plan = &plan{Plan: &first, tally: r.Plan.tally, learned: &learned{}}
-	return &own
+	cp.Plan = r.Plan.variant(&first)
+	return &cp
 }
 
 // hold drains rows that the transaction has just changed where it must not have
@@ -96,7 +88,7 @@ func (r *Run) hold(ctx context.Context, changes []rewrite.DrainTable) error {
 		t := changes[i].Table
 		held, err := r.conn.conflicts(ctx, t)
 		if err == nil && held {
-			err = r.conn.settleTables(ctx, []*rewrite.Table{t})
+			err = r.conn.drainChangesOf(ctx, []*rewrite.Table{t})
 		}
 		if err != nil {
 			return err
@@ -107,7 +99,7 @@ func (r *Run) hold(ctx context.Context, changes []rewrite.DrainTable) error {
 
 // holdIncrement does it for an increment.
 func (r *Run) holdIncrement(ctx context.Context) error {
-	if len(r.conn.looked) == 0 {
+	if len(r.conn.readTables) == 0 {
 		return nil
 	}
 	return r.hold(ctx, []rewrite.DrainTable{r.Plan.Increment.Row})

@@ -18,7 +18,7 @@ import (
 // it. One that has read the counters does.
 //
 // So a transaction of such a level that has read counters of a table drains the
-// rows that it changes of it from then on; and own.go has it drain those that it
+// rows that it changes of it from then on; and rowchange.go has it drain those that it
 // has changed before it reads. Either way the drain meets every slot row that is
 // newer than the snapshot, and fails as the plain statement (see
 // docs/design/locks.md), and its lock keeps out what others add later, as the
@@ -39,24 +39,24 @@ const (
 	levelStatement
 )
 
-// look notes that the statement reads counters in a transaction.
-func (r *Run) look() {
+// noteRead notes that the statement reads counters in a transaction.
+func (r *Run) noteRead() {
 	c := r.conn
 	if c.Engine.Snapshots == nil || c.InAutocommit() {
 		return
 	}
 	for _, t := range r.Plan.Touched {
-		if c.looked == nil {
-			c.looked = map[string]bool{}
+		if c.readTables == nil {
+			c.readTables = map[string]bool{}
 		}
-		c.looked[t.Counter.Slotted()] = true
+		c.readTables[t.Counter.Slotted()] = true
 	}
 }
 
 // conflicts reports whether a change of a table is to be held to what others have
 // done since the transaction has read.
 func (c *Conn) conflicts(ctx context.Context, t *rewrite.Table) (bool, error) {
-	if !c.looked[t.Counter.Slotted()] {
+	if !c.readTables[t.Counter.Slotted()] {
 		return false, nil
 	}
 	return c.atSnapshot(ctx)

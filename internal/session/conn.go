@@ -19,7 +19,7 @@ type Conn struct {
 	slot    int         // number among the live connections of the connector
 	history             // of the transaction that is open
 
-	insertID ownInsertID
+	insertID owedInsertID
 	led      int // shared statements that this connection has run
 	detached detached
 	spares   spares

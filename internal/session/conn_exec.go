@@ -20,7 +20,7 @@ func (c *Conn) ExecContext(ctx context.Context, query string, args []driver.Name
 	if err != nil {
 		return nil, err
 	}
-	if p.Class == rewrite.PassThrough && p.Group == nil && len(p.Base.Changes) == 0 && p.Effects&rewrite.TicketRecall == 0 {
+	if p.passes() {
 		if err := c.beforeReadOnly(ctx, p.Plan); err != nil {
 			return nil, err
 		}
@@ -37,9 +37,9 @@ func (c *Conn) ExecContext(ctx context.Context, query string, args []driver.Name
 	}
 	c.Shared.shadowRan(p)
 	r := c.execution(p, direct{c}, call{args: args, options: options})
-	res, err := r.exec(ctx)
+	a, err := r.run(ctx)
 	c.over(r)
-	return res, err
+	return a.result, err
 }
 
 // legacyExec serves a parent that has the old Execer only, or none.

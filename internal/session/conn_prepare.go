@@ -30,7 +30,7 @@ func (c *Conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, e
 		if len(p.Tables) > 0 {
 			c.LearnFrom(err)
 		}
-		again := c.run(p, direct{c}, call{})
+		again := c.newRun(p, direct{c}, call{})
 		if !again.replan(ctx, err) {
 			return nil, err
 		}

@@ -21,8 +21,7 @@ func (c *Conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 		return nil, err
 	}
 	defer c.queried(p.Plan)
-	if p.Class == rewrite.PassThrough && p.Group == nil && (len(p.Base.Changes) == 0 || c.InAutocommit()) &&
-		p.Effects&rewrite.TicketRecall == 0 {
+	if p.passes() {
 		if err := c.beforeReadOnly(ctx, p.Plan); err != nil {
 			return nil, err
 		}
@@ -39,8 +38,8 @@ func (c *Conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 	}
 	c.Shared.shadowQueried(p, args, options)
 	known := c.knownOpen(p.Plan)
-	rows, err := c.run(p, direct{c}, call{args: args, options: options}).query(ctx)
-	return c.confirming(known, rows, err)
+	a, err := c.newRun(p, direct{c}, call{args: args, options: options, wantsRows: true}).run(ctx)
+	return c.confirming(known, a.rows, err)
 }
 
 // knownOpen reports whether a transaction is known to be open in which a query is run that
@@ -53,7 +52,7 @@ func (c *Conn) knownOpen(p *rewrite.Plan) bool {
 // confirming returns the rows of a query in a transaction that is known to be open. An error that
 // ends that may come with the rows: when they have come to their end without one, it is still known.
 func (c *Conn) confirming(known bool, rows driver.Rows, err error) (driver.Rows, error) {
-	if !known || err != nil || len(c.own) == 0 {
+	if !known || err != nil || len(c.changes) == 0 {
 		return rows, err
 	}
 	return &link.FinishingRows{RowsBase: link.RowsBase{Rows: rows}, Finish: func(failed bool) error {

@@ -13,44 +13,47 @@ import (
 // A drain: rows are locked, their slots folded into them, and the application's
 // own statement runs on what is then there, in one transaction.
 
-func (r *Run) execDrained(ctx context.Context) (driver.Result, error) {
+func (r *Run) runDrained(ctx context.Context) (answer, error) {
 	if !r.complete() {
-		return r.execSQL(ctx)
+		return r.send(ctx)
 	}
 	if r.Plan.Drain.Outside {
-		return r.execOutside(ctx)
+		return r.runOutside(ctx)
 	}
 	if misplaced, err := r.misplaced(ctx); err != nil {
-		return nil, err
+		return answer{}, err
 	} else if misplaced {
-		return r.execSQL(ctx)
+		return r.send(ctx)
 	}
 	if r.recalls() {
-		return r.execWhole(ctx, r.drainAndExec)
+		return r.retrying(ctx, r.drainAndRun)
 	}
-	if res, done, err := r.execProven(ctx); done || err != nil {
-		return res, err
+	if a, done, err := r.runProven(ctx); done || err != nil {
+		return a, err
 	}
 	if r.Plan.Drain.FoldOptional {
-		return r.execOptional(ctx)
+		return r.runOptional(ctx)
 	}
 	if may, err := r.byViewAlone(ctx); err != nil {
-		return nil, err
+		return answer{}, err
 	} else if may {
-		if res, err := r.execByView(ctx); err != errGranted {
-			return res, err
+		if a, err := r.runByView(ctx); err != errGranted {
+			return a, err
 		}
 	}
 	if may, err := r.mayNotWrite(ctx); err != nil {
-		return nil, err
+		return answer{}, err
 	} else if may {
-		return r.execReadOnly(ctx, nil)
+		return r.runReadOnly(ctx, nil)
 	}
-	res, err := r.execWhole(ctx, r.drainAndExec)
+	a, err := r.retrying(ctx, r.drainAndRun)
 	if err != nil && !r.conn.Broken && (!r.conn.Tx.LastKnownOpen() || r.onReadOnlyServer(err)) && r.readsOnly(err) {
-		return r.execReadOnly(ctx, err)
+		return r.runReadOnly(ctx, err)
 	}
-	return res, err
+	if err == nil && r.call.wantsRows {
+		r.noteReturned(a.rows)
+	}
+	return a, err
 }
 
 // misplaced reports whether the engine refuses the statement for being outside a transaction:
@@ -63,22 +66,21 @@ func (r *Run) misplaced(ctx context.Context) (bool, error) {
 	return !open, err
 }
 
-// execOutside runs a statement that the engine takes outside of transactions only, after
+// runOutside runs a statement that the engine takes outside of transactions only, after
 // a drain of its own. Slots that have come between the two are referenced rows to
 // the engine, which then refuses the statement: nothing of them is lost. In a
 // transaction the statement fails as it does with the plain driver.
-func (r *Run) execOutside(ctx context.Context) (driver.Result, error) {
+func (r *Run) runOutside(ctx context.Context) (answer, error) {
 	open, err := r.conn.InTransaction(ctx)
 	if err != nil {
-		return nil, err
+		return answer{}, err
 	}
-	if open {
-		return r.execSQL(ctx)
+	if !open {
+		if err := r.drainApart(ctx); err != nil {
+			return answer{}, err
+		}
 	}
-	if err := r.drainApart(ctx); err != nil {
-		return nil, err
-	}
-	return r.execSQL(ctx)
+	return r.send(ctx)
 }
 
 func (r *Run) drainApart(ctx context.Context) error {
@@ -89,142 +91,76 @@ func (r *Run) drainApart(ctx context.Context) error {
 	})
 }
 
-func (r *Run) drainAndExec(ctx context.Context) (res driver.Result, err error) {
+// drainAndRun runs the statement after a drain, in its transaction, which ends with the rows of
+// a query. Where the transaction may be the application's own, the rows are read at once: the
+// application may go on while they are open.
+func (r *Run) drainAndRun(ctx context.Context) (a answer, err error) {
 	defer r.conn.Drain.End()
-	unlocked := false
-	r.guessCandidates(ctx)
-	err = r.conn.InOwnTx(ctx, func() (err error) {
-		defer func() { r.cleanUp(ctx, err) }()
-		missed, err := r.drain(ctx)
-		if err != nil {
-			return r.unapplied(err)
-		}
-		if r.Plan.Class == rewrite.Additive && !r.Plan.Increment.Companions {
-			unlocked, missed = missed, false // adds to whatever row it meets
-		}
-		if err := r.statement(ctx, missed, func() (n int64, err error) {
-			res, n, err = r.execTouching(ctx)
-			return n, r.unapplied(err)
-		}); err != nil {
-			return err
-		}
-		if r.recalls() {
-			r.recall()
-		}
-		return r.steps(ctx, r.Plan.Drain.After)
-	})
+	r.first = lockingRead{due: r.call.wantsRows}
+	if !r.call.wantsRows {
+		r.guessCandidates(ctx)
+	}
+	end, err := r.conn.BeginOwn(ctx)
 	if err != nil {
-		return nil, err
+		return answer{}, err
+	}
+	missed, err := r.drain(ctx)
+	if err != nil {
+		r.cleanUp(ctx, err)
+		return answer{}, end(r.unapplied(err))
+	}
+	unlocked := false
+	if r.Plan.Class == rewrite.Additive && !r.Plan.Increment.Companions && !r.call.wantsRows {
+		unlocked, missed = missed, false // adds to whatever row it meets
+	}
+	stream := r.call.wantsRows && !missed && !r.conn.Shared.Dialect.Drain().Nested
+	err = r.statement(ctx, missed, func() (n int64, err error) {
+		switch {
+		case r.first.rows != nil && !missed:
+			a.rows, stream = r.first.rows, false
+		case stream:
+			a, err = r.send(ctx)
+		default:
+			a, n, err = r.sendCounted(ctx)
+		}
+		return n, r.unapplied(err)
+	})
+	if err == nil && stream {
+		r.noteDrained()
+		return answer{rows: &link.FinishingRows{RowsBase: link.RowsBase{Rows: a.rows}, Finish: func(failed bool) error {
+			if failed {
+				return r.finish(ctx, link.ErrRowsFailed, end)
+			}
+			return r.finish(ctx, nil, end)
+		}}}, nil
+	}
+	if err := r.finish(ctx, err, end); err != nil {
+		return answer{}, err
 	}
 	r.noteDrained()
 	if unlocked { // a row inserted since the drain is only changed
 		r.note(r.Plan.Increment.Row, onBase)
 	}
-	return res, nil
+	return a, nil
 }
 
-// queryDrained runs a query in its drain's transaction, which ends with the
-// rows. Where the transaction may be the application's own, the rows are read
-// at once: the application may go on while they are open.
-func (r *Run) queryDrained(ctx context.Context) (driver.Rows, error) {
-	if !r.complete() {
-		return r.querySQL(ctx)
-	}
-	if !r.recalls() {
-		if rows, done, err := r.queryProven(ctx); done || err != nil {
-			return rows, err
-		}
-	}
-	rows, err := r.queryLocked(ctx)
+// finish runs what follows a statement that has run after a drain, or failed, and ends the drain's
+// transaction.
+func (r *Run) finish(ctx context.Context, err error, end func(error) error) error {
 	if err == nil {
-		r.noteReturned(rows)
-	}
-	return rows, err
-}
-
-// queryLocked runs a query after a drain.
-//
-//nolint:funlen // the ways in which a query drains, the cheapest first
-func (r *Run) queryLocked(ctx context.Context) (driver.Rows, error) {
-	defer r.conn.Drain.End()
-	if misplaced, err := r.misplaced(ctx); err != nil {
-		return nil, err
-	} else if misplaced {
-		return r.querySQL(ctx)
-	}
-	if may, err := r.byViewAlone(ctx); err != nil {
-		return nil, err
-	} else if may {
-		if rows, err := r.queryByView(ctx); err != errGranted {
-			return rows, err
-		}
-	}
-	if may, err := r.mayNotWrite(ctx); err != nil {
-		return nil, err
-	} else if may {
-		return r.queryReadOnly(ctx, nil)
-	}
-	end, err := r.conn.BeginOwn(ctx)
-	if err != nil {
-		return nil, err
-	}
-	r.first.due = true
-	missed, err := r.drain(ctx)
-	if err != nil {
-		r.cleanUp(ctx, err)
-		own := !r.conn.Tx.LastKnownOpen() || r.onReadOnlyServer(err)
-		if err = end(r.unapplied(err)); own && !r.conn.Broken && r.readsOnly(err) {
-			return r.queryReadOnly(ctx, err)
-		}
-		return nil, err
-	}
-	r.noteDrained()
-	finish := func(err error) error {
-		if err == nil && r.recalls() {
+		if r.recalls() {
 			r.recall()
 		}
-		if err == nil {
-			err = r.steps(ctx, r.Plan.Drain.After)
-		}
-		r.cleanUp(ctx, err)
-		if err != nil && r.partsStay && link.Settled(err) == err {
-			if cerr := end(nil); cerr != nil {
-				return cerr
-			}
-			return err
-		}
-		return end(err)
+		err = r.steps(ctx, r.Plan.Drain.After)
 	}
-	if missed {
-		var rows driver.Rows
-		err := r.statement(ctx, true, func() (n int64, err error) {
-			rows, n, err = r.queryTouching(ctx)
-			return n, err
-		})
-		if err := finish(err); err != nil {
-			return nil, err
+	r.cleanUp(ctx, err)
+	if err != nil && r.partsStay && link.Settled(err) == err {
+		if cerr := end(nil); cerr != nil {
+			return cerr
 		}
-		return rows, nil
+		return err
 	}
-	if r.first.rows != nil {
-		if err := finish(nil); err != nil {
-			return nil, err
-		}
-		return r.first.rows, nil
-	}
-	rows, err := r.querySQL(ctx)
-	if err != nil {
-		return nil, finish(r.unapplied(err))
-	}
-	if r.conn.Shared.Dialect.Drain().Nested {
-		return bufferRows(rows, finish)
-	}
-	return &link.FinishingRows{RowsBase: link.RowsBase{Rows: rows}, Finish: func(failed bool) error {
-		if failed {
-			return finish(link.ErrRowsFailed)
-		}
-		return finish(nil)
-	}}, nil
+	return end(err)
 }
 
 // unapplied lets the parent's word stand that a connection is to be replaced
@@ -253,57 +189,50 @@ func (r *Run) drain(ctx context.Context) (missed bool, err error) {
 		if r.isBare(&d) {
 			continue
 		}
-		r.conn.drainsOwn(d.Table, r.keyNumbers(&d))
-		r.foldsPortions(&d)
-		if d.Look.Candidates != nil {
-			missed = true
-			if err := r.drainCandidates(ctx, &d); err != nil {
-				return false, r.outdated(&d, err)
-			}
-			continue
-		}
-		look, locked, some, open, err := r.lookOrLock(ctx, &d)
+		open, err := r.drainTable(ctx, &d)
 		if err != nil {
-			return false, r.lacking(&d, r.outdated(&d, err))
-		}
-		if look == nil || !look.bare || !r.settles {
-			r.Plan.tally.drained()
-		}
-		if d.Table.Counter.Options.OnDrain == rewrite.OnDrainWarn {
-			r.warn(ctx, &d, some)
+			return false, err
 		}
 		missed = missed || open
-		r.found = rowsOf(locked)
-		if look != nil {
-			r.found = rowsOf(look.locked)
-		}
-		if !some {
-			continue
-		}
-		if bare, err := r.meetNewer(ctx, &d, look); err != nil {
-			return false, err
-		} else if bare {
-			continue
-		}
-		if d.Folding == rewrite.FoldNothing {
-			continue
-		}
-		if idle, err := r.nothingToFold(ctx, &d); err != nil {
-			return false, err
-		} else if idle {
-			continue
-		}
-		if d.Folding == rewrite.FoldByName {
-			err = r.foldOrKeepBare(ctx, &d, locked)
-		} else {
-			err = r.fold(ctx, &d)
-		}
-		if err != nil {
-			return false, r.outdated(&d, err)
-		}
 	}
 	r.cleanUpDue = len(r.Plan.Drain.After) > 0
 	return missed, r.steps(ctx, r.Plan.Drain.Before)
+}
+
+// drainTable locks and folds rows of one table. Open reports whether the statement may meet
+// others.
+func (r *Run) drainTable(ctx context.Context, d *rewrite.DrainTable) (open bool, err error) {
+	r.conn.drainsCounted(d.Table, r.keyNumbers(d))
+	r.foldsPortions(d)
+	if d.Look.Candidates != nil {
+		return true, r.outdated(d, r.drainCandidates(ctx, d))
+	}
+	l, err := r.lookOrLock(ctx, d)
+	if err != nil {
+		return false, r.lacking(d, r.outdated(d, err))
+	}
+	if !l.bare || !r.ofChanges {
+		r.Plan.tally.drained()
+	}
+	if d.Table.Counter.Options.OnDrain == rewrite.OnDrainWarn {
+		r.warn(ctx, d, l.some)
+	}
+	r.found = rowsOf(l.rows)
+	if !l.some {
+		return l.open, nil
+	}
+	if bare, err := r.meetNewer(ctx, d, l); bare || err != nil || d.Folding == rewrite.FoldNothing {
+		return l.open, err
+	}
+	if idle, err := r.nothingToFold(ctx, d); idle || err != nil {
+		return l.open, err
+	}
+	if d.Folding == rewrite.FoldByName {
+		err = r.foldOrKeepBare(ctx, d, l.rows)
+	} else {
+		err = r.fold(ctx, d)
+	}
+	return l.open, r.outdated(d, err)
 }
 
 // strength returns a drain with the lock for its transaction. One that slotsql has opened because the statement's row has
@@ -319,7 +248,7 @@ func (r *Run) strength(d rewrite.DrainTable) rewrite.DrainTable {
 // outdated explains an error that ends a transaction in which the drain would
 // otherwise be planned again.
 func (r *Run) outdated(d *rewrite.DrainTable, err error) error {
-	if !r.conn.Engine.SchemaChanged(err) || r.conn.InAutocommit() {
+	if err == nil || !r.conn.Engine.SchemaChanged(err) || r.conn.InAutocommit() {
 		return err
 	}
 	// It was slotsql's own statement, so the facts are certainly out of date: the
@@ -369,15 +298,15 @@ func (r *Run) step(ctx context.Context, b *rewrite.Bound) (int64, error) {
 
 // draining is what an execution that drains has found out. These are facts about what has
 // happened so far, each read in one other place; none excludes another, and the order of
-// events is that of drainAndExec and queryLocked, which end with the execution.
+// events is that of drainAndRun, which ends with the execution.
 type draining struct {
 	cause drainCause // of a drain that the plan has no reason for
 	// candidates are the rows that are drained for a counter's condition; nil where others are.
 	candidates *candidateRows
 	// addedToBase: a drain has added something to base rows.
 	addedToBase bool
-	// settles: it drains rows that its transaction has changed.
-	settles bool
+	// ofChanges: it drains rows that its transaction has changed.
+	ofChanges bool
 	// found is how many rows the drain has locked by their keys, and recounted how many a
 	// DELETE has then been found to be about, for which it has run again.
 	found, recounted int

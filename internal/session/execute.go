@@ -10,8 +10,10 @@ import (
 )
 
 // The life of a planned statement: bind its arguments, run its steps, adapt
-// its result. Queries are in query.go. What a plan is, and how it comes about, is in
-// package rewrite.
+// its result. What a plan is, and how it comes about, is in package rewrite.
+//
+// A statement comes through Exec or through Query, and is run the same way: what begins with
+// run serves both, what begins with exec or query only one of them. Each returns an answer.
 
 // Run is one execution of a plan.
 type Run struct {
@@ -27,87 +29,107 @@ type Run struct {
 	draining
 }
 
-func (c *Conn) run(p *plan, v via, a call) *Run { return &Run{conn: c, Plan: p, via: v, call: a} }
+func (c *Conn) newRun(p *plan, v via, a call) *Run { return &Run{conn: c, Plan: p, via: v, call: a} }
 
-func (r *Run) exec(ctx context.Context) (driver.Result, error) {
+// run runs the plan, and a plan made anew where its facts no longer hold.
+func (r *Run) run(ctx context.Context) (answer, error) {
 	r.Plan.tally.ran()
 	if err := r.CheckStars(ctx); err != nil {
-		return nil, err
+		return answer{}, err
 	}
-	res, err := r.execOnce(ctx)
+	a, err := r.runOnce(ctx)
 	if err != nil && r.replan(ctx, err) {
-		return r.execOnce(ctx)
+		return r.runOnce(ctx)
 	}
-	return res, err
+	return a, err
 }
 
-func (r *Run) execOnce(ctx context.Context) (res driver.Result, err error) {
+// QueryOnce runs a query, without planning it again where its facts no longer hold.
+func (r *Run) QueryOnce(ctx context.Context) (driver.Rows, error) {
+	r.call.wantsRows = true
+	a, err := r.runOnce(ctx)
+	return a.rows, err
+}
+
+func (r *Run) runOnce(ctx context.Context) (a answer, err error) {
 	if err := r.conn.allowed(r.Plan.Plan); err != nil {
-		return nil, err
+		return answer{}, err
 	}
 	if err := r.conn.beforeReadOnly(ctx, r.Plan.Plan); err != nil {
-		return nil, err
+		return answer{}, err
 	}
-	if res, done, err := r.execTicket(ctx); done {
+	if a, done, err := r.drawTicket(ctx); done {
 		r.conn.Tx.Read()
-		return res, err
+		return a, err
 	}
 	defer func() { r.conn.after(r.Plan.Plan, err) }()
 	if r.recalled() {
-		return r.execRecalled(ctx)
+		return r.runRecalled(ctx)
+	}
+	if r.call.wantsRows && r.conn.insertID.state != insertIDKnown && drawsNumber(r.Plan) {
+		// Of a query it is not seen whether it has set the number.
+		if err := r.conn.giveInsertID(ctx); err != nil {
+			return answer{}, err
+		}
 	}
 	if r.grouped() {
-		return r.execGrouped(ctx, r.execBesideGroups)
+		return r.runGrouped(ctx, r.runBesideGroups)
 	}
-	return r.execAlone(ctx)
+	return r.runAlone(ctx)
 }
 
-// execAlone runs the plan for this execution and no other.
-func (r *Run) execAlone(ctx context.Context) (driver.Result, error) {
-	res, err := r.execClass(ctx)
-	if err == nil {
-		r.drewAlone(res)
+// runAlone runs the plan for this execution and no other.
+func (r *Run) runAlone(ctx context.Context) (answer, error) {
+	a, err := r.runClass(ctx)
+	if err == nil && !r.call.wantsRows {
+		r.drewAlone(a.result)
 	}
-	return res, err
+	return a, err
 }
 
-// execClass runs the plan as its class has it.
-func (r *Run) execClass(ctx context.Context) (driver.Result, error) {
+// runClass runs the plan as its class has it.
+func (r *Run) runClass(ctx context.Context) (answer, error) {
 	switch r.Plan.Class {
 	case rewrite.Additive, rewrite.Upsert:
+		if r.call.wantsRows {
+			return r.queryIncrement(ctx)
+		}
 		return r.execIncrement(ctx)
 	case rewrite.Drain:
-		if r.bounded() && !r.recalls() {
+		if !r.call.wantsRows && r.bounded() && !r.recalls() {
 			return r.execBounded(ctx)
 		}
-		return r.execDrained(ctx)
+		return r.runDrained(ctx)
 	case rewrite.Read:
-		if err := r.settle(ctx); err != nil {
-			return nil, err
-		}
-		if err := r.readCommitted(ctx); err != nil {
-			return nil, err
-		}
+		return r.runRead(ctx)
 	case rewrite.Multi:
+		if r.call.wantsRows {
+			return r.queryMulti(ctx)
+		}
 		return r.execMulti(ctx)
 	case rewrite.AdditiveBase:
 		if !r.baseFits() {
-			return r.because(argumentUnfit).execDrained(ctx)
+			return r.because(argumentUnfit).runDrained(ctx)
 		}
 	}
+	return r.runOnBase(ctx)
+}
+
+// runOnBase runs the plan's SQL, and remembers the rows that it changes.
+func (r *Run) runOnBase(ctx context.Context) (answer, error) {
 	if len(r.Plan.Base.Changes) > 0 {
-		return r.execChanging(ctx)
+		return r.runChanging(ctx, r.Plan.Base.Changes)
 	}
-	return r.execSQL(ctx)
+	return r.send(ctx)
 }
 
 // execIncrement adds to a slot, together with others that are under way where
 // that is possible. When that affects no row, or cannot take the arguments, the
 // same statement runs in the form that is right for everything: the row may be
 // missing, its counter NULL or close to the end of its range.
-func (r *Run) execIncrement(ctx context.Context) (driver.Result, error) {
+func (r *Run) execIncrement(ctx context.Context) (answer, error) {
 	if inc := r.Plan.Increment; !r.certain(inc.Forms) && inc.BaseExact() && len(r.call.args) == r.Plan.Inputs {
-		return r.execOwnSQL(ctx)
+		return r.execAsWritten(ctx)
 	}
 	switch {
 	case !r.incrementFits():
@@ -129,11 +151,11 @@ func (r *Run) execIncrement(ctx context.Context) (driver.Result, error) {
 			return r.execOnBase(ctx)
 		}
 		if err := r.awaitTrial(ctx); err != nil {
-			return nil, err
+			return answer{}, err
 		}
 	}
 	if first, err := r.drainsFirst(ctx); err != nil {
-		return nil, err
+		return answer{}, err
 	} else if first {
 		return r.lockFirst(ctx)
 	}
@@ -149,18 +171,27 @@ func (r *Run) execIncrement(ctx context.Context) (driver.Result, error) {
 		}
 	}
 	if v.Err != nil {
-		return nil, v.Err
+		return answer{}, v.Err
 	}
 	r.Plan.tally.ranSlotted()
 	r.counted()
 	if err := r.holdIncrement(ctx); err != nil {
-		return nil, err
+		return answer{}, err
 	}
 	var n int64 = 1
 	if r.Plan.Increment.Upsert && r.conn.Shared.Traits.UpsertCounts {
 		n = 2
 	}
-	return &result{v.Result, n}, nil
+	return answer{result: &result{v.Result, n}}, nil
+}
+
+// queryIncrement runs an increment whose result has to come with rows, which that in a slot
+// has not.
+func (r *Run) queryIncrement(ctx context.Context) (answer, error) {
+	if !r.Plan.Increment.BaseExact() {
+		return r.because(rowsAskedFor).runDrained(ctx)
+	}
+	return r.runChanging(ctx, []rewrite.DrainTable{r.Plan.Increment.Row})
 }
 
 // incrementFits reports whether the arguments are such that the increment may be
@@ -170,20 +201,8 @@ func (r *Run) incrementFits() bool {
 	if len(r.call.args) > r.Plan.Inputs {
 		return false // for the parent to refuse
 	}
-	for _, a := range inc.NotNumber {
-		v, ok := r.value(a)
-		if !ok || isNumber(v.Value) {
-			return false
-		}
-	}
-	if !r.certain(inc.Forms) {
+	if !r.noNumbers(inc.NotNumber) || !r.certain(inc.Forms) || !r.allTaken(inc.Given) {
 		return false
-	}
-	for _, g := range inc.Given {
-		v, ok := r.value(g.Arg)
-		if !ok || !taken(g, v.Value) {
-			return false
-		}
 	}
 	for _, a := range inc.Args {
 		if a.Slot {
@@ -268,36 +287,6 @@ func (r *Run) holdsHot(row slots.RowKey) bool {
 	return hot
 }
 
-// place finds the slot for an increment on this connection.
-func (r *Run) place() slots.Place {
-	c, n := r.conn, r.Plan.Increment.Table.Counter.Slots
-	if r.Plan.Increment.Table.Counter.Layout == rewrite.LayoutJournal {
-		return slots.Place{SlotRow: slots.SlotRow{Slot: c.Shared.placement.Journal.Next()}, Ordinal: -1}
-	}
-	seats := r.seats()
-	row, keyed := r.rowKey()
-	p := slots.Place{SlotRow: slots.SlotRow{Row: row}, Keyed: keyed, Ordinal: -1}
-	switch {
-	case !keyed && !seats.Any():
-		// The row is not known. A slot of this connection's own, from the last
-		// one down.
-		p.Slot = seats.Places.Slot(n-1-c.slot%n, n)
-	case c.Tx.KeepsLocks() && keyed && !seats.Any():
-		i, held := c.held[row]
-		if !held {
-			if i = seats.Placement.Take(row, n); i < 0 {
-				i = rand.IntN(n)
-			} else {
-				c.hold(row, i)
-			}
-		}
-		p.Slot = seats.Places.Slot(i, n)
-	default:
-		p.Slot, p.Ordinal = seats.Find(row)
-	}
-	return p
-}
-
 // addTo adds to a slot. In autocommit (auto) it does so again when others were
 // in the way: another node of a cluster, say, had a process with the same slot.
 // When it still has, any other slot will do.
@@ -340,7 +329,7 @@ func (r *Run) addOnce(ctx context.Context, p slots.Place, lasting bool) (res dri
 		add = inc.AddLocked
 	}
 	if p.Keyed && add != nil && places.Knows(p.SlotRow) {
-		if res, n, err = r.own(ctx, add); n > 0 || err != nil {
+		if res, n, err = r.execBound(ctx, add); n > 0 || err != nil {
 			if err == nil {
 				places.Found(p.Row.Table)
 			}
@@ -351,12 +340,12 @@ func (r *Run) addOnce(ctx context.Context, p slots.Place, lasting bool) (res dri
 	if r.firm = firm != nil && r.conn.Origin.RoleSet(); r.firm {
 		upsert = firm
 	}
-	res, n, err = r.own(ctx, upsert)
+	res, n, err = r.execBound(ctx, upsert)
 	if n == 0 && err == nil && firm != nil && !r.firm && !inc.Upsert {
 		// The lock on the row is not certain, or there is no row. (Of an upsert the
 		// application's own statement follows, which waits for the row, or makes it.)
 		r.firm = true
-		res, n, err = r.own(ctx, firm)
+		res, n, err = r.execBound(ctx, firm)
 	}
 	if n > 0 && err == nil {
 		r.made()
@@ -370,25 +359,25 @@ func (r *Run) addOnce(ctx context.Context, p slots.Place, lasting bool) (res dri
 	return res, n, err
 }
 
-// execOwnSQL runs the increment as written on the base row, where that is exact. Which
+// execAsWritten runs the increment as written on the base row, where that is exact. Which
 // rows it changed is not certain, so all are remembered.
-func (r *Run) execOwnSQL(ctx context.Context) (driver.Result, error) {
-	res, err := r.execSQL(ctx)
+func (r *Run) execAsWritten(ctx context.Context) (answer, error) {
+	a, err := r.send(ctx)
 	if err == nil {
 		r.note(r.Plan.Increment.Row, onBase)
 	}
-	return res, err
+	return a, err
 }
 
-func (r *Run) fallback(ctx context.Context) (driver.Result, error) {
+func (r *Run) fallback(ctx context.Context) (answer, error) {
 	r.Plan.tally.fellBack()
 	if r.Plan.Increment.Upsert && !r.Plan.Increment.Companions && r.baseFits() {
-		res, err := r.execSQL(ctx)
+		a, err := r.send(ctx)
 		if err == nil {
 			r.note(r.Plan.Increment.Row, onBase)
 			err = r.holdIncrement(ctx)
 		}
-		return res, err
+		return a, err
 	}
-	return r.execDrained(ctx)
+	return r.runDrained(ctx)
 }

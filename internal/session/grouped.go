@@ -30,58 +30,43 @@ func (r *Run) grouped() bool {
 	return false
 }
 
-// execGrouped runs an execution in a group, or by alone where it has none.
-func (r *Run) execGrouped(ctx context.Context, alone func(context.Context) (driver.Result, error)) (driver.Result, error) {
-	v, turn := r.inGroup(ctx, false)
-	defer r.passOn(turn)
-	if v.Outcome == slots.OutcomeAlone {
-		return alone(ctx)
+// runGrouped runs an execution in a group, or by alone where it has none.
+func (r *Run) runGrouped(ctx context.Context, alone func(context.Context) (answer, error)) (answer, error) {
+	if r.call.wantsRows && len(r.Plan.Group.Returns) == 0 {
+		return alone(ctx) // no rows would tell how many it has affected
 	}
-	return v.Result, v.Err
-}
-
-// execBesideGroups runs the plan for this execution alone, beside groups. One of several rows locks
-// them in an order of its own, so the statement of a single row may be a deadlock's victim, which
-// plain would not choose it for. Outside a transaction nothing is left of it then, and it runs again.
-func (r *Run) execBesideGroups(ctx context.Context) (driver.Result, error) {
-	auto := r.conn.InAutocommit() && !r.partsStay
-	for tries := 1; ; tries++ {
-		res, err := r.execAlone(ctx)
-		if !auto || r.conn.Broken || !r.conn.Retry(ctx, tries, err) {
-			return res, err
-		}
-	}
-}
-
-// queryGrouped is execGrouped for a statement that returns rows. One that returns none
-// would not tell how many it has affected, and runs alone.
-func (r *Run) queryGrouped(ctx context.Context, alone func(context.Context) (driver.Rows, error)) (driver.Rows, error) {
-	if len(r.Plan.Group.Returns) == 0 {
-		return alone(ctx)
-	}
-	v, turn := r.inGroup(ctx, true)
+	v, turn := r.inGroup(ctx)
 	defer r.passOn(turn)
 	switch {
 	case v.Outcome == slots.OutcomeAlone:
 		return alone(ctx)
 	case v.Err != nil:
-		return nil, v.Err
+		return answer{}, v.Err
+	case r.call.wantsRows:
+		return answer{rows: r.asCalled(v.Result.(*groupResult).rows)}, nil
 	}
-	return r.asCalled(v.Result.(*answer).rows), nil
+	return answer{result: v.Result}, nil
+}
+
+// runBesideGroups runs the plan for this execution alone, beside groups. One of several rows locks
+// them in an order of its own, so the statement of a single row may be a deadlock's victim, which
+// plain would not choose it for.
+func (r *Run) runBesideGroups(ctx context.Context) (answer, error) {
+	return r.retrying(ctx, r.runAlone)
 }
 
 // inGroup runs the execution together with those that overlap with it. It says what has
 // become of it: counted or refused, with its result; failed with its error; or alone,
 // when nothing has been applied and it is to run by itself. The turn that it then has
 // others may wait for.
-func (r *Run) inGroup(ctx context.Context, rows bool) (slots.Verdict, slots.Turn) {
+func (r *Run) inGroup(ctx context.Context) (slots.Verdict, slots.Turn) {
 	alone, co := slots.Verdict{Outcome: slots.OutcomeAlone}, r.conn.Shared.coalescer
-	if r.Plan.Group == nil || len(r.call.options) > 0 || len(r.call.args) != r.Plan.Inputs || !r.conn.AsConnected() {
+	if r.Plan.Group == nil || !r.mayShare() {
 		return alone, slots.Turn{}
 	}
 	var buf [128]byte
 	var many [16]byte
-	args, ok := r.groupArgs(buf[:0], rows)
+	args, ok := r.groupArgs(buf[:0])
 	if !ok {
 		return alone, slots.Turn{}
 	}
@@ -117,7 +102,7 @@ func (r *Run) inGroup(ctx context.Context, rows bool) (slots.Verdict, slots.Turn
 				r.conn.spares.keep(m, alone)
 				return alone, turn
 			default:
-				v = r.leadGroup(ctx, m, v.Batch, rows)
+				v = r.leadGroup(ctx, m, v.Batch)
 			}
 		}
 		rowOnly = v.Outcome == slots.OutcomeByRow
@@ -126,7 +111,7 @@ func (r *Run) inGroup(ctx context.Context, rows bool) (slots.Verdict, slots.Turn
 			continue
 		}
 		r.conn.spares.keep(m, v)
-		if a, ok := v.Result.(*answer); ok && r.Plan.Group.InsertID > 0 && a.result.rows > 0 {
+		if a, ok := v.Result.(*groupResult); ok && r.Plan.Group.InsertID > 0 && a.result.rows > 0 {
 			if id, err := a.LastInsertId(); err == nil {
 				r.conn.insertID.drew(id)
 			}
@@ -140,25 +125,12 @@ func (r *Run) inGroup(ctx context.Context, rows bool) (slots.Verdict, slots.Turn
 const maxJoins = 12
 
 // groupArgs appends what executions of the group have in common beside its statement.
-func (r *Run) groupArgs(b []byte, rows bool) ([]byte, bool) {
+func (r *Run) groupArgs(b []byte) ([]byte, bool) {
 	kind := byte('e')
-	if rows {
+	if r.call.wantsRows {
 		kind = 'q'
 	}
-	b = append(b, kind)
-	for _, a := range r.Plan.Group.Args {
-		if a.Total > 0 || a.Bound > 0 || a.Free {
-			continue
-		}
-		v, ok := r.value(a)
-		if !ok {
-			return nil, false
-		}
-		if b, ok = slots.AppendValue(append(b, ','), v); !ok {
-			return nil, false
-		}
-	}
-	return b, true
+	return r.commonArgs(append(b, kind), r.Plan.Group.Args)
 }
 
 // member is the execution as a member of its group, with what members have in common;
@@ -168,17 +140,7 @@ func (r *Run) member(ctx context.Context, args []byte) (*slots.Member, []byte, b
 	m := r.conn.spares.takeMember()
 	m.Demands = m.Begin(len(g.Shares), len(g.Guards))
 	m.Used, m.Context = r.conn.led, r.conn.Shared.traced(ctx)
-	for _, a := range g.NotNumber {
-		if v, ok := r.value(a); !ok || isNumber(v.Value) {
-			return nil, nil, false
-		}
-	}
-	for _, given := range g.Given {
-		if v, ok := r.value(given.Arg); !ok || !taken(given, v.Value) {
-			return nil, nil, false
-		}
-	}
-	if !r.keyGiven() {
+	if !r.noNumbers(g.NotNumber) || !r.allTaken(g.Given) || !r.keyGiven() {
 		return nil, nil, false
 	}
 	nothing := true
@@ -284,16 +246,16 @@ func (r *Run) demands(g rewrite.Guard) (int64, bool) {
 
 // leadGroup runs the statement of a group, tells its members, and returns the leader's
 // own verdict.
-func (r *Run) leadGroup(ctx context.Context, m *slots.Member, b *slots.Batch, rows bool) slots.Verdict {
+func (r *Run) leadGroup(ctx context.Context, m *slots.Member, b *slots.Batch) slots.Verdict {
 	r.conn.led++
-	g := &group{run: r, members: b.Members, rows: rows}
+	g := &group{run: r, members: b.Members}
 	if len(b.Rows) > 1 {
 		return r.leadShared(ctx, m, b, func(ctx context.Context) { g.leadMany(ctx, b) })
 	}
 	if r.Plan.Class == rewrite.Drain && !g.plan(ctx) {
 		g.tell(slots.Verdict{Outcome: slots.OutcomeAlone}, b.Members...)
 		m.Group.Next()
-		return g.own
+		return g.verdict
 	}
 	return r.leadShared(ctx, m, b, g.lead)
 }

@@ -84,19 +84,19 @@ func manyArgs(b []byte, m *slots.Member) []byte {
 
 // leadMany runs the statement of a batch of several rows, and tells its members.
 func (g *group) leadMany(ctx context.Context, b *slots.Batch) {
-	g.own = slots.Verdict{Outcome: slots.OutcomeFailed, Err: errLeaderGone}
-	told := g.own
+	g.verdict = slots.Verdict{Outcome: slots.OutcomeFailed, Err: errLeaderGone}
+	told := g.verdict
 	defer func() {
 		g.tell(told, g.members...)
 		g.members[0].Turn().End() // now that their callers may be back
-		g.members[0].Tell(g.own)
+		g.members[0].Tell(g.verdict)
 	}()
 	r, form := g.run, g.run.Plan.Group
 	args := make([]driver.NamedValue, len(form.Many.Args))
 	for i, a := range form.Many.Args {
 		args[i] = driver.NamedValue{Ordinal: i + 1, Value: b.Value(a, form.Shares)}
 	}
-	res, err := direct{r.conn}.ownExec(ctx, r.sql(form.Many), args)
+	res, err := direct{r.conn}.execKept(ctx, r.sql(form.Many), args)
 	var n int64
 	if err == nil {
 		n, err = res.RowsAffected()
@@ -106,7 +106,7 @@ func (g *group) leadMany(ctx context.Context, b *slots.Batch) {
 	switch outcome {
 	case slots.OutcomeCounted:
 		r.Plan.tally.ranGrouped(len(g.members))
-		told = slots.Verdict{Outcome: outcome, Result: &answer{result: result{res, 1}}}
+		told = slots.Verdict{Outcome: outcome, Result: &groupResult{result: result{res, 1}}}
 	case slots.OutcomeAlone:
 		told = slots.Verdict{Outcome: slots.OutcomeByRow}
 	default:

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -18,11 +17,10 @@ import (
 type group struct {
 	run     *Run
 	members []*slots.Member
-	rows    bool                     // the statement returns some
 	drained map[*rewrite.Bound]*plan // of the group's statements, where their class is drain
 
 	todo    [][]*slots.Member // parts of the batch that have no verdict yet
-	own     slots.Verdict     // the leader's, which comes last
+	verdict slots.Verdict     // the leader's, which comes last
 	refused *slots.Member     // the last one for which no row was affected
 
 	columns []string
@@ -32,14 +30,14 @@ type group struct {
 // lead runs all members and tells them. Where one statement cannot be for a part of
 // them, that is split.
 func (g *group) lead(ctx context.Context) {
-	g.own = slots.Verdict{Outcome: slots.OutcomeFailed, Err: errLeaderGone}
+	g.verdict = slots.Verdict{Outcome: slots.OutcomeFailed, Err: errLeaderGone}
 	g.todo = [][]*slots.Member{g.members}
 	defer func() {
 		for _, part := range g.todo { // the parent panics
 			g.tell(slots.Verdict{Outcome: slots.OutcomeFailed, Err: errLeaderGone}, part...)
 		}
 		g.run.passOn(g.members[0].Turn()) // now that their callers may be back
-		g.members[0].Tell(g.own)
+		g.members[0].Tell(g.verdict)
 	}()
 	for len(g.todo) > 0 {
 		parts := g.part(ctx, g.todo[0]) // those that have a verdict, or are returned
@@ -51,7 +49,7 @@ func (g *group) lead(ctx context.Context) {
 func (g *group) tell(v slots.Verdict, members ...*slots.Member) {
 	for _, m := range members {
 		if m == g.members[0] {
-			g.own = v
+			g.verdict = v
 			continue
 		}
 		m.Tell(v)
@@ -135,8 +133,8 @@ func (g *group) demandsAsMuch(m *slots.Member, demands []int64) bool {
 // refuse tells a member that no row was affected.
 func (g *group) refuse(m *slots.Member) {
 	g.refused = m
-	none := &answer{result: result{driver.RowsAffected(0), 0}}
-	if g.rows {
+	none := &groupResult{result: result{driver.RowsAffected(0), 0}}
+	if g.run.call.wantsRows {
 		none.rows = &bufferedRows{columns: g.columns, columnTypes: g.types}
 	}
 	g.tell(slots.Verdict{Outcome: slots.OutcomeCounted, Result: none}, m)
@@ -155,7 +153,7 @@ func (g *group) statement(ctx context.Context, members []*slots.Member) (slots.O
 	if err != nil {
 		return slots.OutcomeAlone, err
 	}
-	var a answered
+	var a groupReply
 	start := time.Now()
 	for tries := 1; ; tries++ {
 		if a, err = g.send(ctx, bound, args); !r.conn.Retry(ctx, tries, err) {
@@ -166,7 +164,7 @@ func (g *group) statement(ctx context.Context, members []*slots.Member) (slots.O
 	outcome, failure := r.judge(a.affected, err)
 	switch outcome {
 	case slots.OutcomeCounted:
-		g.answer(a, members)
+		g.tellEach(a, members)
 		r.Plan.tally.ranGrouped(len(members))
 		r.metOthers(members)
 	case slots.OutcomeAlone:
@@ -175,57 +173,39 @@ func (g *group) statement(ctx context.Context, members []*slots.Member) (slots.O
 	return outcome, failure
 }
 
-// answered is what the database has said of a group's statement.
-type answered struct {
+// groupReply is what the database has said of a group's statement.
+type groupReply struct {
 	affected int64
 	result   driver.Result
 	rows     [][]driver.Value
 }
 
-// send runs the statement.
-func (g *group) send(ctx context.Context, bound *rewrite.Bound, args []driver.NamedValue) (a answered, err error) {
-	r := g.run
-	drained := g.drained[bound]
-	if !g.rows {
-		if a.result, err = g.exec(ctx, bound, args); err != nil {
-			return a, err
-		}
-		a.affected, err = a.result.RowsAffected()
-		return a, link.Settled(err)
-	}
-	var rows driver.Rows
-	if drained != nil {
-		rows, err = r.conn.run(drained, direct{r.conn}, call{args: args}).queryClass(ctx)
-	} else {
-		rows, err = direct{r.conn}.ownQuery(ctx, r.sql(bound), args)
-	}
-	if err != nil {
-		return a, err
-	}
-	all, err := readBuffered(rows)
-	g.columns, g.types = all.columns, all.columnTypes
-	a.affected, a.rows = int64(len(all.rows)), all.rows
-	return a, err
-}
-
-// exec runs the statement, on the drained row where its members' would be. Where the base
+// send runs the statement, on the drained row where its members' would be. Where the base
 // row satisfies the guards of bounded counters nothing is drained: see rewrite.Bounded; what
 // else the group's statement demands is about the base row.
-func (g *group) exec(ctx context.Context, bound *rewrite.Bound, args []driver.NamedValue) (driver.Result, error) {
+func (g *group) send(ctx context.Context, bound *rewrite.Bound, args []driver.NamedValue) (a groupReply, err error) {
 	r := g.run
 	drained := g.drained[bound]
-	if drained == nil || r.Plan.Bounded != nil {
-		res, err := direct{r.conn}.ownExec(ctx, r.sql(bound), args)
-		if drained == nil || err != nil && !r.refusedBase(err) {
-			return res, err
-		}
-		if err == nil {
-			if n, err := res.RowsAffected(); n > 0 || err != nil {
-				return res, err
-			}
+	if drained == nil || r.Plan.Bounded != nil && !r.call.wantsRows {
+		a, err = g.received(direct{r.conn}.sendKept(ctx, r.sql(bound), r.callWith(args)))
+		if drained == nil || a.affected > 0 || err != nil && !r.refusedBase(err) {
+			return a, err
 		}
 	}
-	return r.conn.run(drained, direct{r.conn}, call{args: args}).execDrained(ctx)
+	return g.received(r.conn.newRun(drained, direct{r.conn}, r.callWith(args)).runDrained(ctx))
+}
+
+// received reads what the database has said of the statement.
+func (g *group) received(got answer, err error) (groupReply, error) {
+	if err != nil {
+		return groupReply{}, err
+	}
+	got, n, err := got.counted()
+	a := groupReply{affected: n, result: got.result}
+	if all, ok := got.rows.(*bufferedRows); ok {
+		g.columns, g.types, a.rows = all.columns, all.columnTypes, all.rows
+	}
+	return a, err
 }
 
 // bind makes the arguments of the statement for members in their order.
@@ -245,9 +225,9 @@ func (g *group) bind(bound *rewrite.Bound, members []*slots.Member) ([]driver.Na
 			totals[j] += n
 		}
 	}
-	own := *r
-	own.sums = &sums{totals: totals, bounds: bounds, free: members[len(members)-1].Free}
-	return own.bind(bound.Args)
+	cp := *r
+	cp.sums = &sums{totals: totals, bounds: bounds, free: members[len(members)-1].Free}
+	return cp.bind(bound.Args)
 }
 
 // sums are what a group's statement adds and demands, and the arguments that its members
@@ -279,8 +259,8 @@ func (s *sums) value(g *rewrite.Group, a rewrite.Arg) (any, bool) {
 	return slots.Decimal(n, scale), true
 }
 
-// answer tells members what each of them would have been told, one after another.
-func (g *group) answer(a answered, members []*slots.Member) {
+// tellEach tells members what each of them would have been told, one after another.
+func (g *group) tellEach(a groupReply, members []*slots.Member) {
 	form := g.run.Plan.Group
 	after := make([]int64, len(form.Shares)) // what the members behind one have added
 	var id int64
@@ -290,15 +270,15 @@ func (g *group) answer(a answered, members []*slots.Member) {
 		id, err = a.result.LastInsertId()
 		drawn = err == nil
 	}
-	var own *answer
+	var res *groupResult
 	for i, m := range slices.Backward(members) {
-		if affected := g.affectedBy(i, a); own == nil || drawn || g.rows || own.result.rows != affected {
-			own = &answer{result: result{a.result, affected}}
+		if affected := g.affectedBy(i, a); res == nil || drawn || g.run.call.wantsRows || res.result.rows != affected {
+			res = &groupResult{result: result{a.result, affected}}
 		}
 		if drawn {
-			own.Result = insertID(id - after[form.InsertID-1])
+			res.Result = insertID(id - after[form.InsertID-1])
 		}
-		if g.rows {
+		if g.run.call.wantsRows {
 			seen := &bufferedRows{columns: g.columns, columnTypes: g.types}
 			for _, row := range a.rows {
 				row = slices.Clone(row)
@@ -309,18 +289,18 @@ func (g *group) answer(a answered, members []*slots.Member) {
 				}
 				seen.rows = append(seen.rows, row)
 			}
-			own.rows = seen
+			res.rows = seen
 		}
 		for i, n := range m.Adds {
 			after[i] += n
 		}
-		g.tell(slots.Verdict{Outcome: slots.OutcomeCounted, Result: own}, m)
+		g.tell(slots.Verdict{Outcome: slots.OutcomeCounted, Result: res}, m)
 	}
 }
 
 // affectedBy returns the number of rows that a member, the i-th from 0, has affected: of an
 // upsert, the first one may have made the row, and the others have updated it.
-func (g *group) affectedBy(i int, a answered) int64 {
+func (g *group) affectedBy(i int, a groupReply) int64 {
 	if i > 0 && g.run.Plan.Group.Upsert != nil && g.run.conn.Shared.Traits.UpsertCounts {
 		return 2
 	}

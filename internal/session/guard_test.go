@@ -84,7 +84,7 @@ func TestLostAtPreparation(t *testing.T) {
 				}
 				break
 			}
-			if name == "own" { // it has run again
+			if name != "the application's" { // it has run again
 				if err != nil || server.CountPrefix("UPDATE posts SET views = ?") != 1 || len(server.Committed) != 3 ||
 					server.LeftOpen() != 0 {
 					t.Errorf("%s, preparation %d: %v; %q have been committed", name, at, err, server.Committed)

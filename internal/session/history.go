@@ -16,16 +16,17 @@ type history struct {
 	access access
 	level  level // whether it sees a snapshot, see conflicts.go
 
-	own     map[slots.RowKey]ownChange // the rows that it has changed, see own.go
-	changes int                        // their number so far
-	marks   []mark                     // its savepoints, see savepoint.go
+	changes    map[slots.RowKey]rowChange // the rows that it has changed, see rowchange.go
+	lastChange int                        // the number of the last change
+	marks      []mark                     // its savepoints, see savepoint.go
 	// bareRows are the rows that have no slots until the transaction ends, each with the
-	// number of changes when that was found, see looked.go.
-	bareRows map[bareRow]int
-	looked   map[string]bool // slot tables whose counters it has read, see conflicts.go
-	untied   map[string]bool // slot tables whose base rows it has deleted
-	folded   map[string]bool // slot tables of which it has drained rows
-	bare     []string        // slot tables without slots, which a READ ONLY transaction keeps so
+	// number of the last change when that was found, see looked.go.
+	bareRows   map[bareRow]int
+	readTables map[string]bool // slot tables whose counters it has read, see conflicts.go
+	untied     map[string]bool // slot tables whose base rows it has deleted
+	folded     map[string]bool // slot tables of which it has drained rows
+	// bareTables are slot tables without slots, which a READ ONLY transaction keeps so.
+	bareTables []string
 
 	counting map[slots.RowKey]bool // rows that it counts, and whether they are hot; see adaptive.go
 
@@ -78,11 +79,11 @@ func (h *history) restrict() { h.access = max(h.access, readOnly) }
 // relevel notes that the transaction may be another one, of another level.
 func (h *history) relevel() { h.level = levelUnknown }
 
-// unsettle notes that locks may have been given up.
-func (h *history) unsettle() {
-	for k, own := range h.own {
-		own.settled, own.locked = false, false
-		h.own[k] = own
+// giveUpLocks notes that locks may have been given up.
+func (h *history) giveUpLocks() {
+	for k, ch := range h.changes {
+		ch.drained, ch.locked = false, false
+		h.changes[k] = ch
 	}
 }
 
@@ -90,9 +91,9 @@ func (h *history) unsettle() {
 // it has waited for a lock for too long.
 func (h *history) unlock() {
 	clear(h.bareRows)
-	for k, own := range h.own {
-		own.locked = false
-		h.own[k] = own
+	for k, ch := range h.changes {
+		ch.locked = false
+		h.changes[k] = ch
 	}
 }
 
@@ -100,24 +101,24 @@ func (h *history) unlock() {
 func (h *history) doubt() {
 	clear(h.bareRows)
 	h.level = levelUnknown
-	for k, own := range h.own {
-		own.settled, own.locked = false, false
-		if own.how >= afterDrain {
-			own.how = inSlot // its rows may be another's by now
+	for k, ch := range h.changes {
+		ch.drained, ch.locked = false, false
+		if ch.how >= afterDrain {
+			ch.how = inSlot // its rows may be another's by now
 		}
-		h.own[k] = own
+		h.changes[k] = ch
 	}
 }
 
 // forget notes that no transaction is open in which anything was changed or read.
 func (h *history) forget() {
-	clear(h.own)
+	clear(h.changes)
 	clear(h.bareRows)
-	clear(h.looked)
+	clear(h.readTables)
 	clear(h.untied)
 	clear(h.folded)
 	h.trials.End()
-	h.marks, h.changes, h.level = h.marks[:0], 0, levelUnknown
+	h.marks, h.lastChange, h.level = h.marks[:0], 0, levelUnknown
 	h.tickets = ticketsUntouched
 }
 
@@ -133,7 +134,7 @@ func (h *history) end(give func(slots.RowKey, int), release func(slots.RowKey)) 
 	}
 	clear(h.held)
 	journaled = h.made == madeJournalRows
-	h.begun, h.access, h.bare, h.made = 0, readWrite, nil, noJournalRows
+	h.begun, h.access, h.bareTables, h.made = 0, readWrite, nil, noJournalRows
 	h.forget()
 	return journaled
 }

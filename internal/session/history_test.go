@@ -15,10 +15,10 @@ func TestHistory(t *testing.T) {
 	key := slots.RowKey{Values: "1"}
 	change := func(how manner) event {
 		return func(h *history) {
-			h.changes++
-			h.own = map[slots.RowKey]ownChange{key: {how: how, settled: true, locked: true, at: h.changes}}
-			h.bareRows = map[bareRow]int{{"posts", "1"}: h.changes}
-			h.looked, h.untied = map[string]bool{"posts": true}, map[string]bool{"posts": true}
+			h.lastChange++
+			h.changes = map[slots.RowKey]rowChange{key: {how: how, drained: true, locked: true, at: h.lastChange}}
+			h.bareRows = map[bareRow]int{{"posts", "1"}: h.lastChange}
+			h.readTables, h.untied = map[string]bool{"posts": true}, map[string]bool{"posts": true}
 			h.held, h.made, h.level = map[slots.RowKey]int{key: 3}, madeJournalRows, levelSnapshot
 		}
 	}
@@ -39,7 +39,7 @@ func TestHistory(t *testing.T) {
 		access           access
 		level            level
 		changes          int
-		settled          bool
+		drained          bool
 		locked, bare     bool
 		how              manner
 		given, journaled int
@@ -49,10 +49,10 @@ func TestHistory(t *testing.T) {
 		{name: "BEGIN", events: []event{beginBySQL(true)}, access: readOnly},
 		{name: "BEGIN again", events: []event{beginBySQL(true), beginBySQL(false)}},
 		{name: "SET TRANSACTION READ ONLY", events: []event{beginBySQL(false), (*history).restrict}, access: readOnly},
-		{name: "changed", events: []event{change(afterDrain)}, level: levelSnapshot, changes: 1, settled: true, locked: true, bare: true, how: afterDrain},
-		{name: "locks given up", events: []event{change(afterDrain), (*history).unsettle}, level: levelSnapshot, changes: 1, bare: true, how: afterDrain},
-		{name: "an error", events: []event{change(onBase), (*history).unlock}, level: levelSnapshot, changes: 1, settled: true, how: onBase},
-		{name: "another level", events: []event{change(onBase), (*history).relevel}, changes: 1, settled: true, locked: true, bare: true, how: onBase},
+		{name: "changed", events: []event{change(afterDrain)}, level: levelSnapshot, changes: 1, drained: true, locked: true, bare: true, how: afterDrain},
+		{name: "locks given up", events: []event{change(afterDrain), (*history).giveUpLocks}, level: levelSnapshot, changes: 1, bare: true, how: afterDrain},
+		{name: "an error", events: []event{change(onBase), (*history).unlock}, level: levelSnapshot, changes: 1, drained: true, how: onBase},
+		{name: "another level", events: []event{change(onBase), (*history).relevel}, changes: 1, drained: true, locked: true, bare: true, how: onBase},
 		{name: "in doubt", events: []event{change(afterDrain), (*history).doubt}, changes: 1, how: inSlot},
 		{name: "in doubt, on the base row", events: []event{change(onBase), (*history).doubt}, changes: 1, how: onBase},
 		{name: "rolled back to a savepoint that is not known", events: []event{change(afterDrain), func(h *history) {
@@ -67,10 +67,10 @@ func TestHistory(t *testing.T) {
 		for _, e := range c.events {
 			e(&h)
 		}
-		own := h.own[key]
-		if h.begun != c.begun || h.access != c.access || h.level != c.level || h.changes != c.changes || len(h.own) != c.changes ||
-			len(h.looked) != c.changes || len(h.untied) != c.changes || own.settled != c.settled || own.how != c.how ||
-			own.locked != c.locked || (len(h.bareRows) > 0) != c.bare {
+		ch := h.changes[key]
+		if h.begun != c.begun || h.access != c.access || h.level != c.level || h.lastChange != c.changes || len(h.changes) != c.changes ||
+			len(h.readTables) != c.changes || len(h.untied) != c.changes || ch.drained != c.drained || ch.how != c.how ||
+			ch.locked != c.locked || (len(h.bareRows) > 0) != c.bare {
 			t.Errorf("%s: %+v", c.name, h)
 		}
 		if given != c.given || journaled != c.journaled {

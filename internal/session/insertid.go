@@ -18,8 +18,8 @@ import (
 // be given still is. Statements of the next user of a pooled connection ask for nothing,
 // unless they say so.
 
-// ownInsertID is a number that the session is still to be given.
-type ownInsertID struct {
+// owedInsertID is a number that the session is still to be given.
+type owedInsertID struct {
 	value int64
 	state insertIDState
 }
@@ -33,17 +33,17 @@ const (
 )
 
 // drew notes the number that an execution has drawn as a member of a group.
-func (o *ownInsertID) drew(n int64) { o.value, o.state = n, insertIDPending }
+func (o *owedInsertID) drew(n int64) { o.value, o.state = n, insertIDPending }
 
 // reset notes that the session has been given back to the pool.
-func (o *ownInsertID) reset() {
+func (o *owedInsertID) reset() {
 	if o.state == insertIDPending {
 		o.state = insertIDPooled
 	}
 }
 
 // neededBy reports whether the session must be given the number before a statement.
-func (o *ownInsertID) neededBy(lx *rewrite.Lexis, query string) bool {
+func (o *owedInsertID) neededBy(lx *rewrite.Lexis, query string) bool {
 	if o.state == insertIDKnown {
 		return false
 	}

@@ -45,12 +45,12 @@ func (r *Run) readCommitted(ctx context.Context) error {
 		return r.control(ctx, c.Dialect().(dialect.DirtyReader).NextReadCommitted())
 	}
 	defer c.Drain.End()
-	p := &plan{Plan: &rewrite.Plan{Class: rewrite.Drain, SQL: r.Plan.SQL, Tables: r.Plan.Tables,
-		Reason: "a transaction at READ UNCOMMITTED reads a counter"}, tally: r.Plan.tally, learned: &learned{}}
+	p := r.Plan.variant(&rewrite.Plan{Class: rewrite.Drain, SQL: r.Plan.SQL, Tables: r.Plan.Tables,
+		Reason: "a transaction at READ UNCOMMITTED reads a counter"})
 	for _, t := range r.Plan.Touched {
 		p.Drain.Tables = append(p.Drain.Tables, rewrite.DrainAll(c.Dialect(), t))
 	}
-	drain := c.run(p, direct{c}, call{})
+	drain := c.newRun(p, direct{c}, call{})
 	if _, err := drain.drain(ctx); err != nil {
 		return c.Lost(err)
 	}

@@ -22,14 +22,14 @@ type lockingRead struct {
 // lockByRead locks the row of a drain by the application's query, and returns what the drain's lock
 // statement would have returned; nil if that has to run.
 func (r *Run) lockByRead(ctx context.Context, d *rewrite.DrainTable) ([][]any, error) {
-	c, own := r.conn, r.Plan.Drain.LockingRead
+	c, query := r.conn, r.Plan.Drain.LockingRead
 	due := r.first.due
 	r.first.due = false
-	if !due || own == nil || c.Tx.Own() || c.Cluster || !lockOfKey(d) || d.Folding != rewrite.FoldByName || len(d.Lock) != 1 ||
+	if !due || query == nil || c.Tx.Own() || c.Cluster || !lockOfKey(d) || d.Folding != rewrite.FoldByName || len(d.Lock) != 1 ||
 		len(r.call.options) > 0 || len(r.ungranted) > 0 || c.Origin.RoleSet() || r.partsStay || r.recalls() {
 		return nil, nil
 	}
-	rows, err := r.queryAsCalled(ctx, own.SQL.Of(r.Plan.Holes))
+	rows, err := r.queryAsCalled(ctx, query.SQL.Of(r.Plan.Holes))
 	if rows == nil && err == nil {
 		return nil, nil
 	}
@@ -46,8 +46,8 @@ func (r *Run) lockByRead(ctx context.Context, d *rewrite.DrainTable) ([][]any, e
 	if len(b.rows) != 1 {
 		return nil, nil
 	}
-	row, n := b.rows[0], len(b.columns)-own.Columns
-	locked := make([]any, own.Columns)
+	row, n := b.rows[0], len(b.columns)-query.Columns
+	locked := make([]any, query.Columns)
 	for i, v := range row[n:] {
 		locked[i] = v
 	}

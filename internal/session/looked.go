@@ -19,9 +19,13 @@ import (
 // would make one (docs/design/locks.md). What is remembered of that saves another look, at a row that
 // the transaction goes on to increment, to set and to read.
 
-// look is what a drain has found out with its lock.
-type look struct {
-	locked   [][]any
+// lockedRows is what a drain has found out with its lock.
+type lockedRows struct {
+	rows [][]any // what the lock statement has returned
+	some bool    // there may be something to fold
+	open bool    // rows that the drain covers may still be inserted
+
+	looked   bool    // for slots, with the lock
 	snapshot [][]any // what DrainTable.Look.Snapshot has returned
 	bare     bool
 }
@@ -29,7 +33,7 @@ type look struct {
 // lookAt locks the rows of a drain and looks at them; nil where that takes more than one round
 // trip, or a right that the session may not have. A transaction of slotsql's own is for a row that
 // has slots, most often, and folds at once.
-func (r *Run) lookAt(ctx context.Context, d *rewrite.DrainTable) (*look, error) {
+func (r *Run) lookAt(ctx context.Context, d *rewrite.DrainTable) (*lockedRows, error) {
 	c := r.conn
 	if c.Engine.Pipeliner == nil || c.Tx.Own() || !lockOfKey(d) || len(d.Lock) != 1 || d.Look.Snapshot == nil || d.Look.Held == nil ||
 		d.Folding == rewrite.FoldNothing || len(r.ungranted) > 0 || c.Origin.RoleSet() {
@@ -49,28 +53,29 @@ func (r *Run) lookAt(ctx context.Context, d *rewrite.DrainTable) (*look, error) 
 	} else if err != nil {
 		return nil, err
 	}
-	return &look{locked: returned(&out[0]), snapshot: returned(&out[1]), bare: len(out[2].Rows) == 0}, nil
+	rows := returned(&out[0])
+	n := rowsOf(rows)
+	return &lockedRows{
+		rows: rows, some: n > 0, open: n < d.Most,
+		looked: true, snapshot: returned(&out[1]), bare: len(out[2].Rows) == 0,
+	}, nil
 }
 
 // lookOrLock looks, or runs the lock statements of a drain.
-func (r *Run) lookOrLock(ctx context.Context, d *rewrite.DrainTable) (l *look, locked [][]any, some, missed bool, err error) {
-	if l, err = r.lookAt(ctx, d); err != nil {
-		return nil, nil, false, false, err
-	} else if l != nil {
-		n := rowsOf(l.locked)
-		return l, nil, n > 0, n < d.Most, nil
+func (r *Run) lookOrLock(ctx context.Context, d *rewrite.DrainTable) (*lockedRows, error) {
+	if l, err := r.lookAt(ctx, d); l != nil || err != nil {
+		return l, err
 	}
-	if locked, err = r.lockByRead(ctx, d); locked != nil || err != nil {
-		return nil, locked, true, false, err
+	if rows, err := r.lockByRead(ctx, d); rows != nil || err != nil {
+		return &lockedRows{rows: rows, some: true}, err
 	}
-	locked, some, missed, err = r.lock(ctx, d)
-	return nil, locked, some, missed, err
+	return r.lock(ctx, d)
 }
 
 // meetNewer has the transaction meet the slot rows that are newer than its snapshot. It reports whether
 // the rows have no slots, and nothing is to be folded.
-func (r *Run) meetNewer(ctx context.Context, d *rewrite.DrainTable, l *look) (bare bool, err error) {
-	if l == nil {
+func (r *Run) meetNewer(ctx context.Context, d *rewrite.DrainTable, l *lockedRows) (bare bool, err error) {
+	if !l.looked {
 		return false, r.newer(ctx, d)
 	}
 	made := false
@@ -113,7 +118,7 @@ func (r *Run) keepBare(d *rewrite.DrainTable) {
 
 func (r *Run) keepBareRow(t *rewrite.Table, key []string) {
 	c := r.conn
-	if key == nil || len(c.bareRows) >= maxOwnChanges {
+	if key == nil || len(c.bareRows) >= maxChanges {
 		return
 	}
 	if c.bareRows == nil {
@@ -121,8 +126,8 @@ func (r *Run) keepBareRow(t *rewrite.Table, key []string) {
 	}
 	row := bareRow{t.Counter.Slotted(), strings.Join(key, ",")}
 	if _, ok := c.bareRows[row]; !ok {
-		c.changes++
-		c.bareRows[row] = c.changes
+		c.lastChange++
+		c.bareRows[row] = c.lastChange
 	}
 }
 

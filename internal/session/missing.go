@@ -53,8 +53,8 @@ func (r *Run) find(ctx context.Context, lock *rewrite.Bound) ([][]any, error) {
 		return nil, err
 	}
 	var rows driver.Rows
-	if own := (direct{r.conn}); own.keeps(args) {
-		rows, err = own.ownQuery(ctx, r.sql(lock), args)
+	if via := (direct{r.conn}); via.keeps(args) {
+		rows, err = via.queryKept(ctx, r.sql(lock), args)
 	} else {
 		rows, err = r.conn.ParentQuery(ctx, r.sql(lock), args)
 	}

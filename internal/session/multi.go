@@ -12,86 +12,111 @@ import (
 // A call of several statements, of which at least one cannot run as it is, is
 // run statement by statement.
 
-// execMulti runs the parts one after the other. Where the engine makes such a
-// text one transaction (PostgreSQL), so does this: a block is opened before
-// the first part that does something, unless the statement or the session has
-// opened one, and ended after the last.
-//
-//nolint:funlen // the steps of a statement of several, in their order
-func (r *Run) execMulti(ctx context.Context) (driver.Result, error) {
-	traits := &r.conn.Shared.Traits
-	if traits.MultiProbe != "" {
-		// The parent may refuse several statements in one call.
-		probe, args := traits.MultiProbe, r.call.args
-		if len(args) > 0 {
-			probe, args = traits.MultiProbeArg, args[:1]
-		}
-		if _, err := r.conn.ParentExec(ctx, probe, args); err != nil {
-			return nil, err
-		}
+// execMulti runs the parts one after the other.
+func (r *Run) execMulti(ctx context.Context) (answer, error) {
+	if err := r.probeMulti(ctx); err != nil {
+		return answer{}, err
 	}
-	var end func(error) error
-	finish := func(err error) error {
-		if end != nil {
-			e := end
-			end = nil
-			r.conn.Tx.Doubt()
-			return e(err)
-		}
-		return link.Settled(err)
-	}
+	block := multiBlock{conn: r.conn}
 	var out multiResult
 	for _, part := range r.Plan.Parts {
-		switch {
-		case part.TxEnd:
-			end = nil // the statement's own COMMIT or ROLLBACK ends the block
-		case part.TxBegin && end != nil:
-			end = nil // the block goes on as the application's
+		skip, err := block.reach(ctx, part)
+		if skip {
 			continue
-		case traits.MultiIsTx && !part.TxBegin && end == nil:
-			open, err := r.conn.InTransaction(ctx)
-			if err != nil {
-				return nil, finish(err)
-			}
-			if !open {
-				if end, err = r.conn.BeginOwn(ctx); err != nil {
-					return nil, finish(err)
-				}
-				r.conn.Tx.Answer(true) // else a drain of a part would end the block
-			}
 		}
-		args := r.call.args
-		if !traits.ArgsRestart {
-			args = argsOf(part, args)
+		var a answer
+		if err == nil {
+			a, err = r.runPart(ctx, part)
 		}
-		p := &plan{
-			Plan:  part.Plan,
-			tally: r.conn.Shared.countsOf(part.Plan, part.SQL),
-			habit: r.conn.Shared.habits.Of(r.conn.Shared.Dialect, part.Plan, part.SQL),
-
-			learned: &learned{},
-		}
-		if part.Dynamic || r.conn.Facts.Old() || r.conn.Schema.Stale() {
-			// A part before it has changed what its names mean.
-			lexis := r.conn.Dialect().Lexis()
-			var err error
-			if p, err = r.conn.Plan(ctx, part.SQL); err != nil {
-				return nil, finish(err)
-			}
-			if *r.conn.Dialect().Lexis() != *lexis {
-				return nil, finish(errRulesChanged)
-			}
-		}
-		res, err := r.conn.run(p, direct{r.conn}, call{args: args, options: r.call.options}).exec(ctx)
 		if err != nil {
-			return nil, finish(err)
+			return answer{}, block.finish(err)
 		}
-		out.parts = append(out.parts, res)
+		out.parts = append(out.parts, a.result)
 	}
-	if err := finish(nil); err != nil {
-		return nil, err
+	if err := block.finish(nil); err != nil {
+		return answer{}, err
 	}
-	return &out, nil
+	return answer{result: &out}, nil
+}
+
+// probeMulti asks a parent that may refuse several statements in one call.
+func (r *Run) probeMulti(ctx context.Context) error {
+	traits := &r.conn.Shared.Traits
+	if traits.MultiProbe == "" {
+		return nil
+	}
+	probe, args := traits.MultiProbe, r.call.args
+	if len(args) > 0 {
+		probe, args = traits.MultiProbeArg, args[:1]
+	}
+	_, err := r.conn.ParentExec(ctx, probe, args)
+	return err
+}
+
+// multiBlock is the transaction of a call of several statements. Where the engine makes such a
+// text one (PostgreSQL), so does this: a block is opened before
+// the first part that does something, unless the statement or the session has
+// opened one, and ended after the last.
+type multiBlock struct {
+	conn *Conn
+	end  func(error) error // nil where none is open that has to be ended
+}
+
+// reach is called before each part; skip reports whether that is not to be run.
+func (b *multiBlock) reach(ctx context.Context, part rewrite.Part) (skip bool, err error) {
+	switch {
+	case part.TxEnd:
+		b.end = nil // the statement's own COMMIT or ROLLBACK ends the block
+	case part.TxBegin && b.end != nil:
+		b.end = nil // the block goes on as the application's
+		return true, nil
+	case b.conn.Shared.Traits.MultiIsTx && !part.TxBegin && b.end == nil:
+		open, err := b.conn.InTransaction(ctx)
+		if err != nil || open {
+			return false, err
+		}
+		if b.end, err = b.conn.BeginOwn(ctx); err != nil {
+			return false, err
+		}
+		b.conn.Tx.Answer(true) // else a drain of a part would end the block
+	}
+	return false, nil
+}
+
+// finish ends the block, if it is still open, and returns the error to report.
+func (b *multiBlock) finish(err error) error {
+	if b.end == nil {
+		return link.Settled(err)
+	}
+	b.conn.Tx.Doubt()
+	return b.end(err)
+}
+
+// runPart runs one of several statements.
+func (r *Run) runPart(ctx context.Context, part rewrite.Part) (answer, error) {
+	c, args := r.conn, r.call.args
+	if !c.Shared.Traits.ArgsRestart {
+		args = argsOf(part, args)
+	}
+	p := &plan{
+		Plan:  part.Plan,
+		tally: c.Shared.countsOf(part.Plan, part.SQL),
+		habit: c.Shared.habits.Of(c.Shared.Dialect, part.Plan, part.SQL),
+
+		learned: &learned{},
+	}
+	if part.Dynamic || c.Facts.Old() || c.Schema.Stale() {
+		// A part before it has changed what its names mean.
+		lexis := c.Dialect().Lexis()
+		var err error
+		if p, err = c.Plan(ctx, part.SQL); err != nil {
+			return answer{}, err
+		}
+		if *c.Dialect().Lexis() != *lexis {
+			return answer{}, errRulesChanged
+		}
+	}
+	return c.newRun(p, direct{c}, call{args: args, options: r.call.options}).run(ctx)
 }
 
 // argsOf are the arguments of a part: those whose turn it is, numbered from 1 again, since some parents bind them by
@@ -101,16 +126,16 @@ func argsOf(part rewrite.Part, all []driver.NamedValue) []driver.NamedValue {
 		return all
 	}
 	end := min(len(all), part.ArgBase+part.Params)
-	own, full := slices.Clone(all[part.ArgBase:end]), part.ArgBase+part.Params <= len(all)
+	out, full := slices.Clone(all[part.ArgBase:end]), part.ArgBase+part.Params <= len(all)
 	for i, a := range all {
 		if a.Name != "" && part.Params > 0 && full && (i < part.ArgBase || i >= end) {
-			own = append(own, a)
+			out = append(out, a)
 		}
 	}
-	for i := range own {
-		own[i].Ordinal = i + 1
+	for i := range out {
+		out[i].Ordinal = i + 1
 	}
-	return own
+	return out
 }
 
 // errRulesChanged is for a call that was cut into its statements by rules which
@@ -121,24 +146,24 @@ var errRulesChanged = &link.UnsupportedError{
 
 // queryMulti runs a statement that returns rows whole, with every counter table of
 // it drained before, in one transaction.
-func (r *Run) queryMulti(ctx context.Context) (driver.Rows, error) {
+func (r *Run) queryMulti(ctx context.Context) (answer, error) {
 	drains := map[*rewrite.Table]bool{}
 	whole := &rewrite.Plan{Class: rewrite.Drain, SQL: r.Plan.SQL, Tables: r.Plan.Tables, Effects: r.Plan.Effects,
 		Reason: "several statements in one call return rows"}
 	for i, part := range r.Plan.Parts {
 		if part.Plan.Effects&rewrite.Namespace != 0 && i+1 < len(r.Plan.Parts) {
-			return nil, unsupported(r.Plan.Plan,
+			return answer{}, unsupported(r.Plan.Plan,
 				"several statements in one call that return rows, change what names mean and use counters cannot be run exactly; send them one by one")
 		}
 		if part.TxBegin || part.TxEnd || part.Plan.Effects&rewrite.TxControl != 0 {
-			return nil, unsupported(r.Plan.Plan,
+			return answer{}, unsupported(r.Plan.Plan,
 				"several statements in one call that return rows, control transactions and use counters cannot be run exactly; send them one by one")
 		}
 		if err := r.conn.allowed(part.Plan); err != nil {
-			return nil, err
+			return answer{}, err
 		}
 		if part.Plan.Effects&rewrite.TicketRecall != 0 {
-			return nil, unsupported(r.Plan.Plan,
+			return answer{}, unsupported(r.Plan.Plan,
 				"several statements in one call that return rows and set a counter with tickets cannot be run exactly; send them one by one")
 		}
 		for _, t := range part.Plan.Touched {
@@ -148,9 +173,9 @@ func (r *Run) queryMulti(ctx context.Context) (driver.Rows, error) {
 			}
 		}
 	}
-	one := r.conn.run(&plan{Plan: whole, tally: r.Plan.tally, learned: &learned{}}, r.via, r.call)
+	one := r.conn.newRun(r.Plan.variant(whole), r.via, r.call)
 	one.partsStay = !r.conn.Shared.Traits.MultiIsTx
-	return one.queryDrained(ctx)
+	return one.runDrained(ctx)
 }
 
 // multiResult is the result of several statements: as a whole that of the

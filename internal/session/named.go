@@ -22,20 +22,25 @@ import (
 // fix its snapshot, which plain takes later, or have one already that is older than
 // the lock. Another session is asked.
 
+// namer is the session's dialect, by whose rules SQL names slot rows; nil where it folds slots without that.
+func (c *Conn) namer() dialect.SlotNamer {
+	n, _ := c.Dialect().(dialect.SlotNamer)
+	return n
+}
+
 // foldNamed folds the slots of the rows that a drain has locked. It returns the number
 // of slot rows.
 func (r *Run) foldNamed(ctx context.Context, d *rewrite.DrainTable, locked [][]any) (total int64, err error) {
-	n, ok := r.conn.Dialect().(dialect.SlotNamer)
-	if !ok || !n.Nameable(d.Table) {
+	if n := r.conn.namer(); n == nil || !n.Nameable(d.Table) {
 		return 0, unnameable(d.Table)
 	}
-	rows, err := r.slotRows(ctx, n, d, locked)
+	rows, err := r.slotRows(ctx, d, locked)
 	if err != nil {
 		return 0, err
 	}
 	moved := int64(0)
 	for part := range slices.Chunk(rows, maxNamed) {
-		held, added, err := r.moveNamed(ctx, n, d, part)
+		held, added, err := r.moveNamed(ctx, d, part)
 		moved += added
 		total += held
 		if err != nil {
@@ -71,13 +76,13 @@ func (r *Run) foldOrKeepBare(ctx context.Context, d *rewrite.DrainTable, locked 
 const maxNamed = 500
 
 // slotRows finds the slot rows of locked rows, or of the whole table.
-func (r *Run) slotRows(ctx context.Context, n dialect.SlotNamer, d *rewrite.DrainTable, locked [][]any) (rows [][]any, err error) {
+func (r *Run) slotRows(ctx context.Context, d *rewrite.DrainTable, locked [][]any) (rows [][]any, err error) {
 	c, width := r.conn, len(d.Table.Counter.Key)
 	if d.Look.Range != nil {
-		return r.slotsOfRange(ctx, n, d, locked)
+		return r.slotsOfRange(ctx, d, locked)
 	}
 	if d.Open || len(locked) == 0 || len(locked[0]) < 3+width { // all rows
-		return r.slotsFound(ctx, n.FindSlots(d.Table, nil, true))
+		return r.slotsFound(ctx, r.conn.namer().FindSlots(d.Table, nil, true))
 	}
 	var keys [][]any
 	for _, l := range locked {
@@ -86,23 +91,23 @@ func (r *Run) slotRows(ctx context.Context, n dialect.SlotNamer, d *rewrite.Drai
 	if width == 0 {
 		keys = keys[:1] // all rows have it
 	}
-	search := r.searchFor(n, locked)
-	var own [][]any
+	search := r.searchFor(locked)
+	var added [][]any
 	if search.server != "" {
 		var known bool
-		if own, known = c.ownSlots(d.Table, keys); !known {
+		if added, known = c.slotsAddedTo(d.Table, keys); !known {
 			search = lockingSearch
 		}
 	}
 	for part := range slices.Chunk(keys, maxNamed) {
-		query := func(lock bool) string { return n.FindSlots(d.Table, part, lock) }
-		found, err := r.findSlots(ctx, n, search, d.Table, query)
+		query := func(lock bool) string { return r.conn.namer().FindSlots(d.Table, part, lock) }
+		found, err := r.findSlots(ctx, search, d.Table, query)
 		if err != nil {
 			return nil, err
 		}
 		rows = append(rows, found...)
 	}
-	return append(rows, own...), nil
+	return append(rows, added...), nil
 }
 
 // slotSearch is how the slots of rows that are locked are found: by a query that locks
@@ -116,9 +121,9 @@ type slotSearch struct {
 var lockingSearch = slotSearch{locks: true}
 
 // searchFor returns the search that locks least.
-func (r *Run) searchFor(n dialect.SlotNamer, locked [][]any) slotSearch {
+func (r *Run) searchFor(locked [][]any) slotSearch {
 	c := r.conn
-	level := c.isolation(link.TextOf(locked[0][2]))
+	n, level := c.namer(), c.isolation(link.TextOf(locked[0][2]))
 	switch {
 	case !n.GapLocks(level) && r.ahead == nil || c.Cluster: // what another node knows is not what this one does
 		return lockingSearch
@@ -133,14 +138,14 @@ func (r *Run) searchFor(n dialect.SlotNamer, locked [][]any) slotSearch {
 // findSlots runs the query for slot rows, with locks or without. Where there is no connection
 // to ask another session on, the transaction's own locks what it finds.
 func (r *Run) findSlots(
-	ctx context.Context, n dialect.SlotNamer, search slotSearch, t *rewrite.Table, query func(lock bool) string, args ...any,
+	ctx context.Context, search slotSearch, t *rewrite.Table, query func(lock bool) string, args ...any,
 ) ([][]any, error) {
 	q := query(search.locks)
 	if q == "" {
 		return nil, unnameable(t)
 	}
 	if search.server != "" {
-		if rows, answered, err := r.askObserver(ctx, n, search.server, q, args...); answered || err != nil {
+		if rows, answered, err := r.askObserver(ctx, search.server, q, args...); answered || err != nil {
 			return rows, err
 		}
 		q = query(true)
@@ -151,9 +156,9 @@ func (r *Run) findSlots(
 // slotsOfRange finds the slot rows of a range of keys whose rows are locked. Where the
 // transaction has slots of its own in the table, which another session does not see, its
 // own query locks what it finds.
-func (r *Run) slotsOfRange(ctx context.Context, n dialect.SlotNamer, d *rewrite.DrainTable, locked [][]any) ([][]any, error) {
-	search := r.searchFor(n, locked)
-	if search.server != "" && r.conn.hasOwnSlots(d.Table) {
+func (r *Run) slotsOfRange(ctx context.Context, d *rewrite.DrainTable, locked [][]any) ([][]any, error) {
+	search := r.searchFor(locked)
+	if search.server != "" && r.conn.addedToSlots(d.Table) {
 		search = lockingSearch
 	}
 	look := d.Look.Range
@@ -167,13 +172,13 @@ func (r *Run) slotsOfRange(ctx context.Context, n dialect.SlotNamer, d *rewrite.
 		}
 		return r.sql(&look.Find)
 	}
-	return r.findSlots(ctx, n, search, d.Table, query, args...)
+	return r.findSlots(ctx, search, d.Table, query, args...)
 }
 
-// hasOwnSlots reports whether the transaction has added to slots of a table.
-func (c *Conn) hasOwnSlots(t *rewrite.Table) bool {
-	for _, own := range c.own {
-		if own.how == inSlot && own.rows.Table.Counter.Slotted() == t.Counter.Slotted() {
+// addedToSlots reports whether the transaction has added to slots of a table.
+func (c *Conn) addedToSlots(t *rewrite.Table) bool {
+	for _, ch := range c.changes {
+		if ch.how == inSlot && ch.of(t) {
 			return true
 		}
 	}
@@ -204,8 +209,8 @@ func (r *Run) slotsFound(ctx context.Context, q string, args ...any) ([][]any, e
 
 // askObserver asks another session of the same server; it reports false when there is
 // none.
-func (r *Run) askObserver(ctx context.Context, n dialect.SlotNamer, here, q string, args ...any) ([][]any, bool, error) {
-	rows, err := r.answer(ctx, n, q, args)
+func (r *Run) askObserver(ctx context.Context, here, q string, args ...any) ([][]any, bool, error) {
+	rows, err := r.askAnother(ctx, q, args)
 	if ctx.Err() != nil {
 		return nil, false, ctx.Err()
 	}
@@ -228,8 +233,9 @@ func namedSlots(rows [][]any) [][]any {
 
 // moveNamed folds slot rows, and makes sure that their base rows have taken what
 // they held.
-func (r *Run) moveNamed(ctx context.Context, n dialect.SlotNamer, d *rewrite.DrainTable, rows [][]any) (held, added int64, err error) {
+func (r *Run) moveNamed(ctx context.Context, d *rewrite.DrainTable, rows [][]any) (held, added int64, err error) {
 	c := r.conn
+	n := c.namer()
 	hold := n.HoldSlots(d.Table, rows)
 	if hold == "" {
 		return 0, 0, unnameable(d.Table)
@@ -276,21 +282,21 @@ func unnameable(t *rewrite.Table) error {
 	return &link.NotMovedError{Table: t.Name, Reason: "its key has a value that slotsql cannot write"}
 }
 
-// ownSlots are slot rows of keys that the transaction itself has added to, and
+// slotsAddedTo are slot rows of keys that the transaction itself has added to, and
 // perhaps made, which no other session sees; false when it is not known which they are.
 // Of a change whose key is not known they are those of each key, of which there
 // are few then: to name one that is not there costs the lock of its place.
-func (c *Conn) ownSlots(t *rewrite.Table, keys [][]any) (rows [][]any, known bool) {
-	for _, own := range c.own {
-		if own.how != inSlot || own.rows.Table.Counter.Slotted() != t.Counter.Slotted() {
+func (c *Conn) slotsAddedTo(t *rewrite.Table, keys [][]any) (rows [][]any, known bool) {
+	for _, ch := range c.changes {
+		if ch.how != inSlot || !ch.of(t) {
 			continue
 		}
-		if len(own.slots) == 0 || t.Counter.Layout == rewrite.LayoutShared || own.key == nil && len(keys) > fewKeys {
+		if len(ch.slots) == 0 || t.Counter.Layout == rewrite.LayoutShared || ch.key == nil && len(keys) > fewKeys {
 			return nil, false
 		}
 		for _, k := range keys {
-			if own.key == nil || slices.EqualFunc(k, own.key, func(a any, b string) bool { return link.TextOf(a) == b }) {
-				for _, n := range own.slots {
+			if ch.key == nil || slices.EqualFunc(k, ch.key, func(a any, b string) bool { return link.TextOf(a) == b }) {
+				for _, n := range ch.slots {
 					rows = append(rows, append(slices.Clone(k), n))
 				}
 			}

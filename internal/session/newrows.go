@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -19,10 +18,8 @@ func (r *Run) chosen(d rewrite.DrainTable) rewrite.DrainTable {
 	if d.New == nil {
 		return d
 	}
-	for _, g := range d.New.Given {
-		if v, ok := r.value(g.Arg); !ok || !taken(g, v.Value) {
-			return *d.New.All
-		}
+	if !r.allTaken(d.New.Given) {
+		return *d.New.All
 	}
 	return d
 }
@@ -51,38 +48,44 @@ func (r *Run) certain(forms []rewrite.FormArg) bool {
 	return true
 }
 
-// lock runs the lock statements of a drain. It reports whether there is anything
-// to fold, and whether rows that it covers may still be inserted.
-func (r *Run) lock(ctx context.Context, d *rewrite.DrainTable) (locked [][]any, some, missed bool, err error) {
-	if lockOfKey(d) {
-		locked, err = r.lockKey(ctx, d)
-		n := rowsOf(locked)
-		return locked, n > 0, n < d.Most && !r.heldTogether(d, locked), err
+// lock runs the lock statements of a drain.
+func (r *Run) lock(ctx context.Context, d *rewrite.DrainTable) (*lockedRows, error) {
+	if MayInsert(*d) && !lockOfKey(d) && !r.meetsOthers(d) {
+		return r.lockNew(ctx, d)
 	}
-	if r.meetsOthers(d) {
-		locked, err = r.lockKey(ctx, d)
-		return locked, true, !r.heldTogether(d, locked), err
+	l := &lockedRows{some: true}
+	var err error
+	switch {
+	case lockOfKey(d):
+		l.rows, err = r.lockKey(ctx, d)
+		n := rowsOf(l.rows)
+		l.some, l.open = n > 0, n < d.Most && !r.heldTogether(d, l.rows)
+	case r.meetsOthers(d):
+		l.rows, err = r.lockKey(ctx, d)
+		l.open = !r.heldTogether(d, l.rows)
+	case d.Folding == rewrite.FoldByName && len(d.Table.Counter.Key) == 0:
+		l.rows, err = r.lockKey(ctx, d)
+	default:
+		err = r.steps(ctx, d.Lock)
 	}
-	if !MayInsert(*d) {
-		if d.Folding == rewrite.FoldByName && len(d.Table.Counter.Key) == 0 {
-			locked, err = r.lockKey(ctx, d)
-			return locked, true, false, err
-		}
-		return nil, true, false, r.steps(ctx, d.Lock)
-	}
+	return l, err
+}
+
+// lockNew is lock for rows that the statement may insert.
+func (r *Run) lockNew(ctx context.Context, d *rewrite.DrainTable) (*lockedRows, error) {
 	// The probe counts as of the transaction's snapshot; a row that the statement has
 	// met may be newer.
 	if d.New.Probe != nil && !r.conn.Tx.LastKnownOpen() && !r.rowAppeared {
 		if n, err := r.probe(ctx, d.New.Probe); n == 0 || err != nil {
-			return nil, false, true, err
+			return &lockedRows{open: true}, err
 		}
 	}
-	locked, err = r.find(ctx, &d.Lock[0])
-	n := rowsOf(locked)
+	rows, err := r.find(ctx, &d.Lock[0])
+	n := rowsOf(rows)
 	if n == 0 || err != nil {
-		return nil, false, true, err
+		return &lockedRows{open: true}, err
 	}
-	return locked, true, n < d.New.Rows, r.steps(ctx, d.Lock[1:])
+	return &lockedRows{rows: rows, some: true, open: n < d.New.Rows}, r.steps(ctx, d.Lock[1:])
 }
 
 // meetsOthers reports whether the statement may meet rows that a drain of all rows has not
@@ -94,8 +97,8 @@ func (r *Run) meetsOthers(d *rewrite.DrainTable) bool {
 // heldTogether reports whether no other row can be inserted in a key range, or among all rows: the
 // gaps between the rows are locked. On a cluster another node may insert one.
 func (r *Run) heldTogether(d *rewrite.DrainTable, locked [][]any) bool {
-	n, ok := r.conn.Dialect().(dialect.SlotNamer)
-	return ok && (d.Look.Range != nil || d.Open) && len(locked) > 0 && !r.conn.Cluster &&
+	n := r.conn.namer()
+	return n != nil && (d.Look.Range != nil || d.Open) && len(locked) > 0 && !r.conn.Cluster &&
 		n.GapLocks(r.conn.isolation(link.TextOf(locked[0][2])))
 }
 
@@ -123,8 +126,8 @@ func (r *Run) probe(ctx context.Context, b *rewrite.Bound) (int64, error) {
 		return 0, err
 	}
 	var rows [][]any
-	if n, ok := r.conn.Dialect().(dialect.SlotNamer); ok && r.conn.Engine.Snapshots != nil {
-		if rows, err = r.answer(ctx, n, r.sql(b), args); err != nil {
+	if r.conn.namer() != nil && r.conn.Engine.Snapshots != nil {
+		if rows, err = r.askAnother(ctx, r.sql(b), args); err != nil {
 			return 1, ctx.Err()
 		}
 	} else {

@@ -77,9 +77,9 @@ func TestNodesShareNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := c.run(p, direct{c}, call{})
+		r := c.newRun(p, direct{c}, call{})
 		form := r.slotForm(p.Increment.Coalesced)
-		args, ok := r.shareArgs(p.Increment.Coalesced, nil)
+		args, ok := r.commonArgs(nil, p.Increment.Coalesced.Upsert.Args)
 		if !ok {
 			t.Fatal("not shared")
 		}

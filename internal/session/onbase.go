@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"database/sql/driver"
 	"slices"
 	"strings"
 
@@ -46,17 +45,17 @@ func (c *Conn) unties(tables []*rewrite.Table) {
 
 // hasRow reports whether the transaction has a row for itself.
 func (c *Conn) hasRow(t *rewrite.Table, key []string) bool {
-	for _, own := range c.own {
-		if own.rows.Table.Counter.Slotted() != t.Counter.Slotted() {
+	for _, ch := range c.changes {
+		if !ch.of(t) {
 			continue
 		}
 		switch {
-		case own.how == afterDrain || own.settled:
-			if maybeSame(own.key, key) {
+		case ch.how == afterDrain || ch.drained:
+			if maybeSame(ch.key, key) {
 				return true
 			}
-		case own.how == inserted || own.how == onBase && c.Shared.Traits.ChangeExcludes:
-			if key != nil && slices.Equal(own.key, key) {
+		case ch.how == inserted || ch.how == onBase && c.Shared.Traits.ChangeExcludes:
+			if key != nil && slices.Equal(ch.key, key) {
 				return true
 			}
 		}
@@ -67,45 +66,45 @@ func (c *Conn) hasRow(t *rewrite.Table, key []string) bool {
 // maybeSame reports whether two keys may be the same: nil is any.
 func maybeSame(a, b []string) bool { return a == nil || b == nil || slices.Equal(a, b) }
 
-// drainsOwn notes that a transaction drains rows that it may have counted in slots of.
-func (c *Conn) drainsOwn(t *rewrite.Table, key []string) {
-	for _, own := range c.own {
-		if own.how == inSlot && !own.settled && own.rows.Table.Counter.Slotted() == t.Counter.Slotted() && maybeSame(own.key, key) {
-			own.plan.habit.Drains()
+// drainsCounted notes that a transaction drains rows that it may have counted in slots of.
+func (c *Conn) drainsCounted(t *rewrite.Table, key []string) {
+	for _, ch := range c.changes {
+		if ch.how == inSlot && !ch.drained && ch.of(t) && maybeSame(ch.key, key) {
+			ch.plan.habit.Drains()
 		}
 	}
 }
 
-// changesOwn notes that a transaction changes base rows that its increments in slots
+// changesCounted notes that a transaction changes base rows that its increments in slots
 // share with others': those that hold a row as it is, and on an engine where an
 // increment and a change exclude each other all. Two such transactions would wait for
 // one another, as with a drain. It is noted before the change, which may be chosen as
 // deadlock victim.
-func (r *Run) changesOwn(changes []rewrite.DrainTable) {
+func (r *Run) changesCounted(changes []rewrite.DrainTable) {
 	c := r.conn
-	if r.Plan.Base.Fresh || len(c.own) == 0 {
+	if r.Plan.Base.Fresh || len(c.changes) == 0 {
 		return
 	}
 	for i := range changes {
 		d := r.chosen(changes[i])
 		key := r.keyNumbers(&d)
-		for _, own := range c.own {
-			if inc := own.plan.Increment; inc == nil || inc.Firm != nil && !own.firm && !c.Shared.Traits.ChangeExcludes {
+		for _, ch := range c.changes {
+			if inc := ch.plan.Increment; inc == nil || inc.Firm != nil && !ch.firm && !c.Shared.Traits.ChangeExcludes {
 				continue
 			}
-			if own.how == inSlot && !own.settled && own.rows.Table.Counter.Slotted() == d.Table.Counter.Slotted() &&
-				maybeSame(own.key, key) {
-				own.plan.habit.Drains()
+			if ch.how == inSlot && !ch.drained && ch.of(d.Table) &&
+				maybeSame(ch.key, key) {
+				ch.plan.habit.Drains()
 			}
 		}
 	}
 }
 
 // execOnBase runs the increment on its base row.
-func (r *Run) execOnBase(ctx context.Context) (driver.Result, error) {
-	res, n, err := r.execTouching(ctx)
+func (r *Run) execOnBase(ctx context.Context) (answer, error) {
+	a, n, err := r.sendCounted(ctx)
 	if err != nil || n == 0 {
-		return res, err
+		return a, err
 	}
 	r.lockedOnly()
 	r.note(r.Plan.Increment.Row, onBase)
@@ -114,7 +113,7 @@ func (r *Run) execOnBase(ctx context.Context) (driver.Result, error) {
 			r.exists(row)
 		}
 	}
-	return res, r.holdIncrement(ctx)
+	return a, r.holdIncrement(ctx)
 }
 
 // lockedOnly notes that an increment has changed its base row, and so has it locked until the

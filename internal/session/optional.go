@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"database/sql/driver"
 	"errors"
 
 	"github.com/slotsql/slotsql/internal/link"
@@ -20,34 +19,36 @@ const (
 	optionalRelease   = "RELEASE SAVEPOINT slotsql_optional"
 )
 
-func (r *Run) execOptional(ctx context.Context) (driver.Result, error) {
+func (r *Run) runOptional(ctx context.Context) (answer, error) {
 	marked := false
 	if r.conn.Shared.Traits.ErrorAborts {
 		var err error
 		if marked, err = r.conn.InTransaction(ctx); err != nil {
-			return nil, err
+			return answer{}, err
 		}
 	}
 	if marked {
 		if err := r.control(ctx, optionalSavepoint); err != nil {
-			return nil, err
+			return answer{}, err
 		}
 	}
-	res, err := r.execWhole(ctx, r.drainAndExec)
+	a, err := r.retrying(ctx, r.drainAndRun)
 	var refused *link.NotMovedError
 	if err != nil && errors.As(err, &refused) && !r.conn.Broken {
 		if marked {
 			if err := r.control(ctx, optionalRollback); err != nil {
-				return nil, err
+				return answer{}, err
 			}
 		}
 		plain := *r.Plan.Plan
 		plain.Drain.Tables = nil
-		without := r.conn.run(&plan{Plan: &plain, tally: r.Plan.tally, learned: &learned{}}, r.via, r.call)
-		res, err = without.execWhole(ctx, without.drainAndExec)
+		without := r.conn.newRun(r.Plan.variant(&plain), r.via, r.call)
+		a, err = without.retrying(ctx, without.drainAndRun)
 	}
 	if err == nil && marked {
-		err = r.control(ctx, optionalRelease)
+		if a, _, err = a.counted(); err == nil {
+			err = r.control(ctx, optionalRelease)
+		}
 	}
-	return res, err
+	return a, err
 }

@@ -1,9 +1,41 @@
 package session
 
 import (
+	"math/rand/v2"
+
 	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
 )
+
+// place finds the slot for an increment on this connection.
+func (r *Run) place() slots.Place {
+	c, n := r.conn, r.Plan.Increment.Table.Counter.Slots
+	if r.Plan.Increment.Table.Counter.Layout == rewrite.LayoutJournal {
+		return slots.Place{SlotRow: slots.SlotRow{Slot: c.Shared.placement.Journal.Next()}, Ordinal: -1}
+	}
+	seats := r.seats()
+	row, keyed := r.rowKey()
+	p := slots.Place{SlotRow: slots.SlotRow{Row: row}, Keyed: keyed, Ordinal: -1}
+	switch {
+	case !keyed && !seats.Any():
+		// The row is not known. A slot of this connection's own, from the last
+		// one down.
+		p.Slot = seats.Places.Slot(n-1-c.slot%n, n)
+	case c.Tx.KeepsLocks() && keyed && !seats.Any():
+		i, held := c.held[row]
+		if !held {
+			if i = seats.Placement.Take(row, n); i < 0 {
+				i = rand.IntN(n)
+			} else {
+				c.hold(row, i)
+			}
+		}
+		p.Slot = seats.Places.Slot(i, n)
+	default:
+		p.Slot, p.Ordinal = seats.Find(row)
+	}
+	return p
+}
 
 func (r *Run) seats() slots.Seats { return r.seatsOf(r.Plan.Increment.Table.Counter) }
 
@@ -30,17 +62,7 @@ func (r *Run) heatKey() (slots.RowKey, bool) {
 		return row, ok
 	}
 	row.Values = inc.ByOther + ":" + row.Values
-	return row, !r.conn.Tx.KeepsLocks() || !r.conn.inSlots(inc.Table)
-}
-
-// inSlots reports whether the transaction has counted in slots of the table.
-func (c *Conn) inSlots(t *rewrite.Table) bool {
-	for _, own := range c.own {
-		if own.how == inSlot && own.rows.Table.Counter.Slotted() == t.Counter.Slotted() {
-			return true
-		}
-	}
-	return false
+	return row, !r.conn.Tx.KeepsLocks() || !r.conn.addedToSlots(inc.Table)
 }
 
 // rowOf names the row of a table whose key is as given.

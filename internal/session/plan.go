@@ -31,6 +31,16 @@ type learned struct {
 	proofs proofs
 }
 
+// variant is another plan for the same statement, which is counted as the one that it was made from.
+func (p *plan) variant(made *rewrite.Plan) *plan {
+	return &plan{Plan: made, tally: p.tally, learned: &learned{}}
+}
+
+// passes reports whether the statement goes to the parent as it is, and nothing of it is to be remembered.
+func (p *plan) passes() bool {
+	return p.Class == rewrite.PassThrough && p.Group == nil && len(p.Base.Changes) == 0 && p.Effects&rewrite.TicketRecall == 0
+}
+
 // same reports whether both plans run the same SQL.
 func (p *plan) same(q *plan) bool {
 	if p.Class != q.Class || p.SQL != q.SQL || (p.Increment == nil) != (q.Increment == nil) || len(p.Drain.Tables) != len(q.Drain.Tables) {

@@ -127,7 +127,7 @@ func (r *Run) execPortion(ctx context.Context) (driver.Result, error) {
 	if !r.stocked(ctx, p, at) {
 		return nil, ctx.Err()
 	}
-	res, n, err := r.own(ctx, &p.Take)
+	res, n, err := r.execBound(ctx, &p.Take)
 	switch {
 	case err != nil && r.refusedBase(err): // the slot is at the end of its range
 		c.Shared.portions.Rest(row)
@@ -177,8 +177,8 @@ func (r *Run) hasOtherwise(t *rewrite.Table) bool {
 	if c.untied[t.Counter.Slotted()] || c.folded[t.Counter.Slotted()] || r.isBare(&r.Plan.Bounded.Row) {
 		return true
 	}
-	for _, own := range c.own {
-		if own.rows.Table.Counter.Slotted() == t.Counter.Slotted() && (own.how != inSlot || own.settled) && maybeSame(own.key, key) {
+	for _, ch := range c.changes {
+		if ch.of(t) && (ch.how != inSlot || ch.drained) && maybeSame(ch.key, key) {
 			return true
 		}
 	}
@@ -188,8 +188,8 @@ func (r *Run) hasOtherwise(t *rewrite.Table) bool {
 // hasCounted reports whether the transaction has changed slots of the row.
 func (r *Run) hasCounted(t *rewrite.Table) bool {
 	key := r.keyNumbers(&r.Plan.Bounded.Row)
-	for _, own := range r.conn.own {
-		if own.rows.Table.Counter.Slotted() == t.Counter.Slotted() && maybeSame(own.key, key) {
+	for _, ch := range r.conn.changes {
+		if ch.of(t) && maybeSame(ch.key, key) {
 			return true
 		}
 	}
@@ -257,7 +257,7 @@ func (r *Run) putBack(ctx context.Context, p *rewrite.Portion) error {
 	for i := range back.take.deltas {
 		back.take.deltas[i] *= -1
 	}
-	_, n, err := back.own(ctx, &p.Take)
+	_, n, err := back.execBound(ctx, &p.Take)
 	if err == nil && n == 0 {
 		err = errNotPutBack
 	}

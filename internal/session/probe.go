@@ -31,12 +31,12 @@ func (r *Run) probed(ctx context.Context) (*bufferedRows, error) {
 	last := len(b.columns) - 1
 	for i, row := range b.rows {
 		if v := row[last]; v != false && v != int64(0) {
-			r.Plan.proofs.settle(false)
+			r.Plan.proofs.note(false)
 			return nil, nil
 		}
 		b.rows[i] = row[:last]
 	}
-	r.Plan.proofs.settle(true)
+	r.Plan.proofs.note(true)
 	b.columns, b.columnTypes = b.columns[:last], b.columnTypes[:last]
 	return b, nil
 }
@@ -55,7 +55,7 @@ func (r *Run) probes() bool {
 // queryHeld runs a read of the one row that the transaction has changed on the base row. Others have
 // not been able to make slots of it since, and a snapshot that is newer than the change shows those that it
 // had. So if the read, which asks for them, finds none, there are none until the transaction ends: base values
-// are totals, the row is settled and bare. It returns no rows if there are some, and the row is to be drained.
+// are totals, and the row counts as drained. It returns no rows if there are some, and the row is to be drained.
 func (r *Run) queryHeld(ctx context.Context) (driver.Rows, error) {
 	keys := r.heldRow()
 	if keys == nil || !r.Plan.proofs.due() {
@@ -68,28 +68,29 @@ func (r *Run) queryHeld(ctx context.Context) (driver.Rows, error) {
 	if b == nil || err != nil || len(b.rows) != 1 {
 		return nil, err
 	}
+	r.noteRead()
 	for _, k := range keys {
-		own := r.conn.own[k]
-		own.settled = true
-		r.conn.own[k] = own
-		r.keepBareRow(own.rows.Table, own.key)
+		ch := r.conn.changes[k]
+		ch.drained = true
+		r.conn.changes[k] = ch
+		r.keepBareRow(ch.rows.Table, ch.key)
 	}
 	return b, nil
 }
 
 // heldRow returns the transaction's changes of the row that a read with a probe is of; nil unless they are
-// all that it has not settled of the table, and keep others from making slots of the row.
+// all that it has not drained of the table, and keep others from making slots of the row.
 func (r *Run) heldRow() (keys []slots.RowKey) {
 	c, read := r.conn, &r.Plan.Read
-	if read.ProbeKey == nil || len(c.own) == 0 || c.Cluster || r.partsStay || len(r.call.options) > 0 || c.Tx.Phase() != link.TxBegun {
+	if read.ProbeKey == nil || len(c.changes) == 0 || c.Cluster || r.partsStay || len(r.call.options) > 0 || c.Tx.Phase() != link.TxBegun {
 		return nil
 	}
 	t := r.Plan.Touched[0]
 	key := r.wholeNumbers(t, read.ProbeKey)
-	for k, own := range c.own {
+	for k, ch := range c.changes {
 		switch {
-		case own.settled || own.rows.Table.Counter.Slotted() != t.Counter.Slotted():
-		case !own.locked || key == nil || !slices.Equal(own.key, key):
+		case ch.drained || ch.rows.Table.Counter.Slotted() != t.Counter.Slotted():
+		case !ch.locked || key == nil || !slices.Equal(ch.key, key):
 			return nil
 		default:
 			keys = append(keys, k)

@@ -35,8 +35,8 @@ const maxSkipped = 64
 // due reports whether the form is worth a try.
 func (p *proofs) due() bool { return p.skip.Load() <= 0 || p.skip.Add(-1) < 0 }
 
-// settle notes how a try has gone.
-func (p *proofs) settle(held bool) {
+// note notes how a try has gone.
+func (p *proofs) note(held bool) {
 	if held {
 		p.refuted.Store(0)
 		return
@@ -65,59 +65,63 @@ func (r *Run) mayProve() bool {
 func (r *Run) mayProveInTx(d *rewrite.DrainTable) bool {
 	c := r.conn
 	return (r.Plan.Drain.Proof.Lock != nil || r.Plan.Drain.Proof.Judged) &&
-		!c.Tx.Own() && !r.isBare(d) && !c.snapshotBegun() && !c.hasOwnSlots(d.Table)
+		!c.Tx.Own() && !r.isBare(d) && !c.snapshotBegun() && !c.addedToSlots(d.Table)
 }
 
-// execProven runs the statement where nothing is to be folded; it reports false where
+// runProven runs the statement where nothing is to be folded; it reports false where
 // nothing has come of it, and the drain is to follow.
-func (r *Run) execProven(ctx context.Context) (res driver.Result, done bool, err error) {
-	if !r.mayProve() {
-		return nil, false, nil
+func (r *Run) runProven(ctx context.Context) (a answer, done bool, err error) {
+	if !r.mayProve() || r.call.wantsRows && !r.knowsTypes() {
+		return answer{}, false, nil
 	}
-	proof := r.Plan.Drain.Proof
-	if proof.Lock != nil {
+	ran := false
+	switch proof := r.Plan.Drain.Proof; {
+	case proof.Lock != nil:
 		var o *dialect.Outcome
 		if o, err = r.locked(ctx, proof); o != nil {
-			res = driver.RowsAffected(o.Affected)
+			a, ran = r.answerOf(o), true
 		}
-	} else {
-		res, _, err = r.own(ctx, &proof.Bound)
+	case r.call.wantsRows:
+		a.rows, ran, err = r.provenRows(ctx, proof)
+	default:
+		a.result, _, err = r.execBound(ctx, &proof.Bound)
+		ran = a.result != nil
 	}
-	if done, err = r.provenBy(res != nil, err); done && err == nil {
-		return res, true, nil
+	if done, err = r.provenBy(ran, err); done && err == nil {
+		return a, true, nil
 	}
-	return nil, done, err
+	return answer{}, done, err
 }
 
-// queryProven is execProven for a statement that returns rows.
-func (r *Run) queryProven(ctx context.Context) (rows driver.Rows, done bool, err error) {
-	if !r.mayProve() {
-		return nil, false, nil
+// knowsTypes reports whether the types of the columns that a pipeline returns are known.
+func (r *Run) knowsTypes() bool {
+	if r.Plan.Drain.Proof.Lock == nil {
+		return true
 	}
-	proof := r.Plan.Drain.Proof
-	var all *bufferedRows
-	if proof.Lock != nil {
-		types := r.Plan.proofs.types.Load()
-		if types == nil || !r.decodes(*types) {
-			return nil, false, nil
-		}
-		var o *dialect.Outcome
-		if o, err = r.pipelined(ctx, proof); o != nil {
-			all = &bufferedRows{columns: o.Columns, columnTypes: *types, rows: o.Rows}
-		}
-	} else {
-		args, berr := r.bind(proof.Args)
-		if berr != nil {
-			return nil, true, berr
-		}
-		if rows, err = (direct{r.conn}).ownQuery(ctx, r.sql(&proof.Bound), args); err == nil {
-			all, err = readBuffered(rows)
-		}
+	types := r.Plan.proofs.types.Load()
+	return types != nil && r.decodes(*types)
+}
+
+// answerOf is what a pipeline has returned of the statement.
+func (r *Run) answerOf(o *dialect.Outcome) answer {
+	if !r.call.wantsRows {
+		return answer{result: driver.RowsAffected(o.Affected)}
 	}
-	if done, err = r.provenBy(all != nil, err); done && err == nil {
-		return r.asCalled(all), true, nil
+	return answer{rows: r.asCalled(&bufferedRows{columns: o.Columns, columnTypes: *r.Plan.proofs.types.Load(), rows: o.Rows})}
+}
+
+// provenRows reads the rows of the statement in the form of a proof.
+func (r *Run) provenRows(ctx context.Context, proof *rewrite.Proof) (driver.Rows, bool, error) {
+	args, err := r.bind(proof.Args)
+	if err != nil {
+		return nil, false, err
 	}
-	return nil, done, err
+	rows, err := direct{r.conn}.queryKept(ctx, r.sql(&proof.Bound), args)
+	if err != nil {
+		return nil, false, err
+	}
+	all, err := readBuffered(rows)
+	return r.asCalled(all), true, err
 }
 
 // provenBy judges how the statement has gone: done with an error is the application's.
@@ -126,10 +130,10 @@ func (r *Run) provenBy(ran bool, err error) (done bool, _ error) {
 	switch {
 	case err == nil && ran:
 		r.Plan.tally.drained()
-		r.Plan.proofs.settle(true)
+		r.Plan.proofs.note(true)
 		return true, nil
 	case err == nil, r.conn.Engine.Refuted(err):
-		r.Plan.proofs.settle(false)
+		r.Plan.proofs.note(false)
 		return false, nil
 	case err == driver.ErrSkip, r.conn.InAutocommit() && r.conn.Engine.Conflict(err):
 		return false, nil

@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"database/sql/driver"
 	"fmt"
 	"strings"
 
@@ -103,30 +102,19 @@ func (r *Run) readOnly(ctx context.Context, refused error, statement func() erro
 	return r.inSnapshot(ctx, refused, statement)
 }
 
-// execReadOnly and queryReadOnly run a drained statement so.
-func (r *Run) execReadOnly(ctx context.Context, refused error) (res driver.Result, err error) {
+// runReadOnly runs a drained statement so.
+func (r *Run) runReadOnly(ctx context.Context, refused error) (a answer, err error) {
 	if refused == nil && r.changesDrained() {
-		return r.execSQL(ctx)
+		return r.send(ctx)
 	}
 	err = r.readOnly(ctx, refused, func() (err error) {
-		res, err = r.execSQL(ctx)
-		return err
-	})
-	return res, err
-}
-
-func (r *Run) queryReadOnly(ctx context.Context, refused error) (rows driver.Rows, err error) {
-	if refused == nil && r.changesDrained() {
-		return r.querySQL(ctx)
-	}
-	err = r.readOnly(ctx, refused, func() (err error) {
-		rows, _, err = r.queryTouching(ctx)
+		a, _, err = r.sendCounted(ctx)
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return answer{}, err
 	}
-	return rows, nil
+	return a, nil
 }
 
 // wholeTables is a run, on a connection of slotsql's own, that drains all rows of
@@ -136,7 +124,7 @@ func (r *Run) wholeTables(c *Conn) *Run {
 	for _, d := range r.Plan.Drain.Tables {
 		p.Drain.Tables = append(p.Drain.Tables, rewrite.DrainAll(c.Shared.Dialect, d.Table))
 	}
-	return c.run(p, direct{c}, call{})
+	return c.newRun(p, direct{c}, call{})
 }
 
 // bare reports whether the tables have no slots that hold anything, as the session
@@ -154,7 +142,7 @@ func (r *Run) bare(ctx context.Context) (bool, error) {
 // foundBare notes that the tables have no slots until the transaction ends.
 func (r *Run) foundBare() {
 	for _, d := range r.Plan.Drain.Tables {
-		r.conn.bare = append(r.conn.bare, d.Table.Counter.Slotted())
+		r.conn.bareTables = append(r.conn.bareTables, d.Table.Counter.Slotted())
 	}
 }
 

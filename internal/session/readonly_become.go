@@ -9,14 +9,14 @@ import (
 )
 
 // A transaction may change rows and become READ ONLY then. To read their counters it would
-// drain them first (own.go), which it may no longer do. So it drains them just before the
+// drain them first (rowchange.go), which it may no longer do. So it drains them just before the
 // statement that makes it READ ONLY, while it may: from then on it has them for itself until it
 // ends, and reads them without a further drain. Going back to a savepoint gives up that drain
 // and READ ONLY only together, as nothing comes between them.
 
 // beforeReadOnly drains what the transaction has changed before it becomes READ ONLY.
 func (c *Conn) beforeReadOnly(ctx context.Context, p *rewrite.Plan) error {
-	if len(c.own) == 0 || !slices.ContainsFunc(p.TxEvents, func(e rewrite.TxEvent) bool { return e.Kind == rewrite.TxReadOnly }) {
+	if len(c.changes) == 0 || !slices.ContainsFunc(p.TxEvents, func(e rewrite.TxEvent) bool { return e.Kind == rewrite.TxReadOnly }) {
 		return nil
 	}
 	if _, ok := c.Shared.Dialect.(dialect.ReadOnlyWatcher); !ok {
@@ -26,19 +26,19 @@ func (c *Conn) beforeReadOnly(ctx context.Context, p *rewrite.Plan) error {
 		return err
 	}
 	var tables []*rewrite.Table
-	for _, own := range c.own {
-		tables = append(tables, own.rows.Table)
+	for _, ch := range c.changes {
+		tables = append(tables, ch.rows.Table)
 	}
-	if err := c.settleTables(ctx, tables); err != nil {
+	if err := c.drainChangesOf(ctx, tables); err != nil {
 		return err
 	}
 	c.access = drainedFirst
 	return nil
 }
 
-// staysSettled reports whether the transaction has become READ ONLY after it drained what it
+// staysDrained reports whether the transaction has become READ ONLY after it drained what it
 // had changed, and still is.
-func (r *Run) staysSettled(ctx context.Context) (bool, error) {
+func (r *Run) staysDrained(ctx context.Context) (bool, error) {
 	w, ok := r.conn.Shared.Dialect.(dialect.ReadOnlyWatcher)
 	if !ok || r.conn.access != drainedFirst {
 		return false, nil

@@ -109,16 +109,16 @@ func (r *Run) holdGaps(ctx context.Context, d dialect.ReadOnlyErrorClassifier) (
 			_ = c.Parent.Close()
 		}
 	}()
-	own := r.wholeTables(c)
+	whole := r.wholeTables(c)
 	for {
-		if err := own.control(ctx, d.NextRepeatableRead()); err != nil {
+		if err := whole.control(ctx, d.NextRepeatableRead()); err != nil {
 			return nil, err
 		}
 		end, err := c.BeginOwn(ctx)
 		if err != nil {
 			return nil, err
 		}
-		bare, err := own.holdBare(ctx)
+		bare, err := whole.holdBare(ctx)
 		if err == nil && bare {
 			return func() error {
 				defer func() { _ = c.Parent.Close() }()
@@ -127,7 +127,7 @@ func (r *Run) holdGaps(ctx context.Context, d dialect.ReadOnlyErrorClassifier) (
 		}
 		if err = end(err); err == nil {
 			err = c.InOwnTx(ctx, func() error {
-				_, err := own.drain(ctx)
+				_, err := whole.drain(ctx)
 				return err
 			})
 		}
@@ -181,7 +181,7 @@ func (r *Run) locksRows() bool {
 // slots.
 func (r *Run) heldBare() bool {
 	return !slices.ContainsFunc(r.Plan.Drain.Tables, func(d rewrite.DrainTable) bool {
-		return !slices.Contains(r.conn.bare, d.Table.Counter.Slotted())
+		return !slices.Contains(r.conn.bareTables, d.Table.Counter.Slotted())
 	})
 }
 

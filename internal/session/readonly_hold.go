@@ -32,13 +32,13 @@ type hold struct {
 func (r *Run) holdSoon(ctx context.Context, hold func(*Run, context.Context) (func() error, error)) (release func() error, err error) {
 	ctx, cancel := context.WithTimeout(ctx, holdPatience)
 	defer cancel()
-	own := r.clone()
+	cp := r.clone()
 	late := func(release func() error, err error) {
 		if err == nil && release != nil {
 			_ = release()
 		}
 	}
-	return link.Soon(ctx, &r.conn.Shared.Database, func() (func() error, error) { return hold(own, ctx) }, late)
+	return link.Soon(ctx, &r.conn.Shared.Database, func() (func() error, error) { return hold(cp, ctx) }, late)
 }
 
 // holdAside locks the tables on another connection, without slots, until release.
@@ -142,7 +142,7 @@ func (h *hold) fold(ctx context.Context) error {
 // lockTables takes the locks of a drain.
 func (r *Run) lockTables(ctx context.Context) error {
 	for i := range r.Plan.Drain.Tables {
-		if _, _, _, err := r.lock(ctx, &r.Plan.Drain.Tables[i]); err != nil {
+		if _, err := r.lock(ctx, &r.Plan.Drain.Tables[i]); err != nil {
 			return err
 		}
 	}

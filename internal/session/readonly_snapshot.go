@@ -100,7 +100,7 @@ func (r *Run) inReadOnly(ctx context.Context, w dialect.ReadOnlyWatcher, stateme
 	if applied != "" {
 		return r.onReplica(ctx, w, applied, statement)
 	}
-	if c.changes > 0 { // the lock would wait for this transaction
+	if c.lastChange > 0 { // the lock would wait for this transaction
 		return r.notFolded(w.ErrReadOnly(), "do so before the transaction has changed it and become READ ONLY")
 	}
 	release, err := r.holdSoon(ctx, (*Run).holdAside)

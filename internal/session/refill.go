@@ -35,12 +35,12 @@ const (
 // that slotsql does not know of or the check of a foreign key: then its own statement goes
 // to the base row, and the portion is for others.
 func (r *Run) restock(ctx context.Context, p *rewrite.Portion, share int, at slots.SlotRow) {
-	own, done := r.clone(), make(chan struct{})
+	cp, done := r.clone(), make(chan struct{})
 	go func(ctx context.Context) {
 		defer close(done)
 		ctx, cancel := context.WithTimeout(ctx, moverPatience)
 		defer cancel()
-		own.restockNow(ctx, p, share, at)
+		cp.restockNow(ctx, p, share, at)
 	}(context.WithoutCancel(ctx))
 	patience := time.NewTimer(restockPatience)
 	defer patience.Stop()
@@ -102,9 +102,9 @@ func (r *Run) move(ctx context.Context, p *rewrite.Portion, share int, at slots.
 func (r *Run) moveOn(
 	ctx context.Context, c *Conn, p *rewrite.Portion, share int, at slots.SlotRow, begin []string,
 ) (size int64, place string, err error) {
-	own, s := *r, &p.Shares[share]
-	own.conn = c
-	lock, err := own.bind(s.Move.Lock.Args)
+	cp, s := *r, &p.Shares[share]
+	cp.conn = c
+	lock, err := cp.bind(s.Move.Lock.Args)
 	if err != nil {
 		return 0, "", err
 	}
@@ -125,12 +125,12 @@ func (r *Run) moveOn(
 	if size == 0 {
 		return 0, "", nil
 	}
-	own.take.size = size
+	cp.take.size = size
 	if s.Side == rewrite.NeverPositive {
-		own.take.size = -size
+		cp.take.size = -size
 	}
 	for _, b := range []*rewrite.Bound{&s.Move.Less, &s.Move.Give} {
-		n, err := own.step(ctx, b)
+		n, err := cp.step(ctx, b)
 		if err != nil {
 			return 0, "", err
 		}
@@ -141,7 +141,7 @@ func (r *Run) moveOn(
 	if out, err = c.inOneTrip(ctx, []dialect.Statement{{SQL: r.sql(&s.Move.Lock), Args: lock}}); err != nil {
 		return 0, "", err
 	}
-	if is, ok := baseValue(returned(&out[0])); !ok || is.value != was.value-own.take.size {
+	if is, ok := baseValue(returned(&out[0])); !ok || is.value != was.value-cp.take.size {
 		return 0, "", errNotMoved
 	}
 	return size, was.place, nil

@@ -4,13 +4,13 @@ import "github.com/slotsql/slotsql/rewrite"
 
 // A ROLLBACK TO SAVEPOINT undoes changes: what they have changed is as others
 // have left it, and no longer the transaction's own. What has been remembered of
-// them (own.go) is forgotten. A savepoint that is not found, or not the one
+// them (rowchange.go) is forgotten. A savepoint that is not found, or not the one
 // meant, leaves too much remembered, which costs locks only.
 
 // A mark is a savepoint and the number of the last change before it.
 type mark struct {
-	name    string
-	changes int
+	name       string
+	lastChange int
 }
 
 // maxMarks is how many savepoints are remembered, the newest.
@@ -23,7 +23,7 @@ func (h *history) mark(e rewrite.TxEvent) {
 		if len(h.marks) >= maxMarks {
 			h.marks = append(h.marks[:0], h.marks[1:]...)
 		}
-		h.marks = append(h.marks, mark{e.Name, h.changes})
+		h.marks = append(h.marks, mark{e.Name, h.lastChange})
 	case rewrite.TxRelease:
 		if i := h.markOf(e.Name); i >= 0 {
 			h.marks = h.marks[:i]
@@ -35,13 +35,13 @@ func (h *history) mark(e rewrite.TxEvent) {
 			return
 		}
 		for row, at := range h.bareRows {
-			if at > h.marks[i].changes {
+			if at > h.marks[i].lastChange {
 				delete(h.bareRows, row)
 			}
 		}
-		for k, own := range h.own {
-			if own.at > h.marks[i].changes {
-				delete(h.own, k)
+		for k, ch := range h.changes {
+			if ch.at > h.marks[i].lastChange {
+				delete(h.changes, k)
 			}
 		}
 		h.marks = h.marks[:i+1]

@@ -28,20 +28,20 @@ func TestMarks(t *testing.T) {
 		{[]string{"SAVEPOINT a", "+", "SELECT 1; ROLLBACK TO a"}, 0},
 	} {
 		conn := WrapConn(New(postgres.New(), &config.Config{}), nil)
-		conn.own, conn.bareRows = map[slots.RowKey]ownChange{}, map[bareRow]int{}
+		conn.changes, conn.bareRows = map[slots.RowKey]rowChange{}, map[bareRow]int{}
 		for _, query := range c.statements {
 			if query == "+" {
-				conn.changes++
-				conn.own[slots.RowKey{Values: fmt.Sprint(conn.changes)}] = ownChange{at: conn.changes}
-				conn.bareRows[bareRow{key: fmt.Sprint(conn.changes)}] = conn.changes
+				conn.lastChange++
+				conn.changes[slots.RowKey{Values: fmt.Sprint(conn.lastChange)}] = rowChange{at: conn.lastChange}
+				conn.bareRows[bareRow{key: fmt.Sprint(conn.lastChange)}] = conn.lastChange
 				continue
 			}
 			for _, e := range rewrite.TxEvents(conn.Shared.Dialect.Lexis(), query) {
 				conn.mark(e)
 			}
 		}
-		if len(conn.own) != c.left || len(conn.bareRows) != c.left {
-			t.Errorf("%q: %d changes and %d rows without slots are left, want %d", c.statements, len(conn.own), len(conn.bareRows), c.left)
+		if len(conn.changes) != c.left || len(conn.bareRows) != c.left {
+			t.Errorf("%q: %d changes and %d rows without slots are left, want %d", c.statements, len(conn.changes), len(conn.bareRows), c.left)
 		}
 	}
 }

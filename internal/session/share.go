@@ -22,10 +22,10 @@ import (
 // way. It says what has become of it: counted, failed with the error, or alone,
 // when nothing has been applied and it is to run by itself.
 func (r *Run) share(ctx context.Context) slots.Verdict {
-	own := slots.Verdict{Outcome: slots.OutcomeAlone}
+	alone := slots.Verdict{Outcome: slots.OutcomeAlone}
 	co := r.Plan.Increment.Coalesced
-	if co == nil || len(r.call.options) > 0 || !r.conn.AsConnected() {
-		return own
+	if co == nil || !r.mayShare() {
+		return alone
 	}
 	m := r.conn.spares.takeMember()
 	m.Key = m.Begin(len(co.Shares), len(co.Key))
@@ -33,7 +33,7 @@ func (r *Run) share(ctx context.Context) slots.Verdict {
 	var ok bool
 	for i, s := range co.Shares {
 		if m.Adds[i], ok = r.adds(s); !ok {
-			return own
+			return alone
 		}
 	}
 	var buf [64]byte
@@ -41,8 +41,8 @@ func (r *Run) share(ctx context.Context) slots.Verdict {
 	form := r.slotForm(co)
 	if form.Many = r.known(co, m, &form.Seats); form.Many {
 		form.SQL = r.sql(co.Many)
-	} else if common, ok = r.shareArgs(co, buf[:0]); !ok {
-		return own
+	} else if common, ok = r.commonArgs(buf[:0], co.Upsert.Args); !ok {
+		return alone
 	}
 	for range 3 {
 		v := slots.Verdict{Outcome: slots.OutcomeLead, Batch: r.conn.Shared.coalescer.Join(form, common, m)}
@@ -65,7 +65,7 @@ func (r *Run) share(ctx context.Context) slots.Verdict {
 			return v
 		}
 	}
-	return own
+	return alone
 }
 
 // slotForm is the form of executions that add to a slot of one row.
@@ -231,7 +231,7 @@ func (r *Run) addMany(ctx context.Context) (driver.Result, int64, error) {
 			seats.Leave(row.Place)
 		}
 	}()
-	return r.own(ctx, r.Plan.Increment.Coalesced.Many)
+	return r.execBound(ctx, r.Plan.Increment.Coalesced.Many)
 }
 
 // errLeaderGone is the error of members whose leader has panicked.
@@ -268,10 +268,17 @@ func (r *Run) judgeMany(n int64, err error, rows int) (slots.Outcome, error) {
 	return r.judge(n, err)
 }
 
-// shareArgs appends the arguments that this execution must have in common with others.
-func (r *Run) shareArgs(co *rewrite.Coalesced, b []byte) ([]byte, bool) {
-	for _, a := range co.Upsert.Args {
-		if a.Slot || a.Total > 0 || a.Free {
+// mayShare reports whether the execution may share a statement, in a slot or on the base row: it has the
+// arguments of the statement and no others, and its session is as the connector opened it.
+func (r *Run) mayShare() bool {
+	return len(r.call.options) == 0 && len(r.call.args) == r.Plan.Inputs && r.conn.AsConnected()
+}
+
+// commonArgs appends those arguments of a shared statement that all its executions have in common;
+// false where one has a type whose equality is not plain.
+func (r *Run) commonArgs(b []byte, args []rewrite.Arg) ([]byte, bool) {
+	for _, a := range args {
+		if a.Slot || a.Total > 0 || a.Bound > 0 || a.Free {
 			continue
 		}
 		v, ok := r.value(a)

@@ -103,32 +103,32 @@ func named(args []driver.Value) []driver.NamedValue {
 
 // ExecContext implements driver.StmtExecContext.
 func (s *stmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
-	r, err := s.ready(ctx, args)
+	r, err := s.ready(ctx, args, false)
 	if err != nil {
 		return nil, err
 	}
 	s.conn.Shared.shadowRan(r.Plan)
-	res, err := r.exec(ctx)
+	a, err := r.run(ctx)
 	s.conn.over(r)
-	return res, err
+	return a.result, err
 }
 
 // QueryContext implements driver.StmtQueryContext.
 func (s *stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
-	r, err := s.ready(ctx, args)
+	r, err := s.ready(ctx, args, true)
 	if err != nil {
 		return nil, err
 	}
 	defer s.conn.queried(r.Plan.Plan)
 	s.conn.Shared.shadowQueried(r.Plan, r.call.args, r.call.options)
 	known := s.conn.knownOpen(r.Plan.Plan)
-	rows, err := r.query(ctx)
-	return s.conn.confirming(known, rows, err)
+	a, err := r.run(ctx)
+	return s.conn.confirming(known, a.rows, err)
 }
 
 // ready plans again: what was true when the statement was prepared may have
 // changed. The plan comes from the cache while it has not.
-func (s *stmt) ready(ctx context.Context, args []driver.NamedValue) (*Run, error) {
+func (s *stmt) ready(ctx context.Context, args []driver.NamedValue, wantsRows bool) (*Run, error) {
 	_, values, options, err := s.conn.Engine.RewriteArgs(ctx, s.conn.Parent, s.query, args)
 	if err != nil {
 		return nil, err
@@ -138,7 +138,7 @@ func (s *stmt) ready(ctx context.Context, args []driver.NamedValue) (*Run, error
 		return nil, err
 	}
 	s.plan = p
-	return s.conn.execution(p, s, call{args: values, options: options}), nil
+	return s.conn.execution(p, s, call{args: values, options: options, wantsRows: wantsRows}), nil
 }
 
 // reprepare makes the parent's statement one of the plan's SQL, which is about
@@ -171,7 +171,7 @@ func (s *stmt) querySQL(ctx context.Context, p *rewrite.Plan, c call) (driver.Ro
 	return link.StmtQuery(ctx, s.parent, link.JoinArgs(c.options, c.args))
 }
 
-func (s *stmt) own(ctx context.Context, b *rewrite.Bound, sql string, args []driver.NamedValue) (driver.Result, error) {
+func (s *stmt) execBound(ctx context.Context, b *rewrite.Bound, sql string, args []driver.NamedValue) (driver.Result, error) {
 	st, err := s.statements.Get(ctx, &s.conn.Conn, b, sql)
 	if err != nil {
 		return nil, err
@@ -179,7 +179,7 @@ func (s *stmt) own(ctx context.Context, b *rewrite.Bound, sql string, args []dri
 	return link.StmtExec(ctx, st, args)
 }
 
-func (s *stmt) ownRows(ctx context.Context, b *rewrite.Bound, sql string, args []driver.NamedValue) (driver.Rows, error) {
+func (s *stmt) queryBound(ctx context.Context, b *rewrite.Bound, sql string, args []driver.NamedValue) (driver.Rows, error) {
 	st, err := s.statements.Get(ctx, &s.conn.Conn, b, sql)
 	if err != nil {
 		return nil, err

@@ -26,32 +26,14 @@ import (
 // which may itself wait for a lock that the transaction has.
 const ticketWait = 100 * time.Millisecond
 
-// execTicket is drawTicket for a statement that returns no rows.
-func (r *Run) execTicket(ctx context.Context) (driver.Result, bool, error) {
-	a, done, err := r.drawTicket(ctx, false)
-	if a == nil {
-		return nil, done, err
-	}
-	return a, done, err
-}
-
-// queryTicket is drawTicket for one that does.
-func (r *Run) queryTicket(ctx context.Context) (driver.Rows, bool, error) {
-	a, done, err := r.drawTicket(ctx, true)
-	if a == nil {
-		return nil, done, err
-	}
-	return r.asCalled(a.rows), done, err
-}
-
 // drawTicket draws a number from a block; false where the execution is to run as it is.
-func (r *Run) drawTicket(ctx context.Context, rows bool) (a *answer, done bool, err error) {
+func (r *Run) drawTicket(ctx context.Context) (a answer, done bool, err error) {
 	if r.Plan.Group == nil || r.Plan.Group.Block == 0 {
-		return nil, false, nil
+		return answer{}, false, nil
 	}
-	key, inTx, ok, err := r.mayDraw(ctx, rows)
+	key, inTx, ok, err := r.mayDraw(ctx)
 	if !ok || err != nil {
-		return nil, err != nil, err
+		return answer{}, err != nil, err
 	}
 	s := r.conn.Shared
 	most, roll := r.Plan.Group.Block, s.asides.tickets.blocks.Of(key)
@@ -59,19 +41,19 @@ func (r *Run) drawTicket(ctx context.Context, rows bool) (a *answer, done bool, 
 	for {
 		n, drawn, ahead := roll.Draw(most, !s.Traits.OneWriter)
 		if ahead != nil {
-			r.leaseAhead(ctx, ahead, rows)
+			r.leaseAhead(ctx, ahead)
 		}
 		if drawn {
-			return r.ticket(n, rows), true, nil
+			return r.ticket(n), true, nil
 		}
 		lease, ended := roll.Lead(most)
 		switch {
 		case lease != nil && inTx:
-			return r.leaseInTx(ctx, lease, rows)
+			return r.leaseInTx(ctx, lease)
 		case lease != nil:
-			return r.leaseHere(ctx, lease, rows)
+			return r.leaseHere(ctx, lease)
 		case ended == nil:
-			return nil, false, nil
+			return answer{}, false, nil
 		}
 		if inTx && patience == nil {
 			timer := time.NewTimer(ticketWait)
@@ -79,15 +61,15 @@ func (r *Run) drawTicket(ctx context.Context, rows bool) (a *answer, done bool, 
 			patience = timer.C
 		}
 		if !roll.Wait(ctx, ended, patience) {
-			return nil, ctx.Err() != nil, ctx.Err()
+			return answer{}, ctx.Err() != nil, ctx.Err()
 		}
 	}
 }
 
 // mayDraw reports whether the execution may draw from a block, what it has in common with
 // others that draw from the same one, and whether it is in a transaction.
-func (r *Run) mayDraw(ctx context.Context, rows bool) (key string, inTx, ok bool, err error) {
-	c, g := r.conn, r.Plan.Group
+func (r *Run) mayDraw(ctx context.Context) (key string, inTx, ok bool, err error) {
+	c, g, rows := r.conn, r.Plan.Group, r.call.wantsRows
 	if rows != (len(g.Returns) > 0) || !rows && g.InsertID == 0 || // nobody sees the number
 		r.partsStay || ctx.Err() != nil || len(r.call.options) > 0 || len(r.call.args) != r.Plan.Inputs {
 		return "", false, false, nil
@@ -100,7 +82,7 @@ func (r *Run) mayDraw(ctx context.Context, rows bool) (key string, inTx, ok bool
 		return "", false, false, nil
 	}
 	var buf [128]byte
-	args, ok := r.groupArgs(buf[:0], rows)
+	args, ok := r.groupArgs(buf[:0])
 	if !ok {
 		return "", inTx, false, nil
 	}
@@ -124,25 +106,25 @@ func (r *Run) mayDrawInTx(ctx context.Context) (bool, error) {
 }
 
 // leaseHere leases a block on the execution's own connection.
-func (r *Run) leaseHere(ctx context.Context, l *slots.Lease, rows bool) (*answer, bool, error) {
-	b, err := r.leased(ctx, r.conn, l, rows)
+func (r *Run) leaseHere(ctx context.Context, l *slots.Lease) (answer, bool, error) {
+	b, err := r.leased(ctx, r.conn, l)
 	if b != nil {
-		return r.ticket(l.Got(b, b.top), rows), true, nil
+		return r.ticket(l.Got(b, b.top)), true, nil
 	}
 	e := &r.conn.Engine
 	if ctx.Err() != nil || err != nil && (e.LockTimeout(err) || !e.NotApplied(err) && !e.SlotFull(err)) {
 		r.conn.after(r.Plan.Plan, err)
-		return nil, true, err
+		return answer{}, true, err
 	}
-	return nil, false, nil // as it is written it meets its own error, or affects no row
+	return answer{}, false, nil // as it is written it meets its own error, or affects no row
 }
 
 // leaseInTx leases a block on a connection of slotsql's own. The lease is also others', and
 // outlives the caller's context.
-func (r *Run) leaseInTx(ctx context.Context, l *slots.Lease, rows bool) (*answer, bool, error) {
-	own, got := r.clone(), make(chan *slots.Ticket, 1)
+func (r *Run) leaseInTx(ctx context.Context, l *slots.Lease) (answer, bool, error) {
+	cp, got := r.clone(), make(chan *slots.Ticket, 1)
 	go func() {
-		if b := own.leasedAside(ctx, l, rows); b != nil {
+		if b := cp.leasedAside(ctx, l); b != nil {
 			n := l.Got(b, b.top)
 			got <- &n
 		}
@@ -151,26 +133,26 @@ func (r *Run) leaseInTx(ctx context.Context, l *slots.Lease, rows bool) (*answer
 	select {
 	case n := <-got:
 		if n == nil {
-			return nil, false, nil
+			return answer{}, false, nil
 		}
-		return r.ticket(*n, rows), true, nil
+		return r.ticket(*n), true, nil
 	case <-ctx.Done():
-		return nil, true, ctx.Err()
+		return answer{}, true, ctx.Err()
 	}
 }
 
 // leaseAhead leases the next block while the last one is drawn from.
-func (r *Run) leaseAhead(ctx context.Context, l *slots.Lease, rows bool) {
-	own := r.clone()
+func (r *Run) leaseAhead(ctx context.Context, l *slots.Lease) {
+	cp := r.clone()
 	go func() {
-		if b := own.leasedAside(ctx, l, rows); b != nil {
+		if b := cp.leasedAside(ctx, l); b != nil {
 			l.GotAhead(b, b.top)
 		}
 	}()
 }
 
 // leasedAside runs a lease on a connection of slotsql's own; nil where that has failed.
-func (r *Run) leasedAside(ctx context.Context, l *slots.Lease, rows bool) *block {
+func (r *Run) leasedAside(ctx context.Context, l *slots.Lease) *block {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leasePatience)
 	defer cancel()
 	s := r.conn.Shared
@@ -179,7 +161,7 @@ func (r *Run) leasedAside(ctx context.Context, l *slots.Lease, rows bool) *block
 		l.Failed(true)
 		return nil
 	}
-	b, err := link.Soon(ctx, &s.Database, func() (*block, error) { return r.leasedOn(ctx, d, l, rows), nil }, func(*block, error) {})
+	b, err := link.Soon(ctx, &s.Database, func() (*block, error) { return r.leasedOn(ctx, d, l), nil }, func(*block, error) {})
 	if err != nil {
 		l.Failed(true) // a block that comes later is not drawn from
 	}
@@ -187,7 +169,7 @@ func (r *Run) leasedAside(ctx context.Context, l *slots.Lease, rows bool) *block
 }
 
 // leasedOn is leasedAside, and may not return when ctx has ended.
-func (r *Run) leasedOn(ctx context.Context, d dialect.TicketLeaser, l *slots.Lease, rows bool) *block {
+func (r *Run) leasedOn(ctx context.Context, d dialect.TicketLeaser, l *slots.Lease) *block {
 	s := r.conn.Shared
 	side := s.asides.tickets.side
 	c, err := side.takeNow(ctx, func(ctx context.Context) (*Conn, error) { return s.openSide(ctx, d.Leasing()) })
@@ -195,7 +177,7 @@ func (r *Run) leasedOn(ctx context.Context, d dialect.TicketLeaser, l *slots.Lea
 		l.Failed(true)
 		return nil
 	}
-	b, err := r.leased(ctx, c, l, rows)
+	b, err := r.leased(ctx, c, l)
 	if err == nil || c.Engine.NotApplied(err) || c.Engine.LockTimeout(err) {
 		side.keep(c)
 	} else {
@@ -206,7 +188,7 @@ func (r *Run) leasedOn(ctx context.Context, d dialect.TicketLeaser, l *slots.Lea
 
 // block is what a lease has brought.
 type block struct {
-	answered
+	groupReply
 	columns []string
 	types   columnTypes
 	top     int64 // the last number
@@ -214,7 +196,7 @@ type block struct {
 
 // leased runs a lease: the statement of a group, with the size of the block as its sum. Where
 // it brings no block the lease has ended: with an error, or because there is no row.
-func (r *Run) leased(ctx context.Context, c *Conn, l *slots.Lease, rows bool) (b *block, err error) {
+func (r *Run) leased(ctx context.Context, c *Conn, l *slots.Lease) (b *block, err error) {
 	failed := true
 	defer func() {
 		if failed {
@@ -222,23 +204,23 @@ func (r *Run) leased(ctx context.Context, c *Conn, l *slots.Lease, rows bool) (b
 			b = nil
 		}
 	}()
-	form, own := r.Plan.Group, *r
+	form, cp, rows := r.Plan.Group, *r, r.call.wantsRows
 	bound := &form.Bound
 	if form.One != nil && l.Size == 1 {
 		bound = form.One
 	}
-	own.conn, own.via, own.sums = c, direct{c}, &sums{totals: []int64{l.Size}}
-	args, err := own.bind(bound.Args)
+	cp.conn, cp.via, cp.sums = c, direct{c}, &sums{totals: []int64{l.Size}}
+	args, err := cp.bind(bound.Args)
 	if err != nil {
 		return nil, err
 	}
 	if form.TryLock != nil && c != r.conn { // beside a transaction, which may have the row itself
-		if _, err := own.find(ctx, form.TryLock); err != nil {
+		if _, err := cp.find(ctx, form.TryLock); err != nil {
 			return nil, err
 		}
 	}
-	g := &group{run: &own, rows: rows}
-	var a answered
+	g := &group{run: &cp}
+	var a groupReply
 	for tries := 1; ; tries++ {
 		if a, err = g.send(ctx, bound, args); !c.Retry(ctx, tries, err) {
 			break
@@ -247,7 +229,7 @@ func (r *Run) leased(ctx context.Context, c *Conn, l *slots.Lease, rows bool) (b
 	if err != nil || a.affected == 0 || rows && len(a.rows) != 1 {
 		return nil, err
 	}
-	b = &block{answered: a, columns: g.columns, types: g.types}
+	b = &block{groupReply: a, columns: g.columns, types: g.types}
 	known := false
 	if rows {
 		b.top, known = ticketNumber(a.rows[0][0])
@@ -284,19 +266,16 @@ func ticketNumber(v driver.Value) (int64, bool) {
 }
 
 // ticket is what the execution is told that has drawn a number.
-func (r *Run) ticket(n slots.Ticket, rows bool) *answer {
+func (r *Run) ticket(n slots.Ticket) answer {
 	b := n.Answer.(*block)
 	r.Plan.tally.drewTicket()
-	out := &answer{result: result{b.result, b.affected}}
-	if !rows {
-		out.Result = insertID(b.top - n.Behind)
+	if !r.call.wantsRows {
 		r.conn.insertID.drew(b.top - n.Behind)
-		return out
+		return answer{result: &result{insertID(b.top - n.Behind), b.affected}}
 	}
 	row := slices.Clone(b.rows[0])
 	for i, v := range row {
 		row[i] = less(v, n.Behind, 0)
 	}
-	out.rows = &bufferedRows{columns: b.columns, columnTypes: b.types, rows: [][]driver.Value{row}}
-	return out
+	return answer{rows: r.asCalled(&bufferedRows{columns: b.columns, columnTypes: b.types, rows: [][]driver.Value{row}})}
 }

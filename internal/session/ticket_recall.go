@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"database/sql/driver"
 	"time"
 
 	"github.com/slotsql/slotsql/rewrite"
@@ -65,48 +64,28 @@ func (r *Run) recalled() bool {
 	return r.recalls()
 }
 
-// execRecalled runs such a statement.
-func (r *Run) execRecalled(ctx context.Context) (driver.Result, error) {
+// runRecalled runs such a statement.
+func (r *Run) runRecalled(ctx context.Context) (answer, error) {
 	if inc := r.Plan.Increment; inc != nil || r.Plan.Class == rewrite.AdditiveBase && !r.baseFits() {
-		return r.because(argumentUnfit).execDrained(ctx)
+		return r.because(argumentUnfit).runDrained(ctx)
 	}
-	run := r.execClass
+	run := r.runClass
 	if r.conn.InAutocommit() {
-		run = r.execSQL // nothing of the transaction has come before
+		run = r.send // nothing of the transaction has come before
 	}
-	return r.execWhole(ctx, func(ctx context.Context) (res driver.Result, err error) {
+	return r.retrying(ctx, func(ctx context.Context) (a answer, err error) {
 		err = r.conn.InOwnTx(ctx, func() (err error) {
-			if res, err = run(ctx); err == nil {
+			if a, err = run(ctx); err != nil {
+				return err
+			}
+			if a, _, err = a.counted(); err == nil {
 				r.recall()
 			}
 			return err
 		})
-		return res, err
-	})
-}
-
-// queryRecalled runs one that returns rows.
-func (r *Run) queryRecalled(ctx context.Context) (driver.Rows, error) {
-	if inc := r.Plan.Increment; inc != nil || r.Plan.Class == rewrite.AdditiveBase && !r.baseFits() {
-		return r.because(argumentUnfit).queryDrained(ctx)
-	}
-	run := r.queryClass
-	if r.conn.InAutocommit() {
-		run = r.querySQL
-	}
-	var out *bufferedRows
-	err := r.conn.InOwnTx(ctx, func() error {
-		rows, err := run(ctx)
 		if err != nil {
-			return err
+			return answer{}, err
 		}
-		if out, err = readBuffered(rows); err == nil {
-			r.recall()
-		}
-		return err
+		return a, nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
 }

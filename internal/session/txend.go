@@ -80,7 +80,7 @@ func (c *Conn) transacted(plan *rewrite.Plan, err error) {
 		// transaction as it is.
 		c.Tx = before
 	}
-	c.unsettle()
+	c.giveUpLocks()
 	c.SettleFacts(false)
 }
 

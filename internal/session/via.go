@@ -10,22 +10,28 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// call holds the arguments of one execution. Options are arguments that are
+// call is what the application has called. Options are arguments that are
 // meant for the parent driver and stand before the others.
 type call struct {
-	args    []driver.NamedValue
-	options []driver.NamedValue
+	args      []driver.NamedValue
+	options   []driver.NamedValue
+	wantsRows bool // it is Query, and not Exec
+}
+
+// callWith is the call with other arguments, and no options.
+func (r *Run) callWith(args []driver.NamedValue) call {
+	return call{args: args, wantsRows: r.call.wantsRows}
 }
 
 // clone returns the execution for another goroutine, which may outlive the call: the caller may
 // then change the arguments.
 func (r *Run) clone() *Run {
-	own := *r
-	own.call.args = slices.Clone(r.call.args)
-	for i := range own.call.args {
-		own.call.args[i].Value = kept(own.call.args[i].Value)
+	cp := *r
+	cp.call.args = slices.Clone(r.call.args)
+	for i := range cp.call.args {
+		cp.call.args[i].Value = kept(cp.call.args[i].Value)
 	}
-	return &own
+	return &cp
 }
 
 // via is how the SQL of a plan reaches the parent: as it is, or through
@@ -33,10 +39,10 @@ func (r *Run) clone() *Run {
 type via interface {
 	execSQL(ctx context.Context, p *rewrite.Plan, c call) (driver.Result, error)
 	querySQL(ctx context.Context, p *rewrite.Plan, c call) (driver.Rows, error)
-	// own runs one of slotsql's own statements, b of the plan.
-	own(ctx context.Context, b *rewrite.Bound, sql string, args []driver.NamedValue) (driver.Result, error)
-	// ownRows does so for one whose rows are the application's.
-	ownRows(ctx context.Context, b *rewrite.Bound, sql string, args []driver.NamedValue) (driver.Rows, error)
+	// execBound runs one of slotsql's own statements, b of the plan.
+	execBound(ctx context.Context, b *rewrite.Bound, sql string, args []driver.NamedValue) (driver.Result, error)
+	// queryBound does so for one whose rows are the application's.
+	queryBound(ctx context.Context, b *rewrite.Bound, sql string, args []driver.NamedValue) (driver.Rows, error)
 }
 
 // direct is the via of db.Exec and db.Query.
@@ -44,10 +50,10 @@ type direct struct{ conn *Conn }
 
 func (t direct) execSQL(ctx context.Context, p *rewrite.Plan, c call) (driver.Result, error) {
 	if (p.Increment != nil || p.Group != nil) && len(c.options) == 0 && (len(c.args) > 0 || t.conn.Shared.Traits.SlowParse) {
-		return t.ownExec(ctx, p.SQL, c.args)
+		return t.execKept(ctx, p.SQL, c.args)
 	}
 	if (p.Drain.Proof != nil || len(p.Base.Changes) > 0) && len(c.options) == 0 && t.keeps(c.args) {
-		return t.ownExec(ctx, p.SQL, c.args)
+		return t.execKept(ctx, p.SQL, c.args)
 	}
 	return t.conn.ParentExec(ctx, p.SQL, link.JoinArgs(c.options, c.args))
 }
@@ -60,7 +66,7 @@ func (t direct) querySQL(ctx context.Context, p *rewrite.Plan, c call) (driver.R
 		}
 	}
 	if (p.Drain.Proof != nil || p.Class == rewrite.Read && !p.Read.Anew) && len(c.options) == 0 && t.keeps(c.args) {
-		return t.keptQuery(ctx, p.SQL, c.args)
+		return t.queryUnpreparedOrKept(ctx, p.SQL, c.args)
 	}
 	return t.conn.ParentQuery(ctx, p.SQL, link.JoinArgs(c.options, c.args))
 }
@@ -71,29 +77,39 @@ func (t direct) keeps(args []driver.NamedValue) bool {
 	return len(args) > 0 && t.conn.PreparesArgs && !t.conn.Cluster
 }
 
-func (t direct) own(ctx context.Context, _ *rewrite.Bound, sql string, args []driver.NamedValue) (driver.Result, error) {
-	return t.ownExec(ctx, sql, args)
+func (t direct) execBound(ctx context.Context, _ *rewrite.Bound, sql string, args []driver.NamedValue) (driver.Result, error) {
+	return t.execKept(ctx, sql, args)
 }
 
-func (t direct) ownRows(ctx context.Context, _ *rewrite.Bound, sql string, args []driver.NamedValue) (driver.Rows, error) {
+func (t direct) queryBound(ctx context.Context, _ *rewrite.Bound, sql string, args []driver.NamedValue) (driver.Rows, error) {
 	if t.keeps(args) {
-		return t.keptQuery(ctx, sql, args)
+		return t.queryUnpreparedOrKept(ctx, sql, args)
 	}
 	return t.conn.ParentQuery(ctx, sql, args)
 }
 
-// keptQuery runs a query that is kept prepared, unless the parent takes it with its arguments as
+// queryUnpreparedOrKept runs a query that is kept prepared, unless the parent takes it with its arguments as
 // it is: the values then have other types.
-func (t direct) keptQuery(ctx context.Context, sql string, args []driver.NamedValue) (driver.Rows, error) {
+func (t direct) queryUnpreparedOrKept(ctx context.Context, sql string, args []driver.NamedValue) (driver.Rows, error) {
 	rows, err := t.conn.QueryUnprepared(ctx, sql, args)
 	if err != driver.ErrSkip {
 		return rows, err
 	}
-	return t.ownQuery(ctx, sql, args)
+	return t.queryKept(ctx, sql, args)
 }
 
-// ownExec runs one of slotsql's statements, or one of the application's that is kept like these.
-func (t direct) ownExec(ctx context.Context, sql string, args []driver.NamedValue) (driver.Result, error) {
+// sendKept runs one of slotsql's statements whose answer is the application's.
+func (t direct) sendKept(ctx context.Context, sql string, c call) (a answer, err error) {
+	if c.wantsRows {
+		a.rows, err = t.queryKept(ctx, sql, c.args)
+	} else {
+		a.result, err = t.execKept(ctx, sql, c.args)
+	}
+	return a, err
+}
+
+// execKept runs one of slotsql's statements, or one of the application's that is kept like these.
+func (t direct) execKept(ctx context.Context, sql string, args []driver.NamedValue) (driver.Result, error) {
 	if t.conn.PreparesArgs || t.conn.Shared.Traits.SlowParse {
 		st, err := t.conn.Kept.Get(ctx, &t.conn.Conn, sql, sql)
 		if err != nil {
@@ -109,8 +125,8 @@ func (t direct) ownExec(ctx context.Context, sql string, args []driver.NamedValu
 	return t.conn.ParentExec(ctx, sql, args)
 }
 
-// ownQuery is ownExec for a statement that returns rows.
-func (t direct) ownQuery(ctx context.Context, sql string, args []driver.NamedValue) (driver.Rows, error) {
+// queryKept is execKept for a statement that returns rows.
+func (t direct) queryKept(ctx context.Context, sql string, args []driver.NamedValue) (driver.Rows, error) {
 	if t.conn.PreparesArgs || t.conn.Shared.Traits.SlowParse {
 		if rows, err := t.conn.Kept.Query(ctx, &t.conn.Conn, sql, sql, args); rows != nil || err != nil {
 			return rows, err
@@ -119,32 +135,40 @@ func (t direct) ownQuery(ctx context.Context, sql string, args []driver.NamedVal
 	return t.conn.ParentQuery(ctx, sql, args)
 }
 
-func (r *Run) execSQL(ctx context.Context) (driver.Result, error) {
+// send runs the plan's SQL.
+func (r *Run) send(ctx context.Context) (a answer, err error) {
 	c, err := r.sqlCall()
 	if err != nil {
-		return nil, err
+		return answer{}, err
 	}
-	return r.via.execSQL(ctx, r.Plan.Plan, c)
+	if c.wantsRows {
+		a.rows, err = r.via.querySQL(ctx, r.Plan.Plan, c)
+	} else {
+		a.result, err = r.via.execSQL(ctx, r.Plan.Plan, c)
+	}
+	return a, err
 }
 
-func (r *Run) querySQL(ctx context.Context) (driver.Rows, error) {
-	c, err := r.sqlCall()
+// sendCounted is send for a statement that others may follow before the application has its
+// answer: rows are read. It returns how many rows it has affected, or returned.
+func (r *Run) sendCounted(ctx context.Context) (answer, int64, error) {
+	a, err := r.send(ctx)
 	if err != nil {
-		return nil, err
+		return answer{}, 0, err
 	}
-	return r.via.querySQL(ctx, r.Plan.Plan, c)
+	return a.counted()
 }
 
 // sql returns a statement of the plan as it is for this execution.
 func (r *Run) sql(b *rewrite.Bound) string { return b.SQL.Of(r.Plan.Holes) }
 
-// own runs one of the statements of an increment, and returns the rows affected.
-func (r *Run) own(ctx context.Context, b *rewrite.Bound) (driver.Result, int64, error) {
+// execBound runs one of the statements of an increment, and returns the rows affected.
+func (r *Run) execBound(ctx context.Context, b *rewrite.Bound) (driver.Result, int64, error) {
 	args, err := r.bind(b.Args)
 	if err != nil {
 		return nil, 0, err
 	}
-	res, err := r.via.own(ctx, b, r.sql(b), args)
+	res, err := r.via.execBound(ctx, b, r.sql(b), args)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -167,25 +191,7 @@ func (r *Run) sqlCall() (call, error) {
 			args[i].Ordinal = i + 1
 		}
 	}
-	return call{args: args, options: r.call.options}, err
-}
-
-// execTouching runs the statement and says how many rows it has affected.
-func (r *Run) execTouching(ctx context.Context) (res driver.Result, n int64, err error) {
-	if res, err = r.execSQL(ctx); err != nil {
-		return nil, 0, err
-	}
-	n, err = res.RowsAffected()
-	return res, n, link.Settled(err)
-}
-
-// queryTouching reads the rows of the statement, so that other statements may follow
-// before the application has them.
-func (r *Run) queryTouching(ctx context.Context) (driver.Rows, int64, error) {
-	rows, err := r.querySQL(ctx)
-	if err != nil {
-		return nil, 0, err
-	}
-	b, err := readBuffered(rows)
-	return b, int64(len(b.rows)), err
+	c := r.call
+	c.args = args
+	return c, err
 }

@@ -2,7 +2,7 @@ package rewrite
 
 import "strconv"
 
-// This file says which blocks make groups.
+// This file says which blocks make groups, and what GROUP BY names.
 
 // groups reports whether a block's rows are made of groups of others.
 // An Aggregate may be a window function, which makes none.
@@ -20,15 +20,25 @@ func (p *planning) groups(q *Select) bool {
 	return found && !p.windowed()
 }
 
+// windowFunctions is whether a statement may have some. It is looked for once: a statement may hold
+// very many blocks.
+type windowFunctions byte
+
+const (
+	windowsUnknown windowFunctions = iota
+	windowsNone
+	windowsPerhaps
+)
+
 // windowed reports whether the statement may have window functions.
 func (p *planning) windowed() bool {
-	if p.windows == 0 { // looked for once: a statement may hold very many blocks
-		p.windows = 1
+	if p.windows == windowsUnknown {
+		p.windows = windowsNone
 		if p.src.hasWord("OVER") {
-			p.windows = 2
+			p.windows = windowsPerhaps
 		}
 	}
-	return p.windows == 2
+	return p.windows == windowsPerhaps
 }
 
 // groupingSets reports whether the statement has ROLLUP, CUBE or GROUPING SETS.

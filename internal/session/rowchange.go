@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"slices"
 	"strconv"
 
@@ -32,8 +31,8 @@ import (
 // own version of a row beside others' slots) and conflicts.go (changes that the
 // snapshot forbids).
 
-// ownChange is what the open transaction has done to rows of a counter table.
-type ownChange struct {
+// rowChange is what the open transaction has done to rows of a counter table.
+type rowChange struct {
 	plan *plan
 	call call
 	rows rewrite.DrainTable
@@ -44,13 +43,23 @@ type ownChange struct {
 	// locked reports whether it has changed the one row of key, so that others make no slots of it, and
 	// nothing has happened since with which the lock may have been given up.
 	locked bool
-	// settled reports whether its rows have been drained since, and no savepoint been
+	// drained reports whether its rows have been drained since, and no savepoint been
 	// rolled back to, with which an engine may give up the lock.
-	settled bool
+	drained bool
 	// key is that of the one row, of whole numbers, and slots those that it has
 	// been added to in; nil where they are not known.
 	key   []string
 	slots []int64
+}
+
+// of reports whether the rows are of a table.
+func (ch *rowChange) of(t *rewrite.Table) bool {
+	return ch.rows.Table.Counter.Slotted() == t.Counter.Slotted()
+}
+
+// sameRow reports whether both changes are known to be of the same one row.
+func (ch *rowChange) sameRow(other *rowChange) bool {
+	return ch.key != nil && slices.Equal(ch.key, other.key) && ch.of(other.rows.Table)
 }
 
 // manner is how rows were changed.
@@ -63,9 +72,9 @@ const (
 	inserted                 // they are new: no other session sees them
 )
 
-// maxOwnChanges is how many changes a transaction remembers; one that has more
+// maxChanges is how many changes a transaction remembers; one that has more
 // drains whole tables.
-const maxOwnChanges = 256
+const maxChanges = 256
 
 // note remembers a change of rows. Where one connection writes at a time no other
 // changes any before the transaction ends.
@@ -81,32 +90,32 @@ func (r *Run) note(rows rewrite.DrainTable, how manner) {
 	if how == inSlot {
 		r.notBare(&rows)
 	}
-	own := ownChange{plan: r.Plan, call: r.call, rows: rows, how: how, key: r.keyNumbers(&rows)}
-	own.locked = r.rowLocked && how == onBase && own.key != nil
-	own.firm = r.firm
+	ch := rowChange{plan: r.Plan, call: r.call, rows: rows, how: how, key: r.keyNumbers(&rows)}
+	ch.locked = r.rowLocked && how == onBase && ch.key != nil
+	ch.firm = r.firm
 	k, ok := r.changeKey(&rows, how)
 	switch {
-	case len(c.own) >= maxOwnChanges:
+	case len(c.changes) >= maxChanges:
 		k = slots.RowKey{Table: rows.Table.Counter.Slotted(), Values: string('0'+byte(how)) + "all"}
-		own.rows, own.key, own.locked = rewrite.DrainAll(c.Dialect(), rows.Table), nil, false
+		ch.rows, ch.key, ch.locked = rewrite.DrainAll(c.Dialect(), rows.Table), nil, false
 	case !ok:
-		k.Values += strconv.Itoa(len(c.own)) // as if it were another one
+		k.Values += strconv.Itoa(len(c.changes)) // as if it were another one
 	}
-	if c.own == nil {
-		c.own = map[slots.RowKey]ownChange{}
+	if c.changes == nil {
+		c.changes = map[slots.RowKey]rowChange{}
 	}
-	c.changes++
-	own.at = c.changes
-	old, has := c.own[k]
+	c.lastChange++
+	ch.at = c.lastChange
+	old, has := c.changes[k]
 	if has {
-		own.at, own.firm = old.at, own.firm || old.firm
-		own.settled = old.settled && how == onBase && ok && len(c.own) < maxOwnChanges // no other session adds to the row
+		ch.at, ch.firm = old.at, ch.firm || old.firm
+		ch.drained = old.drained && how == onBase && ok && len(c.changes) < maxChanges // no other session adds to the row
 	}
 	if how == inSlot && (rows.Table.Counter.Options.Placement != rewrite.PlacementSkipLocked || c.Shared.Traits.MissLocks) &&
-		len(c.own) < maxOwnChanges {
-		own.slots = append(slices.Clip(old.slots), r.slot)
+		len(c.changes) < maxChanges {
+		ch.slots = append(slices.Clip(old.slots), r.slot)
 	}
-	c.own[k] = own
+	c.changes[k] = ch
 }
 
 // changeKey names rows and how they were changed; false for a value of a type
@@ -148,12 +157,12 @@ func (r *Run) noteDrained() {
 	}
 }
 
-// settle drains the rows that the transaction has changed of tables that the
+// drainChanges drains the rows that the transaction has changed of tables that the
 // statement reads.
-func (r *Run) settle(ctx context.Context) error {
+func (r *Run) drainChanges(ctx context.Context) error {
 	c := r.conn
-	r.look()
-	if len(c.own) == 0 {
+	r.noteRead()
+	if len(c.changes) == 0 {
 		return nil
 	}
 	open, err := c.InTransaction(ctx)
@@ -164,19 +173,19 @@ func (r *Run) settle(ctx context.Context) error {
 		c.forget()
 		return nil
 	}
-	if stays, err := r.staysSettled(ctx); stays || err != nil {
+	if stays, err := r.staysDrained(ctx); stays || err != nil {
 		return err
 	}
-	return c.settleTables(ctx, r.Plan.Touched)
+	return c.drainChangesOf(ctx, r.Plan.Touched)
 }
 
-// settleTables drains the rows of tables that the transaction has changed.
-func (c *Conn) settleTables(ctx context.Context, tables []*rewrite.Table) error {
+// drainChangesOf drains the rows of tables that the transaction has changed.
+func (c *Conn) drainChangesOf(ctx context.Context, tables []*rewrite.Table) error {
 	defer c.Drain.End()
 	var keys []slots.RowKey
-	for k, own := range c.own {
-		if !own.settled && slices.ContainsFunc(tables, func(t *rewrite.Table) bool {
-			return own.rows.Table.Counter.Slotted() == t.Counter.Slotted()
+	for k, ch := range c.changes {
+		if !ch.drained && slices.ContainsFunc(tables, func(t *rewrite.Table) bool {
+			return ch.of(t)
 		}) {
 			keys = append(keys, k)
 		}
@@ -189,21 +198,21 @@ func (c *Conn) settleTables(ctx context.Context, tables []*rewrite.Table) error 
 	// them is in it with everything else that it has done.
 	seen := make([]bool, len(keys))
 	for i, k := range keys {
-		own := c.own[k]
+		ch := c.changes[k]
 		var err error
-		if seen[i], err = c.keepRows(ctx, &own); err != nil {
+		if seen[i], err = c.keepRows(ctx, &ch); err != nil {
 			return c.Lost(err)
 		}
 	}
 	for i, k := range keys {
-		own := c.own[k]
-		if v := own.rows.Versions; v != nil && !c.sameBefore(keys[:i], seen, &own) && !(seen[i] && c.unread()) {
-			if err := c.run(own.plan, direct{c}, own.call).oneVersion(ctx, v, seen[i]); err != nil {
+		ch := c.changes[k]
+		if v := ch.rows.Versions; v != nil && !c.sameBefore(keys[:i], seen, &ch) && !(seen[i] && c.unread()) {
+			if err := c.newRun(ch.plan, direct{c}, ch.call).oneVersion(ctx, v, seen[i]); err != nil {
 				return c.Lost(err)
 			}
 		}
-		own.settled = true
-		c.own[k] = own
+		ch.drained = true
+		c.changes[k] = ch
 	}
 	return nil
 }
@@ -218,11 +227,10 @@ func (c *Conn) unread() bool {
 
 // sameBefore reports whether the one row of a change is that of another one, of which the
 // transaction sees its own version.
-func (c *Conn) sameBefore(keys []slots.RowKey, seen []bool, own *ownChange) bool {
+func (c *Conn) sameBefore(keys []slots.RowKey, seen []bool, ch *rowChange) bool {
 	for i, k := range keys {
-		before := c.own[k]
-		if seen[i] && own.key != nil && slices.Equal(before.key, own.key) &&
-			before.rows.Table.Counter.Slotted() == own.rows.Table.Counter.Slotted() {
+		before := c.changes[k]
+		if seen[i] && before.sameRow(ch) {
 			return true
 		}
 	}
@@ -231,36 +239,35 @@ func (c *Conn) sameBefore(keys []slots.RowKey, seen []bool, own *ownChange) bool
 
 // keepRows drains rows that the transaction has changed, and has them for itself
 // then; it takes no snapshot. Seen is for oneVersion.
-func (c *Conn) keepRows(ctx context.Context, own *ownChange) (seen bool, err error) {
-	d := own.rows
+func (c *Conn) keepRows(ctx context.Context, ch *rowChange) (seen bool, err error) {
+	d := ch.rows
 	// The transaction has an exclusive lock on rows that it has changed; on
 	// PostgreSQL one that lets others make slots.
-	alone := own.how >= afterDrain || own.how == onBase && c.Shared.Traits.ChangeExcludes
+	alone := ch.how >= afterDrain || ch.how == onBase && c.Shared.Traits.ChangeExcludes
 	if !alone {
-		own.plan.habit.Drains()
+		ch.plan.habit.Drains()
 	}
-	if own.how >= afterDrain || own.how == onBase && c.drained(own) {
+	if ch.how >= afterDrain || ch.how == onBase && c.drained(ch) {
 		return true, nil
 	}
 	// Where the lock is there already its statement still keeps the columns of
 	// the slot table as they are.
-	p := &plan{Plan: &rewrite.Plan{Class: rewrite.Drain, Drain: rewrite.DrainPlan{Tables: []rewrite.DrainTable{d}},
-		Reason: "a transaction reads a counter of a row that it has changed", SQL: own.plan.SQL, Holes: own.plan.Holes}, tally: own.plan.tally, learned: &learned{}}
-	r := c.run(p, direct{c}, own.call)
-	r.settles = true
-	r.askAhead(ctx, own)
+	p := ch.plan.variant(&rewrite.Plan{Class: rewrite.Drain, Drain: rewrite.DrainPlan{Tables: []rewrite.DrainTable{d}},
+		Reason: "a transaction reads a counter of a row that it has changed", SQL: ch.plan.SQL, Holes: ch.plan.Holes})
+	r := c.newRun(p, direct{c}, ch.call)
+	r.ofChanges = true
+	r.askAhead(ctx, ch)
 	if _, err := r.drain(ctx); err != nil {
 		return false, err
 	}
-	return own.how == onBase || r.addedToBase, nil
+	return ch.how == onBase || r.addedToBase, nil
 }
 
 // drained reports whether the transaction has drained the one row of a change, so that no other session
 // has added to it since.
-func (c *Conn) drained(own *ownChange) bool {
-	for _, other := range c.own {
-		if (other.how == afterDrain || other.settled) && own.key != nil && slices.Equal(other.key, own.key) &&
-			other.rows.Table.Counter.Slotted() == own.rows.Table.Counter.Slotted() {
+func (c *Conn) drained(ch *rowChange) bool {
+	for _, other := range c.changes {
+		if (other.how == afterDrain || other.drained) && other.sameRow(ch) {
 			return true
 		}
 	}
@@ -270,7 +277,7 @@ func (c *Conn) drained(own *ownChange) bool {
 // hasDrained reports whether the transaction has drained the increment's row before: nothing there is newer.
 func (r *Run) hasDrained() bool {
 	rows := r.Plan.Increment.Row
-	return r.conn.drained(&ownChange{rows: rows, key: r.keyNumbers(&rows)})
+	return r.conn.drained(&rowChange{rows: rows, key: r.keyNumbers(&rows)})
 }
 
 // locksFirst reports whether a change of rows is to lock them before it is made: it
@@ -302,30 +309,30 @@ func (r *Run) drainsFirst(ctx context.Context) (bool, error) {
 	if !first || err != nil || r.cause != readAfterwards {
 		return first, err
 	}
-	own, plan := *r, *r.Plan
+	cp, plan := *r, *r.Plan
 	drain := rewrite.DrainPlan{Tables: []rewrite.DrainTable{r.Plan.Increment.Row}}
-	own.Plan, plan.Plan = &plan, &rewrite.Plan{Drain: drain, Holes: r.Plan.Holes}
-	err = own.learnGrants(ctx)
-	return len(own.ungranted) == 0, err
+	cp.Plan, plan.Plan = &plan, &rewrite.Plan{Drain: drain, Holes: r.Plan.Holes}
+	err = cp.learnGrants(ctx)
+	return len(cp.ungranted) == 0, err
 }
 
 // lockFirst drains the increment's row and runs the statement on it.
-func (r *Run) lockFirst(ctx context.Context) (driver.Result, error) {
+func (r *Run) lockFirst(ctx context.Context) (answer, error) {
 	if r.keepsBare(r.Plan.Increment.Table) && r.incrementFitsBase() && (r.cause != heldToSnapshot || r.hasDrained()) {
 		return r.execOnBase(ctx)
 	}
 	if r.Plan.Class == rewrite.Additive || r.Plan.Increment.Companions {
-		return r.execDrained(ctx)
+		return r.runDrained(ctx)
 	}
 	// The statement of an upsert is right for a row that is there as for one that is
 	// not. One that is not cannot be locked, and another one may make it; so it
 	// is remembered, and drained before it is read.
-	own, first := *r, *r.Plan.Plan
+	cp, first := *r, *r.Plan.Plan
 	first.Class, first.Drain.Tables = rewrite.Additive, []rewrite.DrainTable{r.Plan.Increment.Row}
-	own.Plan = &plan{Plan: &first, tally: r.Plan.tally, learned: &learned{}}
-	res, err := own.execDrained(ctx)
+	cp.Plan = r.Plan.variant(&first)
+	a, err := cp.runDrained(ctx)
 	if err == nil {
 		r.note(r.Plan.Increment.Row, onBase)
 	}
-	return res, err
+	return a, err
 }

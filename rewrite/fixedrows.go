@@ -1,0 +1,151 @@
+package rewrite
+
+import "slices"
+
+// fixedRows finds a unique key that the top-level conjunction of where fixes to constants.
+// The predicate it returns consists of those conjuncts alone: the rows it
+// selects cannot change under the drain's lock, whatever else the statement asks.
+func (p *planning) fixedRows(sc *scope, b *binding, where *Expr) *rowset {
+	if where == nil || b == nil || b.table == nil {
+		return nil
+	}
+	columns := map[string]*fixedColumn{}
+	all := equalities(where)
+	for _, c := range all {
+		if f := p.fixedColumn(sc, b, c); f != nil && f.beats(columns[f.name]) {
+			columns[f.name] = f
+		}
+	}
+	if len(b.table.Counter.Key) == 0 && len(b.table.Uniques) == 0 {
+		return nil
+	}
+	var best *rowset
+	for _, u := range slices.Concat(b.table.Uniques, b.table.presentUniques()) {
+		rows := p.rowsFixedBy(b, &u, columns)
+		if rows == nil {
+			continue
+		}
+		rows.only = rows.only && len(all) == len(u.Columns)
+		if best == nil || rows.single && !best.single || rows.primary && rows.single == best.single && !best.primary {
+			best = rows
+		}
+	}
+	return best
+}
+
+// fixedColumn is a column that a conjunct fixes to constants.
+type fixedColumn struct {
+	name   string
+	single bool
+	args   []Arg
+	value  Span // when single
+	values int  // how many
+	wider  bool // the conjunct says more than that
+	frag   fragment
+}
+
+// beats reports whether this conjunct is the one to fix the column by, and not another.
+func (f *fixedColumn) beats(old *fixedColumn) bool {
+	return old == nil || f.single && !old.single || f.single == old.single && old.wider
+}
+
+// fixedColumn returns the column that a conjunct fixes, nil if it fixes none.
+func (p *planning) fixedColumn(sc *scope, b *binding, conjunct *Expr) *fixedColumn {
+	column, values := p.equated(sc, b, conjunct)
+	if column == nil || column.Kind != ColumnRef {
+		return nil
+	}
+	name := p.targetColumn(sc, b, column.Name)
+	if name == "" || b.table.IsSlotted(name) {
+		return nil
+	}
+	f := &fixedColumn{name: name, frag: p.equality(conjunct, b, name, values), wider: conjunct.End == 0 && len(values) > 1}
+	if q := bare(values[0]); len(values) == 1 && q.Kind == Subquery && q.Op == "" {
+		var only bool
+		if values, only = p.selfValues(sc, b.table, name, q.Query); len(values) == 0 {
+			return nil
+		}
+		f.wider = !only
+		f.frag = p.oneOf(b, name, values)
+	}
+	f.single, f.value, f.values = len(values) == 1, values[0].Span, len(values)
+	if given := p.givenKeys(sc, b, name, values); given != nil {
+		values = given.values
+		f.single, f.wider, f.values, f.frag = false, true, given.most, given.where
+	}
+	for _, v := range values {
+		if !p.comparesExactly(b.table.Column(name), v) {
+			return nil
+		}
+		v.Walk(func(x *Expr) bool {
+			if a, found := p.src.paramAt(x.Span); found && x.Kind == Param {
+				f.args = append(f.args, a)
+			}
+			return true
+		})
+	}
+	return f
+}
+
+// equated returns what a conjunct has on the two sides of = or IN, nil if it is another one.
+func (p *planning) equated(sc *scope, b *binding, conjunct *Expr) (column *Expr, values []*Expr) {
+	e := conjunct
+	for e.Kind == Paren {
+		e = e.Args[0]
+	}
+	switch {
+	case e.Kind == Binary && e.Op == "=" && len(e.Args) == 2:
+		if e.Args[0].Kind != ColumnRef || p.targetColumn(sc, b, e.Args[0].Name) == "" {
+			return e.Args[1], e.Args[:1]
+		}
+		return e.Args[0], e.Args[1:]
+	case e.Kind == In && !e.Negated && len(e.Args) > 1:
+		return e.Args[0], e.Args[1:]
+	}
+	return nil, nil
+}
+
+// comparesExactly reports whether a value is a constant that the engine compares with the column as it would store it.
+func (p *planning) comparesExactly(c *Column, v *Expr) bool {
+	if !constant(v) || v.Kind == Null {
+		return false
+	}
+	if !numericColumn(c) && containsNumber(v) && p.d.Traits().LooseEquality {
+		return false // MySQL: a number matches many strings
+	}
+	x := bare(v)
+	return x.Kind != String || p.fitsForm(p.keyForm(c), x.Text)
+}
+
+// rowsFixedBy returns the rows of a unique key whose columns are all fixed; else nil.
+func (p *planning) rowsFixedBy(b *binding, u *Unique, columns map[string]*fixedColumn) *rowset {
+	rows := &rowset{
+		binding: b,
+		single:  true,
+		primary: u.Primary,
+		key:     u,
+		values:  map[string]fragment{},
+		only:    true,
+		most:    1,
+	}
+	var parts []fragment
+	for _, col := range u.Columns {
+		f := columns[col]
+		if f == nil {
+			return nil
+		}
+		parts = append(parts, f.frag)
+		rows.only = rows.only && !f.wider
+		rows.values[col] = p.src.cut(f.value)
+		rows.single = rows.single && f.single
+		rows.most = min(rows.most*f.values, maxKeys)
+		for _, a := range f.args {
+			rows.args = append(rows.args, keyArg{a, b.table.Column(col)})
+		}
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	rows.where = join(parts, " AND ")
+	return rows
+}
