@@ -24,6 +24,9 @@ func TestBaseValueFails(t *testing.T) {
 		"UPDATE x SET c = c - 1 WHERE id = 2 AND c * 1000000 > 3",
 		"DELETE FROM x WHERE 100 / c > 3 AND id = 1",
 		"UPDATE x SET t = 1 WHERE 100 / c > 3",
+		"SELECT c > 5 AND 10 / t > 1 FROM x WHERE id = 3",
+		"SELECT c IN (4, 10 / t) FROM x WHERE id = 3",
+		"UPDATE x SET t = 1, c = 0 WHERE id = 3 AND c > 5 AND 10 / t > 1",
 	}
 	twin.Each(t, func(t *testing.T, dialect string) {
 		for _, begin := range []string{"", "BEGIN"} {
@@ -44,8 +47,8 @@ func TestBaseValueFails(t *testing.T) {
 				if dialect == "sqlite" && q == "SELECT 100 / c FROM x WHERE id = 1 FOR UPDATE" {
 					continue
 				}
-				same("DELETE FROM x", "INSERT INTO x VALUES (1, 0, 0), (2, 3000, 0)",
-					"UPDATE x SET c = c + 5 WHERE id = 1", "UPDATE x SET c = c - 2999 WHERE id = 2")
+				same("DELETE FROM x", "INSERT INTO x VALUES (1, 0, 0), (2, 3000, 0), (3, 6, 0)",
+					"UPDATE x SET c = c + 5 WHERE id = 1", "UPDATE x SET c = c - 2999 WHERE id = 2", "UPDATE x SET c = c - 2 WHERE id = 3")
 				if begin != "" {
 					same(begin, q, "SELECT * FROM x ORDER BY id", "COMMIT")
 				} else {

@@ -8,36 +8,41 @@ import "slices"
 // where n is 5 and the base value 0), and on PostgreSQL it ends the transaction.
 
 // mayFail reports whether an expression may raise an error for the base value of one of the
-// binding's counters that it would not raise for the total.
+// binding's counters that it would not raise for the total. What stands beside a counter may not fail, either:
+// by the total it may not be reached.
 func (p *planning) mayFail(sc *scope, b *binding, e *Expr) bool {
-	if !p.namesSlotted(sc, b, e) {
-		return false
-	}
+	return p.namesSlotted(sc, b, e) && !cannotFail(e)
+}
+
+// cannotFail reports whether an expression has a value for every row: it is made of columns, and of what
+// is the same for all rows, by operators that have one for all values.
+func cannotFail(e *Expr) bool {
 	x := bare(e)
+	if namesOnly(x, func([]Ident) bool { return false }, false) {
+		return true
+	}
 	switch x.Kind {
-	case ColumnRef, Star:
-		return false
-	case In:
+	case ColumnRef, Star, In:
 	case Binary:
 		if x.Op != "AND" && x.Op != "OR" && !comparison[x.Op] {
-			return true
+			return false
 		}
 	case Unary:
 		if x.Op != "NOT" {
-			return true
+			return false
 		}
 	case Call:
 		if x.Op != "coalesce" {
-			return true
+			return false
 		}
 	case Opaque:
 		if !isRow(x) && nullTest(x) == nil && !equalFold(x.Op, "between") {
-			return true
+			return false
 		}
 	default:
-		return true
+		return false
 	}
-	return slices.ContainsFunc(x.Args, func(a *Expr) bool { return p.mayFail(sc, b, a) })
+	return !slices.ContainsFunc(x.Args, func(a *Expr) bool { return !cannotFail(a) })
 }
 
 // namesSlotted reports whether an expression may look at a column of the binding's that slots hold.

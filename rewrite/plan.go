@@ -119,11 +119,10 @@ type ReadPlan struct {
 	// expressions report other types than the plain column; nil elsewhere.
 	Shape *Shape
 
-	// Probe is a form of the original for a row without slots, or "", see probe.go. Before
-	// SQL it runs in a transaction that has the row for itself, and elsewhere if
-	// Traits.Probes. ProbeKey is the key of the row.
-	Probe    string
-	ProbeKey []KeyValue
+	// Probe is a form of the original for a row without slots, or "", see probe.go. Held is the one for
+	// a transaction that has changed the row, and HeldKey the row's key.
+	Probe, Held string
+	HeldKey     []KeyValue
 
 	// Broad is the form of SQL for bounds that many rows meet, or nil.
 	Broad *Broad

@@ -8,48 +8,51 @@ import "slices"
 type ProbingDialect interface {
 	// HasSlots writes whether a row has slots, as an expression that is true or false.
 	HasSlots(t *Table, qualifier string) string
+	// MayHaveSlots writes the same of a row that the transaction has changed. It is true as well
+	// where the statement's snapshot may be older than the change.
+	MayHaveSlots(t *Table, qualifier string) string
 }
 
-// probe returns the query with one more column, which reports whether the row has slots, and the
-// key of that row; "" for a query that cannot run so. A row without slots is exact: a statement has one
+// probe adds to a plan the query with one more column, which reports whether the row has slots, and the
+// key of that row, unless it cannot run so. A row without slots is exact: a statement has one
 // snapshot, in which the base values of such a row are its totals. For any other row the query
 // has to run again with totals. So it must be one that may run twice, and counters must not
 // decide which rows it returns.
-func (r *reader) probe(st *Statement) (string, []KeyValue) {
+func (r *reader) probe(st *Statement, plan *ReadPlan) {
 	d, ok := r.d.(ProbingDialect)
 	q := st.Select
 	if !ok || st.Kind != KindSelect || len(r.derived) > 0 || r.narrowing.sources > 0 || r.found.wholeRow || !ofOneTable(q) ||
 		r.sources(st) != 1 || r.src.large || len(r.src.tokens) == 0 || !r.src.is(0, "SELECT") {
-		return "", nil
+		return
 	}
 	sc := r.newScope(nil, nil, q.From)
 	b := sc.bindings[0]
 	last := q.Items[len(q.Items)-1].Span
 	items := Span{q.Items[0].Start, last.End}
 	if !b.counts || b.table.IsView || len(b.table.Counter.Key) == 0 || r.unsteady(sc, q.Where) != "" {
-		return "", nil
+		return
 	}
 	if r.groups(q) || r.windowed() { // no column may stand beside aggregates, and groups knows of none beside windows
-		return "", nil
+		return
 	}
 	rows := r.fixedRows(sc, b, q.Where)
 	if rows == nil || !rows.single {
-		return "", nil
+		return
 	}
 	for _, e := range r.edits {
 		if e.Start < items.Start || e.End > items.End {
-			return "", nil
+			return
 		}
 	}
 	for _, e := range q.OrderBy {
 		if e.Kind == Number {
-			return "", nil // ORDER BY 3, of a list of two
+			return // ORDER BY 3, of a list of two
 		}
 	}
 	list := slices.Concat(q.OrderBy, q.Limit)
 	for _, it := range q.Items {
 		if it.Expr == nil {
-			return "", nil
+			return
 		}
 		if it.Expr.Kind != Star {
 			list = append(list, it.Expr)
@@ -57,9 +60,12 @@ func (r *reader) probe(st *Statement) (string, []KeyValue) {
 	}
 	for _, e := range list {
 		if hasQuery(e) || r.unsteady(sc, e) != "" || r.mayFail(sc, b, e) {
-			return "", nil
+			return
 		}
 	}
-	sql := r.src.apply([]edit{{Span{last.End, last.End}, ", " + d.HasSlots(b.table, r.qualifier(b)) + " AS slotsql_slots"}})
-	return sql, rows.slotKey(b.table)
+	with := func(column string) string {
+		return r.src.apply([]edit{{Span{last.End, last.End}, ", " + column + " AS slotsql_slots"}})
+	}
+	plan.Probe, plan.Held = with(d.HasSlots(b.table, r.qualifier(b))), with(d.MayHaveSlots(b.table, r.qualifier(b)))
+	plan.HeldKey = rows.slotKey(b.table)
 }

@@ -81,12 +81,13 @@ func (p *planning) proof(st *Statement, sc *scope, where *Expr, rows *rowset) *P
 	return out
 }
 
-// proved adds the condition to a statement's predicate. The engine may ask for it last, so what
-// must not be asked before it waits for it.
+// proved adds the condition to a statement's predicate. The engine may ask for it last, so where counters are
+// asked for, what may fail waits for it.
 func (p *planning) proved(sc *scope, where *Expr, b *binding, holds string) []edit {
 	edits := []edit{{Span{where.Start, where.Start}, "("}}
+	asked := p.namesSlotted(sc, b, where)
 	for _, c := range conjuncts(where, nil) {
-		if p.mayFail(sc, b, c) {
+		if asked && !cannotFail(c) {
 			edits = append(edits, edit{Span{c.Start, c.Start}, "CASE WHEN " + holds + " THEN ("}, edit{Span{c.End, c.End}, ") END"})
 		}
 	}

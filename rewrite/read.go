@@ -114,7 +114,7 @@ func (p *planning) planSelect(st *Statement) *Plan {
 	}
 	plan.SQL, plan.Read.Args = r.written()
 	if plan.Reason == "" && plan.Read.Args == nil {
-		plan.Read.Probe, plan.Read.ProbeKey = r.probe(st)
+		r.probe(st, &plan.Read)
 	}
 	if st.Kind == KindSelect && !st.Select.Into && p.d.Traits().ShapeQuery {
 		if b := p.shape(st.Select); b != nil {

@@ -28,6 +28,7 @@ var heads = []func(*Plan) *string{
 	func(p *Plan) *string { return &p.Reason },
 	func(p *Plan) *string { return &p.GroupReason },
 	func(p *Plan) *string { return &p.Read.Probe },
+	func(p *Plan) *string { return &p.Read.Held },
 }
 
 // maxTries bounds how often a statement is planned until the planner meets no literal

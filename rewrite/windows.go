@@ -19,7 +19,7 @@ func (c *candidates) conditions() {
 		n := len(c.windows)
 		if c.bounded(e, false) && len(c.windows) > n && len(c.windows) <= maxWindows {
 			c.near = append(c.near, "("+c.tp.mark(c.src.cut(e.Span))+")")
-			if w, x := c.windows[n], unwrapped(e); w.implied != "" && x.Op != "AND" && x.Op != "OR" {
+			if w, x := c.windows[n], unwrapped(e); w.implied != "" && x.Op != "AND" && x.Op != "OR" && x.Op != "NOT" {
 				c.near = append(c.near, w.implied)
 			}
 			continue

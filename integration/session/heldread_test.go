@@ -99,36 +99,71 @@ func otherProcess(t *testing.T, p *twin.Pair) *sql.DB {
 	return db
 }
 
-// A transaction whose level was set by a statement is held to its snapshot: what others have
-// counted since is no part of what it reads after it has counted itself.
+// A transaction that is held to its snapshot, by whatever statement: what others have counted since is
+// no part of what it reads after it has counted itself.
 func TestHeldRowAtSnapshot(t *testing.T) {
 	t.Parallel()
-	p := twin.New(t, twin.Options{
-		Dialect: "postgres",
-		Schema:  schema("postgres"),
-		Config:  heldConfig,
-	})
+	p := twin.New(t, twin.Options{Dialect: "postgres", Schema: schema("postgres"), Config: heldConfig, Params: unprepared["postgres"]})
 	other := otherProcess(t, p)
 	const add = "UPDATE posts SET views = views + 1 WHERE id = 1"
-	read := func(db *sql.DB, add2 *sql.DB) error {
-		tx, err := db.BeginTx(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = tx.Rollback() }()
-		for _, q := range []string{"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ", "SELECT 1 FROM log"} {
-			if _, err := tx.ExecContext(t.Context(), q); err != nil {
-				t.Fatal(err)
+	const read = "SELECT views FROM posts WHERE id = 1"
+	p.Same(t, twin.Statement{SQL: "INSERT INTO log VALUES (1, 'x')"})
+	for _, begin := range [][]string{
+		{"BEGIN", "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"},
+		{"BEGIN ISOLATION LEVEL REPEATABLE READ"},
+		{"BEGIN ISOLATION LEVEL REPEATABLE READ", "SELECT 1", "COMMIT AND CHAIN"},
+	} {
+		for _, level := range []bool{true, false} { // whether the connector knows the level of others
+			if level {
+				warm, err := p.Wrapped.BeginTx(t.Context(), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, q := range []string{add, read} {
+					if err := twin.Run(t.Context(), warm, twin.Statement{SQL: q}).Err; err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := warm.Rollback(); err != nil {
+					t.Fatal(err)
+				}
 			}
+			s := pinned(t, p)
+			for _, q := range append(begin, "SELECT 1 FROM log") {
+				s.same(t, twin.Statement{SQL: q})
+			}
+			execAll(t, p.Plain, add)
+			execAll(t, other, add)
+			var errs [2]error
+			for i, on := range []twin.Session{s.plain, s.wrapped} {
+				for _, q := range []string{add, read} {
+					if errs[i] == nil {
+						errs[i] = twin.Run(t.Context(), on, twin.Statement{SQL: q}).Err
+					}
+				}
+			}
+			if twin.Class(errs[0]) != twin.Class(errs[1]) || errs[0] == nil {
+				t.Errorf("%q: plain %v, wrapped %v", begin, errs[0], errs[1])
+			}
+			s.same(t, twin.Statement{SQL: "ROLLBACK"})
+			s.same(t, twin.Statement{SQL: read})
 		}
-		execAll(t, add2, add)
-		if _, err = tx.ExecContext(t.Context(), add); err == nil {
-			var views int
-			err = tx.QueryRowContext(t.Context(), "SELECT views FROM posts WHERE id = 1").Scan(&views)
-		}
-		return err
 	}
-	if plain, wrapped := read(p.Plain, p.Plain), read(p.Wrapped, other); twin.Class(plain) != twin.Class(wrapped) || plain == nil {
-		t.Errorf("plain %v, wrapped %v", plain, wrapped)
+}
+
+// A row whose lock is given up with a savepoint, of which another has nearly the same name.
+func TestHeldRowGivenUp(t *testing.T) {
+	t.Parallel()
+	p := twin.New(t, twin.Options{Dialect: "postgres", Schema: schema("postgres"), Config: heldConfig, Params: unprepared["postgres"]})
+	other := otherProcess(t, p)
+	const add = "UPDATE posts SET views = views + 1 WHERE id = 1"
+	s := pinned(t, p)
+	for _, q := range []string{"BEGIN", `SAVEPOINT "A"`, add, "SELECT views FROM posts WHERE id = 1", "SAVEPOINT a", `ROLLBACK TO "A"`} {
+		s.same(t, twin.Statement{SQL: q})
+	}
+	execAll(t, p.Plain, add)
+	execAll(t, other, add)
+	for _, q := range []string{"UPDATE posts SET views = 5 WHERE id = 1", "COMMIT", "SELECT * FROM posts ORDER BY id"} {
+		s.same(t, twin.Statement{SQL: q})
 	}
 }

@@ -123,12 +123,25 @@ func (c *Catalog) homeOf(ctx context.Context, v *View) (string, error) {
 // nothing. The first call reads them, and reports what does not fit; when that
 // fails the next connection tries again. Once it has succeeded a table may go: the
 // application that dropped it may be about to create it again.
+//
+// Sessions of slotsql's own send no statements that would look, so they do it here.
 func (c *Catalog) Open(ctx context.Context, v *View) (*Schema, error) {
+	c.mu.Lock()
+	sc := c.Home.Facts
+	c.mu.Unlock()
+	if sc != nil && !sc.Stale() && (len(c.Tables) <= manyTables || c.Watch.age() >= lookFirst) {
+		if err := c.compare(ctx, v, func() { c.Expire() }); err != nil && ctx.Err() != nil {
+			return nil, err
+		}
+	}
 	return c.current(ctx, func(r *reading) {
 		sc, err := c.readHome(ctx, v)
 		c.finish(r, sc, err)
 	})
 }
+
+// manyTables is from how many tables on a look takes so long that it is worth waiting until it is due.
+const manyTables = 50
 
 // Opened is open for a connection that database/sql has asked for. Lent reports that
 // the connection is left to the reading, which closes it.

@@ -73,6 +73,9 @@ func (b *printer) plan(indent, sql string, p *rewrite.Plan, allSteps bool) {
 	if p.Read.Probe != "" {
 		b.line(indent, "probe", strings.TrimRight(p.Read.Probe, "\n"))
 	}
+	if p.Read.Held != p.Read.Probe {
+		b.line(indent, "row held", strings.TrimRight(p.Read.Held, "\n"))
+	}
 	if w := p.Read.Broad; w != nil {
 		b.line(indent, "estimate", bound(w.Rows))
 		b.line(indent, "whole", bound(w.Whole))

@@ -34,7 +34,8 @@ import (
 type level byte
 
 const (
-	levelUnknown level = iota
+	levelUnknown  level = iota
+	levelOfOthers       // that of all transactions which BeginTx begins without one
 	levelSnapshot
 	levelStatement
 )
@@ -65,7 +66,7 @@ func (c *Conn) conflicts(ctx context.Context, t *rewrite.Table) (bool, error) {
 // atSnapshot reports whether a transaction is open whose changes are held to its
 // snapshot. It asks once.
 func (c *Conn) atSnapshot(ctx context.Context) (bool, error) {
-	if c.level == levelUnknown {
+	if c.level == levelUnknown || c.level == levelOfOthers {
 		if open, err := c.InTransaction(ctx); err != nil || !open {
 			return false, err
 		}
@@ -93,16 +94,16 @@ func (c *Conn) levelOf(answer string) string {
 // heldToSnapshot is atSnapshot for a transaction that need not have read anything yet. It asks
 // once for all transactions that take the level of the connection.
 func (c *Conn) heldToSnapshot(ctx context.Context) (bool, error) {
-	if c.Engine.Snapshots == nil || c.level != levelUnknown || c.begun != 0 {
+	asDefault := c.level == levelOfOthers && c.Tx.KeepsLocks()
+	if c.Engine.Snapshots == nil || c.level > levelOfOthers || c.begun != 0 {
 		return c.snapshotBegun(), nil
 	}
 	known := &c.Shared.habits.level
-	asDefault := c.Tx.KeepsLocks() && !c.Tx.BySQL()
 	if l := level(known.Load()); asDefault && l != levelUnknown {
 		return l == levelSnapshot, nil
 	}
 	held, err := c.atSnapshot(ctx)
-	if err == nil && asDefault && c.level != levelUnknown {
+	if err == nil && asDefault && c.level != levelOfOthers {
 		known.Store(int32(c.level))
 	}
 	return held, err

@@ -109,6 +109,7 @@ func (r *Run) drainAndRun(ctx context.Context) (a answer, err error) {
 		r.cleanUp(ctx, err)
 		return answer{}, end(r.unapplied(err))
 	}
+	r.noteDrained() // also if the statement fails: its transaction may go on
 	unlocked := false
 	if r.Plan.Class == rewrite.Additive && !r.Plan.Increment.Companions && !r.call.wantsRows {
 		unlocked, missed = missed, false // adds to whatever row it meets
@@ -126,7 +127,6 @@ func (r *Run) drainAndRun(ctx context.Context) (a answer, err error) {
 		return n, r.unapplied(err)
 	})
 	if err == nil && stream {
-		r.noteDrained()
 		return answer{rows: &link.FinishingRows{RowsBase: link.RowsBase{Rows: a.rows}, Finish: func(failed bool) error {
 			if failed {
 				return r.finish(ctx, link.ErrRowsFailed, end)
@@ -137,7 +137,6 @@ func (r *Run) drainAndRun(ctx context.Context) (a answer, err error) {
 	if err := r.finish(ctx, err, end); err != nil {
 		return answer{}, err
 	}
-	r.noteDrained()
 	if unlocked { // a row inserted since the drain is only changed
 		r.note(r.Plan.Increment.Row, onBase)
 	}

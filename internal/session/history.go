@@ -59,6 +59,9 @@ const (
 // begin notes that BeginTx has begun a transaction.
 func (h *history) begin(opts driver.TxOptions) {
 	h.begun, h.access = opts.Isolation, readWrite
+	if opts.Isolation == 0 {
+		h.level = levelOfOthers
+	}
 	if opts.ReadOnly {
 		h.access = readOnly
 	}

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"database/sql"
 	"database/sql/driver"
 	"slices"
 
@@ -12,15 +13,16 @@ import (
 // queryProbe runs a read in its form for rows without slots. It returns no rows if one of
 // them has some: the statement then has to run with totals.
 func (r *Run) queryProbe(ctx context.Context) (driver.Rows, error) {
-	b, err := r.probed(ctx)
+	b, err := r.probed(ctx, r.Plan.Read.Probe)
 	if b == nil || err != nil {
 		return nil, err
 	}
 	return b, nil
 }
 
-func (r *Run) probed(ctx context.Context) (*bufferedRows, error) {
-	rows, err := r.queryAsCalled(ctx, r.Plan.Read.Probe)
+// probed runs the read with a column that tells whether its row has slots.
+func (r *Run) probed(ctx context.Context, sql string) (*bufferedRows, error) {
+	rows, err := r.queryAsCalled(ctx, sql)
 	if rows == nil || err != nil {
 		return nil, err
 	}
@@ -61,10 +63,11 @@ func (r *Run) queryHeld(ctx context.Context) (driver.Rows, error) {
 	if keys == nil || !r.Plan.proofs.due() {
 		return nil, nil
 	}
-	if newer, err := r.conn.readsNewer(ctx); !newer || err != nil {
-		return nil, err
+	if !r.conn.readsNewer() {
+		return nil, nil
 	}
-	b, err := r.probed(ctx)
+	b, err := r.probed(ctx, r.Plan.Read.Held)
+	r.conn.Tx.Read()
 	if b == nil || err != nil || len(b.rows) != 1 {
 		return nil, err
 	}
@@ -82,11 +85,14 @@ func (r *Run) queryHeld(ctx context.Context) (driver.Rows, error) {
 // all that it has not drained of the table, and keep others from making slots of the row.
 func (r *Run) heldRow() (keys []slots.RowKey) {
 	c, read := r.conn, &r.Plan.Read
-	if read.ProbeKey == nil || len(c.changes) == 0 || c.Cluster || r.partsStay || len(r.call.options) > 0 || c.Tx.Phase() != link.TxBegun {
+	if read.HeldKey == nil || len(c.changes) == 0 || c.Cluster || r.partsStay || len(r.call.options) > 0 || c.Tx.Phase() != link.TxBegun {
 		return nil
 	}
+	if _, unprepared := r.via.(direct); !unprepared && len(read.Stars) > 0 {
+		return nil // the statement that is kept would have to be prepared anew where columns come
+	}
 	t := r.Plan.Touched[0]
-	key := r.wholeNumbers(t, read.ProbeKey)
+	key := r.wholeNumbers(t, read.HeldKey)
 	for k, ch := range c.changes {
 		switch {
 		case ch.drained || ch.rows.Table.Counter.Slotted() != t.Counter.Slotted():
@@ -99,15 +105,17 @@ func (r *Run) heldRow() (keys []slots.RowKey) {
 	return keys
 }
 
-// readsNewer reports whether the snapshot of the query that comes next is newer than all that the
-// transaction has changed.
-func (c *Conn) readsNewer(ctx context.Context) (bool, error) {
-	if c.Origin.Dirty() || c.readsDirty() {
-		return false, nil
+// readsNewer reports whether the snapshot of the query that comes next may be newer than all that the
+// transaction has changed. On PostgreSQL the query tells whether it is. With MariaDB's snapshot
+// isolation a query at REPEATABLE READ would open a snapshot that the drain behind it could then not meet.
+func (c *Conn) readsNewer() bool {
+	switch {
+	case c.Origin.Dirty() || c.readsDirty():
+		return false
+	case c.Engine.Snapshots == nil:
+		return c.unread()
+	case c.Engine.SessionLevel:
+		return sql.IsolationLevel(c.begun) == sql.LevelReadCommitted
 	}
-	if c.unread() || c.Engine.Snapshots == nil {
-		return c.unread(), nil
-	}
-	held, err := c.heldToSnapshot(ctx)
-	return !held, err
+	return !c.snapshotBegun()
 }

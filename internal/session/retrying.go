@@ -1,11 +1,17 @@
 package session
 
-import "context"
+import (
+	"context"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
 
 // retrying runs f, which is undone as a whole where it fails, again while
-// others are in its way, unless other statements are undone, or stay, with it.
+// others are in its way, unless other statements are undone, or stay, with it: what a
+// procedure has committed stays.
 func (r *Run) retrying(ctx context.Context, f func(context.Context) (answer, error)) (answer, error) {
-	auto := r.conn.InAutocommit() && !r.partsStay && !r.Plan.Base.Several
+	const calls = rewrite.TxControl | rewrite.SessionChange
+	auto := r.conn.InAutocommit() && !r.partsStay && !r.Plan.Base.Several && r.Plan.Effects&(calls|rewrite.SchemaChange) != calls
 	for tries := 1; ; tries++ {
 		a, err := f(ctx)
 		if !auto || r.conn.Broken || !r.conn.Retry(ctx, tries, err) {

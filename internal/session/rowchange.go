@@ -318,7 +318,7 @@ func (r *Run) drainsFirst(ctx context.Context) (bool, error) {
 
 // lockFirst drains the increment's row and runs the statement on it.
 func (r *Run) lockFirst(ctx context.Context) (answer, error) {
-	if r.keepsBare(r.Plan.Increment.Table) && r.incrementFitsBase() && (r.cause != heldToSnapshot || r.hasDrained()) {
+	if r.conn.Shared.Traits.ChangeExcludes && r.incrementFitsBase() && (r.cause != heldToSnapshot || r.hasDrained()) {
 		return r.execOnBase(ctx)
 	}
 	if r.Plan.Class == rewrite.Additive || r.Plan.Increment.Companions {

@@ -5,7 +5,7 @@ import "github.com/slotsql/slotsql/rewrite"
 // A ROLLBACK TO SAVEPOINT undoes changes: what they have changed is as others
 // have left it, and no longer the transaction's own. What has been remembered of
 // them (rowchange.go) is forgotten. A savepoint that is not found, or not the one
-// meant, leaves too much remembered, which costs locks only.
+// meant, leaves too much remembered, which costs locks only. So none of it counts as locked, or as drained.
 
 // A mark is a savepoint and the number of the last change before it.
 type mark struct {
@@ -34,11 +34,8 @@ func (h *history) mark(e rewrite.TxEvent) {
 			h.doubt()
 			return
 		}
-		for row, at := range h.bareRows {
-			if at > h.marks[i].lastChange {
-				delete(h.bareRows, row)
-			}
-		}
+		clear(h.bareRows)
+		h.giveUpLocks()
 		for k, ch := range h.changes {
 			if ch.at > h.marks[i].lastChange {
 				delete(h.changes, k)

@@ -28,13 +28,14 @@ func (c *Conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 	if err != nil {
 		return nil, err
 	}
-	if goesOn {
-		c.relevel()
-	} else {
+	if !goesOn {
 		c.ended() // the one before, however that was
 	}
 	c.Tx.Begin()
 	c.begin(opts)
+	if goesOn {
+		c.relevel()
+	}
 	return &tx{conn: c, parent: t}, nil
 }
 
