@@ -27,7 +27,6 @@ import (
 const (
 	lookAgain = time.Second     // after which another look begins
 	lookFirst = 2 * time.Second // after which a statement waits for it
-	lookIdle  = time.Minute     // after which any statement does
 )
 
 // watch is what one connector knows of the definitions in the database.

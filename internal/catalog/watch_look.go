@@ -18,8 +18,8 @@ const sideIdle = 30 * time.Second
 
 // Heed has the tables looked at when that is due, for a statement that is about
 // to be planned. It waits where a change may concern the statement (wait): one
-// that has run before and named no configured table would have to name a view that has been
-// created since, and waits only after a long time. A look that fails does not fail the
+// that has run before and named no configured table does not, as it would have to
+// name a view that has just been created. A look that fails does not fail the
 // statement: it runs on the facts that there are, and another one begins soon.
 func (v *View) Heed(ctx context.Context, wait bool) {
 	if len(v.Catalog.Tables) == 0 {
@@ -35,7 +35,7 @@ func (v *View) Heed(ctx context.Context, wait bool) {
 		return
 	}
 	done := v.Catalog.lookAside()
-	if age < lookFirst || !wait && age < lookIdle {
+	if age < lookFirst || !wait {
 		return
 	}
 	// A pooler may have no connection for the look as long as this session holds one.
