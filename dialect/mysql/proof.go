@@ -38,7 +38,9 @@ func (d *Dialect) HasSlots(t *rewrite.Table, qualifier string) string {
 
 // MayHaveSlots implements rewrite.ProbingDialect. How old the snapshot is the session knows: see
 // readsNewer in package session.
-func (d *Dialect) MayHaveSlots(t *rewrite.Table, qualifier string) string { return d.HasSlots(t, qualifier) }
+func (d *Dialect) MayHaveSlots(t *rewrite.Table, qualifier string) string {
+	return d.HasSlots(t, qualifier)
+}
 
 // slotsOf writes what the slots of a row are selected from, and by which condition.
 func slotsOf(t *rewrite.Table, qualifier string) string {
