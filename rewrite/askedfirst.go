@@ -45,7 +45,7 @@ func (c *candidates) orderedBy() *Select {
 	return list[0].first
 }
 
-// asIs writes the column of the source that a name around the block means, by its base value; "" if it is none.
+// asIs writes the column of the source that a name around the block means, by its base value; "" if it means something else.
 func (c *candidates) asIs(name []Ident) string {
 	e := c.item(name)
 	if e == nil {

@@ -41,7 +41,7 @@ func (m *dml) slottedUpsert(base *Plan, as assigned) *Plan {
 	return plan
 }
 
-// notSlottedUpsert says why the form of an upsert is none that is slotted; "" if it is.
+// notSlottedUpsert says why an upsert of this form is not slotted; "" if it may be.
 func (m *dml) notSlottedUpsert() string {
 	st := m.st
 	if len(st.Rows) != 1 {

@@ -55,7 +55,7 @@ func TestUnseenDefinitions(t *testing.T) {
 						final(t, p)
 					}
 					// Who may read all columns, and sees the constraints listed, sees that there are none.
-					// MySQL lists constraints to whoever has any right on the table.
+					// MySQL lists constraints to anyone with a right on the table.
 					hides := strings.Contains(query, "ADD COLUMN") || change != "none" && !server.MySQLVersion(t).MySQL
 					unseen := name == "some" || name == "columns" && hides
 					if change == "generated" && !unseen {

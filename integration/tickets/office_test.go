@@ -101,7 +101,7 @@ func (o *office) draw(ctx context.Context, db queryer, id int) (n int64, err err
 	return n, err
 }
 
-// upsert draws a number from a row that it makes where there is none. MySQL has no RETURNING.
+// upsert draws a number from a row, which it inserts if it is missing. MySQL has no RETURNING.
 func (o *office) upsert(ctx context.Context, db queryer, id int) (n int64, err error) {
 	query := "INSERT INTO queues AS t (id, next) VALUES (?, 1) ON CONFLICT (id) DO UPDATE SET next = t.next + 1 RETURNING next"
 	switch {

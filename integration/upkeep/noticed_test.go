@@ -60,16 +60,15 @@ func TestChangesAreNoticed(t *testing.T) {
 			}
 		}
 		changed := time.Now()
+		time.Sleep(time.Until(changed.Add(within)))
 		var looking sync.WaitGroup
 		looking.Go(func() {
-			time.Sleep(time.Until(changed.Add(within)))
 			connecting.Wrapped.SetMaxIdleConns(-1) // its next statement is on a new connection
 			connecting.run(t, changes[0], "SELECT views FROM T WHERE id = N")
 			connecting.Wrapped.SetMaxIdleConns(2)
 			connecting.lookAt(t, changes)
 		})
 		looking.Go(func() {
-			time.Sleep(time.Until(changed.Add(within)))
 			busy.lookAt(t, changes)
 			idle.lookAt(t, changes)
 		})

@@ -120,19 +120,15 @@ func (r *Run) execOnBase(ctx context.Context) (answer, error) {
 // transaction ends. Where that excludes other increments an UPDATE without functions, subqueries and triggers
 // has read nothing else.
 func (r *Run) lockedOnly() {
-	if r.Plan.Class != rewrite.Additive || !r.keepsBare(r.Plan.Increment.Table) {
+	tr, t := &r.conn.Shared.Traits, r.Plan.Increment.Table
+	keepsBare := tr.ChangeExcludes || tr.ChangeKeepsBare && t.Counter.Layout != rewrite.LayoutJournal
+	if r.Plan.Class != rewrite.Additive || !keepsBare {
 		return
 	}
 	r.rowLocked = true
-	if r.conn.Shared.Traits.ChangeExcludes {
-		r.conn.Tx.LocksOnly(!r.Plan.Increment.Table.Triggers.Update && strings.IndexByte(r.Plan.SQL, '(') < 0)
+	if tr.ChangeExcludes {
+		r.conn.Tx.LocksOnly(!t.Triggers.Update && strings.IndexByte(r.Plan.SQL, '(') < 0)
 	}
-}
-
-// keepsBare reports whether a change of a row keeps others from making slots of it.
-func (r *Run) keepsBare(t *rewrite.Table) bool {
-	tr := &r.conn.Shared.Traits
-	return tr.ChangeExcludes || tr.ChangeKeepsBare && t.Counter.Layout != rewrite.LayoutJournal
 }
 
 // existence is a number that no slot has, under which it is remembered that a row

@@ -10,17 +10,8 @@ import (
 	"github.com/slotsql/slotsql/internal/slots"
 )
 
-// queryProbe runs a read in its form for rows without slots. It returns no rows if one of
-// them has some: the statement then has to run with totals.
-func (r *Run) queryProbe(ctx context.Context) (driver.Rows, error) {
-	b, err := r.probed(ctx, r.Plan.Read.Probe)
-	if b == nil || err != nil {
-		return nil, err
-	}
-	return b, nil
-}
-
-// probed runs the read with a column that tells whether its row has slots.
+// probed runs a read in a form for rows without slots, whose last column tells whether a row has some. It returns
+// nil if one has: the statement then has to run with totals.
 func (r *Run) probed(ctx context.Context, sql string) (*bufferedRows, error) {
 	rows, err := r.queryAsCalled(ctx, sql)
 	if rows == nil || err != nil {

@@ -31,8 +31,10 @@ func (r *Run) runRead(ctx context.Context) (a answer, err error) {
 		return r.runOnBase(ctx)
 	}
 	if r.probes() {
-		if rows, err := r.queryProbe(ctx); rows != nil || err != nil {
-			return answer{rows: rows}, err
+		if b, err := r.probed(ctx, r.Plan.Read.Probe); err != nil {
+			return answer{}, err
+		} else if b != nil {
+			return answer{rows: b}, nil
 		}
 	}
 	if broad {

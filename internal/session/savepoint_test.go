@@ -41,7 +41,8 @@ func TestMarks(t *testing.T) {
 			}
 		}
 		if len(conn.changes) != c.left || len(conn.bareRows) != c.bare {
-			t.Errorf("%q: %d changes and %d rows without slots are left, want %d and %d", c.statements, len(conn.changes), len(conn.bareRows), c.left, c.bare)
+			t.Errorf("%q: %d changes and %d rows without slots are left, want %d and %d",
+				c.statements, len(conn.changes), len(conn.bareRows), c.left, c.bare)
 		}
 	}
 }
