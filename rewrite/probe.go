@@ -8,9 +8,10 @@ import "slices"
 type ProbingDialect interface {
 	// HasSlots writes whether a row has slots, as an expression that is true or false.
 	HasSlots(t *Table, qualifier string) string
-	// MayHaveSlots writes the same of a row that the transaction has changed. It is true as well
-	// where the statement's snapshot may be older than the change.
-	MayHaveSlots(t *Table, qualifier string) string
+	// Bare writes what tells of a row that the transaction has changed whether others have slots of it: NULL if they
+	// may have, because the statement's snapshot shows some, or may be older than the change. Where it cannot tell how old the snapshot is,
+	// it writes the name of the server otherwise, for another session there to be asked.
+	Bare(t *Table, qualifier string) string
 }
 
 // probe adds to a plan the query with one more column, which reports whether the row has slots, and the
@@ -66,6 +67,6 @@ func (r *reader) probe(st *Statement, plan *ReadPlan) {
 	with := func(column string) string {
 		return r.src.apply([]edit{{Span{last.End, last.End}, ", " + column + " AS slotsql_slots"}})
 	}
-	plan.Probe, plan.Held = with(d.HasSlots(b.table, r.qualifier(b))), with(d.MayHaveSlots(b.table, r.qualifier(b)))
+	plan.Probe, plan.Held = with(d.HasSlots(b.table, r.qualifier(b))), with(d.Bare(b.table, r.qualifier(b)))
 	plan.HeldKey = rows.slotKey(b.table)
 }

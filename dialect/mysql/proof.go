@@ -36,10 +36,9 @@ func (d *Dialect) HasSlots(t *rewrite.Table, qualifier string) string {
 	return "EXISTS (SELECT 1 FROM " + slotsOf(t, qualifier) + ")"
 }
 
-// MayHaveSlots implements rewrite.ProbingDialect. How old the snapshot is the session knows: see
-// readsNewer in package session.
-func (d *Dialect) MayHaveSlots(t *rewrite.Table, qualifier string) string {
-	return d.HasSlots(t, qualifier)
+// Bare implements rewrite.ProbingDialect.
+func (d *Dialect) Bare(t *rewrite.Table, qualifier string) string {
+	return "IF(" + d.HasSlots(t, qualifier) + ", NULL, " + here + ")"
 }
 
 // slotsOf writes what the slots of a row are selected from, and by which condition.

@@ -46,7 +46,7 @@ func (*Dialect) HasSlots(t *rewrite.Table, qualifier string) string {
 	return "EXISTS (SELECT 1 FROM " + slotTable(t) + " AS " + alias + " WHERE " + slotEquals(t, alias, qualifier, t.Counter.Counters...) + ")"
 }
 
-// MayHaveSlots implements rewrite.ProbingDialect.
-func (d *Dialect) MayHaveSlots(t *rewrite.Table, qualifier string) string {
-	return "(NOT (" + newSnapshot + ") OR " + d.HasSlots(t, qualifier) + ")"
+// Bare implements rewrite.ProbingDialect.
+func (d *Dialect) Bare(t *rewrite.Table, qualifier string) string {
+	return "CASE WHEN " + newSnapshot + " AND NOT " + d.HasSlots(t, qualifier) + " THEN TRUE END"
 }

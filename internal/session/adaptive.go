@@ -17,6 +17,10 @@ func (r *Run) execColdRow(ctx context.Context) (answer, error) {
 	if !r.conn.Tx.KeepsLocks() {
 		return r.runGrouped(ctx, r.execCold)
 	}
+	// One that comes to the row next counts in a slot, perhaps before this one has the base row.
+	if err := r.awaitTrial(ctx, onBase); err != nil {
+		return answer{}, err
+	}
 	if first, err := r.locksFirst(ctx, &r.Plan.Increment.Row); err != nil {
 		return answer{}, err
 	} else if first && r.cause == heldToSnapshot {

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 
+	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -16,14 +17,14 @@ type aheadAnswer struct {
 	baseAnswer
 }
 
-// askAhead asks another session for the slots of a row that the transaction has locked. The
-// transaction has no slots of its own in the table.
-func (r *Run) askAhead(ctx context.Context, ch *rowChange) {
+// askAhead asks another session for the slots of a row that the transaction has locked, and returns
+// nil where there is none to ask. The transaction has no slots of its own in the table.
+func (r *Run) askAhead(ctx context.Context, ch *rowChange) *aheadAnswer {
 	c, d := r.conn, &ch.rows
 	n := c.namer()
 	if n == nil || !ch.locked || c.Cluster || c.Tx.Own() || !lockOfKey(d) || d.Folding != rewrite.FoldByName || c.addedToSlots(d.Table) ||
 		len(d.Table.Counter.Rights.Ungranted) > 0 || !n.Nameable(d.Table) || r.isBare(d) {
-		return
+		return nil
 	}
 	key := make([]any, len(ch.key))
 	for i, k := range ch.key {
@@ -31,26 +32,37 @@ func (r *Run) askAhead(ctx context.Context, ch *rowChange) {
 	}
 	sql := n.FindSlots(d.Table, [][]any{key}, false)
 	if sql == "" {
-		return
+		return nil
 	}
 	a := &aheadAnswer{sql: sql, baseAnswer: baseAnswer{done: make(chan struct{})}}
-	r.ahead = a
 	go func() {
 		defer close(a.done)
 		a.rows, a.err = c.Shared.asides.observers.query(ctx, c.Shared, n, nil, sql)
 	}()
+	return a
+}
+
+// wait returns the answer.
+func (a *aheadAnswer) wait(ctx context.Context) ([][]any, error) {
+	select {
+	case <-a.done:
+		return a.rows, a.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// hasNone reports whether the answer is that of a server, and that the row has no slots.
+func (a *aheadAnswer) hasNone(ctx context.Context, server string) bool {
+	rows, err := a.wait(ctx)
+	return err == nil && len(rows) > 0 && link.TextOf(rows[0][0]) == server && len(namedSlots(rows)) == 0
 }
 
 // askAnother returns what another session answers.
 func (r *Run) askAnother(ctx context.Context, q string, args []any) ([][]any, error) {
 	if a := r.ahead; a != nil && a.sql == q && len(args) == 0 {
 		r.ahead = nil
-		select {
-		case <-a.done:
-			return a.rows, a.err
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
+		return a.wait(ctx)
 	}
 	s := r.conn.Shared
 	return s.asides.observers.query(ctx, s, r.conn.namer(), nil, q, args...)

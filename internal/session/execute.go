@@ -150,7 +150,7 @@ func (r *Run) execIncrement(ctx context.Context) (answer, error) {
 		if r.belongsOnBase() {
 			return r.execOnBase(ctx)
 		}
-		if err := r.awaitTrial(ctx); err != nil {
+		if err := r.awaitTrial(ctx, inSlot); err != nil {
 			return answer{}, err
 		}
 	}

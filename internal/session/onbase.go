@@ -118,15 +118,15 @@ func (r *Run) execOnBase(ctx context.Context) (answer, error) {
 
 // lockedOnly notes that an increment has changed its base row, and so has it locked until the
 // transaction ends. Where that excludes other increments an UPDATE without functions, subqueries and triggers
-// has read nothing else.
+// has read nothing else; an INSERT may have.
 func (r *Run) lockedOnly() {
 	tr, t := &r.conn.Shared.Traits, r.Plan.Increment.Table
 	keepsBare := tr.ChangeExcludes || tr.ChangeKeepsBare && t.Counter.Layout != rewrite.LayoutJournal
-	if r.Plan.Class != rewrite.Additive || !keepsBare {
+	if !keepsBare {
 		return
 	}
 	r.rowLocked = true
-	if tr.ChangeExcludes {
+	if tr.ChangeExcludes && r.Plan.Class == rewrite.Additive {
 		r.conn.Tx.LocksOnly(!t.Triggers.Update && strings.IndexByte(r.Plan.SQL, '(') < 0)
 	}
 }
@@ -150,8 +150,8 @@ func (r *Run) metBefore() bool {
 	return keyed && r.conn.Shared.placement.Knows(slots.SlotRow{Row: row, Slot: existence})
 }
 
-// awaitTrial waits for the habit of the increment to be known.
-func (r *Run) awaitTrial(ctx context.Context) error {
+// awaitTrial waits for the habit of the increment to be known, which is about to run in the manner given.
+func (r *Run) awaitTrial(ctx context.Context, how manner) error {
 	if r.conn.Shared.Traits.OneWriter {
 		return nil
 	}
@@ -159,5 +159,5 @@ func (r *Run) awaitTrial(ctx context.Context) error {
 	if !keyed {
 		row, _ = r.changeKey(&r.Plan.Increment.Row, inSlot)
 	}
-	return r.Plan.habit.Await(ctx, &r.conn.trials, row)
+	return r.Plan.habit.Await(ctx, &r.conn.trials, row, how == inSlot)
 }

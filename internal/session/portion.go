@@ -112,7 +112,7 @@ func (r *Run) execPortion(ctx context.Context) (driver.Result, error) {
 	if first, err := r.locksFirst(ctx, &r.Plan.Bounded.Row); err != nil || first {
 		return nil, err
 	}
-	if err := r.Plan.habit.Await(ctx, &c.trials, row); err != nil {
+	if err := r.Plan.habit.Await(ctx, &c.trials, row, true); err != nil {
 		return nil, err
 	}
 	if question != nil { // the slot row has to stay locked until the base row is known

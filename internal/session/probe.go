@@ -11,8 +11,8 @@ import (
 )
 
 // probed runs a read in a form for rows without slots, whose last column tells whether a row has some. It returns
-// nil if one has: the statement then has to run with totals.
-func (r *Run) probed(ctx context.Context, sql string) (*bufferedRows, error) {
+// nil unless that says of each row that it is bare: the statement then has to run with totals.
+func (r *Run) probed(ctx context.Context, sql string, bare func(driver.Value) bool) (*bufferedRows, error) {
 	rows, err := r.queryAsCalled(ctx, sql)
 	if rows == nil || err != nil {
 		return nil, err
@@ -23,7 +23,7 @@ func (r *Run) probed(ctx context.Context, sql string) (*bufferedRows, error) {
 	}
 	last := len(b.columns) - 1
 	for i, row := range b.rows {
-		if v := row[last]; v != false && v != int64(0) {
+		if !bare(row[last]) {
 			r.Plan.proofs.note(false)
 			return nil, nil
 		}
@@ -33,6 +33,9 @@ func (r *Run) probed(ctx context.Context, sql string) (*bufferedRows, error) {
 	b.columns, b.columnTypes = b.columns[:last], b.columnTypes[:last]
 	return b, nil
 }
+
+// hasNone reads what rewrite.ProbingDialect.HasSlots has written.
+func hasNone(v driver.Value) bool { return v == false || v == int64(0) }
 
 // probes reports whether the execution is worth a try in that form: the last ones have not
 // met rows with slots.
@@ -48,23 +51,36 @@ func (r *Run) probes() bool {
 // queryHeld runs a read of the one row that the transaction has changed on the base row. Others have
 // not been able to make slots of it since, and a snapshot that is newer than the change shows those that it
 // had. So if the read, which asks for them, finds none, there are none until the transaction ends: base values
-// are totals, and the row counts as drained. It returns no rows if there are some, and the row is to be drained.
+// are totals, and the row counts as drained. Where the snapshot may be older, another session is asked as well while
+// the read runs; in neither's eyes may the row have slots. It returns no rows if it has some, and is to be drained.
 func (r *Run) queryHeld(ctx context.Context) (driver.Rows, error) {
 	keys := r.heldRow()
-	if keys == nil || !r.Plan.proofs.due() {
+	if keys == nil || !r.conn.readsHeld() || !r.Plan.proofs.due() {
 		return nil, nil
 	}
+	var asked *aheadAnswer
 	if !r.conn.readsNewer() {
-		return nil, nil
+		ch := r.conn.changes[keys[0]]
+		if asked = r.askAhead(ctx, &ch); asked == nil {
+			return nil, nil
+		}
 	}
-	b, err := r.probed(ctx, r.Plan.Read.Held)
+	server := ""
+	b, err := r.probed(ctx, r.Plan.Read.Held, func(v driver.Value) bool {
+		server = link.TextOf(v)
+		return v != nil
+	})
 	r.conn.Tx.Read()
 	if b == nil || err != nil || len(b.rows) != 1 {
 		return nil, err
 	}
+	if asked != nil && !asked.hasNone(ctx, server) {
+		return nil, ctx.Err()
+	}
 	r.noteRead()
 	for _, k := range keys {
 		ch := r.conn.changes[k]
+		ch.plan.habit.WouldDrain()
 		ch.drained = true
 		r.conn.changes[k] = ch
 		r.keepBareRow(ch.rows.Table, ch.key)
@@ -96,17 +112,20 @@ func (r *Run) heldRow() (keys []slots.RowKey) {
 	return keys
 }
 
-// readsNewer reports whether the snapshot of the query that comes next may be newer than all that the
-// transaction has changed. On PostgreSQL the query tells whether it is. With MariaDB's snapshot
-// isolation a query at REPEATABLE READ would open a snapshot that the drain behind it could then not meet.
-func (c *Conn) readsNewer() bool {
+// readsHeld reports whether a query may look at slots before the drain does. With MariaDB's snapshot
+// isolation one at REPEATABLE READ would open a snapshot that the drain behind it could then not meet.
+func (c *Conn) readsHeld() bool {
 	switch {
 	case c.Origin.Dirty() || c.readsDirty():
 		return false
 	case c.Engine.Snapshots == nil:
-		return c.unread()
+		return true
 	case c.Engine.SessionLevel:
 		return sql.IsolationLevel(c.begun) == sql.LevelReadCommitted
 	}
 	return !c.snapshotBegun()
 }
+
+// readsNewer reports whether the snapshot of such a query is certainly newer than all that the transaction has
+// changed, or the query itself tells.
+func (c *Conn) readsNewer() bool { return c.Engine.Snapshots != nil || c.unread() }

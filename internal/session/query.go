@@ -31,7 +31,7 @@ func (r *Run) runRead(ctx context.Context) (a answer, err error) {
 		return r.runOnBase(ctx)
 	}
 	if r.probes() {
-		if b, err := r.probed(ctx, r.Plan.Read.Probe); err != nil {
+		if b, err := r.probed(ctx, r.Plan.Read.Probe, hasNone); err != nil {
 			return answer{}, err
 		} else if b != nil {
 			return answer{rows: b}, nil

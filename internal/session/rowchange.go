@@ -244,7 +244,9 @@ func (c *Conn) keepRows(ctx context.Context, ch *rowChange) (seen bool, err erro
 	// The transaction has an exclusive lock on rows that it has changed; on
 	// PostgreSQL one that lets others make slots.
 	alone := ch.how >= afterDrain || ch.how == onBase && c.Shared.Traits.ChangeExcludes
-	if !alone {
+	if alone {
+		ch.plan.habit.WouldDrain()
+	} else {
 		ch.plan.habit.Drains()
 	}
 	if ch.how >= afterDrain || ch.how == onBase && c.drained(ch) {
@@ -256,7 +258,7 @@ func (c *Conn) keepRows(ctx context.Context, ch *rowChange) (seen bool, err erro
 		Reason: "a transaction reads a counter of a row that it has changed", SQL: ch.plan.SQL, Holes: ch.plan.Holes})
 	r := c.newRun(p, direct{c}, ch.call)
 	r.ofChanges = true
-	r.askAhead(ctx, ch)
+	r.ahead = r.askAhead(ctx, ch)
 	if _, err := r.drain(ctx); err != nil {
 		return false, err
 	}

@@ -18,8 +18,8 @@ import (
 //
 // So the first transaction with an increment of a form is on trial, for its row:
 // others of this process that come to the same row with it wait until it has ended.
-// Where it has committed without a drain, increments of the form count in slots from
-// then on; where it has drained its row, they lock first, in the plain driver's
+// Where it has counted in a slot and committed without a drain, increments of the form count in slots from
+// then on; where it has drained its row, or would have, they lock first, in the plain driver's
 // order of locks. With the plain driver they would have waited, too, and here for
 // trialPatience at most: whom they wait for may wait for them, which the server
 // cannot see.
@@ -89,19 +89,28 @@ func (h *Habit) Drains() {
 	}
 }
 
+// WouldDrain notes that a transaction with such a statement, which has its row for itself, goes on as one that would
+// drain the row if it had counted in a slot. The first of these to do so would meet those that still wait for the base row.
+// So statements of the form lock first, unless transactions have been seen to count in slots and go without.
+func (h *Habit) WouldDrain() {
+	if h != nil && !h.harmless.Load() {
+		h.locksFirst.Store(true)
+	}
+}
+
 // First reports whether statements of the form lock their base row first.
 func (h *Habit) First() bool { return h != nil && h.locksFirst.Load() }
 
 // Await waits for another transaction that is on trial for the row, or begins the
-// connection's own. A transaction that locks first waits, too: the one on trial shares the base row,
+// connection's own. Slotted: it is about to count in a slot. A transaction that locks first waits, too: the one on trial shares the base row,
 // and could not take it for itself past another that waits for it.
-func (h *Habit) Await(ctx context.Context, ts *Trials, row RowKey) error {
+func (h *Habit) Await(ctx context.Context, ts *Trials, row RowKey, slotted bool) error {
 	if h == nil {
 		return nil
 	}
 	var patience <-chan time.Time
 	for h.locksFirst.Load() || !h.harmless.Load() {
-		t := h.try(ts, row)
+		t := h.try(ts, row, slotted)
 		if t == nil {
 			return nil
 		}
@@ -122,7 +131,7 @@ func (h *Habit) Await(ctx context.Context, ts *Trials, row RowKey) error {
 
 // try returns the trial of another transaction for the row. Where there is none it
 // begins one, unless the habit is known.
-func (h *Habit) try(ts *Trials, row RowKey) *trial {
+func (h *Habit) try(ts *Trials, row RowKey, slotted bool) *trial {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if t := h.trials[row]; t != nil {
@@ -138,7 +147,7 @@ func (h *Habit) try(ts *Trials, row RowKey) *trial {
 		h.trials = map[RowKey]*trial{}
 	}
 	h.trials[row] = &trial{of: ts, over: make(chan struct{})}
-	ts.tried = append(ts.tried, tried{h, row})
+	ts.tried = append(ts.tried, tried{h, row, slotted})
 	return nil
 }
 
@@ -147,14 +156,17 @@ type Trials struct{ tried []tried }
 
 // tried is a trial of the open transaction.
 type tried struct {
-	habit *Habit
-	row   RowKey
+	habit   *Habit
+	row     RowKey
+	slotted bool
 }
 
-// Committed notes that the transaction has committed: its habits are harmless.
+// Committed notes that the transaction has committed: the habits by which it has counted in slots are harmless.
 func (ts *Trials) Committed() {
 	for _, t := range ts.tried {
-		t.habit.harmless.Store(true)
+		if t.slotted {
+			t.habit.harmless.Store(true)
+		}
 	}
 }
 
