@@ -2,6 +2,7 @@ package integration
 
 import (
 	"database/sql"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -11,6 +12,11 @@ import (
 
 	"github.com/slotsql/slotsql"
 	"github.com/slotsql/slotsql/integration/server"
+)
+
+var (
+	candidatesSeed = flag.Uint64("candidates.seed", 1, "seed of TestCandidates")
+	candidatesN    = flag.Int("candidates.n", 400, "queries of TestCandidates for each engine and kind of slots")
 )
 
 // TestCandidates compares reads that order or filter by a counter with the same
@@ -72,8 +78,8 @@ func TestCandidates(t *testing.T) {
 
 				execCandidates(t, plain, "CREATE TABLE authors (id int PRIMARY KEY, name varchar(20) NOT NULL)")
 				execCandidates(t, plain, "INSERT INTO authors SELECT n, 'name' FROM "+e.series+" WHERE n <= 30")
-				g := &candidateQueries{r: rand.New(rand.NewPCG(1, 2)), numbered: e.plain == "pgx"}
-				for range 400 {
+				g := &candidateQueries{r: rand.New(rand.NewPCG(*candidatesSeed, 2)), numbered: e.plain == "pgx"}
+				for range *candidatesN {
 					q, args := g.query()
 					want := rowsCandidates(t, plain, strings.ReplaceAll(q, " posts p", " truth p"), args)
 					if got := rowsCandidates(t, wrapped, q, args); want != got {
@@ -121,7 +127,7 @@ func (g *candidateQueries) value(counter string) string {
 // compared is a condition on a counter.
 func (g *candidateQueries) compared(counter string) string {
 	p := "p." + counter
-	switch g.r.IntN(10) {
+	switch g.r.IntN(12) {
 	case 0:
 		return g.value(counter) + g.pick(" < ", " > ", " <= ", " >= ", " = ") + p
 	case 1:
@@ -139,8 +145,40 @@ func (g *candidateQueries) compared(counter string) string {
 		return "(" + p + " < " + n + " OR (" + p + " = " + g.value(counter) + " AND p.id < " + g.number(g.r.IntN(5000)) + "))"
 	case 5:
 		return "(" + p + " IS NULL OR " + p + g.pick(" < ", " > ") + g.value(counter) + ")"
+	case 6:
+		return p + g.pick(" < ", " > ", " <= ", " >= ", " = ") + g.queryBound(counter)
+	case 7:
+		switch g.r.IntN(3) {
+		case 0:
+			return p + " BETWEEN " + g.value(counter) + " AND " + g.queryBound(counter)
+		case 1:
+			return "(" + p + " > " + g.queryBound(counter) + " OR " + p + " = " + g.value(counter) + ")"
+		}
+		return "NOT (" + g.queryBound(counter) + g.pick(" < ", " > ", " <= ", " >= ") + p + ")"
 	}
 	return p + g.pick(" < ", " > ", " <= ", " >= ", " = ") + g.value(counter)
+}
+
+// queryBound is a bound that is a query, of the table itself or of another one.
+func (g *candidateQueries) queryBound(counter string) string {
+	p := "px." + counter
+	switch g.r.IntN(8) {
+	case 0:
+		return "(SELECT " + p + " FROM posts px WHERE px.id = " + g.number(g.r.IntN(5100)) + ")"
+	case 1:
+		return "(SELECT " + g.pick("MIN(", "MAX(") + p + ") FROM posts px WHERE px.author < " + g.number(g.r.IntN(40)) + ")"
+	case 2:
+		return "(SELECT AVG(" + p + ")" + g.pick("", " * 2", " / 3", " + 10") + " FROM posts px)"
+	case 3:
+		return "(SELECT " + p + " FROM posts px WHERE " + p + " IS NOT NULL ORDER BY " + p + g.pick("", " DESC") + " LIMIT 1 OFFSET " + fmt.Sprint(g.r.IntN(5000)) + ")"
+	case 4:
+		return "(SELECT id FROM authors WHERE id = " + g.number(g.r.IntN(60)) + ")"
+	case 5: // no bound
+		return "(SELECT MAX(a.id) FROM authors a WHERE a.id <= p.author)"
+	case 6:
+		return "(SELECT " + g.pick("MAX(", "MIN(") + p + ") FROM posts px)"
+	}
+	return "(SELECT " + g.pick("COUNT(*)", "COUNT(px.likes) - 100", "COALESCE(MAX(px.views), 0)") + " FROM posts px WHERE " + p + " > " + g.value(counter) + ")"
 }
 
 func (g *candidateQueries) query() (string, []any) {

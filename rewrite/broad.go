@@ -35,6 +35,8 @@ type EstimatingDialect interface {
 // narrowing is what candidates have added to a statement.
 type narrowing struct {
 	sources int       // whose candidates are named
+	single  int       // of these, sources of queries of one value
+	bounds  int       // queries of the WITH clause that are bounds
 	only    *narrowed // those of the only one, if many rows may be
 }
 
@@ -49,8 +51,12 @@ type narrowed struct {
 // several, or of one for the first rows, there is no form for many rows. before are the block's edits before forFew.
 func (c *candidates) note(edits, before []edit) {
 	c.narrowing.sources++
+	if c.oneValued(c.sc, c.q) {
+		c.narrowing.single++ // MIN or MAX, which has candidates in both forms
+		return
+	}
 	c.narrowing.only = nil
-	if c.narrowing.sources > 1 || c.ofFirst() || len(c.near) == 0 || !c.listed() {
+	if c.narrowing.sources-c.narrowing.single > 1 || c.ofFirst() || len(c.near) == 0 || !c.listed() {
 		return
 	}
 	many := map[edit]edit{}

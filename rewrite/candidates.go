@@ -98,7 +98,7 @@ type candidates struct {
 	sc      *scope
 	q       *Select
 	b       *binding
-	lone    bool     // the block has no other source, and none is around it
+	lone    bool     // the block has no other source, and names none that is around it
 	near    []string // conditions that have windows, by base values
 	rest    []string // conditions that W is taken by
 	windows []window
@@ -112,6 +112,8 @@ type candidates struct {
 	keys    []string // the key columns, qualified
 	keyless bool     // a key may be NULL: of rows that have no slots
 	with    []string // the WITH queries of the condition
+	queries []Span   // those in WHERE that have one value
+	judges  bool     // WHERE is that of a statement that changes rows
 }
 
 // narrow adds the condition for each source of a block that has been read. A
@@ -128,7 +130,7 @@ func (r *reader) narrow(sc *scope, q *Select) {
 		if r.fixedRows(sc, b, q.Where) != nil {
 			continue // the totals of a few rows cost less than the look for candidates
 		}
-		c := candidates{reader: r, sc: sc, q: q, b: b, lone: len(sc.bindings) == 1 && sc.outermost()}
+		c := candidates{reader: r, sc: sc, q: q, b: b, lone: len(sc.bindings) == 1 && (sc.outermost() || r.oneValued(sc, q))}
 		for _, k := range b.table.Counter.Key {
 			c.keys = append(c.keys, r.qualifier(b)+"."+r.d.Quote(k))
 			col := b.table.Column(k)

@@ -147,7 +147,7 @@ func (w *window) direction() string {
 func (c *candidates) meeting(w *window, among []string) string {
 	conds := append(among, c.near...)
 	if q := c.q.Where; q != nil {
-		conds = append(conds[:len(conds):len(conds)], "("+c.tp.mark(c.src.cutEdited(q.Span, c.edits))+")")
+		conds = append(conds[:len(conds):len(conds)], "("+c.byTotal(q.Span)+")")
 	}
 	if w.edge != "" {
 		conds = append(conds[:len(conds):len(conds)], w.edge)
@@ -169,7 +169,7 @@ func (c *candidates) cold(w *window, last, bound string) string {
 		conds = []string{some}
 	}
 	if q := c.q.Where; q != nil {
-		conds = append(conds, "("+c.tp.mark(c.src.cut(q.Span))+")")
+		conds = append(conds, "("+c.byBase(q.Span)+")")
 	}
 	if w.edge != "" {
 		conds = append(conds, w.edge)

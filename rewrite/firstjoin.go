@@ -123,4 +123,4 @@ func (c *candidates) fromClause() (Span, bool) {
 var notRepeated = Names("USE FORCE IGNORE INDEXED TABLESAMPLE LATERAL FOR PARTITION ONLY STRAIGHT_JOIN")
 
 // inside reports whether all that an expression names are columns of the block's sources.
-func (c *candidates) inside(e *Expr) bool { return namesOnly(e, c.inBlock, false) }
+func (c *candidates) inside(e *Expr) bool { return namesOnly(e, c.inBlock, c.isBound) }

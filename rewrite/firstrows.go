@@ -36,7 +36,7 @@ func (c *candidates) judged() bool {
 		return true
 	}
 	for _, e := range conjuncts(c.q.Where, nil) {
-		if c.unsteady(c.sc, e) != "" || c.lone && !c.own(e) || !c.lone && !c.inside(e) || c.edited(e.Span) && hasQuery(e) {
+		if c.unsteady(c.sc, e) != "" || c.lone && !c.own(e) || !c.lone && !c.inside(e) || c.edited(e.Span) && c.queriesIn(e) {
 			return false
 		}
 	}

@@ -128,7 +128,7 @@ func (g *groupSummer) ordinary(e *Expr) bool {
 	ok := g.unsteady(g.sc, e) == "" && !g.edited(e.Span) && namesOnly(e, func(name []Ident) bool {
 		columns++
 		return g.targetColumn(g.sc, g.b, name) != "" && g.ownColumn(name)
-	}, false)
+	}, nil)
 	e.Walk(func(x *Expr) bool {
 		ok = ok && !x.Aggregate && x.Kind != Param
 		return ok

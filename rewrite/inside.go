@@ -88,7 +88,7 @@ func (c *candidates) outside() []edit {
 func (c *candidates) equal(cond *Expr, key string) *Expr {
 	if cond.Kind == In {
 		x := unwrapped(cond.Args[0])
-		if it := c.q.Items[0].Expr; len(c.q.Items) == 1 && it != nil && c.isKey(it, key) && !isRow(x) && namesOnly(x, anyName, false) {
+		if it := c.q.Items[0].Expr; len(c.q.Items) == 1 && it != nil && c.isKey(it, key) && !isRow(x) && namesOnly(x, anyName, nil) {
 			return x
 		}
 	}
@@ -101,7 +101,7 @@ func (c *candidates) equal(cond *Expr, key string) *Expr {
 			continue
 		}
 		for i, a := range e.Args {
-			if x := e.Args[1-i]; c.isKey(a, key) && namesOnly(x, c.notInBlock, false) {
+			if x := e.Args[1-i]; c.isKey(a, key) && namesOnly(x, c.notInBlock, nil) {
 				return x
 			}
 		}

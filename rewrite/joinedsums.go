@@ -52,8 +52,7 @@ func (c *candidates) joinSums() {
 			counters = append(counters, column)
 		}
 	}
-	with, ok := c.mainWith(sumsName + " AS MATERIALIZED (" + c.sums(counters) + ")")
-	if !ok {
+	if !c.mainWith(sumsName + " AS MATERIALIZED (" + c.sums(counters) + ")") {
 		return
 	}
 	within := c.q.Span
@@ -67,7 +66,7 @@ func (c *candidates) joinSums() {
 		on = append(on, sumsName+"."+keyName(i)+" = "+k)
 	}
 	ref := c.b.source.Ref
-	c.edits = append(c.edits, with, edit{Span{ref.Start, ref.Start}, "("},
+	c.edits = append(c.edits, edit{Span{ref.Start, ref.Start}, "("},
 		edit{Span{ref.End, ref.End}, " LEFT JOIN " + sumsName + " ON " + strings.Join(on, " AND ") + ")"})
 }
 
@@ -122,18 +121,40 @@ func (c *candidates) sums(counters []string) string {
 }
 
 // mainWith adds a query to the WITH clause of the statement's query, if it has one or can have one.
-func (c *candidates) mainWith(sql string) (edit, bool) {
+func (c *candidates) mainWith(sql string) bool {
+	at, ok := c.mainAt()
+	if !ok {
+		return false
+	}
+	if len(c.main.With) > 0 {
+		c.edits = append(c.edits, edit{Span{at, at}, " " + sql + ","})
+		return true
+	}
+	for i := range c.edits {
+		if e := &c.edits[i]; e.Span == (Span{at, at}) && strings.HasPrefix(e.sql, "WITH ") {
+			e.sql = strings.TrimSuffix(e.sql, " ") + ", " + sql + " "
+			return true
+		}
+	}
+	c.edits = append(c.edits, edit{Span{at, at}, "WITH " + sql + " "})
+	return true
+}
+
+// mainAt returns the place of that query.
+func (c *candidates) mainAt() (int, bool) {
+	if c.main == nil {
+		return 0, false
+	}
 	at := c.main.Start
 	i := c.src.tokenAt(at)
 	if len(c.main.With) == 0 {
-		return edit{Span{at, at}, "WITH " + sql + " "}, c.src.is(i, "SELECT") || c.src.is(i, "(")
+		return at, c.src.is(i, "SELECT") || c.src.is(i, "(")
 	}
 	if !c.src.is(i, "WITH") {
-		return edit{}, false
+		return 0, false
 	}
 	if c.src.is(i+1, "RECURSIVE") {
 		i++
 	}
-	at = c.src.tokens[i].End
-	return edit{Span{at, at}, " " + sql + ","}, true
+	return c.src.tokens[i].End, true
 }

@@ -18,7 +18,7 @@ func (p *planning) mayFail(sc *scope, b *binding, e *Expr) bool {
 // is the same for all rows, by operators that have one for all values.
 func cannotFail(e *Expr) bool {
 	x := bare(e)
-	if namesOnly(x, func([]Ident) bool { return false }, false) {
+	if namesOnly(x, func([]Ident) bool { return false }, nil) {
 		return true
 	}
 	switch x.Kind {

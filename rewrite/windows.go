@@ -10,21 +10,22 @@ func (c *candidates) conditions() {
 	if c.q.Where == nil {
 		return
 	}
+	c.findQueries()
 	for _, e := range conjuncts(c.q.Where, nil) {
 		if c.repeatable(e) {
 			c.rest = append(c.rest, "("+c.tp.mark(c.src.cut(e.Span))+")")
 			c.besides = true
 			continue
 		}
-		n := len(c.windows)
+		n, shared := len(c.windows), len(c.with)
 		if c.bounded(e, false) && len(c.windows) > n && len(c.windows) <= maxWindows {
-			c.near = append(c.near, "("+c.tp.mark(c.src.cut(e.Span))+")")
+			c.near = append(c.near, "("+c.byBase(e.Span)+")")
 			if w, x := c.windows[n], unwrapped(e); w.implied != "" && x.Op != "AND" && x.Op != "OR" && x.Op != "NOT" {
 				c.near = append(c.near, w.implied)
 			}
 			continue
 		}
-		c.windows = c.windows[:n]
+		c.windows, c.with = c.windows[:n], c.with[:shared]
 		c.besides = true
 	}
 }
@@ -232,7 +233,12 @@ func (c *candidates) counter(e *Expr) *Column {
 // bound writes a constant as it compares with the counter, beside an expression
 // that has no type of a column's.
 func (c *candidates) bound(col *Column, e *Expr) (string, bool) {
-	if col == nil || !constant(e) {
+	switch {
+	case col == nil:
+		return "", false
+	case c.around == nil && c.isBound(unwrapped(e)):
+		return c.queryBound(unwrapped(e)), true
+	case !constant(e):
 		return "", false
 	}
 	sql := c.tp.mark(c.src.cut(e.Span))
@@ -247,21 +253,23 @@ func (c *candidates) bound(col *Column, e *Expr) (string, bool) {
 }
 
 // own reports whether all columns that an expression names are certainly the
-// source's. A query inside it may name others, unless the block has no others.
+// source's. A query inside it may name others, unless the block has no others, or it has one value.
 func (c *candidates) own(e *Expr) bool {
-	return namesOnly(e, c.ownColumn, c.lone && !c.d.Traits().AnyType) // SQLite's queries may name result columns of the block
+	return namesOnly(e, c.ownColumn, func(q *Expr) bool {
+		return c.lone && !c.d.Traits().AnyType || c.isBound(q) // SQLite's queries may name result columns of the block
+	})
 }
 
-// namesOnly reports whether an expression names only columns of a kind, and has queries in it only
-// where they are allowed.
-func namesOnly(e *Expr, column func(name []Ident) bool, queries bool) bool {
+// namesOnly reports whether an expression names only columns of a kind, and has only queries of a
+// kind in it, none where that is nil.
+func namesOnly(e *Expr, column func(name []Ident) bool, query func(*Expr) bool) bool {
 	ok := true
 	e.Walk(func(x *Expr) bool {
 		switch x.Kind {
 		case ColumnRef:
 			ok = ok && column(x.Name)
 		case Subquery:
-			ok = ok && queries
+			ok = ok && query != nil && query(x)
 		case Star, Excluded:
 			ok = false
 		}

@@ -163,6 +163,9 @@ func (g *generator) bounded() string {
 	if g.one(3) {
 		conds = append(conds, c+either(g, comparisons)+g.value(either(g, bounds)))
 	}
+	if g.one(4) {
+		conds = append(conds, g.pick(c+either(g, comparisons)+g.boundOf(t, c), "NOT ("+c+g.pick(" < ", " >= ")+g.boundOf(t, c)+")"))
+	}
 	if len(conds) > 0 {
 		where = " WHERE " + strings.Join(conds, " AND ")
 	}
@@ -181,4 +184,22 @@ func (g *generator) bounded() string {
 		return query + where
 	}
 	return "SELECT " + g.pick("MAX("+c+"), MIN("+c+")", "MIN("+c+") AS v", "MAX("+c+") + 1", "COALESCE(MAX("+c+"), 0)") + from + where
+}
+
+// boundOf writes a query as the bound of a table's counter.
+func (g *generator) boundOf(t *table, c string) string {
+	from, k := " FROM "+g.tableName(t), g.quote(t.key[0])
+	switch g.IntN(8) {
+	case 0, 1:
+		return "(SELECT " + c + from + " WHERE " + k + " = " + g.value(int64(g.IntN(9))) + ")"
+	case 2:
+		return "(SELECT " + g.pick("AVG("+c+") * 2", "AVG("+c+") / 3", "COUNT(*)", "SUM("+c+") - 1") + from + ")"
+	case 3:
+		return "(SELECT " + c + from + " ORDER BY " + c + g.pick("", " DESC") + " LIMIT 1" + g.pick("", " OFFSET 2") + ")"
+	case 4: // several rows, or none
+		return "(SELECT " + c + from + " WHERE " + c + " > " + g.value(either(g, smallNumbers[:2])) + " ORDER BY " + c + " LIMIT 1)"
+	case 5:
+		return "(SELECT " + g.pick("MAX(id)", "COUNT(post_id)", "MIN(n)") + " FROM tags)"
+	}
+	return "(SELECT " + g.pick("MAX(", "MIN(", "MAX(") + c + ")" + from + g.pick("", " WHERE "+k+" > 2") + ")"
 }
