@@ -56,7 +56,7 @@ func (p *planning) oneValued(sc *scope, q *Select) bool {
 		return false
 	}
 	t, _ := p.lookup(b.source.Name)
-	if t == nil {
+	if t == nil || t.IsView { // what a view computes is not known here
 		return false
 	}
 	table := *t

@@ -102,8 +102,9 @@ func (h *Habit) WouldDrain() {
 func (h *Habit) First() bool { return h != nil && h.locksFirst.Load() }
 
 // Await waits for another transaction that is on trial for the row, or begins the
-// connection's own. Slotted: it is about to count in a slot. A transaction that locks first waits, too: the one on trial shares the base row,
-// and could not take it for itself past another that waits for it.
+// connection's own. Slotted: it is about to count in a slot. A transaction that locks first waits,
+// too: the one on trial shares the base row, and could not take it for itself past another that waits
+// for it.
 func (h *Habit) Await(ctx context.Context, ts *Trials, row RowKey, slotted bool) error {
 	if h == nil {
 		return nil
