@@ -332,8 +332,12 @@ func (g *generator) sumsByGroup() string {
 	}
 	for range g.IntN(4) {
 		x := g.quote(either(g, t.columns).name)
+		other := group // of another column MySQL and SQLite show the value of any row; PostgreSQL refuses it
+		if g.pg() {
+			other = x
+		}
 		items = append(items, g.pick(sum(), sum()+" + 1", "COALESCE("+sum()+", 0)",
-			"COUNT(*)", "COUNT( * )", "COUNT("+x+")", "MIN("+x+")", "MAX("+x+")", "COUNT(DISTINCT "+x+")", x)+
+			"COUNT(*)", "COUNT( * )", "COUNT("+x+")", "MIN("+x+")", "MAX("+x+")", "COUNT(DISTINCT "+x+")", other)+
 			g.pick("", " AS x"+itoa(len(items))))
 	}
 	query := "SELECT " + strings.Join(items, ", ") + " FROM " + g.tableName(t)
