@@ -17,16 +17,18 @@ func (p *planning) narrowDrain(plan *Plan, st *Statement) *Plan {
 		if d.Keyed {
 			continue
 		}
-		if rows := p.rowsOfWith(st, d.Table); rows != nil {
+		if rows, deletes := p.rowsOfWith(st, d.Table); rows != nil {
 			*d = p.drainTable(d.Table, rows)
+			d.Uncounted = true
+			plan.Drain.Deletes = deletes && len(plan.Drain.Tables) == 1
 		}
 	}
 	return plan
 }
 
-// rowsOfWith returns the rows of a table that a WITH query updates or deletes; nil where
-// anything else in the statement names the table, or they may be any rows.
-func (p *planning) rowsOfWith(st *Statement, t *Table) *rowset {
+// rowsOfWith returns the rows of a table that a WITH query updates or deletes, and whether it deletes them; nil
+// where anything else in the statement names the table, or they may be any rows.
+func (p *planning) rowsOfWith(st *Statement, t *Table) (rows *rowset, deletes bool) {
 	var writer *Statement
 	known, named := true, 0
 	v := Visitor{
@@ -45,8 +47,11 @@ func (p *planning) rowsOfWith(st *Statement, t *Table) *rowset {
 	}
 	v.Walk(st)
 	if !known || named != 1 || writer == nil || writer.Kind != KindUpdate && writer.Kind != KindDelete || len(writer.From) > 0 {
-		return nil
+		return nil, false
 	}
 	sc := p.newScope(nil, nil, []*Source{writer.Target})
-	return p.fixedRows(sc, sc.bindings[0], writer.Where)
+	if rows = p.fixedRows(sc, sc.bindings[0], writer.Where); rows != nil {
+		rows.removes = p.removes(writer, t)
+	}
+	return rows, writer.Kind == KindDelete
 }

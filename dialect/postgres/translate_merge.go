@@ -9,10 +9,12 @@ import (
 )
 
 // merge records which rows a MERGE changes if its ON condition alone decides that: the statement
-// names no table but its target, and has no action for rows that ON does not join.
+// names no table but its target, and has no action for rows that ON does not join. Nor does it delete any: a
+// row that others have inserted after the drain's lock could not be found again.
 func (t *translator) merge(st *rewrite.Statement, s *ast.MergeStmt, r rng) {
 	apart := func(n *ast.Node) bool {
-		return n.GetMergeWhenClause().GetMatchKind() == ast.MergeMatchKind_MERGE_WHEN_NOT_MATCHED_BY_SOURCE
+		when := n.GetMergeWhenClause()
+		return when.GetMatchKind() == ast.MergeMatchKind_MERGE_WHEN_NOT_MATCHED_BY_SOURCE || when.GetCommandType() == ast.CmdType_CMD_DELETE
 	}
 	if len(st.Tables) != 1 || s.WithClause != nil || slices.ContainsFunc(s.MergeWhenClauses, apart) {
 		return

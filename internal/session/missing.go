@@ -21,10 +21,12 @@ import (
 // The same goes for all rows of a table whose drain locks each of them (DrainTable.Open).
 //
 // A statement that inserts rows touches what it has inserted, which has no slots, and one
-// with a list of keys, or a range, touches rows that the drain has locked. For these, as
+// with a list of keys, or a range, touches rows that the drain has locked. A query may return rows that stand
+// for none, and so may a statement that changes its rows in a WITH query. For these, as
 // for an upsert increment, only the second look counts. Of a DELETE it cannot find the rows that
 // are gone, so rows are counted: those that it has deleted and those that are left are
-// the ones that the drain has locked, or there were others.
+// the ones that the drain has locked, or there were others. What a WITH query has deleted is not counted: the
+// statement runs again until it gives the same number.
 
 const (
 	savepoint         = "SAVEPOINT slotsql_missing"
@@ -183,7 +185,7 @@ const maxReruns = 50
 
 // touchesOthers reports whether the statement may touch rows of which the drain has missed
 // none.
-func touchesOthers(d rewrite.DrainTable) bool { return MayInsert(d) || d.Most > 1 }
+func touchesOthers(d rewrite.DrainTable) bool { return MayInsert(d) || d.Most > 1 || d.Uncounted }
 
 func (r *Run) control(ctx context.Context, query string) error {
 	_, err := r.conn.ParentExec(ctx, query, nil)
