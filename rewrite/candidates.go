@@ -109,11 +109,15 @@ type candidates struct {
 	besides bool     // it, or the block around it, has conditions without windows
 	summed  []string // the counters whose sums are joined to the source
 
+	candidateKeys
+	with []string // the WITH queries of the condition
+	queryBounds
+}
+
+// candidateKeys are what candidates are named by.
+type candidateKeys struct {
 	keys    []string // the key columns, qualified
 	keyless bool     // a key may be NULL: of rows that have no slots
-	with    []string // the WITH queries of the condition
-	queries []Span   // those in WHERE that have one value
-	judges  bool     // WHERE is that of a statement that changes rows
 }
 
 // narrow adds the condition for each source of a block that has been read. A

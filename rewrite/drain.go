@@ -175,9 +175,8 @@ func (p *planning) drainRows(st *Statement, sc *scope, b *binding, where *Expr, 
 	plan := &Plan{Class: Drain, Reason: reason, Tables: names(tables)}
 	for _, t := range tables {
 		if rows != nil && t == b.table {
-			d := p.drainTable(t, rows)
-			d.Uncounted = st.Kind == KindSelect || st.Merge
-			plan.Drain.Tables = append(plan.Drain.Tables, d)
+			plan.Drain.Tables = append(plan.Drain.Tables, p.drainTable(t, rows))
+			plan.Drain.Uncounted = st.Kind == KindSelect || st.Merge
 			continue
 		}
 		plan.Drain.Tables = append(plan.Drain.Tables, p.drainTable(t, nil))

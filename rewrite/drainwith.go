@@ -19,7 +19,7 @@ func (p *planning) narrowDrain(plan *Plan, st *Statement) *Plan {
 		}
 		if rows, deletes := p.rowsOfWith(st, d.Table); rows != nil {
 			*d = p.drainTable(d.Table, rows)
-			d.Uncounted = true
+			plan.Drain.Uncounted = true
 			plan.Drain.Deletes = deletes && len(plan.Drain.Tables) == 1
 		}
 	}

@@ -78,7 +78,7 @@ func (m *dml) judged(except map[*Expr]bool) *Proof {
 // that meet it by their base values, and all rows with slots.
 func (r *reader) narrowWrite(m *dml, holds string) bool {
 	t, where := m.table, m.st.Where
-	c := candidates{reader: r, sc: m.sc, q: &Select{Where: where}, b: m.target, lone: true, judges: true}
+	c := candidates{reader: r, sc: m.sc, q: &Select{Where: where}, b: m.target, lone: true, queryBounds: queryBounds{judges: true}}
 	c.keys = []string{r.qualifier(m.target) + "." + r.d.Quote(t.Counter.Key[0])}
 	if c.listed() || r.mistyped(nil) != "" || strings.Contains(r.src.sql, markerByte) {
 		return false

@@ -170,9 +170,13 @@ type DrainPlan struct {
 	// rows. It may be the statement that makes folds succeed again.
 	FoldOptional bool
 
+	// Uncounted reports whether SQL may affect or return other rows than those of Tables: a query may aggregate
+	// them, a MERGE may insert them, or a WITH query changes them.
+	Uncounted bool
+
 	// Deletes reports whether SQL is a DELETE of rows that Tables identifies by a list or
-	// a range of keys, or as all rows where Open is set, and of no other table; or has such a DELETE of rows
-	// that are Uncounted as a WITH query.
+	// a range of keys, or as all rows where Open is set, and of no other table; or, Uncounted, has such a DELETE
+	// as a WITH query.
 	Deletes bool
 
 	// Repeats reports whether SQL may be undone by a savepoint and run again: it reads or
@@ -253,9 +257,6 @@ type DrainTable struct {
 	// Only reports whether the statement's predicate is that key and nothing else, so
 	// that the statement touches these rows if they exist.
 	Only bool
-	// Uncounted reports whether SQL may affect or return other rows than these: a query may aggregate them, a
-	// MERGE may insert them, or a WITH query changes them.
-	Uncounted bool
 	// Key is what the slots' key equals where that fixes the one row.
 	Key []KeyValue
 	// Rows identifies what is drained: two drains with equal statements and equal

@@ -23,6 +23,12 @@ import (
 // It is written again as it is read, with totals for the counters that it names. So are the conditions that hold it, which
 // are repeated with base values in all other places.
 
+// queryBounds are such queries in a block's WHERE.
+type queryBounds struct {
+	queries []Span
+	judges  bool // there are none: WHERE is that of a statement that changes rows
+}
+
 // oneValue reports whether an expression is such a query.
 func (c *candidates) oneValue(e *Expr) bool {
 	q := e.Query

@@ -151,7 +151,7 @@ func (r *Run) statement(ctx context.Context, missed bool, run func() (int64, err
 		if err != nil {
 			return err
 		}
-		rerun := touched > 0 && r.Plan.Class != rewrite.Upsert && !slices.ContainsFunc(r.Plan.Drain.Tables, touchesOthers)
+		rerun := touched > 0 && r.Plan.Class != rewrite.Upsert && !touchesOthers(&r.Plan.Drain)
 		if !rerun {
 			rerun, err = r.appeared(ctx, touched)
 		}
@@ -185,7 +185,9 @@ const maxReruns = 50
 
 // touchesOthers reports whether the statement may touch rows of which the drain has missed
 // none.
-func touchesOthers(d rewrite.DrainTable) bool { return MayInsert(d) || d.Most > 1 || d.Uncounted }
+func touchesOthers(p *rewrite.DrainPlan) bool {
+	return p.Uncounted || slices.ContainsFunc(p.Tables, func(d rewrite.DrainTable) bool { return MayInsert(d) || d.Most > 1 })
+}
 
 func (r *Run) control(ctx context.Context, query string) error {
 	_, err := r.conn.ParentExec(ctx, query, nil)
