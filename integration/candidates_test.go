@@ -170,7 +170,8 @@ func (g *candidateQueries) queryBound(counter string) string {
 	case 2:
 		return "(SELECT AVG(" + p + ")" + g.pick("", " * 2", " / 3", " + 10") + " FROM posts px)"
 	case 3:
-		return "(SELECT " + p + " FROM posts px WHERE " + p + " IS NOT NULL ORDER BY " + p + g.pick("", " DESC") + " LIMIT 1 OFFSET " + fmt.Sprint(g.r.IntN(5000)) + ")"
+		return "(SELECT " + p + " FROM posts px WHERE " + p + " IS NOT NULL ORDER BY " + p + g.pick("", " DESC") + " LIMIT 1 OFFSET " +
+			fmt.Sprint(g.r.IntN(5000)) + ")"
 	case 4:
 		return "(SELECT id FROM authors WHERE id = " + g.number(g.r.IntN(60)) + ")"
 	case 5: // no bound
@@ -178,7 +179,8 @@ func (g *candidateQueries) queryBound(counter string) string {
 	case 6:
 		return "(SELECT " + g.pick("MAX(", "MIN(") + p + ") FROM posts px)"
 	}
-	return "(SELECT " + g.pick("COUNT(*)", "COUNT(px.likes) - 100", "COALESCE(MAX(px.views), 0)") + " FROM posts px WHERE " + p + " > " + g.value(counter) + ")"
+	return "(SELECT " + g.pick("COUNT(*)", "COUNT(px.likes) - 100", "COALESCE(MAX(px.views), 0)") +
+		" FROM posts px WHERE " + p + " > " + g.value(counter) + ")"
 }
 
 func (g *candidateQueries) query() (string, []any) {

@@ -223,7 +223,7 @@ func (c *candidates) isBound(e *Expr) bool {
 	return e.Kind == Subquery && slices.Contains(c.queries, e.Span)
 }
 
-// queriesIn reports whether an expression has a query that is none of one value.
+// queriesIn reports whether an expression has a query that may give several values.
 func (c *candidates) queriesIn(e *Expr) bool {
 	found := false
 	e.Walk(func(x *Expr) bool {

@@ -42,7 +42,7 @@ func TestHeldRowIsRead(t *testing.T) {
 				before := count(t, p.Wrapped, read)
 				for round := range 3 {
 					if round > 0 {
-						execAll(t, other, update) // a slot, and nobody else has it
+						execAll(t, other, update) // in a slot, which no transaction holds
 						before++
 					}
 					counting, err := other.BeginTx(t.Context(), nil)

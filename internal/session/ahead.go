@@ -18,7 +18,7 @@ type aheadAnswer struct {
 }
 
 // askAhead asks another session for the slots of a row that the transaction has locked, and returns
-// nil where there is none to ask. The transaction has no slots of its own in the table.
+// nil if it cannot ask. The transaction has no slots of its own in the table.
 func (r *Run) askAhead(ctx context.Context, ch *rowChange) *aheadAnswer {
 	c, d := r.conn, &ch.rows
 	n := c.namer()

@@ -80,7 +80,7 @@ func (r *Run) queryHeld(ctx context.Context) (driver.Rows, error) {
 	r.noteRead()
 	for _, k := range keys {
 		ch := r.conn.changes[k]
-		ch.plan.habit.WouldDrain()
+		ch.readAlone()
 		ch.drained = true
 		r.conn.changes[k] = ch
 		r.keepBareRow(ch.rows.Table, ch.key)

@@ -245,7 +245,7 @@ func (c *Conn) keepRows(ctx context.Context, ch *rowChange) (seen bool, err erro
 	// PostgreSQL one that lets others make slots.
 	alone := ch.how >= afterDrain || ch.how == onBase && c.Shared.Traits.ChangeExcludes
 	if alone {
-		ch.plan.habit.WouldDrain()
+		ch.readAlone()
 	} else {
 		ch.plan.habit.Drains()
 	}
@@ -263,6 +263,14 @@ func (c *Conn) keepRows(ctx context.Context, ch *rowChange) (seen bool, err erro
 		return false, err
 	}
 	return ch.how == onBase || r.addedToBase, nil
+}
+
+// readAlone notes that the transaction, which has the rows of a change for itself, goes on to read them. A change
+// that is not an increment never counts in a slot, and need not lock first because of that.
+func (ch *rowChange) readAlone() {
+	if ch.how == onBase && ch.plan.Increment != nil {
+		ch.plan.habit.WouldDrain()
+	}
 }
 
 // drained reports whether the transaction has drained the one row of a change, so that no other session
