@@ -16,7 +16,7 @@ func (p *planning) fixedRows(sc *scope, b *binding, where *Expr) *rowset {
 			columns[f.name] = f
 		}
 	}
-	if len(b.table.Counter.Key) == 0 && len(b.table.Uniques) == 0 {
+	if b.table.Counter != nil && len(b.table.Counter.Key) == 0 && len(b.table.Uniques) == 0 {
 		return nil
 	}
 	var best *rowset

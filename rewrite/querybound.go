@@ -65,10 +65,7 @@ func (p *planning) oneValued(sc *scope, q *Select) bool {
 	if t == nil || t.IsView { // what a view computes is not known here
 		return false
 	}
-	table := *t
-	if b.table = &table; table.Counter == nil {
-		table.Counter = &Counter{} // it has none
-	}
+	b.table = t // in the copy alone: the block may have no counter table
 	v := oneValue{p, sc, &b, q}
 	return v.itself() && v.conditions() && v.oneRow()
 }
