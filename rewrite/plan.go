@@ -95,8 +95,10 @@ type BasePlan struct {
 	// Changes are the rows of counter tables that the statement changes and that are
 	// not an Increment's; nil where it changes none, and where that does not matter.
 	// Fresh reports whether it inserts them.
+	// Counted: the rows affected are certainly of these, and have been changed.
 	Changes []DrainTable
 	Fresh   bool
+	Counted bool
 
 	// Unties are the tables that rows are deleted from while slot rows refer to them.
 	Unties []*Table

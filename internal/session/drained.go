@@ -226,6 +226,7 @@ func (r *Run) drainTable(ctx context.Context, d *rewrite.DrainTable) (open bool,
 	if idle, err := r.nothingToFold(ctx, d); idle || err != nil {
 		return l.open, err
 	}
+	r.folded = true
 	if d.Folding == rewrite.FoldByName {
 		err = r.foldOrKeepBare(ctx, d, l.rows)
 	} else {
@@ -302,8 +303,8 @@ type draining struct {
 	cause drainCause // of a drain that the plan has no reason for
 	// candidates are the rows that are drained for a counter's condition; nil where others are.
 	candidates *candidateRows
-	// addedToBase: a drain has added something to base rows.
-	addedToBase bool
+	// folded: a drain has not found its rows bare, and addedToBase: it has added something to base rows.
+	folded, addedToBase bool
 	// ofChanges: it drains rows that its transaction has changed.
 	ofChanges bool
 	// found is how many rows the drain has locked by their keys, and recounted how many a

@@ -106,7 +106,7 @@ func (r *Run) execOnBase(ctx context.Context) (answer, error) {
 	if err != nil || n == 0 {
 		return a, err
 	}
-	r.lockedOnly()
+	r.lockedRow()
 	r.note(r.Plan.Increment.Row, onBase)
 	if n > 1 { // MySQL counts an upsert that has met its row twice
 		if row, keyed := r.rowKey(); keyed {
@@ -116,19 +116,23 @@ func (r *Run) execOnBase(ctx context.Context) (answer, error) {
 	return a, r.holdIncrement(ctx)
 }
 
-// lockedOnly notes that an increment has changed its base row, and so has it locked until the
-// transaction ends. Where that excludes other increments an UPDATE without functions, subqueries and triggers
-// has read nothing else; an INSERT may have.
-func (r *Run) lockedOnly() {
-	tr, t := &r.conn.Shared.Traits, r.Plan.Increment.Table
-	keepsBare := tr.ChangeExcludes || tr.ChangeKeepsBare && t.Counter.Layout != rewrite.LayoutJournal
-	if !keepsBare {
-		return
+// lockedOnly notes that a statement has changed a base row, and so has it locked until the transaction ends. Where
+// that excludes other increments an UPDATE without functions, subqueries and triggers has read nothing else; an INSERT
+// may have.
+func (r *Run) lockedOnly(t *rewrite.Table, update bool) {
+	c := r.conn
+	if r.rowLocked = c.keepsBare(t); r.rowLocked && c.Shared.Traits.ChangeExcludes && update {
+		c.Tx.LocksOnly(!t.Triggers.Update && strings.IndexByte(r.Plan.SQL, '(') < 0)
 	}
-	r.rowLocked = true
-	if tr.ChangeExcludes && r.Plan.Class == rewrite.Additive {
-		r.conn.Tx.LocksOnly(!t.Triggers.Update && strings.IndexByte(r.Plan.SQL, '(') < 0)
-	}
+}
+
+// lockedRow is lockedOnly for an increment.
+func (r *Run) lockedRow() { r.lockedOnly(r.Plan.Increment.Table, r.Plan.Class == rewrite.Additive) }
+
+// keepsBare reports whether a transaction that has changed a row of a table keeps others from making slots of it.
+func (c *Conn) keepsBare(t *rewrite.Table) bool {
+	tr := &c.Shared.Traits
+	return tr.ChangeExcludes || tr.ChangeKeepsBare && t.Counter.Layout != rewrite.LayoutJournal
 }
 
 // existence is a number that no slot has, under which it is remembered that a row

@@ -81,6 +81,7 @@ func (r *Run) queryHeld(ctx context.Context) (driver.Rows, error) {
 	for _, k := range keys {
 		ch := r.conn.changes[k]
 		ch.readAlone()
+		ch.plan.proofs.note(true)
 		ch.drained = true
 		r.conn.changes[k] = ch
 		r.keepBareRow(ch.rows.Table, ch.key)

@@ -146,6 +146,9 @@ func (r *Run) changed(affected int64) {
 		how = inserted
 	}
 	for _, d := range r.Plan.Base.Changes {
+		if r.Plan.Base.Counted && affected > 0 {
+			r.lockedOnly(d.Table, true)
+		}
 		r.note(d, how)
 	}
 }
@@ -241,9 +244,9 @@ func (c *Conn) sameBefore(keys []slots.RowKey, seen []bool, ch *rowChange) bool 
 // then; it takes no snapshot. Seen is for oneVersion.
 func (c *Conn) keepRows(ctx context.Context, ch *rowChange) (seen bool, err error) {
 	d := ch.rows
-	// The transaction has an exclusive lock on rows that it has changed; on
-	// PostgreSQL one that lets others make slots.
-	alone := ch.how >= afterDrain || ch.how == onBase && c.Shared.Traits.ChangeExcludes
+	// The transaction has rows that it has changed for itself; on PostgreSQL, where it may have locked
+	// them in a way that lets others make slots, those of which that is known.
+	alone := ch.how >= afterDrain || ch.how == onBase && (c.Shared.Traits.ChangeExcludes || ch.locked)
 	if alone {
 		ch.readAlone()
 	} else {
@@ -262,6 +265,7 @@ func (c *Conn) keepRows(ctx context.Context, ch *rowChange) (seen bool, err erro
 	if _, err := r.drain(ctx); err != nil {
 		return false, err
 	}
+	ch.plan.proofs.note(!r.folded)
 	return ch.how == onBase || r.addedToBase, nil
 }
 
@@ -326,9 +330,23 @@ func (r *Run) drainsFirst(ctx context.Context) (bool, error) {
 	return len(cp.ungranted) == 0, err
 }
 
+// locksByChange reports whether the increment itself is to lock its row, and the read that follows to look for slots.
+// On PostgreSQL others go on to add to slots that the row has until the read folds them. So there that is for rows
+// that lately had none.
+func (r *Run) locksByChange() bool {
+	c := r.conn
+	switch {
+	case !r.incrementFitsBase():
+		return false
+	case c.Shared.Traits.ChangeExcludes:
+		return r.cause != heldToSnapshot || r.hasDrained()
+	}
+	return r.cause != heldToSnapshot && c.keepsBare(r.Plan.Increment.Table) && !c.snapshotBegun() && r.Plan.proofs.due()
+}
+
 // lockFirst drains the increment's row and runs the statement on it.
 func (r *Run) lockFirst(ctx context.Context) (answer, error) {
-	if r.conn.Shared.Traits.ChangeExcludes && r.incrementFitsBase() && (r.cause != heldToSnapshot || r.hasDrained()) {
+	if r.locksByChange() {
 		return r.execOnBase(ctx)
 	}
 	if r.Plan.Class == rewrite.Additive || r.Plan.Increment.Companions {
