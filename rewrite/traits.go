@@ -217,6 +217,8 @@ type WriteRules struct {
 	// ChangeKeepsBare: a transaction that has changed a row keeps other sessions from making
 	// slots of it, but in a journal.
 	ChangeKeepsBare bool
+	// LocksUnchanged: an UPDATE locks a row that it leaves as it is, and does not count it as affected.
+	LocksUnchanged bool
 	// ReplaceCascades: REPLACE deletes a replaced row's slots through the
 	// foreign key.
 	ReplaceCascades bool

@@ -48,6 +48,7 @@ func (d *Dialect) Traits() rewrite.Traits {
 			MissLocks:       true,
 			LocksReads:      true,
 			ChangeExcludes:  true,
+			LocksUnchanged:  true,
 			ReplaceCascades: !d.KeepsReplaced,
 		},
 		SessionRules: rewrite.SessionRules{

@@ -68,6 +68,7 @@ type manner byte
 const (
 	inSlot     manner = iota // by an increment in a slot
 	onBase                   // by a statement that ran on the base rows as they are
+	unchanged                // not at all: such a statement has affected none of them, and may have locked them
 	afterDrain               // after a drain: no other session can add to them
 	inserted                 // they are new: no other session sees them
 )
@@ -138,15 +139,19 @@ func (r *Run) counted() { r.note(r.Plan.Increment.Row, inSlot) }
 
 // changed remembers what a statement has changed on the base rows.
 func (r *Run) changed(affected int64) {
-	if affected == 0 && r.Plan.Touched != nil { // of a call of several statements it is the last one's
-		return
-	}
+	base := &r.Plan.Base
 	how := onBase
-	if r.Plan.Base.Fresh {
+	switch {
+	case affected == 0 && r.Plan.Touched != nil: // of a call of several statements it is the last one's
+		if !r.conn.Shared.Traits.LocksUnchanged || !base.Counted || !base.Changes[0].Only {
+			return
+		}
+		how = unchanged
+	case base.Fresh:
 		how = inserted
 	}
-	for _, d := range r.Plan.Base.Changes {
-		if r.Plan.Base.Counted && affected > 0 {
+	for _, d := range base.Changes {
+		if base.Counted && affected > 0 {
 			r.lockedOnly(d.Table, true)
 		}
 		r.note(d, how)
@@ -209,7 +214,7 @@ func (c *Conn) drainChangesOf(ctx context.Context, tables []*rewrite.Table) erro
 	}
 	for i, k := range keys {
 		ch := c.changes[k]
-		if v := ch.rows.Versions; v != nil && !c.sameBefore(keys[:i], seen, &ch) && !(seen[i] && c.unread()) {
+		if v := ch.rows.Versions; v != nil && !c.sameBefore(keys[:i], seen, &ch) && ch.hasVersion(seen[i]) && !(seen[i] && c.unread()) {
 			if err := c.newRun(ch.plan, direct{c}, ch.call).oneVersion(ctx, v, seen[i]); err != nil {
 				return c.Lost(err)
 			}
@@ -246,14 +251,14 @@ func (c *Conn) keepRows(ctx context.Context, ch *rowChange) (seen bool, err erro
 	d := ch.rows
 	// The transaction has rows that it has changed for itself; on PostgreSQL, where it may have locked
 	// them in a way that lets others make slots, those of which that is known.
-	alone := ch.how >= afterDrain || ch.how == onBase && (c.Shared.Traits.ChangeExcludes || ch.locked)
+	alone := ch.how >= unchanged || ch.how == onBase && (c.Shared.Traits.ChangeExcludes || ch.locked)
 	if alone {
 		ch.readAlone()
 	} else {
 		ch.plan.habit.Drains()
 	}
-	if ch.how >= afterDrain || ch.how == onBase && c.drained(ch) {
-		return true, nil
+	if ch.how >= afterDrain || ch.how != inSlot && c.drained(ch) {
+		return ch.how != unchanged, nil
 	}
 	// Where the lock is there already its statement still keeps the columns of
 	// the slot table as they are.
@@ -268,6 +273,10 @@ func (c *Conn) keepRows(ctx context.Context, ch *rowChange) (seen bool, err erro
 	ch.plan.proofs.note(!r.folded)
 	return ch.how == onBase || r.addedToBase, nil
 }
+
+// hasVersion reports whether the transaction has a version of the rows of its own, after a drain by which it sees
+// that or not. Rows that it has not changed stay as its snapshot has them where the drain has added nothing.
+func (ch *rowChange) hasVersion(seen bool) bool { return seen || ch.how != unchanged }
 
 // readAlone notes that the transaction, which has the rows of a change for itself, goes on to read them. A change
 // that is not an increment never counts in a slot, and need not lock first because of that.
