@@ -27,6 +27,27 @@ func (m *dml) changed(plan *Plan, t *Table) *Plan {
 	return plan
 }
 
+// readsBesides notes in a plan whether its statement reads anything but what it locks. One of a table without triggers that has
+// no other source, no query and no function does not: the last three may read whatever there is.
+func (p *planning) readsBesides(plan *Plan, st *Statement) *Plan {
+	t, _ := p.lookup(st.Target.Name)
+	only := t != nil && !t.IsView && !t.Triggers.Update && !(t.Triggers.Insert && st.Kind == KindInsert) && st.Opaque == "" &&
+		st.Select == nil && len(st.From)+len(st.With) == 0
+	v := Visitor{Expr: func(e *Expr) {
+		switch e.Kind {
+		case Call, Subquery:
+			only = false
+		case Opaque:
+			only = only && (nullTest(e) != nil || equalFold(e.Op, "between"))
+		}
+	}}
+	if only {
+		v.Walk(st)
+	}
+	plan.Base.LocksOnly = only
+	return plan
+}
+
 // keeps reports whether the statement leaves a row's key as it is.
 func (m *dml) keeps(t *Table, key *Unique) bool {
 	for _, name := range key.Columns {

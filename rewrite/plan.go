@@ -100,6 +100,9 @@ type BasePlan struct {
 	Fresh   bool
 	Counted bool
 
+	// LocksOnly reports whether the statement is certain to read nothing but rows that it locks.
+	LocksOnly bool
+
 	// Unties are the tables that rows are deleted from while slot rows refer to them.
 	Unties []*Table
 
@@ -281,6 +284,9 @@ type DrainTable struct {
 
 	Look Look
 }
+
+// Certain reports whether the statement touches the rows if they exist: WHERE has nothing but their key, or an INSERT has it.
+func (d *DrainTable) Certain() bool { return d.Only || d.Keyed && d.New != nil }
 
 // Look holds what a drain asks about slots, each nil if it is not needed: the statements
 // of HoldingDialect, SnapshotDialect and ConservingDialect (Unmoved), which slots a key range has, and which rows with slots a

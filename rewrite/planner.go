@@ -291,9 +291,9 @@ func (p *planning) plan() *Plan {
 	case KindCreateSelect:
 		return p.planCreateSelect(st)
 	case KindInsert:
-		return p.narrowDrain(p.planUpsertGroup(p.planInsert(st), st), st)
+		return p.readsBesides(p.narrowDrain(p.planUpsertGroup(p.planInsert(st), st), st), st)
 	case KindUpdate:
-		return p.narrowDrain(p.planGroup(p.planUpdate(st), st), st)
+		return p.readsBesides(p.narrowDrain(p.planGroup(p.planUpdate(st), st), st), st)
 	case KindDelete:
 		return p.narrowDrain(p.planDelete(st), st)
 	case KindTruncate, KindDrop, KindDDL:

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -190,6 +191,65 @@ func countThenRead(ctx context.Context, db *sql.DB, add string) (n int, err erro
 		return 0, err
 	}
 	return n, tx.Commit()
+}
+
+// On MySQL an UPDATE locks a row that it leaves as it is, and may count it or not. What its transaction reads of the row
+// then stays, and a total that it reads in an older snapshot has nothing in it twice, or not at all.
+func TestUnchangedRow(t *testing.T) {
+	const update, read = "UPDATE posts SET views = views + 1 WHERE id = 1", "SELECT views FROM posts WHERE id = 1"
+	for name, change := range map[string]string{
+		"update": "UPDATE posts SET title = 'one' WHERE id = 1",
+		"upsert": "INSERT INTO posts (id, views, title) VALUES (1, 0, 'one') ON DUPLICATE KEY UPDATE title = 'one'",
+	} {
+		for i := range 4 {
+			params, snapshot := []string{"", "clientFoundRows=true"}[i%2], i > 1
+			t.Run(fmt.Sprintf("%s %s snapshot %t", name, params, snapshot), func(t *testing.T) {
+				t.Parallel()
+				p := twin.New(t, twin.Options{Dialect: "mysql", Schema: schema("mysql"), Config: heldConfig, Params: params})
+				execAll(t, p.Plain, "UPDATE posts SET title = 'one' WHERE id = 1")
+				other := otherProcess(t, p)
+				before := count(t, p.Wrapped, read)
+				for round := range 3 {
+					execAll(t, other, update)
+					before++
+					tx, err := p.Wrapped.BeginTx(t.Context(), nil)
+					if err != nil {
+						t.Fatal(err)
+					}
+					var n, views int
+					if snapshot {
+						if err := tx.QueryRow("SELECT COUNT(*) FROM log").Scan(&n); err != nil {
+							t.Fatal(err)
+						}
+						if round > 0 { // the slots that the snapshot shows go
+							execAll(t, other, "UPDATE posts SET views = views * 1 WHERE id = 1")
+						}
+					}
+					if _, err := tx.Exec(change); err != nil {
+						t.Fatal(err)
+					}
+					if err := tx.QueryRow(read).Scan(&views); err != nil || views != before {
+						t.Errorf("round %d: %d views, want %d: %v", round, views, before, err)
+					}
+					added := make(chan error, 1)
+					go func() { _, err := other.Exec(update); added <- err }()
+					untilBlocked(t, p, added)
+					if _, err := tx.Exec("UPDATE posts SET views = ? WHERE id = 1", views+10); err != nil {
+						t.Fatal(err)
+					}
+					if err := tx.Commit(); err != nil {
+						t.Fatal(err)
+					}
+					if err := <-added; err != nil {
+						t.Fatal(err)
+					}
+					if before += 11; before != count(t, p.Wrapped, read) {
+						t.Fatalf("round %d: at the end %d views, want %d", round, count(t, p.Wrapped, read), before)
+					}
+				}
+			})
+		}
+	}
 }
 
 // otherProcess counts in slots.

@@ -48,7 +48,7 @@ func (r *Run) execCold(ctx context.Context) (answer, error) {
 		return a, nil
 	}
 	r.Plan.tally.ranCold()
-	r.lockedRow()
+	r.hasLocked(r.Plan.Increment.Table)
 	r.note(r.Plan.Increment.Row, onBase)
 	return a, r.holdIncrement(ctx)
 }

@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
@@ -106,7 +105,7 @@ func (r *Run) execOnBase(ctx context.Context) (answer, error) {
 	if err != nil || n == 0 {
 		return a, err
 	}
-	r.lockedRow()
+	r.hasLocked(r.Plan.Increment.Table)
 	r.note(r.Plan.Increment.Row, onBase)
 	if n > 1 { // MySQL counts an upsert that has met its row twice
 		if row, keyed := r.rowKey(); keyed {
@@ -116,18 +115,11 @@ func (r *Run) execOnBase(ctx context.Context) (answer, error) {
 	return a, r.holdIncrement(ctx)
 }
 
-// lockedOnly notes that a statement has changed a base row, and so has it locked until the transaction ends. Where
-// that excludes other increments an UPDATE without functions, subqueries and triggers has read nothing else; an INSERT
-// may have.
-func (r *Run) lockedOnly(t *rewrite.Table, update bool) {
-	c := r.conn
-	if r.rowLocked = c.keepsBare(t); r.rowLocked && c.Shared.Traits.ChangeExcludes && update {
-		c.Tx.LocksOnly(!t.Triggers.Update && strings.IndexByte(r.Plan.SQL, '(') < 0)
-	}
+// hasLocked notes that a statement has changed a base row, and so has it locked until the transaction ends.
+func (r *Run) hasLocked(t *rewrite.Table) {
+	r.rowLocked = r.conn.keepsBare(t)
+	r.conn.Tx.LocksOnly(r.conn.Shared.Traits.ChangeExcludes && r.Plan.Base.LocksOnly)
 }
-
-// lockedRow is lockedOnly for an increment.
-func (r *Run) lockedRow() { r.lockedOnly(r.Plan.Increment.Table, r.Plan.Class == rewrite.Additive) }
 
 // keepsBare reports whether a transaction that has changed a row of a table keeps others from making slots of it.
 func (c *Conn) keepsBare(t *rewrite.Table) bool {

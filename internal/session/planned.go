@@ -100,7 +100,7 @@ func (c *Conn) after(plan *rewrite.Plan, err error) {
 		return
 	}
 	c.touchTickets(plan, err)
-	if err != nil || plan.Class != rewrite.Additive && plan.Class != rewrite.Drain && !plan.Base.Counted {
+	if err != nil || !plan.Base.LocksOnly && plan.Class != rewrite.Drain {
 		c.Tx.LocksOnly(false)
 	}
 	c.Tx.ReadUnlessLocking()

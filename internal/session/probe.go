@@ -65,11 +65,15 @@ func (r *Run) queryHeld(ctx context.Context) (driver.Rows, error) {
 			return nil, nil
 		}
 	}
-	server := ""
-	b, err := r.probed(ctx, r.Plan.Read.Held, func(v driver.Value) bool {
+	query, server := r.Plan.Read.Held, ""
+	bare := func(v driver.Value) bool {
 		server = link.TextOf(v)
 		return v != nil
-	})
+	}
+	if r.conn.unread() { // a column that says less costs less
+		query, bare = r.Plan.Read.Probe, hasNone
+	}
+	b, err := r.probed(ctx, query, bare)
 	r.conn.Tx.Read()
 	if b == nil || err != nil || len(b.rows) != 1 {
 		return nil, err

@@ -143,7 +143,7 @@ func (r *Run) changed(affected int64) {
 	how := onBase
 	switch {
 	case affected == 0 && r.Plan.Touched != nil: // of a call of several statements it is the last one's
-		if !r.conn.Shared.Traits.LocksUnchanged || !base.Counted || !base.Changes[0].Only {
+		if !r.conn.Shared.Traits.LocksUnchanged || base.Fresh || len(base.Changes) != 1 || !base.Changes[0].Certain() {
 			return
 		}
 		how = unchanged
@@ -152,7 +152,7 @@ func (r *Run) changed(affected int64) {
 	}
 	for _, d := range base.Changes {
 		if base.Counted && affected > 0 {
-			r.lockedOnly(d.Table, true)
+			r.hasLocked(d.Table)
 		}
 		r.note(d, how)
 	}
@@ -214,7 +214,7 @@ func (c *Conn) drainChangesOf(ctx context.Context, tables []*rewrite.Table) erro
 	}
 	for i, k := range keys {
 		ch := c.changes[k]
-		if v := ch.rows.Versions; v != nil && !c.sameBefore(keys[:i], seen, &ch) && ch.hasVersion(seen[i]) && !(seen[i] && c.unread()) {
+		if v := ch.rows.Versions; v != nil && !c.sameBefore(keys[:i], seen, &ch) && !(seen[i] && c.unread()) {
 			if err := c.newRun(ch.plan, direct{c}, ch.call).oneVersion(ctx, v, seen[i]); err != nil {
 				return c.Lost(err)
 			}
@@ -258,7 +258,7 @@ func (c *Conn) keepRows(ctx context.Context, ch *rowChange) (seen bool, err erro
 		ch.plan.habit.Drains()
 	}
 	if ch.how >= afterDrain || ch.how != inSlot && c.drained(ch) {
-		return ch.how != unchanged, nil
+		return true, nil
 	}
 	// Where the lock is there already its statement still keeps the columns of
 	// the slot table as they are.
@@ -271,12 +271,8 @@ func (c *Conn) keepRows(ctx context.Context, ch *rowChange) (seen bool, err erro
 		return false, err
 	}
 	ch.plan.proofs.note(!r.folded)
-	return ch.how == onBase || r.addedToBase, nil
+	return ch.how != inSlot || r.addedToBase, nil
 }
-
-// hasVersion reports whether the transaction has a version of the rows of its own, after a drain by which it sees
-// that or not. Rows that it has not changed stay as its snapshot has them where the drain has added nothing.
-func (ch *rowChange) hasVersion(seen bool) bool { return seen || ch.how != unchanged }
 
 // readAlone notes that the transaction, which has the rows of a change for itself, goes on to read them. A change
 // that is not an increment never counts in a slot, and need not lock first because of that.
