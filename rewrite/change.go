@@ -30,9 +30,11 @@ func (m *dml) changed(plan *Plan, t *Table) *Plan {
 // readsBesides notes in a plan whether its statement reads anything but what it locks. One of a table without triggers that has
 // no other source, no query and no function does not: the last three may read whatever there is.
 func (p *planning) readsBesides(plan *Plan, st *Statement) *Plan {
+	if st.Target == nil || st.Opaque != "" || st.Select != nil || len(st.From)+len(st.With) > 0 {
+		return plan
+	}
 	t, _ := p.lookup(st.Target.Name)
-	only := t != nil && !t.IsView && !t.Triggers.Update && !(t.Triggers.Insert && st.Kind == KindInsert) && st.Opaque == "" &&
-		st.Select == nil && len(st.From)+len(st.With) == 0
+	only := t != nil && !t.IsView && !t.Triggers.Update && !(t.Triggers.Insert && st.Kind == KindInsert)
 	v := Visitor{Expr: func(e *Expr) {
 		switch e.Kind {
 		case Call, Subquery:
@@ -41,9 +43,7 @@ func (p *planning) readsBesides(plan *Plan, st *Statement) *Plan {
 			only = only && (nullTest(e) != nil || equalFold(e.Op, "between"))
 		}
 	}}
-	if only {
-		v.Walk(st)
-	}
+	v.Walk(st)
 	plan.Base.LocksOnly = only
 	return plan
 }
