@@ -99,8 +99,10 @@ func TestWarnings(t *testing.T) {
 		exec(db, "UPDATE posts SET views = views + "+mark+" WHERE id = 3", 0)
 		expect("an argument that no slot takes", "fell back: an argument", `statement="UPDATE posts SET views = views + ? WHERE id = ?"`)
 
-		// A transaction that reads what it has counted: the next one locks first.
+		// A transaction that reads what it has counted: the next one locks first, and where it has then met slots, the one
+		// after that drains them first.
 		for round := range 3 {
+			exec(db, increment, 3)
 			tx, err := db.BeginTx(t.Context(), &sql.TxOptions{})
 			if err != nil {
 				t.Fatal(err)

@@ -270,7 +270,9 @@ func (c *Conn) keepRows(ctx context.Context, ch *rowChange) (seen bool, err erro
 	if _, err := r.drain(ctx); err != nil {
 		return false, err
 	}
-	ch.plan.proofs.note(!r.folded)
+	if ch.how == onBase {
+		ch.plan.proofs.note(!r.folded)
+	}
 	return ch.how != inSlot || r.addedToBase, nil
 }
 
