@@ -200,6 +200,8 @@ func TestUnchangedRow(t *testing.T) {
 	for name, change := range map[string]string{
 		"update": "UPDATE posts SET title = 'one' WHERE id = 1",
 		"upsert": "INSERT INTO posts (id, views, title) VALUES (1, 0, 'one') ON DUPLICATE KEY UPDATE title = 'one'",
+		"guard":  "UPDATE posts SET title = 'two' WHERE id = 1 AND title = 'three'",
+		"count":  "UPDATE posts SET views = views + 5 WHERE id = 1 AND title = 'three'",
 	} {
 		for i := range 4 {
 			params, snapshot := []string{"", "clientFoundRows=true"}[i%2], i > 1

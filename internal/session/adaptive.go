@@ -45,6 +45,7 @@ func (r *Run) execCold(ctx context.Context) (answer, error) {
 		}
 		return answer{}, err
 	case n == 0:
+		r.unchanged(r.Plan.Increment.Row)
 		return a, nil
 	}
 	r.Plan.tally.ranCold()

@@ -102,8 +102,12 @@ func (r *Run) changesCounted(changes []rewrite.DrainTable) {
 // execOnBase runs the increment on its base row.
 func (r *Run) execOnBase(ctx context.Context) (answer, error) {
 	a, n, err := r.sendCounted(ctx)
-	if err != nil || n == 0 {
+	if err != nil {
 		return a, err
+	}
+	if n == 0 {
+		r.unchanged(r.Plan.Increment.Row)
+		return a, nil
 	}
 	r.hasLocked(r.Plan.Increment.Table)
 	r.note(r.Plan.Increment.Row, onBase)

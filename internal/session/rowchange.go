@@ -143,10 +143,10 @@ func (r *Run) changed(affected int64) {
 	how := onBase
 	switch {
 	case affected == 0 && r.Plan.Touched != nil: // of a call of several statements it is the last one's
-		if !r.conn.Shared.Traits.LocksUnchanged || base.Fresh || len(base.Changes) != 1 || !base.Changes[0].Certain() {
-			return
+		if len(base.Changes) == 1 && !base.Fresh && (base.Counted || base.Changes[0].Certain()) {
+			r.unchanged(base.Changes[0])
 		}
-		how = unchanged
+		return
 	case base.Fresh:
 		how = inserted
 	}
@@ -155,6 +155,15 @@ func (r *Run) changed(affected int64) {
 			r.hasLocked(d.Table)
 		}
 		r.note(d, how)
+	}
+}
+
+// unchanged remembers the rows of a statement that has affected none of them. InnoDB has locked them nevertheless, and
+// at READ COMMITTED gives up only those that WHERE does not meet.
+func (r *Run) unchanged(rows rewrite.DrainTable) {
+	c := r.conn
+	if c.Shared.Traits.LocksUnchanged && (rows.Certain() || sql.IsolationLevel(c.begun) != sql.LevelReadCommitted) {
+		r.note(rows, unchanged)
 	}
 }
 
