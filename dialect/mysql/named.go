@@ -1,6 +1,8 @@
 package mysql
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/slotsql/slotsql/dialect"
@@ -107,16 +109,23 @@ type slotRows struct {
 	t     *rewrite.Table
 	keys  []string            // conditions
 	slots map[string][]string // of each key: conditions on what is below it
+	rows  [][]any             // the key, the record type where there is one, the number
+	one   string              // the condition that all are of one key; "" if they are not
 }
 
 // namedRows reads rows as FindSlots returns them, without the server.
 func namedRows(t *rewrite.Table, rows [][]any) (*slotRows, bool) {
 	n := &slotRows{t: t, slots: map[string][]string{}}
 	k := len(t.Counter.Key)
-	for _, r := range rows {
+	for i, r := range rows {
 		eq, ok := equal(t, "%[1]s", r[:k])
 		if !ok {
 			return nil, false
+		}
+		if i == 0 {
+			n.one = eq
+		} else if n.one != eq {
+			n.one = ""
 		}
 		for _, v := range r[k:] {
 			if !wholeForm.MatchString(dialect.String(v)) {
@@ -131,30 +140,74 @@ func namedRows(t *rewrite.Table, rows [][]any) (*slotRows, bool) {
 		if n.slots[eq] == nil {
 			n.keys = append(n.keys, eq)
 		}
-		n.slots[eq] = append(n.slots[eq], below)
+		if slices.Contains(n.slots[eq], below) {
+			continue // another session knows it as well as its own does
+		}
+		n.slots[eq], n.rows = append(n.slots[eq], below), append(n.rows, r)
 	}
 	return n, true
+}
+
+// listed reports whether the rows may be given as a list: keys that are no whole numbers are conditions, of one key.
+func (n *slotRows) listed() bool {
+	return n.one != "" || !slices.ContainsFunc(n.t.Counter.Key, func(c string) bool { return literalOf(n.t, c).read != "%s" })
+}
+
+// source writes the rows as a source, and their condition. They are joined to a list: so the server looks each of them up by all
+// columns of the primary key, and locks no other. By a condition it may read, and lock, those beside them, or
+// all rows of a table that seems small, whatever index it is told to use.
+func (n *slotRows) source() (source, where string) {
+	t := n.t
+	source = slotTable(t) + " AS slotsql_s" + slotIndex(t)
+	if !n.listed() {
+		return source, n.where("slotsql_s")
+	}
+	var columns []string
+	below := len(t.Counter.Key) // where what is not the key begins
+	where = n.one
+	if n.one == "" {
+		columns, below, where = t.Counter.SlotKey(), 0, "TRUE"
+	}
+	columns = quoteAll(columns)
+	if sh := t.Counter.Shared; sh != nil {
+		columns = append(columns, quote(sh.Type))
+	}
+	columns = append(columns, slotColumn(t))
+	var list, on []string
+	for i, row := range n.rows {
+		var values []string
+		for j, v := range row[below:] {
+			value := dialect.String(v)
+			if i == 0 {
+				value += fmt.Sprintf(" AS n%d", j+1)
+				on = append(on, fmt.Sprintf("slotsql_s.%s = slotsql_n.n%d", columns[j], j+1))
+			}
+			values = append(values, value)
+		}
+		list = append(list, "SELECT "+strings.Join(values, ", "))
+	}
+	return "(" + strings.Join(list, " UNION ALL ") + ") AS slotsql_n STRAIGHT_JOIN " + source + " ON " + strings.Join(on, " AND "),
+		strings.ReplaceAll(where, "%[1]s", "slotsql_s")
 }
 
 func (n *slotRows) where(alias string) string {
 	var out []string
 	for _, k := range n.keys {
-		out = append(out, n.one(k, alias))
+		out = append(out, n.ofKey(k, alias))
 	}
 	return "(" + strings.Join(out, " OR ") + ")"
 }
 
-func (n *slotRows) one(key, alias string) string {
+func (n *slotRows) ofKey(key, alias string) string {
 	return "(" + strings.ReplaceAll(key, "%[1]s", alias) + " AND " + alias + "." + slotColumn(n.t) + " IN (" +
 		strings.Join(n.slots[key], ", ") + "))"
 }
 
-// source is the slot rows with their base rows, locked by the drain, if there are any.
+// withBase adds their base rows, locked by the drain, to slot rows, if there are any.
 // A table of the empty key has one base row; where it has more, each of them takes
 // what slots hold, and they stand for one with the sums of all.
-func (n *slotRows) source() string {
+func (n *slotRows) withBase(slots string) string {
 	t := n.t
-	slots := slotTable(t) + " AS slotsql_s" + slotIndex(t)
 	if len(t.Counter.Key) == 0 {
 		list := []string{"COUNT(*) AS slotsql_n"}
 		for _, c := range t.Counter.Counters {
@@ -162,17 +215,17 @@ func (n *slotRows) source() string {
 		}
 		return slots + " JOIN (SELECT " + strings.Join(list, ", ") + " FROM " + baseTable(t) + " FOR UPDATE) AS slotsql_b"
 	}
-	base, on := n.base()
+	base, on := n.base("slotsql_s")
 	return slots + " LEFT JOIN " + base + " ON " + on
 }
 
 // base is the base row of a slot row.
-func (n *slotRows) base() (table, on string) {
+func (n *slotRows) base(row string) (table, on string) {
 	table = baseTable(n.t) + " AS slotsql_b"
 	if u := keyIndex(n.t); u != nil {
 		table += " FORCE INDEX (" + indexName(u) + ")"
 	}
-	return table, same("slotsql_b", n.t.Counter.Key, "slotsql_s", n.t.Counter.SlotKey())
+	return table, same("slotsql_b", n.t.Counter.Key, row, n.t.Counter.SlotKey())
 }
 
 // HoldSlots implements dialect.SlotNamer.
@@ -197,7 +250,8 @@ func (d *Dialect) HoldSlots(t *rewrite.Table, rows [][]any) string {
 		sum := "SUM(" + t.Counter.Held(quote, "slotsql_s.", c) + ")"
 		list = append(list, sum+" <> 0", "MAX(slotsql_b."+quote(c)+") + "+times+sum)
 	}
-	return d.inUTC(t, "SELECT "+strings.Join(list, ", ")+" FROM "+n.source()+" WHERE "+n.where("slotsql_s")+groups+" FOR UPDATE")
+	source, where := n.source()
+	return d.inUTC(t, "SELECT "+strings.Join(list, ", ")+" FROM "+n.withBase(source)+" WHERE "+where+groups+" FOR UPDATE")
 }
 
 // MoveSlots implements dialect.SlotNamer.
@@ -206,7 +260,8 @@ func (d *Dialect) MoveSlots(t *rewrite.Table, rows [][]any) string {
 	if !ok {
 		return ""
 	}
-	sql := addSlots(t, slotTable(t)+" AS slotsql_s"+slotIndex(t), n.where("slotsql_s"), n.where("slotsql_l"))
+	source, where := n.source()
+	sql := addSlots(t, source, where, n.where("slotsql_l"))
 	if t.Triggers.Update { // it may ask for the time: it is to have the session's zone
 		return d.unlimitedText(sql)
 	}
@@ -220,19 +275,23 @@ func (d *Dialect) RemoveSlots(t *rewrite.Table, rows, held [][]any) string {
 		return ""
 	}
 	k := len(t.Counter.Key)
-	// Of a table that seems small MySQL's DELETE of a join reads, and locks, all rows, whatever index it is told
-	// to use: those of other keys, too, which other transactions may hold. One of a single table it does by a range.
-	alone := d.MySQL && !d.NoRowAlias && k > 0
+	source, where := n.source()
+	from, row := "DELETE slotsql_s FROM "+n.withBase(source), "slotsql_s"
+	alone := !n.listed()
+	if alone { // a DELETE of a single table does not read all rows, or those beside them, as soon
+		row = quote(t.Counter.SlotTable.Name)
+		from, where = "DELETE FROM "+slotTable(t), n.where(row)
+	}
 	value := func(c string) string {
 		if !alone {
 			return "slotsql_b." + quote(c)
 		}
-		base, on := n.base()
+		base, on := n.base(row)
 		return "(SELECT slotsql_b." + quote(c) + " FROM " + base + " WHERE " + on + " LOCK IN SHARE MODE)"
 	}
 	var moved []string
 	for _, h := range held {
-		eq, ok := equal(t, "slotsql_s", h[:k])
+		eq, ok := equal(t, row, h[:k])
 		if !ok {
 			return ""
 		}
@@ -254,9 +313,5 @@ func (d *Dialect) RemoveSlots(t *rewrite.Table, rows, held [][]any) string {
 		}
 		moved = append(moved, "("+eq+")")
 	}
-	from := "DELETE slotsql_s FROM " + n.source()
-	if alone {
-		from = "DELETE FROM " + slotTable(t) + " AS slotsql_s"
-	}
-	return d.inUTC(t, from+" WHERE "+n.where("slotsql_s")+" AND ("+strings.Join(moved, " OR ")+")")
+	return d.inUTC(t, from+" WHERE "+where+" AND ("+strings.Join(moved, " OR ")+")")
 }

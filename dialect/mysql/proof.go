@@ -1,6 +1,7 @@
 package mysql
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite"
@@ -25,15 +26,22 @@ var _ rewrite.ProvingDialect = (*Dialect)(nil)
 // until the transaction ends, for other rows as well (InnoDB's gap locks): the form is
 // for autocommit only.
 func (d *Dialect) Proof(t *rewrite.Table, s rewrite.Scope) rewrite.ProofSQL {
-	return rewrite.ProofSQL{Holds: "18446744073709551615 + (SELECT COUNT(*) FROM " + slotsOf(t, s.Qualifier) +
-		" AND RAND() >= 0 LOCK IN SHARE MODE) = 18446744073709551615"}
+	counters := [][]string{t.Counter.Counters}
+	if t.Counter.Shared != nil { // of several record types at once it would lock all rows of a table that seems small
+		counters = slices.Collect(slices.Chunk(t.Counter.Counters, 1))
+	}
+	holds := "18446744073709551615"
+	for _, c := range counters {
+		holds += " + (SELECT COUNT(*) FROM " + slotsOf(t, s.Qualifier, c) + " AND RAND() >= 0 LOCK IN SHARE MODE)"
+	}
+	return rewrite.ProofSQL{Holds: holds + " = 18446744073709551615"}
 }
 
 var _ rewrite.ProbingDialect = (*Dialect)(nil)
 
 // HasSlots implements rewrite.ProbingDialect.
 func (d *Dialect) HasSlots(t *rewrite.Table, qualifier string) string {
-	return "EXISTS (SELECT 1 FROM " + slotsOf(t, qualifier) + ")"
+	return "EXISTS (SELECT 1 FROM " + slotsOf(t, qualifier, t.Counter.Counters) + ")"
 }
 
 // Bare implements rewrite.ProbingDialect.
@@ -41,11 +49,11 @@ func (d *Dialect) Bare(t *rewrite.Table, qualifier string) string {
 	return "IF(" + d.HasSlots(t, qualifier) + ", NULL, " + here + ")"
 }
 
-// slotsOf writes what the slots of a row are selected from, and by which condition.
-func slotsOf(t *rewrite.Table, qualifier string) string {
+// slotsOf writes what the slots of a row's counters are selected from, and by which condition.
+func slotsOf(t *rewrite.Table, qualifier string, counters []string) string {
 	row := alias("slotsql_s", qualifier)
 	var on []string
-	if of := t.Counter.OfTable(quote, row+"."); of != "" {
+	if of := t.Counter.OfCounters(quote, row+".", counters...); of != "" {
 		on = append(on, of)
 	}
 	on = append(on, same(row, t.Counter.SlotKey(), qualifier, t.Counter.Key))
