@@ -148,9 +148,14 @@ func namedRows(t *rewrite.Table, rows [][]any) (*slotRows, bool) {
 	return n, true
 }
 
+// maxListed bounds a list, whose rows cost more each than those of a condition (500 rows: 1 ms). Of more rows the table
+// does not seem small.
+const maxListed = 100
+
 // listed reports whether the rows may be given as a list: keys that are no whole numbers are conditions, of one key.
 func (n *slotRows) listed() bool {
-	return n.one != "" || !slices.ContainsFunc(n.t.Counter.Key, func(c string) bool { return literalOf(n.t, c).read != "%s" })
+	return len(n.rows) <= maxListed &&
+		(n.one != "" || !slices.ContainsFunc(n.t.Counter.Key, func(c string) bool { return literalOf(n.t, c).read != "%s" }))
 }
 
 // source writes the rows as a source, and their condition. They are joined to a list: so the server looks each of them up by all
