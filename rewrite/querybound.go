@@ -176,7 +176,7 @@ func (c *candidates) queryBound(e *Expr) string {
 	case !c.asksOnce():
 		return c.value("slotsql_b"+formatUint(uint64(len(c.with))), "SELECT "+sql+" AS slotsql_v")
 	}
-	inside := func(x edit) bool { return e.Start <= x.Start && x.End <= e.End }
+	inside := func(x edit) bool { return x.inside(e.Span) }
 	if i := slices.IndexFunc(c.edits, func(x edit) bool { return x.Span == e.Span }); i >= 0 {
 		return c.edits[i].sql // it bounds two counters
 	}
@@ -193,7 +193,7 @@ func (c *candidates) queryBound(e *Expr) string {
 func (c *candidates) byBase(sp Span) string {
 	return c.withEdits(sp, slices.DeleteFunc(slices.Clone(c.edits), func(e edit) bool {
 		c.work++
-		return !slices.ContainsFunc(c.queries, func(q Span) bool { return q.Start <= e.Start && e.End <= q.End })
+		return !slices.ContainsFunc(c.queries, e.inside)
 	}))
 }
 
