@@ -187,7 +187,6 @@ func countThenRead(ctx context.Context, db *sql.DB, add string) (n int, err erro
 	return n, tx.Commit()
 }
 
-// otherProcess counts in slots.
 // A transaction reads the rows that it has counted, one after another, by statements that differ in their literals
 // only, and so share plans.
 func TestHeldRowsAreRead(t *testing.T) {
@@ -213,6 +212,7 @@ func TestHeldRowsAreRead(t *testing.T) {
 	})
 }
 
+// otherProcess counts in slots.
 func otherProcess(t *testing.T, p *twin.Pair) *sql.DB {
 	t.Helper()
 	config, err := slotsql.Parse([]byte(strings.Replace(heldConfig, "adaptive", "connection", 1)), "slotsql.yaml")
