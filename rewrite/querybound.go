@@ -117,9 +117,14 @@ func (v *oneValue) aggregate(e *Expr) bool {
 		if e.Op != "/" && x.Kind == Number {
 			x, n = n, x
 		}
-		return n.Kind == Number && strings.ContainsAny(v.noted(n.Text), "123456789") && x.Kind == Call && wide[x.Op] && v.aggregate(x)
+		return n.Kind == Number && few(v.noted(n.Text)) && x.Kind == Call && wide[x.Op] && v.aggregate(x)
 	}
 	return false
+}
+
+// few reports whether a literal is a number of few digits other than 0: with more of them a count may leave its range.
+func few(number string) bool {
+	return len(number) <= 6 && strings.Trim(number, "0123456789.") == "" && strings.ContainsAny(number, "123456789")
 }
 
 // aggregated are the aggregates of a number; wide are those whose type has room to compute with.
