@@ -267,8 +267,8 @@ func (g *candidateQueries) query() (string, []any) {
 			" AND " + strings.ReplaceAll(g.compared(g.pick(counter, "views")), "p.", "po.") + by
 	case 16:
 		q = "SELECT d.id, d.views, d.w FROM (SELECT p.id, p.author, p.views, p.likes, po." + counter + " AS w FROM posts p " +
-			g.pick("JOIN", "LEFT JOIN") + " posts po ON po.id = p.author + 1" + where(0) + ") d WHERE " + strings.ReplaceAll(g.compared("views"), "p.", "d.") +
-			" AND d.w " + g.pick("<", ">", "=") + " " + g.value(counter) + " ORDER BY d.id"
+			g.pick("JOIN", "LEFT JOIN") + " posts po ON po.id = p.author + 1" + where(0) + ") d WHERE " +
+			strings.ReplaceAll(g.compared("views"), "p.", "d.") + " AND d.w " + g.pick("<", ">", "=") + " " + g.value(counter) + " ORDER BY d.id"
 	default:
 		q = "SELECT " + items + " FROM posts p" + where(1) + " ORDER BY p.id"
 	}

@@ -92,7 +92,9 @@ func TestTemporaryTableHidesAnother(t *testing.T) {
 			)
 		}
 		one.script(t, nil, reads...)
-		drop := map[string]string{"mysql": "DROP TEMPORARY TABLE ", "postgres": "DROP TABLE pg_temp.", "sqlite": "DROP TABLE temp."}[dialect]
+		drop := map[string]string{
+			"mysql": "DROP TEMPORARY TABLE ", "postgres": "DROP TABLE pg_temp.", "sqlite": "DROP TABLE temp.",
+		}[dialect]
 		for _, name := range []string{"settings", "bounds"} {
 			one.script(t, nil, "CREATE TEMPORARY TABLE "+name+" (id int, name varchar(20), likes int)")
 			one.script(t, nil, "INSERT INTO "+name+" VALUES (1, 'hot', 90)")
