@@ -37,7 +37,7 @@ var ofNoRowRun = []string{
 
 // ofNoRowExplained are such statements that return lines, whatever they touch.
 var ofNoRowExplained = map[string][]string{
-	"mysql":    {"ANALYZE UPDATE posts SET views = 5 WHERE id = 9", "ANALYZE DELETE FROM posts WHERE id = 9 AND views > 1"},
+	"mysql": {"ANALYZE UPDATE posts SET views = 5 WHERE id = 9", "ANALYZE DELETE FROM posts WHERE id = 9 AND views > 1"},
 	"postgres": {
 		"EXPLAIN ANALYZE UPDATE posts SET views = 5 WHERE id = 12",
 		"EXPLAIN (ANALYZE) DELETE FROM posts WHERE id = 12 AND views > 1",
