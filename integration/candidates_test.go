@@ -220,7 +220,7 @@ func (g *candidateQueries) query() (string, []any) {
 		return " ORDER BY p." + counter + g.pick("", " ASC", " DESC") + g.pick("", ", p.likes", ", p.views DESC") + ", p.id" + g.pick("", " DESC")
 	}
 	var q string
-	switch g.r.IntN(15) {
+	switch g.r.IntN(17) {
 	case 0, 1:
 		q = "SELECT " + items + " FROM posts p" + where(0) + order() + limit()
 	case 2:
@@ -258,6 +258,17 @@ func (g *candidateQueries) query() (string, []any) {
 		first, _, _ := strings.Cut(by, ",")
 		q = "SELECT p.id, p.views, p.likes, " + g.pick("ROW_NUMBER() OVER ("+by[1:]+")", "RANK() OVER ("+first[1:]+")",
 			"DENSE_RANK() OVER (PARTITION BY p.author"+first+")", "COUNT(*) OVER ("+first[1:]+")") + " AS n FROM posts p" + where(0) + by + limit()
+	case 15:
+		by := " ORDER BY p.id"
+		if g.r.IntN(2) == 0 {
+			by = order() + limit()
+		}
+		q = "SELECT p.id, po.id FROM posts p " + g.pick("JOIN", "LEFT JOIN") + " posts po ON po.id = p.author + 1" + where(1) +
+			" AND " + strings.ReplaceAll(g.compared(g.pick(counter, "views")), "p.", "po.") + by
+	case 16:
+		q = "SELECT d.id, d.views, d.w FROM (SELECT p.id, p.author, p.views, p.likes, po." + counter + " AS w FROM posts p " +
+			g.pick("JOIN", "LEFT JOIN") + " posts po ON po.id = p.author + 1" + where(0) + ") d WHERE " +
+			strings.ReplaceAll(g.compared("views"), "p.", "d.") + " AND d.w " + g.pick("<", ">", "=") + " " + g.value(counter) + " ORDER BY d.id"
 	default:
 		q = "SELECT " + items + " FROM posts p" + where(1) + " ORDER BY p.id"
 	}

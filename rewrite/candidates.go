@@ -183,9 +183,12 @@ func (c *candidates) insert(edits []edit) {
 
 // beside writes the condition beside the block's own.
 func (c *candidates) beside(condition string) []edit {
-	w := c.q.Where
+	w, word := c.q.Where, " WHERE "
 	if w == nil {
-		return []edit{{Span{c.tail, c.tail}, " WHERE " + condition}}
+		if slices.ContainsFunc(c.edits, func(e edit) bool { return e.Span == Span{c.tail, c.tail} && strings.HasPrefix(e.sql, word) }) {
+			word = " AND " // behind that of another source
+		}
+		return []edit{{Span{c.tail, c.tail}, word + condition}}
 	}
 	return []edit{{Span{w.Start, w.Start}, "("}, {Span{w.End, w.End}, ") AND " + condition}}
 }

@@ -62,6 +62,14 @@ func (s *source) cutEdited(sp Span, edits []edit) fragment {
 	return f
 }
 
+// inside reports whether a span holds what is replaced. What is inserted at an end of it belongs to what is around it.
+func (e edit) inside(sp Span) bool {
+	if e.Start == e.End {
+		return sp.Start < e.Start && e.End < sp.End
+	}
+	return sp.Start <= e.Start && e.End <= sp.End
+}
+
 func (f fragment) keyValue() KeyValue {
 	out := KeyValue{Args: f.args}
 	for _, part := range f.parts {

@@ -96,9 +96,10 @@ func (c *outliner) gap(next Token) bool {
 	case text != " " && !meaningless(text):
 		return false
 	case c.last.Kind == StringTok && next.Kind == StringTok, c.last.Kind == Operator && c.sql[c.last.End-1] == '/',
+		c.last.Kind == NumberTok && c.sql[c.last.End-1] == '.',
 		c.byText && c.items&1 != 0 && next.Kind != EOF && !c.is(c.last, "SELECT"):
 		// A string that goes on after a line break; what a comment would make another
-		// token; a part of a name.
+		// token; a number that a parser takes with what follows; a part of a name.
 		c.Key = append(append(append(c.Key, asWritten), text...), asWritten)
 		return true
 	}

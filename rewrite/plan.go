@@ -176,7 +176,7 @@ type DrainPlan struct {
 	FoldOptional bool
 
 	// Uncounted reports whether SQL may affect or return other rows than those of Tables: a query may aggregate
-	// them, a MERGE may insert them, or a WITH query changes them.
+	// them, a MERGE may insert them, a WITH query changes them, or EXPLAIN tells of them.
 	Uncounted bool
 
 	// Deletes reports whether SQL is a DELETE of rows that Tables identifies by a list or

@@ -117,9 +117,14 @@ func (v *oneValue) aggregate(e *Expr) bool {
 		if e.Op != "/" && x.Kind == Number {
 			x, n = n, x
 		}
-		return n.Kind == Number && strings.ContainsAny(v.noted(n.Text), "123456789") && x.Kind == Call && wide[x.Op] && v.aggregate(x)
+		return n.Kind == Number && few(v.noted(n.Text)) && x.Kind == Call && wide[x.Op] && v.aggregate(x)
 	}
 	return false
+}
+
+// few reports whether a literal is a number of few digits other than 0: with more of them a count may leave its range.
+func few(number string) bool {
+	return len(number) <= 6 && strings.Trim(number, "0123456789.") == "" && strings.ContainsAny(number, "123456789")
 }
 
 // aggregated are the aggregates of a number; wide are those whose type has room to compute with.
@@ -176,7 +181,7 @@ func (c *candidates) queryBound(e *Expr) string {
 	case !c.asksOnce():
 		return c.value("slotsql_b"+formatUint(uint64(len(c.with))), "SELECT "+sql+" AS slotsql_v")
 	}
-	inside := func(x edit) bool { return e.Start <= x.Start && x.End <= e.End }
+	inside := func(x edit) bool { return x.inside(e.Span) }
 	if i := slices.IndexFunc(c.edits, func(x edit) bool { return x.Span == e.Span }); i >= 0 {
 		return c.edits[i].sql // it bounds two counters
 	}
@@ -193,7 +198,7 @@ func (c *candidates) queryBound(e *Expr) string {
 func (c *candidates) byBase(sp Span) string {
 	return c.withEdits(sp, slices.DeleteFunc(slices.Clone(c.edits), func(e edit) bool {
 		c.work++
-		return !slices.ContainsFunc(c.queries, func(q Span) bool { return q.Start <= e.Start && e.End <= q.End })
+		return !slices.ContainsFunc(c.queries, e.inside)
 	}))
 }
 

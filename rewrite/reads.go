@@ -29,6 +29,7 @@ func (p *planning) planExplain(st *Statement) *Plan {
 	case Drain:
 		// Other forms of the statement have other plans to show.
 		plan.Drain.Proof, plan.Drain.LockingRead, plan.Bounded, plan.Group = nil, nil, nil, nil
+		plan.Drain.Uncounted = true // what it returns are lines
 	}
 	return plan
 }

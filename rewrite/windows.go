@@ -61,7 +61,7 @@ func (c *candidates) repeatable(e *Expr) bool {
 func (c *candidates) edited(sp Span) bool {
 	c.work += len(c.edits)
 	for _, e := range c.edits {
-		if e.Start >= sp.Start && e.End <= sp.End {
+		if e.inside(sp) {
 			return true
 		}
 	}

@@ -332,11 +332,16 @@ func (f *found) foreignKeys(ctx context.Context, s dialect.Session) error {
 	)
 }
 
-// hidden notices temporary tables that hide tables of their name.
+// hidden notices temporary tables that hide tables of their name. All that information_schema tells is of
+// the hidden one.
 func (f *found) hidden(ctx context.Context, s dialect.Session) error {
 	for _, t := range f.tables {
-		if err := temporary(ctx, s, t); err != nil {
+		hides, err := temporary(ctx, s, t)
+		if err != nil {
 			return err
+		}
+		if hides {
+			*t = rewrite.Table{Schema: t.Schema, Name: t.Name, Temporary: true}
 		}
 	}
 	return nil

@@ -78,22 +78,19 @@ func referencing(ctx context.Context, s dialect.Session, t *rewrite.Table) error
 	return nil
 }
 
-// temporary notices a temporary table that hides the table of that name.
-func temporary(ctx context.Context, s dialect.Session, t *rewrite.Table) error {
-	if t.IsView {
-		return nil
-	}
+// temporary reports whether a temporary table hides the table or view of that name.
+func temporary(ctx context.Context, s dialect.Session, t *rewrite.Table) (bool, error) {
 	rows, err := s.Query(ctx, "SHOW CREATE TABLE "+baseTable(t))
-	if err != nil && strings.Contains(err.Error(), "1142") {
-		return nil // who may not look at it has not made it
+	if err != nil && (t.IsView || strings.Contains(err.Error(), "1142")) {
+		return false, nil // who may not look at it has not made it; a view may be one of tables that are no more
 	}
 	if err != nil {
-		return fmt.Errorf("reading the definition: %w", err)
+		return false, fmt.Errorf("reading the definition: %w", err)
 	}
 	for _, r := range rows {
 		if len(r) > 1 && strings.HasPrefix(dialect.String(r[1]), "CREATE TEMPORARY") {
-			t.Temporary = true
+			return true, nil
 		}
 	}
-	return nil
+	return false, nil
 }

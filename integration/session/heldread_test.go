@@ -254,6 +254,31 @@ func TestUnchangedRow(t *testing.T) {
 	}
 }
 
+// A transaction reads the rows that it has counted, one after another, by statements that differ in their literals
+// only, and so share plans.
+func TestHeldRowsAreRead(t *testing.T) {
+	twin.Servers(t, func(t *testing.T, dialect string) {
+		p := twin.New(t, twin.Options{Dialect: dialect, Schema: schema(dialect), Config: heldConfig})
+		for round := range 4 {
+			on, end := p.Inside(t)
+			list := []string{"SELECT COUNT(*) FROM log"}
+			for id := range 3 {
+				list = append(list, fmt.Sprintf("UPDATE posts SET views = views + %d WHERE id = %d", round+2, id+1),
+					fmt.Sprintf("SELECT views FROM posts WHERE id = %d", id+1))
+			}
+			for _, q := range list {
+				plain, wrapped := on.Run(t.Context(), twin.Statement{SQL: q})
+				for _, d := range twin.Compare(plain, wrapped) {
+					t.Errorf("%s: %s", q, d)
+				}
+			}
+			for _, d := range end(round%2 == 0) {
+				t.Error(d)
+			}
+		}
+	})
+}
+
 // otherProcess counts in slots.
 func otherProcess(t *testing.T, p *twin.Pair) *sql.DB {
 	t.Helper()

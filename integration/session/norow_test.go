@@ -35,6 +35,15 @@ var ofNoRowRun = []string{
 	"WITH x AS (DELETE FROM posts WHERE id = 11 RETURNING id, views) INSERT INTO log SELECT 3, count(*) FROM x",
 }
 
+// ofNoRowExplained are such statements that return lines, whatever they touch.
+var ofNoRowExplained = map[string][]string{
+	"mysql": {"ANALYZE UPDATE posts SET views = 5 WHERE id = 9", "ANALYZE DELETE FROM posts WHERE id = 9 AND views > 1"},
+	"postgres": {
+		"EXPLAIN ANALYZE UPDATE posts SET views = 5 WHERE id = 12",
+		"EXPLAIN (ANALYZE) DELETE FROM posts WHERE id = 12 AND views > 1",
+	},
+}
+
 // A drain that finds no row says nothing of what else its statement touches.
 func TestStatementsOfNoRow(t *testing.T) {
 	each(t, func(t *testing.T, dialect string) {
@@ -48,6 +57,11 @@ func TestStatementsOfNoRow(t *testing.T) {
 			}
 			for _, q := range ofNoRow[dialect] {
 				s.same(t, twin.Statement{SQL: q})
+			}
+			for _, q := range ofNoRowExplained[dialect] {
+				if o := twin.Run(t.Context(), s.wrapped, twin.Statement{SQL: q, Mode: twin.Query}); o.Err != nil {
+					t.Errorf("%s: %v", q, o.Err)
+				}
 			}
 			if dialect == "postgres" {
 				for _, q := range ofNoRowRun {

@@ -71,3 +71,36 @@ func TestTemporaryTableMadeByQuery(t *testing.T) {
 		}
 	})
 }
+
+// A temporary table called like any other table, or view, has columns of its own: a name that is none
+// of them is one of the counter table around it.
+func TestTemporaryTableHidesAnother(t *testing.T) {
+	each(t, func(t *testing.T, dialect string) {
+		params := map[string]string{"postgres": "default_query_exec_mode=exec"}[dialect] // as above
+		p := twin.New(t, twin.Options{Dialect: dialect, Config: config, Params: params, Schema: append(schema(dialect),
+			"CREATE TABLE settings (id int PRIMARY KEY, name varchar(20), views int)", "INSERT INTO settings VALUES (1, 'hot', 7)",
+			"CREATE VIEW bounds AS SELECT id, name, views FROM settings")})
+		one := pinned(t, p)
+		twin.ExecAll(t, p.Under, "INSERT INTO posts_slots (id, slot, views, likes) VALUES (1, 0, 100, 50)")
+		twin.ExecAll(t, p.Plain, "UPDATE posts SET views = views + 100, likes = likes + 50 WHERE id = 1")
+		var reads []string
+		for _, name := range []string{"settings", "bounds"} {
+			reads = append(reads,
+				"SELECT id, (SELECT views + 0 FROM "+name+" WHERE name = 'hot') FROM posts ORDER BY id",
+				"SELECT id FROM posts WHERE views >= (SELECT likes FROM "+name+" WHERE id = 1) ORDER BY id",
+				"SELECT id FROM posts WHERE views > 3 AND title IN (SELECT title FROM "+name+" WHERE likes > 3) ORDER BY id",
+			)
+		}
+		one.script(t, nil, reads...)
+		drop := map[string]string{
+			"mysql": "DROP TEMPORARY TABLE ", "postgres": "DROP TABLE pg_temp.", "sqlite": "DROP TABLE temp.",
+		}[dialect]
+		for _, name := range []string{"settings", "bounds"} {
+			one.script(t, nil, "CREATE TEMPORARY TABLE "+name+" (id int, name varchar(20), likes int)")
+			one.script(t, nil, "INSERT INTO "+name+" VALUES (1, 'hot', 90)")
+			one.script(t, nil, reads...)
+			one.script(t, nil, drop+name)
+			one.script(t, nil, reads...)
+		}
+	})
+}

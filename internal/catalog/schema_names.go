@@ -98,12 +98,16 @@ func (sc *Schema) written(name []rewrite.Ident) dialect.WrittenName {
 	return w
 }
 
-// note remembers what a name means, nil for nothing.
+// note remembers what a name means, nil for nothing, or for a temporary table whose columns are not known.
 func (sc *Schema) note(name []rewrite.Ident, t *rewrite.Table) {
-	if t != nil && !t.Temporary {
+	switch {
+	case t == nil:
+	case !t.Temporary:
 		if c := sc.counter(t); c != nil {
 			t = c
 		}
+	case len(t.Columns) == 0:
+		t = nil
 	}
 	sc.mu.Lock()
 	defer sc.mu.Unlock()

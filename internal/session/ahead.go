@@ -19,11 +19,11 @@ type aheadAnswer struct {
 
 // askAhead asks another session for the slots of a row that the transaction has locked, and returns
 // nil if it cannot ask. The transaction has no slots of its own in the table.
-func (r *Run) askAhead(ctx context.Context, ch *rowChange) *aheadAnswer {
-	c, d := r.conn, &ch.rows
+func (c *Conn) askAhead(ctx context.Context, ch *rowChange) *aheadAnswer {
+	d := &ch.rows
 	n := c.namer()
 	if n == nil || !ch.locked || c.Cluster || c.Tx.Own() || !lockOfKey(d) || d.Folding != rewrite.FoldByName || c.addedToSlots(d.Table) ||
-		len(d.Table.Counter.Rights.Ungranted) > 0 || !n.Nameable(d.Table) || r.isBare(d) {
+		len(d.Table.Counter.Rights.Ungranted) > 0 || !n.Nameable(d.Table) || c.isBareRow(d.Table, ch.key) {
 		return nil
 	}
 	key := make([]any, len(ch.key))

@@ -133,11 +133,11 @@ func (r *Run) keepBareRow(t *rewrite.Table, key []string) {
 
 // isBare reports whether the one row of a drain is known to be bare.
 func (r *Run) isBare(d *rewrite.DrainTable) bool {
-	if len(r.conn.bareRows) == 0 || r.conn.Tx.Own() || !lockOfKey(d) {
-		return false
-	}
-	key := r.keyNumbers(d)
-	_, ok := r.conn.bareRows[bareRow{d.Table.Counter.Slotted(), strings.Join(key, ",")}]
+	return len(r.conn.bareRows) > 0 && !r.conn.Tx.Own() && lockOfKey(d) && r.conn.isBareRow(d.Table, r.keyNumbers(d))
+}
+
+func (c *Conn) isBareRow(t *rewrite.Table, key []string) bool {
+	_, ok := c.bareRows[bareRow{t.Counter.Slotted(), strings.Join(key, ",")}]
 	return ok && key != nil
 }
 

@@ -61,7 +61,7 @@ func (r *Run) queryHeld(ctx context.Context) (driver.Rows, error) {
 	var asked *aheadAnswer
 	if !r.conn.readsNewer() {
 		ch := r.conn.changes[keys[0]]
-		if asked = r.askAhead(ctx, &ch); asked == nil {
+		if asked = r.conn.askAhead(ctx, &ch); asked == nil {
 			return nil, nil
 		}
 	}

@@ -275,7 +275,7 @@ func (c *Conn) keepRows(ctx context.Context, ch *rowChange) (seen bool, err erro
 		Reason: "a transaction reads a counter of a row that it has changed", SQL: ch.plan.SQL, Holes: ch.plan.Holes})
 	r := c.newRun(p, direct{c}, ch.call)
 	r.ofChanges = true
-	r.ahead = r.askAhead(ctx, ch)
+	r.ahead = c.askAhead(ctx, ch)
 	if _, err := r.drain(ctx); err != nil {
 		return false, err
 	}
