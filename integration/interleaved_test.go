@@ -273,6 +273,7 @@ func (x *interleaving) send(s *interleaved, q string) (conflict bool) {
 			s.wrapped = x.conn(x.pair.Wrapped)
 		}
 		s.end()
+		x.t.Logf("%s: %s: plain %s, wrapped %s", s.name, q, twin.Class(plain.Err), twin.Class(wrapped.Err))
 		return !conflictOf(plain.Err) || !conflictOf(wrapped.Err)
 	}
 	for _, d := range twin.Compare(plain, wrapped) {
