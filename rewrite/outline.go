@@ -143,6 +143,9 @@ func (c *outliner) token(t Token) bool {
 			return false
 		}
 	case NumberTok:
+		if strings.HasSuffix(text, ".") {
+			return false // MySQL's parser reads `5. ORDER` otherwise than the same with a comment between
+		}
 		if !c.stays(t) {
 			k = numberKind(text)
 		}
