@@ -56,7 +56,8 @@ func TestCandidates(t *testing.T) {
 				file := filepath.Join(t.TempDir(), "slotsql.yaml")
 				if err := os.WriteFile(
 					file,
-					[]byte("version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}, likes: {}}, slots: 8}, authors: {counters: {karma: {}}, slots: 8}}\n"),
+					[]byte("version: 1\nauto_migrate: true\ndefaults: {slots: 8}\n"+
+						"tables: {posts: {counters: {views: {}, likes: {}}}, authors: {counters: {karma: {}}}}\n"),
 					0o644,
 				); err != nil {
 					t.Fatal(err)
@@ -78,12 +79,17 @@ func TestCandidates(t *testing.T) {
 				}
 				execCandidates(t, plain, "INSERT INTO truth SELECT p.id, p.author, "+of("views")+", "+of("likes")+" FROM posts p")
 
-				execCandidates(t, plain, "INSERT INTO authors_slots (id, slot, karma) SELECT n, n % 4, "+sum+" FROM "+e.series+" WHERE n <= 30 AND n % 3 = 0")
+				execCandidates(
+					t,
+					plain,
+					"INSERT INTO authors_slots (id, slot, karma) SELECT n, n % 4, "+sum+" FROM "+e.series+" WHERE n <= 30 AND n % 3 = 0",
+				)
 				execCandidates(t, plain, "CREATE TABLE people (id int PRIMARY KEY, team int NOT NULL, karma int NOT NULL)")
 				execCandidates(
 					t,
 					plain,
-					"INSERT INTO people SELECT a.id, a.team, a.karma + COALESCE((SELECT SUM(s.karma) FROM authors_slots s WHERE s.id = a.id), 0) FROM authors a",
+					"INSERT INTO people SELECT a.id, a.team, a.karma +"+
+						" COALESCE((SELECT SUM(s.karma) FROM authors_slots s WHERE s.id = a.id), 0) FROM authors a",
 				)
 				g := &candidateQueries{r: rand.New(rand.NewPCG(*candidatesSeed, 2)), numbered: e.plain == "pgx"}
 				for range *candidatesN {
