@@ -88,6 +88,12 @@ var reads = []struct {
 		either(times(3), millis(10, 60)),
 	},
 	{
+		"first of fixed of join",
+		"SELECT p.id, p.views, c.id FROM posts p JOIN comments c ON c.post_id = p.id WHERE c.batch = 7 ORDER BY p.views DESC LIMIT 10",
+		"",
+		either(times(3), millis(10, 60)),
+	},
+	{
 		"tested in",
 		"SELECT c.id FROM comments c WHERE c.post_id IN (SELECT id FROM posts WHERE views > 999000)",
 		"",

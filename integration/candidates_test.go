@@ -48,13 +48,16 @@ func TestCandidates(t *testing.T) {
 					"CREATE TABLE posts (id bigint PRIMARY KEY, author int NOT NULL, views int NOT NULL, likes int)",
 					"INSERT INTO posts SELECT n, n % 40, (n * 7919) % 10000, CASE WHEN n % 11 <> 0 THEN n % 20 END FROM " + e.series,
 					"CREATE INDEX v ON posts (views)", "CREATE INDEX l ON posts (likes)",
+					"CREATE TABLE authors (id int PRIMARY KEY, team int NOT NULL, karma int NOT NULL)",
+					"INSERT INTO authors SELECT n, n % 4, (n * 7919) % 10000 FROM " + e.series + " WHERE n <= 30",
 				} {
 					execCandidates(t, plain, q)
 				}
 				file := filepath.Join(t.TempDir(), "slotsql.yaml")
 				if err := os.WriteFile(
 					file,
-					[]byte("version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}, likes: {}}, slots: 8}}\n"),
+					[]byte("version: 1\nauto_migrate: true\ndefaults: {slots: 8}\n"+
+						"tables: {posts: {counters: {views: {}, likes: {}}}, authors: {counters: {karma: {}}}}\n"),
 					0o644,
 				); err != nil {
 					t.Fatal(err)
@@ -76,12 +79,22 @@ func TestCandidates(t *testing.T) {
 				}
 				execCandidates(t, plain, "INSERT INTO truth SELECT p.id, p.author, "+of("views")+", "+of("likes")+" FROM posts p")
 
-				execCandidates(t, plain, "CREATE TABLE authors (id int PRIMARY KEY, name varchar(20) NOT NULL)")
-				execCandidates(t, plain, "INSERT INTO authors SELECT n, 'name' FROM "+e.series+" WHERE n <= 30")
+				execCandidates(
+					t,
+					plain,
+					"INSERT INTO authors_slots (id, slot, karma) SELECT n, n % 4, "+sum+" FROM "+e.series+" WHERE n <= 30 AND n % 3 = 0",
+				)
+				execCandidates(t, plain, "CREATE TABLE people (id int PRIMARY KEY, team int NOT NULL, karma int NOT NULL)")
+				execCandidates(
+					t,
+					plain,
+					"INSERT INTO people SELECT a.id, a.team, a.karma +"+
+						" COALESCE((SELECT SUM(s.karma) FROM authors_slots s WHERE s.id = a.id), 0) FROM authors a",
+				)
 				g := &candidateQueries{r: rand.New(rand.NewPCG(*candidatesSeed, 2)), numbered: e.plain == "pgx"}
 				for range *candidatesN {
 					q, args := g.query()
-					want := rowsCandidates(t, plain, strings.ReplaceAll(q, " posts p", " truth p"), args)
+					want := rowsCandidates(t, plain, strings.NewReplacer(" posts p", " truth p", " authors a", " people a").Replace(q), args)
 					if got := rowsCandidates(t, wrapped, q, args); want != got {
 						t.Fatalf("%s %v\ngot  %.600s\nwant %.600s", q, args, got, want)
 					}
@@ -183,6 +196,19 @@ func (g *candidateQueries) queryBound(counter string) string {
 		" FROM posts px WHERE " + p + " > " + g.value(counter) + ")"
 }
 
+// ofAuthor is a condition on the table beside that of the counters.
+func (g *candidateQueries) ofAuthor() string {
+	switch g.r.IntN(4) {
+	case 0:
+		return "a.team = " + g.number(g.r.IntN(5))
+	case 1:
+		return "a.karma " + g.pick("<", ">", "=") + " " + g.value("views")
+	case 2:
+		return "a.karma " + g.pick("%", "- 5 *") + " 2 = 1"
+	}
+	return "a.id " + g.pick("<", ">", "<>", "=") + " " + g.number(g.r.IntN(30))
+}
+
 func (g *candidateQueries) query() (string, []any) {
 	g.args = nil
 	counter := g.pick("views", "views", "likes")
@@ -230,7 +256,11 @@ func (g *candidateQueries) query() (string, []any) {
 	case 4:
 		q = "WITH h AS (SELECT p.id, p.author FROM posts p" + where(1) + ") SELECT COUNT(*) FROM h JOIN authors a ON a.id = h.author"
 	case 5:
-		q = "SELECT a.id, " + items + " FROM authors a " + g.pick("JOIN", "LEFT JOIN") + " posts p ON p.author = a.id" + where(1) + order() + limit()
+		q = "SELECT a.id, " + items + " FROM authors a " + g.pick("JOIN", "LEFT JOIN") + " posts p ON p.author = a.id" + where(1)
+		if g.r.IntN(2) == 0 {
+			q += " AND " + g.ofAuthor()
+		}
+		q += order() + limit()
 	case 6:
 		q = "SELECT a.id FROM authors a WHERE " + g.pick("", "NOT ") + "EXISTS (SELECT 1 FROM posts p" + where(1) + " AND p.author = a.id) ORDER BY a.id"
 	case 7:
@@ -243,9 +273,10 @@ func (g *candidateQueries) query() (string, []any) {
 			if strings.Contains(q, " WHERE ") {
 				and = " AND "
 			}
-			q += and + "a.id " + g.pick("<", ">", "<>", "=") + " " + g.number(g.r.IntN(30))
+			q += and + g.ofAuthor()
 		}
-		q += order() + ", a.id" + limit()
+		q += g.pick(order()+", a.id", order()+", a.id", " ORDER BY a.karma"+g.pick("", " DESC")+", p.id, a.id",
+			" ORDER BY p."+counter+g.pick("", " DESC")+", a.karma, p.id, a.id") + limit()
 	case 9:
 		q = "SELECT COUNT(*), SUM(d.author), MAX(d." + counter + ") FROM (SELECT p.id, p.likes, p.author, p.views AS views FROM posts p" + where(0) +
 			") d WHERE " + strings.ReplaceAll(g.compared(counter), "p.", "d.") +

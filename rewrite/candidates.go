@@ -40,6 +40,10 @@ import (
 // can be written a second time. Where rows are equal W may come out with other
 // ones each time that it is written; w is the same.
 //
+// Of several conditions with windows, those of one are taken of the rows that meet by base value all conditions before it:
+// a row that meets all by totals and not all by base values is found by the first that it does not meet. So
+// `views > k AND likes < m` needs no index of likes.
+//
 // # The first rows
 //
 // ORDER BY views DESC LIMIT n is a condition, too: the total is at least l, for
@@ -52,6 +56,10 @@ import (
 // l is known, these rows are candidates themselves, and all others are left to the windows of
 // the conditions.
 // MAX(views) is the first row of ORDER BY views DESC, MIN(views) of ORDER BY views.
+//
+// Where a counter may be NULL, all this is said of the rows whose is not. A total is NULL where the base value is, so of the
+// others the first n that meet the conditions by totals, in the block's order, are candidates as well: the first n of
+// all rows are among the first n of either kind.
 
 // windowRows is how many rows W has, beside those of LIMIT: enough that few sums
 // reach from its one end to the other, and little work.
@@ -74,6 +82,7 @@ type window struct {
 	op     string     // how a total compares with the bound if it meets the condition
 	bound  string     // "" for the bound of first
 	first  *firstRows // whose bound it is; nil for that of a condition
+	before []string   // what the conditions before its own ask of base values
 
 	// implied is what a condition on a row of columns says of base values: MariaDB
 	// looks for such rows in no index.
@@ -203,6 +212,8 @@ func (c *candidates) worth() bool {
 		return true
 	case c.b.optional: // a row that is missing has no key
 		return false
+	case c.ofFirst(): // of which no more are listed than have slots, beside the windows
+		return true
 	}
 	return !c.fixedElsewhere()
 }

@@ -38,6 +38,9 @@ func (c *candidates) condition(columns []string) string {
 		if w.first != nil {
 			first = true
 			arms = append(arms, c.cold(w, last, bound))
+			if w.column.Nullable && len(c.q.OrderBy) > 0 {
+				arms = append(arms, c.missing(w))
+			}
 			if !c.told() {
 				arms = append(arms, "SELECT "+c.keyNames()+" FROM "+c.shared("slotsql_x"+formatUint(uint64(i)), c.meeting(w, nil))+" AS slotsql_x")
 			}
@@ -82,7 +85,7 @@ func (c *candidates) told() bool {
 // write writes the rows of a window, in one or two parts, as FROM takes them; the last of their base
 // values, NULL where there are no more such rows; and the bound of their totals.
 func (c *candidates) write(w *window, i int) (rows []string, last, bound string) {
-	n, conds := literal(windowRows), c.rest
+	n, conds := literal(windowRows), slices.Concat(c.rest, w.before)
 	if w.first != nil {
 		n = sum(w.first.rows, n)
 		conds = append(conds[:len(conds):len(conds)], c.near...)
@@ -179,6 +182,16 @@ func (c *candidates) cold(w *window, last, bound string) string {
 	return "SELECT " + c.keyNames() + " FROM (" + first + ") AS slotsql_n"
 }
 
+// missing writes the first rows whose counter is NULL.
+func (c *candidates) missing(w *window) string {
+	conds := []string{c.base(w.column) + " IS NULL"}
+	if q := c.q.Where; q != nil {
+		conds = append(conds, "("+c.byTotal(q.Span)+")")
+	}
+	first := c.fromBlock(c.keyList(), conds) + " ORDER BY " + w.first.order + " LIMIT " + c.tp.mark(w.first.rows)
+	return "SELECT " + c.keyNames() + " FROM (" + first + ") AS slotsql_n"
+}
+
 // slotless writes that a row has no slots.
 func (c *candidates) slotless() string {
 	slots := c.slots(c.b.table.Counter.Counters)
@@ -216,16 +229,18 @@ func (c *candidates) sumOf(column string) string {
 }
 
 // notNumbers writes the rows whose base value is no number, where a column takes
-// values of any type: what is said of sums does not hold for them.
+// values of any type: what is said of sums does not hold for them. Like a window, each query is of the rows
+// that meet the conditions before by base value.
 func (c *candidates) notNumbers() []string {
 	if !c.d.Traits().AnyType {
 		return nil
 	}
-	var out, seen []string
+	var out []string
 	for i := range c.windows {
-		if col := c.windows[i].column; !contains(seen, col.Name) {
-			seen = append(seen, col.Name)
-			out = append(out, c.from(c.keyList(), []string{c.base(col) + " >= ''"}))
+		w := &c.windows[i]
+		arm := c.from(c.keyList(), append(slices.Clone(w.before), c.base(w.column)+" >= ''"))
+		if !slices.Contains(out, arm) {
+			out = append(out, arm)
 		}
 	}
 	return out
@@ -303,7 +318,7 @@ func (c *candidates) shared(name, query string) string {
 		return "(" + query + ")"
 	}
 	sql := name + " AS MATERIALIZED (" + query + ")"
-	if !strings.Contains(strings.Join(c.with, ","), name+" AS ") {
+	if !slices.ContainsFunc(c.with, func(w string) bool { return strings.HasPrefix(w, name+" AS ") }) {
 		c.with = append(c.with, sql)
 	}
 	return name

@@ -12,12 +12,13 @@ import "strings"
 // at most the least of both. (Where the engine may sort the join for it, W is of the table alone.)
 
 // Another source may have counters, too, as the author of a post does. The queries then read its base rows, which are
-// as many, with the same ordinary columns. Its totals are needed where WHERE or ORDER BY reads them: such a block has no candidates.
+// as many, with the same ordinary columns. Where WHERE or ORDER BY reads its totals, the queries do, too: what is said of base
+// values and slots is said of the counter's table alone, and to that a total of another row is a value like any other.
 
 // joined reports whether the block's FROM clause may be written again in queries of its own:
 // tables whose rows nothing but the clause itself decides (and MySQL opens no temporary table twice). It notes the clause.
 func (c *candidates) joined() bool {
-	if c.b.optional || c.sc.natural || len(c.sc.using) > 0 || !c.sc.outermost() || c.fixedElsewhere() {
+	if c.b.optional || c.sc.natural || len(c.sc.using) > 0 || !c.sc.outermost() {
 		return false
 	}
 	for _, b := range c.sc.bindings {
@@ -43,7 +44,7 @@ func (c *candidates) joined() bool {
 	}
 	c.tail, c.join.clause = clause.End, c.tp.mark(c.src.cut(clause))
 	if c.q.Where != nil {
-		if c.ofAnother(c.q.Where) {
+		if !c.keepOthers(c.q.Where) {
 			return false
 		}
 		for _, e := range conjuncts(c.q.Where, nil) {
@@ -55,17 +56,20 @@ func (c *candidates) joined() bool {
 	return true
 }
 
-// ofAnother reports whether an expression may read a counter of another source than the counter's.
-func (c *candidates) ofAnother(e *Expr) bool {
-	found := false
+// keepOthers notes the counters of other sources that an expression reads, which are totals wherever it is
+// repeated. It reports false where these are not certain.
+func (c *candidates) keepOthers(e *Expr) bool {
+	ok := true
 	e.Walk(func(x *Expr) bool {
-		if x.Kind == ColumnRef && !found {
+		if x.Kind == ColumnRef && ok {
 			t, err := c.resolve(c.sc, x.Name)
-			found = err != nil || t != nil && t.binding != c.b && isCounterTarget(t)
+			if ok = err == nil; ok && t != nil && t.binding != c.b && isCounterTarget(t) {
+				c.queries = append(c.queries, x.Span)
+			}
 		}
-		return !found
+		return ok
 	})
-	return found
+	return ok
 }
 
 // sorted reports whether the engine may begin the join with another table than the counter's, and sort all of

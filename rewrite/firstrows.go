@@ -150,10 +150,12 @@ func (c *candidates) ordered() {
 			return
 		}
 		if i == 0 {
-			if col = c.counter(x); col == nil || col.Nullable {
+			if col = c.counter(x); col == nil || col.Nullable && c.around != nil {
 				return
 			}
 			down = strings.HasPrefix(tail, "DESC")
+		} else if t, err := c.resolve(c.sc, x.Name); col.Nullable && (err != nil || isCounterTarget(t) && t.binding == c.b) {
+			return // rows with slots that are NULL have another order by base values
 		}
 		if tail != "" {
 			sql += " " + tail
@@ -165,13 +167,19 @@ func (c *candidates) ordered() {
 	}
 }
 
-// column writes a column of the block's sources by its base value; "" if that says nothing of the order.
+// column writes a column of the block's sources, of the counter's by its base value and of others by its total; "" if that
+// is not certain.
 func (c *candidates) column(x *Expr) string {
 	t, err := c.resolve(c.sc, x.Name)
 	switch {
-	case err != nil || c.lone && !c.ownColumn(x.Name) || !c.inBlock(x.Name) || c.ofAnother(x):
+	case err != nil || c.lone && !c.ownColumn(x.Name) || !c.inBlock(x.Name):
 		return ""
-	case t != nil && t.column != nil:
+	case isCounterTarget(t) && t.binding != c.b && !c.readsBase(t.binding.table):
+		if !t.binding.table.IsCounter(t.column.Name) {
+			return "" // a companion
+		}
+		return c.total(t.binding.table, c.qualifier(t.binding), t.column.Name, true)
+	case isCounterTarget(t) && t.binding == c.b:
 		return c.base(t.column)
 	}
 	return c.tp.mark(c.src.cut(x.Span))

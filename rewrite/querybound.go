@@ -25,8 +25,8 @@ import (
 
 // queryBounds are such queries in a block's WHERE.
 type queryBounds struct {
-	queries []Span
-	judges  bool // there are none: WHERE is that of a statement that changes rows
+	queries []Span // and the counters of other sources: what has totals where the rest has base values
+	judges  bool   // there are none: WHERE is that of a statement that changes rows
 }
 
 // oneValue reports whether an expression is such a query.
@@ -194,7 +194,7 @@ func (c *candidates) queryBound(e *Expr) string {
 }
 
 // byBase writes a piece of the block's conditions as its base values meet it. What queries of one value
-// read in it are totals.
+// read in it are totals, as are counters of other sources.
 func (c *candidates) byBase(sp Span) string {
 	return c.withEdits(sp, slices.DeleteFunc(slices.Clone(c.edits), func(e edit) bool {
 		c.work++

@@ -1,6 +1,9 @@
 package rewrite
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // This file finds the bounds that a block's conditions set to a counter.
 
@@ -19,6 +22,9 @@ func (c *candidates) conditions() {
 		}
 		n, shared := len(c.windows), len(c.with)
 		if c.bounded(e, false) && len(c.windows) > n && len(c.windows) <= maxWindows {
+			for i := n; i < len(c.windows); i++ {
+				c.windows[i].before = slices.Clone(c.near)
+			}
 			c.near = append(c.near, "("+c.byBase(e.Span)+")")
 			if w, x := c.windows[n], unwrapped(e); w.implied != "" && x.Op != "AND" && x.Op != "OR" && x.Op != "NOT" {
 				c.near = append(c.near, w.implied)

@@ -40,13 +40,21 @@ func (g *generator) page() (string, []column) {
 		items += ", " + g.pick("RANK() OVER (ORDER BY "+c+desc+")", "ROW_NUMBER() OVER (ORDER BY "+c+desc+", "+k+")",
 			"DENSE_RANK() OVER (PARTITION BY "+k+" ORDER BY "+c+desc+")", "COUNT(*) OVER (ORDER BY "+c+desc+")") + " AS place"
 	}
+	var beside []string
 	if o := either(g, g.tables); qualifier != "" && items != "*" && len(o.key) == 1 && g.one(3) {
 		if key := o.column(o.key[0]); key.kind == columns[0].kind {
 			name := g.alias()
 			head += g.pick(" JOIN ", " LEFT JOIN ") + g.tableName(o) + " AS " + name + " ON " + name + "." + g.quote(key.name) + " = " + k
+			if g.one(2) {
+				beside = []string{g.condition(&from{sources: []source{{name: name, columns: o.columns, table: o}}, extend: true})}
+			}
+			if len(o.valued()) > 0 && g.one(3) {
+				v := either(g, o.valued())
+				beside = append(beside, name+"."+g.quote(v.name)+" = "+g.constant(either(g, v.values)))
+			}
 		}
 	}
-	where := g.pageWhere(c, k, desc, smallNumbers)
+	where := append(g.pageWhere(c, k, desc, smallNumbers), beside...)
 	if g.one(4) {
 		where = append(where, g.condition(f))
 	}
