@@ -14,6 +14,7 @@ func TestFoldLocksItsSlotsAlone(t *testing.T) {
 	configs := map[string]string{
 		"dedicated": "{counters: {views: {}, likes: {}}}",
 		"one":       "{counters: {views: {}}}",
+		"companion": "{counters: {views: {}}, companions: {seen: latest}}",
 		"shared":    "{counters: {views: {record_type: 1}, likes: {record_type: 2}}, layout: shared}",
 	}
 	twin.Servers(t, func(t *testing.T, dialect string) {
@@ -22,8 +23,8 @@ func TestFoldLocksItsSlotsAlone(t *testing.T) {
 				t.Run(fmt.Sprintf("%s %d", layout, slots), func(t *testing.T) {
 					t.Parallel()
 					p := twin.New(t, twin.Options{Dialect: dialect, Schema: []string{
-						"CREATE TABLE posts (id INT PRIMARY KEY, views BIGINT NOT NULL, likes BIGINT NOT NULL)",
-						"INSERT INTO posts VALUES (1, 0, 0), (2, 0, 0), (3, 0, 0), (4, 0, 0), (5, 0, 0)",
+						"CREATE TABLE posts (id INT PRIMARY KEY, views BIGINT NOT NULL, likes BIGINT NOT NULL, seen INT)",
+						"INSERT INTO posts VALUES (1, 0, 0, 0), (2, 0, 0, 0), (3, 0, 0, 0), (4, 0, 0, 0), (5, 0, 0, 0)",
 					}, Config: "version: 1\nauto_migrate: true\ndefaults: {slots: 4, placement: connection}\ntables: {posts: " + config + "}\n"})
 					name, key, columns, keys := "posts_slots", "id", "id, slot, views", "(%d, %d, 1)"
 					if layout == "shared" {
@@ -37,6 +38,11 @@ func TestFoldLocksItsSlotsAlone(t *testing.T) {
 					for _, row := range []int{1, 3, 5} {
 						for slot := range slots {
 							execAll(t, p.Under, insert(row, slot))
+						}
+					}
+					if layout == "companion" {
+						for _, row := range []int{1, 3, 5} {
+							execAll(t, p.Wrapped, fmt.Sprintf("UPDATE posts SET views = views + 1, seen = 4 WHERE id = %d", row))
 						}
 					}
 					tx, err := p.Wrapped.BeginTx(context.Background(), nil)
