@@ -21,7 +21,8 @@ func TestGolden(t *testing.T) { cases.Run(t, "../../../rewrite/testdata", "postg
 
 func TestSession(t *testing.T) {
 	sessions.Run(t, "pq", map[string]string{
-		"TestColdRowsAsPlain/postgres":                "a test of pgx: round trips are counted by its DialFunc",
+		"TestColdChangeThenRead/postgres":             "a test of pgx: round trips are counted by its DialFunc",
+		"TestColdRowsAsPlain/postgres":                "the same",
 		"TestCopyFromOfTheRawConnection":              "a test of pgx: lib/pq has no CopyFrom",
 		"TestDrainsHoldAllServerConnections":          "arguments take lib/pq two round trips, which a pooler of transactions may give to two sessions",
 		"TestJudgedFoldsNothing/postgres/alone":       "lib/pq does not send several statements in one round trip, so the rows are drained",
