@@ -60,11 +60,12 @@ type interleaved struct {
 
 func newInterleaving(t *testing.T, dialect string, seed uint64) *interleaving {
 	x := &interleaving{t: t, dialect: dialect, r: rand.New(rand.NewPCG(seed, 0))}
-	config := "version: 1\nauto_migrate: true\ndefaults: {slots: 4, placement: " + x.pick("adaptive", "adaptive", "connection") + "}\ntables: {posts: " +
-		x.pick("{counters: {views: {}, likes: {}}}", "{counters: {views: {record_type: 1}, likes: {record_type: 2}}, layout: shared}") + "}\n"
+	placement := x.pick("adaptive", "adaptive", "connection")
+	table := x.pick("{counters: {views: {}, likes: {}}}", "{counters: {views: {record_type: 1}, likes: {record_type: 2}}, layout: shared}")
+	config := "version: 1\nauto_migrate: true\ndefaults: {slots: 4, placement: " + placement + "}\ntables: {posts: " + table + "}\n"
 	params := map[string]string{
-		"mysql":    x.pick("innodb_lock_wait_timeout=2", "innodb_lock_wait_timeout=2&clientFoundRows=true", "innodb_lock_wait_timeout=2&interpolateParams=true"),
-		"postgres": x.pick("lock_timeout=2000", "lock_timeout=2000&default_query_exec_mode=exec"),
+		"mysql":    "innodb_lock_wait_timeout=2" + x.pick("", "&clientFoundRows=true", "&interpolateParams=true"),
+		"postgres": "lock_timeout=2000" + x.pick("", "&default_query_exec_mode=exec"),
 	}[dialect]
 	x.pair = twin.New(t, twin.Options{Dialect: dialect, Config: config, Params: params, Schema: []string{
 		"CREATE TABLE posts (id INT PRIMARY KEY, views BIGINT NOT NULL, likes BIGINT NOT NULL, title VARCHAR(20))",
@@ -78,18 +79,9 @@ func newInterleaving(t *testing.T, dialect string, seed uint64) *interleaving {
 	x.other = sql.OpenDB(twin.ConnectorWith(t, x.pair, parsed))
 	t.Cleanup(func() { _ = x.other.Close() })
 	for i := range x.sessions {
-		x.sessions[i] = &interleaved{name: string(rune('A' + i)), plain: x.conn(x.pair.Plain), wrapped: x.conn(x.pair.Wrapped)}
+		x.sessions[i] = &interleaved{name: string(rune('A' + i)), plain: twin.Conn(t, x.pair.Plain), wrapped: twin.Conn(t, x.pair.Wrapped)}
 	}
 	return x
-}
-
-func (x *interleaving) conn(db *sql.DB) *sql.Conn {
-	c, err := db.Conn(x.t.Context())
-	if err != nil {
-		x.t.Fatal(err)
-	}
-	x.t.Cleanup(func() { _ = c.Close() })
-	return c
 }
 
 func (x *interleaving) pick(of ...string) string { return of[x.r.IntN(len(of))] }
@@ -189,7 +181,7 @@ func (x *interleaving) countElsewhere() (conflict bool) {
 	x.log = append(x.log, "  other: "+q)
 	for _, db := range []*sql.DB{x.other, x.pair.Plain} {
 		switch err := twin.Run(x.t.Context(), db, twin.Statement{SQL: q}).Err; {
-		case conflictOf(err) && db == x.other:
+		case twin.Conflict(err) && db == x.other:
 			return true
 		case err != nil:
 			x.t.Errorf("%s: %v", q, err)
@@ -260,31 +252,24 @@ func (x *interleaving) send(s *interleaved, q string) (conflict bool) {
 	statement := twin.Statement{SQL: q, Prepared: x.r.IntN(4) == 0 && strings.HasPrefix(q, "SELECT")}
 	wrapped := twin.Run(x.t.Context(), s.wrapped, statement)
 	x.log = append(x.log, fmt.Sprintf("%s: %s -> %s", s.name, q, twin.Class(wrapped.Err)))
-	if conflictOf(wrapped.Err) && !s.open {
+	if twin.Conflict(wrapped.Err) && !s.open {
 		return true // it has done nothing, and plain need not
 	}
 	plain := twin.Run(x.t.Context(), s.plain, statement)
-	if conflictOf(plain.Err) || conflictOf(wrapped.Err) {
+	if twin.Conflict(plain.Err) || twin.Conflict(wrapped.Err) {
 		rollback := twin.Statement{SQL: "ROLLBACK"}
 		if err := twin.Run(x.t.Context(), s.plain, rollback).Err; err != nil {
 			x.t.Error(err)
 		}
 		if twin.Run(x.t.Context(), s.wrapped, rollback).Err != nil { // with half a fold its connection is out of use
-			s.wrapped = x.conn(x.pair.Wrapped)
+			s.wrapped = twin.Conn(x.t, x.pair.Wrapped)
 		}
 		s.end()
 		x.t.Logf("%s: %s: plain %s, wrapped %s", s.name, q, twin.Class(plain.Err), twin.Class(wrapped.Err))
-		return !conflictOf(plain.Err) || !conflictOf(wrapped.Err)
+		return !twin.Conflict(plain.Err) || !twin.Conflict(wrapped.Err)
 	}
 	for _, d := range twin.Compare(plain, wrapped) {
 		x.t.Errorf("%s: %s: %s", s.name, q, d)
 	}
 	return false
-}
-
-// conflictOf reports whether an error is a serialization failure, a deadlock or a lock timeout.
-func conflictOf(err error) bool {
-	class := twin.Class(err)
-	return strings.Contains(class, "40001") || strings.Contains(class, "40P01") || strings.Contains(class, "1213") ||
-		strings.Contains(class, "1205") || strings.Contains(class, "55P03") || strings.Contains(class, "1020")
 }

@@ -39,7 +39,7 @@ func TestRightsByMembership(t *testing.T) {
 			s := a.pair(t)
 			granted(t, s.wrapped.(*sql.DB).QueryRow("SELECT views FROM tops WHERE id = 1").Scan(new(int)))
 			twin.ExecAll(t, p.Plain, "GRANT "+group+" TO "+a.name)
-			one := both{conn(t, s.plain.(*sql.DB)), conn(t, s.wrapped.(*sql.DB))}
+			one := both{twin.Conn(t, s.plain.(*sql.DB)), twin.Conn(t, s.wrapped.(*sql.DB))}
 			read := twin.Statement{SQL: "SELECT views FROM tops WHERE id = 1"}
 			if level < 0 {
 				one.same(t, read)

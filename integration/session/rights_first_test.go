@@ -36,7 +36,7 @@ func TestRightsOfTransactionsThatLockFirst(t *testing.T) {
 		twin.ExecAll(t, db, "GRANT SELECT (id, views), UPDATE (views), INSERT (id, views) ON posts TO "+role)
 	}
 	twin.ExecAll(t, p.Under, "GRANT SELECT, INSERT, UPDATE, DELETE ON posts_slots TO "+role)
-	s := both{conn(t, p.Plain), conn(t, p.Wrapped)}
+	s := both{twin.Conn(t, p.Plain), twin.Conn(t, p.Wrapped)}
 	run := func(list ...string) {
 		t.Helper()
 		for _, q := range list {

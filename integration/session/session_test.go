@@ -49,15 +49,7 @@ type both struct{ plain, wrapped twin.Session }
 
 func pinned(t *testing.T, p *twin.Pair) both {
 	t.Helper()
-	one := func(db *sql.DB) *sql.Conn {
-		c, err := db.Conn(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = c.Close() })
-		return c
-	}
-	return both{one(p.Plain), one(p.Wrapped)}
+	return both{twin.Conn(t, p.Plain), twin.Conn(t, p.Wrapped)}
 }
 
 func (b both) same(t *testing.T, s twin.Statement) (plain, wrapped twin.Outcome) {

@@ -210,7 +210,7 @@ func TestSlotRightsByRole(t *testing.T) {
 	)
 	twin.ExecAll(t, p.Under, "GRANT SELECT, INSERT, UPDATE, DELETE ON posts_slots TO "+role)
 	s := a.pair(t)
-	one := both{conn(t, s.plain.(*sql.DB)), conn(t, s.wrapped.(*sql.DB))}
+	one := both{twin.Conn(t, s.plain.(*sql.DB)), twin.Conn(t, s.wrapped.(*sql.DB))}
 	one.same(t, twin.Statement{SQL: totals})
 	for range 2 {
 		one.same(t, twin.Statement{SQL: "SET ROLE " + role})
@@ -222,14 +222,4 @@ func TestSlotRightsByRole(t *testing.T) {
 		p.Same(t, twin.Statement{SQL: "UPDATE posts SET views = views + 1 WHERE id = 1"})
 	}
 	p.Same(t, twin.Statement{SQL: totals})
-}
-
-func conn(t *testing.T, db *sql.DB) *sql.Conn {
-	t.Helper()
-	c, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
-	return c
 }

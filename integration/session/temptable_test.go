@@ -72,7 +72,7 @@ func TestTemporaryTableMadeByQuery(t *testing.T) {
 	})
 }
 
-// A temporary table called like any other table, or view, has columns of its own: a name that is none
+// A temporary table that has the name of another table, or of a view, has columns of its own: a name that is none
 // of them is one of the counter table around it.
 func TestTemporaryTableHidesAnother(t *testing.T) {
 	each(t, func(t *testing.T, dialect string) {

@@ -60,7 +60,7 @@ func TestViewsOfRoleThatOnlySelects(t *testing.T) {
 			p.Same(t, twin.Statement{SQL: "UPDATE posts SET views = views * 2"})
 		}
 		pair := a.pair(t)
-		s := both{conn(t, pair.plain.(*sql.DB)), conn(t, pair.wrapped.(*sql.DB))}
+		s := both{twin.Conn(t, pair.plain.(*sql.DB)), twin.Conn(t, pair.wrapped.(*sql.DB))}
 		all := func(s both, statements []string) {
 			t.Helper()
 			for _, query := range statements {
@@ -171,7 +171,7 @@ func TestLocksOfRoleThatMayNotCount(t *testing.T) {
 			for _, tx := range []bool{false, true} {
 				for _, query := range lockStatements {
 					if tx {
-						txs := both{conn(t, s.plain.(*sql.DB)), conn(t, s.wrapped.(*sql.DB))}.begin(t, nil)
+						txs := both{twin.Conn(t, s.plain.(*sql.DB)), twin.Conn(t, s.wrapped.(*sql.DB))}.begin(t, nil)
 						txs.same(t, twin.Statement{SQL: query})
 						if _, err := txs.plain.(*sql.Tx).Exec("SELECT 1"); err == nil {
 							txs.same(t, twin.Statement{SQL: "SELECT views FROM posts WHERE id = 2"})

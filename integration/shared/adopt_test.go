@@ -51,7 +51,7 @@ func TestAdopt(t *testing.T) {
 			"INSERT INTO slotted_counters (record_type, record_id, slot, count) VALUES (1, 1, 3, 100), (1, 1, 99, 7), (2, 1, 0, 4), (7, 1, 3, 1000)",
 		)
 		execAll(t, p.Plain, "UPDATE posts SET views = views + 107, likes = likes + 4 WHERE id = 1")
-		plain, wrapped := pinned(t, p.Plain), pinned(t, p.Wrapped)
+		plain, wrapped := twin.Conn(t, p.Plain), twin.Conn(t, p.Wrapped)
 		all := []string{"SELECT * FROM posts ORDER BY id", "SELECT id FROM posts ORDER BY views DESC LIMIT 1"}
 		same(t, plain, wrapped, all...)
 		for i := range 3 {

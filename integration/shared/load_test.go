@@ -14,18 +14,6 @@ import (
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
-// conflict reports whether a statement was refused because of what others do, and that
-// nothing of it is applied.
-func conflict(err error) bool {
-	switch c := twin.Class(err); c {
-	case "MySQL 1213 (40001)", "MySQL 1205 (HY000)", "MySQL 1020 (HY000)", "PostgreSQL 40P01", "PostgreSQL 40001", "PostgreSQL 55P03":
-		return true
-	default:
-		return strings.HasPrefix(c, "SQLite ") &&
-			(strings.HasSuffix(c, " 5") || strings.HasSuffix(c, " 517") || strings.HasSuffix(c, " 6") || strings.HasSuffix(c, " 262"))
-	}
-}
-
 // Clients count rows of several tables that share a slot table, one counter at a
 // time and several, alone and in transactions, beside drains, deletes of another
 // row and a roll-up: what is acknowledged is counted, once, where it belongs.
@@ -100,7 +88,7 @@ func TestUnderLoad(t *testing.T) {
 			defer rolling.Done()
 			for ctx.Err() == nil {
 				if _, err := slotsql.RollUp(ctx, twin.Connector(t, p), slotsql.RollUpOptions{}); err != nil && ctx.Err() == nil &&
-					!conflict(err) {
+					!twin.Conflict(err) {
 					t.Errorf("roll-up: %v", err)
 				}
 				time.Sleep(time.Millisecond)
@@ -157,7 +145,7 @@ func TestUnderLoad(t *testing.T) {
 									if err == nil {
 										break
 									}
-									if !conflict(err) {
+									if !twin.Conflict(err) {
 										return err
 									}
 								}
@@ -170,11 +158,11 @@ func TestUnderLoad(t *testing.T) {
 						}
 						return err
 					}()
-					if err != nil && conflict(err) {
+					if err != nil && twin.Conflict(err) {
 						n, _ := conflicts.LoadOrStore(twin.Class(err), new(atomic.Int64))
 						n.(*atomic.Int64).Add(1)
 					}
-					if err != nil && !conflict(err) {
+					if err != nil && !twin.Conflict(err) {
 						t.Errorf("%v (%s)", err, twin.Class(err))
 						return
 					}
@@ -263,7 +251,7 @@ func TestEndOfRange(t *testing.T) {
 				"SELECT * FROM posts ORDER BY id",
 			)
 		}
-		tx, plain := pinned(t, p.Wrapped), pinned(t, p.Plain)
+		tx, plain := twin.Conn(t, p.Wrapped), twin.Conn(t, p.Plain)
 		execAll(
 			t,
 			p.Under,

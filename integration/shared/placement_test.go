@@ -30,7 +30,7 @@ func TestPlacement(t *testing.T) {
 						},
 					)
 					for _, around := range [][2]string{{"", ""}, {"BEGIN", "COMMIT"}, {"BEGIN", "ROLLBACK"}} {
-						plain, wrapped := pinned(t, p.Plain), pinned(t, p.Wrapped)
+						plain, wrapped := twin.Conn(t, p.Plain), twin.Conn(t, p.Wrapped)
 						for _, s := range []string{
 							"UPDATE posts SET views = views + 1 WHERE id = 1", "UPDATE posts SET views = views + 2, likes = likes - 3 WHERE id = 2", "UPDATE posts SET likes = likes + 1, views = views + 1 WHERE id = -1",
 							"UPDATE posts SET views = views + 1 WHERE id = 77", "UPDATE comments SET likes = likes + 4 WHERE id = 9007199254740993", "UPDATE comments SET likes = likes - 1 WHERE id = 2",

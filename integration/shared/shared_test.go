@@ -80,16 +80,6 @@ func same(t *testing.T, plain, wrapped twin.Session, statements ...string) {
 	}
 }
 
-func pinned(t *testing.T, db *sql.DB) *sql.Conn {
-	t.Helper()
-	c, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
-	return c
-}
-
 var reads = []string{
 	"SELECT * FROM posts ORDER BY id",
 	"SELECT id, likes FROM comments ORDER BY id",
@@ -184,7 +174,7 @@ func TestStatements(t *testing.T) {
 		}
 		for _, around := range [][2]string{{"", ""}, {"BEGIN", "COMMIT"}, {"BEGIN", "ROLLBACK"}} {
 			p := newPair(t, dialect)
-			plain, wrapped := pinned(t, p.Plain), pinned(t, p.Wrapped)
+			plain, wrapped := twin.Conn(t, p.Plain), twin.Conn(t, p.Wrapped)
 			same(t, p.Plain, p.Wrapped, reads...)
 			// Of a record type that no configuration names.
 			execAll(

@@ -38,6 +38,18 @@ func Crossed(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "new multixact has more than one updating member")
 }
 
+// Conflict reports whether a statement was refused because of what others do, and that
+// nothing of it is applied.
+func Conflict(err error) bool {
+	switch c := Class(err); c {
+	case "MySQL 1213 (40001)", "MySQL 1205 (HY000)", "MySQL 1020 (HY000)", "PostgreSQL 40P01", "PostgreSQL 40001", "PostgreSQL 55P03":
+		return true
+	default:
+		return strings.HasPrefix(c, "SQLite ") &&
+			(strings.HasSuffix(c, " 5") || strings.HasSuffix(c, " 517") || strings.HasSuffix(c, " 6") || strings.HasSuffix(c, " 262"))
+	}
+}
+
 // Class is what a program can tell of an error without reading its text:
 // the engine's code, a well-known sentinel, or else the type of the innermost
 // error.

@@ -71,6 +71,17 @@ func Explain(t testing.TB, c *slotsql.Connector, query string) (*slotsql.Explana
 	return x.Explain(query)
 }
 
+// Conn returns a connection of its own, which is closed with the test.
+func Conn(t testing.TB, db *sql.DB) *sql.Conn {
+	t.Helper()
+	c, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
 // Snapshot begins a transaction that has read of the table, and so has its snapshot
 // at the levels that have one. It ends with the test, if not before.
 func Snapshot(t testing.TB, db *sql.DB, level sql.IsolationLevel, table string) *sql.Tx {
