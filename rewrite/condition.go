@@ -178,8 +178,7 @@ func (c *candidates) cold(w *window, last, bound string) string {
 		conds = append(conds, w.edge)
 	}
 	conds = append(conds, c.slotless())
-	first := c.fromBlock(c.keyList(), conds) + " ORDER BY " + w.first.order + " LIMIT " + rows
-	return "SELECT " + c.keyNames() + " FROM (" + first + ") AS slotsql_n"
+	return c.inOrder(w, conds, rows)
 }
 
 // missing writes the first rows whose counter is NULL.
@@ -188,7 +187,12 @@ func (c *candidates) missing(w *window) string {
 	if q := c.q.Where; q != nil {
 		conds = append(conds, "("+c.byTotal(q.Span)+")")
 	}
-	first := c.fromBlock(c.keyList(), conds) + " ORDER BY " + w.first.order + " LIMIT " + c.tp.mark(w.first.rows)
+	return c.inOrder(w, conds, c.tp.mark(w.first.rows))
+}
+
+// inOrder writes the first rows that meet conditions, in the block's order.
+func (c *candidates) inOrder(w *window, conds []string, rows string) string {
+	first := c.fromBlock(c.keyList(), conds) + " ORDER BY " + w.first.order + " LIMIT " + rows
 	return "SELECT " + c.keyNames() + " FROM (" + first + ") AS slotsql_n"
 }
 

@@ -63,7 +63,7 @@ func (c *candidates) keepOthers(e *Expr) bool {
 	e.Walk(func(x *Expr) bool {
 		if x.Kind == ColumnRef && ok {
 			t, err := c.resolve(c.sc, x.Name)
-			if ok = err == nil; ok && t != nil && t.binding != c.b && isCounterTarget(t) {
+			if ok = err == nil; ok && isCounterTarget(t) && t.binding != c.b {
 				c.queries = append(c.queries, x.Span)
 			}
 		}

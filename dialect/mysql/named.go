@@ -178,16 +178,19 @@ func (n *slotRows) source() (source, where string) {
 		columns = append(columns, quote(sh.Type))
 	}
 	columns = append(columns, slotColumn(t))
-	var list, on []string
+	var on []string
+	for i, c := range columns {
+		on = append(on, fmt.Sprintf("slotsql_s.%s = slotsql_n.n%d", c, i+1))
+	}
+	var list []string
 	for i, row := range n.rows {
 		var values []string
 		for j, v := range row[below:] {
-			value := dialect.String(v)
+			as := ""
 			if i == 0 {
-				value += fmt.Sprintf(" AS n%d", j+1)
-				on = append(on, fmt.Sprintf("slotsql_s.%s = slotsql_n.n%d", columns[j], j+1))
+				as = fmt.Sprintf(" AS n%d", j+1)
 			}
-			values = append(values, value)
+			values = append(values, dialect.String(v)+as)
 		}
 		list = append(list, "SELECT "+strings.Join(values, ", "))
 	}

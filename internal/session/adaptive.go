@@ -34,8 +34,7 @@ func (r *Run) execCold(ctx context.Context) (answer, error) {
 	start := time.Now()
 	a, n, err := r.sendCounted(ctx)
 	r.took(start, err)
-	switch {
-	case err != nil:
+	if err != nil {
 		retries := r.row != (slots.RowKey{}) && r.conn.InAutocommit() && ctx.Err() == nil
 		if retries && r.conn.Deadlocked(err) && r.conn.Engine.NotApplied(err) {
 			return r.execIncrement(ctx) // the row is hot now, and others are not in the way in a slot
@@ -44,14 +43,11 @@ func (r *Run) execCold(ctx context.Context) (answer, error) {
 			return r.because(outOfRange).fallback(ctx) // the base value has, and the total may not
 		}
 		return answer{}, err
-	case n == 0:
-		r.unchanged(r.Plan.Increment.Row)
-		return a, nil
 	}
-	r.Plan.tally.ranCold()
-	r.hasLocked(r.Plan.Increment.Table)
-	r.note(r.Plan.Increment.Row, onBase)
-	return a, r.holdIncrement(ctx)
+	if n > 0 {
+		r.Plan.tally.ranCold()
+	}
+	return a, r.addedToRow(ctx, n)
 }
 
 // took notes how an update of a base row has gone that began at a time.

@@ -105,18 +105,24 @@ func (r *Run) execOnBase(ctx context.Context) (answer, error) {
 	if err != nil {
 		return a, err
 	}
-	if n == 0 {
-		r.unchanged(r.Plan.Increment.Row)
-		return a, nil
-	}
-	r.hasLocked(r.Plan.Increment.Table)
-	r.note(r.Plan.Increment.Row, onBase)
 	if n > 1 { // MySQL counts an upsert that has met its row twice
 		if row, keyed := r.rowKey(); keyed {
 			r.exists(row)
 		}
 	}
-	return a, r.holdIncrement(ctx)
+	return a, r.addedToRow(ctx, n)
+}
+
+// addedToRow notes that the increment has run on its base row, and has affected n.
+func (r *Run) addedToRow(ctx context.Context, n int64) error {
+	inc := r.Plan.Increment
+	if n == 0 {
+		r.noteUnchanged(inc.Row)
+		return nil
+	}
+	r.hasLocked(inc.Table)
+	r.note(inc.Row, onBase)
+	return r.holdIncrement(ctx)
 }
 
 // hasLocked notes that a statement has changed a base row, and so has it locked until the transaction ends.

@@ -144,7 +144,7 @@ func (r *Run) changed(affected int64) {
 	switch {
 	case affected == 0 && r.Plan.Touched != nil: // of a call of several statements it is the last one's
 		if len(base.Changes) == 1 && !base.Fresh && (base.Counted || base.Changes[0].Certain()) {
-			r.unchanged(base.Changes[0])
+			r.noteUnchanged(base.Changes[0])
 		}
 		return
 	case base.Fresh:
@@ -158,9 +158,9 @@ func (r *Run) changed(affected int64) {
 	}
 }
 
-// unchanged remembers the rows of a statement that has affected none of them. InnoDB has locked them nevertheless, and
+// noteUnchanged remembers the rows of a statement that has affected none of them. InnoDB has locked them nevertheless, and
 // at READ COMMITTED gives up only those that WHERE does not meet.
-func (r *Run) unchanged(rows rewrite.DrainTable) {
+func (r *Run) noteUnchanged(rows rewrite.DrainTable) {
 	c := r.conn
 	if c.Shared.Traits.LocksUnchanged && (rows.Certain() || sql.IsolationLevel(c.begun) != sql.LevelReadCommitted) {
 		r.note(rows, unchanged)
