@@ -68,8 +68,8 @@ import (
 // github.com/slotsql/slotsql/rewrite.windowRows=2".
 var windowRows = "100"
 
-// joinedRows is that of a W of rows of a join: there each may cost many rows of the tables.
-var joinedRows = "20"
+// joinedRows is that of a W of rows of a join: there each may cost many rows of the tables, and is as far from the one before.
+var joinedRows = "5"
 
 // maxNarrowed bounds the conditions of one statement: each repeats parts of it.
 const maxNarrowed = 16
@@ -114,9 +114,10 @@ type candidates struct {
 	tail    int    // where WHERE goes in a block without one
 	join    joined // of a block of several sources whose first rows are wanted
 
-	around  *asked   // the condition around the block whose windows are looked for
-	besides bool     // it, or the block around it, has conditions without windows
-	summed  []string // the counters whose sums are joined to the source
+	around    *asked   // the condition around the block whose windows are looked for
+	besides   bool     // it, or the block around it, has conditions without windows
+	constants bool     // some of those that W or the join is taken by compare with a constant or the result of a query
+	summed    []string // the counters whose sums are joined to the source
 
 	candidateKeys
 	with []string // the WITH queries of the condition

@@ -50,6 +50,7 @@ func (c *candidates) joined() bool {
 		for _, e := range conjuncts(c.q.Where, nil) {
 			if !c.edited(e.Span) && !c.own(e) {
 				c.join.conds = append(c.join.conds, "("+c.tp.mark(c.src.cut(e.Span))+")")
+				c.constants = c.constants || comparesConstant(e)
 			}
 		}
 	}

@@ -129,8 +129,8 @@ type ReadPlan struct {
 	Probe, Held string
 	HeldKey     []KeyValue
 
-	// Broad is the form of SQL for bounds that many rows meet, or nil.
-	Broad *Broad
+	// Estimate decides whether SQL names candidates in vain, or is nil.
+	Estimate *Estimate
 
 	// Anew reports whether SQL has to be prepared each time that it runs.
 	Anew bool

@@ -110,7 +110,7 @@ func (p *planning) planSelect(st *Statement) *Plan {
 	} else if edits, ok := r.groupSums(st.Select); ok {
 		r.edits, plan.Reason = edits, "sums by group: base values and slots are summed separately"
 	} else {
-		plan.Reason, plan.Read.Broad = r.form(), r.broad()
+		plan.Reason, plan.Read.Estimate = r.form(), r.estimate()
 	}
 	plan.SQL, plan.Read.Args = r.written()
 	if plan.Reason == "" && plan.Read.Args == nil {

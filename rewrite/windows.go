@@ -17,7 +17,7 @@ func (c *candidates) conditions() {
 	for _, e := range conjuncts(c.q.Where, nil) {
 		if c.repeatable(e) {
 			c.rest = append(c.rest, "("+c.tp.mark(c.src.cut(e.Span))+")")
-			c.besides = true
+			c.besides, c.constants = true, c.constants || comparesConstant(e)
 			continue
 		}
 		n, shared := len(c.windows), len(c.with)
@@ -61,6 +61,20 @@ const maxWindows = 16
 // a query of the source alone.
 func (c *candidates) repeatable(e *Expr) bool {
 	return !c.edited(e.Span) && c.unsteady(c.sc, e) == "" && c.own(e)
+}
+
+// comparesConstant reports whether a condition may leave few rows: it compares with a constant or a query, and not for
+// what is not equal.
+func comparesConstant(e *Expr) bool {
+	found := false
+	if x := unwrapped(e); x.Kind == Binary && x.Op == "<>" {
+		return false
+	}
+	e.Walk(func(x *Expr) bool {
+		found = found || x.Kind == Number || x.Kind == String || x.Kind == Param || x.Kind == Subquery
+		return !found
+	})
+	return found
 }
 
 // edited reports whether anything has been replaced inside a span.

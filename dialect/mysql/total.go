@@ -40,16 +40,6 @@ func (d *Dialect) Total(t *rewrite.Table, qualifier, column string, comparable b
 	return inType(t, column, "COALESCE("+total+", "+base+")")
 }
 
-// Estimate writes EXPLAIN of the queries. MySQL's explain_format, which is TREE by default in 9.7, may say
-// otherwise than that the answer has a column of rows.
-func (d *Dialect) Estimate(queries ...string) string {
-	explain := "EXPLAIN "
-	if d.MySQL {
-		explain += "FORMAT=TRADITIONAL "
-	}
-	return explain + strings.Join(queries, " UNION ALL ")
-}
-
 func inType(t *rewrite.Table, column, expr string) string {
 	col := t.Column(column)
 	if col == nil || col.Numeric == rewrite.Decimal && col.Precision == 0 {

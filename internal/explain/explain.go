@@ -202,8 +202,8 @@ func explanation(p *rewrite.Plan, query string) *Explanation {
 	if p.SQL != query || len(p.Read.Args) > 0 {
 		e.Rewritten = &ExplainedStatement{p.SQL, explainArgs(p.Read.Args)}
 		e.Probe = p.Read.Probe
-		if w := p.Read.Broad; w != nil {
-			estimate, whole := explainStatement(w.Rows), explainStatement(w.Whole)
+		if x := p.Read.Estimate; x != nil {
+			estimate, whole := explainStatement(x.Query), explainStatement(x.Whole)
 			e.Estimate, e.Whole = &estimate, &whole
 		}
 	}

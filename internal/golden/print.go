@@ -76,9 +76,9 @@ func (b *printer) plan(indent, sql string, p *rewrite.Plan, allSteps bool) {
 	if p.Read.Held != p.Read.Probe {
 		b.line(indent, "row held", strings.TrimRight(p.Read.Held, "\n"))
 	}
-	if w := p.Read.Broad; w != nil {
-		b.line(indent, "estimate", bound(w.Rows))
-		b.line(indent, "whole", bound(w.Whole))
+	if x := p.Read.Estimate; x != nil {
+		b.line(indent, "estimate", bound(x.Query))
+		b.line(indent, "whole", bound(x.Whole))
 	}
 	if p.Read.Anew {
 		b.line(indent, "prepared", "anew each time")

@@ -13,14 +13,14 @@ func (r *Run) runRead(ctx context.Context) (a answer, err error) {
 		return answer{}, err
 	}
 	var types []ColumnType
-	broad := false
+	whole := false
 	if r.call.wantsRows {
 		if r.Plan.Read.Shape != nil {
 			if types, err = r.shape(ctx); err != nil {
 				return answer{}, err
 			}
 		}
-		if broad, err = r.broad(ctx); err != nil {
+		if whole, err = r.readsWhole(ctx); err != nil {
 			return answer{}, err
 		}
 	}
@@ -37,7 +37,7 @@ func (r *Run) runRead(ctx context.Context) (a answer, err error) {
 			return answer{rows: b}, nil
 		}
 	}
-	if broad {
+	if whole {
 		a.rows, err = r.queryWhole(ctx)
 	} else {
 		a, err = r.send(ctx)

@@ -1,0 +1,132 @@
+package rewrite
+
+import (
+	"slices"
+)
+
+// Reads of which the engine's estimate decides whether they name candidates.
+//
+//	SELECT id FROM products WHERE seller = 7 AND stock > 0
+//	SELECT id FROM posts WHERE author = 7 ORDER BY views DESC LIMIT 10
+//	SELECT COUNT(*) FROM products WHERE stock > 0
+//
+// Of a seller with fifty products the totals cost less than the look for candidates. And where all candidates are
+// one list of keys, a bound that most rows meet makes a list of most rows, which costs MariaDB many times what their totals
+// cost it. How many rows these are only the engine knows, so it is asked for its estimates each time that the read
+// runs. Both forms are exact: the estimate decides nothing but the cost.
+
+// An Estimate is a question to the engine, and the form of the read without candidates.
+type Estimate struct {
+	// Query asks the engine for its estimates.
+	Query Bound
+	// Listed reports whether the candidates are one list of keys, all rows within the bounds among them.
+	Listed bool
+	// Whole is the statement without candidates.
+	Whole Bound
+}
+
+// EstimatedQueries are queries of which an engine estimates the rows.
+type EstimatedQueries struct {
+	Rows   string // those of the block, without its bounds
+	Table  string // those of the counter's table
+	Within string // those within the bounds by base value; "" if their number does not matter
+}
+
+// Estimates are how many rows the engine expects each to read.
+type Estimates struct{ Rows, Table, Within int64 }
+
+// An EstimatingDialect is a Dialect of an engine that estimates how many rows a query reads.
+type EstimatingDialect interface {
+	// Estimate writes a statement that runs none of the queries, and whose result has the estimates.
+	Estimate(q EstimatedQueries) string
+	// Estimated reads that result, in which NULL is "". It reports false if the result is not as expected.
+	Estimated(columns []string, rows [][]string) (Estimates, bool)
+}
+
+// narrowing is what candidates have added to a statement.
+type narrowing struct {
+	sources int       // whose candidates are named
+	single  int       // of these, sources of queries of one value
+	bounds  int       // queries of the WITH clause that are bounds
+	only    *narrowed // those of the only one, if many rows may be
+}
+
+// narrowed is what the candidates of one source have added.
+type narrowed struct {
+	edits     []edit
+	many      map[edit]edit // the totals of many rows, for which those of few stand
+	listed    bool
+	estimated EstimatedQueries
+}
+
+// note counts the condition that has been added for a source. The only one of a statement may have been added in
+// vain. before are the block's edits before forFew.
+func (c *candidates) note(edits, before []edit) {
+	c.narrowing.sources++
+	if c.q != c.main && c.oneValued(c.sc, c.q) {
+		c.narrowing.single++ // MIN or MAX, which has candidates in both forms
+		return
+	}
+	c.narrowing.only = nil
+	n := narrowed{edits: edits, many: map[edit]edit{}, listed: c.listsBounds()}
+	if c.narrowing.sources-c.narrowing.single > 1 || !n.listed && !c.constants {
+		return
+	}
+	for i, e := range c.edits {
+		if e != before[i] {
+			n.many[e] = before[i]
+		}
+	}
+	q := &n.estimated
+	if n.listed {
+		q.Rows, q.Within = c.from("1", c.rest), c.from("1", slices.Concat(c.near, c.rest))
+	} else {
+		q.Rows = c.fromBlock("1", slices.Concat(c.rest, c.join.conds))
+	}
+	q.Table = c.from("1", nil)
+	c.narrowing.only = &n
+}
+
+// listsBounds reports whether the candidates are a list of all rows within bounds, on an engine that reads such a list
+// slowly.
+func (c *candidates) listsBounds() bool {
+	return c.d.Traits().KeyIn[0] == "" && len(c.near) > 0 && !c.ofFirst()
+}
+
+// ofFirst reports whether the candidates are those of the first rows.
+func (c *candidates) ofFirst() bool {
+	return slices.ContainsFunc(c.windows, func(w window) bool { return w.first != nil })
+}
+
+// forFew writes the totals of the source as those of few rows, where candidates leave no more.
+func (c *candidates) forFew() {
+	if !c.listsBounds() && !c.ofFirst() {
+		return
+	}
+	q := c.qualifier(c.b)
+	few := map[string]string{}
+	for _, column := range c.b.table.Counter.Counters {
+		few[c.total(c.b.table, q, column, true)] = c.total(c.b.table, q, column, false)
+	}
+	c.rewriteTotals(c.q.Span, few)
+}
+
+// estimate returns the question whether the statement should name candidates, or nil if it should.
+func (r *reader) estimate() *Estimate {
+	d, ok := r.d.(EstimatingDialect)
+	n := r.narrowing.only
+	if !ok || n == nil {
+		return nil
+	}
+	whole := slices.DeleteFunc(slices.Clone(r.edits), func(e edit) bool { return slices.Contains(n.edits, e) })
+	for i, e := range whole {
+		if many, ok := n.many[e]; ok {
+			whole[i] = many
+		}
+	}
+	return &Estimate{
+		Query:  r.tp.expand(r.d, r.tp.expandSQL(d.Estimate(n.estimated))),
+		Listed: n.listed,
+		Whole:  r.tp.expand(r.d, r.tp.expandSQL(r.tp.mark(r.src.cutEdited(Span{0, len(r.src.sql)}, whole)))),
+	}
+}
