@@ -111,7 +111,7 @@ func (c *candidates) asks() {
 			continue
 		}
 		if near := c.windows[n].implied; near != "" {
-			c.near = append(c.near, near)
+			c.near, c.nearPlain = append(c.near, near), append(c.nearPlain, near)
 			continue
 		}
 		var edits []edit
@@ -121,7 +121,8 @@ func (c *candidates) asks() {
 			}
 			return true
 		})
-		c.near = append(c.near, "("+c.tp.mark(c.src.cutEdited(e.Span, edits))+")")
+		near := "(" + c.tp.mark(c.src.cutEdited(e.Span, edits)) + ")"
+		c.near, c.nearPlain = append(c.near, near), append(c.nearPlain, near)
 	}
 	c.around = nil
 }

@@ -104,15 +104,16 @@ type joined struct {
 // candidates are those of one source of a block.
 type candidates struct {
 	*reader
-	sc      *scope
-	q       *Select
-	b       *binding
-	lone    bool     // the block has no other source, and names none that is around it
-	near    []string // conditions that have windows, by base values
-	rest    []string // conditions that W is taken by
-	windows []window
-	tail    int    // where WHERE goes in a block without one
-	join    joined // of a block of several sources whose first rows are wanted
+	sc        *scope
+	q         *Select
+	b         *binding
+	lone      bool     // the block has no other source, and names none that is around it
+	near      []string // conditions that have windows, by base values
+	nearPlain []string // these with base values in the queries in them, too: for estimates
+	rest      []string // conditions that W is taken by
+	windows   []window
+	tail      int    // where WHERE goes in a block without one
+	join      joined // of a block of several sources whose first rows are wanted
 
 	around    *asked   // the condition around the block whose windows are looked for
 	besides   bool     // it, or the block around it, has conditions without windows

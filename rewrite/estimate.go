@@ -79,7 +79,7 @@ func (c *candidates) note(edits, before []edit) {
 	}
 	q := &n.estimated
 	if n.listed {
-		q.Rows, q.Within = c.from("1", c.rest), c.from("1", slices.Concat(c.near, c.rest))
+		q.Rows, q.Within = c.from("1", c.rest), c.from("1", slices.Concat(c.nearPlain, c.rest))
 	} else {
 		q.Rows = c.fromBlock("1", slices.Concat(c.rest, c.join.conds))
 	}

@@ -24,8 +24,8 @@ import (
 // expectation. So the block has no other condition and no LIMIT, and is the statement's own, or the only source of that: of the
 // bound and the list of keys together PostgreSQL expects ten rows at least, for which it makes a hash table of the sums.
 
-// A JoiningDialect is a Dialect of an engine that joins the sums of all slots to many rows in less time
-// than it takes to look them up.
+// A JoiningDialect is a Dialect of an engine that joins slots to rows in less time than it takes to look them up, for some
+// reads.
 type JoiningDialect interface {
 	// JoinedTotal writes the total of a counter in the column's own type, of its base value and
 	// the sum of its slots, which is NULL for a row without slots.

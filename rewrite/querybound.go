@@ -174,11 +174,12 @@ func (s *source) number(i int) string {
 // queryBound writes the value of a query for windows. Where the engine can be asked once for all, the block's own
 // condition is given that value as well.
 func (c *candidates) queryBound(e *Expr) string {
+	if !c.d.Traits().SharedWith {
+		c.joinRow(e.Query)
+		return c.byBase(e.Span)
+	}
 	sql := c.byBase(e.Span)
-	switch {
-	case !c.d.Traits().SharedWith:
-		return sql
-	case !c.asksOnce():
+	if !c.asksOnce() {
 		return c.value("slotsql_b"+formatUint(uint64(len(c.with))), "SELECT "+sql+" AS slotsql_v")
 	}
 	inside := func(x edit) bool { return x.inside(e.Span) }

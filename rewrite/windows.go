@@ -26,6 +26,7 @@ func (c *candidates) conditions() {
 				c.windows[i].before = slices.Clone(c.near)
 			}
 			c.near = append(c.near, "("+c.byBase(e.Span)+")")
+			c.nearPlain = append(c.nearPlain, "("+c.tp.mark(c.src.cut(e.Span))+")")
 			if w, x := c.windows[n], unwrapped(e); w.implied != "" && x.Op != "AND" && x.Op != "OR" && x.Op != "NOT" {
 				c.near = append(c.near, w.implied)
 			}
