@@ -2,7 +2,7 @@ package rewrite
 
 import "strings"
 
-// sums rewrites a query that only adds counters up over a whole table:
+// sums rewrites a query that only adds counters up over a whole table, or averages them:
 // SUM(views) is the sum of the base values plus the sum of the slots, which is
 // exact because addition commutes and each slot row belongs to exactly one
 // base row (its foreign key says so, and where it has none the form is not used). It spares the engine a look at the slots
@@ -69,7 +69,7 @@ func (s *summer) isCounter(e *Expr) bool {
 	return err == nil && t != nil && t.column != nil
 }
 
-// item replaces each SUM(counter) of an item; false when a counter stands
+// item replaces each SUM and AVG of a counter in an item; false when a counter stands
 // anywhere else.
 func (s *summer) item(it Item) bool {
 	ok := true
@@ -81,7 +81,7 @@ func (s *summer) item(it Item) bool {
 		case s.isCounter(e):
 			ok = false
 			return false
-		case e.Kind == Call && e.Op == "sum" && len(e.Args) == 1 && s.isCounter(e.Args[0]):
+		case e.Kind == Call && (e.Op == "sum" || e.Op == "avg" && s.averages()) && len(e.Args) == 1 && s.isCounter(e.Args[0]):
 			if !s.src.bareCall(e) {
 				ok = false
 				return false
@@ -91,9 +91,9 @@ func (s *summer) item(it Item) bool {
 				ok = false
 				return false
 			}
-			s.sums = append(s.sums, edit{e.Span, s.sum(e, t.column)})
+			s.sums = append(s.sums, edit{e.Span, s.aggregate(e, t.column)})
 			if it.Expr == e && it.Alias == nil && s.d.Traits().ItemNames == ItemsByRule {
-				s.sums = append(s.sums, edit{Span{e.End, e.End}, " AS " + s.d.Quote("sum")})
+				s.sums = append(s.sums, edit{Span{e.End, e.End}, " AS " + s.d.Quote(e.Op)})
 			}
 			return false
 		}
@@ -102,12 +102,33 @@ func (s *summer) item(it Item) bool {
 	return ok
 }
 
-// sum writes SUM(counter) of the rows that WHERE selects.
-func (s *summer) sum(e *Expr, c *Column) string {
+// averages reports whether AVG is made of the sum: of few rows the totals cost less.
+func (s *summer) averages() bool {
+	return s.d.Traits().Average != nil && s.q.Where == nil && len(s.q.GroupBy) == 0
+}
+
+// aggregate writes SUM or AVG of a counter.
+func (s *summer) aggregate(e *Expr, c *Column) string {
+	if e.Op == "sum" {
+		return s.sum(s.src.sql[e.Start:e.End], c)
+	}
+	argument := s.src.sql[e.Args[0].Start:e.Args[0].End]
+	return "(" + s.d.Traits().Average(s.sum("SUM("+argument+")", c), "COUNT("+argument+")") + ")"
+}
+
+// sum writes the sum of a counter over the rows that WHERE selects, whose base values have the sum base.
+func (s *summer) sum(base string, c *Column) string {
 	t := s.b.table
 	slots := SlotSource(s.d, t, c.Name)
 	sum := "SELECT SUM(slotsql_g." + s.d.Quote(c.Name) + ") FROM " + slots + " AS slotsql_g"
+	var where []string
 	if s.q.Where != nil {
+		where = append(where, "("+s.tp.mark(s.src.cut(s.q.Where.Span))+")")
+	}
+	if c.Nullable && len(t.Counter.Key) > 0 {
+		where = append(where, s.base(c)+" IS NOT NULL") // a plain client may have set it while there are slots
+	}
+	if len(where) > 0 {
 		var group, groupBy, match []string
 		for i, k := range t.Counter.Key {
 			group = append(group, "slotsql_g."+s.d.Quote(k)+" AS "+keyName(i))
@@ -117,9 +138,9 @@ func (s *summer) sum(e *Expr, c *Column) string {
 		group = append(group, "SUM(slotsql_g."+s.d.Quote(c.Name)+") AS slotsql_c0")
 		sum = "SELECT SUM(slotsql_h.slotsql_c0) FROM (SELECT " + strings.Join(group, ", ") + " FROM " + slots +
 			" AS slotsql_g GROUP BY " + strings.Join(groupBy, ", ") + ") AS slotsql_h CROSS JOIN " + s.baseRef(t, s.b) +
-			" WHERE " + strings.Join(match, " AND ") + " AND (" + s.tp.mark(s.src.cut(s.q.Where.Span)) + ")"
+			" WHERE " + strings.Join(append(match, where...), " AND ")
 	}
-	sql := "(" + s.src.sql[e.Start:e.End] + " + COALESCE((" + sum + "), 0))"
+	sql := "(" + base + " + COALESCE((" + sum + "), 0))"
 	if as := s.d.Traits().SumOfInt; as != "" && c.Numeric == Integer && c.Bits <= 32 {
 		sql = "CAST(" + sql + " AS " + as + ")"
 	}

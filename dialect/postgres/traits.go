@@ -16,7 +16,10 @@ func (*Dialect) Traits() rewrite.Traits {
 			ConstantType:   constantType,
 			NumberCasts:    map[string]int{"int": 32, "integer": 32, "int4": 32, "bigint": 64, "int8": 64, "numeric": 0, "decimal": 0},
 			SumOfInt:       "bigint",
-			Steady:         steady,
+			Average: func(sum, count string) string {
+				return "CAST(" + sum + " AS numeric) / NULLIF(" + count + ", 0)"
+			},
+			Steady: steady,
 		},
 		ReadRules: rewrite.ReadRules{
 			Probes:      true,
