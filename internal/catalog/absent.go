@@ -95,22 +95,29 @@ func (v *View) look(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// make creates the slot table of a table, and reports whether it is there. Its
-// foreign key needs a lock on the base table, and others queue behind a statement that
-// waits for one: in a running program it is asked for briefly, and again soon.
-func (sc *Schema) make(ctx context.Context, v *View, c CheckedTable, first bool) (bool, error) {
+// createSlots creates the slot table of a table, and reports whether it is there. Its foreign key
+// needs a lock on the base table, and other sessions queue behind a statement that waits for one: in
+// a running program the lock is asked for briefly, and again soon.
+func (sc *Schema) createSlots(ctx context.Context, v *View, c CheckedTable, first bool) (created bool, err error) {
 	ddl := sc.Catalog.Dialect.CreateSlots(c.Table)
 	if first {
-		err := v.Migrate(ctx, ddl)
-		return err == nil, err
+		err = v.Migrate(ctx, ddl)
+	} else {
+		err = v.MigrateBriefly(ctx, ddl)
 	}
-	err := v.MigrateBriefly(ctx, ddl)
-	if err != nil && v.Engine.Retryable(err) && !v.Broken && ctx.Err() == nil {
+	if !first && err != nil && v.Engine.Retryable(err) && !v.Broken && ctx.Err() == nil {
 		sc.await(c.Config)
 		sc.fresh.review = time.Now().Add(lookAgain)
 		return false, nil
 	}
-	return err == nil, err
+	if err != nil {
+		return false, err
+	}
+	v.prefetched.forget(dialect.WrittenName{Schema: c.Table.Schema, Name: c.Table.Name})
+	v.prefetched.forget(dialect.WrittenName{Schema: c.Table.Counter.SlotTable.Schema, Name: c.Table.Counter.SlotTable.Name})
+	sc.Catalog.Expire() // other namespaces may know the table as one without slots
+	sc.fresh.changes = sc.Catalog.Noticed.Changes.Load()
+	return true, nil
 }
 
 // missing are the configured tables that are not there, rather than out of the user's sight.

@@ -56,7 +56,7 @@ func (sc *Schema) reach(ctx context.Context, v *View, schema, name string) error
 			if !leftOver(t, slots) {
 				return nil
 			}
-			problems = cfg.Locate(sc.lenient(CheckedTable{cfg, t}, slots))
+			problems = cfg.Locate(sc.checkRunning(CheckedTable{cfg, t}, slots))
 		}
 		if len(problems) > 0 {
 			return sc.unfit(ctx, v, cfg, t, problems)

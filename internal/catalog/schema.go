@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -118,97 +117,6 @@ func (c *Catalog) sortTables(
 		}
 	}
 	return checked, unfit, problems, nil
-}
-
-// slotTable holds a table's slot table against what it needs, and creates a
-// missing one when the configuration says so. Where the facts are not read for the
-// first time, the table has none as long as its slot table is not there: base values
-// are then totals. It cannot be created in a transaction of the application.
-func (sc *Schema) slotTable(
-	ctx context.Context,
-	v *View,
-	c CheckedTable,
-	rights map[*rewrite.Table]dialect.SlotRights,
-	strict bool,
-) (found bool, problems []config.Problem, err error) {
-	s := sc.Catalog
-	slots, err := v.Look(ctx)(c.Table.Counter.SlotTable.Schema, c.Table.Counter.SlotTable.Name)
-	if err != nil {
-		return false, nil, err
-	}
-	strict = strict && config.Demanded(c.Config)
-	r, known := rights[c.Table]
-	if slots == nil && known {
-		found, problems := sc.unseen(ctx, c, r, strict)
-		return found, problems, nil
-	}
-	if slots == nil && s.Config.AutoMigrate() && (strict || complete(c)) {
-		open := false
-		if !strict {
-			if open, err = v.MayBeInTransaction(ctx); err != nil {
-				return false, nil, err
-			}
-		}
-		if sc.fresh.partial = sc.fresh.partial || open; !open {
-			if made, err := sc.make(ctx, v, c, strict); err != nil || !made {
-				return false, nil, err
-			}
-			v.prefetched.forget(dialect.WrittenName{Schema: c.Table.Schema, Name: c.Table.Name})
-			v.prefetched.forget(dialect.WrittenName{Schema: c.Table.Counter.SlotTable.Schema, Name: c.Table.Counter.SlotTable.Name})
-			s.Expire() // other namespaces may know the table as one without slots
-			sc.fresh.changes = s.Noticed.Changes.Load()
-			if slots, err = v.MadeSlots(ctx, c); err != nil {
-				return false, nil, err
-			}
-		}
-	}
-	if slots == nil && !strict {
-		sc.await(c.Config) // in a transaction, too: another process may make the slot table meanwhile
-		if !sc.fresh.partial {
-			s.reportSlotless(ctx, c)
-		}
-		return false, nil, nil
-	}
-	defer func() {
-		if len(problems) == 0 {
-			sc.release(c.Table, slots)
-		}
-	}()
-	if !strict {
-		problems = sc.lenient(c, slots)
-	} else {
-		s.learnSlots(c.Table, slots)
-		problems = s.CheckSlots(c.Table, slots)
-		if len(problems) == 0 {
-			problems = lackingRights(c.Config, c.Table.Counter, r.Lacks)
-		}
-	}
-	return true, c.Config.Locate(problems), nil
-}
-
-// lenient holds a slot table that has been found right before against a table that
-// may have changed: a counter that it has no column of is an ordinary column, and a
-// column that the table has not is of no counter.
-func (sc *Schema) lenient(c CheckedTable, slots *rewrite.Table) []config.Problem {
-	s, t := sc.Catalog, c.Table
-	if t.Counter.Layout != rewrite.LayoutShared && !slots.IsView {
-		t.Counter.Counters = slices.DeleteFunc(t.Counter.Counters, func(name string) bool {
-			col, _ := FindColumn(slots, name)
-			if col == nil {
-				sc.Plain = append(
-					sc.Plain,
-					plainCounter{
-						t,
-						name,
-						"slot table " + config.Clip(t.Counter.SlotTable.Name) + " has no column for it: run `" + MigrateCommand + "`",
-					},
-				)
-			}
-			return col == nil
-		})
-	}
-	s.learnSlots(t, slots)
-	return s.CheckSlots(t, Outgrown(t, slots))
 }
 
 // add takes a checked table into the schema. Counters that cannot be slotted

@@ -19,6 +19,7 @@ type schemaLoader struct {
 	unseen   map[dialect.WrittenName]unseenBase // base tables that the session's user has no right on
 	missing  []*config.TableConfig              // configured tables that do not exist
 	unfit    []unfitTable
+	rights   map[*rewrite.Table]dialect.SlotRights // what the session's user lacks on the slot tables
 	problems []config.Problem
 }
 
@@ -149,16 +150,15 @@ func (l *schemaLoader) addWithSlots(ctx context.Context, checked []CheckedTable,
 // checkSlotTables makes the slot tables that are missing, if the configuration says so, and
 // returns the tables whose slot tables fit.
 func (l *schemaLoader) checkSlotTables(ctx context.Context, checked []CheckedTable) (fitting []CheckedTable, err error) {
-	rights, err := l.view.slotRights(ctx, checked)
-	if err != nil {
+	if l.rights, err = l.view.slotRights(ctx, checked); err != nil {
 		return nil, err
 	}
-	if err := l.sc.makeSlots(ctx, l.view, checked, rights, l.strict()); err != nil {
+	if err := l.makeSlots(ctx, checked); err != nil {
 		return nil, err
 	}
 	fitting = checked[:0]
 	for _, c := range checked {
-		found, problems, err := l.sc.slotTable(ctx, l.view, c, rights, l.strict())
+		found, problems, err := l.slotTable(ctx, c)
 		switch {
 		case err != nil:
 			return nil, err
