@@ -78,7 +78,7 @@ func (v *View) look(ctx context.Context) error {
 		// The schema is part of the transaction's snapshot. One that has none yet is not
 		// to get it from this.
 		return v.Aside(ctx, func(on *View) error { return c.compare(ctx, on, func() { c.Expire() }) })
-	case c.Traits.OneWriter || !c.aside():
+	case c.Traits.OneWriter || !c.mayLookAside():
 		v.lookHere(ctx)
 		return ctx.Err()
 	}
@@ -120,8 +120,8 @@ func (sc *Schema) createSlots(ctx context.Context, v *View, c CheckedTable, firs
 	return true, nil
 }
 
-// missing are the configured tables that are not there, rather than out of the user's sight.
-func (sc *Schema) missing(
+// findMissing are the configured tables that are not there, rather than out of the user's sight.
+func (sc *Schema) findMissing(
 	ctx context.Context,
 	v *View,
 	how loading,

@@ -121,7 +121,7 @@ func (c *Catalog) load(ctx context.Context, v *View, how loading) (*Schema, erro
 
 // read reads the facts of a namespace.
 func (c *Catalog) read(ctx context.Context, v *View, how loading, namespace string) (*Schema, error) {
-	sc, err := c.marked(ctx, v, how, func() (*Schema, error) { return loadSchema(ctx, c, v, namespace, how) })
+	sc, err := c.readWithMarks(ctx, v, how, func() (*Schema, error) { return loadSchema(ctx, c, v, namespace, how) })
 	if err == nil {
 		sc.namespace = namespace
 	}

@@ -45,7 +45,7 @@ func (c *Catalog) Misfits(t, slots *rewrite.Table) (out []Misfit) {
 			)
 		}
 	}
-	if p := c.strays(t, slots); p != nil {
+	if p := c.strayForeignKey(t, slots); p != nil {
 		out = append(
 			out,
 			Misfit{"", fmt.Sprintf("the foreign key of slot table %s refers to table %s", config.Clip(counter.SlotTable.Name), config.Clip(p.Name))},
@@ -126,32 +126,32 @@ func counterFits(base, have *rewrite.Column) bool {
 	return have.Scale >= base.Scale && have.Precision-have.Scale >= base.Precision-base.Scale
 }
 
-// strays returns a foreign key of the slot table's key that refers to another
+// strayForeignKey returns a foreign key of the slot table's key that refers to another
 // table than t: one that t has taken the name of.
-func (c *Catalog) strays(t, slots *rewrite.Table) *rewrite.Parent {
+func (c *Catalog) strayForeignKey(t, slots *rewrite.Table) *rewrite.Parent {
 	for i := range slots.ForeignKeys.Parents {
 		p := &slots.ForeignKeys.Parents[i]
 		if c.ties(t, p) || !sameFold(p.Columns, t.Counter.Key) {
 			continue
 		}
-		if !c.named(p, t) {
+		if !c.refersTo(p, t) {
 			return p
 		}
 	}
 	return nil
 }
 
-// named reports whether a foreign key refers to t, by whatever columns.
-func (c *Catalog) named(p *rewrite.Parent, t *rewrite.Table) bool {
+// refersTo reports whether a foreign key refers to t, by whatever columns.
+func (c *Catalog) refersTo(p *rewrite.Parent, t *rewrite.Table) bool {
 	same := func(written, stored string) bool {
 		return c.Dialect.SameTable(rewrite.Ident{Name: written, Quoted: true}, stored)
 	}
 	return same(p.Name, t.Name) && same(p.Schema, t.Schema)
 }
 
-// Outgrown leaves out of a slot table's facts the columns that its base table has
+// WithoutOutgrown leaves out of a slot table's facts the columns that its base table has
 // none of: what they hold counts for nothing.
-func Outgrown(t, slots *rewrite.Table) *rewrite.Table {
+func WithoutOutgrown(t, slots *rewrite.Table) *rewrite.Table {
 	if t.Counter.Layout == rewrite.LayoutShared || slots == nil {
 		return slots
 	}

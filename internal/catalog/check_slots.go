@@ -147,9 +147,9 @@ func otherKind(base, slot *rewrite.Column) bool {
 	return base != nil && (base.Numeric == rewrite.NotNumeric) != (slot.Numeric == rewrite.NotNumeric)
 }
 
-// Narrow reports whether a slot table's only fault is that its slot column is too narrow for a
+// OnlyTooNarrow reports whether a slot table's only fault is that its slot column is too narrow for a
 // journal.
-func Narrow(t, slot *rewrite.Table) bool {
+func OnlyTooNarrow(t, slot *rewrite.Table) bool {
 	col, _ := FindColumn(slot, t.Counter.SlotTable.Column)
 	if t.Counter.Layout != rewrite.LayoutJournal || col == nil || col.Numeric != rewrite.Integer || col.Bits >= 64 {
 		return false

@@ -183,7 +183,7 @@ func (v *View) SettleFacts(ended bool) {
 func (v *View) LearnFrom(err error) {
 	switch {
 	case !v.Engine.SchemaChanged(err):
-	case v.Schema == nil || v.Catalog.Traits.OneWriter || !v.Catalog.aside():
+	case v.Schema == nil || v.Catalog.Traits.OneWriter || !v.Catalog.mayLookAside():
 		v.Catalog.Expire()
 	default:
 		v.Catalog.Watch.Due()

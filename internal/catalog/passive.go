@@ -73,13 +73,13 @@ func Lacking(t, slot *rewrite.Table) []string {
 	other, counter := *t, *t.Counter
 	other.Counter = &counter
 	if counter.Layout == rewrite.LayoutJournal {
-		counter.Layout = rewrite.LayoutDedicated // see Narrow
+		counter.Layout = rewrite.LayoutDedicated // see OnlyTooNarrow
 	}
 	counter.Counters = slices.DeleteFunc(slices.Clone(counter.Counters), func(name string) bool {
 		col, _ := FindColumn(slot, name)
 		return col == nil && t.Column(name).Numeric != rewrite.Float
 	})
-	if len(counter.Counters) == len(t.Counter.Counters) || len(CheckSlotTable(&other, Outgrown(&other, slot))) > 0 {
+	if len(counter.Counters) == len(t.Counter.Counters) || len(CheckSlotTable(&other, WithoutOutgrown(&other, slot))) > 0 {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(t.Counter.Counters), func(name string) bool { return slices.Contains(counter.Counters, name) })

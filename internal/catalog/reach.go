@@ -53,13 +53,13 @@ func (sc *Schema) reach(ctx context.Context, v *View, schema, name string) error
 			t.Counter = counter
 			counter.Counted = slices.Clone(counter.Counters)
 			makePassive(cfg, t)
-			if !leftOver(t, slots) {
+			if !isLeftOver(t, slots) {
 				return nil
 			}
 			problems = cfg.Locate(sc.checkRunning(CheckedTable{cfg, t}, slots))
 		}
 		if len(problems) > 0 {
-			return sc.unfit(ctx, v, cfg, t, problems)
+			return sc.addUnfit(ctx, v, cfg, t, problems)
 		}
 		return sc.add(ctx, v, t)
 	}

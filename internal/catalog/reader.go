@@ -143,9 +143,9 @@ func (c *Catalog) Open(ctx context.Context, v *View) (*Schema, error) {
 // manyTables is from how many tables on a look takes so long that it is worth waiting until it is due.
 const manyTables = 50
 
-// Opened is open for a connection that database/sql has asked for. Lent reports that
+// LearnAtOpen is open for a connection that database/sql has asked for. Lent reports that
 // the connection is left to the reading, which closes it.
-func (v *View) Opened(ctx context.Context) (lent bool, err error) {
+func (v *View) LearnAtOpen(ctx context.Context) (lent bool, err error) {
 	s := v.Catalog
 	var own *reading
 	v.Schema, err = s.current(ctx, func(r *reading) {
@@ -195,7 +195,7 @@ func (c *Catalog) renew(ctx context.Context, v *View) {
 // readAgain has the facts of the home namespace read for a statement of c.
 func (v *View) readAgain(ctx context.Context) error {
 	s := v.Catalog
-	if s.Traits.OneWriter || !s.aside() {
+	if s.Traits.OneWriter || !s.mayLookAside() {
 		return v.readHere(ctx)
 	}
 	inTx := v.Tx.KeepsLocks() || !v.InAutocommit()

@@ -43,10 +43,10 @@ func (v *View) ReadsOtherwise() bool {
 	return v.Facts.Old() || v.Schema != nil && *v.Dialect().Lexis() != *v.Catalog.Dialect.Lexis()
 }
 
-// Legible refuses a statement in which a name might stand that is not found: one with
+// CheckCharset refuses a statement in which a name might stand that is not found: one with
 // characters beyond ASCII, in a session whose character set for statements is not
 // UTF-8, where a name to be looked for has such characters, too.
-func (v *View) Legible(ctx context.Context, sql string) error {
+func (v *View) CheckCharset(ctx context.Context, sql string) error {
 	if !v.Catalog.Names.wide.Load() || ascii(sql) {
 		return nil
 	}

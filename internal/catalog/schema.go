@@ -78,7 +78,7 @@ func (c *Catalog) CheckTables(
 		return nil, nil, err
 	}
 	problems = append(problems, checkTogether(checked, c.Dialect.NameRules())...)
-	return checked, problems, leaveOver(checked, look)
+	return checked, problems, findLeftOver(checked, look)
 }
 
 // sortTables sorts the configured tables by the facts that look finds. Where it is

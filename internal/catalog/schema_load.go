@@ -80,11 +80,11 @@ func (l *schemaLoader) checkBaseTables(ctx context.Context) (checked []CheckedTa
 	if l.unseen, err = v.unseenBases(ctx); err != nil {
 		return nil, err
 	}
-	if l.missing, err = l.sc.missing(ctx, v, l.how, l.unseen); err != nil {
+	if l.missing, err = l.sc.findMissing(ctx, v, l.how, l.unseen); err != nil {
 		return nil, err
 	}
 	l.sc.Unslotted.Missing = l.missing
-	checked, l.unfit, l.problems, err = s.sortTables(l.mustFit, starting, v.beneath(ctx, l.unseen))
+	checked, l.unfit, l.problems, err = s.sortTables(l.mustFit, starting, v.lookBase(ctx, l.unseen))
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func (l *schemaLoader) checkBaseTables(ctx context.Context) (checked []CheckedTa
 		checked = withoutDoubles(checked)
 	}
 	l.problems = append(l.problems, checkTogether(checked, s.Dialect.NameRules())...)
-	more, err := l.sc.leftOut(ctx, v, l.unseen)
+	more, err := l.checkHiddenBases(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -208,13 +208,13 @@ func (l *schemaLoader) addUnfit(ctx context.Context) error {
 		if t, err := l.view.Look(ctx)(cfg.Schema, cfg.Table); err != nil {
 			return err
 		} else if t == nil {
-			if err := l.sc.abandoned(ctx, l.view, cfg); err != nil {
+			if err := l.sc.addAbandoned(ctx, l.view, cfg); err != nil {
 				return err
 			}
 		}
 	}
 	for _, u := range l.unfit {
-		if err := l.sc.unfit(ctx, l.view, u.config, u.table, u.problems); err != nil {
+		if err := l.sc.addUnfit(ctx, l.view, u.config, u.table, u.problems); err != nil {
 			return err
 		}
 	}

@@ -83,7 +83,7 @@ func (l *schemaLoader) slotTable(ctx context.Context, c CheckedTable) (found boo
 	strict := l.strict() && config.Demanded(c.Config)
 	rights, known := l.rights[c.Table]
 	if slots == nil && known {
-		found, problems := sc.unseen(ctx, c, rights, strict)
+		found, problems := l.hiddenSlotTable(ctx, c, strict)
 		return found, problems, nil
 	}
 	if slots == nil && s.Config.AutoMigrate() && (strict || complete(c)) {
@@ -117,7 +117,7 @@ func (l *schemaLoader) slotTable(ctx context.Context, c CheckedTable) (found boo
 		problems = sc.checkRunning(c, slots)
 	}
 	if len(problems) == 0 {
-		sc.release(c.Table, slots)
+		sc.addReleased(c.Table, slots)
 	}
 	return true, c.Config.Locate(problems), nil
 }
@@ -138,5 +138,5 @@ func (sc *Schema) checkRunning(c CheckedTable, slots *rewrite.Table) []config.Pr
 		})
 	}
 	s.learnSlots(t, slots)
-	return s.CheckSlots(t, Outgrown(t, slots))
+	return s.CheckSlots(t, WithoutOutgrown(t, slots))
 }

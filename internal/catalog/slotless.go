@@ -34,10 +34,10 @@ func (c *Catalog) HasSlots() bool {
 	return slices.ContainsFunc(c.Tables, func(t config.TableConfig) bool { return t.Slots > 0 })
 }
 
-// leftOver reports whether the slot table of a table, nil for none, is to be reckoned
+// isLeftOver reports whether the slot table of a table, nil for none, is to be reckoned
 // with. Where the table is to have no slots, that is one that slotsql has made for it;
 // its counters are made passive.
-func leftOver(t, slots *rewrite.Table) bool {
+func isLeftOver(t, slots *rewrite.Table) bool {
 	if t.Counter.Slots > 0 {
 		return true
 	}
@@ -65,8 +65,8 @@ func madeFor(t, slots *rewrite.Table) bool {
 		slices.ContainsFunc(slots.Uniques, func(u rewrite.Unique) bool { return u.Primary && sameFold(u.Columns, primary) })
 }
 
-// leaveOver looks for the slot tables of tables that are to have no slots.
-func leaveOver(checked []CheckedTable, look func(schema, name string) (*rewrite.Table, error)) error {
+// findLeftOver looks for the slot tables of tables that are to have no slots.
+func findLeftOver(checked []CheckedTable, look func(schema, name string) (*rewrite.Table, error)) error {
 	for _, c := range checked {
 		if c.Table.Counter.Slots > 0 {
 			continue
@@ -75,7 +75,7 @@ func leaveOver(checked []CheckedTable, look func(schema, name string) (*rewrite.
 		if err != nil {
 			return err
 		}
-		leftOver(c.Table, slots)
+		isLeftOver(c.Table, slots)
 	}
 	return nil
 }
@@ -88,7 +88,7 @@ func (sc *Schema) withoutSlots(
 	checked []CheckedTable,
 	strict bool,
 ) (others []CheckedTable, problems []config.Problem, err error) {
-	if err := leaveOver(checked, v.Look(ctx)); err != nil {
+	if err := findLeftOver(checked, v.Look(ctx)); err != nil {
 		return nil, nil, err
 	}
 	for _, c := range checked {

@@ -78,9 +78,10 @@ func lackingRights(t *config.TableConfig, c *rewrite.Counter, lacks []dialect.La
 	)
 }
 
-// unseen is slotTable for a slot table that the session's user does not see.
-func (sc *Schema) unseen(ctx context.Context, c CheckedTable, r dialect.SlotRights, strict bool) (found bool, problems []config.Problem) {
-	problems = lackingRights(c.Config, c.Table.Counter, r.Lacks)
+// hiddenSlotTable is slotTable for a slot table that the session's user does not see.
+func (l *schemaLoader) hiddenSlotTable(ctx context.Context, c CheckedTable, strict bool) (found bool, problems []config.Problem) {
+	sc := l.sc
+	problems = lackingRights(c.Config, c.Table.Counter, l.rights[c.Table].Lacks)
 	switch {
 	case len(problems) == 0:
 		sc.lookAgain() // nothing reports whether a view over the table has come

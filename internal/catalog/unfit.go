@@ -27,9 +27,9 @@ func (c *Catalog) holder(cfg *config.TableConfig, t, slots *rewrite.Table) *rewr
 	return &held
 }
 
-// unfit takes a table into the facts that does not fit its configuration, or its
+// addUnfit takes a table into the facts that does not fit its configuration, or its
 // slot table, any more.
-func (sc *Schema) unfit(ctx context.Context, v *View, cfg *config.TableConfig, t *rewrite.Table, problems []config.Problem) error {
+func (sc *Schema) addUnfit(ctx context.Context, v *View, cfg *config.TableConfig, t *rewrite.Table, problems []config.Problem) error {
 	slots, err := v.Look(ctx)(t.Schema, sc.Catalog.slotTableOf(cfg, t))
 	if err != nil || slots == nil || slots.IsView {
 		sc.Catalog.reportOnce(ctx, t, problems)
@@ -78,11 +78,11 @@ func holdsAnything(ctx context.Context, v *View, slots *rewrite.Table) (bool, er
 	return len(rows) > 0, err
 }
 
-// release takes a table into the facts that the foreign key of t's slot table refers
+// addReleased takes a table into the facts that the foreign key of t's slot table refers
 // to, since it has had t's name: the engine would refuse to drop it.
-func (sc *Schema) release(t, slots *rewrite.Table) {
+func (sc *Schema) addReleased(t, slots *rewrite.Table) {
 	s := sc.Catalog
-	p := s.strays(t, slots)
+	p := s.strayForeignKey(t, slots)
 	if p == nil {
 		return
 	}
@@ -92,9 +92,9 @@ func (sc *Schema) release(t, slots *rewrite.Table) {
 	s.viewed([]string{p.Name})
 }
 
-// abandoned takes the table into the facts that the slot table of a configured one
+// addAbandoned takes the table into the facts that the slot table of a configured one
 // refers to which is not there, since it has another name now. Its slots go with it.
-func (sc *Schema) abandoned(ctx context.Context, v *View, cfg *config.TableConfig) error {
+func (sc *Schema) addAbandoned(ctx context.Context, v *View, cfg *config.TableConfig) error {
 	if cfg.Layout == rewrite.LayoutShared {
 		return nil
 	}

@@ -80,8 +80,8 @@ func baseOf(cfg *config.TableConfig, slots *rewrite.Table) *rewrite.Table {
 	return t
 }
 
-// beneath is look, for base tables.
-func (v *View) beneath(ctx context.Context, unseen map[dialect.WrittenName]unseenBase) func(schema, name string) (*rewrite.Table, error) {
+// lookBase is look, for base tables.
+func (v *View) lookBase(ctx context.Context, unseen map[dialect.WrittenName]unseenBase) func(schema, name string) (*rewrite.Table, error) {
 	look := v.Look(ctx)
 	return func(schema, name string) (*rewrite.Table, error) {
 		if t := unseen[dialect.WrittenName{Schema: schema, Name: name}].table; t != nil {
@@ -91,14 +91,14 @@ func (v *View) beneath(ctx context.Context, unseen map[dialect.WrittenName]unsee
 	}
 }
 
-// leftOut reports tables that the session's user sees nothing of, but may read through
+// checkHiddenBases reports tables that the session's user sees nothing of, but may read through
 // views or routines.
-func (sc *Schema) leftOut(ctx context.Context, v *View, unseen map[dialect.WrittenName]unseenBase) (problems []config.Problem, err error) {
-	s := sc.Catalog
+func (l *schemaLoader) checkHiddenBases(ctx context.Context) (problems []config.Problem, err error) {
+	sc, s, v := l.sc, l.sc.Catalog, l.view
 	d, _ := s.Dialect.(dialect.RightsReader)
 	for i := range s.Tables {
 		cfg := &s.Tables[i]
-		base, hidden := unseen[dialect.WrittenName{Schema: cfg.Schema, Name: cfg.Table}]
+		base, hidden := l.unseen[dialect.WrittenName{Schema: cfg.Schema, Name: cfg.Table}]
 		if !hidden || base.table != nil || cfg.Slots == 0 {
 			continue
 		}

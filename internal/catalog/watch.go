@@ -112,10 +112,10 @@ func (sc *Schema) names() []dialect.WrittenName {
 	return out
 }
 
-// marked reads facts with load, and the marks that they are read at. It reads
+// readWithMarks reads facts with load, and the marks that they are read at. It reads
 // again, with more marks, when a table turns out to be another than its name was
 // taken for.
-func (c *Catalog) marked(ctx context.Context, v *View, how loading, load func() (*Schema, error)) (*Schema, error) {
+func (c *Catalog) readWithMarks(ctx context.Context, v *View, how loading, load func() (*Schema, error)) (*Schema, error) {
 	d := c.watcher()
 	if d == nil || how.purpose == forSession {
 		return load()

@@ -16,12 +16,12 @@ const sideRest = 10 * time.Second
 // sideIdle is how long the connection is kept without a look.
 const sideIdle = 30 * time.Second
 
-// Heed has the tables looked at when that is due, for a statement that is about
+// LookIfDue has the tables looked at when that is due, for a statement that is about
 // to be planned. It waits where a change may concern the statement (wait): one
 // that has run before and named no configured table does not, as it would have to
 // name a view that has just been created. A look that fails does not fail the
 // statement: it runs on the facts that there are, and another one begins soon.
-func (v *View) Heed(ctx context.Context, wait bool) {
+func (v *View) LookIfDue(ctx context.Context, wait bool) {
 	if len(v.Catalog.Tables) == 0 {
 		return
 	}
@@ -30,7 +30,7 @@ func (v *View) Heed(ctx context.Context, wait bool) {
 	if age < lookAgain || v.Schema == nil || v.Catalog.watcher() == nil {
 		return
 	}
-	if v.Catalog.Traits.OneWriter || !v.Catalog.aside() {
+	if v.Catalog.Traits.OneWriter || !v.Catalog.mayLookAside() {
 		v.lookHere(ctx)
 		return
 	}
@@ -53,11 +53,11 @@ func (v *View) Heed(ctx context.Context, wait bool) {
 	}
 }
 
-// HeedHere is heed for a session that is not yet in a transaction, where looks are
+// LookHereIfDue is LookIfDue for a session that is not yet in a transaction, where looks are
 // made on the application's connections: in one they are not.
-func (v *View) HeedHere(ctx context.Context) {
-	if len(v.Catalog.Tables) > 0 && (v.Catalog.Traits.OneWriter || !v.Catalog.aside()) {
-		v.Heed(ctx, true)
+func (v *View) LookHereIfDue(ctx context.Context) {
+	if len(v.Catalog.Tables) > 0 && (v.Catalog.Traits.OneWriter || !v.Catalog.mayLookAside()) {
+		v.LookIfDue(ctx, true)
 	}
 }
 
@@ -105,8 +105,8 @@ func (w *watch) leave(done <-chan struct{}) {
 	}
 }
 
-// aside reports whether a connection of slotsql's own may be had to look.
-func (c *Catalog) aside() bool {
+// mayLookAside reports whether a connection of slotsql's own may be had to look.
+func (c *Catalog) mayLookAside() bool {
 	if !c.OpensAside {
 		return false
 	}

@@ -29,9 +29,9 @@ type Database struct {
 	known   bool
 }
 
-// Meet lets the dialect learn what depends on the server, once, before any
+// LearnServer lets the dialect learn what depends on the server, once, before any
 // connection uses it.
-func (db *Database) Meet(ctx context.Context, parent driver.Conn) error {
+func (db *Database) LearnServer(ctx context.Context, parent driver.Conn) error {
 	db.meeting.Lock()
 	defer db.meeting.Unlock()
 	if db.known {

@@ -44,9 +44,9 @@ func New(db *Database, parent driver.Conn) Conn {
 	return Conn{DB: db, Parent: parent, Engine: e}
 }
 
-// CanTell reports an error where neither the parent nor the server tells whether a session is in a
+// RequireTxState reports an error where neither the parent nor the server tells whether a session is in a
 // transaction: a drain would end one of the application's. The session has just been opened.
-func (c *Conn) CanTell(ctx context.Context) error {
+func (c *Conn) RequireTxState(ctx context.Context) error {
 	if c.Engine.Watcher != nil || c.DB.Traits.OneWriter {
 		return nil
 	}

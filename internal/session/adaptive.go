@@ -33,7 +33,7 @@ func (r *Run) execColdRow(ctx context.Context) (answer, error) {
 func (r *Run) execCold(ctx context.Context) (answer, error) {
 	start := time.Now()
 	a, n, err := r.sendCounted(ctx)
-	r.took(start, err)
+	r.noteDuration(start, err)
 	if err != nil {
 		retries := r.row != (slots.RowKey{}) && r.conn.InAutocommit() && ctx.Err() == nil
 		if retries && r.conn.Deadlocked(err) && r.conn.Engine.NotApplied(err) {
@@ -50,27 +50,27 @@ func (r *Run) execCold(ctx context.Context) (answer, error) {
 	return a, r.addedToRow(ctx, n)
 }
 
-// took notes how an update of a base row has gone that began at a time.
-func (r *Run) took(began time.Time, err error) {
+// noteDuration notes how an update of a base row has gone that began at a time.
+func (r *Run) noteDuration(began time.Time, err error) {
 	h, e := r.conn.Shared.heat, &r.conn.Engine
 	switch {
 	case r.row.Table == "":
 	case err == nil:
-		r.Plan.tally.heatedRow(h.Took(r.row, began))
+		r.Plan.tally.heatedRow(h.NoteDuration(r.row, began))
 	case e.Retryable(err), e.LockTimeout(err), e.Conflict(err):
-		r.Plan.tally.heatedRow(h.Waited(r.row))
+		r.Plan.tally.heatedRow(h.NoteWait(r.row))
 	}
 }
 
-// conflicted notes that the transaction has met a conflict, perhaps one of the rows that
+// noteConflict notes that the transaction has met a conflict, perhaps one of the rows that
 // it has counted: on a cluster of nodes COMMIT says so.
-func (c *Conn) conflicted(err error) {
+func (c *Conn) noteConflict(err error) {
 	if len(c.counting) == 0 || err == nil || !c.Engine.Conflict(err) {
 		return
 	}
 	for row, hot := range c.counting {
 		if !hot {
-			c.Shared.heat.Waited(row)
+			c.Shared.heat.NoteWait(row)
 		}
 	}
 }

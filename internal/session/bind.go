@@ -51,7 +51,7 @@ func (r *Run) bind(args []rewrite.Arg) ([]driver.NamedValue, error) {
 		}
 		if a.Total > 0 {
 			share := r.Plan.Increment.Coalesced.Shares[a.Total-1]
-			out[i] = driver.NamedValue{Ordinal: i + 1, Value: slots.Decimal(r.with.Rows[0].Sums[a.Total-1], share.Scale)}
+			out[i] = driver.NamedValue{Ordinal: i + 1, Value: slots.Decimal(r.batch.Rows[0].Sums[a.Total-1], share.Scale)}
 			continue
 		}
 		if a.Portion != rewrite.NoPortion {
@@ -59,7 +59,7 @@ func (r *Run) bind(args []rewrite.Arg) ([]driver.NamedValue, error) {
 			continue
 		}
 		if a.Many != rewrite.NotMany {
-			out[i] = driver.NamedValue{Ordinal: i + 1, Value: r.with.Value(a, r.Plan.Increment.Coalesced.Shares)}
+			out[i] = driver.NamedValue{Ordinal: i + 1, Value: r.batch.Value(a, r.Plan.Increment.Coalesced.Shares)}
 			continue
 		}
 		v, ok := r.value(a)
@@ -101,9 +101,9 @@ func (r *Run) added(v any, plus rewrite.Arg) any {
 
 var errNoArgument = errors.New("slotsql: the statement has a placeholder without an argument")
 
-// complete reports whether every placeholder of the drain has its argument. A statement
+// hasAllArgs reports whether every placeholder of the drain has its argument. A statement
 // that lacks one cannot run, so it needs no drain either.
-func (r *Run) complete() bool {
+func (r *Run) hasAllArgs() bool {
 	for _, d := range r.Plan.Drain.Tables {
 		for _, a := range d.Rows.Args {
 			if _, ok := r.value(a); !ok {
@@ -124,12 +124,12 @@ func placeholderName(a rewrite.Arg) string {
 // baseFits reports whether the arguments are such that the original statement may run on
 // the base table without a drain.
 func (r *Run) baseFits() bool {
-	return r.covered() && r.fits(r.Plan.Base.Require, true)
+	return r.coversCases() && r.fits(r.Plan.Base.Require, true)
 }
 
-// covered reports whether every argument which a CASE without ELSE has to know is
+// coversCases reports whether every argument which a CASE without ELSE has to know is
 // among those it names.
-func (r *Run) covered() bool {
+func (r *Run) coversCases() bool {
 	for _, c := range r.Plan.Base.Cover {
 		v, ok := r.value(c.Arg)
 		if !ok || !r.among(v.Value, c) {
@@ -254,18 +254,18 @@ func (r *Run) noNumbers(list []rewrite.Arg) bool {
 	return true
 }
 
-// allTaken reports whether the columns certainly take their values.
-func (r *Run) allTaken(list []rewrite.GivenArg) bool {
+// columnsAccept reports whether the columns certainly take their values.
+func (r *Run) columnsAccept(list []rewrite.GivenArg) bool {
 	for _, g := range list {
-		if v, ok := r.value(g.Arg); !ok || !taken(g, v.Value) {
+		if v, ok := r.value(g.Arg); !ok || !columnAccepts(g, v.Value) {
 			return false
 		}
 	}
 	return true
 }
 
-// taken reports whether a column certainly takes a value.
-func taken(g rewrite.GivenArg, v any) bool {
+// columnAccepts reports whether a column certainly takes a value.
+func columnAccepts(g rewrite.GivenArg, v any) bool {
 	switch v := v.(type) {
 	case nil:
 		return g.Nullable

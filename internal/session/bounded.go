@@ -11,7 +11,7 @@ import (
 // bounded reports whether the statement may be tried on the base row first.
 func (r *Run) bounded() bool {
 	b := r.Plan.Bounded
-	return b != nil && len(r.call.args) == r.Plan.Inputs && r.complete() && r.certain(b.Forms) && r.noNumbers(b.NotNumber)
+	return b != nil && len(r.call.args) == r.Plan.Inputs && r.hasAllArgs() && r.formsMatch(b.Forms) && r.noNumbers(b.NotNumber)
 }
 
 // execBounded runs the statement on the base row, and where that affects no row on the
@@ -31,7 +31,7 @@ func (r *Run) execBounded(ctx context.Context) (answer, error) {
 	}
 	start := time.Now()
 	a, n, err := r.onGuardedBase(ctx)
-	r.took(start, err)
+	r.noteDuration(start, err)
 	switch {
 	case err != nil && !r.refusedBase(err):
 		return answer{}, err

@@ -28,7 +28,7 @@ func (r *Run) runChanging(ctx context.Context, changes []rewrite.DrainTable) (an
 	if err != nil {
 		return answer{}, err
 	}
-	r.changed(n)
+	r.noteChanges(n)
 	if err := r.hold(ctx, changes); err != nil {
 		return answer{}, err
 	}

@@ -136,10 +136,10 @@ func (r *typedRows) HasNextResultSet() bool { return false }
 // NextResultSet implements driver.RowsNextResultSet.
 func (r *typedRows) NextResultSet() error { return link.RowsBase{Rows: r.Rows}.NextResultSet() }
 
-// shape learns the column types of a query's own SQL: once per plan, by the
+// queryShape learns the column types of a query's own SQL: once per plan, by the
 // plan's Shape. When the engine refuses that query the rewritten SQL's types
 // have to do, unless the refusal is the statement's own.
-func (r *Run) shape(ctx context.Context) ([]ColumnType, error) {
+func (r *Run) queryShape(ctx context.Context) ([]ColumnType, error) {
 	ddl := r.conn.Shared.Noticed.DDL.Load()
 	if t := r.Plan.types.Load(); t != nil && t.ddl == ddl {
 		return t.types, nil
@@ -170,7 +170,7 @@ type shapeTypes struct {
 	ddl   int64
 }
 
-func (r *Run) typed(rows driver.Rows, types []ColumnType) driver.Rows {
+func (r *Run) withTypes(rows driver.Rows, types []ColumnType) driver.Rows {
 	if len(types) != len(rows.Columns()) {
 		r.Plan.types.Store(nil) // another client has changed a table
 		return rows

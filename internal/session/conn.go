@@ -61,17 +61,17 @@ func OpenOwn(ctx context.Context, s *Shared) (*Conn, error) {
 // NewConn wraps a parent's connection for the application. On an error the parent's
 // connection is closed, now or by the goroutine that still uses it.
 func NewConn(ctx context.Context, s *Shared, parent driver.Conn) (*Conn, error) {
-	if err := s.Meet(ctx, parent); err != nil {
+	if err := s.LearnServer(ctx, parent); err != nil {
 		_ = parent.Close()
 		return nil, err
 	}
 	c := OwnConn(ctx, s, parent)
 	if len(s.Tables) > 0 {
-		if err := c.CanTell(ctx); err != nil {
+		if err := c.RequireTxState(ctx); err != nil {
 			_ = parent.Close()
 			return nil, err
 		}
-		if lent, err := c.Opened(ctx); err != nil {
+		if lent, err := c.LearnAtOpen(ctx); err != nil {
 			if !lent {
 				_ = parent.Close()
 			}
@@ -79,7 +79,7 @@ func NewConn(ctx context.Context, s *Shared, parent driver.Conn) (*Conn, error) 
 		}
 	}
 	c.slot = s.numbers.Take()
-	c.lease(ctx)
+	c.renewLease(ctx)
 	return c, nil
 }
 

@@ -22,7 +22,7 @@ func (c *Conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, e
 	if err != nil {
 		return nil, err
 	}
-	if err := c.allowed(p.Plan); err != nil {
+	if err := c.checkAllowed(p.Plan); err != nil {
 		return nil, err
 	}
 	parent, err := c.ParentPrepare(ctx, p.SQL)

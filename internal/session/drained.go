@@ -14,13 +14,13 @@ import (
 // own statement runs on what is then there, in one transaction.
 
 func (r *Run) runDrained(ctx context.Context) (answer, error) {
-	if !r.complete() {
+	if !r.hasAllArgs() {
 		return r.send(ctx)
 	}
 	if r.Plan.Drain.Outside {
 		return r.runOutside(ctx)
 	}
-	if misplaced, err := r.misplaced(ctx); err != nil {
+	if misplaced, err := r.lacksTransaction(ctx); err != nil {
 		return answer{}, err
 	} else if misplaced {
 		return r.send(ctx)
@@ -41,7 +41,7 @@ func (r *Run) runDrained(ctx context.Context) (answer, error) {
 			return a, err
 		}
 	}
-	if may, err := r.mayNotWrite(ctx); err != nil {
+	if may, err := r.inReadOnlyTx(ctx); err != nil {
 		return answer{}, err
 	} else if may {
 		return r.runReadOnly(ctx, nil)
@@ -56,9 +56,9 @@ func (r *Run) runDrained(ctx context.Context) (answer, error) {
 	return a, err
 }
 
-// misplaced reports whether the engine refuses the statement for being outside a transaction:
+// lacksTransaction reports whether the engine refuses the statement for being outside a transaction:
 // in one of slotsql's own it would succeed, with a lock or a cursor that ends at once.
-func (r *Run) misplaced(ctx context.Context) (bool, error) {
+func (r *Run) lacksTransaction(ctx context.Context) (bool, error) {
 	if !r.Plan.Drain.Inside {
 		return false, nil
 	}
@@ -76,14 +76,14 @@ func (r *Run) runOutside(ctx context.Context) (answer, error) {
 		return answer{}, err
 	}
 	if !open {
-		if err := r.drainApart(ctx); err != nil {
+		if err := r.drainSeparately(ctx); err != nil {
 			return answer{}, err
 		}
 	}
 	return r.send(ctx)
 }
 
-func (r *Run) drainApart(ctx context.Context) error {
+func (r *Run) drainSeparately(ctx context.Context) error {
 	defer r.conn.Drain.End()
 	return r.conn.InOwnTx(ctx, func() error {
 		_, err := r.drain(ctx)
@@ -115,7 +115,7 @@ func (r *Run) drainAndRun(ctx context.Context) (a answer, err error) {
 		unlocked, missed = missed, false // adds to whatever row it meets
 	}
 	stream := r.call.wantsRows && !missed && !r.conn.Shared.Dialect.Drain().Nested
-	err = r.statement(ctx, missed, func() (n int64, err error) {
+	err = r.runUnderSavepoint(ctx, missed, func() (n int64, err error) {
 		switch {
 		case r.first.rows != nil && !missed:
 			a.rows, stream = r.first.rows, false
@@ -184,7 +184,7 @@ func (r *Run) drain(ctx context.Context) (missed bool, err error) {
 		return false, err
 	}
 	for _, d := range r.Plan.Drain.Tables {
-		d = r.ownLock(r.strength(r.chosen(d)))
+		d = r.lockByRights(r.lockByTransaction(r.rowsToDrain(d)))
 		if r.isBare(&d) {
 			continue
 		}
@@ -204,11 +204,11 @@ func (r *Run) drainTable(ctx context.Context, d *rewrite.DrainTable) (open bool,
 	r.conn.drainsCounted(d.Table, r.keyNumbers(d))
 	r.foldsPortions(d)
 	if d.Look.Candidates != nil {
-		return true, r.outdated(d, r.drainCandidates(ctx, d))
+		return true, r.explainOutdated(d, r.drainCandidates(ctx, d))
 	}
 	l, err := r.lookOrLock(ctx, d)
 	if err != nil {
-		return false, r.lacking(d, r.outdated(d, err))
+		return false, r.explainDenied(d, r.explainOutdated(d, err))
 	}
 	if !l.bare || !r.ofChanges {
 		r.Plan.tally.drained()
@@ -232,22 +232,22 @@ func (r *Run) drainTable(ctx context.Context, d *rewrite.DrainTable) (open bool,
 	} else {
 		err = r.fold(ctx, d)
 	}
-	return l.open, r.outdated(d, err)
+	return l.open, r.explainOutdated(d, err)
 }
 
-// strength returns a drain with the lock for its transaction. One that slotsql has opened because the statement's row has
+// lockByTransaction returns a drain with the lock for its transaction. One that slotsql has opened because the statement's row has
 // slots, as the try without a drain has shown, has no other lock that anybody could wait for: it may wait for those who
 // only refer to the row, and for increments in slots before it has the row.
-func (r *Run) strength(d rewrite.DrainTable) rewrite.DrainTable {
+func (r *Run) lockByTransaction(d rewrite.DrainTable) rewrite.DrainTable {
 	if d.LockAlone != nil && r.Plan.Drain.Proof != nil && r.conn.Tx.Own() {
 		d.Lock = d.LockAlone
 	}
 	return d
 }
 
-// outdated explains an error that ends a transaction in which the drain would
+// explainOutdated explains an error that ends a transaction in which the drain would
 // otherwise be planned again.
-func (r *Run) outdated(d *rewrite.DrainTable, err error) error {
+func (r *Run) explainOutdated(d *rewrite.DrainTable, err error) error {
 	if err == nil || !r.conn.Engine.SchemaChanged(err) || r.conn.InAutocommit() {
 		return err
 	}

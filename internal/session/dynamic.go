@@ -13,8 +13,8 @@ import (
 // value written out. Where that names no counter table, nor a view or a routine
 // over one, the statement runs as it is.
 
-// spelledOut returns the plan of a dynamic statement.
-func (c *Conn) spelledOut(ctx context.Context, p *plan) (*plan, error) {
+// planDynamic returns the plan of a dynamic statement.
+func (c *Conn) planDynamic(ctx context.Context, p *plan) (*plan, error) {
 	rows, err := c.Session().Query(ctx, "SELECT "+p.dynamic.Expr)
 	if err != nil || len(rows) != 1 || len(rows[0]) != 1 || rows[0][0] == nil {
 		return c.withEffects(p), nil // the server has its own word for that

@@ -17,19 +17,21 @@ import (
 
 // Run is one execution of a plan.
 type Run struct {
-	conn *Conn
-	Plan *plan
-	via  via
-	call call
+	conn   *Conn
+	Plan   *plan
+	sender sender
+	call   call
 	// partsStay: the statement is of several that stand or fail each by itself, so that
 	// those before an error stay. It is known before the execution begins, and never changes.
 	partsStay bool
 
-	adding
+	addition
 	draining
 }
 
-func (c *Conn) newRun(p *plan, v via, a call) *Run { return &Run{conn: c, Plan: p, via: v, call: a} }
+func (c *Conn) newRun(p *plan, v sender, a call) *Run {
+	return &Run{conn: c, Plan: p, sender: v, call: a}
+}
 
 // run runs the plan, and a plan made anew where its facts no longer hold.
 func (r *Run) run(ctx context.Context) (answer, error) {
@@ -52,7 +54,7 @@ func (r *Run) QueryOnce(ctx context.Context) (driver.Rows, error) {
 }
 
 func (r *Run) runOnce(ctx context.Context) (a answer, err error) {
-	if err := r.conn.allowed(r.Plan.Plan); err != nil {
+	if err := r.conn.checkAllowed(r.Plan.Plan); err != nil {
 		return answer{}, err
 	}
 	if err := r.conn.beforeReadOnly(ctx, r.Plan.Plan); err != nil {
@@ -62,8 +64,8 @@ func (r *Run) runOnce(ctx context.Context) (a answer, err error) {
 		r.conn.Tx.Read()
 		return a, err
 	}
-	defer func() { r.conn.after(r.Plan.Plan, err) }()
-	if r.recalled() {
+	defer func() { r.conn.noteRan(r.Plan.Plan, err) }()
+	if r.needsRecall() {
 		return r.runRecalled(ctx)
 	}
 	if r.call.wantsRows && r.conn.insertID.state != insertIDKnown && drawsNumber(r.Plan) {
@@ -128,7 +130,7 @@ func (r *Run) runOnBase(ctx context.Context) (answer, error) {
 // same statement runs in the form that is right for everything: the row may be
 // missing, its counter NULL or close to the end of its range.
 func (r *Run) execIncrement(ctx context.Context) (answer, error) {
-	if inc := r.Plan.Increment; !r.certain(inc.Forms) && inc.BaseExact() && len(r.call.args) == r.Plan.Inputs {
+	if inc := r.Plan.Increment; !r.formsMatch(inc.Forms) && inc.BaseExact() && len(r.call.args) == r.Plan.Inputs {
 		return r.execAsWritten(ctx)
 	}
 	switch {
@@ -162,7 +164,7 @@ func (r *Run) execIncrement(ctx context.Context) (answer, error) {
 	v := r.share(ctx)
 	if v.Outcome == slots.OutcomeAlone {
 		var n int64
-		v.Result, n, v.Err = r.addTo(ctx, r.place(), r.conn.Tx.KeepsLocks(), r.conn.InAutocommit())
+		v.Result, n, v.Err = r.addToSlot(ctx, r.place(), r.conn.Tx.KeepsLocks(), r.conn.InAutocommit())
 		switch {
 		case v.Err == nil && n == 0:
 			return r.because(noRowAffected).fallback(ctx)
@@ -174,7 +176,7 @@ func (r *Run) execIncrement(ctx context.Context) (answer, error) {
 		return answer{}, v.Err
 	}
 	r.Plan.tally.ranSlotted()
-	r.counted()
+	r.noteIncrement()
 	if err := r.holdIncrement(ctx); err != nil {
 		return answer{}, err
 	}
@@ -201,7 +203,7 @@ func (r *Run) incrementFits() bool {
 	if len(r.call.args) > r.Plan.Inputs {
 		return false // for the parent to refuse
 	}
-	if !r.noNumbers(inc.NotNumber) || !r.certain(inc.Forms) || !r.allTaken(inc.Given) {
+	if !r.noNumbers(inc.NotNumber) || !r.formsMatch(inc.Forms) || !r.columnsAccept(inc.Given) {
 		return false
 	}
 	for _, a := range inc.Args {
@@ -287,25 +289,25 @@ func (r *Run) holdsHot(row slots.RowKey) bool {
 	return hot
 }
 
-// addTo adds to a slot. In autocommit (auto) it does so again when others were
+// addToSlot adds to a slot. In autocommit (auto) it does so again when others were
 // in the way: another node of a cluster, say, had a process with the same slot.
 // When it still has, any other slot will do.
-func (r *Run) addTo(ctx context.Context, p slots.Place, lasting, auto bool) (res driver.Result, n int64, err error) {
-	seats := r.seats()
-	defer seats.Leave(p)
+func (r *Run) addToSlot(ctx context.Context, p slots.Place, lasting, auto bool) (res driver.Result, n int64, err error) {
+	picker := r.picker()
+	defer picker.Release(p)
 	for tries := 1; ; tries++ {
 		res, n, err = r.addOnce(ctx, p, lasting)
 		if !auto || !r.conn.Retry(ctx, tries, err) {
 			return res, n, err
 		}
 		if tries > 1 {
-			p.Slot = r.other()
+			p.Slot = r.anotherSlot()
 		}
 	}
 }
 
-// other is another slot to try.
-func (r *Run) other() int64 {
+// anotherSlot is another slot to try.
+func (r *Run) anotherSlot() int64 {
 	c := r.Plan.Increment.Table.Counter
 	if c.Layout == rewrite.LayoutJournal {
 		return r.conn.Shared.placement.Journal.Next()
@@ -322,7 +324,7 @@ func (r *Run) addOnce(ctx context.Context, p slots.Place, lasting bool) (res dri
 	places := r.conn.Shared.placement
 	inc := r.Plan.Increment
 	upsert, firm, add := &inc.Bound, inc.Firm, inc.Add
-	if r.with != nil {
+	if r.batch != nil {
 		upsert, firm, add = &inc.Coalesced.Upsert, inc.Coalesced.Firm, inc.Coalesced.Add
 	}
 	if lasting && !r.conn.Shared.Traits.OneWriter {
@@ -331,11 +333,11 @@ func (r *Run) addOnce(ctx context.Context, p slots.Place, lasting bool) (res dri
 	if p.Keyed && add != nil && places.Knows(p.SlotRow) {
 		if res, n, err = r.execBound(ctx, add); n > 0 || err != nil {
 			if err == nil {
-				places.Found(p.Row.Table)
+				places.NoteFound(p.Row.Table)
 			}
 			return res, n, err
 		}
-		places.Miss(p.SlotRow)
+		places.NoteMissing(p.SlotRow)
 	}
 	if r.firm = firm != nil && r.conn.Origin.RoleSet(); r.firm {
 		upsert = firm
@@ -348,10 +350,10 @@ func (r *Run) addOnce(ctx context.Context, p slots.Place, lasting bool) (res dri
 		res, n, err = r.execBound(ctx, firm)
 	}
 	if n > 0 && err == nil {
-		r.made()
+		r.noteSlotRow()
 		if p.Keyed {
 			places.Learn(p.SlotRow)
-			r.exists(p.Row)
+			r.noteRowExists(p.Row)
 		}
 	} else if n == 0 && err == nil && p.Keyed && inc.Upsert {
 		places.Forget(slots.SlotRow{Row: p.Row, Slot: existence})

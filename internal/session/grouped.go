@@ -86,7 +86,7 @@ func (r *Run) inGroup(ctx context.Context) (slots.Verdict, slots.Turn) {
 		form := slots.Form{SQL: alike, Node: r.conn.node.Number, Shares: r.Plan.Group.Shares, Hash: hash}
 		common := signs
 		m.Key, m.Row = nil, slots.RowKey{}
-		if !rowOnly && r.joinsMany(hash) && r.ofMany(m, &form) {
+		if !rowOnly && r.joinsMany(hash) && r.joinMany(m, &form) {
 			common = manyArgs(many[:0], m)
 			form.Hash = co.Hash(form.SQL, common, form.Node)
 		}
@@ -99,7 +99,7 @@ func (r *Run) inGroup(ctx context.Context) (slots.Verdict, slots.Turn) {
 				}
 			case len(v.Batch.Members) == 1:
 				turn := m.Turn()
-				r.conn.spares.keep(m, alone)
+				r.conn.spares.keepMember(m, alone)
 				return alone, turn
 			default:
 				v = r.leadGroup(ctx, m, v.Batch)
@@ -110,7 +110,7 @@ func (r *Run) inGroup(ctx context.Context) (slots.Verdict, slots.Turn) {
 		case slots.OutcomeRetry, slots.OutcomeByRow, slots.OutcomeRejoin:
 			continue
 		}
-		r.conn.spares.keep(m, v)
+		r.conn.spares.keepMember(m, v)
 		if a, ok := v.Result.(*groupResult); ok && r.Plan.Group.InsertID > 0 && a.result.rows > 0 {
 			if id, err := a.LastInsertId(); err == nil {
 				r.conn.insertID.drew(id)
@@ -140,7 +140,7 @@ func (r *Run) member(ctx context.Context, args []byte) (*slots.Member, []byte, b
 	m := r.conn.spares.takeMember()
 	m.Demands = m.Begin(len(g.Shares), len(g.Guards))
 	m.Used, m.Context = r.conn.led, r.conn.Shared.traced(ctx)
-	if !r.noNumbers(g.NotNumber) || !r.allTaken(g.Given) || !r.keyGiven() {
+	if !r.noNumbers(g.NotNumber) || !r.columnsAccept(g.Given) || !r.keyGiven() {
 		return nil, nil, false
 	}
 	nothing := true

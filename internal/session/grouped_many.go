@@ -42,15 +42,15 @@ func (r *Run) inCrowd() bool {
 	return g.Many != nil && r.conn.Shared.heat.Crowded(g.Table.Counter.Slotted())
 }
 
-// metOthers notes that members of one row have shared a statement.
-func (r *Run) metOthers(members []*slots.Member) {
+// noteShared notes that members of one row have shared a statement.
+func (r *Run) noteShared(members []*slots.Member) {
 	if len(members) < 2 {
 		return
 	}
 	if _, row, ok := r.groupRow(); ok {
-		r.conn.Shared.heat.Grouped(row)
+		r.conn.Shared.heat.NoteGrouped(row)
 	} else if inc := r.Plan.Increment; r.row.Table != "" && inc != nil && inc.Coalesced != nil && inc.Coalesced.Many != nil {
-		r.conn.Shared.heat.Grouped(r.row) // slots of many rows can share one
+		r.conn.Shared.heat.NoteGrouped(r.row) // slots of many rows can share one
 	}
 }
 
@@ -64,8 +64,8 @@ func (r *Run) passOn(t slots.Turn) {
 	t.End()
 }
 
-// ofMany makes the execution one of a group of many rows, where its row is told by numbers.
-func (r *Run) ofMany(m *slots.Member, form *slots.Form) bool {
+// joinMany makes the execution one of a group of many rows, where its row is told by numbers.
+func (r *Run) joinMany(m *slots.Member, form *slots.Form) bool {
 	key, row, ok := r.groupRow()
 	if ok {
 		m.Key, m.Row, form.SQL, form.Many, form.Base = key, row, r.sql(r.Plan.Group.Many), true, true

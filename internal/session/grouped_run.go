@@ -40,7 +40,7 @@ func (g *group) lead(ctx context.Context) {
 		g.members[0].Tell(g.verdict)
 	}()
 	for len(g.todo) > 0 {
-		parts := g.part(ctx, g.todo[0]) // those that have a verdict, or are returned
+		parts := g.runPart(ctx, g.todo[0]) // those that have a verdict, or are returned
 		g.todo = append(parts, g.todo[1:]...)
 	}
 }
@@ -56,17 +56,17 @@ func (g *group) tell(v slots.Verdict, members ...*slots.Member) {
 	}
 }
 
-// part runs the statement for some of the members. Where it affects no row, or fails
+// runPart runs the statement for some of the members. Where it affects no row, or fails
 // and leaves nothing, it returns the parts that they are split into, until each member
 // has a result of its own: the row is not there, or has no room for all of them, or is
 // refused by a constraint.
-func (g *group) part(ctx context.Context, members []*slots.Member) (parts [][]*slots.Member) {
+func (g *group) runPart(ctx context.Context, members []*slots.Member) (parts [][]*slots.Member) {
 	upsert := g.run.Plan.Group.Upsert
 	if upsert != nil && len(members) == 1 {
 		g.tell(slots.Verdict{Outcome: slots.OutcomeAlone}, members...)
 		return nil
 	}
-	outcome, err := g.statement(ctx, members)
+	outcome, err := g.runStatement(ctx, members)
 	switch {
 	case outcome == slots.OutcomeCounted:
 		return nil
@@ -94,7 +94,7 @@ func (g *group) part(ctx context.Context, members []*slots.Member) (parts [][]*s
 func (g *group) splitBound(ctx context.Context, members []*slots.Member) (parts [][]*slots.Member) {
 	first, rest := members[0], members[1:]
 	demanded := slices.Clone(first.Demands) // once it has been told the member may be another's
-	g.part(ctx, members[:1])
+	g.runPart(ctx, members[:1])
 	if g.refused != first {
 		return halves(rest)
 	}
@@ -140,10 +140,10 @@ func (g *group) refuse(m *slots.Member) {
 	g.tell(slots.Verdict{Outcome: slots.OutcomeCounted, Result: none}, m)
 }
 
-// statement runs the group's statement for members, in their order, and tells them when
+// runStatement runs the group's statement for members, in their order, and tells them when
 // it is committed. Alone reports whether nothing has been applied: with an error, or because no
 // row was affected.
-func (g *group) statement(ctx context.Context, members []*slots.Member) (slots.Outcome, error) {
+func (g *group) runStatement(ctx context.Context, members []*slots.Member) (slots.Outcome, error) {
 	r := g.run
 	bound := &r.Plan.Group.Bound
 	if one := r.Plan.Group.One; one != nil && len(members) == 1 {
@@ -160,13 +160,13 @@ func (g *group) statement(ctx context.Context, members []*slots.Member) (slots.O
 			break
 		}
 	}
-	r.took(start, err)
+	r.noteDuration(start, err)
 	outcome, failure := r.judge(a.affected, err)
 	switch outcome {
 	case slots.OutcomeCounted:
 		g.tellEach(a, members)
 		r.Plan.tally.ranGrouped(len(members))
-		r.metOthers(members)
+		r.noteShared(members)
 	case slots.OutcomeAlone:
 		return outcome, err // which says how the group is split
 	}
@@ -187,16 +187,16 @@ func (g *group) send(ctx context.Context, bound *rewrite.Bound, args []driver.Na
 	r := g.run
 	drained := g.drained[bound]
 	if drained == nil || r.Plan.Bounded != nil && !r.call.wantsRows {
-		a, err = g.received(direct{r.conn}.sendKept(ctx, r.sql(bound), r.callWith(args)))
+		a, err = g.read(direct{r.conn}.sendKept(ctx, r.sql(bound), r.callWith(args)))
 		if drained == nil || a.affected > 0 || err != nil && !r.refusedBase(err) {
 			return a, err
 		}
 	}
-	return g.received(r.conn.newRun(drained, direct{r.conn}, r.callWith(args)).runDrained(ctx))
+	return g.read(r.conn.newRun(drained, direct{r.conn}, r.callWith(args)).runDrained(ctx))
 }
 
-// received reads what the database has said of the statement.
-func (g *group) received(got answer, err error) (groupReply, error) {
+// read reads what the database has said of the statement.
+func (g *group) read(got answer, err error) (groupReply, error) {
 	if err != nil {
 		return groupReply{}, err
 	}

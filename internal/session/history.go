@@ -20,7 +20,7 @@ type history struct {
 	lastChange int                        // the number of the last change
 	marks      []mark                     // its savepoints, see savepoint.go
 	// bareRows are the rows that have no slots until the transaction ends, each with the
-	// number of the last change when that was found, see looked.go.
+	// number of the last change when that was found, see lockedrows.go.
 	bareRows   map[bareRow]int
 	readTables map[string]bool // slot tables whose counters it has read, see conflicts.go
 	untied     map[string]bool // slot tables whose base rows it has deleted

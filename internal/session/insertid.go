@@ -79,8 +79,8 @@ func (r *Run) drewAlone(res driver.Result) {
 	}
 }
 
-// tellInsertID gives the session the number that it has drawn, where a statement needs it.
-func (c *Conn) tellInsertID(ctx context.Context, query string) error {
+// giveInsertIDBefore gives the session the number that it has drawn, where a statement needs it.
+func (c *Conn) giveInsertIDBefore(ctx context.Context, query string) error {
 	if !c.insertID.neededBy(c.Shared.Dialect.Lexis(), query) || c.knownToDraw(query) {
 		return nil
 	}

@@ -61,7 +61,7 @@ func (r *Run) lockByRead(ctx context.Context, d *rewrite.DrainTable) ([][]any, e
 // call, on which the Go types of values depend; nil where the statement is busy.
 func (r *Run) queryAsCalled(ctx context.Context, sql string) (driver.Rows, error) {
 	c := r.conn
-	if _, unprepared := r.via.(direct); unprepared {
+	if _, unprepared := r.sender.(direct); unprepared {
 		if rows, err := c.QueryUnprepared(ctx, sql, r.call.args); err != driver.ErrSkip {
 			return rows, err
 		}

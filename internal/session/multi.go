@@ -159,7 +159,7 @@ func (r *Run) queryMulti(ctx context.Context) (answer, error) {
 			return answer{}, unsupported(r.Plan.Plan,
 				"several statements in one call that return rows, control transactions and use counters cannot be run exactly; send them one by one")
 		}
-		if err := r.conn.allowed(part.Plan); err != nil {
+		if err := r.conn.checkAllowed(part.Plan); err != nil {
 			return answer{}, err
 		}
 		if part.Plan.Effects&rewrite.TicketRecall != 0 {
@@ -173,7 +173,7 @@ func (r *Run) queryMulti(ctx context.Context) (answer, error) {
 			}
 		}
 	}
-	one := r.conn.newRun(r.Plan.variant(whole), r.via, r.call)
+	one := r.conn.newRun(r.Plan.variant(whole), r.sender, r.call)
 	one.partsStay = !r.conn.Shared.Traits.MultiIsTx
 	return one.runDrained(ctx)
 }

@@ -13,36 +13,36 @@ func (r *Run) place() slots.Place {
 	if r.Plan.Increment.Table.Counter.Layout == rewrite.LayoutJournal {
 		return slots.Place{SlotRow: slots.SlotRow{Slot: c.Shared.placement.Journal.Next()}, Ordinal: -1}
 	}
-	seats := r.seats()
+	picker := r.picker()
 	row, keyed := r.rowKey()
 	p := slots.Place{SlotRow: slots.SlotRow{Row: row}, Keyed: keyed, Ordinal: -1}
 	switch {
-	case !keyed && !seats.Any():
+	case !keyed && !picker.Shares():
 		// The row is not known. A slot of this connection's own, from the last
 		// one down.
-		p.Slot = seats.Places.Slot(n-1-c.slot%n, n)
-	case c.Tx.KeepsLocks() && keyed && !seats.Any():
+		p.Slot = picker.Range.Slot(n-1-c.slot%n, n)
+	case c.Tx.KeepsLocks() && keyed && !picker.Shares():
 		i, held := c.held[row]
 		if !held {
-			if i = seats.Placement.Take(row, n); i < 0 {
+			if i = picker.Placement.Take(row, n); i < 0 {
 				i = rand.IntN(n)
 			} else {
 				c.hold(row, i)
 			}
 		}
-		p.Slot = seats.Places.Slot(i, n)
+		p.Slot = picker.Range.Slot(i, n)
 	default:
-		p.Slot, p.Ordinal = seats.Find(row)
+		p.Slot, p.Ordinal = picker.Pick(row)
 	}
 	return p
 }
 
-func (r *Run) seats() slots.Seats { return r.seatsOf(r.Plan.Increment.Table.Counter) }
+func (r *Run) picker() slots.Picker { return r.pickerOf(r.Plan.Increment.Table.Counter) }
 
-func (r *Run) seatsOf(c *rewrite.Counter) slots.Seats {
+func (r *Run) pickerOf(c *rewrite.Counter) slots.Picker {
 	s := r.conn.Shared
 	random := c.Options.Placement == rewrite.PlacementRandom || c.Options.Placement == rewrite.PlacementSkipLocked && !s.Traits.MissLocks
-	return slots.Seats{Placement: s.placement, Places: r.conn.node.Places, Slots: c.Slots, One: s.Traits.OneWriter, Random: random}
+	return slots.Picker{Placement: s.placement, Range: r.conn.node.Range, Slots: c.Slots, One: s.Traits.OneWriter, Random: random}
 }
 
 // rowKey names the row of this execution; false when the increment is not by
@@ -105,20 +105,20 @@ func (c *Conn) hold(k slots.RowKey, i int) {
 // release gives back what the transaction that has ended has held.
 func (c *Conn) release() {
 	if c.end(c.Shared.placement.Give, c.Shared.heat.Release) {
-		c.Shared.Made.Journaled()
+		c.Shared.Made.WakeJournal()
 	}
 }
 
-// made reports whether the increment has made a slot row, for the roll-up to come early
+// noteSlotRow reports whether the increment has made a slot row, for the roll-up to come early
 // where there are many, and for each row of a journal: at once when the row is
 // committed, else with the end of the transaction.
-func (r *Run) made() {
+func (r *Run) noteSlotRow() {
 	c := r.conn
 	c.Shared.Made.Add()
 	switch {
 	case r.Plan.Increment.Table.Counter.Layout != rewrite.LayoutJournal:
-	case r.with != nil || c.InAutocommit():
-		c.Shared.Made.Journaled()
+	case r.batch != nil || c.InAutocommit():
+		c.Shared.Made.WakeJournal()
 	default:
 		c.history.made = madeJournalRows
 	}

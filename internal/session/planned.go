@@ -24,12 +24,12 @@ func (c *Conn) Plan(ctx context.Context, query string) (*plan, error) {
 		return nil, err
 	}
 	if c.insertID.state != insertIDKnown {
-		if err := c.tellInsertID(ctx, query); err != nil {
+		if err := c.giveInsertIDBefore(ctx, query); err != nil {
 			return nil, err
 		}
 	}
 	p := cached(&c.Shared.Untouched, query)
-	c.Heed(ctx, p == nil)
+	c.LookIfDue(ctx, p == nil)
 	if c.Shared.Names.ViewDDL.Load() && len(c.Shared.Tables) > 0 && c.Schema != nil && c.Schema.Stale() {
 		// A view over a counter table may have been created whose name is not known yet.
 		// In a transaction that has failed nothing can be read, and nothing runs but its end.
@@ -37,7 +37,7 @@ func (c *Conn) Plan(ctx context.Context, query string) (*plan, error) {
 			return nil, err
 		}
 	}
-	if err := c.Legible(ctx, query); err != nil {
+	if err := c.CheckCharset(ctx, query); err != nil {
 		return nil, err
 	}
 	if p != nil { // new names may have come since
@@ -46,7 +46,7 @@ func (c *Conn) Plan(ctx context.Context, query string) (*plan, error) {
 	if p == nil && !c.Shared.Mentions(query) {
 		p = c.Shared.untouchedPlan(query)
 		p.dynamic = rewrite.DynamicOf(c.Dialect(), query)
-		if c.Shared.comers.cameBefore(query) {
+		if c.Shared.repeats.seenBefore(query) {
 			c.Shared.Untouched.Put(query, p)
 		}
 	}
@@ -93,10 +93,10 @@ func (c *Conn) planNow(ctx context.Context, query string) (*plan, error) {
 	}
 }
 
-// after notes what a statement that has been run may have done to the session.
-func (c *Conn) after(plan *rewrite.Plan, err error) {
+// noteRan notes what a statement that has been run may have done to the session.
+func (c *Conn) noteRan(plan *rewrite.Plan, err error) {
 	if c.detached.running() { // it has led a statement, and the error is that of its caller's context
-		c.detached.putOff(func() { c.after(plan, nil) })
+		c.detached.putOff(func() { c.noteRan(plan, nil) })
 		return
 	}
 	c.touchTickets(plan, err)
@@ -106,13 +106,13 @@ func (c *Conn) after(plan *rewrite.Plan, err error) {
 	c.Tx.ReadUnlessLocking()
 	c.Tx.Ran(err == nil && plan.Effects&rewrite.TxControl != 0 && c.Begins(plan.SQL))
 	if err != nil {
-		c.failed(err)
+		c.noteError(err)
 	}
 	if plan.Effects&rewrite.TxControl != 0 {
-		c.transacted(plan, err)
+		c.noteTxControl(plan, err)
 	}
 	if len(plan.Base.Unties) > 0 && !c.InAutocommit() {
-		c.unties(plan.Base.Unties)
+		c.noteUntied(plan.Base.Unties)
 	}
 	if plan.Effects&rewrite.SessionChange != 0 {
 		c.MayHaveRole(plan.SQL)
@@ -123,17 +123,17 @@ func (c *Conn) after(plan *rewrite.Plan, err error) {
 		c.Facts.MoveNamespace(!c.Committed())
 	}
 	if plan.Effects&rewrite.SchemaChange != 0 {
-		c.changed(plan.SQL)
+		c.noteSchemaChange(plan.SQL)
 	}
 	if err != nil && len(plan.Tables) > 0 {
 		c.LearnFrom(err)
 	}
 }
 
-// queried notes that a query has been run: its error may come with its rows.
-func (c *Conn) queried(plan *rewrite.Plan) {
+// noteQueried notes that a query has been run: its error may come with its rows.
+func (c *Conn) noteQueried(plan *rewrite.Plan) {
 	if c.detached.running() {
-		c.detached.putOff(func() { c.queried(plan) })
+		c.detached.putOff(func() { c.noteQueried(plan) })
 		return
 	}
 	c.Tx.Doubt()
@@ -142,15 +142,15 @@ func (c *Conn) queried(plan *rewrite.Plan) {
 		// Of several statements the later ones may run with their rows, or fail.
 		if !c.Idle() {
 			c.Tx.Fail()
-			c.doubted()
+			c.noteTxDoubt()
 		}
 	}
 }
 
-// changed notes that a statement may have changed the schema. Others must look
+// noteSchemaChange notes that a statement may have changed the schema. Others must look
 // again, and must not take over what this session sees: not its temporary
 // tables, and not a change that is not committed.
-func (c *Conn) changed(query string) {
+func (c *Conn) noteSchemaChange(query string) {
 	c.Shared.Noticed.DDL.Add(1)
 	concerns := c.Shared.Concerns(c.Dialect().Lexis(), query)
 	if concerns == catalog.NoFacts {
@@ -181,7 +181,7 @@ func (c *Conn) changed(query string) {
 // statement that such a statement runs as an expression's value.
 func (c *Conn) untouchedHere(ctx context.Context, p *plan) (*plan, error) {
 	if p.dynamic != nil {
-		return c.spelledOut(ctx, p)
+		return c.planDynamic(ctx, p)
 	}
 	return c.withEffects(p), nil
 }

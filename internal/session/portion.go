@@ -124,32 +124,32 @@ func (r *Run) execPortion(ctx context.Context) (driver.Result, error) {
 	if !ok {
 		return nil, nil
 	}
-	if !r.stocked(ctx, p, at) {
+	if !r.ensureStock(ctx, p, at) {
 		return nil, ctx.Err()
 	}
 	res, n, err := r.execBound(ctx, &p.Take)
 	switch {
 	case err != nil && r.refusedBase(err): // the slot is at the end of its range
-		c.Shared.portions.Rest(row)
+		c.Shared.portions.Pause(row)
 		return nil, nil
 	case err != nil:
 		return nil, err
 	case n > 0:
-		return r.taken(ctx, p, at, question, res)
+		return r.tookPortion(ctx, p, at, question, res)
 	}
-	r.missed(at)
+	r.notePortionShort(at)
 	return nil, nil
 }
 
-// missed notes that a slot has too little, or is gone. The transaction may keep others from its
+// notePortionShort notes that a slot has too little, or is gone. The transaction may keep others from its
 // row, or from its place, all the same: InnoDB locks the gap, and PostgreSQL a row that an update
 // has waited for, whatever it finds then. A portion that is moved there now would wait for the
 // transaction, with the lock of the base row that the transaction goes on to want.
-func (r *Run) missed(at slots.SlotRow) {
+func (r *Run) notePortionShort(at slots.SlotRow) {
 	portions := r.conn.Shared.portions
-	portions.Lack(at)
+	portions.NoteShort(at)
 	if r.conn.Shared.Traits.MissLocks {
-		portions.Rest(at.Row)
+		portions.Pause(at.Row)
 	}
 	r.note(r.Plan.Bounded.Row, inSlot)
 }
@@ -200,22 +200,22 @@ func (r *Run) hasCounted(t *rewrite.Table) bool {
 // others hold all.
 func (r *Run) portionAt(p *rewrite.Portion, row slots.RowKey) (slots.SlotRow, bool) {
 	c, n := r.conn, p.Table.Counter.Slots
-	seats := r.seatsOf(p.Table.Counter)
+	picker := r.pickerOf(p.Table.Counter)
 	i, held := c.held[row]
 	if !held {
-		if i = seats.Placement.Take(row, n); i < 0 {
+		if i = picker.Placement.Take(row, n); i < 0 {
 			return slots.SlotRow{}, false
 		}
 		c.hold(row, i)
 	}
-	r.slot = seats.Places.Slot(i, n)
+	r.slot = picker.Range.Slot(i, n)
 	return slots.SlotRow{Row: row, Slot: r.slot}, true
 }
 
-// stocked reports whether the slot is believed to hold enough, after portions have been
+// ensureStock reports whether the slot is believed to hold enough, after portions have been
 // moved to it where it does not. What the transaction itself has changed no other
 // session can change.
-func (r *Run) stocked(ctx context.Context, p *rewrite.Portion, at slots.SlotRow) bool {
+func (r *Run) ensureStock(ctx context.Context, p *rewrite.Portion, at slots.SlotRow) bool {
 	portions := r.conn.Shared.portions
 	for i, need := range r.take.needs {
 		if need == 0 {
@@ -234,16 +234,18 @@ func (r *Run) stocked(ctx context.Context, p *rewrite.Portion, at slots.SlotRow)
 	return true
 }
 
-// taken is for a statement that has taken from its slot, whose row the transaction has
+// tookPortion is for a statement that has taken from its slot, whose row the transaction has
 // locked by that.
-func (r *Run) taken(ctx context.Context, p *rewrite.Portion, at slots.SlotRow, q *question, res driver.Result) (driver.Result, error) {
+func (r *Run) tookPortion(
+	ctx context.Context, p *rewrite.Portion, at slots.SlotRow, q *question, res driver.Result,
+) (driver.Result, error) {
 	s := r.conn.Shared
 	for i, need := range r.take.needs {
-		s.portions.Took(at, p.Shares[i].Column, need)
+		s.portions.NoteTaken(at, p.Shares[i].Column, need)
 	}
 	r.note(r.Plan.Bounded.Row, inSlot)
 	if q != nil && !r.baseHolds(ctx, q) {
-		s.portions.Rest(at.Row)
+		s.portions.Pause(at.Row)
 		return nil, cmp.Or(r.putBack(context.WithoutCancel(ctx), p), ctx.Err())
 	}
 	r.Plan.tally.ranSlotted()
@@ -272,6 +274,6 @@ var errNotPutBack = errors.New("slotsql: what was taken from a slot could not be
 // baseHolds asks another session whether the base row satisfies the statement's predicate
 // now, after the slot row has been locked: what both hold was there at one moment.
 func (r *Run) baseHolds(ctx context.Context, q *question) bool {
-	rows, err := r.conn.Shared.asides.observers.ask(ctx, r.conn.Shared, q)
+	rows, err := r.conn.Shared.sides.observers.ask(ctx, r.conn.Shared, q)
 	return err == nil && len(rows) == 1 && link.TextOf(rows[0][0]) == r.take.place
 }

@@ -55,7 +55,7 @@ func (r *Run) mayProve() bool {
 	}
 	d := &r.Plan.Drain.Tables[0]
 	t := d.Table.Counter
-	return len(t.Rights.Ungranted) == 0 && t.Options.OnDrain == rewrite.OnDrainRun && r.certain(d.Forms) &&
+	return len(t.Rights.Ungranted) == 0 && t.Options.OnDrain == rewrite.OnDrainRun && r.formsMatch(d.Forms) &&
 		(c.InAutocommit() || r.mayProveInTx(d)) && r.Plan.proofs.due()
 }
 
@@ -78,7 +78,7 @@ func (r *Run) runProven(ctx context.Context) (a answer, done bool, err error) {
 	switch proof := r.Plan.Drain.Proof; {
 	case proof.Lock != nil:
 		var o *dialect.Outcome
-		if o, err = r.locked(ctx, proof); o != nil {
+		if o, err = r.pipelineInTx(ctx, proof); o != nil {
 			a, ran = r.answerOf(o), true
 		}
 	case r.call.wantsRows:
@@ -87,7 +87,7 @@ func (r *Run) runProven(ctx context.Context) (a answer, done bool, err error) {
 		a.result, _, err = r.execBound(ctx, &proof.Bound)
 		ran = a.result != nil
 	}
-	if done, err = r.provenBy(ran, err); done && err == nil {
+	if done, err = r.judgeProof(ran, err); done && err == nil {
 		return a, true, nil
 	}
 	return answer{}, done, err
@@ -124,9 +124,9 @@ func (r *Run) provenRows(ctx context.Context, proof *rewrite.Proof) (driver.Rows
 	return r.asCalled(all), true, err
 }
 
-// provenBy judges how the statement has gone: done with an error is the application's.
+// judgeProof judges how the statement has gone: done with an error is the application's.
 // What a deadlock has undone outside a transaction is run after a drain, as a drain runs again.
-func (r *Run) provenBy(ran bool, err error) (done bool, _ error) {
+func (r *Run) judgeProof(ran bool, err error) (done bool, _ error) {
 	switch {
 	case err == nil && ran:
 		r.Plan.tally.drained()
@@ -141,14 +141,14 @@ func (r *Run) provenBy(ran bool, err error) (done bool, _ error) {
 	return true, err
 }
 
-// locked is pipelined, in a transaction where PostgreSQL wants one to lock a table.
-func (r *Run) locked(ctx context.Context, proof *rewrite.Proof) (o *dialect.Outcome, err error) {
+// pipelineInTx is pipelined, in a transaction where PostgreSQL wants one to lock a table.
+func (r *Run) pipelineInTx(ctx context.Context, proof *rewrite.Proof) (o *dialect.Outcome, err error) {
 	if !proof.Judged {
-		return r.pipelined(ctx, proof)
+		return r.pipelineProof(ctx, proof)
 	}
 	skipped := false
 	err = r.conn.InOwnTx(ctx, func() (err error) {
-		o, err = r.pipelined(ctx, proof)
+		o, err = r.pipelineProof(ctx, proof)
 		if skipped = err == driver.ErrSkip; skipped {
 			return nil
 		}
@@ -162,10 +162,10 @@ func (r *Run) locked(ctx context.Context, proof *rewrite.Proof) (o *dialect.Outc
 	return o, nil
 }
 
-// pipelined sends the statements of a proof in one round trip. It returns nil where the
+// pipelineProof sends the statements of a proof in one round trip. It returns nil where the
 // row has slots. A statement that has touched its row had its condition fulfilled, whatever the
 // question before it found: its slots may have gone in between.
-func (r *Run) pipelined(ctx context.Context, proof *rewrite.Proof) (*dialect.Outcome, error) {
+func (r *Run) pipelineProof(ctx context.Context, proof *rewrite.Proof) (*dialect.Outcome, error) {
 	var list []dialect.Statement
 	for _, b := range []*rewrite.Bound{proof.Lock, proof.Refuted} {
 		args, err := r.bind(b.Args)
@@ -188,15 +188,15 @@ func (r *Run) pipelined(ctx context.Context, proof *rewrite.Proof) (*dialect.Out
 		return nil, err
 	}
 	if !proof.Judged && !c.InAutocommit() {
-		r.provenInTx(len(out[0].Rows) > 0)
+		r.noteProvenInTx(len(out[0].Rows) > 0)
 	}
 	return &out[2], nil
 }
 
-// provenInTx remembers what a drain in a transaction does: the row, where one was locked, is bare
+// noteProvenInTx remembers what a drain in a transaction does: the row, where one was locked, is bare
 // until the transaction ends.
-func (r *Run) provenInTx(locked bool) {
-	d := r.chosen(r.Plan.Drain.Tables[0])
+func (r *Run) noteProvenInTx(locked bool) {
+	d := r.rowsToDrain(r.Plan.Drain.Tables[0])
 	r.foldsPortions(&d)
 	if locked {
 		r.keepBare(&d)

@@ -17,9 +17,9 @@ import (
 // readonly_gaps.go for engines whose locking reads keep slots from being made, and
 // in readonly_snapshot.go for others.
 
-// mayNotWrite reports whether the transaction that is open is READ ONLY and the
+// inReadOnlyTx reports whether the transaction that is open is READ ONLY and the
 // statement one that may run in it.
-func (r *Run) mayNotWrite(ctx context.Context) (bool, error) {
+func (r *Run) inReadOnlyTx(ctx context.Context) (bool, error) {
 	c := r.conn
 	switch w := c.Shared.Dialect.(type) {
 	case dialect.ReadOnlyWatcher:
@@ -84,11 +84,11 @@ func (r *Run) mayRun(known bool) bool {
 	return false
 }
 
-// readOnly runs a statement where nothing may be written. Refused is the error of the
+// runWhereReadOnly runs a statement where nothing may be written. Refused is the error of the
 // fold; nil where it was not tried.
-func (r *Run) readOnly(ctx context.Context, refused error, statement func() error) error {
+func (r *Run) runWhereReadOnly(ctx context.Context, refused error, statement func() error) error {
 	if d, ok := r.conn.Shared.Dialect.(dialect.ReadOnlyErrorClassifier); ok {
-		return r.besideGaps(ctx, d, refused, statement)
+		return r.runBesideGaps(ctx, d, refused, statement)
 	}
 	if w, ok := r.conn.Shared.Dialect.(dialect.ReadOnlyWatcher); ok {
 		open, err := r.conn.InTransaction(ctx)
@@ -96,10 +96,10 @@ func (r *Run) readOnly(ctx context.Context, refused error, statement func() erro
 			return err
 		}
 		if open {
-			return r.inReadOnly(ctx, w, statement)
+			return r.runInReadOnlyTx(ctx, w, statement)
 		}
 	}
-	return r.inSnapshot(ctx, refused, statement)
+	return r.runInSnapshot(ctx, refused, statement)
 }
 
 // runReadOnly runs a drained statement so.
@@ -107,7 +107,7 @@ func (r *Run) runReadOnly(ctx context.Context, refused error) (a answer, err err
 	if refused == nil && r.changesDrained() {
 		return r.send(ctx)
 	}
-	err = r.readOnly(ctx, refused, func() (err error) {
+	err = r.runWhereReadOnly(ctx, refused, func() (err error) {
 		a, _, err = r.sendCounted(ctx)
 		return err
 	})

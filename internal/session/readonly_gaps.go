@@ -25,8 +25,8 @@ import (
 // maxReadOnlyTries bounds how often increments may come in between.
 const maxReadOnlyTries = 10
 
-// besideGaps runs a statement in a READ ONLY transaction, the session's or one of its own.
-func (r *Run) besideGaps(ctx context.Context, d dialect.ReadOnlyErrorClassifier, refused error, statement func() error) error {
+// runBesideGaps runs a statement in a READ ONLY transaction, the session's or one of its own.
+func (r *Run) runBesideGaps(ctx context.Context, d dialect.ReadOnlyErrorClassifier, refused error, statement func() error) error {
 	c := r.conn
 	open, err := c.InTransaction(ctx)
 	if err != nil {
@@ -41,24 +41,24 @@ func (r *Run) besideGaps(ctx context.Context, d dialect.ReadOnlyErrorClassifier,
 		case err != nil:
 			return err
 		case d.ServerReadOnly(refused):
-			return r.asReplicated(ctx, refused, locks, statement)
+			return r.runOnReadOnlyServer(ctx, refused, locks, statement)
 		case !locks && r.locksRows():
 			return d.ErrReadOnly()
 		case !locks:
-			return r.besideHeld(ctx, d, statement)
+			return r.runBesideHeld(ctx, d, statement)
 		}
 	} else if d.ServerReadOnly(refused) {
-		return r.inSnapshot(ctx, refused, statement)
+		return r.runInSnapshot(ctx, refused, statement)
 	}
 	for tries := 0; ; tries++ {
 		if err := r.foldAside(ctx); err != nil {
 			if open && d.ServerReadOnly(err) {
-				return r.asReplicated(ctx, err, true, statement)
+				return r.runOnReadOnlyServer(ctx, err, true, statement)
 			}
 			return err
 		}
 		if !open {
-			if err := r.control(ctx, d.NextRepeatableRead()); err != nil {
+			if err := r.exec(ctx, d.NextRepeatableRead()); err != nil {
 				return err
 			}
 		}
@@ -82,10 +82,10 @@ func (r *Run) besideGaps(ctx context.Context, d dialect.ReadOnlyErrorClassifier,
 	}
 }
 
-// besideHeld runs a statement in a transaction whose statements have snapshots of their
+// runBesideHeld runs a statement in a transaction whose statements have snapshots of their
 // own. Another session finds that there are no slots, and keeps it so until the statement
 // has run.
-func (r *Run) besideHeld(ctx context.Context, d dialect.ReadOnlyErrorClassifier, statement func() error) error {
+func (r *Run) runBesideHeld(ctx context.Context, d dialect.ReadOnlyErrorClassifier, statement func() error) error {
 	release, err := r.holdSoon(ctx, func(r *Run, ctx context.Context) (func() error, error) { return r.holdGaps(ctx, d) })
 	if err != nil {
 		return r.notKept(err)
@@ -111,7 +111,7 @@ func (r *Run) holdGaps(ctx context.Context, d dialect.ReadOnlyErrorClassifier) (
 	}()
 	whole := r.wholeTables(c)
 	for {
-		if err := whole.control(ctx, d.NextRepeatableRead()); err != nil {
+		if err := whole.exec(ctx, d.NextRepeatableRead()); err != nil {
 			return nil, err
 		}
 		end, err := c.BeginOwn(ctx)
@@ -144,9 +144,9 @@ func (r *Run) onReadOnlyServer(err error) bool {
 	return ok && d.ServerReadOnly(err)
 }
 
-// asReplicated runs a statement in a transaction on a server that takes no writes: its
+// runOnReadOnlyServer runs a statement in a transaction on a server that takes no writes: its
 // snapshot, if it has one, shows no slots.
-func (r *Run) asReplicated(ctx context.Context, refused error, snapshot bool, statement func() error) error {
+func (r *Run) runOnReadOnlyServer(ctx context.Context, refused error, snapshot bool, statement func() error) error {
 	bare, err := false, error(nil)
 	if snapshot && !r.locksRows() {
 		bare, err = r.bare(ctx)

@@ -31,8 +31,8 @@ const (
 	readPatience = "10s"       // the statement waits for a lock of others while the lock is held
 )
 
-// inSnapshot runs a statement in a transaction of slotsql's own.
-func (r *Run) inSnapshot(ctx context.Context, refused error, statement func() error) error {
+// runInSnapshot runs a statement in a transaction of slotsql's own.
+func (r *Run) runInSnapshot(ctx context.Context, refused error, statement func() error) error {
 	c := r.conn
 	d := c.Shared.Dialect.(dialect.ReadOnlyReader)
 	end, err := c.BeginOwnAs(ctx, d.ReadTx())
@@ -53,11 +53,11 @@ func (r *Run) inSnapshot(ctx context.Context, refused error, statement func() er
 	if !lifts {
 		return r.notFolded(refused, "connect to a database that may be written")
 	}
-	return r.lifted(ctx, d, refused, statement)
+	return r.runWritable(ctx, d, refused, statement)
 }
 
-// lifted runs a statement after a drain that the session's own setting forbids.
-func (r *Run) lifted(ctx context.Context, d dialect.ReadOnlyReader, refused error, statement func() error) error {
+// runWritable runs a statement after a drain that the session's own setting forbids.
+func (r *Run) runWritable(ctx context.Context, d dialect.ReadOnlyReader, refused error, statement func() error) error {
 	c := r.conn
 	defer c.Drain.End()
 	end, err := c.BeginOwn(ctx)
@@ -80,8 +80,8 @@ func (r *Run) lifted(ctx context.Context, d dialect.ReadOnlyReader, refused erro
 	return err
 }
 
-// inReadOnly runs a statement in the application's READ ONLY transaction.
-func (r *Run) inReadOnly(ctx context.Context, w dialect.ReadOnlyWatcher, statement func() error) error {
+// runInReadOnlyTx runs a statement in the application's READ ONLY transaction.
+func (r *Run) runInReadOnlyTx(ctx context.Context, w dialect.ReadOnlyWatcher, statement func() error) error {
 	c := r.conn
 	if r.heldBare() {
 		return statement()
@@ -91,14 +91,14 @@ func (r *Run) inReadOnly(ctx context.Context, w dialect.ReadOnlyWatcher, stateme
 		return err
 	}
 	if held {
-		return r.inOldSnapshot(ctx, w, statement)
+		return r.runInOldSnapshot(ctx, w, statement)
 	}
 	applied, err := r.ask(ctx, w.AppliedQuery())
 	if err != nil {
 		return err
 	}
 	if applied != "" {
-		return r.onReplica(ctx, w, applied, statement)
+		return r.runOnReplica(ctx, w, applied, statement)
 	}
 	if c.lastChange > 0 { // the lock would wait for this transaction
 		return r.notFolded(w.ErrReadOnly(), "do so before the transaction has changed it and become READ ONLY")
@@ -107,15 +107,15 @@ func (r *Run) inReadOnly(ctx context.Context, w dialect.ReadOnlyWatcher, stateme
 	if err != nil {
 		return r.notKept(err)
 	}
-	err = r.patiently(ctx, w, statement)
+	err = r.runWithLockTimeout(ctx, w, statement)
 	if rerr := release(); err == nil {
 		err = rerr // the lock may have been lost before the statement has run
 	}
 	return err
 }
 
-// inOldSnapshot runs a statement in a transaction whose snapshot shows no slots.
-func (r *Run) inOldSnapshot(ctx context.Context, w dialect.ReadOnlyWatcher, statement func() error) error {
+// runInOldSnapshot runs a statement in a transaction whose snapshot shows no slots.
+func (r *Run) runInOldSnapshot(ctx context.Context, w dialect.ReadOnlyWatcher, statement func() error) error {
 	// Where the lock cannot be had the look tells all the same. It may wait for
 	// transactions that wait for the lock (DEFERRABLE): then that is given up.
 	release, err := r.holdSoon(ctx, (*Run).holdAside)
@@ -138,10 +138,10 @@ func (r *Run) inOldSnapshot(ctx context.Context, w dialect.ReadOnlyWatcher, stat
 	return statement()
 }
 
-// onReplica runs a statement between two looks that find no slots, and the replica in the
+// runOnReplica runs a statement between two looks that find no slots, and the replica in the
 // same state: at most one transaction has become visible in between. If that had made
 // slots, the second look would see them, because it takes another one to fold them.
-func (r *Run) onReplica(ctx context.Context, w dialect.ReadOnlyWatcher, applied string, statement func() error) error {
+func (r *Run) runOnReplica(ctx context.Context, w dialect.ReadOnlyWatcher, applied string, statement func() error) error {
 	bare, err := r.bare(ctx)
 	if err != nil {
 		return r.conn.Lost(err)
@@ -165,8 +165,8 @@ func (r *Run) onReplica(ctx context.Context, w dialect.ReadOnlyWatcher, applied 
 	return nil
 }
 
-// patiently runs a statement that waits for locks for some seconds at most.
-func (r *Run) patiently(ctx context.Context, w dialect.ReadOnlyWatcher, statement func() error) error {
+// runWithLockTimeout runs a statement that waits for locks for some seconds at most.
+func (r *Run) runWithLockTimeout(ctx context.Context, w dialect.ReadOnlyWatcher, statement func() error) error {
 	ask, set := w.LockPatience()
 	patience, err := r.ask(ctx, ask)
 	if err != nil {

@@ -47,7 +47,7 @@ func (r *Run) restock(ctx context.Context, p *rewrite.Portion, share int, at slo
 	select {
 	case <-done:
 	case <-patience.C:
-		r.conn.Shared.portions.Rest(at.Row)
+		r.conn.Shared.portions.Pause(at.Row)
 	case <-ctx.Done():
 	}
 }
@@ -64,10 +64,10 @@ func (r *Run) restockNow(ctx context.Context, p *rewrite.Portion, share int, at 
 	}
 	size, place, err := r.move(ctx, p, share, at)
 	if err != nil || size == 0 {
-		portions.Rest(at.Row)
+		portions.Pause(at.Row)
 		return
 	}
-	portions.Moved(at, p.Shares[share].Column, size, place)
+	portions.NoteMoved(at, p.Shares[share].Column, size, place)
 }
 
 // move moves a portion, and returns its size, 0 for none, and the server that it is on.
@@ -78,7 +78,7 @@ func (r *Run) move(ctx context.Context, p *rewrite.Portion, share int, at slots.
 		return 0, "", errNoSide
 	}
 	connected, begin, commit, rollback := m.Moving()
-	c, _, err := s.asides.movers.take(ctx, func(ctx context.Context) (*Conn, error) { return s.openSide(ctx, connected) })
+	c, _, err := s.sides.movers.take(ctx, func(ctx context.Context) (*Conn, error) { return s.openSide(ctx, connected) })
 	if err != nil {
 		return 0, "", err
 	}
@@ -91,10 +91,10 @@ func (r *Run) move(ctx context.Context, p *rewrite.Portion, share int, at slots.
 		err = c.Session().ExecAll(ctx, end)
 	}
 	if err != nil {
-		s.asides.movers.drop(c)
+		s.sides.movers.drop(c)
 		return 0, "", err
 	}
-	s.asides.movers.keep(c)
+	s.sides.movers.keep(c)
 	return size, place, nil
 }
 

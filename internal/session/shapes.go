@@ -66,7 +66,7 @@ func (c *Conn) planShaped(ctx context.Context, query string) (*plan, error) {
 		shared.Fill(o, &made.of, &made.holes)
 		p := &made.plan
 		p.Plan = &made.of
-		if c.Shared.comers.cameBefore(query) {
+		if c.Shared.repeats.seenBefore(query) {
 			sc.Plans.Put(query, p)
 		}
 		return p, nil
@@ -129,15 +129,15 @@ func (sh *shape) add(known []bool, key string, p *sharedPlan) {
 	sh.shared.Store(next)
 }
 
-// comers tells statements that come again from those that come once: these are not worth a
+// repeats tells statements that come again from those that come once: these are not worth a
 // place in a cache. It forgets, and may take one for another.
-type comers struct {
+type repeats struct {
 	seed maphash.Seed
 	seen [8192]atomic.Uint32
 }
 
-// cameBefore reports whether a statement has come before.
-func (c *comers) cameBefore(query string) bool {
+// seenBefore reports whether a statement has come before.
+func (c *repeats) seenBefore(query string) bool {
 	if len(query) > catalog.MaxCachedSQL {
 		return false
 	}

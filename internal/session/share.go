@@ -39,7 +39,7 @@ func (r *Run) share(ctx context.Context) slots.Verdict {
 	var buf [64]byte
 	var common []byte
 	form := r.slotForm(co)
-	if form.Many = r.known(co, m, &form.Seats); form.Many {
+	if form.Many = r.mayShareRows(co, m, &form.Picker); form.Many {
 		form.SQL = r.sql(co.Many)
 	} else if common, ok = r.commonArgs(buf[:0], co.Upsert.Args); !ok {
 		return alone
@@ -50,7 +50,7 @@ func (r *Run) share(ctx context.Context) slots.Verdict {
 			if v.Batch == nil {
 				v = m.Wait(ctx)
 			} else {
-				v = r.lead(ctx, m, v.Batch)
+				v = r.leadBatch(ctx, m, v.Batch)
 			}
 			switch {
 			case v.Outcome != slots.OutcomeLead:
@@ -61,7 +61,7 @@ func (r *Run) share(ctx context.Context) slots.Verdict {
 			}
 		}
 		if v.Outcome != slots.OutcomeRetry {
-			r.conn.spares.keep(m, v)
+			r.conn.spares.keepMember(m, v)
 			return v
 		}
 	}
@@ -70,12 +70,12 @@ func (r *Run) share(ctx context.Context) slots.Verdict {
 
 // slotForm is the form of executions that add to a slot of one row.
 func (r *Run) slotForm(co *rewrite.Coalesced) slots.Form {
-	return slots.Form{SQL: r.sql(&co.Upsert), Node: r.conn.node.Number, Shares: co.Shares, Seats: r.seats()}
+	return slots.Form{SQL: r.sql(&co.Upsert), Node: r.conn.node.Number, Shares: co.Shares, Picker: r.picker()}
 }
 
-// known reports whether the increment may share a statement with those of other rows:
+// mayShareRows reports whether the increment may share a statement with those of other rows:
 // its row has a slot, and a key of whole numbers.
-func (r *Run) known(co *rewrite.Coalesced, m *slots.Member, seats *slots.Seats) bool {
+func (r *Run) mayShareRows(co *rewrite.Coalesced, m *slots.Member, picker *slots.Picker) bool {
 	if co.Many == nil {
 		return false
 	}
@@ -83,7 +83,7 @@ func (r *Run) known(co *rewrite.Coalesced, m *slots.Member, seats *slots.Seats) 
 		return false
 	}
 	row := slots.RowKey{Table: r.Plan.Increment.Table.Counter.Slotted(), Values: numbers(m.Key), Node: r.conn.node.Number}
-	if !seats.Settled(row) {
+	if !picker.KnowsLowest(row) {
 		return false
 	}
 	m.Row = row
@@ -123,8 +123,8 @@ func numbers(key []int64) string {
 	return string(b)
 }
 
-// lead runs the statement of a batch, and tells its members.
-func (r *Run) lead(ctx context.Context, m *slots.Member, b *slots.Batch) slots.Verdict {
+// leadBatch runs the statement of a batch, and tells its members.
+func (r *Run) leadBatch(ctx context.Context, m *slots.Member, b *slots.Batch) slots.Verdict {
 	if len(b.Members) == 1 {
 		defer m.Group.Next()
 		return r.leadAlone(ctx, r.placeOf(b))
@@ -142,7 +142,7 @@ func (r *Run) leadShared(ctx context.Context, m *slots.Member, b *slots.Batch, r
 	run = r.conn.Shared.traceGroup(m, b, run)
 	if ctx.Done() == nil {
 		run(ctx)
-		return m.Told().ForLeader()
+		return m.Receive().ForLeader()
 	}
 	// The statement is also the others', so it outlives this caller's context:
 	// it runs beside the caller, who may leave it behind: see detached.
@@ -168,7 +168,7 @@ func (r *Run) leadShared(ctx context.Context, m *slots.Member, b *slots.Batch, r
 // leadAlone runs the increment as it is, while others may queue behind it.
 func (r *Run) leadAlone(ctx context.Context, p slots.Place) slots.Verdict {
 	start := time.Now()
-	res, n, err := r.addTo(ctx, p, false, true)
+	res, n, err := r.addToSlot(ctx, p, false, true)
 	r.conn.Shared.coalescer.Pace.Note(time.Since(start))
 	switch {
 	case err != nil && !r.conn.Engine.SlotFull(err):
@@ -205,16 +205,16 @@ func (r *Run) runShared(ctx context.Context, m *slots.Member, b *slots.Batch, p 
 		m.Tell(v)
 	}()
 	shared := *r
-	shared.with = b
+	shared.batch = b
 	var n int64
 	var err error
 	if len(b.Rows) > 1 {
 		v.Result, n, err = shared.addMany(ctx)
 		if v.Outcome, v.Err = r.judgeMany(n, err, len(b.Rows)); v.Outcome == slots.OutcomeCounted {
-			r.conn.Shared.placement.Found(b.Rows[0].Row.Table)
+			r.conn.Shared.placement.NoteFound(b.Rows[0].Row.Table)
 		}
 	} else {
-		v.Result, n, err = shared.addTo(ctx, p, false, true)
+		v.Result, n, err = shared.addToSlot(ctx, p, false, true)
 		v.Outcome, v.Err = r.judge(n, err)
 	}
 	if v.Outcome == slots.OutcomeCounted {
@@ -225,10 +225,10 @@ func (r *Run) runShared(ctx context.Context, m *slots.Member, b *slots.Batch, p 
 // addMany adds to slots of many rows: to all of them or, when a roll-up or a drain has
 // deleted one since, to none.
 func (r *Run) addMany(ctx context.Context) (driver.Result, int64, error) {
-	seats := r.seats()
+	picker := r.picker()
 	defer func() {
-		for _, row := range r.with.Rows {
-			seats.Leave(row.Place)
+		for _, row := range r.batch.Rows {
+			picker.Release(row.Place)
 		}
 	}()
 	return r.execBound(ctx, r.Plan.Increment.Coalesced.Many)

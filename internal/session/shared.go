@@ -32,15 +32,15 @@ type Shared struct {
 	coalescer *slots.Coalescer
 	heat      *slots.Heat
 	portions  *slots.Portions
-	asides    asides
+	sides     sideConns
 	warned    warnings
 	habits    habits
-	comers    comers
+	repeats   repeats
 	numbers   slots.Numbers
 }
 
-// asides are the connections that sessions have had opened beside their own.
-type asides struct {
+// sideConns are the connections that sessions have had opened beside their own.
+type sideConns struct {
 	witness   *witness
 	observers *observers
 	movers    *sidePool // of portions, see refill.go
@@ -58,11 +58,11 @@ func NewFor(d dialect.Dialect, cfg *config.Config, tables []config.TableConfig) 
 	s := &Shared{
 		Catalog:   catalog.NewCatalog(d, cfg, tables),
 		placement: slots.NewPlacement(),
-		asides:    asides{newWitness(), newObservers(), newSidePool(maxMovers, moverRest), newTickets(d.Traits().OneWriter)},
+		sides:     sideConns{newWitness(), newObservers(), newSidePool(maxMovers, moverRest), newTickets(d.Traits().OneWriter)},
 		coalescer: slots.NewCoalescer(),
 		heat:      slots.NewHeat(),
 		portions:  slots.NewPortions(),
-		comers:    comers{seed: maphash.MakeSeed()},
+		repeats:   repeats{seed: maphash.MakeSeed()},
 		Made:      slots.Made{Wake: make(chan struct{}, 1), Journal: make(chan struct{}, 1)},
 	}
 	s.Hooks.NewNames = s.Untouched.Clear
@@ -73,9 +73,9 @@ func NewFor(d dialect.Dialect, cfg *config.Config, tables []config.TableConfig) 
 // Close closes the connections that sessions have had opened beside their own.
 func (s *Shared) Close() {
 	s.end()
-	s.asides.witness.close()
+	s.sides.witness.close()
 	s.Watch.Side.Close()
-	s.asides.observers.close()
-	s.asides.movers.close()
-	s.asides.tickets.side.close()
+	s.sides.observers.close()
+	s.sides.movers.close()
+	s.sides.tickets.side.close()
 }

@@ -14,7 +14,7 @@ var (
 	_ driver.StmtQueryContext  = (*stmt)(nil)
 	_ driver.NamedValueChecker = (*stmt)(nil)
 	_ driver.ColumnConverter   = (*convertingStmt)(nil) //nolint:staticcheck // delegated for old parents
-	_ via                      = (*stmt)(nil)
+	_ sender                   = (*stmt)(nil)
 )
 
 // stmt is a prepared statement: the plan's SQL prepared on the parent, and
@@ -103,32 +103,32 @@ func named(args []driver.Value) []driver.NamedValue {
 
 // ExecContext implements driver.StmtExecContext.
 func (s *stmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
-	r, err := s.ready(ctx, args, false)
+	r, err := s.plannedRun(ctx, args, false)
 	if err != nil {
 		return nil, err
 	}
 	s.conn.Shared.shadowRan(r.Plan)
 	a, err := r.run(ctx)
-	s.conn.over(r)
+	s.conn.keepRun(r)
 	return a.result, err
 }
 
 // QueryContext implements driver.StmtQueryContext.
 func (s *stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
-	r, err := s.ready(ctx, args, true)
+	r, err := s.plannedRun(ctx, args, true)
 	if err != nil {
 		return nil, err
 	}
-	defer s.conn.queried(r.Plan.Plan)
+	defer s.conn.noteQueried(r.Plan.Plan)
 	s.conn.Shared.shadowQueried(r.Plan, r.call.args, r.call.options)
 	known := s.conn.knownOpen(r.Plan.Plan)
 	a, err := r.run(ctx)
-	return s.conn.confirming(known, a.rows, err)
+	return s.conn.confirmAtEnd(known, a.rows, err)
 }
 
-// ready plans again: what was true when the statement was prepared may have
+// plannedRun plans again: what was true when the statement was prepared may have
 // changed. The plan comes from the cache while it has not.
-func (s *stmt) ready(ctx context.Context, args []driver.NamedValue, wantsRows bool) (*Run, error) {
+func (s *stmt) plannedRun(ctx context.Context, args []driver.NamedValue, wantsRows bool) (*Run, error) {
 	_, values, options, err := s.conn.Engine.RewriteArgs(ctx, s.conn.Parent, s.query, args)
 	if err != nil {
 		return nil, err
@@ -138,7 +138,7 @@ func (s *stmt) ready(ctx context.Context, args []driver.NamedValue, wantsRows bo
 		return nil, err
 	}
 	s.plan = p
-	return s.conn.execution(p, s, call{args: values, options: options, wantsRows: wantsRows}), nil
+	return s.conn.takeRun(p, s, call{args: values, options: options, wantsRows: wantsRows}), nil
 }
 
 // reprepare makes the parent's statement one of the plan's SQL, which is about

@@ -36,7 +36,7 @@ func (r *Run) drawTicket(ctx context.Context) (a answer, done bool, err error) {
 		return answer{}, err != nil, err
 	}
 	s := r.conn.Shared
-	most, roll := r.Plan.Group.Block, s.asides.tickets.blocks.Of(key)
+	most, roll := r.Plan.Group.Block, s.sides.tickets.blocks.Of(key)
 	var patience <-chan time.Time
 	for {
 		n, drawn, ahead := roll.Draw(most, !s.Traits.OneWriter)
@@ -44,7 +44,7 @@ func (r *Run) drawTicket(ctx context.Context) (a answer, done bool, err error) {
 			r.leaseAhead(ctx, ahead)
 		}
 		if drawn {
-			return r.ticket(n), true, nil
+			return r.ticketAnswer(n), true, nil
 		}
 		lease, ended := roll.Lead(most)
 		switch {
@@ -107,13 +107,13 @@ func (r *Run) mayDrawInTx(ctx context.Context) (bool, error) {
 
 // leaseHere leases a block on the execution's own connection.
 func (r *Run) leaseHere(ctx context.Context, l *slots.Lease) (answer, bool, error) {
-	b, err := r.leased(ctx, r.conn, l)
+	b, err := r.leaseOn(ctx, r.conn, l)
 	if b != nil {
-		return r.ticket(l.Got(b, b.top)), true, nil
+		return r.ticketAnswer(l.Complete(b, b.top)), true, nil
 	}
 	e := &r.conn.Engine
 	if ctx.Err() != nil || err != nil && (e.LockTimeout(err) || !e.NotApplied(err) && !e.SlotFull(err)) {
-		r.conn.after(r.Plan.Plan, err)
+		r.conn.noteRan(r.Plan.Plan, err)
 		return answer{}, true, err
 	}
 	return answer{}, false, nil // as it is written it meets its own error, or affects no row
@@ -124,8 +124,8 @@ func (r *Run) leaseHere(ctx context.Context, l *slots.Lease) (answer, bool, erro
 func (r *Run) leaseInTx(ctx context.Context, l *slots.Lease) (answer, bool, error) {
 	cp, got := r.clone(), make(chan *slots.Ticket, 1)
 	go func() {
-		if b := cp.leasedAside(ctx, l); b != nil {
-			n := l.Got(b, b.top)
+		if b := cp.leaseAside(ctx, l); b != nil {
+			n := l.Complete(b, b.top)
 			got <- &n
 		}
 		close(got)
@@ -135,7 +135,7 @@ func (r *Run) leaseInTx(ctx context.Context, l *slots.Lease) (answer, bool, erro
 		if n == nil {
 			return answer{}, false, nil
 		}
-		return r.ticket(*n), true, nil
+		return r.ticketAnswer(*n), true, nil
 	case <-ctx.Done():
 		return answer{}, true, ctx.Err()
 	}
@@ -145,39 +145,39 @@ func (r *Run) leaseInTx(ctx context.Context, l *slots.Lease) (answer, bool, erro
 func (r *Run) leaseAhead(ctx context.Context, l *slots.Lease) {
 	cp := r.clone()
 	go func() {
-		if b := cp.leasedAside(ctx, l); b != nil {
-			l.GotAhead(b, b.top)
+		if b := cp.leaseAside(ctx, l); b != nil {
+			l.CompleteAhead(b, b.top)
 		}
 	}()
 }
 
-// leasedAside runs a lease on a connection of slotsql's own; nil where that has failed.
-func (r *Run) leasedAside(ctx context.Context, l *slots.Lease) *block {
+// leaseAside runs a lease on a connection of slotsql's own; nil where that has failed.
+func (r *Run) leaseAside(ctx context.Context, l *slots.Lease) *block {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leasePatience)
 	defer cancel()
 	s := r.conn.Shared
 	d, ok := s.Dialect.(dialect.TicketLeaser)
 	if !ok || !s.OpensAside {
-		l.Failed(true)
+		l.Fail(true)
 		return nil
 	}
-	b, err := link.Soon(ctx, &s.Database, func() (*block, error) { return r.leasedOn(ctx, d, l), nil }, func(*block, error) {})
+	b, err := link.Soon(ctx, &s.Database, func() (*block, error) { return r.leaseOnSide(ctx, d, l), nil }, func(*block, error) {})
 	if err != nil {
-		l.Failed(true) // a block that comes later is not drawn from
+		l.Fail(true) // a block that comes later is not drawn from
 	}
 	return b
 }
 
-// leasedOn is leasedAside, and may not return when ctx has ended.
-func (r *Run) leasedOn(ctx context.Context, d dialect.TicketLeaser, l *slots.Lease) *block {
+// leaseOnSide is leaseAside, and may not return when ctx has ended.
+func (r *Run) leaseOnSide(ctx context.Context, d dialect.TicketLeaser, l *slots.Lease) *block {
 	s := r.conn.Shared
-	side := s.asides.tickets.side
+	side := s.sides.tickets.side
 	c, err := side.takeNow(ctx, func(ctx context.Context) (*Conn, error) { return s.openSide(ctx, d.Leasing()) })
 	if err != nil {
-		l.Failed(true)
+		l.Fail(true)
 		return nil
 	}
-	b, err := r.leased(ctx, c, l)
+	b, err := r.leaseOn(ctx, c, l)
 	if err == nil || c.Engine.NotApplied(err) || c.Engine.LockTimeout(err) {
 		side.keep(c)
 	} else {
@@ -194,13 +194,13 @@ type block struct {
 	top     int64 // the last number
 }
 
-// leased runs a lease: the statement of a group, with the size of the block as its sum. Where
+// leaseOn runs a lease: the statement of a group, with the size of the block as its sum. Where
 // it brings no block the lease has ended: with an error, or because there is no row.
-func (r *Run) leased(ctx context.Context, c *Conn, l *slots.Lease) (b *block, err error) {
+func (r *Run) leaseOn(ctx context.Context, c *Conn, l *slots.Lease) (b *block, err error) {
 	failed := true
 	defer func() {
 		if failed {
-			l.Failed(b == nil)
+			l.Fail(b == nil)
 			b = nil
 		}
 	}()
@@ -209,7 +209,7 @@ func (r *Run) leased(ctx context.Context, c *Conn, l *slots.Lease) (b *block, er
 	if form.One != nil && l.Size == 1 {
 		bound = form.One
 	}
-	cp.conn, cp.via, cp.sums = c, direct{c}, &sums{totals: []int64{l.Size}}
+	cp.conn, cp.sender, cp.sums = c, direct{c}, &sums{totals: []int64{l.Size}}
 	args, err := cp.bind(bound.Args)
 	if err != nil {
 		return nil, err
@@ -265,8 +265,8 @@ func ticketNumber(v driver.Value) (int64, bool) {
 	return int64(n), err == nil
 }
 
-// ticket is what the execution is told that has drawn a number.
-func (r *Run) ticket(n slots.Ticket) answer {
+// ticketAnswer is what the execution is told that has drawn a number.
+func (r *Run) ticketAnswer(n slots.Ticket) answer {
 	b := n.Answer.(*block)
 	r.Plan.tally.drewTicket()
 	if !r.call.wantsRows {

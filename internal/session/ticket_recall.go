@@ -52,11 +52,11 @@ func (r *Run) recalls() bool {
 // recall waits until blocks are over that were leased before the statement has locked its
 // rows. It does so even if the caller gives up: in a transaction the statement has been
 // applied, and may yet be committed.
-func (r *Run) recall() { time.Sleep(r.conn.Shared.asides.tickets.holding.Recall) }
+func (r *Run) recall() { time.Sleep(r.conn.Shared.sides.tickets.holding.Recall) }
 
-// recalled reports whether the statement is one that waits, of a class that has no
+// needsRecall reports whether the statement is one that waits, of a class that has no
 // transaction of its own for that.
-func (r *Run) recalled() bool {
+func (r *Run) needsRecall() bool {
 	switch r.Plan.Class {
 	case rewrite.Multi, rewrite.Drain, rewrite.Refused:
 		return false

@@ -21,32 +21,32 @@ import (
 // A transaction that has begun meanwhile is so held to more than it has done,
 // and never to less.
 
-// ended notes that no transaction is open, or another one than before.
-func (c *Conn) ended() {
+// noteTxEnd notes that no transaction is open, or another one than before.
+func (c *Conn) noteTxEnd() {
 	c.release()
 	c.SettleFacts(true)
 }
 
-// doubted notes that the transaction may have ended.
-func (c *Conn) doubted() {
+// noteTxDoubt notes that the transaction may have ended.
+func (c *Conn) noteTxDoubt() {
 	c.doubt()
 	c.SettleFacts(false)
 }
 
-// finished notes what a driver.Tx has returned for its end.
-func (c *Conn) finished(err error) {
-	c.conflicted(err)
+// noteTxFinish notes what a driver.Tx has returned for its end.
+func (c *Conn) noteTxFinish(err error) {
+	c.noteConflict(err)
 	mayBeOpen := err != nil && !c.Idle()
 	c.Tx.Finish(mayBeOpen)
 	if mayBeOpen {
-		c.doubted()
+		c.noteTxDoubt()
 	} else {
-		c.ended()
+		c.noteTxEnd()
 	}
 }
 
-// transacted notes what the statement of a plan may have done to the transaction.
-func (c *Conn) transacted(plan *rewrite.Plan, err error) {
+// noteTxControl notes what the statement of a plan may have done to the transaction.
+func (c *Conn) noteTxControl(plan *rewrite.Plan, err error) {
 	c.Tx.Doubt()
 	query, events := plan.SQL, plan.TxEvents
 	if events == nil {
@@ -60,11 +60,11 @@ func (c *Conn) transacted(plan *rewrite.Plan, err error) {
 	switch {
 	case c.Idle():
 		c.Tx.Close()
-		c.ended()
+		c.noteTxEnd()
 		return
 	case err != nil:
 		c.Tx.Fail()
-		c.doubted()
+		c.noteTxDoubt()
 		return
 	}
 	before := c.Tx
@@ -73,7 +73,7 @@ func (c *Conn) transacted(plan *rewrite.Plan, err error) {
 		if e.Kind == rewrite.TxEnds && slots.Commits(c.Shared.Dialect.Lexis(), query) {
 			c.trials.Committed()
 		}
-		c.apply(e, ddl)
+		c.noteTxEvent(e, ddl)
 	}
 	if c.Shared.Traits.OneWriter && len(events) == 1 && events[0].Kind == rewrite.TxMayEnd && single(query) {
 		// SQLite has no routines: such a statement, ALTER or DROP, leaves the
@@ -89,21 +89,21 @@ func single(query string) bool {
 	return len(query) < 1<<10 && strings.IndexByte(strings.TrimRight(query, "; \t\r\n"), ';') < 0
 }
 
-// apply notes what one statement has done.
-func (c *Conn) apply(e rewrite.TxEvent, ddl bool) {
+// noteTxEvent notes what one statement has done.
+func (c *Conn) noteTxEvent(e rewrite.TxEvent, ddl bool) {
 	watched := c.Engine.Watcher != nil
 	c.NoteTx(e, ddl)
 	switch e.Kind {
 	case rewrite.TxBegins:
 		if !watched {
-			c.ended() // MySQL commits the one before
+			c.noteTxEnd() // MySQL commits the one before
 		}
 		c.beginBySQL(e)
 	case rewrite.TxEnds:
-		c.ended()
+		c.noteTxEnd()
 	case rewrite.TxChanges:
 		if c.Shared.Traits.DDLCommits {
-			c.ended()
+			c.noteTxEnd()
 		}
 	case rewrite.TxReadOnly:
 		if watched {
@@ -112,7 +112,7 @@ func (c *Conn) apply(e rewrite.TxEvent, ddl bool) {
 		c.mayRefuse = true
 	case rewrite.TxMayEnd:
 		if !watched {
-			c.doubted()
+			c.noteTxDoubt()
 		}
 		c.relevel()
 	default:
@@ -120,14 +120,14 @@ func (c *Conn) apply(e rewrite.TxEvent, ddl bool) {
 	}
 }
 
-// failed notes an error of any statement, which may have undone the transaction.
-func (c *Conn) failed(err error) {
+// noteError notes an error of any statement, which may have undone the transaction.
+func (c *Conn) noteError(err error) {
 	c.Tx.Doubt()
-	c.conflicted(err)
+	c.noteConflict(err)
 	switch {
 	case err == driver.ErrSkip: // nothing has been sent
 	case c.Engine.TxEnded(err):
-		c.ended()
+		c.noteTxEnd()
 	default:
 		c.unlock()
 	}

@@ -52,8 +52,8 @@ func (r *Run) askGrants(ctx context.Context) error {
 	return nil
 }
 
-// ownLock returns a drain as the session's user may run it.
-func (r *Run) ownLock(d rewrite.DrainTable) rewrite.DrainTable {
+// lockByRights returns a drain as the session's user may run it.
+func (r *Run) lockByRights(d rewrite.DrainTable) rewrite.DrainTable {
 	if len(r.ungranted) == 0 {
 		return d
 	}
@@ -87,12 +87,12 @@ func (r *Run) nothingHeld(ctx context.Context, d *rewrite.DrainTable) (bool, err
 	}
 	found, err := r.find(ctx, d.Look.Held)
 	if err != nil || len(found) == 0 {
-		return err == nil, r.lacking(d, err)
+		return err == nil, r.explainDenied(d, err)
 	}
 	if granted, err := r.grantedSince(ctx); granted || err != nil {
 		return false, err
 	}
-	return false, r.refused(ctx, d)
+	return false, r.refusedError(ctx, d)
 }
 
 // grantedSince reports whether the session's user has been granted what it lacked.
@@ -104,17 +104,17 @@ func (r *Run) grantedSince(ctx context.Context) (bool, error) {
 	return err == nil && len(r.ungranted) == 0, err
 }
 
-// refused is the error of a statement that meets slots which the session's user may not move.
-func (r *Run) refused(ctx context.Context, d *rewrite.DrainTable) error {
-	if err := r.refusal(ctx); err != nil {
+// refusedError is the error of a statement that meets slots which the session's user may not move.
+func (r *Run) refusedError(ctx context.Context, d *rewrite.DrainTable) error {
+	if err := r.engineRefusal(ctx); err != nil {
 		return err
 	}
 	return r.notGranted(d.Table, "")
 }
 
-// refusal is the engine's error for a statement that the session's user may not run, with the
+// engineRefusal is the engine's error for a statement that the session's user may not run, with the
 // plain driver, either. EXPLAIN asks for the same rights.
-func (r *Run) refusal(ctx context.Context) error {
+func (r *Run) engineRefusal(ctx context.Context) error {
 	query := r.Plan.SQL
 	for i, t := range rewrite.Tokens(r.conn.Dialect().Lexis(), query) {
 		switch word := strings.ToUpper(query[t.Start:t.End]); {
@@ -147,9 +147,9 @@ func (r *Run) notGranted(t *rewrite.Table, or string) *link.NotMovedError {
 	}
 }
 
-// lacking explains the refusal of a drain's lock. Who may not change a counter is refused
+// explainDenied explains the refusal of a drain's lock. Who may not change a counter is refused
 // an UPDATE or an upsert by the plain driver, too.
-func (r *Run) lacking(d *rewrite.DrainTable, err error) error {
+func (r *Run) explainDenied(d *rewrite.DrainTable, err error) error {
 	right, ok := r.conn.Shared.Dialect.(dialect.RightsReader)
 	if !ok || err == nil || len(r.ungranted) == 0 || !right.DeniedRight(err) {
 		return err

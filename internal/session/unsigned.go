@@ -17,7 +17,7 @@ func (r *Run) asCalled(b *bufferedRows) *bufferedRows {
 	if b == nil || !r.conn.Shared.Traits.UnsignedByProtocol {
 		return b
 	}
-	_, text := r.via.(direct)
+	_, text := r.sender.(direct)
 	if text && len(r.call.args) > 0 {
 		return b // both have arguments, which the parent has prepared, or written into the text
 	}

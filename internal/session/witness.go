@@ -87,7 +87,7 @@ func (w *witness) try(ctx context.Context, s *Shared, limit time.Duration, q str
 	defer cancel()
 	reached := time.AfterFunc(limit, cancel) // stopped when the session has a connection
 	defer reached.Stop()
-	rows, err = w.asked(brief, s, reached, q, args)
+	rows, err = w.askOnce(brief, s, reached, q, args)
 	switch e := link.EngineOf(s.Dialect); {
 	case err == nil:
 		return rows, false, nil
@@ -99,7 +99,7 @@ func (w *witness) try(ctx context.Context, s *Shared, limit time.Duration, q str
 	return nil, brief.Err() != nil, errUnheard
 }
 
-func (w *witness) asked(ctx context.Context, s *Shared, reached *time.Timer, q string, args []any) ([][]any, error) {
+func (w *witness) askOnce(ctx context.Context, s *Shared, reached *time.Timer, q string, args []any) ([][]any, error) {
 	select {
 	case <-w.turn:
 		defer func() { w.turn <- struct{}{} }()

@@ -57,7 +57,7 @@ func (f *Form) place(row RowKey) (Place, bool) {
 	if f.Base {
 		return Place{}, true
 	}
-	return f.Seats.take(row)
+	return f.Picker.pickKnown(row)
 }
 
 func (b *Batch) add(r batchRow) {
@@ -154,16 +154,16 @@ func (g *Group) Split(b *Batch) {
 	g.leaders += len(parts)
 	g.shard.mu.Unlock()
 	for _, part := range parts {
-		if !g.hand(part) {
+		if !g.handOver(part) {
 			g.Next()
 		}
 	}
 }
 
-// hand has one of a batch's members lead it, without those whose callers have
+// handOver has one of a batch's members lead it, without those whose callers have
 // given up: nothing has come of their increments. It reports whether any member is
 // left.
-func (g *Group) hand(b *Batch) bool {
+func (g *Group) handOver(b *Batch) bool {
 	g.shard.mu.Lock()
 	defer g.shard.mu.Unlock()
 	b.Mu.Lock()

@@ -71,9 +71,9 @@ type Form struct {
 	SQL    string
 	Node   int // of a cluster
 	Shares []rewrite.Share
-	Many   bool // for several rows: with places of these seats, or base rows
+	Many   bool // for several rows: with slots of this picker, or base rows
 	Base   bool
-	Seats  Seats
+	Picker Picker
 	// Hash is that of a key on a base row, where a second statement would wait for the lock
 	// of the first one's row: one is under way at a time. 0: a slot's.
 	Hash uint64
@@ -320,9 +320,9 @@ func (v Verdict) ForLeader() Verdict {
 	return v
 }
 
-// Members returns how many statements of groups are at the server, and how many
+// InFlight returns how many statements of groups are at the server, and how many
 // callers wait behind them.
-func (co *Coalescer) Members() (leaders, waiting int) {
+func (co *Coalescer) InFlight() (leaders, waiting int) {
 	for i := range co.shards {
 		s := &co.shards[i]
 		s.mu.Lock()

@@ -22,9 +22,9 @@ const (
 	crowdWindow = time.Second // within this time
 )
 
-// Grouped notes that several increments of a row have shared a statement on the base row,
+// NoteGrouped notes that several increments of a row have shared a statement on the base row,
 // though one for many rows could have been for them.
-func (h *Heat) Grouped(row RowKey) {
+func (h *Heat) NoteGrouped(row RowKey) {
 	found, ok := h.crowds.Load(row.Table)
 	if !ok {
 		found, _ = h.crowds.LoadOrStore(row.Table, &crowd{grouped: map[string]time.Time{}})

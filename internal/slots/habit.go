@@ -82,24 +82,24 @@ func formOf(d rewrite.Dialect, sql string) string {
 	return b.String()
 }
 
-// Drains notes that a transaction with such a statement drains its row.
-func (h *Habit) Drains() {
+// NoteDrain notes that a transaction with such a statement drains its row.
+func (h *Habit) NoteDrain() {
 	if h != nil {
 		h.locksFirst.Store(true)
 	}
 }
 
-// WouldDrain notes that a transaction with such a statement, which has its row for itself, goes on as one that would
+// NoteWouldDrain notes that a transaction with such a statement, which has its row for itself, goes on as one that would
 // drain the row if it had counted in a slot. The first of these to do so would meet those that still wait for the base row.
 // So statements of the form lock first, unless transactions have been seen to count in slots and go without.
-func (h *Habit) WouldDrain() {
+func (h *Habit) NoteWouldDrain() {
 	if h != nil && !h.harmless.Load() {
 		h.locksFirst.Store(true)
 	}
 }
 
-// First reports whether statements of the form lock their base row first.
-func (h *Habit) First() bool { return h != nil && h.locksFirst.Load() }
+// LocksFirst reports whether statements of the form lock their base row first.
+func (h *Habit) LocksFirst() bool { return h != nil && h.locksFirst.Load() }
 
 // Await waits for another transaction that is on trial for the row, or begins the
 // connection's own. Slotted: it is about to count in a slot. A transaction that locks first waits,

@@ -122,18 +122,18 @@ func (h *Heat) HotRow(row RowKey) (hot, became bool) {
 	return now.Before(w.until), became
 }
 
-// Waited notes that an increment of the row has waited for others, and reports whether
+// NoteWait notes that an increment of the row has waited for others, and reports whether
 // the row became hot by that.
-func (h *Heat) Waited(row RowKey) (became bool) {
+func (h *Heat) NoteWait(row RowKey) (became bool) {
 	s, now := h.shard(row), time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return h.of(s, row, now).heat(now)
 }
 
-// Took notes that an update of a cold row has taken from a time until now, and reports
+// NoteDuration notes that an update of a cold row has taken from a time until now, and reports
 // whether the row became hot by that.
-func (h *Heat) Took(row RowKey, began time.Time) (became bool) {
+func (h *Heat) NoteDuration(row RowKey, began time.Time) (became bool) {
 	d, usual := time.Since(began), time.Duration(h.usual.Load())
 	if usual == 0 {
 		usual = d

@@ -58,8 +58,8 @@ func (m *Made) Add() {
 	}
 }
 
-// Journaled wakes the worker for rows of a journal that have been committed.
-func (m *Made) Journaled() { signal(m.Journal) }
+// WakeJournal wakes the worker for rows of a journal that have been committed.
+func (m *Made) WakeJournal() { signal(m.Journal) }
 
 // signal wakes the receiver, now or when it next waits.
 func signal(c chan struct{}) {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// places is where a process begins with the slots of a row, as a share of them
+// slotRange is where a process begins with the slots of a row, as a share of them
 // in units of 2^-32. Each process leases a part, a number from 0 up, and parts
 // lie as far from each other as can be: at 0, 1/2, 1/4, 3/4, 1/8 and so on. So
 // few processes have wide ranges, and more have narrower ones.
@@ -16,7 +16,7 @@ import (
 // The lease is an optimisation and nothing else: without one, or with one that
 // another process has as well, increments of two processes meet in a slot more
 // often, and wait for each other there as they would have on the row.
-type places struct {
+type slotRange struct {
 	First  atomic.Uint32
 	Holder string
 
@@ -33,8 +33,8 @@ const (
 	LeaseRenewal = LeaseSeconds * time.Second / 3
 )
 
-func newPlaces() *places {
-	p := &places{Holder: rand.Text()}
+func newSlotRange() *slotRange {
+	p := &slotRange{Holder: rand.Text()}
 	p.Part.Store(-1)
 	p.First.Store(RandomFirst())
 	return p
@@ -48,7 +48,7 @@ func RandomFirst() uint32 {
 }
 
 // Slot returns the process's slot of that ordinal, of n slots.
-func (p *places) Slot(ordinal, n int) int64 {
+func (p *slotRange) Slot(ordinal, n int) int64 {
 	first := uint64(p.First.Load()) * uint64(n) >> 32
 	return int64((first + uint64(ordinal)) % uint64(n))
 }

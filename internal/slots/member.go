@@ -43,8 +43,8 @@ func (m *Member) Tell(v Verdict) {
 	m.told <- struct{}{}
 }
 
-// Told waits for the verdict.
-func (m *Member) Told() Verdict {
+// Receive waits for the verdict.
+func (m *Member) Receive() Verdict {
 	<-m.told
 	return m.verdict
 }
@@ -64,7 +64,7 @@ const (
 // as with any statement that is interrupted.
 func (m *Member) Wait(ctx context.Context) Verdict {
 	if ctx.Done() == nil {
-		return m.Told()
+		return m.Receive()
 	}
 	select {
 	case <-m.told:
@@ -101,7 +101,7 @@ func (m *Member) leave() bool {
 		b.abandon()
 	}
 	g.shard.mu.Unlock()
-	if state == stateLeading && (b == nil || !g.hand(b)) {
+	if state == stateLeading && (b == nil || !g.handOver(b)) {
 		g.Next()
 	}
 	return state != stateTaken

@@ -15,7 +15,7 @@ import (
 // Node is one of those that a connector's connections are on.
 type Node struct {
 	Number int
-	Places *places
+	Range  *slotRange
 }
 
 // NodeOf returns the node of that name. The first begins where the process
@@ -30,10 +30,10 @@ func (p *Placement) NodeOf(name string) *Node {
 	if len(p.nodes) == 0 {
 		p.nodes = map[string]*Node{}
 	} else {
-		n = &Node{Number: len(p.nodes), Places: newPlaces()}
-		n.Places.First.Store(p.Home.Places.First.Load() + bits.Reverse32(uint32(n.Number)))
+		n = &Node{Number: len(p.nodes), Range: newSlotRange()}
+		n.Range.First.Store(p.Home.Range.First.Load() + bits.Reverse32(uint32(n.Number)))
 		if p.leasing {
-			n.Places.Due.Store(1)
+			n.Range.Due.Store(1)
 		}
 	}
 	p.nodes[name] = n
@@ -45,9 +45,9 @@ func (p *Placement) StartLeasing() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.leasing = true
-	p.Home.Places.Due.Store(1)
+	p.Home.Range.Due.Store(1)
 	for _, n := range p.nodes {
-		n.Places.Due.Store(1)
+		n.Range.Due.Store(1)
 	}
 }
 
@@ -65,7 +65,7 @@ func (p *Placement) Parts() []int {
 	slices.SortFunc(nodes, func(a, b *Node) int { return a.Number - b.Number })
 	parts := make([]int, len(nodes))
 	for i, n := range nodes {
-		parts[i] = int(n.Places.Part.Load())
+		parts[i] = int(n.Range.Part.Load())
 	}
 	return parts
 }

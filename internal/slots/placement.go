@@ -60,7 +60,7 @@ type ordinals struct {
 
 // NewPlacement returns a placement that begins at a random slot.
 func NewPlacement() *Placement {
-	p := &Placement{Home: Node{Places: newPlaces()}, seed: maphash.MakeSeed()}
+	p := &Placement{Home: Node{Range: newSlotRange()}, seed: maphash.MakeSeed()}
 	p.Journal.begin()
 	return p
 }
@@ -142,10 +142,10 @@ func (p *Placement) Forget(r SlotRow) {
 // is taken to have deleted all of the table.
 const ManyMissed = 8
 
-// Miss notes that a slot row which was known has gone. After many of them none of
+// NoteMissing notes that a slot row which was known has gone. After many of them none of
 // the table is taken to be there: an upsert makes a row sooner than an update that
 // does not find it, and then an upsert.
-func (p *Placement) Miss(r SlotRow) {
+func (p *Placement) NoteMissing(r SlotRow) {
 	s := p.shard(r.Row)
 	s.mu.Lock()
 	delete(s.known, r)
@@ -163,8 +163,8 @@ func (p *Placement) Miss(r SlotRow) {
 	n.(*atomic.Int32).Store(0)
 }
 
-// Found notes that a known slot row of the table was there.
-func (p *Placement) Found(table string) {
+// NoteFound notes that a known slot row of the table was there.
+func (p *Placement) NoteFound(table string) {
 	if n, ok := p.missed.Load(table); ok && n.(*atomic.Int32).Load() != 0 {
 		n.(*atomic.Int32).Store(0)
 	}
@@ -206,20 +206,20 @@ type Place struct {
 	Ordinal int  // to be given back after the statement; -1: none
 }
 
-// Seats are what places of a table's rows are found from.
-type Seats struct {
+// Picker are what places of a table's rows are found from.
+type Picker struct {
 	Placement *Placement
-	Places    *places
+	Range     *slotRange
 	Slots     int
 	One       bool // all increments add to the first slot
 	Random    bool // or to any
 }
 
-// Any reports whether increments may share a slot, so that none is held.
-func (s *Seats) Any() bool { return s.One || s.Random }
+// Shares reports whether increments may share a slot, so that none is held.
+func (s *Picker) Shares() bool { return s.One || s.Random }
 
-// Find returns the slot for one statement, and its number to be given back.
-func (s *Seats) Find(row RowKey) (slot int64, ordinal int) {
+// Pick returns the slot for one statement, and its number to be given back.
+func (s *Picker) Pick(row RowKey) (slot int64, ordinal int) {
 	switch {
 	case s.One:
 		return 0, -1
@@ -231,34 +231,34 @@ func (s *Seats) Find(row RowKey) (slot int64, ordinal int) {
 	if i < 0 {
 		i = rand.IntN(s.Slots)
 	}
-	return s.Places.Slot(i, s.Slots), ordinal
+	return s.Range.Slot(i, s.Slots), ordinal
 }
 
-// take finds a place whose slot row is known to be there; false when it is not.
-func (s *Seats) take(row RowKey) (Place, bool) {
-	slot, ordinal := s.Find(row)
+// pickKnown finds a place whose slot row is known to be there; false when it is not.
+func (s *Picker) pickKnown(row RowKey) (Place, bool) {
+	slot, ordinal := s.Pick(row)
 	p := Place{SlotRow: SlotRow{row, slot}, Keyed: true, Ordinal: ordinal}
 	if s.Placement.Knows(p.SlotRow) {
 		return p, true
 	}
-	s.Leave(p)
+	s.Release(p)
 	return Place{}, false
 }
 
-// Settled reports whether the row has the slot that a lone increment takes.
-func (s *Seats) Settled(row RowKey) bool {
+// KnowsLowest reports whether the row has the slot that a lone increment takes.
+func (s *Picker) KnowsLowest(row RowKey) bool {
 	var slot int64
 	switch {
 	case s.Random:
 		slot = int64(rand.IntN(s.Slots))
 	case !s.One:
-		slot = s.Places.Slot(0, s.Slots)
+		slot = s.Range.Slot(0, s.Slots)
 	}
 	return s.Placement.Knows(SlotRow{row, slot})
 }
 
-// Leave gives back what has been taken for one statement.
-func (s *Seats) Leave(p Place) {
+// Release gives back what has been taken for one statement.
+func (s *Picker) Release(p Place) {
 	if p.Ordinal >= 0 {
 		s.Placement.Give(p.Row, p.Ordinal)
 	}

@@ -17,12 +17,12 @@ import (
 // in all slots.
 type Portions struct {
 	mu    sync.Mutex
-	rows  map[RowKey]*portioned
+	rows  map[RowKey]*portionedRow
 	known atomic.Int64 // len(rows)
 }
 
-// portioned is what is known of one row.
-type portioned struct {
+// portionedRow is what is known of one row.
+type portionedRow struct {
 	holds map[held]int64
 	place string        // the server that they are on
 	rest  time.Time     // until then no portion is moved
@@ -48,10 +48,10 @@ const (
 )
 
 // NewPortions returns one that knows of no portion.
-func NewPortions() *Portions { return &Portions{rows: map[RowKey]*portioned{}} }
+func NewPortions() *Portions { return &Portions{rows: map[RowKey]*portionedRow{}} }
 
 // of returns what is known of a row, for which it makes room. The lock is held.
-func (p *Portions) of(row RowKey) *portioned {
+func (p *Portions) of(row RowKey) *portionedRow {
 	w := p.rows[row]
 	if w != nil {
 		return w
@@ -59,7 +59,7 @@ func (p *Portions) of(row RowKey) *portioned {
 	if len(p.rows) >= maxPortioned {
 		clear(p.rows)
 	}
-	w = &portioned{holds: map[held]int64{}, turn: make(chan struct{}, 1)}
+	w = &portionedRow{holds: map[held]int64{}, turn: make(chan struct{}, 1)}
 	w.turn <- struct{}{}
 	p.rows[row] = w
 	p.known.Store(int64(len(p.rows)))
@@ -82,8 +82,8 @@ func (p *Portions) Place(row RowKey) string {
 	return p.of(row).place
 }
 
-// Took notes that a slot has been taken from.
-func (p *Portions) Took(r SlotRow, column string, n int64) {
+// NoteTaken notes that a slot has been taken from.
+func (p *Portions) NoteTaken(r SlotRow, column string, n int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	w, k := p.of(r.Row), held{r.Slot, column}
@@ -92,8 +92,8 @@ func (p *Portions) Took(r SlotRow, column string, n int64) {
 	}
 }
 
-// Lack notes that a slot does not hold what it was believed to.
-func (p *Portions) Lack(r SlotRow) {
+// NoteShort notes that a slot does not hold what it was believed to.
+func (p *Portions) NoteShort(r SlotRow) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	w := p.of(r.Row)
@@ -136,8 +136,8 @@ func (p *Portions) Size(r SlotRow, column string, spare, need, most int64) int64
 	return share
 }
 
-// Moved notes that a portion has been moved to a slot.
-func (p *Portions) Moved(r SlotRow, column string, n int64, place string) {
+// NoteMoved notes that a portion has been moved to a slot.
+func (p *Portions) NoteMoved(r SlotRow, column string, n int64, place string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	w := p.of(r.Row)
@@ -145,8 +145,8 @@ func (p *Portions) Moved(r SlotRow, column string, n int64, place string) {
 	w.place, w.rest, w.pause = place, time.Time{}, 0
 }
 
-// Rest notes that no portion of a row could be moved: none is tried for a while.
-func (p *Portions) Rest(row RowKey) {
+// Pause notes that no portion of a row could be moved: none is tried for a while.
+func (p *Portions) Pause(row RowKey) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	w := p.of(row)

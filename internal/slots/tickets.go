@@ -222,10 +222,10 @@ func (r *Roll) Wait(ctx context.Context, ended <-chan struct{}, patience <-chan 
 	}
 }
 
-// Got ends the lease with what the database has said, and the last number of the block. The first
+// Complete ends the lease with what the database has said, and the last number of the block. The first
 // number is the caller's, whose execution has begun before the lease, so that it does not matter
 // how long that has taken.
-func (l *Lease) Got(answer any, top int64) Ticket {
+func (l *Lease) Complete(answer any, top int64) Ticket {
 	r := l.roll
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -234,8 +234,8 @@ func (l *Lease) Got(answer any, top int64) Ticket {
 	return Ticket{answer, l.Size - 1}
 }
 
-// GotAhead ends a lease that no execution waits for.
-func (l *Lease) GotAhead(answer any, top int64) {
+// CompleteAhead ends a lease that no execution waits for.
+func (l *Lease) CompleteAhead(answer any, top int64) {
 	r := l.roll
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -256,9 +256,9 @@ func (l *Lease) end(answer any, top, left int64) {
 	r.leasing = nil
 }
 
-// Failed ends the lease without a number. Rest: none is to be made for a while, and blocks
+// Fail ends the lease without a number. Rest: none is to be made for a while, and blocks
 // begin with single numbers then.
-func (l *Lease) Failed(rest bool) {
+func (l *Lease) Fail(rest bool) {
 	r := l.roll
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -118,7 +118,7 @@ func (m *migration) slotTable(ctx context.Context, t catalog.CheckedTable) (*rew
 		}
 	}
 	w, ok := d.(dialect.Widener)
-	if !ok || t.Table.Counter.Layout == rewrite.LayoutShared || !catalog.Narrow(t.Table, slots) {
+	if !ok || t.Table.Counter.Layout == rewrite.LayoutShared || !catalog.OnlyTooNarrow(t.Table, slots) {
 		return slots, nil
 	}
 	if err := view.MigratePatiently(ctx, w.WidenSlots(t.Table)); err != nil {

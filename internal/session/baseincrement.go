@@ -26,11 +26,11 @@ func (r *Run) belongsOnBase() bool {
 		// key would be, and so may others have: none must wait for one of those.
 		return true
 	}
-	return c.hasRow(t, r.keyNumbers(&r.Plan.Increment.Row)) || r.Plan.Increment.Upsert && !r.metBefore()
+	return c.hasRow(t, r.keyNumbers(&r.Plan.Increment.Row)) || r.Plan.Increment.Upsert && !r.knownToExist()
 }
 
-// unties notes that the transaction has deleted rows that slot rows refer to.
-func (c *Conn) unties(tables []*rewrite.Table) {
+// noteUntied notes that the transaction has deleted rows that slot rows refer to.
+func (c *Conn) noteUntied(tables []*rewrite.Table) {
 	for _, t := range tables {
 		if t.Counter == nil {
 			continue
@@ -69,7 +69,7 @@ func maybeSame(a, b []string) bool { return a == nil || b == nil || slices.Equal
 func (c *Conn) drainsCounted(t *rewrite.Table, key []string) {
 	for _, ch := range c.changes {
 		if ch.how == inSlot && !ch.drained && ch.of(t) && maybeSame(ch.key, key) {
-			ch.plan.habit.Drains()
+			ch.plan.habit.NoteDrain()
 		}
 	}
 }
@@ -85,7 +85,7 @@ func (r *Run) changesCounted(changes []rewrite.DrainTable) {
 		return
 	}
 	for i := range changes {
-		d := r.chosen(changes[i])
+		d := r.rowsToDrain(changes[i])
 		key := r.keyNumbers(&d)
 		for _, ch := range c.changes {
 			if inc := ch.plan.Increment; inc == nil || inc.Firm != nil && !ch.firm && !c.Shared.Traits.ChangeExcludes {
@@ -93,7 +93,7 @@ func (r *Run) changesCounted(changes []rewrite.DrainTable) {
 			}
 			if ch.how == inSlot && !ch.drained && ch.of(d.Table) &&
 				maybeSame(ch.key, key) {
-				ch.plan.habit.Drains()
+				ch.plan.habit.NoteDrain()
 			}
 		}
 	}
@@ -107,7 +107,7 @@ func (r *Run) execOnBase(ctx context.Context) (answer, error) {
 	}
 	if n > 1 { // MySQL counts an upsert that has met its row twice
 		if row, keyed := r.rowKey(); keyed {
-			r.exists(row)
+			r.noteRowExists(row)
 		}
 	}
 	return a, r.addedToRow(ctx, n)
@@ -120,13 +120,13 @@ func (r *Run) addedToRow(ctx context.Context, n int64) error {
 		r.noteUnchanged(inc.Row)
 		return nil
 	}
-	r.hasLocked(inc.Table)
+	r.noteRowLocked(inc.Table)
 	r.note(inc.Row, onBase)
 	return r.holdIncrement(ctx)
 }
 
-// hasLocked notes that a statement has changed a base row, and so has it locked until the transaction ends.
-func (r *Run) hasLocked(t *rewrite.Table) {
+// noteRowLocked notes that a statement has changed a base row, and so has it locked until the transaction ends.
+func (r *Run) noteRowLocked(t *rewrite.Table) {
 	r.rowLocked = r.conn.keepsBare(t)
 	r.conn.Tx.LocksOnly(r.conn.Shared.Traits.ChangeExcludes && r.Plan.Base.LocksOnly)
 }
@@ -141,17 +141,17 @@ func (c *Conn) keepsBare(t *rewrite.Table) bool {
 // has been there: as a guess, like the others.
 const existence = -1
 
-// exists remembers that an upsert has met its row.
-func (r *Run) exists(row slots.RowKey) {
+// noteRowExists remembers that an upsert has met its row.
+func (r *Run) noteRowExists(row slots.RowKey) {
 	if r.Plan.Increment.Upsert && r.conn.Shared.Traits.MissLocks {
 		r.conn.Shared.placement.Learn(slots.SlotRow{Row: row, Slot: existence})
 	}
 }
 
-// metBefore reports whether an upsert has met its row before. Where it has not the
+// knownToExist reports whether an upsert has met its row before. Where it has not the
 // statement that looks for the row in order to make a slot row would lock the place
 // of a row that is not there.
-func (r *Run) metBefore() bool {
+func (r *Run) knownToExist() bool {
 	row, keyed := r.rowKey()
 	return keyed && r.conn.Shared.placement.Knows(slots.SlotRow{Row: row, Slot: existence})
 }

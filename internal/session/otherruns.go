@@ -7,9 +7,9 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// Alone returns a run of a plan beside the application's, which is not planned again
+// UncountedRun returns a run of a plan beside the application's, which is not planned again
 // and not counted.
-func (c *Conn) Alone(p *plan, args []driver.NamedValue) *Run {
+func (c *Conn) UncountedRun(p *plan, args []driver.NamedValue) *Run {
 	return c.newRun(&plan{Plan: p.Plan, source: p.source, learned: &learned{}}, direct{c}, call{args: args})
 }
 

@@ -11,11 +11,11 @@ import (
 	"github.com/slotsql/slotsql/internal/slots"
 )
 
-// lease looks after the process's part when that is due. It runs on a
+// renewLease looks after the process's part when that is due. It runs on a
 // connection that is about to be used, on behalf of no statement: whatever goes
 // wrong, the process goes on with the slots it has, and tries again later.
-func (c *Conn) lease(ctx context.Context) {
-	p := c.node.Places
+func (c *Conn) renewLease(ctx context.Context) {
+	p := c.node.Range
 	due := p.Due.Load()
 	if due == 0 || time.Now().UnixNano() < due || !c.AsConnected() {
 		return
@@ -51,7 +51,7 @@ func (c *Conn) lease(ctx context.Context) {
 // -1 when there is none.
 func (c *Conn) leasePart(ctx context.Context, l dialect.Leaser, part int) (int, error) {
 	take := func(part int) (bool, error) {
-		return l.Lease(ctx, c.Session(), slots.PartName(part), c.node.Places.Holder, slots.LeaseSeconds)
+		return l.Lease(ctx, c.Session(), slots.PartName(part), c.node.Range.Holder, slots.LeaseSeconds)
 	}
 	if part >= 0 {
 		if held, err := take(part); held || err != nil {

@@ -76,11 +76,11 @@ func (r *Run) lookOrLock(ctx context.Context, d *rewrite.DrainTable) (*lockedRow
 // the rows have no slots, and nothing is to be folded.
 func (r *Run) meetNewer(ctx context.Context, d *rewrite.DrainTable, l *lockedRows) (bare bool, err error) {
 	if !l.looked {
-		return false, r.newer(ctx, d)
+		return false, r.meetNewerSlots(ctx, d)
 	}
 	made := false
 	if len(l.snapshot) > 0 {
-		if made, err = r.newerThan(ctx, d, l.snapshot); err != nil {
+		if made, err = r.meetSlotsNewerThan(ctx, d, l.snapshot); err != nil {
 			return false, err
 		}
 	}

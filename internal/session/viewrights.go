@@ -32,9 +32,9 @@ func (r *Run) byViewAlone(ctx context.Context) (bool, error) {
 // the facts do not know of: membership in a role leaves no mark that is watched.
 var errGranted = errors.New("slotsql: rights have been granted")
 
-// refuse is the error of a statement that would have to move slots, unless the user may
+// refuseUnlessGranted is the error of a statement that would have to move slots, unless the user may
 // do so by now. Then the facts are read again, for the statements to come.
-func (r *Run) refuse(ctx context.Context, or string) error {
+func (r *Run) refuseUnlessGranted(ctx context.Context, or string) error {
 	t := r.Plan.Drain.Tables[0].Table
 	if !r.conn.Shared.Traits.RightsAreFacts {
 		if err := r.askGrants(ctx); err != nil {
@@ -85,7 +85,7 @@ func (r *Run) queryGuarded(ctx context.Context, g dialect.QueryGuard, query stri
 	guarded.SQL = query
 	for tries := 0; ; tries++ {
 		if open {
-			if err := r.control(ctx, savepoint); err != nil {
+			if err := r.exec(ctx, savepoint); err != nil {
 				return nil, err
 			}
 		}
@@ -96,18 +96,18 @@ func (r *Run) queryGuarded(ctx context.Context, g dialect.QueryGuard, query stri
 		found := err != nil && g.Guard(err)
 		if open && (err == nil || found) {
 			if found {
-				if err := r.control(ctx, rollbackSavepoint); err != nil {
+				if err := r.exec(ctx, rollbackSavepoint); err != nil {
 					return nil, err
 				}
 			}
-			if err := r.control(ctx, releaseSavepoint); err != nil {
+			if err := r.exec(ctx, releaseSavepoint); err != nil {
 				return nil, err
 			}
 		}
 		if !found {
 			return rows, err
 		}
-		if err := r.movedAside(ctx, tries); err != nil {
+		if err := r.foldAsideOrRefuse(ctx, tries); err != nil {
 			return nil, err
 		}
 	}
@@ -126,7 +126,7 @@ func (r *Run) inOneSnapshot(ctx context.Context, isBare func(context.Context) (b
 		if has, err := r.hasSnapshot(ctx, d); err != nil {
 			return err
 		} else if !has {
-			return r.refuse(ctx, "; or read the view outside a transaction, or at REPEATABLE READ")
+			return r.refuseUnlessGranted(ctx, "; or read the view outside a transaction, or at REPEATABLE READ")
 		}
 	}
 	for tries := 0; ; tries++ {
@@ -156,7 +156,7 @@ func (r *Run) inOneSnapshot(ctx context.Context, isBare func(context.Context) (b
 		if open {
 			tries = maxReadOnlyTries // the snapshot stays as it is
 		}
-		if err := r.movedAside(ctx, tries); err != nil {
+		if err := r.foldAsideOrRefuse(ctx, tries); err != nil {
 			return err
 		}
 	}
@@ -178,15 +178,15 @@ func (r *Run) hasSnapshot(ctx context.Context, d dialect.RightsReader) (bool, er
 	return d.HasSnapshot(ctx, r.conn.Session())
 }
 
-// movedAside moves the slots on a connection of slotsql's own, whose user may have the
+// foldAsideOrRefuse moves the slots on a connection of slotsql's own, whose user may have the
 // rights that a role of this session has not.
-func (r *Run) movedAside(ctx context.Context, tries int) error {
+func (r *Run) foldAsideOrRefuse(ctx context.Context, tries int) error {
 	if !r.conn.Origin.RoleSet() || tries >= maxReadOnlyTries || !r.conn.Shared.OpensAside {
-		return r.refuse(ctx, "")
+		return r.refuseUnlessGranted(ctx, "")
 	}
 	if err := r.foldAside(ctx); err != nil {
 		if d := r.conn.Shared.Dialect.(dialect.RightsReader); d.DeniedRight(err) {
-			return r.refuse(ctx, "")
+			return r.refuseUnlessGranted(ctx, "")
 		}
 		return err
 	}

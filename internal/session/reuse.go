@@ -22,27 +22,27 @@ func (s *spares) takeMember() *slots.Member {
 	return m
 }
 
-// keep keeps a member that has taken its last verdict. One whose caller has given up stays what
+// keepMember keeps a member that has taken its last verdict. One whose caller has given up stays what
 // it is: its batch still has it.
-func (s *spares) keep(m *slots.Member, v slots.Verdict) {
+func (s *spares) keepMember(m *slots.Member, v slots.Verdict) {
 	if v.Outcome != slots.OutcomeAbandoned {
 		s.member = m
 	}
 }
 
-// execution returns one of a plan.
-func (c *Conn) execution(p *plan, v via, a call) *Run {
+// takeRun returns one of a plan.
+func (c *Conn) takeRun(p *plan, v sender, a call) *Run {
 	r := c.spares.run
 	if c.spares.run = nil; r == nil {
 		r = &Run{}
 	}
-	*r = Run{conn: c, Plan: p, via: v, call: a}
+	*r = Run{conn: c, Plan: p, sender: v, call: a}
 	return r
 }
 
-// over keeps an execution that has ended and that nothing refers to any more. The statement of a
+// keepRun keeps an execution that has ended and that nothing refers to any more. The statement of a
 // group that has outlived its caller does, and so may what returns rows, drains or holds a snapshot.
-func (c *Conn) over(r *Run) {
+func (c *Conn) keepRun(r *Run) {
 	if r.Plan.Group == nil || r.Plan.Class == rewrite.Drain || c.detached.done != nil {
 		return
 	}

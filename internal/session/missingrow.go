@@ -70,15 +70,15 @@ func (r *Run) find(ctx context.Context, lock *rewrite.Bound) ([][]any, error) {
 	return all, nil
 }
 
-// appeared reports whether there is now a row with slots that the drain has
+// foldAppeared reports whether there is now a row with slots that the drain has
 // missed, whose slots are folded, or whether the statement has deleted one, perhaps.
-func (r *Run) appeared(ctx context.Context, touched int64) (bool, error) {
+func (r *Run) foldAppeared(ctx context.Context, touched int64) (bool, error) {
 	deleted := 0
 	if r.Plan.Drain.Deletes {
 		deleted = int(touched)
 	}
 	for i := range r.Plan.Drain.Tables {
-		chosen := r.ownLock(r.chosen(r.Plan.Drain.Tables[i]))
+		chosen := r.lockByRights(r.rowsToDrain(r.Plan.Drain.Tables[i]))
 		d := &chosen
 		if d.Look.Candidates != nil {
 			if again, err := r.misjudged(ctx, d, touched); again || err != nil {
@@ -135,16 +135,16 @@ func (r *Run) appeared(ctx context.Context, touched int64) (bool, error) {
 	return false, nil
 }
 
-// statement runs the application's own statement after a drain; run returns how many
+// runUnderSavepoint runs the application's own statement after a drain; run returns how many
 // rows it has touched. Missed reports whether the drain has found no row to lock.
-func (r *Run) statement(ctx context.Context, missed bool, run func() (int64, error)) error {
+func (r *Run) runUnderSavepoint(ctx context.Context, missed bool, run func() (int64, error)) error {
 	r.conn.Tx.TakeSnapshot()
 	for runs := 0; missed; runs++ {
 		if runs == maxReruns {
 			return &link.NotMovedError{Table: r.Plan.Tables[0], Reason: "rows are inserted and counted faster than the statement runs;" +
 				" name a range of keys in WHERE, or run it at REPEATABLE READ"}
 		}
-		if err := r.control(ctx, savepoint); err != nil {
+		if err := r.exec(ctx, savepoint); err != nil {
 			return err
 		}
 		touched, err := run()
@@ -153,12 +153,12 @@ func (r *Run) statement(ctx context.Context, missed bool, run func() (int64, err
 		}
 		rerun := touched > 0 && r.Plan.Class != rewrite.Upsert && !touchesOthers(&r.Plan.Drain)
 		if !rerun {
-			rerun, err = r.appeared(ctx, touched)
+			rerun, err = r.foldAppeared(ctx, touched)
 		}
 		if err == nil && !rerun {
-			return r.control(ctx, releaseSavepoint)
+			return r.exec(ctx, releaseSavepoint)
 		}
-		if uerr := r.control(ctx, rollbackSavepoint); uerr != nil {
+		if uerr := r.exec(ctx, rollbackSavepoint); uerr != nil {
 			// The statement stands, and its result is not known, unless nothing is
 			// left of the transaction.
 			if !r.conn.Engine.TxEnded(uerr) && (err == nil || !r.conn.Engine.TxEnded(err)) {
@@ -189,7 +189,7 @@ func touchesOthers(p *rewrite.DrainPlan) bool {
 	return p.Uncounted || slices.ContainsFunc(p.Tables, func(d rewrite.DrainTable) bool { return MayInsert(d) || d.Most > 1 })
 }
 
-func (r *Run) control(ctx context.Context, query string) error {
+func (r *Run) exec(ctx context.Context, query string) error {
 	_, err := r.conn.ParentExec(ctx, query, nil)
 	return err
 }

@@ -42,7 +42,7 @@ func (r *Run) readCommitted(ctx context.Context) error {
 		return err
 	}
 	if !open {
-		return r.control(ctx, c.Dialect().(dialect.DirtyReader).NextReadCommitted())
+		return r.exec(ctx, c.Dialect().(dialect.DirtyReader).NextReadCommitted())
 	}
 	defer c.Drain.End()
 	p := r.Plan.variant(&rewrite.Plan{Class: rewrite.Drain, SQL: r.Plan.SQL, Tables: r.Plan.Tables,

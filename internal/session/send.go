@@ -34,9 +34,9 @@ func (r *Run) clone() *Run {
 	return &cp
 }
 
-// via is how the SQL of a plan reaches the parent: as it is, or through
+// sender is how the SQL of a plan reaches the parent: as it is, or through
 // statements prepared for it.
-type via interface {
+type sender interface {
 	execSQL(ctx context.Context, p *rewrite.Plan, c call) (driver.Result, error)
 	querySQL(ctx context.Context, p *rewrite.Plan, c call) (driver.Rows, error)
 	// execBound runs one of slotsql's own statements, b of the plan.
@@ -142,9 +142,9 @@ func (r *Run) send(ctx context.Context) (a answer, err error) {
 		return answer{}, err
 	}
 	if c.wantsRows {
-		a.rows, err = r.via.querySQL(ctx, r.Plan.Plan, c)
+		a.rows, err = r.sender.querySQL(ctx, r.Plan.Plan, c)
 	} else {
-		a.result, err = r.via.execSQL(ctx, r.Plan.Plan, c)
+		a.result, err = r.sender.execSQL(ctx, r.Plan.Plan, c)
 	}
 	return a, err
 }
@@ -168,7 +168,7 @@ func (r *Run) execBound(ctx context.Context, b *rewrite.Bound) (driver.Result, i
 	if err != nil {
 		return nil, 0, err
 	}
-	res, err := r.via.execBound(ctx, b, r.sql(b), args)
+	res, err := r.sender.execBound(ctx, b, r.sql(b), args)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -28,7 +28,7 @@ func (r *Run) runOptional(ctx context.Context) (answer, error) {
 		}
 	}
 	if marked {
-		if err := r.control(ctx, optionalSavepoint); err != nil {
+		if err := r.exec(ctx, optionalSavepoint); err != nil {
 			return answer{}, err
 		}
 	}
@@ -36,18 +36,18 @@ func (r *Run) runOptional(ctx context.Context) (answer, error) {
 	var refused *link.NotMovedError
 	if err != nil && errors.As(err, &refused) && !r.conn.Broken {
 		if marked {
-			if err := r.control(ctx, optionalRollback); err != nil {
+			if err := r.exec(ctx, optionalRollback); err != nil {
 				return answer{}, err
 			}
 		}
 		plain := *r.Plan.Plan
 		plain.Drain.Tables = nil
-		without := r.conn.newRun(r.Plan.variant(&plain), r.via, r.call)
+		without := r.conn.newRun(r.Plan.variant(&plain), r.sender, r.call)
 		a, err = without.retrying(ctx, without.drainAndRun)
 	}
 	if err == nil && marked {
 		if a, _, err = a.counted(); err == nil {
-			err = r.control(ctx, optionalRelease)
+			err = r.exec(ctx, optionalRelease)
 		}
 	}
 	return a, err

@@ -37,7 +37,7 @@ func (c *Conn) askAhead(ctx context.Context, ch *rowChange) *aheadAnswer {
 	a := &aheadAnswer{sql: sql, baseAnswer: baseAnswer{done: make(chan struct{})}}
 	go func() {
 		defer close(a.done)
-		a.rows, a.err = c.Shared.asides.observers.query(ctx, c.Shared, n, nil, sql)
+		a.rows, a.err = c.Shared.sides.observers.query(ctx, c.Shared, n, nil, sql)
 	}()
 	return a
 }
@@ -65,5 +65,5 @@ func (r *Run) askAnother(ctx context.Context, q string, args []any) ([][]any, er
 		return a.wait(ctx)
 	}
 	s := r.conn.Shared
-	return s.asides.observers.query(ctx, s, r.conn.namer(), nil, q, args...)
+	return s.sides.observers.query(ctx, s, r.conn.namer(), nil, q, args...)
 }

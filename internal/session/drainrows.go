@@ -8,25 +8,25 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// chosen is what a drain of rows that may not exist covers: the rows of the
+// rowsToDrain is what a drain of rows that may not exist covers: the rows of the
 // keys that the statement gives, or all rows when an argument is not such that
 // the engine certainly finds the row by it.
-func (r *Run) chosen(d rewrite.DrainTable) rewrite.DrainTable {
-	if d.All != nil && (!r.certain(d.Forms) || d.Look.Candidates != nil && r.candidates == nil) {
+func (r *Run) rowsToDrain(d rewrite.DrainTable) rewrite.DrainTable {
+	if d.All != nil && (!r.formsMatch(d.Forms) || d.Look.Candidates != nil && r.candidates == nil) {
 		return *d.All
 	}
 	if d.New == nil {
 		return d
 	}
-	if !r.allTaken(d.New.Given) {
+	if !r.columnsAccept(d.New.Given) {
 		return *d.New.All
 	}
 	return d
 }
 
-// certain reports whether arguments have the forms that the engine certainly
+// formsMatch reports whether arguments have the forms that the engine certainly
 // compares with a key as it stores them.
-func (r *Run) certain(forms []rewrite.FormArg) bool {
+func (r *Run) formsMatch(forms []rewrite.FormArg) bool {
 	for _, f := range forms {
 		v, ok := r.value(f.Arg)
 		if !ok {
