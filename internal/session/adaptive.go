@@ -7,10 +7,9 @@ import (
 	"github.com/slotsql/slotsql/internal/slots"
 )
 
-// Placement adaptive: an increment of a cold row is the application's own statement on
-// the base row, alone or in a group, and one of a hot row goes to a slot. See slots.Heat
-// for which is which, and onColdRow for the choice. Either is exact at every moment,
-// whatever the other is doing.
+// Placement adaptive: an increment of a cold row is the application's own statement on the base
+// row, alone or in a group; one of a hot row goes to a slot. slots.Heat says which rows are hot,
+// and onColdRow makes the choice. Both are exact at any time, whatever other increments do.
 
 // execColdRow runs an increment of a cold row, together with others that overlap with it.
 func (r *Run) execColdRow(ctx context.Context) (answer, error) {
@@ -50,7 +49,7 @@ func (r *Run) execCold(ctx context.Context) (answer, error) {
 	return a, r.addedToRow(ctx, n)
 }
 
-// noteDuration notes how an update of a base row has gone that began at a time.
+// noteDuration notes the outcome of an update of a base row that began at the given time.
 func (r *Run) noteDuration(began time.Time, err error) {
 	h, e := r.conn.Shared.heat, &r.conn.Engine
 	switch {

@@ -91,9 +91,10 @@ func (r *Run) drainSeparately(ctx context.Context) error {
 	})
 }
 
-// drainAndRun runs the statement after a drain, in its transaction, which ends with the rows of
-// a query. Where the transaction may be the application's own, the rows are read at once: the
-// application may go on while they are open.
+// drainAndRun drains, and runs the statement in the same transaction. The rows of a query are
+// streamed to the application, and the drain's transaction ends with them. Where that may be a
+// savepoint in the application's transaction, the rows are read at once: the application may send
+// other statements while they are open.
 func (r *Run) drainAndRun(ctx context.Context) (a answer, err error) {
 	defer r.conn.Drain.End()
 	r.first = lockingRead{due: r.call.wantsRows}
@@ -127,12 +128,7 @@ func (r *Run) drainAndRun(ctx context.Context) (a answer, err error) {
 		return n, r.unapplied(err)
 	})
 	if err == nil && stream {
-		return answer{rows: &link.FinishingRows{RowsBase: link.RowsBase{Rows: a.rows}, Finish: func(failed bool) error {
-			if failed {
-				return r.finish(ctx, link.ErrRowsFailed, end)
-			}
-			return r.finish(ctx, nil, end)
-		}}}, nil
+		return answer{rows: r.endingWith(ctx, a.rows, end)}, nil
 	}
 	if err := r.finish(ctx, err, end); err != nil {
 		return answer{}, err
@@ -141,6 +137,16 @@ func (r *Run) drainAndRun(ctx context.Context) (a answer, err error) {
 		r.note(r.Plan.Increment.Row, onBase)
 	}
 	return a, nil
+}
+
+// endingWith returns rows whose end also ends the drain's transaction.
+func (r *Run) endingWith(ctx context.Context, rows driver.Rows, end func(error) error) driver.Rows {
+	return &link.FinishingRows{RowsBase: link.RowsBase{Rows: rows}, Finish: func(failed bool) error {
+		if failed {
+			return r.finish(ctx, link.ErrRowsFailed, end)
+		}
+		return r.finish(ctx, nil, end)
+	}}
 }
 
 // finish runs what follows a statement that has run after a drain, or failed, and ends the drain's

@@ -3,17 +3,16 @@ package session
 import (
 	"context"
 	"database/sql/driver"
-	"math/rand/v2"
 
 	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// The life of a planned statement: bind its arguments, run its steps, adapt
-// its result. What a plan is, and how it comes about, is in package rewrite.
+// The life of a planned statement: bind its arguments, run its steps, adapt its result. Package
+// rewrite says what a plan is and how it is made.
 //
-// A statement comes through Exec or through Query, and is run the same way: what begins with
-// run serves both, what begins with exec or query only one of them. Each returns an answer.
+// Functions that begin with run serve Exec and Query alike, those that begin with exec or query
+// only one of them. Each returns an answer.
 
 // Run is one execution of a plan.
 type Run struct {
@@ -29,11 +28,23 @@ type Run struct {
 	draining
 }
 
+// addition is what an execution that adds to a counter has found out.
+type addition struct {
+	slot  int64        // that it adds to
+	batch *slots.Batch // that a shared statement is for
+	sums  *sums        // of a group on the base row
+	row   slots.RowKey // whose heat the execution shows; the zero one: none's
+	firm  bool         // the statement that has counted lets no other session change the base row
+	take  taking       // of a portion
+	// rowLocked: its statement has changed the base row, so that others make no slots of it.
+	rowLocked bool
+}
+
 func (c *Conn) newRun(p *plan, v sender, a call) *Run {
 	return &Run{conn: c, Plan: p, sender: v, call: a}
 }
 
-// run runs the plan, and a plan made anew where its facts no longer hold.
+// run runs the plan. If the facts that it was made with no longer hold, a new plan is made and run.
 func (r *Run) run(ctx context.Context) (answer, error) {
 	r.Plan.tally.ran()
 	if err := r.CheckStars(ctx); err != nil {
@@ -125,10 +136,8 @@ func (r *Run) runOnBase(ctx context.Context) (answer, error) {
 	return r.send(ctx)
 }
 
-// execIncrement adds to a slot, together with others that are under way where
-// that is possible. When that affects no row, or cannot take the arguments, the
-// same statement runs in the form that is right for everything: the row may be
-// missing, its counter NULL or close to the end of its range.
+// execIncrement runs an increment on its base row or in a slot, whichever lets others wait less.
+// Where neither may take its arguments, it falls back to a drain, which is right for everything.
 func (r *Run) execIncrement(ctx context.Context) (answer, error) {
 	if inc := r.Plan.Increment; !r.formsMatch(inc.Forms) && inc.BaseExact() && len(r.call.args) == r.Plan.Inputs {
 		return r.execAsWritten(ctx)
@@ -161,34 +170,10 @@ func (r *Run) execIncrement(ctx context.Context) (answer, error) {
 	} else if first {
 		return r.lockFirst(ctx)
 	}
-	v := r.share(ctx)
-	if v.Outcome == slots.OutcomeAlone {
-		var n int64
-		v.Result, n, v.Err = r.addToSlot(ctx, r.place(), r.conn.Tx.KeepsLocks(), r.conn.InAutocommit())
-		switch {
-		case v.Err == nil && n == 0:
-			return r.because(noRowAffected).fallback(ctx)
-		case v.Err != nil && r.conn.Engine.SlotFull(v.Err):
-			return r.because(outOfRange).fallback(ctx)
-		}
-	}
-	if v.Err != nil {
-		return answer{}, v.Err
-	}
-	r.Plan.tally.ranSlotted()
-	r.noteIncrement()
-	if err := r.holdIncrement(ctx); err != nil {
-		return answer{}, err
-	}
-	var n int64 = 1
-	if r.Plan.Increment.Upsert && r.conn.Shared.Traits.UpsertCounts {
-		n = 2
-	}
-	return answer{result: &result{v.Result, n}}, nil
+	return r.execInSlot(ctx)
 }
 
-// queryIncrement runs an increment whose result has to come with rows, which that in a slot
-// has not.
+// queryIncrement runs an increment that was sent as a query: an increment in a slot returns no rows.
 func (r *Run) queryIncrement(ctx context.Context) (answer, error) {
 	if !r.Plan.Increment.BaseExact() {
 		return r.because(rowsAskedFor).runDrained(ctx)
@@ -196,8 +181,7 @@ func (r *Run) queryIncrement(ctx context.Context) (answer, error) {
 	return r.runChanging(ctx, []rewrite.DrainTable{r.Plan.Increment.Row})
 }
 
-// incrementFits reports whether the arguments are such that the increment may be
-// slotted.
+// incrementFits reports whether the arguments allow the increment to go to a slot.
 func (r *Run) incrementFits() bool {
 	inc := r.Plan.Increment
 	if len(r.call.args) > r.Plan.Inputs {
@@ -217,15 +201,15 @@ func (r *Run) incrementFits() bool {
 	return r.fits(inc.Deltas, inc.NonZero)
 }
 
-// incrementFitsBase reports whether the original statement of an increment, with its
-// arguments, is exact on the base table, beside whatever its slots hold.
+// incrementFitsBase reports whether the application's own statement, with its arguments, is exact
+// on the base row whatever the row's slots hold.
 func (r *Run) incrementFitsBase() bool {
 	require, ok := r.Plan.Increment.OnBase()
 	return ok && r.fits(require, true)
 }
 
-// againstSide reports whether slots do not take what the increment adds: the counter has
-// bounds, and its slots hold portions of the other sign.
+// againstSide reports whether a slot cannot take what the increment adds, because the counter has
+// bounds and its slots only hold portions of the other sign.
 func (r *Run) againstSide() bool {
 	for _, d := range r.Plan.Increment.Deltas {
 		if d.Side == rewrite.AnySide {
@@ -243,8 +227,8 @@ func (r *Run) againstSide() bool {
 	return false
 }
 
-// onColdRow reports whether an increment is to run on its base row, because its row is
-// cold. In a transaction the row is then held until that ends.
+// onColdRow reports whether an increment is to run on its base row because the row is cold. In a
+// transaction the row is then locked until the transaction ends.
 func (r *Run) onColdRow() bool {
 	c := r.conn
 	counter := r.Plan.Increment.Table.Counter
@@ -270,7 +254,7 @@ func (r *Run) onColdRow() bool {
 	return !r.holdsHot(row)
 }
 
-// holdsHot reports whether a row is hot that the transaction counts, and notes that it does.
+// holdsHot notes that the transaction counts a row, and reports whether the row is hot.
 func (r *Run) holdsHot(row slots.RowKey) bool {
 	c := r.conn
 	hot, counted := c.counting[row]
@@ -287,78 +271,6 @@ func (r *Run) holdsHot(row slots.RowKey) bool {
 		r.row = row
 	}
 	return hot
-}
-
-// addToSlot adds to a slot. In autocommit (auto) it does so again when others were
-// in the way: another node of a cluster, say, had a process with the same slot.
-// When it still has, any other slot will do.
-func (r *Run) addToSlot(ctx context.Context, p slots.Place, lasting, auto bool) (res driver.Result, n int64, err error) {
-	picker := r.picker()
-	defer picker.Release(p)
-	for tries := 1; ; tries++ {
-		res, n, err = r.addOnce(ctx, p, lasting)
-		if !auto || !r.conn.Retry(ctx, tries, err) {
-			return res, n, err
-		}
-		if tries > 1 {
-			p.Slot = r.anotherSlot()
-		}
-	}
-}
-
-// anotherSlot is another slot to try.
-func (r *Run) anotherSlot() int64 {
-	c := r.Plan.Increment.Table.Counter
-	if c.Layout == rewrite.LayoutJournal {
-		return r.conn.Shared.placement.Journal.Next()
-	}
-	return rand.Int64N(int64(c.Slots))
-}
-
-// addOnce adds to a slot: by an update of the slot row when the process has
-// written it before, else by the upsert. Where what a statement locks lasts, both lock the
-// base row before the slot row, as a drain does, or there is only the upsert: on MySQL an update
-// that finds no row would keep others from making theirs.
-func (r *Run) addOnce(ctx context.Context, p slots.Place, lasting bool) (res driver.Result, n int64, err error) {
-	r.slot = p.Slot
-	places := r.conn.Shared.placement
-	inc := r.Plan.Increment
-	upsert, firm, add := &inc.Bound, inc.Firm, inc.Add
-	if r.batch != nil {
-		upsert, firm, add = &inc.Coalesced.Upsert, inc.Coalesced.Firm, inc.Coalesced.Add
-	}
-	if lasting && !r.conn.Shared.Traits.OneWriter {
-		add = inc.AddLocked
-	}
-	if p.Keyed && add != nil && places.Knows(p.SlotRow) {
-		if res, n, err = r.execBound(ctx, add); n > 0 || err != nil {
-			if err == nil {
-				places.NoteFound(p.Row.Table)
-			}
-			return res, n, err
-		}
-		places.NoteMissing(p.SlotRow)
-	}
-	if r.firm = firm != nil && r.conn.Origin.RoleSet(); r.firm {
-		upsert = firm
-	}
-	res, n, err = r.execBound(ctx, upsert)
-	if n == 0 && err == nil && firm != nil && !r.firm && !inc.Upsert {
-		// The lock on the row is not certain, or there is no row. (Of an upsert the
-		// application's own statement follows, which waits for the row, or makes it.)
-		r.firm = true
-		res, n, err = r.execBound(ctx, firm)
-	}
-	if n > 0 && err == nil {
-		r.noteSlotRow()
-		if p.Keyed {
-			places.Learn(p.SlotRow)
-			r.noteRowExists(p.Row)
-		}
-	} else if n == 0 && err == nil && p.Keyed && inc.Upsert {
-		places.Forget(slots.SlotRow{Row: p.Row, Slot: existence})
-	}
-	return res, n, err
 }
 
 // execAsWritten runs the increment as written on the base row, where that is exact. Which

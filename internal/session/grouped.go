@@ -55,10 +55,9 @@ func (r *Run) runBesideGroups(ctx context.Context) (answer, error) {
 	return r.retrying(ctx, r.runAlone)
 }
 
-// inGroup runs the execution together with those that overlap with it. It says what has
-// become of it: counted or refused, with its result; failed with its error; or alone,
-// when nothing has been applied and it is to run by itself. The turn that it then has
-// others may wait for.
+// inGroup runs the execution together with those that overlap with it, and returns its verdict:
+// counted or refused, with its result; failed, with its error; or alone, if nothing has been applied
+// and it is to run by itself. An execution that runs alone may have the turn, for which others wait.
 func (r *Run) inGroup(ctx context.Context) (slots.Verdict, slots.Turn) {
 	alone, co := slots.Verdict{Outcome: slots.OutcomeAlone}, r.conn.Shared.coalescer
 	if r.Plan.Group == nil || !r.mayShare() {
@@ -81,7 +80,7 @@ func (r *Run) inGroup(ctx context.Context) (slots.Verdict, slots.Turn) {
 	if !ok {
 		return alone, slots.Turn{}
 	}
-	rowOnly := false // and not with those of other rows
+	rowOnly := false // it may not share a statement with those of other rows
 	for range maxJoins {
 		form := slots.Form{SQL: alike, Node: r.conn.node.Number, Shares: r.Plan.Group.Shares, Hash: hash}
 		common := signs
@@ -90,35 +89,47 @@ func (r *Run) inGroup(ctx context.Context) (slots.Verdict, slots.Turn) {
 			common = manyArgs(many[:0], m)
 			form.Hash = co.Hash(form.SQL, common, form.Node)
 		}
-		v := slots.Verdict{Outcome: slots.OutcomeLead, Batch: co.Join(form, common, m)}
-		for v.Outcome == slots.OutcomeLead {
-			switch {
-			case v.Batch == nil:
-				if v = m.Wait(ctx); v.Outcome == slots.OutcomeLead {
-					v.Batch = m.Group.Take(m)
-				}
-			case len(v.Batch.Members) == 1:
-				turn := m.Turn()
-				r.conn.spares.keepMember(m, alone)
-				return alone, turn
-			default:
-				v = r.leadGroup(ctx, m, v.Batch)
-			}
-		}
-		rowOnly = v.Outcome == slots.OutcomeByRow
+		v, turn := r.leadOrWait(ctx, m, co.Join(form, common, m))
 		switch v.Outcome {
 		case slots.OutcomeRetry, slots.OutcomeByRow, slots.OutcomeRejoin:
+			rowOnly = v.Outcome == slots.OutcomeByRow
 			continue
 		}
 		r.conn.spares.keepMember(m, v)
-		if a, ok := v.Result.(*groupResult); ok && r.Plan.Group.InsertID > 0 && a.result.rows > 0 {
-			if id, err := a.LastInsertId(); err == nil {
-				r.conn.insertID.drew(id)
-			}
-		}
-		return v, slots.Turn{}
+		r.noteDrawn(v)
+		return v, turn
 	}
 	return alone, slots.Turn{}
+}
+
+// leadOrWait leads a batch, or waits for the member that leads (b is nil), until the execution has
+// its verdict. A leader without other members has the turn, and runs alone.
+func (r *Run) leadOrWait(ctx context.Context, m *slots.Member, b *slots.Batch) (slots.Verdict, slots.Turn) {
+	v := slots.Verdict{Outcome: slots.OutcomeLead, Batch: b}
+	for v.Outcome == slots.OutcomeLead {
+		switch {
+		case v.Batch == nil:
+			if v = m.Wait(ctx); v.Outcome == slots.OutcomeLead {
+				v.Batch = m.Group.Take(m)
+			}
+		case len(v.Batch.Members) == 1:
+			return slots.Verdict{Outcome: slots.OutcomeAlone}, m.Turn()
+		default:
+			v = r.leadGroup(ctx, m, v.Batch)
+		}
+	}
+	return v, slots.Turn{}
+}
+
+// noteDrawn notes the number that the execution has drawn in a group by LAST_INSERT_ID(n + 1).
+func (r *Run) noteDrawn(v slots.Verdict) {
+	a, ok := v.Result.(*groupResult)
+	if !ok || r.Plan.Group.InsertID == 0 || a.result.rows == 0 {
+		return
+	}
+	if id, err := a.LastInsertId(); err == nil {
+		r.conn.insertID.drew(id)
+	}
 }
 
 // maxJoins bounds how often an execution of which nothing has been applied joins a group.

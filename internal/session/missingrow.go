@@ -70,66 +70,70 @@ func (r *Run) find(ctx context.Context, lock *rewrite.Bound) ([][]any, error) {
 	return all, nil
 }
 
-// foldAppeared reports whether there is now a row with slots that the drain has
-// missed, whose slots are folded, or whether the statement has deleted one, perhaps.
-func (r *Run) foldAppeared(ctx context.Context, touched int64) (bool, error) {
+// foldAppeared reports whether the statement has to run again: there is now a row with slots that
+// the drain has missed, whose slots it folds, or the statement may have deleted one.
+func (r *Run) foldAppeared(ctx context.Context, touched int64) (again bool, err error) {
+	for i := range r.Plan.Drain.Tables {
+		d := r.lockByRights(r.rowsToDrain(r.Plan.Drain.Tables[i]))
+		if again, err := r.foldAppearedIn(ctx, &d, touched); again || err != nil {
+			return again, err
+		}
+	}
+	return false, nil
+}
+
+// foldAppearedIn is foldAppeared for one table.
+func (r *Run) foldAppearedIn(ctx context.Context, d *rewrite.DrainTable, touched int64) (again bool, err error) {
+	if d.Look.Candidates != nil {
+		return r.misjudged(ctx, d, touched)
+	}
 	deleted := 0
 	if r.Plan.Drain.Deletes {
 		deleted = int(touched)
 	}
-	for i := range r.Plan.Drain.Tables {
-		chosen := r.lockByRights(r.rowsToDrain(r.Plan.Drain.Tables[i]))
-		d := &chosen
-		if d.Look.Candidates != nil {
-			if again, err := r.misjudged(ctx, d, touched); again || err != nil {
-				return again, err
-			}
-			continue
-		}
-		all := r.meetsOthers(d)
-		if all && deleted == 0 {
-			// No row that the drain has locked has slots: those that there are tell of others.
-			if moved, err := r.foldNamed(ctx, d, nil); moved > 0 || err != nil {
-				return moved > 0, err
-			}
-			continue
-		}
-		if !lockOfKey(d) && !MayInsert(*d) && !all {
-			continue
-		}
-		locked, err := r.find(ctx, &d.Lock[0])
-		if n := rowsOf(locked) + deleted; err == nil && deleted > 0 && n != r.found && n != r.recounted {
-			r.recounted = n
-			return true, nil
-		}
+	all := r.meetsOthers(d)
+	if all && deleted == 0 {
+		// No row that the drain has locked has slots: any slots found now belong to other rows.
+		moved, err := r.foldNamed(ctx, d, nil)
+		return moved > 0, err
+	}
+	if !lockOfKey(d) && !MayInsert(*d) && !all {
+		return false, nil
+	}
+	locked, err := r.find(ctx, &d.Lock[0])
+	if err != nil {
+		return false, err
+	}
+	if n := rowsOf(locked) + deleted; deleted > 0 && n != r.found && n != r.recounted {
+		r.recounted = n
+		return true, nil
+	}
+	if len(locked) == 0 && !all {
+		return false, nil
+	}
+	if idle, err := r.nothingToFold(ctx, d); idle || err != nil {
+		return false, err
+	}
+	if d.Folding == rewrite.FoldByName {
+		moved, err := r.foldNamed(ctx, d, locked)
+		return moved > 0, err
+	}
+	return r.foldAny(ctx, d)
+}
+
+// foldAny runs the statements of a fold until one of them affects a row, and reports whether one has.
+func (r *Run) foldAny(ctx context.Context, d *rewrite.DrainTable) (bool, error) {
+	for i := range d.Fold {
+		args, err := r.bind(d.Fold[i].Args)
 		if err != nil {
 			return false, err
-		} else if len(locked) == 0 && !all {
-			continue
 		}
-		if idle, err := r.nothingToFold(ctx, d); err != nil {
+		res, err := r.conn.ParentExec(ctx, r.sql(&d.Fold[i]), args)
+		if err != nil {
 			return false, err
-		} else if idle {
-			continue
 		}
-		if d.Folding == rewrite.FoldByName {
-			if moved, err := r.foldNamed(ctx, d, locked); moved > 0 || err != nil {
-				return moved > 0, err
-			}
-			continue
-		}
-		for _, b := range d.Fold {
-			args, err := r.bind(b.Args)
-			if err != nil {
-				return false, err
-			}
-			res, err := r.conn.ParentExec(ctx, r.sql(&b), args)
-			if err != nil {
-				return false, err
-			}
-			if n, err := res.RowsAffected(); n > 0 || err != nil {
-				return true, link.Settled(err)
-			}
+		if n, err := res.RowsAffected(); n > 0 || err != nil {
+			return true, link.Settled(err)
 		}
 	}
 	return false, nil

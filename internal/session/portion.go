@@ -81,12 +81,10 @@ func (r *Run) term(t rewrite.Term) (int64, bool) {
 	return n, ok && n <= rewrite.MaxTerm && n >= -rewrite.MaxTerm
 }
 
-// execPortion runs the statement on a slot; the result is nil where it is to run on the
-// base row.
+// execPortion runs the statement on a slot. The result is nil if it is to run on the base row.
 func (r *Run) execPortion(ctx context.Context) (driver.Result, error) {
 	p, c := r.Plan.Bounded.Portion, r.conn
-	if p == nil || !c.Shared.OpensAside || c.Cluster || c.Origin.RoleSet() || c.Origin.RoleUnknown() || !c.Ordinary() ||
-		c.snapshotBegun() || sql.IsolationLevel(c.begun) == sql.LevelSerializable {
+	if p == nil || !r.sessionTakesPortions() {
 		return nil, nil
 	}
 	var ok bool
@@ -101,24 +99,8 @@ func (r *Run) execPortion(ctx context.Context) (driver.Result, error) {
 	if !ok {
 		return nil, nil
 	}
-	heat := row
-	heat.Node = 0
-	if p.Table.Counter.Options.Placement == rewrite.PlacementAdaptive && !r.holdsHot(heat) || r.hasOtherwise(p.Table) {
-		return nil, nil
-	}
-	if held, err := c.heldToSnapshot(ctx); err != nil || held {
+	if may, err := r.mayTakeFromSlot(ctx, p, row, question); !may || err != nil {
 		return nil, err
-	}
-	if first, err := r.locksFirst(ctx, &r.Plan.Bounded.Row); err != nil || first {
-		return nil, err
-	}
-	if err := r.Plan.habit.Await(ctx, &c.trials, row, true); err != nil {
-		return nil, err
-	}
-	if question != nil { // the slot row has to stay locked until the base row is known
-		if open, err := c.InTransaction(ctx); err != nil || !open {
-			return nil, err
-		}
 	}
 	at, ok := r.portionAt(p, row)
 	if !ok {
@@ -139,6 +121,37 @@ func (r *Run) execPortion(ctx context.Context) (driver.Result, error) {
 	}
 	r.notePortionShort(at)
 	return nil, nil
+}
+
+// sessionTakesPortions reports whether the session and its transaction are such that statements may
+// take from slots.
+func (r *Run) sessionTakesPortions() bool {
+	c := r.conn
+	return c.Shared.OpensAside && !c.Cluster && !c.Origin.RoleSet() && !c.Origin.RoleUnknown() && c.Ordinary() &&
+		!c.snapshotBegun() && sql.IsolationLevel(c.begun) != sql.LevelSerializable
+}
+
+// mayTakeFromSlot reports whether the statement may take from a slot of the row: others want the row
+// too, and the transaction neither has it to itself nor has to lock it first.
+func (r *Run) mayTakeFromSlot(ctx context.Context, p *rewrite.Portion, row slots.RowKey, q *question) (bool, error) {
+	c, heat := r.conn, row
+	heat.Node = 0 // nodes of a cluster have the row in common
+	if p.Table.Counter.Options.Placement == rewrite.PlacementAdaptive && !r.holdsHot(heat) || r.hasOtherwise(p.Table) {
+		return false, nil
+	}
+	if held, err := c.heldToSnapshot(ctx); err != nil || held {
+		return false, err
+	}
+	if first, err := r.locksFirst(ctx, &r.Plan.Bounded.Row); err != nil || first {
+		return false, err
+	}
+	if err := r.Plan.habit.Await(ctx, &c.trials, row, true); err != nil {
+		return false, err
+	}
+	if q == nil {
+		return true, nil
+	}
+	return c.InTransaction(ctx) // the slot row has to stay locked until the base row is known
 }
 
 // notePortionShort notes that a slot has too little, or is gone. The transaction may keep others from its

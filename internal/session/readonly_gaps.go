@@ -27,29 +27,35 @@ const maxReadOnlyTries = 10
 
 // runBesideGaps runs a statement in a READ ONLY transaction, the session's or one of its own.
 func (r *Run) runBesideGaps(ctx context.Context, d dialect.ReadOnlyErrorClassifier, refused error, statement func() error) error {
-	c := r.conn
-	open, err := c.InTransaction(ctx)
-	if err != nil {
+	open, err := r.conn.InTransaction(ctx)
+	switch {
+	case err != nil:
 		return err
-	}
-	if open && r.heldBare() {
+	case !open && d.ServerReadOnly(refused):
+		return r.runInSnapshot(ctx, refused, statement)
+	case !open:
+		return r.runWithoutSlots(ctx, d, open, statement)
+	case r.heldBare():
 		return statement()
 	}
-	if open {
-		locks, err := r.locksGaps(ctx, d)
-		switch {
-		case err != nil:
-			return err
-		case d.ServerReadOnly(refused):
-			return r.runOnReadOnlyServer(ctx, refused, locks, statement)
-		case !locks && r.locksRows():
-			return d.ErrReadOnly()
-		case !locks:
-			return r.runBesideHeld(ctx, d, statement)
-		}
-	} else if d.ServerReadOnly(refused) {
-		return r.runInSnapshot(ctx, refused, statement)
+	locks, err := r.locksGaps(ctx, d)
+	switch {
+	case err != nil:
+		return err
+	case d.ServerReadOnly(refused):
+		return r.runOnReadOnlyServer(ctx, refused, locks, statement)
+	case !locks && r.locksRows():
+		return d.ErrReadOnly()
+	case !locks:
+		return r.runBesideHeld(ctx, d, statement)
 	}
+	return r.runWithoutSlots(ctx, d, open, statement)
+}
+
+// runWithoutSlots folds the slots on another connection, and runs a statement if the tables have no
+// slots then, in the application's transaction if it is open. Otherwise it tries again, in a new
+// transaction each time.
+func (r *Run) runWithoutSlots(ctx context.Context, d dialect.ReadOnlyErrorClassifier, open bool, statement func() error) error {
 	for tries := 0; ; tries++ {
 		if err := r.foldAside(ctx); err != nil {
 			if open && d.ServerReadOnly(err) {
@@ -62,7 +68,7 @@ func (r *Run) runBesideGaps(ctx context.Context, d dialect.ReadOnlyErrorClassifi
 				return err
 			}
 		}
-		end, err := c.BeginOwn(ctx)
+		end, err := r.conn.BeginOwn(ctx)
 		if err != nil {
 			return err
 		}

@@ -1,11 +1,114 @@
 package session
 
 import (
+	"context"
+	"database/sql/driver"
 	"math/rand/v2"
 
 	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
 )
+
+// execInSlot adds to a slot, together with others in flight where that is possible. If that affects
+// no row, the row may be missing, or its counter NULL or close to the end of its range: the
+// increment falls back.
+func (r *Run) execInSlot(ctx context.Context) (answer, error) {
+	v := r.share(ctx)
+	if v.Outcome == slots.OutcomeAlone {
+		var n int64
+		v.Result, n, v.Err = r.addToSlot(ctx, r.place(), r.conn.Tx.KeepsLocks(), r.conn.InAutocommit())
+		switch {
+		case v.Err == nil && n == 0:
+			return r.because(noRowAffected).fallback(ctx)
+		case v.Err != nil && r.conn.Engine.SlotFull(v.Err):
+			return r.because(outOfRange).fallback(ctx)
+		}
+	}
+	if v.Err != nil {
+		return answer{}, v.Err
+	}
+	r.Plan.tally.ranSlotted()
+	r.noteIncrement()
+	if err := r.holdIncrement(ctx); err != nil {
+		return answer{}, err
+	}
+	var n int64 = 1
+	if r.Plan.Increment.Upsert && r.conn.Shared.Traits.UpsertCounts {
+		n = 2
+	}
+	return answer{result: &result{v.Result, n}}, nil
+}
+
+// addToSlot adds to a slot. In autocommit (auto) it retries after a conflict: on a cluster a process
+// on another node may use the same slot. From the second retry on it takes any other slot.
+func (r *Run) addToSlot(ctx context.Context, p slots.Place, lasting, auto bool) (res driver.Result, n int64, err error) {
+	picker := r.picker()
+	defer picker.Release(p)
+	for tries := 1; ; tries++ {
+		res, n, err = r.addOnce(ctx, p, lasting)
+		if !auto || !r.conn.Retry(ctx, tries, err) {
+			return res, n, err
+		}
+		if tries > 1 {
+			p.Slot = r.anotherSlot()
+		}
+	}
+}
+
+// anotherSlot returns another slot to try.
+func (r *Run) anotherSlot() int64 {
+	c := r.Plan.Increment.Table.Counter
+	if c.Layout == rewrite.LayoutJournal {
+		return r.conn.Shared.placement.Journal.Next()
+	}
+	return rand.Int64N(int64(c.Slots))
+}
+
+// addOnce adds to a slot: by an update of the slot row if the process has written it before, else by
+// the upsert. In a transaction (lasting) both lock the base row before the slot row, as a drain does.
+// Where an update that finds no row would keep others from creating theirs (MySQL), a transaction
+// only has the upsert.
+func (r *Run) addOnce(ctx context.Context, p slots.Place, lasting bool) (res driver.Result, n int64, err error) {
+	r.slot = p.Slot
+	places := r.conn.Shared.placement
+	inc := r.Plan.Increment
+	upsert, firm, add := &inc.Bound, inc.Firm, inc.Add
+	if r.batch != nil {
+		upsert, firm, add = &inc.Coalesced.Upsert, inc.Coalesced.Firm, inc.Coalesced.Add
+	}
+	if lasting && !r.conn.Shared.Traits.OneWriter {
+		add = inc.AddLocked
+	}
+	if p.Keyed && add != nil && places.Knows(p.SlotRow) {
+		if res, n, err = r.execBound(ctx, add); n > 0 || err != nil {
+			if err == nil {
+				places.NoteFound(p.Row.Table)
+			}
+			return res, n, err
+		}
+		places.NoteMissing(p.SlotRow)
+	}
+	if r.firm = firm != nil && r.conn.Origin.RoleSet(); r.firm {
+		upsert = firm
+	}
+	res, n, err = r.execBound(ctx, upsert)
+	if n == 0 && err == nil && firm != nil && !r.firm && !inc.Upsert {
+		// The lock on the row is not certain, or there is no row. (Of an upsert the
+		// application's own statement follows, which waits for the row, or makes it.)
+		r.firm = true
+		res, n, err = r.execBound(ctx, firm)
+	}
+	if n > 0 && err == nil {
+		r.noteSlotRow()
+		if p.Keyed {
+			places.Learn(p.SlotRow)
+			r.noteRowExists(p.Row)
+		}
+	} else if n == 0 && err == nil && p.Keyed && inc.Upsert {
+		places.Forget(slots.SlotRow{Row: p.Row, Slot: existence})
+	}
+	return res, n, err
+}
 
 // place finds the slot for an increment on this connection.
 func (r *Run) place() slots.Place {
