@@ -16,7 +16,7 @@ func (r *Run) execColdRow(ctx context.Context) (answer, error) {
 	if !r.conn.Tx.KeepsLocks() {
 		return r.runGrouped(ctx, r.execCold)
 	}
-	// One that comes to the row next counts in a slot, perhaps before this one has the base row.
+	// The next increment of the row goes to a slot, perhaps before this one has the base row.
 	if err := r.awaitTrial(ctx, onBase); err != nil {
 		return answer{}, err
 	}
@@ -28,7 +28,7 @@ func (r *Run) execColdRow(ctx context.Context) (answer, error) {
 	return r.execCold(ctx)
 }
 
-// execCold runs the increment, as it is written, on the base row.
+// execCold runs the increment on the base row as the application wrote it.
 func (r *Run) execCold(ctx context.Context) (answer, error) {
 	start := time.Now()
 	a, n, err := r.sendCounted(ctx)
@@ -61,8 +61,8 @@ func (r *Run) noteDuration(began time.Time, err error) {
 	}
 }
 
-// noteConflict notes that the transaction has met a conflict, perhaps one of the rows that
-// it has counted: on a cluster of nodes COMMIT says so.
+// noteConflict notes that the transaction has met a conflict, perhaps about a row that it has
+// counted. On a cluster it is COMMIT that reports it.
 func (c *Conn) noteConflict(err error) {
 	if len(c.counting) == 0 || err == nil || !c.Engine.Conflict(err) {
 		return

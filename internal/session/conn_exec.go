@@ -42,7 +42,7 @@ func (c *Conn) ExecContext(ctx context.Context, query string, args []driver.Name
 	return a.result, err
 }
 
-// legacyExec serves a parent that has the old Execer only, or none.
+// legacyExec serves a parent that only has the old Execer, or none.
 func (c *Conn) legacyExec(ctx context.Context, p *plan, query string, args []driver.NamedValue) (driver.Result, error) {
 	e, ok := c.Parent.(driver.Execer) //nolint:staticcheck // the parent's choice
 	if !ok {
@@ -60,7 +60,7 @@ func (c *Conn) legacyExec(ctx context.Context, p *plan, query string, args []dri
 	return res, err
 }
 
-// checkAllowed refuses what the plan or the configuration refuses.
+// checkAllowed returns the error of a statement that the plan or the configuration refuses.
 func (c *Conn) checkAllowed(plan *rewrite.Plan) error {
 	if plan.Class == rewrite.Refused {
 		return unsupported(plan, plan.Reason)

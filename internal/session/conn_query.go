@@ -42,15 +42,15 @@ func (c *Conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 	return c.confirmAtEnd(known, a.rows, err)
 }
 
-// knownOpen reports whether a transaction is known to be open in which a query is run that
-// does not end it.
+// knownOpen reports whether a transaction is certainly open, and the query does not end it.
 func (c *Conn) knownOpen(p *rewrite.Plan) bool {
 	open, known := c.Tx.Known()
 	return c.Engine.Watcher == nil && known && open && c.Tx.Phase() == link.TxBegun && p.Effects == 0 && p.Class != rewrite.Multi
 }
 
-// confirmAtEnd returns the rows of a query in a transaction that is known to be open. An error that
-// ends that may come with the rows: when they have come to their end without one, it is still known.
+// confirmAtEnd returns the rows of a query. An error that ends the transaction may come with the
+// rows; once they have been read to the end without one, the transaction is again known to be
+// open.
 func (c *Conn) confirmAtEnd(known bool, rows driver.Rows, err error) (driver.Rows, error) {
 	if !known || err != nil || len(c.changes) == 0 {
 		return rows, err

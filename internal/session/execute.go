@@ -20,23 +20,24 @@ type Run struct {
 	Plan   *plan
 	sender sender
 	call   call
-	// partsStay: the statement is of several that stand or fail each by itself, so that
-	// those before an error stay. It is known before the execution begins, and never changes.
+	// partsStay: the statement is several, each of which succeeds or fails by itself, so those
+	// before an error stay. It is set before the execution begins, and never changes.
 	partsStay bool
 
 	addition
 	draining
 }
 
-// addition is what an execution that adds to a counter has found out.
+// addition is the state of an execution that adds to a counter.
 type addition struct {
-	slot  int64        // that it adds to
-	batch *slots.Batch // that a shared statement is for
-	sums  *sums        // of a group on the base row
-	row   slots.RowKey // whose heat the execution shows; the zero one: none's
-	firm  bool         // the statement that has counted lets no other session change the base row
-	take  taking       // of a portion
-	// rowLocked: its statement has changed the base row, so that others make no slots of it.
+	slot  int64        // the slot that it adds to
+	batch *slots.Batch // the members of the shared statement
+	sums  *sums        // what a group on the base row adds
+	row   slots.RowKey // the row whose heat this execution is evidence of; zero: none
+	firm  bool         // the increment in a slot also locks the base row against changes
+	take  taking       // what it takes from a portion
+	// rowLocked: its statement has changed the base row, so no other session can create a slot of
+	// it.
 	rowLocked bool
 }
 
@@ -57,7 +58,7 @@ func (r *Run) run(ctx context.Context) (answer, error) {
 	return a, err
 }
 
-// QueryOnce runs a query, without planning it again where its facts no longer hold.
+// QueryOnce runs a query, and does not plan it again if its facts no longer hold.
 func (r *Run) QueryOnce(ctx context.Context) (driver.Rows, error) {
 	r.call.wantsRows = true
 	a, err := r.runOnce(ctx)
@@ -80,7 +81,7 @@ func (r *Run) runOnce(ctx context.Context) (a answer, err error) {
 		return r.runRecalled(ctx)
 	}
 	if r.call.wantsRows && r.conn.insertID.state != insertIDKnown && drawsNumber(r.Plan) {
-		// Of a query it is not seen whether it has set the number.
+		// A query does not show whether it has set the number.
 		if err := r.conn.giveInsertID(ctx); err != nil {
 			return answer{}, err
 		}
@@ -91,7 +92,7 @@ func (r *Run) runOnce(ctx context.Context) (a answer, err error) {
 	return r.runAlone(ctx)
 }
 
-// runAlone runs the plan for this execution and no other.
+// runAlone runs the plan for this execution only.
 func (r *Run) runAlone(ctx context.Context) (answer, error) {
 	a, err := r.runClass(ctx)
 	if err == nil && !r.call.wantsRows {
@@ -100,7 +101,7 @@ func (r *Run) runAlone(ctx context.Context) (answer, error) {
 	return a, err
 }
 
-// runClass runs the plan as its class has it.
+// runClass runs the plan in the way of its class.
 func (r *Run) runClass(ctx context.Context) (answer, error) {
 	switch r.Plan.Class {
 	case rewrite.Additive, rewrite.Upsert:
@@ -128,7 +129,7 @@ func (r *Run) runClass(ctx context.Context) (answer, error) {
 	return r.runOnBase(ctx)
 }
 
-// runOnBase runs the plan's SQL, and remembers the rows that it changes.
+// runOnBase runs the plan's SQL on the base rows, and remembers the rows that it changes.
 func (r *Run) runOnBase(ctx context.Context) (answer, error) {
 	if len(r.Plan.Base.Changes) > 0 {
 		return r.runChanging(ctx, r.Plan.Base.Changes)
@@ -273,8 +274,9 @@ func (r *Run) holdsHot(row slots.RowKey) bool {
 	return hot
 }
 
-// execAsWritten runs the increment as written on the base row, where that is exact. Which
-// rows it changed is not certain, so all are remembered.
+// execAsWritten runs the increment on the base row as the application wrote it, where that is
+// exact. It is not certain which rows it has changed, so all that it may have changed are
+// remembered.
 func (r *Run) execAsWritten(ctx context.Context) (answer, error) {
 	a, err := r.send(ctx)
 	if err == nil {

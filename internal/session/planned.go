@@ -11,11 +11,11 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// This file finds the plan of a statement, and notes what a statement that has run
-// may have changed.
+// This file finds the plan of a statement, and notes what a statement may have changed once it has
+// run.
 
-// Plan returns the plan of a statement: from the cache, or made now with whatever
-// facts it needs read from the database.
+// Plan returns the plan of a statement: from the cache, or made now. Facts that it needs are read
+// from the database.
 func (c *Conn) Plan(ctx context.Context, query string) (*plan, error) {
 	if c.Broken {
 		return nil, link.ErrBroken
@@ -40,7 +40,7 @@ func (c *Conn) Plan(ctx context.Context, query string) (*plan, error) {
 	if err := c.CheckCharset(ctx, query); err != nil {
 		return nil, err
 	}
-	if p != nil { // new names may have come since
+	if p != nil { // a name may have become that of a counter table meanwhile
 		p = cached(&c.Shared.Untouched, query)
 	}
 	if p == nil && !c.Shared.Mentions(query) {
@@ -62,7 +62,7 @@ func (c *Conn) Plan(ctx context.Context, query string) (*plan, error) {
 	return c.planShaped(ctx, query)
 }
 
-// planNow makes the plan of a statement with the facts of the session's namespace.
+// planNow makes a plan, and reads the tables that the planner does not know yet.
 func (c *Conn) planNow(ctx context.Context, query string) (*plan, error) {
 	sc := c.Schema
 	for tries := 0; ; tries++ {
@@ -93,9 +93,9 @@ func (c *Conn) planNow(ctx context.Context, query string) (*plan, error) {
 	}
 }
 
-// noteRan notes what a statement that has been run may have done to the session.
+// noteRan notes what a statement that has run may have done to the session.
 func (c *Conn) noteRan(plan *rewrite.Plan, err error) {
-	if c.detached.running() { // it has led a statement, and the error is that of its caller's context
+	if c.detached.running() { // err is that of the caller's context, not of the shared statement
 		c.detached.putOff(func() { c.noteRan(plan, nil) })
 		return
 	}
@@ -130,7 +130,7 @@ func (c *Conn) noteRan(plan *rewrite.Plan, err error) {
 	}
 }
 
-// noteQueried notes that a query has been run: its error may come with its rows.
+// noteQueried notes that a query has been sent: an error may still come with its rows.
 func (c *Conn) noteQueried(plan *rewrite.Plan) {
 	if c.detached.running() {
 		c.detached.putOff(func() { c.noteQueried(plan) })
@@ -147,9 +147,9 @@ func (c *Conn) noteQueried(plan *rewrite.Plan) {
 	}
 }
 
-// noteSchemaChange notes that a statement may have changed the schema. Others must look
-// again, and must not take over what this session sees: not its temporary
-// tables, and not a change that is not committed.
+// noteSchemaChange notes that a statement may have changed the schema. Other sessions must look at
+// it again, but must not take over what this session sees: neither its temporary tables nor
+// uncommitted changes.
 func (c *Conn) noteSchemaChange(query string) {
 	c.Shared.Noticed.DDL.Add(1)
 	concerns := c.Shared.Concerns(c.Dialect().Lexis(), query)
@@ -164,7 +164,7 @@ func (c *Conn) noteSchemaChange(query string) {
 			c.Shared.ForgetViews()
 		}
 		if rewrite.ContainsFold(query, "rename") {
-			c.Shared.Names.ViewDDL.Store(true) // a name yet unknown may be that of a table whose slots are known
+			c.Shared.Names.ViewDDL.Store(true) // a counter table may have a new name now
 		}
 		if concerns == catalog.OtherTables && c.Committed() {
 			c.Shared.Watch.Due()
@@ -177,8 +177,8 @@ func (c *Conn) noteSchemaChange(query string) {
 	}
 }
 
-// untouchedHere returns the plan of a statement that names no counter table, or of the
-// statement that such a statement runs as an expression's value.
+// untouchedHere returns the plan of a statement that names no counter table. If the statement runs
+// SQL that is the value of an expression, that SQL is planned.
 func (c *Conn) untouchedHere(ctx context.Context, p *plan) (*plan, error) {
 	if p.dynamic != nil {
 		return c.planDynamic(ctx, p)
@@ -186,10 +186,10 @@ func (c *Conn) untouchedHere(ctx context.Context, p *plan) (*plan, error) {
 	return c.withEffects(p), nil
 }
 
-// withEffects returns the plan that holds in this session. A statement that names no
-// counter table runs as it is, by whatever rules it is read; but where these may be
-// others than the connector's, a call of several statements may be cut elsewhere, and
-// is taken to do to the session all that it can.
+// withEffects returns the plan that holds in this session. A statement that names no counter table
+// runs as it is, whatever the rules it is parsed by. But if the session may have other rules than
+// the connector, several statements in one call may be split elsewhere, and are taken to have
+// every effect that they can have.
 func (c *Conn) withEffects(p *plan) *plan {
 	if p.otherwise == nil || !c.ReadsOtherwise() {
 		return p
@@ -199,7 +199,7 @@ func (c *Conn) withEffects(p *plan) *plan {
 
 // untouchedPlan makes the plan of a statement that names no counter table.
 func (s *Shared) untouchedPlan(query string) *plan {
-	made := &struct { // one piece of memory
+	made := &struct { // one allocation
 		plan
 		of      rewrite.Plan
 		learned learned
@@ -217,8 +217,8 @@ func (s *Shared) untouchedPlan(query string) *plan {
 	return p
 }
 
-// CheckStars has the plan made again when the columns of a table whose * it
-// has written out have changed.
+// CheckStars plans the statement again if the columns have changed of a table whose * the plan has
+// written out.
 func (r *Run) CheckStars(ctx context.Context) error {
 	sc := r.conn.Schema
 	stars := r.Plan.Read.Stars
@@ -234,7 +234,7 @@ func (r *Run) CheckStars(ctx context.Context) error {
 		case r.conn.failsTx(err):
 			return err
 		case err != nil || same:
-			continue // an error is the statement's own to find
+			continue // the statement itself will meet the error
 		}
 		r.conn.Shared.Expire()
 		p, err := r.conn.Plan(ctx, r.Plan.source)
@@ -247,10 +247,9 @@ func (r *Run) CheckStars(ctx context.Context) error {
 	return nil
 }
 
-// replan reports whether the statement has failed because its plan was made with
-// facts that no longer hold, and gives it the plan that holds now. Nothing of
-// the statement is left: such errors come before any effect, and a drain has
-// been undone or changes no total.
+// replan reports whether the statement failed because its plan was made with facts that no longer
+// hold, and gives it the new plan. Nothing of the statement is left: such errors come before any
+// effect, and a drain has been undone or has changed no total.
 func (r *Run) replan(ctx context.Context, err error) bool {
 	c := r.conn
 	if r.Plan.source == "" || r.Plan.AsIs() || r.Plan.Class == rewrite.Multi || c.Broken || !c.Engine.SchemaChanged(err) {

@@ -5,15 +5,15 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// spares are what an execution leaves to the next one of its connection, so that one in a group
-// allocates next to nothing. An execution takes them away while it uses them: those that it runs
-// inside have their own.
+// spares are a Run and a member that one execution leaves to the next one on its connection, so
+// that an execution in a group hardly allocates. An execution takes them while it uses them:
+// executions that run inside it make their own.
 type spares struct {
 	run    *Run
 	member *slots.Member
 }
 
-// takeMember returns a member of nothing.
+// takeMember returns an empty member.
 func (s *spares) takeMember() *slots.Member {
 	m := s.member
 	if s.member = nil; m == nil {
@@ -22,15 +22,15 @@ func (s *spares) takeMember() *slots.Member {
 	return m
 }
 
-// keepMember keeps a member that has taken its last verdict. One whose caller has given up stays what
-// it is: its batch still has it.
+// keepMember keeps a member after its last verdict. If its caller has given up, its batch still
+// refers to it.
 func (s *spares) keepMember(m *slots.Member, v slots.Verdict) {
 	if v.Outcome != slots.OutcomeAbandoned {
 		s.member = m
 	}
 }
 
-// takeRun returns one of a plan.
+// takeRun returns an execution of a plan.
 func (c *Conn) takeRun(p *plan, v sender, a call) *Run {
 	r := c.spares.run
 	if c.spares.run = nil; r == nil {
@@ -40,8 +40,8 @@ func (c *Conn) takeRun(p *plan, v sender, a call) *Run {
 	return r
 }
 
-// keepRun keeps an execution that has ended and that nothing refers to any more. The statement of a
-// group that has outlived its caller does, and so may what returns rows, drains or holds a snapshot.
+// keepRun keeps an execution that has ended, unless something may still refer to it: the statement
+// of a group that has outlived its caller, or rows, a drain or a snapshot.
 func (c *Conn) keepRun(r *Run) {
 	if r.Plan.Group == nil || r.Plan.Class == rewrite.Drain || c.detached.done != nil {
 		return

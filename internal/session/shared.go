@@ -11,15 +11,15 @@ import (
 	"github.com/slotsql/slotsql/internal/slots"
 )
 
-// Shared is what the connections of one connector share beside the facts of the
-// database: the plans of statements that name no counter table, and what the
-// sessions of one process know of each other.
+// Shared is what the connections of one connector share besides the facts of the database: the
+// plans of statements that name no counter table, and what the sessions of the process know about
+// each other.
 type Shared struct {
 	*catalog.Catalog
 
 	Untouched catalog.PlanCache // of statements that name no configured table
 
-	Rolling atomic.Bool // a roll-up runs inside the application
+	Rolling atomic.Bool // the connector runs a roll-up worker
 	Made    slots.Made
 
 	begun  sync.Once
@@ -39,7 +39,7 @@ type Shared struct {
 	numbers   slots.Numbers
 }
 
-// sideConns are the connections that sessions have had opened beside their own.
+// sideConns are the connections opened beside the application's.
 type sideConns struct {
 	witness   *witness
 	observers *observers
@@ -50,7 +50,7 @@ type sideConns struct {
 // habits are what the application's statements and transactions have been seen to do.
 type habits struct {
 	slots.Habits
-	level atomic.Int32 // of transactions that are begun without one, once it is known
+	level atomic.Int32 // the isolation level of transactions begun without one, once it is known
 }
 
 // NewFor returns what the connections of a connector share, for some of the configured tables.
@@ -70,7 +70,7 @@ func NewFor(d dialect.Dialect, cfg *config.Config, tables []config.TableConfig) 
 	return s
 }
 
-// Close closes the connections that sessions have had opened beside their own.
+// Close closes the side connections.
 func (s *Shared) Close() {
 	s.end()
 	s.sides.witness.close()

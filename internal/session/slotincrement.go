@@ -93,8 +93,8 @@ func (r *Run) addOnce(ctx context.Context, p slots.Place, lasting bool) (res dri
 	}
 	res, n, err = r.execBound(ctx, upsert)
 	if n == 0 && err == nil && firm != nil && !r.firm && !inc.Upsert {
-		// The lock on the row is not certain, or there is no row. (Of an upsert the
-		// application's own statement follows, which waits for the row, or makes it.)
+		// The lock on the row is not certain, or there is no row. (After an upsert the
+		// application's own statement follows, which waits for the row, or inserts it.)
 		r.firm = true
 		res, n, err = r.execBound(ctx, firm)
 	}
@@ -110,7 +110,7 @@ func (r *Run) addOnce(ctx context.Context, p slots.Place, lasting bool) (res dri
 	return res, n, err
 }
 
-// place finds the slot for an increment on this connection.
+// place chooses the slot for an increment on this connection.
 func (r *Run) place() slots.Place {
 	c, n := r.conn, r.Plan.Increment.Table.Counter.Slots
 	if r.Plan.Increment.Table.Counter.Layout == rewrite.LayoutJournal {
@@ -121,8 +121,8 @@ func (r *Run) place() slots.Place {
 	p := slots.Place{SlotRow: slots.SlotRow{Row: row}, Keyed: keyed, Ordinal: -1}
 	switch {
 	case !keyed && !picker.Shares():
-		// The row is not known. A slot of this connection's own, from the last
-		// one down.
+		// The row is not known: take a slot of this connection's own, counting down from the last
+		// one.
 		p.Slot = picker.Range.Slot(n-1-c.slot%n, n)
 	case c.Tx.KeepsLocks() && keyed && !picker.Shares():
 		i, held := c.held[row]
@@ -148,16 +148,16 @@ func (r *Run) pickerOf(c *rewrite.Counter) slots.Picker {
 	return slots.Picker{Placement: s.placement, Range: r.conn.node.Range, Slots: c.Slots, One: s.Traits.OneWriter, Random: random}
 }
 
-// rowKey names the row of this execution; false when the increment is not by
-// the slots' own key, or for a value of a type whose equality is not plain.
+// rowKey names the row of this execution; false if the increment does not find it by the key of
+// the slots, or by a value of a type whose equality is not plain.
 func (r *Run) rowKey() (slots.RowKey, bool) {
 	return r.rowOf(r.Plan.Increment.Table, r.Plan.Increment.Key)
 }
 
-// heatKey names the row of this execution for its heat: by the slots' own key, or by another
-// one. In a transaction that has counted in slots of the table the other name may be that of a
-// row that it has counted in; then there is none, for the increment to go to a slot as well:
-// two transactions that change the base row behind that would wait for each other.
+// heatKey names the row of this execution for its heat, by the key of the slots or by another one.
+// In a transaction that has counted in slots of the table, another key may mean a row that it has
+// counted in. Then heatKey returns false, so that this increment goes to a slot, too: two
+// transactions that then changed the base row would wait for each other.
 func (r *Run) heatKey() (slots.RowKey, bool) {
 	inc := r.Plan.Increment
 	row, ok := r.rowOf(inc.Table, inc.Which)
@@ -168,7 +168,7 @@ func (r *Run) heatKey() (slots.RowKey, bool) {
 	return row, !r.conn.Tx.KeepsLocks() || !r.conn.addedToSlots(inc.Table)
 }
 
-// rowOf names the row of a table whose key is as given.
+// rowOf names the row of a table by its key.
 func (r *Run) rowOf(t *rewrite.Table, key []rewrite.KeyValue) (slots.RowKey, bool) {
 	if t.Counter.Single() {
 		return slots.RowKey{Table: t.Counter.Slotted(), Node: r.conn.node.Number}, true
@@ -205,16 +205,16 @@ func (c *Conn) hold(k slots.RowKey, i int) {
 	c.held[k] = i
 }
 
-// release gives back what the transaction that has ended has held.
+// release gives back what the transaction held, which has ended.
 func (c *Conn) release() {
 	if c.end(c.Shared.placement.Give, c.Shared.heat.Release) {
 		c.Shared.Made.WakeJournal()
 	}
 }
 
-// noteSlotRow reports whether the increment has made a slot row, for the roll-up to come early
-// where there are many, and for each row of a journal: at once when the row is
-// committed, else with the end of the transaction.
+// noteSlotRow notes that the increment has made a slot row, for the roll-up to come early if there
+// are many. It wakes the roll-up for each row of a journal: at once if the row is committed, else
+// when the transaction ends.
 func (r *Run) noteSlotRow() {
 	c := r.conn
 	c.Shared.Made.Add()

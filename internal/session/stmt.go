@@ -17,23 +17,23 @@ var (
 	_ sender                   = (*stmt)(nil)
 )
 
-// stmt is a prepared statement: the plan's SQL prepared on the parent, and
-// the increment's own statements once they are used. NumInput is the original's, which
-// the plan's SQL shares.
+// stmt is a prepared statement: the plan's SQL prepared on the parent, and the increment's own
+// statements once they are used. The parent's statement takes as many arguments as the
+// application's.
 type stmt struct {
 	conn   *Conn
 	query  string
 	plan   *plan
 	parent driver.Stmt
-	sql    string // of parent
-	ran    bool   // parent has run
+	sql    string // that parent was prepared with
+	ran    bool   // parent has been executed
 
-	statements link.Kept // of the plan's increment
+	statements link.Kept // those of the plan's increment
 }
 
-// convertingStmt is a stmt whose parent has column converters. They are not
-// offered for another: database/sql would no longer convert the arguments of a
-// statement that does not know their number.
+// convertingStmt is a stmt whose parent has column converters. A stmt without them must not have
+// the method: database/sql would no longer convert the arguments of a statement that does not know
+// how many it takes.
 type convertingStmt struct {
 	*stmt
 	converter driver.ColumnConverter //nolint:staticcheck // the parent's choice
@@ -126,8 +126,8 @@ func (s *stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driv
 	return s.conn.confirmAtEnd(known, a.rows, err)
 }
 
-// plannedRun plans again: what was true when the statement was prepared may have
-// changed. The plan comes from the cache while it has not.
+// plannedRun plans the statement again, since the facts may have changed after it was prepared.
+// While they have not, the plan comes from the cache.
 func (s *stmt) plannedRun(ctx context.Context, args []driver.NamedValue, wantsRows bool) (*Run, error) {
 	_, values, options, err := s.conn.Engine.RewriteArgs(ctx, s.conn.Parent, s.query, args)
 	if err != nil {
@@ -141,8 +141,8 @@ func (s *stmt) plannedRun(ctx context.Context, args []driver.NamedValue, wantsRo
 	return s.conn.takeRun(p, s, call{args: values, options: options, wantsRows: wantsRows}), nil
 }
 
-// reprepare makes the parent's statement one of the plan's SQL, which is about
-// to run.
+// reprepare prepares the plan's SQL, which is about to run, unless the parent's statement has it
+// already.
 func (s *stmt) reprepare(ctx context.Context, p *rewrite.Plan) error {
 	if s.sql == p.SQL && !(p.Read.Anew && s.ran) {
 		s.ran = true

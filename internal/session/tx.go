@@ -29,7 +29,7 @@ func (c *Conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 		return nil, err
 	}
 	if !goesOn {
-		c.noteTxEnd() // the one before, however that was
+		c.noteTxEnd() // of the transaction before, however it ended
 	}
 	c.Tx.Begin()
 	c.begin(opts)
@@ -45,9 +45,8 @@ type tx struct {
 	parent driver.Tx
 }
 
-// Commit implements driver.Tx. The state is unknown afterwards, not closed: a
-// failed commit may leave a transaction, and the session may have autocommit
-// off.
+// Commit implements driver.Tx. It leaves the state of the transaction unknown: after a failed
+// commit one may still be open, and the session may have autocommit off.
 func (t *tx) Commit() error {
 	if t.conn.Broken {
 		_ = t.Rollback()
