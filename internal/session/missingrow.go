@@ -9,24 +9,23 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// A drain locks its row, but there is no lock on a row that is not there: at
-// READ COMMITTED another transaction may insert it, and others add to its
-// slots, before the application's own SQL runs, which then meets a row that
-// has not been drained. So when the lock has found no row the statement runs under a
-// savepoint. If it touches a row, everything goes back to the savepoint and
-// starts again, now with a row to lock. If it touches none, a row that is there
-// by now may still have been looked at: it is locked, and when there is
-// something to fold, the statement has to run again on what that makes of it.
+// A drain locks its row, but a row that does not exist cannot be locked: at READ COMMITTED another
+// transaction may insert it, and others add to its slots, before the application's own SQL runs.
+// That then touches a row that has not been drained. So if the lock has found no row, the
+// statement runs under a savepoint. If it touches a row, everything is rolled back to the
+// savepoint and starts again, now with a row to lock. If it touches none, it may still have looked
+// at a row that exists by now: that row is locked, and if there is something to fold, the
+// statement runs again.
 //
 // The same goes for all rows of a table whose drain locks each of them (DrainTable.Open).
 //
-// A statement that inserts rows touches what it has inserted, which has no slots, and one
-// with a list of keys, or a range, touches rows that the drain has locked. A query may return rows that stand
-// for none, and so may a statement that changes its rows in a WITH query. For these, as
-// for an upsert increment, only the second look counts. Of a DELETE it cannot find the rows that
-// are gone, so rows are counted: those that it has deleted and those that are left are
-// the ones that the drain has locked, or there were others. What a WITH query has deleted is not counted: the
-// statement runs again until it gives the same number.
+// For some statements the number of rows touched says nothing: one that inserts rows touches
+// those, which have no slots; one with a list or a range of keys touches rows that the drain has
+// locked; a query may return rows that stand for none, and so may a statement that changes its
+// rows in a WITH query. For these, and for an upsert increment, only the second look counts. For a
+// DELETE that look cannot find the rows that are gone, so rows are counted: those that it has
+// deleted and those that are left must be as many as the drain has locked. What a WITH query has
+// deleted is not counted, so such a statement runs again until it gives the same number twice.
 
 const (
 	savepoint         = "SAVEPOINT slotsql_missing"
@@ -34,12 +33,11 @@ const (
 	releaseSavepoint  = "RELEASE SAVEPOINT slotsql_missing"
 )
 
-// lockOfKey reports whether the drain locks the rows of a key, which no statement of its
-// kind inserts.
+// lockOfKey reports whether the drain locks the rows of a key, and the statement inserts none of
+// them.
 func lockOfKey(d *rewrite.DrainTable) bool { return d.Keyed && d.New == nil && len(d.Lock) > 0 }
 
-// lockKey runs the lock statements of a key's drain and reports whether there is a
-// row.
+// lockKey runs the lock statements of a key's drain, and returns the rows found; nil for none.
 func (r *Run) lockKey(ctx context.Context, d *rewrite.DrainTable) (locked [][]any, err error) {
 	if locked, err = r.find(ctx, &d.Lock[0]); err != nil || len(locked) == 0 {
 		return nil, err
@@ -47,8 +45,8 @@ func (r *Run) lockKey(ctx context.Context, d *rewrite.DrainTable) (locked [][]an
 	return locked, r.steps(ctx, d.Lock[1:])
 }
 
-// find runs a lock statement, which returns rows, or the sum of something over
-// them: none where that is NULL.
+// find runs a lock statement, which returns rows, or a sum over rows: NULL means that there are
+// none.
 func (r *Run) find(ctx context.Context, lock *rewrite.Bound) ([][]any, error) {
 	args, err := r.bind(lock.Args)
 	if err != nil {
@@ -139,8 +137,9 @@ func (r *Run) foldAny(ctx context.Context, d *rewrite.DrainTable) (bool, error) 
 	return false, nil
 }
 
-// runUnderSavepoint runs the application's own statement after a drain; run returns how many
-// rows it has touched. Missed reports whether the drain has found no row to lock.
+// runUnderSavepoint runs the application's own statement after a drain; run returns how many rows
+// it has touched. Missed reports whether the drain has found no row to lock: without it no
+// savepoint is set.
 func (r *Run) runUnderSavepoint(ctx context.Context, missed bool, run func() (int64, error)) error {
 	r.conn.Tx.TakeSnapshot()
 	for runs := 0; missed; runs++ {
@@ -163,8 +162,8 @@ func (r *Run) runUnderSavepoint(ctx context.Context, missed bool, run func() (in
 			return r.exec(ctx, releaseSavepoint)
 		}
 		if uerr := r.exec(ctx, rollbackSavepoint); uerr != nil {
-			// The statement stands, and its result is not known, unless nothing is
-			// left of the transaction.
+			// The statement has taken effect, and its result is not known, unless the transaction
+			// is gone.
 			if !r.conn.Engine.TxEnded(uerr) && (err == nil || !r.conn.Engine.TxEnded(err)) {
 				r.conn.Drain.Fail()
 			}
@@ -184,11 +183,11 @@ func (r *Run) runUnderSavepoint(ctx context.Context, missed bool, run func() (in
 	return err
 }
 
-// maxReruns bounds how often a statement is run again for rows that others have inserted.
+// maxReruns bounds how often a statement is run again because others have inserted rows.
 const maxReruns = 50
 
-// touchesOthers reports whether the statement may touch rows of which the drain has missed
-// none.
+// touchesOthers reports whether the statement may touch other rows than those that the drain has
+// missed.
 func touchesOthers(p *rewrite.DrainPlan) bool {
 	return p.Uncounted || slices.ContainsFunc(p.Tables, func(d rewrite.DrainTable) bool { return MayInsert(d) || d.Most > 1 })
 }
