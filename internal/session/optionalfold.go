@@ -7,11 +7,10 @@ import (
 	"github.com/slotsql/slotsql/internal/link"
 )
 
-// A statement that changes a counter table's definition folds its slots first. Where
-// that fails, for a CHECK constraint that a total violates, say, the statement may
-// be what has it succeed again: DROP CONSTRAINT, a wider type, DROP TABLE. Where it
-// leaves what slots hold as it is, it runs without the fold; see
-// rewrite.DrainPlan.FoldOptional.
+// A statement that changes the definition of a counter table folds its slots first. If that fails,
+// because of a CHECK constraint that a total violates, say, the statement may be the very one that
+// makes it succeed again: DROP CONSTRAINT, a wider type, DROP TABLE. If it leaves what the slots
+// hold as it is, it runs without the fold; see rewrite.DrainPlan.FoldOptional.
 
 const (
 	optionalSavepoint = "SAVEPOINT slotsql_optional"

@@ -9,29 +9,30 @@ import (
 	"github.com/slotsql/slotsql/internal/link"
 )
 
-// Where all queries of a transaction see one snapshot, a look at the slot tables
-// tells what a view will read: if the snapshot shows no slots, base values are the
-// totals, for as long as the transaction lasts, without any lock.
+// If all queries of a transaction see one snapshot, a look at the slot tables tells what a view
+// will read: if the snapshot shows no slots, base values are the totals for as long as the
+// transaction lasts, without any lock.
 //
-// In autocommit the look and the statement share a transaction of slotsql's own. If there
-// are slots and the session is read-only by its own setting alone, they are folded in
-// a transaction that may write, and may not any more when the statement runs.
+// In autocommit the look and the statement share a transaction of slotsql's own. If there are
+// slots, and the session is read-only only by its own setting, they are folded in a transaction
+// that may write, and may no longer when the statement runs.
 //
-// In a READ ONLY transaction of the application (PostgreSQL) nothing can be folded.
-// That is done on another connection, which then holds the lock of a drain while it
-// sees no slots: no increment in slots is in flight, and none can begin. At
-// REPEATABLE READ and above it holds the lock while the look opens the snapshot, and
-// what the look finds decides. Below, each statement has its own snapshot, a routine
-// several, and the lock is held until the statement has run: it sees base values that are
-// totals. The server knows nothing of the statement and the lock belonging together. So
-// neither waits for locks for ever, and a session that waits for both is released.
+// In a READ ONLY transaction of the application (PostgreSQL) nothing can be folded. That is done
+// on another connection, which then holds the lock of a drain while it sees no slots: no increment
+// in slots is in flight, and none can begin. At REPEATABLE READ and above it holds the lock while
+// the look takes the snapshot, and what the look finds decides. Below, each statement has its own
+// snapshot, and a routine several, so the lock is held until the statement has run: it sees base
+// values that are totals. The server does not know that the statement and the lock belong together
+// and would not detect a deadlock between them. So neither waits for locks for ever, and a session
+// that waits for both is released.
 
 const (
 	lookPatience = time.Second // the lock is held while a snapshot is opened
 	readPatience = "10s"       // the statement waits for a lock of others while the lock is held
 )
 
-// runInSnapshot runs a statement in a transaction of slotsql's own.
+// runInSnapshot runs a statement in a transaction of slotsql's own that shows no slots, or else
+// after a drain if the session may write.
 func (r *Run) runInSnapshot(ctx context.Context, refused error, statement func() error) error {
 	c := r.conn
 	d := c.Shared.Dialect.(dialect.ReadOnlyReader)
@@ -56,7 +57,7 @@ func (r *Run) runInSnapshot(ctx context.Context, refused error, statement func()
 	return r.runWritable(ctx, d, refused, statement)
 }
 
-// runWritable runs a statement after a drain that the session's own setting forbids.
+// runWritable runs a statement after a drain that only the session's own setting forbids.
 func (r *Run) runWritable(ctx context.Context, d dialect.ReadOnlyReader, refused error, statement func() error) error {
 	c := r.conn
 	defer c.Drain.End()
@@ -116,8 +117,8 @@ func (r *Run) runInReadOnlyTx(ctx context.Context, w dialect.ReadOnlyWatcher, st
 
 // runInOldSnapshot runs a statement in a transaction whose snapshot shows no slots.
 func (r *Run) runInOldSnapshot(ctx context.Context, w dialect.ReadOnlyWatcher, statement func() error) error {
-	// Where the lock cannot be had the look tells all the same. It may wait for
-	// transactions that wait for the lock (DEFERRABLE): then that is given up.
+	// Without the lock the look tells all the same. The lock may be waiting for transactions that
+	// wait for it (DEFERRABLE): then it is given up.
 	release, err := r.holdSoon(ctx, (*Run).holdAside)
 	if err == nil {
 		held := time.AfterFunc(lookPatience, func() { _ = release() })
@@ -138,9 +139,9 @@ func (r *Run) runInOldSnapshot(ctx context.Context, w dialect.ReadOnlyWatcher, s
 	return statement()
 }
 
-// runOnReplica runs a statement between two looks that find no slots, and the replica in the
-// same state: at most one transaction has become visible in between. If that had made
-// slots, the second look would see them, because it takes another one to fold them.
+// runOnReplica runs a statement between two looks that find no slots, with the replica in the same
+// state: at most one transaction has become visible in between. If that had created slots, the
+// second look would see them, since it takes another transaction to fold them.
 func (r *Run) runOnReplica(ctx context.Context, w dialect.ReadOnlyWatcher, applied string, statement func() error) error {
 	bare, err := r.bare(ctx)
 	if err != nil {
@@ -165,7 +166,7 @@ func (r *Run) runOnReplica(ctx context.Context, w dialect.ReadOnlyWatcher, appli
 	return nil
 }
 
-// runWithLockTimeout runs a statement that waits for locks for some seconds at most.
+// runWithLockTimeout runs a statement that waits for a lock for some seconds at most.
 func (r *Run) runWithLockTimeout(ctx context.Context, w dialect.ReadOnlyWatcher, statement func() error) error {
 	ask, set := w.LockPatience()
 	patience, err := r.ask(ctx, ask)

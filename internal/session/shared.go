@@ -70,6 +70,25 @@ func NewFor(d dialect.Dialect, cfg *config.Config, tables []config.TableConfig) 
 	return s
 }
 
+// New returns what the connections of a connector share. It knows the tables with mode on or
+// passive, and no others.
+func New(d dialect.Dialect, cfg *config.Config) *Shared {
+	return NewFor(d, cfg, cfg.TablesOf(config.ModeOn, config.ModePassive))
+}
+
+// ForModes returns one for tables of the given modes, which runs none of the application's
+// statements. It is on itself if that has all of them.
+func (on *Shared) ForModes(modes ...config.Mode) *Shared {
+	tables := on.Config.TablesOf(modes...)
+	if len(tables) == len(on.Tables) {
+		return on
+	}
+	s := NewFor(on.Dialect, on.Config, tables)
+	s.Logger, s.Dial, s.Role.Beside = on.Logger, on.Dial, true
+	s.Made.Wake, s.Made.Journal = on.Made.Wake, on.Made.Journal // a roll-up is of both
+	return s
+}
+
 // Close closes the side connections.
 func (s *Shared) Close() {
 	s.end()

@@ -11,9 +11,9 @@ import (
 	"github.com/slotsql/slotsql/internal/slots"
 )
 
-// renewLease looks after the process's part when that is due. It runs on a
-// connection that is about to be used, on behalf of no statement: whatever goes
-// wrong, the process goes on with the slots it has, and tries again later.
+// renewLease takes or renews the lease of the process's part of the slots, if that is due. It runs
+// on a connection that is about to be used, but on behalf of no statement: if it fails, the
+// process goes on with the slots that it has, and tries again later.
 func (c *Conn) renewLease(ctx context.Context) {
 	p := c.node.Range
 	due := p.Due.Load()
@@ -47,8 +47,8 @@ func (c *Conn) renewLease(ctx context.Context) {
 	}
 }
 
-// leasePart extends the lease of a part, or takes the first part that is free;
-// -1 when there is none.
+// leasePart extends the lease of a part, or takes the first part that is free. It returns -1 if
+// there is none.
 func (c *Conn) leasePart(ctx context.Context, l dialect.Leaser, part int) (int, error) {
 	take := func(part int) (bool, error) {
 		return l.Lease(ctx, c.Session(), slots.PartName(part), c.node.Range.Holder, slots.LeaseSeconds)
@@ -75,8 +75,8 @@ func (c *Conn) leasePart(ctx context.Context, l dialect.Leaser, part int) (int, 
 	return -1, nil
 }
 
-// leases has leases taken from now on, in the table that is there or is made
-// when the configuration says so.
+// leases has leases taken from now on, in a table that exists or, if the configuration says so, is
+// created.
 func (s *Shared) leases(ctx context.Context, c *catalog.View) {
 	l, ok := s.Dialect.(dialect.Leaser)
 	if !ok {

@@ -12,21 +12,20 @@ import (
 	"github.com/slotsql/slotsql/internal/slots"
 )
 
-// An execution that draws a number from a counter with tickets takes it from a block that
-// the process has leased. docs/design/tickets.md says why no number is given twice.
+// An execution that draws a number from a counter with tickets takes it from a block that the
+// process has leased. docs/design/tickets.md says why no number is given out twice.
 //
-// Outside of a transaction a block is leased on the execution's own connection, by its own
-// statement with the size of the block in the place of 1. In a transaction that would lock the
-// row until it ends, so it is done on a connection of slotsql's own. Where that is not
-// possible, and where the transaction may have the row locked itself, the execution draws
-// from the base row as it is written: that is always right, as the base row is at or above
-// all that is leased.
+// Outside a transaction a block is leased on the execution's own connection, by its own statement
+// with the size of the block in place of 1. In a transaction that would lock the row until it
+// ends, so it is done on a side connection. If that is not possible, or the transaction may have
+// locked the row itself, the execution draws from the base row by its statement as written: that
+// is always right, because the base value is at or above all numbers that have been leased.
 
-// ticketWait is how long an execution in a transaction waits for the lease of another one,
-// which may itself wait for a lock that the transaction has.
+// ticketWait is how long an execution in a transaction waits for another one's lease, which may
+// itself wait for a lock that the transaction has.
 const ticketWait = 100 * time.Millisecond
 
-// drawTicket draws a number from a block; false where the execution is to run as it is.
+// drawTicket draws a number from a block; false if the execution is to run as written.
 func (r *Run) drawTicket(ctx context.Context) (a answer, done bool, err error) {
 	if r.Plan.Group == nil || r.Plan.Group.Block == 0 {
 		return answer{}, false, nil
@@ -66,8 +65,8 @@ func (r *Run) drawTicket(ctx context.Context) (a answer, done bool, err error) {
 	}
 }
 
-// mayDraw reports whether the execution may draw from a block, what it has in common with
-// others that draw from the same one, and whether it is in a transaction.
+// mayDraw reports whether the execution may draw from a block, what it has in common with others
+// that draw from the same block, and whether it is in a transaction.
 func (r *Run) mayDraw(ctx context.Context) (key string, inTx, ok bool, err error) {
 	c, g, rows := r.conn, r.Plan.Group, r.call.wantsRows
 	if rows != (len(g.Returns) > 0) || !rows && g.InsertID == 0 || // nobody sees the number
@@ -92,10 +91,10 @@ func (r *Run) mayDraw(ctx context.Context) (key string, inTx, ok bool, err error
 	return g.Alike.Of(r.Plan.Holes) + "\x00" + string(args), inTx, true, nil
 }
 
-// mayDrawInTx reports whether a transaction may draw from a block. It may not once it has
-// touched rows of a table with tickets: where it has the row it is held to its own version of that,
-// and a lease would wait for it. Nor where a row that has changed since its snapshot fails it: the lease
-// changes the row. An engine with one writer would have the transaction fail as well.
+// mayDrawInTx reports whether a transaction may draw from a block. It may not once it has touched
+// rows of a table with tickets: if it has changed the row it must see its own version of it, and a
+// lease would wait for it. Nor if it would fail because the row has changed since its snapshot:
+// the lease changes the row. On an engine with one writer any lease would make it fail.
 func (r *Run) mayDrawInTx(ctx context.Context) (bool, error) {
 	c := r.conn
 	if c.Shared.Traits.OneWriter || !c.Ordinary() || c.tickets == ticketsTouched || c.access != readWrite || c.Tx.Own() {
@@ -119,7 +118,7 @@ func (r *Run) leaseHere(ctx context.Context, l *slots.Lease) (answer, bool, erro
 	return answer{}, false, nil // as it is written it meets its own error, or affects no row
 }
 
-// leaseInTx leases a block on a connection of slotsql's own. The lease is also others', and
+// leaseInTx leases a block on a side connection. Other executions draw from it, too, so the lease
 // outlives the caller's context.
 func (r *Run) leaseInTx(ctx context.Context, l *slots.Lease) (answer, bool, error) {
 	cp, got := r.clone(), make(chan *slots.Ticket, 1)
@@ -141,7 +140,7 @@ func (r *Run) leaseInTx(ctx context.Context, l *slots.Lease) (answer, bool, erro
 	}
 }
 
-// leaseAhead leases the next block while the last one is drawn from.
+// leaseAhead leases the next block while the last one is still being drawn from.
 func (r *Run) leaseAhead(ctx context.Context, l *slots.Lease) {
 	cp := r.clone()
 	go func() {
@@ -151,7 +150,7 @@ func (r *Run) leaseAhead(ctx context.Context, l *slots.Lease) {
 	}()
 }
 
-// leaseAside runs a lease on a connection of slotsql's own; nil where that has failed.
+// leaseAside runs a lease on a side connection; nil if that fails.
 func (r *Run) leaseAside(ctx context.Context, l *slots.Lease) *block {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leasePatience)
 	defer cancel()
@@ -168,7 +167,7 @@ func (r *Run) leaseAside(ctx context.Context, l *slots.Lease) *block {
 	return b
 }
 
-// leaseOnSide is leaseAside, and may not return when ctx has ended.
+// leaseOnSide is leaseAside, but may return later than the end of ctx.
 func (r *Run) leaseOnSide(ctx context.Context, d dialect.TicketLeaser, l *slots.Lease) *block {
 	s := r.conn.Shared
 	side := s.sides.tickets.side
@@ -186,7 +185,7 @@ func (r *Run) leaseOnSide(ctx context.Context, d dialect.TicketLeaser, l *slots.
 	return b
 }
 
-// block is what a lease has brought.
+// block is what a lease has returned.
 type block struct {
 	groupReply
 	columns []string
@@ -194,8 +193,8 @@ type block struct {
 	top     int64 // the last number
 }
 
-// leaseOn runs a lease: the statement of a group, with the size of the block as its sum. Where
-// it brings no block the lease has ended: with an error, or because there is no row.
+// leaseOn runs a lease on a connection: the statement of a group, with the size of the block as
+// its sum. If it returns no block the lease has ended, with an error or because there is no row.
 func (r *Run) leaseOn(ctx context.Context, c *Conn, l *slots.Lease) (b *block, err error) {
 	failed := true
 	defer func() {
@@ -243,7 +242,8 @@ func (r *Run) leaseOn(ctx context.Context, c *Conn, l *slots.Lease) (b *block, e
 	return b, err
 }
 
-// ticketNumber reads a number that RETURNING has given. One above 63 bits counts on below.
+// ticketNumber reads a number that RETURNING has given. Numbers above 63 bits wrap around, and
+// differences between them stay right.
 func ticketNumber(v driver.Value) (int64, bool) {
 	var text string
 	switch v := v.(type) {
@@ -265,7 +265,7 @@ func ticketNumber(v driver.Value) (int64, bool) {
 	return int64(n), err == nil
 }
 
-// ticketAnswer is what the execution is told that has drawn a number.
+// ticketAnswer returns the answer to the execution that has drawn a number.
 func (r *Run) ticketAnswer(n slots.Ticket) answer {
 	b := n.Answer.(*block)
 	r.Plan.tally.drewTicket()
