@@ -234,8 +234,8 @@ func (r *Run) ensureStock(ctx context.Context, p *rewrite.Portion, at slots.Slot
 		if need == 0 {
 			continue
 		}
-		n, rests := portions.Holds(at, p.Shares[i].Column)
-		if n < need && !rests && !r.hasCounted(p.Table) {
+		n, paused := portions.Holds(at, p.Shares[i].Column)
+		if n < need && !paused && !r.hasCounted(p.Table) {
 			r.restock(ctx, p, i, at)
 			n, _ = portions.Holds(at, p.Shares[i].Column)
 		}

@@ -59,7 +59,7 @@ func (r *Run) restockNow(ctx context.Context, p *rewrite.Portion, share int, at 
 		return
 	}
 	defer back()
-	if _, rests := portions.Holds(at, p.Shares[share].Column); rests {
+	if _, paused := portions.Holds(at, p.Shares[share].Column); paused {
 		return
 	}
 	size, place, err := r.move(ctx, p, share, at)

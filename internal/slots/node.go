@@ -5,21 +5,20 @@ import (
 	"slices"
 )
 
-// On a cluster whose nodes all take writes, a row that two of them write at
-// about the same time is refused to one. So connections to different nodes have
-// different slots and do not share statements, also those of one connector: a
-// load balancer or a DSN with several hosts leads it to any of them. To the
-// placement each node of a process is what a process is elsewhere, with places
-// and a lease of its own.
+// On a cluster whose nodes all take writes, one of two transactions fails that write the same row
+// on two nodes at about the same time. So connections to different nodes use different slots and
+// do not share statements. That includes connections of one connector: a load balancer, or a DSN
+// with several hosts, may connect it to any node. To the placement each node of a process is what
+// a process is elsewhere, with a range and a lease of its own.
 
-// Node is one of those that a connector's connections are on.
+// Node is a node that connections of a connector are on.
 type Node struct {
 	Number int
 	Range  *slotRange
 }
 
-// NodeOf returns the node of that name. The first begins where the process
-// does, and others as far from each other as can be, until they have leases.
+// NodeOf returns the node with that name. The first one begins where the process does, and the
+// others as far from each other as possible, until they have leases.
 func (p *Placement) NodeOf(name string) *Node {
 	p.mu.Lock()
 	defer p.mu.Unlock()
