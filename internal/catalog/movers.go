@@ -8,9 +8,10 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// A function of the database may set the search path of the session that calls it. A statement
-// that names one may so do to the session what SET search_path does: which tables it means is
-// looked at again before the next one. The names are read with the facts, and only added to.
+// A function in the database may set the search path of the session that calls it. So a statement
+// that names such a function may do what SET search_path does, and the tables that names mean are
+// looked up again before the next statement. The functions' names are read with the facts, and
+// only added to.
 
 // movers are the names of such functions.
 type movers struct {

@@ -11,9 +11,9 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// Schema is what is known of the tables of one namespace, and the plans made
-// with it. It implements rewrite.Catalog. Facts are only added; when one turns
-// out to be wrong the whole schema is marked stale and read again.
+// Schema is what is known about the tables of one namespace, and the plans made from that. It
+// implements rewrite.Catalog. Facts are only added; if one turns out to be wrong, the whole schema
+// is marked stale and read again.
 type Schema struct {
 	Catalog   *Catalog
 	namespace string
@@ -43,7 +43,7 @@ type unslottedTables struct {
 	Missing   []*config.TableConfig // that do not exist
 }
 
-// freshness is how long the facts hold.
+// freshness is how long the facts may be used.
 type freshness struct {
 	changes int64     // Noticed.Changes before the facts were read
 	review  time.Time // when the facts are to be read again in any case; zero: never
@@ -57,18 +57,18 @@ func newSchema(s *Catalog) *Schema {
 	return sc
 }
 
-// Stale reports whether the facts are older than a change of the schema, or are to
-// be looked at again.
+// Stale reports whether the facts are older than a change of the schema, or are due to be looked
+// at again.
 func (sc *Schema) Stale() bool { return sc.fresh.over(sc.Catalog.Noticed.Changes.Load()) }
 
-// over reports whether the facts no longer hold, when so many changes have been noticed.
+// over reports whether the facts no longer hold, given the number of changes that have been
+// noticed.
 func (f *freshness) over(changes int64) bool {
 	return f.changes != changes || !f.review.IsZero() && time.Now().After(f.review)
 }
 
-// CheckTables holds the configured tables against the facts that look finds. A
-// problem of one that is not strict is none. Those that have no slots, and no slot
-// table, have Slots 0.
+// CheckTables checks the configured tables against the facts that look finds. A table that is not
+// strict has no problems. Tables that have neither slots nor a slot table have Slots 0.
 func (c *Catalog) CheckTables(
 	strict func(*config.TableConfig) bool,
 	look func(schema, name string) (*rewrite.Table, error),
@@ -81,9 +81,9 @@ func (c *Catalog) CheckTables(
 	return checked, problems, findLeftOver(checked, look)
 }
 
-// sortTables sorts the configured tables by the facts that look finds. Where it is
-// not strict a table that is not there is left out, a counter that is not there any
-// more is none, and a table that does not fit is unfit.
+// sortTables sorts the configured tables by the facts that look finds. For those that are not
+// strict, a table that does not exist is left out, so is a counter whose column has been dropped,
+// and a table that does not fit is unfit.
 func (c *Catalog) sortTables(
 	strict func(*config.TableConfig) bool,
 	first severity,
@@ -119,9 +119,9 @@ func (c *Catalog) sortTables(
 	return checked, unfit, problems, nil
 }
 
-// add takes a checked table into the schema. Counters that cannot be slotted
-// are taken off it: they then are ordinary columns, for which every statement
-// is right as it is, once no slot holds anything for them.
+// add takes a checked table into the schema. Counters that cannot be slotted are taken off it:
+// they are ordinary columns, for which every statement is right as it is, once no slot holds
+// anything for them.
 func (sc *Schema) add(ctx context.Context, v *View, t *rewrite.Table) error {
 	if err := sc.retire(ctx, v, t); err != nil {
 		return err

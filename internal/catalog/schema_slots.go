@@ -51,8 +51,8 @@ func (l *schemaLoader) makeSlots(ctx context.Context, checked []CheckedTable) er
 	return v.readMade(ctx, made)
 }
 
-// readMade reads the facts of slot tables that have just been made, and what that has
-// changed of their tables.
+// readMade reads the facts of slot tables that have just been created, and what that has changed
+// about their base tables.
 func (v *View) readMade(ctx context.Context, made []CheckedTable) error {
 	var names []dialect.WrittenName
 	for _, c := range made {
