@@ -54,7 +54,7 @@ func (d *side) bounded(ctx context.Context, patience time.Duration) (context.Con
 
 // run runs f on the connection, and once more on a new one if the server has closed it meanwhile.
 // If it fails, no connection is asked for during some seconds. If ctx ends, f may go on: see
-// link.Soon.
+// link.WithContext.
 func (d *side) run(ctx context.Context, s *Catalog, f func(*View) error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -73,7 +73,7 @@ func (d *side) try(ctx context.Context, s *Catalog, f func(*View) error) error {
 		fresh := d.conn == nil
 		if fresh {
 			soon, cancel := context.WithTimeout(ctx, sidePatience)
-			raw, err := s.DialSoon(soon)
+			raw, err := s.DialContext(soon)
 			cancel()
 			if err != nil {
 				return err
@@ -81,7 +81,7 @@ func (d *side) try(ctx context.Context, s *Catalog, f func(*View) error) error {
 			d.conn = NewView(s, raw)
 		}
 		on := d.conn
-		_, err := link.Soon(ctx, &s.Database, func() (none struct{}, err error) {
+		_, err := link.WithContext(ctx, &s.Database, func() (none struct{}, err error) {
 			if own, ok := s.Dialect.(dialect.OwnSettings); ok && fresh {
 				err = on.Session().ExecAll(ctx, own.OwnSettings())
 			}
@@ -90,7 +90,7 @@ func (d *side) try(ctx context.Context, s *Catalog, f func(*View) error) error {
 			}
 			return none, err
 		}, func(struct{}, error) { _ = on.Parent.Close() })
-		if errors.Is(err, link.ErrLeft) {
+		if errors.Is(err, link.ErrAbandoned) {
 			d.conn = nil
 		}
 		if err == nil {

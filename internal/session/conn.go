@@ -46,12 +46,12 @@ func OwnConn(ctx context.Context, s *Shared, parent driver.Conn) *Conn {
 // OpenOwn opens a connection that folds slots, and has it wait for a lock for a few seconds at
 // most.
 func OpenOwn(ctx context.Context, s *Shared) (*Conn, error) {
-	raw, err := s.DialSoon(ctx)
+	raw, err := s.DialContext(ctx)
 	if err != nil {
 		return nil, err
 	}
 	c := OwnConn(ctx, s, raw)
-	if err := c.WaitsBriefly(ctx); err != nil {
+	if err := c.LimitLockWaits(ctx); err != nil {
 		_ = raw.Close()
 		return nil, err
 	}

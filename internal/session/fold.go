@@ -28,7 +28,7 @@ func (r *Run) fold(ctx context.Context, d *rewrite.DrainTable) (err error) {
 			if (i > 0 || ctx.Err() != nil) && !r.conn.Engine.TxEnded(err) {
 				r.conn.Drain.Fail()
 			}
-			return r.conn.Engine.Refused(d.Table, err)
+			return r.conn.Engine.ExplainNotMoved(d.Table, err)
 		}
 	}
 	// If the context ends meanwhile, a parent may report success although it has not run the

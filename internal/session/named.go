@@ -254,7 +254,7 @@ func (r *Run) moveNamed(ctx context.Context, d *rewrite.DrainTable, rows [][]any
 	}()
 	res, err := c.ParentExec(ctx, n.MoveSlots(d.Table, rows), nil)
 	if err != nil {
-		err = c.Engine.Refused(d.Table, err)
+		err = c.Engine.ExplainNotMoved(d.Table, err)
 		return held, 0, err
 	}
 	added, _ = res.RowsAffected()
@@ -266,7 +266,7 @@ func (r *Run) moveNamed(ctx context.Context, d *rewrite.DrainTable, rows [][]any
 		return held, added, err
 	}
 	if gone, _ := res.RowsAffected(); gone != held {
-		err = c.Engine.Refused(
+		err = c.Engine.ExplainNotMoved(
 			d.Table,
 			link.ErrUnmoved(
 				fmt.Sprintf("of %d slot rows %d were not moved: a trigger or a column's type changes what is written", held, held-gone),

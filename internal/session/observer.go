@@ -37,7 +37,7 @@ func (o *observers) query(ctx context.Context, s *Shared, n dialect.SlotNamer, b
 	}
 	ctx, cancel := context.WithTimeout(ctx, observerPatience)
 	defer cancel()
-	return link.Soon(ctx, &s.Database, func() ([][]any, error) {
+	return link.WithContext(ctx, &s.Database, func() ([][]any, error) {
 		return o.queryAside(ctx, s, n, before, q, args)
 	}, func([][]any, error) {})
 }

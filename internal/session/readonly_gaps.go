@@ -91,7 +91,7 @@ func (r *Run) runWithoutSlots(ctx context.Context, d dialect.ReadOnlyErrorClassi
 // runBesideHeld runs a statement in a transaction whose statements have snapshots of their own.
 // Another session finds that there are no slots, and keeps it so until the statement has run.
 func (r *Run) runBesideHeld(ctx context.Context, d dialect.ReadOnlyErrorClassifier, statement func() error) error {
-	release, err := r.holdSoon(ctx, func(r *Run, ctx context.Context) (func() error, error) { return r.holdGaps(ctx, d) })
+	release, err := r.holdWithContext(ctx, func(r *Run, ctx context.Context) (func() error, error) { return r.holdGaps(ctx, d) })
 	if err != nil {
 		return r.notKept(err)
 	}
@@ -199,7 +199,7 @@ func (r *Run) locksGaps(ctx context.Context, d dialect.ReadOnlyErrorClassifier) 
 
 // foldAside drains the tables on a connection of slotsql's own.
 func (r *Run) foldAside(ctx context.Context) error {
-	_, err := r.holdSoon(ctx, func(r *Run, ctx context.Context) (func() error, error) { return nil, r.foldOn(ctx) })
+	_, err := r.holdWithContext(ctx, func(r *Run, ctx context.Context) (func() error, error) { return nil, r.foldOn(ctx) })
 	return err
 }
 

@@ -26,9 +26,9 @@ type hold struct {
 	err  error             // the lock was not taken, and the transaction has ended
 }
 
-// holdSoon runs hold, which works on the tables on other connections and may lock them until
+// holdWithContext runs hold, which works on the tables on other connections and may lock them until
 // release. It waits for that for holdPatience at most.
-func (r *Run) holdSoon(ctx context.Context, hold func(*Run, context.Context) (func() error, error)) (release func() error, err error) {
+func (r *Run) holdWithContext(ctx context.Context, hold func(*Run, context.Context) (func() error, error)) (release func() error, err error) {
 	ctx, cancel := context.WithTimeout(ctx, holdPatience)
 	defer cancel()
 	cp := r.clone()
@@ -37,7 +37,7 @@ func (r *Run) holdSoon(ctx context.Context, hold func(*Run, context.Context) (fu
 			_ = release()
 		}
 	}
-	return link.Soon(ctx, &r.conn.Shared.Database, func() (func() error, error) { return hold(cp, ctx) }, late)
+	return link.WithContext(ctx, &r.conn.Shared.Database, func() (func() error, error) { return hold(cp, ctx) }, late)
 }
 
 // holdAside locks the tables on another connection, once they have no slots, until release.

@@ -104,7 +104,7 @@ func (r *Run) runInReadOnlyTx(ctx context.Context, w dialect.ReadOnlyWatcher, st
 	if c.lastChange > 0 { // the lock would wait for this transaction
 		return r.notFolded(w.ErrReadOnly(), "do so before the transaction has changed it and become READ ONLY")
 	}
-	release, err := r.holdSoon(ctx, (*Run).holdAside)
+	release, err := r.holdWithContext(ctx, (*Run).holdAside)
 	if err != nil {
 		return r.notKept(err)
 	}
@@ -119,7 +119,7 @@ func (r *Run) runInReadOnlyTx(ctx context.Context, w dialect.ReadOnlyWatcher, st
 func (r *Run) runInOldSnapshot(ctx context.Context, w dialect.ReadOnlyWatcher, statement func() error) error {
 	// Without the lock the look tells all the same. The lock may be waiting for transactions that
 	// wait for it (DEFERRABLE): then it is given up.
-	release, err := r.holdSoon(ctx, (*Run).holdAside)
+	release, err := r.holdWithContext(ctx, (*Run).holdAside)
 	if err == nil {
 		held := time.AfterFunc(lookPatience, func() { _ = release() })
 		defer func() {

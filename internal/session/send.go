@@ -115,8 +115,8 @@ func (t direct) execKept(ctx context.Context, sql string, args []driver.NamedVal
 		if err != nil {
 			return nil, err
 		}
-		if link.Counted(st, args) == nil {
-			if args, err = link.Checked(st, args); err != nil {
+		if link.CheckArgCount(st, args) == nil {
+			if args, err = link.ConvertArgs(st, args); err != nil {
 				return nil, err
 			}
 			return link.StmtExec(ctx, st, args)

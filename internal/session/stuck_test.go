@@ -147,11 +147,11 @@ func TestHoldStuck(t *testing.T) {
 		r := &Run{conn: WrapConn(s, &slowConn{server: &slowServer{}})}
 		letGo, released := make(chan struct{}), 0
 		start := time.Now()
-		release, err := r.holdSoon(t.Context(), func(*Run, context.Context) (func() error, error) {
+		release, err := r.holdWithContext(t.Context(), func(*Run, context.Context) (func() error, error) {
 			<-letGo
 			return func() error { released++; return nil }, nil
 		})
-		if took := time.Since(start); release != nil || !errors.Is(err, link.ErrLeft) || took != holdPatience {
+		if took := time.Since(start); release != nil || !errors.Is(err, link.ErrAbandoned) || took != holdPatience {
 			t.Errorf("error %v after %v", err, took)
 		}
 		close(letGo)

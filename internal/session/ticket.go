@@ -160,7 +160,7 @@ func (r *Run) leaseAside(ctx context.Context, l *slots.Lease) *block {
 		l.Fail(true)
 		return nil
 	}
-	b, err := link.Soon(ctx, &s.Database, func() (*block, error) { return r.leaseOnSide(ctx, d, l), nil }, func(*block, error) {})
+	b, err := link.WithContext(ctx, &s.Database, func() (*block, error) { return r.leaseOnSide(ctx, d, l), nil }, func(*block, error) {})
 	if err != nil {
 		l.Fail(true) // a block that comes later is not drawn from
 	}

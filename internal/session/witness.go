@@ -109,20 +109,20 @@ func (w *witness) askOnce(ctx context.Context, s *Shared, reached *time.Timer, q
 			if !s.OpensAside {
 				return nil, errUnheard
 			}
-			raw, err := s.DialSoon(ctx)
+			raw, err := s.DialContext(ctx)
 			if err != nil {
 				return nil, err
 			}
 			w.conn, fresh = WrapConn(s, raw), true
 		}
 		c := w.conn
-		rows, err := link.Soon(ctx, &s.Database, func() ([][]any, error) {
+		rows, err := link.WithContext(ctx, &s.Database, func() ([][]any, error) {
 			return c.ask(ctx, reached, q, args)
 		}, func([][]any, error) { _ = c.Parent.Close() })
 		if err == nil {
 			return rows, nil
 		}
-		if errors.Is(err, link.ErrLeft) {
+		if errors.Is(err, link.ErrAbandoned) {
 			w.conn = nil
 		}
 		w.drop()

@@ -28,7 +28,7 @@ func Migrate(ctx context.Context, s *catalog.Catalog) (created []string, err err
 	if checked = slotted(checked); len(checked) == 0 {
 		return nil, nil
 	}
-	if err := view.WaitsBriefly(ctx); err != nil {
+	if err := view.LimitLockWaits(ctx); err != nil {
 		return nil, err
 	}
 	m := &migration{view: view}
