@@ -26,8 +26,7 @@ func (r *Run) lockByRead(ctx context.Context, d *rewrite.DrainTable) ([][]any, e
 	c, query := r.conn, r.Plan.Drain.LockingRead
 	due := r.first.due
 	r.first.due = false
-	if !due || query == nil || c.Tx.Own() || c.Cluster || !lockOfKey(d) || d.Folding != rewrite.FoldByName || len(d.Lock) != 1 ||
-		len(r.call.options) > 0 || len(r.ungranted) > 0 || c.Origin.RoleSet() || r.partsStay || r.recalls() {
+	if !due || query == nil || !r.mayLockByRead(d) {
 		return nil, nil
 	}
 	rows, err := r.queryAsCalled(ctx, query.SQL.Of(r.Plan.Holes))
@@ -56,6 +55,14 @@ func (r *Run) lockByRead(ctx context.Context, d *rewrite.DrainTable) ([][]any, e
 	r.first.rows = b
 	c.Tx.LocksOnly(true)
 	return [][]any{locked}, nil
+}
+
+// mayLockByRead reports whether the drain is one of a row of the application's own transaction, on a
+// single server, whose slots are looked for after the lock.
+func (r *Run) mayLockByRead(d *rewrite.DrainTable) bool {
+	c := r.conn
+	return !c.Tx.Own() && !c.Cluster && lockOfKey(d) && d.Folding == rewrite.FoldByName && len(d.Lock) == 1 &&
+		len(r.call.options) == 0 && len(r.ungranted) == 0 && !c.Origin.RoleSet() && !r.partsStay && !r.recalls()
 }
 
 // queryAsCalled runs SQL that takes the application's arguments by the protocol of the

@@ -70,42 +70,63 @@ func (r *Run) anotherSlot() int64 {
 // only has the upsert.
 func (r *Run) addOnce(ctx context.Context, p slots.Place, lasting bool) (res driver.Result, n int64, err error) {
 	r.slot = p.Slot
-	places := r.conn.Shared.placement
-	inc := r.Plan.Increment
-	upsert, firm, add := &inc.Bound, inc.Firm, inc.Add
-	if r.batch != nil {
-		upsert, firm, add = &inc.Coalesced.Upsert, inc.Coalesced.Firm, inc.Coalesced.Add
-	}
-	if lasting && !r.conn.Shared.Traits.OneWriter {
-		add = inc.AddLocked
-	}
-	if p.Keyed && add != nil && places.Knows(p.SlotRow) {
-		if res, n, err = r.execBound(ctx, add); n > 0 || err != nil {
-			if err == nil {
-				places.NoteFound(p.Row.Table)
-			}
+	places, st := r.conn.Shared.placement, r.slotStatements(lasting)
+	if p.Keyed && st.update != nil && places.Knows(p.SlotRow) {
+		if res, n, err = r.execBound(ctx, st.update); err != nil {
 			return res, n, err
+		}
+		if n > 0 {
+			places.NoteFound(p.Row.Table)
+			return res, n, nil
 		}
 		places.NoteMissing(p.SlotRow)
 	}
-	if r.firm = firm != nil && r.conn.Origin.RoleSet(); r.firm {
-		upsert = firm
-	}
-	res, n, err = r.execBound(ctx, upsert)
-	if n == 0 && err == nil && firm != nil && !r.firm && !inc.Upsert {
-		// The lock on the row is not certain, or there is no row. (After an upsert the
-		// application's own statement follows, which waits for the row, or inserts it.)
-		r.firm = true
-		res, n, err = r.execBound(ctx, firm)
-	}
-	if n > 0 && err == nil {
+	res, n, err = r.upsertSlot(ctx, st)
+	switch {
+	case err != nil:
+	case n > 0:
 		r.noteSlotRow()
 		if p.Keyed {
 			places.Learn(p.SlotRow)
 			r.noteRowExists(p.Row)
 		}
-	} else if n == 0 && err == nil && p.Keyed && inc.Upsert {
+	case p.Keyed && r.Plan.Increment.Upsert:
 		places.Forget(slots.SlotRow{Row: p.Row, Slot: existence})
+	}
+	return res, n, err
+}
+
+// slotStatements are the statements that add to a slot. Any but upsert may be nil.
+type slotStatements struct {
+	update *rewrite.Bound // of a slot row that exists
+	upsert *rewrite.Bound
+	firm   *rewrite.Bound // the upsert that certainly locks the base row
+}
+
+// slotStatements returns the statements for this execution, alone or as the leader of a batch.
+func (r *Run) slotStatements(lasting bool) slotStatements {
+	inc := r.Plan.Increment
+	st := slotStatements{inc.Add, &inc.Bound, inc.Firm}
+	if r.batch != nil {
+		st = slotStatements{inc.Coalesced.Add, &inc.Coalesced.Upsert, inc.Coalesced.Firm}
+	}
+	if lasting && !r.conn.Shared.Traits.OneWriter {
+		st.update = inc.AddLocked
+	}
+	return st
+}
+
+// upsertSlot adds to a slot by the upsert.
+func (r *Run) upsertSlot(ctx context.Context, st slotStatements) (res driver.Result, n int64, err error) {
+	if r.firm = st.firm != nil && r.conn.Origin.RoleSet(); r.firm {
+		return r.execBound(ctx, st.firm)
+	}
+	res, n, err = r.execBound(ctx, st.upsert)
+	if n == 0 && err == nil && st.firm != nil && !r.Plan.Increment.Upsert {
+		// The lock on the row is not certain, or there is no row. (After an upsert the application's
+		// own statement follows, which waits for the row, or inserts it.)
+		r.firm = true
+		return r.execBound(ctx, st.firm)
 	}
 	return res, n, err
 }
