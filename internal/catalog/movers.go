@@ -19,7 +19,7 @@ type movers struct {
 	index *rewrite.NameIndex
 }
 
-// learnMovers adds the functions that there are.
+// learnMovers adds the functions that the database has.
 func (v *View) learnMovers(ctx context.Context) error {
 	d, ok := v.Catalog.Dialect.(dialect.NamespaceMover)
 	if !ok {
@@ -52,7 +52,8 @@ func (n *Names) Moves(sql string) bool {
 	return m != nil && m.index.In(sql)
 }
 
-// MayMove reports whether a statement that creates a function may create such a one.
+// MayMove reports whether a statement that creates a function may create one that sets the search
+// path.
 func (n *Names) MayMove(sql string) bool {
 	return rewrite.SetsPath(sql) || n.Moves(sql)
 }

@@ -36,7 +36,7 @@ func (r *Run) execCold(ctx context.Context) (answer, error) {
 	if err != nil {
 		retries := r.row != (slots.RowKey{}) && r.conn.InAutocommit() && ctx.Err() == nil
 		if retries && r.conn.Deadlocked(err) && r.conn.Engine.NotApplied(err) {
-			return r.execIncrement(ctx) // the row is hot now, and others are not in the way in a slot
+			return r.execIncrement(ctx) // the row is hot now, and in a slot it does not meet the others
 		}
 		if r.conn.InAutocommit() && r.conn.Engine.SlotFull(err) {
 			return r.because(outOfRange).fallback(ctx) // the base value has, and the total may not

@@ -28,7 +28,7 @@ func (r *Run) firstRow(rows driver.Rows) (driver.Rows, error) {
 
 // firstRows are rows of which the first one has been read.
 type firstRows struct {
-	columnTypes // as before the first row: some parents take types from the row at hand
+	columnTypes // as before the first row: some parents take types from the current row
 	driver.Rows
 	columns []string
 	first   []driver.Value // nil once the application has it

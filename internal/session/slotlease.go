@@ -37,7 +37,7 @@ func (c *Conn) renewLease(ctx context.Context) {
 	switch {
 	case err != nil && c.Engine.SchemaChanged(err):
 		p.Due.Store(0) // there is no table
-	case err != nil: // which says nothing of who has the part
+	case err != nil: // it is not known who has the part
 	case part != was && part >= 0:
 		p.First.Store(bits.Reverse32(uint32(part)))
 		p.Part.Store(int32(part))

@@ -46,11 +46,10 @@ type StatementStats struct {
 	Examples []string `json:"examples,omitempty"`
 }
 
-// Stats returns what all drivers of this process have done so far with
-// statements that concern counter tables, ordered by dialect, tables, class,
-// reason and scope. Statements that pass through untouched are not counted. The counts
-// only grow, so that a metrics library can export them as counters; each is
-// right by itself, together they may be some statements apart.
+// Stats returns what all drivers of this process have counted so far about statements on counter
+// tables, ordered by dialect, tables, class, reason and scope. Statements that pass through
+// untouched are not counted. The counts only grow, so that a metrics library can export them as
+// counters. Each count is exact, but they are not all read at the same instant.
 func Stats() []StatementStats {
 	var out []StatementStats
 	tallies.All(func(k tally.Kind, c *counts) {

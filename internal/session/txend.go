@@ -95,7 +95,7 @@ func (c *Conn) noteTxEvent(e rewrite.TxEvent, ddl bool) {
 	switch e.Kind {
 	case rewrite.TxBegins:
 		if !watched {
-			c.noteTxEnd() // MySQL commits the one before
+			c.noteTxEnd() // MySQL commits the previous one
 		}
 		c.beginBySQL(e)
 	case rewrite.TxEnds:

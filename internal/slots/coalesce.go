@@ -110,8 +110,8 @@ const (
 // few increments come in at a time, and waiting gains little: then it is one statement per
 // minPause.
 type pace struct {
-	took  atomic.Int64 // nanoseconds of the shortest of the last window, and of the one before
-	now   atomic.Int64 // of this one
+	took  atomic.Int64 // nanoseconds of the shortest statement of this window and the last one
+	now   atomic.Int64 // of this window only
 	notes atomic.Int64
 	Most  int // maxLeaders but for tests
 }
@@ -259,7 +259,7 @@ func (g *Group) next() {
 		return
 	}
 	if g.leaders--; g.leaders == 0 && g.last <= 1 {
-		g.drop() // nothing to remember: so it is with nearly all rows
+		g.drop() // nothing to remember, as for nearly all rows
 	}
 }
 
