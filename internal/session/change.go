@@ -18,7 +18,7 @@ func (r *Run) runChanging(ctx context.Context, changes []rewrite.DrainTable) (an
 	case first:
 		return r.drainingFirst().runDrained(ctx)
 	case r.conn.InAutocommit():
-		return r.retrying(ctx, r.send)
+		return r.runWithRetries(ctx, r.send)
 	}
 	r.changesCounted(changes)
 	if r.call.wantsRows {

@@ -75,3 +75,12 @@ func (c *Conn) checkAllowed(plan *rewrite.Plan) error {
 	}
 	return nil
 }
+
+// unsupported returns the error of a statement that cannot be run exactly.
+func unsupported(plan *rewrite.Plan, reason string) error {
+	e := &link.UnsupportedError{Reason: reason}
+	if len(plan.Tables) > 0 {
+		e.Table = plan.Tables[0]
+	}
+	return e
+}

@@ -26,7 +26,7 @@ func (r *Run) runDrained(ctx context.Context) (answer, error) {
 		return r.send(ctx)
 	}
 	if r.recalls() {
-		return r.retrying(ctx, r.drainAndRun)
+		return r.runWithRetries(ctx, r.drainAndRun)
 	}
 	if a, done, err := r.runProven(ctx); done || err != nil {
 		return a, err
@@ -46,7 +46,7 @@ func (r *Run) runDrained(ctx context.Context) (answer, error) {
 	} else if may {
 		return r.runReadOnly(ctx, nil)
 	}
-	a, err := r.retrying(ctx, r.drainAndRun)
+	a, err := r.runWithRetries(ctx, r.drainAndRun)
 	if err != nil && !r.conn.Broken && (!r.conn.Tx.LastKnownOpen() || r.onReadOnlyServer(err)) && r.readsOnly(err) {
 		return r.runReadOnly(ctx, err)
 	}

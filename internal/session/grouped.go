@@ -51,7 +51,7 @@ func (r *Run) runGrouped(ctx context.Context, alone func(context.Context) (answe
 // locks them in an order of its own, so the statement of a single row may be chosen as deadlock
 // victim where the plain one would not: it is run again.
 func (r *Run) runBesideGroups(ctx context.Context) (answer, error) {
-	return r.retrying(ctx, r.runAlone)
+	return r.runWithRetries(ctx, r.runAlone)
 }
 
 // inGroup runs the execution together with those that overlap with it, and returns its verdict:

@@ -31,7 +31,7 @@ func (r *Run) runOptional(ctx context.Context) (answer, error) {
 			return answer{}, err
 		}
 	}
-	a, err := r.retrying(ctx, r.drainAndRun)
+	a, err := r.runWithRetries(ctx, r.drainAndRun)
 	var refused *link.NotMovedError
 	if err != nil && errors.As(err, &refused) && !r.conn.Broken {
 		if marked {
@@ -42,7 +42,7 @@ func (r *Run) runOptional(ctx context.Context) (answer, error) {
 		plain := *r.Plan.Plan
 		plain.Drain.Tables = nil
 		without := r.conn.newRun(r.Plan.variant(&plain), r.sender, r.call)
-		a, err = without.retrying(ctx, without.drainAndRun)
+		a, err = without.runWithRetries(ctx, without.drainAndRun)
 	}
 	if err == nil && marked {
 		if a, _, err = a.counted(); err == nil {

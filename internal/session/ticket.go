@@ -21,6 +21,25 @@ import (
 // locked the row itself, the execution draws from the base row by its statement as written: that
 // is always right, because the base value is at or above all numbers that have been leased.
 
+// tickets are the blocks of numbers that a process has leased, and the connections on which
+// it leases them beside transactions.
+type tickets struct {
+	blocks  *slots.Tickets
+	holding slots.Holding
+	side    *sidePool
+}
+
+func newTickets(oneWriter bool) *tickets {
+	h := slots.HoldingFor(oneWriter)
+	return &tickets{blocks: slots.NewTickets(h.Draw), holding: h, side: newSidePool(maxLeasers, leaserRest)}
+}
+
+const (
+	maxLeasers    = 4
+	leaserRest    = 10 * time.Second
+	leasePatience = 2 * time.Second
+)
+
 // ticketWait is how long an execution in a transaction waits for another one's lease, which may
 // itself wait for a lock that the transaction has.
 const ticketWait = 100 * time.Millisecond

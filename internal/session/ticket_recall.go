@@ -73,7 +73,7 @@ func (r *Run) runRecalled(ctx context.Context) (answer, error) {
 	if r.conn.InAutocommit() {
 		run = r.send // nothing of the transaction has come before
 	}
-	return r.retrying(ctx, func(ctx context.Context) (a answer, err error) {
+	return r.runWithRetries(ctx, func(ctx context.Context) (a answer, err error) {
 		err = r.conn.InOwnTx(ctx, func() (err error) {
 			if a, err = run(ctx); err != nil {
 				return err
